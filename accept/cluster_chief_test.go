@@ -8,8 +8,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/goestimator/goestimator/internal/failpoint"
 )
 
 // TestClusterChiefKilled kills the chief of a job with parameter servers: it
@@ -89,7 +87,7 @@ func TestClusterChiefComesLast(t *testing.T) {
 // TestClusterChiefKilledWhileSaving kills the chief inside every step of a save.
 func TestClusterChiefKilledWhileSaving(t *testing.T) {
 	whole(t)
-	for _, point := range failpoint.Names("") {
+	for _, point := range savingPoints() {
 		if point == "checkpoint/unusable-removed" || point == "checkpoint/broken-renamed" {
 			continue // these need a damaged folder to begin with
 		}

@@ -115,6 +115,8 @@ type task struct {
 	p    *proc.Process
 	env  []string
 	args []string
+	// server, where set, makes the task a standing parameter server of a cluster.
+	server string
 
 	mu      sync.Mutex
 	log     bytes.Buffer // of all its processes
@@ -169,6 +171,10 @@ func (r *rig) start(names ...string) {
 		x.mu.Unlock()
 		args := append([]string{path, "train", "--config", "accept/testdata/cluster.yaml", "--set", "model_dir=" + r.dir}, r.args...)
 		env := append(append(os.Environ(), "TF_CONFIG="+r.tfConfig(name), "NO_COLOR=1", "GOMAXPROCS=1"), r.env...)
+		if x.server != "" {
+			_, i := split(name)
+			args = []string{path, "server", "--cluster-spec", x.server, "--task-index", strconv.Itoa(i)}
+		}
 		x.p, err = proc.Start(proc.Command{Args: append(args, x.args...), Env: append(env, x.env...), Dir: testkit.Root(), Stdout: x, Stderr: x})
 		if err != nil {
 			r.t.Fatal(err)

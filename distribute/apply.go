@@ -41,13 +41,8 @@ func compileApplication(p TrainProgram, l *layout, to target) (*application, err
 			b.Placeholder(fmt.Sprintf("ids_%d", i), l.fetches[s.ids].Type()))
 	}
 	grads := make([]lower.Value, len(p.Gradients))
-	for i, at := range l.grads {
-		grads[i].Dense = p.Gradients[i].Dense
-		if at.sparse {
-			grads[i].Output, grads[i].Indices = feeds[len(dense)+2*at.index], feeds[len(dense)+2*at.index+1]
-		} else {
-			grads[i].Output = dense[at.index]
-		}
+	for i, places := range l.grads {
+		grads[i] = gradientOf(b, places, p.Gradients[i].Dense, dense, feeds[len(dense):])
 	}
 	stepType := graph.Type{DType: graph.Int64}
 	step := b.Read(b.Variable(GlobalStep, stepType), stepType)
@@ -71,6 +66,27 @@ func compileApplication(p TrainProgram, l *layout, to target) (*application, err
 	}
 	a.program, err = engine.Compile(b.Graph, engine.Spec{Feeds: feeds, Fetches: fetches, Targets: targets}, to.dev, to.vars, engine.Options{HardPlacement: to.hard})
 	return a, err
+}
+
+// gradientOf puts a gradient together of feeds: dense results, and sparse ones.
+func gradientOf(b *graph.Builder, places []place, table graph.Shape, dense, sparse []graph.Output) lower.Value {
+	if at := places[0]; len(places) == 1 && !at.sparse && at.ids == nil {
+		return lower.Value{Output: dense[at.index]}
+	}
+	var all []lower.Slices
+	for _, at := range places {
+		s := lower.Slices{ByIndex: at.byIndex}
+		switch {
+		case at.sparse:
+			s.Rows, s.Indices = sparse[2*at.index], sparse[2*at.index+1]
+		case at.ids != nil:
+			s.Rows, s.Indices = dense[at.index], b.Const("ids", at.ids)
+		default:
+			s.Rows = dense[at.index]
+		}
+		all = append(all, s)
+	}
+	return lower.SparseValue(table, all...)
 }
 
 // Emit adds to the program's graph what a step of one task changes: the optimizer's update,

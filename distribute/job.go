@@ -1,6 +1,7 @@
 package distribute
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -42,7 +43,7 @@ type board interface {
 // Join makes this process the task of a cluster that its RunConfig names: it
 // listens at the task's address and serves the other tasks, until Close.
 func Join(rc runconfig.RunConfig, log *slog.Logger) (*Job, error) {
-	j, err := open(rc, log)
+	j, err := open(rc, log, false)
 	if err != nil {
 		return nil, err
 	}
@@ -52,8 +53,14 @@ func Join(rc runconfig.RunConfig, log *slog.Logger) (*Job, error) {
 	return j, nil
 }
 
+// jobName is the name of the job that a task belongs to, "" for none. Programs that
+// read no config file take it from the environment, too.
+func jobName(rc runconfig.RunConfig) string {
+	return cmp.Or(rc.JobID(), os.Getenv(runconfig.EnvName("run.job_id")))
+}
+
 // open listens, but serves nobody yet.
-func open(rc runconfig.RunConfig, log *slog.Logger) (*Job, error) {
+func open(rc runconfig.RunConfig, log *slog.Logger, anyJob bool) (*Job, error) {
 	j := &Job{config: rc, log: log, rank: rc.WorkerRank(), positions: newPositions()}
 	spec := rc.ClusterSpec()
 	j.servers = tasks(spec, runconfig.PS)
@@ -67,7 +74,7 @@ func open(rc runconfig.RunConfig, log *slog.Logger) (*Job, error) {
 	var err error
 	j.node, err = cluster.Open(cluster.Config{
 		Task: self, Address: address, Spec: spec, Log: log,
-		Security:    j.security(),
+		JobName: jobName(rc), AnyJob: anyJob, Security: j.security(),
 		CallTimeout: seconds(rpc.CallTimeoutSecs), PeerTimeout: seconds(rpc.PeerTimeoutSecs), MaxMessageBytes: rpc.MaxMessageMB << 20,
 	})
 	return j, err
@@ -147,6 +154,15 @@ func leader(servers, workers []cluster.Task) cluster.Task {
 		return workers[0]
 	}
 	return cluster.Task{}
+}
+
+// damaged is the error of a task whose exchange with another was damaged, and that
+// is to be started again; nil where err is another.
+func damaged(err error) error {
+	if !errors.Is(err, cluster.ErrDamaged) || errors.Is(err, ErrPeerLost) {
+		return nil
+	}
+	return lost("this task has to be started again", err)
 }
 
 // lost turns the loss of a peer past its deadline into what callers act on.

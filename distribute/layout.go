@@ -1,8 +1,11 @@
 package distribute
 
 import (
+	"context"
 	"fmt"
 
+	"github.com/goestimator/goestimator/internal/device"
+	"github.com/goestimator/goestimator/internal/engine"
 	"github.com/goestimator/goestimator/internal/graph"
 	"github.com/goestimator/goestimator/internal/lower"
 )
@@ -13,22 +16,26 @@ type layout struct {
 	fetches []graph.Output // the caller's, then those below
 	dense   []int          // gradients, updates, and last the loss
 	sparse  []pair
-	grads   []place // in the order of the TrainProgram's gradients
-	updates []int   // of dense, in the order of the updates
-	args    []int   // of the step function; they are not summed
+	grads   [][]place // in the order of the TrainProgram's gradients: their lookups
+	updates []int     // of dense, in the order of the updates
+	args    []int     // of the step function; they are not summed
 }
 
 // pair is a sparse gradient: rows and the ids that they belong to.
 type pair struct{ rows, ids int }
 
-// place is where a gradient lies: at an index of sparse, or else of dense.
+// place is where a gradient lies, or what one lookup makes of it: at an index of
+// sparse, or else of dense.
 type place struct {
-	sparse bool
-	index  int
+	sparse  bool
+	index   int
+	byIndex bool          // as in lower.Slices
+	ids     *graph.Tensor // of dense rows that are not of the whole table: the same in all replicas
+	apart   [][]int       // the places of ids, in lists of which none has an id twice
 }
 
-// newLayout lays out a program's results. Sparse gradients whose number of rows
-// is not proportional to the batch are made dense.
+// newLayout lays out a program's results. The lookups of a sparse gradient stay
+// apart where a clip is to see each.
 func newLayout(p TrainProgram) (*layout, error) {
 	if !p.Loss.Valid() {
 		return nil, fmt.Errorf("train program: expected a loss")
@@ -39,12 +46,19 @@ func newLayout(p TrainProgram) (*layout, error) {
 	l := &layout{fetches: p.Fetches[:len(p.Fetches):len(p.Fetches)]}
 	b := graph.NewBuilder(p.Graph)
 	for _, g := range p.Gradients {
-		if g.Sparse() && joins(g) {
-			l.grads = append(l.grads, place{sparse: true, index: len(l.sparse)})
-			l.sparse = append(l.sparse, pair{l.fetch(g.Output), l.fetch(g.Indices)})
-			continue
+		var places []place
+		clipped := len(p.Train.Transforms) > 0
+		if !clipped {
+			g = lower.Join(b, "replica/", g)
 		}
-		l.grads = append(l.grads, place{index: l.addDense(lower.Densify(b, "replica/", g))})
+		for _, one := range lookupsOf(g) {
+			at, err := l.place(b, one, clipped)
+			if err != nil {
+				return nil, err
+			}
+			places = append(places, at)
+		}
+		l.grads = append(l.grads, places)
 	}
 	for _, u := range p.Updates {
 		if d := u.Value.DType(); d != graph.Float32 && d != graph.Float64 {
@@ -59,10 +73,85 @@ func newLayout(p TrainProgram) (*layout, error) {
 	return l, b.Err()
 }
 
+// lookupsOf divides a gradient into its lookups; a dense one is the only one.
+func lookupsOf(g lower.Value) []lower.Value {
+	if !g.Sparse() {
+		return []lower.Value{g}
+	}
+	var out []lower.Value
+	for _, s := range g.Slices {
+		out = append(out, lower.SparseValue(g.Dense, s))
+	}
+	return out
+}
+
+// place lays out a gradient of one lookup. Where the number of rows is not
+// proportional to the batch it is made dense or, if a clip is to see the rows and
+// their indices are constants, its rows are summed like a dense one.
+func (l *layout) place(b *graph.Builder, g lower.Value, clipped bool) (place, error) {
+	if !g.Sparse() {
+		return place{index: l.addDense(g.Output)}, nil
+	}
+	s := g.Slices[0]
+	if joins(s) {
+		l.sparse = append(l.sparse, pair{l.fetch(s.Rows), l.fetch(s.Indices)})
+		return place{sparse: true, index: len(l.sparse) - 1, byIndex: s.ByIndex}, nil
+	}
+	if clipped && !s.ByIndex {
+		ids, err := constantOf(b.Graph, s.Indices)
+		if err != nil {
+			return place{}, err
+		}
+		if ids != nil {
+			return place{index: l.addDense(s.Rows), ids: ids, apart: placesApart(int64s(ids))}, nil
+		}
+	}
+	return place{index: l.addDense(lower.Densify(b, "replica/", g))}, nil
+}
+
+// placesApart lists the places where ids come for the first time, for the second, and so on.
+func placesApart(ids []int64) [][]int {
+	var out [][]int
+	seen := map[int64]int{}
+	for i, id := range ids {
+		n := seen[id]
+		if seen[id]++; n == len(out) {
+			out = append(out, nil)
+		}
+		out[n] = append(out[n], i)
+	}
+	return out
+}
+
+// constantOf returns the value of an output that depends on no feed and no variable, else nil.
+func constantOf(g *graph.Graph, o graph.Output) (*graph.Tensor, error) {
+	for n := range reachable([]graph.Output{o}, nil) {
+		if n.Op == "Placeholder" || n.Op == "VarHandleOp" {
+			return nil, nil
+		}
+	}
+	host := device.NewHost()
+	defer host.Close()
+	none, err := engine.NewVariables(host)
+	if err != nil {
+		return nil, err
+	}
+	defer none.Close()
+	p, err := engine.Compile(g, engine.Spec{Fetches: []graph.Output{o}}, host, none, engine.Options{})
+	if err != nil {
+		return nil, err
+	}
+	defer p.Close()
+	if err := p.Run(context.Background(), 1, nil); err != nil {
+		return nil, err
+	}
+	return p.Value(0).Clone(), nil
+}
+
 // joins reports whether the rows of several replicas make one sparse value: as
 // many as those of one replica with all their batches.
-func joins(g lower.Value) bool {
-	d := g.Indices.Shape().Dims
+func joins(s lower.Slices) bool {
+	d := s.Indices.Shape().Dims
 	return len(d) == 1 && d[0].PerBatch > 0 && d[0].Const == 0
 }
 

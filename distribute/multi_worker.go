@@ -99,6 +99,9 @@ func (m *multiWorker) Synchronize(ctx context.Context, restore func() (Notes, er
 // apart is the error of workers that did not come together in time, with the
 // names of those that are known to be missing.
 func (m *multiWorker) apart(ctx context.Context, timeout time.Duration, err error) error {
+	if harm := damaged(err); harm != nil {
+		return harm
+	}
 	if ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, ErrSessionLost) {
 		return err
 	}
@@ -166,7 +169,7 @@ const longestCall = 10 * time.Minute
 
 // hopeless reports errors that forming the ring again does not help against.
 func hopeless(err error) bool {
-	for _, final := range []error{collective.ErrMismatch, coordinator.ErrSuperseded, coordinator.ErrInvalid, cluster.ErrRefused} {
+	for _, final := range []error{collective.ErrMismatch, coordinator.ErrSuperseded, coordinator.ErrInvalid, cluster.ErrRefused, cluster.ErrDamaged} {
 		if errors.Is(err, final) {
 			return true
 		}
@@ -287,6 +290,9 @@ func (m *multiWorker) Finish(ctx context.Context, over bool) error {
 	}
 	for {
 		_, err := m.job.board.Wait(ctx, saved)
+		if harm := damaged(err); harm != nil {
+			return harm
+		}
 		switch {
 		case err == nil:
 			if err := m.job.board.Set(ctx, left(m.job.rank), nil); err != nil {

@@ -129,7 +129,14 @@ func (p *parameterServer) makePlan(t TrainProgram) error {
 	if err != nil {
 		return err
 	}
-	p.plan, err = ps.NewPlan(list, ps.Config{Servers: len(p.job.servers), Partitioner: partitioner, Train: t.Train, Sync: p.sync(), Staleness: p.config.StalenessBound})
+	train := *t.Train
+	if !p.config.Sync {
+		if train.AccumulateSteps > 1 && len(train.Transforms) > 0 {
+			return errors.New("a clip of gradients that are accumulated needs their sum, which asynchronous workers do not have: leave one of both out, or use multi_worker_mirrored")
+		}
+		train.Transforms = nil // workers clip
+	}
+	p.plan, err = ps.NewPlan(list, ps.Config{Servers: len(p.job.servers), Partitioner: partitioner, Train: &train, Sync: p.sync(), Staleness: p.config.StalenessBound})
 	p.vars.plan = p.plan
 	return err
 }
@@ -298,6 +305,9 @@ const fenceTime = 15 * time.Second
 // are there, but did not answer a request in time: this task is to be started
 // again. ctx is what the requests were made with.
 func recoverable(ctx context.Context, err error) error {
+	if harm := damaged(err); harm != nil {
+		return harm
+	}
 	switch {
 	case errors.Is(err, ps.ErrReset), errors.Is(err, cluster.ErrPeerLost), errors.Is(err, coordinator.ErrLeaderReset):
 		return fmt.Errorf("%w: %w", ErrSessionLost, err)
@@ -383,6 +393,9 @@ func (p *parameterServer) Finish(ctx context.Context, over bool) error {
 		ctx, cancel := context.WithTimeout(ctx, p.job.rejoinTimeout())
 		defer cancel()
 		err = errors.Join(err, p.client.Finish(ctx, "finished"))
+	}
+	if harm := damaged(err); harm != nil {
+		return harm // the next process tells them
 	}
 	if err != nil {
 		p.job.log.Warn("parameter servers were not told that training is over", "error", err)

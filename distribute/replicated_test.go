@@ -115,7 +115,7 @@ func embedding(b *graph.Builder, rows int) TrainProgram {
 		Program:    Program{Graph: b.Graph, Feeds: []graph.Output{ids}, Fetches: []graph.Output{loss}},
 		GlobalStep: step, Loss: loss,
 		Train:     &optimizers.TrainOp{Groups: []optimizers.Group{{Variables: []*models.Variable{v}, Rule: optimizers.SGD{}, LearningRate: optimizers.Constant(0.5)}}},
-		Gradients: []lower.Value{{Output: picked, Indices: ids, Dense: tableType.Shape}},
+		Gradients: []lower.Value{lower.SparseValue(tableType.Shape, lower.Slices{Rows: picked, Indices: ids})},
 	}
 }
 

@@ -110,6 +110,9 @@ func (r *ring) close() error {
 
 // sessionLost marks the loss of a peer as what the job recovers from.
 func sessionLost(err error) error {
+	if harm := damaged(err); harm != nil {
+		return harm
+	}
 	if errors.Is(err, cluster.ErrPeerLost) {
 		return fmt.Errorf("%w: %w", ErrSessionLost, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/goestimator/goestimator/distribute/cluster"
 	"github.com/goestimator/goestimator/distribute/coordinator"
 	"github.com/goestimator/goestimator/distribute/ps"
 	"github.com/goestimator/goestimator/runconfig"
@@ -22,14 +23,36 @@ const leavingTime = 2 * time.Second
 // Serve runs this task, a parameter server of the cluster that rc names, until
 // the chief says that training is over, or ctx ends; that is its error then.
 func Serve(ctx context.Context, rc runconfig.RunConfig, log *slog.Logger) error {
+	return serveJob(ctx, rc, log, false)
+}
+
+// ServeJobs is Serve for a server that stands: it serves one job after the other
+// until ctx ends. The chief that begins a session first holds it for its job, until
+// that is over or nobody has trained for the session creation timeout. Without a
+// name of a job in rc, that may be any.
+func ServeJobs(ctx context.Context, rc runconfig.RunConfig, log *slog.Logger) error {
+	for {
+		err := serveJob(ctx, rc, log, jobName(rc) == "")
+		if ctx.Err() != nil || err != nil && !errors.Is(err, ErrPeerLost) {
+			return err
+		}
+		if err != nil {
+			log.Warn("the variables are dropped", "cause", err)
+		}
+		log.Info("free for the next job")
+	}
+}
+
+// serveJob is Serve; anyJob says that the server stands, and whom it serves is still open.
+func serveJob(ctx context.Context, rc runconfig.RunConfig, log *slog.Logger, anyJob bool) error {
 	if rc.TaskType() != runconfig.PS {
 		return fmt.Errorf("task %s/%d is no parameter server", rc.TaskType(), rc.TaskID())
 	}
-	j, err := open(rc, log)
+	j, err := open(rc, log, anyJob)
 	if err != nil {
 		return err
 	}
-	server := ps.NewServer(ps.ServerConfig{Incarnation: j.node.Incarnation(), Client: j.node, Servers: j.servers, Log: log})
+	server := ps.NewServer(ps.ServerConfig{Incarnation: j.node.Incarnation(), Client: j.node, Servers: j.servers, Hold: j.node.Hold, Log: log})
 	if err := j.serve(server.Service()); err != nil {
 		return errors.Join(err, server.Close(), j.Close())
 	}
@@ -45,6 +68,8 @@ func Serve(ctx context.Context, rc runconfig.RunConfig, log *slog.Logger) error 
 		default:
 			err = ctx.Err()
 		}
+	case <-j.node.Damaged():
+		err = damaged(fmt.Errorf("%v: %w", j.node.Task(), cluster.ErrDamaged))
 	case err = <-j.abandoned(watching):
 	}
 	stop()
@@ -121,7 +146,7 @@ func (j *Job) anyActive(ctx context.Context) bool {
 // Release tells parameter servers that training is over, on behalf of a chief
 // that has found nothing left to do. Servers that are not there are done already.
 func Release(ctx context.Context, rc runconfig.RunConfig, log *slog.Logger) error {
-	j, err := open(rc, log)
+	j, err := open(rc, log, false)
 	if err != nil {
 		return err
 	}

@@ -37,6 +37,11 @@ func newWorkerStep(p *parameterServer, t TrainProgram) (*workerStep, error) {
 	if err != nil {
 		return nil, err
 	}
+	if !p.config.Sync && t.Train.Step == nil {
+		if t.Train, t.Gradients, err = t.Train.Clip(graph.NewBuilder(t.Graph), t.Gradients); err != nil {
+			return nil, err
+		}
+	}
 	l, err := newLayout(t)
 	if err != nil {
 		return nil, err
@@ -214,17 +219,15 @@ func (s *workerStep) fill(in Step) error {
 	if !s.scale.finite(s.program.Value) {
 		grads = nil
 	}
-	for i, at := range grads {
-		g := ps.Gradient{Variable: s.names[i]}
-		if at.sparse {
-			pair := s.layout.sparse[at.index]
-			ids := int64s(s.program.Value(pair.ids))
-			g.IDs = present(ids)
-			g.Value = presentRows(s.program.Value(pair.rows), ids, g.IDs)
-		} else {
-			g.Value = s.program.Value(s.layout.dense[at.index])
+	for i, places := range grads {
+		lookups := 0
+		for _, at := range places {
+			for _, g := range s.gradients(at) {
+				g.Variable, g.Lookup = s.names[i], lookups
+				x.Gradients = append(x.Gradients, g)
+				lookups++
+			}
 		}
-		x.Gradients = append(x.Gradients, g)
 	}
 	for i, u := range s.train.Updates {
 		x.Assign = append(x.Assign, ps.Assignment{Variable: u.Variable, Value: s.program.Value(s.layout.dense[s.layout.updates[i]])})
@@ -238,6 +241,40 @@ func (s *workerStep) fill(in Step) error {
 		return fmt.Errorf("input position: %w", err)
 	}
 	return nil
+}
+
+// gradients are what a lookup made of a variable's gradient: more than one where the
+// servers are to sum rows of equal places, not of equal ids.
+func (s *workerStep) gradients(at place) []ps.Gradient {
+	if at.sparse {
+		pair := s.layout.sparse[at.index]
+		ids := int64s(s.program.Value(pair.ids))
+		kept := present(ids)
+		return []ps.Gradient{{IDs: kept, Apart: len(s.train.Train.Transforms) > 0 && !at.byIndex, Value: presentRows(s.program.Value(pair.rows), ids, kept)}}
+	}
+	value := s.program.Value(s.layout.dense[at.index])
+	if at.ids == nil {
+		return []ps.Gradient{{Value: value}}
+	}
+	var all []ps.Gradient
+	for _, places := range at.apart {
+		all = append(all, chosen(value, int64s(at.ids), places))
+	}
+	return all
+}
+
+// chosen are the rows and ids of some places.
+func chosen(rows *graph.Tensor, ids []int64, places []int) ps.Gradient {
+	out := *rows
+	out.Shape = append([]int{len(places)}, rows.Shape[1:]...)
+	out.Bytes = nil
+	g := ps.Gradient{IDs: make([]int64, 0, len(places)), Value: &out}
+	size := len(rows.Bytes) / max(len(ids), 1)
+	for _, at := range places {
+		g.IDs = append(g.IDs, ids[at])
+		out.Bytes = append(out.Bytes, rows.Bytes[at*size:(at+1)*size]...)
+	}
+	return g
 }
 
 // awaitStep waits for a synchronous step to be made: as long as there are

@@ -56,7 +56,7 @@ func (mc *ModelContext) IsColumn(n *G.Node) bool { return n != nil && slices.Con
 // encodedFeed says what an encoded leaf is fed with: a column of the encoder's type.
 func (e encoded) feed(columns []inputs.Column, out graph.Output) feed {
 	c := columns[e.column]
-	c.DType, c.Shape, c.Ragged = e.encoder.DType, e.encoder.Shape, false
+	c.DType, c.Shape, c.Ragged, c.Default = e.encoder.DType, e.encoder.Shape, false, nil
 	return feed{column: c, output: out, encoder: e.encoder}
 }
 

@@ -101,24 +101,44 @@ type equalJob struct {
 	data             estimator.InputFunc
 	strategy         runconfig.Strategy
 	workers, servers int
+	options          []estimator.Option // of each Estimator
+	hard             bool               // nothing runs on the host that is placed elsewhere
 }
 
-// equalRun trains with a strategy on that many workers and parameter servers,
-// each an Estimator of this process, and returns the mean losses by step.
+// equalRun is train for equalSteps steps. It returns the mean losses by step.
 func equalRun(t *testing.T, j equalJob) []float64 {
+	t.Helper()
+	record := &lossRecorder{mu: new(sync.Mutex), losses: map[int64][]float64{}}
+	j.train(t, equalSteps, record)
+	out := make([]float64, equalSteps)
+	for i := range out {
+		each := record.losses[int64(i+1)]
+		if len(each) != j.workers {
+			t.Fatalf("step %d: losses of %d workers, expected %d", i+1, len(each), j.workers)
+		}
+		for _, x := range each {
+			out[i] += x / float64(j.workers)
+		}
+	}
+	return out
+}
+
+// train trains with the strategy on that many workers and parameter servers,
+// each an Estimator of this process, and returns their model_dir.
+func (j equalJob) train(t *testing.T, steps int64, with ...hooks.Hook) (dir string) {
 	t.Helper()
 	workers, servers := j.workers, j.servers
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	record := &lossRecorder{mu: new(sync.Mutex), losses: map[int64][]float64{}}
-	dir := t.TempDir()
+	dir = t.TempDir()
 	var all sync.WaitGroup
 	for _, c := range equalTasks(t, workers, servers) {
-		rc, err := runconfig.FromTFConfig(c, runconfig.ModelDir(dir), runconfig.TFRandomSeed(1), runconfig.LogStepCountSteps(0), runconfig.TrainDistribute(j.strategy))
+		rc, err := runconfig.FromTFConfig(c, runconfig.ModelDir(dir), runconfig.TFRandomSeed(1), runconfig.LogStepCountSteps(0), runconfig.TrainDistribute(j.strategy),
+			runconfig.Session(runconfig.SessionConfig{HardPlacement: j.hard}))
 		if err != nil {
 			t.Fatal(err)
 		}
-		e, err := estimator.New(j.fn, estimator.WithRunConfig(rc), estimator.WithLogger(slog.New(slog.DiscardHandler)))
+		e, err := estimator.New(j.fn, append([]estimator.Option{estimator.WithRunConfig(rc), estimator.WithLogger(slog.New(slog.DiscardHandler))}, j.options...)...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -128,7 +148,7 @@ func equalRun(t *testing.T, j equalJob) []float64 {
 			if rc.TaskType() == runconfig.PS {
 				err = e.RunParameterServer(ctx)
 			} else {
-				_, err = e.Train(ctx, j.data, estimator.MaxSteps(equalSteps), estimator.WithHooks(record))
+				_, err = e.Train(ctx, j.data, estimator.MaxSteps(steps), estimator.WithHooks(with...))
 			}
 			if err != nil {
 				t.Errorf("%s %d: %v", rc.TaskType(), rc.TaskID(), err)
@@ -140,17 +160,7 @@ func equalRun(t *testing.T, j equalJob) []float64 {
 	if t.Failed() {
 		t.FailNow()
 	}
-	out := make([]float64, equalSteps)
-	for i := range out {
-		each := record.losses[int64(i+1)]
-		if len(each) != workers {
-			t.Fatalf("step %d: losses of %d workers, expected %d", i+1, len(each), workers)
-		}
-		for _, x := range each {
-			out[i] += x / float64(workers)
-		}
-	}
-	return out
+	return dir
 }
 
 // equalTasks returns TF_CONFIG of each task; of one alone it is empty.
@@ -187,12 +197,15 @@ func equalTasks(t *testing.T, workers, servers int) []string {
 	return tasks
 }
 
-// equalStrategies are the synchronous strategies and the tasks that they run with.
-var equalStrategies = []struct {
+// equalStrategy is a strategy and the tasks that it runs with.
+type equalStrategy struct {
 	name             string
 	strategy         runconfig.Strategy
 	workers, servers int
-}{
+}
+
+// equalStrategies are the synchronous ones.
+var equalStrategies = []equalStrategy{
 	{"mirrored", runconfig.Strategy{Name: "mirrored", Replicas: 2}, 1, 0},
 	{"central_storage", runconfig.Strategy{Name: "central_storage", Replicas: 2}, 1, 0},
 	{"all_reduce_2", runconfig.Strategy{Name: "multi_worker_mirrored"}, 2, 0},

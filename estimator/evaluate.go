@@ -67,6 +67,9 @@ func (s *inference) evaluate(ctx context.Context, ds inputs.Dataset, o runOption
 	if err := s.prepare(ctx, hs, o); err != nil {
 		return EvalResult{}, err
 	}
+	if err := fpEvaluate.Here(); err != nil {
+		return EvalResult{}, err
+	}
 	batches := int64(0)
 	err = s.each(ctx, ds, o.steps, func() error {
 		batches++

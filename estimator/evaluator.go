@@ -21,6 +21,9 @@ func (e *Estimator) runEvaluator(ctx context.Context, maxSteps int64, eval EvalS
 	if e.config.TaskID() > 0 {
 		return Result{}, fmt.Errorf("for distributed training, there can only be one evaluator task (with task id 0), given task id %d", e.config.TaskID())
 	}
+	if err := fpConnect.Here(); err != nil {
+		return Result{}, err
+	}
 	if err := sleep(ctx, eval.StartDelay); err != nil {
 		return Result{}, err
 	}
@@ -81,9 +84,6 @@ func (v *evaluator) turn(ctx context.Context) (over bool, err error) {
 	}
 	res, err := v.est.Evaluate(ctx, v.spec.Input, v.spec.options()...)
 	if err != nil {
-		if ctx.Err() != nil {
-			return false, fmt.Errorf("%w: %w", ErrInterrupted, context.Cause(ctx))
-		}
 		return false, err
 	}
 	v.evaluated = res.GlobalStep

@@ -1,8 +1,17 @@
 package estimator
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"net"
+	"reflect"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/goestimator/goestimator/distribute"
+	"github.com/goestimator/goestimator/distribute/cluster"
 	"github.com/goestimator/goestimator/internal/device"
 )
 
@@ -11,6 +20,7 @@ import (
 const (
 	ExitDone        = 0
 	ExitError       = 1
+	ExitMistake     = 2   // this task's configuration is not that of the others, or of their job
 	ExitPeerLost    = 138 // another task was lost past its deadline, or this one's GPU
 	ExitInterrupted = 143 // SIGTERM, after a checkpoint
 )
@@ -20,10 +30,65 @@ func ExitCode(err error) int {
 	switch {
 	case err == nil:
 		return ExitDone
-	case errors.Is(err, ErrInterrupted):
+	case errors.Is(err, ErrInterrupted) && follows(err):
 		return ExitInterrupted
+	case errors.Is(err, ErrInterrupted):
+		return ExitError
+	case errors.Is(err, cluster.ErrOtherJob):
+		return ExitMistake
 	case errors.Is(err, ErrPeerLost), errors.Is(err, device.ErrLost):
 		return ExitPeerLost
 	}
 	return ExitError
+}
+
+// Interruption returns err as the caller should see it that ended ctx: an error that
+// only follows from that end wraps ErrInterrupted; any other is the task's own, and stays.
+func Interruption(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() == nil || errors.Is(err, ErrInterrupted) || !follows(err) {
+		return err
+	}
+	return &interruption{context.Cause(ctx), err}
+}
+
+// interruption is an error that followed from the end of a context.
+type interruption struct{ cause, err error }
+
+func (e *interruption) Error() string   { return fmt.Sprintf("interrupted: %v", e.cause) }
+func (e *interruption) Unwrap() []error { return []error{ErrInterrupted, e.cause, e.err} }
+
+// consequences are errors of tasks that were told to end, or whose peers were.
+var consequences = []error{ErrInterrupted, context.Canceled, context.DeadlineExceeded, net.ErrClosed,
+	distribute.ErrPeerLost, distribute.ErrSessionLost, cluster.ErrPeerLost}
+
+// joined is the type of what errors.Join returns.
+var joined = reflect.TypeOf(errors.Join(errors.ErrUnsupported))
+
+// follows reports whether a task that was told to end may fail so for no reason of
+// its own. Of errors that were joined all must be such, of those that wrap each other one.
+func follows(err error) bool {
+	for _, c := range consequences {
+		if err == c {
+			return true
+		}
+	}
+	switch x := err.(type) {
+	case interface{ GRPCStatus() *status.Status }:
+		switch x.GRPCStatus().Code() {
+		case codes.Canceled, codes.DeadlineExceeded, codes.Unavailable:
+			return true
+		}
+	case interface{ Unwrap() error }:
+		inner := x.Unwrap()
+		return inner != nil && follows(inner)
+	case interface{ Unwrap() []error }:
+		all := reflect.TypeOf(err) == joined
+		for _, inner := range x.Unwrap() {
+			if follows(inner) != all {
+				return !all
+			}
+		}
+		return all
+	}
+	return false
 }

@@ -55,7 +55,7 @@ func (st exportState) path(base string) string { return filepath.Join(base, st.D
 
 // write replaces the state in base.
 func (st exportState) write(base string) error {
-	if err := (atomicfile.OS{}).MkdirAll(base); err != nil {
+	if err := atomicfile.MkdirAll(atomicfile.OS{}, base); err != nil {
 		return err
 	}
 	data, err := json.Marshal(st)

@@ -36,6 +36,13 @@ func exported(t *testing.T, base string) []string {
 	return names
 }
 
+// atSteps makes exporters at steps.
+func atSteps(steps ...int64) func(estimator.ExporterOptions) (estimator.Exporter, error) {
+	return func(o estimator.ExporterOptions) (estimator.Exporter, error) {
+		return estimator.NewStepsExporter(o, steps...)
+	}
+}
+
 func TestExporters(t *testing.T) {
 	serving := estimator.RawServingInput(toyColumns(t)...)
 	for name, c := range map[string]struct {
@@ -52,9 +59,12 @@ func TestExporters(t *testing.T) {
 		"highest": {make: func(o estimator.ExporterOptions) (estimator.Exporter, error) {
 			return estimator.NewBestExporter(o, "loss", true)
 		}, first: 1, told: 1},
-		"steps": {make: func(o estimator.ExporterOptions) (estimator.Exporter, error) {
-			return estimator.NewStepsExporter(o, 3, 4, 11, 100)
-		}, first: 2, told: 2},
+		"steps":                {make: atSteps(3, 4, 11, 100), first: 2, told: 2},
+		"exactly at a step":    {make: atSteps(5), first: 1, told: 1},
+		"just before a step":   {make: atSteps(6), first: 1, told: 1},
+		"exactly at the end":   {make: atSteps(12), first: 1, told: 1},
+		"at two steps exactly": {make: atSteps(5, 10), first: 2, told: 2},
+		"step 0":               {make: atSteps(0), first: 1, told: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -194,7 +204,11 @@ func TestBestExporterOfOddMetrics(t *testing.T) {
 		higher bool
 		value  float64
 		want   bool
-	}{{"loss", false, 0.2, true}, {"accuracy", true, 0.1, true}, {"accuracy", true, 0.05, false}, {"accuracy", false, 0.5, true}, {"accuracy", false, 0.6, false}} {
+	}{
+		{"loss", false, 0.2, true}, {"loss", false, 0.2, false}, {"loss", false, 0.19, true},
+		{"accuracy", true, 0.1, true}, {"accuracy", true, 0.1, false}, {"accuracy", true, 0.05, false}, {"accuracy", true, 0.11, true},
+		{"accuracy", false, 0.5, true}, {"accuracy", false, 0.5, false}, {"accuracy", false, 0.6, false},
+	} {
 		if got := export(c.metric, c.higher, c.value); got != c.want {
 			t.Errorf("%+v: exported: %v", c, got)
 		}

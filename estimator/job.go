@@ -23,6 +23,9 @@ func (e *Estimator) distributed() bool { return e.config.NumWorkers() > 1 || e.c
 // makes it a member of the job until leave is called.
 func (e *Estimator) joinJob() (config distribute.Config, leave func() error, err error) {
 	config, leave = e.strategy, func() error { return nil }
+	if err := fpConnect.Here(); err != nil {
+		return config, leave, err
+	}
 	if !e.distributed() {
 		if !e.config.IsChief() {
 			return config, leave, fmt.Errorf("task %s/%d is not the chief and knows of no other task: expected ps tasks in the cluster, or all its workers",

@@ -5,6 +5,7 @@ package estimator
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -30,12 +31,22 @@ func lockDir(dir string) (*os.File, error) {
 		// A file system without locks: training there is the user's to coordinate.
 		return f, nil
 	}
-	if err := f.Truncate(0); err == nil {
-		_, err = fmt.Fprintf(f, "%d\n", os.Getpid())
-	}
-	if err != nil {
+	if err := nameHolder(f); err != nil {
 		f.Close()
 		return nil, fmt.Errorf("locking model_dir: %w", err)
 	}
 	return f, nil
+}
+
+// nameHolder writes the id of this process into its lock, for whoever finds the
+// folder locked. A folder where not even that can be written takes no checkpoint.
+func nameHolder(f interface {
+	io.Writer
+	Truncate(size int64) error
+}) error {
+	if err := f.Truncate(0); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(f, "%d\n", os.Getpid())
+	return err
 }

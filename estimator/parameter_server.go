@@ -2,8 +2,6 @@ package estimator
 
 import (
 	"context"
-	"errors"
-	"fmt"
 
 	"github.com/goestimator/goestimator/distribute"
 )
@@ -14,11 +12,10 @@ func (e *Estimator) RunParameterServer(ctx context.Context) error {
 	if _, err := e.clusterStrategy(); err != nil {
 		return err
 	}
-	err := distribute.Serve(ctx, e.config, e.log)
-	if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
-		return fmt.Errorf("%w: %w", ErrInterrupted, context.Cause(ctx))
+	if err := fpConnect.Here(); err != nil {
+		return err
 	}
-	return err
+	return Interruption(ctx, distribute.Serve(ctx, e.config, e.log))
 }
 
 // releaseServers ends parameter servers that wait for training that is over already.

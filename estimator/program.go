@@ -343,7 +343,10 @@ func (r *rendering) rebase(u *graph.Graph) *program {
 	for _, at := range r.places {
 		if at.value != nil {
 			move(&at.value.Output)
-			move(&at.value.Indices)
+			for i := range at.value.Slices {
+				move(&at.value.Slices[i].Rows)
+				move(&at.value.Slices[i].Indices)
+			}
 		} else {
 			move(at.dense)
 		}

@@ -167,7 +167,7 @@ func (p *program) outputs() []graph.Output {
 		out = append(out, m.args...)
 	}
 	for _, g := range p.gradients {
-		out = append(out, g.Output, g.Indices)
+		out = append(out, g.Outputs()...)
 	}
 	for _, x := range p.summaries {
 		out = append(out, x.output)

@@ -6,10 +6,13 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
+	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/estimator/hooks"
+	"github.com/goestimator/goestimator/inputs"
 )
 
 // TestResumedTrainingIsBitIdentical trains in one go and in pieces, and
@@ -82,4 +85,43 @@ func TestInterruptedTrainingSavesAndResumes(t *testing.T) {
 		t.Fatal(err)
 	}
 	compareCheckpoints(t, whole, cut, "model.ckpt-30")
+}
+
+// TestFirstRunThatFailed: what a run left that failed before its first step does not keep the next one from
+// another input, or another model, and leaves no trace in it.
+func TestFirstRunThatFailed(t *testing.T) {
+	broken := estimator.InputFunc(func(_ context.Context, ic inputs.Context) (inputs.Dataset, error) {
+		ds, err := inputs.Glyphs(ic.Seed, 300, ic.Allocator)
+		if err != nil {
+			return nil, err
+		}
+		fail := inputs.Mapper{Name: "fail", Map: func(context.Context, arrow.Record, inputs.Rows) (arrow.Record, error) { return nil, errStopHere }}
+		return inputs.Pipe(ds, inputs.Batch(16, false), inputs.Map(fail)), nil
+	})
+	whole := t.TempDir()
+	if _, err := newEstimator(t, glyphModel(t, "linear", nil), whole).Train(t.Context(), glyphs(16, 300), estimator.MaxSteps(5)); err != nil {
+		t.Fatal(err)
+	}
+	for name, first := range map[string]estimator.ModelFn{"other input": glyphModel(t, "linear", nil), "other model": glyphModel(t, "cnn", nil)} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			if _, err := newEstimator(t, first, dir).Train(t.Context(), broken, estimator.MaxSteps(5)); !errors.Is(err, errStopHere) {
+				t.Fatalf("got %v, expected the input's error", err)
+			}
+			if _, err := os.Stat(filepath.Join(dir, "model.ckpt-0.index")); err != nil {
+				t.Fatalf("the failed run left no checkpoint: %v", err)
+			}
+			if _, err := newEstimator(t, glyphModel(t, "linear", nil), dir).Train(t.Context(), glyphs(16, 300), estimator.MaxSteps(5)); err != nil {
+				t.Fatal(err)
+			}
+			compareCheckpoints(t, whole, dir, "model.ckpt-5")
+		})
+	}
+	if _, err := newEstimator(t, glyphModel(t, "cnn", nil), whole).Train(t.Context(), glyphs(16, 300), estimator.MaxSteps(9)); err == nil {
+		t.Error("a checkpoint of step 5 of another model was passed over")
+	}
+	_, err := newEstimator(t, glyphModel(t, "linear", nil), whole).Train(t.Context(), glyphs(15, 300), estimator.MaxSteps(9))
+	if !errors.Is(err, inputs.ErrStateMismatch) || !strings.HasPrefix(err.Error(), "set the input's batch_size to 16 again, which is 15 now, or train in another model_dir: ") {
+		t.Errorf("got %v, expected what to set at its beginning", err)
+	}
 }

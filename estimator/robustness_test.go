@@ -15,6 +15,7 @@ import (
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/estimator/hooks"
 	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/internal/failpoint"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/runconfig"
 )
@@ -335,5 +336,31 @@ func TestNestedLoopsAreRefused(t *testing.T) {
 		if err != nil {
 			t.Errorf("after the first has ended: %v", err)
 		}
+	}
+}
+
+// The folders that a run or an export makes are durable before anything is written into them; those that are there are
+// nobody's to sync.
+func TestNewFoldersAreDurable(t *testing.T) {
+	in := forever(&toyData{rows: 40})
+	there := t.TempDir()
+	if _, err := toy(t, there).Train(t.Context(), in, estimator.MaxSteps(1)); err != nil {
+		t.Fatal(err)
+	}
+	off, err := failpoint.Enable("atomicfile/directory-durable", "error")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer off()
+	if _, err := toy(t, there).Train(t.Context(), in, estimator.MaxSteps(2)); err != nil {
+		t.Errorf("a model_dir that is there: %v", err)
+	}
+	deep := filepath.Join(t.TempDir(), "runs", "a")
+	if _, err := toy(t, deep).Train(t.Context(), in, estimator.MaxSteps(2)); !errors.Is(err, failpoint.ErrInjected) {
+		t.Errorf("a new model_dir: %v", err)
+	}
+	x := estimator.RawServingInput(inputs.Column{Name: "x", Role: inputs.Feature, DType: models.Float32, Shape: []int{2}})
+	if _, err := toy(t, there).ExportSavedModel(t.Context(), filepath.Join(t.TempDir(), "exports", "toy"), x); !errors.Is(err, failpoint.ErrInjected) {
+		t.Errorf("a new export base: %v", err)
 	}
 }

@@ -79,10 +79,11 @@ func (t *training) appliedGradients() ([]lower.Value, error) {
 	if err != nil || !plain.Finite.Valid() {
 		return plain.Gradients, err
 	}
-	for i := range plain.Gradients {
-		g := &plain.Gradients[i].Output
-		zeros := b.Op("ZerosLike", "summaries/ZerosLike", g.Type(), graph.Attrs{"T": g.DType()}, *g)
-		*g = b.Op("SelectV2", "summaries/SelectV2", g.Type(), graph.Attrs{"T": g.DType()}, plain.Finite, *g, zeros)
+	for i, g := range plain.Gradients {
+		plain.Gradients[i] = g.Map(func(x graph.Output) graph.Output {
+			zeros := b.Op("ZerosLike", "summaries/ZerosLike", x.Type(), graph.Attrs{"T": x.DType()}, x)
+			return b.Op("SelectV2", "summaries/SelectV2", x.Type(), graph.Attrs{"T": x.DType()}, plain.Finite, x, zeros)
+		})
 	}
 	return plain.Gradients, b.Err()
 }

@@ -55,7 +55,7 @@ func (e *Estimator) Train(ctx context.Context, input InputFn, opts ...RunOption)
 		return TrainResult{}, err
 	}
 	res, err := e.train(ctx, input, config, o)
-	return res, errors.Join(err, leave())
+	return res, Interruption(ctx, errors.Join(err, leave()))
 }
 
 // train runs one training loop on a strategy of that config.

@@ -96,7 +96,8 @@ func TrainAndEvaluate(ctx context.Context, e *Estimator, train TrainSpec, eval E
 	if err := errors.Join(train.validate(), eval.validate()); err != nil {
 		return Result{}, err
 	}
-	return e.runRole(ctx, train, eval)
+	res, err := e.runRole(ctx, train, eval)
+	return res, Interruption(ctx, err)
 }
 
 func (e *Estimator) trainAndEvaluateLocal(ctx context.Context, train TrainSpec, eval EvalSpec) (Result, error) {
@@ -141,7 +142,7 @@ func (l *evalListener) makeUp(ctx context.Context, step int64) error {
 	}
 	// Not by its prefix: where the newest is damaged, the next is evaluated.
 	err = l.evaluate(ctx, "", true)
-	if ctx.Err() != nil {
+	if ctx.Err() != nil && (err == nil || follows(err)) {
 		return fmt.Errorf("%w at step %d, before its evaluation: %w", ErrInterrupted, step, context.Cause(ctx))
 	}
 	return err
@@ -232,7 +233,7 @@ func (l *evalListener) End(_ context.Context, step int64) error {
 // interrupted is no error: the loop ends by itself, and another run makes up for it.
 func (l *evalListener) evaluateInLoop(final bool) error {
 	err := l.evaluate(l.ctx, l.prefix, final)
-	if l.ctx.Err() != nil {
+	if l.ctx.Err() != nil && err != nil && follows(err) {
 		return nil
 	}
 	return err
@@ -266,6 +267,9 @@ func (s EvalSpec) after(ctx context.Context, e *Estimator, res EvalResult, final
 
 // export asks the exporters, and returns the exports of the evaluation.
 func (s EvalSpec) export(ctx context.Context, e *Estimator, res EvalResult, final bool) (dirs []string, err error) {
+	if err := fpExport.Here(); err != nil {
+		return nil, err
+	}
 	for _, x := range s.Exporters {
 		dir, err := x.Export(ctx, e, e.exportDir(x.Name()), Evaluation{EvalResult: res, Name: s.Name, Final: final})
 		if err != nil {

@@ -111,7 +111,7 @@ func (t *training) open(ctx context.Context, o runOptions) error {
 
 // openFiles opens the checkpoint saver and the event file of the chief.
 func (t *training) openFiles() error {
-	if err := os.MkdirAll(t.est.modelDir, 0o777); err != nil {
+	if err := atomicfile.MkdirAll(atomicfile.OS{}, t.est.modelDir); err != nil {
 		return fmt.Errorf("model_dir: %w", err)
 	}
 	var err error
@@ -163,8 +163,7 @@ func (s *session) checkFeatures(r *checkpoint.Reader) error {
 		return err
 	}
 	if now := s.featureSignature(); now != string(trained) {
-		return fmt.Errorf("checkpoint %s was trained on other features: expected %s, got %s: use data of the same columns and shapes, or another model_dir",
-			r.Prefix(), trained, now)
+		return &MismatchError{Prefix: r.Prefix(), Trained: string(trained), Given: now}
 	}
 	return nil
 }

@@ -56,6 +56,9 @@ func (t *training) runSession(ctx context.Context) error {
 
 // turn makes one step unless training is over.
 func (t *training) turn(ctx, quiet context.Context) (over bool, err error) {
+	if err := fpStep.Here(); err != nil {
+		return true, err
+	}
 	step := distribute.Step{Position: t.position, Waiting: ctx}
 	lockstep := t.strategy.Replicas().Lockstep
 	switch {
@@ -173,7 +176,7 @@ func (t *training) recover(ctx context.Context, cause error) (over bool, err err
 	switch err = t.synchronize(ctx); {
 	case err == nil:
 		return false, nil
-	case ctx.Err() != nil:
+	case ctx.Err() != nil && follows(err):
 		return false, fmt.Errorf("%w at step %d, without a checkpoint: %w", ErrInterrupted, t.step, context.Cause(ctx))
 	case errors.Is(err, distribute.ErrPeerLost) && t.endedElsewhere():
 		return true, nil
@@ -197,11 +200,14 @@ func (t *training) endedElsewhere() bool {
 
 // finish ends training in all tasks, then tells the hooks.
 func (t *training) finish(ctx, quiet context.Context) error {
+	if err := fpSettle.Here(); err != nil {
+		return err
+	}
 	if t.shared == nil {
 		return t.end(quiet)
 	}
 	err := t.shared.Settle(ctx, t.reason == StopEndOfInput)
-	cut := err != nil && ctx.Err() != nil
+	cut := err != nil && ctx.Err() != nil && follows(err)
 	if err != nil && !cut {
 		return err
 	}

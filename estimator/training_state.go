@@ -56,8 +56,10 @@ func (t *training) rank() int { return max(t.est.config.WorkerRank(), 0) }
 // seek brings the input to a position.
 func (t *training) seek(ctx context.Context, position []byte) error {
 	switch err := t.input.rewind(context.WithoutCancel(ctx), position); {
+	case errors.Is(err, inputs.ErrStateMismatch) && t.step == 0: // nothing of that input was trained on
+		return t.input.rewind(context.WithoutCancel(ctx), nil)
 	case errors.Is(err, inputs.ErrStateMismatch):
-		return fmt.Errorf("checkpoint %s: %w: train with the input it was made with, or in another model_dir", t.prefix, err)
+		return fmt.Errorf("%w, or train in another model_dir: checkpoint %s goes on in the midst of the input that it was made with", err, t.prefix)
 	case err != nil && position != nil:
 		return fmt.Errorf("checkpoint %s: input position: %w", t.prefix, err)
 	default:
@@ -68,6 +70,9 @@ func (t *training) seek(ctx context.Context, position []byte) error {
 // restoreOrInit loads the newest checkpoint that is whole, which stays open, or
 // warm-starts, or keeps initial values.
 func (t *training) restoreOrInit() (*checkpoint.Reader, distribute.Notes, error) {
+	if err := fpRestore.Here(); err != nil {
+		return nil, distribute.Notes{}, err
+	}
 	r, err := t.newest()
 	if errors.Is(err, checkpoint.ErrNone) {
 		return nil, distribute.Notes{}, t.initOnce()
@@ -76,6 +81,12 @@ func (t *training) restoreOrInit() (*checkpoint.Reader, distribute.Notes, error)
 		return nil, distribute.Notes{}, err
 	}
 	notes, err := t.restoreAll(r)
+	var other *MismatchError
+	if errors.As(err, &other) && r.Step() == 0 {
+		// A first run that failed leaves one, and its cure may be another model.
+		t.est.log.Warn("the checkpoint is of another model, but of step 0: training begins anew", "prefix", r.Prefix())
+		return nil, distribute.Notes{}, errors.Join(r.Close(), t.initOnce())
+	}
 	if err != nil {
 		return nil, notes, errors.Join(err, r.Close())
 	}

@@ -22,10 +22,16 @@ var ErrNoCheckpoint = errors.New("could not find trained model")
 type MismatchError struct {
 	Prefix   string
 	Problems []string // one per variable
+	// The features that it was trained on and those of the input, where these differ.
+	Trained, Given string
 }
 
 // Error lists the first problems.
 func (e *MismatchError) Error() string {
+	if e.Trained != e.Given {
+		return fmt.Sprintf("checkpoint %s was trained on other features: expected %s, got %s: use data of the same columns and shapes, or another model_dir",
+			e.Prefix, e.Trained, e.Given)
+	}
 	shown := e.Problems
 	more := ""
 	if len(shown) > 3 {

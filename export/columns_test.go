@@ -1,6 +1,7 @@
 package export_test
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -79,5 +80,67 @@ func TestColumns(t *testing.T) {
 				t.Errorf("%v, %s: %s", c.in, name, d)
 			}
 		}
+	}
+}
+
+// What the data have a default for, an example may lack.
+func TestDefaultsOfColumns(t *testing.T) {
+	m := ofColumns(t, export.Parsing())
+	raw := m.Graphs[0].Raw
+	age, job := graph.ScalarOf(float32(7)), graph.NewTensor(graph.String)
+	job.Strings[0] = []byte("smith")
+	raw[0].Default, raw[1].Default = age, job
+	got, err := served(t, write(t, m), "predict", map[string]*graph.Tensor{"examples": words(
+		example(t, nil), example(t, map[string]any{"age": []float32{40}}), example(t, map[string]any{"job": []string{"baker"}}), example(t, map[string]any{"job": []string{""}}))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, x := range got {
+		want := []float32{-1, 0, 0, -1, 0, 0, 0, -1, 0, 0, 0, 0}
+		if len(x.Shape) == 1 {
+			want = []float32{-7, -40, -7, -7}
+		}
+		if d := cmp.Diff(want, slices.Clone(graph.Of[float32](x))); d != "" {
+			t.Errorf("%s: %s", name, d)
+		}
+	}
+	raw[1].Default = nil
+	if _, err := served(t, write(t, m), "predict", map[string]*graph.Tensor{"examples": words(example(t, nil))}); err != nil {
+		t.Errorf("a word that is not there is none, without a default: %v", err)
+	}
+	raw[0].Default = nil
+	if _, err := served(t, write(t, m), "predict", map[string]*graph.Tensor{"examples": words(example(t, nil))}); err == nil {
+		t.Error("an example without the number, which has no default, was taken")
+	}
+}
+
+// So may a column that no feature column reads, of any type and shape.
+func TestDefaultsOfFeeds(t *testing.T) {
+	b := graph.NewBuilder(graph.New())
+	g := export.Graph{Mode: models.Predict, IR: b.Graph, Input: export.Parsing()}
+	var outs []export.Named
+	defaults := map[string]*graph.Tensor{"f": floats([]int{2}, 1.5, -2), "d": graph.ScalarOf(2.5), "i": graph.ScalarOf(int32(-3)), "u": graph.ScalarOf(uint8(200)), "s": {DType: graph.String, Shape: []int{1}, Strings: [][]byte{[]byte("é")}}}
+	for _, name := range slices.Sorted(maps.Keys(defaults)) {
+		d := defaults[name]
+		shape := graph.BatchOf(d.Shape...)
+		x := b.Placeholder("features/"+name, typ(d.DType, shape))
+		g.Feeds = append(g.Feeds, export.Feed{Column: inputs.Column{Name: name, DType: d.DType, Shape: d.Shape, Default: d}, Values: x})
+		outs = append(outs, export.Named{Name: name, Output: b.Op("Identity", "same_"+name, typ(d.DType, shape), graph.Attrs{"T": d.DType}, x)})
+	}
+	g.Signatures = []export.Signature{{Name: "predict", Kind: export.Predict, Outputs: outs}}
+	got, err := served(t, write(t, export.Model{Graphs: []export.Graph{g}}), "predict", map[string]*graph.Tensor{"examples": words(
+		example(t, nil), example(t, map[string]any{"f": []float32{3, 4}, "d": []float32{5}, "i": []int64{6}, "u": []int64{7}, "s": []string{"x"}}))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string][]float64{"f": {1.5, -2, 3, 4}, "d": {2.5, 5}, "i": {-3, 6}, "u": {200, 7}} {
+		for i, v := range want {
+			if got[name].DType != defaults[name].DType || got[name].Float(i) != v {
+				t.Errorf("%s: %v %v at %d, expected %v %v", name, got[name].DType, got[name].Float(i), i, defaults[name].DType, v)
+			}
+		}
+	}
+	if joined(got["s"]) != "é x" {
+		t.Errorf("s: %q", joined(got["s"]))
 	}
 }

@@ -11,6 +11,12 @@ import (
 // such that TensorFlow runs on a CPU. It fails for an op that TensorFlow lacks.
 func portable(e emitter) error {
 	for _, n := range e.Graph.Nodes() {
+		if n.Op == graph.SumByIndex {
+			rows, indices := e.once(n.Name, n.Inputs[0], n.Inputs[1])
+			replace(usersOf(e.Graph, n.Out(0)), n.Out(0), rows)
+			replace(usersOf(e.Graph, n.Out(1)), n.Out(1), indices)
+			continue
+		}
 		if strings.HasPrefix(n.Op, "_") {
 			return fmt.Errorf("node %s is an internal op, %s, which TensorFlow lacks: it cannot be exported", n.Name, n.Op)
 		}

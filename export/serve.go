@@ -54,6 +54,9 @@ func (a *assembly) wants(feeds []Feed) (*wanted, error) {
 					s.VarLen, s.Shape, s.Optional = false, c.Shape, true
 				}
 			}
+			if c.Default != nil {
+				s = s.WithDefault(c)
+			}
 			w.add(s, c)
 		}
 		if made, err = madeBy(a.columns); err != nil {
@@ -82,7 +85,11 @@ func (w *wanted) feed(f Feed) error {
 	}
 	w.plain[c.Name] = true
 	if i < 0 {
-		w.add(feature.ExampleSpec{Key: c.Name, DType: exampleType(c.DType), VarLen: c.Ragged, Shape: c.Shape}, c)
+		s := feature.ExampleSpec{Key: c.Name, DType: exampleType(c.DType), VarLen: c.Ragged, Shape: c.Shape}
+		if c.Default != nil {
+			s = s.WithDefault(c)
+		}
+		w.add(s, c)
 	}
 	return nil
 }

@@ -96,21 +96,6 @@ func (a *assembly) rowsOnce(n *graph.Node) {
 	if !ok {
 		return
 	}
-	rows, indices := n.Inputs[at.rows], n.Inputs[at.indices]
-	name, d, i := n.Name+"/once", rows.DType(), indices.DType()
-	dims := append([]graph.Dim{graph.Unknown}, rows.Shape().Dims[1:]...)
-	zero := a.Scalar(name+"/zero", i, 0)
-	there := a.like("GreaterEqual", name+"/there", graph.Bool, indices, zero)
-	where := a.Op("Where", name+"/Where", ofRank(graph.Int64, graph.Unknown, graph.Fixed(1)), graph.Attrs{"T": graph.Bool}, there)
-	kept := a.Op("Squeeze", name+"/Squeeze", vector(graph.Int64), graph.Attrs{"T": graph.Int64, "squeeze_dims": []int64{1}}, where)
-	axis := a.Scalar(name+"/axis", graph.Int32, 0)
-	pick := func(what string, x graph.Output, t graph.Type) graph.Output {
-		return a.Op("GatherV2", name+"/"+what, t, graph.Attrs{"Tparams": x.DType(), "Tindices": graph.Int64, "Taxis": graph.Int32, "batch_dims": int64(0)}, x, kept, axis)
-	}
-	unique := a.Node("Unique", name+"/Unique", []graph.Type{vector(i), vector(graph.Int32)}, graph.Attrs{"T": i, "out_idx": graph.Int32}, pick("indices", indices, vector(i)))
-	count := a.Op("Size", name+"/Size", graph.Type{DType: graph.Int32}, graph.Attrs{"T": i, "out_type": graph.Int32}, unique.Out(0))
-	sum := a.Op("UnsortedSegmentSum", name+"/UnsortedSegmentSum", ofRank(d, dims...), graph.Attrs{"T": d, "Tindices": graph.Int32, "Tnumsegments": graph.Int32},
-		pick("rows", rows, ofRank(d, dims...)), unique.Out(1), count)
 	n.Inputs = slices.Clone(n.Inputs)
-	n.Inputs[at.rows], n.Inputs[at.indices] = sum, unique.Out(0)
+	n.Inputs[at.rows], n.Inputs[at.indices] = a.once(n.Name+"/once", n.Inputs[at.rows], n.Inputs[at.indices])
 }

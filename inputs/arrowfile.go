@@ -143,7 +143,7 @@ func openArrow(name string, _ []string) (*recordFile, error) {
 	r, err := arrowRecords(f)
 	if err != nil {
 		f.Close()
-		return nil, fileError(name, "this is not an Arrow IPC file, or it is damaged: %w", err)
+		return nil, notA(name, "arrow", "an Arrow IPC file", err)
 	}
 	return r, nil
 }

@@ -26,6 +26,7 @@ func Augment(a Augmentation) Mapper {
 			return c, nil, fmt.Errorf("crop padding must lie in [0, %d], got %d", max(c.Shape[0], c.Shape[1]), a.CropPadding)
 		}
 		im := image{h: c.Shape[0], w: c.Shape[1], pixel: c.Shape[2] * c.DType.Size()}
+		c.Default = nil // what is served is not augmented
 		return c, func(dst []byte, src *graph.Tensor, rows Rows) error {
 			a.batch(im, dst, src.Bytes, rows)
 			return nil

@@ -2,6 +2,7 @@ package inputs
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/apache/arrow/go/v15/arrow/array"
@@ -34,16 +35,33 @@ func newTextField(s ColumnSpec) (textField, Column, error) {
 		return f, c, fmt.Errorf("column %q: %w", s.Name, err)
 	}
 	f.fallback = &cell
+	c.Default, err = c.defaultOf(f.write, cell)
+	return f, c, err
+}
+
+// defaultOf returns the column's default, of which every element is a cell.
+func (c Column) defaultOf(write cellWriter, cell string) (*graph.Tensor, error) {
 	t, err := c.element()
 	if err != nil {
-		return f, c, err
+		return nil, err
 	}
 	b := array.NewBuilder(memory.NewGoAllocator(), t)
 	defer b.Release()
-	if err := f.write(b, cell); err != nil {
-		return f, c, fmt.Errorf("column %q: its default: %w", s.Name, err)
+	for range c.Size() {
+		if err := write(b, cell); err != nil {
+			return nil, fmt.Errorf("column %q: its default: %w", c.Name, err)
+		}
 	}
-	return f, c, nil
+	arr := b.NewArray()
+	defer arr.Release()
+	elements := Column{Name: c.Name, DType: c.DType}
+	x := emptyColumn(elements)
+	if err := x.read(arr, elements); err != nil {
+		return nil, fmt.Errorf("column %q: its default: %w", c.Name, err)
+	}
+	out := x.Tensor.Clone()
+	out.Shape = slices.Clone(c.Shape)
+	return out, nil
 }
 
 // declared returns the fields of the columns that are read by name, and their schema.
@@ -104,7 +122,7 @@ func newCellWriter(s ColumnSpec, c Column) (cellWriter, error) {
 	return nil, fmt.Errorf("column %q: text cells cannot be read as %s, expected float32, float64, int32, int64, uint8, bool or string", c.Name, c.DType)
 }
 
-func notA(cell, what string) error {
+func wrongValue(cell, what string) error {
 	return fmt.Errorf("value %s is not %s: correct the cell, change the column's dtype, or list the value under missing_values", shown(cell), what)
 }
 
@@ -121,7 +139,7 @@ func floatCell(bits int, put func(array.Builder, float64)) cellWriter {
 	return func(b array.Builder, cell string) error {
 		x, err := strconv.ParseFloat(cell, bits)
 		if err != nil {
-			return notA(cell, fmt.Sprintf("a float%d number", bits))
+			return wrongValue(cell, fmt.Sprintf("a float%d number", bits))
 		}
 		put(b, x)
 		return nil
@@ -132,7 +150,7 @@ func intCell(bits int, put func(array.Builder, int64)) cellWriter {
 	return func(b array.Builder, cell string) error {
 		x, err := strconv.ParseInt(cell, 10, bits)
 		if err != nil {
-			return notA(cell, fmt.Sprintf("an int%d number", bits))
+			return wrongValue(cell, fmt.Sprintf("an int%d number", bits))
 		}
 		put(b, x)
 		return nil
@@ -142,7 +160,7 @@ func intCell(bits int, put func(array.Builder, int64)) cellWriter {
 func uint8Cell(b array.Builder, cell string) error {
 	x, err := strconv.ParseUint(cell, 10, 8)
 	if err != nil {
-		return notA(cell, "a number from 0 to 255")
+		return wrongValue(cell, "a number from 0 to 255")
 	}
 	b.(*array.Uint8Builder).Append(uint8(x))
 	return nil
@@ -151,7 +169,7 @@ func uint8Cell(b array.Builder, cell string) error {
 func boolCell(b array.Builder, cell string) error {
 	x, err := strconv.ParseBool(cell)
 	if err != nil {
-		return notA(cell, "true or false")
+		return wrongValue(cell, "true or false")
 	}
 	b.(*array.BooleanBuilder).Append(x)
 	return nil

@@ -34,6 +34,9 @@ func CIFAR10(files []string, mem memory.Allocator) (Indexed, error) {
 			return nil, err
 		}
 		if err := checkCIFAR(data); err != nil {
+			if other := mistaken(f, "cifar10", "CIFAR-10's binary version", data[:min(len(data), headBytes)]); other != nil {
+				return nil, other
+			}
 			return nil, &DataError{File: f, Err: err}
 		}
 		total += int64(len(data) / cifarRecord)

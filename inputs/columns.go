@@ -59,12 +59,29 @@ func (m columnMap) planAll(in *Schema) (*Schema, []columnFunc, error) {
 		if funcs[i] == nil {
 			continue
 		}
+		if columns[i].Default, err = columns[i].defaultBy(funcs[i]); err != nil {
+			return nil, nil, err
+		}
 		if fields[i], err = columns[i].field(); err != nil {
 			return nil, nil, err
 		}
 	}
 	s, err := newSchema(columns, arrow.NewSchema(fields, nil))
 	return s, funcs, err
+}
+
+// defaultBy returns what f makes of the column's default, as of any other value.
+func (c Column) defaultBy(f columnFunc) (*graph.Tensor, error) {
+	if c.Default == nil {
+		return nil, nil
+	}
+	one := *c.Default
+	one.Shape = append([]int{1}, one.Shape...)
+	out := graph.NewTensor(c.DType, c.Shape...)
+	if err := f(out.Bytes, &one, Rows{}); err != nil {
+		return nil, fmt.Errorf("column %q: its default: %w", c.Name, err)
+	}
+	return out, nil
 }
 
 // rewrite makes a record of schema out; columns without a function are shared.

@@ -94,6 +94,17 @@ func planColumn(as *arrow.Schema, s ColumnSpec) (conformColumn, error) {
 	if out.Ragged && s.Default != nil {
 		return conformColumn{}, errRaggedDefault(s.Name)
 	}
+	if s.Default != nil {
+		cell, err := text(s.Default)
+		if err != nil {
+			return conformColumn{}, fmt.Errorf("column %q: %w", s.Name, err)
+		}
+		if write, err := newCellWriter(s, out); err == nil { // else a missing value is told
+			if out.Default, err = out.defaultOf(write, cell); err != nil {
+				return conformColumn{}, err
+			}
+		}
+	}
 	fixed := len(out.Shape) > 0 && (len(base.Shape) > 0 || base.Ragged)
 	if out.DType != base.DType && fixed {
 		return conformColumn{}, fmt.Errorf("column %q: vectors are read as they are, the file has %s: leave dtype and vocabulary out", s.Name, base)

@@ -23,7 +23,8 @@ type CSVOptions struct {
 	// Columns in the order of the file; with a header, found by name, in any order.
 	Columns []ColumnSpec
 	Header  bool // the first row of every file holds names
-	// Delimiter is the character between two cells; "" means a comma.
+	// Delimiter is the character between two cells, tab, or whitespace: any number of spaces and
+	// tabs. "" means a comma.
 	Delimiter string
 	// MissingValues are cells that mean a missing value, besides the empty one.
 	MissingValues []string
@@ -63,21 +64,24 @@ type csvFormat struct {
 	cells   int          // of a row; with a header: not known
 	labels  int          // cells of label columns
 	opts    CSVOptions
-	comma   rune
+	comma   rune // 0: whitespace
 	comment rune
 	missing []string
+	longest int // bytes of a row
 }
 
 func newCSVFormat(o CSVOptions) (*csvFormat, error) {
-	f := &csvFormat{mem: alloc(o.Allocator), specs: o.Columns, opts: o, comma: ',', missing: o.MissingValues}
+	f := &csvFormat{mem: alloc(o.Allocator), specs: o.Columns, opts: o, comma: ',', missing: o.MissingValues, longest: maxLine}
 	var err error
-	if f.comma, err = oneRune("delimiter", o.Delimiter, ','); err != nil {
+	if o.Delimiter == whitespace {
+		f.comma = 0
+	} else if f.comma, err = oneRune("delimiter", o.Delimiter, ','); err != nil {
 		return nil, err
 	}
 	if f.comment, err = oneRune("comment", o.Comment, 0); err != nil {
 		return nil, err
 	}
-	if f.comma == '"' || f.comma == '\n' || f.comma == '\r' || f.comma == f.comment || f.comment == '"' {
+	if f.comma == '"' || f.comma == '\n' || f.comma == '\r' || f.comma != 0 && f.comma == f.comment || f.comment == '"' {
 		return nil, fmt.Errorf("csv delimiter %q and comment %q cannot be used: choose other characters", f.comma, f.comment)
 	}
 	if len(o.Columns) == 0 {
@@ -138,10 +142,13 @@ func (f *csvFormat) open(name string) (*csvReader, error) {
 
 // reader returns a reader of rows; it has read the header, if there is one.
 func (f *csvFormat) reader(name string, in io.Reader) (*csvReader, error) {
-	cr := csv.NewReader(unmarked(in))
-	cr.Comma, cr.Comment = f.comma, f.comment
-	cr.FieldsPerRecord, cr.ReuseRecord, cr.TrimLeadingSpace = -1, true, f.comma != '\t'
-	r := &csvReader{format: f, name: name, csv: cr, at: make([]int, len(f.fields))}
+	text := unmarked(in)
+	head, _ := text.Peek(headBytes)
+	if err := checkText(name, "CSV in UTF-8", head); err != nil {
+		return nil, err
+	}
+	r := &csvReader{format: f, name: name, limit: rowLimit{in: text}, at: make([]int, len(f.fields))}
+	r.csv = f.rowsOf(&r.limit)
 	for i, field := range f.fields {
 		r.at[i] = field.first
 	}
@@ -152,37 +159,58 @@ func (f *csvFormat) reader(name string, in io.Reader) (*csvReader, error) {
 	return r, r.header()
 }
 
+// rowsOf returns the rows of a text.
+func (f *csvFormat) rowsOf(in io.Reader) cellRows {
+	if f.comma == 0 {
+		return newAlignedRows(in, f.comment)
+	}
+	cr := csv.NewReader(in)
+	cr.Comma, cr.Comment = f.comma, f.comment
+	cr.FieldsPerRecord, cr.ReuseRecord, cr.TrimLeadingSpace = -1, true, f.comma != '\t'
+	return cr
+}
+
 // header finds the columns by name.
 func (r *csvReader) header() error {
-	names, err := r.csv.Read()
+	names, err := r.cellsOfRow()
 	if eof(err) {
 		return fileError(r.name, "%w: it has no header line", ErrEmpty)
 	}
 	if err != nil {
-		return r.broken(err)
+		return err
 	}
 	names = slices.Clone(names)
 	for i := range names {
 		names[i] = strings.TrimSpace(names[i])
 	}
 	r.cells = len(names)
+	line, _ := r.csv.FieldPos(0)
 	for i, f := range r.format.fields {
 		at := slices.Index(names, f.spec.Name)
 		if at < 0 {
-			return &DataError{File: r.name, Line: 1, Name: f.spec.Name,
-				Err: errors.New("unknown column: the header has " + strings.Join(names, ", "))}
+			return r.explainHeader(names, &DataError{File: r.name, Line: line, Name: f.spec.Name, Err: unknownName(f.spec.Name, names)})
 		}
 		if at+f.size > len(names) {
-			return &DataError{File: r.name, Line: 1, Name: f.spec.Name,
+			return &DataError{File: r.name, Line: line, Name: f.spec.Name,
 				Err: fmt.Errorf("shape %v needs %d cells from cell %d on, the header has %d", f.spec.Shape, f.size, at+1, len(names))}
 		}
 		if slices.Contains(names[at+f.size:], f.spec.Name) {
-			return &DataError{File: r.name, Line: 1, Name: f.spec.Name,
+			return &DataError{File: r.name, Line: line, Name: f.spec.Name,
 				Err: errors.New("the header has this name twice: rename one of the columns in the file")}
 		}
 		r.at[i] = at
 	}
 	return nil
+}
+
+// unknownName is the error of a column that the header lacks.
+func unknownName(name string, names []string) error {
+	for _, n := range names {
+		if strings.EqualFold(n, name) {
+			return fmt.Errorf("unknown column: the header has %q: names tell capitals from small letters", n)
+		}
+	}
+	return errors.New("unknown column: the header has " + strings.Join(names, ", "))
 }
 
 // element returns the Arrow type of one element of a column.

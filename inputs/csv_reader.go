@@ -2,9 +2,6 @@ package inputs
 
 import (
 	"context"
-	"encoding/csv"
-	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -18,10 +15,12 @@ type csvReader struct {
 	format  *csvFormat
 	name    string
 	file    io.Closer // nil in tests
-	csv     *csv.Reader
-	at      []int // first cell of each field
-	cells   int   // expected in a row
-	rows    int64 // read so far
+	csv     cellRows
+	limit   rowLimit // of the bytes of a row
+	at      []int    // first cell of each field
+	cells   int      // expected in a row
+	rows    int64    // read so far
+	last    int      // line in which the row before begins, 0: none was read
 	builder *array.RecordBuilder
 	err     error // found behind rows that were still good; io.EOF included
 }
@@ -61,20 +60,27 @@ func completeRows(b *array.RecordBuilder, n int) arrow.Record {
 	return array.NewRecord(b.Schema(), cols, int64(n))
 }
 
-// next returns the cells of the next row. The first one tells whether label
+// next returns the cells of the next row of data. The first one tells whether label
 // columns are there.
 func (r *csvReader) next() ([]string, error) {
-	cells, err := r.csv.Read()
-	if eof(err) {
-		return nil, err
-	}
-	if err != nil {
-		return nil, r.broken(err)
-	}
-	if r.rows == 0 && r.unlabeled(len(cells)) {
+	cells, err := r.cellsOfRow()
+	if err == nil && r.rows == 0 && r.unlabeled(len(cells)) {
 		r.shiftLabels()
 	}
-	return cells, nil
+	return cells, err
+}
+
+// cellsOfRow returns the cells of the next row, of a header too.
+func (r *csvReader) cellsOfRow() ([]string, error) {
+	r.limit.left = r.format.longest
+	cells, err := r.csv.Read()
+	if err == nil {
+		r.last, _ = r.csv.FieldPos(0)
+	}
+	if err == nil || eof(err) {
+		return cells, err
+	}
+	return nil, r.broken(err)
 }
 
 // row reads one row into the builder.
@@ -84,9 +90,7 @@ func (r *csvReader) row() error {
 		return err
 	}
 	if len(cells) != r.cells {
-		line, _ := r.csv.FieldPos(0)
-		return &DataError{File: r.name, Line: line, Err: fmt.Errorf("row has %d cells, expected %d: check the delimiter %q, the quotes and the list of columns",
-			len(cells), r.cells, r.format.comma)}
+		return r.wrongCount(cells)
 	}
 	for i, f := range r.format.fields {
 		if err := r.field(i, f, cells); err != nil {
@@ -106,35 +110,22 @@ func (r *csvReader) field(i int, f textField, cells []string) error {
 	}
 	for k := r.at[i]; k < r.at[i]+f.size; k++ {
 		cell := strings.TrimSpace(cells[k])
-		if cell == "" || slices.Contains(r.format.missing, cell) {
+		if r.absent(cell) {
 			if f.fallback == nil {
-				return r.locate(k, f, errMissing)
+				return r.explainCell(cells, k, f, errMissing)
 			}
 			cell = *f.fallback
 		}
 		if err := f.write(b, cell); err != nil {
-			return r.locate(k, f, err)
+			return r.explainCell(cells, k, f, err)
 		}
 	}
 	return nil
 }
 
-// locate says where an error is.
-func (r *csvReader) locate(cell int, f textField, err error) error {
-	line, column := r.csv.FieldPos(cell)
-	if r.rows == 0 && !r.format.opts.Header {
-		err = fmt.Errorf("%w (if the first row holds names, set header: true)", err)
-	}
-	return &DataError{File: r.name, Line: line, Column: column, Name: f.spec.Name, Err: err}
-}
-
-// broken returns the error of a row that is not CSV, or of a file that cannot be read.
-func (r *csvReader) broken(err error) error {
-	var pe *csv.ParseError
-	if errors.As(err, &pe) {
-		return &DataError{File: r.name, Line: pe.Line, Column: pe.Column, Err: fmt.Errorf("%w: correct the quotes", pe.Err)}
-	}
-	return fileError(r.name, "file cannot be read to its end, it may be cut short: %w", err)
+// absent reports whether a cell means that there is no value.
+func (r *csvReader) absent(cell string) bool {
+	return cell == "" || slices.Contains(r.format.missing, cell)
 }
 
 // unlabeled reports whether a file without a header lacks the label columns.

@@ -30,17 +30,27 @@ func exhaust(t *testing.T, r rowReader, schema *Schema) {
 }
 
 func FuzzCSV(f *testing.F) {
-	for _, seed := range []string{"1,a,2,3\n", "x,y,z\n1,\"a\",2\n", "\"\n", "1;a\n", "\ufeffx,y\n,,\n", "# c\n1, a ,nan,0x1p-2\n"} {
-		f.Add([]byte(seed), false)
-		f.Add([]byte(seed), true)
+	for _, seed := range []string{"1,a,2,3\n", "x,y,z\n1,\"a\",2\n", "\"\n", "1;a\n", "\ufeffx,y\n,,\n", "# c\n1, a ,nan,0x1p-2\n", "1 \"a b\"  2\t3\n", "1 \"a\n"} {
+		f.Add([]byte(seed), false, false)
+		f.Add([]byte(seed), true, false)
+		f.Add([]byte(seed), true, true)
 	}
-	f.Fuzz(func(t *testing.T, data []byte, header bool) {
-		format, err := newCSVFormat(CSVOptions{Header: header, Comment: "#", MissingValues: []string{"?"}, Allocator: checked(t), Columns: []ColumnSpec{
+	f.Fuzz(func(t *testing.T, data []byte, header, aligned bool) {
+		delimiter := ""
+		if aligned {
+			delimiter = whitespace
+		}
+		// Errors are explained by what a file of that name holds.
+		name := filepath.Join(t.TempDir(), "fuzz.csv")
+		if err := os.WriteFile(name, data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		format, err := newCSVFormat(CSVOptions{Header: header, Delimiter: delimiter, Comment: "#", MissingValues: []string{"?"}, Allocator: checked(t), Columns: []ColumnSpec{
 			{Name: "x", Default: 0}, {Name: "y", DType: "string"}, {Name: "z", DType: "int64", Shape: []int{2}}}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := format.reader("fuzz.csv", bytes.NewReader(data))
+		r, err := format.reader(name, bytes.NewReader(data))
 		if err != nil {
 			return
 		}
@@ -59,7 +69,11 @@ func FuzzJSONL(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		exhaust(t, format.reader("fuzz.jsonl", bytes.NewReader(data), nil), format.schema)
+		r, err := format.reader("fuzz.jsonl", bytes.NewReader(data), nil)
+		if err != nil {
+			return
+		}
+		exhaust(t, r, format.schema)
 	})
 }
 

@@ -3,6 +3,7 @@ package inputs
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -93,16 +94,23 @@ func readIDX(name string) (*graph.Tensor, error) {
 		return nil, err
 	}
 	t, err := parseIDX(data)
+	if errors.Is(err, errNoIDX) {
+		if other := mistaken(name, "idx", "an IDX file", data[:min(len(data), headBytes)]); other != nil {
+			return nil, other
+		}
+	}
 	if err != nil {
 		return nil, &DataError{File: name, Err: err}
 	}
 	return t, nil
 }
 
+var errNoIDX = errors.New("this is not an IDX file")
+
 // parseIDX returns the array that an IDX file holds. It may reuse data.
 func parseIDX(data []byte) (*graph.Tensor, error) {
 	if len(data) < 4 || data[0] != 0 || data[1] != 0 || idxTypes[data[2]] == graph.Invalid || data[3] == 0 {
-		return nil, fmt.Errorf("wrong magic number % x, expected 00 00 08 03 (images) or 00 00 08 01 (labels): this is not an IDX file", data[:min(4, len(data))])
+		return nil, fmt.Errorf("wrong magic number % x, expected 00 00 08 03 (images) or 00 00 08 01 (labels): %w", data[:min(4, len(data))], errNoIDX)
 	}
 	t := &graph.Tensor{DType: idxTypes[data[2]], Shape: make([]int, data[3])}
 	body := data[4:]

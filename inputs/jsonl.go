@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 
@@ -29,7 +30,12 @@ func JSONL(files []string, o ArrowOptions) (Dataset, error) {
 		if err != nil {
 			return nil, err
 		}
-		return f.reader(name, in, in), nil
+		r, err := f.reader(name, in, in)
+		if err != nil {
+			in.Close()
+			return nil, err
+		}
+		return r, nil
 	}}
 	return src.node(&node{schema: f.schema, mem: f.mem}, "jsonl"), nil
 }
@@ -48,10 +54,15 @@ func newJSONFormat(o ArrowOptions) (*jsonFormat, error) {
 	return &jsonFormat{schema: schema, mem: alloc(o.Allocator), fields: fields}, err
 }
 
-func (f *jsonFormat) reader(name string, in io.Reader, closer io.Closer) *jsonReader {
-	sc := bufio.NewScanner(unmarked(in))
+func (f *jsonFormat) reader(name string, in io.Reader, closer io.Closer) (*jsonReader, error) {
+	text := unmarked(in)
+	head, _ := text.Peek(headBytes)
+	if err := checkText(name, "JSON lines in UTF-8", head); err != nil {
+		return nil, err
+	}
+	sc := bufio.NewScanner(text)
 	sc.Buffer(make([]byte, 0, 64<<10), maxLine)
-	return &jsonReader{format: f, name: name, lines: sc, closer: closer}
+	return &jsonReader{format: f, name: name, lines: sc, closer: closer}, nil
 }
 
 // jsonReader reads the rows of one file.
@@ -103,6 +114,9 @@ func (r *jsonReader) row(b *array.RecordBuilder) error {
 	}
 	obj, err := jsonObject(line)
 	if err != nil {
+		if other := mistakenFile(r.name, "jsonl", "JSON lines"); other != nil && !json.Valid(line) {
+			return other
+		}
 		return &DataError{File: r.name, Line: r.line, Err: err}
 	}
 	for i, f := range r.format.fields {
@@ -119,7 +133,7 @@ func jsonObject(line []byte) (map[string]any, error) {
 	d := json.NewDecoder(bytes.NewReader(line))
 	d.UseNumber()
 	if err := d.Decode(&obj); err != nil {
-		return nil, fmt.Errorf("line is not a JSON object: %w", err)
+		return nil, badJSON(line, err)
 	}
 	if obj == nil {
 		return nil, fmt.Errorf("line is not a JSON object: it is null")
@@ -128,6 +142,33 @@ func jsonObject(line []byte) (map[string]any, error) {
 		return nil, fmt.Errorf("line goes on behind its JSON object: write one object on each line")
 	}
 	return obj, nil
+}
+
+// badJSON returns the error of a line that is not a JSON object.
+func badJSON(line []byte, err error) error {
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &kind):
+		return fmt.Errorf("line is not a JSON object: it is of type %s", kind.Value)
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return fmt.Errorf("line ends within its JSON object: write each object on one line, for example with jq -c .: %w", err)
+	case errors.As(err, &syntax) && notANumber(line, int(syntax.Offset)-1):
+		return fmt.Errorf("line is not a JSON object: NaN and Infinity are no JSON: write null, and give the column a default: %w", err)
+	}
+	return fmt.Errorf("line is not a JSON object: %w", err)
+}
+
+// notANumber reports whether a line has one of the numbers there that JSON lacks.
+func notANumber(line []byte, at int) bool {
+	for _, word := range []string{"NaN", "Infinity", "nan", "inf"} {
+		for back := range 2 { // -Infinity goes wrong behind its sign
+			if from := at - back; from >= 0 && from < len(line) && bytes.HasPrefix(line[from:], []byte(word)) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // json writes the value of one column.

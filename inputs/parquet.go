@@ -28,7 +28,7 @@ func openParquet(name string, want []string) (*recordFile, error) {
 	r, err := parquetRecords(f, want)
 	if err != nil {
 		f.Close()
-		return nil, fileError(name, "this is not a Parquet file, or it is damaged: %w", err)
+		return nil, notA(name, "parquet", "a Parquet file", err)
 	}
 	return r, nil
 }

@@ -133,3 +133,57 @@ func TestParallelismDoesNotMatter(t *testing.T) {
 		}
 	})
 }
+
+// TestShuffleIsUniform counts which row comes at which place, over many seeds.
+// With a buffer of all rows each row comes at each place equally often; with a
+// smaller one, the first is drawn uniformly from the buffer, and place by place
+// the odds follow from those before.
+func TestShuffleIsUniform(t *testing.T) {
+	const rows, seeds = 5, 20_000
+	src := numbers(t, memory.DefaultAllocator, rows)
+	for _, buffer := range []int{1, 2, 3, rows, rows + 3} {
+		for kind, ds := range map[string]Dataset{"numbers": src, "rows": streamOf(src)} {
+			var counts [rows][rows]float64 // by place and row
+			for seed := range int64(seeds) {
+				for place, row := range flat(ids(t, Pipe(ds, Shuffle(buffer, seed), Batch(rows, false)))) {
+					counts[place][row]++
+				}
+				if kind == "rows" && seed == seeds/10 {
+					break // they are drawn by the same code
+				}
+			}
+			want := shuffleOdds(rows, buffer)
+			for place := range counts {
+				total := 0.0
+				for _, n := range counts[place] {
+					total += n
+				}
+				for row, n := range counts[place] {
+					p := want[place][row]
+					if sigma := math.Sqrt(p * (1 - p) / total); math.Abs(n/total-p) > 6*sigma {
+						t.Errorf("buffer %d of %s: row %d at place %d: %.4f of the time, expected %.4f", buffer, kind, row, place, n/total, p)
+					}
+				}
+			}
+		}
+	}
+}
+
+// shuffleOdds returns how likely each row is at each place: before a draw, row r is
+// in the buffer unless it was drawn before, once r < place+buffer.
+func shuffleOdds(rows, buffer int) [][]float64 {
+	left := make([]float64, rows) // the odds that a row was not drawn yet
+	for i := range left {
+		left[i] = 1
+	}
+	odds := make([][]float64, rows)
+	for place := range odds {
+		odds[place] = make([]float64, rows)
+		held := float64(min(buffer, rows-place))
+		for row := range min(place+buffer, rows) {
+			odds[place][row] = left[row] / held
+			left[row] -= odds[place][row]
+		}
+	}
+	return odds
+}

@@ -27,6 +27,9 @@ type Column struct {
 	Shape  []int // of one example; empty: a scalar
 	Ragged bool  // a list of DType scalars of any length in each example; Shape is empty
 	Role   Role  // "" means Feature
+	// Default is the value of an example that lacks one, of DType and Shape; nil: there is none.
+	// Sources put it into their records; it is here for what is fed in place of them, an exported model's examples.
+	Default *graph.Tensor
 }
 
 // Size returns the number of elements of one example, 1 for a scalar.
@@ -107,6 +110,9 @@ func (c Column) validate() error {
 			return fmt.Errorf("column %q: dimensions must be positive and hold at most 2^30 elements, got %v", c.Name, c.Shape)
 		}
 		size *= d
+	}
+	if d := c.Default; d != nil && (c.Ragged || d.DType != c.DType || !slices.Equal(d.Shape, c.Shape)) {
+		return fmt.Errorf("column %q: its default is %s%v, expected %s%v", c.Name, d.DType, d.Shape, c.DType, c.Shape)
 	}
 	return nil
 }

@@ -178,8 +178,7 @@ func openState(describe string, state []byte) (*stateReader, error) {
 		return nil, r.err
 	}
 	if string(got) != describe {
-		return nil, fmt.Errorf("%w: it was saved by %s, this is %s: restore the input's settings or start the data afresh",
-			ErrStateMismatch, got, describe)
+		return nil, &StateMismatchError{Saved: string(got), Now: describe}
 	}
 	return r, nil
 }

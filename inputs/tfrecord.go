@@ -32,7 +32,7 @@ func TFRecord(files []string, o ArrowOptions) (Dataset, error) {
 		return nil, err
 	}
 	src := fileSource{files: files, open: func(name string) (rowReader, error) {
-		in, err := openUnless(name, startsRecord)
+		in, err := openUnless(name, func(in *bufio.Reader) bool { head, _ := in.Peek(12); return startsRecord(head) })
 		if err != nil {
 			return nil, err
 		}
@@ -49,9 +49,8 @@ const (
 
 // startsRecord reports whether a file starts with the header of a record, whose
 // first bytes may be those of gzip.
-func startsRecord(in *bufio.Reader) bool {
-	head, err := in.Peek(12)
-	return err == nil && binary.LittleEndian.Uint32(head[8:]) == maskedcrc.Of(head[:8])
+func startsRecord(head []byte) bool {
+	return len(head) >= 12 && binary.LittleEndian.Uint32(head[8:]) == maskedcrc.Of(head[:8])
 }
 
 type exampleFormat struct {
@@ -74,7 +73,7 @@ func newExampleFormat(o ArrowOptions) (*exampleFormat, error) {
 }
 
 func (f *exampleFormat) reader(name string, in io.Reader, closer io.Closer) *exampleReader {
-	return &exampleReader{format: f, name: name, closer: closer, found: make([][]byte, len(f.fields)),
+	return &exampleReader{format: f, name: name, closer: closer, found: make([][]byte, len(f.fields)), parsed: make([]feature, len(f.fields)),
 		records: tfrecord.NewReader(bufio.NewReaderSize(in, 64<<10))}
 }
 
@@ -86,6 +85,8 @@ type exampleReader struct {
 	closer  io.Closer // nil in tests
 	record  int       // read so far
 	found   [][]byte  // the features of the present example, for each field; nil: absent
+	parsed  []feature // the same
+	again   []byte    // the present example where reading it was interrupted
 	values  valueBuffer
 	err     error // found behind rows that were still good; io.EOF included
 }
@@ -98,6 +99,11 @@ func (r *exampleReader) next() ([]byte, error) {
 	}
 	r.record++
 	var corrupt *tfrecord.CorruptError
+	if errors.As(err, &corrupt) && corrupt.Offset == 0 {
+		if other := mistakenFile(r.name, "tfrecord", "a TFRecord file"); other != nil {
+			return nil, other
+		}
+	}
 	switch {
 	case errors.As(err, &corrupt) && corrupt.Offset == 0 && corrupt.Err == nil:
 		return nil, r.fail("", fmt.Errorf("this is not a TFRecord file, or it is damaged: %w", err))
@@ -115,7 +121,7 @@ func (r *exampleReader) fail(column string, err error) error {
 	return &DataError{File: r.name, Record: r.record, Name: column, Err: err}
 }
 
-func (r *exampleReader) read(_ context.Context, limit int) (arrow.Record, error) {
+func (r *exampleReader) read(ctx context.Context, limit int) (arrow.Record, error) {
 	if limit <= 0 {
 		limit = chunkRows
 	}
@@ -124,24 +130,50 @@ func (r *exampleReader) read(_ context.Context, limit int) (arrow.Record, error)
 	b.Reserve(min(limit, chunkRows))
 	n, first := 0, r.records.Offset()
 	for n < limit && r.err == nil && r.records.Offset()-first < chunkExample {
-		if r.err = r.row(b); r.err == nil {
+		r.err = r.row(ctx, b)
+		if r.again != nil { // it is read when the caller tries again
+			r.err = nil
+			break
+		}
+		if r.err == nil {
 			n++
 		}
 	}
-	if n == 0 {
-		return nil, r.err
+	switch {
+	case n > 0:
+		return completeRows(b, n), nil
+	case r.again != nil:
+		return nil, ctx.Err()
 	}
-	return completeRows(b, n), nil
+	return nil, r.err
 }
 
-// row reads one example into the builder.
-func (r *exampleReader) row(b *array.RecordBuilder) error {
-	example, err := r.next()
-	if err != nil {
+// row reads one example into the builder. Where ctx ends meanwhile nothing is written, and the example is kept.
+func (r *exampleReader) row(ctx context.Context, b *array.RecordBuilder) (err error) {
+	example := r.again
+	if r.again = nil; example == nil {
+		if example, err = r.next(); err != nil {
+			return err
+		}
+	}
+	if err := r.parse(ctx, example); err != nil {
+		if ctx.Err() != nil {
+			r.again = example
+		}
 		return err
 	}
+	for i, f := range r.format.fields {
+		if err := r.values.write(f, b.Field(i), r.parsed[i]); err != nil {
+			return r.fail(f.spec.Name, err)
+		}
+	}
+	return nil
+}
+
+// parse finds the fields' features in an example.
+func (r *exampleReader) parse(ctx context.Context, example []byte) error {
 	clear(r.found)
-	ok := tfexample.EachFeature(example, func(name, feature []byte) bool {
+	ok := tfexample.EachFeature(ctx, example, func(name, feature []byte) bool {
 		if i, known := r.format.byName[string(name)]; known {
 			r.found[i] = feature
 		}
@@ -152,11 +184,8 @@ func (r *exampleReader) row(b *array.RecordBuilder) error {
 		return r.fail("", fmt.Errorf("record is not a tf.train.Example (its data lies at offset %d): expected files of serialized examples", at))
 	}
 	for i, f := range r.format.fields {
-		x, err := newFeature(r.found[i])
-		if err == nil {
-			err = r.values.write(f, b.Field(i), x)
-		}
-		if err != nil {
+		var err error
+		if r.parsed[i], err = newFeature(ctx, r.found[i]); err != nil {
 			return r.fail(f.spec.Name, err)
 		}
 	}
@@ -164,6 +193,10 @@ func (r *exampleReader) row(b *array.RecordBuilder) error {
 }
 
 func (r *exampleReader) skip(ctx context.Context, n int64) error {
+	if r.again != nil && n > 0 {
+		r.again = nil
+		n--
+	}
 	for i := range n {
 		if i&1023 == 0 && ctx.Err() != nil {
 			return ctx.Err()

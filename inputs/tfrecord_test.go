@@ -9,8 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/google/go-cmp/cmp"
 	example "github.com/wamuir/graft/tensorflow/core/example/example_protos_go_proto"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/goestimator/goestimator/internal/graph"
@@ -149,6 +151,62 @@ func TestTFRecordLargeExamples(t *testing.T) {
 	}
 }
 
+// fading is a context that ends when it was looked at so often.
+type fading struct {
+	context.Context
+	left int
+}
+
+func (f *fading) Err() error {
+	if f.left--; f.left < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// TestTFRecordInterrupted: an example of very many parts is given up when the context ends, and read when it is asked for again.
+func TestTFRecordInterrupted(t *testing.T) {
+	many := bytes.Repeat([]byte{0x1a, 2, 8, 7}, 50_000) // parts of a list of integers, one value each
+	entry := protowire.AppendBytes([]byte{0x0a, 1, 'x', 0x12}, many)
+	example := protowire.AppendBytes([]byte{0x0a}, protowire.AppendBytes([]byte{0x0a}, entry))
+	example = append(example, bytes.Repeat([]byte{0x0a, 0}, 50_000)...) // and of the example
+	var file []byte
+	for range 3 {
+		file = tfrecord.Append(file, example)
+	}
+	format, err := newExampleFormat(ArrowOptions{Allocator: checked(t), Columns: []ColumnSpec{{Name: "x", DType: "int64", Ragged: true}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := format.reader("t", bytes.NewReader(file), nil)
+	rows, interrupted := int64(0), 0
+	for {
+		rec, err := r.read(&fading{t.Context(), 10 * interrupted}, 2)
+		if eof(err) {
+			break
+		}
+		if errors.Is(err, context.Canceled) {
+			if interrupted++; interrupted > 100 {
+				t.Fatal("it does not go on")
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range int(rec.NumRows()) {
+			if from, to := rec.Column(0).(*array.List).ValueOffsets(i); to-from != 50_000 {
+				t.Errorf("row %d has %d values", rows, to-from)
+			}
+		}
+		rows += rec.NumRows()
+		rec.Release()
+	}
+	if rows != 3 || interrupted == 0 {
+		t.Errorf("%d rows, %d interruptions", rows, interrupted)
+	}
+}
+
 func TestBadTFRecord(t *testing.T) {
 	type m = map[string]any
 	good := m{"x": []float32{1}, "y": []string{"a"}}
@@ -167,7 +225,8 @@ func TestBadTFRecord(t *testing.T) {
 	}{
 		"empty":         {nil, columns, []string{"data set is empty"}},
 		"no columns":    {whole, nil, []string{"list of columns"}},
-		"text":          {[]byte("x,y\n1,a\n2,b\n3,a\n"), columns, []string{"t: record 1", "not a TFRecord file", "offset 0"}},
+		"text":          {[]byte("x,y\n1,a\n2,b\n3,a\n"), columns, []string{"t: this is text, expected a TFRecord file: name another file, or set format: csv"}},
+		"other":         {[]byte("\x00\x00\x00\x01\x02\x03\x04\x00\x00\x00\x01\x02\x03\x04"), columns, []string{"t: record 1: this is not a TFRecord file, or it is damaged", "offset 0"}},
 		"no example":    {append(bytes.Clone(whole), tfrecord.Append(nil, []byte("hello"))...), columns, []string{"t: record 2", "not a tf.train.Example", fmt.Sprint("offset ", len(whole)+12)}},
 		"cut":           {append(bytes.Clone(whole), whole[:20]...), columns, []string{"t: record 2", "cut short", fmt.Sprint("offset ", len(whole))}},
 		"cut in header": {append(bytes.Clone(whole), whole[:5]...), columns, []string{"t: record 2", "5 bytes of the 12 byte header", fmt.Sprint("offset ", len(whole))}},

@@ -1,6 +1,7 @@
 package inputs
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -19,9 +20,9 @@ type feature struct {
 }
 
 // newFeature counts the values of a serialized feature.
-func newFeature(serialized []byte) (feature, error) {
-	kind, list, ok := tfexample.List(serialized)
-	n := tfexample.Count(kind, list)
+func newFeature(ctx context.Context, serialized []byte) (feature, error) {
+	kind, list, ok := tfexample.List(ctx, serialized)
+	n := tfexample.Count(ctx, kind, list)
 	if !ok || n < 0 {
 		return feature{}, errors.New("feature is malformed: write the file again")
 	}

@@ -3,6 +3,7 @@ package interop_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/inputs/feature"
@@ -52,6 +53,15 @@ var cannedColumns = []feature.Spec{
 	{Type: "shared_embeddings", Columns: []string{"city", "home"}, Dimension: 3, Frozen: true},
 }
 
+// number makes a case's name of its place in a list, its class, and what its name was.
+func (c *cannedCase) number(i int) {
+	parts := []string{fmt.Sprintf("%02d", i), c.Class}
+	if c.Name != "" {
+		parts = append(parts, c.Name)
+	}
+	c.Name = strings.Join(parts, "_")
+}
+
 // cannedCases are the models that are compared.
 func cannedCases() []cannedCase {
 	wide := []string{"age", "ages", "job", "city", "cross", "words"}
@@ -77,6 +87,12 @@ func cannedCases() []cannedCase {
 			"dnn_hidden_units": []int{16, 8}, "dnn_optimizer": "Adam", "linear_optimizer": "Adam", "dnn_activation_fn": "tanh"}},
 		{Class: "DNNLinearCombinedClassifier", Label: "label2", Params: estimator.Params{"linear_feature_columns": []string{"job"}, "dnn_feature_columns": []string{"age", "city_shared_embedding", "home_shared_embedding"},
 			"dnn_hidden_units": []int{8}, "dnn_optimizer": "SGD", "linear_optimizer": "Adagrad"}},
+		{Name: "clip_value", Class: "DNNClassifier", Label: "label2", Params: estimator.Params{"feature_columns": deep, "hidden_units": []int{8}, "activation_fn": "tanh",
+			"optimizer": map[string]any{"name": "SGD", "learning_rate": 0.5, "clip_value": 0.001}}},
+		{Name: "clip_norm", Class: "LinearClassifier", Label: "label3", Params: estimator.Params{"feature_columns": wide, "n_classes": 3,
+			"optimizer": map[string]any{"name": "SGD", "learning_rate": 0.5, "momentum": 0.5, "clip_norm": 0.01}}},
+		{Name: "global_clip_norm", Class: "DNNRegressor", Label: "label_number", Params: estimator.Params{"feature_columns": []string{"weighted_vector", "words_vector", "level_vector"},
+			"hidden_units": []int{8}, "activation_fn": "tanh", "optimizer": map[string]any{"name": "SGD", "learning_rate": 0.5, "global_clip_norm": 0.02}}},
 		{Class: "BaselineClassifier", Label: "label3", Params: estimator.Params{"n_classes": 3}},
 		{Class: "BaselineRegressor", Label: "label_number", Params: estimator.Params{"weight_column": "importance"}},
 	}
@@ -86,7 +102,7 @@ func cannedCases() []cannedCase {
 		"BaselineClassifier": "baseline_classifier", "BaselineRegressor": "baseline_regressor"}
 	for i := range list {
 		c := &list[i]
-		c.Name = fmt.Sprintf("%02d_%s", i, c.Class)
+		c.number(i)
 		c.Columns, c.Batch, c.Steps, c.More, c.model = cannedColumns, cannedBatch, cannedSteps, cannedMore, names[c.Class]
 	}
 	return list

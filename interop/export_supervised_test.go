@@ -16,6 +16,7 @@ import (
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/internal/graph"
 	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/models/initializers"
 	"github.com/goestimator/goestimator/models/layers"
 	"github.com/goestimator/goestimator/models/ops"
 	"github.com/goestimator/goestimator/models/optimizers"
@@ -189,13 +190,16 @@ var supervisedOptimizers = []supervisedOptimizer{
 	{"adagrad", map[string]any{"learning_rate": 0.1, "clip_value": 0.05}, "label2"},
 	{"rmsprop", map[string]any{"learning_rate": 0.01, "momentum": 0.5}, "label3"},
 	{"rmsprop", map[string]any{"learning_rate": 0.01, "centered": true}, "label2"},
+	{"rmsprop", map[string]any{"learning_rate": 0.01, "centered": true, "momentum": 0.5, "clip_norm": 0.05}, "label3"},
 	{"ftrl", map[string]any{"learning_rate": 0.1, "l1": 0.01, "l2": 0.01}, "label2"},
+	{"ftrl", map[string]any{"learning_rate": 0.1, "l2_shrinkage": 0.01, "beta": 0.1, "learning_rate_power": -0.4, "global_clip_norm": 0.2}, "label_number"},
 	{"keras_sgd", map[string]any{"learning_rate": 0.05, "momentum": 0.9, "nesterov": true}, "label2"},
 	{"keras_adam", map[string]any{"learning_rate": 0.01, "slot_names": "keras"}, "label3"},
 	{"keras_adamw", map[string]any{"learning_rate": 0.01}, "label2"},
 	{"keras_adagrad", map[string]any{"learning_rate": 0.05}, "label_number"},
 	{"keras_rmsprop", map[string]any{"learning_rate": 0.01}, "label3"},
 	{"keras_rmsprop", map[string]any{"learning_rate": 0.01, "centered": true}, "label2"},
+	{"keras_rmsprop", map[string]any{"learning_rate": 0.01, "centered": true, "momentum": 0.5}, "label2"},
 	{"keras_ftrl", map[string]any{"learning_rate": 0.1}, "label2"},
 	{"adam", map[string]any{"learning_rate": 0.01, "accumulate_steps": 2}, "label2"},
 	{"adam", map[string]any{"learning_rate": 0.01, "loss_scale": "dynamic"}, "label3"},
@@ -205,7 +209,7 @@ var supervisedOptimizers = []supervisedOptimizer{
 	{"keras_sgd", map[string]any{"learning_rate": 0.05, "loss_scale": 1024}, "label2"},
 }
 
-// model is a network with an embedding, whose gradient is sparse, batch normalisation, whose
+// model is a network with embeddings, whose gradients are sparse, batch normalisation, whose
 // averages are updates too, and dropout, whose numbers follow from the global step.
 func (o supervisedOptimizer) model(t *testing.T) estimator.ModelFn {
 	t.Helper()
@@ -214,10 +218,10 @@ func (o supervisedOptimizer) model(t *testing.T) estimator.ModelFn {
 		t.Fatal(err)
 	}
 	network := func(mc models.Context, f models.Features, n int) *G.Node {
-		x := f.Dense("pair")
-		if o.rule != "rmsprop" || o.params["centered"] != true { // the engine has none that is sparse
-			x = ops.Concat(mc, 1, x, layers.Embedding(mc, f.Dense("level"), 7, 4, layers.Weights{}))
-		}
+		level := f.Dense("level")
+		table := mc.Core().Variable("table", []int{7, 3}, models.WithInit(initializers.RandomUniform{Min: -1, Max: 1}))
+		looked := ops.Concat(mc, 1, ops.Lookup(mc, table, level), ops.Gather(mc, table, level)) // to clips two lookups, of which one sums
+		x := ops.Concat(mc, 1, f.Dense("pair"), layers.Embedding(mc, level, 7, 4, layers.Weights{}), looked)
 		x = layers.BatchNorm(mc, layers.Dense(mc, x, 8, layers.Weights{Activation: ops.Tanh}), layers.Norm{})
 		return layers.Dense(mc, layers.Dropout(mc, x, 0.25), n, layers.Weights{Name: "out"})
 	}

@@ -1,7 +1,6 @@
 package interop_test
 
 import (
-	"fmt"
 	"os"
 	"testing"
 
@@ -38,21 +37,30 @@ func rnnCases() []cannedCase {
 			"cell_type": "lstm", "return_sequences": true, "n_classes": 4, "weight_column": "weights", "optimizer": map[string]any{"name": "Adagrad", "learning_rate": 0.1}}},
 		{Class: "RNNClassifier", Label: "label2", Params: estimator.Params{"sequence_feature_columns": sequence, "context_feature_columns": around,
 			"units": []int{5, 4, 3}, "cell_type": []string{"lstm", "gru", "lstm"}}},
+		// tf.estimator clips the gradients of an optimizer that is known by its name, which here are larger.
+		{Name: "clip_default", Class: "RNNEstimator", Label: "label_large", Params: estimator.Params{"sequence_feature_columns": sequence,
+			"units": []int{6}, "head": "regression"}},
+		{Name: "clip_named", Class: "RNNEstimator", Label: "label_large", Params: estimator.Params{"sequence_feature_columns": sequence, "context_feature_columns": around,
+			"units": []int{6}, "cell_type": "gru", "head": "regression", "optimizer": "SGD"}},
 	}
 	names := map[string]string{"RNNClassifier": "rnn_classifier", "RNNEstimator": "rnn_estimator"}
 	for i := range list {
 		c := &list[i]
-		c.Name = fmt.Sprintf("%02d_%s", i, c.Class)
+		c.number(i)
 		c.Columns, c.Batch, c.Steps, c.More, c.model = rnnColumns, cannedBatch, cannedSteps, cannedMore, names[c.Class]
 	}
 	return list
 }
 
-// rnnData is cannedData with a label for each word.
+// rnnData is cannedData with a label for each word, and one of large numbers.
 func rnnData(n int) map[string]*graph.Tensor {
 	d := cannedData(n)
 	words := d["words"].Strings
 	d["label_steps"] = graph.NewTensor(graph.Int64, len(words))
+	d["label_large"] = graph.NewTensor(graph.Float32, n)
+	for i, x := range graph.Of[float32](d["label_number"]) {
+		graph.Of[float32](d["label_large"])[i] = 20 * x
+	}
 	for i, w := range words {
 		graph.Of[int64](d["label_steps"])[i] = int64(w[len(w)-1]) & 1
 	}

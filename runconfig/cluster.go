@@ -3,6 +3,7 @@ package runconfig
 import (
 	"fmt"
 	"maps"
+	"net"
 	"slices"
 	"strings"
 )
@@ -83,6 +84,26 @@ func (c ClusterSpec) Addresses(job string) []string {
 // which each task lists only itself and the parameter servers, so that the
 // number of workers is not known.
 func (c ClusterSpec) Sparse() bool { return c.sparse }
+
+// OneMachine reports whether every task listed has an address of loopback, as
+// `goestimator launch` gives them: no other machine can take part.
+func (c ClusterSpec) OneMachine() bool {
+	for _, tasks := range c.jobs {
+		for _, a := range tasks {
+			if host, _, err := net.SplitHostPort(a); err != nil || !Loopback(host) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// Loopback reports whether a host is this machine as only itself can call it:
+// localhost or an IP address of loopback.
+func Loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
 
 // Equal reports whether two clusters list the same tasks.
 func (c ClusterSpec) Equal(d ClusterSpec) bool {

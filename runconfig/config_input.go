@@ -15,7 +15,7 @@ type Input struct {
 	Columns []Column `yaml:"columns,omitempty"`
 	// csv: the first row holds names, which must be those of columns.
 	Header bool `yaml:"header,omitempty"`
-	// csv: the character between two cells.
+	// csv: the character between two cells, tab, or whitespace: any number of spaces and tabs, as in aligned columns.
 	Delimiter string `yaml:"delimiter"`
 	// csv: cells that mean a missing value, besides the empty cell.
 	MissingValues []string `yaml:"missing_values,omitempty"`
@@ -68,7 +68,7 @@ type Column struct {
 	Shape []int `yaml:"shape,omitempty"`
 	// jsonl, tfrecord: a value is a list of any length, as features of several values are (hash_bucket, vocabulary, identity, embedding). A missing list is empty; of a label it is an error. In parquet and arrow files lists are such without it; with it, other columns are refused.
 	Ragged bool `yaml:"ragged,omitempty"`
-	// Value that stands for a missing one (tfrecord: a feature that is not there or has no list). Left out: a missing value is an error. A ragged column has none.
+	// Value that stands for a missing one (tfrecord: a feature that is not there or has no list). An exported model that parses examples has it, too. Left out: a missing value is an error. A ragged column has none.
 	Default any `yaml:"default,omitempty"`
 	// feature, label, weight (of the example) or ignore. Default feature.
 	Role string `yaml:"role,omitempty"`

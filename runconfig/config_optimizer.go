@@ -34,7 +34,7 @@ type Optimizer struct {
 	WeightDecay *float64 `yaml:"weight_decay,omitempty"`
 	// Regular expression of the variables without weight decay, for example bias|norm. Empty: all have it.
 	WeightDecayExclude string `yaml:"weight_decay_exclude,omitempty"`
-	// Largest L2 norm of each single gradient. 0: no limit. At most one of the three clips.
+	// Largest L2 norm of the gradient of each variable, whole even where it is partitioned. 0: no limit. At most one of the three clips.
 	ClipNorm float64 `yaml:"clip_norm,omitempty"`
 	// Largest absolute value of a gradient's element. 0: no limit.
 	ClipValue float64 `yaml:"clip_value,omitempty"`

@@ -103,9 +103,11 @@ type Run struct {
 	LogStepCountSteps int `yaml:"log_step_count_steps"`
 	// Write graph.pbtxt and the graph's meta data when training starts.
 	CheckpointSaveGraphDef bool `yaml:"checkpoint_save_graph_def"`
+	// Name of the job, the same in all its tasks: tasks of another job are refused. Empty: tasks know each other by their cluster. `goestimator launch` sets it.
+	JobID string `yaml:"job_id,omitempty"`
 	// Protocol between tasks: grpc, also when empty.
 	Protocol string `yaml:"protocol,omitempty"`
-	// Longest seconds by which a worker delays its start, which is (index+1)*5 otherwise.
+	// Longest seconds by which a worker delays its start, which is (index+1)*5 otherwise. -1: 60, and 0 where all tasks are on one machine (addresses of loopback, as with launch).
 	ExperimentalMaxWorkerDelaySecs int `yaml:"experimental_max_worker_delay_secs"`
 	// Seconds that a task waits for the others before it fails.
 	SessionCreationTimeoutSecs int `yaml:"session_creation_timeout_secs"`
@@ -137,6 +139,9 @@ type Run struct {
 	SummaryImages int `yaml:"summary_images,omitempty"`
 }
 
+// workerDelayNotGiven leaves run.experimental_max_worker_delay_secs to the cluster.
+const workerDelayNotGiven = -1
+
 func defaultRun() Run {
 	return Run{
 		SaveSummarySteps:               100,
@@ -145,7 +150,7 @@ func defaultRun() Run {
 		KeepCheckpointEveryNHours:      10000,
 		LogStepCountSteps:              100,
 		CheckpointSaveGraphDef:         true,
-		ExperimentalMaxWorkerDelaySecs: 60,
+		ExperimentalMaxWorkerDelaySecs: workerDelayNotGiven,
 		SessionCreationTimeoutSecs:     7200,
 		ClusterResolver:                "tf_config",
 		MaxRestarts:                    10,

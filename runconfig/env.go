@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goestimator/goestimator/internal/spelling"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -76,7 +77,7 @@ func sectionOf(name string) string {
 func (l *layer) unknownEnv(name, text string, keys map[string]*node) {
 	best, bestCost := "", len(name)
 	for env := range keys {
-		if cost := editDistance(name, env); cost < bestCost || cost == bestCost && env < best {
+		if cost := spelling.Distance(name, env); cost < bestCost || cost == bestCost && env < best {
 			best, bestCost = env, cost
 		}
 	}

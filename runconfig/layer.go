@@ -13,6 +13,7 @@ import (
 type layer struct {
 	values map[string]any
 	where  func(path string) string
+	lines  map[string]int // of a file: the line of each key and of each element of a list
 	vs     *violations
 }
 
@@ -26,11 +27,11 @@ func (l *layer) bad(path string, value any, bound string) {
 
 // unknown reports a key that the schema does not have.
 func (l *layer) unknown(path string, value any) {
-	bound := "which is not a known key"
-	if near := schema().nearest(path); near != "" {
-		bound += "; did you mean " + near + "?"
+	v := Violation{Field: path, Value: value, Bound: "which is not a known key", Where: l.where(path), meant: schema().nearest(path)}
+	if v.meant != "" {
+		v.Bound += "; did you mean " + v.meant + "?"
 	}
-	l.bad(path, value, bound)
+	l.vs.list = append(l.vs.list, v)
 }
 
 // put checks a value of a key and stores its leaves.
@@ -136,6 +137,9 @@ func (l *layer) checkList(n *node, path string, value any) (any, bool) {
 		}
 		items = []any{value}
 	}
+	if n.elem.kind == kindString {
+		return l.checkWords(path, items)
+	}
 	out := make([]any, 0, len(items))
 	good := true
 	for i, item := range items {
@@ -144,6 +148,34 @@ func (l *layer) checkList(n *node, path string, value any) (any, bool) {
 		out = append(out, v)
 	}
 	return out, good
+}
+
+// checkWords takes a list of text. A whole number is the text that it is written as, so that a vocabulary may have some.
+func (l *layer) checkWords(path string, items []any) (any, bool) {
+	out := make([]any, len(items))
+	var bad []any
+	first := ""
+	for i, item := range items {
+		switch v := item.(type) {
+		case string:
+			out[i] = v
+		case int:
+			out[i] = strconv.Itoa(v)
+		default:
+			if bad = append(bad, item); first == "" {
+				first = path + "[" + strconv.Itoa(i) + "]"
+			}
+		}
+	}
+	switch len(bad) {
+	case 0:
+		return out, true
+	case 1:
+		l.bad(first, bad[0], "expected text; put it in quotes")
+	default:
+		l.bad(path, bad, "expected text; put each of these in quotes")
+	}
+	return nil, false
 }
 
 // checkElement takes one map of a list of maps.

@@ -19,12 +19,19 @@ func scanLines(source []byte) (lines map[string]int, twice []string) {
 }
 
 type lineScan struct {
-	lines map[string]int
-	twice []string
+	lines   map[string]int
+	twice   []string
+	aliases int // within how many it is
 }
 
-// visit does not follow aliases: their keys count where they were written.
+// maxLines bounds the keys that are found, as aliases within aliases multiply.
+const maxLines = 1 << 16
+
+// visit follows aliases: their keys have the lines where they were written.
 func (s *lineScan) visit(path string, n *yaml.Node) {
+	if len(s.lines) > maxLines {
+		return
+	}
 	switch n.Kind {
 	case yaml.MappingNode:
 		for i := 0; i+1 < len(n.Content); i += 2 {
@@ -32,7 +39,7 @@ func (s *lineScan) visit(path string, n *yaml.Node) {
 				continue
 			}
 			key := join(path, strings.ToLower(n.Content[i].Value))
-			if s.lines[key] > 0 {
+			if s.lines[key] > 0 && s.aliases == 0 {
 				s.twice = append(s.twice, key)
 			}
 			s.lines[key] = n.Content[i].Line
@@ -44,5 +51,13 @@ func (s *lineScan) visit(path string, n *yaml.Node) {
 			s.lines[key] = item.Line
 			s.visit(key, item)
 		}
+	case yaml.AliasNode:
+		const deepest = 10 // of an alias within itself
+		if s.aliases == deepest {
+			return
+		}
+		s.aliases++
+		s.visit(path, n.Alias)
+		s.aliases--
 	}
 }

@@ -65,6 +65,7 @@ func load(o LoadOptions, source []byte) (*Config, error) {
 	for i := known; i < len(vs.list); i++ {
 		vs.list[i].Where = origin(vs.list[i].Field)
 	}
+	vs.list = distinct(vs.list, known)
 	if err := vs.err(); err != nil {
 		return nil, err
 	}
@@ -88,12 +89,12 @@ func lookup(environ []string) func(string) string {
 // says where a key's value came from.
 func merge(layers []*layer) (*Config, func(string) string, error) {
 	v := viper.New()
-	from := map[string]string{}
+	from := map[string]*layer{}
 	for _, l := range layers {
 		l.exclusive()
 		for _, path := range slices.Sorted(maps.Keys(l.values)) {
 			v.Set(path, l.values[path])
-			from[path] = l.where(path)
+			from[path] = l
 		}
 	}
 	cfg := Default()
@@ -106,19 +107,26 @@ func merge(layers []*layer) (*Config, func(string) string, error) {
 		return nil, nil, fmt.Errorf("decode the configuration: %w", err)
 	}
 	origin := func(field string) string {
-		for {
-			if w := from[field]; w != "" {
-				return w
-			}
-			cut := strings.LastIndexAny(field, ".[")
-			if cut < 0 {
-				return ""
-			}
-			field = field[:cut]
+		given := field
+		for given != "" && from[given] == nil {
+			given = above(given)
 		}
+		l := from[given]
+		if l == nil {
+			return ""
+		}
+		for part := field; len(part) > len(given); part = above(part) {
+			if l.lines[part] > 0 {
+				return l.where(part)
+			}
+		}
+		return l.where(given)
 	}
 	return &cfg, origin, nil
 }
+
+// above is the key that one is below, or the list that it is in; "" of none.
+func above(key string) string { return key[:max(strings.LastIndexAny(key, ".["), 0)] }
 
 // exclusive applies tf.estimator's rule within one layer: giving one of the two
 // checkpoint intervals clears the other of the layers below.
@@ -148,6 +156,7 @@ func fileLayer(vs *violations, path string, source []byte) (*layer, error) {
 		}
 		return path
 	})
+	l.lines = lines
 	for _, key := range twice {
 		l.bad(key, "the same key twice", "expected it once (letters' case does not count)")
 	}

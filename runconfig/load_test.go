@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -153,5 +154,23 @@ func TestSlurmGivesTheCluster(t *testing.T) {
 	}
 	if _, err := Load(LoadOptions{Env: env[:1]}); err == nil || !strings.Contains(err.Error(), "slurm: ") {
 		t.Errorf("outside of a step: got %v, expected an error", err)
+	}
+}
+
+// What Keys lists can be set.
+func TestKeys(t *testing.T) {
+	keys := Keys()
+	for _, want := range []string{"model_dir", "train.max_steps", "optimizer.learning_rate", "optimizer.learning_rate.schedule", "model.params.", "run.log_step_count_steps"} {
+		if !slices.Contains(keys, want) {
+			t.Errorf("no %s among the keys", want)
+		}
+	}
+	for _, key := range keys {
+		if n := schema().find(strings.TrimSuffix(key, ".")); n == nil || (n.kind == kindFree) != strings.HasSuffix(key, ".") {
+			t.Errorf("%s is none", key)
+		}
+	}
+	if slices.Contains(keys, "train") {
+		t.Error("a section is among the keys")
 	}
 }

@@ -1,6 +1,7 @@
 package runconfig
 
 import (
+	"regexp"
 	"slices"
 )
 
@@ -49,8 +50,10 @@ type settings struct {
 	trainDistribute      Strategy
 	evalDistribute       Strategy
 	deviceFn             func(Op) string
+	jobID                string
 	protocol             string
 	maxWorkerDelaySecs   int
+	workerDelayGiven     bool
 	sessionTimeoutSecs   int
 	saveGraphDef         bool
 	strict               bool
@@ -69,7 +72,7 @@ func defaultSettings() settings {
 		logStepCountSteps:   run.LogStepCountSteps,
 		trainDistribute:     Strategy{Name: "default"},
 		evalDistribute:      Strategy{Name: "default"},
-		maxWorkerDelaySecs:  run.ExperimentalMaxWorkerDelaySecs,
+		maxWorkerDelaySecs:  defaultWorkerDelaySecs,
 		sessionTimeoutSecs:  run.SessionCreationTimeoutSecs,
 		saveGraphDef:        run.CheckpointSaveGraphDef,
 		rpc:                 defaultRPC(),
@@ -141,12 +144,20 @@ func EvaluatorWaitSecs(secs float64) Option {
 	return func(s *settings) { s.evaluatorWaitSecs = secs }
 }
 
+// JobID names the job, the same in all its tasks, of letters, digits and -_.:/ alone.
+// Tasks of jobs of other names are refused; "": tasks know each other by their cluster.
+func JobID(name string) Option { return func(s *settings) { s.jobID = name } }
+
 // Protocol sets the protocol between tasks: grpc, also when empty.
 func Protocol(p string) Option { return func(s *settings) { s.protocol = p } }
 
-// ExperimentalMaxWorkerDelaySecs bounds by how much a worker delays its start.
+// defaultWorkerDelaySecs is tf.estimator's.
+const defaultWorkerDelaySecs = 60
+
+// ExperimentalMaxWorkerDelaySecs bounds by how much a worker delays its start,
+// also where all tasks are on one machine.
 func ExperimentalMaxWorkerDelaySecs(secs int) Option {
-	return func(s *settings) { s.maxWorkerDelaySecs = secs }
+	return func(s *settings) { s.maxWorkerDelaySecs, s.workerDelayGiven = secs, true }
 }
 
 // SessionCreationTimeoutSecs sets how long a task waits for the others, > 0.
@@ -184,6 +195,9 @@ func (s settings) apply(opts []Option, vs *violations) settings {
 	return s
 }
 
+// jobIDs are names of jobs, and none.
+var jobIDs = regexp.MustCompile(`^[-_.:/a-zA-Z0-9]{0,128}$`)
+
 func (s settings) validate(vs *violations) {
 	vs.require(s.modelDir != "" || !s.modelDirGiven, "model_dir", s.modelDir, "model_dir should be non-empty")
 	vs.require(s.saveSummarySteps >= 0, "save_summary_steps", s.saveSummarySteps, "expected >= 0")
@@ -194,6 +208,7 @@ func (s settings) validate(vs *violations) {
 	vs.require(s.keepCheckpointMax >= 0, "keep_checkpoint_max", s.keepCheckpointMax, "expected >= 0")
 	vs.require(s.keepEveryNHours > 0, "keep_checkpoint_every_n_hours", s.keepEveryNHours, "expected > 0")
 	vs.require(s.logStepCountSteps >= 0, "log_step_count_steps", s.logStepCountSteps, "expected > 0, or 0 for none")
+	vs.require(jobIDs.MatchString(s.jobID), "job_id", s.jobID, "expected at most 128 letters, digits and -_.:/")
 	vs.require(s.protocol == "" || s.protocol == "grpc", "protocol", s.protocol, "expected grpc or nothing (grpc+verbs is not available)")
 	vs.require(s.maxWorkerDelaySecs >= 0, "experimental_max_worker_delay_secs", s.maxWorkerDelaySecs, "expected >= 0")
 	vs.require(s.sessionTimeoutSecs > 0, "session_creation_timeout_secs", s.sessionTimeoutSecs, "expected > 0")

@@ -36,13 +36,16 @@ func (c *Config) RunConfig() (RunConfig, error) {
 		Connections(c.RPC),
 		MaxRestarts(r.MaxRestarts),
 		EvaluatorWaitSecs(r.EvaluatorWaitSecs),
+		JobID(r.JobID),
 		Protocol(r.Protocol),
-		ExperimentalMaxWorkerDelaySecs(r.ExperimentalMaxWorkerDelaySecs),
 		SessionCreationTimeoutSecs(r.SessionCreationTimeoutSecs),
 		CheckpointSaveGraphDef(r.CheckpointSaveGraphDef),
 		Session(r.session()),
 		StrictTFConfig(r.StrictTFConfig),
 		func(s *settings) { s.modelDirWins = true },
+	}
+	if r.ExperimentalMaxWorkerDelaySecs != workerDelayNotGiven {
+		opts = append(opts, ExperimentalMaxWorkerDelaySecs(r.ExperimentalMaxWorkerDelaySecs))
 	}
 	if c.ModelDir != "" {
 		opts = append(opts, ModelDir(c.ModelDir))

@@ -103,11 +103,21 @@ func (c RunConfig) MaxRestarts() int { return c.s.maxRestarts }
 // evaluator's last evaluation.
 func (c RunConfig) EvaluatorWaitSecs() float64 { return c.s.evaluatorWaitSecs }
 
+// JobID returns the name of the job; empty: none was given.
+func (c RunConfig) JobID() string { return c.s.jobID }
+
 // Protocol returns the protocol between tasks: grpc.
 func (c RunConfig) Protocol() string { return cmp.Or(c.s.protocol, "grpc") }
 
-// ExperimentalMaxWorkerDelaySecs returns the longest delay of a worker's start.
-func (c RunConfig) ExperimentalMaxWorkerDelaySecs() int { return c.s.maxWorkerDelaySecs }
+// ExperimentalMaxWorkerDelaySecs returns the longest delay of a worker's start:
+// what was given, else tf.estimator's 60, and 0 where all tasks of the cluster
+// are on one machine.
+func (c RunConfig) ExperimentalMaxWorkerDelaySecs() int {
+	if !c.s.workerDelayGiven && c.r.cluster.Len() > 0 && c.r.cluster.OneMachine() {
+		return 0
+	}
+	return c.s.maxWorkerDelaySecs
+}
 
 // SessionCreationTimeoutSecs returns how long a task waits for the others.
 func (c RunConfig) SessionCreationTimeoutSecs() int { return c.s.sessionTimeoutSecs }

@@ -3,6 +3,7 @@ package runconfig
 import (
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -158,5 +159,56 @@ func TestNewClusterSpec(t *testing.T) {
 	}
 	if (ClusterSpec{}).Len() != 0 || (ClusterSpec{}).String() != "" {
 		t.Error("the zero value is not empty")
+	}
+}
+
+// The start delay is tf.estimator's, but for a cluster on one machine, unless it is given.
+func TestWorkerDelay(t *testing.T) {
+	far := `{"cluster":{"chief":["127.0.0.1:1"],"ps":["b:1"],"worker":["127.0.0.1:2"]},"task":{"type":"worker","index":0}}`
+	near := `{"cluster":{"chief":["127.0.0.1:1"],"ps":["[::1]:1"],"worker":["localhost:2"]},"task":{"type":"worker","index":0}}`
+	for _, c := range []struct {
+		name, text, set string
+		want            int
+	}{
+		{"no cluster", "", "", 60},
+		{"several machines", far, "", 60},
+		{"one machine", near, "", 0},
+		{"several machines, given", far, "5", 5},
+		{"one machine, given", near, "5", 5},
+		{"one machine, the default given", near, "60", 60},
+		{"one machine, as it is written to config.yaml", near, "-1", 0},
+		{"none, given", far, "0", 0},
+	} {
+		var sets []string
+		var opts []Option
+		if c.set != "" {
+			sets = []string{"run.experimental_max_worker_delay_secs=" + c.set}
+		}
+		cfg, err := loadText("", []string{"TF_CONFIG=" + c.text}, sets)
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		loaded, err := cfg.RunConfig()
+		if err != nil || loaded.ExperimentalMaxWorkerDelaySecs() != c.want {
+			t.Errorf("%s: from a config: got %d, %v, want %d", c.name, loaded.ExperimentalMaxWorkerDelaySecs(), err, c.want)
+		}
+		if n, err := strconv.Atoi(c.set); err == nil && n >= 0 {
+			opts = append(opts, ExperimentalMaxWorkerDelaySecs(n))
+		}
+		if made := mustTFConfig(t, c.text, opts...); made.ExperimentalMaxWorkerDelaySecs() != c.want {
+			t.Errorf("%s: from options: got %d, want %d", c.name, made.ExperimentalMaxWorkerDelaySecs(), c.want)
+		}
+	}
+	if _, err := loadText("", nil, []string{"run.experimental_max_worker_delay_secs=-2"}); err == nil {
+		t.Error("-2 was taken")
+	}
+}
+
+func TestLoopback(t *testing.T) {
+	for host, want := range map[string]bool{"localhost": true, "127.0.0.1": true, "127.3.2.1": true, "::1": true, "0.0.0.0": false, "": false, "10.0.0.1": false, "localhost.example": false} {
+		if got := Loopback(host); got != want {
+			t.Errorf("%q: got %t", host, got)
+		}
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"reflect"
 	"strings"
 	"sync"
+
+	"github.com/goestimator/goestimator/internal/spelling"
 )
 
 // kind is the sort of value that a key takes.
@@ -118,13 +120,28 @@ func (n *node) walk(visit func(*node)) {
 	}
 }
 
+// Keys returns the dotted names of all keys outside lists, in the order of the
+// config's Go type. The name of a map whose keys users choose ends in a dot.
+func Keys() []string {
+	var out []string
+	schema().walk(func(n *node) {
+		switch {
+		case n.kind == kindFree:
+			out = append(out, n.path+".")
+		case n.kind != kindObject || n.scalar != "":
+			out = append(out, n.path)
+		}
+	})
+	return out
+}
+
 // nearest returns the known key most like path: a sibling where one is close,
 // else any key whose last name is close, else nothing.
 func (n *node) nearest(path string) string {
 	name := path[strings.LastIndexByte(path, '.')+1:]
 	best, bestCost := "", 1+max(2, len(name)/3)
 	n.walk(func(c *node) {
-		cost := editDistance(path, c.path)
+		cost := spelling.Distance(path, c.path)
 		if c.name == name {
 			cost = min(cost, 2)
 		}
@@ -133,24 +150,4 @@ func (n *node) nearest(path string) string {
 		}
 	})
 	return best
-}
-
-// editDistance is Levenshtein's: insertions, deletions and replacements of bytes.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost = 1 + min(diagonal, row[j], row[j+1])
-			}
-			diagonal, row[j+1] = row[j+1], cost
-		}
-	}
-	return row[len(b)]
 }

@@ -159,8 +159,17 @@ func (in Input) validateSource(key string, vs *violations) {
 	if slices.Contains([]string{"csv", "jsonl", "tfrecord"}, in.Format) {
 		vs.require(len(in.Columns) > 0, key+".columns", nil, "expected the columns of the file")
 	}
-	vs.require(utf8.RuneCountInString(in.Delimiter) == 1 && in.Delimiter != "\n" && in.Delimiter != `"`, key+".delimiter", in.Delimiter, "expected one character")
+	vs.require(in.delimits(), key+".delimiter", in.Delimiter, "expected one character, tab or whitespace")
 	vs.require(in.Count >= 0, key+".count", in.Count, "expected >= 0")
+}
+
+// delimits reports whether there is a delimiter of that name.
+func (in Input) delimits() bool {
+	switch in.Delimiter {
+	case "whitespace", "tab", `\t`:
+		return true
+	}
+	return utf8.RuneCountInString(in.Delimiter) == 1 && in.Delimiter != "\n" && in.Delimiter != `"`
 }
 
 func (in Input) validatePipeline(key string, vs *violations) {

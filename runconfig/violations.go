@@ -3,6 +3,7 @@ package runconfig
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -16,6 +17,8 @@ type Violation struct {
 	Bound string
 	// Where names the source (file:line, --set, an environment variable); empty where unknown.
 	Where string
+
+	meant string // the key that an unknown one is taken for
 }
 
 func (v Violation) String() string {
@@ -97,4 +100,39 @@ func (vs *violations) oneOf(field, value string, list ...string) {
 		list = list[1:]
 	}
 	vs.add(field, value, "expected one of "+strings.Join(list, ", "))
+}
+
+// follows reports whether a rule fails only because of a violation that a source of values has: of the same key, of one
+// above or below it, or of one that it was taken for.
+func (v Violation) follows(source Violation) bool {
+	return source.Field != "" && (within(v.Field, source.Field) || within(source.Field, v.Field)) || source.meant != "" && within(source.meant, v.Field)
+}
+
+// within reports whether a key is another one, or below it.
+func within(key, above string) bool {
+	rest, ok := strings.CutPrefix(key, above)
+	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
+}
+
+// distinct returns the violations without those that follow from one of the first n, and without those of the same
+// place in a file, which several sections may share.
+func distinct(list []Violation, n int) []Violation {
+	type key struct{ field, value, bound, where string }
+	seen := map[key]bool{}
+	var out []Violation
+	for i, v := range list {
+		if i >= n && slices.ContainsFunc(list[:n], v.follows) {
+			continue
+		}
+		field := v.Field
+		for _, section := range []string{"train.", "eval.", "predict."} {
+			field = strings.TrimPrefix(field, section)
+		}
+		k := key{field, quote(v.Value), v.Bound, v.Where}
+		if v.Where == "" || !seen[k] {
+			out = append(out, v)
+		}
+		seen[k] = true
+	}
+	return out
 }

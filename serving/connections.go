@@ -83,7 +83,9 @@ func (s *Server) parting(h http.Handler) http.Handler {
 // whether they did before ctx ended. It takes no new connections first of all: else those who were told to let go of
 // theirs would come again, and the system would cut off who waits to be taken when the port closes.
 func (s *Server) stopREST(ctx context.Context) bool {
-	_ = s.listeners.rest.Close() // Shutdown does it again
+	for _, l := range s.listeners.rest {
+		_ = l.Close() // Shutdown does it again
+	}
 	last, end := context.WithTimeout(ctx, min(s.farewell, s.o.Drain/4))
 	defer end()
 	s.connections.wait(last)

@@ -27,7 +27,7 @@ func TestKeptConnectionsAreClosedByAReply(t *testing.T) {
 	ask := func() *http.Response {
 		t.Helper()
 		body := `{"instances": [1]}`
-		fmt.Fprintf(conn, "POST /v1/models/m:predict HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+		fmt.Fprintf(conn, "POST /v1/models/m:predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
 		resp, err := http.ReadResponse(replies, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -86,7 +86,7 @@ func TestPortIsClosedBeforeItsServerNotices(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.listeners.rest = &unnoticed{Listener: s.listeners.rest, twice: make(chan struct{})}
+	s.listeners.rest[0] = &unnoticed{Listener: s.listeners.rest[0], twice: make(chan struct{})}
 	ctx, stop := context.WithCancel(testContext(t))
 	defer stop()
 	done := make(chan error, 1)

@@ -6,13 +6,17 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"strconv"
 	"syscall"
 	"time"
 )
 
-// listeners are the places where a Server takes requests; nil where there is none.
-type listeners struct{ grpc, rest, socket net.Listener }
+// listeners are the places where a Server takes requests. A port has none, one, or two, of both loopback addresses.
+type listeners struct {
+	grpc, rest []net.Listener
+	socket     net.Listener // nil: none
+}
 
 // open listens at all places, or at none.
 func (l Listen) open() (ls listeners, err error) {
@@ -33,18 +37,67 @@ func (l Listen) open() (ls listeners, err error) {
 	return ls, err
 }
 
-func (l Listen) tcp(what string, port int) (net.Listener, error) {
-	if port < 0 {
+func (l Listen) tcp(what string, port int) (ls []net.Listener, err error) {
+	switch {
+	case port < 0:
 		return nil, nil
+	case l.Host == "" || l.Host == "localhost":
+		ls, err = onLoopback(net.Listen, port)
+	default:
+		var lis net.Listener
+		if lis, err = net.Listen("tcp", net.JoinHostPort(l.Host, strconv.Itoa(port))); err == nil {
+			ls = []net.Listener{lis}
+		}
 	}
-	lis, err := net.Listen("tcp", net.JoinHostPort(l.Host, strconv.Itoa(port)))
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
 		return nil, fmt.Errorf("%s port %d is taken by another process: choose another, or 0 for a free one: %w", what, port, err)
 	case err != nil:
 		return nil, fmt.Errorf("%s port: %w", what, err)
 	}
-	return lis, nil
+	return ls, nil
+}
+
+// freePorts is how many free ports of 127.0.0.1 are tried, of which another process may have the one of [::1].
+const freePorts = 50
+
+// onLoopback listens at 127.0.0.1 and at [::1], on one port, so that localhost is this server whichever of them a client
+// takes it for; at the one where the machine lacks the other.
+func onLoopback(listen func(network, address string) (net.Listener, error), port int) ([]net.Listener, error) {
+	for try := 1; ; try++ {
+		four, err := listen("tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		if errors.Is(err, syscall.EADDRINUSE) {
+			return nil, err
+		}
+		same := port
+		if err == nil {
+			same = four.Addr().(*net.TCPAddr).Port
+		}
+		six, err6 := listen("tcp6", net.JoinHostPort("::1", strconv.Itoa(same)))
+		switch taken := errors.Is(err6, syscall.EADDRINUSE); {
+		case err != nil && err6 != nil:
+			return nil, err
+		case err != nil:
+			return []net.Listener{six}, nil
+		case err6 == nil:
+			return []net.Listener{four, six}, nil
+		case !taken:
+			return []net.Listener{four}, nil
+		case port != 0 || try == freePorts:
+			return nil, errors.Join(err6, four.Close())
+		}
+		if err := four.Close(); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// remote reports whether others than this machine reach any of ls.
+func remote(ls []net.Listener) bool {
+	return slices.ContainsFunc(ls, func(l net.Listener) bool {
+		at, ok := l.Addr().(*net.TCPAddr)
+		return ok && !at.IP.IsLoopback()
+	})
 }
 
 // listenUnix listens on a Unix socket. A socket that a server has left behind
@@ -69,17 +122,30 @@ func listenUnix(path string) (net.Listener, error) {
 }
 
 func (ls listeners) close() {
-	for _, l := range []net.Listener{ls.grpc, ls.rest, ls.socket} {
-		if l != nil {
-			_ = l.Close() // a server may have closed it already
-		}
+	for _, l := range slices.Concat(ls.grpc, ls.rest, ls.sockets()) {
+		_ = l.Close() // a server may have closed it already
 	}
 }
 
-// address is where l listens, "" where it is nil.
-func address(l net.Listener) string {
-	if l == nil {
+func (ls listeners) sockets() []net.Listener {
+	if ls.socket == nil {
+		return nil
+	}
+	return []net.Listener{ls.socket}
+}
+
+// addresses are where ls listen.
+func addresses(ls []net.Listener) (at []string) {
+	for _, l := range ls {
+		at = append(at, l.Addr().String())
+	}
+	return at
+}
+
+// first is the address that clients are told, "" where there is none.
+func first(ls []net.Listener) string {
+	if len(ls) == 0 {
 		return ""
 	}
-	return l.Addr().String()
+	return ls[0].Addr().String()
 }

@@ -57,10 +57,12 @@ type running struct {
 	done chan error
 }
 
-// run runs a server on free ports of the loopback until the test ends.
+// run runs a server on free ports, of 127.0.0.1 where no host is given, until the test ends.
 func run(t testing.TB, o Options) *running {
 	t.Helper()
-	o.Listen.Host = "127.0.0.1"
+	if o.Listen.Host == "" {
+		o.Listen.Host = "127.0.0.1"
+	}
 	if o.Loader == nil {
 		o.Loader = loader
 	}

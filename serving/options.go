@@ -23,21 +23,25 @@ type Options struct {
 	// Manager says how models are kept. Its Loader, Wrap, WarmUp, Loaded and Unloaded are the Server's.
 	Manager manager.Options
 
-	Listen   Listen
-	TLS      *tls.Config     // of the gRPC port; nil: plaintext
-	RESTTLS  *tls.Config     // of the REST port; nil: plaintext
-	Token    *security.Token // that requests on all ports show; nil: none is asked for
-	Batching *Batching       // nil: requests do not share runs
-	Overload *Overload       // nil: nothing is refused for its wait
-	NoWarmUp bool            // warm-up requests in models are not replayed
+	Listen  Listen
+	TLS     *tls.Config     // of the gRPC port; nil: plaintext
+	RESTTLS *tls.Config     // of the REST port; nil: plaintext
+	Token   *security.Token // that requests on all ports show; nil: none is asked for
+	// RemoteAdmin answers reloading and reflection to other machines without a Token too, which are refused else.
+	RemoteAdmin bool
+	Batching    *Batching // nil: requests do not share runs
+	Overload    *Overload // nil: nothing is refused for its wait
+	NoWarmUp    bool      // warm-up requests in models are not replayed
 	// WarmUpRuns is how often each of them is replayed; 0: once.
 	WarmUpRuns int
 	Requests   Requests
 
-	Metrics   string           // path of Prometheus' metrics on the REST port; "": none
-	NoPage    bool             // the web page on the REST port is left out
-	AccessLog bool             // a log line for each request
-	Tracing   *tracing.Options // nil: no spans
+	Metrics   string // path of Prometheus' metrics on the REST port; "": none
+	NoPage    bool   // the web page on the REST port is left out
+	AccessLog bool   // a log line for each request
+	// RequestLogDir is the folder that request logs lie below; "": a config that asks for them is refused.
+	RequestLogDir string
+	Tracing       *tracing.Options // nil: no spans
 
 	// Drain is how long requests that are going on may take when the Server is told to end; default 30 s.
 	Drain time.Duration
@@ -46,7 +50,9 @@ type Options struct {
 
 // Listen says where requests are taken.
 type Listen struct {
-	Host   string // of both ports; "": all addresses
+	// Host is of both ports. "" and "localhost": the loopback addresses 127.0.0.1 and [::1], on one port; "0.0.0.0" and
+	// "::": all addresses, so that other machines are served.
+	Host   string
 	Port   int    // gRPC; 0: a free one; below 0: none
 	REST   int    // REST; 0: a free one; below 0: none
 	Socket string // path of a Unix socket for gRPC, without TLS; "": none
@@ -72,6 +78,9 @@ type Requests struct {
 	Content      bool          // tensors in replies as tensor_content
 	CheckMethods bool          // a signature's method must fit the call
 	MaxBytes     int64         // of a request, also decompressed; 0: 512 MiB over REST, 2 GiB over gRPC
+	// Memory is how many bytes all requests may hold together; 0: three quarters of what the process may use. MemoryEach
+	// is how many one may; 0: 64 MiB and ten times its bytes, and for what the model computes of rows that were sent as many as all.
+	Memory, MemoryEach int64
 }
 
 func (o *Options) setDefaults() error {
@@ -94,6 +103,9 @@ func (o *Options) setDefaults() error {
 	}
 	if o.Overload != nil && o.Overload.Slots == 0 {
 		o.Overload.Slots = runtime.GOMAXPROCS(0)
+	}
+	if o.Requests.Memory < 0 || o.Requests.MemoryEach < 0 {
+		return errors.New("memory of requests: expected at least 0 bytes")
 	}
 	if o.Drain <= 0 {
 		o.Drain = 30 * time.Second

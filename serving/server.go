@@ -2,6 +2,7 @@ package serving
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -11,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/goestimator/goestimator/internal/budget"
 	"github.com/goestimator/goestimator/serving/batching"
 	"github.com/goestimator/goestimator/serving/inference"
 	"github.com/goestimator/goestimator/serving/manager"
@@ -32,6 +34,7 @@ type Server struct {
 	registry  *monitoring.Registry
 	requests  *requestlog.Logger
 	scheduler *batching.Scheduler // nil: no batching
+	memory    *budget.Server      // of requests
 	waiting   atomic.Int64        // requests that wait for their turn because of Options.Overload
 	observers []inference.Observer
 	page      *page.Page // nil: none
@@ -59,13 +62,14 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{o: o, listeners: ls, health: newHealth(), available: make(chan struct{}), farewell: farewell}
+	s.memory = budget.NewServer(budget.Limits{Server: o.Requests.Memory, Request: o.Requests.MemoryEach})
 	s.draining, s.drain = context.WithCancel(context.Background())
 	s.registry = monitoring.New(func(model string) bool { return s.models.Has(model) })
 	if s.models, err = s.newManager(); err != nil {
 		ls.close()
 		return nil, err
 	}
-	s.requests = requestlog.New(requestlog.Options{Log: o.Log, Logged: s.registry.Logged})
+	s.requests = requestlog.New(requestlog.Options{Dir: o.RequestLogDir, Log: o.Log, Logged: s.registry.Logged})
 	s.observers = []inference.Observer{s.registry, s.requests}
 	if o.Listen.REST >= 0 && !o.NoPage {
 		if s.page, err = page.New(page.Options{Models: source{s.models}, Catalog: s.models}); err != nil {
@@ -78,6 +82,9 @@ func New(o Options) (*Server, error) {
 	}
 	if b := o.Batching; b != nil {
 		s.scheduler = batching.NewScheduler(batching.Options{Threads: b.NumBatchThreads, Name: b.ThreadPoolName, Observer: s.registry})
+	}
+	if err := s.registry.Gauge("serving_request_memory_bytes", "Bytes that requests hold.", func() float64 { return float64(s.memory.Used()) }); err != nil {
+		return nil, errors.Join(err, s.Close())
 	}
 	if err := s.registry.Gauge("serving_queue", "Requests (with batching: rows) that wait for their turn.", s.queued); err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -93,7 +100,8 @@ func (s *Server) queued() float64 {
 	return float64(s.waiting.Load())
 }
 
-// Addresses are those that a Server listens at, as host:port or a path; "" where it does not.
+// Addresses are those that a Server listens at, as host:port or a path; "" where it does not. Where it listens at both
+// addresses of loopback the one of IPv4 is told.
 type Addresses struct {
 	GRPC   string `json:"grpc,omitempty"`
 	REST   string `json:"rest,omitempty"`
@@ -102,7 +110,7 @@ type Addresses struct {
 
 // Addresses returns where s listens; free ports have been chosen.
 func (s *Server) Addresses() Addresses {
-	return Addresses{GRPC: address(s.listeners.grpc), REST: address(s.listeners.rest), Socket: address(s.listeners.socket)}
+	return Addresses{GRPC: first(s.listeners.grpc), REST: first(s.listeners.rest), Socket: first(s.listeners.sockets())}
 }
 
 // Catalog returns the models that s keeps.
@@ -133,7 +141,7 @@ func (s *Server) Run(ctx context.Context) (err error) {
 			}
 		}()
 	}
-	broken := make(chan error, 4) // of the ports and of the start
+	broken := make(chan error, 8) // of the ports and of the start
 	var work sync.WaitGroup
 	s.serve(&work, broken)
 
@@ -162,32 +170,55 @@ func (s *Server) serve(work *sync.WaitGroup, broken chan<- error) {
 			}
 		})
 	}
-	if l := s.listeners.grpc; l != nil {
-		g := s.newGRPC(s.o.TLS)
+	for _, place := range []struct {
+		at     []net.Listener
+		secure *tls.Config
+	}{{s.listeners.grpc, s.o.TLS}, {s.listeners.sockets(), nil}} {
+		if len(place.at) == 0 {
+			continue
+		}
+		g := s.newGRPC(place.secure, remote(place.at))
 		s.grpc = append(s.grpc, g)
-		take(g.Serve, l)
+		for _, l := range place.at {
+			take(g.Serve, l)
+		}
 	}
-	if l := s.listeners.socket; l != nil {
-		g := s.newGRPC(nil)
-		s.grpc = append(s.grpc, g)
-		take(g.Serve, l)
-	}
-	if l := s.listeners.rest; l != nil {
+	if len(s.listeners.rest) > 0 {
 		s.rest = s.newREST()
 		serve := s.rest.Serve
 		if s.o.RESTTLS != nil {
 			serve = func(l net.Listener) error { return s.rest.ServeTLS(l, "", "") }
 		}
-		take(serve, l)
+		for _, l := range s.listeners.rest {
+			take(serve, l)
+		}
 	}
-	a := s.Addresses()
+	s.tellListeners()
+}
+
+// tellListeners says where requests are taken, and what those who reach these places may do that they should not.
+func (s *Server) tellListeners() {
 	var at []any
-	for _, l := range []struct{ api, address string }{{"grpc", a.GRPC}, {"rest", a.REST}, {"socket", a.Socket}} {
-		if l.address != "" {
-			at = append(at, l.api, l.address)
+	for _, l := range []struct {
+		api string
+		at  []net.Listener
+	}{{"grpc", s.listeners.grpc}, {"rest", s.listeners.rest}, {"socket", s.listeners.sockets()}} {
+		if len(l.at) > 0 {
+			at = append(at, l.api, strings.Join(addresses(l.at), ","))
 		}
 	}
 	s.o.Log.Info("listening", at...)
+	grpc, rest := remote(s.listeners.grpc), remote(s.listeners.rest)
+	if grpc && s.o.TLS == nil || rest && s.o.RESTTLS == nil {
+		s.o.Log.Warn("other machines are served without TLS: requests, answers and tokens can be read and changed on the way")
+	}
+	switch {
+	case !(grpc || rest) || s.o.Token != nil:
+	case s.o.RemoteAdmin:
+		s.o.Log.Warn("other machines are served without a token: whoever reaches the ports may predict, and replace the models")
+	default:
+		s.o.Log.Warn("other machines are served without a token: whoever reaches the ports may predict; reloading and reflection are refused")
+	}
 }
 
 // start loads the models and follows the source of the config.
@@ -241,6 +272,7 @@ func (s *Server) Close() error {
 
 // letGo unloads. What was cut off still lets go of its model, but soon: a run that does not end keeps nobody from ending.
 func (s *Server) letGo() error {
+	s.memory.Close()
 	ctx, stop := context.WithTimeout(context.Background(), min(s.o.Drain, 5*time.Second))
 	defer stop()
 	err := errors.Join(s.models.Close(ctx), s.requests.Close(ctx))

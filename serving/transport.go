@@ -9,9 +9,11 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/goestimator/goestimator/internal/admission"
 	"github.com/goestimator/goestimator/serving/grpcapi"
 	"github.com/goestimator/goestimator/serving/inference"
 	"github.com/goestimator/goestimator/serving/rest"
+	"github.com/goestimator/goestimator/serving/security"
 	"github.com/goestimator/goestimator/serving/tracing"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
@@ -32,14 +34,21 @@ func (s *Server) service(entrypoint string) *inference.Service {
 // streamWindow is how much of a request may be on its way, in bytes.
 const streamWindow = 1 << 20
 
-// newGRPC makes a gRPC server with all services; secure is nil for plaintext.
-func (s *Server) newGRPC(secure *tls.Config) *grpc.Server {
+// What a call may bring before it is known who calls, in bytes: headers, and requests to the service of the health.
+const (
+	maxHeaders = 64 << 10
+	maxHealth  = 4 << 10
+)
+
+// newGRPC makes a gRPC server with all services; secure is nil for plaintext, remote where other machines reach it.
+func (s *Server) newGRPC(secure *tls.Config, remote bool) *grpc.Server {
 	opts := []grpc.ServerOption{
 		// Windows of a fixed size: without them every request is followed by a ping that measures the connection.
 		grpc.InitialWindowSize(streamWindow), grpc.InitialConnWindowSize(4 * streamWindow),
 		grpc.NumStreamWorkers(uint32(4 * runtime.GOMAXPROCS(0))), // goroutines whose stacks have grown already
-		grpc.ChainUnaryInterceptor(s.registry.Unary),
-		grpc.ChainStreamInterceptor(s.registry.Stream, s.endStreams),
+		grpc.MaxHeaderListSize(maxHeaders),
+		grpc.ChainUnaryInterceptor(s.registry.Unary, s.logAdmin),
+		grpc.ChainStreamInterceptor(s.registry.Stream, s.logAdminStream, s.endStreams),
 		// Clients may keep connections through proxies alive; those of hosts that are gone are found out.
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second, PermitWithoutStream: true}),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: time.Minute, Timeout: 20 * time.Second}),
@@ -47,17 +56,16 @@ func (s *Server) newGRPC(secure *tls.Config) *grpc.Server {
 	if secure != nil {
 		opts = append(opts, grpc.Creds(credentials.NewTLS(secure)))
 	}
-	if s.o.Token != nil {
-		opts = append(opts, grpc.ChainUnaryInterceptor(s.o.Token.Unary), grpc.ChainStreamInterceptor(s.o.Token.Stream))
-	}
 	if s.o.Tracing != nil {
 		opts = append(opts, grpc.StatsHandler(tracing.StatsHandler()))
 	}
-	opts = append(opts, grpcapi.Options(grpcapi.Limits{Timeout: s.o.Requests.GRPCTimeout, MaxMessage: int(min(s.o.Requests.MaxBytes, math.MaxInt32)), Log: s.o.Log})...)
+	limits := grpcapi.Limits{Timeout: s.o.Requests.GRPCTimeout, MaxMessage: int(min(s.o.Requests.MaxBytes, math.MaxInt32)), Memory: s.memory, Log: s.o.Log}
+	opts = append(opts, grpcapi.Options(limits)...)
 	g := grpc.NewServer(opts...)
-	grpcapi.Register(g, s.service("GRPC"), &grpcapi.Models{Catalog: s.models, Reloader: s, Metric: s.metric})
-	grpc_health_v1.RegisterHealthServer(g, s.health)
-	reflection.Register(g)
+	gate := admission.Gate{Server: g, Admit: func(ctx context.Context, method string) error { return s.admit(ctx, method, remote) }}
+	limits.Register(gate, s.service("GRPC"), &grpcapi.Models{Catalog: s.models, Reloader: s, Metric: s.metric})
+	reflection.Register(gate)
+	grpc_health_v1.RegisterHealthServer(admission.Brief{ServiceRegistrar: g, Limit: maxHealth}, s.health)
 	return g
 }
 
@@ -111,11 +119,12 @@ func (s *Server) newREST() *http.Server {
 	}
 	h := rest.New(rest.Options{
 		Service: s.service("REST"), Catalog: s.models, Ready: s.Ready, Observers: s.observers,
-		Timeout: s.o.Requests.RESTTimeout, MaxBody: s.o.Requests.MaxBytes, CORS: s.o.Requests.CORS, Extra: extra,
+		Timeout: s.o.Requests.RESTTimeout, MaxBody: s.o.Requests.MaxBytes, Memory: s.memory, CORS: s.o.Requests.CORS, Extra: extra,
 	})
 	if s.o.Token != nil {
 		h = s.o.Token.Handler(h)
 	}
+	h = security.Browsers{Loopback: !remote(s.listeners.rest), AnyOrigin: s.o.Requests.CORS}.Handler(h)
 	if s.o.Tracing != nil {
 		h = tracing.Handler(h)
 	}

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -23,8 +22,9 @@ type app struct {
 	stdout io.Writer
 	stderr *console
 	log    *slog.Logger
-	bars   bool // standard error is a terminal: progress bars instead of lines
+	logs   logs
 	last   lastResort
+	drains bool // a signal ends the command well: it finishes what it has begun
 }
 
 // Option adds something of the user's to the command line.
@@ -59,10 +59,9 @@ func Main(opts ...Option) {
 // Run runs a command line and returns the exit code.
 func Run(ctx context.Context, args []string, stdout, stderr io.Writer, opts ...Option) int {
 	a := &app{name: "goestimator", gpus: gpus.CUDA(), inputs: map[string]estimator.InputFn{}, stdout: stdout, stderr: &console{out: stderr}}
-	a.bars = isTerminal(stderr)
-	a.log = slog.New(newLineHandler(a.stderr))
+	a.logs.color = colorful(stderr)
 	defer slog.SetDefault(slog.Default())
-	slog.SetDefault(a.log) // for what warns without a logger of its own
+	a.startLog()
 	for _, o := range opts {
 		if err := o(a); err != nil {
 			return a.fail(usage(err))
@@ -70,41 +69,40 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer, opts ...O
 	}
 	root := a.root()
 	root.SetArgs(args)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		a.logs.json = a.logs.json || asksForJSON(args) // flags behind the mistake were not read
+		return unknownFlag(cmd, err)
+	})
 	root.SetOut(stdout)
 	root.SetErr(a.stderr)
-	ctx, stop := withSignals(ctx, stderr, &a.last)
+	ctx, stop := withSignals(ctx, &a.last)
 	defer stop()
-	if err := root.ExecuteContext(ctx); err != nil {
-		return a.fail(interruption(ctx, err))
-	}
-	return exitDone
-}
-
-// fail tells the error in one line and returns its exit code.
-func (a *app) fail(err error) int {
-	code := exitCode(err)
-	if !errors.Is(err, errQuiet) {
-		fmt.Fprintln(a.stderr, a.name+": "+oneLine(err))
-	}
-	return code
+	return a.end(ctx, root.ExecuteContext(ctx))
 }
 
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
-		Use:           a.name,
-		Short:         "train, evaluate and serve models",
-		SilenceErrors: true,
-		SilenceUsage:  true,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usage(fmt.Errorf("unknown command %q: see `goestimator help`", args[0]))
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error { return cmd.Help() },
+		Use:              a.name,
+		Short:            "train, evaluate and serve models",
+		SilenceErrors:    true,
+		SilenceUsage:     true,
+		Version:          a.thisBuild().String(),
+		Args:             onlyCommands,
+		PersistentPreRun: func(*cobra.Command, []string) { a.startLog() },
+		RunE:             func(cmd *cobra.Command, args []string) error { return cmd.Help() },
 	}
-	root.CompletionOptions.DisableDefaultCmd = true
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
-	root.AddCommand(a.trainCommand(), a.evaluateCommand(), a.predictCommand(), a.exportCommand(), a.inspectCommand(), a.reportCommand(), a.doctorCommand(), a.launchCommand(), a.serverCommand(distribute.Serve), a.serveCommand())
+	a.logs.add(root.PersistentFlags())
+	completeValues(root, "log-format", "text", "json")
+	root.SetVersionTemplate("{{.Version}}\n")
+	root.CompletionOptions.DisableDefaultCmd = true // ours says what is wrong where it is misspelt
+	root.AddCommand(a.trainCommand(), a.evaluateCommand(), a.predictCommand(), a.exportCommand(), a.inspectCommand(), a.reportCommand(), a.doctorCommand(), a.launchCommand(), a.serverCommand(distribute.ServeJobs), a.serveCommand(),
+		a.versionCommand(), a.completionCommand())
+	root.InitDefaultHelpCmd()
+	for _, c := range root.Commands() {
+		if c.Name() == "help" {
+			c.Short, c.Long, c.Args = "show what a command does and its flags", "Shows what a command does, its flags and examples.", helpTopic
+		}
+	}
+	completeNoFiles(root)
 	return root
 }

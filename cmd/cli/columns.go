@@ -20,9 +20,13 @@ func cannedModel(cfg *runconfig.Config) (estimator.ModelFn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("feature_columns: %w", err)
 	}
-	fn, err := canned.Named(cfg.Model.Name, cfg.Model.Params, set)
+	params, err := modelParams(cfg)
 	if err != nil {
-		return nil, fmt.Errorf("model.params: %w", err)
+		return nil, fmt.Errorf("model.params.%w", err)
+	}
+	fn, err := canned.Named(cfg.Model.Name, params, set)
+	if err != nil {
+		return nil, within("model.params: ", err)
 	}
 	return fn, nil
 }

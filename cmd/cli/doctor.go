@@ -1,11 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"os"
 	"runtime"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -31,7 +31,7 @@ less than a second and changes nothing.`,
 		Example: "  goestimator doctor --json",
 		Args:    noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			facts := examine()
+			facts := examine(a.thisBuild())
 			if asJSON {
 				out := map[string]any{}
 				for _, f := range facts {
@@ -74,8 +74,8 @@ func factText(v any) string {
 	return fmt.Sprint(v)
 }
 
-func examine() []fact {
-	facts := append(buildFacts(),
+func examine(b build) []fact {
+	facts := append(buildFacts(b),
 		fact{"cores", runtime.NumCPU()},
 		fact{"gomaxprocs", runtime.GOMAXPROCS(0)},
 		fact{"simd", kernels.ActiveLevel().String()},
@@ -94,20 +94,11 @@ func examine() []fact {
 }
 
 // buildFacts say what this binary is.
-func buildFacts() []fact {
-	version, revision := "(devel)", ""
-	if b, ok := debug.ReadBuildInfo(); ok {
-		version = b.Main.Version
-		for _, s := range b.Settings {
-			if s.Key == "vcs.revision" {
-				revision = " " + s.Value
-			}
-		}
-	}
+func buildFacts(b build) []fact {
 	return []fact{
-		{"goestimator", version + revision},
-		{"go", runtime.Version()},
-		{"platform", runtime.GOOS + "/" + runtime.GOARCH},
+		{"goestimator", strings.TrimSpace(cmp.Or(b.Framework, b.Version) + " " + b.Commit)},
+		{"go", b.Go},
+		{"platform", b.Platform},
 	}
 }
 
@@ -142,7 +133,7 @@ func role() string {
 }
 
 func portState(port int) string {
-	l, err := net.Listen("tcp", fmt.Sprintf(":%d", port))
+	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
 	if err != nil {
 		return "taken"
 	}

@@ -7,13 +7,14 @@ import (
 	"strings"
 
 	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/internal/printable"
 	"github.com/goestimator/goestimator/runconfig"
 )
 
 // The exit codes that commands have besides those of package estimator.
 const (
 	exitDone        = estimator.ExitDone
-	exitUsage       = 2
+	exitUsage       = estimator.ExitMistake
 	exitInterrupted = estimator.ExitInterrupted
 )
 
@@ -34,12 +35,6 @@ func usage(err error) error {
 	return &usageError{err}
 }
 
-// interruptedError tells that a signal ended a command that has nothing to save.
-type interruptedError struct{ cause, err error }
-
-func (e *interruptedError) Error() string { return fmt.Sprintf("interrupted: %v", e.cause) }
-func (e *interruptedError) Unwrap() error { return e.err }
-
 // codeError is an error with an exit code of its own.
 type codeError struct {
 	code int
@@ -49,38 +44,71 @@ type codeError struct {
 func (e *codeError) Error() string { return e.err.Error() }
 func (e *codeError) Unwrap() error { return e.err }
 
-// interruption is err, or what ended ctx where err is only a consequence of it.
-func interruption(ctx context.Context, err error) error {
-	if ctx.Err() == nil || !errors.Is(err, context.Canceled) || errors.Is(err, estimator.ErrInterrupted) {
-		return err
+// end tells what came of a command whose context was ctx in one line, and returns its
+// exit code. Where a signal has ended ctx, an error of the command's own is told as
+// ever; all else is an interruption, unless the command drains.
+func (a *app) end(ctx context.Context, err error) int {
+	err = estimator.Interruption(ctx, err)
+	if err == nil && (ctx.Err() == nil || a.drains) {
+		return exitDone
 	}
-	return &interruptedError{context.Cause(ctx), err}
+	if err == nil {
+		err = &codeError{exitInterrupted, fmt.Errorf("%w, when all was done", context.Cause(ctx))}
+	}
+	return a.fail(err)
+}
+
+// fail tells the error in one line and returns its exit code.
+func (a *app) fail(err error) int {
+	a.startLog() // flags that were read before the mistake count
+	code := exitCode(err)
+	switch {
+	case errors.Is(err, errQuiet):
+	case code == exitUsage && !a.logs.json: // a line for each mistake of a config
+		a.complain(strings.Join(errorLines(err), "\n  "))
+	default:
+		a.complain(oneLine(err))
+	}
+	return code
 }
 
 // exitCode returns the exit code of an error.
 func exitCode(err error) int {
 	var u *usageError
 	var v *runconfig.ViolationsError
-	var i *interruptedError
 	var c *codeError
 	switch {
 	case errors.As(err, &c):
 		return c.code
 	case errors.As(err, &u), errors.As(err, &v):
 		return exitUsage
-	case errors.As(err, &i):
-		return exitInterrupted
 	}
 	return estimator.ExitCode(err)
 }
 
 // oneLine joins the lines of an error.
-func oneLine(err error) string {
+func oneLine(err error) string { return strings.Join(errorLines(err), "; ") }
+
+// errorLines are the lines of an error, which may quote names of strangers.
+func errorLines(err error) []string {
 	var lines []string
 	for line := range strings.Lines(err.Error()) {
 		if line = strings.TrimSpace(line); line != "" {
-			lines = append(lines, line)
+			lines = append(lines, printable.Text(line))
 		}
 	}
-	return strings.Join(lines, "; ")
+	return lines
+}
+
+// within says of an error, of each where several are joined, what it is about.
+func within(what string, err error) error {
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return fmt.Errorf("%s%w", what, err)
+	}
+	var errs []error
+	for _, e := range joined.Unwrap() {
+		errs = append(errs, fmt.Errorf("%s%w", what, e))
+	}
+	return errors.Join(errs...)
 }

@@ -55,6 +55,9 @@ which TensorFlow goes on with: a train_op, the loss, metrics and their updates.`
 	cmd.Flags().StringVar(&f.format, "format", "savedmodel", "savedmodel or onnx")
 	cmd.Flags().StringSliceVar(&f.modes, "modes", []string{"infer"}, "graphs of the SavedModel: infer, and with it eval, train")
 	cmd.Flags().BoolVar(&f.text, "text", false, "write saved_model.pbtxt instead of saved_model.pb")
+	completeFolders(cmd, "to")
+	completeValues(cmd, "format", "savedmodel", "onnx")
+	completeValues(cmd, "modes", "infer", "infer,eval", "infer,eval,train")
 	addCheckpointFlag(cmd, &f.checkpoint)
 	return cmd
 }

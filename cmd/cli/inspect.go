@@ -18,12 +18,7 @@ func (a *app) inspectCommand() *cobra.Command {
   goestimator inspect model --config configs/glyphs.yaml
   goestimator inspect data --config configs/iris.yaml
   goestimator inspect tf-config`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usage(fmt.Errorf("inspect: unknown subject %q: expected checkpoint, events, savedmodel, model, data or tf-config", args[0]))
-			}
-			return nil
-		},
+		Args: onlyCommands,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(a.inspectCheckpointCommand(), a.inspectEventsCommand(), a.inspectSavedModelCommand(), a.inspectModelCommand(), a.inspectDataCommand(), a.inspectTFConfigCommand())

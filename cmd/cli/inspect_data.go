@@ -10,6 +10,7 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/internal/printable"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/runconfig"
 	"github.com/spf13/cobra"
@@ -44,10 +45,10 @@ first elements, least, greatest and mean are shown.`,
 			return a.inspectData(cmd.Context(), cfg, name, rows)
 		},
 	}
-	cmd.Flags().StringVar(&f.path, "config", "", "config file (YAML)")
-	cmd.Flags().StringArrayVar(&f.sets, "set", nil, "key=value: overrides a key of the config; may be repeated")
+	f.addSources(cmd)
 	cmd.Flags().StringVar(&name, "section", "train", "which input: train, eval or predict")
 	cmd.Flags().IntVar(&rows, "rows", 5, "number of rows to show")
+	completeValues(cmd, "section", "train", "eval", "predict")
 	return cmd
 }
 
@@ -133,7 +134,7 @@ func (a *app) printRecord(rec arrow.Record, schema *inputs.Schema, n, rows int) 
 			if err != nil {
 				return n, fmt.Errorf("column %s: %w", c.Name, err)
 			}
-			parts = append(parts, c.Name+"="+text)
+			parts = append(parts, printable.Text(c.Name+"="+text))
 		}
 		if _, err := fmt.Fprintf(a.stdout, "row %d: %s\n", n, strings.Join(parts, " ")); err != nil {
 			return n, err

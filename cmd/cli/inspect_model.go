@@ -65,6 +65,7 @@ that are zero left out; the importances of the columns of boosted trees.`,
 	cmd.Flags().StringVar(&mode, "mode", "", "only this mode: train, eval or infer")
 	cmd.Flags().BoolVar(&text, "graph", false, "print the GraphDef of --mode (default: train) as text")
 	cmd.Flags().BoolVar(&weights, "weights", false, "print the linear weights, or importances, of the newest checkpoint")
+	completeValues(cmd, "mode", "train", "eval", "infer")
 	return cmd
 }
 

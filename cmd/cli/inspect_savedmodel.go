@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/printable"
 	"github.com/goestimator/goestimator/internal/savedmodel"
 	"github.com/spf13/cobra"
 	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
@@ -192,9 +193,9 @@ func (i *savedModelInfo) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "SavedModel %s, %s bytes\n", i.Path, group(i.Bytes))
 	for _, g := range i.Graphs {
-		fmt.Fprintf(&b, "\ngraph %s: %d nodes\n", strings.Join(g.Tags, ","), g.Nodes)
+		fmt.Fprintf(&b, "\ngraph %s: %d nodes\n", printable.Text(strings.Join(g.Tags, ",")), g.Nodes)
 		for _, s := range g.Signatures {
-			fmt.Fprintf(&b, "\nsignature %s (%s)\n", s.Key, s.Method)
+			fmt.Fprintf(&b, "\nsignature %s (%s)\n", printable.Text(s.Key), printable.Text(s.Method))
 			t := newTextTable("", "name", "type", "shape", "tensor")
 			for _, x := range s.Inputs {
 				t.add("input", x.Name, x.DType, x.Shape, x.Tensor)
@@ -217,9 +218,9 @@ func (i *savedModelInfo) String() string {
 			b.WriteString(t.String())
 		}
 		if len(g.Assets) > 0 {
-			fmt.Fprintf(&b, "\nassets: %s\n", strings.Join(g.Assets, ", "))
+			fmt.Fprintf(&b, "\nassets: %s\n", printable.Text(strings.Join(g.Assets, ", ")))
 		}
-		fmt.Fprintf(&b, "\nops: %s\n", countedOps(g.Ops))
+		fmt.Fprintf(&b, "\nops: %s\n", printable.Text(countedOps(g.Ops)))
 	}
 	return b.String()
 }

@@ -66,7 +66,7 @@ func (a *app) tellViolations(err error) error {
 		return usage(err)
 	}
 	for _, x := range v.Violations {
-		fmt.Fprintln(a.stderr, "goestimator: "+x.String())
+		a.complain(x.String())
 	}
 	return errors.Join(errQuiet, usage(err))
 }

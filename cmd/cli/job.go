@@ -30,9 +30,16 @@ type configFlags struct {
 }
 
 func (f *configFlags) add(cmd *cobra.Command) {
+	f.addSources(cmd)
+	cmd.Flags().BoolVar(&f.json, "json", false, "print the result as one JSON object on the last line")
+}
+
+// addSources adds the flags that say what the config is.
+func (f *configFlags) addSources(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.path, "config", "", "config file (YAML)")
 	cmd.Flags().StringArrayVar(&f.sets, "set", nil, "key=value: overrides a key of the config; may be repeated")
-	cmd.Flags().BoolVar(&f.json, "json", false, "print the result as one JSON object on the last line")
+	completeFiles(cmd, "config", "yaml", "yml")
+	completeKeys(cmd, "set")
 }
 
 // load reads the config.
@@ -83,7 +90,9 @@ type configWriter struct {
 // AfterCreateSession writes the config.
 func (h configWriter) AfterCreateSession(context.Context, hooks.Run) error {
 	path := filepath.Join(h.job.est.ModelDir(), "config.yaml")
-	if err := h.job.cfg.WriteFile(path); err != nil {
+	cfg := *h.job.cfg
+	cfg.Run.JobID = "" // of this job alone
+	if err := cfg.WriteFile(path); err != nil {
 		return fmt.Errorf("writing the resolved config: %w", err)
 	}
 	return nil

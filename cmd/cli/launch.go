@@ -32,14 +32,20 @@ type launchFlags struct {
 	logDir        string
 	asJSON        bool
 
-	name, namespace, image, volumeClaim, modelDir, cleanPods string
+	name, namespace, image, volumeClaim, modelDir, cleanPods, tokenSecret string
+
+	gpus int
 }
+
+// places are where a job may run, the first by default.
+var places = []string{"local", "kubernetes", "jobset", "slurm"}
 
 // elsewhere names the places that each flag of only some places is for.
 var elsewhere = map[string][]string{
-	"name": {"kubernetes", "slurm"}, "model-dir": {"kubernetes", "slurm"},
-	"namespace": {"kubernetes"}, "image": {"kubernetes"}, "volume-claim": {"kubernetes"}, "clean-pod-policy": {"kubernetes"},
-	"log-dir": {"local", "slurm"}, "finish-timeout": {"local"}, "json": {"local"},
+	"name": {"kubernetes", "jobset", "slurm"}, "model-dir": {"kubernetes", "jobset", "slurm"},
+	"namespace": {"kubernetes", "jobset"}, "image": {"kubernetes", "jobset"}, "volume-claim": {"kubernetes", "jobset"},
+	"gpus": {"kubernetes", "jobset"}, "token-secret": {"kubernetes", "jobset"}, "clean-pod-policy": {"kubernetes"},
+	"log-dir": {"local", "slurm"}, "finish-timeout": {"local", "kubernetes", "jobset"}, "json": {"local"},
 }
 
 func (a *app) launchCommand() *cobra.Command {
@@ -58,17 +64,22 @@ rest for --finish-timeout; then they get SIGTERM, and SIGKILL after --grace. A
 task that fails for good, whichever it is, ends the job. --restart tells when a
 task is started again: exit-code does so for exit codes of 128 and more, as for
 138 (a peer was lost) or 137 (killed). Ctrl-C and SIGTERM are passed on to all
-tasks as SIGTERM, so that they write a checkpoint; a second Ctrl-C kills them. No
+tasks as SIGTERM, so that they write a checkpoint; a second signal kills them. No
 task outlives this command.
 
-With --on kubernetes or --on slurm nothing is started: the manifest of a TFJob, or
-a script for sbatch, is printed.
+With --on kubernetes, jobset or slurm nothing is started: what hands the job over is
+printed, the manifest of a TFJob (Kubeflow's training operator) or of a JobSet, or a
+script for sbatch. A manifest brings a Secret with a token that the tasks share
+(GOESTIMATOR_JOB_TOKEN, where that is set), unless --token-secret names one that is
+there. When the chief has succeeded, pods that still run are deleted; the chief
+waits for the evaluator before it ends, for --finish-timeout at most.
 
 Exit codes: 0 success; 2 a mistake in the command line; 143 interrupted; 130 ended
-by a second Ctrl-C; else that of the task that failed.`,
+by a second signal; else that of the task that failed.`,
 		Example: `  goestimator launch --chief 1 --workers 2 --ps 2 --evaluator 1 -- goestimator train --config configs/glyphs.yaml --set strategy.name=parameter_server
   goestimator launch --workers 4 --restart exit-code --log-dir logs -- ./mytrainer
   goestimator launch --on kubernetes --name glyphs --image IMAGE --chief 1 --workers 8 --ps 2 --volume-claim models --model-dir /models -- goestimator train --config glyphs.yaml | kubectl apply -f -
+  goestimator launch --on jobset --name glyphs --image IMAGE --workers 4 --gpus 1 --volume-claim models --model-dir /models -- goestimator train --config glyphs.yaml --set strategy.name=multi_worker_mirrored | kubectl apply -f -
   goestimator launch --on slurm --name glyphs --workers 8 -- goestimator train --config glyphs.yaml > glyphs.sbatch`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.job.Command = args
@@ -78,6 +89,8 @@ by a second Ctrl-C; else that of the task that failed.`,
 			switch f.on {
 			case "kubernetes":
 				return usage(launcher.WriteTFJob(a.stdout, f.kubernetes(cmd)))
+			case "jobset":
+				return usage(launcher.WriteJobSet(a.stdout, f.kubernetes(cmd)))
 			case "slurm":
 				return usage(launcher.WriteSbatch(a.stdout, launcher.Slurm{Job: f.job, Name: f.name, LogDir: f.logDir, ModelDir: f.modelDir, MaxRestarts: f.maxRestarts}))
 			}
@@ -97,30 +110,35 @@ func (f *launchFlags) define(cmd *cobra.Command) {
 	flags.IntVar(&f.job.PS, "ps", 0, "number of parameter servers")
 	flags.IntVar(&f.job.Evaluators, "evaluator", 0, "number of evaluators, 0 or 1")
 	flags.StringVar(&f.restart, "restart", "never", "when a task is started again: never, on-failure, exit-code or always; elsewhere the default is exit-code")
-	flags.IntVar(&f.maxRestarts, "max-restarts", 10, "how often one task is started again; of the whole job elsewhere")
+	flags.IntVar(&f.maxRestarts, "max-restarts", 10, "how often one task is started again; of a TFJob (without a bound there, if not given) or on Slurm, of the whole job")
 	flags.IntVar(&f.job.CoresPerTask, "cores-per-task", 0, "cores that each task shall use (GOMAXPROCS, OMP_NUM_THREADS); 0: it decides")
 	flags.DurationVar(&f.job.Grace, "grace", 30*time.Second, "time to write a checkpoint, from SIGTERM to SIGKILL")
-	flags.DurationVar(&f.finishTimeout, "finish-timeout", 5*time.Minute, "time that the others have to end by themselves after success, as the evaluator for its last evaluation")
+	flags.DurationVar(&f.finishTimeout, "finish-timeout", 5*time.Minute, "time that the others have to end by themselves after success, as the evaluator for its last evaluation; on Kubernetes the evaluator alone")
 	flags.StringVar(&f.logDir, "log-dir", "", "folder for a log file of each task")
 	addJSONFlag(cmd, &f.asJSON)
-	flags.StringVar(&f.on, "on", "local", "where: local, kubernetes or slurm")
+	flags.StringVar(&f.on, "on", places[0], "where: local, kubernetes (a TFJob), jobset or slurm")
 	flags.StringVar(&f.name, "name", "goestimator", "name of the job on Kubernetes or Slurm")
 	flags.StringVar(&f.modelDir, "model-dir", "", "model_dir of all tasks on Kubernetes or Slurm, in place of the config's")
 	flags.StringVar(&f.namespace, "namespace", "", "namespace on Kubernetes")
 	flags.StringVar(&f.image, "image", "", "container image on Kubernetes")
 	flags.StringVar(&f.volumeClaim, "volume-claim", "", "persistent volume claim on Kubernetes, mounted at --model-dir")
-	flags.StringVar(&f.cleanPods, "clean-pod-policy", "None", "what is deleted when the job on Kubernetes is done: None, Running or All")
+	flags.IntVar(&f.gpus, "gpus", 0, "NVIDIA GPUs of each task but parameter servers on Kubernetes")
+	flags.StringVar(&f.tokenSecret, "token-secret", "", "an existing Secret on Kubernetes whose key token the tasks share; empty: the manifest brings one")
+	flags.StringVar(&f.cleanPods, "clean-pod-policy", "Running", "which pods are deleted when a TFJob is done: None, Running or All")
+	completeValues(cmd, "on", places...)
+	completeValues(cmd, "restart", "never", "on-failure", "exit-code", "always")
+	completeValues(cmd, "clean-pod-policy", "None", "Running", "All")
+	completeFolders(cmd, "log-dir", "model-dir")
 }
 
 // complete checks the flags that the launcher cannot, and fills in defaults.
 func (f *launchFlags) complete(cmd *cobra.Command) error {
-	places := []string{"local", "kubernetes", "slurm"}
 	if !slices.Contains(places, f.on) {
-		return fmt.Errorf("--on: got %q, expected local, kubernetes or slurm", f.on)
+		return fmt.Errorf("--on: got %q, expected one of %s", f.on, strings.Join(places, ", "))
 	}
 	for flag, where := range elsewhere {
 		if cmd.Flags().Changed(flag) && !slices.Contains(where, f.on) {
-			return fmt.Errorf("--%s does not go with --on %s: it is for %s", flag, f.on, strings.Join(where, " and "))
+			return fmt.Errorf("--%s does not go with --on %s: it is for %s", flag, f.on, strings.Join(where, " or "))
 		}
 	}
 	if f.on != "local" && !cmd.Flags().Changed("restart") {
@@ -140,7 +158,7 @@ func (f *launchFlags) complete(cmd *cobra.Command) error {
 func (f *launchFlags) kubernetes(cmd *cobra.Command) launcher.Kubernetes {
 	k := launcher.Kubernetes{
 		Job: f.job, Name: f.name, Namespace: f.namespace, Image: f.image, VolumeClaim: f.volumeClaim, ModelDir: f.modelDir,
-		CleanPods: f.cleanPods, MaxRestarts: -1,
+		GPUs: f.gpus, CleanPods: f.cleanPods, MaxRestarts: -1, TokenSecret: f.tokenSecret, Token: os.Getenv(launcher.TokenEnv), EvaluatorWait: f.finishTimeout,
 	}
 	if cmd.Flags().Changed("max-restarts") {
 		k.MaxRestarts = f.maxRestarts
@@ -156,11 +174,11 @@ func (a *app) launch(ctx context.Context, f launchFlags) error {
 	}
 	f.job.Command = command
 	kill := make(chan struct{})
-	defer a.onSecondInterrupt(func() { close(kill) })()
+	defer a.onSecondSignal(func() { close(kill) })()
 	outcomes, err := launcher.Run(ctx, launcher.Local{
 		Job: f.job, Environ: os.Environ(), MaxRestarts: f.maxRestarts, FirstDelay: restartDelay,
 		FinishTimeout: f.finishTimeout, PSTimeout: psTimeout, LogDir: f.logDir,
-		Stdout: a.stdout, Stderr: a.stderr, Color: a.bars && isTerminal(a.stdout) && os.Getenv("NO_COLOR") == "", Log: a.log, Kill: kill,
+		Stdout: a.stdout, Stderr: a.stderr, Color: a.logs.color && colorful(a.stdout), Records: a.logs.json, Log: a.log, Kill: kill,
 	})
 	err = launchError(err)
 	if f.asJSON && outcomes != nil {

@@ -29,7 +29,11 @@ func (a *app) modelFn(cfg *runconfig.Config) (estimator.ModelFn, error) {
 	if len(cfg.FeatureColumns) > 0 {
 		return nil, fmt.Errorf("feature_columns: model %s reads none: expected one of %s", name, strings.Join(canned.Names(), ", "))
 	}
-	head, params, err := heads.FromParams(cfg.Model.Params)
+	params, err := modelParams(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("model.params.%w", err)
+	}
+	head, params, err := heads.FromParams(params)
 	if err != nil {
 		return nil, fmt.Errorf("model.params: %w", err)
 	}

@@ -4,12 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
+
+	"github.com/goestimator/goestimator/internal/atomicfile"
 )
 
 // checkWritable makes the model_dir and refuses one that cannot be written,
 // before anything else is done.
 func checkWritable(dir string) error {
-	err := os.MkdirAll(dir, 0o755)
+	err := atomicfile.MkdirAll(atomicfile.OS{}, dir)
 	if err == nil {
 		var f *os.File
 		if f, err = os.CreateTemp(dir, ".writable-*"); err == nil {

@@ -49,6 +49,8 @@ file is taken as its extension says.`,
 	cmd.Flags().Lookup("json").Usage = "with --output, print the summary as JSON"
 	cmd.Flags().StringVar(&f.input, "input", "", "file of examples, in place of those of the config")
 	cmd.Flags().StringVar(&f.output, "output", "", "file to write (.jsonl, .json, .arrow or .parquet); it appears once it is whole")
+	completeFiles(cmd, "input", "csv", "parquet", "arrow", "jsonl", "tfrecord", "gz")
+	completeFiles(cmd, "output", "jsonl", "json", "arrow", "parquet")
 	addCheckpointFlag(cmd, &f.checkpoint)
 	return cmd
 }

@@ -20,7 +20,7 @@ const tracedStep = 10
 // use again, is left out where there are others.
 type opProfile struct {
 	hooks.Base
-	out  io.Writer
+	app  *app
 	path string // of the trace
 
 	chief   bool
@@ -37,9 +37,9 @@ var (
 	_ hooks.Prioritized = (*opProfile)(nil)
 )
 
-// newOpProfile returns a hook that prints on out and leaves profile.json in dir.
-func newOpProfile(out io.Writer, dir string) *opProfile {
-	return &opProfile{out: out, path: filepath.Join(dir, "profile.json")}
+// newOpProfile returns a hook that prints on standard error and leaves profile.json in dir.
+func newOpProfile(a *app, dir string) *opProfile {
+	return &opProfile{app: a, path: filepath.Join(dir, "profile.json")}
 }
 
 // Priority is between that of writers and of the saver: lines of the loop come before, those of a last evaluation after.
@@ -94,7 +94,7 @@ func (h *opProfile) End(_ context.Context, r hooks.Run) error {
 	if h.steps == 0 {
 		return nil
 	}
-	if _, err := io.WriteString(h.out, h.report(nodeTimes(r))); err != nil || !h.chief {
+	if err := h.tell(nodeTimes(r)); err != nil || !h.chief {
 		return err
 	}
 	return h.trace.WriteFile(h.path)
@@ -113,23 +113,52 @@ type opTime struct {
 	nodes int
 }
 
-// report is the table with a line about the steps above.
-func (h *opProfile) report(nodes []hooks.NodeTime) string {
-	steps := h.steps
-	if steps > 1 {
-		steps--
-	} else {
-		h.skipped = nil
+// tell prints the table with a line about the steps above, or a line for each op where programs read them.
+func (h *opProfile) tell(nodes []hooks.NodeTime) error {
+	p := h.sums(nodes)
+	if !h.app.logs.json {
+		_, err := io.WriteString(h.app.stderr, p.String())
+		return err
 	}
-	ops, all := sumByOp(nodes, h.skipped)
+	for _, o := range append(p.ops, p.all) {
+		h.app.log.Info("profile", "steps", p.steps, "step_ms", p.stepMillis(), "op", o.Op, "nodes", o.nodes, "calls", o.Count, "total_ms", milliseconds(o.Total), "flops", o.Flops, "bytes", o.Bytes)
+	}
+	return nil
+}
+
+// opTimes is what there is to tell of a training.
+type opTimes struct {
+	steps int
+	spent time.Duration // in steps
+	ops   []opTime
+	all   opTime
+}
+
+// sums leaves the first step out where there are others.
+func (h *opProfile) sums(nodes []hooks.NodeTime) opTimes {
+	p := opTimes{steps: h.steps, spent: h.spent}
+	skipped := h.skipped
+	if p.steps > 1 {
+		p.steps--
+	} else {
+		skipped = nil
+	}
+	p.ops, p.all = sumByOp(nodes, skipped)
+	return p
+}
+
+func (p opTimes) stepMillis() float64 { return milliseconds(p.spent) / float64(p.steps) }
+
+// String is a line about the steps and the table of ops.
+func (p opTimes) String() string {
 	t := newTextTable("op", "nodes", "calls", "total ms", "share %", "ms/call", "GFLOP/s", "GB/s")
 	t.right(1, 2, 3, 4, 5, 6, 7)
-	for _, o := range append(ops, all) {
+	for _, o := range append(p.ops, p.all) {
 		t.add(o.Op, group(int64(o.nodes)), group(int64(o.Count)), fmt.Sprintf("%.3f", milliseconds(o.Total)),
-			fmt.Sprintf("%.1f", 100*ratio(milliseconds(o.Total), milliseconds(all.Total))), fmt.Sprintf("%.4f", ratio(milliseconds(o.Total), float64(o.Count))),
+			fmt.Sprintf("%.1f", 100*ratio(milliseconds(o.Total), milliseconds(p.all.Total))), fmt.Sprintf("%.4f", ratio(milliseconds(o.Total), float64(o.Count))),
 			perSecond(o.Flops, o.Total), perSecond(o.Bytes, o.Total))
 	}
-	return fmt.Sprintf("profile: steps=%d ms/step=%.4f in_ops=%.4f\n", steps, milliseconds(h.spent)/float64(steps), milliseconds(all.Total)/float64(steps)) + t.String()
+	return fmt.Sprintf("profile: steps=%d ms/step=%.4f in_ops=%.4f\n", p.steps, p.stepMillis(), milliseconds(p.all.Total)/float64(p.steps)) + t.String()
 }
 
 // sumByOp sums the nodes up by op, the longest first, and all of them, less

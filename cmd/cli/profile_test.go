@@ -30,7 +30,7 @@ MatMul      1     10    20.000     66.7   2.0000     2.00  0.50
 Relu        2     20    10.000     33.3   0.5000           1.00
 total       3     30    30.000    100.0   1.0000     1.33  0.67
 `
-	if diff := cmp.Diff(want, h.report(nodes)); diff != "" {
+	if diff := cmp.Diff(want, h.sums(nodes).String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"fmt"
+	"io"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -21,6 +23,7 @@ type progress struct {
 	hooks.Base
 	out      *console
 	maxSteps int64 // 0: not known
+	color    bool
 	now      func() time.Time
 
 	bars     *mpb.Progress
@@ -63,15 +66,8 @@ func (h *progress) AfterCreateSession(_ context.Context, r hooks.Run) error {
 	h.first, h.start, h.examples = r.GlobalStep(), h.now(), 0
 	h.told = h.start
 	h.state.Store(&progressState{step: h.first})
-	h.bars = mpb.New(mpb.WithOutput(h.out.out), mpb.WithRefreshRate(redrawEvery), mpb.WithAutoRefresh(), mpb.WithWidth(40))
-	style := mpb.BarStyle().Lbound("[").Filler("=").Tip(">").Padding(" ").Rbound("]")
-	filler := mpb.BarFillerBuilder(style)
-	if h.maxSteps == 0 {
-		filler = mpb.NopStyle()
-	}
-	h.bar = h.bars.New(0, filler,
-		mpb.PrependDecorators(decor.Any(func(decor.Statistics) string { return h.counts() })),
-		mpb.AppendDecorators(decor.Any(func(decor.Statistics) string { return h.figures() })))
+	h.bars = mpb.New(mpb.WithOutput(h.out.out), mpb.WithRefreshRate(redrawEvery), mpb.WithAutoRefresh())
+	h.bar = h.bars.MustAdd(0, h.filler(), mpb.BarFillerTrim())
 	h.bar.SetTotal(h.maxSteps, false)
 	h.bar.SetCurrent(h.first)
 	h.out.attach(h.bars, h.finish)
@@ -131,24 +127,67 @@ func (h *progress) finish() {
 	h.bars.Wait()
 }
 
-func (h *progress) counts() string {
-	s := h.state.Load()
-	if h.maxSteps == 0 {
-		return fmt.Sprintf("step %d ", s.step)
-	}
-	return fmt.Sprintf("step %d/%d ", s.step, h.maxSteps)
+// The width of the bar, with its brackets.
+const (
+	leastBar = 10
+	mostBar  = 32
+)
+
+// filler draws the line.
+func (h *progress) filler() mpb.BarFiller {
+	painted := func(s string) string { return paint(h.color, cyan, s) }
+	bar := mpb.BarStyle().Lbound("[").Filler("=").FillerMeta(painted).Tip(">").TipMeta(painted).Padding(" ").Rbound("]").Build()
+	return mpb.BarFillerFunc(func(w io.Writer, at decor.Statistics) error { return h.draw(w, at, bar) })
 }
 
-func (h *progress) figures() string {
-	s := h.state.Load()
-	if !s.drawn {
-		return ""
+// draw writes the line for a terminal as wide as it is now.
+func (h *progress) draw(w io.Writer, at decor.Statistics, bar mpb.BarFiller) error {
+	if at.AvailableWidth <= 0 { // a terminal that does not know its width
+		at.AvailableWidth = 80
 	}
-	text := fmt.Sprintf(" loss=%.4g examples/sec=%.0f", s.loss, s.perSecond)
+	before, wide, after := h.state.Load().fit(h.maxSteps, at.AvailableWidth-1) // a full line would begin another one
+	if _, err := io.WriteString(w, before); err != nil || wide == 0 {
+		return err
+	}
+	at.AvailableWidth, at.RequestedWidth = wide, wide
+	if err := bar.Fill(w, at); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, after)
+	return err
+}
+
+// fit is the line in so many columns: what stands before the bar, the bar's width
+// and what stands behind it; without a bar all stands before it. What does not fit
+// is left out, examples per second first, then the bar, the time left, the loss and
+// the number of steps to make.
+func (s *progressState) fit(maxSteps int64, width int) (before string, bar int, after string) {
+	counts := fmt.Sprintf("step %d", s.step)
+	if maxSteps > 0 {
+		counts += fmt.Sprintf("/%d", maxSteps)
+	}
+	var loss, rate, left string
+	if s.drawn {
+		loss, rate = fmt.Sprintf(" loss=%.4g", s.loss), fmt.Sprintf(" examples/sec=%.0f", s.perSecond)
+	}
 	if s.known {
-		text += " ETA " + clock(s.left)
+		left = " ETA " + clock(s.left)
 	}
-	return text
+	room := func(parts ...string) int { return width - len(counts) - len(strings.Join(parts, "")) }
+	if maxSteps > 0 {
+		for _, behind := range []string{loss + rate + left, loss + left} {
+			if bar := room(behind) - 1; bar >= leastBar {
+				return counts + " ", min(bar, mostBar), behind
+			}
+		}
+	}
+	for _, behind := range []string{loss + rate + left, loss + left, loss, ""} {
+		if room(behind) >= 0 {
+			return counts + behind, 0, ""
+		}
+	}
+	counts = fmt.Sprintf("step %d", s.step)
+	return counts[:min(len(counts), max(width, 0))], 0, ""
 }
 
 // clock is a time span as minutes:seconds, with hours where there are any.

@@ -5,12 +5,15 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/vbauerster/mpb/v8/decor"
+	"pgregory.net/rapid"
 )
 
 // fakeRun is a loop as the progress bar sees it.
@@ -63,8 +66,8 @@ func TestProgress(t *testing.T) {
 		maxSteps int64
 		want     string
 	}{
-		{20, "step 14/20 [=================>            ]  loss=0.25 examples/sec=10 ETA 0:06"},
-		{0, "step 14"},
+		{20, "step 14/20 [====================>         ] loss=0.25 examples/sec=10 ETA 0:06\n"},
+		{0, "step 14 loss=0.25 examples/sec=10\n"},
 	} {
 		var out lockedBuffer
 		h := newProgress(&console{out: &out}, c.maxSteps)
@@ -75,7 +78,7 @@ func TestProgress(t *testing.T) {
 		}
 		fmt.Fprintln(h.out, "below")
 		text := out.String()
-		for _, want := range []string{"after step 11\n", "after step 14\n", strings.Fields(c.want)[1], "loss=0.25 examples/sec=10"} {
+		for _, want := range []string{"after step 11\n", "after step 14\n", c.want} {
 			if !strings.Contains(text, want) {
 				t.Errorf("max_steps %d: no %q in\n%s", c.maxSteps, want, text)
 			}
@@ -83,10 +86,56 @@ func TestProgress(t *testing.T) {
 		if !strings.HasSuffix(text, "below\n") {
 			t.Errorf("max_steps %d: what follows the bar does not come last:\n%s", c.maxSteps, text)
 		}
-		if c.maxSteps > 0 && h.figures() != " loss=0.25 examples/sec=10 ETA 0:06" {
-			t.Errorf("figures: %q", h.figures())
+	}
+}
+
+// The line is never wider than the terminal, and has room for what matters most.
+func TestProgressFits(t *testing.T) {
+	all := &progressState{step: 1400, loss: 0.25, perSecond: 51234, left: 6 * time.Minute, known: true, drawn: true}
+	draw := func(h *progress, width int) string {
+		var b bytes.Buffer
+		if err := h.filler().Fill(&b, decor.Statistics{AvailableWidth: width, Total: h.maxSteps, Current: h.state.Load().step}); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	for _, c := range []struct {
+		maxSteps int64
+		state    *progressState
+		width    int
+		want     string
+	}{
+		{20000, all, 200, "step 1400/20000 [=>                            ] loss=0.25 examples/sec=51234 ETA 6:00"},
+		{20000, all, 80, "step 1400/20000 [=>                     ] loss=0.25 examples/sec=51234 ETA 6:00"},
+		{20000, all, 60, "step 1400/20000 [=>                    ] loss=0.25 ETA 6:00"},
+		{20000, all, 47, "step 1400/20000 [>        ] loss=0.25 ETA 6:00"},
+		{20000, all, 45, "step 1400/20000 loss=0.25 ETA 6:00"},
+		{20000, all, 30, "step 1400/20000 loss=0.25"},
+		{20000, all, 20, "step 1400/20000"},
+		{20000, all, 12, "step 1400"},
+		{20000, all, 5, "step"},
+		{20000, all, 1, ""},
+		{20000, all, 0, "step 1400/20000 [=>                     ] loss=0.25 examples/sec=51234 ETA 6:00"},
+		{0, &progressState{step: 7, loss: 1, perSecond: 3, drawn: true}, 80, "step 7 loss=1 examples/sec=3"},
+		{0, &progressState{step: 7, loss: 1, perSecond: 3, drawn: true}, 20, "step 7 loss=1"},
+		{20, &progressState{step: 7}, 80, "step 7/20 [==========>                   ]"},
+		{20, &progressState{step: 7, loss: math.NaN(), drawn: true}, 40, "step 7/20 [=====>            ] loss=NaN"},
+	} {
+		h := newProgress(&console{}, c.maxSteps)
+		h.state.Store(c.state)
+		if got := draw(h, c.width); got != c.want {
+			t.Errorf("%d columns: got  %q\nexpected %q", c.width, got, c.want)
 		}
 	}
+	rapid.Check(t, func(t *rapid.T) {
+		h := newProgress(&console{}, rapid.Int64Range(0, 1<<40).Draw(t, "max_steps"))
+		h.state.Store(&progressState{step: rapid.Int64Range(0, 1<<40).Draw(t, "step"), loss: rapid.Float64().Draw(t, "loss"), perSecond: rapid.Float64Range(0, 1e12).Draw(t, "rate"),
+			left: time.Duration(rapid.Int64Range(0, 1<<60).Draw(t, "left")), known: rapid.Bool().Draw(t, "known"), drawn: rapid.Bool().Draw(t, "drawn")})
+		width := rapid.IntRange(1, 250).Draw(t, "width")
+		if got := draw(h, width); len(got) >= width && got != "" {
+			t.Fatalf("%d columns: %q", width, got)
+		}
+	})
 }
 
 // A loop that fails calls no End: detaching ends the bar.

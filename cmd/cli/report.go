@@ -17,8 +17,9 @@ func (a *app) reportCommand() *cobra.Command {
 		Use:   "report --model-dir DIR",
 		Short: "make one HTML page of a model_dir: learning curves, metrics, config",
 		Long: `Makes one HTML page of a model_dir: learning curves of training and evaluations,
-metrics with their best steps, histograms, checkpoints and the config. The page
-has everything inside and needs no network.`,
+metrics with their best steps, histograms, checkpoints and the config. A loss
+that spans two decades or more has a logarithmic axis, unless it is negative
+anywhere. The page has everything inside and needs no network.`,
 		Example: `  goestimator report --model-dir runs/glyphs --out report.html`,
 		Args:    noArgs,
 		RunE: func(*cobra.Command, []string) error {
@@ -30,6 +31,8 @@ has everything inside and needs no network.`,
 	}
 	cmd.Flags().StringVar(&dir, "model-dir", "", "folder of a trained model")
 	cmd.Flags().StringVar(&out, "out", "report.html", "file to write")
+	completeFolders(cmd, "model-dir")
+	completeFiles(cmd, "out", "html")
 	return cmd
 }
 

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strings"
 
+	"github.com/goestimator/goestimator/internal/budget"
 	"github.com/goestimator/goestimator/internal/gpus"
 	"github.com/goestimator/goestimator/serving"
 	"github.com/spf13/cobra"
@@ -32,7 +33,9 @@ type serveFlags struct {
 
 	monitoringFile, sslFile, cert, key, clientCA, tokenFile, traces, tags string
 	restTimeout, maxBytes                                                 int
-	cors, content, checkMethods, accessLog, noPage, json                  bool
+	memory, memoryEach                                                    int64
+	requestLogs                                                           string
+	cors, content, checkMethods, accessLog, noPage, json, remoteAdmin     bool
 
 	ignored []string // flags of TensorFlow Serving without a meaning here
 }
@@ -66,13 +69,14 @@ On the REST port there are besides a page for people (/), /healthz, /readyz,
 
 Exit codes: 0 drained after a signal; 1 an error, such as a model that cannot be
 loaded at the start or requests that were cut off; 2 a mistake in the
-command line or the config; 130 ended by a second Ctrl-C.`,
+command line or the config; 130 ended by a second signal.`,
 		Example: `  goestimator serve --model fashion=exports/fashion
   goestimator serve --model-config-file configs/serving_models.config --model-config-file-poll-wait-seconds 10
   goestimator serve --model-root exports --port 0 --rest-port 0 --json
   curl -d '{"instances": [1.0, 2.0, 5.0]}' http://localhost:8501/v1/models/half_plus_two:predict`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			a.drains = true
 			o, err := f.options(cmd.Flags(), a.log)
 			if err != nil {
 				return usage(err)
@@ -93,6 +97,7 @@ command line or the config; 130 ended by a second Ctrl-C.`,
 		},
 	}
 	f.add(cmd.Flags())
+	completeFolders(cmd, "model-root", "model-base-path")
 	return cmd
 }
 
@@ -160,13 +165,14 @@ func (f *serveFlags) addModels(flags *pflag.FlagSet) {
 func (f *serveFlags) addPorts(flags *pflag.FlagSet) {
 	flags.IntVar(&f.port, "port", 8500, "gRPC port; 0: a free one, -1: none")
 	flags.IntVar(&f.restPort, "rest-port", 8501, "REST port; 0: a free one, -1: none")
-	flags.StringVar(&f.host, "host", "0.0.0.0", "address of both ports")
+	flags.StringVar(&f.host, "host", "localhost", "address of both ports; localhost: 127.0.0.1 and [::1]; 0.0.0.0: all, for other machines")
 	flags.StringVar(&f.socket, "grpc-socket-path", "", "Unix socket for gRPC besides")
 	flags.StringVar(&f.cert, "tls-cert", "", "TLS on both ports: certificates in PEM, read again when they change")
 	flags.StringVar(&f.key, "tls-key", "", "their key in PEM")
 	flags.StringVar(&f.clientCA, "tls-client-ca", "", "ask for clients' certificates signed by these authorities")
 	flags.StringVar(&f.sslFile, "ssl-config-file", "", "TLS on the gRPC port: SSLConfig as text")
 	flags.StringVar(&f.tokenFile, "token-file", "", "file with a bearer token that requests must show")
+	flags.BoolVar(&f.remoteAdmin, "allow-remote-admin", false, "let other machines reload and reflect without a token")
 	flags.BoolVar(&f.cors, "rest-api-enable-cors-support", false, "let web pages of any origin call")
 	flags.BoolVar(&f.noPage, "no-page", false, "leave the web page out")
 }
@@ -174,6 +180,8 @@ func (f *serveFlags) addPorts(flags *pflag.FlagSet) {
 func (f *serveFlags) addRequests(flags *pflag.FlagSet) {
 	flags.IntVar(&f.restTimeout, "rest-api-timeout-in-ms", 30_000, "longest time of a REST call")
 	flags.IntVar(&f.maxBytes, "max-request-bytes", 0, "largest request, also decompressed; 0: 512 MiB over REST, 2 GiB over gRPC")
+	flags.Int64Var(&f.memory, budget.ServerFlag, 0, "memory that all requests may hold together; 0: three quarters of the machine's or control group's")
+	flags.Int64Var(&f.memoryEach, budget.RequestFlag, 0, "memory that a request may hold; 0: 64 MiB and ten times its size, its rows in the model besides")
 	flags.BoolVar(&f.batching, "enable-batching", false, "let requests share runs of a model")
 	flags.StringVar(&f.batchingFile, "batching-parameters-file", "", "BatchingParameters as text")
 	flags.BoolVar(&f.perModelBatching, "enable-per-model-batching-parameters", false, "prefer batching_params.pbtxt in a version's folder")
@@ -186,6 +194,7 @@ func (f *serveFlags) addRequests(flags *pflag.FlagSet) {
 	flags.StringVar(&f.monitoringFile, "monitoring-config-file", "", "MonitoringConfig as text: path of the metrics, or none")
 	flags.StringVar(&f.traces, "trace-endpoint", "", "host:port of an OTLP collector for spans (or OTEL_EXPORTER_OTLP_ENDPOINT)")
 	flags.BoolVar(&f.accessLog, "access-log", false, "log a line for each request")
+	flags.StringVar(&f.requestLogs, "request-log-dir", "", "folder that request logs (logging_config of a model) lie below; empty: none")
 	flags.IntVar(&f.drain, "drain-seconds", 30, "how long requests may take after a signal to end")
 	flags.BoolVar(&f.json, "json", false, "print the addresses as a JSON object when the models are available")
 }
@@ -209,8 +218,5 @@ func (i *ignoredFlag) Type() string { return "string" }
 func (f *serveFlags) warn(log *slog.Logger) {
 	if len(f.ignored) > 0 {
 		log.Warn("flags of TensorFlow Serving that change nothing here", "flags", strings.Join(f.ignored, ","))
-	}
-	if f.tokenFile != "" && f.cert == "" && f.sslFile == "" {
-		log.Warn("--token-file without TLS: the token can be read on the way")
 	}
 }

@@ -12,11 +12,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/goestimator/goestimator/internal/budget"
 	"github.com/goestimator/goestimator/serving"
 	"github.com/goestimator/goestimator/serving/batching"
 	"github.com/goestimator/goestimator/serving/manager"
 	"github.com/goestimator/goestimator/serving/monitoring"
 	"github.com/goestimator/goestimator/serving/page"
+	"github.com/goestimator/goestimator/serving/requestlog"
 	"github.com/goestimator/goestimator/serving/security"
 	"github.com/goestimator/goestimator/serving/tracing"
 	"github.com/spf13/pflag"
@@ -26,13 +28,14 @@ import (
 // options checks the flags and makes the options of a server of them.
 func (f *serveFlags) options(set *pflag.FlagSet, log *slog.Logger) (serving.Options, error) {
 	o := serving.Options{
-		Listen:    serving.Listen{Host: f.host, Port: f.port, REST: f.restPort, Socket: f.socket},
-		Manager:   f.manager(),
-		NoWarmUp:  !f.warmUp,
-		NoPage:    f.noPage,
-		AccessLog: f.accessLog,
+		Listen:        serving.Listen{Host: f.host, Port: f.port, REST: f.restPort, Socket: f.socket},
+		Manager:       f.manager(),
+		NoWarmUp:      !f.warmUp,
+		NoPage:        f.noPage,
+		AccessLog:     f.accessLog,
+		RequestLogDir: f.requestLogs, RemoteAdmin: f.remoteAdmin,
 		Requests: serving.Requests{
-			RESTTimeout: time.Duration(f.restTimeout) * time.Millisecond, MaxBytes: int64(f.maxBytes),
+			RESTTimeout: time.Duration(f.restTimeout) * time.Millisecond, MaxBytes: int64(f.maxBytes), Memory: f.memory, MemoryEach: f.memoryEach,
 			CORS: f.cors, Content: f.content, CheckMethods: f.checkMethods,
 		},
 		WarmUpRuns: f.warmUpRuns,
@@ -78,7 +81,8 @@ func (f *serveFlags) checkNumbers(_ *serving.Options, _ *pflag.FlagSet) error {
 		{"max-loaded-models", f.loaded, 0, 1 << 30}, {"num-load-threads", f.loadThreads, 0, 1 << 20},
 		{"max-num-load-retries", f.retries, 0, 1 << 30}, {"load-retry-interval-micros", f.retryMicros, 0, 1 << 50},
 		{"num-request-iterations-for-warmup", f.warmUpRuns, 1, 1 << 20}, {"rest-api-timeout-in-ms", f.restTimeout, 1, 1 << 40},
-		{"max-request-bytes", f.maxBytes, 0, math.MaxInt32}, {"max-concurrent-runs", f.runs, 0, 1 << 20},
+		{"max-request-bytes", f.maxBytes, 0, math.MaxInt32}, {budget.ServerFlag, int(f.memory), 0, 1 << 60}, {budget.RequestFlag, int(f.memoryEach), 0, 1 << 60},
+		{"max-concurrent-runs", f.runs, 0, 1 << 20},
 	} {
 		if n.is < n.min || n.is > n.max {
 			return fmt.Errorf("--%s: got %d, expected %d to %d", n.flag, n.is, n.min, n.max)
@@ -115,7 +119,7 @@ func (f *serveFlags) setModels(o *serving.Options, set *pflag.FlagSet) error {
 		return errors.New("--model-config-file-poll-wait-seconds without --model-config-file")
 	case f.configFile != "":
 		o.Models = serving.Models{File: f.configFile, Poll: time.Duration(f.configPoll) * time.Second}
-		return checkConfigFile(f.configFile)
+		return checkConfigFile(f.configFile, f.requestLogs)
 	case f.root != "":
 		if _, err := os.ReadDir(f.root); err != nil {
 			return fmt.Errorf("--model-root: %w", err)
@@ -128,7 +132,7 @@ func (f *serveFlags) setModels(o *serving.Options, set *pflag.FlagSet) error {
 	return err
 }
 
-func checkConfigFile(path string) error {
+func checkConfigFile(path, requestLogs string) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return fmt.Errorf("--model-config-file: %w", err)
@@ -136,6 +140,9 @@ func checkConfigFile(path string) error {
 	cfg, err := manager.ParseConfig(text)
 	if err == nil {
 		err = manager.Validate(nil, cfg)
+	}
+	if err == nil {
+		err = requestlog.Check(requestLogs, cfg)
 	}
 	if err != nil {
 		return fmt.Errorf("--model-config-file %s: %w", path, plain(err))

@@ -138,7 +138,7 @@ func post(ctx context.Context, t *testing.T, url, body string) string {
 // TestServeConfigs: the examples in configs are what the flags take.
 func TestServeConfigs(t *testing.T) {
 	const configs = "../../configs/serving_"
-	if err := checkConfigFile(configs + "models.config"); err != nil {
+	if err := checkConfigFile(configs+"models.config", "/var/log/serving"); err != nil {
 		t.Error(err)
 	}
 	if _, err := batching.ReadFile(configs + "batching.config"); err != nil {

@@ -15,7 +15,7 @@ import (
 )
 
 // serverCommand runs one task of a cluster that is given by flags; serve is
-// [distribute.Serve].
+// [distribute.ServeJobs].
 func (a *app) serverCommand(serve func(context.Context, runconfig.RunConfig, *slog.Logger) error) *cobra.Command {
 	var cluster string
 	var task replica.Task
@@ -25,9 +25,12 @@ func (a *app) serverCommand(serve func(context.Context, runconfig.RunConfig, *sl
 		Short: "run a standing parameter server",
 		Long: `Runs a parameter server whose cluster is given by flags instead of TF_CONFIG. It
 holds whatever variables the chief creates, so it needs no model and no data, and
-ends with exit code 0 when the chief says that training is over. How tasks connect
-(rpc.security and the others) is taken from --config, --set and the environment;
-the tasks of a cluster must agree in it.`,
+serves one job after the other, until a signal ends it. The chief that comes first
+has it until its training is over, or nobody has trained for
+run.session_creation_timeout_secs; other jobs are refused meanwhile. With run.job_id
+it serves jobs of that name alone. How tasks connect (rpc.security and the others)
+is taken from --config, --set and the environment; the tasks of a cluster must
+agree in it.`,
 		Example: `  goestimator server --cluster-spec 'chief|a:2222,worker|b:2222;c:2222,ps|d:2222;e:2222' --job-name ps --task-index 1`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -47,8 +50,8 @@ the tasks of a cluster must agree in it.`,
 	flags.StringVar(&cluster, "cluster-spec", "", "tasks of all jobs: 'worker|host:port;host:port,ps|host:port'")
 	flags.StringVar(&task.Type, "job-name", replica.PS, "job of this task: ps")
 	flags.IntVar(&task.Index, "task-index", 0, "index of this task in its job")
-	flags.StringVar(&f.path, "config", "", "config file (YAML)")
-	flags.StringArrayVar(&f.sets, "set", nil, "key=value: overrides a key of the config; may be repeated")
+	f.addSources(cmd)
+	completeValues(cmd, "job-name", replica.PS)
 	return cmd
 }
 

@@ -3,20 +3,42 @@ package cli
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"sync"
 	"syscall"
+	"time"
 )
 
-// exitAtOnce is the exit code of a second Ctrl-C.
+// exitAtOnce is the exit code of a second signal.
 const exitAtOnce = 130
 
-// lastResort is what a second Ctrl-C does in place of an exit at once.
+// oneSignal is the time within which several SIGTERM are one: timeout(1) sends it to
+// its child, and again to the child's group.
+const oneSignal = 100 * time.Millisecond
+
+// lastResort is what a second signal does in place of an exit at once.
 type lastResort struct {
-	mu sync.Mutex
-	do func() // nil: exit at once
+	mu   sync.Mutex
+	do   func()            // nil: exit at once
+	tell func(text string) // nil before there is a way to tell
+}
+
+// words says how to tell of the exit.
+func (l *lastResort) words(tell func(text string)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.tell = tell
+}
+
+// exit ends the process.
+func (l *lastResort) exit() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.tell != nil {
+		l.tell("interrupted twice: exiting at once")
+	}
+	os.Exit(exitAtOnce)
 }
 
 func (l *lastResort) set(do func()) {
@@ -34,38 +56,37 @@ func (l *lastResort) take() func() {
 	return do
 }
 
-// onSecondInterrupt makes the first second Ctrl-C call do, until undo is called.
-func (a *app) onSecondInterrupt(do func()) (undo func()) {
+// onSecondSignal makes the first second signal call do, until undo is called.
+func (a *app) onSecondSignal(do func()) (undo func()) {
 	a.last.set(do)
 	return func() { a.last.set(nil) }
 }
 
 // withSignals returns a context that ends at SIGTERM or Ctrl-C, so that
-// training writes a checkpoint and stops. A second Ctrl-C exits at once, or does
+// training writes a checkpoint and stops. A second signal exits at once, or does
 // what last has.
-func withSignals(ctx context.Context, stderr io.Writer, last *lastResort) (context.Context, func()) {
+func withSignals(ctx context.Context, last *lastResort) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGTERM, os.Interrupt)
 	done := make(chan struct{})
 	go func() {
-		interrupts := 0
+		var first time.Time
 		for {
 			select {
 			case s := <-signals:
-				if s == os.Interrupt {
-					interrupts++
-				}
-				if interrupts == 2 {
+				switch {
+				case first.IsZero():
+					first = time.Now()
+					cancel(fmt.Errorf("signal: %v", s))
+				case s == syscall.SIGTERM && time.Since(first) < oneSignal:
+				default:
 					if do := last.take(); do != nil {
-						interrupts--
 						do()
 						continue
 					}
-					fmt.Fprintln(stderr, "goestimator: interrupted twice: exiting at once")
-					os.Exit(exitAtOnce)
+					last.exit()
 				}
-				cancel(fmt.Errorf("signal: %v", s))
 			case <-done:
 				return
 			}

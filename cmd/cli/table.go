@@ -8,12 +8,13 @@ import (
 	"strings"
 
 	"github.com/goestimator/goestimator/estimator/hooks"
+	"github.com/goestimator/goestimator/internal/printable"
 )
 
-// variableTable is a hook that prints the model's variables before the first step.
+// variableTable is a hook that tells of the model's variables before the first step.
 type variableTable struct {
 	hooks.Base
-	out   io.Writer
+	app   *app
 	chief bool
 }
 
@@ -25,14 +26,21 @@ func (h *variableTable) Begin(s hooks.Setup) error {
 	return nil
 }
 
-// AfterCreateSession prints the table.
+// AfterCreateSession prints a table, or a line for each variable where programs read them.
 func (h *variableTable) AfterCreateSession(_ context.Context, r hooks.Run) error {
 	l, ok := r.(hooks.VariableLister)
 	if !ok || !h.chief {
 		return nil
 	}
-	_, err := io.WriteString(h.out, formatVariables(l.Variables()))
-	return err
+	if !h.app.logs.json {
+		_, err := io.WriteString(h.app.stderr, formatVariables(l.Variables()))
+		return err
+	}
+	for _, v := range l.Variables() {
+		n := elements(v.Shape)
+		h.app.log.Info("variable", "name", v.Name, "type", v.DType, "shape", v.Shape, "parameters", n, "bytes", n*int64(v.DType.Size()), "trainable", v.Trainable)
+	}
+	return nil
 }
 
 // formatVariables is a table of variables with their totals.
@@ -105,7 +113,14 @@ func (t *textTable) right(columns ...int) {
 	}
 }
 
-func (t *textTable) add(cells ...string) { t.rows = append(t.rows, cells) }
+// add appends a row. Cells may hold names out of files.
+func (t *textTable) add(cells ...string) {
+	row := make([]string, len(cells))
+	for i, c := range cells {
+		row[i] = printable.Text(c)
+	}
+	t.rows = append(t.rows, row)
+}
 
 // String is the table, a line for each row.
 func (t *textTable) String() string {

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"math"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/goestimator/goestimator/estimator"
@@ -32,13 +31,13 @@ func (a *app) trainCommand() *cobra.Command {
 		Short: "train and evaluate in the role that TF_CONFIG gives",
 		Long: `Trains the model of a config and evaluates its checkpoints as they are written,
 in the role that TF_CONFIG gives. Training goes on from the newest checkpoint in
-model_dir. SIGTERM or Ctrl-C stops it after a checkpoint; a second Ctrl-C stops
+model_dir. SIGTERM or Ctrl-C stops it after a checkpoint; a second signal stops
 it at once.
 
 Exit codes: 0 done, also where max_steps was reached before; 1 an error; 2 a
 mistake in the command line or the config; 138 another task of the cluster or the GPU was lost,
 to be started again; 143 interrupted after a checkpoint;
-130 ended by a second Ctrl-C, without one.`,
+130 ended by a second signal, without one.`,
 		Example: `  goestimator train --config configs/glyphs.yaml
   goestimator train --config configs/iris.yaml --set data_dir=data/iris --set train.max_steps=500 --json
   goestimator train --config configs/cifar10_resnet.yaml --fast-dev-run`,
@@ -122,20 +121,15 @@ func (j *job) trainAndEvaluate(ctx context.Context) (estimator.Result, error) {
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
 // tellEval logs an evaluation in one line.
-func (j *job) tellEval(_ context.Context, res estimator.EvalResult, _ bool) error {
-	j.app.log.Info("eval " + evalLine(res))
-	return nil
-}
-
-// evalLine is "step=500 accuracy=0.91 loss=0.31": scalars by name.
-func evalLine(res estimator.EvalResult) string {
-	parts := []string{fmt.Sprintf("step=%d", res.GlobalStep)}
+func (j *job) tellEval(ctx context.Context, res estimator.EvalResult, _ bool) error {
+	attrs := []slog.Attr{slog.Int64("step", res.GlobalStep)}
 	for _, name := range sortedNames(res.Metrics) {
 		if v, ok := res.Scalar(name); ok {
-			parts = append(parts, fmt.Sprintf("%s=%.4g", name, v))
+			attrs = append(attrs, slog.Float64(name, v))
 		}
 	}
-	return strings.Join(parts, " ")
+	j.app.log.LogAttrs(ctx, slog.LevelInfo, "eval", attrs...)
+	return nil
 }
 
 // hooks are those that the config asks for besides the estimator's own.
@@ -143,11 +137,12 @@ func (j *job) hooks() ([]hooks.Hook, error) {
 	c := j.cfg
 	nan := hooks.NewNaN("loss")
 	nan.FailOnNaN = c.Train.FailOnNaNLoss
-	hs := []hooks.Hook{nan, configWriter{job: j}, &variableTable{out: j.app.stderr}}
-	if n := c.Run.LogStepCountSteps; n > 0 && j.app.bars {
-		// The bar takes the place of the estimator's lines.
-		silent := hooks.NewLogging(slog.New(slog.DiscardHandler), int64(n), "loss")
-		hs = append(hs, newProgress(j.app.stderr, c.Train.MaxSteps), silent)
+	hs := []hooks.Hook{nan, configWriter{job: j}}
+	if !j.app.logs.quiet {
+		hs = append(hs, &variableTable{app: j.app})
+	}
+	if n := int64(c.Run.LogStepCountSteps); n > 0 {
+		hs = append(hs, j.lines(n)...)
 	}
 	if c.Train.MaxSecs > 0 {
 		h, err := hooks.NewTimeLimit(j.est.ModelDir(), seconds(c.Train.MaxSecs))
@@ -164,13 +159,28 @@ func (j *job) hooks() ([]hooks.Hook, error) {
 		hs = append(hs, h)
 	}
 	if j.profile {
-		hs = append(hs, newOpProfile(j.app.stderr, j.est.ModelDir()))
+		hs = append(hs, newOpProfile(j.app, j.est.ModelDir()))
 	}
 	early, err := j.earlyStopping()
 	if err != nil {
 		return nil, err
 	}
 	return append(hs, early...), nil
+}
+
+// lines are the hooks that tell of training every so many steps where the estimator's own lines will not do.
+func (j *job) lines(every int64) []hooks.Hook {
+	a := j.app
+	switch {
+	case a.logs.json:
+		return []hooks.Hook{hooks.NewLogging(a.log, every, "loss").Structured()}
+	case !a.logs.quiet && isTerminal(a.stderr.out):
+		// The bar takes the place of lines.
+		bar := newProgress(a.stderr, j.cfg.Train.MaxSteps)
+		bar.color = a.logs.color
+		return []hooks.Hook{bar, hooks.NewLogging(slog.New(slog.DiscardHandler), every, "loss")}
+	}
+	return nil
 }
 
 // earlyStopping are the hooks of train.early_stopping.

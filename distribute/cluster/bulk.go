@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"encoding/binary"
 	"errors"
+	"fmt"
+	"hash/crc32"
 	"io"
 	"net"
 	"slices"
@@ -20,12 +22,14 @@ import (
 
 // Kinds of records; the last byte is the version of the framing.
 var (
-	recordFrame = [4]byte{'G', 'E', 'F', 1}
-	recordEnd   = [4]byte{'G', 'E', 'E', 1}
+	recordFrame = [4]byte{'G', 'E', 'F', 2}
+	recordEnd   = [4]byte{'G', 'E', 'E', 2}
 )
 
 const (
-	recordPrefix = 12 // kind, length of the header, length of the body
+	// recordPrefix: kind, length of the header, length of the body, and the checksums
+	// of body, header and what precedes it.
+	recordPrefix = 24
 	// bulkBuffer is how much is read at once where a record starts: a small message
 	// takes one system call, and of a large one little is copied twice.
 	bulkBuffer = 4 << 10
@@ -41,10 +45,13 @@ type bulkConn struct {
 	conn    net.Conn
 	carrier *watchedConn // the gRPC connection that it belongs to
 	ticket  ticket
-	limit   int // of a message
+	limit   int  // of a message
+	sums    bool // of everything, as the connection is in plaintext; else they are 0 and nobody looks
 
 	in      *bufio.Reader
 	message Message
+	sum     uint32 // of what was read of the body
+	want    uint32 // what it is to be at the end
 	prefix  [recordPrefix]byte
 	header  []byte
 	ended   bool // the peer said that no more messages follow
@@ -57,8 +64,8 @@ type bulkConn struct {
 	broken atomic.Bool // a record was left unfinished
 }
 
-func newBulkConn(c net.Conn, carrier *watchedConn, t ticket, limit int) *bulkConn {
-	return &bulkConn{conn: c, carrier: carrier, ticket: t, limit: limit, in: bufio.NewReaderSize(c, bulkBuffer)}
+func newBulkConn(c net.Conn, carrier *watchedConn, t ticket, limit int, sums bool) *bulkConn {
+	return &bulkConn{conn: c, carrier: carrier, ticket: t, limit: limit, sums: sums, in: bufio.NewReaderSize(c, bulkBuffer)}
 }
 
 // Close ends the connection, and what is being read or written.
@@ -83,9 +90,22 @@ func (c *bulkConn) sendEnd() error {
 }
 
 func (c *bulkConn) write(kind [4]byte, header []byte, body [][]byte, n int) (err error) {
+	var sumOfBody, sumOfHeader, sumOfAll uint32
+	if c.sums {
+		for _, p := range body {
+			sumOfBody = crc32.Update(sumOfBody, castagnoli, p)
+		}
+		sumOfHeader = checksum(header)
+	}
 	b := append(c.out[:0], kind[:]...)
 	b = binary.LittleEndian.AppendUint32(b, uint32(len(header)))
 	b = binary.LittleEndian.AppendUint32(b, uint32(n))
+	b = binary.LittleEndian.AppendUint32(b, sumOfBody)
+	b = binary.LittleEndian.AppendUint32(b, sumOfHeader)
+	if c.sums {
+		sumOfAll = checksum(b)
+	}
+	b = binary.LittleEndian.AppendUint32(b, sumOfAll)
 	b = append(b, header...)
 	if len(b)+n <= coalesce {
 		for _, p := range body {
@@ -125,6 +145,9 @@ func (c *bulkConn) read() (*Message, error) {
 	if _, err := io.ReadFull(c.in, p); err != nil {
 		return nil, unfinished(err)
 	}
+	if err := c.check("prefix", checksum(p[:20]), binary.LittleEndian.Uint32(p[20:])); err != nil {
+		return nil, err
+	}
 	headerLen, bodyLen := int(binary.LittleEndian.Uint32(p[4:])), int(binary.LittleEndian.Uint32(p[8:]))
 	switch kind := [4]byte(p[:4]); {
 	case kind == recordEnd && headerLen == 0 && bodyLen == 0:
@@ -144,8 +167,20 @@ func (c *bulkConn) read() (*Message, error) {
 			return nil, unfinished(err)
 		}
 	}
+	if err := c.check("header", checksum(c.header), binary.LittleEndian.Uint32(p[16:])); err != nil {
+		return nil, err
+	}
+	c.sum, c.want = 0, binary.LittleEndian.Uint32(p[12:])
 	c.message = Message{Header: c.header, left: bodyLen, from: c}
 	return &c.message, nil
+}
+
+// check compares a checksum, where there are any.
+func (c *bulkConn) check(what string, got, want uint32) error {
+	if !c.sums || got == want {
+		return nil
+	}
+	return fmt.Errorf("%w: the checksum of a record's %s is %08x, expected %08x", ErrDamaged, what, got, want)
 }
 
 // unfinished makes the end of a connection, where a record was expected, an error.
@@ -167,9 +202,18 @@ func (c *bulkConn) discard() error {
 	return nil
 }
 
-// readBody reads from the connection; large pieces go straight into p.
+// readBody reads from the connection; large pieces go straight into p. The last
+// bytes are there only where the checksum of all is right.
 func (c *bulkConn) readBody(p []byte) (int, error) {
 	n, err := c.in.Read(p)
+	if c.sums {
+		c.sum = crc32.Update(c.sum, castagnoli, p[:n])
+		if n == c.message.left {
+			if wrong := c.check("body", c.sum, c.want); wrong != nil {
+				n, err = 0, wrong
+			}
+		}
+	}
 	if err != nil {
 		c.broken.Store(true)
 	}

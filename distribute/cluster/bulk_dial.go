@@ -148,7 +148,7 @@ func (n *Node) openBulk(ctx context.Context, p *peer) (*bulkConn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("a bulk connection to %v: %w", p.task, err)
 	}
-	c := newBulkConn(raw, carrier, t, n.config.MaxMessageBytes)
+	c := newBulkConn(raw, carrier, t, n.config.MaxMessageBytes, n.security.files == nil)
 	if !carrier.adopt(c) {
 		c.Close()
 		return nil, status.Error(codes.Unavailable, "the connection to the peer is closed")
@@ -171,13 +171,14 @@ func (n *Node) dialBulk(ctx context.Context, p *peer, t ticket) (net.Conn, error
 		}
 		c = secured
 	}
-	var answer [len(bulkMagic)]byte
-	_, err = c.Write(append(bulkMagic[:], t[:]...))
+	hello, answer := helloOf(t), bulkTaken
+	_, err = c.Write(hello[:])
 	if err == nil {
 		_, err = io.ReadFull(c, answer[:])
 	}
-	if err == nil && answer != bulkMagic {
-		err = fmt.Errorf("%w: the answer is %x, expected %x", ErrMalformed, answer, bulkMagic)
+	if err == nil && answer != bulkTaken {
+		err = fmt.Errorf("%w: the answer is %x, expected %x", ErrDamaged, answer, bulkTaken)
+		p.damaged(err)
 	}
 	if err == nil && !stop() {
 		err = context.Cause(ctx)

@@ -80,7 +80,7 @@ func TestSlowHandshakesEnd(t *testing.T) {
 		t.Skip("takes 10 s: set GOESTIMATOR_ACCEPT=1")
 	}
 	n := serve(t, cluster.Security{}, "127.0.0.1:0")
-	for _, hello := range []string{"", "G", "GEB\x01", "GEB\x01ticket"} {
+	for _, hello := range []string{"", "G", "GEH\x02", "GEB\x02", "GEB\x02ticket"} {
 		t.Run(hello, func(t *testing.T) {
 			t.Parallel()
 			c, err := net.Dial("tcp", n.Addr())

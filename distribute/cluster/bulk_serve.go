@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"crypto/rand"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -33,9 +34,9 @@ const (
 	bulkLimit = 64
 )
 
-// bulkMagic starts a bulk connection, where gRPC starts with "PRI ", and is the
-// answer that it is taken. Its last byte is the version of the protocol.
-var bulkMagic = [4]byte{'G', 'E', 'B', 1}
+// bulkMagic starts a bulk connection, where gRPC starts with a greeting. Its last
+// byte is the version of the protocol.
+var bulkMagic = [4]byte{'G', 'E', 'B', wireVersion}
 
 // ticket names a bulk connection, and is known to both its ends alone.
 type ticket [16]byte
@@ -46,6 +47,18 @@ func parseTicket(s string) (t ticket, ok bool) {
 	b, err := hex.DecodeString(s)
 	return ticket(append(b, t[:]...)), err == nil && len(b) == len(t)
 }
+
+// bulkHello is what starts a bulk connection: magic, ticket, and the checksum of both.
+type bulkHello [len(bulkMagic) + len(ticket{}) + 4]byte
+
+func helloOf(t ticket) (h bulkHello) {
+	copy(h[copy(h[:], bulkMagic[:]):], t[:])
+	binary.LittleEndian.PutUint32(h[len(h)-4:], checksum(h[:len(h)-4]))
+	return h
+}
+
+// bulkTaken is the answer: the magic and its checksum.
+var bulkTaken = [8]byte(binary.LittleEndian.AppendUint32(bulkMagic[:], checksum(bulkMagic[:])))
 
 // bulkServer keeps the bulk connections that peers have made to a node. A peer
 // asks for a ticket by gRPC, which knows who it is, and shows it on a new
@@ -146,11 +159,16 @@ func (s *bulkServer) prune(carrier *watchedConn) {
 var errTicket = errors.New("a bulk connection without a ticket that was given: it came too late, or from a stranger")
 
 // accept takes a connection that has shown the magic, when it shows a ticket,
-// too. The caller has set a deadline.
-func (s *bulkServer) accept(c net.Conn) error {
-	var t ticket
-	if _, err := io.ReadFull(c, t[:]); err != nil {
+// too; sums tells that it is in plaintext. The caller has set a deadline.
+func (s *bulkServer) accept(c net.Conn, sums bool) error {
+	var rest [len(bulkHello{}) - len(bulkMagic)]byte
+	if _, err := io.ReadFull(c, rest[:]); err != nil {
 		return fmt.Errorf("a bulk connection: %w", err)
+	}
+	t := ticket(rest[:])
+	if helloOf(t) != bulkHello(append(bulkMagic[:], rest[:]...)) {
+		dismiss(c, make([]byte, len(bulkTaken))) // the caller finds out
+		return fmt.Errorf("a bulk connection: %w: the checksum of its ticket is wrong", ErrDamaged)
 	}
 	s.mu.Lock()
 	slot := s.slots[t]
@@ -158,14 +176,14 @@ func (s *bulkServer) accept(c net.Conn) error {
 		s.mu.Unlock()
 		return errTicket
 	}
-	slot.conn, slot.fresh = newBulkConn(c, slot.carrier, t, s.limit), true
+	slot.conn, slot.fresh = newBulkConn(c, slot.carrier, t, s.limit, sums), true
 	s.mu.Unlock()
 	if !slot.carrier.adopt(slot) {
 		slot.Close()
 		return net.ErrClosed
 	}
 	slot.idle <- struct{}{}
-	if _, err := c.Write(bulkMagic[:]); err != nil {
+	if _, err := c.Write(bulkTaken[:]); err != nil {
 		slot.Close()
 		return err
 	}

@@ -113,7 +113,10 @@ func (s *bulkClientStream) why(err error) error {
 		<-s.over // gRPC watches over the peer
 		return s.failure(s.status)
 	}
-	if code := status.Code(err); code == codes.Unknown {
+	if errors.Is(err, ErrDamaged) {
+		s.peer.damaged(err)
+		err = status.Error(codes.DataLoss, err.Error())
+	} else if code := status.Code(err); code == codes.Unknown {
 		t := time.NewTimer(bulkGrace)
 		defer t.Stop()
 		select {
@@ -334,6 +337,9 @@ func (s *bulkServerStream) failure(err error) error {
 	switch {
 	case errors.Is(err, io.EOF):
 		return io.EOF
+	case errors.Is(err, ErrDamaged):
+		s.conn.carrier.damaged() // with it go all streams of the caller, who learns why
+		return status.Error(codes.DataLoss, err.Error())
 	case s.ctx.Err() != nil:
 		return status.FromContextError(s.ctx.Err()).Err()
 	case status.Code(err) != codes.Unknown:

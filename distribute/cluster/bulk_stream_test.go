@@ -280,9 +280,10 @@ func TestStrangersGetNothing(t *testing.T) {
 	s := open(t, from, "/test.Echo/Stream")
 	exchange(t, s, "a friend")
 	used := s.(*bulkClientStream).conn.ticket
+	none, again := helloOf(ticket{}), helloOf(used)
 	for name, hello := range map[string]string{
-		"no ticket": string(bulkMagic[:]) + strings.Repeat("\x00", 16), "a used ticket": string(bulkMagic[:]) + string(used[:]),
-		"half a ticket": string(bulkMagic[:]) + "1234", "another version": "GEB\x02" + string(used[:]), "nothing": "",
+		"no ticket": string(none[:]), "a used ticket": string(again[:]), "a ticket without its checksum": string(again[:20]) + "1234",
+		"half a ticket": string(bulkMagic[:]) + "1234", "another version": "GEB\x01" + string(again[4:]), "nothing": "",
 	} {
 		c, err := net.Dial("tcp", to.Addr())
 		if err != nil {

@@ -3,9 +3,12 @@ package cluster
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
+	"errors"
 	"io"
 	"net"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -25,7 +28,7 @@ func (c *bytesConn) Write(p []byte) (int, error) { return c.out.Write(p) }
 func (c *bytesConn) Close() error                { return nil }
 
 func bulkOver(b []byte, limit int) *bulkConn {
-	return newBulkConn(&bytesConn{in: bytes.NewReader(b)}, nil, ticket{}, limit)
+	return newBulkConn(&bytesConn{in: bytes.NewReader(b)}, nil, ticket{}, limit, true)
 }
 
 // records are the bytes of frames, and the end.
@@ -45,7 +48,8 @@ func records(t testing.TB, frames ...*Frame) []byte {
 func TestRecords(t *testing.T) {
 	large := bytes.Repeat([]byte("x"), 3<<20)
 	b := records(t, &Frame{}, &Frame{Header: []byte("head"), Body: [][]byte{[]byte("a"), nil, []byte("b")}}, &Frame{Header: large, Body: [][]byte{large, large}})
-	if want := "GEF\x01\x00\x00\x00\x00\x00\x00\x00\x00GEF\x01\x04\x00\x00\x00\x02\x00\x00\x00headab"; string(b[:len(want)]) != want {
+	if want := "GEF\x02" + strings.Repeat("\x00", 16) + "\xb0\x34\x5f\x0b" +
+		"GEF\x02\x04\x00\x00\x00\x02\x00\x00\x00\x36\x29\xa2\xe2\xe8\x97\x7c\xea\xa2\xdb\xd0\x4d" + "headab"; string(b[:len(want)]) != want {
 		t.Errorf("got %q", b[:len(want)])
 	}
 	c := bulkOver(b, 16<<20)
@@ -87,28 +91,34 @@ func TestMalformedRecords(t *testing.T) {
 		}
 	}
 	for text, code := range map[string]codes.Code{
-		"GEF\x01\xff\xff\xff\xff\xff\xff\xff\xff": codes.ResourceExhausted,
-		"GEF\x01\x00\x00\x00\x00\x65\x00\x00\x00": codes.ResourceExhausted,
-		"GEF\x02\x00\x00\x00\x00\x00\x00\x00\x00": codes.Internal,
-		"GEE\x01\x00\x00\x00\x00\x01\x00\x00\x00": codes.Internal,
-		"PRI * HTTP/2.0\r\n\r\n":                  codes.Internal,
+		"GEF\x02\xff\xff\xff\xff\xff\xff\xff\xff": codes.ResourceExhausted,
+		"GEF\x02\x00\x00\x00\x00\x65\x00\x00\x00": codes.ResourceExhausted,
+		"GEF\x01\x00\x00\x00\x00\x00\x00\x00\x00": codes.Internal,
+		"GEE\x02\x00\x00\x00\x00\x01\x00\x00\x00": codes.Internal,
+		"PRI * HTTP/2": codes.Internal,
 	} {
-		c := bulkOver([]byte(text), 100)
+		c := bulkOver(sealed(text), 100)
 		if _, err := c.next(); status.Code(err) != code || !c.broken.Load() {
 			t.Errorf("%q: got %v", text, err)
 		}
 	}
 }
 
+// sealed adds the checksums to kind and lengths of a record without a body.
+func sealed(text string) []byte {
+	b := append([]byte(text), make([]byte, 8)...)
+	return binary.LittleEndian.AppendUint32(b, checksum(b))
+}
+
 func FuzzRecords(f *testing.F) {
 	f.Add(records(f, &Frame{Header: []byte("head"), Body: [][]byte{[]byte("body")}}, &Frame{}), 100)
-	f.Add([]byte("GEF\x01\x00\x00\x00\x00\xff\xff\xff\x00"), 1<<30)
+	f.Add(sealed("GEF\x02\x00\x00\x00\x00\xff\xff\xff\x00"), 1<<30)
 	f.Fuzz(func(t *testing.T, b []byte, limit int) {
 		c := bulkOver(b, limit)
 		for {
 			m, err := c.next()
 			if err != nil {
-				if status.Code(err) == codes.Unknown && err != io.EOF && err != io.ErrUnexpectedEOF {
+				if status.Code(err) == codes.Unknown && err != io.EOF && err != io.ErrUnexpectedEOF && !errors.Is(err, ErrDamaged) {
 					t.Fatal(err)
 				}
 				return
@@ -127,8 +137,8 @@ func FuzzRecords(f *testing.F) {
 
 // TestHeadersTakeMemoryAsTheyCome: what a record claims is not taken at its word.
 func TestHeadersTakeMemoryAsTheyCome(t *testing.T) {
-	for _, b := range []string{"GEF\x01\x00\x00\x00\x40\x00\x00\x00\x00", "GEF\x01\x00\x00\x00\x00\x00\x00\x00\x40"} {
-		c := bulkOver([]byte(b), 1<<31-1)
+	for _, b := range []string{"GEF\x02\x00\x00\x00\x40\x00\x00\x00\x00", "GEF\x02\x00\x00\x00\x00\x00\x00\x00\x40"} {
+		c := bulkOver(sealed(b), 1<<31-1)
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		m, err := c.next()

@@ -16,6 +16,8 @@ type Config struct {
 	Listener    net.Listener          // where set, used instead of listening at Address
 	Spec        runconfig.ClusterSpec // addresses of the peers
 	Security    Security
+	JobName     string        // of the job, the same in all its tasks; "": they know each other by Spec, see JobID
+	AnyJob      bool          // serve tasks of any job, until one holds the node: see Node.Hold
 	CallTimeout time.Duration // deadline of calls whose context has none; 0: 60 s
 	PeerTimeout time.Duration // a silent peer is lost after this, or after 12 s where this is less; 0: 30 s
 	// MaxMessageBytes bounds header and body of a message; 0: 64 MiB, at most nearly 2 GiB.

@@ -10,12 +10,11 @@ import (
 	grpcpeer "google.golang.org/grpc/peer"
 )
 
-// watchedConn is a gRPC connection that tells how its first read went, and
-// whether a write is stuck. It takes along, when it is closed, what belongs to it.
+// watchedConn is a gRPC connection that tells whether a write is stuck. It takes
+// along, when it is closed, what belongs to it.
 type watchedConn struct {
 	net.Conn
-	onFirstRead  func(p []byte, err error) // nil: nobody wants to know
-	readBefore   bool
+	sums         *summed      // what Conn is, where it is in plaintext
 	writingSince atomic.Int64 // unix nanoseconds, 0: no write is going on
 	closed       atomic.Bool
 
@@ -23,16 +22,13 @@ type watchedConn struct {
 	owned map[io.Closer]struct{}
 }
 
-// Read is called by one goroutine at a time.
-func (c *watchedConn) Read(p []byte) (int, error) {
-	n, err := c.Conn.Read(p)
-	if !c.readBefore && (n > 0 || err != nil) {
-		c.readBefore = true
-		if c.onFirstRead != nil {
-			c.onFirstRead(p[:n], err)
-		}
+// damaged ends the connection, which bytes that belong to it were damaged on, and
+// tells the peer.
+func (c *watchedConn) damaged() {
+	if c.sums != nil {
+		c.sums.alert()
+		time.AfterFunc(alertTime, func() { c.Close() })
 	}
-	return n, err
 }
 
 func (c *watchedConn) Write(p []byte) (int, error) {

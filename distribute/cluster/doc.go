@@ -34,7 +34,8 @@
 // Where it can be known that a peer will not talk to this task, calls that wait
 // for it fail at once with ErrRefused and a sentence that says what to do: one
 // side speaks TLS and the other does not, a certificate is not accepted, the job
-// token is missing or wrong, a method is unknown. Attempts to connect go on
+// token is missing or wrong, it belongs to another job (ErrOtherJob), it is of
+// another version, a method is unknown. Attempts to connect go on
 // meanwhile, so calls succeed again soon after the cause is gone.
 //
 // # Security
@@ -54,13 +55,43 @@
 // Config.MaxMessageBytes are neither sent nor received, and lengths inside a
 // message allocate nothing before they are checked.
 //
+// # Damage
+//
+// TCP's checksum lets some of what a broken machine changes pass. In plaintext every
+// byte between tasks is therefore under a CRC-32C, which is looked at before the
+// byte is acted upon; with TLS, TLS does that. Where bytes were damaged, the task
+// that had made the connection finds ErrDamaged in the errors of its calls and
+// streams to that peer, from then on for good, and Node.Damaged is closed: it should
+// end, to be started again. The other side tells it, where that has noticed, and goes on.
+//
 // # Wire format
+//
+// All numbers are little-endian but gRPC's own. A checksum is the CRC-32C
+// (Castagnoli, 0x82f63b78 reflected) of the bytes named, as a 32-bit number. The
+// version of all of this is 2; tasks of another are refused with a sentence that
+// says so. Behind the TLS handshake, if there is one, a caller's first bytes on a
+// connection, and the answer to them, are
+//
+//	bytes 0-3    47 45 48 02: "GEH" and the version
+//	bytes 4-7    1c 6f 03 85: their checksum
+//
+// An answer of zeros means that the caller's were damaged. What follows is gRPC, in
+// plaintext within records, either way:
+//
+//	bytes 0-3    n, the length of the record, at most 131072; 0: the peer has received damaged bytes, and the connection ends
+//	bytes 4-7    the checksum of the n bytes
+//	bytes 8-11   the checksum of bytes 0-7
+//	n bytes      of the connection
+//
+// Who begins with "PRI ", as gRPC itself does, is taken for a probe: it may call
+// the health service, and nothing else.
 //
 // Calls are gRPC (HTTP/2) with content type application/grpc+goestimator-frame
 // and the metadata
 //
 //	goestimator-task         "/job:worker/task:1", the caller
 //	goestimator-incarnation  a nonzero hexadecimal number, new with every start of the caller
+//	goestimator-job          "name:" and the job's name, or "cluster:" and three numbers of 16 hexadecimal digits: see JobID
 //	authorization            "Bearer " and the job token, where one is set
 //
 // A message, behind gRPC's own 5-byte prefix (0, then its length as a 32-bit
@@ -91,10 +122,12 @@
 // is 16 random bytes, dials within 10 s, and after the TLS handshake, if there is
 // one, sends
 //
-//	bytes 0-3    47 45 42 01: "GEB" and the version of this protocol, 1 (gRPC would start with "PRI ")
+//	bytes 0-3    47 45 42 02: "GEB" and the version
 //	16 bytes     the ticket, which is good for one connection
+//	4 bytes      the checksum of these 20
 //
-// The task answers with bytes 0-3, or closes the connection. A bulk connection
+// The task answers with bytes 0-3 and their checksum, 4a 9c 52 3f, with zeros where
+// what came was damaged, or closes the connection. A bulk connection
 // belongs to the gRPC connection that its ticket came by: streams over it are
 // opened there, with the metadata
 //
@@ -103,11 +136,18 @@
 // and it is closed with it. It serves one stream at a time, then others. Either
 // side sends records:
 //
-//	bytes 0-3    47 45 46 01: "GEF", a frame; or 47 45 45 01: "GEE", no more follow in this stream
-//	bytes 4-7    h, the length of the header, 32-bit little-endian
-//	bytes 8-11   b, the length of the body, 32-bit little-endian; both lengths are 0 at the end
+//	bytes 0-3    47 45 46 02: "GEF", a frame; or 47 45 45 02: "GEE", no more follow in this stream
+//	bytes 4-7    h, the length of the header
+//	bytes 8-11   b, the length of the body; both lengths are 0 at the end
+//	bytes 12-15  the checksum of the body
+//	bytes 16-19  the checksum of the header
+//	bytes 20-23  the checksum of bytes 0-19
 //	h bytes      the header
 //	b bytes      the body
+//
+// With TLS the three checksums are 0. A body is read before its checksum was looked
+// at: the read of its last bytes fails where that is wrong, so nothing may be done
+// with it before.
 //
 // The serving side sends its last record when the handler returns, and then the
 // stream's status by gRPC, with goestimator-bulk in its trailer; where that is

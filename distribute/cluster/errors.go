@@ -3,6 +3,11 @@ package cluster
 import (
 	"errors"
 	"fmt"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/goestimator/goestimator/internal/printable"
 )
 
 // ErrPeerLost is in the chain of errors that say that a peer is not there: it
@@ -25,13 +30,14 @@ type PeerError struct {
 	Err     error
 }
 
-// Error returns "/job:ps/task:0 (host:port): Pull: peer lost: ...".
+// Error returns "/job:ps/task:0 (host:port): Pull: peer lost: ...". What the peer
+// says is shown without anything that a terminal or a log would obey.
 func (e *PeerError) Error() string {
 	kind := ""
 	if e.Kind != nil {
 		kind = e.Kind.Error() + ": "
 	}
-	return fmt.Sprintf("%v (%s): %s: %s%v", e.Task, e.Address, e.Method, kind, e.Err)
+	return printable.Text(fmt.Sprintf("%v (%s): %s: %s%v", e.Task, e.Address, e.Method, kind, e.Err))
 }
 
 // Unwrap returns what the error consists of.
@@ -41,3 +47,12 @@ func (e *PeerError) Unwrap() []error {
 	}
 	return []error{e.Kind, e.Err}
 }
+
+// codedError is an error with a status code, of which gRPC's own text says nothing.
+type codedError struct {
+	error
+	code codes.Code
+}
+
+func (e *codedError) Unwrap() error              { return e.error }
+func (e *codedError) GRPCStatus() *status.Status { return status.New(e.code, e.Error()) }

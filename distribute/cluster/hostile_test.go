@@ -11,7 +11,6 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
@@ -26,20 +25,31 @@ func (rawCodec) Marshal(v any) (mem.BufferSlice, error) {
 func (rawCodec) Unmarshal(mem.BufferSlice, any) error { return nil }
 func (rawCodec) Name() string                         { return codecName }
 
-func TestMalformedMessagesAreErrorsOfTheirCall(t *testing.T) {
-	from, to := sockets(t, nil, echo())
-	conn, err := grpc.NewClient("passthrough:///"+to.Addr(), grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithNoProxy())
+// rawConn is a connection that greets as a task does, for messages of any kind.
+func rawConn(t *testing.T, from, to *Node) *grpc.ClientConn {
+	t.Helper()
+	p, err := from.peer(ps0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close()
-	ctx := testContext(t)
+	conn, err := grpc.NewClient("passthrough:///"+to.Addr(), grpc.WithTransportCredentials(clientCredentials{from.security, p}), grpc.WithNoProxy())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	return conn
+}
+
+func TestMalformedMessagesAreErrorsOfTheirCall(t *testing.T) {
+	from, to := sockets(t, nil, echo())
+	conn := rawConn(t, from, to)
+	ctx := from.identify(testContext(t))
 	for _, b := range [][]byte{{}, []byte("GEF"), []byte("GEF\x01\xff\xff\xff\xff"), []byte("GEF\x09\x00\x00\x00\x00"), bytes.Repeat([]byte{0xff}, 1000)} {
 		if err := conn.Invoke(ctx, "/test.Echo/Echo", b, new(int), grpc.ForceCodecV2(rawCodec{})); status.Code(err) != codes.Internal {
 			t.Errorf("%q: got %v", b, err)
 		}
 	}
-	if _, err := from.Call(ctx, ps0, "/test.Echo/Echo", &Frame{}); err != nil {
+	if _, err := from.Call(testContext(t), ps0, "/test.Echo/Echo", &Frame{}); err != nil {
 		t.Errorf("after malformed messages: %v", err)
 	}
 }
@@ -68,13 +78,9 @@ func TestGarbageOnTheWireDoesNotHarmTheServer(t *testing.T) {
 }
 
 func TestCallWithoutAMessage(t *testing.T) {
-	_, to := sockets(t, nil, echo())
-	conn, err := grpc.NewClient("passthrough:///"+to.Addr(), grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithNoProxy())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	s, err := conn.NewStream(testContext(t), &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, "/test.Echo/Echo", grpc.ForceCodecV2(rawCodec{}))
+	from, to := sockets(t, nil, echo())
+	conn := rawConn(t, from, to)
+	s, err := conn.NewStream(from.identify(testContext(t)), &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, "/test.Echo/Echo", grpc.ForceCodecV2(rawCodec{}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,24 +7,26 @@ import (
 	"strconv"
 	"strings"
 
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
+	grpcpeer "google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
-	"google.golang.org/grpc/tap"
 )
 
 // What every call carries.
 const (
 	taskKey        = "goestimator-task"
 	incarnationKey = "goestimator-incarnation"
+	jobKey         = "goestimator-job"
 	tokenKey       = "authorization"
 	bearer         = "Bearer "
-	healthPrefix   = "/grpc.health.v1.Health/"
 )
 
 // identify adds who calls, and the token, to what goes with a call.
 func (n *Node) identify(ctx context.Context) context.Context {
-	kv := []string{taskKey, n.config.Task.String(), incarnationKey, strconv.FormatUint(n.incarnation, 16)}
+	job, _ := n.heldBy()
+	kv := []string{taskKey, n.config.Task.String(), incarnationKey, strconv.FormatUint(n.incarnation, 16), jobKey, job.String()}
 	if t := n.config.Security.Token; t != "" {
 		kv = append(kv, tokenKey, bearer+t)
 	}
@@ -50,21 +52,48 @@ func first(md metadata.MD, key string) string {
 	return ""
 }
 
-// admit refuses callers without the token before anything of their message is
-// read. Health checks need none, so that probes work; they tell nothing else.
-func (n *Node) admit(ctx context.Context, info *tap.Info) (context.Context, error) {
-	want := n.config.Security.Token
-	if want == "" || strings.HasPrefix(info.FullMethodName, healthPrefix) {
-		return ctx, nil
+// admit refuses callers without the token, or of another job, before anything of
+// their message is read. Health checks need neither, so that probes work; they tell
+// nothing else.
+func (n *Node) admit(ctx context.Context, _ string) error {
+	if p, _ := grpcpeer.FromContext(ctx); p == nil || p.AuthInfo.(authInfo).probe {
+		return status.Errorf(codes.Unimplemented, "%v speaks version %d of the protocol between tasks, its caller version 1 or none: %s", n.config.Task, wireVersion, sameVersion)
 	}
-	got, _ := strings.CutPrefix(first(info.Header, tokenKey), bearer)
+	header, _ := metadata.FromIncomingContext(ctx)
+	if err := n.checkToken(first(header, tokenKey)); err != nil {
+		return err
+	}
+	caller, _ := ParseTask(first(header, taskKey))
+	return n.checkJob(caller, header)
+}
+
+// unknown refuses calls of methods that this task does not have.
+func (n *Node) unknown(_ any, s grpc.ServerStream) error {
+	method, _ := grpc.MethodFromServerStream(s)
+	if err := n.admit(s.Context(), method); err != nil {
+		return err
+	}
+	service, name, _ := strings.Cut(strings.TrimPrefix(method, "/"), "/")
+	if n.server.GetServiceInfo()[service].Methods == nil {
+		return status.Errorf(codes.Unimplemented, "unknown service %s", service)
+	}
+	return status.Errorf(codes.Unimplemented, "unknown method %s for service %s", name, service)
+}
+
+// checkToken compares what a caller shows with the token that is wanted.
+func (n *Node) checkToken(shown string) error {
+	want := n.config.Security.Token
+	if want == "" {
+		return nil
+	}
+	got, _ := strings.CutPrefix(shown, bearer)
 	g, w := sha256.Sum256([]byte(got)), sha256.Sum256([]byte(want))
 	if subtle.ConstantTimeCompare(g[:], w[:]) == 1 {
-		return ctx, nil
+		return nil
 	}
 	what := "a wrong job token"
 	if got == "" {
 		what = "no job token"
 	}
-	return nil, status.Errorf(codes.Unauthenticated, "%v was called with %s: start every task with the same GOESTIMATOR_JOB_TOKEN", n.config.Task, what)
+	return status.Errorf(codes.Unauthenticated, "%v was called with %s: start every task with the same GOESTIMATOR_JOB_TOKEN", n.config.Task, what)
 }

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/health"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 
+	"github.com/goestimator/goestimator/internal/admission"
 	"github.com/goestimator/goestimator/runconfig"
 )
 
@@ -25,13 +26,17 @@ const closeGrace = 500 * time.Millisecond
 type Node struct {
 	config      Config
 	incarnation uint64
+	job         JobID
+	holder      atomic.Pointer[JobID] // see Hold; nil: nobody
 	listener    net.Listener
 	server      *grpc.Server
 	health      *health.Server
 	security    *security
 	bulkServer  *bulkServer
 	served      sync.WaitGroup
-	calls       atomic.Int64 // being served; streams do not count
+	calls       atomic.Int64  // being served; streams do not count
+	harm        chan struct{} // closed when damage was met
+	harmed      sync.Once
 
 	mu       sync.Mutex
 	peers    map[Task]*peer
@@ -50,23 +55,28 @@ func Open(c Config) (*Node, error) {
 	}
 	n := &Node{
 		config: c, security: sec, bulkServer: newBulkServer(c.MaxMessageBytes),
-		incarnation: newIncarnation(),
-		health:      health.NewServer(),
-		peers:       map[Task]*peer{},
-		services:    map[string]bool{},
+		incarnation: newIncarnation(), harm: make(chan struct{}),
+		job:      jobOf(c.JobName, c.Spec, c.Task),
+		health:   health.NewServer(),
+		peers:    map[Task]*peer{},
+		services: map[string]bool{},
 	}
 	if n.listener, err = listen(c); err != nil {
 		return nil, err
 	}
 	if n.listener != nil {
 		n.server = grpc.NewServer(n.serverOptions()...)
-		healthpb.RegisterHealthServer(n.server, n.health)
+		// Probes show no token, and ask for the name of a service at most.
+		healthpb.RegisterHealthServer(admission.Brief{ServiceRegistrar: n.server, Limit: 4 << 10}, n.health)
 		if !c.noBulk {
-			n.server.RegisterService(n.describe(n.bulkServer.service()), nil)
+			n.gated().RegisterService(n.describe(n.bulkServer.service()), nil)
 		}
 	}
 	return n, nil
 }
+
+// gated is the server as services are registered with it: their calls are let in by admit.
+func (n *Node) gated() admission.Gate { return admission.Gate{Server: n.server, Admit: n.admit} }
 
 func newIncarnation() uint64 {
 	for {
@@ -96,29 +106,16 @@ func listenAddress(address string) string {
 	if err != nil {
 		return address // net.Listen says what is wrong with it
 	}
-	if loopback(host) {
+	if runconfig.Loopback(host) {
 		return address
 	}
 	return net.JoinHostPort("", port)
 }
 
-func loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
-}
-
 // local reports whether no message of the cluster leaves this machine.
 func (c Config) local() bool {
-	addresses := []string{c.Address}
-	for _, job := range c.Spec.Jobs() {
-		addresses = append(addresses, c.Spec.Addresses(job)...)
-	}
-	for _, a := range addresses {
-		if host, _, err := net.SplitHostPort(a); err != nil || !loopback(host) {
-			return false
-		}
-	}
-	return c.Listener == nil
+	host, _, err := net.SplitHostPort(c.Address)
+	return c.Listener == nil && err == nil && runconfig.Loopback(host) && c.Spec.OneMachine()
 }
 
 // Task returns the task that this node is.
@@ -134,6 +131,15 @@ func (n *Node) Addr() string {
 		return ""
 	}
 	return n.listener.Addr().String()
+}
+
+// Damaged is closed when bytes between this node and a peer that it calls were
+// damaged on the way: see ErrDamaged.
+func (n *Node) Damaged() <-chan struct{} { return n.harm }
+
+func (n *Node) damaged(err error) {
+	n.config.Log.Error("bytes between this task and another were changed on their way: it ends, to be started again", "task", n.config.Task.String(), "err", err)
+	n.harmed.Do(func() { close(n.harm) })
 }
 
 // Spec returns the addresses of the cluster.
@@ -157,7 +163,7 @@ func (n *Node) Register(s Service) error {
 		}
 	}
 	n.services[s.Name] = true
-	n.server.RegisterService(n.describe(s), nil)
+	n.gated().RegisterService(n.describe(s), nil)
 	return nil
 }
 

@@ -176,10 +176,12 @@ func TestCallThatNobodyAnswers(t *testing.T) {
 	if !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ErrPeerLost) || !strings.Contains(err.Error(), "no answer within 50ms") {
 		t.Errorf("a slow handler: got %v, want a deadline and no lost peer", err)
 	}
-	cancelled, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err = caller.Call(cancelled, ps0, "/test.Echo/Hang", &Frame{}); !errors.Is(err, context.Canceled) || errors.Is(err, ErrPeerLost) {
-		t.Errorf("a call that was cancelled: got %v", err)
+	for _, cause := range []error{nil, errors.New("signal: terminated")} {
+		cancelled, cancel := context.WithCancelCause(t.Context())
+		cancel(cause)
+		if _, err = caller.Call(cancelled, ps0, "/test.Echo/Hang", &Frame{}); !errors.Is(err, context.Canceled) || errors.Is(err, ErrPeerLost) {
+			t.Errorf("a call that was cancelled for %v: got %v", cause, err)
+		}
 	}
 }
 

@@ -21,7 +21,7 @@ const Window = 64 << 10
 const grpcWindow = 4 << 20
 
 const (
-	// bufferSize is how much a connection writes and reads at once.
+	// bufferSize is how much a connection writes and reads at once, where it is in plaintext.
 	bufferSize = 128 << 10
 	// pingAfter is how long a connection is silent before it is pinged: gRPC's minimum.
 	pingAfter = 10 * time.Second
@@ -52,7 +52,7 @@ func (n *Node) dialOptions(p *peer) []grpc.DialOption {
 		grpc.WithInitialWindowSize(grpcWindow),
 		grpc.WithInitialConnWindowSize(grpcWindow),
 		grpc.WithWriteBufferSize(bufferSize),
-		grpc.WithReadBufferSize(bufferSize),
+		grpc.WithReadBufferSize(0), // connections have their own
 		grpc.WithSharedWriteBuffer(true),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: pingAfter, Timeout: n.config.pingTimeout(), PermitWithoutStream: true}),
 		grpc.WithConnectParams(grpc.ConnectParams{
@@ -67,7 +67,7 @@ func (n *Node) serverOptions() []grpc.ServerOption {
 	limit := n.config.MaxMessageBytes + prefixLen
 	return []grpc.ServerOption{
 		grpc.Creds(serverCredentials{n.security, n.bulkServer, n.config.PeerTimeout}),
-		grpc.InTapHandle(n.admit),
+		grpc.UnknownServiceHandler(n.unknown),
 		grpc.MaxRecvMsgSize(limit),
 		grpc.MaxSendMsgSize(limit),
 		grpc.MaxConcurrentStreams(1024),
@@ -76,7 +76,7 @@ func (n *Node) serverOptions() []grpc.ServerOption {
 		grpc.InitialWindowSize(grpcWindow),
 		grpc.InitialConnWindowSize(grpcWindow),
 		grpc.WriteBufferSize(bufferSize),
-		grpc.ReadBufferSize(bufferSize),
+		grpc.ReadBufferSize(0),
 		grpc.SharedWriteBuffer(true),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: pingAfter, Timeout: n.config.pingTimeout()}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: pingAfter / 2, PermitWithoutStream: true}),

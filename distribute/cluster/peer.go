@@ -27,8 +27,11 @@ type peer struct {
 	bulk    bulkPool
 	probe   time.Duration // how long it may take to show that it is alive
 
+	told func(error) // of damage
+
 	mu      sync.Mutex
 	refusal error // why the last attempt to connect was refused, nil where it was not
+	damage  error // that bytes were damaged on the way to it, or from it; for good
 	known   bool  // it has talked to this node
 	waiting map[*waiter]struct{}
 }
@@ -50,7 +53,7 @@ func (n *Node) peer(to Task) (*peer, error) {
 	if !ok {
 		return nil, fmt.Errorf("cluster: %v is not in the cluster %v", to, n.config.Spec)
 	}
-	p := &peer{task: to, address: address, waiting: map[*waiter]struct{}{}, probe: probeTimeout}
+	p := &peer{task: to, address: address, waiting: map[*waiter]struct{}{}, probe: probeTimeout, told: n.damaged}
 	conn, err := grpc.NewClient("passthrough:///"+address, n.dialOptions(p)...)
 	if err != nil {
 		return nil, fmt.Errorf("cluster: %v at %s: %w", to, address, err)
@@ -70,10 +73,30 @@ func (p *peer) refused(why error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.refusal = why
+	p.end(why)
+}
+
+// end ends the calls that wait for the peer; mu is held.
+func (p *peer) end(why error) {
 	for w := range p.waiting {
 		w.cancel(why)
 	}
 	clear(p.waiting)
+}
+
+// damaged ends the calls that wait for the peer, and all that come later: what
+// was damaged may have been any of them.
+func (p *peer) damaged(err error) {
+	p.mu.Lock()
+	first := p.damage == nil
+	if first {
+		p.damage = &codedError{err, codes.DataLoss}
+		p.end(p.damage)
+	}
+	p.mu.Unlock()
+	if first {
+		p.told(fmt.Errorf("%v (%s): %w", p.task, p.address, err))
+	}
 }
 
 // accepted says that the peer talks (again).
@@ -96,6 +119,9 @@ func (p *peer) met() bool {
 func (p *peer) enter(ctx context.Context) (context.Context, *waiter, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.damage != nil {
+		return nil, nil, p.damage
+	}
 	if p.refusal != nil {
 		return nil, nil, p.refusal
 	}
@@ -115,15 +141,21 @@ func (p *peer) leave(w *waiter) {
 func (p *peer) failure(ctx context.Context, method string, err error) error {
 	e := &PeerError{Task: p.task, Address: p.address, Method: method, Err: err}
 	p.mu.Lock()
-	refusal := p.refusal
+	refusal, damage := p.refusal, p.damage
 	p.mu.Unlock()
 	cause := context.Cause(ctx)
 	code := status.Code(err)
 	switch {
+	case damage != nil && (errors.Is(err, damage) || errors.Is(cause, damage) || code == codes.Unavailable || code == codes.DataLoss):
+		e.Err = damage
+	case code == codes.DataLoss:
+		e.Kind = ErrDamaged
 	case refusal != nil && (errors.Is(err, refusal) || errors.Is(cause, refusal) || code == codes.Unavailable):
 		e.Kind, e.Err = ErrRefused, refusal
 	case code == codes.Unauthenticated:
 		e.Kind = ErrRefused
+	case code == codes.PermissionDenied:
+		e.Kind, e.Err = ErrRefused, &codedError{fmt.Errorf("%w: %s", ErrOtherJob, status.Convert(err).Message()), code}
 	case code == codes.Unimplemented:
 		e.Kind, e.Err = ErrRefused, fmt.Errorf("%w: are all tasks of the same version, and is this the right task?", err)
 	case code == codes.ResourceExhausted && strings.Contains(err.Error(), "larger than max"):
@@ -137,7 +169,7 @@ func (p *peer) failure(ctx context.Context, method string, err error) error {
 		e.Err = fmt.Errorf("%w: %w", deadlineOf(ctx), err)
 	case p.conn.GetState() == connectivity.Shutdown:
 		e.Err = fmt.Errorf("%w: %w", net.ErrClosed, err)
-	case code == codes.Canceled && errors.Is(cause, context.Canceled):
+	case code == codes.Canceled && ctx.Err() != nil: // whatever its cause is
 		e.Err = fmt.Errorf("%w: %w", context.Canceled, err)
 	}
 	return e

@@ -36,21 +36,8 @@ func explainTLS(err error) error {
 	return nil
 }
 
-// explainFirstRead does as explainTLS for what is first read of a connection.
-// In TLS 1.3 a server refuses a caller's certificate only then; and a server
-// that wants TLS answers plaintext with an alert.
-func explainFirstRead(p []byte, err error, secured bool) error {
-	if secured {
-		if err == nil {
-			return nil
-		}
-		return explainTLS(err)
-	}
-	if len(p) > 0 && p[0] == recordAlert {
-		return errors.New("it wants TLS, and this task has no certificates: set rpc.ca_file (and rpc.cert_file and rpc.key_file) for this task as well")
-	}
-	return nil
-}
+// errWantsTLS is of a server that answers plaintext with an alert.
+var errWantsTLS = errors.New("it wants TLS, and this task has no certificates: set rpc.ca_file (and rpc.cert_file and rpc.key_file) for this task as well")
 
 // First bytes of TLS records.
 const (
@@ -84,17 +71,14 @@ func sniff(raw net.Conn, secured bool) (net.Conn, error) {
 	return &prefixedConn{Conn: raw, prefix: first}, nil
 }
 
-// dismiss tells the caller why, and waits a moment for it to hang up: to close a
-// connection with bytes unread would reset it, and the caller might not see why.
+// dismiss tells the caller why, and waits a moment for it to hang up.
 func dismiss(c net.Conn, why []byte) {
-	c.SetDeadline(time.Now().Add(time.Second))
+	c.SetDeadline(time.Now().Add(alertTime))
 	if _, err := c.Write(why); err != nil {
 		return
 	}
-	if h, ok := c.(interface{ CloseWrite() error }); ok {
-		h.CloseWrite()
-	}
-	io.CopyN(io.Discard, c, 64<<10)
+	closeWrite(c)
+	linger(c)
 }
 
 // prefixedConn is a connection of which some bytes were read already.

@@ -93,8 +93,9 @@ type serverCredentials struct {
 // authInfo goes with a connection: gRPC shows it to handlers.
 type authInfo struct {
 	credentials.CommonAuthInfo
-	kind string
-	conn *watchedConn
+	kind  string
+	conn  *watchedConn
+	probe bool // it came without a task's greeting
 }
 
 // AuthType returns "tls" or "plaintext".
@@ -121,15 +122,30 @@ func (c clientCredentials) ClientHandshake(ctx context.Context, authority string
 		}
 		raw = secured
 	}
-	w := &watchedConn{Conn: raw, onFirstRead: func(p []byte, err error) {
-		if why := explainFirstRead(p, err, c.files != nil); why != nil {
-			c.peer.refused(why)
-		} else if err == nil {
-			c.peer.accepted()
-		}
-	}}
+	if err := c.greet(ctx, raw); err != nil {
+		return nil, nil, err
+	}
+	c.peer.accepted()
+	w := &watchedConn{Conn: raw}
+	if c.files == nil {
+		w.sums = newSummed(raw, c.peer.damaged)
+		w.Conn = w.sums
+	}
 	c.peer.bulk.carried(w)
 	return w, c.info(kind, w), nil
+}
+
+// greet tells the calls that wait for the peer what its greeting says.
+func (c clientCredentials) greet(ctx context.Context, raw net.Conn) error {
+	err := greetServer(ctx, raw, c.files != nil)
+	var refused refusedError
+	switch {
+	case errors.As(err, &refused):
+		c.peer.refused(refused.error)
+	case errors.Is(err, ErrDamaged):
+		c.peer.damaged(err)
+	}
+	return err
 }
 
 // ServerHandshake makes a caller's connection secure, or refuses it.
@@ -141,12 +157,14 @@ func (c serverCredentials) ServerHandshake(raw net.Conn) (net.Conn, credentials.
 		kind = "tls"
 		raw, _, err = credentials.NewTLS(c.files.serverConfig(c.settings)).ServerHandshake(raw)
 	}
-	isBulk := false
+	var what opening
 	if err == nil {
-		raw, isBulk, err = c.divide(raw)
+		raw, what, err = greetClient(raw)
 	}
-	if isBulk {
-		return nil, nil, credentials.ErrConnDispatched
+	if err == nil && what == openBulk {
+		if err = c.bulk.accept(raw, c.files == nil); err == nil {
+			return nil, nil, credentials.ErrConnDispatched
+		}
 	}
 	if err != nil {
 		if !errors.Is(err, io.EOF) && c.refusals.allow() { // probes connect and leave
@@ -155,24 +173,20 @@ func (c serverCredentials) ServerHandshake(raw net.Conn) (net.Conn, credentials.
 		return nil, nil, err
 	}
 	w := &watchedConn{Conn: raw}
-	return w, c.info(kind, w), nil
+	if c.files == nil && what == openCalls {
+		w.sums = newSummed(raw, func(err error) { c.damaged(w, err) })
+		w.Conn = w.sums
+	}
+	info := c.info(kind, w)
+	info.probe = what == openProbe
+	return w, info, nil
 }
 
-// divide tells bulk connections, which it keeps, from those of gRPC, which read
-// again what it has read.
-func (c serverCredentials) divide(raw net.Conn) (_ net.Conn, isBulk bool, err error) {
-	first := make([]byte, len(bulkMagic))
-	if _, err := io.ReadFull(raw, first); err != nil {
-		return raw, false, err
-	}
-	if [4]byte(first) != bulkMagic {
-		return &prefixedConn{Conn: raw, prefix: first}, false, nil
-	}
-	if p, ok := raw.(*prefixedConn); ok {
-		raw = p.Conn // its prefix has been read
-	}
-	err = c.bulk.accept(raw)
-	return raw, err == nil, err
+// damaged tells the caller, and waits a moment for it to hang up.
+func (c serverCredentials) damaged(w *watchedConn, err error) {
+	c.log.Warn("a connection is given up: the caller is told, and should be started again", "task", c.task.String(), "from", w.RemoteAddr(), "err", err)
+	w.sums.alert()
+	linger(w.sums.Conn)
 }
 
 // ServerHandshake is not used: these are the credentials of callers.

@@ -95,13 +95,15 @@ func testStreamErrors(t *testing.T, caller *Node) {
 func TestStreamEndsWithItsContext(t *testing.T) { eachWay(t, testStreamEndsWithItsContext) }
 
 func testStreamEndsWithItsContext(t *testing.T, caller *Node) {
-	ctx, cancel := context.WithCancel(t.Context())
-	s, err := caller.Stream(ctx, ps0, "/test.Echo/Stream")
-	if err != nil {
-		t.Fatal(err)
-	}
-	cancel()
-	if _, err := s.Recv(); !errors.Is(err, context.Canceled) || errors.Is(err, ErrPeerLost) {
-		t.Errorf("got %v", err)
+	for _, cause := range []error{nil, errors.New("signal: terminated")} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		s, err := caller.Stream(ctx, ps0, "/test.Echo/Stream")
+		if err != nil {
+			t.Fatal(err)
+		}
+		cancel(cause)
+		if _, err := s.Recv(); !errors.Is(err, context.Canceled) || errors.Is(err, ErrPeerLost) {
+			t.Errorf("ended for %v: got %v", cause, err)
+		}
 	}
 }

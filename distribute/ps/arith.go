@@ -74,7 +74,8 @@ type weighted struct {
 }
 
 // mean sums weighted gradients of one unit in their order: dense where one of
-// them is. Sparse ones have increasing row numbers, and so has the sum.
+// them is. Sparse ones have increasing row numbers, and so has the sum, unless
+// rows are to stay apart.
 func (u *unit) mean(all []weighted) *gradient {
 	if slices.ContainsFunc(all, func(w weighted) bool { return !w.sparse }) {
 		sum := u.takeBuffer()
@@ -84,11 +85,38 @@ func (u *unit) mean(all []weighted) *gradient {
 		}
 		return &gradient{values: sum}
 	}
-	out := &gradient{sparse: true}
+	out := &gradient{sparse: true, apart: slices.ContainsFunc(all, func(w weighted) bool { return w.apart })}
 	for _, w := range all {
-		out = u.merge(out, w)
+		if out.apart {
+			out = u.concat(out, w)
+		} else {
+			out = u.merge(out, w)
+		}
 	}
 	return out
+}
+
+// sum adds up what the lookups of a gradient make.
+func (u *unit) sum(lookups []*gradient) *gradient {
+	if len(lookups) == 1 && !lookups[0].apart {
+		return lookups[0]
+	}
+	all := make([]weighted, len(lookups))
+	for i, g := range lookups {
+		together := *g
+		together.apart = false
+		all[i] = weighted{&together, 1}
+	}
+	return u.mean(all)
+}
+
+// concat puts sparse rows behind sparse rows, each by itself.
+func (u *unit) concat(a *gradient, w weighted) *gradient {
+	size := u.v.rowBytes()
+	values := graph.NewTensor(graph.Uint8, (len(a.ids)+len(w.ids))*size).Bytes
+	n := copy(values, a.values)
+	addScaled(u.v.DType, values[n:], w.values, w.share)
+	return &gradient{sparse: true, apart: true, ids: slices.Concat(a.ids, w.ids), values: values}
 }
 
 // addTo adds a gradient to a dense one.
@@ -103,7 +131,7 @@ func (u *unit) addTo(sum []byte, w weighted) {
 	}
 }
 
-// merge adds sparse rows to sparse rows.
+// merge adds sparse rows to sparse rows, those of equal numbers to one another.
 func (u *unit) merge(a *gradient, w weighted) *gradient {
 	size := u.v.rowBytes()
 	ids := slices.Concat(a.ids, w.ids)
@@ -113,6 +141,9 @@ func (u *unit) merge(a *gradient, w weighted) *gradient {
 	place := func(g *gradient, share float64) {
 		at := 0
 		for i, id := range g.ids {
+			if id < ids[at] { // those of the next worker
+				at, _ = slices.BinarySearch(ids, id)
+			}
 			for ids[at] != id {
 				at++
 			}

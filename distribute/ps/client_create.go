@@ -57,13 +57,20 @@ func (c *Client) Create(ctx context.Context, p *Plan, s State) error {
 		ids[i] = ident{x.Incarnation, session}
 	}
 	m := &creation{c: c, p: p, State: s}
-	err = c.each(func(i int) error {
+	begin := func(i int) error {
 		req := &createRequest{ident: ids[i], server: i, step: s.Step, replace: s.Replace, plan: text}
-		if err := c.ask(ctx, i, "Create", req, &nothing{}); err != nil {
-			return err
-		}
-		return m.fill(ctx, i, ids[i])
-	})
+		return c.ask(ctx, i, "Create", req, &nothing{})
+	}
+	if err = begin(0); err == nil { // of two jobs that come at the same time one gets all servers
+		err = c.each(func(i int) error {
+			if i > 0 {
+				if err := begin(i); err != nil {
+					return err
+				}
+			}
+			return m.fill(ctx, i, ids[i])
+		})
+	}
 	if err != nil {
 		return fmt.Errorf("create variables on the parameter servers: %w", err)
 	}

@@ -15,6 +15,11 @@ type Gradient struct {
 	Variable string
 	Value    *graph.Tensor // of the variable's type: of its shape or, with IDs, [len(IDs), rest of its shape]
 	IDs      []int64       // the rows that a sparse gradient is of; equal ones are summed. Nil: dense
+	// Lookup tells gradients of one variable apart, which the clip of a
+	// synchronous plan is to see one beside the other; other plans take one alone, 0.
+	Lookup int
+	// Apart tells that the clip is to see each row by itself, also those of equal ids.
+	Apart bool
 }
 
 // Assignment is a new value of a variable, such as an average of batch
@@ -52,9 +57,8 @@ type Reply struct {
 	Pulled bool
 }
 
-// Push brings gradients to all servers, server 0 last. The clip of the plan's
-// rules is done on the way (asynchronous) or on the mean (synchronous), where
-// repeated rows of a sparse gradient have been summed. A push
+// Push brings gradients to all servers, server 0 last. The clip of a
+// synchronous plan's rules is done on the mean over workers. A push
 // whose answer got lost is sent again until ctx ends, and used once.
 // Asynchronous plans count it as a step; synchronous ones when enough have
 // come: see WaitStep. Tensors are not changed and may be reused afterwards.
@@ -74,7 +78,6 @@ func (c *Client) Push(ctx context.Context, x Push) (Reply, error) {
 	c.sequence++
 	out.sequence = c.sequence
 	c.mu.Unlock()
-	defer out.free()
 	ctx, cancel := c.deadline(ctx)
 	defer cancel()
 	return out.send(ctx, ids, cancel)
@@ -88,17 +91,7 @@ type outgoing struct {
 	ask      bool
 	sequence uint64
 	parts    []outgoingPart // by server
-	sparse   []*sparseRows  // by gradient; nil: dense
 	got      *arrivals      // nil: nothing is pulled
-}
-
-// free gives the memory of summed rows back.
-func (o *outgoing) free() {
-	for _, r := range o.sparse {
-		if r != nil && r.own {
-			giveScratch(r.values)
-		}
-	}
 }
 
 // outgoingPart is the share of one server: segments follow each other in the body.
@@ -117,41 +110,21 @@ type segment struct {
 
 // prepare cuts all values into the shares of the servers.
 func (o *outgoing) prepare() error {
-	o.sparse = make([]*sparseRows, len(o.Gradients))
-	squared := make([]float64, len(o.p.Variables))
-	kind, limit := o.p.Rules.clip()
-	here := o.p.Sync == nil
-	for i, g := range o.Gradients {
+	for _, g := range o.Gradients {
 		v, err := o.check(g)
 		if err != nil {
 			return err
 		}
-		values := g.Value.Bytes
-		if g.IDs != nil {
-			o.sparse[i] = newSparseRows(&o.p.Variables[v], g, o.c.known.distinct(g.Variable, g.IDs))
-		}
-		if here && (kind == optimizers.ClipNorm || kind == optimizers.ClipGlobalNorm) {
-			if o.sparse[i] != nil {
-				o.sparse[i].sum()
-				values = o.sparse[i].values
-			}
-			squared[v] += squares(g.Value.DType, values)
-		}
-	}
-	factors := clipFactors(kind, limit, squared)
-	for i, g := range o.Gradients {
-		v, _ := o.p.Index(g.Variable)
-		e := entry{scale: 1}
-		if here && (kind == optimizers.ClipNorm || kind == optimizers.ClipGlobalNorm) {
-			e.scale = factors[v]
-		}
-		if here && kind == optimizers.ClipValue {
-			e.clip = limit
-		}
-		if o.sparse[i] != nil {
-			o.addRows(v, o.sparse[i], e)
-		} else {
+		e := entry{lookup: g.Lookup}
+		switch {
+		case g.IDs == nil:
 			o.add(v, g.Value.Bytes, e)
+		case g.Apart:
+			e.kind = rowsApart
+			o.addRows(v, newSparseRows(&o.p.Variables[v], g, newSorted(g.IDs)), e)
+		default:
+			e.kind = sparseGradient
+			o.addRows(v, newSparseRows(&o.p.Variables[v], g, o.c.known.distinct(g.Variable, g.IDs)), e)
 		}
 	}
 	for _, a := range o.Assign {
@@ -162,7 +135,7 @@ func (o *outgoing) prepare() error {
 		if x := &o.p.Variables[v]; a.Value == nil || a.Value.DType != x.DType || !slices.Equal(a.Value.Shape, x.Shape) {
 			return fmt.Errorf("assignment to %s: expected a value of %v%v", x.Name, x.DType, x.Shape)
 		}
-		o.add(v, a.Value.Bytes, entry{kind: assignment, scale: 1})
+		o.add(v, a.Value.Bytes, entry{kind: assignment})
 	}
 	return o.addTally()
 }
@@ -192,6 +165,9 @@ func (o *outgoing) check(g Gradient) (int, error) {
 	v := &o.p.Variables[i]
 	if v.Group < 0 {
 		return 0, fmt.Errorf("variable %s has no optimizer: assign to it", v.Name)
+	}
+	if kind, _ := o.p.Rules.clip(); kind == "" && (g.Lookup != 0 || g.Apart) {
+		return 0, fmt.Errorf("gradient of %s: lookup %d of it, rows apart %v: without a clip on the servers, expected one gradient, of summed rows", v.Name, g.Lookup, g.Apart)
 	}
 	want := v.Shape
 	if g.IDs != nil {
@@ -227,7 +203,6 @@ func (o *outgoing) add(variable int, value []byte, e entry) {
 func (o *outgoing) addRows(variable int, r *sparseRows, e entry) {
 	v := &o.p.Variables[variable]
 	size := v.rowBytes()
-	e.kind = sparseGradient
 	lo, hi := o.p.unitsOf(variable)
 	from, all := 0, r.d.unique
 	for i := lo; i < hi; i++ {
@@ -244,7 +219,7 @@ func (o *outgoing) addRows(variable int, r *sparseRows, e entry) {
 			ids = *t
 		}
 		values := segment{rows: r, lo: from, hi: to}
-		if r.summed {
+		if r.d.order == nil {
 			values = segment{bytes: o.wire(variable, r.values[from*size:to*size])}
 		}
 		o.put(u, e, segment{bytes: ids.Bytes}, values)

@@ -87,8 +87,11 @@
 //
 // # Differences from one process
 //
-// Repeated rows of a sparse gradient are summed before clips, which therefore
-// see the norm of the gradient itself. Scalars that the variables of a group
+// Asynchronous workers clip their own gradients before they push them, and
+// a plan of theirs has no clip. In synchronous plans the clip is of the mean: of what a
+// lookup that sums equal rows makes, it sees a row of all workers once, and of what
+// others make each row of each worker, so that the steps are those of one process with all
+// batches. Scalars that the variables of a group
 // share (Adam's powers) are kept in each part, as parts are updated
 // independently, and checkpointed once, from the first. Where gradients are
 // accumulated over steps, each part counts its own pushes, and the schedule
@@ -111,9 +114,9 @@
 //	Pull      id, transfer u, [unit i, version u]          -> stream of: unit i, version u, offset i, body: elements; last: -1 i, progress
 //	PullRows  id, transfer u, [unit i, rows i], body: row numbers int32 -> stream of: unit i, 0 u, 0 i, body: rows; last: -1 i, progress
 //	Push      stream of: id, rank i, client u, number u, step i, weight f, transfer u, ask b, [unit i, version u] wanted,
-//	          [unit i, kind u (0 dense, 1 sparse, 2 assignment), rows i, scale f, clip f], tally b; with it: stamp i, sums i, records i;
+//	          [unit i, kind u (0 dense, 1 sparse, 2 assignment, 3 sparse with repeated rows), lookup i, rows i], tally b; with it: stamp i, sums i, records i;
 //	          with ask, the verdict: progress, stale b, used before b; if neither, frames without a header whose bodies
-//	          are the entries' (sparse: row numbers int32, increasing) and values, then the
+//	          are the entries' (sparse: row numbers int32, increasing, of kind 3 not falling) and values, then the
 //	          tally's sums (8 bytes each) and records; then: position s; the answer is a verdict and,
 //	          where values are wanted, what Pull answers
 //	WaitStep  id, step i                                   -> progress, when it is reached, stopped, or after 10 s

@@ -31,9 +31,9 @@ func (s *script) Send(f *cluster.Frame) error {
 }
 
 // target is a server without a network, with a session of a job.
-func target(tb testing.TB, c Config) (*Server, ident, *Plan) {
+func target(tb testing.TB, c Config, parameters map[string]any) (*Server, ident, *Plan) {
 	tb.Helper()
-	j := newJob(tb, "adam", nil)
+	j := newJob(tb, "adam", parameters)
 	p := j.plan(tb, c)
 	s := NewServer(ServerConfig{})
 	text, err := json.Marshal(p)
@@ -57,9 +57,10 @@ func FuzzServer(f *testing.F) {
 	ok := ident{}
 	floats := make([]byte, 84)
 	for i, m := range []message{
-		&pushHeader{ident: ok, client: 1, sequence: 1, transfer: 1, entries: []entry{{unit: 0, scale: 1}}},
+		&pushHeader{ident: ok, client: 1, sequence: 1, transfer: 1, entries: []entry{{unit: 0}}},
 		&pushHeader{ident: ok, client: 1, sequence: 1, transfer: 1, tally: &tallyHeader{sums: 1 << 40, records: 3}},
-		&pushHeader{ident: ok, client: 1, sequence: 2, transfer: 19, entries: []entry{{unit: 1, kind: sparseGradient, rows: 2, scale: 1, clip: 1}}},
+		&pushHeader{ident: ok, client: 1, sequence: 2, transfer: 19, entries: []entry{{unit: 1, kind: sparseGradient, rows: 2}}},
+		&pushHeader{ident: ok, client: 1, sequence: 3, weight: 1, transfer: 1, entries: []entry{{unit: 1, kind: sparseGradient, rows: 2}, {unit: 1, lookup: 1, kind: rowsApart, rows: 20}, {unit: 1, lookup: 2}}},
 		&pullRequest{ident: ok, transfer: 14, want: []have{{0, 0}, {1, 9}}},
 		&rowsRequest{ident: ok, transfer: 1, want: []rowCount{{1, 2}, {0, 1}}},
 		&fillHeader{ident: ok, unit: 1}, &sliceRequest{fenceRequest: fenceRequest{fence: 7}, unit: 1, length: 8},
@@ -71,8 +72,11 @@ func FuzzServer(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, method byte, header, body []byte) {
-		for _, c := range []Config{{Servers: 1, Staleness: 3}, {Servers: 1, Sync: &Sync{1, 1}}} {
-			s, id, p := target(t, c)
+		for _, c := range []struct {
+			Config
+			parameters map[string]any
+		}{{Config{Servers: 1, Staleness: 3}, nil}, {Config{Servers: 1, Sync: &Sync{1, 1}}, nil}, {Config{Servers: 1, Sync: &Sync{1, 1}}, map[string]any{"clip_value": 1}}} {
+			s, id, p := target(t, c.Config, c.parameters)
 			defer s.Close()
 			m := fuzzed[int(method)%len(fuzzed)]
 			ctx, cancel := context.WithCancel(context.Background())

@@ -18,6 +18,13 @@ type incoming struct {
 	u *unit
 	gradient
 	numbers []byte // what ids is a view of
+	more    bool   // than the size of the unit bounds: see grown
+}
+
+// place is a lookup of a unit: gradients of one place make a mean.
+type place struct {
+	u      *unit
+	lookup int
 }
 
 // prepare checks a push's entries and makes room for them.
@@ -28,29 +35,31 @@ func (s *session) prepare(h *pushHeader) ([]*incoming, error) {
 	if h.step < 0 || !(h.weight >= 0) || math.IsInf(h.weight, 0) || h.client == 0 {
 		return bad("push of step %d with weight %g: expected a step >= 0 and a finite weight >= 0", h.step, h.weight)
 	}
-	seen := map[int]bool{}
+	kind, _ := s.plan.Rules.clip()
+	seen, units := map[place]bool{}, map[int]entryKind{}
 	var all []*incoming
 	for _, e := range h.entries {
 		u, err := s.unit(e.unit)
 		if err != nil {
 			return nil, err
 		}
+		before, again := units[e.unit]
 		switch {
-		case seen[e.unit]:
+		case seen[place{u, e.lookup}], again && (e.kind == assignment || before == assignment):
 			return bad("part %d of %s is there twice", u.Part, u.v.Name)
-		case e.kind > assignment:
+		case e.kind > rowsApart:
 			return bad("entry of kind %d", e.kind)
 		case e.kind != assignment && u.train == nil:
 			return bad("variable %s has no optimizer: it takes assignments alone", u.v.Name)
-		case e.kind == sparseGradient && len(u.shape) == 0:
+		case e.lookup != 0 && (kind == "" || e.kind == assignment || e.lookup < 0), e.kind == rowsApart && kind == "":
+			return bad("lookup %d of %s by itself: expected that of a gradient that is clipped here", e.lookup, u.v.Name)
+		case e.sparse() && len(u.shape) == 0:
 			return bad("variable %s is a scalar: expected a dense gradient", u.v.Name)
-		case e.kind == sparseGradient && (e.rows < 0 || e.rows > u.shape[0]):
+		case e.sparse() && (e.rows < 0 || e.kind == sparseGradient && e.rows > u.shape[0] || e.rows > math.MaxInt32):
 			return bad("%d rows of %s, which has %d here", e.rows, u.v.Name, u.shape[0])
-		case math.IsNaN(e.scale) || math.IsInf(e.scale, 0) || !(e.clip >= 0):
-			return bad("gradient of %s: scale %g, clip %g", u.v.Name, e.scale, e.clip)
 		}
-		seen[e.unit] = true
-		all = append(all, &incoming{entry: e, u: u})
+		seen[place{u, e.lookup}], units[e.unit] = true, e.kind
+		all = append(all, &incoming{entry: e, u: u, more: again || e.kind == rowsApart})
 	}
 	for _, in := range all {
 		in.makeRoom()
@@ -58,22 +67,71 @@ func (s *session) prepare(h *pushHeader) ([]*incoming, error) {
 	return all, nil
 }
 
-// makeRoom takes memory for the entry's values and row numbers.
+// makeRoom takes memory for the entry's values and row numbers: as much as the
+// unit has at most, and none yet where it may be more than that.
 func (in *incoming) makeRoom() {
-	if in.kind != sparseGradient {
-		in.values = in.u.takeBuffer()
-	} else {
-		in.sparse = true
+	in.gradient.sparse, in.apart = in.entry.sparse(), in.kind == rowsApart
+	switch {
+	case in.more:
+	case in.gradient.sparse:
 		in.numbers = takeScratch(4 * in.rows)
-		in.ids = int32s(in.numbers)
 		in.values = takeScratch(in.rows * in.u.v.rowBytes())
+	default:
+		in.values = in.u.takeBuffer()
+	}
+}
+
+// read reads the entry's row numbers and values.
+func (in *incoming) read(from io.Reader, t transfer) (err error) {
+	d, n, size := in.u.v.DType, 0, in.u.field[0].bytes
+	if in.gradient.sparse {
+		n, size = 4*in.rows, in.rows*in.u.v.rowBytes()
+	}
+	numbers := func(dst []byte) error {
+		_, err := io.ReadFull(from, dst)
+		return err
+	}
+	values := func(dst []byte) error { return fillFrom(from, dst, t, d) }
+	if in.more {
+		if in.numbers, err = grown(n, numbers); err == nil {
+			in.values, err = grown(size, values)
+		}
+	} else if err = numbers(in.numbers); err == nil {
+		err = values(in.values)
+	}
+	if err != nil {
+		return err
+	}
+	in.ids = int32s(in.numbers)
+	return in.finish()
+}
+
+// firstRoom is how much room grown makes before anything has come.
+const firstRoom = 1 << 16
+
+// grown returns n bytes that fill reads, one piece after the other. No more room is
+// made than twice of what has come, as nothing else bounds n.
+func grown(n int, fill func([]byte) error) ([]byte, error) {
+	b := takeScratch(min(n, firstRoom))
+	for have := 0; ; {
+		if err := fill(b[have:]); err != nil {
+			giveScratch(b)
+			return nil, err
+		}
+		if have = len(b); have == n {
+			return b, nil
+		}
+		next := takeScratch(min(n, 2*have))
+		copy(next, b)
+		giveScratch(b)
+		b = next
 	}
 }
 
 // free gives the memory back.
 func (in *incoming) free() {
 	switch {
-	case in.kind == sparseGradient:
+	case in.more || in.entry.sparse():
 		giveScratch(in.values)
 		giveScratch(in.numbers)
 	case in.values != nil:
@@ -104,30 +162,21 @@ func (u *unit) giveBuffer(b []byte) {
 // receive reads the bodies of the entries and the tally; the push's end is left.
 func receive(in *body, all []*incoming, h *pushHeader) (*optimizers.Tally, error) {
 	for _, x := range all {
-		if _, err := io.ReadFull(in, x.numbers); err != nil {
-			return nil, err
-		}
-		if err := fillFrom(in, x.values, h.transfer, x.u.v.DType); err != nil {
-			return nil, err
-		}
-		if err := x.finish(); err != nil {
+		if err := x.read(in, h.transfer); err != nil {
 			return nil, err
 		}
 	}
 	return in.tally(h.tally)
 }
 
-// finish checks the row numbers and applies scale and bound.
+// finish checks the row numbers.
 func (in *incoming) finish() error {
 	last := int32(-1)
-	for _, id := range in.ids {
-		if id <= last || int(id) >= in.u.shape[0] {
+	for i, id := range in.ids {
+		if id < last || id == last && (i == 0 || in.kind != rowsApart) || int(id) >= in.u.shape[0] {
 			return status.Errorf(codes.InvalidArgument, "row %d behind row %d of %s, which has %d here: expected increasing ones", id, last, in.u.v.Name, in.u.shape[0])
 		}
 		last = id
-	}
-	if in.kind != assignment {
-		rescale(in.u.v.DType, in.values, in.scale, in.clip)
 	}
 	return nil
 }

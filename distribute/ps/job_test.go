@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
 	"time"
 
@@ -51,7 +50,11 @@ func newJob(tb testing.TB, name string, parameters map[string]any) *job {
 	return j
 }
 
-// gradients returns a step's: dense, sparse with a repeated row, dense.
+// clipped reports whether gradients are clipped: the table's then have three lookups.
+func (j *job) clipped() bool { return len(j.train.Transforms) > 0 }
+
+// gradients returns a step's: dense, sparse with a repeated row, dense; and, where they are
+// clipped, two more lookups of the table: one of rows that stay apart, one of the whole table.
 func (j *job) gradients(seed int) []Gradient {
 	r := rand.New(rand.NewPCG(2, uint64(seed)))
 	random := func(shape ...int) *graph.Tensor {
@@ -62,7 +65,12 @@ func (j *job) gradients(seed int) []Gradient {
 		return t
 	}
 	ids := []int64{int64(r.IntN(11)), 3, int64(r.IntN(11)), 3, int64(r.IntN(5))}
-	return []Gradient{{Variable: "w", Value: random(7, 3)}, {Variable: "table", Value: random(5, 2), IDs: ids}, {Variable: "b", Value: random()}}
+	all := []Gradient{{Variable: "w", Value: random(7, 3)}, {Variable: "table", Value: random(5, 2), IDs: ids}, {Variable: "b", Value: random()}}
+	if j.clipped() {
+		places := []int64{10, int64(r.IntN(11)), 10, 3, 3, 0}
+		all = append(all, Gradient{Variable: "table", Lookup: 1, Apart: true, Value: random(6, 2), IDs: places}, Gradient{Variable: "table", Lookup: 2, Value: random(11, 2)})
+	}
+	return all
 }
 
 func (j *job) state() State {
@@ -92,20 +100,6 @@ type reference struct {
 	vars *engine.Variables
 	prog *engine.Program
 	step int64
-	sum  bool // repeated rows are summed before they are clipped, as servers do
-}
-
-func sumRepeated(ids []int64, rows []float32) ([]int64, []float32) {
-	unique := slices.Clone(ids)
-	slices.Sort(unique)
-	unique = slices.Compact(unique)
-	out := make([]float32, 2*len(unique))
-	for i, id := range ids {
-		k, _ := slices.BinarySearch(unique, id)
-		out[2*k] += rows[2*i]
-		out[2*k+1] += rows[2*i+1]
-	}
-	return unique, out
 }
 
 func newReference(tb testing.TB, j *job) *reference {
@@ -132,41 +126,62 @@ func newReference(tb testing.TB, j *job) *reference {
 	b := graph.NewBuilder(graph.New())
 	f := func(shape ...int) graph.Type { return graph.Type{DType: graph.Float32, Shape: graph.ShapeOf(shape...)} }
 	step := b.Placeholder("step", graph.Type{DType: graph.Int64})
-	w, ids := b.Placeholder("gw", f(7, 3)), b.Placeholder("ids", graph.Type{DType: graph.Int64, Shape: graph.BatchOf()})
-	rows, bias := b.Placeholder("rows", graph.Type{DType: graph.Float32, Shape: graph.BatchOf(2)}), b.Placeholder("gb", f())
+	feeds := []graph.Output{step}
+	feed := func(name string, t graph.Type) graph.Output {
+		feeds = append(feeds, b.Placeholder(name, t))
+		return feeds[len(feeds)-1]
+	}
+	// rows has n rows of the table for each of the batch.
+	rows := func(name string, n int, byIndex bool) lower.Slices {
+		d := graph.Dim{PerBatch: n}
+		ids := feed(name+"_ids", graph.Type{DType: graph.Int64, Shape: graph.Shape{Dims: []graph.Dim{d}}})
+		return lower.Slices{Rows: feed(name, graph.Type{DType: graph.Float32, Shape: graph.Shape{Dims: []graph.Dim{d, graph.Fixed(2)}}}), Indices: ids, ByIndex: byIndex}
+	}
+	w, bias := feed("gw", f(7, 3)), feed("gb", f())
+	table := []lower.Slices{rows("lookup", 5, true)}
+	if j.clipped() {
+		table = append(table, rows("gather", 6, false), lower.Slices{Rows: feed("whole", f(11, 2))})
+	}
 	applied, err := j.train.Emit(b, optimizers.Env{GlobalStep: step, Gradients: []lower.Value{
-		{Output: w}, {Output: rows, Indices: ids, Dense: graph.ShapeOf(11, 2)}, {Output: bias}}})
+		{Output: w}, lower.SparseValue(graph.ShapeOf(11, 2), table...), {Output: bias}}})
 	if err != nil {
 		tb.Fatal(err)
 	}
-	p, err := engine.Compile(b.Graph, engine.Spec{Feeds: []graph.Output{step, w, ids, rows, bias}, Targets: applied.Targets}, dev, vars, engine.Options{})
+	p, err := engine.Compile(b.Graph, engine.Spec{Feeds: feeds, Targets: applied.Targets}, dev, vars, engine.Options{})
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return &reference{tb: tb, vars: vars, prog: p, sum: len(j.train.Transforms) > 0}
+	return &reference{tb: tb, vars: vars, prog: p}
 }
 
 // run takes a step with the sum of share times the gradients.
 func (r *reference) run(all ...[]Gradient) {
 	r.tb.Helper()
 	share := 1 / float64(len(all))
-	w, b := graph.NewTensor(graph.Float32, 7, 3), graph.NewTensor(graph.Float32)
-	var ids []int64
-	var rows []float32
-	for _, g := range all {
-		addScaled(graph.Float32, w.Bytes, g[0].Value.Bytes, share)
-		addScaled(graph.Float32, b.Bytes, g[2].Value.Bytes, share)
-		ids = append(ids, g[1].IDs...)
-		for _, x := range graph.Of[float32](g[1].Value) {
-			rows = append(rows, x*float32(share))
+	feeds := []*graph.Tensor{graph.ScalarOf(r.step)}
+	for _, k := range []int{0, 2, 1, 3, 4}[:len(all[0])] {
+		like := all[0][k]
+		if like.IDs == nil {
+			sum := graph.NewTensor(graph.Float32, like.Value.Shape...)
+			for _, g := range all {
+				addScaled(graph.Float32, sum.Bytes, g[k].Value.Bytes, share)
+			}
+			feeds = append(feeds, sum)
+			continue
 		}
+		var ids []int64
+		var rows []float32
+		for _, g := range all {
+			ids = append(ids, g[k].IDs...)
+			for _, x := range graph.Of[float32](g[k].Value) {
+				rows = append(rows, x*float32(share))
+			}
+		}
+		i, _ := graph.FromSlice(ids, len(ids))
+		v, _ := graph.FromSlice(rows, len(ids), 2)
+		feeds = append(feeds, i, v)
 	}
-	if r.sum {
-		ids, rows = sumRepeated(ids, rows)
-	}
-	i, _ := graph.FromSlice(ids, len(ids))
-	v, _ := graph.FromSlice(rows, len(ids), 2)
-	if err := r.prog.Run(context.Background(), len(ids), []*graph.Tensor{graph.ScalarOf(r.step), w, i, v, b}); err != nil {
+	if err := r.prog.Run(context.Background(), len(all), feeds); err != nil {
 		r.tb.Fatal(err)
 	}
 	r.step++

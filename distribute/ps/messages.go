@@ -172,13 +172,13 @@ type pushHeader struct {
 	tally    *tallyHeader // to server 0, of a step function; its body follows those of the entries
 }
 
-// entry is a gradient or value of one unit.
+// entry is a value of one unit, or a gradient: what one lookup makes of it, where
+// the clip of a synchronous plan is to see each.
 type entry struct {
-	unit  int
-	kind  entryKind
-	rows  int     // of a sparse gradient: so many int32 row numbers, then the rows
-	scale float64 // what the gradient is multiplied by
-	clip  float64 // and then bounded by, where > 0
+	unit   int
+	kind   entryKind
+	lookup int
+	rows   int // of a sparse gradient: so many int32 row numbers, then the rows
 }
 
 type entryKind uint64
@@ -187,7 +187,11 @@ const (
 	denseGradient entryKind = iota
 	sparseGradient
 	assignment
+	rowsApart // a sparse gradient whose row numbers may repeat: the clip is to see each row
 )
+
+// sparse reports whether the entry is rows and their numbers.
+func (e *entry) sparse() bool { return e.kind == sparseGradient || e.kind == rowsApart }
 
 func (m *pushHeader) wire(c *coder) {
 	m.ident.wire(c)
@@ -202,9 +206,8 @@ func (m *pushHeader) wire(c *coder) {
 	list(c, &m.entries, func(e *entry) {
 		c.int(&e.unit)
 		c.uint64((*uint64)(&e.kind))
+		c.int(&e.lookup)
 		c.int(&e.rows)
-		c.float64(&e.scale)
-		c.float64(&e.clip)
 	})
 	has := m.tally != nil
 	c.bool(&has)

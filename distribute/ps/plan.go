@@ -228,6 +228,9 @@ func (p *Plan) check() error {
 	if err := p.Rules.check(); err != nil {
 		return err
 	}
+	if len(p.Rules.Transforms) > 0 && p.Sync == nil {
+		return errors.New("a clip of gradients is for synchronous steps: workers of asynchronous ones clip before they push")
+	}
 	p.byName = make(map[string]int, len(p.Variables))
 	units := 0
 	for i := range p.Variables {

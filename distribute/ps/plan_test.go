@@ -129,6 +129,7 @@ func TestRefusedPlans(t *testing.T) {
 		"staleness bound is for":        {v("x", graph.Float32), Config{Servers: 1, Staleness: 1, Sync: &Sync{1, 1}}},
 		"step function":                 {v("x", graph.Float32), Config{Servers: 1, Train: &optimizers.TrainOp{Step: &optimizers.StepOp{Function: "f"}}}},
 		"at most one with":              {v("x", graph.Float32, 2), Config{Servers: 1, Train: &optimizers.TrainOp{Groups: trained.Groups, Transforms: []optimizers.Transform{{Kind: optimizers.ClipNorm, Limit: 1}, {Kind: optimizers.ClipValue, Limit: 1}}}}},
+		"workers of asynchronous ones":  {v("x", graph.Float32, 2), Config{Servers: 1, Train: &optimizers.TrainOp{Groups: trained.Groups, Transforms: []optimizers.Transform{{Kind: optimizers.ClipNorm, Limit: 1}}}}},
 		"no accumulation of gradients":  {v("x", graph.Float32, 2), Config{Servers: 1, Train: &optimizers.TrainOp{Groups: trained.Groups, AccumulateSteps: 2, Transforms: []optimizers.Transform{{Kind: optimizers.ClipNorm, Limit: 1}}}}},
 	} {
 		if _, err := NewPlan(c.v, c.c); err == nil || !strings.Contains(err.Error(), want) {

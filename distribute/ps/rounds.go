@@ -1,6 +1,7 @@
 package ps
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,10 +33,10 @@ type rounds struct {
 	merged  *merged
 }
 
-// merged are the means of one step's gradients and assignments, by unit.
+// merged are the means of one step's gradients, lookup by lookup, and assignments, by unit.
 type merged struct {
 	ranks     []int
-	gradients map[*unit]*gradient
+	gradients map[*unit][]*gradient
 	assigned  map[*unit][]byte
 }
 
@@ -162,7 +163,10 @@ func clipFactors(kind optimizers.TransformKind, limit float64, squares []float64
 		if kind == optimizers.ClipGlobalNorm {
 			x = total
 		}
-		out[i] = limit / max(math.Sqrt(x), limit)
+		norm := math.Sqrt(x)
+		if out[i] = limit / max(norm, limit); kind == optimizers.ClipGlobalNorm {
+			out[i] += norm - norm // NaN where the norm is not finite, as in one process
+		}
 	}
 	return out
 }
@@ -221,43 +225,46 @@ func (r *rounds) merge(req *roundRequest) (*merged, error) {
 	if m := r.merged; m != nil && slices.Equal(m.ranks, req.ranks) {
 		return m, nil
 	}
-	m := &merged{ranks: req.ranks, gradients: map[*unit]*gradient{}, assigned: map[*unit][]byte{}}
-	byUnit := map[*unit][]weighted{}
-	total := map[*unit]float64{}
+	m := &merged{ranks: req.ranks, gradients: map[*unit][]*gradient{}, assigned: map[*unit][]byte{}}
+	all := map[place][]weighted{}
+	total := map[place]float64{}
 	for _, k := range req.ranks {
 		a := r.got[k]
 		if a == nil {
 			continue // it had nothing for this server
 		}
 		for _, in := range a.all {
-			byUnit[in.u] = append(byUnit[in.u], weighted{&in.gradient, a.weight})
-			total[in.u] += a.weight
+			at := place{in.u, in.lookup}
+			all[at] = append(all[at], weighted{&in.gradient, a.weight})
+			total[at] += a.weight
 			if in.kind == assignment && m.assigned[in.u] == nil {
 				m.assigned[in.u] = in.values
 			}
 		}
 	}
-	units := slices.Collect(maps.Keys(byUnit))
-	means := make([]*gradient, len(units))
-	err := parallel(len(units), func(i int) error {
-		u := units[i]
-		if m.assigned[u] != nil && !u.v.DType.Float() {
+	places := slices.SortedFunc(maps.Keys(all), func(a, b place) int {
+		return cmp.Or(cmp.Compare(a.u.number, b.u.number), cmp.Compare(a.lookup, b.lookup))
+	})
+	means := make([]*gradient, len(places))
+	err := parallel(len(places), func(i int) error {
+		at := places[i]
+		if m.assigned[at.u] != nil && !at.u.v.DType.Float() {
 			return nil // there is no mean; that of the lowest rank counts
 		}
-		all := byUnit[u]
-		for k := range all {
-			all[k].share = share(all[k].share, total[u], len(all))
+		each := all[at]
+		for k := range each {
+			each[k].share = share(each[k].share, total[at], len(each))
 		}
-		means[i] = u.mean(all)
+		means[i] = at.u.mean(each)
 		return nil
 	})
-	for i, u := range units {
+	for i, at := range places {
 		switch {
 		case means[i] == nil:
-		case m.assigned[u] != nil:
-			m.assigned[u] = means[i].values
+		case m.assigned[at.u] != nil:
+			m.assigned[at.u] = means[i].values
 		default:
-			m.gradients[u] = means[i]
+			m.gradients[at.u] = append(m.gradients[at.u], means[i])
 		}
 	}
 	r.merged = m
@@ -283,7 +290,7 @@ func (r *rounds) norms(req *roundRequest) ([]float64, error) {
 	sums := make([]float64, len(r.s.plan.Variables))
 	for _, number := range slices.Sorted(maps.Keys(r.s.units)) {
 		u := r.s.units[number]
-		if g := m.gradients[u]; g != nil {
+		for _, g := range m.gradients[u] {
 			sums[u.Variable] += squares(u.v.DType, g.values)
 		}
 	}
@@ -311,9 +318,11 @@ func (r *rounds) apply(req *roundRequest) error {
 	if err := r.applyTallies(req.ranks); err != nil {
 		return err
 	}
-	for u, g := range m.gradients {
-		if !g.sparse {
-			u.giveBuffer(g.values)
+	for u, lookups := range m.gradients {
+		for _, g := range lookups {
+			if !g.sparse {
+				u.giveBuffer(g.values)
+			}
 		}
 	}
 	for _, a := range r.got {
@@ -325,8 +334,8 @@ func (r *rounds) apply(req *roundRequest) error {
 }
 
 func (r *rounds) update(u *unit, m *merged, req *roundRequest) error {
-	g := m.gradients[u]
-	if g == nil {
+	lookups := m.gradients[u]
+	if lookups == nil {
 		return u.assign(m.assigned[u])
 	}
 	factor, bound := 1.0, 0.0
@@ -336,7 +345,13 @@ func (r *rounds) update(u *unit, m *merged, req *roundRequest) error {
 	if kind, limit := r.s.plan.Rules.clip(); kind == optimizers.ClipValue {
 		bound = limit
 	}
-	rescale(u.v.DType, g.values, factor, bound)
+	for _, g := range lookups {
+		rescale(u.v.DType, g.values, factor, bound)
+	}
+	g := u.sum(lookups)
+	if !g.sparse && len(lookups) > 1 {
+		defer u.giveBuffer(g.values)
+	}
 	return u.apply(context.Background(), req.step, g)
 }
 

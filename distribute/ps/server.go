@@ -25,6 +25,8 @@ type ServerConfig struct {
 	Client cluster.Client
 	// Servers are all parameter servers, in the order of plans.
 	Servers []cluster.Task
+	// Hold, where set, keeps the server for the job of who begins a session, or fails.
+	Hold func(context.Context) error
 	// Timeout bounds what servers do with each other; 0: 30 s.
 	Timeout time.Duration
 	// FenceHold bounds how long a checkpoint may hold pushes back; 0: 10 s.
@@ -221,10 +223,15 @@ func (s *Server) describe() (*statusReply, chan struct{}) {
 	return r, s.changed
 }
 
-func (s *Server) create(_ context.Context, req *createRequest) (message, error) {
+func (s *Server) create(ctx context.Context, req *createRequest) (message, error) {
 	p, err := parsePlan(req.plan)
 	if err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
+	}
+	if s.c.Hold != nil {
+		if err := s.c.Hold(ctx); err != nil {
+			return nil, err
+		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -7,12 +7,10 @@ type sparseRows struct {
 	v      *Variable
 	d      *distinct
 	values []byte
-	summed bool // values are of the unique ids
-	own    bool // and scratch
 }
 
 func newSparseRows(v *Variable, g Gradient, d *distinct) *sparseRows {
-	return &sparseRows{v: v, d: d, values: g.Value.Bytes, summed: d.order == nil}
+	return &sparseRows{v: v, d: d, values: g.Value.Bytes}
 }
 
 // read writes the sums of the unique rows [lo, hi) to dst.
@@ -23,14 +21,4 @@ func (r *sparseRows) read(dst []byte, lo, hi int) {
 	} else {
 		sumRows(r.d, floats[float64](dst), floats[float64](r.values), lo, hi, n)
 	}
-}
-
-// sum makes the sums of all rows.
-func (r *sparseRows) sum() {
-	if r.summed {
-		return
-	}
-	all := takeScratch(len(r.d.unique) * r.v.rowBytes())
-	r.read(all, 0, len(r.d.unique))
-	r.values, r.summed, r.own = all, true, true
 }

@@ -45,6 +45,19 @@ func newDistinct(ids []int64) *distinct {
 	return d
 }
 
+// newSorted is a list of all ids in their order, in which equal ones stay apart.
+func newSorted(ids []int64) *distinct {
+	d := &distinct{all: ids, unique: ids}
+	if slices.IsSorted(ids) {
+		return d
+	}
+	d.order, d.unique = sortedOrder(ids), make([]int64, len(ids))
+	for i, at := range d.order {
+		d.unique[i] = ids[at]
+	}
+	return d
+}
+
 func increasing(ids []int64) bool {
 	for i := 1; i < len(ids); i++ {
 		if ids[i] <= ids[i-1] {

@@ -135,7 +135,8 @@ func (u *unit) fill(i, offset int, b []byte) error {
 // gradient is what updates a unit: dense, or rows with their numbers.
 type gradient struct {
 	sparse bool
-	ids    []int32 // increasing
+	apart  bool    // rows of equal numbers are not to be summed yet
+	ids    []int32 // increasing but where they are apart
 	values []byte  // of the variable's type
 }
 
@@ -197,21 +198,22 @@ func (u *unit) program(sparse bool) (*engine.Program, error) {
 	step := b.Placeholder("step", graph.Type{DType: graph.Int64})
 	feeds := []graph.Output{step}
 	dense := graph.ShapeOf(u.shape...)
-	g := lower.Value{}
+	var g lower.Value
 	if sparse {
 		n := graph.Dim{PerBatch: 1, Const: -1}
-		g.Indices = b.Placeholder("ids", graph.Type{DType: graph.Int32, Shape: graph.Shape{Dims: []graph.Dim{n}}})
-		g.Output = b.Placeholder("rows", graph.Type{DType: u.v.DType, Shape: graph.Shape{Dims: append([]graph.Dim{n}, dense.Dims[1:]...)}})
-		g.Dense = dense
-		feeds = append(feeds, g.Indices)
+		ids := b.Placeholder("ids", graph.Type{DType: graph.Int32, Shape: graph.Shape{Dims: []graph.Dim{n}}})
+		rows := b.Placeholder("rows", graph.Type{DType: u.v.DType, Shape: graph.Shape{Dims: append([]graph.Dim{n}, dense.Dims[1:]...)}})
+		g = lower.SparseValue(dense, lower.Slices{Rows: rows, Indices: ids})
+		feeds = append(feeds, ids, rows)
 	} else {
 		g.Output = b.Placeholder("gradient", graph.Type{DType: u.v.DType, Shape: dense})
+		feeds = append(feeds, g.Output)
 	}
 	applied, err := u.train.Emit(b, optimizers.Env{GlobalStep: step, Gradients: []lower.Value{g}})
 	if err != nil {
 		return nil, err
 	}
-	*p, err = engine.Compile(b.Graph, engine.Spec{Feeds: append(feeds, g.Output), Targets: applied.Targets}, u.dev, u.vars, engine.Options{})
+	*p, err = engine.Compile(b.Graph, engine.Spec{Feeds: feeds, Targets: applied.Targets}, u.dev, u.vars, engine.Options{})
 	return *p, err
 }
 

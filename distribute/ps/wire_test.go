@@ -24,7 +24,7 @@ func FuzzMessages(f *testing.F) {
 		&pullFrame{unit: -1, progress: progress{step: 1}}, &pullFrame{unit: 3, version: 1 << 60, offset: 1 << 40},
 		&rowsRequest{transfer: transfer(1), want: []rowCount{{1, 2}}},
 		&pushHeader{rank: 2, tally: &tallyHeader{stamp: -3, sums: 4, records: 5}},
-		&pushHeader{rank: 1, client: 1 << 63, weight: 0.5, transfer: transfer(19), entries: []entry{{unit: 1, kind: sparseGradient, rows: 2, scale: 1, clip: 3}}},
+		&pushHeader{rank: 1, client: 1 << 63, weight: 0.5, transfer: transfer(19), entries: []entry{{unit: 1, kind: sparseGradient, rows: 2, lookup: 3}}},
 		&fenceReply{positions: []position{{3, []byte("abc")}}}, &roundRequest{ranks: []int{1, 2}, factors: []float64{1, 2}},
 	} {
 		f.Add(encode(m))

@@ -42,10 +42,13 @@ func (r *paramReader) get(name string) (any, bool) {
 func (r *paramReader) done() error {
 	slices.Sort(r.known)
 	r.known = slices.Compact(r.known)
-	for _, name := range slices.Sorted(maps.Keys(r.params)) {
-		if !slices.Contains(r.known, name) {
-			r.errs = append(r.errs, fmt.Errorf("unknown parameter %s: known are %s", name, strings.Join(r.known, ", ")))
-		}
+	unknown := slices.DeleteFunc(slices.Sorted(maps.Keys(r.params)), func(name string) bool { return slices.Contains(r.known, name) })
+	switch len(unknown) {
+	case 0:
+	case 1:
+		r.errs = append(r.errs, fmt.Errorf("unknown parameter %s: known are %s", unknown[0], strings.Join(r.known, ", ")))
+	default:
+		r.errs = append(r.errs, fmt.Errorf("unknown parameters %s: known are %s", strings.Join(unknown, ", "), strings.Join(r.known, ", ")))
 	}
 	return errors.Join(r.errs...)
 }
@@ -204,13 +207,13 @@ func (r *paramReader) head(k kindOfHead) heads.Head {
 	names := []string{"weight_column", "loss_reduction"}
 	switch k {
 	case classes:
-		names = append(names, "n_classes", "label_vocabulary", "thresholds")
+		names = append(names, "n_classes", "label_vocabulary", "class_names", "thresholds")
 		p["classes"] = 2
 	case numbers:
 		names = append(names, "label_dimension")
 		p["label_dimension"] = 1
 	case anyHead:
-		names = append(names, "head", "n_classes", "label_dimension", "label_vocabulary", "thresholds")
+		names = append(names, "head", "n_classes", "label_dimension", "label_vocabulary", "class_names", "thresholds")
 	}
 	for _, name := range names {
 		if v, ok := r.get(name); ok {

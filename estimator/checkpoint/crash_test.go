@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"strings"
@@ -256,6 +257,42 @@ func survivor(t *testing.T, m *atomicfile.Mem, cut int, must, saved bool) {
 	if got := latest(t, s); got != 4 {
 		t.Fatalf("cut before change %d: step %d after a new save", cut, got)
 	}
+}
+
+// TestNothingIsPendingAfterSave: when Save has returned, no power cut changes
+// what any of the files holds, the list among them, or takes one away. What was
+// deleted may come back.
+func TestNothingIsPendingAfterSave(t *testing.T) {
+	m := atomicfile.NewMem()
+	s := newSaver(t, "/d", Options{FS: m, MaxToKeep: 2})
+	for step := range int64(4) {
+		mustSave(t, s, step)
+		want := contents(t, m)
+		if len(want) < 3 || len(want[StateFile]) == 0 {
+			t.Fatalf("step %d: files %v", step, names(t, m))
+		}
+		for lost := range m.PowerLosses(64) {
+			got := contents(t, lost)
+			maps.DeleteFunc(got, func(name, _ string) bool { _, was := want[name]; return !was })
+			if d := cmp.Diff(want, got); d != "" {
+				t.Fatalf("step %d: a power cut changes the files: %s", step, d)
+			}
+		}
+	}
+}
+
+// contents returns what the files of the directory hold.
+func contents(t *testing.T, m *atomicfile.Mem) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	for _, n := range names(t, m) {
+		b, err := atomicfile.ReadFile(m, "/d/"+n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[n] = string(b)
+	}
+	return all
 }
 
 func TestDiskFullAndReadOnly(t *testing.T) {

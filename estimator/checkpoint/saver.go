@@ -75,7 +75,7 @@ func NewSaver(dir string, o Options) (*Saver, error) {
 		o.Log = slog.Default()
 	}
 	s := &Saver{directory: directory{fs: o.FS, path: dir, log: o.Log}, opts: o}
-	if err := o.FS.MkdirAll(dir); err != nil {
+	if err := atomicfile.MkdirAll(o.FS, dir); err != nil {
 		return nil, err
 	}
 	if err := s.takeOver(); err != nil {

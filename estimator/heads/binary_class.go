@@ -19,11 +19,11 @@ type BinaryClass struct{ base }
 var _ Head = BinaryClass{}
 
 // NewBinaryClass returns a head for two classes. It takes WithName,
-// WithWeightColumn, WithThresholds, WithLabelVocabulary, WithLossReduction and WithLossFn.
+// WithWeightColumn, WithThresholds, WithLabelVocabulary, WithClassNames, WithLossReduction and WithLossFn.
 func NewBinaryClass(opts ...Option) (BinaryClass, error) {
-	o, err := newOptions("binary class", []string{"thresholds", "label_vocabulary", "loss_fn"}, opts)
+	o, err := newOptions("binary class", []string{"thresholds", "label_vocabulary", "class_names", "loss_fn"}, opts)
 	if err == nil {
-		err = o.checkVocabulary(2)
+		err = o.checkClasses(2)
 	}
 	if err != nil {
 		return BinaryClass{}, err

@@ -30,12 +30,12 @@ func allClassIDs(mc *estimator.ModelContext, logits *G.Node, n int) *G.Node {
 // classifying completes a part of a classifier: the words of its predictions, and
 // its signatures. ids are the predicted classes, nil where there are no single ones.
 func (b base) classifying(p *Part, ids, all *G.Node) {
-	words := estimator.Text{IDs: all, Vocabulary: b.vocabulary}
+	words := estimator.Text{IDs: all, Vocabulary: b.classWords()}
 	if ids == nil {
 		p.Texts = estimator.Texts{"classes": words}
 	} else {
 		p.Predictions["class_ids"], p.Predictions["all_class_ids"] = ids, all
-		p.Texts = estimator.Texts{"classes": {IDs: ids, Vocabulary: b.vocabulary}, "all_classes": words}
+		p.Texts = estimator.Texts{"classes": {IDs: ids, Vocabulary: b.classWords()}, "all_classes": words}
 	}
 	classify := estimator.ExportOutput{Kind: estimator.ExportClassify, Outputs: estimator.Nodes{"scores": p.Predictions["probabilities"]},
 		Texts: estimator.Texts{"classes": words}}

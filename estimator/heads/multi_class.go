@@ -19,14 +19,14 @@ type MultiClass struct{ base }
 var _ Head = MultiClass{}
 
 // NewMultiClass returns a head for n classes, more than two (see ForClasses). It
-// takes WithName, WithWeightColumn, WithLabelVocabulary, WithLossReduction and WithLossFn.
+// takes WithName, WithWeightColumn, WithLabelVocabulary, WithClassNames, WithLossReduction and WithLossFn.
 func NewMultiClass(n int, opts ...Option) (MultiClass, error) {
 	if n <= 2 {
 		return MultiClass{}, fmt.Errorf("%w: n_classes must be > 2: %d; or 2, for which there is a head of its own", ErrOption, n)
 	}
-	o, err := newOptions("multi-class", []string{"label_vocabulary", "loss_fn"}, opts)
+	o, err := newOptions("multi-class", []string{"label_vocabulary", "class_names", "loss_fn"}, opts)
 	if err == nil {
-		err = o.checkVocabulary(n)
+		err = o.checkClasses(n)
 	}
 	if err != nil {
 		return MultiClass{}, err

@@ -21,15 +21,15 @@ type MultiLabel struct{ base }
 var _ Head = MultiLabel{}
 
 // NewMultiLabel returns a head for n classes, at least two. It takes WithName,
-// WithWeightColumn, WithThresholds, WithLabelVocabulary, WithLossReduction,
+// WithWeightColumn, WithThresholds, WithLabelVocabulary, WithClassNames, WithLossReduction,
 // WithLossFn, WithClassMetrics and WithClassMetricsByName.
 func NewMultiLabel(n int, opts ...Option) (MultiLabel, error) {
 	if n < 2 {
 		return MultiLabel{}, fmt.Errorf("%w: n_classes must be > 1 for multi-label classification. Given: %d", ErrOption, n)
 	}
-	o, err := newOptions("multi-label", []string{"thresholds", "label_vocabulary", "loss_fn", "classes_for_class_based_metrics"}, opts)
+	o, err := newOptions("multi-label", []string{"thresholds", "label_vocabulary", "class_names", "loss_fn", "classes_for_class_based_metrics"}, opts)
 	if err == nil {
-		err = o.checkVocabulary(n)
+		err = o.checkClasses(n)
 	}
 	if err == nil {
 		err = o.resolveClasses(n)
@@ -42,13 +42,14 @@ func NewMultiLabel(n int, opts ...Option) (MultiLabel, error) {
 
 // resolveClasses checks the classes that have metrics of their own and turns names into ids.
 func (o *options) resolveClasses(n int) error {
-	if len(o.classNames) > 0 && o.vocabulary == nil {
+	words := o.classWords()
+	if len(o.classNames) > 0 && words == nil {
 		return fmt.Errorf("%w: label_vocabulary must be provided when classes_for_class_based_metrics are strings", ErrOption)
 	}
 	for _, w := range o.classNames {
-		i := slices.Index(o.vocabulary, w)
+		i := slices.Index(words, w)
 		if i < 0 {
-			return fmt.Errorf("%w: classes_for_class_based_metrics: %q is not in the label_vocabulary %q", ErrOption, w, o.vocabulary)
+			return fmt.Errorf("%w: classes_for_class_based_metrics: %q is not in the label_vocabulary %q", ErrOption, w, words)
 		}
 		o.classMetrics = append(o.classMetrics, i)
 	}
@@ -132,8 +133,8 @@ func (h MultiLabel) metrics(mc *estimator.ModelContext, weights, each, labels, p
 	m.addAt(h.thresholds, labels, probabilities)
 	for _, id := range h.classMetrics {
 		suffix := fmt.Sprintf("/class%d", id)
-		if h.vocabulary != nil {
-			suffix = "/" + h.vocabulary[id]
+		if words := h.classWords(); words != nil {
+			suffix = "/" + words[id]
 		}
 		y, p := column(mc, labels, id, 1), column(mc, probabilities, id, 1)
 		m.add("probability_mean"+suffix, "mean", []*G.Node{p})

@@ -38,7 +38,8 @@ type options struct {
 	name         string
 	weightColumn string
 	thresholds   []float64
-	vocabulary   []string
+	vocabulary   []string // labels are words
+	names        []string // of the classes, where labels are ids
 	reduction    losses.Reduction
 	lossFn       LossFn
 	inverseLink  func(c models.Context, logits *G.Node) *G.Node
@@ -67,6 +68,12 @@ func WithLabelVocabulary(words ...string) Option {
 	return Option{"label_vocabulary", func(o *options) { o.vocabulary = append([]string{}, words...) }}
 }
 
+// WithClassNames names the classes in predictions, by their ids, where labels are ids: those
+// that an input made by a label column's vocabulary, for example.
+func WithClassNames(names ...string) Option {
+	return Option{"class_names", func(o *options) { o.names = append([]string{}, names...) }}
+}
+
 // WithLossReduction says how the losses of examples become one. Default
 // losses.SumOverBatchSize; losses.Sum is that of tf.compat.v1's canned estimators.
 func WithLossReduction(r losses.Reduction) Option {
@@ -87,7 +94,7 @@ func WithClassMetrics(ids ...int) Option {
 	return Option{"classes_for_class_based_metrics", func(o *options) { o.classMetrics = slices.Clone(ids) }}
 }
 
-// WithClassMetricsByName is WithClassMetrics with words of the label vocabulary.
+// WithClassMetricsByName is WithClassMetrics with words of the label vocabulary, or names of classes.
 func WithClassMetricsByName(words ...string) Option {
 	return Option{"classes_for_class_based_metrics", func(o *options) { o.classNames = slices.Clone(words) }}
 }
@@ -119,18 +126,33 @@ func newOptions(head string, takes []string, opts []Option) (options, error) {
 	return o, nil
 }
 
-// checkVocabulary reports a vocabulary of another size than n, or one that has a word twice.
-func (o options) checkVocabulary(n int) error {
-	if o.vocabulary == nil {
+// classWords are what the classes are called, nil where nothing says it.
+func (o options) classWords() []string {
+	if o.vocabulary != nil {
+		return o.vocabulary
+	}
+	return o.names
+}
+
+// checkClasses reports words for another number of classes than n, and one that stands for two of them.
+func (o options) checkClasses(n int) error {
+	if o.vocabulary != nil && o.names != nil {
+		return fmt.Errorf("%w: both label_vocabulary and class_names: give the first where labels are words, the second where they are ids", ErrOption)
+	}
+	what, words := "label_vocabulary", o.vocabulary
+	if words == nil {
+		what, words = "class_names", o.names
+	}
+	if words == nil {
 		return nil
 	}
-	if len(o.vocabulary) != n {
-		return fmt.Errorf(`%w: "label_vocabulary" does not have "n_classes" items: len(label_vocabulary)=%d, n_classes=%d, label_vocabulary=%q`,
-			ErrOption, len(o.vocabulary), n, o.vocabulary)
+	if len(words) != n {
+		return fmt.Errorf(`%w: "%[2]s" does not have "n_classes" items: len(%[2]s)=%[3]d, n_classes=%[4]d, %[2]s=%[5]q`,
+			ErrOption, what, len(words), n, words)
 	}
-	for i, w := range o.vocabulary {
-		if first := slices.Index(o.vocabulary, w); first < i {
-			return fmt.Errorf("%w: label_vocabulary has %q twice, as items %d and %d", ErrOption, w, first, i)
+	for i, w := range words {
+		if first := slices.Index(words, w); first < i {
+			return fmt.Errorf("%w: %s has %q twice, as items %d and %d", ErrOption, what, w, first, i)
 		}
 	}
 	return nil

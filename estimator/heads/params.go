@@ -16,21 +16,22 @@ const (
 	paramClasses    = "classes"
 	paramDimension  = "label_dimension"
 	paramVocabulary = "label_vocabulary"
+	paramNames      = "class_names"
 	paramWeight     = "weight_column"
 	paramReduction  = "loss_reduction"
 	paramThresholds = "thresholds"
 )
 
-var paramNames = []string{paramHead, paramClasses, paramDimension, paramVocabulary, paramWeight, paramReduction, paramThresholds}
+var allParams = []string{paramHead, paramClasses, paramDimension, paramVocabulary, paramNames, paramWeight, paramReduction, paramThresholds}
 
 // FromParams makes the head that a model's parameters ask for, and returns the
 // parameters that it leaves to the network. The parameter head names the kind:
 // binary, multi_class, multi_label, regression, poisson or logistic; without it,
 // classes (ForClasses) or label_dimension (regression) tell. The others are the
-// options label_vocabulary, weight_column, loss_reduction and thresholds.
+// options label_vocabulary, class_names, weight_column, loss_reduction and thresholds.
 func FromParams(params estimator.Params) (Head, map[string]any, error) {
 	rest := maps.Clone(map[string]any(params))
-	for _, name := range paramNames {
+	for _, name := range allParams {
 		delete(rest, name)
 	}
 	r := paramReader{params: params}
@@ -135,7 +136,10 @@ func (r *paramReader) options() []Option {
 		opts = append(opts, WithLossReduction(reduction))
 	}
 	if r.has(paramVocabulary) {
-		opts = append(opts, WithLabelVocabulary(r.words()...))
+		opts = append(opts, WithLabelVocabulary(r.words(paramVocabulary)...))
+	}
+	if r.has(paramNames) {
+		opts = append(opts, WithClassNames(r.words(paramNames)...))
 	}
 	if r.has(paramThresholds) {
 		opts = append(opts, WithThresholds(r.numbers()...))
@@ -143,9 +147,9 @@ func (r *paramReader) options() []Option {
 	return opts
 }
 
-// words are the label vocabulary: a list, of text or of what YAML took for something else.
-func (r *paramReader) words() []string {
-	switch v := r.params[paramVocabulary].(type) {
+// words are a list, of text or of what YAML took for something else.
+func (r *paramReader) words(name string) []string {
+	switch v := r.params[name].(type) {
 	case []string:
 		return slices.Clone(v)
 	case []any:
@@ -157,7 +161,7 @@ func (r *paramReader) words() []string {
 	case string: // of --set
 		return strings.Split(v, ",")
 	}
-	r.fail(paramVocabulary, "a list of words")
+	r.fail(name, "a list of words")
 	return nil
 }
 

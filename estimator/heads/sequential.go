@@ -89,7 +89,7 @@ func (h Sequential) Part(mc *estimator.ModelContext, in Inputs) (*Part, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.unflatten(mc, p, own.words)
+	s.unflatten(mc, p, own.classWords())
 	p.Predictions[h.mask] = s.mask
 	if p.Loss != nil && h.LossReduction() == losses.SumOverBatchSize {
 		// The head has divided by all steps, those that are not there too.

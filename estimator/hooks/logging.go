@@ -16,11 +16,12 @@ import (
 type Logging struct {
 	Base
 	log     *slog.Logger
+	attrs   bool
 	tensors []string
 	every   int64
 	now     func() time.Time
 
-	train    bool
+	mode     string
 	runs     int64 // in evaluation and prediction, where the global step stands still
 	begun    bool
 	examples int64
@@ -38,6 +39,13 @@ func NewLogging(log *slog.Logger, every int64, tensors ...string) *Logging {
 	return &Logging{log: log, tensors: tensors, every: every, now: time.Now}
 }
 
+// Structured makes lines for programs: the message is the loop's mode ("train"),
+// the step and the values are attributes.
+func (h *Logging) Structured() *Logging {
+	h.attrs = true
+	return h
+}
+
 // Priority is that of writers.
 func (h *Logging) Priority() int { return PriorityWrite }
 
@@ -46,8 +54,8 @@ func (h *Logging) Begin(s Setup) error {
 	if h.every <= 0 {
 		return fmt.Errorf("logging: must log every n > 0 steps, given: %d", h.every)
 	}
-	h.train, h.runs, h.begun, h.examples = s.Mode() == "train", 0, false, 0
-	if h.train {
+	h.mode, h.runs, h.begun, h.examples = s.Mode(), 0, false, 0
+	if h.trains() {
 		if err := s.Fetch("learning_rate"); err != nil {
 			return err
 		}
@@ -60,14 +68,18 @@ func (h *Logging) Begin(s Setup) error {
 	return nil
 }
 
+func (h *Logging) trains() bool { return h.mode == "train" }
+
 // Reads reports whether the next step is logged.
-func (h *Logging) Reads(r Run) bool { return !h.train || !h.begun || (r.GlobalStep()+1)%h.every == 0 }
+func (h *Logging) Reads(r Run) bool {
+	return !h.trains() || !h.begun || (r.GlobalStep()+1)%h.every == 0
+}
 
 // AfterRun logs if it is time.
 func (h *Logging) AfterRun(_ context.Context, r Run) error {
 	h.examples += int64(r.BatchSize())
 	at := r.GlobalStep()
-	if !h.train {
+	if !h.trains() {
 		at, h.runs = h.runs, h.runs+1
 	}
 	if h.begun && at%h.every != 0 {
@@ -77,27 +89,43 @@ func (h *Logging) AfterRun(_ context.Context, r Run) error {
 }
 
 func (h *Logging) line(r Run) error {
-	var b strings.Builder
-	b.WriteString("step=" + strconv.FormatInt(r.GlobalStep(), 10))
+	values := []slog.Attr{slog.Int64("step", r.GlobalStep())}
 	for _, t := range h.tensors {
 		v, err := r.Value(t)
 		if err != nil {
 			return err
 		}
 		if v.Len() > 0 {
-			b.WriteString(" " + t + "=" + number(v.Float(0)))
+			values = append(values, slog.Float64(t, v.Float(0)))
 		}
 	}
 	now := h.now()
 	if secs := now.Sub(h.since).Seconds(); h.begun && secs > 0 {
-		b.WriteString(" examples/sec=" + strconv.FormatInt(int64(math.Round(float64(h.examples)/secs)), 10))
+		values = append(values, slog.Int64("examples/sec", int64(math.Round(float64(h.examples)/secs))))
 	}
 	if v, err := r.Value("learning_rate"); err == nil {
-		b.WriteString(" learning_rate=" + number(v.Float(0)))
+		values = append(values, slog.Float64("learning_rate", v.Float(0)))
 	}
 	h.begun, h.examples, h.since = true, 0, now
-	h.log.Info(b.String())
+	if h.attrs {
+		h.log.LogAttrs(context.Background(), slog.LevelInfo, h.mode, values...)
+	} else {
+		h.log.Info(text(values))
+	}
 	return nil
+}
+
+// text is a line of values for a person.
+func text(values []slog.Attr) string {
+	var parts []string
+	for _, v := range values {
+		value := v.Value.String()
+		if v.Value.Kind() == slog.KindFloat64 {
+			value = number(v.Value.Float64())
+		}
+		parts = append(parts, v.Key+"="+value)
+	}
+	return strings.Join(parts, " ")
 }
 
 // number formats a value for a person: four significant digits.

@@ -62,7 +62,7 @@ func (h *Profiler) Begin(s Setup) error {
 func (h *Profiler) AfterCreateSession(_ context.Context, r Run) error {
 	h.timer.Trigger(r.GlobalStep() + 1)
 	h.last = time.Now()
-	return atomicfile.OS{}.MkdirAll(h.dir)
+	return atomicfile.MkdirAll(atomicfile.OS{}, h.dir)
 }
 
 // BeforeRun begins to profile if it is time.

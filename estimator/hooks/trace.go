@@ -52,7 +52,7 @@ func (t *Trace) WriteFile(path string) error {
 	if err != nil {
 		return fmt.Errorf("trace: %w", err)
 	}
-	if err := (atomicfile.OS{}).MkdirAll(filepath.Dir(path)); err != nil {
+	if err := atomicfile.MkdirAll(atomicfile.OS{}, filepath.Dir(path)); err != nil {
 		return fmt.Errorf("trace: %w", err)
 	}
 	return atomicfile.WriteFile(atomicfile.OS{}, path, b)

@@ -114,7 +114,7 @@ func (w *FileWriter) Path() string {
 
 // open creates the file and writes its version record.
 func (w *FileWriter) open(now time.Time) error {
-	if err := w.opts.FS.MkdirAll(w.dir); err != nil {
+	if err := atomicfile.MkdirAll(w.opts.FS, w.dir); err != nil {
 		return err
 	}
 	host, err := os.Hostname()

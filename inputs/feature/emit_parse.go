@@ -50,6 +50,8 @@ func checkSpecs(specs []ExampleSpec) error {
 			return fmt.Errorf("feature %q is there twice", s.Key)
 		case exampleType(s.DType) == graph.Invalid:
 			return fmt.Errorf("feature %q: examples have no %s: expected string, float32 or an integer type", s.Key, s.DType)
+		case s.Missing != nil && (s.VarLen || s.Missing.DType != exampleType(s.DType) || s.Missing.Len() != shapeSize(s.Shape)):
+			return fmt.Errorf("feature %q: a default of %s for %s of shape %v", s.Key, elements(s.Missing), s.DType, s.Shape)
 		case !s.VarLen && s.Default != nil && (exampleType(s.DType) != graph.Float32 || len(s.Default) != shapeSize(s.Shape)):
 			return fmt.Errorf("feature %q: a default of %d numbers for %s of shape %v", s.Key, len(s.Default), s.DType, s.Shape)
 		case s.Optional && (s.VarLen || exampleType(s.DType) == graph.Float32):
@@ -89,6 +91,8 @@ func newParsing(e *emitter, specs []ExampleSpec) parsing {
 		p.dense = append(p.dense, s)
 		name := scope(s.Key) + "/default"
 		switch {
+		case s.Missing != nil:
+			p.defaults = append(p.defaults, e.constant(name, s.Missing, nil))
 		case s.Default != nil:
 			p.defaults = append(p.defaults, e.floats(name, s.Default, s.Shape...))
 		case s.Optional:

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/internal/graph"
 )
 
 // ExampleSpec says how a feature is parsed from a tf.train.Example.
@@ -19,12 +20,39 @@ type ExampleSpec struct {
 	// Optional, of strings and integers of FixedLen, says that a feature that is not
 	// there is parsed as "" or -1, which stand for no value.
 	Optional bool
+	// Missing, of FixedLen of any type, is what a feature that is not there is parsed as: the
+	// default of the data's column, with its type of strings, float32 or int64. It takes the place of Default and Optional.
+	Missing *inputs.Tensor
+}
+
+// WithDefault returns the spec of a feature that the data have as c: fixed in length, with c's default for one
+// that is not there, as in training.
+func (e ExampleSpec) WithDefault(c inputs.Column) ExampleSpec {
+	if e.VarLen {
+		e.VarLen, e.Shape = false, c.Shape
+	}
+	t := exampleType(e.DType)
+	e.Missing = graph.NewTensor(t, e.Shape...)
+	for i := range e.Missing.Len() {
+		switch t {
+		case graph.String:
+			e.Missing.Strings[i] = c.Default.Strings[i]
+		case graph.Float32:
+			graph.Of[float32](e.Missing)[i] = float32(c.Default.Float(i))
+		default:
+			graph.Of[int64](e.Missing)[i] = c.Default.Int(i)
+		}
+	}
+	return e
 }
 
 // String is like VarLenFeature(string) or FixedLenFeature([1], float32).
 func (e ExampleSpec) String() string {
 	if e.VarLen {
 		return fmt.Sprintf("VarLenFeature(%s)", e.DType)
+	}
+	if e.Missing != nil {
+		return fmt.Sprintf("FixedLenFeature(%v, %s, default %s)", e.Shape, e.DType, elements(e.Missing))
 	}
 	if e.Optional {
 		return fmt.Sprintf("FixedLenFeature(%v, %s, optional)", e.Shape, e.DType)
@@ -33,6 +61,18 @@ func (e ExampleSpec) String() string {
 		return fmt.Sprintf("FixedLenFeature(%v, %s, default %v)", e.Shape, e.DType, e.Default)
 	}
 	return fmt.Sprintf("FixedLenFeature(%v, %s)", e.Shape, e.DType)
+}
+
+// elements lists a tensor's elements for a message.
+func elements(t *inputs.Tensor) string {
+	if t.DType == graph.String {
+		return fmt.Sprintf("%q", t.Strings)
+	}
+	out := make([]float64, t.Len())
+	for i := range out {
+		out[i] = t.Float(i)
+	}
+	return fmt.Sprint(out)
 }
 
 // ExampleSpecs is make_parse_example_spec of all columns, sorted by key. The error

@@ -22,7 +22,7 @@ func contract(t *testing.T, fsys FS, dir string) {
 	if err := WriteFile(fsys, path, nil); !errors.Is(err, fs.ErrNotExist) {
 		t.Fatalf("missing directory: %v", err)
 	}
-	if err := fsys.MkdirAll(filepath.Dir(path)); err != nil {
+	if err := MkdirAll(fsys, filepath.Dir(path)); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"first", "", "third, longer"} {

@@ -4,6 +4,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"syscall"
 )
 
 // FS is what the writers of durable files need of a file system. Errors are
@@ -17,7 +18,9 @@ type FS interface {
 	Remove(name string) error
 	// ReadDir returns the names of a directory's entries, sorted.
 	ReadDir(name string) ([]string, error)
-	MkdirAll(name string) error
+	// Mkdir makes a directory in one that is there. Its error is fs.ErrExist where
+	// name is a directory already.
+	Mkdir(name string) error
 }
 
 // File is an open file of an FS. Writing appends.
@@ -80,5 +83,15 @@ func (OS) ReadDir(name string) ([]string, error) {
 	return names, nil
 }
 
-// MkdirAll implements FS.
-func (OS) MkdirAll(name string) error { return os.MkdirAll(name, 0o777) }
+// Mkdir implements FS.
+func (OS) Mkdir(name string) error {
+	// Asked first: to make a directory that is there may be refused for other reasons.
+	info, err := os.Stat(name)
+	switch {
+	case err != nil:
+		return os.Mkdir(name, 0o777)
+	case !info.IsDir():
+		return &fs.PathError{Op: "mkdir", Path: name, Err: syscall.ENOTDIR}
+	}
+	return &fs.PathError{Op: "mkdir", Path: name, Err: syscall.EEXIST}
+}

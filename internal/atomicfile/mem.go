@@ -21,6 +21,7 @@ const (
 	OpSyncDir Op = "syncdir"
 	OpRename  Op = "rename"
 	OpRemove  Op = "remove"
+	OpMkdir   Op = "mkdir"
 )
 
 // Mem is a file system in memory for tests. It keeps apart what a program sees
@@ -48,12 +49,15 @@ type nameOp struct {
 	node         *memNode
 }
 
-// NewMem returns an empty file system that holds the given directories.
-// Directories are durable at once.
+// NewMem returns an empty file system that holds the given directories, which
+// are durable.
 func NewMem(dirs ...string) *Mem {
 	m := &Mem{seen: map[string]*memNode{}, disk: map[string]*memNode{}}
 	for _, d := range dirs {
-		_ = m.MkdirAll(d)
+		for p := filepath.Clean(d); !isRoot(p); p = filepath.Dir(p) {
+			n := &memNode{dir: true}
+			m.seen[p], m.disk[p] = n, n
+		}
 	}
 	return m
 }
@@ -176,20 +180,25 @@ func (m *Mem) ReadDir(name string) ([]string, error) {
 	return names, nil
 }
 
-// MkdirAll implements FS.
-func (m *Mem) MkdirAll(name string) error {
+// Mkdir implements FS.
+func (m *Mem) Mkdir(name string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for p := filepath.Clean(name); !isRoot(p); p = filepath.Dir(p) {
-		if n := m.seen[p]; n != nil {
-			if !n.dir {
-				return &fs.PathError{Op: "mkdir", Path: name, Err: syscall.ENOTDIR}
-			}
-			return nil
-		}
-		n := &memNode{dir: true}
-		m.seen[p], m.disk[p] = n, n
+	path := filepath.Clean(name)
+	switch n := m.seen[path]; {
+	case isRoot(path), n != nil && n.dir:
+		return &fs.PathError{Op: "mkdir", Path: name, Err: syscall.EEXIST}
+	case n != nil:
+		return &fs.PathError{Op: "mkdir", Path: name, Err: syscall.ENOTDIR}
+	case m.seen[filepath.Dir(path)] != nil && m.dirNode(filepath.Dir(path)) == nil:
+		return &fs.PathError{Op: "mkdir", Path: name, Err: syscall.ENOTDIR}
+	case m.dirNode(filepath.Dir(path)) == nil:
+		return &fs.PathError{Op: "mkdir", Path: name, Err: syscall.ENOENT}
 	}
+	if err := m.check(OpMkdir, path); err != nil {
+		return err
+	}
+	m.apply(nameOp{dir: filepath.Dir(path), link: path, node: &memNode{dir: true}})
 	return nil
 }
 

@@ -3,6 +3,7 @@ package atomicfile
 import (
 	"bytes"
 	"iter"
+	"path/filepath"
 	"sort"
 )
 
@@ -85,6 +86,7 @@ func (m *Mem) after(i int, dirty []*memNode) *Mem {
 		}
 		i >>= 1
 	}
+	dropUnreachable(names)
 	content := map[*memNode][]byte{}
 	for _, n := range dirty {
 		switch i % contentChoices {
@@ -107,4 +109,16 @@ func (m *Mem) after(i int, dirty []*memNode) *Mem {
 		out.seen[p], out.disk[p] = c, c
 	}
 	return out
+}
+
+// dropUnreachable removes the names below directories whose own are not there.
+func dropUnreachable(names map[string]*memNode) {
+	for p := range names {
+		for above := filepath.Dir(p); !isRoot(above); above = filepath.Dir(above) {
+			if names[above] == nil {
+				delete(names, p)
+				break
+			}
+		}
+	}
 }

@@ -3,31 +3,75 @@ package device
 import (
 	"bufio"
 	"os"
+	"path"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// HostMemory returns the bytes that this process may use: the machine's memory, or the limit of its control group;
-// false where the system does not tell.
-func HostMemory() (int64, bool) {
-	total, ok := meminfo("MemTotal")
+// HostMemory returns the bytes that this process may use: the machine's memory, or the limit of its control group
+// (version 1 or 2) where that is less; false where the system does not tell.
+func HostMemory() (int64, bool) { return memoryBelow("/") }
+
+// memoryBelow is HostMemory of a system whose files lie below root.
+func memoryBelow(root string) (int64, bool) {
+	total, ok := meminfo(root, "MemTotal")
 	if !ok {
 		return 0, false
 	}
-	if b, err := os.ReadFile("/sys/fs/cgroup/memory.max"); err == nil {
-		if limit, err := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64); err == nil {
-			return min(total, limit), true
+	for _, name := range limitFiles(root) {
+		b, err := os.ReadFile(filepath.Join(root, name))
+		if err != nil {
+			continue
+		}
+		// "max" is none, and version 1 has a number that no machine reaches.
+		if limit, err := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64); err == nil && limit > 0 {
+			total = min(total, limit)
 		}
 	}
 	return total, true
 }
 
+// limitFiles are the files with the limits of the process's control groups and all above them. Within a container the
+// path may be that of the host, which is not mounted: then the topmost is the container's own.
+func limitFiles(root string) []string {
+	const top = "sys/fs/cgroup"
+	b, err := os.ReadFile(filepath.Join(root, "proc/self/cgroup"))
+	if err != nil {
+		return []string{top + "/memory.max", top + "/memory/memory.limit_in_bytes"}
+	}
+	var files []string
+	for line := range strings.Lines(string(b)) {
+		fields := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		if len(fields) != 3 {
+			continue
+		}
+		folder, name := "", ""
+		switch controllers := strings.Split(fields[1], ","); {
+		case fields[0] == "0" && fields[1] == "":
+			folder, name = top, "memory.max"
+		case slices.Contains(controllers, "memory"):
+			folder, name = top+"/memory", "memory.limit_in_bytes"
+		default:
+			continue
+		}
+		for group := path.Clean("/" + fields[2]); ; group = path.Dir(group) {
+			files = append(files, path.Join(folder, group, name))
+			if group == "/" {
+				break
+			}
+		}
+	}
+	return files
+}
+
 // HostMemoryAvailable returns the bytes that can be used without displacing others; false where the system does not tell.
-func HostMemoryAvailable() (int64, bool) { return meminfo("MemAvailable") }
+func HostMemoryAvailable() (int64, bool) { return meminfo("/", "MemAvailable") }
 
 // meminfo reads a line of Linux's /proc/meminfo, in bytes.
-func meminfo(name string) (int64, bool) {
-	f, err := os.Open("/proc/meminfo")
+func meminfo(root, name string) (int64, bool) {
+	f, err := os.Open(filepath.Join(root, "proc/meminfo"))
 	if err != nil {
 		return 0, false
 	}

@@ -49,18 +49,21 @@ func (p *parsing) scan(ctx context.Context, limit int) error {
 	}
 	p.cells = make([]cell, len(p.spec.columns)*len(p.examples))
 	for i, e := range p.examples {
-		if i&1023 == 0 && ctx.Err() != nil {
+		if i%1024 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
 		var bad error
-		ok := tfexample.EachFeature(e, func(name, feature []byte) bool {
+		ok := tfexample.EachFeature(ctx, e, func(name, feature []byte) bool {
 			k, known := p.spec.byName[string(name)]
 			if !known {
 				return true
 			}
-			bad = p.find(k, i, feature)
+			bad = p.find(ctx, k, i, feature)
 			return bad == nil
 		})
+		if err := ctx.Err(); (bad != nil || !ok) && err != nil {
+			return err
+		}
 		if bad != nil {
 			return bad
 		}
@@ -72,9 +75,9 @@ func (p *parsing) scan(ctx context.Context, limit int) error {
 }
 
 // find notes where the values of column k in example i are.
-func (p *parsing) find(k, i int, feature []byte) error {
+func (p *parsing) find(ctx context.Context, k, i int, feature []byte) error {
 	col, at := &p.spec.columns[k], &p.cells[k*len(p.examples)+i]
-	kind, data, ok := tfexample.List(feature)
+	kind, data, ok := tfexample.List(ctx, feature)
 	if !ok {
 		return p.keyError(col, i, "Can't parse serialized Example.")
 	}
@@ -88,7 +91,7 @@ func (p *parsing) find(k, i int, feature []byte) error {
 	if kind != col.list {
 		return p.keyError(col, i, "Data types don't match. Data type: %v but expected type: %v", kind, col.list)
 	}
-	n := tfexample.Count(kind, data)
+	n := tfexample.Count(ctx, kind, data)
 	if n < 0 {
 		return p.keyError(col, i, "Can't parse serialized Example.")
 	}

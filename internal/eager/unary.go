@@ -31,13 +31,6 @@ var floatFuncs = map[string]func(x float64) float64{
 		}
 		return x
 	},
-	"Selu": func(x float64) float64 {
-		const scale, alpha = 1.0507009873554804934193349852946, 1.6732632423543772848170429916717
-		if x < 0 {
-			return scale * alpha * math.Expm1(x)
-		}
-		return scale * x
-	},
 	"Softplus": func(x float64) float64 {
 		if x > 0 {
 			return x + math.Log1p(math.Exp(-x))
@@ -57,6 +50,7 @@ func unaryTable() map[string]opDef {
 		"CheckNumerics":   {in: 1, out: 1, make: checkNumerics},
 		"CheckNumericsV2": {in: 1, out: 1, make: checkNumerics},
 		"ClipByValue":     {in: 3, out: 1, make: plain(clipByValue)},
+		"Selu":            {in: 1, out: 1, make: plain(floats(eachOf(selu[float32]), eachOf(selu[float64])).on(0))},
 	}
 	for op, f := range floatFuncs {
 		all[op] = opDef{in: 1, out: 1, make: plain(floats(mapped[float32](f), mapped[float64](f)).on(0))}
@@ -87,6 +81,15 @@ func eachOf[T, R graph.Element](f func(T) R) kernel {
 
 func mapped[T float](f func(float64) float64) kernel {
 	return eachOf(func(x T) T { return T(f(float64(x))) })
+}
+
+// selu takes 1 from a rounded power, as TensorFlow does.
+func selu[T float](x T) T {
+	const scale, alpha = 1.0507009873554804934193349852946, 1.6732632423543772848170429916717
+	if x < 0 {
+		return scale * alpha * (T(math.Exp(float64(x))) - 1)
+	}
+	return scale * x
 }
 
 func isNaN[T float](x T) bool    { return x != x }

@@ -67,7 +67,7 @@ func TestConcurrentUpdates(t *testing.T) {
 
 func TestRestore(t *testing.T) {
 	fsys := atomicfile.NewMem()
-	if err := fsys.MkdirAll("d"); err != nil {
+	if err := fsys.Mkdir("d"); err != nil {
 		t.Fatal(err)
 	}
 	w, err := bundle.NewWriter(fsys, "d/v", 1)

@@ -195,5 +195,9 @@ func (b *batchNormGrad[T]) run(training bool) {
 			b.coef[2][i] = T(-g/std*float64(dbeta[i])/n - k*m)
 		}
 	}
+	if !training { // x, which may be infinite, takes no part
+		kernels.ScaleShift(view[T](b.out[0]), dy, b.coef[0], b.coef[2], false)
+		return
+	}
 	kernels.BatchNormGrad(view[T](b.out[0]), dy, x, b.coef)
 }

@@ -48,12 +48,12 @@ func unaryCases() []*opCase {
 			&opCase{op: op, in: []operand{in}, out: []graph.Type{in.typ}, ref: mapped(func(x ...float64) float64 { return f(x[0]) })})
 	}
 	sign := func(x float64) float64 {
-		if x == 0 {
-			return 0
+		if x == 0 || x != x {
+			return x
 		}
 		return math.Copysign(1, x)
 	}
-	n, p := feedOf("2,B,33"), positive("2,B,33")
+	n := kinkedOf("2,B,33")
 	for op, f := range map[string]func(float64) float64{
 		"Neg": func(x float64) float64 { return -x }, "Abs": math.Abs, "Square": func(x float64) float64 { return x * x },
 		"Sign": sign, "Exp": math.Exp, "Expm1": math.Expm1, "Floor": math.Floor, "Ceil": math.Ceil, "Round": math.RoundToEven,
@@ -67,7 +67,7 @@ func unaryCases() []*opCase {
 			}
 			return math.Expm1(x)
 		},
-		"Selu":     selu,
+		"Selu":     selu[float64],
 		"Softplus": func(x float64) float64 { return math.Log1p(math.Exp(x)) },
 		"Softsign": func(x float64) float64 { return x / (1 + math.Abs(x)) },
 	} {
@@ -77,7 +77,7 @@ func unaryCases() []*opCase {
 		"Sqrt": math.Sqrt, "Rsqrt": func(x float64) float64 { return 1 / math.Sqrt(x) }, "Log": math.Log, "Log1p": math.Log1p,
 		"Reciprocal": func(x float64) float64 { return 1 / x }, "Inv": func(x float64) float64 { return 1 / x },
 	} {
-		add(op, p, f)
+		add(op, n, f)
 	}
 	for op, f := range map[string]func(float64) float64{"Neg": func(x float64) float64 { return -x }, "Abs": math.Abs,
 		"Square": func(x float64) float64 { return x * x }, "Sign": sign} {
@@ -118,7 +118,7 @@ func gradCases() []*opCase {
 	var all []*opCase
 	add := func(op string, f func(a, b float64) float64, attrs graph.Attrs, tol float64) {
 		for _, s := range []string{"B,7", "3,B,5"} {
-			all = append(all, &opCase{op: op, attrs: attrs, tol: tol, in: []operand{feedOf(s), feedOf(s)}, out: []graph.Type{fl(s)},
+			all = append(all, &opCase{op: op, attrs: attrs, tol: tol, in: []operand{kinkedOf(s), kinkedOf(s)}, out: []graph.Type{fl(s)},
 				ref: mapped(func(x ...float64) float64 { return f(x[0], x[1]) })})
 		}
 	}
@@ -130,14 +130,14 @@ func gradCases() []*opCase {
 	}
 	add("SigmoidGrad", func(y, dy float64) float64 { return dy * y * (1 - y) }, nil, 0)
 	add("TanhGrad", func(y, dy float64) float64 { return dy * (1 - y*y) }, nil, 0)
-	add("SqrtGrad", func(y, dy float64) float64 { return dy * 0.5 / y }, nil, 0)
-	add("RsqrtGrad", func(y, dy float64) float64 { return dy * -0.5 * y * y * y }, nil, 0)
-	add("ReciprocalGrad", func(y, dy float64) float64 { return -dy * y * y }, nil, 0)
-	add("InvGrad", func(y, dy float64) float64 { return -dy * y * y }, nil, 0)
-	add("ReluGrad", func(dy, x float64) float64 { return when(x > 0, dy, 0) }, nil, 0)
-	add("Relu6Grad", func(dy, x float64) float64 { return when(x > 0 && x < 6, dy, 0) }, nil, 0)
-	add("EluGrad", func(dy, y float64) float64 { return when(y > 0, dy, dy*(y+1)) }, nil, 0)
-	add("SeluGrad", func(dy, y float64) float64 { return when(y > 0, dy*seluScale, dy*(y+seluScale*seluAlpha)) }, nil, 0)
+	add("SqrtGrad", func(y, dy float64) float64 { return when(dy == 0, 0, dy*0.5/y) }, nil, 0)
+	add("RsqrtGrad", func(y, dy float64) float64 { return when(dy == 0, 0, dy*-0.5*y*y*y) }, nil, 0)
+	add("ReciprocalGrad", func(y, dy float64) float64 { return when(dy == 0, 0, -dy*y*y) }, nil, 0)
+	add("InvGrad", func(y, dy float64) float64 { return when(dy == 0, 0, -dy*y*y) }, nil, 0)
+	add("ReluGrad", func(dy, x float64) float64 { return when(x > 0, dy, dy*0) }, nil, 0)
+	add("Relu6Grad", func(dy, x float64) float64 { return when(x > 0 && x < 6, dy, dy*0) }, nil, 0)
+	add("EluGrad", func(dy, y float64) float64 { return when(y < 0, dy*(y+1), dy) }, nil, 0)
+	add("SeluGrad", func(dy, y float64) float64 { return when(y < 0, dy*(y+seluScale*seluAlpha), dy*seluScale) }, nil, 0)
 	add("SoftplusGrad", func(dy, x float64) float64 { return dy / (1 + math.Exp(-x)) }, nil, 0)
 	add("SoftsignGrad", func(dy, x float64) float64 { return dy / math.Pow(1+math.Abs(x), 2) }, nil, 0)
 	add("LeakyReluGrad", func(dy, x float64) float64 { return when(x > 0, dy, dy*float64(float32(0.2))) }, graph.Attrs{"alpha": float32(0.2)}, 0)
@@ -160,11 +160,12 @@ func binaryCases() []*opCase {
 				ref: mapped(func(x ...float64) float64 { return f(x[0], x[1]) }), tol: 2})
 		}
 	}
-	n, p := feedOf(""), positive("")
+	n := kinkedOf("")
 	arith := map[string]func(a, b float64) float64{
 		"Add": func(a, b float64) float64 { return a + b }, "AddV2": func(a, b float64) float64 { return a + b },
 		"Sub": func(a, b float64) float64 { return a - b }, "Mul": func(a, b float64) float64 { return a * b },
-		"Maximum": math.Max, "Minimum": math.Min, "SquaredDifference": func(a, b float64) float64 { return (a - b) * (a - b) },
+		"Maximum": func(a, b float64) float64 { return max(a, b) }, "Minimum": func(a, b float64) float64 { return min(a, b) },
+		"SquaredDifference": func(a, b float64) float64 { return (a - b) * (a - b) },
 	}
 	floorMod := func(a, b float64) float64 { return a - b*math.Floor(a/b) }
 	for op, f := range arith {
@@ -173,11 +174,17 @@ func binaryCases() []*opCase {
 			add(op, d, intsOf(d, "", 9), intsOf(d, "", 9), f)
 		}
 	}
-	add("RealDiv", graph.Float32, n, p, func(a, b float64) float64 { return a / b })
-	add("Div", graph.Float32, n, p, func(a, b float64) float64 { return a / b })
-	add("Pow", graph.Float32, p, n, math.Pow)
-	add("FloorMod", graph.Float32, p, p, math.Mod)
-	add("FloorDiv", graph.Float32, n, p, func(a, b float64) float64 { return math.Floor(a / b) })
+	add("RealDiv", graph.Float32, n, n, func(a, b float64) float64 { return a / b })
+	add("Div", graph.Float32, n, n, func(a, b float64) float64 { return a / b })
+	add("Pow", graph.Float32, n, n, math.Pow)
+	add("FloorMod", graph.Float32, n, n, func(a, b float64) float64 {
+		m := math.Mod(a, b)
+		if m != 0 && (m < 0) != (b < 0) {
+			m += b
+		}
+		return m
+	})
+	add("FloorDiv", graph.Float32, n, n, func(a, b float64) float64 { return math.Floor(a / b) })
 	signed := operand{typ: ty(graph.Int32, ""), gen: func(r *rand.Rand, _ int) float64 { return float64(r.IntN(19) - 9) }}
 	nonzero := operand{typ: ty(graph.Int32, ""), gen: func(r *rand.Rand, _ int) float64 { return float64(r.IntN(4)*2 - 3) }}
 	add("FloorMod", graph.Int32, signed, nonzero, floorMod)
@@ -194,7 +201,7 @@ func binaryCases() []*opCase {
 		"Less": func(a, b float64) bool { return a < b }, "LessEqual": func(a, b float64) bool { return a <= b },
 		"Greater": func(a, b float64) bool { return a > b }, "GreaterEqual": func(a, b float64) bool { return a >= b },
 	} {
-		for _, o := range []operand{maybeZero, intsOf(graph.Int32, "", 3), intsOf(graph.Int64, "", 3), intsOf(graph.Uint8, "", 3)} {
+		for _, o := range []operand{n, intsOf(graph.Int32, "", 3), intsOf(graph.Int64, "", 3), intsOf(graph.Uint8, "", 3)} {
 			add(op, graph.Bool, o, o, func(a, b float64) float64 { return truth(f(a, b)) })
 		}
 	}
@@ -243,7 +250,7 @@ func foldOf(zero float64, f func(a, b float64) float64) func([]float64) float64 
 func reduceCases() []*opCase {
 	plus := foldOf(0, func(a, b float64) float64 { return a + b })
 	times := foldOf(1, func(a, b float64) float64 { return a * b })
-	ops := map[string]func([]float64) float64{"Sum": plus, "Prod": times, "Max": foldOf(math.Inf(-1), math.Max), "Min": foldOf(math.Inf(1), math.Min),
+	ops := map[string]func([]float64) float64{"Sum": plus, "Prod": times, "Max": foldOf(math.Inf(-1), func(a, b float64) float64 { return max(a, b) }), "Min": foldOf(math.Inf(1), func(a, b float64) float64 { return min(a, b) }),
 		"Mean": func(xs []float64) float64 { return plus(xs) / float64(len(xs)) }}
 	shapes := []struct {
 		in, out string
@@ -263,6 +270,7 @@ func reduceCases() []*opCase {
 	}
 	for op, f := range ops {
 		add(op, graph.Float32, positive(""), f)
+		add(op, graph.Float32, kinkedOf(""), f)
 		if op != "Mean" {
 			add(op, graph.Int32, intsOf(graph.Int32, "", 3), f)
 			add(op, graph.Int64, intsOf(graph.Int64, "", 3), f)

@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"fmt"
 	"math"
+	"math/rand/v2"
 
 	"github.com/goestimator/goestimator/internal/graph"
 )
@@ -15,8 +17,10 @@ func matmulCases() []*opCase {
 		{"B,5", "5,7", "B,7", false, false}, {"B,5", "7,5", "B,7", false, true}, {"B,5", "B,7", "5,7", true, false},
 		{"5,B", "7,5", "B,7", true, true}, {"B,1", "1,1", "B,1", false, false}, {"B,130", "130,33", "B,33", false, false}, {"B,3", "3,B", "B,B", false, false},
 	} {
-		all = append(all, &opCase{op: "MatMul", attrs: graph.Attrs{"transpose_a": s.ta, "transpose_b": s.tb}, tol: 8,
-			in: []operand{feedOf(s.a), feedOf(s.b)}, out: []graph.Type{fl(s.out)}, ref: matmulRef(s.ta, s.tb)})
+		for _, a := range []operand{feedOf(s.a), kinkedOf(s.a)} {
+			all = append(all, &opCase{op: "MatMul", attrs: graph.Attrs{"transpose_a": s.ta, "transpose_b": s.tb}, tol: 8,
+				in: []operand{a, feedOf(s.b)}, out: []graph.Type{fl(s.out)}, ref: matmulRef(s.ta, s.tb)})
+		}
 	}
 	for _, s := range []struct {
 		a, b, out string
@@ -30,7 +34,7 @@ func matmulCases() []*opCase {
 	}
 	for _, s := range []string{"B,6", "B,3,2,6"} {
 		all = append(all,
-			&opCase{op: "BiasAdd", in: []operand{feedOf(s), feedOf("6")}, out: []graph.Type{fl(s)}, ref: mapped(func(x ...float64) float64 { return x[0] + x[1] })},
+			&opCase{op: "BiasAdd", in: []operand{kinkedOf(s), kinkedOf("6")}, out: []graph.Type{fl(s)}, ref: mapped(func(x ...float64) float64 { return x[0] + x[1] })},
 			&opCase{op: "BiasAddGrad", tol: 4, in: []operand{feedOf(s)}, out: []graph.Type{fl("6")}, ref: func(in []nd, out [][]int) []nd {
 				r := newND(out[0])
 				for i, x := range in[0].data {
@@ -84,38 +88,51 @@ func rowsOf(f func(dst, x []float64)) func(in []nd, out [][]int) []nd {
 }
 
 func softmaxRow(dst, x []float64) {
-	sum := 0.0
-	for _, e := range x {
-		sum += math.Exp(e)
-	}
-	for i, e := range x {
-		dst[i] = math.Exp(e) / sum
+	logSoftmaxRow(dst, x)
+	for i, e := range dst {
+		dst[i] = math.Exp(e)
 	}
 }
 
+func logSoftmaxRow(dst, x []float64) {
+	top, sum := math.Inf(-1), 0.0
+	for _, e := range x {
+		top = max(top, e)
+	}
+	for _, e := range x {
+		sum += math.Exp(e - top)
+	}
+	for i, e := range x {
+		dst[i] = e - top - math.Log(sum)
+	}
+}
+
+// logitGen draws logits of which some are far from the others, and rows without any that is finite.
+func logitGen(r *rand.Rand, i int) float64 {
+	return []float64{normalGen(r, i), 0, 1, 1000, -1000, math.Inf(-1), math.Inf(-1), math.Inf(1), math.NaN(), 1e30}[min(r.IntN(30), 9)]
+}
+
+func logitsOf(s string) operand { return operand{typ: fl(s), gen: logitGen} }
+
 func softmaxCases() []*opCase {
-	logRow := func(dst, x []float64) {
-		softmaxRow(dst, x)
-		for i := range dst {
-			dst[i] = math.Log(dst[i])
+	var all []*opCase
+	for _, s := range []string{"B,10", "B,3,5", "7", "B,1", "B,40"} {
+		for _, o := range []operand{feedOf(s), logitsOf(s)} {
+			all = append(all, &opCase{op: "Softmax", in: []operand{o}, out: []graph.Type{fl(s)}, ref: rowsOf(softmaxRow)},
+				&opCase{op: "LogSoftmax", in: []operand{o}, out: []graph.Type{fl(s)}, ref: rowsOf(logSoftmaxRow)})
 		}
 	}
-	var all []*opCase
-	for _, s := range []string{"B,10", "B,3,5", "7", "B,1"} {
-		all = append(all, &opCase{op: "Softmax", in: []operand{feedOf(s)}, out: []graph.Type{fl(s)}, ref: rowsOf(softmaxRow)},
-			&opCase{op: "LogSoftmax", in: []operand{feedOf(s)}, out: []graph.Type{fl(s)}, ref: rowsOf(logRow)})
-	}
-	out := []graph.Type{fl("B"), fl("B,5")}
-	all = append(all, &opCase{op: "SoftmaxCrossEntropyWithLogits", in: []operand{feedOf("B,5"), positive("B,5")}, out: out, tol: 4, ref: xentRef})
-	for _, d := range []graph.DType{graph.Int32, graph.Int64} {
-		all = append(all, &opCase{op: "SparseSoftmaxCrossEntropyWithLogits", in: []operand{feedOf("B,5"), intsOf(d, "B", 5)}, out: out,
-			ref: func(in []nd, out [][]int) []nd {
-				hot := newND(out[1])
-				for r, l := range in[1].data {
-					hot.data[r*5+int(l)] = 1
-				}
-				return xentRef([]nd{in[0], hot}, out)
-			}})
+	for _, n := range []int{5, 40} {
+		s := fmt.Sprint("B,", n)
+		out := []graph.Type{fl("B"), fl(s)}
+		for _, logits := range []operand{feedOf(s), logitsOf(s)} {
+			for _, labels := range []operand{positive(s), kinkedOf(s)} {
+				all = append(all, &opCase{op: "SoftmaxCrossEntropyWithLogits", in: []operand{logits, labels}, out: out, tol: 4, ref: xentRef})
+			}
+			for _, d := range []graph.DType{graph.Int32, graph.Int64} {
+				all = append(all, &opCase{op: "SparseSoftmaxCrossEntropyWithLogits", in: []operand{logits, intsOf(d, "B", n)}, out: out, ref: sparseXentRef})
+			}
+		}
 	}
 	return all
 }
@@ -124,13 +141,28 @@ func xentRef(in []nd, out [][]int) []nd {
 	loss, back := newND(out[0]), newND(out[1])
 	n := out[1][1]
 	for r := range loss.data {
-		p := back.data[r*n : (r+1)*n]
-		softmaxRow(p, in[0].data[r*n:(r+1)*n])
+		log, p := make([]float64, n), back.data[r*n:(r+1)*n]
+		logSoftmaxRow(log, in[0].data[r*n:(r+1)*n])
 		for i := range p {
 			l := in[1].data[r*n+i]
-			loss.data[r] -= l * math.Log(p[i])
-			p[i] -= l
+			loss.data[r] -= l * log[i]
+			p[i] = math.Exp(log[i]) - l
 		}
+	}
+	return []nd{loss, back}
+}
+
+func sparseXentRef(in []nd, out [][]int) []nd {
+	loss, back := newND(out[0]), newND(out[1])
+	n := out[1][1]
+	for r, l := range in[1].data {
+		log, p := make([]float64, n), back.data[r*n:(r+1)*n]
+		logSoftmaxRow(log, in[0].data[r*n:(r+1)*n])
+		for i := range p {
+			p[i] = math.Exp(log[i])
+		}
+		loss.data[r] = -log[int(l)]
+		p[int(l)]--
 	}
 	return []nd{loss, back}
 }

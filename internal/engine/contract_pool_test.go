@@ -3,6 +3,7 @@ package engine
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/goestimator/goestimator/internal/graph"
 )
@@ -19,15 +20,12 @@ func poolCases() []*opCase {
 		y.typ.Shape.Dims = append(y.typ.Shape.Dims, c)
 		a := w.attrs()
 		a["ksize"] = []int64{1, int64(w.kh), int64(w.kw), 1}
+		for _, kink := range []bool{false, true} {
+			for _, d := range []graph.DType{graph.Float32, graph.Float64} {
+				all = append(all, w.maxPoolCases(a, x, y, d, kink)...)
+			}
+		}
 		all = append(all,
-			&opCase{op: "MaxPool", attrs: a, in: []operand{x}, out: []graph.Type{y.typ}, ref: func(in []nd, out [][]int) []nd {
-				r := newND(out[0])
-				for i := range r.data {
-					r.data[i] = math.Inf(-1)
-				}
-				w.pairs(in[0].shape, out[0], func(x, y int) { r.data[y] = math.Max(r.data[y], in[0].data[x]) })
-				return []nd{r}
-			}},
 			&opCase{op: "AvgPool", attrs: a, in: []operand{x}, out: []graph.Type{y.typ}, ref: func(in []nd, out [][]int) []nd {
 				r, n := newND(out[0]), w.counts(in[0].shape, out[0])
 				w.pairs(in[0].shape, out[0], func(x, y int) { r.data[y] += in[0].data[x] / n.data[y] })
@@ -38,37 +36,62 @@ func poolCases() []*opCase {
 				w.pairs(out[0], in[1].shape, func(x, y int) { r.data[x] += in[1].data[y] / n.data[y] })
 				return []nd{r}
 			}})
-		if w.padding != "EXPLICIT" {
-			all = append(all, maxPoolGradCase(w, a, x, y))
-		}
 	}
 	return all
 }
 
-// maxPoolGradCase feeds the constant image ramp as x and its pooled form as y: both must belong together.
-func maxPoolGradCase(w *window2, a graph.Attrs, x, y operand) *opCase {
+// lowestOf is the lowest finite number of a float type.
+func lowestOf(d graph.DType) float64 {
+	if d == graph.Float64 {
+		return -math.MaxFloat64
+	}
+	return -math.MaxFloat32
+}
+
+// maxPoolCases feed a constant image as x and its pooled form as y of the gradient: both must belong together.
+func (w *window2) maxPoolCases(a graph.Attrs, x, y operand, d graph.DType, kink bool) []*opCase {
 	const batchMax = 6
-	value := func(i int) float64 { return float64((i*7919 + 13) % 101) } // few equal elements, known to x and y
-	pooled := map[int]float64{}
-	xs, ys := x.typ.Shape.At(batchMax), y.typ.Shape.At(batchMax)
-	w.pairs(xs, ys, func(i, o int) {
-		if v, seen := pooled[o]; !seen || value(i) > v {
-			pooled[o] = value(i)
+	value := func(i int) float64 {
+		v := (i*7919 + 13) % 101 // few equal elements, known to x and y
+		if odd := []float64{math.NaN(), math.Inf(-1), 1, 1, 0, math.Copysign(0, -1), math.Inf(1)}; kink {
+			return odd[v%(2+i/3%6)]
 		}
-	})
-	x.gen = func(_ *rand.Rand, i int) float64 { return value(i) }
-	pool := operand{typ: y.typ, gen: func(_ *rand.Rand, i int) float64 { return pooled[i] }}
-	return &opCase{op: "MaxPoolGrad", attrs: a, in: []operand{x, pool, y}, out: []graph.Type{x.typ}, ref: func(in []nd, out [][]int) []nd {
-		r := newND(out[0])
-		taken := map[int]bool{}
-		w.pairs(out[0], in[2].shape, func(x, y int) {
-			if !taken[y] && in[0].data[x] == in[1].data[y] {
-				r.data[x] += in[2].data[y]
-				taken[y] = true
+		return float64(v)
+	}
+	// The largest pixel is the first until another one is larger, which none is than NaN.
+	winners := func(image func(i int) float64, xs, ys []int) (top []float64, at []int) {
+		n := graph.NumElements(ys)
+		top, at = slices.Repeat([]float64{lowestOf(d)}, n), slices.Repeat([]int{-1}, n)
+		w.pairs(xs, ys, func(i, o int) {
+			v := image(i)
+			if at[o] < 0 || image(at[o]) < v {
+				at[o] = i
+			}
+			if v > top[o] {
+				top[o] = v
 			}
 		})
-		return []nd{r}
-	}}
+		return top, at
+	}
+	pooled, _ := winners(value, x.typ.Shape.At(batchMax), y.typ.Shape.At(batchMax))
+	x.gen = func(_ *rand.Rand, i int) float64 { return value(i) }
+	pool := operand{typ: y.typ, gen: func(_ *rand.Rand, i int) float64 { return pooled[i] }}
+	return []*opCase{
+		{op: "MaxPool", attrs: a, only: d, in: []operand{x}, out: []graph.Type{y.typ}, ref: func(in []nd, out [][]int) []nd {
+			top, _ := winners(func(i int) float64 { return in[0].data[i] }, in[0].shape, out[0])
+			return []nd{{out[0], top}}
+		}},
+		{op: "MaxPoolGrad", attrs: a, only: d, in: []operand{x, pool, y}, out: []graph.Type{x.typ}, ref: func(in []nd, out [][]int) []nd {
+			r := newND(out[0])
+			_, at := winners(func(i int) float64 { return in[0].data[i] }, out[0], in[2].shape)
+			for o, i := range at {
+				if i >= 0 {
+					r.data[i] += in[2].data[o]
+				}
+			}
+			return []nd{r}
+		}},
+	}
 }
 
 // pairs calls f with the offsets of every input element and the output element that covers it.
@@ -92,6 +115,9 @@ func normCases() []*opCase {
 		x, p := feedOf(s), positive("5")
 		outs := []graph.Type{fl(s), fl("5"), fl("5"), fl("5"), fl("5"), fl("")}
 		for _, training := range []bool{false, true} {
+			if x = feedOf(s); !training {
+				x = kinkedOf(s)
+			}
 			for _, factor := range []float32{1, 0.25} {
 				a := graph.Attrs{"is_training": training, "epsilon": float32(0.01), "exponential_avg_factor": factor}
 				all = append(all, &opCase{op: "FusedBatchNormV3", attrs: a, tol: 20, in: []operand{x, p, feedOf("5"), feedOf("5"), p}, out: outs,
@@ -107,7 +133,7 @@ func normCases() []*opCase {
 					return r
 				}})
 			added := graph.Attrs{"is_training": training, "epsilon": float32(0.01), "num_side_inputs": int64(1)}
-			all = append(all, &opCase{op: "_FusedBatchNormEx", attrs: added, tol: 20, in: []operand{x, p, feedOf("5"), feedOf("5"), p, feedOf(s)}, out: outs,
+			all = append(all, &opCase{op: "_FusedBatchNormEx", attrs: added, tol: 20, in: []operand{x, p, feedOf("5"), feedOf("5"), p, kinkedOf(s)}, out: outs,
 				ref: func(in []nd, out [][]int) []nd {
 					r := normRef(in[:5], training, 1)
 					for i := range r[0].data {

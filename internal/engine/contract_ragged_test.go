@@ -80,6 +80,7 @@ func raggedCasesOf(values string, offset func(example int) int) []*opCase {
 			}
 		}
 	}
+	all = append(all, sumByIndexCases(values)...)
 	dense := &opCase{op: "RaggedTensorToTensor", attrs: graph.Attrs{"row_partition_types": [][]byte{[]byte("ROW_SPLITS")}},
 		in: []operand{ints(-1, 4), feedOf(values), scalar(graph.Float32, -7), starts}, out: []graph.Type{fl("B,4")}, ref: func(in []nd, out [][]int) []nd {
 			r := newND(out[0])
@@ -104,4 +105,42 @@ func raggedCasesOf(values string, offset func(example int) int) []*opCase {
 			return []nd{r}
 		}}
 	return append(all, dense, bound)
+}
+
+// sumByIndexCases have rows of few indices, some of them negative, and of an index each.
+func sumByIndexCases(values string) []*opCase {
+	var all []*opCase
+	for _, d := range []graph.DType{graph.Int32, graph.Int64} {
+		for _, row := range []string{"", ",3", ",40"} {
+			for _, gen := range []func(*rand.Rand, int) float64{
+				func(r *rand.Rand, _ int) float64 { return float64(r.IntN(8) - 1) },
+				func(_ *rand.Rand, i int) float64 { return float64(i) },
+				func(_ *rand.Rand, i int) float64 { return float64(6 - i%9) },
+			} {
+				all = append(all, &opCase{op: graph.SumByIndex, attrs: graph.Attrs{"rows": int64(4000)}, in: []operand{feedOf(values + row), {typ: ty(d, values), gen: gen}},
+					out: []graph.Type{fl(values + row), ty(d, values)}, tol: 10, ref: sumByIndexRef})
+			}
+		}
+	}
+	return all
+}
+
+func sumByIndexRef(in []nd, out [][]int) []nd {
+	rows, ids := newND(out[0]), newND(out[1])
+	n := len(rows.data) / max(len(ids.data), 1)
+	first := map[float64]int{}
+	for i, id := range in[1].data {
+		ids.data[i] = -1
+		if id < 0 {
+			continue
+		}
+		at, known := first[id]
+		if !known {
+			at, first[id], ids.data[i] = i, i, id
+		}
+		for j := range n {
+			rows.data[at*n+j] += in[0].data[i*n+j]
+		}
+	}
+	return []nd{rows, ids}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/device"
 	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/kernels"
 )
 
 // nd is a tensor of the reference: everything is a float64, bool is 0 or 1.
@@ -40,6 +41,8 @@ type opCase struct {
 	// ref computes the outputs, of the given sizes, or for an op that writes variables their new values.
 	ref func(in []nd, out [][]int) []nd
 	tol float64 // multiplies the tolerance; 0 is 1
+	// only is the one float type under test; Invalid: both.
+	only graph.DType
 }
 
 // sh parses a shape such as "B,3,2B".
@@ -71,6 +74,17 @@ func below(n int) func(*rand.Rand, int) float64 {
 	return func(r *rand.Rand, _ int) float64 { return float64(r.IntN(n)) }
 }
 
+// kinks are where functions and their gradients have kinks; half of what kinkGen draws are such.
+var kinks = []float64{0, math.Copysign(0, -1), 1, -1, 0.5, 6, math.Inf(1), math.Inf(-1), math.NaN()}
+
+func kinkGen(r *rand.Rand, i int) float64 {
+	if r.IntN(2) == 0 {
+		return kinks[r.IntN(len(kinks))]
+	}
+	return normalGen(r, i)
+}
+
+func kinkedOf(s string) operand { return operand{typ: fl(s), gen: kinkGen} }
 func feedOf(s string) operand   { return operand{typ: fl(s), gen: normalGen} }
 func positive(s string) operand { return operand{typ: fl(s), gen: positiveGen} }
 func intsOf(d graph.DType, s string, n int) operand {
@@ -256,24 +270,24 @@ func (k *contract) compare(t *testing.T, what string, got, want nd) {
 	}
 }
 
-// TestContract runs every op on every device, for both float types and several batch sizes up to and beyond the
-// capacity, against the naive reference.
+// TestContract runs every op on every device, at every SIMD level, for both float types and several batch sizes up to and
+// beyond the capacity, against the naive reference.
 func TestContract(t *testing.T) {
 	covered := map[string]bool{}
 	for _, c := range allCases() {
 		covered[c.op] = true
-		types := []graph.DType{graph.Float32, graph.Float64}
-		if !c.hasFloat() {
-			types = types[:1]
-		}
-		for _, d := range types {
+		for _, d := range c.types() {
 			t.Run(fmt.Sprintf("%s/%v/%v", c.op, c.label(), d), func(t *testing.T) {
 				onDevices(t, func(t *testing.T, dev device.Device) {
 					k := &contract{c: c, d: d}
 					k.build(t, dev, 4)
-					r := rand.New(rand.NewPCG(1, 2))
-					for _, batch := range []int{4, 3, 1, 6} {
-						k.run(t, r, batch)
+					defer kernels.SetLevel(kernels.BestLevel())
+					for level := kernels.Portable; level <= kernels.BestLevel(); level++ {
+						kernels.SetLevel(level)
+						r := rand.New(rand.NewPCG(1, 2))
+						for _, batch := range []int{4, 3, 1, 6} {
+							k.run(t, r, batch)
+						}
 					}
 				})
 			})
@@ -289,6 +303,17 @@ func TestContract(t *testing.T) {
 // coveredElsewhere are ops that other tests see: no single reference result makes sense for them.
 var coveredElsewhere = []string{"Const", "Placeholder", "NoOp", "VarHandleOp", "ReadVariableOp",
 	"StatelessRandomUniformV2", "StatelessRandomNormalV2", "StatelessTruncatedNormalV2"}
+
+// types are the float types under test.
+func (c *opCase) types() []graph.DType {
+	switch {
+	case c.only != graph.Invalid:
+		return []graph.DType{c.only}
+	case c.hasFloat():
+		return []graph.DType{graph.Float32, graph.Float64}
+	}
+	return []graph.DType{graph.Float32}
+}
 
 func (c *opCase) hasFloat() bool {
 	for _, o := range c.in {

@@ -138,6 +138,7 @@ func ruleCases() []ruleCase {
 		{"ResourceSparseApplyMomentum", 2, "sgis", mom, no, momentum(false)}, {"ResourceSparseApplyMomentum", 2, "sgis", mom, yes, momentum(true)},
 		{"ResourceSparseApplyKerasMomentum", 2, "sgis", mom, yes, keras(true)},
 		{"ResourceSparseApplyRMSProp", 3, "ssssgi", rmsS, no, rms}, {"ResourceSparseApplyFtrl", 3, "gissss", ftrlS, no, ftrl},
+		{"ResourceSparseApplyCenteredRMSProp", 4, "ssssgi", rmsS, no, centered}, {"ResourceSparseApplyFtrlV2", 3, "gisssss", ftrl2S, no, ftrl2},
 	}
 }
 

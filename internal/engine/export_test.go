@@ -41,11 +41,7 @@ func CompileContractOn(t *testing.T, dev device.Device) {
 
 func eachCase(f func(name string, c *opCase, d graph.DType)) {
 	for _, c := range allCases() {
-		types := []graph.DType{graph.Float32, graph.Float64}
-		if !c.hasFloat() {
-			types = types[:1]
-		}
-		for _, d := range types {
+		for _, d := range c.types() {
 			f(fmt.Sprintf("%s/%v/%v", c.op, c.label(), d), c, d)
 		}
 	}

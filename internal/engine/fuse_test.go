@@ -20,7 +20,7 @@ func fusedCases() []*opCase {
 		if last := dims[len(dims)-1]; !last.Static() {
 			continue
 		}
-		bias := operand{typ: graph.Type{DType: graph.Float32, Shape: graph.Shape{Dims: dims[len(dims)-1:]}}, gen: normalGen}
+		bias := operand{typ: graph.Type{DType: graph.Float32, Shape: graph.Shape{Dims: dims[len(dims)-1:]}}, gen: kinkGen}
 		for _, fused := range [][][]byte{{[]byte("BiasAdd")}, {[]byte("BiasAdd"), []byte("Relu")}} {
 			attrs := graph.Attrs{"fused_ops": fused}
 			for k, v := range c.attrs {

@@ -148,7 +148,7 @@ func (p *Program) checkSizes(capacity int) error {
 			over, n := uint64(0), uint64(max(v.elem, 1))
 			for _, d := range v.typ.Shape.Dims {
 				over, n = bits.Mul64(n, uint64(max(d.At(capacity), 0)))
-				if over > 0 || n > maxValue {
+				if over > 0 || n > maxValue || d.Const > maxValue || d.PerBatch > 0 && capacity > maxValue/d.PerBatch {
 					return fmt.Errorf("node %s (%s): output %d of type %v and shape %v does not fit into memory for a batch of %d",
 						o.node.Name, o.node.Op, i, v.typ.DType, v.typ.Shape, capacity)
 				}

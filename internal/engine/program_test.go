@@ -47,12 +47,18 @@ func TestFeedErrors(t *testing.T) {
 	p := ok(double(device.NewHost(), Options{Capacity: 4}))
 	short := graph.NewTensor(graph.Float32, 2, 3)
 	short.Bytes = short.Bytes[:8]
+	long := graph.NewTensor(graph.Float32, 2, 3)
+	long.Bytes = append(long.Bytes, 0)
+	twice := graph.NewTensor(graph.Float32, 2, 3)
+	twice.Bytes = append(twice.Bytes, twice.Bytes...)
 	for _, c := range []struct {
 		name  string
 		batch int
 		feeds []*graph.Tensor
 		want  string
 	}{
+		{"a byte too many", 2, []*graph.Tensor{long}, "got 25"},
+		{"twice the bytes", 2, []*graph.Tensor{twice}, "got 48"},
 		{"type", 2, []*graph.Tensor{graph.NewTensor(graph.Float64, 2, 3)}, "feed x:0: expected float32 [B,3] with B=2, got float64 [2 3]"},
 		{"shape", 2, []*graph.Tensor{graph.NewTensor(graph.Float32, 3, 3)}, "feed x:0: expected float32 [B,3] with B=2, got float32 [3 3]"},
 		{"rank", 2, []*graph.Tensor{graph.NewTensor(graph.Float32, 6)}, "got float32 [6]"},

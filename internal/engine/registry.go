@@ -44,7 +44,7 @@ func (d *opDef) minOut(op string) int {
 // families are the tables of ops, one per file of kernels.
 func families() []map[string]opDef {
 	return []map[string]opDef{structureOps, stateOps, updateOps, unaryOps, binaryOps, matmulOps, reduceOps,
-		softmaxOps, castOps, layoutOps, generateOps, indexOps, selectOps, convOps, poolOps, normOps, raggedOps}
+		softmaxOps, castOps, layoutOps, generateOps, indexOps, selectOps, convOps, poolOps, normOps, raggedOps, sumByIndexOps}
 }
 
 // registry is all families in one.

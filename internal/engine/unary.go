@@ -34,7 +34,7 @@ var unaryOps = map[string]opDef{
 	"Softplus":   unary(kernels.Softplus),
 	"Softsign":   unary(kernels.Softsign),
 	"Round":      scalarUnaryOp(math.RoundToEven),
-	"Selu":       scalarUnaryOp(selu),
+	"Selu":       {inplace: []int{0}, compile: floats(test(selu[float32]), test(selu[float64]))},
 	"LeakyRelu":  {inplace: []int{0}, compile: floats(compileLeakyRelu[float32], compileLeakyRelu[float64])},
 	"IsFinite":   {compile: floatsIn(finite[float32], finite[float64])},
 	"IsNan":      {compile: floatsIn(test(notEqualSelf[float32]), test(notEqualSelf[float64]))},
@@ -63,19 +63,20 @@ const (
 	seluAlpha = 1.6732632423543772848170429916717
 )
 
-func selu(x float64) float64 {
-	if x > 0 {
-		return seluScale * x
+// selu takes 1 from a rounded power as TensorFlow does: it is 0 where x is next to 0, and so is the gradient's kink.
+func selu[T kernels.Float](x T) T {
+	if x < 0 {
+		return seluScale * seluAlpha * (T(math.Exp(float64(x))) - 1)
 	}
-	return seluScale * seluAlpha * math.Expm1(x)
+	return seluScale * x
 }
 
 // seluGrad takes the function's result y.
 func seluGrad[T kernels.Float](dy, y T) T {
-	if y > 0 {
-		return dy * seluScale
+	if y < 0 {
+		return dy * (y + seluScale*seluAlpha)
 	}
-	return dy * (y + seluScale*seluAlpha)
+	return dy * seluScale
 }
 
 func softsignGrad[T kernels.Float](dy, x T) T {

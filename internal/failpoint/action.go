@@ -10,7 +10,7 @@ import (
 
 // action is what an enabled point does.
 type action struct {
-	kind string // error, exit, kill
+	kind string // error, exit, kill, stop
 	text string
 	code int
 	only int64 // passage that counts; 0: every one
@@ -36,7 +36,7 @@ func parseAction(spec string) (*action, error) {
 	switch kind {
 	case "error":
 		a.text = arg
-	case "kill":
+	case "kill", "stop":
 	case "exit":
 		code, err := strconv.Atoi(arg)
 		if err != nil {
@@ -44,7 +44,7 @@ func parseAction(spec string) (*action, error) {
 		}
 		a.code = code
 	default:
-		return nil, fmt.Errorf("unknown action %q: expected error, error(text), exit(code) or kill", spec)
+		return nil, fmt.Errorf("unknown action %q: expected error, error(text), exit(code), kill or stop", spec)
 	}
 	return a, nil
 }
@@ -62,6 +62,8 @@ func (a *action) run(name string) error {
 			select {}
 		}
 		os.Exit(137)
+	case "stop":
+		return stop()
 	}
 	if a.text == "" {
 		return fmt.Errorf("failpoint %s: %w", name, ErrInjected)

@@ -11,6 +11,7 @@
 //	error(text)   the same, with this text
 //	exit(code)    the process exits with this code, no deferred function runs
 //	kill          the process kills itself with SIGKILL
+//	stop          the process stops itself with SIGSTOP; continued, it first handles the signals that came meanwhile
 //
 // and may end in @N: only the N-th passage counts, the others do nothing.
 package failpoint

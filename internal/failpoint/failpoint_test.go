@@ -80,6 +80,26 @@ func TestChildProcess(t *testing.T) {
 	}
 }
 
+// TestStop: a process stands still at the point until it is continued.
+func TestStop(t *testing.T) {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "FAILPOINT_CHILD=1", EnvVar+"=failpoint/test=stop")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Process.Kill()
+	var ws syscall.WaitStatus
+	if _, err := syscall.Wait4(cmd.Process.Pid, &ws, syscall.WUNTRACED, nil); err != nil || !ws.Stopped() {
+		t.Fatalf("got %v, %v, expected a process that stands still", ws, err)
+	}
+	if err := cmd.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("continued: %v", err)
+	}
+}
+
 func ExampleEnable() {
 	disable, err := Enable("failpoint/test", "error(disk full)")
 	if err != nil {

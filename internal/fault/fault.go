@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"sync"
 
+	"github.com/goestimator/goestimator/internal/printable"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
@@ -48,6 +49,6 @@ func Log(log *slog.Logger, err error, more ...any) {
 		if log == nil {
 			log = slog.Default()
 		}
-		log.Error(e.Where+" panicked", append([]any{"id", e.ID, "panic", fmt.Sprint(e.Value), "stack", string(e.Stack)}, more...)...)
+		log.Error(printable.Text(e.Where)+" panicked", append([]any{"id", e.ID, "panic", fmt.Sprint(e.Value), "stack", string(e.Stack)}, more...)...)
 	})
 }

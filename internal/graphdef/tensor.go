@@ -40,16 +40,20 @@ func (r *reader) tensor(p *tensor_go_proto.TensorProto) (*graph.Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	size := max(d.Size(), 24) // a string takes its header
-	if d != graph.String {
-		size = d.Size()
+	size := d.Size()
+	if d == graph.String {
+		size = stringHeader
 	}
 	n, ok := elements(shape, math.MaxInt/size)
 	if !ok {
 		return nil, fmt.Errorf("tensor of shape %v is too large", shape)
 	}
-	if have := max(len(p.GetTensorContent()), proto.Size(p)); n*size > 16*have {
-		if r.budget -= n * size; r.budget < 0 {
+	takes := n * size
+	if d == graph.String { // each is copied, the last as often as it is repeated
+		takes = repeatedSize(p.GetStringVal(), n)
+	}
+	if have := max(len(p.GetTensorContent()), proto.Size(p)); takes/16 > have {
+		if r.budget -= min(takes, maxExpanded+1); r.budget < 0 {
 			return nil, fmt.Errorf("tensor of shape %v: the graph's compressed tensors expand to more than %d bytes", shape, maxExpanded)
 		}
 	}
@@ -108,6 +112,9 @@ func fromContent(content []byte, d graph.DType, shape []int, n int) (*graph.Tens
 	}
 	t := graph.NewTensor(d, shape...)
 	copy(t.Bytes, content)
+	if !whole(t.Bytes, d) {
+		return nil, fmt.Errorf("tensor of %v%v: expected bytes of 0 and 1 as content", d, shape)
+	}
 	return t, nil
 }
 

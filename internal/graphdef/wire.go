@@ -2,10 +2,12 @@ package graphdef
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"unsafe"
 
+	"github.com/goestimator/goestimator/internal/budget"
 	"github.com/goestimator/goestimator/internal/graph"
 	"github.com/wamuir/graft/tensorflow/core/framework/tensor_go_proto"
 	"github.com/wamuir/graft/tensorflow/core/framework/tensor_shape_go_proto"
@@ -15,15 +17,15 @@ import (
 // maxRank is TensorFlow's limit on the dimensions of a tensor.
 const maxRank = 254
 
-// ViewTensorProto returns a tensor that shares p's memory where p lays the elements out as a tensor does, else a copy:
-// p must not change while the tensor is in use. It reads what TensorFlow's runtime reads of a request: raw content or
-// typed values, of which fewer than elements repeat the last, none are zeros, and more are left out. In contrast to
-// FromTensorProto, names of dimensions and unknown fields are passed over, since nothing is written back.
-func ViewTensorProto(p *tensor_go_proto.TensorProto) (*graph.Tensor, error) {
+// ViewTensorProto returns a tensor that shares p's memory where p lays the elements out as a tensor does, else a copy, for
+// which the account pays: p must not change while the tensor is in use. It reads what TensorFlow's runtime reads of a
+// request: raw content or typed values, of which fewer than elements repeat the last, none are zeros, and more are left out.
+// In contrast to FromTensorProto, names of dimensions and unknown fields are passed over, since nothing is written back.
+func ViewTensorProto(p *tensor_go_proto.TensorProto, a *budget.Account) (*graph.Tensor, error) {
 	d := graph.DType(p.GetDtype())
 	size := d.Size()
 	if d == graph.String {
-		size = 24 // the header of a string
+		size = stringHeader
 	}
 	if size == 0 {
 		return nil, fmt.Errorf("tensor of type %v: expected a numeric type, bool or string", p.GetDtype())
@@ -37,12 +39,23 @@ func ViewTensorProto(p *tensor_go_proto.TensorProto) (*graph.Tensor, error) {
 		return nil, fmt.Errorf("tensor of shape %v is too large", shape)
 	}
 	t := &graph.Tensor{DType: d, Shape: shape}
+	w := view{p: p, n: n, account: a}
 	if d == graph.String {
-		t.Strings, err = wireStrings(p, n)
+		t.Strings, err = w.strings()
 		return t, err
 	}
-	t.Bytes, err = wireBytes(p, d, n)
+	t.Bytes, err = w.bytes(d)
 	return t, err
+}
+
+// stringHeader is the size of a []byte.
+const stringHeader = 24
+
+// view is a tensor of n elements on its way.
+type view struct {
+	p       *tensor_go_proto.TensorProto
+	n       int
+	account *budget.Account
 }
 
 func wireShape(s *tensor_shape_go_proto.TensorShapeProto) ([]int, error) {
@@ -64,28 +77,34 @@ func wireShape(s *tensor_shape_go_proto.TensorShapeProto) ([]int, error) {
 
 // maxViewed bounds how many bytes a tensor of a request takes whose values are fewer than its elements: a hundred bytes
 // may ask for it, many times at once.
-const maxViewed = 64 << 20
+const maxViewed = budget.Expansion
 
-// expandable refuses few values that stand for very many.
-func expandable(n, size int) error {
-	if n > maxViewed/size {
-		return fmt.Errorf("a tensor of %d elements given by fewer values takes more than %d bytes", n, maxViewed)
+// ErrExpands says that a tensor of few values stands for too many.
+var ErrExpands = errors.New("the tensor is too large")
+
+// expand takes the memory of few values that stand for very many. Strings count as often as they are repeated, though
+// they lie in one place: whoever copies or writes them does so each time.
+func (w view) expand(bytes int) error {
+	if bytes > maxViewed {
+		return fmt.Errorf("%w: %d elements given by fewer values take %d bytes, and may take %d", ErrExpands, w.n, bytes, maxViewed)
 	}
-	return nil
+	w.account.Expand()
+	return w.account.Take(bytes)
 }
 
-func wireStrings(p *tensor_go_proto.TensorProto, n int) ([][]byte, error) {
-	if len(p.GetTensorContent()) > 0 {
-		return stringContent(p.GetTensorContent(), n)
+func (w view) strings() ([][]byte, error) {
+	if len(w.p.GetTensorContent()) > 0 {
+		return w.stringContent()
 	}
-	vals := p.GetStringVal()
-	if len(vals) >= n {
-		return vals[:n:n], nil
+	vals := w.p.GetStringVal()
+	if len(vals) >= w.n {
+		return vals[:w.n:w.n], nil
 	}
-	if err := expandable(n, 24); err != nil {
+	size := repeatedSize(vals, w.n)
+	if err := w.expand(size); err != nil {
 		return nil, err
 	}
-	out := make([][]byte, n)
+	out := make([][]byte, w.n)
 	for i := range out {
 		if len(vals) > 0 {
 			out[i] = vals[min(i, len(vals)-1)]
@@ -94,48 +113,78 @@ func wireStrings(p *tensor_go_proto.TensorProto, n int) ([][]byte, error) {
 	return out, nil
 }
 
+// repeatedSize is what n strings take of which the last of vals is the rest, at most math.MaxInt.
+func repeatedSize(vals [][]byte, n int) int {
+	size, last := 0, 0
+	for _, v := range vals {
+		last = len(v)
+		size += last
+	}
+	each := stringHeader + last
+	if more := n - len(vals); more > (math.MaxInt-size-n*stringHeader)/each {
+		return math.MaxInt
+	}
+	return size + len(vals)*stringHeader + (n-len(vals))*each
+}
+
 // stringContent reads TensorFlow's raw form of strings: all lengths as varints, then all bytes.
-func stringContent(content []byte, n int) ([][]byte, error) {
-	bad := fmt.Errorf("%d bytes of content are not %d strings", len(content), n)
-	if n > len(content) {
+func (w view) stringContent() ([][]byte, error) {
+	content := w.p.GetTensorContent()
+	bad := fmt.Errorf("%d bytes of content are not %d strings", len(content), w.n)
+	if w.n > len(content) {
 		return nil, bad
 	}
-	out, sizes, total := make([][]byte, n), make([]int, n), 0
-	for i := range sizes {
-		v, k := binary.Uvarint(content)
+	rest, total := content, 0
+	for range w.n {
+		v, k := binary.Uvarint(rest)
 		if k <= 0 || v > uint64(len(content)) {
 			return nil, bad
 		}
-		content, sizes[i], total = content[k:], int(v), total+int(v)
+		rest, total = rest[k:], total+int(v)
 	}
-	if total != len(content) {
+	if total != len(rest) {
 		return nil, bad
 	}
-	for i, k := range sizes {
-		out[i], content = content[:k:k], content[k:]
+	if err := w.account.TakeTimes(w.n, stringHeader); err != nil {
+		return nil, err
+	}
+	out := make([][]byte, w.n)
+	for i := range out {
+		v, k := binary.Uvarint(content)
+		content = content[k:]
+		out[i], rest = rest[:v:v], rest[v:]
 	}
 	return out, nil
 }
 
-func wireBytes(p *tensor_go_proto.TensorProto, d graph.DType, n int) ([]byte, error) {
+func (w view) bytes(d graph.DType) ([]byte, error) {
 	size := d.Size()
-	if content := p.GetTensorContent(); len(content) > 0 {
-		if len(content) != n*size {
-			return nil, fmt.Errorf("tensor of %d %v with %d bytes of content: expected %d", n, d, len(content), n*size)
+	if content := w.p.GetTensorContent(); len(content) > 0 {
+		if len(content) != w.n*size {
+			return nil, fmt.Errorf("tensor of %d %v with %d bytes of content: expected %d", w.n, d, len(content), w.n*size)
+		}
+		if whole(content, d) {
+			return content, nil
+		}
+		err := w.account.Take(len(content))
+		if err != nil {
+			return nil, err
 		}
 		return usable(content, d), nil
 	}
-	if b := sameLayout(p, d); len(b) >= n*size {
-		return b[: n*size : n*size], nil
+	if b := sameLayout(w.p, d); len(b) >= w.n*size {
+		return b[: w.n*size : w.n*size], nil
 	}
-	have, put := fields(p, d)
-	if have < n {
-		if err := expandable(n, size); err != nil {
-			return nil, err
-		}
+	have, put := fields(w.p, d)
+	take := w.account.Take
+	if have < w.n {
+		take = w.expand
 	}
-	b := graph.NewTensor(d, n).Bytes
-	have = min(have, n)
+	if err := take(w.n * size); err != nil {
+		return nil, err
+	}
+	b := graph.NewTensor(d, w.n).Bytes
+	have = min(have, w.n)
 	for i := range have {
 		put(b[i*size:], i)
 	}
@@ -152,26 +201,37 @@ func repeat(b []byte, size int) {
 	}
 }
 
-// usable returns content, or a copy where it is not aligned or holds booleans other than 0 and 1.
-func usable(content []byte, d graph.DType) []byte {
-	whole := uintptr(unsafe.Pointer(unsafe.SliceData(content)))%8 == 0
-	if d == graph.Bool {
-		whole = true
-		for _, b := range content {
-			whole = whole && b <= 1
+// whole reports whether content can be a tensor's memory: it is aligned, and booleans are 0 or 1.
+func whole(content []byte, d graph.DType) bool {
+	if d != graph.Bool {
+		return uintptr(unsafe.Pointer(unsafe.SliceData(content)))%8 == 0
+	}
+	for _, b := range content {
+		if b > 1 {
+			return false
 		}
 	}
-	if whole {
+	return true
+}
+
+// usable returns content, or a copy where it cannot be a tensor's memory.
+func usable(content []byte, d graph.DType) []byte {
+	if whole(content, d) {
 		return content
 	}
 	t := graph.NewTensor(d, len(content)/d.Size())
 	copy(t.Bytes, content)
 	if d == graph.Bool {
-		for i, b := range t.Bytes {
-			t.Bytes[i] = min(b, 1)
-		}
+		truths(t.Bytes)
 	}
 	return t.Bytes
+}
+
+// truths makes every byte that is not 0 a 1, as Go's booleans and our kernels take them.
+func truths(b []byte) {
+	for i := range b {
+		b[i] = min(b[i], 1)
+	}
 }
 
 // sameLayout returns the typed values of p as bytes, nil where a tensor of type d holds them in another form.

@@ -14,14 +14,14 @@ const (
 	Min
 	SquaredDifference // (a-b)^2
 	DivNoNan          // a/b, 0 where b is 0
-	ReluGrad          // dy where x > 0, else 0
-	Relu6Grad         // dy where 0 < x < 6, else 0
+	ReluGrad          // dy times 1 where x > 0, else times 0
+	Relu6Grad         // dy times 1 where 0 < x < 6, else times 0
 	SigmoidGrad       // dy * y * (1-y)
 	TanhGrad          // dy * (1 - y*y)
-	SqrtGrad          // dy * 0.5 / y
-	RsqrtGrad         // dy * -0.5 * y^3
-	ReciprocalGrad    // -dy * y^2
-	EluGrad           // dy where y > 0, else dy * (y+1)
+	SqrtGrad          // dy * 0.5 / y, 0 where dy is 0
+	RsqrtGrad         // dy * -0.5 * y^3, 0 where dy is 0
+	ReciprocalGrad    // -dy * y^2, 0 where dy is 0
+	EluGrad           // dy * (y+1) where y < 0, else dy
 	SoftplusGrad      // dy * sigmoid(x)
 	Pow               // a^b
 	binaryCount

@@ -49,28 +49,39 @@ func elu(x float64) float64 {
 
 // gradientFuncs are the operations from ReluGrad on, of (dy, x) or (dy, y).
 var gradientFuncs = [binaryCount]func(dy, x float64) float64{
-	ReluGrad:       func(dy, x float64) float64 { return where(x > 0, dy) },
-	Relu6Grad:      func(dy, x float64) float64 { return where(x > 0 && x < 6, dy) },
+	ReluGrad:       func(dy, x float64) float64 { return dy * truth(x > 0) },
+	Relu6Grad:      func(dy, x float64) float64 { return dy * truth(x > 0 && x < 6) },
 	SigmoidGrad:    func(dy, y float64) float64 { return dy * y * (1 - y) },
 	TanhGrad:       func(dy, y float64) float64 { return dy * (1 - y*y) },
-	SqrtGrad:       func(dy, y float64) float64 { return dy * 0.5 / y },
-	RsqrtGrad:      func(dy, y float64) float64 { return dy * -0.5 * y * y * y },
-	ReciprocalGrad: func(dy, y float64) float64 { return -dy * y * y },
+	SqrtGrad:       unlessZero(func(dy, y float64) float64 { return dy * 0.5 / y }),
+	RsqrtGrad:      unlessZero(func(dy, y float64) float64 { return dy * -0.5 * y * y * y }),
+	ReciprocalGrad: unlessZero(func(dy, y float64) float64 { return -dy * y * y }),
 	EluGrad:        eluGrad,
 	SoftplusGrad:   func(dy, x float64) float64 { return dy * sigmoid(x) },
 	Pow:            math.Pow,
 }
 
-func where(keep bool, v float64) float64 {
-	if keep {
-		return v
+// truth is 1 or 0: a dy that is not finite times 0 is NaN.
+func truth(v bool) float64 {
+	if v {
+		return 1
 	}
 	return 0
 }
 
-func eluGrad(dy, y float64) float64 {
-	if y > 0 {
-		return dy
+// unlessZero is 0 where dy is, whatever the derivative.
+func unlessZero(f func(dy, y float64) float64) func(dy, y float64) float64 {
+	return func(dy, y float64) float64 {
+		if dy == 0 {
+			return 0
+		}
+		return f(dy, y)
 	}
-	return dy * (y + 1)
+}
+
+func eluGrad(dy, y float64) float64 {
+	if y < 0 {
+		return dy * (y + 1)
+	}
+	return dy
 }

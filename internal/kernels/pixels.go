@@ -46,27 +46,45 @@ type pixelWindow struct {
 	taps, tapStep         int
 }
 
-// maxWindow sets each pixel of dst to the largest of the pixels of x in its window, the first of which starts at x[0].
+// maxWindow sets each pixel of dst to the largest of the pixels of x in its window, the first of which starts at x[0], from
+// the lowest finite number on; NaN counts for none.
 func maxWindow[T Float](dst, x []T, w *pixelWindow) {
 	if simdMaxWindow(dst, x, w) {
 		return
 	}
 	for i := range w.count {
 		d := dst[i*w.channels:][:w.channels]
-		Fill(d, T(math.Inf(-1)))
+		Fill(d, lowest[T]())
 		for l := range w.lines {
 			for t := range w.taps {
 				v := x[i*w.step+l*w.lineStep+t*w.tapStep:][:w.channels]
 				for c := range d {
-					d[c] = max(d[c], v[c])
+					if v[c] > d[c] {
+						d[c] = v[c]
+					}
 				}
 			}
 		}
 	}
 }
 
-// routeWindow sets the pixels of dx in the windows, which do not overlap, under the pixels of y: the first that equals y
-// in x gets dy, the others zero.
+// lowest is the lowest finite number.
+func lowest[T Float]() T {
+	if is32[T]() {
+		low := float32(-math.MaxFloat32)
+		return T(low)
+	}
+	low := -math.MaxFloat64
+	return T(low)
+}
+
+// atTop reports whether a pixel is the largest y of its window. Where the window's first pixel is NaN it is taken for that.
+func atTop[T Float](x, y T, first bool) bool {
+	return max(x, lowest[T]()) == y || first && x != x
+}
+
+// routeWindow sets the pixels of dx in the windows, which do not overlap, under the pixels of y: the first in x that is the
+// largest gets dy, the others zero.
 func routeWindow[T Float](dx, x, dy, y []T, w *pixelWindow) {
 	if simdRouteWindow(dx, x, dy, y, w) {
 		return
@@ -77,7 +95,7 @@ func routeWindow[T Float](dx, x, dy, y []T, w *pixelWindow) {
 			for t := range w.taps {
 				in := at + l*w.lineStep + t*w.tapStep
 				dx[in] = 0
-				if x[in] == y[i] {
+				if atTop(x[in], y[i], l+t == 0) {
 					dx[in], left = left, 0
 				}
 			}
@@ -119,16 +137,16 @@ func dotPixels[T Float](acc, x []T, xs int, y []T, ys int, count int) {
 	}
 }
 
-// routePixels moves left to dx where x is the window's maximum y, and clears it so that it goes nowhere else. dx and x
-// are xs apart, left and y ys.
-func routePixels[T Float](p pixelRun, dx, x, left, y []T, width int) {
-	if simdRoutePixels(p, dx, x, left, y, width) {
+// routePixels moves left to dx where x, the first pixel of its window or another, is the window's largest, y, and clears it so
+// that it goes nowhere else. dx and x are xs apart, left and y ys.
+func routePixels[T Float](p pixelRun, dx, x, left, y []T, width int, first bool) {
+	if simdRoutePixels(p, dx, x, left, y, width, first) {
 		return
 	}
 	for i := range p.count {
 		in, out := i*p.inStep, i*p.outStep
 		for c := range width {
-			if x[in+c] == y[out+c] {
+			if atTop(x[in+c], y[out+c], first) {
 				dx[in+c] += left[out+c]
 				left[out+c] = 0
 			}

@@ -1,8 +1,7 @@
 package kernels
 
-import "math"
-
-// MaxPool sets y to the largest element of each window and channel; padding takes no part.
+// MaxPool sets y to the largest element of each window and channel; padding takes no part. As in TensorFlow NaN takes none
+// either, and no result is below the lowest finite number.
 func MaxPool[T Float](g Window, y, x []T) {
 	_, _ = x[:g.inSize()], y[:g.outSize()]
 	c := newConv(g, &doMaxPool, x, nil, y)
@@ -20,7 +19,7 @@ func runMaxPool[T Float](c *conv[T], lo, hi int) {
 		c.windows(r, func(out, in int, w pixelWindow) {
 			dst := c.y[out:][:w.count*c.InC]
 			if w.lines*w.taps == 0 {
-				Fill(dst, T(math.Inf(-1)))
+				Fill(dst, lowest[T]())
 				return
 			}
 			maxWindow(dst, c.x[in:], &w)
@@ -47,7 +46,7 @@ func (c *conv[T]) windows(r int, f func(out, in int, w pixelWindow)) {
 	}
 }
 
-// MaxPoolGrad sets dx: each dy goes to the first largest element of its window.
+// MaxPoolGrad sets dx: each dy goes to the first largest element of its window, y, or to its first one where that is NaN.
 func MaxPoolGrad[T Float](g Window, dx, x, y, dy []T) {
 	_, _, _, _ = x[:g.inSize()], y[:g.outSize()], dx[:g.inSize()], dy[:g.outSize()]
 	c := newConv(g, &doMaxPoolGrad, x, dx, y)
@@ -73,12 +72,44 @@ func runMaxPoolGrad[T Float](c *conv[T], lo, hi int) {
 				continue
 			}
 			copy(left, c.dy[r*row:])
-			c.taps(r, func(p pixelRun) {
-				routePixels(p, c.w[p.in:], c.x[p.in:], left[p.out-r*row:], c.y[p.out:], c.InC)
-			})
+			c.taps(r, func(p pixelRun) { c.routeTap(r, p, left) })
 		}
 	}
 	scratches[T]().put(s)
+}
+
+// routeTap moves what is left of the gradients of output row r to the pixels under a tap.
+func (c *conv[T]) routeTap(r int, p pixelRun, left []T) {
+	to := p.out - r*c.OutW*c.OutC
+	part := func(p pixelRun, first bool) {
+		if p.count > 0 {
+			routePixels(p, c.w[p.in:], c.x[p.in:], left[to:], c.y[p.out:], c.InC, first)
+		}
+		to += p.count * p.outStep
+	}
+	one, rest := c.firstUnder(r, p)
+	part(one, true)
+	part(rest, false)
+}
+
+// firstUnder divides the pixels under a tap into those that are the first of their windows, and the others.
+func (c *conv[T]) firstUnder(r int, p pixelRun) (first, others pixelRun) {
+	kh, kw := p.tap/c.KW, p.tap%c.KW
+	top := r%c.OutH*c.StrideH - c.PadTop
+	first, others = p, p
+	first.count = 0
+	if above, _ := tapsInside(top, c.KH, c.DilH, c.InH); kh == above {
+		from, _ := c.columns(kw)
+		first.count = p.count
+		if kw > 0 { // where the tap before is inside the image, its pixel is
+			before, _ := c.columns(kw - 1)
+			first.count = max(0, min(p.count, before-from))
+		}
+	}
+	others.count -= first.count
+	others.in += first.count * p.inStep
+	others.out += first.count * p.outStep
+	return first, others
 }
 
 // covered reports whether every pixel of an image lies in a window, given that windows do not overlap.

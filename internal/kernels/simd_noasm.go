@@ -42,7 +42,7 @@ func simdMulAddPixels[T Float](_ []T, _ int, _ []T, _ int, _ []T, _ int) bool { 
 
 func simdDotPixels[T Float](_, _ []T, _ int, _ []T, _ int, _ int) bool { return false }
 
-func simdRoutePixels[T Float](_ pixelRun, _, _, _, _ []T, _ int) bool { return false }
+func simdRoutePixels[T Float](_ pixelRun, _, _, _, _ []T, _ int, _ bool) bool { return false }
 
 func simdAdagrad[T Float](_, _, _ []T, _ *[6]T) bool { return false }
 

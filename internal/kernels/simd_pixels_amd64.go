@@ -64,7 +64,7 @@ func simdDotPixels[T Float](acc, x []T, xs int, y []T, ys int, count int) bool {
 }
 
 //go:noinline
-func simdRoutePixels[T Float](p pixelRun, dx, x, left, y []T, width int) bool {
+func simdRoutePixels[T Float](p pixelRun, dx, x, left, y []T, width int, first bool) bool {
 	s, size := simdFor[T](), int(unsafe.Sizeof(T(0)))
 	if s == nil || p.count == 0 {
 		return false
@@ -73,7 +73,11 @@ func simdRoutePixels[T Float](p pixelRun, dx, x, left, y []T, width int) bool {
 	checkPixels(x, p.inStep, width, p.count)
 	checkPixels(left, p.outStep, width, p.count)
 	checkPixels(y, p.outStep, width, p.count)
-	s.pixels.route(p.count, width, p.inStep*size, p.outStep*size, at(dx), at(x), at(left), at(y))
+	route := s.pixels.route
+	if first {
+		route = s.pixels.routeFirst
+	}
+	route(p.count, width, p.inStep*size, p.outStep*size, at(dx), at(x), at(left), at(y))
 	return true
 }
 

@@ -41,6 +41,7 @@ type pixelSet struct {
 	mulAdd      func(rows, cols, stride0, stride1 int, dst, x, w *byte)
 	dot         func(rows, cols, stride0, stride1 int, x, y, acc *byte)
 	route       func(rows, cols, stride0, stride1 int, dx, x, left, y *byte)
+	routeFirst  func(rows, cols, stride0, stride1 int, dx, x, left, y *byte)
 	copy        func(rows, cols, stride0, stride1 int, dst, x *byte)
 }
 
@@ -92,7 +93,7 @@ var simdF32AVX2 = simdSet{
 	rmsprop:  rmspropF32AVX2, centered: rmspropCenteredF32AVX2, ftrl: ftrlF32AVX2,
 	adam:    adamF32AVX2,
 	adagrad: adagradF32AVX2,
-	pixels: pixelSet{max: maxWindowF32AVX2, mulAdd: mulAddPixelsF32AVX2, dot: dotPixelsF32AVX2, route: routePixelsF32AVX2,
+	pixels: pixelSet{max: maxWindowF32AVX2, mulAdd: mulAddPixelsF32AVX2, dot: dotPixelsF32AVX2, route: routePixelsF32AVX2, routeFirst: routeFirstPixelsF32AVX2,
 		copy: copyRowsF32AVX2, routeWindow: routeWindowF32AVX2},
 	winograd: [transformCount]func(t *byte){
 		inputTransform:      winogradInputF32AVX2,
@@ -151,7 +152,7 @@ var simdF32AVX512 = simdSet{
 	rmsprop:  rmspropF32AVX512, centered: rmspropCenteredF32AVX512, ftrl: ftrlF32AVX512,
 	adam:    adamF32AVX2,
 	adagrad: adagradF32AVX512,
-	pixels: pixelSet{max: maxWindowF32AVX512, mulAdd: mulAddPixelsF32AVX512, dot: dotPixelsF32AVX512, route: routePixelsF32AVX512,
+	pixels: pixelSet{max: maxWindowF32AVX512, mulAdd: mulAddPixelsF32AVX512, dot: dotPixelsF32AVX512, route: routePixelsF32AVX512, routeFirst: routeFirstPixelsF32AVX512,
 		copy: copyRowsF32AVX512, routeWindow: routeWindowF32AVX512},
 	winograd: [transformCount]func(t *byte){
 		inputTransform:      winogradInputF32AVX512,
@@ -201,7 +202,7 @@ var simdF64AVX2 = simdSet{
 	rmsprop:  rmspropF64AVX2, centered: rmspropCenteredF64AVX2, ftrl: ftrlF64AVX2,
 	adam:    adamF64AVX2,
 	adagrad: adagradF64AVX2,
-	pixels: pixelSet{max: maxWindowF64AVX2, mulAdd: mulAddPixelsF64AVX2, dot: dotPixelsF64AVX2, route: routePixelsF64AVX2,
+	pixels: pixelSet{max: maxWindowF64AVX2, mulAdd: mulAddPixelsF64AVX2, dot: dotPixelsF64AVX2, route: routePixelsF64AVX2, routeFirst: routeFirstPixelsF64AVX2,
 		copy: copyRowsF64AVX2, routeWindow: routeWindowF64AVX2},
 }
 
@@ -244,7 +245,7 @@ var simdF64AVX512 = simdSet{
 	rmsprop:  rmspropF64AVX512, centered: rmspropCenteredF64AVX512, ftrl: ftrlF64AVX512,
 	adam:    adamF64AVX2,
 	adagrad: adagradF64AVX512,
-	pixels: pixelSet{max: maxWindowF64AVX512, mulAdd: mulAddPixelsF64AVX512, dot: dotPixelsF64AVX512, route: routePixelsF64AVX512,
+	pixels: pixelSet{max: maxWindowF64AVX512, mulAdd: mulAddPixelsF64AVX512, dot: dotPixelsF64AVX512, route: routePixelsF64AVX512, routeFirst: routeFirstPixelsF64AVX512,
 		copy: copyRowsF64AVX512, routeWindow: routeWindowF64AVX512},
 }
 

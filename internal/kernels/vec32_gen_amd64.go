@@ -259,6 +259,11 @@ func dotPixelsF32AVX2(rows int, cols int, stride0 int, stride1 int, x *byte, y *
 //go:noescape
 func routePixelsF32AVX2(rows int, cols int, stride0 int, stride1 int, dx *byte, x *byte, left *byte, y *byte)
 
+// routeFirstPixelsF32AVX2 goes through pixels; rows > 0.
+//
+//go:noescape
+func routeFirstPixelsF32AVX2(rows int, cols int, stride0 int, stride1 int, dx *byte, x *byte, left *byte, y *byte)
+
 // copyRowsF32AVX2 copies rows; rows > 0.
 //
 //go:noescape
@@ -588,6 +593,11 @@ func dotPixelsF32AVX512(rows int, cols int, stride0 int, stride1 int, x *byte, y
 //
 //go:noescape
 func routePixelsF32AVX512(rows int, cols int, stride0 int, stride1 int, dx *byte, x *byte, left *byte, y *byte)
+
+// routeFirstPixelsF32AVX512 goes through pixels; rows > 0.
+//
+//go:noescape
+func routeFirstPixelsF32AVX512(rows int, cols int, stride0 int, stride1 int, dx *byte, x *byte, left *byte, y *byte)
 
 // copyRowsF32AVX512 copies rows; rows > 0.
 //

@@ -493,23 +493,31 @@ many8:
 	VMOVUPS (DX), Y0
 	VMOVUPS (BX), Y1
 	VCMPPS  $0x1e, constF32_0<>+0(SB), Y1, Y1
-	VANDPS  Y0, Y1, Y0
-	VMOVUPS Y0, (CX)
+	VMOVUPS constF32_3f800000<>+0(SB), Y2
+	VANDPS  Y2, Y1, Y1
+	VMULPS  Y0, Y1, Y1
+	VMOVUPS Y1, (CX)
 	VMOVUPS 32(DX), Y0
 	VMOVUPS 32(BX), Y1
 	VCMPPS  $0x1e, constF32_0<>+0(SB), Y1, Y1
-	VANDPS  Y0, Y1, Y0
-	VMOVUPS Y0, 32(CX)
+	VMOVUPS constF32_3f800000<>+0(SB), Y2
+	VANDPS  Y2, Y1, Y1
+	VMULPS  Y0, Y1, Y1
+	VMOVUPS Y1, 32(CX)
 	VMOVUPS 64(DX), Y0
 	VMOVUPS 64(BX), Y1
 	VCMPPS  $0x1e, constF32_0<>+0(SB), Y1, Y1
-	VANDPS  Y0, Y1, Y0
-	VMOVUPS Y0, 64(CX)
+	VMOVUPS constF32_3f800000<>+0(SB), Y2
+	VANDPS  Y2, Y1, Y1
+	VMULPS  Y0, Y1, Y1
+	VMOVUPS Y1, 64(CX)
 	VMOVUPS 96(DX), Y0
 	VMOVUPS 96(BX), Y1
 	VCMPPS  $0x1e, constF32_0<>+0(SB), Y1, Y1
-	VANDPS  Y0, Y1, Y0
-	VMOVUPS Y0, 96(CX)
+	VMOVUPS constF32_3f800000<>+0(SB), Y2
+	VANDPS  Y2, Y1, Y1
+	VMULPS  Y0, Y1, Y1
+	VMOVUPS Y1, 96(CX)
 	ADDQ    $0x00000080, CX
 	ADDQ    $0x00000080, DX
 	ADDQ    $0x00000080, BX
@@ -522,8 +530,10 @@ one8:
 	VMOVUPS (DX), Y0
 	VMOVUPS (BX), Y1
 	VCMPPS  $0x1e, constF32_0<>+0(SB), Y1, Y1
-	VANDPS  Y0, Y1, Y0
-	VMOVUPS Y0, (CX)
+	VMOVUPS constF32_3f800000<>+0(SB), Y2
+	VANDPS  Y2, Y1, Y1
+	VMULPS  Y0, Y1, Y1
+	VMOVUPS Y1, (CX)
 	ADDQ    $0x00000020, CX
 	ADDQ    $0x00000020, DX
 	ADDQ    $0x00000020, BX
@@ -539,8 +549,10 @@ rest8:
 	VMASKMOVPS   (DX), Y0, Y1
 	VMASKMOVPS   (BX), Y0, Y2
 	VCMPPS       $0x1e, constF32_0<>+0(SB), Y2, Y2
-	VANDPS       Y1, Y2, Y1
-	VMASKMOVPS   Y1, Y0, (CX)
+	VMOVUPS      constF32_3f800000<>+0(SB), Y3
+	VANDPS       Y3, Y2, Y2
+	VMULPS       Y1, Y2, Y2
+	VMASKMOVPS   Y2, Y0, (CX)
 
 done8:
 	VZEROUPPER
@@ -564,6 +576,24 @@ DATA constF32_0<>+56(SB)/4, $0x00000000
 DATA constF32_0<>+60(SB)/4, $0x00000000
 GLOBL constF32_0<>(SB), RODATA|NOPTR, $64
 
+DATA constF32_3f800000<>+0(SB)/4, $0x3f800000
+DATA constF32_3f800000<>+4(SB)/4, $0x3f800000
+DATA constF32_3f800000<>+8(SB)/4, $0x3f800000
+DATA constF32_3f800000<>+12(SB)/4, $0x3f800000
+DATA constF32_3f800000<>+16(SB)/4, $0x3f800000
+DATA constF32_3f800000<>+20(SB)/4, $0x3f800000
+DATA constF32_3f800000<>+24(SB)/4, $0x3f800000
+DATA constF32_3f800000<>+28(SB)/4, $0x3f800000
+DATA constF32_3f800000<>+32(SB)/4, $0x3f800000
+DATA constF32_3f800000<>+36(SB)/4, $0x3f800000
+DATA constF32_3f800000<>+40(SB)/4, $0x3f800000
+DATA constF32_3f800000<>+44(SB)/4, $0x3f800000
+DATA constF32_3f800000<>+48(SB)/4, $0x3f800000
+DATA constF32_3f800000<>+52(SB)/4, $0x3f800000
+DATA constF32_3f800000<>+56(SB)/4, $0x3f800000
+DATA constF32_3f800000<>+60(SB)/4, $0x3f800000
+GLOBL constF32_3f800000<>(SB), RODATA|NOPTR, $64
+
 // func relu6GradF32AVX2(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX2
 TEXT ·relu6GradF32AVX2(SB), NOSPLIT, $0-32
@@ -578,31 +608,39 @@ many9:
 	VMOVUPS (DX), Y0
 	VMOVUPS (BX), Y1
 	VCMPPS  $0x1e, constF32_0<>+0(SB), Y1, Y2
-	VANDPS  Y0, Y2, Y0
+	VMOVUPS constF32_3f800000<>+0(SB), Y3
+	VANDPS  Y3, Y2, Y2
 	VCMPPS  $0x11, constF32_40c00000<>+0(SB), Y1, Y1
-	VANDPS  Y0, Y1, Y0
-	VMOVUPS Y0, (CX)
+	VANDPS  Y2, Y1, Y1
+	VMULPS  Y0, Y1, Y1
+	VMOVUPS Y1, (CX)
 	VMOVUPS 32(DX), Y0
 	VMOVUPS 32(BX), Y1
 	VCMPPS  $0x1e, constF32_0<>+0(SB), Y1, Y2
-	VANDPS  Y0, Y2, Y0
+	VMOVUPS constF32_3f800000<>+0(SB), Y3
+	VANDPS  Y3, Y2, Y2
 	VCMPPS  $0x11, constF32_40c00000<>+0(SB), Y1, Y1
-	VANDPS  Y0, Y1, Y0
-	VMOVUPS Y0, 32(CX)
+	VANDPS  Y2, Y1, Y1
+	VMULPS  Y0, Y1, Y1
+	VMOVUPS Y1, 32(CX)
 	VMOVUPS 64(DX), Y0
 	VMOVUPS 64(BX), Y1
 	VCMPPS  $0x1e, constF32_0<>+0(SB), Y1, Y2
-	VANDPS  Y0, Y2, Y0
+	VMOVUPS constF32_3f800000<>+0(SB), Y3
+	VANDPS  Y3, Y2, Y2
 	VCMPPS  $0x11, constF32_40c00000<>+0(SB), Y1, Y1
-	VANDPS  Y0, Y1, Y0
-	VMOVUPS Y0, 64(CX)
+	VANDPS  Y2, Y1, Y1
+	VMULPS  Y0, Y1, Y1
+	VMOVUPS Y1, 64(CX)
 	VMOVUPS 96(DX), Y0
 	VMOVUPS 96(BX), Y1
 	VCMPPS  $0x1e, constF32_0<>+0(SB), Y1, Y2
-	VANDPS  Y0, Y2, Y0
+	VMOVUPS constF32_3f800000<>+0(SB), Y3
+	VANDPS  Y3, Y2, Y2
 	VCMPPS  $0x11, constF32_40c00000<>+0(SB), Y1, Y1
-	VANDPS  Y0, Y1, Y0
-	VMOVUPS Y0, 96(CX)
+	VANDPS  Y2, Y1, Y1
+	VMULPS  Y0, Y1, Y1
+	VMOVUPS Y1, 96(CX)
 	ADDQ    $0x00000080, CX
 	ADDQ    $0x00000080, DX
 	ADDQ    $0x00000080, BX
@@ -615,10 +653,12 @@ one9:
 	VMOVUPS (DX), Y0
 	VMOVUPS (BX), Y1
 	VCMPPS  $0x1e, constF32_0<>+0(SB), Y1, Y2
-	VANDPS  Y0, Y2, Y0
+	VMOVUPS constF32_3f800000<>+0(SB), Y3
+	VANDPS  Y3, Y2, Y2
 	VCMPPS  $0x11, constF32_40c00000<>+0(SB), Y1, Y1
-	VANDPS  Y0, Y1, Y0
-	VMOVUPS Y0, (CX)
+	VANDPS  Y2, Y1, Y1
+	VMULPS  Y0, Y1, Y1
+	VMOVUPS Y1, (CX)
 	ADDQ    $0x00000020, CX
 	ADDQ    $0x00000020, DX
 	ADDQ    $0x00000020, BX
@@ -634,10 +674,12 @@ rest9:
 	VMASKMOVPS   (DX), Y0, Y1
 	VMASKMOVPS   (BX), Y0, Y2
 	VCMPPS       $0x1e, constF32_0<>+0(SB), Y2, Y3
-	VANDPS       Y1, Y3, Y1
+	VMOVUPS      constF32_3f800000<>+0(SB), Y4
+	VANDPS       Y4, Y3, Y3
 	VCMPPS       $0x11, constF32_40c00000<>+0(SB), Y2, Y2
-	VANDPS       Y1, Y2, Y1
-	VMASKMOVPS   Y1, Y0, (CX)
+	VANDPS       Y3, Y2, Y2
+	VMULPS       Y1, Y2, Y2
+	VMASKMOVPS   Y2, Y0, (CX)
 
 done9:
 	VZEROUPPER
@@ -739,24 +781,6 @@ rest10:
 done10:
 	VZEROUPPER
 	RET
-
-DATA constF32_3f800000<>+0(SB)/4, $0x3f800000
-DATA constF32_3f800000<>+4(SB)/4, $0x3f800000
-DATA constF32_3f800000<>+8(SB)/4, $0x3f800000
-DATA constF32_3f800000<>+12(SB)/4, $0x3f800000
-DATA constF32_3f800000<>+16(SB)/4, $0x3f800000
-DATA constF32_3f800000<>+20(SB)/4, $0x3f800000
-DATA constF32_3f800000<>+24(SB)/4, $0x3f800000
-DATA constF32_3f800000<>+28(SB)/4, $0x3f800000
-DATA constF32_3f800000<>+32(SB)/4, $0x3f800000
-DATA constF32_3f800000<>+36(SB)/4, $0x3f800000
-DATA constF32_3f800000<>+40(SB)/4, $0x3f800000
-DATA constF32_3f800000<>+44(SB)/4, $0x3f800000
-DATA constF32_3f800000<>+48(SB)/4, $0x3f800000
-DATA constF32_3f800000<>+52(SB)/4, $0x3f800000
-DATA constF32_3f800000<>+56(SB)/4, $0x3f800000
-DATA constF32_3f800000<>+60(SB)/4, $0x3f800000
-GLOBL constF32_3f800000<>(SB), RODATA|NOPTR, $64
 
 // func tanhGradF32AVX2(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX2, FMA3
@@ -3585,8 +3609,8 @@ wide73:
 	MOVQ CX, DI
 
 pixel74:
-	VMOVUPS constF32_ff800000<>+0(SB), Y0
-	VMOVUPS constF32_ff800000<>+0(SB), Y1
+	VMOVUPS constF32_ff7fffff<>+0(SB), Y0
+	VMOVUPS constF32_ff7fffff<>+0(SB), Y1
 	MOVQ    lines+32(FP), R9
 	MOVQ    DI, R8
 
@@ -3595,36 +3619,30 @@ line74:
 	MOVQ R8, R10
 
 tap74:
-	VMOVUPS   (R10), Y2
-	VMAXPS    Y2, Y0, Y2
-	VCMPPS    $0x03, Y0, Y0, Y3
-	VBLENDVPS Y3, Y0, Y2, Y0
-	VMOVUPS   Y0, Y0
-	VMOVUPS   32(R10), Y2
-	VMAXPS    Y2, Y1, Y2
-	VCMPPS    $0x03, Y1, Y1, Y3
-	VBLENDVPS Y3, Y1, Y2, Y1
-	VMOVUPS   Y1, Y1
-	MOVQ      tapStep+56(FP), R12
-	ADDQ      R12, R10
-	DECQ      R11
-	JNZ       tap74
-	MOVQ      lineStep+40(FP), R10
-	ADDQ      R10, R8
-	DECQ      R9
-	JNZ       line74
-	VMOVUPS   Y0, (SI)
-	VMOVUPS   Y1, 32(SI)
-	MOVQ      stride0+16(FP), R8
-	ADDQ      R8, SI
-	MOVQ      stride1+24(FP), R8
-	ADDQ      R8, DI
-	DECQ      BX
-	JNZ       pixel74
-	ADDQ      $0x00000040, AX
-	ADDQ      $0x00000040, CX
-	SUBQ      $0x00000010, DX
-	JMP       wide73
+	VMOVUPS (R10), Y2
+	VMAXPS  Y0, Y2, Y0
+	VMOVUPS 32(R10), Y2
+	VMAXPS  Y1, Y2, Y1
+	MOVQ    tapStep+56(FP), R12
+	ADDQ    R12, R10
+	DECQ    R11
+	JNZ     tap74
+	MOVQ    lineStep+40(FP), R10
+	ADDQ    R10, R8
+	DECQ    R9
+	JNZ     line74
+	VMOVUPS Y0, (SI)
+	VMOVUPS Y1, 32(SI)
+	MOVQ    stride0+16(FP), R8
+	ADDQ    R8, SI
+	MOVQ    stride1+24(FP), R8
+	ADDQ    R8, DI
+	DECQ    BX
+	JNZ     pixel74
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, CX
+	SUBQ    $0x00000010, DX
+	JMP     wide73
 
 narrow73:
 	CMPQ DX, $0x00000008
@@ -3634,7 +3652,7 @@ narrow73:
 	MOVQ CX, DI
 
 pixel75:
-	VMOVUPS constF32_ff800000<>+0(SB), Y0
+	VMOVUPS constF32_ff7fffff<>+0(SB), Y0
 	MOVQ    lines+32(FP), R9
 	MOVQ    DI, R8
 
@@ -3643,30 +3661,27 @@ line75:
 	MOVQ R8, R10
 
 tap75:
-	VMOVUPS   (R10), Y1
-	VMAXPS    Y1, Y0, Y1
-	VCMPPS    $0x03, Y0, Y0, Y2
-	VBLENDVPS Y2, Y0, Y1, Y0
-	VMOVUPS   Y0, Y0
-	MOVQ      tapStep+56(FP), R12
-	ADDQ      R12, R10
-	DECQ      R11
-	JNZ       tap75
-	MOVQ      lineStep+40(FP), R10
-	ADDQ      R10, R8
-	DECQ      R9
-	JNZ       line75
-	VMOVUPS   Y0, (SI)
-	MOVQ      stride0+16(FP), R8
-	ADDQ      R8, SI
-	MOVQ      stride1+24(FP), R8
-	ADDQ      R8, DI
-	DECQ      BX
-	JNZ       pixel75
-	ADDQ      $0x00000020, AX
-	ADDQ      $0x00000020, CX
-	SUBQ      $0x00000008, DX
-	JMP       narrow73
+	VMOVUPS (R10), Y1
+	VMAXPS  Y0, Y1, Y0
+	MOVQ    tapStep+56(FP), R12
+	ADDQ    R12, R10
+	DECQ    R11
+	JNZ     tap75
+	MOVQ    lineStep+40(FP), R10
+	ADDQ    R10, R8
+	DECQ    R9
+	JNZ     line75
+	VMOVUPS Y0, (SI)
+	MOVQ    stride0+16(FP), R8
+	ADDQ    R8, SI
+	MOVQ    stride1+24(FP), R8
+	ADDQ    R8, DI
+	DECQ    BX
+	JNZ     pixel75
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, CX
+	SUBQ    $0x00000008, DX
+	JMP     narrow73
 
 edge73:
 	TESTQ        DX, DX
@@ -3678,7 +3693,7 @@ edge73:
 	MOVQ         AX, AX
 
 pixel76:
-	VMOVUPS constF32_ff800000<>+0(SB), Y1
+	VMOVUPS constF32_ff7fffff<>+0(SB), Y1
 	MOVQ    lines+32(FP), SI
 	MOVQ    CX, BX
 
@@ -3688,10 +3703,7 @@ line76:
 
 tap76:
 	VMASKMOVPS (DI), Y0, Y2
-	VMAXPS     Y2, Y1, Y2
-	VCMPPS     $0x03, Y1, Y1, Y3
-	VBLENDVPS  Y3, Y1, Y2, Y1
-	VMOVUPS    Y1, Y1
+	VMAXPS     Y1, Y2, Y1
 	MOVQ       tapStep+56(FP), R9
 	ADDQ       R9, DI
 	DECQ       R8
@@ -3711,6 +3723,24 @@ tap76:
 end73:
 	VZEROUPPER
 	RET
+
+DATA constF32_ff7fffff<>+0(SB)/4, $0xff7fffff
+DATA constF32_ff7fffff<>+4(SB)/4, $0xff7fffff
+DATA constF32_ff7fffff<>+8(SB)/4, $0xff7fffff
+DATA constF32_ff7fffff<>+12(SB)/4, $0xff7fffff
+DATA constF32_ff7fffff<>+16(SB)/4, $0xff7fffff
+DATA constF32_ff7fffff<>+20(SB)/4, $0xff7fffff
+DATA constF32_ff7fffff<>+24(SB)/4, $0xff7fffff
+DATA constF32_ff7fffff<>+28(SB)/4, $0xff7fffff
+DATA constF32_ff7fffff<>+32(SB)/4, $0xff7fffff
+DATA constF32_ff7fffff<>+36(SB)/4, $0xff7fffff
+DATA constF32_ff7fffff<>+40(SB)/4, $0xff7fffff
+DATA constF32_ff7fffff<>+44(SB)/4, $0xff7fffff
+DATA constF32_ff7fffff<>+48(SB)/4, $0xff7fffff
+DATA constF32_ff7fffff<>+52(SB)/4, $0xff7fffff
+DATA constF32_ff7fffff<>+56(SB)/4, $0xff7fffff
+DATA constF32_ff7fffff<>+60(SB)/4, $0xff7fffff
+GLOBL constF32_ff7fffff<>(SB), RODATA|NOPTR, $64
 
 // func routeWindowF32AVX2(rows int, cols int, stride0 int, stride1 int, lines int, lineStep int, taps int, tapStep int, dx *byte, x *byte, dy *byte, y *byte)
 // Requires: AVX, AVX2
@@ -3735,42 +3765,65 @@ pixel78:
 	VMOVUPS 32(DX)(R8*1), Y3
 	MOVQ    lines+32(FP), R11
 	MOVQ    R9, R10
-
-line78:
-	MOVQ taps+48(FP), R13
-	MOVQ R10, R12
-
-tap78:
+	MOVQ    R10, R12
+	MOVQ    taps+48(FP), R13
 	VMOVUPS (CX)(R12*1), Y4
-	VCMPPS  $0x00, Y0, Y4, Y4
+	VMOVUPS constF32_ff7fffff<>+0(SB), Y5
+	VMAXPS  Y4, Y5, Y5
+	VCMPPS  $0x08, Y0, Y5, Y4
 	VANDPS  Y1, Y4, Y4
 	VXORPS  Y4, Y1, Y1
 	VMOVUPS Y4, (AX)(R12*1)
 	VMOVUPS 32(CX)(R12*1), Y4
-	VCMPPS  $0x00, Y2, Y4, Y4
+	VMOVUPS constF32_ff7fffff<>+0(SB), Y5
+	VMAXPS  Y4, Y5, Y5
+	VCMPPS  $0x08, Y2, Y5, Y4
 	VANDPS  Y3, Y4, Y4
 	VXORPS  Y4, Y3, Y3
 	VMOVUPS Y4, 32(AX)(R12*1)
-	MOVQ    tapStep+56(FP), R14
-	ADDQ    R14, R12
-	DECQ    R13
-	JNZ     tap78
-	MOVQ    lineStep+40(FP), R12
-	ADDQ    R12, R10
-	DECQ    R11
-	JNZ     line78
-	MOVQ    stride0+16(FP), R10
-	ADDQ    R10, R8
-	MOVQ    stride1+24(FP), R10
-	ADDQ    R10, R9
-	DECQ    DI
-	JNZ     pixel78
-	ADDQ    $0x00000040, AX
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000010, SI
-	JMP     wide77
+	JMP     next78
+
+line78:
+	MOVQ R10, R12
+	MOVQ taps+48(FP), R13
+
+tap78:
+	VMOVUPS (CX)(R12*1), Y4
+	VMOVUPS constF32_ff7fffff<>+0(SB), Y5
+	VMAXPS  Y4, Y5, Y5
+	VCMPPS  $0x00, Y0, Y5, Y4
+	VANDPS  Y1, Y4, Y4
+	VXORPS  Y4, Y1, Y1
+	VMOVUPS Y4, (AX)(R12*1)
+	VMOVUPS 32(CX)(R12*1), Y4
+	VMOVUPS constF32_ff7fffff<>+0(SB), Y5
+	VMAXPS  Y4, Y5, Y5
+	VCMPPS  $0x00, Y2, Y5, Y4
+	VANDPS  Y3, Y4, Y4
+	VXORPS  Y4, Y3, Y3
+	VMOVUPS Y4, 32(AX)(R12*1)
+
+next78:
+	MOVQ tapStep+56(FP), R14
+	ADDQ R14, R12
+	DECQ R13
+	JNZ  tap78
+	MOVQ lineStep+40(FP), R12
+	ADDQ R12, R10
+	DECQ R11
+	JNZ  line78
+	MOVQ stride0+16(FP), R10
+	ADDQ R10, R8
+	MOVQ stride1+24(FP), R10
+	ADDQ R10, R9
+	DECQ DI
+	JNZ  pixel78
+	ADDQ $0x00000040, AX
+	ADDQ $0x00000040, CX
+	ADDQ $0x00000040, DX
+	ADDQ $0x00000040, BX
+	SUBQ $0x00000010, SI
+	JMP  wide77
 
 narrow77:
 	CMPQ SI, $0x00000008
@@ -3784,37 +3837,51 @@ pixel79:
 	VMOVUPS (DX)(R8*1), Y1
 	MOVQ    lines+32(FP), R11
 	MOVQ    R9, R10
-
-line79:
-	MOVQ taps+48(FP), R13
-	MOVQ R10, R12
-
-tap79:
+	MOVQ    R10, R12
+	MOVQ    taps+48(FP), R13
 	VMOVUPS (CX)(R12*1), Y2
-	VCMPPS  $0x00, Y0, Y2, Y2
+	VMOVUPS constF32_ff7fffff<>+0(SB), Y3
+	VMAXPS  Y2, Y3, Y3
+	VCMPPS  $0x08, Y0, Y3, Y2
 	VANDPS  Y1, Y2, Y2
 	VXORPS  Y2, Y1, Y1
 	VMOVUPS Y2, (AX)(R12*1)
-	MOVQ    tapStep+56(FP), R14
-	ADDQ    R14, R12
-	DECQ    R13
-	JNZ     tap79
-	MOVQ    lineStep+40(FP), R12
-	ADDQ    R12, R10
-	DECQ    R11
-	JNZ     line79
-	MOVQ    stride0+16(FP), R10
-	ADDQ    R10, R8
-	MOVQ    stride1+24(FP), R10
-	ADDQ    R10, R9
-	DECQ    DI
-	JNZ     pixel79
-	ADDQ    $0x00000020, AX
-	ADDQ    $0x00000020, CX
-	ADDQ    $0x00000020, DX
-	ADDQ    $0x00000020, BX
-	SUBQ    $0x00000008, SI
-	JMP     narrow77
+	JMP     next79
+
+line79:
+	MOVQ R10, R12
+	MOVQ taps+48(FP), R13
+
+tap79:
+	VMOVUPS (CX)(R12*1), Y2
+	VMOVUPS constF32_ff7fffff<>+0(SB), Y3
+	VMAXPS  Y2, Y3, Y3
+	VCMPPS  $0x00, Y0, Y3, Y2
+	VANDPS  Y1, Y2, Y2
+	VXORPS  Y2, Y1, Y1
+	VMOVUPS Y2, (AX)(R12*1)
+
+next79:
+	MOVQ tapStep+56(FP), R14
+	ADDQ R14, R12
+	DECQ R13
+	JNZ  tap79
+	MOVQ lineStep+40(FP), R12
+	ADDQ R12, R10
+	DECQ R11
+	JNZ  line79
+	MOVQ stride0+16(FP), R10
+	ADDQ R10, R8
+	MOVQ stride1+24(FP), R10
+	ADDQ R10, R9
+	DECQ DI
+	JNZ  pixel79
+	ADDQ $0x00000020, AX
+	ADDQ $0x00000020, CX
+	ADDQ $0x00000020, DX
+	ADDQ $0x00000020, BX
+	SUBQ $0x00000008, SI
+	JMP  narrow77
 
 edge77:
 	TESTQ        SI, SI
@@ -3831,31 +3898,45 @@ pixel80:
 	VMASKMOVPS (DX)(DI*1), Y0, Y2
 	MOVQ       lines+32(FP), R10
 	MOVQ       R8, R9
-
-line80:
-	MOVQ taps+48(FP), R12
-	MOVQ R9, R11
-
-tap80:
+	MOVQ       R9, R11
+	MOVQ       taps+48(FP), R12
 	VMASKMOVPS (CX)(R11*1), Y0, Y3
-	VCMPPS     $0x00, Y1, Y3, Y3
+	VMOVUPS    constF32_ff7fffff<>+0(SB), Y4
+	VMAXPS     Y3, Y4, Y4
+	VCMPPS     $0x08, Y1, Y4, Y3
 	VANDPS     Y2, Y3, Y3
 	VXORPS     Y3, Y2, Y2
 	VMASKMOVPS Y3, Y0, (AX)(R11*1)
-	MOVQ       tapStep+56(FP), R13
-	ADDQ       R13, R11
-	DECQ       R12
-	JNZ        tap80
-	MOVQ       lineStep+40(FP), R11
-	ADDQ       R11, R9
-	DECQ       R10
-	JNZ        line80
-	MOVQ       stride0+16(FP), R9
-	ADDQ       R9, DI
-	MOVQ       stride1+24(FP), R9
-	ADDQ       R9, R8
-	DECQ       SI
-	JNZ        pixel80
+	JMP        next80
+
+line80:
+	MOVQ R9, R11
+	MOVQ taps+48(FP), R12
+
+tap80:
+	VMASKMOVPS (CX)(R11*1), Y0, Y3
+	VMOVUPS    constF32_ff7fffff<>+0(SB), Y4
+	VMAXPS     Y3, Y4, Y4
+	VCMPPS     $0x00, Y1, Y4, Y3
+	VANDPS     Y2, Y3, Y3
+	VXORPS     Y3, Y2, Y2
+	VMASKMOVPS Y3, Y0, (AX)(R11*1)
+
+next80:
+	MOVQ tapStep+56(FP), R13
+	ADDQ R13, R11
+	DECQ R12
+	JNZ  tap80
+	MOVQ lineStep+40(FP), R11
+	ADDQ R11, R9
+	DECQ R10
+	JNZ  line80
+	MOVQ stride0+16(FP), R9
+	ADDQ R9, DI
+	MOVQ stride1+24(FP), R9
+	ADDQ R9, R8
+	DECQ SI
+	JNZ  pixel80
 
 end77:
 	VZEROUPPER
@@ -4059,7 +4140,9 @@ pixel90:
 	VMOVUPS (R12), Y1
 	VMOVUPS (R13), Y2
 	VMOVUPS (R14), Y3
-	VCMPPS  $0x00, Y3, Y1, Y1
+	VMOVUPS constF32_ff7fffff<>+0(SB), Y4
+	VMAXPS  Y1, Y4, Y4
+	VCMPPS  $0x00, Y3, Y4, Y1
 	VANDPS  Y2, Y1, Y1
 	VADDPS  Y1, Y0, Y0
 	VXORPS  Y1, Y2, Y2
@@ -4069,7 +4152,9 @@ pixel90:
 	VMOVUPS 32(R12), Y1
 	VMOVUPS 32(R13), Y2
 	VMOVUPS 32(R14), Y3
-	VCMPPS  $0x00, Y3, Y1, Y1
+	VMOVUPS constF32_ff7fffff<>+0(SB), Y4
+	VMAXPS  Y1, Y4, Y4
+	VCMPPS  $0x00, Y3, Y4, Y1
 	VANDPS  Y2, Y1, Y1
 	VADDPS  Y1, Y0, Y0
 	VXORPS  Y1, Y2, Y2
@@ -4102,7 +4187,9 @@ pixel91:
 	VMOVUPS (R12), Y1
 	VMOVUPS (R13), Y2
 	VMOVUPS (R14), Y3
-	VCMPPS  $0x00, Y3, Y1, Y1
+	VMOVUPS constF32_ff7fffff<>+0(SB), Y4
+	VMAXPS  Y1, Y4, Y4
+	VCMPPS  $0x00, Y3, Y4, Y1
 	VANDPS  Y2, Y1, Y1
 	VADDPS  Y1, Y0, Y0
 	VXORPS  Y1, Y2, Y2
@@ -4137,7 +4224,9 @@ pixel92:
 	VMASKMOVPS (SI), Y0, Y2
 	VMASKMOVPS (DI), Y0, Y3
 	VMASKMOVPS (R8), Y0, Y4
-	VCMPPS     $0x00, Y4, Y2, Y2
+	VMOVUPS    constF32_ff7fffff<>+0(SB), Y5
+	VMAXPS     Y2, Y5, Y5
+	VCMPPS     $0x00, Y4, Y5, Y2
 	VANDPS     Y3, Y2, Y2
 	VADDPS     Y2, Y1, Y1
 	VXORPS     Y2, Y3, Y3
@@ -4154,6 +4243,135 @@ end89:
 	VZEROUPPER
 	RET
 
+// func routeFirstPixelsF32AVX2(rows int, cols int, stride0 int, stride1 int, dx *byte, x *byte, left *byte, y *byte)
+// Requires: AVX, AVX2
+TEXT ·routeFirstPixelsF32AVX2(SB), NOSPLIT, $0-64
+	MOVQ rows+0(FP), AX
+	MOVQ cols+8(FP), CX
+	MOVQ stride0+16(FP), DX
+	MOVQ stride1+24(FP), BX
+	MOVQ dx+32(FP), SI
+	MOVQ x+40(FP), DI
+	MOVQ left+48(FP), R8
+	MOVQ y+56(FP), R9
+
+wide93:
+	CMPQ CX, $0x00000010
+	JLT  narrow93
+	MOVQ AX, R10
+	MOVQ SI, R11
+	MOVQ DI, R12
+	MOVQ R8, R13
+	MOVQ R9, R14
+
+pixel94:
+	VMOVUPS (R11), Y0
+	VMOVUPS (R12), Y1
+	VMOVUPS (R13), Y2
+	VMOVUPS (R14), Y3
+	VMOVUPS constF32_ff7fffff<>+0(SB), Y4
+	VMAXPS  Y1, Y4, Y4
+	VCMPPS  $0x08, Y3, Y4, Y1
+	VANDPS  Y2, Y1, Y1
+	VADDPS  Y1, Y0, Y0
+	VXORPS  Y1, Y2, Y2
+	VMOVUPS Y0, (R11)
+	VMOVUPS Y2, (R13)
+	VMOVUPS 32(R11), Y0
+	VMOVUPS 32(R12), Y1
+	VMOVUPS 32(R13), Y2
+	VMOVUPS 32(R14), Y3
+	VMOVUPS constF32_ff7fffff<>+0(SB), Y4
+	VMAXPS  Y1, Y4, Y4
+	VCMPPS  $0x08, Y3, Y4, Y1
+	VANDPS  Y2, Y1, Y1
+	VADDPS  Y1, Y0, Y0
+	VXORPS  Y1, Y2, Y2
+	VMOVUPS Y0, 32(R11)
+	VMOVUPS Y2, 32(R13)
+	ADDQ    DX, R11
+	ADDQ    DX, R12
+	ADDQ    BX, R13
+	ADDQ    BX, R14
+	DECQ    R10
+	JNZ     pixel94
+	ADDQ    $0x00000040, SI
+	ADDQ    $0x00000040, DI
+	ADDQ    $0x00000040, R8
+	ADDQ    $0x00000040, R9
+	SUBQ    $0x00000010, CX
+	JMP     wide93
+
+narrow93:
+	CMPQ CX, $0x00000008
+	JLT  edge93
+	MOVQ AX, R10
+	MOVQ SI, R11
+	MOVQ DI, R12
+	MOVQ R8, R13
+	MOVQ R9, R14
+
+pixel95:
+	VMOVUPS (R11), Y0
+	VMOVUPS (R12), Y1
+	VMOVUPS (R13), Y2
+	VMOVUPS (R14), Y3
+	VMOVUPS constF32_ff7fffff<>+0(SB), Y4
+	VMAXPS  Y1, Y4, Y4
+	VCMPPS  $0x08, Y3, Y4, Y1
+	VANDPS  Y2, Y1, Y1
+	VADDPS  Y1, Y0, Y0
+	VXORPS  Y1, Y2, Y2
+	VMOVUPS Y0, (R11)
+	VMOVUPS Y2, (R13)
+	ADDQ    DX, R11
+	ADDQ    DX, R12
+	ADDQ    BX, R13
+	ADDQ    BX, R14
+	DECQ    R10
+	JNZ     pixel95
+	ADDQ    $0x00000020, SI
+	ADDQ    $0x00000020, DI
+	ADDQ    $0x00000020, R8
+	ADDQ    $0x00000020, R9
+	SUBQ    $0x00000008, CX
+	JMP     narrow93
+
+edge93:
+	TESTQ        CX, CX
+	JZ           end93
+	VMOVQ        CX, X0
+	VPBROADCASTD X0, Y0
+	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
+	MOVQ         SI, CX
+	MOVQ         DI, SI
+	MOVQ         R8, DI
+	MOVQ         R9, R8
+
+pixel96:
+	VMASKMOVPS (CX), Y0, Y1
+	VMASKMOVPS (SI), Y0, Y2
+	VMASKMOVPS (DI), Y0, Y3
+	VMASKMOVPS (R8), Y0, Y4
+	VMOVUPS    constF32_ff7fffff<>+0(SB), Y5
+	VMAXPS     Y2, Y5, Y5
+	VCMPPS     $0x08, Y4, Y5, Y2
+	VANDPS     Y3, Y2, Y2
+	VADDPS     Y2, Y1, Y1
+	VXORPS     Y2, Y3, Y3
+	VMASKMOVPS Y1, Y0, (CX)
+	VMASKMOVPS Y3, Y0, (DI)
+	ADDQ       DX, CX
+	ADDQ       DX, SI
+	ADDQ       BX, DI
+	ADDQ       BX, R8
+	DECQ       AX
+	JNZ        pixel96
+
+end93:
+	VZEROUPPER
+	RET
+
 // func copyRowsF32AVX2(rows int, cols int, stride0 int, stride1 int, dst *byte, x *byte)
 // Requires: AVX, AVX2, MMX+
 TEXT ·copyRowsF32AVX2(SB), NOSPLIT, $0-48
@@ -4164,14 +4382,14 @@ TEXT ·copyRowsF32AVX2(SB), NOSPLIT, $0-48
 	MOVQ dst+32(FP), SI
 	MOVQ x+40(FP), DI
 
-wide93:
+wide97:
 	CMPQ CX, $0x00000010
-	JLT  narrow93
+	JLT  narrow97
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-copy94:
+copy98:
 	PREFETCHT0 (R10)(BX*8)
 	VMOVUPS    (R10), Y0
 	VMOVUPS    Y0, (R9)
@@ -4181,51 +4399,51 @@ copy94:
 	ADDQ       DX, R9
 	ADDQ       BX, R10
 	DECQ       R8
-	JNZ        copy94
+	JNZ        copy98
 	ADDQ       $0x00000040, SI
 	ADDQ       $0x00000040, DI
 	SUBQ       $0x00000010, CX
-	JMP        wide93
+	JMP        wide97
 
-narrow93:
+narrow97:
 	CMPQ CX, $0x00000008
-	JLT  edge93
+	JLT  edge97
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-copy95:
+copy99:
 	PREFETCHT0 (R10)(BX*8)
 	VMOVUPS    (R10), Y0
 	VMOVUPS    Y0, (R9)
 	ADDQ       DX, R9
 	ADDQ       BX, R10
 	DECQ       R8
-	JNZ        copy95
+	JNZ        copy99
 	ADDQ       $0x00000020, SI
 	ADDQ       $0x00000020, DI
 	SUBQ       $0x00000008, CX
-	JMP        narrow93
+	JMP        narrow97
 
-edge93:
+edge97:
 	TESTQ        CX, CX
-	JZ           end93
+	JZ           end97
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
 	MOVQ         SI, CX
 	MOVQ         DI, SI
 
-copy96:
+copy100:
 	PREFETCHT0 (SI)(BX*8)
 	VMASKMOVPS (SI), Y0, Y1
 	VMASKMOVPS Y1, Y0, (CX)
 	ADDQ       DX, CX
 	ADDQ       BX, SI
 	DECQ       AX
-	JNZ        copy96
+	JNZ        copy100
 
-end93:
+end97:
 	VZEROUPPER
 	RET
 
@@ -4236,9 +4454,9 @@ TEXT ·expF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many97:
+many101:
 	CMPQ         AX, $0x00000010
-	JLT          one97
+	JLT          one101
 	VMOVUPS      (DX), Y0
 	VMOVUPS      constF32_c2d00000<>+0(SB), Y1
 	VMOVUPS      constF32_42b20000<>+0(SB), Y2
@@ -4298,11 +4516,11 @@ many97:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          many97
+	JMP          many101
 
-one97:
+one101:
 	CMPQ         AX, $0x00000008
-	JLT          rest97
+	JLT          rest101
 	VMOVUPS      (DX), Y0
 	VMOVUPS      constF32_c2d00000<>+0(SB), Y1
 	VMOVUPS      constF32_42b20000<>+0(SB), Y2
@@ -4334,11 +4552,11 @@ one97:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, AX
-	JMP          one97
+	JMP          one101
 
-rest97:
+rest101:
 	TESTQ        AX, AX
-	JZ           done97
+	JZ           done101
 	VMOVQ        AX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -4371,7 +4589,7 @@ rest97:
 	VMULPS       Y1, Y3, Y3
 	VMASKMOVPS   Y3, Y0, (CX)
 
-done97:
+done101:
 	VZEROUPPER
 	RET
 
@@ -4598,9 +4816,9 @@ TEXT ·sigmoidF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one98:
+one102:
 	CMPQ         AX, $0x00000008
-	JLT          rest98
+	JLT          rest102
 	VMOVUPS      (DX), Y0
 	VORPS        constF32_80000000<>+0(SB), Y0, Y1
 	VMOVUPS      constF32_c2d00000<>+0(SB), Y2
@@ -4638,11 +4856,11 @@ one98:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, AX
-	JMP          one98
+	JMP          one102
 
-rest98:
+rest102:
 	TESTQ        AX, AX
-	JZ           done98
+	JZ           done102
 	VMOVQ        AX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -4681,7 +4899,7 @@ rest98:
 	VDIVPS       Y3, Y1, Y1
 	VMASKMOVPS   Y1, Y0, (CX)
 
-done98:
+done102:
 	VZEROUPPER
 	RET
 
@@ -4692,9 +4910,9 @@ TEXT ·tanhF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one99:
+one103:
 	CMPQ         AX, $0x00000008
-	JLT          rest99
+	JLT          rest103
 	VMOVUPS      (DX), Y0
 	VANDPS       constF32_7fffffff<>+0(SB), Y0, Y1
 	VADDPS       Y1, Y1, Y2
@@ -4745,11 +4963,11 @@ one99:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, AX
-	JMP          one99
+	JMP          one103
 
-rest99:
+rest103:
 	TESTQ        AX, AX
-	JZ           done99
+	JZ           done103
 	VMOVQ        AX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -4801,7 +5019,7 @@ rest99:
 	VBLENDVPS    Y1, Y5, Y4, Y1
 	VMASKMOVPS   Y1, Y0, (CX)
 
-done99:
+done103:
 	VZEROUPPER
 	RET
 
@@ -4938,9 +5156,9 @@ TEXT ·logF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one100:
+one104:
 	CMPQ         AX, $0x00000008
-	JLT          rest100
+	JLT          rest104
 	VMOVUPS      (DX), Y0
 	VMULPS       constF32_4c000000<>+0(SB), Y0, Y1
 	VCMPPS       $0x11, constF32_800000<>+0(SB), Y0, Y2
@@ -4990,11 +5208,11 @@ one100:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, AX
-	JMP          one100
+	JMP          one104
 
-rest100:
+rest104:
 	TESTQ        AX, AX
-	JZ           done100
+	JZ           done104
 	VMOVQ        AX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -5045,7 +5263,7 @@ rest100:
 	VBLENDVPS    Y3, Y1, Y2, Y1
 	VMASKMOVPS   Y1, Y0, (CX)
 
-done100:
+done104:
 	VZEROUPPER
 	RET
 
@@ -5362,9 +5580,9 @@ TEXT ·log1pF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one101:
+one105:
 	CMPQ         AX, $0x00000008
-	JLT          rest101
+	JLT          rest105
 	VMOVUPS      (DX), Y0
 	VMOVUPS      constF32_3f800000<>+0(SB), Y1
 	VADDPS       Y0, Y1, Y1
@@ -5423,11 +5641,11 @@ one101:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, AX
-	JMP          one101
+	JMP          one105
 
-rest101:
+rest105:
 	TESTQ        AX, AX
-	JZ           done101
+	JZ           done105
 	VMOVQ        AX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -5487,7 +5705,7 @@ rest101:
 	VBLENDVPS    Y3, Y1, Y2, Y1
 	VMASKMOVPS   Y1, Y0, (CX)
 
-done101:
+done105:
 	VZEROUPPER
 	RET
 
@@ -5498,9 +5716,9 @@ TEXT ·softplusF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one102:
+one106:
 	CMPQ         AX, $0x00000008
-	JLT          rest102
+	JLT          rest106
 	VMOVUPS      (DX), Y0
 	VORPS        constF32_80000000<>+0(SB), Y0, Y1
 	VMOVUPS      constF32_c2d00000<>+0(SB), Y2
@@ -5589,11 +5807,11 @@ one102:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, AX
-	JMP          one102
+	JMP          one106
 
-rest102:
+rest106:
 	TESTQ        AX, AX
-	JZ           done102
+	JZ           done106
 	VMOVQ        AX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -5683,7 +5901,7 @@ rest102:
 	VADDPS       Y2, Y3, Y3
 	VMASKMOVPS   Y3, Y0, (CX)
 
-done102:
+done106:
 	VZEROUPPER
 	RET
 
@@ -5694,9 +5912,9 @@ TEXT ·erfF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one103:
+one107:
 	CMPQ         AX, $0x00000008
-	JLT          rest103
+	JLT          rest107
 	VMOVUPS      (DX), Y0
 	VMOVUPS      constF32_40800000<>+0(SB), Y2
 	VANDPS       constF32_7fffffff<>+0(SB), Y0, Y1
@@ -5755,11 +5973,11 @@ one103:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, AX
-	JMP          one103
+	JMP          one107
 
-rest103:
+rest107:
 	TESTQ        AX, AX
-	JZ           done103
+	JZ           done107
 	VMOVQ        AX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -5819,7 +6037,7 @@ rest103:
 	VBLENDVPS    Y1, Y5, Y4, Y1
 	VMASKMOVPS   Y1, Y0, (CX)
 
-done103:
+done107:
 	VZEROUPPER
 	RET
 
@@ -6136,9 +6354,9 @@ TEXT ·sinF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one104:
+one108:
 	CMPQ         AX, $0x00000008
-	JLT          rest104
+	JLT          rest108
 	VMOVUPS      (DX), Y0
 	VMULPS       constF32_3f22f983<>+0(SB), Y0, Y1
 	VROUNDPS     $0x08, Y1, Y1
@@ -6173,11 +6391,11 @@ one104:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, AX
-	JMP          one104
+	JMP          one108
 
-rest104:
+rest108:
 	TESTQ        AX, AX
-	JZ           done104
+	JZ           done108
 	VMOVQ        AX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -6213,7 +6431,7 @@ rest104:
 	VXORPS       Y3, Y1, Y1
 	VMASKMOVPS   Y1, Y0, (CX)
 
-done104:
+done108:
 	VZEROUPPER
 	RET
 
@@ -6440,9 +6658,9 @@ TEXT ·cosF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one105:
+one109:
 	CMPQ         AX, $0x00000008
-	JLT          rest105
+	JLT          rest109
 	VMOVUPS      (DX), Y0
 	VMULPS       constF32_3f22f983<>+0(SB), Y0, Y1
 	VROUNDPS     $0x08, Y1, Y1
@@ -6478,11 +6696,11 @@ one105:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, AX
-	JMP          one105
+	JMP          one109
 
-rest105:
+rest109:
 	TESTQ        AX, AX
-	JZ           done105
+	JZ           done109
 	VMOVQ        AX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -6519,7 +6737,7 @@ rest105:
 	VXORPS       Y3, Y1, Y1
 	VMASKMOVPS   Y1, Y0, (CX)
 
-done105:
+done109:
 	VZEROUPPER
 	RET
 
@@ -6554,14 +6772,14 @@ TEXT ·winogradInputF32AVX2(SB), NOSPLIT, $0-8
 	MOVQ    8(AX), DX
 	MOVQ    24(AX), BX
 
-wide106:
+wide110:
 	CMPQ BX, $0x00000008
-	JLT  narrow106
+	JLT  narrow110
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile107:
+tile111:
 	MOVQ         64(AX), R10
 	MOVQ         DI, R9
 	LEAQ         (R10)(R10*2), R11
@@ -6975,20 +7193,20 @@ tile107:
 	ADDQ         32(AX), SI
 	ADDQ         56(AX), DI
 	DECQ         R8
-	JNZ          tile107
+	JNZ          tile111
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, BX
-	JMP          wide106
+	JMP          wide110
 
-narrow106:
+narrow110:
 	CMPQ BX, $0x00000008
-	JLT  edge106
+	JLT  edge110
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile108:
+tile112:
 	MOVQ         64(AX), R10
 	MOVQ         DI, R9
 	LEAQ         (R10)(R10*2), R11
@@ -7402,22 +7620,22 @@ tile108:
 	ADDQ         32(AX), SI
 	ADDQ         56(AX), DI
 	DECQ         R8
-	JNZ          tile108
+	JNZ          tile112
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, BX
-	JMP          narrow106
+	JMP          narrow110
 
-edge106:
+edge110:
 	TESTQ        BX, BX
-	JZ           end106
+	JZ           end110
 	VMOVQ        BX, X5
 	VPBROADCASTD X5, Y5
 	VPCMPGTD     iotaF32<>+0(SB), Y5, Y5
 	MOVQ         DX, DX
 	MOVQ         16(AX), BX
 
-tile109:
+tile113:
 	MOVQ         64(AX), DI
 	MOVQ         DX, SI
 	LEAQ         (DI)(DI*2), R8
@@ -7831,9 +8049,9 @@ tile109:
 	ADDQ         32(AX), CX
 	ADDQ         56(AX), DX
 	DECQ         BX
-	JNZ          tile109
+	JNZ          tile113
 
-end106:
+end110:
 	VZEROUPPER
 	RET
 
@@ -7890,15 +8108,15 @@ TEXT ·winogradOutputF32AVX2(SB), NOSPLIT, $0-8
 	MOVQ    88(AX), DI
 	SUBQ    CX, DI
 
-wide110:
+wide114:
 	CMPQ BX, $0x00000008
-	JLT  narrow110
+	JLT  narrow114
 	MOVQ CX, R8
 	MOVQ DX, R9
 	MOVQ 16(AX), R10
 	MOVQ 112(AX), R10
 
-tile111:
+tile115:
 	MOVQ        64(AX), R12
 	MOVQ        R9, R11
 	LEAQ        (R12)(R12*2), R13
@@ -8072,124 +8290,38 @@ tile111:
 	VADDPS      Y12, Y6, Y6
 	VADDPS      Y8, Y6, Y6
 	CMPQ        80(AX), $0x00
-	JE          biased113
+	JE          biased117
 	VMOVUPS     (SI), Y10
 	VADDPS      Y10, Y6, Y6
 
-biased113:
+biased117:
 	CMPQ    88(AX), $0x00
-	JE      added113
+	JE      added117
 	LEAQ    (R11), R14
 	VMOVUPS (R14)(DI*1), Y10
 	VADDPS  Y10, Y6, Y6
 
-added113:
+added117:
 	CMPQ    96(AX), $0x00
-	JE      clipped113
+	JE      clipped117
 	VMOVUPS constF32_0<>+0(SB), Y10
 	VMAXPS  Y6, Y10, Y6
 
-clipped113:
+clipped117:
 	VMOVUPS     Y6, (R11)
 	VMULPS      Y7, Y0, Y6
 	VFMADD231PS Y9, Y1, Y6
 	CMPQ        R10, $0x01
-	JLE         row112
+	JLE         row116
 	CMPQ        80(AX), $0x00
-	JE          biased114
+	JE          biased118
 	VMOVUPS     (SI), Y10
 	VADDPS      Y10, Y6, Y6
-
-biased114:
-	CMPQ    88(AX), $0x00
-	JE      added114
-	LEAQ    (R11)(R12*1), R14
-	VMOVUPS (R14)(DI*1), Y10
-	VADDPS  Y10, Y6, Y6
-
-added114:
-	CMPQ    96(AX), $0x00
-	JE      clipped114
-	VMOVUPS constF32_0<>+0(SB), Y10
-	VMAXPS  Y6, Y10, Y6
-
-clipped114:
-	VMOVUPS     Y6, (R11)(R12*1)
-	VMULPS      Y12, Y2, Y6
-	VFMADD231PS Y8, Y3, Y6
-	CMPQ        R10, $0x02
-	JLE         row112
-	CMPQ        80(AX), $0x00
-	JE          biased115
-	VMOVUPS     (SI), Y8
-	VADDPS      Y8, Y6, Y6
-
-biased115:
-	CMPQ    88(AX), $0x00
-	JE      added115
-	LEAQ    (R11)(R12*2), R14
-	VMOVUPS (R14)(DI*1), Y8
-	VADDPS  Y8, Y6, Y6
-
-added115:
-	CMPQ    96(AX), $0x00
-	JE      clipped115
-	VMOVUPS constF32_0<>+0(SB), Y8
-	VMAXPS  Y6, Y8, Y6
-
-clipped115:
-	VMOVUPS     Y6, (R11)(R12*2)
-	VFMADD231PS Y7, Y4, Y11
-	VFMADD231PS Y9, Y5, Y11
-	CMPQ        R10, $0x03
-	JLE         row112
-	CMPQ        80(AX), $0x00
-	JE          biased116
-	VMOVUPS     (SI), Y6
-	VADDPS      Y6, Y11, Y11
-
-biased116:
-	CMPQ    88(AX), $0x00
-	JE      added116
-	LEAQ    (R11)(R13*1), R14
-	VMOVUPS (R14)(DI*1), Y6
-	VADDPS  Y6, Y11, Y11
-
-added116:
-	CMPQ    96(AX), $0x00
-	JE      clipped116
-	VMOVUPS constF32_0<>+0(SB), Y6
-	VMAXPS  Y11, Y6, Y11
-
-clipped116:
-	VMOVUPS Y11, (R11)(R13*1)
-
-row112:
-	CMPQ    104(AX), $0x01
-	JLE     done111
-	ADDQ    40(AX), R11
-	LEAQ    (R12)(R12*2), R13
-	VMOVUPS 320(AX), Y6
-	VMOVUPS 352(AX), Y7
-	VMOVUPS 384(AX), Y8
-	VMOVUPS 416(AX), Y9
-	VMOVUPS 448(AX), Y10
-	VMOVUPS 480(AX), Y11
-	VADDPS  Y7, Y8, Y12
-	VSUBPS  Y8, Y7, Y7
-	VADDPS  Y9, Y10, Y8
-	VSUBPS  Y10, Y9, Y9
-	VADDPS  Y12, Y6, Y6
-	VADDPS  Y8, Y6, Y6
-	CMPQ    80(AX), $0x00
-	JE      biased118
-	VMOVUPS (SI), Y10
-	VADDPS  Y10, Y6, Y6
 
 biased118:
 	CMPQ    88(AX), $0x00
 	JE      added118
-	LEAQ    (R11), R14
+	LEAQ    (R11)(R12*1), R14
 	VMOVUPS (R14)(DI*1), Y10
 	VADDPS  Y10, Y6, Y6
 
@@ -8200,83 +8332,169 @@ added118:
 	VMAXPS  Y6, Y10, Y6
 
 clipped118:
-	VMOVUPS     Y6, (R11)
-	VMULPS      Y7, Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	CMPQ        R10, $0x01
-	JLE         row117
-	CMPQ        80(AX), $0x00
-	JE          biased119
-	VMOVUPS     (SI), Y10
-	VADDPS      Y10, Y6, Y6
-
-biased119:
-	CMPQ    88(AX), $0x00
-	JE      added119
-	LEAQ    (R11)(R12*1), R14
-	VMOVUPS (R14)(DI*1), Y10
-	VADDPS  Y10, Y6, Y6
-
-added119:
-	CMPQ    96(AX), $0x00
-	JE      clipped119
-	VMOVUPS constF32_0<>+0(SB), Y10
-	VMAXPS  Y6, Y10, Y6
-
-clipped119:
 	VMOVUPS     Y6, (R11)(R12*1)
 	VMULPS      Y12, Y2, Y6
 	VFMADD231PS Y8, Y3, Y6
 	CMPQ        R10, $0x02
-	JLE         row117
+	JLE         row116
 	CMPQ        80(AX), $0x00
-	JE          biased120
+	JE          biased119
 	VMOVUPS     (SI), Y8
 	VADDPS      Y8, Y6, Y6
 
-biased120:
+biased119:
 	CMPQ    88(AX), $0x00
-	JE      added120
+	JE      added119
 	LEAQ    (R11)(R12*2), R14
 	VMOVUPS (R14)(DI*1), Y8
 	VADDPS  Y8, Y6, Y6
 
-added120:
+added119:
 	CMPQ    96(AX), $0x00
-	JE      clipped120
+	JE      clipped119
 	VMOVUPS constF32_0<>+0(SB), Y8
 	VMAXPS  Y6, Y8, Y6
 
-clipped120:
+clipped119:
 	VMOVUPS     Y6, (R11)(R12*2)
 	VFMADD231PS Y7, Y4, Y11
 	VFMADD231PS Y9, Y5, Y11
 	CMPQ        R10, $0x03
-	JLE         row117
+	JLE         row116
 	CMPQ        80(AX), $0x00
-	JE          biased121
+	JE          biased120
 	VMOVUPS     (SI), Y6
 	VADDPS      Y6, Y11, Y11
 
-biased121:
+biased120:
 	CMPQ    88(AX), $0x00
-	JE      added121
+	JE      added120
 	LEAQ    (R11)(R13*1), R14
 	VMOVUPS (R14)(DI*1), Y6
 	VADDPS  Y6, Y11, Y11
 
-added121:
+added120:
 	CMPQ    96(AX), $0x00
-	JE      clipped121
+	JE      clipped120
 	VMOVUPS constF32_0<>+0(SB), Y6
 	VMAXPS  Y11, Y6, Y11
 
-clipped121:
+clipped120:
 	VMOVUPS Y11, (R11)(R13*1)
 
-row117:
+row116:
+	CMPQ    104(AX), $0x01
+	JLE     done115
+	ADDQ    40(AX), R11
+	LEAQ    (R12)(R12*2), R13
+	VMOVUPS 320(AX), Y6
+	VMOVUPS 352(AX), Y7
+	VMOVUPS 384(AX), Y8
+	VMOVUPS 416(AX), Y9
+	VMOVUPS 448(AX), Y10
+	VMOVUPS 480(AX), Y11
+	VADDPS  Y7, Y8, Y12
+	VSUBPS  Y8, Y7, Y7
+	VADDPS  Y9, Y10, Y8
+	VSUBPS  Y10, Y9, Y9
+	VADDPS  Y12, Y6, Y6
+	VADDPS  Y8, Y6, Y6
+	CMPQ    80(AX), $0x00
+	JE      biased122
+	VMOVUPS (SI), Y10
+	VADDPS  Y10, Y6, Y6
+
+biased122:
+	CMPQ    88(AX), $0x00
+	JE      added122
+	LEAQ    (R11), R14
+	VMOVUPS (R14)(DI*1), Y10
+	VADDPS  Y10, Y6, Y6
+
+added122:
+	CMPQ    96(AX), $0x00
+	JE      clipped122
+	VMOVUPS constF32_0<>+0(SB), Y10
+	VMAXPS  Y6, Y10, Y6
+
+clipped122:
+	VMOVUPS     Y6, (R11)
+	VMULPS      Y7, Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	CMPQ        R10, $0x01
+	JLE         row121
+	CMPQ        80(AX), $0x00
+	JE          biased123
+	VMOVUPS     (SI), Y10
+	VADDPS      Y10, Y6, Y6
+
+biased123:
+	CMPQ    88(AX), $0x00
+	JE      added123
+	LEAQ    (R11)(R12*1), R14
+	VMOVUPS (R14)(DI*1), Y10
+	VADDPS  Y10, Y6, Y6
+
+added123:
+	CMPQ    96(AX), $0x00
+	JE      clipped123
+	VMOVUPS constF32_0<>+0(SB), Y10
+	VMAXPS  Y6, Y10, Y6
+
+clipped123:
+	VMOVUPS     Y6, (R11)(R12*1)
+	VMULPS      Y12, Y2, Y6
+	VFMADD231PS Y8, Y3, Y6
+	CMPQ        R10, $0x02
+	JLE         row121
+	CMPQ        80(AX), $0x00
+	JE          biased124
+	VMOVUPS     (SI), Y8
+	VADDPS      Y8, Y6, Y6
+
+biased124:
+	CMPQ    88(AX), $0x00
+	JE      added124
+	LEAQ    (R11)(R12*2), R14
+	VMOVUPS (R14)(DI*1), Y8
+	VADDPS  Y8, Y6, Y6
+
+added124:
+	CMPQ    96(AX), $0x00
+	JE      clipped124
+	VMOVUPS constF32_0<>+0(SB), Y8
+	VMAXPS  Y6, Y8, Y6
+
+clipped124:
+	VMOVUPS     Y6, (R11)(R12*2)
+	VFMADD231PS Y7, Y4, Y11
+	VFMADD231PS Y9, Y5, Y11
+	CMPQ        R10, $0x03
+	JLE         row121
+	CMPQ        80(AX), $0x00
+	JE          biased125
+	VMOVUPS     (SI), Y6
+	VADDPS      Y6, Y11, Y11
+
+biased125:
+	CMPQ    88(AX), $0x00
+	JE      added125
+	LEAQ    (R11)(R13*1), R14
+	VMOVUPS (R14)(DI*1), Y6
+	VADDPS  Y6, Y11, Y11
+
+added125:
+	CMPQ    96(AX), $0x00
+	JE      clipped125
+	VMOVUPS constF32_0<>+0(SB), Y6
+	VMAXPS  Y11, Y6, Y11
+
+clipped125:
+	VMOVUPS Y11, (R11)(R13*1)
+
+row121:
 	CMPQ    104(AX), $0x02
-	JLE     done111
+	JLE     done115
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 512(AX), Y6
@@ -8292,101 +8510,101 @@ row117:
 	VADDPS  Y12, Y6, Y6
 	VADDPS  Y8, Y6, Y6
 	CMPQ    80(AX), $0x00
-	JE      biased123
+	JE      biased127
 	VMOVUPS (SI), Y10
 	VADDPS  Y10, Y6, Y6
 
-biased123:
+biased127:
 	CMPQ    88(AX), $0x00
-	JE      added123
+	JE      added127
 	LEAQ    (R11), R14
 	VMOVUPS (R14)(DI*1), Y10
 	VADDPS  Y10, Y6, Y6
 
-added123:
+added127:
 	CMPQ    96(AX), $0x00
-	JE      clipped123
+	JE      clipped127
 	VMOVUPS constF32_0<>+0(SB), Y10
 	VMAXPS  Y6, Y10, Y6
 
-clipped123:
+clipped127:
 	VMOVUPS     Y6, (R11)
 	VMULPS      Y7, Y0, Y6
 	VFMADD231PS Y9, Y1, Y6
 	CMPQ        R10, $0x01
-	JLE         row122
+	JLE         row126
 	CMPQ        80(AX), $0x00
-	JE          biased124
+	JE          biased128
 	VMOVUPS     (SI), Y10
 	VADDPS      Y10, Y6, Y6
 
-biased124:
+biased128:
 	CMPQ    88(AX), $0x00
-	JE      added124
+	JE      added128
 	LEAQ    (R11)(R12*1), R14
 	VMOVUPS (R14)(DI*1), Y10
 	VADDPS  Y10, Y6, Y6
 
-added124:
+added128:
 	CMPQ    96(AX), $0x00
-	JE      clipped124
+	JE      clipped128
 	VMOVUPS constF32_0<>+0(SB), Y10
 	VMAXPS  Y6, Y10, Y6
 
-clipped124:
+clipped128:
 	VMOVUPS     Y6, (R11)(R12*1)
 	VMULPS      Y12, Y2, Y6
 	VFMADD231PS Y8, Y3, Y6
 	CMPQ        R10, $0x02
-	JLE         row122
+	JLE         row126
 	CMPQ        80(AX), $0x00
-	JE          biased125
+	JE          biased129
 	VMOVUPS     (SI), Y8
 	VADDPS      Y8, Y6, Y6
 
-biased125:
+biased129:
 	CMPQ    88(AX), $0x00
-	JE      added125
+	JE      added129
 	LEAQ    (R11)(R12*2), R14
 	VMOVUPS (R14)(DI*1), Y8
 	VADDPS  Y8, Y6, Y6
 
-added125:
+added129:
 	CMPQ    96(AX), $0x00
-	JE      clipped125
+	JE      clipped129
 	VMOVUPS constF32_0<>+0(SB), Y8
 	VMAXPS  Y6, Y8, Y6
 
-clipped125:
+clipped129:
 	VMOVUPS     Y6, (R11)(R12*2)
 	VFMADD231PS Y7, Y4, Y11
 	VFMADD231PS Y9, Y5, Y11
 	CMPQ        R10, $0x03
-	JLE         row122
+	JLE         row126
 	CMPQ        80(AX), $0x00
-	JE          biased126
+	JE          biased130
 	VMOVUPS     (SI), Y6
 	VADDPS      Y6, Y11, Y11
 
-biased126:
+biased130:
 	CMPQ    88(AX), $0x00
-	JE      added126
+	JE      added130
 	LEAQ    (R11)(R13*1), R14
 	VMOVUPS (R14)(DI*1), Y6
 	VADDPS  Y6, Y11, Y11
 
-added126:
+added130:
 	CMPQ    96(AX), $0x00
-	JE      clipped126
+	JE      clipped130
 	VMOVUPS constF32_0<>+0(SB), Y6
 	VMAXPS  Y11, Y6, Y11
 
-clipped126:
+clipped130:
 	VMOVUPS Y11, (R11)(R13*1)
 
-row122:
+row126:
 	CMPQ    104(AX), $0x03
-	JLE     done111
+	JLE     done115
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 704(AX), Y6
@@ -8402,122 +8620,122 @@ row122:
 	VADDPS  Y12, Y6, Y6
 	VADDPS  Y8, Y6, Y6
 	CMPQ    80(AX), $0x00
-	JE      biased128
+	JE      biased132
 	VMOVUPS (SI), Y10
 	VADDPS  Y10, Y6, Y6
 
-biased128:
+biased132:
 	CMPQ    88(AX), $0x00
-	JE      added128
+	JE      added132
 	LEAQ    (R11), R14
 	VMOVUPS (R14)(DI*1), Y10
 	VADDPS  Y10, Y6, Y6
 
-added128:
+added132:
 	CMPQ    96(AX), $0x00
-	JE      clipped128
+	JE      clipped132
 	VMOVUPS constF32_0<>+0(SB), Y10
 	VMAXPS  Y6, Y10, Y6
 
-clipped128:
+clipped132:
 	VMOVUPS     Y6, (R11)
 	VMULPS      Y7, Y0, Y6
 	VFMADD231PS Y9, Y1, Y6
 	CMPQ        R10, $0x01
-	JLE         row127
+	JLE         row131
 	CMPQ        80(AX), $0x00
-	JE          biased129
+	JE          biased133
 	VMOVUPS     (SI), Y10
 	VADDPS      Y10, Y6, Y6
 
-biased129:
+biased133:
 	CMPQ    88(AX), $0x00
-	JE      added129
+	JE      added133
 	LEAQ    (R11)(R12*1), R14
 	VMOVUPS (R14)(DI*1), Y10
 	VADDPS  Y10, Y6, Y6
 
-added129:
+added133:
 	CMPQ    96(AX), $0x00
-	JE      clipped129
+	JE      clipped133
 	VMOVUPS constF32_0<>+0(SB), Y10
 	VMAXPS  Y6, Y10, Y6
 
-clipped129:
+clipped133:
 	VMOVUPS     Y6, (R11)(R12*1)
 	VMULPS      Y12, Y2, Y6
 	VFMADD231PS Y8, Y3, Y6
 	CMPQ        R10, $0x02
-	JLE         row127
+	JLE         row131
 	CMPQ        80(AX), $0x00
-	JE          biased130
+	JE          biased134
 	VMOVUPS     (SI), Y8
 	VADDPS      Y8, Y6, Y6
 
-biased130:
+biased134:
 	CMPQ    88(AX), $0x00
-	JE      added130
+	JE      added134
 	LEAQ    (R11)(R12*2), R14
 	VMOVUPS (R14)(DI*1), Y8
 	VADDPS  Y8, Y6, Y6
 
-added130:
+added134:
 	CMPQ    96(AX), $0x00
-	JE      clipped130
+	JE      clipped134
 	VMOVUPS constF32_0<>+0(SB), Y8
 	VMAXPS  Y6, Y8, Y6
 
-clipped130:
+clipped134:
 	VMOVUPS     Y6, (R11)(R12*2)
 	VFMADD231PS Y7, Y4, Y11
 	VFMADD231PS Y9, Y5, Y11
 	CMPQ        R10, $0x03
-	JLE         row127
+	JLE         row131
 	CMPQ        80(AX), $0x00
-	JE          biased131
+	JE          biased135
 	VMOVUPS     (SI), Y6
 	VADDPS      Y6, Y11, Y11
 
-biased131:
+biased135:
 	CMPQ    88(AX), $0x00
-	JE      added131
+	JE      added135
 	LEAQ    (R11)(R13*1), R12
 	VMOVUPS (R12)(DI*1), Y6
 	VADDPS  Y6, Y11, Y11
 
-added131:
+added135:
 	CMPQ    96(AX), $0x00
-	JE      clipped131
+	JE      clipped135
 	VMOVUPS constF32_0<>+0(SB), Y6
 	VMAXPS  Y11, Y6, Y11
 
-clipped131:
+clipped135:
 	VMOVUPS Y11, (R11)(R13*1)
 
-row127:
+row131:
 	CMPQ 104(AX), $0x04
-	JLE  done111
+	JLE  done115
 
-done111:
+done115:
 	ADDQ 32(AX), R8
 	ADDQ 56(AX), R9
 	SUBQ $0x04, R10
-	JG   tile111
+	JG   tile115
 	ADDQ $0x00000020, CX
 	ADDQ $0x00000020, DX
 	ADDQ $0x00000020, SI
 	SUBQ $0x00000008, BX
-	JMP  wide110
+	JMP  wide114
 
-narrow110:
+narrow114:
 	CMPQ BX, $0x00000008
-	JLT  edge110
+	JLT  edge114
 	MOVQ CX, R8
 	MOVQ DX, R9
 	MOVQ 16(AX), R10
 	MOVQ 112(AX), R10
 
-tile132:
+tile136:
 	MOVQ        64(AX), R12
 	MOVQ        R9, R11
 	LEAQ        (R12)(R12*2), R13
@@ -8691,101 +8909,101 @@ tile132:
 	VADDPS      Y12, Y6, Y6
 	VADDPS      Y8, Y6, Y6
 	CMPQ        80(AX), $0x00
-	JE          biased134
+	JE          biased138
 	VMOVUPS     (SI), Y10
 	VADDPS      Y10, Y6, Y6
 
-biased134:
+biased138:
 	CMPQ    88(AX), $0x00
-	JE      added134
+	JE      added138
 	LEAQ    (R11), R14
 	VMOVUPS (R14)(DI*1), Y10
 	VADDPS  Y10, Y6, Y6
 
-added134:
+added138:
 	CMPQ    96(AX), $0x00
-	JE      clipped134
+	JE      clipped138
 	VMOVUPS constF32_0<>+0(SB), Y10
 	VMAXPS  Y6, Y10, Y6
 
-clipped134:
+clipped138:
 	VMOVUPS     Y6, (R11)
 	VMULPS      Y7, Y0, Y6
 	VFMADD231PS Y9, Y1, Y6
 	CMPQ        R10, $0x01
-	JLE         row133
+	JLE         row137
 	CMPQ        80(AX), $0x00
-	JE          biased135
+	JE          biased139
 	VMOVUPS     (SI), Y10
 	VADDPS      Y10, Y6, Y6
 
-biased135:
+biased139:
 	CMPQ    88(AX), $0x00
-	JE      added135
+	JE      added139
 	LEAQ    (R11)(R12*1), R14
 	VMOVUPS (R14)(DI*1), Y10
 	VADDPS  Y10, Y6, Y6
 
-added135:
+added139:
 	CMPQ    96(AX), $0x00
-	JE      clipped135
+	JE      clipped139
 	VMOVUPS constF32_0<>+0(SB), Y10
 	VMAXPS  Y6, Y10, Y6
 
-clipped135:
+clipped139:
 	VMOVUPS     Y6, (R11)(R12*1)
 	VMULPS      Y12, Y2, Y6
 	VFMADD231PS Y8, Y3, Y6
 	CMPQ        R10, $0x02
-	JLE         row133
+	JLE         row137
 	CMPQ        80(AX), $0x00
-	JE          biased136
+	JE          biased140
 	VMOVUPS     (SI), Y8
 	VADDPS      Y8, Y6, Y6
 
-biased136:
+biased140:
 	CMPQ    88(AX), $0x00
-	JE      added136
+	JE      added140
 	LEAQ    (R11)(R12*2), R14
 	VMOVUPS (R14)(DI*1), Y8
 	VADDPS  Y8, Y6, Y6
 
-added136:
+added140:
 	CMPQ    96(AX), $0x00
-	JE      clipped136
+	JE      clipped140
 	VMOVUPS constF32_0<>+0(SB), Y8
 	VMAXPS  Y6, Y8, Y6
 
-clipped136:
+clipped140:
 	VMOVUPS     Y6, (R11)(R12*2)
 	VFMADD231PS Y7, Y4, Y11
 	VFMADD231PS Y9, Y5, Y11
 	CMPQ        R10, $0x03
-	JLE         row133
+	JLE         row137
 	CMPQ        80(AX), $0x00
-	JE          biased137
+	JE          biased141
 	VMOVUPS     (SI), Y6
 	VADDPS      Y6, Y11, Y11
 
-biased137:
+biased141:
 	CMPQ    88(AX), $0x00
-	JE      added137
+	JE      added141
 	LEAQ    (R11)(R13*1), R14
 	VMOVUPS (R14)(DI*1), Y6
 	VADDPS  Y6, Y11, Y11
 
-added137:
+added141:
 	CMPQ    96(AX), $0x00
-	JE      clipped137
+	JE      clipped141
 	VMOVUPS constF32_0<>+0(SB), Y6
 	VMAXPS  Y11, Y6, Y11
 
-clipped137:
+clipped141:
 	VMOVUPS Y11, (R11)(R13*1)
 
-row133:
+row137:
 	CMPQ    104(AX), $0x01
-	JLE     done132
+	JLE     done136
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 320(AX), Y6
@@ -8801,101 +9019,101 @@ row133:
 	VADDPS  Y12, Y6, Y6
 	VADDPS  Y8, Y6, Y6
 	CMPQ    80(AX), $0x00
-	JE      biased139
+	JE      biased143
 	VMOVUPS (SI), Y10
 	VADDPS  Y10, Y6, Y6
 
-biased139:
+biased143:
 	CMPQ    88(AX), $0x00
-	JE      added139
+	JE      added143
 	LEAQ    (R11), R14
 	VMOVUPS (R14)(DI*1), Y10
 	VADDPS  Y10, Y6, Y6
 
-added139:
+added143:
 	CMPQ    96(AX), $0x00
-	JE      clipped139
+	JE      clipped143
 	VMOVUPS constF32_0<>+0(SB), Y10
 	VMAXPS  Y6, Y10, Y6
 
-clipped139:
+clipped143:
 	VMOVUPS     Y6, (R11)
 	VMULPS      Y7, Y0, Y6
 	VFMADD231PS Y9, Y1, Y6
 	CMPQ        R10, $0x01
-	JLE         row138
+	JLE         row142
 	CMPQ        80(AX), $0x00
-	JE          biased140
+	JE          biased144
 	VMOVUPS     (SI), Y10
 	VADDPS      Y10, Y6, Y6
 
-biased140:
+biased144:
 	CMPQ    88(AX), $0x00
-	JE      added140
+	JE      added144
 	LEAQ    (R11)(R12*1), R14
 	VMOVUPS (R14)(DI*1), Y10
 	VADDPS  Y10, Y6, Y6
 
-added140:
+added144:
 	CMPQ    96(AX), $0x00
-	JE      clipped140
+	JE      clipped144
 	VMOVUPS constF32_0<>+0(SB), Y10
 	VMAXPS  Y6, Y10, Y6
 
-clipped140:
+clipped144:
 	VMOVUPS     Y6, (R11)(R12*1)
 	VMULPS      Y12, Y2, Y6
 	VFMADD231PS Y8, Y3, Y6
 	CMPQ        R10, $0x02
-	JLE         row138
+	JLE         row142
 	CMPQ        80(AX), $0x00
-	JE          biased141
+	JE          biased145
 	VMOVUPS     (SI), Y8
 	VADDPS      Y8, Y6, Y6
 
-biased141:
+biased145:
 	CMPQ    88(AX), $0x00
-	JE      added141
+	JE      added145
 	LEAQ    (R11)(R12*2), R14
 	VMOVUPS (R14)(DI*1), Y8
 	VADDPS  Y8, Y6, Y6
 
-added141:
+added145:
 	CMPQ    96(AX), $0x00
-	JE      clipped141
+	JE      clipped145
 	VMOVUPS constF32_0<>+0(SB), Y8
 	VMAXPS  Y6, Y8, Y6
 
-clipped141:
+clipped145:
 	VMOVUPS     Y6, (R11)(R12*2)
 	VFMADD231PS Y7, Y4, Y11
 	VFMADD231PS Y9, Y5, Y11
 	CMPQ        R10, $0x03
-	JLE         row138
+	JLE         row142
 	CMPQ        80(AX), $0x00
-	JE          biased142
+	JE          biased146
 	VMOVUPS     (SI), Y6
 	VADDPS      Y6, Y11, Y11
 
-biased142:
+biased146:
 	CMPQ    88(AX), $0x00
-	JE      added142
+	JE      added146
 	LEAQ    (R11)(R13*1), R14
 	VMOVUPS (R14)(DI*1), Y6
 	VADDPS  Y6, Y11, Y11
 
-added142:
+added146:
 	CMPQ    96(AX), $0x00
-	JE      clipped142
+	JE      clipped146
 	VMOVUPS constF32_0<>+0(SB), Y6
 	VMAXPS  Y11, Y6, Y11
 
-clipped142:
+clipped146:
 	VMOVUPS Y11, (R11)(R13*1)
 
-row138:
+row142:
 	CMPQ    104(AX), $0x02
-	JLE     done132
+	JLE     done136
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 512(AX), Y6
@@ -8911,101 +9129,101 @@ row138:
 	VADDPS  Y12, Y6, Y6
 	VADDPS  Y8, Y6, Y6
 	CMPQ    80(AX), $0x00
-	JE      biased144
+	JE      biased148
 	VMOVUPS (SI), Y10
 	VADDPS  Y10, Y6, Y6
 
-biased144:
+biased148:
 	CMPQ    88(AX), $0x00
-	JE      added144
+	JE      added148
 	LEAQ    (R11), R14
 	VMOVUPS (R14)(DI*1), Y10
 	VADDPS  Y10, Y6, Y6
 
-added144:
+added148:
 	CMPQ    96(AX), $0x00
-	JE      clipped144
+	JE      clipped148
 	VMOVUPS constF32_0<>+0(SB), Y10
 	VMAXPS  Y6, Y10, Y6
 
-clipped144:
+clipped148:
 	VMOVUPS     Y6, (R11)
 	VMULPS      Y7, Y0, Y6
 	VFMADD231PS Y9, Y1, Y6
 	CMPQ        R10, $0x01
-	JLE         row143
+	JLE         row147
 	CMPQ        80(AX), $0x00
-	JE          biased145
+	JE          biased149
 	VMOVUPS     (SI), Y10
 	VADDPS      Y10, Y6, Y6
 
-biased145:
+biased149:
 	CMPQ    88(AX), $0x00
-	JE      added145
+	JE      added149
 	LEAQ    (R11)(R12*1), R14
 	VMOVUPS (R14)(DI*1), Y10
 	VADDPS  Y10, Y6, Y6
 
-added145:
+added149:
 	CMPQ    96(AX), $0x00
-	JE      clipped145
+	JE      clipped149
 	VMOVUPS constF32_0<>+0(SB), Y10
 	VMAXPS  Y6, Y10, Y6
 
-clipped145:
+clipped149:
 	VMOVUPS     Y6, (R11)(R12*1)
 	VMULPS      Y12, Y2, Y6
 	VFMADD231PS Y8, Y3, Y6
 	CMPQ        R10, $0x02
-	JLE         row143
+	JLE         row147
 	CMPQ        80(AX), $0x00
-	JE          biased146
+	JE          biased150
 	VMOVUPS     (SI), Y8
 	VADDPS      Y8, Y6, Y6
 
-biased146:
+biased150:
 	CMPQ    88(AX), $0x00
-	JE      added146
+	JE      added150
 	LEAQ    (R11)(R12*2), R14
 	VMOVUPS (R14)(DI*1), Y8
 	VADDPS  Y8, Y6, Y6
 
-added146:
+added150:
 	CMPQ    96(AX), $0x00
-	JE      clipped146
+	JE      clipped150
 	VMOVUPS constF32_0<>+0(SB), Y8
 	VMAXPS  Y6, Y8, Y6
 
-clipped146:
+clipped150:
 	VMOVUPS     Y6, (R11)(R12*2)
 	VFMADD231PS Y7, Y4, Y11
 	VFMADD231PS Y9, Y5, Y11
 	CMPQ        R10, $0x03
-	JLE         row143
+	JLE         row147
 	CMPQ        80(AX), $0x00
-	JE          biased147
+	JE          biased151
 	VMOVUPS     (SI), Y6
 	VADDPS      Y6, Y11, Y11
 
-biased147:
+biased151:
 	CMPQ    88(AX), $0x00
-	JE      added147
+	JE      added151
 	LEAQ    (R11)(R13*1), R14
 	VMOVUPS (R14)(DI*1), Y6
 	VADDPS  Y6, Y11, Y11
 
-added147:
+added151:
 	CMPQ    96(AX), $0x00
-	JE      clipped147
+	JE      clipped151
 	VMOVUPS constF32_0<>+0(SB), Y6
 	VMAXPS  Y11, Y6, Y11
 
-clipped147:
+clipped151:
 	VMOVUPS Y11, (R11)(R13*1)
 
-row143:
+row147:
 	CMPQ    104(AX), $0x03
-	JLE     done132
+	JLE     done136
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 704(AX), Y6
@@ -9021,116 +9239,116 @@ row143:
 	VADDPS  Y12, Y6, Y6
 	VADDPS  Y8, Y6, Y6
 	CMPQ    80(AX), $0x00
-	JE      biased149
+	JE      biased153
 	VMOVUPS (SI), Y10
 	VADDPS  Y10, Y6, Y6
 
-biased149:
+biased153:
 	CMPQ    88(AX), $0x00
-	JE      added149
+	JE      added153
 	LEAQ    (R11), R14
 	VMOVUPS (R14)(DI*1), Y10
 	VADDPS  Y10, Y6, Y6
 
-added149:
+added153:
 	CMPQ    96(AX), $0x00
-	JE      clipped149
+	JE      clipped153
 	VMOVUPS constF32_0<>+0(SB), Y10
 	VMAXPS  Y6, Y10, Y6
 
-clipped149:
+clipped153:
 	VMOVUPS     Y6, (R11)
 	VMULPS      Y7, Y0, Y6
 	VFMADD231PS Y9, Y1, Y6
 	CMPQ        R10, $0x01
-	JLE         row148
+	JLE         row152
 	CMPQ        80(AX), $0x00
-	JE          biased150
+	JE          biased154
 	VMOVUPS     (SI), Y10
 	VADDPS      Y10, Y6, Y6
 
-biased150:
+biased154:
 	CMPQ    88(AX), $0x00
-	JE      added150
+	JE      added154
 	LEAQ    (R11)(R12*1), R14
 	VMOVUPS (R14)(DI*1), Y10
 	VADDPS  Y10, Y6, Y6
 
-added150:
+added154:
 	CMPQ    96(AX), $0x00
-	JE      clipped150
+	JE      clipped154
 	VMOVUPS constF32_0<>+0(SB), Y10
 	VMAXPS  Y6, Y10, Y6
 
-clipped150:
+clipped154:
 	VMOVUPS     Y6, (R11)(R12*1)
 	VMULPS      Y12, Y2, Y6
 	VFMADD231PS Y8, Y3, Y6
 	CMPQ        R10, $0x02
-	JLE         row148
+	JLE         row152
 	CMPQ        80(AX), $0x00
-	JE          biased151
+	JE          biased155
 	VMOVUPS     (SI), Y8
 	VADDPS      Y8, Y6, Y6
 
-biased151:
+biased155:
 	CMPQ    88(AX), $0x00
-	JE      added151
+	JE      added155
 	LEAQ    (R11)(R12*2), R14
 	VMOVUPS (R14)(DI*1), Y8
 	VADDPS  Y8, Y6, Y6
 
-added151:
+added155:
 	CMPQ    96(AX), $0x00
-	JE      clipped151
+	JE      clipped155
 	VMOVUPS constF32_0<>+0(SB), Y8
 	VMAXPS  Y6, Y8, Y6
 
-clipped151:
+clipped155:
 	VMOVUPS     Y6, (R11)(R12*2)
 	VFMADD231PS Y7, Y4, Y11
 	VFMADD231PS Y9, Y5, Y11
 	CMPQ        R10, $0x03
-	JLE         row148
+	JLE         row152
 	CMPQ        80(AX), $0x00
-	JE          biased152
+	JE          biased156
 	VMOVUPS     (SI), Y6
 	VADDPS      Y6, Y11, Y11
 
-biased152:
+biased156:
 	CMPQ    88(AX), $0x00
-	JE      added152
+	JE      added156
 	LEAQ    (R11)(R13*1), R12
 	VMOVUPS (R12)(DI*1), Y6
 	VADDPS  Y6, Y11, Y11
 
-added152:
+added156:
 	CMPQ    96(AX), $0x00
-	JE      clipped152
+	JE      clipped156
 	VMOVUPS constF32_0<>+0(SB), Y6
 	VMAXPS  Y11, Y6, Y11
 
-clipped152:
+clipped156:
 	VMOVUPS Y11, (R11)(R13*1)
 
-row148:
+row152:
 	CMPQ 104(AX), $0x04
-	JLE  done132
+	JLE  done136
 
-done132:
+done136:
 	ADDQ 32(AX), R8
 	ADDQ 56(AX), R9
 	SUBQ $0x04, R10
-	JG   tile132
+	JG   tile136
 	ADDQ $0x00000020, CX
 	ADDQ $0x00000020, DX
 	ADDQ $0x00000020, SI
 	SUBQ $0x00000008, BX
-	JMP  narrow110
+	JMP  narrow114
 
-edge110:
+edge114:
 	TESTQ        BX, BX
-	JZ           end110
+	JZ           end114
 	VMOVQ        BX, X6
 	VPBROADCASTD X6, Y6
 	VPCMPGTD     iotaF32<>+0(SB), Y6, Y6
@@ -9138,7 +9356,7 @@ edge110:
 	MOVQ         16(AX), BX
 	MOVQ         112(AX), BX
 
-tile153:
+tile157:
 	MOVQ        64(AX), R9
 	MOVQ        DX, R8
 	LEAQ        (R9)(R9*2), R10
@@ -9312,101 +9530,101 @@ tile153:
 	VADDPS      Y13, Y7, Y7
 	VADDPS      Y9, Y7, Y7
 	CMPQ        80(AX), $0x00
-	JE          biased155
+	JE          biased159
 	VMASKMOVPS  (SI), Y6, Y11
 	VADDPS      Y11, Y7, Y7
 
-biased155:
+biased159:
 	CMPQ       88(AX), $0x00
-	JE         added155
+	JE         added159
 	LEAQ       (R8), R11
 	VMASKMOVPS (R11)(DI*1), Y6, Y11
 	VADDPS     Y11, Y7, Y7
 
-added155:
+added159:
 	CMPQ    96(AX), $0x00
-	JE      clipped155
+	JE      clipped159
 	VMOVUPS constF32_0<>+0(SB), Y11
 	VMAXPS  Y7, Y11, Y7
 
-clipped155:
+clipped159:
 	VMASKMOVPS  Y7, Y6, (R8)
 	VMULPS      Y8, Y0, Y7
 	VFMADD231PS Y10, Y1, Y7
 	CMPQ        BX, $0x01
-	JLE         row154
+	JLE         row158
 	CMPQ        80(AX), $0x00
-	JE          biased156
+	JE          biased160
 	VMASKMOVPS  (SI), Y6, Y11
 	VADDPS      Y11, Y7, Y7
 
-biased156:
+biased160:
 	CMPQ       88(AX), $0x00
-	JE         added156
+	JE         added160
 	LEAQ       (R8)(R9*1), R11
 	VMASKMOVPS (R11)(DI*1), Y6, Y11
 	VADDPS     Y11, Y7, Y7
 
-added156:
+added160:
 	CMPQ    96(AX), $0x00
-	JE      clipped156
+	JE      clipped160
 	VMOVUPS constF32_0<>+0(SB), Y11
 	VMAXPS  Y7, Y11, Y7
 
-clipped156:
+clipped160:
 	VMASKMOVPS  Y7, Y6, (R8)(R9*1)
 	VMULPS      Y13, Y2, Y7
 	VFMADD231PS Y9, Y3, Y7
 	CMPQ        BX, $0x02
-	JLE         row154
+	JLE         row158
 	CMPQ        80(AX), $0x00
-	JE          biased157
+	JE          biased161
 	VMASKMOVPS  (SI), Y6, Y9
 	VADDPS      Y9, Y7, Y7
 
-biased157:
+biased161:
 	CMPQ       88(AX), $0x00
-	JE         added157
+	JE         added161
 	LEAQ       (R8)(R9*2), R11
 	VMASKMOVPS (R11)(DI*1), Y6, Y9
 	VADDPS     Y9, Y7, Y7
 
-added157:
+added161:
 	CMPQ    96(AX), $0x00
-	JE      clipped157
+	JE      clipped161
 	VMOVUPS constF32_0<>+0(SB), Y9
 	VMAXPS  Y7, Y9, Y7
 
-clipped157:
+clipped161:
 	VMASKMOVPS  Y7, Y6, (R8)(R9*2)
 	VFMADD231PS Y8, Y4, Y12
 	VFMADD231PS Y10, Y5, Y12
 	CMPQ        BX, $0x03
-	JLE         row154
+	JLE         row158
 	CMPQ        80(AX), $0x00
-	JE          biased158
+	JE          biased162
 	VMASKMOVPS  (SI), Y6, Y7
 	VADDPS      Y7, Y12, Y12
 
-biased158:
+biased162:
 	CMPQ       88(AX), $0x00
-	JE         added158
+	JE         added162
 	LEAQ       (R8)(R10*1), R11
 	VMASKMOVPS (R11)(DI*1), Y6, Y7
 	VADDPS     Y7, Y12, Y12
 
-added158:
+added162:
 	CMPQ    96(AX), $0x00
-	JE      clipped158
+	JE      clipped162
 	VMOVUPS constF32_0<>+0(SB), Y7
 	VMAXPS  Y12, Y7, Y12
 
-clipped158:
+clipped162:
 	VMASKMOVPS Y12, Y6, (R8)(R10*1)
 
-row154:
+row158:
 	CMPQ       104(AX), $0x01
-	JLE        done153
+	JLE        done157
 	ADDQ       40(AX), R8
 	LEAQ       (R9)(R9*2), R10
 	VMOVUPS    320(AX), Y7
@@ -9422,101 +9640,101 @@ row154:
 	VADDPS     Y13, Y7, Y7
 	VADDPS     Y9, Y7, Y7
 	CMPQ       80(AX), $0x00
-	JE         biased160
+	JE         biased164
 	VMASKMOVPS (SI), Y6, Y11
 	VADDPS     Y11, Y7, Y7
 
-biased160:
+biased164:
 	CMPQ       88(AX), $0x00
-	JE         added160
+	JE         added164
 	LEAQ       (R8), R11
 	VMASKMOVPS (R11)(DI*1), Y6, Y11
 	VADDPS     Y11, Y7, Y7
 
-added160:
+added164:
 	CMPQ    96(AX), $0x00
-	JE      clipped160
+	JE      clipped164
 	VMOVUPS constF32_0<>+0(SB), Y11
 	VMAXPS  Y7, Y11, Y7
 
-clipped160:
+clipped164:
 	VMASKMOVPS  Y7, Y6, (R8)
 	VMULPS      Y8, Y0, Y7
 	VFMADD231PS Y10, Y1, Y7
 	CMPQ        BX, $0x01
-	JLE         row159
+	JLE         row163
 	CMPQ        80(AX), $0x00
-	JE          biased161
+	JE          biased165
 	VMASKMOVPS  (SI), Y6, Y11
 	VADDPS      Y11, Y7, Y7
 
-biased161:
+biased165:
 	CMPQ       88(AX), $0x00
-	JE         added161
+	JE         added165
 	LEAQ       (R8)(R9*1), R11
 	VMASKMOVPS (R11)(DI*1), Y6, Y11
 	VADDPS     Y11, Y7, Y7
 
-added161:
+added165:
 	CMPQ    96(AX), $0x00
-	JE      clipped161
+	JE      clipped165
 	VMOVUPS constF32_0<>+0(SB), Y11
 	VMAXPS  Y7, Y11, Y7
 
-clipped161:
+clipped165:
 	VMASKMOVPS  Y7, Y6, (R8)(R9*1)
 	VMULPS      Y13, Y2, Y7
 	VFMADD231PS Y9, Y3, Y7
 	CMPQ        BX, $0x02
-	JLE         row159
+	JLE         row163
 	CMPQ        80(AX), $0x00
-	JE          biased162
+	JE          biased166
 	VMASKMOVPS  (SI), Y6, Y9
 	VADDPS      Y9, Y7, Y7
 
-biased162:
+biased166:
 	CMPQ       88(AX), $0x00
-	JE         added162
+	JE         added166
 	LEAQ       (R8)(R9*2), R11
 	VMASKMOVPS (R11)(DI*1), Y6, Y9
 	VADDPS     Y9, Y7, Y7
 
-added162:
+added166:
 	CMPQ    96(AX), $0x00
-	JE      clipped162
+	JE      clipped166
 	VMOVUPS constF32_0<>+0(SB), Y9
 	VMAXPS  Y7, Y9, Y7
 
-clipped162:
+clipped166:
 	VMASKMOVPS  Y7, Y6, (R8)(R9*2)
 	VFMADD231PS Y8, Y4, Y12
 	VFMADD231PS Y10, Y5, Y12
 	CMPQ        BX, $0x03
-	JLE         row159
+	JLE         row163
 	CMPQ        80(AX), $0x00
-	JE          biased163
+	JE          biased167
 	VMASKMOVPS  (SI), Y6, Y7
 	VADDPS      Y7, Y12, Y12
 
-biased163:
+biased167:
 	CMPQ       88(AX), $0x00
-	JE         added163
+	JE         added167
 	LEAQ       (R8)(R10*1), R11
 	VMASKMOVPS (R11)(DI*1), Y6, Y7
 	VADDPS     Y7, Y12, Y12
 
-added163:
+added167:
 	CMPQ    96(AX), $0x00
-	JE      clipped163
+	JE      clipped167
 	VMOVUPS constF32_0<>+0(SB), Y7
 	VMAXPS  Y12, Y7, Y12
 
-clipped163:
+clipped167:
 	VMASKMOVPS Y12, Y6, (R8)(R10*1)
 
-row159:
+row163:
 	CMPQ       104(AX), $0x02
-	JLE        done153
+	JLE        done157
 	ADDQ       40(AX), R8
 	LEAQ       (R9)(R9*2), R10
 	VMOVUPS    512(AX), Y7
@@ -9532,101 +9750,101 @@ row159:
 	VADDPS     Y13, Y7, Y7
 	VADDPS     Y9, Y7, Y7
 	CMPQ       80(AX), $0x00
-	JE         biased165
+	JE         biased169
 	VMASKMOVPS (SI), Y6, Y11
 	VADDPS     Y11, Y7, Y7
 
-biased165:
+biased169:
 	CMPQ       88(AX), $0x00
-	JE         added165
+	JE         added169
 	LEAQ       (R8), R11
 	VMASKMOVPS (R11)(DI*1), Y6, Y11
 	VADDPS     Y11, Y7, Y7
 
-added165:
+added169:
 	CMPQ    96(AX), $0x00
-	JE      clipped165
+	JE      clipped169
 	VMOVUPS constF32_0<>+0(SB), Y11
 	VMAXPS  Y7, Y11, Y7
 
-clipped165:
+clipped169:
 	VMASKMOVPS  Y7, Y6, (R8)
 	VMULPS      Y8, Y0, Y7
 	VFMADD231PS Y10, Y1, Y7
 	CMPQ        BX, $0x01
-	JLE         row164
+	JLE         row168
 	CMPQ        80(AX), $0x00
-	JE          biased166
+	JE          biased170
 	VMASKMOVPS  (SI), Y6, Y11
 	VADDPS      Y11, Y7, Y7
 
-biased166:
+biased170:
 	CMPQ       88(AX), $0x00
-	JE         added166
+	JE         added170
 	LEAQ       (R8)(R9*1), R11
 	VMASKMOVPS (R11)(DI*1), Y6, Y11
 	VADDPS     Y11, Y7, Y7
 
-added166:
+added170:
 	CMPQ    96(AX), $0x00
-	JE      clipped166
+	JE      clipped170
 	VMOVUPS constF32_0<>+0(SB), Y11
 	VMAXPS  Y7, Y11, Y7
 
-clipped166:
+clipped170:
 	VMASKMOVPS  Y7, Y6, (R8)(R9*1)
 	VMULPS      Y13, Y2, Y7
 	VFMADD231PS Y9, Y3, Y7
 	CMPQ        BX, $0x02
-	JLE         row164
+	JLE         row168
 	CMPQ        80(AX), $0x00
-	JE          biased167
+	JE          biased171
 	VMASKMOVPS  (SI), Y6, Y9
 	VADDPS      Y9, Y7, Y7
 
-biased167:
+biased171:
 	CMPQ       88(AX), $0x00
-	JE         added167
+	JE         added171
 	LEAQ       (R8)(R9*2), R11
 	VMASKMOVPS (R11)(DI*1), Y6, Y9
 	VADDPS     Y9, Y7, Y7
 
-added167:
+added171:
 	CMPQ    96(AX), $0x00
-	JE      clipped167
+	JE      clipped171
 	VMOVUPS constF32_0<>+0(SB), Y9
 	VMAXPS  Y7, Y9, Y7
 
-clipped167:
+clipped171:
 	VMASKMOVPS  Y7, Y6, (R8)(R9*2)
 	VFMADD231PS Y8, Y4, Y12
 	VFMADD231PS Y10, Y5, Y12
 	CMPQ        BX, $0x03
-	JLE         row164
+	JLE         row168
 	CMPQ        80(AX), $0x00
-	JE          biased168
+	JE          biased172
 	VMASKMOVPS  (SI), Y6, Y7
 	VADDPS      Y7, Y12, Y12
 
-biased168:
+biased172:
 	CMPQ       88(AX), $0x00
-	JE         added168
+	JE         added172
 	LEAQ       (R8)(R10*1), R11
 	VMASKMOVPS (R11)(DI*1), Y6, Y7
 	VADDPS     Y7, Y12, Y12
 
-added168:
+added172:
 	CMPQ    96(AX), $0x00
-	JE      clipped168
+	JE      clipped172
 	VMOVUPS constF32_0<>+0(SB), Y7
 	VMAXPS  Y12, Y7, Y12
 
-clipped168:
+clipped172:
 	VMASKMOVPS Y12, Y6, (R8)(R10*1)
 
-row164:
+row168:
 	CMPQ       104(AX), $0x03
-	JLE        done153
+	JLE        done157
 	ADDQ       40(AX), R8
 	LEAQ       (R9)(R9*2), R10
 	VMOVUPS    704(AX), Y7
@@ -9642,109 +9860,109 @@ row164:
 	VADDPS     Y13, Y7, Y7
 	VADDPS     Y9, Y7, Y7
 	CMPQ       80(AX), $0x00
-	JE         biased170
+	JE         biased174
 	VMASKMOVPS (SI), Y6, Y11
 	VADDPS     Y11, Y7, Y7
 
-biased170:
+biased174:
 	CMPQ       88(AX), $0x00
-	JE         added170
+	JE         added174
 	LEAQ       (R8), R11
 	VMASKMOVPS (R11)(DI*1), Y6, Y11
 	VADDPS     Y11, Y7, Y7
 
-added170:
+added174:
 	CMPQ    96(AX), $0x00
-	JE      clipped170
+	JE      clipped174
 	VMOVUPS constF32_0<>+0(SB), Y11
 	VMAXPS  Y7, Y11, Y7
 
-clipped170:
+clipped174:
 	VMASKMOVPS  Y7, Y6, (R8)
 	VMULPS      Y8, Y0, Y7
 	VFMADD231PS Y10, Y1, Y7
 	CMPQ        BX, $0x01
-	JLE         row169
+	JLE         row173
 	CMPQ        80(AX), $0x00
-	JE          biased171
+	JE          biased175
 	VMASKMOVPS  (SI), Y6, Y11
 	VADDPS      Y11, Y7, Y7
 
-biased171:
+biased175:
 	CMPQ       88(AX), $0x00
-	JE         added171
+	JE         added175
 	LEAQ       (R8)(R9*1), R11
 	VMASKMOVPS (R11)(DI*1), Y6, Y11
 	VADDPS     Y11, Y7, Y7
 
-added171:
+added175:
 	CMPQ    96(AX), $0x00
-	JE      clipped171
+	JE      clipped175
 	VMOVUPS constF32_0<>+0(SB), Y11
 	VMAXPS  Y7, Y11, Y7
 
-clipped171:
+clipped175:
 	VMASKMOVPS  Y7, Y6, (R8)(R9*1)
 	VMULPS      Y13, Y2, Y7
 	VFMADD231PS Y9, Y3, Y7
 	CMPQ        BX, $0x02
-	JLE         row169
+	JLE         row173
 	CMPQ        80(AX), $0x00
-	JE          biased172
+	JE          biased176
 	VMASKMOVPS  (SI), Y6, Y9
 	VADDPS      Y9, Y7, Y7
 
-biased172:
+biased176:
 	CMPQ       88(AX), $0x00
-	JE         added172
+	JE         added176
 	LEAQ       (R8)(R9*2), R11
 	VMASKMOVPS (R11)(DI*1), Y6, Y9
 	VADDPS     Y9, Y7, Y7
 
-added172:
+added176:
 	CMPQ    96(AX), $0x00
-	JE      clipped172
+	JE      clipped176
 	VMOVUPS constF32_0<>+0(SB), Y9
 	VMAXPS  Y7, Y9, Y7
 
-clipped172:
+clipped176:
 	VMASKMOVPS  Y7, Y6, (R8)(R9*2)
 	VFMADD231PS Y8, Y4, Y12
 	VFMADD231PS Y10, Y5, Y12
 	CMPQ        BX, $0x03
-	JLE         row169
+	JLE         row173
 	CMPQ        80(AX), $0x00
-	JE          biased173
+	JE          biased177
 	VMASKMOVPS  (SI), Y6, Y7
 	VADDPS      Y7, Y12, Y12
 
-biased173:
+biased177:
 	CMPQ       88(AX), $0x00
-	JE         added173
+	JE         added177
 	LEAQ       (R8)(R10*1), R9
 	VMASKMOVPS (R9)(DI*1), Y6, Y7
 	VADDPS     Y7, Y12, Y12
 
-added173:
+added177:
 	CMPQ    96(AX), $0x00
-	JE      clipped173
+	JE      clipped177
 	VMOVUPS constF32_0<>+0(SB), Y7
 	VMAXPS  Y12, Y7, Y12
 
-clipped173:
+clipped177:
 	VMASKMOVPS Y12, Y6, (R8)(R10*1)
 
-row169:
+row173:
 	CMPQ 104(AX), $0x04
-	JLE  done153
+	JLE  done157
 
-done153:
+done157:
 	ADDQ 32(AX), CX
 	ADDQ 56(AX), DX
 	SUBQ $0x04, BX
-	JG   tile153
+	JG   tile157
 
-end110:
+end114:
 	VZEROUPPER
 	RET
 
@@ -9796,14 +10014,14 @@ TEXT ·winogradGradF32AVX2(SB), NOSPLIT, $0-8
 	MOVQ    8(AX), DX
 	MOVQ    24(AX), BX
 
-wide174:
+wide178:
 	CMPQ BX, $0x00000008
-	JLT  narrow174
+	JLT  narrow178
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile175:
+tile179:
 	MOVQ         64(AX), R10
 	MOVQ         DI, R9
 	LEAQ         (R10)(R10*2), R11
@@ -10081,20 +10299,20 @@ tile175:
 	ADDQ         32(AX), SI
 	ADDQ         56(AX), DI
 	DECQ         R8
-	JNZ          tile175
+	JNZ          tile179
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, BX
-	JMP          wide174
+	JMP          wide178
 
-narrow174:
+narrow178:
 	CMPQ BX, $0x00000008
-	JLT  edge174
+	JLT  edge178
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile176:
+tile180:
 	MOVQ         64(AX), R10
 	MOVQ         DI, R9
 	LEAQ         (R10)(R10*2), R11
@@ -10372,22 +10590,22 @@ tile176:
 	ADDQ         32(AX), SI
 	ADDQ         56(AX), DI
 	DECQ         R8
-	JNZ          tile176
+	JNZ          tile180
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, BX
-	JMP          narrow174
+	JMP          narrow178
 
-edge174:
+edge178:
 	TESTQ        BX, BX
-	JZ           end174
+	JZ           end178
 	VMOVQ        BX, X4
 	VPBROADCASTD X4, Y4
 	VPCMPGTD     iotaF32<>+0(SB), Y4, Y4
 	MOVQ         DX, DX
 	MOVQ         16(AX), BX
 
-tile177:
+tile181:
 	MOVQ         64(AX), DI
 	MOVQ         DX, SI
 	LEAQ         (DI)(DI*2), R8
@@ -10665,9 +10883,9 @@ tile177:
 	ADDQ         32(AX), CX
 	ADDQ         56(AX), DX
 	DECQ         BX
-	JNZ          tile177
+	JNZ          tile181
 
-end174:
+end178:
 	VZEROUPPER
 	RET
 
@@ -10685,14 +10903,14 @@ TEXT ·winogradFilterF32AVX2(SB), NOSPLIT, $0-8
 	MOVQ    8(AX), DX
 	MOVQ    24(AX), BX
 
-wide178:
+wide182:
 	CMPQ BX, $0x00000008
-	JLT  narrow178
+	JLT  narrow182
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile179:
+tile183:
 	MOVQ         64(AX), R10
 	MOVQ         DI, R9
 	VMOVUPS      (R9), Y6
@@ -10932,20 +11150,20 @@ tile179:
 	ADDQ         32(AX), SI
 	ADDQ         56(AX), DI
 	DECQ         R8
-	JNZ          tile179
+	JNZ          tile183
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, BX
-	JMP          wide178
+	JMP          wide182
 
-narrow178:
+narrow182:
 	CMPQ BX, $0x00000008
-	JLT  edge178
+	JLT  edge182
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile180:
+tile184:
 	MOVQ         64(AX), R10
 	MOVQ         DI, R9
 	VMOVUPS      (R9), Y6
@@ -11185,22 +11403,22 @@ tile180:
 	ADDQ         32(AX), SI
 	ADDQ         56(AX), DI
 	DECQ         R8
-	JNZ          tile180
+	JNZ          tile184
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, BX
-	JMP          narrow178
+	JMP          narrow182
 
-edge178:
+edge182:
 	TESTQ        BX, BX
-	JZ           end178
+	JZ           end182
 	VMOVQ        BX, X6
 	VPBROADCASTD X6, Y6
 	VPCMPGTD     iotaF32<>+0(SB), Y6, Y6
 	MOVQ         DX, DX
 	MOVQ         16(AX), BX
 
-tile181:
+tile185:
 	MOVQ         64(AX), DI
 	MOVQ         DX, SI
 	VMASKMOVPS   (SI), Y6, Y7
@@ -11440,9 +11658,9 @@ tile181:
 	ADDQ         32(AX), CX
 	ADDQ         56(AX), DX
 	DECQ         BX
-	JNZ          tile181
+	JNZ          tile185
 
-end178:
+end182:
 	VZEROUPPER
 	RET
 
@@ -11496,14 +11714,14 @@ TEXT ·winogradFilterGradF32AVX2(SB), NOSPLIT, $0-8
 	MOVQ    8(AX), DX
 	MOVQ    24(AX), BX
 
-wide182:
+wide186:
 	CMPQ BX, $0x00000008
-	JLT  narrow182
+	JLT  narrow186
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile183:
+tile187:
 	MOVQ        64(AX), R10
 	MOVQ        DI, R9
 	LEAQ        (R10)(R10*2), R11
@@ -11743,20 +11961,20 @@ tile183:
 	ADDQ        32(AX), SI
 	ADDQ        56(AX), DI
 	DECQ        R8
-	JNZ         tile183
+	JNZ         tile187
 	ADDQ        $0x00000020, CX
 	ADDQ        $0x00000020, DX
 	SUBQ        $0x00000008, BX
-	JMP         wide182
+	JMP         wide186
 
-narrow182:
+narrow186:
 	CMPQ BX, $0x00000008
-	JLT  edge182
+	JLT  edge186
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile184:
+tile188:
 	MOVQ        64(AX), R10
 	MOVQ        DI, R9
 	LEAQ        (R10)(R10*2), R11
@@ -11996,22 +12214,22 @@ tile184:
 	ADDQ        32(AX), SI
 	ADDQ        56(AX), DI
 	DECQ        R8
-	JNZ         tile184
+	JNZ         tile188
 	ADDQ        $0x00000020, CX
 	ADDQ        $0x00000020, DX
 	SUBQ        $0x00000008, BX
-	JMP         narrow182
+	JMP         narrow186
 
-edge182:
+edge186:
 	TESTQ        BX, BX
-	JZ           end182
+	JZ           end186
 	VMOVQ        BX, X6
 	VPBROADCASTD X6, Y6
 	VPCMPGTD     iotaF32<>+0(SB), Y6, Y6
 	MOVQ         DX, DX
 	MOVQ         16(AX), BX
 
-tile185:
+tile189:
 	MOVQ        64(AX), DI
 	MOVQ        DX, SI
 	LEAQ        (DI)(DI*2), R8
@@ -12251,9 +12469,9 @@ tile185:
 	ADDQ        32(AX), CX
 	ADDQ        56(AX), DX
 	DECQ        BX
-	JNZ         tile185
+	JNZ         tile189
 
-end182:
+end186:
 	VZEROUPPER
 	RET
 
@@ -12265,305 +12483,43 @@ TEXT ·addF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many186:
-	CMPQ    AX, $0x00000040
-	JLT     one186
-	VMOVUPS (DX), Z0
-	VMOVUPS (BX), Z1
-	VADDPS  Z1, Z0, Z0
-	VMOVUPS Z0, (CX)
-	VMOVUPS 64(DX), Z0
-	VMOVUPS 64(BX), Z1
-	VADDPS  Z1, Z0, Z0
-	VMOVUPS Z0, 64(CX)
-	VMOVUPS 128(DX), Z0
-	VMOVUPS 128(BX), Z1
-	VADDPS  Z1, Z0, Z0
-	VMOVUPS Z0, 128(CX)
-	VMOVUPS 192(DX), Z0
-	VMOVUPS 192(BX), Z1
-	VADDPS  Z1, Z0, Z0
-	VMOVUPS Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	ADDQ    $0x00000100, BX
-	SUBQ    $0x00000040, AX
-	JMP     many186
-
-one186:
-	CMPQ    AX, $0x00000010
-	JLT     rest186
-	VMOVUPS (DX), Z0
-	VMOVUPS (BX), Z1
-	VADDPS  Z1, Z0, Z0
-	VMOVUPS Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000010, AX
-	JMP     one186
-
-rest186:
-	TESTQ     AX, AX
-	JZ        done186
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VMOVUPS.Z (BX), K1, Z1
-	VADDPS    Z1, Z0, Z0
-	VMOVUPS   Z0, K1, (CX)
-
-done186:
-	VZEROUPPER
-	RET
-
-// func subF32AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·subF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
-many187:
-	CMPQ    AX, $0x00000040
-	JLT     one187
-	VMOVUPS (DX), Z0
-	VMOVUPS (BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMOVUPS Z0, (CX)
-	VMOVUPS 64(DX), Z0
-	VMOVUPS 64(BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMOVUPS Z0, 64(CX)
-	VMOVUPS 128(DX), Z0
-	VMOVUPS 128(BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMOVUPS Z0, 128(CX)
-	VMOVUPS 192(DX), Z0
-	VMOVUPS 192(BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMOVUPS Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	ADDQ    $0x00000100, BX
-	SUBQ    $0x00000040, AX
-	JMP     many187
-
-one187:
-	CMPQ    AX, $0x00000010
-	JLT     rest187
-	VMOVUPS (DX), Z0
-	VMOVUPS (BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMOVUPS Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000010, AX
-	JMP     one187
-
-rest187:
-	TESTQ     AX, AX
-	JZ        done187
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VMOVUPS.Z (BX), K1, Z1
-	VSUBPS    Z1, Z0, Z0
-	VMOVUPS   Z0, K1, (CX)
-
-done187:
-	VZEROUPPER
-	RET
-
-// func mulF32AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·mulF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
-many188:
-	CMPQ    AX, $0x00000040
-	JLT     one188
-	VMOVUPS (DX), Z0
-	VMOVUPS (BX), Z1
-	VMULPS  Z1, Z0, Z0
-	VMOVUPS Z0, (CX)
-	VMOVUPS 64(DX), Z0
-	VMOVUPS 64(BX), Z1
-	VMULPS  Z1, Z0, Z0
-	VMOVUPS Z0, 64(CX)
-	VMOVUPS 128(DX), Z0
-	VMOVUPS 128(BX), Z1
-	VMULPS  Z1, Z0, Z0
-	VMOVUPS Z0, 128(CX)
-	VMOVUPS 192(DX), Z0
-	VMOVUPS 192(BX), Z1
-	VMULPS  Z1, Z0, Z0
-	VMOVUPS Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	ADDQ    $0x00000100, BX
-	SUBQ    $0x00000040, AX
-	JMP     many188
-
-one188:
-	CMPQ    AX, $0x00000010
-	JLT     rest188
-	VMOVUPS (DX), Z0
-	VMOVUPS (BX), Z1
-	VMULPS  Z1, Z0, Z0
-	VMOVUPS Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000010, AX
-	JMP     one188
-
-rest188:
-	TESTQ     AX, AX
-	JZ        done188
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VMOVUPS.Z (BX), K1, Z1
-	VMULPS    Z1, Z0, Z0
-	VMOVUPS   Z0, K1, (CX)
-
-done188:
-	VZEROUPPER
-	RET
-
-// func divF32AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·divF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
-many189:
-	CMPQ    AX, $0x00000040
-	JLT     one189
-	VMOVUPS (DX), Z0
-	VMOVUPS (BX), Z1
-	VDIVPS  Z1, Z0, Z0
-	VMOVUPS Z0, (CX)
-	VMOVUPS 64(DX), Z0
-	VMOVUPS 64(BX), Z1
-	VDIVPS  Z1, Z0, Z0
-	VMOVUPS Z0, 64(CX)
-	VMOVUPS 128(DX), Z0
-	VMOVUPS 128(BX), Z1
-	VDIVPS  Z1, Z0, Z0
-	VMOVUPS Z0, 128(CX)
-	VMOVUPS 192(DX), Z0
-	VMOVUPS 192(BX), Z1
-	VDIVPS  Z1, Z0, Z0
-	VMOVUPS Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	ADDQ    $0x00000100, BX
-	SUBQ    $0x00000040, AX
-	JMP     many189
-
-one189:
-	CMPQ    AX, $0x00000010
-	JLT     rest189
-	VMOVUPS (DX), Z0
-	VMOVUPS (BX), Z1
-	VDIVPS  Z1, Z0, Z0
-	VMOVUPS Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000010, AX
-	JMP     one189
-
-rest189:
-	TESTQ     AX, AX
-	JZ        done189
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VMOVUPS.Z (BX), K1, Z1
-	VDIVPS    Z1, Z0, Z0
-	VMOVUPS   Z0, K1, (CX)
-
-done189:
-	VZEROUPPER
-	RET
-
-// func maxF32AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·maxF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
 many190:
-	CMPQ      AX, $0x00000040
-	JLT       one190
-	VMOVUPS   (DX), Z0
-	VMOVUPS   (BX), Z1
-	VMAXPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z2
-	VMOVUPS   Z2, (CX)
-	VMOVUPS   64(DX), Z0
-	VMOVUPS   64(BX), Z1
-	VMAXPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z3
-	VMOVUPS   Z3, 64(CX)
-	VMOVUPS   128(DX), Z0
-	VMOVUPS   128(BX), Z1
-	VMAXPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z4
-	VMOVUPS   Z4, 128(CX)
-	VMOVUPS   192(DX), Z0
-	VMOVUPS   192(BX), Z1
-	VMAXPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z5
-	VMOVUPS   Z5, 192(CX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000100, DX
-	ADDQ      $0x00000100, BX
-	SUBQ      $0x00000040, AX
-	JMP       many190
+	CMPQ    AX, $0x00000040
+	JLT     one190
+	VMOVUPS (DX), Z0
+	VMOVUPS (BX), Z1
+	VADDPS  Z1, Z0, Z0
+	VMOVUPS Z0, (CX)
+	VMOVUPS 64(DX), Z0
+	VMOVUPS 64(BX), Z1
+	VADDPS  Z1, Z0, Z0
+	VMOVUPS Z0, 64(CX)
+	VMOVUPS 128(DX), Z0
+	VMOVUPS 128(BX), Z1
+	VADDPS  Z1, Z0, Z0
+	VMOVUPS Z0, 128(CX)
+	VMOVUPS 192(DX), Z0
+	VMOVUPS 192(BX), Z1
+	VADDPS  Z1, Z0, Z0
+	VMOVUPS Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	ADDQ    $0x00000100, BX
+	SUBQ    $0x00000040, AX
+	JMP     many190
 
 one190:
-	CMPQ      AX, $0x00000010
-	JLT       rest190
-	VMOVUPS   (DX), Z0
-	VMOVUPS   (BX), Z1
-	VMAXPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z6
-	VMOVUPS   Z6, (CX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000040, DX
-	ADDQ      $0x00000040, BX
-	SUBQ      $0x00000010, AX
-	JMP       one190
+	CMPQ    AX, $0x00000010
+	JLT     rest190
+	VMOVUPS (DX), Z0
+	VMOVUPS (BX), Z1
+	VADDPS  Z1, Z0, Z0
+	VMOVUPS Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000010, AX
+	JMP     one190
 
 rest190:
 	TESTQ     AX, AX
@@ -12575,70 +12531,58 @@ rest190:
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
 	VMOVUPS.Z (BX), K1, Z1
-	VMAXPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K2
-	VBLENDMPS Z0, Z1, K2, Z7
-	VMOVUPS   Z7, K1, (CX)
+	VADDPS    Z1, Z0, Z0
+	VMOVUPS   Z0, K1, (CX)
 
 done190:
 	VZEROUPPER
 	RET
 
-// func minF32AVX512(n int, dst *byte, a *byte, b *byte)
+// func subF32AVX512(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·minF32AVX512(SB), NOSPLIT, $0-32
+TEXT ·subF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
 many191:
-	CMPQ      AX, $0x00000040
-	JLT       one191
-	VMOVUPS   (DX), Z0
-	VMOVUPS   (BX), Z1
-	VMINPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z2
-	VMOVUPS   Z2, (CX)
-	VMOVUPS   64(DX), Z0
-	VMOVUPS   64(BX), Z1
-	VMINPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z3
-	VMOVUPS   Z3, 64(CX)
-	VMOVUPS   128(DX), Z0
-	VMOVUPS   128(BX), Z1
-	VMINPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z4
-	VMOVUPS   Z4, 128(CX)
-	VMOVUPS   192(DX), Z0
-	VMOVUPS   192(BX), Z1
-	VMINPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z5
-	VMOVUPS   Z5, 192(CX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000100, DX
-	ADDQ      $0x00000100, BX
-	SUBQ      $0x00000040, AX
-	JMP       many191
+	CMPQ    AX, $0x00000040
+	JLT     one191
+	VMOVUPS (DX), Z0
+	VMOVUPS (BX), Z1
+	VSUBPS  Z1, Z0, Z0
+	VMOVUPS Z0, (CX)
+	VMOVUPS 64(DX), Z0
+	VMOVUPS 64(BX), Z1
+	VSUBPS  Z1, Z0, Z0
+	VMOVUPS Z0, 64(CX)
+	VMOVUPS 128(DX), Z0
+	VMOVUPS 128(BX), Z1
+	VSUBPS  Z1, Z0, Z0
+	VMOVUPS Z0, 128(CX)
+	VMOVUPS 192(DX), Z0
+	VMOVUPS 192(BX), Z1
+	VSUBPS  Z1, Z0, Z0
+	VMOVUPS Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	ADDQ    $0x00000100, BX
+	SUBQ    $0x00000040, AX
+	JMP     many191
 
 one191:
-	CMPQ      AX, $0x00000010
-	JLT       rest191
-	VMOVUPS   (DX), Z0
-	VMOVUPS   (BX), Z1
-	VMINPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z6
-	VMOVUPS   Z6, (CX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000040, DX
-	ADDQ      $0x00000040, BX
-	SUBQ      $0x00000010, AX
-	JMP       one191
+	CMPQ    AX, $0x00000010
+	JLT     rest191
+	VMOVUPS (DX), Z0
+	VMOVUPS (BX), Z1
+	VSUBPS  Z1, Z0, Z0
+	VMOVUPS Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000010, AX
+	JMP     one191
 
 rest191:
 	TESTQ     AX, AX
@@ -12650,18 +12594,16 @@ rest191:
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
 	VMOVUPS.Z (BX), K1, Z1
-	VMINPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K2
-	VBLENDMPS Z0, Z1, K2, Z7
-	VMOVUPS   Z7, K1, (CX)
+	VSUBPS    Z1, Z0, Z0
+	VMOVUPS   Z0, K1, (CX)
 
 done191:
 	VZEROUPPER
 	RET
 
-// func squaredDifferenceF32AVX512(n int, dst *byte, a *byte, b *byte)
+// func mulF32AVX512(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·squaredDifferenceF32AVX512(SB), NOSPLIT, $0-32
+TEXT ·mulF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -12672,23 +12614,19 @@ many192:
 	JLT     one192
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMULPS  Z0, Z0, Z0
+	VMULPS  Z1, Z0, Z0
 	VMOVUPS Z0, (CX)
 	VMOVUPS 64(DX), Z0
 	VMOVUPS 64(BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMULPS  Z0, Z0, Z0
+	VMULPS  Z1, Z0, Z0
 	VMOVUPS Z0, 64(CX)
 	VMOVUPS 128(DX), Z0
 	VMOVUPS 128(BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMULPS  Z0, Z0, Z0
+	VMULPS  Z1, Z0, Z0
 	VMOVUPS Z0, 128(CX)
 	VMOVUPS 192(DX), Z0
 	VMOVUPS 192(BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMULPS  Z0, Z0, Z0
+	VMULPS  Z1, Z0, Z0
 	VMOVUPS Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -12701,8 +12639,7 @@ one192:
 	JLT     rest192
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMULPS  Z0, Z0, Z0
+	VMULPS  Z1, Z0, Z0
 	VMOVUPS Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -12720,64 +12657,58 @@ rest192:
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
 	VMOVUPS.Z (BX), K1, Z1
-	VSUBPS    Z1, Z0, Z0
-	VMULPS    Z0, Z0, Z0
+	VMULPS    Z1, Z0, Z0
 	VMOVUPS   Z0, K1, (CX)
 
 done192:
 	VZEROUPPER
 	RET
 
-// func reluGradF32AVX512(n int, dst *byte, a *byte, b *byte)
+// func divF32AVX512(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·reluGradF32AVX512(SB), NOSPLIT, $0-32
+TEXT ·divF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
 many193:
-	CMPQ      AX, $0x00000040
-	JLT       one193
-	VMOVUPS   (DX), Z0
-	VMOVUPS   (BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VMOVUPS   Z0, (CX)
-	VMOVUPS   64(DX), Z0
-	VMOVUPS   64(BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VMOVUPS   Z0, 64(CX)
-	VMOVUPS   128(DX), Z0
-	VMOVUPS   128(BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VMOVUPS   Z0, 128(CX)
-	VMOVUPS   192(DX), Z0
-	VMOVUPS   192(BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VMOVUPS   Z0, 192(CX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000100, DX
-	ADDQ      $0x00000100, BX
-	SUBQ      $0x00000040, AX
-	JMP       many193
+	CMPQ    AX, $0x00000040
+	JLT     one193
+	VMOVUPS (DX), Z0
+	VMOVUPS (BX), Z1
+	VDIVPS  Z1, Z0, Z0
+	VMOVUPS Z0, (CX)
+	VMOVUPS 64(DX), Z0
+	VMOVUPS 64(BX), Z1
+	VDIVPS  Z1, Z0, Z0
+	VMOVUPS Z0, 64(CX)
+	VMOVUPS 128(DX), Z0
+	VMOVUPS 128(BX), Z1
+	VDIVPS  Z1, Z0, Z0
+	VMOVUPS Z0, 128(CX)
+	VMOVUPS 192(DX), Z0
+	VMOVUPS 192(BX), Z1
+	VDIVPS  Z1, Z0, Z0
+	VMOVUPS Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	ADDQ    $0x00000100, BX
+	SUBQ    $0x00000040, AX
+	JMP     many193
 
 one193:
-	CMPQ      AX, $0x00000010
-	JLT       rest193
-	VMOVUPS   (DX), Z0
-	VMOVUPS   (BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VMOVUPS   Z0, (CX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000040, DX
-	ADDQ      $0x00000040, BX
-	SUBQ      $0x00000010, AX
-	JMP       one193
+	CMPQ    AX, $0x00000010
+	JLT     rest193
+	VMOVUPS (DX), Z0
+	VMOVUPS (BX), Z1
+	VDIVPS  Z1, Z0, Z0
+	VMOVUPS Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000010, AX
+	JMP     one193
 
 rest193:
 	TESTQ     AX, AX
@@ -12789,17 +12720,16 @@ rest193:
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
 	VMOVUPS.Z (BX), K1, Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K2
-	VMOVUPS.Z Z0, K2, Z0
+	VDIVPS    Z1, Z0, Z0
 	VMOVUPS   Z0, K1, (CX)
 
 done193:
 	VZEROUPPER
 	RET
 
-// func relu6GradF32AVX512(n int, dst *byte, a *byte, b *byte)
+// func maxF32AVX512(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·relu6GradF32AVX512(SB), NOSPLIT, $0-32
+TEXT ·maxF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -12810,32 +12740,28 @@ many194:
 	JLT       one194
 	VMOVUPS   (DX), Z0
 	VMOVUPS   (BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VMOVUPS   Z0, (CX)
+	VMAXPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z2
+	VMOVUPS   Z2, (CX)
 	VMOVUPS   64(DX), Z0
 	VMOVUPS   64(BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VMOVUPS   Z0, 64(CX)
+	VMAXPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z3
+	VMOVUPS   Z3, 64(CX)
 	VMOVUPS   128(DX), Z0
 	VMOVUPS   128(BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VMOVUPS   Z0, 128(CX)
+	VMAXPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z4
+	VMOVUPS   Z4, 128(CX)
 	VMOVUPS   192(DX), Z0
 	VMOVUPS   192(BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VMOVUPS   Z0, 192(CX)
+	VMAXPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z5
+	VMOVUPS   Z5, 192(CX)
 	ADDQ      $0x00000100, CX
 	ADDQ      $0x00000100, DX
 	ADDQ      $0x00000100, BX
@@ -12847,11 +12773,10 @@ one194:
 	JLT       rest194
 	VMOVUPS   (DX), Z0
 	VMOVUPS   (BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VMOVUPS   Z0, (CX)
+	VMAXPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z6
+	VMOVUPS   Z6, (CX)
 	ADDQ      $0x00000040, CX
 	ADDQ      $0x00000040, DX
 	ADDQ      $0x00000040, BX
@@ -12868,13 +12793,330 @@ rest194:
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
 	VMOVUPS.Z (BX), K1, Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K2
-	VMOVUPS.Z Z0, K2, Z0
-	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K2
-	VMOVUPS.Z Z0, K2, Z0
-	VMOVUPS   Z0, K1, (CX)
+	VMAXPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K2
+	VBLENDMPS Z0, Z1, K2, Z7
+	VMOVUPS   Z7, K1, (CX)
 
 done194:
+	VZEROUPPER
+	RET
+
+// func minF32AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·minF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many195:
+	CMPQ      AX, $0x00000040
+	JLT       one195
+	VMOVUPS   (DX), Z0
+	VMOVUPS   (BX), Z1
+	VMINPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z2
+	VMOVUPS   Z2, (CX)
+	VMOVUPS   64(DX), Z0
+	VMOVUPS   64(BX), Z1
+	VMINPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z3
+	VMOVUPS   Z3, 64(CX)
+	VMOVUPS   128(DX), Z0
+	VMOVUPS   128(BX), Z1
+	VMINPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z4
+	VMOVUPS   Z4, 128(CX)
+	VMOVUPS   192(DX), Z0
+	VMOVUPS   192(BX), Z1
+	VMINPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z5
+	VMOVUPS   Z5, 192(CX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	ADDQ      $0x00000100, BX
+	SUBQ      $0x00000040, AX
+	JMP       many195
+
+one195:
+	CMPQ      AX, $0x00000010
+	JLT       rest195
+	VMOVUPS   (DX), Z0
+	VMOVUPS   (BX), Z1
+	VMINPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z6
+	VMOVUPS   Z6, (CX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	ADDQ      $0x00000040, BX
+	SUBQ      $0x00000010, AX
+	JMP       one195
+
+rest195:
+	TESTQ     AX, AX
+	JZ        done195
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
+	VMOVUPS.Z (BX), K1, Z1
+	VMINPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K2
+	VBLENDMPS Z0, Z1, K2, Z7
+	VMOVUPS   Z7, K1, (CX)
+
+done195:
+	VZEROUPPER
+	RET
+
+// func squaredDifferenceF32AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·squaredDifferenceF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many196:
+	CMPQ    AX, $0x00000040
+	JLT     one196
+	VMOVUPS (DX), Z0
+	VMOVUPS (BX), Z1
+	VSUBPS  Z1, Z0, Z0
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, (CX)
+	VMOVUPS 64(DX), Z0
+	VMOVUPS 64(BX), Z1
+	VSUBPS  Z1, Z0, Z0
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, 64(CX)
+	VMOVUPS 128(DX), Z0
+	VMOVUPS 128(BX), Z1
+	VSUBPS  Z1, Z0, Z0
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, 128(CX)
+	VMOVUPS 192(DX), Z0
+	VMOVUPS 192(BX), Z1
+	VSUBPS  Z1, Z0, Z0
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	ADDQ    $0x00000100, BX
+	SUBQ    $0x00000040, AX
+	JMP     many196
+
+one196:
+	CMPQ    AX, $0x00000010
+	JLT     rest196
+	VMOVUPS (DX), Z0
+	VMOVUPS (BX), Z1
+	VSUBPS  Z1, Z0, Z0
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000010, AX
+	JMP     one196
+
+rest196:
+	TESTQ     AX, AX
+	JZ        done196
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
+	VMOVUPS.Z (BX), K1, Z1
+	VSUBPS    Z1, Z0, Z0
+	VMULPS    Z0, Z0, Z0
+	VMOVUPS   Z0, K1, (CX)
+
+done196:
+	VZEROUPPER
+	RET
+
+// func reluGradF32AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·reluGradF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many197:
+	CMPQ      AX, $0x00000040
+	JLT       one197
+	VMOVUPS   (DX), Z0
+	VMOVUPS   (BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS   constF32_3f800000<>+0(SB), Z1
+	VMOVUPS.Z Z1, K1, Z1
+	VMULPS    Z0, Z1, Z1
+	VMOVUPS   Z1, (CX)
+	VMOVUPS   64(DX), Z0
+	VMOVUPS   64(BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS   constF32_3f800000<>+0(SB), Z1
+	VMOVUPS.Z Z1, K1, Z1
+	VMULPS    Z0, Z1, Z1
+	VMOVUPS   Z1, 64(CX)
+	VMOVUPS   128(DX), Z0
+	VMOVUPS   128(BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS   constF32_3f800000<>+0(SB), Z1
+	VMOVUPS.Z Z1, K1, Z1
+	VMULPS    Z0, Z1, Z1
+	VMOVUPS   Z1, 128(CX)
+	VMOVUPS   192(DX), Z0
+	VMOVUPS   192(BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS   constF32_3f800000<>+0(SB), Z1
+	VMOVUPS.Z Z1, K1, Z1
+	VMULPS    Z0, Z1, Z1
+	VMOVUPS   Z1, 192(CX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	ADDQ      $0x00000100, BX
+	SUBQ      $0x00000040, AX
+	JMP       many197
+
+one197:
+	CMPQ      AX, $0x00000010
+	JLT       rest197
+	VMOVUPS   (DX), Z0
+	VMOVUPS   (BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS   constF32_3f800000<>+0(SB), Z1
+	VMOVUPS.Z Z1, K1, Z1
+	VMULPS    Z0, Z1, Z1
+	VMOVUPS   Z1, (CX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	ADDQ      $0x00000040, BX
+	SUBQ      $0x00000010, AX
+	JMP       one197
+
+rest197:
+	TESTQ     AX, AX
+	JZ        done197
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
+	VMOVUPS.Z (BX), K1, Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K2
+	VMOVUPS   constF32_3f800000<>+0(SB), Z1
+	VMOVUPS.Z Z1, K2, Z1
+	VMULPS    Z0, Z1, Z1
+	VMOVUPS   Z1, K1, (CX)
+
+done197:
+	VZEROUPPER
+	RET
+
+// func relu6GradF32AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·relu6GradF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many198:
+	CMPQ      AX, $0x00000040
+	JLT       one198
+	VMOVUPS   (DX), Z0
+	VMOVUPS   (BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS   constF32_3f800000<>+0(SB), Z2
+	VMOVUPS.Z Z2, K1, Z2
+	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
+	VMOVUPS.Z Z2, K1, Z1
+	VMULPS    Z0, Z1, Z1
+	VMOVUPS   Z1, (CX)
+	VMOVUPS   64(DX), Z0
+	VMOVUPS   64(BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS   constF32_3f800000<>+0(SB), Z2
+	VMOVUPS.Z Z2, K1, Z2
+	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
+	VMOVUPS.Z Z2, K1, Z1
+	VMULPS    Z0, Z1, Z1
+	VMOVUPS   Z1, 64(CX)
+	VMOVUPS   128(DX), Z0
+	VMOVUPS   128(BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS   constF32_3f800000<>+0(SB), Z2
+	VMOVUPS.Z Z2, K1, Z2
+	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
+	VMOVUPS.Z Z2, K1, Z1
+	VMULPS    Z0, Z1, Z1
+	VMOVUPS   Z1, 128(CX)
+	VMOVUPS   192(DX), Z0
+	VMOVUPS   192(BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS   constF32_3f800000<>+0(SB), Z2
+	VMOVUPS.Z Z2, K1, Z2
+	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
+	VMOVUPS.Z Z2, K1, Z1
+	VMULPS    Z0, Z1, Z1
+	VMOVUPS   Z1, 192(CX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	ADDQ      $0x00000100, BX
+	SUBQ      $0x00000040, AX
+	JMP       many198
+
+one198:
+	CMPQ      AX, $0x00000010
+	JLT       rest198
+	VMOVUPS   (DX), Z0
+	VMOVUPS   (BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS   constF32_3f800000<>+0(SB), Z2
+	VMOVUPS.Z Z2, K1, Z2
+	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
+	VMOVUPS.Z Z2, K1, Z1
+	VMULPS    Z0, Z1, Z1
+	VMOVUPS   Z1, (CX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	ADDQ      $0x00000040, BX
+	SUBQ      $0x00000010, AX
+	JMP       one198
+
+rest198:
+	TESTQ     AX, AX
+	JZ        done198
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
+	VMOVUPS.Z (BX), K1, Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K2
+	VMOVUPS   constF32_3f800000<>+0(SB), Z2
+	VMOVUPS.Z Z2, K2, Z2
+	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K2
+	VMOVUPS.Z Z2, K2, Z1
+	VMULPS    Z0, Z1, Z1
+	VMOVUPS   Z1, K1, (CX)
+
+done198:
 	VZEROUPPER
 	RET
 
@@ -12886,9 +13128,9 @@ TEXT ·sigmoidGradF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many195:
+many199:
 	CMPQ    AX, $0x00000040
-	JLT     one195
+	JLT     one199
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
 	VMOVUPS constF32_3f800000<>+0(SB), Z2
@@ -12921,11 +13163,11 @@ many195:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000040, AX
-	JMP     many195
+	JMP     many199
 
-one195:
+one199:
 	CMPQ    AX, $0x00000010
-	JLT     rest195
+	JLT     rest199
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
 	VMOVUPS constF32_3f800000<>+0(SB), Z2
@@ -12937,11 +13179,11 @@ one195:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000010, AX
-	JMP     one195
+	JMP     one199
 
-rest195:
+rest199:
 	TESTQ     AX, AX
-	JZ        done195
+	JZ        done199
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -12955,7 +13197,7 @@ rest195:
 	VMULPS    Z2, Z0, Z0
 	VMOVUPS   Z0, K1, (CX)
 
-done195:
+done199:
 	VZEROUPPER
 	RET
 
@@ -12967,9 +13209,9 @@ TEXT ·tanhGradF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many196:
+many200:
 	CMPQ         AX, $0x00000040
-	JLT          one196
+	JLT          one200
 	VMOVUPS      (DX), Z0
 	VMOVUPS      (BX), Z1
 	VMOVUPS      constF32_3f800000<>+0(SB), Z2
@@ -12998,11 +13240,11 @@ many196:
 	ADDQ         $0x00000100, DX
 	ADDQ         $0x00000100, BX
 	SUBQ         $0x00000040, AX
-	JMP          many196
+	JMP          many200
 
-one196:
+one200:
 	CMPQ         AX, $0x00000010
-	JLT          rest196
+	JLT          rest200
 	VMOVUPS      (DX), Z0
 	VMOVUPS      (BX), Z1
 	VMOVUPS      constF32_3f800000<>+0(SB), Z2
@@ -13013,11 +13255,11 @@ one196:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000010, AX
-	JMP          one196
+	JMP          one200
 
-rest196:
+rest200:
 	TESTQ        AX, AX
-	JZ           done196
+	JZ           done200
 	MOVQ         AX, SI
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        SI, AX, AX
@@ -13030,7 +13272,7 @@ rest196:
 	VMULPS       Z2, Z0, Z0
 	VMOVUPS      Z0, K1, (CX)
 
-done196:
+done200:
 	VZEROUPPER
 	RET
 
@@ -13041,245 +13283,21 @@ TEXT ·negF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many197:
-	CMPQ    AX, $0x00000040
-	JLT     one197
-	VMOVUPS (DX), Z0
-	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
-	VMOVUPS Z0, (CX)
-	VMOVUPS 64(DX), Z0
-	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
-	VMOVUPS Z0, 64(CX)
-	VMOVUPS 128(DX), Z0
-	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
-	VMOVUPS Z0, 128(CX)
-	VMOVUPS 192(DX), Z0
-	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
-	VMOVUPS Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000040, AX
-	JMP     many197
-
-one197:
-	CMPQ    AX, $0x00000010
-	JLT     rest197
-	VMOVUPS (DX), Z0
-	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
-	VMOVUPS Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000010, AX
-	JMP     one197
-
-rest197:
-	TESTQ     AX, AX
-	JZ        done197
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VXORPS    constF32_80000000<>+0(SB), Z0, Z0
-	VMOVUPS   Z0, K1, (CX)
-
-done197:
-	VZEROUPPER
-	RET
-
-// func absF32AVX512(n int, dst *byte, a *byte)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·absF32AVX512(SB), NOSPLIT, $0-24
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-
-many198:
-	CMPQ    AX, $0x00000040
-	JLT     one198
-	VMOVUPS (DX), Z0
-	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
-	VMOVUPS Z0, (CX)
-	VMOVUPS 64(DX), Z0
-	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
-	VMOVUPS Z0, 64(CX)
-	VMOVUPS 128(DX), Z0
-	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
-	VMOVUPS Z0, 128(CX)
-	VMOVUPS 192(DX), Z0
-	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
-	VMOVUPS Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000040, AX
-	JMP     many198
-
-one198:
-	CMPQ    AX, $0x00000010
-	JLT     rest198
-	VMOVUPS (DX), Z0
-	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
-	VMOVUPS Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000010, AX
-	JMP     one198
-
-rest198:
-	TESTQ     AX, AX
-	JZ        done198
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VANDPS    constF32_7fffffff<>+0(SB), Z0, Z0
-	VMOVUPS   Z0, K1, (CX)
-
-done198:
-	VZEROUPPER
-	RET
-
-// func squareF32AVX512(n int, dst *byte, a *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·squareF32AVX512(SB), NOSPLIT, $0-24
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-
-many199:
-	CMPQ    AX, $0x00000040
-	JLT     one199
-	VMOVUPS (DX), Z0
-	VMULPS  Z0, Z0, Z0
-	VMOVUPS Z0, (CX)
-	VMOVUPS 64(DX), Z0
-	VMULPS  Z0, Z0, Z0
-	VMOVUPS Z0, 64(CX)
-	VMOVUPS 128(DX), Z0
-	VMULPS  Z0, Z0, Z0
-	VMOVUPS Z0, 128(CX)
-	VMOVUPS 192(DX), Z0
-	VMULPS  Z0, Z0, Z0
-	VMOVUPS Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000040, AX
-	JMP     many199
-
-one199:
-	CMPQ    AX, $0x00000010
-	JLT     rest199
-	VMOVUPS (DX), Z0
-	VMULPS  Z0, Z0, Z0
-	VMOVUPS Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000010, AX
-	JMP     one199
-
-rest199:
-	TESTQ     AX, AX
-	JZ        done199
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VMULPS    Z0, Z0, Z0
-	VMOVUPS   Z0, K1, (CX)
-
-done199:
-	VZEROUPPER
-	RET
-
-// func sqrtF32AVX512(n int, dst *byte, a *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·sqrtF32AVX512(SB), NOSPLIT, $0-24
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-
-many200:
-	CMPQ    AX, $0x00000040
-	JLT     one200
-	VMOVUPS (DX), Z0
-	VSQRTPS Z0, Z0
-	VMOVUPS Z0, (CX)
-	VMOVUPS 64(DX), Z0
-	VSQRTPS Z0, Z0
-	VMOVUPS Z0, 64(CX)
-	VMOVUPS 128(DX), Z0
-	VSQRTPS Z0, Z0
-	VMOVUPS Z0, 128(CX)
-	VMOVUPS 192(DX), Z0
-	VSQRTPS Z0, Z0
-	VMOVUPS Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000040, AX
-	JMP     many200
-
-one200:
-	CMPQ    AX, $0x00000010
-	JLT     rest200
-	VMOVUPS (DX), Z0
-	VSQRTPS Z0, Z0
-	VMOVUPS Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000010, AX
-	JMP     one200
-
-rest200:
-	TESTQ     AX, AX
-	JZ        done200
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VSQRTPS   Z0, Z0
-	VMOVUPS   Z0, K1, (CX)
-
-done200:
-	VZEROUPPER
-	RET
-
-// func rsqrtF32AVX512(n int, dst *byte, a *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·rsqrtF32AVX512(SB), NOSPLIT, $0-24
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-
 many201:
 	CMPQ    AX, $0x00000040
 	JLT     one201
 	VMOVUPS (DX), Z0
-	VMOVUPS constF32_3f800000<>+0(SB), Z1
-	VSQRTPS Z0, Z0
-	VDIVPS  Z0, Z1, Z1
-	VMOVUPS Z1, (CX)
+	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
+	VMOVUPS Z0, (CX)
 	VMOVUPS 64(DX), Z0
-	VMOVUPS constF32_3f800000<>+0(SB), Z1
-	VSQRTPS Z0, Z0
-	VDIVPS  Z0, Z1, Z1
-	VMOVUPS Z1, 64(CX)
+	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
+	VMOVUPS Z0, 64(CX)
 	VMOVUPS 128(DX), Z0
-	VMOVUPS constF32_3f800000<>+0(SB), Z1
-	VSQRTPS Z0, Z0
-	VDIVPS  Z0, Z1, Z1
-	VMOVUPS Z1, 128(CX)
+	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
+	VMOVUPS Z0, 128(CX)
 	VMOVUPS 192(DX), Z0
-	VMOVUPS constF32_3f800000<>+0(SB), Z1
-	VSQRTPS Z0, Z0
-	VDIVPS  Z0, Z1, Z1
-	VMOVUPS Z1, 192(CX)
+	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
+	VMOVUPS Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000040, AX
@@ -13289,10 +13307,8 @@ one201:
 	CMPQ    AX, $0x00000010
 	JLT     rest201
 	VMOVUPS (DX), Z0
-	VMOVUPS constF32_3f800000<>+0(SB), Z1
-	VSQRTPS Z0, Z0
-	VDIVPS  Z0, Z1, Z1
-	VMOVUPS Z1, (CX)
+	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
+	VMOVUPS Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000010, AX
@@ -13307,12 +13323,238 @@ rest201:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
+	VXORPS    constF32_80000000<>+0(SB), Z0, Z0
+	VMOVUPS   Z0, K1, (CX)
+
+done201:
+	VZEROUPPER
+	RET
+
+// func absF32AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·absF32AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+
+many202:
+	CMPQ    AX, $0x00000040
+	JLT     one202
+	VMOVUPS (DX), Z0
+	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
+	VMOVUPS Z0, (CX)
+	VMOVUPS 64(DX), Z0
+	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
+	VMOVUPS Z0, 64(CX)
+	VMOVUPS 128(DX), Z0
+	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
+	VMOVUPS Z0, 128(CX)
+	VMOVUPS 192(DX), Z0
+	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
+	VMOVUPS Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000040, AX
+	JMP     many202
+
+one202:
+	CMPQ    AX, $0x00000010
+	JLT     rest202
+	VMOVUPS (DX), Z0
+	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
+	VMOVUPS Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, AX
+	JMP     one202
+
+rest202:
+	TESTQ     AX, AX
+	JZ        done202
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
+	VANDPS    constF32_7fffffff<>+0(SB), Z0, Z0
+	VMOVUPS   Z0, K1, (CX)
+
+done202:
+	VZEROUPPER
+	RET
+
+// func squareF32AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·squareF32AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+
+many203:
+	CMPQ    AX, $0x00000040
+	JLT     one203
+	VMOVUPS (DX), Z0
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, (CX)
+	VMOVUPS 64(DX), Z0
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, 64(CX)
+	VMOVUPS 128(DX), Z0
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, 128(CX)
+	VMOVUPS 192(DX), Z0
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000040, AX
+	JMP     many203
+
+one203:
+	CMPQ    AX, $0x00000010
+	JLT     rest203
+	VMOVUPS (DX), Z0
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, AX
+	JMP     one203
+
+rest203:
+	TESTQ     AX, AX
+	JZ        done203
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
+	VMULPS    Z0, Z0, Z0
+	VMOVUPS   Z0, K1, (CX)
+
+done203:
+	VZEROUPPER
+	RET
+
+// func sqrtF32AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·sqrtF32AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+
+many204:
+	CMPQ    AX, $0x00000040
+	JLT     one204
+	VMOVUPS (DX), Z0
+	VSQRTPS Z0, Z0
+	VMOVUPS Z0, (CX)
+	VMOVUPS 64(DX), Z0
+	VSQRTPS Z0, Z0
+	VMOVUPS Z0, 64(CX)
+	VMOVUPS 128(DX), Z0
+	VSQRTPS Z0, Z0
+	VMOVUPS Z0, 128(CX)
+	VMOVUPS 192(DX), Z0
+	VSQRTPS Z0, Z0
+	VMOVUPS Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000040, AX
+	JMP     many204
+
+one204:
+	CMPQ    AX, $0x00000010
+	JLT     rest204
+	VMOVUPS (DX), Z0
+	VSQRTPS Z0, Z0
+	VMOVUPS Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, AX
+	JMP     one204
+
+rest204:
+	TESTQ     AX, AX
+	JZ        done204
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
+	VSQRTPS   Z0, Z0
+	VMOVUPS   Z0, K1, (CX)
+
+done204:
+	VZEROUPPER
+	RET
+
+// func rsqrtF32AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·rsqrtF32AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+
+many205:
+	CMPQ    AX, $0x00000040
+	JLT     one205
+	VMOVUPS (DX), Z0
+	VMOVUPS constF32_3f800000<>+0(SB), Z1
+	VSQRTPS Z0, Z0
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)
+	VMOVUPS 64(DX), Z0
+	VMOVUPS constF32_3f800000<>+0(SB), Z1
+	VSQRTPS Z0, Z0
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, 64(CX)
+	VMOVUPS 128(DX), Z0
+	VMOVUPS constF32_3f800000<>+0(SB), Z1
+	VSQRTPS Z0, Z0
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, 128(CX)
+	VMOVUPS 192(DX), Z0
+	VMOVUPS constF32_3f800000<>+0(SB), Z1
+	VSQRTPS Z0, Z0
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000040, AX
+	JMP     many205
+
+one205:
+	CMPQ    AX, $0x00000010
+	JLT     rest205
+	VMOVUPS (DX), Z0
+	VMOVUPS constF32_3f800000<>+0(SB), Z1
+	VSQRTPS Z0, Z0
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, AX
+	JMP     one205
+
+rest205:
+	TESTQ     AX, AX
+	JZ        done205
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
 	VMOVUPS   constF32_3f800000<>+0(SB), Z1
 	VSQRTPS   Z0, Z0
 	VDIVPS    Z0, Z1, Z1
 	VMOVUPS   Z1, K1, (CX)
 
-done201:
+done205:
 	VZEROUPPER
 	RET
 
@@ -13323,9 +13565,9 @@ TEXT ·reciprocalF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many202:
+many206:
 	CMPQ    AX, $0x00000040
-	JLT     one202
+	JLT     one206
 	VMOVUPS (DX), Z0
 	VMOVUPS constF32_3f800000<>+0(SB), Z1
 	VDIVPS  Z0, Z1, Z1
@@ -13345,11 +13587,11 @@ many202:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000040, AX
-	JMP     many202
+	JMP     many206
 
-one202:
+one206:
 	CMPQ    AX, $0x00000010
-	JLT     rest202
+	JLT     rest206
 	VMOVUPS (DX), Z0
 	VMOVUPS constF32_3f800000<>+0(SB), Z1
 	VDIVPS  Z0, Z1, Z1
@@ -13357,11 +13599,11 @@ one202:
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000010, AX
-	JMP     one202
+	JMP     one206
 
-rest202:
+rest206:
 	TESTQ     AX, AX
-	JZ        done202
+	JZ        done206
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -13372,7 +13614,7 @@ rest202:
 	VDIVPS    Z0, Z1, Z1
 	VMOVUPS   Z1, K1, (CX)
 
-done202:
+done206:
 	VZEROUPPER
 	RET
 
@@ -13383,9 +13625,9 @@ TEXT ·reluF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many203:
+many207:
 	CMPQ    AX, $0x00000040
-	JLT     one203
+	JLT     one207
 	VMOVUPS (DX), Z0
 	VPXORD  Z1, Z1, Z1
 	VMAXPS  Z0, Z1, Z1
@@ -13405,11 +13647,11 @@ many203:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000040, AX
-	JMP     many203
+	JMP     many207
 
-one203:
+one207:
 	CMPQ    AX, $0x00000010
-	JLT     rest203
+	JLT     rest207
 	VMOVUPS (DX), Z0
 	VPXORD  Z5, Z5, Z5
 	VMAXPS  Z0, Z5, Z5
@@ -13417,11 +13659,11 @@ one203:
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000010, AX
-	JMP     one203
+	JMP     one207
 
-rest203:
+rest207:
 	TESTQ     AX, AX
-	JZ        done203
+	JZ        done207
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -13432,7 +13674,7 @@ rest203:
 	VMAXPS    Z0, Z6, Z6
 	VMOVUPS   Z6, K1, (CX)
 
-done203:
+done207:
 	VZEROUPPER
 	RET
 
@@ -13443,9 +13685,9 @@ TEXT ·relu6F32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many204:
+many208:
 	CMPQ    AX, $0x00000040
-	JLT     one204
+	JLT     one208
 	VMOVUPS (DX), Z0
 	VMOVUPS constF32_40c00000<>+0(SB), Z2
 	VPXORD  Z1, Z1, Z1
@@ -13473,247 +13715,16 @@ many204:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000040, AX
-	JMP     many204
-
-one204:
-	CMPQ    AX, $0x00000010
-	JLT     rest204
-	VMOVUPS (DX), Z0
-	VMOVUPS constF32_40c00000<>+0(SB), Z1
-	VPXORD  Z6, Z6, Z6
-	VMAXPS  Z0, Z6, Z6
-	VMINPS  Z6, Z1, Z1
-	VMOVUPS Z1, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000010, AX
-	JMP     one204
-
-rest204:
-	TESTQ     AX, AX
-	JZ        done204
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VMOVUPS   constF32_40c00000<>+0(SB), Z1
-	VPXORD    Z7, Z7, Z7
-	VMAXPS    Z0, Z7, Z7
-	VMINPS    Z7, Z1, Z1
-	VMOVUPS   Z1, K1, (CX)
-
-done204:
-	VZEROUPPER
-	RET
-
-// func addScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·addScalarF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ         n+0(FP), AX
-	MOVQ         dst+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         k+24(FP), BX
-	VMOVQ        BX, X0
-	VBROADCASTSS X0, Z0
-
-many205:
-	CMPQ    AX, $0x00000040
-	JLT     one205
-	VMOVUPS (DX), Z1
-	VADDPS  Z0, Z1, Z1
-	VMOVUPS Z1, (CX)
-	VMOVUPS 64(DX), Z1
-	VADDPS  Z0, Z1, Z1
-	VMOVUPS Z1, 64(CX)
-	VMOVUPS 128(DX), Z1
-	VADDPS  Z0, Z1, Z1
-	VMOVUPS Z1, 128(CX)
-	VMOVUPS 192(DX), Z1
-	VADDPS  Z0, Z1, Z1
-	VMOVUPS Z1, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000040, AX
-	JMP     many205
-
-one205:
-	CMPQ    AX, $0x00000010
-	JLT     rest205
-	VMOVUPS (DX), Z1
-	VADDPS  Z0, Z1, Z1
-	VMOVUPS Z1, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000010, AX
-	JMP     one205
-
-rest205:
-	TESTQ     AX, AX
-	JZ        done205
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z1
-	VADDPS    Z0, Z1, Z1
-	VMOVUPS   Z1, K1, (CX)
-
-done205:
-	VZEROUPPER
-	RET
-
-// func subScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·subScalarF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ         n+0(FP), AX
-	MOVQ         dst+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         k+24(FP), BX
-	VMOVQ        BX, X0
-	VBROADCASTSS X0, Z0
-
-many206:
-	CMPQ    AX, $0x00000040
-	JLT     one206
-	VMOVUPS (DX), Z1
-	VSUBPS  Z0, Z1, Z1
-	VMOVUPS Z1, (CX)
-	VMOVUPS 64(DX), Z1
-	VSUBPS  Z0, Z1, Z1
-	VMOVUPS Z1, 64(CX)
-	VMOVUPS 128(DX), Z1
-	VSUBPS  Z0, Z1, Z1
-	VMOVUPS Z1, 128(CX)
-	VMOVUPS 192(DX), Z1
-	VSUBPS  Z0, Z1, Z1
-	VMOVUPS Z1, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000040, AX
-	JMP     many206
-
-one206:
-	CMPQ    AX, $0x00000010
-	JLT     rest206
-	VMOVUPS (DX), Z1
-	VSUBPS  Z0, Z1, Z1
-	VMOVUPS Z1, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000010, AX
-	JMP     one206
-
-rest206:
-	TESTQ     AX, AX
-	JZ        done206
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z1
-	VSUBPS    Z0, Z1, Z1
-	VMOVUPS   Z1, K1, (CX)
-
-done206:
-	VZEROUPPER
-	RET
-
-// func mulScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·mulScalarF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ         n+0(FP), AX
-	MOVQ         dst+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         k+24(FP), BX
-	VMOVQ        BX, X0
-	VBROADCASTSS X0, Z0
-
-many207:
-	CMPQ    AX, $0x00000040
-	JLT     one207
-	VMOVUPS (DX), Z1
-	VMULPS  Z0, Z1, Z1
-	VMOVUPS Z1, (CX)
-	VMOVUPS 64(DX), Z1
-	VMULPS  Z0, Z1, Z1
-	VMOVUPS Z1, 64(CX)
-	VMOVUPS 128(DX), Z1
-	VMULPS  Z0, Z1, Z1
-	VMOVUPS Z1, 128(CX)
-	VMOVUPS 192(DX), Z1
-	VMULPS  Z0, Z1, Z1
-	VMOVUPS Z1, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000040, AX
-	JMP     many207
-
-one207:
-	CMPQ    AX, $0x00000010
-	JLT     rest207
-	VMOVUPS (DX), Z1
-	VMULPS  Z0, Z1, Z1
-	VMOVUPS Z1, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000010, AX
-	JMP     one207
-
-rest207:
-	TESTQ     AX, AX
-	JZ        done207
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z1
-	VMULPS    Z0, Z1, Z1
-	VMOVUPS   Z1, K1, (CX)
-
-done207:
-	VZEROUPPER
-	RET
-
-// func divScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·divScalarF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ         n+0(FP), AX
-	MOVQ         dst+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         k+24(FP), BX
-	VMOVQ        BX, X0
-	VBROADCASTSS X0, Z0
-
-many208:
-	CMPQ    AX, $0x00000040
-	JLT     one208
-	VMOVUPS (DX), Z1
-	VDIVPS  Z0, Z1, Z1
-	VMOVUPS Z1, (CX)
-	VMOVUPS 64(DX), Z1
-	VDIVPS  Z0, Z1, Z1
-	VMOVUPS Z1, 64(CX)
-	VMOVUPS 128(DX), Z1
-	VDIVPS  Z0, Z1, Z1
-	VMOVUPS Z1, 128(CX)
-	VMOVUPS 192(DX), Z1
-	VDIVPS  Z0, Z1, Z1
-	VMOVUPS Z1, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000040, AX
 	JMP     many208
 
 one208:
 	CMPQ    AX, $0x00000010
 	JLT     rest208
-	VMOVUPS (DX), Z1
-	VDIVPS  Z0, Z1, Z1
+	VMOVUPS (DX), Z0
+	VMOVUPS constF32_40c00000<>+0(SB), Z1
+	VPXORD  Z6, Z6, Z6
+	VMAXPS  Z0, Z6, Z6
+	VMINPS  Z6, Z1, Z1
 	VMOVUPS Z1, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -13728,11 +13739,242 @@ rest208:
 	SHLXQ     BX, AX, AX
 	DECQ      AX
 	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
+	VMOVUPS   constF32_40c00000<>+0(SB), Z1
+	VPXORD    Z7, Z7, Z7
+	VMAXPS    Z0, Z7, Z7
+	VMINPS    Z7, Z1, Z1
+	VMOVUPS   Z1, K1, (CX)
+
+done208:
+	VZEROUPPER
+	RET
+
+// func addScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·addScalarF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), AX
+	MOVQ         dst+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         k+24(FP), BX
+	VMOVQ        BX, X0
+	VBROADCASTSS X0, Z0
+
+many209:
+	CMPQ    AX, $0x00000040
+	JLT     one209
+	VMOVUPS (DX), Z1
+	VADDPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)
+	VMOVUPS 64(DX), Z1
+	VADDPS  Z0, Z1, Z1
+	VMOVUPS Z1, 64(CX)
+	VMOVUPS 128(DX), Z1
+	VADDPS  Z0, Z1, Z1
+	VMOVUPS Z1, 128(CX)
+	VMOVUPS 192(DX), Z1
+	VADDPS  Z0, Z1, Z1
+	VMOVUPS Z1, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000040, AX
+	JMP     many209
+
+one209:
+	CMPQ    AX, $0x00000010
+	JLT     rest209
+	VMOVUPS (DX), Z1
+	VADDPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, AX
+	JMP     one209
+
+rest209:
+	TESTQ     AX, AX
+	JZ        done209
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z1
+	VADDPS    Z0, Z1, Z1
+	VMOVUPS   Z1, K1, (CX)
+
+done209:
+	VZEROUPPER
+	RET
+
+// func subScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·subScalarF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), AX
+	MOVQ         dst+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         k+24(FP), BX
+	VMOVQ        BX, X0
+	VBROADCASTSS X0, Z0
+
+many210:
+	CMPQ    AX, $0x00000040
+	JLT     one210
+	VMOVUPS (DX), Z1
+	VSUBPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)
+	VMOVUPS 64(DX), Z1
+	VSUBPS  Z0, Z1, Z1
+	VMOVUPS Z1, 64(CX)
+	VMOVUPS 128(DX), Z1
+	VSUBPS  Z0, Z1, Z1
+	VMOVUPS Z1, 128(CX)
+	VMOVUPS 192(DX), Z1
+	VSUBPS  Z0, Z1, Z1
+	VMOVUPS Z1, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000040, AX
+	JMP     many210
+
+one210:
+	CMPQ    AX, $0x00000010
+	JLT     rest210
+	VMOVUPS (DX), Z1
+	VSUBPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, AX
+	JMP     one210
+
+rest210:
+	TESTQ     AX, AX
+	JZ        done210
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z1
+	VSUBPS    Z0, Z1, Z1
+	VMOVUPS   Z1, K1, (CX)
+
+done210:
+	VZEROUPPER
+	RET
+
+// func mulScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·mulScalarF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), AX
+	MOVQ         dst+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         k+24(FP), BX
+	VMOVQ        BX, X0
+	VBROADCASTSS X0, Z0
+
+many211:
+	CMPQ    AX, $0x00000040
+	JLT     one211
+	VMOVUPS (DX), Z1
+	VMULPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)
+	VMOVUPS 64(DX), Z1
+	VMULPS  Z0, Z1, Z1
+	VMOVUPS Z1, 64(CX)
+	VMOVUPS 128(DX), Z1
+	VMULPS  Z0, Z1, Z1
+	VMOVUPS Z1, 128(CX)
+	VMOVUPS 192(DX), Z1
+	VMULPS  Z0, Z1, Z1
+	VMOVUPS Z1, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000040, AX
+	JMP     many211
+
+one211:
+	CMPQ    AX, $0x00000010
+	JLT     rest211
+	VMOVUPS (DX), Z1
+	VMULPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, AX
+	JMP     one211
+
+rest211:
+	TESTQ     AX, AX
+	JZ        done211
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z1
+	VMULPS    Z0, Z1, Z1
+	VMOVUPS   Z1, K1, (CX)
+
+done211:
+	VZEROUPPER
+	RET
+
+// func divScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·divScalarF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), AX
+	MOVQ         dst+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         k+24(FP), BX
+	VMOVQ        BX, X0
+	VBROADCASTSS X0, Z0
+
+many212:
+	CMPQ    AX, $0x00000040
+	JLT     one212
+	VMOVUPS (DX), Z1
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)
+	VMOVUPS 64(DX), Z1
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, 64(CX)
+	VMOVUPS 128(DX), Z1
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, 128(CX)
+	VMOVUPS 192(DX), Z1
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000040, AX
+	JMP     many212
+
+one212:
+	CMPQ    AX, $0x00000010
+	JLT     rest212
+	VMOVUPS (DX), Z1
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, AX
+	JMP     one212
+
+rest212:
+	TESTQ     AX, AX
+	JZ        done212
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z1
 	VDIVPS    Z0, Z1, Z1
 	VMOVUPS   Z1, K1, (CX)
 
-done208:
+done212:
 	VZEROUPPER
 	RET
 
@@ -13746,9 +13988,9 @@ TEXT ·axpyF32AVX512(SB), NOSPLIT, $0-32
 	VMOVQ        BX, X0
 	VBROADCASTSS X0, Z0
 
-many209:
+many213:
 	CMPQ        AX, $0x00000040
-	JLT         one209
+	JLT         one213
 	VMOVUPS     (CX), Z2
 	VMOVUPS     (DX), Z1
 	VFMADD231PS Z1, Z0, Z2
@@ -13768,11 +14010,11 @@ many209:
 	ADDQ        $0x00000100, CX
 	ADDQ        $0x00000100, DX
 	SUBQ        $0x00000040, AX
-	JMP         many209
+	JMP         many213
 
-one209:
+one213:
 	CMPQ        AX, $0x00000010
-	JLT         rest209
+	JLT         rest213
 	VMOVUPS     (CX), Z2
 	VMOVUPS     (DX), Z1
 	VFMADD231PS Z1, Z0, Z2
@@ -13780,11 +14022,11 @@ one209:
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000010, AX
-	JMP         one209
+	JMP         one213
 
-rest209:
+rest213:
 	TESTQ       AX, AX
-	JZ          done209
+	JZ          done213
 	MOVQ        AX, BX
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       BX, AX, AX
@@ -13795,7 +14037,7 @@ rest209:
 	VFMADD231PS Z1, Z0, Z2
 	VMOVUPS     Z2, K1, (CX)
 
-done209:
+done213:
 	VZEROUPPER
 	RET
 
@@ -13813,9 +14055,9 @@ TEXT ·dropoutF32AVX512(SB), NOSPLIT, $0-48
 	VMOVQ        SI, X1
 	VBROADCASTSS X1, Z1
 
-many210:
+many214:
 	CMPQ      AX, $0x00000040
-	JLT       one210
+	JLT       one214
 	VMOVUPS   (DX), Z2
 	VMOVUPS   (BX), Z3
 	VMULPS    Z1, Z2, Z2
@@ -13844,11 +14086,11 @@ many210:
 	ADDQ      $0x00000100, DX
 	ADDQ      $0x00000100, BX
 	SUBQ      $0x00000040, AX
-	JMP       many210
+	JMP       many214
 
-one210:
+one214:
 	CMPQ      AX, $0x00000010
-	JLT       rest210
+	JLT       rest214
 	VMOVUPS   (DX), Z2
 	VMOVUPS   (BX), Z3
 	VMULPS    Z1, Z2, Z2
@@ -13859,11 +14101,11 @@ one210:
 	ADDQ      $0x00000040, DX
 	ADDQ      $0x00000040, BX
 	SUBQ      $0x00000010, AX
-	JMP       one210
+	JMP       one214
 
-rest210:
+rest214:
 	TESTQ     AX, AX
-	JZ        done210
+	JZ        done214
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -13876,7 +14118,7 @@ rest210:
 	VMOVUPS.Z Z2, K2, Z0
 	VMOVUPS   Z0, K1, (CX)
 
-done210:
+done214:
 	VZEROUPPER
 	RET
 
@@ -13890,9 +14132,9 @@ TEXT ·sumF32AVX512(SB), NOSPLIT, $0-24
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 
-many211:
+many215:
 	CMPQ    AX, $0x00000040
-	JLT     one211
+	JLT     one215
 	VMOVUPS (CX), Z4
 	VADDPS  Z4, Z0, Z0
 	VMOVUPS 64(CX), Z4
@@ -13903,20 +14145,20 @@ many211:
 	VADDPS  Z4, Z3, Z3
 	ADDQ    $0x00000100, CX
 	SUBQ    $0x00000040, AX
-	JMP     many211
+	JMP     many215
 
-one211:
+one215:
 	CMPQ    AX, $0x00000010
-	JLT     rest211
+	JLT     rest215
 	VMOVUPS (CX), Z4
 	VADDPS  Z4, Z0, Z0
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x00000010, AX
-	JMP     one211
+	JMP     one215
 
-rest211:
+rest215:
 	TESTQ     AX, AX
-	JZ        done211
+	JZ        done215
 	MOVQ      AX, DX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     DX, AX, AX
@@ -13925,7 +14167,7 @@ rest211:
 	VMOVUPS.Z (CX), K1, Z4
 	VADDPS    Z4, Z0, Z0
 
-done211:
+done215:
 	VADDPS        Z1, Z0, Z0
 	VADDPS        Z3, Z2, Z2
 	VADDPS        Z2, Z0, Z0
@@ -13953,9 +14195,9 @@ TEXT ·dotF32AVX512(SB), NOSPLIT, $0-32
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 
-many212:
+many216:
 	CMPQ        AX, $0x00000040
-	JLT         one212
+	JLT         one216
 	VMOVUPS     (CX), Z4
 	VMOVUPS     (DX), Z5
 	VFMADD231PS Z4, Z5, Z0
@@ -13971,22 +14213,22 @@ many212:
 	ADDQ        $0x00000100, CX
 	ADDQ        $0x00000100, DX
 	SUBQ        $0x00000040, AX
-	JMP         many212
+	JMP         many216
 
-one212:
+one216:
 	CMPQ        AX, $0x00000010
-	JLT         rest212
+	JLT         rest216
 	VMOVUPS     (CX), Z4
 	VMOVUPS     (DX), Z5
 	VFMADD231PS Z4, Z5, Z0
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000010, AX
-	JMP         one212
+	JMP         one216
 
-rest212:
+rest216:
 	TESTQ       AX, AX
-	JZ          done212
+	JZ          done216
 	MOVQ        AX, BX
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       BX, AX, AX
@@ -13996,7 +14238,7 @@ rest212:
 	VMOVUPS.Z   (DX), K1, Z5
 	VFMADD231PS Z4, Z5, Z0
 
-done212:
+done216:
 	VADDPS        Z1, Z0, Z0
 	VADDPS        Z3, Z2, Z2
 	VADDPS        Z2, Z0, Z0
@@ -14023,9 +14265,9 @@ TEXT ·maxOfF32AVX512(SB), NOSPLIT, $0-24
 	VMOVUPS constF32_ff800000<>+0(SB), Z2
 	VPXORD  Z3, Z3, Z3
 
-many213:
+many217:
 	CMPQ      AX, $0x00000020
-	JLT       one213
+	JLT       one217
 	VMOVUPS   (CX), Z4
 	VCMPPS    $0x03, Z4, Z4, K1
 	VMOVUPS.Z Z4, K1, Z5
@@ -14038,11 +14280,11 @@ many213:
 	VMAXPS    Z4, Z2, Z2
 	ADDQ      $0x00000080, CX
 	SUBQ      $0x00000020, AX
-	JMP       many213
+	JMP       many217
 
-one213:
+one217:
 	CMPQ      AX, $0x00000010
-	JLT       rest213
+	JLT       rest217
 	VMOVUPS   (CX), Z4
 	VCMPPS    $0x03, Z4, Z4, K1
 	VMOVUPS.Z Z4, K1, Z5
@@ -14050,11 +14292,11 @@ one213:
 	VMAXPS    Z4, Z1, Z1
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, AX
-	JMP       one213
+	JMP       one217
 
-rest213:
+rest217:
 	TESTQ     AX, AX
-	JZ        done213
+	JZ        done217
 	MOVQ      AX, DX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     DX, AX, AX
@@ -14067,7 +14309,7 @@ rest213:
 	VORPS     Z0, Z3, Z3
 	VMAXPS    Z6, Z1, Z1
 
-done213:
+done217:
 	VMAXPS        Z2, Z1, Z1
 	VCMPPS        $0x03, Z3, Z3, K1
 	VMOVUPS.Z     Z3, K1, Z0
@@ -14110,7 +14352,7 @@ TEXT ·dotRowsF32AVX512(SB), NOSPLIT, $0-80
 	CMPQ         DX, $0x00001000
 	CMOVQGT      R9, BX
 
-group214:
+group218:
 	MOVQ   DI, R9
 	LEAQ   (DI)(BX*1), R10
 	MOVQ   R8, R11
@@ -14126,9 +14368,9 @@ group214:
 	LEAQ   (DX)(DX*2), R13
 	LEAQ   (DX)(DX*2), R14
 
-many215:
+many219:
 	CMPQ        R12, $0x00000020
-	JLT         one215
+	JLT         one219
 	VMOVUPS     (R11), Z9
 	PREFETCHT0  (R10)
 	VMOVUPS     (R9), Z10
@@ -14159,11 +14401,11 @@ many215:
 	ADDQ        $0x00000080, R10
 	ADDQ        $0x00000080, R11
 	SUBQ        $0x00000020, R12
-	JMP         many215
+	JMP         many219
 
-one215:
+one219:
 	CMPQ        R12, $0x00000010
-	JLT         rest215
+	JLT         rest219
 	VMOVUPS     (R11), Z9
 	PREFETCHT0  (R10)
 	VMOVUPS     (R9), Z10
@@ -14181,11 +14423,11 @@ one215:
 	ADDQ        $0x00000040, R10
 	ADDQ        $0x00000040, R11
 	SUBQ        $0x00000010, R12
-	JMP         one215
+	JMP         one219
 
-rest215:
+rest219:
 	TESTQ       R12, R12
-	JZ          done215
+	JZ          done219
 	MOVQ        R12, R15
 	MOVQ        $0x0000000000000001, R12
 	SHLXQ       R15, R12, R12
@@ -14205,7 +14447,7 @@ rest215:
 	VMOVUPS.Z   (R9)(R13*1), K1, Z10
 	VFMADD231PS Z9, Z10, Z4
 
-done215:
+done219:
 	VADDPS        Z5, Z1, Z1
 	VEXTRACTF64X4 $0x01, Z1, Y9
 	VADDPS        Y1, Y9, Y9
@@ -14248,13 +14490,13 @@ done215:
 	VMULSS        X0, X13, X13
 	MOVQ          keep+64(FP), R9
 	TESTQ         R9, R9
-	JZ            fresh216
+	JZ            fresh220
 	VADDSS        (SI), X10, X10
 	VADDSS        4(SI), X11, X11
 	VADDSS        8(SI), X12, X12
 	VADDSS        12(SI), X13, X13
 
-fresh216:
+fresh220:
 	VMOVSS X10, (SI)
 	VMOVSS X11, 4(SI)
 	VMOVSS X12, 8(SI)
@@ -14264,7 +14506,7 @@ fresh216:
 	MOVQ   step+24(FP), R9
 	ADDQ   R9, DI
 	DECQ   CX
-	JNZ    group214
+	JNZ    group218
 	VZEROUPPER
 	RET
 
@@ -14278,9 +14520,9 @@ TEXT ·colSumF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ CX, SI
 	SHLQ $0x02, SI
 
-wide217:
+wide221:
 	CMPQ    CX, $0x00000040
-	JLT     narrow217
+	JLT     narrow221
 	VMOVUPS (DX), Z0
 	VMOVUPS 64(DX), Z1
 	VMOVUPS 128(DX), Z2
@@ -14288,7 +14530,7 @@ wide217:
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row218:
+row222:
 	VMOVUPS (R8), Z4
 	VADDPS  Z4, Z0, Z0
 	VMOVUPS 64(R8), Z4
@@ -14299,7 +14541,7 @@ row218:
 	VADDPS  Z4, Z3, Z3
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row218
+	JNZ     row222
 	VMOVUPS Z0, (DX)
 	VMOVUPS Z1, 64(DX)
 	VMOVUPS Z2, 128(DX)
@@ -14307,30 +14549,30 @@ row218:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000040, CX
-	JMP     wide217
+	JMP     wide221
 
-narrow217:
+narrow221:
 	CMPQ    CX, $0x00000010
-	JLT     edge217
+	JLT     edge221
 	VMOVUPS (DX), Z0
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row219:
+row223:
 	VMOVUPS (R8), Z1
 	VADDPS  Z1, Z0, Z0
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row219
+	JNZ     row223
 	VMOVUPS Z0, (DX)
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000010, CX
-	JMP     narrow217
+	JMP     narrow221
 
-edge217:
+edge221:
 	TESTQ     CX, CX
-	JZ        end217
+	JZ        end221
 	MOVQ      CX, DI
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     DI, CX, CX
@@ -14339,15 +14581,15 @@ edge217:
 	VMOVUPS.Z (DX), K1, Z0
 	MOVQ      BX, CX
 
-row220:
+row224:
 	VMOVUPS.Z (CX), K1, Z1
 	VADDPS    Z1, Z0, Z0
 	ADDQ      SI, CX
 	DECQ      AX
-	JNZ       row220
+	JNZ       row224
 	VMOVUPS   Z0, K1, (DX)
 
-end217:
+end221:
 	VZEROUPPER
 	RET
 
@@ -14362,9 +14604,9 @@ TEXT ·colCenteredF32AVX512(SB), NOSPLIT, $0-40
 	MOVQ CX, DI
 	SHLQ $0x02, DI
 
-wide221:
+wide225:
 	CMPQ    CX, $0x00000040
-	JLT     narrow221
+	JLT     narrow225
 	VMOVUPS (DX), Z0
 	VMOVUPS 64(DX), Z1
 	VMOVUPS 128(DX), Z2
@@ -14376,7 +14618,7 @@ wide221:
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row222:
+row226:
 	VMOVUPS     (R9), Z8
 	VSUBPS      Z4, Z8, Z8
 	VFMADD231PS Z8, Z8, Z0
@@ -14391,7 +14633,7 @@ row222:
 	VFMADD231PS Z8, Z8, Z3
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row222
+	JNZ         row226
 	VMOVUPS     Z0, (DX)
 	VMOVUPS     Z1, 64(DX)
 	VMOVUPS     Z2, 128(DX)
@@ -14400,33 +14642,33 @@ row222:
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
 	SUBQ        $0x00000040, CX
-	JMP         wide221
+	JMP         wide225
 
-narrow221:
+narrow225:
 	CMPQ    CX, $0x00000010
-	JLT     edge221
+	JLT     edge225
 	VMOVUPS (DX), Z0
 	VMOVUPS (SI), Z1
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row223:
+row227:
 	VMOVUPS     (R9), Z2
 	VSUBPS      Z1, Z2, Z2
 	VFMADD231PS Z2, Z2, Z0
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row223
+	JNZ         row227
 	VMOVUPS     Z0, (DX)
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	SUBQ        $0x00000010, CX
-	JMP         narrow221
+	JMP         narrow225
 
-edge221:
+edge225:
 	TESTQ     CX, CX
-	JZ        end221
+	JZ        end225
 	MOVQ      CX, R8
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R8, CX, CX
@@ -14436,16 +14678,16 @@ edge221:
 	VMOVUPS.Z (SI), K1, Z1
 	MOVQ      BX, CX
 
-row224:
+row228:
 	VMOVUPS.Z   (CX), K1, Z2
 	VSUBPS      Z1, Z2, Z2
 	VFMADD231PS Z2, Z2, Z0
 	ADDQ        DI, CX
 	DECQ        AX
-	JNZ         row224
+	JNZ         row228
 	VMOVUPS     Z0, K1, (DX)
 
-end221:
+end225:
 	VZEROUPPER
 	RET
 
@@ -14461,9 +14703,9 @@ TEXT ·colDotF32AVX512(SB), NOSPLIT, $0-48
 	MOVQ CX, R8
 	SHLQ $0x02, R8
 
-wide225:
+wide229:
 	CMPQ    CX, $0x00000040
-	JLT     narrow225
+	JLT     narrow229
 	VMOVUPS (DX), Z0
 	VMOVUPS 64(DX), Z1
 	VMOVUPS 128(DX), Z2
@@ -14476,7 +14718,7 @@ wide225:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row226:
+row230:
 	VMOVUPS     (R10), Z8
 	VMOVUPS     (R11), Z9
 	VSUBPS      Z4, Z9, Z9
@@ -14496,7 +14738,7 @@ row226:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row226
+	JNZ         row230
 	VMOVUPS     Z0, (DX)
 	VMOVUPS     Z1, 64(DX)
 	VMOVUPS     Z2, 128(DX)
@@ -14506,18 +14748,18 @@ row226:
 	ADDQ        $0x00000100, SI
 	ADDQ        $0x00000100, DI
 	SUBQ        $0x00000040, CX
-	JMP         wide225
+	JMP         wide229
 
-narrow225:
+narrow229:
 	CMPQ    CX, $0x00000010
-	JLT     edge225
+	JLT     edge229
 	VMOVUPS (DX), Z0
 	VMOVUPS (DI), Z1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row227:
+row231:
 	VMOVUPS     (R10), Z2
 	VMOVUPS     (R11), Z3
 	VSUBPS      Z1, Z3, Z3
@@ -14525,18 +14767,18 @@ row227:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row227
+	JNZ         row231
 	VMOVUPS     Z0, (DX)
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	SUBQ        $0x00000010, CX
-	JMP         narrow225
+	JMP         narrow229
 
-edge225:
+edge229:
 	TESTQ     CX, CX
-	JZ        end225
+	JZ        end229
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -14547,7 +14789,7 @@ edge225:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row228:
+row232:
 	VMOVUPS.Z   (CX), K1, Z2
 	VMOVUPS.Z   (BX), K1, Z3
 	VSUBPS      Z1, Z3, Z3
@@ -14555,107 +14797,16 @@ row228:
 	ADDQ        R8, CX
 	ADDQ        R8, BX
 	DECQ        AX
-	JNZ         row228
+	JNZ         row232
 	VMOVUPS     Z0, K1, (DX)
 
-end225:
+end229:
 	VZEROUPPER
 	RET
 
 // func biasRowsF32AVX512(rows int, cols int, stride int, dst *byte, x *byte, shift *byte)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·biasRowsF32AVX512(SB), NOSPLIT, $0-48
-	MOVQ rows+0(FP), AX
-	MOVQ cols+8(FP), CX
-	MOVQ stride+16(FP), DX
-	MOVQ dst+24(FP), BX
-	MOVQ x+32(FP), SI
-	MOVQ shift+40(FP), DI
-
-wide229:
-	CMPQ    CX, $0x00000040
-	JLT     narrow229
-	VMOVUPS (DI), Z0
-	VMOVUPS 64(DI), Z1
-	VMOVUPS 128(DI), Z2
-	VMOVUPS 192(DI), Z3
-	MOVQ    AX, R8
-	MOVQ    BX, R9
-	MOVQ    SI, R10
-
-row230:
-	VMOVUPS (R10), Z4
-	VADDPS  Z0, Z4, Z4
-	VMOVUPS Z4, (R9)
-	VMOVUPS 64(R10), Z4
-	VADDPS  Z1, Z4, Z4
-	VMOVUPS Z4, 64(R9)
-	VMOVUPS 128(R10), Z4
-	VADDPS  Z2, Z4, Z4
-	VMOVUPS Z4, 128(R9)
-	VMOVUPS 192(R10), Z4
-	VADDPS  Z3, Z4, Z4
-	VMOVUPS Z4, 192(R9)
-	ADDQ    DX, R9
-	ADDQ    DX, R10
-	DECQ    R8
-	JNZ     row230
-	ADDQ    $0x00000100, BX
-	ADDQ    $0x00000100, SI
-	ADDQ    $0x00000100, DI
-	SUBQ    $0x00000040, CX
-	JMP     wide229
-
-narrow229:
-	CMPQ    CX, $0x00000010
-	JLT     edge229
-	VMOVUPS (DI), Z0
-	MOVQ    AX, R8
-	MOVQ    BX, R9
-	MOVQ    SI, R10
-
-row231:
-	VMOVUPS (R10), Z1
-	VADDPS  Z0, Z1, Z1
-	VMOVUPS Z1, (R9)
-	ADDQ    DX, R9
-	ADDQ    DX, R10
-	DECQ    R8
-	JNZ     row231
-	ADDQ    $0x00000040, BX
-	ADDQ    $0x00000040, SI
-	ADDQ    $0x00000040, DI
-	SUBQ    $0x00000010, CX
-	JMP     narrow229
-
-edge229:
-	TESTQ     CX, CX
-	JZ        end229
-	MOVQ      CX, R8
-	MOVQ      $0x0000000000000001, CX
-	SHLXQ     R8, CX, CX
-	DECQ      CX
-	KMOVW     CX, K1
-	VMOVUPS.Z (DI), K1, Z0
-	MOVQ      BX, CX
-	MOVQ      SI, BX
-
-row232:
-	VMOVUPS.Z (BX), K1, Z1
-	VADDPS    Z0, Z1, Z1
-	VMOVUPS   Z1, K1, (CX)
-	ADDQ      DX, CX
-	ADDQ      DX, BX
-	DECQ      AX
-	JNZ       row232
-
-end229:
-	VZEROUPPER
-	RET
-
-// func biasReluRowsF32AVX512(rows int, cols int, stride int, dst *byte, x *byte, shift *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·biasReluRowsF32AVX512(SB), NOSPLIT, $0-48
 	MOVQ rows+0(FP), AX
 	MOVQ cols+8(FP), CX
 	MOVQ stride+16(FP), DX
@@ -14677,24 +14828,16 @@ wide233:
 row234:
 	VMOVUPS (R10), Z4
 	VADDPS  Z0, Z4, Z4
-	VPXORD  Z5, Z5, Z5
-	VMAXPS  Z4, Z5, Z5
-	VMOVUPS Z5, (R9)
+	VMOVUPS Z4, (R9)
 	VMOVUPS 64(R10), Z4
 	VADDPS  Z1, Z4, Z4
-	VPXORD  Z6, Z6, Z6
-	VMAXPS  Z4, Z6, Z6
-	VMOVUPS Z6, 64(R9)
+	VMOVUPS Z4, 64(R9)
 	VMOVUPS 128(R10), Z4
 	VADDPS  Z2, Z4, Z4
-	VPXORD  Z7, Z7, Z7
-	VMAXPS  Z4, Z7, Z7
-	VMOVUPS Z7, 128(R9)
+	VMOVUPS Z4, 128(R9)
 	VMOVUPS 192(R10), Z4
 	VADDPS  Z3, Z4, Z4
-	VPXORD  Z8, Z8, Z8
-	VMAXPS  Z4, Z8, Z8
-	VMOVUPS Z8, 192(R9)
+	VMOVUPS Z4, 192(R9)
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
@@ -14716,9 +14859,7 @@ narrow233:
 row235:
 	VMOVUPS (R10), Z1
 	VADDPS  Z0, Z1, Z1
-	VPXORD  Z9, Z9, Z9
-	VMAXPS  Z1, Z9, Z9
-	VMOVUPS Z9, (R9)
+	VMOVUPS Z1, (R9)
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
@@ -14744,9 +14885,7 @@ edge233:
 row236:
 	VMOVUPS.Z (BX), K1, Z1
 	VADDPS    Z0, Z1, Z1
-	VPXORD    Z10, Z10, Z10
-	VMAXPS    Z1, Z10, Z10
-	VMOVUPS   Z10, K1, (CX)
+	VMOVUPS   Z1, K1, (CX)
 	ADDQ      DX, CX
 	ADDQ      DX, BX
 	DECQ      AX
@@ -14756,16 +14895,15 @@ end233:
 	VZEROUPPER
 	RET
 
-// func scaleRowsF32AVX512(rows int, cols int, stride int, dst *byte, x *byte, shift *byte, scale *byte)
+// func biasReluRowsF32AVX512(rows int, cols int, stride int, dst *byte, x *byte, shift *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·scaleRowsF32AVX512(SB), NOSPLIT, $0-56
+TEXT ·biasReluRowsF32AVX512(SB), NOSPLIT, $0-48
 	MOVQ rows+0(FP), AX
 	MOVQ cols+8(FP), CX
 	MOVQ stride+16(FP), DX
 	MOVQ dst+24(FP), BX
 	MOVQ x+32(FP), SI
 	MOVQ shift+40(FP), DI
-	MOVQ scale+48(FP), R8
 
 wide237:
 	CMPQ    CX, $0x00000040
@@ -14774,91 +14912,95 @@ wide237:
 	VMOVUPS 64(DI), Z1
 	VMOVUPS 128(DI), Z2
 	VMOVUPS 192(DI), Z3
-	VMOVUPS (R8), Z4
-	VMOVUPS 64(R8), Z5
-	VMOVUPS 128(R8), Z6
-	VMOVUPS 192(R8), Z7
-	MOVQ    AX, R9
-	MOVQ    BX, R10
-	MOVQ    SI, R11
+	MOVQ    AX, R8
+	MOVQ    BX, R9
+	MOVQ    SI, R10
 
 row238:
-	VMOVUPS     (R11), Z8
-	VFMADD213PS Z0, Z4, Z8
-	VMOVUPS     Z8, (R10)
-	VMOVUPS     64(R11), Z8
-	VFMADD213PS Z1, Z5, Z8
-	VMOVUPS     Z8, 64(R10)
-	VMOVUPS     128(R11), Z8
-	VFMADD213PS Z2, Z6, Z8
-	VMOVUPS     Z8, 128(R10)
-	VMOVUPS     192(R11), Z8
-	VFMADD213PS Z3, Z7, Z8
-	VMOVUPS     Z8, 192(R10)
-	ADDQ        DX, R10
-	ADDQ        DX, R11
-	DECQ        R9
-	JNZ         row238
-	ADDQ        $0x00000100, BX
-	ADDQ        $0x00000100, SI
-	ADDQ        $0x00000100, DI
-	ADDQ        $0x00000100, R8
-	SUBQ        $0x00000040, CX
-	JMP         wide237
+	VMOVUPS (R10), Z4
+	VADDPS  Z0, Z4, Z4
+	VPXORD  Z5, Z5, Z5
+	VMAXPS  Z4, Z5, Z5
+	VMOVUPS Z5, (R9)
+	VMOVUPS 64(R10), Z4
+	VADDPS  Z1, Z4, Z4
+	VPXORD  Z6, Z6, Z6
+	VMAXPS  Z4, Z6, Z6
+	VMOVUPS Z6, 64(R9)
+	VMOVUPS 128(R10), Z4
+	VADDPS  Z2, Z4, Z4
+	VPXORD  Z7, Z7, Z7
+	VMAXPS  Z4, Z7, Z7
+	VMOVUPS Z7, 128(R9)
+	VMOVUPS 192(R10), Z4
+	VADDPS  Z3, Z4, Z4
+	VPXORD  Z8, Z8, Z8
+	VMAXPS  Z4, Z8, Z8
+	VMOVUPS Z8, 192(R9)
+	ADDQ    DX, R9
+	ADDQ    DX, R10
+	DECQ    R8
+	JNZ     row238
+	ADDQ    $0x00000100, BX
+	ADDQ    $0x00000100, SI
+	ADDQ    $0x00000100, DI
+	SUBQ    $0x00000040, CX
+	JMP     wide237
 
 narrow237:
 	CMPQ    CX, $0x00000010
 	JLT     edge237
 	VMOVUPS (DI), Z0
-	VMOVUPS (R8), Z1
-	MOVQ    AX, R9
-	MOVQ    BX, R10
-	MOVQ    SI, R11
+	MOVQ    AX, R8
+	MOVQ    BX, R9
+	MOVQ    SI, R10
 
 row239:
-	VMOVUPS     (R11), Z2
-	VFMADD213PS Z0, Z1, Z2
-	VMOVUPS     Z2, (R10)
-	ADDQ        DX, R10
-	ADDQ        DX, R11
-	DECQ        R9
-	JNZ         row239
-	ADDQ        $0x00000040, BX
-	ADDQ        $0x00000040, SI
-	ADDQ        $0x00000040, DI
-	ADDQ        $0x00000040, R8
-	SUBQ        $0x00000010, CX
-	JMP         narrow237
+	VMOVUPS (R10), Z1
+	VADDPS  Z0, Z1, Z1
+	VPXORD  Z9, Z9, Z9
+	VMAXPS  Z1, Z9, Z9
+	VMOVUPS Z9, (R9)
+	ADDQ    DX, R9
+	ADDQ    DX, R10
+	DECQ    R8
+	JNZ     row239
+	ADDQ    $0x00000040, BX
+	ADDQ    $0x00000040, SI
+	ADDQ    $0x00000040, DI
+	SUBQ    $0x00000010, CX
+	JMP     narrow237
 
 edge237:
 	TESTQ     CX, CX
 	JZ        end237
-	MOVQ      CX, R9
+	MOVQ      CX, R8
 	MOVQ      $0x0000000000000001, CX
-	SHLXQ     R9, CX, CX
+	SHLXQ     R8, CX, CX
 	DECQ      CX
 	KMOVW     CX, K1
 	VMOVUPS.Z (DI), K1, Z0
-	VMOVUPS.Z (R8), K1, Z1
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
 row240:
-	VMOVUPS.Z   (BX), K1, Z2
-	VFMADD213PS Z0, Z1, Z2
-	VMOVUPS     Z2, K1, (CX)
-	ADDQ        DX, CX
-	ADDQ        DX, BX
-	DECQ        AX
-	JNZ         row240
+	VMOVUPS.Z (BX), K1, Z1
+	VADDPS    Z0, Z1, Z1
+	VPXORD    Z10, Z10, Z10
+	VMAXPS    Z1, Z10, Z10
+	VMOVUPS   Z10, K1, (CX)
+	ADDQ      DX, CX
+	ADDQ      DX, BX
+	DECQ      AX
+	JNZ       row240
 
 end237:
 	VZEROUPPER
 	RET
 
-// func scaleReluRowsF32AVX512(rows int, cols int, stride int, dst *byte, x *byte, shift *byte, scale *byte)
+// func scaleRowsF32AVX512(rows int, cols int, stride int, dst *byte, x *byte, shift *byte, scale *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·scaleReluRowsF32AVX512(SB), NOSPLIT, $0-56
+TEXT ·scaleRowsF32AVX512(SB), NOSPLIT, $0-56
 	MOVQ rows+0(FP), AX
 	MOVQ cols+8(FP), CX
 	MOVQ stride+16(FP), DX
@@ -14885,24 +15027,16 @@ wide241:
 row242:
 	VMOVUPS     (R11), Z8
 	VFMADD213PS Z0, Z4, Z8
-	VPXORD      Z9, Z9, Z9
-	VMAXPS      Z8, Z9, Z9
-	VMOVUPS     Z9, (R10)
+	VMOVUPS     Z8, (R10)
 	VMOVUPS     64(R11), Z8
 	VFMADD213PS Z1, Z5, Z8
-	VPXORD      Z10, Z10, Z10
-	VMAXPS      Z8, Z10, Z10
-	VMOVUPS     Z10, 64(R10)
+	VMOVUPS     Z8, 64(R10)
 	VMOVUPS     128(R11), Z8
 	VFMADD213PS Z2, Z6, Z8
-	VPXORD      Z11, Z11, Z11
-	VMAXPS      Z8, Z11, Z11
-	VMOVUPS     Z11, 128(R10)
+	VMOVUPS     Z8, 128(R10)
 	VMOVUPS     192(R11), Z8
 	VFMADD213PS Z3, Z7, Z8
-	VPXORD      Z12, Z12, Z12
-	VMAXPS      Z8, Z12, Z12
-	VMOVUPS     Z12, 192(R10)
+	VMOVUPS     Z8, 192(R10)
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
@@ -14926,9 +15060,7 @@ narrow241:
 row243:
 	VMOVUPS     (R11), Z2
 	VFMADD213PS Z0, Z1, Z2
-	VPXORD      Z13, Z13, Z13
-	VMAXPS      Z2, Z13, Z13
-	VMOVUPS     Z13, (R10)
+	VMOVUPS     Z2, (R10)
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
@@ -14956,15 +15088,125 @@ edge241:
 row244:
 	VMOVUPS.Z   (BX), K1, Z2
 	VFMADD213PS Z0, Z1, Z2
-	VPXORD      Z14, Z14, Z14
-	VMAXPS      Z2, Z14, Z14
-	VMOVUPS     Z14, K1, (CX)
+	VMOVUPS     Z2, K1, (CX)
 	ADDQ        DX, CX
 	ADDQ        DX, BX
 	DECQ        AX
 	JNZ         row244
 
 end241:
+	VZEROUPPER
+	RET
+
+// func scaleReluRowsF32AVX512(rows int, cols int, stride int, dst *byte, x *byte, shift *byte, scale *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·scaleReluRowsF32AVX512(SB), NOSPLIT, $0-56
+	MOVQ rows+0(FP), AX
+	MOVQ cols+8(FP), CX
+	MOVQ stride+16(FP), DX
+	MOVQ dst+24(FP), BX
+	MOVQ x+32(FP), SI
+	MOVQ shift+40(FP), DI
+	MOVQ scale+48(FP), R8
+
+wide245:
+	CMPQ    CX, $0x00000040
+	JLT     narrow245
+	VMOVUPS (DI), Z0
+	VMOVUPS 64(DI), Z1
+	VMOVUPS 128(DI), Z2
+	VMOVUPS 192(DI), Z3
+	VMOVUPS (R8), Z4
+	VMOVUPS 64(R8), Z5
+	VMOVUPS 128(R8), Z6
+	VMOVUPS 192(R8), Z7
+	MOVQ    AX, R9
+	MOVQ    BX, R10
+	MOVQ    SI, R11
+
+row246:
+	VMOVUPS     (R11), Z8
+	VFMADD213PS Z0, Z4, Z8
+	VPXORD      Z9, Z9, Z9
+	VMAXPS      Z8, Z9, Z9
+	VMOVUPS     Z9, (R10)
+	VMOVUPS     64(R11), Z8
+	VFMADD213PS Z1, Z5, Z8
+	VPXORD      Z10, Z10, Z10
+	VMAXPS      Z8, Z10, Z10
+	VMOVUPS     Z10, 64(R10)
+	VMOVUPS     128(R11), Z8
+	VFMADD213PS Z2, Z6, Z8
+	VPXORD      Z11, Z11, Z11
+	VMAXPS      Z8, Z11, Z11
+	VMOVUPS     Z11, 128(R10)
+	VMOVUPS     192(R11), Z8
+	VFMADD213PS Z3, Z7, Z8
+	VPXORD      Z12, Z12, Z12
+	VMAXPS      Z8, Z12, Z12
+	VMOVUPS     Z12, 192(R10)
+	ADDQ        DX, R10
+	ADDQ        DX, R11
+	DECQ        R9
+	JNZ         row246
+	ADDQ        $0x00000100, BX
+	ADDQ        $0x00000100, SI
+	ADDQ        $0x00000100, DI
+	ADDQ        $0x00000100, R8
+	SUBQ        $0x00000040, CX
+	JMP         wide245
+
+narrow245:
+	CMPQ    CX, $0x00000010
+	JLT     edge245
+	VMOVUPS (DI), Z0
+	VMOVUPS (R8), Z1
+	MOVQ    AX, R9
+	MOVQ    BX, R10
+	MOVQ    SI, R11
+
+row247:
+	VMOVUPS     (R11), Z2
+	VFMADD213PS Z0, Z1, Z2
+	VPXORD      Z13, Z13, Z13
+	VMAXPS      Z2, Z13, Z13
+	VMOVUPS     Z13, (R10)
+	ADDQ        DX, R10
+	ADDQ        DX, R11
+	DECQ        R9
+	JNZ         row247
+	ADDQ        $0x00000040, BX
+	ADDQ        $0x00000040, SI
+	ADDQ        $0x00000040, DI
+	ADDQ        $0x00000040, R8
+	SUBQ        $0x00000010, CX
+	JMP         narrow245
+
+edge245:
+	TESTQ     CX, CX
+	JZ        end245
+	MOVQ      CX, R9
+	MOVQ      $0x0000000000000001, CX
+	SHLXQ     R9, CX, CX
+	DECQ      CX
+	KMOVW     CX, K1
+	VMOVUPS.Z (DI), K1, Z0
+	VMOVUPS.Z (R8), K1, Z1
+	MOVQ      BX, CX
+	MOVQ      SI, BX
+
+row248:
+	VMOVUPS.Z   (BX), K1, Z2
+	VFMADD213PS Z0, Z1, Z2
+	VPXORD      Z14, Z14, Z14
+	VMAXPS      Z2, Z14, Z14
+	VMOVUPS     Z14, K1, (CX)
+	ADDQ        DX, CX
+	ADDQ        DX, BX
+	DECQ        AX
+	JNZ         row248
+
+end245:
 	VZEROUPPER
 	RET
 
@@ -14982,9 +15224,9 @@ TEXT ·normGradRowsF32AVX512(SB), NOSPLIT, $0-64
 	MOVQ CX, R10
 	SHLQ $0x02, R10
 
-wide245:
+wide249:
 	CMPQ    CX, $0x00000040
-	JLT     narrow245
+	JLT     narrow249
 	VMOVUPS (DI), Z0
 	VMOVUPS 64(DI), Z1
 	VMOVUPS 128(DI), Z2
@@ -15002,7 +15244,7 @@ wide245:
 	MOVQ    BX, R13
 	MOVQ    SI, R14
 
-row246:
+row250:
 	VMOVUPS     (R13), Z12
 	VMOVUPS     (R14), Z13
 	VFMADD213PS Z8, Z4, Z13
@@ -15027,7 +15269,7 @@ row246:
 	ADDQ        R10, R13
 	ADDQ        R10, R14
 	DECQ        R11
-	JNZ         row246
+	JNZ         row250
 	ADDQ        $0x00000100, DX
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
@@ -15035,11 +15277,11 @@ row246:
 	ADDQ        $0x00000100, R8
 	ADDQ        $0x00000100, R9
 	SUBQ        $0x00000040, CX
-	JMP         wide245
+	JMP         wide249
 
-narrow245:
+narrow249:
 	CMPQ    CX, $0x00000010
-	JLT     edge245
+	JLT     edge249
 	VMOVUPS (DI), Z0
 	VMOVUPS (R8), Z1
 	VMOVUPS (R9), Z2
@@ -15048,7 +15290,7 @@ narrow245:
 	MOVQ    BX, R13
 	MOVQ    SI, R14
 
-row247:
+row251:
 	VMOVUPS     (R13), Z3
 	VMOVUPS     (R14), Z4
 	VFMADD213PS Z2, Z1, Z4
@@ -15058,7 +15300,7 @@ row247:
 	ADDQ        R10, R13
 	ADDQ        R10, R14
 	DECQ        R11
-	JNZ         row247
+	JNZ         row251
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
@@ -15066,11 +15308,11 @@ row247:
 	ADDQ        $0x00000040, R8
 	ADDQ        $0x00000040, R9
 	SUBQ        $0x00000010, CX
-	JMP         narrow245
+	JMP         narrow249
 
-edge245:
+edge249:
 	TESTQ     CX, CX
-	JZ        end245
+	JZ        end249
 	MOVQ      CX, R11
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R11, CX, CX
@@ -15083,7 +15325,7 @@ edge245:
 	MOVQ      BX, DX
 	MOVQ      SI, BX
 
-row248:
+row252:
 	VMOVUPS.Z   (DX), K1, Z3
 	VMOVUPS.Z   (BX), K1, Z4
 	VFMADD213PS Z2, Z1, Z4
@@ -15093,9 +15335,9 @@ row248:
 	ADDQ        R10, DX
 	ADDQ        R10, BX
 	DECQ        AX
-	JNZ         row248
+	JNZ         row252
 
-end245:
+end249:
 	VZEROUPPER
 	RET
 
@@ -15110,9 +15352,9 @@ TEXT ·momentumF32AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSS (SI), Z0
 	VBROADCASTSS 4(SI), Z1
 
-many249:
+many253:
 	CMPQ         AX, $0x00000020
-	JLT          one249
+	JLT          one253
 	VMOVUPS      (CX), Z2
 	VMOVUPS      (DX), Z3
 	VMOVUPS      (BX), Z4
@@ -15131,11 +15373,11 @@ many249:
 	ADDQ         $0x00000080, DX
 	ADDQ         $0x00000080, BX
 	SUBQ         $0x00000020, AX
-	JMP          many249
+	JMP          many253
 
-one249:
+one253:
 	CMPQ         AX, $0x00000010
-	JLT          rest249
+	JLT          rest253
 	VMOVUPS      (CX), Z2
 	VMOVUPS      (DX), Z3
 	VMOVUPS      (BX), Z4
@@ -15147,11 +15389,11 @@ one249:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000010, AX
-	JMP          one249
+	JMP          one253
 
-rest249:
+rest253:
 	TESTQ        AX, AX
-	JZ           done249
+	JZ           done253
 	MOVQ         AX, SI
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        SI, AX, AX
@@ -15165,7 +15407,7 @@ rest249:
 	VFNMADD231PS Z0, Z3, Z2
 	VMOVUPS      Z2, K1, (CX)
 
-done249:
+done253:
 	VZEROUPPER
 	RET
 
@@ -15180,9 +15422,9 @@ TEXT ·kerasMomentumF32AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSS (SI), Z0
 	VBROADCASTSS 4(SI), Z1
 
-many250:
+many254:
 	CMPQ    AX, $0x00000020
-	JLT     one250
+	JLT     one254
 	VMOVUPS (CX), Z2
 	VMOVUPS (DX), Z3
 	VMOVUPS (BX), Z4
@@ -15205,11 +15447,11 @@ many250:
 	ADDQ    $0x00000080, DX
 	ADDQ    $0x00000080, BX
 	SUBQ    $0x00000020, AX
-	JMP     many250
+	JMP     many254
 
-one250:
+one254:
 	CMPQ    AX, $0x00000010
-	JLT     rest250
+	JLT     rest254
 	VMOVUPS (CX), Z2
 	VMOVUPS (DX), Z3
 	VMOVUPS (BX), Z4
@@ -15223,11 +15465,11 @@ one250:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000010, AX
-	JMP     one250
+	JMP     one254
 
-rest250:
+rest254:
 	TESTQ     AX, AX
-	JZ        done250
+	JZ        done254
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -15243,7 +15485,7 @@ rest250:
 	VADDPS    Z3, Z2, Z2
 	VMOVUPS   Z2, K1, (CX)
 
-done250:
+done254:
 	VZEROUPPER
 	RET
 
@@ -15258,9 +15500,9 @@ TEXT ·nesterovF32AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSS (SI), Z0
 	VBROADCASTSS 4(SI), Z1
 
-many251:
+many255:
 	CMPQ         AX, $0x00000020
-	JLT          one251
+	JLT          one255
 	VMOVUPS      (CX), Z2
 	VMOVUPS      (DX), Z3
 	VMOVUPS      (BX), Z4
@@ -15281,11 +15523,11 @@ many251:
 	ADDQ         $0x00000080, DX
 	ADDQ         $0x00000080, BX
 	SUBQ         $0x00000020, AX
-	JMP          many251
+	JMP          many255
 
-one251:
+one255:
 	CMPQ         AX, $0x00000010
-	JLT          rest251
+	JLT          rest255
 	VMOVUPS      (CX), Z2
 	VMOVUPS      (DX), Z3
 	VMOVUPS      (BX), Z4
@@ -15298,11 +15540,11 @@ one251:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000010, AX
-	JMP          one251
+	JMP          one255
 
-rest251:
+rest255:
 	TESTQ        AX, AX
-	JZ           done251
+	JZ           done255
 	MOVQ         AX, SI
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        SI, AX, AX
@@ -15317,7 +15559,7 @@ rest251:
 	VFNMADD231PS Z0, Z4, Z2
 	VMOVUPS      Z2, K1, (CX)
 
-done251:
+done255:
 	VZEROUPPER
 	RET
 
@@ -15332,9 +15574,9 @@ TEXT ·kerasNesterovF32AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSS (SI), Z0
 	VBROADCASTSS 4(SI), Z1
 
-many252:
+many256:
 	CMPQ    AX, $0x00000020
-	JLT     one252
+	JLT     one256
 	VMOVUPS (CX), Z2
 	VMOVUPS (DX), Z3
 	VMOVUPS (BX), Z4
@@ -15361,11 +15603,11 @@ many252:
 	ADDQ    $0x00000080, DX
 	ADDQ    $0x00000080, BX
 	SUBQ    $0x00000020, AX
-	JMP     many252
+	JMP     many256
 
-one252:
+one256:
 	CMPQ    AX, $0x00000010
-	JLT     rest252
+	JLT     rest256
 	VMOVUPS (CX), Z2
 	VMOVUPS (DX), Z3
 	VMOVUPS (BX), Z4
@@ -15381,11 +15623,11 @@ one252:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000010, AX
-	JMP     one252
+	JMP     one256
 
-rest252:
+rest256:
 	TESTQ     AX, AX
-	JZ        done252
+	JZ        done256
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -15403,7 +15645,7 @@ rest252:
 	VADDPS    Z3, Z2, Z2
 	VMOVUPS   Z2, K1, (CX)
 
-done252:
+done256:
 	VZEROUPPER
 	RET
 
@@ -15418,9 +15660,9 @@ TEXT ·adagradF32AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSS (SI), Z0
 	VBROADCASTSS 4(SI), Z1
 
-many253:
+many257:
 	CMPQ        AX, $0x00000020
-	JLT         one253
+	JLT         one257
 	VMOVUPS     (CX), Z2
 	VMOVUPS     (DX), Z3
 	VMOVUPS     (BX), Z4
@@ -15447,11 +15689,11 @@ many253:
 	ADDQ        $0x00000080, DX
 	ADDQ        $0x00000080, BX
 	SUBQ        $0x00000020, AX
-	JMP         many253
+	JMP         many257
 
-one253:
+one257:
 	CMPQ        AX, $0x00000010
-	JLT         rest253
+	JLT         rest257
 	VMOVUPS     (CX), Z2
 	VMOVUPS     (DX), Z3
 	VMOVUPS     (BX), Z4
@@ -15467,11 +15709,11 @@ one253:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x00000010, AX
-	JMP         one253
+	JMP         one257
 
-rest253:
+rest257:
 	TESTQ       AX, AX
-	JZ          done253
+	JZ          done257
 	MOVQ        AX, SI
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       SI, AX, AX
@@ -15489,7 +15731,7 @@ rest253:
 	VSUBPS      Z4, Z2, Z2
 	VMOVUPS     Z2, K1, (CX)
 
-done253:
+done257:
 	VZEROUPPER
 	RET
 
@@ -15507,9 +15749,9 @@ TEXT ·rmspropF32AVX512(SB), NOSPLIT, $0-48
 	VBROADCASTSS 8(DI), Z2
 	VBROADCASTSS 12(DI), Z3
 
-one254:
+one258:
 	CMPQ        AX, $0x00000010
-	JLT         rest254
+	JLT         rest258
 	VMOVUPS     (CX), Z4
 	VMOVUPS     (DX), Z5
 	VMOVUPS     (BX), Z6
@@ -15531,11 +15773,11 @@ one254:
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	SUBQ        $0x00000010, AX
-	JMP         one254
+	JMP         one258
 
-rest254:
+rest258:
 	TESTQ       AX, AX
-	JZ          done254
+	JZ          done258
 	MOVQ        AX, DI
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       DI, AX, AX
@@ -15558,7 +15800,7 @@ rest254:
 	VSUBPS      Z6, Z4, Z4
 	VMOVUPS     Z4, K1, (CX)
 
-done254:
+done258:
 	VZEROUPPER
 	RET
 
@@ -15577,9 +15819,9 @@ TEXT ·rmspropCenteredF32AVX512(SB), NOSPLIT, $0-56
 	VBROADCASTSS 8(R8), Z2
 	VBROADCASTSS 12(R8), Z3
 
-one255:
+one259:
 	CMPQ         AX, $0x00000010
-	JLT          rest255
+	JLT          rest259
 	VMOVUPS      (CX), Z4
 	VMOVUPS      (DX), Z5
 	VMOVUPS      (BX), Z6
@@ -15607,11 +15849,11 @@ one255:
 	ADDQ         $0x00000040, SI
 	ADDQ         $0x00000040, DI
 	SUBQ         $0x00000010, AX
-	JMP          one255
+	JMP          one259
 
-rest255:
+rest259:
 	TESTQ        AX, AX
-	JZ           done255
+	JZ           done259
 	MOVQ         AX, R8
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        R8, AX, AX
@@ -15639,7 +15881,7 @@ rest255:
 	VSUBPS       Z6, Z4, Z4
 	VMOVUPS      Z4, K1, (CX)
 
-done255:
+done259:
 	VZEROUPPER
 	RET
 
@@ -15657,9 +15899,9 @@ TEXT ·ftrlF32AVX512(SB), NOSPLIT, $0-48
 	VBROADCASTSS 8(DI), Z2
 	VBROADCASTSS 12(DI), Z3
 
-one256:
+one260:
 	CMPQ         AX, $0x00000010
-	JLT          rest256
+	JLT          rest260
 	VMOVUPS      (CX), Z4
 	VMOVUPS      (DX), Z5
 	VMOVUPS      (BX), Z6
@@ -15692,11 +15934,11 @@ one256:
 	ADDQ         $0x00000040, BX
 	ADDQ         $0x00000040, SI
 	SUBQ         $0x00000010, AX
-	JMP          one256
+	JMP          one260
 
-rest256:
+rest260:
 	TESTQ        AX, AX
-	JZ           done256
+	JZ           done260
 	MOVQ         AX, DI
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        DI, AX, AX
@@ -15730,7 +15972,7 @@ rest256:
 	VMOVUPS.Z    Z7, K2, Z0
 	VMOVUPS      Z0, K1, (CX)
 
-done256:
+done260:
 	VZEROUPPER
 	RET
 
@@ -15750,9 +15992,9 @@ TEXT ·adamF32AVX512(SB), NOSPLIT, $0-48
 	VBROADCASTSS 16(DI), Z3
 	VBROADCASTSS 20(DI), Z4
 
-one257:
+one261:
 	CMPQ        AX, $0x00000010
-	JLT         rest257
+	JLT         rest261
 	VMOVUPS     (CX), Z5
 	VMOVUPS     (DX), Z6
 	VMOVUPS     (BX), Z7
@@ -15776,11 +16018,11 @@ one257:
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	SUBQ        $0x00000010, AX
-	JMP         one257
+	JMP         one261
 
-rest257:
+rest261:
 	TESTQ       AX, AX
-	JZ          done257
+	JZ          done261
 	MOVQ        AX, DI
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       DI, AX, AX
@@ -15805,7 +16047,7 @@ rest257:
 	VSUBPS      Z6, Z5, Z5
 	VMOVUPS     Z5, K1, (CX)
 
-done257:
+done261:
 	VZEROUPPER
 	RET
 
@@ -15816,100 +16058,91 @@ TEXT ·maxWindowF32AVX512(SB), NOSPLIT, $0-80
 	MOVQ x+72(FP), CX
 	MOVQ cols+8(FP), DX
 
-wide258:
+wide262:
 	CMPQ DX, $0x00000020
-	JLT  narrow258
+	JLT  narrow262
 	MOVQ rows+0(FP), BX
 	MOVQ AX, SI
 	MOVQ CX, DI
 
-pixel259:
-	VMOVUPS constF32_ff800000<>+0(SB), Z0
-	VMOVUPS constF32_ff800000<>+0(SB), Z1
+pixel263:
+	VMOVUPS constF32_ff7fffff<>+0(SB), Z0
+	VMOVUPS constF32_ff7fffff<>+0(SB), Z1
 	MOVQ    lines+32(FP), R9
 	MOVQ    DI, R8
 
-line259:
+line263:
 	MOVQ taps+48(FP), R11
 	MOVQ R8, R10
 
-tap259:
-	VMOVUPS   (R10), Z2
-	VMAXPS    Z2, Z0, Z2
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z2, K1, Z3
-	VMOVUPS   Z3, Z0
-	VMOVUPS   64(R10), Z2
-	VMAXPS    Z2, Z1, Z2
-	VCMPPS    $0x03, Z1, Z1, K1
-	VBLENDMPS Z1, Z2, K1, Z4
-	VMOVUPS   Z4, Z1
-	MOVQ      tapStep+56(FP), R12
-	ADDQ      R12, R10
-	DECQ      R11
-	JNZ       tap259
-	MOVQ      lineStep+40(FP), R10
-	ADDQ      R10, R8
-	DECQ      R9
-	JNZ       line259
-	VMOVUPS   Z0, (SI)
-	VMOVUPS   Z1, 64(SI)
-	MOVQ      stride0+16(FP), R8
-	ADDQ      R8, SI
-	MOVQ      stride1+24(FP), R8
-	ADDQ      R8, DI
-	DECQ      BX
-	JNZ       pixel259
-	ADDQ      $0x00000080, AX
-	ADDQ      $0x00000080, CX
-	SUBQ      $0x00000020, DX
-	JMP       wide258
+tap263:
+	VMOVUPS (R10), Z2
+	VMAXPS  Z0, Z2, Z0
+	VMOVUPS 64(R10), Z2
+	VMAXPS  Z1, Z2, Z1
+	MOVQ    tapStep+56(FP), R12
+	ADDQ    R12, R10
+	DECQ    R11
+	JNZ     tap263
+	MOVQ    lineStep+40(FP), R10
+	ADDQ    R10, R8
+	DECQ    R9
+	JNZ     line263
+	VMOVUPS Z0, (SI)
+	VMOVUPS Z1, 64(SI)
+	MOVQ    stride0+16(FP), R8
+	ADDQ    R8, SI
+	MOVQ    stride1+24(FP), R8
+	ADDQ    R8, DI
+	DECQ    BX
+	JNZ     pixel263
+	ADDQ    $0x00000080, AX
+	ADDQ    $0x00000080, CX
+	SUBQ    $0x00000020, DX
+	JMP     wide262
 
-narrow258:
+narrow262:
 	CMPQ DX, $0x00000010
-	JLT  edge258
+	JLT  edge262
 	MOVQ rows+0(FP), BX
 	MOVQ AX, SI
 	MOVQ CX, DI
 
-pixel260:
-	VMOVUPS constF32_ff800000<>+0(SB), Z0
+pixel264:
+	VMOVUPS constF32_ff7fffff<>+0(SB), Z0
 	MOVQ    lines+32(FP), R9
 	MOVQ    DI, R8
 
-line260:
+line264:
 	MOVQ taps+48(FP), R11
 	MOVQ R8, R10
 
-tap260:
-	VMOVUPS   (R10), Z1
-	VMAXPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z5
-	VMOVUPS   Z5, Z0
-	MOVQ      tapStep+56(FP), R12
-	ADDQ      R12, R10
-	DECQ      R11
-	JNZ       tap260
-	MOVQ      lineStep+40(FP), R10
-	ADDQ      R10, R8
-	DECQ      R9
-	JNZ       line260
-	VMOVUPS   Z0, (SI)
-	MOVQ      stride0+16(FP), R8
-	ADDQ      R8, SI
-	MOVQ      stride1+24(FP), R8
-	ADDQ      R8, DI
-	DECQ      BX
-	JNZ       pixel260
-	ADDQ      $0x00000040, AX
-	ADDQ      $0x00000040, CX
-	SUBQ      $0x00000010, DX
-	JMP       narrow258
+tap264:
+	VMOVUPS (R10), Z1
+	VMAXPS  Z0, Z1, Z0
+	MOVQ    tapStep+56(FP), R12
+	ADDQ    R12, R10
+	DECQ    R11
+	JNZ     tap264
+	MOVQ    lineStep+40(FP), R10
+	ADDQ    R10, R8
+	DECQ    R9
+	JNZ     line264
+	VMOVUPS Z0, (SI)
+	MOVQ    stride0+16(FP), R8
+	ADDQ    R8, SI
+	MOVQ    stride1+24(FP), R8
+	ADDQ    R8, DI
+	DECQ    BX
+	JNZ     pixel264
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, CX
+	SUBQ    $0x00000010, DX
+	JMP     narrow262
 
-edge258:
+edge262:
 	TESTQ DX, DX
-	JZ    end258
+	JZ    end262
 	MOVQ  DX, BX
 	MOVQ  $0x0000000000000001, DX
 	SHLXQ BX, DX, DX
@@ -15918,38 +16151,35 @@ edge258:
 	MOVQ  rows+0(FP), DX
 	MOVQ  AX, AX
 
-pixel261:
-	VMOVUPS constF32_ff800000<>+0(SB), Z0
+pixel265:
+	VMOVUPS constF32_ff7fffff<>+0(SB), Z0
 	MOVQ    lines+32(FP), SI
 	MOVQ    CX, BX
 
-line261:
+line265:
 	MOVQ taps+48(FP), R8
 	MOVQ BX, DI
 
-tap261:
+tap265:
 	VMOVUPS.Z (DI), K1, Z1
-	VMAXPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K2
-	VBLENDMPS Z0, Z1, K2, Z6
-	VMOVUPS   Z6, Z0
+	VMAXPS    Z0, Z1, Z0
 	MOVQ      tapStep+56(FP), R9
 	ADDQ      R9, DI
 	DECQ      R8
-	JNZ       tap261
+	JNZ       tap265
 	MOVQ      lineStep+40(FP), DI
 	ADDQ      DI, BX
 	DECQ      SI
-	JNZ       line261
+	JNZ       line265
 	VMOVUPS   Z0, K1, (AX)
 	MOVQ      stride0+16(FP), BX
 	ADDQ      BX, AX
 	MOVQ      stride1+24(FP), BX
 	ADDQ      BX, CX
 	DECQ      DX
-	JNZ       pixel261
+	JNZ       pixel265
 
-end258:
+end262:
 	VZEROUPPER
 	RET
 
@@ -15962,104 +16192,141 @@ TEXT ·routeWindowF32AVX512(SB), NOSPLIT, $0-96
 	MOVQ y+88(FP), BX
 	MOVQ cols+8(FP), SI
 
-wide262:
+wide266:
 	CMPQ SI, $0x00000020
-	JLT  narrow262
+	JLT  narrow266
 	MOVQ rows+0(FP), DI
 	XORQ R8, R8
 	XORQ R9, R9
 
-pixel263:
-	VMOVUPS (BX)(R8*1), Z0
-	VMOVUPS (DX)(R8*1), Z1
-	VMOVUPS 64(BX)(R8*1), Z2
-	VMOVUPS 64(DX)(R8*1), Z3
-	MOVQ    lines+32(FP), R11
-	MOVQ    R9, R10
-
-line263:
-	MOVQ taps+48(FP), R13
-	MOVQ R10, R12
-
-tap263:
+pixel267:
+	VMOVUPS   (BX)(R8*1), Z0
+	VMOVUPS   (DX)(R8*1), Z1
+	VMOVUPS   64(BX)(R8*1), Z2
+	VMOVUPS   64(DX)(R8*1), Z3
+	MOVQ      lines+32(FP), R11
+	MOVQ      R9, R10
+	MOVQ      R10, R12
+	MOVQ      taps+48(FP), R13
 	VMOVUPS   (CX)(R12*1), Z4
-	VCMPPS    $0x00, Z0, Z4, K1
+	VMOVUPS   constF32_ff7fffff<>+0(SB), Z5
+	VMAXPS    Z4, Z5, Z5
+	VCMPPS    $0x08, Z0, Z5, K1
 	VMOVUPS.Z Z1, K1, Z4
 	VXORPS    Z4, Z1, Z1
 	VMOVUPS   Z4, (AX)(R12*1)
 	VMOVUPS   64(CX)(R12*1), Z4
-	VCMPPS    $0x00, Z2, Z4, K1
+	VMOVUPS   constF32_ff7fffff<>+0(SB), Z5
+	VMAXPS    Z4, Z5, Z5
+	VCMPPS    $0x08, Z2, Z5, K1
 	VMOVUPS.Z Z3, K1, Z4
 	VXORPS    Z4, Z3, Z3
 	VMOVUPS   Z4, 64(AX)(R12*1)
-	MOVQ      tapStep+56(FP), R14
-	ADDQ      R14, R12
-	DECQ      R13
-	JNZ       tap263
-	MOVQ      lineStep+40(FP), R12
-	ADDQ      R12, R10
-	DECQ      R11
-	JNZ       line263
-	MOVQ      stride0+16(FP), R10
-	ADDQ      R10, R8
-	MOVQ      stride1+24(FP), R10
-	ADDQ      R10, R9
-	DECQ      DI
-	JNZ       pixel263
-	ADDQ      $0x00000080, AX
-	ADDQ      $0x00000080, CX
-	ADDQ      $0x00000080, DX
-	ADDQ      $0x00000080, BX
-	SUBQ      $0x00000020, SI
-	JMP       wide262
+	JMP       next267
 
-narrow262:
+line267:
+	MOVQ R10, R12
+	MOVQ taps+48(FP), R13
+
+tap267:
+	VMOVUPS   (CX)(R12*1), Z4
+	VMOVUPS   constF32_ff7fffff<>+0(SB), Z5
+	VMAXPS    Z4, Z5, Z5
+	VCMPPS    $0x00, Z0, Z5, K1
+	VMOVUPS.Z Z1, K1, Z4
+	VXORPS    Z4, Z1, Z1
+	VMOVUPS   Z4, (AX)(R12*1)
+	VMOVUPS   64(CX)(R12*1), Z4
+	VMOVUPS   constF32_ff7fffff<>+0(SB), Z5
+	VMAXPS    Z4, Z5, Z5
+	VCMPPS    $0x00, Z2, Z5, K1
+	VMOVUPS.Z Z3, K1, Z4
+	VXORPS    Z4, Z3, Z3
+	VMOVUPS   Z4, 64(AX)(R12*1)
+
+next267:
+	MOVQ tapStep+56(FP), R14
+	ADDQ R14, R12
+	DECQ R13
+	JNZ  tap267
+	MOVQ lineStep+40(FP), R12
+	ADDQ R12, R10
+	DECQ R11
+	JNZ  line267
+	MOVQ stride0+16(FP), R10
+	ADDQ R10, R8
+	MOVQ stride1+24(FP), R10
+	ADDQ R10, R9
+	DECQ DI
+	JNZ  pixel267
+	ADDQ $0x00000080, AX
+	ADDQ $0x00000080, CX
+	ADDQ $0x00000080, DX
+	ADDQ $0x00000080, BX
+	SUBQ $0x00000020, SI
+	JMP  wide266
+
+narrow266:
 	CMPQ SI, $0x00000010
-	JLT  edge262
+	JLT  edge266
 	MOVQ rows+0(FP), DI
 	XORQ R8, R8
 	XORQ R9, R9
 
-pixel264:
-	VMOVUPS (BX)(R8*1), Z0
-	VMOVUPS (DX)(R8*1), Z1
-	MOVQ    lines+32(FP), R11
-	MOVQ    R9, R10
-
-line264:
-	MOVQ taps+48(FP), R13
-	MOVQ R10, R12
-
-tap264:
+pixel268:
+	VMOVUPS   (BX)(R8*1), Z0
+	VMOVUPS   (DX)(R8*1), Z1
+	MOVQ      lines+32(FP), R11
+	MOVQ      R9, R10
+	MOVQ      R10, R12
+	MOVQ      taps+48(FP), R13
 	VMOVUPS   (CX)(R12*1), Z2
-	VCMPPS    $0x00, Z0, Z2, K1
+	VMOVUPS   constF32_ff7fffff<>+0(SB), Z3
+	VMAXPS    Z2, Z3, Z3
+	VCMPPS    $0x08, Z0, Z3, K1
 	VMOVUPS.Z Z1, K1, Z2
 	VXORPS    Z2, Z1, Z1
 	VMOVUPS   Z2, (AX)(R12*1)
-	MOVQ      tapStep+56(FP), R14
-	ADDQ      R14, R12
-	DECQ      R13
-	JNZ       tap264
-	MOVQ      lineStep+40(FP), R12
-	ADDQ      R12, R10
-	DECQ      R11
-	JNZ       line264
-	MOVQ      stride0+16(FP), R10
-	ADDQ      R10, R8
-	MOVQ      stride1+24(FP), R10
-	ADDQ      R10, R9
-	DECQ      DI
-	JNZ       pixel264
-	ADDQ      $0x00000040, AX
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000040, DX
-	ADDQ      $0x00000040, BX
-	SUBQ      $0x00000010, SI
-	JMP       narrow262
+	JMP       next268
 
-edge262:
+line268:
+	MOVQ R10, R12
+	MOVQ taps+48(FP), R13
+
+tap268:
+	VMOVUPS   (CX)(R12*1), Z2
+	VMOVUPS   constF32_ff7fffff<>+0(SB), Z3
+	VMAXPS    Z2, Z3, Z3
+	VCMPPS    $0x00, Z0, Z3, K1
+	VMOVUPS.Z Z1, K1, Z2
+	VXORPS    Z2, Z1, Z1
+	VMOVUPS   Z2, (AX)(R12*1)
+
+next268:
+	MOVQ tapStep+56(FP), R14
+	ADDQ R14, R12
+	DECQ R13
+	JNZ  tap268
+	MOVQ lineStep+40(FP), R12
+	ADDQ R12, R10
+	DECQ R11
+	JNZ  line268
+	MOVQ stride0+16(FP), R10
+	ADDQ R10, R8
+	MOVQ stride1+24(FP), R10
+	ADDQ R10, R9
+	DECQ DI
+	JNZ  pixel268
+	ADDQ $0x00000040, AX
+	ADDQ $0x00000040, CX
+	ADDQ $0x00000040, DX
+	ADDQ $0x00000040, BX
+	SUBQ $0x00000010, SI
+	JMP  narrow266
+
+edge266:
 	TESTQ SI, SI
-	JZ    end262
+	JZ    end266
 	MOVQ  SI, DI
 	MOVQ  $0x0000000000000001, SI
 	SHLXQ DI, SI, SI
@@ -16069,38 +16336,52 @@ edge262:
 	XORQ  DI, DI
 	XORQ  R8, R8
 
-pixel265:
+pixel269:
 	VMOVUPS.Z (BX)(DI*1), K1, Z0
 	VMOVUPS.Z (DX)(DI*1), K1, Z1
 	MOVQ      lines+32(FP), R10
 	MOVQ      R8, R9
-
-line265:
-	MOVQ taps+48(FP), R12
-	MOVQ R9, R11
-
-tap265:
+	MOVQ      R9, R11
+	MOVQ      taps+48(FP), R12
 	VMOVUPS.Z (CX)(R11*1), K1, Z2
-	VCMPPS    $0x00, Z0, Z2, K2
+	VMOVUPS   constF32_ff7fffff<>+0(SB), Z3
+	VMAXPS    Z2, Z3, Z3
+	VCMPPS    $0x08, Z0, Z3, K2
 	VMOVUPS.Z Z1, K2, Z2
 	VXORPS    Z2, Z1, Z1
 	VMOVUPS   Z2, K1, (AX)(R11*1)
-	MOVQ      tapStep+56(FP), R13
-	ADDQ      R13, R11
-	DECQ      R12
-	JNZ       tap265
-	MOVQ      lineStep+40(FP), R11
-	ADDQ      R11, R9
-	DECQ      R10
-	JNZ       line265
-	MOVQ      stride0+16(FP), R9
-	ADDQ      R9, DI
-	MOVQ      stride1+24(FP), R9
-	ADDQ      R9, R8
-	DECQ      SI
-	JNZ       pixel265
+	JMP       next269
 
-end262:
+line269:
+	MOVQ R9, R11
+	MOVQ taps+48(FP), R12
+
+tap269:
+	VMOVUPS.Z (CX)(R11*1), K1, Z2
+	VMOVUPS   constF32_ff7fffff<>+0(SB), Z3
+	VMAXPS    Z2, Z3, Z3
+	VCMPPS    $0x00, Z0, Z3, K2
+	VMOVUPS.Z Z1, K2, Z2
+	VXORPS    Z2, Z1, Z1
+	VMOVUPS   Z2, K1, (AX)(R11*1)
+
+next269:
+	MOVQ tapStep+56(FP), R13
+	ADDQ R13, R11
+	DECQ R12
+	JNZ  tap269
+	MOVQ lineStep+40(FP), R11
+	ADDQ R11, R9
+	DECQ R10
+	JNZ  line269
+	MOVQ stride0+16(FP), R9
+	ADDQ R9, DI
+	MOVQ stride1+24(FP), R9
+	ADDQ R9, R8
+	DECQ SI
+	JNZ  pixel269
+
+end266:
 	VZEROUPPER
 	RET
 
@@ -16115,94 +16396,6 @@ TEXT ·mulAddPixelsF32AVX512(SB), NOSPLIT, $0-56
 	MOVQ x+40(FP), DI
 	MOVQ w+48(FP), R8
 
-wide266:
-	CMPQ    CX, $0x00000020
-	JLT     narrow266
-	VMOVUPS (R8), Z0
-	VMOVUPS 64(R8), Z1
-	MOVQ    AX, R9
-	MOVQ    SI, R10
-	MOVQ    DI, R11
-
-pixel267:
-	VMOVUPS     (R10), Z2
-	VMOVUPS     (R11), Z3
-	VFMADD231PS Z0, Z3, Z2
-	VMOVUPS     Z2, (R10)
-	VMOVUPS     64(R10), Z2
-	VMOVUPS     64(R11), Z3
-	VFMADD231PS Z1, Z3, Z2
-	VMOVUPS     Z2, 64(R10)
-	ADDQ        DX, R10
-	ADDQ        BX, R11
-	DECQ        R9
-	JNZ         pixel267
-	ADDQ        $0x00000080, SI
-	ADDQ        $0x00000080, DI
-	ADDQ        $0x00000080, R8
-	SUBQ        $0x00000020, CX
-	JMP         wide266
-
-narrow266:
-	CMPQ    CX, $0x00000010
-	JLT     edge266
-	VMOVUPS (R8), Z0
-	MOVQ    AX, R9
-	MOVQ    SI, R10
-	MOVQ    DI, R11
-
-pixel268:
-	VMOVUPS     (R10), Z1
-	VMOVUPS     (R11), Z2
-	VFMADD231PS Z0, Z2, Z1
-	VMOVUPS     Z1, (R10)
-	ADDQ        DX, R10
-	ADDQ        BX, R11
-	DECQ        R9
-	JNZ         pixel268
-	ADDQ        $0x00000040, SI
-	ADDQ        $0x00000040, DI
-	ADDQ        $0x00000040, R8
-	SUBQ        $0x00000010, CX
-	JMP         narrow266
-
-edge266:
-	TESTQ     CX, CX
-	JZ        end266
-	MOVQ      CX, R9
-	MOVQ      $0x0000000000000001, CX
-	SHLXQ     R9, CX, CX
-	DECQ      CX
-	KMOVW     CX, K1
-	VMOVUPS.Z (R8), K1, Z0
-	MOVQ      SI, CX
-	MOVQ      DI, SI
-
-pixel269:
-	VMOVUPS.Z   (CX), K1, Z1
-	VMOVUPS.Z   (SI), K1, Z2
-	VFMADD231PS Z0, Z2, Z1
-	VMOVUPS     Z1, K1, (CX)
-	ADDQ        DX, CX
-	ADDQ        BX, SI
-	DECQ        AX
-	JNZ         pixel269
-
-end266:
-	VZEROUPPER
-	RET
-
-// func dotPixelsF32AVX512(rows int, cols int, stride0 int, stride1 int, x *byte, y *byte, acc *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·dotPixelsF32AVX512(SB), NOSPLIT, $0-56
-	MOVQ rows+0(FP), AX
-	MOVQ cols+8(FP), CX
-	MOVQ stride0+16(FP), DX
-	MOVQ stride1+24(FP), BX
-	MOVQ x+32(FP), SI
-	MOVQ y+40(FP), DI
-	MOVQ acc+48(FP), R8
-
 wide270:
 	CMPQ    CX, $0x00000020
 	JLT     narrow270
@@ -16215,16 +16408,16 @@ wide270:
 pixel271:
 	VMOVUPS     (R10), Z2
 	VMOVUPS     (R11), Z3
-	VFMADD231PS Z2, Z3, Z0
+	VFMADD231PS Z0, Z3, Z2
+	VMOVUPS     Z2, (R10)
 	VMOVUPS     64(R10), Z2
 	VMOVUPS     64(R11), Z3
-	VFMADD231PS Z2, Z3, Z1
+	VFMADD231PS Z1, Z3, Z2
+	VMOVUPS     Z2, 64(R10)
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
 	JNZ         pixel271
-	VMOVUPS     Z0, (R8)
-	VMOVUPS     Z1, 64(R8)
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	ADDQ        $0x00000080, R8
@@ -16242,12 +16435,12 @@ narrow270:
 pixel272:
 	VMOVUPS     (R10), Z1
 	VMOVUPS     (R11), Z2
-	VFMADD231PS Z1, Z2, Z0
+	VFMADD231PS Z0, Z2, Z1
+	VMOVUPS     Z1, (R10)
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
 	JNZ         pixel272
-	VMOVUPS     Z0, (R8)
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
@@ -16269,14 +16462,102 @@ edge270:
 pixel273:
 	VMOVUPS.Z   (CX), K1, Z1
 	VMOVUPS.Z   (SI), K1, Z2
-	VFMADD231PS Z1, Z2, Z0
+	VFMADD231PS Z0, Z2, Z1
+	VMOVUPS     Z1, K1, (CX)
 	ADDQ        DX, CX
 	ADDQ        BX, SI
 	DECQ        AX
 	JNZ         pixel273
-	VMOVUPS     Z0, K1, (R8)
 
 end270:
+	VZEROUPPER
+	RET
+
+// func dotPixelsF32AVX512(rows int, cols int, stride0 int, stride1 int, x *byte, y *byte, acc *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·dotPixelsF32AVX512(SB), NOSPLIT, $0-56
+	MOVQ rows+0(FP), AX
+	MOVQ cols+8(FP), CX
+	MOVQ stride0+16(FP), DX
+	MOVQ stride1+24(FP), BX
+	MOVQ x+32(FP), SI
+	MOVQ y+40(FP), DI
+	MOVQ acc+48(FP), R8
+
+wide274:
+	CMPQ    CX, $0x00000020
+	JLT     narrow274
+	VMOVUPS (R8), Z0
+	VMOVUPS 64(R8), Z1
+	MOVQ    AX, R9
+	MOVQ    SI, R10
+	MOVQ    DI, R11
+
+pixel275:
+	VMOVUPS     (R10), Z2
+	VMOVUPS     (R11), Z3
+	VFMADD231PS Z2, Z3, Z0
+	VMOVUPS     64(R10), Z2
+	VMOVUPS     64(R11), Z3
+	VFMADD231PS Z2, Z3, Z1
+	ADDQ        DX, R10
+	ADDQ        BX, R11
+	DECQ        R9
+	JNZ         pixel275
+	VMOVUPS     Z0, (R8)
+	VMOVUPS     Z1, 64(R8)
+	ADDQ        $0x00000080, SI
+	ADDQ        $0x00000080, DI
+	ADDQ        $0x00000080, R8
+	SUBQ        $0x00000020, CX
+	JMP         wide274
+
+narrow274:
+	CMPQ    CX, $0x00000010
+	JLT     edge274
+	VMOVUPS (R8), Z0
+	MOVQ    AX, R9
+	MOVQ    SI, R10
+	MOVQ    DI, R11
+
+pixel276:
+	VMOVUPS     (R10), Z1
+	VMOVUPS     (R11), Z2
+	VFMADD231PS Z1, Z2, Z0
+	ADDQ        DX, R10
+	ADDQ        BX, R11
+	DECQ        R9
+	JNZ         pixel276
+	VMOVUPS     Z0, (R8)
+	ADDQ        $0x00000040, SI
+	ADDQ        $0x00000040, DI
+	ADDQ        $0x00000040, R8
+	SUBQ        $0x00000010, CX
+	JMP         narrow274
+
+edge274:
+	TESTQ     CX, CX
+	JZ        end274
+	MOVQ      CX, R9
+	MOVQ      $0x0000000000000001, CX
+	SHLXQ     R9, CX, CX
+	DECQ      CX
+	KMOVW     CX, K1
+	VMOVUPS.Z (R8), K1, Z0
+	MOVQ      SI, CX
+	MOVQ      DI, SI
+
+pixel277:
+	VMOVUPS.Z   (CX), K1, Z1
+	VMOVUPS.Z   (SI), K1, Z2
+	VFMADD231PS Z1, Z2, Z0
+	ADDQ        DX, CX
+	ADDQ        BX, SI
+	DECQ        AX
+	JNZ         pixel277
+	VMOVUPS     Z0, K1, (R8)
+
+end274:
 	VZEROUPPER
 	RET
 
@@ -16292,21 +16573,23 @@ TEXT ·routePixelsF32AVX512(SB), NOSPLIT, $0-64
 	MOVQ left+48(FP), R8
 	MOVQ y+56(FP), R9
 
-wide274:
+wide278:
 	CMPQ CX, $0x00000020
-	JLT  narrow274
+	JLT  narrow278
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel275:
+pixel279:
 	VMOVUPS   (R11), Z0
 	VMOVUPS   (R12), Z1
 	VMOVUPS   (R13), Z2
 	VMOVUPS   (R14), Z3
-	VCMPPS    $0x00, Z3, Z1, K1
+	VMOVUPS   constF32_ff7fffff<>+0(SB), Z4
+	VMAXPS    Z1, Z4, Z4
+	VCMPPS    $0x00, Z3, Z4, K1
 	VMOVUPS.Z Z2, K1, Z1
 	VADDPS    Z1, Z0, Z0
 	VXORPS    Z1, Z2, Z2
@@ -16316,7 +16599,9 @@ pixel275:
 	VMOVUPS   64(R12), Z1
 	VMOVUPS   64(R13), Z2
 	VMOVUPS   64(R14), Z3
-	VCMPPS    $0x00, Z3, Z1, K1
+	VMOVUPS   constF32_ff7fffff<>+0(SB), Z4
+	VMAXPS    Z1, Z4, Z4
+	VCMPPS    $0x00, Z3, Z4, K1
 	VMOVUPS.Z Z2, K1, Z1
 	VADDPS    Z1, Z0, Z0
 	VXORPS    Z1, Z2, Z2
@@ -16327,29 +16612,31 @@ pixel275:
 	ADDQ      BX, R13
 	ADDQ      BX, R14
 	DECQ      R10
-	JNZ       pixel275
+	JNZ       pixel279
 	ADDQ      $0x00000080, SI
 	ADDQ      $0x00000080, DI
 	ADDQ      $0x00000080, R8
 	ADDQ      $0x00000080, R9
 	SUBQ      $0x00000020, CX
-	JMP       wide274
+	JMP       wide278
 
-narrow274:
+narrow278:
 	CMPQ CX, $0x00000010
-	JLT  edge274
+	JLT  edge278
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel276:
+pixel280:
 	VMOVUPS   (R11), Z0
 	VMOVUPS   (R12), Z1
 	VMOVUPS   (R13), Z2
 	VMOVUPS   (R14), Z3
-	VCMPPS    $0x00, Z3, Z1, K1
+	VMOVUPS   constF32_ff7fffff<>+0(SB), Z4
+	VMAXPS    Z1, Z4, Z4
+	VCMPPS    $0x00, Z3, Z4, K1
 	VMOVUPS.Z Z2, K1, Z1
 	VADDPS    Z1, Z0, Z0
 	VXORPS    Z1, Z2, Z2
@@ -16360,17 +16647,17 @@ pixel276:
 	ADDQ      BX, R13
 	ADDQ      BX, R14
 	DECQ      R10
-	JNZ       pixel276
+	JNZ       pixel280
 	ADDQ      $0x00000040, SI
 	ADDQ      $0x00000040, DI
 	ADDQ      $0x00000040, R8
 	ADDQ      $0x00000040, R9
 	SUBQ      $0x00000010, CX
-	JMP       narrow274
+	JMP       narrow278
 
-edge274:
+edge278:
 	TESTQ CX, CX
-	JZ    end274
+	JZ    end278
 	MOVQ  CX, R10
 	MOVQ  $0x0000000000000001, CX
 	SHLXQ R10, CX, CX
@@ -16381,12 +16668,14 @@ edge274:
 	MOVQ  R8, DI
 	MOVQ  R9, R8
 
-pixel277:
+pixel281:
 	VMOVUPS.Z (CX), K1, Z0
 	VMOVUPS.Z (SI), K1, Z1
 	VMOVUPS.Z (DI), K1, Z2
 	VMOVUPS.Z (R8), K1, Z3
-	VCMPPS    $0x00, Z3, Z1, K2
+	VMOVUPS   constF32_ff7fffff<>+0(SB), Z4
+	VMAXPS    Z1, Z4, Z4
+	VCMPPS    $0x00, Z3, Z4, K2
 	VMOVUPS.Z Z2, K2, Z1
 	VADDPS    Z1, Z0, Z0
 	VXORPS    Z1, Z2, Z2
@@ -16397,9 +16686,140 @@ pixel277:
 	ADDQ      BX, DI
 	ADDQ      BX, R8
 	DECQ      AX
-	JNZ       pixel277
+	JNZ       pixel281
 
-end274:
+end278:
+	VZEROUPPER
+	RET
+
+// func routeFirstPixelsF32AVX512(rows int, cols int, stride0 int, stride1 int, dx *byte, x *byte, left *byte, y *byte)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·routeFirstPixelsF32AVX512(SB), NOSPLIT, $0-64
+	MOVQ rows+0(FP), AX
+	MOVQ cols+8(FP), CX
+	MOVQ stride0+16(FP), DX
+	MOVQ stride1+24(FP), BX
+	MOVQ dx+32(FP), SI
+	MOVQ x+40(FP), DI
+	MOVQ left+48(FP), R8
+	MOVQ y+56(FP), R9
+
+wide282:
+	CMPQ CX, $0x00000020
+	JLT  narrow282
+	MOVQ AX, R10
+	MOVQ SI, R11
+	MOVQ DI, R12
+	MOVQ R8, R13
+	MOVQ R9, R14
+
+pixel283:
+	VMOVUPS   (R11), Z0
+	VMOVUPS   (R12), Z1
+	VMOVUPS   (R13), Z2
+	VMOVUPS   (R14), Z3
+	VMOVUPS   constF32_ff7fffff<>+0(SB), Z4
+	VMAXPS    Z1, Z4, Z4
+	VCMPPS    $0x08, Z3, Z4, K1
+	VMOVUPS.Z Z2, K1, Z1
+	VADDPS    Z1, Z0, Z0
+	VXORPS    Z1, Z2, Z2
+	VMOVUPS   Z0, (R11)
+	VMOVUPS   Z2, (R13)
+	VMOVUPS   64(R11), Z0
+	VMOVUPS   64(R12), Z1
+	VMOVUPS   64(R13), Z2
+	VMOVUPS   64(R14), Z3
+	VMOVUPS   constF32_ff7fffff<>+0(SB), Z4
+	VMAXPS    Z1, Z4, Z4
+	VCMPPS    $0x08, Z3, Z4, K1
+	VMOVUPS.Z Z2, K1, Z1
+	VADDPS    Z1, Z0, Z0
+	VXORPS    Z1, Z2, Z2
+	VMOVUPS   Z0, 64(R11)
+	VMOVUPS   Z2, 64(R13)
+	ADDQ      DX, R11
+	ADDQ      DX, R12
+	ADDQ      BX, R13
+	ADDQ      BX, R14
+	DECQ      R10
+	JNZ       pixel283
+	ADDQ      $0x00000080, SI
+	ADDQ      $0x00000080, DI
+	ADDQ      $0x00000080, R8
+	ADDQ      $0x00000080, R9
+	SUBQ      $0x00000020, CX
+	JMP       wide282
+
+narrow282:
+	CMPQ CX, $0x00000010
+	JLT  edge282
+	MOVQ AX, R10
+	MOVQ SI, R11
+	MOVQ DI, R12
+	MOVQ R8, R13
+	MOVQ R9, R14
+
+pixel284:
+	VMOVUPS   (R11), Z0
+	VMOVUPS   (R12), Z1
+	VMOVUPS   (R13), Z2
+	VMOVUPS   (R14), Z3
+	VMOVUPS   constF32_ff7fffff<>+0(SB), Z4
+	VMAXPS    Z1, Z4, Z4
+	VCMPPS    $0x08, Z3, Z4, K1
+	VMOVUPS.Z Z2, K1, Z1
+	VADDPS    Z1, Z0, Z0
+	VXORPS    Z1, Z2, Z2
+	VMOVUPS   Z0, (R11)
+	VMOVUPS   Z2, (R13)
+	ADDQ      DX, R11
+	ADDQ      DX, R12
+	ADDQ      BX, R13
+	ADDQ      BX, R14
+	DECQ      R10
+	JNZ       pixel284
+	ADDQ      $0x00000040, SI
+	ADDQ      $0x00000040, DI
+	ADDQ      $0x00000040, R8
+	ADDQ      $0x00000040, R9
+	SUBQ      $0x00000010, CX
+	JMP       narrow282
+
+edge282:
+	TESTQ CX, CX
+	JZ    end282
+	MOVQ  CX, R10
+	MOVQ  $0x0000000000000001, CX
+	SHLXQ R10, CX, CX
+	DECQ  CX
+	KMOVW CX, K1
+	MOVQ  SI, CX
+	MOVQ  DI, SI
+	MOVQ  R8, DI
+	MOVQ  R9, R8
+
+pixel285:
+	VMOVUPS.Z (CX), K1, Z0
+	VMOVUPS.Z (SI), K1, Z1
+	VMOVUPS.Z (DI), K1, Z2
+	VMOVUPS.Z (R8), K1, Z3
+	VMOVUPS   constF32_ff7fffff<>+0(SB), Z4
+	VMAXPS    Z1, Z4, Z4
+	VCMPPS    $0x08, Z3, Z4, K2
+	VMOVUPS.Z Z2, K2, Z1
+	VADDPS    Z1, Z0, Z0
+	VXORPS    Z1, Z2, Z2
+	VMOVUPS   Z0, K1, (CX)
+	VMOVUPS   Z2, K1, (DI)
+	ADDQ      DX, CX
+	ADDQ      DX, SI
+	ADDQ      BX, DI
+	ADDQ      BX, R8
+	DECQ      AX
+	JNZ       pixel285
+
+end282:
 	VZEROUPPER
 	RET
 
@@ -16413,14 +16833,14 @@ TEXT ·copyRowsF32AVX512(SB), NOSPLIT, $0-48
 	MOVQ dst+32(FP), SI
 	MOVQ x+40(FP), DI
 
-wide278:
+wide286:
 	CMPQ CX, $0x00000020
-	JLT  narrow278
+	JLT  narrow286
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-copy279:
+copy287:
 	PREFETCHT0 (R10)(BX*8)
 	VMOVUPS    (R10), Z0
 	VMOVUPS    Z0, (R9)
@@ -16430,35 +16850,35 @@ copy279:
 	ADDQ       DX, R9
 	ADDQ       BX, R10
 	DECQ       R8
-	JNZ        copy279
+	JNZ        copy287
 	ADDQ       $0x00000080, SI
 	ADDQ       $0x00000080, DI
 	SUBQ       $0x00000020, CX
-	JMP        wide278
+	JMP        wide286
 
-narrow278:
+narrow286:
 	CMPQ CX, $0x00000010
-	JLT  edge278
+	JLT  edge286
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-copy280:
+copy288:
 	PREFETCHT0 (R10)(BX*8)
 	VMOVUPS    (R10), Z0
 	VMOVUPS    Z0, (R9)
 	ADDQ       DX, R9
 	ADDQ       BX, R10
 	DECQ       R8
-	JNZ        copy280
+	JNZ        copy288
 	ADDQ       $0x00000040, SI
 	ADDQ       $0x00000040, DI
 	SUBQ       $0x00000010, CX
-	JMP        narrow278
+	JMP        narrow286
 
-edge278:
+edge286:
 	TESTQ CX, CX
-	JZ    end278
+	JZ    end286
 	MOVQ  CX, R8
 	MOVQ  $0x0000000000000001, CX
 	SHLXQ R8, CX, CX
@@ -16467,16 +16887,16 @@ edge278:
 	MOVQ  SI, CX
 	MOVQ  DI, SI
 
-copy281:
+copy289:
 	PREFETCHT0 (SI)(BX*8)
 	VMOVUPS.Z  (SI), K1, Z0
 	VMOVUPS    Z0, K1, (CX)
 	ADDQ       DX, CX
 	ADDQ       BX, SI
 	DECQ       AX
-	JNZ        copy281
+	JNZ        copy289
 
-end278:
+end286:
 	VZEROUPPER
 	RET
 
@@ -16487,9 +16907,9 @@ TEXT ·expF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many282:
+many290:
 	CMPQ         AX, $0x00000020
-	JLT          one282
+	JLT          one290
 	VMOVUPS      (DX), Z0
 	VMOVUPS      constF32_c2d00000<>+0(SB), Z1
 	VMOVUPS      constF32_42b20000<>+0(SB), Z2
@@ -16533,11 +16953,11 @@ many282:
 	ADDQ         $0x00000080, CX
 	ADDQ         $0x00000080, DX
 	SUBQ         $0x00000020, AX
-	JMP          many282
+	JMP          many290
 
-one282:
+one290:
 	CMPQ         AX, $0x00000010
-	JLT          rest282
+	JLT          rest290
 	VMOVUPS      (DX), Z0
 	VMOVUPS      constF32_c2d00000<>+0(SB), Z1
 	VMOVUPS      constF32_42b20000<>+0(SB), Z2
@@ -16561,11 +16981,11 @@ one282:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one282
+	JMP          one290
 
-rest282:
+rest290:
 	TESTQ        AX, AX
-	JZ           done282
+	JZ           done290
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -16592,7 +17012,7 @@ rest282:
 	VSCALEFPS    Z0, Z2, Z2
 	VMOVUPS      Z2, K1, (CX)
 
-done282:
+done290:
 	VZEROUPPER
 	RET
 
@@ -16603,9 +17023,9 @@ TEXT ·sigmoidF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one283:
+one291:
 	CMPQ         AX, $0x00000010
-	JLT          rest283
+	JLT          rest291
 	VMOVUPS      (DX), Z0
 	VORPS        constF32_80000000<>+0(SB), Z0, Z1
 	VMOVUPS      constF32_c2d00000<>+0(SB), Z2
@@ -16635,11 +17055,11 @@ one283:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one283
+	JMP          one291
 
-rest283:
+rest291:
 	TESTQ        AX, AX
-	JZ           done283
+	JZ           done291
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -16672,7 +17092,7 @@ rest283:
 	VDIVPS       Z2, Z5, Z5
 	VMOVUPS      Z5, K1, (CX)
 
-done283:
+done291:
 	VZEROUPPER
 	RET
 
@@ -16683,9 +17103,9 @@ TEXT ·tanhF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one284:
+one292:
 	CMPQ         AX, $0x00000010
-	JLT          rest284
+	JLT          rest292
 	VMOVUPS      (DX), Z0
 	VANDPS       constF32_7fffffff<>+0(SB), Z0, Z1
 	VADDPS       Z1, Z1, Z2
@@ -16728,11 +17148,11 @@ one284:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one284
+	JMP          one292
 
-rest284:
+rest292:
 	TESTQ        AX, AX
-	JZ           done284
+	JZ           done292
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -16778,7 +17198,7 @@ rest284:
 	VBLENDMPS    Z4, Z3, K2, Z6
 	VMOVUPS      Z6, K1, (CX)
 
-done284:
+done292:
 	VZEROUPPER
 	RET
 
@@ -16789,9 +17209,9 @@ TEXT ·logF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one285:
+one293:
 	CMPQ         AX, $0x00000010
-	JLT          rest285
+	JLT          rest293
 	VMOVUPS      (DX), Z0
 	VMULPS       constF32_4c000000<>+0(SB), Z0, Z1
 	VCMPPS       $0x11, constF32_800000<>+0(SB), Z0, K1
@@ -16841,11 +17261,11 @@ one285:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one285
+	JMP          one293
 
-rest285:
+rest293:
 	TESTQ        AX, AX
-	JZ           done285
+	JZ           done293
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -16898,7 +17318,7 @@ rest285:
 	VBLENDMPS    Z0, Z12, K2, Z13
 	VMOVUPS      Z13, K1, (CX)
 
-done285:
+done293:
 	VZEROUPPER
 	RET
 
@@ -16909,9 +17329,9 @@ TEXT ·log1pF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one286:
+one294:
 	CMPQ         AX, $0x00000010
-	JLT          rest286
+	JLT          rest294
 	VMOVUPS      (DX), Z0
 	VMOVUPS      constF32_3f800000<>+0(SB), Z1
 	VADDPS       Z0, Z1, Z1
@@ -16970,11 +17390,11 @@ one286:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one286
+	JMP          one294
 
-rest286:
+rest294:
 	TESTQ        AX, AX
-	JZ           done286
+	JZ           done294
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -17036,7 +17456,7 @@ rest286:
 	VBLENDMPS    Z0, Z17, K2, Z18
 	VMOVUPS      Z18, K1, (CX)
 
-done286:
+done294:
 	VZEROUPPER
 	RET
 
@@ -17047,9 +17467,9 @@ TEXT ·softplusF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one287:
+one295:
 	CMPQ         AX, $0x00000010
-	JLT          rest287
+	JLT          rest295
 	VMOVUPS      (DX), Z0
 	VORPS        constF32_80000000<>+0(SB), Z0, Z1
 	VMOVUPS      constF32_c2d00000<>+0(SB), Z3
@@ -17130,11 +17550,11 @@ one287:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one287
+	JMP          one295
 
-rest287:
+rest295:
 	TESTQ        AX, AX
-	JZ           done287
+	JZ           done295
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -17218,7 +17638,7 @@ rest287:
 	VADDPS       Z13, Z21, Z21
 	VMOVUPS      Z21, K1, (CX)
 
-done287:
+done295:
 	VZEROUPPER
 	RET
 
@@ -17229,9 +17649,9 @@ TEXT ·erfF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one288:
+one296:
 	CMPQ         AX, $0x00000010
-	JLT          rest288
+	JLT          rest296
 	VMOVUPS      (DX), Z0
 	VMOVUPS      constF32_40800000<>+0(SB), Z2
 	VANDPS       constF32_7fffffff<>+0(SB), Z0, Z1
@@ -17282,11 +17702,11 @@ one288:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one288
+	JMP          one296
 
-rest288:
+rest296:
 	TESTQ        AX, AX
-	JZ           done288
+	JZ           done296
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -17340,7 +17760,7 @@ rest288:
 	VBLENDMPS    Z4, Z3, K2, Z5
 	VMOVUPS      Z5, K1, (CX)
 
-done288:
+done296:
 	VZEROUPPER
 	RET
 
@@ -17351,9 +17771,9 @@ TEXT ·sinF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one289:
+one297:
 	CMPQ         AX, $0x00000010
-	JLT          rest289
+	JLT          rest297
 	VMOVUPS      (DX), Z0
 	VMULPS       constF32_3f22f983<>+0(SB), Z0, Z1
 	VRNDSCALEPS  $0x08, Z1, Z1
@@ -17388,11 +17808,11 @@ one289:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one289
+	JMP          one297
 
-rest289:
+rest297:
 	TESTQ        AX, AX
-	JZ           done289
+	JZ           done297
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -17430,7 +17850,7 @@ rest289:
 	VXORPS       Z2, Z4, Z4
 	VMOVUPS      Z4, K1, (CX)
 
-done289:
+done297:
 	VZEROUPPER
 	RET
 
@@ -17441,9 +17861,9 @@ TEXT ·cosF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one290:
+one298:
 	CMPQ         AX, $0x00000010
-	JLT          rest290
+	JLT          rest298
 	VMOVUPS      (DX), Z0
 	VMULPS       constF32_3f22f983<>+0(SB), Z0, Z1
 	VRNDSCALEPS  $0x08, Z1, Z1
@@ -17479,11 +17899,11 @@ one290:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one290
+	JMP          one298
 
-rest290:
+rest298:
 	TESTQ        AX, AX
-	JZ           done290
+	JZ           done298
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -17522,7 +17942,7 @@ rest290:
 	VXORPS       Z2, Z4, Z4
 	VMOVUPS      Z4, K1, (CX)
 
-done290:
+done298:
 	VZEROUPPER
 	RET
 
@@ -17539,14 +17959,14 @@ TEXT ·winogradInputF32AVX512(SB), NOSPLIT, $0-8
 	MOVQ    8(AX), DX
 	MOVQ    24(AX), BX
 
-wide291:
+wide299:
 	CMPQ BX, $0x00000010
-	JLT  narrow291
+	JLT  narrow299
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile292:
+tile300:
 	MOVQ         64(AX), R10
 	MOVQ         DI, R9
 	LEAQ         (R10)(R10*2), R11
@@ -17960,20 +18380,20 @@ tile292:
 	ADDQ         32(AX), SI
 	ADDQ         56(AX), DI
 	DECQ         R8
-	JNZ          tile292
+	JNZ          tile300
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, BX
-	JMP          wide291
+	JMP          wide299
 
-narrow291:
+narrow299:
 	CMPQ BX, $0x00000010
-	JLT  edge291
+	JLT  edge299
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile293:
+tile301:
 	MOVQ         64(AX), R10
 	MOVQ         DI, R9
 	LEAQ         (R10)(R10*2), R11
@@ -18387,15 +18807,15 @@ tile293:
 	ADDQ         32(AX), SI
 	ADDQ         56(AX), DI
 	DECQ         R8
-	JNZ          tile293
+	JNZ          tile301
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, BX
-	JMP          narrow291
+	JMP          narrow299
 
-edge291:
+edge299:
 	TESTQ BX, BX
-	JZ    end291
+	JZ    end299
 	MOVQ  BX, SI
 	MOVQ  $0x0000000000000001, BX
 	SHLXQ SI, BX, BX
@@ -18404,7 +18824,7 @@ edge291:
 	MOVQ  DX, DX
 	MOVQ  16(AX), BX
 
-tile294:
+tile302:
 	MOVQ         64(AX), DI
 	MOVQ         DX, SI
 	LEAQ         (DI)(DI*2), R8
@@ -18818,9 +19238,9 @@ tile294:
 	ADDQ         32(AX), CX
 	ADDQ         56(AX), DX
 	DECQ         BX
-	JNZ          tile294
+	JNZ          tile302
 
-end291:
+end299:
 	VZEROUPPER
 	RET
 
@@ -18841,15 +19261,15 @@ TEXT ·winogradOutputF32AVX512(SB), NOSPLIT, $0-8
 	MOVQ    88(AX), DI
 	SUBQ    CX, DI
 
-wide295:
+wide303:
 	CMPQ BX, $0x00000010
-	JLT  narrow295
+	JLT  narrow303
 	MOVQ CX, R8
 	MOVQ DX, R9
 	MOVQ 16(AX), R10
 	MOVQ 112(AX), R10
 
-tile296:
+tile304:
 	MOVQ        64(AX), R12
 	MOVQ        R9, R11
 	LEAQ        (R12)(R12*2), R13
@@ -19023,211 +19443,211 @@ tile296:
 	VADDPS      Z12, Z6, Z6
 	VADDPS      Z8, Z6, Z6
 	CMPQ        80(AX), $0x00
-	JE          biased298
-	VMOVUPS     (SI), Z10
-	VADDPS      Z10, Z6, Z6
-
-biased298:
-	CMPQ    88(AX), $0x00
-	JE      added298
-	LEAQ    (R11), R14
-	VMOVUPS (R14)(DI*1), Z10
-	VADDPS  Z10, Z6, Z6
-
-added298:
-	CMPQ    96(AX), $0x00
-	JE      clipped298
-	VMOVUPS constF32_0<>+0(SB), Z10
-	VMAXPS  Z6, Z10, Z6
-
-clipped298:
-	VMOVUPS     Z6, (R11)
-	VMULPS      Z7, Z0, Z6
-	VFMADD231PS Z9, Z1, Z6
-	CMPQ        R10, $0x01
-	JLE         row297
-	CMPQ        80(AX), $0x00
-	JE          biased299
-	VMOVUPS     (SI), Z10
-	VADDPS      Z10, Z6, Z6
-
-biased299:
-	CMPQ    88(AX), $0x00
-	JE      added299
-	LEAQ    (R11)(R12*1), R14
-	VMOVUPS (R14)(DI*1), Z10
-	VADDPS  Z10, Z6, Z6
-
-added299:
-	CMPQ    96(AX), $0x00
-	JE      clipped299
-	VMOVUPS constF32_0<>+0(SB), Z10
-	VMAXPS  Z6, Z10, Z6
-
-clipped299:
-	VMOVUPS     Z6, (R11)(R12*1)
-	VMULPS      Z12, Z2, Z6
-	VFMADD231PS Z8, Z3, Z6
-	CMPQ        R10, $0x02
-	JLE         row297
-	CMPQ        80(AX), $0x00
-	JE          biased300
-	VMOVUPS     (SI), Z8
-	VADDPS      Z8, Z6, Z6
-
-biased300:
-	CMPQ    88(AX), $0x00
-	JE      added300
-	LEAQ    (R11)(R12*2), R14
-	VMOVUPS (R14)(DI*1), Z8
-	VADDPS  Z8, Z6, Z6
-
-added300:
-	CMPQ    96(AX), $0x00
-	JE      clipped300
-	VMOVUPS constF32_0<>+0(SB), Z8
-	VMAXPS  Z6, Z8, Z6
-
-clipped300:
-	VMOVUPS     Z6, (R11)(R12*2)
-	VFMADD231PS Z7, Z4, Z11
-	VFMADD231PS Z9, Z5, Z11
-	CMPQ        R10, $0x03
-	JLE         row297
-	CMPQ        80(AX), $0x00
-	JE          biased301
-	VMOVUPS     (SI), Z6
-	VADDPS      Z6, Z11, Z11
-
-biased301:
-	CMPQ    88(AX), $0x00
-	JE      added301
-	LEAQ    (R11)(R13*1), R14
-	VMOVUPS (R14)(DI*1), Z6
-	VADDPS  Z6, Z11, Z11
-
-added301:
-	CMPQ    96(AX), $0x00
-	JE      clipped301
-	VMOVUPS constF32_0<>+0(SB), Z6
-	VMAXPS  Z11, Z6, Z11
-
-clipped301:
-	VMOVUPS Z11, (R11)(R13*1)
-
-row297:
-	CMPQ    104(AX), $0x01
-	JLE     done296
-	ADDQ    40(AX), R11
-	LEAQ    (R12)(R12*2), R13
-	VMOVUPS 512(AX), Z6
-	VMOVUPS 576(AX), Z7
-	VMOVUPS 640(AX), Z8
-	VMOVUPS 704(AX), Z9
-	VMOVUPS 768(AX), Z10
-	VMOVUPS 832(AX), Z11
-	VADDPS  Z7, Z8, Z12
-	VSUBPS  Z8, Z7, Z7
-	VADDPS  Z9, Z10, Z8
-	VSUBPS  Z10, Z9, Z9
-	VADDPS  Z12, Z6, Z6
-	VADDPS  Z8, Z6, Z6
-	CMPQ    80(AX), $0x00
-	JE      biased303
-	VMOVUPS (SI), Z10
-	VADDPS  Z10, Z6, Z6
-
-biased303:
-	CMPQ    88(AX), $0x00
-	JE      added303
-	LEAQ    (R11), R14
-	VMOVUPS (R14)(DI*1), Z10
-	VADDPS  Z10, Z6, Z6
-
-added303:
-	CMPQ    96(AX), $0x00
-	JE      clipped303
-	VMOVUPS constF32_0<>+0(SB), Z10
-	VMAXPS  Z6, Z10, Z6
-
-clipped303:
-	VMOVUPS     Z6, (R11)
-	VMULPS      Z7, Z0, Z6
-	VFMADD231PS Z9, Z1, Z6
-	CMPQ        R10, $0x01
-	JLE         row302
-	CMPQ        80(AX), $0x00
-	JE          biased304
-	VMOVUPS     (SI), Z10
-	VADDPS      Z10, Z6, Z6
-
-biased304:
-	CMPQ    88(AX), $0x00
-	JE      added304
-	LEAQ    (R11)(R12*1), R14
-	VMOVUPS (R14)(DI*1), Z10
-	VADDPS  Z10, Z6, Z6
-
-added304:
-	CMPQ    96(AX), $0x00
-	JE      clipped304
-	VMOVUPS constF32_0<>+0(SB), Z10
-	VMAXPS  Z6, Z10, Z6
-
-clipped304:
-	VMOVUPS     Z6, (R11)(R12*1)
-	VMULPS      Z12, Z2, Z6
-	VFMADD231PS Z8, Z3, Z6
-	CMPQ        R10, $0x02
-	JLE         row302
-	CMPQ        80(AX), $0x00
-	JE          biased305
-	VMOVUPS     (SI), Z8
-	VADDPS      Z8, Z6, Z6
-
-biased305:
-	CMPQ    88(AX), $0x00
-	JE      added305
-	LEAQ    (R11)(R12*2), R14
-	VMOVUPS (R14)(DI*1), Z8
-	VADDPS  Z8, Z6, Z6
-
-added305:
-	CMPQ    96(AX), $0x00
-	JE      clipped305
-	VMOVUPS constF32_0<>+0(SB), Z8
-	VMAXPS  Z6, Z8, Z6
-
-clipped305:
-	VMOVUPS     Z6, (R11)(R12*2)
-	VFMADD231PS Z7, Z4, Z11
-	VFMADD231PS Z9, Z5, Z11
-	CMPQ        R10, $0x03
-	JLE         row302
-	CMPQ        80(AX), $0x00
 	JE          biased306
-	VMOVUPS     (SI), Z6
-	VADDPS      Z6, Z11, Z11
+	VMOVUPS     (SI), Z10
+	VADDPS      Z10, Z6, Z6
 
 biased306:
 	CMPQ    88(AX), $0x00
 	JE      added306
-	LEAQ    (R11)(R13*1), R14
-	VMOVUPS (R14)(DI*1), Z6
-	VADDPS  Z6, Z11, Z11
+	LEAQ    (R11), R14
+	VMOVUPS (R14)(DI*1), Z10
+	VADDPS  Z10, Z6, Z6
 
 added306:
 	CMPQ    96(AX), $0x00
 	JE      clipped306
+	VMOVUPS constF32_0<>+0(SB), Z10
+	VMAXPS  Z6, Z10, Z6
+
+clipped306:
+	VMOVUPS     Z6, (R11)
+	VMULPS      Z7, Z0, Z6
+	VFMADD231PS Z9, Z1, Z6
+	CMPQ        R10, $0x01
+	JLE         row305
+	CMPQ        80(AX), $0x00
+	JE          biased307
+	VMOVUPS     (SI), Z10
+	VADDPS      Z10, Z6, Z6
+
+biased307:
+	CMPQ    88(AX), $0x00
+	JE      added307
+	LEAQ    (R11)(R12*1), R14
+	VMOVUPS (R14)(DI*1), Z10
+	VADDPS  Z10, Z6, Z6
+
+added307:
+	CMPQ    96(AX), $0x00
+	JE      clipped307
+	VMOVUPS constF32_0<>+0(SB), Z10
+	VMAXPS  Z6, Z10, Z6
+
+clipped307:
+	VMOVUPS     Z6, (R11)(R12*1)
+	VMULPS      Z12, Z2, Z6
+	VFMADD231PS Z8, Z3, Z6
+	CMPQ        R10, $0x02
+	JLE         row305
+	CMPQ        80(AX), $0x00
+	JE          biased308
+	VMOVUPS     (SI), Z8
+	VADDPS      Z8, Z6, Z6
+
+biased308:
+	CMPQ    88(AX), $0x00
+	JE      added308
+	LEAQ    (R11)(R12*2), R14
+	VMOVUPS (R14)(DI*1), Z8
+	VADDPS  Z8, Z6, Z6
+
+added308:
+	CMPQ    96(AX), $0x00
+	JE      clipped308
+	VMOVUPS constF32_0<>+0(SB), Z8
+	VMAXPS  Z6, Z8, Z6
+
+clipped308:
+	VMOVUPS     Z6, (R11)(R12*2)
+	VFMADD231PS Z7, Z4, Z11
+	VFMADD231PS Z9, Z5, Z11
+	CMPQ        R10, $0x03
+	JLE         row305
+	CMPQ        80(AX), $0x00
+	JE          biased309
+	VMOVUPS     (SI), Z6
+	VADDPS      Z6, Z11, Z11
+
+biased309:
+	CMPQ    88(AX), $0x00
+	JE      added309
+	LEAQ    (R11)(R13*1), R14
+	VMOVUPS (R14)(DI*1), Z6
+	VADDPS  Z6, Z11, Z11
+
+added309:
+	CMPQ    96(AX), $0x00
+	JE      clipped309
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped306:
+clipped309:
 	VMOVUPS Z11, (R11)(R13*1)
 
-row302:
+row305:
+	CMPQ    104(AX), $0x01
+	JLE     done304
+	ADDQ    40(AX), R11
+	LEAQ    (R12)(R12*2), R13
+	VMOVUPS 512(AX), Z6
+	VMOVUPS 576(AX), Z7
+	VMOVUPS 640(AX), Z8
+	VMOVUPS 704(AX), Z9
+	VMOVUPS 768(AX), Z10
+	VMOVUPS 832(AX), Z11
+	VADDPS  Z7, Z8, Z12
+	VSUBPS  Z8, Z7, Z7
+	VADDPS  Z9, Z10, Z8
+	VSUBPS  Z10, Z9, Z9
+	VADDPS  Z12, Z6, Z6
+	VADDPS  Z8, Z6, Z6
+	CMPQ    80(AX), $0x00
+	JE      biased311
+	VMOVUPS (SI), Z10
+	VADDPS  Z10, Z6, Z6
+
+biased311:
+	CMPQ    88(AX), $0x00
+	JE      added311
+	LEAQ    (R11), R14
+	VMOVUPS (R14)(DI*1), Z10
+	VADDPS  Z10, Z6, Z6
+
+added311:
+	CMPQ    96(AX), $0x00
+	JE      clipped311
+	VMOVUPS constF32_0<>+0(SB), Z10
+	VMAXPS  Z6, Z10, Z6
+
+clipped311:
+	VMOVUPS     Z6, (R11)
+	VMULPS      Z7, Z0, Z6
+	VFMADD231PS Z9, Z1, Z6
+	CMPQ        R10, $0x01
+	JLE         row310
+	CMPQ        80(AX), $0x00
+	JE          biased312
+	VMOVUPS     (SI), Z10
+	VADDPS      Z10, Z6, Z6
+
+biased312:
+	CMPQ    88(AX), $0x00
+	JE      added312
+	LEAQ    (R11)(R12*1), R14
+	VMOVUPS (R14)(DI*1), Z10
+	VADDPS  Z10, Z6, Z6
+
+added312:
+	CMPQ    96(AX), $0x00
+	JE      clipped312
+	VMOVUPS constF32_0<>+0(SB), Z10
+	VMAXPS  Z6, Z10, Z6
+
+clipped312:
+	VMOVUPS     Z6, (R11)(R12*1)
+	VMULPS      Z12, Z2, Z6
+	VFMADD231PS Z8, Z3, Z6
+	CMPQ        R10, $0x02
+	JLE         row310
+	CMPQ        80(AX), $0x00
+	JE          biased313
+	VMOVUPS     (SI), Z8
+	VADDPS      Z8, Z6, Z6
+
+biased313:
+	CMPQ    88(AX), $0x00
+	JE      added313
+	LEAQ    (R11)(R12*2), R14
+	VMOVUPS (R14)(DI*1), Z8
+	VADDPS  Z8, Z6, Z6
+
+added313:
+	CMPQ    96(AX), $0x00
+	JE      clipped313
+	VMOVUPS constF32_0<>+0(SB), Z8
+	VMAXPS  Z6, Z8, Z6
+
+clipped313:
+	VMOVUPS     Z6, (R11)(R12*2)
+	VFMADD231PS Z7, Z4, Z11
+	VFMADD231PS Z9, Z5, Z11
+	CMPQ        R10, $0x03
+	JLE         row310
+	CMPQ        80(AX), $0x00
+	JE          biased314
+	VMOVUPS     (SI), Z6
+	VADDPS      Z6, Z11, Z11
+
+biased314:
+	CMPQ    88(AX), $0x00
+	JE      added314
+	LEAQ    (R11)(R13*1), R14
+	VMOVUPS (R14)(DI*1), Z6
+	VADDPS  Z6, Z11, Z11
+
+added314:
+	CMPQ    96(AX), $0x00
+	JE      clipped314
+	VMOVUPS constF32_0<>+0(SB), Z6
+	VMAXPS  Z11, Z6, Z11
+
+clipped314:
+	VMOVUPS Z11, (R11)(R13*1)
+
+row310:
 	CMPQ    104(AX), $0x02
-	JLE     done296
+	JLE     done304
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 896(AX), Z6
@@ -19243,101 +19663,101 @@ row302:
 	VADDPS  Z12, Z6, Z6
 	VADDPS  Z8, Z6, Z6
 	CMPQ    80(AX), $0x00
-	JE      biased308
+	JE      biased316
 	VMOVUPS (SI), Z10
 	VADDPS  Z10, Z6, Z6
 
-biased308:
+biased316:
 	CMPQ    88(AX), $0x00
-	JE      added308
+	JE      added316
 	LEAQ    (R11), R14
 	VMOVUPS (R14)(DI*1), Z10
 	VADDPS  Z10, Z6, Z6
 
-added308:
+added316:
 	CMPQ    96(AX), $0x00
-	JE      clipped308
+	JE      clipped316
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped308:
+clipped316:
 	VMOVUPS     Z6, (R11)
 	VMULPS      Z7, Z0, Z6
 	VFMADD231PS Z9, Z1, Z6
 	CMPQ        R10, $0x01
-	JLE         row307
+	JLE         row315
 	CMPQ        80(AX), $0x00
-	JE          biased309
+	JE          biased317
 	VMOVUPS     (SI), Z10
 	VADDPS      Z10, Z6, Z6
 
-biased309:
+biased317:
 	CMPQ    88(AX), $0x00
-	JE      added309
+	JE      added317
 	LEAQ    (R11)(R12*1), R14
 	VMOVUPS (R14)(DI*1), Z10
 	VADDPS  Z10, Z6, Z6
 
-added309:
+added317:
 	CMPQ    96(AX), $0x00
-	JE      clipped309
+	JE      clipped317
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped309:
+clipped317:
 	VMOVUPS     Z6, (R11)(R12*1)
 	VMULPS      Z12, Z2, Z6
 	VFMADD231PS Z8, Z3, Z6
 	CMPQ        R10, $0x02
-	JLE         row307
+	JLE         row315
 	CMPQ        80(AX), $0x00
-	JE          biased310
+	JE          biased318
 	VMOVUPS     (SI), Z8
 	VADDPS      Z8, Z6, Z6
 
-biased310:
+biased318:
 	CMPQ    88(AX), $0x00
-	JE      added310
+	JE      added318
 	LEAQ    (R11)(R12*2), R14
 	VMOVUPS (R14)(DI*1), Z8
 	VADDPS  Z8, Z6, Z6
 
-added310:
+added318:
 	CMPQ    96(AX), $0x00
-	JE      clipped310
+	JE      clipped318
 	VMOVUPS constF32_0<>+0(SB), Z8
 	VMAXPS  Z6, Z8, Z6
 
-clipped310:
+clipped318:
 	VMOVUPS     Z6, (R11)(R12*2)
 	VFMADD231PS Z7, Z4, Z11
 	VFMADD231PS Z9, Z5, Z11
 	CMPQ        R10, $0x03
-	JLE         row307
+	JLE         row315
 	CMPQ        80(AX), $0x00
-	JE          biased311
+	JE          biased319
 	VMOVUPS     (SI), Z6
 	VADDPS      Z6, Z11, Z11
 
-biased311:
+biased319:
 	CMPQ    88(AX), $0x00
-	JE      added311
+	JE      added319
 	LEAQ    (R11)(R13*1), R14
 	VMOVUPS (R14)(DI*1), Z6
 	VADDPS  Z6, Z11, Z11
 
-added311:
+added319:
 	CMPQ    96(AX), $0x00
-	JE      clipped311
+	JE      clipped319
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped311:
+clipped319:
 	VMOVUPS Z11, (R11)(R13*1)
 
-row307:
+row315:
 	CMPQ    104(AX), $0x03
-	JLE     done296
+	JLE     done304
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 1280(AX), Z6
@@ -19353,122 +19773,122 @@ row307:
 	VADDPS  Z12, Z6, Z6
 	VADDPS  Z8, Z6, Z6
 	CMPQ    80(AX), $0x00
-	JE      biased313
+	JE      biased321
 	VMOVUPS (SI), Z10
 	VADDPS  Z10, Z6, Z6
 
-biased313:
+biased321:
 	CMPQ    88(AX), $0x00
-	JE      added313
+	JE      added321
 	LEAQ    (R11), R14
 	VMOVUPS (R14)(DI*1), Z10
 	VADDPS  Z10, Z6, Z6
 
-added313:
+added321:
 	CMPQ    96(AX), $0x00
-	JE      clipped313
+	JE      clipped321
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped313:
+clipped321:
 	VMOVUPS     Z6, (R11)
 	VMULPS      Z7, Z0, Z6
 	VFMADD231PS Z9, Z1, Z6
 	CMPQ        R10, $0x01
-	JLE         row312
+	JLE         row320
 	CMPQ        80(AX), $0x00
-	JE          biased314
+	JE          biased322
 	VMOVUPS     (SI), Z10
 	VADDPS      Z10, Z6, Z6
 
-biased314:
+biased322:
 	CMPQ    88(AX), $0x00
-	JE      added314
+	JE      added322
 	LEAQ    (R11)(R12*1), R14
 	VMOVUPS (R14)(DI*1), Z10
 	VADDPS  Z10, Z6, Z6
 
-added314:
+added322:
 	CMPQ    96(AX), $0x00
-	JE      clipped314
+	JE      clipped322
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped314:
+clipped322:
 	VMOVUPS     Z6, (R11)(R12*1)
 	VMULPS      Z12, Z2, Z6
 	VFMADD231PS Z8, Z3, Z6
 	CMPQ        R10, $0x02
-	JLE         row312
+	JLE         row320
 	CMPQ        80(AX), $0x00
-	JE          biased315
+	JE          biased323
 	VMOVUPS     (SI), Z8
 	VADDPS      Z8, Z6, Z6
 
-biased315:
+biased323:
 	CMPQ    88(AX), $0x00
-	JE      added315
+	JE      added323
 	LEAQ    (R11)(R12*2), R14
 	VMOVUPS (R14)(DI*1), Z8
 	VADDPS  Z8, Z6, Z6
 
-added315:
+added323:
 	CMPQ    96(AX), $0x00
-	JE      clipped315
+	JE      clipped323
 	VMOVUPS constF32_0<>+0(SB), Z8
 	VMAXPS  Z6, Z8, Z6
 
-clipped315:
+clipped323:
 	VMOVUPS     Z6, (R11)(R12*2)
 	VFMADD231PS Z7, Z4, Z11
 	VFMADD231PS Z9, Z5, Z11
 	CMPQ        R10, $0x03
-	JLE         row312
+	JLE         row320
 	CMPQ        80(AX), $0x00
-	JE          biased316
+	JE          biased324
 	VMOVUPS     (SI), Z6
 	VADDPS      Z6, Z11, Z11
 
-biased316:
+biased324:
 	CMPQ    88(AX), $0x00
-	JE      added316
+	JE      added324
 	LEAQ    (R11)(R13*1), R12
 	VMOVUPS (R12)(DI*1), Z6
 	VADDPS  Z6, Z11, Z11
 
-added316:
+added324:
 	CMPQ    96(AX), $0x00
-	JE      clipped316
+	JE      clipped324
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped316:
+clipped324:
 	VMOVUPS Z11, (R11)(R13*1)
 
-row312:
+row320:
 	CMPQ 104(AX), $0x04
-	JLE  done296
+	JLE  done304
 
-done296:
+done304:
 	ADDQ 32(AX), R8
 	ADDQ 56(AX), R9
 	SUBQ $0x04, R10
-	JG   tile296
+	JG   tile304
 	ADDQ $0x00000040, CX
 	ADDQ $0x00000040, DX
 	ADDQ $0x00000040, SI
 	SUBQ $0x00000010, BX
-	JMP  wide295
+	JMP  wide303
 
-narrow295:
+narrow303:
 	CMPQ BX, $0x00000010
-	JLT  edge295
+	JLT  edge303
 	MOVQ CX, R8
 	MOVQ DX, R9
 	MOVQ 16(AX), R10
 	MOVQ 112(AX), R10
 
-tile317:
+tile325:
 	MOVQ        64(AX), R12
 	MOVQ        R9, R11
 	LEAQ        (R12)(R12*2), R13
@@ -19642,101 +20062,101 @@ tile317:
 	VADDPS      Z12, Z6, Z6
 	VADDPS      Z8, Z6, Z6
 	CMPQ        80(AX), $0x00
-	JE          biased319
+	JE          biased327
 	VMOVUPS     (SI), Z10
 	VADDPS      Z10, Z6, Z6
 
-biased319:
+biased327:
 	CMPQ    88(AX), $0x00
-	JE      added319
+	JE      added327
 	LEAQ    (R11), R14
 	VMOVUPS (R14)(DI*1), Z10
 	VADDPS  Z10, Z6, Z6
 
-added319:
+added327:
 	CMPQ    96(AX), $0x00
-	JE      clipped319
+	JE      clipped327
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped319:
+clipped327:
 	VMOVUPS     Z6, (R11)
 	VMULPS      Z7, Z0, Z6
 	VFMADD231PS Z9, Z1, Z6
 	CMPQ        R10, $0x01
-	JLE         row318
+	JLE         row326
 	CMPQ        80(AX), $0x00
-	JE          biased320
+	JE          biased328
 	VMOVUPS     (SI), Z10
 	VADDPS      Z10, Z6, Z6
 
-biased320:
+biased328:
 	CMPQ    88(AX), $0x00
-	JE      added320
+	JE      added328
 	LEAQ    (R11)(R12*1), R14
 	VMOVUPS (R14)(DI*1), Z10
 	VADDPS  Z10, Z6, Z6
 
-added320:
+added328:
 	CMPQ    96(AX), $0x00
-	JE      clipped320
+	JE      clipped328
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped320:
+clipped328:
 	VMOVUPS     Z6, (R11)(R12*1)
 	VMULPS      Z12, Z2, Z6
 	VFMADD231PS Z8, Z3, Z6
 	CMPQ        R10, $0x02
-	JLE         row318
+	JLE         row326
 	CMPQ        80(AX), $0x00
-	JE          biased321
+	JE          biased329
 	VMOVUPS     (SI), Z8
 	VADDPS      Z8, Z6, Z6
 
-biased321:
+biased329:
 	CMPQ    88(AX), $0x00
-	JE      added321
+	JE      added329
 	LEAQ    (R11)(R12*2), R14
 	VMOVUPS (R14)(DI*1), Z8
 	VADDPS  Z8, Z6, Z6
 
-added321:
+added329:
 	CMPQ    96(AX), $0x00
-	JE      clipped321
+	JE      clipped329
 	VMOVUPS constF32_0<>+0(SB), Z8
 	VMAXPS  Z6, Z8, Z6
 
-clipped321:
+clipped329:
 	VMOVUPS     Z6, (R11)(R12*2)
 	VFMADD231PS Z7, Z4, Z11
 	VFMADD231PS Z9, Z5, Z11
 	CMPQ        R10, $0x03
-	JLE         row318
+	JLE         row326
 	CMPQ        80(AX), $0x00
-	JE          biased322
+	JE          biased330
 	VMOVUPS     (SI), Z6
 	VADDPS      Z6, Z11, Z11
 
-biased322:
+biased330:
 	CMPQ    88(AX), $0x00
-	JE      added322
+	JE      added330
 	LEAQ    (R11)(R13*1), R14
 	VMOVUPS (R14)(DI*1), Z6
 	VADDPS  Z6, Z11, Z11
 
-added322:
+added330:
 	CMPQ    96(AX), $0x00
-	JE      clipped322
+	JE      clipped330
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped322:
+clipped330:
 	VMOVUPS Z11, (R11)(R13*1)
 
-row318:
+row326:
 	CMPQ    104(AX), $0x01
-	JLE     done317
+	JLE     done325
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 512(AX), Z6
@@ -19752,101 +20172,101 @@ row318:
 	VADDPS  Z12, Z6, Z6
 	VADDPS  Z8, Z6, Z6
 	CMPQ    80(AX), $0x00
-	JE      biased324
+	JE      biased332
 	VMOVUPS (SI), Z10
 	VADDPS  Z10, Z6, Z6
 
-biased324:
+biased332:
 	CMPQ    88(AX), $0x00
-	JE      added324
+	JE      added332
 	LEAQ    (R11), R14
 	VMOVUPS (R14)(DI*1), Z10
 	VADDPS  Z10, Z6, Z6
 
-added324:
+added332:
 	CMPQ    96(AX), $0x00
-	JE      clipped324
+	JE      clipped332
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped324:
+clipped332:
 	VMOVUPS     Z6, (R11)
 	VMULPS      Z7, Z0, Z6
 	VFMADD231PS Z9, Z1, Z6
 	CMPQ        R10, $0x01
-	JLE         row323
+	JLE         row331
 	CMPQ        80(AX), $0x00
-	JE          biased325
+	JE          biased333
 	VMOVUPS     (SI), Z10
 	VADDPS      Z10, Z6, Z6
 
-biased325:
+biased333:
 	CMPQ    88(AX), $0x00
-	JE      added325
+	JE      added333
 	LEAQ    (R11)(R12*1), R14
 	VMOVUPS (R14)(DI*1), Z10
 	VADDPS  Z10, Z6, Z6
 
-added325:
+added333:
 	CMPQ    96(AX), $0x00
-	JE      clipped325
+	JE      clipped333
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped325:
+clipped333:
 	VMOVUPS     Z6, (R11)(R12*1)
 	VMULPS      Z12, Z2, Z6
 	VFMADD231PS Z8, Z3, Z6
 	CMPQ        R10, $0x02
-	JLE         row323
+	JLE         row331
 	CMPQ        80(AX), $0x00
-	JE          biased326
+	JE          biased334
 	VMOVUPS     (SI), Z8
 	VADDPS      Z8, Z6, Z6
 
-biased326:
+biased334:
 	CMPQ    88(AX), $0x00
-	JE      added326
+	JE      added334
 	LEAQ    (R11)(R12*2), R14
 	VMOVUPS (R14)(DI*1), Z8
 	VADDPS  Z8, Z6, Z6
 
-added326:
+added334:
 	CMPQ    96(AX), $0x00
-	JE      clipped326
+	JE      clipped334
 	VMOVUPS constF32_0<>+0(SB), Z8
 	VMAXPS  Z6, Z8, Z6
 
-clipped326:
+clipped334:
 	VMOVUPS     Z6, (R11)(R12*2)
 	VFMADD231PS Z7, Z4, Z11
 	VFMADD231PS Z9, Z5, Z11
 	CMPQ        R10, $0x03
-	JLE         row323
+	JLE         row331
 	CMPQ        80(AX), $0x00
-	JE          biased327
+	JE          biased335
 	VMOVUPS     (SI), Z6
 	VADDPS      Z6, Z11, Z11
 
-biased327:
+biased335:
 	CMPQ    88(AX), $0x00
-	JE      added327
+	JE      added335
 	LEAQ    (R11)(R13*1), R14
 	VMOVUPS (R14)(DI*1), Z6
 	VADDPS  Z6, Z11, Z11
 
-added327:
+added335:
 	CMPQ    96(AX), $0x00
-	JE      clipped327
+	JE      clipped335
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped327:
+clipped335:
 	VMOVUPS Z11, (R11)(R13*1)
 
-row323:
+row331:
 	CMPQ    104(AX), $0x02
-	JLE     done317
+	JLE     done325
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 896(AX), Z6
@@ -19862,101 +20282,101 @@ row323:
 	VADDPS  Z12, Z6, Z6
 	VADDPS  Z8, Z6, Z6
 	CMPQ    80(AX), $0x00
-	JE      biased329
+	JE      biased337
 	VMOVUPS (SI), Z10
 	VADDPS  Z10, Z6, Z6
 
-biased329:
+biased337:
 	CMPQ    88(AX), $0x00
-	JE      added329
+	JE      added337
 	LEAQ    (R11), R14
 	VMOVUPS (R14)(DI*1), Z10
 	VADDPS  Z10, Z6, Z6
 
-added329:
+added337:
 	CMPQ    96(AX), $0x00
-	JE      clipped329
+	JE      clipped337
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped329:
+clipped337:
 	VMOVUPS     Z6, (R11)
 	VMULPS      Z7, Z0, Z6
 	VFMADD231PS Z9, Z1, Z6
 	CMPQ        R10, $0x01
-	JLE         row328
+	JLE         row336
 	CMPQ        80(AX), $0x00
-	JE          biased330
+	JE          biased338
 	VMOVUPS     (SI), Z10
 	VADDPS      Z10, Z6, Z6
 
-biased330:
+biased338:
 	CMPQ    88(AX), $0x00
-	JE      added330
+	JE      added338
 	LEAQ    (R11)(R12*1), R14
 	VMOVUPS (R14)(DI*1), Z10
 	VADDPS  Z10, Z6, Z6
 
-added330:
+added338:
 	CMPQ    96(AX), $0x00
-	JE      clipped330
+	JE      clipped338
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped330:
+clipped338:
 	VMOVUPS     Z6, (R11)(R12*1)
 	VMULPS      Z12, Z2, Z6
 	VFMADD231PS Z8, Z3, Z6
 	CMPQ        R10, $0x02
-	JLE         row328
+	JLE         row336
 	CMPQ        80(AX), $0x00
-	JE          biased331
+	JE          biased339
 	VMOVUPS     (SI), Z8
 	VADDPS      Z8, Z6, Z6
 
-biased331:
+biased339:
 	CMPQ    88(AX), $0x00
-	JE      added331
+	JE      added339
 	LEAQ    (R11)(R12*2), R14
 	VMOVUPS (R14)(DI*1), Z8
 	VADDPS  Z8, Z6, Z6
 
-added331:
+added339:
 	CMPQ    96(AX), $0x00
-	JE      clipped331
+	JE      clipped339
 	VMOVUPS constF32_0<>+0(SB), Z8
 	VMAXPS  Z6, Z8, Z6
 
-clipped331:
+clipped339:
 	VMOVUPS     Z6, (R11)(R12*2)
 	VFMADD231PS Z7, Z4, Z11
 	VFMADD231PS Z9, Z5, Z11
 	CMPQ        R10, $0x03
-	JLE         row328
+	JLE         row336
 	CMPQ        80(AX), $0x00
-	JE          biased332
+	JE          biased340
 	VMOVUPS     (SI), Z6
 	VADDPS      Z6, Z11, Z11
 
-biased332:
+biased340:
 	CMPQ    88(AX), $0x00
-	JE      added332
+	JE      added340
 	LEAQ    (R11)(R13*1), R14
 	VMOVUPS (R14)(DI*1), Z6
 	VADDPS  Z6, Z11, Z11
 
-added332:
+added340:
 	CMPQ    96(AX), $0x00
-	JE      clipped332
+	JE      clipped340
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped332:
+clipped340:
 	VMOVUPS Z11, (R11)(R13*1)
 
-row328:
+row336:
 	CMPQ    104(AX), $0x03
-	JLE     done317
+	JLE     done325
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 1280(AX), Z6
@@ -19972,116 +20392,116 @@ row328:
 	VADDPS  Z12, Z6, Z6
 	VADDPS  Z8, Z6, Z6
 	CMPQ    80(AX), $0x00
-	JE      biased334
+	JE      biased342
 	VMOVUPS (SI), Z10
 	VADDPS  Z10, Z6, Z6
 
-biased334:
+biased342:
 	CMPQ    88(AX), $0x00
-	JE      added334
+	JE      added342
 	LEAQ    (R11), R14
 	VMOVUPS (R14)(DI*1), Z10
 	VADDPS  Z10, Z6, Z6
 
-added334:
+added342:
 	CMPQ    96(AX), $0x00
-	JE      clipped334
+	JE      clipped342
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped334:
+clipped342:
 	VMOVUPS     Z6, (R11)
 	VMULPS      Z7, Z0, Z6
 	VFMADD231PS Z9, Z1, Z6
 	CMPQ        R10, $0x01
-	JLE         row333
+	JLE         row341
 	CMPQ        80(AX), $0x00
-	JE          biased335
+	JE          biased343
 	VMOVUPS     (SI), Z10
 	VADDPS      Z10, Z6, Z6
 
-biased335:
+biased343:
 	CMPQ    88(AX), $0x00
-	JE      added335
+	JE      added343
 	LEAQ    (R11)(R12*1), R14
 	VMOVUPS (R14)(DI*1), Z10
 	VADDPS  Z10, Z6, Z6
 
-added335:
+added343:
 	CMPQ    96(AX), $0x00
-	JE      clipped335
+	JE      clipped343
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped335:
+clipped343:
 	VMOVUPS     Z6, (R11)(R12*1)
 	VMULPS      Z12, Z2, Z6
 	VFMADD231PS Z8, Z3, Z6
 	CMPQ        R10, $0x02
-	JLE         row333
+	JLE         row341
 	CMPQ        80(AX), $0x00
-	JE          biased336
+	JE          biased344
 	VMOVUPS     (SI), Z8
 	VADDPS      Z8, Z6, Z6
 
-biased336:
+biased344:
 	CMPQ    88(AX), $0x00
-	JE      added336
+	JE      added344
 	LEAQ    (R11)(R12*2), R14
 	VMOVUPS (R14)(DI*1), Z8
 	VADDPS  Z8, Z6, Z6
 
-added336:
+added344:
 	CMPQ    96(AX), $0x00
-	JE      clipped336
+	JE      clipped344
 	VMOVUPS constF32_0<>+0(SB), Z8
 	VMAXPS  Z6, Z8, Z6
 
-clipped336:
+clipped344:
 	VMOVUPS     Z6, (R11)(R12*2)
 	VFMADD231PS Z7, Z4, Z11
 	VFMADD231PS Z9, Z5, Z11
 	CMPQ        R10, $0x03
-	JLE         row333
+	JLE         row341
 	CMPQ        80(AX), $0x00
-	JE          biased337
+	JE          biased345
 	VMOVUPS     (SI), Z6
 	VADDPS      Z6, Z11, Z11
 
-biased337:
+biased345:
 	CMPQ    88(AX), $0x00
-	JE      added337
+	JE      added345
 	LEAQ    (R11)(R13*1), R12
 	VMOVUPS (R12)(DI*1), Z6
 	VADDPS  Z6, Z11, Z11
 
-added337:
+added345:
 	CMPQ    96(AX), $0x00
-	JE      clipped337
+	JE      clipped345
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped337:
+clipped345:
 	VMOVUPS Z11, (R11)(R13*1)
 
-row333:
+row341:
 	CMPQ 104(AX), $0x04
-	JLE  done317
+	JLE  done325
 
-done317:
+done325:
 	ADDQ 32(AX), R8
 	ADDQ 56(AX), R9
 	SUBQ $0x04, R10
-	JG   tile317
+	JG   tile325
 	ADDQ $0x00000040, CX
 	ADDQ $0x00000040, DX
 	ADDQ $0x00000040, SI
 	SUBQ $0x00000010, BX
-	JMP  narrow295
+	JMP  narrow303
 
-edge295:
+edge303:
 	TESTQ BX, BX
-	JZ    end295
+	JZ    end303
 	MOVQ  BX, R8
 	MOVQ  $0x0000000000000001, BX
 	SHLXQ R8, BX, BX
@@ -20091,7 +20511,7 @@ edge295:
 	MOVQ  16(AX), BX
 	MOVQ  112(AX), BX
 
-tile338:
+tile346:
 	MOVQ        64(AX), R9
 	MOVQ        DX, R8
 	LEAQ        (R9)(R9*2), R10
@@ -20265,101 +20685,101 @@ tile338:
 	VADDPS      Z12, Z6, Z6
 	VADDPS      Z8, Z6, Z6
 	CMPQ        80(AX), $0x00
-	JE          biased340
+	JE          biased348
 	VMOVUPS.Z   (SI), K1, Z10
 	VADDPS      Z10, Z6, Z6
 
-biased340:
+biased348:
 	CMPQ      88(AX), $0x00
-	JE        added340
+	JE        added348
 	LEAQ      (R8), R11
 	VMOVUPS.Z (R11)(DI*1), K1, Z10
 	VADDPS    Z10, Z6, Z6
 
-added340:
+added348:
 	CMPQ    96(AX), $0x00
-	JE      clipped340
+	JE      clipped348
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped340:
+clipped348:
 	VMOVUPS     Z6, K1, (R8)
 	VMULPS      Z7, Z0, Z6
 	VFMADD231PS Z9, Z1, Z6
 	CMPQ        BX, $0x01
-	JLE         row339
+	JLE         row347
 	CMPQ        80(AX), $0x00
-	JE          biased341
+	JE          biased349
 	VMOVUPS.Z   (SI), K1, Z10
 	VADDPS      Z10, Z6, Z6
 
-biased341:
+biased349:
 	CMPQ      88(AX), $0x00
-	JE        added341
+	JE        added349
 	LEAQ      (R8)(R9*1), R11
 	VMOVUPS.Z (R11)(DI*1), K1, Z10
 	VADDPS    Z10, Z6, Z6
 
-added341:
+added349:
 	CMPQ    96(AX), $0x00
-	JE      clipped341
+	JE      clipped349
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped341:
+clipped349:
 	VMOVUPS     Z6, K1, (R8)(R9*1)
 	VMULPS      Z12, Z2, Z6
 	VFMADD231PS Z8, Z3, Z6
 	CMPQ        BX, $0x02
-	JLE         row339
+	JLE         row347
 	CMPQ        80(AX), $0x00
-	JE          biased342
+	JE          biased350
 	VMOVUPS.Z   (SI), K1, Z8
 	VADDPS      Z8, Z6, Z6
 
-biased342:
+biased350:
 	CMPQ      88(AX), $0x00
-	JE        added342
+	JE        added350
 	LEAQ      (R8)(R9*2), R11
 	VMOVUPS.Z (R11)(DI*1), K1, Z8
 	VADDPS    Z8, Z6, Z6
 
-added342:
+added350:
 	CMPQ    96(AX), $0x00
-	JE      clipped342
+	JE      clipped350
 	VMOVUPS constF32_0<>+0(SB), Z8
 	VMAXPS  Z6, Z8, Z6
 
-clipped342:
+clipped350:
 	VMOVUPS     Z6, K1, (R8)(R9*2)
 	VFMADD231PS Z7, Z4, Z11
 	VFMADD231PS Z9, Z5, Z11
 	CMPQ        BX, $0x03
-	JLE         row339
+	JLE         row347
 	CMPQ        80(AX), $0x00
-	JE          biased343
+	JE          biased351
 	VMOVUPS.Z   (SI), K1, Z6
 	VADDPS      Z6, Z11, Z11
 
-biased343:
+biased351:
 	CMPQ      88(AX), $0x00
-	JE        added343
+	JE        added351
 	LEAQ      (R8)(R10*1), R11
 	VMOVUPS.Z (R11)(DI*1), K1, Z6
 	VADDPS    Z6, Z11, Z11
 
-added343:
+added351:
 	CMPQ    96(AX), $0x00
-	JE      clipped343
+	JE      clipped351
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped343:
+clipped351:
 	VMOVUPS Z11, K1, (R8)(R10*1)
 
-row339:
+row347:
 	CMPQ      104(AX), $0x01
-	JLE       done338
+	JLE       done346
 	ADDQ      40(AX), R8
 	LEAQ      (R9)(R9*2), R10
 	VMOVUPS   512(AX), Z6
@@ -20375,101 +20795,101 @@ row339:
 	VADDPS    Z12, Z6, Z6
 	VADDPS    Z8, Z6, Z6
 	CMPQ      80(AX), $0x00
-	JE        biased345
+	JE        biased353
 	VMOVUPS.Z (SI), K1, Z10
 	VADDPS    Z10, Z6, Z6
 
-biased345:
+biased353:
 	CMPQ      88(AX), $0x00
-	JE        added345
+	JE        added353
 	LEAQ      (R8), R11
 	VMOVUPS.Z (R11)(DI*1), K1, Z10
 	VADDPS    Z10, Z6, Z6
 
-added345:
+added353:
 	CMPQ    96(AX), $0x00
-	JE      clipped345
+	JE      clipped353
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped345:
+clipped353:
 	VMOVUPS     Z6, K1, (R8)
 	VMULPS      Z7, Z0, Z6
 	VFMADD231PS Z9, Z1, Z6
 	CMPQ        BX, $0x01
-	JLE         row344
+	JLE         row352
 	CMPQ        80(AX), $0x00
-	JE          biased346
+	JE          biased354
 	VMOVUPS.Z   (SI), K1, Z10
 	VADDPS      Z10, Z6, Z6
 
-biased346:
+biased354:
 	CMPQ      88(AX), $0x00
-	JE        added346
+	JE        added354
 	LEAQ      (R8)(R9*1), R11
 	VMOVUPS.Z (R11)(DI*1), K1, Z10
 	VADDPS    Z10, Z6, Z6
 
-added346:
+added354:
 	CMPQ    96(AX), $0x00
-	JE      clipped346
+	JE      clipped354
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped346:
+clipped354:
 	VMOVUPS     Z6, K1, (R8)(R9*1)
 	VMULPS      Z12, Z2, Z6
 	VFMADD231PS Z8, Z3, Z6
 	CMPQ        BX, $0x02
-	JLE         row344
+	JLE         row352
 	CMPQ        80(AX), $0x00
-	JE          biased347
+	JE          biased355
 	VMOVUPS.Z   (SI), K1, Z8
 	VADDPS      Z8, Z6, Z6
 
-biased347:
+biased355:
 	CMPQ      88(AX), $0x00
-	JE        added347
+	JE        added355
 	LEAQ      (R8)(R9*2), R11
 	VMOVUPS.Z (R11)(DI*1), K1, Z8
 	VADDPS    Z8, Z6, Z6
 
-added347:
+added355:
 	CMPQ    96(AX), $0x00
-	JE      clipped347
+	JE      clipped355
 	VMOVUPS constF32_0<>+0(SB), Z8
 	VMAXPS  Z6, Z8, Z6
 
-clipped347:
+clipped355:
 	VMOVUPS     Z6, K1, (R8)(R9*2)
 	VFMADD231PS Z7, Z4, Z11
 	VFMADD231PS Z9, Z5, Z11
 	CMPQ        BX, $0x03
-	JLE         row344
+	JLE         row352
 	CMPQ        80(AX), $0x00
-	JE          biased348
+	JE          biased356
 	VMOVUPS.Z   (SI), K1, Z6
 	VADDPS      Z6, Z11, Z11
 
-biased348:
+biased356:
 	CMPQ      88(AX), $0x00
-	JE        added348
+	JE        added356
 	LEAQ      (R8)(R10*1), R11
 	VMOVUPS.Z (R11)(DI*1), K1, Z6
 	VADDPS    Z6, Z11, Z11
 
-added348:
+added356:
 	CMPQ    96(AX), $0x00
-	JE      clipped348
+	JE      clipped356
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped348:
+clipped356:
 	VMOVUPS Z11, K1, (R8)(R10*1)
 
-row344:
+row352:
 	CMPQ      104(AX), $0x02
-	JLE       done338
+	JLE       done346
 	ADDQ      40(AX), R8
 	LEAQ      (R9)(R9*2), R10
 	VMOVUPS   896(AX), Z6
@@ -20485,101 +20905,101 @@ row344:
 	VADDPS    Z12, Z6, Z6
 	VADDPS    Z8, Z6, Z6
 	CMPQ      80(AX), $0x00
-	JE        biased350
+	JE        biased358
 	VMOVUPS.Z (SI), K1, Z10
 	VADDPS    Z10, Z6, Z6
 
-biased350:
+biased358:
 	CMPQ      88(AX), $0x00
-	JE        added350
+	JE        added358
 	LEAQ      (R8), R11
 	VMOVUPS.Z (R11)(DI*1), K1, Z10
 	VADDPS    Z10, Z6, Z6
 
-added350:
+added358:
 	CMPQ    96(AX), $0x00
-	JE      clipped350
+	JE      clipped358
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped350:
+clipped358:
 	VMOVUPS     Z6, K1, (R8)
 	VMULPS      Z7, Z0, Z6
 	VFMADD231PS Z9, Z1, Z6
 	CMPQ        BX, $0x01
-	JLE         row349
+	JLE         row357
 	CMPQ        80(AX), $0x00
-	JE          biased351
+	JE          biased359
 	VMOVUPS.Z   (SI), K1, Z10
 	VADDPS      Z10, Z6, Z6
 
-biased351:
+biased359:
 	CMPQ      88(AX), $0x00
-	JE        added351
+	JE        added359
 	LEAQ      (R8)(R9*1), R11
 	VMOVUPS.Z (R11)(DI*1), K1, Z10
 	VADDPS    Z10, Z6, Z6
 
-added351:
+added359:
 	CMPQ    96(AX), $0x00
-	JE      clipped351
+	JE      clipped359
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped351:
+clipped359:
 	VMOVUPS     Z6, K1, (R8)(R9*1)
 	VMULPS      Z12, Z2, Z6
 	VFMADD231PS Z8, Z3, Z6
 	CMPQ        BX, $0x02
-	JLE         row349
+	JLE         row357
 	CMPQ        80(AX), $0x00
-	JE          biased352
+	JE          biased360
 	VMOVUPS.Z   (SI), K1, Z8
 	VADDPS      Z8, Z6, Z6
 
-biased352:
+biased360:
 	CMPQ      88(AX), $0x00
-	JE        added352
+	JE        added360
 	LEAQ      (R8)(R9*2), R11
 	VMOVUPS.Z (R11)(DI*1), K1, Z8
 	VADDPS    Z8, Z6, Z6
 
-added352:
+added360:
 	CMPQ    96(AX), $0x00
-	JE      clipped352
+	JE      clipped360
 	VMOVUPS constF32_0<>+0(SB), Z8
 	VMAXPS  Z6, Z8, Z6
 
-clipped352:
+clipped360:
 	VMOVUPS     Z6, K1, (R8)(R9*2)
 	VFMADD231PS Z7, Z4, Z11
 	VFMADD231PS Z9, Z5, Z11
 	CMPQ        BX, $0x03
-	JLE         row349
+	JLE         row357
 	CMPQ        80(AX), $0x00
-	JE          biased353
+	JE          biased361
 	VMOVUPS.Z   (SI), K1, Z6
 	VADDPS      Z6, Z11, Z11
 
-biased353:
+biased361:
 	CMPQ      88(AX), $0x00
-	JE        added353
+	JE        added361
 	LEAQ      (R8)(R10*1), R11
 	VMOVUPS.Z (R11)(DI*1), K1, Z6
 	VADDPS    Z6, Z11, Z11
 
-added353:
+added361:
 	CMPQ    96(AX), $0x00
-	JE      clipped353
+	JE      clipped361
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped353:
+clipped361:
 	VMOVUPS Z11, K1, (R8)(R10*1)
 
-row349:
+row357:
 	CMPQ      104(AX), $0x03
-	JLE       done338
+	JLE       done346
 	ADDQ      40(AX), R8
 	LEAQ      (R9)(R9*2), R10
 	VMOVUPS   1280(AX), Z6
@@ -20595,109 +21015,109 @@ row349:
 	VADDPS    Z12, Z6, Z6
 	VADDPS    Z8, Z6, Z6
 	CMPQ      80(AX), $0x00
-	JE        biased355
+	JE        biased363
 	VMOVUPS.Z (SI), K1, Z10
 	VADDPS    Z10, Z6, Z6
 
-biased355:
+biased363:
 	CMPQ      88(AX), $0x00
-	JE        added355
+	JE        added363
 	LEAQ      (R8), R11
 	VMOVUPS.Z (R11)(DI*1), K1, Z10
 	VADDPS    Z10, Z6, Z6
 
-added355:
+added363:
 	CMPQ    96(AX), $0x00
-	JE      clipped355
+	JE      clipped363
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped355:
+clipped363:
 	VMOVUPS     Z6, K1, (R8)
 	VMULPS      Z7, Z0, Z6
 	VFMADD231PS Z9, Z1, Z6
 	CMPQ        BX, $0x01
-	JLE         row354
+	JLE         row362
 	CMPQ        80(AX), $0x00
-	JE          biased356
+	JE          biased364
 	VMOVUPS.Z   (SI), K1, Z10
 	VADDPS      Z10, Z6, Z6
 
-biased356:
+biased364:
 	CMPQ      88(AX), $0x00
-	JE        added356
+	JE        added364
 	LEAQ      (R8)(R9*1), R11
 	VMOVUPS.Z (R11)(DI*1), K1, Z10
 	VADDPS    Z10, Z6, Z6
 
-added356:
+added364:
 	CMPQ    96(AX), $0x00
-	JE      clipped356
+	JE      clipped364
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped356:
+clipped364:
 	VMOVUPS     Z6, K1, (R8)(R9*1)
 	VMULPS      Z12, Z2, Z6
 	VFMADD231PS Z8, Z3, Z6
 	CMPQ        BX, $0x02
-	JLE         row354
+	JLE         row362
 	CMPQ        80(AX), $0x00
-	JE          biased357
+	JE          biased365
 	VMOVUPS.Z   (SI), K1, Z8
 	VADDPS      Z8, Z6, Z6
 
-biased357:
+biased365:
 	CMPQ      88(AX), $0x00
-	JE        added357
+	JE        added365
 	LEAQ      (R8)(R9*2), R11
 	VMOVUPS.Z (R11)(DI*1), K1, Z8
 	VADDPS    Z8, Z6, Z6
 
-added357:
+added365:
 	CMPQ    96(AX), $0x00
-	JE      clipped357
+	JE      clipped365
 	VMOVUPS constF32_0<>+0(SB), Z8
 	VMAXPS  Z6, Z8, Z6
 
-clipped357:
+clipped365:
 	VMOVUPS     Z6, K1, (R8)(R9*2)
 	VFMADD231PS Z7, Z4, Z11
 	VFMADD231PS Z9, Z5, Z11
 	CMPQ        BX, $0x03
-	JLE         row354
+	JLE         row362
 	CMPQ        80(AX), $0x00
-	JE          biased358
+	JE          biased366
 	VMOVUPS.Z   (SI), K1, Z6
 	VADDPS      Z6, Z11, Z11
 
-biased358:
+biased366:
 	CMPQ      88(AX), $0x00
-	JE        added358
+	JE        added366
 	LEAQ      (R8)(R10*1), R9
 	VMOVUPS.Z (R9)(DI*1), K1, Z6
 	VADDPS    Z6, Z11, Z11
 
-added358:
+added366:
 	CMPQ    96(AX), $0x00
-	JE      clipped358
+	JE      clipped366
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped358:
+clipped366:
 	VMOVUPS Z11, K1, (R8)(R10*1)
 
-row354:
+row362:
 	CMPQ 104(AX), $0x04
-	JLE  done338
+	JLE  done346
 
-done338:
+done346:
 	ADDQ 32(AX), CX
 	ADDQ 56(AX), DX
 	SUBQ $0x04, BX
-	JG   tile338
+	JG   tile346
 
-end295:
+end303:
 	VZEROUPPER
 	RET
 
@@ -20713,14 +21133,14 @@ TEXT ·winogradGradF32AVX512(SB), NOSPLIT, $0-8
 	MOVQ    8(AX), DX
 	MOVQ    24(AX), BX
 
-wide359:
+wide367:
 	CMPQ BX, $0x00000010
-	JLT  narrow359
+	JLT  narrow367
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile360:
+tile368:
 	MOVQ         64(AX), R10
 	MOVQ         DI, R9
 	LEAQ         (R10)(R10*2), R11
@@ -20998,20 +21418,20 @@ tile360:
 	ADDQ         32(AX), SI
 	ADDQ         56(AX), DI
 	DECQ         R8
-	JNZ          tile360
+	JNZ          tile368
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, BX
-	JMP          wide359
+	JMP          wide367
 
-narrow359:
+narrow367:
 	CMPQ BX, $0x00000010
-	JLT  edge359
+	JLT  edge367
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile361:
+tile369:
 	MOVQ         64(AX), R10
 	MOVQ         DI, R9
 	LEAQ         (R10)(R10*2), R11
@@ -21289,15 +21709,15 @@ tile361:
 	ADDQ         32(AX), SI
 	ADDQ         56(AX), DI
 	DECQ         R8
-	JNZ          tile361
+	JNZ          tile369
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, BX
-	JMP          narrow359
+	JMP          narrow367
 
-edge359:
+edge367:
 	TESTQ BX, BX
-	JZ    end359
+	JZ    end367
 	MOVQ  BX, SI
 	MOVQ  $0x0000000000000001, BX
 	SHLXQ SI, BX, BX
@@ -21306,7 +21726,7 @@ edge359:
 	MOVQ  DX, DX
 	MOVQ  16(AX), BX
 
-tile362:
+tile370:
 	MOVQ         64(AX), DI
 	MOVQ         DX, SI
 	LEAQ         (DI)(DI*2), R8
@@ -21584,9 +22004,9 @@ tile362:
 	ADDQ         32(AX), CX
 	ADDQ         56(AX), DX
 	DECQ         BX
-	JNZ          tile362
+	JNZ          tile370
 
-end359:
+end367:
 	VZEROUPPER
 	RET
 
@@ -21604,14 +22024,14 @@ TEXT ·winogradFilterF32AVX512(SB), NOSPLIT, $0-8
 	MOVQ    8(AX), DX
 	MOVQ    24(AX), BX
 
-wide363:
+wide371:
 	CMPQ BX, $0x00000010
-	JLT  narrow363
+	JLT  narrow371
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile364:
+tile372:
 	MOVQ         64(AX), R10
 	MOVQ         DI, R9
 	VMOVUPS      (R9), Z6
@@ -21851,20 +22271,20 @@ tile364:
 	ADDQ         32(AX), SI
 	ADDQ         56(AX), DI
 	DECQ         R8
-	JNZ          tile364
+	JNZ          tile372
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, BX
-	JMP          wide363
+	JMP          wide371
 
-narrow363:
+narrow371:
 	CMPQ BX, $0x00000010
-	JLT  edge363
+	JLT  edge371
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile365:
+tile373:
 	MOVQ         64(AX), R10
 	MOVQ         DI, R9
 	VMOVUPS      (R9), Z6
@@ -22104,15 +22524,15 @@ tile365:
 	ADDQ         32(AX), SI
 	ADDQ         56(AX), DI
 	DECQ         R8
-	JNZ          tile365
+	JNZ          tile373
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, BX
-	JMP          narrow363
+	JMP          narrow371
 
-edge363:
+edge371:
 	TESTQ BX, BX
-	JZ    end363
+	JZ    end371
 	MOVQ  BX, SI
 	MOVQ  $0x0000000000000001, BX
 	SHLXQ SI, BX, BX
@@ -22121,7 +22541,7 @@ edge363:
 	MOVQ  DX, DX
 	MOVQ  16(AX), BX
 
-tile366:
+tile374:
 	MOVQ         64(AX), DI
 	MOVQ         DX, SI
 	VMOVUPS.Z    (SI), K1, Z6
@@ -22361,9 +22781,9 @@ tile366:
 	ADDQ         32(AX), CX
 	ADDQ         56(AX), DX
 	DECQ         BX
-	JNZ          tile366
+	JNZ          tile374
 
-end363:
+end371:
 	VZEROUPPER
 	RET
 
@@ -22381,14 +22801,14 @@ TEXT ·winogradFilterGradF32AVX512(SB), NOSPLIT, $0-8
 	MOVQ    8(AX), DX
 	MOVQ    24(AX), BX
 
-wide367:
+wide375:
 	CMPQ BX, $0x00000010
-	JLT  narrow367
+	JLT  narrow375
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile368:
+tile376:
 	MOVQ        64(AX), R10
 	MOVQ        DI, R9
 	LEAQ        (R10)(R10*2), R11
@@ -22628,20 +23048,20 @@ tile368:
 	ADDQ        32(AX), SI
 	ADDQ        56(AX), DI
 	DECQ        R8
-	JNZ         tile368
+	JNZ         tile376
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000010, BX
-	JMP         wide367
+	JMP         wide375
 
-narrow367:
+narrow375:
 	CMPQ BX, $0x00000010
-	JLT  edge367
+	JLT  edge375
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile369:
+tile377:
 	MOVQ        64(AX), R10
 	MOVQ        DI, R9
 	LEAQ        (R10)(R10*2), R11
@@ -22881,15 +23301,15 @@ tile369:
 	ADDQ        32(AX), SI
 	ADDQ        56(AX), DI
 	DECQ        R8
-	JNZ         tile369
+	JNZ         tile377
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000010, BX
-	JMP         narrow367
+	JMP         narrow375
 
-edge367:
+edge375:
 	TESTQ BX, BX
-	JZ    end367
+	JZ    end375
 	MOVQ  BX, SI
 	MOVQ  $0x0000000000000001, BX
 	SHLXQ SI, BX, BX
@@ -22898,7 +23318,7 @@ edge367:
 	MOVQ  DX, DX
 	MOVQ  16(AX), BX
 
-tile370:
+tile378:
 	MOVQ        64(AX), DI
 	MOVQ        DX, SI
 	LEAQ        (DI)(DI*2), R8
@@ -23138,9 +23558,9 @@ tile370:
 	ADDQ        32(AX), CX
 	ADDQ        56(AX), DX
 	DECQ        BX
-	JNZ         tile370
+	JNZ         tile378
 
-end367:
+end375:
 	VZEROUPPER
 	RET
 

@@ -259,6 +259,11 @@ func dotPixelsF64AVX2(rows int, cols int, stride0 int, stride1 int, x *byte, y *
 //go:noescape
 func routePixelsF64AVX2(rows int, cols int, stride0 int, stride1 int, dx *byte, x *byte, left *byte, y *byte)
 
+// routeFirstPixelsF64AVX2 goes through pixels; rows > 0.
+//
+//go:noescape
+func routeFirstPixelsF64AVX2(rows int, cols int, stride0 int, stride1 int, dx *byte, x *byte, left *byte, y *byte)
+
 // copyRowsF64AVX2 copies rows; rows > 0.
 //
 //go:noescape
@@ -518,6 +523,11 @@ func dotPixelsF64AVX512(rows int, cols int, stride0 int, stride1 int, x *byte, y
 //
 //go:noescape
 func routePixelsF64AVX512(rows int, cols int, stride0 int, stride1 int, dx *byte, x *byte, left *byte, y *byte)
+
+// routeFirstPixelsF64AVX512 goes through pixels; rows > 0.
+//
+//go:noescape
+func routeFirstPixelsF64AVX512(rows int, cols int, stride0 int, stride1 int, dx *byte, x *byte, left *byte, y *byte)
 
 // copyRowsF64AVX512 copies rows; rows > 0.
 //

@@ -485,23 +485,31 @@ many8:
 	VMOVUPD (DX), Y0
 	VMOVUPD (BX), Y1
 	VCMPPD  $0x1e, constF64_0<>+0(SB), Y1, Y1
-	VANDPD  Y0, Y1, Y0
-	VMOVUPD Y0, (CX)
+	VMOVUPD constF64_3ff0000000000000<>+0(SB), Y2
+	VANDPD  Y2, Y1, Y1
+	VMULPD  Y0, Y1, Y1
+	VMOVUPD Y1, (CX)
 	VMOVUPD 32(DX), Y0
 	VMOVUPD 32(BX), Y1
 	VCMPPD  $0x1e, constF64_0<>+0(SB), Y1, Y1
-	VANDPD  Y0, Y1, Y0
-	VMOVUPD Y0, 32(CX)
+	VMOVUPD constF64_3ff0000000000000<>+0(SB), Y2
+	VANDPD  Y2, Y1, Y1
+	VMULPD  Y0, Y1, Y1
+	VMOVUPD Y1, 32(CX)
 	VMOVUPD 64(DX), Y0
 	VMOVUPD 64(BX), Y1
 	VCMPPD  $0x1e, constF64_0<>+0(SB), Y1, Y1
-	VANDPD  Y0, Y1, Y0
-	VMOVUPD Y0, 64(CX)
+	VMOVUPD constF64_3ff0000000000000<>+0(SB), Y2
+	VANDPD  Y2, Y1, Y1
+	VMULPD  Y0, Y1, Y1
+	VMOVUPD Y1, 64(CX)
 	VMOVUPD 96(DX), Y0
 	VMOVUPD 96(BX), Y1
 	VCMPPD  $0x1e, constF64_0<>+0(SB), Y1, Y1
-	VANDPD  Y0, Y1, Y0
-	VMOVUPD Y0, 96(CX)
+	VMOVUPD constF64_3ff0000000000000<>+0(SB), Y2
+	VANDPD  Y2, Y1, Y1
+	VMULPD  Y0, Y1, Y1
+	VMOVUPD Y1, 96(CX)
 	ADDQ    $0x00000080, CX
 	ADDQ    $0x00000080, DX
 	ADDQ    $0x00000080, BX
@@ -514,8 +522,10 @@ one8:
 	VMOVUPD (DX), Y0
 	VMOVUPD (BX), Y1
 	VCMPPD  $0x1e, constF64_0<>+0(SB), Y1, Y1
-	VANDPD  Y0, Y1, Y0
-	VMOVUPD Y0, (CX)
+	VMOVUPD constF64_3ff0000000000000<>+0(SB), Y2
+	VANDPD  Y2, Y1, Y1
+	VMULPD  Y0, Y1, Y1
+	VMOVUPD Y1, (CX)
 	ADDQ    $0x00000020, CX
 	ADDQ    $0x00000020, DX
 	ADDQ    $0x00000020, BX
@@ -531,8 +541,10 @@ rest8:
 	VMASKMOVPD   (DX), Y0, Y1
 	VMASKMOVPD   (BX), Y0, Y2
 	VCMPPD       $0x1e, constF64_0<>+0(SB), Y2, Y2
-	VANDPD       Y1, Y2, Y1
-	VMASKMOVPD   Y1, Y0, (CX)
+	VMOVUPD      constF64_3ff0000000000000<>+0(SB), Y3
+	VANDPD       Y3, Y2, Y2
+	VMULPD       Y1, Y2, Y2
+	VMASKMOVPD   Y2, Y0, (CX)
 
 done8:
 	VZEROUPPER
@@ -548,6 +560,16 @@ DATA constF64_0<>+48(SB)/8, $0x0000000000000000
 DATA constF64_0<>+56(SB)/8, $0x0000000000000000
 GLOBL constF64_0<>(SB), RODATA|NOPTR, $64
 
+DATA constF64_3ff0000000000000<>+0(SB)/8, $0x3ff0000000000000
+DATA constF64_3ff0000000000000<>+8(SB)/8, $0x3ff0000000000000
+DATA constF64_3ff0000000000000<>+16(SB)/8, $0x3ff0000000000000
+DATA constF64_3ff0000000000000<>+24(SB)/8, $0x3ff0000000000000
+DATA constF64_3ff0000000000000<>+32(SB)/8, $0x3ff0000000000000
+DATA constF64_3ff0000000000000<>+40(SB)/8, $0x3ff0000000000000
+DATA constF64_3ff0000000000000<>+48(SB)/8, $0x3ff0000000000000
+DATA constF64_3ff0000000000000<>+56(SB)/8, $0x3ff0000000000000
+GLOBL constF64_3ff0000000000000<>(SB), RODATA|NOPTR, $64
+
 // func relu6GradF64AVX2(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX2
 TEXT ·relu6GradF64AVX2(SB), NOSPLIT, $0-32
@@ -562,31 +584,39 @@ many9:
 	VMOVUPD (DX), Y0
 	VMOVUPD (BX), Y1
 	VCMPPD  $0x1e, constF64_0<>+0(SB), Y1, Y2
-	VANDPD  Y0, Y2, Y0
+	VMOVUPD constF64_3ff0000000000000<>+0(SB), Y3
+	VANDPD  Y3, Y2, Y2
 	VCMPPD  $0x11, constF64_4018000000000000<>+0(SB), Y1, Y1
-	VANDPD  Y0, Y1, Y0
-	VMOVUPD Y0, (CX)
+	VANDPD  Y2, Y1, Y1
+	VMULPD  Y0, Y1, Y1
+	VMOVUPD Y1, (CX)
 	VMOVUPD 32(DX), Y0
 	VMOVUPD 32(BX), Y1
 	VCMPPD  $0x1e, constF64_0<>+0(SB), Y1, Y2
-	VANDPD  Y0, Y2, Y0
+	VMOVUPD constF64_3ff0000000000000<>+0(SB), Y3
+	VANDPD  Y3, Y2, Y2
 	VCMPPD  $0x11, constF64_4018000000000000<>+0(SB), Y1, Y1
-	VANDPD  Y0, Y1, Y0
-	VMOVUPD Y0, 32(CX)
+	VANDPD  Y2, Y1, Y1
+	VMULPD  Y0, Y1, Y1
+	VMOVUPD Y1, 32(CX)
 	VMOVUPD 64(DX), Y0
 	VMOVUPD 64(BX), Y1
 	VCMPPD  $0x1e, constF64_0<>+0(SB), Y1, Y2
-	VANDPD  Y0, Y2, Y0
+	VMOVUPD constF64_3ff0000000000000<>+0(SB), Y3
+	VANDPD  Y3, Y2, Y2
 	VCMPPD  $0x11, constF64_4018000000000000<>+0(SB), Y1, Y1
-	VANDPD  Y0, Y1, Y0
-	VMOVUPD Y0, 64(CX)
+	VANDPD  Y2, Y1, Y1
+	VMULPD  Y0, Y1, Y1
+	VMOVUPD Y1, 64(CX)
 	VMOVUPD 96(DX), Y0
 	VMOVUPD 96(BX), Y1
 	VCMPPD  $0x1e, constF64_0<>+0(SB), Y1, Y2
-	VANDPD  Y0, Y2, Y0
+	VMOVUPD constF64_3ff0000000000000<>+0(SB), Y3
+	VANDPD  Y3, Y2, Y2
 	VCMPPD  $0x11, constF64_4018000000000000<>+0(SB), Y1, Y1
-	VANDPD  Y0, Y1, Y0
-	VMOVUPD Y0, 96(CX)
+	VANDPD  Y2, Y1, Y1
+	VMULPD  Y0, Y1, Y1
+	VMOVUPD Y1, 96(CX)
 	ADDQ    $0x00000080, CX
 	ADDQ    $0x00000080, DX
 	ADDQ    $0x00000080, BX
@@ -599,10 +629,12 @@ one9:
 	VMOVUPD (DX), Y0
 	VMOVUPD (BX), Y1
 	VCMPPD  $0x1e, constF64_0<>+0(SB), Y1, Y2
-	VANDPD  Y0, Y2, Y0
+	VMOVUPD constF64_3ff0000000000000<>+0(SB), Y3
+	VANDPD  Y3, Y2, Y2
 	VCMPPD  $0x11, constF64_4018000000000000<>+0(SB), Y1, Y1
-	VANDPD  Y0, Y1, Y0
-	VMOVUPD Y0, (CX)
+	VANDPD  Y2, Y1, Y1
+	VMULPD  Y0, Y1, Y1
+	VMOVUPD Y1, (CX)
 	ADDQ    $0x00000020, CX
 	ADDQ    $0x00000020, DX
 	ADDQ    $0x00000020, BX
@@ -618,10 +650,12 @@ rest9:
 	VMASKMOVPD   (DX), Y0, Y1
 	VMASKMOVPD   (BX), Y0, Y2
 	VCMPPD       $0x1e, constF64_0<>+0(SB), Y2, Y3
-	VANDPD       Y1, Y3, Y1
+	VMOVUPD      constF64_3ff0000000000000<>+0(SB), Y4
+	VANDPD       Y4, Y3, Y3
 	VCMPPD       $0x11, constF64_4018000000000000<>+0(SB), Y2, Y2
-	VANDPD       Y1, Y2, Y1
-	VMASKMOVPD   Y1, Y0, (CX)
+	VANDPD       Y3, Y2, Y2
+	VMULPD       Y1, Y2, Y2
+	VMASKMOVPD   Y2, Y0, (CX)
 
 done9:
 	VZEROUPPER
@@ -715,16 +749,6 @@ rest10:
 done10:
 	VZEROUPPER
 	RET
-
-DATA constF64_3ff0000000000000<>+0(SB)/8, $0x3ff0000000000000
-DATA constF64_3ff0000000000000<>+8(SB)/8, $0x3ff0000000000000
-DATA constF64_3ff0000000000000<>+16(SB)/8, $0x3ff0000000000000
-DATA constF64_3ff0000000000000<>+24(SB)/8, $0x3ff0000000000000
-DATA constF64_3ff0000000000000<>+32(SB)/8, $0x3ff0000000000000
-DATA constF64_3ff0000000000000<>+40(SB)/8, $0x3ff0000000000000
-DATA constF64_3ff0000000000000<>+48(SB)/8, $0x3ff0000000000000
-DATA constF64_3ff0000000000000<>+56(SB)/8, $0x3ff0000000000000
-GLOBL constF64_3ff0000000000000<>(SB), RODATA|NOPTR, $64
 
 // func tanhGradF64AVX2(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX2, FMA3
@@ -3513,8 +3537,8 @@ wide73:
 	MOVQ CX, DI
 
 pixel74:
-	VMOVUPD constF64_fff0000000000000<>+0(SB), Y0
-	VMOVUPD constF64_fff0000000000000<>+0(SB), Y1
+	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Y0
+	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Y1
 	MOVQ    lines+32(FP), R9
 	MOVQ    DI, R8
 
@@ -3523,36 +3547,30 @@ line74:
 	MOVQ R8, R10
 
 tap74:
-	VMOVUPD   (R10), Y2
-	VMAXPD    Y2, Y0, Y2
-	VCMPPD    $0x03, Y0, Y0, Y3
-	VBLENDVPD Y3, Y0, Y2, Y0
-	VMOVUPD   Y0, Y0
-	VMOVUPD   32(R10), Y2
-	VMAXPD    Y2, Y1, Y2
-	VCMPPD    $0x03, Y1, Y1, Y3
-	VBLENDVPD Y3, Y1, Y2, Y1
-	VMOVUPD   Y1, Y1
-	MOVQ      tapStep+56(FP), R12
-	ADDQ      R12, R10
-	DECQ      R11
-	JNZ       tap74
-	MOVQ      lineStep+40(FP), R10
-	ADDQ      R10, R8
-	DECQ      R9
-	JNZ       line74
-	VMOVUPD   Y0, (SI)
-	VMOVUPD   Y1, 32(SI)
-	MOVQ      stride0+16(FP), R8
-	ADDQ      R8, SI
-	MOVQ      stride1+24(FP), R8
-	ADDQ      R8, DI
-	DECQ      BX
-	JNZ       pixel74
-	ADDQ      $0x00000040, AX
-	ADDQ      $0x00000040, CX
-	SUBQ      $0x00000008, DX
-	JMP       wide73
+	VMOVUPD (R10), Y2
+	VMAXPD  Y0, Y2, Y0
+	VMOVUPD 32(R10), Y2
+	VMAXPD  Y1, Y2, Y1
+	MOVQ    tapStep+56(FP), R12
+	ADDQ    R12, R10
+	DECQ    R11
+	JNZ     tap74
+	MOVQ    lineStep+40(FP), R10
+	ADDQ    R10, R8
+	DECQ    R9
+	JNZ     line74
+	VMOVUPD Y0, (SI)
+	VMOVUPD Y1, 32(SI)
+	MOVQ    stride0+16(FP), R8
+	ADDQ    R8, SI
+	MOVQ    stride1+24(FP), R8
+	ADDQ    R8, DI
+	DECQ    BX
+	JNZ     pixel74
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, CX
+	SUBQ    $0x00000008, DX
+	JMP     wide73
 
 narrow73:
 	CMPQ DX, $0x00000004
@@ -3562,7 +3580,7 @@ narrow73:
 	MOVQ CX, DI
 
 pixel75:
-	VMOVUPD constF64_fff0000000000000<>+0(SB), Y0
+	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Y0
 	MOVQ    lines+32(FP), R9
 	MOVQ    DI, R8
 
@@ -3571,30 +3589,27 @@ line75:
 	MOVQ R8, R10
 
 tap75:
-	VMOVUPD   (R10), Y1
-	VMAXPD    Y1, Y0, Y1
-	VCMPPD    $0x03, Y0, Y0, Y2
-	VBLENDVPD Y2, Y0, Y1, Y0
-	VMOVUPD   Y0, Y0
-	MOVQ      tapStep+56(FP), R12
-	ADDQ      R12, R10
-	DECQ      R11
-	JNZ       tap75
-	MOVQ      lineStep+40(FP), R10
-	ADDQ      R10, R8
-	DECQ      R9
-	JNZ       line75
-	VMOVUPD   Y0, (SI)
-	MOVQ      stride0+16(FP), R8
-	ADDQ      R8, SI
-	MOVQ      stride1+24(FP), R8
-	ADDQ      R8, DI
-	DECQ      BX
-	JNZ       pixel75
-	ADDQ      $0x00000020, AX
-	ADDQ      $0x00000020, CX
-	SUBQ      $0x00000004, DX
-	JMP       narrow73
+	VMOVUPD (R10), Y1
+	VMAXPD  Y0, Y1, Y0
+	MOVQ    tapStep+56(FP), R12
+	ADDQ    R12, R10
+	DECQ    R11
+	JNZ     tap75
+	MOVQ    lineStep+40(FP), R10
+	ADDQ    R10, R8
+	DECQ    R9
+	JNZ     line75
+	VMOVUPD Y0, (SI)
+	MOVQ    stride0+16(FP), R8
+	ADDQ    R8, SI
+	MOVQ    stride1+24(FP), R8
+	ADDQ    R8, DI
+	DECQ    BX
+	JNZ     pixel75
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, CX
+	SUBQ    $0x00000004, DX
+	JMP     narrow73
 
 edge73:
 	TESTQ        DX, DX
@@ -3606,7 +3621,7 @@ edge73:
 	MOVQ         AX, AX
 
 pixel76:
-	VMOVUPD constF64_fff0000000000000<>+0(SB), Y1
+	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Y1
 	MOVQ    lines+32(FP), SI
 	MOVQ    CX, BX
 
@@ -3616,10 +3631,7 @@ line76:
 
 tap76:
 	VMASKMOVPD (DI), Y0, Y2
-	VMAXPD     Y2, Y1, Y2
-	VCMPPD     $0x03, Y1, Y1, Y3
-	VBLENDVPD  Y3, Y1, Y2, Y1
-	VMOVUPD    Y1, Y1
+	VMAXPD     Y1, Y2, Y1
 	MOVQ       tapStep+56(FP), R9
 	ADDQ       R9, DI
 	DECQ       R8
@@ -3639,6 +3651,16 @@ tap76:
 end73:
 	VZEROUPPER
 	RET
+
+DATA constF64_ffefffffffffffff<>+0(SB)/8, $0xffefffffffffffff
+DATA constF64_ffefffffffffffff<>+8(SB)/8, $0xffefffffffffffff
+DATA constF64_ffefffffffffffff<>+16(SB)/8, $0xffefffffffffffff
+DATA constF64_ffefffffffffffff<>+24(SB)/8, $0xffefffffffffffff
+DATA constF64_ffefffffffffffff<>+32(SB)/8, $0xffefffffffffffff
+DATA constF64_ffefffffffffffff<>+40(SB)/8, $0xffefffffffffffff
+DATA constF64_ffefffffffffffff<>+48(SB)/8, $0xffefffffffffffff
+DATA constF64_ffefffffffffffff<>+56(SB)/8, $0xffefffffffffffff
+GLOBL constF64_ffefffffffffffff<>(SB), RODATA|NOPTR, $64
 
 // func routeWindowF64AVX2(rows int, cols int, stride0 int, stride1 int, lines int, lineStep int, taps int, tapStep int, dx *byte, x *byte, dy *byte, y *byte)
 // Requires: AVX, AVX2
@@ -3663,42 +3685,65 @@ pixel78:
 	VMOVUPD 32(DX)(R8*1), Y3
 	MOVQ    lines+32(FP), R11
 	MOVQ    R9, R10
-
-line78:
-	MOVQ taps+48(FP), R13
-	MOVQ R10, R12
-
-tap78:
+	MOVQ    R10, R12
+	MOVQ    taps+48(FP), R13
 	VMOVUPD (CX)(R12*1), Y4
-	VCMPPD  $0x00, Y0, Y4, Y4
+	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Y5
+	VMAXPD  Y4, Y5, Y5
+	VCMPPD  $0x08, Y0, Y5, Y4
 	VANDPD  Y1, Y4, Y4
 	VXORPD  Y4, Y1, Y1
 	VMOVUPD Y4, (AX)(R12*1)
 	VMOVUPD 32(CX)(R12*1), Y4
-	VCMPPD  $0x00, Y2, Y4, Y4
+	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Y5
+	VMAXPD  Y4, Y5, Y5
+	VCMPPD  $0x08, Y2, Y5, Y4
 	VANDPD  Y3, Y4, Y4
 	VXORPD  Y4, Y3, Y3
 	VMOVUPD Y4, 32(AX)(R12*1)
-	MOVQ    tapStep+56(FP), R14
-	ADDQ    R14, R12
-	DECQ    R13
-	JNZ     tap78
-	MOVQ    lineStep+40(FP), R12
-	ADDQ    R12, R10
-	DECQ    R11
-	JNZ     line78
-	MOVQ    stride0+16(FP), R10
-	ADDQ    R10, R8
-	MOVQ    stride1+24(FP), R10
-	ADDQ    R10, R9
-	DECQ    DI
-	JNZ     pixel78
-	ADDQ    $0x00000040, AX
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000008, SI
-	JMP     wide77
+	JMP     next78
+
+line78:
+	MOVQ R10, R12
+	MOVQ taps+48(FP), R13
+
+tap78:
+	VMOVUPD (CX)(R12*1), Y4
+	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Y5
+	VMAXPD  Y4, Y5, Y5
+	VCMPPD  $0x00, Y0, Y5, Y4
+	VANDPD  Y1, Y4, Y4
+	VXORPD  Y4, Y1, Y1
+	VMOVUPD Y4, (AX)(R12*1)
+	VMOVUPD 32(CX)(R12*1), Y4
+	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Y5
+	VMAXPD  Y4, Y5, Y5
+	VCMPPD  $0x00, Y2, Y5, Y4
+	VANDPD  Y3, Y4, Y4
+	VXORPD  Y4, Y3, Y3
+	VMOVUPD Y4, 32(AX)(R12*1)
+
+next78:
+	MOVQ tapStep+56(FP), R14
+	ADDQ R14, R12
+	DECQ R13
+	JNZ  tap78
+	MOVQ lineStep+40(FP), R12
+	ADDQ R12, R10
+	DECQ R11
+	JNZ  line78
+	MOVQ stride0+16(FP), R10
+	ADDQ R10, R8
+	MOVQ stride1+24(FP), R10
+	ADDQ R10, R9
+	DECQ DI
+	JNZ  pixel78
+	ADDQ $0x00000040, AX
+	ADDQ $0x00000040, CX
+	ADDQ $0x00000040, DX
+	ADDQ $0x00000040, BX
+	SUBQ $0x00000008, SI
+	JMP  wide77
 
 narrow77:
 	CMPQ SI, $0x00000004
@@ -3712,37 +3757,51 @@ pixel79:
 	VMOVUPD (DX)(R8*1), Y1
 	MOVQ    lines+32(FP), R11
 	MOVQ    R9, R10
-
-line79:
-	MOVQ taps+48(FP), R13
-	MOVQ R10, R12
-
-tap79:
+	MOVQ    R10, R12
+	MOVQ    taps+48(FP), R13
 	VMOVUPD (CX)(R12*1), Y2
-	VCMPPD  $0x00, Y0, Y2, Y2
+	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Y3
+	VMAXPD  Y2, Y3, Y3
+	VCMPPD  $0x08, Y0, Y3, Y2
 	VANDPD  Y1, Y2, Y2
 	VXORPD  Y2, Y1, Y1
 	VMOVUPD Y2, (AX)(R12*1)
-	MOVQ    tapStep+56(FP), R14
-	ADDQ    R14, R12
-	DECQ    R13
-	JNZ     tap79
-	MOVQ    lineStep+40(FP), R12
-	ADDQ    R12, R10
-	DECQ    R11
-	JNZ     line79
-	MOVQ    stride0+16(FP), R10
-	ADDQ    R10, R8
-	MOVQ    stride1+24(FP), R10
-	ADDQ    R10, R9
-	DECQ    DI
-	JNZ     pixel79
-	ADDQ    $0x00000020, AX
-	ADDQ    $0x00000020, CX
-	ADDQ    $0x00000020, DX
-	ADDQ    $0x00000020, BX
-	SUBQ    $0x00000004, SI
-	JMP     narrow77
+	JMP     next79
+
+line79:
+	MOVQ R10, R12
+	MOVQ taps+48(FP), R13
+
+tap79:
+	VMOVUPD (CX)(R12*1), Y2
+	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Y3
+	VMAXPD  Y2, Y3, Y3
+	VCMPPD  $0x00, Y0, Y3, Y2
+	VANDPD  Y1, Y2, Y2
+	VXORPD  Y2, Y1, Y1
+	VMOVUPD Y2, (AX)(R12*1)
+
+next79:
+	MOVQ tapStep+56(FP), R14
+	ADDQ R14, R12
+	DECQ R13
+	JNZ  tap79
+	MOVQ lineStep+40(FP), R12
+	ADDQ R12, R10
+	DECQ R11
+	JNZ  line79
+	MOVQ stride0+16(FP), R10
+	ADDQ R10, R8
+	MOVQ stride1+24(FP), R10
+	ADDQ R10, R9
+	DECQ DI
+	JNZ  pixel79
+	ADDQ $0x00000020, AX
+	ADDQ $0x00000020, CX
+	ADDQ $0x00000020, DX
+	ADDQ $0x00000020, BX
+	SUBQ $0x00000004, SI
+	JMP  narrow77
 
 edge77:
 	TESTQ        SI, SI
@@ -3759,31 +3818,45 @@ pixel80:
 	VMASKMOVPD (DX)(DI*1), Y0, Y2
 	MOVQ       lines+32(FP), R10
 	MOVQ       R8, R9
-
-line80:
-	MOVQ taps+48(FP), R12
-	MOVQ R9, R11
-
-tap80:
+	MOVQ       R9, R11
+	MOVQ       taps+48(FP), R12
 	VMASKMOVPD (CX)(R11*1), Y0, Y3
-	VCMPPD     $0x00, Y1, Y3, Y3
+	VMOVUPD    constF64_ffefffffffffffff<>+0(SB), Y4
+	VMAXPD     Y3, Y4, Y4
+	VCMPPD     $0x08, Y1, Y4, Y3
 	VANDPD     Y2, Y3, Y3
 	VXORPD     Y3, Y2, Y2
 	VMASKMOVPD Y3, Y0, (AX)(R11*1)
-	MOVQ       tapStep+56(FP), R13
-	ADDQ       R13, R11
-	DECQ       R12
-	JNZ        tap80
-	MOVQ       lineStep+40(FP), R11
-	ADDQ       R11, R9
-	DECQ       R10
-	JNZ        line80
-	MOVQ       stride0+16(FP), R9
-	ADDQ       R9, DI
-	MOVQ       stride1+24(FP), R9
-	ADDQ       R9, R8
-	DECQ       SI
-	JNZ        pixel80
+	JMP        next80
+
+line80:
+	MOVQ R9, R11
+	MOVQ taps+48(FP), R12
+
+tap80:
+	VMASKMOVPD (CX)(R11*1), Y0, Y3
+	VMOVUPD    constF64_ffefffffffffffff<>+0(SB), Y4
+	VMAXPD     Y3, Y4, Y4
+	VCMPPD     $0x00, Y1, Y4, Y3
+	VANDPD     Y2, Y3, Y3
+	VXORPD     Y3, Y2, Y2
+	VMASKMOVPD Y3, Y0, (AX)(R11*1)
+
+next80:
+	MOVQ tapStep+56(FP), R13
+	ADDQ R13, R11
+	DECQ R12
+	JNZ  tap80
+	MOVQ lineStep+40(FP), R11
+	ADDQ R11, R9
+	DECQ R10
+	JNZ  line80
+	MOVQ stride0+16(FP), R9
+	ADDQ R9, DI
+	MOVQ stride1+24(FP), R9
+	ADDQ R9, R8
+	DECQ SI
+	JNZ  pixel80
 
 end77:
 	VZEROUPPER
@@ -3987,7 +4060,9 @@ pixel90:
 	VMOVUPD (R12), Y1
 	VMOVUPD (R13), Y2
 	VMOVUPD (R14), Y3
-	VCMPPD  $0x00, Y3, Y1, Y1
+	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Y4
+	VMAXPD  Y1, Y4, Y4
+	VCMPPD  $0x00, Y3, Y4, Y1
 	VANDPD  Y2, Y1, Y1
 	VADDPD  Y1, Y0, Y0
 	VXORPD  Y1, Y2, Y2
@@ -3997,7 +4072,9 @@ pixel90:
 	VMOVUPD 32(R12), Y1
 	VMOVUPD 32(R13), Y2
 	VMOVUPD 32(R14), Y3
-	VCMPPD  $0x00, Y3, Y1, Y1
+	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Y4
+	VMAXPD  Y1, Y4, Y4
+	VCMPPD  $0x00, Y3, Y4, Y1
 	VANDPD  Y2, Y1, Y1
 	VADDPD  Y1, Y0, Y0
 	VXORPD  Y1, Y2, Y2
@@ -4030,7 +4107,9 @@ pixel91:
 	VMOVUPD (R12), Y1
 	VMOVUPD (R13), Y2
 	VMOVUPD (R14), Y3
-	VCMPPD  $0x00, Y3, Y1, Y1
+	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Y4
+	VMAXPD  Y1, Y4, Y4
+	VCMPPD  $0x00, Y3, Y4, Y1
 	VANDPD  Y2, Y1, Y1
 	VADDPD  Y1, Y0, Y0
 	VXORPD  Y1, Y2, Y2
@@ -4065,7 +4144,9 @@ pixel92:
 	VMASKMOVPD (SI), Y0, Y2
 	VMASKMOVPD (DI), Y0, Y3
 	VMASKMOVPD (R8), Y0, Y4
-	VCMPPD     $0x00, Y4, Y2, Y2
+	VMOVUPD    constF64_ffefffffffffffff<>+0(SB), Y5
+	VMAXPD     Y2, Y5, Y5
+	VCMPPD     $0x00, Y4, Y5, Y2
 	VANDPD     Y3, Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	VXORPD     Y2, Y3, Y3
@@ -4082,6 +4163,135 @@ end89:
 	VZEROUPPER
 	RET
 
+// func routeFirstPixelsF64AVX2(rows int, cols int, stride0 int, stride1 int, dx *byte, x *byte, left *byte, y *byte)
+// Requires: AVX, AVX2
+TEXT ·routeFirstPixelsF64AVX2(SB), NOSPLIT, $0-64
+	MOVQ rows+0(FP), AX
+	MOVQ cols+8(FP), CX
+	MOVQ stride0+16(FP), DX
+	MOVQ stride1+24(FP), BX
+	MOVQ dx+32(FP), SI
+	MOVQ x+40(FP), DI
+	MOVQ left+48(FP), R8
+	MOVQ y+56(FP), R9
+
+wide93:
+	CMPQ CX, $0x00000008
+	JLT  narrow93
+	MOVQ AX, R10
+	MOVQ SI, R11
+	MOVQ DI, R12
+	MOVQ R8, R13
+	MOVQ R9, R14
+
+pixel94:
+	VMOVUPD (R11), Y0
+	VMOVUPD (R12), Y1
+	VMOVUPD (R13), Y2
+	VMOVUPD (R14), Y3
+	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Y4
+	VMAXPD  Y1, Y4, Y4
+	VCMPPD  $0x08, Y3, Y4, Y1
+	VANDPD  Y2, Y1, Y1
+	VADDPD  Y1, Y0, Y0
+	VXORPD  Y1, Y2, Y2
+	VMOVUPD Y0, (R11)
+	VMOVUPD Y2, (R13)
+	VMOVUPD 32(R11), Y0
+	VMOVUPD 32(R12), Y1
+	VMOVUPD 32(R13), Y2
+	VMOVUPD 32(R14), Y3
+	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Y4
+	VMAXPD  Y1, Y4, Y4
+	VCMPPD  $0x08, Y3, Y4, Y1
+	VANDPD  Y2, Y1, Y1
+	VADDPD  Y1, Y0, Y0
+	VXORPD  Y1, Y2, Y2
+	VMOVUPD Y0, 32(R11)
+	VMOVUPD Y2, 32(R13)
+	ADDQ    DX, R11
+	ADDQ    DX, R12
+	ADDQ    BX, R13
+	ADDQ    BX, R14
+	DECQ    R10
+	JNZ     pixel94
+	ADDQ    $0x00000040, SI
+	ADDQ    $0x00000040, DI
+	ADDQ    $0x00000040, R8
+	ADDQ    $0x00000040, R9
+	SUBQ    $0x00000008, CX
+	JMP     wide93
+
+narrow93:
+	CMPQ CX, $0x00000004
+	JLT  edge93
+	MOVQ AX, R10
+	MOVQ SI, R11
+	MOVQ DI, R12
+	MOVQ R8, R13
+	MOVQ R9, R14
+
+pixel95:
+	VMOVUPD (R11), Y0
+	VMOVUPD (R12), Y1
+	VMOVUPD (R13), Y2
+	VMOVUPD (R14), Y3
+	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Y4
+	VMAXPD  Y1, Y4, Y4
+	VCMPPD  $0x08, Y3, Y4, Y1
+	VANDPD  Y2, Y1, Y1
+	VADDPD  Y1, Y0, Y0
+	VXORPD  Y1, Y2, Y2
+	VMOVUPD Y0, (R11)
+	VMOVUPD Y2, (R13)
+	ADDQ    DX, R11
+	ADDQ    DX, R12
+	ADDQ    BX, R13
+	ADDQ    BX, R14
+	DECQ    R10
+	JNZ     pixel95
+	ADDQ    $0x00000020, SI
+	ADDQ    $0x00000020, DI
+	ADDQ    $0x00000020, R8
+	ADDQ    $0x00000020, R9
+	SUBQ    $0x00000004, CX
+	JMP     narrow93
+
+edge93:
+	TESTQ        CX, CX
+	JZ           end93
+	VMOVQ        CX, X0
+	VPBROADCASTQ X0, Y0
+	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
+	MOVQ         SI, CX
+	MOVQ         DI, SI
+	MOVQ         R8, DI
+	MOVQ         R9, R8
+
+pixel96:
+	VMASKMOVPD (CX), Y0, Y1
+	VMASKMOVPD (SI), Y0, Y2
+	VMASKMOVPD (DI), Y0, Y3
+	VMASKMOVPD (R8), Y0, Y4
+	VMOVUPD    constF64_ffefffffffffffff<>+0(SB), Y5
+	VMAXPD     Y2, Y5, Y5
+	VCMPPD     $0x08, Y4, Y5, Y2
+	VANDPD     Y3, Y2, Y2
+	VADDPD     Y2, Y1, Y1
+	VXORPD     Y2, Y3, Y3
+	VMASKMOVPD Y1, Y0, (CX)
+	VMASKMOVPD Y3, Y0, (DI)
+	ADDQ       DX, CX
+	ADDQ       DX, SI
+	ADDQ       BX, DI
+	ADDQ       BX, R8
+	DECQ       AX
+	JNZ        pixel96
+
+end93:
+	VZEROUPPER
+	RET
+
 // func copyRowsF64AVX2(rows int, cols int, stride0 int, stride1 int, dst *byte, x *byte)
 // Requires: AVX, AVX2, MMX+
 TEXT ·copyRowsF64AVX2(SB), NOSPLIT, $0-48
@@ -4092,14 +4302,14 @@ TEXT ·copyRowsF64AVX2(SB), NOSPLIT, $0-48
 	MOVQ dst+32(FP), SI
 	MOVQ x+40(FP), DI
 
-wide93:
+wide97:
 	CMPQ CX, $0x00000008
-	JLT  narrow93
+	JLT  narrow97
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-copy94:
+copy98:
 	PREFETCHT0 (R10)(BX*8)
 	VMOVUPD    (R10), Y0
 	VMOVUPD    Y0, (R9)
@@ -4109,51 +4319,51 @@ copy94:
 	ADDQ       DX, R9
 	ADDQ       BX, R10
 	DECQ       R8
-	JNZ        copy94
+	JNZ        copy98
 	ADDQ       $0x00000040, SI
 	ADDQ       $0x00000040, DI
 	SUBQ       $0x00000008, CX
-	JMP        wide93
+	JMP        wide97
 
-narrow93:
+narrow97:
 	CMPQ CX, $0x00000004
-	JLT  edge93
+	JLT  edge97
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-copy95:
+copy99:
 	PREFETCHT0 (R10)(BX*8)
 	VMOVUPD    (R10), Y0
 	VMOVUPD    Y0, (R9)
 	ADDQ       DX, R9
 	ADDQ       BX, R10
 	DECQ       R8
-	JNZ        copy95
+	JNZ        copy99
 	ADDQ       $0x00000020, SI
 	ADDQ       $0x00000020, DI
 	SUBQ       $0x00000004, CX
-	JMP        narrow93
+	JMP        narrow97
 
-edge93:
+edge97:
 	TESTQ        CX, CX
-	JZ           end93
+	JZ           end97
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
 	MOVQ         SI, CX
 	MOVQ         DI, SI
 
-copy96:
+copy100:
 	PREFETCHT0 (SI)(BX*8)
 	VMASKMOVPD (SI), Y0, Y1
 	VMASKMOVPD Y1, Y0, (CX)
 	ADDQ       DX, CX
 	ADDQ       BX, SI
 	DECQ       AX
-	JNZ        copy96
+	JNZ        copy100
 
-end93:
+end97:
 	VZEROUPPER
 	RET
 
@@ -4165,305 +4375,43 @@ TEXT ·addF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many97:
-	CMPQ    AX, $0x00000020
-	JLT     one97
-	VMOVUPD (DX), Z0
-	VMOVUPD (BX), Z1
-	VADDPD  Z1, Z0, Z0
-	VMOVUPD Z0, (CX)
-	VMOVUPD 64(DX), Z0
-	VMOVUPD 64(BX), Z1
-	VADDPD  Z1, Z0, Z0
-	VMOVUPD Z0, 64(CX)
-	VMOVUPD 128(DX), Z0
-	VMOVUPD 128(BX), Z1
-	VADDPD  Z1, Z0, Z0
-	VMOVUPD Z0, 128(CX)
-	VMOVUPD 192(DX), Z0
-	VMOVUPD 192(BX), Z1
-	VADDPD  Z1, Z0, Z0
-	VMOVUPD Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	ADDQ    $0x00000100, BX
-	SUBQ    $0x00000020, AX
-	JMP     many97
-
-one97:
-	CMPQ    AX, $0x00000008
-	JLT     rest97
-	VMOVUPD (DX), Z0
-	VMOVUPD (BX), Z1
-	VADDPD  Z1, Z0, Z0
-	VMOVUPD Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000008, AX
-	JMP     one97
-
-rest97:
-	TESTQ     AX, AX
-	JZ        done97
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z0
-	VMOVUPD.Z (BX), K1, Z1
-	VADDPD    Z1, Z0, Z0
-	VMOVUPD   Z0, K1, (CX)
-
-done97:
-	VZEROUPPER
-	RET
-
-// func subF64AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·subF64AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
-many98:
-	CMPQ    AX, $0x00000020
-	JLT     one98
-	VMOVUPD (DX), Z0
-	VMOVUPD (BX), Z1
-	VSUBPD  Z1, Z0, Z0
-	VMOVUPD Z0, (CX)
-	VMOVUPD 64(DX), Z0
-	VMOVUPD 64(BX), Z1
-	VSUBPD  Z1, Z0, Z0
-	VMOVUPD Z0, 64(CX)
-	VMOVUPD 128(DX), Z0
-	VMOVUPD 128(BX), Z1
-	VSUBPD  Z1, Z0, Z0
-	VMOVUPD Z0, 128(CX)
-	VMOVUPD 192(DX), Z0
-	VMOVUPD 192(BX), Z1
-	VSUBPD  Z1, Z0, Z0
-	VMOVUPD Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	ADDQ    $0x00000100, BX
-	SUBQ    $0x00000020, AX
-	JMP     many98
-
-one98:
-	CMPQ    AX, $0x00000008
-	JLT     rest98
-	VMOVUPD (DX), Z0
-	VMOVUPD (BX), Z1
-	VSUBPD  Z1, Z0, Z0
-	VMOVUPD Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000008, AX
-	JMP     one98
-
-rest98:
-	TESTQ     AX, AX
-	JZ        done98
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z0
-	VMOVUPD.Z (BX), K1, Z1
-	VSUBPD    Z1, Z0, Z0
-	VMOVUPD   Z0, K1, (CX)
-
-done98:
-	VZEROUPPER
-	RET
-
-// func mulF64AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·mulF64AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
-many99:
-	CMPQ    AX, $0x00000020
-	JLT     one99
-	VMOVUPD (DX), Z0
-	VMOVUPD (BX), Z1
-	VMULPD  Z1, Z0, Z0
-	VMOVUPD Z0, (CX)
-	VMOVUPD 64(DX), Z0
-	VMOVUPD 64(BX), Z1
-	VMULPD  Z1, Z0, Z0
-	VMOVUPD Z0, 64(CX)
-	VMOVUPD 128(DX), Z0
-	VMOVUPD 128(BX), Z1
-	VMULPD  Z1, Z0, Z0
-	VMOVUPD Z0, 128(CX)
-	VMOVUPD 192(DX), Z0
-	VMOVUPD 192(BX), Z1
-	VMULPD  Z1, Z0, Z0
-	VMOVUPD Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	ADDQ    $0x00000100, BX
-	SUBQ    $0x00000020, AX
-	JMP     many99
-
-one99:
-	CMPQ    AX, $0x00000008
-	JLT     rest99
-	VMOVUPD (DX), Z0
-	VMOVUPD (BX), Z1
-	VMULPD  Z1, Z0, Z0
-	VMOVUPD Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000008, AX
-	JMP     one99
-
-rest99:
-	TESTQ     AX, AX
-	JZ        done99
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z0
-	VMOVUPD.Z (BX), K1, Z1
-	VMULPD    Z1, Z0, Z0
-	VMOVUPD   Z0, K1, (CX)
-
-done99:
-	VZEROUPPER
-	RET
-
-// func divF64AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·divF64AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
-many100:
-	CMPQ    AX, $0x00000020
-	JLT     one100
-	VMOVUPD (DX), Z0
-	VMOVUPD (BX), Z1
-	VDIVPD  Z1, Z0, Z0
-	VMOVUPD Z0, (CX)
-	VMOVUPD 64(DX), Z0
-	VMOVUPD 64(BX), Z1
-	VDIVPD  Z1, Z0, Z0
-	VMOVUPD Z0, 64(CX)
-	VMOVUPD 128(DX), Z0
-	VMOVUPD 128(BX), Z1
-	VDIVPD  Z1, Z0, Z0
-	VMOVUPD Z0, 128(CX)
-	VMOVUPD 192(DX), Z0
-	VMOVUPD 192(BX), Z1
-	VDIVPD  Z1, Z0, Z0
-	VMOVUPD Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	ADDQ    $0x00000100, BX
-	SUBQ    $0x00000020, AX
-	JMP     many100
-
-one100:
-	CMPQ    AX, $0x00000008
-	JLT     rest100
-	VMOVUPD (DX), Z0
-	VMOVUPD (BX), Z1
-	VDIVPD  Z1, Z0, Z0
-	VMOVUPD Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000008, AX
-	JMP     one100
-
-rest100:
-	TESTQ     AX, AX
-	JZ        done100
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z0
-	VMOVUPD.Z (BX), K1, Z1
-	VDIVPD    Z1, Z0, Z0
-	VMOVUPD   Z0, K1, (CX)
-
-done100:
-	VZEROUPPER
-	RET
-
-// func maxF64AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·maxF64AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
 many101:
-	CMPQ      AX, $0x00000020
-	JLT       one101
-	VMOVUPD   (DX), Z0
-	VMOVUPD   (BX), Z1
-	VMAXPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z2
-	VMOVUPD   Z2, (CX)
-	VMOVUPD   64(DX), Z0
-	VMOVUPD   64(BX), Z1
-	VMAXPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z3
-	VMOVUPD   Z3, 64(CX)
-	VMOVUPD   128(DX), Z0
-	VMOVUPD   128(BX), Z1
-	VMAXPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z4
-	VMOVUPD   Z4, 128(CX)
-	VMOVUPD   192(DX), Z0
-	VMOVUPD   192(BX), Z1
-	VMAXPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z5
-	VMOVUPD   Z5, 192(CX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000100, DX
-	ADDQ      $0x00000100, BX
-	SUBQ      $0x00000020, AX
-	JMP       many101
+	CMPQ    AX, $0x00000020
+	JLT     one101
+	VMOVUPD (DX), Z0
+	VMOVUPD (BX), Z1
+	VADDPD  Z1, Z0, Z0
+	VMOVUPD Z0, (CX)
+	VMOVUPD 64(DX), Z0
+	VMOVUPD 64(BX), Z1
+	VADDPD  Z1, Z0, Z0
+	VMOVUPD Z0, 64(CX)
+	VMOVUPD 128(DX), Z0
+	VMOVUPD 128(BX), Z1
+	VADDPD  Z1, Z0, Z0
+	VMOVUPD Z0, 128(CX)
+	VMOVUPD 192(DX), Z0
+	VMOVUPD 192(BX), Z1
+	VADDPD  Z1, Z0, Z0
+	VMOVUPD Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	ADDQ    $0x00000100, BX
+	SUBQ    $0x00000020, AX
+	JMP     many101
 
 one101:
-	CMPQ      AX, $0x00000008
-	JLT       rest101
-	VMOVUPD   (DX), Z0
-	VMOVUPD   (BX), Z1
-	VMAXPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z6
-	VMOVUPD   Z6, (CX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000040, DX
-	ADDQ      $0x00000040, BX
-	SUBQ      $0x00000008, AX
-	JMP       one101
+	CMPQ    AX, $0x00000008
+	JLT     rest101
+	VMOVUPD (DX), Z0
+	VMOVUPD (BX), Z1
+	VADDPD  Z1, Z0, Z0
+	VMOVUPD Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000008, AX
+	JMP     one101
 
 rest101:
 	TESTQ     AX, AX
@@ -4475,70 +4423,58 @@ rest101:
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
 	VMOVUPD.Z (BX), K1, Z1
-	VMAXPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K2
-	VBLENDMPD Z0, Z1, K2, Z7
-	VMOVUPD   Z7, K1, (CX)
+	VADDPD    Z1, Z0, Z0
+	VMOVUPD   Z0, K1, (CX)
 
 done101:
 	VZEROUPPER
 	RET
 
-// func minF64AVX512(n int, dst *byte, a *byte, b *byte)
+// func subF64AVX512(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·minF64AVX512(SB), NOSPLIT, $0-32
+TEXT ·subF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
 many102:
-	CMPQ      AX, $0x00000020
-	JLT       one102
-	VMOVUPD   (DX), Z0
-	VMOVUPD   (BX), Z1
-	VMINPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z2
-	VMOVUPD   Z2, (CX)
-	VMOVUPD   64(DX), Z0
-	VMOVUPD   64(BX), Z1
-	VMINPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z3
-	VMOVUPD   Z3, 64(CX)
-	VMOVUPD   128(DX), Z0
-	VMOVUPD   128(BX), Z1
-	VMINPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z4
-	VMOVUPD   Z4, 128(CX)
-	VMOVUPD   192(DX), Z0
-	VMOVUPD   192(BX), Z1
-	VMINPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z5
-	VMOVUPD   Z5, 192(CX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000100, DX
-	ADDQ      $0x00000100, BX
-	SUBQ      $0x00000020, AX
-	JMP       many102
+	CMPQ    AX, $0x00000020
+	JLT     one102
+	VMOVUPD (DX), Z0
+	VMOVUPD (BX), Z1
+	VSUBPD  Z1, Z0, Z0
+	VMOVUPD Z0, (CX)
+	VMOVUPD 64(DX), Z0
+	VMOVUPD 64(BX), Z1
+	VSUBPD  Z1, Z0, Z0
+	VMOVUPD Z0, 64(CX)
+	VMOVUPD 128(DX), Z0
+	VMOVUPD 128(BX), Z1
+	VSUBPD  Z1, Z0, Z0
+	VMOVUPD Z0, 128(CX)
+	VMOVUPD 192(DX), Z0
+	VMOVUPD 192(BX), Z1
+	VSUBPD  Z1, Z0, Z0
+	VMOVUPD Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	ADDQ    $0x00000100, BX
+	SUBQ    $0x00000020, AX
+	JMP     many102
 
 one102:
-	CMPQ      AX, $0x00000008
-	JLT       rest102
-	VMOVUPD   (DX), Z0
-	VMOVUPD   (BX), Z1
-	VMINPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z6
-	VMOVUPD   Z6, (CX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000040, DX
-	ADDQ      $0x00000040, BX
-	SUBQ      $0x00000008, AX
-	JMP       one102
+	CMPQ    AX, $0x00000008
+	JLT     rest102
+	VMOVUPD (DX), Z0
+	VMOVUPD (BX), Z1
+	VSUBPD  Z1, Z0, Z0
+	VMOVUPD Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000008, AX
+	JMP     one102
 
 rest102:
 	TESTQ     AX, AX
@@ -4550,18 +4486,16 @@ rest102:
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
 	VMOVUPD.Z (BX), K1, Z1
-	VMINPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K2
-	VBLENDMPD Z0, Z1, K2, Z7
-	VMOVUPD   Z7, K1, (CX)
+	VSUBPD    Z1, Z0, Z0
+	VMOVUPD   Z0, K1, (CX)
 
 done102:
 	VZEROUPPER
 	RET
 
-// func squaredDifferenceF64AVX512(n int, dst *byte, a *byte, b *byte)
+// func mulF64AVX512(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·squaredDifferenceF64AVX512(SB), NOSPLIT, $0-32
+TEXT ·mulF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -4572,23 +4506,19 @@ many103:
 	JLT     one103
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
-	VSUBPD  Z1, Z0, Z0
-	VMULPD  Z0, Z0, Z0
+	VMULPD  Z1, Z0, Z0
 	VMOVUPD Z0, (CX)
 	VMOVUPD 64(DX), Z0
 	VMOVUPD 64(BX), Z1
-	VSUBPD  Z1, Z0, Z0
-	VMULPD  Z0, Z0, Z0
+	VMULPD  Z1, Z0, Z0
 	VMOVUPD Z0, 64(CX)
 	VMOVUPD 128(DX), Z0
 	VMOVUPD 128(BX), Z1
-	VSUBPD  Z1, Z0, Z0
-	VMULPD  Z0, Z0, Z0
+	VMULPD  Z1, Z0, Z0
 	VMOVUPD Z0, 128(CX)
 	VMOVUPD 192(DX), Z0
 	VMOVUPD 192(BX), Z1
-	VSUBPD  Z1, Z0, Z0
-	VMULPD  Z0, Z0, Z0
+	VMULPD  Z1, Z0, Z0
 	VMOVUPD Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -4601,8 +4531,7 @@ one103:
 	JLT     rest103
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
-	VSUBPD  Z1, Z0, Z0
-	VMULPD  Z0, Z0, Z0
+	VMULPD  Z1, Z0, Z0
 	VMOVUPD Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -4620,64 +4549,58 @@ rest103:
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
 	VMOVUPD.Z (BX), K1, Z1
-	VSUBPD    Z1, Z0, Z0
-	VMULPD    Z0, Z0, Z0
+	VMULPD    Z1, Z0, Z0
 	VMOVUPD   Z0, K1, (CX)
 
 done103:
 	VZEROUPPER
 	RET
 
-// func reluGradF64AVX512(n int, dst *byte, a *byte, b *byte)
+// func divF64AVX512(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·reluGradF64AVX512(SB), NOSPLIT, $0-32
+TEXT ·divF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
 many104:
-	CMPQ      AX, $0x00000020
-	JLT       one104
-	VMOVUPD   (DX), Z0
-	VMOVUPD   (BX), Z1
-	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD.Z Z0, K1, Z0
-	VMOVUPD   Z0, (CX)
-	VMOVUPD   64(DX), Z0
-	VMOVUPD   64(BX), Z1
-	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD.Z Z0, K1, Z0
-	VMOVUPD   Z0, 64(CX)
-	VMOVUPD   128(DX), Z0
-	VMOVUPD   128(BX), Z1
-	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD.Z Z0, K1, Z0
-	VMOVUPD   Z0, 128(CX)
-	VMOVUPD   192(DX), Z0
-	VMOVUPD   192(BX), Z1
-	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD.Z Z0, K1, Z0
-	VMOVUPD   Z0, 192(CX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000100, DX
-	ADDQ      $0x00000100, BX
-	SUBQ      $0x00000020, AX
-	JMP       many104
+	CMPQ    AX, $0x00000020
+	JLT     one104
+	VMOVUPD (DX), Z0
+	VMOVUPD (BX), Z1
+	VDIVPD  Z1, Z0, Z0
+	VMOVUPD Z0, (CX)
+	VMOVUPD 64(DX), Z0
+	VMOVUPD 64(BX), Z1
+	VDIVPD  Z1, Z0, Z0
+	VMOVUPD Z0, 64(CX)
+	VMOVUPD 128(DX), Z0
+	VMOVUPD 128(BX), Z1
+	VDIVPD  Z1, Z0, Z0
+	VMOVUPD Z0, 128(CX)
+	VMOVUPD 192(DX), Z0
+	VMOVUPD 192(BX), Z1
+	VDIVPD  Z1, Z0, Z0
+	VMOVUPD Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	ADDQ    $0x00000100, BX
+	SUBQ    $0x00000020, AX
+	JMP     many104
 
 one104:
-	CMPQ      AX, $0x00000008
-	JLT       rest104
-	VMOVUPD   (DX), Z0
-	VMOVUPD   (BX), Z1
-	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD.Z Z0, K1, Z0
-	VMOVUPD   Z0, (CX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000040, DX
-	ADDQ      $0x00000040, BX
-	SUBQ      $0x00000008, AX
-	JMP       one104
+	CMPQ    AX, $0x00000008
+	JLT     rest104
+	VMOVUPD (DX), Z0
+	VMOVUPD (BX), Z1
+	VDIVPD  Z1, Z0, Z0
+	VMOVUPD Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000008, AX
+	JMP     one104
 
 rest104:
 	TESTQ     AX, AX
@@ -4689,17 +4612,16 @@ rest104:
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
 	VMOVUPD.Z (BX), K1, Z1
-	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K2
-	VMOVUPD.Z Z0, K2, Z0
+	VDIVPD    Z1, Z0, Z0
 	VMOVUPD   Z0, K1, (CX)
 
 done104:
 	VZEROUPPER
 	RET
 
-// func relu6GradF64AVX512(n int, dst *byte, a *byte, b *byte)
+// func maxF64AVX512(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·relu6GradF64AVX512(SB), NOSPLIT, $0-32
+TEXT ·maxF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -4710,32 +4632,28 @@ many105:
 	JLT       one105
 	VMOVUPD   (DX), Z0
 	VMOVUPD   (BX), Z1
-	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD.Z Z0, K1, Z0
-	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K1
-	VMOVUPD.Z Z0, K1, Z0
-	VMOVUPD   Z0, (CX)
+	VMAXPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z2
+	VMOVUPD   Z2, (CX)
 	VMOVUPD   64(DX), Z0
 	VMOVUPD   64(BX), Z1
-	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD.Z Z0, K1, Z0
-	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K1
-	VMOVUPD.Z Z0, K1, Z0
-	VMOVUPD   Z0, 64(CX)
+	VMAXPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z3
+	VMOVUPD   Z3, 64(CX)
 	VMOVUPD   128(DX), Z0
 	VMOVUPD   128(BX), Z1
-	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD.Z Z0, K1, Z0
-	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K1
-	VMOVUPD.Z Z0, K1, Z0
-	VMOVUPD   Z0, 128(CX)
+	VMAXPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z4
+	VMOVUPD   Z4, 128(CX)
 	VMOVUPD   192(DX), Z0
 	VMOVUPD   192(BX), Z1
-	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD.Z Z0, K1, Z0
-	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K1
-	VMOVUPD.Z Z0, K1, Z0
-	VMOVUPD   Z0, 192(CX)
+	VMAXPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z5
+	VMOVUPD   Z5, 192(CX)
 	ADDQ      $0x00000100, CX
 	ADDQ      $0x00000100, DX
 	ADDQ      $0x00000100, BX
@@ -4747,11 +4665,10 @@ one105:
 	JLT       rest105
 	VMOVUPD   (DX), Z0
 	VMOVUPD   (BX), Z1
-	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD.Z Z0, K1, Z0
-	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K1
-	VMOVUPD.Z Z0, K1, Z0
-	VMOVUPD   Z0, (CX)
+	VMAXPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z6
+	VMOVUPD   Z6, (CX)
 	ADDQ      $0x00000040, CX
 	ADDQ      $0x00000040, DX
 	ADDQ      $0x00000040, BX
@@ -4768,13 +4685,330 @@ rest105:
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
 	VMOVUPD.Z (BX), K1, Z1
-	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K2
-	VMOVUPD.Z Z0, K2, Z0
-	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K2
-	VMOVUPD.Z Z0, K2, Z0
-	VMOVUPD   Z0, K1, (CX)
+	VMAXPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K2
+	VBLENDMPD Z0, Z1, K2, Z7
+	VMOVUPD   Z7, K1, (CX)
 
 done105:
+	VZEROUPPER
+	RET
+
+// func minF64AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·minF64AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many106:
+	CMPQ      AX, $0x00000020
+	JLT       one106
+	VMOVUPD   (DX), Z0
+	VMOVUPD   (BX), Z1
+	VMINPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z2
+	VMOVUPD   Z2, (CX)
+	VMOVUPD   64(DX), Z0
+	VMOVUPD   64(BX), Z1
+	VMINPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z3
+	VMOVUPD   Z3, 64(CX)
+	VMOVUPD   128(DX), Z0
+	VMOVUPD   128(BX), Z1
+	VMINPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z4
+	VMOVUPD   Z4, 128(CX)
+	VMOVUPD   192(DX), Z0
+	VMOVUPD   192(BX), Z1
+	VMINPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z5
+	VMOVUPD   Z5, 192(CX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	ADDQ      $0x00000100, BX
+	SUBQ      $0x00000020, AX
+	JMP       many106
+
+one106:
+	CMPQ      AX, $0x00000008
+	JLT       rest106
+	VMOVUPD   (DX), Z0
+	VMOVUPD   (BX), Z1
+	VMINPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z6
+	VMOVUPD   Z6, (CX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	ADDQ      $0x00000040, BX
+	SUBQ      $0x00000008, AX
+	JMP       one106
+
+rest106:
+	TESTQ     AX, AX
+	JZ        done106
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z0
+	VMOVUPD.Z (BX), K1, Z1
+	VMINPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K2
+	VBLENDMPD Z0, Z1, K2, Z7
+	VMOVUPD   Z7, K1, (CX)
+
+done106:
+	VZEROUPPER
+	RET
+
+// func squaredDifferenceF64AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·squaredDifferenceF64AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many107:
+	CMPQ    AX, $0x00000020
+	JLT     one107
+	VMOVUPD (DX), Z0
+	VMOVUPD (BX), Z1
+	VSUBPD  Z1, Z0, Z0
+	VMULPD  Z0, Z0, Z0
+	VMOVUPD Z0, (CX)
+	VMOVUPD 64(DX), Z0
+	VMOVUPD 64(BX), Z1
+	VSUBPD  Z1, Z0, Z0
+	VMULPD  Z0, Z0, Z0
+	VMOVUPD Z0, 64(CX)
+	VMOVUPD 128(DX), Z0
+	VMOVUPD 128(BX), Z1
+	VSUBPD  Z1, Z0, Z0
+	VMULPD  Z0, Z0, Z0
+	VMOVUPD Z0, 128(CX)
+	VMOVUPD 192(DX), Z0
+	VMOVUPD 192(BX), Z1
+	VSUBPD  Z1, Z0, Z0
+	VMULPD  Z0, Z0, Z0
+	VMOVUPD Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	ADDQ    $0x00000100, BX
+	SUBQ    $0x00000020, AX
+	JMP     many107
+
+one107:
+	CMPQ    AX, $0x00000008
+	JLT     rest107
+	VMOVUPD (DX), Z0
+	VMOVUPD (BX), Z1
+	VSUBPD  Z1, Z0, Z0
+	VMULPD  Z0, Z0, Z0
+	VMOVUPD Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000008, AX
+	JMP     one107
+
+rest107:
+	TESTQ     AX, AX
+	JZ        done107
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z0
+	VMOVUPD.Z (BX), K1, Z1
+	VSUBPD    Z1, Z0, Z0
+	VMULPD    Z0, Z0, Z0
+	VMOVUPD   Z0, K1, (CX)
+
+done107:
+	VZEROUPPER
+	RET
+
+// func reluGradF64AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·reluGradF64AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many108:
+	CMPQ      AX, $0x00000020
+	JLT       one108
+	VMOVUPD   (DX), Z0
+	VMOVUPD   (BX), Z1
+	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
+	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z1
+	VMOVUPD.Z Z1, K1, Z1
+	VMULPD    Z0, Z1, Z1
+	VMOVUPD   Z1, (CX)
+	VMOVUPD   64(DX), Z0
+	VMOVUPD   64(BX), Z1
+	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
+	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z1
+	VMOVUPD.Z Z1, K1, Z1
+	VMULPD    Z0, Z1, Z1
+	VMOVUPD   Z1, 64(CX)
+	VMOVUPD   128(DX), Z0
+	VMOVUPD   128(BX), Z1
+	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
+	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z1
+	VMOVUPD.Z Z1, K1, Z1
+	VMULPD    Z0, Z1, Z1
+	VMOVUPD   Z1, 128(CX)
+	VMOVUPD   192(DX), Z0
+	VMOVUPD   192(BX), Z1
+	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
+	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z1
+	VMOVUPD.Z Z1, K1, Z1
+	VMULPD    Z0, Z1, Z1
+	VMOVUPD   Z1, 192(CX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	ADDQ      $0x00000100, BX
+	SUBQ      $0x00000020, AX
+	JMP       many108
+
+one108:
+	CMPQ      AX, $0x00000008
+	JLT       rest108
+	VMOVUPD   (DX), Z0
+	VMOVUPD   (BX), Z1
+	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
+	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z1
+	VMOVUPD.Z Z1, K1, Z1
+	VMULPD    Z0, Z1, Z1
+	VMOVUPD   Z1, (CX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	ADDQ      $0x00000040, BX
+	SUBQ      $0x00000008, AX
+	JMP       one108
+
+rest108:
+	TESTQ     AX, AX
+	JZ        done108
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z0
+	VMOVUPD.Z (BX), K1, Z1
+	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K2
+	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z1
+	VMOVUPD.Z Z1, K2, Z1
+	VMULPD    Z0, Z1, Z1
+	VMOVUPD   Z1, K1, (CX)
+
+done108:
+	VZEROUPPER
+	RET
+
+// func relu6GradF64AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·relu6GradF64AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many109:
+	CMPQ      AX, $0x00000020
+	JLT       one109
+	VMOVUPD   (DX), Z0
+	VMOVUPD   (BX), Z1
+	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
+	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z2
+	VMOVUPD.Z Z2, K1, Z2
+	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K1
+	VMOVUPD.Z Z2, K1, Z1
+	VMULPD    Z0, Z1, Z1
+	VMOVUPD   Z1, (CX)
+	VMOVUPD   64(DX), Z0
+	VMOVUPD   64(BX), Z1
+	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
+	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z2
+	VMOVUPD.Z Z2, K1, Z2
+	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K1
+	VMOVUPD.Z Z2, K1, Z1
+	VMULPD    Z0, Z1, Z1
+	VMOVUPD   Z1, 64(CX)
+	VMOVUPD   128(DX), Z0
+	VMOVUPD   128(BX), Z1
+	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
+	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z2
+	VMOVUPD.Z Z2, K1, Z2
+	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K1
+	VMOVUPD.Z Z2, K1, Z1
+	VMULPD    Z0, Z1, Z1
+	VMOVUPD   Z1, 128(CX)
+	VMOVUPD   192(DX), Z0
+	VMOVUPD   192(BX), Z1
+	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
+	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z2
+	VMOVUPD.Z Z2, K1, Z2
+	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K1
+	VMOVUPD.Z Z2, K1, Z1
+	VMULPD    Z0, Z1, Z1
+	VMOVUPD   Z1, 192(CX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	ADDQ      $0x00000100, BX
+	SUBQ      $0x00000020, AX
+	JMP       many109
+
+one109:
+	CMPQ      AX, $0x00000008
+	JLT       rest109
+	VMOVUPD   (DX), Z0
+	VMOVUPD   (BX), Z1
+	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
+	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z2
+	VMOVUPD.Z Z2, K1, Z2
+	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K1
+	VMOVUPD.Z Z2, K1, Z1
+	VMULPD    Z0, Z1, Z1
+	VMOVUPD   Z1, (CX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	ADDQ      $0x00000040, BX
+	SUBQ      $0x00000008, AX
+	JMP       one109
+
+rest109:
+	TESTQ     AX, AX
+	JZ        done109
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z0
+	VMOVUPD.Z (BX), K1, Z1
+	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K2
+	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z2
+	VMOVUPD.Z Z2, K2, Z2
+	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K2
+	VMOVUPD.Z Z2, K2, Z1
+	VMULPD    Z0, Z1, Z1
+	VMOVUPD   Z1, K1, (CX)
+
+done109:
 	VZEROUPPER
 	RET
 
@@ -4786,9 +5020,9 @@ TEXT ·sigmoidGradF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many106:
+many110:
 	CMPQ    AX, $0x00000020
-	JLT     one106
+	JLT     one110
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
 	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z2
@@ -4821,11 +5055,11 @@ many106:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000020, AX
-	JMP     many106
+	JMP     many110
 
-one106:
+one110:
 	CMPQ    AX, $0x00000008
-	JLT     rest106
+	JLT     rest110
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
 	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z2
@@ -4837,11 +5071,11 @@ one106:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000008, AX
-	JMP     one106
+	JMP     one110
 
-rest106:
+rest110:
 	TESTQ     AX, AX
-	JZ        done106
+	JZ        done110
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -4855,7 +5089,7 @@ rest106:
 	VMULPD    Z2, Z0, Z0
 	VMOVUPD   Z0, K1, (CX)
 
-done106:
+done110:
 	VZEROUPPER
 	RET
 
@@ -4867,9 +5101,9 @@ TEXT ·tanhGradF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many107:
+many111:
 	CMPQ         AX, $0x00000020
-	JLT          one107
+	JLT          one111
 	VMOVUPD      (DX), Z0
 	VMOVUPD      (BX), Z1
 	VMOVUPD      constF64_3ff0000000000000<>+0(SB), Z2
@@ -4898,11 +5132,11 @@ many107:
 	ADDQ         $0x00000100, DX
 	ADDQ         $0x00000100, BX
 	SUBQ         $0x00000020, AX
-	JMP          many107
+	JMP          many111
 
-one107:
+one111:
 	CMPQ         AX, $0x00000008
-	JLT          rest107
+	JLT          rest111
 	VMOVUPD      (DX), Z0
 	VMOVUPD      (BX), Z1
 	VMOVUPD      constF64_3ff0000000000000<>+0(SB), Z2
@@ -4913,11 +5147,11 @@ one107:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000008, AX
-	JMP          one107
+	JMP          one111
 
-rest107:
+rest111:
 	TESTQ        AX, AX
-	JZ           done107
+	JZ           done111
 	MOVQ         AX, SI
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        SI, AX, AX
@@ -4930,7 +5164,7 @@ rest107:
 	VMULPD       Z2, Z0, Z0
 	VMOVUPD      Z0, K1, (CX)
 
-done107:
+done111:
 	VZEROUPPER
 	RET
 
@@ -4941,245 +5175,21 @@ TEXT ·negF64AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many108:
-	CMPQ    AX, $0x00000020
-	JLT     one108
-	VMOVUPD (DX), Z0
-	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
-	VMOVUPD Z0, (CX)
-	VMOVUPD 64(DX), Z0
-	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
-	VMOVUPD Z0, 64(CX)
-	VMOVUPD 128(DX), Z0
-	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
-	VMOVUPD Z0, 128(CX)
-	VMOVUPD 192(DX), Z0
-	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
-	VMOVUPD Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000020, AX
-	JMP     many108
-
-one108:
-	CMPQ    AX, $0x00000008
-	JLT     rest108
-	VMOVUPD (DX), Z0
-	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
-	VMOVUPD Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000008, AX
-	JMP     one108
-
-rest108:
-	TESTQ     AX, AX
-	JZ        done108
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z0
-	VXORPD    constF64_8000000000000000<>+0(SB), Z0, Z0
-	VMOVUPD   Z0, K1, (CX)
-
-done108:
-	VZEROUPPER
-	RET
-
-// func absF64AVX512(n int, dst *byte, a *byte)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·absF64AVX512(SB), NOSPLIT, $0-24
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-
-many109:
-	CMPQ    AX, $0x00000020
-	JLT     one109
-	VMOVUPD (DX), Z0
-	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
-	VMOVUPD Z0, (CX)
-	VMOVUPD 64(DX), Z0
-	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
-	VMOVUPD Z0, 64(CX)
-	VMOVUPD 128(DX), Z0
-	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
-	VMOVUPD Z0, 128(CX)
-	VMOVUPD 192(DX), Z0
-	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
-	VMOVUPD Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000020, AX
-	JMP     many109
-
-one109:
-	CMPQ    AX, $0x00000008
-	JLT     rest109
-	VMOVUPD (DX), Z0
-	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
-	VMOVUPD Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000008, AX
-	JMP     one109
-
-rest109:
-	TESTQ     AX, AX
-	JZ        done109
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z0
-	VANDPD    constF64_7fffffffffffffff<>+0(SB), Z0, Z0
-	VMOVUPD   Z0, K1, (CX)
-
-done109:
-	VZEROUPPER
-	RET
-
-// func squareF64AVX512(n int, dst *byte, a *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·squareF64AVX512(SB), NOSPLIT, $0-24
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-
-many110:
-	CMPQ    AX, $0x00000020
-	JLT     one110
-	VMOVUPD (DX), Z0
-	VMULPD  Z0, Z0, Z0
-	VMOVUPD Z0, (CX)
-	VMOVUPD 64(DX), Z0
-	VMULPD  Z0, Z0, Z0
-	VMOVUPD Z0, 64(CX)
-	VMOVUPD 128(DX), Z0
-	VMULPD  Z0, Z0, Z0
-	VMOVUPD Z0, 128(CX)
-	VMOVUPD 192(DX), Z0
-	VMULPD  Z0, Z0, Z0
-	VMOVUPD Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000020, AX
-	JMP     many110
-
-one110:
-	CMPQ    AX, $0x00000008
-	JLT     rest110
-	VMOVUPD (DX), Z0
-	VMULPD  Z0, Z0, Z0
-	VMOVUPD Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000008, AX
-	JMP     one110
-
-rest110:
-	TESTQ     AX, AX
-	JZ        done110
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z0
-	VMULPD    Z0, Z0, Z0
-	VMOVUPD   Z0, K1, (CX)
-
-done110:
-	VZEROUPPER
-	RET
-
-// func sqrtF64AVX512(n int, dst *byte, a *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·sqrtF64AVX512(SB), NOSPLIT, $0-24
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-
-many111:
-	CMPQ    AX, $0x00000020
-	JLT     one111
-	VMOVUPD (DX), Z0
-	VSQRTPD Z0, Z0
-	VMOVUPD Z0, (CX)
-	VMOVUPD 64(DX), Z0
-	VSQRTPD Z0, Z0
-	VMOVUPD Z0, 64(CX)
-	VMOVUPD 128(DX), Z0
-	VSQRTPD Z0, Z0
-	VMOVUPD Z0, 128(CX)
-	VMOVUPD 192(DX), Z0
-	VSQRTPD Z0, Z0
-	VMOVUPD Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000020, AX
-	JMP     many111
-
-one111:
-	CMPQ    AX, $0x00000008
-	JLT     rest111
-	VMOVUPD (DX), Z0
-	VSQRTPD Z0, Z0
-	VMOVUPD Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000008, AX
-	JMP     one111
-
-rest111:
-	TESTQ     AX, AX
-	JZ        done111
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z0
-	VSQRTPD   Z0, Z0
-	VMOVUPD   Z0, K1, (CX)
-
-done111:
-	VZEROUPPER
-	RET
-
-// func rsqrtF64AVX512(n int, dst *byte, a *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·rsqrtF64AVX512(SB), NOSPLIT, $0-24
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-
 many112:
 	CMPQ    AX, $0x00000020
 	JLT     one112
 	VMOVUPD (DX), Z0
-	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
-	VSQRTPD Z0, Z0
-	VDIVPD  Z0, Z1, Z1
-	VMOVUPD Z1, (CX)
+	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
+	VMOVUPD Z0, (CX)
 	VMOVUPD 64(DX), Z0
-	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
-	VSQRTPD Z0, Z0
-	VDIVPD  Z0, Z1, Z1
-	VMOVUPD Z1, 64(CX)
+	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
+	VMOVUPD Z0, 64(CX)
 	VMOVUPD 128(DX), Z0
-	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
-	VSQRTPD Z0, Z0
-	VDIVPD  Z0, Z1, Z1
-	VMOVUPD Z1, 128(CX)
+	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
+	VMOVUPD Z0, 128(CX)
 	VMOVUPD 192(DX), Z0
-	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
-	VSQRTPD Z0, Z0
-	VDIVPD  Z0, Z1, Z1
-	VMOVUPD Z1, 192(CX)
+	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
+	VMOVUPD Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000020, AX
@@ -5189,10 +5199,8 @@ one112:
 	CMPQ    AX, $0x00000008
 	JLT     rest112
 	VMOVUPD (DX), Z0
-	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
-	VSQRTPD Z0, Z0
-	VDIVPD  Z0, Z1, Z1
-	VMOVUPD Z1, (CX)
+	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
+	VMOVUPD Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000008, AX
@@ -5207,12 +5215,238 @@ rest112:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
+	VXORPD    constF64_8000000000000000<>+0(SB), Z0, Z0
+	VMOVUPD   Z0, K1, (CX)
+
+done112:
+	VZEROUPPER
+	RET
+
+// func absF64AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·absF64AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+
+many113:
+	CMPQ    AX, $0x00000020
+	JLT     one113
+	VMOVUPD (DX), Z0
+	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
+	VMOVUPD Z0, (CX)
+	VMOVUPD 64(DX), Z0
+	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
+	VMOVUPD Z0, 64(CX)
+	VMOVUPD 128(DX), Z0
+	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
+	VMOVUPD Z0, 128(CX)
+	VMOVUPD 192(DX), Z0
+	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
+	VMOVUPD Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000020, AX
+	JMP     many113
+
+one113:
+	CMPQ    AX, $0x00000008
+	JLT     rest113
+	VMOVUPD (DX), Z0
+	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
+	VMOVUPD Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000008, AX
+	JMP     one113
+
+rest113:
+	TESTQ     AX, AX
+	JZ        done113
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z0
+	VANDPD    constF64_7fffffffffffffff<>+0(SB), Z0, Z0
+	VMOVUPD   Z0, K1, (CX)
+
+done113:
+	VZEROUPPER
+	RET
+
+// func squareF64AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·squareF64AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+
+many114:
+	CMPQ    AX, $0x00000020
+	JLT     one114
+	VMOVUPD (DX), Z0
+	VMULPD  Z0, Z0, Z0
+	VMOVUPD Z0, (CX)
+	VMOVUPD 64(DX), Z0
+	VMULPD  Z0, Z0, Z0
+	VMOVUPD Z0, 64(CX)
+	VMOVUPD 128(DX), Z0
+	VMULPD  Z0, Z0, Z0
+	VMOVUPD Z0, 128(CX)
+	VMOVUPD 192(DX), Z0
+	VMULPD  Z0, Z0, Z0
+	VMOVUPD Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000020, AX
+	JMP     many114
+
+one114:
+	CMPQ    AX, $0x00000008
+	JLT     rest114
+	VMOVUPD (DX), Z0
+	VMULPD  Z0, Z0, Z0
+	VMOVUPD Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000008, AX
+	JMP     one114
+
+rest114:
+	TESTQ     AX, AX
+	JZ        done114
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z0
+	VMULPD    Z0, Z0, Z0
+	VMOVUPD   Z0, K1, (CX)
+
+done114:
+	VZEROUPPER
+	RET
+
+// func sqrtF64AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·sqrtF64AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+
+many115:
+	CMPQ    AX, $0x00000020
+	JLT     one115
+	VMOVUPD (DX), Z0
+	VSQRTPD Z0, Z0
+	VMOVUPD Z0, (CX)
+	VMOVUPD 64(DX), Z0
+	VSQRTPD Z0, Z0
+	VMOVUPD Z0, 64(CX)
+	VMOVUPD 128(DX), Z0
+	VSQRTPD Z0, Z0
+	VMOVUPD Z0, 128(CX)
+	VMOVUPD 192(DX), Z0
+	VSQRTPD Z0, Z0
+	VMOVUPD Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000020, AX
+	JMP     many115
+
+one115:
+	CMPQ    AX, $0x00000008
+	JLT     rest115
+	VMOVUPD (DX), Z0
+	VSQRTPD Z0, Z0
+	VMOVUPD Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000008, AX
+	JMP     one115
+
+rest115:
+	TESTQ     AX, AX
+	JZ        done115
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z0
+	VSQRTPD   Z0, Z0
+	VMOVUPD   Z0, K1, (CX)
+
+done115:
+	VZEROUPPER
+	RET
+
+// func rsqrtF64AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·rsqrtF64AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+
+many116:
+	CMPQ    AX, $0x00000020
+	JLT     one116
+	VMOVUPD (DX), Z0
+	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
+	VSQRTPD Z0, Z0
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, (CX)
+	VMOVUPD 64(DX), Z0
+	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
+	VSQRTPD Z0, Z0
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, 64(CX)
+	VMOVUPD 128(DX), Z0
+	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
+	VSQRTPD Z0, Z0
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, 128(CX)
+	VMOVUPD 192(DX), Z0
+	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
+	VSQRTPD Z0, Z0
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000020, AX
+	JMP     many116
+
+one116:
+	CMPQ    AX, $0x00000008
+	JLT     rest116
+	VMOVUPD (DX), Z0
+	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
+	VSQRTPD Z0, Z0
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000008, AX
+	JMP     one116
+
+rest116:
+	TESTQ     AX, AX
+	JZ        done116
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z0
 	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z1
 	VSQRTPD   Z0, Z0
 	VDIVPD    Z0, Z1, Z1
 	VMOVUPD   Z1, K1, (CX)
 
-done112:
+done116:
 	VZEROUPPER
 	RET
 
@@ -5223,9 +5457,9 @@ TEXT ·reciprocalF64AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many113:
+many117:
 	CMPQ    AX, $0x00000020
-	JLT     one113
+	JLT     one117
 	VMOVUPD (DX), Z0
 	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
 	VDIVPD  Z0, Z1, Z1
@@ -5245,11 +5479,11 @@ many113:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000020, AX
-	JMP     many113
+	JMP     many117
 
-one113:
+one117:
 	CMPQ    AX, $0x00000008
-	JLT     rest113
+	JLT     rest117
 	VMOVUPD (DX), Z0
 	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
 	VDIVPD  Z0, Z1, Z1
@@ -5257,11 +5491,11 @@ one113:
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000008, AX
-	JMP     one113
+	JMP     one117
 
-rest113:
+rest117:
 	TESTQ     AX, AX
-	JZ        done113
+	JZ        done117
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -5272,7 +5506,7 @@ rest113:
 	VDIVPD    Z0, Z1, Z1
 	VMOVUPD   Z1, K1, (CX)
 
-done113:
+done117:
 	VZEROUPPER
 	RET
 
@@ -5283,9 +5517,9 @@ TEXT ·reluF64AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many114:
+many118:
 	CMPQ    AX, $0x00000020
-	JLT     one114
+	JLT     one118
 	VMOVUPD (DX), Z0
 	VPXORD  Z1, Z1, Z1
 	VMAXPD  Z0, Z1, Z1
@@ -5305,11 +5539,11 @@ many114:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000020, AX
-	JMP     many114
+	JMP     many118
 
-one114:
+one118:
 	CMPQ    AX, $0x00000008
-	JLT     rest114
+	JLT     rest118
 	VMOVUPD (DX), Z0
 	VPXORD  Z5, Z5, Z5
 	VMAXPD  Z0, Z5, Z5
@@ -5317,11 +5551,11 @@ one114:
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000008, AX
-	JMP     one114
+	JMP     one118
 
-rest114:
+rest118:
 	TESTQ     AX, AX
-	JZ        done114
+	JZ        done118
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -5332,7 +5566,7 @@ rest114:
 	VMAXPD    Z0, Z6, Z6
 	VMOVUPD   Z6, K1, (CX)
 
-done114:
+done118:
 	VZEROUPPER
 	RET
 
@@ -5343,9 +5577,9 @@ TEXT ·relu6F64AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many115:
+many119:
 	CMPQ    AX, $0x00000020
-	JLT     one115
+	JLT     one119
 	VMOVUPD (DX), Z0
 	VMOVUPD constF64_4018000000000000<>+0(SB), Z2
 	VPXORD  Z1, Z1, Z1
@@ -5373,247 +5607,16 @@ many115:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000020, AX
-	JMP     many115
-
-one115:
-	CMPQ    AX, $0x00000008
-	JLT     rest115
-	VMOVUPD (DX), Z0
-	VMOVUPD constF64_4018000000000000<>+0(SB), Z1
-	VPXORD  Z6, Z6, Z6
-	VMAXPD  Z0, Z6, Z6
-	VMINPD  Z6, Z1, Z1
-	VMOVUPD Z1, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000008, AX
-	JMP     one115
-
-rest115:
-	TESTQ     AX, AX
-	JZ        done115
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z0
-	VMOVUPD   constF64_4018000000000000<>+0(SB), Z1
-	VPXORD    Z7, Z7, Z7
-	VMAXPD    Z0, Z7, Z7
-	VMINPD    Z7, Z1, Z1
-	VMOVUPD   Z1, K1, (CX)
-
-done115:
-	VZEROUPPER
-	RET
-
-// func addScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·addScalarF64AVX512(SB), NOSPLIT, $0-32
-	MOVQ         n+0(FP), AX
-	MOVQ         dst+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         k+24(FP), BX
-	VMOVQ        BX, X0
-	VBROADCASTSD X0, Z0
-
-many116:
-	CMPQ    AX, $0x00000020
-	JLT     one116
-	VMOVUPD (DX), Z1
-	VADDPD  Z0, Z1, Z1
-	VMOVUPD Z1, (CX)
-	VMOVUPD 64(DX), Z1
-	VADDPD  Z0, Z1, Z1
-	VMOVUPD Z1, 64(CX)
-	VMOVUPD 128(DX), Z1
-	VADDPD  Z0, Z1, Z1
-	VMOVUPD Z1, 128(CX)
-	VMOVUPD 192(DX), Z1
-	VADDPD  Z0, Z1, Z1
-	VMOVUPD Z1, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000020, AX
-	JMP     many116
-
-one116:
-	CMPQ    AX, $0x00000008
-	JLT     rest116
-	VMOVUPD (DX), Z1
-	VADDPD  Z0, Z1, Z1
-	VMOVUPD Z1, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000008, AX
-	JMP     one116
-
-rest116:
-	TESTQ     AX, AX
-	JZ        done116
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z1
-	VADDPD    Z0, Z1, Z1
-	VMOVUPD   Z1, K1, (CX)
-
-done116:
-	VZEROUPPER
-	RET
-
-// func subScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·subScalarF64AVX512(SB), NOSPLIT, $0-32
-	MOVQ         n+0(FP), AX
-	MOVQ         dst+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         k+24(FP), BX
-	VMOVQ        BX, X0
-	VBROADCASTSD X0, Z0
-
-many117:
-	CMPQ    AX, $0x00000020
-	JLT     one117
-	VMOVUPD (DX), Z1
-	VSUBPD  Z0, Z1, Z1
-	VMOVUPD Z1, (CX)
-	VMOVUPD 64(DX), Z1
-	VSUBPD  Z0, Z1, Z1
-	VMOVUPD Z1, 64(CX)
-	VMOVUPD 128(DX), Z1
-	VSUBPD  Z0, Z1, Z1
-	VMOVUPD Z1, 128(CX)
-	VMOVUPD 192(DX), Z1
-	VSUBPD  Z0, Z1, Z1
-	VMOVUPD Z1, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000020, AX
-	JMP     many117
-
-one117:
-	CMPQ    AX, $0x00000008
-	JLT     rest117
-	VMOVUPD (DX), Z1
-	VSUBPD  Z0, Z1, Z1
-	VMOVUPD Z1, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000008, AX
-	JMP     one117
-
-rest117:
-	TESTQ     AX, AX
-	JZ        done117
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z1
-	VSUBPD    Z0, Z1, Z1
-	VMOVUPD   Z1, K1, (CX)
-
-done117:
-	VZEROUPPER
-	RET
-
-// func mulScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·mulScalarF64AVX512(SB), NOSPLIT, $0-32
-	MOVQ         n+0(FP), AX
-	MOVQ         dst+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         k+24(FP), BX
-	VMOVQ        BX, X0
-	VBROADCASTSD X0, Z0
-
-many118:
-	CMPQ    AX, $0x00000020
-	JLT     one118
-	VMOVUPD (DX), Z1
-	VMULPD  Z0, Z1, Z1
-	VMOVUPD Z1, (CX)
-	VMOVUPD 64(DX), Z1
-	VMULPD  Z0, Z1, Z1
-	VMOVUPD Z1, 64(CX)
-	VMOVUPD 128(DX), Z1
-	VMULPD  Z0, Z1, Z1
-	VMOVUPD Z1, 128(CX)
-	VMOVUPD 192(DX), Z1
-	VMULPD  Z0, Z1, Z1
-	VMOVUPD Z1, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000020, AX
-	JMP     many118
-
-one118:
-	CMPQ    AX, $0x00000008
-	JLT     rest118
-	VMOVUPD (DX), Z1
-	VMULPD  Z0, Z1, Z1
-	VMOVUPD Z1, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000008, AX
-	JMP     one118
-
-rest118:
-	TESTQ     AX, AX
-	JZ        done118
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z1
-	VMULPD    Z0, Z1, Z1
-	VMOVUPD   Z1, K1, (CX)
-
-done118:
-	VZEROUPPER
-	RET
-
-// func divScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·divScalarF64AVX512(SB), NOSPLIT, $0-32
-	MOVQ         n+0(FP), AX
-	MOVQ         dst+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         k+24(FP), BX
-	VMOVQ        BX, X0
-	VBROADCASTSD X0, Z0
-
-many119:
-	CMPQ    AX, $0x00000020
-	JLT     one119
-	VMOVUPD (DX), Z1
-	VDIVPD  Z0, Z1, Z1
-	VMOVUPD Z1, (CX)
-	VMOVUPD 64(DX), Z1
-	VDIVPD  Z0, Z1, Z1
-	VMOVUPD Z1, 64(CX)
-	VMOVUPD 128(DX), Z1
-	VDIVPD  Z0, Z1, Z1
-	VMOVUPD Z1, 128(CX)
-	VMOVUPD 192(DX), Z1
-	VDIVPD  Z0, Z1, Z1
-	VMOVUPD Z1, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000020, AX
 	JMP     many119
 
 one119:
 	CMPQ    AX, $0x00000008
 	JLT     rest119
-	VMOVUPD (DX), Z1
-	VDIVPD  Z0, Z1, Z1
+	VMOVUPD (DX), Z0
+	VMOVUPD constF64_4018000000000000<>+0(SB), Z1
+	VPXORD  Z6, Z6, Z6
+	VMAXPD  Z0, Z6, Z6
+	VMINPD  Z6, Z1, Z1
 	VMOVUPD Z1, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -5628,11 +5631,242 @@ rest119:
 	SHLXQ     BX, AX, AX
 	DECQ      AX
 	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z0
+	VMOVUPD   constF64_4018000000000000<>+0(SB), Z1
+	VPXORD    Z7, Z7, Z7
+	VMAXPD    Z0, Z7, Z7
+	VMINPD    Z7, Z1, Z1
+	VMOVUPD   Z1, K1, (CX)
+
+done119:
+	VZEROUPPER
+	RET
+
+// func addScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·addScalarF64AVX512(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), AX
+	MOVQ         dst+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         k+24(FP), BX
+	VMOVQ        BX, X0
+	VBROADCASTSD X0, Z0
+
+many120:
+	CMPQ    AX, $0x00000020
+	JLT     one120
+	VMOVUPD (DX), Z1
+	VADDPD  Z0, Z1, Z1
+	VMOVUPD Z1, (CX)
+	VMOVUPD 64(DX), Z1
+	VADDPD  Z0, Z1, Z1
+	VMOVUPD Z1, 64(CX)
+	VMOVUPD 128(DX), Z1
+	VADDPD  Z0, Z1, Z1
+	VMOVUPD Z1, 128(CX)
+	VMOVUPD 192(DX), Z1
+	VADDPD  Z0, Z1, Z1
+	VMOVUPD Z1, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000020, AX
+	JMP     many120
+
+one120:
+	CMPQ    AX, $0x00000008
+	JLT     rest120
+	VMOVUPD (DX), Z1
+	VADDPD  Z0, Z1, Z1
+	VMOVUPD Z1, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000008, AX
+	JMP     one120
+
+rest120:
+	TESTQ     AX, AX
+	JZ        done120
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z1
+	VADDPD    Z0, Z1, Z1
+	VMOVUPD   Z1, K1, (CX)
+
+done120:
+	VZEROUPPER
+	RET
+
+// func subScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·subScalarF64AVX512(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), AX
+	MOVQ         dst+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         k+24(FP), BX
+	VMOVQ        BX, X0
+	VBROADCASTSD X0, Z0
+
+many121:
+	CMPQ    AX, $0x00000020
+	JLT     one121
+	VMOVUPD (DX), Z1
+	VSUBPD  Z0, Z1, Z1
+	VMOVUPD Z1, (CX)
+	VMOVUPD 64(DX), Z1
+	VSUBPD  Z0, Z1, Z1
+	VMOVUPD Z1, 64(CX)
+	VMOVUPD 128(DX), Z1
+	VSUBPD  Z0, Z1, Z1
+	VMOVUPD Z1, 128(CX)
+	VMOVUPD 192(DX), Z1
+	VSUBPD  Z0, Z1, Z1
+	VMOVUPD Z1, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000020, AX
+	JMP     many121
+
+one121:
+	CMPQ    AX, $0x00000008
+	JLT     rest121
+	VMOVUPD (DX), Z1
+	VSUBPD  Z0, Z1, Z1
+	VMOVUPD Z1, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000008, AX
+	JMP     one121
+
+rest121:
+	TESTQ     AX, AX
+	JZ        done121
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z1
+	VSUBPD    Z0, Z1, Z1
+	VMOVUPD   Z1, K1, (CX)
+
+done121:
+	VZEROUPPER
+	RET
+
+// func mulScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·mulScalarF64AVX512(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), AX
+	MOVQ         dst+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         k+24(FP), BX
+	VMOVQ        BX, X0
+	VBROADCASTSD X0, Z0
+
+many122:
+	CMPQ    AX, $0x00000020
+	JLT     one122
+	VMOVUPD (DX), Z1
+	VMULPD  Z0, Z1, Z1
+	VMOVUPD Z1, (CX)
+	VMOVUPD 64(DX), Z1
+	VMULPD  Z0, Z1, Z1
+	VMOVUPD Z1, 64(CX)
+	VMOVUPD 128(DX), Z1
+	VMULPD  Z0, Z1, Z1
+	VMOVUPD Z1, 128(CX)
+	VMOVUPD 192(DX), Z1
+	VMULPD  Z0, Z1, Z1
+	VMOVUPD Z1, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000020, AX
+	JMP     many122
+
+one122:
+	CMPQ    AX, $0x00000008
+	JLT     rest122
+	VMOVUPD (DX), Z1
+	VMULPD  Z0, Z1, Z1
+	VMOVUPD Z1, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000008, AX
+	JMP     one122
+
+rest122:
+	TESTQ     AX, AX
+	JZ        done122
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z1
+	VMULPD    Z0, Z1, Z1
+	VMOVUPD   Z1, K1, (CX)
+
+done122:
+	VZEROUPPER
+	RET
+
+// func divScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·divScalarF64AVX512(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), AX
+	MOVQ         dst+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         k+24(FP), BX
+	VMOVQ        BX, X0
+	VBROADCASTSD X0, Z0
+
+many123:
+	CMPQ    AX, $0x00000020
+	JLT     one123
+	VMOVUPD (DX), Z1
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, (CX)
+	VMOVUPD 64(DX), Z1
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, 64(CX)
+	VMOVUPD 128(DX), Z1
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, 128(CX)
+	VMOVUPD 192(DX), Z1
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000020, AX
+	JMP     many123
+
+one123:
+	CMPQ    AX, $0x00000008
+	JLT     rest123
+	VMOVUPD (DX), Z1
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000008, AX
+	JMP     one123
+
+rest123:
+	TESTQ     AX, AX
+	JZ        done123
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z1
 	VDIVPD    Z0, Z1, Z1
 	VMOVUPD   Z1, K1, (CX)
 
-done119:
+done123:
 	VZEROUPPER
 	RET
 
@@ -5646,9 +5880,9 @@ TEXT ·axpyF64AVX512(SB), NOSPLIT, $0-32
 	VMOVQ        BX, X0
 	VBROADCASTSD X0, Z0
 
-many120:
+many124:
 	CMPQ        AX, $0x00000020
-	JLT         one120
+	JLT         one124
 	VMOVUPD     (CX), Z2
 	VMOVUPD     (DX), Z1
 	VFMADD231PD Z1, Z0, Z2
@@ -5668,11 +5902,11 @@ many120:
 	ADDQ        $0x00000100, CX
 	ADDQ        $0x00000100, DX
 	SUBQ        $0x00000020, AX
-	JMP         many120
+	JMP         many124
 
-one120:
+one124:
 	CMPQ        AX, $0x00000008
-	JLT         rest120
+	JLT         rest124
 	VMOVUPD     (CX), Z2
 	VMOVUPD     (DX), Z1
 	VFMADD231PD Z1, Z0, Z2
@@ -5680,11 +5914,11 @@ one120:
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000008, AX
-	JMP         one120
+	JMP         one124
 
-rest120:
+rest124:
 	TESTQ       AX, AX
-	JZ          done120
+	JZ          done124
 	MOVQ        AX, BX
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       BX, AX, AX
@@ -5695,7 +5929,7 @@ rest120:
 	VFMADD231PD Z1, Z0, Z2
 	VMOVUPD     Z2, K1, (CX)
 
-done120:
+done124:
 	VZEROUPPER
 	RET
 
@@ -5713,9 +5947,9 @@ TEXT ·dropoutF64AVX512(SB), NOSPLIT, $0-48
 	VMOVQ        SI, X1
 	VBROADCASTSD X1, Z1
 
-many121:
+many125:
 	CMPQ      AX, $0x00000020
-	JLT       one121
+	JLT       one125
 	VMOVUPD   (DX), Z2
 	VMOVUPD   (BX), Z3
 	VMULPD    Z1, Z2, Z2
@@ -5744,11 +5978,11 @@ many121:
 	ADDQ      $0x00000100, DX
 	ADDQ      $0x00000100, BX
 	SUBQ      $0x00000020, AX
-	JMP       many121
+	JMP       many125
 
-one121:
+one125:
 	CMPQ      AX, $0x00000008
-	JLT       rest121
+	JLT       rest125
 	VMOVUPD   (DX), Z2
 	VMOVUPD   (BX), Z3
 	VMULPD    Z1, Z2, Z2
@@ -5759,11 +5993,11 @@ one121:
 	ADDQ      $0x00000040, DX
 	ADDQ      $0x00000040, BX
 	SUBQ      $0x00000008, AX
-	JMP       one121
+	JMP       one125
 
-rest121:
+rest125:
 	TESTQ     AX, AX
-	JZ        done121
+	JZ        done125
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -5776,7 +6010,7 @@ rest121:
 	VMOVUPD.Z Z2, K2, Z0
 	VMOVUPD   Z0, K1, (CX)
 
-done121:
+done125:
 	VZEROUPPER
 	RET
 
@@ -5790,9 +6024,9 @@ TEXT ·sumF64AVX512(SB), NOSPLIT, $0-24
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 
-many122:
+many126:
 	CMPQ    AX, $0x00000020
-	JLT     one122
+	JLT     one126
 	VMOVUPD (CX), Z4
 	VADDPD  Z4, Z0, Z0
 	VMOVUPD 64(CX), Z4
@@ -5803,20 +6037,20 @@ many122:
 	VADDPD  Z4, Z3, Z3
 	ADDQ    $0x00000100, CX
 	SUBQ    $0x00000020, AX
-	JMP     many122
+	JMP     many126
 
-one122:
+one126:
 	CMPQ    AX, $0x00000008
-	JLT     rest122
+	JLT     rest126
 	VMOVUPD (CX), Z4
 	VADDPD  Z4, Z0, Z0
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x00000008, AX
-	JMP     one122
+	JMP     one126
 
-rest122:
+rest126:
 	TESTQ     AX, AX
-	JZ        done122
+	JZ        done126
 	MOVQ      AX, DX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     DX, AX, AX
@@ -5825,7 +6059,7 @@ rest122:
 	VMOVUPD.Z (CX), K1, Z4
 	VADDPD    Z4, Z0, Z0
 
-done122:
+done126:
 	VADDPD        Z1, Z0, Z0
 	VADDPD        Z3, Z2, Z2
 	VADDPD        Z2, Z0, Z0
@@ -5851,9 +6085,9 @@ TEXT ·dotF64AVX512(SB), NOSPLIT, $0-32
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 
-many123:
+many127:
 	CMPQ        AX, $0x00000020
-	JLT         one123
+	JLT         one127
 	VMOVUPD     (CX), Z4
 	VMOVUPD     (DX), Z5
 	VFMADD231PD Z4, Z5, Z0
@@ -5869,22 +6103,22 @@ many123:
 	ADDQ        $0x00000100, CX
 	ADDQ        $0x00000100, DX
 	SUBQ        $0x00000020, AX
-	JMP         many123
+	JMP         many127
 
-one123:
+one127:
 	CMPQ        AX, $0x00000008
-	JLT         rest123
+	JLT         rest127
 	VMOVUPD     (CX), Z4
 	VMOVUPD     (DX), Z5
 	VFMADD231PD Z4, Z5, Z0
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000008, AX
-	JMP         one123
+	JMP         one127
 
-rest123:
+rest127:
 	TESTQ       AX, AX
-	JZ          done123
+	JZ          done127
 	MOVQ        AX, BX
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       BX, AX, AX
@@ -5894,7 +6128,7 @@ rest123:
 	VMOVUPD.Z   (DX), K1, Z5
 	VFMADD231PD Z4, Z5, Z0
 
-done123:
+done127:
 	VADDPD        Z1, Z0, Z0
 	VADDPD        Z3, Z2, Z2
 	VADDPD        Z2, Z0, Z0
@@ -5919,9 +6153,9 @@ TEXT ·maxOfF64AVX512(SB), NOSPLIT, $0-24
 	VMOVUPD constF64_fff0000000000000<>+0(SB), Z2
 	VPXORD  Z3, Z3, Z3
 
-many124:
+many128:
 	CMPQ      AX, $0x00000010
-	JLT       one124
+	JLT       one128
 	VMOVUPD   (CX), Z4
 	VCMPPD    $0x03, Z4, Z4, K1
 	VMOVUPD.Z Z4, K1, Z5
@@ -5934,11 +6168,11 @@ many124:
 	VMAXPD    Z4, Z2, Z2
 	ADDQ      $0x00000080, CX
 	SUBQ      $0x00000010, AX
-	JMP       many124
+	JMP       many128
 
-one124:
+one128:
 	CMPQ      AX, $0x00000008
-	JLT       rest124
+	JLT       rest128
 	VMOVUPD   (CX), Z4
 	VCMPPD    $0x03, Z4, Z4, K1
 	VMOVUPD.Z Z4, K1, Z5
@@ -5946,11 +6180,11 @@ one124:
 	VMAXPD    Z4, Z1, Z1
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000008, AX
-	JMP       one124
+	JMP       one128
 
-rest124:
+rest128:
 	TESTQ     AX, AX
-	JZ        done124
+	JZ        done128
 	MOVQ      AX, DX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     DX, AX, AX
@@ -5963,7 +6197,7 @@ rest124:
 	VORPD     Z0, Z3, Z3
 	VMAXPD    Z6, Z1, Z1
 
-done124:
+done128:
 	VMAXPD        Z2, Z1, Z1
 	VCMPPD        $0x03, Z3, Z3, K1
 	VMOVUPD.Z     Z3, K1, Z0
@@ -6002,7 +6236,7 @@ TEXT ·dotRowsF64AVX512(SB), NOSPLIT, $0-80
 	CMPQ         DX, $0x00001000
 	CMOVQGT      R9, BX
 
-group125:
+group129:
 	MOVQ   DI, R9
 	LEAQ   (DI)(BX*1), R10
 	MOVQ   R8, R11
@@ -6018,9 +6252,9 @@ group125:
 	LEAQ   (DX)(DX*2), R13
 	LEAQ   (DX)(DX*2), R14
 
-many126:
+many130:
 	CMPQ        R12, $0x00000010
-	JLT         one126
+	JLT         one130
 	VMOVUPD     (R11), Z9
 	PREFETCHT0  (R10)
 	VMOVUPD     (R9), Z10
@@ -6051,11 +6285,11 @@ many126:
 	ADDQ        $0x00000080, R10
 	ADDQ        $0x00000080, R11
 	SUBQ        $0x00000010, R12
-	JMP         many126
+	JMP         many130
 
-one126:
+one130:
 	CMPQ        R12, $0x00000008
-	JLT         rest126
+	JLT         rest130
 	VMOVUPD     (R11), Z9
 	PREFETCHT0  (R10)
 	VMOVUPD     (R9), Z10
@@ -6073,11 +6307,11 @@ one126:
 	ADDQ        $0x00000040, R10
 	ADDQ        $0x00000040, R11
 	SUBQ        $0x00000008, R12
-	JMP         one126
+	JMP         one130
 
-rest126:
+rest130:
 	TESTQ       R12, R12
-	JZ          done126
+	JZ          done130
 	MOVQ        R12, R15
 	MOVQ        $0x0000000000000001, R12
 	SHLXQ       R15, R12, R12
@@ -6097,7 +6331,7 @@ rest126:
 	VMOVUPD.Z   (R9)(R13*1), K1, Z10
 	VFMADD231PD Z9, Z10, Z4
 
-done126:
+done130:
 	VADDPD        Z5, Z1, Z1
 	VEXTRACTF64X4 $0x01, Z1, Y9
 	VADDPD        Y1, Y9, Y9
@@ -6132,13 +6366,13 @@ done126:
 	VMULSD        X0, X13, X13
 	MOVQ          keep+64(FP), R9
 	TESTQ         R9, R9
-	JZ            fresh127
+	JZ            fresh131
 	VADDSD        (SI), X10, X10
 	VADDSD        8(SI), X11, X11
 	VADDSD        16(SI), X12, X12
 	VADDSD        24(SI), X13, X13
 
-fresh127:
+fresh131:
 	VMOVSD X10, (SI)
 	VMOVSD X11, 8(SI)
 	VMOVSD X12, 16(SI)
@@ -6148,7 +6382,7 @@ fresh127:
 	MOVQ   step+24(FP), R9
 	ADDQ   R9, DI
 	DECQ   CX
-	JNZ    group125
+	JNZ    group129
 	VZEROUPPER
 	RET
 
@@ -6162,9 +6396,9 @@ TEXT ·colSumF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ CX, SI
 	SHLQ $0x03, SI
 
-wide128:
+wide132:
 	CMPQ    CX, $0x00000020
-	JLT     narrow128
+	JLT     narrow132
 	VMOVUPD (DX), Z0
 	VMOVUPD 64(DX), Z1
 	VMOVUPD 128(DX), Z2
@@ -6172,7 +6406,7 @@ wide128:
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row129:
+row133:
 	VMOVUPD (R8), Z4
 	VADDPD  Z4, Z0, Z0
 	VMOVUPD 64(R8), Z4
@@ -6183,7 +6417,7 @@ row129:
 	VADDPD  Z4, Z3, Z3
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row129
+	JNZ     row133
 	VMOVUPD Z0, (DX)
 	VMOVUPD Z1, 64(DX)
 	VMOVUPD Z2, 128(DX)
@@ -6191,30 +6425,30 @@ row129:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000020, CX
-	JMP     wide128
+	JMP     wide132
 
-narrow128:
+narrow132:
 	CMPQ    CX, $0x00000008
-	JLT     edge128
+	JLT     edge132
 	VMOVUPD (DX), Z0
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row130:
+row134:
 	VMOVUPD (R8), Z1
 	VADDPD  Z1, Z0, Z0
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row130
+	JNZ     row134
 	VMOVUPD Z0, (DX)
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000008, CX
-	JMP     narrow128
+	JMP     narrow132
 
-edge128:
+edge132:
 	TESTQ     CX, CX
-	JZ        end128
+	JZ        end132
 	MOVQ      CX, DI
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     DI, CX, CX
@@ -6223,15 +6457,15 @@ edge128:
 	VMOVUPD.Z (DX), K1, Z0
 	MOVQ      BX, CX
 
-row131:
+row135:
 	VMOVUPD.Z (CX), K1, Z1
 	VADDPD    Z1, Z0, Z0
 	ADDQ      SI, CX
 	DECQ      AX
-	JNZ       row131
+	JNZ       row135
 	VMOVUPD   Z0, K1, (DX)
 
-end128:
+end132:
 	VZEROUPPER
 	RET
 
@@ -6246,9 +6480,9 @@ TEXT ·colCenteredF64AVX512(SB), NOSPLIT, $0-40
 	MOVQ CX, DI
 	SHLQ $0x03, DI
 
-wide132:
+wide136:
 	CMPQ    CX, $0x00000020
-	JLT     narrow132
+	JLT     narrow136
 	VMOVUPD (DX), Z0
 	VMOVUPD 64(DX), Z1
 	VMOVUPD 128(DX), Z2
@@ -6260,7 +6494,7 @@ wide132:
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row133:
+row137:
 	VMOVUPD     (R9), Z8
 	VSUBPD      Z4, Z8, Z8
 	VFMADD231PD Z8, Z8, Z0
@@ -6275,7 +6509,7 @@ row133:
 	VFMADD231PD Z8, Z8, Z3
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row133
+	JNZ         row137
 	VMOVUPD     Z0, (DX)
 	VMOVUPD     Z1, 64(DX)
 	VMOVUPD     Z2, 128(DX)
@@ -6284,33 +6518,33 @@ row133:
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
 	SUBQ        $0x00000020, CX
-	JMP         wide132
+	JMP         wide136
 
-narrow132:
+narrow136:
 	CMPQ    CX, $0x00000008
-	JLT     edge132
+	JLT     edge136
 	VMOVUPD (DX), Z0
 	VMOVUPD (SI), Z1
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row134:
+row138:
 	VMOVUPD     (R9), Z2
 	VSUBPD      Z1, Z2, Z2
 	VFMADD231PD Z2, Z2, Z0
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row134
+	JNZ         row138
 	VMOVUPD     Z0, (DX)
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	SUBQ        $0x00000008, CX
-	JMP         narrow132
+	JMP         narrow136
 
-edge132:
+edge136:
 	TESTQ     CX, CX
-	JZ        end132
+	JZ        end136
 	MOVQ      CX, R8
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R8, CX, CX
@@ -6320,16 +6554,16 @@ edge132:
 	VMOVUPD.Z (SI), K1, Z1
 	MOVQ      BX, CX
 
-row135:
+row139:
 	VMOVUPD.Z   (CX), K1, Z2
 	VSUBPD      Z1, Z2, Z2
 	VFMADD231PD Z2, Z2, Z0
 	ADDQ        DI, CX
 	DECQ        AX
-	JNZ         row135
+	JNZ         row139
 	VMOVUPD     Z0, K1, (DX)
 
-end132:
+end136:
 	VZEROUPPER
 	RET
 
@@ -6345,9 +6579,9 @@ TEXT ·colDotF64AVX512(SB), NOSPLIT, $0-48
 	MOVQ CX, R8
 	SHLQ $0x03, R8
 
-wide136:
+wide140:
 	CMPQ    CX, $0x00000020
-	JLT     narrow136
+	JLT     narrow140
 	VMOVUPD (DX), Z0
 	VMOVUPD 64(DX), Z1
 	VMOVUPD 128(DX), Z2
@@ -6360,7 +6594,7 @@ wide136:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row137:
+row141:
 	VMOVUPD     (R10), Z8
 	VMOVUPD     (R11), Z9
 	VSUBPD      Z4, Z9, Z9
@@ -6380,7 +6614,7 @@ row137:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row137
+	JNZ         row141
 	VMOVUPD     Z0, (DX)
 	VMOVUPD     Z1, 64(DX)
 	VMOVUPD     Z2, 128(DX)
@@ -6390,18 +6624,18 @@ row137:
 	ADDQ        $0x00000100, SI
 	ADDQ        $0x00000100, DI
 	SUBQ        $0x00000020, CX
-	JMP         wide136
+	JMP         wide140
 
-narrow136:
+narrow140:
 	CMPQ    CX, $0x00000008
-	JLT     edge136
+	JLT     edge140
 	VMOVUPD (DX), Z0
 	VMOVUPD (DI), Z1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row138:
+row142:
 	VMOVUPD     (R10), Z2
 	VMOVUPD     (R11), Z3
 	VSUBPD      Z1, Z3, Z3
@@ -6409,18 +6643,18 @@ row138:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row138
+	JNZ         row142
 	VMOVUPD     Z0, (DX)
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	SUBQ        $0x00000008, CX
-	JMP         narrow136
+	JMP         narrow140
 
-edge136:
+edge140:
 	TESTQ     CX, CX
-	JZ        end136
+	JZ        end140
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -6431,7 +6665,7 @@ edge136:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row139:
+row143:
 	VMOVUPD.Z   (CX), K1, Z2
 	VMOVUPD.Z   (BX), K1, Z3
 	VSUBPD      Z1, Z3, Z3
@@ -6439,107 +6673,16 @@ row139:
 	ADDQ        R8, CX
 	ADDQ        R8, BX
 	DECQ        AX
-	JNZ         row139
+	JNZ         row143
 	VMOVUPD     Z0, K1, (DX)
 
-end136:
+end140:
 	VZEROUPPER
 	RET
 
 // func biasRowsF64AVX512(rows int, cols int, stride int, dst *byte, x *byte, shift *byte)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·biasRowsF64AVX512(SB), NOSPLIT, $0-48
-	MOVQ rows+0(FP), AX
-	MOVQ cols+8(FP), CX
-	MOVQ stride+16(FP), DX
-	MOVQ dst+24(FP), BX
-	MOVQ x+32(FP), SI
-	MOVQ shift+40(FP), DI
-
-wide140:
-	CMPQ    CX, $0x00000020
-	JLT     narrow140
-	VMOVUPD (DI), Z0
-	VMOVUPD 64(DI), Z1
-	VMOVUPD 128(DI), Z2
-	VMOVUPD 192(DI), Z3
-	MOVQ    AX, R8
-	MOVQ    BX, R9
-	MOVQ    SI, R10
-
-row141:
-	VMOVUPD (R10), Z4
-	VADDPD  Z0, Z4, Z4
-	VMOVUPD Z4, (R9)
-	VMOVUPD 64(R10), Z4
-	VADDPD  Z1, Z4, Z4
-	VMOVUPD Z4, 64(R9)
-	VMOVUPD 128(R10), Z4
-	VADDPD  Z2, Z4, Z4
-	VMOVUPD Z4, 128(R9)
-	VMOVUPD 192(R10), Z4
-	VADDPD  Z3, Z4, Z4
-	VMOVUPD Z4, 192(R9)
-	ADDQ    DX, R9
-	ADDQ    DX, R10
-	DECQ    R8
-	JNZ     row141
-	ADDQ    $0x00000100, BX
-	ADDQ    $0x00000100, SI
-	ADDQ    $0x00000100, DI
-	SUBQ    $0x00000020, CX
-	JMP     wide140
-
-narrow140:
-	CMPQ    CX, $0x00000008
-	JLT     edge140
-	VMOVUPD (DI), Z0
-	MOVQ    AX, R8
-	MOVQ    BX, R9
-	MOVQ    SI, R10
-
-row142:
-	VMOVUPD (R10), Z1
-	VADDPD  Z0, Z1, Z1
-	VMOVUPD Z1, (R9)
-	ADDQ    DX, R9
-	ADDQ    DX, R10
-	DECQ    R8
-	JNZ     row142
-	ADDQ    $0x00000040, BX
-	ADDQ    $0x00000040, SI
-	ADDQ    $0x00000040, DI
-	SUBQ    $0x00000008, CX
-	JMP     narrow140
-
-edge140:
-	TESTQ     CX, CX
-	JZ        end140
-	MOVQ      CX, R8
-	MOVQ      $0x0000000000000001, CX
-	SHLXQ     R8, CX, CX
-	DECQ      CX
-	KMOVW     CX, K1
-	VMOVUPD.Z (DI), K1, Z0
-	MOVQ      BX, CX
-	MOVQ      SI, BX
-
-row143:
-	VMOVUPD.Z (BX), K1, Z1
-	VADDPD    Z0, Z1, Z1
-	VMOVUPD   Z1, K1, (CX)
-	ADDQ      DX, CX
-	ADDQ      DX, BX
-	DECQ      AX
-	JNZ       row143
-
-end140:
-	VZEROUPPER
-	RET
-
-// func biasReluRowsF64AVX512(rows int, cols int, stride int, dst *byte, x *byte, shift *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·biasReluRowsF64AVX512(SB), NOSPLIT, $0-48
 	MOVQ rows+0(FP), AX
 	MOVQ cols+8(FP), CX
 	MOVQ stride+16(FP), DX
@@ -6561,24 +6704,16 @@ wide144:
 row145:
 	VMOVUPD (R10), Z4
 	VADDPD  Z0, Z4, Z4
-	VPXORD  Z5, Z5, Z5
-	VMAXPD  Z4, Z5, Z5
-	VMOVUPD Z5, (R9)
+	VMOVUPD Z4, (R9)
 	VMOVUPD 64(R10), Z4
 	VADDPD  Z1, Z4, Z4
-	VPXORD  Z6, Z6, Z6
-	VMAXPD  Z4, Z6, Z6
-	VMOVUPD Z6, 64(R9)
+	VMOVUPD Z4, 64(R9)
 	VMOVUPD 128(R10), Z4
 	VADDPD  Z2, Z4, Z4
-	VPXORD  Z7, Z7, Z7
-	VMAXPD  Z4, Z7, Z7
-	VMOVUPD Z7, 128(R9)
+	VMOVUPD Z4, 128(R9)
 	VMOVUPD 192(R10), Z4
 	VADDPD  Z3, Z4, Z4
-	VPXORD  Z8, Z8, Z8
-	VMAXPD  Z4, Z8, Z8
-	VMOVUPD Z8, 192(R9)
+	VMOVUPD Z4, 192(R9)
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
@@ -6600,9 +6735,7 @@ narrow144:
 row146:
 	VMOVUPD (R10), Z1
 	VADDPD  Z0, Z1, Z1
-	VPXORD  Z9, Z9, Z9
-	VMAXPD  Z1, Z9, Z9
-	VMOVUPD Z9, (R9)
+	VMOVUPD Z1, (R9)
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
@@ -6628,9 +6761,7 @@ edge144:
 row147:
 	VMOVUPD.Z (BX), K1, Z1
 	VADDPD    Z0, Z1, Z1
-	VPXORD    Z10, Z10, Z10
-	VMAXPD    Z1, Z10, Z10
-	VMOVUPD   Z10, K1, (CX)
+	VMOVUPD   Z1, K1, (CX)
 	ADDQ      DX, CX
 	ADDQ      DX, BX
 	DECQ      AX
@@ -6640,16 +6771,15 @@ end144:
 	VZEROUPPER
 	RET
 
-// func scaleRowsF64AVX512(rows int, cols int, stride int, dst *byte, x *byte, shift *byte, scale *byte)
+// func biasReluRowsF64AVX512(rows int, cols int, stride int, dst *byte, x *byte, shift *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·scaleRowsF64AVX512(SB), NOSPLIT, $0-56
+TEXT ·biasReluRowsF64AVX512(SB), NOSPLIT, $0-48
 	MOVQ rows+0(FP), AX
 	MOVQ cols+8(FP), CX
 	MOVQ stride+16(FP), DX
 	MOVQ dst+24(FP), BX
 	MOVQ x+32(FP), SI
 	MOVQ shift+40(FP), DI
-	MOVQ scale+48(FP), R8
 
 wide148:
 	CMPQ    CX, $0x00000020
@@ -6658,91 +6788,95 @@ wide148:
 	VMOVUPD 64(DI), Z1
 	VMOVUPD 128(DI), Z2
 	VMOVUPD 192(DI), Z3
-	VMOVUPD (R8), Z4
-	VMOVUPD 64(R8), Z5
-	VMOVUPD 128(R8), Z6
-	VMOVUPD 192(R8), Z7
-	MOVQ    AX, R9
-	MOVQ    BX, R10
-	MOVQ    SI, R11
+	MOVQ    AX, R8
+	MOVQ    BX, R9
+	MOVQ    SI, R10
 
 row149:
-	VMOVUPD     (R11), Z8
-	VFMADD213PD Z0, Z4, Z8
-	VMOVUPD     Z8, (R10)
-	VMOVUPD     64(R11), Z8
-	VFMADD213PD Z1, Z5, Z8
-	VMOVUPD     Z8, 64(R10)
-	VMOVUPD     128(R11), Z8
-	VFMADD213PD Z2, Z6, Z8
-	VMOVUPD     Z8, 128(R10)
-	VMOVUPD     192(R11), Z8
-	VFMADD213PD Z3, Z7, Z8
-	VMOVUPD     Z8, 192(R10)
-	ADDQ        DX, R10
-	ADDQ        DX, R11
-	DECQ        R9
-	JNZ         row149
-	ADDQ        $0x00000100, BX
-	ADDQ        $0x00000100, SI
-	ADDQ        $0x00000100, DI
-	ADDQ        $0x00000100, R8
-	SUBQ        $0x00000020, CX
-	JMP         wide148
+	VMOVUPD (R10), Z4
+	VADDPD  Z0, Z4, Z4
+	VPXORD  Z5, Z5, Z5
+	VMAXPD  Z4, Z5, Z5
+	VMOVUPD Z5, (R9)
+	VMOVUPD 64(R10), Z4
+	VADDPD  Z1, Z4, Z4
+	VPXORD  Z6, Z6, Z6
+	VMAXPD  Z4, Z6, Z6
+	VMOVUPD Z6, 64(R9)
+	VMOVUPD 128(R10), Z4
+	VADDPD  Z2, Z4, Z4
+	VPXORD  Z7, Z7, Z7
+	VMAXPD  Z4, Z7, Z7
+	VMOVUPD Z7, 128(R9)
+	VMOVUPD 192(R10), Z4
+	VADDPD  Z3, Z4, Z4
+	VPXORD  Z8, Z8, Z8
+	VMAXPD  Z4, Z8, Z8
+	VMOVUPD Z8, 192(R9)
+	ADDQ    DX, R9
+	ADDQ    DX, R10
+	DECQ    R8
+	JNZ     row149
+	ADDQ    $0x00000100, BX
+	ADDQ    $0x00000100, SI
+	ADDQ    $0x00000100, DI
+	SUBQ    $0x00000020, CX
+	JMP     wide148
 
 narrow148:
 	CMPQ    CX, $0x00000008
 	JLT     edge148
 	VMOVUPD (DI), Z0
-	VMOVUPD (R8), Z1
-	MOVQ    AX, R9
-	MOVQ    BX, R10
-	MOVQ    SI, R11
+	MOVQ    AX, R8
+	MOVQ    BX, R9
+	MOVQ    SI, R10
 
 row150:
-	VMOVUPD     (R11), Z2
-	VFMADD213PD Z0, Z1, Z2
-	VMOVUPD     Z2, (R10)
-	ADDQ        DX, R10
-	ADDQ        DX, R11
-	DECQ        R9
-	JNZ         row150
-	ADDQ        $0x00000040, BX
-	ADDQ        $0x00000040, SI
-	ADDQ        $0x00000040, DI
-	ADDQ        $0x00000040, R8
-	SUBQ        $0x00000008, CX
-	JMP         narrow148
+	VMOVUPD (R10), Z1
+	VADDPD  Z0, Z1, Z1
+	VPXORD  Z9, Z9, Z9
+	VMAXPD  Z1, Z9, Z9
+	VMOVUPD Z9, (R9)
+	ADDQ    DX, R9
+	ADDQ    DX, R10
+	DECQ    R8
+	JNZ     row150
+	ADDQ    $0x00000040, BX
+	ADDQ    $0x00000040, SI
+	ADDQ    $0x00000040, DI
+	SUBQ    $0x00000008, CX
+	JMP     narrow148
 
 edge148:
 	TESTQ     CX, CX
 	JZ        end148
-	MOVQ      CX, R9
+	MOVQ      CX, R8
 	MOVQ      $0x0000000000000001, CX
-	SHLXQ     R9, CX, CX
+	SHLXQ     R8, CX, CX
 	DECQ      CX
 	KMOVW     CX, K1
 	VMOVUPD.Z (DI), K1, Z0
-	VMOVUPD.Z (R8), K1, Z1
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
 row151:
-	VMOVUPD.Z   (BX), K1, Z2
-	VFMADD213PD Z0, Z1, Z2
-	VMOVUPD     Z2, K1, (CX)
-	ADDQ        DX, CX
-	ADDQ        DX, BX
-	DECQ        AX
-	JNZ         row151
+	VMOVUPD.Z (BX), K1, Z1
+	VADDPD    Z0, Z1, Z1
+	VPXORD    Z10, Z10, Z10
+	VMAXPD    Z1, Z10, Z10
+	VMOVUPD   Z10, K1, (CX)
+	ADDQ      DX, CX
+	ADDQ      DX, BX
+	DECQ      AX
+	JNZ       row151
 
 end148:
 	VZEROUPPER
 	RET
 
-// func scaleReluRowsF64AVX512(rows int, cols int, stride int, dst *byte, x *byte, shift *byte, scale *byte)
+// func scaleRowsF64AVX512(rows int, cols int, stride int, dst *byte, x *byte, shift *byte, scale *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·scaleReluRowsF64AVX512(SB), NOSPLIT, $0-56
+TEXT ·scaleRowsF64AVX512(SB), NOSPLIT, $0-56
 	MOVQ rows+0(FP), AX
 	MOVQ cols+8(FP), CX
 	MOVQ stride+16(FP), DX
@@ -6769,24 +6903,16 @@ wide152:
 row153:
 	VMOVUPD     (R11), Z8
 	VFMADD213PD Z0, Z4, Z8
-	VPXORD      Z9, Z9, Z9
-	VMAXPD      Z8, Z9, Z9
-	VMOVUPD     Z9, (R10)
+	VMOVUPD     Z8, (R10)
 	VMOVUPD     64(R11), Z8
 	VFMADD213PD Z1, Z5, Z8
-	VPXORD      Z10, Z10, Z10
-	VMAXPD      Z8, Z10, Z10
-	VMOVUPD     Z10, 64(R10)
+	VMOVUPD     Z8, 64(R10)
 	VMOVUPD     128(R11), Z8
 	VFMADD213PD Z2, Z6, Z8
-	VPXORD      Z11, Z11, Z11
-	VMAXPD      Z8, Z11, Z11
-	VMOVUPD     Z11, 128(R10)
+	VMOVUPD     Z8, 128(R10)
 	VMOVUPD     192(R11), Z8
 	VFMADD213PD Z3, Z7, Z8
-	VPXORD      Z12, Z12, Z12
-	VMAXPD      Z8, Z12, Z12
-	VMOVUPD     Z12, 192(R10)
+	VMOVUPD     Z8, 192(R10)
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
@@ -6810,9 +6936,7 @@ narrow152:
 row154:
 	VMOVUPD     (R11), Z2
 	VFMADD213PD Z0, Z1, Z2
-	VPXORD      Z13, Z13, Z13
-	VMAXPD      Z2, Z13, Z13
-	VMOVUPD     Z13, (R10)
+	VMOVUPD     Z2, (R10)
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
@@ -6840,15 +6964,125 @@ edge152:
 row155:
 	VMOVUPD.Z   (BX), K1, Z2
 	VFMADD213PD Z0, Z1, Z2
-	VPXORD      Z14, Z14, Z14
-	VMAXPD      Z2, Z14, Z14
-	VMOVUPD     Z14, K1, (CX)
+	VMOVUPD     Z2, K1, (CX)
 	ADDQ        DX, CX
 	ADDQ        DX, BX
 	DECQ        AX
 	JNZ         row155
 
 end152:
+	VZEROUPPER
+	RET
+
+// func scaleReluRowsF64AVX512(rows int, cols int, stride int, dst *byte, x *byte, shift *byte, scale *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·scaleReluRowsF64AVX512(SB), NOSPLIT, $0-56
+	MOVQ rows+0(FP), AX
+	MOVQ cols+8(FP), CX
+	MOVQ stride+16(FP), DX
+	MOVQ dst+24(FP), BX
+	MOVQ x+32(FP), SI
+	MOVQ shift+40(FP), DI
+	MOVQ scale+48(FP), R8
+
+wide156:
+	CMPQ    CX, $0x00000020
+	JLT     narrow156
+	VMOVUPD (DI), Z0
+	VMOVUPD 64(DI), Z1
+	VMOVUPD 128(DI), Z2
+	VMOVUPD 192(DI), Z3
+	VMOVUPD (R8), Z4
+	VMOVUPD 64(R8), Z5
+	VMOVUPD 128(R8), Z6
+	VMOVUPD 192(R8), Z7
+	MOVQ    AX, R9
+	MOVQ    BX, R10
+	MOVQ    SI, R11
+
+row157:
+	VMOVUPD     (R11), Z8
+	VFMADD213PD Z0, Z4, Z8
+	VPXORD      Z9, Z9, Z9
+	VMAXPD      Z8, Z9, Z9
+	VMOVUPD     Z9, (R10)
+	VMOVUPD     64(R11), Z8
+	VFMADD213PD Z1, Z5, Z8
+	VPXORD      Z10, Z10, Z10
+	VMAXPD      Z8, Z10, Z10
+	VMOVUPD     Z10, 64(R10)
+	VMOVUPD     128(R11), Z8
+	VFMADD213PD Z2, Z6, Z8
+	VPXORD      Z11, Z11, Z11
+	VMAXPD      Z8, Z11, Z11
+	VMOVUPD     Z11, 128(R10)
+	VMOVUPD     192(R11), Z8
+	VFMADD213PD Z3, Z7, Z8
+	VPXORD      Z12, Z12, Z12
+	VMAXPD      Z8, Z12, Z12
+	VMOVUPD     Z12, 192(R10)
+	ADDQ        DX, R10
+	ADDQ        DX, R11
+	DECQ        R9
+	JNZ         row157
+	ADDQ        $0x00000100, BX
+	ADDQ        $0x00000100, SI
+	ADDQ        $0x00000100, DI
+	ADDQ        $0x00000100, R8
+	SUBQ        $0x00000020, CX
+	JMP         wide156
+
+narrow156:
+	CMPQ    CX, $0x00000008
+	JLT     edge156
+	VMOVUPD (DI), Z0
+	VMOVUPD (R8), Z1
+	MOVQ    AX, R9
+	MOVQ    BX, R10
+	MOVQ    SI, R11
+
+row158:
+	VMOVUPD     (R11), Z2
+	VFMADD213PD Z0, Z1, Z2
+	VPXORD      Z13, Z13, Z13
+	VMAXPD      Z2, Z13, Z13
+	VMOVUPD     Z13, (R10)
+	ADDQ        DX, R10
+	ADDQ        DX, R11
+	DECQ        R9
+	JNZ         row158
+	ADDQ        $0x00000040, BX
+	ADDQ        $0x00000040, SI
+	ADDQ        $0x00000040, DI
+	ADDQ        $0x00000040, R8
+	SUBQ        $0x00000008, CX
+	JMP         narrow156
+
+edge156:
+	TESTQ     CX, CX
+	JZ        end156
+	MOVQ      CX, R9
+	MOVQ      $0x0000000000000001, CX
+	SHLXQ     R9, CX, CX
+	DECQ      CX
+	KMOVW     CX, K1
+	VMOVUPD.Z (DI), K1, Z0
+	VMOVUPD.Z (R8), K1, Z1
+	MOVQ      BX, CX
+	MOVQ      SI, BX
+
+row159:
+	VMOVUPD.Z   (BX), K1, Z2
+	VFMADD213PD Z0, Z1, Z2
+	VPXORD      Z14, Z14, Z14
+	VMAXPD      Z2, Z14, Z14
+	VMOVUPD     Z14, K1, (CX)
+	ADDQ        DX, CX
+	ADDQ        DX, BX
+	DECQ        AX
+	JNZ         row159
+
+end156:
 	VZEROUPPER
 	RET
 
@@ -6866,9 +7100,9 @@ TEXT ·normGradRowsF64AVX512(SB), NOSPLIT, $0-64
 	MOVQ CX, R10
 	SHLQ $0x03, R10
 
-wide156:
+wide160:
 	CMPQ    CX, $0x00000020
-	JLT     narrow156
+	JLT     narrow160
 	VMOVUPD (DI), Z0
 	VMOVUPD 64(DI), Z1
 	VMOVUPD 128(DI), Z2
@@ -6886,7 +7120,7 @@ wide156:
 	MOVQ    BX, R13
 	MOVQ    SI, R14
 
-row157:
+row161:
 	VMOVUPD     (R13), Z12
 	VMOVUPD     (R14), Z13
 	VFMADD213PD Z8, Z4, Z13
@@ -6911,7 +7145,7 @@ row157:
 	ADDQ        R10, R13
 	ADDQ        R10, R14
 	DECQ        R11
-	JNZ         row157
+	JNZ         row161
 	ADDQ        $0x00000100, DX
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
@@ -6919,11 +7153,11 @@ row157:
 	ADDQ        $0x00000100, R8
 	ADDQ        $0x00000100, R9
 	SUBQ        $0x00000020, CX
-	JMP         wide156
+	JMP         wide160
 
-narrow156:
+narrow160:
 	CMPQ    CX, $0x00000008
-	JLT     edge156
+	JLT     edge160
 	VMOVUPD (DI), Z0
 	VMOVUPD (R8), Z1
 	VMOVUPD (R9), Z2
@@ -6932,7 +7166,7 @@ narrow156:
 	MOVQ    BX, R13
 	MOVQ    SI, R14
 
-row158:
+row162:
 	VMOVUPD     (R13), Z3
 	VMOVUPD     (R14), Z4
 	VFMADD213PD Z2, Z1, Z4
@@ -6942,7 +7176,7 @@ row158:
 	ADDQ        R10, R13
 	ADDQ        R10, R14
 	DECQ        R11
-	JNZ         row158
+	JNZ         row162
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
@@ -6950,11 +7184,11 @@ row158:
 	ADDQ        $0x00000040, R8
 	ADDQ        $0x00000040, R9
 	SUBQ        $0x00000008, CX
-	JMP         narrow156
+	JMP         narrow160
 
-edge156:
+edge160:
 	TESTQ     CX, CX
-	JZ        end156
+	JZ        end160
 	MOVQ      CX, R11
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R11, CX, CX
@@ -6967,7 +7201,7 @@ edge156:
 	MOVQ      BX, DX
 	MOVQ      SI, BX
 
-row159:
+row163:
 	VMOVUPD.Z   (DX), K1, Z3
 	VMOVUPD.Z   (BX), K1, Z4
 	VFMADD213PD Z2, Z1, Z4
@@ -6977,9 +7211,9 @@ row159:
 	ADDQ        R10, DX
 	ADDQ        R10, BX
 	DECQ        AX
-	JNZ         row159
+	JNZ         row163
 
-end156:
+end160:
 	VZEROUPPER
 	RET
 
@@ -6994,9 +7228,9 @@ TEXT ·momentumF64AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSD (SI), Z0
 	VBROADCASTSD 8(SI), Z1
 
-many160:
+many164:
 	CMPQ         AX, $0x00000010
-	JLT          one160
+	JLT          one164
 	VMOVUPD      (CX), Z2
 	VMOVUPD      (DX), Z3
 	VMOVUPD      (BX), Z4
@@ -7015,11 +7249,11 @@ many160:
 	ADDQ         $0x00000080, DX
 	ADDQ         $0x00000080, BX
 	SUBQ         $0x00000010, AX
-	JMP          many160
+	JMP          many164
 
-one160:
+one164:
 	CMPQ         AX, $0x00000008
-	JLT          rest160
+	JLT          rest164
 	VMOVUPD      (CX), Z2
 	VMOVUPD      (DX), Z3
 	VMOVUPD      (BX), Z4
@@ -7031,11 +7265,11 @@ one160:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000008, AX
-	JMP          one160
+	JMP          one164
 
-rest160:
+rest164:
 	TESTQ        AX, AX
-	JZ           done160
+	JZ           done164
 	MOVQ         AX, SI
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        SI, AX, AX
@@ -7049,7 +7283,7 @@ rest160:
 	VFNMADD231PD Z0, Z3, Z2
 	VMOVUPD      Z2, K1, (CX)
 
-done160:
+done164:
 	VZEROUPPER
 	RET
 
@@ -7064,9 +7298,9 @@ TEXT ·kerasMomentumF64AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSD (SI), Z0
 	VBROADCASTSD 8(SI), Z1
 
-many161:
+many165:
 	CMPQ    AX, $0x00000010
-	JLT     one161
+	JLT     one165
 	VMOVUPD (CX), Z2
 	VMOVUPD (DX), Z3
 	VMOVUPD (BX), Z4
@@ -7089,11 +7323,11 @@ many161:
 	ADDQ    $0x00000080, DX
 	ADDQ    $0x00000080, BX
 	SUBQ    $0x00000010, AX
-	JMP     many161
+	JMP     many165
 
-one161:
+one165:
 	CMPQ    AX, $0x00000008
-	JLT     rest161
+	JLT     rest165
 	VMOVUPD (CX), Z2
 	VMOVUPD (DX), Z3
 	VMOVUPD (BX), Z4
@@ -7107,11 +7341,11 @@ one161:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000008, AX
-	JMP     one161
+	JMP     one165
 
-rest161:
+rest165:
 	TESTQ     AX, AX
-	JZ        done161
+	JZ        done165
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -7127,7 +7361,7 @@ rest161:
 	VADDPD    Z3, Z2, Z2
 	VMOVUPD   Z2, K1, (CX)
 
-done161:
+done165:
 	VZEROUPPER
 	RET
 
@@ -7142,9 +7376,9 @@ TEXT ·nesterovF64AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSD (SI), Z0
 	VBROADCASTSD 8(SI), Z1
 
-many162:
+many166:
 	CMPQ         AX, $0x00000010
-	JLT          one162
+	JLT          one166
 	VMOVUPD      (CX), Z2
 	VMOVUPD      (DX), Z3
 	VMOVUPD      (BX), Z4
@@ -7165,11 +7399,11 @@ many162:
 	ADDQ         $0x00000080, DX
 	ADDQ         $0x00000080, BX
 	SUBQ         $0x00000010, AX
-	JMP          many162
+	JMP          many166
 
-one162:
+one166:
 	CMPQ         AX, $0x00000008
-	JLT          rest162
+	JLT          rest166
 	VMOVUPD      (CX), Z2
 	VMOVUPD      (DX), Z3
 	VMOVUPD      (BX), Z4
@@ -7182,11 +7416,11 @@ one162:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000008, AX
-	JMP          one162
+	JMP          one166
 
-rest162:
+rest166:
 	TESTQ        AX, AX
-	JZ           done162
+	JZ           done166
 	MOVQ         AX, SI
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        SI, AX, AX
@@ -7201,7 +7435,7 @@ rest162:
 	VFNMADD231PD Z0, Z4, Z2
 	VMOVUPD      Z2, K1, (CX)
 
-done162:
+done166:
 	VZEROUPPER
 	RET
 
@@ -7216,9 +7450,9 @@ TEXT ·kerasNesterovF64AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSD (SI), Z0
 	VBROADCASTSD 8(SI), Z1
 
-many163:
+many167:
 	CMPQ    AX, $0x00000010
-	JLT     one163
+	JLT     one167
 	VMOVUPD (CX), Z2
 	VMOVUPD (DX), Z3
 	VMOVUPD (BX), Z4
@@ -7245,11 +7479,11 @@ many163:
 	ADDQ    $0x00000080, DX
 	ADDQ    $0x00000080, BX
 	SUBQ    $0x00000010, AX
-	JMP     many163
+	JMP     many167
 
-one163:
+one167:
 	CMPQ    AX, $0x00000008
-	JLT     rest163
+	JLT     rest167
 	VMOVUPD (CX), Z2
 	VMOVUPD (DX), Z3
 	VMOVUPD (BX), Z4
@@ -7265,11 +7499,11 @@ one163:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000008, AX
-	JMP     one163
+	JMP     one167
 
-rest163:
+rest167:
 	TESTQ     AX, AX
-	JZ        done163
+	JZ        done167
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -7287,7 +7521,7 @@ rest163:
 	VADDPD    Z3, Z2, Z2
 	VMOVUPD   Z2, K1, (CX)
 
-done163:
+done167:
 	VZEROUPPER
 	RET
 
@@ -7302,9 +7536,9 @@ TEXT ·adagradF64AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSD (SI), Z0
 	VBROADCASTSD 8(SI), Z1
 
-many164:
+many168:
 	CMPQ        AX, $0x00000010
-	JLT         one164
+	JLT         one168
 	VMOVUPD     (CX), Z2
 	VMOVUPD     (DX), Z3
 	VMOVUPD     (BX), Z4
@@ -7331,11 +7565,11 @@ many164:
 	ADDQ        $0x00000080, DX
 	ADDQ        $0x00000080, BX
 	SUBQ        $0x00000010, AX
-	JMP         many164
+	JMP         many168
 
-one164:
+one168:
 	CMPQ        AX, $0x00000008
-	JLT         rest164
+	JLT         rest168
 	VMOVUPD     (CX), Z2
 	VMOVUPD     (DX), Z3
 	VMOVUPD     (BX), Z4
@@ -7351,11 +7585,11 @@ one164:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x00000008, AX
-	JMP         one164
+	JMP         one168
 
-rest164:
+rest168:
 	TESTQ       AX, AX
-	JZ          done164
+	JZ          done168
 	MOVQ        AX, SI
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       SI, AX, AX
@@ -7373,7 +7607,7 @@ rest164:
 	VSUBPD      Z4, Z2, Z2
 	VMOVUPD     Z2, K1, (CX)
 
-done164:
+done168:
 	VZEROUPPER
 	RET
 
@@ -7391,9 +7625,9 @@ TEXT ·rmspropF64AVX512(SB), NOSPLIT, $0-48
 	VBROADCASTSD 16(DI), Z2
 	VBROADCASTSD 24(DI), Z3
 
-one165:
+one169:
 	CMPQ        AX, $0x00000008
-	JLT         rest165
+	JLT         rest169
 	VMOVUPD     (CX), Z4
 	VMOVUPD     (DX), Z5
 	VMOVUPD     (BX), Z6
@@ -7415,11 +7649,11 @@ one165:
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	SUBQ        $0x00000008, AX
-	JMP         one165
+	JMP         one169
 
-rest165:
+rest169:
 	TESTQ       AX, AX
-	JZ          done165
+	JZ          done169
 	MOVQ        AX, DI
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       DI, AX, AX
@@ -7442,7 +7676,7 @@ rest165:
 	VSUBPD      Z6, Z4, Z4
 	VMOVUPD     Z4, K1, (CX)
 
-done165:
+done169:
 	VZEROUPPER
 	RET
 
@@ -7461,9 +7695,9 @@ TEXT ·rmspropCenteredF64AVX512(SB), NOSPLIT, $0-56
 	VBROADCASTSD 16(R8), Z2
 	VBROADCASTSD 24(R8), Z3
 
-one166:
+one170:
 	CMPQ         AX, $0x00000008
-	JLT          rest166
+	JLT          rest170
 	VMOVUPD      (CX), Z4
 	VMOVUPD      (DX), Z5
 	VMOVUPD      (BX), Z6
@@ -7491,11 +7725,11 @@ one166:
 	ADDQ         $0x00000040, SI
 	ADDQ         $0x00000040, DI
 	SUBQ         $0x00000008, AX
-	JMP          one166
+	JMP          one170
 
-rest166:
+rest170:
 	TESTQ        AX, AX
-	JZ           done166
+	JZ           done170
 	MOVQ         AX, R8
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        R8, AX, AX
@@ -7523,7 +7757,7 @@ rest166:
 	VSUBPD       Z6, Z4, Z4
 	VMOVUPD      Z4, K1, (CX)
 
-done166:
+done170:
 	VZEROUPPER
 	RET
 
@@ -7541,9 +7775,9 @@ TEXT ·ftrlF64AVX512(SB), NOSPLIT, $0-48
 	VBROADCASTSD 16(DI), Z2
 	VBROADCASTSD 24(DI), Z3
 
-one167:
+one171:
 	CMPQ         AX, $0x00000008
-	JLT          rest167
+	JLT          rest171
 	VMOVUPD      (CX), Z4
 	VMOVUPD      (DX), Z5
 	VMOVUPD      (BX), Z6
@@ -7576,11 +7810,11 @@ one167:
 	ADDQ         $0x00000040, BX
 	ADDQ         $0x00000040, SI
 	SUBQ         $0x00000008, AX
-	JMP          one167
+	JMP          one171
 
-rest167:
+rest171:
 	TESTQ        AX, AX
-	JZ           done167
+	JZ           done171
 	MOVQ         AX, DI
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        DI, AX, AX
@@ -7614,7 +7848,7 @@ rest167:
 	VMOVUPD.Z    Z7, K2, Z0
 	VMOVUPD      Z0, K1, (CX)
 
-done167:
+done171:
 	VZEROUPPER
 	RET
 
@@ -7634,9 +7868,9 @@ TEXT ·adamF64AVX512(SB), NOSPLIT, $0-48
 	VBROADCASTSD 32(DI), Z3
 	VBROADCASTSD 40(DI), Z4
 
-one168:
+one172:
 	CMPQ        AX, $0x00000008
-	JLT         rest168
+	JLT         rest172
 	VMOVUPD     (CX), Z5
 	VMOVUPD     (DX), Z6
 	VMOVUPD     (BX), Z7
@@ -7660,11 +7894,11 @@ one168:
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	SUBQ        $0x00000008, AX
-	JMP         one168
+	JMP         one172
 
-rest168:
+rest172:
 	TESTQ       AX, AX
-	JZ          done168
+	JZ          done172
 	MOVQ        AX, DI
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       DI, AX, AX
@@ -7689,7 +7923,7 @@ rest168:
 	VSUBPD      Z6, Z5, Z5
 	VMOVUPD     Z5, K1, (CX)
 
-done168:
+done172:
 	VZEROUPPER
 	RET
 
@@ -7700,100 +7934,91 @@ TEXT ·maxWindowF64AVX512(SB), NOSPLIT, $0-80
 	MOVQ x+72(FP), CX
 	MOVQ cols+8(FP), DX
 
-wide169:
+wide173:
 	CMPQ DX, $0x00000010
-	JLT  narrow169
+	JLT  narrow173
 	MOVQ rows+0(FP), BX
 	MOVQ AX, SI
 	MOVQ CX, DI
 
-pixel170:
-	VMOVUPD constF64_fff0000000000000<>+0(SB), Z0
-	VMOVUPD constF64_fff0000000000000<>+0(SB), Z1
+pixel174:
+	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Z0
+	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Z1
 	MOVQ    lines+32(FP), R9
 	MOVQ    DI, R8
 
-line170:
+line174:
 	MOVQ taps+48(FP), R11
 	MOVQ R8, R10
 
-tap170:
-	VMOVUPD   (R10), Z2
-	VMAXPD    Z2, Z0, Z2
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z2, K1, Z3
-	VMOVUPD   Z3, Z0
-	VMOVUPD   64(R10), Z2
-	VMAXPD    Z2, Z1, Z2
-	VCMPPD    $0x03, Z1, Z1, K1
-	VBLENDMPD Z1, Z2, K1, Z4
-	VMOVUPD   Z4, Z1
-	MOVQ      tapStep+56(FP), R12
-	ADDQ      R12, R10
-	DECQ      R11
-	JNZ       tap170
-	MOVQ      lineStep+40(FP), R10
-	ADDQ      R10, R8
-	DECQ      R9
-	JNZ       line170
-	VMOVUPD   Z0, (SI)
-	VMOVUPD   Z1, 64(SI)
-	MOVQ      stride0+16(FP), R8
-	ADDQ      R8, SI
-	MOVQ      stride1+24(FP), R8
-	ADDQ      R8, DI
-	DECQ      BX
-	JNZ       pixel170
-	ADDQ      $0x00000080, AX
-	ADDQ      $0x00000080, CX
-	SUBQ      $0x00000010, DX
-	JMP       wide169
+tap174:
+	VMOVUPD (R10), Z2
+	VMAXPD  Z0, Z2, Z0
+	VMOVUPD 64(R10), Z2
+	VMAXPD  Z1, Z2, Z1
+	MOVQ    tapStep+56(FP), R12
+	ADDQ    R12, R10
+	DECQ    R11
+	JNZ     tap174
+	MOVQ    lineStep+40(FP), R10
+	ADDQ    R10, R8
+	DECQ    R9
+	JNZ     line174
+	VMOVUPD Z0, (SI)
+	VMOVUPD Z1, 64(SI)
+	MOVQ    stride0+16(FP), R8
+	ADDQ    R8, SI
+	MOVQ    stride1+24(FP), R8
+	ADDQ    R8, DI
+	DECQ    BX
+	JNZ     pixel174
+	ADDQ    $0x00000080, AX
+	ADDQ    $0x00000080, CX
+	SUBQ    $0x00000010, DX
+	JMP     wide173
 
-narrow169:
+narrow173:
 	CMPQ DX, $0x00000008
-	JLT  edge169
+	JLT  edge173
 	MOVQ rows+0(FP), BX
 	MOVQ AX, SI
 	MOVQ CX, DI
 
-pixel171:
-	VMOVUPD constF64_fff0000000000000<>+0(SB), Z0
+pixel175:
+	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Z0
 	MOVQ    lines+32(FP), R9
 	MOVQ    DI, R8
 
-line171:
+line175:
 	MOVQ taps+48(FP), R11
 	MOVQ R8, R10
 
-tap171:
-	VMOVUPD   (R10), Z1
-	VMAXPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z5
-	VMOVUPD   Z5, Z0
-	MOVQ      tapStep+56(FP), R12
-	ADDQ      R12, R10
-	DECQ      R11
-	JNZ       tap171
-	MOVQ      lineStep+40(FP), R10
-	ADDQ      R10, R8
-	DECQ      R9
-	JNZ       line171
-	VMOVUPD   Z0, (SI)
-	MOVQ      stride0+16(FP), R8
-	ADDQ      R8, SI
-	MOVQ      stride1+24(FP), R8
-	ADDQ      R8, DI
-	DECQ      BX
-	JNZ       pixel171
-	ADDQ      $0x00000040, AX
-	ADDQ      $0x00000040, CX
-	SUBQ      $0x00000008, DX
-	JMP       narrow169
+tap175:
+	VMOVUPD (R10), Z1
+	VMAXPD  Z0, Z1, Z0
+	MOVQ    tapStep+56(FP), R12
+	ADDQ    R12, R10
+	DECQ    R11
+	JNZ     tap175
+	MOVQ    lineStep+40(FP), R10
+	ADDQ    R10, R8
+	DECQ    R9
+	JNZ     line175
+	VMOVUPD Z0, (SI)
+	MOVQ    stride0+16(FP), R8
+	ADDQ    R8, SI
+	MOVQ    stride1+24(FP), R8
+	ADDQ    R8, DI
+	DECQ    BX
+	JNZ     pixel175
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, CX
+	SUBQ    $0x00000008, DX
+	JMP     narrow173
 
-edge169:
+edge173:
 	TESTQ DX, DX
-	JZ    end169
+	JZ    end173
 	MOVQ  DX, BX
 	MOVQ  $0x0000000000000001, DX
 	SHLXQ BX, DX, DX
@@ -7802,38 +8027,35 @@ edge169:
 	MOVQ  rows+0(FP), DX
 	MOVQ  AX, AX
 
-pixel172:
-	VMOVUPD constF64_fff0000000000000<>+0(SB), Z0
+pixel176:
+	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Z0
 	MOVQ    lines+32(FP), SI
 	MOVQ    CX, BX
 
-line172:
+line176:
 	MOVQ taps+48(FP), R8
 	MOVQ BX, DI
 
-tap172:
+tap176:
 	VMOVUPD.Z (DI), K1, Z1
-	VMAXPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K2
-	VBLENDMPD Z0, Z1, K2, Z6
-	VMOVUPD   Z6, Z0
+	VMAXPD    Z0, Z1, Z0
 	MOVQ      tapStep+56(FP), R9
 	ADDQ      R9, DI
 	DECQ      R8
-	JNZ       tap172
+	JNZ       tap176
 	MOVQ      lineStep+40(FP), DI
 	ADDQ      DI, BX
 	DECQ      SI
-	JNZ       line172
+	JNZ       line176
 	VMOVUPD   Z0, K1, (AX)
 	MOVQ      stride0+16(FP), BX
 	ADDQ      BX, AX
 	MOVQ      stride1+24(FP), BX
 	ADDQ      BX, CX
 	DECQ      DX
-	JNZ       pixel172
+	JNZ       pixel176
 
-end169:
+end173:
 	VZEROUPPER
 	RET
 
@@ -7846,104 +8068,141 @@ TEXT ·routeWindowF64AVX512(SB), NOSPLIT, $0-96
 	MOVQ y+88(FP), BX
 	MOVQ cols+8(FP), SI
 
-wide173:
+wide177:
 	CMPQ SI, $0x00000010
-	JLT  narrow173
+	JLT  narrow177
 	MOVQ rows+0(FP), DI
 	XORQ R8, R8
 	XORQ R9, R9
 
-pixel174:
-	VMOVUPD (BX)(R8*1), Z0
-	VMOVUPD (DX)(R8*1), Z1
-	VMOVUPD 64(BX)(R8*1), Z2
-	VMOVUPD 64(DX)(R8*1), Z3
-	MOVQ    lines+32(FP), R11
-	MOVQ    R9, R10
-
-line174:
-	MOVQ taps+48(FP), R13
-	MOVQ R10, R12
-
-tap174:
+pixel178:
+	VMOVUPD   (BX)(R8*1), Z0
+	VMOVUPD   (DX)(R8*1), Z1
+	VMOVUPD   64(BX)(R8*1), Z2
+	VMOVUPD   64(DX)(R8*1), Z3
+	MOVQ      lines+32(FP), R11
+	MOVQ      R9, R10
+	MOVQ      R10, R12
+	MOVQ      taps+48(FP), R13
 	VMOVUPD   (CX)(R12*1), Z4
-	VCMPPD    $0x00, Z0, Z4, K1
+	VMOVUPD   constF64_ffefffffffffffff<>+0(SB), Z5
+	VMAXPD    Z4, Z5, Z5
+	VCMPPD    $0x08, Z0, Z5, K1
 	VMOVUPD.Z Z1, K1, Z4
 	VXORPD    Z4, Z1, Z1
 	VMOVUPD   Z4, (AX)(R12*1)
 	VMOVUPD   64(CX)(R12*1), Z4
-	VCMPPD    $0x00, Z2, Z4, K1
+	VMOVUPD   constF64_ffefffffffffffff<>+0(SB), Z5
+	VMAXPD    Z4, Z5, Z5
+	VCMPPD    $0x08, Z2, Z5, K1
 	VMOVUPD.Z Z3, K1, Z4
 	VXORPD    Z4, Z3, Z3
 	VMOVUPD   Z4, 64(AX)(R12*1)
-	MOVQ      tapStep+56(FP), R14
-	ADDQ      R14, R12
-	DECQ      R13
-	JNZ       tap174
-	MOVQ      lineStep+40(FP), R12
-	ADDQ      R12, R10
-	DECQ      R11
-	JNZ       line174
-	MOVQ      stride0+16(FP), R10
-	ADDQ      R10, R8
-	MOVQ      stride1+24(FP), R10
-	ADDQ      R10, R9
-	DECQ      DI
-	JNZ       pixel174
-	ADDQ      $0x00000080, AX
-	ADDQ      $0x00000080, CX
-	ADDQ      $0x00000080, DX
-	ADDQ      $0x00000080, BX
-	SUBQ      $0x00000010, SI
-	JMP       wide173
+	JMP       next178
 
-narrow173:
+line178:
+	MOVQ R10, R12
+	MOVQ taps+48(FP), R13
+
+tap178:
+	VMOVUPD   (CX)(R12*1), Z4
+	VMOVUPD   constF64_ffefffffffffffff<>+0(SB), Z5
+	VMAXPD    Z4, Z5, Z5
+	VCMPPD    $0x00, Z0, Z5, K1
+	VMOVUPD.Z Z1, K1, Z4
+	VXORPD    Z4, Z1, Z1
+	VMOVUPD   Z4, (AX)(R12*1)
+	VMOVUPD   64(CX)(R12*1), Z4
+	VMOVUPD   constF64_ffefffffffffffff<>+0(SB), Z5
+	VMAXPD    Z4, Z5, Z5
+	VCMPPD    $0x00, Z2, Z5, K1
+	VMOVUPD.Z Z3, K1, Z4
+	VXORPD    Z4, Z3, Z3
+	VMOVUPD   Z4, 64(AX)(R12*1)
+
+next178:
+	MOVQ tapStep+56(FP), R14
+	ADDQ R14, R12
+	DECQ R13
+	JNZ  tap178
+	MOVQ lineStep+40(FP), R12
+	ADDQ R12, R10
+	DECQ R11
+	JNZ  line178
+	MOVQ stride0+16(FP), R10
+	ADDQ R10, R8
+	MOVQ stride1+24(FP), R10
+	ADDQ R10, R9
+	DECQ DI
+	JNZ  pixel178
+	ADDQ $0x00000080, AX
+	ADDQ $0x00000080, CX
+	ADDQ $0x00000080, DX
+	ADDQ $0x00000080, BX
+	SUBQ $0x00000010, SI
+	JMP  wide177
+
+narrow177:
 	CMPQ SI, $0x00000008
-	JLT  edge173
+	JLT  edge177
 	MOVQ rows+0(FP), DI
 	XORQ R8, R8
 	XORQ R9, R9
 
-pixel175:
-	VMOVUPD (BX)(R8*1), Z0
-	VMOVUPD (DX)(R8*1), Z1
-	MOVQ    lines+32(FP), R11
-	MOVQ    R9, R10
-
-line175:
-	MOVQ taps+48(FP), R13
-	MOVQ R10, R12
-
-tap175:
+pixel179:
+	VMOVUPD   (BX)(R8*1), Z0
+	VMOVUPD   (DX)(R8*1), Z1
+	MOVQ      lines+32(FP), R11
+	MOVQ      R9, R10
+	MOVQ      R10, R12
+	MOVQ      taps+48(FP), R13
 	VMOVUPD   (CX)(R12*1), Z2
-	VCMPPD    $0x00, Z0, Z2, K1
+	VMOVUPD   constF64_ffefffffffffffff<>+0(SB), Z3
+	VMAXPD    Z2, Z3, Z3
+	VCMPPD    $0x08, Z0, Z3, K1
 	VMOVUPD.Z Z1, K1, Z2
 	VXORPD    Z2, Z1, Z1
 	VMOVUPD   Z2, (AX)(R12*1)
-	MOVQ      tapStep+56(FP), R14
-	ADDQ      R14, R12
-	DECQ      R13
-	JNZ       tap175
-	MOVQ      lineStep+40(FP), R12
-	ADDQ      R12, R10
-	DECQ      R11
-	JNZ       line175
-	MOVQ      stride0+16(FP), R10
-	ADDQ      R10, R8
-	MOVQ      stride1+24(FP), R10
-	ADDQ      R10, R9
-	DECQ      DI
-	JNZ       pixel175
-	ADDQ      $0x00000040, AX
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000040, DX
-	ADDQ      $0x00000040, BX
-	SUBQ      $0x00000008, SI
-	JMP       narrow173
+	JMP       next179
 
-edge173:
+line179:
+	MOVQ R10, R12
+	MOVQ taps+48(FP), R13
+
+tap179:
+	VMOVUPD   (CX)(R12*1), Z2
+	VMOVUPD   constF64_ffefffffffffffff<>+0(SB), Z3
+	VMAXPD    Z2, Z3, Z3
+	VCMPPD    $0x00, Z0, Z3, K1
+	VMOVUPD.Z Z1, K1, Z2
+	VXORPD    Z2, Z1, Z1
+	VMOVUPD   Z2, (AX)(R12*1)
+
+next179:
+	MOVQ tapStep+56(FP), R14
+	ADDQ R14, R12
+	DECQ R13
+	JNZ  tap179
+	MOVQ lineStep+40(FP), R12
+	ADDQ R12, R10
+	DECQ R11
+	JNZ  line179
+	MOVQ stride0+16(FP), R10
+	ADDQ R10, R8
+	MOVQ stride1+24(FP), R10
+	ADDQ R10, R9
+	DECQ DI
+	JNZ  pixel179
+	ADDQ $0x00000040, AX
+	ADDQ $0x00000040, CX
+	ADDQ $0x00000040, DX
+	ADDQ $0x00000040, BX
+	SUBQ $0x00000008, SI
+	JMP  narrow177
+
+edge177:
 	TESTQ SI, SI
-	JZ    end173
+	JZ    end177
 	MOVQ  SI, DI
 	MOVQ  $0x0000000000000001, SI
 	SHLXQ DI, SI, SI
@@ -7953,38 +8212,52 @@ edge173:
 	XORQ  DI, DI
 	XORQ  R8, R8
 
-pixel176:
+pixel180:
 	VMOVUPD.Z (BX)(DI*1), K1, Z0
 	VMOVUPD.Z (DX)(DI*1), K1, Z1
 	MOVQ      lines+32(FP), R10
 	MOVQ      R8, R9
-
-line176:
-	MOVQ taps+48(FP), R12
-	MOVQ R9, R11
-
-tap176:
+	MOVQ      R9, R11
+	MOVQ      taps+48(FP), R12
 	VMOVUPD.Z (CX)(R11*1), K1, Z2
-	VCMPPD    $0x00, Z0, Z2, K2
+	VMOVUPD   constF64_ffefffffffffffff<>+0(SB), Z3
+	VMAXPD    Z2, Z3, Z3
+	VCMPPD    $0x08, Z0, Z3, K2
 	VMOVUPD.Z Z1, K2, Z2
 	VXORPD    Z2, Z1, Z1
 	VMOVUPD   Z2, K1, (AX)(R11*1)
-	MOVQ      tapStep+56(FP), R13
-	ADDQ      R13, R11
-	DECQ      R12
-	JNZ       tap176
-	MOVQ      lineStep+40(FP), R11
-	ADDQ      R11, R9
-	DECQ      R10
-	JNZ       line176
-	MOVQ      stride0+16(FP), R9
-	ADDQ      R9, DI
-	MOVQ      stride1+24(FP), R9
-	ADDQ      R9, R8
-	DECQ      SI
-	JNZ       pixel176
+	JMP       next180
 
-end173:
+line180:
+	MOVQ R9, R11
+	MOVQ taps+48(FP), R12
+
+tap180:
+	VMOVUPD.Z (CX)(R11*1), K1, Z2
+	VMOVUPD   constF64_ffefffffffffffff<>+0(SB), Z3
+	VMAXPD    Z2, Z3, Z3
+	VCMPPD    $0x00, Z0, Z3, K2
+	VMOVUPD.Z Z1, K2, Z2
+	VXORPD    Z2, Z1, Z1
+	VMOVUPD   Z2, K1, (AX)(R11*1)
+
+next180:
+	MOVQ tapStep+56(FP), R13
+	ADDQ R13, R11
+	DECQ R12
+	JNZ  tap180
+	MOVQ lineStep+40(FP), R11
+	ADDQ R11, R9
+	DECQ R10
+	JNZ  line180
+	MOVQ stride0+16(FP), R9
+	ADDQ R9, DI
+	MOVQ stride1+24(FP), R9
+	ADDQ R9, R8
+	DECQ SI
+	JNZ  pixel180
+
+end177:
 	VZEROUPPER
 	RET
 
@@ -7999,94 +8272,6 @@ TEXT ·mulAddPixelsF64AVX512(SB), NOSPLIT, $0-56
 	MOVQ x+40(FP), DI
 	MOVQ w+48(FP), R8
 
-wide177:
-	CMPQ    CX, $0x00000010
-	JLT     narrow177
-	VMOVUPD (R8), Z0
-	VMOVUPD 64(R8), Z1
-	MOVQ    AX, R9
-	MOVQ    SI, R10
-	MOVQ    DI, R11
-
-pixel178:
-	VMOVUPD     (R10), Z2
-	VMOVUPD     (R11), Z3
-	VFMADD231PD Z0, Z3, Z2
-	VMOVUPD     Z2, (R10)
-	VMOVUPD     64(R10), Z2
-	VMOVUPD     64(R11), Z3
-	VFMADD231PD Z1, Z3, Z2
-	VMOVUPD     Z2, 64(R10)
-	ADDQ        DX, R10
-	ADDQ        BX, R11
-	DECQ        R9
-	JNZ         pixel178
-	ADDQ        $0x00000080, SI
-	ADDQ        $0x00000080, DI
-	ADDQ        $0x00000080, R8
-	SUBQ        $0x00000010, CX
-	JMP         wide177
-
-narrow177:
-	CMPQ    CX, $0x00000008
-	JLT     edge177
-	VMOVUPD (R8), Z0
-	MOVQ    AX, R9
-	MOVQ    SI, R10
-	MOVQ    DI, R11
-
-pixel179:
-	VMOVUPD     (R10), Z1
-	VMOVUPD     (R11), Z2
-	VFMADD231PD Z0, Z2, Z1
-	VMOVUPD     Z1, (R10)
-	ADDQ        DX, R10
-	ADDQ        BX, R11
-	DECQ        R9
-	JNZ         pixel179
-	ADDQ        $0x00000040, SI
-	ADDQ        $0x00000040, DI
-	ADDQ        $0x00000040, R8
-	SUBQ        $0x00000008, CX
-	JMP         narrow177
-
-edge177:
-	TESTQ     CX, CX
-	JZ        end177
-	MOVQ      CX, R9
-	MOVQ      $0x0000000000000001, CX
-	SHLXQ     R9, CX, CX
-	DECQ      CX
-	KMOVW     CX, K1
-	VMOVUPD.Z (R8), K1, Z0
-	MOVQ      SI, CX
-	MOVQ      DI, SI
-
-pixel180:
-	VMOVUPD.Z   (CX), K1, Z1
-	VMOVUPD.Z   (SI), K1, Z2
-	VFMADD231PD Z0, Z2, Z1
-	VMOVUPD     Z1, K1, (CX)
-	ADDQ        DX, CX
-	ADDQ        BX, SI
-	DECQ        AX
-	JNZ         pixel180
-
-end177:
-	VZEROUPPER
-	RET
-
-// func dotPixelsF64AVX512(rows int, cols int, stride0 int, stride1 int, x *byte, y *byte, acc *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·dotPixelsF64AVX512(SB), NOSPLIT, $0-56
-	MOVQ rows+0(FP), AX
-	MOVQ cols+8(FP), CX
-	MOVQ stride0+16(FP), DX
-	MOVQ stride1+24(FP), BX
-	MOVQ x+32(FP), SI
-	MOVQ y+40(FP), DI
-	MOVQ acc+48(FP), R8
-
 wide181:
 	CMPQ    CX, $0x00000010
 	JLT     narrow181
@@ -8099,16 +8284,16 @@ wide181:
 pixel182:
 	VMOVUPD     (R10), Z2
 	VMOVUPD     (R11), Z3
-	VFMADD231PD Z2, Z3, Z0
+	VFMADD231PD Z0, Z3, Z2
+	VMOVUPD     Z2, (R10)
 	VMOVUPD     64(R10), Z2
 	VMOVUPD     64(R11), Z3
-	VFMADD231PD Z2, Z3, Z1
+	VFMADD231PD Z1, Z3, Z2
+	VMOVUPD     Z2, 64(R10)
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
 	JNZ         pixel182
-	VMOVUPD     Z0, (R8)
-	VMOVUPD     Z1, 64(R8)
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	ADDQ        $0x00000080, R8
@@ -8126,12 +8311,12 @@ narrow181:
 pixel183:
 	VMOVUPD     (R10), Z1
 	VMOVUPD     (R11), Z2
-	VFMADD231PD Z1, Z2, Z0
+	VFMADD231PD Z0, Z2, Z1
+	VMOVUPD     Z1, (R10)
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
 	JNZ         pixel183
-	VMOVUPD     Z0, (R8)
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
@@ -8153,14 +8338,102 @@ edge181:
 pixel184:
 	VMOVUPD.Z   (CX), K1, Z1
 	VMOVUPD.Z   (SI), K1, Z2
-	VFMADD231PD Z1, Z2, Z0
+	VFMADD231PD Z0, Z2, Z1
+	VMOVUPD     Z1, K1, (CX)
 	ADDQ        DX, CX
 	ADDQ        BX, SI
 	DECQ        AX
 	JNZ         pixel184
-	VMOVUPD     Z0, K1, (R8)
 
 end181:
+	VZEROUPPER
+	RET
+
+// func dotPixelsF64AVX512(rows int, cols int, stride0 int, stride1 int, x *byte, y *byte, acc *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·dotPixelsF64AVX512(SB), NOSPLIT, $0-56
+	MOVQ rows+0(FP), AX
+	MOVQ cols+8(FP), CX
+	MOVQ stride0+16(FP), DX
+	MOVQ stride1+24(FP), BX
+	MOVQ x+32(FP), SI
+	MOVQ y+40(FP), DI
+	MOVQ acc+48(FP), R8
+
+wide185:
+	CMPQ    CX, $0x00000010
+	JLT     narrow185
+	VMOVUPD (R8), Z0
+	VMOVUPD 64(R8), Z1
+	MOVQ    AX, R9
+	MOVQ    SI, R10
+	MOVQ    DI, R11
+
+pixel186:
+	VMOVUPD     (R10), Z2
+	VMOVUPD     (R11), Z3
+	VFMADD231PD Z2, Z3, Z0
+	VMOVUPD     64(R10), Z2
+	VMOVUPD     64(R11), Z3
+	VFMADD231PD Z2, Z3, Z1
+	ADDQ        DX, R10
+	ADDQ        BX, R11
+	DECQ        R9
+	JNZ         pixel186
+	VMOVUPD     Z0, (R8)
+	VMOVUPD     Z1, 64(R8)
+	ADDQ        $0x00000080, SI
+	ADDQ        $0x00000080, DI
+	ADDQ        $0x00000080, R8
+	SUBQ        $0x00000010, CX
+	JMP         wide185
+
+narrow185:
+	CMPQ    CX, $0x00000008
+	JLT     edge185
+	VMOVUPD (R8), Z0
+	MOVQ    AX, R9
+	MOVQ    SI, R10
+	MOVQ    DI, R11
+
+pixel187:
+	VMOVUPD     (R10), Z1
+	VMOVUPD     (R11), Z2
+	VFMADD231PD Z1, Z2, Z0
+	ADDQ        DX, R10
+	ADDQ        BX, R11
+	DECQ        R9
+	JNZ         pixel187
+	VMOVUPD     Z0, (R8)
+	ADDQ        $0x00000040, SI
+	ADDQ        $0x00000040, DI
+	ADDQ        $0x00000040, R8
+	SUBQ        $0x00000008, CX
+	JMP         narrow185
+
+edge185:
+	TESTQ     CX, CX
+	JZ        end185
+	MOVQ      CX, R9
+	MOVQ      $0x0000000000000001, CX
+	SHLXQ     R9, CX, CX
+	DECQ      CX
+	KMOVW     CX, K1
+	VMOVUPD.Z (R8), K1, Z0
+	MOVQ      SI, CX
+	MOVQ      DI, SI
+
+pixel188:
+	VMOVUPD.Z   (CX), K1, Z1
+	VMOVUPD.Z   (SI), K1, Z2
+	VFMADD231PD Z1, Z2, Z0
+	ADDQ        DX, CX
+	ADDQ        BX, SI
+	DECQ        AX
+	JNZ         pixel188
+	VMOVUPD     Z0, K1, (R8)
+
+end185:
 	VZEROUPPER
 	RET
 
@@ -8176,21 +8449,23 @@ TEXT ·routePixelsF64AVX512(SB), NOSPLIT, $0-64
 	MOVQ left+48(FP), R8
 	MOVQ y+56(FP), R9
 
-wide185:
+wide189:
 	CMPQ CX, $0x00000010
-	JLT  narrow185
+	JLT  narrow189
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel186:
+pixel190:
 	VMOVUPD   (R11), Z0
 	VMOVUPD   (R12), Z1
 	VMOVUPD   (R13), Z2
 	VMOVUPD   (R14), Z3
-	VCMPPD    $0x00, Z3, Z1, K1
+	VMOVUPD   constF64_ffefffffffffffff<>+0(SB), Z4
+	VMAXPD    Z1, Z4, Z4
+	VCMPPD    $0x00, Z3, Z4, K1
 	VMOVUPD.Z Z2, K1, Z1
 	VADDPD    Z1, Z0, Z0
 	VXORPD    Z1, Z2, Z2
@@ -8200,7 +8475,9 @@ pixel186:
 	VMOVUPD   64(R12), Z1
 	VMOVUPD   64(R13), Z2
 	VMOVUPD   64(R14), Z3
-	VCMPPD    $0x00, Z3, Z1, K1
+	VMOVUPD   constF64_ffefffffffffffff<>+0(SB), Z4
+	VMAXPD    Z1, Z4, Z4
+	VCMPPD    $0x00, Z3, Z4, K1
 	VMOVUPD.Z Z2, K1, Z1
 	VADDPD    Z1, Z0, Z0
 	VXORPD    Z1, Z2, Z2
@@ -8211,29 +8488,31 @@ pixel186:
 	ADDQ      BX, R13
 	ADDQ      BX, R14
 	DECQ      R10
-	JNZ       pixel186
+	JNZ       pixel190
 	ADDQ      $0x00000080, SI
 	ADDQ      $0x00000080, DI
 	ADDQ      $0x00000080, R8
 	ADDQ      $0x00000080, R9
 	SUBQ      $0x00000010, CX
-	JMP       wide185
+	JMP       wide189
 
-narrow185:
+narrow189:
 	CMPQ CX, $0x00000008
-	JLT  edge185
+	JLT  edge189
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel187:
+pixel191:
 	VMOVUPD   (R11), Z0
 	VMOVUPD   (R12), Z1
 	VMOVUPD   (R13), Z2
 	VMOVUPD   (R14), Z3
-	VCMPPD    $0x00, Z3, Z1, K1
+	VMOVUPD   constF64_ffefffffffffffff<>+0(SB), Z4
+	VMAXPD    Z1, Z4, Z4
+	VCMPPD    $0x00, Z3, Z4, K1
 	VMOVUPD.Z Z2, K1, Z1
 	VADDPD    Z1, Z0, Z0
 	VXORPD    Z1, Z2, Z2
@@ -8244,17 +8523,17 @@ pixel187:
 	ADDQ      BX, R13
 	ADDQ      BX, R14
 	DECQ      R10
-	JNZ       pixel187
+	JNZ       pixel191
 	ADDQ      $0x00000040, SI
 	ADDQ      $0x00000040, DI
 	ADDQ      $0x00000040, R8
 	ADDQ      $0x00000040, R9
 	SUBQ      $0x00000008, CX
-	JMP       narrow185
+	JMP       narrow189
 
-edge185:
+edge189:
 	TESTQ CX, CX
-	JZ    end185
+	JZ    end189
 	MOVQ  CX, R10
 	MOVQ  $0x0000000000000001, CX
 	SHLXQ R10, CX, CX
@@ -8265,12 +8544,14 @@ edge185:
 	MOVQ  R8, DI
 	MOVQ  R9, R8
 
-pixel188:
+pixel192:
 	VMOVUPD.Z (CX), K1, Z0
 	VMOVUPD.Z (SI), K1, Z1
 	VMOVUPD.Z (DI), K1, Z2
 	VMOVUPD.Z (R8), K1, Z3
-	VCMPPD    $0x00, Z3, Z1, K2
+	VMOVUPD   constF64_ffefffffffffffff<>+0(SB), Z4
+	VMAXPD    Z1, Z4, Z4
+	VCMPPD    $0x00, Z3, Z4, K2
 	VMOVUPD.Z Z2, K2, Z1
 	VADDPD    Z1, Z0, Z0
 	VXORPD    Z1, Z2, Z2
@@ -8281,9 +8562,140 @@ pixel188:
 	ADDQ      BX, DI
 	ADDQ      BX, R8
 	DECQ      AX
-	JNZ       pixel188
+	JNZ       pixel192
 
-end185:
+end189:
+	VZEROUPPER
+	RET
+
+// func routeFirstPixelsF64AVX512(rows int, cols int, stride0 int, stride1 int, dx *byte, x *byte, left *byte, y *byte)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·routeFirstPixelsF64AVX512(SB), NOSPLIT, $0-64
+	MOVQ rows+0(FP), AX
+	MOVQ cols+8(FP), CX
+	MOVQ stride0+16(FP), DX
+	MOVQ stride1+24(FP), BX
+	MOVQ dx+32(FP), SI
+	MOVQ x+40(FP), DI
+	MOVQ left+48(FP), R8
+	MOVQ y+56(FP), R9
+
+wide193:
+	CMPQ CX, $0x00000010
+	JLT  narrow193
+	MOVQ AX, R10
+	MOVQ SI, R11
+	MOVQ DI, R12
+	MOVQ R8, R13
+	MOVQ R9, R14
+
+pixel194:
+	VMOVUPD   (R11), Z0
+	VMOVUPD   (R12), Z1
+	VMOVUPD   (R13), Z2
+	VMOVUPD   (R14), Z3
+	VMOVUPD   constF64_ffefffffffffffff<>+0(SB), Z4
+	VMAXPD    Z1, Z4, Z4
+	VCMPPD    $0x08, Z3, Z4, K1
+	VMOVUPD.Z Z2, K1, Z1
+	VADDPD    Z1, Z0, Z0
+	VXORPD    Z1, Z2, Z2
+	VMOVUPD   Z0, (R11)
+	VMOVUPD   Z2, (R13)
+	VMOVUPD   64(R11), Z0
+	VMOVUPD   64(R12), Z1
+	VMOVUPD   64(R13), Z2
+	VMOVUPD   64(R14), Z3
+	VMOVUPD   constF64_ffefffffffffffff<>+0(SB), Z4
+	VMAXPD    Z1, Z4, Z4
+	VCMPPD    $0x08, Z3, Z4, K1
+	VMOVUPD.Z Z2, K1, Z1
+	VADDPD    Z1, Z0, Z0
+	VXORPD    Z1, Z2, Z2
+	VMOVUPD   Z0, 64(R11)
+	VMOVUPD   Z2, 64(R13)
+	ADDQ      DX, R11
+	ADDQ      DX, R12
+	ADDQ      BX, R13
+	ADDQ      BX, R14
+	DECQ      R10
+	JNZ       pixel194
+	ADDQ      $0x00000080, SI
+	ADDQ      $0x00000080, DI
+	ADDQ      $0x00000080, R8
+	ADDQ      $0x00000080, R9
+	SUBQ      $0x00000010, CX
+	JMP       wide193
+
+narrow193:
+	CMPQ CX, $0x00000008
+	JLT  edge193
+	MOVQ AX, R10
+	MOVQ SI, R11
+	MOVQ DI, R12
+	MOVQ R8, R13
+	MOVQ R9, R14
+
+pixel195:
+	VMOVUPD   (R11), Z0
+	VMOVUPD   (R12), Z1
+	VMOVUPD   (R13), Z2
+	VMOVUPD   (R14), Z3
+	VMOVUPD   constF64_ffefffffffffffff<>+0(SB), Z4
+	VMAXPD    Z1, Z4, Z4
+	VCMPPD    $0x08, Z3, Z4, K1
+	VMOVUPD.Z Z2, K1, Z1
+	VADDPD    Z1, Z0, Z0
+	VXORPD    Z1, Z2, Z2
+	VMOVUPD   Z0, (R11)
+	VMOVUPD   Z2, (R13)
+	ADDQ      DX, R11
+	ADDQ      DX, R12
+	ADDQ      BX, R13
+	ADDQ      BX, R14
+	DECQ      R10
+	JNZ       pixel195
+	ADDQ      $0x00000040, SI
+	ADDQ      $0x00000040, DI
+	ADDQ      $0x00000040, R8
+	ADDQ      $0x00000040, R9
+	SUBQ      $0x00000008, CX
+	JMP       narrow193
+
+edge193:
+	TESTQ CX, CX
+	JZ    end193
+	MOVQ  CX, R10
+	MOVQ  $0x0000000000000001, CX
+	SHLXQ R10, CX, CX
+	DECQ  CX
+	KMOVW CX, K1
+	MOVQ  SI, CX
+	MOVQ  DI, SI
+	MOVQ  R8, DI
+	MOVQ  R9, R8
+
+pixel196:
+	VMOVUPD.Z (CX), K1, Z0
+	VMOVUPD.Z (SI), K1, Z1
+	VMOVUPD.Z (DI), K1, Z2
+	VMOVUPD.Z (R8), K1, Z3
+	VMOVUPD   constF64_ffefffffffffffff<>+0(SB), Z4
+	VMAXPD    Z1, Z4, Z4
+	VCMPPD    $0x08, Z3, Z4, K2
+	VMOVUPD.Z Z2, K2, Z1
+	VADDPD    Z1, Z0, Z0
+	VXORPD    Z1, Z2, Z2
+	VMOVUPD   Z0, K1, (CX)
+	VMOVUPD   Z2, K1, (DI)
+	ADDQ      DX, CX
+	ADDQ      DX, SI
+	ADDQ      BX, DI
+	ADDQ      BX, R8
+	DECQ      AX
+	JNZ       pixel196
+
+end193:
 	VZEROUPPER
 	RET
 
@@ -8297,14 +8709,14 @@ TEXT ·copyRowsF64AVX512(SB), NOSPLIT, $0-48
 	MOVQ dst+32(FP), SI
 	MOVQ x+40(FP), DI
 
-wide189:
+wide197:
 	CMPQ CX, $0x00000010
-	JLT  narrow189
+	JLT  narrow197
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-copy190:
+copy198:
 	PREFETCHT0 (R10)(BX*8)
 	VMOVUPD    (R10), Z0
 	VMOVUPD    Z0, (R9)
@@ -8314,35 +8726,35 @@ copy190:
 	ADDQ       DX, R9
 	ADDQ       BX, R10
 	DECQ       R8
-	JNZ        copy190
+	JNZ        copy198
 	ADDQ       $0x00000080, SI
 	ADDQ       $0x00000080, DI
 	SUBQ       $0x00000010, CX
-	JMP        wide189
+	JMP        wide197
 
-narrow189:
+narrow197:
 	CMPQ CX, $0x00000008
-	JLT  edge189
+	JLT  edge197
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-copy191:
+copy199:
 	PREFETCHT0 (R10)(BX*8)
 	VMOVUPD    (R10), Z0
 	VMOVUPD    Z0, (R9)
 	ADDQ       DX, R9
 	ADDQ       BX, R10
 	DECQ       R8
-	JNZ        copy191
+	JNZ        copy199
 	ADDQ       $0x00000040, SI
 	ADDQ       $0x00000040, DI
 	SUBQ       $0x00000008, CX
-	JMP        narrow189
+	JMP        narrow197
 
-edge189:
+edge197:
 	TESTQ CX, CX
-	JZ    end189
+	JZ    end197
 	MOVQ  CX, R8
 	MOVQ  $0x0000000000000001, CX
 	SHLXQ R8, CX, CX
@@ -8351,15 +8763,15 @@ edge189:
 	MOVQ  SI, CX
 	MOVQ  DI, SI
 
-copy192:
+copy200:
 	PREFETCHT0 (SI)(BX*8)
 	VMOVUPD.Z  (SI), K1, Z0
 	VMOVUPD    Z0, K1, (CX)
 	ADDQ       DX, CX
 	ADDQ       BX, SI
 	DECQ       AX
-	JNZ        copy192
+	JNZ        copy200
 
-end189:
+end197:
 	VZEROUPPER
 	RET

@@ -74,7 +74,7 @@ func (l *lowering) patterns(n *G.Node, t graph.Type, name string) (Value, bool, 
 	case "elemBinOp":
 		in, err := l.operands(n)
 		if err == nil && in[0].Sparse() && in[1].Sparse() && strings.HasPrefix(n.Op().String(), "+ ") {
-			v, err := AddSparse(l.Builder, l.scopeOf(n)+"AddSparse/", in[0], in[1])
+			v, err := AddSparse(in[0], in[1])
 			return v, true, err
 		}
 		return Value{}, false, err

@@ -169,12 +169,8 @@ func check(n *G.Node, values []Value) error {
 		return err
 	}
 	v := values[0]
-	shape := v.Shape()
-	if v.Sparse() {
-		shape = v.Dense
-	}
-	if v.DType() != want.DType || !shape.Equal(want.Shape) {
-		return fmt.Errorf("lower %s: op %T gave %v %v: expected %v %v", describe(n), n.Op(), v.DType(), shape, want.DType, want.Shape)
+	if v.DType() != want.DType || !v.Shape().Equal(want.Shape) {
+		return fmt.Errorf("lower %s: op %T gave %v %v: expected %v %v", describe(n), n.Op(), v.DType(), v.Shape(), want.DType, want.Shape)
 	}
 	return nil
 }

@@ -139,7 +139,7 @@ func TestOwnOpsAreChecked(t *testing.T) {
 func sparse(rows *graph.Tensor, ids ...int32) *ownOp {
 	return &ownOp{name: "sparse", dims: 2, lower: func(e *Emitter, in []Value) ([]Value, error) {
 		idx, _ := graph.FromSlice(ids, len(ids))
-		return []Value{{Output: e.Const("rows", rows), Indices: e.Const("ids", idx), Dense: e.Out.Shape}}, nil
+		return []Value{SparseValue(e.Out.Shape, Slices{Rows: e.Const("rows", rows), Indices: e.Const("ids", idx)})}, nil
 	}}
 }
 
@@ -163,8 +163,11 @@ func TestSparseValues(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := &interp{feeds: map[string]array{"x": {[]int{4, 2}, []float64{0, 0, 0, 0, 0, 0, 100, 0}}}, memo: map[graph.Output]array{}}
-	if !values[0].Sparse() || !slices.Equal(p.eval(values[0].Indices).v, []float64{3, 1, 3}) || !slices.Equal(p.eval(values[0].Output).v, []float64{1, 2, 3, 4, 10, 20}) {
-		t.Errorf("sum of sparse: indices %v rows %v", p.eval(values[0].Indices), p.eval(values[0].Output))
+	if len(values[0].Slices) != 2 || values[0].Shape().String() != "[4,2]" {
+		t.Fatalf("sum of sparse: %v, expected two lookups of [4,2]", values[0])
+	}
+	if joined := Join(b, "", values[0]).Slices[0]; !slices.Equal(p.eval(joined.Indices).v, []float64{3, 1, 3}) || !slices.Equal(p.eval(joined.Rows).v, []float64{1, 2, 3, 4, 10, 20}) {
+		t.Errorf("sum of sparse: indices %v rows %v", p.eval(joined.Indices), p.eval(joined.Rows))
 	}
 	if got := p.eval(values[1].Output).v; !slices.Equal(got, []float64{0, 0, 3, 4, 0, 0, 111, 22}) {
 		t.Errorf("sparse + dense: %v", got)

@@ -38,13 +38,13 @@ func (l *lowering) byIndicesGrad(n *G.Node) (Value, error) {
 	idx = s.reshape(idx, graph.NumElements(sizes(idx)))
 	axis := s.int("axis")
 	if axis == 0 {
-		return Value{Output: dy, Indices: idx, Dense: t.Shape}, nil
+		return SparseValue(t.Shape, Slices{Rows: dy, Indices: idx}), nil
 	}
 	front := toFront(len(s.shape), axis)
 	dy = s.transpose(dy, front...)
 	shape := sizes(dy)
 	shape[0] = s.shape[axis]
-	sum := Densify(l.Builder, s.scope, Value{Output: dy, Indices: idx, Dense: graph.ShapeOf(shape...)})
+	sum := Densify(l.Builder, s.scope, SparseValue(graph.ShapeOf(shape...), Slices{Rows: dy, Indices: idx}))
 	return Value{Output: s.transpose(sum, inverse(front)...)}, nil
 }
 

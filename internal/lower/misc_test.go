@@ -141,14 +141,17 @@ func TestWrongSparseValues(t *testing.T) {
 	rows := b.Placeholder("rows", graph.Type{DType: graph.Float32, Shape: graph.ShapeOf(2, 3)})
 	i32 := b.Placeholder("i32", graph.Type{DType: graph.Int32, Shape: graph.ShapeOf(2)})
 	i64 := b.Placeholder("i64", graph.Type{DType: graph.Int64, Shape: graph.ShapeOf(2)})
-	x := Value{Output: rows, Indices: i32, Dense: graph.ShapeOf(5, 3)}
-	y := Value{Output: rows, Indices: i64, Dense: graph.ShapeOf(5, 3)}
-	sum, err := AddSparse(b, "s/", x, y)
-	if err != nil || sum.Indices.DType() != graph.Int64 || sum.Shape().String() != "[4,3]" {
-		t.Errorf("int32 and int64 indices: %v %v", sum, err)
+	x := SparseValue(graph.ShapeOf(5, 3), Slices{Rows: rows, Indices: i32})
+	y := SparseValue(graph.ShapeOf(5, 3), Slices{Rows: rows, Indices: i64})
+	sum, err := AddSparse(x, y)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := Join(b, "s/", sum).Slices[0]; s.Indices.DType() != graph.Int64 || s.Rows.Shape().String() != "[4,3]" {
+		t.Errorf("int32 and int64 indices: %v", s)
 	}
 	y.Dense = graph.ShapeOf(6, 3)
-	if _, err := AddSparse(b, "s/", x, y); err == nil {
+	if _, err := AddSparse(x, y); err == nil {
 		t.Error("tables of different sizes: expected an error")
 	}
 	x.Dense = graph.BatchOf(3)

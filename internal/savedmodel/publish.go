@@ -30,7 +30,7 @@ var unixTime = regexp.MustCompile(`^[1-9]\d{9}$`)
 // the number after the last: what comes later has the higher number even if the clock was set
 // back. The error of another version wraps fs.ErrExist where it is there.
 func Publish(fsys atomicfile.FS, base string, version int64, fill func(dir string) error) (dir string, err error) {
-	if err := fsys.MkdirAll(base); err != nil {
+	if err := atomicfile.MkdirAll(fsys, base); err != nil {
 		return "", err
 	}
 	name, err := versionName(fsys, base, version)
@@ -45,7 +45,7 @@ func Publish(fsys atomicfile.FS, base string, version int64, fill func(dir strin
 			err = errors.Join(err, removeAll(fsys, temp))
 		}
 	}()
-	if err := fsys.MkdirAll(temp); err != nil {
+	if err := fsys.Mkdir(temp); err != nil {
 		return "", err
 	}
 	if err := fill(temp); err != nil {

@@ -100,7 +100,7 @@ func (w Writing) addFingerprint(fsys atomicfile.FS, dir string, file []byte) err
 }
 
 func writeVariables(fsys atomicfile.FS, dir string, add func(w *bundle.Writer) error) error {
-	if err := fsys.MkdirAll(filepath.Join(dir, VariablesDir)); err != nil {
+	if err := atomicfile.MkdirAll(fsys, filepath.Join(dir, VariablesDir)); err != nil {
 		return err
 	}
 	b, err := bundle.NewWriter(fsys, filepath.Join(dir, VariablesPrefix), 1)
@@ -115,7 +115,7 @@ func writeVariables(fsys atomicfile.FS, dir string, add func(w *bundle.Writer) e
 }
 
 func writeFile(fsys atomicfile.FS, path string, data []byte) error {
-	if err := fsys.MkdirAll(filepath.Dir(path)); err != nil {
+	if err := atomicfile.MkdirAll(fsys, filepath.Dir(path)); err != nil {
 		return err
 	}
 	return atomicfile.WriteFile(fsys, path, data)

@@ -116,11 +116,11 @@ func (f faulty) Rename(from, to string) error {
 	return f.OS.Rename(from, to)
 }
 
-func (f faulty) MkdirAll(name string) error {
+func (f faulty) Mkdir(name string) error {
 	if f.fails() {
 		return errDisk
 	}
-	return f.OS.MkdirAll(name)
+	return f.OS.Mkdir(name)
 }
 
 // Wherever writing fails, nothing of the model is there, under any name; only once
@@ -144,5 +144,54 @@ func TestFailures(t *testing.T) {
 				t.Errorf("change %d: what is there cannot be read: %v", n, err)
 			}
 		}
+	}
+}
+
+// observed notes what becomes durable of directories.
+type observed struct {
+	atomicfile.OS
+	base string
+	seen *[]string
+}
+
+func (o observed) note(what, path string) {
+	if rel, err := filepath.Rel(o.base, path); err == nil && !strings.Contains(rel, savedmodel.TempPrefix) {
+		*o.seen = append(*o.seen, what+" "+rel)
+	}
+}
+
+func (o observed) Mkdir(name string) error {
+	err := o.OS.Mkdir(name)
+	if err == nil {
+		o.note("made", name)
+	}
+	return err
+}
+
+func (o observed) OpenFile(name string, flag int, perm fs.FileMode) (atomicfile.File, error) {
+	f, err := o.OS.OpenFile(name, flag, perm)
+	return observedFile{f, o, name}, err
+}
+
+type observedFile struct {
+	atomicfile.File
+	o    observed
+	name string
+}
+
+func (f observedFile) Sync() error {
+	f.o.note("synced", f.name)
+	return f.File.Sync()
+}
+
+// A new base is durable up to the directory that was there.
+func TestNewBaseIsDurable(t *testing.T) {
+	root := t.TempDir()
+	var seen []string
+	if _, err := savedmodel.Write(observed{base: root, seen: &seen}, filepath.Join(root, "models", "m"), 5, whole()); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"made models", "synced .", "made models/m", "synced models", "synced models/m"}; !slices.Equal(seen, want) {
+		t.Errorf("%q, expected %q", seen, want)
 	}
 }

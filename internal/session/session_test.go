@@ -60,6 +60,21 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// TestBytesOfFeeds: a tensor has exactly the bytes of its shape and type, or strings.
+func TestBytesOfFeeds(t *testing.T) {
+	s := mlp(t, session.Options{})
+	sig := s.Signatures()[savedmodel.DefaultSignature]
+	in, out := sig.Inputs["t"].GetName(), []string{sig.Outputs["t"].GetName()}
+	const bytes = 2 * 4
+	for n, good := range map[int]bool{bytes * mlpSizes[0]: true, bytes*mlpSizes[0] - 1: false, bytes*mlpSizes[0] + 1: false, 2 * bytes * mlpSizes[0]: false, 0: false} {
+		x := &graph.Tensor{DType: graph.Float32, Shape: []int{2, mlpSizes[0]}, Bytes: make([]byte, n)}
+		_, err := s.Run(context.Background(), map[string]*graph.Tensor{in: x}, out)
+		if good && err != nil || !good && (status.Code(err) != codes.InvalidArgument || !strings.Contains(err.Error(), in[:1])) {
+			t.Errorf("%d bytes: got %v", n, err)
+		}
+	}
+}
+
 // TestMatrixShape: sizes that the ops do not take are the caller's fault, and the input is named.
 func TestMatrixShape(t *testing.T) {
 	s := mlp(t, session.Options{})

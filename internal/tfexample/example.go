@@ -1,26 +1,42 @@
 package tfexample
 
 import (
+	"context"
 	"encoding/binary"
 	"math"
 )
 
-// merge returns the message that a and then b make: protocol buffers are merged
-// by concatenation. The usual case of an empty a copies nothing.
-func merge(a, b []byte) []byte {
-	if len(a) == 0 {
-		return b
+// A message may be of very many very small fields: each function below looks at ctx after so many, and reports false
+// (Count: -1) once it has ended.
+const looks = 1 << 12
+
+// joined is a message that came in parts: protocol buffers are merged by concatenation. The usual case of one part
+// copies nothing; further ones cost what they hold, however many there are.
+type joined struct {
+	data []byte
+	own  bool // data is a copy, to which is appended
+}
+
+func (j *joined) add(part []byte) {
+	switch {
+	case len(j.data) == 0:
+		j.data = part
+	case len(part) == 0:
+	case !j.own:
+		j.data, j.own = append(append(make([]byte, 0, 2*(len(j.data)+len(part))), j.data...), part...), true
+	default:
+		j.data = append(j.data, part...)
 	}
-	return append(a[:len(a):len(a)], b...)
 }
 
 // EachFeature calls f with the name and serialized tf.train.Feature of every
 // feature of an example, in order, until it returns false. A name may come more
-// than once: the last one counts. EachFeature returns false where f did, and
-// where the bytes are malformed.
-func EachFeature(example []byte, f func(name, feature []byte) bool) bool {
+// than once: the last one counts. EachFeature returns false where f did, where
+// the bytes are malformed, and where ctx has ended.
+func EachFeature(ctx context.Context, example []byte, f func(name, feature []byte) bool) bool {
+	w := walk{ctx: ctx, f: f}
 	for len(example) > 0 {
-		features, rest, ok := nextField(example)
+		features, rest, ok := w.next(example)
 		if !ok {
 			return false
 		}
@@ -28,17 +44,32 @@ func EachFeature(example []byte, f func(name, feature []byte) bool) bool {
 		if features.number != 1 {
 			continue
 		}
-		if features.kind != wireBytes || !eachEntry(features.data, f) {
+		if features.kind != wireBytes || !w.entries(features.data) {
 			return false
 		}
 	}
 	return true
 }
 
-// eachEntry goes through the map entries of a Features message.
-func eachEntry(features []byte, f func(name, feature []byte) bool) bool {
+// walk goes through an example.
+type walk struct {
+	ctx  context.Context
+	f    func(name, feature []byte) bool
+	seen int // fields
+}
+
+// next is nextField until ctx ends.
+func (w *walk) next(b []byte) (wireField, []byte, bool) {
+	if w.seen++; w.seen%looks == 0 && w.ctx.Err() != nil {
+		return wireField{}, nil, false
+	}
+	return nextField(b)
+}
+
+// entries goes through the map entries of a Features message.
+func (w *walk) entries(features []byte) bool {
 	for len(features) > 0 {
-		entry, rest, ok := nextField(features)
+		entry, rest, ok := w.next(features)
 		if !ok {
 			return false
 		}
@@ -49,10 +80,11 @@ func eachEntry(features []byte, f func(name, feature []byte) bool) bool {
 		if entry.kind != wireBytes {
 			return false
 		}
-		var name, feature []byte
+		var name []byte
+		var feature joined
 		for b := entry.data; len(b) > 0; {
 			var part wireField
-			if part, b, ok = nextField(b); !ok {
+			if part, b, ok = w.next(b); !ok {
 				return false
 			}
 			switch {
@@ -62,10 +94,10 @@ func eachEntry(features []byte, f func(name, feature []byte) bool) bool {
 			case part.number == 1:
 				name = part.data
 			default:
-				feature = merge(feature, part.data)
+				feature.add(part.data)
 			}
 		}
-		if !f(name, feature) {
+		if !w.f(name, feature.data) {
 			return false
 		}
 	}
@@ -91,10 +123,11 @@ func (k Kind) String() string {
 // List returns the list of a feature, to be counted and read by the functions
 // below; ok is false where the bytes are malformed. Of a feature with several, which no writer makes, the
 // last one counts, merged with those of its kind directly before it.
-func List(feature []byte) (kind Kind, data []byte, ok bool) {
-	for len(feature) > 0 {
+func List(ctx context.Context, feature []byte) (kind Kind, data []byte, ok bool) {
+	var list joined
+	for n := 1; len(feature) > 0; n++ {
 		f, rest, ok := nextField(feature)
-		if !ok {
+		if !ok || n%looks == 0 && ctx.Err() != nil {
 			return None, nil, false
 		}
 		feature = rest
@@ -105,19 +138,19 @@ func List(feature []byte) (kind Kind, data []byte, ok bool) {
 			return None, nil, false
 		}
 		if k := Kind(f.number); k != kind {
-			kind, data = k, nil
+			kind, list = k, joined{}
 		}
-		data = merge(data, f.data)
+		list.add(f.data)
 	}
-	return kind, data, true
+	return kind, list.data, true
 }
 
 // Count returns how many values a list has, -1 where it is malformed or not of that kind.
-func Count(kind Kind, data []byte) int {
+func Count(ctx context.Context, kind Kind, data []byte) int {
 	n := 0
-	for len(data) > 0 {
+	for k := 1; len(data) > 0; k++ {
 		f, rest, ok := nextField(data)
-		if !ok {
+		if !ok || k%looks == 0 && ctx.Err() != nil {
 			return -1
 		}
 		data = rest

@@ -69,7 +69,7 @@ def optimizer(v):
     if isinstance(v, str):
         return v
     v = dict(v)
-    names = {"l1": "l1_regularization_strength", "l2": "l2_regularization_strength"}
+    names = {"l1": "l1_regularization_strength", "l2": "l2_regularization_strength", "clip_norm": "clipnorm", "clip_value": "clipvalue", "global_clip_norm": "global_clipnorm"}
     make = getattr(tf.keras.optimizers.legacy, OPTIMIZERS[v.pop("name")])
     return lambda: make(**{names.get(k, k): x for k, x in v.items()})
 

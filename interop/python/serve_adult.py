@@ -59,10 +59,10 @@ for at in range(0, len(rows), BATCH):
         request.input.example_list.examples.extend(examples)
         served = stub.Classify(request, 60).result.classifications
         scores = [[c.score for c in row.classes] for row in served]
-        assert all([c.label for c in row.classes] == ["0", "1"] for row in served), served[0]
+        assert all([c.label for c in row.classes] == ["<=50K", ">50K"] for row in served), served[0]
         fed = [e.SerializeToString() for e in examples]
         peer = session.run({k: v.name for k, v in classify.outputs.items()}, {classify.inputs["inputs"].name: fed})
-        assert (peer["classes"] == [b"0", b"1"]).all(), peer["classes"][0]
+        assert (peer["classes"] == [b"<=50K", b">50K"]).all(), peer["classes"][0]
         key = "TensorFlow, missing values left out" if leave_out else "TensorFlow"
         worst[key] = max(worst[key], far(key, scores, peer["scores"]))
         if leave_out:

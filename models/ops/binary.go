@@ -137,7 +137,7 @@ func Pow(c models.Context, x, y *G.Node) *G.Node {
 		x, y := a.in[0], a.in[1]
 		positive := Greater(a, x, scalarLike(a, x, 0))
 		log := Where(a, positive, Log(a, Where(a, positive, x, scalarLike(a, x, 1))), scalarLike(a, x, 0))
-		return Mul(a, a.grad, Mul(a, y, Pow(a, x, Sub(a, y, scalarLike(a, y, 1))))), Mul(a, a.grad, Mul(a, a.out, log))
+		return Mul(a, Mul(a, a.grad, y), Pow(a, x, Sub(a, y, scalarLike(a, y, 1)))), Mul(a, Mul(a, a.grad, a.out), log)
 	})
 }
 

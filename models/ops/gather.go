@@ -12,7 +12,8 @@ import (
 
 // Gather returns the rows of table [rows, ...] at indices (int32 or int64, any
 // shape): shape indices + table[1:]. The gradient of the table is sparse: no
-// tensor of its size is made for it.
+// tensor of its size is made for it. To a clip of gradients each index is a row
+// of its own, also where it is not the first of its number, as in TensorFlow.
 func Gather(c models.Context, table, indices *G.Node) *G.Node {
 	const name = "GatherV2"
 	if !ready(c, name, table, indices) {
@@ -30,20 +31,20 @@ func Gather(c models.Context, table, indices *G.Node) *G.Node {
 	ids := models.GraphType(indices.Dtype())
 	return apply(c, spec{op: name, outs: []kind{{table.Dtype(), out}}, consts: []operand{scalarInt("axis", 0)},
 		attrs: graph.Attrs{"Tparams": models.GraphType(table.Dtype()), "Tindices": ids, "Taxis": graph.Int32, "batch_dims": int64(0)},
-		grad:  func(a *adjoint) []*G.Node { return []*G.Node{gatherGrad(a), nil} }}, table, indices)
+		grad:  func(a *adjoint) []*G.Node { return []*G.Node{gatherGrad(a, false), nil} }}, table, indices)
 }
 
 // gatherGrad stands for a tensor of the table's shape; it lowers to the rows of
-// the gradient and where they belong.
-func gatherGrad(a *adjoint) *G.Node {
+// the gradient and where they belong. With byIndex, TensorFlow's gather takes each
+// row once: see lower.Slices.
+func gatherGrad(a *adjoint, byIndex bool) *G.Node {
 	table, indices := a.in[0], a.in[1]
 	n := elements(indices.Shape())
 	width := []int(table.Shape()[1:])
 	return apply(a, spec{op: "IndexedSlices", outs: []kind{kindOf(table)}, rows: func(e *emission) lower.Value {
 		g, ids := e.in[0], e.in[1]
-		v := lower.Value{Output: e.reshape("values", g, slices.Concat([]int{n}, width)...),
-			Indices: e.reshape("indices", ids, n), Dense: graph.ShapeOf(table.Shape()...)}
-		return v
+		return lower.SparseValue(graph.ShapeOf(table.Shape()...), lower.Slices{Rows: e.reshape("values", g, slices.Concat([]int{n}, width)...),
+			Indices: e.reshape("indices", ids, n), ByIndex: byIndex})
 	}}, a.grad, indices)
 }
 

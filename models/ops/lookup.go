@@ -16,7 +16,8 @@ import (
 // Rows of a larger L2 norm than maxNorm, where that is not 0, are scaled to it.
 //
 // An id of a row that table lacks is an error of the step that names column,
-// row and value. The gradient of the table is sparse.
+// row and value. The gradient of the table is sparse; a clip of gradients sees, of
+// each row of the table, the sum over the batch.
 func LookupSparse(c models.Context, table *G.Node, ids *models.Ragged, combiner string, maxNorm float64) *G.Node {
 	const name = "LookupSparse"
 	if !readyRagged(c, name, ids, table) || !isTable(c, name, table) || !isIDs(c, name, ids.Values) {
@@ -56,7 +57,7 @@ func LookupSparse(c models.Context, table *G.Node, ids *models.Ragged, combiner 
 
 // Lookup returns the rows of table [rows, ...] at ids (int32 or int64, any
 // shape), zeros for a negative id: shape ids + table[1:]. The gradient of the
-// table is sparse.
+// table is sparse, and to clips as LookupSparse's.
 func Lookup(c models.Context, table, ids *G.Node) *G.Node {
 	const name = "Lookup"
 	if !ready(c, name, table, ids) || !isTable(c, name, table) || !isIDs(c, name, ids) {
@@ -124,7 +125,7 @@ func rowsOf(c models.Context, table, ids *G.Node) *G.Node {
 		emit: func(e *emission) []graph.Output {
 			return e.all(e.in[0], e.notNegative(e.in[1]))
 		},
-		grad: func(a *adjoint) []*G.Node { return []*G.Node{gatherGrad(a), nil} }}, table, ids)
+		grad: func(a *adjoint) []*G.Node { return []*G.Node{gatherGrad(a, true), nil} }}, table, ids)
 }
 
 // notNegative emits x with 0 in the place of negative elements.

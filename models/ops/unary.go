@@ -104,8 +104,8 @@ func Cos(c models.Context, x *G.Node) *G.Node {
 // Erf returns the error function of x.
 func Erf(c models.Context, x *G.Node) *G.Node {
 	return unary(c, "Erf", x, func(a *adjoint) *G.Node {
-		slope := Mul(a, Exp(a, Neg(a, Square(a, a.in[0]))), scalarLike(a, a.in[0], 2/math.Sqrt(math.Pi)))
-		return Mul(a, a.grad, slope)
+		top := Mul(a, a.grad, scalarLike(a, a.in[0], 2/math.Sqrt(math.Pi)))
+		return Mul(a, top, Exp(a, Neg(a, Square(a, a.in[0]))))
 	})
 }
 

@@ -34,9 +34,10 @@ func (em *emission) accumulateOne(v *models.Variable, g lower.Value) lower.Value
 	old := em.wild(b.Read(sum, t)) // until the window ends
 	var after []*graph.Node
 	var total graph.Output
-	if g.Sparse() {
+	if g = lower.Join(b, scope, g); g.Sparse() {
+		rows, ids := g.Slices[0].Rows, g.Slices[0].Indices
 		add := b.Node("ResourceScatterAdd", scope+"ResourceScatterAdd", nil,
-			graph.Attrs{"dtype": v.DType, "Tindices": g.Indices.DType()}, sum, g.Indices, cast(b, scope+"Cast", g.Output, v.DType))
+			graph.Attrs{"dtype": v.DType, "Tindices": ids.DType()}, sum, ids, cast(b, scope+"Cast", rows, v.DType))
 		after = []*graph.Node{add}
 		total = em.wild(b.Read(sum, t, add))
 	} else {

@@ -150,8 +150,12 @@ func (em *emission) group(i int, grads []lower.Value) error {
 // application prepares the update of a variable, its gradient of the variable's type.
 func (em *emission) application(group int, v *models.Variable, grad lower.Value) *application {
 	label := em.Groups[group].Rule.traits().label
-	a := &application{b: em.b, scope: label + "/update_" + v.Name + "/", v: v, grad: grad}
-	a.grad.Output = a.cast(grad.Output)
+	a := &application{b: em.b, scope: label + "/update_" + v.Name + "/", v: v}
+	grad = lower.Join(em.b, a.scope, grad)
+	if a.grad.Output = grad.Output; grad.Sparse() {
+		a.grad = gradient{grad.Slices[0].Rows, grad.Slices[0].Indices}
+	}
+	a.grad.Output = a.cast(a.grad.Output)
 	em.touch(v.Name, v.Type())
 	n := em.names(group)
 	for j := range em.Groups[group].Rule.slots() {

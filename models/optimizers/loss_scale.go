@@ -139,11 +139,13 @@ func (em *emission) unscale(grads []lower.Value) ([]lower.Value, *scaling, error
 	}
 	out := make([]lower.Value, len(grads))
 	for i, g := range grads {
-		g.Output = b.Op("Mul", scaleScope+"Mul", g.Output.Type(), graph.Attrs{"T": g.DType()}, g.Output, cast(b, scaleScope+"Cast", c.output(inverse), g.DType()))
-		out[i] = g
-		if em.Scale != nil {
-			s.finite = em.both(s.finite, em.allFinite(g.Output))
-		}
+		out[i] = g.Map(func(x graph.Output) graph.Output {
+			x = b.Op("Mul", scaleScope+"Mul", x.Type(), graph.Attrs{"T": x.DType()}, x, cast(b, scaleScope+"Cast", c.output(inverse), x.DType()))
+			if em.Scale != nil {
+				s.finite = em.both(s.finite, em.allFinite(x))
+			}
+			return x
+		})
 	}
 	return out, s, nil
 }

@@ -84,7 +84,10 @@ func (r KerasRMSProp) update(a *application) []*graph.Node {
 // centered is the update with g's mean and without momentum; a sparse gradient
 // is made dense for it.
 func (r KerasRMSProp) centered(a *application) []*graph.Node {
-	g := lower.Densify(a.b, a.scope, a.grad)
+	g := a.grad.Output
+	if a.grad.Sparse() {
+		g = lower.Densify(a.b, a.scope, lower.SparseValue(a.v.Type().Shape, lower.Slices{Rows: g, Indices: a.grad.Indices}))
+	}
 	ms := r.average(a, a.slot(0), a.unary("Square", g))
 	mg := r.average(a, a.slot(1), g)
 	variance := a.binary("Sub", ms, a.unary("Square", mg))

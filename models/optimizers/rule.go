@@ -2,7 +2,6 @@ package optimizers
 
 import (
 	"github.com/goestimator/goestimator/internal/graph"
-	"github.com/goestimator/goestimator/internal/lower"
 	"github.com/goestimator/goestimator/models"
 )
 
@@ -37,11 +36,20 @@ type application struct {
 	b     *graph.Builder
 	scope string // of node names, ends in a slash
 	v     *models.Variable
-	grad  lower.Value
+	grad  gradient
 	lr    graph.Output   // scalar of the variable's type
 	slots []graph.Output // resources, in the rule's order
 	*state
 }
+
+// gradient is dense, or rows and where they belong.
+type gradient struct {
+	graph.Output
+	Indices graph.Output
+}
+
+// Sparse reports whether g is rows.
+func (g gradient) Sparse() bool { return g.Indices.Valid() }
 
 // state is what the variables of one group share.
 type state struct {

@@ -2,14 +2,35 @@ package optimizers
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/goestimator/goestimator/internal/graph"
 	"github.com/goestimator/goestimator/internal/lower"
 )
 
-// transform applies the transforms in order. Of a sparse gradient the rows are
-// changed, as TensorFlow does; a row given twice counts as two.
+// Clip applies the transforms to gradients, for a strategy that makes updates
+// elsewhere, each variable's by itself. It returns the update that takes them:
+// without transforms.
+func (t *TrainOp) Clip(b *graph.Builder, grads []lower.Value) (*TrainOp, []lower.Value, error) {
+	em := &emission{TrainOp: t, b: b}
+	grads, err := em.transform(grads)
+	if err != nil {
+		return nil, nil, err
+	}
+	plain := *t
+	plain.Transforms = nil
+	return &plain, grads, b.Err()
+}
+
+// transform applies the transforms in order. What they see of a sparse gradient is
+// what TensorFlow's see: of a lookup of sparse ids the sum of the rows of each
+// index, of a plain gather the row of each place. Several lookups of one table are
+// seen one beside the other.
 func (em *emission) transform(grads []lower.Value) ([]lower.Value, error) {
+	if len(em.Transforms) == 0 {
+		return grads, nil
+	}
+	grads = em.sumByIndex(grads)
 	for _, t := range em.Transforms {
 		if !(t.Limit > 0) {
 			return nil, fmt.Errorf("train op: %s %g: expected > 0", t.Kind, t.Limit)
@@ -18,10 +39,11 @@ func (em *emission) transform(grads []lower.Value) ([]lower.Value, error) {
 		switch t.Kind {
 		case ClipNorm:
 			for i, g := range grads {
-				out[i] = em.scale(g, em.clipFactor("clip_by_norm/", t.Limit, grads[i:i+1]))
+				out[i] = em.scale(g, em.clipFactor("clip_by_norm/", t.Limit, em.norm("clip_by_norm/", grads[i:i+1])))
 			}
 		case ClipGlobalNorm:
-			factor := em.clipFactor("clip_by_global_norm/", t.Limit, grads)
+			norm := em.norm("clip_by_global_norm/", grads)
+			factor := em.orNaN(em.clipFactor("clip_by_global_norm/", t.Limit, norm), norm)
 			for i, g := range grads {
 				out[i] = em.scale(g, factor)
 			}
@@ -37,26 +59,54 @@ func (em *emission) transform(grads []lower.Value) ([]lower.Value, error) {
 	return grads, nil
 }
 
-// clipFactor is limit / max(norm of all grads, limit), a float64 scalar.
-func (em *emission) clipFactor(scope string, limit float64, grads []lower.Value) graph.Output {
-	c := calc{em.b, scope}
-	sum := number(0)
+// sumByIndex sums the rows of equal index of the lookups that are to be seen so.
+func (em *emission) sumByIndex(grads []lower.Value) []lower.Value {
+	out := slices.Clone(grads)
 	for i, g := range grads {
-		half := em.b.Op("L2Loss", scope+"L2Loss", graph.Type{DType: g.DType()}, graph.Attrs{"T": g.DType()}, g.Output)
-		half = cast(em.b, scope+"Cast", half, graph.Float64)
-		if i == 0 {
-			sum = num{out: half}
-		} else {
-			sum = c.add(sum, num{out: half})
+		out[i].Slices = slices.Clone(g.Slices)
+		for j, s := range g.Slices {
+			if s.ByIndex && s.Indices.Valid() {
+				out[i].Slices[j] = lower.SumByIndex(em.b, "clip/SumByIndex", s, g.Dense)
+			}
 		}
 	}
-	norm := c.sqrt(c.mul(sum, number(2)))
-	return c.output(c.div(number(limit), c.max(norm, number(limit))))
+	return out
+}
+
+// norm is the L2 norm of all grads together.
+func (em *emission) norm(scope string, grads []lower.Value) num {
+	c := calc{em.b, scope}
+	sum := number(0)
+	for _, g := range grads {
+		for _, x := range g.Parts() {
+			half := em.b.Op("L2Loss", scope+"L2Loss", graph.Type{DType: x.DType()}, graph.Attrs{"T": x.DType()}, x)
+			if next := (num{out: cast(em.b, scope+"Cast", half, graph.Float64)}); sum.out.Valid() {
+				sum = c.add(sum, next)
+			} else {
+				sum = next
+			}
+		}
+	}
+	return c.sqrt(c.mul(sum, number(2)))
+}
+
+// clipFactor is limit / max(norm, limit).
+func (em *emission) clipFactor(scope string, limit float64, norm num) num {
+	c := calc{em.b, scope}
+	return c.div(number(limit), c.max(norm, number(limit)))
+}
+
+// orNaN is x, or NaN where norm is not finite: a global clip then spoils all
+// gradients, as TensorFlow's does, so that the step is seen to have failed.
+func (em *emission) orNaN(x, norm num) num {
+	c := calc{em.b, "clip_by_global_norm/"}
+	return c.add(x, c.sub(norm, norm))
 }
 
 // scale multiplies a gradient by a float64 scalar.
-func (em *emission) scale(g lower.Value, factor graph.Output) lower.Value {
-	return em.with(g, "Mul", cast(em.b, "clip/Cast", factor, g.DType()))
+func (em *emission) scale(g lower.Value, factor num) lower.Value {
+	f := calc{em.b, "clip/"}.output(factor)
+	return em.with(g, "Mul", cast(em.b, "clip/Cast", f, g.DType()))
 }
 
 func (em *emission) clamp(g lower.Value, limit float64) lower.Value {
@@ -66,6 +116,7 @@ func (em *emission) clamp(g lower.Value, limit float64) lower.Value {
 
 // with applies an elementwise op with a scalar to the dense value or the rows of g.
 func (em *emission) with(g lower.Value, op string, scalar graph.Output) lower.Value {
-	g.Output = em.b.Op(op, "clip/"+op, g.Output.Type(), graph.Attrs{"T": g.DType()}, g.Output, scalar)
-	return g
+	return g.Map(func(x graph.Output) graph.Output {
+		return em.b.Op(op, "clip/"+op, x.Type(), graph.Attrs{"T": x.DType()}, x, scalar)
+	})
 }

@@ -47,10 +47,10 @@ func startOn(t *testing.T, dev device.Device, op *TrainOp, initial map[string]*g
 			grad := lower.Value{}
 			if n := rows[v.Name]; n > 0 {
 				shape := append([]int{n}, v.Shape[1:]...)
-				grad.Output = b.Placeholder(v.Name+"_rows", graph.Type{DType: v.DType, Shape: graph.ShapeOf(shape...)})
-				grad.Indices = b.Placeholder(v.Name+"_indices", graph.Type{DType: graph.Int64, Shape: graph.ShapeOf(n)})
-				grad.Dense = v.Type().Shape
-				spec.Feeds = append(spec.Feeds, grad.Output, grad.Indices)
+				rows := b.Placeholder(v.Name+"_rows", graph.Type{DType: v.DType, Shape: graph.ShapeOf(shape...)})
+				ids := b.Placeholder(v.Name+"_indices", graph.Type{DType: graph.Int64, Shape: graph.ShapeOf(n)})
+				grad = lower.SparseValue(v.Type().Shape, lower.Slices{Rows: rows, Indices: ids})
+				spec.Feeds = append(spec.Feeds, rows, ids)
 			} else {
 				grad.Output = b.Placeholder(v.Name+"_grad", v.Type())
 				spec.Feeds = append(spec.Feeds, grad.Output)

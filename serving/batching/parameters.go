@@ -10,10 +10,10 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/goestimator/goestimator/internal/pbtext"
 	pb "github.com/wamuir/graft/tensorflow/serving/servables/tensorflow_go_proto"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/encoding/prototext"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 )
 
@@ -41,7 +41,7 @@ func Defaults() Parameters {
 // Parse reads a BatchingParameters message in text form and checks it.
 func Parse(text []byte) (Parameters, error) {
 	var m pb.BatchingParameters
-	if err := prototext.Unmarshal(text, &m); err != nil {
+	if err := pbtext.Unmarshal(text, &m); err != nil {
 		return Parameters{}, fmt.Errorf("batching parameters: %w", err)
 	}
 	p := Defaults()

@@ -146,7 +146,7 @@ func flatten(v reflect.Value, shape []int, all *reflect.Value) error {
 
 // decode converts an output; it shares memory with p.
 func decode(p *tensor_go_proto.TensorProto) (Tensor, error) {
-	t, err := graphdef.ViewTensorProto(p)
+	t, err := graphdef.ViewTensorProto(p, nil)
 	if err != nil {
 		return Tensor{}, err
 	}

@@ -6,6 +6,7 @@ import (
 	"net"
 	"testing"
 
+	"github.com/goestimator/goestimator/internal/budget"
 	"github.com/goestimator/goestimator/internal/graph"
 	"github.com/goestimator/goestimator/serving/grpcapi"
 	"github.com/goestimator/goestimator/serving/inference"
@@ -37,8 +38,10 @@ func loopback(b *testing.B) *grpc.ClientConn {
 	if err != nil {
 		b.Fatal(err)
 	}
-	s := grpc.NewServer(grpcapi.Options(grpcapi.Limits{})...)
-	grpcapi.Register(s, &inference.Service{Models: src}, &grpcapi.Models{Catalog: src})
+	limits := grpcapi.Limits{Memory: budget.NewServer(budget.Limits{})}
+	b.Cleanup(limits.Memory.Close)
+	s := grpc.NewServer(grpcapi.Options(limits)...)
+	limits.Register(s, &inference.Service{Models: src}, &grpcapi.Models{Catalog: src})
 	go func() { _ = s.Serve(lis) }()
 	b.Cleanup(s.Stop)
 	conn, err := grpc.NewClient(lis.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.ForceCodecV2(wire.Codec{}), grpc.MaxCallRecvMsgSize(1<<30)))

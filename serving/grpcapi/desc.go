@@ -2,7 +2,9 @@ package grpcapi
 
 import (
 	"context"
+	"path"
 
+	"github.com/goestimator/goestimator/internal/budget"
 	apis "github.com/wamuir/graft/tensorflow/serving/apis_go_proto"
 	"google.golang.org/grpc"
 )
@@ -29,47 +31,76 @@ type modelServer interface {
 }
 
 // unary describes a method of the services of type S by its method expression.
-func unary[S, Req, Resp any](service, method string, call func(S, context.Context, *Req) (*Resp, error)) grpc.MethodDesc {
-	full := "/" + service + "/" + method
-	return grpc.MethodDesc{MethodName: method, Handler: func(srv any, ctx context.Context, dec func(any) error, wrap grpc.UnaryServerInterceptor) (any, error) {
+func unary[S, Req, Resp any](l Limits, full string, call func(S, context.Context, *Req) (*Resp, error)) grpc.MethodDesc {
+	_, method := path.Split(full)
+	return grpc.MethodDesc{MethodName: method, Handler: func(srv any, ctx context.Context, dec func(any) error, wrap grpc.UnaryServerInterceptor) (resp any, err error) {
+		a, answered := l.Memory.Open(), false
+		defer func() {
+			if !answered || err != nil { // else the reply closes it
+				a.Close()
+			}
+		}()
+		ctx = budget.With(ctx, a)
 		req := new(Req)
-		if err := dec(req); err != nil {
-			return nil, err
+		received := l.receive(ctx, req, a, dec)
+		if received != nil && a.Refused() == nil {
+			return nil, received
+		}
+		answer := func(ctx context.Context, _ any) (any, error) {
+			if received != nil {
+				return nil, received
+			}
+			resp, err := call(srv.(S), ctx, req)
+			if err != nil || a == nil {
+				return resp, err
+			}
+			reply, err := marshal(resp, a)
+			answered = err == nil
+			return reply, err
 		}
 		if wrap == nil {
-			return call(srv.(S), ctx, req)
+			return answer(ctx, req)
 		}
-		return wrap(ctx, req, &grpc.UnaryServerInfo{Server: srv, FullMethod: full}, func(ctx context.Context, req any) (any, error) {
-			return call(srv.(S), ctx, req.(*Req))
-		})
+		return wrap(ctx, req, &grpc.UnaryServerInfo{Server: srv, FullMethod: full}, answer)
 	}}
 }
 
-var predictionDesc = grpc.ServiceDesc{
-	ServiceName: PredictionService,
-	HandlerType: (*Predictor)(nil),
-	Metadata:    apis.File_tensorflow_serving_apis_prediction_service_proto.Path(),
-	Methods: []grpc.MethodDesc{
-		unary(PredictionService, "Classify", Predictor.Classify),
-		unary(PredictionService, "Regress", Predictor.Regress),
-		unary(PredictionService, "Predict", Predictor.Predict),
-		unary(PredictionService, "MultiInference", Predictor.MultiInference),
-		unary(PredictionService, "GetModelMetadata", Predictor.GetModelMetadata),
-	},
+// predictionDesc and modelDesc describe the services.
+func predictionDesc(l Limits) *grpc.ServiceDesc {
+	const of = "/" + PredictionService + "/"
+	return &grpc.ServiceDesc{
+		ServiceName: PredictionService,
+		HandlerType: (*Predictor)(nil),
+		Metadata:    apis.File_tensorflow_serving_apis_prediction_service_proto.Path(),
+		Methods: []grpc.MethodDesc{
+			unary(l, of+"Classify", Predictor.Classify),
+			unary(l, of+"Regress", Predictor.Regress),
+			unary(l, of+"Predict", Predictor.Predict),
+			unary(l, of+"MultiInference", Predictor.MultiInference),
+			unary(l, of+"GetModelMetadata", Predictor.GetModelMetadata),
+		},
+	}
 }
 
-var modelDesc = grpc.ServiceDesc{
-	ServiceName: ModelService,
-	HandlerType: (*modelServer)(nil),
-	Metadata:    apis.File_tensorflow_serving_apis_model_service_proto.Path(),
-	Methods: []grpc.MethodDesc{
-		unary(ModelService, "GetModelStatus", modelServer.GetModelStatus),
-		unary(ModelService, "HandleReloadConfigRequest", modelServer.HandleReloadConfigRequest),
-	},
+func modelDesc(l Limits) *grpc.ServiceDesc {
+	const of = "/" + ModelService + "/"
+	return &grpc.ServiceDesc{
+		ServiceName: ModelService,
+		HandlerType: (*modelServer)(nil),
+		Metadata:    apis.File_tensorflow_serving_apis_model_service_proto.Path(),
+		Methods: []grpc.MethodDesc{
+			unary(l, of+"GetModelStatus", modelServer.GetModelStatus),
+			unary(l, of+"HandleReloadConfigRequest", modelServer.HandleReloadConfigRequest),
+		},
+	}
 }
+
+// Register is that of Limits without limits.
+func Register(s grpc.ServiceRegistrar, p Predictor, m *Models) { Limits{}.Register(s, p, m) }
 
 // Register adds both services to a server. Make the server with Options, else limits and errors are not as promised.
-func Register(s grpc.ServiceRegistrar, p Predictor, m *Models) {
-	s.RegisterService(&predictionDesc, p)
-	s.RegisterService(&modelDesc, m)
+func (l Limits) Register(s grpc.ServiceRegistrar, p Predictor, m *Models) {
+	l.setDefaults()
+	s.RegisterService(predictionDesc(l), p)
+	s.RegisterService(modelDesc(l), m)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/goestimator/goestimator/internal/budget"
 	"github.com/goestimator/goestimator/internal/fault"
 	"github.com/goestimator/goestimator/serving/wire"
 	"google.golang.org/grpc"
@@ -26,18 +27,23 @@ const MaxStreams = 4096
 
 // Limits says how a server answers; the zero value is ready.
 type Limits struct {
-	Timeout    time.Duration // of calls without a deadline; 0: DefaultTimeout
-	MaxMessage int           // bytes of a request, also decompressed; 0: 2 GiB, gRPC's limit
-	Log        *slog.Logger  // panics; nil: slog.Default
+	Timeout    time.Duration  // of calls without a deadline; 0: DefaultTimeout
+	MaxMessage int            // bytes of a request, also decompressed; 0: 2 GiB, gRPC's limit
+	Memory     *budget.Server // pays for what requests hold; nil: nobody counts
+	Log        *slog.Logger   // panics; nil: slog.Default
+}
+
+func (l *Limits) setDefaults() {
+	if l.MaxMessage <= 0 {
+		l.MaxMessage = math.MaxInt32
+	}
 }
 
 // Options returns what a server for Register is made with: the codec of package wire, messages of up to 2 GiB, gzip where the
 // client asks for it, a deadline for every call, error texts of at most 1024 bytes and then "...TRUNCATED", and INTERNAL for a
 // handler that panics.
 func Options(l Limits) []grpc.ServerOption {
-	if l.MaxMessage <= 0 {
-		l.MaxMessage = math.MaxInt32
-	}
+	l.setDefaults()
 	return []grpc.ServerOption{
 		grpc.ForceServerCodecV2(wire.Codec{}),
 		grpc.MaxRecvMsgSize(l.MaxMessage),

@@ -2,10 +2,13 @@ package inference
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"unsafe"
 
+	"github.com/goestimator/goestimator/internal/budget"
 	"github.com/goestimator/goestimator/internal/graph"
 	"github.com/goestimator/goestimator/serving/servable"
 	"github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
@@ -22,7 +25,7 @@ func (s *Service) Classify(ctx context.Context, r *apis.ClassificationRequest) (
 	if err != nil {
 		return nil, err
 	}
-	resp, err = s.classify(ctx, &call, spec, func() (Examples, error) { return examplesOf(r.GetInput()) })
+	resp, err = s.classify(ctx, &call, spec, func() (Examples, error) { return examplesOf(r.GetInput(), budget.Of(ctx)) })
 	if err == nil {
 		call.response = resp
 	}
@@ -51,7 +54,7 @@ func (s *Service) classify(ctx context.Context, call *Call, spec Spec, examples 
 	if err != nil {
 		return nil, err
 	}
-	result, err := t.classifications(call.Examples, outs)
+	result, err := t.classifications(budget.Of(ctx), call.Examples, outs)
 	if err != nil {
 		return nil, err
 	}
@@ -93,10 +96,12 @@ func (s *Service) oneShot(ctx context.Context, call *Call, m servable.Model, o o
 
 // runExamples feeds the examples to each of inputs.
 func (s *Service) runExamples(ctx context.Context, call *Call, m servable.Model, e Examples, inputs, fetches []string) (map[string]*graph.Tensor, error) {
-	x, err := e.tensor()
+	a := budget.Of(ctx)
+	x, taken, err := tensorOf(e, a)
 	if err != nil {
 		return nil, err
 	}
+	defer a.Give(taken)
 	call.Examples = x.Shape[0]
 	feeds := make(map[string]*graph.Tensor, len(inputs))
 	for _, name := range inputs {
@@ -156,8 +161,9 @@ func (s *Service) taskOf(def *pb.SignatureDef, method string) (task, error) {
 	return t, nil
 }
 
-// classifications makes the answer of n examples.
-func (t task) classifications(n int, outs map[string]*graph.Tensor) (*apis.ClassificationResult, error) {
+// classifications makes the answer of n examples. How many classes there are is the model's affair, how many examples the
+// request's.
+func (t task) classifications(a *budget.Account, n int, outs map[string]*graph.Tensor) (*apis.ClassificationResult, error) {
 	classes, scores := outs[t.classes], outs[t.scores]
 	if err := checkClasses(classes, "classes", graph.String, n); err != nil {
 		return nil, err
@@ -178,6 +184,10 @@ func (t task) classifications(n int, outs map[string]*graph.Tensor) (*apis.Class
 	if scores != nil {
 		values = graph.Of[float32](scores)
 	}
+	if err := errors.Join(a.TakeTimes(n, int(unsafe.Sizeof(apis.Classifications{})+pointer)),
+		a.TakeModel(n*width*int(unsafe.Sizeof(apis.Class{})+pointer)+labelBytes(classes))); err != nil {
+		return nil, err
+	}
 	// One allocation for all of each kind.
 	rows, all, refs := make([]apis.Classifications, n), make([]apis.Class, n*width), make([]*apis.Class, n*width)
 	r := &apis.ClassificationResult{Classifications: make([]*apis.Classifications, n)}
@@ -195,6 +205,18 @@ func (t task) classifications(n int, outs map[string]*graph.Tensor) (*apis.Class
 		r.Classifications[i] = &rows[i]
 	}
 	return r, nil
+}
+
+const pointer = unsafe.Sizeof(uintptr(0))
+
+// labelBytes is what copies of the labels take.
+func labelBytes(classes *graph.Tensor) (n int) {
+	if classes != nil {
+		for _, s := range classes.Strings {
+			n += len(s)
+		}
+	}
+	return n
 }
 
 // checkClasses checks the type and shape, [n, any], of an output of a classification.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/goestimator/goestimator/internal/budget"
 	"github.com/goestimator/goestimator/serving/servable"
 	apis "github.com/wamuir/graft/tensorflow/serving/apis_go_proto"
 	"google.golang.org/grpc/codes"
@@ -77,7 +78,7 @@ func (s *Service) multi(ctx context.Context, call *Call, h servable.Handle, r *a
 	}
 	slices.Sort(inputs)
 	slices.Sort(fetches)
-	examples, err := examplesOf(r.GetInput())
+	examples, err := examplesOf(r.GetInput(), budget.Of(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -90,13 +91,13 @@ func (s *Service) multi(ctx context.Context, call *Call, h servable.Handle, r *a
 		m := r.GetTasks()[i].GetModelSpec()
 		res := &apis.InferenceResult{ModelSpec: Spec{Name: m.GetName(), Signature: m.GetSignatureName()}.resolved(h.ID())}
 		if t.method == ClassifyMethod {
-			c, err := t.classifications(call.Examples, outs)
+			c, err := t.classifications(budget.Of(ctx), call.Examples, outs)
 			if err != nil {
 				return nil, err
 			}
 			res.Result = &apis.InferenceResult_ClassificationResult{ClassificationResult: c}
 		} else {
-			c, err := t.regressions(call.Examples, outs)
+			c, err := t.regressions(budget.Of(ctx), call.Examples, outs)
 			if err != nil {
 				return nil, err
 			}

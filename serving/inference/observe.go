@@ -52,9 +52,9 @@ func (c Call) Request() proto.Message {
 	t := c.tensors
 	if t.examples != nil {
 		if c.API == "Regress" {
-			return &apis.RegressionRequest{ModelSpec: t.spec.proto(), Input: t.examples.input()}
+			return &apis.RegressionRequest{ModelSpec: t.spec.proto(), Input: t.examples.Input()}
 		}
-		return &apis.ClassificationRequest{ModelSpec: t.spec.proto(), Input: t.examples.input()}
+		return &apis.ClassificationRequest{ModelSpec: t.spec.proto(), Input: t.examples.Input()}
 	}
 	if t.inputs == nil {
 		return nil

@@ -2,10 +2,12 @@ package inference
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
 
+	"github.com/goestimator/goestimator/internal/budget"
 	"github.com/goestimator/goestimator/internal/graph"
 	"github.com/goestimator/goestimator/internal/graphdef"
 	"github.com/goestimator/goestimator/serving/servable"
@@ -45,7 +47,10 @@ func (s *Service) Predict(ctx context.Context, r *apis.PredictRequest) (resp *ap
 	}
 	defer h.Release()
 	p, err := predict(ctx, s, &call, predictArgs[*tensor_go_proto.TensorProto]{
-		model: h.Model(), key: spec.key(), inputs: r.GetInputs(), filter: r.GetOutputFilter(), convert: graphdef.ViewTensorProto})
+		model: h.Model(), key: spec.key(), inputs: r.GetInputs(), filter: r.GetOutputFilter(),
+		convert: func(t *tensor_go_proto.TensorProto) (*graph.Tensor, error) {
+			return graphdef.ViewTensorProto(t, budget.Of(ctx))
+		}})
 	if err != nil {
 		return nil, err
 	}
@@ -150,10 +155,16 @@ func feedsOf[T any](def *pb.SignatureDef, aliases []string, inputs map[string]T,
 			used++
 			t, err = convert(in)
 		} else if d, ok := def.GetDefaults()[alias]; ok {
-			t, err = graphdef.ViewTensorProto(d)
+			t, err = graphdef.ViewTensorProto(d, nil) // the model's own
 		} else {
 			return nil, invalid("Signature input alias: %s(feed name: %s) not found in request and no default value provided. Inputs expected to be in the request {%s}, or default input alias set: %s",
 				alias, want[alias].GetName(), keys(inputs), keys(def.GetDefaults()))
+		}
+		if over := (*budget.Error)(nil); errors.As(err, &over) {
+			return nil, over
+		}
+		if errors.Is(err, graphdef.ErrExpands) {
+			return nil, invalid("tensor parsing error: %s: %v", alias, err)
 		}
 		if err != nil || t == nil {
 			return nil, invalid("tensor parsing error: %s", alias)

@@ -2,7 +2,9 @@ package inference
 
 import (
 	"context"
+	"unsafe"
 
+	"github.com/goestimator/goestimator/internal/budget"
 	"github.com/goestimator/goestimator/internal/graph"
 	"github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
 	apis "github.com/wamuir/graft/tensorflow/serving/apis_go_proto"
@@ -19,7 +21,7 @@ func (s *Service) Regress(ctx context.Context, r *apis.RegressionRequest) (resp 
 	if err != nil {
 		return nil, err
 	}
-	resp, err = s.regress(ctx, &call, spec, func() (Examples, error) { return examplesOf(r.GetInput()) })
+	resp, err = s.regress(ctx, &call, spec, func() (Examples, error) { return examplesOf(r.GetInput(), budget.Of(ctx)) })
 	if err == nil {
 		call.response = resp
 	}
@@ -48,7 +50,7 @@ func (s *Service) regress(ctx context.Context, call *Call, spec Spec, examples f
 	if err != nil {
 		return nil, err
 	}
-	result, err := t.regressions(call.Examples, outs)
+	result, err := t.regressions(budget.Of(ctx), call.Examples, outs)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +58,7 @@ func (s *Service) regress(ctx context.Context, call *Call, spec Spec, examples f
 }
 
 // regressions makes the answer of n examples.
-func (t task) regressions(n int, outs map[string]*graph.Tensor) (*apis.RegressionResult, error) {
+func (t task) regressions(a *budget.Account, n int, outs map[string]*graph.Tensor) (*apis.RegressionResult, error) {
 	y := outs[t.scores]
 	switch {
 	case y == nil:
@@ -69,6 +71,9 @@ func (t task) regressions(n int, outs map[string]*graph.Tensor) (*apis.Regressio
 		return nil, invalid("Expected output Tensor of DT_FLOAT.  Got: %v", types_go_proto.DataType(y.DType))
 	}
 	if err := checkStorage(y); err != nil {
+		return nil, err
+	}
+	if err := a.TakeTimes(n, int(unsafe.Sizeof(apis.Regression{})+pointer)); err != nil {
 		return nil, err
 	}
 	all := make([]apis.Regression, n)

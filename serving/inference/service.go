@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/goestimator/goestimator/internal/budget"
 	"github.com/goestimator/goestimator/internal/fault"
 	"github.com/goestimator/goestimator/internal/graph"
 	"github.com/goestimator/goestimator/serving/servable"
@@ -99,6 +100,16 @@ func (s *Service) acquire(call *Call, spec Spec) (servable.Handle, error) {
 	return h, nil
 }
 
+// Find fails where there is no model for a spec. It is for transports that ask before they read a request; the model may
+// be another one when the request is there.
+func (s *Service) Find(spec Spec) error {
+	h, err := s.acquire(&Call{}, spec)
+	if err == nil {
+		h.Release()
+	}
+	return err
+}
+
 // run runs a model; what it panics with is the error of the call alone.
 func (s *Service) run(ctx context.Context, call *Call, m servable.Model, feeds map[string]*graph.Tensor, fetches []string) (outs []*graph.Tensor, err error) {
 	if ctx.Err() != nil {
@@ -120,6 +131,9 @@ func (s *Service) run(ctx context.Context, call *Call, m servable.Model, feeds m
 func toStatus(err error) error {
 	if err == nil {
 		return nil
+	}
+	if over := (*budget.Error)(nil); errors.As(err, &over) && err != error(over) {
+		return status.Error(over.GRPCStatus().Code(), err.Error()) // with what it was for
 	}
 	if st, ok := status.FromError(err); ok {
 		return st.Err()

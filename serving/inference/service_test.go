@@ -124,7 +124,12 @@ func TestObserversOfExamples(t *testing.T) {
 		text[apis.ClassificationRequest](t, `model_spec { name: "m" signature_name: "only_scores" } input { example_list_with_context { examples {} examples { features {} } context { features {} } } }`),
 		text[apis.RegressionRequest](t, `model_spec { name: "m" signature_name: "regress" } input { example_list { examples {} examples {} } }`),
 	} {
-		if diff := cmp.Diff(want, w.requests[i], protocmp.Transform()); diff != "" || w.calls[i].Examples != 2 {
+		sent, err := proto.Marshal(w.requests[i]) // the examples in it are serialized
+		got := want.ProtoReflect().New().Interface()
+		if err = errors.Join(err, proto.Unmarshal(sent, got)); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" || w.calls[i].Examples != 2 {
 			t.Errorf("%d examples, %s", w.calls[i].Examples, diff)
 		}
 	}

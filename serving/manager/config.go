@@ -8,10 +8,10 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/goestimator/goestimator/internal/pbtext"
 	config "github.com/wamuir/graft/tensorflow/serving/config_go_proto"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/encoding/prototext"
 )
 
 // Platform is the model platform that is served.
@@ -21,8 +21,8 @@ const Platform = "tensorflow"
 // Serving's --model_config_file.
 func ParseConfig(text []byte) (*config.ModelServerConfig, error) {
 	c := &config.ModelServerConfig{}
-	if err := prototext.Unmarshal(text, c); err != nil {
-		return nil, status.Errorf(codes.InvalidArgument, "model config: expected a ModelServerConfig as text: %v", err)
+	if err := pbtext.Unmarshal(text, c); err != nil {
+		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
 	return c, nil
 }

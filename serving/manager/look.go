@@ -87,7 +87,7 @@ func (m *Manager) lookAt(f *model, why occasion) {
 		return // reloaded in the meantime
 	}
 	if told != "" && told != f.told {
-		m.o.Log.Warn(told, "model", f.name)
+		m.o.Log.Warn("looking for versions", "model", f.name, "problem", told)
 	}
 	changed := !f.scanned || err == nil && !slices.Equal(chosen, f.chosen)
 	f.told, f.scanned, f.problem = told, true, err

@@ -43,7 +43,7 @@ func (m *Manager) Reload(ctx context.Context, cfg *config.ModelServerConfig) err
 	}
 	err = m.await(ctx, await)
 	if m.o.Partial && !m.Ready() && status.Code(err) == codes.Unknown {
-		m.o.Log.Error(status.Convert(err).Message())
+		m.o.Log.Error("models are missing", "error", status.Convert(err).Message())
 		err = nil
 	}
 	if err != nil {

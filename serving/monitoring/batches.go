@@ -49,9 +49,9 @@ func newBatches(reg *prometheus.Registry) batches {
 
 // Batch implements batching.Observer.
 func (b *batches) Batch(r batching.Ran) {
-	model, version := r.Model.Name, strconv.FormatInt(r.Model.Version, 10)
+	model, version := label(r.Model.Name), strconv.FormatInt(r.Model.Version, 10)
 	for _, w := range r.Waits {
-		b.queuing.WithLabelValues(r.Pool).Observe(micros(w))
+		b.queuing.WithLabelValues(label(r.Pool)).Observe(micros(w))
 		b.waiting.WithLabelValues(model, version).Observe(w.Seconds())
 	}
 	for _, n := range r.Tasks {

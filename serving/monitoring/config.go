@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/goestimator/goestimator/internal/pbtext"
 	config "github.com/wamuir/graft/tensorflow/serving/config_go_proto"
-	"google.golang.org/protobuf/encoding/prototext"
 )
 
 // DefaultPath is where metrics are where the configuration names no path.
@@ -35,7 +35,7 @@ func ReadConfig(path string) (Config, error) {
 // ParseConfig reads a MonitoringConfig in text form.
 func ParseConfig(text []byte) (Config, error) {
 	var m config.MonitoringConfig
-	if err := prototext.Unmarshal(text, &m); err != nil {
+	if err := pbtext.Unmarshal(text, &m); err != nil {
 		return Config{}, fmt.Errorf("monitoring config: %w", err)
 	}
 	c := Config{Enable: m.GetPrometheusConfig().GetEnable(), Path: m.GetPrometheusConfig().GetPath()}

@@ -8,10 +8,12 @@ import (
 	"math/rand/v2"
 	"net/http/httptest"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/goestimator/goestimator/internal/testkit"
 	"github.com/goestimator/goestimator/serving/batching"
@@ -271,5 +273,34 @@ func BenchmarkDone(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		r.Done(c)
+	}
+}
+
+// Names that strangers chose make neither lines nor escape sequences.
+func TestHostileNames(t *testing.T) {
+	const name = "m\x1b[2J\u009b31m\nready 1\xff"
+	r := New(func(string) bool { return true })
+	c := answered(name, 1)
+	c.Signature = name
+	r.Done(c)
+	c.ID = servable.ID{}
+	r.Done(c)
+	r.Logged(name, nil)
+	r.Loaded(name, time.Millisecond, nil)
+	r.WarmedUp(name, time.Millisecond, nil)
+	r.Batch(batching.Ran{Model: servable.ID{Name: name, Version: 1}, Pool: name, Waits: []time.Duration{1}, Rows: 1, Tasks: []int{1}})
+	text := scrape(t, r)
+	const shown = `m\\x1b[2J\\u009b31m\\nready 1\\xff`
+	expect(t, text, `:tensorflow:serving:request_log_count{model_name="`+shown+`",status_code="OK"} 1`,
+		`goestimator_serving_requests_total{api="Predict",code="OK",entrypoint="GRPC",model="`+shown+`",signature="`+shown+`",version="1"} 1`)
+	if i := strings.IndexFunc(text, func(r rune) bool { return r != '\n' && !strconv.IsGraphic(r) }); i >= 0 || !utf8.ValidString(text) {
+		t.Errorf("at byte %d: %q", i, text[max(i-100, 0):max(i, 0)+10])
+	}
+	if strings.Contains(text, "\nready") {
+		t.Error("a line was forged")
+	}
+	r.Forget(servable.ID{Name: name, Version: 1}, name)
+	if left := scrape(t, r); strings.Contains(left, `version="1"`) || strings.Contains(left, "model_path") {
+		t.Errorf("series of a version that is gone: %s", left)
 	}
 }

@@ -29,8 +29,8 @@ func newOwn(reg *prometheus.Registry) own {
 
 // Done implements inference.Observer.
 func (r *Registry) Done(c inference.Call) {
-	model := c.Model
-	if c.ID.Name == "" && (r.known == nil || !r.known(model)) {
+	model := label(c.Model)
+	if c.ID.Name == "" && (r.known == nil || !r.known(c.Model)) {
 		model = unknown
 	}
 	r.requests.WithLabelValues(model, code(c.Err)).Inc()
@@ -38,7 +38,7 @@ func (r *Registry) Done(c inference.Call) {
 	if c.ID.Name != "" {
 		version = strconv.FormatInt(c.ID.Version, 10)
 		if c.Err == nil || c.Runtime > 0 {
-			signature = c.Signature
+			signature = label(c.Signature)
 		}
 	}
 	r.byVersion.WithLabelValues(model, version, signature, c.API, c.Entrypoint, code(c.Err)).Inc()
@@ -59,7 +59,7 @@ func (r *Registry) Done(c inference.Call) {
 // Forget drops the series of a version that was unloaded from dir, so that a long-lived server does not keep those of every
 // version it ever had.
 func (r *Registry) Forget(id servable.ID, dir string) {
-	of := prometheus.Labels{"model": id.Name, "version": strconv.FormatInt(id.Version, 10)}
+	of := prometheus.Labels{"model": label(id.Name), "version": strconv.FormatInt(id.Version, 10)}
 	r.byVersion.DeletePartialMatch(of)
 	r.seconds.DeletePartialMatch(of)
 	r.batches.forget(of)

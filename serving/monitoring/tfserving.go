@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/goestimator/goestimator/internal/printable"
 	"github.com/prometheus/client_golang/prometheus"
 )
 
@@ -64,11 +65,12 @@ func (s *serving) Loaded(dir string, took time.Duration, err error) {
 
 // Logged records that a request of a model was written to its log, or why not.
 func (s *serving) Logged(model string, err error) {
-	s.logged.WithLabelValues(model, code(err)).Inc()
+	s.logged.WithLabelValues(label(model), code(err)).Inc()
 }
 
-// label is the name of a folder as the value of a label, which must be UTF-8.
-func label(dir string) string { return strings.ToValidUTF8(dir, "\uFFFD") }
+// label is a name as the value of a label. Names are of requests, configs, models and folders: metrics are lines that are
+// read on terminals too.
+func label(name string) string { return printable.Text(name) }
 
 // api is the API label of TensorFlow Serving.
 func api(name, entrypoint string) string {

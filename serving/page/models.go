@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/printable"
 	"github.com/goestimator/goestimator/serving/inference"
 	"github.com/goestimator/goestimator/serving/servable"
 	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
@@ -60,8 +61,9 @@ type Signature struct {
 
 // signatures answers what ?model=m&version=n offers; without a version the latest.
 func (p *Page) signatures(w http.ResponseWriter, r *http.Request) {
+	query := r.URL.Query() // not r.FormValue, which reads a body and keeps a large one in files
 	var v servable.Version
-	if text := r.FormValue("version"); text != "" {
+	if text := query.Get("version"); text != "" {
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
 			http.Error(w, "the version is no number", http.StatusBadRequest)
@@ -69,9 +71,9 @@ func (p *Page) signatures(w http.ResponseWriter, r *http.Request) {
 		}
 		v = servable.Version{Number: n, Exact: true}
 	}
-	h, err := p.o.Models.Acquire(r.FormValue("model"), v)
+	h, err := p.o.Models.Acquire(query.Get("model"), v)
 	if err != nil {
-		http.Error(w, status.Convert(err).Message(), http.StatusNotFound)
+		http.Error(w, printable.Text(status.Convert(err).Message()), http.StatusNotFound)
 		return
 	}
 	defer h.Release()

@@ -1,10 +1,13 @@
 package page
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
+	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -197,5 +200,37 @@ func TestSample(t *testing.T) {
 				t.Errorf("%s: %s, %v", key, b, err)
 			}
 		}
+	}
+}
+
+// A body that comes with a question about signatures is not read, much less kept in files.
+func TestSignaturesReadNoBody(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	var body bytes.Buffer
+	form := multipart.NewWriter(&body)
+	part, err := form.CreateFormFile("model", "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := part.Write(make([]byte, 33<<20)); err != nil || form.Close() != nil {
+		t.Fatal(err)
+	}
+	size := body.Len()
+	r := httptest.NewRequest(http.MethodGet, "/page/signatures.json?model=m", &body)
+	r.Header.Set("Content-Type", form.FormDataContentType())
+	w := httptest.NewRecorder()
+	newPage(t).ServeHTTP(w, r)
+	if w.Code != http.StatusOK || body.Len() != size {
+		t.Errorf("%d: %d of %d bytes were read", w.Code, size-body.Len(), size)
+	}
+	if files, err := os.ReadDir(os.TempDir()); err != nil || len(files) != 0 {
+		t.Errorf("files %v, %v", files, err)
+	}
+}
+
+func TestHostileName(t *testing.T) {
+	w := get(t, newPage(t), "/page/signatures.json?model=m%1b%5b2J%0aready%c2%9b")
+	if body := w.Body.String(); w.Code != http.StatusNotFound || !strings.Contains(body, `m\x1b[2J\nready\u009b`) {
+		t.Errorf("%d %q", w.Code, body)
 	}
 }

@@ -1,6 +1,9 @@
 package requestlog
 
 import (
+	"errors"
+	"fmt"
+	"os"
 	"path/filepath"
 
 	config "github.com/wamuir/graft/tensorflow/serving/config_go_proto"
@@ -12,22 +15,70 @@ import (
 // Type is the log_collector_config.type that this package serves; empty means it too.
 const Type = "tfrecord"
 
+// target is what is logged of a model, and where: the begin of file names, below Options.Dir.
+type target struct {
+	config *config.LoggingConfig
+	prefix string
+}
+
 // Configure makes the Logger log the models of list that have a logging_config, and no others. A bad configuration changes
 // nothing and is InvalidArgument.
 func (l *Logger) Configure(list *config.ModelServerConfig) error {
-	models := map[string]*config.LoggingConfig{}
+	models, err := targets(l.o.Dir, list)
+	if err == nil {
+		l.models.Store(&models)
+	}
+	return err
+}
+
+// Check returns why a Logger with this Options.Dir would not take the configuration.
+func Check(dir string, list *config.ModelServerConfig) error {
+	_, err := targets(dir, list)
+	return err
+}
+
+// targets are the models of list that are logged.
+func targets(dir string, list *config.ModelServerConfig) (map[string]target, error) {
+	models := map[string]target{}
 	for _, m := range list.GetModelConfigList().GetConfig() {
 		c := m.GetLoggingConfig()
 		if c == nil {
 			continue
 		}
 		if err := validate(m.GetName(), c); err != nil {
-			return err
+			return nil, err
 		}
-		models[m.GetName()] = proto.Clone(c).(*config.LoggingConfig)
+		prefix, err := below(dir, c.GetLogCollectorConfig().GetFilenamePrefix())
+		if err != nil {
+			return nil, status.Errorf(codes.InvalidArgument, "logging_config of model %s: %v", m.GetName(), err)
+		}
+		models[m.GetName()] = target{proto.Clone(c).(*config.LoggingConfig), prefix}
 	}
-	l.models.Store(&models)
-	return nil
+	return models, nil
+}
+
+// below is prefix as a path from dir, which it must lie below: who may replace the config may not choose any file.
+func below(dir, prefix string) (string, error) {
+	if dir == "" {
+		return "", errors.New("this server keeps no request logs: start it with --request-log-dir DIR")
+	}
+	path := filepath.Clean(prefix)
+	if filepath.IsAbs(path) {
+		root, err := filepath.Abs(dir)
+		if err != nil {
+			return "", err
+		}
+		if path, err = filepath.Rel(root, path); err != nil {
+			return "", err
+		}
+	}
+	if path == "." || !filepath.IsLocal(path) {
+		return "", fmt.Errorf("filename_prefix %q: expected a path below %s, which --request-log-dir names", prefix, dir)
+	}
+	if os.IsPathSeparator(prefix[len(prefix)-1]) {
+		path += string(filepath.Separator) // Clean took it: a folder, whose files have no more of a name
+	}
+	return path, nil
 }
 
 func validate(model string, c *config.LoggingConfig) error {

@@ -119,9 +119,7 @@ func (fs *files) fail(prefix string, f *file, err error) {
 	fs.retry[prefix] = fs.l.o.now().Add(fs.l.o.Retry)
 	if f.f != nil {
 		_ = f.f.Close() // the error that counts is there already
-		if info, err := os.Lstat(f.path); err == nil && info.Size() == 0 {
-			_ = os.Remove(f.path) // it may stay
-		}
+		fs.l.removeEmpty(f.path)
 	}
 	for _, model := range f.pending {
 		fs.l.drop(model, status.Errorf(codes.DataLoss, "request log: %v", err))
@@ -131,7 +129,7 @@ func (fs *files) fail(prefix string, f *file, err error) {
 
 // file is one that is being written.
 type file struct {
-	path    string
+	path    string   // from Options.Dir
 	f       *os.File // nil: it could not be made
 	buf     *bufio.Writer
 	w       *tfrecord.Writer
@@ -139,15 +137,35 @@ type file struct {
 	pending []string // the models of the records that may be in the buffer
 }
 
-// create makes a file that was not there: <prefix>-<UTC time>-<process>-<number>.tfrecord.
+// removeEmpty removes a file that nothing was written to; where that fails it stays.
+func (l *Logger) removeEmpty(path string) {
+	root, err := os.OpenRoot(l.o.Dir)
+	if err != nil {
+		return
+	}
+	defer root.Close()
+	if info, err := root.Lstat(path); err == nil && info.Size() == 0 {
+		_ = root.Remove(path)
+	}
+}
+
+// create makes a file that was not there: <prefix>-<UTC time>-<process>-<number>.tfrecord. No link leads out of the folder.
 func (l *Logger) create(prefix string) (*file, error) {
-	if err := os.MkdirAll(filepath.Dir(prefix), 0o750); err != nil {
+	if err := os.MkdirAll(l.o.Dir, 0o750); err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(l.o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	if err := root.MkdirAll(filepath.Dir(prefix), 0o750); err != nil {
 		return nil, err
 	}
 	base := fmt.Sprintf("%s-%s-%d", prefix, l.o.now().UTC().Format("20060102T150405"), os.Getpid())
 	for n := 0; ; n++ {
 		path := filepath.Clean(fmt.Sprintf("%s-%03d.tfrecord", base, n))
-		f, err := l.o.open(path)
+		f, err := l.o.open(root, path)
 		if errors.Is(err, os.ErrExist) {
 			continue
 		}
@@ -160,6 +178,6 @@ func (l *Logger) create(prefix string) (*file, error) {
 }
 
 // newFile opens a file that must not be there.
-func newFile(path string) (*os.File, error) {
-	return os.OpenFile(filepath.Clean(path), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+func newFile(root *os.Root, path string) (*os.File, error) {
+	return root.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 }

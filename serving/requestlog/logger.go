@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/goestimator/goestimator/serving/inference"
-	config "github.com/wamuir/graft/tensorflow/serving/config_go_proto"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
@@ -19,6 +18,7 @@ import (
 
 // Options of a Logger; zero values have defaults.
 type Options struct {
+	Dir        string        // the folder that all files lie below; "": nothing is logged, and a config that asks for it is refused
 	FileBytes  int64         // a file that has grown to this is followed by another; default 64 MiB
 	QueueBytes int           // records that wait for the disk; default 64 MiB
 	Flush      time.Duration // how long a record may wait in memory; default 1 s
@@ -28,13 +28,13 @@ type Options struct {
 	Logged func(model string, err error)
 
 	now  func() time.Time
-	open func(path string) (*os.File, error)
+	open func(root *os.Root, path string) (*os.File, error)
 }
 
 // A Logger writes requests and responses to files. It is safe for concurrent use.
 type Logger struct {
 	o       Options
-	models  atomic.Pointer[map[string]*config.LoggingConfig]
+	models  atomic.Pointer[map[string]target]
 	dropped atomic.Int64
 
 	mu     sync.Mutex
@@ -79,7 +79,7 @@ func New(o Options) *Logger {
 		o.open = newFile
 	}
 	l := &Logger{o: o, signal: make(chan struct{}, 1), done: make(chan struct{})}
-	l.models.Store(&map[string]*config.LoggingConfig{})
+	l.models.Store(&map[string]target{})
 	go l.write()
 	return l
 }
@@ -92,15 +92,15 @@ func (l *Logger) Done(c inference.Call) {
 	if c.Err != nil {
 		return
 	}
-	cfg := (*l.models.Load())[c.Model]
-	if cfg == nil || rand.Float64() >= cfg.GetSamplingConfig().GetSamplingRate() {
+	to, logged := (*l.models.Load())[c.Model]
+	if !logged || rand.Float64() >= to.config.GetSamplingConfig().GetSamplingRate() {
 		return
 	}
 	if l.full() {
 		l.drop(c.Model, errFull)
 		return
 	}
-	m := prediction(c, cfg.GetSamplingConfig())
+	m := prediction(c, to.config.GetSamplingConfig())
 	if m == nil {
 		return // of a kind that has no log
 	}
@@ -109,7 +109,7 @@ func (l *Logger) Done(c inference.Call) {
 		l.drop(c.Model, status.Errorf(codes.Internal, "request log: %v", err))
 		return
 	}
-	l.put(entry{c.Model, cfg.GetLogCollectorConfig().GetFilenamePrefix(), record})
+	l.put(entry{c.Model, to.prefix, record})
 }
 
 var errFull = status.Error(codes.ResourceExhausted, "request log: the queue is full")

@@ -46,7 +46,8 @@ func quoted(s string) string { b, _ := json.Marshal(s); return string(b) }
 // newLogger logs every request of m to files below a folder.
 func newLogger(t *testing.T, o Options) (l *Logger, prefix string) {
 	t.Helper()
-	prefix = filepath.Join(t.TempDir(), "logs", "m")
+	o.Dir = filepath.Join(t.TempDir(), "given")
+	prefix = filepath.Join(o.Dir, "logs", "m")
 	o.Log = slog.New(slog.DiscardHandler)
 	l = New(o)
 	if err := l.Configure(models(t, "log_collector_config { type: 'tfrecord' filename_prefix: "+quoted(prefix)+" } sampling_config { sampling_rate: 1 }")); err != nil {
@@ -180,6 +181,50 @@ func TestRotation(t *testing.T) {
 	}
 }
 
+// A file is full with the record that makes it as large as FileBytes, exactly or
+// more; the next record goes to another.
+func TestRotationSize(t *testing.T) {
+	const perFile, records = 3, 10
+	l, prefix := newLogger(t, Options{})
+	predict(t, l)
+	end(t, l)
+	one := sizes(t, prefix)[0] // all records are alike
+	for limit, want := range map[int64]int{perFile*one - 1: perFile, perFile * one: perFile, perFile*one + 1: perFile + 1} {
+		l, prefix := newLogger(t, Options{FileBytes: limit, now: func() time.Time { return time.Unix(0, 0) }})
+		for range records {
+			predict(t, l)
+		}
+		end(t, l)
+		got := sizes(t, prefix)
+		for i, size := range got {
+			full := int64(want) * one
+			if i == len(got)-1 {
+				full = int64(records-want*(records/want)) * one
+			}
+			if size != full {
+				t.Errorf("file %d of %d, limit %d: %d bytes, expected %d", i, len(got), limit, size, full)
+			}
+		}
+	}
+}
+
+// sizes returns the lengths of the files in order.
+func sizes(t *testing.T, prefix string) (all []int64) {
+	t.Helper()
+	names, err := filepath.Glob(prefix + "-*.tfrecord")
+	if err != nil || len(names) == 0 {
+		t.Fatal(names, err)
+	}
+	for _, name := range names {
+		info, err := os.Stat(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, info.Size())
+	}
+	return all
+}
+
 // What does not fit into the queue is dropped and counted, and so is what the disk does not take.
 func TestDropped(t *testing.T) {
 	lost := make(chan error, 10)
@@ -192,6 +237,9 @@ func TestDropped(t *testing.T) {
 	}
 	l, prefix = newLogger(t, Options{Logged: func(_ string, err error) { lost <- err }})
 	<-lost
+	if err := os.MkdirAll(filepath.Dir(filepath.Dir(prefix)), 0o750); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.WriteFile(filepath.Dir(prefix), []byte("a file in the way"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -215,10 +263,10 @@ func TestFullDisk(t *testing.T) {
 		Retry:     time.Second,
 		Logged:    func(_ string, err error) { outcomes <- err },
 		now:       func() time.Time { return time.Unix(now.Load(), 0) },
-		open: func(path string) (*os.File, error) {
+		open: func(root *os.Root, path string) (*os.File, error) {
 			opened.Add(1)
 			if now.Load() > 0 {
-				return newFile(path)
+				return newFile(root, path)
 			}
 			return os.OpenFile(full, os.O_WRONLY, 0)
 		},
@@ -341,5 +389,62 @@ func TestAccessOfLongNames(t *testing.T) {
 	_, err := s.Predict(t.Context(), &apis.PredictRequest{ModelSpec: &apis.ModelSpec{Name: long, SignatureName: long}})
 	if err == nil || buf.Len() > 5000 || !json.Valid(buf.Bytes()) {
 		t.Errorf("%d bytes", buf.Len())
+	}
+}
+
+// Whoever gives the config cannot have files written elsewhere than below the folder that the server was given.
+func TestOnlyBelowTheFolder(t *testing.T) {
+	written := make(chan error, 10)
+	l, prefix := newLogger(t, Options{Flush: time.Millisecond, Logged: func(_ string, err error) { written <- err }})
+	dir := filepath.Dir(filepath.Dir(prefix))
+	configured := func(l *Logger, prefix string) error {
+		return l.Configure(models(t, "log_collector_config { filename_prefix: "+quoted(prefix)+" } sampling_config { sampling_rate: 1 }"))
+	}
+	for _, p := range []string{"/etc/m", "../m", "a/../../m", "/", "..", dir, dir + "/", dir + "x/m", dir + "/../m", filepath.Dir(dir)} {
+		if err := configured(l, p); status.Code(err) != codes.InvalidArgument || !strings.Contains(err.Error(), "--request-log-dir") {
+			t.Errorf("%s: %v", p, err)
+		}
+	}
+	for p, want := range map[string]string{"a": "a-*", "a/b/c": "a/b/c-*", "a/../d": "d-*", dir + "/e": "e-*", dir + "/x/../f": "f-*", "g/": "g/-*"} {
+		if err := configured(l, p); err != nil {
+			t.Errorf("%s: %v", p, err)
+		}
+		predict(t, l)
+		if err := <-written; err != nil {
+			t.Errorf("%s: %v", p, err)
+		}
+		if names, _ := filepath.Glob(filepath.Join(dir, want)); len(names) != 1 {
+			t.Errorf("%s: %d files %s", p, len(names), want)
+		}
+	}
+	end(t, l)
+	none := New(Options{Log: slog.New(slog.DiscardHandler)})
+	defer end(t, none)
+	if err := configured(none, filepath.Join(t.TempDir(), "m")); status.Code(err) != codes.InvalidArgument || !strings.Contains(err.Error(), "--request-log-dir") {
+		t.Errorf("without a folder: %v", err)
+	}
+	if err := none.Configure(&config.ModelServerConfig{}); err != nil {
+		t.Error(err)
+	}
+}
+
+// Nor does a link in the folder lead out of it.
+func TestLinksLeadNowhere(t *testing.T) {
+	lost := make(chan error, 10)
+	l, prefix := newLogger(t, Options{Logged: func(_ string, err error) { lost <- err }})
+	defer end(t, l)
+	outside := t.TempDir()
+	if err := os.MkdirAll(filepath.Dir(filepath.Dir(prefix)), 0o750); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(outside, filepath.Dir(prefix)); err != nil {
+		t.Fatal(err)
+	}
+	predict(t, l)
+	if err := <-lost; status.Code(err) != codes.DataLoss {
+		t.Errorf("got %v", err)
+	}
+	if names, err := os.ReadDir(outside); err != nil || len(names) != 0 {
+		t.Errorf("outside: %v, %v", names, err)
 	}
 }

@@ -34,39 +34,59 @@ func awaitBody(w http.ResponseWriter, r *http.Request, o *Options) {
 	}
 }
 
-// readBody appends the body of a request to buf, decompressed where it is gzip. The body may not be larger than
-// most bytes, before or after.
-func readBody(w http.ResponseWriter, r *http.Request, buf []byte, o *Options) ([]byte, error) {
+// readBody reads the body of a request, decompressed where it is gzip. It may not be larger than MaxBody, before or after.
+func (s *scratch) readBody(w http.ResponseWriter, r *http.Request, o *Options) error {
+	s.text = s.text[:0]
 	if r.ContentLength > o.MaxBody {
-		return buf, tooLarge(o.MaxBody)
+		return tooLarge(o.MaxBody)
 	}
-	body := io.Reader(http.MaxBytesReader(w, r.Body, o.MaxBody))
+	body, left := io.Reader(http.MaxBytesReader(w, r.Body, o.MaxBody)), r.ContentLength
 	if strings.Contains(r.Header.Get("Content-Encoding"), "gzip") {
 		z, err := gzip.NewReader(body)
 		if err != nil {
-			return buf, bodyError(err, o)
+			return bodyError(err, o)
 		}
-		body = z
-	} else if room := min(r.ContentLength, 1<<20) + padding; int64(cap(buf)) < room {
-		// What a client says is not believed further than this; the rest grows as it comes.
-		buf = make([]byte, 0, room)
+		body, left = z, -1
 	}
 	for {
-		if len(buf)+padding >= cap(buf) {
-			buf = append(buf, make([]byte, max(4096, cap(buf)))...)[:len(buf)]
+		if err := s.room(left); err != nil {
+			return err
 		}
-		n, err := body.Read(buf[len(buf) : cap(buf)-padding])
-		buf = buf[:len(buf)+n]
+		n, err := body.Read(s.text[len(s.text) : cap(s.text)-padding])
+		s.text = s.text[:len(s.text)+n]
+		s.account.Received(n)
+		if left -= int64(n); left < 0 {
+			left = -1
+		}
 		switch {
-		case int64(len(buf)) > o.MaxBody:
-			return buf, tooLarge(o.MaxBody)
+		case int64(len(s.text)) > o.MaxBody:
+			return tooLarge(o.MaxBody)
 		case err == io.EOF:
 			_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
-			return buf, nil
+			return nil
 		case err != nil:
-			return buf, bodyError(err, o)
+			return bodyError(err, o)
 		}
 	}
+}
+
+// room makes room for more of a body, of which left bytes are announced (below 0: nobody knows). What a client says
+// is not believed further than a megabyte at first; the rest grows as it comes.
+func (s *scratch) room(left int64) error {
+	if len(s.text)+padding < cap(s.text) {
+		return nil
+	}
+	more := max(nextSize(cap(s.text))-len(s.text), padding+1)
+	if left >= 0 {
+		more = int(min(max(int64(more), 1<<20), left+1+padding))
+	}
+	if err := s.account.Take(len(s.text) + more); err != nil {
+		return err
+	}
+	bigger := append(make([]byte, 0, len(s.text)+more), s.text...)
+	s.account.Give(cap(s.text))
+	s.text = bigger
+	return nil
 }
 
 func tooLarge(most int64) error {

@@ -5,7 +5,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/goestimator/goestimator/internal/graph"
 	"github.com/goestimator/goestimator/serving/inference"
+	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 )
 
 // call is one predict, classify or regress request.
@@ -41,15 +43,33 @@ func (c *call) predict(ctx context.Context, s *scratch, out []byte) ([]byte, err
 		return out, c.refuse(err)
 	}
 	c.signature = q.signature
-	p, err := c.Service.PredictFrom(ctx, c.spec(), q.inputs, nil)
+	p, err := c.Service.PredictFrom(ctx, c.spec(), func(sigs map[string]*pb.SignatureDef) (map[string]*graph.Tensor, error) {
+		in, err := q.inputs(sigs)
+		if !shares(in) {
+			s.forget()
+		}
+		return in, err
+	}, nil)
 	if err != nil {
 		return out, err
 	}
-	o := outputs{names: p.Names, tensors: p.Tensors}
+	s.forget()
+	s.doc.give(s.doc.taken) // the inputs
+	o := outputs{names: p.Names, tensors: p.Tensors, account: s.account}
 	if q.row {
 		return appendPredictions(out, o)
 	}
 	return appendOutputs(out, o)
+}
+
+// shares reports whether tensors refer to the text that they were read from.
+func shares(tensors map[string]*graph.Tensor) bool {
+	for _, t := range tensors {
+		if len(t.Strings) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 func (c *call) classify(ctx context.Context, s *scratch, out []byte) ([]byte, error) {
@@ -61,7 +81,7 @@ func (c *call) classify(ctx context.Context, s *scratch, out []byte) ([]byte, er
 	if err != nil {
 		return out, err
 	}
-	return appendClassification(out, r.GetResult())
+	return appendClassification(out, r.GetResult(), s.account)
 }
 
 func (c *call) regress(ctx context.Context, s *scratch, out []byte) ([]byte, error) {
@@ -73,5 +93,5 @@ func (c *call) regress(ctx context.Context, s *scratch, out []byte) ([]byte, err
 	if err != nil {
 		return out, err
 	}
-	return appendRegression(out, r.GetResult())
+	return appendRegression(out, r.GetResult(), s.account)
 }

@@ -1,6 +1,9 @@
 package rest
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 // cursor is a place in a document: the value at p; n is the next list or object that opens from there on.
 type cursor struct {
@@ -111,7 +114,7 @@ func (c cursor) member(name string) (value cursor, ok bool) {
 	return c, false
 }
 
-// base64 returns the content of {"b64": "..."} as written.
+// base64 returns the content of {"b64": "..."}, with its escapes.
 func (c cursor) base64() (content []byte, ok bool) {
 	if !c.isObject() || c.count() != 1 {
 		return nil, false
@@ -120,21 +123,40 @@ func (c cursor) base64() (content []byte, ok bool) {
 	if string(c.name()) != "b64" || !c.isString() {
 		return nil, false
 	}
-	return unquote(c.text()), true
+	return c.text(), true
 }
 
 // decodeBase64 returns the bytes that {"b64": "..."} stands for.
 func (c cursor) decodeBase64() ([]byte, error) {
-	content, ok := c.base64()
+	text, ok := c.base64()
 	if !ok {
 		return nil, invalid("JSON Value: %s not formatted correctly for base64 data", c.d.debug(c))
 	}
-	out, ok := decodeBase64(content)
+	if err := c.d.take(len(text)); err != nil { // what it stands for, and what of white space and escapes is copied on the way
+		return nil, err
+	}
+	out, ok := decodeBase64(unquote(text))
 	if !ok {
 		return nil, invalid("Unable to base64 decode")
 	}
 	return out, nil
 }
 
-// copyString returns a copy of what the string means.
-func (c cursor) copyString() []byte { return bytes.Clone(unquote(c.text())) }
+// content returns the bytes of a string, or those that {"b64": "..."} stands for.
+func (c cursor) content(b64 bool) ([]byte, error) {
+	if b64 {
+		return c.decodeBase64()
+	}
+	return c.meaning()
+}
+
+// meaning returns what the string means: a part of the text, or a copy where it has escapes.
+func (c cursor) meaning() ([]byte, error) {
+	text := c.text()
+	if bytes.IndexByte(text, '\\') >= 0 {
+		if err := c.d.take(len(text)); err != nil {
+			return nil, err
+		}
+	}
+	return slices.Clip(unquote(text)), nil
+}

@@ -80,15 +80,14 @@ func bools(c *cursor, dst []bool) int {
 	return len(dst)
 }
 
-// byteStrings takes strings and {"b64": "..."}; its error is that of a bad one of those.
+// byteStrings takes strings, which lie in the text where they can, and {"b64": "..."}; its error is that of a bad one of
+// those.
 func byteStrings(c *cursor, dst [][]byte) (int, error) {
 	for i := range dst {
 		switch {
-		case c.isString():
-			dst[i] = c.copyString()
-		case c.isObject():
+		case c.isString(), c.isObject():
 			var err error
-			if dst[i], err = c.decodeBase64(); err != nil {
+			if dst[i], err = c.content(c.isObject()); err != nil {
 				return i, err
 			}
 		default:

@@ -3,6 +3,7 @@ package rest
 import (
 	"math"
 
+	"github.com/goestimator/goestimator/internal/budget"
 	"github.com/goestimator/goestimator/serving/inference"
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -16,8 +17,10 @@ func readExamples(d *document, text []byte) (sig string, e inference.Examples, e
 		return sig, e, err
 	}
 	root := d.cursor()
+	maker := exampleMaker{d: d}
+	defer maker.free()
 	if c, ok := root.member("context"); ok {
-		if e.Context, err = appendExample(nil, &c); err != nil {
+		if e.Context, err = maker.example(&c); err != nil {
 			return sig, e, err
 		}
 	}
@@ -31,48 +34,94 @@ func readExamples(d *document, text []byte) (sig string, e inference.Examples, e
 	case list.count() == 0:
 		return sig, e, refuse("'examples' value is an empty array")
 	}
+	if err := d.takeTimes(list.count(), stringHeader); err != nil {
+		return sig, e, err
+	}
 	e.Serialized = make([][]byte, list.count())
 	list.enter()
 	for i := range e.Serialized {
-		if e.Serialized[i], err = appendExample(nil, &list); err != nil {
+		if e.Serialized[i], err = maker.example(&list); err != nil {
 			return sig, e, err
 		}
 	}
 	return sig, e, nil
 }
 
-// appendExample appends the tf.Example that the object at c stands for, serialized, and moves behind it. Of a name
+// exampleMaker serializes tf.Examples. Each is put together in one place, and copied to where it stays.
+type exampleMaker struct {
+	d     *document
+	buf   []byte // the features of the present example
+	block []byte // where small examples lie
+}
+
+// blockSize is how much memory is taken for small examples at a time.
+const blockSize = 64 << 10
+
+func (m *exampleMaker) free() { m.d.account.Give(cap(m.buf)) }
+
+// example returns the tf.Example that the object at c stands for, serialized, and moves behind it. Of a name
 // given twice the last counts, as in any map of protocol buffers.
-func appendExample(out []byte, c *cursor) ([]byte, error) {
+func (m *exampleMaker) example(c *cursor) ([]byte, error) {
 	if !c.isObject() {
 		return nil, invalid("Example must be JSON object but got JSON %s", c.kind())
 	}
-	var features, entry []byte
+	m.buf = m.buf[:0]
 	count := c.count()
 	c.enter()
 	for range count {
-		name := string(c.name())
-		f := feature{name: name}
-		if err := f.read(c); err != nil {
+		if err := m.feature(c); err != nil {
 			return nil, err
 		}
-		entry = protowire.AppendTag(entry[:0], 1, protowire.BytesType)
-		entry = protowire.AppendString(entry, name)
-		entry = protowire.AppendTag(entry, 2, protowire.BytesType)
-		entry = protowire.AppendBytes(entry, f.serialize())
-		features = protowire.AppendTag(features, 1, protowire.BytesType)
-		features = protowire.AppendBytes(features, entry)
 	}
 	c.separator(c.p + 1)
-	out = protowire.AppendTag(out, 1, protowire.BytesType)
-	return protowire.AppendBytes(out, features), nil
+	return m.keep()
+}
+
+// keep returns a copy of the present example.
+func (m *exampleMaker) keep() ([]byte, error) {
+	n := 1 + protowire.SizeBytes(len(m.buf))
+	room := max(n, blockSize)
+	if n > blockSize/4 {
+		room = n
+	}
+	if cap(m.block)-len(m.block) < n {
+		if err := m.d.take(room); err != nil {
+			return nil, err
+		}
+		m.block = make([]byte, 0, room)
+	}
+	start := len(m.block)
+	m.block = protowire.AppendTag(m.block, 1, protowire.BytesType)
+	m.block = protowire.AppendBytes(m.block, m.buf)
+	return m.block[start:len(m.block):len(m.block)], nil
+}
+
+// feature adds the member that begins at c. Its values come behind room for what goes before them, of a size that they
+// tell, and are then moved there.
+func (m *exampleMaker) feature(c *cursor) (err error) {
+	name := c.name()
+	start, room := len(m.buf), len(name)+6*protowire.SizeVarint(math.MaxUint64)
+	if cap(m.buf)-start < room {
+		if m.buf, err = grown(m.d.account, m.buf, room); err != nil {
+			return err
+		}
+	}
+	f := feature{name: string(shown(name)), account: m.d.account, list: m.buf[:start+room]}
+	if err := f.read(c); err != nil {
+		return err
+	}
+	values := f.list[start+room:]
+	m.buf = f.head(f.list[:start], name, len(values))
+	m.buf = append(m.buf, values...)
+	return nil
 }
 
 // feature is a tf.Feature. Its kind is the number of the list's field: the first value decides.
 type feature struct {
-	name string
-	kind protowire.Number
-	list []byte // bytes: the field as serialized; numbers: packed
+	name    string // as errors show it
+	kind    protowire.Number
+	account *budget.Account // pays for list
+	list    []byte          // what is there already, then the values: bytes as fields, numbers packed
 }
 
 const (
@@ -101,17 +150,20 @@ func (f *feature) read(c *cursor) error {
 
 // add adds the value at c and moves behind it.
 func (f *feature) add(c *cursor) error {
+	if err := f.room(protowire.SizeVarint(math.MaxUint64)); err != nil {
+		return err
+	}
 	switch _, b64 := c.base64(); {
 	case c.isString() || b64:
 		if err := f.want(kindBytes); err != nil {
 			return err
 		}
-		content := unquote(c.text())
-		if b64 {
-			var err error
-			if content, err = c.decodeBase64(); err != nil {
-				return err
-			}
+		content, err := c.content(b64)
+		if err != nil {
+			return err
+		}
+		if err := f.room(len(content) + 2*protowire.SizeVarint(math.MaxUint64)); err != nil {
+			return err
 		}
 		f.list = protowire.AppendBytes(protowire.AppendTag(f.list, 1, protowire.BytesType), content)
 		c.skip()
@@ -159,6 +211,14 @@ func (f *feature) number(c *cursor) error {
 	return nil
 }
 
+// room makes room for n more bytes.
+func (f *feature) room(n int) (err error) {
+	if cap(f.list)-len(f.list) < n {
+		f.list, err = grown(f.account, f.list, n)
+	}
+	return err
+}
+
 func (f *feature) want(k protowire.Number) error {
 	if f.kind == kindUnset {
 		f.kind = k
@@ -169,14 +229,28 @@ func (f *feature) want(k protowire.Number) error {
 	return nil
 }
 
-// serialize returns the tf.Feature.
-func (f *feature) serialize() []byte {
-	if f.kind == kindUnset {
-		return nil
+// head appends what goes before the values of an entry of Features: its name, and the kind of list.
+func (f *feature) head(out, name []byte, size int) []byte {
+	list, whole := size, 0 // of the list, and of the feature
+	if f.kind == kindFloat || f.kind == kindInt64 {
+		list = 1 + protowire.SizeBytes(size)
 	}
-	list := f.list
-	if f.kind != kindBytes {
-		list = protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), f.list)
+	if f.kind != kindUnset {
+		whole = 1 + protowire.SizeBytes(list)
 	}
-	return protowire.AppendBytes(protowire.AppendTag(nil, f.kind, protowire.BytesType), list)
+	entry := 1 + protowire.SizeBytes(len(name)) + 1 + protowire.SizeBytes(whole)
+	tag := func(n protowire.Number, size int) {
+		out = protowire.AppendVarint(protowire.AppendTag(out, n, protowire.BytesType), uint64(size))
+	}
+	tag(1, entry)
+	tag(1, len(name))
+	out = append(out, name...)
+	tag(2, whole)
+	if f.kind != kindUnset {
+		tag(f.kind, list)
+	}
+	if f.kind == kindFloat || f.kind == kindInt64 {
+		tag(1, size)
+	}
+	return out
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/goestimator/goestimator/internal/budget"
 	"github.com/goestimator/goestimator/serving/inference"
 	"github.com/goestimator/goestimator/serving/servable"
 	apis "github.com/wamuir/graft/tensorflow/serving/apis_go_proto"
@@ -17,6 +18,8 @@ import (
 
 // Service answers the requests: an inference.Service whose Entrypoint is "REST". Its errors carry a gRPC status.
 type Service interface {
+	// Find fails where nothing can answer for a model, so that nobody waits for the body of such a request.
+	Find(spec inference.Spec) error
 	PredictFrom(ctx context.Context, spec inference.Spec, decode inference.Decode, filter []string) (*inference.Prediction, error)
 	ClassifyExamples(ctx context.Context, spec inference.Spec, e inference.Examples) (*apis.ClassificationResponse, error)
 	RegressExamples(ctx context.Context, spec inference.Spec, e inference.Examples) (*apis.RegressionResponse, error)
@@ -32,11 +35,12 @@ type Options struct {
 	Ready     func() bool          // what /readyz says; nil: always ready
 	Observers []inference.Observer // hear of the calls that are refused before Service sees them: bad JSON, bodies too large
 
-	Timeout      time.Duration // of a call, from when its body is there (30 s)
-	ReadTimeout  time.Duration // for a body to arrive (60 s)
-	WriteTimeout time.Duration // for a reply to be taken (60 s)
-	MaxBody      int64         // bytes, also of a body decompressed (512 MiB; at most 2 GiB - 1)
-	GzipMin      int           // smallest reply that is compressed for clients that accept gzip (1 KiB); negative: none is
+	Timeout      time.Duration  // of a call, from when its body is there (30 s)
+	ReadTimeout  time.Duration  // for a body to arrive (60 s)
+	WriteTimeout time.Duration  // for a reply to be taken (60 s)
+	MaxBody      int64          // bytes, also of a body decompressed (512 MiB; at most 2 GiB - 1)
+	Memory       *budget.Server // pays for what requests hold; nil: nobody counts
+	GzipMin      int            // smallest reply that is compressed for clients that accept gzip (1 KiB); negative: none is
 
 	CORS  bool                    // the headers that let pages of any origin call
 	Extra map[string]http.Handler // further paths, such as that of the metrics; one that ends in "/", but the root, with all below it
@@ -99,11 +103,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // further serves one of the extra paths, whose reply must be taken within the timeout too.
 func (h *handler) further(x http.Handler, w http.ResponseWriter, r *http.Request) {
-	rc := http.NewResponseController(w)
-	_ = rc.SetWriteDeadline(time.Now().Add(h.WriteTimeout))
-	x.ServeHTTP(w, r)
-	_ = rc.Flush()
-	_ = rc.SetWriteDeadline(time.Time{})
+	h.within(w, func() { x.ServeHTTP(w, r) })
 }
 
 // below finds the extra handler of the folder that path lies in.
@@ -118,24 +118,7 @@ func (h *handler) below(path string) http.Handler {
 	return nil
 }
 
-// scratch is the memory of one request.
-type scratch struct {
-	doc  document
-	text []byte
-	out  []byte
-}
-
-// keep is the largest memory that is kept for other requests.
-const keep = 64 << 20
-
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
-
-func (s *scratch) free() {
-	if cap(s.text) <= keep && cap(s.out) <= keep && cap(s.doc.nodes) <= keep/16 {
-		s.doc.b = nil
-		scratches.Put(s)
-	}
-}
 
 // api serves what is below /v1/.
 func (h *handler) api(w http.ResponseWriter, r *http.Request, at string) {
@@ -171,9 +154,15 @@ func (h *handler) fail(w http.ResponseWriter, r *http.Request, s *scratch, err e
 	st, _ := status.FromError(err)
 	code, text := httpCode(st.Code()), st.Message()
 	var ref *refusal
-	if errors.As(err, &ref) {
+	switch over := s.account.Refused(); {
+	case errors.As(err, &ref):
 		code, text = ref.code, ref.text
 		w.Header().Set("Connection", "close") // the rest of the body is not waited for
+	case over != nil && st.Code() == over.GRPCStatus().Code():
+		if !over.Server {
+			code = http.StatusRequestEntityTooLarge
+		}
+		w.Header().Set("Connection", "close")
 	}
 	s.out = appendError(s.out[:0], text)
 	h.reply(w, r, code, s.out)
@@ -199,11 +188,15 @@ func (h *handler) answer(w http.ResponseWriter, r *http.Request, s *scratch, at 
 		return h.metadata(ctx, out, to)
 	}
 	c := call{handler: h, route: to, start: time.Now()}
-	s.text, err = readBody(w, r, s.text[:0], &h.Options)
-	if err != nil {
+	if err := h.Service.Find(c.spec()); err != nil {
 		return out, c.refuse(err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, h.Timeout)
+	s.open(h.Memory)
+	out = s.out[:0]
+	if err := s.readBody(w, r, &h.Options); err != nil {
+		return out, c.refuse(err)
+	}
+	ctx, cancel := context.WithTimeout(budget.With(ctx, s.account), h.Timeout)
 	defer cancel()
 	switch to.method {
 	case "predict":

@@ -115,7 +115,10 @@ func readColumns(v cursor, types map[string]graph.DType) (map[string]*graph.Tens
 		if err != nil {
 			return nil, err
 		}
-		s := newSink(types[name], room(c.end()-c.p, shape))
+		s, err := c.d.newSink(types[name], room(c.end()-c.p, shape, types[name]))
+		if err != nil {
+			return nil, err
+		}
 		if err := s.fill(&c, shape, 0); err != nil {
 			return nil, err
 		}
@@ -142,8 +145,11 @@ func (c cursor) members(names map[string]graph.DType) map[string]cursor {
 }
 
 // room is the number of elements of a shape, but no more than a text of that size holds.
-func room(size int, shape []int) int {
-	most := size/2 + 1
+func room(size int, shape []int, d graph.DType) int {
+	most := size/2 + 1 // a digit and a comma
+	if d == graph.String {
+		most = size/3 + 1 // two quotes and a comma
+	}
 	n := 1
 	for _, d := range shape {
 		if n *= d; n > most {
@@ -214,7 +220,9 @@ func (r *rows) read(c *cursor, i int, objects bool) error {
 	case objects:
 		return r.object(c, i)
 	}
-	if err := r.add(c, r.columns[r.names[0]], i); err != nil {
+	if err := r.add(c, r.columns[r.names[0]], i); spent(err) {
+		return err
+	} else if err != nil {
 		return invalid("Failed to process element: %d of 'instances' list. Error: %s", i, statusText(err))
 	}
 	return nil
@@ -231,15 +239,18 @@ func (r *rows) object(c *cursor, i int) error {
 		var err error
 		switch {
 		case !ok:
-			err = invalid("JSON object: does not have named input: %s", name)
+			err = invalid("JSON object: does not have named input: %s", shown(name))
 		case col.row == i+1:
 			c.skip()
 		default:
 			seen++
 			err = r.add(c, col, i)
 		}
+		if spent(err) {
+			return err
+		}
 		if err != nil {
-			return invalid("Failed to process element: %d key: %s of 'instances' list. Error: %s", i, name, statusText(err))
+			return invalid("Failed to process element: %d key: %s of 'instances' list. Error: %s", i, shown(name), statusText(err))
 		}
 	}
 	if seen != len(r.names) {
@@ -261,7 +272,9 @@ func (r *rows) add(c *cursor, col *column, i int) error {
 		col.shape = slices.Clone(shape)
 		// Each of several inputs begins with its share of what the text can hold, and grows.
 		size := (r.list.end() - r.list.p) / len(r.names)
-		col.sink = newSink(col.dtype, room(size, append([]int{r.list.count()}, shape...)))
+		if col.sink, err = r.list.d.newSink(col.dtype, room(size, append([]int{r.list.count()}, shape...), col.dtype)); err != nil {
+			return err
+		}
 	}
 	before := col.sink.n
 	if err := col.sink.fill(c, shape, 0); err != nil {

@@ -1,10 +1,15 @@
 package rest
 
 import (
+	"bytes"
 	"encoding/base64"
+	"fmt"
 	"strconv"
 	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
 
+	"github.com/goestimator/goestimator/internal/budget"
 	"github.com/goestimator/goestimator/internal/graph"
 	apis "github.com/wamuir/graft/tensorflow/serving/apis_go_proto"
 )
@@ -13,6 +18,21 @@ import (
 type outputs struct {
 	names   []string
 	tensors []*graph.Tensor
+	account *budget.Account // pays for the reply
+}
+
+// writer returns one for rows that are written one by one, or for all at once. A number takes less than 32 bytes, and a
+// string that is written with escapes is what the model answered too.
+func (o outputs) writer(out []byte, rows int) *writer {
+	w := &writer{buf: out, account: o.account, fair: 4096}
+	for i, t := range o.tensors {
+		w.all += t.Len()
+		w.fair += 32*t.Len() + min(rows, t.Len())*(len(o.names[i])+32)
+		for _, s := range t.Strings {
+			w.fair += 6 * len(s)
+		}
+	}
+	return w
 }
 
 // appendPredictions appends the reply to "instances": the outputs of each row, an object where there are several.
@@ -30,7 +50,7 @@ func appendPredictions(out []byte, o outputs) ([]byte, error) {
 		}
 		batch = t.Shape[0]
 	}
-	w := &writer{buf: out}
+	w := o.writer(out, batch)
 	w.open('{')
 	w.quoted([]byte("predictions"))
 	w.open('[')
@@ -58,7 +78,7 @@ func appendPredictions(out []byte, o outputs) ([]byte, error) {
 	}
 	w.close(']')
 	w.close('}')
-	return w.buf, nil
+	return w.buf, w.err
 }
 
 // appendOutputs appends the reply to "inputs": the only output, or an object of several.
@@ -66,7 +86,7 @@ func appendOutputs(out []byte, o outputs) ([]byte, error) {
 	if len(o.names) == 0 {
 		return out, invalid("Cannot convert empty tensor map to JSON")
 	}
-	w := &writer{buf: out}
+	w := o.writer(out, 1)
 	w.open('{')
 	w.quoted([]byte("outputs"))
 	if len(o.names) > 1 {
@@ -85,7 +105,7 @@ func appendOutputs(out []byte, o outputs) ([]byte, error) {
 		w.close('}')
 	}
 	w.close('}')
-	return w.buf, nil
+	return w.buf, w.err
 }
 
 // values are a tensor's elements, of which the first next are written.
@@ -124,9 +144,18 @@ func (w *writer) tensor(v *values, dim int) error {
 
 // elements writes the next count elements.
 func (w *writer) elements(v *values, count int) error {
-	if count == 0 {
-		return nil
+	for count > 0 && w.err == nil {
+		n := min(count, 1<<12)
+		if err := w.someElements(v, n); err != nil {
+			return err
+		}
+		w.done += n
+		count -= n
 	}
+	return w.err
+}
+
+func (w *writer) someElements(v *values, count int) error {
 	from, to := v.next, v.next+count
 	v.next = to
 	switch v.t.DType {
@@ -188,6 +217,7 @@ func (w *writer) bytes(s []byte, b64 bool) {
 	w.open('{')
 	w.quoted([]byte("b64"))
 	w.before()
+	w.room(base64.StdEncoding.EncodedLen(len(s)) + 2)
 	w.buf = append(w.buf, '"')
 	w.buf = base64.StdEncoding.AppendEncode(w.buf, s)
 	w.buf = append(w.buf, '"')
@@ -195,11 +225,11 @@ func (w *writer) bytes(s []byte, b64 bool) {
 }
 
 // appendClassification appends the reply to classify: a list of [label, score] for each example.
-func appendClassification(out []byte, r *apis.ClassificationResult) ([]byte, error) {
+func appendClassification(out []byte, r *apis.ClassificationResult, a *budget.Account) ([]byte, error) {
 	if len(r.GetClassifications()) == 0 {
 		return out, invalid("Cannot convert empty ClassificationResults to JSON")
 	}
-	w := &writer{buf: out}
+	w := &writer{buf: out, account: a, all: len(r.GetClassifications())}
 	w.open('{')
 	w.quoted([]byte("results"))
 	w.open('[')
@@ -214,19 +244,22 @@ func appendClassification(out []byte, r *apis.ClassificationResult) ([]byte, err
 			w.close(']')
 		}
 		w.close(']')
+		if w.done++; w.err != nil {
+			return out, w.err
+		}
 	}
 	w.single = false
 	w.close(']')
 	w.close('}')
-	return w.buf, nil
+	return w.buf, w.err
 }
 
 // appendRegression appends the reply to regress: a number for each example.
-func appendRegression(out []byte, r *apis.RegressionResult) ([]byte, error) {
+func appendRegression(out []byte, r *apis.RegressionResult, a *budget.Account) ([]byte, error) {
 	if len(r.GetRegressions()) == 0 {
 		return out, invalid("Cannot convert empty RegressionResults to JSON")
 	}
-	w := &writer{buf: out}
+	w := &writer{buf: out, account: a, all: len(r.GetRegressions())}
 	w.open('{')
 	w.quoted([]byte("results"))
 	w.single = true
@@ -234,10 +267,11 @@ func appendRegression(out []byte, r *apis.RegressionResult) ([]byte, error) {
 	for _, x := range r.GetRegressions() {
 		w.before()
 		w.buf = appendFloat(w.buf, float64(x.GetValue()), 32)
+		w.done++
 	}
 	w.close(']')
 	w.close('}')
-	return w.buf, nil
+	return w.buf, w.err
 }
 
 // appendError appends the reply of a refused request.
@@ -247,5 +281,25 @@ func appendError(out []byte, text string) []byte {
 	w.quoted([]byte("error"))
 	w.quoted([]byte(text))
 	w.close('}')
-	return w.buf
+	return escapeHidden(w.buf)
+}
+
+// escapeHidden replaces what JSON may hold as it is but a terminal obeys, such as the one-byte form of an escape
+// sequence: an error quotes names of the request.
+func escapeHidden(b []byte) []byte {
+	shown := func(r rune) bool { return r == '\n' || r != utf8.RuneError && strconv.IsGraphic(r) }
+	if !bytes.ContainsFunc(b, func(r rune) bool { return !shown(r) }) {
+		return b
+	}
+	var out []byte
+	for _, r := range string(b) {
+		if shown(r) {
+			out = utf8.AppendRune(out, r)
+			continue
+		}
+		for _, half := range utf16.Encode([]rune{r}) {
+			out = fmt.Appendf(out, "\\u%04x", half)
+		}
+	}
+	return out
 }

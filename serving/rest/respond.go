@@ -20,31 +20,53 @@ func (h *handler) reply(w http.ResponseWriter, r *http.Request, code int, body [
 	if h.GzipMin >= 0 && len(body) >= h.GzipMin {
 		w.Header().Add("Vary", "Accept-Encoding")
 		if acceptsGzip(r) {
-			body = compress(body)
-			w.Header().Set("Content-Encoding", "gzip")
+			h.compress(w, code, body)
+			return
 		}
 	}
 	h.send(w, code, body)
 }
 
-func compress(body []byte) []byte {
-	var buf bytes.Buffer
+// streamed is the size from which on a reply is sent while it is compressed, so that it is not there twice.
+const streamed = 1 << 20
+
+// compress sends a reply compressed.
+func (h *handler) compress(w http.ResponseWriter, code int, body []byte) {
+	w.Header().Set("Content-Encoding", "gzip")
 	z := compressors.Get().(*gzip.Writer)
 	defer compressors.Put(z)
-	z.Reset(&buf)
-	// A bytes.Buffer takes all that is written.
-	_, _ = z.Write(body)
-	_ = z.Close()
-	return buf.Bytes()
+	if len(body) < streamed {
+		var buf bytes.Buffer
+		z.Reset(&buf)
+		// A bytes.Buffer takes all that is written.
+		_, _ = z.Write(body)
+		_ = z.Close()
+		h.send(w, code, buf.Bytes())
+		return
+	}
+	h.within(w, func() {
+		w.WriteHeader(code)
+		z.Reset(w)
+		// That the client has gone is no concern of the server's.
+		_, _ = z.Write(body)
+		_ = z.Close()
+	})
 }
 
-// send sends a reply that must be taken within the timeout. That the client has gone is no concern of the server's.
+// send sends a reply. That the client has gone is no concern of the server's.
 func (h *handler) send(w http.ResponseWriter, code int, body []byte) {
+	h.within(w, func() {
+		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+		w.WriteHeader(code)
+		_, _ = w.Write(body)
+	})
+}
+
+// within sends what must be taken within the timeout.
+func (h *handler) within(w http.ResponseWriter, send func()) {
 	rc := http.NewResponseController(w)
 	_ = rc.SetWriteDeadline(time.Now().Add(h.WriteTimeout))
-	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
-	w.WriteHeader(code)
-	_, _ = w.Write(body)
+	send()
 	_ = rc.Flush()
 	_ = rc.SetWriteDeadline(time.Time{})
 }

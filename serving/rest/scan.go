@@ -2,8 +2,9 @@ package rest
 
 import (
 	"bytes"
-	"slices"
+	"unsafe"
 
+	"github.com/goestimator/goestimator/internal/budget"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
@@ -16,9 +17,12 @@ const padding = 8
 type document struct {
 	b     []byte // with padding
 	nodes []node // lists and objects in the order in which they open
-	most  int    // no more than these
 	stack []uint32
-	root  int // where the value begins
+
+	account *budget.Account // pays for nodes, and for what is made of the text
+	taken   int             // bytes for the latter
+	err     error           // of the account
+	root    int             // where the value begins
 }
 
 // node is a list or an object.
@@ -27,6 +31,9 @@ type node struct {
 	end   uint32 // offset behind its bracket
 	next  uint32 // the first node behind it
 }
+
+// nodeSize is what a node takes, in bytes.
+const nodeSize = int(unsafe.Sizeof(node{}))
 
 // The texts of RapidJSON 1.1's parse errors.
 const (
@@ -58,12 +65,14 @@ func (d *document) parse(text []byte) error {
 		return invalid("JSON Parse error: The document is empty")
 	}
 	d.b = append(text, make([]byte, padding)...)
-	d.most = bytes.Count(text, []byte("[")) + bytes.Count(text, []byte("{"))
-	if n := min(d.most, deepest); n > cap(d.nodes) {
-		d.nodes = make([]node, 0, n)
+	d.nodes, d.stack, d.taken, d.err = d.nodes[:0], d.stack[:0], 0, nil
+	if err := d.room(min(containers(text), deepest)); err != nil {
+		return err
 	}
-	d.nodes, d.stack = d.nodes[:0], d.stack[:0]
 	if text, at := d.scan(); text != "" {
+		if d.err != nil {
+			return d.err
+		}
 		return invalid("JSON Parse error: %s at offset: %d", text, at)
 	}
 	if d.b[d.root] != '{' {
@@ -193,11 +202,82 @@ func (d *document) open(object uint32) bool {
 		return false
 	}
 	if len(d.nodes) == cap(d.nodes) {
-		d.nodes = slices.Grow(d.nodes, d.most-len(d.nodes))
+		most := max(containers(d.b), len(d.nodes)+len(d.nodes)/2) // more than deepest, or a text that does not end
+		if d.err = d.room(most); d.err != nil {
+			return false
+		}
+	}
+	if n := len(d.stack); n == cap(d.stack) {
+		if d.err = d.account.Take(4 * max(n, 64)); d.err != nil { // as much as it grows by, or more
+			return false
+		}
 	}
 	d.stack = append(d.stack, uint32(len(d.nodes))<<1|object)
 	d.nodes = append(d.nodes, node{})
 	return true
+}
+
+// room makes room for that many nodes in all.
+func (d *document) room(count int) error {
+	if count <= cap(d.nodes) {
+		return nil
+	}
+	if err := d.account.TakeTimes(count, nodeSize); err != nil {
+		return err
+	}
+	bigger := append(make([]node, 0, count), d.nodes...)
+	d.account.Give(nodeSize * cap(d.nodes))
+	d.nodes = bigger
+	return nil
+}
+
+// containers is how many lists and objects a text has. Brackets within strings are none; they are told apart only where
+// there are so many that it matters.
+func containers(text []byte) int {
+	most := bytes.Count(text, []byte("[")) + bytes.Count(text, []byte("{"))
+	if nodeSize*most <= 2*len(text) {
+		return most
+	}
+	opened, closed := 0, 0
+	for p := 0; p < len(text); p++ {
+		switch text[p] {
+		case '[', '{':
+			opened++
+		case ']', '}':
+			closed++
+		case '"':
+			for p++; p < len(text) && text[p] != '"'; p++ {
+				if text[p] == '\\' {
+					p++
+				}
+			}
+		}
+	}
+	return min(opened, max(closed, deepest)) // more than are closed are refused when that many lie in each other
+}
+
+// take counts what is about to be made of the text.
+func (d *document) take(n int) error {
+	err := d.account.Take(n)
+	if err == nil {
+		d.taken += n
+	}
+	return err
+}
+
+// takeTimes is take of count things of so many bytes each.
+func (d *document) takeTimes(count, size int) error {
+	err := d.account.TakeTimes(count, size)
+	if err == nil {
+		d.taken += count * size
+	}
+	return err
+}
+
+// give counts what was taken and is made no use of.
+func (d *document) give(n int) {
+	d.account.Give(n)
+	d.taken -= n
 }
 
 // space returns the first offset from p on that is not white space.

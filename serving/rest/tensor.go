@@ -24,12 +24,18 @@ func typeName(d graph.DType) string {
 // sink collects the elements of one tensor. The text bounds their number; no shape that a request claims
 // is believed before its elements are there.
 type sink struct {
+	d *document
 	t *graph.Tensor // its shape is one dimension, the room
 	n int           // elements so far
 }
 
 // newSink has room for that many elements.
-func newSink(d graph.DType, room int) *sink { return &sink{t: graph.NewTensor(d, room)} }
+func (d *document) newSink(t graph.DType, room int) (*sink, error) {
+	if err := d.takeTimes(room, elementSize(t)); err != nil {
+		return nil, err
+	}
+	return &sink{d: d, t: graph.NewTensor(t, room)}, nil
+}
 
 // tensor returns what was collected, in that shape.
 func (s *sink) tensor(shape []int) *graph.Tensor {
@@ -44,15 +50,20 @@ func (s *sink) tensor(shape []int) *graph.Tensor {
 }
 
 // reserve makes room for count more elements.
-func (s *sink) reserve(count int) {
+func (s *sink) reserve(count int) error {
 	room := s.t.Shape[0]
 	if s.n+count <= room {
-		return
+		return nil
 	}
-	bigger := graph.NewTensor(s.t.DType, max(s.n+count, 2*room))
-	copy(bigger.Bytes, s.t.Bytes)
-	copy(bigger.Strings, s.t.Strings)
-	s.t = bigger
+	bigger, err := s.d.newSink(s.t.DType, max(s.n+count, room+room/2))
+	if err != nil {
+		return err
+	}
+	copy(bigger.t.Bytes, s.t.Bytes)
+	copy(bigger.t.Strings, s.t.Strings)
+	s.d.give(room * elementSize(s.t.DType))
+	s.t = bigger.t
+	return nil
 }
 
 // next returns where the next count elements go.
@@ -112,7 +123,9 @@ func listTooDeep(depth int) error {
 
 // elements adds count elements of the lowest level of a tensor of that rank.
 func (s *sink) elements(c *cursor, count, rank int) error {
-	s.reserve(count)
+	if err := s.reserve(count); err != nil {
+		return err
+	}
 	done := 0
 	switch s.t.DType {
 	case graph.Float32:

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/binary"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -143,8 +144,15 @@ func appendRune(out []byte, r rune) []byte {
 // decodeBase64 decodes standard base64 as absl::Base64Unescape does: white space is skipped, padding of '=' or '.' may
 // be missing but not wrong.
 func decodeBase64(s []byte) ([]byte, bool) {
-	if bytes.ContainsAny(s, " \t\n\v\f\r") {
-		s = bytes.Join(bytes.Fields(s), nil)
+	const white = " \t\n\v\f\r"
+	if bytes.ContainsAny(s, white) {
+		dense := make([]byte, 0, len(s))
+		for _, b := range s {
+			if strings.IndexByte(white, b) < 0 {
+				dense = append(dense, b)
+			}
+		}
+		s = dense
 	}
 	core := bytes.TrimRight(s, "=.")
 	if pads := len(s) - len(core); pads != 0 && (pads > 2 || len(s)%4 != 0) {
@@ -153,6 +161,20 @@ func decodeBase64(s []byte) ([]byte, bool) {
 	out := make([]byte, base64.RawStdEncoding.DecodedLen(len(core)))
 	n, err := base64.RawStdEncoding.Decode(out, core)
 	return out[:n], err == nil
+}
+
+// quotedSize is what appendQuoted appends.
+func quotedSize(s []byte) int {
+	n := len(s) + 2
+	for _, c := range s {
+		switch {
+		case c == '"', c == '\\', c == '\b', c == '\t', c == '\n', c == '\f', c == '\r':
+			n++
+		case c < 0x20:
+			n += 5
+		}
+	}
+	return n
 }
 
 // appendQuoted appends s as a JSON string, with RapidJSON's escapes: bytes from 0x80 on are copied.

@@ -8,8 +8,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/goestimator/goestimator/internal/pbtext"
 	config "github.com/wamuir/graft/tensorflow/serving/config_go_proto"
-	"google.golang.org/protobuf/encoding/prototext"
 )
 
 // ReadSSLConfig reads TensorFlow Serving's --ssl_config_file: an SSLConfig in text form that holds PEM strings.
@@ -28,7 +28,7 @@ func ReadSSLConfig(path string) (*tls.Config, error) {
 // ParseSSLConfig makes TLS settings of an SSLConfig in text form.
 func ParseSSLConfig(text []byte) (*tls.Config, error) {
 	var m config.SSLConfig
-	if err := prototext.Unmarshal(text, &m); err != nil {
+	if err := pbtext.Unmarshal(text, &m); err != nil {
 		return nil, fmt.Errorf("ssl config: %w", err)
 	}
 	pair, err := tls.X509KeyPair([]byte(m.ServerCert), []byte(m.ServerKey))

@@ -82,7 +82,8 @@ func (t *Token) Handler(h http.Handler) http.Handler {
 	})
 }
 
-func (t *Token) check(ctx context.Context, method string) error {
+// Check returns why a call may not be made: the secret is not among its headers. It is what a Gate asks.
+func (t *Token) Check(ctx context.Context, method string) error {
 	if strings.HasPrefix(method, "/grpc.health.v1.Health/") || t.exempt[method] {
 		return nil
 	}
@@ -94,9 +95,10 @@ func (t *Token) check(ctx context.Context, method string) error {
 	return status.Error(codes.Unauthenticated, refusal)
 }
 
-// Unary refuses calls without the token: grpc.ChainUnaryInterceptor(t.Unary).
+// Unary refuses calls without the token: grpc.ChainUnaryInterceptor(t.Unary). By then their message has been received and
+// decompressed; a Gate asks before.
 func (t *Token) Unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
-	if err := t.check(ctx, info.FullMethod); err != nil {
+	if err := t.Check(ctx, info.FullMethod); err != nil {
 		return nil, err
 	}
 	return handler(ctx, req)
@@ -104,7 +106,7 @@ func (t *Token) Unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, 
 
 // Stream refuses streams without the token: grpc.ChainStreamInterceptor(t.Stream).
 func (t *Token) Stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
-	if err := t.check(ss.Context(), info.FullMethod); err != nil {
+	if err := t.Check(ss.Context(), info.FullMethod); err != nil {
 		return err
 	}
 	return handler(srv, ss)

@@ -23,6 +23,9 @@ func (Codec) Name() string { return ordinary.Name }
 
 // Marshal implements encoding.CodecV2. The result shares the memory of large tensors.
 func (Codec) Marshal(v any) (mem.BufferSlice, error) {
+	if r, ok := v.(*Reply); ok {
+		return r.data, nil
+	}
 	if m, field := tensorsOf(v); m != nil {
 		if out, ok := marshalTensors(v.(proto.Message), *m, field); ok {
 			return out, nil

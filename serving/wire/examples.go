@@ -1,6 +1,9 @@
 package wire
 
 import (
+	"errors"
+
+	"github.com/goestimator/goestimator/internal/budget"
 	ex "github.com/wamuir/graft/tensorflow/core/example/example_protos_go_proto"
 	apis "github.com/wamuir/graft/tensorflow/serving/apis_go_proto"
 	"google.golang.org/grpc/mem"
@@ -8,15 +11,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// ExampleBytes returns e serialized: the bytes that came, or newly made ones.
-func ExampleBytes(e *ex.Example) ([]byte, error) {
-	if raw := e.ProtoReflect().GetUnknown(); e.GetFeatures() == nil && len(raw) > 0 {
-		return raw, nil
-	}
-	return proto.Marshal(e)
-}
-
-// unmarshalExamples reads a message with examples; false where the ordinary codec must.
+// unmarshalExamples reads a message with examples, which stay as they are: the Input holds its bytes as unknown fields,
+// which marshal to the same bytes. False where the ordinary codec must.
 func unmarshalExamples(data mem.BufferSlice, v proto.Message, in **apis.Input) bool {
 	b := data.Materialize()
 	var rest, input []byte
@@ -32,8 +28,124 @@ func unmarshalExamples(data mem.BufferSlice, v proto.Message, in **apis.Input) b
 	if !ok || input == nil || proto.Unmarshal(rest, v) != nil {
 		return false
 	}
-	*in, ok = inputFrom(input)
+	raw := &apis.Input{}
+	raw.ProtoReflect().SetUnknown(input)
+	if _, _, ok = raws(raw); ok {
+		*in = raw
+	}
 	return ok
+}
+
+// Examples are those of an Input, serialized; Context goes before each.
+type Examples struct {
+	Serialized [][]byte
+	Context    []byte
+}
+
+// ExamplesOf returns the examples of an input: the bytes that came, or newly made ones. The account pays for what is made.
+func ExamplesOf(in *apis.Input, a *budget.Account) (e Examples, err error) {
+	if list, count, ok := raws(in); ok {
+		if err := a.TakeTimes(count, stringHeader); err != nil {
+			return e, err
+		}
+		e.Serialized = make([][]byte, 0, count)
+		each(list, func(field protowire.Number, _, example []byte) bool {
+			if field == 2 {
+				e.Context = example
+			} else {
+				e.Serialized = append(e.Serialized, example)
+			}
+			return true
+		})
+		return e, nil
+	}
+	var list []*ex.Example
+	switch k := in.GetKind().(type) {
+	case *apis.Input_ExampleList:
+		list = k.ExampleList.GetExamples()
+	case *apis.Input_ExampleListWithContext:
+		list = k.ExampleListWithContext.GetExamples()
+		if c := k.ExampleListWithContext.GetContext(); c != nil {
+			if e.Context, err = proto.Marshal(c); err != nil {
+				return e, err
+			}
+		}
+	}
+	if err := errors.Join(a.TakeTimes(len(list), stringHeader), a.Take(proto.Size(in))); err != nil {
+		return e, err
+	}
+	e.Serialized = make([][]byte, len(list))
+	for i, x := range list {
+		if e.Serialized[i], err = proto.Marshal(x); err != nil {
+			return e, err
+		}
+	}
+	return e, nil
+}
+
+// stringHeader is the size of a []byte.
+const stringHeader = 24
+
+// Input returns the message of examples, which holds its bytes as one that was read does. Examples that do not parse are
+// left empty, so that whoever reads it can.
+func (e Examples) Input() *apis.Input {
+	kind, room := protowire.Number(1), protowire.SizeBytes(len(e.Context))+1 // example_list
+	for _, x := range e.Serialized {
+		room += 1 + protowire.SizeBytes(len(x))
+	}
+	list := make([]byte, 0, room)
+	var scratch ex.Example
+	add := func(field protowire.Number, x []byte) {
+		if proto.Unmarshal(x, &scratch) != nil {
+			x = nil
+		}
+		list = protowire.AppendBytes(protowire.AppendTag(list, field, protowire.BytesType), x)
+	}
+	for _, x := range e.Serialized {
+		add(1, x)
+	}
+	if len(e.Context) > 0 {
+		kind = 2 // example_list_with_context
+		add(2, e.Context)
+	}
+	in := &apis.Input{}
+	in.ProtoReflect().SetUnknown(protowire.AppendBytes(protowire.AppendTag(nil, kind, protowire.BytesType), list))
+	return in
+}
+
+// raws returns the list of examples of an Input that holds its bytes, and how many they are; false where it is another one, or
+// in a form that the ordinary codec must read.
+func raws(in *apis.Input) (list []byte, count int, ok bool) {
+	raw := in.ProtoReflect().GetUnknown()
+	if in.GetKind() != nil || len(raw) == 0 {
+		return nil, 0, false
+	}
+	kind := protowire.Number(0)
+	ok = each(raw, func(num protowire.Number, _, content []byte) bool {
+		if kind != 0 || content == nil || num != 1 && num != 2 {
+			return false // a second kind merges or replaces
+		}
+		kind, list = num, content
+		return true
+	})
+	if !ok || kind == 0 {
+		return nil, 0, false
+	}
+	contexts := 0
+	ok = each(list, func(field protowire.Number, _, example []byte) bool {
+		switch {
+		case example == nil:
+			return false
+		case field == 1:
+			count++
+		case field == 2 && kind == 2:
+			contexts++
+		default:
+			return false
+		}
+		return contexts < 2
+	})
+	return list, count, ok
 }
 
 // each calls f for the fields of a message, with the whole field and, of a field of bytes, its content (else nil).
@@ -57,53 +169,4 @@ func each(b []byte, f func(num protowire.Number, field, content []byte) bool) bo
 		b = b[tag+n:]
 	}
 	return true
-}
-
-// inputFrom reads an Input of one list of examples.
-func inputFrom(b []byte) (in *apis.Input, ok bool) {
-	ok = each(b, func(num protowire.Number, _, content []byte) bool {
-		if in != nil || content == nil {
-			return false // a second kind merges or replaces
-		}
-		var list [][]byte
-		var context *ex.Example
-		valid := each(content, func(field protowire.Number, _, example []byte) bool {
-			switch {
-			case example == nil:
-				return false
-			case field == 1:
-				list = append(list, example)
-			case field == 2 && num == 2 && context == nil:
-				context = &kept([][]byte{example})[0]
-			default:
-				return false
-			}
-			return true
-		})
-		switch num {
-		case 1:
-			in = &apis.Input{Kind: &apis.Input_ExampleList{ExampleList: &apis.ExampleList{Examples: refs(kept(list))}}}
-		case 2:
-			in = &apis.Input{Kind: &apis.Input_ExampleListWithContext{ExampleListWithContext: &apis.ExampleListWithContext{Examples: refs(kept(list)), Context: context}}}
-		}
-		return valid
-	})
-	return in, ok && in != nil
-}
-
-// kept returns examples that are their serialized form.
-func kept(list [][]byte) []ex.Example {
-	all := make([]ex.Example, len(list))
-	for i, b := range list {
-		all[i].ProtoReflect().SetUnknown(b[:len(b):len(b)])
-	}
-	return all
-}
-
-func refs(all []ex.Example) []*ex.Example {
-	out := make([]*ex.Example, len(all))
-	for i := range all {
-		out[i] = &all[i]
-	}
-	return out
 }

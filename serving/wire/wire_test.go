@@ -124,13 +124,28 @@ func TestExamplesStaySerialized(t *testing.T) {
 			if err := (Codec{}).Unmarshal(mem.BufferSlice{mem.SliceBuffer(b)}, got); err != nil {
 				t.Fatal(err)
 			}
-			for i, e := range (*inputOf(got)).GetExampleList().GetExamples() {
+			have, err := ExamplesOf(*inputOf(got), nil)
+			if err != nil || (*inputOf(got)).GetKind() != nil && name != "none" && name != "empty" {
+				t.Fatalf("%s: read as objects: %v", name, err)
+			}
+			made, err := ExamplesOf(in, nil)
+			if err != nil || string(have.Context) != string(made.Context) || (len(have.Context) > 0) != (name == "context") || len(have.Serialized) != len(made.Serialized) {
+				t.Errorf("%s: %q, expected %q: %v", name, have, made, err)
+			}
+			for i, e := range have.Serialized {
 				want, err := proto.Marshal(examples()[i])
+				if err != nil || string(e) != string(want) || string(made.Serialized[i]) != string(want) {
+					t.Errorf("%s: example %d is %q: %v", name, i, e, err)
+				}
+			}
+			if len(have.Serialized) > 0 {
+				again, err := proto.Marshal(have.Input())
 				if err != nil {
 					t.Fatal(err)
 				}
-				if have, err := ExampleBytes(e); err != nil || string(have) != string(want) || e.GetFeatures() != nil {
-					t.Errorf("%s: example %d is %q: %v", name, i, have, err)
+				back := &apis.Input{}
+				if err := proto.Unmarshal(again, back); err != nil || !proto.Equal(back, in) {
+					t.Errorf("%s: became %v: %v", name, back, err)
 				}
 			}
 			again, err := proto.Marshal(got)

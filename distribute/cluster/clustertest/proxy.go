@@ -19,6 +19,7 @@ type Proxy struct {
 	open  chan struct{} // closed when bytes pass again; nil: they pass
 	cut   bool
 	delay time.Duration
+	flips [2]int64 // by direction: the number of the byte to damage, from 1; 0: none
 	conns map[net.Conn]struct{}
 	done  chan struct{}
 }
@@ -54,6 +55,44 @@ func (p *Proxy) Delay(d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.delay = d
+}
+
+// Way is a direction through a proxy.
+type Way int
+
+// The directions.
+const (
+	ToTarget Way = iota
+	FromTarget
+)
+
+// Damage flips a bit of the byte that comes after so many others in a direction,
+// of whatever connection. It is one fault: Damage again for the next.
+func (p *Proxy) Damage(w Way, after int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.flips[w] = after + 1
+}
+
+// Damaged reports whether the byte of the last Damage has come.
+func (p *Proxy) Damaged(w Way) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.flips[w] == 0
+}
+
+// flip damages the byte of b that is to be damaged, if it is there.
+func (p *Proxy) flip(w Way, b []byte) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch n := p.flips[w]; {
+	case n == 0:
+	case n > int64(len(b)):
+		p.flips[w] = n - int64(len(b))
+	default:
+		b[n-1] ^= 1 << (n % 8)
+		p.flips[w] = 0
+	}
 }
 
 // Cut closes all connections, and new ones at once.
@@ -134,9 +173,9 @@ func (p *Proxy) forward(from net.Conn) {
 	}
 	defer p.drop(to)
 	var both sync.WaitGroup
-	for _, way := range [][2]net.Conn{{from, to}, {to, from}} {
+	for way, ends := range [][2]net.Conn{ToTarget: {from, to}, FromTarget: {to, from}} {
 		both.Go(func() {
-			io.Copy(way[1], &slowed{way[0], p})
+			io.Copy(ends[1], &disturbed{ends[0], p, Way(way)})
 			from.Close() // one direction's end ends both: tasks do not half-close
 			to.Close()
 		})
@@ -173,14 +212,16 @@ func after(d time.Duration) <-chan struct{} {
 	return c
 }
 
-// slowed reads what the proxy lets pass.
-type slowed struct {
+// disturbed reads what the proxy lets pass.
+type disturbed struct {
 	conn  net.Conn
 	proxy *Proxy
+	way   Way
 }
 
-func (s *slowed) Read(b []byte) (int, error) {
+func (s *disturbed) Read(b []byte) (int, error) {
 	n, err := s.conn.Read(b)
+	s.proxy.flip(s.way, b[:n])
 	if !s.proxy.pass() {
 		return 0, io.EOF
 	}

@@ -123,12 +123,13 @@ func (m *machine) scalars(p reg.GPVirtual, n int) []reg.VecVirtual {
 	return v
 }
 
-// Predicates of VCMPPS: ordered and quiet, but for unordered.
+// Predicates of VCMPPS: ordered and quiet, but for those that are unordered.
 const (
-	equal     = 0
-	unordered = 3
-	less      = 17
-	greater   = 30
+	equal            = 0
+	unordered        = 3
+	equalOrUnordered = 8
+	less             = 17
+	greater          = 30
 )
 
 // where is the result of a comparison.

@@ -22,9 +22,15 @@ func (m *machine) strided() {
 		v := m.loadAll(p, k)
 		m.fma231(v[0], v[1], acc[0])
 	})
-	m.walk("routePixels", []string{"dx", "x", "left", "y"}, nil, func(p []Mem, _ []reg.VecVirtual, k *mask) {
+	m.routePixels("routePixels", false)
+	m.routePixels("routeFirstPixels", true)
+}
+
+// routePixels writes the kernel of a tap of max pooling's gradient, of windows' first pixels or of others.
+func (m *machine) routePixels(name string, first bool) {
+	m.walk(name, []string{"dx", "x", "left", "y"}, nil, func(p []Mem, _ []reg.VecVirtual, k *mask) {
 		v := m.loadAll(p, k)
-		taken := m.compare(equal, v[1], v[3]).keep(v[2])
+		taken := m.atTop(v[1], v[3], first).keep(v[2])
 		m.add(taken, v[0], v[0])
 		m.xor(taken, v[2], v[2]) // what is taken is either all of left or nothing
 		m.store(v[0], p[0], k)
@@ -33,7 +39,7 @@ func (m *machine) strided() {
 }
 
 // maxWindow writes the kernel of max pooling: for a run of pixels of one output row, the largest of lines x taps input
-// pixels, channel by channel. The sizes are more than there are registers for: the inner loops read them where they are.
+// pixels, channel by channel, from the lowest finite number on; NaN counts for none. The sizes are more than there are registers for: the inner loops read them where they are.
 func (m *machine) maxWindow() {
 	m.text("maxWindow", "func(rows, cols, stride0, stride1, lines, lineStep, taps, tapStep int, dst, x *byte)",
 		"is max pooling; rows, lines and taps > 0.")
@@ -46,7 +52,7 @@ func (m *machine) maxWindow() {
 		top := make([]reg.VecVirtual, width)
 		for w := range top {
 			top[w] = m.vec()
-			m.mov(m.constant(math.Inf(-1)), top[w])
+			m.mov(m.lowest(), top[w])
 		}
 		line, lines := GP64(), param("lines")
 		MOVQ(at[1], line)
@@ -57,8 +63,7 @@ func (m *machine) maxWindow() {
 		for w, best := range top {
 			v := m.vec()
 			m.load(Mem{Base: tap, Disp: w * m.width}, v, k)
-			m.max(v, best, v) // the second source, the new one, is returned where it is NaN
-			m.mov(m.compare(unordered, best, best).pick(best, v), best)
+			m.max(best, v, best) // the second source, what was best, is returned where the new one is NaN
 		}
 		ADDQ(param("tapStep"), tap)
 		DECQ(taps)
@@ -77,6 +82,26 @@ func (m *machine) maxWindow() {
 	end()
 }
 
+// lowest is the lowest finite number.
+func (m *machine) lowest() Mem {
+	if m.bytes == 4 {
+		return m.constant(-math.MaxFloat32)
+	}
+	return m.constant(-math.MaxFloat64)
+}
+
+// atTop compares the pixel of a tap, which it may change, with the largest y of its window. Where the window's first pixel is
+// NaN it is taken for the largest.
+func (m *machine) atTop(x, y reg.VecVirtual, first bool) where {
+	low := m.vec()
+	m.mov(m.lowest(), low)
+	m.max(x, low, low) // the second source is returned where it is NaN
+	if first {
+		return m.compare(equalOrUnordered, low, y)
+	}
+	return m.compare(equal, low, y)
+}
+
 // routeWindow writes the kernel of the gradient of max pooling where windows do not overlap: the gradient of an output
 // pixel goes to the first input pixel that equals it, channel by channel, and the others get zero.
 func (m *machine) routeWindow() {
@@ -88,7 +113,7 @@ func (m *machine) routeWindow() {
 		rows, out, in := param("rows"), GP64(), GP64()
 		XORQ(out, out)
 		XORQ(in, in)
-		l := newLabels("pixel", "line", "tap")
+		l := newLabels("pixel", "line", "tap", "next")
 		Label(l[0])
 		top, left := make([]reg.VecVirtual, width), make([]reg.VecVirtual, width)
 		for w := range top {
@@ -96,19 +121,27 @@ func (m *machine) routeWindow() {
 			m.load(Mem{Base: p[3], Index: out, Scale: 1, Disp: w * m.width}, top[w], k)
 			m.load(Mem{Base: p[2], Index: out, Scale: 1, Disp: w * m.width}, left[w], k)
 		}
-		line, lines := GP64(), param("lines")
-		MOVQ(in, line)
-		Label(l[1])
-		tap, taps := GP64(), param("taps")
-		MOVQ(line, tap)
-		Label(l[2])
-		for w := range top {
-			x := m.vec()
-			m.load(Mem{Base: p[1], Index: tap, Scale: 1, Disp: w * m.width}, x, k)
-			taken := m.compare(equal, x, top[w]).keep(left[w])
-			m.xor(taken, left[w], left[w]) // what is taken is either all of left or nothing
-			m.store(taken, Mem{Base: p[0], Index: tap, Scale: 1, Disp: w * m.width}, k)
+		line, lines, tap, taps := GP64(), param("lines"), GP64(), GP64()
+		route := func(first bool) {
+			for w := range top {
+				x := m.vec()
+				m.load(Mem{Base: p[1], Index: tap, Scale: 1, Disp: w * m.width}, x, k)
+				taken := m.atTop(x, top[w], first).keep(left[w])
+				m.xor(taken, left[w], left[w]) // what is taken is either all of left or nothing
+				m.store(taken, Mem{Base: p[0], Index: tap, Scale: 1, Disp: w * m.width}, k)
+			}
 		}
+		MOVQ(in, line)
+		MOVQ(line, tap)
+		Load(Param("taps"), taps)
+		route(true)
+		JMP(LabelRef(l[3]))
+		Label(l[1])
+		MOVQ(line, tap)
+		Load(Param("taps"), taps)
+		Label(l[2])
+		route(false)
+		Label(l[3])
 		ADDQ(param("tapStep"), tap)
 		DECQ(taps)
 		JNZ(LabelRef(l[2]))

@@ -50,11 +50,16 @@ func (m *machine) binaries() {
 		return v[0]
 	})
 	m.elementwise("reluGrad", 2, unroll, func(v []reg.VecVirtual) reg.VecVirtual {
-		return m.compare(greater, v[1], m.constant(0)).keep(v[0])
+		// A product: a gradient that is not finite times 0 is NaN.
+		kept := m.compare(greater, v[1], m.constant(0)).keep(m.value(1))
+		m.mul(v[0], kept, kept)
+		return kept
 	})
 	m.elementwise("relu6Grad", 2, unroll, func(v []reg.VecVirtual) reg.VecVirtual {
-		kept := m.compare(greater, v[1], m.constant(0)).keep(v[0])
-		return m.compare(less, v[1], m.constant(6)).keep(kept)
+		kept := m.compare(greater, v[1], m.constant(0)).keep(m.value(1))
+		kept = m.compare(less, v[1], m.constant(6)).keep(kept)
+		m.mul(v[0], kept, kept)
+		return kept
 	})
 	m.elementwise("sigmoidGrad", 2, unroll, func(v []reg.VecVirtual) reg.VecVirtual {
 		rest := m.value(1)

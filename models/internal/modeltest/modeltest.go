@@ -82,22 +82,12 @@ func lowered(t testing.TB, o models.Options, rows int, build func(b *models.Buil
 		t.Fatal(err)
 	}
 	for _, v := range values {
-		p.roots = append(p.roots, dense(gb, v))
+		p.roots = append(p.roots, lower.Densify(gb, "dense/", v))
 	}
 	if err := gb.Err(); err != nil {
 		t.Fatal(err)
 	}
 	return p, b
-}
-
-// dense makes a sparse gradient comparable.
-func dense(b *graph.Builder, v lower.Value) graph.Output {
-	if !v.Sparse() {
-		return v.Output
-	}
-	n := b.Scalar("rows", graph.Int32, float64(v.Dense.Dims[0].Const))
-	return b.Op("UnsortedSegmentSum", "dense", graph.Type{DType: v.DType(), Shape: v.Dense},
-		graph.Attrs{"T": v.DType(), "Tindices": v.Indices.DType(), "Tnumsegments": graph.Int32}, v.Output, v.Indices, n)
 }
 
 // Roots returns the lowered roots.

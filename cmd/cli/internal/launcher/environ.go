@@ -14,6 +14,9 @@ import (
 // TokenEnv is the variable with the secret that the tasks of a job share.
 const TokenEnv = "GOESTIMATOR_JOB_TOKEN"
 
+// JobIDEnv is the variable with the name that the tasks of a job share.
+const JobIDEnv = "GOESTIMATOR_RUN_JOB_ID"
+
 // environs returns the environment of each task, in the order of Tasks.
 func (l Local) environs(ports *freeport.Reservation) []([]string) {
 	tasks := l.Tasks()
@@ -22,8 +25,14 @@ func (l Local) environs(ports *freeport.Reservation) []([]string) {
 		cluster[t.Type] = append(cluster[t.Type], ports.Address(i))
 	}
 	base := slices.DeleteFunc(slices.Clone(l.Environ), func(pair string) bool { return strings.HasPrefix(pair, "TF_CONFIG=") })
-	if !slices.ContainsFunc(base, func(pair string) bool { return strings.HasPrefix(pair, TokenEnv+"=") && pair != TokenEnv+"=" }) {
-		base = append(base, TokenEnv+"="+newToken())
+	given := func(name string) bool {
+		return slices.ContainsFunc(base, func(pair string) bool { return strings.HasPrefix(pair, name+"=") && pair != name+"=" })
+	}
+	if !given(TokenEnv) {
+		base = append(base, TokenEnv+"="+random(32))
+	}
+	if !given(JobIDEnv) {
+		base = append(base, JobIDEnv+"=launch-"+random(8))
 	}
 	base = append(base, l.coreEnv()...)
 	var out [][]string
@@ -50,8 +59,9 @@ func (j Job) coreEnv() []string {
 	return []string{fmt.Sprintf("GOMAXPROCS=%d", j.CoresPerTask), fmt.Sprintf("OMP_NUM_THREADS=%d", j.CoresPerTask)}
 }
 
-func newToken() string {
-	b := make([]byte, 32)
+// random returns so many random bytes in hexadecimal.
+func random(n int) string {
+	b := make([]byte, n)
 	rand.Read(b) // never fails
 	return hex.EncodeToString(b)
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/goestimator/goestimator/internal/replica"
 	"github.com/google/go-cmp/cmp"
-	"go.yaml.in/yaml/v3"
 )
 
 var rewrite = flag.Bool("rewrite", false, "rewrite the files in testdata")
@@ -39,7 +38,7 @@ var fashion = Job{
 }
 
 func manifest() Kubernetes {
-	return Kubernetes{Job: fashion, Name: "fashion", Namespace: "ml", Image: "registry.example/train:1", VolumeClaim: "models", ModelDir: "/models/fashion", CleanPods: "None", MaxRestarts: 20}
+	return Kubernetes{Job: fashion, Name: "fashion", Namespace: "ml", Image: "registry.example/train:1", VolumeClaim: "models", ModelDir: "/models/fashion", GPUs: 2, CleanPods: "Running", MaxRestarts: 20, Token: "0123abcd", EvaluatorWait: 5 * time.Minute}
 }
 
 func TestTFJobManifest(t *testing.T) {
@@ -48,25 +47,50 @@ func TestTFJobManifest(t *testing.T) {
 		t.Fatal(err)
 	}
 	golden(t, "tfjob.yaml", b.Bytes())
-	var any map[string]any
-	if err := yaml.Unmarshal(b.Bytes(), &any); err != nil {
-		t.Error(err)
-	}
 }
 
 func TestSmallTFJobManifest(t *testing.T) {
 	var b bytes.Buffer
-	k := Kubernetes{Job: Job{Workers: 1, Command: []string{"train", "yes", "1e3", "$(HOME)"}}, Name: "one", Image: "train", CleanPods: "Running", MaxRestarts: -1}
+	k := Kubernetes{Job: Job{Workers: 1, Command: []string{"train", "yes", "1e3", "$(HOME)"}}, Name: "one", Image: "train", CleanPods: "None", MaxRestarts: -1, TokenSecret: "shared", EvaluatorWait: time.Minute}
 	if err := WriteTFJob(&b, k); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "tfjob_small.yaml", b.Bytes())
 }
 
+func TestJobSetManifest(t *testing.T) {
+	small := Kubernetes{Job: Job{Workers: 1, Command: []string{"train"}, Restart: replica.Never}, Name: "one", Image: "train", MaxRestarts: -1, TokenSecret: "shared"}
+	for name, k := range map[string]Kubernetes{"jobset.yaml": manifest(), "jobset_small.yaml": small} {
+		var b bytes.Buffer
+		if err := WriteJobSet(&b, k); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, name, b.Bytes())
+	}
+}
+
+func TestJobSetErrors(t *testing.T) {
+	for want, change := range map[string]func(*Kubernetes){
+		"at most 43": func(k *Kubernetes) { k.Name = strings.Repeat("x", 44) },
+		"image":      func(k *Kubernetes) { k.Image = "" },
+		"Always":     func(k *Kubernetes) { k.Restart = replica.Always },
+		"no tasks":   func(k *Kubernetes) { k.Chiefs, k.Workers = 0, 0 },
+	} {
+		k := manifest()
+		change(&k)
+		if err := WriteJobSet(&bytes.Buffer{}, k); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want an error that tells of %q", err, want)
+		}
+	}
+}
+
 func TestTFJobErrors(t *testing.T) {
 	for want, change := range map[string]func(*Kubernetes){
 		"name":             func(k *Kubernetes) { k.Name = "Fashion_1" },
-		"at most 48":       func(k *Kubernetes) { k.Name = strings.Repeat("x", 49) },
+		"at most 51":       func(k *Kubernetes) { k.Name = strings.Repeat("x", 52) },
+		"token secret":     func(k *Kubernetes) { k.TokenSecret = "A_b" },
+		"gpus":             func(k *Kubernetes) { k.GPUs = -1 },
+		"evaluator":        func(k *Kubernetes) { k.EvaluatorWait = -1 },
 		"image":            func(k *Kubernetes) { k.Image = "" },
 		"absolute path":    func(k *Kubernetes) { k.ModelDir = "runs" },
 		"clean pod policy": func(k *Kubernetes) { k.CleanPods = "Some" },

@@ -9,12 +9,14 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/goestimator/goestimator/internal/replica"
+	"github.com/goestimator/goestimator/runconfig"
 	"go.yaml.in/yaml/v3"
 )
 
-// Kubernetes is how a job is handed to Kubeflow's TFJob.
+// Kubernetes is how a job is handed to Kubernetes, to Kubeflow's TFJob or to JobSet.
 type Kubernetes struct {
 	Job
 	Name        string
@@ -22,50 +24,39 @@ type Kubernetes struct {
 	Image       string
 	VolumeClaim string // mounted at ModelDir; empty: none
 	ModelDir    string // tasks get it as GOESTIMATOR_MODEL_DIR; empty: the config's
-	CleanPods   string // None, Running or All
-	MaxRestarts int    // backoffLimit; negative: none
+	GPUs        int    // of each task but parameter servers
+	MaxRestarts int    // negative: as the operator has it
+	CleanPods   string // None, Running or All; of TFJob
+
+	TokenSecret string // an existing Secret whose key token tasks share; empty: the manifest brings one
+	Token       string // of that one; empty: a new one
+
+	// EvaluatorWait is how long a leader that is done waits for the evaluator,
+	// which is deleted with the other pods when the leader has ended.
+	EvaluatorWait time.Duration
 }
 
-// The port that each replica listens on, and its name.
-const (
-	tfjobPort     = 2222
-	tfjobPortName = "tfjob-port"
-)
+// tokenKey is the key of a Secret that holds the token.
+const tokenKey = "token"
 
-type tfJob struct {
-	APIVersion string    `yaml:"apiVersion"`
-	Kind       string    `yaml:"kind"`
-	Metadata   metadata  `yaml:"metadata"`
-	Spec       tfJobSpec `yaml:"spec"`
-}
+// taskPort is the port that each task listens on.
+const taskPort = 2222
 
 type metadata struct {
 	Name      string `yaml:"name"`
 	Namespace string `yaml:"namespace,omitempty"`
 }
 
-type tfJobSpec struct {
-	RunPolicy struct {
-		CleanPodPolicy string `yaml:"cleanPodPolicy"`
-		BackoffLimit   *int   `yaml:"backoffLimit,omitempty"`
-	} `yaml:"runPolicy"`
-	Replicas struct {
-		Chief     *replicaSpec `yaml:"Chief,omitempty"`
-		Worker    *replicaSpec `yaml:"Worker,omitempty"`
-		PS        *replicaSpec `yaml:"PS,omitempty"`
-		Evaluator *replicaSpec `yaml:"Evaluator,omitempty"`
-	} `yaml:"tfReplicaSpecs"`
-}
-
-type replicaSpec struct {
-	Replicas      int    `yaml:"replicas"`
-	RestartPolicy string `yaml:"restartPolicy"`
-	Template      struct {
-		Spec podSpec `yaml:"spec"`
-	} `yaml:"template"`
+type secret struct {
+	APIVersion string            `yaml:"apiVersion"`
+	Kind       string            `yaml:"kind"`
+	Metadata   metadata          `yaml:"metadata"`
+	Type       string            `yaml:"type"`
+	Data       map[string]string `yaml:"stringData"`
 }
 
 type podSpec struct {
+	Restart    string      `yaml:"restartPolicy,omitempty"`
 	Grace      int         `yaml:"terminationGracePeriodSeconds"`
 	Containers []container `yaml:"containers"`
 	Volumes    []volume    `yaml:"volumes,omitempty"`
@@ -88,10 +79,17 @@ type envVar struct {
 }
 
 type envSource struct {
-	Secret struct {
-		Name string `yaml:"name"`
-		Key  string `yaml:"key"`
-	} `yaml:"secretKeyRef"`
+	Secret *keyOf   `yaml:"secretKeyRef,omitempty"`
+	Field  *fieldOf `yaml:"fieldRef,omitempty"`
+}
+
+type keyOf struct {
+	Name string `yaml:"name"`
+	Key  string `yaml:"key"`
+}
+
+type fieldOf struct {
+	Path string `yaml:"fieldPath"`
 }
 
 type containerPort struct {
@@ -116,84 +114,84 @@ type volume struct {
 	} `yaml:"persistentVolumeClaim"`
 }
 
-// jobName is what a TFJob may be called: a DNS label that begins with a letter.
-var jobName = regexp.MustCompile(`^[a-z]([-a-z0-9]*[a-z0-9])?$`)
+// names of Kubernetes: a label, which TFJob and JobSet want to begin with a letter, and a name of a Secret.
+var (
+	jobName    = regexp.MustCompile(`^[a-z]([-a-z0-9]*[a-z0-9])?$`)
+	secretName = regexp.MustCompile(`^[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?$`)
+)
 
-func (k Kubernetes) validate() error {
+// maxPodName bounds the name of a pod, which is its host name too.
+const maxPodName = 63
+
+// validate reports what is wrong with a job whose pods are called as podName says.
+func (k Kubernetes) validate(podName func(replica.Task) string) error {
 	if err := k.Validate(); err != nil {
 		return err
 	}
-	longest := len(k.Name) + len("-evaluator-") + len(fmt.Sprint(maxTasks))
-	switch {
-	case !jobName.MatchString(k.Name) || longest > 63:
-		return fmt.Errorf("name: got %q, expected a letter, then letters, digits and -, all lower case, at most 48", k.Name)
+	longest := 0
+	for _, t := range k.Tasks() {
+		longest = max(longest, len(podName(t)))
+	}
+	switch room := maxPodName - (longest - len(k.Name)); {
+	case !jobName.MatchString(k.Name) || longest > maxPodName:
+		return fmt.Errorf("name: got %q, expected a letter, then letters, digits and -, all lower case, at most %d", k.Name, room)
 	case k.Image == "":
 		return errors.New("no image: expected the container image that holds the command")
 	case k.VolumeClaim != "" && !path.IsAbs(k.ModelDir):
 		return fmt.Errorf("model dir: got %q, expected the absolute path at which the volume claim %s is mounted", k.ModelDir, k.VolumeClaim)
-	case k.CleanPods != "None" && k.CleanPods != "Running" && k.CleanPods != "All":
-		return fmt.Errorf("clean pod policy: got %q, expected None, Running or All", k.CleanPods)
+	case k.TokenSecret != "" && !secretName.MatchString(k.TokenSecret):
+		return fmt.Errorf("token secret: got %q, expected the name of a Secret", k.TokenSecret)
+	case k.GPUs < 0:
+		return fmt.Errorf("gpus: got %d, expected 0 or more", k.GPUs)
+	case k.EvaluatorWait < 0:
+		return fmt.Errorf("wait for the evaluator: got %v, expected 0 or more", k.EvaluatorWait)
 	}
 	return nil
 }
 
-// WriteTFJob writes the manifest of a TFJob (kubeflow.org/v1). The tasks share a
-// secret, whose making is told in its first lines.
-func WriteTFJob(w io.Writer, k Kubernetes) error {
-	if err := k.validate(); err != nil {
-		return err
-	}
-	var j tfJob
-	j.APIVersion, j.Kind = "kubeflow.org/v1", "TFJob"
-	j.Metadata = metadata{k.Name, k.Namespace}
-	j.Spec.RunPolicy.CleanPodPolicy = k.CleanPods
-	if k.MaxRestarts >= 0 {
-		j.Spec.RunPolicy.BackoffLimit = &k.MaxRestarts
-	}
-	r := &j.Spec.Replicas
-	r.Chief, r.Worker, r.PS, r.Evaluator = k.replicas(k.Chiefs), k.replicas(k.Workers), k.replicas(k.PS), k.replicas(k.Evaluators)
+// write writes the manifest of an object, after that of the Secret that its tasks
+// share, unless there is one.
+func (k Kubernetes) write(w io.Writer, object any) error {
 	var b bytes.Buffer
-	namespace := ""
-	if k.Namespace != "" {
-		namespace = " --namespace " + k.Namespace
-	}
-	fmt.Fprintf(&b, "# The tasks share a secret; make it once:\n#   kubectl create secret generic %s%s --from-literal=token=\"$(openssl rand -hex 32)\"\n", k.secret(), namespace)
 	e := yaml.NewEncoder(&b)
 	e.SetIndent(2)
-	if err := e.Encode(j); err != nil {
-		return fmt.Errorf("write the manifest: %w", err)
+	objects := []any{object}
+	if k.TokenSecret == "" {
+		b.WriteString("# The tasks share the secret below, which was made for this manifest: apply it once for each job.\n")
+		s := secret{APIVersion: "v1", Kind: "Secret", Metadata: metadata{k.secret(), k.Namespace}, Type: "Opaque", Data: map[string]string{tokenKey: k.Token}}
+		if k.Token == "" {
+			s.Data[tokenKey] = random(32)
+		}
+		objects = []any{s, object}
+	}
+	for _, o := range objects {
+		if err := e.Encode(o); err != nil {
+			return fmt.Errorf("write the manifest: %w", err)
+		}
 	}
 	_, err := w.Write(b.Bytes())
 	return err
 }
 
-func (k Kubernetes) secret() string { return k.Name + "-token" }
+// secret is the name of that with the token.
+func (k Kubernetes) secret() string {
+	if k.TokenSecret != "" {
+		return k.TokenSecret
+	}
+	return k.Name + "-token"
+}
 
-// replicas is the spec of n replicas; none where n is 0.
-func (k Kubernetes) replicas(n int) *replicaSpec {
-	if n == 0 {
-		return nil
-	}
-	r := &replicaSpec{Replicas: n, RestartPolicy: string(k.Restart)}
-	if r.RestartPolicy == "" {
-		r.RestartPolicy = string(replica.ExitCode)
-	}
-	token := envVar{Name: TokenEnv, From: &envSource{}}
-	token.From.Secret.Name, token.From.Secret.Key = k.secret(), "token"
+// pod is what the tasks of a type run, with environment variables besides those of all.
+func (k Kubernetes) pod(typ string, env ...envVar) podSpec {
 	c := container{
-		Name: "tensorflow", Image: k.Image, Command: literal(k.Command),
-		Env:   []envVar{token},
-		Ports: []containerPort{{tfjobPortName, tfjobPort}},
+		Name: "tensorflow", Image: k.Image, Command: literal(k.Command), // TFJob wants this name
+		Env:   append(k.env(typ), env...),
+		Ports: []containerPort{{"tfjob-port", taskPort}},
 	}
-	if k.ModelDir != "" {
-		c.Env = append(c.Env, envVar{Name: "GOESTIMATOR_MODEL_DIR", Value: k.ModelDir})
+	if r := k.resources(typ); len(r) > 0 {
+		c.Resources = &resources{r, r}
 	}
-	if k.CoresPerTask > 0 {
-		cpu := map[string]string{"cpu": fmt.Sprint(k.CoresPerTask)}
-		c.Resources = &resources{cpu, cpu}
-	}
-	spec := &r.Template.Spec
-	spec.Grace = int(math.Ceil(k.Grace.Seconds()))
+	spec := podSpec{Grace: int(math.Ceil(k.Grace.Seconds()))}
 	if k.VolumeClaim != "" {
 		c.Mounts = []mount{{"model-dir", k.ModelDir}}
 		v := volume{Name: "model-dir"}
@@ -201,7 +199,32 @@ func (k Kubernetes) replicas(n int) *replicaSpec {
 		spec.Volumes = []volume{v}
 	}
 	spec.Containers = []container{c}
-	return r
+	return spec
+}
+
+// env are the variables of a type's tasks.
+func (k Kubernetes) env(typ string) []envVar {
+	token := envVar{Name: TokenEnv, From: &envSource{Secret: &keyOf{Name: k.secret(), Key: tokenKey}}}
+	out := []envVar{token, {Name: JobIDEnv, Value: path.Join(k.Namespace, k.Name)}}
+	if k.ModelDir != "" {
+		out = append(out, envVar{Name: runconfig.EnvName("model_dir"), Value: k.ModelDir})
+	}
+	if k.Evaluators > 0 && k.EvaluatorWait > 0 && typ == k.Leader().Type {
+		out = append(out, envVar{Name: runconfig.EnvName("run.evaluator_wait_secs"), Value: fmt.Sprint(k.EvaluatorWait.Seconds())})
+	}
+	return out
+}
+
+// resources are those that each task of a type asks for and is bound to.
+func (k Kubernetes) resources(typ string) map[string]string {
+	out := map[string]string{}
+	if k.CoresPerTask > 0 {
+		out["cpu"] = fmt.Sprint(k.CoresPerTask)
+	}
+	if k.GPUs > 0 && typ != replica.PS {
+		out["nvidia.com/gpu"] = fmt.Sprint(k.GPUs)
+	}
+	return out
 }
 
 // literal keeps Kubernetes from replacing $(NAME) in the words of a command.

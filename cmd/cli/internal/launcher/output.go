@@ -2,10 +2,12 @@ package launcher
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
 	"sync"
+	"time"
 )
 
 // sink is where the lines of all tasks go; each is written whole.
@@ -35,6 +37,7 @@ const maxLine = 64 << 10
 // task's name before each, and keeps a copy.
 type lineWriter struct {
 	prefix []byte
+	record string // the task's name; empty: lines are told as they are
 	to     *sink
 	tail   *tail
 	file   io.Writer // nil: no log file
@@ -64,9 +67,34 @@ func (w *lineWriter) Write(p []byte) (int, error) {
 // end tells the line that has been collected.
 func (w *lineWriter) end() {
 	line := bytes.TrimRight(w.part, "\r")
-	_ = w.to.writeLine(w.prefix, line)
+	if w.record != "" {
+		_ = w.to.writeLine(nil, recordOf(w.record, line))
+	} else {
+		_ = w.to.writeLine(w.prefix, line)
+	}
 	w.tail.add(string(line))
 	w.part = w.part[:0]
+}
+
+// recordOf is a line of a task as a JSON object that says whose it is: its own
+// object, or else one as log lines are, with the line as its message.
+func recordOf(task string, line []byte) []byte {
+	line = bytes.TrimSpace(line)
+	if fields, ok := bytes.CutPrefix(line, []byte("{")); ok && json.Valid(line) {
+		if fields = bytes.TrimSpace(fields); fields[0] != '}' {
+			return append(fmt.Appendf(nil, `{"from":%q,`, task), fields...)
+		}
+	}
+	whole, err := json.Marshal(struct {
+		From    string    `json:"from"`
+		Time    time.Time `json:"time"`
+		Level   string    `json:"level"`
+		Message string    `json:"msg"`
+	}{task, time.Now(), "INFO", string(line)})
+	if err != nil {
+		return line // nothing in it can fail
+	}
+	return whole
 }
 
 // flush tells a last line that has no end.

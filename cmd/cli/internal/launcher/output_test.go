@@ -2,6 +2,7 @@ package launcher
 
 import (
 	"bytes"
+	"encoding/json"
 	"strings"
 	"testing"
 )
@@ -54,5 +55,33 @@ func TestTailKeepsTheLast(t *testing.T) {
 	}
 	if got := strings.Join(last.last(), ""); got != "34567" {
 		t.Errorf("got %s", got)
+	}
+}
+
+// Every line of a task becomes an object that names it; what is one already stays as it is.
+func TestRecords(t *testing.T) {
+	for line, want := range map[string]string{
+		`{"level":"WARN","msg":"a \"b\"","n":1}`: `{"from":"ps-0","level":"WARN","msg":"a \"b\"","n":1}`,
+		` { "a" : [1] } `:                        `{"from":"ps-0","a" : [1] }`,
+		"plain \x1b[31m text":                    `,"level":"INFO","msg":"plain \u001b[31m text"}`,
+		"":                                       `,"msg":""}`,
+		"{}":                                     `,"msg":"{}"}`,
+		"{ }":                                    `,"msg":"{ }"}`,
+		`{"a":1} {"b":2}`:                        `,"msg":"{\"a\":1} {\"b\":2}"}`,
+		"[1]":                                    `,"msg":"[1]"}`,
+		"\xff":                                   `,"msg":"\ufffd"}`,
+	} {
+		var out bytes.Buffer
+		w := &lineWriter{prefix: []byte("[ps-0] "), record: "ps-0", to: &sink{out: &out}, tail: &tail{}}
+		if _, err := w.Write([]byte(line + "\n")); err != nil {
+			t.Fatal(err)
+		}
+		var fields map[string]any
+		if err := json.Unmarshal(out.Bytes(), &fields); err != nil || fields["from"] != "ps-0" || strings.Count(out.String(), "\n") != 1 {
+			t.Errorf("%q became %q: %v", line, out.String(), err)
+		}
+		if got := strings.TrimSpace(out.String()); !strings.HasSuffix(got, want) {
+			t.Errorf("%q became %s, expected %s", line, got, want)
+		}
 	}
 }

@@ -88,6 +88,9 @@ func (c *cluster) prepare(ports *freeport.Reservation) error {
 			out: &lineWriter{prefix: prefix[i], to: c.stdout, tail: last},
 			err: &lineWriter{prefix: prefix[i], to: c.stderr, tail: last},
 		}
+		if c.Records {
+			t.err.record = name.String()
+		}
 		c.tasks = append(c.tasks, t)
 		if c.LogDir != "" {
 			if err := t.openLog(c.LogDir); err != nil {

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -229,7 +230,7 @@ func TestKill(t *testing.T) {
 }
 
 func TestEnvironment(t *testing.T) {
-	l, out, _ := local(t, Job{Workers: 1, PS: 1, Evaluators: 1, CoresPerTask: 2}, "worker=env:TF_CONFIG+env:GOMAXPROCS+env:LOCAL_RANK+env:"+TokenEnv)
+	l, out, _ := local(t, Job{Workers: 1, PS: 1, Evaluators: 1, CoresPerTask: 2}, "worker=env:TF_CONFIG+env:GOMAXPROCS+env:LOCAL_RANK+env:"+JobIDEnv+"+env:"+TokenEnv)
 	l.Environ = append(l.Environ, "TF_CONFIG=old")
 	if _, err := Run(context.Background(), l); err != nil {
 		t.Fatal(err)
@@ -242,6 +243,9 @@ func TestEnvironment(t *testing.T) {
 	if !strings.Contains(text, "GOMAXPROCS=2\n") || !strings.Contains(text, "LOCAL_RANK=0\n") {
 		t.Errorf("got %s", text)
 	}
+	if !regexp.MustCompile(JobIDEnv + "=launch-[0-9a-f]{16}\n").MatchString(text) {
+		t.Errorf("no name of the job in %s", text)
+	}
 	_, token, _ := strings.Cut(text, TokenEnv+"=")
 	if len(strings.TrimSpace(token)) != 64 {
 		t.Errorf("token %q", token)
@@ -249,12 +253,12 @@ func TestEnvironment(t *testing.T) {
 }
 
 func TestOneTaskHasNoTFConfig(t *testing.T) {
-	l, out, _ := local(t, Job{Workers: 1}, "*=env:TF_CONFIG+env:"+TokenEnv)
-	l.Environ = append(l.Environ, "TF_CONFIG=old", TokenEnv+"=mine")
+	l, out, _ := local(t, Job{Workers: 1}, "*=env:TF_CONFIG+env:"+TokenEnv+"+env:"+JobIDEnv)
+	l.Environ = append(l.Environ, "TF_CONFIG=old", TokenEnv+"=mine", JobIDEnv+"=mine too")
 	if _, err := Run(context.Background(), l); err != nil {
 		t.Fatal(err)
 	}
-	if got := out.String(); got != "[worker-0] TF_CONFIG=\n[worker-0] "+TokenEnv+"=mine\n" {
+	if got := out.String(); got != "[worker-0] TF_CONFIG=\n[worker-0] "+TokenEnv+"=mine\n[worker-0] "+JobIDEnv+"=mine too\n" {
 		t.Errorf("got %q", got)
 	}
 }

@@ -80,6 +80,7 @@ func (s Slurm) exports(b *strings.Builder) {
 	fmt.Fprintf(b, "export GOESTIMATOR_SLURM_JOBS=%s\n", strings.Join(jobs, ","))
 	fmt.Fprintf(b, "export GOESTIMATOR_SLURM_PORT_BASE=$((%d + SLURM_JOB_ID %% %d * %d))\n", firstPort, portRange/n, n)
 	fmt.Fprintf(b, "export %[1]s=\"${%[1]s:-$(od -An -N32 -tx1 /dev/urandom | tr -d ' \\n')}\"\n", TokenEnv)
+	fmt.Fprintf(b, "export %[1]s=\"${%[1]s:-slurm-$SLURM_JOB_ID}\"\n", JobIDEnv)
 	if s.ModelDir != "" {
 		fmt.Fprintf(b, "export GOESTIMATOR_MODEL_DIR=%s\n", quote(s.ModelDir))
 	}

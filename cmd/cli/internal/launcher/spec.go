@@ -91,6 +91,7 @@ type Local struct {
 
 	Stdout, Stderr io.Writer // what tasks write, line by line with their names before it
 	Color          bool      // names are coloured
+	Records        bool      // what tasks write to standard error becomes JSON objects, a line each
 	Log            *slog.Logger
 	Kill           <-chan struct{} // closed: kill all at once; may be nil
 }

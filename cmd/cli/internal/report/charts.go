@@ -23,17 +23,25 @@ type curve struct {
 	points []opts.LineData
 }
 
-// scalarCurves are the values of a scalar in each run.
-func scalarCurves(t tagged) []curve {
-	var out []curve
+// scalarChart draws the values of a scalar in each run.
+func scalarChart(id string, t tagged) (chart, error) {
+	y, logarithmic := linear, false
+	if isLoss(t.name) {
+		y, logarithmic = lossAxis(t.tags)
+	}
+	var curves []curve
 	for i, tag := range t.tags {
 		c := curve{name: t.runs[i]}
 		for _, p := range tag.Points {
+			if logarithmic && p.Scalar == 0 {
+				c.gap(p.Step)
+				continue
+			}
 			c.add(p.Step, p.Scalar)
 		}
-		out = append(out, c)
+		curves = append(curves, c)
 	}
-	return out
+	return lineChart(id, t.name, curves, y)
 }
 
 // histogramCurves show how a distribution moves: least, greatest and three quantiles.
@@ -70,14 +78,23 @@ func quantile(h *summarypb.HistogramProto, q float64) float64 {
 // add appends a point; what is not finite leaves a gap.
 func (c *curve) add(step int64, value float64) {
 	if math.IsNaN(value) || math.IsInf(value, 0) {
-		c.points = append(c.points, opts.LineData{Value: []any{step, "-"}})
+		c.gap(step)
 		return
 	}
 	c.points = append(c.points, opts.LineData{Value: []any{step, value}})
 }
 
-// lineChart draws curves over the global step.
-func lineChart(id, title string, curves []curve) (chart, error) {
+// gap ends the line before a step and goes on behind it.
+func (c *curve) gap(step int64) {
+	c.points = append(c.points, opts.LineData{Value: []any{step, "-"}})
+}
+
+// lineChart draws curves over the global step, along the axis y.
+func lineChart(id, title string, curves []curve, y opts.YAxis) (chart, error) {
+	left := "70"
+	if y.Name != "" {
+		left = "100" // labels such as 0.000001, and the name beside them
+	}
 	l := charts.NewLine()
 	l.SetGlobalOptions(
 		charts.WithInitializationOpts(opts.Initialization{ChartID: id}),
@@ -87,8 +104,8 @@ func lineChart(id, title string, curves []curve) (chart, error) {
 		charts.WithToolboxOpts(opts.Toolbox{Show: opts.Bool(true), Feature: &opts.ToolBoxFeature{
 			SaveAsImage: &opts.ToolBoxFeatureSaveAsImage{Show: opts.Bool(true), Title: "save"}}}),
 		charts.WithXAxisOpts(opts.XAxis{Type: "value", Name: "step", Min: "dataMin", Max: "dataMax"}),
-		charts.WithYAxisOpts(opts.YAxis{Type: "value", Scale: opts.Bool(true)}),
-		charts.WithGridOpts(opts.Grid{Left: "70", Right: "50", Top: "60", Bottom: "40"}),
+		charts.WithYAxisOpts(y),
+		charts.WithGridOpts(opts.Grid{Left: left, Right: "50", Top: "60", Bottom: "40"}),
 	)
 	for _, c := range curves {
 		l.AddSeries(c.name, c.points, charts.WithLineChartOpts(opts.LineChart{
@@ -105,14 +122,14 @@ func lineChart(id, title string, curves []curve) (chart, error) {
 // charts draws everything that the events hold; the second list is of histograms.
 func (r *Run) charts() (curves, histograms []chart, err error) {
 	for i, t := range r.byTag(events.Scalar) {
-		c, err := lineChart(fmt.Sprintf("scalar%d", i), t.name, scalarCurves(t))
+		c, err := scalarChart(fmt.Sprintf("scalar%d", i), t)
 		if err != nil {
 			return nil, nil, err
 		}
 		curves = append(curves, c)
 	}
 	for i, t := range r.byTag(events.Histogram) {
-		c, err := lineChart(fmt.Sprintf("histogram%d", i), t.name, histogramCurves(t.tags[0]))
+		c, err := lineChart(fmt.Sprintf("histogram%d", i), t.name, histogramCurves(t.tags[0]), linear)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -95,10 +95,14 @@ func (n NormGrad) Calls() []Call {
 	colGrid, colBlock := over(n.Cols)
 	suffix, each := packed(n.Half, n.Cols)
 	grid, block := over(n.Rows * n.Cols / each)
+	input := call("norm_grad_input"+suffix, grid, block, n.DX, n.DY, n.X, coef, n.Rows*n.Cols, n.Cols)
+	if !n.Training { // x, which may be infinite, takes no part
+		input = call("scale_shift"+suffix, grid, block, n.DX, n.DY, coef, coef+driver.Ptr(8*n.Cols), driver.Ptr(0), n.Rows*n.Cols, n.Cols, int32(0))
+	}
 	return []Call{
 		call("norm_grad_sums"+half(n.Half), tileGrid, tileBlock, sums, dots, n.DY, n.X, n.Mean, n.Rows, n.Cols),
 		call("norm_grad_finish", colGrid, colBlock, n.DGamma, n.DBeta, coef, sums, dots, n.Gamma, n.Mean, n.Variance, n.Rows, n.Cols, int32(parts), n.Epsilon, flag(n.Training)),
-		call("norm_grad_input"+suffix, grid, block, n.DX, n.DY, n.X, coef, n.Rows*n.Cols, n.Cols),
+		input,
 	}
 }
 

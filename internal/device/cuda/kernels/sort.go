@@ -102,11 +102,23 @@ func (r Runs) into(t Element, table, fault driver.Ptr, how int32) Call {
 	return call("run_into_"+string(t), grid, block, table, r.Parts, r.Keys, fault, r.N, r.Rows, r.Cols, how)
 }
 
+// Apart is the launch that puts the sum of each run of floats, and its key, which has the ids' type, into rows [N, Cols] and
+// ids [N], in the place of the run's first row; in those of its other rows zeros and -1.
+func (r Runs) Apart(t Element, rows, ids, order driver.Ptr, wide bool) Call {
+	grid, block := over(r.N * r.Cols)
+	return call("run_apart_"+string(t)+intSuffix(wide), grid, block, rows, ids, r.Parts, r.Keys, order, r.N, r.Rows, r.Cols)
+}
+
 // sortKernels describes src/sort.cu.
 func sortKernels() []Kernel {
 	all := []Kernel{{"sort_keys_i32", "ppppll" + "l"}, {"sort_keys_i64", "ppppll" + "l"}, {"sort_count", "ppli"}, {"sort_scan", "pl"}, {"sort_scatter", "pppppli"}}
 	for _, t := range []Element{Float32, Float64, Int32, Int64} {
 		all = append(all, Kernel{"run_parts_" + string(t), "pppplll"}, Kernel{"run_into_" + string(t), "ppppllli"})
+	}
+	for _, t := range []Element{Float32, Float64} {
+		for _, wide := range []bool{false, true} {
+			all = append(all, Kernel{"run_apart_" + string(t) + intSuffix(wide), "ppppplll"})
+		}
 	}
 	return all
 }

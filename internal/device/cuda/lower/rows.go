@@ -1,6 +1,7 @@
 package lower
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/goestimator/goestimator/internal/device/cuda/driver"
@@ -13,10 +14,12 @@ import (
 // rowsOps add up rows that ids name, for tensors and for variables.
 var rowsOps = map[string]lowering{
 	"UnsortedSegmentSum":         lowerSegmentSum,
+	graph.SumByIndex:             lowerSumByIndex,
 	"ResourceScatterAdd":         lowerScatter(host.Add),
 	"ResourceScatterSub":         lowerScatter(host.Sub),
 	"ResourceSparseApplyAdagrad": lowerSparseUpdate, "ResourceSparseApplyAdagradV2": lowerSparseUpdate, "ResourceSparseApplyMomentum": lowerSparseUpdate,
 	"ResourceSparseApplyKerasMomentum": lowerSparseUpdate, "ResourceSparseApplyRMSProp": lowerSparseUpdate, "ResourceSparseApplyFtrl": lowerSparseUpdate,
+	"ResourceSparseApplyCenteredRMSProp": lowerSparseUpdate, "ResourceSparseApplyFtrlV2": lowerSparseUpdate,
 }
 
 // rows is a step that sums rows [ids..., ...] by ids, for a table [n, ...]. Its workspace is that of the sort, then the sums of parts.
@@ -25,8 +28,9 @@ type rows struct {
 	ids, data int // inputs
 	table     *engine.Operand
 	element   kernels.Element
-	into      func(r kernels.Runs) kernels.Call // brings the sums to the table
-	empty     bool                              // the table is cleared before
+	into      func(r kernels.Runs, order driver.Ptr) kernels.Call // brings the sums to the table
+	empty     bool                                                // the table is cleared before
+	of        graph.Dim                                           // rows that the ids are of
 }
 
 // newRows checks the ids and the data's shape and type.
@@ -37,7 +41,10 @@ func newRows(t *Target, o *engine.Operation, ids, data int, table *engine.Operan
 	if _, err := integers(o, ids); err != nil {
 		return nil, err
 	}
-	s := &rows{step: step{t: t, o: o}, ids: ids, data: data, table: table, element: elementOf[table.Type.DType]}
+	s := &rows{step: step{t: t, o: o}, ids: ids, data: data, table: table, element: elementOf[table.Type.DType], of: graph.Fixed(0)}
+	if table.Type.Shape.Rank() > 0 {
+		s.of = table.Type.Shape.Dims[0]
+	}
 	if s.element == "" || table.Type.Shape.Rank() < 1 {
 		return nil, fmt.Errorf("expected a table [n, ...] of numbers, got %v", table.Type)
 	}
@@ -55,7 +62,7 @@ func (s *rows) sort(n, rows int) kernels.Sort {
 // Workspace implements Step.
 func (s *rows) Workspace(batch int) int {
 	ids, data := s.o.In[s.ids].Type.Shape, s.o.In[s.data].Type
-	n := s.sort(ids.ElementsAt(batch), s.table.Type.Shape.Dims[0].At(batch)).ScratchBytes()
+	n := s.sort(ids.ElementsAt(batch), s.of.At(batch)).ScratchBytes()
 	return kernels.Aligned(n) + data.Shape.ElementsAt(batch)*data.DType.Size()
 }
 
@@ -66,6 +73,9 @@ func (s *rows) Bind() ([]Launch, error) {
 		all = append(all, zeroed(s.table))
 	}
 	n, count, cols := s.o.In[s.ids].N, s.table.Dims[0], product(s.table.Dims[1:])
+	if s.of.Static() {
+		count = s.of.Const
+	}
 	sort := s.sort(n, count)
 	if err := sort.Check(); err != nil || n == 0 || cols == 0 {
 		return all, err
@@ -77,7 +87,7 @@ func (s *rows) Bind() ([]Launch, error) {
 	if s.o.Guard != nil { // it is older than the faults that the sort finds
 		calls = append(calls, kernels.Guard(Address(s.o.Guard), 0, s.t.Fault))
 	}
-	calls = append(calls, s.into(r))
+	calls = append(calls, s.into(r, order))
 	return append(all, Launches(s.t.Kernels, calls...)...), nil
 }
 
@@ -91,8 +101,31 @@ func lowerSegmentSum(t *Target, o *engine.Operation) (Step, error) {
 		return nil, err
 	}
 	s.empty = true
-	s.into = func(r kernels.Runs) kernels.Call { return r.Set(s.element, s.out(0), t.Fault) }
+	s.into = func(r kernels.Runs, _ driver.Ptr) kernels.Call { return r.Set(s.element, s.out(0), t.Fault) }
 	return s, nil
+}
+
+// lowerSumByIndex takes rows [n, ...] and ids [n]: see graph.SumByIndex.
+func lowerSumByIndex(t *Target, o *engine.Operation) (Step, error) {
+	if err := need(o, 2, 2); err != nil {
+		return nil, err
+	}
+	s, err := newRows(t, o, 1, 0, o.Out[0])
+	if err != nil {
+		return nil, err
+	}
+	d, size := o.In[1].Type.DType, o.Node.Int("rows", -1)
+	if s.element != kernels.Float32 && s.element != kernels.Float64 || size < 0 {
+		return nil, fmt.Errorf("expected rows of floats of a table, got %v of %d", s.element, size)
+	}
+	if err := typed(d, o.Out[1]); err != nil {
+		return nil, err
+	}
+	s.of = graph.Fixed(int(size))
+	s.into = func(r kernels.Runs, order driver.Ptr) kernels.Call {
+		return r.Apart(s.element, s.out(0), s.out(1), order, d == graph.Int64)
+	}
+	return s, errors.Join(shaped("sums", o.Out[0], o.In[0].Type.Shape.Dims), shaped("result", o.Out[1], o.In[0].Type.Shape.Dims[:1]))
 }
 
 // lowerScatter takes a variable, ids and rows; op is Add or Sub.
@@ -105,7 +138,7 @@ func lowerScatter(op host.BinaryOp) lowering {
 		if err != nil {
 			return nil, err
 		}
-		s.into = func(r kernels.Runs) kernels.Call { return r.Fold(op, s.element, s.in(0), t.guard(o)) }
+		s.into = func(r kernels.Runs, _ driver.Ptr) kernels.Call { return r.Fold(op, s.element, s.in(0), t.guard(o)) }
 		return s, nil
 	}
 }
@@ -120,6 +153,6 @@ func lowerSparseUpdate(t *Target, o *engine.Operation) (Step, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.into = func(r kernels.Runs) kernels.Call { return updateOf(t, o).Rows(r) }
+	s.into = func(r kernels.Runs, _ driver.Ptr) kernels.Call { return updateOf(t, o).Rows(r) }
 	return s, nil
 }

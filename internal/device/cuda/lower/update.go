@@ -22,22 +22,24 @@ type updateRule struct {
 
 // updates are TensorFlow's optimizer rules, dense and sparse.
 var updates = map[string]updateRule{
-	"ResourceApplyGradientDescent":     {kernels.SGD, 1, "sg", nil, nil},
-	"ResourceApplyMomentum":            {kernels.Momentum, 2, "sgs", nil, nil},
-	"ResourceApplyKerasMomentum":       {kernels.KerasMomentum, 2, "sgs", nil, nil},
-	"ResourceApplyAdam":                {kernels.Adam, 3, "ssssssg", nil, nil},
-	"ResourceApplyAdagrad":             {kernels.Adagrad, 2, "sg", nil, nil},
-	"ResourceApplyAdagradV2":           {kernels.Adagrad, 2, "ssg", nil, nil},
-	"ResourceApplyRMSProp":             {kernels.RMSProp, 3, "ssssg", nil, nil},
-	"ResourceApplyCenteredRMSProp":     {kernels.RMSProp, 4, "ssssg", nil, []int{2, 0, 1}}, // mg, ms, mom
-	"ResourceApplyFtrl":                {kernels.Ftrl, 3, "gssss", []int{0, 1, 2, 4}, nil},
-	"ResourceApplyFtrlV2":              {kernels.Ftrl, 3, "gsssss", nil, nil},
-	"ResourceSparseApplyAdagrad":       {kernels.Adagrad, 2, "sgi", nil, nil},
-	"ResourceSparseApplyAdagradV2":     {kernels.Adagrad, 2, "ssgi", nil, nil},
-	"ResourceSparseApplyMomentum":      {kernels.Momentum, 2, "sgis", nil, nil},
-	"ResourceSparseApplyKerasMomentum": {kernels.KerasMomentum, 2, "sgis", nil, nil},
-	"ResourceSparseApplyRMSProp":       {kernels.RMSProp, 3, "ssssgi", nil, nil},
-	"ResourceSparseApplyFtrl":          {kernels.Ftrl, 3, "gissss", []int{0, 1, 2, 4}, nil},
+	"ResourceApplyGradientDescent":       {kernels.SGD, 1, "sg", nil, nil},
+	"ResourceApplyMomentum":              {kernels.Momentum, 2, "sgs", nil, nil},
+	"ResourceApplyKerasMomentum":         {kernels.KerasMomentum, 2, "sgs", nil, nil},
+	"ResourceApplyAdam":                  {kernels.Adam, 3, "ssssssg", nil, nil},
+	"ResourceApplyAdagrad":               {kernels.Adagrad, 2, "sg", nil, nil},
+	"ResourceApplyAdagradV2":             {kernels.Adagrad, 2, "ssg", nil, nil},
+	"ResourceApplyRMSProp":               {kernels.RMSProp, 3, "ssssg", nil, nil},
+	"ResourceApplyCenteredRMSProp":       {kernels.RMSProp, 4, "ssssg", nil, []int{2, 0, 1}}, // mg, ms, mom
+	"ResourceApplyFtrl":                  {kernels.Ftrl, 3, "gssss", []int{0, 1, 2, 4}, nil},
+	"ResourceApplyFtrlV2":                {kernels.Ftrl, 3, "gsssss", nil, nil},
+	"ResourceSparseApplyAdagrad":         {kernels.Adagrad, 2, "sgi", nil, nil},
+	"ResourceSparseApplyAdagradV2":       {kernels.Adagrad, 2, "ssgi", nil, nil},
+	"ResourceSparseApplyMomentum":        {kernels.Momentum, 2, "sgis", nil, nil},
+	"ResourceSparseApplyKerasMomentum":   {kernels.KerasMomentum, 2, "sgis", nil, nil},
+	"ResourceSparseApplyRMSProp":         {kernels.RMSProp, 3, "ssssgi", nil, nil},
+	"ResourceSparseApplyCenteredRMSProp": {kernels.RMSProp, 4, "ssssgi", nil, []int{2, 0, 1}},
+	"ResourceSparseApplyFtrlV2":          {kernels.Ftrl, 3, "gisssss", nil, nil},
+	"ResourceSparseApplyFtrl":            {kernels.Ftrl, 3, "gissss", []int{0, 1, 2, 4}, nil},
 }
 
 // updateOps are those of whole variables, and assignments.

@@ -80,7 +80,7 @@ func (c *Cache) make(ctx context.Context, key string, s Source, arch Arch) ([]by
 	if err != nil {
 		return nil, err
 	}
-	if c.dir != "" && c.fs.MkdirAll(c.dir) == nil {
+	if c.dir != "" && atomicfile.MkdirAll(c.fs, c.dir) == nil {
 		// Not written: compiled again by the next process.
 		_ = atomicfile.WriteFile(c.fs, c.path(key), seal(ptx))
 	}

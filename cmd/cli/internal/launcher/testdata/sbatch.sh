@@ -13,6 +13,7 @@ export GOESTIMATOR_RUN_CLUSTER_RESOLVER=slurm
 export GOESTIMATOR_SLURM_JOBS=chief=1,evaluator=1,ps=2,worker=2
 export GOESTIMATOR_SLURM_PORT_BASE=$((12000 + SLURM_JOB_ID % 3333 * 6))
 export GOESTIMATOR_JOB_TOKEN="${GOESTIMATOR_JOB_TOKEN:-$(od -An -N32 -tx1 /dev/urandom | tr -d ' \n')}"
+export GOESTIMATOR_RUN_JOB_ID="${GOESTIMATOR_RUN_JOB_ID:-slurm-$SLURM_JOB_ID}"
 export GOESTIMATOR_MODEL_DIR=/scratch/fashion
 export GOMAXPROCS=4
 export OMP_NUM_THREADS=4

@@ -25,7 +25,8 @@ FN sigmoid(T x) { return T(1) / (T(1) + exp_(-x)); }
 FN softplus(T x) { return larger(x, T(0)) + log1p_(exp_(-absolute(x))); }
 FN elu(T x) { return x < 0 ? expm1_(x) : x; }
 FN softsign(T x) { return x / (T(1) + absolute(x)); }
-FN selu(T x) { return x > 0 ? T(1.0507009873554804934) * x : T(1.0507009873554804934 * 1.6732632423543772848) * expm1_(x); }
+// The host's, and TensorFlow's: it is 0 where x is next to 0.
+FN selu(T x) { return x < 0 ? T(1.0507009873554804934 * 1.6732632423543772848) * (exp_(x) - T(1)) : T(1.0507009873554804934) * x; }
 FN leaky_relu(T x, T alpha) { return x > 0 ? x : alpha * x; }
 FN squared_difference(T a, T b) { return (a - b) * (a - b); }
 FN div_no_nan(T a, T b) { return b == 0 ? T(0) : a / b; }
@@ -50,17 +51,17 @@ FN floor_mod_int(T a, T b, i64 *fault, i64 op, i64 i) {
   T m = a % b;
   return m != 0 && (m < 0) != (b < 0) ? m + b : m;
 }
-FN relu_grad(T dy, T x) { return x > 0 ? dy : T(0); }
-FN relu6_grad(T dy, T x) { return x > 0 && x < 6 ? dy : T(0); }
+FN relu_grad(T dy, T x) { return dy * T(x > 0); }
+FN relu6_grad(T dy, T x) { return dy * T(x > 0 && x < 6); }
 FN leaky_relu_grad(T dy, T x, T alpha) { return x > 0 ? dy : alpha * dy; }
 FN sigmoid_grad(T dy, T y) { return dy * y * (T(1) - y); }
 FN tanh_grad(T dy, T y) { return dy * (T(1) - y * y); }
-FN sqrt_grad(T dy, T y) { return dy * T(0.5) / y; }
-FN rsqrt_grad(T dy, T y) { return dy * T(-0.5) * y * y * y; }
-FN reciprocal_grad(T dy, T y) { return -dy * y * y; }
-FN elu_grad(T dy, T y) { return y > 0 ? dy : dy * (y + T(1)); }
+FN sqrt_grad(T dy, T y) { return dy == 0 ? T(0) : dy * T(0.5) / y; }
+FN rsqrt_grad(T dy, T y) { return dy == 0 ? T(0) : dy * T(-0.5) * y * y * y; }
+FN reciprocal_grad(T dy, T y) { return dy == 0 ? T(0) : -dy * y * y; }
+FN elu_grad(T dy, T y) { return y < 0 ? dy * (y + T(1)) : dy; }
 FN softplus_grad(T dy, T x) { return dy * sigmoid(x); }
-FN selu_grad(T dy, T y) { return y > 0 ? dy * T(1.0507009873554804934) : dy * (y + T(1.0507009873554804934 * 1.6732632423543772848)); }
+FN selu_grad(T dy, T y) { return y < 0 ? dy * (y + T(1.0507009873554804934 * 1.6732632423543772848)) : dy * T(1.0507009873554804934); }
 FN softsign_grad(T dy, T x) { return dy / ((T(1) + absolute(x)) * (T(1) + absolute(x))); }
 #undef FN
 

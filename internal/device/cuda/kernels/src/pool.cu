@@ -1,28 +1,39 @@
-// Pooling over images in NHWC. Gradients gather: every pixel asks the windows that it lies in, so nothing is added
+// Pooling over images in NHWC. The largest is that of the host: NaN counts for none, and no result is below the lowest finite
+// number. Gradients gather: every pixel asks the windows that it lies in, so nothing is added
 // atomically and the order is always the same.
 
 template <class T> __device__ void max_pool_of(T *y, const T *x, Geometry g) {
   EACH(i, (i64)g.batch * g.outH * g.outW * g.inC) {
     Place p = place(i, g.outH, g.outW, g.inC);
-    float m = -INF;
-    each_pixel(g, p.h, p.w, [&](int h, int w, int) { m = max_nan(m, number(x[g.in(p.n, h, w, p.c)])); });
+    float m = LOWEST;
+    each_pixel(g, p.h, p.w, [&](int h, int w, int) {
+      float v = number(x[g.in(p.n, h, w, p.c)]);
+      if (v > m) m = v;
+    });
     keep(y + i, m);
   }
 }
 
-// Each dy goes to the first largest pixel of its window.
+// Whether v is the largest of a window, top.
+__device__ inline bool at_top(float v, float top) { return v == top || (v < top && top == LOWEST); }
+
+// Each dy goes to the first largest pixel of its window, or to the first one where that is NaN.
 template <class T> __device__ void max_pool_grad_of(T *dx, const T *x, const T *y, const T *dy, Geometry g) {
   EACH(i, (i64)g.batch * g.inH * g.inW * g.inC) {
     Place p = place(i, g.inH, g.inW, g.inC);
     float v = number(x[i]), sum = 0;
     each_window(g, p.h, p.w, [&](int oh, int ow, int) {
       i64 o = g.out(p.n, oh, ow, p.c);
-      if (number(y[o]) != v) return;
-      bool first = true;
+      float top = number(y[o]);
+      if (!at_top(v, top) && v == v) return;
+      bool first = true, taken = false;
       each_pixel(g, oh, ow, [&](int h, int w, int) {
-        if ((h < p.h || (h == p.h && w < p.w)) && number(x[g.in(p.n, h, w, p.c)]) == v) first = false;
+        float u = number(x[g.in(p.n, h, w, p.c)]);
+        if (h < p.h || (h == p.h && w < p.w)) taken = taken || at_top(u, top) || (first && u != u);
+        else if (h == p.h && w == p.w) taken = taken || (v != v && !first);
+        first = false;
       });
-      if (first) sum += number(dy[o]);
+      if (!taken) sum += number(dy[o]);
     });
     keep(dx + i, sum);
   }

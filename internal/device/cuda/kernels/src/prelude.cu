@@ -11,6 +11,7 @@ struct __align__(16) quad { u64 low, high; };
 #define EACH(i, n) for (i64 i = blockIdx.x * (i64)blockDim.x + threadIdx.x; i < (n); i += (i64)gridDim.x * blockDim.x)
 
 #define INF __int_as_float(0x7f800000)
+#define LOWEST __int_as_float(0xff7fffff)
 
 __device__ inline float bf16_to_f32(u16 v) { return __uint_as_float((u32)v << 16); }
 

@@ -129,3 +129,19 @@ KERNEL run_into_f32(float *out, const float *parts, const u32 *keys, const i64 *
 KERNEL run_into_f64(double *out, const double *parts, const u32 *keys, const i64 *fault, i64 n, i64 rows, i64 cols, int how) { runs_into(out, parts, keys, fault, n, rows, cols, how); }
 KERNEL run_into_i32(int *out, const int *parts, const u32 *keys, const i64 *fault, i64 n, i64 rows, i64 cols, int how) { runs_into(out, parts, keys, fault, n, rows, cols, how); }
 KERNEL run_into_i64(i64 *out, const i64 *parts, const u32 *keys, const i64 *fault, i64 n, i64 rows, i64 cols, int how) { runs_into(out, parts, keys, fault, n, rows, cols, how); }
+
+// out and ids get the sum of each run and its key in the place of its first row; zeros and -1 are in those of other rows.
+template <class T, class I> __device__ void runs_apart(T *out, I *ids, const T *parts, const u32 *keys, const int *order, i64 n, i64 rows, i64 cols) {
+  EACH(i, n * cols) {
+    i64 p = i / cols, c = i % cols;
+    u32 key = keys[p];
+    bool begins = key < rows && !(p && keys[p - 1] == key);
+    out[order[p] * cols + c] = begins ? run_total(parts, keys, n, cols, p, c) : (T)0;
+    if (c == 0) ids[order[p]] = begins ? (I)key : (I)-1;
+  }
+}
+
+KERNEL run_apart_f32_i32(float *out, int *ids, const float *parts, const u32 *keys, const int *order, i64 n, i64 rows, i64 cols) { runs_apart(out, ids, parts, keys, order, n, rows, cols); }
+KERNEL run_apart_f32_i64(float *out, i64 *ids, const float *parts, const u32 *keys, const int *order, i64 n, i64 rows, i64 cols) { runs_apart(out, ids, parts, keys, order, n, rows, cols); }
+KERNEL run_apart_f64_i32(double *out, int *ids, const double *parts, const u32 *keys, const int *order, i64 n, i64 rows, i64 cols) { runs_apart(out, ids, parts, keys, order, n, rows, cols); }
+KERNEL run_apart_f64_i64(double *out, i64 *ids, const double *parts, const u32 *keys, const int *order, i64 n, i64 rows, i64 cols) { runs_apart(out, ids, parts, keys, order, n, rows, cols); }

@@ -1,0 +1,135 @@
+package accept
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// joining returns a cluster of other tasks whose parameter servers are those of r.
+func (r *rig) joining(t *testing.T, tasks string, args ...string) *rig {
+	t.Helper()
+	other := newRig(t, tasks, args...)
+	other.cluster["ps"] = r.cluster["ps"]
+	return other
+}
+
+// TestClusterStranger starts a chief and a worker of another cluster, without
+// token or name, that know the parameter servers of a running job: they are
+// refused, and the job goes on to its end.
+func TestClusterStranger(t *testing.T) {
+	for name, args := range map[string][]string{"asynchronous": asynchronous, "synchronous": synchronous} {
+		t.Run(name, func(t *testing.T) {
+			if !long(t) && name == "synchronous" {
+				t.Skip("skipped: not part of the short form; set GOESTIMATOR_ACCEPT=1")
+			}
+			r := newRig(t, "chief-0 worker-0 ps-0 ps-1", set(args, "train.max_steps=1500")...)
+			r.start()
+			at := r.reach("chief-0", 40)
+			for _, shape := range []string{"chief-0 worker-0", "chief-0", "chief-0 worker-0 worker-1"} {
+				stranger := r.joining(t, shape, args...)
+				for name := range stranger.tasks {
+					stranger.start(name)
+					stranger.exit(name, 2)
+					last := lastLine(stranger.tasks[name].all())
+					t.Logf("%s of %s: %s", name, shape, last)
+					if !strings.Contains(last, "run.job_id") {
+						t.Errorf("the last line does not say what to do: %s", last)
+					}
+				}
+			}
+			r.reach("chief-0", at+1)
+			r.ended("chief-0", 1500, 1501)
+			for _, name := range []string{"worker-0", "ps-0", "ps-1"} {
+				r.exit(name, 0)
+				if strings.Contains(r.tasks[name].all(), "synchronize again") {
+					t.Errorf("%s noticed the stranger", name)
+				}
+			}
+		})
+	}
+}
+
+// TestClusterStrangerInRing: a worker that was given another job's chief.
+func TestClusterStrangerInRing(t *testing.T) {
+	whole(t)
+	r := newRig(t, "chief-0 worker-0 worker-1", set(allReduce, "train.max_steps=1000")...)
+	r.start()
+	r.reach("chief-0", 40)
+	stranger := newRig(t, "chief-0 worker-0 worker-1", allReduce...)
+	stranger.cluster["chief"] = r.cluster["chief"]
+	stranger.env = []string{"GOESTIMATOR_RUN_JOB_ID=theirs"}
+	stranger.start("worker-1")
+	stranger.exit("worker-1", 2)
+	r.ended("chief-0", 1000, 1000)
+	r.exit("worker-0", 0)
+	r.exit("worker-1", 0)
+}
+
+// TestClusterNamedJobs: a name of the job counts, not the addresses.
+func TestClusterNamedJobs(t *testing.T) {
+	whole(t)
+	r := newRig(t, "chief-0 worker-0 ps-0", set(asynchronous, "train.max_steps=1500", "run.job_id=ours")...)
+	r.proxy("worker-0", "ps-0")
+	r.proxy("ps-0", "chief-0")
+	r.proxy("ps-0", "worker-0")
+	r.start("chief-0", "ps-0")
+	r.reach("chief-0", 20)
+	for _, id := range []string{"theirs", ""} {
+		r.tasks["worker-0"].args = []string{"--set", "run.job_id=" + id}
+		r.start("worker-0")
+		r.exit("worker-0", 2)
+	}
+	r.tasks["worker-0"].args = nil
+	r.start("worker-0")
+	r.reach("worker-0", 1)
+	r.ended("chief-0", 1500, 1501)
+	r.exit("worker-0", 0)
+	r.exit("ps-0", 0)
+}
+
+// TestClusterStandingServers runs one job after the other on the same parameter
+// servers, another model each; while one is running, others are refused.
+func TestClusterStandingServers(t *testing.T) {
+	long(t)
+	first := newRig(t, "chief-0 ps-0 ps-1", set(synchronous, "train.max_steps=300")...)
+	spec := fmt.Sprintf("chief|localhost:1,ps|%s", strings.Join(first.cluster["ps"], ";"))
+	servers := []string{"ps-0", "ps-1"}
+	for _, name := range servers {
+		first.tasks[name].server = spec
+	}
+	first.start()
+	first.ended("chief-0", 300, 300)
+
+	second := first.joining(t, "chief-0 worker-0", set(asynchronous, "train.max_steps=3000", "model.params.hidden_units=[32]")...)
+	second.env = []string{"GOESTIMATOR_RUN_JOB_ID=second"}
+	second.start()
+	at := second.reach("chief-0", 40)
+	third := first.joining(t, "chief-0", synchronous...)
+	third.dir = filepath.Join(t.TempDir(), "third")
+	third.start("chief-0")
+	third.exit("chief-0", 2)
+	if text := third.tasks["chief-0"].all(); !strings.Contains(text, `serves job "second"`) {
+		t.Errorf("the third job is not told whose the servers are: %s", lastLine(text))
+	}
+	second.reach("chief-0", at+1)
+	second.ended("chief-0", 3000, 3001)
+	second.exit("worker-0", 0)
+
+	third.start("chief-0")
+	third.reach("chief-0", 40)
+	third.kill("chief-0") // it takes its variables over when it comes back
+	third.start("chief-0")
+	third.await("chief-0", "taking over the variables")
+	third.ended("chief-0", 3000, 3000)
+	first.running(servers...)
+	first.signal(syscall.SIGTERM, servers...)
+	for _, name := range servers {
+		first.exit(name, 143)
+		if n := strings.Count(first.tasks[name].all(), "free for the next job"); n != 3 {
+			t.Errorf("%s served %d jobs, expected 3", name, n)
+		}
+	}
+}

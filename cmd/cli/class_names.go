@@ -1,0 +1,64 @@
+package cli
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/runconfig"
+)
+
+// The parameters of models that tell of their classes.
+const (
+	paramVocabulary = "label_vocabulary"
+	paramNames      = "class_names"
+)
+
+// modelParams are the parameters of a config's model. Where a label column has a vocabulary,
+// which makes ids of the labels, a classifier gets it as the names of its classes.
+func modelParams(cfg *runconfig.Config) (estimator.Params, error) {
+	p := estimator.Params(cfg.Model.Params)
+	label, ok := labelColumn(cfg)
+	count, classifies := classesOf(cfg.Model.Name, p)
+	if !ok || !classifies || p[paramNames] != nil {
+		return p, nil
+	}
+	if p[paramVocabulary] != nil {
+		return nil, fmt.Errorf("%s: leave it out, or the vocabulary of the label column %q, which makes ids of the labels", paramVocabulary, label.Name)
+	}
+	n, isNumber := p.Int(count, 2)
+	if isNumber && n != len(label.Vocabulary) {
+		return nil, fmt.Errorf("%s: got %d, expected %d, as many as the vocabulary of the label column %q has values", count, n, len(label.Vocabulary), label.Name)
+	}
+	p = maps.Clone(p)
+	if p == nil {
+		p = estimator.Params{}
+	}
+	p[paramNames] = slices.Clone(label.Vocabulary)
+	return p, nil
+}
+
+// labelColumn is the config's only label column, if it has a vocabulary: of the data trained on, else of other data.
+func labelColumn(cfg *runconfig.Config) (runconfig.Column, bool) {
+	for _, in := range []runconfig.Input{cfg.Train.Input, cfg.Eval.Input, cfg.Predict.Input} {
+		labels := slices.DeleteFunc(slices.Clone(in.Columns), func(c runconfig.Column) bool { return c.Role != "label" })
+		if len(labels) > 0 {
+			return labels[0], len(labels) == 1 && len(labels[0].Vocabulary) > 0
+		}
+	}
+	return runconfig.Column{}, false
+}
+
+// classesOf reports whether a model has classes, and the parameter that counts them.
+func classesOf(model string, p estimator.Params) (param string, classifies bool) {
+	head := slices.Contains([]any{"binary", "multi_class", "multi_label"}, p["head"])
+	if strings.HasSuffix(model, "_classifier") || p["n_classes"] != nil {
+		return "n_classes", true
+	}
+	if strings.HasSuffix(model, "_estimator") {
+		return "n_classes", head
+	}
+	return "classes", head || p["classes"] != nil
+}

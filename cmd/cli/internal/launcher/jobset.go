@@ -1,0 +1,153 @@
+package launcher
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/goestimator/goestimator/internal/replica"
+)
+
+type jobSet struct {
+	APIVersion string     `yaml:"apiVersion"`
+	Kind       string     `yaml:"kind"`
+	Metadata   metadata   `yaml:"metadata"`
+	Spec       jobSetSpec `yaml:"spec"`
+}
+
+type jobSetSpec struct {
+	Network struct {
+		Hostnames bool `yaml:"enableDNSHostnames"`
+	} `yaml:"network"`
+	Success struct {
+		Operator string   `yaml:"operator"`
+		Targets  []string `yaml:"targetReplicatedJobs"`
+	} `yaml:"successPolicy"`
+	Jobs []replicatedJob `yaml:"replicatedJobs"`
+}
+
+type replicatedJob struct {
+	Name     string `yaml:"name"`
+	Replicas int    `yaml:"replicas"`
+	Template struct {
+		Spec batchJob `yaml:"spec"`
+	} `yaml:"template"`
+}
+
+type batchJob struct {
+	Parallelism    int               `yaml:"parallelism"`
+	Completions    int               `yaml:"completions"`
+	CompletionMode string            `yaml:"completionMode"`
+	BackoffLimit   int               `yaml:"backoffLimit"`
+	Failure        *podFailurePolicy `yaml:"podFailurePolicy,omitempty"`
+	Template       struct {
+		Spec podSpec `yaml:"spec"`
+	} `yaml:"template"`
+}
+
+type podFailurePolicy struct {
+	Rules []podFailureRule `yaml:"rules"`
+}
+
+type podFailureRule struct {
+	Action     string         `yaml:"action"`
+	Conditions []podCondition `yaml:"onPodConditions,omitempty"`
+	Codes      *exitCodes     `yaml:"onExitCodes,omitempty"`
+}
+
+type podCondition struct {
+	Type   string `yaml:"type"`
+	Status string `yaml:"status"`
+}
+
+type exitCodes struct {
+	Operator string `yaml:"operator"`
+	Values   []int  `yaml:"values,flow"`
+}
+
+// taskIndex is the variable with the index of a task, which Kubernetes puts into its TF_CONFIG.
+const taskIndex = "TASK_INDEX"
+
+// defaultJobRestarts is how often a task of a JobSet is started again, where nothing is said.
+const defaultJobRestarts = 10
+
+// WriteJobSet writes the manifest of a JobSet (jobset.x-k8s.io/v1alpha2): an
+// indexed Job for each type of task, whose pods find each other by the names that
+// JobSet gives them. It has succeeded when the chief has, or else all workers have;
+// the pods that still run are deleted then.
+func WriteJobSet(w io.Writer, k Kubernetes) error {
+	// The controller appends a dash and five letters to the names of pods.
+	if err := k.validate(func(t replica.Task) string { return k.hostname(t) + "-abcde" }); err != nil {
+		return err
+	}
+	if k.Restart == replica.Always {
+		return errors.New("restart policy Always: on JobSet, expected never, on-failure or exit-code")
+	}
+	j := jobSet{APIVersion: "jobset.x-k8s.io/v1alpha2", Kind: "JobSet", Metadata: metadata{k.Name, k.Namespace}}
+	j.Spec.Network.Hostnames = true
+	j.Spec.Success.Operator, j.Spec.Success.Targets = "All", []string{k.Leader().Type}
+	for _, c := range k.counts() {
+		if c.n > 0 {
+			r := replicatedJob{Name: c.job, Replicas: 1}
+			r.Template.Spec = k.batchJob(c)
+			j.Spec.Jobs = append(j.Spec.Jobs, r)
+		}
+	}
+	return k.write(w, j)
+}
+
+// hostname is that of a task's pod.
+func (k Kubernetes) hostname(t replica.Task) string {
+	return fmt.Sprintf("%s-%s-0-%d", k.Name, t.Type, t.Index)
+}
+
+// batchJob is the Job of all tasks of a type.
+func (k Kubernetes) batchJob(c count) batchJob {
+	j := batchJob{Parallelism: c.n, Completions: c.n, CompletionMode: "Indexed"}
+	if j.BackoffLimit = defaultJobRestarts * c.n; k.MaxRestarts >= 0 {
+		j.BackoffLimit = k.MaxRestarts * c.n
+	}
+	j.Template.Spec = k.pod(c.job, k.tfConfig(c)...)
+	j.Template.Spec.Restart = string(replica.Never)
+	switch k.Restart {
+	case replica.Never:
+		j.BackoffLimit = 0
+	case replica.OnFailure:
+		j.Template.Spec.Restart = string(replica.OnFailure)
+	default:
+		j.Failure = exitCodePolicy()
+	}
+	return j
+}
+
+// exitCodePolicy ends a Job at once by exit codes that another start would not
+// change, and does not count pods that were lost with their nodes.
+func exitCodePolicy() *podFailurePolicy {
+	final := &exitCodes{Operator: "In"}
+	for code := 1; !replica.Retryable(code); code++ {
+		final.Values = append(final.Values, code)
+	}
+	return &podFailurePolicy{Rules: []podFailureRule{
+		{Action: "Ignore", Conditions: []podCondition{{"DisruptionTarget", "True"}}},
+		{Action: "FailJob", Codes: final},
+	}}
+}
+
+// tfConfig are the variables that tell the tasks of a type their place in the
+// cluster; a job of one task has none.
+func (k Kubernetes) tfConfig(c count) []envVar {
+	cluster := map[string][]string{}
+	for _, t := range k.Tasks() {
+		cluster[t.Type] = append(cluster[t.Type], fmt.Sprintf("%s.%s:%d", k.hostname(t), k.Name, taskPort))
+	}
+	text := replica.TFConfig(cluster, replica.Task{Type: c.job})
+	switch {
+	case text == "":
+		return nil
+	case c.n == 1:
+		return []envVar{{Name: "TF_CONFIG", Value: text}}
+	}
+	index := envVar{Name: taskIndex, From: &envSource{Field: &fieldOf{"metadata.annotations['batch.kubernetes.io/job-completion-index']"}}}
+	return []envVar{index, {Name: "TF_CONFIG", Value: strings.Replace(text, `"index":0`, `"index":$(`+taskIndex+`)`, 1)}}
+}

@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/goestimator/goestimator/internal/spelling"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// unknownCommand is the error of a name that is none of cmd's commands, with what
+// may have been meant.
+func unknownCommand(cmd *cobra.Command, name string) error {
+	_, above, _ := strings.Cut(cmd.CommandPath(), " ")
+	cmd.SuggestionsMinimumDistance = 2
+	err := fmt.Errorf("unknown command %q", strings.TrimSpace(above+" "+name))
+	if near := cmd.SuggestionsFor(name); len(near) > 0 {
+		return usage(fmt.Errorf("%w; did you mean %s?", err, strings.Join(near, " or ")))
+	}
+	if !cmd.HasParent() {
+		return usage(fmt.Errorf("%w: see `%s help`", err, cmd.Name()))
+	}
+	var known []string
+	for _, c := range cmd.Commands() {
+		known = append(known, c.Name())
+	}
+	return usage(fmt.Errorf("%w: expected one of %s", err, strings.Join(known, ", ")))
+}
+
+// onlyCommands is the rule of a command that has commands below it and no arguments.
+func onlyCommands(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return unknownCommand(cmd, args[0])
+	}
+	return nil
+}
+
+// helpTopic is the rule of the command help: its arguments are the path of a command.
+func helpTopic(cmd *cobra.Command, args []string) error {
+	at := cmd.Root()
+	for _, name := range args {
+		next, _, err := at.Find([]string{name})
+		if err != nil || next == at {
+			return unknownCommand(at, name)
+		}
+		at = next
+	}
+	return nil
+}
+
+// unknownFlag adds to an error of the flags of cmd which flag may have been meant.
+func unknownFlag(cmd *cobra.Command, err error) error {
+	var missing *pflag.NotExistError
+	if !errors.As(err, &missing) {
+		return usage(err)
+	}
+	name := missing.GetSpecifiedName()
+	if group := missing.GetSpecifiedShortnames(); group != "" {
+		name, _, _ = strings.Cut(group, "=") // -config, as package flag has it
+	}
+	flags := cmd.Flags()
+	name = string(flags.GetNormalizeFunc()(flags, name))
+	var known []string
+	flags.VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			known = append(known, f.Name)
+		}
+	})
+	if cmd.Name() == "serve" {
+		known = append(known, sortedNames(serveAliases)...)
+	}
+	if near := spelling.Nearest(name, known); near != "" {
+		err = fmt.Errorf("%w; did you mean --%s?", err, near)
+	}
+	return usage(err)
+}

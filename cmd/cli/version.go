@@ -1,0 +1,98 @@
+package cli
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// frameworkModule is the module that this package is of.
+const frameworkModule = "github.com/goestimator/goestimator"
+
+// build is what a binary knows of its making; unknown texts are empty.
+type build struct {
+	Name      string `json:"name"`
+	Version   string `json:"version"`
+	Framework string `json:"goestimator,omitempty"` // version, where the binary is of another module
+	Commit    string `json:"commit,omitempty"`
+	Time      string `json:"commit_time,omitempty"`
+	Modified  bool   `json:"modified"` // there were changes beside the commit
+	Go        string `json:"go"`
+	Platform  string `json:"platform"`
+}
+
+// newBuild reads the build information of this process; b may be nil.
+func newBuild(name string, b *debug.BuildInfo) build {
+	out := build{Name: name, Version: "(devel)", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	if b == nil {
+		return out
+	}
+	if b.Main.Version != "" {
+		out.Version = b.Main.Version
+	}
+	for _, d := range b.Deps {
+		if d.Path == frameworkModule {
+			out.Framework = d.Version
+		}
+	}
+	for _, s := range b.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			out.Commit = s.Value
+		case "vcs.time":
+			out.Time = s.Value
+		case "vcs.modified":
+			out.Modified = s.Value == "true"
+		}
+	}
+	return out
+}
+
+// thisBuild is that of this process.
+func (a *app) thisBuild() build {
+	b, _ := debug.ReadBuildInfo()
+	return newBuild(a.name, b)
+}
+
+// String is one line.
+func (b build) String() string {
+	parts := []string{b.Name + " " + b.Version}
+	if b.Framework != "" {
+		parts = append(parts, "goestimator "+b.Framework)
+	}
+	if b.Commit != "" {
+		commit := "commit " + b.Commit
+		if b.Time != "" {
+			commit += " of " + b.Time
+		}
+		if b.Modified {
+			commit += " with changes"
+		}
+		parts = append(parts, commit)
+	}
+	return strings.Join(append(parts, b.Go, b.Platform), ", ")
+}
+
+func (a *app) versionCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "version",
+		Short: "say which version this is and what it was built from",
+		Long: `Says which version this binary is, the commit that it was built from, the Go
+version and the platform, in one line or as JSON. --version prints the same line.`,
+		Example: "  goestimator version --json",
+		Args:    noArgs,
+		RunE: func(*cobra.Command, []string) error {
+			if asJSON {
+				return a.printJSON(a.thisBuild())
+			}
+			_, err := fmt.Fprintln(a.stdout, a.thisBuild())
+			return err
+		},
+	}
+	addJSONFlag(cmd, &asJSON)
+	return cmd
+}

@@ -1,0 +1,121 @@
+package cluster
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+)
+
+// wireVersion is that of everything that tasks exchange. It changes whenever
+// tasks of the version before would misunderstand.
+const wireVersion = 2
+
+// greeting is what both ends of a gRPC connection say first, after the TLS
+// handshake where there is one: "GEH", the version, and the checksum of these four.
+type greeting [8]byte
+
+func greet(version byte) (g greeting) {
+	copy(g[:], "GEH")
+	g[3] = version
+	binary.LittleEndian.PutUint32(g[4:], checksum(g[:4]))
+	return g
+}
+
+// ours is the greeting of this version.
+var ours = greet(wireVersion)
+
+// whole reports whether this is a greeting of any version.
+func (g greeting) whole() bool { return g == greet(g[3]) }
+
+// errVersion is of a peer of another version.
+func errVersion(version byte) error {
+	return fmt.Errorf("it speaks version %d of the protocol between tasks, this task version %d: %s", version, wireVersion, sameVersion)
+}
+
+const sameVersion = "run the same version of goestimator in all tasks"
+
+// refusedError says why a peer will not talk.
+type refusedError struct{ error }
+
+func (e refusedError) Unwrap() error { return e.error }
+
+// greetServer says hello to a peer and hears its answer. The error holds a
+// refusedError or ErrDamaged where the answer tells that.
+func greetServer(ctx context.Context, c net.Conn, secured bool) error {
+	stop := context.AfterFunc(ctx, func() { c.Close() })
+	defer stop()
+	_, err := c.Write(ours[:])
+	var answer greeting
+	n := 0
+	if err == nil {
+		n, err = io.ReadFull(c, answer[:])
+	}
+	switch {
+	case secured && err != nil: // in TLS 1.3 a server refuses a caller's certificate only now
+		if why := explainTLS(err); why != nil {
+			return refusedError{why}
+		}
+		return err
+	case !secured && n > 0 && answer[0] == recordAlert: // what a TLS server says to plaintext
+		return refusedError{errWantsTLS}
+	case err != nil:
+		return err
+	case answer == ours:
+		return nil
+	case answer.whole():
+		return refusedError{errVersion(answer[3])}
+	case [6]byte(answer[2:]) == [6]byte{answer[2], 4}: // the settings that gRPC begins with
+		return refusedError{errVersion(1)}
+	}
+	return fmt.Errorf("%w: the answer to the first bytes of a connection is %x, expected %x", ErrDamaged, answer, ours)
+}
+
+// opening is what a connection turned out to be for.
+type opening int
+
+const (
+	openCalls opening = iota // gRPC, of a task of this version
+	openProbe                // gRPC without a greeting: a probe, or a task of another version
+	openBulk                 // a bulk connection
+)
+
+var errStranger = errors.New("its first bytes are no task's, nor a probe's")
+
+// greetClient reads the first bytes of a caller, and answers those of a task of
+// this version. What a probe has sent is read again from the connection returned.
+func greetClient(c net.Conn) (net.Conn, opening, error) {
+	first := make([]byte, 4)
+	if _, err := io.ReadFull(c, first); err != nil {
+		return c, 0, err
+	}
+	if string(first) == "PRI " {
+		return &prefixedConn{Conn: c, prefix: first}, openProbe, nil
+	}
+	if p, ok := c.(*prefixedConn); ok {
+		c = p.Conn // its prefix has been read
+	}
+	if [4]byte(first) == bulkMagic {
+		return c, openBulk, nil
+	}
+	var g greeting
+	copy(g[:], first)
+	if _, err := io.ReadFull(c, g[4:]); err != nil {
+		return c, 0, err
+	}
+	if g == ours {
+		_, err := c.Write(ours[:])
+		return c, openCalls, err
+	}
+	// Of another version, or damaged: the answer lets the caller find out.
+	err := errStranger
+	if g.whole() {
+		err = errVersion(g[3])
+		dismiss(c, ours[:])
+	} else {
+		dismiss(c, make([]byte, len(ours)))
+	}
+	return c, 0, err
+}

@@ -1,0 +1,177 @@
+package cluster
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"net"
+	"sync"
+	"time"
+)
+
+// ErrDamaged is in the chain of errors that say that bytes were changed on their
+// way between this task and a peer, as a checksum tells. TCP's own is too weak to
+// notice all that a broken machine on the way does. The task that had connected
+// should end, to be started again: every later call to that peer fails alike.
+var ErrDamaged = errors.New("bytes were damaged on their way")
+
+// castagnoli is CRC-32C, which processors compute.
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func checksum(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
+
+const (
+	// sumPrefix precedes the bytes of a record: their number, their checksum, and that of both.
+	sumPrefix = 12
+	// sumBytes is the most that one record holds.
+	sumBytes = bufferSize
+	// alertTime bounds how long a peer is told that its bytes are damaged.
+	alertTime = time.Second
+)
+
+// summed is a gRPC connection in plaintext. Its bytes travel in records with
+// checksums, so that no byte of HTTP/2 is acted upon that was damaged. A record
+// of no bytes says that the peer has received damaged ones. One goroutine may
+// read while others write.
+type summed struct {
+	net.Conn
+	met func(error) // is told of the damage before Read returns it
+
+	writing sync.Mutex
+	out     []byte
+	pieces  [2][]byte
+
+	in      []byte // what was received is in[at:end]
+	at, end int
+	ready   []byte // of it: what was checked and is to be read
+	failed  error
+}
+
+func newSummed(c net.Conn, met func(error)) *summed { return &summed{Conn: c, met: met} }
+
+// Write sends p in as many records as it takes.
+func (c *summed) Write(p []byte) (n int, err error) {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	for n < len(p) && err == nil {
+		b := p[n:min(len(p), n+sumBytes)]
+		if err = c.record(b); err == nil {
+			n += len(b)
+		}
+	}
+	return n, err
+}
+
+// record sends one record; writing is held.
+func (c *summed) record(b []byte) (err error) {
+	head := binary.LittleEndian.AppendUint32(c.out[:0], uint32(len(b)))
+	head = binary.LittleEndian.AppendUint32(head, checksum(b))
+	head = binary.LittleEndian.AppendUint32(head, checksum(head))
+	if len(head)+len(b) <= coalesce {
+		c.out = append(head, b...)
+		_, err = c.Conn.Write(c.out)
+		return err
+	}
+	c.out, c.pieces = head, [2][]byte{head, b}
+	chunks := net.Buffers(c.pieces[:])
+	_, err = chunks.WriteTo(c.Conn)
+	clear(c.pieces[:])
+	return err
+}
+
+// Read returns bytes that were checked.
+func (c *summed) Read(p []byte) (int, error) {
+	for len(c.ready) == 0 {
+		if err := c.receive(); err != nil {
+			return 0, err
+		}
+	}
+	n := copy(p, c.ready)
+	c.ready = c.ready[n:]
+	return n, nil
+}
+
+// receive makes the bytes of the next record ready.
+func (c *summed) receive() error {
+	if c.failed != nil {
+		return c.failed
+	}
+	if err := c.fetch(sumPrefix); err != nil {
+		return err
+	}
+	head := c.in[c.at:]
+	n, sum := int(binary.LittleEndian.Uint32(head)), binary.LittleEndian.Uint32(head[4:])
+	switch {
+	case checksum(head[:8]) != binary.LittleEndian.Uint32(head[8:]):
+		return c.damaged(fmt.Errorf("%w: the checksum of a record's length is wrong", ErrDamaged))
+	case n == 0:
+		return c.damaged(fmt.Errorf("%w: the peer says so", ErrDamaged))
+	case n > sumBytes:
+		return fmt.Errorf("%w: a record of %d bytes, expected at most %d", ErrMalformed, n, sumBytes)
+	}
+	if err := c.fetch(sumPrefix + n); err != nil {
+		return unfinished(err)
+	}
+	b := c.in[c.at+sumPrefix : c.at+sumPrefix+n]
+	if got := checksum(b); got != sum {
+		return c.damaged(fmt.Errorf("%w: the checksum of %d bytes is %08x, expected %08x", ErrDamaged, n, got, sum))
+	}
+	c.at += sumPrefix + n
+	c.ready = b
+	return nil
+}
+
+// fetch receives until n bytes are there.
+func (c *summed) fetch(n int) error {
+	if c.in == nil {
+		c.in = make([]byte, sumPrefix+sumBytes)
+	}
+	if c.at == c.end {
+		c.at, c.end = 0, 0
+	}
+	if c.at+n > len(c.in) {
+		c.end, c.at = copy(c.in, c.in[c.at:c.end]), 0
+	}
+	for c.end-c.at < n {
+		got, err := c.Conn.Read(c.in[c.end:])
+		c.end += got
+		if err != nil && c.end-c.at < n {
+			if c.end > c.at {
+				err = unfinished(err)
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *summed) damaged(err error) error {
+	c.failed = err
+	c.met(err)
+	return err
+}
+
+// alert tells the peer that its bytes are damaged, and that no more follow.
+func (c *summed) alert() {
+	c.SetWriteDeadline(time.Now().Add(alertTime)) // ends a write that is stuck, too
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	if c.record(nil) == nil {
+		closeWrite(c.Conn)
+	}
+}
+
+// linger waits a moment for the peer to hang up: to close a connection with bytes
+// unread would reset it, and the peer might not see what it was told.
+func linger(c net.Conn) {
+	c.SetReadDeadline(time.Now().Add(alertTime))
+	io.CopyN(io.Discard, c, 64<<10)
+}
+
+func closeWrite(c net.Conn) {
+	if h, ok := c.(interface{ CloseWrite() error }); ok {
+		h.CloseWrite()
+	}
+}

@@ -1,0 +1,58 @@
+//go:build unix
+
+package estimator
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// fullFile is a lock whose file takes a truncation, or not, and no write.
+type fullFile struct{ truncate error }
+
+var errFull = errors.New("no space left")
+
+func (f fullFile) Truncate(int64) error      { return f.truncate }
+func (f fullFile) Write([]byte) (int, error) { return 0, errFull }
+
+func TestLockThatCannotBeWritten(t *testing.T) {
+	other := errors.New("read-only")
+	if err := nameHolder(fullFile{}); !errors.Is(err, errFull) {
+		t.Errorf("got %v, expected %v", err, errFull)
+	}
+	if err := nameHolder(fullFile{other}); !errors.Is(err, other) {
+		t.Errorf("got %v, expected %v", err, other)
+	}
+	if _, err := os.Stat("/dev/full"); err != nil {
+		t.Skip("no /dev/full")
+	}
+	dir := t.TempDir()
+	if err := os.Symlink("/dev/full", filepath.Join(dir, ".lock")); err != nil {
+		t.Fatal(err)
+	}
+	if f, err := lockDir(dir); err == nil || f != nil || !strings.Contains(err.Error(), "locking model_dir") {
+		t.Errorf("a lock that cannot be written: %v, %v", f, err)
+	}
+}
+
+func TestLockNamesItsHolder(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, ".lock"), []byte("a longer text of the last holder\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	f, err := lockDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if text, err := os.ReadFile(filepath.Join(dir, ".lock")); err != nil || string(text) != fmt.Sprintln(os.Getpid()) {
+		t.Errorf("the lock holds %q, %v", text, err)
+	}
+	if _, err := lockDir(dir); !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), fmt.Sprint("process ", os.Getpid(), ":")) {
+		t.Errorf("a second lock: %v", err)
+	}
+}

@@ -1,0 +1,184 @@
+package inputs
+
+import (
+	"bytes"
+	"io"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/goestimator/goestimator/internal/graph"
+)
+
+// fileKind is what a file holds, told by its first bytes, and how it can be read.
+type fileKind struct {
+	format string // of Spec.Format; "": none reads it
+	what   string
+	fix    string
+}
+
+// headBytes is how much of a file fileKind looks at.
+const headBytes = 1 << 10
+
+// fileMarks are the bytes that files begin with.
+var fileMarks = []struct {
+	mark string
+	fileKind
+}{
+	{"\xff\xfe\x00\x00", utf32},
+	{"\x00\x00\xfe\xff", utf32},
+	{"\xff\xfe", utf16Text},
+	{"\xfe\xff", utf16Text},
+	{arrowMagic + "\x00\x00", fileKind{"arrow", "an Arrow file", "set format: arrow"}},
+	{"PK\x03\x04", fileKind{"", "a ZIP archive or an Excel workbook", "unpack it, or save the table as CSV"}},
+	{"\xd0\xcf\x11\xe0", fileKind{"", "a file of Microsoft Office", "save the table as CSV"}},
+	{"\xfd7zXZ", packedAs("xz")},
+	{"\x28\xb5\x2f\xfd", packedAs("zstd")},
+	{"7z\xbc\xaf", packedAs("7z")},
+	{"\x1f\x8b", packedAs("gzip twice")},
+	{"\x89PNG", fileKind{"", "a PNG image", "name a file of data"}},
+	{"\xff\xd8\xff", fileKind{"", "a JPEG image", "name a file of data"}},
+	{"%PDF-", fileKind{"", "a PDF document", "name a file of data"}},
+	{"\x89HDF", fileKind{"", "an HDF5 file", "write it as Parquet or CSV"}},
+	{"\x93NUMPY", fileKind{"", "a NumPy array", "write it as Parquet or CSV"}},
+	{"SQLite format 3\x00", fileKind{"", "an SQLite database", "export the table as CSV"}},
+	{"\x80\x02", pickle},
+	{"\x80\x03", pickle},
+	{"\x80\x04", pickle},
+	{"version https://git-lfs", fileKind{"", "a pointer of Git LFS", "get the file itself with git lfs pull"}},
+}
+
+var (
+	utf16Text  = fileKind{"", "UTF-16 text", "save it as UTF-8, for example with iconv -f UTF-16 -t UTF-8"}
+	utf32      = fileKind{"", "UTF-32 text", "save it as UTF-8, for example with iconv -f UTF-32 -t UTF-8"}
+	someBinary = fileKind{"", "a binary file", "name a file of text, or set the format that it has"}
+	pickle     = fileKind{"", "a Python pickle", "write it as Parquet or CSV; CIFAR-10 comes in a binary version, too"}
+)
+
+func packedAs(name string) fileKind {
+	return fileKind{"", "a file packed with " + name, "unpack it; gzip is unpacked on the fly"}
+}
+
+// binaryKind tells what a file is that cannot be text in UTF-8, by its first bytes.
+func binaryKind(head []byte) (fileKind, bool) {
+	for _, m := range fileMarks {
+		if bytes.HasPrefix(head, []byte(m.mark)) {
+			return m.fileKind, true
+		}
+	}
+	zero := bytes.IndexByte(head, 0) >= 0
+	switch {
+	case zero && bytes.HasPrefix(head, []byte("PAR1")): // a name of a column, else
+		return fileKind{"parquet", "a Parquet file", "set format: parquet"}, true
+	case bytes.HasPrefix(head, []byte("BZh")) && bytes.HasPrefix(head[min(len(head), 4):], []byte("1AY&SY")):
+		return packedAs("bzip2"), true
+	case len(head) > 3 && head[0] == 0 && head[1] == 0 && idxTypes[head[2]] != graph.Invalid && head[3] > 0 && head[3] < 9:
+		return fileKind{"idx", "an IDX file", "set format: idx"}, true
+	case len(head) > 262 && string(head[257:262]) == "ustar":
+		return fileKind{"", "a tar archive", "unpack it"}, true
+	case startsRecord(head):
+		return fileKind{"tfrecord", "a TFRecord file", "set format: tfrecord"}, true
+	case everySecondZero(head, 1):
+		return fileKind{"", "UTF-16 text (little-endian, without its mark)", "save it as UTF-8, for example with iconv -f UTF-16LE -t UTF-8"}, true
+	case everySecondZero(head, 0):
+		return fileKind{"", "UTF-16 text (big-endian, without its mark)", "save it as UTF-8, for example with iconv -f UTF-16BE -t UTF-8"}, true
+	case zero:
+		return someBinary, true
+	}
+	return fileKind{}, false
+}
+
+// everySecondZero reports whether text has a zero byte beside each of nearly all characters, behind (1) or before (0) it.
+func everySecondZero(head []byte, at int) bool {
+	pairs, zeros := len(head)/2, 0
+	for i := range pairs {
+		if head[2*i+at] == 0 && head[2*i+1-at] != 0 {
+			zeros++
+		}
+	}
+	return pairs >= 4 && zeros*10 >= pairs*9
+}
+
+// textKind tells what text is, by its first bytes.
+func textKind(head []byte) (fileKind, bool) {
+	head = bytes.TrimSpace(bytes.TrimPrefix(head, []byte("\ufeff")))
+	switch {
+	case len(head) == 0:
+		return fileKind{"", "empty", "get it again"}, true
+	case len(head) > 14 && bytes.EqualFold(head[:14], []byte("<!doctype html")), len(head) > 5 && bytes.EqualFold(head[:5], []byte("<html")):
+		return fileKind{"", "a web page", "get the file again: the page tells why it did not come"}, true
+	case begins(head, "{", `"}`):
+		return fileKind{"jsonl", "JSON", "set format: jsonl, an object on each line"}, true
+	case begins(head, "[", "{["):
+		return fileKind{"", "a JSON list", "write one object on each line, for example with jq -c '.[]', and set format: jsonl"}, true
+	case isText(head):
+		return fileKind{"csv", "text", "name another file, or set format: csv"}, true
+	}
+	return fileKind{}, false
+}
+
+// isText reports whether all is text in UTF-8, but perhaps for a character that is cut at the end.
+func isText(head []byte) bool {
+	for i := 0; i < len(head); {
+		c, n := utf8.DecodeRune(head[i:])
+		if c == utf8.RuneError && n == 1 && len(head)-i >= utf8.UTFMax || unicode.IsControl(c) && !unicode.IsSpace(c) {
+			return false
+		}
+		i += n
+	}
+	return true
+}
+
+// begins reports whether the first two characters of a text, without space, are first and one of then.
+func begins(head []byte, first, then string) bool {
+	rest, ok := bytes.CutPrefix(head, []byte(first))
+	rest = bytes.TrimSpace(rest)
+	return ok && len(rest) > 0 && bytes.IndexByte([]byte(then), rest[0]) >= 0
+}
+
+// mistaken returns the error of a file that is another kind of file than expected, nil where its first bytes do not tell.
+func mistaken(name, format, expected string, head []byte) error {
+	k, ok := binaryKind(head)
+	if !ok {
+		k, ok = textKind(head)
+	}
+	if !ok || k.format == format || k == someBinary {
+		return nil
+	}
+	return fileError(name, "this is %s, expected %s: %s", k.what, expected, k.fix)
+}
+
+// mistakenFile is mistaken of a file that is opened again.
+func mistakenFile(name, format, expected string) error {
+	f, err := openFile(name)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	head := make([]byte, headBytes)
+	n, _ := io.ReadFull(f, head)
+	return mistaken(name, format, expected, head[:n])
+}
+
+// notA returns the error of a file in which the marks of its format are missing: what it is instead, where that can be told.
+func notA(name, format, expected string, err error) error {
+	if other := mistakenFile(name, format, expected); other != nil {
+		return other
+	}
+	return fileError(name, "this is not %s, or it is damaged: %w", expected, err)
+}
+
+// checkText refuses what cannot be text in UTF-8 before it is read as such.
+func checkText(name, expected string, head []byte) error {
+	if k, ok := binaryKind(head); ok {
+		return fileError(name, "this is %s, expected %s: %s", k.what, expected, k.fix)
+	}
+	return nil
+}
+
+// otherText says of a cell in an error that it is not UTF-8, "" where it is.
+func otherText(cell string) string {
+	if utf8.ValidString(cell) {
+		return ""
+	}
+	return " (the text is not UTF-8: save it so, for example with iconv -f LATIN1 -t UTF-8)"
+}

@@ -1,0 +1,122 @@
+package inputs
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// StateMismatchError tells that an iterator state is of another pipeline. It wraps ErrStateMismatch.
+type StateMismatchError struct {
+	Saved, Now string // the descriptions of both pipelines
+}
+
+// Error says what to set as it was, then what it is now: of the first step that differs.
+func (e *StateMismatchError) Error() string {
+	saved, now := strings.Split(e.Saved, " | "), strings.Split(e.Now, " | ")
+	for i, s := range saved {
+		switch {
+		case i == len(now):
+			return fmt.Sprintf("put the input's step %s back", shortened(s))
+		case s == now[i]:
+		case i == 0:
+			return sourceMismatch(s, now[0])
+		default:
+			return stepMismatch(s, now[i])
+		}
+	}
+	return fmt.Sprintf("leave out the input's step %s", shortened(now[len(saved)]))
+}
+
+// Unwrap returns ErrStateMismatch.
+func (e *StateMismatchError) Unwrap() error { return ErrStateMismatch }
+
+// sourceForm is the description of files: format(names)[columns].
+var sourceForm = regexp.MustCompile(`(?s)^(\w+)\((.*)\)\[(.*)\]$`)
+
+// sourceMismatch compares what the rows are read from.
+func sourceMismatch(saved, now string) string {
+	a, b := sourceForm.FindStringSubmatch(saved), sourceForm.FindStringSubmatch(now)
+	switch {
+	case a == nil || b == nil:
+		return fmt.Sprintf("give the input the data %s again, which is %s now", shortened(saved), shortened(now))
+	case a[1] != b[1]:
+		return fmt.Sprintf("give the input the data of format %s again, which is %s now", a[1], b[1])
+	case a[2] != b[2]:
+		return filesMismatch(strings.Fields(a[2]), strings.Fields(b[2]))
+	}
+	gone, come := differences(strings.Split(a[3], ", "), strings.Split(b[3], ", "))
+	return fmt.Sprintf("give the input the columns that it had again: %s", instead(gone, come))
+}
+
+func filesMismatch(saved, now []string) string {
+	gone, come := differences(saved, now)
+	switch {
+	case len(gone) == 0 && len(come) == 0:
+		return "give the input its files in the order that they had again"
+	case len(gone) == 0:
+		return "leave the input's new files out again: " + listed(come)
+	case len(come) == 0:
+		return "give the input its files again that are gone: " + listed(gone)
+	case len(gone) == 1 && len(come) == 1:
+		return fmt.Sprintf("name the input's file %s again, which is %s now", gone[0], come[0])
+	}
+	return "give the input the files that it had again: " + instead(gone, come)
+}
+
+func instead(gone, come []string) string {
+	switch {
+	case len(gone) == 0:
+		return "new are " + listed(come)
+	case len(come) == 0:
+		return "gone are " + listed(gone)
+	}
+	return fmt.Sprintf("gone are %s; new are %s", listed(gone), listed(come))
+}
+
+// differences returns what only a has, and what only b has.
+func differences(a, b []string) (onlyA, onlyB []string) {
+	lacks := func(list []string) func(string) bool {
+		return func(s string) bool { return slices.Contains(list, s) }
+	}
+	return slices.DeleteFunc(slices.Clone(a), lacks(b)), slices.DeleteFunc(slices.Clone(b), lacks(a))
+}
+
+// listed lists the first of some names.
+func listed(names []string) string {
+	const most = 3
+	if len(names) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	}
+	return strings.Join(names, ", ")
+}
+
+// stepForm is the description of a step: name(settings).
+var stepForm = regexp.MustCompile(`(?s)^(\w+)\((.*)\)\*?$`)
+
+// settings are what the settings of a step are called in a Spec, where they are, in their order.
+var settings = map[string][]string{"shuffle": {"shuffle", "seed"}, "batch": {"batch_size", "drop_remainder"}, "skip": {"skip"}, "take": {"take"}}
+
+// stepMismatch compares a step on the way from the rows to batches.
+func stepMismatch(saved, now string) string {
+	a, b := stepForm.FindStringSubmatch(saved), stepForm.FindStringSubmatch(now)
+	if a != nil && b != nil && a[1] == b[1] {
+		was, is := strings.Split(a[2], ","), strings.Split(b[2], ",")
+		for i, name := range settings[a[1]] {
+			if i < min(len(was), len(is)) && was[i] != is[i] {
+				return fmt.Sprintf("set the input's %s to %s again, which is %s now", name, was[i], is[i])
+			}
+		}
+	}
+	return fmt.Sprintf("put the input's step %s back, where %s is now", shortened(saved), shortened(now))
+}
+
+// shortened is a description that is not too long for a message.
+func shortened(s string) string {
+	const most = 80
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "..."
+}

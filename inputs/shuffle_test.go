@@ -1,0 +1,51 @@
+package inputs
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/apache/arrow/go/v15/arrow/memory"
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestRestoredRowNumbers: a shuffle buffer holds rows before its position, and
+// no state may claim others. Each number is drawn at its limit and beyond it.
+func TestRestoredRowNumbers(t *testing.T) {
+	const rows, buffer = 10, 4
+	for name, c := range map[string]struct {
+		position int64
+		keep     []int64
+		bad      bool
+	}{
+		"nothing read":         {position: 0},
+		"first and last":       {position: 6, keep: []int64{0, 5}},
+		"at the end":           {position: rows, keep: []int64{9, 2, 7, 4}},
+		"the position":         {position: 6, keep: []int64{0, 6}, bad: true},
+		"the number of rows":   {position: rows, keep: []int64{rows}, bad: true},
+		"below 0":              {position: 6, keep: []int64{-1}, bad: true},
+		"row before the first": {position: 0, keep: []int64{0}, bad: true},
+		"beyond the rows":      {position: rows + 1, bad: true},
+		"more than the buffer": {position: rows, keep: []int64{0, 1, 2, 3, 4}, bad: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			src := numbers(t, memory.DefaultAllocator, rows)
+			w := &stateWriter{}
+			if err := (&indexStore{src: src, pos: c.position}).save(w, c.keep); err != nil {
+				t.Fatal(err)
+			}
+			s := &indexStore{src: src}
+			// Bytes of later stages follow, so that the number of rows is not bounded by them.
+			keep, err := s.load(context.Background(), &stateReader{buf: append(w.all(), make([]byte, 100)...)}, buffer)
+			if c.bad {
+				if !errors.Is(err, ErrBadState) {
+					t.Fatalf("got %v", err)
+				}
+				return
+			}
+			if d := cmp.Diff(c.keep, keep); err != nil || len(c.keep) > 0 && d != "" || s.pos != c.position {
+				t.Fatalf("position %d, %v: %s", s.pos, err, d)
+			}
+		})
+	}
+}

@@ -1,0 +1,106 @@
+// Package admissiontest calls gRPC servers as a stranger might: with bodies that no
+// library would send.
+package admissiontest
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/binary"
+	"io"
+	"net/http"
+	"runtime"
+	"sync/atomic"
+	"testing"
+)
+
+// Framed is a message as gRPC sends it, of a size that may be a lie.
+func Framed(compressed bool, size int, message []byte) []byte {
+	head := []byte{0}
+	if compressed {
+		head[0] = 1
+	}
+	return append(binary.BigEndian.AppendUint32(head, uint32(size)), message...)
+}
+
+// Zeros is gzip of so many MiB of zeros, a thousandth of their size.
+func Zeros(t testing.TB, mib int) []byte {
+	t.Helper()
+	var one bytes.Buffer
+	z := gzip.NewWriter(&one)
+	if _, err := z.Write(make([]byte, 1<<20)); err != nil || z.Close() != nil {
+		t.Fatal(err)
+	}
+	return bytes.Repeat(one.Bytes(), mib)
+}
+
+// Endless is a message without an end, of which size bytes are promised.
+func Endless(size int) io.Reader {
+	return io.MultiReader(bytes.NewReader(Framed(false, size, nil)), io.LimitReader(zeros{}, int64(size)))
+}
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
+
+// Reply is how a call ended, and what it cost.
+type Reply struct {
+	Status    string // number of the gRPC status
+	Allocated uint64 // bytes, by this whole process
+	Sent      int64  // bytes of the body
+}
+
+// Stranger makes calls without any library of gRPC's.
+type Stranger struct {
+	Address string
+	client  http.Client
+}
+
+// NewStranger calls a plaintext server at address until the test ends.
+func NewStranger(t testing.TB, address string) *Stranger {
+	transport := &http.Transport{Protocols: new(http.Protocols)}
+	transport.Protocols.SetUnencryptedHTTP2(true)
+	t.Cleanup(transport.CloseIdleConnections)
+	return &Stranger{address, http.Client{Transport: transport}}
+}
+
+// Call sends a body as it is. Headers are pairs of names and values.
+func (s *Stranger) Call(t testing.TB, method string, body io.Reader, headers ...string) Reply {
+	t.Helper()
+	sent := &counting{Reader: body}
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+s.Address+method, sent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header = http.Header{"Content-Type": {"application/grpc"}, "Te": {"trailers"}, "Grpc-Timeout": {"60S"}}
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	resp, err := s.client.Do(r)
+	if err != nil {
+		t.Fatalf("%s: %v", method, err)
+	}
+	defer resp.Body.Close()
+	if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+		t.Fatalf("%s: %v", method, err)
+	}
+	runtime.ReadMemStats(&after)
+	status := resp.Trailer.Get("Grpc-Status")
+	if status == "" {
+		status = resp.Header.Get("Grpc-Status")
+	}
+	return Reply{status, after.TotalAlloc - before.TotalAlloc, sent.n.Load()}
+}
+
+// counting counts what is read of a body.
+type counting struct {
+	io.Reader
+	n atomic.Int64
+}
+
+func (c *counting) Read(p []byte) (int, error) {
+	n, err := c.Reader.Read(p)
+	c.n.Add(int64(n))
+	return n, err
+}

@@ -1,0 +1,254 @@
+package budget
+
+import (
+	"context"
+	"math"
+	"sync"
+)
+
+// An Account is what one request holds. It is safe for concurrent use.
+type Account struct {
+	s *Server
+
+	mu       sync.Mutex
+	received int64 // bytes of the request, decompressed
+	expands  bool  // it has values that stand for many
+	used     int64 // of what the request makes large
+	model    int64 // of what the model takes for the rows that were sent
+	reserved int64 // of the Server, for both
+	closed   bool
+	refused  *Error
+}
+
+// Shares of the Server are taken in steps of chunk, and given back once spare are too many.
+const (
+	chunk = 16 << 10
+	spare = 256 << 10
+)
+
+// Open begins the account of a request. Close ends it.
+func (s *Server) Open() *Account {
+	if s == nil {
+		return nil
+	}
+	return &Account{s: s}
+}
+
+// Received notes that n bytes of the request are here, decompressed; that they are held is Take's to count.
+func (a *Account) Received(n int) {
+	if a == nil {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.received += int64(n)
+}
+
+// Covers reports whether n things may be what the request was sent for, one by one: it has as many bytes.
+func (a *Account) Covers(n int) bool {
+	if a == nil {
+		return true
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return int64(n) <= a.received
+}
+
+// Expand notes that a few values stand for many, for which a request may take Expansion besides.
+func (a *Account) Expand() {
+	if a == nil {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.expands = true
+}
+
+// Take counts n bytes that are about to be allocated. Its error is an *Error: they must not be.
+func (a *Account) Take(n int) error { return a.take(int64(n), false) }
+
+// TakeModel is Take of what a model computes for rows that were sent in full: what the bytes of the request allow does
+// not bound it.
+func (a *Account) TakeModel(n int) error { return a.take(int64(n), true) }
+
+// TakeTimes is Take of count things of so many bytes each.
+func (a *Account) TakeTimes(count, size int) error {
+	if size > 0 && count > math.MaxInt64/2/size {
+		return a.take(math.MaxInt64/2, false)
+	}
+	return a.take(int64(count)*int64(size), false)
+}
+
+func (a *Account) take(n int64, model bool) error {
+	if a == nil || n <= 0 {
+		return nil
+	}
+	if n >= largeTake {
+		a.s.collect()
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	allowed, limit := a.allowed(), a.s.limits.most()
+	switch {
+	case a.closed: // nobody would give it back
+		return a.refuse(&Error{Asked: n, Received: a.received})
+	case !model && n > allowed-a.used:
+		return a.refuse(&Error{Asked: n, Held: a.used, Allowed: allowed, Received: a.received})
+	case n > limit-a.used-a.model:
+		return a.refuse(&Error{Asked: n, Held: a.used + a.model, Allowed: limit, Received: a.received})
+	}
+	if lacking := a.used + a.model + n - a.reserved; lacking > 0 {
+		step := (lacking + chunk - 1) / chunk * chunk
+		if !a.s.reserve(step) {
+			if step = lacking; !a.s.reserve(step) {
+				return a.refuse(&Error{Asked: n, Held: a.s.used.Load(), Allowed: a.s.limits.Server, Received: a.received, Server: true})
+			}
+		}
+		a.reserved += step
+	}
+	if model {
+		a.model += n
+	} else {
+		a.used += n
+	}
+	return nil
+}
+
+// allowed is how much the request may make of its bytes.
+func (a *Account) allowed() int64 {
+	l := a.s.limits
+	if l.Request > 0 {
+		return l.Request
+	}
+	n := Base + Factor*min(a.received, math.MaxInt64/2/Factor)
+	if a.expands {
+		n += Expansion
+	}
+	return min(n, l.Server)
+}
+
+func (a *Account) refuse(e *Error) error {
+	if a.refused == nil {
+		a.refused = e
+	}
+	return e
+}
+
+// Refused returns the first error that the account gave; nil: none.
+func (a *Account) Refused() *Error {
+	if a == nil {
+		return nil
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.refused
+}
+
+// Give counts n bytes of Take that nobody needs any more.
+func (a *Account) Give(n int) { a.give(int64(n), false) }
+
+// GiveModel is Give of TakeModel.
+func (a *Account) GiveModel(n int) { a.give(int64(n), true) }
+
+func (a *Account) give(n int64, model bool) {
+	if a == nil || n <= 0 {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if model {
+		n = min(n, a.model)
+		a.model -= n
+	} else {
+		n = min(n, a.used)
+		a.used -= n
+	}
+	a.s.dropped.Add(n)
+	if over := a.reserved - a.used - a.model; over > spare {
+		a.reserved -= over
+		a.s.release(over)
+	}
+}
+
+// A Mark is what an account held at some time.
+type Mark struct{ used, model int64 }
+
+// Mark returns what the account holds.
+func (a *Account) Mark() (m Mark) {
+	if a == nil {
+		return m
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return Mark{a.used, a.model}
+}
+
+// Return gives back what was taken since the mark, but for kept bytes of it.
+func (a *Account) Return(to Mark, kept int) {
+	if a == nil {
+		return
+	}
+	now := a.Mark()
+	model := max(now.model-to.model, 0)
+	used := max(now.used-to.used, 0)
+	left := int64(kept)
+	fromUsed := max(used-left, 0)
+	left -= used - fromUsed
+	a.give(fromUsed, false)
+	a.give(max(model-left, 0), true)
+}
+
+// Held returns how many bytes are counted.
+func (a *Account) Held() int64 {
+	m := a.Mark()
+	return m.used + m.model
+}
+
+// Lend moves n bytes of Take out of the account, which may be closed before they are given back: by release, once.
+func (a *Account) Lend(n int) (release func()) {
+	if a == nil || n <= 0 {
+		return func() {}
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	lent := min(int64(n), a.used)
+	a.used -= lent
+	a.reserved -= lent
+	return sync.OnceFunc(func() {
+		a.s.dropped.Add(lent)
+		a.s.release(lent)
+	})
+}
+
+// Close gives back all that the account still holds. Closing it again does nothing.
+func (a *Account) Close() {
+	if a == nil {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed {
+		return
+	}
+	a.closed = true
+	a.s.dropped.Add(a.used + a.model)
+	a.s.release(a.reserved)
+	a.used, a.model, a.reserved = 0, 0, 0
+	a.s.settle()
+}
+
+type key struct{}
+
+// With returns ctx with the account of its request.
+func With(ctx context.Context, a *Account) context.Context {
+	if a == nil {
+		return ctx
+	}
+	return context.WithValue(ctx, key{}, a)
+}
+
+// Of returns the account of a request by its context, nil where it has none.
+func Of(ctx context.Context) *Account {
+	a, _ := ctx.Value(key{}).(*Account)
+	return a
+}

@@ -1,0 +1,244 @@
+package budget
+
+import (
+	"errors"
+	"math"
+	"sync"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"pgregory.net/rapid"
+)
+
+// TestLimits draws the edges: exactly the limit is allowed, one byte more is not, and says why.
+func TestLimits(t *testing.T) {
+	const mib = 1 << 20
+	for name, c := range map[string]struct {
+		limits   Limits
+		received int
+		expands  bool
+		allowed  int
+		model    int // what a model may take besides nothing else
+	}{
+		"by its bytes":          {Limits{Server: 1 << 30}, 0, false, Base, 1 << 30},
+		"by more bytes":         {Limits{Server: 1 << 30}, mib, false, Base + Factor*mib, 1 << 30},
+		"with values for many":  {Limits{Server: 1 << 30}, mib, true, Base + Factor*mib + Expansion, 1 << 30},
+		"no more than all":      {Limits{Server: 16 * mib}, mib, true, 16 * mib, 16 * mib},
+		"by the limit of each":  {Limits{Server: 1 << 30, Request: 1000}, mib, true, 1000, 1000},
+		"a limit of each above": {Limits{Server: 1000, Request: 1 << 30}, mib, true, 1000, 1000},
+		"beyond all numbers":    {Limits{Server: math.MaxInt64}, math.MaxInt64, true, math.MaxInt64/2/Factor*Factor + Base + Expansion, math.MaxInt64},
+	} {
+		s := NewServer(c.limits)
+		open := func() *Account {
+			a := s.Open()
+			a.Received(c.received)
+			if c.expands {
+				a.Expand()
+			}
+			return a
+		}
+		for what, f := range map[string]func(a *Account) (error, error){
+			"at once":   func(a *Account) (error, error) { return a.Take(c.allowed), a.Take(1) },
+			"in two":    func(a *Account) (error, error) { return errors.Join(a.Take(1), a.Take(c.allowed-1)), a.Take(1) },
+			"too much":  func(a *Account) (error, error) { return nil, a.Take(c.allowed + 1) },
+			"times":     func(a *Account) (error, error) { return nil, a.TakeTimes(math.MaxInt/8, 24) },
+			"the model": func(a *Account) (error, error) { return a.TakeModel(c.model), a.TakeModel(1) },
+		} {
+			if what == "times" && c.limits.Server == math.MaxInt64 {
+				continue
+			}
+			a := open()
+			ok, err := f(a)
+			var e *Error
+			if ok != nil || err == nil || !errors.As(err, &e) || e.Server || a.Refused() != e && what != "in two" || status.Code(err) != codes.InvalidArgument {
+				t.Errorf("%s, %s: got %v, then %v", name, what, ok, err)
+			}
+			a.Close()
+			if s.Used() != 0 {
+				t.Errorf("%s, %s: %d bytes are still counted", name, what, s.Used())
+			}
+		}
+	}
+}
+
+// TestServerLimit: what one request holds is not there for another, until it gives it back.
+func TestServerLimit(t *testing.T) {
+	s := NewServer(Limits{Server: 1000})
+	a, b := s.Open(), s.Open()
+	if err := a.Take(600); err != nil {
+		t.Fatal(err)
+	}
+	err := b.Take(401)
+	var e *Error
+	if !errors.As(err, &e) || !e.Server || status.Code(err) != codes.ResourceExhausted {
+		t.Fatalf("got %v", err)
+	}
+	if err := b.TakeModel(400); err != nil {
+		t.Fatal(err)
+	}
+	a.Close()
+	if err := b.Take(600); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Take(1); err == nil {
+		t.Error("an account that is closed takes memory")
+	}
+	b.Close()
+	b.Close()
+	if s.Used() != 0 {
+		t.Errorf("%d bytes are still counted", s.Used())
+	}
+}
+
+// TestLent: what is lent outlives its account, and is given back once.
+func TestLent(t *testing.T) {
+	s := NewServer(Limits{Server: 1000})
+	a := s.Open()
+	if err := a.Take(500); err != nil {
+		t.Fatal(err)
+	}
+	release := a.Lend(400)
+	a.Close()
+	if s.Used() != 400 {
+		t.Errorf("%d bytes are counted, expected those that are lent", s.Used())
+	}
+	release()
+	release()
+	if s.Used() != 0 {
+		t.Errorf("%d bytes are still counted", s.Used())
+	}
+}
+
+// TestNoAccount: without an account everything is allowed.
+func TestNoAccount(t *testing.T) {
+	var s *Server
+	a := s.Open()
+	a.Received(1)
+	a.Expand()
+	m := a.Mark()
+	if err := errors.Join(a.Take(math.MaxInt), a.TakeModel(math.MaxInt), a.TakeTimes(math.MaxInt, math.MaxInt)); err != nil || !a.Covers(math.MaxInt) {
+		t.Error(err)
+	}
+	a.Give(1)
+	a.GiveModel(1)
+	a.Return(m, 1)
+	a.Lend(1)()
+	a.Close()
+	if Of(With(t.Context(), a)) != nil || a.Refused() != nil || a.Held() != 0 || s.Used() != 0 {
+		t.Error("there is an account")
+	}
+}
+
+// TestDefaults: where nothing is said, the server's limit is part of the machine's memory, and admits requests.
+func TestDefaults(t *testing.T) {
+	l := NewServer(Limits{}).Limits()
+	if l.Server <= 0 || l.Request != 0 {
+		t.Errorf("got %+v", l)
+	}
+}
+
+// TestCounts: whatever is taken and given back, in whatever order, by many at a time, the server counts at least what is held,
+// never more than its limit, and nothing at the end.
+func TestCounts(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		limit := rapid.Int64Range(1, 1<<24).Draw(t, "limit")
+		s := NewServer(Limits{Server: limit, Request: rapid.SampledFrom([]int64{0, 1000, 1 << 20}).Draw(t, "each")})
+		accounts := make([]*Account, 3)
+		used, model := make([]int, 3), make([]int, 3)
+		var lent []func()
+		for i := range accounts {
+			accounts[i] = s.Open()
+		}
+		for range 40 {
+			i, n := rapid.IntRange(0, 2).Draw(t, "account"), rapid.SampledFrom([]int{0, 1, 100, 1 << 14, 1<<14 + 1, 1 << 20, 1 << 22, 1 << 25}).Draw(t, "bytes")
+			a := accounts[i]
+			switch rapid.IntRange(0, 5).Draw(t, "do") {
+			case 0, 1:
+				if a.Take(n) == nil {
+					used[i] += n
+				}
+			case 2:
+				if a.TakeModel(n) == nil {
+					model[i] += n
+				}
+			case 3:
+				a.Give(n)
+				used[i] -= min(n, used[i])
+			case 4:
+				a.GiveModel(n)
+				model[i] -= min(n, model[i])
+			case 5:
+				lent = append(lent, a.Lend(n))
+				used[i] -= min(n, used[i])
+			}
+			held := int64(0)
+			for i := range accounts {
+				if got := accounts[i].Held(); got != int64(used[i]+model[i]) {
+					t.Fatalf("account %d holds %d, expected %d", i, got, used[i]+model[i])
+				}
+				held += int64(used[i] + model[i])
+			}
+			if s.Used() < held || s.Used() > limit {
+				t.Fatalf("%d are counted, %d held, the limit is %d", s.Used(), held, limit)
+			}
+		}
+		for _, a := range accounts {
+			a.Close()
+		}
+		for _, release := range lent {
+			release()
+		}
+		if s.Used() != 0 {
+			t.Fatalf("%d bytes are still counted", s.Used())
+		}
+	})
+}
+
+// TestReturn: what was taken since the mark goes back, but for what is kept.
+func TestReturn(t *testing.T) {
+	s := NewServer(Limits{Server: 1 << 20})
+	a := s.Open()
+	defer a.Close()
+	for _, c := range []struct{ used, model, kept, want int }{{0, 0, 0, 10}, {5, 7, 0, 10}, {5, 7, 3, 13}, {5, 7, 8, 18}, {5, 7, 99, 22}} {
+		a.Return(Mark{}, 0)
+		if err := a.Take(10); err != nil {
+			t.Fatal(err)
+		}
+		m := a.Mark()
+		if err := errors.Join(a.Take(c.used), a.TakeModel(c.model)); err != nil {
+			t.Fatal(err)
+		}
+		a.Return(m, c.kept)
+		if a.Held() != int64(c.want) {
+			t.Errorf("%+v: %d bytes are held", c, a.Held())
+		}
+	}
+}
+
+// TestManyAtOnce is for the race detector.
+func TestManyAtOnce(t *testing.T) {
+	s := NewServer(Limits{Server: 1 << 26})
+	defer s.Close()
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for i := range 200 {
+				a := s.Open()
+				a.Received(i << 10)
+				for range 5 {
+					if a.Take(i<<12) == nil {
+						a.Give(i << 11)
+					}
+				}
+				release := a.Lend(i << 10)
+				a.Close()
+				release()
+			}
+		})
+	}
+	all.Wait()
+	if s.Used() != 0 {
+		t.Errorf("%d bytes are still counted", s.Used())
+	}
+}

@@ -1,0 +1,41 @@
+package budget
+
+import (
+	"fmt"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// The flags that set the limits, as errors name them.
+const (
+	ServerFlag  = "max-memory-bytes"
+	RequestFlag = "max-request-memory-bytes"
+)
+
+// Error says that a request may not take memory: the request's own limit, or the Server's.
+type Error struct {
+	Server   bool  // the Server's limit: another time there may be room
+	Asked    int64 // bytes to be taken
+	Held     int64 // bytes that the request holds, or all requests
+	Allowed  int64 // bytes that it may hold, or all of them
+	Received int64 // bytes of the request
+}
+
+// Error implements error.
+func (e *Error) Error() string {
+	if e.Server {
+		return fmt.Sprintf("no memory for %d more bytes of this request: all requests together hold %d, and may hold %d (--%s); try again later",
+			e.Asked, e.Held, e.Allowed, ServerFlag)
+	}
+	return fmt.Sprintf("the request needs %d bytes of memory besides the %d that it holds: one of %d bytes may hold %d (--%s)",
+		e.Asked, e.Held, e.Received, e.Allowed, RequestFlag)
+}
+
+// GRPCStatus makes it a status: InvalidArgument, or ResourceExhausted where trying again may help.
+func (e *Error) GRPCStatus() *status.Status {
+	if e.Server {
+		return status.New(codes.ResourceExhausted, e.Error())
+	}
+	return status.New(codes.InvalidArgument, e.Error())
+}

@@ -1,0 +1,205 @@
+package kinks
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/testkit"
+)
+
+var record = flag.Bool("kinks", false, "ask TensorFlow again for the answers in testdata")
+
+// File is where the answers lie, below a package's folder.
+const File = "testdata/kinks.json.gz"
+
+// Tensor is a graph.Tensor in a file.
+type Tensor struct {
+	Name  string      `json:"name,omitempty"` // of what is fed: a node
+	DType graph.DType `json:"dtype"`
+	Shape []int       `json:"shape"`
+	Bytes []byte      `json:"-"`
+	At    int         `json:"bytes"` // of the file's blobs, from 1
+}
+
+// Of returns the Tensor of t under a name.
+func Of(name string, t *graph.Tensor) Tensor {
+	return Tensor{Name: name, DType: t.DType, Shape: append([]int{}, t.Shape...), Bytes: bytes.Clone(t.Bytes)}
+}
+
+// Graph returns t as the engine takes it.
+func (t Tensor) Graph() *graph.Tensor {
+	out := graph.NewTensor(t.DType, t.Shape...)
+	copy(out.Bytes, t.Bytes)
+	return out
+}
+
+// Case is one computation.
+type Case struct {
+	Name     string   `json:"name"`
+	Graph    []byte   `json:"-"`                  // a GraphDef; types of nodes that follow from their inputs may lack
+	Which    int      `json:"graph"`              // of the file's blobs, from 1; 0: none
+	Function string   `json:"function,omitempty"` // of kinks.py, in the place of Graph: its arguments are Feeds
+	Feeds    []Tensor `json:"feeds"`
+	Fetches  []string `json:"fetches"`             // tensors of the graph
+	WRT      []string `json:"wrt,omitempty"`       // feeds by which the first fetch is differentiated,
+	Cot      *Tensor  `json:"cotangent,omitempty"` // given its own gradient
+
+	Want  []Tensor `json:"want,omitempty"`  // of each fetch, then each gradient
+	Error string   `json:"error,omitempty"` // why TensorFlow gives nothing: it has no kernel
+}
+
+// contents are a file's: graphs and the elements of tensors, which many cases share, and cases.
+type contents struct {
+	Blobs [][]byte `json:"blobs"`
+	Cases []Case   `json:"cases"`
+}
+
+// tensors are all of a case.
+func (c *Case) tensors() []*Tensor {
+	var all []*Tensor
+	for _, list := range [][]Tensor{c.Feeds, c.Want} {
+		for i := range list {
+			all = append(all, &list[i])
+		}
+	}
+	if c.Cot != nil {
+		all = append(all, c.Cot)
+	}
+	return all
+}
+
+// Answered returns the cases with TensorFlow's answers of the package's file. It fails the test where the file has another
+// computation, or none, of that name.
+func Answered(t *testing.T, cases []Case) []Case {
+	t.Helper()
+	if *record {
+		return answer(t, cases)
+	}
+	recorded := map[string]*Case{}
+	for _, c := range Read(t, File) {
+		recorded[c.Name] = &c
+	}
+	out := slices.Clone(cases)
+	for i := range out {
+		c := &out[i]
+		r := recorded[c.Name]
+		if r == nil {
+			t.Fatalf("%s has no case %q: go test -run %s -kinks asks TensorFlow for it", File, c.Name, t.Name())
+		}
+		c.Want, c.Error = r.Want, r.Error
+		if !same(c, r) {
+			t.Fatalf("%s has another case %q: go test -run %s -kinks asks TensorFlow again", File, c.Name, t.Name())
+		}
+	}
+	return out
+}
+
+// same compares what is computed.
+func same(a, b *Case) bool {
+	equal := func(x, y *Tensor) bool {
+		return x.Name == y.Name && x.DType == y.DType && slices.Equal(x.Shape, y.Shape) && bytes.Equal(x.Bytes, y.Bytes)
+	}
+	return a.Name == b.Name && a.Function == b.Function && bytes.Equal(a.Graph, b.Graph) && slices.Equal(a.Fetches, b.Fetches) &&
+		slices.Equal(a.WRT, b.WRT) && slices.EqualFunc(a.tensors(), b.tensors(), equal)
+}
+
+// answer asks TensorFlow and writes the file.
+func answer(t *testing.T, cases []Case) []Case {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(File), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for i := range cases {
+		cases[i].Want, cases[i].Error = nil, ""
+	}
+	if err := write(File, cases); err != nil {
+		t.Fatal(err)
+	}
+	file, err := filepath.Abs(File)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), filepath.Join(testkit.Root(), ".venv", "bin", "python"), filepath.Join(testkit.Root(), "interop", "python", "kinks.py"), "answer", file)
+	cmd.Env = append(os.Environ(), "CUDA_VISIBLE_DEVICES=", "PYTHONDONTWRITEBYTECODE=1")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	t.Logf("%s", out)
+	return Read(t, File)
+}
+
+// Read returns the cases of a file.
+func Read(t testing.TB, file string) []Case {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	z, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err = io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var c contents
+	if err := json.Unmarshal(data, &c); err != nil {
+		t.Fatal(err)
+	}
+	for i := range c.Cases {
+		if k := c.Cases[i].Which; k > 0 {
+			c.Cases[i].Graph = c.Blobs[k-1]
+		}
+		for _, x := range c.Cases[i].tensors() {
+			x.Bytes = c.Blobs[x.At-1]
+		}
+	}
+	return c.Cases
+}
+
+func write(file string, cases []Case) error {
+	c := contents{Cases: cases}
+	places := map[string]int{}
+	place := func(blob []byte) int {
+		k, seen := places[string(blob)]
+		if !seen {
+			c.Blobs = append(c.Blobs, blob)
+			k = len(c.Blobs)
+			places[string(blob)] = k
+		}
+		return k
+	}
+	for i := range cases {
+		if len(cases[i].Graph) > 0 {
+			cases[i].Which = place(cases[i].Graph)
+		}
+		for _, x := range cases[i].tensors() {
+			x.At = place(x.Bytes)
+		}
+	}
+	data, err := json.Marshal(c)
+	if err != nil {
+		return fmt.Errorf("cases: %w", err)
+	}
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	if _, err := z.Write(data); err != nil {
+		return err
+	}
+	if err := z.Close(); err != nil {
+		return err
+	}
+	return os.WriteFile(file, b.Bytes(), 0o644)
+}

@@ -1,0 +1,16 @@
+package kinks_test
+
+import (
+	"fmt"
+
+	"github.com/goestimator/goestimator/internal/testkit/kinks"
+)
+
+func ExampleProduct() {
+	for _, operand := range kinks.Product([]float64{0, 1, 2}, []float64{5, 7}) {
+		fmt.Println(operand)
+	}
+	// Output:
+	// [0 1 2 0 1 2]
+	// [5 5 5 7 7 7]
+}

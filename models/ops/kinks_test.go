@@ -1,0 +1,221 @@
+package ops_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/goestimator/goestimator/internal/device"
+	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/graphdef"
+	"github.com/goestimator/goestimator/internal/kernels"
+	"github.com/goestimator/goestimator/internal/testkit/kinks"
+	"github.com/goestimator/goestimator/models/internal/modeltest"
+)
+
+// kinked is a contract case at kinks, in one float type.
+type kinked struct {
+	opCase
+	d     graph.DType
+	style kinks.Style
+	in    []*array // the operands
+	cot   *array
+}
+
+func (k kinked) name() string { return fmt.Sprintf("%s/%v/%s", k.label(), k.d, k.style.Name) }
+
+// label tells the contract cases apart.
+func (c opCase) label() string {
+	s := c.name()
+	for _, o := range c.in {
+		s += fmt.Sprint(" ", o.shape)
+	}
+	return s
+}
+
+// kinksOf are all draws of a case that has a gradient.
+func kinksOf(c opCase, d graph.DType) []kinked {
+	if c.noGrad || c.fn == "LookupSparse" && !slices.Equal(c.in[0].shape, []int{5, 3}) {
+		return nil // a lookup is the same for tables of any width
+	}
+	if s, ok := c.combined(d); ok {
+		return []kinked{c.product(d, s)}
+	}
+	var out []kinked
+	for _, s := range kinks.Styles(d) {
+		if !c.comparable(s) {
+			continue
+		}
+		r := rand.New(rand.NewPCG(5, 6))
+		k := kinked{opCase: c, d: d, style: s, in: c.values(3)}
+		for i, o := range c.in {
+			if o.differentiable() {
+				k.in[i].data = kinks.Draw(r, len(k.in[i].data), s.Values)
+			}
+		}
+		k.cot = zeros(c.ref(k.in).shape...)
+		k.cot.data = kinks.Draw(r, len(k.cot.data), s.Cotangents)
+		out = append(out, k)
+	}
+	return out
+}
+
+// comparable reports whether TensorFlow has an answer for a style that does not depend on how it is computed.
+func (c opCase) comparable(s kinks.Style) bool {
+	switch fn := strings.Fields(c.fn)[0]; {
+	case fn == "DepthwiseConv2D" && c.detail == "valid strided":
+		return false // TensorFlow takes equal strides alone
+	case fn == "Conv2D" || fn == "DepthwiseConv2D":
+		return s.Finite() // else it matters whether the zeros around an image are multiplied: TensorFlow's two differ in that
+	case fn == "Div" || fn == "DivNoNan" || fn == "Pow":
+		return s.Name != kinks.Tiny // their squares and quotients leave the range
+	case fn == "FusedBatchNorm":
+		return s.Name != kinks.Tiny && s.Ordinary() // TensorFlow has it for float32 alone
+	case c.ours:
+		return s.Name != "cotangents" // what belongs to no id is left out, where TensorFlow multiplies it by 0
+	}
+	return true
+}
+
+// combined is the style of functions of one or two numbers of one shape, false for other cases.
+func (c opCase) combined(d graph.DType) (kinks.Style, bool) {
+	in := c.values(1)
+	out := c.ref(in).shape
+	for i, o := range c.in {
+		if !o.differentiable() || !slices.Equal(in[i].shape, out) || len(o.shape) != 2 || o.shape[0] != -1 {
+			return kinks.Style{}, false
+		}
+	}
+	if len(c.in) == 1 {
+		return kinks.All(d), !strings.Contains(c.fn, "Softmax")
+	}
+	return kinks.Pairs(), len(c.in) == 2
+}
+
+// product has each combination of operands and cotangent at one place.
+func (c opCase) product(d graph.DType, s kinks.Style) kinked {
+	var sets [][]float64
+	for range c.in {
+		sets = append(sets, s.Values)
+	}
+	columns := kinks.Product(append(sets, s.Cotangents)...)
+	width := c.in[0].shape[1]
+	rows := (len(columns[0]) + width - 1) / width
+	fill := func(from []float64) *array {
+		a := zeros(rows, width)
+		for i := range a.data {
+			a.data[i] = from[i%len(from)]
+		}
+		return a
+	}
+	k := kinked{opCase: c, d: d, style: s, cot: fill(columns[len(c.in)])}
+	for i := range c.in {
+		k.in = append(k.in, fill(columns[i]))
+	}
+	return k
+}
+
+// functions are TensorFlow's of what is several ops.
+var functions = map[string]string{"ClipByValue": "clip_by_value", "Swish": "silu", "Gelu": "gelu", "GeluTanh": "gelu_tanh",
+	"SigmoidCrossEntropyWithLogits": "sigmoid_cross_entropy_with_logits"}
+
+// asked is the float type that TensorFlow is asked in.
+func (k kinked) asked() graph.DType {
+	switch {
+	case k.style.Name == kinks.Tiny:
+		return graph.Float64
+	case strings.HasPrefix(k.fn, "FusedBatchNorm"):
+		return graph.Float32
+	}
+	return k.d
+}
+
+// ask is what TensorFlow is asked, in a float type.
+func (k kinked) ask(t *testing.T, forward *modeltest.Program, d graph.DType) kinks.Case {
+	t.Helper()
+	data, err := graphdef.Marshal(forward.Graph)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := kinks.Case{Name: k.name(), Graph: data, Fetches: []string{forward.Roots()[0].String()},
+		Feeds: []kinks.Tensor{kinks.Of("global_step", graph.ScalarOf(int64(5)))}}
+	if f := functions[k.fn]; f != "" {
+		c = kinks.Case{Name: k.name(), Function: f}
+	}
+	for i, o := range k.opCase.in {
+		name := fmt.Sprintf("in%d", i)
+		c.Feeds = append(c.Feeds, kinks.Of(name, modeltest.Tensor(o.kind(d), k.in[i].data, k.in[i].shape...)))
+		if o.differentiable() {
+			c.WRT = append(c.WRT, name)
+		}
+	}
+	cot := kinks.Of("", modeltest.Tensor(forward.Roots()[0].DType(), k.cot.data, k.cot.shape...))
+	c.Cot = &cot
+	return c
+}
+
+// TestKinks compares every op that has a gradient with TensorFlow where it has kinks, at every SIMD level and in both float
+// types.
+func TestKinks(t *testing.T) {
+	var all []kinked
+	var asked []kinks.Case
+	for _, c := range cases() {
+		forward, programs := c, map[graph.DType]*modeltest.Program{}
+		forward.noGrad = true
+		for _, d := range []graph.DType{graph.Float32, graph.Float64} {
+			for _, k := range kinksOf(c, d) {
+				if programs[k.asked()] == nil {
+					programs[k.asked()] = forward.program(t, k.asked())
+				}
+				all, asked = append(all, k), append(asked, k.ask(t, programs[k.asked()], k.asked()))
+			}
+		}
+	}
+	answered := kinks.Answered(t, asked)
+	programs := map[string]*modeltest.Program{}
+	for i, k := range all {
+		if answered[i].Error != "" {
+			t.Errorf("%s: TensorFlow has no answer: %s", k.name(), answered[i].Error)
+			continue
+		}
+		key := fmt.Sprint(k.label(), k.d)
+		if programs[key] == nil {
+			programs[key] = k.program(t, k.d)
+		}
+		t.Run(k.name(), func(t *testing.T) { k.check(t, programs[key], answered[i].Want) })
+	}
+}
+
+func (k kinked) check(t *testing.T, p *modeltest.Program, want []kinks.Tensor) {
+	defer kernels.SetLevel(kernels.BestLevel())
+	for level := kernels.Portable; level <= kernels.BestLevel(); level++ {
+		kernels.SetLevel(level)
+		for i, got := range k.run(t, p, device.NewHost(), k.d, k.in, k.cot) {
+			result := modeltest.Tensor(k.d, got.data, got.shape...)
+			differ, err := kinks.Differences(result, want[i], 2e-5)
+			if err != nil {
+				t.Errorf("%v, result %d: %v", level, i, err)
+			}
+			differ = slices.DeleteFunc(differ, func(at int) bool {
+				return k.style.Name == "all" && kinks.Between(result, want[i].Graph(), at, k.in[0].data[at], 2e-5)
+			})
+			for _, at := range differ[:min(len(differ), 5)] {
+				t.Errorf("%v, result %d, element %d: got %v, TensorFlow %v%s", level, i, at, result.Float(at), want[i].Graph().Float(at), k.at(at))
+			}
+		}
+	}
+}
+
+// at are the operands that element i of a result comes of, where it comes of one of each.
+func (k kinked) at(i int) string {
+	if k.style.Name != "all" && k.style.Name != "pairs" {
+		return ""
+	}
+	s := " of"
+	for _, a := range append(slices.Clone(k.in), k.cot) {
+		s += fmt.Sprint(" ", a.data[i])
+	}
+	return s
+}

@@ -1,0 +1,74 @@
+package serving
+
+import (
+	"context"
+	"strings"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
+
+	"github.com/goestimator/goestimator/serving/grpcapi"
+)
+
+// isAdmin reports whether a method is for those who run the server: one that changes what it does, or tells how it is made.
+func isAdmin(method string) bool {
+	return method == "/"+grpcapi.ModelService+"/HandleReloadConfigRequest" || strings.HasPrefix(method, "/grpc.reflection.")
+}
+
+// admit returns why a call may not be made; remote says whether other machines reach the port that it came to.
+func (s *Server) admit(ctx context.Context, method string, remote bool) error {
+	switch {
+	case s.o.Token != nil:
+		return s.o.Token.Check(ctx, method)
+	case remote && isAdmin(method) && !s.o.RemoteAdmin:
+		return status.Error(codes.PermissionDenied, "this server is reached by other machines and asks for no token: reloading and reflection "+
+			"are refused; start it with --token-file, or with --allow-remote-admin")
+	}
+	return nil
+}
+
+// logAdmin writes a line for each admin call, with its peer, and another where it fails or is refused.
+func (s *Server) logAdmin(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+	if !isAdmin(info.FullMethod) {
+		return handler(ctx, req)
+	}
+	end := s.beginAdmin(ctx, info.FullMethod)
+	resp, err := handler(ctx, req)
+	end(err)
+	return resp, err
+}
+
+// logAdminStream is logAdmin for streams.
+func (s *Server) logAdminStream(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+	if !isAdmin(info.FullMethod) {
+		return handler(srv, stream)
+	}
+	end := s.beginAdmin(stream.Context(), info.FullMethod)
+	err := handler(srv, stream)
+	end(err)
+	return err
+}
+
+func (s *Server) beginAdmin(ctx context.Context, method string) (end func(error)) {
+	log := s.o.Log.With("method", method, "peer", peerOf(ctx))
+	log.Info("admin call")
+	return func(err error) {
+		if err != nil {
+			log.Warn("admin call failed", "code", status.Code(err).String(), "error", status.Convert(err).Message())
+		}
+	}
+}
+
+// peerOf says where a call comes from.
+func peerOf(ctx context.Context) string {
+	p, ok := peer.FromContext(ctx)
+	if !ok {
+		return "unknown"
+	}
+	if p.Addr.Network() == "unix" {
+		return "unix socket"
+	}
+	return p.Addr.String()
+}

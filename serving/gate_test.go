@@ -1,0 +1,123 @@
+package serving
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"testing"
+
+	"github.com/goestimator/goestimator/internal/admission/admissiontest"
+	"github.com/goestimator/goestimator/serving/security"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/encoding"
+	grpcgzip "google.golang.org/grpc/encoding/gzip"
+	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/reflection/grpc_reflection_v1"
+	"google.golang.org/grpc/status"
+)
+
+// Without the token no message is received, much less decompressed; what needs none takes only small ones.
+func TestNothingIsReceivedWithoutToken(t *testing.T) {
+	token, err := security.NewToken("s3cret")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := run(t, Options{Models: single(folders(t, "m/1"), "m"), Token: token}).wait(t)
+	stranger := admissiontest.NewStranger(t, s.Addresses().GRPC)
+	const refused, tooLarge = "16", "8"
+	bomb := admissiontest.Zeros(t, 256)
+	for method, want := range map[string]string{
+		"/tensorflow.serving.PredictionService/Predict":                  refused,
+		"/tensorflow.serving.PredictionService/Classify":                 refused,
+		"/tensorflow.serving.PredictionService/Regress":                  refused,
+		"/tensorflow.serving.PredictionService/MultiInference":           refused,
+		"/tensorflow.serving.PredictionService/GetModelMetadata":         refused,
+		"/tensorflow.serving.ModelService/GetModelStatus":                refused,
+		"/tensorflow.serving.ModelService/HandleReloadConfigRequest":     refused,
+		"/grpc.reflection.v1.ServerReflection/ServerReflectionInfo":      refused,
+		"/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo": refused,
+		"/grpc.health.v1.Health/Check":                                   tooLarge,
+		"/grpc.health.v1.Health/List":                                    tooLarge,
+		"/grpc.health.v1.Health/Watch":                                   tooLarge,
+		"/tensorflow.serving.PredictionService/Unknown":                  "12",
+	} {
+		const room = 32 << 20 // a client and a server in one process, with their buffers
+		for name, body := range map[string]func() io.Reader{
+			"gzip":  func() io.Reader { return bytes.NewReader(admissiontest.Framed(true, len(bomb), bomb)) },
+			"small": func() io.Reader { return bytes.NewReader(admissiontest.Framed(true, 4000, bomb[:4000])) },
+			"plain": func() io.Reader { return admissiontest.Endless(256 << 20) },
+		} {
+			if r := stranger.Call(t, method, body(), "Grpc-Encoding", "gzip"); r.Status != want || r.Allocated > room || r.Sent > room {
+				t.Errorf("%s, %s: %+v, expected status %s", method, name, r, want)
+			}
+		}
+	}
+	r := stranger.Call(t, "/tensorflow.serving.ModelService/GetModelStatus", bytes.NewReader(admissiontest.Framed(false, 5, []byte("\x0a\x03\x0a\x01m"))), "Authorization", "Bearer s3cret")
+	if r.Status != "0" {
+		t.Errorf("with the token: %+v", r)
+	}
+}
+
+// The health service takes what its clients send, whether they compress or not.
+func TestHealthWithoutToken(t *testing.T) {
+	token, err := security.NewToken("s3cret")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := run(t, Options{Models: single(folders(t, "m/1"), "m"), Token: token}).wait(t)
+	conn, err := grpc.NewClient(s.Addresses().GRPC, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if encoding.GetCompressor(grpcgzip.Name) == nil {
+		t.Fatal("no gzip")
+	}
+	h := grpc_health_v1.NewHealthClient(conn)
+	for _, how := range [][]grpc.CallOption{nil, {grpc.UseCompressor(grpcgzip.Name)}} {
+		for name, want := range map[string]codes.Code{"": codes.OK, "PredictionService": codes.OK, "nobody": codes.NotFound, string(make([]byte, 5000)): codes.ResourceExhausted} {
+			r, err := h.Check(testContext(t), &grpc_health_v1.HealthCheckRequest{Service: name}, how...)
+			if status.Code(err) != want || err == nil && r.Status != grpc_health_v1.HealthCheckResponse_SERVING {
+				t.Errorf("%.20q: %v, %v", name, r, err)
+			}
+		}
+		w, err := h.Watch(testContext(t), &grpc_health_v1.HealthCheckRequest{Service: "PredictionService"}, how...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r, err := w.Recv(); err != nil || r.Status != grpc_health_v1.HealthCheckResponse_SERVING {
+			t.Errorf("watch: %v, %v", r, err)
+		}
+		if r, err := h.List(testContext(t), &grpc_health_v1.HealthListRequest{}, how...); err != nil || len(r.Statuses) != len(services) {
+			t.Errorf("list: %v, %v", r, err)
+		}
+	}
+	for header, want := range map[string]codes.Code{"": codes.Unauthenticated, "Bearer no": codes.Unauthenticated, "Bearer s3cret": codes.OK} {
+		ctx := metadata.AppendToOutgoingContext(testContext(t), "authorization", header)
+		names, err := reflected(ctx, conn)
+		if status.Code(err) != want || err == nil && !slices.Contains(names, "tensorflow.serving.ModelService") {
+			t.Errorf("reflection with %q: %v, %v", header, names, err)
+		}
+	}
+}
+
+// reflected are the services that a server tells of.
+func reflected(ctx context.Context, conn *grpc.ClientConn) (names []string, err error) {
+	stream, err := grpc_reflection_v1.NewServerReflectionClient(conn).ServerReflectionInfo(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := stream.Send(&grpc_reflection_v1.ServerReflectionRequest{MessageRequest: &grpc_reflection_v1.ServerReflectionRequest_ListServices{}}); err != nil && err != io.EOF {
+		return nil, err
+	}
+	r, err := stream.Recv()
+	for _, s := range r.GetListServicesResponse().GetService() {
+		names = append(names, s.GetName())
+	}
+	return names, errors.Join(err, stream.CloseSend())
+}

@@ -1,0 +1,71 @@
+package security
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+)
+
+// Browsers keeps web pages of others from using a server by the browser of somebody who reaches it. Requests that no
+// page makes, which have no Origin, pass.
+type Browsers struct {
+	// Loopback says that the server listens on loopback alone: a request that calls it by another name comes from a page
+	// whose name was made to lead there (DNS rebinding).
+	Loopback  bool
+	AnyOrigin bool // pages of any origin may ask
+}
+
+// Handler answers 403 to requests that are not let in.
+func (b Browsers) Handler(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		why := ""
+		switch {
+		case b.Loopback && !namesLoopback(r.Host):
+			why = fmt.Sprintf("host %q: the server listens on loopback, where it is called localhost, 127.0.0.1 or [::1]", r.Host)
+		case !b.AnyOrigin && !sameOrigin(r):
+			why = fmt.Sprintf("origin %q: pages of other origins than the server's may not ask it, unless it is started with CORS support", r.Header.Get("Origin"))
+		default:
+			h.ServeHTTP(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusForbidden)
+		_ = json.NewEncoder(w).Encode(map[string]string{"error": why})
+	})
+}
+
+// namesLoopback reports whether a Host header can only lead to loopback. Requests without one, of HTTP 1.0, are no page's.
+func namesLoopback(host string) bool {
+	name := strings.ToLower(strings.TrimSuffix(hostname(host), "."))
+	if ip, err := netip.ParseAddr(name); err == nil {
+		return ip.Unmap().IsLoopback()
+	}
+	return host == "" || name == "localhost" || strings.HasSuffix(name, ".localhost")
+}
+
+// hostname is a Host header without its port and the brackets of an IPv6 address.
+func hostname(host string) string {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		return name
+	}
+	return strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+}
+
+// sameOrigin reports whether a request does not come from a page of another origin. Sec-Fetch-Site, which no page can
+// set, tells it where a proxy has changed the Host.
+func sameOrigin(r *http.Request) bool {
+	given := strings.Join(r.Header.Values("Origin"), " ")
+	if given == "" || r.Header.Get("Sec-Fetch-Site") == "same-origin" {
+		return true
+	}
+	origin, err := url.Parse(given) // not of two
+	if err != nil || origin.Host == "" {
+		return false
+	}
+	port := map[string]string{"http": ":80", "https": ":443"}[origin.Scheme]
+	return strings.EqualFold(strings.TrimSuffix(origin.Host, port), strings.TrimSuffix(r.Host, port))
+}
