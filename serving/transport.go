@@ -129,7 +129,7 @@ func (s *Server) newREST() *http.Server {
 		h = tracing.Handler(h)
 	}
 	return &http.Server{
-		Handler: s.parting(h), TLSConfig: s.o.RESTTLS, ConnState: s.connections.changed,
+		Handler: s.parting(h), TLSConfig: s.o.RESTTLS.Clone(), ConnState: s.connections.changed,
 		// ReadTimeout is for bodies of requests that do not get as far as package rest, which has a time of its own.
 		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
 		ErrorLog: slog.NewLogLogger(s.o.Log.Handler(), slog.LevelWarn),
