@@ -20,7 +20,7 @@ import (
 const (
 	ExitDone        = 0
 	ExitError       = 1
-	ExitMistake     = 2   // this task's configuration is not that of the others, or of their job
+	ExitMistake     = 2   // the configuration cannot be: by itself, or beside that of the others or of their job
 	ExitPeerLost    = 138 // another task was lost past its deadline, or this one's GPU
 	ExitInterrupted = 143 // SIGTERM, after a checkpoint
 )
@@ -34,7 +34,7 @@ func ExitCode(err error) int {
 		return ExitInterrupted
 	case errors.Is(err, ErrInterrupted):
 		return ExitError
-	case errors.Is(err, cluster.ErrOtherJob):
+	case errors.Is(err, cluster.ErrOtherJob), errors.As(err, new(*UnknownMetricError)):
 		return ExitMistake
 	case errors.Is(err, ErrPeerLost), errors.Is(err, device.ErrLost):
 		return ExitPeerLost

@@ -91,10 +91,14 @@ func (s EvalSpec) validate() error {
 // process. Without a cluster, or as its only task, it trains once and evaluates the checkpoints as
 // they are written, and the last one at the end. Where max_steps has been
 // reached already, the newest checkpoint is evaluated unless its evaluation is
-// in the events.
+// in the events. Early stopping or an exporter by a metric that evaluations do
+// not have is an [UnknownMetricError] before training.
 func TrainAndEvaluate(ctx context.Context, e *Estimator, train TrainSpec, eval EvalSpec) (Result, error) {
 	if err := errors.Join(train.validate(), eval.validate()); err != nil {
 		return Result{}, err
+	}
+	if err := e.checkWatched(ctx, train, eval); err != nil {
+		return Result{}, Interruption(ctx, err)
 	}
 	res, err := e.runRole(ctx, train, eval)
 	return res, Interruption(ctx, err)

@@ -50,6 +50,7 @@ func (c *Config) validate(vs *violations) {
 	c.Optimizer.validate(vs)
 	c.Train.validate(vs)
 	c.Eval.validate(vs)
+	c.validateEvaluated(vs)
 	c.Train.Input.validate("train.input", vs)
 	c.Eval.Input.validate("eval.input", vs)
 	c.Predict.Input.validate("predict.input", vs)
@@ -123,10 +124,31 @@ func (e Eval) validate(vs *violations) {
 	}
 }
 
+// validateEvaluated requires evaluations where something goes by them.
+func (c *Config) validateEvaluated(vs *violations) {
+	const bound = "expected eval.input beside it: it goes by evaluations, and there is no eval section"
+	if c.Eval.Input.Format != "" {
+		return
+	}
+	metric := c.Train.EarlyStopping.Metric
+	vs.require(metric == "" || vs.below("train.early_stopping"), "train.early_stopping.metric", metric, bound)
+	var names []string
+	for _, x := range c.Eval.Exporters {
+		names = append(names, x.Name)
+	}
+	vs.require(len(names) == 0 || vs.below("eval.exporters"), "eval.exporters", names, bound)
+}
+
 func (e Export) validate(vs *violations) {
 	vs.oneOf("export.serving_input", e.ServingInput, "auto", "raw", "parsing")
 	vs.require(e.MaxSequenceLength >= 0 && e.MaxSequenceLength <= 1<<16, "export.max_sequence_length", e.MaxSequenceLength, "expected > 0, or 0 where the model has no sequences")
 	vs.require(e.WarmUpRequests >= 0 && e.WarmUpRequests <= 1000, "export.warm_up_requests", e.WarmUpRequests, "expected 0 to 1000")
+}
+
+// Endless reports whether nothing but a signal ends this training.
+func (t Train) Endless() bool {
+	limited := t.MaxSteps > 0 || t.MaxSecs > 0 || t.Epochs > 0 || t.EarlyStopping.Metric != ""
+	return !limited && t.Input.Format != "" && !t.Input.endsSomewhere()
 }
 
 // endsSomewhere reports whether an input is finite.

@@ -20,6 +20,8 @@ func TestBounds(t *testing.T) {
 		{[]string{"train.epochs=2", "train.input.format=glyphs"}, "train.epochs: got 2, expected train.max_steps instead"},
 		{[]string{"train.early_stopping.metric=loss"}, "train.early_stopping.metric: got \"loss\", expected max_steps_without_improvement or threshold"},
 		{[]string{"train.early_stopping.threshold=1"}, "train.early_stopping.metric: got \"\", expected the name of a metric"},
+		{[]string{"train.early_stopping={metric: loss, threshold: 1}"}, "train.early_stopping.metric: got \"loss\", expected eval.input beside it"},
+		{[]string{"eval.exporters=[{name: a, kind: best}]"}, "eval.exporters: got [a], expected eval.input beside it"},
 		{[]string{"eval.input.format=glyphs"}, "eval.steps: got 0, expected > 0, as eval.input never ends"},
 		{[]string{"eval.name=a/b"}, "eval.name"},
 		{[]string{"eval.exporters=[{name: a, kind: best}, {name: a, kind: best}]"}, `eval.exporters[1].name: got "a", expected a name that no other exporter has (--set eval.exporters)`},
@@ -91,6 +93,36 @@ func TestBounds(t *testing.T) {
 				t.Errorf("got %v\nwant one violation: %s", err, c.want)
 			}
 		})
+	}
+}
+
+// TestEndless: training has an end where one of its limits is set, or where its input ends.
+func TestEndless(t *testing.T) {
+	repeating := "train.input={format: csv, files: a, columns: [{name: x}], repeat: true}"
+	for _, c := range []struct {
+		sets []string
+		want bool
+	}{
+		{nil, false}, // nothing to train on
+		{[]string{repeating}, true},
+		{[]string{repeating, "train.input.repeat=false"}, false},
+		{[]string{repeating, "train.input.take=5"}, true},
+		{[]string{repeating, "train.max_steps=1"}, false},
+		{[]string{repeating, "train.max_secs=0.5"}, false},
+		{[]string{repeating, "train.epochs=1"}, false},
+		{[]string{repeating, "train.early_stopping={metric: loss, threshold: 1}", "eval.input={format: glyphs, count: 5}"}, false},
+		{[]string{"train.input.format=glyphs"}, true},
+		{[]string{"train.input.format=glyphs", "train.input.count=5"}, false},
+		{[]string{"train.input.format=glyphs", "train.input.take=5"}, false},
+	} {
+		cfg, err := Load(LoadOptions{Sets: append([]string{"model_dir=m", "model.name=linear"}, c.sets...)})
+		if err != nil {
+			t.Errorf("%v: %v", c.sets, err)
+			continue
+		}
+		if got := cfg.Train.Endless(); got != c.want {
+			t.Errorf("%v: got %t, expected %t", c.sets, got, c.want)
+		}
 	}
 }
 

@@ -82,6 +82,11 @@ func (vs *violations) require(ok bool, field string, value any, bound string) {
 	}
 }
 
+// below reports whether there is a violation of a key or below it.
+func (vs *violations) below(key string) bool {
+	return slices.ContainsFunc(vs.list, func(v Violation) bool { return within(v.Field, key) })
+}
+
 func (vs *violations) err() error {
 	if len(vs.list) == 0 {
 		return nil

@@ -87,6 +87,7 @@ func (a *app) train(ctx context.Context, cfg *runconfig.Config, f trainFlags) er
 func (j *job) trainAndEvaluate(ctx context.Context) (estimator.Result, error) {
 	defer j.app.stderr.detach()
 	in := j.cfg.Train.Input
+	j.warnEndless()
 	trainInput, err := j.trainInput(in)
 	if err != nil {
 		return estimator.Result{}, err
@@ -116,6 +117,19 @@ func (j *job) trainAndEvaluate(ctx context.Context) (estimator.Result, error) {
 		StartDelay: seconds(j.cfg.Eval.StartDelaySecs), Throttle: seconds(j.cfg.Eval.ThrottleSecs), EverySteps: j.cfg.Eval.EverySteps,
 		AfterEval: j.tellEval, Exporters: exporters}
 	return estimator.TrainAndEvaluate(ctx, j.est, train, eval)
+}
+
+// warnEndless tells of a training that nothing but a signal will end.
+func (j *job) warnEndless() {
+	in := j.cfg.Train.Input
+	if !j.cfg.Train.Endless() || j.app.inputs[in.Format] != nil || !j.est.Config().IsChief() {
+		return
+	}
+	why := "repeat: true"
+	if !in.Repeat {
+		why = "no count"
+	}
+	j.app.log.Warn("training has no end: train.input has " + why + ", and there is no limit: set train.max_steps, epochs, max_secs or early_stopping, or end it with Ctrl-C")
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
@@ -294,7 +308,6 @@ func (a *app) dryRun(ctx context.Context, cfg *runconfig.Config, f trainFlags) e
 	short.ModelDir = dir
 	short.Train.MaxSteps, short.Train.Epochs = 1, 0
 	short.Eval.Steps, short.Eval.Exporters = 1, nil
-	short.Train.EarlyStopping = runconfig.EarlyStopping{}
 	j, err := a.newJob(&short)
 	if err != nil {
 		return err

@@ -15,9 +15,13 @@ type EarlyStopping struct {
 	Base
 	condition func() (reason string, err error) // "" to go on
 	timer     *Timer
+	watch     *Watch // nil: the condition is the caller's own
 }
 
-var _ Selective = (*EarlyStopping)(nil)
+var (
+	_ Selective = (*EarlyStopping)(nil)
+	_ Watcher   = (*EarlyStopping)(nil)
+)
 
 // NewEarlyStopping ends training, with its reason, once condition returns one.
 func NewEarlyStopping(every Every, condition func() (reason string, err error)) (*EarlyStopping, error) {
@@ -44,6 +48,14 @@ func (h *EarlyStopping) AfterRun(_ context.Context, r Run) error {
 	return h.check(r)
 }
 
+// Watches returns the metric that the condition looks at, where it is known.
+func (h *EarlyStopping) Watches() (Watch, bool) {
+	if h.watch == nil {
+		return Watch{}, false
+	}
+	return *h.watch, true
+}
+
 func (h *EarlyStopping) check(r Run) error {
 	h.timer.Trigger(r.GlobalStep())
 	reason, err := h.condition()
@@ -65,10 +77,27 @@ type Watch struct {
 	Every          Every // how often to look
 }
 
+// Watcher is a hook that may go by a metric of evaluations.
+type Watcher interface {
+	Hook
+	// Watches returns the metric, and whether there is one.
+	Watches() (Watch, bool)
+}
+
+// stopWhen returns the hook that looks at the metric's evaluations.
+func (w Watch) stopWhen(condition func() (reason string, err error)) (*EarlyStopping, error) {
+	h, err := NewEarlyStopping(w.Every, condition)
+	if err != nil {
+		return nil, err
+	}
+	h.watch = &w
+	return h, nil
+}
+
 // NewStopIfBetter ends training once any evaluation was better than the
 // threshold: above it, or below it, strictly.
 func NewStopIfBetter(w Watch, threshold float64) (*EarlyStopping, error) {
-	return NewEarlyStopping(w.Every, func() (string, error) {
+	return w.stopWhen(func() (string, error) {
 		for _, e := range w.history() {
 			if w.better(e.value, threshold) {
 				return fmt.Sprintf("%s %g at step %d passed %g", w.Metric, e.value, e.step, threshold), nil
@@ -83,7 +112,7 @@ func NewStopIfNoImprovement(w Watch, maxSteps int64) (*EarlyStopping, error) {
 	if maxSteps <= 0 {
 		return nil, fmt.Errorf("early stopping: max steps without improvement must be > 0, given: %d", maxSteps)
 	}
-	return NewEarlyStopping(w.Every, func() (string, error) {
+	return w.stopWhen(func() (string, error) {
 		history := w.history()
 		if len(history) == 0 {
 			return "", nil

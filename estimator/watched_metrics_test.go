@@ -1,0 +1,94 @@
+package estimator_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/estimator/hooks"
+	"github.com/goestimator/goestimator/estimator/metrics"
+	"github.com/goestimator/goestimator/models"
+)
+
+// measuredModel is the toy model with a metric that is no number.
+func measuredModel(mc *estimator.ModelContext, features models.Features, labels models.Labels) (*estimator.Spec, error) {
+	spec, err := toyModel(mc, features, labels)
+	if err == nil && mc.Mode() == models.Eval {
+		spec.EvalMetrics["table"] = estimator.Metric{New: func() (metrics.Accumulator, error) { return metrics.NewConfusionMatrix(2) }, Args: spec.EvalMetrics["rmse"].Args}
+	}
+	return spec, err
+}
+
+// TestWatchedMetrics: what decides by a metric that evaluations do not have is an error before anything is trained.
+func TestWatchedMetrics(t *testing.T) {
+	best := func(metric string) []estimator.Exporter {
+		x, err := estimator.NewBestExporter(estimator.ExporterOptions{Name: "top"}, metric, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return []estimator.Exporter{x}
+	}
+	watch := func(dir, metric string) []hooks.Hook {
+		h, err := hooks.NewStopIfNoImprovement(hooks.Watch{EvalDir: dir, Metric: metric, Every: hooks.Every{Steps: 1}}, 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return []hooks.Hook{h}
+	}
+	for name, c := range map[string]struct {
+		metric string // of the hook, in the folder of these evaluations or another one
+		other  bool
+		export string
+		want   string // the error; "" for none
+	}{
+		"known":                     {metric: "rmse"},
+		"loss":                      {metric: "loss"},
+		"misspelt":                  {metric: "rmsee", want: `early stopping: evaluations have no metric "rmsee" (did you mean rmse?): expected one of loss, rmse`},
+		"of other evaluations":      {metric: "rmsee", other: true},
+		"exporter":                  {export: "accuracy", want: `exporter top: evaluations have no metric "accuracy": expected one of loss, rmse`},
+		"exporter, no number":       {export: "table", want: `exporter top: evaluations have no metric "table": expected one of loss, rmse`},
+		"early stopping, no number": {metric: "table", want: `early stopping: evaluations have no metric "table": expected one of loss, rmse`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "model")
+			fn := estimator.ModelFunc(measuredModel)
+			if c.want == "" {
+				fn = toyModel // confusion matrices take classes
+			}
+			e := custom(t, fn, dir)
+			train := estimator.TrainSpec{Input: forever(&toyData{}), MaxSteps: 2}
+			eval := estimator.EvalSpec{Input: &toyData{}}
+			if c.metric != "" {
+				evalName := ""
+				if c.other {
+					evalName = "elsewhere"
+				}
+				train.Hooks = watch(e.EvalDir(evalName), c.metric)
+			}
+			if c.export != "" {
+				eval.Exporters = best(c.export)
+			}
+			_, err := estimator.TrainAndEvaluate(context.Background(), e, train, eval)
+			if c.want == "" {
+				if err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			var unknown *estimator.UnknownMetricError
+			if !errors.As(err, &unknown) || err.Error() != c.want || !slices.Equal(unknown.Known, []string{"loss", "rmse"}) {
+				t.Errorf("got %v, expected %s", err, c.want)
+			}
+			if code := estimator.ExitCode(err); code != estimator.ExitMistake {
+				t.Errorf("exit code: got %d, expected %d", code, estimator.ExitMistake)
+			}
+			if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("model_dir was made: %v", err)
+			}
+		})
+	}
+}
