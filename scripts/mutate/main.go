@@ -8,7 +8,10 @@
 //	go run ./scripts/mutate -seed 1 -only 17          # runs one of them again
 //
 // The working tree is not changed: the compiler reads broken files through an
-// overlay. A run that is started again with the same results file goes on.
+// overlay. A run that is started again with the same results file goes on. A
+// mutant stays in the list of its seed while its function is not changed, so
+// that a survivor can be run again once there is a test for it; its line in the
+// file of results is deleted for that.
 package main
 
 import (
@@ -19,7 +22,6 @@ import (
 	"flag"
 	"fmt"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"os/signal"
 	"strings"
@@ -88,7 +90,10 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	t := tester{module: module, timeout: s.timeout, parallel: s.parallel, ownOnly: s.ownOnly}
-	draws := newDraws(module, rand.New(rand.NewPCG(s.seed, 0)))
+	draws, err := newDraws(module, s.seed)
+	if err != nil {
+		return err
+	}
 	var survivors int
 	for number := 1; number <= s.count; {
 		m, err := draws.next()
@@ -111,7 +116,7 @@ func run(ctx context.Context, args []string) error {
 		if s.only != 0 && m.Number != s.only {
 			continue
 		}
-		r, seen := done[m.Number]
+		r, seen := done[m.key()]
 		if !seen {
 			if r, err = t.test(ctx, m); err != nil {
 				return err
@@ -120,6 +125,7 @@ func run(ctx context.Context, args []string) error {
 				return err
 			}
 		}
+		r.Mutant = m // its line may have moved since
 		if !r.Killed {
 			survivors++
 		}
@@ -147,9 +153,9 @@ func (r result) String() string {
 	return fmt.Sprintf("SURVIVED  %v (%.0f s)", r.Mutant, r.Secs)
 }
 
-// readResults returns what a file of results holds, by number.
-func readResults(path string) (map[int]result, error) {
-	done := map[int]result{}
+// readResults returns what a file of results holds, by mutant.
+func readResults(path string) (map[string]result, error) {
+	done := map[string]result{}
 	if path == "" {
 		return done, nil
 	}
@@ -165,7 +171,7 @@ func readResults(path string) (map[int]result, error) {
 		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
-		done[r.Mutant.Number] = r
+		done[r.Mutant.key()] = r
 	}
 	return done, nil
 }

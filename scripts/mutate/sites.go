@@ -2,14 +2,17 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"hash/fnv"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -22,6 +25,7 @@ type mutant struct {
 	Line     int
 	Kind     string
 	Old, New string
+	Place    int // which of its kind in the function
 
 	from, to int // the bytes of File that New replaces
 }
@@ -29,6 +33,9 @@ type mutant struct {
 func (m mutant) String() string {
 	return fmt.Sprintf("%3d %s:%d %s: %s: %s -> %s", m.Number, m.File, m.Line, m.Function, m.Kind, oneLine(m.Old), oneLine(m.New))
 }
+
+// key tells mutants from each other, whatever is drawn besides.
+func (m mutant) key() string { return fmt.Sprint(m.Package, m.Function, m.Kind, m.Old, m.Place) }
 
 func oneLine(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
@@ -42,30 +49,40 @@ func oneLine(s string) string {
 type function struct {
 	pkg  pkg
 	file string // its path
-	name string
+	name string // with its receiver's type before it
 	body *ast.BlockStmt
 	set  *token.FileSet
 }
 
-// draws draws mutants: a function uniformly, then one of the kinds of mutants
-// that it allows, then a place.
-type draws struct {
-	functions []function
-	random    *rand.Rand
-	seen      map[string]bool
-	err       error
+// rank is a number that a seed, a function and a purpose have. A function keeps it while other code changes.
+func (f function) rank(seed uint64, purpose string) uint64 {
+	h := fnv.New64a()
+	fmt.Fprintln(h, seed, f.pkg.ImportPath, f.name, purpose)
+	return rand.NewPCG(h.Sum64(), 0).Uint64() // FNV's high bits are no dice for short names
 }
 
-func newDraws(m *module, random *rand.Rand) *draws {
-	d := &draws{random: random, seen: map[string]bool{}}
+// draws draws mutants: functions in the order of their ranks, and of each one of the kinds of mutants that it
+// allows, then a place. So a mutant stays in the list while its function is not changed.
+type draws struct {
+	functions []function
+	seed      uint64
+}
+
+func newDraws(m *module, seed uint64) (*draws, error) {
+	d := &draws{seed: seed}
 	for _, p := range m.drawn {
 		for _, name := range p.GoFiles {
 			functions, err := functionsOf(p, filepath.Join(p.Dir, name))
-			d.err = errors.Join(d.err, err)
+			if err != nil {
+				return nil, err
+			}
 			d.functions = append(d.functions, functions...)
 		}
 	}
-	return d
+	slices.SortStableFunc(d.functions, func(a, b function) int {
+		return cmp.Compare(a.rank(seed, "order"), b.rank(seed, "order"))
+	})
+	return d, nil
 }
 
 // functionsOf returns the functions of a file that is not generated.
@@ -78,32 +95,39 @@ func functionsOf(p pkg, path string) ([]function, error) {
 	var functions []function
 	for _, decl := range file.Decls {
 		if f, ok := decl.(*ast.FuncDecl); ok && f.Body != nil {
-			functions = append(functions, function{pkg: p, file: path, name: f.Name.Name, body: f.Body, set: set})
+			functions = append(functions, function{pkg: p, file: path, name: receiver(f) + f.Name.Name, body: f.Body, set: set})
 		}
 	}
 	return functions, nil
 }
 
-// next draws a mutant that was not drawn before.
-func (d *draws) next() (mutant, error) {
-	if d.err != nil || len(d.functions) == 0 {
-		return mutant{}, errors.Join(d.err, errors.New("no mutants: expected packages with functions"))
+// receiver returns the name of a method's type and a dot, "" for a function.
+func receiver(f *ast.FuncDecl) string {
+	if f.Recv == nil {
+		return ""
 	}
-	for range 100_000 {
-		f := d.functions[d.random.IntN(len(d.functions))]
+	var name string
+	ast.Inspect(f.Recv.List[0].Type, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok && name == "" {
+			name = id.Name
+		}
+		return name == ""
+	})
+	return name + "."
+}
+
+// next draws a mutant of the next function that allows one.
+func (d *draws) next() (mutant, error) {
+	for len(d.functions) > 0 {
+		f := d.functions[0]
+		d.functions = d.functions[1:]
 		kinds, err := mutantsOf(f)
 		if err != nil {
 			return mutant{}, err
 		}
-		if len(kinds) == 0 {
-			continue
-		}
-		of := kinds[d.random.IntN(len(kinds))]
-		m := of[d.random.IntN(len(of))]
-		key := fmt.Sprint(m.File, m.from, m.Kind)
-		if !d.seen[key] {
-			d.seen[key] = true
-			return m, nil
+		if n := uint64(len(kinds)); n > 0 {
+			of := kinds[f.rank(d.seed, "kind")%n]
+			return of[f.rank(d.seed, "place")%uint64(len(of))], nil
 		}
 	}
 	return mutant{}, errors.New("no more mutants: fewer exist than were asked for")
@@ -121,7 +145,7 @@ func mutantsOf(f function) ([][]mutant, error) {
 		old := string(src[from.Offset:to])
 		byKind[kind] = append(byKind[kind], mutant{
 			Package: f.pkg.ImportPath, Function: f.name, File: relative(f.file), Line: from.Line,
-			Kind: kind, Old: old, New: form(old), from: from.Offset, to: to,
+			Kind: kind, Old: old, New: form(old), Place: len(byKind[kind]), from: from.Offset, to: to,
 		})
 	}
 	ast.Inspect(f.body, func(n ast.Node) bool {
