@@ -44,6 +44,11 @@ type special struct {
 }
 
 func (s *compiledStage) run(ctx context.Context, r *run) error {
+	for _, at := range s.feeds {
+		if r.values[at].T == nil {
+			return invalid("node %q gives no tensor to those that read it", s.v.p.makers[at].Name)
+		}
+	}
 	sp, err := s.special(r)
 	if err != nil {
 		return err
@@ -179,8 +184,12 @@ func (s *compiledStage) specialise(r *run) (*special, error) {
 		}
 	}
 	sp := &special{concrete: true, batch: r.batch}
-	for _, at := range s.feeds {
-		sp.types = append(sp.types, pattern(r.values[at].T, r.batch, false))
+	for i, at := range s.feeds {
+		typ := graph.Type{DType: s.types[i].dtype, Shape: graph.ShapeOf(s.types[i].shape.At(max(r.batch, 1))...)}
+		if t := r.values[at].T; t != nil { // there are none before the first run
+			typ = pattern(t, r.batch, false)
+		}
+		sp.types = append(sp.types, typ)
 	}
 	return sp, s.inferred(sp, r)
 }

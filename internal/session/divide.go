@@ -269,7 +269,7 @@ func (d *division) lasting(n *graph.Node) (eager.Value, bool) {
 	}
 	name, ok := d.p.s.vars.of(n.Out(0))
 	if n.Op == "ReadVariableOp" {
-		name, ok = d.p.s.vars.of(n.Inputs[0])
+		name, ok = d.p.s.vars.readBy(n)
 	}
 	if !ok || d.p.s.vars.updated[name] {
 		return eager.Value{}, false

@@ -79,8 +79,8 @@ func (e *emitter) typ(at int, d graph.DType) (graph.Type, error) {
 	return graph.Type{DType: d, Shape: s}, nil
 }
 
-// node adds one node in the engine's form.
-func (e *emitter) node(i int) error {
+// node adds one node in the engine's form. Forms may assume nothing of its inputs and attributes: panics of index are errors.
+func (e *emitter) node(i int) (err error) {
 	n := e.p.nodes[i]
 	x := &emission{emitter: e, n: n, attrs: n.Attrs}
 	for k := range n.Inputs {
@@ -131,7 +131,7 @@ func (e *emitter) input(i, k int) (graph.Output, error) {
 		return o, e.b.Err()
 	}
 	if from := e.p.makers[at]; from != nil && from.Op == "ReadVariableOp" {
-		o, err := e.read(from.Inputs[0])
+		o, err := e.read(from)
 		e.made[at] = o
 		return o, err
 	}
@@ -144,20 +144,27 @@ func (e *emitter) variable(o graph.Output) (graph.Output, error) {
 	if !ok {
 		return o, fmt.Errorf("expected a variable")
 	}
+	return e.handle(name)
+}
+
+func (e *emitter) handle(name string) (graph.Output, error) {
 	if err := e.p.s.vars.compile(name); err != nil {
-		return o, err
+		return graph.Output{}, err
 	}
 	t, _ := e.p.s.vars.engine.Type(name)
 	return e.b.Variable(name, t), e.b.Err()
 }
 
-// read returns the value of a variable.
-func (e *emitter) read(o graph.Output) (graph.Output, error) {
-	h, err := e.variable(o)
+// read returns the value of the variable that a node of the model reads.
+func (e *emitter) read(n *graph.Node) (graph.Output, error) {
+	name, ok := e.p.s.vars.readBy(n)
+	if !ok {
+		return graph.Output{}, fmt.Errorf("node %q: expected a variable to read", n.Name)
+	}
+	h, err := e.handle(name)
 	if err != nil {
 		return h, err
 	}
-	name, _ := e.p.s.vars.of(o)
 	if r, ok := e.vars[name]; ok {
 		return r, nil
 	}

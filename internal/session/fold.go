@@ -85,11 +85,8 @@ func (p *plan) kernel(n *graph.Node) (eager.Kernel, error) {
 // variableNode infers reads.
 func (p *plan) variableNode(n *graph.Node, in []infer.Value) ([]infer.Value, error) {
 	unknown := make([]infer.Value, len(n.Outputs))
-	if len(n.Inputs) == 0 || len(n.Outputs) == 0 {
-		return unknown, nil
-	}
-	name, ok := p.s.vars.of(n.Inputs[0])
-	if !ok || p.s.vars.updated[name] {
+	name, ok := p.s.vars.readBy(n)
+	if !ok || len(n.Outputs) == 0 || p.s.vars.updated[name] {
 		return unknown, nil
 	}
 	typ, ok := p.s.vars.typ(name)

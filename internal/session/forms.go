@@ -59,7 +59,7 @@ func resourceGather(x *emission) ([]graph.Output, error) {
 	if x.n.Int("batch_dims", 0) != 0 {
 		return nil, fmt.Errorf("batch_dims: expected 0")
 	}
-	table, err := x.read(x.n.Inputs[0])
+	table, err := x.read(x.n)
 	if err != nil {
 		return nil, err
 	}

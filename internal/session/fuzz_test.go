@@ -49,6 +49,7 @@ func survive(t *testing.T, data []byte, dir string) {
 	defer stop()
 	m, err := session.Open(ctx, at, session.Options{Limit: 1 << 20})
 	if err != nil {
+		session.NoPanic(t, "a mutated model, loaded", err)
 		return
 	}
 	exercise(t, ctx, m)
@@ -69,7 +70,8 @@ func exercise(t *testing.T, ctx context.Context, m *session.Session) {
 			for _, o := range sig.GetOutputs() {
 				fetches = append(fetches, o.GetName())
 			}
-			if out, err := m.Run(ctx, feeds, fetches); err == nil && len(out) != len(fetches) {
+			out, err := m.Run(ctx, feeds, fetches)
+			if session.NoPanic(t, "a mutated model, run", err); err == nil && len(out) != len(fetches) {
 				t.Errorf("%d results of %d fetches", len(out), len(fetches))
 			}
 		}

@@ -51,6 +51,14 @@ func (v *variables) of(o graph.Output) (string, bool) {
 	return key(o.Node), true
 }
 
+// readBy returns the variable that a node reads: its first input.
+func (v *variables) readBy(n *graph.Node) (string, bool) {
+	if len(n.Inputs) == 0 {
+		return "", false
+	}
+	return v.of(n.Inputs[0])
+}
+
 // writes reports whether a node updates variables or tables.
 func writes(n *graph.Node) bool {
 	if len(n.Outputs) > 0 {
