@@ -3,15 +3,16 @@ package distribute
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/goestimator/goestimator/distribute/cluster"
 	"github.com/goestimator/goestimator/distribute/collective"
 	"github.com/goestimator/goestimator/distribute/coordinator"
+	"github.com/goestimator/goestimator/distribute/settings"
 	"github.com/goestimator/goestimator/internal/device"
 	"github.com/goestimator/goestimator/internal/graph"
 )
@@ -23,7 +24,7 @@ type multiWorker struct {
 	job        *Job
 	ring       *ring
 	generation int64
-	program    []byte // identifies what is trained
+	settings   []byte // what the workers compare, as it is sent
 }
 
 var (
@@ -58,13 +59,10 @@ func (m *multiWorker) Replicas() Replicas {
 
 // Train prepares a step, and notes what is trained, for the workers to compare.
 func (m *multiWorker) Train(p TrainProgram) (Stepper, error) {
-	h := sha256.New()
-	vars := m.Variables()
-	for _, name := range vars.Names() {
-		t, _ := vars.Type(name)
-		fmt.Fprintf(h, "%s %v\n", name, t)
+	if m.settings == nil { // else the program is another build of the same model
+		last := settings.Setting{Name: maxSteps, Value: orNone(strconv.FormatInt(p.Terms.MaxSteps, 10))}
+		m.settings = settings.Make(append([]settings.Setting{last}, describe(p, m.config, m.Variables())...)).Encode()
 	}
-	m.program = h.Sum(nil)
 	return m.replicated.Train(p)
 }
 
@@ -169,7 +167,7 @@ const longestCall = 10 * time.Minute
 
 // hopeless reports errors that forming the ring again does not help against.
 func hopeless(err error) bool {
-	for _, final := range []error{collective.ErrMismatch, coordinator.ErrSuperseded, coordinator.ErrInvalid, cluster.ErrRefused, cluster.ErrDamaged} {
+	for _, final := range []error{ErrDiffer, collective.ErrMismatch, coordinator.ErrSuperseded, coordinator.ErrInvalid, cluster.ErrRefused, cluster.ErrDamaged} {
 		if errors.Is(err, final) {
 			return true
 		}
@@ -178,20 +176,34 @@ func hopeless(err error) bool {
 }
 
 func (m *multiWorker) formOnce(ctx context.Context) error {
-	g := coordinator.Gather{Name: "workers", Rank: m.job.rank, Size: len(m.job.workers), Value: m.program}
+	g := coordinator.Gather{Name: "workers", Rank: m.job.rank, Size: len(m.job.workers), Value: m.settings}
 	next, err := m.job.nextGeneration(ctx, g, m.generation)
 	if err != nil {
 		return err
 	}
 	m.generation = next.Number
-	for rank, program := range next.Values {
-		if !bytes.Equal(program, m.program) {
-			return fmt.Errorf("%w: %v has other variables: start all tasks with the same model and optimizer", collective.ErrMismatch, m.job.workers[rank])
-		}
+	if err := m.compare(next.Values); err != nil {
+		return err
 	}
 	m.ring.group, err = collective.Form(ctx, collective.Config{Endpoint: m.job.links, Board: m.job.board, Tasks: m.job.workers, Rank: m.job.rank,
 		Generation: next.Number, BytesPerPack: m.config.BytesPerPack, CallTimeout: max(longestCall, m.job.sessionTimeout())})
 	return err
+}
+
+// compare looks for a worker with other settings than the chief has.
+func (m *multiWorker) compare(all [][]byte) error {
+	for rank, text := range all {
+		if bytes.Equal(text, all[0]) {
+			continue
+		}
+		mine, err := settings.Parse(text)
+		theirs, cerr := settings.Parse(all[0])
+		if err := errors.Join(err, cerr); err != nil {
+			return fmt.Errorf("%w: %v: %w", ErrDiffer, m.job.workers[rank], err)
+		}
+		return &settings.DifferError{Mine: m.job.workers[rank].String(), Theirs: m.job.workers[0].String(), Differences: mine.Differences(theirs)}
+	}
+	return nil
 }
 
 // nextGeneration asks the leader, a new one where it came back without its state.

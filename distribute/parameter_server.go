@@ -6,15 +6,18 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/goestimator/goestimator/distribute/cluster"
 	"github.com/goestimator/goestimator/distribute/coordinator"
 	"github.com/goestimator/goestimator/distribute/ps"
+	"github.com/goestimator/goestimator/distribute/settings"
 	"github.com/goestimator/goestimator/internal/device"
 	"github.com/goestimator/goestimator/internal/engine"
 	"github.com/goestimator/goestimator/internal/graph"
 	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/models/optimizers"
 )
 
 // Sessions remembers which session on the parameter servers is the job's, so
@@ -32,6 +35,7 @@ type parameterServer struct {
 	job      *Job
 	client   *ps.Client
 	plan     *ps.Plan
+	last     int64 // the global step that training ends at; 0: none is given
 	vars     *remoteVariables
 	dev      device.Device
 	copies   *engine.Variables // of what this worker's program reads whole
@@ -113,10 +117,7 @@ func (p *parameterServer) makePlan(t TrainProgram) error {
 	if p.plan != nil {
 		return nil // the program is another build of the same model
 	}
-	slots := map[string]bool{GlobalStep: true}
-	for _, s := range t.Train.Slots() {
-		slots[s.Name] = true
-	}
+	slots := slotsOf(t.Train)
 	var list []*models.Variable
 	for _, name := range p.vars.Names() {
 		if !slots[name] {
@@ -136,9 +137,20 @@ func (p *parameterServer) makePlan(t TrainProgram) error {
 		}
 		train.Transforms = nil // workers clip
 	}
-	p.plan, err = ps.NewPlan(list, ps.Config{Servers: len(p.job.servers), Partitioner: partitioner, Train: &train, Sync: p.sync(), Staleness: p.config.StalenessBound})
+	p.plan, err = ps.NewPlan(list, ps.Config{Servers: len(p.job.servers), Partitioner: partitioner, Train: &train, Sync: p.sync(), Staleness: p.config.StalenessBound,
+		Settings: settings.Make(describe(t, p.config, p.vars))})
+	p.last = t.Terms.MaxSteps
 	p.vars.plan = p.plan
 	return err
+}
+
+// slotsOf are the variables that are not the model's: the optimizer's, and the global step.
+func slotsOf(t *optimizers.TrainOp) map[string]bool {
+	slots := map[string]bool{GlobalStep: true}
+	for _, s := range t.Slots() {
+		slots[s.Name] = true
+	}
+	return slots
 }
 
 // minShardBytes is the default of tf.distribute's MinSizePartitioner.
@@ -213,28 +225,65 @@ func (p *parameterServer) synchronizeOnce(ctx context.Context, restore func() (N
 	return Notes{Positions: map[int][]byte{max(p.job.rank, 0): position}}, nil
 }
 
-// joinSession waits for the chief to have begun a session.
+// joinSession waits for the chief to have begun a session. A task that was started
+// with more steps than the session has also waits for the chief to come with as many.
 func (p *parameterServer) joinSession(ctx context.Context) error {
-	_, err := p.client.WaitReady(ctx, p.plan)
-	if err != nil {
-		return fmt.Errorf("waiting for %v: %w", p.job.firstWorker(), err)
+	for began, there, told := time.Now(), false, false; ; {
+		status, err := p.client.WaitReady(ctx, p.plan)
+		if errors.Is(err, ErrDiffer) {
+			return err
+		}
+		if err != nil {
+			return fmt.Errorf("waiting for %v: %w", p.job.firstWorker(), err)
+		}
+		if err = p.sameEnd(status); err == nil || there || !ps.Later(p.last, status.Last) {
+			return err
+		}
+		if !told {
+			p.job.log.Info("waiting for the chief to be started again with as many steps", "chief", p.job.firstWorker(), "max_steps", p.last)
+		}
+		there, told = p.chiefSince(ctx, began), true
+		select {
+		case <-time.After(settlePoll):
+		case <-ctx.Done():
+			return fmt.Errorf("waiting for %v to be started with max_steps %d: %w", p.job.firstWorker(), p.last, ctx.Err())
+		}
 	}
-	return nil
+}
+
+// sameEnd refuses a session whose training ends at another step.
+func (p *parameterServer) sameEnd(status ps.Status) error {
+	if status.Last == p.last {
+		return nil
+	}
+	step := func(n int64) string { return orNone(strconv.FormatInt(n, 10)) }
+	return p.client.Differ(0, settings.Difference{Name: maxSteps, Mine: step(p.last), Theirs: step(status.Last)})
+}
+
+// chiefSince reports whether the chief has told since then that it is there, which
+// it does once the session has its last step.
+func (p *parameterServer) chiefSince(ctx context.Context, then time.Time) bool {
+	members, err := coordinator.NewClient(p.job.node, p.job.leader).Members(ctx)
+	return err == nil && slices.ContainsFunc(members, func(m coordinator.Member) bool {
+		return m.Rank == 0 && m.State == coordinator.Active && m.LastSeen < time.Since(then)
+	})
 }
 
 // leadSession takes over the session that this job has, or begins one.
 func (p *parameterServer) leadSession(ctx context.Context, restore func() (Notes, error)) error {
-	status, err := p.client.Connect(ctx, p.plan)
-	if err != nil && !errors.Is(err, ps.ErrPlan) {
-		return err
+	status, differ := p.client.Connect(ctx, p.plan)
+	if differ != nil && !errors.Is(differ, ps.ErrPlan) {
+		return differ
 	}
 	mine, err := p.config.Sessions.Session()
 	if err != nil {
 		return err
 	}
 	if status.Ready && mine == sessionName(status.Session) {
-		p.job.log.Info("taking over the variables on the parameter servers", "global_step", status.GlobalStep)
-		return nil
+		if differ != nil {
+			return differ
+		}
+		return p.takeOver(ctx, status)
 	}
 	notes, err := restore()
 	if err != nil {
@@ -244,7 +293,7 @@ func (p *parameterServer) leadSession(ctx context.Context, restore func() (Notes
 	if err != nil {
 		return err
 	}
-	err = p.client.Create(ctx, p.plan, ps.State{Step: graph.Of[int64](step)[0], Value: p.vars.fill, Positions: notes.Positions, Replace: true})
+	err = p.client.Create(ctx, p.plan, ps.State{Step: graph.Of[int64](step)[0], Value: p.vars.fill, Positions: notes.Positions, Last: p.last, Replace: true})
 	if err != nil {
 		return err
 	}
@@ -252,6 +301,16 @@ func (p *parameterServer) leadSession(ctx context.Context, restore func() (Notes
 		return err
 	}
 	return p.config.Sessions.SetSession(sessionName(status.Session))
+}
+
+// takeOver goes on with the session that this job has. The chief may have been
+// started again with more steps.
+func (p *parameterServer) takeOver(ctx context.Context, status ps.Status) error {
+	p.job.log.Info("taking over the variables on the parameter servers", "global_step", status.GlobalStep)
+	if ps.Later(p.last, status.Last) {
+		return p.client.Extend(ctx, p.last)
+	}
+	return p.sameEnd(status)
 }
 
 func sessionName(id uint64) string { return fmt.Sprintf("%016x", id) }

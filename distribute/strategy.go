@@ -140,6 +140,7 @@ type TrainProgram struct {
 	Gradients  []lower.Value  // in the order of Train's groups and their variables
 	Args       []graph.Output // of Train's step function
 	Updates    []Update
+	Terms      Terms
 }
 
 // Update is an assignment made in each training step.

@@ -27,7 +27,7 @@ func TestClusterOfDifferentTasks(t *testing.T) {
 			m.text = strings.Replace(m.text, `"worker":[`, `"worker":["localhost:1",`, 1)
 			m.text = strings.Replace(m.text, `"index":1`, `"index":2`, 1)
 		}, "ranks"},
-		{"servers, other model", 2, ps, func(m *member) { m.fn = equalModel(optimizers.Momentum{Momentum: 0.9}, 0.05, false) }, "same model"},
+		{"servers, other model", 2, ps, func(m *member) { m.fn = equalModel(optimizers.Momentum{Momentum: 0.9}, 0.05, false) }, "differ"},
 		{"servers, ring", 1, ring, nil, "ps tasks"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -34,7 +34,7 @@ func ExitCode(err error) int {
 		return ExitInterrupted
 	case errors.Is(err, ErrInterrupted):
 		return ExitError
-	case errors.Is(err, cluster.ErrOtherJob), errors.As(err, new(*UnknownMetricError)):
+	case errors.Is(err, cluster.ErrOtherJob), errors.Is(err, distribute.ErrDiffer), errors.As(err, new(*UnknownMetricError)):
 		return ExitMistake
 	case errors.Is(err, ErrPeerLost), errors.Is(err, device.ErrLost):
 		return ExitPeerLost

@@ -30,6 +30,7 @@ type session struct {
 	compiled int            // how many fetches the stepper knows
 	profile  bool           // time the nodes
 	profiled bool           // the stepper does
+	terms    distribute.Terms
 	feeds    []fed
 	spare    spareRoom
 	batches  *stager        // of the step that runs
@@ -202,7 +203,9 @@ func (s *session) compile() (distribute.Stepper, error) {
 	if s.program.mode != models.Train {
 		return s.strategy.Infer(p)
 	}
-	return s.strategy.Train(s.program.training(p))
+	t := s.program.training(p)
+	t.Terms = s.terms
+	return s.strategy.Train(t)
 }
 
 // training adds to what is computed what an update needs.

@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/goestimator/goestimator/distribute"
@@ -69,12 +70,22 @@ func (e *Estimator) openTraining(ctx context.Context, input InputFn, config dist
 		input: &trainingInput{ds: ds, lend: s.lend, now: s.batches,
 			fresh: func() *stager { return newStager(ds.Schema(), s.feeds, s.strategy.Replicas().Local) }}}
 	t.shared, _ = s.strategy.(distribute.Shared)
+	t.terms = e.terms(ds, o)
 	t.position = t.input.state
 	s.self = t
 	if err := t.open(ctx, o); err != nil {
 		return nil, errors.Join(err, t.noteEnd(err), t.close())
 	}
 	return t, nil
+}
+
+// terms are what the tasks of a cluster compare besides the program.
+func (e *Estimator) terms(ds inputs.Dataset, o runOptions) distribute.Terms {
+	t := distribute.Terms{MaxSteps: o.maxSteps, Batch: inputs.BatchSize(ds) * max(e.inputContext(models.Train).ReplicasInSync, 1)}
+	if seed, ok := e.config.TFRandomSeed(); ok {
+		t.Seed = strconv.FormatInt(seed, 10)
+	}
+	return t
 }
 
 // open opens the chief's files, compiles, and restores variables and input.

@@ -17,6 +17,7 @@ func Batch(n int, dropRemainder bool) Transform {
 			return up.refuse("batch size must be positive, got %d: set batch_size", n)
 		}
 		d := up.derive(fmt.Sprintf("batch(%d,%t)", n, dropRemainder), nil)
+		d.batch = n
 		d.start = func(ctx context.Context, epoch int64) (stage, error) {
 			st, err := up.open(ctx, epoch)
 			if err != nil {
@@ -27,6 +28,10 @@ func Batch(n int, dropRemainder bool) Transform {
 		return d
 	}
 }
+
+// BatchSize returns the rows of a batch of a data set as its last Batch asks for
+// them, 0 where there is none, or where it is followed by what is not of this package.
+func BatchSize(ds Dataset) int { return adopt(ds).batch }
 
 type batchStage struct {
 	up    stage

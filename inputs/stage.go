@@ -33,6 +33,7 @@ type node struct {
 	start  func(ctx context.Context, epoch int64) (stage, error)
 	index  func(ctx context.Context) (Indexed, error) // random access, where reading the data first gives it; else nil
 	err    error                                      // an invalid argument; reported by Iterate
+	batch  int                                        // rows of a batch, 0 where nobody asked for a size
 }
 
 func (n *node) Schema() *Schema { return n.schema }
@@ -82,7 +83,7 @@ func adopt(ds Dataset) *node {
 
 // derive returns a node downstream of n, with the same schema and allocator.
 func (n *node) derive(step string, start func(ctx context.Context, epoch int64) (stage, error)) *node {
-	return &node{schema: n.schema, mem: n.mem, desc: n.desc + " | " + step, start: start, err: n.err}
+	return &node{schema: n.schema, mem: n.mem, desc: n.desc + " | " + step, start: start, err: n.err, batch: n.batch}
 }
 
 // refuse returns a node downstream of n whose Iterate fails.

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/goestimator/goestimator/distribute/cluster"
+	"github.com/goestimator/goestimator/distribute/settings"
 	"github.com/goestimator/goestimator/internal/graph"
 )
 
@@ -81,6 +82,7 @@ type Status struct {
 	Ready bool
 	Progress
 	Session uint64 // 0: none, or not the same everywhere
+	Last    int64  // the global step that training ends at; 0: none is given
 	Servers []ServerStatus
 }
 
@@ -95,7 +97,7 @@ type ServerStatus struct {
 
 // Connect asks all servers for their state and, where they are ready, joins
 // their session. Waits for servers that are not up yet until ctx ends. The
-// error wraps ErrPlan where what they hold is of another plan.
+// error is a *settings.DifferError that wraps ErrPlan where what they hold is of another plan.
 func (c *Client) Connect(ctx context.Context, p *Plan) (Status, error) {
 	return c.connect(ctx, p, false)
 }
@@ -126,7 +128,7 @@ func (c *Client) connect(ctx context.Context, p *Plan, wait bool) (Status, error
 	if err != nil {
 		return Status{}, err
 	}
-	s := Status{Ready: true, Session: replies[0].session, Progress: replies[0].progress.export()}
+	s := Status{Ready: true, Session: replies[0].session, Last: replies[0].last, Progress: replies[0].progress.export()}
 	ids := make([]ident, p.Servers)
 	for i, r := range replies {
 		s.Servers = append(s.Servers, ServerStatus{c.c.Servers[i], r.incarnation, r.session, r.ready, r.done, r.digest, r.stats})
@@ -136,15 +138,33 @@ func (c *Client) connect(ctx context.Context, p *Plan, wait bool) (Status, error
 		}
 		s.Ready = s.Ready && r.ready && s.Session != 0 && r.server == i
 	}
-	for _, x := range s.Servers {
-		if s.Ready && x.Digest != p.Digest() {
-			return s, fmt.Errorf("parameter server %v: %w: its plan is %s, this task's %s: start all tasks with the same model, optimizer and cluster", x.Task, ErrPlan, x.Digest, p.Digest())
+	for i, r := range replies {
+		if s.Ready && r.digest != p.Digest() {
+			return s, c.otherPlan(p, i, &r)
 		}
 	}
 	if s.Ready {
 		c.join(p, ids)
 	}
 	return s, nil
+}
+
+// otherPlan says in what the plan of a server's session is not p.
+func (c *Client) otherPlan(p *Plan, server int, r *statusReply) error {
+	theirs, err := settings.Parse(r.common)
+	if err != nil {
+		return explain(c.c.Servers[server], err)
+	}
+	list := p.Settings.Differences(theirs)
+	if len(list) == 0 {
+		list = []settings.Difference{{Name: "plan", Mine: p.Digest(), Theirs: r.digest}}
+	}
+	return fmt.Errorf("%w: %w", ErrPlan, c.Differ(server, list...))
+}
+
+// Differ is the error of a task that has other settings than the session of a server.
+func (c *Client) Differ(server int, list ...settings.Difference) error {
+	return &settings.DifferError{Mine: "this task", Theirs: fmt.Sprintf("the job on %v", c.c.Servers[server]), Differences: list}
 }
 
 func (c *Client) join(p *Plan, ids []ident) {
@@ -278,6 +298,19 @@ func (c *Client) SetStop(ctx context.Context, reason string) error {
 		return err
 	}
 	return c.ask(ctx, 0, "Stop", &stopRequest{ids[0], reason}, &nothing{})
+}
+
+// Later reports whether training that ends at step a goes on longer than to step b; 0 is no end.
+func Later(a, b int64) bool { return b != 0 && (a == 0 || a > b) }
+
+// Extend puts off the end of training to a later global step, 0 for none, of
+// which the tasks that join from now on are told.
+func (c *Client) Extend(ctx context.Context, last int64) error {
+	_, ids, err := c.joined()
+	if err != nil {
+		return err
+	}
+	return c.ask(ctx, 0, "Extend", &extendRequest{ids[0], last}, &nothing{})
 }
 
 // Finish tells all servers that training is over: their processes end. It needs

@@ -25,6 +25,8 @@ type State struct {
 	Value func(name string) Fill
 	// Positions are the places of the workers in their inputs, by rank.
 	Positions map[int][]byte
+	// Last is the global step that training ends at; 0: none is given.
+	Last int64
 	// Replace ends a session that the servers have; else Create is refused then.
 	Replace bool
 }
@@ -58,7 +60,7 @@ func (c *Client) Create(ctx context.Context, p *Plan, s State) error {
 	}
 	m := &creation{c: c, p: p, State: s}
 	begin := func(i int) error {
-		req := &createRequest{ident: ids[i], server: i, step: s.Step, replace: s.Replace, plan: text}
+		req := &createRequest{ident: ids[i], server: i, step: s.Step, replace: s.Replace, last: s.Last, plan: text}
 		return c.ask(ctx, i, "Create", req, &nothing{})
 	}
 	if err = begin(0); err == nil { // of two jobs that come at the same time one gets all servers

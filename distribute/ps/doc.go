@@ -106,9 +106,9 @@
 // step i, stop b, reason s. A transfer u is TensorFlow's number of float32,
 // bfloat16 or float16: what float32 elements travel as.
 //
-//	Status    b wait                                       -> id, ready b, server i, plan digest s, progress, done b,
+//	Status    b wait                                       -> id, ready b, server i, plan digest s, settings s (JSON), last step i, progress, done b,
 //	                                                          counters: pushes u, duplicates u, stale u, steps u, fences u, held ns u, queued u, copied u
-//	Create    id, server i, step i, replace b, plan s (JSON) -> (empty)
+//	Create    id, server i, step i, replace b, last step i, plan s (JSON) -> (empty)
 //	Fill      stream of: id, unit i, field i, offset i, body: bytes from the offset on; at the end -> (empty)
 //	Ready     id, positions [rank i, state s]              -> (empty)
 //	Pull      id, transfer u, [unit i, version u]          -> stream of: unit i, version u, offset i, body: elements; last: -1 i, progress
@@ -121,6 +121,7 @@
 //	          where values are wanted, what Pull answers
 //	WaitStep  id, step i                                   -> progress, when it is reached, stopped, or after 10 s
 //	Stop      id, reason s                                 -> (empty)
+//	Extend    id, last step i                              -> (empty); to server 0
 //	Finish    id, reason s                                 -> (empty); any session
 //	FenceBegin, FenceMark, FenceEnd, Release: id, fence u  -> step i, held ns i, positions [rank i, state s]; Release: (empty)
 //	ReadSlice id, fence u, unit i, field i, offset i, length i -> body: bytes

@@ -125,6 +125,7 @@ var fuzzed = []struct {
 	{"Stop", adopt[stopRequest](func(m *stopRequest, id ident) { m.ident = id })},
 	{"Finish", adopt[stopRequest](func(m *stopRequest, id ident) { m.ident = id })},
 	{"Status", adopt[statusRequest](func(*statusRequest, ident) {})},
+	{"Extend", adopt[extendRequest](func(m *extendRequest, id ident) { m.ident = id })},
 	{"Create", adopt[createRequest](func(m *createRequest, id ident) { m.incarnation = id.incarnation })},
 }
 

@@ -14,6 +14,7 @@ type createRequest struct {
 	server  int   // which of the plan's servers this one is
 	step    int64 // the global step that training goes on from
 	replace bool  // end a session that is there
+	last    int64 // the global step that training ends at; 0: none is given
 	plan    []byte
 }
 
@@ -22,6 +23,7 @@ func (m *createRequest) wire(c *coder) {
 	c.int(&m.server)
 	c.int64(&m.step)
 	c.bool(&m.replace)
+	c.int64(&m.last)
 	c.bytes(&m.plan)
 }
 
@@ -71,6 +73,8 @@ type statusReply struct {
 	ready  bool
 	server int
 	digest string
+	common []byte // settings of the plan
+	last   int64  // as in createRequest
 	progress
 	done  bool
 	stats Stats
@@ -81,6 +85,8 @@ func (m *statusReply) wire(c *coder) {
 	c.bool(&m.ready)
 	c.int(&m.server)
 	c.string(&m.digest)
+	c.bytes(&m.common)
+	c.int64(&m.last)
 	m.progress.wire(c)
 	c.bool(&m.done)
 	m.stats.wire(c)
@@ -257,6 +263,17 @@ type stopRequest struct {
 func (m *stopRequest) wire(c *coder) {
 	m.ident.wire(c)
 	c.string(&m.reason)
+}
+
+// extendRequest puts off the end of training.
+type extendRequest struct {
+	ident
+	last int64 // as in createRequest
+}
+
+func (m *extendRequest) wire(c *coder) {
+	m.ident.wire(c)
+	c.int64(&m.last)
 }
 
 // fenceRequest is FenceBegin, FenceMark, FenceEnd and Release.

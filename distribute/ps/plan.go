@@ -10,6 +10,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/goestimator/goestimator/distribute/settings"
 	"github.com/goestimator/goestimator/internal/graph"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/optimizers"
@@ -53,6 +54,8 @@ type Plan struct {
 	// Staleness, where above 0, is how many steps old a gradient may be: older
 	// ones are dropped. Of asynchronous plans.
 	Staleness int64 `json:",omitempty"`
+	// Settings are what else all tasks must have in common.
+	Settings settings.Settings `json:",omitempty"`
 
 	units  []Unit
 	byName map[string]int // variable
@@ -76,6 +79,7 @@ type Config struct {
 	Train       *optimizers.TrainOp
 	Sync        *Sync
 	Staleness   int64
+	Settings    settings.Settings
 }
 
 // maxRanks bounds the ranks of workers.
@@ -95,7 +99,7 @@ func NewPlan(variables []*models.Variable, c Config) (*Plan, error) {
 	if err != nil {
 		return nil, fmt.Errorf("plan: %w", err)
 	}
-	p := &Plan{Servers: c.Servers, Rules: rules, Sync: c.Sync, Staleness: c.Staleness}
+	p := &Plan{Servers: c.Servers, Rules: rules, Sync: c.Sync, Staleness: c.Staleness, Settings: c.Settings}
 	if c.Partitioner == nil {
 		c.Partitioner = NoPartitions{}
 	}
@@ -295,6 +299,9 @@ func (p *Plan) bytes(u Unit) int64 {
 func parsePlan(text []byte) (*Plan, error) {
 	p := &Plan{}
 	if err := json.Unmarshal(text, p); err != nil {
+		return nil, fmt.Errorf("plan: %w", err)
+	}
+	if _, err := settings.Parse(p.Settings.Encode()); err != nil { // they are in every status
 		return nil, fmt.Errorf("plan: %w", err)
 	}
 	if err := p.finish(); err != nil {

@@ -109,7 +109,7 @@ func (s *Server) Service() cluster.Service {
 	return cluster.Service{Name: ServiceName,
 		Unary: map[string]cluster.Handler{
 			"Status": unary(s.status), "Create": unary(s.create), "Ready": unary(s.ready),
-			"WaitStep": unary(s.waitStep), "Position": unary(s.position), "Stop": unary(s.stop), "Finish": unary(s.finish),
+			"WaitStep": unary(s.waitStep), "Position": unary(s.position), "Stop": unary(s.stop), "Extend": unary(s.extend), "Finish": unary(s.finish),
 			"FenceBegin": unary(s.fenceBegin), "FenceMark": unary(s.fenceMark), "FenceEnd": unary(s.fenceEnd), "Release": unary(s.release),
 			"ReadSlice": s.readSlice, "Norms": unary(s.norms), "Apply": unary(s.applyRound),
 		},
@@ -218,6 +218,7 @@ func (s *Server) describe() (*statusReply, chan struct{}) {
 		x.mu.Lock()
 		defer x.mu.Unlock()
 		r.session, r.ready, r.server, r.digest, r.progress, r.stats = x.id, x.ready && x.failed == nil, x.server, x.plan.Digest(), x.progress, x.stats
+		r.common, r.last = x.plan.Settings.Encode(), x.last
 		r.stats.Queued = x.gate.waited()
 	}
 	return r, s.changed
@@ -308,6 +309,20 @@ func (s *Server) stop(_ context.Context, req *stopRequest) (message, error) {
 		x.progress.stop, x.reason = true, req.reason
 		x.signal()
 	}
+	return &nothing{}, nil
+}
+
+func (s *Server) extend(_ context.Context, req *extendRequest) (message, error) {
+	x, err := s.find(req.ident)
+	if err != nil {
+		return nil, err
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if req.last != x.last && !Later(req.last, x.last) {
+		return nil, status.Errorf(codes.InvalidArgument, "training ends at step %d: expected a later one, got %d", x.last, req.last)
+	}
+	x.last = req.last
 	return &nothing{}, nil
 }
 

@@ -27,6 +27,7 @@ type session struct {
 	mu      sync.Mutex
 	changed chan struct{} // closed when step, stop, ready or failed change
 	ready   bool
+	last    int64 // the global step that training ends at; 0: none is given
 	progress
 	failed      error // a synchronous step could not be finished: the session is of no more use
 	positions   map[int][]byte
@@ -57,12 +58,12 @@ func newSession(p *Plan, req *createRequest) (*session, error) {
 	if req.server < 0 || req.server >= p.Servers {
 		return nil, fmt.Errorf("server %d of %d", req.server, p.Servers)
 	}
-	if req.step < 0 || req.session == 0 {
-		return nil, fmt.Errorf("session %x at step %d: expected a session other than 0 and a step >= 0", req.session, req.step)
+	if req.step < 0 || req.last < 0 || req.session == 0 {
+		return nil, fmt.Errorf("session %x from step %d to %d: expected a session other than 0 and steps >= 0", req.session, req.step, req.last)
 	}
 	s := &session{id: req.session, plan: p, server: req.server, units: map[int]*unit{}, dev: device.NewHost(), gate: newGate(),
 		changed: make(chan struct{}), positions: map[int][]byte{}, ranks: map[int]*rank{}}
-	s.step = req.step
+	s.step, s.last = req.step, req.last
 	s.ends, s.end = context.WithCancelCause(context.Background())
 	s.rounds.init(s)
 	for i, u := range p.units {

@@ -8,7 +8,7 @@ import (
 
 // messages are all that travel.
 func messages() []message {
-	return []message{&createRequest{}, &fillHeader{}, &readyRequest{}, &statusRequest{}, &statusReply{}, &progress{}, &pullRequest{}, &pullFrame{},
+	return []message{&createRequest{}, &fillHeader{}, &readyRequest{}, &statusRequest{}, &statusReply{}, &extendRequest{}, &progress{}, &pullRequest{}, &pullFrame{},
 		&rowsRequest{}, &pushHeader{}, &pushEnd{}, &pushReply{}, &waitRequest{}, &stopRequest{}, &fenceRequest{}, &fenceReply{}, &sliceRequest{}, &roundRequest{}, &normsReply{}, &nothing{}}
 }
 
@@ -17,9 +17,9 @@ func messages() []message {
 func FuzzMessages(f *testing.F) {
 	f.Add([]byte{})
 	for _, m := range []message{
-		&createRequest{ident: ident{1, 2}, server: 1, step: -3, replace: true, plan: []byte("{}")},
+		&createRequest{ident: ident{1, 2}, server: 1, step: -3, replace: true, last: 7, plan: []byte("{}")},
 		&readyRequest{positions: []position{{1, []byte("x")}, {2, nil}}},
-		&statusReply{digest: "d", progress: progress{5, true, "why"}, stats: Stats{Pushes: 3}},
+		&statusReply{digest: "d", common: []byte("{}"), last: 9, progress: progress{5, true, "why"}, stats: Stats{Pushes: 3}},
 		&pullRequest{transfer: transfer(14), want: []have{{1, 2}, {3, 4}}},
 		&pullFrame{unit: -1, progress: progress{step: 1}}, &pullFrame{unit: 3, version: 1 << 60, offset: 1 << 40},
 		&rowsRequest{transfer: transfer(1), want: []rowCount{{1, 2}}},
