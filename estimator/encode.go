@@ -1,6 +1,7 @@
 package estimator
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -16,8 +17,9 @@ type Encoder struct {
 	DType models.DType // of what it makes; not String
 	Shape []int        // of one example's; empty for a scalar
 	// Encode sets dst, which is zero, [rows, Shape...], from the column's values.
-	// Its errors should name the value and its row. It may be called by several
-	// goroutines at once.
+	// Its errors should name the value and its row, best as an inputs.RowError, which
+	// is told with the row's place in the files. It may be called by several goroutines
+	// at once.
 	Encode func(dst *models.Tensor, column inputs.NamedTensor) error
 }
 
@@ -67,8 +69,9 @@ func (e *Encoder) run(dst *graph.Tensor, column inputs.NamedTensor, rows int) er
 	n := dst.Len() * e.DType.Size()
 	dst.Bytes = slices.Grow(dst.Bytes[:0], n)[:n]
 	clear(dst.Bytes)
-	if err := e.Encode(dst, column); err != nil {
+	err := e.Encode(dst, column)
+	if err != nil && !errors.As(err, new(*inputs.RowError)) {
 		return fmt.Errorf("column %q: %w", column.Name, err)
 	}
-	return nil
+	return err
 }

@@ -114,17 +114,18 @@ func (s *inference) each(ctx context.Context, ds inputs.Dataset, limit int64, fn
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("input, batch %d: %w", n, err)
+			return fmt.Errorf("input, batch %d: %w", n, s.located(ctx, ds, err))
 		}
 		if rec.NumRows() == 0 {
 			rec.Release()
 			continue
 		}
-		if err = s.batches.add(rec); err == nil {
+		if err = s.located(ctx, ds, s.batches.add(rec)); err == nil {
 			err = s.fit(s.batches)
 		}
 		if err == nil {
 			_, err = s.runStep(ctx, distribute.Step{Batches: s.batches.batches()})
+			err = s.blamed(ctx, ds, s.batches, err)
 		}
 		if err == nil {
 			err = fn()

@@ -68,7 +68,8 @@ func (e *Estimator) openTraining(ctx context.Context, input InputFn, config dist
 	}
 	t := &training{session: s, saved: -1, lastLoss: math.NaN(), quiet: quietSteps{never: o.bare},
 		input: &trainingInput{ds: ds, lend: s.lend, now: s.batches,
-			fresh: func() *stager { return newStager(ds.Schema(), s.feeds, s.strategy.Replicas().Local) }}}
+			explain: func(ctx context.Context, err error) error { return s.located(ctx, ds, err) },
+			fresh:   func() *stager { return newStager(ds.Schema(), s.feeds, s.strategy.Replicas().Local) }}}
 	t.shared, _ = s.strategy.(distribute.Shared)
 	t.terms = e.terms(ds, o)
 	t.position = t.input.state

@@ -17,6 +17,7 @@ type trainingInput struct {
 	ds       inputs.Dataset
 	lend     func(context.Context) context.Context // for passes: where batches lie
 	it       inputs.Iterator
+	explain  func(ctx context.Context, err error) error // says where in the data the cause of an error is
 	fresh    func() *stager
 	now      *stager
 	ahead    []readAhead // of the next steps, in their order
@@ -116,14 +117,14 @@ func (in *trainingInput) fill(ctx context.Context, st *stager) error {
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("input: %w", err)
+			return fmt.Errorf("input: %w", in.explain(ctx, err))
 		}
 		if rec.NumRows() == 0 {
 			rec.Release()
 			continue
 		}
 		if err := st.add(rec); err != nil {
-			return err
+			return fmt.Errorf("input: %w", in.explain(ctx, err))
 		}
 	}
 	return nil

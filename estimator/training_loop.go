@@ -115,6 +115,7 @@ func (t *training) trainStep(ctx, quiet context.Context, step distribute.Step) (
 	step.Quiet = t.quiet.next(t, t.input.last())
 	out, err := t.runStep(quiet, step)
 	if err != nil {
+		err = t.blamed(ctx, t.input.ds, t.input.now, err)
 		var nan *hooks.NaNLossError
 		if errors.As(err, &nan) {
 			return true, err

@@ -100,6 +100,21 @@ func newCellWriter(s ColumnSpec, c Column) (cellWriter, error) {
 			return err
 		}, nil
 	}
+	write, err := plainWriter(s, c)
+	if err != nil || s.Role != Label || c.DType == graph.String {
+		return write, err
+	}
+	return func(b array.Builder, cell string) error {
+		err := write(b, cell)
+		if err != nil && !isNumber(cell) {
+			err = fmt.Errorf("%w (labels that are words need a vocabulary of the column)", err)
+		}
+		return err
+	}, nil
+}
+
+// plainWriter returns the writer of elements that stand in the file as they are.
+func plainWriter(s ColumnSpec, c Column) (cellWriter, error) {
 	switch c.DType {
 	case graph.Float32:
 		return floatCell(32, func(b array.Builder, x float64) { b.(*array.Float32Builder).Append(float32(x)) }), nil

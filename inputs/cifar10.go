@@ -45,7 +45,10 @@ func CIFAR10(files []string, mem memory.Allocator) (Indexed, error) {
 	if total == 0 {
 		return nil, fmt.Errorf("%w: %s hold no image", ErrEmpty, baseNames(files))
 	}
-	n := &node{schema: s, mem: alloc(mem), desc: fmt.Sprintf("cifar10(%s,%d)", baseNames(files), total)}
+	n := &node{schema: s, mem: alloc(mem), desc: fmt.Sprintf("cifar10(%s,%d)", baseNames(files), total), place: func(row int64) DataError {
+		k, at := locateRow(ends, row)
+		return DataError{File: files[k], Row: at + 1}
+	}}
 	return newIndexed(n, total, func(ctx context.Context, rows []int64) (arrow.Record, error) {
 		return imageRecord(ctx, n, len(rows), func(i int, image []byte) (int64, error) {
 			row := rows[i]

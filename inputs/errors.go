@@ -30,6 +30,7 @@ type DataError struct {
 	Line   int    // from 1; 0: not known
 	Column int    // byte within the line, from 1; 0: not known
 	Record int    // of a file of records, from 1; 0: not known
+	Row    int64  // of a file of columns, or of data in memory, from 1; 0: not known
 	Name   string // of the column of the data; "": not of one
 	Err    error
 }
@@ -37,21 +38,27 @@ type DataError struct {
 // Error returns "file:line:column: column "name": what happened", of records
 // "file: record 3: column "name": what happened".
 func (e *DataError) Error() string {
-	var b strings.Builder
-	b.WriteString(e.File)
-	if e.Line > 0 {
-		fmt.Fprintf(&b, ":%d", e.Line)
-		if e.Column > 0 {
-			fmt.Fprintf(&b, ":%d", e.Column)
+	var parts []string
+	if e.File != "" {
+		at := e.File
+		if e.Line > 0 {
+			at += fmt.Sprintf(":%d", e.Line)
 		}
+		if e.Line > 0 && e.Column > 0 {
+			at += fmt.Sprintf(":%d", e.Column)
+		}
+		parts = append(parts, at)
 	}
 	if e.Record > 0 {
-		fmt.Fprintf(&b, ": record %d", e.Record)
+		parts = append(parts, fmt.Sprintf("record %d", e.Record))
+	}
+	if e.Row > 0 {
+		parts = append(parts, fmt.Sprintf("row %d", e.Row))
 	}
 	if e.Name != "" {
-		fmt.Fprintf(&b, ": column %q", e.Name)
+		parts = append(parts, fmt.Sprintf("column %q", e.Name))
 	}
-	return b.String() + ": " + e.Err.Error()
+	return strings.Join(append(parts, e.Err.Error()), ": ")
 }
 
 // Unwrap returns what happened.

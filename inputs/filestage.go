@@ -28,6 +28,7 @@ type fileSource struct {
 func (src fileSource) node(n *node, format string) *node {
 	n.desc = fmt.Sprintf("%s(%s)[%s]", format, baseNames(src.files), n.schema)
 	n.start = func(context.Context, int64) (stage, error) { return &fileStage{src: src}, nil }
+	n.place = func(int64) DataError { return DataError{} } // the stage knows
 	return n
 }
 

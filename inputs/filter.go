@@ -20,6 +20,9 @@ func Filter(name string, f FilterFunc) Transform {
 		if f == nil {
 			return up.refuse("filter %q has no function", name)
 		}
+		d.again = func(ctx context.Context, rec arrow.Record, _ *int64) (arrow.Record, error) {
+			return (&filterStage{node: d, name: name, f: f}).filter(ctx, rec)
+		}
 		d.start = func(ctx context.Context, epoch int64) (stage, error) {
 			st, err := up.open(ctx, epoch)
 			if err != nil {
@@ -47,16 +50,21 @@ func (s *filterStage) pull(ctx context.Context, limit int) (arrow.Record, error)
 		if err != nil {
 			return nil, err
 		}
-		keep := make([]bool, rec.NumRows())
-		if err := s.choose(ctx, rec, keep); err != nil {
-			rec.Release()
-			return nil, err
-		}
-		rec, err = keepRows(s.node, rec, func(i int) bool { return keep[i] })
+		rec, err = s.filter(ctx, rec)
 		if rec != nil || err != nil {
 			return rec, err
 		}
 	}
+}
+
+// filter returns the rows of rec that stay, nil where none does. It releases rec.
+func (s *filterStage) filter(ctx context.Context, rec arrow.Record) (arrow.Record, error) {
+	keep := make([]bool, rec.NumRows())
+	if err := s.choose(ctx, rec, keep); err != nil {
+		rec.Release()
+		return nil, err
+	}
+	return keepRows(s.node, rec, func(i int) bool { return keep[i] })
 }
 
 // choose calls the filter, whose panic becomes an error: it may run in the background.

@@ -32,7 +32,8 @@ func Glyphs(seed, count int64, mem memory.Allocator) (Indexed, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &node{schema: s, mem: alloc(mem), desc: fmt.Sprintf("glyphs(%d,%d)", seed, count)}
+	n := &node{schema: s, mem: alloc(mem), desc: fmt.Sprintf("glyphs(%d,%d)", seed, count),
+		place: func(row int64) DataError { return DataError{Row: row + 1} }}
 	length := count
 	if count == 0 {
 		length = math.MaxInt64

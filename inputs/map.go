@@ -58,6 +58,12 @@ func Map(m Mapper) Transform {
 // node returns the node of a mapped dataset, without its start.
 func (m Mapper) node(up *node) *node {
 	d := up.derive(fmt.Sprintf("map(%s,%d)", m.Name, m.Seed), nil)
+	d.again = func(ctx context.Context, rec arrow.Record, seen *int64) (arrow.Record, error) {
+		defer rec.Release()
+		first := *seen
+		*seen += rec.NumRows()
+		return m.bind(d, 0).apply(ctx, rec, first)
+	}
 	if m.Map == nil {
 		return up.refuse("mapper %q has no Map function: set Mapper.Map", m.Name)
 	}

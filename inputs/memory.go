@@ -36,7 +36,8 @@ func indexRecords(s *Schema, recs []arrow.Record, mem memory.Allocator) (*indexe
 	if total == 0 {
 		return nil, fmt.Errorf("%w: no record has a row", ErrEmpty)
 	}
-	n := &node{schema: s, mem: alloc(mem), desc: fmt.Sprintf("records(%d,%s)", total, s)}
+	n := &node{schema: s, mem: alloc(mem), desc: fmt.Sprintf("records(%d,%s)", total, s),
+		place: func(row int64) DataError { return DataError{Row: row + 1} }}
 	ix := newIndexed(n, total, func(ctx context.Context, rows []int64) (arrow.Record, error) {
 		spans := locate(ends, rows)
 		if len(spans) == 1 {

@@ -88,10 +88,11 @@ func (sel selection) transform(valid bool, format string, args ...any) Transform
 		if !valid {
 			return up.refuse(format, args...)
 		}
-		if ix, ok := ds.(Indexed); ok && up.err == nil {
-			return sel.indexed(up, ix)
-		}
 		d := up.derive(sel.name, nil)
+		d.again, d.byPosition = sel.again(d), true
+		if ix, ok := ds.(Indexed); ok && up.err == nil {
+			return sel.indexed(d, ix)
+		}
 		d.start = func(ctx context.Context, epoch int64) (stage, error) {
 			st, err := up.open(ctx, epoch)
 			if err != nil {
@@ -104,14 +105,26 @@ func (sel selection) transform(valid bool, format string, args ...any) Transform
 }
 
 // indexed returns the selection from a data set with random access, which keeps it.
-func (sel selection) indexed(up *node, ix Indexed) Dataset {
-	return newIndexed(up.derive(sel.name, nil), sel.count(ix.Len()), func(ctx context.Context, rows []int64) (arrow.Record, error) {
+func (sel selection) indexed(d *node, ix Indexed) Dataset {
+	return newIndexed(d, sel.count(ix.Len()), func(ctx context.Context, rows []int64) (arrow.Record, error) {
 		src := make([]int64, len(rows))
 		for i, r := range rows {
 			src[i] = sel.at(r)
 		}
 		return ix.Gather(ctx, src)
 	})
+}
+
+// again is the selection as a rowStep.
+func (sel selection) again(n *node) rowStep {
+	return func(_ context.Context, rec arrow.Record, seen *int64) (arrow.Record, error) {
+		first := *seen
+		*seen += rec.NumRows()
+		return keepRows(n, rec, func(i int) bool {
+			row := first + int64(i)
+			return row < sel.stop && (sel.keep == nil || sel.keep(row))
+		})
+	}
 }
 
 // selectStage is a selection from a stream.

@@ -22,6 +22,7 @@ func Shuffle(buffer int, seed int64) Transform {
 			return up.refuse("shuffle buffer must be positive, got %d: set shuffle to a number of rows, or leave it out", buffer)
 		}
 		d := up.derive(fmt.Sprintf("shuffle(%d,%d)", buffer, seed), nil)
+		d.mixes = true
 		index := up.index
 		if ix, ok := ds.(Indexed); ok {
 			index = func(context.Context) (Indexed, error) { return ix, nil }

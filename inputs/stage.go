@@ -34,6 +34,12 @@ type node struct {
 	index  func(ctx context.Context) (Indexed, error) // random access, where reading the data first gives it; else nil
 	err    error                                      // an invalid argument; reported by Iterate
 	batch  int                                        // rows of a batch, 0 where nobody asked for a size
+
+	up         *node                     // what it is made of; nil: a source
+	again      rowStep                   // what it does to rows one by one; nil: it passes them on
+	byPosition bool                      // again goes by the rows' positions
+	mixes      bool                      // its rows come in another order than those of up
+	place      func(row int64) DataError // of a source: where a row lies; nil: that is not known
 }
 
 func (n *node) Schema() *Schema { return n.schema }
@@ -83,7 +89,7 @@ func adopt(ds Dataset) *node {
 
 // derive returns a node downstream of n, with the same schema and allocator.
 func (n *node) derive(step string, start func(ctx context.Context, epoch int64) (stage, error)) *node {
-	return &node{schema: n.schema, mem: n.mem, desc: n.desc + " | " + step, start: start, err: n.err, batch: n.batch}
+	return &node{schema: n.schema, mem: n.mem, desc: n.desc + " | " + step, start: start, err: n.err, batch: n.batch, up: n}
 }
 
 // refuse returns a node downstream of n whose Iterate fails.

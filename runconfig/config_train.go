@@ -125,7 +125,7 @@ type Run struct {
 	Precision string `yaml:"precision"`
 	// Run an op on the host where its device does not have it, instead of an error.
 	SoftPlacement bool `yaml:"soft_placement"`
-	// Stop at the first NaN or infinite value, naming the op. Slow.
+	// Stop at the first NaN or infinite value, naming file, row and column where the input holds it, else the op that made it. Slow.
 	CheckNumerics bool `yaml:"check_numerics,omitempty"`
 	// Matrix products by go (built-in kernels) or openblas (a shared library, loaded at start).
 	BLAS string `yaml:"blas"`

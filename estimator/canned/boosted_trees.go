@@ -54,7 +54,7 @@ func (o BoostedTreesClassifier) ModelFn() (*BoostedTrees, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newBoostedTrees(o.BoostedTreesOptions, h, o.WeightColumn, o.LabelVocabulary)
+	return newBoostedTrees(o.BoostedTreesOptions, h, o.WeightColumn)
 }
 
 // New returns the Estimator of the model.
@@ -76,7 +76,7 @@ func (o BoostedTreesRegressor) ModelFn() (*BoostedTrees, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newBoostedTrees(o.BoostedTreesOptions, h, o.WeightColumn, nil)
+	return newBoostedTrees(o.BoostedTreesOptions, h, o.WeightColumn)
 }
 
 // New returns the Estimator of the model.
@@ -94,7 +94,7 @@ type BoostedTreesEstimator struct {
 
 // ModelFn returns the model_fn; its error names the option that is wrong.
 func (o BoostedTreesEstimator) ModelFn() (*BoostedTrees, error) {
-	return newBoostedTrees(o.BoostedTreesOptions, o.Head, o.WeightColumn, nil)
+	return newBoostedTrees(o.BoostedTreesOptions, o.Head, o.WeightColumn)
 }
 
 // New returns the Estimator of the model.

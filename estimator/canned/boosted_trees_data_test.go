@@ -64,7 +64,7 @@ func TestBoostedTreesMissingNumbers(t *testing.T) {
 
 func TestBoostedTreesWrongLabels(t *testing.T) {
 	for _, inMemory := range []bool{false, true} {
-		if _, err := regress(t, []float32{1, 2}, []float32{3, float32(math.NaN())}, inMemory); err == nil || !contains(err, "row 1") || !contains(err, "labels must be finite") {
+		if _, err := regress(t, []float32{1, 2}, []float32{3, float32(math.NaN())}, inMemory); err == nil || !contains(err, `row 2: column "y": label NaN: labels must be finite`) {
 			t.Errorf("in memory %v: got error %v", inMemory, err)
 		}
 	}

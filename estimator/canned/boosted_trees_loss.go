@@ -1,12 +1,10 @@
 package canned
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/estimator/heads"
-	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/losses"
 	"github.com/goestimator/goestimator/models/ops"
@@ -57,11 +55,11 @@ func (b *BoostedTrees) memorySpec(mc *estimator.ModelContext, v treeNodes, featu
 	if mc.ReplicasInSync() > 1 {
 		return nil, fmt.Errorf("boosted trees: train_in_memory with %d replicas: expected one; set train_in_memory to false", mc.ReplicasInSync())
 	}
-	y, err := b.memoryLabels(mc, labels)
+	y, err := heads.LabelsOf(mc, b.model.head, labels)
 	if err != nil {
 		return nil, err
 	}
-	args := []*G.Node{y}
+	args := []*G.Node{ops.Cast(mc, y, models.Float32)}
 	b.config.Weighted = false
 	if w := b.weightsOf(features); w != nil {
 		b.config.Weighted = true
@@ -75,33 +73,4 @@ func (b *BoostedTrees) memorySpec(mc *estimator.ModelContext, v treeNodes, featu
 		return nil, mc.Err()
 	}
 	return &estimator.Spec{Mode: mc.Mode(), Loss: loss, TrainOp: b.trainOp(mc, v, loss, args)}, mc.Err()
-}
-
-// memoryLabels are the labels as float32, words by their vocabulary.
-func (b *BoostedTrees) memoryLabels(mc *estimator.ModelContext, labels models.Labels) (*G.Node, error) {
-	n := labels.Only()
-	if n == nil {
-		return nil, errors.Join(mc.Err(), errors.New("you must provide a labels tensor. Given: none"))
-	}
-	if models.GraphType(n.Dtype()) != models.String {
-		return ops.Cast(mc, n, models.Float32), mc.Err()
-	}
-	if b.words == nil {
-		return nil, fmt.Errorf("label %s is text: give a label_vocabulary", labels.Names()[0])
-	}
-	ids := make(map[string]float32, len(b.words))
-	for i, w := range b.words {
-		ids[w] = float32(i)
-	}
-	return mc.Encode(n, estimator.Encoder{DType: models.Float32, Encode: func(dst *models.Tensor, c inputs.NamedTensor) error {
-		out := models.Values[float32](dst)
-		for i, word := range c.Tensor.Strings {
-			id, ok := ids[string(word)]
-			if !ok {
-				return fmt.Errorf("row %d of its batch: label %q is not in the label_vocabulary of %d words", i, word, len(ids))
-			}
-			out[i] = id
-		}
-		return nil
-	}}), mc.Err()
 }

@@ -25,8 +25,7 @@ import (
 type BoostedTrees struct {
 	model  *Model
 	config treeConfig
-	words  []string // of labels
-	means  means    // explains predictions; nil: nothing does
+	means  means // explains predictions; nil: nothing does
 }
 
 // treeConfig is the configuration of the step function.
@@ -44,8 +43,8 @@ type treeConfig struct {
 	Weighted   bool           `json:"weighted"` // an argument is the examples' weights
 }
 
-// newBoostedTrees makes the model; words are the label vocabulary.
-func newBoostedTrees(o BoostedTreesOptions, h heads.Head, weights string, words []string) (*BoostedTrees, error) {
+// newBoostedTrees makes the model.
+func newBoostedTrees(o BoostedTreesOptions, h heads.Head, weights string) (*BoostedTrees, error) {
 	dense, err := treeColumns(o.Columns)
 	if err != nil {
 		return nil, err
@@ -54,7 +53,7 @@ func newBoostedTrees(o BoostedTreesOptions, h heads.Head, weights string, words 
 	if err != nil {
 		return nil, err
 	}
-	b := &BoostedTrees{model: m, words: words}
+	b := &BoostedTrees{model: m}
 	m.body = b
 	or := func(v, def int) int {
 		if v == 0 {

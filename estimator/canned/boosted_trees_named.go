@@ -5,16 +5,13 @@ import "github.com/goestimator/goestimator/estimator"
 // treesOf makes boosted trees of parameters that have the names of tf.estimator's arguments.
 func treesOf(k kindOfHead) maker {
 	return func(r *paramReader) (estimator.ModelFn, error) {
-		h, weights, words := r.head(k), r.text("weight_column"), []string(nil)
-		if k != numbers {
-			words = r.texts("label_vocabulary")
-		}
+		h, weights := r.head(k), r.text("weight_column")
 		o := BoostedTreesOptions{Columns: r.columns("feature_columns"), BatchesPerLayer: r.count("n_batches_per_layer"),
 			Trees: r.count("n_trees"), MaxDepth: r.count("max_depth"), LearningRate: r.number("learning_rate", 0),
 			L1: r.number("l1_regularization", 0), L2: r.number("l2_regularization", 0), TreeComplexity: r.number("tree_complexity", 0),
 			MinNodeWeight: r.number("min_node_weight", 0), CenterBias: r.truth("center_bias"), PruningMode: r.text("pruning_mode"),
 			QuantileSketchEpsilon: r.number("quantile_sketch_epsilon", 0), TrainInMemory: r.truth("train_in_memory"),
 			Explanations: r.truth("explanations")}
-		return finish(r, func() (*BoostedTrees, error) { return newBoostedTrees(o, h, weights, words) })
+		return finish(r, func() (*BoostedTrees, error) { return newBoostedTrees(o, h, weights) })
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 
 	"github.com/goestimator/goestimator/inputs"
-	"github.com/goestimator/goestimator/inputs/feature"
 	"github.com/goestimator/goestimator/models"
 )
 
@@ -28,7 +27,8 @@ func finiteFeatures(ds inputs.Dataset) inputs.Dataset {
 				continue
 			}
 			if i := notFinite(t.Tensor); i >= 0 {
-				return nil, &feature.RowError{Column: t.Name, Row: rows.First + int64(i*t.Tensor.Shape[0]/t.Tensor.Len()),
+				each := t.Tensor.Len() / t.Tensor.Shape[0]
+				return nil, &inputs.RowError{Column: t.Name, Row: rows.First + int64(i/each), Element: i % each,
 					Value: fmt.Sprint(t.Tensor.Float(i)), Err: errNotFinite}
 			}
 		}

@@ -15,7 +15,6 @@ import (
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/estimator/canned"
 	"github.com/goestimator/goestimator/inputs"
-	"github.com/goestimator/goestimator/inputs/feature"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/runconfig"
 )
@@ -373,7 +372,7 @@ func TestKMeansRefusesNaN(t *testing.T) {
 	x[5][1] = float32(math.NaN())
 	e := quiet(t, made(t, canned.KMeans{NumClusters: 2}.ModelFn))
 	_, err := e.Train(context.Background(), points(x, 4), estimator.Steps(4))
-	var bad *feature.RowError
+	var bad *inputs.RowError
 	if !errors.As(err, &bad) || bad.Row != 5 || bad.Value != "NaN" || bad.Column == "" {
 		t.Errorf("got %v, expected an error that names row 5", err)
 	}

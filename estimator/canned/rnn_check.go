@@ -66,7 +66,7 @@ func sameLengths(ts []inputs.NamedTensor, a, b stepped, rows inputs.Rows) error 
 	for row := range len(x) - 1 {
 		have, want := int(y[row+1]-y[row]), int(x[row+1]-x[row])/a.step
 		if have != want*b.step {
-			return &feature.RowError{Column: b.name, Row: rows.First + int64(row),
+			return &inputs.RowError{Column: b.name, Row: rows.First + int64(row),
 				Err: fmt.Errorf("%d values for %d steps of column %q: expected %d for each step", have, want, a.name, b.step)}
 		}
 	}

@@ -200,7 +200,7 @@ func TestRNNCountsSteps(t *testing.T) {
 		t.Errorf("loss %v, average loss %v: expected the same", loss, average)
 	}
 	q.cols["weight"] = [][]float32{{1}, {1, -2, 0}, {}}
-	if _, err := e.Evaluate(t.Context(), q.inputFn(3)); err == nil || !contains(err, `column "weight": row 1 of its batch, step 1: weight -2`) {
+	if _, err := e.Evaluate(t.Context(), q.inputFn(3)); err == nil || !contains(err, `row 2: column "weight": step 1: weight -2`) {
 		t.Errorf("a negative weight of a step: got error %v", err)
 	}
 }
@@ -225,12 +225,12 @@ func TestRNNData(t *testing.T) {
 	}{
 		"good":               {plain, good, ""},
 		"context":            {context, with(map[string]any{"age": []float32{20, 30}}), ""},
-		"other lengths":      {plain, with(map[string]any{"tok": [][]int64{{0}, {1}}}), `column "x", row 1`},
+		"other lengths":      {plain, with(map[string]any{"tok": [][]int64{{0}, {1}}}), `row 2: column "x"`},
 		"too few numbers":    {plain, with(map[string]any{"tok": [][]int64{{0, 1}, {}}}), `2 values for 2 steps of column "tok_indicator"`},
 		"unknown id":         {plain, with(map[string]any{"tok": [][]int64{{7}, {}}}), `column "tok"`},
 		"no such column":     {context, good, `"age"`},
 		"dense label":        {each, good, "expected a ragged label"},
-		"labels":             {each, with(map[string]any{"label": [][]int64{{0}, {1}}}), `column "label", row 1`},
+		"labels":             {each, with(map[string]any{"label": [][]int64{{0}, {1}}}), `row 2: column "label"`},
 		"label out of range": {each, with(map[string]any{"label": [][]int64{{3}, {}}}), "labels must be <= n_classes - 1 (1)"},
 	} {
 		t.Run(name, func(t *testing.T) {

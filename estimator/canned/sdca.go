@@ -200,7 +200,7 @@ func (s *sdca) labels(mc *estimator.ModelContext, labels models.Labels) *G.Node 
 		for i := range out {
 			id := slices.Index(s.words, string(c.Tensor.Strings[i]))
 			if id < 0 {
-				return fmt.Errorf("row %d of its batch: label %q: expected one of %q", i, c.Tensor.Strings[i], s.words)
+				return &inputs.RowError{Column: c.Name, Row: int64(i), InBatch: true, Err: heads.UnknownWord(c.Tensor.Strings[i], len(s.words))}
 			}
 			out[i] = float32(id)
 		}

@@ -92,9 +92,9 @@ func (h BinaryClass) labels(mc *estimator.ModelContext, labels models.Labels) (*
 func (b base) checkWords(t target) error {
 	switch words := t.dtype() == models.String; {
 	case b.vocabulary != nil && !words:
-		return fmt.Errorf("labels dtype should be string if there is a vocabulary. Instead got %v, of label %s", t.dtype(), t.name)
+		return fmt.Errorf("labels dtype should be string if there is a vocabulary. Instead got %v, of label %s: leave label_vocabulary out, or set the column's dtype to string", t.dtype(), t.name)
 	case b.vocabulary == nil && words:
-		return fmt.Errorf("label %s is text: give a label_vocabulary", t.name)
+		return fmt.Errorf("label %s is text: give a label_vocabulary, or give the column a vocabulary", t.name)
 	}
 	return nil
 }

@@ -76,6 +76,18 @@ func (t target) numbers(mc *estimator.ModelContext, dimension int) *G.Node {
 	return ops.ExpandDims(mc, n, -1)
 }
 
+// LabelsOf returns labels as the loss of a head takes them: words are ids, and what the head refuses is an error that names
+// the row.
+func LabelsOf(mc *estimator.ModelContext, h Head, labels models.Labels) (*G.Node, error) {
+	l, ok := h.(interface {
+		labels(*estimator.ModelContext, models.Labels) (*G.Node, error)
+	})
+	if !ok {
+		return nil, fmt.Errorf("a head %T: expected one of a single label", h)
+	}
+	return l.labels(mc, labels)
+}
+
 // encoding says what values labels may have and what they become.
 type encoding struct {
 	dtype models.DType
@@ -107,7 +119,7 @@ func (t target) encode(mc *estimator.ModelContext, e encoding) *G.Node {
 				err = e.check(v)
 			}
 			if err != nil {
-				return fmt.Errorf("row %d of its batch: %w", i/each, err)
+				return badValue(c, i/each, i%each, err)
 			}
 			out.set(i, v)
 		}
@@ -132,10 +144,10 @@ func (t target) multiHot(mc *estimator.ModelContext, n int, words []string) *G.N
 			for i := from; i < to; i++ {
 				v, err := value(c.Tensor, i, ids)
 				if err == nil && (!(v >= 0 && v < float64(n)) || v != math.Trunc(v)) {
-					err = fmt.Errorf("label %v: labels must be an integer SparseTensor with values in [0, %d)", v, n)
+					err = fmt.Errorf("label %v: labels must be an integer SparseTensor with values in [0, %d): correct it%s", v, n, moreClasses(v))
 				}
 				if err != nil {
-					return fmt.Errorf("row %d of its batch: %w", row, err)
+					return badValue(c, row, i-from, err)
 				}
 				out.set(row*n+int(v), 1)
 			}
@@ -151,22 +163,45 @@ func value(t *models.Tensor, i int, ids map[string]float64) (float64, error) {
 	}
 	id, ok := ids[string(t.Strings[i])]
 	if !ok {
-		return 0, fmt.Errorf("label %q is not in the label_vocabulary of %d words", t.Strings[i], len(ids))
+		return 0, UnknownWord(t.Strings[i], len(ids))
 	}
 	return id, nil
 }
+
+// UnknownWord is the error of a label that is not one of the label_vocabulary's words.
+func UnknownWord(label []byte, words int) error {
+	return fmt.Errorf("label %q is not in the label_vocabulary of %d words: correct it, or add the word, which is one class more", label, words)
+}
+
+// badValue is the error of a label or a weight: element i of a row of its batch.
+func badValue(c inputs.NamedTensor, row, i int, err error) error {
+	return &inputs.RowError{Column: c.Name, Row: int64(row), InBatch: true, Element: i, Err: err}
+}
+
+const correctOrLeaveOut = "correct it, or leave such rows out"
 
 // inRange checks a number against [0, n-1].
 func inRange(n int) func(float64) error {
 	return func(v float64) error {
 		switch {
-		case !(v <= float64(n-1)):
-			return fmt.Errorf("label %v: labels must be <= n_classes - 1 (%d)", v, n-1)
+		case math.IsNaN(v):
+			return fmt.Errorf("label NaN: labels must be class ids, 0 to %d: %s", n-1, correctOrLeaveOut)
+		case v > float64(n-1):
+			return fmt.Errorf("label %v: labels must be <= n_classes - 1 (%d): correct it%s", v, n-1, moreClasses(v))
 		case v < 0:
-			return fmt.Errorf("label %v: labels must be >= 0", v)
+			return fmt.Errorf("label %v: labels must be >= 0: %s", v, correctOrLeaveOut)
 		}
 		return nil
 	}
+}
+
+// moreClasses proposes as many classes as a label needs that is too high.
+func moreClasses(v float64) string {
+	const most = 1 << 20 // a higher one is hardly meant
+	if !(v >= 0 && v < most) || v != math.Trunc(v) {
+		return ", or leave such rows out"
+	}
+	return fmt.Sprintf(", or set n_classes (classes of a network) to at least %d", int(v)+1)
 }
 
 // cells are the elements of a tensor of one of the types that labels are made of.

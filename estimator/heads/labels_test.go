@@ -52,23 +52,23 @@ func TestWrongLabels(t *testing.T) {
 		labels inputs.NamedTensor
 		want   string
 	}{
-		{"class too high", must(heads.NewMultiClass(3)), ids(0, 3, 1), `column "y": row 1 of its batch: label 3: labels must be <= n_classes - 1 (2)`},
-		{"class too low", must(heads.NewMultiClass(3)), ids(0, 1, -1), `column "y": row 2 of its batch: label -1: labels must be >= 0`},
-		{"binary too high", must(heads.NewBinaryClass()), ids(0, 2, 1), "row 1 of its batch: label 2: labels must be <= n_classes - 1 (1)"},
-		{"binary NaN", must(heads.NewBinaryClass()), floats(0, 1, nan), "row 2 of its batch: label NaN: labels must be <= n_classes - 1 (1)"},
+		{"class too high", must(heads.NewMultiClass(3)), ids(0, 3, 1), `row 2: column "y": label 3: labels must be <= n_classes - 1 (2): correct it, or set n_classes (classes of a network) to at least 4`},
+		{"class too low", must(heads.NewMultiClass(3)), ids(0, 1, -1), `row 3: column "y": label -1: labels must be >= 0`},
+		{"binary too high", must(heads.NewBinaryClass()), ids(0, 2, 1), "row 2: column \"y\": label 2: labels must be <= n_classes - 1 (1)"},
+		{"binary NaN", must(heads.NewBinaryClass()), floats(0, 1, nan), "row 3: column \"y\": label NaN: labels must be class ids, 0 to 1"},
 		{"text without vocabulary", must(heads.NewBinaryClass()), text, "label y is text: give a label_vocabulary"},
 		{"vocabulary without text", must(heads.NewBinaryClass(yesNo)), ids(0, 1, 1), "labels dtype should be string if there is a vocabulary. Instead got int64"},
-		{"unknown word", must(heads.NewBinaryClass(yesNo)), text, `column "y": row 2 of its batch: label "maybe" is not in the label_vocabulary of 2 words`},
+		{"unknown word", must(heads.NewBinaryClass(yesNo)), text, `row 3: column "y": label "maybe" is not in the label_vocabulary of 2 words`},
 		{"ragged", must(heads.NewMultiClass(3, three)), ragged, "SparseTensor labels are not supported"},
 		{"indicator", must(heads.NewMultiLabel(3)), inputs.Slice("y", inputs.Label, []int64{0, 1, 0, 0, 0, 2, 0, 0, 1}, 3),
-			"row 1 of its batch: label 2: labels must be an integer indicator tensor with values in [0, 1]"},
+			"row 2: column \"y\": label 2: labels must be an integer indicator tensor with values in [0, 1]"},
 		{"indicator width", must(heads.NewMultiLabel(3)), ids(0, 1, 1), "mismatched label shape. Expected labels dimension=3"},
-		{"unknown word in a list", must(heads.NewMultiLabel(3, three)), ragged, `row 1 of its batch: label "z" is not in the label_vocabulary of 3 words`},
+		{"unknown word in a list", must(heads.NewMultiLabel(3, three)), ragged, `row 2: column "y": label "z" is not in the label_vocabulary of 3 words`},
 		{"list without vocabulary", must(heads.NewMultiLabel(3)), ragged, "label y is text: give a label_vocabulary"},
 		{"text for a regression", must(heads.NewRegression(1)), text, "label y has type string: expected numbers"},
-		{"NaN for a regression", must(heads.NewRegression(1)), floats(1, nan, 0), `column "y": row 1 of its batch: label NaN: labels must be finite`},
-		{"negative count", must(heads.NewPoisson(1)), floats(1, -1, 0), "row 1 of its batch: label -1: labels must be >= 0"},
-		{"above one", must(heads.NewLogistic()), floats(0.5, 0, 1.5), "row 2 of its batch: label 1.5: labels must be in range [0, 1]"},
+		{"NaN for a regression", must(heads.NewRegression(1)), floats(1, nan, 0), `row 2: column "y": label NaN: labels must be finite`},
+		{"negative count", must(heads.NewPoisson(1)), floats(1, -1, 0), "row 2: column \"y\": label -1: labels must be >= 0"},
+		{"above one", must(heads.NewLogistic()), floats(0.5, 0, 1.5), "row 3: column \"y\": label 1.5: labels must be in range [0, 1]"},
 	}
 	for _, c := range cases {
 		_, err := openHead(t, c.head).Evaluate(context.Background(), batchesOf(100, zeros(c.head.LogitsDimension()), c.labels))
@@ -118,11 +118,11 @@ func TestWeightsThatAreNone(t *testing.T) {
 		weight inputs.NamedTensor
 		want   string
 	}{
-		{must(heads.NewBinaryClass(column)), inputs.Slice("w", inputs.Feature, []float32{1, -1, 0}), `column "w": row 1 of its batch: weight -1: weights of examples must be finite and not negative`},
-		{must(heads.NewRegression(1, column)), inputs.Slice("w", inputs.Feature, []float32{1, 0, nan}, 1), `column "w": row 2 of its batch: weight NaN`},
-		{must(heads.NewRegression(1)), inputs.Slice("w", inputs.Weight, []float32{inf, 0, 1}), `column "w": row 0 of its batch: weight +Inf`},
-		{must(heads.NewPoisson(1, column)), inputs.Slice("w", inputs.Feature, []int64{1, 0, -3}), `column "w": row 2 of its batch: weight -3`},
-		{multi, inputs.Slice("w", inputs.Feature, []float32{-0.5, 0, 1}), `column "w": row 0 of its batch: weight -0.5`},
+		{must(heads.NewBinaryClass(column)), inputs.Slice("w", inputs.Feature, []float32{1, -1, 0}), `row 2: column "w": weight -1: weights of examples must be finite and not negative`},
+		{must(heads.NewRegression(1, column)), inputs.Slice("w", inputs.Feature, []float32{1, 0, nan}, 1), `row 3: column "w": weight NaN`},
+		{must(heads.NewRegression(1)), inputs.Slice("w", inputs.Weight, []float32{inf, 0, 1}), `row 1: column "w": weight +Inf`},
+		{must(heads.NewPoisson(1, column)), inputs.Slice("w", inputs.Feature, []int64{1, 0, -3}), `row 3: column "w": weight -3`},
+		{multi, inputs.Slice("w", inputs.Feature, []float32{-0.5, 0, 1}), `row 1: column "w": weight -0.5`},
 	} {
 		in := batchesOf(100, logits, c.weight, labels)
 		if _, ok := c.head.(heads.Multi); ok {

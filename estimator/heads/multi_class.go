@@ -87,7 +87,7 @@ func (h MultiClass) labels(mc *estimator.ModelContext, labels models.Labels) (*G
 		return nil, err
 	}
 	if h.vocabulary == nil && !whole(t.dtype()) {
-		return nil, fmt.Errorf("labels dtype should be integer. Instead got %v, of label %s: expected class ids in [0, %d)", t.dtype(), t.name, h.dimension)
+		return nil, fmt.Errorf("labels dtype should be integer. Instead got %v, of label %s: expected class ids in [0, %d): set its dtype to int64, or give the column a vocabulary", t.dtype(), t.name, h.dimension)
 	}
 	return t.encode(mc, encoding{models.Int64, nil, inRange(h.dimension), h.vocabulary}), mc.Err()
 }

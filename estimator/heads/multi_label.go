@@ -108,7 +108,7 @@ func (h MultiLabel) labels(mc *estimator.ModelContext, labels models.Labels) (*G
 			return nil, err
 		}
 		if t.dtype() != models.String && !whole(t.dtype()) {
-			return nil, fmt.Errorf("labels dtype should be integer. Instead got %v, of label %s", t.dtype(), t.name)
+			return nil, fmt.Errorf("labels dtype should be integer. Instead got %v, of label %s: set its dtype to int64, or give a label_vocabulary", t.dtype(), t.name)
 		}
 		return t.multiHot(mc, h.dimension, h.vocabulary), mc.Err()
 	}
@@ -121,7 +121,7 @@ func (h MultiLabel) labels(mc *estimator.ModelContext, labels models.Labels) (*G
 // indicator checks that a number is 0 or 1.
 func indicator(v float64) error {
 	if v != 0 && v != 1 {
-		return fmt.Errorf("label %v: labels must be an integer indicator tensor with values in [0, 1]", v)
+		return fmt.Errorf("label %v: labels must be an integer indicator tensor with values in [0, 1]: %s", v, correctOrLeaveOut)
 	}
 	return nil
 }

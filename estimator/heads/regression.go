@@ -30,7 +30,7 @@ func NewRegression(n int, opts ...Option) (Regression, error) {
 	if h.lossFn == nil { // which may give such numbers a meaning
 		h.check = func(v float64) error {
 			if math.IsNaN(v) || math.IsInf(v, 0) {
-				return fmt.Errorf("label %v: labels must be finite", v)
+				return fmt.Errorf("label %v: labels must be finite: %s", v, correctOrLeaveOut)
 			}
 			return nil
 		}
@@ -49,7 +49,7 @@ func NewPoisson(n int, opts ...Option) (Regression, error) {
 	}
 	h.check = func(v float64) error {
 		if !(v >= 0) {
-			return fmt.Errorf("label %v: labels must be >= 0", v)
+			return fmt.Errorf("label %v: labels must be >= 0: %s", v, correctOrLeaveOut)
 		}
 		return nil
 	}
@@ -67,7 +67,7 @@ func NewLogistic(opts ...Option) (Regression, error) {
 	}
 	h.check = func(v float64) error {
 		if !(v >= 0 && v <= 1) {
-			return fmt.Errorf("label %v: labels must be in range [0, 1]", v)
+			return fmt.Errorf("label %v: labels must be in range [0, 1]: %s", v, correctOrLeaveOut)
 		}
 		return nil
 	}
@@ -152,7 +152,7 @@ func (h Regression) labels(mc *estimator.ModelContext, labels models.Labels) (*G
 		return nil, err
 	}
 	if d := t.dtype(); d == models.String || d == models.Bool {
-		return nil, fmt.Errorf("label %s has type %v: expected numbers", t.name, d)
+		return nil, fmt.Errorf("label %s has type %v: expected numbers: for classes take a classifier", t.name, d)
 	}
 	if h.check == nil {
 		return t.numbers(mc, h.dimension), mc.Err()

@@ -65,7 +65,7 @@ func (own stepLabels) encode(dst *models.Tensor, c inputs.NamedTensor) error {
 				err = own.check(v)
 			}
 			if err != nil {
-				return fmt.Errorf("row %d of its batch, step %d: %w", row, i/own.dimension, err)
+				return badValue(c, row, i, fmt.Errorf("step %d: %w", i/own.dimension, err))
 			}
 			out.set(row*each+i, v)
 		}

@@ -57,7 +57,7 @@ func CheckedWeights(mc *estimator.ModelContext, w *G.Node, d models.DType) *G.No
 		for i := range c.Tensor.Len() {
 			v := c.Tensor.Float(i)
 			if err := checkWeight(v); err != nil {
-				return fmt.Errorf("row %d of its batch: %w", i/each, err)
+				return badValue(c, i/each, i%each, err)
 			}
 			out.set(i, v)
 		}
@@ -82,7 +82,7 @@ func stepWeights(mc *estimator.ModelContext, r *models.Ragged, steps int) *G.Nod
 			for i := range min(int(c.Offsets[row+1])-from, steps) {
 				v := c.Tensor.Float(from + i)
 				if err := checkWeight(v); err != nil {
-					return fmt.Errorf("row %d of its batch, step %d: %w", row, i, err)
+					return badValue(c, row, i, fmt.Errorf("step %d: %w", i, err))
 				}
 				out.set(row*steps+i, v)
 			}

@@ -10,12 +10,20 @@ import (
 type NaNLossError struct {
 	Tensor string
 	Step   int64
+	Cause  error // the value of the input that is to blame; nil where none is known
 }
 
 // Error begins as TensorFlow's NanLossDuringTrainingError.
 func (e *NaNLossError) Error() string {
-	return fmt.Sprintf("NaN loss during training: %s is NaN at step %d: lower the learning rate, clip gradients, or look for bad input; run.check_numerics names the first node", e.Tensor, e.Step)
+	text := fmt.Sprintf("NaN loss during training: %s is NaN at step %d: ", e.Tensor, e.Step)
+	if e.Cause != nil {
+		return text + e.Cause.Error()
+	}
+	return text + "lower the learning rate, clip gradients, or look for bad input; run.check_numerics names the first node"
 }
+
+// Unwrap returns the cause.
+func (e *NaNLossError) Unwrap() error { return e.Cause }
 
 // NaN guards a scalar tensor: a NaN, not an infinity, ends training with a
 // NaNLossError or, where FailOnNaN is false, without an error. On a GPU it looks
@@ -57,7 +65,7 @@ func (h *NaN) AfterRun(_ context.Context, r Run) error {
 		return nil
 	}
 	if h.FailOnNaN {
-		return &NaNLossError{h.Tensor, r.GlobalStep()}
+		return &NaNLossError{Tensor: h.Tensor, Step: r.GlobalStep()}
 	}
 	r.RequestStop("nan_loss")
 	return nil

@@ -164,7 +164,7 @@ func (o *output) safely(b *batch, m *made) (err error) {
 		}
 	}()
 	if err = o.make(b, m); err != nil {
-		if row := (*RowError)(nil); errors.As(err, &row) {
+		if row := (*inputs.RowError)(nil); errors.As(err, &row) {
 			return err
 		}
 		return columnError(o.column, err)

@@ -7,6 +7,8 @@ import (
 	"strconv"
 
 	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/goestimator/goestimator/inputs"
 )
 
 // batch is a record whose columns are being computed. What several columns need
@@ -234,7 +236,7 @@ func (b *batch) even(width int) []int32 {
 // bad returns the error of a value in the row whose position in the list is i.
 func (b *batch) bad(column string, offsets []int32, i int, value string, err error) error {
 	row := sort.Search(len(offsets)-1, func(r int) bool { return int(offsets[r+1]) > i })
-	return &RowError{Column: column, Row: b.first + int64(row), Value: value, Err: err}
+	return &inputs.RowError{Column: column, Row: b.first + int64(row), Element: i - int(offsets[row]), Value: value, Err: err}
 }
 
 // idList holds the ids of a categorical column.

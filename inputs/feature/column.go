@@ -96,25 +96,6 @@ func isInteger(d inputs.DType) bool {
 	return false
 }
 
-// A RowError says in which row a feature holds what its column cannot take.
-type RowError struct {
-	Column string // its name
-	Row    int64  // of the pass over the data set, from 0
-	Value  string // what is there, quoted where it is a string; "" where that says nothing
-	Err    error  // what is wrong with it
-}
-
-// Error returns "column "age", row 17: value NaN: what is wrong".
-func (e *RowError) Error() string {
-	if e.Value == "" {
-		return fmt.Sprintf("column %q, row %d: %v", e.Column, e.Row, e.Err)
-	}
-	return fmt.Sprintf("column %q, row %d: value %s: %v", e.Column, e.Row, e.Value, e.Err)
-}
-
-// Unwrap returns what is wrong.
-func (e *RowError) Unwrap() error { return e.Err }
-
 var notInScope = regexp.MustCompile(`[^A-Za-z0-9_.\-]`)
 
 // scope is a column's name as part of a variable's.

@@ -29,6 +29,6 @@
 //
 // The semantics are those of tensorflow/python/feature_column of TensorFlow 2.15,
 // held against it by the golden values of testdata. Where TensorFlow would go on
-// with nonsense (a NaN, an id out of range), the result is a RowError that names
+// with nonsense (a NaN, an id out of range), the result is an inputs.RowError that names
 // the column, the row and the value.
 package feature

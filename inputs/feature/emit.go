@@ -64,7 +64,7 @@ type Emission struct {
 // Emit adds TensorFlow operations to the graph of b that compute what Transform
 // computes, bit for bit, from raw features by key; TensorFlow runs them too. It
 // needs every feature that columns read, and the error names the feature or column: a
-// Normalizer.Func has no operations. Where Transform fails with a RowError, the operations do what
+// Normalizer.Func has no operations. Where Transform fails with an inputs.RowError, the operations do what
 // TensorFlow's columns do: NaN and infinite numbers pass; an id that is too large for
 // an Identity, and weights that do not belong to the ids, fail the run.
 func (p *Plan) Emit(b *graph.Builder, raw map[string]Raw) (*Emission, error) {

@@ -135,7 +135,7 @@ func TestRowsRefused(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v: error %v, want one with %q", c.column, err, c.want)
 		}
-		var row *RowError
+		var row *inputs.RowError
 		if errors.As(err, &row) != (c.row >= 0) || row != nil && row.Row != c.row {
 			t.Errorf("%v: error %#v, want one of row %d", c.column, err, c.row)
 		}

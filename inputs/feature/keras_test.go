@@ -235,7 +235,7 @@ func TestLayersRefuse(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), `unknown column "y"`) {
 		t.Errorf("adapt: %v", err)
 	}
-	var row *RowError
+	var row *inputs.RowError
 	_, err = callLayer(&CategoryEncoding{Tokens: 2}, inputs.Column{Name: "x", DType: inputs.Int64}, ints, 100)
 	if !errors.As(err, &row) || row.Row != 101 {
 		t.Errorf("error %v, want row 101", err)

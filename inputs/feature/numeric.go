@@ -14,7 +14,7 @@ type Numeric struct {
 	Shape      []int // of one example; empty: [1]
 	Default    []float32
 	Normalizer Normalizer
-	AllowNaN   bool // NaN and infinite numbers pass, instead of being a RowError
+	AllowNaN   bool // NaN and infinite numbers pass, instead of being an inputs.RowError
 }
 
 // Normalizer is a numeric column's normalizer_fn as data, applied in this order:
@@ -193,7 +193,7 @@ func (c *Numeric) dense(b *batch, out []float32) error {
 			if err != nil {
 				return err
 			}
-			return infiniteError(c.Key, b.first+int64(i/c.Width()), cells.show(i))
+			return infiniteError(c.at(b, i, cells.show(i)))
 		}
 	}
 	return nil
@@ -218,7 +218,9 @@ func (c *Numeric) read(b *batch, out []float32) error {
 		switch {
 		case !missing:
 		case c.Default == nil:
-			return &RowError{Column: c.Key, Row: b.first + int64(i/w), Value: "null", Err: errMissing}
+			e := c.at(b, i, "null")
+			e.Err = errMissing
+			return &e
 		default:
 			out[i] = c.Default[min(i%w, len(c.Default)-1)]
 		}
@@ -228,7 +230,7 @@ func (c *Numeric) read(b *batch, out []float32) error {
 		return nil
 	}
 	if i := firstNaN(out); i >= 0 {
-		return nanError(c.Key, b.first+int64(i/w), cells.show(i))
+		return nanError(c.at(b, i, cells.show(i)))
 	}
 	return nil
 }
@@ -244,20 +246,25 @@ func firstNaN(x []float32) int {
 	return -1
 }
 
-func nanError(column string, row int64, value string) error {
-	err := fmt.Errorf("not a number: filter such rows, or set allow_nan")
-	if _, e := strconv.ParseFloat(value, 64); e == nil && value != "NaN" {
-		err = fmt.Errorf("the normalizer makes it NaN: correct the value or the normalizer")
-	}
-	return &RowError{Column: column, Row: row, Value: value, Err: err}
+// at is the place of number i of a batch, whose value is shown.
+func (c *Numeric) at(b *batch, i int, value string) inputs.RowError {
+	return inputs.RowError{Column: c.Key, Row: b.first + int64(i/c.Width()), Element: i % c.Width(), Value: value}
 }
 
-func infiniteError(column string, row int64, value string) error {
-	err := fmt.Errorf("not a finite number: filter such rows, or set allow_nan")
-	if v, e := strconv.ParseFloat(value, 64); e == nil && !math.IsInf(v, 0) {
-		err = fmt.Errorf("the normalizer makes it infinite: correct the value or the normalizer")
+func nanError(at inputs.RowError) error {
+	at.Err = fmt.Errorf("not a number: filter such rows, or set allow_nan")
+	if _, e := strconv.ParseFloat(at.Value, 64); e == nil && at.Value != "NaN" {
+		at.Err = fmt.Errorf("the normalizer makes it NaN: correct the value or the normalizer")
 	}
-	return &RowError{Column: column, Row: row, Value: value, Err: err}
+	return &at
+}
+
+func infiniteError(at inputs.RowError) error {
+	at.Err = fmt.Errorf("not a finite number: filter such rows, or set allow_nan")
+	if v, e := strconv.ParseFloat(at.Value, 64); e == nil && !math.IsInf(v, 0) {
+		at.Err = fmt.Errorf("the normalizer makes it infinite: correct the value or the normalizer")
+	}
+	return &at
 }
 
 // values returns the normalised numbers, computed once for the columns over it.

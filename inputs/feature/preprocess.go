@@ -101,8 +101,8 @@ func callLayer(l Layer, c inputs.Column, arr arrow.Array, first int64) (arrow.Ar
 	}
 	bad := func(i int, err error) error {
 		for row := range cells.rows {
-			if _, to := cells.span(row); i < to {
-				return &RowError{Column: c.Name, Row: first + int64(row), Value: cells.show(i), Err: err}
+			if from, to := cells.span(row); i < to {
+				return &inputs.RowError{Column: c.Name, Row: first + int64(row), Element: i - from, Value: cells.show(i), Err: err}
 			}
 		}
 		return err

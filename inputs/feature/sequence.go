@@ -101,11 +101,11 @@ func (c *SequenceNumeric) steps(b *batch) ([]float32, []int32, error) {
 		c.Normalizer.apply(out[at:], w)
 		for i := from; i < to; i++ {
 			if cells.missing != nil && cells.missing[i] {
-				return nil, nil, &RowError{Column: c.Key, Row: b.first + int64(row), Value: "null", Err: errMissing}
+				return nil, nil, &inputs.RowError{Column: c.Key, Row: b.first + int64(row), Value: "null", Err: errMissing}
 			}
 		}
 		if i := firstNaN(out[at:]); i >= 0 && !c.AllowNaN {
-			return nil, nil, nanError(c.Key, b.first+int64(row), cells.show(from+i))
+			return nil, nil, nanError(inputs.RowError{Column: c.Key, Row: b.first + int64(row), Element: i, Value: cells.show(from + i)})
 		}
 		for (len(out)-at)%w != 0 {
 			out = append(out, c.Default)

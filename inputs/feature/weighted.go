@@ -68,7 +68,7 @@ func (c *Weighted) weigh(b *batch, out *idList, at []int32, cells *cells, w []fl
 	start, end := cells.span(row)
 	if at == nil || cells.offsets != nil {
 		if to-from != end-start {
-			return &RowError{Column: c.Name(), Row: b.first + int64(row),
+			return &inputs.RowError{Column: c.Name(), Row: b.first + int64(row),
 				Err: fmt.Errorf("%d ids but %d weights in %q: expected a weight for each", to-from, end-start, c.WeightKey)}
 		}
 	}
@@ -78,10 +78,10 @@ func (c *Weighted) weigh(b *batch, out *idList, at []int32, cells *cells, w []fl
 			v = int(at[i])
 		}
 		if v >= end {
-			return &RowError{Column: c.Name(), Row: b.first + int64(row), Err: fmt.Errorf("%q has %d weights, fewer than there are ids", c.WeightKey, end-start)}
+			return &inputs.RowError{Column: c.Name(), Row: b.first + int64(row), Err: fmt.Errorf("%q has %d weights, fewer than there are ids", c.WeightKey, end-start)}
 		}
 		if out.weights[i] = w[v]; w[v] != w[v] || cells.missing != nil && cells.missing[v] {
-			return &RowError{Column: c.Name(), Row: b.first + int64(row), Value: cells.show(v), Err: fmt.Errorf("not a weight: correct feature %q", c.WeightKey)}
+			return &inputs.RowError{Column: c.Name(), Row: b.first + int64(row), Value: cells.show(v), Err: fmt.Errorf("not a weight: correct feature %q", c.WeightKey)}
 		}
 	}
 	return nil

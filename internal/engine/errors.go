@@ -26,6 +26,8 @@ type NumericsError struct {
 	Op, Node string
 	Output   int
 	NaN      bool // a NaN; else an infinity
+	Fed      bool // the node was fed with it
+	Read     bool // the node is a variable, which held it
 }
 
 // Error implements error.
@@ -34,7 +36,13 @@ func (e *NumericsError) Error() string {
 	if e.NaN {
 		what = "a NaN"
 	}
-	return fmt.Sprintf("node %s (%s) made %s in output %d from finite inputs: lower the learning rate, clip gradients, or check the input data", e.Node, e.Op, what, e.Output)
+	switch {
+	case e.Fed:
+		return fmt.Sprintf("feed %s holds %s: correct the input data", e.Node, what)
+	case e.Read:
+		return fmt.Sprintf("variable %s holds %s: an update before this step made it: lower the learning rate or clip gradients", e.Node, what)
+	}
+	return fmt.Sprintf("node %s (%s) made %s in output %d from finite inputs: the data is finite: lower the learning rate or clip gradients", e.Node, e.Op, what, e.Output)
 }
 
 // PanicError tells that the engine's code for a node panicked: a mistake of goestimator, not of its user.

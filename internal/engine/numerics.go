@@ -17,13 +17,13 @@ func (s *step) checkNumerics() error {
 		if finite {
 			continue
 		}
-		for k, in := range s.in { // a bad feed or variable is named itself
-			src := s.op.in[k]
+		for _, in := range s.op.in { // a bad feed or variable is named itself
+			src := storageOf(in)
 			if src.op.feed < 0 && src.op.reads == nil {
 				continue
 			}
-			if ok, inNaN := finiteValue(in); !ok {
-				return &NumericsError{Op: src.op.node.Op, Node: src.op.node.Name, Output: src.idx, NaN: inNaN}
+			if ok, inNaN := finiteValue(src.value()); !ok {
+				return &NumericsError{Op: src.op.node.Op, Node: src.op.node.Name, Output: src.idx, NaN: inNaN, Fed: src.op.feed >= 0, Read: src.op.reads != nil}
 			}
 		}
 		return &NumericsError{Op: s.op.node.Op, Node: s.op.node.Name, Output: i, NaN: nan}

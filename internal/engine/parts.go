@@ -148,6 +148,7 @@ func (t *transfers) onHost(at *stretch, s *step) {
 // mirror gives the results of a step, and variables that it reads, memory on the host, too.
 func (t *transfers) mirror(s *step) {
 	for _, in := range s.op.in {
+		in = storageOf(in)
 		switch v := in.value(); {
 		case in.op.reads == nil:
 		case v.home == inVariable:

@@ -184,6 +184,45 @@ func TestCheckNumerics(t *testing.T) {
 	})
 }
 
+// TestCheckNumericsNamesTheSource: a feed or a variable that holds a NaN is named, as such, also where the first op that computes
+// with it takes it through ops that only rename it.
+func TestCheckNumericsNamesTheSource(t *testing.T) {
+	onDevices(t, func(t *testing.T, dev device.Device) {
+		g := graph.New()
+		b := graph.NewBuilder(g)
+		vector := graph.Type{DType: graph.Float32, Shape: graph.ShapeOf(1)}
+		x := b.Placeholder("x", batchType(graph.Float32))
+		w := b.Read(b.Variable("w", vector), vector)
+		var in [2]graph.Output
+		for i, o := range []graph.Output{x, w} {
+			in[i] = b.Op("StopGradient", "", o.Type(), nil, b.Op("Identity", "", o.Type(), nil, o))
+		}
+		y := b.Op("Add", "y", batchType(graph.Float32), nil, in[0], in[1])
+		vars := ok(NewVariables(dev))
+		if err := vars.Create("w", tensor([]float32{1}, 1)); err != nil {
+			t.Fatal(err)
+		}
+		p := ok(Compile(g, Spec{Feeds: []graph.Output{x}, Fetches: []graph.Output{y}}, dev, vars, Options{CheckNumerics: true}))
+		nan := float32(math.NaN())
+		for _, c := range []struct {
+			x, w      float32
+			fed, read bool
+		}{{1, 1, false, false}, {nan, 1, true, false}, {1, nan, false, true}, {math.MaxFloat32, math.MaxFloat32, false, false}} {
+			if err := vars.Set("w", tensor([]float32{c.w}, 1)); err != nil {
+				t.Fatal(err)
+			}
+			err := p.Run(bg, 1, []*graph.Tensor{tensor([]float32{c.x}, 1)})
+			var bad *NumericsError
+			if finite := c.x+c.w == 2; finite != (err == nil) || !finite && (!errors.As(err, &bad) || bad.Fed != c.fed || bad.Read != c.read) {
+				t.Errorf("x %v, w %v: got %v, expected fed %t, read %t", c.x, c.w, err, c.fed, c.read)
+			}
+			if bad != nil && bad.Fed && bad.Node != "x" {
+				t.Errorf("got node %s, expected x", bad.Node)
+			}
+		}
+	})
+}
+
 // stopAt cancels a context from within a run: it is an op that the test adds to a program.
 func stopAt(p *Program, node string, cancel func()) {
 	for _, s := range p.steps {

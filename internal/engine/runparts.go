@@ -184,6 +184,7 @@ func (l *lowered) loadVariables(s *step) error {
 	var copies []*value
 	var vars []*shadow
 	for _, in := range s.op.in {
+		in = storageOf(in)
 		switch v := in.value(); {
 		case in.op.reads == nil:
 		case v.home == inVariable:

@@ -1,0 +1,155 @@
+package estimator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/goestimator/goestimator/estimator/hooks"
+	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/internal/engine"
+	"github.com/goestimator/goestimator/internal/graph"
+)
+
+// located returns an error of reading or encoding the input with the place in the files of the row that it is about:
+// err itself where there is no such row, or where nobody knows its place.
+func (s *session) located(ctx context.Context, ds inputs.Dataset, err error) error {
+	if !errors.As(err, new(*inputs.RowError)) || errors.As(err, new(*inputs.DataError)) {
+		return err
+	}
+	if at := inputs.Locate(ctx, ds, s.encodes); at != nil {
+		return at
+	}
+	return err
+}
+
+// encodes fails where a feed cannot be made of the rows of a record.
+func (s *session) encodes(_ context.Context, rec arrow.Record) error {
+	st := newStager(s.schema, s.feeds, 1)
+	defer st.release()
+	rec.Retain()
+	return st.add(rec)
+}
+
+// errInput tells that a step met a value of the input that is not finite.
+var errInput = errors.New("the input is not finite")
+
+// inputFault is the error of a step that a value of the input has spoilt.
+type inputFault struct {
+	at  error // where the value is
+	met error // what the step met
+}
+
+func (e *inputFault) Error() string   { return fmt.Sprintf("%v: %v", errInput, e.at) }
+func (e *inputFault) Unwrap() []error { return []error{e.at, e.met} }
+
+// blamed returns the error of a step on the staged batches that met a NaN or an infinity, with the value of the input
+// that is to blame, where one is. Where the model made it, err says so.
+func (s *session) blamed(ctx context.Context, ds inputs.Dataset, st *stager, err error) error {
+	var met *engine.NumericsError
+	var loss *hooks.NaNLossError
+	var columns []int
+	switch {
+	case errors.As(err, &met) && met.Fed:
+		columns = s.fedColumns(met.Node)
+	case errors.As(err, &loss):
+		columns = s.fedColumns("")
+	default:
+		return err
+	}
+	at := st.notFinite(columns)
+	if at == nil {
+		return err
+	}
+	var fault error = at
+	if place := inputs.Locate(ctx, ds, s.finite(columns)); place != nil {
+		fault = place
+	}
+	if loss != nil {
+		loss.Cause = fmt.Errorf("%w: %w", errInput, fault)
+		return err
+	}
+	return &inputFault{fault, err}
+}
+
+// finite is a check of the values in these columns.
+func (s *session) finite(columns []int) func(context.Context, arrow.Record) error {
+	return func(_ context.Context, rec arrow.Record) error {
+		if bad := notFinite(inputs.NewTensorReader(s.schema), rec, columns); bad != nil {
+			return bad
+		}
+		return nil
+	}
+}
+
+// fedColumns returns the columns of the schema that the feed of that name takes, all that are fed for "".
+func (s *session) fedColumns(feed string) []int {
+	var columns []int
+	for i, f := range s.program.feeds {
+		if feed == "" || f.output.Node.Name == feed {
+			columns = append(columns, s.feeds[i].column)
+		}
+	}
+	slices.Sort(columns)
+	return slices.Compact(columns)
+}
+
+// notFinite returns the first value of the staged records in these columns that is not finite, nil for none.
+func (s *stager) notFinite(columns []int) *inputs.RowError {
+	for n, rec := range s.records {
+		if bad := notFinite(s.readers[n], rec, columns); bad != nil {
+			return bad
+		}
+	}
+	return nil
+}
+
+var errNotFinite = errors.New("not a finite number: correct it or leave such rows out; of CSV, missing_values may list it, where the column has a default")
+
+// notFinite returns the first value of a record in these columns that is NaN or infinite, nil for none.
+func notFinite(r *inputs.TensorReader, rec arrow.Record, columns []int) *inputs.RowError {
+	tensors, err := r.Read(rec)
+	if err != nil {
+		return nil
+	}
+	for _, c := range columns {
+		t := tensors[c]
+		i := slices.IndexFunc(floats(t.Tensor), func(v float64) bool { return math.IsNaN(v - v) })
+		if i < 0 {
+			continue
+		}
+		row, from := rowWith(t, i, int(rec.NumRows()))
+		return &inputs.RowError{Column: t.Name, Row: int64(row), InBatch: true, Element: i - from, Value: fmt.Sprint(t.Tensor.Float(i)), Err: errNotFinite}
+	}
+	return nil
+}
+
+// floats returns the elements of a tensor of real numbers, none of another one.
+func floats(t *graph.Tensor) []float64 {
+	if !t.DType.Float() {
+		return nil
+	}
+	out := make([]float64, t.Len())
+	for i := range out {
+		out[i] = t.Float(i)
+	}
+	return out
+}
+
+// rowWith returns the row that element i of a column lies in, and the row's first element.
+func rowWith(t inputs.NamedTensor, i, rows int) (row, from int) {
+	if t.Offsets == nil {
+		each := t.Tensor.Len() / rows
+		return i / each, i / each * each
+	}
+	for row = range rows {
+		if i < int(t.Offsets[row+1]) {
+			break
+		}
+	}
+	return row, int(t.Offsets[row])
+}

@@ -1,0 +1,176 @@
+package inputs
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/apache/arrow/go/v15/arrow"
+)
+
+// Locate finds where the data has what cannot be used. It reads the rows of a data set again,
+// in the order of the files, without what mixes them (shuffles, repeats, batches), until check
+// or a step of the data set's own fails at a row. It returns that failure with its place: nil
+// where there is none, and for data that this package does not read.
+func Locate(ctx context.Context, ds Dataset, check func(context.Context, arrow.Record) error) *DataError {
+	t := retrace(adopt(ds), check)
+	if t == nil {
+		return nil
+	}
+	st, err := t.source.open(ctx, 0)
+	if err != nil {
+		return nil
+	}
+	defer st.close()
+	for row := int64(0); row < mostRetraced; {
+		rec, err := st.pull(ctx, 0)
+		if err != nil {
+			return nil
+		}
+		at, err := t.search(ctx, rec)
+		n := rec.NumRows()
+		rec.Release()
+		if err != nil {
+			return t.describe(ctx, st, row, n, at, err)
+		}
+		row += n
+	}
+	return nil
+}
+
+// mostRetraced bounds the rows that are read again, of which a generator may have no end.
+const mostRetraced = 1 << 32
+
+// rowStep does to a record what a step of a pipeline does to its rows, each by itself. It takes
+// the record over, and returns nil where no row is left. seen counts the rows that came to the step.
+type rowStep func(ctx context.Context, rec arrow.Record, seen *int64) (arrow.Record, error)
+
+// retraced is a data set whose rows are looked at in the order of its source.
+type retraced struct {
+	source *node
+	steps  []rowStep
+	seen   []int64 // by each step
+	check  func(context.Context, arrow.Record) error
+}
+
+// retrace returns nil for data that this package does not read.
+func retrace(n *node, check func(context.Context, arrow.Record) error) *retraced {
+	t := &retraced{check: check}
+	var steps []*node
+	for ; n.up != nil; n = n.up {
+		if n.mixes { // positions behind it are others than those of the files
+			steps = slices.DeleteFunc(steps, func(s *node) bool { return s.byPosition })
+		}
+		if n.again != nil {
+			steps = append(steps, n)
+		}
+	}
+	if n.place == nil || n.err != nil {
+		return nil
+	}
+	for _, s := range slices.Backward(steps) {
+		t.steps = append(t.steps, s.again)
+	}
+	t.source, t.seen = n, make([]int64, len(t.steps))
+	return t
+}
+
+// search returns the first row of a record that fails, and how.
+func (t *retraced) search(ctx context.Context, rec arrow.Record) (row int64, err error) {
+	before := slices.Clone(t.seen)
+	if t.run(ctx, rec) == nil {
+		return 0, nil
+	}
+	copy(t.seen, before)
+	for i := range rec.NumRows() {
+		one := rec.NewSlice(i, i+1)
+		err := t.run(ctx, one)
+		one.Release()
+		if err != nil {
+			return i, err
+		}
+	}
+	return 0, nil // it fails as a whole alone
+}
+
+// run passes a record through all steps, then checks what is left of it.
+func (t *retraced) run(ctx context.Context, rec arrow.Record) error {
+	rec.Retain()
+	for i, step := range t.steps {
+		var err error
+		if rec, err = step(ctx, rec, &t.seen[i]); rec == nil || err != nil {
+			return err
+		}
+	}
+	defer rec.Release()
+	return t.check(ctx, rec)
+}
+
+// describe returns an error of row at of the record that st delivered last, whose first row is row first of the source.
+func (t *retraced) describe(ctx context.Context, st stage, first, rows, at int64, err error) *DataError {
+	if ctx.Err() != nil {
+		return nil
+	}
+	var e *RowError
+	column, element := "", 0
+	if errors.As(err, &e) {
+		column, element, err = e.Column, e.Element, &explained{e, e.what()}
+	}
+	row := first + at
+	if f, ok := st.(*fileStage); ok {
+		first, row = 0, f.row-rows+at // of its file
+		if d := f.src.placeOf(ctx, f.src.files[f.file], row, column, element); d != nil {
+			d.Name, d.Err = column, err
+			return d
+		}
+		return &DataError{File: f.src.files[f.file], Row: row + 1, Name: column, Err: err}
+	}
+	d := t.source.place(row)
+	d.Name, d.Err = column, err
+	return &d
+}
+
+// placed is a reader that knows where the values of the last row that it has read begin.
+type placed interface {
+	// placeOf returns the place of an element of a column; "" or a name that is not read: of the row.
+	placeOf(column string, element int) DataError
+}
+
+// placeOf returns the place of a value of a row of a file, nil where only the row is known.
+func (src fileSource) placeOf(ctx context.Context, name string, row int64, column string, element int) *DataError {
+	r, err := src.open(name)
+	if err != nil {
+		return nil
+	}
+	defer r.close()
+	p, ok := r.(placed)
+	if !ok || r.skip(ctx, row) != nil {
+		return nil
+	}
+	rec, err := r.read(ctx, 1)
+	if err != nil {
+		return nil
+	}
+	rec.Release()
+	d := p.placeOf(column, element)
+	return &d
+}
+
+// placeOf implements placed.
+func (r *csvReader) placeOf(column string, element int) DataError {
+	d := DataError{File: r.name, Line: r.last}
+	for i, f := range r.format.fields {
+		if f.spec.Name == column && element < f.size {
+			d.Line, d.Column = r.csv.FieldPos(r.at[i] + element)
+		}
+	}
+	return d
+}
+
+// placeOf implements placed.
+func (r *jsonReader) placeOf(string, int) DataError { return DataError{File: r.name, Line: r.line} }
+
+// placeOf implements placed.
+func (r *exampleReader) placeOf(string, int) DataError {
+	return DataError{File: r.name, Record: r.record}
+}

@@ -1,0 +1,33 @@
+package inputs
+
+import "fmt"
+
+// A RowError says in which row a column holds what cannot be used. Locate finds that row in the files.
+type RowError struct {
+	Column  string // its name
+	Row     int64  // from 0: of the pass over the data set or, where InBatch, of its batch
+	InBatch bool
+	Element int    // of the row's values, from 0
+	Value   string // what is there, quoted where it is a string; "" where that says nothing
+	Err     error  // what is wrong with it
+}
+
+// Error returns "column "age", row 17: value NaN: what is wrong".
+func (e *RowError) Error() string {
+	row := fmt.Sprintf("row %d", e.Row)
+	if e.InBatch {
+		row += " of its batch"
+	}
+	return fmt.Sprintf("column %q, %s: %s", e.Column, row, e.what())
+}
+
+// what is the error without its place.
+func (e *RowError) what() string {
+	if e.Value == "" {
+		return e.Err.Error()
+	}
+	return fmt.Sprintf("value %s: %v", e.Value, e.Err)
+}
+
+// Unwrap returns what is wrong.
+func (e *RowError) Unwrap() error { return e.Err }
