@@ -1,6 +1,8 @@
 package accept
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -171,5 +173,31 @@ func TestClusterRingWorkerGone(t *testing.T) {
 	}
 	if n := r.latest(); n%200 != 0 || n == 0 {
 		t.Errorf("the last checkpoint is of step %d, expected a multiple of 200", n)
+	}
+}
+
+// TestClusterWorkerComesLate starts a worker while the others end: it takes part
+// or ends as they do, whether it sees their model_dir or not.
+func TestClusterWorkerComesLate(t *testing.T) {
+	tries := 2
+	if long(t) {
+		tries = 9
+	}
+	for _, dir := range []string{"shared", "own"} {
+		for i := range tries {
+			t.Run(fmt.Sprintf("%s_%d", dir, i), func(t *testing.T) {
+				r := newRig(t, "chief-0 worker-0 ps-0", set(asynchronous, "train.max_steps=300")...)
+				if dir == "own" {
+					r.tasks["worker-0"].args = []string{"--set", "model_dir=" + t.TempDir()}
+				}
+				late := 300*time.Millisecond + time.Duration(rand.New(rand.NewPCG(uint64(i), 7)).Int64N(int64(1700*time.Millisecond)))
+				r.start("chief-0", "ps-0")
+				time.Sleep(late)
+				r.start("worker-0")
+				r.ended("chief-0", 300, 301)
+				t.Logf("a worker that came after %v ended %v after the chief", late, r.exit("worker-0", 0))
+				r.exit("ps-0", 0)
+			})
+		}
 	}
 }

@@ -23,6 +23,7 @@ type Config struct {
 	Network       peers.Network // sums between the GPUs of workers; nil: NCCL
 	Job           *Job          // the cluster that this task is in; nil: this process alone
 	Sessions      Sessions      // of parameter_server, on the chief
+	Ends          *Ends         // of this job, as far as this task knows; nil: it knows of none
 }
 
 // strategies makes each strategy by its name.

@@ -89,7 +89,7 @@ func (j *Job) security() cluster.Security {
 
 // serve registers services, the blackboard among them on the leader, and begins.
 func (j *Job) serve(services ...cluster.Service) error {
-	if self := j.node.Task(); self == j.leader {
+	if self := j.node.Task(); j.leads() {
 		b := coordinator.NewBoard(coordinator.Options{Self: cluster.Peer{Task: self, Incarnation: j.node.Incarnation()}})
 		j.board = b
 		services = append(services, b.Service())
@@ -114,6 +114,9 @@ func (j *Job) Close() error { return j.node.Close() }
 
 // Rank is this task's number among those that train, -1 for others.
 func (j *Job) Rank() int { return j.rank }
+
+// leads reports whether this task holds the blackboard.
+func (j *Job) leads() bool { return j.node.Task() == j.leader }
 
 // chief reports whether this task is the one that restores and saves.
 func (j *Job) chief() bool { return j.config.IsChief() }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -67,7 +68,15 @@ func (m *multiWorker) Train(p TrainProgram) (Stepper, error) {
 }
 
 // Synchronize forms the next ring and gives every worker the chief's variables.
-func (m *multiWorker) Synchronize(ctx context.Context, restore func() (Notes, error)) (Notes, error) {
+func (m *multiWorker) Synchronize(ctx context.Context, restore func() (Notes, error)) (notes Notes, err error) {
+	err = m.job.unlessEnded(ctx, m.config.Ends, func(ctx context.Context) (err error) {
+		notes, err = m.synchronize(ctx, restore)
+		return err
+	})
+	return notes, err
+}
+
+func (m *multiWorker) synchronize(ctx context.Context, restore func() (Notes, error)) (Notes, error) {
 	timeout := m.job.sessionTimeout()
 	if m.generation > 0 {
 		timeout = m.job.rejoinTimeout()
@@ -295,6 +304,11 @@ func (m *multiWorker) Settle(context.Context, bool) error { return nil }
 func (m *multiWorker) Finish(ctx context.Context, over bool) error {
 	saved, left := fmt.Sprintf("finished/%d", m.generation), func(rank int) string { return fmt.Sprintf("left/%d/%d", m.generation, rank) }
 	if m.job.chief() {
+		if over {
+			if err := m.job.post(ctx, End{Job: m.job.node.Job(), GlobalStep: m.ring.step, At: time.Now(), Sure: true}); err != nil {
+				return err
+			}
+		}
 		if err := m.job.board.Set(ctx, saved, nil); err != nil {
 			return err
 		}
@@ -332,15 +346,40 @@ func (m *multiWorker) awaitLeaving(ctx context.Context, over bool, left func(ran
 	}
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	for rank, task := range m.job.workers {
-		if rank == m.job.rank {
-			continue
+	for {
+		staying, err := m.staying(ctx, left)
+		if err != nil || len(staying) == 0 {
+			return err
 		}
-		if _, err := m.job.board.Wait(limited, left(rank)); err != nil {
-			m.job.log.Warn("a worker did not end in time; training ends without it", "worker", task, "error", err)
+		select {
+		case <-time.After(settlePoll / 4):
+		case <-limited.Done():
+			m.job.log.Warn("workers did not end in time; training ends without them", "workers", staying)
+			return ctx.Err()
 		}
 	}
-	return ctx.Err()
+}
+
+// staying are the workers that have not said that they leave.
+func (m *multiWorker) staying(ctx context.Context, left func(rank int) string) ([]cluster.Task, error) {
+	late, err := m.job.late(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []cluster.Task
+	for rank, task := range m.job.workers {
+		if !slices.Contains(late, task) {
+			continue // it was started again, and told of the end
+		}
+		_, ok, err := m.job.board.Get(ctx, left(rank))
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			out = append(out, task)
+		}
+	}
+	return out, nil
 }
 
 // Close leaves the ring and frees the variables.

@@ -41,6 +41,7 @@ type parameterServer struct {
 	copies   *engine.Variables // of what this worker's program reads whole
 	presence *coordinator.Presence
 	began    time.Time // of training here
+	step     int64     // the latest that this task knows of
 	forget   func()    // drops what the stepper fetched ahead; nil where it does not
 }
 
@@ -171,7 +172,15 @@ func partitionerOf(kind string, shards int, bytes int64, servers int) (ps.Partit
 
 // Synchronize joins the session on the servers. The chief begins one, unless
 // they still have the one that it began before.
-func (p *parameterServer) Synchronize(ctx context.Context, restore func() (Notes, error)) (Notes, error) {
+func (p *parameterServer) Synchronize(ctx context.Context, restore func() (Notes, error)) (notes Notes, err error) {
+	err = p.job.unlessEnded(ctx, p.config.Ends, func(ctx context.Context) (err error) {
+		notes, err = p.synchronize(ctx, restore)
+		return err
+	})
+	return notes, err
+}
+
+func (p *parameterServer) synchronize(ctx context.Context, restore func() (Notes, error)) (Notes, error) {
 	timeout := p.job.sessionTimeout()
 	if p.presence != nil {
 		timeout = p.job.rejoinTimeout()
@@ -229,12 +238,9 @@ func (p *parameterServer) synchronizeOnce(ctx context.Context, restore func() (N
 // with more steps than the session has also waits for the chief to come with as many.
 func (p *parameterServer) joinSession(ctx context.Context) error {
 	for began, there, told := time.Now(), false, false; ; {
-		status, err := p.client.WaitReady(ctx, p.plan)
-		if errors.Is(err, ErrDiffer) {
-			return err
-		}
+		status, err := p.awaitSession(ctx)
 		if err != nil {
-			return fmt.Errorf("waiting for %v: %w", p.job.firstWorker(), err)
+			return err
 		}
 		if err = p.sameEnd(status); err == nil || there || !ps.Later(p.last, status.Last) {
 			return err
@@ -249,6 +255,19 @@ func (p *parameterServer) joinSession(ctx context.Context) error {
 			return fmt.Errorf("waiting for %v to be started with max_steps %d: %w", p.job.firstWorker(), p.last, ctx.Err())
 		}
 	}
+}
+
+// awaitSession waits for a session, or for the servers to tell that training has ended.
+func (p *parameterServer) awaitSession(ctx context.Context) (ps.Status, error) {
+	status, err := p.client.WaitReady(ctx, p.plan)
+	var over *ps.FinishedError
+	switch {
+	case errors.As(err, &over):
+		err = &EndError{End{Code: over.Code, GlobalStep: over.GlobalStep, Reason: over.Reason, At: time.Now(), Sure: true}}
+	case err != nil && !errors.Is(err, ErrDiffer):
+		err = fmt.Errorf("waiting for %v: %w", p.job.firstWorker(), err)
+	}
+	return status, err
 }
 
 // sameEnd refuses a session whose training ends at another step.
@@ -338,6 +357,7 @@ func (p *parameterServer) Snapshot(ctx context.Context) (*Snapshot, error) {
 	if err != nil {
 		return nil, recoverable(ctx, err)
 	}
+	p.step = f.Step
 	s := &Snapshot{Step: f.Step, Tensors: map[string]*graph.Tensor{GlobalStep: graph.ScalarOf(f.Step)}, Notes: Notes{Positions: f.Positions}}
 	s.Close = func() error {
 		if err := f.Close(); err != nil { // what was read is whole, and the servers drop it after a while
@@ -451,7 +471,7 @@ func (p *parameterServer) Finish(ctx context.Context, over bool) error {
 	if p.job.chief() {
 		ctx, cancel := context.WithTimeout(ctx, p.job.rejoinTimeout())
 		defer cancel()
-		err = errors.Join(err, p.client.Finish(ctx, "finished"))
+		err = errors.Join(err, p.client.Finish(ctx, ps.Outcome{Reason: "finished", GlobalStep: p.step}))
 	}
 	if harm := damaged(err); harm != nil {
 		return harm // the next process tells them

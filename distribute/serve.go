@@ -23,7 +23,7 @@ const leavingTime = 2 * time.Second
 // Serve runs this task, a parameter server of the cluster that rc names, until
 // the chief says that training is over, or ctx ends; that is its error then.
 func Serve(ctx context.Context, rc runconfig.RunConfig, log *slog.Logger) error {
-	return serveJob(ctx, rc, log, false)
+	return serveJob(ctx, rc, log, nil)
 }
 
 // ServeJobs is Serve for a server that stands: it serves one job after the other
@@ -31,9 +31,11 @@ func Serve(ctx context.Context, rc runconfig.RunConfig, log *slog.Logger) error 
 // that is over or nobody has trained for the session creation timeout. Without a
 // name of a job in rc, that may be any.
 func ServeJobs(ctx context.Context, rc runconfig.RunConfig, log *slog.Logger) error {
+	var s standing
 	for {
-		err := serveJob(ctx, rc, log, jobName(rc) == "")
-		if ctx.Err() != nil || err != nil && !errors.Is(err, ErrPeerLost) {
+		err := serveJob(ctx, rc, log, &s)
+		var end *EndError
+		if ctx.Err() != nil || err != nil && !errors.Is(err, ErrPeerLost) && !errors.As(err, &end) {
 			return err
 		}
 		if err != nil {
@@ -43,12 +45,17 @@ func ServeJobs(ctx context.Context, rc runconfig.RunConfig, log *slog.Logger) er
 	}
 }
 
-// serveJob is Serve; anyJob says that the server stands, and whom it serves is still open.
-func serveJob(ctx context.Context, rc runconfig.RunConfig, log *slog.Logger, anyJob bool) error {
+// standing is what a server that stands keeps from one job to the next.
+type standing struct {
+	former *End // of the latest job; nil: there was none
+}
+
+// serveJob is Serve; s is nil where the server does not stand.
+func serveJob(ctx context.Context, rc runconfig.RunConfig, log *slog.Logger, s *standing) error {
 	if rc.TaskType() != runconfig.PS {
 		return fmt.Errorf("task %s/%d is no parameter server", rc.TaskType(), rc.TaskID())
 	}
-	j, err := open(rc, log, anyJob)
+	j, err := open(rc, log, s != nil && jobName(rc) == "")
 	if err != nil {
 		return err
 	}
@@ -56,11 +63,14 @@ func serveJob(ctx context.Context, rc runconfig.RunConfig, log *slog.Logger, any
 	if err := j.serve(server.Service()); err != nil {
 		return errors.Join(err, server.Close(), j.Close())
 	}
+	if s != nil && s.former != nil && j.leads() {
+		err = j.post(ctx, *s.former)
+	}
 	log.Info("serving variables", "task", j.node.Task(), "address", j.node.Addr())
 	watching, stop := context.WithCancel(ctx)
 	select {
 	case <-server.Done():
-		log.Info("training is over", "reason", server.Reason())
+		err = errors.Join(err, j.ended(ctx, server, s))
 	case <-ctx.Done():
 		j.part(server)
 		select {
@@ -74,6 +84,31 @@ func serveJob(ctx context.Context, rc runconfig.RunConfig, log *slog.Logger, any
 	}
 	stop()
 	return errors.Join(err, server.Close(), j.Close())
+}
+
+// ended tells tasks that come late what became of the training: at once, for a while,
+// or, where the server stands, as long as it serves the next job.
+func (j *Job) ended(ctx context.Context, server *ps.Server, s *standing) error {
+	o := server.Outcome()
+	end := End{Job: j.node.Job(), Code: o.Code, GlobalStep: o.GlobalStep, Reason: o.Reason, At: time.Now()}
+	if s != nil {
+		s.former = &end
+	}
+	var err error
+	if end.Code == 0 {
+		j.log.Info("training is over", "reason", end.Reason)
+	} else {
+		err = &EndError{end}
+	}
+	if s != nil || !j.leads() || o.Reason == nothingLeft {
+		return err
+	}
+	end.Sure = true
+	if perr := errors.Join(server.Close(), j.post(ctx, end)); perr != nil {
+		return errors.Join(err, perr)
+	}
+	j.linger(ctx)
+	return err
 }
 
 // abandoned tells when nobody has trained for as long as a session may take to begin.
@@ -136,16 +171,19 @@ func (j *Job) anyActive(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	board := j.board
-	if j.node.Task() != j.leader { // a client of its own, which a leader that was replaced does not refuse
+	if !j.leads() { // a client of its own, which a leader that was replaced does not refuse
 		board = coordinator.NewClient(j.node, j.leader)
 	}
 	members, err := board.Members(ctx)
 	return err == nil && slices.ContainsFunc(members, func(m coordinator.Member) bool { return m.State == coordinator.Active })
 }
 
+// nothingLeft is the reason of an end that workers find in model_dir, as the chief did.
+const nothingLeft = "max_steps"
+
 // Release tells parameter servers that training is over, on behalf of a chief
-// that has found nothing left to do. Servers that are not there are done already.
-func Release(ctx context.Context, rc runconfig.RunConfig, log *slog.Logger) error {
+// that has found nothing left to do at that step. Servers that are not there are done already.
+func Release(ctx context.Context, rc runconfig.RunConfig, log *slog.Logger, step int64) error {
 	j, err := open(rc, log, false)
 	if err != nil {
 		return err
@@ -153,7 +191,7 @@ func Release(ctx context.Context, rc runconfig.RunConfig, log *slog.Logger) erro
 	client := ps.NewClient(ps.ClientConfig{Client: j.node, Servers: j.servers, Log: log})
 	ctx, cancel := context.WithTimeout(ctx, j.rejoinTimeout())
 	defer cancel()
-	if err := client.Finish(ctx, "max_steps"); err != nil {
+	if err := client.Finish(ctx, ps.Outcome{Reason: nothingLeft, GlobalStep: step}); err != nil {
 		log.Warn("parameter servers were not told that training is over", "error", err)
 	}
 	return j.Close()

@@ -169,6 +169,7 @@ func (s *workerStep) run(ctx context.Context, in Step) (Outcome, error) {
 		}
 	}
 	out := Outcome{GlobalStep: reply.GlobalStep, Applied: true}
+	s.strategy.step = out.GlobalStep
 	if reply.Stop {
 		out.Stop = Finished
 	}

@@ -27,6 +27,7 @@ const (
 
 // ExitCode returns the exit code for what Train, Evaluate or TrainAndEvaluate returned.
 func ExitCode(err error) int {
+	var end *distribute.EndError
 	switch {
 	case err == nil:
 		return ExitDone
@@ -34,6 +35,8 @@ func ExitCode(err error) int {
 		return ExitInterrupted
 	case errors.Is(err, ErrInterrupted):
 		return ExitError
+	case errors.As(err, &end):
+		return end.Code
 	case errors.Is(err, cluster.ErrOtherJob), errors.Is(err, distribute.ErrDiffer), errors.As(err, new(*UnknownMetricError)):
 		return ExitMistake
 	case errors.Is(err, ErrPeerLost), errors.Is(err, device.ErrLost):

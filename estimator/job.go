@@ -20,8 +20,8 @@ func (e *Estimator) localStrategy() distribute.Config {
 func (e *Estimator) distributed() bool { return e.config.NumWorkers() > 1 || e.config.NumPS() > 0 }
 
 // joinJob returns the strategy that this task trains with and, in a cluster,
-// makes it a member of the job until leave is called.
-func (e *Estimator) joinJob() (config distribute.Config, leave func() error, err error) {
+// makes it a member of the job, which trains to maxSteps, until leave is called.
+func (e *Estimator) joinJob(maxSteps int64) (config distribute.Config, leave func() error, err error) {
 	config, leave = e.strategy, func() error { return nil }
 	if err := fpConnect.Here(); err != nil {
 		return config, leave, err
@@ -40,7 +40,7 @@ func (e *Estimator) joinJob() (config distribute.Config, leave func() error, err
 	if err != nil {
 		return config, leave, err
 	}
-	config.Sessions = sessionFile{e.modelDir}
+	config.Sessions, config.Ends = sessionFile{e.modelDir}, e.ends(maxSteps)
 	return config, config.Job.Close, nil
 }
 

@@ -22,13 +22,14 @@ type Loop struct {
 }
 
 // OpenLoop builds the model, joins the cluster that TF_CONFIG names, and goes on
-// from the newest checkpoint in model_dir where there is one.
+// from the newest checkpoint in model_dir where there is one. Where training has
+// ended before this task could take part the error is a *distribute.EndError.
 func OpenLoop(ctx context.Context, modelFn ModelFn, input InputFn, opts ...Option) (*Loop, error) {
 	e, err := New(modelFn, opts...)
 	if err != nil {
 		return nil, err
 	}
-	config, leave, err := e.joinJob()
+	config, leave, err := e.joinJob(0)
 	if err != nil {
 		return nil, errors.Join(err, e.Close())
 	}

@@ -19,9 +19,9 @@ func (e *Estimator) RunParameterServer(ctx context.Context) error {
 }
 
 // releaseServers ends parameter servers that wait for training that is over already.
-func (e *Estimator) releaseServers(ctx context.Context) error {
+func (e *Estimator) releaseServers(ctx context.Context, step int64) error {
 	if !e.config.IsChief() || e.config.NumPS() == 0 {
 		return nil
 	}
-	return distribute.Release(ctx, e.config, e.log)
+	return distribute.Release(ctx, e.config, e.log, step)
 }

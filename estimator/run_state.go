@@ -3,6 +3,7 @@ package estimator
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/goestimator/goestimator/estimator/checkpoint"
 	"github.com/goestimator/goestimator/internal/atomicfile"
@@ -57,7 +58,7 @@ func (e *Estimator) noteSkipped(step int64) error {
 		return err
 	}
 	return checkpoint.UpdateRunState(atomicfile.OS{}, e.modelDir, func(s *checkpoint.RunState) {
-		s.Finished = &checkpoint.Finished{GlobalStep: step, Reason: StopMaxSteps}
+		s.Finished = &checkpoint.Finished{GlobalStep: step, Reason: StopMaxSteps, At: time.Now()}
 	})
 }
 
@@ -69,7 +70,7 @@ func (t *training) noteEnd(cause error) error {
 	}
 	return checkpoint.UpdateRunState(atomicfile.OS{}, t.est.modelDir, func(s *checkpoint.RunState) {
 		if cause == nil {
-			s.Finished, s.Failures = &checkpoint.Finished{GlobalStep: t.step, Reason: t.reason}, nil
+			s.Finished, s.Failures = &checkpoint.Finished{GlobalStep: t.step, Reason: t.reason, At: time.Now()}, nil
 			return
 		}
 		step := t.est.savedStep()

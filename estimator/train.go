@@ -46,15 +46,20 @@ func (e *Estimator) Train(ctx context.Context, input InputFn, opts ...RunOption)
 	}
 	if done, step, err := e.alreadyTrained(o); err != nil || done {
 		if done {
-			err = errors.Join(e.noteSkipped(step), e.releaseServers(ctx))
+			err = errors.Join(e.noteSkipped(step), e.releaseServers(ctx, step))
 		}
 		return TrainResult{GlobalStep: step, Loss: math.NaN(), StopReason: StopMaxSteps}, err
 	}
-	config, leave, err := e.joinJob()
+	defer noteLastEnd()
+	config, leave, err := e.joinJob(o.maxSteps)
 	if err != nil {
 		return TrainResult{}, err
 	}
 	res, err := e.train(ctx, input, config, o)
+	if ended, ok := endedBefore(err); ok {
+		e.log.Info("training ended before this task could take part", "global_step", ended.GlobalStep)
+		res, err = ended, nil
+	}
 	return res, Interruption(ctx, errors.Join(err, leave()))
 }
 

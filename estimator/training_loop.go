@@ -182,6 +182,10 @@ func (t *training) recover(ctx context.Context, cause error) (over bool, err err
 	case errors.Is(err, distribute.ErrPeerLost) && t.endedElsewhere():
 		return true, nil
 	}
+	if _, over = endedBefore(err); over {
+		t.RequestStop(StopOtherTask)
+		return true, nil
+	}
 	return false, err
 }
 

@@ -108,6 +108,9 @@ func (j JobID) admits(caller JobID, own uint64) bool {
 	return j.Shape == caller.Shape && (j.Lead == caller.Lead || own != 0 && own == caller.Own)
 }
 
+// Same reports whether two tasks are of one job, as far as their identities tell.
+func (j JobID) Same(other JobID) bool { return j.admits(other, 0) }
+
 // sameJob is what to do about tasks that are taken for others'.
 const sameJob = "give all tasks of a job the same run.job_id (GOESTIMATOR_RUN_JOB_ID)"
 
@@ -139,6 +142,12 @@ func (n *Node) checkJob(caller Task, header metadata.MD) error {
 		return nil
 	}
 	return status.Errorf(codes.PermissionDenied, "%s: %s", mine.differs(n.config.Task, caller, theirs), sameJob)
+}
+
+// Job returns the job that holds this node, else its own.
+func (n *Node) Job() JobID {
+	j, _ := n.heldBy()
+	return j
 }
 
 // heldBy returns the job that holds this node, else its own, with false.

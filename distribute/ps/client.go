@@ -90,8 +90,9 @@ type Status struct {
 type ServerStatus struct {
 	Task                 cluster.Task
 	Incarnation, Session uint64
-	Ready, Done          bool
-	Digest               string // of its plan
+	Ready                bool
+	Finished             *Outcome // what the chief told; nil: it did not yet
+	Digest               string   // of its plan
 	Stats                Stats
 }
 
@@ -102,10 +103,16 @@ func (c *Client) Connect(ctx context.Context, p *Plan) (Status, error) {
 	return c.connect(ctx, p, false)
 }
 
-// WaitReady is Connect that waits for the chief to have created a session.
+// WaitReady is Connect that waits for the chief to have created a session. Where it
+// has ended the servers instead, the error is a *FinishedError.
 func (c *Client) WaitReady(ctx context.Context, p *Plan) (Status, error) {
 	for {
 		s, err := c.connect(ctx, p, true)
+		for _, x := range s.Servers {
+			if x.Finished != nil {
+				return s, &FinishedError{x.Task, *x.Finished}
+			}
+		}
 		if err != nil || s.Ready {
 			return s, err
 		}
@@ -131,7 +138,7 @@ func (c *Client) connect(ctx context.Context, p *Plan, wait bool) (Status, error
 	s := Status{Ready: true, Session: replies[0].session, Last: replies[0].last, Progress: replies[0].progress.export()}
 	ids := make([]ident, p.Servers)
 	for i, r := range replies {
-		s.Servers = append(s.Servers, ServerStatus{c.c.Servers[i], r.incarnation, r.session, r.ready, r.done, r.digest, r.stats})
+		s.Servers = append(s.Servers, r.export(c.c.Servers[i]))
 		ids[i] = r.ident
 		if r.session != s.Session {
 			s.Session = 0
@@ -165,6 +172,15 @@ func (c *Client) otherPlan(p *Plan, server int, r *statusReply) error {
 // Differ is the error of a task that has other settings than the session of a server.
 func (c *Client) Differ(server int, list ...settings.Difference) error {
 	return &settings.DifferError{Mine: "this task", Theirs: fmt.Sprintf("the job on %v", c.c.Servers[server]), Differences: list}
+}
+
+// export is the reply of a server to callers of the package.
+func (m *statusReply) export(task cluster.Task) ServerStatus {
+	s := ServerStatus{Task: task, Incarnation: m.incarnation, Session: m.session, Ready: m.ready, Digest: m.digest, Stats: m.stats}
+	if m.finished {
+		s.Finished = &m.outcome
+	}
+	return s
 }
 
 func (c *Client) join(p *Plan, ids []ident) {
@@ -313,14 +329,14 @@ func (c *Client) Extend(ctx context.Context, last int64) error {
 	return c.ask(ctx, 0, "Extend", &extendRequest{ids[0], last}, &nothing{})
 }
 
-// Finish tells all servers that training is over: their processes end. It needs
-// no session.
-func (c *Client) Finish(ctx context.Context, reason string) error {
+// Finish tells all servers what became of the training: their processes end. It
+// needs no session.
+func (c *Client) Finish(ctx context.Context, o Outcome) error {
 	return c.each(func(i int) error {
 		var s statusReply
 		if err := c.ask(ctx, i, "Status", &statusRequest{}, &s); err != nil {
 			return err
 		}
-		return c.ask(ctx, i, "Finish", &stopRequest{s.ident, reason}, &nothing{})
+		return c.ask(ctx, i, "Finish", &finishRequest{s.ident, o}, &nothing{})
 	})
 }

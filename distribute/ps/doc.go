@@ -103,10 +103,10 @@
 // other: u is an unsigned varint, i a zigzag varint, f a little-endian float64, b a
 // byte 0 or 1, s a length (u) and bytes, [..] a count (u) and elements. Bodies are
 // raw little-endian tensor elements. "id" is incarnation u, session u. "progress" is
-// step i, stop b, reason s. A transfer u is TensorFlow's number of float32,
+// step i, stop b, reason s; "outcome" is reason s, exit code i, step i. A transfer u is TensorFlow's number of float32,
 // bfloat16 or float16: what float32 elements travel as.
 //
-//	Status    b wait                                       -> id, ready b, server i, plan digest s, settings s (JSON), last step i, progress, done b,
+//	Status    b wait                                       -> id, ready b, server i, plan digest s, settings s (JSON), last step i, progress, done b, finished b, outcome,
 //	                                                          counters: pushes u, duplicates u, stale u, steps u, fences u, held ns u, queued u, copied u
 //	Create    id, server i, step i, replace b, last step i, plan s (JSON) -> (empty)
 //	Fill      stream of: id, unit i, field i, offset i, body: bytes from the offset on; at the end -> (empty)
@@ -122,7 +122,7 @@
 //	WaitStep  id, step i                                   -> progress, when it is reached, stopped, or after 10 s
 //	Stop      id, reason s                                 -> (empty)
 //	Extend    id, last step i                              -> (empty); to server 0
-//	Finish    id, reason s                                 -> (empty); any session
+//	Finish    id, outcome                                  -> (empty); any session
 //	FenceBegin, FenceMark, FenceEnd, Release: id, fence u  -> step i, held ns i, positions [rank i, state s]; Release: (empty)
 //	ReadSlice id, fence u, unit i, field i, offset i, length i -> body: bytes
 //	Norms     id, step i, ranks [i], factors [f]           -> sums of squares by variable [f]; between servers

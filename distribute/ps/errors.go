@@ -24,6 +24,16 @@ var ErrExists = errors.New("the parameter servers have a session already")
 // ErrNotConnected is wrapped by what needs a session before there is one.
 var ErrNotConnected = errors.New("not connected to the parameter servers: call WaitReady or Create first")
 
+// FinishedError tells what became of the training that was to be joined.
+type FinishedError struct {
+	Task cluster.Task // a server that tells
+	Outcome
+}
+
+func (e *FinishedError) Error() string {
+	return fmt.Sprintf("parameter server %v: training has ended (%s), exit code %d", e.Task, e.Reason, e.Code)
+}
+
 // explain adds the task and what can be done to an error of a call.
 func explain(task cluster.Task, err error) error {
 	var known error

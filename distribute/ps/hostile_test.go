@@ -123,7 +123,7 @@ var fuzzed = []struct {
 	{"WaitStep", adopt[waitRequest](func(m *waitRequest, id ident) { m.ident = id })},
 	{"Ready", adopt[readyRequest](func(m *readyRequest, id ident) { m.ident = id })},
 	{"Stop", adopt[stopRequest](func(m *stopRequest, id ident) { m.ident = id })},
-	{"Finish", adopt[stopRequest](func(m *stopRequest, id ident) { m.ident = id })},
+	{"Finish", adopt[finishRequest](func(m *finishRequest, id ident) { m.ident = id })},
 	{"Status", adopt[statusRequest](func(*statusRequest, ident) {})},
 	{"Extend", adopt[extendRequest](func(m *extendRequest, id ident) { m.ident = id })},
 	{"Create", adopt[createRequest](func(m *createRequest, id ident) { m.incarnation = id.incarnation })},

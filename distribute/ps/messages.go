@@ -76,8 +76,10 @@ type statusReply struct {
 	common []byte // settings of the plan
 	last   int64  // as in createRequest
 	progress
-	done  bool
-	stats Stats
+	done     bool // it is of no use any more
+	finished bool // the chief told of the end
+	outcome  Outcome
+	stats    Stats
 }
 
 func (m *statusReply) wire(c *coder) {
@@ -89,6 +91,8 @@ func (m *statusReply) wire(c *coder) {
 	c.int64(&m.last)
 	m.progress.wire(c)
 	c.bool(&m.done)
+	c.bool(&m.finished)
+	m.outcome.wire(c)
 	m.stats.wire(c)
 }
 
@@ -254,7 +258,7 @@ func (m *waitRequest) wire(c *coder) {
 	c.int64(&m.step)
 }
 
-// stopRequest asks all to stop (Stop), or ends the servers (Finish).
+// stopRequest asks all to stop.
 type stopRequest struct {
 	ident
 	reason string
@@ -274,6 +278,23 @@ type extendRequest struct {
 func (m *extendRequest) wire(c *coder) {
 	m.ident.wire(c)
 	c.int64(&m.last)
+}
+
+// finishRequest ends the servers.
+type finishRequest struct {
+	ident
+	Outcome
+}
+
+func (m *finishRequest) wire(c *coder) {
+	m.ident.wire(c)
+	m.Outcome.wire(c)
+}
+
+func (o *Outcome) wire(c *coder) {
+	c.string(&o.Reason)
+	c.int(&o.Code)
+	c.int64(&o.GlobalStep)
 }
 
 // fenceRequest is FenceBegin, FenceMark, FenceEnd and Release.

@@ -313,16 +313,21 @@ func TestStopAndFinish(t *testing.T) {
 	if r, err := b.c.Push(ctx, Push{}); err != nil || !r.Stop {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if err := b.c.Finish(ctx, "done"); err != nil {
+	end := Outcome{Reason: "done", Code: 2, GlobalStep: 7}
+	if err := b.c.Finish(ctx, end); err != nil {
 		t.Fatal(err)
 	}
 	for _, s := range b.Servers {
 		<-s.Done()
-		if s.Reason() != "done" {
-			t.Errorf("reason %q", s.Reason())
+		if s.Outcome() != end {
+			t.Errorf("outcome %+v, expected %+v", s.Outcome(), end)
 		}
 	}
-	if s, err := b.c.Connect(ctx, b.p); err != nil || !s.Servers[1].Done {
+	if s, err := b.c.Connect(ctx, b.p); err != nil || *s.Servers[1].Finished != end {
 		t.Errorf("%+v, %v", s, err)
+	}
+	var over *FinishedError
+	if _, err := b.c.WaitReady(ctx, b.p); !errors.As(err, &over) || over.Outcome != end {
+		t.Errorf("%v, expected the outcome", err)
 	}
 }

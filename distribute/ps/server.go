@@ -46,7 +46,7 @@ type Server struct {
 	changed  chan struct{} // closed when session or its readiness change
 	closed   bool
 	finished chan struct{}
-	reason   string
+	outcome  Outcome
 }
 
 // NewServer returns a server without variables. Register its Service on a
@@ -73,11 +73,18 @@ func NewServer(c ServerConfig) *Server {
 // Done is closed when the chief has said that training is over: the process may end.
 func (s *Server) Done() <-chan struct{} { return s.finished }
 
-// Reason is what the chief gave as the reason of the end; valid after Done.
-func (s *Server) Reason() string {
+// Outcome is what the chief told of the end; valid after Done.
+func (s *Server) Outcome() Outcome {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.reason
+	return s.outcome
+}
+
+// Outcome is what became of a training.
+type Outcome struct {
+	Reason     string
+	Code       int   // the chief's exit code; 0: training is over
+	GlobalStep int64 // where it is over
 }
 
 // errClosed ends what waits when a server closes.
@@ -208,7 +215,7 @@ func (s *Server) describe() (*statusReply, chan struct{}) {
 	r := &statusReply{ident: ident{incarnation: s.c.Incarnation}}
 	select {
 	case <-s.finished:
-		r.done = true
+		r.done, r.finished, r.outcome = true, true, s.outcome
 	default:
 	}
 	if s.closed {
@@ -326,7 +333,7 @@ func (s *Server) extend(_ context.Context, req *extendRequest) (message, error) 
 	return &nothing{}, nil
 }
 
-func (s *Server) finish(_ context.Context, req *stopRequest) (message, error) {
+func (s *Server) finish(_ context.Context, req *finishRequest) (message, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if req.incarnation != s.c.Incarnation {
@@ -335,7 +342,7 @@ func (s *Server) finish(_ context.Context, req *stopRequest) (message, error) {
 	select {
 	case <-s.finished:
 	default:
-		s.reason = req.reason
+		s.outcome = req.Outcome
 		close(s.finished)
 		s.signal()
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"time"
 
 	"github.com/goestimator/goestimator/internal/atomicfile"
 )
@@ -24,8 +25,9 @@ type RunState struct {
 
 // Finished tells the other tasks that training is over.
 type Finished struct {
-	GlobalStep int64  `json:"global_step"`
-	Reason     string `json:"reason"` // "max_steps", "early_stopping", ...
+	GlobalStep int64     `json:"global_step"`
+	Reason     string    `json:"reason"` // "max_steps", "early_stopping", ...
+	At         time.Time `json:"at"`     // by the chief's clock
 }
 
 // Failures are the exits of the chief since its last checkpoint that it chose

@@ -1,0 +1,173 @@
+package distribute
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/goestimator/goestimator/distribute/cluster"
+	"github.com/goestimator/goestimator/distribute/coordinator"
+)
+
+// End is what became of a job.
+type End struct {
+	Job        cluster.JobID
+	Code       int   // the chief's exit code; 0: training is over
+	GlobalStep int64 // where it is over
+	Reason     string
+	At         time.Time
+	// Sure tells that it is the end of this run of the job, not of one before.
+	Sure bool
+}
+
+// EndError is the error of a task whose job has ended while it waited for the others.
+type EndError struct{ End }
+
+// Error tells what became of the job.
+func (e *EndError) Error() string {
+	if e.Code == 0 {
+		return fmt.Sprintf("training is over at step %d", e.GlobalStep)
+	}
+	return fmt.Sprintf("the chief has ended with exit code %d: %s", e.Code, e.Reason)
+}
+
+// Ends is what a task knows of the end of its job besides what other tasks tell.
+type Ends struct {
+	// Since is when this task began: an end before may be that of an earlier run.
+	Since time.Time
+	// Look looks for an end in model_dir; nil: there is nothing to look at.
+	Look func() (End, bool)
+}
+
+const (
+	// endKey is the value on the blackboard that is the End of a job, as JSON.
+	endKey = "job/end"
+	// endPoll is how often a task that waits looks whether the job has ended.
+	endPoll = time.Second
+	// formerEnd is how long a task waits for others to begin where a job had ended
+	// before this task began. Then it was the end of this one.
+	formerEnd = 5 * time.Minute
+)
+
+// unlessEnded runs f, which waits for other tasks, until it returns or the job has
+// ended, which is an *EndError. It is the chief who ends a job: it just runs f.
+func (j *Job) unlessEnded(ctx context.Context, e *Ends, f func(context.Context) error) error {
+	if j.chief() {
+		return f(ctx)
+	}
+	if e == nil {
+		e = &Ends{}
+	}
+	waiting, cancel := context.WithCancelCause(ctx)
+	began := time.Now()
+	var watchers sync.WaitGroup
+	for _, look := range []func(context.Context) (End, bool){e.inModelDir, j.onBoard} {
+		watchers.Go(func() {
+			if end, ok := e.await(waiting, began, look); ok {
+				cancel(&EndError{end})
+			}
+		})
+	}
+	err := f(waiting)
+	cancel(nil)
+	watchers.Wait()
+	var end *EndError
+	if err == nil || !errors.As(err, &end) && !errors.As(context.Cause(waiting), &end) {
+		return err
+	}
+	j.leave(ctx)
+	return end
+}
+
+// await looks again and again, until it finds the end of this job or ctx ends.
+func (e *Ends) await(ctx context.Context, began time.Time, look func(context.Context) (End, bool)) (End, bool) {
+	tick := time.NewTicker(endPoll)
+	defer tick.Stop()
+	for {
+		if end, ok := look(ctx); ok && (end.Sure || !end.At.Before(e.Since) || time.Since(began) >= formerEnd) {
+			return end, true
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return End{}, false
+		}
+	}
+}
+
+// inModelDir looks for an end in model_dir.
+func (e *Ends) inModelDir(context.Context) (End, bool) {
+	if e.Look == nil {
+		return End{}, false
+	}
+	return e.Look()
+}
+
+// onBoard asks the leader for the end of this job.
+func (j *Job) onBoard(ctx context.Context) (e End, ok bool) {
+	// A client of its own, which a leader that was replaced does not refuse.
+	value, ok, err := coordinator.NewClient(j.node, j.leader).Get(ctx, endKey)
+	if err != nil || !ok || json.Unmarshal(value, &e) != nil {
+		return End{}, false
+	}
+	return e, e.Job.Same(j.node.Job())
+}
+
+// post puts the end of a job on the blackboard, which is in this process.
+func (j *Job) post(ctx context.Context, e End) error {
+	value, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	return j.board.Set(ctx, endKey, value)
+}
+
+// leave tells the leader that this task does not come any more.
+func (j *Job) leave(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	// One that is gone by now needs not know.
+	_, _ = coordinator.NewClient(j.node, j.leader).Beat(ctx, coordinator.Beat{Rank: max(j.rank, 0), Done: true})
+}
+
+// lingerTime is how long the leader of a job that has ended tells so those that come late.
+const lingerTime = 5 * time.Second
+
+// linger returns when all workers have left, or were told of the end, at last after a while.
+func (j *Job) linger(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, lingerTime)
+	defer cancel()
+	for {
+		late, err := j.late(ctx)
+		if err != nil || len(late) == 0 {
+			return
+		}
+		select {
+		case <-time.After(settlePoll / 2):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// late are the workers, but for the chief, that have not left yet.
+func (j *Job) late(ctx context.Context) ([]cluster.Task, error) {
+	members, err := j.board.Members(ctx)
+	if err != nil {
+		return nil, err
+	}
+	left := map[cluster.Task]bool{}
+	for _, m := range members {
+		left[m.Task] = m.State == coordinator.Done
+	}
+	var out []cluster.Task
+	for i, w := range j.workers {
+		if i > 0 && !left[w] {
+			out = append(out, w)
+		}
+	}
+	return out, nil
+}

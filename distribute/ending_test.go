@@ -1,0 +1,119 @@
+package distribute
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goestimator/goestimator/internal/freeport"
+	"github.com/goestimator/goestimator/runconfig"
+)
+
+// TestWhichEndCounts: a sure end counts, one since the task began, and an older one
+// only when nobody has begun anew for long.
+func TestWhichEndCounts(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		sure bool
+		at   time.Duration // of the end, after the task began
+		want time.Duration // until it counts
+	}{
+		{"sure, old", true, -time.Hour, 0},
+		{"old", false, -time.Nanosecond, formerEnd},
+		{"as the task began", false, 0, 0},
+		{"later", false, time.Nanosecond, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				e := &Ends{Since: began}
+				end, ok := e.await(t.Context(), began, func(context.Context) (End, bool) {
+					return End{GlobalStep: 7, Sure: c.sure, At: began.Add(c.at)}, true
+				})
+				if took := time.Since(began); !ok || end.GlobalStep != 7 || took != c.want {
+					t.Errorf("%+v, %v after %v, expected after %v", end, ok, took, c.want)
+				}
+			})
+		})
+	}
+}
+
+// TestEndThatIsTakenBack: a chief that begins anew takes back what an earlier run told of its end.
+func TestEndThatIsTakenBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), 2*formerEnd)
+		defer cancel()
+		e := &Ends{Since: began}
+		if end, ok := e.await(ctx, began, func(context.Context) (End, bool) {
+			return End{At: began.Add(-time.Second)}, time.Since(began) < formerEnd
+		}); ok {
+			t.Errorf("%+v counts, expected that nothing does", end)
+		}
+	})
+}
+
+// station is a cluster of a chief, a worker and a parameter server.
+type station struct{ ports *freeport.Reservation }
+
+func newStation(t *testing.T) station {
+	t.Helper()
+	ports, err := freeport.Reserve(3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { ports.Close() })
+	return station{ports}
+}
+
+// task is the configuration of one of its tasks.
+func (s station) task(t *testing.T, typ, job string) runconfig.RunConfig {
+	t.Helper()
+	rpc := runconfig.RPC{Security: "auto", PeerTimeoutSecs: 10, RejoinSecs: 30, CallTimeoutSecs: 20, MaxMessageMB: 64}
+	text := fmt.Sprintf(`{"cluster":{"chief":[%q],"worker":[%q],"ps":[%q]},"task":{"type":%q,"index":0}}`, s.ports.Address(0), s.ports.Address(1), s.ports.Address(2), typ)
+	rc, err := runconfig.FromTFConfig(text, runconfig.Connections(rpc), runconfig.SessionCreationTimeoutSecs(60), runconfig.JobID(job))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rc
+}
+
+// TestStandingServerTellsOfFormerJob: it goes on telling those of the job that it
+// served last, and no others, that this has ended.
+func TestStandingServerTellsOfFormerJob(t *testing.T) {
+	s, log := newStation(t), slog.New(slog.DiscardHandler)
+	ctx, stop := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	rc := s.task(t, runconfig.PS, "")
+	go func() { served <- ServeJobs(ctx, rc, log) }()
+	defer func() {
+		stop()
+		if err := <-served; !errors.Is(err, context.Canceled) {
+			t.Errorf("the server: %v", err)
+		}
+	}()
+	began := time.Now()
+	if err := Release(t.Context(), s.task(t, runconfig.Chief, ""), log, 42); err != nil {
+		t.Fatal(err)
+	}
+	worker, err := open(s.task(t, runconfig.Worker, ""), log, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer worker.Close()
+	limited, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	// The server takes a moment to begin anew; the worker began before the end.
+	end, ok := (&Ends{Since: began}).await(limited, began, worker.onBoard)
+	if !ok || end.GlobalStep != 42 || end.Code != 0 || end.Sure {
+		t.Errorf("%+v, %v, expected the end at step 42, of which nobody is sure that it is this run's", end, ok)
+	}
+	end.Job.Lead++
+	if worker.node.Job().Same(end.Job) {
+		t.Error("a worker of another job takes the end for its own")
+	}
+}

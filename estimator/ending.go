@@ -1,0 +1,51 @@
+package estimator
+
+import (
+	"errors"
+	"math"
+	"sync/atomic"
+	"time"
+
+	"github.com/goestimator/goestimator/distribute"
+	"github.com/goestimator/goestimator/estimator/checkpoint"
+	"github.com/goestimator/goestimator/internal/atomicfile"
+)
+
+// lastEnd is when this process began or, later, ended its latest training: what
+// model_dir tells of an end before may be that of an earlier run.
+var lastEnd atomic.Pointer[time.Time]
+
+func init() { noteLastEnd() }
+
+func noteLastEnd() {
+	now := time.Now()
+	lastEnd.Store(&now)
+}
+
+// ends is what model_dir tells of the end of a training to maxSteps, 0 for no such number.
+func (e *Estimator) ends(maxSteps int64) *distribute.Ends {
+	return &distribute.Ends{Since: *lastEnd.Load(), Look: func() (distribute.End, bool) { return e.endInModelDir(maxSteps) }}
+}
+
+func (e *Estimator) endInModelDir(maxSteps int64) (distribute.End, bool) {
+	s, err := checkpoint.LoadRunState(atomicfile.OS{}, e.modelDir)
+	if err != nil || s.Finished == nil {
+		return distribute.End{}, false
+	}
+	f := s.Finished
+	reached := maxSteps > 0 && f.Reason == StopMaxSteps
+	if reached && f.GlobalStep < maxSteps { // it was raised since
+		return distribute.End{}, false
+	}
+	return distribute.End{GlobalStep: f.GlobalStep, Reason: f.Reason, At: f.At, Sure: reached && e.savedStep() >= maxSteps}, true
+}
+
+// endedBefore is the result of a training that other tasks ended before this one
+// could take part in it; false where err tells nothing of that kind.
+func endedBefore(err error) (TrainResult, bool) {
+	var end *distribute.EndError
+	if !errors.As(err, &end) || end.Code != ExitDone {
+		return TrainResult{}, false
+	}
+	return TrainResult{GlobalStep: end.GlobalStep, Loss: math.NaN(), StopReason: StopOtherTask}, true
+}
