@@ -27,20 +27,11 @@ func (t *training) synchronize(ctx context.Context) error {
 		r, notes, err = t.restoreOrInit()
 		return notes, err
 	}
-	var notes distribute.Notes
-	var err error
-	if t.shared != nil {
-		notes, err = t.shared.Synchronize(ctx, restore)
-	} else {
-		notes, err = restore()
-	}
+	notes, err := t.meet(ctx, restore)
 	if r != nil {
 		defer r.Close()
 	}
 	if err != nil {
-		return err
-	}
-	if err := t.readStep(); err != nil {
 		return err
 	}
 	if r != nil {
@@ -48,6 +39,24 @@ func (t *training) synchronize(ctx context.Context) error {
 		t.est.log.Info("restored checkpoint", "prefix", r.Prefix(), "global_step", t.step)
 	}
 	return t.seek(ctx, notes.Positions[t.rank()])
+}
+
+// meet brings variables and step to where the job is.
+func (t *training) meet(ctx context.Context, restore func() (distribute.Notes, error)) (distribute.Notes, error) {
+	for {
+		meeting := restore
+		if t.shared != nil {
+			meeting = func() (distribute.Notes, error) { return t.shared.Synchronize(ctx, restore) }
+		}
+		notes, err := meeting()
+		if err == nil {
+			err = t.readStep()
+		}
+		if err == nil || !errors.Is(err, distribute.ErrSessionLost) || ctx.Err() != nil {
+			return notes, err
+		}
+		t.est.log.Warn("the tasks of the job synchronize again", "cause", err) // it ended in between
+	}
 }
 
 // rank is this task's number among those that train.
