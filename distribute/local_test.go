@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/goestimator/goestimator/internal/device"
 	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/kernels"
 	"github.com/goestimator/goestimator/internal/lower"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/optimizers"
@@ -129,6 +131,22 @@ func checkStrategy(t *testing.T, s Strategy) {
 	}
 	if r := s.Replicas(); r != (Replicas{InSync: 1, Local: 1}) {
 		t.Errorf("replicas %+v, expected one", r)
+	}
+}
+
+// TestThreadsOfKernels: the last strategy says how many threads kernels have, 0 as many as there are cores.
+func TestThreadsOfKernels(t *testing.T) {
+	for _, c := range []struct{ threads, want int }{{1, 1}, {0, runtime.GOMAXPROCS(0)}} {
+		s, err := New(Config{Threads: c.threads})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := kernels.Threads(); got != c.want {
+			t.Errorf("%d threads asked for: got %d, expected %d", c.threads, got, c.want)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

@@ -3,7 +3,9 @@ package inputs
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
+	"hash/crc32"
 	"testing"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -188,6 +190,22 @@ func TestRestoreRefusesOtherStates(t *testing.T) {
 		bad[i] ^= 1
 		if err := iterate(t, Pipe(src, Shuffle(40, 1), Batch(4, false), Prefetch(1))).Restore(bad); !errors.Is(err, ErrBadState) {
 			t.Fatalf("byte %d flipped: got %v", i, err)
+		}
+	}
+}
+
+// TestRestoreOfAStateCutShort cuts a state everywhere, behind a right checksum.
+func TestRestoreOfAStateCutShort(t *testing.T) {
+	ds := Pipe(numbers(t, memory.DefaultAllocator, 40), Shuffle(40, 1), Batch(4, false), Prefetch(1))
+	state, err := iterate(t, ds).State()
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := state[:len(state)-4]
+	for n := len(stateMagic) + 1; n < len(body); n++ {
+		bad := binary.LittleEndian.AppendUint32(bytes.Clone(body[:n]), crc32.Checksum(body[:n], castagnoli))
+		if err := iterate(t, ds).Restore(bad); !errors.Is(err, ErrBadState) {
+			t.Errorf("%d of %d bytes: got %v", n, len(body), err)
 		}
 	}
 }

@@ -73,7 +73,7 @@ func newExampleFormat(o ArrowOptions) (*exampleFormat, error) {
 }
 
 func (f *exampleFormat) reader(name string, in io.Reader, closer io.Closer) *exampleReader {
-	return &exampleReader{format: f, name: name, closer: closer, found: make([][]byte, len(f.fields)), parsed: make([]feature, len(f.fields)),
+	return &exampleReader{format: f, name: name, closer: closer, largest: maxExample, found: make([][]byte, len(f.fields)), parsed: make([]feature, len(f.fields)),
 		records: tfrecord.NewReader(bufio.NewReaderSize(in, 64<<10))}
 }
 
@@ -87,6 +87,7 @@ type exampleReader struct {
 	found   [][]byte  // the features of the present example, for each field; nil: absent
 	parsed  []feature // the same
 	again   []byte    // the present example where reading it was interrupted
+	largest int       // bytes of an example
 	values  valueBuffer
 	err     error // found behind rows that were still good; io.EOF included
 }
@@ -111,8 +112,8 @@ func (r *exampleReader) next() ([]byte, error) {
 		return nil, r.fail("", fmt.Errorf("file is damaged or cut short: %w; get it again", err))
 	case err != nil:
 		return nil, r.fail("", fmt.Errorf("file cannot be read behind offset %d: %w", r.records.Offset(), err))
-	case len(example) > maxExample:
-		return nil, r.fail("", fmt.Errorf("example has %d bytes, expected at most %d", len(example), maxExample))
+	case len(example) > r.largest:
+		return nil, r.fail("", fmt.Errorf("example has %d bytes, expected at most %d", len(example), r.largest))
 	}
 	return example, nil
 }

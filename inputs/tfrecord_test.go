@@ -151,6 +151,28 @@ func TestTFRecordLargeExamples(t *testing.T) {
 	}
 }
 
+// TestTFRecordLargestExample is at the bound of an example's size, and beyond it.
+func TestTFRecordLargestExample(t *testing.T) {
+	e := map[string]any{"x": []int64{7}}
+	n := len(serialized(t, e))
+	format, err := newExampleFormat(ArrowOptions{Allocator: checked(t), Columns: []ColumnSpec{{Name: "x", DType: "int64"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for largest, want := range map[int]string{n + 1: "", n: "", n - 1: fmt.Sprintf("example has %d bytes, expected at most %d", n, n-1)} {
+		r := format.reader("t", bytes.NewReader(records(t, e)), nil)
+		r.largest = largest
+		rec, err := r.read(context.Background(), 1)
+		if want == "" && err == nil {
+			rec.Release()
+			continue
+		}
+		if err == nil || want == "" || !strings.Contains(err.Error(), want) {
+			t.Errorf("at most %d bytes: got %v, expected %q", largest, err, want)
+		}
+	}
+}
+
 // fading is a context that ends when it was looked at so often.
 type fading struct {
 	context.Context

@@ -110,6 +110,7 @@ func TestRefusedPlans(t *testing.T) {
 	twice := &optimizers.TrainOp{Groups: append(trained.Groups, trained.Groups...)}
 	integer := &optimizers.TrainOp{Groups: []optimizers.Group{{Variables: v("x", graph.Int32, 2), Rule: optimizers.SGD{}, LearningRate: optimizers.Constant(1)}}}
 	nan := &optimizers.TrainOp{Groups: []optimizers.Group{{Variables: v("x", graph.Float32, 2), Rule: optimizers.SGD{}, LearningRate: optimizers.PiecewiseConstant{}}}}
+	pattern := &optimizers.TrainOp{Groups: []optimizers.Group{{Variables: v("x", graph.Float32, 2), Rule: optimizers.SGD{}, LearningRate: optimizers.Constant(1), WeightDecay: 0.1, NoDecay: "("}}}
 	for want, c := range map[string]struct {
 		v []*models.Variable
 		c Config
@@ -123,6 +124,7 @@ func TestRefusedPlans(t *testing.T) {
 		"not among the variables":       {v("y", graph.Float32), Config{Servers: 1, Train: trained}},
 		"two gradients":                 {v("x", graph.Float32, 2), Config{Servers: 1, Train: twice}},
 		"float32 or float64":            {v("x", graph.Int32, 2), Config{Servers: 1, Train: integer}},
+		"group 0: no_decay: error pars": {v("x", graph.Float32, 2), Config{Servers: 1, Train: pattern}},
 		"is NaN at step 0":              {v("x", graph.Float32, 2), Config{Servers: 1, Train: nan}},
 		"replicas to aggregate":         {v("x", graph.Float32), Config{Servers: 1, Sync: &Sync{3, 2}}},
 		"staleness -1":                  {v("x", graph.Float32), Config{Servers: 1, Staleness: -1}},

@@ -143,6 +143,24 @@ func TestEstimatorsTrainAndResume(t *testing.T) {
 	})
 }
 
+// A baseline learns from a feature how many examples there are; weights are none.
+func TestBaselineWithoutFeatures(t *testing.T) {
+	weights := estimator.InputFunc(func(context.Context, inputs.Context) (inputs.Dataset, error) {
+		return inputs.Slices(nil, inputs.Slice("age", inputs.Feature, someone.ages), inputs.Slice("income", inputs.Label, someone.income))
+	})
+	baseline := ok(canned.BaselineRegressor{WeightColumn: "age"}.ModelFn())
+	for want, fn := range map[string]estimator.ModelFn{
+		"the data has no feature: expected at least one": baseline,
+		"baseline: no feature of fixed length":           estimator.ModelFunc(baseline.Model), // without Prepare
+	} {
+		e := ok(estimator.New(fn, scratch(t)...))
+		defer e.Close()
+		if _, err := e.Evaluate(t.Context(), weights); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, expected %q", err, want)
+		}
+	}
+}
+
 // The names are those of checkpoints of tf.estimator.
 func TestVariablesAndSlots(t *testing.T) {
 	deep := []feature.Column{age(), &feature.Embedding{Of: trade(), Dimension: 4}}

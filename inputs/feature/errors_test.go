@@ -87,7 +87,7 @@ func TestColumnsRefused(t *testing.T) {
 	}
 }
 
-// rows is a record with a null, a NaN and an id that is too large.
+// badRows is a record with a null, a NaN, an id that is too large and a number that no id can be.
 func badRows() arrow.Record {
 	mem := memory.DefaultAllocator
 	x, i, s := array.NewFloat32Builder(mem), array.NewInt64Builder(mem), array.NewStringBuilder(mem)
@@ -99,9 +99,11 @@ func badRows() arrow.Record {
 		w.Append(true)
 		w.ValueBuilder().(*array.Float32Builder).AppendValues(row, nil)
 	}
-	arrays := []arrow.Array{x.NewArray(), i.NewArray(), s.NewArray(), w.NewArray()}
+	u := array.NewUint64Builder(mem)
+	u.AppendValues([]uint64{0, math.MaxInt64, math.MaxInt64 + 1}, nil)
+	arrays := []arrow.Array{x.NewArray(), i.NewArray(), s.NewArray(), w.NewArray(), u.NewArray()}
 	var fields []arrow.Field
-	for k, name := range []string{"x", "i", "s", "w"} {
+	for k, name := range []string{"x", "i", "s", "w", "u"} {
 		fields = append(fields, arrow.Field{Name: name, Type: arrays[k].DataType(), Nullable: true})
 	}
 	return array.NewRecord(arrow.NewSchema(fields, nil), arrays, 3)
@@ -119,13 +121,14 @@ func TestRowsRefused(t *testing.T) {
 		{&Numeric{Key: "i", Normalizer: Normalizer{Log: true}}, 2, "value -4: the normalizer makes it NaN"},
 		{&Identity{Key: "i", Size: 9}, 1, `column "i", row 1: value 9: expected an id below 9`},
 		{&Weighted{Of: &HashBucket{Key: "s", Size: 5}, WeightKey: "w"}, 1, `column "s_weighted_by_w", row 1: 0 ids but 2 weights`},
-		{&HashBucket{Key: "nothing", Size: 5}, -1, `unknown column "nothing": the data has x, i, s, w`},
+		{&HashBucket{Key: "nothing", Size: 5}, -1, `unknown column "nothing": the data has x, i, s, w, u`},
 		{&HashBucket{Key: "i", Size: 5}, -1, `feature "i": expected strings, the data has i int64`},
 		{&HashBucket{Key: "s", Size: 5, DType: inputs.Int64}, -1, `feature "s": expected integers`},
 		{&Numeric{Key: "s"}, -1, `feature "s": expected numbers`},
 		{&Numeric{Key: "x", Shape: []int{3}}, -1, `feature "x": expected shape [3]`},
 		{&Numeric{Key: "w"}, -1, `feature "w": expected shape [1], the data has w float32[...]`},
 		{&Crossed{Of: []Column{Key("s"), Key("i")}, Size: 5}, -1, `"s" has null values`},
+		{&Crossed{Of: []Column{Key("i"), Key("u")}, Size: 5}, -1, `feature "u": value 9223372036854775808 (number 2 of its batch) does not fit int64`},
 	} {
 		plan, err := New(Columns{Linear: []Column{c.column}})
 		if err != nil {

@@ -120,6 +120,26 @@ func TestTrainsAsTheHost(t *testing.T) {
 	}
 }
 
+// roomy is a twin that seems to have room for everything.
+type roomy struct{ *twin }
+
+func (d roomy) Alloc(n int) (device.Buffer, error) { return d.twin.Alloc(min(n, 1<<10)) }
+
+// TestVariableTooLargeForTheHost sees that a step on the host is refused a variable that only the accelerator has room for.
+func TestVariableTooLargeForTheHost(t *testing.T) {
+	d := roomy{refusing("L2Loss")}
+	vars := ok(NewVariables(d))
+	large := graph.Type{DType: graph.Float32, Shape: graph.ShapeOf(1 << 46)}
+	if err := vars.CreateZero("large", graph.Float32, 1<<46); err != nil {
+		t.Fatal(err)
+	}
+	b := graph.NewBuilder(graph.New())
+	loss := b.Op("L2Loss", "loss", graph.Type{DType: graph.Float32}, graph.Attrs{"T": graph.Float32}, b.Read(b.Variable("large", large), large))
+	if _, err := Compile(b.Graph, Spec{Fetches: []graph.Output{loss}}, d, vars, Options{}); !errors.Is(err, device.ErrMemory) {
+		t.Errorf("got %v, expected %v", err, device.ErrMemory)
+	}
+}
+
 func TestHardPlacement(t *testing.T) {
 	m := newMLP(graph.Float32, 2, 3, 2, 0.1)
 	d := refusing("BiasAddGrad")

@@ -41,7 +41,7 @@ func TestRanges(t *testing.T) {
 			t.Errorf("CreateZero: %v, %v", z, err)
 		}
 		for _, err := range []error{
-			vars.CreateZero("z", graph.Float32), vars.CreateZero("n", graph.String),
+			vars.CreateZero("z", graph.Float32), vars.CreateZero("n", graph.String), vars.CreateZero("huge", graph.Float32, 1<<50),
 			vars.ReadAt("x", got, 4), vars.WriteAt("x", got, -1), vars.ReadAt("y", got, 0), vars.ReadRows("s", nil, nil), vars.ReadRows("x", []int32{1}, got),
 		} {
 			if err == nil {

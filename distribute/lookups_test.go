@@ -1,0 +1,91 @@
+package distribute
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/lower"
+	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/models/optimizers"
+)
+
+// tables builds a program of tables, each of which is read by rows.
+type tables struct {
+	*graph.Builder
+	ids, axis graph.Output
+	program   TrainProgram
+}
+
+var tableType = graph.Type{DType: graph.Float64, Shape: graph.ShapeOf(4, 4)}
+
+func newTables() *tables {
+	b := graph.NewBuilder(graph.New())
+	return &tables{Builder: b, ids: b.Placeholder("ids", graph.Type{DType: graph.Int64, Shape: graph.BatchOf()}), axis: b.Scalar("axis", graph.Int32, 0),
+		program: TrainProgram{Train: &optimizers.TrainOp{Groups: make([]optimizers.Group, 1)}}}
+}
+
+// table adds a variable with a sparse gradient, or a dense one, and returns its value.
+func (b *tables) table(name string, sparse bool) graph.Output {
+	table := b.Read(b.Variable(name, tableType), tableType)
+	g := &b.program.Train.Groups[0]
+	g.Variables = append(g.Variables, &models.Variable{Name: name, DType: graph.Float64, Shape: []int{4, 4}, Trainable: true})
+	gradient := lower.Value{Output: table}
+	if sparse {
+		gradient = lower.SparseValue(tableType.Shape, lower.Slices{Rows: table, Indices: b.ids})
+	}
+	b.program.Gradients = append(b.program.Gradients, gradient)
+	return table
+}
+
+// gather reads rows, and fetches what comes of them.
+func (b *tables) gather(name string, table, ids, axis graph.Output) graph.Output {
+	picked := b.Op("GatherV2", name, graph.Type{DType: graph.Float64, Shape: graph.BatchOf(4)},
+		graph.Attrs{"Tparams": graph.Float64, "Tindices": graph.Int64, "Taxis": graph.Int32, "batch_dims": int64(0)}, table, ids, axis)
+	return b.norm(name+"/norm", picked)
+}
+
+// norm reads all of x.
+func (b *tables) norm(name string, x graph.Output) graph.Output {
+	return b.Op("L2Loss", name, graph.Type{DType: graph.Float64}, graph.Attrs{"T": graph.Float64}, x)
+}
+
+// TestFindLookups: tables with a sparse gradient of which only rows are read are looked up, in the order of the gathers' names.
+func TestFindLookups(t *testing.T) {
+	b := newTables()
+	var fetches []graph.Output
+	for i := range 8 {
+		table := b.table(fmt.Sprintf("table%d", i), true)
+		for _, name := range []string{"first", "again"} {
+			fetches = append(fetches, b.gather(fmt.Sprintf("%s%d", name, 7-i), table, b.ids, b.axis))
+		}
+	}
+	dense := b.table("dense", false)
+	fetches = append(fetches, b.gather("a", dense, b.ids, b.axis))
+	whole := b.table("whole", true)
+	fetches = append(fetches, b.gather("b", whole, b.ids, b.axis), b.norm("whole/norm", whole))
+	fetched := b.table("fetched", true)
+	fetches = append(fetches, b.gather("c", fetched, b.ids, b.axis), fetched)
+	columns := b.table("columns", true)
+	fetches = append(fetches, b.gather("d", columns, b.ids, b.Scalar("other_axis", graph.Int32, 1)))
+	other := b.table("other", true)
+	learnt := b.Op("ArgMax", "learnt", graph.Type{DType: graph.Int64, Shape: graph.ShapeOf(4)},
+		graph.Attrs{"T": graph.Float64, "Tidx": graph.Int32, "output_type": graph.Int64}, b.Read(b.Variable("seen", tableType), tableType), b.axis)
+	fetches = append(fetches, b.gather("e", other, learnt, b.axis))
+	if err := b.Err(); err != nil {
+		t.Fatal(err)
+	}
+	var got, want []string
+	for _, x := range findLookups(b.program, fetches) {
+		got = append(got, x.rows.Node.Name+" of "+x.variable)
+	}
+	for _, name := range []string{"again", "first"} {
+		for i := range 8 {
+			want = append(want, fmt.Sprintf("%s%d of table%d", name, i, 7-i))
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, expected %q", got, want)
+	}
+}

@@ -1,0 +1,62 @@
+package hooks
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/goestimator/goestimator/estimator/checkpoint"
+	"github.com/goestimator/goestimator/internal/atomicfile"
+)
+
+// asked is a Run that notes why it has to stop.
+type asked struct {
+	Run
+	reason string
+}
+
+func (a *asked) RequestStop(reason string) { a.reason = reason }
+
+// TestTimeLimit moves the clock: the time is noted every 30 seconds, and is up at the limit.
+func TestTimeLimit(t *testing.T) {
+	dir := t.TempDir()
+	h, err := NewTimeLimit(dir, 90*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var at time.Duration
+	begun := time.Now()
+	h.now = func() time.Time { return begun.Add(at) }
+	r := &asked{}
+	if err := h.AfterCreateSession(context.Background(), r); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		at    time.Duration
+		noted float64
+		stop  string
+	}{
+		{0, 0, ""},
+		{noteEvery - 1, 0, ""},
+		{noteEvery, 30, ""},
+		{2*noteEvery - 1, 30, ""},
+		{2 * noteEvery, 60, ""},
+		{90*time.Second - 1, 60, ""},
+		{90 * time.Second, 60, "time_limit"},
+	} {
+		at = c.at
+		if err := h.AfterRun(context.Background(), r); err != nil {
+			t.Fatal(err)
+		}
+		s, err := checkpoint.LoadRunState(atomicfile.OS{}, dir)
+		if err != nil || s.TrainSeconds != c.noted || r.reason != c.stop {
+			t.Errorf("after %v: noted %v s (%v), stop reason %q, expected %v s, %q", c.at, s.TrainSeconds, err, r.reason, c.noted, c.stop)
+		}
+	}
+	if err := h.End(context.Background(), r); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := checkpoint.LoadRunState(atomicfile.OS{}, dir); err != nil || s.TrainSeconds != 90 {
+		t.Errorf("at the end: noted %v s (%v), expected 90", s.TrainSeconds, err)
+	}
+}
