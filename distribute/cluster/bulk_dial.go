@@ -148,7 +148,7 @@ func (n *Node) openBulk(ctx context.Context, p *peer) (*bulkConn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("a bulk connection to %v: %w", p.task, err)
 	}
-	c := newBulkConn(raw, carrier, t, n.config.MaxMessageBytes, n.security.files == nil)
+	c := newBulkConn(raw, carrier, t, n.config.MaxMessageBytes, n.security.sums)
 	if !carrier.adopt(c) {
 		c.Close()
 		return nil, status.Error(codes.Unavailable, "the connection to the peer is closed")

@@ -159,7 +159,7 @@ func (s *bulkServer) prune(carrier *watchedConn) {
 var errTicket = errors.New("a bulk connection without a ticket that was given: it came too late, or from a stranger")
 
 // accept takes a connection that has shown the magic, when it shows a ticket,
-// too; sums tells that it is in plaintext. The caller has set a deadline.
+// too; sums tells that it has checksums. The caller has set a deadline.
 func (s *bulkServer) accept(c net.Conn, sums bool) error {
 	var rest [len(bulkHello{}) - len(bulkMagic)]byte
 	if _, err := io.ReadFull(c, rest[:]); err != nil {

@@ -26,6 +26,7 @@ type Config struct {
 
 	dial   func(ctx context.Context, to Task) (net.Conn, error) // of NewLocal
 	noBulk bool                                                 // of tests: all goes by gRPC
+	noSums bool                                                 // of benchmarks: plaintext without checksums
 }
 
 func (c Config) withDefaults() Config {

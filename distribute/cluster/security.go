@@ -53,13 +53,14 @@ func (s Security) check(serves bool) error {
 type security struct {
 	settings Security
 	files    *files // nil: plaintext
+	sums     bool   // bytes are under checksums, as they are in plaintext
 	task     Task
 	log      *slog.Logger
 	refusals limiter
 }
 
 func newSecurity(c Config) (*security, error) {
-	s := &security{settings: c.Security, task: c.Task, log: c.Log, refusals: limiter{every: 10 * time.Second}}
+	s := &security{settings: c.Security, sums: !c.Security.TLS() && !c.noSums, task: c.Task, log: c.Log, refusals: limiter{every: 10 * time.Second}}
 	if err := c.Security.check(c.Address != "" || c.Listener != nil); err != nil {
 		return nil, fmt.Errorf("cluster: %v: %w", c.Task, err)
 	}
@@ -127,7 +128,7 @@ func (c clientCredentials) ClientHandshake(ctx context.Context, authority string
 	}
 	c.peer.accepted()
 	w := &watchedConn{Conn: raw}
-	if c.files == nil {
+	if c.sums {
 		w.sums = newSummed(raw, c.peer.damaged)
 		w.Conn = w.sums
 	}
@@ -162,7 +163,7 @@ func (c serverCredentials) ServerHandshake(raw net.Conn) (net.Conn, credentials.
 		raw, what, err = greetClient(raw)
 	}
 	if err == nil && what == openBulk {
-		if err = c.bulk.accept(raw, c.files == nil); err == nil {
+		if err = c.bulk.accept(raw, c.sums); err == nil {
 			return nil, nil, credentials.ErrConnDispatched
 		}
 	}
@@ -173,7 +174,7 @@ func (c serverCredentials) ServerHandshake(raw net.Conn) (net.Conn, credentials.
 		return nil, nil, err
 	}
 	w := &watchedConn{Conn: raw}
-	if c.files == nil && what == openCalls {
+	if c.sums && what == openCalls {
 		w.sums = newSummed(raw, func(err error) { c.damaged(w, err) })
 		w.Conn = w.sums
 	}

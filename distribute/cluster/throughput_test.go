@@ -64,15 +64,35 @@ func sink(size int) Service {
 func BenchmarkStream(b *testing.B) {
 	for _, size := range []int{64 << 10, 1 << 20, 4 << 20, 16 << 20, 100 << 20} {
 		for _, way := range []string{"bulk", "grpc"} {
-			b.Run(fmt.Sprintf("%s/%dKB", way, size>>10), func(b *testing.B) { streamed(b, size, way == "grpc") })
+			b.Run(fmt.Sprintf("%s/%dKB", way, size>>10), func(b *testing.B) {
+				streamed(b, size, func(c *Config) { c.MaxMessageBytes, c.noBulk = 128<<20, way == "grpc" })
+			})
 		}
 		b.Run(fmt.Sprintf("tcp/%dKB", size>>10), func(b *testing.B) { rawTCP(b, size) })
 	}
 }
 
-// streamed is a stream of messages of a size, with or without a bulk connection.
-func streamed(b *testing.B, size int, noBulk bool) {
-	from, _ := sockets(b, func(c *Config) { c.MaxMessageBytes, c.noBulk = 128<<20, noBulk }, sink(size))
+// BenchmarkSums is what checksums cost: ratios of its results with them to those without.
+func BenchmarkSums(b *testing.B) {
+	for _, way := range []string{"bulk", "grpc", "call"} {
+		for _, sums := range []string{"with", "without"} {
+			change := func(c *Config) {
+				c.MaxMessageBytes, c.noBulk, c.noSums = 128<<20, way == "grpc", sums == "without"
+			}
+			if way == "call" {
+				b.Run("call/1KB/"+sums, func(b *testing.B) { called(b, 1<<10, change) })
+				continue
+			}
+			for _, size := range []int{64 << 10, 4 << 20, 100 << 20} {
+				b.Run(fmt.Sprintf("%s/%dKB/%s", way, size>>10, sums), func(b *testing.B) { streamed(b, size, change) })
+			}
+		}
+	}
+}
+
+// streamed is a stream of messages of a size between nodes whose config is changed.
+func streamed(b *testing.B, size int, change func(*Config)) {
+	from, _ := sockets(b, change, sink(size))
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	body := make([]byte, size)
@@ -137,10 +157,13 @@ func rawTCP(b *testing.B, size int) {
 }
 
 // BenchmarkCall is the latency of a call with little in it.
-func BenchmarkCall(b *testing.B) {
-	from, _ := sockets(b, nil, echo())
+func BenchmarkCall(b *testing.B) { called(b, 64, nil) }
+
+// called is a call with a header of a size, answered with the same.
+func called(b *testing.B, size int, change func(*Config)) {
+	from, _ := sockets(b, change, echo())
 	ctx := context.Background()
-	req := &Frame{Header: make([]byte, 64)}
+	req := &Frame{Header: make([]byte, size)}
 	for b.Loop() {
 		f, err := from.Call(ctx, ps0, "/test.Echo/Echo", req)
 		if err != nil {
