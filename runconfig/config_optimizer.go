@@ -24,12 +24,16 @@ type Optimizer struct {
 	Epsilon *float64 `yaml:"epsilon,omitempty"`
 	// First value of the accumulators of adagrad and ftrl. Default 0.1.
 	InitialAccumulatorValue *float64 `yaml:"initial_accumulator_value,omitempty"`
-	// Power of ftrl's learning rate (learning_rate_power), at most 0. Default -0.5.
-	LearningRatePower *float64 `yaml:"lr_power,omitempty"`
+	// Power of ftrl's learning rate, at most 0. Default -0.5. Its variable is GOESTIMATOR_OPTIMIZER_LR_POWER: GOESTIMATOR_OPTIMIZER_LEARNING_RATE_POWER is that of learning_rate.power.
+	LearningRatePower *float64 `yaml:"lr_power,omitempty" alias:"learning_rate_power"`
 	// L1 regularization strength of ftrl. Default 0.
-	L1 *float64 `yaml:"l1,omitempty"`
+	L1 *float64 `yaml:"l1,omitempty" alias:"l1_regularization_strength"`
 	// L2 regularization strength of ftrl. Default 0.
-	L2 *float64 `yaml:"l2,omitempty"`
+	L2 *float64 `yaml:"l2,omitempty" alias:"l2_regularization_strength"`
+	// Shrinkage of ftrl: a penalty on magnitudes that is added to the gradient; of embeddings on the rows of a batch alone. Default 0.
+	L2Shrinkage *float64 `yaml:"l2_shrinkage,omitempty" alias:"l2_shrinkage_regularization_strength"`
+	// Beta of ftrl's learning rates (McMahan et al. 2013). Default 0.
+	Beta *float64 `yaml:"beta,omitempty"`
 	// Decoupled weight decay, multiplied by the learning rate. Default 0.01 for adamw, 0.004 for keras_adamw, else 0. Every rule has it.
 	WeightDecay *float64 `yaml:"weight_decay,omitempty"`
 	// Regular expression of the variables without weight decay, for example bias|norm. Empty: all have it.

@@ -121,7 +121,7 @@ func setLayer(vs *violations, sets []string) *layer {
 			continue
 		}
 		if n := schema().find(key); n != nil {
-			l.putText(n, key, text)
+			l.putText(n, n.path, text)
 		} else {
 			l.unknown(key, text)
 		}

@@ -76,8 +76,10 @@ func (l *layer) putObject(n *node, path string, value any) {
 	for _, key := range slices.Sorted(maps.Keys(m)) {
 		full := join(path, key)
 		switch c := n.child(key); {
+		case c != nil && key == c.alias && m[c.name] != nil:
+			l.bad(full, m[key], "expected one of "+c.name+" and "+c.alias+", two names of one key")
 		case c != nil:
-			l.put(c, full, m[key])
+			l.put(c, join(path, c.name), m[key])
 		case schema().find(full) != nil: // a key that holds dots
 			l.put(schema().find(full), full, m[key])
 		default:

@@ -151,7 +151,7 @@ func fileLayer(vs *violations, path string, source []byte) (*layer, error) {
 	}
 	lines, twice := scanLines(source)
 	l := newLayer(vs, func(key string) string {
-		if line := lines[key]; line > 0 {
+		if line := cmp.Or(lines[key], lines[aliasPath(key)]); line > 0 {
 			return fmt.Sprintf("%s:%d", path, line)
 		}
 		return path

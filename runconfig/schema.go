@@ -32,6 +32,7 @@ var words = map[kind]string{
 type node struct {
 	path     string // dotted; elements of a list end in []
 	name     string
+	alias    string // another name of it in its section; empty: none
 	kind     kind
 	children []*node // of an object, in the order of the Go type
 	elem     *node   // of a list
@@ -85,17 +86,28 @@ func (n *node) addFields(t reflect.Type) {
 		if n.path != "" {
 			path = n.path + "." + name
 		}
-		n.children = append(n.children, newNode(path, name, f.Type))
+		c := newNode(path, name, f.Type)
+		c.alias = f.Tag.Get("alias")
+		n.children = append(n.children, c)
 	}
 }
 
 func (n *node) child(name string) *node {
 	for _, c := range n.children {
-		if c.name == name {
+		if c.name == name || c.alias != "" && c.alias == name {
 			return c
 		}
 	}
 	return nil
+}
+
+// aliasPath is the key that a path has by its alias, empty where there is none.
+func aliasPath(path string) string {
+	n := schema().find(path)
+	if n == nil || n.alias == "" {
+		return ""
+	}
+	return strings.TrimSuffix(n.path, n.name) + n.alias
 }
 
 // find returns the key that a dotted path names; a path into a free map gives

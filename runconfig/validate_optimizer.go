@@ -16,13 +16,13 @@ var rules = map[string][]string{
 	"adamw":         {"beta1", "beta2", "epsilon"},
 	"adagrad":       {"initial_accumulator_value"},
 	"rmsprop":       {"rho", "momentum", "centered", "epsilon"},
-	"ftrl":          {"initial_accumulator_value", "lr_power", "l1", "l2"},
+	"ftrl":          {"initial_accumulator_value", "lr_power", "l1", "l2", "l2_shrinkage", "beta"},
 	"keras_sgd":     {"momentum", "nesterov"},
 	"keras_adam":    {"beta1", "beta2", "epsilon"},
 	"keras_adamw":   {"beta1", "beta2", "epsilon"},
 	"keras_adagrad": {"initial_accumulator_value", "epsilon"},
 	"keras_rmsprop": {"rho", "momentum", "centered", "epsilon"},
-	"keras_ftrl":    {"initial_accumulator_value", "lr_power", "l1", "l2"},
+	"keras_ftrl":    {"initial_accumulator_value", "lr_power", "l1", "l2", "l2_shrinkage", "beta"},
 }
 
 func ruleNames() []string {
@@ -54,6 +54,8 @@ func (o Optimizer) given() []hyper {
 		{"lr_power", o.LearningRatePower, -inf, 0, false},
 		{"l1", o.L1, 0, inf, false},
 		{"l2", o.L2, 0, inf, false},
+		{"l2_shrinkage", o.L2Shrinkage, 0, inf, false},
+		{"beta", o.Beta, 0, inf, false},
 	}
 	return slices.DeleteFunc(all, func(h hyper) bool { return h.value == nil })
 }

@@ -96,6 +96,57 @@ func TestBounds(t *testing.T) {
 	}
 }
 
+// TestTwoNamesOfAKey: either name sets it, the canonical one is written; the variable of the long one is another key's.
+func TestTwoNamesOfAKey(t *testing.T) {
+	const env = "GOESTIMATOR_OPTIMIZER_LEARNING_RATE_POWER"
+	for _, c := range []struct {
+		file string
+		env  []string
+		sets []string
+		want float64 // of lr_power; 0: not given
+		err  string
+	}{
+		{file: "optimizer: {name: ftrl, lr_power: -0.3}", want: -0.3},
+		{file: "optimizer: {name: ftrl, learning_rate_power: -0.3}", want: -0.3},
+		{file: "optimizer: {name: ftrl, Learning_Rate_Power: -0.3}", sets: []string{"optimizer.lr_power=-0.4"}, want: -0.4},
+		{file: "optimizer: {name: ftrl, lr_power: -0.3}", sets: []string{"optimizer.learning_rate_power=-0.4"}, want: -0.4},
+		{file: "optimizer: {name: ftrl}", env: []string{"GOESTIMATOR_OPTIMIZER_LR_POWER=-0.2"}, want: -0.2},
+		{file: "optimizer: {name: ftrl, learning_rate: {schedule: polynomial, decay_steps: 5}}", env: []string{env + "=2"}},
+		{file: "optimizer:\n  name: ftrl\n  lr_power: -1\n  learning_rate_power: -2", err: "optimizer.learning_rate_power: got -2, expected one of lr_power and learning_rate_power, two names of one key (job.yaml:4)"},
+		{file: "optimizer:\n  name: ftrl\n  learning_rate_power: 2", err: "optimizer.lr_power: got 2, expected <= 0 (job.yaml:3)"},
+		{file: "optimizer: {name: adam}", sets: []string{"optimizer.learning_rate_power=-1"}, err: "optimizer.lr_power: got -1, which the rule adam does not have"},
+		{file: "optimizer: {name: keras_ftrl, l1_regularization_strength: 1, l2_regularization_strength: 2, l2_shrinkage_regularization_strength: 3, beta: 4}"},
+		{file: "optimizer: {name: ftrl, beta: -1}", err: "optimizer.beta: got -1, expected >= 0"},
+		{file: "optimizer: {name: ftrl, l2_shrinkage: -1}", err: "optimizer.l2_shrinkage: got -1, expected >= 0"},
+	} {
+		cfg, err := loadText(c.file, c.env, c.sets)
+		if c.err != "" {
+			if err == nil || !strings.Contains(err.Error(), c.err) {
+				t.Errorf("%+v: got %v", c, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%+v: %v", c, err)
+			continue
+		}
+		o := cfg.Optimizer
+		if got := o.LearningRatePower; (got == nil) != (c.want == 0) || got != nil && *got != c.want {
+			t.Errorf("%+v: got lr_power %v", c, got)
+		}
+		if len(c.env) > 0 && c.want == 0 && o.LearningRate.Power != 2 {
+			t.Errorf("%+v: got learning_rate.power %v, expected 2", c, o.LearningRate.Power)
+		}
+		if o.Beta != nil && (*o.L1 != 1 || *o.L2 != 2 || *o.L2Shrinkage != 3 || *o.Beta != 4) {
+			t.Errorf("%+v: got %v", c, o)
+		}
+		text, err := cfg.Marshal()
+		if err != nil || strings.Contains(string(text), "learning_rate_power") {
+			t.Errorf("%+v: written as %s, error %v", c, text, err)
+		}
+	}
+}
+
 // TestEndless: training has an end where one of its limits is set, or where its input ends.
 func TestEndless(t *testing.T) {
 	repeating := "train.input={format: csv, files: a, columns: [{name: x}], repeat: true}"

@@ -10,7 +10,7 @@ import (
 
 // optimizerKeys are the keys of the config's section that the optimizers know
 // by another name.
-var optimizerKeys = map[string]string{"weight_decay_exclude": "no_decay", "lr_power": "learning_rate_power"}
+var optimizerKeys = map[string]string{"weight_decay_exclude": "no_decay"}
 
 // optimizerOf makes the optimizer of a config. Keys that were not given are
 // left out, so that each rule's own defaults hold.

@@ -128,7 +128,14 @@ func readRMSProp(p *params.Reader, epsilon float64) RMSProp {
 		Epsilon: notNegative(p, "epsilon", epsilon), Centered: p.Bool("centered", false)}
 }
 
+// ftrlNames are other names of ftrl's parameters: the config file's, and TensorFlow's.
+var ftrlNames = map[string]string{"lr_power": "learning_rate_power", "l1_regularization_strength": "l1",
+	"l2_regularization_strength": "l2", "l2_shrinkage_regularization_strength": "l2_shrinkage"}
+
 func readFtrl(p *params.Reader) Ftrl {
+	for other, name := range ftrlNames {
+		p.Also(name, other)
+	}
 	f := Ftrl{Power: p.Float("learning_rate_power", -0.5), Initial: readInitial(p), L1: notNegative(p, "l1", 0),
 		L2: notNegative(p, "l2", 0), Shrinkage: notNegative(p, "l2_shrinkage", 0), Beta: notNegative(p, "beta", 0)}
 	if f.Power > 0 {

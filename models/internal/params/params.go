@@ -43,6 +43,19 @@ func (r *Reader) Refuse(name string, err error) {
 // Has reports whether the parameter is given.
 func (r *Reader) Has(name string) bool { return r.m[name] != nil }
 
+// Also lets a parameter that is asked for later have another name, too.
+func (r *Reader) Also(name, other string) {
+	r.known = append(r.known, other)
+	switch {
+	case r.m[other] == nil:
+	case r.m[name] != nil:
+		r.Refuse(other, fmt.Errorf("expected one of %s and %s, two names of one parameter", name, other))
+	default:
+		r.m = maps.Clone(r.m)
+		r.m[name] = r.m[other]
+	}
+}
+
 // Any returns a parameter as it is, nil where absent.
 func (r *Reader) Any(name string) any {
 	r.known = append(r.known, name)

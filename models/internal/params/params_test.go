@@ -2,6 +2,7 @@ package params
 
 import (
 	"errors"
+	"maps"
 	"math"
 	"testing"
 
@@ -59,6 +60,35 @@ func TestWrongValues(t *testing.T) {
 }
 
 // All errors are told, but none that another may have caused.
+// TestTwoNames: a parameter has either of its names, not both.
+func TestTwoNames(t *testing.T) {
+	for _, c := range []struct {
+		m    map[string]any
+		want float64
+		err  string
+	}{
+		{nil, 5, ""},
+		{map[string]any{"short": 1.0}, 1, ""},
+		{map[string]any{"long": 0.0}, 0, ""},
+		{map[string]any{"short": 1.0, "long": 1.0}, 1, "thing: long: expected one of short and long, two names of one parameter"},
+		{map[string]any{"long": "x"}, 5, "thing: short: expected a number, got x (string)"},
+		{map[string]any{"lang": 1.0}, 5, "thing: unknown parameter lang: known are long, short"},
+	} {
+		before := maps.Clone(c.m)
+		r := Read("thing", c.m)
+		r.Also("short", "long")
+		if got := r.Float("short", 5); got != c.want {
+			t.Errorf("%v: got %v, expected %v", c.m, got, c.want)
+		}
+		if err := r.Done(); (err == nil) != (c.err == "") || err != nil && err.Error() != c.err {
+			t.Errorf("%v: got error %v, expected %q", c.m, err, c.err)
+		}
+		if !maps.Equal(before, c.m) {
+			t.Errorf("the caller's map became %v", c.m)
+		}
+	}
+}
+
 func TestErrorsAreCollected(t *testing.T) {
 	mine := errors.New("too small")
 	r := Read("thing", map[string]any{"a": "x", "b": 1, "c": 2})

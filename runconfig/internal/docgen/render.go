@@ -85,7 +85,11 @@ func (r *renderer) table(s section) error {
 		if meaning == "" {
 			return fmt.Errorf("field %s.%s has no doc comment", name, f.Name)
 		}
-		fmt.Fprintf(&r.out, "| `%s` | %s | %s | %s |\n", key, typeWords(f.Type), r.defaultOf(s, i), prose(meaning))
+		names := "`" + key + "`"
+		if alias := f.Tag.Get("alias"); alias != "" {
+			names += " or `" + alias + "`"
+		}
+		fmt.Fprintf(&r.out, "| %s | %s | %s | %s |\n", names, typeWords(f.Type), r.defaultOf(s, i), prose(meaning))
 		r.enqueue(s, key, f.Type, i)
 	}
 	return nil
