@@ -181,7 +181,7 @@ func (f *serveFlags) addRequests(flags *pflag.FlagSet) {
 	flags.IntVar(&f.restTimeout, "rest-api-timeout-in-ms", 30_000, "longest time of a REST call")
 	flags.IntVar(&f.maxBytes, "max-request-bytes", 0, "largest request, also decompressed; 0: 512 MiB over REST, 2 GiB over gRPC")
 	flags.Int64Var(&f.memory, budget.ServerFlag, 0, "memory that all requests may hold together; 0: three quarters of the machine's or control group's")
-	flags.Int64Var(&f.memoryEach, budget.RequestFlag, 0, "memory that a request may hold; 0: 64 MiB and ten times its size, its rows in the model besides")
+	flags.Int64Var(&f.memoryEach, budget.RequestFlag, 0, "memory that a request may hold, in the model too; 0: 32 MiB and eight times its size, and in the model what its rows need")
 	flags.BoolVar(&f.batching, "enable-batching", false, "let requests share runs of a model")
 	flags.StringVar(&f.batchingFile, "batching-parameters-file", "", "BatchingParameters as text")
 	flags.BoolVar(&f.perModelBatching, "enable-per-model-batching-parameters", false, "prefer batching_params.pbtxt in a version's folder")

@@ -13,6 +13,7 @@ type Account struct {
 	mu       sync.Mutex
 	received int64 // bytes of the request, decompressed
 	expands  bool  // it has values that stand for many
+	others   int64 // bytes of what the request makes large that other accounts hold
 	used     int64 // of what the request makes large
 	model    int64 // of what the model takes for the rows that were sent
 	reserved int64 // of the Server, for both
@@ -32,6 +33,25 @@ func (s *Server) Open() *Account {
 		return nil
 	}
 	return &Account{s: s}
+}
+
+// Joint begins the account of what requests do together: it may hold what they may, less what they hold. Close ends it.
+func Joint(of []*Account) *Account {
+	var j *Account
+	for _, a := range of {
+		if a == nil {
+			continue
+		}
+		if j == nil {
+			j = a.s.Open()
+		}
+		a.mu.Lock()
+		j.received += a.received
+		j.others += a.used
+		j.expands = j.expands || a.expands
+		a.mu.Unlock()
+	}
+	return j
 }
 
 // Received notes that n bytes of the request are here, decompressed; that they are held is Take's to count.
@@ -92,7 +112,7 @@ func (a *Account) take(n int64, model bool) error {
 	switch {
 	case a.closed: // nobody would give it back
 		return a.refuse(&Error{Asked: n, Received: a.received})
-	case !model && n > allowed-a.used:
+	case !model && n > allowed-a.used-a.others:
 		return a.refuse(&Error{Asked: n, Held: a.used, Allowed: allowed, Received: a.received})
 	case n > limit-a.used-a.model:
 		return a.refuse(&Error{Asked: n, Held: a.used + a.model, Allowed: limit, Received: a.received})
@@ -125,6 +145,16 @@ func (a *Account) allowed() int64 {
 		n += Expansion
 	}
 	return min(n, l.Server)
+}
+
+// Fits reports whether TakeModel of n bytes would do now, without refusing anything.
+func (a *Account) Fits(n int) bool {
+	if a == nil {
+		return true
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return int64(n) <= a.s.limits.most()-a.used-a.model && int64(n) <= a.s.limits.Server-a.s.used.Load()
 }
 
 func (a *Account) refuse(e *Error) error {

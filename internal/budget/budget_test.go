@@ -110,6 +110,35 @@ func TestLent(t *testing.T) {
 	}
 }
 
+// TestJoint: requests together may hold what their bytes allow, less what each holds already.
+func TestJoint(t *testing.T) {
+	s := NewServer(Limits{Server: 1 << 30})
+	a, b := s.Open(), s.Open()
+	a.Received(1000)
+	b.Received(2000)
+	if err := b.Take(500); err != nil {
+		t.Fatal(err)
+	}
+	j := Joint([]*Account{a, nil, b})
+	if err := j.Take(Base + Factor*3000 - 500); err != nil || !j.Covers(3000) || j.Covers(3001) {
+		t.Error(err)
+	}
+	if j.Take(1) == nil {
+		t.Error("a byte more is allowed")
+	}
+	a.Close()
+	b.Close()
+	if s.Used() != j.reserved {
+		t.Errorf("%d bytes are counted", s.Used())
+	}
+	if j.Close(); s.Used() != 0 {
+		t.Errorf("%d bytes are still counted", s.Used())
+	}
+	if Joint(nil) != nil || Joint([]*Account{nil}) != nil {
+		t.Error("there is an account of nobody")
+	}
+}
+
 // TestNoAccount: without an account everything is allowed.
 func TestNoAccount(t *testing.T) {
 	var s *Server

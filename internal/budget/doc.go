@@ -6,7 +6,9 @@
 // code which also serves others, such as the loading of models, needs no case of its own.
 //
 // What a request may hold grows with its bytes: an amplification that its author chose ends there. What a model computes
-// for rows that were sent in full is the model's own affair, and bounded by the Server alone: TakeModel.
+// for rows that were sent one by one, its answer and that as text included, is the model's own affair, and bounded by the
+// Server alone: TakeModel. What it computes for rows that a shape stands for, and what values of the request make large (the
+// sizes of a Fill, say), is the request's: Take.
 //
 // The counts are of live memory. That the collector follows is this package's business too: it is run where much was
 // given back since it last ran, and memory goes back to the system once large requests have ended.

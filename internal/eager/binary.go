@@ -251,7 +251,8 @@ func same[T graph.Element](equal bool) kernel {
 
 // stringPairs joins strings.
 func stringPairs(c call) error {
-	room := c.env.limit()
+	room := c.textRoom()
+	var full error
 	k := pairsOf(func(t *graph.Tensor) [][]byte { return t.Strings },
 		func(c call, i int, shape ...int) ([][]byte, error) {
 			t, err := c.output(i, graph.String, shape...)
@@ -261,7 +262,10 @@ func stringPairs(c call) error {
 			return t.Strings, nil
 		},
 		func(a, b []byte) []byte {
-			if room -= len(a) + len(b); room < 0 {
+			if full == nil {
+				full = room.take(len(a) + len(b))
+			}
+			if full != nil {
 				return nil
 			}
 			return append(a[:len(a):len(a)], b...)
@@ -269,8 +273,5 @@ func stringPairs(c call) error {
 	if err := k(c); err != nil {
 		return err
 	}
-	if room < 0 {
-		return ErrLimit
-	}
-	return nil
+	return full
 }

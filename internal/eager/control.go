@@ -124,6 +124,7 @@ func while(s *site) (kernel, error) {
 			return err
 		}
 		copy(c.out, c.in)
+		start := c.env.mark()
 		for {
 			if err := c.ctx.Err(); err != nil {
 				return err
@@ -141,6 +142,7 @@ func while(s *site) (kernel, error) {
 			if err := step.call(c.ctx, c.env, c.out, c.out); err != nil {
 				return err
 			}
+			c.env.drop(start, c.out)
 		}
 	}, nil
 }

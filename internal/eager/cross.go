@@ -211,7 +211,7 @@ func joinCross(c call, counts crossInputs, extra int, sep []byte) error {
 	if err != nil {
 		return err
 	}
-	room := c.budget()
+	room := c.textRoom()
 	return cross(c, cols, batch, graph.String, func(out *graph.Tensor, k int, at []int) error {
 		var s []byte
 		for x, i := range at {

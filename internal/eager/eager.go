@@ -36,6 +36,8 @@ type Env struct {
 	// Bundle opens a checkpoint that a RestoreV2 names, to be closed by the
 	// caller; nil: none.
 	Bundle func(prefix string) (*bundle.Reader, error)
+	// Payer pays for what is allocated.
+	Payer Payer
 }
 
 // Kernel computes one node: inputs in order to outputs. It is safe for
@@ -107,6 +109,7 @@ type prepared struct {
 	def     *opDef
 	outputs int
 	kernel  kernel
+	grows   bool
 }
 
 func prepare(n *graph.Node) (p *prepared, err error) {
@@ -123,7 +126,7 @@ func prepare(n *graph.Node) (p *prepared, err error) {
 	if err != nil {
 		return nil, &Error{n.Name, n.Op, err}
 	}
-	return &prepared{node: n, def: def, outputs: s.outputs, kernel: k}, nil
+	return &prepared{node: n, def: def, outputs: s.outputs, kernel: k, grows: grows(n.Op)}, nil
 }
 
 // run checks the inputs and calls the kernel.
@@ -136,7 +139,7 @@ func (p *prepared) run(ctx context.Context, env *Env, in, out []Value) (err erro
 	if len(out) < p.outputs {
 		res = make([]Value, p.outputs)
 	}
-	if err := p.kernel(call{ctx: ctx, env: env, in: in, out: res[:p.outputs]}); err != nil {
+	if err := p.kernel(call{ctx: ctx, env: env, in: in, out: res[:p.outputs], grows: p.grows}); err != nil {
 		return &Error{p.node.Name, p.node.Op, err}
 	}
 	if len(out) < p.outputs {

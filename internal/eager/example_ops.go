@@ -160,7 +160,10 @@ func parseAll(c call, spec *exampleSpec) error {
 // shapes, the dense ones, the ragged ones' values, their splits. The outputs of
 // a single example have no batch dimension.
 func parse(c call, p *parsing, single bool) error {
-	if err := p.scan(c.ctx, c.env.limit()); err != nil {
+	if err := c.room(len(p.examples), max(len(p.spec.columns), 1)*cellSize); err != nil {
+		return fmt.Errorf("%d examples of %d features: %w", len(p.examples), len(p.spec.columns), err)
+	}
+	if err := p.scan(c.ctx); err != nil {
 		return err
 	}
 	cols := p.spec.columns

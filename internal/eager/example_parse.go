@@ -3,6 +3,7 @@ package eager
 import (
 	"context"
 	"fmt"
+	"unsafe"
 
 	"github.com/goestimator/goestimator/internal/graph"
 	"github.com/goestimator/goestimator/internal/tfexample"
@@ -14,6 +15,8 @@ type cell struct {
 	count int
 	found bool
 }
+
+const cellSize = int(unsafe.Sizeof(cell{}))
 
 // parsing is a batch of examples on its way to tensors.
 type parsing struct {
@@ -43,10 +46,7 @@ func (p *parsing) keyError(col *column, i int, format string, args ...any) error
 }
 
 // scan finds the features of all examples.
-func (p *parsing) scan(ctx context.Context, limit int) error {
-	if n := len(p.spec.columns); n > 0 && len(p.examples) > limit/40/n {
-		return fmt.Errorf("%w: %d examples of %d features", ErrLimit, len(p.examples), n)
-	}
+func (p *parsing) scan(ctx context.Context) error {
 	p.cells = make([]cell, len(p.spec.columns)*len(p.examples))
 	for i, e := range p.examples {
 		if i%1024 == 0 && ctx.Err() != nil {

@@ -48,7 +48,7 @@ func asString(s *site) (kernel, error) {
 		if err != nil {
 			return err
 		}
-		room := c.budget()
+		room := c.textRoom()
 		for i := range out.Strings {
 			s := element(i)
 			if err := room.take(len(s)); err != nil {

@@ -63,7 +63,7 @@ func (r *rewrite) text(b byte) {
 }
 
 // apply returns s with the matches, or the first one, replaced.
-func (r *rewrite) apply(s []byte, room *budget) ([]byte, error) {
+func (r *rewrite) apply(s []byte, room *textRoom) ([]byte, error) {
 	n := -1
 	if !r.global {
 		n = 1
@@ -101,7 +101,7 @@ func (r *rewrite) apply(s []byte, room *budget) ([]byte, error) {
 const long = 1 << 16
 
 // fits fails where the places of all matches in s take more than the room that is left.
-func (r *rewrite) fits(s []byte, room budget) error {
+func (r *rewrite) fits(s []byte, room textRoom) error {
 	if len(s) < long {
 		return nil
 	}
@@ -111,7 +111,7 @@ func (r *rewrite) fits(s []byte, room budget) error {
 }
 
 func (r *rewrite) run(c call) error {
-	room := c.budget()
+	room := c.textRoom()
 	return eachStringErr(func(s []byte) ([]byte, error) { return r.apply(s, &room) })(c)
 }
 

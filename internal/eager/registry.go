@@ -16,6 +16,7 @@ type call struct {
 	ctx     context.Context
 	env     *Env
 	in, out []Value
+	grows   bool // see growing
 }
 
 // maker resolves a node's attributes into a kernel.

@@ -28,14 +28,25 @@ var stringOps = map[string]opDef{
 	"ReduceJoin":               {in: 2, out: 1, make: reduceJoin},
 }
 
-// budget counts the bytes of strings made, within the limit.
-type budget int
+// textRoom counts the bytes of strings made, within the limit, and pays for them in steps.
+type textRoom struct {
+	c     call
+	left  int // of the limit
+	ahead int // that are paid for, but not made yet
+}
 
-func (c call) budget() budget { return budget(c.env.limit()) }
+func (c call) textRoom() textRoom { return textRoom{c: c, left: c.env.limit()} }
 
-func (b *budget) take(n int) error {
-	if *b -= budget(n); *b < 0 {
+const textStep = 64 << 10
+
+func (t *textRoom) take(n int) error {
+	if t.left -= n; t.left < 0 {
 		return fmt.Errorf("%w: the strings of the output", ErrLimit)
+	}
+	if t.ahead -= n; t.ahead < 0 && t.c.env.counted() {
+		more := textStep - t.ahead
+		t.ahead += more
+		return t.c.pay(more)
 	}
 	return nil
 }
@@ -54,7 +65,7 @@ func eachStringErr(f func([]byte) ([]byte, error)) kernel {
 		if err != nil {
 			return err
 		}
-		room := c.budget()
+		room := c.textRoom()
 		for i, s := range c.t(0).Strings {
 			if out.Strings[i], err = f(s); err != nil {
 				return err
@@ -136,7 +147,7 @@ func stringJoin(s *site) (kernel, error) {
 		if err != nil {
 			return err
 		}
-		room := c.budget()
+		room := c.textRoom()
 		parts := make([][]byte, len(c.in))
 		for i := range out.Strings {
 			size := len(sep) * len(parts)
@@ -320,7 +331,7 @@ func reduceJoin(s *site) (kernel, error) {
 		if err != nil {
 			return err
 		}
-		room := c.budget()
+		room := c.textRoom()
 		for _, k := range axes {
 			if k < 0 {
 				k += len(t.Shape)
@@ -335,7 +346,7 @@ func reduceJoin(s *site) (kernel, error) {
 }
 
 // joinAlong joins the strings along dimension k, which becomes 1.
-func joinAlong(c call, t *graph.Tensor, k int, sep []byte, room *budget) (*graph.Tensor, error) {
+func joinAlong(c call, t *graph.Tensor, k int, sep []byte, room *textRoom) (*graph.Tensor, error) {
 	l, shape := laneOf(t.Shape, k), slices.Clone(t.Shape)
 	shape[k] = 1
 	out, err := c.alloc(graph.String, shape...)

@@ -58,7 +58,7 @@ func initializeFromFile(s *site) (kernel, error) {
 // read returns the keys and values of a file.
 func (f textTable) read(c call, t *Table, file io.Reader) (keys, values *graph.Tensor, err error) {
 	k, v := &columnReader{at: f.key, dtype: t.key}, &columnReader{at: f.value, dtype: t.value}
-	room := c.budget()
+	room := c.textRoom()
 	r := bufio.NewReaderSize(file, 1<<16)
 	for n := 0; f.size < 0 || n < f.size+f.offset; n++ {
 		line, err := readLine(r, &room)
@@ -90,7 +90,7 @@ func (f textTable) read(c call, t *Table, file io.Reader) (keys, values *graph.T
 
 // readLine returns the next line without carriage returns, as TensorFlow reads
 // them, and io.EOF after the last one.
-func readLine(r *bufio.Reader, room *budget) ([]byte, error) {
+func readLine(r *bufio.Reader, room *textRoom) ([]byte, error) {
 	var line []byte
 	for {
 		part, err := r.ReadSlice('\n')

@@ -49,12 +49,12 @@ func elements(shape []int) (int, error) {
 	return 0, nil
 }
 
-// room fails unless n things of the given size fit into the limit.
+// room fails unless n things of the given size, which are about to be allocated, fit into the limit and are paid for.
 func (c call) room(n, size int) error {
 	if limit := c.env.limit(); n > limit/size {
 		return fmt.Errorf("%w: %d times %d bytes, the limit is %d", ErrLimit, n, size, limit)
 	}
-	return nil
+	return c.pay(n * size)
 }
 
 // alloc returns a zeroed tensor within the limit.

@@ -34,6 +34,8 @@ type Options struct {
 	// HardPlacement refuses ops that an accelerator has no kernel for; otherwise they run on the host: see
 	// Program.HostSteps. What is computed once per batch size may always be computed there.
 	HardPlacement bool
+	// Allow, where not nil, is asked by Compile before it allocates memory for values; its error ends that.
+	Allow func(bytes int) error
 	// Precision is how an accelerator computes with float32; other devices do so in float32.
 	Precision Precision
 
@@ -44,7 +46,8 @@ type Options struct {
 // must exist). Its error lists every node that cannot be compiled; errors.As finds UnsupportedOpError, ErrCycle,
 // ErrNotFed and ErrVariable.
 func Compile(g *graph.Graph, spec Spec, dev device.Device, vars *Variables, opts Options) (*Program, error) {
-	p := &Program{dev: dev, vars: vars, opts: opts}
+	p := &Program{dev: dev, vars: vars, opts: opts, allow: opts.Allow}
+	defer p.allowAll()
 	p.lowered = newLowered(p)
 	ops, err := collect(g, spec, p)
 	if err != nil {

@@ -104,7 +104,7 @@ func TestEnqueueFails(t *testing.T) {
 	if err := p.Enqueue(bg, used); err == nil {
 		t.Error("twice: expected an error")
 	}
-	if err := errors.Join(p.Enqueue(bg, batch(1)), p.Reserve(9), p.Enqueue(bg, batch(1)), p.Wait()); err != nil || p.Capacity() != 9 {
+	if err := errors.Join(p.Enqueue(bg, batch(1)), p.Reserve(9, nil), p.Enqueue(bg, batch(1)), p.Wait()); err != nil || p.Capacity() != 9 {
 		t.Errorf("more room while runs are under way: %d rows, %v", p.Capacity(), err)
 	}
 	if bytes.Equal(ok(vars.Get("b2")).Bytes, before["b2"].Bytes) {

@@ -96,7 +96,7 @@ func (p *Program) plan(capacity int) error {
 		v.off = size
 		size += alignUp(v.size, align)
 	}
-	arena, err := p.dev.Alloc(size)
+	arena, err := p.alloc(size)
 	if err != nil {
 		p.capacity = 0 // what lies in the old arena is not where values now say: plan again before the next run
 		return fmt.Errorf("plan for a batch of %d: %w", capacity, err)
@@ -126,6 +126,19 @@ func (p *Program) plan(capacity int) error {
 	p.shareStorage()
 	return nil
 }
+
+// alloc allocates memory for values, where that is allowed.
+func (p *Program) alloc(size int) (device.Buffer, error) {
+	if p.allow != nil {
+		if err := p.allow(size); err != nil {
+			return nil, err
+		}
+	}
+	return p.dev.Alloc(size)
+}
+
+// allowAll ends the asking for memory.
+func (p *Program) allowAll() { p.allow = nil }
 
 // acceleratorAlignment is what the wide loads of an accelerator want.
 const acceleratorAlignment = 256

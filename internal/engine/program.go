@@ -43,7 +43,8 @@ type Program struct {
 	exec      execution
 	at        *step // what runs, for the error of a panic
 	closed    bool
-	lowered   *lowered // on an accelerator, else nil
+	allow     func(bytes int) error // nil: memory may be allocated
+	lowered   *lowered              // on an accelerator, else nil
 }
 
 // step is an op that computes.

@@ -57,7 +57,7 @@ func (s *compiledStage) run(ctx context.Context, r *run) error {
 	if sp.concrete || rows < 1 {
 		rows = 1
 	}
-	p, err := sp.programs.take(ctx, rows)
+	p, err := sp.programs.take(ctx, rows, r.payer)
 	if err != nil {
 		return err
 	}
@@ -69,7 +69,11 @@ func (s *compiledStage) run(ctx context.Context, r *run) error {
 		return err
 	}
 	for i, at := range s.fetches {
-		r.values[at].T = p.program.Value(i).Clone()
+		t := p.program.Value(i)
+		if err := r.pay(sizeOf(t)); err != nil {
+			return err
+		}
+		r.values[at].T = t.Clone()
 	}
 	return nil
 }
@@ -224,7 +228,7 @@ func (s *compiledStage) inferred(sp *special, r *run) error {
 	if err != nil {
 		return err
 	}
-	sp.programs, err = newPrograms(s.v.p.s, e.b.Graph, spec, max(r.batch, 1))
+	sp.programs, err = newPrograms(s.v.p.s, e.b.Graph, spec, r)
 	if err != nil {
 		return s.refused(err, e.owners)
 	}

@@ -248,7 +248,7 @@ func (d *division) eagerStage(part []int) (stage, error) {
 			s.given = append(s.given, givenValue{d.p.slots[n.Out(0)], v})
 			continue
 		}
-		st := eagerStep{kernel: k, in: d.p.sources[i]}
+		st := eagerStep{kernel: k, in: d.p.sources[i], fixed: d.fixed(n)}
 		for o := range n.Outputs {
 			at := d.p.slots[n.Out(o)]
 			if d.producer[at] < 0 {
@@ -260,6 +260,20 @@ func (d *division) eagerStage(part []int) (stage, error) {
 		s.steps = append(s.steps, st)
 	}
 	return s, nil
+}
+
+// fixed reports whether the sizes of a node's outputs are known but for the batch: no value of a feed decides them.
+func (d *division) fixed(n *graph.Node) bool {
+	if len(eager.Called(n)) > 0 || d.v.concrete && eager.Broadcasts(n.Op) { // sizes of inputs that are multiplied
+		return false
+	}
+	for o := range n.Outputs {
+		at := d.p.slots[n.Out(o)]
+		if _, ok := d.v.fit(d.v.at[0][at], d.v.at[1][at]); !ok {
+			return false
+		}
+	}
+	return true
 }
 
 // lasting returns the value of a node that is a variable, or reads one that no signature updates.

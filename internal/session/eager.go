@@ -24,6 +24,7 @@ type givenValue struct {
 type eagerStep struct {
 	kernel  eager.Kernel
 	in, out []int // -1: fed, so that the result is dropped
+	fixed   bool  // the sizes of its results follow from the number of rows
 }
 
 func (s *eagerStage) run(ctx context.Context, r *run) error {
@@ -31,6 +32,7 @@ func (s *eagerStage) run(ctx context.Context, r *run) error {
 		r.values[g.at] = g.v
 	}
 	room := make([]eager.Value, s.width)
+	envs := r.envs(s.env)
 	for i := range s.steps {
 		st := &s.steps[i]
 		in, out := room[:len(st.in)], room[len(st.in):len(st.in)+len(st.out)]
@@ -38,7 +40,11 @@ func (s *eagerStage) run(ctx context.Context, r *run) error {
 			in[k] = r.values[at]
 		}
 		clear(out)
-		if err := st.kernel(ctx, s.env, in, out); err != nil {
+		env := envs.open
+		if st.fixed {
+			env = envs.fixed
+		}
+		if err := st.kernel(ctx, env, in, out); err != nil {
 			return err
 		}
 		if err := ctx.Err(); err != nil {

@@ -1,10 +1,9 @@
 package session
 
 import (
-	"math/bits"
-
 	"github.com/goestimator/goestimator/internal/eager"
 	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/session/infer"
 	"google.golang.org/grpc/codes"
 )
 
@@ -15,6 +14,10 @@ type feed struct {
 	typ  graph.Type // as the graph or, where that is silent, the signature has it
 }
 
+// maxEmpty bounds the product of the sizes of a tensor without elements, but for those that are 0: there are models whose work
+// and results grow with them.
+const maxEmpty = 1 << 28
+
 // check compares a tensor with what the feed takes.
 func (f *feed) check(t *graph.Tensor) error {
 	if t == nil {
@@ -23,13 +26,9 @@ func (f *feed) check(t *graph.Tensor) error {
 	if t.DType != f.typ.DType {
 		return invalid("input %q: expected %v %v, got %v %v", f.name, f.typ.DType, f.typ.Shape, t.DType, t.Shape)
 	}
-	n := 1
-	for _, d := range t.Shape {
-		hi, lo := bits.Mul64(uint64(n), uint64(d))
-		if d < 0 || hi != 0 || lo > 1<<40 {
-			return invalid("input %q: shape %v cannot be", f.name, t.Shape)
-		}
-		n = int(lo)
+	n, err := infer.Elements(t.Shape)
+	if err != nil || n == 0 && infer.Breadth(t.Shape) > maxEmpty {
+		return invalid("input %q: shape %v cannot be", f.name, t.Shape)
 	}
 	if t.DType == graph.String && len(t.Strings) != n || t.DType != graph.String && len(t.Bytes) != n*t.DType.Size() {
 		return invalid("input %q: a %v tensor of shape %v does not have %d bytes and %d strings", f.name, t.DType, t.Shape, len(t.Bytes), len(t.Strings))

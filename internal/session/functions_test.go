@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goestimator/goestimator/internal/budget"
 	"github.com/goestimator/goestimator/internal/eager"
 	"github.com/goestimator/goestimator/internal/graph"
 	"github.com/goestimator/goestimator/internal/savedmodel"
@@ -81,6 +82,23 @@ func TestLoops(t *testing.T) {
 				t.Errorf("%s: got %d, expected %d", start, got, want)
 			}
 		}
+	}
+}
+
+// TestLoopsGiveBack: what a turn of a loop made counts until the next one alone.
+func TestLoopsGiveBack(t *testing.T) {
+	s, err := loopModel(t, "x", counting())
+	if err != nil {
+		t.Fatal(err)
+	}
+	memory := budget.NewServer(budget.Limits{Server: 64 << 10})
+	defer memory.Close()
+	a := memory.Open()
+	defer a.Close()
+	const turns = 20_000
+	out, err := s.Run(budget.With(t.Context(), a), map[string]*graph.Tensor{"x:0": graph.ScalarOf(int64(turns))}, []string{"y:0"})
+	if err != nil || graph.Of[int64](out[0])[0] != 2*turns {
+		t.Errorf("got %v, %v", out, err)
 	}
 }
 

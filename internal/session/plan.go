@@ -239,7 +239,14 @@ func (p *plan) run(ctx context.Context, feeds map[string]*graph.Tensor) ([]*grap
 	if err := r.feed(feeds); err != nil {
 		return nil, err
 	}
+	r.payer = r.payerOf(ctx)
+	before := r.payer.Account.Mark()
 	out, err := r.settle(ctx)
+	kept := 0
+	for _, t := range out {
+		kept += sizeOf(t)
+	}
+	r.payer.Account.Return(before, kept)
 	if err != nil && err != errEvicted {
 		err = r.blame(err)
 	}
@@ -249,7 +256,9 @@ func (p *plan) run(ctx context.Context, feeds map[string]*graph.Tensor) ([]*grap
 // settle runs the plan, again where nodes turn out not to compile.
 func (r *run) settle(ctx context.Context) ([]*graph.Tensor, error) {
 	p := r.p
+	before := r.payer.Account.Mark()
 	for range len(p.nodes) + 2 {
+		r.payer.Account.Return(before, 0)
 		v, err := p.variant(r)
 		if err != nil {
 			return nil, err
@@ -294,6 +303,7 @@ type run struct {
 	p      *plan
 	values []eager.Value
 	batch  int
+	payer  eager.Payer
 }
 
 // results returns the fetches as the caller's own: what a program made is nobody else's, all else is copied.
@@ -305,6 +315,9 @@ func (r *run) results(v *variant) ([]*graph.Tensor, error) {
 			return nil, fmt.Errorf("fetch %d is not a tensor", i)
 		}
 		if !v.fresh[at] || slices.Contains(r.p.fetches[:i], at) {
+			if err := r.pay(sizeOf(t)); err != nil {
+				return nil, err
+			}
 			t = t.Clone()
 		}
 		out[i] = t

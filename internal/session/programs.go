@@ -5,7 +5,11 @@ import (
 	"errors"
 	"math/bits"
 	"sync"
+	"time"
 
+	"github.com/goestimator/goestimator/internal/budget"
+	"github.com/goestimator/goestimator/internal/device"
+	"github.com/goestimator/goestimator/internal/eager"
 	"github.com/goestimator/goestimator/internal/engine"
 	"github.com/goestimator/goestimator/internal/graph"
 )
@@ -31,13 +35,14 @@ type programs struct {
 type instance struct {
 	program *engine.Program
 	feeds   []*graph.Tensor
-	held    int64 // bytes, while it is idle
+	held    int64     // bytes, while it is idle
+	since   time.Time // it is idle
 }
 
-// newPrograms compiles the first program.
-func newPrograms(s *Session, g *graph.Graph, spec engine.Spec, batch int) (*programs, error) {
+// newPrograms compiles the first program, for a run.
+func newPrograms(s *Session, g *graph.Graph, spec engine.Spec, r *run) (*programs, error) {
 	ps := &programs{s: s, g: g, spec: spec, room: make(chan struct{}, s.options.MaxConcurrent)}
-	p, err := ps.make(batch)
+	p, err := ps.make(max(r.batch, 1), r.payer)
 	if err != nil {
 		return nil, err
 	}
@@ -46,8 +51,8 @@ func newPrograms(s *Session, g *graph.Graph, spec engine.Spec, batch int) (*prog
 }
 
 // make compiles a program for batches of so many rows.
-func (ps *programs) make(rows int) (*instance, error) {
-	p, err := engine.Compile(ps.g, ps.spec, ps.s.dev, ps.s.vars.engine, engine.Options{Capacity: rows, HardPlacement: ps.s.options.HardPlacement})
+func (ps *programs) make(rows int, by eager.Payer) (*instance, error) {
+	p, err := engine.Compile(ps.g, ps.spec, ps.s.dev, ps.s.vars.engine, engine.Options{Capacity: rows, HardPlacement: ps.s.options.HardPlacement, Allow: ps.allow(by)})
 	if err != nil {
 		return nil, err
 	}
@@ -62,20 +67,40 @@ func (s *Session) tell(p *engine.Program) {
 	}
 }
 
-// grow makes room for more rows than a program is planned for: for the next power of two, so that batches that grow row by row
-// are not planned for each time. Where that is much memory the program plans for its batch alone, when it runs.
-func (ps *programs) grow(p *engine.Program, rows int) {
-	if rows >= 1<<30 {
-		return
+// allow asks the payer for memory. That of accelerators is not counted.
+func (ps *programs) allow(by eager.Payer) func(int) error {
+	if by.Account == nil || ps.s.dev.Kind() != device.KindHost {
+		return nil
 	}
-	most := 1 << bits.Len(uint(rows-1))
-	if float64(p.Memory())*float64(most)/float64(max(p.Capacity(), 1)) <= float64(ps.s.options.Limit)/spareShare {
-		_ = p.Reserve(most) // the run fails for the same reason, or finds room for less
+	return func(bytes int) error { return by.Take(bytes, false) }
+}
+
+// reserve sees to it that a program has room for so many rows, and that it is paid for. It makes room for the next power of two, so that
+// batches that grow row by row are not planned for each time, where that is not much memory.
+func (ps *programs) reserve(p *engine.Program, rows int, by eager.Payer) error {
+	held, capacity := float64(p.Memory()), float64(max(p.Capacity(), 1))
+	if p.Capacity() >= rows {
+		if pay := ps.allow(by); pay != nil {
+			return pay(int(held * float64(rows) / capacity))
+		}
+		return nil
 	}
+	most := rows
+	if rows < 1<<30 {
+		power := 1 << bits.Len(uint(rows-1))
+		if need := held * float64(power) / capacity; need <= float64(ps.s.options.Limit)/spareShare && by.Account.Fits(int(need)) {
+			most = power
+		}
+	}
+	err := p.Reserve(most, ps.allow(by))
+	if over := (*budget.Error)(nil); errors.As(err, &over) {
+		return err
+	}
+	return nil // the run fails for the same reason, or finds room for its batch alone
 }
 
 // take waits for a program that is free, and is planned for so many rows.
-func (ps *programs) take(ctx context.Context, rows int) (*instance, error) {
+func (ps *programs) take(ctx context.Context, rows int, by eager.Payer) (*instance, error) {
 	select {
 	case ps.room <- struct{}{}:
 	default:
@@ -86,12 +111,13 @@ func (ps *programs) take(ctx context.Context, rows int) (*instance, error) {
 		}
 	}
 	if p := ps.wake(); p != nil {
-		if p.program.Capacity() < rows {
-			ps.grow(p.program, rows)
+		if err := ps.reserve(p.program, rows, by); err != nil {
+			ps.give(p)
+			return nil, err
 		}
 		return p, nil
 	}
-	p, err := ps.make(rows)
+	p, err := ps.make(rows, by)
 	if err != nil {
 		<-ps.room
 	}
@@ -129,7 +155,10 @@ func (ps *programs) give(p *instance) {
 
 // rest makes a program idle, false where all are closed.
 func (ps *programs) rest(p *instance) bool {
-	p.held = int64(p.program.Memory())
+	p.held, p.since = int64(p.program.Memory()), time.Now()
+	if p.held > coolAbove {
+		ps.s.coolLater()
+	}
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
 	if ps.closed {

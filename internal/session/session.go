@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/goestimator/goestimator/internal/device"
 	"github.com/goestimator/goestimator/internal/eager"
@@ -36,6 +37,10 @@ type Session struct {
 	env     *eager.Env
 	dev     device.Device
 	vars    *variables
+
+	cooling sync.Mutex
+	cooler  *time.Timer // calls cool; nil: there is nothing to take
+	cold    bool        // the session is closed
 
 	told  sync.Once    // of steps on the host
 	idle  atomic.Int64 // bytes that idle programs hold
@@ -142,6 +147,7 @@ func (s *Session) Close() error {
 		return nil
 	}
 	s.closed = true
+	s.stopCooling()
 	for _, p := range slices.Collect(maps.Values(s.plans)) {
 		p.close()
 	}

@@ -107,6 +107,19 @@ func inflates(tasks []*task, total int) bool {
 	return len(tasks) > 1 && all > free+factor*float64(sum)
 }
 
+// mergedSize is what merge allocates, in bytes.
+func mergedSize(tasks []*task, total int) int {
+	n := 0
+	for name, size := range inner(tasks) {
+		element := tasks[0].req.feeds[name].DType.Size()
+		if tasks[0].req.feeds[name].DType == graph.String {
+			element = stringHeader
+		}
+		n += total * graph.NumElements(size) * element
+	}
+	return n
+}
+
 // merge joins the tasks' feeds to feeds of total rows. Shorter ones are filled with their first element, and rows that are
 // missing with row 0 of the last task, as in TensorFlow Serving.
 func merge(tasks []*task, total int) map[string]*graph.Tensor {

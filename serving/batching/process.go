@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/goestimator/goestimator/internal/budget"
 	"github.com/goestimator/goestimator/internal/fault"
 	"github.com/goestimator/goestimator/internal/graph"
 	"github.com/goestimator/goestimator/serving/tracing"
@@ -39,6 +40,9 @@ func (m *Model) process(b *batch) {
 	start := time.Now()
 	ran.Err = m.runTasks(b, tasks, total)
 	ran.Run = time.Since(start)
+	for _, t := range tasks {
+		t.keep()
+	}
 	if o := m.s.opts.Observer; o != nil {
 		o.Batch(ran)
 	}
@@ -51,6 +55,9 @@ func (m *Model) runTasks(b *batch, tasks []*task, total int) error {
 		return first.err
 	}
 	if inflates(tasks, total) {
+		return m.runEach(b, tasks)
+	}
+	if err := b.account.TakeModel(mergedSize(tasks, total)); err != nil {
 		return m.runEach(b, tasks)
 	}
 	feeds := merge(tasks, total)
@@ -76,10 +83,44 @@ func (m *Model) runTasks(b *batch, tasks []*task, total int) error {
 	return err
 }
 
+// keep makes the caller's account pay for its results, which outlive the batch.
+func (t *task) keep() {
+	if t.err != nil {
+		return
+	}
+	n := 0
+	for _, o := range t.outputs {
+		n += sizeOf(o)
+	}
+	if t.err = budget.Of(t.req.ctx).TakeModel(n); t.err != nil {
+		t.outputs = nil
+	}
+}
+
+// sizeOf is what a tensor takes, in bytes.
+func sizeOf(x *graph.Tensor) int {
+	n := len(x.Bytes)
+	for _, s := range x.Strings {
+		n += stringHeader + len(s)
+	}
+	return n
+}
+
+// stringHeader is the size of a []byte.
+const stringHeader = 24
+
 // runEach runs the tasks one after another, on copies of their feeds, so that no caller has to wait for another's run.
 func (m *Model) runEach(b *batch, tasks []*task) error {
 	feeds := make([]map[string]*graph.Tensor, len(tasks))
 	for i, t := range tasks {
+		for _, x := range t.feeds() {
+			if t.err == nil {
+				t.err = b.account.TakeModel(sizeOf(x))
+			}
+		}
+		if t.err != nil {
+			continue
+		}
 		feeds[i] = map[string]*graph.Tensor{}
 		for name, x := range t.feeds() {
 			feeds[i][name] = x.Clone()
@@ -88,7 +129,9 @@ func (m *Model) runEach(b *batch, tasks []*task) error {
 	m.s.release(b)
 	var first error
 	for i, t := range tasks {
-		m.runAlone(b, t, feeds[i])
+		if t.err == nil {
+			m.runAlone(b, t, feeds[i])
+		}
 		if first == nil {
 			first = t.err
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/goestimator/goestimator/internal/budget"
 	"github.com/goestimator/goestimator/internal/graph"
 )
 
@@ -47,6 +48,7 @@ type batch struct {
 	live    int             // callers that wait for it, once it started
 	ctx     context.Context // of its run
 	cancel  context.CancelFunc
+	account *budget.Account // pays for the run; nil: nobody counts
 }
 
 // A queue is the batches of one model that have the same names of inputs and outputs. Only the last one is open.

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/goestimator/goestimator/internal/budget"
 	"github.com/goestimator/goestimator/serving/servable"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -116,7 +117,7 @@ func (s *Scheduler) next(now time.Time) *batch {
 }
 
 // start makes the context of the batch's run: it has the latest deadline of its requests, and ends when the last caller
-// gives up. Its values, such as a trace, are those of the first request.
+// gives up. Its values, such as a trace, are those of the first request, but for the account, which is of all together.
 func (b *batch) start(now time.Time) {
 	b.started = true
 	b.live = len(b.tasks)
@@ -130,7 +131,12 @@ func (b *batch) start(now time.Time) {
 			last = d
 		}
 	}
-	ctx := context.WithoutCancel(b.tasks[0].req.ctx)
+	var accounts []*budget.Account
+	for _, t := range b.tasks {
+		accounts = append(accounts, budget.Of(t.req.ctx))
+	}
+	b.account = budget.Joint(accounts)
+	ctx := budget.With(context.WithoutCancel(b.tasks[0].req.ctx), b.account)
 	if bounded {
 		b.ctx, b.cancel = context.WithDeadline(ctx, last)
 	} else {
@@ -270,6 +276,7 @@ func (s *Scheduler) release(b *batch) {
 // finish hands the results of a batch to its callers.
 func (s *Scheduler) finish(b *batch) {
 	defer b.queue.model.running.Done()
+	defer b.account.Close()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	b.cancel()

@@ -3,6 +3,7 @@ package infer
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 	"sync"
 
 	"github.com/goestimator/goestimator/internal/graph"
@@ -60,26 +61,32 @@ func Node(n *graph.Node, in []Value) (out []Value, err error) {
 
 // Elements returns the product of sizes, or an error for negative sizes and products that no memory can hold.
 func Elements(shape []int) (int, error) {
-	n := uint64(1)
-	zero := false
 	for _, d := range shape {
 		if d < 0 {
 			return 0, fmt.Errorf("shape %v: expected no negative size", shape)
 		}
-		if d == 0 {
-			zero = true
-			continue
-		}
-		hi, lo := bits.Mul64(n, uint64(d))
+	}
+	n := Breadth(shape)
+	switch {
+	case n > maxElements:
+		return 0, fmt.Errorf("shape %v has more than %d elements", shape, maxElements)
+	case slices.Contains(shape, 0):
+		return 0, nil
+	}
+	return n, nil
+}
+
+// Breadth returns the product of the sizes that are not 0, none of which is negative, or a number that no memory can hold.
+func Breadth(shape []int) int {
+	n := uint64(1)
+	for _, d := range shape {
+		hi, lo := bits.Mul64(n, max(uint64(d), 1))
 		if hi != 0 || lo > maxElements {
-			return 0, fmt.Errorf("shape %v has more than %d elements", shape, maxElements)
+			return maxElements + 1
 		}
 		n = lo
 	}
-	if zero {
-		return 0, nil
-	}
-	return int(n), nil
+	return int(n)
 }
 
 // families are the tables of rules.

@@ -1,0 +1,171 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/goestimator/goestimator/internal/budget"
+	"github.com/goestimator/goestimator/internal/graph"
+)
+
+const mib = 1 << 20
+
+// asked is a request of so many bytes, with its account.
+func asked(t *testing.T, bytes int) (context.Context, *budget.Account) {
+	t.Helper()
+	server := budget.NewServer(budget.Limits{Server: 1 << 30})
+	a := server.Open()
+	a.Received(bytes)
+	t.Cleanup(func() {
+		a.Close()
+		if server.Used() != 0 {
+			t.Errorf("%d bytes are still counted", server.Used())
+		}
+		server.Close()
+	})
+	return budget.With(t.Context(), a), a
+}
+
+// check runs y of the feed x, and compares what is held afterwards: the answer alone.
+func check(t *testing.T, what string, s *Session, x *graph.Tensor, received int, refused bool) {
+	t.Helper()
+	ctx, a := asked(t, received)
+	out, err := s.Run(ctx, map[string]*graph.Tensor{"x:0": x}, []string{"y:0"})
+	if !refused {
+		if err != nil || a.Held() != int64(sizeOf(out[0])) {
+			t.Errorf("%s: %v, %d bytes are held", what, err, a.Held())
+		}
+		return
+	}
+	if over := a.Refused(); err == nil || over == nil || over.Server || a.Held() != 0 {
+		t.Errorf("%s: expected to be refused, got %v, %v, %d bytes are held", what, err, over, a.Held())
+	}
+}
+
+func vector(v int32) *graph.Tensor {
+	t := graph.NewTensor(graph.Int32, 1)
+	graph.Of[int32](t)[0] = v
+	return t
+}
+
+// TestValuesThatSaySizes: what a value of a request makes large is bounded by the request's bytes.
+func TestValuesThatSaySizes(t *testing.T) {
+	open := graph.Type{DType: graph.Float32, Shape: graph.Shape{UnknownRank: true}}
+	ints := graph.Type{DType: graph.Int32, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown}}}
+	typ := func(d graph.DType) graph.Attrs {
+		return graph.Attrs{"T": d, "Tidx": graph.Int32, "Tmultiples": graph.Int32, "index_type": graph.Int32}
+	}
+	for name, build := range map[string]func(b *graph.Builder, x graph.Output) graph.Output{
+		"Fill": func(b *graph.Builder, x graph.Output) graph.Output {
+			return b.Op("Fill", "y", open, typ(graph.Float32), x, b.Const("one", graph.ScalarOf(float32(1))))
+		},
+		"Tile": func(b *graph.Builder, x graph.Output) graph.Output {
+			return b.Op("Tile", "y", open, typ(graph.Float32), b.Const("some", ramp(1)), x)
+		},
+		"BroadcastTo": func(b *graph.Builder, x graph.Output) graph.Output {
+			return b.Op("BroadcastTo", "y", open, typ(graph.Float32), b.Const("some", ramp(1)), x)
+		},
+	} {
+		b := graph.NewBuilder(graph.New())
+		x := b.Placeholder("x", ints)
+		s := sessionOf(t, b, map[string]graph.Output{"x": x}, build(b, x))
+		for _, c := range []struct {
+			elements int32
+			received int
+			refused  bool
+		}{{1, 16, false}, {7 * mib, 16, false}, {9 * mib, 16, true}, {9 * mib, mib, false}, {200 * mib, mib, true}} {
+			check(t, name, s, vector(c.elements), c.received, c.refused)
+		}
+	}
+}
+
+// TestRowsThatWereNotSent: what a model makes of rows is its own affair where they were sent, and the request's where a
+// shape stands for them.
+func TestRowsThatWereNotSent(t *testing.T) {
+	b := graph.NewBuilder(graph.New())
+	x := b.Placeholder("x", graph.Type{DType: graph.Float32, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown, graph.Fixed(1)}}})
+	w := graph.NewTensor(graph.Float32, 1, 64)
+	y := b.Op("MatMul", "y", graph.Type{DType: graph.Float32, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown, graph.Fixed(64)}}},
+		graph.Attrs{"T": graph.Float32}, x, b.Const("w", w))
+	s := sessionOf(t, b, map[string]graph.Output{"x": x}, y)
+	const rows = 1 << 18 // 64 MiB of results, twice
+	for _, c := range []struct {
+		what           string
+		rows, received int
+		refused        bool
+	}{{"sent", rows, rowBytes * rows, false}, {"a byte less", rows, rowBytes*rows - 1, true}, {"not sent", rows, 16, true}, {"few", fewRows, 16, false}, {"fits", rows / 8, 16, false}} {
+		check(t, c.what, s, graph.NewTensor(graph.Float32, c.rows, 1), c.received, c.refused)
+	}
+}
+
+// TestEmptyFeeds: a tensor without elements says no sizes that nobody sent.
+func TestEmptyFeeds(t *testing.T) {
+	b := graph.NewBuilder(graph.New())
+	x := b.Placeholder("x", graph.Type{DType: graph.Float32, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown, graph.Unknown}}})
+	y := b.Op("Sum", "y", graph.Type{DType: graph.Float32, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown}}}, graph.Attrs{"T": graph.Float32}, x, b.Const("axis", graph.ScalarOf(int32(1))))
+	s := sessionOf(t, b, map[string]graph.Output{"x": x}, y)
+	empty := func(shape ...int) *graph.Tensor {
+		return &graph.Tensor{DType: graph.Float32, Shape: shape, Bytes: []byte{}}
+	}
+	for _, rows := range []int{1 << 40, maxEmpty + 1} {
+		if _, err := s.Run(t.Context(), map[string]*graph.Tensor{"x:0": empty(rows, 0)}, []string{"y:0"}); err == nil {
+			t.Errorf("%d rows without elements are taken", rows)
+		}
+	}
+	if _, err := s.Run(t.Context(), map[string]*graph.Tensor{"x:0": empty(0, 1<<40)}, []string{"y:0"}); err == nil {
+		t.Error("no rows of 2^40 elements are taken")
+	}
+	check(t, "few", s, empty(1000, 0), 16, false)
+	check(t, "many", s, empty(1<<24, 0), 16, true)
+}
+
+// TestCool: programs that nobody uses give up the memory of large batches, and answer as before.
+func TestCool(t *testing.T) {
+	s := negation(t, 1<<30)
+	defer func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	rows := 2 * coolAbove / 4
+	negate(t, s, rows, 1)
+	if held := s.idle.Load(); held < 2*coolAbove {
+		t.Fatalf("idle programs hold %d bytes", held)
+	}
+	all := func(before time.Time) (freed int64, warm bool) {
+		for _, p := range s.plans {
+			for _, ps := range programsOf([]*plan{p}) {
+				f, w := ps.cool(before)
+				freed, warm = freed+f, warm || w
+			}
+		}
+		return freed, warm
+	}
+	if freed, warm := all(time.Now().Add(-time.Hour)); freed != 0 || !warm {
+		t.Errorf("%d bytes of programs that were used are freed", freed)
+	}
+	if freed, warm := all(time.Now().Add(time.Hour)); freed < coolAbove || warm || s.idle.Load() > coolAbove {
+		t.Errorf("%d bytes are freed, %d are held", freed, s.idle.Load())
+	}
+	negate(t, s, rows, 1)
+	negate(t, s, 3, 1)
+}
+
+// TestAllowed: a plan that is refused leaves a program that can be run.
+func TestAllowed(t *testing.T) {
+	s := negation(t, 1<<30)
+	defer func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	negate(t, s, 1, 1)
+	no := errors.New("no")
+	if err := program(t, s).Reserve(1000, func(int) error { return no }); !errors.Is(err, no) {
+		t.Errorf("got %v", err)
+	}
+	negate(t, s, 2, 1)
+	negate(t, s, 2000, 1)
+}

@@ -1,0 +1,63 @@
+package batching
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/goestimator/goestimator/internal/budget"
+	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/serving/servable"
+)
+
+// TestAccountOfBatch: a batch runs on an account of its own, which may hold what its requests may, and ends with it; that one
+// of them has ended changes nothing for the others, and each pays for its own results.
+func TestAccountOfBatch(t *testing.T) {
+	memory := budget.NewServer(budget.Limits{Server: 1 << 30})
+	defer memory.Close()
+	first, second := memory.Open(), memory.Open()
+	first.Received(100)
+	second.Received(300)
+	inside, gate := make(chan struct{}), make(chan struct{})
+	m := &servable.Func{Compute: func(ctx context.Context, feeds map[string]*graph.Tensor, fetches []string) ([]*graph.Tensor, error) {
+		a := budget.Of(ctx)
+		if a == first || a == second || !a.Covers(400) || a.Covers(401) || a.Held() < int64(len(feeds["x:0"].Bytes)) {
+			t.Errorf("another account than that of both: it holds %d bytes", a.Held())
+		}
+		close(inside)
+		<-gate
+		return []*graph.Tensor{feeds["x:0"].Clone()}, a.Take(1000)
+	}}
+	p := Defaults()
+	p.MaxBatchSize, p.BatchTimeout = 2, time.Hour
+	s := NewScheduler(Options{Threads: 1})
+	defer s.Close()
+	b := New(servable.ID{Name: "m"}, m, p, s)
+	ctx, leave := context.WithCancel(budget.With(t.Context(), first))
+	var gone, calls sync.WaitGroup
+	gone.Go(func() {
+		if _, err := b.Run(ctx, floats(t, []float32{1}, 1), []string{"y:0"}); err == nil {
+			t.Error("it was answered although its caller left")
+		}
+	})
+	calls.Go(func() {
+		out, err := b.Run(budget.With(t.Context(), second), floats(t, []float32{2}, 1), []string{"y:0"})
+		if err != nil || graph.Of[float32](out[0])[0] != 2 || second.Held() != 4 {
+			t.Errorf("got %v, %v, %d bytes are held", out, err, second.Held())
+		}
+	})
+	<-inside
+	leave()
+	gone.Wait()
+	first.Close()
+	close(gate)
+	calls.Wait()
+	second.Close()
+	if err := b.Close(); err != nil {
+		t.Error(err)
+	}
+	if memory.Used() != 0 {
+		t.Errorf("%d bytes are still counted", memory.Used())
+	}
+}
