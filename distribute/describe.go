@@ -1,6 +1,7 @@
 package distribute
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -65,7 +66,9 @@ func describeStrategy(c Config, add func(name string, value any)) {
 		add("replicas_to_aggregate", c.ReplicasToAggregate)
 		add("staleness_bound", c.StalenessBound)
 		add("transfer", orNone(c.Transfer))
-		add("partitioner", fmt.Sprintf("%+v", c.Partitioner))
+		cut := c.Partitioner
+		cut.Kind = cmp.Or(cut.Kind, defaultPartitioner)
+		add("partitioner", fmt.Sprintf("%+v", cut))
 	}
 }
 

@@ -1,6 +1,7 @@
 package distribute
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 	"github.com/goestimator/goestimator/internal/graph"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/optimizers"
+	"github.com/goestimator/goestimator/runconfig"
 )
 
 // Sessions remembers which session on the parameter servers is the job's, so
@@ -126,8 +128,7 @@ func (p *parameterServer) makePlan(t TrainProgram) error {
 			list = append(list, &models.Variable{Name: name, DType: typ.DType, Shape: typ.Shape.At(0)})
 		}
 	}
-	cut := p.config.Partitioner
-	partitioner, err := partitionerOf(cut.Kind, cut.Shards, cut.Bytes, len(p.job.servers))
+	partitioner, err := partitionerOf(p.config.Partitioner, len(p.job.servers))
 	if err != nil {
 		return err
 	}
@@ -154,20 +155,21 @@ func slotsOf(t *optimizers.TrainOp) map[string]bool {
 	return slots
 }
 
-// minShardBytes is the default of tf.distribute's MinSizePartitioner.
-const minShardBytes = 256 << 10
+const (
+	defaultPartitioner = "min_size"
+	minShardBytes      = 256 << 10 // as of tf.distribute's MinSizePartitioner
+)
 
-func partitionerOf(kind string, shards int, bytes int64, servers int) (ps.Partitioner, error) {
-	if shards == 0 {
-		shards = servers
-	}
+// partitionerOf is how a config file cuts variables, by default into parts that are not small.
+func partitionerOf(c runconfig.Partitioner, servers int) (ps.Partitioner, error) {
+	kind, shards := cmp.Or(c.Kind, defaultPartitioner), cmp.Or(c.Shards, servers)
 	switch {
 	case kind == "fixed_shards":
 		return ps.NewPartitioner(kind, int64(shards), servers)
-	case kind == "min_size" && bytes == 0:
-		bytes = minShardBytes
+	case kind == defaultPartitioner:
+		return ps.NewPartitioner(kind, cmp.Or(c.Bytes, minShardBytes), shards)
 	}
-	return ps.NewPartitioner(kind, bytes, shards)
+	return ps.NewPartitioner(kind, c.Bytes, shards)
 }
 
 // Synchronize joins the session on the servers. The chief begins one, unless

@@ -26,7 +26,7 @@ type Strategy struct {
 
 // Partitioner splits variables along their first dimension.
 type Partitioner struct {
-	// none, fixed_shards, min_size or max_size. Empty: none.
+	// none, fixed_shards, min_size or max_size. Empty: min_size.
 	Kind string `yaml:"kind,omitempty"`
 	// Partitions of fixed_shards; most of them of the others. 0: as many as there are parameter servers.
 	Shards int `yaml:"shards,omitempty"`

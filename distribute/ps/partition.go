@@ -68,7 +68,7 @@ func NewPartitioner(name string, value int64, servers int) (Partitioner, error) 
 		return nil, fmt.Errorf("partitioner %s: got %d, expected a value >= 0", name, value)
 	}
 	switch name {
-	case "", "none":
+	case "none":
 		return NoPartitions{}, nil
 	case "fixed_shards":
 		if value == 0 {
