@@ -29,6 +29,7 @@ const (
 type TrainResult struct {
 	GlobalStep int64
 	Loss       float64 // of the last step that was read, on the host every one; NaN where none was made
+	LossRead   bool    // such a step was made: a Loss that is not finite is the training's
 	StopReason string  // StopMaxSteps, StopEndOfInput or a hook's reason
 }
 
@@ -76,7 +77,7 @@ func (e *Estimator) train(ctx context.Context, input InputFn, config distribute.
 	if cerr := t.close(); err == nil {
 		err = cerr
 	}
-	return TrainResult{GlobalStep: t.step, Loss: t.lastLoss, StopReason: t.reason}, err
+	return TrainResult{GlobalStep: t.step, Loss: t.lastLoss, LossRead: t.lossRead, StopReason: t.reason}, err
 }
 
 // alreadyTrained reports whether the newest checkpoint has reached max_steps.

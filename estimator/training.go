@@ -46,6 +46,7 @@ type training struct {
 	saved    int64                  // step of the newest checkpoint, -1 for none
 	prefix   string                 // of that checkpoint
 	lastLoss float64
+	lossRead bool // lastLoss is that of a step
 	quiet    quietSteps
 }
 

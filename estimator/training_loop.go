@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -118,6 +119,7 @@ func (t *training) trainStep(ctx, quiet context.Context, step distribute.Step) (
 		err = t.blamed(ctx, t.input.ds, t.input.now, err)
 		var nan *hooks.NaNLossError
 		if errors.As(err, &nan) {
+			t.lastLoss, t.lossRead = math.NaN(), true
 			return true, err
 		}
 		return true, fmt.Errorf("step %d: %w", t.step, err)
@@ -127,7 +129,7 @@ func (t *training) trainStep(ctx, quiet context.Context, step distribute.Step) (
 		if err != nil {
 			return true, err
 		}
-		t.lastLoss = loss.Float(0)
+		t.lastLoss, t.lossRead = loss.Float(0), true
 	}
 	switch {
 	case out.Stop == distribute.Interrupted:

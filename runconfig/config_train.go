@@ -13,7 +13,7 @@ type Train struct {
 	MaxSecs float64 `yaml:"max_secs,omitempty"`
 	// End training as soon as evaluation says so.
 	EarlyStopping EarlyStopping `yaml:"early_stopping"`
-	// A NaN loss is an error (true) or ends training quietly (false).
+	// A NaN loss is an error (true), or ends training (false): its end is evaluated, exported and printed. The exit code is 1 either way.
 	FailOnNaNLoss bool `yaml:"fail_on_nan_loss"`
 }
 

@@ -73,11 +73,11 @@ eval: {input: {format: line}}
 		}
 		return strings.Split(strings.TrimSpace(stdout.String()), "\n")
 	}
-	var res summary
+	var res jsonSummary
 	if err := json.Unmarshal([]byte(run("train", "--json")[0]), &res); err != nil {
 		t.Fatal(err)
 	}
-	if res.GlobalStep != 200 || res.Loss == nil || *res.Loss > 0.01 {
+	if loss, ok := res.Loss.(float64); res.GlobalStep != 200 || !ok || loss > 0.01 {
 		t.Errorf("train: got %+v, expected step 200 and a loss below 0.01", res)
 	}
 	if lines := run("predict"); len(lines) != 64 {

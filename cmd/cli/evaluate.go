@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -62,9 +61,9 @@ func (a *app) evaluate(ctx context.Context, cfg *runconfig.Config, prefix string
 	if err != nil {
 		return err
 	}
-	s := newSummary(j, estimator.Result{TrainResult: estimator.TrainResult{GlobalStep: res.GlobalStep, Loss: math.NaN()}, Eval: &res})
-	if loss, ok := s.Metrics["loss"].(float64); ok && asJSON {
-		s.Loss = &loss
+	s := newSummary(j, estimator.Result{TrainResult: estimator.TrainResult{GlobalStep: res.GlobalStep}, Eval: &res})
+	if loss, ok := res.Scalar("loss"); ok && asJSON {
+		s.loss = &loss
 	}
 	return a.printResult(s, asJSON)
 }

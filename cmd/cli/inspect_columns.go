@@ -94,14 +94,14 @@ func (a *app) printWeights(cfg *runconfig.Config, asJSON bool) error {
 			return err
 		}
 		if len(list) > 0 {
-			return a.printTable(weightTable(list), map[string]any{"weights": list}, asJSON)
+			return a.printTable(weightTable(list), map[string]any{"weights": jsonWeights(list)}, asJSON)
 		}
 	case important:
 		list, err := m.Importances(j.est.VariableValue, true)
 		if err != nil {
 			return err
 		}
-		return a.printTable(importanceTable(list), map[string]any{"importances": list}, asJSON)
+		return a.printTable(importanceTable(list), map[string]any{"importances": jsonImportances(list)}, asJSON)
 	}
 	return usage(fmt.Errorf("--weights: model %s has neither a linear part over feature columns nor trees", cfg.Model.Name))
 }
@@ -112,6 +112,36 @@ func (a *app) printTable(t *textTable, v map[string]any, asJSON bool) error {
 	}
 	_, err := fmt.Fprint(a.stdout, t.String())
 	return err
+}
+
+// jsonWeights are weights as JSON holds them: null for one that is not finite.
+func jsonWeights(list []canned.Weight) []any {
+	type weight struct {
+		Column string `json:"column"`
+		Value  string `json:"value"`
+		Weight []any  `json:"weight"`
+	}
+	out := make([]any, len(list))
+	for i, w := range list {
+		row := weight{w.Column, w.Value, make([]any, len(w.Weight))}
+		for k, x := range w.Weight {
+			row.Weight[k] = finite(x)
+		}
+		out[i] = row
+	}
+	return out
+}
+
+// jsonImportances are importances as JSON holds them.
+func jsonImportances(list []canned.Importance) []any {
+	out := make([]any, len(list))
+	for i, x := range list {
+		out[i] = struct {
+			Column string
+			Gain   any
+		}{x.Column, finite(x.Gain)}
+	}
+	return out
 }
 
 func weightTable(list []canned.Weight) *textTable {

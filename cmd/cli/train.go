@@ -2,17 +2,14 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 	"os"
 	"time"
 
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/estimator/hooks"
-	"github.com/goestimator/goestimator/estimator/metrics"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/runconfig"
 	"github.com/spf13/cobra"
@@ -34,8 +31,8 @@ in the role that TF_CONFIG gives. Training goes on from the newest checkpoint in
 model_dir. SIGTERM or Ctrl-C stops it after a checkpoint; a second signal stops
 it at once.
 
-Exit codes: 0 done, also where max_steps was reached before; 1 an error; 2 a
-mistake in the command line or the config; 138 another task of the cluster or the GPU was lost,
+Exit codes: 0 done, also where max_steps was reached before; 1 an error, or a
+last loss that is not finite; 2 a mistake in the command line or the config; 138 another task of the cluster or the GPU was lost,
 to be started again; 143 interrupted after a checkpoint;
 130 ended by a second signal, without one.`,
 		Example: `  goestimator train --config configs/glyphs.yaml
@@ -78,10 +75,21 @@ func (a *app) train(ctx context.Context, cfg *runconfig.Config, f trainFlags) er
 		return err
 	}
 	res, err := j.trainAndEvaluate(ctx)
+	if blown := new(hooks.NaNLossError); f.json && errors.As(err, &blown) {
+		return errors.Join(err, a.printResult(newSummary(j, res), true))
+	}
 	if err != nil {
 		return err
 	}
-	return a.printResult(newSummary(j, res), f.json)
+	return errors.Join(a.printResult(newSummary(j, res), f.json), blownUp(res.TrainResult))
+}
+
+// blownUp is the error of a training whose last loss is not finite.
+func blownUp(res estimator.TrainResult) error {
+	if !res.LossRead || isFinite(res.Loss) {
+		return nil
+	}
+	return fmt.Errorf("training blew up: the loss is %v at step %d: lower the learning rate, clip gradients, or look for bad input; run.check_numerics names the first node", notFinite(res.Loss), res.GlobalStep)
 }
 
 func (j *job) trainAndEvaluate(ctx context.Context) (estimator.Result, error) {
@@ -229,74 +237,6 @@ func (j *job) earlyStopping() ([]hooks.Hook, error) {
 	return hs, nil
 }
 
-// summary is the result of a command as it is printed.
-type summary struct {
-	GlobalStep int64          `json:"global_step"`
-	Loss       *float64       `json:"loss"`
-	Metrics    map[string]any `json:"metrics"`
-	ModelDir   string         `json:"model_dir"`
-	Exports    []string       `json:"exports"`
-	StopReason string         `json:"stop_reason,omitempty"`
-}
-
-func newSummary(j *job, res estimator.Result) summary {
-	s := summary{GlobalStep: res.GlobalStep, ModelDir: j.est.ModelDir(), Exports: append([]string{}, res.Exports...), StopReason: res.StopReason, Metrics: map[string]any{}}
-	if !math.IsNaN(res.Loss) && !math.IsInf(res.Loss, 0) {
-		s.Loss = &res.Loss
-	}
-	if res.Eval != nil {
-		s.Metrics = jsonMetrics(res.Eval.Metrics)
-	}
-	return s
-}
-
-// jsonMetrics are metrics as JSON holds them: a number, a list, or null for NaN and infinities.
-func jsonMetrics(ms map[string]metrics.Value) map[string]any {
-	out := map[string]any{}
-	for name, v := range ms {
-		if x, ok := v.Scalar(); ok {
-			out[name] = finite(x)
-		} else {
-			out[name] = v.Data
-		}
-	}
-	return out
-}
-
-// finite is a number as JSON holds it: null for NaN and infinities.
-func finite(x float64) any {
-	if math.IsNaN(x) || math.IsInf(x, 0) {
-		return nil
-	}
-	return x
-}
-
-// printResult prints a result to standard output: as JSON, or as name=value lines.
-func (a *app) printResult(s summary, asJSON bool) error {
-	if asJSON {
-		return json.NewEncoder(a.stdout).Encode(s)
-	}
-	fmt.Fprintf(a.stdout, "global_step=%d\n", s.GlobalStep)
-	if s.Loss != nil {
-		fmt.Fprintf(a.stdout, "train_loss=%.6g\n", *s.Loss)
-	}
-	for _, name := range sortedNames(s.Metrics) {
-		if x, ok := s.Metrics[name].(float64); ok {
-			fmt.Fprintf(a.stdout, "%s=%.6g\n", name, x)
-		}
-	}
-	if s.ModelDir != "" {
-		fmt.Fprintf(a.stdout, "model_dir=%s\n", s.ModelDir)
-	}
-	for _, dir := range s.Exports {
-		fmt.Fprintf(a.stdout, "export=%s\n", dir)
-	}
-	if s.StopReason != "" {
-		fmt.Fprintf(a.stdout, "stop_reason=%s\n", s.StopReason)
-	}
-	return nil
-}
-
 // dryRun runs one batch of everything in a folder that is then removed.
 func (a *app) dryRun(ctx context.Context, cfg *runconfig.Config, f trainFlags) error {
 	dir, err := os.MkdirTemp("", "goestimator-fast-dev-run-")
@@ -332,6 +272,6 @@ func (a *app) dryRun(ctx context.Context, cfg *runconfig.Config, f trainFlags) e
 	}
 	a.log.Info("fast-dev-run: one batch of " + string(models.Train) + ", eval and predict went through; nothing was kept")
 	s := newSummary(j, res)
-	s.ModelDir = ""
-	return a.printResult(s, f.json)
+	s.modelDir = ""
+	return errors.Join(a.printResult(s, f.json), blownUp(res.TrainResult))
 }

@@ -1,0 +1,109 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/estimator/metrics"
+)
+
+// summary is the result of a command that trains or evaluates.
+type summary struct {
+	globalStep int64
+	loss       *float64 // of training; nil: no step was made
+	metrics    map[string]metrics.Value
+	modelDir   string
+	exports    []string
+	stopReason string
+}
+
+func newSummary(j *job, res estimator.Result) summary {
+	s := summary{globalStep: res.GlobalStep, modelDir: j.est.ModelDir(), exports: res.Exports, stopReason: res.StopReason}
+	if res.LossRead {
+		s.loss = &res.Loss
+	}
+	if res.Eval != nil {
+		s.metrics = res.Eval.Metrics
+	}
+	return s
+}
+
+// jsonSummary is a summary as JSON holds it: what is not finite is null, and told in NotFinite by its path.
+type jsonSummary struct {
+	GlobalStep int64             `json:"global_step"`
+	Loss       any               `json:"loss"`
+	Metrics    map[string]any    `json:"metrics"`
+	NotFinite  map[string]string `json:"not_finite,omitempty"`
+	ModelDir   string            `json:"model_dir"`
+	Exports    []string          `json:"exports"`
+	StopReason string            `json:"stop_reason,omitempty"`
+}
+
+func (s summary) json() jsonSummary {
+	out := jsonSummary{GlobalStep: s.globalStep, Metrics: map[string]any{}, NotFinite: map[string]string{}, ModelDir: s.modelDir,
+		Exports: append([]string{}, s.exports...), StopReason: s.stopReason}
+	number := func(path string, x float64) any {
+		if !isFinite(x) {
+			out.NotFinite[path] = notFinite(x)
+		}
+		return finite(x)
+	}
+	if s.loss != nil {
+		out.Loss = number("loss", *s.loss)
+	}
+	for name, v := range s.metrics {
+		path := "metrics." + name
+		if x, ok := v.Scalar(); ok {
+			out.Metrics[name] = number(path, x)
+			continue
+		}
+		list := make([]any, len(v.Data))
+		for i, x := range v.Data {
+			list[i] = number(path+"["+strconv.Itoa(i)+"]", x)
+		}
+		out.Metrics[name] = list
+	}
+	return out
+}
+
+func isFinite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
+
+// finite is a number as JSON holds it: null for NaN and infinities.
+func finite(x float64) any {
+	if !isFinite(x) {
+		return nil
+	}
+	return x
+}
+
+// notFinite names what JSON does not hold: NaN, +Inf or -Inf.
+func notFinite(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+
+// printResult prints a result to standard output: as JSON, or as name=value lines.
+func (a *app) printResult(s summary, asJSON bool) error {
+	if asJSON {
+		return json.NewEncoder(a.stdout).Encode(s.json())
+	}
+	fmt.Fprintf(a.stdout, "global_step=%d\n", s.globalStep)
+	if s.loss != nil {
+		fmt.Fprintf(a.stdout, "train_loss=%.6g\n", *s.loss)
+	}
+	for _, name := range sortedNames(s.metrics) {
+		if x, ok := s.metrics[name].Scalar(); ok {
+			fmt.Fprintf(a.stdout, "%s=%.6g\n", name, x)
+		}
+	}
+	if s.modelDir != "" {
+		fmt.Fprintf(a.stdout, "model_dir=%s\n", s.modelDir)
+	}
+	for _, dir := range s.exports {
+		fmt.Fprintf(a.stdout, "export=%s\n", dir)
+	}
+	if s.stopReason != "" {
+		fmt.Fprintf(a.stdout, "stop_reason=%s\n", s.stopReason)
+	}
+	return nil
+}
