@@ -7,6 +7,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/graph"
 	"github.com/goestimator/goestimator/internal/kernels"
+	"github.com/goestimator/goestimator/internal/window"
 )
 
 // imageOps work on images [batch, height, width, channels].
@@ -23,88 +24,29 @@ var imageOps = map[string]opDef{
 	"ResizeNearestNeighbor": {in: 2, out: 1, make: resizeNearest},
 }
 
-// windows are the attributes of convolutions and pools.
-type windows struct {
-	stride, dilation, size [2]int // of height and width; size of pools alone
-	padding                string
-	explicit               []int64
-}
-
-func windowAttrs(s *site) windows {
-	w := windows{padding: s.str("padding", "VALID"), explicit: list[int64](s, "explicit_paddings")}
-	if f := s.str("data_format", "NHWC"); f != "NHWC" {
-		s.fail("data_format %s %w", f, ErrUnsupported)
-	}
-	pair := func(name string) [2]int {
-		v := list[int64](s, name)
-		if v == nil {
-			return [2]int{1, 1}
-		}
-		if len(v) != 4 || v[0] != 1 || v[3] != 1 || v[1] < 1 || v[2] < 1 || v[1] > 1<<20 || v[2] > 1<<20 {
-			s.fail("attribute %s: expected [1,h,w,1], got %v", name, v)
-			return [2]int{1, 1}
-		}
-		return [2]int{int(v[1]), int(v[2])}
-	}
-	w.stride, w.dilation, w.size = pair("strides"), pair("dilations"), pair("ksize")
-	switch w.padding {
-	case "SAME", "VALID":
-	case "EXPLICIT":
-		if len(w.explicit) != 8 {
-			s.fail("attribute explicit_paddings: expected 8 numbers, got %d", len(w.explicit))
-		}
-		for _, p := range w.explicit {
-			if p < 0 || p > 1<<20 {
-				s.fail("attribute explicit_paddings: got %d", p)
-			}
-		}
-	default:
-		s.fail("attribute padding: expected SAME, VALID or EXPLICIT, got %q", w.padding)
-	}
-	return w
-}
-
-// fit returns the geometry of windows of kh by kw over x.
-func (w windows) fit(x *graph.Tensor, kh, kw int) (kernels.Window, error) {
-	var g kernels.Window
-	if len(x.Shape) != 4 {
-		return g, fmt.Errorf("input must be 4-dimensional: %v", x.Shape)
-	}
-	if kh < 1 || kw < 1 {
-		return g, fmt.Errorf("expected a window of at least 1 by 1, got %d by %d", kh, kw)
-	}
-	g = kernels.Window{Batch: x.Shape[0], InH: x.Shape[1], InW: x.Shape[2], InC: x.Shape[3], KH: kh, KW: kw,
-		StrideH: w.stride[0], StrideW: w.stride[1], DilH: w.dilation[0], DilW: w.dilation[1]}
-	if w.padding == "EXPLICIT" {
-		g.PadTop, g.PadLeft = int(w.explicit[2]), int(w.explicit[4])
-		g.OutH, _ = kernels.OutSize(g.InH+int(w.explicit[2]+w.explicit[3]), kh, g.StrideH, g.DilH, false)
-		g.OutW, _ = kernels.OutSize(g.InW+int(w.explicit[4]+w.explicit[5]), kw, g.StrideW, g.DilW, false)
-	} else {
-		g.OutH, g.PadTop = kernels.OutSize(g.InH, kh, g.StrideH, g.DilH, w.padding == "SAME")
-		g.OutW, g.PadLeft = kernels.OutSize(g.InW, kw, g.StrideW, g.DilW, w.padding == "SAME")
-	}
-	if g.OutH < 0 || g.OutW < 0 {
-		return g, fmt.Errorf("computed output size would be negative: windows of %d by %d over %v", kh, kw, x.Shape)
-	}
-	return g, nil
-}
-
 // windowed is the maker of ops on windows, of two element types.
-func windowed(f32, f64 func(c call, w windows) error) maker {
+func windowed(f32, f64 func(c call, w *window.Attrs) error) maker {
 	return func(s *site) (kernel, error) {
-		w := windowAttrs(s)
-		return floats(func(c call) error { return f32(c, w) }, func(c call) error { return f64(c, w) }).on(0), nil
+		w, err := windowAttrs(s)
+		return floats(func(c call) error { return f32(c, w) }, func(c call) error { return f64(c, w) }).on(0), err
 	}
 }
 
-func pooling[T float](f func(g kernels.Window, y, x []T)) func(c call, w windows) error {
-	return func(c call, w windows) error {
-		g, err := w.fit(c.t(0), w.size[0], w.size[1])
+func windowAttrs(s *site) (*window.Attrs, error) {
+	w, err := window.Read(s.node)
+	if err == nil && w.First {
+		err = fmt.Errorf("data_format NCHW %w", ErrUnsupported)
+	}
+	return w, err
+}
+
+func pooling[T float](f func(g kernels.Window, y, x []T)) func(c call, w *window.Attrs) error {
+	return func(c call, w *window.Attrs) error {
+		g, err := w.Pool(c.t(0).Shape)
 		if err != nil {
 			return err
 		}
-		g.OutC, g.DilH, g.DilW = g.InC, 1, 1
-		y, err := outputOf[T](c, 0, g.Batch, g.OutH, g.OutW, g.OutC)
+		y, err := outputOf[T](c, 0, window.Result(g)...)
 		if err != nil || len(y) == 0 {
 			return err
 		}
@@ -113,22 +55,21 @@ func pooling[T float](f func(g kernels.Window, y, x []T)) func(c call, w windows
 	}
 }
 
-func convolution[T float](c call, w windows) error {
+func convolution[T float](c call, w *window.Attrs) error {
 	x, f := c.t(0), c.t(1)
 	if err := sameType(c.in); err != nil {
 		return err
 	}
-	if len(f.Shape) != 4 || len(x.Shape) != 4 || f.Shape[2] != x.Shape[3] {
-		return fmt.Errorf("input depth must be that of the filter: %v vs. %v", x.Shape, f.Shape)
-	}
-	g, err := w.fit(x, f.Shape[0], f.Shape[1])
+	g, err := w.Conv2D(x.Shape, f.Shape)
 	if err != nil {
 		return err
 	}
-	g.OutC = f.Shape[3]
-	y, err := outputOf[T](c, 0, g.Batch, g.OutH, g.OutW, g.OutC)
+	y, err := outputOf[T](c, 0, window.Result(g)...)
 	if err != nil || len(y) == 0 || g.InC == 0 {
 		return err
+	}
+	if n := window.Groups(g, f.Shape); n > 1 {
+		return grouped(c, g, n)
 	}
 	kernels.Conv2D(g, y, graph.Of[T](x), graph.Of[T](f), nil, false)
 	return nil
@@ -137,11 +78,11 @@ func convolution[T float](c call, w windows) error {
 // transposedConvolution is the gradient of a Conv2D with respect to its input,
 // which models use as a convolution that enlarges.
 func transposedConvolution(s *site) (kernel, error) {
-	w := windowAttrs(s)
-	return floats(func(c call) error { return enlarge[float32](c, w) }, func(c call) error { return enlarge[float64](c, w) }).on(2), nil
+	w, err := windowAttrs(s)
+	return floats(func(c call) error { return enlarge[float32](c, w) }, func(c call) error { return enlarge[float64](c, w) }).on(2), err
 }
 
-func enlarge[T float](c call, w windows) error {
+func enlarge[T float](c call, w *window.Attrs) error {
 	f, dy := c.t(1), c.t(2)
 	shape, err := integers("input_sizes", c.t(0))
 	if err != nil {
@@ -154,13 +95,12 @@ func enlarge[T float](c call, w windows) error {
 	if err != nil {
 		return err
 	}
-	g, err := w.fit(c.out[0].T, f.Shape[0], f.Shape[1])
+	g, err := w.Conv2D(shape, f.Shape)
 	if err != nil {
 		return err
 	}
-	g.OutC = f.Shape[3]
-	if !slices.Equal(dy.Shape, []int{g.Batch, g.OutH, g.OutW, g.OutC}) {
-		return fmt.Errorf("out_backprop: expected shape %v, got %v", []int{g.Batch, g.OutH, g.OutW, g.OutC}, dy.Shape)
+	if !slices.Equal(dy.Shape, window.Result(g)) {
+		return fmt.Errorf("out_backprop: expected shape %v, got %v", window.Result(g), dy.Shape)
 	}
 	if len(dx) > 0 && dy.Len() > 0 {
 		kernels.Conv2DInputGrad(g, dx, graph.Of[T](dy), graph.Of[T](f))
@@ -168,22 +108,16 @@ func enlarge[T float](c call, w windows) error {
 	return nil
 }
 
-func depthwise[T float](c call, w windows) error {
+func depthwise[T float](c call, w *window.Attrs) error {
 	x, f := c.t(0), c.t(1)
 	if err := sameType(c.in); err != nil {
 		return err
 	}
-	if len(f.Shape) != 4 || len(x.Shape) != 4 || f.Shape[2] != x.Shape[3] {
-		return fmt.Errorf("input depth must be that of the filter: %v vs. %v", x.Shape, f.Shape)
-	}
-	g, err := w.fit(x, f.Shape[0], f.Shape[1])
+	g, err := w.Depthwise(x.Shape, f.Shape)
 	if err != nil {
 		return err
 	}
-	if g.OutC = f.Shape[2] * f.Shape[3]; g.InC == 0 {
-		return fmt.Errorf("expected at least one channel, got shape %v", x.Shape)
-	}
-	y, err := outputOf[T](c, 0, g.Batch, g.OutH, g.OutW, g.OutC)
+	y, err := outputOf[T](c, 0, window.Result(g)...)
 	if err != nil || len(y) == 0 {
 		return err
 	}
@@ -210,8 +144,8 @@ func normalize[T float](c call, eps float64) error {
 	if err := sameType(c.in); err != nil {
 		return err
 	}
-	if len(x.Shape) == 0 {
-		return fmt.Errorf("input must be 4-dimensional, got a scalar")
+	if len(x.Shape) != 4 && len(x.Shape) != 5 {
+		return fmt.Errorf("input must be 4 or 5-dimensional, got shape %v", x.Shape)
 	}
 	n := x.Shape[len(x.Shape)-1]
 	for i := 1; i < 5; i++ {
@@ -276,8 +210,8 @@ func resizing(c call, s *site) (h, w scaling, err error) {
 		return h, w, err
 	}
 	x := c.t(0).Shape
-	if len(size) != 2 || len(x) != 4 || size[0] < 1 || size[1] < 1 || x[1] < 1 || x[2] < 1 {
-		return h, w, fmt.Errorf("expected images [n,h,w,c] and a size of 2 positive numbers, got shape %v and %v", x, size)
+	if len(size) != 2 || len(x) != 4 || size[0] < 1 || size[1] < 1 || x[1] < 1 || x[2] < 1 || x[3] < 1 {
+		return h, w, fmt.Errorf("expected images [n,h,w,c] with pixels and channels, and a size of 2 positive numbers, got shape %v and %v", x, size)
 	}
 	corners, halves := s.boolean("align_corners", false), s.boolean("half_pixel_centers", false)
 	if corners && halves {

@@ -2,8 +2,10 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/goestimator/goestimator/internal/kernels"
+	"github.com/goestimator/goestimator/internal/window"
 )
 
 // convOps are convolutions over NHWC images.
@@ -54,21 +56,23 @@ func conv[T kernels.Float](r role, f convKernel[T], depthwise bool) compileFunc 
 				return nil, fmt.Errorf("expected images, filter and result of rank 4 and one type, got %v %v", v.typ.DType, v.typ.Shape)
 			}
 		}
-		g, err := newGeometry(c)
+		attrs, err := c.windowAttrs()
 		if err != nil {
 			return nil, err
 		}
+		if w.typ.Shape.Dims[2] != x.typ.Shape.Dims[3] {
+			return nil, fmt.Errorf("filter %v does not fit the channels of images %v, in groups or at all", w.typ.Shape, x.typ.Shape)
+		}
+		over := attrs.Conv2D
+		if depthwise {
+			over = attrs.Depthwise
+		}
 		var win kernels.Window
 		c.onBatch = func() (err error) {
-			channels := w.dims[3]
-			if depthwise {
-				channels *= w.dims[2]
+			if win, err = over(x.dims, w.dims); err != nil {
+				return err
 			}
-			if w.dims[2] != x.dims[3] || y.dims[3] != channels {
-				return fmt.Errorf("filter %v does not fit %d channels in and %d out", w.dims, x.dims[3], y.dims[3])
-			}
-			win, err = g.window(x.dims, y.dims, [2]int{w.dims[0], w.dims[1]})
-			return err
+			return checkWindow(win, y.dims)
 		}
 		a, b, dst := c.in[r.first], c.in[r.second], c.out[0]
 		t, err := tailOf[T](c)
@@ -78,6 +82,9 @@ func conv[T kernels.Float](r role, f convKernel[T], depthwise bool) compileFunc 
 		if r == forward && !depthwise {
 			if w := packWeights[T](c, t, false); w != nil {
 				return func() error {
+					if dst.n == 0 {
+						return nil
+					}
 					packed, bias := w.current()
 					kernels.Conv2DPacked(win, view[T](dst), view[T](a), packed, epilogue(t, bias))
 					return nil
@@ -85,6 +92,9 @@ func conv[T kernels.Float](r role, f convKernel[T], depthwise bool) compileFunc 
 			}
 		}
 		return func() error {
+			if dst.n == 0 {
+				return nil
+			}
 			e := epilogue[T](t, nil)
 			f(win, view[T](dst), view[T](a), view[T](b), e.Bias, e.Relu)
 			return nil
@@ -92,55 +102,18 @@ func conv[T kernels.Float](r role, f convKernel[T], depthwise bool) compileFunc 
 	}
 }
 
-// geometry reads a convolution's or pooling's attributes. x are the images' sizes, y those of the result, k the
-// filter's height and width.
-type geometry struct {
-	stride, dilation [2]int
-	padding          string
-	explicit         []int64
+// windowAttrs reads the attributes of a convolution or a pooling.
+func (c *binding) windowAttrs() (*window.Attrs, error) {
+	if err := c.channelsLast(); err != nil {
+		return nil, err
+	}
+	return window.Read(c.node)
 }
 
-func newGeometry(c *binding) (*geometry, error) {
-	g := &geometry{dilation: [2]int{1, 1}, padding: c.node.Str("padding"), explicit: c.node.Ints("explicit_paddings")}
-	s := c.node.Ints("strides")
-	if len(s) != 4 || s[0] != 1 || s[3] != 1 || s[1] < 1 || s[2] < 1 {
-		return nil, fmt.Errorf("strides %v: expected [1, height, width, 1]", s)
+// checkWindow fails unless y are the sizes of a geometry's result.
+func checkWindow(g kernels.Window, y []int) error {
+	if want := window.Result(g); !slices.Equal(y, want) {
+		return fmt.Errorf("images [%d %d %d %d] under a window of [%d %d]: expected a result of %v, got %v", g.Batch, g.InH, g.InW, g.InC, g.KH, g.KW, want, y)
 	}
-	g.stride = [2]int{int(s[1]), int(s[2])}
-	if d := c.node.Ints("dilations"); len(d) == 4 {
-		if d[0] != 1 || d[3] != 1 || d[1] < 1 || d[2] < 1 {
-			return nil, fmt.Errorf("dilations %v: expected [1, height, width, 1]", d)
-		}
-		g.dilation = [2]int{int(d[1]), int(d[2])}
-	}
-	switch {
-	case g.padding == "SAME" || g.padding == "VALID":
-	case g.padding == "EXPLICIT" && len(g.explicit) == 8:
-	default:
-		return nil, fmt.Errorf("padding %q with explicit_paddings %v: expected SAME, VALID, or EXPLICIT with 8 numbers", g.padding, g.explicit)
-	}
-	return g, c.channelsLast()
-}
-
-// window returns the kernel's form of the geometry after comparing it with the sizes.
-func (g *geometry) window(x, y []int, k [2]int) (kernels.Window, error) {
-	w := kernels.Window{Batch: x[0], InH: x[1], InW: x[2], InC: x[3], OutH: y[1], OutW: y[2], OutC: y[3],
-		KH: k[0], KW: k[1], StrideH: g.stride[0], StrideW: g.stride[1], DilH: g.dilation[0], DilW: g.dilation[1]}
-	var outH, outW int
-	outH, w.PadTop = g.size(x[1], k[0], 0)
-	outW, w.PadLeft = g.size(x[2], k[1], 1)
-	if y[0] != x[0] || y[1] != outH || y[2] != outW {
-		return w, fmt.Errorf("images %v under a window of %v with stride %v and padding %s: expected a result of [%d %d %d], got %v", x, k, g.stride, g.padding, x[0], outH, outW, y[:3])
-	}
-	return w, nil
-}
-
-// size returns the output length and the padding before of dimension i (height, width).
-func (g *geometry) size(in, k, i int) (out, before int) {
-	if g.padding != "EXPLICIT" {
-		return kernels.OutSize(in, k, g.stride[i], g.dilation[i], g.padding == "SAME")
-	}
-	before, after := int(g.explicit[2+2*i]), int(g.explicit[3+2*i])
-	out, _ = kernels.OutSize(in+before+after, k, g.stride[i], g.dilation[i], false)
-	return out, before
+	return nil
 }

@@ -22,21 +22,16 @@ func pooling[T kernels.Float](c *binding, x, y *value, more ...*value) (*kernels
 	if len(x.dims) != 4 || len(y.dims) != 4 {
 		return nil, fmt.Errorf("expected images of rank 4, got %v and %v", x.typ.Shape, y.typ.Shape)
 	}
-	g, err := newGeometry(c)
+	attrs, err := c.windowAttrs()
 	if err != nil {
 		return nil, err
 	}
-	k := c.node.Ints("ksize")
-	if len(k) != 4 || k[0] != 1 || k[3] != 1 || k[1] < 1 || k[2] < 1 {
-		return nil, fmt.Errorf("ksize %v: expected [1, height, width, 1]", k)
-	}
 	w := &kernels.Window{}
 	c.onBatch = func() (err error) {
-		if x.dims[3] != y.dims[3] {
-			return fmt.Errorf("pooling from %d to %d channels", x.dims[3], y.dims[3])
+		if *w, err = attrs.Pool(x.dims); err != nil {
+			return err
 		}
-		*w, err = g.window(x.dims, y.dims, [2]int{int(k[1]), int(k[2])})
-		return err
+		return checkWindow(*w, y.dims)
 	}
 	return w, nil
 }

@@ -14,11 +14,12 @@ type Window struct {
 	PadTop, PadLeft  int
 }
 
-// OutSize returns the output length and the padding before of one dimension under TensorFlow's rules for SAME and VALID.
+// OutSize returns the output length and the padding before of one dimension under TensorFlow's rules for SAME and VALID. A
+// negative length says that the window is too large; where it is so by less than a stride the length is 0.
 func OutSize(in, k, stride, dilation int, same bool) (out, before int) {
 	span := (k-1)*dilation + 1
 	if !same {
-		return max(0, ceilDiv(in-span+1, stride)), 0
+		return (in - span + stride) / stride, 0
 	}
 	out = ceilDiv(in, stride)
 	return out, max(0, (out-1)*stride+span-in) / 2

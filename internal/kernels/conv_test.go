@@ -28,6 +28,7 @@ func drawWindow(t *rapid.T, m int) Window {
 	same := rapid.Bool().Draw(t, "same")
 	g.OutH, g.PadTop = OutSize(g.InH, g.KH, g.StrideH, g.DilH, same)
 	g.OutW, g.PadLeft = OutSize(g.InW, g.KW, g.StrideW, g.DilW, same)
+	g.OutH, g.OutW = max(g.OutH, 0), max(g.OutW, 0)
 	return g
 }
 
@@ -213,7 +214,8 @@ func TestOutSize(t *testing.T) {
 		out, before             int
 	}{
 		{28, 3, 1, 1, true, 28, 1}, {28, 3, 1, 1, false, 26, 0}, {28, 2, 2, 1, false, 14, 0}, {5, 3, 2, 1, true, 3, 1},
-		{6, 3, 2, 1, true, 3, 0}, {32, 3, 2, 1, true, 16, 0}, {7, 3, 1, 2, true, 7, 2}, {2, 3, 1, 1, false, 0, 0},
+		{6, 3, 2, 1, true, 3, 0}, {32, 3, 2, 1, true, 16, 0}, {7, 3, 1, 2, true, 7, 2}, {2, 3, 1, 1, false, 0, 0}, {1, 3, 1, 1, false, -1, 0},
+		{1, 3, 2, 1, false, 0, 0}, {2, 5, 4, 1, false, 0, 0}, {0, 5, 4, 1, false, 0, 0}, {0, 5, 1, 1, false, -4, 0}, {0, 3, 1, 1, true, 0, 1}, {3, 0, 2, 1, false, 2, 0},
 	} {
 		out, before := OutSize(c.in, c.k, c.stride, c.dilation, c.same)
 		if out != c.out || before != c.before {

@@ -3,137 +3,75 @@ package infer
 import (
 	"fmt"
 	"slices"
+
+	"github.com/goestimator/goestimator/internal/kernels"
+	"github.com/goestimator/goestimator/internal/window"
 )
 
 // imageRules are of ops on images [N,H,W,C].
 var imageRules = map[string]rule{
-	"Conv2D": conv2D, "DepthwiseConv2dNative": depthwise, "MaxPool": pool, "AvgPool": pool, "FusedBatchNorm": batchNorm, "FusedBatchNormV2": batchNorm,
+	"Conv2D": windows((*window.Attrs).Conv2D), "DepthwiseConv2dNative": windows((*window.Attrs).Depthwise), "MaxPool": windows(poolWindow), "AvgPool": windows(poolWindow), "FusedBatchNorm": batchNorm, "FusedBatchNormV2": batchNorm,
 	"FusedBatchNormV3": batchNorm, "ResizeBilinear": resize, "ResizeNearestNeighbor": resize, "ResizeBicubic": resize, "ResizeArea": resize,
 	"SpaceToBatchND": spaceToBatch, "BatchToSpaceND": batchToSpace,
 	"SpaceToDepth": spaceToDepth, "DepthToSpace": depthToSpace,
 }
 
-// window is how a kernel moves over images.
-type window struct {
-	n      *site
-	h, w   int // axes of height and width
-	c      int // axis of channels
-	stride [2]int
-	dilate [2]int
-}
-
-func (s *site) window() (*window, error) {
-	w := &window{n: s, h: 1, w: 2, c: 3}
-	switch s.n.Str("data_format") {
-	case "", "NHWC":
-	case "NCHW":
-		w.h, w.w, w.c = 2, 3, 1
-	default:
-		return nil, errUnknown
-	}
-	for name, to := range map[string]*[2]int{"strides": &w.stride, "dilations": &w.dilate} {
-		v := s.n.Ints(name)
-		if v == nil && name == "dilations" {
-			v = []int64{1, 1, 1, 1}
+// windows is the rule of an op that moves windows over images, and has a filter.
+func windows(over func(a *window.Attrs, x, filter []int) (kernels.Window, error)) rule {
+	return func(s *site) ([]Value, error) {
+		a, err := window.Read(s.n)
+		if err != nil {
+			return nil, err
 		}
-		if len(v) != 4 || v[w.h] < 1 || v[w.w] < 1 || v[w.h] > 1<<20 || v[w.w] > 1<<20 {
-			return nil, fmt.Errorf("attribute %s: expected four sizes, got %v", name, v)
+		x, err := s.rank(0, 4)
+		if err != nil {
+			return nil, err
 		}
-		*to = [2]int{int(v[w.h]), int(v[w.w])}
-	}
-	return w, nil
-}
-
-// moved returns the sizes of what a kernel of the given size makes of images x.
-func (w *window) moved(x []int, kernel [2]int, channels int) ([]Value, error) {
-	out := slices.Clone(x)
-	out[w.c] = channels
-	pads := w.n.n.Ints("explicit_paddings")
-	for i, a := range []int{w.h, w.w} {
-		size := x[a]
-		k := (kernel[i]-1)*w.dilate[i] + 1
-		switch p := w.n.n.Str("padding"); p {
-		case "SAME":
-			out[a] = (size + w.stride[i] - 1) / w.stride[i]
-			continue
-		case "VALID":
-		case "EXPLICIT":
-			if len(pads) != 8 {
-				return nil, fmt.Errorf("explicit_paddings: expected 8 sizes, got %v", pads)
+		filter := []int{0, 0, 0, 0}
+		if len(s.in) > 1 {
+			if filter, err = s.rank(1, 4); err != nil {
+				return nil, err
 			}
-			size += int(pads[2*a]) + int(pads[2*a+1])
-		default:
-			return nil, fmt.Errorf("padding %q: expected SAME, VALID or EXPLICIT", p)
 		}
-		if size < k {
-			return nil, fmt.Errorf("a window of %d does not fit into %d", k, size)
+		if a.First {
+			x = []int{x[0], x[2], x[3], x[1]}
 		}
-		out[a] = (size-k)/w.stride[i] + 1
+		g, err := over(a, x, filter)
+		if err != nil {
+			return nil, err
+		}
+		y := window.Result(g)
+		if a.First {
+			y = []int{y[0], y[3], y[1], y[2]}
+		}
+		return one(y...)
 	}
-	return one(out...)
 }
 
-func (s *site) filter() (w *window, x, k []int, err error) {
-	if w, err = s.window(); err != nil {
-		return
-	}
-	if x, err = s.rank(0, 4); err != nil {
-		return
-	}
-	if k, err = s.rank(1, 4); err == nil && (k[0] < 1 || k[1] < 1 || k[2] < 1 || k[0] > 1<<20 || k[1] > 1<<20) {
-		err = fmt.Errorf("filter of shape %v", k)
-	}
-	return
-}
-
-func conv2D(s *site) ([]Value, error) {
-	w, x, k, err := s.filter()
-	if err != nil {
-		return nil, err
-	}
-	if x[w.c]%k[2] != 0 {
-		return nil, fmt.Errorf("images %v and filter %v: the channels differ", x, k)
-	}
-	return w.moved(x, [2]int{k[0], k[1]}, k[3])
-}
-
-func depthwise(s *site) ([]Value, error) {
-	w, x, k, err := s.filter()
-	if err != nil {
-		return nil, err
-	}
-	if x[w.c] != k[2] || k[3] > 1<<20 {
-		return nil, fmt.Errorf("images %v and filter %v: the channels differ", x, k)
-	}
-	return w.moved(x, [2]int{k[0], k[1]}, k[2]*k[3])
-}
-
-func pool(s *site) ([]Value, error) {
-	w, err := s.window()
-	if err != nil {
-		return nil, err
-	}
-	x, err := s.rank(0, 4)
-	if err != nil {
-		return nil, err
-	}
-	k := s.n.Ints("ksize")
-	if len(k) != 4 || k[w.h] < 1 || k[w.w] < 1 {
-		return nil, fmt.Errorf("ksize: expected four sizes, got %v", k)
-	}
-	return w.moved(x, [2]int{int(k[w.h]), int(k[w.w])}, x[w.c])
-}
+func poolWindow(a *window.Attrs, x, _ []int) (kernels.Window, error) { return a.Pool(x) }
 
 func batchNorm(s *site) ([]Value, error) {
 	x, err := s.shape(0)
 	if err != nil {
 		return nil, err
 	}
-	scale, err := s.rank(1, 1)
-	if err != nil {
-		return nil, err
+	if len(x) != 4 && len(x) != 5 {
+		return nil, fmt.Errorf("input: expected rank 4 or 5, got shape %v", x)
 	}
-	return append([]Value{Shaped(x...)}, repeat(5, scale)...), nil
+	channels := x[len(x)-1]
+	if f := s.n.Str("data_format"); f == "NCHW" || f == "NCDHW" {
+		channels = x[1]
+	}
+	for i := 1; i < len(s.in); i++ {
+		v, err := s.rank(i, 1)
+		if err != nil {
+			return nil, err
+		}
+		if v[0] != channels && !(i > 2 && v[0] == 0) { // without statistics where it makes its own
+			return nil, fmt.Errorf("input %d of shape %v: expected the channels of %v", i, v, x)
+		}
+	}
+	return slices.Concat([]Value{Shaped(x...)}, repeat(4, []int{channels}), repeat(1, []int{0})), nil
 }
 
 func resize(s *site) ([]Value, error) {
@@ -145,8 +83,11 @@ func resize(s *site) ([]Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(size) != 2 {
-		return nil, fmt.Errorf("size %v: expected height and width", size)
+	if len(size) != 2 || min(size[0], size[1], x[1], x[2], x[3]) < 1 {
+		return nil, fmt.Errorf("images %v and size %v: expected pixels and channels, and a positive height and width", x, size)
+	}
+	if s.n.Bool("align_corners") && s.n.Bool("half_pixel_centers") {
+		return nil, fmt.Errorf("expected one of align_corners and half_pixel_centers, got both")
 	}
 	return one(x[0], size[0], size[1], x[3])
 }
@@ -167,7 +108,7 @@ func blocks(s *site, fits func(x []int, b int) bool, grow bool) ([]Value, error)
 	if f := s.n.Str("data_format"); f != "" && f != "NHWC" {
 		return nil, errUnknown
 	}
-	if b < 1 || b > 1<<15 || !fits(x, b) {
+	if b < 2 || b > 1<<16 || x[3] > maxElements/(b*b) || !fits(x, b) {
 		return nil, fmt.Errorf("blocks of %d in %v", b, x)
 	}
 	if grow {
@@ -181,13 +122,13 @@ func (s *site) moves() (x, block, edges []int, err error) {
 	if x, err = s.shape(0); err != nil {
 		return
 	}
-	if block, err = s.ints(1); err != nil {
+	if block, err = s.vector(1); err != nil {
 		return
 	}
 	if edges, err = s.ints(2); err != nil {
 		return
 	}
-	if len(x) < len(block)+1 || len(edges) != 2*len(block) {
+	if len(x) < len(block)+1 || !slices.Equal(s.in[2].T.Shape, []int{len(block), 2}) {
 		return nil, nil, nil, fmt.Errorf("blocks %v and edges %v of shape %v", block, edges, x)
 	}
 	for i, b := range block {

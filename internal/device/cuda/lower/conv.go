@@ -5,6 +5,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/engine"
 	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/window"
 )
 
 // convOps are convolutions over NHWC images.
@@ -23,7 +24,7 @@ type convolution struct {
 	x, filter, y *engine.Operand
 	bias         *engine.Operand
 	relu         bool
-	*sliding
+	attrs        *window.Attrs
 }
 
 func lowerConv(d Direction) lowering {
@@ -66,7 +67,7 @@ func newConvolution(t *Target, o *engine.Operation, d Direction) (*convolution, 
 		return nil, err
 	}
 	var err error
-	c.sliding, err = newSliding(o.Node)
+	c.attrs, err = windowAttrs(o.Node)
 	return c, err
 }
 
@@ -92,7 +93,10 @@ func (c *convolution) tail() error {
 
 // at is the convolution of operands of the given dimensions, without places.
 func (c *convolution) at(x, filter, y []int) (Convolution, error) {
-	w, err := c.window(x, y, [2]int{filter[0], filter[1]})
+	w, err := c.attrs.Conv2D(x, filter)
+	if err == nil {
+		err = checkWindow(w, y)
+	}
 	v := Convolution{Direction: c.direction, Type: c.x.Type.DType, GradientType: c.filter.Type.DType, Precision: c.t.Precision, Batch: w.Batch, InH: w.InH, InW: w.InW, InC: w.InC,
 		OutH: w.OutH, OutW: w.OutW, OutC: w.OutC, H: w.KH, W: w.KW, StrideH: w.StrideH, StrideW: w.StrideW,
 		DilationH: w.DilH, DilationW: w.DilW, PadTop: w.PadTop, PadLeft: w.PadLeft, Relu: c.relu}

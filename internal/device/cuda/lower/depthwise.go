@@ -48,6 +48,9 @@ func (c *convolution) depthwise(x, filter, y []int) (kernels.Depthwise, error) {
 	if filter[2] != x[3] || filter[2]*filter[3] != y[3] || y[3] == 0 {
 		return kernels.Depthwise{}, fmt.Errorf("filter %v does not fit %d channels in and %d out", filter, x[3], y[3])
 	}
-	w, err := c.window(x, y, [2]int{filter[0], filter[1]})
+	w, err := c.attrs.Depthwise(x, filter)
+	if err == nil {
+		err = checkWindow(w, y)
+	}
 	return kernels.Depthwise{Window: w, BFloat16: isBFloat16(c.x), FloatW: c.filter.Type.DType == graph.Float32}, err
 }

@@ -36,20 +36,16 @@ func lowerPool(inputs int, calls func(kernels.Pool) []kernels.Call) lowering {
 		if err := images(all...); err != nil {
 			return nil, err
 		}
-		slide, err := newSliding(o.Node)
-		if err != nil {
-			return nil, err
-		}
-		k, err := heightWidth(o.Node, "ksize")
+		attrs, err := windowAttrs(o.Node)
 		if err != nil {
 			return nil, err
 		}
 		s := &step{t: t, o: o}
 		s.calls = func() ([]kernels.Call, error) {
-			if x.Dims[3] != y.Dims[3] {
-				return nil, fmt.Errorf("pooling from %d to %d channels", x.Dims[3], y.Dims[3])
+			w, err := attrs.Pool(x.Dims)
+			if err == nil {
+				err = checkWindow(w, y.Dims)
 			}
-			w, err := slide.window(x.Dims, y.Dims, k)
 			if err != nil {
 				return nil, err
 			}
