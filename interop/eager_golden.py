@@ -553,8 +553,53 @@ def parsing():
     case("ParseSingleExample", text(b""), [i64(5)[0]], num_sparse=2, sparse_keys=["i", "b"], dense_keys=["o"], sparse_types=[tf.int64, tf.string], dense_shapes=[[]])
 
 
+def odd():
+    """Shapes and indices at the edges of what ops refuse: see internal/session's TestAgreedCases."""
+    def zeros(*shape): return np.zeros(shape, np.float32)
+
+    def conv(x, k, stride=1, padding="VALID", op="Conv2D", **attrs):
+        case(op, rand(*x), rand(*k), strides=[1, stride, 1 if op == "Conv2D" else stride, 1], padding=padding, tol=1e-5, **attrs)
+
+    for x, k, stride in [((1, 2, 3, 1), (3, 3, 1, 2), 1), ((1, 1, 3, 1), (3, 3, 1, 2), 1), ((1, 1, 3, 1), (3, 3, 1, 2), 2), ((1, 0, 3, 1), (4, 3, 1, 2), 2), ((0, 1, 3, 1), (3, 3, 1, 2), 1),
+                         ((2, 4, 4, 0), (2, 2, 1, 4), 1), ((2, 4, 4, 4), (1, 2, 3, 1), 1), ((2, 5, 4, 4), (2, 2, 2, 6), 1), ((2, 5, 4, 6), (2, 3, 2, 6), 2), ((2, 4, 4, 4), (1, 2, 2, 3), 1), ((1, 4, 4, 0), (2, 2, 0, 1), 1),
+                         ((2, 4, 4, 1), (2, 2, 1, 0), 1)]:
+        conv(x, k, stride)
+    conv((2, 4, 4, 1), (0, 2, 1, 1), padding="SAME")
+    conv((0, 4, 4, 1), (0, 2, 1, 1), padding="SAME")
+    conv((1, 4, 4, 1), (2, 2, 1, 1), 1 << 21, "EXPLICIT", explicit_paddings=[0, 0, 1 << 21, 1, 0, 0, 0, 0])
+    conv((1, 1, 4, 1), (5, 2, 1, 1), padding="EXPLICIT", explicit_paddings=[0, 0, 0, 1, 0, 0, 0, 0])
+    for x, k, padding in [((1, 2, 2, 1), (0, 2, 1, 1), "SAME"), ((1, 2, 2, 1), (0, 1, 1, 1), "VALID"), ((1, 2, 2, 0), (1, 1, 0, 2), "SAME"), ((1, 1, 2, 1), (3, 1, 1, 1), "VALID"), ((1, 2, 2, 2), (1, 1, 1, 1), "SAME")]:
+        conv(x, k, padding=padding, op="DepthwiseConv2dNative")
+    for op in ["MaxPool", "AvgPool"]:
+        for size, stride in [(2, 1), (3, 1), (3, 2)]:
+            case(op, rand(1, 1, 2, 3), ksize=[1, size, 1, 1], strides=[1, stride, stride, 1], padding="VALID")
+    for to in [(0, -1), (0, -1, 3), (5, 0), (5, 1), (-1, 3)]:
+        for x in [(0, 3), (3, 0), (2, 3), (0, 4)]:
+            case("Reshape", zeros(*x), i32(*to))
+    for x, ids in [((3, 0), [7]), ((0, 2), [0]), ((0, 2), []), ((3, 2), [3])]:
+        case("GatherV2", zeros(*x), i32(*ids), scalar(0))
+        case("ReverseV2", zeros(*x), i32(*ids))
+        case("UnsortedSegmentSum", zeros(len(ids), x[1]), i32(*ids), scalar(2))
+    for x, ids in [((), (3, 0)), ((4, 0), (1, 0)), ((4, 0), (1, 1)), ((4, 0), (0, 1)), ((4, 3), (1, 3))]:
+        case("GatherNd", zeros(*x), np.zeros(ids, np.int32))
+    for n, width in [(1, 2), (1, 0), (0, 0)]:
+        case("ScatterNd", np.ones((n, 1), np.int32), rand(n, width), i32(3, width))
+    case("ReverseV2", np.float32(1), i32(7))
+    case("Roll", np.float32(1), i32(), i32())
+    case("PadV2", zeros(2), i32([1, 2]), zeros(1))
+    case("OneHot", i32(1, 0), scalar(3), zeros(1), np.float32(0))
+    case("Fill", i32(2, 3), rand(1))
+    case("Fill", i32(2, 3), rand(2))
+    case("SplitV", rand(3, 2), i32(-1), scalar(0), num_split=1)
+    case("SpaceToBatchND", rand(1, 4), i32([2]), i32([0, 0]))
+    for op in ["ResizeBilinear", "ResizeNearestNeighbor"]:
+        case(op, rand(1, 2, 2, 0), i32(3, 4))
+    for x in [(2, 3), (2, 1, 2, 2, 3)]:
+        case("FusedBatchNormV3", rand(*x), f32(1, 2, 3), f32(1, 2, 3), f32(1, 2, 3), f32(1, 2, 3), is_training=False, tol=1e-5, name="first only")
+
+
 def main():
-    for group in [elementwise, shapes, strided, gathers, reductions, linear, string_ops, sparse, parsing]:
+    for group in [elementwise, shapes, strided, gathers, reductions, linear, string_ops, sparse, parsing, odd]:
         group()
     out = gzip.GzipFile(sys.argv[1], "wb", mtime=0)
     out.write(json.dumps(CASES, separators=(",", ":")).encode())

@@ -27,6 +27,9 @@ func roll(c call) error {
 		return fmt.Errorf("shift and axis must have the same size, got %d and %d", len(shifts), len(axes))
 	}
 	t := c.t(0)
+	if len(t.Shape) == 0 {
+		return fmt.Errorf("input: expected at least a vector, got a scalar")
+	}
 	for i, a := range axes {
 		k, err := axis("axis", a, len(t.Shape))
 		if err != nil {
@@ -93,6 +96,9 @@ func bandPart(c call) error {
 // blockArgs checks the block sizes and margins of SpaceToBatchND and BatchToSpaceND.
 func blockArgs(c call) (block []int, m margins, total int, err error) {
 	x := c.t(0).Shape
+	if err := rank("block_shape", c.t(1), 1); err != nil {
+		return nil, m, 0, err
+	}
 	if block, err = integers("block_shape", c.t(1)); err != nil {
 		return nil, m, 0, err
 	}

@@ -23,8 +23,12 @@ var gatherOps = map[string]opDef{
 	"ReverseSequence":       {in: 2, out: 1, make: reverseSequence},
 }
 
-// gatherAxes are the dimension that indices count and how many leading ones are of a batch.
-type gatherAxes struct{ axis, batch int }
+// gatherAxes are the dimension that indices count and how many leading ones are of a batch. A strict gather checks indices
+// even where the result is empty.
+type gatherAxes struct {
+	axis, batch int
+	strict      bool
+}
 
 func gatherV2(s *site) (kernel, error) {
 	batch := s.node.Int("batch_dims", 0)
@@ -37,7 +41,7 @@ func gatherV2(s *site) (kernel, error) {
 		if b < 0 {
 			b += len(c.t(1).Shape)
 		}
-		return gather(c, c.t(0), gatherAxes{k, b})
+		return gather(c, c.t(0), gatherAxes{axis: k, batch: b})
 	}, nil
 }
 
@@ -48,7 +52,7 @@ func resourceGather(s *site) (kernel, error) {
 		if err != nil {
 			return err
 		}
-		return gather(c, t, gatherAxes{b, b})
+		return gather(c, t, gatherAxes{axis: b, batch: b, strict: true})
 	}, nil
 }
 
@@ -73,6 +77,9 @@ func gather(c call, t *graph.Tensor, g gatherAxes) error {
 }
 
 func gatherBy[I int32 | int64](out, t, idx *graph.Tensor, ids []I, g gatherAxes) error {
+	if out.Len() == 0 && !g.strict {
+		return nil
+	}
 	n := t.Shape[g.axis]
 	for i, v := range ids {
 		if v < 0 || int(v) >= n {
@@ -179,9 +186,15 @@ func slotsOf(idx *graph.Tensor, shape []int) (slots, error) {
 }
 
 func gatherNd(c call, t *graph.Tensor) error {
+	if len(t.Shape) == 0 {
+		return fmt.Errorf("params: expected at least a vector, got a scalar")
+	}
 	s, err := slotsOf(c.t(1), t.Shape)
 	if err != nil {
 		return err
+	}
+	if t.Len() == 0 && len(s.places) > 0 {
+		return fmt.Errorf("params of shape %v are empty, but there are %d indices", t.Shape, len(s.places))
 	}
 	out, err := c.output(0, t.DType, slices.Concat(s.lead, s.rest)...)
 	if err != nil {
@@ -204,6 +217,9 @@ func resourceGatherNd(c call) error {
 
 // scatter resolves where the slices of updates go in a tensor of the given shape.
 func scatter(idx, updates *graph.Tensor, shape []int) (slots, error) {
+	if product(shape) == 0 && idx.Len()+updates.Len() > 0 {
+		return slots{}, fmt.Errorf("indices and updates for a result of shape %v, which is empty", shape)
+	}
 	s, err := slotsOf(idx, shape)
 	if err == nil && !slices.Equal(updates.Shape, slices.Concat(s.lead, s.rest)) {
 		err = fmt.Errorf("updates: expected shape %v, got %v", slices.Concat(s.lead, s.rest), updates.Shape)

@@ -29,8 +29,8 @@ func fill(c call) error {
 	if err != nil {
 		return err
 	}
-	if err := rank("value", c.t(1), 0); err != nil {
-		return err
+	if v := c.t(1); v.Len() != 1 || len(v.Shape) > 1 || len(c.t(0).Shape) > 1 {
+		return fmt.Errorf("expected dims as a vector and the value as a scalar, got shapes %v and %v", c.t(0).Shape, v.Shape)
 	}
 	out, err := c.output(0, c.t(1).DType, shape...)
 	if err != nil {
@@ -141,7 +141,7 @@ func oneHot(s *site) (kernel, error) {
 			return fmt.Errorf("depth must be non-negative, got: %d", depth)
 		}
 		on, off := c.t(2), c.t(3)
-		if on.Len() != 1 || off.Len() != 1 || on.DType != off.DType {
+		if len(on.Shape) != 0 || len(off.Shape) != 0 || on.DType != off.DType {
 			return fmt.Errorf("on_value and off_value: expected scalars of one type")
 		}
 		k := at

@@ -324,6 +324,9 @@ func broadcastTo(c call) error {
 	if err != nil {
 		return err
 	}
+	if err := rank("shape", c.t(1), 1); err != nil {
+		return err
+	}
 	if _, err := elements(shape); err != nil {
 		return err
 	}
@@ -339,6 +342,13 @@ func reverse(c call) error {
 	dims, err := integers("axis", c.t(1))
 	if err != nil {
 		return err
+	}
+	if err := rank("axis", c.t(1), 1); err != nil {
+		return err
+	}
+	if len(t.Shape) == 0 || t.Len() == 0 { // TensorFlow does not look at the axes
+		c.set(0, t)
+		return nil
 	}
 	from := contiguous(t.Shape)
 	seen := make([]bool, len(t.Shape))

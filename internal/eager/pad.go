@@ -41,7 +41,7 @@ func pad(c call) error {
 		return err
 	}
 	if len(c.in) == 3 {
-		if c.t(2).DType != t.DType || c.t(2).Len() != 1 {
+		if c.t(2).DType != t.DType || len(c.t(2).Shape) != 0 {
 			return fmt.Errorf("constant_values: expected a scalar of type %v, got %v of shape %v", t.DType, c.t(2).DType, c.t(2).Shape)
 		}
 		fillCells(out, c.t(2), 0)
@@ -109,9 +109,9 @@ func mirror(c call, t *graph.Tensor, k, edge int, m margins) (*graph.Tensor, err
 
 // blocks checks the attributes and input of SpaceToDepth and DepthToSpace.
 func blocks(s *site) int {
-	b := s.count("block_size", 0, 1<<20)
-	if b < 1 {
-		s.fail("attribute block_size: expected at least 1")
+	b := s.count("block_size", 0, 1<<16)
+	if b < 2 {
+		s.fail("attribute block_size: expected at least 2")
 	}
 	if f := s.str("data_format", "NHWC"); f != "NHWC" {
 		s.fail("data_format %s %w", f, ErrUnsupported)

@@ -91,6 +91,9 @@ func segmentBy[T number](r reduction, unsorted bool) kernel {
 				return fmt.Errorf("input num_segments == %d must not be negative", num)
 			}
 		}
+		if unsorted && t.Len() == 0 {
+			ids = nil // TensorFlow does not look at them
+		}
 		n, err := segmentIDs(ids, !unsorted, num)
 		if err != nil {
 			return err

@@ -66,54 +66,13 @@ func reshape(c call) error {
 	if err := rank("shape", c.t(1), 1); err != nil {
 		return err
 	}
-	if err := inferSize(c.t(0).Shape, shape); err != nil {
+	if shape, err = graph.Reshape(c.t(0).Shape, shape); err != nil {
 		return err
 	}
-	known, err := elements(shape)
-	if err != nil {
+	if _, err := elements(shape); err != nil {
 		return err
-	}
-	if n := c.t(0).Len(); n != known {
-		return fmt.Errorf("Input to reshape is a tensor with %d values, but the requested shape has %d", n, known)
 	}
 	c.set(0, reshaped(c.t(0), shape...))
-	return nil
-}
-
-// inferSize replaces a -1 of a shape by what the other sizes leave of a tensor
-// of another shape. Where both have sizes of 0, these do not count.
-func inferSize(in, shape []int) error {
-	free, zero := -1, slices.Contains(shape, 0)
-	known := make([]int, 0, len(shape))
-	for i, d := range shape {
-		switch {
-		case d == -1 && free >= 0:
-			return fmt.Errorf("Only one input size may be -1, not both %d and %d", free, i)
-		case d == -1:
-			free = i
-		case d < 0:
-			return fmt.Errorf("Size %d must be non-negative, not %d", i, d)
-		case d > 0:
-			known = append(known, d)
-		}
-	}
-	if free < 0 {
-		return nil
-	}
-	size, err := elements(known)
-	if err != nil {
-		return err
-	}
-	n := 1
-	for _, d := range in {
-		if d > 0 || !zero {
-			n *= d
-		}
-	}
-	if n%size != 0 {
-		return fmt.Errorf("Input to reshape is a tensor with %d values, but the requested shape requires a multiple of %d", n, size)
-	}
-	shape[free] = n / size
 	return nil
 }
 

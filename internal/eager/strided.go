@@ -2,6 +2,8 @@ package eager
 
 import (
 	"fmt"
+
+	"github.com/goestimator/goestimator/internal/graph"
 )
 
 // sliceMasks are the bits of a StridedSlice's attributes.
@@ -69,9 +71,9 @@ func sliceBox(in []int, spec [3][]int, m sliceMasks) (fine, final []int, from st
 		case k >= len(in):
 			return nil, nil, from, fmt.Errorf("index out of range using input dim %d; input has only %d dims", k, len(in))
 		default:
-			e := sliceEntry{spec[0][i], spec[1][i], spec[2][i], m.begin&bit != 0, m.end&bit != 0}
 			shrink := m.shrink&bit != 0
-			first, size, err := e.resolve(in[k], shrink)
+			e := graph.SliceEntry{Begin: spec[0][i], End: spec[1][i], Stride: spec[2][i], NoBegin: m.begin&bit != 0, NoEnd: m.end&bit != 0, Shrink: shrink}
+			first, size, err := e.Resolve(in[k])
 			if err != nil {
 				return nil, nil, from, fmt.Errorf("dimension %d: %w", k, err)
 			}
@@ -81,7 +83,7 @@ func sliceBox(in []int, spec [3][]int, m sliceMasks) (fine, final []int, from st
 			}
 			from.base += first * from.steps[k]
 			if size > 1 {
-				from.steps[k] *= e.stride
+				from.steps[k] *= e.Stride
 			}
 			k++
 		}
@@ -90,61 +92,4 @@ func sliceBox(in []int, spec [3][]int, m sliceMasks) (fine, final []int, from st
 		whole()
 	}
 	return fine, final, from, nil
-}
-
-// sliceEntry is one begin:end:stride.
-type sliceEntry struct {
-	begin, end, stride int
-	noBegin, noEnd     bool
-}
-
-// resolve returns the first index and how many there are.
-func (e sliceEntry) resolve(dim int, shrink bool) (first, size int, err error) {
-	if e.stride == 0 {
-		return 0, 0, fmt.Errorf("strides must be non-zero")
-	}
-	if shrink {
-		i := e.begin // whatever the mask says
-		if i < 0 {
-			i += dim
-		}
-		if i < 0 || i >= dim {
-			return 0, 0, fmt.Errorf("slice index %d out of bounds for size %d", e.begin, dim)
-		}
-		if e.stride < 0 {
-			return 0, 0, fmt.Errorf("only stride 1 allowed on non-range indexing")
-		}
-		return i, 1, nil
-	}
-	lo, hi := 0, dim // where begin and end are clamped to
-	if e.stride < 0 {
-		lo, hi = -1, dim-1
-	}
-	clamp := func(v int, masked bool, def int) int {
-		if masked {
-			return def
-		}
-		if v < 0 {
-			v += dim // of a very negative one, this stays negative
-		}
-		return min(max(v, lo), hi)
-	}
-	begin, end := clamp(e.begin, e.noBegin, lo), clamp(e.end, e.noEnd, hi)
-	if e.stride < 0 {
-		begin, end = clamp(e.begin, e.noBegin, hi), clamp(e.end, e.noEnd, lo)
-		if begin <= end {
-			return max(begin, 0), 0, nil
-		}
-		if e.stride < -dim {
-			return begin, 1, nil
-		}
-		return begin, (begin - end - e.stride - 1) / -e.stride, nil
-	}
-	if begin >= end {
-		return min(begin, max(dim-1, 0)), 0, nil
-	}
-	if e.stride > dim {
-		return begin, 1, nil
-	}
-	return begin, (end - begin + e.stride - 1) / e.stride, nil
 }

@@ -50,9 +50,13 @@ func ones[T number](c *binding) (runFunc, error) {
 	}, err
 }
 
-// compileRange takes start, limit and delta; the limit is not read.
+// compileRange takes start, limit and delta. The limit is not read, as the result's size says it, but looked at where all
+// three are constants.
 func compileRange[T number](c *binding) (runFunc, error) {
 	if err := c.need(3, 1); err != nil {
+		return nil, err
+	}
+	if err := checkRange(c); err != nil {
 		return nil, err
 	}
 	start, delta, out := c.in[0], c.in[2], c.out[0]
@@ -67,6 +71,22 @@ func compileRange[T number](c *binding) (runFunc, error) {
 		}
 		return nil
 	}, checkRank("result", out, 1)
+}
+
+// checkRange fails for constants of which the limit is on the other side of the start than delta leads to.
+func checkRange(c *binding) error {
+	var v [3]float64
+	for i := range v {
+		t, err := c.constant(i)
+		if err != nil || t.Len() != 1 {
+			return nil
+		}
+		v[i] = t.Float(0)
+	}
+	if start, limit, delta := v[0], v[1], v[2]; delta == 0 || delta > 0 && start > limit || delta < 0 && start < limit {
+		return fmt.Errorf("a range from %v to %v cannot be in steps of %v", start, limit, delta)
+	}
+	return nil
 }
 
 // compileOneHot takes indices, depth (not read), on_value and off_value.

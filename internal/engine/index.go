@@ -61,12 +61,13 @@ func compileGather(c *binding) (runFunc, error) {
 		}
 	})
 	return func() error {
+		if out.n == 0 {
+			return nil // TensorFlow does not look at the indices
+		}
 		if err := ids.check(x.dims[axis]); err != nil {
 			return err
 		}
-		if inner := rowBytes(x, axis); inner > 0 {
-			do(out.n / inner)
-		}
+		do(out.n / rowBytes(x, axis))
 		return nil
 	}, checkSame(x, out)
 }
@@ -113,6 +114,9 @@ func segmentSum[T number](c *binding) (runFunc, error) {
 	return func() error {
 		d, data := view[T](out), view[T](x)
 		clear(d)
+		if x.n == 0 {
+			return nil // TensorFlow does not look at the indices
+		}
 		inner := rowBytes(out, 0)
 		for r := range ids.v.n {
 			k := ids.at(r)

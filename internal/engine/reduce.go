@@ -99,6 +99,9 @@ func (c *binding) reduced() (*groups, error) {
 		if a, err = normalAxis(a, len(axes)); err != nil {
 			return nil, err
 		}
+		if axes[a] {
+			return nil, fmt.Errorf("the axes name dimension %d twice", a)
+		}
 		axes[a] = true
 	}
 	if err := checkReduced(x.typ.Shape, out.typ.Shape, axes, c.node.Bool("keep_dims")); err != nil {

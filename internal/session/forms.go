@@ -2,6 +2,7 @@ package session
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/goestimator/goestimator/internal/graph"
 )
@@ -62,6 +63,9 @@ func resourceGather(x *emission) ([]graph.Output, error) {
 	table, err := x.read(x.n)
 	if err != nil {
 		return nil, err
+	}
+	if slices.Contains(table.Shape().Dims, graph.Fixed(0)) {
+		return nil, fmt.Errorf("a table without elements: its op looks at the indices, GatherV2 does not")
 	}
 	return outputs(x.add("GatherV2", x.types, nil, table, x.in[1], x.int(0))), x.b.Err()
 }

@@ -8,7 +8,7 @@ import (
 // arrayRules are of ops that put tensors together and take them apart.
 var arrayRules = map[string]rule{
 	"ConcatV2": concatV2, "Concat": concatV1, "Pack": pack, "Unpack": unpack, "Split": split, "SplitV": splitV, "GatherV2": gatherV2, "Gather": gatherRows,
-	"GatherNd": gatherNd, "Pad": pad, "PadV2": pad, "MirrorPad": pad, "ScatterNd": sized(2),
+	"GatherNd": gatherNd, "Pad": pad, "PadV2": pad, "MirrorPad": pad, "ScatterNd": scatterNd,
 }
 
 func concatV2(s *site) ([]Value, error) { return concat(s, 0, len(s.in)-1, len(s.in)-1) }
@@ -121,17 +121,20 @@ func splitV(s *site) ([]Value, error) {
 	sizes = slices.Clone(sizes)
 	rest, open := x[a], -1
 	for i, n := range sizes {
-		if n < 0 {
+		switch {
+		case n == -1 && open < 0:
 			open = i
-			continue
+		case n < 0 || n > rest:
+			return nil, fmt.Errorf("axis %d of %v cannot be split into %v", a, x, sizes)
+		default:
+			rest -= n
 		}
-		rest -= n
 	}
 	if open >= 0 {
 		sizes[open], rest = rest, 0
 	}
-	if rest != 0 {
-		return nil, fmt.Errorf("axis %d of %v cannot be split into %v", a, x, sizes)
+	if rest != 0 || len(sizes) != len(s.n.Outputs) {
+		return nil, fmt.Errorf("axis %d of %v cannot be split into %d parts of %v", a, x, len(s.n.Outputs), sizes)
 	}
 	out := make([]Value, len(sizes))
 	for i, n := range sizes {
@@ -159,8 +162,8 @@ func gatherV2(s *site) ([]Value, error) {
 	if b < 0 {
 		b += len(ids)
 	}
-	if b < 0 || b > a || b > len(ids) {
-		return nil, fmt.Errorf("batch_dims %d of indices %v and axis %d", b, ids, a)
+	if b < 0 || b > a || b > len(ids) || !slices.Equal(x[:b], ids[:b]) {
+		return nil, fmt.Errorf("batch_dims %d of params %v, indices %v and axis %d", b, x, ids, a)
 	}
 	return one(slices.Concat(x[:a], ids[b:], x[a+1:])...)
 }
@@ -173,6 +176,9 @@ func gatherRows(s *site) ([]Value, error) {
 	ids, err := s.shape(1)
 	if err != nil {
 		return nil, err
+	}
+	if len(x) == 0 {
+		return nil, fmt.Errorf("params: expected at least a vector, got a scalar")
 	}
 	return one(slices.Concat(ids, x[1:])...)
 }
@@ -187,7 +193,36 @@ func gatherNd(s *site) ([]Value, error) {
 		return nil, err
 	}
 	last := len(ids) - 1
+	if len(x) == 0 || last < 0 || ids[last] > len(x) {
+		return nil, fmt.Errorf("params %v and indices %v: expected vectors, and no more indices than dimensions", x, ids)
+	}
+	if slices.Contains(x, 0) && !slices.Contains(ids[:last], 0) {
+		return nil, fmt.Errorf("params %v are empty, but indices %v are not", x, ids)
+	}
 	return one(slices.Concat(ids[:last], x[ids[last]:])...)
+}
+
+func scatterNd(s *site) ([]Value, error) {
+	to, err := s.ints(2)
+	if err != nil {
+		return nil, err
+	}
+	ids, err := s.shape(0)
+	if err != nil {
+		return one(to...)
+	}
+	updates, err := s.shape(1)
+	if err != nil {
+		return one(to...)
+	}
+	last := len(ids) - 1
+	if last < 0 || ids[last] > len(to) || !slices.Equal(updates, slices.Concat(ids[:last], to[ids[last]:])) {
+		return nil, fmt.Errorf("indices %v and updates %v do not fit a result of shape %v", ids, updates, to)
+	}
+	if slices.Contains(to, 0) && (!slices.Contains(ids, 0) || !slices.Contains(updates, 0)) {
+		return nil, fmt.Errorf("indices %v and updates %v for a result of shape %v, which is empty", ids, updates, to)
+	}
+	return one(to...)
 }
 
 func pad(s *site) ([]Value, error) {
@@ -199,13 +234,26 @@ func pad(s *site) ([]Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(p) != 2*len(x) {
-		return nil, fmt.Errorf("paddings %v of shape %v", p, x)
+	if !slices.Equal(s.in[1].T.Shape, []int{len(x), 2}) {
+		return nil, fmt.Errorf("paddings of shape %v: expected [%d 2]", s.in[1].T.Shape, len(x))
+	}
+	most := func(int) int { return maxElements }
+	switch s.n.Op {
+	case "PadV2":
+		if _, err := s.rank(2, 0); err != nil && err != errUnknown {
+			return nil, err
+		}
+	case "MirrorPad":
+		edge := 0
+		if s.n.Str("mode") == "REFLECT" {
+			edge = 1
+		}
+		most = func(i int) int { return x[i] - edge }
 	}
 	out := slices.Clone(x)
 	for i := range out {
-		if p[2*i] < 0 || p[2*i+1] < 0 || p[2*i] > maxElements || p[2*i+1] > maxElements {
-			return nil, fmt.Errorf("paddings %v: expected sizes", p)
+		if p[2*i] < 0 || p[2*i+1] < 0 || p[2*i] > most(i) || p[2*i+1] > most(i) {
+			return nil, fmt.Errorf("paddings %v of shape %v: expected sizes, of mirrors up to those of the shape", p, x)
 		}
 		out[i] += p[2*i] + p[2*i+1]
 	}

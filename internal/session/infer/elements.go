@@ -1,6 +1,7 @@
 package infer
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -64,11 +65,17 @@ func binary(s *site) ([]Value, error) {
 // selectShape: the condition of a Select is of the shape of its choices, a vector of rows, or a scalar.
 func selectShape(s *site) ([]Value, error) {
 	x, err := s.shape(1)
-	if err == nil {
-		return one(x...)
-	}
-	if x, err = s.shape(2); err != nil {
+	other, unknown := s.shape(2)
+	switch {
+	case err != nil && unknown != nil:
 		return nil, err
+	case err != nil:
+		return one(other...)
+	case unknown == nil && !slices.Equal(x, other):
+		return nil, fmt.Errorf("choices of shapes %v and %v: expected one shape", x, other)
+	}
+	if c := s.in[0]; c.Known && len(c.Shape) > 0 && !slices.Equal(c.Shape, x) && !(len(c.Shape) == 1 && len(x) > 0 && c.Shape[0] == x[0]) {
+		return nil, fmt.Errorf("a condition of shape %v for choices of shape %v", c.Shape, x)
 	}
 	return one(x...)
 }

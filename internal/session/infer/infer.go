@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/bits"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/goestimator/goestimator/internal/graph"
@@ -32,8 +33,8 @@ type rule func(s *site) ([]Value, error)
 // little is known, give unknown outputs; inputs that the op cannot have are an error.
 func Node(n *graph.Node, in []Value) (out []Value, err error) {
 	defer func() {
-		if r := recover(); r != nil {
-			out, err = nil, fmt.Errorf("inputs or attributes that do not fit: %v", r)
+		if recover() != nil {
+			out, err = nil, fmt.Errorf("%d inputs of shapes %s do not fit the op or its attributes", len(in), shapes(in))
 		}
 	}()
 	unknown := make([]Value, len(n.Outputs))
@@ -57,6 +58,18 @@ func Node(n *graph.Node, in []Value) (out []Value, err error) {
 		}
 	}
 	return out[:len(n.Outputs)], nil
+}
+
+// shapes tells the inputs of a node.
+func shapes(in []Value) string {
+	all := make([]string, len(in))
+	for i, v := range in {
+		all[i] = "unknown"
+		if v.Known {
+			all[i] = fmt.Sprint(v.Shape)
+		}
+	}
+	return strings.Join(all, ", ")
 }
 
 // Elements returns the product of sizes, or an error for negative sizes and products that no memory can hold.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/goestimator/goestimator/internal/eager"
@@ -107,6 +108,15 @@ func node(e example) (*graph.Node, []infer.Value, []eager.Value) {
 		n.Outputs = append(n.Outputs, graph.Type{DType: graph.Float32, Shape: graph.Shape{UnknownRank: true}})
 	}
 	return n, known, values
+}
+
+// TestPanicsTell: a rule that its inputs surprise says what they are.
+func TestPanicsTell(t *testing.T) {
+	n := &graph.Node{Name: "n", Op: "Fill", Outputs: make([]graph.Type, 1)}
+	_, err := infer.Node(n, []infer.Value{infer.Of(ints(2, 3))})
+	if err == nil || !strings.Contains(err.Error(), "1 inputs of shapes [2]") {
+		t.Errorf("got %v", err)
+	}
 }
 
 // TestRulesAgreeWithKernels computes each example and compares the sizes.

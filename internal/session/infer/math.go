@@ -105,6 +105,9 @@ func reduce(s *site) ([]Value, error) {
 		if a, err = axis(a, len(x)); err != nil {
 			return nil, err
 		}
+		if gone[a] {
+			return nil, fmt.Errorf("axes %v name dimension %d twice", axes, a)
+		}
 		gone[a] = true
 	}
 	out := []int{}
@@ -127,6 +130,9 @@ func arg(s *site) ([]Value, error) {
 	a, err := s.axisAt(1, len(x))
 	if err != nil {
 		return nil, err
+	}
+	if x[a] == 0 {
+		return nil, fmt.Errorf("axis %d of %v is empty", a, x)
 	}
 	return one(slices.Delete(slices.Clone(x), a, a+1)...)
 }
@@ -162,6 +168,9 @@ func segments(s *site) ([]Value, error) {
 	n, err := s.scalar(2)
 	if err != nil {
 		return nil, err
+	}
+	if len(ids) > len(x) || !slices.Equal(x[:len(ids)], ids) || n < 0 {
+		return nil, fmt.Errorf("data %v in %d segments of indices %v: expected data that begin with the shape of the indices", x, n, ids)
 	}
 	return one(slices.Concat([]int{n}, x[len(ids):])...)
 }

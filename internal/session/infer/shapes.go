@@ -10,7 +10,7 @@ import (
 // shapeRules are of ops about shapes and of other shapes of the same elements.
 var shapeRules = map[string]rule{
 	"Const": constant, "Shape": shapeOf, "ShapeN": shapesOf, "Size": sizeOf, "Rank": rankOf, "Reshape": reshape, "ExpandDims": expand, "Squeeze": squeeze,
-	"Transpose": transpose, "Fill": sized(0), "BroadcastTo": sized(1), "Tile": tile, "Range": ranges, "OneHot": oneHot,
+	"Transpose": transpose, "Fill": fill, "BroadcastTo": broadcastTo, "Tile": tile, "Range": ranges, "OneHot": oneHot,
 }
 
 func constant(s *site) ([]Value, error) {
@@ -69,38 +69,12 @@ func reshape(s *site) ([]Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	to, err := s.ints(1)
+	to, err := s.vector(1)
 	if err != nil {
 		return nil, err
 	}
-	n, err := Elements(x)
-	if err != nil {
+	if to, err = graph.Reshape(x, to); err != nil {
 		return nil, err
-	}
-	to = slices.Clone(to)
-	open, rest := -1, 1
-	for i, d := range to {
-		switch {
-		case d == -1 && open < 0:
-			open = i
-		case d < 0:
-			return nil, fmt.Errorf("shape %v: expected sizes and at most one -1", to)
-		default:
-			if rest > 0 && d > maxElements/rest {
-				return nil, fmt.Errorf("shape %v is too large", to)
-			}
-			rest *= d
-		}
-	}
-	if open >= 0 {
-		if rest == 0 || n%rest != 0 {
-			return nil, fmt.Errorf("shape %v does not hold the elements of %v", to, x)
-		}
-		to[open] = n / rest
-		rest = n
-	}
-	if rest != n {
-		return nil, fmt.Errorf("shape %v does not hold the elements of %v", to, x)
 	}
 	return []Value{{Known: true, Shape: to, T: reshaped(s.in[0].T, to)}}, nil
 }
@@ -180,15 +154,28 @@ func transpose(s *site) ([]Value, error) {
 	return one(out...)
 }
 
-// sized is the rule of an op whose input i is the shape of its result.
-func sized(i int) rule {
-	return func(s *site) ([]Value, error) {
-		v, err := s.ints(i)
-		if err != nil {
-			return nil, err
-		}
-		return one(v...)
+func fill(s *site) ([]Value, error) {
+	v, err := s.ints(0)
+	if err != nil {
+		return nil, err
 	}
+	if x := s.in[1]; len(s.in[0].T.Shape) > 1 || x.Known && (len(x.Shape) > 1 || len(x.Shape) == 1 && x.Shape[0] != 1) {
+		return nil, fmt.Errorf("expected dims as a vector and the value as a scalar, got shapes %v and %v", s.in[0].T.Shape, x.Shape)
+	}
+	return one(v...)
+}
+
+func broadcastTo(s *site) ([]Value, error) {
+	to, err := s.vector(1)
+	if err != nil {
+		return nil, err
+	}
+	if x := s.in[0]; x.Known {
+		if got, err := broadcast(x.Shape, to); err != nil || !slices.Equal(got, to) {
+			return nil, fmt.Errorf("shape %v cannot be broadcast to %v", x.Shape, to)
+		}
+	}
+	return one(to...)
 }
 
 func tile(s *site) ([]Value, error) {
@@ -227,14 +214,14 @@ func ranges(s *site) ([]Value, error) {
 	}
 	start, limit, delta := v[0], v[1], v[2]
 	switch {
-	case delta == 0:
-		return nil, fmt.Errorf("range with steps of 0")
-	case delta > 0 && limit > start:
+	case delta == 0 || delta > 0 && start > limit || delta < 0 && start < limit:
+		return nil, fmt.Errorf("a range from %d to %d cannot be in steps of %d", start, limit, delta)
+	case start == limit:
+		return one(0)
+	case delta > 0:
 		return one((limit-start-1)/delta + 1)
-	case delta < 0 && limit < start:
-		return one((start-limit-1)/-delta + 1)
 	}
-	return one(0)
+	return one((start-limit-1)/-delta + 1)
 }
 
 func oneHot(s *site) ([]Value, error) {
@@ -246,9 +233,17 @@ func oneHot(s *site) ([]Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	a, err := axis(s.n.Int("axis", -1), len(x)+1)
-	if err != nil {
-		return nil, err
+	a := s.n.Int("axis", -1)
+	if a == -1 {
+		a = len(x)
+	}
+	if a < 0 || a > len(x) || depth < 0 {
+		return nil, fmt.Errorf("axis %d and depth %d of indices %v: expected -1 <= axis <= %d and no negative depth", a, depth, x, len(x))
+	}
+	for i := 2; i < len(s.in); i++ {
+		if _, err := s.rank(i, 0); err != nil && err != errUnknown {
+			return nil, err
+		}
 	}
 	return one(slices.Insert(slices.Clone(x), a, depth)...)
 }

@@ -48,6 +48,15 @@ func (s *site) ints(i int) ([]int, error) {
 	return Ints(s.in[i].T)
 }
 
+// vector returns the values of integer input i, which must be of rank 1.
+func (s *site) vector(i int) ([]int, error) {
+	v, err := s.ints(i)
+	if err == nil && len(s.in[i].T.Shape) != 1 {
+		err = fmt.Errorf("input %d: expected a vector, got shape %v", i, s.in[i].T.Shape)
+	}
+	return v, err
+}
+
 // Ints returns the elements of an int32 or int64 tensor.
 func Ints(t *graph.Tensor) ([]int, error) {
 	out := make([]int, t.Len())

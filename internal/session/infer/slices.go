@@ -1,6 +1,10 @@
 package infer
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/goestimator/goestimator/internal/graph"
+)
 
 // sliceRules are of ops that cut.
 var sliceRules = map[string]rule{"Slice": slice, "StridedSlice": stridedSlice}
@@ -45,86 +49,86 @@ func stridedSlice(s *site) ([]Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	begin, err := s.ints(1)
-	if err != nil {
-		begin = nil
-	}
-	end, err := s.ints(2)
-	if err != nil {
-		end = nil
-	}
 	strides, err := s.ints(3)
 	if err != nil {
 		return nil, err
 	}
-	beginMask, endMask, ellipsis, newAxis, shrink := s.n.Int("begin_mask", 0), s.n.Int("end_mask", 0), s.n.Int("ellipsis_mask", 0), s.n.Int("new_axis_mask", 0), s.n.Int("shrink_axis_mask", 0)
-	used := 0
-	for i := range strides {
-		if newAxis&(1<<i) == 0 && ellipsis&(1<<i) == 0 {
-			used++
+	var bounds [2][]int
+	for i := range bounds {
+		v, err := s.ints(i + 1)
+		switch {
+		case err == errUnknown:
+			continue // the masks may say all
+		case err != nil:
+			return nil, err
+		case len(v) != len(strides):
+			return nil, fmt.Errorf("expected begin, end and strides of one length, got %d and %d", len(v), len(strides))
 		}
+		bounds[i] = v
 	}
-	if used > len(x) || len(strides) > 32 {
-		return nil, fmt.Errorf("%d slices of shape %v", used, x)
+	ellipsis, newAxis := s.n.Int("ellipsis_mask", 0), s.n.Int("new_axis_mask", 0)
+	if ellipsis&(ellipsis-1) != 0 || len(strides) > 32 {
+		return nil, fmt.Errorf("expected at most one ellipsis and 32 entries, got mask %b and %d", ellipsis, len(strides))
 	}
 	var out []int
 	at := 0
-	for i, stride := range strides {
+	for i := range strides {
 		bit := 1 << i
 		switch {
 		case ellipsis&bit != 0:
-			for range len(x) - used {
-				out = append(out, x[at])
-				at++
-			}
-			used = len(x)
-			continue
+			to := max(at, len(x)-taken(newAxis, i+1, len(strides)))
+			out = append(out, x[at:to]...)
+			at = to
 		case newAxis&bit != 0:
 			out = append(out, 1)
-			continue
-		case shrink&bit != 0:
+		case at >= len(x):
+			return nil, fmt.Errorf("more slices than the dimensions of %v", x)
+		default:
+			size, err := s.slice(i, strides[i], bounds, x[at])
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, size...)
 			at++
-			continue
-		case stride == 0:
-			return nil, fmt.Errorf("stride 0")
 		}
-		n := x[at]
-		at++
-		lo, hi := 0, n
-		if stride < 0 {
-			lo, hi = n-1, -1
-		}
-		if beginMask&bit == 0 {
-			if begin == nil {
-				return nil, errUnknown
-			}
-			lo = clampIndex(begin[i], n, stride)
-		}
-		if endMask&bit == 0 {
-			if end == nil {
-				return nil, errUnknown
-			}
-			hi = clampIndex(end[i], n, stride)
-		}
-		size := 0
-		if stride > 0 && hi > lo {
-			size = (hi-lo-1)/stride + 1
-		} else if stride < 0 && hi < lo {
-			size = (lo-hi-1)/-stride + 1
-		}
-		out = append(out, size)
 	}
-	out = append(out, x[at:]...)
-	return one(out...)
+	return one(append(out, x[at:]...)...)
 }
 
-// clampIndex brings an index into an axis of n, as a bound for the direction of the stride.
-func clampIndex(i, n, stride int) int {
-	if i < 0 {
-		i += n
+// taken counts the dimensions that entries from i to n take.
+func taken(newAxis, i, n int) int {
+	count := 0
+	for ; i < n; i++ {
+		if newAxis&(1<<i) == 0 {
+			count++
+		}
 	}
-	if stride > 0 {
-		return min(max(i, 0), n)
+	return count
+}
+
+// slice returns the size that entry i of a StridedSlice leaves of a dimension, none where the dimension goes.
+func (s *site) slice(i, stride int, bounds [2][]int, dim int) ([]int, error) {
+	set := func(mask string) bool { return s.n.Int(mask, 0)&(1<<i) != 0 }
+	e := graph.SliceEntry{Stride: stride, NoBegin: set("begin_mask"), NoEnd: set("end_mask"), Shrink: set("shrink_axis_mask")}
+	switch begin, end := bounds[0], bounds[1]; {
+	case begin == nil && e.Shrink && stride != 0:
+		return nil, nil // a wrong index shows when it is there
+	case begin == nil && !e.NoBegin || end == nil && !e.NoEnd && !e.Shrink:
+		return nil, errUnknown
+	default:
+		if begin != nil {
+			e.Begin = begin[i]
+		}
+		if end != nil {
+			e.End = end[i]
+		}
 	}
-	return min(max(i, -1), n-1)
+	_, size, err := e.Resolve(dim)
+	if err != nil {
+		return nil, fmt.Errorf("dimension of size %d: %w", dim, err)
+	}
+	if e.Shrink {
+		return nil, nil
+	}
+	return []int{size}, nil
 }
