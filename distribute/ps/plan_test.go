@@ -60,7 +60,7 @@ func TestPartitioners(t *testing.T) {
 			t.Errorf("%#v of %v: %d, expected %d", c.p, c.shape, got, c.want)
 		}
 	}
-	for _, name := range []string{"", "none", "fixed_shards", "min_size", "max_size"} {
+	for _, name := range []string{"none", "fixed_shards", "min_size", "max_size"} {
 		if _, err := NewPartitioner(name, 0, 2); err != nil {
 			t.Error(err)
 		}
