@@ -31,7 +31,8 @@ type crew struct {
 	gpus    *gpustest.GPUs
 	ports   *freeport.Reservation
 	hands   []*hand
-	mixed   bool // updates are made on the host here and on a GPU there: the last bits may differ
+	rejoin  float64 // seconds
+	mixed   bool    // updates are made on the host here and on a GPU there: the last bits may differ
 }
 
 // hand is one worker.
@@ -69,7 +70,7 @@ func newCrew(t *testing.T, n int, program func(*graph.Builder) TrainProgram) *cr
 		t.Fatal(err)
 	}
 	memory := peers.NewMemory()
-	c := &crew{t: t, n: n, gpus: gpustest.Emulated(t, n), ports: ports, hands: make([]*hand, n),
+	c := &crew{t: t, n: n, gpus: gpustest.Emulated(t, n), ports: ports, rejoin: 30, hands: make([]*hand, n),
 		program: func() TrainProgram { return program(graph.NewBuilder(graph.New())) },
 		device:  func(rank int) string { return fmt.Sprintf("/gpu:%d", rank) },
 		network: func(int) peers.Network { return memory }}
@@ -108,7 +109,7 @@ func (c *crew) tfConfig(rank int) string {
 
 // start makes a worker that is not synchronized yet.
 func (c *crew) start(rank int) error {
-	rpc := runconfig.RPC{Security: "auto", PeerTimeoutSecs: 10, RejoinSecs: 30, CallTimeoutSecs: 20, MaxMessageMB: 64}
+	rpc := runconfig.RPC{Security: "auto", PeerTimeoutSecs: 10, RejoinSecs: c.rejoin, CallTimeoutSecs: 20, MaxMessageMB: 64}
 	rc, err := runconfig.FromTFConfig(c.tfConfig(rank), runconfig.Connections(rpc), runconfig.SessionCreationTimeoutSecs(30))
 	if err != nil {
 		return err
