@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/goestimator/goestimator/internal/admission/admissiontest"
 	"github.com/goestimator/goestimator/serving/grpcapi"
 	"github.com/goestimator/goestimator/serving/security"
 	apis "github.com/wamuir/graft/tensorflow/serving/apis_go_proto"
@@ -139,6 +140,21 @@ func TestAdminCalls(t *testing.T) {
 				t.Errorf("warnings %q, expected %q", l, c.warns)
 			}
 		})
+	}
+}
+
+// An admin call whose message cannot be received is logged like any other.
+func TestDamagedAdminCalls(t *testing.T) {
+	var j journal
+	s := run(t, Options{Models: single(folders(t, "m/1"), "m"), Log: j.log()}).wait(t)
+	stranger := admissiontest.NewStranger(t, s.Addresses().GRPC)
+	for i, body := range [][]byte{nil, {0, 0}, admissiontest.Framed(false, 1, []byte{0xff}), admissiontest.Framed(true, 4, []byte("gzip"))} {
+		if r := stranger.Call(t, reloadMethod, bytes.NewReader(body), "Grpc-Encoding", "gzip"); r.Status != "13" {
+			t.Errorf("%q: %+v", body, r)
+		}
+		if l := j.lines(`msg="admin call`, reloadMethod, "peer=127.0.0.1:"); len(l) != 2*(i+1) {
+			t.Errorf("%q: %d lines in\n%s", body, len(l), &j.text)
+		}
 	}
 }
 

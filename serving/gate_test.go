@@ -63,6 +63,45 @@ func TestNothingIsReceivedWithoutToken(t *testing.T) {
 	}
 }
 
+// Reflection takes short messages alone: no budget of memory counts them.
+func TestReflectionIsBrief(t *testing.T) {
+	s := run(t, Options{Models: single(folders(t, "m/1"), "m")}).wait(t)
+	stranger := admissiontest.NewStranger(t, s.Addresses().GRPC)
+	bomb := admissiontest.Zeros(t, 64)
+	for _, version := range []string{"v1", "v1alpha"} {
+		method := "/grpc.reflection." + version + ".ServerReflection/ServerReflectionInfo"
+		for name, body := range map[string]io.Reader{
+			"gzip": bytes.NewReader(admissiontest.Framed(true, len(bomb), bomb)), "small": bytes.NewReader(admissiontest.Framed(true, 4000, bomb[:4000])),
+			"plain": admissiontest.Endless(64 << 20),
+		} {
+			if r := stranger.Call(t, method, body, "Grpc-Encoding", "gzip"); r.Status != "8" || r.Allocated > 32<<20 {
+				t.Errorf("%s, %s: %+v, expected status 8", version, name, r)
+			}
+		}
+	}
+}
+
+// A connection without a token holds few streams of the health service.
+func TestHealthStreamsOfAConnection(t *testing.T) {
+	s := run(t, Options{Models: single(folders(t, "m/1"), "m")}).wait(t)
+	conn := plain(t, s.Addresses().GRPC)
+	watch := func() error {
+		w, err := grpc_health_v1.NewHealthClient(conn).Watch(testContext(t), &grpc_health_v1.HealthCheckRequest{})
+		if err == nil {
+			_, err = w.Recv()
+		}
+		return err
+	}
+	for i := range healthEach {
+		if err := watch(); err != nil {
+			t.Fatalf("stream %d: %v", i, err)
+		}
+	}
+	if err := watch(); status.Code(err) != codes.ResourceExhausted {
+		t.Errorf("one stream more: %v", err)
+	}
+}
+
 // The health service takes what its clients send, whether they compress or not.
 func TestHealthWithoutToken(t *testing.T) {
 	token, err := security.NewToken("s3cret")

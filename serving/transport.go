@@ -34,10 +34,13 @@ func (s *Server) service(entrypoint string) *inference.Service {
 // streamWindow is how much of a request may be on its way, in bytes.
 const streamWindow = 1 << 20
 
-// What a call may bring before it is known who calls, in bytes: headers, and requests to the service of the health.
+// What a call may bring before it is known who calls: bytes of headers, and of requests to the service of the health, which
+// must come soon, and of which a connection has only so many going on.
 const (
 	maxHeaders = 64 << 10
-	maxHealth  = 4 << 10
+	maxBrief   = 4 << 10
+	healthSoon = 10 * time.Second
+	healthEach = 100
 )
 
 // newGRPC makes a gRPC server with all services; secure is nil for plaintext, remote where other machines reach it.
@@ -64,9 +67,15 @@ func (s *Server) newGRPC(secure *tls.Config, remote bool) *grpc.Server {
 	g := grpc.NewServer(opts...)
 	gate := admission.Gate{Server: g, Admit: func(ctx context.Context, method string) error { return s.admit(ctx, method, remote) }}
 	limits.Register(gate, s.service("GRPC"), &grpcapi.Models{Catalog: s.models, Reloader: s, Metric: s.metric})
-	reflection.Register(gate)
-	grpc_health_v1.RegisterHealthServer(admission.Brief{ServiceRegistrar: g, Limit: maxHealth}, s.health)
+	reflection.Register(briefly{admission.Brief{ServiceRegistrar: gate, Limit: maxBrief}, g})
+	grpc_health_v1.RegisterHealthServer(admission.Brief{ServiceRegistrar: g, Limit: maxBrief, Within: healthSoon, Each: healthEach}, s.health)
 	return g
+}
+
+// briefly is a server whose reflection takes short messages.
+type briefly struct {
+	admission.Brief
+	reflection.ServiceInfoProvider
 }
 
 func (s *Server) metric(name string) int64 {

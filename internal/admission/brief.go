@@ -2,8 +2,8 @@ package admission
 
 import (
 	"context"
-	"errors"
 	"io"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -13,27 +13,42 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Brief registers services that strangers may call, such as that of the health: a message to them has at most Limit
-// bytes, also decompressed, and a call one message. gRPC's own limit is of all services of a server.
+// Brief registers services that strangers may call, such as that of the health, or whose messages are small. gRPC's own
+// limits are of all services of a server.
 type Brief struct {
 	grpc.ServiceRegistrar
-	Limit int
+	Limit  int           // bytes of a message, also decompressed
+	Within time.Duration // in which a message must come; 0: any time
+	Each   int           // calls of a connection that go on at the same time; 0: any number
 }
 
 // RegisterService implements grpc.ServiceRegistrar.
 func (b Brief) RegisterService(desc *grpc.ServiceDesc, impl any) {
 	d := *desc
 	d.Methods, d.Streams = nil, nil
+	now := &perConnection{most: b.Each}
 	for _, m := range desc.Methods {
 		handle := m.Handler
 		m.Handler = func(srv any, ctx context.Context, _ func(any) error, wrap grpc.UnaryServerInterceptor) (any, error) {
-			return handle(srv, ctx, func(m any) error { return b.receive(ctx, m) }, wrap)
+			end, err := now.begin(ctx)
+			if err != nil {
+				return nil, err
+			}
+			defer end()
+			return handle(srv, ctx, func(m any) error { return whole(b.receive(ctx, m)) }, wrap)
 		}
 		d.Methods = append(d.Methods, m)
 	}
 	for _, s := range desc.Streams {
-		handle := s.Handler
-		s.Handler = func(srv any, stream grpc.ServerStream) error { return handle(srv, briefStream{stream, b}) }
+		handle, several := s.Handler, s.ClientStreams
+		s.Handler = func(srv any, stream grpc.ServerStream) error {
+			end, err := now.begin(stream.Context())
+			if err != nil {
+				return err
+			}
+			defer end()
+			return handle(srv, briefStream{stream, b, several})
+		}
 		d.Streams = append(d.Streams, s)
 	}
 	b.ServiceRegistrar.RegisterService(&d, impl)
@@ -43,10 +58,27 @@ func (b Brief) RegisterService(desc *grpc.ServiceDesc, impl any) {
 type briefStream struct {
 	grpc.ServerStream
 	Brief
+	several bool // messages, up to io.EOF
 }
 
 // RecvMsg implements grpc.ServerStream.
-func (s briefStream) RecvMsg(m any) error { return s.receive(s.Context(), m) }
+func (s briefStream) RecvMsg(m any) error {
+	err := s.receive(s.Context(), m)
+	if s.several {
+		return err
+	}
+	return whole(err)
+}
+
+// whole is the error of receiving a message that must be there.
+func whole(err error) error {
+	if err == io.EOF {
+		return noMessage
+	}
+	return err
+}
+
+var noMessage = status.Error(codes.Internal, "the call has no whole message")
 
 // incoming is what gRPC's transport has of a call's messages.
 type incoming interface {
@@ -55,16 +87,21 @@ type incoming interface {
 	RecvCompress() string
 }
 
-// receive reads a message as gRPC does, but for the limit.
+// receive reads a message as gRPC does, but for the limits. io.EOF: there is none.
 func (b Brief) receive(ctx context.Context, m any) error {
 	from, ok := grpc.ServerTransportStreamFromContext(ctx).(incoming)
 	into, isMessage := m.(proto.Message)
 	if !ok || !isMessage {
 		return status.Error(codes.Internal, "the transport does not tell the size of a message")
 	}
+	wait := Await(ctx, b.Within)
+	return wait.Done(b.read(from, into))
+}
+
+func (b Brief) read(from incoming, into proto.Message) error {
 	header := make([]byte, 5) // whether it is compressed, and its size
 	if err := from.ReadMessageHeader(header); err != nil {
-		return receiving(err)
+		return cut(err)
 	}
 	size := uint32(header[1])<<24 | uint32(header[2])<<16 | uint32(header[3])<<8 | uint32(header[4])
 	if int64(size) > int64(b.Limit) {
@@ -72,7 +109,7 @@ func (b Brief) receive(ctx context.Context, m any) error {
 	}
 	data, err := from.Read(int(size))
 	if err != nil {
-		return receiving(err)
+		return whole(cut(err))
 	}
 	defer data.Free()
 	r := io.Reader(data.Reader())
@@ -110,10 +147,10 @@ func (b Brief) tooLarge() error {
 	return status.Errorf(codes.ResourceExhausted, "the message is larger than %d bytes", b.Limit)
 }
 
-// receiving is an error of the transport as the status of a call.
-func receiving(err error) error {
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return status.Error(codes.Internal, "the call has no whole message")
+// cut is an error of the transport as the status of a call; io.EOF stays.
+func cut(err error) error {
+	if err == io.ErrUnexpectedEOF {
+		return noMessage
 	}
 	return err // a status already
 }

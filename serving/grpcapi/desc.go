@@ -42,10 +42,7 @@ func unary[S, Req, Resp any](l Limits, full string, call func(S, context.Context
 		}()
 		ctx = budget.With(ctx, a)
 		req := new(Req)
-		received := l.receive(ctx, req, a, dec)
-		if received != nil && a.Refused() == nil {
-			return nil, received
-		}
+		received := l.receive(ctx, full, req, a, dec) // interceptors hear of it where it failed, too
 		answer := func(ctx context.Context, _ any) (any, error) {
 			if received != nil {
 				return nil, received

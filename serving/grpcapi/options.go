@@ -29,6 +29,7 @@ const MaxStreams = 4096
 type Limits struct {
 	Timeout    time.Duration  // of calls without a deadline; 0: DefaultTimeout
 	MaxMessage int            // bytes of a request, also decompressed; 0: 2 GiB, gRPC's limit
+	Arrival    time.Duration  // for the next 16 MiB of a request, or what is left of it, to come; 0: a minute
 	Memory     *budget.Server // pays for what requests hold; nil: nobody counts
 	Log        *slog.Logger   // panics; nil: slog.Default
 }
@@ -36,6 +37,9 @@ type Limits struct {
 func (l *Limits) setDefaults() {
 	if l.MaxMessage <= 0 {
 		l.MaxMessage = math.MaxInt32
+	}
+	if l.Arrival <= 0 {
+		l.Arrival = time.Minute
 	}
 }
 

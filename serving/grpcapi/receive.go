@@ -4,7 +4,9 @@ import (
 	"context"
 	"io"
 
+	"github.com/goestimator/goestimator/internal/admission"
 	"github.com/goestimator/goestimator/internal/budget"
+	"github.com/goestimator/goestimator/internal/fault"
 	"github.com/goestimator/goestimator/serving/wire"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -25,18 +27,25 @@ type incoming interface {
 type receiver struct {
 	from    incoming
 	account *budget.Account
+	wait    *admission.Wait
 	most    int // bytes of a message
 	held    int // bytes that are taken for what is received, until it is decoded
 }
 
-// firstPiece is how much of a message is asked for at first; then as much as has come. What a client announces is not
-// believed further.
-const firstPiece = 1 << 20
+// firstPiece is how much of a message is asked for at first; then as much as has come, up to lastPiece. What a client
+// announces is not believed further: calls that bring nothing hold next to no memory.
+const (
+	firstPiece = 16 << 10
+	lastPiece  = 16 << 20
+)
 
 // receive reads the message into m.
 func (r *receiver) receive(m proto.Message) error {
 	data, compressed, err := r.message()
-	if err == nil && compressed {
+	if err == nil {
+		err = r.end()
+	}
+	if err = r.wait.Done(err); err == nil && compressed {
 		data, err = r.decompressed(data)
 	}
 	defer func() {
@@ -45,13 +54,6 @@ func (r *receiver) receive(m proto.Message) error {
 	}()
 	if err != nil {
 		return err
-	}
-	var header [5]byte
-	if err := r.from.ReadMessageHeader(header[:]); err != io.EOF {
-		if err != nil {
-			return received(err)
-		}
-		return status.Error(codes.Internal, "cardinality violation: received multiple request messages for non-client-streaming RPC")
 	}
 	if err := r.account.Take(wire.Cost(data, m)); err != nil {
 		return err
@@ -74,7 +76,7 @@ func (r *receiver) message() (data mem.BufferSlice, compressed bool, err error) 
 	}
 	compressed = header[0] != 0
 	for got := 0; got < int(size); {
-		n := min(int(size)-got, max(firstPiece, got))
+		n := min(int(size)-got, max(firstPiece, got), lastPiece)
 		if err := r.take(n); err != nil {
 			return data, compressed, err
 		}
@@ -85,8 +87,22 @@ func (r *receiver) message() (data mem.BufferSlice, compressed bool, err error) 
 		data = append(data, piece...)
 		got += n
 		r.account.Received(n)
+		r.wait.More()
 	}
 	return data, compressed, nil
+}
+
+// end sees to it that there is no other message.
+func (r *receiver) end() error {
+	var header [5]byte
+	switch err := r.from.ReadMessageHeader(header[:]); err {
+	case io.EOF:
+		return nil
+	case nil:
+		return status.Error(codes.Internal, "cardinality violation: received multiple request messages for non-client-streaming RPC")
+	default:
+		return received(err)
+	}
 }
 
 func (r *receiver) take(n int) error {
@@ -164,14 +180,20 @@ func received(err error) error {
 	return err // a status already
 }
 
-// receive reads the message of a call by the account, or else as gRPC does.
-func (l Limits) receive(ctx context.Context, m any, a *budget.Account, ordinarily func(any) error) error {
+// receive reads the message of a call by the account. A panic is an error of the call, as it is where calls are answered.
+func (l Limits) receive(ctx context.Context, method string, m any, a *budget.Account, ordinarily func(any) error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fault.New(method, p)
+			fault.Log(l.Log, err)
+		}
+	}()
 	from, ok := grpc.ServerTransportStreamFromContext(ctx).(incoming)
 	into, isMessage := m.(proto.Message)
-	if a == nil || !ok || !isMessage {
+	if !ok || !isMessage {
 		return ordinarily(m)
 	}
-	r := receiver{from: from, account: a, most: l.MaxMessage}
+	r := receiver{from: from, account: a, wait: admission.Await(ctx, l.Arrival), most: l.MaxMessage}
 	return r.receive(into)
 }
 

@@ -9,8 +9,10 @@ import (
 	"io"
 	"net/http"
 	"runtime"
+	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // Framed is a message as gRPC sends it, of a size that may be a lie.
@@ -36,6 +38,16 @@ func Zeros(t testing.TB, mib int) []byte {
 // Endless is a message without an end, of which size bytes are promised.
 func Endless(size int) io.Reader {
 	return io.MultiReader(bytes.NewReader(Framed(false, size, nil)), io.LimitReader(zeros{}, int64(size)))
+}
+
+// Stalled is a body that stops after the text and stays open until done is called, or for a minute.
+func Stalled(text string) (body io.Reader, done func()) {
+	rest, end := io.Pipe()
+	late := time.AfterFunc(time.Minute, func() { end.Close() })
+	return io.MultiReader(strings.NewReader(text), rest), func() {
+		late.Stop()
+		end.Close()
+	}
 }
 
 type zeros struct{}
