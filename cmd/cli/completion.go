@@ -41,9 +41,9 @@ For the present shell, and for every one from then on:
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch root := cmd.Root(); args[0] {
 			case "bash":
-				return root.GenBashCompletionV2(a.stdout, true)
+				return writeBashCompletion(a.stdout, root)
 			case "zsh":
-				return root.GenZshCompletion(a.stdout)
+				return writeZshCompletion(a.stdout, root)
 			case "fish":
 				return root.GenFishCompletion(a.stdout, true)
 			case "powershell":

@@ -96,25 +96,31 @@ func TestCompletionScripts(t *testing.T) {
 		t.Fatal(err)
 	}
 	const bashOwn = "/usr/share/bash-completion/bash_completion"
-	for shell, script := range map[string]string{
-		"bash": "source " + bashOwn + `; source <(goestimator completion bash)
-COMP_WORDS=(goestimator train --set train.max_st); COMP_CWORD=3; COMP_LINE="${COMP_WORDS[*]}"; COMP_POINT=${#COMP_LINE}
-__start_goestimator; printf '%s\n' "${COMPREPLY[@]}"`,
-		"zsh":  `compdef() { :; }; source <(goestimator completion zsh); typeset -f _goestimator > /dev/null && goestimator __complete train --set train.max_st`,
-		"fish": `goestimator completion fish | source; complete -C "goestimator train --set train.max_st"`,
+	const ask = `ask() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMP_LINE="$*"; COMP_POINT=${#COMP_LINE}; COMPREPLY=(); __start_goestimator; printf '%s\n' "${COMPREPLY[@]}"; }
+`
+	for _, c := range []struct{ name, shell, script, want string }{
+		{"bash with its package", "bash", "source " + bashOwn + "; source <(goestimator completion bash); " + ask + "ask goestimator train --set train.max_st", "train.max_steps="},
+		{"bash", "bash", "source <(goestimator completion bash); " + ask + "ask goestimator train --set train.max_st", "train.max_steps="},
+		{"bash, an empty word", "bash", "source <(goestimator completion bash); " + ask + "ask goestimator inspect ''", "checkpoint"},
+		{"bash, in the midst of a line", "bash", "source <(goestimator completion bash); " + ask + "COMP_POINT=14; COMP_LINE='goestimator tr --json' __start_goestimator; echo $COMPREPLY", "train"},
+		{"bash, files", "bash", "touch a.yaml a.txt; mkdir ab; source <(goestimator completion bash); " + ask + "ask goestimator train --config=a", "a.yaml\nab"},
+		{"bash, folders", "bash", "touch a.yaml; mkdir ab; source <(goestimator completion bash); " + ask + "ask goestimator report --model-dir a", "ab"},
+		{"zsh", "zsh", "source <(goestimator completion zsh) && [[ $_comps[goestimator] == _goestimator ]] && goestimator __complete train --set train.max_st", "train.max_steps="},
+		{"fish", "fish", `goestimator completion fish | source; complete -C "goestimator train --set train.max_st"`, "train.max_steps="},
 	} {
-		t.Run(shell, func(t *testing.T) {
-			if _, err := exec.LookPath(shell); err != nil {
+		t.Run(c.name, func(t *testing.T) {
+			if _, err := exec.LookPath(c.shell); err != nil {
 				t.Skip("skipped: not installed")
 			}
-			if _, err := os.Stat(bashOwn); shell == "bash" && err != nil {
+			if _, err := os.Stat(bashOwn); strings.Contains(c.script, bashOwn) && err != nil {
 				t.Skip("skipped: the package bash-completion is not installed")
 			}
-			cmd := exec.Command(shell, "-c", script)
+			cmd := exec.Command(c.shell, "-c", c.script)
+			cmd.Dir = t.TempDir()
 			cmd.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "HOME="+dir)
 			out, err := cmd.CombinedOutput()
-			if err != nil || !strings.Contains(string(out), "train.max_steps=") {
-				t.Errorf("%v: %s", err, out)
+			if err != nil || !strings.Contains(string(out), c.want) || strings.Contains(string(out), "not found") {
+				t.Errorf("%v: got %s, expected %s", err, out, c.want)
 			}
 		})
 	}
