@@ -107,6 +107,12 @@ func (l *layer) putText(n *node, path, text string) {
 		l.bad(path, text, "expected "+words[n.kind])
 		return
 	}
+	for at, number := range scanLines([]byte(text)).numbers {
+		if !strings.HasPrefix(at, "[") {
+			at = "." + at
+		}
+		l.numbers[path+at] = number
+	}
 	l.put(n, path, value)
 }
 

@@ -1,6 +1,7 @@
 package runconfig
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -15,10 +16,12 @@ type layer struct {
 	where  func(path string) string
 	lines  map[string]int // of a file: the line of each key and of each element of a list
 	vs     *violations
+
+	numbers map[string]string // whole numbers in lists, as they are written
 }
 
 func newLayer(vs *violations, where func(path string) string) *layer {
-	return &layer{values: map[string]any{}, where: where, vs: vs}
+	return &layer{values: map[string]any{}, numbers: map[string]string{}, where: where, vs: vs}
 }
 
 func (l *layer) bad(path string, value any, bound string) {
@@ -158,14 +161,15 @@ func (l *layer) checkWords(path string, items []any) (any, bool) {
 	var bad []any
 	first := ""
 	for i, item := range items {
+		at := path + "[" + strconv.Itoa(i) + "]"
 		switch v := item.(type) {
 		case string:
 			out[i] = v
-		case int:
-			out[i] = strconv.Itoa(v)
+		case int, uint64:
+			out[i] = cmp.Or(l.numbers[at], fmt.Sprint(v))
 		default:
 			if bad = append(bad, item); first == "" {
-				first = path + "[" + strconv.Itoa(i) + "]"
+				first = at
 			}
 		}
 	}

@@ -147,22 +147,22 @@ func fileLayer(vs *violations, path string, source []byte) (*layer, error) {
 	v := viper.New()
 	v.SetConfigType("yaml")
 	if err := v.ReadConfig(bytes.NewReader(source)); err != nil {
-		return nil, fmt.Errorf("config file %s: %w", path, err)
+		return nil, badYAML(path, source, err)
 	}
-	lines, twice := scanLines(source)
+	scan := scanLines(source)
 	l := newLayer(vs, func(key string) string {
-		if line := cmp.Or(lines[key], lines[aliasPath(key)]); line > 0 {
+		if line := cmp.Or(scan.lines[key], scan.lines[aliasPath(key)]); line > 0 {
 			return fmt.Sprintf("%s:%d", path, line)
 		}
 		return path
 	})
-	l.lines = lines
-	for _, key := range twice {
+	l.lines, l.numbers = scan.lines, scan.numbers
+	for _, key := range scan.twice {
 		l.bad(key, "the same key twice", "expected it once (letters' case does not count)")
 	}
 	l.put(schema(), "", v.AllSettings())
 	// viper leaves null values out, so a misspelt key without a value is looked for here.
-	for _, key := range slices.Sorted(maps.Keys(lines)) {
+	for _, key := range slices.Sorted(maps.Keys(scan.lines)) {
 		if !v.IsSet(key) && !strings.Contains(key, "[") && schema().find(key) == nil {
 			l.unknown(key, nil)
 		}

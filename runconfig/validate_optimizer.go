@@ -62,15 +62,17 @@ func (o Optimizer) given() []hyper {
 
 func (o Optimizer) validate(vs *violations) {
 	vs.oneOf("optimizer.name", o.Name, ruleNames()...)
-	if has, ok := rules[o.Name]; ok {
-		for _, h := range o.given() {
-			vs.require(slices.Contains(has, h.name), "optimizer."+h.name, *h.value, "which the rule "+o.Name+" does not have")
+	has, known := rules[o.Name]
+	for _, h := range o.given() {
+		if known && !slices.Contains(has, h.name) {
+			vs.add("optimizer."+h.name, *h.value, "which the rule "+o.Name+" does not have")
+			continue
 		}
+		h.validate(vs)
+	}
+	if known {
 		vs.require(!o.Nesterov || slices.Contains(has, "nesterov"), "optimizer.nesterov", o.Nesterov, "which the rule "+o.Name+" does not have")
 		vs.require(!o.Centered || slices.Contains(has, "centered"), "optimizer.centered", o.Centered, "which the rule "+o.Name+" does not have")
-	}
-	for _, h := range o.given() {
-		h.validate(vs)
 	}
 	if o.WeightDecay != nil {
 		vs.require(*o.WeightDecay >= 0, "optimizer.weight_decay", *o.WeightDecay, "expected >= 0")

@@ -33,6 +33,16 @@ eval: {input: {format: csv, files: e.csv, columns: *columns}}
 eval: {input: *input}
 predict: {input: *input}
 `, []string{`train.input.batch_size: got 0, expected 1 to 16777216 (t.yaml:7)`}},
+		"an input merged into another": {start + `    columns: [{name: a, role: lable}]
+    batch_size: 0
+eval: {input: {<<: *input, repeat: 3}}
+predict: {input: {<<: [{files: p.csv}, *input]}}
+`, []string{
+			`eval.input.repeat: got 3, expected true or false (t.yaml:8)`,
+			`train.input.batch_size: got 0, expected 1 to 16777216 (t.yaml:7)`,
+			`train.input.columns[0].role: got "lable", expected one of feature, label, weight, ignore (t.yaml:6)`}},
+		"a hyper-parameter of other rules, not also that it is out of bounds": {`optimizer: {name: adam, momentum: 3}
+`, []string{`optimizer.momentum: got 3, which the rule adam does not have (t.yaml:1)`}},
 		"a column of another type, not also that there are none": {start + `    columns:
       - {name: [a]}
 `, []string{`train.input.columns[0].name: got [a], expected text; put it in quotes (t.yaml:7)`}},
@@ -78,16 +88,24 @@ eval: {input: {format: glyphs, count: 5, batch_size: 0}}
 // TestVocabularyOfNumbers: whole numbers are words as they are written.
 func TestVocabularyOfNumbers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "t.yaml")
-	text := "train: {input: {format: csv, files: t.csv, columns: [{name: a, vocabulary: [3, 4, -5]}]}}\n"
+	const numbers = "[3, -5, 010, 0x1F, 1_000, 08x, 12345678901234567890]"
+	want := []string{"3", "-5", "010", "0x1F", "1_000", "08x", "12345678901234567890"}
+	text := `train: {input: &input {format: csv, files: t.csv, columns: [{name: a, vocabulary: ` + numbers + `}]}}
+eval: {input: {<<: *input, batch_size: 1}}
+`
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	cfg, err := Load(LoadOptions{Path: path, Env: []string{}})
+	cfg, err := Load(LoadOptions{Path: path, Env: []string{"GOESTIMATOR_PREDICT_INPUT_MISSING_VALUES=" + numbers},
+		Sets: []string{"predict.input.columns=[{name: a, vocabulary: " + numbers + "}]"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := cfg.Train.Input.Columns[0].Vocabulary; !slices.Equal(got, []string{"3", "4", "-5"}) {
-		t.Errorf("got %q", got)
+	for i, got := range [][]string{cfg.Train.Input.Columns[0].Vocabulary, cfg.Eval.Input.Columns[0].Vocabulary,
+		cfg.Predict.Input.Columns[0].Vocabulary, cfg.Predict.Input.MissingValues} {
+		if !slices.Equal(got, want) {
+			t.Errorf("%d: got %q, expected %q", i, got, want)
+		}
 	}
 }
 
@@ -100,7 +118,7 @@ func TestAliasesWithinAliases(t *testing.T) {
 		bomb.WriteString("a" + string(rune('1'+i)) + ": &a" + string(rune('1'+i)) + " [" + strings.Repeat(one+", ", 9) + one + "]\n")
 	}
 	for _, text := range []string{"a: &a {b: *a}\n", "a: &a [*a, *a]\n", bomb.String()} {
-		if lines, _ := scanLines([]byte(text)); len(lines) > 2*maxLines {
+		if lines := scanLines([]byte(text)).lines; len(lines) > 2*maxLines {
 			t.Errorf("%d lines of %q", len(lines), text[:20])
 		}
 	}
