@@ -86,6 +86,14 @@ func TestTrainErrors(t *testing.T) {
 	}
 }
 
+func TestInputThatPanics(t *testing.T) {
+	input := estimator.InputFunc(func(context.Context, inputs.Context) (inputs.Dataset, error) { panic("oh") })
+	_, err := toy(t, t.TempDir()).Train(context.Background(), input)
+	if err == nil || !strings.Contains(err.Error(), "input_fn, mode train: panicked: oh") {
+		t.Errorf("got %v, expected an error that tells of the panic", err)
+	}
+}
+
 func TestReservedMetricNames(t *testing.T) {
 	for _, name := range []string{"loss", "global_step"} {
 		fn := model(func(_ *estimator.ModelContext, s *estimator.Spec) {

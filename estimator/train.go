@@ -147,7 +147,7 @@ func (e *Estimator) callInput(ctx context.Context, input InputFn, mode models.Mo
 	if input == nil {
 		return nil, errors.New("input_fn must be provided")
 	}
-	ds, err := input.Input(ctx, e.inputContext(mode))
+	ds, err := openedBy(ctx, input, e.inputContext(mode))
 	if err != nil {
 		return nil, fmt.Errorf("input_fn, mode %s: %w", mode, err)
 	}
@@ -155,6 +155,16 @@ func (e *Estimator) callInput(ctx context.Context, input InputFn, mode models.Mo
 		return nil, fmt.Errorf("input_fn, mode %s: returned no data set", mode)
 	}
 	return ds, nil
+}
+
+// openedBy is what an input_fn returns; its panic is an error, as that of a model_fn is.
+func openedBy(ctx context.Context, input InputFn, ic inputs.Context) (ds inputs.Dataset, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panicked: %v", p)
+		}
+	}()
+	return input.Input(ctx, ic)
 }
 
 // openInput calls the input_fn; a model_fn that is a Preparer prepares what it returns.

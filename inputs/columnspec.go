@@ -104,6 +104,9 @@ func (v *vocabulary) id(value string) (int64, error) {
 	if len(known) > 10 {
 		known, more = known[:10], fmt.Sprintf(", ... (%d values)", len(v.names))
 	}
+	if i := slices.Index(known, ""); i >= 0 {
+		known = slices.Replace(slices.Clone(known), i, i+1, `""`)
+	}
 	return 0, fmt.Errorf("unknown label %s, expected one of %s%s: correct the cell or extend the vocabulary", shown(value), strings.Join(known, ", "), more)
 }
 

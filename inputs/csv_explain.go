@@ -55,7 +55,7 @@ func (r *csvReader) wrongCount(cells []string) error {
 	if r.rows > 0 {
 		e.Err = fmt.Errorf("row has %d cells, expected %d as the rows before: one that holds %s needs quotes", len(cells), r.cells, r.format.delimiter())
 		if len(cells) < r.cells {
-			e.Err = fmt.Errorf("row has %d cells, expected %d as the rows before: a missing value needs its empty cell", len(cells), r.cells)
+			e.Err = fmt.Errorf("row has %d cells, expected %d as the rows before: a missing value needs %s", len(cells), r.cells, r.format.emptyCell())
 		}
 	}
 	if at, lines := longCell(cells); at >= 0 {
@@ -67,6 +67,14 @@ func (r *csvReader) wrongCount(cells []string) error {
 
 // delimiter is what stands between cells, as messages have it.
 func (f *csvFormat) delimiter() string { return delimiterName(f.comma) }
+
+// emptyCell is what stands for a missing value, as messages have it.
+func (f *csvFormat) emptyCell() string {
+	if f.comma == 0 {
+		return `"" in its place, or one of missing_values`
+	}
+	return "its empty cell"
+}
 
 func delimiterName(c rune) string {
 	switch c {

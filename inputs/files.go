@@ -60,7 +60,7 @@ func checkFiles(files []string) error {
 func checkFile(name string) error {
 	st, err := os.Stat(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("input file %s does not exist: check data_dir and the file name: %w", name, fs.ErrNotExist)
+		return &explained{err, fmt.Sprintf("input file %s does not exist: check data_dir and the file name", name)}
 	}
 	if err != nil {
 		return fmt.Errorf("open input: %w", err)

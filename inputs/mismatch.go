@@ -15,18 +15,39 @@ type StateMismatchError struct {
 // Error says what to set as it was, then what it is now: of the first step that differs.
 func (e *StateMismatchError) Error() string {
 	saved, now := strings.Split(e.Saved, " | "), strings.Split(e.Now, " | ")
-	for i, s := range saved {
-		switch {
-		case i == len(now):
-			return fmt.Sprintf("put the input's step %s back", shortened(s))
-		case s == now[i]:
-		case i == 0:
-			return sourceMismatch(s, now[0])
-		default:
-			return stepMismatch(s, now[i])
-		}
+	if saved[0] != now[0] {
+		return sourceMismatch(saved[0], now[0])
 	}
-	return fmt.Sprintf("leave out the input's step %s", shortened(now[len(saved)]))
+	if a, b := configured(saved), configured(now); !slices.Equal(a, b) {
+		saved, now = a, b
+	}
+	same := 0
+	for same < min(len(saved), len(now)) && saved[same] == now[same] {
+		same++
+	}
+	return stepsMismatch(saved[same:], now[same:])
+}
+
+// configured are the steps that a Spec asks for: shuffling brings its cache by itself.
+func configured(steps []string) []string {
+	return slices.DeleteFunc(slices.Clone(steps), func(s string) bool { return s == "cache" })
+}
+
+// stepsMismatch compares what is behind the first steps, which are the same.
+func stepsMismatch(saved, now []string) string {
+	switch {
+	case len(now) == 0 || len(saved) > 0 && !hasStep(now, saved[0]):
+		return fmt.Sprintf("put the input's step %s back", shortened(saved[0]))
+	case len(saved) == 0 || !hasStep(saved, now[0]):
+		return fmt.Sprintf("leave out the input's step %s", shortened(now[0]))
+	}
+	return stepMismatch(saved[0], now[0])
+}
+
+// hasStep reports whether there is a step of the same name.
+func hasStep(steps []string, step string) bool {
+	name, _, _ := strings.Cut(step, "(")
+	return slices.ContainsFunc(steps, func(s string) bool { n, _, _ := strings.Cut(s, "("); return n == name })
 }
 
 // Unwrap returns ErrStateMismatch.

@@ -41,6 +41,10 @@ func TestStateMismatch(t *testing.T) {
 		{func(s *Spec) { s.Shuffle = 11 }, "set the input's shuffle to 10 again, which is 11 now"},
 		{func(s *Spec) { s.Prefetch = 2 }, "leave out the input's step prefetch"},
 		{func(s *Spec) { s.Repeat, s.Epochs = false, 3 }, "put the input's step repeat(0) back, where repeat(3) is now"},
+		{func(s *Spec) { s.Repeat = false }, "put the input's step repeat(0) back"},
+		{func(s *Spec) { s.Shuffle = 0 }, "put the input's step shuffle(10,7) back"},
+		{func(s *Spec) { s.Take = 2 }, "leave out the input's step take(2)"},
+		{func(s *Spec) { s.Skip, s.Take = 1, 2 }, "leave out the input's step skip(1)"},
 		{func(s *Spec) { *s = Spec{Format: "glyphs", BatchSize: 2} }, "give the input the data csv(a.csv b.csv)[x float32 feature, y float32 feature] again, which is glyphs(7,0) now"},
 	} {
 		other := spec
@@ -53,6 +57,10 @@ func TestStateMismatch(t *testing.T) {
 	}
 	err := restoreInto(t, func() Spec { s := spec; s.Prefetch = 1; return s }(), spec)
 	if want := "put the input's step prefetch back"; err == nil || err.Error() != want {
+		t.Errorf("got %v, expected %s", err, want)
+	}
+	err = restoreInto(t, func() Spec { s := spec; s.Shuffle = 0; return s }(), spec)
+	if want := "leave out the input's step shuffle(10,7)"; err == nil || err.Error() != want {
 		t.Errorf("got %v, expected %s", err, want)
 	}
 }

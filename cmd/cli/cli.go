@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"runtime/debug"
 
 	"github.com/goestimator/goestimator/distribute"
 	"github.com/goestimator/goestimator/estimator"
@@ -57,9 +58,14 @@ func Main(opts ...Option) {
 }
 
 // Run runs a command line and returns the exit code.
-func Run(ctx context.Context, args []string, stdout, stderr io.Writer, opts ...Option) int {
+func Run(ctx context.Context, args []string, stdout, stderr io.Writer, opts ...Option) (code int) {
 	a := &app{name: "goestimator", gpus: gpus.CUDA(), inputs: map[string]estimator.InputFn{}, stdout: stdout, stderr: &console{out: stderr}}
 	a.logs.color = colorful(stderr)
+	defer func() {
+		if p := recover(); p != nil {
+			code = a.panicked(p, debug.Stack())
+		}
+	}()
 	defer slog.SetDefault(slog.Default())
 	a.startLog()
 	for _, o := range opts {

@@ -72,6 +72,20 @@ func (a *app) fail(err error) int {
 	return code
 }
 
+// panicked tells of a panic and where it came from, and returns its exit code.
+func (a *app) panicked(value any, stack []byte) int {
+	a.stderr.detach()
+	a.startLog()
+	text := "panic: " + oneLine(fmt.Errorf("%v", value))
+	if a.logs.json {
+		a.log.Error(text, "stack", string(stack))
+		return estimator.ExitError
+	}
+	a.complain(text)
+	_, _ = a.stderr.Write(stack) // there is nothing left to tell it to
+	return estimator.ExitError
+}
+
 // exitCode returns the exit code of an error.
 func exitCode(err error) int {
 	var u *usageError

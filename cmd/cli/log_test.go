@@ -5,14 +5,18 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"log/slog"
 	"math"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/goestimator/goestimator/distribute/cluster"
+	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/internal/printable"
 )
 
@@ -108,5 +112,30 @@ error: caf\xe9 from="10.0.0.1:5 ready=yes" model="\u202em"
 func TestErrorsAreOneLine(t *testing.T) {
 	if got, want := oneLine(errors.New("model \x1b[31mm\n  is\r\n\nbad")), `model \x1b[31mm; is; bad`; got != want {
 		t.Errorf("got %s, expected %s", got, want)
+	}
+}
+
+// A panic of a command ends with exit code 1, says where it came from, and is one object with --log-format json.
+func TestPanics(t *testing.T) {
+	input := WithInput("mine", estimator.InputFunc(func(context.Context, inputs.Context) (inputs.Dataset, error) { panic("oh\nno") }))
+	t.Setenv("GOESTIMATOR_TRAIN_INPUT_FORMAT", "mine")
+	config := filepath.Join(t.TempDir(), "empty.yaml")
+	if err := os.WriteFile(config, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"inspect", "data", "--config", config}
+	var text, lines bytes.Buffer
+	if code := Run(context.Background(), args, io.Discard, &text, input); code != 1 {
+		t.Errorf("exit code %d", code)
+	}
+	if got := text.String(); !strings.HasPrefix(got, "goestimator: panic: oh; no\n") || !strings.Contains(got, "TestPanics") {
+		t.Errorf("got %s", got)
+	}
+	if code := Run(context.Background(), append(args, "--log-format", "json"), io.Discard, &lines, input); code != 1 {
+		t.Errorf("exit code %d", code)
+	}
+	var got struct{ Level, Msg, Stack string }
+	if err := json.Unmarshal(lines.Bytes(), &got); err != nil || got.Level != "ERROR" || got.Msg != "panic: oh; no" || !strings.Contains(got.Stack, "TestPanics") {
+		t.Errorf("%v: got %s", err, lines.String())
 	}
 }

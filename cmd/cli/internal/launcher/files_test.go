@@ -89,6 +89,8 @@ func TestTFJobErrors(t *testing.T) {
 		"name":             func(k *Kubernetes) { k.Name = "Fashion_1" },
 		"at most 51":       func(k *Kubernetes) { k.Name = strings.Repeat("x", 52) },
 		"token secret":     func(k *Kubernetes) { k.TokenSecret = "A_b" },
+		"namespace":        func(k *Kubernetes) { k.Namespace = "My_NS" },
+		"volume claim":     func(k *Kubernetes) { k.VolumeClaim, k.ModelDir = "my claim", "/models" },
 		"gpus":             func(k *Kubernetes) { k.GPUs = -1 },
 		"evaluator":        func(k *Kubernetes) { k.EvaluatorWait = -1 },
 		"image":            func(k *Kubernetes) { k.Image = "" },

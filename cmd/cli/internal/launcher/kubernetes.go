@@ -114,10 +114,12 @@ type volume struct {
 	} `yaml:"persistentVolumeClaim"`
 }
 
-// names of Kubernetes: a label, which TFJob and JobSet want to begin with a letter, and a name of a Secret.
+// names of Kubernetes: a label, which TFJob and JobSet want to begin with a letter, that of a namespace, and the name
+// of another object, as a Secret or a claim.
 var (
 	jobName    = regexp.MustCompile(`^[a-z]([-a-z0-9]*[a-z0-9])?$`)
-	secretName = regexp.MustCompile(`^[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?$`)
+	namespace  = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
+	objectName = regexp.MustCompile(`^[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?$`)
 )
 
 // maxPodName bounds the name of a pod, which is its host name too.
@@ -139,7 +141,11 @@ func (k Kubernetes) validate(podName func(replica.Task) string) error {
 		return errors.New("no image: expected the container image that holds the command")
 	case k.VolumeClaim != "" && !path.IsAbs(k.ModelDir):
 		return fmt.Errorf("model dir: got %q, expected the absolute path at which the volume claim %s is mounted", k.ModelDir, k.VolumeClaim)
-	case k.TokenSecret != "" && !secretName.MatchString(k.TokenSecret):
+	case k.Namespace != "" && !namespace.MatchString(k.Namespace):
+		return fmt.Errorf("namespace: got %q, expected letters, digits and -, all lower case, at most 63", k.Namespace)
+	case k.VolumeClaim != "" && !objectName.MatchString(k.VolumeClaim):
+		return fmt.Errorf("volume claim: got %q, expected the name of a PersistentVolumeClaim", k.VolumeClaim)
+	case k.TokenSecret != "" && !objectName.MatchString(k.TokenSecret):
 		return fmt.Errorf("token secret: got %q, expected the name of a Secret", k.TokenSecret)
 	case k.GPUs < 0:
 		return fmt.Errorf("gpus: got %d, expected 0 or more", k.GPUs)
@@ -184,7 +190,7 @@ func (k Kubernetes) secret() string {
 // pod is what the tasks of a type run, with environment variables besides those of all.
 func (k Kubernetes) pod(typ string, env ...envVar) podSpec {
 	c := container{
-		Name: "tensorflow", Image: k.Image, Command: literal(k.Command), // TFJob wants this name
+		Name: "tensorflow", Image: k.Image, Command: k.command(), // TFJob wants this name
 		Env:   append(k.env(typ), env...),
 		Ports: []containerPort{{"tfjob-port", taskPort}},
 	}
@@ -202,12 +208,21 @@ func (k Kubernetes) pod(typ string, env ...envVar) podSpec {
 	return spec
 }
 
+// command is the job's, as Kubernetes wants it.
+func (k Kubernetes) command() []string {
+	out := make([]string, len(k.Command))
+	for i, word := range k.Command {
+		out[i] = literal(word)
+	}
+	return out
+}
+
 // env are the variables of a type's tasks.
 func (k Kubernetes) env(typ string) []envVar {
 	token := envVar{Name: TokenEnv, From: &envSource{Secret: &keyOf{Name: k.secret(), Key: tokenKey}}}
 	out := []envVar{token, {Name: JobIDEnv, Value: path.Join(k.Namespace, k.Name)}}
 	if k.ModelDir != "" {
-		out = append(out, envVar{Name: runconfig.EnvName("model_dir"), Value: k.ModelDir})
+		out = append(out, envVar{Name: runconfig.EnvName("model_dir"), Value: literal(k.ModelDir)})
 	}
 	if k.Evaluators > 0 && k.EvaluatorWait > 0 && typ == k.Leader().Type {
 		out = append(out, envVar{Name: runconfig.EnvName("run.evaluator_wait_secs"), Value: fmt.Sprint(k.EvaluatorWait.Seconds())})
@@ -227,11 +242,5 @@ func (k Kubernetes) resources(typ string) map[string]string {
 	return out
 }
 
-// literal keeps Kubernetes from replacing $(NAME) in the words of a command.
-func literal(command []string) []string {
-	var out []string
-	for _, word := range command {
-		out = append(out, strings.ReplaceAll(word, "$(", "$$("))
-	}
-	return out
-}
+// literal keeps Kubernetes from replacing $(NAME) and $$ in a command and in the values of variables.
+func literal(text string) string { return strings.ReplaceAll(text, "$", "$$") }

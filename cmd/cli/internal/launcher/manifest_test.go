@@ -151,7 +151,7 @@ func drawJob(t *rapid.T) Kubernetes {
 	k := Kubernetes{
 		Job: Job{Chiefs: rapid.IntRange(0, 1).Draw(t, "chiefs"), Workers: rapid.IntRange(0, 12).Draw(t, "workers"), PS: rapid.IntRange(0, 3).Draw(t, "ps"),
 			Evaluators: rapid.IntRange(0, 1).Draw(t, "evaluators"), CoresPerTask: rapid.IntRange(0, 2).Draw(t, "cores"),
-			Command: rapid.SliceOfN(rapid.String(), 1, 4).Draw(t, "command"),
+			Command: rapid.SliceOfN(rapid.OneOf(rapid.String(), rapid.StringMatching(`([$()a]|TASK_INDEX|\$\(TASK_INDEX\)){1,6}`)), 1, 4).Draw(t, "command"),
 			Restart: rapid.SampledFrom([]replica.RestartPolicy{replica.Never, replica.ExitCode, replica.OnFailure}).Draw(t, "restart")},
 		Name: rapid.StringMatching(`[a-z][-a-z0-9]{0,8}[a-z0-9]`).Draw(t, "name"), Image: "image", Token: rapid.StringMatching(`[0-9e.]{1,9}`).Draw(t, "token"),
 		GPUs: rapid.IntRange(0, 2).Draw(t, "gpus"), MaxRestarts: rapid.IntRange(-1, 3).Draw(t, "restarts"), CleanPods: "Running", EvaluatorWait: 90e9,
@@ -160,7 +160,7 @@ func drawJob(t *rapid.T) Kubernetes {
 		k.Workers = 1
 	}
 	if rapid.Bool().Draw(t, "volume") {
-		k.Namespace, k.VolumeClaim, k.ModelDir = "ns", "claim", "/models"
+		k.Namespace, k.VolumeClaim, k.ModelDir = "ns", "claim", rapid.SampledFrom([]string{"/models", "/$$x", "/$(TASK_INDEX)"}).Draw(t, "model dir")
 	}
 	if rapid.Bool().Draw(t, "secret") {
 		k.TokenSecret = "mine"
@@ -258,12 +258,30 @@ func newPod(of map[string]any, i int, host string) pod {
 			}
 			value = fmt.Sprint(i)
 		}
-		for name, v := range p.env {
-			value = strings.ReplaceAll(value, "$("+name+")", v)
-		}
-		p.env[e["name"].(string)] = value
+		p.env[e["name"].(string)] = expanded(value, p.env)
 	}
 	return p
+}
+
+// expanded is what Kubernetes makes of a text: $(NAME) is the value of a variable that there is, $$ a $.
+func expanded(text string, env map[string]string) string {
+	var out strings.Builder
+	for i := 0; i < len(text); i++ {
+		rest := text[i:]
+		name, _, closed := strings.Cut(strings.TrimPrefix(rest, "$("), ")")
+		value, known := env[name]
+		switch {
+		case strings.HasPrefix(rest, "$$"):
+			out.WriteByte('$')
+			i++
+		case strings.HasPrefix(rest, "$(") && closed && known:
+			out.WriteString(value)
+			i += len("$()") + len(name) - 1
+		default:
+			out.WriteByte(text[i])
+		}
+	}
+	return out.String()
 }
 
 // checkPod: a task runs the command in its place of the cluster, with the token,
@@ -273,9 +291,12 @@ func checkPod(t *rapid.T, k Kubernetes, task replica.Task, p pod) {
 		t.Fatalf("%v: %v", task, p)
 	}
 	for i, word := range p.container["command"].([]any) {
-		if got := strings.ReplaceAll(word.(string), "$$(", "$("); got != k.Command[i] {
+		if got := expanded(word.(string), p.env); got != k.Command[i] {
 			t.Fatalf("%v: word %d of the command is %q, expected %q", task, i, got, k.Command[i])
 		}
+	}
+	if got := p.env["GOESTIMATOR_MODEL_DIR"]; got != k.ModelDir {
+		t.Fatalf("%v: model_dir %q, expected %q", task, got, k.ModelDir)
 	}
 	limits := map[string]any{}
 	if r, ok := p.container["resources"].(map[string]any); ok {
