@@ -108,8 +108,7 @@ func (e *Ends) inModelDir(context.Context) (End, bool) {
 
 // onBoard asks the leader for the end of this job.
 func (j *Job) onBoard(ctx context.Context) (e End, ok bool) {
-	// A client of its own, which a leader that was replaced does not refuse.
-	value, ok, err := coordinator.NewClient(j.node, j.leader).Get(ctx, endKey)
+	value, ok, err := j.asking().Get(ctx, endKey)
 	if err != nil || !ok || json.Unmarshal(value, &e) != nil {
 		return End{}, false
 	}
@@ -130,7 +129,7 @@ func (j *Job) leave(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	// One that is gone by now needs not know.
-	_, _ = coordinator.NewClient(j.node, j.leader).Beat(ctx, coordinator.Beat{Rank: max(j.rank, 0), Done: true})
+	_, _ = j.asking().Beat(ctx, coordinator.Beat{Rank: max(j.rank, 0), Done: true})
 }
 
 // lingerTime is how long the leader of a job that has ended tells so those that come late.

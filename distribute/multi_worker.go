@@ -16,6 +16,7 @@ import (
 	"github.com/goestimator/goestimator/distribute/settings"
 	"github.com/goestimator/goestimator/internal/device"
 	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/waiting"
 )
 
 // multiWorker is multi_worker_mirrored: every worker has a copy of the variables,
@@ -83,6 +84,7 @@ func (m *multiWorker) synchronize(ctx context.Context, restore func() (Notes, er
 	}
 	limited, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
+	defer waiting.While(m.job.log, m.absentForRing)()
 	for {
 		if err := m.form(limited); err != nil {
 			return Notes{}, m.apart(ctx, timeout, err)
@@ -184,8 +186,11 @@ func hopeless(err error) bool {
 	return false
 }
 
+// ringName is what the ring of all workers is called on the blackboard.
+const ringName = "workers"
+
 func (m *multiWorker) formOnce(ctx context.Context) error {
-	g := coordinator.Gather{Name: "workers", Rank: m.job.rank, Size: len(m.job.workers), Value: m.settings}
+	g := coordinator.Gather{Name: ringName, Rank: m.job.rank, Size: len(m.job.workers), Value: m.settings}
 	next, err := m.job.nextGeneration(ctx, g, m.generation)
 	if err != nil {
 		return err
@@ -195,7 +200,8 @@ func (m *multiWorker) formOnce(ctx context.Context) error {
 		return err
 	}
 	m.ring.group, err = collective.Form(ctx, collective.Config{Endpoint: m.job.links, Board: m.job.board, Tasks: m.job.workers, Rank: m.job.rank,
-		Generation: next.Number, BytesPerPack: m.config.BytesPerPack, CallTimeout: max(longestCall, m.job.sessionTimeout())})
+		Generation: next.Number, BytesPerPack: m.config.BytesPerPack, CallTimeout: max(longestCall, m.job.sessionTimeout()),
+		Describe: m.job.absent, Log: m.job.log})
 	return err
 }
 
@@ -314,6 +320,9 @@ func (m *multiWorker) Finish(ctx context.Context, over bool) error {
 		}
 		return m.awaitLeaving(ctx, over, left)
 	}
+	defer waiting.While(m.job.log, func(ctx context.Context) []waiting.For {
+		return m.job.absentChief(ctx, "it has not saved the last state yet")
+	})()
 	for {
 		_, err := m.job.board.Wait(ctx, saved)
 		if harm := damaged(err); harm != nil {
@@ -330,7 +339,6 @@ func (m *multiWorker) Finish(ctx context.Context, over bool) error {
 		case ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded):
 			return err
 		}
-		m.job.log.Info("waiting for the chief to end training")
 	}
 }
 
@@ -346,11 +354,12 @@ func (m *multiWorker) awaitLeaving(ctx context.Context, over bool, left func(ran
 	}
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	for {
+	for wait := waiting.Begin(time.Now()); ; {
 		staying, err := m.staying(ctx, left)
 		if err != nil || len(staying) == 0 {
 			return err
 		}
+		wait.Tell(m.job.log, func() []waiting.For { return m.job.absent(limited, staying, "it has not ended yet") })
 		select {
 		case <-time.After(settlePoll / 4):
 		case <-limited.Done():

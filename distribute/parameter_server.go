@@ -17,6 +17,7 @@ import (
 	"github.com/goestimator/goestimator/internal/device"
 	"github.com/goestimator/goestimator/internal/engine"
 	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/waiting"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/optimizers"
 	"github.com/goestimator/goestimator/runconfig"
@@ -192,6 +193,9 @@ func (p *parameterServer) synchronize(ctx context.Context, restore func() (Notes
 	if p.forget != nil {
 		p.forget()
 	}
+	if !p.job.chief() {
+		defer waiting.While(p.job.log, p.absentForSession)()
+	}
 	for {
 		notes, err := p.synchronizeOnce(limited, restore)
 		if err == nil || ctx.Err() != nil {
@@ -284,7 +288,7 @@ func (p *parameterServer) sameEnd(status ps.Status) error {
 // chiefSince reports whether the chief has told since then that it is there, which
 // it does once the session has its last step.
 func (p *parameterServer) chiefSince(ctx context.Context, then time.Time) bool {
-	members, err := coordinator.NewClient(p.job.node, p.job.leader).Members(ctx)
+	members, err := p.job.asking().Members(ctx)
 	return err == nil && slices.ContainsFunc(members, func(m coordinator.Member) bool {
 		return m.Rank == 0 && m.State == coordinator.Active && m.LastSeen < time.Since(then)
 	})
@@ -416,7 +420,7 @@ func (p *parameterServer) Settle(ctx context.Context, drain bool) error {
 	}
 	drain = drain && !p.config.Sync
 	limit := time.Now().Add(p.job.rejoinTimeout())
-	for {
+	for wait := waiting.Begin(time.Now()); ; {
 		members, err := p.job.board.Members(ctx)
 		if err != nil {
 			return recoverable(ctx, err)
@@ -429,6 +433,7 @@ func (p *parameterServer) Settle(ctx context.Context, drain bool) error {
 			p.job.log.Warn("workers did not stop; training ends without them", "workers", others)
 			return nil
 		}
+		wait.Tell(p.job.log, func() []waiting.For { return p.job.absent(ctx, others, "it trains") })
 		select {
 		case <-time.After(settlePoll):
 		case <-ctx.Done():

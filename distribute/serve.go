@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"time"
 
 	"github.com/goestimator/goestimator/distribute/cluster"
 	"github.com/goestimator/goestimator/distribute/coordinator"
 	"github.com/goestimator/goestimator/distribute/ps"
+	"github.com/goestimator/goestimator/internal/waiting"
 	"github.com/goestimator/goestimator/runconfig"
 )
 
@@ -80,7 +80,7 @@ func serveJob(ctx context.Context, rc runconfig.RunConfig, log *slog.Logger, s *
 		}
 	case <-j.node.Damaged():
 		err = damaged(fmt.Errorf("%v: %w", j.node.Task(), cluster.ErrDamaged))
-	case err = <-j.abandoned(watching):
+	case err = <-j.abandoned(watching, s != nil):
 	}
 	stop()
 	return errors.Join(err, server.Close(), j.Close())
@@ -112,18 +112,22 @@ func (j *Job) ended(ctx context.Context, server *ps.Server, s *standing) error {
 }
 
 // abandoned tells when nobody has trained for as long as a session may take to begin.
-func (j *Job) abandoned(ctx context.Context) <-chan error {
+// That a server which stands waits for a job is nothing to tell.
+func (j *Job) abandoned(ctx context.Context, stands bool) <-chan error {
 	out := make(chan error, 1)
 	limit := j.sessionTimeout()
 	go func() {
-		for since := time.Now(); ; {
+		for since, wait := time.Now(), waiting.Begin(time.Now()); ; {
 			select {
 			case <-time.After(min(limit/10, 10*time.Second)):
 			case <-ctx.Done():
 				return
 			}
 			if j.anyActive(ctx) {
-				since = time.Now()
+				since, wait = time.Now(), waiting.Begin(time.Now())
+			}
+			if !stands {
+				wait.Tell(j.log, func() []waiting.For { return j.absentChief(ctx, "it does not train yet") })
 			}
 			if time.Since(since) >= limit {
 				out <- lost(fmt.Sprintf("nobody has trained for %v: waiting for %v", limit, j.firstWorker()), context.DeadlineExceeded)
@@ -146,6 +150,9 @@ func (j *Job) firstWorker() string {
 func (j *Job) part(server *ps.Server) {
 	last, cancel := context.WithTimeout(context.Background(), partingTime)
 	defer cancel()
+	defer waiting.While(j.log, func(ctx context.Context) []waiting.For {
+		return j.absent(ctx, j.active(ctx), "it has not saved and left yet")
+	})()
 	go func() {
 		defer cancel()
 		for idle := 0; idle < 3; idle++ { // once may be by chance: a leader that is busy, or just ends
@@ -167,15 +174,23 @@ func (j *Job) part(server *ps.Server) {
 }
 
 // anyActive reports whether the leader knows of a task that trains.
-func (j *Job) anyActive(ctx context.Context) bool {
+func (j *Job) anyActive(ctx context.Context) bool { return len(j.active(ctx)) > 0 }
+
+// active are the tasks of which the leader knows that they train.
+func (j *Job) active(ctx context.Context) []cluster.Task {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	board := j.board
-	if !j.leads() { // a client of its own, which a leader that was replaced does not refuse
-		board = coordinator.NewClient(j.node, j.leader)
+	members, err := j.asking().Members(ctx)
+	if err != nil {
+		return nil
 	}
-	members, err := board.Members(ctx)
-	return err == nil && slices.ContainsFunc(members, func(m coordinator.Member) bool { return m.State == coordinator.Active })
+	var out []cluster.Task
+	for _, m := range members {
+		if m.State == coordinator.Active {
+			out = append(out, m.Task)
+		}
+	}
+	return out
 }
 
 // nothingLeft is the reason of an end that workers find in model_dir, as the chief did.

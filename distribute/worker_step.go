@@ -11,6 +11,7 @@ import (
 	"github.com/goestimator/goestimator/distribute/ps"
 	"github.com/goestimator/goestimator/internal/engine"
 	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/waiting"
 )
 
 // workerStep makes the steps of one worker: pull, compute, push.
@@ -281,7 +282,7 @@ func chosen(rows *graph.Tensor, ids []int64, places []int) ps.Gradient {
 // awaitStep waits for a synchronous step to be made: as long as there are
 // enough workers for it, and for lost ones to come back.
 func (p *parameterServer) awaitStep(ctx context.Context, step int64) (ps.Progress, error) {
-	missing := time.Time{}
+	missing, told := time.Time{}, waiting.Begin(time.Now())
 	for {
 		wait, cancel := context.WithTimeout(ctx, 2*time.Second)
 		progress, err := p.client.WaitStep(wait, step)
@@ -291,6 +292,7 @@ func (p *parameterServer) awaitStep(ctx context.Context, step int64) (ps.Progres
 		if err == nil || !late || errors.Is(err, cluster.ErrPeerLost) || errors.Is(err, ps.ErrReset) {
 			return progress, err
 		}
+		told.Tell(p.job.log, func() []waiting.For { return p.absentForStep(ctx, progress) })
 		others, err := p.others(ctx)
 		switch {
 		case err != nil:

@@ -11,6 +11,7 @@ import (
 	"github.com/goestimator/goestimator/estimator/checkpoint"
 	"github.com/goestimator/goestimator/estimator/summary"
 	"github.com/goestimator/goestimator/internal/atomicfile"
+	"github.com/goestimator/goestimator/internal/waiting"
 )
 
 // evaluatorPoll is how often an evaluator looks for a new checkpoint, at most.
@@ -23,6 +24,9 @@ func (e *Estimator) runEvaluator(ctx context.Context, maxSteps int64, eval EvalS
 	}
 	if err := fpConnect.Here(); err != nil {
 		return Result{}, err
+	}
+	if eval.StartDelay > 0 {
+		e.log.Info("waiting before evaluation starts", "delay", eval.StartDelay)
 	}
 	if err := sleep(ctx, eval.StartDelay); err != nil {
 		return Result{}, err
@@ -51,7 +55,7 @@ type evaluator struct {
 	passed    bool // the last evaluation was passed on,
 	closed    bool // and as the last one
 	reason    string
-	warned    time.Time
+	absent    *waiting.Wait // for the first checkpoint; nil: there is one
 }
 
 // turn evaluates the newest checkpoint if it is new, and reports whether training is over.
@@ -62,9 +66,14 @@ func (v *evaluator) turn(ctx context.Context) (over bool, err error) {
 	}
 	r, err := checkpoint.OpenLatest(ctx, v.est.modelDir)
 	if errors.Is(err, checkpoint.ErrNone) {
-		v.warn("there is no checkpoint yet", "model_dir", v.est.modelDir)
+		if v.absent == nil {
+			v.est.log.Info("there is no checkpoint yet", "model_dir", v.est.modelDir)
+			w := waiting.Begin(time.Now())
+			v.absent = &w
+		}
 		return state.Finished != nil, nil
 	}
+	v.absent = nil
 	if err != nil {
 		return false, err
 	}
@@ -117,21 +126,17 @@ func (v *evaluator) catchUp(ctx context.Context, prefix string, over bool) error
 	return err
 }
 
-// warn tells something that is no error, but not too often.
-func (v *evaluator) warn(text string, args ...any) {
-	if time.Since(v.warned) < 10*time.Minute {
-		return
-	}
-	v.warned = time.Now()
-	v.est.log.Warn(text, args...)
-}
-
 // wait lets time pass between two evaluations; the end of training cuts it short.
 func (v *evaluator) wait(ctx context.Context, d time.Duration) error {
 	until := time.Now().Add(max(d, evaluatorPoll))
 	for time.Now().Before(until) {
 		if err := sleep(ctx, min(time.Until(until), evaluatorPoll)); err != nil {
 			return err
+		}
+		if v.absent != nil {
+			v.absent.Tell(v.est.log, func() []waiting.For {
+				return []waiting.For{{Whom: "the first checkpoint in " + v.est.modelDir, Why: "the chief has not saved one"}}
+			})
 		}
 		if s, err := checkpoint.LoadRunState(atomicfile.OS{}, v.est.modelDir); err == nil && s.Finished != nil {
 			return nil

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/goestimator/goestimator/distribute"
+	"github.com/goestimator/goestimator/internal/waiting"
 	"github.com/goestimator/goestimator/runconfig"
 )
 
@@ -83,7 +84,11 @@ func (e *Estimator) awaitEvaluator(ctx context.Context, eval EvalSpec, step int6
 			return ok && !own.done(e.exportDir(x.Name()), step)
 		})
 	}
+	wait := waiting.Begin(time.Now())
 	for until := time.Now().Add(limit); time.Now().Before(until) && !done(); {
+		wait.Tell(e.log, func() []waiting.For {
+			return []waiting.For{{Whom: "the evaluator", Why: fmt.Sprintf("it has not evaluated and exported step %d yet", step)}}
+		})
 		if err := sleep(ctx, evaluatorPoll); err != nil {
 			return err
 		}

@@ -37,6 +37,8 @@ type Node struct {
 	calls       atomic.Int64  // being served; streams do not count
 	harm        chan struct{} // closed when damage was met
 	harmed      sync.Once
+	closing     chan struct{} // closed by Close
+	watched     sync.WaitGroup
 
 	mu       sync.Mutex
 	peers    map[Task]*peer
@@ -55,7 +57,7 @@ func Open(c Config) (*Node, error) {
 	}
 	n := &Node{
 		config: c, security: sec, bulkServer: newBulkServer(c.MaxMessageBytes),
-		incarnation: newIncarnation(), harm: make(chan struct{}),
+		incarnation: newIncarnation(), harm: make(chan struct{}), closing: make(chan struct{}),
 		job:      jobOf(c.JobName, c.Spec, c.Task),
 		health:   health.NewServer(),
 		peers:    map[Task]*peer{},
@@ -73,6 +75,7 @@ func Open(c Config) (*Node, error) {
 			n.gated().RegisterService(n.describe(n.bulkServer.service()), nil)
 		}
 	}
+	n.watched.Go(n.watchPeers)
 	return n, nil
 }
 
@@ -195,6 +198,8 @@ func (n *Node) Close() error {
 	n.closed = true
 	serving, peers := n.serving, n.peers
 	n.mu.Unlock()
+	close(n.closing)
+	n.watched.Wait()
 
 	var errs []error
 	for _, p := range peers {

@@ -40,7 +40,13 @@ func (c Config) pingTimeout() time.Duration {
 // attempts stay short. Requests are not kept to be sent again (the retry buffer
 // is empty), because their chunks belong to the caller.
 func (n *Node) dialOptions(p *peer) []grpc.DialOption {
-	dial := func(ctx context.Context, _ string) (net.Conn, error) { return n.dialPeer(ctx, p) }
+	dial := func(ctx context.Context, _ string) (net.Conn, error) {
+		c, err := n.dialPeer(ctx, p)
+		if err != nil {
+			p.failed(err)
+		}
+		return c, err
+	}
 	limit := n.config.MaxMessageBytes + prefixLen
 	return []grpc.DialOption{
 		grpc.WithTransportCredentials(clientCredentials{security: n.security, peer: p}),

@@ -33,6 +33,7 @@ type peer struct {
 	refusal error // why the last attempt to connect was refused, nil where it was not
 	damage  error // that bytes were damaged on the way to it, or from it; for good
 	known   bool  // it has talked to this node
+	absent  absence
 	waiting map[*waiter]struct{}
 }
 
@@ -103,7 +104,7 @@ func (p *peer) damaged(err error) {
 func (p *peer) accepted() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.refusal, p.known = nil, true
+	p.refusal, p.known, p.absent.trouble = nil, true, nil
 }
 
 // met reports whether the peer has ever talked to this node.

@@ -119,11 +119,13 @@ func (c clientCredentials) ClientHandshake(ctx context.Context, authority string
 		secured, _, err := credentials.NewTLS(c.files.clientConfig(c.settings)).ClientHandshake(ctx, authority, raw)
 		if err != nil {
 			c.peer.refused(explainTLS(err))
+			c.peer.failed(err)
 			return nil, nil, err
 		}
 		raw = secured
 	}
 	if err := c.greet(ctx, raw); err != nil {
+		c.peer.failed(err)
 		return nil, nil, err
 	}
 	c.peer.accepted()

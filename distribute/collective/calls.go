@@ -13,7 +13,7 @@ import (
 // same types and sizes in the same order. The results are the same bits on all
 // workers. After an error the tensors hold neither the old values nor the result.
 func (g *Group) AllReduce(ctx context.Context, tensors []*graph.Tensor, op Op) error {
-	stop, err := g.begin(ctx)
+	stop, err := g.begin(ctx, 0)
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (g *Group) plan(op Op, tensors []*graph.Tensor) (*plan, error) {
 // Broadcast replaces the values of tensors, of any type but strings, by those of
 // the root.
 func (g *Group) Broadcast(ctx context.Context, root int, tensors []*graph.Tensor) error {
-	stop, err := g.begin(ctx)
+	stop, err := g.begin(ctx, 0)
 	if err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ const maxGather = 1 << 30
 // AllGather returns the values of all workers, by rank; they may differ in length.
 // All together are at most 1 GiB.
 func (g *Group) AllGather(ctx context.Context, value []byte) ([][]byte, error) {
-	stop, err := g.begin(ctx)
+	stop, err := g.begin(ctx, 0)
 	if err != nil {
 		return nil, err
 	}

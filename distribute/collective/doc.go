@@ -55,4 +55,8 @@
 // call's layout and the index. The first message is hello; the stream ends when
 // the receiver's group does, with status OK (closed in good order), Aborted (its
 // reason) or FailedPrecondition (a mismatch).
+//
+// A call that waits for the others asks each of them, by the method Where, how far
+// it is. Request and answer are headers of kind hello; the answer's call is the
+// latest to which the worker has brought all of its part.
 package collective

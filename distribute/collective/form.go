@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"log/slog"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/goestimator/goestimator/distribute/cluster"
 	"github.com/goestimator/goestimator/distribute/coordinator"
+	"github.com/goestimator/goestimator/internal/waiting"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
@@ -45,6 +47,10 @@ type Config struct {
 	// BytesPerPack is how many bytes of small tensors are reduced together. 0 is
 	// DefaultBytesPerPack, 1 reduces each tensor by itself.
 	BytesPerPack int
+	// Describe describes tasks that a call waits for, those that are there with what
+	// they have still to do, for Log. Nil: the log is not told of them.
+	Describe func(ctx context.Context, tasks []cluster.Task, todo string) []waiting.For
+	Log      *slog.Logger
 }
 
 // DefaultBytesPerPack is what groups pack where their Config does not say.
@@ -114,7 +120,8 @@ func Attach(n interface {
 	Server
 }) (*Endpoint, error) {
 	e := &Endpoint{client: n, groups: map[string]*forming{}}
-	return e, n.Register(cluster.Service{Name: serviceName, Streams: map[string]cluster.StreamHandler{"Link": e.link}})
+	return e, n.Register(cluster.Service{Name: serviceName, Streams: map[string]cluster.StreamHandler{"Link": e.link},
+		Unary: map[string]cluster.Handler{"Where": e.where}})
 }
 
 // Form meets the other workers at the board and returns the group when all links
@@ -142,6 +149,9 @@ func Form(ctx context.Context, c Config) (*Group, error) {
 		g.kill(err)
 		g.Close()
 		return nil, g.Err()
+	}
+	if c.Describe != nil {
+		g.workers.Go(func() { g.lookOut(c) })
 	}
 	return g, nil
 }

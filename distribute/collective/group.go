@@ -46,6 +46,7 @@ type Group struct {
 
 	turn     chan struct{} // holds a token while nobody calls
 	call     uint64
+	at       whereabouts
 	limit    *time.Timer // ends a call that takes too long
 	plans    []*plan     // latest first
 	jobs     chan *schedule
@@ -124,9 +125,9 @@ func (g *Group) linked() []int { // ranks that this one sends to and receives fr
 	return to
 }
 
-// begin waits for this call's turn and starts its clock. The caller passes stop
-// to end.
-func (g *Group) begin(ctx context.Context) (stop func() bool, err error) {
+// begin waits for this call's turn and starts its clock; of so many tensors the
+// values come later. The caller passes stop to end.
+func (g *Group) begin(ctx context.Context, later int) (stop func() bool, err error) {
 	select {
 	case <-g.turn:
 	case <-g.done:
@@ -140,6 +141,7 @@ func (g *Group) begin(ctx context.Context) (stop func() bool, err error) {
 		return nil, err
 	}
 	g.call++
+	g.at.begin(g.call, later)
 	for r := range g.size {
 		if g.out[r] != nil {
 			g.out[r].index = 0
@@ -160,6 +162,7 @@ func (g *Group) end(stop func() bool) {
 		stop()
 	}
 	g.limit.Stop()
+	g.at.end()
 	g.turn <- struct{}{}
 }
 

@@ -28,7 +28,7 @@ func (r *Reduction) init(g *Group, p *plan) {
 // touched from its Ready until Wait has returned. To give a reduction up, end ctx,
 // which kills the group. The Reduction is valid until the next call of Start.
 func (g *Group) Start(ctx context.Context, tensors []*graph.Tensor, op Op) (*Reduction, error) {
-	stop, err := g.begin(ctx)
+	stop, err := g.begin(ctx, len(tensors))
 	if err != nil {
 		return nil, err
 	}
@@ -64,6 +64,7 @@ func (r *Reduction) Ready(i int) {
 	if i < 0 || i >= len(r.ready) || !r.ready[i].CompareAndSwap(false, true) {
 		return
 	}
+	r.g.at.ready()
 	if r.plan.passes[r.plan.pass[i]].waiting.Add(-1) == 0 {
 		signal(r.g.wakeSend)
 		signal(r.g.wakeRecv)

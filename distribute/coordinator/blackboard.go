@@ -31,6 +31,9 @@ type Regrouper interface {
 	// NextGeneration waits until all ranks of g.Name ask and gives all the same
 	// new number; after is the number of the generation that the caller was in, 0 if in none.
 	NextGeneration(ctx context.Context, g Gather, after int64) (Generation, error)
+	// Missing lists ranks that do not wait in the round which forms under a name, at
+	// most 16; none where nobody waits in one.
+	Missing(ctx context.Context, name string) ([]int, error)
 }
 
 // Pulse is the heartbeat as the leader takes it. *Board and *Client implement it.

@@ -178,6 +178,15 @@ func (c *Client) NextGeneration(ctx context.Context, g Gather, after int64) (Gen
 	return Generation{out.generation, out.values}, nil
 }
 
+// Missing lists ranks that do not wait in the round which forms under a name.
+func (c *Client) Missing(ctx context.Context, name string) ([]int, error) {
+	out, err := c.call(ctx, "Missing", request{name: name})
+	if err != nil {
+		return nil, err
+	}
+	return out.missing, nil
+}
+
 // meet is the common part of Gather and NextGeneration.
 func (c *Client) meet(ctx context.Context, method string, g Gather, after int64) (*reply, error) {
 	if g.Rank < 0 || g.Rank >= g.Size {

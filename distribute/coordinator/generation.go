@@ -69,6 +69,21 @@ func (v view) generation(ctx context.Context, g Gather, after int64, patience ti
 	return Generation{r.number, r.values}, nil
 }
 
+// Missing lists ranks that do not wait in the round which forms under a name.
+func (v view) Missing(_ context.Context, name string) ([]int, error) {
+	b := v.b
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err := b.admit(v.peer); err != nil {
+		return nil, err
+	}
+	l := b.lines[name]
+	if l == nil || l.open == nil || !b.live(l.open, time.Now()) {
+		return nil, nil
+	}
+	return l.open.missing(), nil
+}
+
 // maxGeneration keeps a stranger from using up the numbers.
 const maxGeneration = 1 << 48
 

@@ -216,3 +216,41 @@ func TestLeaseOfOneWhoWentAwayUnheard(t *testing.T) {
 		}
 	})
 }
+
+// TestMissing: whoever asks is told who does not wait in the round that forms.
+func TestMissing(t *testing.T) {
+	contract(t, Options{}, func(t *testing.T, s scene) {
+		ctx := patient(t)
+		missing := func() []int {
+			t.Helper()
+			out, err := s.as(1).Missing(ctx, "ring")
+			must(t, err)
+			return out
+		}
+		if got := missing(); got != nil {
+			t.Fatalf("%v are missing before anybody waits", got)
+		}
+		var all sync.WaitGroup
+		come := func(rank int) {
+			who := s.as(rank)
+			all.Go(func() {
+				if _, err := who.NextGeneration(ctx, Gather{"ring", rank, 3, nil}, 0); err != nil {
+					t.Errorf("rank %d: %v", rank, err)
+				}
+			})
+		}
+		for rank, want := range [][]int{{1, 2}, {2}} {
+			come(rank)
+			for got := missing(); !slices.Equal(got, want); got = missing() {
+				if ctx.Err() != nil {
+					t.Fatalf("%v are missing, expected %v", got, want)
+				}
+			}
+		}
+		come(2)
+		all.Wait()
+		if got := missing(); got != nil {
+			t.Fatalf("%v are missing after all came", got)
+		}
+	})
+}

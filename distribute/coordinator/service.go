@@ -27,7 +27,7 @@ func (b *Board) Service() cluster.Service {
 	s := cluster.Service{Name: serviceName, Unary: map[string]cluster.Handler{}}
 	for name, a := range map[string]answer{
 		"Set": serveSet, "Get": serveGet, "Wait": serveWait, "Members": serveMembers,
-		"Gather": serveGather, "NextGeneration": serveGeneration, "Beat": serveBeat,
+		"Gather": serveGather, "NextGeneration": serveGeneration, "Missing": serveMissing, "Beat": serveBeat,
 	} {
 		s.Unary[name] = func(ctx context.Context, f *cluster.Frame) (*cluster.Frame, error) { return b.serve(ctx, f, a) }
 	}
@@ -109,6 +109,11 @@ func gathered(out *reply, err error) (*reply, error) {
 func serveBeat(ctx context.Context, v view, r *request) (*reply, error) {
 	stop, err := v.Beat(ctx, Beat{Rank: int(r.rank), Done: r.done, KnowsStop: r.knowsStop, Hold: r.wait})
 	return &reply{stop: stop}, err
+}
+
+func serveMissing(ctx context.Context, v view, r *request) (*reply, error) {
+	missing, err := v.Missing(ctx, r.name)
+	return &reply{missing: missing}, err
 }
 
 func serveMembers(ctx context.Context, v view, _ *request) (*reply, error) {

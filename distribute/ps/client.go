@@ -72,9 +72,12 @@ type Progress struct {
 	GlobalStep int64
 	Stop       bool   // training is to stop
 	Reason     string // and why
+	Came       []int  // of WaitStep in synchronous plans: ranks whose gradients are there for the present step
 }
 
-func (p progress) export() Progress { return Progress{p.step, p.stop, p.reason} }
+func (p progress) export() Progress {
+	return Progress{GlobalStep: p.step, Stop: p.stop, Reason: p.reason}
+}
 
 // Status is the state of all servers.
 type Status struct {
@@ -284,24 +287,27 @@ func (c *Client) call(ctx context.Context, server int, method string, req, reply
 }
 
 // WaitStep waits until the global step is at least step, training is to stop,
-// or ctx ends.
+// or ctx ends; the latest that it has heard comes along with the error then.
 func (c *Client) WaitStep(ctx context.Context, step int64) (Progress, error) {
 	ctx, cancel := c.deadline(ctx)
 	defer cancel()
+	var last Progress
 	for {
 		_, ids, err := c.joined()
 		if err != nil {
-			return Progress{}, err
+			return last, err
 		}
-		var p progress
-		if err := c.ask(ctx, 0, "WaitStep", &waitRequest{ids[0], step}, &p); err != nil {
-			return Progress{}, err
+		var r waitReply
+		if err := c.ask(ctx, 0, "WaitStep", &waitRequest{ids[0], step}, &r); err != nil {
+			return last, err
 		}
-		if p.step >= step || p.stop {
-			return p.export(), nil
+		last = r.export()
+		last.Came = r.came
+		if r.step >= step || r.stop {
+			return last, nil
 		}
 		if err := ctx.Err(); err != nil {
-			return p.export(), fmt.Errorf("parameter server %v: step %d did not come, it is at %d: %w", c.c.Servers[0], step, p.step, err)
+			return last, fmt.Errorf("parameter server %v: step %d did not come, it is at %d: %w", c.c.Servers[0], step, r.step, err)
 		}
 	}
 }

@@ -119,7 +119,7 @@
 //	          are the entries' (sparse: row numbers int32, increasing, of kind 3 not falling) and values, then the
 //	          tally's sums (8 bytes each) and records; then: position s; the answer is a verdict and,
 //	          where values are wanted, what Pull answers
-//	WaitStep  id, step i                                   -> progress, when it is reached, stopped, or after 10 s
+//	WaitStep  id, step i                                   -> progress, ranks that have come for a synchronous step [i]; when it is reached, stopped, or after 10 s
 //	Stop      id, reason s                                 -> (empty)
 //	Extend    id, last step i                              -> (empty); to server 0
 //	Finish    id, outcome                                  -> (empty); any session

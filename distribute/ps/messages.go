@@ -258,6 +258,17 @@ func (m *waitRequest) wire(c *coder) {
 	c.int64(&m.step)
 }
 
+// waitReply tells the progress and, in synchronous plans, whose gradients have come for the step.
+type waitReply struct {
+	progress
+	came []int // ranks
+}
+
+func (m *waitReply) wire(c *coder) {
+	m.progress.wire(c)
+	list(c, &m.came, c.int)
+}
+
 // stopRequest asks all to stop.
 type stopRequest struct {
 	ident

@@ -82,6 +82,13 @@ func (r *rounds) add(a *arrival) (stale bool, err error) {
 	return false, nil
 }
 
+// came are the ranks whose gradients are here.
+func (r *rounds) came() []int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Sorted(maps.Keys(r.got))
+}
+
 // finish brings a step to its end on all servers; on server 0.
 func (r *rounds) finish(ranks []int) {
 	ctx, cancel := context.WithTimeout(r.s.ends, r.servers.Timeout)

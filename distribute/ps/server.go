@@ -302,7 +302,7 @@ func (s *Server) waitStep(ctx context.Context, req *waitRequest) (message, error
 	ctx, cancel := longPoll(ctx)
 	defer cancel()
 	p, err := x.wait(ctx, func() bool { return x.step >= req.step || x.stop })
-	return &p, err
+	return &waitReply{p, x.rounds.came()}, err
 }
 
 func (s *Server) stop(_ context.Context, req *stopRequest) (message, error) {

@@ -9,7 +9,7 @@ import (
 // messages are all that travel.
 func messages() []message {
 	return []message{&createRequest{}, &fillHeader{}, &readyRequest{}, &statusRequest{}, &statusReply{}, &extendRequest{}, &progress{}, &pullRequest{}, &pullFrame{},
-		&rowsRequest{}, &pushHeader{}, &pushEnd{}, &pushReply{}, &waitRequest{}, &stopRequest{}, &finishRequest{}, &fenceRequest{}, &fenceReply{}, &sliceRequest{}, &roundRequest{}, &normsReply{}, &nothing{}}
+		&rowsRequest{}, &pushHeader{}, &pushEnd{}, &pushReply{}, &waitRequest{}, &waitReply{}, &stopRequest{}, &finishRequest{}, &fenceRequest{}, &fenceReply{}, &sliceRequest{}, &roundRequest{}, &normsReply{}, &nothing{}}
 }
 
 // FuzzMessages decodes bytes as every message: what is accepted is what it

@@ -1,0 +1,56 @@
+package accept
+
+import (
+	"regexp"
+	"syscall"
+	"testing"
+)
+
+// waits waits until a task tells that it waits for another one, and why.
+func (r *rig) waits(name, task, why string) {
+	r.t.Helper()
+	typ, i := split(task)
+	where := "/job:" + typ + "/task:" + task[len(typ)+1:] + " at " + r.cluster[typ][i]
+	r.await(name, "waiting for "+regexp.QuoteMeta(where)+` \(\d+ s\): `+why)
+}
+
+// TestClusterWaiting starts and stops tasks so that the others have to wait: they say for whom and why.
+func TestClusterWaiting(t *testing.T) {
+	all := long(t)
+	t.Run("gathering", func(t *testing.T) {
+		t.Parallel()
+		r := newRig(t, "chief-0 worker-0 ps-0 ps-1 evaluator-0", asynchronous...)
+		r.start("worker-0", "ps-0", "evaluator-0")
+		r.waits("worker-0", "ps-1", "connection refused")
+		r.waits("ps-0", "chief-0", "connection refused")
+		r.await("evaluator-0", `waiting for the first checkpoint in \S+ \(\d+ s\): the chief has not saved one`)
+		r.start("ps-1")
+		r.waits("worker-0", "chief-0", "connection refused")
+	})
+	t.Run("synchronous", func(t *testing.T) {
+		if !all {
+			t.Skip("skipped: not part of the short form; set GOESTIMATOR_ACCEPT=1")
+		}
+		t.Parallel()
+		r := newRig(t, "chief-0 worker-0 ps-0", synchronous...)
+		r.start("chief-0", "ps-0")
+		r.waits("chief-0", "worker-0", "connection refused")
+		r.start("worker-0")
+		r.ended("chief-0", 3000, 3000)
+	})
+	t.Run("ring", func(t *testing.T) {
+		t.Parallel()
+		r := newRig(t, "chief-0 worker-0 worker-1", set(allReduce, "train.max_steps=100000", "rpc.peer_timeout_secs=60")...)
+		r.start("chief-0", "worker-0")
+		r.waits("chief-0", "worker-1", "connection refused")
+		r.waits("worker-0", "worker-1", "connection refused")
+		r.start("worker-1")
+		r.reach("worker-0", 100)
+		r.signal(syscall.SIGSTOP, "worker-1")
+		r.waits("chief-0", "worker-1", "no answer")
+		r.waits("worker-0", "worker-1", "no answer")
+		at := r.step("chief-0")
+		r.signal(syscall.SIGCONT, "worker-1")
+		r.reach("chief-0", at+100)
+	})
+}

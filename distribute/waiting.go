@@ -1,0 +1,83 @@
+package distribute
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/goestimator/goestimator/distribute/cluster"
+	"github.com/goestimator/goestimator/distribute/coordinator"
+	"github.com/goestimator/goestimator/distribute/ps"
+	"github.com/goestimator/goestimator/internal/waiting"
+)
+
+// asking is the blackboard as a task sees it that only asks: a leader that was
+// replaced does not refuse it.
+func (j *Job) asking() board {
+	if j.leads() {
+		return j.board
+	}
+	return coordinator.NewClient(j.node, j.leader)
+}
+
+// absent describes tasks that are waited for, of which those that answer have still to do something.
+func (j *Job) absent(ctx context.Context, tasks []cluster.Task, todo string) []waiting.For {
+	out := make([]waiting.For, len(tasks))
+	var asked sync.WaitGroup
+	for i, t := range tasks {
+		asked.Go(func() {
+			out[i] = waiting.For{Whom: j.node.Place(t), Why: j.node.Probe(ctx, t)}
+			if out[i].Why == "" {
+				out[i].Why = todo
+			}
+		})
+	}
+	asked.Wait()
+	return out
+}
+
+// absentChief describes the chief, where it is known which task that is.
+func (j *Job) absentChief(ctx context.Context, todo string) []waiting.For {
+	if len(j.workers) == 0 {
+		return []waiting.For{{Whom: "the chief", Why: todo}}
+	}
+	return j.absent(ctx, j.workers[:1], todo)
+}
+
+// absentForSession says for whom a worker waits that joins the session. Of servers
+// that do not answer the node tells.
+func (p *parameterServer) absentForSession(ctx context.Context) []waiting.For {
+	for _, s := range p.job.servers {
+		if p.job.node.Probe(ctx, s) != "" {
+			return nil
+		}
+	}
+	return p.job.absentChief(ctx, "it has not made the variables yet")
+}
+
+// absentForStep says whose gradients a synchronous step waits for.
+func (p *parameterServer) absentForStep(ctx context.Context, now ps.Progress) []waiting.For {
+	var tasks []cluster.Task
+	for rank, task := range p.job.workers {
+		if rank != p.job.rank && !slices.Contains(now.Came, rank) {
+			tasks = append(tasks, task)
+		}
+	}
+	return p.job.absent(ctx, tasks, "its gradients have not come")
+}
+
+// absentForRing says for whom a worker waits that forms a ring. Of a leader that
+// does not answer the node tells.
+func (m *multiWorker) absentForRing(ctx context.Context) []waiting.For {
+	ranks, err := m.job.asking().Missing(ctx, ringName)
+	if err != nil {
+		return nil
+	}
+	var tasks []cluster.Task
+	for _, r := range ranks {
+		if r < len(m.job.workers) {
+			tasks = append(tasks, m.job.workers[r])
+		}
+	}
+	return m.job.absent(ctx, tasks, "it does not take part yet")
+}
