@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/http"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/goestimator/goestimator/internal/admission/admissiontest"
@@ -159,4 +161,24 @@ func reflected(ctx context.Context, conn *grpc.ClientConn) (names []string, err 
 		names = append(names, s.GetName())
 	}
 	return names, errors.Join(err, stream.CloseSend())
+}
+
+// Headers that no client needs are not received.
+func TestLongHeaders(t *testing.T) {
+	s := run(t, Options{Models: single(folders(t, "m/1"), "m")}).wait(t)
+	for size, want := range map[int]int{maxHeaders / 2: http.StatusOK, 2 * maxHeaders: http.StatusRequestHeaderFieldsTooLarge} {
+		r, err := http.NewRequestWithContext(testContext(t), http.MethodGet, "http://"+s.Addresses().REST+"/readyz", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("X", strings.Repeat("x", size))
+		resp, err := http.DefaultTransport.RoundTrip(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if resp.Body.Close(); resp.StatusCode != want {
+			t.Errorf("%d bytes: %s, expected %d", size, resp.Status, want)
+		}
+	}
+	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
 }

@@ -101,7 +101,7 @@ func remote(ls []net.Listener) bool {
 }
 
 // listenUnix listens on a Unix socket. A socket that a server has left behind
-// makes way; one that answers does not.
+// makes way; one that answers, or has no time to, does not.
 func listenUnix(path string) (net.Listener, error) {
 	if info, err := os.Lstat(path); err == nil && info.Mode()&os.ModeSocket != 0 {
 		ctx, stop := context.WithTimeout(context.Background(), time.Second)
@@ -109,6 +109,9 @@ func listenUnix(path string) (net.Listener, error) {
 		c, err := (&net.Dialer{}).DialContext(ctx, "unix", path)
 		if err == nil {
 			return nil, errors.Join(fmt.Errorf("socket %s: another server answers there", path), c.Close())
+		}
+		if !errors.Is(err, syscall.ECONNREFUSED) { // such as EAGAIN: as many wait for the server as may
+			return nil, fmt.Errorf("socket %s: whether another server answers there is not known: remove the socket if none does: %w", path, err)
 		}
 		if err := os.Remove(path); err != nil {
 			return nil, fmt.Errorf("socket %s: %w", path, err)

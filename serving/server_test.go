@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -210,6 +211,34 @@ func TestToken(t *testing.T) {
 		if got := get(t, "http://"+s.Addresses().REST+path); !strings.HasPrefix(got, want) {
 			t.Errorf("%s: got %s, want %s", path, got, want)
 		}
+	}
+}
+
+// A server with as many waiting for it as may is there, though nobody can connect.
+func TestBusySocket(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "socket")
+	fd, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = syscall.Close(fd) }()
+	if err := errors.Join(syscall.Bind(fd, &syscall.SockaddrUnix{Name: path}), syscall.Listen(fd, 0)); err != nil {
+		t.Fatal(err)
+	}
+	for range 1000 {
+		c, err := net.DialTimeout("unix", path, time.Second)
+		if err != nil {
+			break
+		}
+		defer c.Close()
+	}
+	if l, err := listenUnix(path); err == nil {
+		t.Error("its socket was taken", l.Close())
+	} else if !strings.Contains(err.Error(), "remove the socket if none does") {
+		t.Error(err)
+	}
+	if _, err := os.Lstat(path); err != nil {
+		t.Error(err)
 	}
 }
 

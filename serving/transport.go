@@ -140,7 +140,7 @@ func (s *Server) newREST() *http.Server {
 	return &http.Server{
 		Handler: s.parting(h), TLSConfig: s.o.RESTTLS.Clone(), ConnState: s.connections.changed,
 		// ReadTimeout is for bodies of requests that do not get as far as package rest, which has a time of its own.
-		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
+		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: maxHeaders,
 		ErrorLog: slog.NewLogLogger(s.o.Log.Handler(), slog.LevelWarn),
 	}
 }

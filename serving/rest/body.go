@@ -71,14 +71,14 @@ func (s *scratch) readBody(w http.ResponseWriter, r *http.Request, o *Options) e
 }
 
 // room makes room for more of a body, of which left bytes are announced (below 0: nobody knows). What a client says
-// is not believed further than a megabyte at first; the rest grows as it comes.
+// is not believed further than 64 KiB at first, so that requests which bring nothing hold little; the rest grows as it comes.
 func (s *scratch) room(left int64) error {
 	if len(s.text)+padding < cap(s.text) {
 		return nil
 	}
 	more := max(nextSize(cap(s.text))-len(s.text), padding+1)
 	if left >= 0 {
-		more = int(min(max(int64(more), 1<<20), left+1+padding))
+		more = int(min(max(int64(more), 64<<10), left+1+padding))
 	}
 	if err := s.account.Take(len(s.text) + more); err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/goestimator/goestimator/internal/budget"
@@ -82,6 +83,44 @@ func TestBudget(t *testing.T) {
 			server.Close()
 		}
 	}
+}
+
+// stalled tells that it is read, and brings nothing until it is closed.
+type stalled struct{ read, closed chan struct{} }
+
+func (s stalled) Read([]byte) (int, error) {
+	s.read <- struct{}{}
+	<-s.closed
+	return 0, io.ErrUnexpectedEOF
+}
+
+// Requests that announce much and bring nothing do not hold the memory of the server against others.
+func TestAnnouncedBodiesHoldLittle(t *testing.T) {
+	const calls = 20
+	server := budget.NewServer(budget.Limits{Server: 4 << 20})
+	m := modeltest.Source()
+	h := New(Options{Service: service(m), Catalog: catalog{m}, Memory: server})
+	body := stalled{make(chan struct{}, 2*calls), make(chan struct{})}
+	var all sync.WaitGroup
+	for range calls {
+		all.Go(func() {
+			r := httptest.NewRequest("POST", "/v1/models/m:predict", body)
+			r.ContentLength = 100 << 20
+			w := httptest.NewRecorder()
+			if h.ServeHTTP(w, r); w.Code != http.StatusBadRequest {
+				t.Errorf("%d %.300s", w.Code, w.Body)
+				body.read <- struct{}{} // it was refused before
+			}
+		})
+	}
+	for range calls {
+		<-body.read
+	}
+	if used := server.Used(); used > calls*(96<<10) {
+		t.Errorf("%d requests without a body hold %d bytes", calls, used)
+	}
+	close(body.closed)
+	all.Wait()
 }
 
 // TestServersBudget: what others hold is not there for a request; 429 says that trying again may help.

@@ -66,6 +66,9 @@ func sameOrigin(r *http.Request) bool {
 	if err != nil || origin.Host == "" {
 		return false
 	}
+	if origin.Scheme == "http" && r.TLS != nil { // anybody on the way may have made that page
+		return false
+	}
 	port := map[string]string{"http": ":80", "https": ":443"}[origin.Scheme]
 	return strings.EqualFold(strings.TrimSuffix(origin.Host, port), strings.TrimSuffix(r.Host, port))
 }

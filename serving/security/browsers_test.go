@@ -86,3 +86,16 @@ func TestOrigin(t *testing.T) {
 		t.Errorf("with CORS a wrong host passes: %d", got)
 	}
 }
+
+// A page that came without TLS is not the one of a server with TLS, whatever name both have.
+func TestOriginUnderTLS(t *testing.T) {
+	for origin, want := range map[string]int{"https://models.example": http.StatusNoContent, "http://models.example": http.StatusForbidden, "": http.StatusNoContent} {
+		r := httptest.NewRequest(http.MethodPost, "https://models.example/v1/models/m:predict", strings.NewReader("{}"))
+		r.Header.Set("Origin", origin)
+		w := httptest.NewRecorder()
+		Browsers{}.Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })).ServeHTTP(w, r)
+		if w.Code != want {
+			t.Errorf("origin %q: %d, expected %d", origin, w.Code, want)
+		}
+	}
+}

@@ -23,7 +23,7 @@ func Start(ctx context.Context, name string) (within context.Context, end func(e
 	ctx, span := otel.Tracer(scope).Start(ctx, name)
 	return ctx, func(err error) {
 		if err != nil {
-			span.SetStatus(codes.Error, err.Error())
+			span.SetStatus(codes.Error, shown(err.Error())) // it may quote the request
 		}
 		span.End()
 	}

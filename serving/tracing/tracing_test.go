@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/health"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/stats"
 )
 
 // record sets tracing up and returns what ended so far.
@@ -146,6 +148,49 @@ func TestOTLP(t *testing.T) {
 	}
 	if got := <-s.names; got != "exported" {
 		t.Errorf("got %q", got)
+	}
+}
+
+// No name in a request keeps its span, or another one, from the collector, or takes much memory.
+func TestHostileNames(t *testing.T) {
+	lis, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := grpc.NewServer()
+	s := &sink{names: make(chan string, 10)}
+	collector.RegisterTraceServiceServer(srv, s)
+	go func() { _ = srv.Serve(lis) }()
+	defer srv.Stop()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	shutdown, err := Setup(ctx, Options{Endpoint: lis.Addr().String(), Insecure: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, end := Start(r.Context(), "run")
+		end(errors.New(r.URL.Path))
+	}))
+	calls := StatsHandler()
+	for _, name := range []string{"/\xff\n\x1b[31m", "/" + strings.Repeat("x", 1<<20)} {
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.URL.Path = name
+		h.ServeHTTP(httptest.NewRecorder(), r)
+		calls.HandleRPC(calls.TagRPC(ctx, &stats.RPCTagInfo{FullMethodName: name}), &stats.End{Error: errors.New(name)})
+	}
+	calls.HandleRPC(calls.TagRPC(ctx, &stats.RPCTagInfo{FullMethodName: "/service/method"}), &stats.End{})
+	if err := shutdown(ctx); err != nil {
+		t.Fatal(err)
+	}
+	close(s.names)
+	var names []string
+	for n := range s.names {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	if want := []string{`GET /\xff\n\x1b[31m`, "GET /" + strings.Repeat("x", longest-1) + "...", "run", "run", "service/method"}; !slices.Equal(names, want) {
+		t.Errorf("spans %q, expected %q", names, want)
 	}
 }
 
