@@ -144,6 +144,7 @@ func (s *Server) free() {
 	s.mu.Unlock()
 	s.busy.CompareAndSwap(last, 0)
 	s.dropped.Store(0)
+	runtime.GC() // pools keep what they have through one collection
 	debug.FreeOSMemory()
 }
 

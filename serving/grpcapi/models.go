@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/goestimator/goestimator/serving/inference"
 	"github.com/goestimator/goestimator/serving/servable"
 	apis "github.com/wamuir/graft/tensorflow/serving/apis_go_proto"
 	config "github.com/wamuir/graft/tensorflow/serving/config_go_proto"
@@ -31,6 +32,9 @@ func (m *Models) GetModelStatus(_ context.Context, r *apis.GetModelStatusRequest
 	spec := r.GetModelSpec()
 	if spec == nil {
 		return nil, status.Error(codes.InvalidArgument, "Missing ModelSpec")
+	}
+	if err := inference.CheckNames(spec); err != nil {
+		return nil, err
 	}
 	_, exact := spec.GetVersionChoice().(*apis.ModelSpec_Version)
 	resp := &apis.GetModelStatusResponse{}

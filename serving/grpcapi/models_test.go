@@ -2,11 +2,14 @@ package grpcapi_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/goestimator/goestimator/serving/grpcapi"
 	"github.com/goestimator/goestimator/serving/servable"
 	apis "github.com/wamuir/graft/tensorflow/serving/apis_go_proto"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -15,6 +18,15 @@ type damaged struct{ servable.Catalog }
 
 func (damaged) Status(name string) []servable.Status {
 	return []servable.Status{{ID: servable.ID{Name: name, Version: 1}, State: servable.End, Err: errors.New("invalid field name: \xff\x01")}}
+}
+
+// TestStatusOfLongName: the error does not repeat a name of any length.
+func TestStatusOfLongName(t *testing.T) {
+	m := &grpcapi.Models{Catalog: &servable.Memory{}}
+	_, err := m.GetModelStatus(t.Context(), &apis.GetModelStatusRequest{ModelSpec: &apis.ModelSpec{Name: strings.Repeat("m", 4097)}})
+	if status.Code(err) != codes.InvalidArgument || len(err.Error()) > 200 {
+		t.Errorf("got %.300v", err)
+	}
 }
 
 func TestStatusOfDamagedModel(t *testing.T) {

@@ -46,6 +46,9 @@ func (s *Service) tasksOf(m servable.Model, in []*apis.InferenceTask) ([]task, e
 	var tasks []task
 	seen := map[string]bool{}
 	for _, it := range in {
+		if err := CheckNames(it.GetModelSpec()); err != nil {
+			return nil, err
+		}
 		name, key := it.GetModelSpec().GetName(), Spec{Signature: it.GetModelSpec().GetSignatureName()}.key()
 		def := signature(m, key)
 		switch {

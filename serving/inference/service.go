@@ -44,10 +44,26 @@ type Spec struct {
 	Signature string
 }
 
+// longestName bounds the names of models, labels and signatures that requests may ask for.
+const longestName = 4096
+
+// CheckNames fails for names that are too long: errors, logs and metrics would have them several times, escaped.
+func CheckNames(m *apis.ModelSpec) error {
+	for _, name := range []string{m.GetName(), m.GetVersionLabel(), m.GetSignatureName()} {
+		if len(name) > longestName {
+			return invalid("a name in the ModelSpec has %d bytes, expected at most %d", len(name), longestName)
+		}
+	}
+	return nil
+}
+
 // specOf reads a request's ModelSpec.
 func specOf(m *apis.ModelSpec) (Spec, error) {
 	if m == nil {
 		return Spec{}, status.Error(codes.InvalidArgument, "Missing ModelSpec")
+	}
+	if err := CheckNames(m); err != nil {
+		return Spec{}, err
 	}
 	s := Spec{Name: m.GetName(), Signature: m.GetSignatureName()}
 	switch v := m.GetVersionChoice().(type) {

@@ -223,6 +223,27 @@ func TestContent(t *testing.T) {
 	}
 }
 
+// TestLongNames: a name that errors would repeat is refused by its length.
+func TestLongNames(t *testing.T) {
+	s := &inference.Service{Models: modeltest.Source()}
+	for _, c := range []struct {
+		size int
+		long bool
+	}{{4096, false}, {4097, true}, {1 << 20, true}} {
+		name := strings.Repeat("\x1b", c.size)
+		label := &apis.ModelSpec{Name: "m", VersionChoice: &apis.ModelSpec_VersionLabel{VersionLabel: name}}
+		for _, spec := range []*apis.ModelSpec{{Name: name}, {Name: "m", SignatureName: name}, label} {
+			_, predict := s.Predict(t.Context(), &apis.PredictRequest{ModelSpec: spec})
+			_, multi := s.MultiInference(t.Context(), &apis.MultiInferenceRequest{Tasks: []*apis.InferenceTask{{ModelSpec: spec, MethodName: inference.ClassifyMethod}}})
+			for _, err := range []error{predict, multi} {
+				if err == nil || (status.Code(err) == codes.InvalidArgument && strings.Contains(err.Error(), "expected at most 4096")) != c.long {
+					t.Errorf("%d bytes: %.200v", c.size, err)
+				}
+			}
+		}
+	}
+}
+
 func TestContextIsOver(t *testing.T) {
 	s := &inference.Service{Models: modeltest.Source()}
 	ctx, stop := context.WithCancel(t.Context())
