@@ -81,12 +81,6 @@ func TestRulesSparse(t *testing.T) {
 	for _, ref := range references() {
 		t.Run(ref.String(), func(t *testing.T) {
 			o := ref.optimizer(t)
-			if f, ok := o.Rule.(Ftrl); ok && f.Shrinkage > 0 {
-				t.Skip("the engine has no ResourceSparseApplyFtrlV2")
-			}
-			if centered(o.Rule) {
-				t.Skip("the engine has no ResourceSparseApplyCenteredRMSProp")
-			}
 			const rows, cols, n = 5, 3, 4
 			r := rand.New(rand.NewPCG(3, 4))
 			w := normals(r, rows*cols)
@@ -177,16 +171,6 @@ func TestSparseNeedsNoTable(t *testing.T) {
 			t.Errorf("%s: a sparse update allocates %d bytes, the variable has %d", name, got, table)
 		}
 	}
-}
-
-func centered(r Rule) bool {
-	switch r := r.(type) {
-	case RMSProp:
-		return r.Centered
-	case KerasRMSProp:
-		return r.Centered && r.Momentum > 0
-	}
-	return false
 }
 
 // TestRulesConverge minimises a quadratic and Rosenbrock's function with every rule.

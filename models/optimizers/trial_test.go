@@ -77,7 +77,7 @@ func startOn(t *testing.T, dev device.Device, op *TrainOp, initial map[string]*g
 	}
 	spec.Targets = applied.Targets
 	spec.Fetches = []graph.Output{applied.LearningRate}
-	if tr.prog, err = engine.Compile(g, spec, dev, tr.vars, engine.Options{}); err != nil {
+	if tr.prog, err = engine.Compile(g, spec, dev, tr.vars, engine.Options{HardPlacement: true}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { tr.prog.Close(); dev.Close() })

@@ -1,0 +1,91 @@
+"""optimizers.py answer|check FILE: what TensorFlow's optimizers make of the cases in FILE (see models/optimizers/tensorflow_test.go).
+
+answer writes it into the file; check compares it with what the file has.
+"""
+import gzip
+import json
+import os
+import sys
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+import numpy as np
+import tensorflow as tf
+
+v1 = tf.compat.v1.train
+keras = tf.keras.optimizers.legacy
+
+# By rule: the class, and its names of parameters that have another one here.
+ADAM = {"beta1": "beta_1", "beta2": "beta_2"}
+FTRL = {"l1": "l1_regularization_strength", "l2": "l2_regularization_strength", "l2_shrinkage": "l2_shrinkage_regularization_strength"}
+RULES = {
+    "sgd": (v1.GradientDescentOptimizer, {}),
+    "momentum": (v1.MomentumOptimizer, {"nesterov": "use_nesterov"}),
+    "adam": (v1.AdamOptimizer, {}),
+    "adamw": (v1.AdamOptimizer, {}),
+    "adagrad": (v1.AdagradOptimizer, {}),
+    "rmsprop": (v1.RMSPropOptimizer, {"rho": "decay"}),
+    "ftrl": (v1.FtrlOptimizer, FTRL),
+    "keras_sgd": (keras.SGD, {}),
+    "keras_adam": (keras.Adam, ADAM),
+    "keras_adamw": (keras.Adam, ADAM),
+    "keras_adagrad": (keras.Adagrad, {}),
+    "keras_rmsprop": (keras.RMSprop, {}),
+    "keras_ftrl": (keras.Ftrl, FTRL),
+}
+
+
+SLOTS = {"accum": "accumulator"}
+
+
+def train(rule, params, data):
+    """The variable and the optimizer's state of it after all steps."""
+    make, names = RULES[rule]
+    params = dict(params)
+    decay = params.pop("weight_decay", 0.0)  # decoupled, as AdamW's, of every rule
+    optimizer = make(**{names.get(k, k): v for k, v in params.items()})
+    w = tf.Variable(np.array(data["w"], np.float64).reshape(data["shape"]))
+    for step, g in enumerate(data["grads"]):
+        before = tf.identity(w)
+        if "ids" in data:
+            ids = data["ids"][step]
+            grad = tf.IndexedSlices(tf.constant(np.reshape(g, [len(ids)] + data["shape"][1:])), tf.constant(ids, tf.int64), tf.constant(data["shape"], tf.int64))
+        else:
+            grad = tf.constant(np.reshape(g, data["shape"]))
+        w.assign_sub(params["learning_rate"] * decay * before)
+        optimizer.apply_gradients([(grad, w)])
+    slots = {SLOTS.get(name, name): optimizer.get_slot(w, name) for name in optimizer.get_slot_names()}
+    return {"w": flat(w), "slots": {name: flat(s) for name, s in slots.items() if s is not None}}
+
+
+def flat(variable):
+    return variable.numpy().reshape(-1).tolist()
+
+
+def difference(got, want):
+    if got["slots"].keys() != want["slots"].keys():
+        sys.exit(f"TensorFlow has the slots {list(got['slots'])}, expected {list(want['slots'])}")
+    return max(np.max(np.abs(np.subtract(a, b))) for a, b in [(got["w"], want["w"])] + [(got["slots"][k], want["slots"][k]) for k in got["slots"]])
+
+
+def main():
+    what, path = sys.argv[1:]
+    with gzip.open(path, "rt") as f:
+        content = json.load(f)
+    worst = 0.0
+    for c in content["cases"]:
+        for kind in ("dense", "sparse"):
+            got = train(c["rule"], c["params"], content[kind])
+            if what == "answer":
+                c[kind] = got
+            else:
+                worst = max(worst, difference(got, c[kind]))
+    if what == "answer":
+        with open(path, "wb") as raw, gzip.GzipFile(fileobj=raw, mode="wb", mtime=0) as f:
+            f.write(json.dumps(content, separators=(",", ":")).encode())
+    elif not worst < 1e-12:
+        sys.exit(f"TensorFlow {tf.__version__} differs by {worst}")
+    print(f"{len(content['cases'])} cases, TensorFlow {tf.__version__}")
+
+
+main()
