@@ -86,11 +86,17 @@ func (s *session) finite(columns []int) func(context.Context, arrow.Record) erro
 	}
 }
 
-// fedColumns returns the columns of the schema that the feed of that name takes, all that are fed for "".
+// fedColumns returns the columns of the schema that the feed of that name takes, for "" those of all feeds that something uses.
 func (s *session) fedColumns(feed string) []int {
+	used := map[graph.Output]bool{}
+	for _, n := range s.program.graph.Nodes() {
+		for _, in := range n.Inputs {
+			used[in] = true
+		}
+	}
 	var columns []int
 	for i, f := range s.program.feeds {
-		if feed == "" || f.output.Node.Name == feed {
+		if feed == "" && used[f.output] || f.output.Node.Name == feed {
 			columns = append(columns, s.feeds[i].column)
 		}
 	}
