@@ -9,6 +9,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/budget"
 	"github.com/goestimator/goestimator/internal/fault"
+	"github.com/goestimator/goestimator/internal/printable"
 	"github.com/goestimator/goestimator/serving/wire"
 	"google.golang.org/grpc"
 	_ "google.golang.org/grpc/encoding/gzip" // clients may compress
@@ -44,8 +45,8 @@ func (l *Limits) setDefaults() {
 }
 
 // Options returns what a server for Register is made with: the codec of package wire, messages of up to 2 GiB, gzip where the
-// client asks for it, a deadline for every call, error texts of at most 1024 bytes and then "...TRUNCATED", and INTERNAL for a
-// handler that panics.
+// client asks for it, a deadline for every call, error texts of at most 1024 bytes and then "...TRUNCATED", in which escape
+// sequences are escaped themselves, and INTERNAL for a handler that panics.
 func Options(l Limits) []grpc.ServerOption {
 	l.setDefaults()
 	return []grpc.ServerOption{
@@ -72,19 +73,32 @@ func (l Limits) intercept(ctx context.Context, req any, info *grpc.UnaryServerIn
 			resp, err = nil, fault.New(info.FullMethod, p)
 			fault.Log(l.Log, err)
 		}
-		err = truncated(err)
+		err = readable(err)
 	}()
 	return next(ctx, req)
 }
 
-// truncated shortens the text of an error and makes it valid UTF-8.
-func truncated(err error) error {
+// readable shortens the text of an error and escapes what names of the request have in it for terminals. Its lines stay:
+// TensorFlow Serving shows signatures in several.
+func readable(err error) error {
 	if err == nil {
 		return nil
 	}
 	st := status.Convert(err)
-	if len(st.Message()) <= messageLimit {
+	text := st.Message()
+	long := len(text) > messageLimit
+	if long {
+		text = strings.ToValidUTF8(text[:messageLimit], "")
+	}
+	lines := strings.Split(text, "\n")
+	for i, l := range lines {
+		lines[i] = printable.Text(l)
+	}
+	if text = strings.Join(lines, "\n"); long {
+		text += "...TRUNCATED"
+	}
+	if text == st.Message() {
 		return st.Err()
 	}
-	return status.Error(st.Code(), strings.ToValidUTF8(st.Message()[:messageLimit], "")+"...TRUNCATED")
+	return status.Error(st.Code(), text)
 }

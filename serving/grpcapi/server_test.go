@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/goestimator/goestimator/serving/grpcapi"
 	"github.com/goestimator/goestimator/serving/inference"
@@ -44,6 +45,21 @@ func TestLongTextsAreCut(t *testing.T) {
 	want := begin + strings.Repeat("s", 1024-len(begin)) + "...TRUNCATED"
 	if st := status.Convert(err); st.Code() != codes.FailedPrecondition || st.Message() != want {
 		t.Errorf("got %v of %d bytes: %q", st.Code(), len(st.Message()), st.Message())
+	}
+}
+
+// An error quotes names of the request without anything that a terminal obeys.
+func TestErrorsQuoteHostileNames(t *testing.T) {
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	const name, want = "a \x1b[2J\r\u009b31m\u202e é", `a \x1b[2J\r\u009b31m\u202e é`
+	model, filter := request("", 1), request("", 1)
+	model.ModelSpec.Name, filter.OutputFilter = name, []string{name}
+	for _, r := range []*apis.PredictRequest{request(name, 1), model, filter} {
+		err := server(t).Invoke(ctx, predictMethod, r, &apis.PredictResponse{})
+		if text := status.Convert(err).Message(); err == nil || !strings.Contains(text, want) || strings.ContainsFunc(text, unicode.IsControl) {
+			t.Errorf("%v: %q", status.Code(err), text)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	config "github.com/wamuir/graft/tensorflow/serving/config_go_proto"
 	"google.golang.org/grpc/codes"
@@ -72,7 +73,7 @@ func below(dir, prefix string) (string, error) {
 			return "", err
 		}
 	}
-	if path == "." || !filepath.IsLocal(path) {
+	if path == "." || !filepath.IsLocal(path) || strings.ContainsRune(path, 0) {
 		return "", fmt.Errorf("filename_prefix %q: expected a path below %s, which --request-log-dir names", prefix, dir)
 	}
 	if os.IsPathSeparator(prefix[len(prefix)-1]) {

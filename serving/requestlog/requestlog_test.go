@@ -400,9 +400,9 @@ func TestOnlyBelowTheFolder(t *testing.T) {
 	configured := func(l *Logger, prefix string) error {
 		return l.Configure(models(t, "log_collector_config { filename_prefix: "+quoted(prefix)+" } sampling_config { sampling_rate: 1 }"))
 	}
-	for _, p := range []string{"/etc/m", "../m", "a/../../m", "/", "..", dir, dir + "/", dir + "x/m", dir + "/../m", filepath.Dir(dir)} {
+	for _, p := range []string{"/etc/m", "../m", "a/../../m", "/", "..", dir, dir + "/", dir + "x/m", dir + "/../m", filepath.Dir(dir), "m\x00"} {
 		if err := configured(l, p); status.Code(err) != codes.InvalidArgument || !strings.Contains(err.Error(), "--request-log-dir") {
-			t.Errorf("%s: %v", p, err)
+			t.Errorf("%q: %v", p, err)
 		}
 	}
 	for p, want := range map[string]string{"a": "a-*", "a/b/c": "a/b/c-*", "a/../d": "d-*", dir + "/e": "e-*", dir + "/x/../f": "f-*", "g/": "g/-*"} {
