@@ -10,6 +10,8 @@ import (
 type lockstep interface {
 	// rank is this task's number among them.
 	rank() int
+	// tasks is how many they are.
+	tasks() int
 	// begin starts the reduction of a step to which this task brings s.
 	begin(ctx context.Context, s *sums, in Step) error
 	// ready tells that dense result i of this task is complete. Those of a task
@@ -27,6 +29,7 @@ type lockstep interface {
 type alone struct{}
 
 func (alone) rank() int                                { return 0 }
+func (alone) tasks() int                               { return 1 }
 func (alone) begin(context.Context, *sums, Step) error { return nil }
 func (alone) ready(int)                                {}
 func (alone) wait(context.Context, *sums) error        { return nil }

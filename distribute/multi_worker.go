@@ -32,6 +32,7 @@ type multiWorker struct {
 var (
 	_ Shared   = (*multiWorker)(nil)
 	_ Gatherer = (*multiWorker)(nil)
+	_ Paced    = (*multiWorker)(nil)
 )
 
 // newMultiWorker returns multi_worker_mirrored; in a process alone it is
@@ -285,6 +286,11 @@ func (m *multiWorker) Snapshot(ctx context.Context) (*Snapshot, error) {
 		}
 	}
 	return s, nil
+}
+
+// Paces are those that came with the last step.
+func (m *multiWorker) Paces(context.Context) ([]Pace, error) {
+	return pacesOf(m.job.workers, m.ring.secs), nil
 }
 
 // Rank is this worker's number.

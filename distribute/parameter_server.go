@@ -45,10 +45,14 @@ type parameterServer struct {
 	presence *coordinator.Presence
 	began    time.Time // of training here
 	step     int64     // the latest that this task knows of
-	forget   func()    // drops what the stepper fetched ahead; nil where it does not
+	pace     pace
+	forget   func() // drops what the stepper fetched ahead; nil where it does not
 }
 
-var _ Shared = (*parameterServer)(nil)
+var (
+	_ Shared = (*parameterServer)(nil)
+	_ Paced  = (*parameterServer)(nil)
+)
 
 func newParameterServer(c Config) (Strategy, error) {
 	if c.Job == nil || len(c.Job.servers) == 0 {
@@ -351,8 +355,25 @@ func (p *parameterServer) register(ctx context.Context) error {
 		p.began = time.Now()
 	}
 	var err error
-	p.presence, err = coordinator.Join(ctx, coordinator.PresenceConfig{Pulse: p.job.board, Rank: max(p.job.rank, 0)})
+	p.presence, err = coordinator.Join(ctx, coordinator.PresenceConfig{Pulse: p.job.board, Rank: max(p.job.rank, 0), StepSecs: p.pace.secs})
 	return err
+}
+
+// Paces are those that came with heartbeats, and this task's own.
+func (p *parameterServer) Paces(ctx context.Context) ([]Pace, error) {
+	members, err := p.job.board.Members(ctx)
+	var tasks []cluster.Task
+	var secs []float64
+	for _, m := range members {
+		switch {
+		case m.Task == p.job.node.Task():
+			m.StepSecs = p.pace.secs()
+		case m.State != coordinator.Active:
+			continue
+		}
+		tasks, secs = append(tasks, m.Task), append(secs, m.StepSecs)
+	}
+	return pacesOf(tasks, secs), err
 }
 
 // Snapshot fences the servers; training goes on while the snapshot is read.

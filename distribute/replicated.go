@@ -21,6 +21,7 @@ type replicated struct {
 	compute  []device.Device     // of the replicas: those of the copies unless these are central
 	peers    lockstep
 	workers  *workerGPUs // of multi_worker_mirrored
+	pace     pace
 }
 
 var _ Strategy = (*replicated)(nil)
@@ -91,7 +92,7 @@ func (r *replicated) Train(p TrainProgram) (Stepper, error) {
 	if err != nil {
 		return nil, fmt.Errorf("strategy %s: %w", r.Name(), err)
 	}
-	s := &replicatedStepper{strategy: r, train: p, layout: l, sums: newSums(l), loss: -1}
+	s := &replicatedStepper{strategy: r, train: p, layout: l, sums: newSums(l, r.peers.tasks()), loss: -1}
 	for i, f := range p.Fetches {
 		if f == p.Loss {
 			s.loss = i

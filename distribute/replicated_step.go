@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/goestimator/goestimator/internal/graph"
 )
@@ -110,7 +111,9 @@ func (s *replicatedStepper) Step(ctx context.Context, in Step) (Outcome, error) 
 	if len(in.Batches) > len(s.replicas) {
 		return Outcome{}, fmt.Errorf("step: expected at most %d batches, got %d", len(s.replicas), len(in.Batches))
 	}
+	began := in.began()
 	s.sums.begin(in)
+	s.sums.secs()[s.strategy.peers.rank()] = s.strategy.pace.secs()
 	if s.function != nil {
 		if err := s.function.load(); err != nil {
 			return Outcome{}, s.strategy.peers.abort(err)
@@ -122,15 +125,20 @@ func (s *replicatedStepper) Step(ctx context.Context, in Step) (Outcome, error) 
 	if err := s.compute(ctx, in.Batches); err != nil {
 		return Outcome{}, s.strategy.peers.abort(err)
 	}
+	computed := time.Now()
 	if err := s.strategy.peers.wait(ctx, s.sums); err != nil {
 		return Outcome{}, err
 	}
+	waited := time.Since(computed)
 	out := Outcome{Stop: s.sums.stop(), Applied: s.sums.replicas() > 0}
 	var err error
 	if out.Applied {
 		out.GlobalStep, err = s.apply(ctx)
 	} else {
 		out.GlobalStep, err = s.strategy.globalStep()
+	}
+	if len(in.Batches) > 0 {
+		s.strategy.pace.add(time.Since(began) - waited)
 	}
 	return out, err
 }

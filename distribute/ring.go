@@ -22,6 +22,7 @@ type ring struct {
 	cancel    context.CancelFunc // ends the reduction of the present step
 	step      int64              // steps made
 	parts     []byte
+	secs      []float64 // of the workers' steps by rank, as of the last reduction
 }
 
 var _ lockstep = (*ring)(nil)
@@ -30,6 +31,9 @@ var errNotSynchronized = errors.New("the strategy is not synchronized yet: call 
 
 // rank is this worker's number.
 func (r *ring) rank() int { return r.job.rank }
+
+// tasks is the number of workers.
+func (r *ring) tasks() int { return len(r.job.workers) }
 
 // begin starts the reduction: dense results, then the votes, which are there already.
 func (r *ring) begin(ctx context.Context, s *sums, in Step) error {
@@ -69,6 +73,7 @@ func (r *ring) wait(ctx context.Context, s *sums) error {
 	if err := r.reduction.Wait(); err != nil {
 		return sessionLost(err)
 	}
+	r.secs = append(r.secs[:0], s.secs()...)
 	if s.replicas() > 0 {
 		r.step++
 	}

@@ -3,6 +3,7 @@ package distribute
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/goestimator/goestimator/internal/engine"
 	"github.com/goestimator/goestimator/internal/graph"
@@ -160,6 +161,8 @@ type Step struct {
 	// Batches holds one batch per local replica; fewer at the end of the input.
 	// Without any, a strategy of several tasks takes part for the others' sake.
 	Batches []Batch
+	// Began is when this task began with the step, by reading its batches; zero: with the call.
+	Began time.Time
 	// Position returns the state of the input behind the batches. It is called
 	// during the step, if at all; nil: there is none to tell.
 	Position func() ([]byte, error)
@@ -171,6 +174,14 @@ type Step struct {
 	// Waiting ends the waiting for other tasks' share of the step: the outcome is
 	// then not applied, and Interrupted. Nil: it is waited for.
 	Waiting context.Context
+}
+
+// began is when this task began with the step.
+func (s *Step) began() time.Time {
+	if s.Began.IsZero() {
+		return time.Now()
+	}
+	return s.Began
 }
 
 // Stop tells whether and why training stops. Of several the greatest counts.

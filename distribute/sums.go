@@ -10,7 +10,7 @@ type sums struct {
 	dense  []*graph.Tensor // as layout.dense: gradients, updates, loss
 	stay   int             // the first of dense, which stay on the workers' GPUs
 	sparse []*joined       // as layout.sparse
-	votes  *graph.Tensor   // float64: see the vote constants
+	votes  *graph.Tensor   // float64: see the vote constants; behind them the seconds of each task's steps
 	rows   int             // of the batches behind sparse
 }
 
@@ -22,8 +22,9 @@ const (
 	voteCount
 )
 
-func newSums(l *layout) *sums {
-	s := &sums{votes: graph.NewTensor(graph.Float64, voteCount)}
+// newSums returns room for the sums of that many tasks.
+func newSums(l *layout, tasks int) *sums {
+	s := &sums{votes: graph.NewTensor(graph.Float64, voteCount+tasks)}
 	for _, t := range l.types() {
 		s.dense = append(s.dense, graph.NewTensor(t.DType, t.Shape.At(0)...))
 	}
@@ -54,6 +55,9 @@ func (s *sums) begin(step Step) {
 		}
 	}
 }
+
+// secs are the seconds of each task's steps by rank.
+func (s *sums) secs() []float64 { return graph.Of[float64](s.votes)[voteCount:] }
 
 // replicas is how many replicas are in the sums.
 func (s *sums) replicas() float64 { return graph.Of[float64](s.votes)[voteReplicas] }

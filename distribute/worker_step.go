@@ -131,7 +131,7 @@ func (s *workerStep) Step(ctx context.Context, in Step) (Outcome, error) {
 
 // run makes the step of a batch whose rows are there.
 func (s *workerStep) run(ctx context.Context, in Step) (Outcome, error) {
-	b := in.Batches[0]
+	began, b := in.began(), in.Batches[0]
 	if err := s.pull(ctx); err != nil {
 		return Outcome{}, recoverable(ctx, err)
 	}
@@ -158,6 +158,7 @@ func (s *workerStep) run(ctx context.Context, in Step) (Outcome, error) {
 	if reply.Pulled {
 		s.pulled, s.step = time.Now(), reply.GlobalStep
 	}
+	s.strategy.pace.add(time.Since(began))
 	if s.strategy.config.Sync {
 		if in.Waiting == nil {
 			in.Waiting = ctx

@@ -25,6 +25,7 @@ type member struct {
 	run   []runconfig.Option
 	opts  []estimator.RunOption
 	ctx   context.Context
+	log   *slog.Logger
 	train func(ctx context.Context, e *estimator.Estimator) (estimator.TrainResult, error) // nil: Train
 }
 
@@ -45,7 +46,7 @@ func trainCluster(t *testing.T, dir string, workers, servers int, s runconfig.St
 	var tasks, serving sync.WaitGroup
 	out := make([]ended, workers+servers)
 	for i, text := range equalTasks(t, workers, servers) {
-		m := &member{text: text, fn: equalModel(optimizers.Momentum{Momentum: 0.9}, 0.05, true), input: estimator.InputFunc(equalData), ctx: all}
+		m := &member{text: text, fn: equalModel(optimizers.Momentum{Momentum: 0.9}, 0.05, true), input: estimator.InputFunc(equalData), ctx: all, log: slog.New(slog.DiscardHandler)}
 		rpc := runconfig.RPC{Security: "auto", PeerTimeoutSecs: 10, RejoinSecs: 2, CallTimeoutSecs: 20, MaxMessageMB: 64}
 		m.run = []runconfig.Option{runconfig.ModelDir(dir), runconfig.TFRandomSeed(1), runconfig.LogStepCountSteps(0), runconfig.TrainDistribute(s),
 			runconfig.Connections(rpc), runconfig.SessionCreationTimeoutSecs(30)}
@@ -56,7 +57,7 @@ func trainCluster(t *testing.T, dir string, workers, servers int, s runconfig.St
 		if err != nil {
 			t.Fatal(err)
 		}
-		e, err := estimator.New(m.fn, estimator.WithRunConfig(rc), estimator.WithLogger(slog.New(slog.DiscardHandler)))
+		e, err := estimator.New(m.fn, estimator.WithRunConfig(rc), estimator.WithLogger(m.log))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -54,6 +54,7 @@ var (
 	_ hooks.Checkpointer  = (*training)(nil)
 	_ hooks.Summarizer    = (*training)(nil)
 	_ hooks.SummarySource = (*training)(nil)
+	_ hooks.WorkerTimer   = (*training)(nil)
 )
 
 // openTraining opens the input, builds and compiles the program, and brings
@@ -216,6 +217,20 @@ func stringScalar(b []byte) *graph.Tensor {
 
 // Events is the chief's event file.
 func (t *training) Events() summary.Writer { return t.events }
+
+// WorkerSteps are the times of the workers whose strategy knows them.
+func (t *training) WorkerSteps(ctx context.Context) ([]hooks.WorkerStep, error) {
+	s, ok := t.strategy.(distribute.Paced)
+	if !ok {
+		return nil, nil
+	}
+	var out []hooks.WorkerStep
+	all, err := s.Paces(ctx)
+	for _, p := range all {
+		out = append(out, hooks.WorkerStep{Worker: fmt.Sprintf("%s_%d", p.Worker.Job, p.Worker.Index), Secs: p.Secs})
+	}
+	return out, err
+}
 
 // Variables are the model's, without the optimizer's slots.
 func (t *training) Variables() []hooks.VariableInfo { return t.program.variableInfos() }

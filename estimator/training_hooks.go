@@ -3,6 +3,7 @@ package estimator
 import (
 	"errors"
 
+	"github.com/goestimator/goestimator/distribute"
 	"github.com/goestimator/goestimator/estimator/hooks"
 )
 
@@ -36,6 +37,9 @@ func (e *Estimator) trainingHooks(t *training, o runOptions) ([]hooks.Hook, erro
 	hs = append(hs, spec.TrainingChiefHooks...)
 	if n := rc.LogStepCountSteps(); n > 0 {
 		hs = append(hs, hooks.NewStepCounter(int64(n)))
+		if _, ok := t.strategy.(distribute.Paced); ok {
+			hs = append(hs, hooks.NewWorkerSteps(e.log, int64(n)))
+		}
 	}
 	if n := rc.SaveSummarySteps(); n > 0 {
 		hs = append(hs, hooks.NewSummarySaver(int64(n)))

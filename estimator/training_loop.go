@@ -60,7 +60,7 @@ func (t *training) turn(ctx, quiet context.Context) (over bool, err error) {
 	if err := fpStep.Here(); err != nil {
 		return true, err
 	}
-	step := distribute.Step{Position: t.position, Waiting: ctx}
+	step := distribute.Step{Began: time.Now(), Position: t.position, Waiting: ctx}
 	lockstep := t.strategy.Replicas().Lockstep
 	switch {
 	case t.reason != "" && !lockstep && !t.unread: // the last step is one that was read

@@ -82,6 +82,7 @@ type Member struct {
 	Rank     int
 	LastSeen time.Duration // since its last heartbeat
 	State    State
+	StepSecs float64 // that a step takes the task, as it says; 0 where it did not
 }
 
 // Beat is one heartbeat.
@@ -90,4 +91,5 @@ type Beat struct {
 	Done      bool          // the task leaves, having finished
 	KnowsStop bool          // the caller was told of the stop
 	Hold      time.Duration // the leader may keep the request for so long
+	StepSecs  float64       // that a step takes the task; 0: it does not tell
 }

@@ -225,7 +225,7 @@ func (c *Client) Beat(ctx context.Context, b Beat) (string, error) {
 	if b.Rank < 0 {
 		return "", fmt.Errorf("%w: rank %d", ErrInvalid, b.Rank)
 	}
-	out, err := c.call(ctx, "Beat", request{rank: int64(b.Rank), done: b.Done, knowsStop: b.KnowsStop, wait: b.Hold})
+	out, err := c.call(ctx, "Beat", request{rank: int64(b.Rank), done: b.Done, knowsStop: b.KnowsStop, wait: b.Hold, stepSecs: b.StepSecs})
 	if err != nil {
 		return "", err
 	}

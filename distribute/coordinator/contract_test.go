@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"testing"
 	"time"
@@ -287,6 +288,23 @@ func TestRefusals(t *testing.T) {
 		wantError(t, err, ErrInvalid)
 		cancel()
 		wait.Wait()
+	})
+}
+
+func TestMembersTellOfTheirSteps(t *testing.T) {
+	contract(t, Options{}, func(t *testing.T, s scene) {
+		ctx := patient(t)
+		for rank, secs := range []float64{0, 0.25, math.NaN()} {
+			_, err := s.as(rank).Beat(ctx, Beat{Rank: rank, StepSecs: 7})
+			must(t, err)
+			_, err = s.as(rank).Beat(ctx, Beat{Rank: rank, StepSecs: secs})
+			must(t, err)
+		}
+		members, err := s.as(1).Members(ctx)
+		must(t, err)
+		if len(members) != 3 || members[0].StepSecs != 0 || members[1].StepSecs != 0.25 || !math.IsNaN(members[2].StepSecs) {
+			t.Errorf("members %+v", members)
+		}
 	})
 }
 

@@ -49,6 +49,7 @@ type member struct {
 	rank int
 	seen time.Time
 	done bool
+	secs float64
 }
 
 // Beat notes that the task is there.
@@ -96,7 +97,7 @@ func (b *Board) memberOf(p cluster.Peer, beat Beat) (*member, error) {
 		m = &member{peer: p}
 		b.members[p.Task] = m
 	}
-	m.rank, m.done = beat.Rank, beat.Done
+	m.rank, m.done, m.secs = beat.Rank, beat.Done, beat.StepSecs
 	return m, nil
 }
 
@@ -110,7 +111,7 @@ func (v view) Members(context.Context) ([]Member, error) {
 	}
 	out := make([]Member, 0, len(b.members))
 	for _, m := range b.members {
-		one := Member{Peer: m.peer, Rank: m.rank, LastSeen: time.Since(m.seen)}
+		one := Member{Peer: m.peer, Rank: m.rank, LastSeen: time.Since(m.seen), StepSecs: m.secs}
 		switch {
 		case m.done:
 			one.State = Done

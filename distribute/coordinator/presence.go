@@ -43,6 +43,8 @@ type PresenceConfig struct {
 	Rank      int           // of this task
 	Interval  time.Duration // between heartbeats (2 s)
 	LostAfter time.Duration // without an answer, the leader is lost (20 s)
+	// StepSecs, where set, is what heartbeats tell of the task's steps: see Member.
+	StepSecs func() float64
 }
 
 // Presence is the heartbeat of a task, in the background.
@@ -83,6 +85,9 @@ func (p *Presence) run(life context.Context) {
 	heard := time.Now()
 	for life.Err() == nil {
 		start := time.Now()
+		if p.c.StepSecs != nil {
+			beat.StepSecs = p.c.StepSecs()
+		}
 		ctx, cancel := context.WithTimeout(life, p.c.Interval+p.c.LostAfter)
 		stop, err := p.c.Pulse.Beat(ctx, beat)
 		cancel()

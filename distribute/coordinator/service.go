@@ -107,7 +107,7 @@ func gathered(out *reply, err error) (*reply, error) {
 }
 
 func serveBeat(ctx context.Context, v view, r *request) (*reply, error) {
-	stop, err := v.Beat(ctx, Beat{Rank: int(r.rank), Done: r.done, KnowsStop: r.knowsStop, Hold: r.wait})
+	stop, err := v.Beat(ctx, Beat{Rank: int(r.rank), Done: r.done, KnowsStop: r.knowsStop, Hold: r.wait, StepSecs: r.stepSecs})
 	return &reply{stop: stop}, err
 }
 

@@ -22,6 +22,7 @@ import (
 //	  uint64 wait_ms = 7;     // the leader answers by then
 //	  bool done = 8;          // Beat
 //	  bool knows_stop = 9;    // Beat
+//	  double step_secs = 10;  // Beat
 //	}
 //	message Reply {
 //	  fixed64 board = 1;
@@ -34,7 +35,7 @@ import (
 //	}
 //	message Member {
 //	  string job = 1; uint64 index = 2; fixed64 incarnation = 3;
-//	  uint64 rank = 4; uint64 last_seen_ms = 5; uint64 state = 6;
+//	  uint64 rank = 4; uint64 last_seen_ms = 5; uint64 state = 6; double step_secs = 7;
 //	}
 //
 // Fields that are zero are left out; unknown fields are skipped.
@@ -45,6 +46,7 @@ type request struct {
 	rank, size, after int64
 	wait              time.Duration
 	done, knowsStop   bool
+	stepSecs          float64
 }
 
 type reply struct {
@@ -102,6 +104,7 @@ func (r *request) marshal() []byte {
 	w.number(7, r.wait.Milliseconds())
 	w.flag(8, r.done)
 	w.flag(9, r.knowsStop)
+	w.fixed(10, math.Float64bits(r.stepSecs))
 	return w
 }
 
@@ -131,6 +134,7 @@ func marshalMember(m Member) []byte {
 	w.number(4, int64(m.Rank))
 	w.number(5, m.LastSeen.Milliseconds())
 	w.number(6, int64(m.State))
+	w.fixed(7, math.Float64bits(m.StepSecs))
 	return w
 }
 
@@ -193,9 +197,9 @@ const (
 )
 
 var (
-	requestTypes = map[protowire.Number]protowire.Type{1: fixed64, 2: chunk, 3: chunk, 4: varint, 5: varint, 6: varint, 7: varint, 8: varint, 9: varint}
+	requestTypes = map[protowire.Number]protowire.Type{1: fixed64, 2: chunk, 3: chunk, 4: varint, 5: varint, 6: varint, 7: varint, 8: varint, 9: varint, 10: fixed64}
 	replyTypes   = map[protowire.Number]protowire.Type{1: fixed64, 2: varint, 3: chunk, 4: varint, 5: varint, 6: chunk, 7: chunk}
-	memberTypes  = map[protowire.Number]protowire.Type{1: chunk, 2: varint, 3: fixed64, 4: varint, 5: varint, 6: varint}
+	memberTypes  = map[protowire.Number]protowire.Type{1: chunk, 2: varint, 3: fixed64, 4: varint, 5: varint, 6: varint, 7: fixed64}
 )
 
 // unmarshal sets the fields of r that are in msg.
@@ -221,6 +225,8 @@ func (r *request) unmarshal(msg []byte) error {
 			r.done = f.number != 0
 		case 9:
 			r.knowsStop = f.number != 0
+		case 10:
+			r.stepSecs = math.Float64frombits(f.number)
 		}
 		return err
 	})
@@ -262,6 +268,8 @@ func unmarshalMember(msg []byte) (Member, error) {
 			m.Task.Job = string(f.bytes)
 		case 3:
 			m.Incarnation = f.number
+		case 7:
+			m.StepSecs = math.Float64frombits(f.number)
 		default:
 			numbers[f.num], err = f.integer()
 		}

@@ -13,12 +13,12 @@ import (
 )
 
 func fullRequest() request {
-	return request{board: math.MaxUint64, name: "n", value: []byte("v"), rank: 3, size: 7, after: 9, wait: time.Second, done: true, knowsStop: true}
+	return request{board: math.MaxUint64, name: "n", value: []byte("v"), rank: 3, size: 7, after: 9, wait: time.Second, done: true, knowsStop: true, stepSecs: 0.25}
 }
 
 func fullReply() reply {
 	return reply{board: 1, found: true, values: [][]byte{[]byte("a"), {}, []byte("b")}, missing: []int{0, 5}, generation: 4, stop: "why",
-		members: []Member{{Peer: cluster.Peer{Task: worker(2), Incarnation: 8}, Rank: 2, LastSeen: time.Second, State: Lost}, {}}}
+		members: []Member{{Peer: cluster.Peer{Task: worker(2), Incarnation: 8}, Rank: 2, LastSeen: time.Second, State: Lost, StepSecs: 1.5}, {}}}
 }
 
 func TestMessagesComeBack(t *testing.T) {

@@ -1,0 +1,54 @@
+package distribute
+
+import (
+	"context"
+	"math"
+	"sync/atomic"
+	"time"
+
+	"github.com/goestimator/goestimator/distribute/cluster"
+)
+
+// Paced is a strategy that knows how long a step takes each of its workers.
+type Paced interface {
+	// Paces returns the workers' times by rank: those of this task and of the
+	// others that have told theirs.
+	Paces(ctx context.Context) ([]Pace, error)
+}
+
+// Pace is the time that a step takes one worker by itself: reading the input,
+// computing, exchanging with parameter servers, but not waiting for other workers.
+type Pace struct {
+	Worker cluster.Task
+	Secs   float64 // moving mean over about 50 steps
+}
+
+// paceSteps is over how many steps the mean moves.
+const paceSteps = 50
+
+// pace measures the steps of this worker. One goroutine adds, others may read.
+type pace struct {
+	steps int
+	bits  atomic.Uint64
+}
+
+// add takes in a step.
+func (p *pace) add(d time.Duration) {
+	p.steps = min(p.steps+1, paceSteps)
+	mean := p.secs()
+	p.bits.Store(math.Float64bits(mean + (d.Seconds()-mean)/float64(p.steps)))
+}
+
+// secs is the mean, 0 before the first step.
+func (p *pace) secs() float64 { return math.Float64frombits(p.bits.Load()) }
+
+// pacesOf are those of the tasks whose times are known.
+func pacesOf(tasks []cluster.Task, secs []float64) []Pace {
+	var out []Pace
+	for i, s := range secs {
+		if s > 0 && !math.IsInf(s, 1) {
+			out = append(out, Pace{tasks[i], s})
+		}
+	}
+	return out
+}
