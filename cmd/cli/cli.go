@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -77,13 +78,15 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer, opts ...O
 	root.SetArgs(args)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		a.logs.json = a.logs.json || asksForJSON(args) // flags behind the mistake were not read
-		return unknownFlag(cmd, err)
+		return flagError(cmd, err)
 	})
 	root.SetOut(stdout)
 	root.SetErr(a.stderr)
 	ctx, stop := withSignals(ctx, &a.last)
 	defer stop()
-	return a.end(ctx, root.ExecuteContext(ctx))
+	unknown := helpOfCommands(root)
+	err := root.ExecuteContext(ctx)
+	return a.end(ctx, cmp.Or(err, *unknown))
 }
 
 func (a *app) root() *cobra.Command {

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -149,7 +148,7 @@ func (a *app) printRecord(rec arrow.Record, schema *inputs.Schema, n, rows int) 
 func valueText(t *models.Tensor, shape []int, first int) (string, error) {
 	n := int(elements(shape))
 	if t.DType == models.String {
-		return stringsText(t.Strings[first:first+n], len(shape) == 0)
+		return stringsText(t.Strings[first:first+n], len(shape) == 0), nil
 	}
 	if n <= shownElements || t.DType == models.Bool {
 		b, err := appendTensor(nil, t, shape, first)
@@ -164,23 +163,20 @@ func valueText(t *models.Tensor, shape []int, first int) (string, error) {
 }
 
 // stringsText is strings, the first ones of many, the starts of long ones.
-func stringsText(list [][]byte, scalar bool) (string, error) {
+func stringsText(list [][]byte, scalar bool) string {
 	var parts []string
 	for _, s := range list[:min(len(list), shownElements)] {
-		text, err := json.Marshal(string(s[:min(len(s), shownBytes)]))
-		if err != nil {
-			return "", err
-		}
+		text := appendText(nil, string(s[:min(len(s), shownBytes)]))
 		if len(s) > shownBytes {
 			text = fmt.Appendf(text, "(%d bytes)", len(s))
 		}
 		parts = append(parts, string(text))
 	}
 	if scalar {
-		return parts[0], nil
+		return parts[0]
 	}
 	if len(list) > shownElements {
 		parts = append(parts, fmt.Sprintf("and %d more", len(list)-shownElements))
 	}
-	return "[" + strings.Join(parts, ",") + "]", nil
+	return "[" + strings.Join(parts, ",") + "]"
 }

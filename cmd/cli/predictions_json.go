@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -27,11 +28,8 @@ func (w *jsonLines) Write(p estimator.Prediction) error {
 		if len(b) > 1 {
 			b = append(b, ',')
 		}
-		key, err := json.Marshal(name)
-		if err != nil {
-			return err
-		}
-		b = append(append(b, key...), ':')
+		b = append(appendText(b, name), ':')
+		var err error
 		if b, err = appendTensor(b, x, x.Shape, 0); err != nil {
 			return fmt.Errorf("prediction %s: %w", name, err)
 		}
@@ -76,8 +74,7 @@ func appendElement(b []byte, t *models.Tensor, i int) ([]byte, error) {
 	case models.Int64:
 		return strconv.AppendInt(b, models.Values[int64](t)[i], 10), nil
 	case models.String:
-		s, err := json.Marshal(string(t.Strings[i]))
-		return append(b, s...), err
+		return appendText(b, string(t.Strings[i])), nil
 	}
 	if t.DType.Float() || t.DType.Size() == 0 || t.DType.Size() > 4 {
 		return nil, fmt.Errorf("no JSON form of type %v", t.DType)
@@ -90,4 +87,13 @@ func appendFloat(b []byte, x float64, bits int) []byte {
 		return append(b, "null"...)
 	}
 	return strconv.AppendFloat(b, x, 'g', -1, bits)
+}
+
+// appendText appends a text in quotes, with < > and & as they are: this is no web page.
+func appendText(b []byte, text string) []byte {
+	var quoted bytes.Buffer
+	e := json.NewEncoder(&quoted)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(text) // a text has a form in JSON, and a buffer takes all
+	return append(b, bytes.TrimSuffix(quoted.Bytes(), []byte("\n"))...)
 }

@@ -17,7 +17,7 @@ func TestJSONLines(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	words, err := graph.StringTensor([][]byte{[]byte(`say "a"`), []byte("<b>")}, 2)
+	words, err := graph.StringTensor([][]byte{[]byte(`say "a"`), []byte("<=5 & >2")}, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +35,7 @@ func TestJSONLines(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	want := `{"byte":200,"d":0.1,"id":9223372036854775807,"m":[[1,0.1],[null,-2e-09]],"none":[],"ok":true,"w":["say \"a\"","\u003cb\u003e"]}` + "\n"
+	want := `{"byte":200,"d":0.1,"id":9223372036854775807,"m":[[1,0.1],[null,-2e-09]],"none":[],"ok":true,"w":["say \"a\"","<=5 & >2"]}` + "\n"
 	if out.String() != want {
 		t.Errorf("got  %sexpected %s", out.String(), want)
 	}

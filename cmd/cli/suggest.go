@@ -37,6 +37,22 @@ func onlyCommands(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
+// helpOfCommands makes --help behind the name of no command an error, which it leaves in
+// its result, in place of the help of all commands.
+func helpOfCommands(root *cobra.Command) *error {
+	var unknown error
+	help := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		if cmd.HasSubCommands() {
+			unknown = onlyCommands(cmd, cmd.Flags().Args())
+		}
+		if unknown == nil {
+			help(cmd, args)
+		}
+	})
+	return &unknown
+}
+
 // helpTopic is the rule of the command help: its arguments are the path of a command.
 func helpTopic(cmd *cobra.Command, args []string) error {
 	at := cmd.Root()
@@ -48,6 +64,27 @@ func helpTopic(cmd *cobra.Command, args []string) error {
 		at = next
 	}
 	return nil
+}
+
+// flagError is an error of the flags of cmd in our words: what was expected, which flag may have been meant.
+func flagError(cmd *cobra.Command, err error) error {
+	var invalid *pflag.InvalidValueError
+	if errors.As(err, &invalid) {
+		return usage(invalidValue(invalid))
+	}
+	return unknownFlag(cmd, err)
+}
+
+// flagTypes are what the values of flags of Go's types are.
+var flagTypes = map[string]string{"int": "a whole number", "int64": "a whole number", "float64": "a number", "bool": "true or false",
+	"duration": "a time span such as 30s or 5m"}
+
+func invalidValue(err *pflag.InvalidValueError) error {
+	flag := err.GetFlag()
+	if want := flagTypes[flag.Value.Type()]; want != "" {
+		return fmt.Errorf("--%s: got %q, expected %s", flag.Name, err.GetValue(), want)
+	}
+	return fmt.Errorf("--%s: got %q, %w", flag.Name, err.GetValue(), err.Unwrap())
 }
 
 // unknownFlag adds to an error of the flags of cmd which flag may have been meant.

@@ -1,13 +1,31 @@
 // Package spelling finds what somebody may have meant by a name that does not exist.
 package spelling
 
+import "strings"
+
 // Nearest returns the known name most like name, the first of several, or "" where
-// none is like it: a third of the letters may differ, or two.
+// none is like it: the shortest that begins with it, else one of which a third of the
+// letters differ, or two.
 func Nearest(name string, known []string) string {
+	if whole := beginning(name, known); whole != "" {
+		return whole
+	}
 	best, bestCost := "", 1+max(2, len(name)/3)
 	for _, k := range known {
 		if cost := Distance(name, k); cost < bestCost && cost < len(k) {
 			best, bestCost = k, cost
+		}
+	}
+	return best
+}
+
+// beginning returns the shortest known name that begins with name, the first of several.
+func beginning(name string, known []string) string {
+	const least = 3 // letters that say enough
+	best := ""
+	for _, k := range known {
+		if len(name) >= least && strings.HasPrefix(k, name) && (best == "" || len(k) < len(best)) {
+			best = k
 		}
 	}
 	return best
