@@ -63,6 +63,7 @@ func TestCSVMistakes(t *testing.T) {
 		"cells too few":       {"1,2,n\n1,2\n", nil, `t.csv:2: row has 2 cells, expected 3 as the rows before: a missing value needs its empty cell`},
 		"too few, aligned":    {"1 2 n\n1 2\n", delimited("whitespace"), `t.csv:2: row has 2 cells, expected 3 as the rows before: a missing value needs "" in its place, or one of missing_values`},
 		"label, empty word":   {"1,2,x\n", func(s *Spec) { s.Columns[2].Vocabulary = []string{"n", "", "p"} }, `t.csv:1:5: column "y": unknown label "x", expected one of n, "", p: correct the cell or extend the vocabulary`},
+		"fraction, integers":  {"1.5,2,n\n", func(s *Spec) { s.Columns[0].DType = "int64" }, `t.csv:1:1: column "a": value "1.5" is not an int64 number: correct the cell, change the column's dtype, or list the value under missing_values`},
 		"cells too many":      {"1,2,n\n1,2,3,n\n", nil, `t.csv:2: row has 4 cells, expected 3 as the rows before: one that holds ',' needs quotes`},
 		"unclosed":            {"1,2,n\n2,\"3,p\n3,4,n\n", nil, `t.csv:2:3: this quote is not closed: close it, or write "" for a quote that belongs to the text`},
 		"unclosed, end":       {"1,2,n\n2,3,\"p", nil, `t.csv:2:5: this quote is not closed: close it, or write "" for a quote that belongs to the text`},

@@ -31,7 +31,7 @@ func Expand(patterns ...string) ([]string, error) {
 			return nil, fmt.Errorf("bad file pattern %q: %w", p, err)
 		}
 		if len(found) == 0 {
-			return nil, fmt.Errorf("no file matches %q: check data_dir and the pattern: %w", p, fs.ErrNotExist)
+			return nil, &explained{fs.ErrNotExist, fmt.Sprintf("no file matches %q: check data_dir and the pattern", p)}
 		}
 		slices.Sort(found)
 		files = append(files, found...)

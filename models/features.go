@@ -65,7 +65,7 @@ func (f Features) Only() *G.Node {
 	if len(f.list) == 1 && f.list[0].Dense != nil {
 		return f.list[0].Dense
 	}
-	f.fail(fmt.Errorf("expected exactly one dense feature, the input has %s", f.describe()))
+	f.fail(fmt.Errorf("expected exactly one dense feature or label, the input has %s", f.describe()))
 	return nil
 }
 

@@ -1,29 +1,24 @@
 package cli
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/runconfig"
 )
 
-// formats lists what input.format may be.
-func (a *app) formats() string {
+// formats are what input.format may be.
+func (a *app) formats() []string {
 	names := inputs.Formats()
 	for name := range a.inputs {
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	return strings.Join(names, ", ")
+	return names
 }
 
 // inputSpec translates a section of the config.
-func inputSpec(in runconfig.Input) (inputs.Spec, error) {
-	if !slices.Contains(inputs.Formats(), in.Format) {
-		return inputs.Spec{}, fmt.Errorf("unknown format %q", in.Format)
-	}
+func inputSpec(in runconfig.Input) inputs.Spec {
 	spec := inputs.Spec{
 		Format: in.Format, Files: in.Files, Images: in.Images, Labels: in.Labels,
 		Header: in.Header, Delimiter: in.Delimiter, MissingValues: in.MissingValues, Comment: in.Comment, Count: in.Count,
@@ -37,7 +32,7 @@ func inputSpec(in runconfig.Input) (inputs.Spec, error) {
 		spec.Columns = append(spec.Columns, inputs.ColumnSpec{Name: c.Name, DType: columnType(in.Format, c), Shape: c.Shape, Ragged: c.Ragged,
 			Role: inputs.Role(c.Role), Default: c.Default, Vocabulary: c.Vocabulary})
 	}
-	return spec, nil
+	return spec
 }
 
 // columnType is the element type that the pipeline gives: ids where there is a

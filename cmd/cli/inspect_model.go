@@ -91,7 +91,7 @@ func (j *job) describe(ctx context.Context, mode string) ([]*estimator.Descripti
 	case len(out) == 0 && mode != "":
 		return nil, usage(fmt.Errorf("--mode %s: expected train, eval or infer", mode))
 	case len(out) == 0:
-		return nil, usage(fmt.Errorf("the config names no input: set train.input.format to one of %s", j.app.formats()))
+		return nil, usage(fmt.Errorf("the config names no input: set train.input.format to one of %s", strings.Join(j.app.formats(), ", ")))
 	}
 	return out, nil
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/estimator/hooks"
@@ -107,13 +109,13 @@ func (j *job) inputRepeated(in runconfig.Input, section string, epochs int) (est
 	if fn, ok := j.app.inputs[in.Format]; ok {
 		return fn, nil
 	}
-	if in.Format == "" {
-		return nil, usage(fmt.Errorf("%s.input.format is not set: expected one of %s", section, j.app.formats()))
+	switch known := j.app.formats(); {
+	case in.Format == "":
+		return nil, usage(fmt.Errorf("%s.input.format is not set: expected one of %s", section, strings.Join(known, ", ")))
+	case !slices.Contains(known, in.Format):
+		return nil, usage(fmt.Errorf("%s.input: %w", section, unknownName("format", in.Format, known)))
 	}
-	spec, err := inputSpec(in)
-	if err != nil {
-		return nil, usage(fmt.Errorf("%s.input: %w; formats are %s", section, err, j.app.formats()))
-	}
+	spec := inputSpec(in)
 	spec.Epochs = epochs
 	return estimator.InputFunc(func(ctx context.Context, ic inputs.Context) (inputs.Dataset, error) {
 		ic.GlobalBatch = in.BatchSize

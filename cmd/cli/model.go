@@ -23,8 +23,7 @@ func (a *app) modelFn(cfg *runconfig.Config) (estimator.ModelFn, error) {
 		return cannedModel(cfg)
 	}
 	if !slices.Contains(networks.Names(), name) {
-		return nil, fmt.Errorf("model.name: unknown model %q: expected one of %s", name,
-			strings.Join(slices.Concat(networks.Names(), a.models.Names(), canned.Names()), ", "))
+		return nil, fmt.Errorf("model.name: %w", unknownName("model", name, slices.Concat(networks.Names(), a.models.Names(), canned.Names())))
 	}
 	if len(cfg.FeatureColumns) > 0 {
 		return nil, fmt.Errorf("feature_columns: model %s reads none: expected one of %s", name, strings.Join(canned.Names(), ", "))

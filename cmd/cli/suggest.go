@@ -37,6 +37,14 @@ func onlyCommands(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
+// unknownName is the error of a name in the config that no thing of a kind has.
+func unknownName(kind, name string, known []string) error {
+	if near := spelling.Nearest(name, known); near != "" {
+		return fmt.Errorf("unknown %s %q; did you mean %s?", kind, name, near)
+	}
+	return fmt.Errorf("unknown %s %q: expected one of %s", kind, name, strings.Join(known, ", "))
+}
+
 // helpOfCommands makes --help behind the name of no command an error, which it leaves in
 // its result, in place of the help of all commands.
 func helpOfCommands(root *cobra.Command) *error {

@@ -215,13 +215,22 @@ func (r *paramReader) head(k kindOfHead) heads.Head {
 	case anyHead:
 		names = append(names, "head", "n_classes", "label_dimension", "label_vocabulary", "class_names", "thresholds")
 	}
+	countable := true
 	for _, name := range names {
-		if v, ok := r.get(name); ok {
-			if name == "n_classes" {
-				name = "classes"
+		v, ok := r.get(name)
+		switch {
+		case !ok:
+		case name == "n_classes":
+			if _, countable = r.params.Int(name, 0); !countable {
+				r.refuse(name, "a whole number")
 			}
+			p["classes"] = v
+		default:
 			p[name] = v
 		}
+	}
+	if !countable {
+		return nil
 	}
 	h, _, err := heads.FromParams(p)
 	if err != nil {

@@ -40,9 +40,12 @@ func numeric(c models.Context, f models.Feature) *G.Node {
 		c.Core().Failf("feature %s is ragged: this network takes dense features", f.Name)
 		return nil
 	}
-	d := models.GraphType(x.Dtype())
-	if d == graph.Invalid || d == graph.String || len(x.Shape()) == 0 {
-		c.Core().Failf("feature %s is %v of shape %v: expected numbers [batch, ...]", f.Name, x.Dtype(), x.Shape())
+	switch d := models.GraphType(x.Dtype()); {
+	case d == graph.String:
+		c.Core().Failf("feature %s is text: this network takes numbers: use a canned model with feature_columns, or leave it out by role: ignore", f.Name)
+		return nil
+	case d == graph.Invalid || len(x.Shape()) == 0:
+		c.Core().Failf("feature %s is one %v: expected numbers, one or more for each example", f.Name, x.Dtype())
 		return nil
 	}
 	to := c.Core().DType()

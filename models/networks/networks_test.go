@@ -161,7 +161,7 @@ func TestWrongFeaturesAreNamed(t *testing.T) {
 		features  func(b *models.Builder) []models.Feature
 	}{
 		{"mlp", "no features", func(b *models.Builder) []models.Feature { return nil }},
-		{"mlp", "feature s is string", func(b *models.Builder) []models.Feature { return []models.Feature{feature(b, "s", graph.String)} }},
+		{"mlp", "feature s is text", func(b *models.Builder) []models.Feature { return []models.Feature{feature(b, "s", graph.String)} }},
 		{"mlp", "feature r is ragged", func(b *models.Builder) []models.Feature {
 			return []models.Feature{{Name: "r", Ragged: &models.Ragged{}}}
 		}},
