@@ -238,7 +238,7 @@ func TestHostileMemory(t *testing.T) {
 	if err := s.forget(); err != nil {
 		t.Skipf("skipped: the system does not forget the most memory that a process had: %v", err)
 	}
-	worst := ""
+	worst, last := "", "nothing"
 	most := 0.0
 	for _, size := range sizes {
 		for i, a := range append(grpcAttacks(size), restAttacks(size)...) {
@@ -247,11 +247,12 @@ func TestHostileMemory(t *testing.T) {
 					continue // the short form sends each once
 				}
 				what := fmt.Sprintf("%s: %s, %d bytes, compressed %v", a.at, a.name, len(a.body), packed)
-				s.calm(t, start)
+				s.calm(t, start, last)
 				if err := s.forget(); err != nil {
 					t.Fatal(err)
 				}
 				_, before := s.peak()
+				last = what
 				if err := s.send(conn, a, packed); err != nil {
 					t.Fatalf("%s: %v", what, err)
 				}
@@ -269,15 +270,15 @@ func TestHostileMemory(t *testing.T) {
 		}
 	}
 	t.Logf("the nearest to what is allowed: %s", worst)
-	s.calm(t, start)
+	s.calm(t, start, last)
 	s.answer("/v1/models/m:predict", map[string]any{"instances": []any{1.0}}, "predictions")
 	if code := s.end(syscall.SIGTERM); code != 0 || crashed(s.log.String()) {
 		t.Errorf("exit code %d", code)
 	}
 }
 
-// calm waits until the process has given back what requests took.
-func (s *server) calm(t *testing.T, start int) {
+// calm waits until the process has given back what requests took, the last of which is named.
+func (s *server) calm(t *testing.T, start int, after string) {
 	t.Helper()
 	const spare = 24 << 20 // what the collector leaves
 	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
@@ -286,7 +287,7 @@ func (s *server) calm(t *testing.T, start int) {
 			return
 		}
 		if time.Now().After(end) {
-			t.Fatalf("the process has %d MiB more than at its start", (now-start)>>20)
+			t.Fatalf("after %s the process has %d MiB more than at its start", after, (now-start)>>20)
 		}
 	}
 }

@@ -120,9 +120,17 @@ func readFile(name string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	data, err := io.ReadAll(f)
+	st, err := f.f.Stat()
+	if err != nil {
+		return nil, fileError(name, "file cannot be read: %w", err)
+	}
+	most := mostUnpacked(st.Size())
+	data, err := io.ReadAll(io.LimitReader(f, most+1))
 	if err != nil {
 		return nil, fileError(name, "file cannot be read to its end, it may be cut short: %w", err)
+	}
+	if int64(len(data)) > most {
+		return nil, fileError(name, "file of %d bytes unpacks to more than %d, which is all that is read into memory: unpack it first (gunzip)", st.Size(), most)
 	}
 	return data, nil
 }

@@ -3,6 +3,7 @@ package inputs
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"slices"
 
@@ -57,7 +58,7 @@ func parquetRecords(f seekable, want []string) (_ *recordFile, err error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &parquetFile{file: r, reader: ar, leaves: parquetLeaves(r, want)}
+	p := &parquetFile{file: r, reader: ar, leaves: parquetLeaves(r, want), pages: pageChecker{f, mem.size, int64(mem.limit)}}
 	return &recordFile{schema: schema, next: p.next, jump: p.jump, stop: p.close}, nil
 }
 
@@ -78,6 +79,7 @@ type parquetFile struct {
 	file   *pq.Reader
 	reader *pqarrow.FileReader
 	leaves []int
+	pages  pageChecker
 	group  int                // the first one to read
 	table  *array.TableReader // of the row group before that
 }
@@ -119,6 +121,9 @@ func (p *parquetFile) read(ctx context.Context) (arrow.Table, error) {
 	wanted := make(map[int]bool, len(p.leaves))
 	for _, leaf := range p.leaves {
 		wanted[leaf] = true
+		if err := p.check(leaf); err != nil {
+			return nil, err
+		}
 	}
 	var fields []arrow.Field
 	var columns []arrow.Column
@@ -144,6 +149,22 @@ func (p *parquetFile) read(ctx context.Context) (arrow.Table, error) {
 		r.Release()
 	}
 	return array.NewTable(arrow.NewSchema(fields, nil), columns, -1), nil
+}
+
+// check looks at the pages of a leaf in the next row group.
+func (p *parquetFile) check(leaf int) error {
+	c, err := p.file.MetaData().RowGroup(p.group).ColumnChunk(leaf)
+	if err != nil {
+		return err
+	}
+	chunk := pageChunk{start: c.DataPageOffset(), size: c.TotalCompressedSize(), values: c.NumValues(), codec: c.Compression()}
+	if at := c.DictionaryPageOffset(); c.HasDictionaryPage() && at > 0 && at < chunk.start {
+		chunk.start = at
+	}
+	if err := p.pages.check(chunk); err != nil {
+		return fmt.Errorf("row group %d, column %q: %w", p.group, p.file.MetaData().Schema.Column(leaf).Path(), err)
+	}
+	return nil
 }
 
 func (p *parquetFile) drop() {
