@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// farewell is how long clients that keep connections to the REST port open have, when the server drains, to hear in a
-// reply that theirs is about to be closed. One closed without that may cross a request on its way, which would be lost.
+// farewell is how long a server that drains goes on answering on open connections of the REST port, so that replies tell
+// clients to close them. A connection that the server closes first may cross a request on its way, which would be lost.
 const farewell = 500 * time.Millisecond
 
 // connections are those of an HTTP server.
@@ -80,8 +80,8 @@ func (s *Server) parting(h http.Handler) http.Handler {
 }
 
 // stopREST answers what comes on open connections for the time of a farewell and lets requests finish; it reports
-// whether they did before ctx ended. It takes no new connections first of all: else those who were told to let go of
-// theirs would come again, and the system would cut off who waits to be taken when the port closes.
+// whether they did before ctx ended. It closes the port first: else clients that were told to close their connections
+// would open new ones, and the system would cut off those that wait to be accepted when the port closes.
 func (s *Server) stopREST(ctx context.Context) bool {
 	for _, l := range s.listeners.rest {
 		_ = l.Close() // Shutdown does it again

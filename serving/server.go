@@ -196,7 +196,7 @@ func (s *Server) serve(work *sync.WaitGroup, broken chan<- error) {
 	s.tellListeners()
 }
 
-// tellListeners says where requests are taken, and what those who reach these places may do that they should not.
+// tellListeners logs where requests are taken, and warns of what strangers can do there.
 func (s *Server) tellListeners() {
 	var at []any
 	for _, l := range []struct {
@@ -270,7 +270,8 @@ func (s *Server) Close() error {
 	return errors.Join(err, s.letGo())
 }
 
-// letGo unloads. What was cut off still lets go of its model, but soon: a run that does not end keeps nobody from ending.
+// letGo unloads the models. Requests that were cut off have five seconds to leave them: a run that does not end must not
+// keep the server from ending.
 func (s *Server) letGo() error {
 	s.memory.Close()
 	ctx, stop := context.WithTimeout(context.Background(), min(s.o.Drain, 5*time.Second))

@@ -133,7 +133,7 @@ func (s *Server) newREST() *http.Server {
 	if s.o.Token != nil {
 		h = s.o.Token.Handler(h)
 	}
-	h = security.Browsers{Loopback: !remote(s.listeners.rest), AnyOrigin: s.o.Requests.CORS}.Handler(h)
+	h = security.Browsers{Loopback: !remote(s.listeners.rest), Name: s.o.Listen.Host, AnyOrigin: s.o.Requests.CORS}.Handler(h)
 	if s.o.Tracing != nil {
 		h = tracing.Handler(h)
 	}

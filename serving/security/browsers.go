@@ -10,13 +10,14 @@ import (
 	"strings"
 )
 
-// Browsers keeps web pages of others from using a server by the browser of somebody who reaches it. Requests that no
-// page makes, which have no Origin, pass.
+// Browsers refuses what web pages of other origins have a browser send that reaches the server. Requests without an
+// Origin, which are no page's, pass.
 type Browsers struct {
 	// Loopback says that the server listens on loopback alone: a request that calls it by another name comes from a page
 	// whose name was made to lead there (DNS rebinding).
 	Loopback  bool
-	AnyOrigin bool // pages of any origin may ask
+	Name      string // another name that the server has on loopback; "": none
+	AnyOrigin bool   // pages of any origin may ask
 }
 
 // Handler answers 403 to requests that are not let in.
@@ -24,7 +25,7 @@ func (b Browsers) Handler(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		why := ""
 		switch {
-		case b.Loopback && !namesLoopback(r.Host):
+		case b.Loopback && !namesLoopback(r.Host) && !b.named(r.Host):
 			why = fmt.Sprintf("host %q: the server listens on loopback, where it is called localhost, 127.0.0.1 or [::1]", r.Host)
 		case !b.AnyOrigin && !sameOrigin(r):
 			why = fmt.Sprintf("origin %q: pages of other origins than the server's may not ask it, unless it is started with CORS support", r.Header.Get("Origin"))
@@ -36,6 +37,11 @@ func (b Browsers) Handler(h http.Handler) http.Handler {
 		w.WriteHeader(http.StatusForbidden)
 		_ = json.NewEncoder(w).Encode(map[string]string{"error": why})
 	})
+}
+
+// named reports whether a Host header has the server's own name.
+func (b Browsers) named(host string) bool {
+	return b.Name != "" && strings.EqualFold(strings.TrimSuffix(hostname(host), "."), strings.TrimSuffix(b.Name, "."))
 }
 
 // namesLoopback reports whether a Host header can only lead to loopback. Requests without one, of HTTP 1.0, are no page's.

@@ -44,6 +44,19 @@ func TestHost(t *testing.T) {
 	}
 }
 
+// A server that listens by a name which leads to loopback is called by it.
+func TestOwnName(t *testing.T) {
+	b := Browsers{Loopback: true, Name: "models.internal"}
+	for host, want := range map[string]int{
+		"models.internal": http.StatusNoContent, "Models.Internal.:8501": http.StatusNoContent, "localhost:8501": http.StatusNoContent,
+		"other.internal": http.StatusForbidden, "x.models.internal": http.StatusForbidden, ":8501": http.StatusForbidden,
+	} {
+		if got := b.ask("POST", "Host", host).Code; got != want {
+			t.Errorf("host %q: %d, expected %d", host, got, want)
+		}
+	}
+}
+
 func TestOrigin(t *testing.T) {
 	for _, c := range []struct {
 		headers []string

@@ -82,7 +82,8 @@ func (t *Token) Handler(h http.Handler) http.Handler {
 	})
 }
 
-// Check returns why a call may not be made: the secret is not among its headers. It is what a Gate asks.
+// Check returns why a call may not be made: the secret is not among its headers. It needs no message, so that a
+// server may ask before it receives one.
 func (t *Token) Check(ctx context.Context, method string) error {
 	if strings.HasPrefix(method, "/grpc.health.v1.Health/") || t.exempt[method] {
 		return nil
@@ -96,7 +97,7 @@ func (t *Token) Check(ctx context.Context, method string) error {
 }
 
 // Unary refuses calls without the token: grpc.ChainUnaryInterceptor(t.Unary). By then their message has been received and
-// decompressed; a Gate asks before.
+// decompressed; package serving asks before.
 func (t *Token) Unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
 	if err := t.Check(ctx, info.FullMethod); err != nil {
 		return nil, err
