@@ -133,6 +133,30 @@ func TestLongRow(t *testing.T) {
 	}
 }
 
+// TestLongRowWithQuotes: the quote that is not closed is looked for in twice the longest row, and not beyond.
+func TestLongRowWithQuotes(t *testing.T) {
+	const longest = 1 << 20
+	for at, want := range map[int]int{2*longest - 1: 2 * longest, 2 * longest: 3} {
+		f, err := newCSVFormat(CSVOptions{Columns: []ColumnSpec{{Name: "a"}, {Name: "y", DType: "string"}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.longest = longest
+		row := `3,"4",`
+		row += strings.Repeat("p", at-len(row)-1) + ",\"n\n"
+		path := write(t, "t.csv", []byte(row))
+		r, err := f.open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = r.skip(t.Context(), 1)
+		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("%s:1:%d: a row is too long", path, want)) {
+			t.Errorf("a quote after %d characters: got %v, expected that of column %d", at, err, want)
+		}
+		r.close()
+	}
+}
+
 // TestAlignedColumns: cells separated by white space are those of the same file with commas, quotes included, wherever the
 // reading begins again.
 func TestAlignedColumns(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -58,6 +59,38 @@ func patient(t *testing.T, ds Dataset) []string {
 	}
 	t.Fatal("no end")
 	return nil
+}
+
+// TestRestoringReadsLittleAgain: reading ahead takes a snapshot now and then, from which a restored pass goes on.
+func TestRestoringReadsLittleAgain(t *testing.T) {
+	var made atomic.Int64
+	count := Mapper{Name: "count", Map: func(_ context.Context, rec arrow.Record, _ Rows) (arrow.Record, error) {
+		made.Add(1)
+		rec.Retain()
+		return rec, nil
+	}}
+	ds := Pipe(numbers(t, checked(t), 400), Batch(1, false), Map(count), Prefetch(2))
+	it := iterate(t, ds)
+	for range 10*snapshotEvery + 5 {
+		next(t, it, ds.Schema())
+	}
+	state, err := it.State()
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := iterate(t, ds)
+	made.Store(0)
+	if err := again.Restore(state); err != nil {
+		t.Fatal(err)
+	}
+	got := next(t, again, ds.Schema())
+	n := made.Load()
+	if want := next(t, it, ds.Schema()); got != want {
+		t.Errorf("the next record is %s, expected %s", got, want)
+	}
+	if n > 2*snapshotEvery {
+		t.Errorf("%d records were read again, expected at most one of %d and what is read ahead", n, snapshotEvery)
+	}
 }
 
 func TestInterruptionsLoseNothing(t *testing.T) {

@@ -8,7 +8,9 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -210,6 +212,70 @@ func TestCertificatesAreReadAgain(t *testing.T) {
 	if err := call(t, cluster.Security{CA: first.CAFile}, address); !errors.Is(err, cluster.ErrRefused) {
 		t.Errorf("a caller that trusts the CA of before: got %v", err)
 	}
+}
+
+// TestReadingCertificatesAgainIsTold: what has changed is told once; what cannot be used, at every look.
+func TestReadingCertificatesAgainIsTold(t *testing.T) {
+	var out lines
+	s := issue(t, clustertest.NewAuthority(t), clustertest.Certificate{})
+	n, err := cluster.Open(cluster.Config{Task: ps, Address: "127.0.0.1:0", Security: s, Log: slog.New(slog.NewTextHandler(&out, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer n.Close()
+	n.Serve()
+	old, err := os.ReadFile(s.Cert)
+	if err != nil {
+		t.Fatal(err)
+	}
+	look := func(again, unusable bool) {
+		t.Helper()
+		out.take()
+		c, err := tls.Dial("tcp", n.Addr(), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Close()
+		log := out.take()
+		if strings.Contains(log, "certificates were loaded again") != again || strings.Contains(log, "those before stay in use") != unusable {
+			t.Errorf("loaded again: expected %v, cannot be used: expected %v, got %s", again, unusable, log)
+		}
+	}
+	look(false, false)
+	for _, c := range []struct {
+		cert            []byte
+		again, unusable bool
+	}{{append(slices.Clone(old), '\n'), true, false}, {nil, false, true}, {old, true, false}} {
+		if err := os.WriteFile(s.Cert, c.cert, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		look(c.again, c.unusable)
+		look(false, c.unusable)
+	}
+	if err := os.Remove(s.Cert); err != nil {
+		t.Fatal(err)
+	}
+	look(false, true)
+}
+
+// lines is a log that several goroutines write.
+type lines struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+// take returns what was written since the last call.
+func (l *lines) take() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	defer l.b.Reset()
+	return l.b.String()
 }
 
 func TestSettingsThatCannotWork(t *testing.T) {

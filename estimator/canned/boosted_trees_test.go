@@ -158,6 +158,8 @@ func TestBoostedTreesLearn(t *testing.T) {
 	prunedMemory := pruned
 	prunedMemory.TrainInMemory = true
 	batches := with(func(o *canned.BoostedTreesOptions) { o.BatchesPerLayer = 3 })
+	numbers := batches
+	numbers.Columns = []feature.Column{&feature.Numeric{Key: "age"}, &feature.Numeric{Key: "income"}}
 	for name, c := range map[string]struct {
 		model interface {
 			ModelFn() (*canned.BoostedTrees, error)
@@ -175,6 +177,7 @@ func TestBoostedTreesLearn(t *testing.T) {
 		"number, memory": {canned.BoostedTreesRegressor{BoostedTreesOptions: memory}, forest{rows: 600, batch: 600}, 2},
 		"pruned":         {canned.BoostedTreesClassifier{BoostedTreesOptions: pruned}, forest{rows: 600, batch: 600, classes: 2}, 0},
 		"pruned, memory": {canned.BoostedTreesClassifier{BoostedTreesOptions: prunedMemory}, forest{rows: 600, batch: 600, classes: 2}, 0},
+		"numbers":        {canned.BoostedTreesRegressor{BoostedTreesOptions: numbers}, forest{rows: 600, batch: 200}, 94},
 		"batches":        {canned.BoostedTreesClassifier{BoostedTreesOptions: batches}, forest{rows: 600, batch: 200, classes: 2}, 94},
 	} {
 		t.Run(name, func(t *testing.T) {

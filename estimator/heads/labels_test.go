@@ -3,6 +3,7 @@ package heads_test
 import (
 	"context"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,6 +21,25 @@ func must[H heads.Head](h H, err error) heads.Head {
 		panic(err)
 	}
 	return h
+}
+
+// TestLabelsAtTheirBounds: the first and the last label that a head takes.
+func TestLabelsAtTheirBounds(t *testing.T) {
+	for name, c := range map[string]struct {
+		head   heads.Head
+		labels inputs.NamedTensor
+	}{
+		"classes":  {must(heads.NewMultiClass(3)), inputs.Slice("y", inputs.Label, []int64{0, 2})},
+		"binary":   {must(heads.NewBinaryClass()), inputs.Slice("y", inputs.Label, []float32{0, 1})},
+		"counts":   {must(heads.NewPoisson(1)), inputs.Slice("y", inputs.Label, []float32{0, 1e9})},
+		"logistic": {must(heads.NewLogistic()), inputs.Slice("y", inputs.Label, []float32{0, 1})},
+		"numbers":  {must(heads.NewRegression(1)), inputs.Slice("y", inputs.Label, []float32{-math.MaxFloat32, 0})},
+	} {
+		logits := inputs.Slice("logits", inputs.Feature, make([]float32, 2*c.head.LogitsDimension()), c.head.LogitsDimension())
+		if _, err := openHead(t, c.head).Evaluate(context.Background(), batchesOf(100, logits, c.labels)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 }
 
 // words is a column of lists of words, ragged.
@@ -55,6 +75,8 @@ func TestWrongLabels(t *testing.T) {
 		{"class too high", must(heads.NewMultiClass(3)), ids(0, 3, 1), `row 2: column "y": label 3: labels must be <= n_classes - 1 (2): correct it, or set n_classes (classes of a network) to at least 4`},
 		{"class too low", must(heads.NewMultiClass(3)), ids(0, 1, -1), `row 3: column "y": label -1: labels must be >= 0`},
 		{"binary too high", must(heads.NewBinaryClass()), ids(0, 2, 1), "row 2: column \"y\": label 2: labels must be <= n_classes - 1 (1)"},
+		{"binary width", must(heads.NewBinaryClass()), inputs.Slice("y", inputs.Label, []int64{0, 1, 0, 0, 0, 1}, 2), "mismatched label shape. Expected labels dimension=1"},
+		{"binary ragged", must(heads.NewBinaryClass(yesNo)), ragged, "SparseTensor labels are not supported"},
 		{"binary NaN", must(heads.NewBinaryClass()), floats(0, 1, nan), "row 3: column \"y\": label NaN: labels must be class ids, 0 to 1"},
 		{"text without vocabulary", must(heads.NewBinaryClass()), text, "label y is text: give a label_vocabulary"},
 		{"vocabulary without text", must(heads.NewBinaryClass(yesNo)), ids(0, 1, 1), "labels dtype should be string if there is a vocabulary. Instead got int64"},
@@ -172,21 +194,78 @@ func TestLabelForms(t *testing.T) {
 	}
 }
 
-// TestComputedLabels: labels need not be columns of the input.
+// TestComputedLabels: labels need not be columns of the input; those of one number may have a dimension for it or none.
 func TestComputedLabels(t *testing.T) {
-	h := must(heads.NewBinaryClass())
-	e := open(t, func(mc *estimator.ModelContext, f models.Features, l models.Labels) (*estimator.Spec, error) {
-		above := ops.Greater(mc, l.Only(), ops.Scalar(mc, models.Float32, 10))
-		return h.Spec(mc, heads.Inputs{Features: f, Labels: models.NewFeatures(mc, models.Feature{Name: "y", Dense: above}),
-			Logits: passThrough(mc, f, 1), Optimizer: sgd(0.1)})
-	})
-	res, err := e.Evaluate(context.Background(), batchesOf(100, inputs.Slice("logits", inputs.Feature, []float32{1, -1, 2, 3}, 1),
-		inputs.Slice("y", inputs.Label, []float32{12, 8, 9, 11})))
-	if err != nil {
-		t.Fatal(err)
+	logits := []float32{1, -1, 2, 3, 0, -2}
+	for name, c := range map[string]struct {
+		head   heads.Head
+		dtype  models.DType
+		labels func(shape ...int) inputs.NamedTensor // shape of an example
+	}{
+		"binary": {must(heads.NewBinaryClass()), models.Float32, func(shape ...int) inputs.NamedTensor {
+			return inputs.Slice("y", inputs.Label, []float32{1, 0, 0, 1, 1, 0}, shape...)
+		}},
+		"classes": {must(heads.NewMultiClass(3)), models.Int64, func(shape ...int) inputs.NamedTensor {
+			return inputs.Slice("y", inputs.Label, []int64{2, 0}, shape...)
+		}},
+		"regression": {must(heads.NewRegression(1)), models.Float32, func(shape ...int) inputs.NamedTensor {
+			return inputs.Slice("y", inputs.Label, []float32{1, 0.5, 0, 1, 1, 0}, shape...)
+		}},
+	} {
+		in := func(shape ...int) estimator.InputFn {
+			return batchesOf(100, inputs.Slice("logits", inputs.Feature, logits, c.head.LogitsDimension()), c.labels(shape...))
+		}
+		want, err := openHead(t, c.head).Evaluate(context.Background(), in())
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := open(t, func(mc *estimator.ModelContext, f models.Features, l models.Labels) (*estimator.Spec, error) {
+			same := ops.Mul(mc, l.Only(), ops.Scalar(mc, c.dtype, 1))
+			return c.head.Spec(mc, heads.Inputs{Features: f, Labels: models.NewFeatures(mc, models.Feature{Name: "y", Dense: same}),
+				Logits: passThrough(mc, f, c.head.LogitsDimension()), Optimizer: sgd(0.1)})
+		})
+		for _, shape := range [][]int{nil, {1}} {
+			got, err := e.Evaluate(context.Background(), in(shape...))
+			if err != nil {
+				t.Errorf("%s, labels of examples of shape %v: %v", name, shape, err)
+				continue
+			}
+			for metric, w := range want.Metrics {
+				if g := got.Metrics[metric]; g.String() != w.String() {
+					t.Errorf("%s, labels of examples of shape %v: %s is %v, expected %v", name, shape, metric, g, w)
+				}
+			}
+		}
 	}
-	if a, _ := res.Scalar("accuracy"); a != 0.75 {
-		t.Errorf("accuracy %g, expected 0.75", a)
+}
+
+// TestLabelsOfOwnLoss: a loss_fn has labels [batch, 1], whichever form they come in.
+func TestLabelsOfOwnLoss(t *testing.T) {
+	var shapes [][]int
+	loss := heads.WithLossFn(func(mc *estimator.ModelContext, in heads.LossInputs) *G.Node {
+		shapes = append(shapes, in.Labels.Shape())
+		return ops.Cast(mc, in.Labels, models.Float32)
+	})
+	for name, h := range map[string]heads.Head{"binary": must(heads.NewBinaryClass(loss)), "classes": must(heads.NewMultiClass(3, loss)), "regression": must(heads.NewRegression(1, loss))} {
+		for _, computed := range []bool{false, true} {
+			e := open(t, func(mc *estimator.ModelContext, f models.Features, l models.Labels) (*estimator.Spec, error) {
+				if computed {
+					l = models.NewFeatures(mc, models.Feature{Name: "y", Dense: ops.Mul(mc, l.Only(), ops.Scalar(mc, models.Int64, 1))})
+				}
+				return h.Spec(mc, heads.Inputs{Features: f, Labels: l, Logits: passThrough(mc, f, h.LogitsDimension()), Optimizer: sgd(0.1)})
+			})
+			for _, shape := range [][]int{nil, {1}} {
+				shapes = nil
+				in := batchesOf(100, inputs.Slice("logits", inputs.Feature, make([]float32, 2*h.LogitsDimension()), h.LogitsDimension()),
+					inputs.Slice("y", inputs.Label, []int64{1, 0}, shape...))
+				if _, err := e.Evaluate(context.Background(), in); err != nil {
+					t.Errorf("%s, computed %v, of shape %v: %v", name, computed, shape, err)
+				}
+				if len(shapes) == 0 || slices.ContainsFunc(shapes, func(s []int) bool { return len(s) != 2 || s[1] != 1 }) {
+					t.Errorf("%s, computed %v, of shape %v: the loss had labels of shapes %v, expected [batch 1]", name, computed, shape, shapes)
+				}
+			}
+		}
 	}
 }
 

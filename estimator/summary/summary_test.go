@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -104,6 +105,21 @@ func TestFlushEvery(t *testing.T) {
 	must(t, w.Scalar(2, "a", 1))
 	if n := len(events(t, dir)); n != 3 {
 		t.Fatalf("%d events after it", n)
+	}
+}
+
+// TestEventThatCannotBeWritten: names are UTF-8; a file is good after one that is not.
+func TestEventThatCannotBeWritten(t *testing.T) {
+	dir := t.TempDir()
+	w := NewFileWriter(dir, Options{Clock: fixedClock})
+	must(t, w.Scalar(1, "a", 1))
+	if err := w.Scalar(2, "a\xff", 1); err == nil || !strings.Contains(err.Error(), "event of step 2") {
+		t.Errorf("got %v, expected an error of the event", err)
+	}
+	must(t, w.Scalar(3, "a", 1))
+	must(t, w.Close())
+	if n := len(events(t, dir)); n != 3 {
+		t.Errorf("%d events, expected the version and 2", n)
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -179,6 +181,14 @@ func TestGoldenNormalization(t *testing.T) {
 	}
 }
 
+// TestNormalizationByOneMean: one mean and variance are those of every number of an example.
+func TestNormalizationByOneMean(t *testing.T) {
+	got := through(t, goldenFeature{Floats: []float32{1, 2, 3, 5, 1, 3}, Width: 3}.array(t), &Normalization{Mean: []float32{3}, Variance: []float32{4}})
+	if want := []float64{-1, -0.5, 0, 1, -1, 0}; !slices.Equal(got, want) {
+		t.Errorf("got %v, expected %v", got, want)
+	}
+}
+
 func TestGoldenAdapt(t *testing.T) {
 	g := readGolden(t).Keras
 	b := array.NewStringBuilder(memory.DefaultAllocator)
@@ -206,6 +216,9 @@ func TestGoldenAdapt(t *testing.T) {
 func TestLayersRefuse(t *testing.T) {
 	strs := goldenFeature{Strings: []string{"YQ==", "Yg=="}}.array(t)
 	ints := goldenFeature{Ints: []int64{1, 7}}.array(t)
+	large := array.NewUint64Builder(memory.DefaultAllocator)
+	large.AppendValues([]uint64{math.MaxInt64, math.MaxInt64 + 1}, nil)
+	three := goldenFeature{Floats: []float32{1, 2, 3}, Width: 3}.array(t)
 	for _, c := range []struct {
 		a    arrow.Array
 		l    Layer
@@ -215,6 +228,8 @@ func TestLayersRefuse(t *testing.T) {
 		{strs, &StringLookup{Vocabulary: []string{"a", "a"}}, `entry "a" occurs twice`},
 		{strs, &StringLookup{Vocabulary: []string{"a"}, OOV: -1}, `column "x", row 1: value "b": not in the vocabulary`},
 		{strs, &IntegerLookup{Vocabulary: []int64{1}}, "expected integers"},
+		{large.NewArray(), &IntegerLookup{Vocabulary: []int64{1}}, "value 9223372036854775808 (number 1 of its batch) does not fit int64"},
+		{three, &Normalization{Mean: []float32{1, 2}, Variance: []float32{1, 1}}, "2 means and 2 variances: expected as many of both, one or 3"},
 		{strs, &Normalization{Mean: []float32{1}, Variance: []float32{1}}, "expected numbers"},
 		{strs, &Hashing{}, "bins must be at least 1"},
 		{strs, &Hashing{Bins: 3, Mode: "x"}, `got "x"`},

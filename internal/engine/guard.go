@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"math"
 	"slices"
 
@@ -190,6 +191,9 @@ func (o *op) operands(in []*value) []*value {
 
 func compileGuard(c *binding) (runFunc, error) {
 	if err := c.need(1, 1); err != nil {
+		return nil, err
+	}
+	if err := errors.Join(checkTypes[bool](c.in[0]), checkTypes[int64](c.out[0]), checkShape("condition", c.in[0]), checkShape("guard", c.out[0])); err != nil {
 		return nil, err
 	}
 	return func() error {

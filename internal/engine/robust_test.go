@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/goestimator/goestimator/internal/device"
@@ -105,8 +106,13 @@ func survive(c *opCase, dev device.Device) (msg string) {
 		spec.Fetches = append(spec.Fetches, n.Out(i))
 	}
 	p, err := Compile(g, spec, dev, vars, Options{Capacity: 2})
-	if err == nil && p.Run(bg, 2, tensors) == nil {
-		_ = p.Close()
+	if err == nil {
+		if err = p.Run(bg, 2, tensors); err == nil {
+			_ = p.Close()
+		}
+	}
+	if err != nil && strings.Contains(err.Error(), "panic: ") {
+		return err.Error()
 	}
 	return ""
 }

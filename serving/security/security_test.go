@@ -9,7 +9,9 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"errors"
 	"io"
+	"io/fs"
 	"math/big"
 	"net"
 	"net/http"
@@ -199,8 +201,19 @@ func TestSSLConfigRefuses(t *testing.T) {
 			t.Errorf("got %v, expected %q", err, want)
 		}
 	}
-	if _, err := ParseSSLConfig([]byte("server_kay: 3")); err == nil {
+	unknown := []byte("server_kay: 3")
+	if _, err := ParseSSLConfig(unknown); err == nil {
 		t.Error("a field that is not there was taken")
+	}
+	file := filepath.Join(t.TempDir(), "ssl.txt")
+	if _, err := ReadSSLConfig(file); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("got %v, expected %v", err, fs.ErrNotExist)
+	}
+	if err := os.WriteFile(file, unknown, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadSSLConfig(file); err == nil || !strings.HasPrefix(err.Error(), file+": ssl config: ") {
+		t.Errorf("got %v, expected an error of %s", err, file)
 	}
 }
 

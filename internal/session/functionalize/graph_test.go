@@ -103,6 +103,9 @@ func TestIrregular(t *testing.T) {
 		}
 		return out
 	}
+	lost := func(from, to string) []string {
+		return strings.Split(strings.ReplaceAll(strings.Join(counting, "\n"), from, to), "\n")
+	}
 	branch := []string{"Placeholder x", "Placeholder p", "Switch s x p", "Neg a s", "Abs b s:1"}
 	for name, c := range map[string]struct {
 		lines []string
@@ -120,6 +123,8 @@ func TestIrregular(t *testing.T) {
 		"within itself":   {append(branch, "Merge y a z", "Merge z b y"), "y", "within itself"},
 		"of nothing":      {[]string{"Const a", "Const b", "Merge y a b"}, "y", "two outcomes"},
 		"no such node":    {[]string{"Placeholder x", "Merge y x lost"}, "y", `"lost"`},
+		"lost condition":  {lost("less m most", "less m lost"), "y", `"lost"`},
+		"lost result":     {lost("more in one", "more in lost"), "y", `"lost"`},
 		"next of nothing": {[]string{"NextIteration n m", "Merge m n n", "Exit y m"}, "y", "Enter and a NextIteration"},
 	} {
 		if _, err := functionalize.Graph(graphOf(t, c.lines...), []string{c.keep}, nil); err == nil || !strings.Contains(err.Error(), c.want) {

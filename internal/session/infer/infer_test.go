@@ -1,6 +1,7 @@
 package infer_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -50,6 +51,11 @@ var examples = []example{
 	{"Sum", nil, []*graph.Tensor{x(2, 3, 4), ints(1)}, 1},
 	{"ArgMax", graph.Attrs{"output_type": graph.Int64}, []*graph.Tensor{x(2, 3), scalar(1)}, 1},
 	{"TopKV2", nil, []*graph.Tensor{x(2, 5), scalar(3)}, 2},
+	{"Shape", graph.Attrs{"out_type": graph.Int64}, []*graph.Tensor{x(2, 0, 4)}, 1},
+	{"Shape", graph.Attrs{"out_type": graph.Int32}, []*graph.Tensor{x()}, 1},
+	{"ShapeN", graph.Attrs{"out_type": graph.Int32}, []*graph.Tensor{x(2, 0, 4), x(), x(3)}, 3},
+	{"Size", graph.Attrs{"out_type": graph.Int64}, []*graph.Tensor{x(2, 0, 4)}, 1},
+	{"Rank", graph.Attrs{"out_type": graph.Int32}, []*graph.Tensor{x(2, 0, 4)}, 1},
 	{"Reshape", nil, []*graph.Tensor{x(2, 3, 4), ints(6, -1)}, 1},
 	{"ExpandDims", nil, []*graph.Tensor{x(2, 3), scalar(-1)}, 1},
 	{"Squeeze", graph.Attrs{"squeeze_dims": []int64{1}}, []*graph.Tensor{x(1, 1, 3)}, 1},
@@ -70,6 +76,8 @@ var examples = []example{
 	{"PadV2", nil, []*graph.Tensor{x(2, 3), tensor2(1, 0, 2, 2), graph.ScalarOf(float32(0))}, 1},
 	{"Slice", nil, []*graph.Tensor{x(4, 5), ints(1, 2), ints(-1, 2)}, 1},
 	{"StridedSlice", strided(0, 0, 0, 0, 0), []*graph.Tensor{x(9, 8), ints(-7, 6), ints(7, 0), ints(2, -1)}, 1},
+	{"StridedSlice", strided(0, 0, 0, 0, 0), []*graph.Tensor{x(9, 8, 7), ints(-10, 8, 7), ints(10, -9, -8), ints(2, -3, -1)}, 1},
+	{"StridedSlice", strided(0, 0, 0, 0, 0), []*graph.Tensor{x(9, 8, 7), ints(9, -9, -8), ints(9, -8, 7), ints(1, -1, 1)}, 1},
 	{"StridedSlice", strided(0, 1, 2, 4, 8), []*graph.Tensor{x(9, 8, 7, 6), ints(3, 0, 0, 1), ints(0, 0, 0, 2), ints(1, 1, 1, 1)}, 1},
 	{"Conv2D", window, []*graph.Tensor{x(2, 7, 8, 3), x(3, 3, 3, 5)}, 1},
 	{"DepthwiseConv2dNative", graph.Attrs{"strides": []int64{1, 2, 2, 1}, "padding": []byte("VALID")}, []*graph.Tensor{x(2, 7, 8, 3), x(3, 3, 3, 2)}, 1},
@@ -104,8 +112,12 @@ func node(e example) (*graph.Node, []infer.Value, []eager.Value) {
 		}
 		known, values = append(known, v), append(values, eager.Value{T: t})
 	}
+	out := graph.Float32
+	if d, ok := e.attrs["out_type"].(graph.DType); ok {
+		out = d
+	}
 	for range e.outs {
-		n.Outputs = append(n.Outputs, graph.Type{DType: graph.Float32, Shape: graph.Shape{UnknownRank: true}})
+		n.Outputs = append(n.Outputs, graph.Type{DType: out, Shape: graph.Shape{UnknownRank: true}})
 	}
 	return n, known, values
 }
@@ -119,7 +131,7 @@ func TestPanicsTell(t *testing.T) {
 	}
 }
 
-// TestRulesAgreeWithKernels computes each example and compares the sizes.
+// TestRulesAgreeWithKernels computes each example and compares the sizes, and the values that are known.
 func TestRulesAgreeWithKernels(t *testing.T) {
 	for i, e := range examples {
 		t.Run(fmt.Sprintf("%d %s", i, e.op), func(t *testing.T) {
@@ -138,6 +150,9 @@ func TestRulesAgreeWithKernels(t *testing.T) {
 			for k := range got {
 				if !got[k].Known || !slices.Equal(got[k].Shape, want[k].T.Shape) {
 					t.Errorf("output %d: inferred %v (%v), computed %v", k, got[k].Shape, got[k].Known, want[k].T.Shape)
+				}
+				if v := got[k].T; v != nil && (v.DType != want[k].T.DType || !bytes.Equal(v.Bytes, want[k].T.Bytes)) {
+					t.Errorf("output %d: inferred %v %v, computed %v %v", k, v.DType, v.Bytes, want[k].T.DType, want[k].T.Bytes)
 				}
 			}
 		})
