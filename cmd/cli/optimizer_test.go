@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"bytes"
 	"fmt"
+	"os"
 	"reflect"
 	"strings"
 	"testing"
@@ -42,6 +44,50 @@ func TestConfigKnowsTheOptimizers(t *testing.T) {
 			}
 			if _, err := optimizerOf(cfg.Optimizer); err != nil {
 				t.Errorf("%s, %s: %v", rule, key, err)
+			}
+		}
+	}
+}
+
+// TestEveryRuleTrainsEmbeddings: gradients of rows, of embeddings and of linear columns, go through every rule with all of its
+// terms, also where replicas share the variables.
+func TestEveryRuleTrainsEmbeddings(t *testing.T) {
+	t.Chdir(t.TempDir())
+	files := map[string]string{"trades.csv": "baker,0\nnurse,1\nbaker,1\nsmith,0\n", "trades.yaml": `
+feature_columns:
+  - {name: trade, type: vocabulary, key: trade, vocabulary: [baker, nurse, smith, miner]}
+  - {name: vector, type: embedding, of: trade, dimension: 2}
+model: {name: dnn_linear_combined_classifier, params: {linear_feature_columns: [trade], dnn_feature_columns: [vector], dnn_hidden_units: [3]}}
+train:
+  input:
+    format: csv
+    files: trades.csv
+    columns: [{name: trade, dtype: string}, {name: label, role: label, dtype: int64}]
+    batch_size: 4
+    repeat: true
+  max_steps: 3
+run: {log_step_count_steps: 0, save_summary_steps: 0}
+`}
+	for name, text := range files {
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	terms := map[string]string{"momentum": `"nesterov": true`, "keras_sgd": `"momentum": 0.5, "nesterov": true`, "rmsprop": `"momentum": 0.5, "centered": true`,
+		"keras_rmsprop": `"momentum": 0.5, "centered": true, "slot_names": "v1"`,
+		"ftrl":          `"l1": 0.01, "l2": 0.01, "l2_shrinkage": 0.01, "beta": 0.1, "lr_power": -0.4`, "keras_ftrl": `"l1": 0.01, "l2_shrinkage": 0.01`}
+	for _, rule := range optimizers.Names() {
+		optimizer := `{"name": "` + rule + `", "weight_decay": 0.01`
+		if more := terms[rule]; more != "" {
+			optimizer += ", " + more
+		}
+		for _, strategy := range []string{"default", "mirrored"} {
+			var stdout, stderr bytes.Buffer
+			code := Run(t.Context(), []string{"train", "--quiet", "--config", "trades.yaml", "--set", "model_dir=" + rule + strategy, "--set", "strategy.name=" + strategy,
+				"--set", "strategy.replicas=" + map[string]string{"default": "0", "mirrored": "2"}[strategy],
+				"--set", "model.params.dnn_optimizer=" + optimizer + "}", "--set", "model.params.linear_optimizer=" + optimizer + "}"}, &stdout, &stderr)
+			if code != exitDone || stderr.Len() > 0 {
+				t.Errorf("%s, %s: exit code %d\n%s", rule, strategy, code, stderr.String())
 			}
 		}
 	}
