@@ -76,13 +76,13 @@ func (f *raggedFeed) check(t inputs.NamedTensor, columns []inputs.NamedTensor) e
 			for row+1 < min(len(o.Offsets), len(t.Offsets))-1 && o.Offsets[row+1] == t.Offsets[row+1] {
 				row++
 			}
-			return fmt.Errorf("column %q, row %d of its batch: expected as many values as in column %q", f.Name, row, o.Name)
+			return f.bad(row, 0, fmt.Errorf("expected as many values as in column %q", o.Name))
 		}
 	}
 	if f.Step > 1 {
 		for i := range len(t.Offsets) - 1 {
 			if n := int(t.Offsets[i+1] - t.Offsets[i]); n%f.Step != 0 {
-				return fmt.Errorf("column %q, row %d of its batch: %d values: expected a multiple of %d, the values of a step", f.Name, i, n, f.Step)
+				return f.bad(i, 0, fmt.Errorf("%d values: expected a multiple of %d, the values of a step", n, f.Step))
 			}
 		}
 	}
@@ -99,28 +99,31 @@ func (f *raggedFeed) check(t inputs.NamedTensor, columns []inputs.NamedTensor) e
 	if at < 0 {
 		return nil
 	}
-	e := &IDError{Column: f.Name, Limit: f.Limit}
-	e.Row, _ = slices.BinarySearch(t.Offsets, int32(at+1))
-	e.Row--
+	e := &IDError{Limit: f.Limit}
+	row, _ := slices.BinarySearch(t.Offsets, int32(at+1))
+	row--
 	if t.Tensor.DType == graph.Int32 {
 		e.ID = int64(graph.Of[int32](t.Tensor)[at])
 	} else {
 		e.ID = graph.Of[int64](t.Tensor)[at]
 	}
-	return e
+	return f.bad(row, at-int(t.Offsets[row]), e)
 }
 
-// IDError tells of an id that chooses no row of a model's table.
+// bad is the error of an element of a row.
+func (f *raggedFeed) bad(row, element int, err error) error {
+	return &inputs.RowError{Column: f.Name, Row: int64(row), InBatch: true, Element: element, Err: err}
+}
+
+// IDError tells of an id that chooses no row of a model's table. An inputs.RowError that wraps it names column and row.
 type IDError struct {
-	Column string
-	Row    int // of its batch
-	ID     int64
-	Limit  int64 // rows of the table
+	ID    int64
+	Limit int64 // rows of the table
 }
 
-// Error names column, row and value.
+// Error names the id.
 func (e *IDError) Error() string {
-	return fmt.Sprintf("column %q, row %d of its batch: id %d: expected an id below %d, the rows of the model's table", e.Column, e.Row, e.ID, e.Limit)
+	return fmt.Sprintf("id %d: expected an id below %d, the rows of the model's table", e.ID, e.Limit)
 }
 
 func firstNotBelow[T int32 | int64](ids []T, limit int64) int {

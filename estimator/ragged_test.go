@@ -144,9 +144,9 @@ func TestRaggedColumnsGrow(t *testing.T) {
 func TestRaggedColumnsThatDoNotFitTheModel(t *testing.T) {
 	ctx := context.Background()
 	for want, spoil := range map[string]func(d *raggedData){
-		`column "ids", row 3 of its batch: id 23: expected an id below 23`:                             func(d *raggedData) { d.ids[3][0] = 23 },
-		`column "weights", row 5 of its batch: expected as many values as in column "ids"`:             func(d *raggedData) { d.weights[5] = append(d.weights[5], 1) },
-		`column "steps", row 2 of its batch: 3 values: expected a multiple of 2, the values of a step`: func(d *raggedData) { d.steps[2] = []float32{1, 2, 3} },
+		`row 4: column "ids": id 23: expected an id below 23`:                             func(d *raggedData) { d.ids[3][0] = 23 },
+		`row 6: column "weights": expected as many values as in column "ids"`:             func(d *raggedData) { d.weights[5] = append(d.weights[5], 1) },
+		`row 3: column "steps": 3 values: expected a multiple of 2, the values of a step`: func(d *raggedData) { d.steps[2] = []float32{1, 2, 3} },
 	} {
 		data := newRaggedData(64, 12, 8)
 		spoil(data)
@@ -156,7 +156,7 @@ func TestRaggedColumnsThatDoNotFitTheModel(t *testing.T) {
 			t.Errorf("expected %s, got %v", want, err)
 		}
 		var id *estimator.IDError
-		if strings.Contains(want, "id 23") && (!errors.As(err, &id) || id.Column != "ids" || id.Row != 3 || id.ID != 23) {
+		if strings.Contains(want, "id 23") && (!errors.As(err, &id) || id.ID != 23 || id.Limit != 23) {
 			t.Errorf("got %+v", id)
 		}
 	}
