@@ -44,6 +44,7 @@ type parameterServer struct {
 	copies   *engine.Variables // of what this worker's program reads whole
 	presence *coordinator.Presence
 	began    time.Time // of training here
+	stepped  bool      // a synchronous step was made since
 	step     int64     // the latest that this task knows of
 	pace     pace
 	forget   func() // drops what the stepper fetched ahead; nil where it does not

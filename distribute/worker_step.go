@@ -284,12 +284,17 @@ func chosen(rows *graph.Tensor, ids []int64, places []int) ps.Gradient {
 // enough workers for it, and for lost ones to come back.
 func (p *parameterServer) awaitStep(ctx context.Context, step int64) (ps.Progress, error) {
 	missing, told := time.Time{}, waiting.Begin(time.Now())
+	limit := p.job.rejoinTimeout()
+	if !p.stepped { // they come together for the first time
+		limit = p.job.sessionTimeout()
+	}
 	for {
 		wait, cancel := context.WithTimeout(ctx, 2*time.Second)
 		progress, err := p.client.WaitStep(wait, step)
 		// The server's clock may find that time is up before this one does.
 		late := (wait.Err() != nil || errors.Is(err, context.DeadlineExceeded)) && ctx.Err() == nil
 		cancel()
+		p.stepped = p.stepped || err == nil
 		if err == nil || !late || errors.Is(err, cluster.ErrPeerLost) || errors.Is(err, ps.ErrReset) {
 			return progress, err
 		}
@@ -302,11 +307,22 @@ func (p *parameterServer) awaitStep(ctx context.Context, step int64) (ps.Progres
 			missing = time.Time{}
 		case missing.IsZero():
 			missing = time.Now()
-		case time.Since(missing) > p.job.rejoinTimeout():
-			return progress, lost(fmt.Sprintf("step %d needs the gradients of %d workers; after %v there are only %v", step, p.sync().Aggregate,
-				p.job.rejoinTimeout(), append(others, p.job.node.Task())), context.DeadlineExceeded)
+		case time.Since(missing) > limit:
+			return progress, p.tooFew(step, append(others, p.job.node.Task()), limit)
 		}
 	}
+}
+
+// tooFew is the error of a synchronous step for which there are only some workers.
+func (p *parameterServer) tooFew(step int64, there []cluster.Task, limit time.Duration) error {
+	var gone []cluster.Task
+	for _, w := range p.job.workers {
+		if !slices.Contains(there, w) {
+			gone = append(gone, w)
+		}
+	}
+	return lost(fmt.Sprintf("step %d needs the gradients of %d workers; after %v there are only %v, without %v", step, p.sync().Aggregate, limit, there, gone),
+		context.DeadlineExceeded)
 }
 
 // Value returns a fetch of the last step.

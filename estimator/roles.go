@@ -24,7 +24,7 @@ func (e *Estimator) runRole(ctx context.Context, train TrainSpec, eval EvalSpec)
 	case runconfig.Evaluator:
 		return e.runEvaluator(ctx, train.MaxSteps, eval)
 	case runconfig.PS:
-		return Result{TrainResult: TrainResult{Loss: math.NaN()}}, e.RunParameterServer(ctx)
+		return Result{TrainResult: TrainResult{GlobalStep: -1, Loss: math.NaN()}}, e.RunParameterServer(ctx)
 	}
 	if e.config.ClusterSpec().Len() <= 1 || e.config.TaskType() == runconfig.Master && !e.evaluatesTogether() {
 		return e.trainAndEvaluateLocal(ctx, train, eval)

@@ -27,7 +27,7 @@ const (
 
 // TrainResult says how training ended.
 type TrainResult struct {
-	GlobalStep int64
+	GlobalStep int64   // negative: this task, a parameter server, knows of none
 	Loss       float64 // of the last step that was read, on the host every one; NaN where none was made
 	LossRead   bool    // such a step was made: a Loss that is not finite is the training's
 	StopReason string  // StopMaxSteps, StopEndOfInput or a hook's reason

@@ -49,10 +49,11 @@ func (t *training) meet(ctx context.Context, restore func() (distribute.Notes, e
 			meeting = func() (distribute.Notes, error) { return t.shared.Synchronize(ctx, restore) }
 		}
 		notes, err := meeting()
-		if err == nil {
-			err = t.readStep()
+		if err != nil {
+			return notes, err
 		}
-		if err == nil || !errors.Is(err, distribute.ErrSessionLost) || ctx.Err() != nil {
+		err = t.readStep()
+		if !errors.Is(err, distribute.ErrSessionLost) || ctx.Err() != nil {
 			return notes, err
 		}
 		t.est.log.Warn("the tasks of the job synchronize again", "cause", err) // it ended in between

@@ -77,7 +77,7 @@ eval: {input: {format: line}}
 	if err := json.Unmarshal([]byte(run("train", "--json")[0]), &res); err != nil {
 		t.Fatal(err)
 	}
-	if loss, ok := res.Loss.(float64); res.GlobalStep != 200 || !ok || loss > 0.01 {
+	if loss, ok := res.Loss.(float64); res.GlobalStep == nil || *res.GlobalStep != 200 || !ok || loss > 0.01 {
 		t.Errorf("train: got %+v, expected step 200 and a loss below 0.01", res)
 	}
 	if lines := run("predict"); len(lines) != 64 {

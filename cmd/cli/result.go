@@ -12,7 +12,7 @@ import (
 
 // summary is the result of a command that trains or evaluates.
 type summary struct {
-	globalStep int64
+	globalStep int64    // negative: none is known, as in parameter servers
 	loss       *float64 // of training; nil: no step was made
 	metrics    map[string]metrics.Value
 	modelDir   string
@@ -33,7 +33,7 @@ func newSummary(j *job, res estimator.Result) summary {
 
 // jsonSummary is a summary as JSON holds it: what is not finite is null, and told in NotFinite by its path.
 type jsonSummary struct {
-	GlobalStep int64             `json:"global_step"`
+	GlobalStep *int64            `json:"global_step"`
 	Loss       any               `json:"loss"`
 	Metrics    map[string]any    `json:"metrics"`
 	NotFinite  map[string]string `json:"not_finite,omitempty"`
@@ -43,8 +43,11 @@ type jsonSummary struct {
 }
 
 func (s summary) json() jsonSummary {
-	out := jsonSummary{GlobalStep: s.globalStep, Metrics: map[string]any{}, NotFinite: map[string]string{}, ModelDir: s.modelDir,
+	out := jsonSummary{Metrics: map[string]any{}, NotFinite: map[string]string{}, ModelDir: s.modelDir,
 		Exports: append([]string{}, s.exports...), StopReason: s.stopReason}
+	if s.globalStep >= 0 {
+		out.GlobalStep = &s.globalStep
+	}
 	number := func(path string, x float64) any {
 		if !isFinite(x) {
 			out.NotFinite[path] = notFinite(x)
@@ -87,7 +90,9 @@ func (a *app) printResult(s summary, asJSON bool) error {
 	if asJSON {
 		return json.NewEncoder(a.stdout).Encode(s.json())
 	}
-	fmt.Fprintf(a.stdout, "global_step=%d\n", s.globalStep)
+	if s.globalStep >= 0 {
+		fmt.Fprintf(a.stdout, "global_step=%d\n", s.globalStep)
+	}
 	if s.loss != nil {
 		fmt.Fprintf(a.stdout, "train_loss=%.6g\n", *s.loss)
 	}

@@ -21,6 +21,7 @@ func TestResultsThatAreNotFinite(t *testing.T) {
 		text string
 	}{
 		{summary{}, `{"global_step":0,"loss":null,"metrics":{},"model_dir":"","exports":[]}`, "global_step=0\n"},
+		{summary{globalStep: -1}, `{"global_step":null,"loss":null,"metrics":{},"model_dir":"","exports":[]}`, ""},
 		{summary{globalStep: 3, loss: &nan, stopReason: "nan_loss"},
 			`{"global_step":3,"loss":null,"metrics":{},"not_finite":{"loss":"NaN"},"model_dir":"","exports":[],"stop_reason":"nan_loss"}`,
 			"global_step=3\ntrain_loss=NaN\nstop_reason=nan_loss\n"},
