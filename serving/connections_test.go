@@ -3,10 +3,12 @@ package serving
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"sync"
 	"testing"
 	"time"
@@ -116,5 +118,40 @@ func TestUnusedConnections(t *testing.T) {
 	}
 	if err := used.SetDeadline(time.Now()); err != nil {
 		t.Errorf("the used connection: %v", err)
+	}
+}
+
+// Connections on which nothing, or not enough, comes are closed, on both ports.
+func TestSilentConnections(t *testing.T) {
+	s, err := New(Options{Loader: loader, Models: single(folders(t, "m/1"), "m"), Listen: Listen{Host: "127.0.0.1"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.greeting = 50 * time.Millisecond
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(ctx) }()
+	defer func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}()
+	for name, to := range map[string]struct{ address, text string }{
+		"gRPC": {s.Addresses().GRPC, ""}, "gRPC, half of a preface": {s.Addresses().GRPC, "PRI * HTTP/2.0\r\n"},
+		"REST": {s.Addresses().REST, ""}, "REST, half of a header": {s.Addresses().REST, "GET / HTTP/1.1\r\nHost: loc"},
+	} {
+		conn, err := net.Dial("tcp", to.address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = conn.SetDeadline(time.Now().Add(patience))
+		if _, err := io.WriteString(conn, to.text); err != nil {
+			t.Error(err)
+		}
+		if _, err := io.Copy(io.Discard, conn); errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("%s: the connection stays open", name)
+		}
+		conn.Close()
 	}
 }

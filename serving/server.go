@@ -42,7 +42,8 @@ type Server struct {
 	grpc      []*grpc.Server // of the port and of the socket
 	rest      *http.Server   // nil: none
 
-	connections connections // of rest
+	connections connections   // of rest
+	greeting    time.Duration // in which a client that connects must say what it wants: TLS, and HTTP/2 or a request's headers
 	farewell    time.Duration
 
 	ready     atomic.Bool
@@ -61,7 +62,7 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{o: o, listeners: ls, health: newHealth(), available: make(chan struct{}), farewell: farewell}
+	s := &Server{o: o, listeners: ls, health: newHealth(), available: make(chan struct{}), greeting: 10 * time.Second, farewell: farewell}
 	s.memory = budget.NewServer(budget.Limits{Server: o.Requests.Memory, Request: o.Requests.MemoryEach})
 	s.draining, s.drain = context.WithCancel(context.Background())
 	s.registry = monitoring.New(func(model string) bool { return s.models.Has(model) })

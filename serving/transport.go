@@ -49,7 +49,7 @@ func (s *Server) newGRPC(secure *tls.Config, remote bool) *grpc.Server {
 		// Windows of a fixed size: without them every request is followed by a ping that measures the connection.
 		grpc.InitialWindowSize(streamWindow), grpc.InitialConnWindowSize(4 * streamWindow),
 		grpc.NumStreamWorkers(uint32(4 * runtime.GOMAXPROCS(0))), // goroutines whose stacks have grown already
-		grpc.MaxHeaderListSize(maxHeaders),
+		grpc.MaxHeaderListSize(maxHeaders), grpc.ConnectionTimeout(s.greeting),
 		grpc.ChainUnaryInterceptor(s.registry.Unary, s.logAdmin),
 		grpc.ChainStreamInterceptor(s.registry.Stream, s.logAdminStream, s.endStreams),
 		// Clients may keep connections through proxies alive; those of hosts that are gone are found out.
@@ -140,7 +140,7 @@ func (s *Server) newREST() *http.Server {
 	return &http.Server{
 		Handler: s.parting(h), TLSConfig: s.o.RESTTLS.Clone(), ConnState: s.connections.changed,
 		// ReadTimeout is for bodies of requests that do not get as far as package rest, which has a time of its own.
-		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: maxHeaders,
+		ReadHeaderTimeout: s.greeting, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: maxHeaders,
 		ErrorLog: slog.NewLogLogger(s.o.Log.Handler(), slog.LevelWarn),
 	}
 }
