@@ -129,7 +129,7 @@ func TestBadInput(t *testing.T) {
 		"arrow":            {Spec{Format: "arrow", Files: []string{write(t, "t.arrow", []byte("not arrow at all"))}}, []string{"t.arrow: this is text, expected an Arrow IPC file"}},
 		"arrow cut":        {Spec{Format: "arrow", Files: []string{write(t, "t.arrow", []byte("ARROW1\x00\x00"))}}, []string{"t.arrow", "not an Arrow IPC file"}},
 		"arrow no columns": {Spec{Format: "arrow", Files: []string{"testdata/plain.arrow"}, Columns: []ColumnSpec{{Name: "f32", Role: Ignore}}}, []string{"no column of plain.arrow is read"}},
-		"jsonl":            {Spec{Format: "jsonl", Files: []string{write(t, "t.jsonl", []byte("{\"x\":1,\"y\":\"a\"}\n[1]\n"))}, Columns: xy}, []string{"t.jsonl:2", "not a JSON object"}},
+		"jsonl":            {Spec{Format: "jsonl", Files: []string{write(t, "t.jsonl", []byte("{\"x\":1,\"y\":\"a\"}\n[1]\n"))}, Columns: xy}, []string{"t.jsonl:2", "not a JSON object but an array", "jq -c '.[]'"}},
 		"jsonl two":        {Spec{Format: "jsonl", Files: []string{write(t, "t.jsonl", []byte("{\"x\":1,\"y\":\"a\"}{\"x\":2,\"y\":\"b\"}\n"))}, Columns: xy}, []string{"t.jsonl:1", "one object on each line"}},
 		"jsonl null":       {Spec{Format: "jsonl", Files: []string{write(t, "t.jsonl", []byte("null\n"))}, Columns: xy}, []string{"t.jsonl:1", "it is null"}},
 		"jsonl value":      {Spec{Format: "jsonl", Files: []string{write(t, "t.jsonl", []byte("{\"x\":\"q\",\"y\":\"a\"}\n"))}, Columns: xy}, []string{"t.jsonl:1", `column "x"`, `"q"`}},

@@ -59,6 +59,9 @@ func TestCSVMistakes(t *testing.T) {
 		"other names, header": {"u,v,w\n1,2,n\n", headed, `t.csv:1: column "a": unknown column: the header has u, v, w`},
 		"capitals":            {"A,b,y\n1,2,n\n", headed, `t.csv:1: column "a": unknown column: the header has "A": names tell capitals from small letters`},
 		"header behind lines": {"\n# c\n\na,b,z\n", func(s *Spec) { s.Header, s.Comment = true, "#" }, `t.csv:4: column "y": unknown column: the header has a, b, z`},
+		"all quoted":          {"\"1\";\"2\";\"n\"\n\"3\";\"4\";\"p\"\n", nil, `t.csv:1: cells are separated by ';' here, not by ',': set delimiter: ";"`},
+		"all quoted, header":  {"\"a\"\t\"b\"\t\"y\"\n\"1\"\t\"2\"\t\"n\"\n", headed, `t.csv:1: cells are separated by a tab here, not by ',': set delimiter: tab`},
+		"text quoted":         {"1;2;\"n\"\n3;4;\"p\"\n", nil, `t.csv:1: cells are separated by ';' here, not by ',': set delimiter: ";"`},
 		"missing value":       {",2,n\n", nil, `t.csv:1:1: column "a": value is missing: give the column a default, or correct the file`},
 		"cells too few":       {"1,2,n\n1,2\n", nil, `t.csv:2: row has 2 cells, expected 3 as the rows before: a missing value needs its empty cell`},
 		"too few, aligned":    {"1 2 n\n1 2\n", delimited("whitespace"), `t.csv:2: row has 2 cells, expected 3 as the rows before: a missing value needs "" in its place, or one of missing_values`},
@@ -88,6 +91,9 @@ func TestCSVMistakes(t *testing.T) {
 		"UTF-16":            {utf16Of("1,2,n\n", "\xff\xfe", false), nil, `t.csv: this is UTF-16 text, expected CSV in UTF-8: save it as UTF-8, for example with iconv -f UTF-16 -t UTF-8`},
 		"UTF-16, header":    {utf16Of("a,b,y\n", "\xfe\xff", true), headed, `t.csv: this is UTF-16 text, expected CSV in UTF-8: save it as UTF-8, for example with iconv -f UTF-16 -t UTF-8`},
 		"UTF-16, no mark":   {utf16Of("1,2,n\n", "", false), nil, `t.csv: this is UTF-16 text (little-endian, without its mark), expected CSV in UTF-8: save it as UTF-8, for example with iconv -f UTF-16LE -t UTF-8`},
+		"UTF-16, Cyrillic":  {utf16Of(strings.Repeat("1,2,нет\n3,4,данные\n", 60), "", false), nil, `t.csv: this is UTF-16 text (little-endian, without its mark), expected CSV in UTF-8: save it as UTF-8, for example with iconv -f UTF-16LE -t UTF-8`},
+		"UTF-16, big, Han":  {utf16Of("1,2,中文中文\n", "", true), nil, `t.csv: this is UTF-16 text (big-endian, without its mark), expected CSV in UTF-8: save it as UTF-8, for example with iconv -f UTF-16BE -t UTF-8`},
+		"small integers":    {"1\x00\x02\x00\x03\x00\x04\x01\x05\x02", nil, `t.csv: this is a binary file, expected CSV in UTF-8: name a file of text, or set the format that it has`},
 		"UTF-16, big":       {utf16Of("1,2,n\n", "", true), nil, `t.csv: this is UTF-16 text (big-endian, without its mark), expected CSV in UTF-8: save it as UTF-8, for example with iconv -f UTF-16BE -t UTF-8`},
 	} {
 		t.Run(name, func(t *testing.T) {

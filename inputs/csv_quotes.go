@@ -32,8 +32,10 @@ type place struct{ line, column int } // from 1
 
 // badQuote returns the error of a row whose quotes are wrong.
 func (r *csvReader) badQuote(pe *csv.ParseError) error {
-	if other := r.mistaken(); other != nil && r.rows == 0 {
-		return other
+	if r.rows == 0 {
+		if other := r.otherwise(pe.StartLine, 1); other != nil {
+			return other
+		}
 	}
 	if errors.Is(pe.Err, csv.ErrBareQuote) {
 		return &DataError{File: r.name, Line: pe.Line, Column: pe.Column, Err: &explained{pe.Err,

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/goestimator/goestimator/internal/graph"
@@ -77,9 +78,9 @@ func binaryKind(head []byte) (fileKind, bool) {
 		return fileKind{"", "a tar archive", "unpack it"}, true
 	case startsRecord(head):
 		return fileKind{"tfrecord", "a TFRecord file", "set format: tfrecord"}, true
-	case everySecondZero(head, 1):
+	case isUTF16(head, 1):
 		return fileKind{"", "UTF-16 text (little-endian, without its mark)", "save it as UTF-8, for example with iconv -f UTF-16LE -t UTF-8"}, true
-	case everySecondZero(head, 0):
+	case isUTF16(head, 0):
 		return fileKind{"", "UTF-16 text (big-endian, without its mark)", "save it as UTF-8, for example with iconv -f UTF-16BE -t UTF-8"}, true
 	case zero:
 		return someBinary, true
@@ -87,15 +88,23 @@ func binaryKind(head []byte) (fileKind, bool) {
 	return fileKind{}, false
 }
 
-// everySecondZero reports whether text has a zero byte beside each of nearly all characters, behind (1) or before (0) it.
-func everySecondZero(head []byte, at int) bool {
-	pairs, zeros := len(head)/2, 0
-	for i := range pairs {
-		if head[2*i+at] == 0 && head[2*i+1-at] != 0 {
-			zeros++
+// isUTF16 reports whether the first bytes of a file are text in UTF-16, whose ASCII characters, as digits and the ends of
+// lines, have their zero byte behind (1) or before (0) the other one: nearly all characters are such, or all are
+// text, and every fourth at least is such.
+func isUTF16(head []byte, zeroAt int) bool {
+	units := make([]uint16, len(head)/2)
+	ascii := 0
+	for i := range units {
+		low, high := head[2*i+1-zeroAt], head[2*i+zeroAt]
+		units[i] = uint16(high)<<8 | uint16(low)
+		if high == 0 && low != 0 {
+			ascii++
 		}
 	}
-	return pairs >= 4 && zeros*10 >= pairs*9
+	if len(units) < 4 {
+		return false
+	}
+	return ascii*10 >= len(units)*9 || ascii*4 >= len(units) && isText([]byte(string(utf16.Decode(units))))
 }
 
 // textKind tells what text is, by its first bytes.

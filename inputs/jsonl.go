@@ -150,6 +150,9 @@ func badJSON(line []byte, err error) error {
 	var kind *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &kind):
+		if kind.Value == "array" {
+			return errors.New("line is not a JSON object but an array: write each object on one line, for example with jq -c '.[]'")
+		}
 		return fmt.Errorf("line is not a JSON object: it is of type %s", kind.Value)
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return fmt.Errorf("line ends within its JSON object: write each object on one line, for example with jq -c .: %w", err)

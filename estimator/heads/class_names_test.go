@@ -2,6 +2,7 @@ package heads_test
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"testing"
 
@@ -56,6 +57,28 @@ func TestClassNames(t *testing.T) {
 				t.Errorf("accuracy %g, expected 1", a)
 			}
 		})
+	}
+}
+
+// TestClassNamesOfSeveralHeads: each head of several has the names of its own classes.
+func TestClassNamesOfSeveralHeads(t *testing.T) {
+	sick := must(heads.NewBinaryClass(heads.WithName("sick"), heads.WithClassNames("no", "yes")))
+	kind := must(heads.NewMultiClass(3, heads.WithName("kind"), heads.WithClassNames("3", "4", "8")))
+	in := batchesOf(2, inputs.Slice("logits", inputs.Feature, []float32{-1, 0, 1, 2, 3, 5, 0, 0}, 4),
+		inputs.Slice("sick", inputs.Label, []int64{0, 1}), inputs.Slice("kind", inputs.Label, []int64{2, 0}))
+	got := map[string][]string{}
+	for p, err := range openHead(t, must(heads.NewMulti([]heads.Head{sick, kind}, nil))).Predict(t.Context(), in) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"sick/classes", "sick/all_classes", "kind/classes", "kind/all_classes"} {
+			got[name] = append(got[name], texts(p.Get(name))...)
+		}
+	}
+	want := map[string][]string{"sick/classes": {"no", "yes"}, "sick/all_classes": {"no", "yes", "no", "yes"},
+		"kind/classes": {"8", "3"}, "kind/all_classes": {"3", "4", "8", "3", "4", "8"}}
+	if !maps.EqualFunc(got, want, slices.Equal) {
+		t.Errorf("got %q, expected %q", got, want)
 	}
 }
 
