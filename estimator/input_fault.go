@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
 
@@ -21,10 +22,22 @@ func (s *session) located(ctx context.Context, ds inputs.Dataset, err error) err
 	if !errors.As(err, new(*inputs.RowError)) || errors.As(err, new(*inputs.DataError)) {
 		return err
 	}
-	if at := inputs.Locate(ctx, ds, s.encodes); at != nil {
+	if at := s.locate(ctx, ds, s.encodes); at != nil {
 		return at
 	}
 	return err
+}
+
+// locateQuietly is how long the files are read again before that is told.
+const locateQuietly = 3 * time.Second
+
+// locate is inputs.Locate, which may have much to read.
+func (s *session) locate(ctx context.Context, ds inputs.Dataset, check func(context.Context, arrow.Record) error) *inputs.DataError {
+	notice := time.AfterFunc(locateQuietly, func() {
+		s.est.log.Info("the input has a value that cannot be used: looking for its place in the files")
+	})
+	defer notice.Stop()
+	return inputs.Locate(ctx, ds, check)
 }
 
 // encodes fails where a feed cannot be made of the rows of a record.
@@ -66,7 +79,7 @@ func (s *session) blamed(ctx context.Context, ds inputs.Dataset, st *stager, err
 		return err
 	}
 	var fault error = at
-	if place := inputs.Locate(ctx, ds, s.finite(columns)); place != nil {
+	if place := s.locate(ctx, ds, s.finite(columns)); place != nil {
 		fault = place
 	}
 	if loss != nil {

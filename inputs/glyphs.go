@@ -32,11 +32,12 @@ func Glyphs(seed, count int64, mem memory.Allocator) (Indexed, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &node{schema: s, mem: alloc(mem), desc: fmt.Sprintf("glyphs(%d,%d)", seed, count),
-		place: func(row int64) DataError { return DataError{Row: row + 1} }}
+	n := &node{schema: s, mem: alloc(mem), desc: fmt.Sprintf("glyphs(%d,%d)", seed, count)}
 	length := count
 	if count == 0 {
 		length = math.MaxInt64
+	} else {
+		n.place = func(row int64) DataError { return DataError{Row: row + 1} }
 	}
 	return newIndexed(n, length, func(ctx context.Context, rows []int64) (arrow.Record, error) {
 		return imageRecord(ctx, n, len(rows), func(i int, image []byte) (int64, error) {

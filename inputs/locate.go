@@ -11,7 +11,7 @@ import (
 // Locate finds where the data has what cannot be used. It reads the rows of a data set again,
 // in the order of the files, without what mixes them (shuffles, repeats, batches), until check
 // or a step of the data set's own fails at a row. It returns that failure with its place: nil
-// where there is none, and for data that this package does not read.
+// where there is none, for data without an end, and for data that this package does not read.
 func Locate(ctx context.Context, ds Dataset, check func(context.Context, arrow.Record) error) *DataError {
 	t := retrace(adopt(ds), check)
 	if t == nil {
@@ -22,7 +22,7 @@ func Locate(ctx context.Context, ds Dataset, check func(context.Context, arrow.R
 		return nil
 	}
 	defer st.close()
-	for row := int64(0); row < mostRetraced; {
+	for row := int64(0); ; {
 		rec, err := st.pull(ctx, 0)
 		if err != nil {
 			return nil
@@ -35,11 +35,7 @@ func Locate(ctx context.Context, ds Dataset, check func(context.Context, arrow.R
 		}
 		row += n
 	}
-	return nil
 }
-
-// mostRetraced bounds the rows that are read again, of which a generator may have no end.
-const mostRetraced = 1 << 32
 
 // rowStep does to a record what a step of a pipeline does to its rows, each by itself. It takes
 // the record over, and returns nil where no row is left. seen counts the rows that came to the step.

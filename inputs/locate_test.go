@@ -59,7 +59,8 @@ func TestLocate(t *testing.T) {
 		"folds of what is left": {[]Transform{Skip(10), Fold(5, 2, false), Batch(5, false)}, func(row int) bool { return row >= 10 && (row-10)%5 != 2 }},
 		"mapped":                {[]Transform{Batch(64, false), ParallelMap(double, 3), Prefetch(1)}, func(int) bool { return true }},
 		"filtered":              {[]Transform{Filter("odd", odd), Shuffle(10, 1), Batch(64, false)}, func(row int) bool { return row%2 == 1 }},
-		// Which rows come behind a shuffle is not looked at.
+		// Which rows come behind a repeat or a shuffle is not looked at.
+		"skip of a repeat":   {[]Transform{Repeat(0), Skip(1000), Batch(5, false)}, func(int) bool { return true }},
 		"taken of a shuffle": {[]Transform{Shuffle(600, 1), Take(1), Repeat(0), Batch(1, false)}, func(int) bool { return true }},
 	}
 	for name, p := range pipelines {
@@ -215,6 +216,13 @@ func TestLocateFindsFailuresOfSteps(t *testing.T) {
 	}
 	if got := Locate(context.Background(), Pipe(stranger{src}, Map(failing)), pass); got != nil {
 		t.Errorf("got %v of data of another package", got)
+	}
+	endless, err := Glyphs(1, 0, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := Locate(context.Background(), Pipe(endless, Batch(2, false)), pass); got != nil {
+		t.Errorf("got %v of data without an end", got)
 	}
 	if got := Locate(context.Background(), Pipe(src, Skip(-1)), pass); got != nil {
 		t.Errorf("got %v of a pipeline that cannot be", got)

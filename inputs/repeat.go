@@ -19,7 +19,7 @@ func Repeat(n int) Transform {
 		if n <= 0 {
 			epochs = math.MaxInt64
 		}
-		return up.derive(fmt.Sprintf("repeat(%d)", max(n, 0)), func(ctx context.Context, epoch int64) (stage, error) {
+		d := up.derive(fmt.Sprintf("repeat(%d)", max(n, 0)), func(ctx context.Context, epoch int64) (stage, error) {
 			// Epochs of a Repeat that is itself repeated go on counting.
 			s := &repeatStage{source: up, epochs: epochs}
 			if n > 0 {
@@ -27,6 +27,8 @@ func Repeat(n int) Transform {
 			}
 			return s, s.reopen(ctx)
 		})
+		d.mixes = true
+		return d
 	}
 }
 
