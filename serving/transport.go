@@ -66,7 +66,7 @@ func (s *Server) newGRPC(secure *tls.Config, remote bool) *grpc.Server {
 	opts = append(opts, grpcapi.Options(limits)...)
 	g := grpc.NewServer(opts...)
 	gate := admission.Gate{Server: g, Admit: func(ctx context.Context, method string) error { return s.admit(ctx, method, remote) }}
-	limits.Register(gate, s.service("GRPC"), &grpcapi.Models{Catalog: s.models, Reloader: s, Metric: s.metric})
+	limits.Register(gate, s.service("GRPC"), &grpcapi.Models{Catalog: s.models, Reloader: s, Metrics: s.metrics})
 	reflection.Register(briefly{admission.Brief{ServiceRegistrar: gate, Limit: maxBrief}, g})
 	grpc_health_v1.RegisterHealthServer(admission.Brief{ServiceRegistrar: g, Limit: maxBrief, Within: healthSoon, Each: healthEach}, s.health)
 	return g
@@ -78,9 +78,12 @@ type briefly struct {
 	reflection.ServiceInfoProvider
 }
 
-func (s *Server) metric(name string) int64 {
-	sum, _ := s.registry.Sum(name)
-	return int64(sum)
+func (s *Server) metrics() (value func(name string) int64) {
+	now := s.registry.Snapshot()
+	return func(name string) int64 {
+		sum, _ := now.Sum(name)
+		return int64(sum)
+	}
 }
 
 // endStreams ends streams, such as those that watch the health, when the server

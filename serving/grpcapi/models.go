@@ -22,8 +22,8 @@ type Reloader interface {
 type Models struct {
 	Catalog  servable.Catalog
 	Reloader Reloader // nil: reloading is UNIMPLEMENTED
-	// Metric returns the value of a counter, for the increases that a reload reports; nil: all are 0.
-	Metric func(name string) int64
+	// Metrics notes the values of all counters and returns them by name, for the increases that a reload reports; nil: all are 0.
+	Metrics func() (value func(name string) int64)
 }
 
 // GetModelStatus implements ModelService.GetModelStatus: one version, or all that there are, the newest first. A
@@ -62,27 +62,24 @@ func (m *Models) HandleReloadConfigRequest(ctx context.Context, r *apis.ReloadCo
 		return nil, status.Error(codes.InvalidArgument,
 			"ServerModelConfig type not supported by HandleReloadConfigRequest. Only ModelConfigList is currently supported")
 	}
-	before := m.metrics(r.GetMetricNames())
+	before := m.counters()
 	if err := m.Reloader.Reload(ctx, r.GetConfig()); err != nil {
 		return nil, err
 	}
-	after := m.metrics(r.GetMetricNames())
+	after := m.counters()
 	resp := &apis.ReloadConfigResponse{Status: statusProto(nil)}
-	for i, name := range r.GetMetricNames() {
+	for _, name := range r.GetMetricNames() {
 		resp.Metric = append(resp.Metric, &apis.Metric{Name: name,
-			ValueIncrease: &apis.Metric_Int64ValueIncrease{Int64ValueIncrease: after[i] - before[i]}})
+			ValueIncrease: &apis.Metric_Int64ValueIncrease{Int64ValueIncrease: after(name) - before(name)}})
 	}
 	return resp, nil
 }
 
-func (m *Models) metrics(names []string) []int64 {
-	values := make([]int64, len(names))
-	for i, name := range names {
-		if m.Metric != nil {
-			values[i] = m.Metric(name)
-		}
+func (m *Models) counters() (value func(name string) int64) {
+	if m.Metrics == nil {
+		return func(string) int64 { return 0 }
 	}
-	return values
+	return m.Metrics()
 }
 
 // statusProto is an error as a message, whose text may quote a damaged file; nil is OK.

@@ -2,12 +2,15 @@ package grpcapi_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/goestimator/goestimator/serving/grpcapi"
+	"github.com/goestimator/goestimator/serving/inference/modeltest"
 	"github.com/goestimator/goestimator/serving/servable"
 	apis "github.com/wamuir/graft/tensorflow/serving/apis_go_proto"
+	config "github.com/wamuir/graft/tensorflow/serving/config_go_proto"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
@@ -40,5 +43,20 @@ func TestStatusOfDamagedModel(t *testing.T) {
 	}
 	if got, want := r.ModelVersionStatus[0].Status.ErrorMessage, "invalid field name: \uFFFD\x01"; got != want {
 		t.Errorf("got %q, expected %q", got, want)
+	}
+}
+
+// A reload that asks for many metrics looks at them twice, not for each.
+func TestReloadMetrics(t *testing.T) {
+	r := &reloads{}
+	m := grpcapi.Models{Catalog: modeltest.Source(), Reloader: r, Metrics: r.counters}
+	list := &config.ModelServerConfig_ModelConfigList{ModelConfigList: &config.ModelConfigList{Config: []*config.ModelConfig{{Name: "m"}}}}
+	resp, err := m.HandleReloadConfigRequest(t.Context(), &apis.ReloadConfigRequest{
+		Config: &config.ModelServerConfig{Config: list}, MetricNames: slices.Repeat([]string{"a", "b"}, 1000)})
+	if err != nil || len(resp.GetMetric()) != 2000 || r.looks != 2 {
+		t.Fatalf("%v, %d metrics, %d looks", err, len(resp.GetMetric()), r.looks)
+	}
+	if last := resp.GetMetric()[1999]; last.GetName() != "b" || last.GetInt64ValueIncrease() != 1 {
+		t.Errorf("%v", last)
 	}
 }

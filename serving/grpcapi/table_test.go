@@ -34,8 +34,17 @@ type row struct {
 	Case, Call, Request, Response, Code, Text string
 }
 
-// reloads is a Reloader that knows one bad model, and counts.
-type reloads struct{ n int64 }
+// reloads is a Reloader that knows one bad model, and counts reloads, and looks at its counters.
+type reloads struct {
+	n     int64
+	looks int
+}
+
+func (r *reloads) counters() (value func(string) int64) {
+	r.looks++
+	n := r.n
+	return func(string) int64 { return n }
+}
 
 func (r *reloads) Reload(_ context.Context, c *config.ModelServerConfig) error {
 	if name := c.GetModelConfigList().GetConfig()[0].GetName(); name == "bad" {
@@ -67,7 +76,7 @@ func dial(t testing.TB, lis *bufconn.Listener) *grpc.ClientConn {
 func serve(t testing.TB, lis net.Listener) {
 	src, r := modeltest.Source(), &reloads{}
 	s := grpc.NewServer(grpcapi.Options(grpcapi.Limits{})...)
-	grpcapi.Register(s, &inference.Service{Models: src}, &grpcapi.Models{Catalog: src, Reloader: r, Metric: func(string) int64 { return r.n }})
+	grpcapi.Register(s, &inference.Service{Models: src}, &grpcapi.Models{Catalog: src, Reloader: r, Metrics: r.counters})
 	reflection.Register(s)
 	go func() { _ = s.Serve(lis) }()
 	t.Cleanup(s.Stop)

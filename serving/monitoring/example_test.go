@@ -15,6 +15,6 @@ func Example() {
 	service := &inference.Service{Models: &servable.Memory{}, Observers: []inference.Observer{r}}
 	_ = service // requests to it are counted
 	r.Done(inference.Call{API: "Predict", Entrypoint: "GRPC", Model: "m", ID: servable.ID{Name: "m", Version: 1}, Latency: time.Millisecond})
-	fmt.Println(r.Sum("/tensorflow/serving/request_count"))
+	fmt.Println(r.Snapshot().Sum("/tensorflow/serving/request_count"))
 	// Output: 1 true
 }

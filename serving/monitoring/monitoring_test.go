@@ -144,11 +144,11 @@ func TestOddFolders(t *testing.T) {
 	r := New(nil)
 	r.Loaded("/m/\xff/1", time.Second, nil)
 	r.WarmedUp("/m/\xff/1", time.Second, nil)
-	if n, _ := r.Sum(":tensorflow:cc:saved_model:load_attempt_count"); n != 1 {
+	if n, _ := r.Snapshot().Sum(":tensorflow:cc:saved_model:load_attempt_count"); n != 1 {
 		t.Errorf("%v loads, expected 1", n)
 	}
 	r.Forget(servable.ID{Name: "m", Version: 1}, "/m/\xff/1")
-	if n, ok := r.Sum(":tensorflow:cc:saved_model:load_attempt_count"); ok {
+	if n, ok := r.Snapshot().Sum(":tensorflow:cc:saved_model:load_attempt_count"); ok {
 		t.Errorf("%v loads are left", n)
 	}
 }
@@ -192,17 +192,17 @@ func TestSumAndGauge(t *testing.T) {
 	r.Done(answered("a", 1))
 	r.Done(answered("b", 1))
 	for _, name := range []string{"/tensorflow/serving/request_count", ":tensorflow:serving:request_latency"} {
-		if n, ok := r.Sum(name); n != 2 || !ok {
+		if n, ok := r.Snapshot().Sum(name); n != 2 || !ok {
 			t.Errorf("%s: %v, %v", name, n, ok)
 		}
 	}
-	if _, ok := r.Sum("/no/such"); ok {
+	if _, ok := r.Snapshot().Sum("/no/such"); ok {
 		t.Error("a metric that is not there has a sum")
 	}
 	if err := r.Gauge("queue_rows", "Rows that wait.", func() float64 { return 7 }); err != nil {
 		t.Error(err)
 	}
-	if n, ok := r.Sum("goestimator_queue_rows"); n != 7 || !ok {
+	if n, ok := r.Snapshot().Sum("goestimator_queue_rows"); n != 7 || !ok {
 		t.Errorf("%v, %v", n, ok)
 	}
 	if err := r.Gauge("queue_rows", "Again.", func() float64 { return 7 }); err == nil {
@@ -226,7 +226,7 @@ func TestManyAtOnce(t *testing.T) {
 	}
 	scrape(t, r)
 	all.Wait()
-	if n, _ := r.Sum("/tensorflow/serving/request_count"); n != 1600 {
+	if n, _ := r.Snapshot().Sum("/tensorflow/serving/request_count"); n != 1600 {
 		t.Errorf("%v requests", n)
 	}
 }

@@ -52,21 +52,27 @@ func (r *Registry) Gauge(name, help string, f func() float64) error {
 	return r.reg.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "goestimator_" + name, Help: help}, f))
 }
 
+// Snapshot is what the metrics of a Registry were at some time, by name.
+type Snapshot map[string]*dto.MetricFamily
+
+// Snapshot notes all metrics as they are now.
+func (r *Registry) Snapshot() Snapshot {
+	families, _ := r.reg.Gather() // what could be gathered is there despite an error
+	s := Snapshot{}
+	for _, f := range families {
+		s[f.GetName()] = f
+	}
+	return s
+}
+
 // Sum adds up all series of a counter or gauge, or the counts of a histogram. The name may be TensorFlow Serving's own form,
 // "/tensorflow/serving/request_count"; ok is false where there is no such metric.
-func (r *Registry) Sum(name string) (sum float64, ok bool) {
-	families, _ := r.reg.Gather() // what could be gathered is there despite an error
-	name = strings.ReplaceAll(name, "/", ":")
-	for _, f := range families {
-		if f.GetName() != name {
-			continue
-		}
-		for _, m := range f.GetMetric() {
-			sum += value(m)
-		}
-		return sum, true
+func (s Snapshot) Sum(name string) (sum float64, ok bool) {
+	f, ok := s[strings.ReplaceAll(name, "/", ":")]
+	for _, m := range f.GetMetric() {
+		sum += value(m)
 	}
-	return 0, false
+	return sum, ok
 }
 
 func value(m *dto.Metric) float64 {
