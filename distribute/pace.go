@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/goestimator/goestimator/distribute/cluster"
+	"github.com/goestimator/goestimator/distribute/coordinator"
 )
 
 // Paced is a strategy that knows how long a step takes each of its workers.
@@ -51,4 +52,20 @@ func pacesOf(tasks []cluster.Task, secs []float64) []Pace {
 		}
 	}
 	return out
+}
+
+// pacesOfMembers are those of the tasks that train, of which own is this one.
+func pacesOfMembers(members []coordinator.Member, own Pace) []Pace {
+	var tasks []cluster.Task
+	var secs []float64
+	for _, m := range members {
+		switch {
+		case m.Task == own.Worker:
+			m.StepSecs = own.Secs
+		case m.State != coordinator.Active:
+			continue
+		}
+		tasks, secs = append(tasks, m.Task), append(secs, m.StepSecs)
+	}
+	return pacesOf(tasks, secs)
 }

@@ -363,18 +363,7 @@ func (p *parameterServer) register(ctx context.Context) error {
 // Paces are those that came with heartbeats, and this task's own.
 func (p *parameterServer) Paces(ctx context.Context) ([]Pace, error) {
 	members, err := p.job.board.Members(ctx)
-	var tasks []cluster.Task
-	var secs []float64
-	for _, m := range members {
-		switch {
-		case m.Task == p.job.node.Task():
-			m.StepSecs = p.pace.secs()
-		case m.State != coordinator.Active:
-			continue
-		}
-		tasks, secs = append(tasks, m.Task), append(secs, m.StepSecs)
-	}
-	return pacesOf(tasks, secs), err
+	return pacesOfMembers(members, Pace{p.job.node.Task(), p.pace.secs()}), err
 }
 
 // Snapshot fences the servers; training goes on while the snapshot is read.

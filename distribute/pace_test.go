@@ -1,0 +1,58 @@
+package distribute
+
+import (
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/goestimator/goestimator/distribute/cluster"
+	"github.com/goestimator/goestimator/distribute/coordinator"
+)
+
+// TestPaceIsAMovingMean: of all steps at first, then of about 50.
+func TestPaceIsAMovingMean(t *testing.T) {
+	var p pace
+	if p.secs() != 0 {
+		t.Errorf("%v s before the first step", p.secs())
+	}
+	for i, want := range []float64{4, 3, 2} {
+		p.add([]time.Duration{4 * time.Second, 2 * time.Second, 0}[i])
+		if math.Abs(p.secs()-want) > 1e-9 {
+			t.Errorf("after step %d: %v s, expected %v", i+1, p.secs(), want)
+		}
+	}
+	for range paceSteps - 3 {
+		p.add(2 * time.Second)
+	}
+	if math.Abs(p.secs()-2) > 1e-9 {
+		t.Errorf("after 50 steps: %v s, expected 2", p.secs())
+	}
+	p.add(52 * time.Second) // the 51st counts for a 50th
+	if math.Abs(p.secs()-3) > 1e-9 {
+		t.Errorf("after 51 steps: %v s, expected 3", p.secs())
+	}
+	for range 10 * paceSteps {
+		p.add(time.Second)
+	}
+	if math.Abs(p.secs()-1) > 1e-3 {
+		t.Errorf("long after a slow step: %v s, expected 1", p.secs())
+	}
+}
+
+// TestPacesOfMembers: who is lost, has left or has told nothing that makes sense is left out.
+func TestPacesOfMembers(t *testing.T) {
+	member := func(index int, state coordinator.State, secs float64) coordinator.Member {
+		return coordinator.Member{Peer: cluster.Peer{Task: cluster.Task{Job: "worker", Index: index}}, Rank: index, State: state, StepSecs: secs}
+	}
+	own := Pace{cluster.Task{Job: "worker", Index: 3}, 0.5}
+	got := pacesOfMembers([]coordinator.Member{member(0, coordinator.Active, 0.25), member(1, coordinator.Lost, 1), member(2, coordinator.Done, 1),
+		member(3, coordinator.Lost, 9), member(4, coordinator.Active, 0), member(5, coordinator.Active, math.NaN()),
+		member(6, coordinator.Active, math.Inf(1)), member(7, coordinator.Active, -1)}, own)
+	if want := []Pace{{cluster.Task{Job: "worker", Index: 0}, 0.25}, own}; !slices.Equal(got, want) {
+		t.Errorf("%v, expected %v", got, want)
+	}
+	if got := pacesOfMembers(nil, own); got != nil {
+		t.Errorf("without members: %v", got)
+	}
+}
