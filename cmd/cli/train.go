@@ -237,6 +237,26 @@ func (j *job) earlyStopping() ([]hooks.Hook, error) {
 	return hs, nil
 }
 
+// checkExporters looks for the metrics of exporters, which a dry run leaves out, in its evaluation.
+func checkExporters(list []runconfig.Exporter, res *estimator.EvalResult) error {
+	if res == nil { // another task evaluates
+		return nil
+	}
+	for _, x := range list {
+		if _, ok := res.Scalar(x.Metric); ok || x.Kind != "best" {
+			continue
+		}
+		err := &estimator.UnknownMetricError{By: "exporter " + x.Name, Metric: x.Metric}
+		for _, name := range sortedNames(res.Metrics) {
+			if _, ok := res.Scalar(name); ok {
+				err.Known = append(err.Known, name)
+			}
+		}
+		return err
+	}
+	return nil
+}
+
 // dryRun runs one batch of everything in a folder that is then removed.
 func (a *app) dryRun(ctx context.Context, cfg *runconfig.Config, f trainFlags) error {
 	dir, err := os.MkdirTemp("", "goestimator-fast-dev-run-")
@@ -256,6 +276,9 @@ func (a *app) dryRun(ctx context.Context, cfg *runconfig.Config, f trainFlags) e
 	defer j.est.Close()
 	res, err := j.trainAndEvaluate(ctx)
 	if err != nil {
+		return err
+	}
+	if err := checkExporters(cfg.Eval.Exporters, res.Eval); err != nil {
 		return err
 	}
 	in := short.PredictInput()
