@@ -34,13 +34,12 @@ func (s *Server) service(entrypoint string) *inference.Service {
 // streamWindow is how much of a request may be on its way, in bytes.
 const streamWindow = 1 << 20
 
-// What a call may bring before it is known who calls: bytes of headers, and of requests to the service of the health, which
-// must come soon, and of which a connection has only so many going on.
+// Limits of what is answered before it is known who calls.
 const (
-	maxHeaders = 64 << 10
-	maxBrief   = 4 << 10
-	healthSoon = 10 * time.Second
-	healthEach = 100
+	maxHeaders = 64 << 10         // bytes of headers of a request, on all ports
+	maxBrief   = 4 << 10          // bytes of a message to the services of health and reflection
+	healthSoon = 10 * time.Second // in which a message to the service of health must come
+	healthEach = 100              // calls to it that a connection has going on
 )
 
 // newGRPC makes a gRPC server with all services; secure is nil for plaintext, remote where other machines reach it.
