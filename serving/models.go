@@ -27,7 +27,7 @@ func (s *Server) newManager() (*manager.Manager, error) {
 		o.WarmUp = func(ctx context.Context, id servable.ID, m servable.Model, dir string) error {
 			ctx, stop := context.WithTimeout(ctx, warmUpLimit)
 			defer stop()
-			return warmup.Run(ctx, m, id, dir, s.o.WarmUpRuns)
+			return warmup.Run(ctx, m, id, dir, warmup.Options{Iterations: s.o.WarmUpRuns, Memory: s.memory})
 		}
 	}
 	o.Partial = o.Partial || s.o.Models.Root != ""

@@ -151,6 +151,7 @@ func compileChain[T kernels.Float](c *binding) (runFunc, error) {
 			operands[i] = view[T](v)
 		}
 		do(out.n)
+		clear(operands) // they are the memory of feeds, too
 		return nil
 	}, nil
 }

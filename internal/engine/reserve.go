@@ -32,3 +32,28 @@ func (p *Program) Shrink(rows int) (err error) {
 	p.forget()
 	return p.plan(rows)
 }
+
+// keptStaging is the largest copy of a feed whose memory is used again.
+const keptStaging = 1 << 20
+
+// Release forgets the feeds and results of the last run, which else are kept until the next one. Value then returns nil.
+func (p *Program) Release() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.forget()
+	if p.lowered != nil || !p.hostFeeds() {
+		return
+	}
+	for _, f := range p.feeds {
+		f.op.out[0].mem = nil
+		if cap(f.staging) > keptStaging {
+			f.staging = nil
+		}
+	}
+	p.shareFeeds()
+	for _, r := range p.results {
+		if r != nil {
+			r.Bytes = nil
+		}
+	}
+}

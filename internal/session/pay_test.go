@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"errors"
+	"runtime"
 	"testing"
 	"time"
 
@@ -151,6 +152,39 @@ func TestCool(t *testing.T) {
 	}
 	negate(t, s, rows, 1)
 	negate(t, s, 3, 1)
+}
+
+// TestReleased: an idle program keeps nothing of what was fed, whatever its ops.
+func TestReleased(t *testing.T) {
+	batch := graph.Type{DType: graph.Float32, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown, graph.Fixed(1)}}}
+	float := graph.Attrs{"T": graph.Float32}
+	b := graph.NewBuilder(graph.New())
+	x := b.Placeholder("x", batch)
+	two := b.Const("two", graph.ScalarOf(float32(2)))
+	y := b.Op("AddV2", "sum", batch, float, b.Op("Mul", "product", batch, float, x, two), two) // a chain
+	y = b.Op("AddV2", "mixed", batch, float, y, b.Op("MatMul", "matmul", batch, float, x, b.Const("w", graph.NewTensor(graph.Float32, 1, 1))))
+	wide := graph.Type{DType: graph.Float32, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown, graph.Fixed(2)}}}
+	y = b.Op("ConcatV2", "both", wide, graph.Attrs{"T": graph.Float32, "N": int64(2)}, y, x, b.Const("one", graph.ScalarOf(int32(1))))
+	y = b.Op("Softmax", "y", wide, float, y)
+	s := sessionOf(t, b, map[string]graph.Output{"x": x}, y)
+	gone := make(chan bool)
+	func() {
+		x := graph.NewTensor(graph.Float32, 1<<20, 1)
+		runtime.AddCleanup(&x.Bytes[0], func(bool) { close(gone) }, true)
+		if _, err := s.Run(t.Context(), map[string]*graph.Tensor{"x:0": x}, []string{"y:0"}); err != nil {
+			t.Fatal(err)
+		}
+	}()
+	for limit := time.After(time.Minute); ; {
+		runtime.GC()
+		select {
+		case <-gone:
+			return
+		case <-limit:
+			t.Fatal("the feed is kept")
+		case <-time.After(time.Millisecond):
+		}
+	}
 }
 
 // TestAllowed: a plan that is refused leaves a program that can be run.

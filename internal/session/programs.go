@@ -142,6 +142,7 @@ func (ps *programs) wake() *instance {
 // for again are forgotten.
 func (ps *programs) give(p *instance) {
 	clear(p.feeds)
+	p.program.Release()
 	if !ps.rest(p) {
 		_ = p.program.Close() // host memory: there is nobody left to tell
 	} else if ps.s.idle.Load() > ps.s.options.Limit {

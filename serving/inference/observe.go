@@ -43,6 +43,44 @@ type tensorCall struct {
 	examples   *Examples
 }
 
+// Size returns about how many bytes Request and Response take as messages, which are not made for it.
+func (c Call) Size() int {
+	if t := c.tensors; t != nil {
+		n := 0
+		for _, x := range t.inputs {
+			n += tensorSize(x)
+		}
+		if t.prediction != nil {
+			for _, x := range t.prediction.Tensors {
+				n += tensorSize(x)
+			}
+		}
+		if t.examples != nil {
+			n += len(t.examples.Context)
+			for _, e := range t.examples.Serialized {
+				n += stringHeader + len(e)
+			}
+		}
+		return n + sizeOf(c.response)
+	}
+	return sizeOf(c.request) + sizeOf(c.response)
+}
+
+func sizeOf(m proto.Message) int {
+	if m == nil {
+		return 0
+	}
+	return proto.Size(m)
+}
+
+func tensorSize(t *graph.Tensor) int {
+	n := len(t.Bytes)
+	for _, s := range t.Strings {
+		n += stringHeader + len(s)
+	}
+	return n
+}
+
 // Request returns the request, made on demand for calls that came as tensors; nil where it could not be decoded.
 // It is valid until Done returns.
 func (c Call) Request() proto.Message {

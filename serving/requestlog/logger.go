@@ -39,7 +39,8 @@ type Logger struct {
 
 	mu     sync.Mutex
 	queue  []entry
-	bytes  int
+	bytes  int // of records, and
+	making int // of them those that are being made
 	closed bool
 
 	signal chan struct{} // that there is work, or that it is closed
@@ -96,34 +97,49 @@ func (l *Logger) Done(c inference.Call) {
 	if !logged || rand.Float64() >= to.config.GetSamplingConfig().GetSamplingRate() {
 		return
 	}
-	if l.full() {
+	size := c.Size()
+	if !l.reserve(size) {
 		l.drop(c.Model, errFull)
 		return
 	}
 	m := prediction(c, to.config.GetSamplingConfig())
 	if m == nil {
-		return // of a kind that has no log
+		l.put(entry{}, size) // of a kind that has no log
+		return
 	}
 	record, err := proto.Marshal(m)
 	if err != nil {
+		l.put(entry{}, size)
 		l.drop(c.Model, status.Errorf(codes.Internal, "request log: %v", err))
 		return
 	}
-	l.put(entry{c.Model, to.prefix, record})
+	l.put(entry{c.Model, to.prefix, record}, size)
 }
 
 var errFull = status.Error(codes.ResourceExhausted, "request log: the queue is full")
 
-// full saves the work of making a record that would be dropped.
-func (l *Logger) full() bool {
+// reserve takes room in the queue for a record of about that size, before it is made: what has no room takes no memory.
+func (l *Logger) reserve(size int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.bytes >= l.o.QueueBytes
+	if l.bytes >= l.o.QueueBytes || size > l.o.QueueBytes-l.bytes {
+		return false
+	}
+	l.bytes += size
+	l.making += size
+	return true
 }
 
-func (l *Logger) put(e entry) {
+// put makes a record take the room that was reserved for it; one without bytes gives that back.
+func (l *Logger) put(e entry, reserved int) {
 	l.mu.Lock()
-	if l.closed || l.bytes+len(e.record) > l.o.QueueBytes {
+	l.bytes -= reserved
+	l.making -= reserved
+	switch {
+	case len(e.record) == 0:
+		l.mu.Unlock()
+		return
+	case l.closed || l.bytes+len(e.record) > l.o.QueueBytes:
 		l.mu.Unlock()
 		l.drop(e.model, errFull)
 		return
@@ -150,7 +166,7 @@ func (l *Logger) drop(model string, err error) {
 func (l *Logger) take() (entries []entry, closed bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	entries, l.queue, l.bytes = l.queue, nil, 0
+	entries, l.queue, l.bytes = l.queue, nil, l.making
 	return entries, l.closed
 }
 

@@ -250,6 +250,25 @@ func TestDropped(t *testing.T) {
 	}
 }
 
+// TestRoomIsReserved: what has no room in the queue is not made; what is made takes the room of its record alone, or gives it back.
+func TestRoomIsReserved(t *testing.T) {
+	l, prefix := newLogger(t, Options{QueueBytes: 100})
+	if !l.reserve(60) || l.reserve(41) || !l.reserve(40) || l.reserve(0) {
+		t.Error("room for other than 100 bytes")
+	}
+	l.put(entry{}, 40)
+	if !l.reserve(40) {
+		t.Error("what was given back is taken")
+	}
+	l.put(entry{"m", prefix, make([]byte, 70)}, 60) // longer than was thought: there is no room beside the other one
+	l.put(entry{}, 40)
+	if l.Dropped() != 1 || !l.reserve(100) {
+		t.Errorf("%d are dropped, or there is no room", l.Dropped())
+	}
+	l.put(entry{}, 100)
+	end(t, l)
+}
+
 // TestFullDisk: a disk that takes nothing gets one file, not one for each record, and is tried again later.
 func TestFullDisk(t *testing.T) {
 	const full = "/dev/full"

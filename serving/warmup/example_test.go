@@ -38,6 +38,6 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(warmup.Run(context.Background(), modeltest.New(), servable.ID{Name: "m", Version: 1}, dir, 2))
+	fmt.Println(warmup.Run(context.Background(), modeltest.New(), servable.ID{Name: "m", Version: 1}, dir, warmup.Options{Iterations: 2}))
 	// Output: <nil>
 }

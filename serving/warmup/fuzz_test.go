@@ -34,6 +34,6 @@ func FuzzReplay(f *testing.F) {
 	delete(m.Sigs, "waits")
 	s := &inference.Service{Models: only{servable.ID{Name: "m", Version: 1}, m}}
 	f.Fuzz(func(t *testing.T, records []byte) {
-		_ = replayAll(t.Context(), s, file{bytes.NewReader(records), "records", "m", 1}) // does not panic or hang
+		_ = replayAll(t.Context(), s, file{bytes.NewReader(records), "records", "m", Options{}}) // does not panic or hang
 	})
 }

@@ -10,11 +10,14 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/goestimator/goestimator/internal/budget"
 	"github.com/goestimator/goestimator/internal/tfrecord"
 	"github.com/goestimator/goestimator/serving/inference"
 	"github.com/goestimator/goestimator/serving/servable"
+	"github.com/goestimator/goestimator/serving/wire"
 	apis "github.com/wamuir/graft/tensorflow/serving/apis_go_proto"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 )
@@ -59,10 +62,16 @@ func request(l *apis.PredictionLog) proto.Message {
 	return nil
 }
 
-// Run replays the records in dir on m, each iterations times (at least once). Which model and version a record asks for
+// Options say how records are replayed.
+type Options struct {
+	Iterations int            // of each record; at least one
+	Memory     *budget.Server // pays for what records take, as requests do; nil: nobody counts
+}
+
+// Run replays the records in dir on m. Which model and version a record asks for
 // does not count, only its signature. A model without records is warm. Errors carry a gRPC status and TensorFlow
 // Serving's texts; the model is then not fit to serve.
-func Run(ctx context.Context, m servable.Model, id servable.ID, dir string, iterations int) error {
+func Run(ctx context.Context, m servable.Model, id servable.ID, dir string, o Options) error {
 	path := filepath.Join(dir, filepath.FromSlash(File))
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -72,14 +81,14 @@ func Run(ctx context.Context, m servable.Model, id servable.ID, dir string, iter
 		return status.Errorf(codes.Internal, "warm-up: %v", err)
 	}
 	defer func() { _ = f.Close() }() // only read
-	return replayAll(ctx, &inference.Service{Models: only{id, m}}, file{bufio.NewReader(f), path, id.Name, iterations})
+	return replayAll(ctx, &inference.Service{Models: only{id, m}}, file{bufio.NewReader(f), path, id.Name, o})
 }
 
-// file is a stream of records: where it lies, the model that they are for, and how often each is replayed.
+// file is a stream of records: where it lies, the model that they are for, and how they are replayed.
 type file struct {
 	io.Reader
 	path, model string
-	iterations  int
+	Options
 }
 
 func replayAll(ctx context.Context, s *inference.Service, f file) error {
@@ -95,17 +104,37 @@ func replayAll(ctx context.Context, s *inference.Service, f file) error {
 		if n == MaxRecords {
 			return status.Errorf(codes.InvalidArgument, "Number of warmup records exceeds the maximum (%d) at %s", MaxRecords, f.path)
 		}
-		l := &apis.PredictionLog{}
-		if err := proto.Unmarshal(record, l); err != nil {
+		if err := f.replay(ctx, s, record); err == errUnreadable {
 			return status.Errorf(codes.InvalidArgument, "Failed to parse warmup record: number %d from %s", n, f.path)
-		}
-		for range max(f.iterations, 1) {
-			if err := replay(ctx, s, f.model, l); err != nil {
-				st := status.Convert(err)
-				return status.Errorf(st.Code(), "warm-up record %d of %s: %s", n, f.path, st.Message())
-			}
+		} else if err != nil {
+			st := status.Convert(err)
+			return status.Errorf(st.Code(), "warm-up record %d of %s: %s", n, f.path, st.Message())
 		}
 	}
+}
+
+var errUnreadable = errors.New("not a PredictionLog")
+
+// replay answers the request of a record, which holds what one of as many bytes may.
+func (f file) replay(ctx context.Context, s *inference.Service, record []byte) error {
+	l := &apis.PredictionLog{}
+	cost := wire.Cost(mem.BufferSlice{mem.SliceBuffer(record)}, l)
+	for range max(f.Iterations, 1) {
+		a := f.Memory.Open()
+		a.Received(len(record))
+		err := a.Take(len(record) + cost)
+		if err == nil && proto.Unmarshal(record, l) != nil {
+			err = errUnreadable
+		}
+		if err == nil {
+			err = replay(budget.With(ctx, a), s, f.model, l)
+		}
+		a.Close()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func replay(ctx context.Context, s *inference.Service, name string, l *apis.PredictionLog) (err error) {

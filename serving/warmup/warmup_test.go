@@ -9,12 +9,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goestimator/goestimator/internal/budget"
 	"github.com/goestimator/goestimator/internal/graph"
 	"github.com/goestimator/goestimator/internal/tfrecord"
 	"github.com/goestimator/goestimator/serving/inference/modeltest"
 	"github.com/goestimator/goestimator/serving/servable"
 	"github.com/goestimator/goestimator/serving/warmup"
 	"github.com/google/go-cmp/cmp"
+	"github.com/wamuir/graft/tensorflow/core/example/example_protos_go_proto"
 	apis "github.com/wamuir/graft/tensorflow/serving/apis_go_proto"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -55,6 +57,24 @@ func raw(t *testing.T, texts ...string) (file []byte) {
 	return file
 }
 
+// TestMemory: a record takes what a request of as many bytes may.
+func TestMemory(t *testing.T) {
+	memory := budget.NewServer(budget.Limits{Server: 1 << 30})
+	defer memory.Close()
+	many := &apis.PredictionLog{LogType: &apis.PredictionLog_ClassifyLog{ClassifyLog: &apis.ClassifyLog{Request: &apis.ClassificationRequest{
+		ModelSpec: &apis.ModelSpec{Name: "m", SignatureName: "classify"}, Input: &apis.Input{Kind: &apis.Input_ExampleListWithContext{ExampleListWithContext: &apis.ExampleListWithContext{
+			Context:  &example_protos_go_proto.Example{Features: &example_protos_go_proto.Features{Feature: map[string]*example_protos_go_proto.Feature{strings.Repeat("c", 10_000): {}}}},
+			Examples: slices.Repeat([]*example_protos_go_proto.Example{{}}, 100_000)}}}}}}}
+	file, err := warmup.Encode(many)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = warmup.Run(t.Context(), modeltest.New(), id, directory(t, file), warmup.Options{Memory: memory})
+	if status.Code(err) != codes.InvalidArgument || !strings.Contains(err.Error(), "--"+budget.RequestFlag) || memory.Used() != 0 {
+		t.Errorf("%.300v, %d bytes are still counted", err, memory.Used())
+	}
+}
+
 func directory(t testing.TB, file []byte) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -92,7 +112,7 @@ func TestReplay(t *testing.T) {
 	}
 	for _, iterations := range []int{-1, 0, 1, 3} {
 		m, runs := recorder()
-		if err := warmup.Run(t.Context(), m, id, directory(t, file), iterations); err != nil {
+		if err := warmup.Run(t.Context(), m, id, directory(t, file), warmup.Options{Iterations: iterations}); err != nil {
 			t.Fatal(err)
 		}
 		var want []string
@@ -108,7 +128,7 @@ func TestReplay(t *testing.T) {
 func TestNothingToReplay(t *testing.T) {
 	m, runs := recorder()
 	for _, dir := range []string{t.TempDir(), directory(t, nil), directory(t, raw(t, ""))} {
-		if err := warmup.Run(t.Context(), m, id, dir, 1); err != nil || len(*runs) > 0 {
+		if err := warmup.Run(t.Context(), m, id, dir, warmup.Options{}); err != nil || len(*runs) > 0 {
 			t.Errorf("%v after %v", err, *runs)
 		}
 	}
@@ -136,14 +156,14 @@ func TestFailures(t *testing.T) {
 		"no message":  {tfrecord.Append(nil, []byte("\xff\xff")), codes.InvalidArgument, "Failed to parse warmup record: ", 0},
 	} {
 		m, runs := recorder()
-		err := warmup.Run(t.Context(), m, id, directory(t, tc.file), 1)
+		err := warmup.Run(t.Context(), m, id, directory(t, tc.file), warmup.Options{})
 		if st := status.Convert(err); st.Code() != tc.code || !strings.Contains(st.Message(), tc.text) || len(*runs) != tc.runs {
 			t.Errorf("%s: %d runs, %v", name, len(*runs), err)
 		}
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	if err := warmup.Run(ctx, modeltest.New(), id, directory(t, good), 1); status.Code(err) != codes.Canceled {
+	if err := warmup.Run(ctx, modeltest.New(), id, directory(t, good), warmup.Options{}); status.Code(err) != codes.Canceled {
 		t.Errorf("cancelled: %v", err)
 	}
 	if _, err := warmup.Encode(slices.Repeat(parse(t, predict), 1001)...); err == nil {
