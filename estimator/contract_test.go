@@ -461,6 +461,7 @@ func TestTrainAndEvaluate(t *testing.T) {
 		t.Errorf("once more: got %+v, %v", res, err)
 	}
 	for name, bad := range map[string]error{
+		"another model":     second(estimator.TrainAndEvaluate(ctx, e, train, estimator.EvalSpec{Input: &toyData{width: 3}})),
 		"no training input": second(estimator.TrainAndEvaluate(ctx, e, estimator.TrainSpec{}, eval)),
 		"negative throttle": second(estimator.TrainAndEvaluate(ctx, e, train, estimator.EvalSpec{Input: &toyData{}, Throttle: -1})),
 		"negative steps":    second(estimator.TrainAndEvaluate(ctx, e, train, estimator.EvalSpec{Input: &toyData{}, Steps: -1})),

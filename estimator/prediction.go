@@ -1,7 +1,6 @@
 package estimator
 
 import (
-	"cmp"
 	"fmt"
 	"iter"
 	"maps"
@@ -78,11 +77,10 @@ type predictedRows struct {
 	emit   func(Prediction) error
 }
 
-// newPredictedRows hands out the given outputs of a session's batches.
+// newPredictedRows hands out the given outputs, in the order of their names, of a session's batches.
 func newPredictedRows(s *session, keys []predicted, emit func(Prediction) error) *predictedRows {
-	r := &predictedRows{session: s, keys: slices.Clone(keys), shapes: make([][]int, len(keys)), emit: emit}
-	slices.SortFunc(r.keys, func(a, b predicted) int { return cmp.Compare(a.name, b.name) })
-	for _, k := range r.keys {
+	r := &predictedRows{session: s, keys: keys, shapes: make([][]int, len(keys)), emit: emit}
+	for _, k := range keys {
 		r.names = append(r.names, k.name)
 	}
 	return r

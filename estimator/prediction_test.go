@@ -20,6 +20,37 @@ func echo(mc *estimator.ModelContext, f models.Features) *estimator.Spec {
 	return &estimator.Spec{Predictions: estimator.Nodes{"x": x, "double": ops.Add(mc, x, x)}}
 }
 
+// TestNamesOfPredictions are in order, those of texts among the others.
+func TestNamesOfPredictions(t *testing.T) {
+	want := []string{"a", "b", "c", "d", "e", "f", "g", "h"}
+	e := custom(t, estimator.ModelFunc(func(mc *estimator.ModelContext, f models.Features, _ models.Labels) (*estimator.Spec, error) {
+		spec := &estimator.Spec{Predictions: estimator.Nodes{}, Texts: estimator.Texts{}}
+		for i, name := range want {
+			if i%3 == 1 {
+				spec.Texts[name] = estimator.Text{IDs: ops.Cast(mc, f.Dense("x"), models.Int64), Vocabulary: []string{name}}
+				continue
+			}
+			spec.Predictions[name] = ops.Add(mc, f.Dense("x"), ops.Scalar(mc, models.Float32, float64(i)))
+		}
+		return spec, nil
+	}), t.TempDir())
+	for p, err := range e.Predict(context.Background(), countedUp(2, 2, false)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for name, v := range p.All() {
+			got = append(got, name)
+			if v.DType != models.String && v.Float(0)-p.Get("a").Float(0) != float64(name[0]-'a') {
+				t.Errorf("%s is %v where a is %v", name, v.Float(0), p.Get("a").Float(0))
+			}
+		}
+		if !slices.Equal(got, want) || !slices.Equal(p.Names(), want) {
+			t.Errorf("got %v and %v, expected %v", got, p.Names(), want)
+		}
+	}
+}
+
 // countedUp is a column of rows numbers in batches of that size, repeated for ever where endless.
 func countedUp(rows, batch int, endless bool) estimator.InputFn {
 	return estimator.InputFunc(func(_ context.Context, ic inputs.Context) (inputs.Dataset, error) {

@@ -125,6 +125,18 @@ func TestOptionsFail(t *testing.T) {
 	}
 }
 
+// TestOnePort: a server may listen on one port alone, any that is free where 0 is asked for.
+func TestOnePort(t *testing.T) {
+	for _, l := range []Listen{{Host: "127.0.0.1", Port: -1}, {Host: "127.0.0.1", REST: -1}} {
+		s, err := New(Options{Loader: loader, Models: single(folders(t, "m/1"), "m"), Listen: l})
+		if err != nil {
+			t.Errorf("%+v: %v", l, err)
+			continue
+		}
+		s.Close()
+	}
+}
+
 // TestWhileLoading: until the models are there, requests are told to try again.
 func TestWhileLoading(t *testing.T) {
 	root := folders(t, "m/1")

@@ -156,6 +156,17 @@ func TestRefusedPushes(t *testing.T) {
 	}
 }
 
+// TestLargestPosition: the state of a worker's input is bounded.
+func TestLargestPosition(t *testing.T) {
+	b := newBegun(t, Config{Servers: 2}, 1, ServerConfig{})
+	if _, err := b.c.Push(testContext(t), Push{Position: make([]byte, maxPosition)}); err != nil {
+		t.Errorf("%d bytes: %v", maxPosition, err)
+	}
+	if _, err := b.c.Push(testContext(t), Push{Position: make([]byte, maxPosition+1)}); err == nil || !strings.Contains(err.Error(), "a position of 16777217 bytes: expected at most 16777216") {
+		t.Errorf("%d bytes: got %v", maxPosition+1, err)
+	}
+}
+
 // lossy loses answers of a method, so many of each server.
 type lossy struct {
 	cluster.Client

@@ -84,9 +84,12 @@ func TestNormReluFusion(t *testing.T) {
 		bn := b.Node("FusedBatchNormV3", "bn", []graph.Type{ft, ct, ct, ct, ct, fixedType(graph.Float32)}, graph.Attrs{"epsilon": float32(0)}, x, one, zero, zero, one)
 		relu := b.Op("Relu", "relu", ft, nil, bn.Out(0))
 		neg := b.Op("Neg", "neg", ft, nil, relu)
-		p := ok(Compile(b.Graph, Spec{Feeds: []graph.Output{x}, Fetches: []graph.Output{relu, neg, bn.Out(1)}}, dev, ok(NewVariables(dev)), Options{}))
+		p := ok(Compile(b.Graph, Spec{Feeds: []graph.Output{x}, Fetches: []graph.Output{relu, neg, bn.Out(1)}}, dev, ok(NewVariables(dev)), Options{Profile: true}))
 		if got := opsOf(p); len(got) != 2 || got[0] != "_FusedBatchNormEx" {
 			t.Errorf("got %v", got)
+		}
+		if got := p.Profile()[0].Op; got != "FusedBatchNorm+Relu" {
+			t.Errorf("the profile calls it %s", got)
 		}
 		if err := p.Run(bg, 1, []*graph.Tensor{tensor([]float32{-1, 2}, 1, 2)}); err != nil {
 			t.Fatal(err)

@@ -178,6 +178,25 @@ func TestUnknownStaysUnknown(t *testing.T) {
 	}
 }
 
+// TestAxisOfExpandDims: an axis is unknown, one that there is, or an error.
+func TestAxisOfExpandDims(t *testing.T) {
+	for _, c := range []struct {
+		axis infer.Value
+		want []int // nil: not known
+		bad  bool
+	}{
+		{infer.Value{}, nil, false},
+		{infer.Of(scalar(-4)), nil, true}, {infer.Of(scalar(-3)), []int{1, 2, 3}, false}, {infer.Of(scalar(-1)), []int{2, 3, 1}, false},
+		{infer.Of(scalar(0)), []int{1, 2, 3}, false}, {infer.Of(scalar(2)), []int{2, 3, 1}, false}, {infer.Of(scalar(3)), nil, true},
+	} {
+		n, _, _ := node(example{"ExpandDims", nil, []*graph.Tensor{x(2, 3), scalar(0)}, 1})
+		got, err := infer.Node(n, []infer.Value{infer.Shaped(2, 3), c.axis})
+		if (err != nil) != c.bad || err == nil && (got[0].Known != (c.want != nil) || !slices.Equal(got[0].Shape, c.want)) {
+			t.Errorf("axis %v: got %v, %v, expected %v", c.axis, got, err, c.want)
+		}
+	}
+}
+
 // TestHostileInputs: whatever the inputs, there is a result or an error, and no size is negative or beyond memory.
 func TestHostileInputs(t *testing.T) {
 	sizes := []int{0, 1, 2, 3, 7, 1 << 20, 1 << 40, 1 << 62, -1}
