@@ -52,7 +52,9 @@ var once = []int64{1, 1}
 
 // windowCases: a result's size is (size - window + stride) / stride, rounded towards 0; below 0 it is refused.
 func windowCases() []agreed {
-	conv := func(padding string, stride, pads []int64, in ...operand) step { return moved("Conv2D", padding, stride, pads, in...) }
+	conv := func(padding string, stride, pads []int64, in ...operand) step {
+		return moved("Conv2D", padding, stride, pads, in...)
+	}
 	cases := []agreed{
 		gives(conv("VALID", once, nil, zeros(1, 3, 3, 1), weights(3, 3, 1, 2)), 1, 1, 1, 2),
 		gives(conv("VALID", once, nil, zeros(1, 2, 3, 1), weights(3, 3, 1, 2)), 1, 0, 1, 2),
@@ -136,7 +138,9 @@ func shapeCases() []agreed {
 	blocks := func(op string, x operand, block operand) step {
 		return floatStep(op, graph.Attrs{"Tblock_shape": graph.Int32, "Tpaddings": graph.Int32, "Tcrops": graph.Int32}, x, block, constantOf(graph.NewTensor(graph.Int32, 1, 2)))
 	}
-	fields := func(n int) step { return floatStep("SpaceToDepth", graph.Attrs{"block_size": int64(n)}, zeros(1, 2, 2, 1)) }
+	fields := func(n int) step {
+		return floatStep("SpaceToDepth", graph.Attrs{"block_size": int64(n)}, zeros(1, 2, 2, 1))
+	}
 	return []agreed{
 		gives(reshape(zeros(0, 3), 0, -1), 0, 3), gives(reshape(zeros(3, 0), 0, -1), 0, 3), refuses(reshape(zeros(2, 3), 0, -1)),
 		gives(reshape(zeros(0, 4), 0, -1, 3), 0, 1, 3), gives(reshape(zeros(0, 1, 5, 2), 0, 4, -1), 0, 4, 2), gives(reshape(zeros(0, 3), -1), 0),
@@ -175,7 +179,9 @@ func indexCases() []agreed {
 	choose := func(cond []int, a, b operand) step {
 		return floatStep("Select", nil, fedOf(graph.NewTensor(graph.Bool, cond...)), a, b)
 	}
-	sum := func(x operand, axes ...int) step { return floatStep("Sum", graph.Attrs{"Tidx": graph.Int32}, x, ints32(axes...)) }
+	sum := func(x operand, axes ...int) step {
+		return floatStep("Sum", graph.Attrs{"Tidx": graph.Int32}, x, ints32(axes...))
+	}
 	largest := func(x operand, axis int) step {
 		return step{op: "ArgMax", attrs: graph.Attrs{"T": graph.Float32, "Tidx": graph.Int32, "output_type": graph.Int64}, in: []operand{x, int32Of(axis)}, outs: []graph.DType{graph.Int64}}
 	}
@@ -215,7 +221,9 @@ func otherCases() []agreed {
 	hot := func(value operand) step {
 		return floatStep("OneHot", graph.Attrs{"TI": graph.Int32, "axis": int64(-1)}, ints32(1, 0), int32Of(3), value, weights())
 	}
-	fill := func(value operand) step { return floatStep("Fill", graph.Attrs{"index_type": graph.Int32}, ints32(2, 3), value) }
+	fill := func(value operand) step {
+		return floatStep("Fill", graph.Attrs{"index_type": graph.Int32}, ints32(2, 3), value)
+	}
 	var cases []agreed
 	for _, op := range []string{"ResizeBilinear", "ResizeNearestNeighbor"} {
 		cases = append(cases, gives(resize(op, zeros(1, 2, 2, 1), 3, 4), 1, 3, 4, 1), gives(resize(op, zeros(0, 2, 2, 1), 3, 4), 0, 3, 4, 1), refuses(resize(op, zeros(1, 2, 2, 0), 3, 4)),
