@@ -26,6 +26,9 @@ func Whole(value *graph.Tensor) Fill {
 	}
 }
 
+// whole writes all rows.
+func (f Fill) whole(dst *graph.Tensor) error { return f(dst, 0) }
+
 // tensor returns the whole value of a Fill.
 func (f Fill) tensor(t graph.Type) (*graph.Tensor, error) {
 	value := graph.NewTensor(t.DType, t.Shape.At(0)...)

@@ -247,19 +247,14 @@ func (m *multiWorker) share(ctx context.Context, notes Notes) (Notes, error) {
 	if err := json.Unmarshal(all[0], &notes); err != nil {
 		return notes, fmt.Errorf("the chief's notes: %w", err)
 	}
-	vars := m.Variables()
-	for _, name := range vars.Names() {
-		value, err := vars.Get(name)
-		if err != nil {
-			return notes, err
-		}
-		if err := m.ring.group.Broadcast(ctx, 0, []*graph.Tensor{value}); err != nil {
-			return notes, err
-		}
+	for _, name := range m.copies[0].Names() {
+		broadcast := func(value *graph.Tensor) error { return m.ring.group.Broadcast(ctx, 0, []*graph.Tensor{value}) }
 		if m.job.chief() {
-			continue
+			err = m.copies[0].View(name, broadcast)
+		} else {
+			err = m.Variables().Set(name, func(dst *graph.Tensor, _ int) error { return broadcast(dst) })
 		}
-		if err := vars.Set(name, Whole(value)); err != nil {
+		if err != nil {
 			return notes, err
 		}
 	}

@@ -121,13 +121,16 @@ type copiedVariables struct {
 
 // Create makes the variable on every device.
 func (v copiedVariables) Create(name string, t graph.Type, initial Fill) error {
+	if len(v.others) == 0 {
+		return v.deviceVariables.Create(name, t, initial)
+	}
 	return v.each(func(d deviceVariables, value *graph.Tensor) error { return d.Variables.Create(name, value) }, t, initial)
 }
 
 // Set replaces the value on every device.
 func (v copiedVariables) Set(name string, value Fill) error {
 	t, ok := v.Type(name)
-	if !ok {
+	if !ok || len(v.others) == 0 {
 		return v.deviceVariables.Set(name, value)
 	}
 	return v.each(func(d deviceVariables, value *graph.Tensor) error { return d.Variables.Set(name, value) }, t, value)

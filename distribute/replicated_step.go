@@ -67,7 +67,9 @@ func (s *replicatedStepper) compileReplicas() error {
 	first := int64(r.peers.rank() * r.replicas)
 	for i := range r.replicas {
 		at := min(i, len(r.copies)-1)
-		o := replicaOptions{number: first + int64(i), options: r.config.options(), variables: r.copies[at], elsewhere: r.compute[i].Kind() != r.devices[at].Kind()}
+		opts := r.config.options()
+		opts.Updated = true
+		o := replicaOptions{number: first + int64(i), options: opts, variables: r.copies[at], elsewhere: r.compute[i].Kind() != r.devices[at].Kind()}
 		if r.replicas == 1 && !s.stay {
 			o.ready = func(i int) { s.ready(i) }
 		}

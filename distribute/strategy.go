@@ -106,7 +106,7 @@ type Fill func(dst *graph.Tensor, first int) error
 // Snapshot is the state of a strategy at one moment between steps.
 type Snapshot struct {
 	Step    int64
-	Tensors map[string]*graph.Tensor // variables that are in one piece
+	Tensors map[string]*graph.Tensor // variables that are in one piece, to be read before the next step
 	Parts   []Part                   // and the pieces of the others
 	Notes   Notes                    // of the other tasks
 	// Close frees the snapshot; nil where there is nothing to free.

@@ -12,30 +12,15 @@ var _ Variables = deviceVariables{}
 
 // Create makes the variable from its whole initial value.
 func (v deviceVariables) Create(name string, t graph.Type, initial Fill) error {
-	value, err := initial.tensor(t)
-	if err != nil {
-		return err
-	}
-	return v.Variables.Create(name, value)
+	return v.CreateBy(name, t, initial.whole)
 }
 
 // Set replaces the value.
-func (v deviceVariables) Set(name string, value Fill) error {
-	t, ok := v.Type(name)
-	if !ok {
-		_, err := v.Get(name) // says what is there
-		return err
-	}
-	whole, err := value.tensor(t)
-	if err != nil {
-		return err
-	}
-	return v.Variables.Set(name, whole)
-}
+func (v deviceVariables) Set(name string, value Fill) error { return v.SetBy(name, value.whole) }
 
-// snapshot copies all values.
+// snapshot returns all values, which hold until the next step.
 func (v deviceVariables) snapshot() (*Snapshot, error) {
-	all, err := v.Variables.Snapshot()
+	all, err := v.Lend()
 	if err != nil {
 		return nil, err
 	}

@@ -74,7 +74,7 @@ func newWorkerStep(p *parameterServer, t TrainProgram) (*workerStep, error) {
 		spec.Feeds = append(spec.Feeds, x.rows)
 	}
 	opts := p.config.options()
-	opts.Profile = t.Profile
+	opts.Profile, opts.Updated = t.Profile, true
 	s.program, err = engine.Compile(t.Graph, spec, p.dev, p.copies, opts)
 	return s, err
 }

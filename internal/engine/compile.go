@@ -31,6 +31,10 @@ type Options struct {
 	// its variables.
 	OnFetch func(i int)
 
+	// Updated says that the variables change from run to run, by other programs: weights are not kept in the form that
+	// kernels read, which costs as much memory again and would be made anew for each run.
+	Updated bool
+
 	// HardPlacement refuses ops that an accelerator has no kernel for; otherwise they run on the host: see
 	// Program.HostSteps. What is computed once per batch size may always be computed there.
 	HardPlacement bool
@@ -57,12 +61,16 @@ func Compile(g *graph.Graph, spec Spec, dev device.Device, vars *Variables, opts
 		return nil, fmt.Errorf("compile: %w", err)
 	}
 	p.written = writtenBy(ops)
+	p.changing = p.written
+	if opts.Updated {
+		p.changing = touchedBy(ops)
+	}
 	ops = guardUpdates(ops, p.fetched)
 	ops = fuseRagged(ops, p.fetched)
 	if p.lowered != nil {
 		ops = p.lowered.fuse(ops)
 	} else {
-		ops = fuse(ops, p.fetched, p.written, opts.CheckNumerics)
+		ops = fuse(ops, p.fetched, p.changing, opts.CheckNumerics)
 		if opts.OwnFetches { // an accelerator's are downloaded, each into its own memory
 			ops = ownFetches(ops, p.fetched)
 		}
@@ -142,7 +150,7 @@ func (p *Program) bindAll(ops []*op) error {
 		if o.feed >= 0 || o.def.compile == nil || (o.reads != nil && !o.copy) {
 			continue
 		}
-		c := &binding{node: o.node, op: o, out: o.out, written: p.written, shared: &p.vars.weights}
+		c := &binding{node: o.node, op: o, out: o.out, changing: p.changing, shared: &p.vars.weights}
 		var in []*value
 		for _, from := range o.in {
 			in = append(in, from.value())

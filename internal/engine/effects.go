@@ -47,6 +47,17 @@ func writtenBy(ops []*op) map[*variable]bool {
 	return written
 }
 
+// touchedBy returns the variables that ops read or update.
+func touchedBy(ops []*op) map[*variable]bool {
+	all := writtenBy(ops)
+	for _, o := range ops {
+		if o.reads != nil {
+			all[o.reads] = true
+		}
+	}
+	return all
+}
+
 // variableName returns the name of the variable whose handle an op gives.
 func variableName(o *op) string {
 	for o.node.Op != "VarHandleOp" && len(o.in) > 0 {

@@ -96,7 +96,7 @@ func (l *lowered) hostForm(s *step) error {
 	if o.reads != nil {
 		o.reads = l.host.shadow(o.reads).copy
 	}
-	c := &binding{node: o.node, op: &o, in: s.op.operands(s.in), out: s.out, written: l.all, shared: &l.p.vars.weights}
+	c := &binding{node: o.node, op: &o, in: s.op.operands(s.in), out: s.out, changing: l.all, shared: &l.p.vars.weights}
 	run, err := compileOp(c)
 	l.p.kept = append(l.p.kept, c.kept...)
 	if err != nil {

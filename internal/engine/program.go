@@ -39,7 +39,8 @@ type Program struct {
 	ready     []atomic.Bool // which results the last run has given; also read while it goes on
 	sections  []section
 	written   map[*variable]bool
-	kept      []weightsKey // of weights shared with other programs
+	changing  map[*variable]bool // whose values are not the same from run to run
+	kept      []weightsKey       // of weights shared with other programs
 	exec      execution
 	at        *step // what runs, for the error of a panic
 	closed    bool

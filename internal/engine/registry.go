@@ -70,9 +70,9 @@ type binding struct {
 
 	onBatch func() error // called when the batch size changed, before the next run
 
-	written map[*variable]bool // by the program
-	shared  *sharedWeights
-	kept    []weightsKey // that the op has taken
+	changing map[*variable]bool // see Program
+	shared   *sharedWeights
+	kept     []weightsKey // that the op has taken
 }
 
 // need fails unless the op has at least that many inputs and outputs.

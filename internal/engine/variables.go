@@ -66,6 +66,90 @@ func (v *Variables) Create(name string, initial *graph.Tensor) error {
 	return nil
 }
 
+// CreateBy adds a variable with the value that fill writes into a tensor of its type: on the host
+// into the variable's own memory. It fails where the name is taken.
+func (v *Variables) CreateBy(name string, t graph.Type, fill func(*graph.Tensor) error) error {
+	shape := t.Shape.At(0)
+	if t.DType.Size() == 0 {
+		return fmt.Errorf("variable %s: type %v has no numeric elements", name, t.DType)
+	}
+	buf, err := v.dev.Alloc(graph.NumElements(shape) * t.DType.Size())
+	if err != nil {
+		return fmt.Errorf("variable %s: %w", name, err)
+	}
+	x := &variable{dtype: t.DType, shape: shape, elem: t.DType.Size(), n: graph.NumElements(shape), buf: buf}
+	if err := v.fill(x, fill); err != nil {
+		return errors.Join(fmt.Errorf("variable %s: %w", name, err), buf.Free())
+	}
+	v.lock(nil)
+	defer v.mu.Unlock()
+	if v.byName[name] != nil {
+		return errors.Join(fmt.Errorf("variable %s already exists", name), buf.Free())
+	}
+	v.byName[name] = x
+	return nil
+}
+
+// SetBy replaces a variable's value by what fill writes into a tensor of its type, as CreateBy does. Where fill fails, the
+// value may be neither the old nor the new one. Fill must not use the variables.
+func (v *Variables) SetBy(name string, fill func(*graph.Tensor) error) error {
+	v.lock(nil)
+	defer v.mu.Unlock()
+	x := v.byName[name]
+	if x == nil {
+		return v.unknown(name)
+	}
+	x.version++
+	if err := v.fill(x, fill); err != nil {
+		return fmt.Errorf("set variable %s: %w", name, err)
+	}
+	return nil
+}
+
+// fill writes a variable's value, in place where that is possible.
+func (v *Variables) fill(x *variable, fill func(*graph.Tensor) error) error {
+	if t := v.inPlace(x); t != nil {
+		return fill(t)
+	}
+	t := graph.NewTensor(x.dtype, x.shape...)
+	if err := fill(t); err != nil {
+		return err
+	}
+	return v.upload(x, t)
+}
+
+// inPlace returns a variable's own memory as a tensor, nil where it is not the process's: a device's may be reached by its
+// kernels alone, even where it is mapped.
+func (v *Variables) inPlace(x *variable) *graph.Tensor {
+	if v.dev.Kind() != device.KindHost {
+		return nil
+	}
+	return &graph.Tensor{DType: x.dtype, Shape: slices.Clone(x.shape), Bytes: x.memory()}
+}
+
+// View calls f with a variable's value, which f must neither change nor keep: on the host it is no copy.
+func (v *Variables) View(name string, f func(*graph.Tensor) error) error {
+	v.rlock(nil)
+	defer v.mu.RUnlock()
+	x := v.byName[name]
+	if x == nil {
+		return v.unknown(name)
+	}
+	t, err := v.lend(x)
+	if err != nil {
+		return err
+	}
+	return f(t)
+}
+
+// lend returns a variable's value, which is no copy on the host.
+func (v *Variables) lend(x *variable) (*graph.Tensor, error) {
+	if t := v.inPlace(x); t != nil {
+		return t, nil
+	}
+	return v.download(x)
+}
+
 // Type returns a variable's element type and shape, false where there is none of that name.
 func (v *Variables) Type(name string) (graph.Type, bool) {
 	v.rlock(nil)
@@ -116,12 +200,17 @@ func (v *Variables) Names() []string {
 }
 
 // Snapshot returns copies of all values as of one moment between updates.
-func (v *Variables) Snapshot() (map[string]*graph.Tensor, error) {
+func (v *Variables) Snapshot() (map[string]*graph.Tensor, error) { return v.all(v.download) }
+
+// Lend is Snapshot without copies on the host: the values are to be read only, and before the next update.
+func (v *Variables) Lend() (map[string]*graph.Tensor, error) { return v.all(v.lend) }
+
+func (v *Variables) all(read func(x *variable) (*graph.Tensor, error)) (map[string]*graph.Tensor, error) {
 	v.rlock(nil)
 	defer v.mu.RUnlock()
 	all := make(map[string]*graph.Tensor, len(v.byName))
 	for n, x := range v.byName {
-		t, err := v.download(x)
+		t, err := read(x)
 		if err != nil {
 			return nil, fmt.Errorf("variable %s: %w", n, err)
 		}

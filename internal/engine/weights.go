@@ -86,7 +86,7 @@ func packWeights[T kernels.Float](c *binding, t *tail, trans bool) *packer[T] {
 	}
 	constants := false
 	for i, in := range inputs {
-		v, ok := steady(in, c.written)
+		v, ok := steady(in, c.changing)
 		if !ok {
 			return nil
 		}
