@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strconv"
 
 	"github.com/goestimator/goestimator/estimator/hooks"
 	"github.com/goestimator/goestimator/runconfig"
@@ -86,6 +87,13 @@ func chiefWorker(job string, s runconfig.Strategy) func(*link, []string) error {
 // workerTask is the second worker of multi_worker_mirrored: it takes part in the
 // chief's steps until the chief ends the training.
 func workerTask(l *link, args []string) error {
+	if args[0] == denseTaskArgument {
+		steps, err := strconv.Atoi(args[1])
+		if err != nil {
+			return err
+		}
+		return denseTask(l, steps)
+	}
 	option, err := inCluster(runconfig.Strategy{Name: "multi_worker_mirrored"})
 	if err != nil {
 		return err

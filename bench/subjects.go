@@ -24,6 +24,8 @@ var subjects = []subject{
 	{name: "startup", title: "process start to first finished step (mlp)", unit: "s", cases: []string{""}, setup: startupField, startup: true},
 	{name: "memory", title: "peak resident memory of 30 training steps", unit: "MB", cases: []string{""}, setup: memoryField("mlp"), steps: 30, value: peakMB},
 	{name: "memory_resnet20", title: "peak resident memory of 6 training steps of ResNet-20", unit: "MB", cases: []string{""}, setup: memoryField("resnet20"), steps: 6, value: peakMB},
+	{name: "memory_dense", title: "peak resident memory of 50 training steps and a checkpoint of an MLP 784-8192-8192-4096-10, momentum, batch 64", unit: "MB", cases: denseCases,
+		setup: denseField, steps: denseSteps, value: peakMB},
 	{name: "growth", title: "MLP steps by batch, width and depth", unit: "ms", cases: growthCases(), setup: growthField},
 	{name: "allreduce", title: "sum of a float32 tensor over processes, bytes that each sends", unit: "GB/s", cases: allreduceCases, setup: allreduceField,
 		value: func(name string, steps int, r reply) float64 {

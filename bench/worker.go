@@ -26,6 +26,7 @@ func work(kind string, args []string) error {
 		"serving_copies": copiesWorker, "serving_overload": overloadWorker, "serve_fixed": serveFixedWorker,
 		"trees": treesWorker, "wide_deep": wideDeepWorker,
 		"embedding": embeddingWorker, "ps_task": psTask,
+		"dense": denseWorker, "dense_alone": denseTraining(1), "dense_ring": denseTraining(2),
 		"overhead": overheadWorker, "worker_task": workerTask,
 		"overhead_ps":   chiefWorker("ps", runconfig.Strategy{Name: "parameter_server"}),
 		"overhead_ring": chiefWorker("worker", runconfig.Strategy{Name: "multi_worker_mirrored"}),
