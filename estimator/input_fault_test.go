@@ -19,8 +19,9 @@ import (
 	"github.com/goestimator/goestimator/runconfig"
 )
 
-// spoilt is 40 rows of x [2], unused and y, of which one number is bad.
+// spoilt is 40 rows of x [2], unused and y, of which one number of a column is bad, or all are.
 type spoilt struct {
+	all     bool
 	column  string
 	row, at int
 	bad     float64
@@ -32,6 +33,9 @@ func (d spoilt) Input(_ context.Context, ic inputs.Context) (inputs.Dataset, err
 	for name, c := range columns {
 		for i := range c {
 			c[i] = float32(i%7) / 7
+			if name == d.column && d.all {
+				c[i] = float32(d.bad)
+			}
 		}
 		if name == d.column {
 			c[d.row*len(c)/40+d.at] = float32(d.bad)
@@ -74,7 +78,7 @@ func TestSpoiltInput(t *testing.T) {
 		"evaluation":        {in: spoilt{column: "x", row: 30, bad: nan}, numeric: true, evals: true, want: `the input is not finite: row 31: column "x": value NaN`},
 		"foreign":           {in: spoilt{column: "x", row: 5, bad: nan, foreign: true}, numeric: true, want: `the input is not finite: column "x", row `},
 		"the model's":       {in: spoilt{}, numeric: true, explode: true, want: "from finite inputs: the data is finite", not: "the input is not finite"},
-		"unused, the model": {in: spoilt{column: "unused", row: 1, bad: nan}, explode: true, want: "NaN loss during training", not: "the input is not finite"},
+		"unused, the model": {in: spoilt{column: "unused", all: true, bad: nan}, explode: true, want: "NaN loss during training", not: "the input is not finite"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			fn := func(mc *estimator.ModelContext, f models.Features, l models.Labels) (*estimator.Spec, error) {
