@@ -41,6 +41,11 @@ func decodeRaw(s *site) (kernel, error) {
 		if len(in.Strings) > 0 {
 			n = len(in.Strings[0])
 		}
+		for i, s := range in.Strings { // before there is room for all
+			if len(s) != n {
+				return fmt.Errorf("DecodeRaw requires input strings to all be the same size, but element %d has size %d != %d", i, len(s), n)
+			}
+		}
 		if n%size != 0 {
 			return fmt.Errorf("input to DecodeRaw has length %d that is not a multiple of %d, the size of %v", n, size, d)
 		}
@@ -49,10 +54,10 @@ func decodeRaw(s *site) (kernel, error) {
 			return err
 		}
 		for i, s := range in.Strings {
-			if len(s) != n {
-				return fmt.Errorf("DecodeRaw requires input strings to all be the same size, but element %d has size %d != %d", i, len(s), n)
-			}
 			copy(out.Bytes[i*n:], s)
+		}
+		if d == graph.Bool {
+			graph.Truths(out.Bytes)
 		}
 		if !little {
 			for b := out.Bytes; len(b) > 0; b = b[size:] {

@@ -180,7 +180,7 @@ func bitcast(s *site) (kernel, error) {
 		from, size := t.DType.Size(), to.Size()
 		shape := slices.Clone(t.Shape)
 		switch {
-		case from == 0 || size == 0:
+		case from == 0 || size == 0 || t.DType == graph.Bool || to == graph.Bool: // TensorFlow's has no booleans either
 			return fmt.Errorf("bitcast of %v to %v %w", t.DType, to, ErrUnsupported)
 		case from > size:
 			shape = append(shape, from/size)

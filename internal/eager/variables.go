@@ -167,6 +167,9 @@ func restore(s *site) (kernel, error) {
 			if t.DType != types[i] {
 				return fmt.Errorf("tensor %q: expected type %v, got %v", name, types[i], t.DType)
 			}
+			if t.DType == graph.Bool {
+				graph.Truths(t.Bytes)
+			}
 			if len(specs[i]) == 0 {
 				c.set(i, t)
 				continue

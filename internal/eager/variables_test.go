@@ -1,6 +1,7 @@
 package eager
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -74,7 +75,7 @@ func TestRestore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, x := range map[string]*graph.Tensor{"a": tensorOf([]float32{1, 2, 3, 4, 5, 6}, 2, 3), "s": texts("x", "y")} {
+	for name, x := range map[string]*graph.Tensor{"a": tensorOf([]float32{1, 2, 3, 4, 5, 6}, 2, 3), "s": texts("x", "y"), "odd": {DType: graph.Bool, Shape: []int{3}, Bytes: []byte{0, 1, 2}}} {
 		if err := w.Add(name, x); err != nil {
 			t.Fatal(err)
 		}
@@ -93,6 +94,10 @@ func TestRestore(t *testing.T) {
 	s.expect(out[0], `string[2] "x" "y"`)
 	s.expect(out[1], "float32[2 3] 1 2 3 4 5 6")
 	s.expect(out[2], "float32[2 2] 2 3 5 6")
+	odd, err := s.try("RestoreV2", graph.Attrs{"dtypes": []graph.DType{graph.Bool}}, "d/v", []string{"odd"}, []string{""})
+	if err != nil || !bytes.Equal(odd[0].T.Bytes, []byte{0, 1, 1}) {
+		t.Errorf("booleans: got %v, %v", odd, err)
+	}
 	s.refuse("not found", "RestoreV2", attrs, "d/v", []string{"s", "nope", "a"}, []string{"", "", ""})
 	s.refuse("expected type string", "RestoreV2", attrs, "d/v", []string{"a", "a", "a"}, []string{"", "", ""})
 	s.refuse("slice", "RestoreV2", attrs, "d/v", []string{"s", "a", "a"}, []string{"", "", "2 3 -:1,3"})

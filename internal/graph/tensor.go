@@ -110,6 +110,13 @@ func StringTensor(values [][]byte, shape ...int) (*Tensor, error) {
 	return &Tensor{DType: String, Shape: append([]int(nil), shape...), Strings: values}, nil
 }
 
+// Truths makes every byte of booleans that is not 0 a 1, as Go's booleans and kernels take them: bytes of strangers may be any.
+func Truths(b []byte) {
+	for i := range b {
+		b[i] = min(b[i], 1)
+	}
+}
+
 // Of returns t's elements as a slice that aliases t, or nil where t's type is not T's.
 func Of[T Element](t *Tensor) []T {
 	if t.DType != TypeOf[T]() || len(t.Bytes) == 0 {

@@ -222,16 +222,9 @@ func usable(content []byte, d graph.DType) []byte {
 	t := graph.NewTensor(d, len(content)/d.Size())
 	copy(t.Bytes, content)
 	if d == graph.Bool {
-		truths(t.Bytes)
+		graph.Truths(t.Bytes)
 	}
 	return t.Bytes
-}
-
-// truths makes every byte that is not 0 a 1, as Go's booleans and our kernels take them.
-func truths(b []byte) {
-	for i := range b {
-		b[i] = min(b[i], 1)
-	}
 }
 
 // sameLayout returns the typed values of p as bytes, nil where a tensor of type d holds them in another form.
