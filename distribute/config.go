@@ -51,7 +51,9 @@ func New(c Config) (Strategy, error) {
 }
 
 // Validate reports a strategy that does not exist or cannot run here.
-func (c Config) Validate() error {
+func (c Config) Validate() error { return runconfig.Mistake(c.validate()) }
+
+func (c Config) validate() error {
 	if strategies[c.Name] == nil {
 		return fmt.Errorf("unknown strategy %q: expected one of %s", c.Name, strings.Join(names(), ", "))
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/goestimator/goestimator/internal/device"
 	"github.com/goestimator/goestimator/internal/engine"
 	"github.com/goestimator/goestimator/internal/gpus"
+	"github.com/goestimator/goestimator/runconfig"
 )
 
 // localRanks are the environment variables by which launchers number the processes of a machine: torchrun, Slurm, Open MPI.
@@ -35,6 +36,9 @@ func (c Config) open(number int) (device.Device, error) {
 		name.Number = number
 	}
 	dev, _, err := c.devices().Open(context.Background(), name)
+	if err != nil && c.Device != "" && !errors.Is(err, device.ErrLost) {
+		err = runconfig.Mistake(err) // there is no such device
+	}
 	return dev, err
 }
 

@@ -82,6 +82,11 @@ func (j *Job) unlessEnded(ctx context.Context, e *Ends, f func(context.Context) 
 	return end
 }
 
+// Await returns the end that model_dir tells of, or false at the end of ctx.
+func (e *Ends) Await(ctx context.Context) (End, bool) {
+	return e.await(ctx, time.Now(), e.inModelDir)
+}
+
 // await looks again and again, until it finds the end of this job or ctx ends.
 func (e *Ends) await(ctx context.Context, began time.Time, look func(context.Context) (End, bool)) (End, bool) {
 	tick := time.NewTicker(endPoll)

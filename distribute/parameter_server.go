@@ -57,11 +57,11 @@ var (
 
 func newParameterServer(c Config) (Strategy, error) {
 	if c.Job == nil || len(c.Job.servers) == 0 {
-		return nil, errors.New("strategy parameter_server needs a cluster with ps tasks: set TF_CONFIG, or use `goestimator launch --ps 1`")
+		return nil, runconfig.Mistake(errors.New("strategy parameter_server needs a cluster with ps tasks: set TF_CONFIG, or use `goestimator launch --ps 1`"))
 	}
 	transfer, err := ps.ParseTransfer(c.Transfer)
 	if err != nil {
-		return nil, err
+		return nil, runconfig.Mistake(err)
 	}
 	p := &parameterServer{config: c, job: c.Job, vars: &remoteVariables{}}
 	if p.dev, err = c.open(localRank()); err != nil {
@@ -136,12 +136,12 @@ func (p *parameterServer) makePlan(t TrainProgram) error {
 	}
 	partitioner, err := partitionerOf(p.config.Partitioner, len(p.job.servers))
 	if err != nil {
-		return err
+		return runconfig.Mistake(err)
 	}
 	train := *t.Train
 	if !p.config.Sync {
 		if train.AccumulateSteps > 1 && len(train.Transforms) > 0 {
-			return errors.New("a clip of gradients that are accumulated needs their sum, which asynchronous workers do not have: leave one of both out, or use multi_worker_mirrored")
+			return runconfig.Mistake(errors.New("a clip of gradients that are accumulated needs their sum, which asynchronous workers do not have: leave one of both out, or use multi_worker_mirrored"))
 		}
 		train.Transforms = nil // workers clip
 	}

@@ -53,7 +53,7 @@ type standing struct {
 // serveJob is Serve; s is nil where the server does not stand.
 func serveJob(ctx context.Context, rc runconfig.RunConfig, log *slog.Logger, s *standing) error {
 	if rc.TaskType() != runconfig.PS {
-		return fmt.Errorf("task %s/%d is no parameter server", rc.TaskType(), rc.TaskID())
+		return runconfig.Mistake(fmt.Errorf("task %s/%d is no parameter server", rc.TaskType(), rc.TaskID()))
 	}
 	j, err := open(rc, log, s != nil && jobName(rc) == "")
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/goestimator/goestimator/internal/engine"
 	"github.com/goestimator/goestimator/internal/graph"
 	"github.com/goestimator/goestimator/internal/waiting"
+	"github.com/goestimator/goestimator/runconfig"
 )
 
 // workerStep makes the steps of one worker: pull, compute, push.
@@ -49,7 +50,7 @@ func newWorkerStep(p *parameterServer, t TrainProgram) (*workerStep, error) {
 	}
 	scale.fetch(l)
 	if p.config.Sync && scale != nil {
-		return nil, errors.New("a loss scale that changes needs one decision over all gradients, which synchronous parameter servers do not make: give a number as loss_scale, or use multi_worker_mirrored")
+		return nil, runconfig.Mistake(errors.New("a loss scale that changes needs one decision over all gradients, which synchronous parameter servers do not make: give a number as loss_scale, or use multi_worker_mirrored"))
 	}
 	s := &workerStep{strategy: p, train: t, layout: l, scale: scale, copied: map[string]uint64{}}
 	p.forget = s.forget

@@ -29,7 +29,10 @@ func (e *Estimator) ends(maxSteps int64) *distribute.Ends {
 
 func (e *Estimator) endInModelDir(maxSteps int64) (distribute.End, bool) {
 	s, err := checkpoint.LoadRunState(atomicfile.OS{}, e.modelDir)
-	if err != nil || s.Finished == nil {
+	switch {
+	case err == nil && s.Failed != nil:
+		return failedEnd(s.Failed), true
+	case err != nil || s.Finished == nil:
 		return distribute.End{}, false
 	}
 	f := s.Finished

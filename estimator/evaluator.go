@@ -3,11 +3,11 @@ package estimator
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"time"
 
+	"github.com/goestimator/goestimator/distribute"
 	"github.com/goestimator/goestimator/estimator/checkpoint"
 	"github.com/goestimator/goestimator/estimator/summary"
 	"github.com/goestimator/goestimator/internal/atomicfile"
@@ -17,10 +17,21 @@ import (
 // evaluatorPoll is how often an evaluator looks for a new checkpoint, at most.
 const evaluatorPoll = time.Second
 
-// runEvaluator evaluates the newest checkpoint again and again until training is over.
+// runEvaluator evaluates the newest checkpoint again and again until training is over, or has failed.
 func (e *Estimator) runEvaluator(ctx context.Context, maxSteps int64, eval EvalSpec) (Result, error) {
+	ctx, stop := e.untilFailure(ctx)
+	defer stop()
+	res, err := e.evaluateAll(ctx, maxSteps, eval)
+	var end *distribute.EndError
+	if err != nil && errors.As(context.Cause(ctx), &end) {
+		err = end
+	}
+	return res, err
+}
+
+func (e *Estimator) evaluateAll(ctx context.Context, maxSteps int64, eval EvalSpec) (Result, error) {
 	if e.config.TaskID() > 0 {
-		return Result{}, fmt.Errorf("for distributed training, there can only be one evaluator task (with task id 0), given task id %d", e.config.TaskID())
+		return Result{}, mistakef("for distributed training, there can only be one evaluator task (with task id 0), given task id %d", e.config.TaskID())
 	}
 	if err := fpConnect.Here(); err != nil {
 		return Result{}, err

@@ -6,13 +6,17 @@ import (
 	"fmt"
 	"net"
 	"reflect"
+	"slices"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/goestimator/goestimator/distribute"
 	"github.com/goestimator/goestimator/distribute/cluster"
+	"github.com/goestimator/goestimator/distribute/collective"
+	"github.com/goestimator/goestimator/distribute/coordinator"
 	"github.com/goestimator/goestimator/internal/device"
+	"github.com/goestimator/goestimator/runconfig"
 )
 
 // The exit codes by which a process tells who started it what to do next. Those
@@ -20,7 +24,7 @@ import (
 const (
 	ExitDone        = 0
 	ExitError       = 1
-	ExitMistake     = 2   // the configuration cannot be: by itself, or beside that of the others or of their job
+	ExitMistake     = 2   // a mistake in the configuration, also where it is not that of the others, or of their job
 	ExitPeerLost    = 138 // another task was lost past its deadline, or this one's GPU
 	ExitInterrupted = 143 // SIGTERM, after a checkpoint
 )
@@ -37,12 +41,19 @@ func ExitCode(err error) int {
 		return ExitError
 	case errors.As(err, &end):
 		return end.Code
-	case errors.Is(err, cluster.ErrOtherJob), errors.Is(err, distribute.ErrDiffer), errors.As(err, new(*UnknownMetricError)):
+	case isAny(err, mistakes), errors.As(err, new(*UnknownMetricError)):
 		return ExitMistake
 	case errors.Is(err, ErrPeerLost), errors.Is(err, device.ErrLost):
 		return ExitPeerLost
 	}
 	return ExitError
+}
+
+// mistakes are errors that the same configuration brings again.
+var mistakes = []error{runconfig.ErrMistake, cluster.ErrOtherJob, distribute.ErrDiffer, collective.ErrMismatch, coordinator.ErrInvalid}
+
+func isAny(err error, list []error) bool {
+	return slices.ContainsFunc(list, func(target error) bool { return errors.Is(err, target) })
 }
 
 // Interruption returns err as the caller should see it that ended ctx: an error that

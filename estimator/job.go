@@ -28,7 +28,7 @@ func (e *Estimator) joinJob(maxSteps int64) (config distribute.Config, leave fun
 	}
 	if !e.distributed() {
 		if !e.config.IsChief() {
-			return config, leave, fmt.Errorf("task %s/%d is not the chief and knows of no other task: expected ps tasks in the cluster, or all its workers",
+			return config, leave, mistakef("task %s/%d is not the chief and knows of no other task: expected ps tasks in the cluster, or all its workers",
 				e.config.TaskType(), e.config.TaskID())
 		}
 		return config, leave, nil
@@ -65,15 +65,20 @@ func (e *Estimator) clusterStrategy() (runconfig.Strategy, error) {
 	s := e.strategy.Strategy
 	switch {
 	case s.Name == "parameter_server" && e.config.NumPS() == 0:
-		return s, fmt.Errorf("strategy parameter_server: the cluster has no ps task: add one, or choose multi_worker_mirrored")
+		return s, mistakef("strategy parameter_server: the cluster has no ps task: add one, or choose multi_worker_mirrored")
 	case s.Name == "multi_worker_mirrored" && e.config.NumPS() > 0:
-		return s, fmt.Errorf("strategy multi_worker_mirrored: the cluster has %d ps tasks, which it has no use for: leave them out, or choose parameter_server", e.config.NumPS())
+		return s, mistakef("strategy multi_worker_mirrored: the cluster has %d ps tasks, which it has no use for: leave them out, or choose parameter_server", e.config.NumPS())
 	case s.Name == "parameter_server", s.Name == "multi_worker_mirrored":
 		return s, nil
 	case (s.Name == "" || s.Name == "default") && e.config.NumPS() > 0:
 		s.Name = "parameter_server"
 		return s, nil
 	}
-	return s, fmt.Errorf("strategy %s trains in one process, but the cluster has %d tasks that train: choose multi_worker_mirrored, or parameter_server and ps tasks",
+	return s, mistakef("strategy %s trains in one process, but the cluster has %d tasks that train: choose multi_worker_mirrored, or parameter_server and ps tasks",
 		s.Name, e.config.NumWorkers())
+}
+
+// mistakef is the error of a cluster or strategy that cannot be.
+func mistakef(format string, args ...any) error {
+	return runconfig.Mistake(fmt.Errorf(format, args...))
 }

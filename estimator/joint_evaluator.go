@@ -60,7 +60,7 @@ func (h *jointEvaluator) evaluate(ctx context.Context, r hooks.Run, final bool) 
 	}
 	all, ok := t.strategy.(distribute.Gatherer)
 	if !ok {
-		return fmt.Errorf("joint evaluation: strategy %s has no workers in lock step", t.strategy.Name())
+		return mistakef("joint evaluation: strategy %s has no workers in lock step", t.strategy.Name())
 	}
 	o, err := newRunOptions(h.spec.options())
 	if err != nil {

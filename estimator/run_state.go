@@ -15,7 +15,7 @@ func (t *training) noteStart() error {
 	limit := t.est.config.MaxRestarts()
 	var failed error
 	err := checkpoint.UpdateRunState(atomicfile.OS{}, t.est.modelDir, func(s *checkpoint.RunState) {
-		s.Finished = nil
+		s.Finished, s.Failed = nil, nil
 		if s.Failures == nil {
 			return
 		}

@@ -43,7 +43,7 @@ func (e *Estimator) Train(ctx context.Context, input InputFn, opts ...RunOption)
 		return TrainResult{}, err
 	}
 	if t := e.config.TaskType(); t == runconfig.Evaluator || t == runconfig.PS {
-		return TrainResult{}, fmt.Errorf("train has been called in task %s: only chief and workers train", t)
+		return TrainResult{}, mistakef("train has been called in task %s: only chief and workers train", t)
 	}
 	if done, step, err := e.alreadyTrained(o); err != nil || done {
 		if done {
@@ -61,6 +61,7 @@ func (e *Estimator) Train(ctx context.Context, input InputFn, opts ...RunOption)
 		e.log.Info("training ended before this task could take part", "global_step", ended.GlobalStep)
 		res, err = ended, nil
 	}
+	err = tellFailure(ctx, e.config, e.log, config.Job, Interruption(ctx, err))
 	return res, Interruption(ctx, errors.Join(err, leave()))
 }
 

@@ -101,7 +101,7 @@ func TrainAndEvaluate(ctx context.Context, e *Estimator, train TrainSpec, eval E
 		return Result{}, Interruption(ctx, err)
 	}
 	res, err := e.runRole(ctx, train, eval)
-	return res, Interruption(ctx, err)
+	return res, tellFailure(ctx, e.config, e.log, nil, Interruption(ctx, err))
 }
 
 func (e *Estimator) trainAndEvaluateLocal(ctx context.Context, train TrainSpec, eval EvalSpec) (Result, error) {

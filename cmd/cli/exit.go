@@ -21,19 +21,8 @@ const (
 // errQuiet marks an error that has been told already.
 var errQuiet = errors.New("told")
 
-// usageError is a mistake in the command line or the config.
-type usageError struct{ err error }
-
-func (e *usageError) Error() string { return e.err.Error() }
-func (e *usageError) Unwrap() error { return e.err }
-
 // usage marks err as a mistake in the command line or the config.
-func usage(err error) error {
-	if err == nil {
-		return nil
-	}
-	return &usageError{err}
-}
+func usage(err error) error { return runconfig.Mistake(err) }
 
 // codeError is an error with an exit code of its own.
 type codeError struct {
@@ -88,14 +77,9 @@ func (a *app) panicked(value any, stack []byte) int {
 
 // exitCode returns the exit code of an error.
 func exitCode(err error) int {
-	var u *usageError
-	var v *runconfig.ViolationsError
 	var c *codeError
-	switch {
-	case errors.As(err, &c):
+	if errors.As(err, &c) {
 		return c.code
-	case errors.As(err, &u), errors.As(err, &v):
-		return exitUsage
 	}
 	return estimator.ExitCode(err)
 }

@@ -41,13 +41,14 @@ to be started again; 143 interrupted after a checkpoint;
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := f.load()
-			if err != nil {
-				return err
-			}
-			if f.dry {
+			if err == nil && f.dry {
 				return a.dryRun(cmd.Context(), cfg, f)
 			}
-			return a.train(cmd.Context(), cfg, f)
+			if err == nil {
+				err = a.train(cmd.Context(), cfg, f)
+			}
+			a.tellFailure(cmd.Context(), cfg, err)
+			return err
 		},
 	}
 	f.add(cmd)
@@ -61,6 +62,21 @@ func noArgs(_ *cobra.Command, args []string) error {
 		return usage(fmt.Errorf("unexpected argument %q", args[0]))
 	}
 	return nil
+}
+
+// tellFailure tells the other tasks of the cluster of an error that ends this one.
+// Without a config TF_CONFIG alone says which those are.
+func (a *app) tellFailure(ctx context.Context, cfg *runconfig.Config, err error) {
+	if err == nil {
+		return
+	}
+	rc, rerr := runconfig.FromTFConfig(os.Getenv("TF_CONFIG"))
+	if cfg != nil {
+		rc, rerr = cfg.RunConfig()
+	}
+	if rerr == nil {
+		estimator.TellFailure(ctx, rc, a.log, err)
+	}
 }
 
 // train runs train_and_evaluate and prints what came of it.

@@ -53,7 +53,7 @@ func Open(c Config) (*Node, error) {
 	c = c.withDefaults()
 	sec, err := newSecurity(c)
 	if err != nil {
-		return nil, err
+		return nil, runconfig.Mistake(err)
 	}
 	n := &Node{
 		config: c, security: sec, bulkServer: newBulkServer(c.MaxMessageBytes),

@@ -19,6 +19,7 @@ const RunStateFile = "state.json"
 type RunState struct {
 	TrainSeconds float64   `json:"train_seconds"` // spent in training, over all restarts
 	Finished     *Finished `json:"finished,omitempty"`
+	Failed       *Failed   `json:"failed,omitempty"`
 	Failures     *Failures `json:"failures,omitempty"`
 	Session      string    `json:"session,omitempty"` // of the parameter servers
 }
@@ -28,6 +29,13 @@ type Finished struct {
 	GlobalStep int64     `json:"global_step"`
 	Reason     string    `json:"reason"` // "max_steps", "early_stopping", ...
 	At         time.Time `json:"at"`     // by the chief's clock
+}
+
+// Failed tells the other tasks that training has ended for good without being over.
+type Failed struct {
+	Code   int       `json:"code"` // the chief's exit code
+	Reason string    `json:"reason"`
+	At     time.Time `json:"at"` // by the chief's clock
 }
 
 // Failures are the exits of the chief since its last checkpoint that it chose

@@ -1,0 +1,24 @@
+package runconfig
+
+import "errors"
+
+// ErrMistake is in the chain of errors that tell of a mistake in a configuration:
+// a process that is started again in the same way fails again.
+var ErrMistake = errors.New("a mistake in the configuration")
+
+// Mistake marks err as one that tells of a mistake in a configuration; nil stays nil.
+func Mistake(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &mistake{err}
+}
+
+type mistake struct{ err error }
+
+func (m *mistake) Error() string        { return m.err.Error() }
+func (m *mistake) Unwrap() error        { return m.err }
+func (m *mistake) Is(target error) bool { return target == ErrMistake }
+
+// Is makes violations mistakes.
+func (e *ViolationsError) Is(target error) bool { return target == ErrMistake }
