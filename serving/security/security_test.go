@@ -288,6 +288,9 @@ func TestTokenHTTP(t *testing.T) {
 		if h.ServeHTTP(w, r); w.Code != c.want {
 			t.Errorf("%s with %q: %d, expected %d", c.path, c.header, w.Code, c.want)
 		}
+		if w.Code == 401 && !strings.Contains(w.Body.String(), `\"authorization: Bearer TOKEN\"`) {
+			t.Errorf("%s with %q: %s", c.path, c.header, w.Body)
+		}
 	}
 	for _, text := range []string{"", "\n"} {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {

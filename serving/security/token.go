@@ -66,7 +66,7 @@ func (t *Token) shows(header string) bool {
 	return strings.EqualFold(scheme, "bearer") && good == 1
 }
 
-const refusal = "the request has no valid token: send the header \"authorization: Bearer <token>\""
+const refusal = "the request has no valid token: send the header \"authorization: Bearer TOKEN\""
 
 // Handler answers 401 to requests without the token.
 func (t *Token) Handler(h http.Handler) http.Handler {
