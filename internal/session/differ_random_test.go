@@ -731,8 +731,8 @@ func draw(data []byte) sample {
 			break
 		}
 		values = append(values, out)
-		if out[0].T.DType != graph.Float32 || out[0].T.Len() > 1<<12 {
-			break
+		if out[0].T.DType != graph.Float32 || out[0].T.Len() > 1<<12 || slices.Max(append([]int{0}, out[0].T.Shape...)) > 1<<10 {
+			break // the operands of a next step would be too large
 		}
 		s = subject{operand{from: len(all)}, out[0].T}
 	}
