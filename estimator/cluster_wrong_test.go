@@ -1,10 +1,12 @@
 package estimator_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
 	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/estimator/hooks"
 	"github.com/goestimator/goestimator/models/optimizers"
 	"github.com/goestimator/goestimator/runconfig"
 )
@@ -51,3 +53,32 @@ func TestClusterOfDifferentTasks(t *testing.T) {
 		})
 	}
 }
+
+// TestClusterChiefFailsForGood: the others end with the chief's exit code and say why.
+func TestClusterChiefFailsForGood(t *testing.T) {
+	for _, c := range synchronous {
+		t.Run(c.name, func(t *testing.T) {
+			broken := errors.New("broken")
+			for _, r := range trainCluster(t, t.TempDir(), 2, c.servers, c.s, func(rank int, m *member) {
+				m.opts = []estimator.RunOption{estimator.MaxSteps(1000)}
+				if rank == 0 {
+					m.opts = append(m.opts, estimator.WithHooks(hookFuncs{after: func(r hooks.Run) error {
+						if r.GlobalStep() == 5 {
+							return broken
+						}
+						return nil
+					}}))
+				} else {
+					m.run = append(m.run, runconfig.ModelDir(t.TempDir()), runconfig.Connections(patientConnections))
+				}
+			}) {
+				if code := estimator.ExitCode(r.err); code != estimator.ExitError || !strings.Contains(r.err.Error(), "broken") {
+					t.Errorf("%s: %v, exit code %d, expected 1", r.task, r.err, code)
+				}
+			}
+		})
+	}
+}
+
+// patientConnections wait for a lost task for longer than a busy machine may stand still.
+var patientConnections = runconfig.RPC{Security: "auto", PeerTimeoutSecs: 10, RejoinSecs: 60, CallTimeoutSecs: 20, MaxMessageMB: 64}
