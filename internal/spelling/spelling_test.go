@@ -17,7 +17,7 @@ func TestNearest(t *testing.T) {
 	known := []string{"config", "fast-dev-run", "json", "on", "ps", "set", "output-format", "output", "outset"}
 	for name, want := range map[string]string{
 		"config": "config", "conifg": "config", "colour": "", "": "", "fastdevrun": "fast-dev-run", "sets": "set", "jsn": "json",
-		"xy": "", // two letters of two may not differ
+		"xy":  "", // two letters of two may not differ
 		"out": "output", "outp": "output", "output-": "output-format", "ou": "on", "outs": "outset",
 		"px": "ps", "quite-another-name": "",
 	} {

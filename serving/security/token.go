@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
@@ -94,21 +93,4 @@ func (t *Token) Check(ctx context.Context, method string) error {
 		}
 	}
 	return status.Error(codes.Unauthenticated, refusal)
-}
-
-// Unary refuses calls without the token: grpc.ChainUnaryInterceptor(t.Unary). By then their message has been received and
-// decompressed; package serving asks before.
-func (t *Token) Unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
-	if err := t.Check(ctx, info.FullMethod); err != nil {
-		return nil, err
-	}
-	return handler(ctx, req)
-}
-
-// Stream refuses streams without the token: grpc.ChainStreamInterceptor(t.Stream).
-func (t *Token) Stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
-	if err := t.Check(ss.Context(), info.FullMethod); err != nil {
-		return err
-	}
-	return handler(srv, ss)
 }
