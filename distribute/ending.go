@@ -92,7 +92,7 @@ func (e *Ends) await(ctx context.Context, began time.Time, look func(context.Con
 	tick := time.NewTicker(endPoll)
 	defer tick.Stop()
 	for {
-		if end, ok := look(ctx); ok && (end.Sure || !end.At.Before(e.Since) || time.Since(began) >= formerEnd) {
+		if end, ok := look(ctx); ok && e.counts(end, time.Since(began)) {
 			return end, true
 		}
 		select {
@@ -101,6 +101,17 @@ func (e *Ends) await(ctx context.Context, began time.Time, look func(context.Con
 			return End{}, false
 		}
 	}
+}
+
+// counts reports whether an end that was found is that of this run, after a while of waiting.
+func (e *Ends) counts(end End, waited time.Duration) bool {
+	switch {
+	case end.Sure || !end.At.Before(e.Since):
+		return true
+	case end.Code != 0 && e.Since.Sub(end.At) <= startTime: // a chief may fail before others are up
+		return waited >= startTime/2
+	}
+	return waited >= formerEnd
 }
 
 // inModelDir looks for an end in model_dir.

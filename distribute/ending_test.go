@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -26,13 +27,19 @@ func TestWhichEndCounts(t *testing.T) {
 		{"old", false, -time.Nanosecond, formerEnd},
 		{"as the task began", false, 0, 0},
 		{"later", false, time.Nanosecond, 0},
+		{"failure just before", false, -startTime, startTime / 2},
+		{"older failure", false, -startTime - time.Nanosecond, formerEnd},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				began := time.Now()
 				e := &Ends{Since: began}
 				end, ok := e.await(t.Context(), began, func(context.Context) (End, bool) {
-					return End{GlobalStep: 7, Sure: c.sure, At: began.Add(c.at)}, true
+					end := End{GlobalStep: 7, Sure: c.sure, At: began.Add(c.at)}
+					if strings.Contains(c.name, "failure") {
+						end.Code = 1
+					}
+					return end, true
 				})
 				if took := time.Since(began); !ok || end.GlobalStep != 7 || took != c.want {
 					t.Errorf("%+v, %v after %v, expected after %v", end, ok, took, c.want)
