@@ -127,8 +127,12 @@ func TestClusterTFJob(t *testing.T) {
 		return true
 	})
 	for _, p := range s.Pods {
-		if p.ExitCode != 0 {
-			t.Errorf("%s-%d: exit code %d, expected 0", p.Type, p.Index, p.ExitCode)
+		want := 0
+		if p.Type == "ps" && p.Recreated == 0 {
+			want = 143 // the job was done before the server had left it
+		}
+		if p.ExitCode != want {
+			t.Errorf("%s-%d: exit code %d, expected %d", p.Type, p.Index, p.ExitCode, want)
 		}
 	}
 	if prefix, err := checkpoint.LatestPrefix(j.dir); err != nil || !strings.Contains(prefix, "model.ckpt-300") {
