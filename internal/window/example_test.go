@@ -17,7 +17,7 @@ func Example() {
 	}
 	w, err := attrs.Conv2D([]int{10, 8, 8, 3}, []int{3, 3, 3, 5})
 	fmt.Println(window.Result(w), err)
-	_, err = attrs.Conv2D([]int{10, 2, 2, 3}, []int{5, 5, 3, 5})
+	_, err = attrs.Conv2D([]int{10, 2, 2, 3}, []int{7, 7, 3, 5})
 	fmt.Println(err != nil)
 	// Output:
 	// [10 3 3 5] <nil>
