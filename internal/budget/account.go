@@ -11,8 +11,9 @@ type Account struct {
 	s *Server
 
 	mu       sync.Mutex
-	received int64 // bytes of the request, decompressed
-	expands  bool  // it has values that stand for many
+	requests int64 // whose account it is
+	received int64 // their bytes, decompressed
+	expand   int64 // requests that have values which stand for many
 	others   int64 // bytes of what the request makes large that other accounts hold
 	used     int64 // of what the request makes large
 	model    int64 // of what the model takes for the rows that were sent
@@ -32,10 +33,10 @@ func (s *Server) Open() *Account {
 	if s == nil {
 		return nil
 	}
-	return &Account{s: s}
+	return &Account{s: s, requests: 1}
 }
 
-// Joint begins the account of what requests do together: it may hold what they may, less what they hold. Close ends it.
+// Joint begins the account of what requests do together: it may hold the sum of what each may, less what they hold. Close ends it.
 func Joint(of []*Account) *Account {
 	var j *Account
 	for _, a := range of {
@@ -43,12 +44,13 @@ func Joint(of []*Account) *Account {
 			continue
 		}
 		if j == nil {
-			j = a.s.Open()
+			j = &Account{s: a.s}
 		}
 		a.mu.Lock()
+		j.requests += a.requests
 		j.received += a.received
+		j.expand += a.expand
 		j.others += a.used
-		j.expands = j.expands || a.expands
 		a.mu.Unlock()
 	}
 	return j
@@ -81,7 +83,7 @@ func (a *Account) Expand() {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.expands = true
+	a.expand = a.requests
 }
 
 // Take counts n bytes that are about to be allocated. Its error is an *Error: they must not be.
@@ -108,7 +110,7 @@ func (a *Account) take(n int64, model bool) error {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	allowed, limit := a.allowed(), a.s.limits.most()
+	allowed, limit := a.allowed(), a.most()
 	switch {
 	case a.closed: // nobody would give it back
 		return a.refuse(&Error{Asked: n, Received: a.received})
@@ -134,17 +136,22 @@ func (a *Account) take(n int64, model bool) error {
 	return nil
 }
 
-// allowed is how much the request may make of its bytes.
+// allowed is how much the requests may make of their bytes.
 func (a *Account) allowed() int64 {
+	if a.s.limits.Request > 0 {
+		return a.most()
+	}
+	n := Base*a.requests + Factor*min(a.received, math.MaxInt64/2/Factor) + Expansion*a.expand
+	return min(n, a.s.limits.Server)
+}
+
+// most is the most that the requests may hold, whatever their bytes.
+func (a *Account) most() int64 {
 	l := a.s.limits
-	if l.Request > 0 {
-		return l.Request
+	if l.Request == 0 || l.Request > l.Server/a.requests {
+		return l.Server
 	}
-	n := Base + Factor*min(a.received, math.MaxInt64/2/Factor)
-	if a.expands {
-		n += Expansion
-	}
-	return min(n, l.Server)
+	return l.Request * a.requests
 }
 
 // Fits reports whether TakeModel of n bytes would do now, without refusing anything.
@@ -154,7 +161,7 @@ func (a *Account) Fits(n int) bool {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return int64(n) <= a.s.limits.most()-a.used-a.model && int64(n) <= a.s.limits.Server-a.s.used.Load()
+	return int64(n) <= a.most()-a.used-a.model && int64(n) <= a.s.limits.Server-a.s.used.Load()
 }
 
 func (a *Account) refuse(e *Error) error {

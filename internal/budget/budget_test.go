@@ -120,7 +120,7 @@ func TestJoint(t *testing.T) {
 		t.Fatal(err)
 	}
 	j := Joint([]*Account{a, nil, b})
-	if err := j.Take(Base + Factor*3000 - 500); err != nil || !j.Covers(3000) || j.Covers(3001) {
+	if err := j.Take(2*Base + Factor*3000 - 500); err != nil || !j.Covers(3000) || j.Covers(3001) {
 		t.Error(err)
 	}
 	if j.Take(1) == nil {
@@ -136,6 +136,58 @@ func TestJoint(t *testing.T) {
 	}
 	if Joint(nil) != nil || Joint([]*Account{nil}) != nil {
 		t.Error("there is an account of nobody")
+	}
+}
+
+// TestJointLimits draws the edges of what requests may hold together: the sum of what each may, and no more than the server.
+func TestJointLimits(t *testing.T) {
+	const mib = 1 << 20
+	for name, c := range map[string]struct {
+		limits         Limits
+		requests       int
+		expand         int // of them
+		allowed, model int
+	}{
+		"by their bytes":        {Limits{Server: 1 << 30}, 3, 0, 3 * (Base + Factor*mib), 1 << 30},
+		"one expands":           {Limits{Server: 1 << 30}, 3, 1, 3*(Base+Factor*mib) + Expansion, 1 << 30},
+		"two expand":            {Limits{Server: 1 << 30}, 3, 2, 3*(Base+Factor*mib) + 2*Expansion, 1 << 30},
+		"no more than all":      {Limits{Server: 64 * mib}, 3, 1, 64 * mib, 64 * mib},
+		"by the limit of each":  {Limits{Server: 1 << 30, Request: mib}, 100, 100, 100 * mib, 100 * mib},
+		"just the server's":     {Limits{Server: 100 * mib, Request: mib}, 100, 0, 100 * mib, 100 * mib},
+		"above the server's":    {Limits{Server: 100*mib - 1, Request: mib}, 100, 0, 100*mib - 1, 100*mib - 1},
+		"a limit of all memory": {Limits{Server: 1 << 30, Request: math.MaxInt64}, 3, 0, 1 << 30, 1 << 30},
+	} {
+		s := NewServer(c.limits)
+		var accounts []*Account
+		for i := range c.requests {
+			accounts = append(accounts, s.Open())
+			accounts[i].Received(mib)
+			if i < c.expand {
+				accounts[i].Expand()
+			}
+		}
+		for what, take := range map[string]func(a *Account) (error, error){
+			"at once":   func(a *Account) (error, error) { return a.Take(c.allowed), a.Take(1) },
+			"the model": func(a *Account) (error, error) { return a.TakeModel(c.model), a.TakeModel(1) },
+			"fits": func(a *Account) (ok, over error) {
+				if !a.Fits(c.model) {
+					ok = errors.New("it does not fit")
+				}
+				if !a.Fits(c.model + 1) {
+					over = errors.New("it does not fit")
+				}
+				return ok, over
+			},
+		} {
+			j := Joint(accounts)
+			if ok, over := take(j); ok != nil || over == nil {
+				t.Errorf("%s, %s: got %v, then %v", name, what, ok, over)
+			}
+			j.Close()
+		}
+		if s.Used() != 0 {
+			t.Errorf("%s: %d bytes are still counted", name, s.Used())
+		}
 	}
 }
 

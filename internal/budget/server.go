@@ -26,14 +26,6 @@ type Limits struct {
 	Request int64 // each; 0: as many as its own bytes allow, and no more than Server
 }
 
-// most is the most that any request may hold, whatever its bytes.
-func (l Limits) most() int64 {
-	if l.Request > 0 {
-		return min(l.Request, l.Server)
-	}
-	return l.Server
-}
-
 // unknown is Limits.Server where the system does not tell how much memory there is.
 const unknown = 8 << 30
 

@@ -61,3 +61,34 @@ func TestAccountOfBatch(t *testing.T) {
 		t.Errorf("%d bytes are still counted", memory.Used())
 	}
 }
+
+// TestLimitOfEachInBatch: where each request has a limit of its own, a batch of many may hold what they may together.
+func TestLimitOfEachInBatch(t *testing.T) {
+	const each, requests, values = 1 << 20, 100, 5000 // 20 KB: together 2 MB
+	memory := budget.NewServer(budget.Limits{Server: 1 << 30, Request: each})
+	defer memory.Close()
+	w := &watcher{}
+	m := &servable.Func{Compute: func(ctx context.Context, feeds map[string]*graph.Tensor, _ []string) ([]*graph.Tensor, error) {
+		return []*graph.Tensor{feeds["x:0"].Clone()}, budget.Of(ctx).TakeModel(len(feeds["x:0"].Bytes))
+	}}
+	p := Defaults()
+	p.MaxBatchSize, p.BatchTimeout = requests, time.Hour
+	s := NewScheduler(Options{Threads: 1, Observer: w})
+	b := New(servable.ID{Name: "m"}, m, p, s)
+	var calls sync.WaitGroup
+	for range requests {
+		a := memory.Open()
+		a.Received(4 * values)
+		calls.Go(func() {
+			defer a.Close()
+			if _, err := b.Run(budget.With(t.Context(), a), floats(t, make([]float32, values), 1, values), []string{"y:0"}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	calls.Wait()
+	s.Close()
+	if err := b.Close(); err != nil || len(w.ran) != 1 || w.ran[0].Err != nil || memory.Used() != 0 {
+		t.Errorf("ran %+v, %v, %d bytes are still counted", w.ran, err, memory.Used())
+	}
+}
