@@ -10,8 +10,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Wait ends a call whose message does not come. gRPC itself waits as long as the connection lives, and whoever opens calls
-// and sends nothing holds what was kept ready for them.
+// Wait ends a call whose message does not come. gRPC itself waits as long as the connection lives: a client that opens calls
+// and sends nothing keeps their memory.
 type Wait struct {
 	limit time.Duration
 	timer *time.Timer // nil: there is no limit
@@ -50,5 +50,5 @@ func (w *Wait) Done(err error) error {
 }
 
 func (w *Wait) status() *status.Status {
-	return status.Newf(codes.DeadlineExceeded, "nothing more of the message has come for %v", w.limit)
+	return status.Newf(codes.DeadlineExceeded, "the next part of the message did not come whole within %v", w.limit)
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/goestimator/goestimator/internal/budget"
 	"github.com/goestimator/goestimator/internal/fault"
@@ -45,8 +46,8 @@ func (l *Limits) setDefaults() {
 }
 
 // Options returns what a server for Register is made with: the codec of package wire, messages of up to 2 GiB, gzip where the
-// client asks for it, a deadline for every call, error texts of at most 1024 bytes and then "...TRUNCATED", in which escape
-// sequences are escaped themselves, and INTERNAL for a handler that panics.
+// client asks for it, a deadline for every call, error texts in which escape sequences are escaped themselves, of at most
+// 1024 bytes and then "...TRUNCATED", and INTERNAL for a handler that panics.
 func Options(l Limits) []grpc.ServerOption {
 	l.setDefaults()
 	return []grpc.ServerOption{
@@ -78,7 +79,7 @@ func (l Limits) intercept(ctx context.Context, req any, info *grpc.UnaryServerIn
 	return next(ctx, req)
 }
 
-// readable shortens the text of an error and escapes what names of the request have in it for terminals. Its lines stay:
+// readable escapes what an error's text has in it for terminals, from names of the request, and shortens it. Its lines stay:
 // TensorFlow Serving shows signatures in several.
 func readable(err error) error {
 	if err == nil {
@@ -87,15 +88,15 @@ func readable(err error) error {
 	st := status.Convert(err)
 	text := st.Message()
 	long := len(text) > messageLimit
-	if long {
-		text = strings.ToValidUTF8(text[:messageLimit], "")
+	if long { // escaped, it is no shorter; a rune that is cut here is cut again
+		text = text[:min(len(text), messageLimit+utf8.UTFMax)]
 	}
 	lines := strings.Split(text, "\n")
 	for i, l := range lines {
 		lines[i] = printable.Text(l)
 	}
-	if text = strings.Join(lines, "\n"); long {
-		text += "...TRUNCATED"
+	if text = strings.Join(lines, "\n"); long || len(text) > messageLimit {
+		text = strings.ToValidUTF8(text[:messageLimit], "") + "...TRUNCATED"
 	}
 	if text == st.Message() {
 		return st.Err()

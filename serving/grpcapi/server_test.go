@@ -37,14 +37,25 @@ func request(signature string, x ...float32) *apis.PredictRequest {
 
 const predictMethod = "/tensorflow.serving.PredictionService/Predict"
 
+// Texts are cut to 1024 bytes once they are escaped, and between characters.
 func TestLongTextsAreCut(t *testing.T) {
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
-	err := server(t).Invoke(ctx, predictMethod, request(strings.Repeat("s", 2000), 1), &apis.PredictResponse{})
-	begin := `Serving signature key "`
-	want := begin + strings.Repeat("s", 1024-len(begin)) + "...TRUNCATED"
-	if st := status.Convert(err); st.Code() != codes.FailedPrecondition || st.Message() != want {
-		t.Errorf("got %v of %d bytes: %q", st.Code(), len(st.Message()), st.Message())
+	const begin, end = `Serving signature key "`, `" not found.`
+	conn, room := server(t), 1024-len(begin)
+	for name, c := range map[string]struct{ key, want string }{
+		"long":              {strings.Repeat("s", 2000), begin + strings.Repeat("s", room) + "...TRUNCATED"},
+		"the limit":         {strings.Repeat("s", room-len(end)), begin + strings.Repeat("s", room-len(end)) + end},
+		"one more":          {strings.Repeat("s", room-len(end)+1), begin + strings.Repeat("s", room-len(end)+1) + end[:len(end)-1] + "...TRUNCATED"},
+		"long when escaped": {strings.Repeat("\x1b", room/4+1), begin + strings.Repeat(`\x1b`, room/4+1)[:room] + "...TRUNCATED"},
+		"long and escaped":  {strings.Repeat("\x1b", 2000), begin + strings.Repeat(`\x1b`, room)[:room] + "...TRUNCATED"},
+		"a rune is cut":     {strings.Repeat("s", room-1) + strings.Repeat("é", 100), begin + strings.Repeat("s", room-1) + "...TRUNCATED"},
+		"a rune is next":    {strings.Repeat("s", room-2) + strings.Repeat("é", 100), begin + strings.Repeat("s", room-2) + "é...TRUNCATED"},
+	} {
+		err := conn.Invoke(ctx, predictMethod, request(c.key, 1), &apis.PredictResponse{})
+		if st := status.Convert(err); st.Code() != codes.FailedPrecondition || st.Message() != c.want {
+			t.Errorf("%s: got %v of %d bytes: %q", name, st.Code(), len(st.Message()), st.Message())
+		}
 	}
 }
 

@@ -47,7 +47,7 @@ func TestMessagesThatStop(t *testing.T) {
 			"no end":         admissiontest.Framed(false, 0, nil),
 		} {
 			body, done := admissiontest.Stalled(string(sent))
-			if r := stranger.Call(t, predictMethod, body, "Grpc-Timeout", forGood); r.Status != "4" {
+			if r := stranger.Call(t, predictMethod, body, "Grpc-Timeout", forGood); r.Status != "4" || r.Message != "the next part of the message did not come whole within 50ms" {
 				t.Errorf("%s, %s: %+v, expected 4 (DEADLINE_EXCEEDED)", name, what, r)
 			}
 			done()

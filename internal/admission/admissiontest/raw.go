@@ -57,6 +57,7 @@ func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 // Reply is how a call ended, and what it cost.
 type Reply struct {
 	Status    string // number of the gRPC status
+	Message   string // its text, as it was sent
 	Allocated uint64 // bytes, by this whole process
 	Sent      int64  // bytes of the body
 }
@@ -98,11 +99,11 @@ func (s *Stranger) Call(t testing.TB, method string, body io.Reader, headers ...
 		t.Fatalf("%s: %v", method, err)
 	}
 	runtime.ReadMemStats(&after)
-	status := resp.Trailer.Get("Grpc-Status")
-	if status == "" {
-		status = resp.Header.Get("Grpc-Status")
+	ended := resp.Trailer
+	if ended.Get("Grpc-Status") == "" {
+		ended = resp.Header
 	}
-	return Reply{status, after.TotalAlloc - before.TotalAlloc, sent.n.Load()}
+	return Reply{ended.Get("Grpc-Status"), ended.Get("Grpc-Message"), after.TotalAlloc - before.TotalAlloc, sent.n.Load()}
 }
 
 // counting counts what is read of a body.
