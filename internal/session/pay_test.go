@@ -101,6 +101,35 @@ func TestRowsThatWereNotSent(t *testing.T) {
 	}
 }
 
+// TestFirstRunPaysOnce: the run that compiles a program needs no more memory than later ones.
+func TestFirstRunPaysOnce(t *testing.T) {
+	const rows = 1 << 20
+	const size = 4 * rows // of the program's memory, and of the answer
+	for _, c := range []struct {
+		limit int64
+		fits  bool
+	}{{2 * size, true}, {2*size - 1, false}} {
+		s := negation(t, 1<<30)
+		server := budget.NewServer(budget.Limits{Server: c.limit})
+		for _, run := range []string{"first", "second"} {
+			a := server.Open()
+			a.Received(size)
+			x := map[string]*graph.Tensor{"x:0": graph.NewTensor(graph.Float32, rows, 1)}
+			if _, err := s.Run(budget.With(t.Context(), a), x, []string{"y:0"}); (err == nil) != c.fits {
+				t.Errorf("%s run, %d bytes: %v", run, c.limit, err)
+			}
+			a.Close()
+		}
+		if server.Used() != 0 {
+			t.Errorf("%d bytes are still counted", server.Used())
+		}
+		server.Close()
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // TestEmptyFeeds: a tensor without elements says no sizes that nobody sent.
 func TestEmptyFeeds(t *testing.T) {
 	b := graph.NewBuilder(graph.New())

@@ -39,8 +39,9 @@ type instance struct {
 	since   time.Time // it is idle
 }
 
-// newPrograms compiles the first program, for a run.
+// newPrograms compiles the first program, for a run, which pays for its memory once it takes the program.
 func newPrograms(s *Session, g *graph.Graph, spec engine.Spec, r *run) (*programs, error) {
+	defer r.payer.Account.Return(r.payer.Account.Mark(), 0)
 	ps := &programs{s: s, g: g, spec: spec, room: make(chan struct{}, s.options.MaxConcurrent)}
 	p, err := ps.make(max(r.batch, 1), r.payer)
 	if err != nil {
