@@ -88,17 +88,10 @@ func (p *Program) plan(capacity int) error {
 			return err
 		}
 	}
-	p.arrange(capacity)
-	planned, persist := p.lifetimes(capacity)
-	align := p.alignment()
-	size := place(planned, align)
-	for _, v := range persist {
-		v.off = size
-		size += alignUp(v.size, align)
-	}
+	size, values := p.layout(capacity)
 	arena, err := p.alloc(size)
 	if err != nil {
-		p.capacity = 0 // what lies in the old arena is not where values now say: plan again before the next run
+		p.stay()
 		return fmt.Errorf("plan for a batch of %d: %w", capacity, err)
 	}
 	mapped, ok := arena.(device.Mapped)
@@ -118,13 +111,51 @@ func (p *Program) plan(capacity int) error {
 		}
 		p.lowered.locate()
 	} else {
-		mem := mapped.Map()
-		for _, v := range append(planned, persist...) {
-			v.mem = mem[v.off : v.off+v.size : v.off+v.size]
-		}
+		locate(values, mapped.Map())
 	}
 	p.shareStorage()
 	return nil
+}
+
+// layout gives the values of batches of up to so many rows their places in an arena of the size that it returns.
+func (p *Program) layout(capacity int) (size int, values []*value) {
+	p.arrange(capacity)
+	planned, persist := p.lifetimes(capacity)
+	align := p.alignment()
+	size = place(planned, align)
+	for _, v := range persist {
+		v.off = size
+		size += alignUp(v.size, align)
+	}
+	return size, append(planned, persist...)
+}
+
+// locate points values at their places in an arena that Go kernels can address.
+func locate(values []*value, arena []byte) {
+	for _, v := range values {
+		v.mem = arena[v.off : v.off+v.size : v.off+v.size]
+	}
+}
+
+// stay lays the values out again in the arena that the program has, after a larger one was not to be had. Where that is not
+// possible, the next run plans first.
+func (p *Program) stay() {
+	capacity := p.capacity
+	p.capacity, p.batch = 0, 0
+	if p.lowered != nil || p.arena == nil || capacity == 0 {
+		return
+	}
+	mapped, ok := p.arena.(device.Mapped)
+	if !ok {
+		return
+	}
+	size, values := p.layout(capacity)
+	if size > p.arena.Len() {
+		return
+	}
+	p.capacity, p.fresh = capacity, true
+	locate(values, mapped.Map())
+	p.shareStorage()
 }
 
 // alloc allocates memory for values, where that is allowed.

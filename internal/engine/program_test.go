@@ -43,6 +43,22 @@ func TestCapacityGrows(t *testing.T) {
 	})
 }
 
+// TestShrink gives memory up, also after a larger plan was refused.
+func TestShrink(t *testing.T) {
+	onDevices(t, func(t *testing.T, dev device.Device) {
+		p := ok(double(dev, Options{Capacity: 100_000}))
+		held, no := p.Memory(), errors.New("no")
+		if err := p.Reserve(200_000, func(int) error { return no }); !errors.Is(err, no) {
+			t.Fatalf("got %v", err)
+		}
+		for range 2 {
+			if err := p.Shrink(1); err != nil || p.Capacity() != 1 || p.Memory() > held/100 {
+				t.Errorf("%v: room for %d rows in %d bytes, of %d", err, p.Capacity(), p.Memory(), held)
+			}
+		}
+	})
+}
+
 func TestFeedErrors(t *testing.T) {
 	p := ok(double(device.NewHost(), Options{Capacity: 4}))
 	short := graph.NewTensor(graph.Float32, 2, 3)

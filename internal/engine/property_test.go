@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -97,6 +98,52 @@ func (g *randomGraph) run(t *rapid.T, dev device.Device, fetches []graph.Output,
 		out[i] = p.Value(i).Clone()
 	}
 	return out, ok(vars.Get("v"))
+}
+
+// TestRefusedReserve: a program whose larger plan is refused keeps the plan that it has, and computes as before.
+func TestRefusedReserve(t *testing.T) {
+	onDevices(t, func(t *testing.T, dev device.Device) {
+		rapid.Check(t, func(t *rapid.T) {
+			g := drawGraph(t)
+			capacity := rapid.IntRange(1, 6).Draw(t, "capacity")
+			batches := []*graph.Tensor{drawRows(t, capacity), drawRows(t, 1), drawRows(t, capacity), drawRows(t, capacity+1)}
+			want, wantVar := g.refused(t, dev, capacity, batches, 0)
+			got, gotVar := g.refused(t, dev, capacity, batches, rapid.IntRange(1, 50).Draw(t, "more"))
+			for i, w := range want {
+				if !bytes.Equal(w.Bytes, got[i].Bytes) {
+					t.Fatalf("result %d: got %v, expected %v", i, toND(got[i]).data, toND(w).data)
+				}
+			}
+			if !bytes.Equal(gotVar.Bytes, wantVar.Bytes) {
+				t.Fatalf("variable: got %v, expected %v", toND(gotVar).data, toND(wantVar).data)
+			}
+		})
+	})
+}
+
+// refused runs batches, and before each asks for so many more rows than there is room for, which is refused. It gives the last
+// values and the variable.
+func (g *randomGraph) refused(t *rapid.T, dev device.Device, capacity int, batches []*graph.Tensor, more int) (all []*graph.Tensor, v *graph.Tensor) {
+	vars := ok(NewVariables(dev))
+	if err := vars.Create("v", tensor([]float32{.1, .2, -.3, .4}, 4)); err != nil {
+		t.Fatal(err)
+	}
+	last := g.values[len(g.values)-1]
+	p := ok(Compile(g.Graph, Spec{Feeds: []graph.Output{g.x}, Fetches: []graph.Output{last}, Targets: g.targets}, dev, vars, Options{Capacity: capacity}))
+	no := errors.New("no")
+	for _, x := range batches {
+		if had, held := p.Capacity(), p.Memory(); more > 0 {
+			err := p.Reserve(had+more, func(int) error { return no })
+			if !errors.Is(err, no) || p.lowered == nil && p.Capacity() != had || p.Memory() != held {
+				t.Fatalf("%v: room for %d rows in %d bytes, there was room for %d in %d", err, p.Capacity(), p.Memory(), had, held)
+			}
+		}
+		if err := p.Run(bg, x.Shape[0], []*graph.Tensor{x}); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p.Value(0).Clone())
+	}
+	return all, ok(vars.Get("v"))
 }
 
 func drawRows(t *rapid.T, n int) *graph.Tensor {

@@ -1,7 +1,7 @@
 package engine
 
 // Reserve plans memory for batches of up to so many rows, where there is less yet; allow, where not nil, is asked before it is
-// allocated. Where it fails the next Run plans for its batch alone.
+// allocated. Where that fails the program keeps the memory that it has.
 func (p *Program) Reserve(rows int, allow func(bytes int) error) (err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -25,7 +25,7 @@ func (p *Program) Shrink(rows int) (err error) {
 	if p.closed {
 		return ErrClosed
 	}
-	if rows >= p.capacity {
+	if p.capacity > 0 && rows >= p.capacity {
 		return nil
 	}
 	defer p.recovered(&err)
