@@ -77,6 +77,18 @@ func (mc *ModelContext) Config() runconfig.RunConfig { return mc.config }
 // at least 1. Strategies apply the mean of the replicas' gradients.
 func (mc *ModelContext) ReplicasInSync() int { return mc.replicas }
 
+// CommonSeed returns a seed that all tasks of the job have in common, for step functions:
+// Seed where tf_random_seed is set or the task is alone, else the same number always.
+func (mc *ModelContext) CommonSeed() int64 {
+	if _, ok := mc.config.TFRandomSeed(); !ok && mc.config.ClusterSpec().Len() > 1 {
+		return unseeded
+	}
+	return mc.Seed()
+}
+
+// unseeded is the seed of what the tasks of a cluster draw alike where none is given.
+const unseeded = 1
+
 // Params are a model's hyper-parameters by name.
 type Params map[string]any
 

@@ -12,6 +12,7 @@ import (
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/inputs/feature"
 	"github.com/goestimator/goestimator/models/layers"
+	"github.com/goestimator/goestimator/runconfig"
 )
 
 // identified is equalData with a number for each row, the same in each of so
@@ -153,4 +154,35 @@ func three(_ context.Context, ic inputs.Context) (inputs.Dataset, error) {
 		return nil, err
 	}
 	return inputs.Pipe(ds, inputs.Batch(equalBatch/max(ic.ReplicasInSync, 1), false)), nil
+}
+
+// TestStepsWithoutASeed: tasks that were given no seed have the same step function.
+func TestStepsWithoutASeed(t *testing.T) {
+	k, err := canned.KMeans{NumClusters: 3, Columns: []feature.Column{&feature.Numeric{Key: "three", Shape: []int{3}}}}.ModelFn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := canned.LinearRegressor{Columns: []feature.Column{&feature.Numeric{Key: "x", Shape: []int{2}}},
+		SDCA: &canned.LinearSDCA{ExampleIDColumn: "id", Examples: 100, NumLossPartitions: 3, SymmetricL2: 5}}.ModelFn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name  string
+		fn    estimator.ModelFn
+		input estimator.InputFunc
+	}{{"kmeans", k, three}, {"sdca", s, identified}} {
+		for _, st := range strategiesOfClusters {
+			t.Run(c.name+"/"+st.name, func(t *testing.T) {
+				for _, r := range trainCluster(t, t.TempDir(), 2, st.servers, st.s, func(_ int, m *member) {
+					m.fn, m.input, m.opts = c.fn, c.input, []estimator.RunOption{estimator.MaxSteps(10)}
+					m.run[1] = runconfig.LogStepCountSteps(0) // in place of the seed
+				}) {
+					if r.err != nil {
+						t.Errorf("%s: %v", r.task, r.err)
+					}
+				}
+			})
+		}
+	}
 }

@@ -259,7 +259,7 @@ func (m *KMeansModel) Model(mc *estimator.ModelContext, features models.Features
 	}
 	seed := m.options.Seed
 	if seed == 0 {
-		seed = mc.Seed()
+		seed = mc.CommonSeed()
 	}
 	o := m.options
 	chain := 0
