@@ -30,7 +30,7 @@ func TellFailure(ctx context.Context, rc runconfig.RunConfig, log *slog.Logger, 
 
 // tellFailure is TellFailure of a task that may be in its job, and marks the error as told.
 func tellFailure(ctx context.Context, rc runconfig.RunConfig, log *slog.Logger, j *distribute.Job, err error) error {
-	if !fatal(err) || rc.ClusterSpec().Len() == 0 || rc.TaskType() == runconfig.PS || rc.TaskType() == runconfig.Evaluator {
+	if !fatal(err) || refused(rc, err) || rc.ClusterSpec().Len() == 0 || rc.TaskType() == runconfig.PS || rc.TaskType() == runconfig.Evaluator {
 		return err
 	}
 	if rc.IsChief() && rc.ModelDir() != "" {
@@ -58,6 +58,12 @@ func fatal(err error) bool {
 	}
 	return !errors.As(err, new(*toldError)) && !errors.As(err, new(*distribute.EndError)) &&
 		!errors.Is(err, ErrLocked) && !errors.Is(err, coordinator.ErrSuperseded) && !errors.Is(err, ErrInterrupted)
+}
+
+// refused reports whether parameter servers do not let the chief go on with their job,
+// which then waits for one with the job's settings.
+func refused(rc runconfig.RunConfig, err error) bool {
+	return rc.IsChief() && rc.NumPS() > 0 && errors.Is(err, distribute.ErrDiffer)
 }
 
 // noteFailure tells in model_dir, unless another process trains there, that its training has failed.

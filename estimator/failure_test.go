@@ -1,0 +1,64 @@
+package estimator_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/goestimator/goestimator/distribute"
+	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/estimator/checkpoint"
+	"github.com/goestimator/goestimator/internal/atomicfile"
+	"github.com/goestimator/goestimator/models/optimizers"
+	"github.com/goestimator/goestimator/runconfig"
+)
+
+// failedOf returns what model_dir tells of a failure, nil for nothing.
+func failedOf(t *testing.T, dir string) *checkpoint.Failed {
+	t.Helper()
+	s, err := checkpoint.LoadRunState(atomicfile.OS{}, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.Failed
+}
+
+// TestClusterChiefDiffers: a chief that is started again with other settings is
+// refused, and ends neither its parameter servers nor the evaluator: the next one goes on.
+func TestClusterChiefDiffers(t *testing.T) {
+	dir := t.TempDir()
+	s := runconfig.Strategy{Name: "parameter_server"}
+	for _, r := range trainCluster(t, dir, 1, 1, s, func(_ int, m *member) {
+		chief := func(ctx context.Context, rate float64, opts ...estimator.RunOption) (estimator.TrainResult, error) {
+			rc, err := runconfig.FromTFConfig(m.text, m.run...)
+			if err != nil {
+				return estimator.TrainResult{}, err
+			}
+			e, err := estimator.New(equalModel(optimizers.SGD{}, rate, true), estimator.WithRunConfig(rc), estimator.WithLogger(m.log))
+			if err != nil {
+				return estimator.TrainResult{}, err
+			}
+			defer e.Close()
+			return e.Train(ctx, m.input, append(opts, estimator.MaxSteps(20))...)
+		}
+		m.train = func(ctx context.Context, _ *estimator.Estimator) (estimator.TrainResult, error) {
+			ended, cancel := context.WithCancelCause(ctx)
+			defer cancel(nil)
+			if _, err := chief(ended, 0.05, estimator.WithHooks(&cancelAt{step: 5, cancel: cancel})); !errors.Is(err, estimator.ErrInterrupted) {
+				t.Errorf("got %v, expected an interruption", err)
+			}
+			_, err := chief(ctx, 0.06)
+			if code := estimator.ExitCode(err); !errors.Is(err, distribute.ErrDiffer) || code != estimator.ExitMistake {
+				t.Errorf("got %v with exit code %d, expected ErrDiffer with 2", err, code)
+			}
+			if f := failedOf(t, dir); f != nil {
+				t.Errorf("model_dir tells of a failure: %+v", f)
+			}
+			return chief(ctx, 0.05)
+		}
+	}) {
+		if r.err != nil {
+			t.Errorf("%s: %v", r.task, r.err)
+		}
+	}
+}
