@@ -79,8 +79,8 @@ func (e *emitter) typ(at int, d graph.DType) (graph.Type, error) {
 	return graph.Type{DType: d, Shape: s}, nil
 }
 
-// node adds one node in the engine's form. Forms may assume nothing of its inputs and attributes: panics of index are errors.
-func (e *emitter) node(i int) (err error) {
+// node adds one node in the engine's form.
+func (e *emitter) node(i int) error {
 	n := e.p.nodes[i]
 	x := &emission{emitter: e, n: n, attrs: n.Attrs}
 	for k := range n.Inputs {
