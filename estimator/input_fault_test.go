@@ -77,7 +77,7 @@ func TestSpoiltInput(t *testing.T) {
 		"two replicas":      {in: spoilt{column: "x", row: 7, bad: nan}, numeric: true, two: true, want: `the input is not finite: row 8: column "x": value NaN`},
 		"evaluation":        {in: spoilt{column: "x", row: 30, bad: nan}, numeric: true, evals: true, want: `the input is not finite: row 31: column "x": value NaN`},
 		"foreign":           {in: spoilt{column: "x", row: 5, bad: nan, foreign: true}, numeric: true, want: `the input is not finite: column "x", row `},
-		"the model's":       {in: spoilt{}, numeric: true, explode: true, want: "from finite inputs: the data is finite", not: "the input is not finite"},
+		"the model's":       {in: spoilt{}, numeric: true, explode: true, want: "from finite inputs: lower the learning rate", not: "the input is not finite"},
 		"unused, the model": {in: spoilt{column: "unused", all: true, bad: nan}, explode: true, want: "NaN loss during training", not: "the input is not finite"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -42,7 +42,7 @@ func (e *NumericsError) Error() string {
 	case e.Read:
 		return fmt.Sprintf("variable %s holds %s: an update before this step made it: lower the learning rate or clip gradients", e.Node, what)
 	}
-	return fmt.Sprintf("node %s (%s) made %s in output %d from finite inputs: the data is finite: lower the learning rate or clip gradients", e.Node, e.Op, what, e.Output)
+	return fmt.Sprintf("node %s (%s) made %s in output %d from finite inputs: lower the learning rate or clip gradients", e.Node, e.Op, what, e.Output)
 }
 
 // PanicError tells that the engine's code for a node panicked: a mistake of goestimator, not of its user.

@@ -18,7 +18,7 @@ func Reshape(in, to []int) ([]int, error) {
 		case d == -1:
 			free = i
 		case d < 0:
-			return nil, fmt.Errorf("shape %v: expected no negative size but one -1", to)
+			return nil, fmt.Errorf("shape %v: sizes must not be negative, except for one -1", to)
 		case d > 0:
 			known = append(known, d)
 		}

@@ -46,7 +46,7 @@ type special struct {
 func (s *compiledStage) run(ctx context.Context, r *run) error {
 	for _, at := range s.feeds {
 		if r.values[at].T == nil {
-			return invalid("node %q gives no tensor to those that read it", s.v.p.makers[at].Name)
+			return invalid("node %q has no tensor as its output, but other nodes read one", s.v.p.makers[at].Name)
 		}
 	}
 	sp, err := s.special(r)

@@ -142,7 +142,7 @@ func (a *Attrs) Conv2D(x, filter []int) (kernels.Window, error) {
 		return kernels.Window{}, err
 	}
 	if filter[2] < 1 || x[3]%filter[2] != 0 {
-		return kernels.Window{}, fmt.Errorf("images %v and filter %v: expected channels that are a multiple of those of the filter, of which there is at least one", x, filter)
+		return kernels.Window{}, fmt.Errorf("images %v and filter %v: the images' channels must be a multiple of the filter's, and the filter needs at least one", x, filter)
 	}
 	g, err := a.over(x, [2]int{filter[0], filter[1]})
 	if g.OutC = filter[3]; err != nil || empty(Result(g)) {
