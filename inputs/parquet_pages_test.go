@@ -5,10 +5,12 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -116,6 +118,59 @@ func TestPages(t *testing.T) {
 		}
 	}
 }
+
+// countingReader counts the bytes that are read.
+type countingReader struct {
+	io.ReaderAt
+	read int
+}
+
+func (c *countingReader) ReadAt(b []byte, at int64) (int, error) {
+	n, err := c.ReaderAt.ReadAt(b, at)
+	c.read += n
+	return n, err
+}
+
+// TestZstdSize: the sizes of blocks are read without their content, and exactly to the end.
+func TestZstdSize(t *testing.T) {
+	large := zstdOf(0, zstdBlock-1, make([]byte, zstdBlock-1)...)
+	small := zstdOf(1, 5, 7)
+	for name, c := range map[string]struct {
+		data []byte
+		size int64 // -1: damaged
+		read int   // at most
+	}{
+		"nothing":            {nil, 0, 0},
+		"a large block":      {large, zstdBlock - 1, 1024},
+		"many":               {slices.Repeat(large, 10), 10 * (zstdBlock - 1), 10 * 1024},
+		"many small":         {slices.Repeat(small, 10_000), 50_000, 10_000 * len(small)},
+		"large, then small":  {append(slices.Clone(large), small...), zstdBlock + 4, 2048},
+		"a byte lacks":       {large[:len(large)-1], -1, 1024},
+		"a byte more":        {append(slices.Clone(large), 1), -1, 2048},
+		"a checksum":         {[]byte{0x28, 0xB5, 0x2F, 0xFD, 4, 0, 1, 0, 0, 1, 2, 3, 4}, 0, 1024},
+		"a checksum, cut":    {[]byte{0x28, 0xB5, 0x2F, 0xFD, 4, 0, 1, 0, 0, 1, 2, 3}, -1, 1024},
+		"an unknown block":   {zstdOf(3, 1, 1), -1, 1024},
+		"passed over, large": {append([]byte{0x50, 0x2a, 0x4d, 0x18, 0, 0, 1, 0}, make([]byte, 1<<16)...), 0, 1024},
+	} {
+		in := &countingReader{ReaderAt: bytes.NewReader(c.data)}
+		size, err := zstdSize(io.NewSectionReader(in, 0, int64(len(c.data))))
+		if c.size < 0 && !errors.Is(err, errZstd) || c.size >= 0 && (err != nil || size != c.size) {
+			t.Errorf("%s: got %d, %v, expected %d", name, size, err, c.size)
+		}
+		if in.read > c.read {
+			t.Errorf("%s: %d bytes of %d are read, expected at most %d", name, in.read, len(c.data), c.read)
+		}
+	}
+	no := errors.New("no")
+	if _, err := zstdSize(io.NewSectionReader(failingReader{no}, 0, 100)); !errors.Is(err, no) {
+		t.Errorf("got %v, expected what reading failed with", err)
+	}
+}
+
+// failingReader fails.
+type failingReader struct{ err error }
+
+func (f failingReader) ReadAt([]byte, int64) (int, error) { return 0, f.err }
 
 // countRows reads a file to its end.
 func countRows(t *testing.T, name string) (rows int64, err error) {

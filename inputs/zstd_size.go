@@ -13,14 +13,14 @@ var errZstd = errors.New("damaged Zstandard data")
 const zstdBlock = 128 << 10
 
 // zstdSize returns how many bytes Zstandard frames unpack to at most, by the sizes of their blocks (RFC 8878): what a frame's header
-// says of that need not be true.
+// says of that need not be true. It reads the headers alone.
 func zstdSize(content *io.SectionReader) (size int64, err error) {
-	in := bufio.NewReader(content)
+	z := zstdReader{content: content, in: bufio.NewReaderSize(content, 512)}
 	for {
-		n, err := zstdFrame(in)
-		if err == io.EOF {
+		if _, err := z.in.Peek(1); err == io.EOF {
 			return size, nil
 		}
+		n, err := z.frame()
 		if err != nil {
 			return size, err
 		}
@@ -28,67 +28,100 @@ func zstdSize(content *io.SectionReader) (size int64, err error) {
 	}
 }
 
-// zstdFrame is zstdSize of the next frame; io.EOF: there is none.
-func zstdFrame(in *bufio.Reader) (size int64, err error) {
-	var magic [4]byte
-	if _, err := io.ReadFull(in, magic[:]); err != nil {
+// zstdReader reads some of Zstandard data, and passes over the rest.
+type zstdReader struct {
+	content *io.SectionReader
+	in      *bufio.Reader // of content
+}
+
+// number reads the next n bytes, at most 4, as a number.
+func (z *zstdReader) number(n int) (uint32, error) {
+	var b [4]byte
+	if _, err := io.ReadFull(z.in, b[:n]); err != nil {
+		return 0, zstdErr(err)
+	}
+	return binary.LittleEndian.Uint32(b[:]), nil
+}
+
+// skip passes over the next n bytes without reading them.
+func (z *zstdReader) skip(n int64) error {
+	buffered := int64(z.in.Buffered())
+	if n <= buffered {
+		_, err := z.in.Discard(int(n))
+		return err
+	}
+	at, err := z.content.Seek(n-buffered, io.SeekCurrent)
+	if err == nil && at > z.content.Size() {
+		err = errZstd
+	}
+	z.in.Reset(z.content)
+	return err
+}
+
+// frame returns what the next frame unpacks to at most.
+func (z *zstdReader) frame() (size int64, err error) {
+	magic, err := z.number(4)
+	switch {
+	case err != nil:
+		return 0, err
+	case magic&^15 == 0x184D2A50: // a frame to be passed over
+		n, err := z.number(4)
+		if err != nil {
+			return 0, err
+		}
+		return 0, z.skip(int64(n))
+	case magic != 0xFD2FB528:
+		return 0, errZstd
+	}
+	descriptor, err := z.number(1)
+	if err != nil {
 		return 0, err
 	}
-	switch m := binary.LittleEndian.Uint32(magic[:]); {
-	case m&^15 == 0x184D2A50: // a frame to be passed over
-		var n [4]byte
-		if _, err := io.ReadFull(in, n[:]); err != nil {
-			return 0, errZstd
-		}
-		_, err := io.CopyN(io.Discard, in, int64(binary.LittleEndian.Uint32(n[:])))
-		return 0, zstdErr(err)
-	case m != 0xFD2FB528:
-		return 0, errZstd
-	}
-	descriptor, err := in.ReadByte()
-	if err != nil {
-		return 0, errZstd
-	}
-	header := []int{0, 1, 2, 4}[descriptor&3] + []int{0, 2, 4, 8}[descriptor>>6] // a dictionary's number, the content's size
+	header := []int64{0, 1, 2, 4}[descriptor&3] + []int64{0, 2, 4, 8}[descriptor>>6] // a dictionary's number, the content's size
 	single := descriptor&32 != 0
 	if !single || descriptor>>6 == 0 {
 		header++ // the window; of a single segment a small size
 	}
-	if _, err := in.Discard(header); err != nil {
-		return 0, errZstd
+	if err := z.skip(header); err != nil {
+		return 0, err
 	}
 	for last := false; !last; {
-		var head [3]byte
-		if _, err := io.ReadFull(in, head[:]); err != nil {
-			return 0, errZstd
+		var n int64
+		if n, last, err = z.block(); err != nil {
+			return 0, err
 		}
-		b := uint32(head[0]) | uint32(head[1])<<8 | uint32(head[2])<<16
-		last = b&1 != 0
-		n := int64(b >> 3)
-		stored := n
-		switch b >> 1 & 3 {
-		case 0: // as it is
-			size += n
-		case 1: // one byte, so many times
-			size, stored = size+n, 1
-		case 2:
-			size += zstdBlock
-		default:
-			return 0, errZstd
-		}
-		if _, err := in.Discard(int(stored)); err != nil {
-			return 0, errZstd
-		}
+		size += n
 	}
 	if descriptor&4 != 0 { // a checksum
-		_, err = in.Discard(4)
+		err = z.skip(4)
 	}
-	return size, zstdErr(err)
+	return size, err
 }
 
-func zstdErr(err error) error {
+// block returns what the next block unpacks to at most, and whether it is the frame's last.
+func (z *zstdReader) block() (size int64, last bool, err error) {
+	head, err := z.number(3)
 	if err != nil {
+		return 0, false, err
+	}
+	n := int64(head >> 3)
+	size, stored := n, n
+	switch head >> 1 & 3 {
+	case 0: // as it is
+	case 1: // one byte, so many times
+		stored = 1
+	case 2:
+		size = zstdBlock
+	default:
+		return 0, false, errZstd
+	}
+	return size, head&1 != 0, z.skip(stored)
+}
+
+// zstdErr says that data which ends too early is damaged; other errors are of the reading.
+func zstdErr(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return errZstd
 	}
-	return nil
+	return err
 }
