@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -264,6 +265,14 @@ func repeats(t *graph.Tensor, k int) bool {
 func toFields(p *tensor_go_proto.TensorProto, t *graph.Tensor, n int) {
 	le := binary.LittleEndian
 	size := t.DType.Size()
+	switch t.DType {
+	case graph.Float16, graph.BFloat16:
+		p.HalfVal = slices.Grow(p.HalfVal, n)
+	case graph.Int16, graph.Uint16, graph.Int8, graph.Uint8:
+		p.IntVal = slices.Grow(p.IntVal, n)
+	case graph.Complex64:
+		p.ScomplexVal = slices.Grow(p.ScomplexVal, 2*n)
+	}
 	for i := range n {
 		if t.DType == graph.String {
 			p.StringVal = append(p.StringVal, t.Strings[i])

@@ -291,6 +291,27 @@ func ToTensorProto(t *graph.Tensor, content bool) (*tensor_go_proto.TensorProto,
 	return p, nil
 }
 
+// ProtoSize returns how many bytes ToTensorProto allocates for the values of t, which it does not share.
+func ProtoSize(t *graph.Tensor, content bool) int {
+	if t == nil || content {
+		return 0
+	}
+	switch t.DType {
+	case graph.Int8, graph.Uint8:
+		return 4 * len(t.Bytes)
+	case graph.Float16, graph.BFloat16, graph.Int16, graph.Uint16:
+		return 2 * len(t.Bytes)
+	case graph.Complex64:
+		return len(t.Bytes)
+	case graph.String:
+		return 0
+	}
+	if whole(t.Bytes, t.DType) {
+		return 0
+	}
+	return len(t.Bytes)
+}
+
 // aligned is graph.Of, of a copy where t's memory is not fit for it.
 func aligned[T graph.Element](t *graph.Tensor) []T {
 	if b := usable(t.Bytes, t.DType); len(b) > 0 {

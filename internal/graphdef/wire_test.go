@@ -23,6 +23,31 @@ func view(p *tensor_go_proto.TensorProto) (*graph.Tensor, error) {
 	return graphdef.ViewTensorProto(p, nil)
 }
 
+// ProtoSize is what typed values take that are not the tensor's own memory.
+func TestProtoSize(t *testing.T) {
+	for _, d := range wireTypes {
+		for _, n := range []int{0, 1, 1000} {
+			x := graph.NewTensor(d, n)
+			p, err := graphdef.ToTensorProto(x, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := 4 * (len(p.GetIntVal()) + len(p.GetHalfVal()) + len(p.GetScomplexVal()))
+			if d == graph.Int32 {
+				want = 0
+			}
+			if got := graphdef.ProtoSize(x, false); got != want || graphdef.ProtoSize(x, true) != 0 {
+				t.Errorf("%v of %d: got %d, expected %d", d, n, got, want)
+			}
+		}
+	}
+	x := graph.NewTensor(graph.Float32, 11)
+	x = &graph.Tensor{DType: graph.Float32, Shape: []int{10}, Bytes: x.Bytes[2:42]}
+	if got := graphdef.ProtoSize(x, false); got != 40 || graphdef.ProtoSize(nil, false) != 0 {
+		t.Errorf("got %d for memory that is not aligned", got)
+	}
+}
+
 // A tensor written either way, sent and read is itself, by both readers.
 func TestWireRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

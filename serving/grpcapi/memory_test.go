@@ -211,6 +211,48 @@ func TestServersBudget(t *testing.T) {
 	}
 }
 
+// answering is the test model, but for what it answers.
+func answering(answer func(string) *graph.Tensor) servable.Model {
+	return &servable.Func{Sigs: modeltest.New().Signatures(), Compute: func(_ context.Context, _ map[string]*graph.Tensor, fetches []string) (out []*graph.Tensor, err error) {
+		for _, f := range fetches {
+			out = append(out, answer(f))
+		}
+		return out, nil
+	}}
+}
+
+// TestAnswersAreTheModels: what the request's bytes allow does not bound the answer; what all requests may hold does, with the
+// copy that small numbers are sent as.
+func TestAnswersAreTheModels(t *testing.T) {
+	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer stop()
+	pictures := func(string) *graph.Tensor {
+		t := graph.NewTensor(graph.String, 16)
+		for i := range t.Strings {
+			t.Strings[i] = make([]byte, 4*mib)
+		}
+		return t
+	}
+	numbers := func(string) *graph.Tensor { return graph.NewTensor(graph.Uint8, 8*mib) }
+	for name, c := range map[string]struct {
+		limit  int64
+		answer func(string) *graph.Tensor
+		want   codes.Code
+	}{
+		"64 MiB of strings":                   {1 << 30, pictures, codes.OK},
+		"more strings than there is room":     {63 * mib, pictures, codes.InvalidArgument},
+		"8 MiB of numbers":                    {1 << 30, numbers, codes.OK},
+		"numbers whose copies have no room":   {24 * mib, numbers, codes.InvalidArgument},
+		"numbers, where the message has room": {48 * mib, numbers, codes.OK},
+	} {
+		memory, conn := limited(t, budget.Limits{Server: c.limit}, answering(c.answer))
+		if err := conn.Invoke(ctx, predictMethod, request("", 1), &apis.PredictResponse{}, grpc.MaxCallRecvMsgSize(1<<30)); status.Code(err) != c.want {
+			t.Errorf("%s: %v, expected %v", name, err, c.want)
+		}
+		settled(t, memory)
+	}
+}
+
 // TestRepliesAreHeld: a reply that its client does not take is counted until the client goes.
 func TestRepliesAreHeld(t *testing.T) {
 	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)

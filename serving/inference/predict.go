@@ -55,6 +55,9 @@ func (s *Service) Predict(ctx context.Context, r *apis.PredictRequest) (resp *ap
 		return nil, err
 	}
 	p.ID = h.ID()
+	if err = budget.Of(ctx).TakeModel(p.protoSize(s.Content)); err != nil {
+		return nil, err
+	}
 	if resp, err = p.proto(spec, s.Content); err != nil {
 		return nil, err
 	}
@@ -223,6 +226,14 @@ func (p *Prediction) proto(spec Spec, content bool) (*apis.PredictResponse, erro
 		r.Outputs[name] = t
 	}
 	return r, nil
+}
+
+// protoSize is what proto allocates for values.
+func (p *Prediction) protoSize(content bool) (n int) {
+	for _, t := range p.Tensors {
+		n += graphdef.ProtoSize(t, content)
+	}
+	return n
 }
 
 func sorted[V any](m map[string]V) []string {

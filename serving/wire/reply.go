@@ -20,11 +20,11 @@ type Reply struct {
 // few is how many values a message has of which no account needs to know.
 const few = 1 << 12
 
-// NewReply marshals m. The Reply owns the account: nothing of it is held but the reply, and it is closed when that
+// NewReply marshals m, which a model answered. The Reply owns the account: nothing of it is held but the reply, and it is closed when that
 // was sent, or dropped.
 func NewReply(m proto.Message, a *budget.Account) (*Reply, error) {
 	if values(m) > few {
-		if err := a.Take(proto.Size(m)); err != nil {
+		if err := a.TakeModel(proto.Size(m)); err != nil {
 			return nil, err
 		}
 	}
