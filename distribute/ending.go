@@ -140,6 +140,18 @@ func (j *Job) post(ctx context.Context, e End) error {
 	return j.board.Set(ctx, endKey, value)
 }
 
+// withdraw tells the leader, as soon as it answers, that the job trains anew: the end that a standing server tells of
+// is that of an earlier run.
+func (j *Job) withdraw(ctx context.Context) {
+	for j.asking().Set(ctx, endKey, nil) != nil {
+		select {
+		case <-time.After(settlePoll):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
 // leave tells the leader that this task does not come any more.
 func (j *Job) leave(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)

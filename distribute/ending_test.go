@@ -123,4 +123,13 @@ func TestStandingServerTellsOfFormerJob(t *testing.T) {
 	if worker.node.Job().Same(end.Job) {
 		t.Error("a worker of another job takes the end for its own")
 	}
+	chief, err := open(s.task(t, runconfig.Chief, ""), log, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer chief.Close()
+	chief.withdraw(limited)
+	if end, ok := worker.onBoard(limited); ok {
+		t.Errorf("a chief trains anew, and the end of the run before is told still: %+v", end)
+	}
 }

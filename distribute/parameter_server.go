@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/goestimator/goestimator/distribute/cluster"
@@ -198,7 +199,12 @@ func (p *parameterServer) synchronize(ctx context.Context, restore func() (Notes
 	if p.forget != nil {
 		p.forget()
 	}
-	if !p.job.chief() {
+	if p.job.chief() {
+		var withdrawn sync.WaitGroup
+		withdrawn.Go(func() { p.job.withdraw(limited) })
+		defer withdrawn.Wait()
+		defer cancel()
+	} else {
 		defer waiting.While(p.job.log, p.absentForSession)()
 	}
 	for {

@@ -100,7 +100,7 @@ func (j *Job) ended(ctx context.Context, server *ps.Server, s *standing) error {
 	} else {
 		err = &EndError{end}
 	}
-	if s != nil || !j.leads() || o.Reason == nothingLeft {
+	if s != nil || !j.leads() {
 		return err
 	}
 	end.Sure = true
@@ -193,9 +193,6 @@ func (j *Job) active(ctx context.Context) []cluster.Task {
 	return out
 }
 
-// nothingLeft is the reason of an end that workers find in model_dir, as the chief did.
-const nothingLeft = "max_steps"
-
 // Release tells parameter servers that training is over, on behalf of a chief
 // that has found nothing left to do at that step. Servers that are not there are done already.
 func Release(ctx context.Context, rc runconfig.RunConfig, log *slog.Logger, step int64) error {
@@ -206,7 +203,7 @@ func Release(ctx context.Context, rc runconfig.RunConfig, log *slog.Logger, step
 	client := ps.NewClient(ps.ClientConfig{Client: j.node, Servers: j.servers, Log: log})
 	ctx, cancel := context.WithTimeout(ctx, j.rejoinTimeout())
 	defer cancel()
-	if err := client.Finish(ctx, ps.Outcome{Reason: nothingLeft, GlobalStep: step}); err != nil {
+	if err := client.Finish(ctx, ps.Outcome{Reason: "max_steps", GlobalStep: step}); err != nil {
 		log.Warn("parameter servers were not told that training is over", "error", err)
 	}
 	return j.Close()

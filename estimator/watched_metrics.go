@@ -13,9 +13,9 @@ import (
 	"github.com/goestimator/goestimator/runconfig"
 )
 
-// UnknownMetricError tells that early stopping or an exporter goes by a metric that evaluations do not have.
+// UnknownMetricError tells that early stopping or an exporter uses a metric that evaluations do not have.
 type UnknownMetricError struct {
-	By     string // who goes by it
+	By     string // what uses it
 	Metric string
 	Known  []string // the metrics that are numbers, sorted
 }

@@ -124,9 +124,9 @@ func (e Eval) validate(vs *violations) {
 	}
 }
 
-// validateEvaluated requires evaluations where something goes by them.
+// validateEvaluated requires evaluations where something uses them.
 func (c *Config) validateEvaluated(vs *violations) {
-	const bound = "expected eval.input beside it: it goes by evaluations, and there is no eval section"
+	const bound = "expected eval.input, too: it uses the metrics of evaluations, and there is no eval section"
 	if c.Eval.Input.Format != "" {
 		return
 	}

@@ -31,8 +31,8 @@ type Regrouper interface {
 	// NextGeneration waits until all ranks of g.Name ask and gives all the same
 	// new number; after is the number of the generation that the caller was in, 0 if in none.
 	NextGeneration(ctx context.Context, g Gather, after int64) (Generation, error)
-	// Missing lists ranks that do not wait in the round which forms under a name, at
-	// most 16; none where nobody waits in one.
+	// Missing lists ranks that have not yet joined the round of that name, at most 16;
+	// none if no round is forming.
 	Missing(ctx context.Context, name string) ([]int, error)
 }
 
@@ -82,7 +82,7 @@ type Member struct {
 	Rank     int
 	LastSeen time.Duration // since its last heartbeat
 	State    State
-	StepSecs float64 // that a step takes the task, as it says; 0 where it did not
+	StepSecs float64 // seconds per step, as the task reports; 0: not reported
 }
 
 // Beat is one heartbeat.

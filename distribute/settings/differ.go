@@ -8,8 +8,8 @@ import (
 	"github.com/goestimator/goestimator/internal/printable"
 )
 
-// ErrDiffer is in the chain of errors that say that a task has not the settings
-// of its job. It does not help to try again.
+// ErrDiffer is in the chain of errors that say that a task has other settings
+// than its job; retrying cannot help.
 var ErrDiffer = errors.New("the tasks of the job differ")
 
 // Difference is a setting that two tasks do not have in common.

@@ -77,7 +77,7 @@ type Watch struct {
 	Every          Every // how often to look
 }
 
-// Watcher is a hook that may go by a metric of evaluations.
+// Watcher is a hook that may use a metric of evaluations.
 type Watcher interface {
 	Hook
 	// Watches returns the metric, and whether there is one.
