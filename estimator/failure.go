@@ -34,7 +34,11 @@ func tellFailure(ctx context.Context, rc runconfig.RunConfig, log *slog.Logger, 
 		return err
 	}
 	if rc.IsChief() && rc.ModelDir() != "" {
-		if nerr := noteFailure(rc.ModelDir(), err); nerr != nil {
+		nerr := noteFailure(rc.ModelDir(), err)
+		if errors.Is(nerr, ErrLocked) { // the job is another chief's
+			return err
+		}
+		if nerr != nil {
 			log.Warn("model_dir does not tell that training has failed", "error", nerr)
 		}
 	}

@@ -3,12 +3,15 @@ package estimator_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"regexp"
 	"testing"
 
 	"github.com/goestimator/goestimator/distribute"
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/estimator/checkpoint"
 	"github.com/goestimator/goestimator/internal/atomicfile"
+	"github.com/goestimator/goestimator/internal/freeport"
 	"github.com/goestimator/goestimator/models/optimizers"
 	"github.com/goestimator/goestimator/runconfig"
 )
@@ -56,6 +59,36 @@ func TestClusterChiefDiffers(t *testing.T) {
 			}
 			return chief(ctx, 0.05)
 		}
+	}) {
+		if r.err != nil {
+			t.Errorf("%s: %v", r.task, r.err)
+		}
+	}
+}
+
+// TestClusterSecondChiefFails: a chief that another node was given while the first one
+// still trains ends nothing where it fails before it trains.
+func TestClusterSecondChiefFails(t *testing.T) {
+	t.Setenv(runconfig.EnvName("run.job_id"), "one") // by which the tasks know each other at any address
+	dir := t.TempDir()
+	ports, err := freeport.Reserve(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ports.Close()
+	for _, r := range trainCluster(t, dir, 1, 1, runconfig.Strategy{Name: "parameter_server"}, func(_ int, m *member) {
+		second := &sideEffect{fn: func() {
+			text := regexp.MustCompile(`"chief":\["[^"]*"\]`).ReplaceAllString(m.text, fmt.Sprintf(`"chief":[%q]`, ports.Address(0)))
+			rc, err := runconfig.FromTFConfig(text, m.run...)
+			if err != nil {
+				t.Error(err)
+			}
+			estimator.TellFailure(t.Context(), rc, m.log, errors.New("bad config"))
+			if f := failedOf(t, dir); f != nil {
+				t.Errorf("model_dir tells of a failure: %+v", f)
+			}
+		}}
+		m.opts = []estimator.RunOption{estimator.MaxSteps(20), estimator.WithHooks(second)}
 	}) {
 		if r.err != nil {
 			t.Errorf("%s: %v", r.task, r.err)

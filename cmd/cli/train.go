@@ -41,10 +41,12 @@ to be started again; 143 interrupted after a checkpoint;
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := f.load()
-			if err == nil && f.dry {
+			switch {
+			case err == nil && f.dry:
 				return a.dryRun(cmd.Context(), cfg, f)
-			}
-			if err == nil {
+			case f.dry: // nothing of a job
+				return err
+			case err == nil:
 				err = a.train(cmd.Context(), cfg, f)
 			}
 			a.tellFailure(cmd.Context(), cfg, err)
