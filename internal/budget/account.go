@@ -257,6 +257,45 @@ func (a *Account) Lend(n int) (release func()) {
 	})
 }
 
+// Hand moves n bytes, which a result takes, to the account that pays for them from now on, as for what a model takes. The
+// Server counts them all the time; the new account takes what a does not hold.
+func (a *Account) Hand(n int, to *Account) error {
+	if a == nil || to == nil {
+		return to.TakeModel(n)
+	}
+	moved := a.part(int64(n))
+	if err := to.accept(moved); err != nil {
+		a.s.dropped.Add(moved)
+		a.s.release(moved)
+		return err
+	}
+	return to.take(int64(n)-moved, true)
+}
+
+// part takes up to n bytes out of the account, which the Server goes on counting.
+func (a *Account) part(n int64) int64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	model := min(n, a.model)
+	used := min(n-model, a.used)
+	a.model -= model
+	a.used -= used
+	a.reserved -= model + used
+	return model + used
+}
+
+// accept puts n bytes that the Server counts into the account.
+func (a *Account) accept(n int64) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if limit := a.most(); a.closed || n > limit-a.used-a.model {
+		return a.refuse(&Error{Asked: n, Held: a.used + a.model, Allowed: limit, Received: a.received})
+	}
+	a.model += n
+	a.reserved += n
+	return nil
+}
+
 // Close gives back all that the account still holds. Closing it again does nothing.
 func (a *Account) Close() {
 	if a == nil {

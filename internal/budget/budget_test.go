@@ -191,6 +191,55 @@ func TestJointLimits(t *testing.T) {
 	}
 }
 
+// TestHand: what a result takes is counted once, by the account that has it; what cannot be handed over is given back.
+func TestHand(t *testing.T) {
+	for name, c := range map[string]struct {
+		limits            Limits
+		used, model, held int // of the one that hands, and of the other
+		n                 int
+		left              int // of the one that hands
+		refused, busy     bool
+	}{
+		"nothing":              {Limits{Server: 1000}, 10, 20, 0, 0, 30, false, false},
+		"of the model":         {Limits{Server: 1000}, 10, 900, 0, 900, 10, false, false},
+		"of both":              {Limits{Server: 1000}, 300, 600, 50, 700, 200, false, false},
+		"all":                  {Limits{Server: 1000}, 300, 600, 100, 900, 0, false, false},
+		"more than is held":    {Limits{Server: 1000}, 0, 600, 100, 900, 0, false, false},
+		"one more than may be": {Limits{Server: 1000}, 0, 600, 100, 901, 0, true, false},
+		"where there is a lot": {Limits{Server: 1 << 30, Request: 1000}, 0, 900, 100, 900, 0, false, false},
+		"where there is none":  {Limits{Server: 1 << 30, Request: 1000}, 0, 900, 101, 900, 0, true, false},
+		"while others have it": {Limits{Server: 1000}, 0, 600, 100, 801, 0, true, true},
+	} {
+		s := NewServer(c.limits)
+		from, to, other := s.Open(), s.Open(), s.Open()
+		if err := errors.Join(from.Take(c.used), from.TakeModel(c.model), to.TakeModel(c.held)); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if c.busy {
+			if err := other.TakeModel(100); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+		}
+		err := from.Hand(c.n, to)
+		if (err != nil) != c.refused || from.Held() != int64(c.left) || err == nil && to.Held() != int64(c.held+c.n) || s.Used() < from.Held()+to.Held() {
+			t.Errorf("%s: %v, %d and %d bytes are held, %d are counted", name, err, from.Held(), to.Held(), s.Used())
+		}
+		if e := (*Error)(nil); errors.As(err, &e) && (e.Server != c.busy || to.Refused() != e) {
+			t.Errorf("%s: %v", name, err)
+		}
+		for _, a := range []*Account{from, to, other} {
+			a.Close()
+		}
+		if from.Hand(1, to) == nil || s.Used() != 0 {
+			t.Errorf("%s: %d bytes are still counted, or an account that is closed takes memory", name, s.Used())
+		}
+	}
+	a := NewServer(Limits{Server: 1000}).Open()
+	if err := errors.Join(a.TakeModel(400), a.Hand(400, nil), (*Account)(nil).Hand(600, a)); err != nil || a.Held() != 1000 {
+		t.Errorf("%v, %d bytes are held", err, a.Held())
+	}
+}
+
 // TestNoAccount: without an account everything is allowed.
 func TestNoAccount(t *testing.T) {
 	var s *Server

@@ -2,6 +2,7 @@ package batching
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"testing"
 	"time"
@@ -59,6 +60,76 @@ func TestAccountOfBatch(t *testing.T) {
 	}
 	if memory.Used() != 0 {
 		t.Errorf("%d bytes are still counted", memory.Used())
+	}
+}
+
+// counting is a model whose output takes so many bytes for a row, and which counts them where honest is set.
+func counting(bytes int, honest bool) *servable.Func {
+	return &servable.Func{Compute: func(ctx context.Context, feeds map[string]*graph.Tensor, fetches []string) (out []*graph.Tensor, err error) {
+		for range fetches {
+			rows := feeds["x:0"].Shape[0]
+			if honest {
+				if err := budget.Of(ctx).TakeModel(rows * bytes); err != nil {
+					return nil, err
+				}
+			}
+			out = append(out, graph.NewTensor(graph.Uint8, rows, bytes))
+		}
+		return out, nil
+	}}
+}
+
+// TestResultsCountOnce: each byte of what a batch answers is counted once, also where a request was split or asks twice.
+func TestResultsCountOnce(t *testing.T) {
+	const mib = 1 << 20
+	split := func(p *Parameters) { p.EnableLargeBatchSplitting, p.MaxExecutionBatchSize = true, 2 }
+	for name, c := range map[string]struct {
+		limit   int64
+		change  func(p *Parameters)
+		honest  bool
+		fetches []string
+		held    int64 // by the caller, at the end; 0: refused
+	}{
+		"more than half of what there is": {4*mib + mib/4, func(*Parameters) {}, true, []string{"y:0"}, 4 * mib},
+		"padded":                          {4*mib + mib/4, func(p *Parameters) { p.MaxBatchSize, p.AllowedBatchSizes = 5, []int{5} }, false, []string{"y:0"}, 4 * mib},
+		"exactly what there is":           {4 * mib, func(*Parameters) {}, false, []string{"y:0"}, 4 * mib},
+		"more than there is":              {4*mib - 1, func(*Parameters) {}, false, []string{"y:0"}, 0},
+		"split":                           {8 * mib, split, false, []string{"y:0"}, 4 * mib},
+		"split, one byte less":            {8*mib - 1, split, false, []string{"y:0"}, 0},
+		"twice":                           {8 * mib, func(*Parameters) {}, false, []string{"y:0", "y:0"}, 8 * mib},
+		"twice, one byte less":            {8*mib - 1, func(*Parameters) {}, false, []string{"y:0", "y:0"}, 0},
+	} {
+		memory := budget.NewServer(budget.Limits{Server: c.limit})
+		s := NewScheduler(Options{Threads: 1})
+		b := New(servable.ID{Name: "m"}, counting(mib, c.honest), small(c.change), s)
+		a := memory.Open()
+		out, err := b.Run(budget.With(t.Context(), a), floats(t, make([]float32, 4), 4), c.fetches)
+		s.Close() // the batch has ended
+		refused := errors.As(err, new(*budget.Error))
+		if refused != (c.held == 0) || !refused && (err != nil || a.Held() != c.held || len(out) != len(c.fetches) || out[0].Shape[0] != 4) {
+			t.Errorf("%s: %v, %d bytes are held", name, err, a.Held())
+		}
+		if a.Close(); memory.Used() != 0 {
+			t.Errorf("%s: %d bytes are still counted", name, memory.Used())
+		}
+		memory.Close()
+	}
+}
+
+// TestObserverOfRefusedResults: a batch whose results are refused has failed.
+func TestObserverOfRefusedResults(t *testing.T) {
+	for limit, refused := range map[int64]bool{1 << 20: false, 1<<20 - 1: true} {
+		memory, w := budget.NewServer(budget.Limits{Server: limit}), &watcher{}
+		s := NewScheduler(Options{Threads: 1, Observer: w})
+		b := New(servable.ID{Name: "m"}, counting(1<<20, false), Defaults(), s)
+		a := memory.Open()
+		_, err := b.Run(budget.With(t.Context(), a), floats(t, make([]float32, 1), 1), []string{"y:0"})
+		s.Close()
+		if len(w.ran) != 1 || (err != nil) != refused || !errors.Is(w.ran[0].Err, err) {
+			t.Errorf("of %d bytes: %v, the observer was told %+v", limit, err, w.ran)
+		}
+		a.Close()
+		memory.Close()
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/goestimator/goestimator/internal/budget"
 	"github.com/goestimator/goestimator/internal/graph"
 	"github.com/goestimator/goestimator/serving/servable"
 	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
@@ -199,26 +200,50 @@ func (r *request) results(names, fetches []string) ([]*graph.Tensor, error) {
 			return nil, t.err
 		}
 	}
+	account := budget.Of(r.ctx)
 	out := make([]*graph.Tensor, len(fetches))
 	for i, f := range fetches {
-		j, _ := slices.BinarySearch(names, f)
-		if slices.Index(fetches, f) < i {
-			out[i] = out[slices.Index(fetches, f)].Clone()
-			continue
+		var err error
+		if first := slices.Index(fetches, f); first < i {
+			out[i], err = clone(out[first], account)
+		} else {
+			at, _ := slices.BinarySearch(names, f)
+			out[i], err = r.output(f, at, account)
 		}
-		if len(r.tasks) == 1 {
-			out[i] = r.tasks[0].outputs[j]
-			continue
-		}
-		parts := make([]*graph.Tensor, len(r.tasks))
-		for k, t := range r.tasks {
-			parts[k] = t.outputs[j]
-		}
-		whole, err := join(parts)
 		if err != nil {
-			return nil, status.Errorf(codes.Internal, "output %s of a split request: %v", f, err)
+			return nil, err
 		}
-		out[i] = whole
 	}
 	return out, nil
+}
+
+func clone(x *graph.Tensor, account *budget.Account) (*graph.Tensor, error) {
+	if err := account.TakeModel(sizeOf(x)); err != nil {
+		return nil, err
+	}
+	return x.Clone(), nil
+}
+
+// output joins the parts of an output, which are garbage then.
+func (r *request) output(name string, at int, account *budget.Account) (*graph.Tensor, error) {
+	if len(r.tasks) == 1 {
+		return r.tasks[0].outputs[at], nil
+	}
+	parts, size := make([]*graph.Tensor, len(r.tasks)), 0
+	for i, t := range r.tasks {
+		parts[i] = t.outputs[at]
+		size += len(parts[i].Bytes) + stringHeader*len(parts[i].Strings) // the strings themselves are shared
+	}
+	if err := account.TakeModel(size); err != nil {
+		return nil, err
+	}
+	whole, err := join(parts)
+	if err != nil {
+		return nil, status.Errorf(codes.Internal, "output %s of a split request: %v", name, err)
+	}
+	for _, t := range r.tasks {
+		t.outputs[at] = nil
+	}
+	account.GiveModel(size)
+	return whole, nil
 }

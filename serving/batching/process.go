@@ -41,7 +41,10 @@ func (m *Model) process(b *batch) {
 	ran.Err = m.runTasks(b, tasks, total)
 	ran.Run = time.Since(start)
 	for _, t := range tasks {
-		t.keep()
+		t.keep(b.account)
+		if ran.Err == nil && t.req.ctx.Err() == nil {
+			ran.Err = t.err
+		}
 	}
 	if o := m.s.opts.Observer; o != nil {
 		o.Batch(ran)
@@ -83,8 +86,8 @@ func (m *Model) runTasks(b *batch, tasks []*task, total int) error {
 	return err
 }
 
-// keep makes the caller's account pay for its results, which outlive the batch.
-func (t *task) keep() {
+// keep makes the caller's account pay for its results, which outlive the batch, in the place of the batch's.
+func (t *task) keep(batch *budget.Account) {
 	if t.err != nil {
 		return
 	}
@@ -92,7 +95,7 @@ func (t *task) keep() {
 	for _, o := range t.outputs {
 		n += sizeOf(o)
 	}
-	if t.err = budget.Of(t.req.ctx).TakeModel(n); t.err != nil {
+	if t.err = batch.Hand(n, budget.Of(t.req.ctx)); t.err != nil {
 		t.outputs = nil
 	}
 }
