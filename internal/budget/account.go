@@ -154,14 +154,20 @@ func (a *Account) most() int64 {
 	return l.Request * a.requests
 }
 
-// Fits reports whether TakeModel of n bytes would do now, without refusing anything.
-func (a *Account) Fits(n int) bool {
-	if a == nil {
+// Fits reports whether Take of n bytes would do now, without refusing anything.
+func (a *Account) Fits(n int) bool { return a.fits(int64(n), false) }
+
+// FitsModel is Fits of TakeModel.
+func (a *Account) FitsModel(n int) bool { return a.fits(int64(n), true) }
+
+func (a *Account) fits(n int64, model bool) bool {
+	if a == nil || n <= 0 {
 		return true
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return int64(n) <= a.most()-a.used-a.model && int64(n) <= a.s.limits.Server-a.s.used.Load()
+	held := a.used + a.model
+	return !a.closed && (model || n <= a.allowed()-a.used-a.others) && n <= a.most()-held && n <= a.s.limits.Server-a.s.used.Load()+a.reserved-held
 }
 
 func (a *Account) refuse(e *Error) error {

@@ -167,17 +167,10 @@ func TestJointLimits(t *testing.T) {
 			}
 		}
 		for what, take := range map[string]func(a *Account) (error, error){
-			"at once":   func(a *Account) (error, error) { return a.Take(c.allowed), a.Take(1) },
-			"the model": func(a *Account) (error, error) { return a.TakeModel(c.model), a.TakeModel(1) },
-			"fits": func(a *Account) (ok, over error) {
-				if !a.Fits(c.model) {
-					ok = errors.New("it does not fit")
-				}
-				if !a.Fits(c.model + 1) {
-					over = errors.New("it does not fit")
-				}
-				return ok, over
-			},
+			"at once":        func(a *Account) (error, error) { return a.Take(c.allowed), a.Take(1) },
+			"the model":      func(a *Account) (error, error) { return a.TakeModel(c.model), a.TakeModel(1) },
+			"fits":           func(a *Account) (error, error) { return fits(a.Fits(c.allowed)), fits(a.Fits(c.allowed + 1)) },
+			"the model fits": func(a *Account) (error, error) { return fits(a.FitsModel(c.model)), fits(a.FitsModel(c.model + 1)) },
 		} {
 			j := Joint(accounts)
 			if ok, over := take(j); ok != nil || over == nil {
@@ -322,6 +315,41 @@ func TestCounts(t *testing.T) {
 		if s.Used() != 0 {
 			t.Fatalf("%d bytes are still counted", s.Used())
 		}
+	})
+}
+
+func fits(ok bool) error {
+	if ok {
+		return nil
+	}
+	return errors.New("it does not fit")
+}
+
+// TestFits: what fits can be taken, what does not cannot, whatever is held.
+func TestFits(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := NewServer(Limits{Server: rapid.SampledFrom([]int64{1 << 16, 1 << 25, 1 << 26}).Draw(t, "limit"), Request: rapid.SampledFrom([]int64{0, 1 << 20}).Draw(t, "each")})
+		a, b := s.Open(), s.Open()
+		for range 20 {
+			x := rapid.SampledFrom([]*Account{a, b}).Draw(t, "account")
+			n := rapid.SampledFrom([]int{1, 100, 1<<14 + 1, 1 << 15, 1 << 19, 1 << 20, 1 << 24, 1 << 25}).Draw(t, "bytes")
+			switch rapid.IntRange(0, 2).Draw(t, "do") {
+			case 0:
+				if fits, err := x.Fits(n), x.Take(n); fits != (err == nil) {
+					t.Fatalf("%d bytes fit: %v; taken: %v", n, fits, err)
+				}
+			case 1:
+				if fits, err := x.FitsModel(n), x.TakeModel(n); fits != (err == nil) {
+					t.Fatalf("%d bytes of the model fit: %v; taken: %v", n, fits, err)
+				}
+			case 2:
+				x.Give(n)
+			}
+		}
+		if a.Close(); a.Fits(1) || a.FitsModel(1) {
+			t.Error("something fits into an account that is closed")
+		}
+		b.Close()
 	})
 }
 

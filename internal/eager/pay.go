@@ -21,11 +21,22 @@ func (e *Env) counted() bool { return e != nil && e.Payer.Account != nil }
 // Take counts n bytes that are about to be allocated. What grew, as the values of inputs or the product of their sizes say,
 // is the request's doing, all else is the model's.
 func (p Payer) Take(n int, grew bool) error {
-	if p.Rows && (p.Fixed || !grew) {
+	if p.models(grew) {
 		return p.Account.TakeModel(n)
 	}
 	return p.Account.Take(n)
 }
+
+// Fits reports whether Take would do now, without refusing anything.
+func (p Payer) Fits(n int, grew bool) bool {
+	if p.models(grew) {
+		return p.Account.FitsModel(n)
+	}
+	return p.Account.Fits(n)
+}
+
+// models reports whether what grew, or did not, is the model's doing.
+func (p Payer) models(grew bool) bool { return p.Rows && (p.Fixed || !grew) }
 
 // pay counts n bytes that the kernel is about to allocate.
 func (c call) pay(n int) error {

@@ -47,3 +47,23 @@ func TestPayers(t *testing.T) {
 		c.payer.Account.Close()
 	}
 }
+
+// TestFits: what fits is what can be taken, whoever pays.
+func TestFits(t *testing.T) {
+	memory := budget.NewServer(budget.Limits{Server: 1 << 30})
+	defer memory.Close()
+	for _, p := range []Payer{{}, {Rows: true}, {Fixed: true}, {Rows: true, Fixed: true}} {
+		for _, grew := range []bool{false, true} {
+			for _, n := range []int{budget.Base, budget.Base + 1, 1 << 30, 1<<30 + 1} {
+				p.Account = memory.Open()
+				if fits, err := p.Fits(n, grew), p.Take(n, grew); fits != (err == nil) {
+					t.Errorf("%+v, %v: %d bytes fit: %v; taken: %v", p, grew, n, fits, err)
+				}
+				p.Account.Close()
+			}
+		}
+	}
+	if !(Payer{}).Fits(1<<40, true) {
+		t.Error("something does not fit where nobody pays")
+	}
+}

@@ -130,6 +130,34 @@ func TestFirstRunPaysOnce(t *testing.T) {
 	}
 }
 
+// TestSpareRows: room for rows that a run does not have is no reason to refuse it.
+func TestSpareRows(t *testing.T) {
+	b := graph.NewBuilder(graph.New())
+	rows := func(columns int) graph.Type {
+		return graph.Type{DType: graph.Float32, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown, graph.Fixed(columns)}}}
+	}
+	x, float := b.Placeholder("x", rows(1)), graph.Attrs{"T": graph.Float32}
+	wide := b.Op("MatMul", "wide", rows(64), float, x, b.Const("w", graph.NewTensor(graph.Float32, 1, 64)))
+	sums := b.Op("MatMul", "y", rows(1), float, wide, b.Const("v", graph.NewTensor(graph.Float32, 64, 1)))
+	for _, c := range []struct {
+		what           string
+		s              *Session
+		rows, capacity int
+		refused        bool
+	}{
+		{"the answer is small", sessionOf(t, b, map[string]graph.Output{"x": x}, sums), 1<<16 + 1, 1<<16 + 1, false},
+		{"too many", sessionOf(t, b, map[string]graph.Output{"x": x}, sums), 1 << 18, 1 << 10, true},
+		{"the answer needs what is spare", negation(t, 1<<30), 1<<22 + 1, 1 << 23, false},
+	} {
+		c.s.options.Limit = 1 << 30
+		check(t, c.what, c.s, graph.NewTensor(graph.Float32, 1<<10, 1), 16, false)
+		check(t, c.what, c.s, graph.NewTensor(graph.Float32, c.rows, 1), 16, c.refused)
+		if got := program(t, c.s).Capacity(); got != c.capacity {
+			t.Errorf("%s: room for %d rows, expected %d", c.what, got, c.capacity)
+		}
+	}
+}
+
 // TestEmptyFeeds: a tensor without elements says no sizes that nobody sent.
 func TestEmptyFeeds(t *testing.T) {
 	b := graph.NewBuilder(graph.New())

@@ -17,6 +17,8 @@ import (
 // spareShare is the part of Options.Limit, one in so many, that a program with room for further rows may hold.
 const spareShare = 4
 
+var errNoSpare = errors.New("no memory for further rows")
+
 var errNotLinear = errors.New("sizes are not linear in the batch")
 
 // programs are the programs of one graph, as many as run at the same time.
@@ -76,28 +78,50 @@ func (ps *programs) allow(by eager.Payer) func(int) error {
 	return func(bytes int) error { return by.Take(bytes, false) }
 }
 
+// spare is allow of memory that the run can do without.
+func (ps *programs) spare(by eager.Payer) func(int) error {
+	pay := ps.allow(by)
+	if pay == nil {
+		return nil
+	}
+	return func(bytes int) error {
+		if !by.Fits(bytes, false) {
+			return errNoSpare
+		}
+		return pay(bytes)
+	}
+}
+
 // reserve sees to it that a program has room for so many rows, and that it is paid for. It makes room for the next power of two, so that
-// batches that grow row by row are not planned for each time, where that is not much memory.
+// batches that grow row by row are not planned for each time, where that is not much memory; the run pays for its own rows alone.
 func (ps *programs) reserve(p *engine.Program, rows int, by eager.Payer) error {
-	held, capacity := float64(p.Memory()), float64(max(p.Capacity(), 1))
 	if p.Capacity() >= rows {
 		if pay := ps.allow(by); pay != nil {
-			return pay(int(held * float64(rows) / capacity))
+			return pay(share(p, rows))
 		}
 		return nil
 	}
-	most := rows
-	if rows < 1<<30 {
-		power := 1 << bits.Len(uint(rows-1))
-		if need := held * float64(power) / capacity; need <= float64(ps.s.options.Limit)/spareShare && by.Account.Fits(int(need)) {
-			most = power
+	if power := 1 << bits.Len(uint(rows-1)); rows < 1<<30 && share(p, power) <= int(ps.s.options.Limit/spareShare) {
+		before := by.Account.Mark()
+		if err := p.Reserve(power, ps.spare(by)); !errors.Is(err, errNoSpare) {
+			by.Account.Return(before, share(p, rows))
+			return refused(err)
 		}
 	}
-	err := p.Reserve(most, ps.allow(by))
+	return refused(p.Reserve(rows, ps.allow(by)))
+}
+
+// share is the part of a program's memory that so many rows take.
+func share(p *engine.Program, rows int) int {
+	return int(float64(p.Memory()) * float64(rows) / float64(max(p.Capacity(), 1)))
+}
+
+// refused returns an error of the budget. After others the run fails for the same reason, or finds room for its batch alone.
+func refused(err error) error {
 	if over := (*budget.Error)(nil); errors.As(err, &over) {
 		return err
 	}
-	return nil // the run fails for the same reason, or finds room for its batch alone
+	return nil
 }
 
 // take waits for a program that is free, and is planned for so many rows.
