@@ -14,6 +14,7 @@ type Account struct {
 	requests int64 // whose account it is
 	received int64 // their bytes, decompressed
 	expand   int64 // requests that have values which stand for many
+	padding  struct{ rows, elements int }
 	others   int64 // bytes of what the request makes large that other accounts hold
 	used     int64 // of what the request makes large
 	model    int64 // of what the model takes for the rows that were sent
@@ -74,6 +75,27 @@ func (a *Account) Covers(n int) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return int64(n) <= a.received
+}
+
+// Pad notes that so many rows, and elements of all rows, of the batch that the requests run in next were not sent: the batch was
+// filled up with them.
+func (a *Account) Pad(rows, elements int) {
+	if a == nil {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.padding.rows, a.padding.elements = rows, elements
+}
+
+// Sent returns how many of the rows and elements of a batch it was not filled up with.
+func (a *Account) Sent(rows, elements int) (int, int) {
+	if a == nil {
+		return rows, elements
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return max(rows-a.padding.rows, 0), max(elements-a.padding.elements, 0)
 }
 
 // Expand notes that a few values stand for many, for which a request may take Expansion besides.

@@ -233,12 +233,27 @@ func TestHand(t *testing.T) {
 	}
 }
 
+// TestPadding: what a batch was filled up with last is not what requests sent.
+func TestPadding(t *testing.T) {
+	a := NewServer(Limits{Server: 1000}).Open()
+	for _, c := range []struct{ rows, elements, wantRows, wantElements int }{{0, 0, 8, 80}, {3, 35, 5, 45}, {0, 80, 8, 0}, {8, 81, 0, 0}, {9, 0, 0, 80}} {
+		a.Pad(c.rows, c.elements)
+		if rows, elements := a.Sent(8, 80); rows != c.wantRows || elements != c.wantElements {
+			t.Errorf("%+v: got %d and %d", c, rows, elements)
+		}
+	}
+}
+
 // TestNoAccount: without an account everything is allowed.
 func TestNoAccount(t *testing.T) {
 	var s *Server
 	a := s.Open()
 	a.Received(1)
 	a.Expand()
+	a.Pad(1, 1)
+	if rows, elements := a.Sent(2, 3); rows != 2 || elements != 3 {
+		t.Errorf("%d rows, %d elements", rows, elements)
+	}
 	m := a.Mark()
 	if err := errors.Join(a.Take(math.MaxInt), a.TakeModel(math.MaxInt), a.TakeTimes(math.MaxInt, math.MaxInt)); err != nil || !a.Covers(math.MaxInt) {
 		t.Error(err)

@@ -101,6 +101,29 @@ func TestRowsThatWereNotSent(t *testing.T) {
 	}
 }
 
+// TestPaddingWasNotSent: what a batch is filled up with costs no bytes of its requests; what they sent does.
+func TestPaddingWasNotSent(t *testing.T) {
+	b := graph.NewBuilder(graph.New())
+	x := b.Placeholder("x", graph.Type{DType: graph.Uint8, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown, graph.Fixed(mib)}}})
+	y := b.Op("Cast", "y", graph.Type{DType: graph.Float32, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown, graph.Fixed(mib)}}},
+		graph.Attrs{"SrcT": graph.Uint8, "DstT": graph.Float32}, x)
+	s := sessionOf(t, b, map[string]graph.Output{"x": x}, y)
+	const rows, sent = 32, 8 // 128 MiB of results; 32 MiB and 64 are the request's
+	for _, c := range []struct {
+		what     string
+		padded   int // rows
+		received int
+		refused  bool
+	}{{"all sent", 0, rows * mib, false}, {"padded", rows - sent, sent * mib, false}, {"a byte less", rows - sent, sent*mib - 1, true}, {"not padded", 0, sent * mib, true}} {
+		ctx, a := asked(t, c.received)
+		a.Pad(c.padded, c.padded*mib)
+		_, err := s.Run(ctx, map[string]*graph.Tensor{"x:0": graph.NewTensor(graph.Uint8, rows, mib)}, []string{"y:0"})
+		if over := a.Refused(); (err != nil) != c.refused || (over != nil) != c.refused {
+			t.Errorf("%s: %v, %v", c.what, err, over)
+		}
+	}
+}
+
 // TestFirstRunPaysOnce: the run that compiles a program needs no more memory than later ones.
 func TestFirstRunPaysOnce(t *testing.T) {
 	const rows = 1 << 20

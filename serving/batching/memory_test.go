@@ -3,8 +3,10 @@ package batching
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/goestimator/goestimator/internal/budget"
@@ -129,6 +131,57 @@ func TestObserverOfRefusedResults(t *testing.T) {
 			t.Errorf("of %d bytes: %v, the observer was told %+v", limit, err, w.ran)
 		}
 		a.Close()
+		memory.Close()
+	}
+}
+
+// TestPaddingIsNotSent: the account of a batch knows what the batch was filled up with, by rows and by longer ones, also where
+// its tasks run one by one because one of them is bad.
+func TestPaddingIsNotSent(t *testing.T) {
+	type sent struct{ rows, elements int }
+	for name, c := range map[string]struct {
+		sizes []int   // allowed
+		tasks [][]int // shapes
+		bad   bool    // the batch
+		want  []sent
+	}{
+		"as it is":      {nil, [][]int{{2, 3}}, false, []sent{{2, 6}}},
+		"rows":          {[]int{1, 4, 8}, [][]int{{2, 3}}, false, []sent{{2, 6}}},
+		"longer":        {nil, [][]int{{2, 3}, {1, 5}}, false, []sent{{3, 11}}},
+		"rows, longer":  {[]int{1, 4, 8}, [][]int{{2, 3}, {1, 5}}, false, []sent{{3, 11}}},
+		"one by one":    {[]int{1, 4, 8}, [][]int{{2, 3}, {1, 5}}, true, []sent{{3, 11}, {2, 6}, {1, 5}}},
+		"one is enough": {[]int{1, 4, 8}, [][]int{{2, 3}}, true, []sent{{2, 6}}},
+	} {
+		memory := budget.NewServer(budget.Limits{Server: 1 << 30})
+		var got []sent
+		m := &servable.Func{Compute: func(ctx context.Context, feeds map[string]*graph.Tensor, _ []string) ([]*graph.Tensor, error) {
+			x := feeds["x:0"]
+			rows, elements := budget.Of(ctx).Sent(x.Shape[0], x.Len())
+			if got = append(got, sent{rows, elements}); c.bad && len(got) == 1 {
+				return nil, invalid("bad")
+			}
+			return []*graph.Tensor{x.Clone()}, nil
+		}}
+		synctest.Test(t, func(t *testing.T) {
+			s := NewScheduler(Options{Threads: 1})
+			b := New(servable.ID{Name: "m"}, m, small(func(p *Parameters) {
+				p.MaxBatchSize, p.BatchTimeout, p.PadVariableLengthInputs, p.AllowedBatchSizes = 8, time.Hour, true, c.sizes
+			}), s)
+			var calls sync.WaitGroup
+			for _, shape := range c.tasks {
+				a := memory.Open()
+				calls.Go(func() {
+					defer a.Close()
+					_, _ = b.Run(budget.With(t.Context(), a), floats(t, make([]float32, shape[0]*shape[1]), shape...), []string{"y:0"})
+				})
+				synctest.Wait()
+			}
+			calls.Wait()
+			s.Close()
+		})
+		if !slices.Equal(got, c.want) || memory.Used() != 0 {
+			t.Errorf("%s: ran %v, expected %v; %d bytes are still counted", name, got, c.want, memory.Used())
+		}
 		memory.Close()
 	}
 }

@@ -64,12 +64,18 @@ func (m *Model) runTasks(b *batch, tasks []*task, total int) error {
 		return m.runEach(b, tasks)
 	}
 	feeds := merge(tasks, total)
+	for _, t := range tasks {
+		t.count()
+	}
 	m.s.release(b)
+	b.padded(feeds, total, tasks...)
 	out, err := m.run(b, feeds, total)
 	if c := status.Code(err); len(tasks) > 1 && (c == codes.InvalidArgument || c == codes.OutOfRange) {
 		at := 0
 		for _, t := range tasks {
-			m.runAlone(b, t, rowsOf(feeds, at, at+t.rows()))
+			own := rowsOf(feeds, at, at+t.rows())
+			b.padded(own, t.rows(), t)
+			m.runAlone(b, t, own)
 			at += t.rows()
 		}
 		return err
@@ -84,6 +90,26 @@ func (m *Model) runTasks(b *batch, tasks []*task, total int) error {
 		at += t.rows()
 	}
 	return err
+}
+
+// count notes how many elements were sent, while the feeds may be read.
+func (t *task) count() {
+	for _, x := range t.feeds() {
+		t.elements += x.Len()
+	}
+}
+
+// padded notes what the feeds of total rows have more than the tasks that they were made of.
+func (b *batch) padded(feeds map[string]*graph.Tensor, total int, of ...*task) {
+	elements := 0
+	for _, x := range feeds {
+		elements += x.Len()
+	}
+	for _, t := range of {
+		total -= t.rows()
+		elements -= t.elements
+	}
+	b.account.Pad(total, elements)
 }
 
 // keep makes the caller's account pay for its results, which outlive the batch, in the place of the batch's.

@@ -25,6 +25,7 @@ type task struct {
 	queued   time.Time
 	wait     time.Duration
 	batch    *batch
+	elements int // of its feeds
 	outputs  []*graph.Tensor
 	err      error
 
