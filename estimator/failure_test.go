@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"regexp"
 	"testing"
 
@@ -93,5 +94,42 @@ func TestClusterSecondChiefFails(t *testing.T) {
 		if r.err != nil {
 			t.Errorf("%s: %v", r.task, r.err)
 		}
+	}
+}
+
+// TestSkippedTrainingForgetsFailure: a job that fails after its last step, as in an export,
+// and is started again has not failed: its chief skips training, and its evaluator ends well.
+func TestSkippedTrainingForgetsFailure(t *testing.T) {
+	dir := t.TempDir()
+	text := func(task string) string {
+		return fmt.Sprintf(`{"cluster":{"chief":["a:1"]},"task":{"type":%q,"index":0}}`, task)
+	}
+	task := func(name string) *estimator.Estimator {
+		rc, err := runconfig.FromTFConfig(text(name), runconfig.ModelDir(dir), runconfig.TFRandomSeed(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return custom(t, estimator.ModelFunc(toyModel), dir, estimator.WithRunConfig(rc))
+	}
+	train := func() error {
+		_, err := task("chief").Train(t.Context(), forever(&toyData{}), estimator.MaxSteps(3))
+		return err
+	}
+	if err := train(); err != nil {
+		t.Fatal(err)
+	}
+	estimator.TellFailure(t.Context(), task("chief").Config(), slog.New(slog.DiscardHandler), errors.New("export failed"))
+	if failedOf(t, dir) == nil {
+		t.Fatal("model_dir does not tell of the failure")
+	}
+	if err := train(); err != nil {
+		t.Fatal(err)
+	}
+	if f := failedOf(t, dir); f != nil {
+		t.Errorf("model_dir still tells of a failure: %+v", f)
+	}
+	res, err := estimator.TrainAndEvaluate(t.Context(), task("evaluator"), estimator.TrainSpec{Input: &toyData{}, MaxSteps: 3}, estimator.EvalSpec{Input: &toyData{}})
+	if err != nil || res.Eval == nil || res.Eval.GlobalStep != 3 {
+		t.Errorf("the evaluator: %+v (%v), expected an evaluation of step 3", res, err)
 	}
 }

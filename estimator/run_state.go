@@ -49,16 +49,17 @@ func reversed(in []string) []string {
 	return out
 }
 
-// noteSkipped tells the other tasks that there was nothing left to train.
+// noteSkipped tells the other tasks that there was nothing left to train, whatever an
+// earlier run told of a failure.
 func (e *Estimator) noteSkipped(step int64) error {
 	if !e.config.IsChief() {
 		return nil
 	}
-	if s, err := checkpoint.LoadRunState(atomicfile.OS{}, e.modelDir); err != nil || s.Finished != nil {
+	if s, err := checkpoint.LoadRunState(atomicfile.OS{}, e.modelDir); err != nil || s.Finished != nil && s.Failed == nil {
 		return err
 	}
 	return checkpoint.UpdateRunState(atomicfile.OS{}, e.modelDir, func(s *checkpoint.RunState) {
-		s.Finished = &checkpoint.Finished{GlobalStep: step, Reason: StopMaxSteps, At: time.Now()}
+		s.Finished, s.Failed = &checkpoint.Finished{GlobalStep: step, Reason: StopMaxSteps, At: time.Now()}, nil
 	})
 }
 
