@@ -22,14 +22,17 @@ func (e *toldError) Unwrap() error { return e.err }
 
 // TellFailure tells the other tasks of the cluster that this one, where it trains, ends
 // with an error after which it is not to be started again (exit code 1 or 2): when it is
-// the chief, they end, too. Train and TrainAndEvaluate do so with their errors themselves;
-// it is for programs that fail outside of them.
+// the chief, they end, too. An error that only follows from the end of ctx is no failure.
+// Train and TrainAndEvaluate do so with their errors themselves; it is for programs that
+// fail outside of them.
 func TellFailure(ctx context.Context, rc runconfig.RunConfig, log *slog.Logger, err error) {
 	tellFailure(ctx, rc, log, nil, err)
 }
 
-// tellFailure is TellFailure of a task that may be in its job, and marks the error as told.
+// tellFailure is TellFailure of a task that may be in its job. It returns the error as
+// [Interruption] does, marked where the others were told.
 func tellFailure(ctx context.Context, rc runconfig.RunConfig, log *slog.Logger, j *distribute.Job, err error) error {
+	err = Interruption(ctx, err)
 	if !fatal(err) || refused(rc, err) || rc.ClusterSpec().Len() == 0 || rc.TaskType() == runconfig.PS || rc.TaskType() == runconfig.Evaluator {
 		return err
 	}

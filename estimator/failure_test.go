@@ -133,3 +133,61 @@ func TestSkippedTrainingForgetsFailure(t *testing.T) {
 		t.Errorf("the evaluator: %+v (%v), expected an evaluation of step 3", res, err)
 	}
 }
+
+// TestClusterChiefFailsBefore: parameter servers learn of a chief that fails before it
+// takes part in the job, whatever its error is.
+func TestClusterChiefFailsBefore(t *testing.T) {
+	evaluate := func(eval estimator.EvalSpec) func(m *member) {
+		return func(m *member) {
+			m.train = func(ctx context.Context, e *estimator.Estimator) (estimator.TrainResult, error) {
+				res, err := estimator.TrainAndEvaluate(ctx, e, estimator.TrainSpec{Input: m.input, MaxSteps: 20}, eval)
+				return res.TrainResult, err
+			}
+		}
+	}
+	best, err := estimator.NewBestExporter(estimator.ExporterOptions{Name: "top"}, "lss", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		change func(m *member)
+		code   int
+	}{
+		"no input":        {evaluate(estimator.EvalSpec{}), estimator.ExitError},
+		"misspelt metric": {evaluate(estimator.EvalSpec{Input: estimator.InputFunc(equalData), Exporters: []estimator.Exporter{best}}), estimator.ExitMistake},
+		"wrong option":    {func(m *member) { m.opts = []estimator.RunOption{estimator.MaxSteps(-1)} }, estimator.ExitError},
+		"other strategy": {func(m *member) {
+			m.run = append(m.run, runconfig.TrainDistribute(runconfig.Strategy{Name: "mirrored"}))
+		}, estimator.ExitMistake},
+	} {
+		t.Run(name, func(t *testing.T) {
+			res := trainCluster(t, t.TempDir(), 1, 1, runconfig.Strategy{Name: "parameter_server"}, func(_ int, m *member) { c.change(m) })
+			for _, r := range res {
+				if code := estimator.ExitCode(r.err); r.err == nil || code != c.code {
+					t.Errorf("%s: %v, exit code %d, expected %d", r.task, r.err, code, c.code)
+				}
+			}
+		})
+	}
+}
+
+// TestTellFailureOfInterruption: what only follows from the end of the context fails no job.
+func TestTellFailureOfInterruption(t *testing.T) {
+	for _, own := range []bool{false, true} {
+		dir := t.TempDir()
+		rc, err := runconfig.FromTFConfig(`{"cluster":{"chief":["a:1"]},"task":{"type":"chief","index":0}}`, runconfig.ModelDir(dir))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(errStopHere)
+		err = fmt.Errorf("reading data: %w", ctx.Err())
+		if own {
+			err = errors.New("no data")
+		}
+		estimator.TellFailure(ctx, rc, slog.New(slog.DiscardHandler), err)
+		if f := failedOf(t, dir); (f != nil) != own {
+			t.Errorf("%v: model_dir tells of %+v", err, f)
+		}
+	}
+}

@@ -38,6 +38,13 @@ type TrainResult struct {
 // wraps ErrInterrupted. Training goes on from the newest checkpoint in
 // model_dir, at the position of the input where that was saved.
 func (e *Estimator) Train(ctx context.Context, input InputFn, opts ...RunOption) (TrainResult, error) {
+	res, err := e.trainInJob(ctx, input, opts)
+	return res, tellFailure(ctx, e.config, e.log, nil, err)
+}
+
+// trainInJob trains as a member of the job, unless it is done. Errors of the training
+// are told while this task is a member.
+func (e *Estimator) trainInJob(ctx context.Context, input InputFn, opts []RunOption) (TrainResult, error) {
 	o, err := newRunOptions(opts)
 	if err != nil {
 		return TrainResult{}, err
@@ -61,8 +68,8 @@ func (e *Estimator) Train(ctx context.Context, input InputFn, opts ...RunOption)
 		e.log.Info("training ended before this task could take part", "global_step", ended.GlobalStep)
 		res, err = ended, nil
 	}
-	err = tellFailure(ctx, e.config, e.log, config.Job, Interruption(ctx, err))
-	return res, Interruption(ctx, errors.Join(err, leave()))
+	err = tellFailure(ctx, e.config, e.log, config.Job, err)
+	return res, errors.Join(err, leave())
 }
 
 // train runs one training loop on a strategy of that config.

@@ -94,14 +94,18 @@ func (s EvalSpec) validate() error {
 // in the events. Early stopping or an exporter by a metric that evaluations do
 // not have is an [UnknownMetricError] before training.
 func TrainAndEvaluate(ctx context.Context, e *Estimator, train TrainSpec, eval EvalSpec) (Result, error) {
+	res, err := e.trainAndEvaluate(ctx, train, eval)
+	return res, tellFailure(ctx, e.config, e.log, nil, err)
+}
+
+func (e *Estimator) trainAndEvaluate(ctx context.Context, train TrainSpec, eval EvalSpec) (Result, error) {
 	if err := errors.Join(train.validate(), eval.validate()); err != nil {
 		return Result{}, err
 	}
 	if err := e.checkWatched(ctx, train, eval); err != nil {
-		return Result{}, Interruption(ctx, err)
+		return Result{}, err
 	}
-	res, err := e.runRole(ctx, train, eval)
-	return res, tellFailure(ctx, e.config, e.log, nil, Interruption(ctx, err))
+	return e.runRole(ctx, train, eval)
 }
 
 func (e *Estimator) trainAndEvaluateLocal(ctx context.Context, train TrainSpec, eval EvalSpec) (Result, error) {
