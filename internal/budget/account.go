@@ -37,6 +37,14 @@ func (s *Server) Open() *Account {
 	return &Account{s: s, requests: 1}
 }
 
+// Server returns whose account it is; nil: nobody's.
+func (a *Account) Server() *Server {
+	if a == nil {
+		return nil
+	}
+	return a.s
+}
+
 // Joint begins the account of what requests do together: it may hold the sum of what each may, less what they hold. Close ends it.
 func Joint(of []*Account) *Account {
 	var j *Account

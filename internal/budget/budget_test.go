@@ -5,6 +5,7 @@ import (
 	"math"
 	"sync"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -386,6 +387,56 @@ func TestReturn(t *testing.T) {
 		if a.Held() != int64(c.want) {
 			t.Errorf("%+v: %d bytes are held", c, a.Held())
 		}
+	}
+}
+
+// TestFreeing: memory goes back once it is quiet, and requests do not wait for the lock of that.
+func TestFreeing(t *testing.T) {
+	for what, begin := range map[string]func(*Server){
+		"a large request": func(s *Server) {
+			a := s.Open()
+			if err := a.Take(largeTake); err != nil {
+				t.Error(err)
+			}
+			a.Close()
+		},
+		"many small ones": func(s *Server) {
+			for range litter/(largeTake-1) + 1 {
+				a := s.Open()
+				if err := a.Take(largeTake - 1); err != nil {
+					t.Error(err)
+				}
+				a.Close()
+			}
+		},
+		"something else": (*Server).FreeSoon,
+	} {
+		s := NewServer(Limits{Server: 1 << 30})
+		if s.Open().Close(); s.armed.Load() {
+			t.Errorf("%s: a small request gives memory back", what)
+		}
+		begin(s)
+		if !s.armed.Load() {
+			t.Fatalf("%s: no memory will go back", what)
+		}
+		s.mu.Lock()
+		done := make(chan bool)
+		go func() {
+			s.Open().Close()
+			close(done)
+		}()
+		select {
+		case <-done:
+		case <-time.After(time.Minute):
+			t.Errorf("%s: a request waits for the lock", what)
+		}
+		s.mu.Unlock()
+		for limit := time.Now().Add(time.Minute); s.armed.Load() || s.busy.Load() != 0 || s.dropped.Load() != 0; time.Sleep(10 * time.Millisecond) {
+			if time.Now().After(limit) {
+				t.Fatalf("%s: the memory did not go back", what)
+			}
+		}
+		s.Close()
 	}
 }
 

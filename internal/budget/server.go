@@ -52,6 +52,7 @@ type Server struct {
 	busy       atomic.Int64 // when a large piece was taken last, in nanoseconds since start
 	start      time.Time
 
+	armed    atomic.Bool // freeing is not nil
 	mu       sync.Mutex
 	freeing  *time.Timer // runs when memory may go back to the system; nil: there is nothing to give back
 	isClosed bool
@@ -112,26 +113,35 @@ func (s *Server) settle() {
 	if s.dropped.Load() > litter {
 		s.busy.Store(int64(time.Since(s.start))) // many small ones are as good as a large one
 	}
-	if s.busy.Load() == 0 {
+	if s.busy.Load() == 0 || s.armed.Load() { // free looks at busy again after it has disarmed
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.freeing == nil && !s.isClosed {
 		s.freeing = time.AfterFunc(quiet, s.free)
+		s.armed.Store(true)
 	}
+}
+
+// FreeSoon sees to it that memory goes back to the system as after large requests: something else has given up much.
+func (s *Server) FreeSoon() {
+	s.busy.Store(int64(time.Since(s.start)))
+	s.settle()
 }
 
 // free gives memory back, or waits where large requests are still coming.
 func (s *Server) free() {
-	last := s.busy.Load()
 	s.mu.Lock()
 	if s.isClosed {
 		s.mu.Unlock()
 		return
 	}
+	s.armed.Store(false)
+	last := s.busy.Load()
 	if wait := quiet - (time.Since(s.start) - time.Duration(last)); wait > 0 {
 		s.freeing.Reset(wait)
+		s.armed.Store(true)
 		s.mu.Unlock()
 		return
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/goestimator/goestimator/internal/budget"
 	"github.com/goestimator/goestimator/internal/device"
 )
 
@@ -43,8 +44,20 @@ func (s *Session) cool() {
 	if warm {
 		s.coolLater()
 	}
-	if freed > 0 {
+	if freed == 0 {
+		return
+	}
+	if m := s.memory.Load(); m != nil {
+		m.FreeSoon()
+	} else {
 		debug.FreeOSMemory()
+	}
+}
+
+// countedBy notes who counts the memory of requests, and so gives it back to the system now and then.
+func (s *Session) countedBy(m *budget.Server) {
+	if m != nil && s.memory.Load() != m {
+		s.memory.Store(m)
 	}
 }
 

@@ -234,6 +234,25 @@ func TestCool(t *testing.T) {
 	negate(t, s, 3, 1)
 }
 
+// TestCountedBy: a session knows who counts the memory of its requests, where somebody does.
+func TestCountedBy(t *testing.T) {
+	s := negation(t, 1<<30)
+	defer func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	if negate(t, s, 1, 1); s.memory.Load() != nil {
+		t.Error("somebody counts what no request takes")
+	}
+	ctx, a := asked(t, 16)
+	for range 2 {
+		if _, err := s.Run(ctx, map[string]*graph.Tensor{"x:0": graph.NewTensor(graph.Float32, 3, 1)}, []string{"y:0"}); err != nil || s.memory.Load() != a.Server() {
+			t.Errorf("got %v", err)
+		}
+	}
+}
+
 // TestReleased: an idle program keeps nothing of what was fed, whatever its ops.
 func TestReleased(t *testing.T) {
 	batch := graph.Type{DType: graph.Float32, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown, graph.Fixed(1)}}}

@@ -240,6 +240,7 @@ func (p *plan) run(ctx context.Context, feeds map[string]*graph.Tensor) ([]*grap
 		return nil, err
 	}
 	r.payer = r.payerOf(ctx)
+	p.s.countedBy(r.payer.Account.Server())
 	before := r.payer.Account.Mark()
 	out, err := r.settle(ctx)
 	kept := 0

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/goestimator/goestimator/internal/budget"
 	"github.com/goestimator/goestimator/internal/device"
 	"github.com/goestimator/goestimator/internal/eager"
 	"github.com/goestimator/goestimator/internal/graph"
@@ -39,8 +40,9 @@ type Session struct {
 	vars    *variables
 
 	cooling sync.Mutex
-	cooler  *time.Timer // calls cool; nil: there is nothing to take
-	cold    bool        // the session is closed
+	cooler  *time.Timer                   // calls cool; nil: there is nothing to take
+	cold    bool                          // the session is closed
+	memory  atomic.Pointer[budget.Server] // of the last request; nil: nobody counts
 
 	told  sync.Once    // of steps on the host
 	idle  atomic.Int64 // bytes that idle programs hold
