@@ -53,23 +53,19 @@ func (e *Estimator) watchedMetrics(train TrainSpec, eval EvalSpec) []watchedMetr
 }
 
 // checkWatched looks at the evaluation's graph, before anything is trained, for the metrics by which hooks and
-// exporters decide. A task that leaves evaluation to another one need not have that one's data: then the other looks.
+// exporters decide. A chief that leaves evaluation to another task need not have that one's data, nor be able to
+// build that one's graph: then the other looks. Workers that do not evaluate leave it to both.
 func (e *Estimator) checkWatched(ctx context.Context, train TrainSpec, eval EvalSpec) error {
 	watched := e.watchedMetrics(train, eval)
-	task := e.config.TaskType()
-	if len(watched) == 0 || task == runconfig.PS {
+	if len(watched) == 0 || e.config.TaskType() == runconfig.PS || !e.config.IsChief() && !e.evaluates() {
 		return nil
 	}
-	ds, err := e.openInput(ctx, eval.Input, models.Eval)
-	if err != nil {
-		if e.config.ClusterSpec().Len() > 1 && task != runconfig.Evaluator {
-			return nil
-		}
+	known, err := e.metricsOf(ctx, eval.Input)
+	if err != nil && e.evaluates() {
 		return err
 	}
-	known, err := e.numericMetrics(ds.Schema())
 	if err != nil {
-		return err
+		return nil
 	}
 	for _, w := range watched {
 		if !slices.Contains(known, w.name) {
@@ -77,6 +73,20 @@ func (e *Estimator) checkWatched(ctx context.Context, train TrainSpec, eval Eval
 		}
 	}
 	return nil
+}
+
+// evaluates reports whether this task evaluates. An evaluator knows of no cluster.
+func (e *Estimator) evaluates() bool {
+	return e.config.ClusterSpec().Len() <= 1 || e.config.TaskType() == runconfig.Master || e.evaluatesTogether()
+}
+
+// metricsOf are the numericMetrics of evaluations on an input.
+func (e *Estimator) metricsOf(ctx context.Context, input InputFn) ([]string, error) {
+	ds, err := e.openInput(ctx, input, models.Eval)
+	if err != nil {
+		return nil, err
+	}
+	return e.numericMetrics(ds.Schema())
 }
 
 // numericMetrics returns the names of the metrics of evaluations that are numbers, sorted.

@@ -3,15 +3,18 @@ package estimator_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/estimator/hooks"
 	"github.com/goestimator/goestimator/estimator/metrics"
 	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/runconfig"
 )
 
 // measuredModel is the toy model with a metric that is no number.
@@ -88,6 +91,49 @@ func TestWatchedMetrics(t *testing.T) {
 			}
 			if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
 				t.Errorf("model_dir was made: %v", err)
+			}
+		})
+	}
+}
+
+// TestClusterWatchedMetrics: tasks that leave evaluation to another one go on where they
+// cannot build its graph, and workers do not look at it; those that evaluate do.
+func TestClusterWatchedMetrics(t *testing.T) {
+	ring := runconfig.Strategy{Name: "multi_worker_mirrored"}
+	broken := errors.New("no such file")
+	for _, together := range []bool{false, true} {
+		t.Run(fmt.Sprintf("together=%v", together), func(t *testing.T) {
+			var looks [2]atomic.Int64
+			res := trainCluster(t, t.TempDir(), 2, 0, ring, func(rank int, m *member) {
+				whole := m.fn
+				m.fn = estimator.ModelFunc(func(mc *estimator.ModelContext, features models.Features, labels models.Labels) (*estimator.Spec, error) {
+					if mc.Mode() == models.Eval {
+						looks[rank].Add(1)
+						return nil, broken
+					}
+					return whole.Model(mc, features, labels)
+				})
+				if together {
+					m.run = append(m.run, runconfig.EvalDistribute(ring))
+				}
+				best, err := estimator.NewBestExporter(estimator.ExporterOptions{Name: "top"}, "loss", false)
+				if err != nil {
+					t.Fatal(err)
+				}
+				m.train = func(ctx context.Context, e *estimator.Estimator) (estimator.TrainResult, error) {
+					res, err := estimator.TrainAndEvaluate(ctx, e, estimator.TrainSpec{Input: m.input, MaxSteps: 3},
+						estimator.EvalSpec{Input: estimator.InputFunc(equalData), Exporters: []estimator.Exporter{best}})
+					return res.TrainResult, err
+				}
+			})
+			for rank, r := range res {
+				n := looks[rank].Load()
+				switch {
+				case together && (!errors.Is(r.err, broken) || n == 0):
+					t.Errorf("%s: got %v after %d looks, expected %v", r.task, r.err, n, broken)
+				case !together && (r.err != nil || r.GlobalStep != 3 || (n > 0) != (rank == 0)):
+					t.Errorf("%s: got %+v after %d looks at the evaluation's graph", r.task, r, n)
+				}
 			}
 		})
 	}
