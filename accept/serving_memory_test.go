@@ -281,7 +281,7 @@ func TestHostileMemory(t *testing.T) {
 	}
 }
 
-// calm waits until the process has given back what requests took, the last of which is named.
+// calm waits until the process has given back what requests took, and names the last one.
 func (s *server) calm(t *testing.T, start int, after string) {
 	t.Helper()
 	const spare = 24 << 20 // what the collector leaves

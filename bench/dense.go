@@ -118,7 +118,7 @@ func denseTask(l *link, steps int) error {
 	return l.send(r)
 }
 
-// trainDense trains for that many steps, of which the last is saved.
+// trainDense trains for that many steps and saves the last.
 func trainDense(steps int, s runconfig.Strategy) (reply, error) {
 	dir, err := os.MkdirTemp("", "bench-dense-")
 	if err != nil {

@@ -47,7 +47,7 @@ func describe(p TrainProgram, c Config, vars Variables) []settings.Setting {
 	return out
 }
 
-// orNone is what people are told of a value that may not be given.
+// orNone is how messages show a value that may not be given.
 func orNone(v string) string {
 	if v == "" || v == "0" {
 		return "none"

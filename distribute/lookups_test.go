@@ -11,7 +11,7 @@ import (
 	"github.com/goestimator/goestimator/models/optimizers"
 )
 
-// tables builds a program of tables, each of which is read by rows.
+// tables builds a program of tables that are read by rows.
 type tables struct {
 	*graph.Builder
 	ids, axis graph.Output
@@ -51,7 +51,7 @@ func (b *tables) norm(name string, x graph.Output) graph.Output {
 	return b.Op("L2Loss", name, graph.Type{DType: graph.Float64}, graph.Attrs{"T": graph.Float64}, x)
 }
 
-// TestFindLookups: tables with a sparse gradient of which only rows are read are looked up, in the order of the gathers' names.
+// TestFindLookups: tables with a sparse gradient are looked up where only rows are read, in the order of the gathers' names.
 func TestFindLookups(t *testing.T) {
 	b := newTables()
 	var fetches []graph.Output

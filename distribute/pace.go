@@ -43,7 +43,7 @@ func (p *pace) add(d time.Duration) {
 // secs is the mean, 0 before the first step.
 func (p *pace) secs() float64 { return math.Float64frombits(p.bits.Load()) }
 
-// pacesOf are those of the tasks whose times are known.
+// pacesOf returns the paces of the tasks whose times are known.
 func pacesOf(tasks []cluster.Task, secs []float64) []Pace {
 	var out []Pace
 	for i, s := range secs {
@@ -54,7 +54,7 @@ func pacesOf(tasks []cluster.Task, secs []float64) []Pace {
 	return out
 }
 
-// pacesOfMembers are those of the tasks that train, of which own is this one.
+// pacesOfMembers returns the paces of the tasks that train; own is this task's.
 func pacesOfMembers(members []coordinator.Member, own Pace) []Pace {
 	var tasks []cluster.Task
 	var secs []float64

@@ -176,7 +176,7 @@ func (j *Job) part(server *ps.Server) {
 // anyActive reports whether the leader knows of a task that trains.
 func (j *Job) anyActive(ctx context.Context) bool { return len(j.active(ctx)) > 0 }
 
-// active are the tasks of which the leader knows that they train.
+// active returns the tasks that train, as far as the leader knows.
 func (j *Job) active(ctx context.Context) []cluster.Task {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()

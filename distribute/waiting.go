@@ -20,7 +20,7 @@ func (j *Job) asking() board {
 	return coordinator.NewClient(j.node, j.leader)
 }
 
-// absent describes tasks that are waited for, of which those that answer have still to do something.
+// absent describes tasks that are waited for; the ones that answer still have something to do.
 func (j *Job) absent(ctx context.Context, tasks []cluster.Task, todo string) []waiting.For {
 	out := make([]waiting.For, len(tasks))
 	var asked sync.WaitGroup

@@ -14,7 +14,7 @@ import (
 	"github.com/goestimator/goestimator/runconfig"
 )
 
-// toldError is an error that the other tasks have been told of.
+// toldError is an error that the other tasks know.
 type toldError struct{ err error }
 
 func (e *toldError) Error() string { return e.err.Error() }
@@ -90,7 +90,7 @@ func noteFailure(dir string, cause error) error {
 	})
 }
 
-// untilFailure returns a context that ends when the chief has failed, of which the cause is then a *distribute.EndError.
+// untilFailure returns a context that ends when the chief has failed; its cause is then a *distribute.EndError.
 func (e *Estimator) untilFailure(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	look := func() (distribute.End, bool) {

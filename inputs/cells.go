@@ -39,7 +39,7 @@ func newTextField(s ColumnSpec) (textField, Column, error) {
 	return f, c, err
 }
 
-// defaultOf returns the column's default, of which every element is a cell.
+// defaultOf returns the column's default; each element is a cell.
 func (c Column) defaultOf(write cellWriter, cell string) (*graph.Tensor, error) {
 	t, err := c.element()
 	if err != nil {

@@ -75,7 +75,7 @@ func (s *lineScan) visitMap(path string, n *yaml.Node) {
 	}
 }
 
-// visitMerged visits a map, or several, of which the first wins.
+// visitMerged visits a map, or several; the first wins.
 func (s *lineScan) visitMerged(path string, n *yaml.Node) {
 	if n.Kind != yaml.SequenceNode {
 		s.visitShared(path, n)

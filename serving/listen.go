@@ -58,7 +58,7 @@ func (l Listen) tcp(what string, port int) (ls []net.Listener, err error) {
 	return ls, nil
 }
 
-// freePorts is how many free ports of 127.0.0.1 are tried, of which another process may have the one of [::1].
+// freePorts is how many free ports of 127.0.0.1 are tried: another process may have the same port of [::1].
 const freePorts = 50
 
 // onLoopback listens at 127.0.0.1 and at [::1], on one port, so that localhost is this server whichever of them a client

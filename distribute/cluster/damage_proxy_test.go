@@ -69,7 +69,7 @@ func TestDamageOnTheWay(t *testing.T) {
 	}
 }
 
-// exchangeAll makes a call, and a stream of which all comes back.
+// exchangeAll makes a call, and a stream that echoes everything.
 func exchangeAll(t *testing.T, n *cluster.Node) (bulk bool, err error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

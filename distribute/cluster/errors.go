@@ -48,7 +48,7 @@ func (e *PeerError) Unwrap() []error {
 	return []error{e.Kind, e.Err}
 }
 
-// codedError is an error with a status code, of which gRPC's own text says nothing.
+// codedError is an error with a status code, which gRPC's own text does not show.
 type codedError struct {
 	error
 	code codes.Code

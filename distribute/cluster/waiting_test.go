@@ -16,7 +16,7 @@ import (
 	"github.com/goestimator/goestimator/runconfig"
 )
 
-// TestOverduePeer: a task that is not there is told of once in ten seconds, as long
+// TestOverduePeer: a task that is not there is reported once in ten seconds, as long
 // as a call waits for it.
 func TestOverduePeer(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")

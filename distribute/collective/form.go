@@ -48,7 +48,7 @@ type Config struct {
 	// DefaultBytesPerPack, 1 reduces each tensor by itself.
 	BytesPerPack int
 	// Describe describes tasks that a call waits for, those that are there with what
-	// they have still to do, for Log. Nil: the log is not told of them.
+	// they have still to do, for Log. Nil: they are not logged.
 	Describe func(ctx context.Context, tasks []cluster.Task, todo string) []waiting.For
 	Log      *slog.Logger
 }

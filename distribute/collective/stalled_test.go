@@ -31,7 +31,7 @@ func stalledUntil(t *testing.T, s *site, g *Group, want ...int) {
 	}
 }
 
-// TestStalledWorkersAreNamed: whoever waits finds who has not begun the call, has not all of its
+// TestStalledWorkersAreNamed: a worker that waits finds who has not begun the call, has not all of its
 // values, or does not answer, whether a group is meshed or not.
 func TestStalledWorkersAreNamed(t *testing.T) {
 	for _, n := range []int{4, meshSize + 2} {

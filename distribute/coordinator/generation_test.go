@@ -217,7 +217,7 @@ func TestLeaseOfOneWhoWentAwayUnheard(t *testing.T) {
 	})
 }
 
-// TestMissing: whoever asks is told who does not wait in the round that forms.
+// TestMissing: a caller learns who has not yet joined the round.
 func TestMissing(t *testing.T) {
 	contract(t, Options{}, func(t *testing.T, s scene) {
 		ctx := patient(t)

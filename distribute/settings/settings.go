@@ -103,7 +103,7 @@ func (s Settings) Differences(theirs Settings) []Difference {
 	return out
 }
 
-// value is what people are told of a setting.
+// value is how messages show a setting.
 func value(v string, ok bool) string {
 	if !ok {
 		return "none"

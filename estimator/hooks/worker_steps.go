@@ -70,7 +70,7 @@ func (h *WorkerSteps) AfterRun(ctx context.Context, r Run) error {
 	defer cancel()
 	all, err := w.WorkerSteps(ctx)
 	if err != nil || len(all) < 2 {
-		return nil // a cluster that is in trouble is told of elsewhere
+		return nil // a cluster that is in trouble is reported elsewhere
 	}
 	h.line(all)
 	return h.write(step, all, r)

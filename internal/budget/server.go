@@ -64,7 +64,7 @@ func NewServer(l Limits) *Server {
 	return &Server{limits: l, start: time.Now()}
 }
 
-// Limits returns the limits, of which none is 0 but Request.
+// Limits returns the limits; only Request may be 0.
 func (s *Server) Limits() Limits { return s.limits }
 
 // Used returns how many bytes are counted.

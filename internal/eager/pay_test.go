@@ -48,7 +48,7 @@ func TestPayers(t *testing.T) {
 	}
 }
 
-// TestFits: what fits is what can be taken, whoever pays.
+// TestFits: what fits is what can be taken, from each account.
 func TestFits(t *testing.T) {
 	memory := budget.NewServer(budget.Limits{Server: 1 << 30})
 	defer memory.Close()

@@ -60,7 +60,7 @@ func (a *Attrs) axes() [2]int {
 	return [2]int{1, 2}
 }
 
-// pair reads four numbers, of which only those of height and width may be other than 1.
+// pair reads four numbers; only height and width may be other than 1.
 func (a *Attrs) pair(n *graph.Node, name string) (hw [2]int, err error) {
 	v, at := n.Ints(name), a.axes()
 	if len(v) != 4 {

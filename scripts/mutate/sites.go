@@ -133,7 +133,7 @@ func (d *draws) next() (mutant, error) {
 	return mutant{}, errors.New("no more mutants: fewer exist than were asked for")
 }
 
-// mutantsOf returns the mutants of a function, those of each kind that has any.
+// mutantsOf returns the mutants of a function, a list for each kind that has any.
 func mutantsOf(f function) ([][]mutant, error) {
 	src, err := os.ReadFile(f.file)
 	if err != nil {

@@ -17,7 +17,7 @@ type Reply struct {
 	lent    atomic.Int64 // buffers that are on their way
 }
 
-// few is how many values a message has of which no account needs to know.
+// few is how many values a message may have without an account.
 const few = 1 << 12
 
 // NewReply marshals m, which a model answered. The Reply owns the account: nothing of it is held but the reply, and it is closed when that

@@ -35,7 +35,7 @@ func Zeros(t testing.TB, mib int) []byte {
 	return bytes.Repeat(one.Bytes(), mib)
 }
 
-// Endless is a message without an end, of which size bytes are promised.
+// Endless is a message without an end that promises size bytes.
 func Endless(size int) io.Reader {
 	return io.MultiReader(bytes.NewReader(Framed(false, size, nil)), io.LimitReader(zeros{}, int64(size)))
 }

@@ -1,0 +1,204 @@
+package distribute
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/goestimator/goestimator/distribute/coordinator"
+	"github.com/goestimator/goestimator/distribute/ps"
+	"github.com/goestimator/goestimator/distribute/settings"
+	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/waiting"
+)
+
+// Synchronize joins the session on the servers. The chief begins one, unless
+// they still have the one that it began before.
+func (p *parameterServer) Synchronize(ctx context.Context, restore func() (Notes, error)) (notes Notes, err error) {
+	err = p.job.unlessEnded(ctx, p.config.Ends, func(ctx context.Context) (err error) {
+		notes, err = p.synchronize(ctx, restore)
+		return err
+	})
+	return notes, err
+}
+
+func (p *parameterServer) synchronize(ctx context.Context, restore func() (Notes, error)) (Notes, error) {
+	timeout := p.job.sessionTimeout()
+	if p.presence != nil {
+		timeout = p.job.rejoinTimeout()
+	}
+	limited, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	if p.forget != nil {
+		p.forget()
+	}
+	if p.job.chief() {
+		var withdrawn sync.WaitGroup
+		withdrawn.Go(func() { p.job.withdraw(limited) })
+		defer withdrawn.Wait()
+		defer cancel()
+	} else {
+		defer waiting.While(p.job.log, p.absentForSession)()
+	}
+	for {
+		notes, err := p.synchronizeOnce(limited, restore)
+		if err == nil || ctx.Err() != nil {
+			return notes, err
+		}
+		err = recoverable(limited, err)
+		again := errors.Is(err, ErrSessionLost)
+		if limited.Err() != nil && (again || errors.Is(err, context.DeadlineExceeded)) {
+			return Notes{}, lost(fmt.Sprintf("the parameter servers were not ready within %v", timeout), err)
+		}
+		if !again {
+			return Notes{}, err
+		}
+		// A server ended, or began anew, in the middle.
+		p.job.log.Warn("looking for the parameter servers again", "cause", err)
+		select {
+		case <-time.After(settlePoll):
+		case <-limited.Done():
+		}
+	}
+}
+
+func (p *parameterServer) synchronizeOnce(ctx context.Context, restore func() (Notes, error)) (Notes, error) {
+	p.vars.client = nil
+	var err error
+	if p.job.chief() {
+		err = p.leadSession(ctx, restore)
+	} else {
+		err = p.joinSession(ctx)
+	}
+	if err != nil {
+		return Notes{}, err
+	}
+	p.vars.client = p.client
+	if err := p.register(ctx); err != nil {
+		return Notes{}, err
+	}
+	position, err := p.client.Position(ctx)
+	if err != nil || position == nil {
+		return Notes{}, err
+	}
+	return Notes{Positions: map[int][]byte{max(p.job.rank, 0): position}}, nil
+}
+
+// joinSession waits for the chief to have begun a session. A task that was started
+// with more steps than the session has also waits for the chief to come with as many.
+func (p *parameterServer) joinSession(ctx context.Context) error {
+	for began, there, told := time.Now(), false, false; ; {
+		status, err := p.awaitSession(ctx)
+		if err != nil {
+			return err
+		}
+		if err = p.sameEnd(status); err == nil || there || !ps.Later(p.last, status.Last) {
+			return err
+		}
+		if !told {
+			p.job.log.Info("waiting for the chief to be started again with as many steps", "chief", p.job.firstWorker(), "max_steps", p.last)
+		}
+		there, told = p.chiefSince(ctx, began), true
+		select {
+		case <-time.After(settlePoll):
+		case <-ctx.Done():
+			return fmt.Errorf("waiting for %v to be started with max_steps %d: %w", p.job.firstWorker(), p.last, ctx.Err())
+		}
+	}
+}
+
+// awaitSession waits for a session, or for the servers to tell that training has ended.
+func (p *parameterServer) awaitSession(ctx context.Context) (ps.Status, error) {
+	status, err := p.client.WaitReady(ctx, p.plan)
+	var over *ps.FinishedError
+	switch {
+	case errors.As(err, &over):
+		err = &EndError{End{Code: over.Code, GlobalStep: over.GlobalStep, Reason: over.Reason, At: time.Now(), Sure: true}}
+	case err != nil && !errors.Is(err, ErrDiffer):
+		err = fmt.Errorf("waiting for %v: %w", p.job.firstWorker(), err)
+	}
+	return status, err
+}
+
+// sameEnd refuses a session whose training ends at another step.
+func (p *parameterServer) sameEnd(status ps.Status) error {
+	if status.Last == p.last {
+		return nil
+	}
+	step := func(n int64) string { return orNone(strconv.FormatInt(n, 10)) }
+	return p.client.Differ(0, settings.Difference{Name: maxSteps, Mine: step(p.last), Theirs: step(status.Last)})
+}
+
+// chiefSince reports whether the chief has told since then that it is there, which
+// it does once the session has its last step.
+func (p *parameterServer) chiefSince(ctx context.Context, then time.Time) bool {
+	members, err := p.job.asking().Members(ctx)
+	return err == nil && slices.ContainsFunc(members, func(m coordinator.Member) bool {
+		return m.Rank == 0 && m.State == coordinator.Active && m.LastSeen < time.Since(then)
+	})
+}
+
+// leadSession takes over the session that this job has, or begins one.
+func (p *parameterServer) leadSession(ctx context.Context, restore func() (Notes, error)) error {
+	status, differ := p.client.Connect(ctx, p.plan)
+	if differ != nil && !errors.Is(differ, ps.ErrPlan) {
+		return differ
+	}
+	mine, err := p.config.Sessions.Session()
+	if err != nil {
+		return err
+	}
+	if status.Ready && mine == sessionName(status.Session) {
+		if differ != nil {
+			return differ
+		}
+		return p.takeOver(ctx, status)
+	}
+	notes, err := restore()
+	if err != nil {
+		return err
+	}
+	step, err := p.vars.Get(GlobalStep)
+	if err != nil {
+		return err
+	}
+	err = p.client.Create(ctx, p.plan, ps.State{Step: graph.Of[int64](step)[0], Value: p.vars.fill, Positions: notes.Positions, Last: p.last, Replace: true})
+	if err != nil {
+		return err
+	}
+	if status, err = p.client.Connect(ctx, p.plan); err != nil {
+		return err
+	}
+	return p.config.Sessions.SetSession(sessionName(status.Session))
+}
+
+// takeOver goes on with the session that this job has. The chief may have been
+// started again with more steps.
+func (p *parameterServer) takeOver(ctx context.Context, status ps.Status) error {
+	p.job.log.Info("taking over the variables on the parameter servers", "global_step", status.GlobalStep)
+	if ps.Later(p.last, status.Last) {
+		return p.client.Extend(ctx, p.last)
+	}
+	return p.sameEnd(status)
+}
+
+func sessionName(id uint64) string { return fmt.Sprintf("%016x", id) }
+
+// register tells the leader that this worker is here. The first server may have
+// been replaced since, so it is done again in every session.
+func (p *parameterServer) register(ctx context.Context) error {
+	if p.presence != nil {
+		p.presence.Close()
+		p.job.board = coordinator.NewClient(p.job.node, p.job.leader)
+	}
+	if p.began.IsZero() {
+		p.began = time.Now()
+	}
+	var err error
+	p.presence, err = coordinator.Join(ctx, coordinator.PresenceConfig{Pulse: p.job.board, Rank: max(p.job.rank, 0), StepSecs: p.pace.secs})
+	return err
+}
