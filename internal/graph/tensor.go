@@ -129,6 +129,18 @@ func Of[T Element](t *Tensor) []T {
 // Len returns the number of elements.
 func (t *Tensor) Len() int { return NumElements(t.Shape) }
 
+// StringHeader is how many bytes a tensor takes for each string besides its text: the size of a []byte.
+const StringHeader = 24
+
+// MemoryBytes returns how many bytes the elements of t take.
+func (t *Tensor) MemoryBytes() int {
+	n := len(t.Bytes)
+	for _, s := range t.Strings {
+		n += StringHeader + len(s)
+	}
+	return n
+}
+
 // Clone returns a deep copy.
 func (t *Tensor) Clone() *Tensor {
 	c := NewTensor(t.DType, t.Shape...)

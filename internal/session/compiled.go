@@ -70,7 +70,7 @@ func (s *compiledStage) run(ctx context.Context, r *run) error {
 	}
 	for i, at := range s.fetches {
 		t := p.program.Value(i)
-		if err := r.pay(sizeOf(t)); err != nil {
+		if err := r.pay(t.MemoryBytes()); err != nil {
 			return err
 		}
 		r.values[at].T = t.Clone()

@@ -5,7 +5,6 @@ import (
 
 	"github.com/goestimator/goestimator/internal/budget"
 	"github.com/goestimator/goestimator/internal/eager"
-	"github.com/goestimator/goestimator/internal/graph"
 )
 
 // Rows were sent one by one where the request has that many bytes for each, or they are few.
@@ -45,15 +44,3 @@ func (r *run) envs(e *eager.Env) envs {
 	fixed.Payer.Fixed = true
 	return envs{&fixed, &open}
 }
-
-// sizeOf is what a tensor takes, in bytes.
-func sizeOf(t *graph.Tensor) int {
-	n := len(t.Bytes)
-	for _, s := range t.Strings {
-		n += stringHeader + len(s)
-	}
-	return n
-}
-
-// stringHeader is the size of a []byte.
-const stringHeader = 24

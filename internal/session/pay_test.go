@@ -35,7 +35,7 @@ func check(t *testing.T, what string, s *Session, x *graph.Tensor, received int,
 	ctx, a := asked(t, received)
 	out, err := s.Run(ctx, map[string]*graph.Tensor{"x:0": x}, []string{"y:0"})
 	if !refused {
-		if err != nil || a.Held() != int64(sizeOf(out[0])) {
+		if err != nil || a.Held() != int64(out[0].MemoryBytes()) {
 			t.Errorf("%s: %v, %d bytes are held", what, err, a.Held())
 		}
 		return

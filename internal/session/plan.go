@@ -245,7 +245,7 @@ func (p *plan) run(ctx context.Context, feeds map[string]*graph.Tensor) ([]*grap
 	out, err := r.settle(ctx)
 	kept := 0
 	for _, t := range out {
-		kept += sizeOf(t)
+		kept += t.MemoryBytes()
 	}
 	r.payer.Account.Return(before, kept)
 	if err != nil && err != errEvicted {
@@ -316,7 +316,7 @@ func (r *run) results(v *variant) ([]*graph.Tensor, error) {
 			return nil, fmt.Errorf("fetch %d is not a tensor", i)
 		}
 		if !v.fresh[at] || slices.Contains(r.p.fetches[:i], at) {
-			if err := r.pay(sizeOf(t)); err != nil {
+			if err := r.pay(t.MemoryBytes()); err != nil {
 				return nil, err
 			}
 			t = t.Clone()

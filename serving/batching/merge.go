@@ -113,7 +113,7 @@ func mergedSize(tasks []*task, total int) int {
 	for name, size := range inner(tasks) {
 		element := tasks[0].req.feeds[name].DType.Size()
 		if tasks[0].req.feeds[name].DType == graph.String {
-			element = stringHeader
+			element = graph.StringHeader
 		}
 		n += total * graph.NumElements(size) * element
 	}

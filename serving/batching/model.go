@@ -218,7 +218,7 @@ func (r *request) results(names, fetches []string) ([]*graph.Tensor, error) {
 }
 
 func clone(x *graph.Tensor, account *budget.Account) (*graph.Tensor, error) {
-	if err := account.TakeModel(sizeOf(x)); err != nil {
+	if err := account.TakeModel(x.MemoryBytes()); err != nil {
 		return nil, err
 	}
 	return x.Clone(), nil
@@ -232,7 +232,7 @@ func (r *request) output(name string, at int, account *budget.Account) (*graph.T
 	parts, size := make([]*graph.Tensor, len(r.tasks)), 0
 	for i, t := range r.tasks {
 		parts[i] = t.outputs[at]
-		size += len(parts[i].Bytes) + stringHeader*len(parts[i].Strings) // the strings themselves are shared
+		size += len(parts[i].Bytes) + graph.StringHeader*len(parts[i].Strings) // the strings themselves are shared
 	}
 	if err := account.TakeModel(size); err != nil {
 		return nil, err

@@ -119,24 +119,12 @@ func (t *task) keep(batch *budget.Account) {
 	}
 	n := 0
 	for _, o := range t.outputs {
-		n += sizeOf(o)
+		n += o.MemoryBytes()
 	}
 	if t.err = batch.Hand(n, budget.Of(t.req.ctx)); t.err != nil {
 		t.outputs = nil
 	}
 }
-
-// sizeOf is what a tensor takes, in bytes.
-func sizeOf(x *graph.Tensor) int {
-	n := len(x.Bytes)
-	for _, s := range x.Strings {
-		n += stringHeader + len(s)
-	}
-	return n
-}
-
-// stringHeader is the size of a []byte.
-const stringHeader = 24
 
 // runEach runs the tasks one after another, on copies of their feeds, so that no caller has to wait for another's run.
 func (m *Model) runEach(b *batch, tasks []*task) error {
@@ -144,7 +132,7 @@ func (m *Model) runEach(b *batch, tasks []*task) error {
 	for i, t := range tasks {
 		for _, x := range t.feeds() {
 			if t.err == nil {
-				t.err = b.account.TakeModel(sizeOf(x))
+				t.err = b.account.TakeModel(x.MemoryBytes())
 			}
 		}
 		if t.err != nil {
