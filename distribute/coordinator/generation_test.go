@@ -76,6 +76,10 @@ type sim struct {
 const (
 	simPatience = 20 * time.Second // of a rank that forms a group
 	simWork     = 3 * time.Second  // what a group must live
+	simPause    = 100 * time.Millisecond
+	// simDrift keeps deadlines of two ranks apart. In the simulation's exact time, two that
+	// meet would meet again after each failure, and a coin decides which comes first.
+	simDrift = 7 * time.Millisecond
 )
 
 func (s *sim) brokenOf(generation int64) chan struct{} {
@@ -114,7 +118,7 @@ func (s *sim) process(ctx context.Context, rank int, incarnation uint64) {
 			s.mu.Lock()
 			s.missing = append(s.missing, err)
 			s.mu.Unlock()
-			pause(ctx, 100*time.Millisecond, nil, nil)
+			pause(ctx, simPause+time.Duration(rank)*simDrift, nil, nil)
 			continue
 		}
 		select {
