@@ -19,10 +19,10 @@ test: ## the whole test suite
 	$(GO) test ./...
 
 race: ## the concurrent packages under the race detector
-	$(GO) test -race ./distribute/... ./inputs/... ./internal/engine/... ./internal/device/... ./internal/kernels/... ./estimator/... ./serving/... ./internal/session/... ./internal/eager/...
+	$(GO) test -race ./distribute/... ./inputs/... ./internal/distributed/... ./internal/serving/... ./internal/runtime/... ./estimator/... ./serving/... ./internal/imported/session/... ./internal/imported/eager/...
 
 test-arm64: ## the portable kernels and what stands on them, on an emulated arm64 (qemu-user)
-	GOARCH=arm64 CGO_ENABLED=0 $(GO) test -tags static -exec qemu-aarch64 ./internal/kernels ./internal/engine ./internal/trees ./internal/session ./models/... ./inputs/... ./export ./estimator/canned
+	GOARCH=arm64 CGO_ENABLED=0 $(GO) test -tags static -exec qemu-aarch64 ./internal/runtime/kernels ./internal/runtime/engine ./internal/runtime/trees ./internal/imported/session ./models/... ./inputs/... ./export ./estimator/canned
 
 examples: ## build and run every example, checking what it prints
 	$(GO) test -count=1 ./examples/...
@@ -62,7 +62,7 @@ $(VENV)/bench-ready: bench/requirements.txt interop/requirements.txt
 	touch $@
 
 generate: ## docs/config.md and the assembly kernels
-	$(GO) generate ./runconfig ./internal/kernels
+	$(GO) generate ./runconfig ./internal/runtime/kernels
 
 gpu-build: ## what a machine with a GPU needs, in build/gpu and build/gpu.tar.gz
 	GO="$(GO)" ./scripts/gpu-build

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goestimator/goestimator/distribute/cluster/clustertest"
+	"github.com/goestimator/goestimator/internal/distributed/cluster/clustertest"
 )
 
 // TestClusterDamagedBytes flips bits of what passes between two tasks, at random

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/goestimator/goestimator/estimator/checkpoint"
-	"github.com/goestimator/goestimator/internal/atomicfile"
-	"github.com/goestimator/goestimator/internal/replica"
+	"github.com/goestimator/goestimator/internal/distributed/replica"
+	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 	"github.com/goestimator/goestimator/internal/testkit"
 	"github.com/goestimator/goestimator/internal/testkit/tfjob"
 	"go.yaml.in/yaml/v3"

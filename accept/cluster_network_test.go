@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goestimator/goestimator/distribute/cluster/clustertest"
+	"github.com/goestimator/goestimator/internal/distributed/cluster/clustertest"
 )
 
 // TestClusterBlackHole lets nothing pass between a worker and a parameter

@@ -17,10 +17,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goestimator/goestimator/distribute/cluster/clustertest"
 	"github.com/goestimator/goestimator/estimator/checkpoint"
-	"github.com/goestimator/goestimator/internal/freeport"
-	"github.com/goestimator/goestimator/internal/proc"
+	"github.com/goestimator/goestimator/internal/distributed/cluster/clustertest"
+	"github.com/goestimator/goestimator/internal/platform/freeport"
+	"github.com/goestimator/goestimator/internal/platform/proc"
 	"github.com/goestimator/goestimator/internal/testkit"
 )
 

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/goestimator/goestimator/estimator/checkpoint"
-	"github.com/goestimator/goestimator/internal/replica"
+	"github.com/goestimator/goestimator/internal/distributed/replica"
 	"github.com/goestimator/goestimator/internal/testkit"
 	"github.com/goestimator/goestimator/internal/testkit/tfjob"
 )

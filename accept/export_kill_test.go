@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/failpoint"
-	"github.com/goestimator/goestimator/internal/savedmodel"
+	"github.com/goestimator/goestimator/internal/format/savedmodel"
+	"github.com/goestimator/goestimator/internal/platform/failpoint"
 )
 
 // wholeVersions checks that every version in a base path is a whole model, and returns how many there are.

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/goestimator/goestimator/estimator/checkpoint"
-	"github.com/goestimator/goestimator/internal/failpoint"
+	"github.com/goestimator/goestimator/internal/platform/failpoint"
 )
 
 // job are the arguments of a small run with everything that has state.

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/freeport"
+	"github.com/goestimator/goestimator/internal/platform/freeport"
 )
 
 // TestServerKilled ends the server as kill -9 does, under requests, and starts it again on the same ports.

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/proc"
+	"github.com/goestimator/goestimator/internal/platform/proc"
 	"github.com/goestimator/goestimator/internal/testkit"
 	"github.com/goestimator/goestimator/serving/client"
 )

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/kernels"
+	"github.com/goestimator/goestimator/internal/runtime/kernels"
 )
 
 // The ceilings: the largest rates of arithmetic (products whose operands stay in

@@ -11,10 +11,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goestimator/goestimator/distribute/cluster"
-	"github.com/goestimator/goestimator/distribute/collective"
-	"github.com/goestimator/goestimator/distribute/coordinator"
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/distributed/cluster"
+	"github.com/goestimator/goestimator/internal/distributed/collective"
+	"github.com/goestimator/goestimator/internal/distributed/coordinator"
 	"github.com/goestimator/goestimator/runconfig"
 )
 

@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
 // The first batches come twice and share no id, and a repeated one has a lower

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/goestimator/goestimator/estimator/checkpoint"
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
 // given is what all contenders of a subject start from: initial weights, in the

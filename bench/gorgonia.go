@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/goestimator/goestimator/estimator/checkpoint"
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 	G "gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 )

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/kernels"
+	"github.com/goestimator/goestimator/internal/runtime/kernels"
 )
 
 // product is a case of the subject matmul. Names are read by the peers, too:

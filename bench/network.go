@@ -13,7 +13,7 @@ import (
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/estimator/heads"
 	"github.com/goestimator/goestimator/inputs"
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/layers"
 	"github.com/goestimator/goestimator/models/losses"

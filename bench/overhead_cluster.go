@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/goestimator/goestimator/estimator"
-	"github.com/goestimator/goestimator/internal/freeport"
+	"github.com/goestimator/goestimator/internal/platform/freeport"
 	"github.com/goestimator/goestimator/runconfig"
 )
 

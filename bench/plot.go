@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/goestimator/goestimator/internal/plot"
+	"github.com/goestimator/goestimator/internal/report/plot"
 )
 
 // growthPlot draws the time of a step, that of the best block, over batch, width and depth, both axes

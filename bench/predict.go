@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/goestimator/goestimator/estimator"
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
 // inferenceCases are NETWORK/BATCH.

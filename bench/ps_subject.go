@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goestimator/goestimator/distribute/cluster"
-	"github.com/goestimator/goestimator/distribute/ps"
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/distributed/cluster"
+	"github.com/goestimator/goestimator/internal/distributed/ps"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/initializers"
 	"github.com/goestimator/goestimator/models/optimizers"

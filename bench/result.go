@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/kernels"
+	"github.com/goestimator/goestimator/internal/runtime/kernels"
 )
 
 // ours is the name of our contender.

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/graph"
-	"github.com/goestimator/goestimator/internal/graphdef"
-	"github.com/goestimator/goestimator/internal/session"
-	"github.com/goestimator/goestimator/serving/servable"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/format/graphdef"
+	"github.com/goestimator/goestimator/internal/imported/session"
+	"github.com/goestimator/goestimator/internal/serving/servable"
 	"google.golang.org/protobuf/proto"
 
 	apis "github.com/wamuir/graft/tensorflow/serving/apis_go_proto"

@@ -9,9 +9,9 @@ import (
 	"runtime/debug"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/graph"
-	"github.com/goestimator/goestimator/internal/session"
-	"github.com/goestimator/goestimator/serving/servable"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/imported/session"
+	"github.com/goestimator/goestimator/internal/serving/servable"
 	apis "github.com/wamuir/graft/tensorflow/serving/apis_go_proto"
 	"google.golang.org/protobuf/proto"
 )

@@ -14,10 +14,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/serving/manager"
+	"github.com/goestimator/goestimator/internal/serving/servable"
 	"github.com/goestimator/goestimator/serving"
-	"github.com/goestimator/goestimator/serving/manager"
-	"github.com/goestimator/goestimator/serving/servable"
 	"github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
 	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 	"google.golang.org/grpc/codes"

@@ -12,8 +12,8 @@ import (
 	apis "github.com/wamuir/graft/tensorflow/serving/apis_go_proto"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/goestimator/goestimator/internal/graph"
-	"github.com/goestimator/goestimator/internal/graphdef"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/format/graphdef"
 )
 
 // servedBatch is the rows of a large request.

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/goestimator/goestimator/internal/engine"
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/runtime/engine"
 )
 
 // aheadStep is a localStepper on an accelerator: the next batches are copied to it while the present one is computed, and

@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/runconfig"
 )
 

@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goestimator/goestimator/internal/device/cuda/nccl"
-	"github.com/goestimator/goestimator/internal/device/cuda/peers"
-	"github.com/goestimator/goestimator/internal/gpus"
-	"github.com/goestimator/goestimator/internal/kernels"
+	"github.com/goestimator/goestimator/internal/runtime/cuda/nccl"
+	"github.com/goestimator/goestimator/internal/runtime/cuda/peers"
+	"github.com/goestimator/goestimator/internal/runtime/gpus"
+	"github.com/goestimator/goestimator/internal/runtime/kernels"
 	"github.com/goestimator/goestimator/runconfig"
 )
 

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/goestimator/goestimator/distribute/settings"
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/distributed/settings"
 	"github.com/goestimator/goestimator/models/optimizers"
 )
 

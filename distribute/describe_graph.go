@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goestimator/goestimator/distribute/settings"
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/distributed/settings"
 )
 
 // digester makes a digest of each node: of what it does and of the digests of its inputs.

@@ -4,9 +4,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/goestimator/goestimator/distribute/settings"
-	"github.com/goestimator/goestimator/internal/graph"
-	"github.com/goestimator/goestimator/internal/lower"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/lower"
+	"github.com/goestimator/goestimator/internal/distributed/settings"
 	"github.com/goestimator/goestimator/models/optimizers"
 )
 

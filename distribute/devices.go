@@ -7,9 +7,9 @@ import (
 	"os"
 	"strconv"
 
-	"github.com/goestimator/goestimator/internal/device"
-	"github.com/goestimator/goestimator/internal/engine"
-	"github.com/goestimator/goestimator/internal/gpus"
+	"github.com/goestimator/goestimator/internal/runtime/device"
+	"github.com/goestimator/goestimator/internal/runtime/engine"
+	"github.com/goestimator/goestimator/internal/runtime/gpus"
 	"github.com/goestimator/goestimator/runconfig"
 )
 

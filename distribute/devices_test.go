@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/device"
-	"github.com/goestimator/goestimator/internal/gpus"
-	"github.com/goestimator/goestimator/internal/gpus/gpustest"
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/runtime/device"
+	"github.com/goestimator/goestimator/internal/runtime/gpus"
+	"github.com/goestimator/goestimator/internal/runtime/gpus/gpustest"
 	"github.com/goestimator/goestimator/runconfig"
 )
 

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/goestimator/goestimator/distribute/cluster"
-	"github.com/goestimator/goestimator/distribute/coordinator"
+	"github.com/goestimator/goestimator/internal/distributed/cluster"
+	"github.com/goestimator/goestimator/internal/distributed/coordinator"
 )
 
 // End is what became of a job.

@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/freeport"
+	"github.com/goestimator/goestimator/internal/platform/freeport"
 	"github.com/goestimator/goestimator/runconfig"
 )
 

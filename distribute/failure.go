@@ -5,7 +5,7 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/goestimator/goestimator/distribute/ps"
+	"github.com/goestimator/goestimator/internal/distributed/ps"
 	"github.com/goestimator/goestimator/runconfig"
 )
 

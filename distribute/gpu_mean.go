@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/goestimator/goestimator/internal/device/cuda"
-	"github.com/goestimator/goestimator/internal/device/cuda/peers"
-	"github.com/goestimator/goestimator/internal/engine"
-	"github.com/goestimator/goestimator/internal/gpus"
+	"github.com/goestimator/goestimator/internal/runtime/cuda"
+	"github.com/goestimator/goestimator/internal/runtime/cuda/peers"
+	"github.com/goestimator/goestimator/internal/runtime/engine"
+	"github.com/goestimator/goestimator/internal/runtime/gpus"
 )
 
 // gpuMean takes the means of dense gradients and updates over replicas that have a

@@ -3,7 +3,7 @@ package distribute
 import (
 	"fmt"
 
-	"github.com/goestimator/goestimator/distribute/cluster"
+	"github.com/goestimator/goestimator/internal/distributed/cluster"
 )
 
 // gpuOffer is what a worker tells the others of its GPU.

@@ -8,9 +8,9 @@ import (
 	"os"
 	"time"
 
-	"github.com/goestimator/goestimator/distribute/cluster"
-	"github.com/goestimator/goestimator/distribute/collective"
-	"github.com/goestimator/goestimator/distribute/coordinator"
+	"github.com/goestimator/goestimator/internal/distributed/cluster"
+	"github.com/goestimator/goestimator/internal/distributed/collective"
+	"github.com/goestimator/goestimator/internal/distributed/coordinator"
 	"github.com/goestimator/goestimator/runconfig"
 )
 

@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/goestimator/goestimator/internal/device"
-	"github.com/goestimator/goestimator/internal/engine"
-	"github.com/goestimator/goestimator/internal/graph"
-	"github.com/goestimator/goestimator/internal/lower"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/lower"
+	"github.com/goestimator/goestimator/internal/runtime/device"
+	"github.com/goestimator/goestimator/internal/runtime/engine"
 )
 
 // layout says which fetches of a gradient program are summed over replicas, and

@@ -1,8 +1,8 @@
 package distribute
 
 import (
-	"github.com/goestimator/goestimator/distribute/ps"
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/distributed/ps"
 	"github.com/goestimator/goestimator/models/optimizers"
 )
 

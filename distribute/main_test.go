@@ -3,7 +3,7 @@ package distribute
 import (
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/kernels"
+	"github.com/goestimator/goestimator/internal/runtime/kernels"
 	"go.uber.org/goleak"
 )
 

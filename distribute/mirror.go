@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/goestimator/goestimator/internal/device"
-	"github.com/goestimator/goestimator/internal/engine"
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/runtime/device"
+	"github.com/goestimator/goestimator/internal/runtime/engine"
 )
 
 // mirror is copies, on a GPU, of central variables that a replica's program reads.

@@ -10,13 +10,13 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/goestimator/goestimator/distribute/cluster"
-	"github.com/goestimator/goestimator/distribute/collective"
-	"github.com/goestimator/goestimator/distribute/coordinator"
-	"github.com/goestimator/goestimator/distribute/settings"
-	"github.com/goestimator/goestimator/internal/device"
-	"github.com/goestimator/goestimator/internal/graph"
-	"github.com/goestimator/goestimator/internal/waiting"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/distributed/cluster"
+	"github.com/goestimator/goestimator/internal/distributed/collective"
+	"github.com/goestimator/goestimator/internal/distributed/coordinator"
+	"github.com/goestimator/goestimator/internal/distributed/settings"
+	"github.com/goestimator/goestimator/internal/platform/waiting"
+	"github.com/goestimator/goestimator/internal/runtime/device"
 )
 
 // multiWorker is multi_worker_mirrored: every worker has a copy of the variables,

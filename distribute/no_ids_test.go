@@ -3,7 +3,7 @@ package distribute
 import (
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
 // A batch without any id has a sparse gradient without rows: nil ids would say

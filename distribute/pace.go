@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/goestimator/goestimator/distribute/cluster"
-	"github.com/goestimator/goestimator/distribute/coordinator"
+	"github.com/goestimator/goestimator/internal/distributed/cluster"
+	"github.com/goestimator/goestimator/internal/distributed/coordinator"
 )
 
 // Paced is a strategy that knows how long a step takes each of its workers.

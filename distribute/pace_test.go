@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goestimator/goestimator/distribute/cluster"
-	"github.com/goestimator/goestimator/distribute/coordinator"
+	"github.com/goestimator/goestimator/internal/distributed/cluster"
+	"github.com/goestimator/goestimator/internal/distributed/coordinator"
 )
 
 // TestPaceIsAMovingMean: of all steps at first, then of about 50.

@@ -9,11 +9,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/goestimator/goestimator/distribute/coordinator"
-	"github.com/goestimator/goestimator/distribute/ps"
-	"github.com/goestimator/goestimator/distribute/settings"
-	"github.com/goestimator/goestimator/internal/graph"
-	"github.com/goestimator/goestimator/internal/waiting"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/distributed/coordinator"
+	"github.com/goestimator/goestimator/internal/distributed/ps"
+	"github.com/goestimator/goestimator/internal/distributed/settings"
+	"github.com/goestimator/goestimator/internal/platform/waiting"
 )
 
 // Synchronize joins the session on the servers. The chief begins one, unless

@@ -3,7 +3,7 @@ package distribute
 import (
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/runconfig"
 )
 

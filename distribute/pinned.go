@@ -1,6 +1,6 @@
 package distribute
 
-import "github.com/goestimator/goestimator/internal/device"
+import "github.com/goestimator/goestimator/internal/runtime/device"
 
 // Pinning is a Strategy whose batches may all go to one device that has page-locked memory.
 type Pinning interface {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/goestimator/goestimator/distribute/cluster"
+	"github.com/goestimator/goestimator/internal/distributed/cluster"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )

@@ -3,7 +3,7 @@ package distribute
 import (
 	"slices"
 
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
 // Ragged columns are padded: where their ids are negative, rows of gradients

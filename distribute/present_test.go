@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
 func TestPresentRows(t *testing.T) {

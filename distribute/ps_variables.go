@@ -6,8 +6,8 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/goestimator/goestimator/distribute/ps"
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/distributed/ps"
 )
 
 // remoteVariables are declared here and live on parameter servers. Until the

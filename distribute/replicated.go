@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/goestimator/goestimator/internal/device"
-	"github.com/goestimator/goestimator/internal/engine"
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/runtime/device"
+	"github.com/goestimator/goestimator/internal/runtime/engine"
 )
 
 // replicated is mirrored, central_storage and, with peers, multi_worker_mirrored:

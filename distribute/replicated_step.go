@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
 // replicatedStepper makes steps of several replicas.

@@ -6,9 +6,9 @@ import (
 	"math"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/device"
-	"github.com/goestimator/goestimator/internal/graph"
-	"github.com/goestimator/goestimator/internal/lower"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/lower"
+	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/optimizers"
 	"github.com/goestimator/goestimator/runconfig"

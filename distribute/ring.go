@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/goestimator/goestimator/distribute/cluster"
-	"github.com/goestimator/goestimator/distribute/collective"
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/distributed/cluster"
+	"github.com/goestimator/goestimator/internal/distributed/collective"
 )
 
 // ring reduces the sums of a step over the workers of a job. Dense results

@@ -7,10 +7,10 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/goestimator/goestimator/distribute/cluster"
-	"github.com/goestimator/goestimator/distribute/coordinator"
-	"github.com/goestimator/goestimator/distribute/ps"
-	"github.com/goestimator/goestimator/internal/waiting"
+	"github.com/goestimator/goestimator/internal/distributed/cluster"
+	"github.com/goestimator/goestimator/internal/distributed/coordinator"
+	"github.com/goestimator/goestimator/internal/distributed/ps"
+	"github.com/goestimator/goestimator/internal/platform/waiting"
 	"github.com/goestimator/goestimator/runconfig"
 )
 

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/goestimator/goestimator/distribute/collective"
-	"github.com/goestimator/goestimator/internal/device"
-	"github.com/goestimator/goestimator/internal/engine"
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/distributed/collective"
+	"github.com/goestimator/goestimator/internal/runtime/device"
+	"github.com/goestimator/goestimator/internal/runtime/engine"
 	"github.com/goestimator/goestimator/models/optimizers"
 )
 

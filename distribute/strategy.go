@@ -5,9 +5,9 @@ import (
 	"errors"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/engine"
-	"github.com/goestimator/goestimator/internal/graph"
-	"github.com/goestimator/goestimator/internal/lower"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/lower"
+	"github.com/goestimator/goestimator/internal/runtime/engine"
 	"github.com/goestimator/goestimator/models/optimizers"
 )
 

@@ -1,8 +1,8 @@
 package distribute
 
 import (
-	"github.com/goestimator/goestimator/internal/graph"
-	"github.com/goestimator/goestimator/internal/kernels"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/runtime/kernels"
 )
 
 // sums holds what the replicas of a step add up to.

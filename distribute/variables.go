@@ -1,8 +1,8 @@
 package distribute
 
 import (
-	"github.com/goestimator/goestimator/internal/engine"
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/runtime/engine"
 )
 
 // deviceVariables are variables that lie whole on one device.

@@ -5,10 +5,10 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/goestimator/goestimator/distribute/cluster"
-	"github.com/goestimator/goestimator/distribute/coordinator"
-	"github.com/goestimator/goestimator/distribute/ps"
-	"github.com/goestimator/goestimator/internal/waiting"
+	"github.com/goestimator/goestimator/internal/distributed/cluster"
+	"github.com/goestimator/goestimator/internal/distributed/coordinator"
+	"github.com/goestimator/goestimator/internal/distributed/ps"
+	"github.com/goestimator/goestimator/internal/platform/waiting"
 )
 
 // asking is the blackboard as a task sees it that only asks: a leader that was

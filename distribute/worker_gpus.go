@@ -8,12 +8,12 @@ import (
 	"hash/fnv"
 	"time"
 
-	"github.com/goestimator/goestimator/distribute/collective"
-	"github.com/goestimator/goestimator/internal/device"
-	"github.com/goestimator/goestimator/internal/device/cuda"
-	"github.com/goestimator/goestimator/internal/device/cuda/driver"
-	"github.com/goestimator/goestimator/internal/device/cuda/peers"
-	"github.com/goestimator/goestimator/internal/gpus"
+	"github.com/goestimator/goestimator/internal/distributed/collective"
+	"github.com/goestimator/goestimator/internal/runtime/cuda"
+	"github.com/goestimator/goestimator/internal/runtime/cuda/driver"
+	"github.com/goestimator/goestimator/internal/runtime/cuda/peers"
+	"github.com/goestimator/goestimator/internal/runtime/device"
+	"github.com/goestimator/goestimator/internal/runtime/gpus"
 )
 
 // workerGPUs is how the workers of a job take means of dense gradients between their

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/device"
-	"github.com/goestimator/goestimator/internal/device/cuda/driver"
-	"github.com/goestimator/goestimator/internal/device/cuda/peers"
+	"github.com/goestimator/goestimator/internal/runtime/cuda/driver"
+	"github.com/goestimator/goestimator/internal/runtime/cuda/peers"
+	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/models/optimizers"
 )
 

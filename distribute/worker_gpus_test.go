@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goestimator/goestimator/distribute/cluster"
-	"github.com/goestimator/goestimator/internal/device/cuda/peers"
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/distributed/cluster"
+	"github.com/goestimator/goestimator/internal/runtime/cuda/peers"
 	"github.com/goestimator/goestimator/models/optimizers"
 	"github.com/goestimator/goestimator/runconfig"
 )

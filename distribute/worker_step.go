@@ -7,11 +7,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/goestimator/goestimator/distribute/cluster"
-	"github.com/goestimator/goestimator/distribute/ps"
-	"github.com/goestimator/goestimator/internal/engine"
-	"github.com/goestimator/goestimator/internal/graph"
-	"github.com/goestimator/goestimator/internal/waiting"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/distributed/cluster"
+	"github.com/goestimator/goestimator/internal/distributed/ps"
+	"github.com/goestimator/goestimator/internal/platform/waiting"
+	"github.com/goestimator/goestimator/internal/runtime/engine"
 	"github.com/goestimator/goestimator/runconfig"
 )
 

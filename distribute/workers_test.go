@@ -11,12 +11,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/device"
-	"github.com/goestimator/goestimator/internal/device/cuda/peers"
-	"github.com/goestimator/goestimator/internal/freeport"
-	"github.com/goestimator/goestimator/internal/gpus"
-	"github.com/goestimator/goestimator/internal/gpus/gpustest"
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/platform/freeport"
+	"github.com/goestimator/goestimator/internal/runtime/cuda/peers"
+	"github.com/goestimator/goestimator/internal/runtime/device"
+	"github.com/goestimator/goestimator/internal/runtime/gpus"
+	"github.com/goestimator/goestimator/internal/runtime/gpus/gpustest"
 	"github.com/goestimator/goestimator/models/initializers"
 	"github.com/goestimator/goestimator/runconfig"
 )

@@ -17,8 +17,8 @@ import (
 
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/inputs"
-	"github.com/goestimator/goestimator/internal/gpus/gpustest"
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/runtime/gpus/gpustest"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/ops"
 	"github.com/goestimator/goestimator/models/optimizers"

@@ -7,7 +7,7 @@ import (
 	G "gorgonia.org/gorgonia"
 
 	"github.com/goestimator/goestimator/estimator"
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/initializers"
 	"github.com/goestimator/goestimator/models/layers"

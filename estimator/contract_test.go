@@ -19,7 +19,7 @@ import (
 	"github.com/goestimator/goestimator/estimator/metrics"
 	"github.com/goestimator/goestimator/estimator/summary"
 	"github.com/goestimator/goestimator/inputs"
-	"github.com/goestimator/goestimator/internal/kernels"
+	"github.com/goestimator/goestimator/internal/runtime/kernels"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/losses"
 	"github.com/goestimator/goestimator/runconfig"

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/goestimator/goestimator/inputs"
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models"
 	G "gorgonia.org/gorgonia"
 )

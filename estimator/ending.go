@@ -8,7 +8,7 @@ import (
 
 	"github.com/goestimator/goestimator/distribute"
 	"github.com/goestimator/goestimator/estimator/checkpoint"
-	"github.com/goestimator/goestimator/internal/atomicfile"
+	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
 
 // lastEnd is when this process began or, later, ended its latest training: what

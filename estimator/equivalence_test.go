@@ -14,7 +14,7 @@ import (
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/estimator/hooks"
 	"github.com/goestimator/goestimator/inputs"
-	"github.com/goestimator/goestimator/internal/freeport"
+	"github.com/goestimator/goestimator/internal/platform/freeport"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/layers"
 	"github.com/goestimator/goestimator/models/losses"

@@ -11,8 +11,8 @@ import (
 
 	"github.com/goestimator/goestimator/distribute"
 	"github.com/goestimator/goestimator/estimator/summary"
-	"github.com/goestimator/goestimator/internal/gpus"
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/runtime/gpus"
 	"github.com/goestimator/goestimator/runconfig"
 )
 

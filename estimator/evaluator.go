@@ -10,8 +10,8 @@ import (
 	"github.com/goestimator/goestimator/distribute"
 	"github.com/goestimator/goestimator/estimator/checkpoint"
 	"github.com/goestimator/goestimator/estimator/summary"
-	"github.com/goestimator/goestimator/internal/atomicfile"
-	"github.com/goestimator/goestimator/internal/waiting"
+	"github.com/goestimator/goestimator/internal/platform/atomicfile"
+	"github.com/goestimator/goestimator/internal/platform/waiting"
 )
 
 // evaluatorPoll is how often an evaluator looks for a new checkpoint, at most.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/estimator/checkpoint"
-	"github.com/goestimator/goestimator/internal/atomicfile"
+	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 	"github.com/goestimator/goestimator/runconfig"
 )
 

@@ -12,10 +12,10 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/goestimator/goestimator/distribute"
-	"github.com/goestimator/goestimator/distribute/cluster"
-	"github.com/goestimator/goestimator/distribute/collective"
-	"github.com/goestimator/goestimator/distribute/coordinator"
-	"github.com/goestimator/goestimator/internal/device"
+	"github.com/goestimator/goestimator/internal/distributed/cluster"
+	"github.com/goestimator/goestimator/internal/distributed/collective"
+	"github.com/goestimator/goestimator/internal/distributed/coordinator"
+	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/runconfig"
 )
 

@@ -11,8 +11,8 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/goestimator/goestimator/distribute"
-	"github.com/goestimator/goestimator/distribute/cluster"
 	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/internal/distributed/cluster"
 )
 
 // TestInterruption: what only follows from the end of a context is an interruption, a task's own error is not.

@@ -10,8 +10,8 @@ import (
 	"github.com/goestimator/goestimator/export"
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/inputs/feature"
-	"github.com/goestimator/goestimator/internal/atomicfile"
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 	"github.com/goestimator/goestimator/models"
 	"github.com/wamuir/graft/tensorflow/serving/apis_go_proto"
 )

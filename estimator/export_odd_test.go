@@ -7,16 +7,16 @@ import (
 
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/inputs"
-	"github.com/goestimator/goestimator/internal/graph"
-	"github.com/goestimator/goestimator/internal/graphdef"
-	"github.com/goestimator/goestimator/internal/savedmodel"
-	"github.com/goestimator/goestimator/internal/session"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/format/graphdef"
+	"github.com/goestimator/goestimator/internal/format/savedmodel"
+	"github.com/goestimator/goestimator/internal/imported/session"
+	"github.com/goestimator/goestimator/internal/serving/inference"
+	"github.com/goestimator/goestimator/internal/serving/servable"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/layers"
 	"github.com/goestimator/goestimator/models/ops"
 	"github.com/goestimator/goestimator/models/optimizers"
-	"github.com/goestimator/goestimator/serving/inference"
-	"github.com/goestimator/goestimator/serving/servable"
 )
 
 // oddColumns have names that clash with nodes and keys of exports, or are no names

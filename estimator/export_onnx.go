@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/goestimator/goestimator/export"
-	"github.com/goestimator/goestimator/internal/atomicfile"
+	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
 
 // ExportONNX writes the newest checkpoint as <base>/<Unix time>/model.onnx and

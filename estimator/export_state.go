@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/goestimator/goestimator/internal/atomicfile"
+	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
 
 // exportStateFile lies beside an exporter's exports.

@@ -1,6 +1,6 @@
 package estimator
 
-import "github.com/goestimator/goestimator/internal/gpus"
+import "github.com/goestimator/goestimator/internal/runtime/gpus"
 
 // WithGPUs replaces this machine's GPUs.
 func WithGPUs(s gpus.Source) Option {

@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/goestimator/goestimator/estimator/summary"
-	"github.com/goestimator/goestimator/internal/atomicfile"
-	"github.com/goestimator/goestimator/internal/bundle"
-	"github.com/goestimator/goestimator/internal/savedmodel"
+	"github.com/goestimator/goestimator/internal/format/bundle"
+	"github.com/goestimator/goestimator/internal/format/savedmodel"
+	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
 
 // An Exporter decides after each evaluation of TrainAndEvaluate whether the

@@ -13,7 +13,7 @@ import (
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/estimator/metrics"
 	"github.com/goestimator/goestimator/inputs"
-	"github.com/goestimator/goestimator/internal/savedmodel"
+	"github.com/goestimator/goestimator/internal/format/savedmodel"
 	"github.com/goestimator/goestimator/runconfig"
 )
 

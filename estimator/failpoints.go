@@ -1,6 +1,6 @@
 package estimator
 
-import "github.com/goestimator/goestimator/internal/failpoint"
+import "github.com/goestimator/goestimator/internal/platform/failpoint"
 
 // Where a task may be stopped, or fail, besides while it saves.
 var (

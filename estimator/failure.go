@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/goestimator/goestimator/distribute"
-	"github.com/goestimator/goestimator/distribute/coordinator"
 	"github.com/goestimator/goestimator/estimator/checkpoint"
-	"github.com/goestimator/goestimator/internal/atomicfile"
+	"github.com/goestimator/goestimator/internal/distributed/coordinator"
+	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 	"github.com/goestimator/goestimator/runconfig"
 )
 

@@ -11,8 +11,8 @@ import (
 	"github.com/goestimator/goestimator/distribute"
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/estimator/checkpoint"
-	"github.com/goestimator/goestimator/internal/atomicfile"
-	"github.com/goestimator/goestimator/internal/freeport"
+	"github.com/goestimator/goestimator/internal/platform/atomicfile"
+	"github.com/goestimator/goestimator/internal/platform/freeport"
 	"github.com/goestimator/goestimator/models/optimizers"
 	"github.com/goestimator/goestimator/runconfig"
 )

@@ -12,8 +12,8 @@ import (
 
 	"github.com/goestimator/goestimator/estimator/hooks"
 	"github.com/goestimator/goestimator/inputs"
-	"github.com/goestimator/goestimator/internal/engine"
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/runtime/engine"
 )
 
 // located returns an error of reading or encoding the input with the place in the files of the row that it is about:

@@ -10,7 +10,7 @@ import (
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/estimator/hooks"
 	"github.com/goestimator/goestimator/inputs"
-	"github.com/goestimator/goestimator/internal/engine"
+	"github.com/goestimator/goestimator/internal/runtime/engine"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/layers"
 	"github.com/goestimator/goestimator/models/losses"

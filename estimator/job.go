@@ -5,7 +5,7 @@ import (
 
 	"github.com/goestimator/goestimator/distribute"
 	"github.com/goestimator/goestimator/estimator/checkpoint"
-	"github.com/goestimator/goestimator/internal/atomicfile"
+	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 	"github.com/goestimator/goestimator/runconfig"
 )
 

@@ -6,7 +6,7 @@ import (
 
 	"github.com/goestimator/goestimator/distribute"
 	"github.com/goestimator/goestimator/inputs"
-	"github.com/goestimator/goestimator/internal/device"
+	"github.com/goestimator/goestimator/internal/runtime/device"
 )
 
 // lentShare is the part of the machine's memory that batches may lock: one in so many bytes.

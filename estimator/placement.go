@@ -4,8 +4,8 @@ import (
 	"strconv"
 
 	"github.com/goestimator/goestimator/distribute"
-	"github.com/goestimator/goestimator/internal/device"
-	"github.com/goestimator/goestimator/internal/engine"
+	"github.com/goestimator/goestimator/internal/runtime/device"
+	"github.com/goestimator/goestimator/internal/runtime/engine"
 	"github.com/goestimator/goestimator/models"
 )
 

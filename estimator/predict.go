@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models"
 )
 

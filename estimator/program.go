@@ -8,8 +8,8 @@ import (
 
 	"github.com/goestimator/goestimator/distribute"
 	"github.com/goestimator/goestimator/inputs"
-	"github.com/goestimator/goestimator/internal/graph"
-	"github.com/goestimator/goestimator/internal/lower"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/lower"
 	"github.com/goestimator/goestimator/models"
 	G "gorgonia.org/gorgonia"
 )

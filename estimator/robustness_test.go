@@ -15,7 +15,7 @@ import (
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/estimator/hooks"
 	"github.com/goestimator/goestimator/inputs"
-	"github.com/goestimator/goestimator/internal/failpoint"
+	"github.com/goestimator/goestimator/internal/platform/failpoint"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/runconfig"
 )

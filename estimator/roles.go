@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/goestimator/goestimator/distribute"
-	"github.com/goestimator/goestimator/internal/waiting"
+	"github.com/goestimator/goestimator/internal/platform/waiting"
 	"github.com/goestimator/goestimator/runconfig"
 )
 

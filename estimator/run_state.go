@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/goestimator/goestimator/estimator/checkpoint"
-	"github.com/goestimator/goestimator/internal/atomicfile"
+	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
 
 // noteStart clears what an earlier run told of its end, and refuses to train

@@ -10,8 +10,8 @@ import (
 	"github.com/goestimator/goestimator/distribute"
 	"github.com/goestimator/goestimator/estimator/hooks"
 	"github.com/goestimator/goestimator/inputs"
-	"github.com/goestimator/goestimator/internal/device"
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/models"
 )
 

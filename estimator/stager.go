@@ -4,7 +4,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/goestimator/goestimator/distribute"
 	"github.com/goestimator/goestimator/inputs"
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models"
 )
 

@@ -11,7 +11,7 @@ import (
 	"github.com/goestimator/goestimator/distribute"
 	"github.com/goestimator/goestimator/estimator/checkpoint"
 	"github.com/goestimator/goestimator/estimator/hooks"
-	"github.com/goestimator/goestimator/internal/atomicfile"
+	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
 
 // errOtherTask is why training is interrupted where another task in lock step asked for it.

@@ -13,7 +13,7 @@ import (
 	"github.com/goestimator/goestimator/estimator/hooks"
 	"github.com/goestimator/goestimator/estimator/summary"
 	"github.com/goestimator/goestimator/inputs"
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
 // synchronize brings variables, step and input to where training goes on from:

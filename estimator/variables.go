@@ -9,8 +9,8 @@ import (
 
 	"github.com/goestimator/goestimator/distribute"
 	"github.com/goestimator/goestimator/estimator/checkpoint"
-	"github.com/goestimator/goestimator/internal/device"
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/initializers"
 )

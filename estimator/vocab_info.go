@@ -6,7 +6,7 @@ import (
 
 	"github.com/goestimator/goestimator/estimator/checkpoint"
 	"github.com/goestimator/goestimator/inputs/feature"
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/initializers"
 )

@@ -9,8 +9,8 @@ import (
 
 	"github.com/goestimator/goestimator/export"
 	"github.com/goestimator/goestimator/inputs"
-	"github.com/goestimator/goestimator/internal/graph"
-	"github.com/goestimator/goestimator/internal/graphdef"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/format/graphdef"
 	"github.com/goestimator/goestimator/models"
 	"github.com/wamuir/graft/tensorflow/core/example/example_protos_go_proto"
 	"github.com/wamuir/graft/tensorflow/core/framework/tensor_go_proto"

@@ -8,7 +8,7 @@ import (
 
 	"github.com/goestimator/goestimator/estimator/hooks"
 	"github.com/goestimator/goestimator/inputs"
-	"github.com/goestimator/goestimator/internal/spelling"
+	"github.com/goestimator/goestimator/internal/platform/spelling"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/runconfig"
 )

@@ -1,7 +1,7 @@
 package export
 
 import (
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
 // emitter adds nodes to a graph.

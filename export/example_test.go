@@ -8,8 +8,8 @@ import (
 	"slices"
 
 	"github.com/goestimator/goestimator/export"
-	"github.com/goestimator/goestimator/internal/atomicfile"
-	"github.com/goestimator/goestimator/internal/savedmodel"
+	"github.com/goestimator/goestimator/internal/format/savedmodel"
+	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
 
 // A model is exported, and what it offers is read back.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"github.com/goestimator/goestimator/inputs/feature"
-	"github.com/goestimator/goestimator/internal/graph"
-	"github.com/goestimator/goestimator/internal/lower"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/lower"
 )
 
 // feed puts the serving input before the graph: it takes the place of the

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goestimator/goestimator/internal/graph"
-	"github.com/goestimator/goestimator/internal/graphdef"
-	"github.com/goestimator/goestimator/internal/savedmodel"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/format/graphdef"
+	"github.com/goestimator/goestimator/internal/format/savedmodel"
 	"github.com/goestimator/goestimator/models"
 	"github.com/wamuir/graft/tensorflow/core/framework/graph_go_proto"
 	"github.com/wamuir/graft/tensorflow/core/framework/variable_go_proto"

@@ -3,7 +3,7 @@ package export
 import (
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/inputs/feature"
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models"
 	"github.com/wamuir/graft/tensorflow/serving/apis_go_proto"
 )

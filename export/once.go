@@ -1,6 +1,6 @@
 package export
 
-import "github.com/goestimator/goestimator/internal/graph"
+import "github.com/goestimator/goestimator/internal/compiler/graph"
 
 // once adds nodes that give each index that is not negative once, with the sum of its rows.
 func (e emitter) once(name string, rows, indices graph.Output) (sums, distinct graph.Output) {

@@ -9,10 +9,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goestimator/goestimator/internal/atomicfile"
-	"github.com/goestimator/goestimator/internal/graph"
-	"github.com/goestimator/goestimator/internal/onnx"
-	"github.com/goestimator/goestimator/internal/savedmodel"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/format/onnx"
+	"github.com/goestimator/goestimator/internal/format/savedmodel"
+	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 	"github.com/goestimator/goestimator/models"
 )
 

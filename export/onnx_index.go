@@ -3,7 +3,7 @@ package export
 import (
 	"fmt"
 
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
 // indexOps choose elements by their places, or count.

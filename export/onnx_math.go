@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
 // onnxOps are the ops that have a form in ONNX, by TensorFlow's names. Definitions

@@ -3,8 +3,8 @@ package export
 import (
 	"fmt"
 
-	"github.com/goestimator/goestimator/internal/graph"
-	"github.com/goestimator/goestimator/internal/onnx"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/format/onnx"
 )
 
 // site is a node on its way to ONNX.

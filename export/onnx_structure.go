@@ -3,8 +3,8 @@ package export
 import (
 	"fmt"
 
-	"github.com/goestimator/goestimator/internal/graph"
-	"github.com/goestimator/goestimator/internal/onnx"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/format/onnx"
 )
 
 // structureOps carry values without computing any.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"github.com/goestimator/goestimator/inputs/feature"
-	"github.com/goestimator/goestimator/internal/graph"
-	"github.com/goestimator/goestimator/internal/lower"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/lower"
 )
 
 // listed adds nodes that make values and offsets, int64 [B+1], of a feature. Of a

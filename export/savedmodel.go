@@ -3,8 +3,8 @@ package export
 import (
 	"log/slog"
 
-	"github.com/goestimator/goestimator/internal/atomicfile"
-	"github.com/goestimator/goestimator/internal/savedmodel"
+	"github.com/goestimator/goestimator/internal/format/savedmodel"
+	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
 
 // Options say how a model is written. The zero value is usual.

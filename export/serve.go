@@ -6,7 +6,7 @@ import (
 
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/inputs/feature"
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
 // The placeholder of serialized examples, and its key in signatures: those to

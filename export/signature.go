@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/goestimator/goestimator/internal/graph"
-	"github.com/goestimator/goestimator/internal/savedmodel"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/format/savedmodel"
 	"github.com/goestimator/goestimator/models"
 	"github.com/wamuir/graft/tensorflow/core/framework/tensor_shape_go_proto"
 	"github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"

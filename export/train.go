@@ -3,7 +3,7 @@ package export
 import (
 	"slices"
 
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
 // train makes one node of the train op, and of the order that the engine keeps by

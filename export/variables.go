@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goestimator/goestimator/internal/bundle"
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/format/bundle"
 	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 )
 

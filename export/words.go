@@ -1,6 +1,6 @@
 package export
 
-import "github.com/goestimator/goestimator/internal/graph"
+import "github.com/goestimator/goestimator/internal/compiler/graph"
 
 // unknownWord is what an id without a word gives.
 const unknownWord = "UNK"

@@ -3,8 +3,8 @@ package inputs
 import (
 	"fmt"
 
-	"github.com/goestimator/goestimator/internal/graph"
-	"github.com/goestimator/goestimator/internal/splitmix"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/runtime/splitmix"
 )
 
 // Augmentation names random changes to images.

@@ -8,8 +8,8 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 
-	"github.com/goestimator/goestimator/internal/graph"
-	"github.com/goestimator/goestimator/internal/splitmix"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/runtime/splitmix"
 )
 
 // columnMap describes a Mapper that rewrites dense columns one by one.

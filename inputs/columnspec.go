@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
 // Ignore is the role of a column of a file that is not read.

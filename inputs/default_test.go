@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
 // TestDefaultOfColumn: the schema tells what stands for a missing value, as the pipeline makes it, in every format.

@@ -1,6 +1,6 @@
 package inputs
 
-import "github.com/goestimator/goestimator/internal/graph"
+import "github.com/goestimator/goestimator/internal/compiler/graph"
 
 // DType is the element type of a column.
 type DType = graph.DType

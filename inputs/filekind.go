@@ -7,7 +7,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
 // fileKind is what a file holds, told by its first bytes, and how it can be read.

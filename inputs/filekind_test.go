@@ -10,7 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/goestimator/goestimator/internal/tfrecord"
+	"github.com/goestimator/goestimator/internal/format/tfrecord"
 )
 
 // TestFilesOfAnotherKind: each format says what a file of another one is, and no format says so of its own.

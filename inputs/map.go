@@ -8,7 +8,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
-	"github.com/goestimator/goestimator/internal/splitmix"
+	"github.com/goestimator/goestimator/internal/runtime/splitmix"
 )
 
 // Mapper is what Map and ParallelMap do to every record.

@@ -6,7 +6,7 @@ import (
 	"os"
 	"runtime"
 
-	"github.com/goestimator/goestimator/internal/splitmix"
+	"github.com/goestimator/goestimator/internal/runtime/splitmix"
 )
 
 // cacheBytes is the size of files up to which a shuffled text format is kept in

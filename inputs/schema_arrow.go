@@ -7,7 +7,7 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow"
 
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
 // Keys of the Arrow field metadata that carry what Arrow types cannot say.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow"
 
-	"github.com/goestimator/goestimator/internal/splitmix"
+	"github.com/goestimator/goestimator/internal/runtime/splitmix"
 )
 
 // Shuffle delivers rows in random order out of a buffer of the given number of

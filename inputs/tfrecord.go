@@ -12,9 +12,9 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
-	"github.com/goestimator/goestimator/internal/maskedcrc"
-	"github.com/goestimator/goestimator/internal/tfexample"
-	"github.com/goestimator/goestimator/internal/tfrecord"
+	"github.com/goestimator/goestimator/internal/format/maskedcrc"
+	"github.com/goestimator/goestimator/internal/format/tfexample"
+	"github.com/goestimator/goestimator/internal/format/tfrecord"
 )
 
 // TFRecord returns the rows of TFRecord files of serialized tf.train.Example

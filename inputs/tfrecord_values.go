@@ -9,7 +9,7 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow/array"
 
-	"github.com/goestimator/goestimator/internal/tfexample"
+	"github.com/goestimator/goestimator/internal/format/tfexample"
 )
 
 // feature is a feature of an example, found but not yet read.

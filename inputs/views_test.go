@@ -5,7 +5,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
 // Passes over data in memory give the same rows, whether or not their records are kept, to several readers at once.

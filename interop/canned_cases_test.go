@@ -7,7 +7,7 @@ import (
 
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/inputs/feature"
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
 // cannedCase is a canned model as both sides make it.

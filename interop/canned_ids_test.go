@@ -10,7 +10,7 @@ import (
 
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/inputs/feature"
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
 // manyValues is how many strings and integers are hashed and crossed.

@@ -22,7 +22,7 @@ import (
 	"github.com/goestimator/goestimator/estimator/summary"
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/inputs/feature"
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/runconfig"
 )
 

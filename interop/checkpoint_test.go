@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/goestimator/goestimator/estimator/checkpoint"
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
 // TensorFlow finds and reads every variable, slot and step that a trained model

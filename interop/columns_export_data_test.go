@@ -10,7 +10,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 	"github.com/wamuir/graft/tensorflow/core/example/example_protos_go_proto"
 
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
 // exportDefault is the default of feature y, which examples leave out.

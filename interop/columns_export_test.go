@@ -14,8 +14,8 @@ import (
 
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/inputs/feature"
-	"github.com/goestimator/goestimator/internal/graph"
-	"github.com/goestimator/goestimator/internal/graphdef"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/format/graphdef"
 )
 
 // TestColumnsAsOperations runs feature columns as operations in TensorFlow: from serialized

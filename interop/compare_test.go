@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
 // within compares numbers one by one, relative to their size.

@@ -1,6 +1,6 @@
-"""Writes internal/eager/testdata/golden.json.gz: what TensorFlow computes for single ops.
+"""Writes internal/imported/eager/testdata/golden.json.gz: what TensorFlow computes for single ops.
 
-    python interop/eager_golden.py internal/eager/testdata/golden.json.gz
+    python interop/eager_golden.py internal/imported/eager/testdata/golden.json.gz
 """
 
 import base64
@@ -554,7 +554,7 @@ def parsing():
 
 
 def odd():
-    """Shapes and indices at the edges of what ops refuse: see internal/session's TestAgreedCases."""
+    """Shapes and indices at the edges of what ops refuse: see internal/imported/session's TestAgreedCases."""
     def zeros(*shape): return np.zeros(shape, np.float32)
 
     def conv(x, k, stride=1, padding="VALID", op="Conv2D", **attrs):

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
 // entry is one tensor in manifest.json: a .npy file beside it, or strings.

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/graph"
-	"github.com/goestimator/goestimator/internal/savedmodel"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/format/savedmodel"
 )
 
 // TestTrainOpOrder: in each exported graph of training, whatever takes a variable that the

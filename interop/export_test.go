@@ -16,7 +16,7 @@ import (
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/inputs/feature"
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
 // servedCase is an exported model and what it must compute.

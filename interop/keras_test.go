@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/graph"
-	"github.com/goestimator/goestimator/internal/session"
-	"github.com/goestimator/goestimator/serving/servable"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/imported/session"
+	"github.com/goestimator/goestimator/internal/serving/servable"
 )
 
 // kerasTensor is a tensor as keras_models.py writes it.

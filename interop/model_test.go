@@ -11,7 +11,7 @@ import (
 	"github.com/goestimator/goestimator/estimator/heads"
 	"github.com/goestimator/goestimator/estimator/hooks"
 	"github.com/goestimator/goestimator/inputs"
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models/networks"
 	"github.com/goestimator/goestimator/models/optimizers"
 	"github.com/goestimator/goestimator/runconfig"

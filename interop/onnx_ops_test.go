@@ -11,9 +11,9 @@ import (
 
 	"github.com/goestimator/goestimator/export"
 	"github.com/goestimator/goestimator/inputs"
-	"github.com/goestimator/goestimator/internal/atomicfile"
-	"github.com/goestimator/goestimator/internal/graph"
-	"github.com/goestimator/goestimator/internal/graphdef"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/format/graphdef"
+	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 	"github.com/goestimator/goestimator/models"
 )
 

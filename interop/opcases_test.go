@@ -3,7 +3,7 @@ package interop_test
 import (
 	"maps"
 
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
 var f32 = graph.Attrs{"T": graph.Float32}

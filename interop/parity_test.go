@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/goestimator/goestimator/estimator/checkpoint"
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
 var record = flag.Bool("record", false, "write PyTorch's losses to testdata/losses.json")

@@ -10,7 +10,7 @@ import (
 
 	"github.com/goestimator/goestimator/cmd/cli"
 	"github.com/goestimator/goestimator/inputs"
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
 // Files of pyarrow read back equal: types, lists, dictionaries, several row

@@ -6,7 +6,7 @@ import (
 
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/inputs/feature"
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
 // rnnColumns are the sequences, and what is repeated at every step. The sequences

@@ -12,9 +12,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/serving/grpcapi"
 	"github.com/goestimator/goestimator/internal/testkit"
-	"github.com/goestimator/goestimator/serving/grpcapi"
 )
 
 // fashionImages writes the first images of the test set to a file and returns it, and them as the config scales them.

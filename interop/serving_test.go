@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goestimator/goestimator/serving/grpcapi"
-	"github.com/goestimator/goestimator/serving/inference"
-	"github.com/goestimator/goestimator/serving/inference/modeltest"
+	"github.com/goestimator/goestimator/internal/serving/grpcapi"
+	"github.com/goestimator/goestimator/internal/serving/inference"
+	"github.com/goestimator/goestimator/internal/serving/inference/modeltest"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/reflection"
 )

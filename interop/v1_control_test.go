@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/graph"
-	"github.com/goestimator/goestimator/internal/savedmodel"
-	"github.com/goestimator/goestimator/internal/session"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/format/savedmodel"
+	"github.com/goestimator/goestimator/internal/imported/session"
 )
 
 // TestControlFlowOfTensorFlow1 loads loops and conditions as TensorFlow 1 saves them, and compares what they compute;

@@ -1,6 +1,6 @@
 package models
 
-import "github.com/goestimator/goestimator/internal/graph"
+import "github.com/goestimator/goestimator/internal/compiler/graph"
 
 // Tensor is a dense tensor in host memory: the values of predictions,
 // variables and summaries.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goestimator/goestimator/internal/spelling"
+	"github.com/goestimator/goestimator/internal/platform/spelling"
 	"go.yaml.in/yaml/v3"
 )
 

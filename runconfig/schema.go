@@ -5,7 +5,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/goestimator/goestimator/internal/spelling"
+	"github.com/goestimator/goestimator/internal/platform/spelling"
 )
 
 // kind is the sort of value that a key takes.

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/goestimator/goestimator/internal/replica"
+	"github.com/goestimator/goestimator/internal/distributed/replica"
 )
 
 // SlurmPortBase is the port of the first task on each node of a Slurm job where

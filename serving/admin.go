@@ -9,7 +9,7 @@ import (
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 
-	"github.com/goestimator/goestimator/serving/grpcapi"
+	"github.com/goestimator/goestimator/internal/serving/grpcapi"
 )
 
 // isAdmin reports whether a method is for those who run the server: one that changes what it does, or tells how it is made.

@@ -12,9 +12,9 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/admission/admissiontest"
-	"github.com/goestimator/goestimator/serving/grpcapi"
-	"github.com/goestimator/goestimator/serving/security"
+	"github.com/goestimator/goestimator/internal/serving/admission/admissiontest"
+	"github.com/goestimator/goestimator/internal/serving/grpcapi"
+	"github.com/goestimator/goestimator/internal/serving/security"
 	apis "github.com/wamuir/graft/tensorflow/serving/apis_go_proto"
 	config "github.com/wamuir/graft/tensorflow/serving/config_go_proto"
 	"google.golang.org/grpc"

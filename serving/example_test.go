@@ -6,11 +6,11 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/goestimator/goestimator/internal/serving/inference/modeltest"
+	"github.com/goestimator/goestimator/internal/serving/manager"
+	"github.com/goestimator/goestimator/internal/serving/servable"
 	"github.com/goestimator/goestimator/serving"
 	"github.com/goestimator/goestimator/serving/client"
-	"github.com/goestimator/goestimator/serving/inference/modeltest"
-	"github.com/goestimator/goestimator/serving/manager"
-	"github.com/goestimator/goestimator/serving/servable"
 )
 
 // A server in a program of one's own, on free ports.

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/admission/admissiontest"
-	"github.com/goestimator/goestimator/serving/security"
+	"github.com/goestimator/goestimator/internal/serving/admission/admissiontest"
+	"github.com/goestimator/goestimator/internal/serving/security"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"

@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goestimator/goestimator/internal/serving/inference/modeltest"
+	"github.com/goestimator/goestimator/internal/serving/manager"
+	"github.com/goestimator/goestimator/internal/serving/servable"
 	"github.com/goestimator/goestimator/serving/client"
-	"github.com/goestimator/goestimator/serving/inference/modeltest"
-	"github.com/goestimator/goestimator/serving/manager"
-	"github.com/goestimator/goestimator/serving/servable"
 	"go.uber.org/goleak"
 )
 

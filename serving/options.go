@@ -8,11 +8,11 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/goestimator/goestimator/serving/batching"
-	"github.com/goestimator/goestimator/serving/manager"
-	"github.com/goestimator/goestimator/serving/security"
-	"github.com/goestimator/goestimator/serving/servable"
-	"github.com/goestimator/goestimator/serving/tracing"
+	"github.com/goestimator/goestimator/internal/serving/batching"
+	"github.com/goestimator/goestimator/internal/serving/manager"
+	"github.com/goestimator/goestimator/internal/serving/security"
+	"github.com/goestimator/goestimator/internal/serving/servable"
+	"github.com/goestimator/goestimator/internal/serving/tracing"
 )
 
 // Options say what a Server serves and how. Loader and Models are required; the zero

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/serving/inference/modeltest"
+	"github.com/goestimator/goestimator/internal/serving/servable"
 	"github.com/goestimator/goestimator/serving/client"
-	"github.com/goestimator/goestimator/serving/inference/modeltest"
-	"github.com/goestimator/goestimator/serving/servable"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )

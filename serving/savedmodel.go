@@ -5,10 +5,10 @@ import (
 	"log/slog"
 	"strconv"
 
-	"github.com/goestimator/goestimator/internal/device"
-	"github.com/goestimator/goestimator/internal/engine"
-	"github.com/goestimator/goestimator/internal/session"
-	"github.com/goestimator/goestimator/serving/servable"
+	"github.com/goestimator/goestimator/internal/imported/session"
+	"github.com/goestimator/goestimator/internal/runtime/device"
+	"github.com/goestimator/goestimator/internal/runtime/engine"
+	"github.com/goestimator/goestimator/internal/serving/servable"
 )
 
 var _ servable.Model = (*session.Session)(nil)

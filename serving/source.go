@@ -7,7 +7,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/goestimator/goestimator/serving/manager"
+	"github.com/goestimator/goestimator/internal/serving/manager"
 	config "github.com/wamuir/graft/tensorflow/serving/config_go_proto"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"

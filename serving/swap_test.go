@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goestimator/goestimator/internal/serving/batching"
+	"github.com/goestimator/goestimator/internal/serving/manager"
+	"github.com/goestimator/goestimator/internal/serving/servable"
 	"github.com/goestimator/goestimator/internal/testkit"
-	"github.com/goestimator/goestimator/serving/batching"
 	"github.com/goestimator/goestimator/serving/client"
-	"github.com/goestimator/goestimator/serving/manager"
-	"github.com/goestimator/goestimator/serving/servable"
 )
 
 // TestSwaps: TensorFlow's half_plus_two and half_plus_three take turns as the newest

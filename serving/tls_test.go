@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goestimator/goestimator/internal/serving/security"
 	"github.com/goestimator/goestimator/serving/client"
-	"github.com/goestimator/goestimator/serving/security"
 )
 
 // certificate writes a certificate for 127.0.0.1 and its key.

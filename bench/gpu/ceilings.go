@@ -4,10 +4,10 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/goestimator/goestimator/internal/device/cuda/cublaslt"
-	"github.com/goestimator/goestimator/internal/device/cuda/driver"
-	"github.com/goestimator/goestimator/internal/device/cuda/lower"
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/runtime/cuda/cublaslt"
+	"github.com/goestimator/goestimator/internal/runtime/cuda/driver"
+	"github.com/goestimator/goestimator/internal/runtime/cuda/lower"
 )
 
 // ceiling is a rate of the chip, as measured here.

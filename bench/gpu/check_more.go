@@ -9,9 +9,9 @@ import (
 	"runtime"
 	"slices"
 
-	"github.com/goestimator/goestimator/internal/device"
-	"github.com/goestimator/goestimator/internal/engine"
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/runtime/device"
+	"github.com/goestimator/goestimator/internal/runtime/engine"
 )
 
 // casesRun does a few steps of every benchmark's case, smaller, on both devices: losses are those of the processor, in

@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/goestimator/goestimator/inputs/glyphs"
-	"github.com/goestimator/goestimator/internal/device"
-	"github.com/goestimator/goestimator/internal/engine"
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/runtime/device"
+	"github.com/goestimator/goestimator/internal/runtime/engine"
 )
 
 // lesson is a training on glyphs, the built-in digits: data that is drawn and can be learned.

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/device/cuda"
-	"github.com/goestimator/goestimator/internal/device/cuda/driver/fake"
-	"github.com/goestimator/goestimator/internal/device/cuda/emulate"
+	"github.com/goestimator/goestimator/internal/runtime/cuda"
+	"github.com/goestimator/goestimator/internal/runtime/cuda/driver/fake"
+	"github.com/goestimator/goestimator/internal/runtime/cuda/emulate"
 )
 
 // gpu is the device under test.

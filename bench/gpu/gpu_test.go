@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/device/cuda/dylib"
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/runtime/cuda/dylib"
 	"github.com/goestimator/goestimator/internal/testkit"
 )
 

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goestimator/goestimator/internal/engine"
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/runtime/engine"
 )
 
 // kase is one row of the table: a network, its sizes and how both sides compute.

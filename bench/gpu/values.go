@@ -4,7 +4,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
 // Weights and data are functions of a seed and an index, which peer/torch_gpu.py computes as well: nothing has to be

@@ -11,7 +11,7 @@ import (
 
 	"github.com/goestimator/goestimator/distribute"
 	"github.com/goestimator/goestimator/estimator"
-	"github.com/goestimator/goestimator/internal/gpus"
+	"github.com/goestimator/goestimator/internal/runtime/gpus"
 	"github.com/spf13/cobra"
 )
 

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/device"
-	"github.com/goestimator/goestimator/internal/device/cuda"
-	"github.com/goestimator/goestimator/internal/kernels"
+	"github.com/goestimator/goestimator/internal/runtime/cuda"
+	"github.com/goestimator/goestimator/internal/runtime/device"
+	"github.com/goestimator/goestimator/internal/runtime/kernels"
 	"github.com/goestimator/goestimator/runconfig"
 	"github.com/spf13/cobra"
 )

@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/device/cuda"
-	"github.com/goestimator/goestimator/internal/device/cuda/driver"
-	"github.com/goestimator/goestimator/internal/device/cuda/dylib"
+	"github.com/goestimator/goestimator/internal/runtime/cuda"
+	"github.com/goestimator/goestimator/internal/runtime/cuda/driver"
+	"github.com/goestimator/goestimator/internal/runtime/cuda/dylib"
 )
 
 func TestGPUFacts(t *testing.T) {

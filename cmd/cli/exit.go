@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/goestimator/goestimator/estimator"
-	"github.com/goestimator/goestimator/internal/printable"
+	"github.com/goestimator/goestimator/internal/platform/printable"
 	"github.com/goestimator/goestimator/runconfig"
 )
 

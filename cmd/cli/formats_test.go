@@ -20,7 +20,7 @@ import (
 	example "github.com/wamuir/graft/tensorflow/core/example/example_protos_go_proto"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/goestimator/goestimator/internal/tfrecord"
+	"github.com/goestimator/goestimator/internal/format/tfrecord"
 )
 
 // listConfig trains a linear model of columns whose values are lists.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/goestimator/goestimator/inputs"
-	"github.com/goestimator/goestimator/internal/printable"
+	"github.com/goestimator/goestimator/internal/platform/printable"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/runconfig"
 	"github.com/spf13/cobra"

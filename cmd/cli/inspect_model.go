@@ -10,7 +10,7 @@ import (
 
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/estimator/hooks"
-	"github.com/goestimator/goestimator/internal/graphdef"
+	"github.com/goestimator/goestimator/internal/format/graphdef"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/runconfig"
 	"github.com/spf13/cobra"

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/goestimator/goestimator/cmd/cli/internal/launcher"
-	"github.com/goestimator/goestimator/internal/replica"
+	"github.com/goestimator/goestimator/internal/distributed/replica"
 	"github.com/spf13/cobra"
 )
 

@@ -12,7 +12,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"github.com/goestimator/goestimator/internal/printable"
+	"github.com/goestimator/goestimator/internal/platform/printable"
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 )

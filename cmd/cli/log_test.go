@@ -14,10 +14,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goestimator/goestimator/distribute/cluster"
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/inputs"
-	"github.com/goestimator/goestimator/internal/printable"
+	"github.com/goestimator/goestimator/internal/distributed/cluster"
+	"github.com/goestimator/goestimator/internal/platform/printable"
 )
 
 // lineOf is a record as the flags make a line of it, without its time.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/goestimator/goestimator/internal/atomicfile"
+	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
 
 // checkWritable makes the model_dir and refuses one that cannot be written,

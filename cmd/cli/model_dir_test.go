@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/failpoint"
+	"github.com/goestimator/goestimator/internal/platform/failpoint"
 )
 
 func TestModelDirIsMadeDurable(t *testing.T) {

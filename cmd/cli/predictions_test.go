@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/goestimator/goestimator/estimator"
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models"
 )
 

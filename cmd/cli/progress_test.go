@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/vbauerster/mpb/v8/decor"
 	"pgregory.net/rapid"
 )

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/goestimator/goestimator/cmd/cli/internal/report"
-	"github.com/goestimator/goestimator/internal/atomicfile"
+	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 	"github.com/spf13/cobra"
 )
 

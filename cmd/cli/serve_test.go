@@ -16,11 +16,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goestimator/goestimator/internal/serving/batching"
+	"github.com/goestimator/goestimator/internal/serving/monitoring"
 	"github.com/goestimator/goestimator/internal/testkit"
 	"github.com/goestimator/goestimator/serving"
-	"github.com/goestimator/goestimator/serving/batching"
 	"github.com/goestimator/goestimator/serving/client"
-	"github.com/goestimator/goestimator/serving/monitoring"
 )
 
 // TestServeBinary builds the binary and serves TensorFlow's half_plus_two with it:

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goestimator/goestimator/internal/replica"
+	"github.com/goestimator/goestimator/internal/distributed/replica"
 	"github.com/goestimator/goestimator/runconfig"
 	"github.com/spf13/cobra"
 )

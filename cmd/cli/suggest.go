@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/goestimator/goestimator/internal/spelling"
+	"github.com/goestimator/goestimator/internal/platform/spelling"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/goestimator/goestimator/estimator/hooks"
-	"github.com/goestimator/goestimator/internal/printable"
+	"github.com/goestimator/goestimator/internal/platform/printable"
 )
 
 // variableTable is a hook that tells of the model's variables before the first step.

@@ -12,8 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/goestimator/goestimator/internal/costmodel"
-	"github.com/goestimator/goestimator/internal/plot"
+	"github.com/goestimator/goestimator/internal/report/costmodel"
+	"github.com/goestimator/goestimator/internal/report/plot"
 )
 
 const (

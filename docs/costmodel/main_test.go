@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/costmodel"
+	"github.com/goestimator/goestimator/internal/report/costmodel"
 )
 
 func TestComparedWithoutAndWithRecording(t *testing.T) {

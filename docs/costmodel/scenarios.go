@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"fmt"
 
-	"github.com/goestimator/goestimator/internal/costmodel"
-	"github.com/goestimator/goestimator/internal/plot"
+	"github.com/goestimator/goestimator/internal/report/costmodel"
+	"github.com/goestimator/goestimator/internal/report/plot"
 )
 
 // scenario is a job that is followed from one worker to many; there is one

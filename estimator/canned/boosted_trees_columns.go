@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/goestimator/goestimator/inputs/feature"
-	"github.com/goestimator/goestimator/internal/trees"
+	"github.com/goestimator/goestimator/internal/runtime/trees"
 )
 
 // treeColumns are the dense columns that a boosted trees model reads: bucketized

@@ -8,8 +8,8 @@ import (
 	"slices"
 
 	"github.com/goestimator/goestimator/estimator"
-	"github.com/goestimator/goestimator/internal/graph"
-	"github.com/goestimator/goestimator/internal/trees"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/runtime/trees"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/ops"
 	G "gorgonia.org/gorgonia"

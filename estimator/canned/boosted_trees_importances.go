@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/goestimator/goestimator/internal/trees"
+	"github.com/goestimator/goestimator/internal/runtime/trees"
 	"github.com/goestimator/goestimator/models"
 )
 

@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"github.com/goestimator/goestimator/estimator/heads"
-	"github.com/goestimator/goestimator/internal/splitmix"
-	"github.com/goestimator/goestimator/internal/trees"
+	"github.com/goestimator/goestimator/internal/runtime/splitmix"
+	"github.com/goestimator/goestimator/internal/runtime/trees"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/optimizers"
 )

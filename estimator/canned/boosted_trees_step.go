@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/goestimator/goestimator/internal/trees"
+	"github.com/goestimator/goestimator/internal/runtime/trees"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/optimizers"
 )

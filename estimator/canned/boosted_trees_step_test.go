@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/goestimator/goestimator/inputs/feature"
-	"github.com/goestimator/goestimator/internal/graph"
-	"github.com/goestimator/goestimator/internal/trees"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/runtime/trees"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/optimizers"
 )

@@ -18,7 +18,7 @@ import (
 	"github.com/goestimator/goestimator/estimator/heads"
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/inputs/feature"
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/initializers"
 	"github.com/goestimator/goestimator/models/optimizers"

@@ -8,9 +8,9 @@ import (
 	"github.com/goestimator/goestimator/estimator/canned"
 	"github.com/goestimator/goestimator/estimator/heads"
 	"github.com/goestimator/goestimator/inputs/feature"
-	"github.com/goestimator/goestimator/internal/graph"
-	"github.com/goestimator/goestimator/internal/savedmodel"
-	"github.com/goestimator/goestimator/internal/session"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/format/savedmodel"
+	"github.com/goestimator/goestimator/internal/imported/session"
 	"github.com/goestimator/goestimator/models"
 )
 

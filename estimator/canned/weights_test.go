@@ -8,7 +8,7 @@ import (
 
 	"github.com/goestimator/goestimator/estimator/canned"
 	"github.com/goestimator/goestimator/inputs/feature"
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models"
 )
 

@@ -13,9 +13,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/goestimator/goestimator/internal/atomicfile"
-	"github.com/goestimator/goestimator/internal/failpoint"
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/platform/atomicfile"
+	"github.com/goestimator/goestimator/internal/platform/failpoint"
 )
 
 const (

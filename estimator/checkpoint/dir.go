@@ -13,8 +13,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/goestimator/goestimator/internal/atomicfile"
-	"github.com/goestimator/goestimator/internal/bundle"
+	"github.com/goestimator/goestimator/internal/format/bundle"
+	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
 
 // Base is what the names of a model_dir's checkpoints start with, before the step.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/goestimator/goestimator/internal/bundle"
+	"github.com/goestimator/goestimator/internal/format/bundle"
 )
 
 // ErrNone is wrapped where a directory holds no checkpoint.

@@ -6,7 +6,7 @@ import (
 	"os"
 
 	"github.com/goestimator/goestimator/estimator/checkpoint"
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
 func ExampleSaver() {

@@ -13,10 +13,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/atomicfile"
-	"github.com/goestimator/goestimator/internal/bundle"
-	"github.com/goestimator/goestimator/internal/failpoint"
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/format/bundle"
+	"github.com/goestimator/goestimator/internal/platform/atomicfile"
+	"github.com/goestimator/goestimator/internal/platform/failpoint"
 )
 
 // The points of a save, besides those of package bundle, where a crash is worth

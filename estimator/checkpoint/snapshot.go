@@ -8,8 +8,8 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/goestimator/goestimator/internal/bundle"
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/format/bundle"
 )
 
 // GlobalStep is the name of the tensor, an int64 scalar, that holds the step.

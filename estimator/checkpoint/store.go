@@ -3,7 +3,7 @@ package checkpoint
 import (
 	"context"
 
-	"github.com/goestimator/goestimator/internal/atomicfile"
+	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
 
 // Store keeps the checkpoints of one training run. A Saver is one on disk;

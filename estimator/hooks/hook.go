@@ -4,7 +4,7 @@ import (
 	"context"
 	"sort"
 
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
 // A Hook is called at fixed points of a training, evaluation or prediction

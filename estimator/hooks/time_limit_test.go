@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/goestimator/goestimator/estimator/checkpoint"
-	"github.com/goestimator/goestimator/internal/atomicfile"
+	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
 
 // asked is a Run that notes why it has to stop.

@@ -3,7 +3,7 @@ package metrics
 import (
 	"fmt"
 
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
 // Accuracy is the weighted share of predictions that equal their labels

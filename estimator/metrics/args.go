@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
 // number is every element type that a metric reads as a number.

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/goestimator/goestimator/estimator/metrics"
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
 func TestWeightShapes(t *testing.T) {

@@ -3,7 +3,7 @@ package metrics
 import (
 	"fmt"
 
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
 // classCounts is the weight of every (label, prediction) pair of class ids.

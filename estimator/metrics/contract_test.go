@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/goestimator/goestimator/estimator/metrics"
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
 // batch is one set of examples in the form in which the naive references read it.

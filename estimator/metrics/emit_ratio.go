@@ -4,7 +4,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
 // weightsOf gives a vector of the weights of x, the elements of a tensor of that shape:

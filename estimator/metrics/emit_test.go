@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/goestimator/goestimator/estimator/metrics"
-	"github.com/goestimator/goestimator/internal/eager"
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/imported/eager"
 )
 
 // operands are what a kind of metric is updated with.

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
 var (

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/goestimator/goestimator/estimator/metrics"
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
 // Two evaluators see one half of the data each; one merges the other's state.

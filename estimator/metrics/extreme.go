@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
 // extreme is the least or the greatest value seen.

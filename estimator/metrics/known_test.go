@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/goestimator/goestimator/estimator/metrics"
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
 // shaped returns a float64 tensor of the given shape.

@@ -3,7 +3,7 @@ package metrics
 import (
 	"fmt"
 
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
 // ratio is the state of a weighted mean: sums[0] is the weighted total,

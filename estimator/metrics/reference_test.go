@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/goestimator/goestimator/estimator/metrics"
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
 type tester interface {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
 // MeanError is the weighted mean, over all elements, of an error of predictions:

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
 // histogram is the state of every metric of binary labels at thresholds: two

@@ -3,7 +3,7 @@ package metrics
 import (
 	"fmt"
 
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
 // weighting gives the weight of each element: element i has values[i/run].

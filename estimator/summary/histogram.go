@@ -8,7 +8,7 @@ import (
 
 	summarypb "github.com/wamuir/graft/tensorflow/core/framework/summary_go_proto"
 
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
 // bucketLimits are the upper bounds of TensorFlow's default buckets

@@ -10,7 +10,7 @@ import (
 
 	summarypb "github.com/wamuir/graft/tensorflow/core/framework/summary_go_proto"
 
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
 // Image returns up to maxOutputs pictures of a tensor of shape [n, height, width,

@@ -9,7 +9,7 @@ import (
 	typespb "github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
 	eventpb "github.com/wamuir/graft/tensorflow/core/util/event_go_proto"
 
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
 // names of TensorBoard's plugins

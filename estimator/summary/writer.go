@@ -18,8 +18,8 @@ import (
 	summarypb "github.com/wamuir/graft/tensorflow/core/framework/summary_go_proto"
 	eventpb "github.com/wamuir/graft/tensorflow/core/util/event_go_proto"
 
-	"github.com/goestimator/goestimator/internal/atomicfile"
-	"github.com/goestimator/goestimator/internal/tfrecord"
+	"github.com/goestimator/goestimator/internal/format/tfrecord"
+	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
 
 // Event is one record of an event file.

@@ -5,7 +5,7 @@ import (
 	"regexp"
 
 	"github.com/goestimator/goestimator/inputs"
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
 // A Column is a feature column: plain data that says how features are read. The

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/goestimator/goestimator/inputs"
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
 // Raw is a raw feature as a graph has it: exactly one of its fields is set.

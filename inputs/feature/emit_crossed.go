@@ -3,7 +3,7 @@ package feature
 import (
 	"slices"
 
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
 // crossNodes are the inputs of a SparseCross.

@@ -5,7 +5,7 @@ import (
 	"log"
 
 	"github.com/goestimator/goestimator/inputs/feature"
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
 // The columns as a part of an exported graph, which reads serialized examples.

@@ -3,7 +3,7 @@ package feature
 import (
 	"fmt"
 
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
 // emitTokenIDs adds the ids of the values of a feature; id adds those of values.

@@ -1,6 +1,6 @@
 package feature
 
-import "github.com/goestimator/goestimator/internal/graph"
+import "github.com/goestimator/goestimator/internal/compiler/graph"
 
 // listNodes is a ragged list in a graph, a sparse tensor of rank 2.
 type listNodes struct {

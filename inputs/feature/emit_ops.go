@@ -1,7 +1,7 @@
 package feature
 
 import (
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
 // vector is a shape of one unknown dimension.

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/goestimator/goestimator/inputs"
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
 // EmitParse adds a ParseExampleV2 that parses a vector of serialized tf.train.Examples, string [B],

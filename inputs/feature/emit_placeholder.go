@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/goestimator/goestimator/inputs"
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
 // EmitPlaceholders adds a placeholder for every column of the data and returns them, and the raw

@@ -14,8 +14,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/goestimator/goestimator/inputs"
-	"github.com/goestimator/goestimator/internal/eager"
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/imported/eager"
 )
 
 // TestEmittedRowsAreTransformed: the operations make of random rows what Apply makes.

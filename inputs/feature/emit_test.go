@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/goestimator/goestimator/inputs"
-	"github.com/goestimator/goestimator/internal/graph"
-	"github.com/goestimator/goestimator/internal/graphdef"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/format/graphdef"
 )
 
 // emitParsed emits columns over serialized examples.

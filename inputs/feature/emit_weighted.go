@@ -3,7 +3,7 @@ package feature
 import (
 	"fmt"
 
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
 func (c *Weighted) emitIDs(e *emitter, _ bool) listNodes {

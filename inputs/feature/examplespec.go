@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/goestimator/goestimator/inputs"
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
 // ExampleSpec says how a feature is parsed from a tf.train.Example.

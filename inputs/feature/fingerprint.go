@@ -1,6 +1,6 @@
 package feature
 
-import "github.com/goestimator/goestimator/internal/fingerprint"
+import "github.com/goestimator/goestimator/internal/imported/fingerprint"
 
 // Fingerprint64 returns the fingerprint that TensorFlow hashes strings with.
 func Fingerprint64(s []byte) uint64 { return fingerprint.Hash64(s) }

@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"github.com/goestimator/goestimator/inputs"
-	"github.com/goestimator/goestimator/internal/fingerprint"
+	"github.com/goestimator/goestimator/internal/imported/fingerprint"
 )
 
 // Hashing maps strings and integers, in decimal, to bins: by fingerprint, or by

@@ -3,7 +3,7 @@ package glyphs
 import (
 	"math"
 
-	"github.com/goestimator/goestimator/internal/splitmix"
+	"github.com/goestimator/goestimator/internal/runtime/splitmix"
 )
 
 const (

@@ -1,4 +1,4 @@
-"""trees.py OUT: predictions of XGBoost's stumps, written to internal/trees/testdata/xgboost.json.
+"""trees.py OUT: predictions of XGBoost's stumps, written to internal/runtime/trees/testdata/xgboost.json.
 
 With trees of depth 1 a layer is a tree, so that boosting layer by layer is XGBoost's algorithm: with as many buckets as
 there are different numbers the predictions must be equal. The data are those of the Go test, by the same recurrence.

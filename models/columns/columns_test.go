@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"github.com/goestimator/goestimator/inputs/feature"
-	"github.com/goestimator/goestimator/internal/atomicfile"
-	"github.com/goestimator/goestimator/internal/bundle"
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/format/bundle"
+	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/columns"
 )

@@ -2,7 +2,7 @@ package columns
 
 import (
 	"github.com/goestimator/goestimator/inputs/feature"
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/ops"
 	G "gorgonia.org/gorgonia"

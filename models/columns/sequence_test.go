@@ -9,7 +9,7 @@ import (
 	G "gorgonia.org/gorgonia"
 
 	"github.com/goestimator/goestimator/inputs/feature"
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/columns"
 	"github.com/goestimator/goestimator/models/internal/modeltest"

@@ -3,7 +3,7 @@ package initializers
 import (
 	"fmt"
 
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
 // Constant fills a tensor of a numeric type with one value.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
 // Orthogonal fills a tensor of rank 2 or more, seen as a matrix [..., last],

@@ -3,8 +3,8 @@ package initializers
 import (
 	"fmt"
 
-	"github.com/goestimator/goestimator/internal/graph"
-	"github.com/goestimator/goestimator/internal/kernels"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/runtime/kernels"
 )
 
 // RandomUniform draws from [Min, Max).

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models/internal/params"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
 // TestRowsOfTheWhole compares rows with those of the whole, to the bit.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
 // VarianceScaling draws with a variance of Scale divided by the number of

@@ -3,7 +3,7 @@ package layers
 import (
 	"slices"
 
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/ops"
 	G "gorgonia.org/gorgonia"

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/device"
-	"github.com/goestimator/goestimator/internal/graph"
-	"github.com/goestimator/goestimator/internal/kernels"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/runtime/device"
+	"github.com/goestimator/goestimator/internal/runtime/kernels"
 	"github.com/goestimator/goestimator/internal/testkit/kinks"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/internal/modeltest"

@@ -1,7 +1,7 @@
 package networks
 
 import (
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/layers"
 	"github.com/goestimator/goestimator/models/ops"

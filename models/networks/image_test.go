@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/internal/modeltest"
 	"github.com/goestimator/goestimator/models/networks"

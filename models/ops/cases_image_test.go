@@ -1,7 +1,7 @@
 package ops_test
 
 import (
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/ops"
 	G "gorgonia.org/gorgonia"

@@ -1,7 +1,7 @@
 package ops
 
 import (
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models"
 	G "gorgonia.org/gorgonia"
 )

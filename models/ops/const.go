@@ -3,7 +3,7 @@ package ops
 import (
 	"fmt"
 
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models"
 	G "gorgonia.org/gorgonia"
 )

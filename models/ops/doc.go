@@ -2,7 +2,7 @@
 // one to one with a TensorFlow op of the same name: its shapes, its gradient
 // (made of TensorFlow's gradient ops) and its form in the intermediate
 // representation. Gorgonia's own ops may be mixed in, except those that
-// internal/lower refuses.
+// internal/compiler/lower refuses.
 //
 // Every function takes a models.Context first and returns a node. The first
 // error sticks to the Builder: after it every function returns nil and accepts

@@ -1,8 +1,8 @@
 package ops
 
 import (
-	"github.com/goestimator/goestimator/internal/graph"
-	"github.com/goestimator/goestimator/internal/lower"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/lower"
 	"github.com/goestimator/goestimator/models"
 	"gorgonia.org/tensor"
 )

@@ -3,8 +3,8 @@ package ops
 import (
 	"slices"
 
-	"github.com/goestimator/goestimator/internal/graph"
-	"github.com/goestimator/goestimator/internal/lower"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/lower"
 	"github.com/goestimator/goestimator/models"
 	G "gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/device"
-	"github.com/goestimator/goestimator/internal/graph"
-	"github.com/goestimator/goestimator/internal/graphdef"
-	"github.com/goestimator/goestimator/internal/kernels"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/format/graphdef"
+	"github.com/goestimator/goestimator/internal/runtime/device"
+	"github.com/goestimator/goestimator/internal/runtime/kernels"
 	"github.com/goestimator/goestimator/internal/testkit/kinks"
 	"github.com/goestimator/goestimator/models/internal/modeltest"
 )

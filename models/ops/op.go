@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 
 	"github.com/chewxy/hm"
-	"github.com/goestimator/goestimator/internal/graph"
-	"github.com/goestimator/goestimator/internal/lower"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/lower"
 	"github.com/goestimator/goestimator/models"
 	G "gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"

@@ -3,7 +3,7 @@ package ops_test
 import (
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/internal/modeltest"
 	"github.com/goestimator/goestimator/models/ops"

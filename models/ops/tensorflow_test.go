@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/device"
-	"github.com/goestimator/goestimator/internal/graph"
-	"github.com/goestimator/goestimator/internal/graphdef"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/format/graphdef"
+	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/internal/modeltest"
 	"github.com/goestimator/goestimator/models/ops"

@@ -1,8 +1,8 @@
 package optimizers
 
 import (
-	"github.com/goestimator/goestimator/internal/graph"
-	"github.com/goestimator/goestimator/internal/lower"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/lower"
 	"github.com/goestimator/goestimator/models"
 )
 

@@ -1,6 +1,6 @@
 package optimizers
 
-import "github.com/goestimator/goestimator/internal/graph"
+import "github.com/goestimator/goestimator/internal/compiler/graph"
 
 // Adagrad is a += g*g, w -= lr*g/sqrt(a) (Duchi et al. 2011;
 // tf.compat.v1.train.AdagradOptimizer). Initial is a's first value, > 0.

@@ -3,7 +3,7 @@ package optimizers
 import (
 	"math"
 
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
 // Adam is tf.compat.v1.train.AdamOptimizer: Kingma and Ba 2014 in the form

@@ -3,7 +3,7 @@ package optimizers
 import (
 	"math"
 
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
 // num is a float64 scalar: a known number, or an output of the graph.

@@ -1,6 +1,6 @@
 package optimizers
 
-import "github.com/goestimator/goestimator/internal/graph"
+import "github.com/goestimator/goestimator/internal/compiler/graph"
 
 // Ftrl is FTRL-Proximal (McMahan et al. 2013): tf.compat.v1.train.FtrlOptimizer.
 // Power is the learning rate's, <= 0; Initial is the accumulator's first value;

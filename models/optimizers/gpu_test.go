@@ -5,12 +5,12 @@ import (
 	"os/exec"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/device"
-	"github.com/goestimator/goestimator/internal/device/cuda"
-	"github.com/goestimator/goestimator/internal/device/cuda/driver/fake"
-	"github.com/goestimator/goestimator/internal/device/cuda/dylib"
-	"github.com/goestimator/goestimator/internal/device/cuda/emulate"
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/runtime/cuda"
+	"github.com/goestimator/goestimator/internal/runtime/cuda/driver/fake"
+	"github.com/goestimator/goestimator/internal/runtime/cuda/dylib"
+	"github.com/goestimator/goestimator/internal/runtime/cuda/emulate"
+	"github.com/goestimator/goestimator/internal/runtime/device"
 )
 
 // gpu is this machine's GPU, or one emulated by the processor. What uses it closes it.

@@ -1,6 +1,6 @@
 package optimizers
 
-import "github.com/goestimator/goestimator/internal/graph"
+import "github.com/goestimator/goestimator/internal/compiler/graph"
 
 // Without control flow in the graph, each step computes an update, and those
 // that are not to be are taken back: each variable that the update changed gets

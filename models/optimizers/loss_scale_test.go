@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/graph"
-	"github.com/goestimator/goestimator/internal/lower"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/lower"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/initializers"
 	"github.com/goestimator/goestimator/models/ops"

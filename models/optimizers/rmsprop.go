@@ -3,8 +3,8 @@ package optimizers
 import (
 	"math"
 
-	"github.com/goestimator/goestimator/internal/graph"
-	"github.com/goestimator/goestimator/internal/lower"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/lower"
 )
 
 // RMSProp is tf.compat.v1.train.RMSPropOptimizer (Tieleman and Hinton 2012):

@@ -1,6 +1,6 @@
 package optimizers
 
-import "github.com/goestimator/goestimator/internal/graph"
+import "github.com/goestimator/goestimator/internal/compiler/graph"
 
 // SGD is w -= lr*g: tf.compat.v1.train.GradientDescentOptimizer.
 type SGD struct{}

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/goestimator/goestimator/internal/graph"
-	"github.com/goestimator/goestimator/internal/lower"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/lower"
 )
 
 // Clip applies the transforms to gradients, for a strategy that makes updates

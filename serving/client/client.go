@@ -8,7 +8,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/goestimator/goestimator/serving/wire"
+	"github.com/goestimator/goestimator/internal/serving/wire"
 	apis "github.com/wamuir/graft/tensorflow/serving/apis_go_proto"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"

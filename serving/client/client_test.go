@@ -13,10 +13,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goestimator/goestimator/internal/serving/grpcapi"
+	"github.com/goestimator/goestimator/internal/serving/inference"
+	"github.com/goestimator/goestimator/internal/serving/inference/modeltest"
 	"github.com/goestimator/goestimator/serving/client"
-	"github.com/goestimator/goestimator/serving/grpcapi"
-	"github.com/goestimator/goestimator/serving/inference"
-	"github.com/goestimator/goestimator/serving/inference/modeltest"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"go.uber.org/goleak"

@@ -6,10 +6,10 @@ import (
 	"net"
 	"time"
 
+	"github.com/goestimator/goestimator/internal/serving/grpcapi"
+	"github.com/goestimator/goestimator/internal/serving/inference"
+	"github.com/goestimator/goestimator/internal/serving/inference/modeltest"
 	"github.com/goestimator/goestimator/serving/client"
-	"github.com/goestimator/goestimator/serving/grpcapi"
-	"github.com/goestimator/goestimator/serving/inference"
-	"github.com/goestimator/goestimator/serving/inference/modeltest"
 	"google.golang.org/grpc"
 )
 

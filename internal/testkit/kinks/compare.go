@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
 // Differences compares a result with TensorFlow's and returns the elements that are not the same: NaN and infinities must be,

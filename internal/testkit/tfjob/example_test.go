@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/goestimator/goestimator/internal/replica"
+	"github.com/goestimator/goestimator/internal/distributed/replica"
 	"github.com/goestimator/goestimator/internal/testkit/tfjob"
 )
 

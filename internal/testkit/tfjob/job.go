@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/replica"
+	"github.com/goestimator/goestimator/internal/distributed/replica"
 )
 
 // SuccessPolicy says when a job without a chief has succeeded.

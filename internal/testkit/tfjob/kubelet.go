@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/proc"
-	"github.com/goestimator/goestimator/internal/replica"
+	"github.com/goestimator/goestimator/internal/distributed/replica"
+	"github.com/goestimator/goestimator/internal/platform/proc"
 )
 
 // pod is one replica; the operator's mutex guards it.

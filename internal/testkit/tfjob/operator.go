@@ -9,8 +9,8 @@ import (
 	"sync"
 	"syscall"
 
-	"github.com/goestimator/goestimator/internal/freeport"
-	"github.com/goestimator/goestimator/internal/replica"
+	"github.com/goestimator/goestimator/internal/distributed/replica"
+	"github.com/goestimator/goestimator/internal/platform/freeport"
 )
 
 // Operator runs one job. Make it by [Start] and end it by [Operator.Close].

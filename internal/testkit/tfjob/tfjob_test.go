@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/replica"
+	"github.com/goestimator/goestimator/internal/distributed/replica"
 	"github.com/goestimator/goestimator/internal/testkit/puppet"
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"

@@ -10,7 +10,7 @@ import (
 	"slices"
 
 	"github.com/goestimator/goestimator/estimator/summary"
-	"github.com/goestimator/goestimator/internal/graphdef"
+	"github.com/goestimator/goestimator/internal/format/graphdef"
 	summarypb "github.com/wamuir/graft/tensorflow/core/framework/summary_go_proto"
 	eventpb "github.com/wamuir/graft/tensorflow/core/util/event_go_proto"
 )

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/goestimator/goestimator/estimator/summary"
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/google/go-cmp/cmp"
 )
 

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goestimator/goestimator/internal/freeport"
-	"github.com/goestimator/goestimator/internal/replica"
+	"github.com/goestimator/goestimator/internal/distributed/replica"
+	"github.com/goestimator/goestimator/internal/platform/freeport"
 )
 
 // TokenEnv is the variable with the secret that the tasks of a job share.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/goestimator/goestimator/cmd/cli/internal/launcher"
-	"github.com/goestimator/goestimator/internal/replica"
+	"github.com/goestimator/goestimator/internal/distributed/replica"
 )
 
 func Example() {

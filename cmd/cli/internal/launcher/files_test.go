@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/replica"
+	"github.com/goestimator/goestimator/internal/distributed/replica"
 	"github.com/google/go-cmp/cmp"
 )
 

@@ -6,7 +6,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/goestimator/goestimator/internal/replica"
+	"github.com/goestimator/goestimator/internal/distributed/replica"
 )
 
 type jobSet struct {

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/replica"
+	"github.com/goestimator/goestimator/internal/distributed/replica"
 	"github.com/goestimator/goestimator/runconfig"
 	"go.yaml.in/yaml/v3"
 )

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/replica"
+	"github.com/goestimator/goestimator/internal/distributed/replica"
 	"github.com/goestimator/goestimator/runconfig"
 	"go.yaml.in/yaml/v3"
 	"pgregory.net/rapid"

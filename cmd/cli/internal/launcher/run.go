@@ -7,7 +7,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/freeport"
+	"github.com/goestimator/goestimator/internal/platform/freeport"
 )
 
 // event is what the supervisor of a job reacts to.

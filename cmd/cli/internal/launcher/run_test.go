@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/replica"
+	"github.com/goestimator/goestimator/internal/distributed/replica"
 	"github.com/goestimator/goestimator/internal/testkit/puppet"
 	"go.uber.org/goleak"
 )

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goestimator/goestimator/internal/replica"
+	"github.com/goestimator/goestimator/internal/distributed/replica"
 )
 
 // Slurm is how a job is handed to Slurm.

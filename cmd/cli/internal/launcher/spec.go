@@ -7,7 +7,7 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/replica"
+	"github.com/goestimator/goestimator/internal/distributed/replica"
 )
 
 // Job is which tasks a job has and what each of them runs.

@@ -6,7 +6,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/replica"
+	"github.com/goestimator/goestimator/internal/distributed/replica"
 )
 
 // supervise starts all tasks and returns when all have ended.

@@ -7,8 +7,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/proc"
-	"github.com/goestimator/goestimator/internal/replica"
+	"github.com/goestimator/goestimator/internal/distributed/replica"
+	"github.com/goestimator/goestimator/internal/platform/proc"
 )
 
 // state is where a task is.

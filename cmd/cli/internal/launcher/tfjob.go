@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/goestimator/goestimator/internal/replica"
+	"github.com/goestimator/goestimator/internal/distributed/replica"
 )
 
 type tfJob struct {

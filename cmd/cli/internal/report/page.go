@@ -5,7 +5,7 @@ import (
 	"html/template"
 	"io"
 
-	"github.com/goestimator/goestimator/internal/echarts"
+	"github.com/goestimator/goestimator/internal/report/echarts"
 )
 
 //go:embed assets/page.html

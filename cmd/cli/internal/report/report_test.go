@@ -12,8 +12,8 @@ import (
 
 	"github.com/goestimator/goestimator/cmd/cli/internal/events"
 	"github.com/goestimator/goestimator/estimator/summary"
-	"github.com/goestimator/goestimator/internal/echarts"
-	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/report/echarts"
 	summarypb "github.com/wamuir/graft/tensorflow/core/framework/summary_go_proto"
 )
 

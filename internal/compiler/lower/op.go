@@ -1,0 +1,113 @@
+package lower
+
+import (
+	"slices"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+)
+
+// Op is a Gorgonia op that knows its form in the intermediate representation.
+type Op interface {
+	// Lower adds the op's nodes and returns one value per output of the op.
+	Lower(e *Emitter, in []Value) ([]Value, error)
+}
+
+// Selector is a Gorgonia op with one operand that stands for another output of
+// that operand: Gorgonia's own nodes have but one.
+type Selector interface {
+	OutputIndex() int
+}
+
+// Value is what a Gorgonia node becomes: a dense output, or a sparse gradient, of
+// which the rows lie apart by lookup. Their sum, each in its place, is the gradient.
+type Value struct {
+	graph.Output             // not valid where the value is sparse
+	Slices       []Slices    // one for each lookup; nil where the value is dense
+	Dense        graph.Shape // the shape of the tensor that a sparse value stands for
+}
+
+// Slices are the rows of a gradient that one lookup makes (TensorFlow's
+// IndexedSlices): Rows, [n, ...], and Indices, int64 or int32 [n], which say
+// where in dimension 0 of the table they belong. An index may come more than once;
+// a negative one names no row, and its row is zero. Without Indices, Rows are those
+// of the whole table.
+type Slices struct {
+	Rows, Indices graph.Output
+	// ByIndex tells that rows of equal index are one row, their sum, to whatever
+	// looks at rows before they reach the variable: TensorFlow's lookups of
+	// sparse ids gather each row once. Else each is a row of its own.
+	ByIndex bool
+}
+
+// SparseValue returns a sparse value for a table of that shape.
+func SparseValue(table graph.Shape, s ...Slices) Value { return Value{Slices: s, Dense: table} }
+
+// Sparse reports whether v is a sparse gradient.
+func (v Value) Sparse() bool { return len(v.Slices) > 0 }
+
+// Valid reports whether v is a value at all.
+func (v Value) Valid() bool { return v.Output.Valid() || v.Sparse() && v.Slices[0].Rows.Valid() }
+
+// Type is that of the tensor that v is or stands for.
+func (v Value) Type() graph.Type {
+	if v.Sparse() {
+		return graph.Type{DType: v.Slices[0].Rows.DType(), Shape: v.Dense}
+	}
+	return v.Output.Type()
+}
+
+// DType is the type of the elements.
+func (v Value) DType() graph.DType { return v.Type().DType }
+
+// Shape is that of Type.
+func (v Value) Shape() graph.Shape { return v.Type().Shape }
+
+// Map returns v with f applied to its dense output, or to the rows of each lookup.
+func (v Value) Map(f func(graph.Output) graph.Output) Value {
+	if !v.Sparse() {
+		v.Output = f(v.Output)
+		return v
+	}
+	v.Slices = slices.Clone(v.Slices)
+	for i := range v.Slices {
+		v.Slices[i].Rows = f(v.Slices[i].Rows)
+	}
+	return v
+}
+
+// Parts are the dense output of v, or the rows of each lookup.
+func (v Value) Parts() []graph.Output {
+	if !v.Sparse() {
+		return []graph.Output{v.Output}
+	}
+	var out []graph.Output
+	for _, s := range v.Slices {
+		out = append(out, s.Rows)
+	}
+	return out
+}
+
+// Outputs are the dense output of v, or rows and indices of its lookups.
+func (v Value) Outputs() []graph.Output {
+	if !v.Sparse() {
+		return []graph.Output{v.Output}
+	}
+	var out []graph.Output
+	for _, s := range v.Slices {
+		out = append(out, s.Rows, s.Indices)
+	}
+	return out
+}
+
+// Emitter is the Builder that an Op lowers itself with.
+type Emitter struct {
+	*graph.Builder
+	Name string     // suggested node name, scopes included
+	Out  graph.Type // type and (build-time) shape of the Gorgonia node that is lowered
+	Seed int64      // graph-level seed
+
+	step graph.Output
+}
+
+// GlobalStep returns the int64 scalar global step as of the start of the program's run.
+func (e *Emitter) GlobalStep() graph.Output { return e.step }

@@ -1,9 +1,0 @@
-package kernels_test
-
-import (
-	"testing"
-
-	"github.com/goestimator/goestimator/internal/device/cuda/emulate/emulatetest"
-)
-
-func TestInEveryOrder(t *testing.T) { emulatetest.Again(t, "Compile") }

@@ -1,0 +1,276 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/health"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+
+	"github.com/goestimator/goestimator/internal/serving/admission"
+	"github.com/goestimator/goestimator/runconfig"
+)
+
+// closeGrace is how long Close lets calls that are being served finish.
+const closeGrace = 500 * time.Millisecond
+
+// Node is one task's place in the cluster: a server for the others' calls, and
+// connections to them. Its methods may be called from several goroutines.
+type Node struct {
+	config      Config
+	incarnation uint64
+	job         JobID
+	holder      atomic.Pointer[JobID] // see Hold; nil: nobody
+	listener    net.Listener
+	server      *grpc.Server
+	health      *health.Server
+	security    *security
+	bulkServer  *bulkServer
+	served      sync.WaitGroup
+	calls       atomic.Int64  // being served; streams do not count
+	harm        chan struct{} // closed when damage was met
+	harmed      sync.Once
+	closing     chan struct{} // closed by Close
+	watched     sync.WaitGroup
+
+	mu       sync.Mutex
+	peers    map[Task]*peer
+	services map[string]bool // names of those registered
+	serving  bool
+	closed   bool
+}
+
+// Open returns a node that listens at its address but does not serve yet, so
+// that callers wait for Serve.
+func Open(c Config) (*Node, error) {
+	c = c.withDefaults()
+	sec, err := newSecurity(c)
+	if err != nil {
+		return nil, runconfig.Mistake(err)
+	}
+	n := &Node{
+		config: c, security: sec, bulkServer: newBulkServer(c.MaxMessageBytes),
+		incarnation: newIncarnation(), harm: make(chan struct{}), closing: make(chan struct{}),
+		job:      jobOf(c.JobName, c.Spec, c.Task),
+		health:   health.NewServer(),
+		peers:    map[Task]*peer{},
+		services: map[string]bool{},
+	}
+	if n.listener, err = listen(c); err != nil {
+		return nil, err
+	}
+	if n.listener != nil {
+		n.server = grpc.NewServer(n.serverOptions()...)
+		// Probes show no token, and ask for the name of a service at most.
+		probes := admission.Brief{ServiceRegistrar: n.server, Limit: 4 << 10, Within: 10 * time.Second, Each: 100}
+		healthpb.RegisterHealthServer(probes, n.health)
+		if !c.noBulk {
+			n.gated().RegisterService(n.describe(n.bulkServer.service()), nil)
+		}
+	}
+	n.watched.Go(n.watchPeers)
+	return n, nil
+}
+
+// gated is the server as services are registered with it: their calls are let in by admit.
+func (n *Node) gated() admission.Gate { return admission.Gate{Server: n.server, Admit: n.admit} }
+
+func newIncarnation() uint64 {
+	for {
+		if id := rand.Uint64(); id != 0 {
+			return id
+		}
+	}
+}
+
+func listen(c Config) (net.Listener, error) {
+	if c.Listener != nil || c.Address == "" {
+		return c.Listener, nil
+	}
+	l, err := net.Listen("tcp", listenAddress(c.Address))
+	if err != nil {
+		return nil, fmt.Errorf("cluster: %v cannot listen at %s: %w", c.Task, c.Address, err)
+	}
+	return l, nil
+}
+
+// listenAddress returns where a task with this address listens: on loopback
+// where the address says so, else on all interfaces, because the name that
+// peers know a task by need not resolve, nor belong to this host (a
+// Kubernetes service, an address behind NAT).
+func listenAddress(address string) string {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return address // net.Listen says what is wrong with it
+	}
+	if runconfig.Loopback(host) {
+		return address
+	}
+	return net.JoinHostPort("", port)
+}
+
+// local reports whether no message of the cluster leaves this machine.
+func (c Config) local() bool {
+	host, _, err := net.SplitHostPort(c.Address)
+	return c.Listener == nil && err == nil && runconfig.Loopback(host) && c.Spec.OneMachine()
+}
+
+// Task returns the task that this node is.
+func (n *Node) Task() Task { return n.config.Task }
+
+// Incarnation returns a random nonzero number that tells this start of the
+// task from others.
+func (n *Node) Incarnation() uint64 { return n.incarnation }
+
+// Addr returns where the node listens, "" where it only calls.
+func (n *Node) Addr() string {
+	if n.listener == nil {
+		return ""
+	}
+	return n.listener.Addr().String()
+}
+
+// Damaged is closed when bytes between this node and a peer that it calls were
+// damaged on the way: see ErrDamaged.
+func (n *Node) Damaged() <-chan struct{} { return n.harm }
+
+func (n *Node) damaged(err error) {
+	n.config.Log.Error("bytes between this task and another were changed on their way: it ends, to be started again", "task", n.config.Task.String(), "err", err)
+	n.harmed.Do(func() { close(n.harm) })
+}
+
+// Spec returns the addresses of the cluster.
+func (n *Node) Spec() runconfig.ClusterSpec { return n.config.Spec }
+
+// Register adds a service; it must be called before Serve.
+func (n *Node) Register(s Service) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	switch {
+	case n.server == nil:
+		return fmt.Errorf("cluster: %v cannot register service %s: it has no address to serve at", n.config.Task, s.Name)
+	case n.serving || n.closed:
+		return fmt.Errorf("cluster: %v cannot register service %s: the node already serves or is closed", n.config.Task, s.Name)
+	case s.Name == "" || n.services[s.Name]:
+		return fmt.Errorf("cluster: %v cannot register service %q: the name is empty or registered already", n.config.Task, s.Name)
+	}
+	for name := range s.Unary {
+		if s.Streams[name] != nil {
+			return fmt.Errorf("cluster: %v cannot register service %s: %s is both a call and a stream", n.config.Task, s.Name, name)
+		}
+	}
+	n.services[s.Name] = true
+	n.gated().RegisterService(n.describe(s), nil)
+	return nil
+}
+
+// Serve starts to answer calls, and returns at once.
+func (n *Node) Serve() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.server == nil || n.serving || n.closed {
+		return
+	}
+	n.serving = true
+	n.served.Go(func() {
+		if err := n.server.Serve(n.listener); err != nil && !errors.Is(err, grpc.ErrServerStopped) {
+			n.config.Log.Error("the task stopped serving", "task", n.config.Task.String(), "err", err)
+		}
+	})
+}
+
+// Close stops the server, which first lets the calls being served finish for a
+// short while, and closes the connections to peers. Streams end. It is bounded;
+// a second Close does nothing.
+func (n *Node) Close() error {
+	n.mu.Lock()
+	if n.closed {
+		n.mu.Unlock()
+		return nil
+	}
+	n.closed = true
+	serving, peers := n.serving, n.peers
+	n.mu.Unlock()
+	close(n.closing)
+	n.watched.Wait()
+
+	var errs []error
+	for _, p := range peers {
+		errs = append(errs, p.close())
+	}
+	if n.server != nil {
+		n.stopServer()
+		if !serving {
+			errs = append(errs, n.listener.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// stopServer lets the calls being served finish, for closeGrace at most, then
+// ends what is left: streams, which would go on as long as their callers. It
+// waits for the handlers as long again; one that does not heed its context is
+// left behind.
+func (n *Node) stopServer() {
+	n.health.Shutdown()
+	stopped := make(chan struct{})
+	go func() {
+		n.server.GracefulStop()
+		n.served.Wait()
+		close(stopped)
+	}()
+	const step, flush = 10 * time.Millisecond, 5 // the last answers take a moment to go out
+	quiet := 0
+	for waited := time.Duration(0); waited < closeGrace && quiet < flush; waited += step {
+		select {
+		case <-stopped:
+			return
+		case <-time.After(step):
+		}
+		if quiet++; n.calls.Load() > 0 {
+			quiet = 0
+		}
+	}
+	go n.server.Stop()
+	select {
+	case <-stopped:
+	case <-time.After(closeGrace):
+		n.leftBehind()
+	}
+}
+
+func (n *Node) leftBehind() {
+	n.config.Log.Warn("the task stops serving while a handler goes on that does not heed its context", "task", n.config.Task.String())
+}
+
+// Healthy asks a task's health service once, within the context's deadline or
+// the call timeout.
+func (n *Node) Healthy(ctx context.Context, to Task) error {
+	p, err := n.peer(to)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := n.withDeadline(ctx)
+	defer cancel()
+	ctx, w, err := p.enter(ctx)
+	if err != nil {
+		return p.failure(context.Background(), "Check", err)
+	}
+	defer w.cancel(nil)
+	defer p.leave(w)
+	answer, err := healthpb.NewHealthClient(p.conn).Check(ctx, &healthpb.HealthCheckRequest{}, grpc.WaitForReady(true))
+	if err != nil {
+		return p.failure(ctx, "Check", err)
+	}
+	if s := answer.GetStatus(); s != healthpb.HealthCheckResponse_SERVING {
+		return p.failure(ctx, "Check", fmt.Errorf("the task is %v", s))
+	}
+	return nil
+}

@@ -1,0 +1,129 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"syscall"
+	"time"
+
+	"google.golang.org/grpc/connectivity"
+
+	"github.com/goestimator/goestimator/internal/platform/waiting"
+)
+
+// Place names a task with its address, for people.
+func (n *Node) Place(t Task) string {
+	if address, ok := n.config.Spec.Address(t.Job, t.Index); ok {
+		return fmt.Sprintf("%v at %s", t, address)
+	}
+	return t.String()
+}
+
+// Probe says in a few words what is wrong with a task, "" where it answers.
+func (n *Node) Probe(ctx context.Context, to Task) string {
+	ctx, cancel := context.WithTimeout(ctx, probeTime)
+	defer cancel()
+	err := n.Healthy(ctx, to)
+	if err == nil {
+		return ""
+	}
+	if p, _ := n.peer(to); p != nil {
+		if why := p.why(); why != nil {
+			err = why
+		}
+	}
+	return brief(err)
+}
+
+const (
+	// probeTime is how long a task may take to show that it is there.
+	probeTime = 2 * time.Second
+	// lookout is how often a node looks whether calls wait for tasks that are not connected.
+	lookout = time.Second
+)
+
+// watchPeers tells in the log for which tasks calls wait, until the node is closed.
+func (n *Node) watchPeers() {
+	tick := time.NewTicker(lookout)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-n.closing:
+			return
+		}
+		n.mu.Lock()
+		var all []*peer
+		for _, p := range n.peers {
+			all = append(all, p)
+		}
+		n.mu.Unlock()
+		for _, p := range all {
+			if waited, why := p.overdue(time.Now()); waited > 0 {
+				n.config.Log.Info(waiting.For{Whom: n.Place(p.task), Why: why}.Text(waited))
+			}
+		}
+	}
+}
+
+// absence is for how long a peer has not been connected while calls wait for it.
+type absence struct {
+	wait    *waiting.Wait // nil: nobody waits
+	trouble error         // of the last attempt to connect
+}
+
+// overdue returns how long calls have been waiting for the connection and why,
+// where it is time to tell, and 0 where it is not.
+func (p *peer) overdue(now time.Time) (waited time.Duration, why string) {
+	connected := p.conn.GetState() == connectivity.Ready
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	a := &p.absent
+	switch {
+	case connected || len(p.waiting) == 0:
+		a.wait = nil
+		return 0, ""
+	case a.wait == nil:
+		w := waiting.Begin(now)
+		a.wait = &w
+	}
+	waited, due := a.wait.Due(now)
+	switch {
+	case !due:
+		return 0, ""
+	case a.trouble == nil:
+		return waited, "no answer"
+	}
+	return waited, brief(a.trouble)
+}
+
+// failed notes why an attempt to connect failed; nil: it did not.
+func (p *peer) failed(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.absent.trouble = err
+}
+
+// why is the trouble of the last attempt to connect, nil where that went well.
+func (p *peer) why() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.absent.trouble
+}
+
+// brief is an error of connecting in a few words.
+func brief(err error) string {
+	var name *net.DNSError
+	var code syscall.Errno
+	switch {
+	case errors.As(err, &name):
+		return name.Err
+	case errors.As(err, &code):
+		return code.Error()
+	case errors.Is(err, context.DeadlineExceeded):
+		return "no answer"
+	}
+	return err.Error()
+}

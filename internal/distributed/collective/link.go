@@ -1,0 +1,111 @@
+package collective
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/goestimator/goestimator/internal/distributed/cluster"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// outlet is the way to one peer: messages go one way, the end of the peer's
+// handler comes back.
+type outlet struct {
+	peer   cluster.Task
+	stream cluster.ClientStream
+
+	mu    sync.Mutex // held while sending
+	frame cluster.Frame
+	body  [][]byte // of who sends data
+	index uint64   // of the next message of this call
+}
+
+// send sends one message of bytes.
+func (o *outlet) send(h *header, body [][]byte) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.write(h, body)
+}
+
+// write is send for who holds the lock.
+func (o *outlet) write(h *header, body [][]byte) error {
+	o.frame.Header = h.append(o.frame.Header[:0])
+	o.frame.Body = body
+	return o.stream.Send(&o.frame)
+}
+
+// part tells the peer why the group is dead, unless a message is stuck in the way,
+// and that no more follows.
+func (o *outlet) part(h *header) {
+	if !o.mu.TryLock() {
+		return
+	}
+	defer o.mu.Unlock()
+	if h != nil {
+		_ = o.write(h, nil) // the peer notices otherwise, too, if later
+	}
+	_ = o.stream.CloseSend()
+}
+
+// end waits until the peer's handler returns and gives the reason: nil where the
+// peer closed its group in good order.
+func (o *outlet) end() error {
+	for {
+		f, err := o.stream.Recv()
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return peerError(o.peer, err)
+		}
+		f.Release()
+	}
+}
+
+// peerError is the error of a stream with a peer.
+func peerError(peer cluster.Task, err error) error {
+	s := status.Convert(err)
+	var at *cluster.PeerError
+	if errors.As(err, &at) {
+		s = status.Convert(at.Err) // without the words around it
+	}
+	switch s.Code() {
+	case codes.Aborted:
+		return fmt.Errorf("%v gave up: %s", peer, s.Message())
+	case codes.FailedPrecondition:
+		return fmt.Errorf("%v: %w: %s", peer, ErrMismatch, s.Message())
+	}
+	return fmt.Errorf("lost %v: %w", peer, err)
+}
+
+// inlet is the way from one peer.
+type inlet struct {
+	peer   cluster.Task
+	rank   int
+	stream cluster.Stream
+	index  uint64 // of the next message of this call
+}
+
+// receive returns the next message, which is valid until the next call.
+func (i *inlet) receive() (*cluster.Message, header, error) {
+	m, err := cluster.Next(i.stream)
+	if errors.Is(err, io.EOF) {
+		return nil, header{}, fmt.Errorf("lost %v: it has left the group", i.peer)
+	}
+	if err != nil {
+		return nil, header{}, peerError(i.peer, err)
+	}
+	h, err := parseHeader(m.Header)
+	switch {
+	case err != nil:
+		return nil, h, fmt.Errorf("%v: %w", i.peer, err)
+	case h.kind == farewell && h.mismatch:
+		return nil, h, fmt.Errorf("%v: %w: %s", i.peer, ErrMismatch, h.text)
+	case h.kind == farewell:
+		return nil, h, fmt.Errorf("%v gave up: %s", i.peer, h.text)
+	}
+	return m, h, nil
+}

@@ -1,0 +1,168 @@
+package collective
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/goestimator/goestimator/internal/distributed/cluster"
+	"github.com/goestimator/goestimator/internal/platform/waiting"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+const (
+	whereMethod = "/" + serviceName + "/Where"
+	// lookout is how often a group looks whether its call waits for others.
+	lookout = time.Second
+	// whereTime is how long a worker may take to tell how far it is.
+	whereTime = 2 * time.Second
+)
+
+// whereabouts is how far a worker is in its calls.
+type whereabouts struct {
+	call    atomic.Uint64 // the latest that it has begun
+	missing atomic.Int64  // tensors of it that have no value yet
+	since   atomic.Int64  // when all had, in Unix nanoseconds; 0: it does not wait for the others
+}
+
+// begin notes a call that brings tensors whose values come later.
+func (w *whereabouts) begin(call uint64, tensors int) {
+	w.since.Store(0)
+	w.call.Store(call)
+	w.missing.Store(int64(tensors))
+	if tensors == 0 {
+		w.since.Store(time.Now().UnixNano())
+	}
+}
+
+// ready notes that a tensor has its value.
+func (w *whereabouts) ready() {
+	if w.missing.Add(-1) == 0 {
+		w.since.Store(time.Now().UnixNano())
+	}
+}
+
+// end notes that the call is over.
+func (w *whereabouts) end() { w.since.Store(0) }
+
+// brought is the latest call to which the worker has brought all of its part.
+func (w *whereabouts) brought() uint64 {
+	call := w.call.Load()
+	if w.missing.Load() > 0 {
+		return call - 1
+	}
+	return call
+}
+
+// waiting returns the call that the worker waits for the others in, and since when.
+func (w *whereabouts) waiting() (call uint64, since time.Time, ok bool) {
+	ns := w.since.Load()
+	return w.call.Load(), time.Unix(0, ns), ns != 0
+}
+
+// lookOut tells in the log for whom calls wait, until the group ends.
+func (g *Group) lookOut(c Config) {
+	ctx, cancel := context.WithCancel(g.ctx)
+	defer cancel()
+	g.workers.Go(func() {
+		select {
+		case <-g.done:
+			cancel()
+		case <-ctx.Done():
+		}
+	})
+	tick := time.NewTicker(lookout)
+	defer tick.Stop()
+	var wait waiting.Wait
+	for latest := uint64(0); ; {
+		select {
+		case <-tick.C:
+		case <-g.done:
+			return
+		}
+		call, since, ok := g.at.waiting()
+		if !ok {
+			continue
+		}
+		if call != latest {
+			latest, wait = call, waiting.Begin(since)
+		}
+		wait.Tell(c.Log, func() []waiting.For {
+			return c.Describe(ctx, g.stalled(ctx, c.Endpoint.client, call), "its part of the step has not come")
+		})
+	}
+}
+
+// stalled are the workers that have not brought their part of a call, or do not answer.
+func (g *Group) stalled(ctx context.Context, client cluster.Client, call uint64) []cluster.Task {
+	ctx, cancel := context.WithTimeout(ctx, whereTime)
+	defer cancel()
+	behind := make([]bool, g.size)
+	var asked sync.WaitGroup
+	for r := range g.size {
+		if r != g.rank {
+			asked.Go(func() {
+				at, err := g.whereIs(ctx, client, r)
+				behind[r] = err != nil || at < call
+			})
+		}
+	}
+	asked.Wait()
+	if now, _, ok := g.at.waiting(); !ok || now != call {
+		return nil // it is over
+	}
+	var out []cluster.Task
+	for r, task := range g.tasks {
+		if behind[r] {
+			out = append(out, task)
+		}
+	}
+	return out
+}
+
+// whereIs asks a worker to which call it has brought its part.
+func (g *Group) whereIs(ctx context.Context, client cluster.Client, rank int) (uint64, error) {
+	h := g.header(hello)
+	h.text = []byte(g.name)
+	f, err := client.Call(ctx, g.tasks[rank], whereMethod, &cluster.Frame{Header: h.append(nil)})
+	if err != nil {
+		return 0, err
+	}
+	defer f.Release()
+	answer, err := parseHeader(f.Header)
+	if err == nil && answer.rank != rank {
+		err = fmt.Errorf("%v answers as rank %d, expected %d", g.tasks[rank], answer.rank, rank)
+	}
+	return answer.call, err
+}
+
+// where answers a worker that waits.
+func (e *Endpoint) where(_ context.Context, req *cluster.Frame) (*cluster.Frame, error) {
+	h, err := parseHeader(slices.Clone(req.Header))
+	if err != nil {
+		return nil, status.Error(codes.InvalidArgument, err.Error())
+	}
+	e.mu.Lock()
+	f := e.groups[string(h.text)]
+	e.mu.Unlock()
+	if f == nil || !f.formed(&h) {
+		return nil, status.Errorf(codes.Aborted, "no group %q of generation %d is here", h.text, h.generation)
+	}
+	answer := f.header(hello)
+	answer.call = f.at.brought()
+	return &cluster.Frame{Header: answer.append(nil)}, nil
+}
+
+// formed reports whether a message is of this group, which has been formed.
+func (f *forming) formed(h *header) bool {
+	select {
+	case <-f.known:
+		return h.group == f.id
+	default:
+		return false
+	}
+}

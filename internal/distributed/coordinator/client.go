@@ -1,0 +1,233 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/goestimator/goestimator/internal/distributed/cluster"
+)
+
+// Client is the Board of the leader as another task uses it; it is safe for concurrent use.
+//
+// Until the leader has answered once, calls wait for it to come up. After that, one
+// that does not answer for 30 s ends them with cluster.ErrPeerLost. Calls of Set, Get and
+// Members whose context has no deadline have that of the node's calls.
+type Client struct {
+	node   cluster.Client
+	leader cluster.Task
+
+	mu    sync.Mutex
+	board uint64 // the one that answered first, 0 before
+	reset error  // that it is gone
+}
+
+// NewClient returns a Client that asks leader through node, as the task that node is.
+func NewClient(node cluster.Client, leader cluster.Task) *Client {
+	return &Client{node: node, leader: leader}
+}
+
+const (
+	clientHold  = 5 * time.Second  // a waiting request is held for so long
+	clockSkew   = time.Second      // between the end of a call and that of its context
+	leaderGrace = 10 * time.Second // and its answer may take so much longer
+	leaderLost  = 30 * time.Second // a leader that was there and is silent for so long is lost
+)
+
+// call asks once.
+func (c *Client) call(ctx context.Context, method string, r request) (*reply, error) {
+	c.mu.Lock()
+	r.board = c.board
+	err := c.reset
+	c.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	f, err := c.node.Call(ctx, c.leader, "/"+serviceName+"/"+method, &cluster.Frame{Header: r.marshal()})
+	if err != nil {
+		err = fromWire(err)
+		if errors.Is(err, ErrLeaderReset) {
+			c.lose(err)
+		}
+		return nil, err
+	}
+	defer f.Release()
+	var out reply
+	if err := out.unmarshal(f.Header); err != nil {
+		return nil, fmt.Errorf("answer of %v to %s: %w", c.leader, method, err)
+	}
+	return &out, c.pin(out.board)
+}
+
+func (c *Client) lose(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.reset = err
+}
+
+// pin notes which Board answered.
+func (c *Client) pin(board uint64) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.reset != nil:
+		return c.reset
+	case c.board == 0:
+		c.board = board
+	case c.board != board:
+		c.reset = fmt.Errorf("%v: %w", c.leader, ErrLeaderReset)
+		return c.reset
+	}
+	return nil
+}
+
+func (c *Client) met() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.board != 0
+}
+
+// poll asks until a reply is found or ctx, which has a deadline, ends; the last reply
+// before that, if any, comes along with the error.
+func (c *Client) poll(ctx context.Context, method string, r request) (*reply, error) {
+	deadline, _ := ctx.Deadline()
+	heard := time.Now()
+	var last *reply
+	for {
+		// Half of what remains, so that an answer tells what is missing before the end.
+		r.wait = min(clientHold, time.Until(deadline)/2)
+		once, cancel := context.WithTimeout(ctx, max(r.wait, 0)+leaderGrace)
+		out, err := c.call(once, method, r)
+		cancel()
+		switch {
+		case err == nil && out.found:
+			return out, nil
+		case err == nil:
+			last, heard = out, time.Now()
+		case ctx.Err() != nil:
+			return last, err
+		case errors.Is(err, context.DeadlineExceeded) && time.Until(deadline) < clockSkew:
+			<-ctx.Done() // the call's end was seen a moment before ctx's own
+			return last, err
+		case !errors.Is(err, cluster.ErrPeerLost):
+			return last, err
+		case c.met() && time.Since(heard) > leaderLost:
+			return last, fmt.Errorf("no answer for %v: %w", time.Since(heard).Round(time.Second), err)
+		default:
+			if err := pause(ctx, 100*time.Millisecond, nil, nil); err != nil {
+				return last, err
+			}
+		}
+		if ctx.Err() != nil {
+			return last, ctx.Err()
+		}
+	}
+}
+
+// Set sets a value; the last one stays.
+func (c *Client) Set(ctx context.Context, key string, value []byte) error {
+	_, err := c.call(ctx, "Set", request{name: key, value: value})
+	return err
+}
+
+// Get returns a value and whether it was set.
+func (c *Client) Get(ctx context.Context, key string) ([]byte, bool, error) {
+	out, err := c.call(ctx, "Get", request{name: key})
+	if err != nil || len(out.values) == 0 {
+		return nil, false, err
+	}
+	return out.values[0], true, nil
+}
+
+// Wait returns a value as soon as it is set, or an error at the end of ctx.
+func (c *Client) Wait(ctx context.Context, key string) ([]byte, error) {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	out, err := c.poll(ctx, "Wait", request{name: key})
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, fmt.Errorf("wait for %q: %w", clip(key), ctx.Err())
+	case err != nil:
+		return nil, fmt.Errorf("wait for %q: %w", clip(key), err)
+	case len(out.values) != 1:
+		return nil, fmt.Errorf("wait for %q: %w: %d values from %v, expected one", clip(key), ErrInvalid, len(out.values), c.leader)
+	}
+	return out.values[0], nil
+}
+
+// Gather returns the values of all ranks, by rank, as soon as all are there.
+func (c *Client) Gather(ctx context.Context, g Gather) ([][]byte, error) {
+	out, err := c.meet(ctx, "Gather", g, 0)
+	if err != nil {
+		return nil, err
+	}
+	return out.values, nil
+}
+
+// NextGeneration waits until all ranks of g.Name ask and gives all the same new number.
+func (c *Client) NextGeneration(ctx context.Context, g Gather, after int64) (Generation, error) {
+	if after < 0 {
+		return Generation{}, fmt.Errorf("%w: generation %d of %q", ErrInvalid, after, clip(g.Name))
+	}
+	out, err := c.meet(ctx, "NextGeneration", g, after)
+	if err != nil {
+		return Generation{}, err
+	}
+	return Generation{out.generation, out.values}, nil
+}
+
+// Missing lists ranks that do not wait in the round which forms under a name.
+func (c *Client) Missing(ctx context.Context, name string) ([]int, error) {
+	out, err := c.call(ctx, "Missing", request{name: name})
+	if err != nil {
+		return nil, err
+	}
+	return out.missing, nil
+}
+
+// meet is the common part of Gather and NextGeneration.
+func (c *Client) meet(ctx context.Context, method string, g Gather, after int64) (*reply, error) {
+	if g.Rank < 0 || g.Rank >= g.Size {
+		return nil, fmt.Errorf("%w: gather %q: rank %d of %d ranks", ErrInvalid, clip(g.Name), g.Rank, g.Size)
+	}
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	out, err := c.poll(ctx, method, request{name: g.Name, rank: int64(g.Rank), size: int64(g.Size), value: g.Value, after: after})
+	if err != nil && ctx.Err() != nil {
+		missing := &MissingError{Name: clip(g.Name), Size: g.Size, Err: ctx.Err()}
+		if out != nil {
+			missing.Ranks = out.missing
+		}
+		return nil, missing
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(out.values) != g.Size {
+		return nil, fmt.Errorf("gather %q: %w: %d values from %v, expected %d", clip(g.Name), ErrInvalid, len(out.values), c.leader, g.Size)
+	}
+	return out, nil
+}
+
+// Members lists the tasks that have had a Presence, sorted by rank, then by task.
+func (c *Client) Members(ctx context.Context) ([]Member, error) {
+	out, err := c.call(ctx, "Members", request{})
+	if err != nil {
+		return nil, err
+	}
+	return out.members, nil
+}
+
+// Beat tells that the task is there.
+func (c *Client) Beat(ctx context.Context, b Beat) (string, error) {
+	if b.Rank < 0 {
+		return "", fmt.Errorf("%w: rank %d", ErrInvalid, b.Rank)
+	}
+	out, err := c.call(ctx, "Beat", request{rank: int64(b.Rank), done: b.Done, knowsStop: b.KnowsStop, wait: b.Hold, stepSecs: b.StepSecs})
+	if err != nil {
+		return "", err
+	}
+	return out.stop, nil
+}

@@ -1,0 +1,44 @@
+package coordinator_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/goestimator/goestimator/internal/distributed/cluster"
+	"github.com/goestimator/goestimator/internal/distributed/coordinator"
+)
+
+// The leader serves a Board; two workers meet over it.
+func Example() {
+	leader := cluster.Task{Job: "chief"}
+	workers := []cluster.Task{{Job: "worker", Index: 0}, {Job: "worker", Index: 1}}
+	nodes, _ := cluster.NewLocal(append(workers, leader)...)
+	if err := nodes[leader].Register(coordinator.NewBoard(coordinator.Options{}).Service()); err != nil {
+		panic(err)
+	}
+	nodes[leader].Serve()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+
+	var all sync.WaitGroup
+	lines := make([]string, len(workers))
+	for rank, task := range workers {
+		all.Go(func() {
+			board := coordinator.NewClient(nodes[task], leader)
+			values, err := board.Gather(ctx, coordinator.Gather{Name: "hosts", Rank: rank, Size: len(workers), Value: fmt.Append(nil, "host", rank)})
+			lines[rank] = fmt.Sprintf("rank %d: %s %v", rank, values, err)
+		})
+	}
+	all.Wait()
+	for _, line := range lines {
+		fmt.Println(line)
+	}
+	for _, n := range nodes {
+		n.Close()
+	}
+	// Output:
+	// rank 0: [host0 host1] <nil>
+	// rank 1: [host0 host1] <nil>
+}

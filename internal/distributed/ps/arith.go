@@ -1,0 +1,156 @@
+package ps
+
+import (
+	"slices"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+)
+
+// floats views bytes of a float type; b must be aligned, as all buffers are.
+func floats[T float32 | float64](b []byte) []T {
+	size := graph.TypeOf[T]().Size()
+	return graph.Of[T](&graph.Tensor{DType: graph.TypeOf[T](), Shape: []int{len(b) / size}, Bytes: b})
+}
+
+// rescale multiplies values of a float type by scale, and bounds them by clip
+// where that is above 0.
+func rescale(d graph.DType, b []byte, scale, clip float64) {
+	switch d {
+	case graph.Float32:
+		rescaleAs(floats[float32](b), float32(scale), float32(clip))
+	case graph.Float64:
+		rescaleAs(floats[float64](b), scale, clip)
+	}
+}
+
+func rescaleAs[T float32 | float64](x []T, scale, clip T) {
+	if scale != 1 {
+		for i := range x {
+			x[i] *= scale
+		}
+	}
+	if clip > 0 {
+		for i := range x {
+			x[i] = min(max(x[i], -clip), clip)
+		}
+	}
+}
+
+// addScaled is dst += scale * src for a float type.
+func addScaled(d graph.DType, dst, src []byte, scale float64) {
+	switch d {
+	case graph.Float32:
+		addScaledAs(floats[float32](dst), floats[float32](src), float32(scale))
+	case graph.Float64:
+		addScaledAs(floats[float64](dst), floats[float64](src), scale)
+	}
+}
+
+func addScaledAs[T float32 | float64](dst, src []T, scale T) {
+	for i, x := range src[:len(dst)] {
+		dst[i] += scale * x
+	}
+}
+
+// squares returns the sum of squares of values of a float type.
+func squares(d graph.DType, b []byte) (sum float64) {
+	switch d {
+	case graph.Float32:
+		for _, x := range floats[float32](b) {
+			sum += float64(x) * float64(x)
+		}
+	case graph.Float64:
+		for _, x := range floats[float64](b) {
+			sum += x * x
+		}
+	}
+	return sum
+}
+
+// weighted is a gradient with its share of a mean.
+type weighted struct {
+	*gradient
+	share float64
+}
+
+// mean sums weighted gradients of one unit in their order: dense where one of
+// them is. Sparse ones have increasing row numbers, and so has the sum, unless
+// rows are to stay apart.
+func (u *unit) mean(all []weighted) *gradient {
+	if slices.ContainsFunc(all, func(w weighted) bool { return !w.sparse }) {
+		sum := u.takeBuffer()
+		clear(sum)
+		for _, w := range all {
+			u.addTo(sum, w)
+		}
+		return &gradient{values: sum}
+	}
+	out := &gradient{sparse: true, apart: slices.ContainsFunc(all, func(w weighted) bool { return w.apart })}
+	for _, w := range all {
+		if out.apart {
+			out = u.concat(out, w)
+		} else {
+			out = u.merge(out, w)
+		}
+	}
+	return out
+}
+
+// sum adds up what the lookups of a gradient make.
+func (u *unit) sum(lookups []*gradient) *gradient {
+	if len(lookups) == 1 && !lookups[0].apart {
+		return lookups[0]
+	}
+	all := make([]weighted, len(lookups))
+	for i, g := range lookups {
+		together := *g
+		together.apart = false
+		all[i] = weighted{&together, 1}
+	}
+	return u.mean(all)
+}
+
+// concat puts sparse rows behind sparse rows, each by itself.
+func (u *unit) concat(a *gradient, w weighted) *gradient {
+	size := u.v.rowBytes()
+	values := graph.NewTensor(graph.Uint8, (len(a.ids)+len(w.ids))*size).Bytes
+	n := copy(values, a.values)
+	addScaled(u.v.DType, values[n:], w.values, w.share)
+	return &gradient{sparse: true, apart: true, ids: slices.Concat(a.ids, w.ids), values: values}
+}
+
+// addTo adds a gradient to a dense one.
+func (u *unit) addTo(sum []byte, w weighted) {
+	if !w.sparse {
+		addScaled(u.v.DType, sum, w.values, w.share)
+		return
+	}
+	size := u.v.rowBytes()
+	for i, id := range w.ids {
+		addScaled(u.v.DType, sum[int(id)*size:(int(id)+1)*size], w.values[i*size:(i+1)*size], w.share)
+	}
+}
+
+// merge adds sparse rows to sparse rows, those of equal numbers to one another.
+func (u *unit) merge(a *gradient, w weighted) *gradient {
+	size := u.v.rowBytes()
+	ids := slices.Concat(a.ids, w.ids)
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	values := graph.NewTensor(graph.Uint8, len(ids)*size).Bytes
+	place := func(g *gradient, share float64) {
+		at := 0
+		for i, id := range g.ids {
+			if id < ids[at] { // those of the next worker
+				at, _ = slices.BinarySearch(ids, id)
+			}
+			for ids[at] != id {
+				at++
+			}
+			addScaled(u.v.DType, values[at*size:(at+1)*size], g.values[i*size:(i+1)*size], share)
+		}
+	}
+	place(a, 1)
+	place(w.gradient, w.share)
+	return &gradient{sparse: true, ids: ids, values: values}
+}

@@ -1,0 +1,348 @@
+package ps
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/distributed/cluster"
+	"github.com/goestimator/goestimator/internal/distributed/settings"
+)
+
+// ClientConfig describes a client.
+type ClientConfig struct {
+	Client  cluster.Client
+	Servers []cluster.Task // in the order of plans
+	Rank    int            // of this worker, from 0
+	// Transfer is the type that float32 values and gradients travel in: see
+	// ParseTransfer; 0 is Float32.
+	Transfer graph.DType
+	Timeout  time.Duration // of a request whose context has no deadline; 0: 60 s
+	Log      *slog.Logger  // nil: slog.Default()
+}
+
+// Client is a worker's, or the chief's, way to the parameter servers. Its
+// methods may run at the same time, but for those that begin or join a session
+// (Connect, WaitReady, Create), and pushes, which go one after the other.
+type Client struct {
+	c  ClientConfig
+	id uint64 // of this run of the worker
+
+	known knownIDs
+
+	mu       sync.Mutex
+	plan     *Plan
+	ids      []ident // by server; nil: not connected
+	sequence uint64
+}
+
+// NewClient returns a client that has not joined a session yet.
+func NewClient(c ClientConfig) *Client {
+	if c.Transfer == graph.Invalid {
+		c.Transfer = graph.Float32
+	}
+	if c.Timeout <= 0 {
+		c.Timeout = 60 * time.Second
+	}
+	if c.Log == nil {
+		c.Log = slog.Default()
+	}
+	return &Client{c: c, id: nonZero()}
+}
+
+func nonZero() uint64 {
+	for {
+		if n := rand.Uint64(); n != 0 {
+			return n
+		}
+	}
+}
+
+// Progress is what server 0 tells all workers.
+type Progress struct {
+	GlobalStep int64
+	Stop       bool   // training is to stop
+	Reason     string // and why
+	Came       []int  // of WaitStep in synchronous plans: ranks whose gradients are there for the present step
+}
+
+func (p progress) export() Progress {
+	return Progress{GlobalStep: p.step, Stop: p.stop, Reason: p.reason}
+}
+
+// Status is the state of all servers.
+type Status struct {
+	// Ready tells that all have the same session, of the client's plan.
+	Ready bool
+	Progress
+	Session uint64 // 0: none, or not the same everywhere
+	Last    int64  // the global step that training ends at; 0: none is given
+	Servers []ServerStatus
+}
+
+// ServerStatus is the state of one server.
+type ServerStatus struct {
+	Task                 cluster.Task
+	Incarnation, Session uint64
+	Ready                bool
+	Finished             *Outcome // what the chief told; nil: it did not yet
+	Digest               string   // of its plan
+	Stats                Stats
+}
+
+// Connect asks all servers for their state and, where they are ready, joins
+// their session. Waits for servers that are not up yet until ctx ends. The
+// error is a *settings.DifferError that wraps ErrPlan where what they hold is of another plan.
+func (c *Client) Connect(ctx context.Context, p *Plan) (Status, error) {
+	return c.connect(ctx, p, false)
+}
+
+// WaitReady is Connect that waits for the chief to have created a session. Where it
+// has ended the servers instead, the error is a *FinishedError.
+func (c *Client) WaitReady(ctx context.Context, p *Plan) (Status, error) {
+	for {
+		s, err := c.connect(ctx, p, true)
+		for _, x := range s.Servers {
+			if x.Finished != nil {
+				return s, &FinishedError{x.Task, *x.Finished}
+			}
+		}
+		if err != nil || s.Ready {
+			return s, err
+		}
+		select { // servers may differ for a moment while a session begins
+		case <-time.After(50 * time.Millisecond):
+		case <-ctx.Done():
+			return s, fmt.Errorf("waiting for the chief to create the variables on the parameter servers: %w", ctx.Err())
+		}
+	}
+}
+
+func (c *Client) connect(ctx context.Context, p *Plan, wait bool) (Status, error) {
+	if p.Servers != len(c.c.Servers) {
+		return Status{}, fmt.Errorf("%d parameter servers, the plan has %d", len(c.c.Servers), p.Servers)
+	}
+	replies := make([]statusReply, p.Servers)
+	err := c.each(func(i int) error {
+		return c.ask(ctx, i, "Status", &statusRequest{wait: wait}, &replies[i])
+	})
+	if err != nil {
+		return Status{}, err
+	}
+	s := Status{Ready: true, Session: replies[0].session, Last: replies[0].last, Progress: replies[0].progress.export()}
+	ids := make([]ident, p.Servers)
+	for i, r := range replies {
+		s.Servers = append(s.Servers, r.export(c.c.Servers[i]))
+		ids[i] = r.ident
+		if r.session != s.Session {
+			s.Session = 0
+		}
+		s.Ready = s.Ready && r.ready && s.Session != 0 && r.server == i
+	}
+	for i, r := range replies {
+		if s.Ready && r.digest != p.Digest() {
+			return s, c.otherPlan(p, i, &r)
+		}
+	}
+	if s.Ready {
+		c.join(p, ids)
+	}
+	return s, nil
+}
+
+// otherPlan says in what the plan of a server's session is not p.
+func (c *Client) otherPlan(p *Plan, server int, r *statusReply) error {
+	theirs, err := settings.Parse(r.common)
+	if err != nil {
+		return explain(c.c.Servers[server], err)
+	}
+	list := p.Settings.Differences(theirs)
+	if len(list) == 0 {
+		list = []settings.Difference{{Name: "plan", Mine: p.Digest(), Theirs: r.digest}}
+	}
+	return fmt.Errorf("%w: %w", ErrPlan, c.Differ(server, list...))
+}
+
+// Differ is the error of a task that has other settings than the session of a server.
+func (c *Client) Differ(server int, list ...settings.Difference) error {
+	return &settings.DifferError{Mine: "this task", Theirs: fmt.Sprintf("the job on %v", c.c.Servers[server]), Differences: list}
+}
+
+// export is the reply of a server to callers of the package.
+func (m *statusReply) export(task cluster.Task) ServerStatus {
+	s := ServerStatus{Task: task, Incarnation: m.incarnation, Session: m.session, Ready: m.ready, Digest: m.digest, Stats: m.stats}
+	if m.finished {
+		s.Finished = &m.outcome
+	}
+	return s
+}
+
+func (c *Client) join(p *Plan, ids []ident) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.plan, c.ids = p, ids
+}
+
+// joined returns what the client has joined.
+func (c *Client) joined() (*Plan, []ident, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ids == nil {
+		return nil, nil, ErrNotConnected
+	}
+	return c.plan, c.ids, nil
+}
+
+// each calls f for all servers at once and returns the errors.
+func (c *Client) each(f func(server int) error) error {
+	errs := make([]error, len(c.c.Servers))
+	var wg sync.WaitGroup
+	for i := range errs {
+		wg.Go(func() { errs[i] = f(i) })
+	}
+	wg.Wait()
+	return join(errs)
+}
+
+// join joins errors, real ones first: cancellations often follow from them.
+func join(errs []error) error {
+	slices.SortStableFunc(errs, func(a, b error) int {
+		x, y := cancelled(a), cancelled(b)
+		switch {
+		case x == y:
+			return 0
+		case x:
+			return 1
+		}
+		return -1
+	})
+	return errors.Join(errs...)
+}
+
+func cancelled(err error) bool {
+	return errors.Is(err, context.Canceled) || status.Code(err) == codes.Canceled
+}
+
+// deadline gives a context a deadline where it has none.
+func (c *Client) deadline(ctx context.Context) (context.Context, context.CancelFunc) {
+	if _, ok := ctx.Deadline(); ok {
+		return context.WithCancel(ctx)
+	}
+	return cluster.WithTimeout(ctx, c.c.Timeout)
+}
+
+// retry repeats what may be repeated while the connection to a server breaks.
+func (c *Client) retry(ctx context.Context, server int, method string, attempt func() error) error {
+	return retry(ctx, attempt, func(err error) {
+		c.c.Log.Warn("the connection to a parameter server broke; the request is sent again", "server", c.c.Servers[server], "method", method, "error", err)
+	})
+}
+
+// retry attempts again, with growing pauses, while a connection breaks and ctx
+// lasts. Note is told of each failure but the last.
+func retry(ctx context.Context, attempt func() error, note func(error)) error {
+	for pause := 20 * time.Millisecond; ; pause = min(2*pause, time.Second) {
+		err := attempt()
+		if err == nil || status.Code(err) != codes.Unavailable || ctx.Err() != nil {
+			return err
+		}
+		note(err)
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
+// ask is call for requests that may arrive twice.
+func (c *Client) ask(ctx context.Context, server int, method string, req, reply message) error {
+	ctx, cancel := c.deadline(ctx)
+	defer cancel()
+	return c.retry(ctx, server, method, func() error { return c.call(ctx, server, method, req, reply) })
+}
+
+// call sends a request to a server and decodes its answer.
+func (c *Client) call(ctx context.Context, server int, method string, req, reply message) error {
+	ctx, cancel := c.deadline(ctx)
+	defer cancel()
+	f, err := c.c.Client.Call(ctx, c.c.Servers[server], methodName(method), &cluster.Frame{Header: encode(req)})
+	if err != nil {
+		return explain(c.c.Servers[server], err)
+	}
+	defer f.Release()
+	if err := decode(f.Header, reply); err != nil {
+		return explain(c.c.Servers[server], err)
+	}
+	return nil
+}
+
+// WaitStep waits until the global step is at least step, training is to stop,
+// or ctx ends; the latest that it has heard comes along with the error then.
+func (c *Client) WaitStep(ctx context.Context, step int64) (Progress, error) {
+	ctx, cancel := c.deadline(ctx)
+	defer cancel()
+	var last Progress
+	for {
+		_, ids, err := c.joined()
+		if err != nil {
+			return last, err
+		}
+		var r waitReply
+		if err := c.ask(ctx, 0, "WaitStep", &waitRequest{ids[0], step}, &r); err != nil {
+			return last, err
+		}
+		last = r.export()
+		last.Came = r.came
+		if r.step >= step || r.stop {
+			return last, nil
+		}
+		if err := ctx.Err(); err != nil {
+			return last, fmt.Errorf("parameter server %v: step %d did not come, it is at %d: %w", c.c.Servers[0], step, r.step, err)
+		}
+	}
+}
+
+// SetStop asks all workers to stop: the replies that they get say so. The first
+// reason counts.
+func (c *Client) SetStop(ctx context.Context, reason string) error {
+	_, ids, err := c.joined()
+	if err != nil {
+		return err
+	}
+	return c.ask(ctx, 0, "Stop", &stopRequest{ids[0], reason}, &nothing{})
+}
+
+// Later reports whether training that ends at step a goes on longer than to step b; 0 is no end.
+func Later(a, b int64) bool { return b != 0 && (a == 0 || a > b) }
+
+// Extend puts off the end of training to a later global step, 0 for none, of
+// which the tasks that join from now on are told.
+func (c *Client) Extend(ctx context.Context, last int64) error {
+	_, ids, err := c.joined()
+	if err != nil {
+		return err
+	}
+	return c.ask(ctx, 0, "Extend", &extendRequest{ids[0], last}, &nothing{})
+}
+
+// Finish tells all servers what became of the training: their processes end. It
+// needs no session.
+func (c *Client) Finish(ctx context.Context, o Outcome) error {
+	return c.each(func(i int) error {
+		var s statusReply
+		if err := c.ask(ctx, i, "Status", &statusRequest{}, &s); err != nil {
+			return err
+		}
+		return c.ask(ctx, i, "Finish", &finishRequest{s.ident, o}, &nothing{})
+	})
+}

@@ -1,0 +1,210 @@
+package ps
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/distributed/cluster"
+)
+
+// Snapshot is the state of all servers at one global step. Training goes on
+// while it is read; Close it in the end.
+type Snapshot struct {
+	Step      int64
+	Positions map[int][]byte // of the workers' inputs, by rank
+	// Held is how long pushes were held back, on the server where that was longest.
+	Held time.Duration
+	// Scalars are what the optimizer's variables share, such as Adam's powers.
+	Scalars map[string]*graph.Tensor
+	// Parts are the variables and slots, in the order in which they must be read.
+	// Those of one name cover it.
+	Parts []Part
+
+	c     *Client
+	p     *Plan
+	ids   []ident
+	fence uint64
+}
+
+// Part is a piece of a variable or slot: rows [First, First+Rows) along axis 0.
+type Part struct {
+	Name        string
+	Type        graph.Type // of the whole
+	First, Rows int
+	Whole       bool // there is no other part
+
+	s           *Snapshot
+	unit, field int
+	offset      int // in the unit's field
+}
+
+// maxPartBytes bounds a part, which its reader has in memory, as far as single
+// rows allow.
+const maxPartBytes = 32 << 20
+
+// Fence takes a checkpoint at the present global step: server 0 holds pushes
+// back until all servers have marked their state, then training goes on and
+// what changes is copied first.
+func (c *Client) Fence(ctx context.Context) (*Snapshot, error) {
+	p, ids, err := c.joined()
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := c.deadline(ctx)
+	defer cancel()
+	s := &Snapshot{c: c, p: p, ids: ids, fence: nonZero(), Positions: map[int][]byte{}, Scalars: map[string]*graph.Tensor{}}
+	if err := s.take(ctx); err != nil {
+		s.giveUp()
+		return nil, fmt.Errorf("checkpoint on the parameter servers: %w", err)
+	}
+	s.list()
+	if err := s.readScalars(ctx); err != nil {
+		s.giveUp()
+		return nil, fmt.Errorf("checkpoint on the parameter servers: %w", err)
+	}
+	return s, nil
+}
+
+func (s *Snapshot) request(server int) *fenceRequest {
+	return &fenceRequest{s.ids[server], s.fence}
+}
+
+func (s *Snapshot) take(ctx context.Context) error {
+	var first, end fenceReply
+	if err := s.c.call(ctx, 0, "FenceBegin", s.request(0), &first); err != nil {
+		return err
+	}
+	others := make([]fenceReply, s.p.Servers)
+	err := s.c.each(func(i int) error {
+		if i == 0 {
+			return nil
+		}
+		return s.c.call(ctx, i, "FenceMark", s.request(i), &others[i])
+	})
+	if err != nil {
+		return err
+	}
+	if err := s.c.call(ctx, 0, "FenceEnd", s.request(0), &end); err != nil {
+		return err
+	}
+	s.Step = first.step
+	for _, x := range first.positions {
+		s.Positions[x.rank] = x.state
+	}
+	for _, r := range append(others, end) {
+		s.Held = max(s.Held, time.Duration(r.held))
+	}
+	return nil
+}
+
+// list makes the parts.
+func (s *Snapshot) list() {
+	for number, u := range s.p.units {
+		v := &s.p.Variables[u.Variable]
+		names, types := s.p.fieldsOf(u)
+		rows := max(maxPartBytes/max(v.rowBytes(), 1), 1)
+		for field := range 1 + len(v.Slots) {
+			x := Part{Name: names[field], Type: types[field], s: s, unit: number, field: field}
+			x.Whole = v.Parts == 1 && v.rows() <= rows
+			for lo := u.Lo; lo < u.Hi || lo == 0 && v.rows() == 0; lo += rows {
+				x.First, x.Rows, x.offset = lo, min(rows, u.Hi-lo), (lo-u.Lo)*v.rowBytes()
+				s.Parts = append(s.Parts, x)
+			}
+		}
+	}
+}
+
+// readScalars reads what groups share from the first part of each.
+func (s *Snapshot) readScalars(ctx context.Context) error {
+	for number, u := range s.p.units {
+		v := &s.p.Variables[u.Variable]
+		for i, x := range v.Shared {
+			if s.Scalars[x.Name] != nil {
+				continue
+			}
+			t := graph.NewTensor(x.DType)
+			if err := s.read(ctx, number, 1+len(v.Slots)+i, 0, t.Bytes); err != nil {
+				return err
+			}
+			s.Scalars[x.Name] = t
+		}
+	}
+	return nil
+}
+
+// read reads bytes of a field.
+func (s *Snapshot) read(ctx context.Context, unit, field, offset int, dst []byte) error {
+	ctx, cancel := s.c.deadline(ctx)
+	defer cancel()
+	server := s.p.units[unit].Server
+	for len(dst) > 0 {
+		n := min(len(dst), chunkBytes)
+		req := &sliceRequest{fenceRequest: *s.request(server), unit: unit, field: field, offset: offset, length: n}
+		if err := s.c.retry(ctx, server, "ReadSlice", func() error { return s.slice(ctx, server, req, dst[:n]) }); err != nil {
+			return err
+		}
+		dst, offset = dst[n:], offset+n
+	}
+	return nil
+}
+
+func (s *Snapshot) slice(ctx context.Context, server int, req *sliceRequest, dst []byte) error {
+	task := s.c.c.Servers[server]
+	f, err := s.c.c.Client.Call(ctx, task, methodName("ReadSlice"), &cluster.Frame{Header: encode(req)})
+	if err != nil {
+		return explain(task, err)
+	}
+	defer f.Release()
+	if f.Len() != len(dst) {
+		return explain(task, fmt.Errorf("%d bytes of a checkpoint, expected %d", f.Len(), len(dst)))
+	}
+	f.CopyTo(dst, 0)
+	return nil
+}
+
+// Read returns the part's value. Each part may be read once, in the order of
+// Snapshot.Parts, before Close.
+func (x Part) Read(ctx context.Context) (*graph.Tensor, error) {
+	shape := x.Type.Shape.At(0)
+	if len(shape) > 0 {
+		shape[0] = x.Rows
+	}
+	t := graph.NewTensor(x.Type.DType, shape...)
+	if err := x.s.read(ctx, x.unit, x.field, x.offset, t.Bytes); err != nil {
+		return nil, fmt.Errorf("checkpoint of %s: %w", x.Name, err)
+	}
+	return t, nil
+}
+
+// Close lets the servers forget the snapshot.
+func (s *Snapshot) Close() error {
+	ctx, cancel := cluster.WithTimeout(context.Background(), s.c.c.Timeout)
+	defer cancel()
+	return s.release(ctx)
+}
+
+// release drops the snapshot on all servers; those that were restarted have none.
+func (s *Snapshot) release(ctx context.Context) error {
+	return s.c.each(func(i int) error {
+		if err := s.c.ask(ctx, i, "Release", s.request(i), &nothing{}); !errors.Is(err, ErrReset) {
+			return err
+		}
+		return nil
+	})
+}
+
+// giveUpTime bounds the clean-up of a snapshot that failed; servers that are
+// not reached do it on their own after their lease.
+const giveUpTime = 2 * time.Second
+
+// giveUp releases what a failed snapshot holds.
+func (s *Snapshot) giveUp() {
+	ctx, cancel := context.WithTimeout(context.Background(), giveUpTime)
+	defer cancel()
+	if err := s.release(ctx); err != nil {
+		s.c.c.Log.Warn("a checkpoint that failed could not be released", "error", err)
+	}
+}

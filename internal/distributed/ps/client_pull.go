@@ -1,0 +1,216 @@
+package ps
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/distributed/cluster"
+)
+
+// reason returns the error that the server ended a stream with, where sending
+// says no more than that it ended.
+func reason(st cluster.ClientStream, err error) error {
+	if !errors.Is(err, io.EOF) {
+		return err
+	}
+	for {
+		f, recvErr := st.Recv()
+		if recvErr != nil {
+			if errors.Is(recvErr, io.EOF) {
+				return err
+			}
+			return recvErr
+		}
+		f.Release()
+	}
+}
+
+// Mirror is a copy of whole variables with the versions that it holds, so that
+// parts that have not changed are not sent again. Its methods and a Pull into
+// it exclude each other.
+type Mirror struct {
+	tensors map[string]*graph.Tensor
+	names   []string
+	session uint64
+	have    map[int]uint64 // versions by unit
+
+	versions map[string]uint64 // sums of have
+}
+
+// NewMirror returns a copy, of zeros until the first Pull, of the named
+// variables of a plan; without names, of all.
+func NewMirror(p *Plan, names ...string) (*Mirror, error) {
+	if len(names) == 0 {
+		for _, v := range p.Variables {
+			names = append(names, v.Name)
+		}
+	}
+	m := &Mirror{tensors: map[string]*graph.Tensor{}, names: slices.Clone(names), have: map[int]uint64{}, versions: map[string]uint64{}}
+	for _, n := range names {
+		i, ok := p.Index(n)
+		if !ok {
+			return nil, fmt.Errorf("no variable %s in the plan", n)
+		}
+		m.tensors[n] = graph.NewTensor(p.Variables[i].DType, p.Variables[i].Shape...)
+	}
+	return m, nil
+}
+
+// Tensor returns the copy of a variable, nil where the mirror has none of that
+// name. The next Pull changes its contents, never the tensor.
+func (m *Mirror) Tensor(name string) *graph.Tensor { return m.tensors[name] }
+
+// Names returns the names of the variables.
+func (m *Mirror) Names() []string { return m.names }
+
+// Version changes with the value of a variable, as long as the client's session
+// is the same; 0: it was not pulled yet.
+func (m *Mirror) Version(name string) uint64 { return m.versions[name] }
+
+// Pull brings a mirror up to date. After an error its values may be of
+// different versions, until the next Pull.
+func (c *Client) Pull(ctx context.Context, m *Mirror) (Progress, error) {
+	p, ids, err := c.joined()
+	if err != nil {
+		return Progress{}, err
+	}
+	want, err := m.wanted(p, ids)
+	if err != nil {
+		return Progress{}, err
+	}
+	ctx, cancel := c.deadline(ctx)
+	defer cancel()
+	var now Progress
+	got := &arrivals{p: p, m: m}
+	err = c.each(func(i int) error {
+		if i > 0 && len(want[i]) == 0 {
+			return nil
+		}
+		return c.retry(ctx, i, "Pull", func() error {
+			end, err := c.pullFrom(ctx, i, &pullRequest{ids[i], transfer(c.c.Transfer), want[i]}, got)
+			if i == 0 {
+				now = end.export()
+			}
+			return err
+		})
+	})
+	return now, err
+}
+
+// wanted are the parts of the variables by server, with the versions that are here.
+func (m *Mirror) wanted(p *Plan, ids []ident) ([][]have, error) {
+	if m.session != ids[0].session {
+		m.session = ids[0].session
+		clear(m.have)
+		clear(m.versions)
+	}
+	want := make([][]have, p.Servers)
+	for _, name := range m.names {
+		v, ok := p.Index(name)
+		if !ok || !slices.Equal(m.tensors[name].Shape, p.Variables[v].Shape) {
+			return nil, fmt.Errorf("mirror of %s%v: the session's plan has another variable", name, m.tensors[name].Shape)
+		}
+		lo, hi := p.unitsOf(v)
+		for i := lo; i < hi; i++ {
+			server := p.units[i].Server
+			want[server] = append(want[server], have{i, m.have[i]})
+		}
+	}
+	return want, nil
+}
+
+// arrivals puts what several servers send in its place.
+type arrivals struct {
+	p  *Plan
+	m  *Mirror
+	mu sync.Mutex // of m.have
+}
+
+func (c *Client) pullFrom(ctx context.Context, server int, req *pullRequest, got *arrivals) (progress, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	task := c.c.Servers[server]
+	st, err := c.c.Client.Stream(ctx, task, methodName("Pull"))
+	if err != nil {
+		return progress{}, explain(task, err)
+	}
+	if err := st.Send(&cluster.Frame{Header: encode(req)}); err != nil {
+		return progress{}, explain(task, reason(st, err))
+	}
+	end, err := eachFrame(st, func(h *pullFrame, m *cluster.Message) error { return got.put(h, m, req.transfer) })
+	if err != nil {
+		return end, explain(task, err)
+	}
+	return end, nil
+}
+
+// eachFrame calls put for the frames of an answer up to its end.
+func eachFrame(st cluster.Stream, put func(*pullFrame, *cluster.Message) error) (progress, error) {
+	for {
+		m, err := cluster.Next(st)
+		if err != nil {
+			return progress{}, err
+		}
+		var h pullFrame
+		if err := decode(m.Header, &h); err != nil {
+			return progress{}, err
+		}
+		if h.unit < 0 {
+			return h.progress, nil
+		}
+		if err := put(&h, m); err != nil {
+			return progress{}, err
+		}
+	}
+}
+
+// put reads a frame's bytes to their place.
+func (a *arrivals) put(h *pullFrame, f *cluster.Message, t transfer) error {
+	if h.unit >= len(a.p.units) {
+		return fmt.Errorf("part %d does not exist", h.unit)
+	}
+	u := a.p.units[h.unit]
+	v := &a.p.Variables[u.Variable]
+	dst := a.m.tensors[v.Name]
+	if dst == nil {
+		return fmt.Errorf("part %d was not asked for", h.unit)
+	}
+	size := v.rowBytes()
+	part := dst.Bytes[u.Lo*size : u.Hi*size]
+	n := f.Len()
+	if t.half(v.DType) {
+		n *= 2
+	}
+	if h.offset < 0 || h.offset > len(part) || n > len(part)-h.offset {
+		return fmt.Errorf("bytes %d to %d of part %d of %s do not exist", h.offset, h.offset+n, u.Part, v.Name)
+	}
+	if err := fillFrom(f, part[h.offset:h.offset+n], t, v.DType); err != nil {
+		return err
+	}
+	if h.offset+n == len(part) {
+		a.mu.Lock()
+		a.m.versions[v.Name] += h.version - a.m.have[h.unit]
+		a.m.have[h.unit] = h.version
+		a.mu.Unlock()
+	}
+	return nil
+}
+
+// fillFrom reads the next bytes of a body into dst, widening them where they
+// are two-byte values: those go to the upper half of their place, which widen
+// then overwrites from below and never ahead of what it reads.
+func fillFrom(r io.Reader, dst []byte, t transfer, d graph.DType) error {
+	raw := dst[len(dst)-t.size(d, len(dst)):]
+	if _, err := io.ReadFull(r, raw); err != nil {
+		return err
+	}
+	if len(raw) < len(dst) {
+		t.widen(dst, raw)
+	}
+	return nil
+}

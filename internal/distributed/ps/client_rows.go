@@ -1,0 +1,185 @@
+package ps
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sort"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/distributed/cluster"
+)
+
+// Rows asks for rows of a variable.
+type Rows struct {
+	Variable string
+	IDs      []int64       // along axis 0, in any order, equal ones too
+	Into     *graph.Tensor // of shape [len(IDs), rest of the variable's shape]
+}
+
+// PullRows fetches rows; each row of a variable is sent once, however often it
+// is asked for.
+func (c *Client) PullRows(ctx context.Context, rows ...Rows) (Progress, error) {
+	p, ids, err := c.joined()
+	if err != nil {
+		return Progress{}, err
+	}
+	requests := make([]*rowsCall, p.Servers)
+	for i := range requests {
+		requests[i] = &rowsCall{req: rowsRequest{ident: ids[i], transfer: transfer(c.c.Transfer)}}
+	}
+	for _, r := range rows {
+		w, err := newWanted(p, r)
+		if err != nil {
+			return Progress{}, err
+		}
+		c.known.keep(r.Variable, w.d)
+		w.split(p, requests)
+	}
+	ctx, cancel := c.deadline(ctx)
+	defer cancel()
+	var now Progress
+	err = c.each(func(i int) error {
+		if i > 0 && len(requests[i].req.want) == 0 {
+			return nil
+		}
+		return c.retry(ctx, i, "PullRows", func() error {
+			r := *requests[i] // it counts what has come
+			r.into = slices.Clone(r.into)
+			end, err := c.rowsFrom(ctx, i, &r)
+			if i == 0 {
+				now = end.export()
+			}
+			return err
+		})
+	})
+	return now, err
+}
+
+// wantedRows is one Rows without repetitions.
+type wantedRows struct {
+	Rows
+	v     *Variable
+	first int // unit
+	d     *distinct
+}
+
+func newWanted(p *Plan, r Rows) (*wantedRows, error) {
+	i, ok := p.Index(r.Variable)
+	if !ok {
+		return nil, fmt.Errorf("no variable %s in the plan", r.Variable)
+	}
+	v := &p.Variables[i]
+	if len(v.Shape) == 0 || r.Into == nil || r.Into.DType != v.DType || !slices.Equal(r.Into.Shape, append([]int{len(r.IDs)}, v.Shape[1:]...)) {
+		return nil, fmt.Errorf("rows of %s %v%v: expected room for %d rows of it", v.Name, v.DType, v.Shape, len(r.IDs))
+	}
+	d := newDistinct(slices.Clone(r.IDs)) // it is kept
+	if n := len(d.unique); n > 0 && (d.unique[0] < 0 || d.unique[n-1] >= int64(v.rows())) {
+		return nil, fmt.Errorf("rows %d to %d of %s%v: expected 0 to %d", d.unique[0], d.unique[n-1], v.Name, v.Shape, v.rows()-1)
+	}
+	return &wantedRows{Rows: r, v: v, first: p.first[i], d: d}, nil
+}
+
+// split puts the rows into the requests to the servers that have them.
+func (w *wantedRows) split(p *Plan, requests []*rowsCall) {
+	eachPart(p, w.first, w.d.unique, func(unit, lo, hi int) {
+		u := p.units[unit]
+		r := requests[u.Server]
+		r.req.want = append(r.req.want, rowCount{unit, hi - lo})
+		r.ids = slices.Grow(r.ids, hi-lo)
+		for _, id := range w.d.unique[lo:hi] {
+			r.ids = append(r.ids, int32(id-int64(u.Lo)))
+		}
+		r.into = append(r.into, rowsInto{w, lo, hi})
+	})
+}
+
+// eachPart calls f for the units that hold some of the increasing ids, with
+// their range among the ids.
+func eachPart(p *Plan, first int, ids []int64, f func(unit, lo, hi int)) {
+	v := &p.Variables[p.units[first].Variable]
+	for lo := 0; lo < len(ids); {
+		unit := first + partOf(v.rows(), v.Parts, int(ids[lo]))
+		end := int64(p.units[unit].Hi)
+		hi := lo + sort.Search(len(ids)-lo, func(i int) bool { return ids[lo+i] >= end })
+		f(unit, lo, hi)
+		lo = hi
+	}
+}
+
+// rowsCall is a request for rows to one server, and where they go.
+type rowsCall struct {
+	req  rowsRequest
+	ids  []int32
+	into []rowsInto
+}
+
+// rowsInto are the unique rows [next, end) that are still to come.
+type rowsInto struct {
+	*wantedRows
+	next, end int
+}
+
+func (c *Client) rowsFrom(ctx context.Context, server int, r *rowsCall) (progress, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	task := c.c.Servers[server]
+	st, err := c.c.Client.Stream(ctx, task, methodName("PullRows"))
+	if err != nil {
+		return progress{}, explain(task, err)
+	}
+	ids, err := graph.FromSlice(r.ids, len(r.ids))
+	if err != nil {
+		return progress{}, err
+	}
+	if err := st.Send(&cluster.Frame{Header: encode(&r.req), Body: [][]byte{ids.Bytes}}); err != nil {
+		return progress{}, explain(task, reason(st, err))
+	}
+	block := takeScratch(rowBlock)
+	defer func() { giveScratch(block) }()
+	end, err := eachFrame(st, func(_ *pullFrame, m *cluster.Message) error { return r.put(m, &block) })
+	if err == nil && len(r.into) > 0 {
+		err = errors.New("rows are missing in the answer")
+	}
+	if err != nil {
+		return end, explain(task, err)
+	}
+	return end, nil
+}
+
+// rowBlock is how many bytes of rows are moved at a time: they stay in a cache.
+const rowBlock = 64 << 10
+
+// put reads a frame of rows to the next places.
+func (r *rowsCall) put(m *cluster.Message, block *[]byte) error {
+	if len(r.into) == 0 {
+		return errors.New("more rows than were asked for")
+	}
+	x := &r.into[0]
+	size := x.v.rowBytes()
+	sent := r.req.transfer.size(x.v.DType, size)
+	if n := m.Len(); sent == 0 || n == 0 || n%sent != 0 || n/sent > x.end-x.next {
+		return fmt.Errorf("%d bytes of rows, expected at most %d rows of %d", n, x.end-x.next, sent)
+	}
+	for m.Len() > 0 {
+		n := min(max(rowBlock/size, 1), m.Len()/sent)
+		if x.d.order == nil { // they have their places one after the other
+			n = m.Len() / sent
+			if err := fillFrom(m, x.Into.Bytes[x.next*size:(x.next+n)*size], r.req.transfer, x.v.DType); err != nil {
+				return err
+			}
+		} else {
+			rows := resizeScratch(block, n*size)
+			if err := fillFrom(m, rows, r.req.transfer, x.v.DType); err != nil {
+				return err
+			}
+			x.d.spread(x.Into.Bytes, rows, x.next, size)
+		}
+		x.next += n
+	}
+	if x.next == x.end {
+		r.into = r.into[1:]
+	}
+	return nil
+}

@@ -1,0 +1,221 @@
+package ps
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/goestimator/goestimator/internal/distributed/cluster"
+)
+
+// send brings the shares to the servers. Server 0's commit waits for the
+// others' answers; where a verdict is asked for, they wait for that.
+func (o *outgoing) send(ctx context.Context, ids []ident, cancel context.CancelFunc) (Reply, error) {
+	admitted, others := make(chan struct{}), make(chan struct{})
+	if !o.ask {
+		close(admitted)
+	}
+	var reply pushReply
+	errs := make([]error, o.p.Servers)
+	var first, rest sync.WaitGroup
+	for i := range o.parts {
+		if i == 0 {
+			first.Go(func() { reply, errs[0] = o.sendFirst(ctx, ids[0], admitted, others) })
+			continue
+		}
+		if len(o.parts[i].entries) == 0 && len(o.parts[i].want) == 0 {
+			continue
+		}
+		rest.Go(func() {
+			select {
+			case <-admitted:
+				_, errs[i] = o.retry(ctx, i, func() (pushReply, error) { return o.attempt(ctx, i, ids[i], nil, nil) })
+			case <-ctx.Done():
+				errs[i] = context.Cause(ctx)
+			}
+			if errs[i] != nil {
+				cancel() // server 0 must not count this push
+			}
+		})
+	}
+	go func() { rest.Wait(); close(others) }()
+	first.Wait()
+	if errs[0] != nil || reply.stale {
+		cancel()
+	}
+	rest.Wait()
+	if errs[0] == nil {
+		return Reply{Progress: reply.progress.export(), Stale: reply.stale, Pulled: o.got != nil && !reply.stale && !reply.done}, nil
+	}
+	return Reply{}, fmt.Errorf("push of step %d: %w", o.Step, join(errs))
+}
+
+// sendFirst is the part of server 0.
+func (o *outgoing) sendFirst(ctx context.Context, id ident, admitted, others chan struct{}) (pushReply, error) {
+	var once sync.Once
+	admit := func() {
+		if o.ask {
+			once.Do(func() { close(admitted) })
+		}
+	}
+	return o.retry(ctx, 0, func() (pushReply, error) { return o.attempt(ctx, 0, id, admit, others) })
+}
+
+// retry attempts again where the connection broke.
+func (o *outgoing) retry(ctx context.Context, server int, attempt func() (pushReply, error)) (r pushReply, err error) {
+	err = o.c.retry(ctx, server, "Push", func() error {
+		r, err = attempt()
+		return err
+	})
+	return r, err
+}
+
+// attempt sends one server's share once.
+func (o *outgoing) attempt(ctx context.Context, server int, id ident, admit func(), others chan struct{}) (pushReply, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	task := o.c.c.Servers[server]
+	st, err := o.c.c.Client.Stream(ctx, task, methodName("Push"))
+	if err != nil {
+		return pushReply{}, explain(task, err)
+	}
+	r, err := o.stream(ctx, st, server, id, admit, others)
+	if err != nil {
+		return r, explain(task, reason(st, err))
+	}
+	return r, nil
+}
+
+func (o *outgoing) stream(ctx context.Context, st cluster.ClientStream, server int, id ident, admit func(), others chan struct{}) (r pushReply, err error) {
+	part := &o.parts[server]
+	h := &pushHeader{ident: id, rank: o.c.c.Rank, client: o.c.id, sequence: o.sequence, step: o.Step, weight: o.Weight,
+		transfer: transfer(o.c.c.Transfer), ask: o.ask && server == 0, want: part.want, entries: part.entries}
+	if server == 0 {
+		h.tally = headerOf(o.Tally)
+	}
+	if err := st.Send(&cluster.Frame{Header: encode(h)}); err != nil {
+		return r, err
+	}
+	if h.ask {
+		if r, err = receiveReply(st); err != nil || r.stale || r.done {
+			return r, err
+		}
+		admit()
+	}
+	if err := sendSegments(st, h.transfer, part.segments); err != nil {
+		return r, err
+	}
+	if others != nil {
+		select {
+		case <-others:
+		case <-ctx.Done():
+		}
+		if ctx.Err() != nil {
+			return r, fmt.Errorf("the other servers have not taken their shares: %w", context.Cause(ctx))
+		}
+	}
+	if err := st.Send(&cluster.Frame{Header: encode(&pushEnd{o.Position})}); err != nil {
+		return r, err
+	}
+	if err := st.CloseSend(); err != nil {
+		return r, err
+	}
+	return o.receiveAnswer(st, part.want)
+}
+
+// receiveAnswer reads the outcome, and then the values that were wanted.
+func (o *outgoing) receiveAnswer(st cluster.ClientStream, want []have) (pushReply, error) {
+	r, err := receiveReply(st)
+	if err != nil || len(want) == 0 {
+		return r, err
+	}
+	_, err = eachFrame(st, func(h *pullFrame, m *cluster.Message) error { return o.got.put(h, m, transfer(o.c.c.Transfer)) })
+	return r, err
+}
+
+func receiveReply(st cluster.ClientStream) (r pushReply, err error) {
+	f, err := st.Recv()
+	if err != nil {
+		return r, err
+	}
+	defer f.Release()
+	return r, decode(f.Header, &r)
+}
+
+// frames sends a body in frames of about frameBytes.
+type frames struct {
+	st          cluster.ClientStream
+	transfer    transfer
+	f           cluster.Frame
+	size        int
+	block, half []byte
+}
+
+func sendSegments(st cluster.ClientStream, t transfer, segments []segment) error {
+	out := &frames{st: st, transfer: t}
+	defer func() { giveScratch(out.block); giveScratch(out.half) }()
+	for _, s := range segments {
+		var err error
+		if s.rows != nil {
+			err = out.addRows(s)
+		} else {
+			err = out.add(s.bytes)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return out.flush()
+}
+
+func (o *frames) flush() error {
+	if o.size == 0 {
+		return nil
+	}
+	err := o.st.Send(&o.f)
+	o.f, o.size = cluster.Frame{}, 0
+	return err
+}
+
+// add sends bytes now or with the next; they must stay until the next flush.
+func (o *frames) add(b []byte) error {
+	for len(b) > 0 {
+		n := min(len(b), frameBytes-o.size)
+		o.f.Body = append(o.f.Body, b[:n])
+		b, o.size = b[n:], o.size+n
+		if o.size == frameBytes {
+			if err := o.flush(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// rowFrame is how many bytes of rows are summed before they are sent: few
+// enough that the other end works on them while the next are summed.
+const rowFrame = 256 << 10
+
+func (o *frames) addRows(s segment) error {
+	v := s.rows.v
+	size := v.rowBytes()
+	most := max(rowFrame/max(size, 1), 1)
+	for lo := s.lo; lo < s.hi; {
+		hi := min(lo+most, s.hi)
+		block := resizeScratch(&o.block, (hi-lo)*size)
+		s.rows.read(block, lo, hi)
+		if o.transfer.half(v.DType) {
+			half := resizeScratch(&o.half, len(block)/2)
+			o.transfer.narrow(half, block)
+			block = half
+		}
+		if err := o.add(block); err != nil {
+			return err
+		}
+		if err := o.flush(); err != nil { // the block is used again
+			return err
+		}
+		lo = hi
+	}
+	return nil
+}

@@ -1,0 +1,72 @@
+package ps
+
+import "github.com/goestimator/goestimator/internal/compiler/graph"
+
+// image is a copy of a unit's value at one version, which may be sent while
+// the unit goes on.
+type image struct {
+	version uint64
+	bytes   []byte
+	users   int
+}
+
+// images are a unit's: the latest, and memory for new ones and for gradients.
+// All that pull one version at a time share one.
+type images struct {
+	size   int
+	latest *image
+	free   [][]byte
+}
+
+// maxFree bounds the buffers that a unit keeps.
+const maxFree = 2
+
+// image returns a copy of the value, to be given back by release; nil where the
+// caller has the version.
+func (u *unit) image(have uint64) (*image, error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if have == u.version {
+		return nil, nil
+	}
+	i := &u.images
+	if i.latest == nil || i.latest.version != u.version {
+		b := i.take()
+		if err := u.vars.ReadAt(u.v.Name, b, 0); err != nil {
+			return nil, err
+		}
+		i.latest = &image{version: u.version, bytes: b}
+	}
+	i.latest.users++
+	return i.latest, nil
+}
+
+// release gives an image back.
+func (u *unit) release(m *image) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if m.users--; m.users > 0 {
+		return
+	}
+	if u.images.latest == m {
+		u.images.latest = nil
+	}
+	u.images.give(m.bytes)
+}
+
+// take returns memory of the size of the value; the unit is locked.
+func (i *images) take() []byte {
+	if n := len(i.free); n > 0 {
+		b := i.free[n-1]
+		i.free = i.free[:n-1]
+		return b
+	}
+	return graph.NewTensor(graph.Uint8, i.size).Bytes
+}
+
+// give keeps memory for the next take; the unit is locked.
+func (i *images) give(b []byte) {
+	if len(i.free) < maxFree {
+		i.free = append(i.free, b)
+	}
+}

@@ -1,0 +1,316 @@
+package ps
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/distributed/settings"
+	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/models/optimizers"
+)
+
+// Variable is a variable of the model as a Plan knows it.
+type Variable struct {
+	Name  string
+	DType graph.DType
+	Shape []int
+	Parts int // along axis 0
+	Group int // index of its rule in Rules.Groups; -1: no gradients, only assignments
+	// Step tells that the rules' step function changes it: it is whole, on server 0.
+	Step bool `json:",omitempty"`
+	// Slots are the names, in checkpoints, of the optimizer's state of this
+	// variable's shape; Shared those of the scalars that its whole group shares.
+	Slots, Shared []Slot
+}
+
+// Slot is a state of an optimizer.
+type Slot struct {
+	Name  string
+	DType graph.DType
+	Init  float64
+}
+
+// Sync asks for synchronous steps: see Config.
+type Sync struct {
+	Aggregate int // gradients that make one step
+	Workers   int // that compute them; those above Aggregate are backups
+}
+
+// Plan says which variables there are, how they are cut and placed, and how
+// gradients change them. It is a pure function of NewPlan's arguments, so that
+// every task makes its own; Digest tells whether two are equal.
+type Plan struct {
+	Servers   int
+	Variables []Variable
+	Rules     Rules
+	Sync      *Sync `json:",omitempty"` // nil: asynchronous
+	// Staleness, where above 0, is how many steps old a gradient may be: older
+	// ones are dropped. Of asynchronous plans.
+	Staleness int64 `json:",omitempty"`
+	// Settings are what else all tasks must have in common.
+	Settings settings.Settings `json:",omitempty"`
+
+	units  []Unit
+	byName map[string]int // variable
+	first  []int          // first unit of each variable
+	digest string
+}
+
+// Unit is one part of a variable: rows [Lo, Hi) of axis 0, on one server. A
+// scalar is one unit with one row.
+type Unit struct {
+	Variable int // index in Plan.Variables
+	Part     int
+	Lo, Hi   int
+	Server   int
+}
+
+// Config is what NewPlan makes a plan of.
+type Config struct {
+	Servers     int
+	Partitioner Partitioner // nil: NoPartitions
+	Train       *optimizers.TrainOp
+	Sync        *Sync
+	Staleness   int64
+	Settings    settings.Settings
+}
+
+// maxRanks bounds the ranks of workers.
+const maxRanks = 1 << 16
+
+// Limits of a plan, so that a hostile one is refused at once.
+const (
+	maxServers   = 4096
+	maxVariables = 1 << 16
+	maxUnits     = 1 << 18
+	maxRank      = 16 // dimensions of a variable
+)
+
+// NewPlan cuts and places variables. Optimizer state goes with its variable.
+func NewPlan(variables []*models.Variable, c Config) (*Plan, error) {
+	rules, err := newRules(c.Train)
+	if err != nil {
+		return nil, fmt.Errorf("plan: %w", err)
+	}
+	p := &Plan{Servers: c.Servers, Rules: rules, Sync: c.Sync, Staleness: c.Staleness, Settings: c.Settings}
+	if c.Partitioner == nil {
+		c.Partitioner = NoPartitions{}
+	}
+	group, err := assignGroups(c.Train)
+	if err != nil {
+		return nil, fmt.Errorf("plan: %w", err)
+	}
+	for _, v := range variables {
+		x := Variable{Name: v.Name, DType: v.DType, Shape: slices.Clone(v.Shape), Parts: 1, Group: -1}
+		if len(x.Shape) > 0 {
+			x.Parts = max(min(c.Partitioner.Partitions(v.Name, v.DType, v.Shape), v.Shape[0]), 1)
+		}
+		if g, ok := group[v.Name]; ok {
+			x.Group, x.Slots, x.Shared = g.group, g.slots, g.shared
+			delete(group, v.Name)
+		}
+		p.Variables = append(p.Variables, x)
+	}
+	if err := p.assignStep(c.Train); err != nil {
+		return nil, fmt.Errorf("plan: %w", err)
+	}
+	for name := range group {
+		return nil, fmt.Errorf("plan: the optimizer's variable %s is not among the variables", name)
+	}
+	return p, p.finish()
+}
+
+// finish checks the plan and computes the rest of it.
+func (p *Plan) finish() error {
+	if err := p.check(); err != nil {
+		return fmt.Errorf("plan: %w", err)
+	}
+	p.place()
+	text, err := json.Marshal(p)
+	if err != nil {
+		return fmt.Errorf("plan: %w", err)
+	}
+	sum := sha256.Sum256(text)
+	p.digest = hex.EncodeToString(sum[:16])
+	return nil
+}
+
+// Digest is equal for equal plans.
+func (p *Plan) Digest() string { return p.digest }
+
+// Units lists the parts, those of each variable together and in order.
+func (p *Plan) Units() []Unit { return p.units }
+
+// Index returns a variable's index, false where the plan has none of that name.
+func (p *Plan) Index(name string) (int, bool) {
+	i, ok := p.byName[name]
+	return i, ok
+}
+
+// unitsOf returns the numbers [lo, hi) of a variable's units.
+func (p *Plan) unitsOf(variable int) (lo, hi int) {
+	return p.first[variable], p.first[variable] + p.Variables[variable].Parts
+}
+
+// shapeOf returns the shape of a unit's value.
+func (p *Plan) shapeOf(u Unit) []int {
+	v := p.Variables[u.Variable]
+	if len(v.Shape) == 0 {
+		return []int{}
+	}
+	return append([]int{u.Hi - u.Lo}, v.Shape[1:]...)
+}
+
+// rows returns the length of a variable's axis 0, 1 for a scalar.
+func (v *Variable) rows() int {
+	if len(v.Shape) == 0 {
+		return 1
+	}
+	return v.Shape[0]
+}
+
+// rowBytes returns the bytes of one row.
+func (v *Variable) rowBytes() int {
+	if len(v.Shape) == 0 {
+		return v.DType.Size()
+	}
+	return int(sizeOf(v.DType, v.Shape[1:]))
+}
+
+func (v *Variable) check(groups int) error {
+	bad := func(format string, args ...any) error {
+		return fmt.Errorf("variable %q: %s", v.Name, fmt.Sprintf(format, args...))
+	}
+	if v.Name == "" || v.Name[0] == 0 || v.DType.Size() == 0 {
+		return bad("expected a name and a numeric type, got type %v", v.DType)
+	}
+	if len(v.Shape) > maxRank {
+		return bad("rank %d: expected at most %d", len(v.Shape), maxRank)
+	}
+	total := int64(v.DType.Size())
+	for _, n := range v.Shape {
+		if n < 0 || n > 0 && total > math.MaxInt64/8/int64(n) {
+			return bad("shape %v is not possible", v.Shape)
+		}
+		total *= int64(max(n, 1))
+	}
+	if v.Parts < 1 || v.Parts > max(v.rows(), 1) || len(v.Shape) == 0 && v.Parts != 1 {
+		return bad("%d parts of shape %v", v.Parts, v.Shape)
+	}
+	if v.Step && (v.Parts != 1 || v.Group >= 0) {
+		return bad("%d parts, group %d: expected one part without a group for a step function", v.Parts, v.Group)
+	}
+	if v.rows()/v.Parts >= math.MaxInt32 {
+		return bad("%d rows in %d parts: expected parts of less than 2^31 rows", v.rows(), v.Parts)
+	}
+	if v.Group < -1 || v.Group >= groups || v.Group >= 0 && v.DType != graph.Float32 && v.DType != graph.Float64 {
+		return bad("group %d of %d, type %v: expected a trained variable to be float32 or float64", v.Group, groups, v.DType)
+	}
+	return nil
+}
+
+func (p *Plan) check() error {
+	switch {
+	case p.Servers < 1 || p.Servers > maxServers:
+		return fmt.Errorf("%d parameter servers: expected 1 to %d", p.Servers, maxServers)
+	case len(p.Variables) == 0 || len(p.Variables) > maxVariables:
+		return fmt.Errorf("%d variables: expected 1 to %d", len(p.Variables), maxVariables)
+	case p.Staleness < 0:
+		return fmt.Errorf("staleness %d: expected >= 0", p.Staleness)
+	case p.Sync != nil && (p.Sync.Aggregate < 1 || p.Sync.Workers < p.Sync.Aggregate || p.Sync.Workers > maxRanks):
+		return fmt.Errorf("%d replicas to aggregate of %d: expected 1 <= aggregated <= all <= %d", p.Sync.Aggregate, p.Sync.Workers, maxRanks)
+	case p.Sync != nil && p.Staleness > 0:
+		return errors.New("a staleness bound is for asynchronous steps: synchronous ones drop every stale gradient")
+	}
+	if err := p.Rules.check(); err != nil {
+		return err
+	}
+	if len(p.Rules.Transforms) > 0 && p.Sync == nil {
+		return errors.New("a clip of gradients is for synchronous steps: workers of asynchronous ones clip before they push")
+	}
+	p.byName = make(map[string]int, len(p.Variables))
+	units := 0
+	for i := range p.Variables {
+		v := &p.Variables[i]
+		if err := v.check(len(p.Rules.Groups)); err != nil {
+			return err
+		}
+		if _, twice := p.byName[v.Name]; twice {
+			return fmt.Errorf("variable %q is there twice", v.Name)
+		}
+		p.byName[v.Name] = i
+		if v.Step && p.Rules.Step == nil {
+			return fmt.Errorf("variable %q is a step function's, and there is none", v.Name)
+		}
+		if units += v.Parts; units > maxUnits {
+			return fmt.Errorf("more than %d parts", maxUnits)
+		}
+	}
+	return nil
+}
+
+// place cuts the variables and gives each part, the largest first, to the
+// server that has least; equal ones go by number.
+func (p *Plan) place() {
+	p.units, p.first = nil, nil
+	for i := range p.Variables {
+		v := &p.Variables[i]
+		p.first = append(p.first, len(p.units))
+		for part := range v.Parts {
+			lo, hi := div(v.rows(), v.Parts, part)
+			p.units = append(p.units, Unit{Variable: i, Part: part, Lo: lo, Hi: hi})
+		}
+	}
+	order := make([]int, len(p.units))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(p.bytes(p.units[b]), p.bytes(p.units[a])) })
+	load := make([]int64, p.Servers)
+	for _, u := range p.units {
+		if p.Variables[u.Variable].Step {
+			load[0] += p.bytes(u)
+		}
+	}
+	for _, i := range order {
+		if p.Variables[p.units[i].Variable].Step {
+			continue // on server 0, which counts the steps
+		}
+		s := slices.Index(load, slices.Min(load))
+		p.units[i].Server = s
+		load[s] += p.bytes(p.units[i])
+	}
+}
+
+// bytes returns the memory of a unit, its slots included, at least 1.
+func (p *Plan) bytes(u Unit) int64 {
+	v := &p.Variables[u.Variable]
+	return max(int64(u.Hi-u.Lo)*int64(v.rowBytes())*int64(1+len(v.Slots)), 1)
+}
+
+// parsePlan decodes and checks a plan that came over the wire.
+func parsePlan(text []byte) (*Plan, error) {
+	p := &Plan{}
+	if err := json.Unmarshal(text, p); err != nil {
+		return nil, fmt.Errorf("plan: %w", err)
+	}
+	if _, err := settings.Parse(p.Settings.Encode()); err != nil { // they are in every status
+		return nil, fmt.Errorf("plan: %w", err)
+	}
+	if err := p.finish(); err != nil {
+		return nil, err
+	}
+	for i := range p.Variables {
+		if err := p.checkSlots(i); err != nil {
+			return nil, fmt.Errorf("plan: %w", err)
+		}
+	}
+	return p, nil
+}

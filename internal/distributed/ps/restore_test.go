@@ -1,0 +1,54 @@
+package ps
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/goestimator/goestimator/estimator/checkpoint"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+)
+
+// restored returns a State.Value that reads a checkpoint, however it was
+// partitioned. What the checkpoint lacks is taken from otherwise, which may be nil.
+func restored(r *checkpoint.Reader, otherwise func(name string) Fill) func(name string) Fill {
+	return func(name string) Fill {
+		info, ok := r.Lookup(name)
+		switch {
+		case ok:
+			return func(dst *graph.Tensor, first int) error { return restoreRows(r, info, dst, first) }
+		case otherwise != nil:
+			return otherwise(name)
+		}
+		return nil
+	}
+}
+
+func restoreRows(r *checkpoint.Reader, info checkpoint.Info, dst *graph.Tensor, first int) error {
+	if info.DType != dst.DType || len(info.Shape) != len(dst.Shape) || len(dst.Shape) > 0 && !slices.Equal(info.Shape[1:], dst.Shape[1:]) {
+		return fmt.Errorf("the checkpoint's %s is a %v%v, the model's has rows of %v%v", info.Name, info.DType, info.Shape, dst.DType, dst.Shape[min(1, len(dst.Shape)):])
+	}
+	var t *graph.Tensor
+	var err error
+	if len(dst.Shape) == 0 {
+		t, err = r.Tensor(info.Name)
+	} else {
+		t, err = r.Rows(info.Name, first, first+dst.Shape[0])
+	}
+	if err != nil {
+		return err
+	}
+	copy(dst.Bytes, t.Bytes)
+	return nil
+}
+
+// sliceOf returns the part as TensorBundles name it, nil where it is the whole.
+func sliceOf(x Part) checkpoint.Slice {
+	if x.Whole {
+		return nil
+	}
+	s := checkpoint.Slice{{Start: x.First, Length: x.Rows}}
+	for range x.Type.Shape.Dims[1:] {
+		s = append(s, checkpoint.Extent{Start: 0, Length: -1})
+	}
+	return s
+}

@@ -1,0 +1,181 @@
+package ps
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/models/initializers"
+	"github.com/goestimator/goestimator/models/optimizers"
+)
+
+// Rules are a TrainOp without its variables and gradients: what a parameter
+// server needs to know of an optimizer.
+type Rules struct {
+	Groups          []Rule                 `json:",omitempty"`
+	Transforms      []optimizers.Transform `json:",omitempty"`
+	AccumulateSteps int                    `json:",omitempty"`
+	SlotNames       optimizers.SlotNames   `json:",omitempty"`
+	Step            *StepRule              `json:",omitempty"`
+}
+
+// Rule is one group's.
+type Rule struct {
+	Rule         ruleJSON
+	LearningRate scheduleJSON
+	WeightDecay  float64 `json:",omitempty"`
+	NoDecay      string  `json:",omitempty"`
+}
+
+// newRules takes the rules from a TrainOp; nil has none.
+func newRules(t *optimizers.TrainOp) (Rules, error) {
+	if t == nil {
+		return Rules{}, nil
+	}
+	if t.Step != nil {
+		r := Rules{Step: &StepRule{Function: t.Step.Function, Config: t.Step.Config}}
+		return r, t.Check()
+	}
+	r := Rules{Transforms: t.Transforms, AccumulateSteps: t.AccumulateSteps, SlotNames: t.SlotNames}
+	for _, g := range t.Groups {
+		r.Groups = append(r.Groups, Rule{Rule: ruleJSON{g.Rule}, LearningRate: scheduleJSON{g.LearningRate}, WeightDecay: g.WeightDecay, NoDecay: g.NoDecay})
+	}
+	return r, r.check()
+}
+
+func (r *Rules) check() error {
+	if len(r.Groups) > maxVariables || r.AccumulateSteps < 0 {
+		return fmt.Errorf("rules: %d groups, %d steps to accumulate", len(r.Groups), r.AccumulateSteps)
+	}
+	if r.Step != nil && (len(r.Groups) > 0 || len(r.Transforms) > 0) {
+		return fmt.Errorf("rules: step function %q beside %d groups and %d transforms", r.Step.Function, len(r.Groups), len(r.Transforms))
+	}
+	for i, g := range r.Groups {
+		if g.Rule.Rule == nil || g.LearningRate.Schedule == nil {
+			return fmt.Errorf("rules: group %d: expected a rule and a learning rate", i)
+		}
+		if _, err := regexp.Compile(g.NoDecay); err != nil {
+			return fmt.Errorf("rules: group %d: no_decay: %w", i, err)
+		}
+		if math.IsNaN(g.LearningRate.At(0)) {
+			return fmt.Errorf("rules: group %d: learning rate %+v is NaN at step 0", i, g.LearningRate.Schedule)
+		}
+	}
+	if len(r.Transforms) > 1 {
+		return fmt.Errorf("rules: %d transforms of gradients: expected at most one with parameter servers", len(r.Transforms))
+	}
+	for _, t := range r.Transforms {
+		switch t.Kind {
+		case optimizers.ClipNorm, optimizers.ClipValue, optimizers.ClipGlobalNorm:
+		default:
+			return fmt.Errorf("rules: unknown transform %q", t.Kind)
+		}
+		if !(t.Limit > 0) || r.AccumulateSteps > 1 {
+			return errors.New("rules: expected a limit > 0 for clipping, and no accumulation of gradients beside it with parameter servers")
+		}
+	}
+	return nil
+}
+
+// trainOp returns the rules of one group for the given variables alone. The
+// names of its slots are its own: see Variable.Slots for those of checkpoints.
+func (r *Rules) trainOp(group int, variables ...*models.Variable) *optimizers.TrainOp {
+	g := r.Groups[group]
+	return &optimizers.TrainOp{AccumulateSteps: r.AccumulateSteps, SlotNames: r.SlotNames, Groups: []optimizers.Group{{
+		Variables: variables, Rule: g.Rule.Rule, LearningRate: g.LearningRate.Schedule, WeightDecay: g.WeightDecay, NoDecay: g.NoDecay,
+	}}}
+}
+
+// byRow reports whether a sparse gradient changes only the rows that it names.
+func (r *Rules) byRow(group int) bool {
+	if r.Groups[group].WeightDecay != 0 || r.AccumulateSteps > 1 {
+		return false
+	}
+	switch r.Groups[group].Rule.Rule.(type) {
+	case optimizers.Adam, optimizers.AdamW, optimizers.KerasAdam, optimizers.KerasAdamW:
+		return false // moments of all rows decay
+	}
+	return true
+}
+
+// counts returns how many slots a variable of a group has, its accumulator
+// left out, how many scalars the group shares, and 1 where there is an accumulator.
+func (r *Rules) counts(group int, d graph.DType) (slots, shared, sums int) {
+	v := &models.Variable{Name: "v", DType: d, Shape: []int{1}}
+	w := &models.Variable{Name: "w", DType: d, Shape: []int{1}}
+	one, two := len(r.trainOp(group, v).Slots()), len(r.trainOp(group, v, w).Slots())
+	if r.AccumulateSteps > 1 {
+		sums = 1
+	}
+	return two - one - sums, one - (two - one), sums
+}
+
+// grouped is what a TrainOp says of a variable.
+type grouped struct {
+	group         int
+	slots, shared []Slot
+}
+
+// assignGroups finds each variable's group and the names of its state among
+// all groups, which number what would have equal names.
+func assignGroups(t *optimizers.TrainOp) (map[string]*grouped, error) {
+	out := map[string]*grouped{}
+	if t == nil {
+		return out, nil
+	}
+	rules, err := newRules(t)
+	if err != nil || rules.Step != nil {
+		return out, err
+	}
+	left := t.Slots()
+	take := func(n int) (s []Slot) {
+		for _, x := range left[:n] {
+			c, _ := x.Init.(initializers.Constant)
+			s = append(s, Slot{x.Name, x.Type.DType, c.Value})
+		}
+		left = left[n:]
+		return s
+	}
+	for i, g := range t.Groups {
+		if len(g.Variables) == 0 {
+			return nil, fmt.Errorf("group %d has no variables", i)
+		}
+		slots, shared, _ := rules.counts(i, g.Variables[0].DType)
+		for _, v := range g.Variables {
+			if out[v.Name] != nil {
+				return nil, fmt.Errorf("variable %s has two gradients", v.Name)
+			}
+			out[v.Name] = &grouped{group: i, slots: take(slots)}
+		}
+		common := take(shared)
+		for _, v := range g.Variables {
+			out[v.Name].shared = common
+		}
+	}
+	if rules.AccumulateSteps > 1 {
+		for _, g := range t.Groups {
+			for _, v := range g.Variables {
+				out[v.Name].slots = append(out[v.Name].slots, take(1)...)
+			}
+		}
+	}
+	return out, nil
+}
+
+// checkSlots compares the state that a plan states for a variable with what its rule needs.
+func (p *Plan) checkSlots(variable int) error {
+	v := &p.Variables[variable]
+	slots, shared := 0, 0
+	if v.Group >= 0 {
+		var sums int
+		slots, shared, sums = p.Rules.counts(v.Group, v.DType)
+		slots += sums
+	}
+	if len(v.Slots) != slots || len(v.Shared) != shared {
+		return fmt.Errorf("variable %q: %d slots and %d shared scalars, its rule has %d and %d", v.Name, len(v.Slots), len(v.Shared), slots, shared)
+	}
+	return nil
+}

@@ -1,0 +1,46 @@
+package ps
+
+import (
+	"math/bits"
+	"sync"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+)
+
+// scratch keeps the memory of rows between requests, by the logarithm of its
+// size. Were it left to the collector, it would pile up to the size of the
+// tables beside which it is small.
+var scratch [64]sync.Pool
+
+// takeScratch returns n bytes of any contents, aligned for every element type.
+func takeScratch(n int) []byte {
+	if n == 0 {
+		return nil
+	}
+	class := bits.Len(uint(n - 1))
+	if b, ok := scratch[class].Get().(*[]byte); ok {
+		return (*b)[:n]
+	}
+	return graph.NewTensor(graph.Uint8, 1<<class).Bytes[:n]
+}
+
+// giveScratch takes back what takeScratch returned; nobody uses it any more.
+func giveScratch(b []byte) {
+	if b = b[:cap(b)]; len(b) > 0 {
+		scratch[bits.Len(uint(len(b)-1))].Put(&b)
+	}
+}
+
+// int32s views scratch memory.
+func int32s(b []byte) []int32 {
+	return graph.Of[int32](&graph.Tensor{DType: graph.Int32, Shape: []int{len(b) / 4}, Bytes: b})
+}
+
+// resizeScratch returns n bytes of any contents in *b, which is replaced where it is too small.
+func resizeScratch(b *[]byte, n int) []byte {
+	if cap(*b) < n {
+		giveScratch(*b)
+		*b = takeScratch(n)
+	}
+	return (*b)[:n]
+}

@@ -1,0 +1,200 @@
+package ps
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/goestimator/goestimator/internal/distributed/cluster"
+)
+
+// fences are what a session knows of its latest checkpoint.
+type fences struct {
+	mu      sync.Mutex
+	latest  uint64
+	holding bool // the gate is closed for it
+	since   time.Time
+	hold    *time.Timer // opens the gate at last
+	lease   *time.Timer // drops the fence when nobody reads it
+}
+
+func (f *fences) close() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, t := range []*time.Timer{f.hold, f.lease} {
+		if t != nil {
+			t.Stop()
+		}
+	}
+}
+
+// fenceBegin holds pushes back and marks the state; FenceEnd lets them go on.
+// The chief asks server 0 first, so that no step is counted meanwhile.
+func (s *Server) fenceBegin(ctx context.Context, req *fenceRequest) (message, error) {
+	x, err := s.find(req.ident)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.mark(ctx, x, req.fence); err != nil {
+		return nil, err
+	}
+	return &fenceReply{step: x.now().step, positions: x.listPositions()}, nil
+}
+
+// fenceMark marks the state of one of the other servers.
+func (s *Server) fenceMark(ctx context.Context, req *fenceRequest) (message, error) {
+	x, err := s.find(req.ident)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.mark(ctx, x, req.fence); err != nil {
+		return nil, err
+	}
+	held, err := x.unhold(req.fence)
+	return &fenceReply{held: int64(held)}, err
+}
+
+func (s *Server) fenceEnd(_ context.Context, req *fenceRequest) (message, error) {
+	x, err := s.find(req.ident)
+	if err != nil {
+		return nil, err
+	}
+	held, err := x.unhold(req.fence)
+	return &fenceReply{held: int64(held)}, err
+}
+
+// mark closes the gate and freezes all units.
+func (s *Server) mark(ctx context.Context, x *session, fence uint64) error {
+	if fence == 0 {
+		return status.Error(codes.InvalidArgument, "checkpoint 0: expected a number other than 0")
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.c.FenceHold)
+	defer cancel()
+	defer context.AfterFunc(x.ends, cancel)()
+	if err := x.gate.close(ctx); err != nil {
+		return status.Errorf(codes.ResourceExhausted, "checkpoint: pushes did not end within %v: %v", s.c.FenceHold, err)
+	}
+	x.fences.begin(x, fence, s.c)
+	for _, u := range x.units {
+		if err := u.freeze(fence); err != nil {
+			_, _ = x.unhold(fence) // the fence failed; why is more important than that it may be over
+			return status.Error(codes.Internal, err.Error())
+		}
+	}
+	return nil
+}
+
+// begin notes a fence that the gate was closed for.
+func (f *fences) begin(x *session, fence uint64, c ServerConfig) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.latest, f.holding, f.since = fence, true, time.Now()
+	f.hold = time.AfterFunc(c.FenceHold, func() {
+		if _, err := x.unhold(fence); err == nil {
+			c.Log.Warn("a checkpoint held pushes back for too long and is given up", "after", c.FenceHold)
+			x.thaw(fence)
+		}
+	})
+	if f.lease != nil {
+		f.lease.Stop()
+	}
+	f.lease = time.AfterFunc(c.FenceLease, func() {
+		_, _ = x.unhold(fence) // where the lease is the shorter: nobody else would open the gate
+		if x.thaw(fence) {
+			c.Log.Warn("a checkpoint was not read for too long and is given up", "after", c.FenceLease)
+		}
+	})
+}
+
+// unhold opens the gate again and returns how long it was closed.
+func (s *session) unhold(fence uint64) (time.Duration, error) {
+	f := &s.fences
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.holding || f.latest != fence {
+		return 0, status.Error(codes.NotFound, "the checkpoint took too long: pushes go on already")
+	}
+	f.holding = false
+	f.hold.Stop()
+	held := time.Since(f.since)
+	s.gate.open()
+	s.count(func(c *Stats) { c.Fences++; c.FenceHeld += held })
+	return held, nil
+}
+
+// thaw drops the frozen state; false where there is none.
+func (s *session) thaw(fence uint64) bool {
+	f := &s.fences
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.latest != fence || fence == 0 {
+		return false
+	}
+	f.latest = 0
+	f.lease.Stop()
+	for _, u := range s.units {
+		copied := u.thaw(fence)
+		s.count(func(c *Stats) { c.CopiedBytes += copied })
+	}
+	return true
+}
+
+func (s *Server) release(_ context.Context, req *fenceRequest) (message, error) {
+	x, err := s.find(req.ident)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := x.unhold(req.fence); err == nil {
+		s.c.Log.Warn("a checkpoint was given up while it held pushes back")
+	}
+	if x.thaw(req.fence) {
+		x.noteCheckpoint()
+	}
+	return &nothing{}, nil
+}
+
+// maxSlice bounds what one ReadSlice returns.
+const maxSlice = 16 << 20
+
+var sliceBuffers = sync.Pool{New: func() any { return new([]byte) }}
+
+// readSlice returns bytes of a field as of a fence.
+func (s *Server) readSlice(_ context.Context, f *cluster.Frame) (*cluster.Frame, error) {
+	var req sliceRequest
+	if err := parse(f.Header, &req); err != nil {
+		return nil, err
+	}
+	x, err := s.find(req.ident)
+	if err != nil {
+		return nil, err
+	}
+	u, err := x.unit(req.unit)
+	if err != nil {
+		return nil, err
+	}
+	if req.length < 0 || req.length > maxSlice {
+		return nil, status.Errorf(codes.InvalidArgument, "%d bytes: expected at most %d", req.length, maxSlice)
+	}
+	if !x.fences.renew(req.fence, s.c.FenceLease) {
+		return nil, status.Errorf(codes.NotFound, "there is no checkpoint %x: it was given up, or another began", req.fence)
+	}
+	b := sliceBuffers.Get().(*[]byte)
+	if cap(*b) < req.length {
+		*b = make([]byte, req.length)
+	}
+	if err := u.readFrozen(req.fence, req.field, req.offset, (*b)[:req.length]); err != nil {
+		sliceBuffers.Put(b)
+		return nil, status.Error(codes.InvalidArgument, err.Error())
+	}
+	return &cluster.Frame{Header: encode(&nothing{}), Body: [][]byte{(*b)[:req.length]}, Done: func() { sliceBuffers.Put(b) }}, nil
+}
+
+// renew extends the lease of the latest fence; false where it is another.
+func (f *fences) renew(fence uint64, lease time.Duration) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.latest == fence && fence != 0 && f.lease.Reset(lease)
+}

@@ -1,0 +1,207 @@
+package ps
+
+import (
+	"context"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/distributed/cluster"
+)
+
+// frameBytes is the size of the body of most frames.
+const frameBytes = 1 << 20
+
+// pull streams values of units that are newer than the caller's.
+func (s *Server) pull(_ context.Context, st cluster.Stream) error {
+	var req pullRequest
+	x, err := s.open(st, &req, func() ident { return req.ident })
+	if err != nil {
+		return err
+	}
+	return x.sendValues(st, req.want, req.transfer)
+}
+
+// sendValues sends the values of units that are newer than the caller's, and
+// the progress at their end.
+func (s *session) sendValues(st cluster.Stream, want []have, t transfer) error {
+	var scratch []byte
+	if graph.DType(t) != graph.Float32 && len(want) > 0 {
+		scratch = make([]byte, frameBytes/2)
+	}
+	held, err := s.function.images(want)
+	if err != nil {
+		return err
+	}
+	defer held.free()
+	next := s.load(want, held)
+	defer func() { next.drop() }()
+	for range want {
+		now := next
+		next = s.load(now.rest, held) // while this one is sent
+		if err := sendImage(st, now, t, scratch); err != nil {
+			return err
+		}
+	}
+	return st.Send(&cluster.Frame{Header: encode(&pullFrame{unit: -1, progress: s.now()})})
+}
+
+// loading is an image that is being made, and what is to come after it.
+type loading struct {
+	rest []have
+	done chan struct{}
+	u    *unit
+	m    *image // nil: the caller has the version
+	err  error
+}
+
+// load begins to make the image of the first of what is wanted.
+func (s *session) load(want []have, held heldImages) *loading {
+	l := &loading{done: make(chan struct{})}
+	if len(want) == 0 {
+		close(l.done)
+		return l
+	}
+	l.rest = want[1:]
+	if x, ok := held.take(want[0].unit); ok {
+		l.u, l.m = x.u, x.m
+		close(l.done)
+		return l
+	}
+	go func() {
+		defer close(l.done)
+		if l.u, l.err = s.unit(want[0].unit); l.err != nil {
+			return
+		}
+		if l.m, l.err = l.u.image(want[0].version); l.err != nil {
+			l.err = status.Error(codes.Internal, l.err.Error())
+		}
+	}()
+	return l
+}
+
+// drop waits for the image and gives it back.
+func (l *loading) drop() {
+	<-l.done
+	if l.m != nil {
+		l.u.release(l.m)
+	}
+}
+
+// open receives a stream's first frame and finds its session.
+func (s *Server) open(st cluster.Stream, m message, id func() ident) (*session, error) {
+	f, err := st.Recv()
+	if err != nil {
+		return nil, err
+	}
+	defer f.Release()
+	if err := parse(f.Header, m); err != nil {
+		return nil, err
+	}
+	return s.find(id())
+}
+
+// sendImage sends an image when it is made.
+func sendImage(st cluster.Stream, l *loading, t transfer, scratch []byte) error {
+	defer l.drop()
+	<-l.done
+	u, m := l.u, l.m
+	if l.err != nil || m == nil {
+		return l.err
+	}
+	for at := 0; at == 0 || at < len(m.bytes); at += frameBytes {
+		chunk := m.bytes[at:min(at+frameBytes, len(m.bytes))]
+		if t.half(u.v.DType) {
+			t.narrow(scratch[:len(chunk)/2], chunk)
+			chunk = scratch[:len(chunk)/2]
+		}
+		f := &cluster.Frame{Header: encode(&pullFrame{unit: u.number, version: m.version, offset: at}), Body: [][]byte{chunk}}
+		if err := st.Send(f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// maxRows bounds the rows of one request.
+const maxRows = 1 << 24
+
+// pullRows streams rows of units, in the request's order.
+func (s *Server) pullRows(_ context.Context, st cluster.Stream) error {
+	first, err := st.Recv()
+	if err != nil {
+		return err
+	}
+	defer first.Release()
+	var req rowsRequest
+	if err := parse(first.Header, &req); err != nil {
+		return err
+	}
+	x, err := s.find(req.ident)
+	if err != nil {
+		return err
+	}
+	n := 0
+	for _, w := range req.want {
+		if w.rows < 0 || w.rows > maxRows || n+w.rows > maxRows {
+			return status.Errorf(codes.InvalidArgument, "%d rows: expected at most %d", w.rows, maxRows)
+		}
+		n += w.rows
+	}
+	if first.Len() != 4*n {
+		return status.Errorf(codes.InvalidArgument, "%d bytes of row numbers, expected %d", first.Len(), 4*n)
+	}
+	numbers := takeScratch(4 * n)
+	defer giveScratch(numbers)
+	first.CopyTo(numbers, 0)
+	rest := int32s(numbers)
+	out := &rowSender{st: st, transfer: req.transfer}
+	defer out.free()
+	for _, w := range req.want {
+		u, err := x.unit(w.unit)
+		if err != nil {
+			return err
+		}
+		if err := out.send(u, rest[:w.rows]); err != nil {
+			return err
+		}
+		rest = rest[w.rows:]
+	}
+	return st.Send(&cluster.Frame{Header: encode(&pullFrame{unit: -1, progress: x.now()})})
+}
+
+// rowSender sends rows in frames of about rowFrame bytes.
+type rowSender struct {
+	st       cluster.Stream
+	transfer transfer
+	buf      []byte
+	half     []byte
+}
+
+func (r *rowSender) send(u *unit, ids []int32) error {
+	size := u.v.rowBytes()
+	most := max(rowFrame/max(size, 1), 1)
+	for len(ids) > 0 {
+		n := min(len(ids), most)
+		chunk := resizeScratch(&r.buf, n*size)
+		if err := u.readRows(ids[:n], chunk); err != nil {
+			return status.Errorf(codes.InvalidArgument, "rows of %s: %v", u.v.Name, err)
+		}
+		if r.transfer.half(u.v.DType) {
+			half := resizeScratch(&r.half, len(chunk)/2)
+			r.transfer.narrow(half, chunk)
+			chunk = half
+		}
+		if err := r.st.Send(&cluster.Frame{Header: encode(&pullFrame{unit: u.number}), Body: [][]byte{chunk}}); err != nil {
+			return err
+		}
+		ids = ids[n:]
+	}
+	return nil
+}
+
+func (r *rowSender) free() {
+	giveScratch(r.buf)
+	giveScratch(r.half)
+}

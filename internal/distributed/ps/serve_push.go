@@ -1,0 +1,244 @@
+package ps
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/goestimator/goestimator/internal/distributed/cluster"
+	"github.com/goestimator/goestimator/models/optimizers"
+)
+
+// maxPosition bounds the state of a worker's input.
+const maxPosition = 16 << 20
+
+// push receives the gradients of one worker's step for this server and, in
+// asynchronous plans, applies them; in synchronous ones they wait for the others'.
+func (s *Server) push(ctx context.Context, st cluster.Stream) error {
+	var h pushHeader
+	x, err := s.open(st, &h, func() ident { return h.ident })
+	if err != nil {
+		return err
+	}
+	r, err := x.rank(h.rank)
+	if err != nil {
+		return err
+	}
+	if h.ask {
+		v := x.verdict(r, &h)
+		if err := st.Send(&cluster.Frame{Header: encode(&v)}); err != nil || v.stale || v.done {
+			return err
+		}
+	}
+	if err := x.expectTally(&h); err != nil {
+		return err
+	}
+	all, err := x.prepare(&h)
+	if err != nil {
+		return err
+	}
+	stale, err := x.take(ctx, st, r, &arrival{pushHeader: h, all: all})
+	if err != nil {
+		return err
+	}
+	err = st.Send(&cluster.Frame{Header: encode(&pushReply{progress: x.now(), stale: stale})})
+	if err != nil || len(h.want) == 0 {
+		return err
+	}
+	return x.sendValues(st, h.want, h.transfer)
+}
+
+// take receives the rest of a push and uses it. Where other servers have a share,
+// server 0 applies its own before it hears that they have theirs.
+func (s *session) take(ctx context.Context, st cluster.Stream, r *rank, a *arrival) (stale bool, err error) {
+	in := &body{st: st}
+	if a.tally, err = receive(in, a.all, &a.pushHeader); err == nil && s.server == 0 && s.plan.Servers > 1 && s.plan.Sync == nil && a.tally == nil {
+		err = s.applyEarly(ctx, r, a)
+	}
+	var end pushEnd
+	if err == nil {
+		err = in.end(&end)
+	}
+	if err == nil && len(end.position) > maxPosition {
+		err = status.Errorf(codes.InvalidArgument, "a position of %d bytes: expected at most %d", len(end.position), maxPosition)
+	}
+	if err != nil {
+		freeAll(a.all)
+		return false, err
+	}
+	a.position = end.position
+	return s.commit(ctx, r, a)
+}
+
+// applyEarly applies a push that is not counted yet.
+func (s *session) applyEarly(ctx context.Context, r *rank, a *arrival) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.client == a.client && a.sequence <= max(r.sequence, r.early) {
+		return nil // it came before
+	}
+	if err := s.enter(ctx); err != nil {
+		return err
+	}
+	defer s.gate.leave()
+	if r.client != a.client {
+		r.client, r.sequence, r.stale, r.err = a.client, 0, false, nil
+	}
+	r.early = a.sequence
+	if err := s.applyAll(a); err != nil {
+		r.sequence, r.err = a.sequence, status.Error(codes.Internal, err.Error())
+		return r.err
+	}
+	return nil
+}
+
+// arrival is a push that has come whole.
+type arrival struct {
+	pushHeader
+	all      []*incoming
+	tally    *optimizers.Tally // nil: none
+	position []byte
+}
+
+// verdict tells whether it makes sense to send the gradients.
+func (s *session) verdict(r *rank, h *pushHeader) pushReply {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	v := pushReply{progress: s.now()}
+	if r.client == h.client && h.sequence == r.sequence && r.err == nil {
+		v.stale, v.done = r.stale, true
+		s.count(func(c *Stats) { c.Duplicates++ })
+		return v
+	}
+	if v.stale = s.tooOld(h); v.stale {
+		s.count(func(c *Stats) { c.Stale++ })
+	}
+	return v
+}
+
+// tooOld reports whether gradients will not be used.
+func (s *session) tooOld(h *pushHeader) bool {
+	if s.plan.Sync != nil {
+		return s.rounds.over(h.step, h.rank)
+	}
+	return s.plan.Staleness > 0 && s.now().step-h.step > s.plan.Staleness
+}
+
+// commit uses a push exactly once. It owns the entries' memory.
+func (s *session) commit(ctx context.Context, r *rank, a *arrival) (stale bool, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.client == a.client && a.sequence <= r.sequence {
+		freeAll(a.all)
+		s.count(func(c *Stats) { c.Duplicates++ })
+		if a.sequence < r.sequence {
+			return true, nil
+		}
+		return r.stale, r.err
+	}
+	if s.plan.Sync != nil {
+		stale, err = s.rounds.add(a)
+	} else {
+		if err := s.enter(ctx); err != nil {
+			freeAll(a.all)
+			return false, err
+		}
+		defer s.gate.leave()
+		stale, err = s.applyNow(a, r.client == a.client && r.early == a.sequence)
+	}
+	if r.client != a.client {
+		r.early = 0 // it was of the worker's run before
+	}
+	r.client, r.sequence, r.stale, r.err = a.client, a.sequence, stale, err
+	s.count(func(c *Stats) {
+		if stale {
+			c.Stale++
+		} else {
+			c.Pushes++
+		}
+	})
+	return stale, err
+}
+
+// enter passes the gate.
+func (s *session) enter(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(s.ends, cancel)()
+	switch err := s.gate.enter(ctx); {
+	case err == nil:
+		return nil
+	case errors.Is(err, errQueueFull):
+		return status.Error(codes.ResourceExhausted, err.Error())
+	case s.ends.Err() != nil:
+		return s.ended()
+	default:
+		return status.FromContextError(err).Err()
+	}
+}
+
+// applyNow applies a push of an asynchronous plan; server 0 counts it, but for
+// one whose tally is of no use any more. Early tells that it is applied already.
+func (s *session) applyNow(a *arrival, early bool) (stale bool, err error) {
+	defer freeAll(a.all)
+	if !early {
+		err = s.applyAll(a)
+	}
+	if err == nil && a.tally != nil {
+		stale, err = s.function.apply(a.tally)
+	}
+	if err != nil {
+		return false, status.Error(codes.Internal, err.Error())
+	}
+	if stale {
+		return true, nil
+	}
+	if s.server == 0 {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.step++
+		if len(a.position) > 0 {
+			s.positions[a.rank] = a.position
+		}
+		s.signal()
+	}
+	return false, nil
+}
+
+// applyAll updates the units of all entries.
+func (s *session) applyAll(a *arrival) error {
+	return parallel(len(a.all), func(i int) error { return a.all[i].use(a.step) })
+}
+
+// use updates the entry's unit. What has begun is not given up half-way.
+func (in *incoming) use(step int64) error {
+	if in.kind == assignment {
+		return in.u.assign(in.values)
+	}
+	return in.u.apply(context.Background(), step, &in.gradient)
+}
+
+// parallel calls f(0..n-1) on the processors there are and returns all errors.
+func parallel(n int, f func(i int) error) error {
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	errs := make([]error, n)
+	for range min(n, runtime.GOMAXPROCS(0)) {
+		wg.Go(func() {
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= n {
+					return
+				}
+				errs[i] = f(i)
+			}
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}

@@ -1,0 +1,25 @@
+package ps
+
+import (
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/models/initializers"
+)
+
+// Initial returns a State.Value of the variables' initializers, chunk by chunk
+// what they make of the whole variable.
+func Initial(variables []*models.Variable, seed int64) func(name string) Fill {
+	byName := map[string]*models.Variable{}
+	for _, v := range variables {
+		byName[v.Name] = v
+	}
+	return func(name string) Fill {
+		v := byName[name]
+		if v == nil || v.Init == nil {
+			return nil
+		}
+		return func(dst *graph.Tensor, first int) error {
+			return initializers.InitRows(v.Init, dst, initializers.Rows{Full: v.Shape, First: first}, models.Key(seed, name))
+		}
+	}
+}

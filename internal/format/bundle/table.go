@@ -1,0 +1,184 @@
+package bundle
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+
+	"github.com/golang/snappy"
+
+	"github.com/goestimator/goestimator/internal/format/maskedcrc"
+)
+
+// The index is a LevelDB table (leveldb/doc/table_format.md). Reading has its
+// own code because the input may be anything: sizes are checked before they are
+// used, and every byte that is used is under a checksum.
+const (
+	footerSize    = 48
+	trailerSize   = 5 // block type and checksum
+	blockRaw      = 0
+	blockSnappy   = 1
+	snappyMaxRate = 64  // no snappy element yields more bytes per input byte
+	expandMaxRate = 256 // of everything, against the file's size
+)
+
+var tableMagic = []byte{0x57, 0xfb, 0x80, 0x8b, 0x24, 0x75, 0x47, 0xdb}
+
+type pair struct{ key, value []byte }
+
+// indexTable is the parsed content of an index file.
+type indexTable struct {
+	path  string
+	file  []byte
+	pairs []pair
+	quota int // bytes that blocks and keys may still expand to
+}
+
+type blockHandle struct{ offset, size uint64 }
+
+func parseTable(path string, file []byte) ([]pair, error) {
+	t := &indexTable{path: path, file: file, quota: expandMaxRate * len(file)}
+	meta, index, err := t.footer()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := t.block(meta); err != nil {
+		return nil, err
+	}
+	err = t.eachEntry(index, func(_, value []byte) error {
+		h, n := parseHandle(value)
+		if n != len(value) {
+			return t.corrupt(index.offset, "bad block handle in the index block")
+		}
+		return t.eachEntry(h, t.add)
+	})
+	return t.pairs, err
+}
+
+func (t *indexTable) corrupt(offset uint64, format string, args ...any) error {
+	return &CorruptError{Path: t.path, Offset: int64(offset), Reason: fmt.Sprintf(format, args...)}
+}
+
+func (t *indexTable) footer() (meta, index blockHandle, err error) {
+	if len(t.file) < footerSize {
+		return meta, index, t.corrupt(0, "%d bytes are too few for an index file", len(t.file))
+	}
+	at := uint64(len(t.file) - footerSize)
+	foot := t.file[at:]
+	body := foot[:footerSize-len(tableMagic)]
+	if !bytes.Equal(foot[len(body):], tableMagic) {
+		return meta, index, t.corrupt(at+uint64(len(body)), "magic number %x, expected %x", foot[len(body):], tableMagic)
+	}
+	meta, n := parseHandle(body)
+	if n > 0 {
+		var k int
+		index, k = parseHandle(body[n:])
+		n += k
+		if k > 0 && len(bytes.TrimLeft(body[n:], "\x00")) == 0 {
+			return meta, index, nil
+		}
+	}
+	return meta, index, t.corrupt(at, "bad footer")
+}
+
+// parseHandle returns a block handle and its stored length, 0 where it is bad.
+// Numbers must be in their shortest form, so that no flipped bit goes unseen.
+func parseHandle(b []byte) (blockHandle, int) {
+	off, n := binary.Uvarint(b)
+	if n <= 0 || (n > 1 && b[n-1] == 0) {
+		return blockHandle{}, 0
+	}
+	size, k := binary.Uvarint(b[n:])
+	if k <= 0 || (k > 1 && b[n+k-1] == 0) {
+		return blockHandle{}, 0
+	}
+	return blockHandle{off, size}, n + k
+}
+
+// block returns the decompressed content of a block after checking it.
+func (t *indexTable) block(h blockHandle) ([]byte, error) {
+	limit := uint64(len(t.file) - footerSize)
+	if h.offset > limit || h.size > limit-h.offset || limit-h.offset-h.size < trailerSize {
+		return nil, t.corrupt(h.offset, "a block of %d bytes does not fit into the file", h.size)
+	}
+	end := h.offset + h.size
+	body, kind := t.file[h.offset:end], t.file[end]
+	want := binary.LittleEndian.Uint32(t.file[end+1:])
+	if got := maskedcrc.Of(t.file[h.offset : end+1]); got != want {
+		return nil, &CorruptError{Path: t.path, Offset: int64(h.offset), Reason: "checksum of a block", Want: want, Got: got}
+	}
+	switch kind {
+	case blockRaw:
+		return body, nil
+	case blockSnappy:
+		n, err := snappy.DecodedLen(body)
+		if err != nil || n > snappyMaxRate*len(body) {
+			return nil, t.corrupt(h.offset, "bad snappy block")
+		}
+		out, err := snappy.Decode(nil, body)
+		if err != nil {
+			return nil, t.corrupt(h.offset, "bad snappy block: %v", err)
+		}
+		return out, nil
+	}
+	return nil, t.corrupt(end, "unknown block type %d", kind)
+}
+
+// eachEntry calls fn with the entries of a block.
+func (t *indexTable) eachEntry(h blockHandle, fn func(key, value []byte) error) error {
+	b, err := t.block(h)
+	if err != nil {
+		return err
+	}
+	if t.quota -= len(b); t.quota < 0 {
+		return t.corrupt(h.offset, "blocks are out of proportion to the file")
+	}
+	if len(b) < 4 {
+		return t.corrupt(h.offset, "a block of %d bytes lacks its restart count", len(b))
+	}
+	restarts := uint64(binary.LittleEndian.Uint32(b[len(b)-4:]))
+	if restarts > uint64(len(b)-4)/4 {
+		return t.corrupt(h.offset, "%d restart points do not fit into the block", restarts)
+	}
+	b = b[:uint64(len(b))-4-4*restarts]
+	var key []byte
+	for len(b) > 0 {
+		var value []byte
+		if key, value, b = nextEntry(key, b); value == nil {
+			return t.corrupt(h.offset, "bad entry in a block")
+		}
+		if t.quota -= len(key); t.quota < 0 {
+			return t.corrupt(h.offset, "keys are out of proportion to the file")
+		}
+		if err := fn(key, value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// nextEntry decodes one prefix-compressed entry; value is nil where it is bad.
+func nextEntry(prev, b []byte) (key, value, rest []byte) {
+	var f [3]uint64 // shared, unshared, value length
+	for i := range f {
+		v, n := binary.Uvarint(b)
+		if n <= 0 {
+			return nil, nil, nil
+		}
+		f[i], b = v, b[n:]
+	}
+	if f[0] > uint64(len(prev)) || f[1] > uint64(len(b)) || f[2] > uint64(len(b))-f[1] {
+		return nil, nil, nil
+	}
+	key = append(prev[:f[0]:f[0]], b[:f[1]]...)
+	b = b[f[1]:]
+	return key, b[:f[2]:f[2]], b[f[2]:]
+}
+
+func (t *indexTable) add(key, value []byte) error {
+	if n := len(t.pairs); n > 0 && bytes.Compare(t.pairs[n-1].key, key) >= 0 {
+		return t.corrupt(0, "key %q is out of order", key)
+	}
+	t.pairs = append(t.pairs, pair{key, value})
+	return nil
+}

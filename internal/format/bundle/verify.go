@@ -1,0 +1,53 @@
+package bundle
+
+import (
+	"sort"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/format/maskedcrc"
+)
+
+const verifyChunk = 1 << 20
+
+// Verify reads every tensor and checks its checksum, and that partitioned ones
+// are complete. The index was checked by Open. Variant tensors, which need a
+// codec of their own, are left out.
+func (r *Reader) Verify() error {
+	keys := make([]string, 0, len(r.entries))
+	for k := range r.entries {
+		keys = append(keys, k)
+	}
+	sort.Strings(keys)
+	buf := make([]byte, verifyChunk)
+	for _, k := range keys {
+		if err := r.verifyEntry(r.entries[k], buf); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *Reader) verifyEntry(e *entry, buf []byte) error {
+	switch {
+	case len(e.slices) > 0:
+		_, err := r.parts(e)
+		return err
+	case e.dtype == graph.String:
+		_, err := r.read(e)
+		return err
+	case e.dtype == graph.Variant:
+		return nil
+	}
+	f := r.files[e.shard]
+	var crc uint32
+	for part := *e; part.size > 0; {
+		n := min(part.size, int64(len(buf)))
+		if err := readFull(f, buf[:n], &part); err != nil {
+			return err
+		}
+		crc = maskedcrc.Update(crc, buf[:n])
+		part.offset += n
+		part.size -= n
+	}
+	return checkCRC(f, e, maskedcrc.Mask(crc))
+}

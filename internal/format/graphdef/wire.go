@@ -1,0 +1,335 @@
+package graphdef
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"unsafe"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/serving/budget"
+	"github.com/wamuir/graft/tensorflow/core/framework/tensor_go_proto"
+	"github.com/wamuir/graft/tensorflow/core/framework/tensor_shape_go_proto"
+	"github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
+)
+
+// maxRank is TensorFlow's limit on the dimensions of a tensor.
+const maxRank = 254
+
+// ViewTensorProto returns a tensor that shares p's memory where p lays the elements out as a tensor does, else a copy, for
+// which the account pays: p must not change while the tensor is in use. It reads what TensorFlow's runtime reads of a
+// request: raw content or typed values, of which fewer than elements repeat the last, none are zeros, and more are left out.
+// In contrast to FromTensorProto, names of dimensions and unknown fields are passed over, since nothing is written back.
+func ViewTensorProto(p *tensor_go_proto.TensorProto, a *budget.Account) (*graph.Tensor, error) {
+	d := graph.DType(p.GetDtype())
+	size := d.Size()
+	if d == graph.String {
+		size = stringHeader
+	}
+	if size == 0 {
+		return nil, fmt.Errorf("tensor of type %v: expected a numeric type, bool or string", p.GetDtype())
+	}
+	shape, err := wireShape(p.GetTensorShape())
+	if err != nil {
+		return nil, err
+	}
+	n, ok := elements(shape, math.MaxInt/size)
+	if !ok {
+		return nil, fmt.Errorf("tensor of shape %v is too large", shape)
+	}
+	t := &graph.Tensor{DType: d, Shape: shape}
+	w := view{p: p, n: n, account: a}
+	if d == graph.String {
+		t.Strings, err = w.strings()
+		return t, err
+	}
+	t.Bytes, err = w.bytes(d)
+	return t, err
+}
+
+// stringHeader is the size of a []byte.
+const stringHeader = 24
+
+// view is a tensor of n elements on its way.
+type view struct {
+	p       *tensor_go_proto.TensorProto
+	n       int
+	account *budget.Account
+}
+
+func wireShape(s *tensor_shape_go_proto.TensorShapeProto) ([]int, error) {
+	if s.GetUnknownRank() || len(s.GetDim()) > maxRank {
+		return nil, fmt.Errorf("tensor of unknown rank or more than %d dimensions", maxRank)
+	}
+	if len(s.GetDim()) == 0 {
+		return nil, nil
+	}
+	shape := make([]int, len(s.GetDim()))
+	for i, d := range s.GetDim() {
+		if d.GetSize() < 0 || int64(int(d.GetSize())) != d.GetSize() {
+			return nil, fmt.Errorf("dimension %d of a tensor is %d: expected >= 0", i, d.GetSize())
+		}
+		shape[i] = int(d.GetSize())
+	}
+	return shape, nil
+}
+
+// maxViewed bounds how many bytes a tensor of a request takes whose values are fewer than its elements: a hundred bytes
+// may ask for it, many times at once.
+const maxViewed = budget.Expansion
+
+// ErrExpands says that a tensor of few values stands for too many.
+var ErrExpands = errors.New("the tensor is too large")
+
+// expand takes the memory of few values that stand for very many. Strings count as often as they are repeated, though
+// they lie in one place: whoever copies or writes them does so each time.
+func (w view) expand(bytes int) error {
+	if bytes > maxViewed {
+		return fmt.Errorf("%w: %d elements given by fewer values take %d bytes, and may take %d", ErrExpands, w.n, bytes, maxViewed)
+	}
+	w.account.Expand()
+	return w.account.Take(bytes)
+}
+
+func (w view) strings() ([][]byte, error) {
+	if len(w.p.GetTensorContent()) > 0 {
+		return w.stringContent()
+	}
+	vals := w.p.GetStringVal()
+	if len(vals) >= w.n {
+		return vals[:w.n:w.n], nil
+	}
+	size := repeatedSize(vals, w.n)
+	if err := w.expand(size); err != nil {
+		return nil, err
+	}
+	out := make([][]byte, w.n)
+	for i := range out {
+		if len(vals) > 0 {
+			out[i] = vals[min(i, len(vals)-1)]
+		}
+	}
+	return out, nil
+}
+
+// repeatedSize is what n strings take of which the last of vals is the rest, at most math.MaxInt.
+func repeatedSize(vals [][]byte, n int) int {
+	size, last := 0, 0
+	for _, v := range vals {
+		last = len(v)
+		size += last
+	}
+	each := stringHeader + last
+	if more := n - len(vals); more > (math.MaxInt-size-n*stringHeader)/each {
+		return math.MaxInt
+	}
+	return size + len(vals)*stringHeader + (n-len(vals))*each
+}
+
+// stringContent reads TensorFlow's raw form of strings: all lengths as varints, then all bytes.
+func (w view) stringContent() ([][]byte, error) {
+	content := w.p.GetTensorContent()
+	bad := fmt.Errorf("%d bytes of content are not %d strings", len(content), w.n)
+	if w.n > len(content) {
+		return nil, bad
+	}
+	rest, total := content, 0
+	for range w.n {
+		v, k := binary.Uvarint(rest)
+		if k <= 0 || v > uint64(len(content)) {
+			return nil, bad
+		}
+		rest, total = rest[k:], total+int(v)
+	}
+	if total != len(rest) {
+		return nil, bad
+	}
+	if err := w.account.TakeTimes(w.n, stringHeader); err != nil {
+		return nil, err
+	}
+	out := make([][]byte, w.n)
+	for i := range out {
+		v, k := binary.Uvarint(content)
+		content = content[k:]
+		out[i], rest = rest[:v:v], rest[v:]
+	}
+	return out, nil
+}
+
+func (w view) bytes(d graph.DType) ([]byte, error) {
+	size := d.Size()
+	if content := w.p.GetTensorContent(); len(content) > 0 {
+		if len(content) != w.n*size {
+			return nil, fmt.Errorf("tensor of %d %v with %d bytes of content: expected %d", w.n, d, len(content), w.n*size)
+		}
+		if whole(content, d) {
+			return content, nil
+		}
+		err := w.account.Take(len(content))
+		if err != nil {
+			return nil, err
+		}
+		return usable(content, d), nil
+	}
+	if b := sameLayout(w.p, d); len(b) >= w.n*size {
+		return b[: w.n*size : w.n*size], nil
+	}
+	have, put := fields(w.p, d)
+	take := w.account.Take
+	if have < w.n {
+		take = w.expand
+	}
+	if err := take(w.n * size); err != nil {
+		return nil, err
+	}
+	b := graph.NewTensor(d, w.n).Bytes
+	have = min(have, w.n)
+	for i := range have {
+		put(b[i*size:], i)
+	}
+	if have > 0 {
+		repeat(b[(have-1)*size:], size)
+	}
+	return b, nil
+}
+
+// repeat fills b with its first size bytes.
+func repeat(b []byte, size int) {
+	for done := size; done < len(b); done *= 2 {
+		copy(b[done:], b[:done])
+	}
+}
+
+// whole reports whether content can be a tensor's memory: it is aligned, and booleans are 0 or 1.
+func whole(content []byte, d graph.DType) bool {
+	if d != graph.Bool {
+		return uintptr(unsafe.Pointer(unsafe.SliceData(content)))%8 == 0
+	}
+	for _, b := range content {
+		if b > 1 {
+			return false
+		}
+	}
+	return true
+}
+
+// usable returns content, or a copy where it cannot be a tensor's memory.
+func usable(content []byte, d graph.DType) []byte {
+	if whole(content, d) {
+		return content
+	}
+	t := graph.NewTensor(d, len(content)/d.Size())
+	copy(t.Bytes, content)
+	if d == graph.Bool {
+		graph.Truths(t.Bytes)
+	}
+	return t.Bytes
+}
+
+// sameLayout returns the typed values of p as bytes, nil where a tensor of type d holds them in another form.
+func sameLayout(p *tensor_go_proto.TensorProto, d graph.DType) []byte {
+	switch d {
+	case graph.Float32:
+		return bytesOf(p.GetFloatVal())
+	case graph.Float64:
+		return bytesOf(p.GetDoubleVal())
+	case graph.Int32:
+		return bytesOf(p.GetIntVal())
+	case graph.Int64:
+		return bytesOf(p.GetInt64Val())
+	case graph.Uint32:
+		return bytesOf(p.GetUint32Val())
+	case graph.Uint64:
+		return bytesOf(p.GetUint64Val())
+	case graph.Bool:
+		return bytesOf(p.GetBoolVal())
+	}
+	return nil
+}
+
+func bytesOf[T graph.Element](v []T) []byte {
+	var z T
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), len(v)*int(unsafe.Sizeof(z)))
+}
+
+// ToTensorProto converts a tensor to typed values, or to raw content where content is set and it is not of strings.
+// The result shares t's memory where the forms agree. It fails where t's elements do not fit its type and shape.
+func ToTensorProto(t *graph.Tensor, content bool) (*tensor_go_proto.TensorProto, error) {
+	if t == nil {
+		return nil, fmt.Errorf("tensor is nil")
+	}
+	n, ok := elements(t.Shape, math.MaxInt)
+	if !ok || t.DType == graph.String && len(t.Strings) != n || t.DType != graph.String && (t.DType.Size() == 0 || len(t.Bytes) != n*t.DType.Size()) {
+		return nil, fmt.Errorf("tensor of %v%v with %d bytes and %d strings", t.DType, t.Shape, len(t.Bytes), len(t.Strings))
+	}
+	p := &tensor_go_proto.TensorProto{Dtype: types_go_proto.DataType(t.DType), TensorShape: protoShape(t.Shape)}
+	if content && t.DType != graph.String {
+		p.TensorContent = t.Bytes
+		return p, nil
+	}
+	switch t.DType {
+	case graph.String:
+		p.StringVal = t.Strings
+	case graph.Float32:
+		p.FloatVal = aligned[float32](t)
+	case graph.Float64:
+		p.DoubleVal = aligned[float64](t)
+	case graph.Int32:
+		p.IntVal = aligned[int32](t)
+	case graph.Int64:
+		p.Int64Val = aligned[int64](t)
+	case graph.Uint32:
+		p.Uint32Val = aligned[uint32](t)
+	case graph.Uint64:
+		p.Uint64Val = aligned[uint64](t)
+	case graph.Bool:
+		p.BoolVal = aligned[bool](t)
+	default:
+		toFields(p, t, n)
+	}
+	return p, nil
+}
+
+// ProtoSize returns how many bytes ToTensorProto allocates for the values of t, which it does not share.
+func ProtoSize(t *graph.Tensor, content bool) int {
+	if t == nil || content {
+		return 0
+	}
+	switch t.DType {
+	case graph.Int8, graph.Uint8:
+		return 4 * len(t.Bytes)
+	case graph.Float16, graph.BFloat16, graph.Int16, graph.Uint16:
+		return 2 * len(t.Bytes)
+	case graph.Complex64:
+		return len(t.Bytes)
+	case graph.String:
+		return 0
+	}
+	if whole(t.Bytes, t.DType) {
+		return 0
+	}
+	return len(t.Bytes)
+}
+
+// aligned is graph.Of, of a copy where t's memory is not fit for it.
+func aligned[T graph.Element](t *graph.Tensor) []T {
+	if b := usable(t.Bytes, t.DType); len(b) > 0 {
+		return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), t.Len())
+	}
+	return nil
+}
+
+func protoShape(shape []int) *tensor_shape_go_proto.TensorShapeProto {
+	p := &tensor_shape_go_proto.TensorShapeProto{}
+	if len(shape) == 0 {
+		return p
+	}
+	dims := make([]tensor_shape_go_proto.TensorShapeProto_Dim, len(shape))
+	p.Dim = make([]*tensor_shape_go_proto.TensorShapeProto_Dim, len(shape))
+	for i, d := range shape {
+		dims[i].Size = int64(d)
+		p.Dim[i] = &dims[i]
+	}
+	return p
+}

@@ -1,0 +1,277 @@
+package eager
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"slices"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+)
+
+// binaryOps work on pairs of elements, broadcast.
+var binaryOps = binaryTable()
+
+func binaryTable() map[string]opDef {
+	all := map[string]opDef{
+		"Equal":        {in: 2, out: 1, make: equality(true)},
+		"NotEqual":     {in: 2, out: 1, make: equality(false)},
+		"LogicalAnd":   {in: 2, out: 1, make: plain((&typed{graph.Bool: pairs(func(a, b bool) bool { return a && b })}).on(0))},
+		"LogicalOr":    {in: 2, out: 1, make: plain((&typed{graph.Bool: pairs(func(a, b bool) bool { return a || b })}).on(0))},
+		"Less":         {in: 2, out: 1, make: plain(ordering(0))},
+		"LessEqual":    {in: 2, out: 1, make: plain(ordering(1))},
+		"Greater":      {in: 2, out: 1, make: plain(ordering(2))},
+		"GreaterEqual": {in: 2, out: 1, make: plain(ordering(3))},
+	}
+	for _, op := range []string{"Add", "AddV2", "Sub", "Mul", "Maximum", "Minimum", "SquaredDifference", "Div", "FloorDiv", "TruncateDiv", "FloorMod", "Mod", "TruncateMod", "Pow"} {
+		all[op] = opDef{in: 2, out: 1, make: plain(arithmetic(op))}
+	}
+	for _, op := range []string{"RealDiv", "DivNoNan", "MulNoNan", "Xdivy", "Xlogy", "Xlog1py", "Atan2"} {
+		all[op] = opDef{in: 2, out: 1, make: plain(floats(floatPairs[float32](op), floatPairs[float64](op)).on(0))}
+	}
+	for _, op := range []string{"BitwiseAnd", "BitwiseOr", "BitwiseXor", "LeftShift", "RightShift"} {
+		all[op] = opDef{in: 2, out: 1, make: plain(bitwise(op))}
+	}
+	return all
+}
+
+// arithmetic returns the kernel of an op on all numbers; Add joins strings too.
+func arithmetic(op string) kernel {
+	t := numbers(numberPairs[float32](op), numberPairs[float64](op), intPairs[int8](op), intPairs[int16](op), intPairs[int32](op),
+		intPairs[int64](op), intPairs[uint8](op), intPairs[uint16](op), intPairs[uint32](op), intPairs[uint64](op))
+	if op == "Add" || op == "AddV2" {
+		t[graph.String] = stringPairs
+	}
+	return t.on(0)
+}
+
+// numberPairs are the ops whose floats need nothing special but division.
+func numberPairs[T float](op string) kernel {
+	switch op {
+	case "FloorDiv":
+		return pairs(func(a, b T) T { return T(math.Floor(float64(a / b))) })
+	case "FloorMod":
+		return pairs(func(a, b T) T {
+			m := math.Mod(float64(a), float64(b))
+			if m != 0 && (b < 0) != (m < 0) {
+				m += float64(b)
+			}
+			return T(m)
+		})
+	case "Mod", "TruncateMod":
+		return pairs(func(a, b T) T { return T(math.Mod(float64(a), float64(b))) })
+	case "TruncateDiv":
+		return pairs(func(a, b T) T { return T(math.Trunc(float64(a / b))) })
+	case "Div":
+		return pairs(func(a, b T) T { return a / b })
+	case "Pow":
+		return pairs(func(a, b T) T { return T(math.Pow(float64(a), float64(b))) })
+	}
+	return simplePairs[T](op)
+}
+
+// simplePairs are the same for floats and integers.
+func simplePairs[T number](op string) kernel {
+	switch op {
+	case "Add", "AddV2":
+		return pairs(func(a, b T) T { return a + b })
+	case "Sub":
+		return pairs(func(a, b T) T { return a - b })
+	case "Mul":
+		return pairs(func(a, b T) T { return a * b })
+	case "Maximum":
+		return pairs(func(a, b T) T {
+			if a < b || b != b {
+				return b
+			}
+			return a
+		})
+	case "Minimum":
+		return pairs(func(a, b T) T {
+			if b < a || b != b {
+				return b
+			}
+			return a
+		})
+	case "SquaredDifference":
+		return pairs(func(a, b T) T { return (a - b) * (a - b) })
+	}
+	return nil
+}
+
+type integral interface {
+	int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64
+}
+
+// intPairs are the ops on integers; those that divide refuse zeros first.
+func intPairs[T integral](op string) kernel {
+	switch op {
+	case "Div", "TruncateDiv":
+		return divided[T](pairs(func(a, b T) T { return a / b }))
+	case "Mod", "TruncateMod":
+		return divided[T](pairs(func(a, b T) T { return a % b }))
+	case "FloorDiv":
+		return divided[T](pairs(func(a, b T) T {
+			q := a / b
+			if a%b != 0 && (a < 0) != (b < 0) {
+				q--
+			}
+			return q
+		}))
+	case "FloorMod":
+		return divided[T](pairs(func(a, b T) T {
+			m := a % b
+			if m != 0 && (m < 0) != (b < 0) {
+				m += b
+			}
+			return m
+		}))
+	case "Pow":
+		return intPowers[T]()
+	}
+	return simplePairs[T](op)
+}
+
+// divided refuses a zero among the divisors.
+func divided[T integral](k kernel) kernel {
+	return func(c call) error {
+		if slices.Contains(graph.Of[T](c.t(1)), 0) && c.t(0).Len() > 0 {
+			return errors.New("Integer division by zero")
+		}
+		return k(c)
+	}
+}
+
+func intPowers[T integral]() kernel {
+	power := pairs(func(a, b T) T {
+		r := T(1)
+		for ; b > 0; b >>= 1 {
+			if b&1 != 0 {
+				r *= a
+			}
+			a *= a
+		}
+		return r
+	})
+	return func(c call) error {
+		for _, e := range graph.Of[T](c.t(1)) {
+			if e < 0 {
+				return errors.New("Integers to negative integer powers are not allowed")
+			}
+		}
+		return power(c)
+	}
+}
+
+// floatPairs are the ops on floats alone.
+func floatPairs[T float](op string) kernel {
+	zero := func(f func(a, b float64) float64, at int) kernel { // 0 where operand `at` is 0
+		return pairs(func(a, b T) T {
+			if [2]T{a, b}[at] == 0 {
+				return 0
+			}
+			return T(f(float64(a), float64(b)))
+		})
+	}
+	switch op {
+	case "RealDiv":
+		return pairs(func(a, b T) T { return a / b })
+	case "DivNoNan":
+		return zero(func(a, b float64) float64 { return a / b }, 1)
+	case "MulNoNan":
+		return zero(func(a, b float64) float64 { return a * b }, 1)
+	case "Xdivy":
+		return zero(func(a, b float64) float64 { return a / b }, 0)
+	case "Xlogy":
+		return zero(func(a, b float64) float64 { return a * math.Log(b) }, 0)
+	case "Xlog1py":
+		return zero(func(a, b float64) float64 { return a * math.Log1p(b) }, 0)
+	}
+	return pairs(func(a, b T) T { return T(math.Atan2(float64(a), float64(b))) })
+}
+
+func bitwise(op string) kernel {
+	t := numbers(nil, nil, bits2[int8](op, 8), bits2[int16](op, 16), bits2[int32](op, 32), bits2[int64](op, 64), bits2[uint8](op, 8), bits2[uint16](op, 16), bits2[uint32](op, 32), bits2[uint64](op, 64))
+	return t.on(0)
+}
+
+func bits2[T integral](op string, size T) kernel {
+	switch op {
+	case "BitwiseAnd":
+		return pairs(func(a, b T) T { return a & b })
+	case "BitwiseOr":
+		return pairs(func(a, b T) T { return a | b })
+	case "BitwiseXor":
+		return pairs(func(a, b T) T { return a ^ b })
+	case "LeftShift":
+		return pairs(func(a, b T) T { return a << min(max(b, 0), size-1) })
+	}
+	return pairs(func(a, b T) T { return a >> min(max(b, 0), size-1) })
+}
+
+// ordering returns a comparison: <, <=, >, >=.
+func ordering(which int) kernel {
+	return numbers(ordered[float32](which), ordered[float64](which), ordered[int8](which), ordered[int16](which), ordered[int32](which),
+		ordered[int64](which), ordered[uint8](which), ordered[uint16](which), ordered[uint32](which), ordered[uint64](which)).on(0)
+}
+
+func ordered[T number](which int) kernel {
+	return [...]kernel{
+		pairs(func(a, b T) bool { return a < b }), pairs(func(a, b T) bool { return a <= b }),
+		pairs(func(a, b T) bool { return a > b }), pairs(func(a, b T) bool { return a >= b }),
+	}[which]
+}
+
+// equality returns Equal or NotEqual; without incompatible_shape_error, shapes
+// that do not broadcast are unequal.
+func equality(equal bool) maker {
+	t := numbers(same[float32](equal), same[float64](equal), same[int8](equal), same[int16](equal), same[int32](equal),
+		same[int64](equal), same[uint8](equal), same[uint16](equal), same[uint32](equal), same[uint64](equal))
+	t[graph.Bool] = same[bool](equal)
+	t[graph.String] = pairsOf(func(t *graph.Tensor) [][]byte { return t.Strings }, outputOf[bool],
+		func(a, b []byte) bool { return bytes.Equal(a, b) == equal })
+	return func(s *site) (kernel, error) {
+		k := t.on(0)
+		if s.boolean("incompatible_shape_error", true) {
+			return k, nil
+		}
+		return func(c call) error {
+			if _, err := broadcastShape(c.t(0).Shape, c.t(1).Shape); err != nil {
+				c.set(0, graph.ScalarOf(!equal))
+				return nil
+			}
+			return k(c)
+		}, nil
+	}
+}
+
+func same[T graph.Element](equal bool) kernel {
+	return pairs(func(a, b T) bool { return (a == b) == equal })
+}
+
+// stringPairs joins strings.
+func stringPairs(c call) error {
+	room := c.textRoom()
+	var full error
+	k := pairsOf(func(t *graph.Tensor) [][]byte { return t.Strings },
+		func(c call, i int, shape ...int) ([][]byte, error) {
+			t, err := c.output(i, graph.String, shape...)
+			if err != nil {
+				return nil, err
+			}
+			return t.Strings, nil
+		},
+		func(a, b []byte) []byte {
+			if full == nil {
+				full = room.take(len(a) + len(b))
+			}
+			if full != nil {
+				return nil
+			}
+			return append(a[:len(a):len(a)], b...)
+		})
+	if err := k(c); err != nil {
+		return err
+	}
+	return full
+}

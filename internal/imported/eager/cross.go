@@ -1,0 +1,275 @@
+package eager
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/imported/fingerprint"
+)
+
+// crossOps combine the values of several sparse and dense columns row by row.
+var crossOps = map[string]opDef{
+	"SparseCross":       {in: variadic, out: 3, make: sparseCross},
+	"SparseCrossV2":     {in: variadic, out: 3, make: sparseCrossV2},
+	"SparseCrossHashed": {in: variadic, out: 3, make: sparseCrossHashed},
+}
+
+// crossColumn is one column of a cross.
+type crossColumn struct {
+	values *graph.Tensor
+	starts []int // of a sparse column: where each row's values start, and their end
+	width  int   // of a dense one
+}
+
+// row returns where the values of a row are.
+func (x crossColumn) row(i int) (first, n int) {
+	if x.starts != nil {
+		return x.starts[i], x.starts[i+1] - x.starts[i]
+	}
+	return i * x.width, x.width
+}
+
+// crossInputs are how many columns there are: N sparse ones (indices, then
+// values, then shapes), then the dense ones.
+type crossInputs struct {
+	sparse, dense int
+	texts         bool // all values must be strings
+}
+
+func crossCounts(s *site) crossInputs {
+	return crossInputs{s.count("N", 0, 1<<12), len(list[graph.DType](s, "dense_types")), s.dtype("internal_type", graph.Int64) == graph.String}
+}
+
+// columns reads the columns from the first 3·sparse+dense inputs.
+func (x crossInputs) columns(c call, extra int) (cols []crossColumn, batch int, err error) {
+	n := x.sparse
+	if len(c.in) != 3*n+x.dense+extra || n+x.dense == 0 {
+		return nil, 0, fmt.Errorf("expected %d inputs, got %d", 3*n+x.dense+extra, len(c.in))
+	}
+	if n > 0 {
+		shape, err := integers("shapes[0]", c.t(2*n))
+		if err != nil || len(shape) == 0 {
+			return nil, 0, fmt.Errorf("shapes[0]: expected int64 sizes, got %v of shape %v", c.t(2*n).DType, c.t(2*n).Shape)
+		}
+		batch = shape[0]
+	} else if d := c.t(0); len(d.Shape) > 0 {
+		batch = d.Shape[0]
+	}
+	if batch < 0 {
+		return nil, 0, fmt.Errorf("expected no negative batch size, got %d", batch)
+	}
+	if err := c.room(batch, 8); err != nil {
+		return nil, 0, err
+	}
+	for i := range n {
+		col, err := sparseCrossColumn(c.t(i), c.t(n+i), c.t(2*n+i), batch)
+		if err != nil {
+			return nil, 0, fmt.Errorf("sparse column %d: %w", i, err)
+		}
+		cols = append(cols, col)
+	}
+	for i := range x.dense {
+		t := c.t(3*n + i)
+		if len(t.Shape) != 2 || t.Shape[0] != batch {
+			return nil, 0, fmt.Errorf("dense column %d: expected shape [%d,n], got %v", i, batch, t.Shape)
+		}
+		cols = append(cols, crossColumn{values: t, width: t.Shape[1]})
+	}
+	for i, col := range cols {
+		if col.values.DType != graph.Int64 && col.values.DType != graph.String {
+			return nil, 0, fmt.Errorf("column %d: expected int64 or strings, got %v", i, col.values.DType)
+		}
+		if x.texts && col.values.DType != graph.String {
+			return nil, 0, fmt.Errorf("Input values should be of internal type %d but received %d", graph.String, col.values.DType)
+		}
+	}
+	return cols, batch, nil
+}
+
+func sparseCrossColumn(indices, values, shape *graph.Tensor, batch int) (crossColumn, error) {
+	s, err := coordsOf(indices, values, shape)
+	if err != nil {
+		return crossColumn{}, err
+	}
+	if s.rank() != 2 || s.shape[0] != batch {
+		return crossColumn{}, fmt.Errorf("expected shape [%d,n], got %v", batch, s.shape)
+	}
+	starts := make([]int, batch+1)
+	last := int64(0)
+	for i := range s.n {
+		v := s.row(i)[0]
+		if v < last || v >= int64(batch) {
+			return crossColumn{}, fmt.Errorf("indices[%d] = %v: expected rows in order, below %d", i, s.row(i), batch)
+		}
+		last = v
+		starts[v+1]++
+	}
+	for i := range batch {
+		starts[i+1] += starts[i]
+	}
+	return crossColumn{values: values, starts: starts}, nil
+}
+
+// cross makes the sparse outputs: for each row one value for each combination,
+// the last column's values changing fastest. emit appends the value of output k
+// for the given elements of the columns.
+func cross(c call, cols []crossColumn, batch int, d graph.DType, emit func(out *graph.Tensor, k int, at []int) error) error {
+	total, most := 0, 0
+	counts := make([]int, batch)
+	for i := range batch {
+		n := 1
+		for _, col := range cols {
+			_, m := col.row(i)
+			if m > 0 && n > math.MaxInt32/m {
+				return fmt.Errorf("%w: row %d has too many combinations", ErrLimit, i)
+			}
+			n *= m
+		}
+		counts[i] = n
+		total, most = total+n, max(most, n)
+	}
+	index, err := outputOf[int64](c, 0, total, 2)
+	if err != nil {
+		return err
+	}
+	out, err := c.output(1, d, total)
+	if err != nil {
+		return err
+	}
+	k := 0
+	at, sub := make([]int, len(cols)), make([]int, len(cols))
+	for i := range batch {
+		clear(sub)
+		for j := range counts[i] {
+			for x, col := range cols {
+				first, _ := col.row(i)
+				at[x] = first + sub[x]
+			}
+			index[2*k], index[2*k+1] = int64(i), int64(j)
+			if err := emit(out, k, at); err != nil {
+				return err
+			}
+			k++
+			for x := len(cols) - 1; x >= 0; x-- {
+				_, m := cols[x].row(i)
+				if sub[x]++; sub[x] < m {
+					break
+				}
+				sub[x] = 0
+			}
+		}
+	}
+	return c.outputInts(2, graph.Int64, []int{batch, most}, 2)
+}
+
+// bucket returns a hash modulo the number of buckets; 0 buckets are the largest number.
+func bucket(h uint64, buckets int) int64 {
+	if buckets > 0 {
+		return int64(h % uint64(buckets))
+	}
+	return int64(h % math.MaxInt64)
+}
+
+// hashOf returns what a value of a column adds to the hash of a cross.
+func (x crossColumn) hashOf(i int, hash func([]byte) uint64) uint64 {
+	if x.values.DType == graph.String {
+		return hash(x.values.Strings[i])
+	}
+	return uint64(graph.Of[int64](x.values)[i])
+}
+
+func sparseCross(s *site) (kernel, error) {
+	counts := crossCounts(s)
+	buckets, key := s.node.Int("num_buckets", 0), uint64(s.node.Int("hash_key", 0))
+	if buckets < 0 {
+		return nil, fmt.Errorf("attribute num_buckets: expected no negative number, got %d", buckets)
+	}
+	if !s.boolean("hashed_output", false) {
+		return func(c call) error { return joinCross(c, counts, 0, []byte("_X_")) }, nil
+	}
+	return func(c call) error {
+		cols, batch, err := counts.columns(c, 0)
+		if err != nil {
+			return err
+		}
+		return cross(c, cols, batch, graph.Int64, func(out *graph.Tensor, k int, at []int) error {
+			h := key
+			for x, i := range at {
+				h = fingerprint.Cat64(h, cols[x].hashOf(i, fingerprint.Hash64))
+			}
+			graph.Of[int64](out)[k] = bucket(h, buckets)
+			return nil
+		})
+	}, nil
+}
+
+// joinCross makes strings, the values in decimal joined by a separator.
+func joinCross(c call, counts crossInputs, extra int, sep []byte) error {
+	cols, batch, err := counts.columns(c, extra)
+	if err != nil {
+		return err
+	}
+	room := c.textRoom()
+	return cross(c, cols, batch, graph.String, func(out *graph.Tensor, k int, at []int) error {
+		var s []byte
+		for x, i := range at {
+			if x > 0 {
+				s = append(s, sep...)
+			}
+			if t := cols[x].values; t.DType == graph.String {
+				s = append(s, t.Strings[i]...)
+			} else {
+				s = strconv.AppendInt(s, graph.Of[int64](t)[i], 10)
+			}
+		}
+		out.Strings[k] = s
+		return room.take(len(s))
+	})
+}
+
+func sparseCrossV2(s *site) (kernel, error) {
+	counts := crossCounts(s)
+	return func(c call) error {
+		if len(c.in) == 0 {
+			return fmt.Errorf("expected a separator")
+		}
+		sep, err := text("sep", c.t(len(c.in)-1))
+		if err != nil {
+			return err
+		}
+		return joinCross(c, counts, 1, sep)
+	}, nil
+}
+
+func sparseCrossHashed(s *site) (kernel, error) {
+	counts := crossCounts(s)
+	return func(c call) error {
+		cols, batch, err := counts.columns(c, 3)
+		if err != nil {
+			return err
+		}
+		last := len(c.in)
+		buckets, err := integer("num_buckets", c.t(last-3))
+		if err != nil {
+			return err
+		}
+		strong, salt := graph.Of[bool](c.t(last-2)), graph.Of[int64](c.t(last-1))
+		if len(strong) != 1 || len(salt) != 2 || buckets < 0 {
+			return fmt.Errorf("num_buckets %d, strong_hash of shape %v and salt of shape %v: expected no negative number, a boolean and 2 numbers", buckets, c.t(last-2).Shape, c.t(last-1).Shape)
+		}
+		hash := fingerprint.Hash64
+		if strong[0] {
+			hash = func(s []byte) uint64 { return fingerprint.Sip64([2]uint64{uint64(salt[0]), uint64(salt[1])}, s) }
+		}
+		return cross(c, cols, batch, graph.Int64, func(out *graph.Tensor, k int, at []int) error {
+			h := cols[0].hashOf(at[0], hash)
+			for x, i := range at[1:] {
+				h = fingerprint.Cat64(h, cols[x+1].hashOf(i, hash))
+			}
+			graph.Of[int64](out)[k] = bucket(h, buckets)
+			return nil
+		})
+	}, nil
+}

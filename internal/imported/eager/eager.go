@@ -1,0 +1,186 @@
+package eager
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/format/bundle"
+)
+
+// Value is what an edge carries: a tensor, or something opaque (a Variable, a
+// *Table, a list of tensors). A reference variable's value (VariableV2) has both. Tensors are
+// immutable: outputs may alias inputs, constants and variables.
+type Value struct {
+	T        *graph.Tensor
+	Resource any
+}
+
+// DefaultLimit is the most bytes of one output tensor where Env says nothing.
+const DefaultLimit = 1 << 30
+
+// Env is what nodes need besides their inputs. It may be shared by concurrent runs.
+type Env struct {
+	// Limit is the most bytes that one output tensor may take (of a string
+	// tensor: its slice headers and bytes made); 0 means DefaultLimit.
+	Limit int64
+	// Resources holds variables and tables between runs; nil: there are none.
+	Resources *Resources
+	// Open opens a file that a node names (vocabularies); nil: no files.
+	Open func(path string) (io.ReadCloser, error)
+	// Functions are what branches and loops call, by name.
+	Functions map[string]*Function
+	// Bundle opens a checkpoint that a RestoreV2 names, to be closed by the
+	// caller; nil: none.
+	Bundle func(prefix string) (*bundle.Reader, error)
+	// Payer pays for what is allocated.
+	Payer Payer
+}
+
+// Kernel computes one node: inputs in order to outputs. It is safe for
+// concurrent use. out may be shorter than the op's outputs: the rest is dropped.
+type Kernel func(ctx context.Context, env *Env, in, out []Value) error
+
+// Errors that callers tell apart; they are wrapped in an *Error.
+var (
+	// ErrUnsupported says that there is no kernel of an op or of a type.
+	ErrUnsupported = errors.New("not supported")
+	// ErrLimit says that an output would be larger than Env.Limit.
+	ErrLimit = errors.New("tensor too large")
+	// ErrUninitialized says that a variable or table was used before it got a value.
+	ErrUninitialized = errors.New("not initialized")
+	// ErrFed says that a placeholder was run instead of fed.
+	ErrFed = errors.New("must be fed")
+)
+
+// Error says which node failed.
+type Error struct {
+	Node, Op string
+	Err      error
+}
+
+// Error names the node and op.
+func (e *Error) Error() string { return fmt.Sprintf("node %q (%s): %v", e.Node, e.Op, e.Err) }
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Supported reports whether there is a kernel of the TensorFlow op.
+func Supported(op string) bool { return registry()[op] != nil }
+
+// Run computes one node. It is Prepare followed by a call of the kernel.
+func Run(ctx context.Context, n *graph.Node, in []Value, env *Env) ([]Value, error) {
+	p, err := prepare(n)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Value, p.outputs)
+	if err := p.run(ctx, env, in, out); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// Prepare resolves the kernel and attributes of a node, so that running it
+// looks nothing up.
+func Prepare(n *graph.Node) (Kernel, error) {
+	p, err := prepare(n)
+	if err != nil {
+		return nil, err
+	}
+	return p.run, nil
+}
+
+// Outputs returns how many outputs a node has, by op and attributes.
+func Outputs(n *graph.Node) (int, error) {
+	p, err := prepare(n)
+	if err != nil {
+		return 0, err
+	}
+	return p.outputs, nil
+}
+
+// prepared is a node with its kernel.
+type prepared struct {
+	node    *graph.Node
+	def     *opDef
+	outputs int
+	kernel  kernel
+	grows   bool
+}
+
+func prepare(n *graph.Node) (p *prepared, err error) {
+	defer rescue(n, &err)
+	def := registry()[n.Op]
+	if def == nil {
+		return nil, &Error{n.Name, n.Op, fmt.Errorf("op %w", ErrUnsupported)}
+	}
+	s := &site{node: n, outputs: def.out}
+	k, err := def.make(s)
+	if err == nil {
+		err = s.err
+	}
+	if err != nil {
+		return nil, &Error{n.Name, n.Op, err}
+	}
+	return &prepared{node: n, def: def, outputs: s.outputs, kernel: k, grows: grows(n.Op)}, nil
+}
+
+// run checks the inputs and calls the kernel.
+func (p *prepared) run(ctx context.Context, env *Env, in, out []Value) (err error) {
+	defer rescue(p.node, &err)
+	if err := p.check(in); err != nil {
+		return &Error{p.node.Name, p.node.Op, err}
+	}
+	res := out
+	if len(out) < p.outputs {
+		res = make([]Value, p.outputs)
+	}
+	if err := p.kernel(call{ctx: ctx, env: env, in: in, out: res[:p.outputs], grows: p.grows}); err != nil {
+		return &Error{p.node.Name, p.node.Op, err}
+	}
+	if len(out) < p.outputs {
+		copy(out, res)
+	}
+	return nil
+}
+
+func (p *prepared) check(in []Value) error {
+	if p.def.in >= 0 && len(in) != p.def.in {
+		return fmt.Errorf("expected %d inputs, got %d", p.def.in, len(in))
+	}
+	for i := range in {
+		if i < p.def.resources {
+			if in[i].Resource == nil {
+				return fmt.Errorf("input %d: expected a resource", i)
+			}
+		} else if in[i].T == nil && !p.def.opaque {
+			if in[i].Resource != nil {
+				return fmt.Errorf("input %d: %w", i, ErrUninitialized)
+			}
+			return fmt.Errorf("input %d has no value", i)
+		}
+	}
+	return nil
+}
+
+// errPanic is wrapped by the error that a panic of a kernel becomes. Tests take it for a defect.
+var errPanic = errors.New("inputs or attributes do not fit")
+
+// rescue turns a panic of a kernel into an error.
+func rescue(n *graph.Node, err *error) {
+	if r := recover(); r != nil {
+		*err = &Error{n.Name, n.Op, fmt.Errorf("%w: %v", errPanic, r)}
+	}
+}
+
+// limit returns the most bytes of an output.
+func (e *Env) limit() int {
+	if e == nil || e.Limit <= 0 {
+		return DefaultLimit
+	}
+	return int(min(e.Limit, math.MaxInt))
+}

@@ -1,0 +1,201 @@
+package eager
+
+import (
+	"fmt"
+	"slices"
+	"sync/atomic"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+)
+
+// exampleOps parse serialized tf.Examples.
+var exampleOps = map[string]opDef{
+	"ParseExample":       {in: variadic, make: parseExample},
+	"ParseExampleV2":     {in: variadic, make: parseExampleV2},
+	"ParseSingleExample": {in: variadic, make: parseSingleExample},
+}
+
+// parser is a parsing op: its columns, and the spec of the names and defaults
+// that it saw last, which as good as always are constants.
+type parser struct {
+	columns []column
+	last    atomic.Pointer[boundSpec]
+}
+
+// boundSpec is a spec with the tensors that it was made of.
+type boundSpec struct {
+	spec *exampleSpec
+	from []Value
+}
+
+// bind returns the spec for names and defaults; names has one for each column.
+func (p *parser) bind(from []Value, names func() ([][]byte, error), defaults []Value) (*exampleSpec, error) {
+	if b := p.last.Load(); b != nil && slices.Equal(b.from, from) {
+		return b.spec, nil
+	}
+	all, err := names()
+	if err != nil {
+		return nil, err
+	}
+	if len(all) != len(p.columns) {
+		return nil, fmt.Errorf("expected %d names of features, got %d", len(p.columns), len(all))
+	}
+	cols := slices.Clone(p.columns)
+	d := 0
+	for i := range cols {
+		cols[i].name = string(all[i])
+		if cols[i].kind != denseColumn {
+			continue
+		}
+		if d >= len(defaults) {
+			return nil, fmt.Errorf("expected %d defaults of dense features, got %d", countKind(cols, denseColumn), len(defaults))
+		}
+		if err := cols[i].setDefault(defaults[d].T); err != nil {
+			return nil, err
+		}
+		d++
+	}
+	spec, err := newExampleSpec(cols)
+	if err != nil {
+		return nil, err
+	}
+	p.last.Store(&boundSpec{spec, slices.Clone(from)})
+	return spec, nil
+}
+
+// outputsOf returns how many outputs the columns make.
+func outputsOf(cols []column) int {
+	return 3*countKind(cols, sparseColumn) + countKind(cols, denseColumn) + 2*countKind(cols, raggedColumn)
+}
+
+func parseExampleV2(s *site) (kernel, error) {
+	p := &parser{columns: columnTypes(s)}
+	s.outputs = outputsOf(p.columns)
+	return func(c call) error {
+		if want := 5 + countKind(p.columns, denseColumn); len(c.in) != want {
+			return fmt.Errorf("expected %d inputs, got %d", want, len(c.in))
+		}
+		names := func() ([][]byte, error) {
+			var all [][]byte
+			for i, kind := range []columnKind{sparseColumn, denseColumn, raggedColumn} {
+				t := c.t(2 + i)
+				if t.DType != graph.String || len(t.Strings) != countKind(p.columns, kind) {
+					return nil, fmt.Errorf("input %d: expected %d names of features, got %v of shape %v", 2+i, countKind(p.columns, kind), t.DType, t.Shape)
+				}
+				all = append(all, t.Strings...)
+			}
+			return all, nil
+		}
+		spec, err := p.bind(c.in[2:], names, c.in[5:])
+		if err != nil {
+			return err
+		}
+		return parseAll(c, spec)
+	}, nil
+}
+
+func parseExample(s *site) (kernel, error) {
+	p := &parser{columns: columnTypes(s)}
+	s.outputs = outputsOf(p.columns)
+	return func(c call) error {
+		n := len(p.columns)
+		if want := 2 + n + countKind(p.columns, denseColumn); len(c.in) != want {
+			return fmt.Errorf("expected %d inputs, got %d", want, len(c.in))
+		}
+		names := func() ([][]byte, error) {
+			all := make([][]byte, n)
+			for i := range all {
+				name, err := text("name of a feature", c.t(2+i))
+				if err != nil {
+					return nil, err
+				}
+				all[i] = name
+			}
+			return all, nil
+		}
+		spec, err := p.bind(c.in[2:], names, c.in[2+n:])
+		if err != nil {
+			return err
+		}
+		return parseAll(c, spec)
+	}, nil
+}
+
+func parseSingleExample(s *site) (kernel, error) {
+	p := &parser{columns: columnTypes(s)}
+	s.outputs = outputsOf(p.columns)
+	all := slices.Concat(list[[]byte](s, "sparse_keys"), list[[]byte](s, "dense_keys"))
+	return func(c call) error {
+		if len(c.in) == 0 {
+			return fmt.Errorf("expected an input")
+		}
+		spec, err := p.bind(c.in[1:], func() ([][]byte, error) { return all, nil }, c.in[1:])
+		if err != nil {
+			return err
+		}
+		if _, err := text("serialized", c.t(0)); err != nil {
+			return err
+		}
+		if err := rank("serialized", c.t(0), 0); err != nil {
+			return err
+		}
+		return parse(c, &parsing{spec: spec, examples: c.t(0).Strings}, true)
+	}, nil
+}
+
+// parseAll parses input 0, named by input 1.
+func parseAll(c call, spec *exampleSpec) error {
+	in := c.t(0)
+	if in.DType != graph.String || len(in.Shape) > 1 {
+		return fmt.Errorf("serialized: expected a string vector, got %v of shape %v", in.DType, in.Shape)
+	}
+	names := c.t(1).Strings
+	if len(names) > 0 && len(names) != len(in.Strings) {
+		return fmt.Errorf("expected as many names as examples, or none: got %d and %d", len(names), len(in.Strings))
+	}
+	return parse(c, &parsing{spec: spec, examples: in.Strings, names: names}, len(in.Shape) == 0)
+}
+
+// parse makes the outputs: the indices of all sparse columns, their values, their
+// shapes, the dense ones, the ragged ones' values, their splits. The outputs of
+// a single example have no batch dimension.
+func parse(c call, p *parsing, single bool) error {
+	if err := c.room(len(p.examples), max(len(p.spec.columns), 1)*cellSize); err != nil {
+		return fmt.Errorf("%d examples of %d features: %w", len(p.examples), len(p.spec.columns), err)
+	}
+	if err := p.scan(c.ctx); err != nil {
+		return err
+	}
+	cols := p.spec.columns
+	sparse, dense := countKind(cols, sparseColumn), countKind(cols, denseColumn)
+	ragged := len(cols) - sparse - dense
+	for k := range cols {
+		switch cols[k].kind {
+		case sparseColumn:
+			parts, err := p.sparse(c, k, single)
+			if err != nil {
+				return err
+			}
+			for i, t := range parts {
+				c.set(k+i*sparse, t)
+			}
+		case denseColumn:
+			t, err := p.dense(c, k)
+			if err != nil {
+				return err
+			}
+			if single {
+				t.Shape = t.Shape[1:]
+			}
+			c.set(k+2*sparse, t)
+		case raggedColumn:
+			values, splits, err := p.ragged(c, k, single)
+			if err != nil {
+				return err
+			}
+			c.set(k+2*sparse, values)
+			c.set(k+2*sparse+ragged, splits)
+		}
+	}
+	return nil
+}

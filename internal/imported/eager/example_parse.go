@@ -1,0 +1,233 @@
+package eager
+
+import (
+	"context"
+	"fmt"
+	"unsafe"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/format/tfexample"
+)
+
+// cell is one feature of one example, found but not yet read.
+type cell struct {
+	data  []byte
+	count int
+	found bool
+}
+
+const cellSize = int(unsafe.Sizeof(cell{}))
+
+// parsing is a batch of examples on its way to tensors.
+type parsing struct {
+	spec     *exampleSpec
+	examples [][]byte
+	names    [][]byte // of the examples, for messages; empty: none
+	cells    []cell   // cells[column*len(examples)+example]
+}
+
+// clip bounds the input that a message shows.
+func clip(b []byte) []byte {
+	if len(b) > 1024 {
+		return append(b[:1024:1024], "..."...)
+	}
+	return b
+}
+
+func (p *parsing) name(i int) string {
+	if i < len(p.names) {
+		return string(p.names[i])
+	}
+	return "<unknown>"
+}
+
+func (p *parsing) keyError(col *column, i int, format string, args ...any) error {
+	return fmt.Errorf("Name: %s, Key: %s, Index: %d.  %s", p.name(i), col.name, i, fmt.Sprintf(format, args...))
+}
+
+// scan finds the features of all examples.
+func (p *parsing) scan(ctx context.Context) error {
+	p.cells = make([]cell, len(p.spec.columns)*len(p.examples))
+	for i, e := range p.examples {
+		if i%1024 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		var bad error
+		ok := tfexample.EachFeature(ctx, e, func(name, feature []byte) bool {
+			k, known := p.spec.byName[string(name)]
+			if !known {
+				return true
+			}
+			bad = p.find(ctx, k, i, feature)
+			return bad == nil
+		})
+		if err := ctx.Err(); (bad != nil || !ok) && err != nil {
+			return err
+		}
+		if bad != nil {
+			return bad
+		}
+		if !ok {
+			return fmt.Errorf("Could not parse example input, value: '%s'", clip(e))
+		}
+	}
+	return nil
+}
+
+// find notes where the values of column k in example i are.
+func (p *parsing) find(ctx context.Context, k, i int, feature []byte) error {
+	col, at := &p.spec.columns[k], &p.cells[k*len(p.examples)+i]
+	kind, data, ok := tfexample.List(ctx, feature)
+	if !ok {
+		return p.keyError(col, i, "Can't parse serialized Example.")
+	}
+	if kind == tfexample.None { // as good as missing
+		*at = cell{}
+		return nil
+	}
+	if kind != col.list && col.kind != denseColumn {
+		return p.keyError(col, i, "Data types don't match. Expected type: %v, Actual type: %v", col.list, kind)
+	}
+	if kind != col.list {
+		return p.keyError(col, i, "Data types don't match. Data type: %v but expected type: %v", kind, col.list)
+	}
+	n := tfexample.Count(ctx, kind, data)
+	if n < 0 {
+		return p.keyError(col, i, "Can't parse serialized Example.")
+	}
+	*at = cell{data, n, true}
+	return nil
+}
+
+// of returns the cells of column k.
+func (p *parsing) of(k int) []cell { return p.cells[k*len(p.examples) : (k+1)*len(p.examples)] }
+
+// read fills elements [at, at+count) of t.
+func (c *cell) read(t *graph.Tensor, at int) {
+	switch t.DType {
+	case graph.String:
+		tfexample.ReadBytes(t.Strings[at:at+c.count], c.data)
+	case graph.Float32:
+		tfexample.ReadFloats(graph.Of[float32](t)[at:at+c.count], c.data)
+	case graph.Int64:
+		tfexample.ReadInts(graph.Of[int64](t)[at:at+c.count], c.data)
+	}
+}
+
+// values reads all values of a column, one example after the other.
+func (p *parsing) values(c call, k int) (*graph.Tensor, error) {
+	total := 0
+	for _, x := range p.of(k) {
+		total += x.count
+	}
+	t, err := c.alloc(p.spec.columns[k].dtype, total)
+	if err != nil {
+		return nil, err
+	}
+	at := 0
+	for _, x := range p.of(k) {
+		if x.count > 0 {
+			x.read(t, at)
+			at += x.count
+		}
+	}
+	return t, nil
+}
+
+// sparse returns column k as a sparse tensor's parts: [n,2] indices ([n,1] of a
+// single example), values and shape.
+func (p *parsing) sparse(c call, k int, single bool) (parts [3]*graph.Tensor, err error) {
+	if parts[1], err = p.values(c, k); err != nil {
+		return parts, err
+	}
+	n, most := parts[1].Len(), 0
+	if single {
+		if parts[0], err = c.alloc(graph.Int64, n, 1); err != nil {
+			return parts, err
+		}
+		for j := range n {
+			graph.Of[int64](parts[0])[j] = int64(j)
+		}
+		parts[2], err = graph.FromSlice([]int64{int64(n)}, 1)
+		return parts, err
+	}
+	if parts[0], err = c.alloc(graph.Int64, n, 2); err != nil {
+		return parts, err
+	}
+	index := graph.Of[int64](parts[0])
+	for i, x := range p.of(k) {
+		most = max(most, x.count)
+		for j := range x.count {
+			index[2*j], index[2*j+1] = int64(i), int64(j)
+		}
+		index = index[2*x.count:]
+	}
+	parts[2], err = graph.FromSlice([]int64{int64(len(p.examples)), int64(most)}, 2)
+	return parts, err
+}
+
+// ragged returns column k as values and row splits; a single example has no splits.
+func (p *parsing) ragged(c call, k int, single bool) (values, splits *graph.Tensor, err error) {
+	if values, err = p.values(c, k); err != nil {
+		return nil, nil, err
+	}
+	if single {
+		return values, graph.NewTensor(p.spec.columns[k].splits, 0), nil
+	}
+	at := make([]int, len(p.examples)+1)
+	for i, x := range p.of(k) {
+		at[i+1] = at[i] + x.count
+	}
+	if splits, err = c.alloc(p.spec.columns[k].splits, len(at)); err != nil {
+		return nil, nil, err
+	}
+	return values, splits, setInts(splits, at)
+}
+
+// dense returns column k as a [examples, shape...] tensor.
+func (p *parsing) dense(c call, k int) (*graph.Tensor, error) {
+	col := &p.spec.columns[k]
+	row, shape := col.stride, append([]int{len(p.examples)}, col.shape...)
+	if col.variable {
+		steps, err := p.steps(k)
+		if err != nil {
+			return nil, err
+		}
+		row *= steps
+		shape = append([]int{len(p.examples), steps}, col.shape...)
+	}
+	t, err := c.alloc(col.dtype, shape...)
+	if err != nil {
+		return nil, err
+	}
+	if col.variable {
+		fillCells(t, col.fallback, 0)
+	}
+	for i, x := range p.of(k) {
+		switch {
+		case col.variable:
+			x.read(t, i*row)
+		case !x.found && col.fallback.Len() == 0:
+			return nil, fmt.Errorf("Name: %s, Feature: %s (data type: %v) is required but could not be found.", p.name(i), col.name, col.list)
+		case !x.found:
+			copyCells(t, i*row, col.fallback, 0, row)
+		case x.count != row:
+			return nil, p.keyError(col, i, "Number of %v values != expected.  Values size: %d but output shape: %s", col.list, x.count, col.shapeText())
+		default:
+			x.read(t, i*row)
+		}
+	}
+	return t, nil
+}
+
+// steps returns the longest length of a variable column, in steps of its stride.
+func (p *parsing) steps(k int) (int, error) {
+	col, most := &p.spec.columns[k], 0
+	for i, x := range p.of(k) {
+		if x.count%col.stride != 0 {
+			return 0, p.keyError(col, i, "Number of %v values is not a multiple of stride length. Saw %d values but output shape is: %s", col.list, x.count, col.shapeText())
+		}
+		most = max(most, x.count/col.stride)
+	}
+	return most, nil
+}

@@ -1,0 +1,171 @@
+package eager
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/format/tfexample"
+)
+
+// columnKind is how a feature of parsed examples is given.
+type columnKind uint8
+
+const (
+	sparseColumn columnKind = iota
+	denseColumn
+	raggedColumn
+)
+
+// column is one feature that a parsing op looks for.
+type column struct {
+	kind   columnKind
+	name   string
+	dtype  graph.DType
+	list   tfexample.Kind
+	splits graph.DType // of a ragged column
+
+	// Of a dense column. A variable one has any multiple of stride values, and
+	// is padded to the longest of the batch.
+	shape    []int // without the batch; of a variable one without the first dimension
+	stride   int   // values of one row, or of one step of a variable one
+	variable bool
+	fallback *graph.Tensor // empty: the feature is required
+}
+
+// exampleSpec is what a parsing op looks for: sparse, dense and ragged columns in
+// the order of the outputs.
+type exampleSpec struct {
+	columns []column
+	byName  map[string]int
+}
+
+// columnTypes are the columns that the attributes of a parsing op give, still
+// without names and defaults.
+func columnTypes(s *site) []column {
+	var cols []column
+	add := func(kind columnKind, attr string) {
+		for _, d := range list[graph.DType](s, attr) {
+			c := column{kind: kind, dtype: d, list: listOf(d)}
+			if c.list == tfexample.None {
+				s.fail("attribute %s: expected float32, int64 or string, got %v", attr, d)
+			}
+			cols = append(cols, c)
+		}
+	}
+	add(sparseColumn, "sparse_types")
+	first := len(cols)
+	add(denseColumn, "Tdense")
+	shapes := list[graph.Shape](s, "dense_shapes")
+	if len(shapes) != len(cols)-first {
+		s.fail("attribute dense_shapes: expected %d shapes, got %d", len(cols)-first, len(shapes))
+		return nil
+	}
+	for i, shape := range shapes {
+		if err := cols[first+i].setShape(shape); err != nil {
+			s.fail("attribute dense_shapes[%d]: %w", i, err)
+		}
+	}
+	first = len(cols)
+	add(raggedColumn, "ragged_value_types")
+	splits := list[graph.DType](s, "ragged_split_types")
+	if len(splits) != len(cols)-first {
+		s.fail("attribute ragged_split_types: expected %d types, got %d", len(cols)-first, len(splits))
+		return nil
+	}
+	for i, d := range splits {
+		if d != graph.Int32 && d != graph.Int64 {
+			s.fail("attribute ragged_split_types: expected int32 or int64, got %v", d)
+		}
+		cols[first+i].splits = d
+	}
+	return cols
+}
+
+func listOf(d graph.DType) tfexample.Kind {
+	switch d {
+	case graph.String:
+		return tfexample.Bytes
+	case graph.Float32:
+		return tfexample.Floats
+	case graph.Int64:
+		return tfexample.Ints
+	}
+	return tfexample.None
+}
+
+func (c *column) setShape(s graph.Shape) error {
+	if s.UnknownRank {
+		return fmt.Errorf("the rank must be known")
+	}
+	dims := s.Dims
+	if len(dims) > 0 && !dims[0].Static() {
+		c.variable = true
+		dims = dims[1:]
+	}
+	for _, d := range dims {
+		if !d.Static() {
+			return fmt.Errorf("%v: only the first dimension may be unknown", s)
+		}
+		c.shape = append(c.shape, d.Const)
+	}
+	n, err := elements(c.shape)
+	if err == nil && c.variable && n == 0 {
+		return fmt.Errorf("%v: expected no size of 0 where the length varies", s)
+	}
+	c.stride = n
+	return err
+}
+
+// shapeText is the shape as messages have it.
+func (c *column) shapeText() string {
+	s := "["
+	if c.variable {
+		s += "?"
+	}
+	for i, d := range c.shape {
+		if i > 0 || c.variable {
+			s += ","
+		}
+		s += fmt.Sprint(d)
+	}
+	return s + "]"
+}
+
+// setDefault checks and keeps what a missing dense feature becomes.
+func (c *column) setDefault(t *graph.Tensor) error {
+	if t.DType != c.dtype {
+		return fmt.Errorf("default of dense feature %q: expected type %v, got %v", c.name, c.dtype, t.DType)
+	}
+	switch n := t.Len(); {
+	case c.variable && n != 1:
+		return fmt.Errorf("dense feature %q has a variable length: expected a default of a single element (the padding), got shape %v", c.name, t.Shape)
+	case !c.variable && n > 0 && !slices.Equal(t.Shape, c.shape):
+		return fmt.Errorf("default of dense feature %q: expected shape %v, got %v", c.name, c.shape, t.Shape)
+	}
+	c.fallback = t
+	return nil
+}
+
+// newExampleSpec indexes columns that have their names.
+func newExampleSpec(cols []column) (*exampleSpec, error) {
+	s := &exampleSpec{columns: cols, byName: make(map[string]int, len(cols))}
+	for i, c := range cols {
+		if _, twice := s.byName[c.name]; twice {
+			return nil, fmt.Errorf("feature %q is asked for twice", c.name)
+		}
+		s.byName[c.name] = i
+	}
+	return s, nil
+}
+
+// countKind returns how many columns are of a kind.
+func countKind(cols []column, k columnKind) int {
+	n := 0
+	for _, c := range cols {
+		if c.kind == k {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,36 @@
+package eager_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/imported/eager"
+)
+
+// A table maps words to ids; a word that it lacks gets the default.
+func Example() {
+	ctx, env := context.Background(), &eager.Env{Resources: eager.NewResources()}
+	run := func(op string, attrs graph.Attrs, in ...eager.Value) []eager.Value {
+		out, err := eager.Run(ctx, &graph.Node{Name: "n", Op: op, Attrs: attrs}, in, env)
+		if err != nil {
+			fmt.Println(err)
+		}
+		return out
+	}
+	words := func(s ...string) eager.Value {
+		b := make([][]byte, len(s))
+		for i := range s {
+			b[i] = []byte(s[i])
+		}
+		t, _ := graph.StringTensor(b, len(b))
+		return eager.Value{T: t}
+	}
+	ids, _ := graph.FromSlice([]int64{0, 1}, 2)
+
+	table := run("HashTableV2", graph.Attrs{"key_dtype": graph.String, "value_dtype": graph.Int64, "shared_name": []byte("colors")})[0]
+	run("LookupTableImportV2", nil, table, words("red", "blue"), eager.Value{T: ids})
+	found := run("LookupTableFindV2", nil, table, words("blue", "green"), eager.Value{T: graph.ScalarOf(int64(-1))})
+	fmt.Println(graph.Of[int64](found[0].T))
+	// Output: [1 -1]
+}

@@ -1,0 +1,318 @@
+package eager
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+)
+
+// gatherOps take and put elements by index.
+var gatherOps = map[string]opDef{
+	"Gather":                {in: 2, out: 1, make: plain(func(c call) error { return gather(c, c.t(0), gatherAxes{}) })},
+	"GatherV2":              {in: 3, out: 1, make: gatherV2},
+	"ResourceGather":        {in: 2, out: 1, resources: 1, make: resourceGather},
+	"GatherNd":              {in: 2, out: 1, make: plain(func(c call) error { return gatherNd(c, c.t(0)) })},
+	"ResourceGatherNd":      {in: 2, out: 1, resources: 1, make: plain(resourceGatherNd)},
+	"ScatterNd":             {in: 3, out: 1, make: plain(scatterNd)},
+	"TensorScatterUpdate":   {in: 3, out: 1, make: plain(tensorScatterUpdate)},
+	"TensorScatterAdd":      {in: 3, out: 1, make: plain(tensorScatterAdd)},
+	"DynamicPartition":      {in: 2, make: dynamicPartition},
+	"DynamicStitch":         {in: variadic, out: 1, make: dynamicStitch},
+	"ParallelDynamicStitch": {in: variadic, out: 1, make: dynamicStitch},
+	"ReverseSequence":       {in: 2, out: 1, make: reverseSequence},
+}
+
+// gatherAxes are the dimension that indices count and how many leading ones are of a batch. A strict gather checks indices
+// even where the result is empty.
+type gatherAxes struct {
+	axis, batch int
+	strict      bool
+}
+
+func gatherV2(s *site) (kernel, error) {
+	batch := s.node.Int("batch_dims", 0)
+	return func(c call) error {
+		k, err := axisOf("axis", c.t(2), len(c.t(0).Shape))
+		if err != nil {
+			return err
+		}
+		b := batch
+		if b < 0 {
+			b += len(c.t(1).Shape)
+		}
+		return gather(c, c.t(0), gatherAxes{axis: k, batch: b})
+	}, nil
+}
+
+func resourceGather(s *site) (kernel, error) {
+	b := s.node.Int("batch_dims", 0)
+	return func(c call) error {
+		t, err := load(c.in[0])
+		if err != nil {
+			return err
+		}
+		return gather(c, t, gatherAxes{axis: b, batch: b, strict: true})
+	}, nil
+}
+
+// gather makes output 0 of the slices of t that input 1 names.
+func gather(c call, t *graph.Tensor, g gatherAxes) error {
+	idx := c.t(1)
+	if g.batch < 0 || g.batch > g.axis || g.batch > len(idx.Shape) || g.axis >= len(t.Shape) || !slices.Equal(t.Shape[:g.batch], idx.Shape[:g.batch]) {
+		return fmt.Errorf("params of shape %v, indices of shape %v: batch_dims %d and axis %d do not fit", t.Shape, idx.Shape, g.batch, g.axis)
+	}
+	shape := slices.Concat(t.Shape[:g.axis], idx.Shape[g.batch:], t.Shape[g.axis+1:])
+	out, err := c.output(0, t.DType, shape...)
+	if err != nil {
+		return err
+	}
+	switch idx.DType {
+	case graph.Int32:
+		return gatherBy(out, t, idx, graph.Of[int32](idx), g)
+	case graph.Int64:
+		return gatherBy(out, t, idx, graph.Of[int64](idx), g)
+	}
+	return fmt.Errorf("indices: expected int32 or int64, got %v", idx.DType)
+}
+
+func gatherBy[I int32 | int64](out, t, idx *graph.Tensor, ids []I, g gatherAxes) error {
+	if out.Len() == 0 && !g.strict {
+		return nil
+	}
+	n := t.Shape[g.axis]
+	for i, v := range ids {
+		if v < 0 || int(v) >= n {
+			return fmt.Errorf("indices%s = %d is not in [0, %d)", at(idx.Shape, i), v, n)
+		}
+	}
+	batches := product(t.Shape[:g.batch])
+	outer, inner := product(t.Shape[g.batch:g.axis]), product(t.Shape[g.axis+1:])
+	if batches == 0 || out.Len() == 0 {
+		return nil
+	}
+	per := len(ids) / batches
+	j := 0
+	for b := range batches {
+		mine := ids[b*per : (b+1)*per]
+		for o := range outer {
+			first := (b*outer + o) * n * inner
+			switch size := t.DType.Size(); {
+			case t.DType == graph.String || inner == 1:
+				gatherEach(out, j, t, first, mine, inner)
+			default:
+				dst, src := out.Bytes[j*size:(j+per*inner)*size], t.Bytes[first*size:(first+n*inner)*size]
+				row := inner * size
+				for i, v := range mine {
+					copy(dst[i*row:(i+1)*row], src[int(v)*row:])
+				}
+			}
+			j += per * inner
+		}
+	}
+	return nil
+}
+
+// gatherEach gathers strings, and single elements.
+func gatherEach[I int32 | int64](out *graph.Tensor, j int, t *graph.Tensor, first int, ids []I, inner int) {
+	switch size := t.DType.Size(); {
+	case size == 4:
+		pick(cells[uint32](out)[j:], cells[uint32](t)[first:], ids)
+	case size == 8:
+		pick(cells[uint64](out)[j:], cells[uint64](t)[first:], ids)
+	default:
+		for i, v := range ids {
+			copyCells(out, j+i*inner, t, first+int(v)*inner, inner)
+		}
+	}
+}
+
+func pick[T any, I int32 | int64](dst, src []T, ids []I) {
+	for i, v := range ids {
+		dst[i] = src[v]
+	}
+}
+
+// at returns where element i of a shape is, like [0,2].
+func at(shape []int, i int) string {
+	s := "]"
+	for k := len(shape) - 1; k >= 0; k-- {
+		s = fmt.Sprint(i%shape[k]) + s
+		i /= shape[k]
+		if k > 0 {
+			s = "," + s
+		}
+	}
+	return "[" + s
+}
+
+// slots are the places that the last dimension of an index tensor names.
+type slots struct {
+	places []int // of the first element of each slice
+	lead   []int // shape of the indices without the last dimension
+	rest   []int // shape of one slice
+}
+
+// slotsOf resolves indices [..., k] into a tensor of the given shape.
+func slotsOf(idx *graph.Tensor, shape []int) (slots, error) {
+	var s slots
+	ids, err := integers("indices", idx)
+	if err != nil {
+		return s, err
+	}
+	if len(idx.Shape) == 0 {
+		return s, fmt.Errorf("indices must be at least a vector")
+	}
+	s.lead = idx.Shape[:len(idx.Shape)-1]
+	k := idx.Shape[len(s.lead)]
+	if k > len(shape) {
+		return s, fmt.Errorf("indices of shape %v: expected a last dimension of at most %d", idx.Shape, len(shape))
+	}
+	if n := product(s.lead); k == 0 && n > 1<<20 {
+		return s, fmt.Errorf("%w: %d empty indices", ErrLimit, n)
+	}
+	s.rest = shape[k:]
+	steps := contiguous(shape).steps
+	s.places = make([]int, product(s.lead))
+	for i := range s.places {
+		for j, v := range ids[i*k : (i+1)*k] {
+			if v < 0 || v >= shape[j] {
+				return s, fmt.Errorf("indices%s = %v does not index into param shape %v", at(s.lead, i), ids[i*k:(i+1)*k], shape)
+			}
+			s.places[i] += v * steps[j]
+		}
+	}
+	return s, nil
+}
+
+func gatherNd(c call, t *graph.Tensor) error {
+	if len(t.Shape) == 0 {
+		return fmt.Errorf("params: expected at least a vector, got a scalar")
+	}
+	s, err := slotsOf(c.t(1), t.Shape)
+	if err != nil {
+		return err
+	}
+	if t.Len() == 0 && len(s.places) > 0 {
+		return fmt.Errorf("params of shape %v are empty, but there are %d indices", t.Shape, len(s.places))
+	}
+	out, err := c.output(0, t.DType, slices.Concat(s.lead, s.rest)...)
+	if err != nil {
+		return err
+	}
+	n := product(s.rest)
+	for i, p := range s.places {
+		copyCells(out, i*n, t, p, n)
+	}
+	return nil
+}
+
+func resourceGatherNd(c call) error {
+	t, err := load(c.in[0])
+	if err != nil {
+		return err
+	}
+	return gatherNd(c, t)
+}
+
+// scatter resolves where the slices of updates go in a tensor of the given shape.
+func scatter(idx, updates *graph.Tensor, shape []int) (slots, error) {
+	if product(shape) == 0 && idx.Len()+updates.Len() > 0 {
+		return slots{}, fmt.Errorf("indices and updates for a result of shape %v, which is empty", shape)
+	}
+	s, err := slotsOf(idx, shape)
+	if err == nil && !slices.Equal(updates.Shape, slices.Concat(s.lead, s.rest)) {
+		err = fmt.Errorf("updates: expected shape %v, got %v", slices.Concat(s.lead, s.rest), updates.Shape)
+	}
+	return s, err
+}
+
+func scatterNd(c call) error {
+	shape, err := integers("shape", c.t(2))
+	if err != nil {
+		return err
+	}
+	out, err := c.output(0, c.t(1).DType, shape...)
+	if err != nil {
+		return err
+	}
+	s, err := scatter(c.t(0), c.t(1), shape)
+	if err != nil {
+		return err
+	}
+	return addSlices(out, s.places, c.t(1), product(s.rest))
+}
+
+func tensorScatterUpdate(c call) error {
+	if err := sameType([]Value{c.in[0], c.in[2]}); err != nil {
+		return err
+	}
+	s, err := scatter(c.t(1), c.t(2), c.t(0).Shape)
+	if err != nil {
+		return err
+	}
+	out, err := c.output(0, c.t(0).DType, c.t(0).Shape...)
+	if err != nil {
+		return err
+	}
+	copyCells(out, 0, c.t(0), 0, out.Len())
+	n := product(s.rest)
+	for i, p := range s.places {
+		copyCells(out, p, c.t(2), i*n, n)
+	}
+	return nil
+}
+
+func tensorScatterAdd(c call) error {
+	if err := sameType([]Value{c.in[0], c.in[2]}); err != nil {
+		return err
+	}
+	s, err := scatter(c.t(1), c.t(2), c.t(0).Shape)
+	if err != nil {
+		return err
+	}
+	out, err := c.output(0, c.t(0).DType, c.t(0).Shape...)
+	if err != nil {
+		return err
+	}
+	copyCells(out, 0, c.t(0), 0, out.Len())
+	return addSlices(out, s.places, c.t(2), product(s.rest))
+}
+
+// addSlices adds slice i of n elements of src to dst's at places[i].
+func addSlices(dst *graph.Tensor, places []int, src *graph.Tensor, n int) error {
+	switch src.DType {
+	case graph.Float32:
+		addTo[float32](dst, places, src, n)
+	case graph.Float64:
+		addTo[float64](dst, places, src, n)
+	case graph.Int32:
+		addTo[int32](dst, places, src, n)
+	case graph.Int64:
+		addTo[int64](dst, places, src, n)
+	case graph.String:
+		for i, p := range places {
+			copyCells(dst, p, src, i*n, n)
+		}
+	case graph.Bool:
+		for i, p := range places {
+			for j, v := range graph.Of[bool](src)[i*n : (i+1)*n] {
+				if v {
+					graph.Of[bool](dst)[p+j] = true
+				}
+			}
+		}
+	default:
+		return fmt.Errorf("type %v %w", src.DType, ErrUnsupported)
+	}
+	return nil
+}
+
+func addTo[T number](dst *graph.Tensor, places []int, src *graph.Tensor, n int) {
+	d, s := graph.Of[T](dst), graph.Of[T](src)
+	for i, p := range places {
+		for j, v := range s[i*n : (i+1)*n] {
+			d[p+j] += v
+		}
+	}
+}

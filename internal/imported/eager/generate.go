@@ -1,0 +1,301 @@
+package eager
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+)
+
+// generateOps make tensors of a shape or of conditions.
+var generateOps = map[string]opDef{
+	"Fill":      {in: 2, out: 1, make: plain(fill)},
+	"ZerosLike": {in: 1, out: 1, make: plain(like(0))},
+	"OnesLike":  {in: 1, out: 1, make: plain(like(1))},
+	"Empty":     {in: 1, out: 1, make: empty},
+	"Range": {in: 3, out: 1, make: plain(numbers(ranged[float32], ranged[float64], ranged[int8], ranged[int16], ranged[int32], ranged[int64],
+		nil, ranged[uint16], ranged[uint32], ranged[uint64]).on(0))},
+	"LinSpace":   {in: 3, out: 1, make: plain(floats(linSpace[float32], linSpace[float64]).on(0))},
+	"OneHot":     {in: 4, out: 1, make: oneHot},
+	"Where":      {in: 1, out: 1, make: plain(where)},
+	"Select":     {in: 3, out: 1, make: plain(selectV1)},
+	"SelectV2":   {in: 3, out: 1, make: plain(selectV2)},
+	"MatrixDiag": {in: 1, out: 1, make: plain(matrixDiag)},
+}
+
+func fill(c call) error {
+	shape, err := integers("dims", c.t(0))
+	if err != nil {
+		return err
+	}
+	if v := c.t(1); v.Len() != 1 || len(v.Shape) > 1 || len(c.t(0).Shape) > 1 {
+		return fmt.Errorf("expected dims as a vector and the value as a scalar, got shapes %v and %v", c.t(0).Shape, v.Shape)
+	}
+	out, err := c.output(0, c.t(1).DType, shape...)
+	if err != nil {
+		return err
+	}
+	fillCells(out, c.t(1), 0)
+	return nil
+}
+
+func empty(s *site) (kernel, error) {
+	d := s.dtype("dtype", graph.Float32)
+	return func(c call) error {
+		shape, err := integers("shape", c.t(0))
+		if err != nil {
+			return err
+		}
+		_, err = c.output(0, d, shape...)
+		return err
+	}, nil
+}
+
+// like returns the kernel that fills the shape of its input with v.
+func like(v uint8) kernel {
+	return func(c call) error {
+		t := c.t(0)
+		out, err := c.output(0, t.DType, t.Shape...)
+		if err != nil || v == 0 {
+			return err
+		}
+		one := graph.NewTensor(t.DType)
+		if t.DType == graph.Bool {
+			graph.Of[bool](one)[0] = true
+		} else if err := convertInto(one, []uint8{v}); err != nil {
+			return err
+		}
+		fillCells(out, one, 0)
+		return nil
+	}
+}
+
+func ranged[T number](c call) error {
+	if err := sameType(c.in); err != nil {
+		return err
+	}
+	var v [3]T
+	for i := range v {
+		if c.t(i).Len() != 1 {
+			return fmt.Errorf("input %d: expected a scalar, got shape %v", i, c.t(i).Shape)
+		}
+		v[i] = graph.Of[T](c.t(i))[0]
+	}
+	start, limit, delta := v[0], v[1], v[2]
+	switch {
+	case delta == 0:
+		return fmt.Errorf("requires delta != 0: %v", delta)
+	case delta > 0 && start > limit:
+		return fmt.Errorf("requires start <= limit when delta > 0: %v/%v", start, limit)
+	case delta < 0 && start < limit:
+		return fmt.Errorf("requires start >= limit when delta < 0: %v/%v", start, limit)
+	}
+	size := math.Ceil(math.Abs((float64(limit) - float64(start)) / float64(delta)))
+	if !(size <= 1<<40) {
+		return fmt.Errorf("%w: a range of %v elements", ErrLimit, size)
+	}
+	out, err := outputOf[T](c, 0, int(size))
+	x := start
+	for i := range out {
+		out[i] = x
+		x += delta
+	}
+	return err
+}
+
+func linSpace[T float](c call) error {
+	n, err := integer("num", c.t(2))
+	if err != nil {
+		return err
+	}
+	if c.t(0).Len() != 1 || c.t(1).Len() != 1 || c.t(1).DType != c.t(0).DType {
+		return fmt.Errorf("expected scalars of one type, got shapes %v and %v", c.t(0).Shape, c.t(1).Shape)
+	}
+	if n <= 0 {
+		return fmt.Errorf("requires num > 0: %d", n)
+	}
+	lo, hi := graph.Of[T](c.t(0))[0], graph.Of[T](c.t(1))[0]
+	out, err := outputOf[T](c, 0, n)
+	if err != nil {
+		return err
+	}
+	for i := range out {
+		out[i] = lo + (hi-lo)/T(max(n-1, 1))*T(i)
+	}
+	if n > 1 {
+		out[n-1] = hi
+	}
+	return nil
+}
+
+func oneHot(s *site) (kernel, error) {
+	at := s.node.Int("axis", -1)
+	return func(c call) error {
+		idx := c.t(0)
+		depth, err := integer("depth", c.t(1))
+		if err != nil {
+			return err
+		}
+		if depth < 0 {
+			return fmt.Errorf("depth must be non-negative, got: %d", depth)
+		}
+		on, off := c.t(2), c.t(3)
+		if len(on.Shape) != 0 || len(off.Shape) != 0 || on.DType != off.DType {
+			return fmt.Errorf("on_value and off_value: expected scalars of one type")
+		}
+		k := at
+		if k == -1 {
+			k = len(idx.Shape)
+		}
+		if k < 0 || k > len(idx.Shape) {
+			return fmt.Errorf("expected axis to be -1 or between 0 and %d, but received: %d", len(idx.Shape), at)
+		}
+		ids := graph.NewTensor(graph.Int64, idx.Shape...)
+		if err := convert(ids, idx); err != nil {
+			return err
+		}
+		out, err := c.output(0, on.DType, slices.Insert(slices.Clone(idx.Shape), k, depth)...)
+		if err != nil {
+			return err
+		}
+		fillCells(out, off, 0)
+		inner := product(idx.Shape[k:])
+		for i, v := range graph.Of[int64](ids) {
+			if v >= 0 && v < int64(depth) {
+				copyCells(out, (i/inner*depth+int(v))*inner+i%inner, on, 0, 1)
+			}
+		}
+		return nil
+	}, nil
+}
+
+// truth returns which elements are not zero.
+func truth(t *graph.Tensor) ([]bool, error) {
+	if t.DType == graph.Bool {
+		return graph.Of[bool](t), nil
+	}
+	if t.DType == graph.String {
+		return nil, fmt.Errorf("type %v %w", t.DType, ErrUnsupported)
+	}
+	b := graph.NewTensor(graph.Bool, t.Shape...)
+	err := convert(b, t)
+	return graph.Of[bool](b), err
+}
+
+func where(c call) error {
+	yes, err := truth(c.t(0))
+	if err != nil {
+		return err
+	}
+	n := 0
+	for _, y := range yes {
+		if y {
+			n++
+		}
+	}
+	r := len(c.t(0).Shape)
+	dst, err := outputOf[int64](c, 0, n, r)
+	if err != nil {
+		return err
+	}
+	for i, y := range yes {
+		if !y {
+			continue
+		}
+		for k, rest := r-1, i; k >= 0; k-- {
+			d := c.t(0).Shape[k]
+			dst[k] = int64(rest % d)
+			rest /= d
+		}
+		dst = dst[r:]
+	}
+	return nil
+}
+
+// selectV1 takes elements, or whole rows where the condition is a vector.
+func selectV1(c call) error {
+	cond, a, b := c.t(0), c.t(1), c.t(2)
+	if err := want("condition", cond, graph.Bool); err != nil {
+		return err
+	}
+	if err := sameType(c.in[1:]); err != nil {
+		return err
+	}
+	n := cond.Len()
+	fits := len(cond.Shape) == 0 || slices.Equal(cond.Shape, a.Shape) || len(cond.Shape) == 1 && len(a.Shape) > 0 && a.Shape[0] == n
+	if !fits || !slices.Equal(a.Shape, b.Shape) {
+		return fmt.Errorf("shapes %v, %v and %v of condition, t and e do not fit", cond.Shape, a.Shape, b.Shape)
+	}
+	out, err := c.output(0, a.DType, a.Shape...)
+	if err != nil || n == 0 {
+		return err
+	}
+	size := out.Len() / n
+	for i, y := range graph.Of[bool](cond) {
+		src := b
+		if y {
+			src = a
+		}
+		copyCells(out, i*size, src, i*size, size)
+	}
+	return nil
+}
+
+func selectV2(c call) error {
+	if err := want("condition", c.t(0), graph.Bool); err != nil {
+		return err
+	}
+	if err := sameType(c.in[1:]); err != nil {
+		return err
+	}
+	shape, err := broadcastShape(c.t(1).Shape, c.t(2).Shape)
+	if err != nil {
+		return err
+	}
+	if shape, err = broadcastShape(c.t(0).Shape, shape); err != nil {
+		return err
+	}
+	out, err := c.output(0, c.t(1).DType, shape...)
+	if err != nil {
+		return err
+	}
+	if err := copyBox(shape, out, contiguous(shape), c.t(2), spread(c.t(2).Shape, shape)); err != nil {
+		return err
+	}
+	cond, from := graph.Of[bool](c.t(0)), [2]stride{spread(c.t(0).Shape, shape), spread(c.t(1).Shape, shape)}
+	i := 0
+	var walk func(k, ci, ai int)
+	walk = func(k, ci, ai int) {
+		if k == len(shape) {
+			if cond[ci] {
+				copyCells(out, i, c.t(1), ai, 1)
+			}
+			i++
+			return
+		}
+		for j := range shape[k] {
+			walk(k+1, ci+j*from[0].steps[k], ai+j*from[1].steps[k])
+		}
+	}
+	if out.Len() > 0 {
+		walk(0, 0, 0)
+	}
+	return nil
+}
+
+func matrixDiag(c call) error {
+	t := c.t(0)
+	if len(t.Shape) == 0 {
+		return fmt.Errorf("expected at least a vector")
+	}
+	n := t.Shape[len(t.Shape)-1]
+	out, err := c.output(0, t.DType, append(slices.Clone(t.Shape), n)...)
+	if err != nil {
+		return err
+	}
+	for i := range t.Len() {
+		copyCells(out, i*n+i%n, t, i, 1)
+	}
+	return nil
+}

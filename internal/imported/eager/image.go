@@ -1,0 +1,298 @@
+package eager
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/window"
+	"github.com/goestimator/goestimator/internal/runtime/kernels"
+)
+
+// imageOps work on images [batch, height, width, channels].
+var imageOps = map[string]opDef{
+	"Conv2D":                {in: 2, out: 1, make: windowed(convolution[float32], convolution[float64])},
+	"Conv2DBackpropInput":   {in: 3, out: 1, make: transposedConvolution},
+	"DepthwiseConv2dNative": {in: 2, out: 1, make: windowed(depthwise[float32], depthwise[float64])},
+	"MaxPool":               {in: 1, out: 1, make: windowed(pooling(kernels.MaxPool[float32]), pooling(kernels.MaxPool[float64]))},
+	"AvgPool":               {in: 1, out: 1, make: windowed(pooling(kernels.AvgPool[float32]), pooling(kernels.AvgPool[float64]))},
+	"FusedBatchNorm":        {in: 5, out: 5, make: batchNorm},
+	"FusedBatchNormV2":      {in: 5, out: 5, make: batchNorm},
+	"FusedBatchNormV3":      {in: 5, out: 6, make: batchNorm},
+	"ResizeBilinear":        {in: 2, out: 1, make: resizeBilinear},
+	"ResizeNearestNeighbor": {in: 2, out: 1, make: resizeNearest},
+}
+
+// windowed is the maker of ops on windows, of two element types.
+func windowed(f32, f64 func(c call, w *window.Attrs) error) maker {
+	return func(s *site) (kernel, error) {
+		w, err := windowAttrs(s)
+		return floats(func(c call) error { return f32(c, w) }, func(c call) error { return f64(c, w) }).on(0), err
+	}
+}
+
+func windowAttrs(s *site) (*window.Attrs, error) {
+	w, err := window.Read(s.node)
+	if err == nil && w.First {
+		err = fmt.Errorf("data_format NCHW %w", ErrUnsupported)
+	}
+	return w, err
+}
+
+func pooling[T float](f func(g kernels.Window, y, x []T)) func(c call, w *window.Attrs) error {
+	return func(c call, w *window.Attrs) error {
+		g, err := w.Pool(c.t(0).Shape)
+		if err != nil {
+			return err
+		}
+		y, err := outputOf[T](c, 0, window.Result(g)...)
+		if err != nil || len(y) == 0 {
+			return err
+		}
+		f(g, y, graph.Of[T](c.t(0)))
+		return nil
+	}
+}
+
+func convolution[T float](c call, w *window.Attrs) error {
+	x, f := c.t(0), c.t(1)
+	if err := sameType(c.in); err != nil {
+		return err
+	}
+	g, err := w.Conv2D(x.Shape, f.Shape)
+	if err != nil {
+		return err
+	}
+	y, err := outputOf[T](c, 0, window.Result(g)...)
+	if err != nil || len(y) == 0 || g.InC == 0 {
+		return err
+	}
+	if n := window.Groups(g, f.Shape); n > 1 {
+		return grouped(c, g, n)
+	}
+	kernels.Conv2D(g, y, graph.Of[T](x), graph.Of[T](f), nil, false)
+	return nil
+}
+
+// transposedConvolution is the gradient of a Conv2D with respect to its input,
+// which models use as a convolution that enlarges.
+func transposedConvolution(s *site) (kernel, error) {
+	w, err := windowAttrs(s)
+	return floats(func(c call) error { return enlarge[float32](c, w) }, func(c call) error { return enlarge[float64](c, w) }).on(2), err
+}
+
+func enlarge[T float](c call, w *window.Attrs) error {
+	f, dy := c.t(1), c.t(2)
+	shape, err := integers("input_sizes", c.t(0))
+	if err != nil {
+		return err
+	}
+	if len(shape) != 4 || len(f.Shape) != 4 || f.DType != dy.DType || shape[3] != f.Shape[2] {
+		return fmt.Errorf("input_sizes %v, filter %v and out_backprop %v do not fit", shape, f.Shape, dy.Shape)
+	}
+	dx, err := outputOf[T](c, 0, shape...)
+	if err != nil {
+		return err
+	}
+	g, err := w.Conv2D(shape, f.Shape)
+	if err != nil {
+		return err
+	}
+	if !slices.Equal(dy.Shape, window.Result(g)) {
+		return fmt.Errorf("out_backprop: expected shape %v, got %v", window.Result(g), dy.Shape)
+	}
+	if len(dx) > 0 && dy.Len() > 0 {
+		kernels.Conv2DInputGrad(g, dx, graph.Of[T](dy), graph.Of[T](f))
+	}
+	return nil
+}
+
+func depthwise[T float](c call, w *window.Attrs) error {
+	x, f := c.t(0), c.t(1)
+	if err := sameType(c.in); err != nil {
+		return err
+	}
+	g, err := w.Depthwise(x.Shape, f.Shape)
+	if err != nil {
+		return err
+	}
+	y, err := outputOf[T](c, 0, window.Result(g)...)
+	if err != nil || len(y) == 0 {
+		return err
+	}
+	kernels.DepthwiseConv2D(g, y, graph.Of[T](x), graph.Of[T](f))
+	return nil
+}
+
+// batchNorm normalises with the moments that it is given. Only the outputs that
+// inference has are made: the others are the moments again.
+func batchNorm(s *site) (kernel, error) {
+	if s.boolean("is_training", true) {
+		return nil, fmt.Errorf("is_training %w", ErrUnsupported)
+	}
+	if f := s.str("data_format", "NHWC"); f != "NHWC" {
+		return nil, fmt.Errorf("data_format %s %w", f, ErrUnsupported)
+	}
+	eps := float64(s.node.Float("epsilon", 1e-4))
+	k := floats(func(c call) error { return normalize[float32](c, eps) }, func(c call) error { return normalize[float64](c, eps) })
+	return k.on(0), nil
+}
+
+func normalize[T float](c call, eps float64) error {
+	x := c.t(0)
+	if err := sameType(c.in); err != nil {
+		return err
+	}
+	if len(x.Shape) != 4 && len(x.Shape) != 5 {
+		return fmt.Errorf("input must be 4 or 5-dimensional, got shape %v", x.Shape)
+	}
+	n := x.Shape[len(x.Shape)-1]
+	for i := 1; i < 5; i++ {
+		if len(c.t(i).Shape) != 1 || c.t(i).Shape[0] != n {
+			return fmt.Errorf("input %d: expected shape [%d], got %v", i, n, c.t(i).Shape)
+		}
+		if i > 2 {
+			c.set(i-2, c.t(i))
+			c.set(i, c.t(i))
+		}
+	}
+	if len(c.out) > 5 {
+		c.set(5, graph.NewTensor(x.DType, 0))
+	}
+	scale, shift := make([]T, n), make([]T, n)
+	for j := range n {
+		scale[j] = T(float64(graph.Of[T](c.t(1))[j]) / math.Sqrt(float64(graph.Of[T](c.t(4))[j])+eps))
+		shift[j] = graph.Of[T](c.t(2))[j] - graph.Of[T](c.t(3))[j]*scale[j]
+	}
+	dst, err := outputOf[T](c, 0, x.Shape...)
+	if err != nil || len(dst) == 0 {
+		return err
+	}
+	kernels.ScaleShift(dst, graph.Of[T](x), scale, shift, false)
+	return nil
+}
+
+// scaling maps the pixels of one dimension of an output to those of the input.
+type scaling struct {
+	in, out         int
+	corners, halves bool
+}
+
+// at returns where pixel i of the output lies.
+func (r scaling) at(i int) float32 {
+	scale := float32(r.in) / float32(r.out)
+	if r.corners && r.out > 1 {
+		scale = float32(r.in-1) / float32(r.out-1)
+	}
+	if r.halves {
+		return (float32(i)+0.5)*scale - 0.5
+	}
+	return float32(i) * scale
+}
+
+// nearest returns the input's pixel of pixel i of the output.
+func (r scaling) nearest(i int) int {
+	p := r.at(i)
+	switch {
+	case r.halves:
+		p += 0.5
+	case r.corners:
+		return min(int(math.Round(float64(p))), r.in-1)
+	}
+	return max(min(int(math.Floor(float64(p))), r.in-1), 0)
+}
+
+// resizing checks the inputs of a resize and returns the scalings of height and width.
+func resizing(c call, s *site) (h, w scaling, err error) {
+	size, err := integers("size", c.t(1))
+	if err != nil {
+		return h, w, err
+	}
+	x := c.t(0).Shape
+	if len(size) != 2 || len(x) != 4 || size[0] < 1 || size[1] < 1 || x[1] < 1 || x[2] < 1 || x[3] < 1 {
+		return h, w, fmt.Errorf("expected images [n,h,w,c] with pixels and channels, and a size of 2 positive numbers, got shape %v and %v", x, size)
+	}
+	corners, halves := s.boolean("align_corners", false), s.boolean("half_pixel_centers", false)
+	if corners && halves {
+		return h, w, fmt.Errorf("If half_pixel_centers is True, align_corners must be False.")
+	}
+	return scaling{x[1], size[0], corners, halves}, scaling{x[2], size[1], corners, halves}, nil
+}
+
+func resizeNearest(s *site) (kernel, error) {
+	return func(c call) error {
+		h, w, err := resizing(c, s)
+		if err != nil {
+			return err
+		}
+		x := c.t(0)
+		n, d := x.Shape[0], x.Shape[3]
+		out, err := c.output(0, x.DType, n, h.out, w.out, d)
+		if err != nil || out.Len() == 0 {
+			return err
+		}
+		for b := range n {
+			for i := range h.out {
+				for j := range w.out {
+					copyCells(out, ((b*h.out+i)*w.out+j)*d, x, ((b*h.in+h.nearest(i))*w.in+w.nearest(j))*d, d)
+				}
+			}
+		}
+		return nil
+	}, nil
+}
+
+// pixel is where a pixel of a bilinear resize lies: between two, and how far from the first.
+type pixel struct {
+	lo, hi int
+	part   float32
+}
+
+func (r scaling) between(i int) pixel {
+	p := r.at(i)
+	f := float32(math.Floor(float64(p)))
+	return pixel{max(int(f), 0), min(int(math.Ceil(float64(p))), r.in-1), p - f}
+}
+
+func resizeBilinear(s *site) (kernel, error) {
+	return func(c call) error {
+		h, w, err := resizing(c, s)
+		if err != nil {
+			return err
+		}
+		x := c.t(0)
+		n, d := x.Shape[0], x.Shape[3]
+		y, err := outputOf[float32](c, 0, n, h.out, w.out, d)
+		if err != nil || len(y) == 0 {
+			return err
+		}
+		src := x
+		if x.DType != graph.Float32 {
+			if src, err = c.alloc(graph.Float32, x.Shape...); err != nil {
+				return err
+			}
+			if err := convert(src, x); err != nil {
+				return err
+			}
+		}
+		in := graph.Of[float32](src)
+		for b := range n {
+			for i := range h.out {
+				p := h.between(i)
+				for j := range w.out {
+					q := w.between(j)
+					row := func(i, j int) []float32 { return in[((b*h.in+i)*w.in+j)*d:] }
+					tl, tr, bl, br := row(p.lo, q.lo), row(p.lo, q.hi), row(p.hi, q.lo), row(p.hi, q.hi)
+					for k := range d {
+						top := tl[k] + (tr[k]-tl[k])*q.part
+						bottom := bl[k] + (br[k]-bl[k])*q.part
+						y[k] = top + (bottom-top)*p.part
+					}
+					y = y[d:]
+				}
+			}
+		}
+		return nil
+	}, nil
+}

@@ -1,0 +1,392 @@
+package eager
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/runtime/kernels"
+)
+
+// linearOps are products of matrices and what goes with them.
+var linearOps = map[string]opDef{
+	"MatMul":        {in: 2, out: 1, make: matMul},
+	"BatchMatMul":   {in: 2, out: 1, make: batchMatMul},
+	"BatchMatMulV2": {in: 2, out: 1, make: batchMatMul},
+	"BatchMatMulV3": {in: 2, out: 1, make: batchMatMul},
+	"BiasAdd":       {in: 2, out: 1, make: biasAdd},
+	"BiasAddV1":     {in: 2, out: 1, make: biasAdd},
+	"Softmax":       {in: 1, out: 1, make: plain(floats(softmax(kernels.Softmax[float32]), softmax(kernels.Softmax[float64])).on(0))},
+	"LogSoftmax":    {in: 1, out: 1, make: plain(floats(softmax(kernels.LogSoftmax[float32]), softmax(kernels.LogSoftmax[float64])).on(0))},
+	"L2Loss":        {in: 1, out: 1, make: plain(floats(l2Loss[float32], l2Loss[float64]).on(0))},
+	"AddN":          {in: variadic, out: 1, make: plain(addN)},
+}
+
+// product2 is a product of matrices op(a) [m,k] and op(b) [k,n].
+type product2 struct {
+	m, n, k        int
+	transA, transB bool
+}
+
+// productOf checks the last two dimensions of the operands.
+func productOf(a, b []int, transA, transB bool) (product2, error) {
+	p := product2{transA: transA, transB: transB}
+	var kb int
+	if p.m, p.k = a[len(a)-2], a[len(a)-1]; transA {
+		p.m, p.k = p.k, p.m
+	}
+	if kb, p.n = b[len(b)-2], b[len(b)-1]; transB {
+		kb, p.n = p.n, kb
+	}
+	if kb != p.k {
+		return p, fmt.Errorf("Matrix size-incompatible: In[0]: %v, In[1]: %v", a, b)
+	}
+	return p, nil
+}
+
+// dense is the product of floats, by internal/runtime/kernels.
+func dense[T float](p product2, c, a, b []T) {
+	if p.m == 0 || p.n == 0 || p.k == 0 {
+		return // c is zeroed
+	}
+	g := kernels.GemmArgs[T]{M: p.m, N: p.n, K: p.k, Alpha: 1, A: a, LDA: p.k, TransA: p.transA, B: b, LDB: p.n, TransB: p.transB, C: c, LDC: p.n}
+	if p.transA {
+		g.LDA = p.m
+	}
+	if p.transB {
+		g.LDB = p.k
+	}
+	kernels.Gemm(g)
+}
+
+// whole is the product of integers.
+func whole[T integral](p product2, c, a, b []T) {
+	for i := range p.m {
+		for j := range p.n {
+			var sum T
+			for k := range p.k {
+				x, y := i*p.k+k, k*p.n+j
+				if p.transA {
+					x = k*p.m + i
+				}
+				if p.transB {
+					y = j*p.k + k
+				}
+				sum += a[x] * b[y]
+			}
+			c[i*p.n+j] = sum
+		}
+	}
+}
+
+// multiplier returns the kernels of products along the last two dimensions, the others broadcast.
+func multiplier(transA, transB bool) *typed {
+	return numbers(batched(transA, transB, dense[float32]), batched(transA, transB, dense[float64]), nil, nil,
+		batched(transA, transB, whole[int32]), batched(transA, transB, whole[int64]), nil, nil, nil, nil)
+}
+
+func matMul(s *site) (kernel, error) {
+	k := multiplier(s.boolean("transpose_a", false), s.boolean("transpose_b", false)).on(0)
+	return func(c call) error {
+		if len(c.t(0).Shape) != 2 || len(c.t(1).Shape) != 2 {
+			return fmt.Errorf("expected matrices, got shapes %v and %v", c.t(0).Shape, c.t(1).Shape)
+		}
+		return k(c)
+	}, nil
+}
+
+func batchMatMul(s *site) (kernel, error) {
+	return multiplier(s.boolean("adj_x", false), s.boolean("adj_y", false)).on(0), nil
+}
+
+func batched[T number](transA, transB bool, f func(p product2, c, a, b []T)) kernel {
+	return func(c call) error {
+		if err := sameType(c.in); err != nil {
+			return err
+		}
+		sa, sb := c.t(0).Shape, c.t(1).Shape
+		if len(sa) < 2 || len(sb) < 2 {
+			return fmt.Errorf("expected at least matrices, got shapes %v and %v", sa, sb)
+		}
+		p, err := productOf(sa, sb, transA, transB)
+		if err != nil {
+			return err
+		}
+		ba, bb := sa[:len(sa)-2], sb[:len(sb)-2]
+		lead, err := broadcastShape(ba, bb)
+		if err != nil {
+			return err
+		}
+		dst, err := outputOf[T](c, 0, append(slices.Clone(lead), p.m, p.n)...)
+		if err != nil || len(dst) == 0 {
+			return err
+		}
+		a, b := graph.Of[T](c.t(0)), graph.Of[T](c.t(1))
+		if p.k == 0 {
+			return nil
+		}
+		return eachPair(lead, ba, bb, func(i, x, y int) error {
+			f(p, dst[i*p.m*p.n:(i+1)*p.m*p.n], a[x*p.m*p.k:(x+1)*p.m*p.k], b[y*p.k*p.n:(y+1)*p.k*p.n])
+			return nil
+		})
+	}
+}
+
+func biasAdd(s *site) (kernel, error) {
+	channels := s.str("data_format", "NHWC") == "NCHW"
+	add := arithmetic("AddV2")
+	return func(c call) error {
+		x, b := c.t(0), c.t(1)
+		k := len(x.Shape) - 1
+		if channels {
+			k = 1
+		}
+		if len(b.Shape) != 1 || k < 1 || k >= len(x.Shape) || x.Shape[k] != b.Shape[0] {
+			return fmt.Errorf("must provide as many biases as the last dimension of the input tensor: %v vs. %v", b.Shape, x.Shape)
+		}
+		shape := slices.Repeat([]int{1}, len(x.Shape)-k)
+		shape[0] = b.Shape[0]
+		c.in = []Value{c.in[0], {T: reshaped(b, shape...)}}
+		return add(c)
+	}, nil
+}
+
+func softmax[T float](f func(dst, x []T, rows, cols int)) kernel {
+	return func(c call) error {
+		x := c.t(0)
+		if len(x.Shape) == 0 {
+			return fmt.Errorf("logits must have >= 1 dimension, got %v", x.Shape)
+		}
+		dst, err := outputOf[T](c, 0, x.Shape...)
+		if err != nil || len(dst) == 0 {
+			return err
+		}
+		cols := x.Shape[len(x.Shape)-1]
+		f(dst, graph.Of[T](x), len(dst)/cols, cols)
+		return nil
+	}
+}
+
+func l2Loss[T float](c call) error {
+	sum := 0.0
+	for _, v := range graph.Of[T](c.t(0)) {
+		sum += float64(v) * float64(v)
+	}
+	c.set(0, graph.ScalarOf(T(sum/2)))
+	return nil
+}
+
+var addPair = arithmetic("AddV2")
+
+func addN(c call) error {
+	if len(c.in) == 0 {
+		return fmt.Errorf("expected at least one input")
+	}
+	sum := c.t(0)
+	for i, v := range c.in[1:] {
+		if !slices.Equal(v.T.Shape, sum.Shape) {
+			return fmt.Errorf("Inputs to operation must have the same size and shape. Input 0: %v != input %d: %v", sum.Shape, i+1, v.T.Shape)
+		}
+		next := call{ctx: c.ctx, env: c.env, in: []Value{{T: sum}, v}, out: make([]Value, 1)}
+		if err := addPair(next); err != nil {
+			return err
+		}
+		sum = next.out[0].T
+	}
+	c.set(0, sum)
+	return nil
+}
+
+// scanOps go along one dimension.
+var scanOps = map[string]opDef{
+	"ArgMax":   {in: 2, out: 1, make: argMax(false)},
+	"ArgMin":   {in: 2, out: 1, make: argMax(true)},
+	"Cumsum":   {in: 2, out: 1, make: cumulate(false)},
+	"Cumprod":  {in: 2, out: 1, make: cumulate(true)},
+	"TopKV2":   {in: 2, out: 2, make: topK},
+	"TopK":     {in: 1, out: 2, make: topK},
+	"InTopKV2": {in: 3, out: 1, make: plain(inTopK)},
+}
+
+// lane is one dimension of a tensor: outer times n times inner elements.
+type lane struct{ outer, n, inner int }
+
+func laneOf(shape []int, k int) lane {
+	return lane{product(shape[:k]), shape[k], product(shape[k+1:])}
+}
+
+// each calls f with the place of the first element of every line along the lane, in order.
+func (l lane) each(f func(line, first int)) {
+	if l.inner == 0 {
+		return
+	}
+	for i := range l.outer {
+		for j := range l.inner {
+			f(i*l.inner+j, i*l.n*l.inner+j)
+		}
+	}
+}
+
+func argMax(least bool) maker {
+	return func(s *site) (kernel, error) {
+		d := s.dtype("output_type", graph.Int64)
+		return numbers(argOf[float32](d, least), argOf[float64](d, least), argOf[int8](d, least), argOf[int16](d, least), argOf[int32](d, least),
+			argOf[int64](d, least), argOf[uint8](d, least), argOf[uint16](d, least), argOf[uint32](d, least), argOf[uint64](d, least)).on(0), nil
+	}
+}
+
+func argOf[T number](d graph.DType, least bool) kernel {
+	return func(c call) error {
+		t := c.t(0)
+		k, err := axisOf("dimension", c.t(1), len(t.Shape))
+		if err != nil {
+			return err
+		}
+		l := laneOf(t.Shape, k)
+		if l.n == 0 {
+			return fmt.Errorf("Reduction axis %d is empty in shape %v", k, t.Shape)
+		}
+		src, out := graph.Of[T](t), make([]int, l.outer*l.inner)
+		l.each(func(line, first int) {
+			best := src[first]
+			for i := 1; i < l.n; i++ {
+				if v := src[first+i*l.inner]; v > best && !least || v < best && least || best != best && v == v {
+					best, out[line] = v, i
+				}
+			}
+		})
+		return c.outputInts(0, d, out, slices.Concat(t.Shape[:k], t.Shape[k+1:])...)
+	}
+}
+
+func cumulate(times bool) maker {
+	return func(s *site) (kernel, error) {
+		e, r := s.boolean("exclusive", false), s.boolean("reverse", false)
+		return numbers(cumulateOf[float32](times, e, r), cumulateOf[float64](times, e, r), nil, nil, cumulateOf[int32](times, e, r), cumulateOf[int64](times, e, r), nil, nil, nil, nil).on(0), nil
+	}
+}
+
+func cumulateOf[T number](times, exclusive, backwards bool) kernel {
+	return func(c call) error {
+		t := c.t(0)
+		k, err := axisOf("axis", c.t(1), len(t.Shape))
+		if err != nil {
+			return err
+		}
+		dst, err := outputOf[T](c, 0, t.Shape...)
+		if err != nil {
+			return err
+		}
+		l, src := laneOf(t.Shape, k), graph.Of[T](t)
+		l.each(func(_, first int) {
+			var acc T
+			if times {
+				acc = 1
+			}
+			for i := range l.n {
+				if backwards {
+					i = l.n - 1 - i
+				}
+				at := first + i*l.inner
+				before := acc
+				if times {
+					acc *= src[at]
+				} else {
+					acc += src[at]
+				}
+				if dst[at] = acc; exclusive {
+					dst[at] = before
+				}
+			}
+		})
+		return nil
+	}
+}
+
+func topK(s *site) (kernel, error) {
+	fixed := s.node.Int("k", 0)
+	d := s.dtype("index_type", graph.Int32)
+	on := numbers(topOf[float32](d, fixed), topOf[float64](d, fixed), topOf[int8](d, fixed), topOf[int16](d, fixed), topOf[int32](d, fixed),
+		topOf[int64](d, fixed), topOf[uint8](d, fixed), topOf[uint16](d, fixed), topOf[uint32](d, fixed), topOf[uint64](d, fixed))
+	return on.on(0), nil
+}
+
+func topOf[T number](d graph.DType, k int) kernel {
+	return func(c call) error {
+		t, k := c.t(0), k
+		if len(c.in) > 1 {
+			var err error
+			if k, err = integer("k", c.t(1)); err != nil {
+				return err
+			}
+		}
+		r := len(t.Shape) - 1
+		if r < 0 || k < 0 || k > t.Shape[r] {
+			return fmt.Errorf("input must have at least k columns. Had %v, needed %d", t.Shape, k)
+		}
+		shape := append(slices.Clone(t.Shape[:r]), k)
+		values, err := outputOf[T](c, 0, shape...)
+		if err != nil {
+			return err
+		}
+		n := t.Shape[r]
+		all := make([]int, 0, len(values))
+		order := make([]int, n)
+		src := graph.Of[T](t)
+		for i := 0; i < len(src) && k > 0; i += n {
+			row := src[i : i+n]
+			for j := range order {
+				order[j] = j
+			}
+			slices.SortStableFunc(order, func(a, b int) int {
+				switch x, y := row[a], row[b]; {
+				case x > y:
+					return -1
+				case x < y:
+					return 1
+				}
+				return 0
+			})
+			for j, v := range order[:k] {
+				values[len(all)+j] = row[v]
+			}
+			all = append(all, order[:k]...)
+		}
+		return c.outputInts(1, d, all, shape...)
+	}
+}
+
+// inTopK says whether the prediction of each target is among the k largest, ties included.
+func inTopK(c call) error {
+	p, targets := c.t(0), c.t(1)
+	if p.DType != graph.Float32 || len(p.Shape) != 2 || len(targets.Shape) != 1 || targets.Shape[0] != p.Shape[0] {
+		return fmt.Errorf("expected float32 predictions [n,classes] and targets [n], got shapes %v and %v", p.Shape, targets.Shape)
+	}
+	ids, err := integers("targets", targets)
+	if err != nil {
+		return err
+	}
+	k, err := integer("k", c.t(2))
+	if err != nil {
+		return err
+	}
+	dst, err := outputOf[bool](c, 0, len(ids))
+	if err != nil {
+		return err
+	}
+	n := p.Shape[1]
+	for i, id := range ids {
+		if id < 0 || id >= n {
+			continue
+		}
+		row, larger, finite := graph.Of[float32](p)[i*n:(i+1)*n], 0, true
+		for _, v := range row {
+			if finite = finite && !math.IsNaN(float64(v)) && !math.IsInf(float64(v), 0); v > row[id] {
+				larger++
+			}
+		}
+		dst[i] = finite && larger < k
+	}
+	return nil
+}

@@ -1,0 +1,192 @@
+package eager
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+)
+
+// numberTextOps convert between numbers and strings.
+var numberTextOps = map[string]opDef{
+	"AsString":       {in: 1, out: 1, make: asString},
+	"StringToNumber": {in: 1, out: 1, make: stringToNumber},
+}
+
+// format is how AsString writes numbers: C's printf with the given flag, width and precision.
+type format struct {
+	fill      string
+	width     int
+	precision int  // -1: printf's own
+	verb      byte // f, e or g
+}
+
+func asString(s *site) (kernel, error) {
+	f := format{fill: s.str("fill", ""), width: s.node.Int("width", -1), precision: s.node.Int("precision", -1), verb: 'f'}
+	if s.boolean("scientific", false) {
+		f.verb = 'e'
+	}
+	if s.boolean("shortest", false) {
+		if f.verb == 'e' {
+			return nil, errors.New("cannot select both scientific and shortest notation")
+		}
+		f.verb = 'g'
+	}
+	if f.width = max(f.width, -1); f.width > 1<<16 || f.precision > 1<<10 || len(f.fill) > 1 || f.fill != "" && !strings.Contains("0+- ", f.fill) {
+		return nil, fmt.Errorf("fill %q, width %d and precision %d %w", f.fill, f.width, f.precision, ErrUnsupported)
+	}
+	return func(c call) error {
+		t := c.t(0)
+		element, err := f.of(t)
+		if err != nil {
+			return err
+		}
+		out, err := c.output(0, graph.String, t.Shape...)
+		if err != nil {
+			return err
+		}
+		room := c.textRoom()
+		for i := range out.Strings {
+			s := element(i)
+			if err := room.take(len(s)); err != nil {
+				return err
+			}
+			out.Strings[i] = s
+		}
+		return nil
+	}, nil
+}
+
+// of returns what writes element i of t.
+func (f format) of(t *graph.Tensor) (func(i int) []byte, error) {
+	switch t.DType {
+	case graph.String:
+		return func(i int) []byte { return t.Strings[i] }, nil
+	case graph.Bool:
+		return func(i int) []byte { return f.padded(strconv.FormatBool(graph.Of[bool](t)[i]), false) }, nil
+	case graph.Float32, graph.Float64:
+		return func(i int) []byte { return f.float(t.Float(i)) }, nil
+	case graph.Uint64:
+		return func(i int) []byte { return f.signed(strconv.FormatUint(graph.Of[uint64](t)[i], 10)) }, nil
+	case graph.Int64:
+		return func(i int) []byte { return f.signed(strconv.FormatInt(graph.Of[int64](t)[i], 10)) }, nil
+	case graph.Int8, graph.Int16, graph.Int32, graph.Uint8, graph.Uint16, graph.Uint32:
+		return func(i int) []byte { return f.signed(strconv.FormatInt(int64(t.Float(i)), 10)) }, nil
+	}
+	return nil, fmt.Errorf("type %v %w", t.DType, ErrUnsupported)
+}
+
+func (f format) float(v float64) []byte {
+	switch {
+	case v != v:
+		s := "nan"
+		if math.Signbit(v) {
+			s = "-nan"
+		}
+		return f.infinite(s)
+	case math.IsInf(v, 1):
+		return f.infinite("inf")
+	case math.IsInf(v, -1):
+		return f.infinite("-inf")
+	}
+	p := f.precision
+	if p < 0 {
+		p = 6
+	}
+	if f.verb == 'g' && p == 0 {
+		p = 1
+	}
+	return f.signed(strconv.FormatFloat(v, f.verb, p, 64))
+}
+
+// infinite is signed without leading zeros.
+func (f format) infinite(s string) []byte {
+	if f.fill == "0" {
+		f.fill = ""
+	}
+	return f.signed(s)
+}
+
+func (f format) signed(s string) []byte { return f.padded(s, true) }
+
+// padded applies flag and width; only numbers take signs and zeros.
+func (f format) padded(s string, number bool) []byte {
+	if number && s[0] != '-' && (f.fill == "+" || f.fill == " ") {
+		s = f.fill + s
+	}
+	pad := f.width - len(s)
+	switch {
+	case pad <= 0:
+	case f.fill == "-":
+		s += strings.Repeat(" ", pad)
+	case f.fill == "0" && number:
+		sign := ""
+		if s[0] == '-' {
+			sign, s = "-", s[1:]
+		}
+		s = sign + strings.Repeat("0", pad) + s
+	default:
+		s = strings.Repeat(" ", pad) + s
+	}
+	return []byte(s)
+}
+
+func stringToNumber(s *site) (kernel, error) {
+	d := s.dtype("out_type", graph.Float32)
+	return func(c call) error {
+		in := c.t(0)
+		if err := want("string_tensor", in, graph.String); err != nil {
+			return err
+		}
+		out, err := c.output(0, d, in.Shape...)
+		if err != nil {
+			return err
+		}
+		for i, s := range in.Strings {
+			if err := parseNumber(out, i, s); err != nil {
+				return fmt.Errorf("StringToNumberOp could not correctly convert string: %s", clip(s))
+			}
+		}
+		return nil
+	}, nil
+}
+
+// parseNumber sets element i of t to the number that s is, white space around it aside.
+func parseNumber(t *graph.Tensor, i int, s []byte) error {
+	text := string(stripSpace(s))
+	switch t.DType {
+	case graph.Float32:
+		v, err := parseFloat(text, 32)
+		graph.Of[float32](t)[i] = float32(v)
+		return err
+	case graph.Float64:
+		v, err := parseFloat(text, 64)
+		graph.Of[float64](t)[i] = v
+		return err
+	case graph.Int32:
+		v, err := strconv.ParseInt(text, 10, 32)
+		graph.Of[int32](t)[i] = int32(v)
+		return err
+	case graph.Int64:
+		v, err := strconv.ParseInt(text, 10, 64)
+		graph.Of[int64](t)[i] = v
+		return err
+	}
+	return fmt.Errorf("type %v %w", t.DType, ErrUnsupported)
+}
+
+// parseFloat takes numbers out of range as infinite or zero, and neither
+// hexadecimal ones nor "infinity".
+func parseFloat(s string, bits int) (float64, error) {
+	if strings.ContainsAny(s, "xX_yY") {
+		return 0, strconv.ErrSyntax
+	}
+	v, err := strconv.ParseFloat(s, bits)
+	if errors.Is(err, strconv.ErrRange) {
+		err = nil
+	}
+	return v, err
+}

@@ -1,0 +1,215 @@
+package eager
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+)
+
+// reduceOps reduce dimensions.
+var reduceOps = reduceTable()
+
+func reduceTable() map[string]opDef {
+	all := map[string]opDef{
+		"All": {in: 2, out: 1, make: boolReduce(true)},
+		"Any": {in: 2, out: 1, make: boolReduce(false)},
+	}
+	for _, op := range []string{"Sum", "Mean", "Max", "Min", "Prod", "EuclideanNorm"} {
+		all[op] = opDef{in: 2, out: 1, make: reduceMaker(op)}
+	}
+	return all
+}
+
+func reduceMaker(op string) maker {
+	return func(s *site) (kernel, error) {
+		keep := s.boolean("keep_dims", false)
+		return numbers(floatReduce[float32](op, keep), floatReduce[float64](op, keep), intReduce[int8](op, keep), intReduce[int16](op, keep), intReduce[int32](op, keep),
+			intReduce[int64](op, keep), intReduce[uint8](op, keep), intReduce[uint16](op, keep), intReduce[uint32](op, keep), intReduce[uint64](op, keep)).on(0), nil
+	}
+}
+
+// span says which output element each input element of a reduction goes to.
+type span struct {
+	in, out []int
+	steps   []int // of the input's dimensions in the output, 0 for reduced ones
+	count   int   // elements that one output element is made of
+}
+
+// reduced resolves the reduction of a shape over the dimensions that axes lists.
+func reduced(in []int, axes *graph.Tensor, keep bool) (span, error) {
+	r := span{in: in, steps: make([]int, len(in)), count: 1}
+	dims, err := integers("reduction_indices", axes)
+	if err != nil {
+		return r, err
+	}
+	gone := make([]bool, len(in))
+	for _, d := range dims {
+		k, err := axis("reduction_indices", d, len(in))
+		if err != nil {
+			return r, err
+		}
+		if gone[k] {
+			return r, fmt.Errorf("invalid reduction arguments: axes contains duplicate dimension: %d", k)
+		}
+		gone[k] = true
+	}
+	kept := make([]int, len(in))
+	for k, d := range in {
+		kept[k] = d
+		if gone[k] {
+			kept[k] = 1
+			r.count *= d
+		}
+		if !gone[k] || keep {
+			r.out = append(r.out, kept[k])
+		}
+	}
+	r.steps = contiguous(kept).steps
+	for k := range gone {
+		if gone[k] {
+			r.steps[k] = 0
+		}
+	}
+	return r, nil
+}
+
+// place returns the output element of input element i.
+func (r span) place(i int) int {
+	o := 0
+	for k := len(r.in) - 1; k >= 0; k-- {
+		o += i % r.in[k] * r.steps[k]
+		i /= r.in[k]
+	}
+	return o
+}
+
+// walk calls f for every input element with the output element that it goes to,
+// in the order of the input.
+func (r span) walk(f func(i, o int)) {
+	if slices.Contains(r.in, 0) {
+		return
+	}
+	i := 0
+	var dim func(k, o int)
+	dim = func(k, o int) {
+		if k == len(r.in) {
+			f(i, o)
+			i++
+			return
+		}
+		if k == len(r.in)-1 {
+			for range r.in[k] {
+				f(i, o)
+				i, o = i+1, o+r.steps[k]
+			}
+			return
+		}
+		for range r.in[k] {
+			dim(k+1, o)
+			o += r.steps[k]
+		}
+	}
+	dim(0, 0)
+}
+
+// floatReduce adds and multiplies in float64, whatever the type.
+func floatReduce[T float](op string, keep bool) kernel {
+	return func(c call) error {
+		r, err := reduced(c.t(0).Shape, c.t(1), keep)
+		if err != nil {
+			return err
+		}
+		dst, err := outputOf[T](c, 0, r.out...)
+		if err != nil {
+			return err
+		}
+		acc := make([]float64, len(dst))
+		src := graph.Of[T](c.t(0))
+		fold(op, r, acc, func(i int) float64 { return float64(src[i]) }, [2]float64{math.Inf(-1), math.Inf(1)})
+		for i, v := range acc {
+			switch op {
+			case "Mean":
+				v /= float64(r.count)
+			case "EuclideanNorm":
+				v = math.Sqrt(v)
+			}
+			dst[i] = T(v)
+		}
+		return nil
+	}
+}
+
+func intReduce[T integral](op string, keep bool) kernel {
+	return func(c call) error {
+		r, err := reduced(c.t(0).Shape, c.t(1), keep)
+		if err != nil {
+			return err
+		}
+		dst, err := outputOf[T](c, 0, r.out...)
+		if err != nil {
+			return err
+		}
+		src := graph.Of[T](c.t(0))
+		fold(op, r, dst, func(i int) T { return src[i] }, [2]T{lowest[T](), highest[T]()})
+		for i, v := range dst {
+			switch {
+			case op == "Mean" && r.count > 0:
+				dst[i] = T(float64(v) / float64(r.count))
+			case op == "EuclideanNorm":
+				dst[i] = T(math.Sqrt(float64(v)))
+			}
+		}
+		return nil
+	}
+}
+
+// fold reduces elements into acc; ends are what Max and Min start from.
+func fold[A number](op string, r span, acc []A, elem func(i int) A, ends [2]A) {
+	start := map[string]A{"Max": ends[0], "Min": ends[1], "Prod": 1}[op]
+	for i := range acc {
+		acc[i] = start
+	}
+	switch op {
+	case "Max":
+		r.walk(func(i, o int) { acc[o] = max(acc[o], elem(i)) })
+	case "Min":
+		r.walk(func(i, o int) { acc[o] = min(acc[o], elem(i)) })
+	case "Prod":
+		r.walk(func(i, o int) { acc[o] *= elem(i) })
+	case "EuclideanNorm":
+		r.walk(func(i, o int) { acc[o] += elem(i) * elem(i) })
+	default:
+		r.walk(func(i, o int) { acc[o] += elem(i) })
+	}
+}
+
+func boolReduce(all bool) maker {
+	return func(s *site) (kernel, error) {
+		keep := s.boolean("keep_dims", false)
+		return func(c call) error {
+			if err := want("input", c.t(0), graph.Bool); err != nil {
+				return err
+			}
+			r, err := reduced(c.t(0).Shape, c.t(1), keep)
+			if err != nil {
+				return err
+			}
+			dst, err := outputOf[bool](c, 0, r.out...)
+			if err != nil {
+				return err
+			}
+			for i := range dst {
+				dst[i] = all
+			}
+			src := graph.Of[bool](c.t(0))
+			r.walk(func(i, o int) {
+				if src[i] != all {
+					dst[o] = !all
+				}
+			})
+			return nil
+		}, nil
+	}
+}

@@ -1,0 +1,121 @@
+package eager
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+)
+
+// kernel computes one node; a call is passed by value so that none is allocated.
+type kernel func(c call) error
+
+// call is one run of a kernel.
+type call struct {
+	ctx     context.Context
+	env     *Env
+	in, out []Value
+	grows   bool // see growing
+}
+
+// maker resolves a node's attributes into a kernel.
+type maker func(s *site) (kernel, error)
+
+// opDef is what is known of an op.
+type opDef struct {
+	in        int  // inputs; any: as many as there are
+	out       int  // outputs; a maker may set site.outputs instead
+	resources int  // how many leading inputs are resources
+	opaque    bool // inputs may be anything
+	make      maker
+}
+
+// any number of inputs.
+const variadic = -1
+
+// families are the tables of ops, one per file of kernels.
+func families() []map[string]opDef {
+	return []map[string]opDef{structureOps, shapeOps, layoutOps, exampleOps, gatherOps, generateOps, segmentOps, sparseOps, uniqueOps, stringOps, regexOps, numberTextOps, reduceOps, tableOps, variableOps, crossOps, raggedOps, bincountOps, blockOps, linearOps, einsumOps, scanOps, crossEntropyOps, imageOps, castOps, binaryOps, unaryOps, controlOps, listOps}
+}
+
+// registry is all families in one.
+var registry = sync.OnceValue(func() map[string]*opDef {
+	all := map[string]*opDef{}
+	for _, f := range families() {
+		for name, d := range f {
+			if all[name] != nil {
+				panic("eager: two kernels of " + name)
+			}
+			all[name] = &d
+		}
+	}
+	return all
+})
+
+// site is the node that a maker works on. Its readers of attributes keep the
+// first error, so that a maker need not check each.
+type site struct {
+	node    *graph.Node
+	outputs int
+	err     error
+}
+
+func (s *site) fail(format string, args ...any) {
+	if s.err == nil {
+		s.err = fmt.Errorf(format, args...)
+	}
+}
+
+// dtype returns a type attribute, def where it is absent.
+func (s *site) dtype(name string, def graph.DType) graph.DType {
+	switch v := s.node.Attrs[name].(type) {
+	case graph.DType:
+		return v
+	case nil:
+		return def
+	}
+	s.fail("attribute %s: expected a type, got %v", name, s.node.Attrs[name])
+	return def
+}
+
+// count returns an attribute that must be in [0, most].
+func (s *site) count(name string, def, most int) int {
+	n := s.node.Int(name, def)
+	if n < 0 || n > most {
+		s.fail("attribute %s: expected 0 to %d, got %d", name, most, n)
+		return 0
+	}
+	return n
+}
+
+// list returns a list attribute; an absent or empty one is nil.
+func list[T any](s *site, name string) []T {
+	switch v := s.node.Attrs[name].(type) {
+	case []T:
+		return v
+	case nil, graph.EmptyList:
+		return nil
+	}
+	s.fail("attribute %s: expected a list of another kind, got %T", name, s.node.Attrs[name])
+	return nil
+}
+
+// str returns a string attribute, def where it is absent.
+func (s *site) str(name, def string) string {
+	if v, ok := s.node.Attrs[name].([]byte); ok {
+		return string(v)
+	}
+	return def
+}
+
+// boolean returns a boolean attribute, def where it is absent.
+func (s *site) boolean(name string, def bool) bool {
+	if v, ok := s.node.Attrs[name].(bool); ok {
+		return v
+	}
+	return def
+}
+
+// plain makes a maker of a kernel without attributes.
+func plain(k kernel) maker { return func(*site) (kernel, error) { return k, nil } }

@@ -1,0 +1,116 @@
+package eager
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+)
+
+// Variable is a tensor that nodes read and assign. Implementations are safe for
+// concurrent use.
+type Variable interface {
+	// Load returns the present value, which stays as it is, or an error that
+	// wraps ErrUninitialized.
+	Load() (*graph.Tensor, error)
+	// Update replaces the value by f of the present one (nil: there is none).
+	Update(f func(old *graph.Tensor) (*graph.Tensor, error)) error
+}
+
+// hostVariable is the Variable of a Resources that nobody bound another to.
+type hostVariable struct {
+	name string
+	mu   sync.RWMutex
+	t    *graph.Tensor
+}
+
+func (v *hostVariable) Load() (*graph.Tensor, error) {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	if v.t == nil {
+		return nil, fmt.Errorf("variable %q is %w", v.name, ErrUninitialized)
+	}
+	return v.t, nil
+}
+
+func (v *hostVariable) Update(f func(*graph.Tensor) (*graph.Tensor, error)) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	t, err := f(v.t)
+	if err == nil {
+		v.t = t
+	}
+	return err
+}
+
+// Resources are the variables and tables of one session by container and name.
+// It is safe for concurrent use.
+type Resources struct {
+	mu   sync.RWMutex
+	vars map[string]Variable
+	tabs map[string]*Table
+}
+
+// NewResources returns an empty set.
+func NewResources() *Resources {
+	return &Resources{vars: map[string]Variable{}, tabs: map[string]*Table{}}
+}
+
+// resourceKey is how a resource is found; most have no container.
+func resourceKey(container, name string) string {
+	if container == "" {
+		return name
+	}
+	return container + "/" + name
+}
+
+// Bind makes v the variable of that name (the shared_name of its VarHandleOp,
+// the node's name where that is empty; after "container/" where it has one).
+func (r *Resources) Bind(name string, v Variable) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.vars[name] = v
+}
+
+// Variable returns the variable of that name, a new one without a value where there is none.
+func (r *Resources) Variable(name string) Variable {
+	r.mu.RLock()
+	v := r.vars[name]
+	r.mu.RUnlock()
+	if v != nil {
+		return v
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if v = r.vars[name]; v == nil {
+		v = &hostVariable{name: name}
+		r.vars[name] = v
+	}
+	return v
+}
+
+// table returns the table of that name; make is called where there is none.
+func (r *Resources) table(name string, make func() *Table) *Table {
+	r.mu.RLock()
+	t := r.tabs[name]
+	r.mu.RUnlock()
+	if t != nil {
+		return t
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if t = r.tabs[name]; t == nil {
+		t = make()
+		r.tabs[name] = t
+	}
+	return t
+}
+
+// load returns the value of a variable.
+func load(v Value) (*graph.Tensor, error) {
+	variable, ok := v.Resource.(Variable)
+	if !ok {
+		return nil, fmt.Errorf("expected a variable, got %T", v.Resource)
+	}
+	return variable.Load()
+}

@@ -1,0 +1,291 @@
+package eager
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/runtime/kernels"
+)
+
+// segmentOps reduce runs and groups of rows.
+var segmentOps = segmentTable()
+
+func segmentTable() map[string]opDef {
+	all := map[string]opDef{}
+	for name, r := range map[string]reduction{"Sum": sumOf, "Mean": meanOf, "Max": maxOf, "Min": minOf, "Prod": prodOf} {
+		all["Segment"+name] = opDef{in: 2, out: 1, make: plain(segment(r, false))}
+		if r != meanOf {
+			all["UnsortedSegment"+name] = opDef{in: 3, out: 1, make: plain(segment(r, true))}
+		}
+	}
+	for name, r := range map[string]reduction{"Sum": sumOf, "Mean": meanOf, "SqrtN": sqrtOf} {
+		k := floats(sparseSegment[float32](r), sparseSegment[float64](r)).on(0)
+		all["SparseSegment"+name] = opDef{in: 3, out: 1, make: plain(k)}
+		all["SparseSegment"+name+"WithNumSegments"] = opDef{in: 4, out: 1, make: plain(k)}
+	}
+	return all
+}
+
+// reduction is what becomes of the rows of one segment.
+type reduction int
+
+const (
+	sumOf reduction = iota
+	meanOf
+	sqrtOf // the sum divided by the root of how many there are
+	maxOf
+	minOf
+	prodOf
+)
+
+func segment(r reduction, unsorted bool) kernel {
+	return numbers(segmentBy[float32](r, unsorted), segmentBy[float64](r, unsorted), segmentBy[int8](r, unsorted), segmentBy[int16](r, unsorted),
+		segmentBy[int32](r, unsorted), segmentBy[int64](r, unsorted), segmentBy[uint8](r, unsorted), segmentBy[uint16](r, unsorted),
+		segmentBy[uint32](r, unsorted), segmentBy[uint64](r, unsorted)).on(0)
+}
+
+// segmentIDs checks ids, which must not fall where sorted, and returns how many segments there are.
+func segmentIDs(ids []int, sorted bool, num int) (int, error) {
+	last := 0
+	for i, v := range ids {
+		if sorted && v < last {
+			if i == 0 || v < 0 {
+				return 0, errors.New("segment ids must be >= 0")
+			}
+			return 0, errors.New("segment ids are not increasing")
+		}
+		last = v
+		if num >= 0 && v >= num {
+			return 0, fmt.Errorf("segment_ids[%d] = %d is out of range [0, %d)", i, v, num)
+		}
+	}
+	if num >= 0 {
+		return num, nil
+	}
+	if len(ids) == 0 {
+		return 0, nil
+	}
+	return last + 1, nil
+}
+
+func segmentBy[T number](r reduction, unsorted bool) kernel {
+	return func(c call) error {
+		t, idt := c.t(0), c.t(1)
+		ids, err := integers("segment_ids", idt)
+		if err != nil {
+			return err
+		}
+		k := len(idt.Shape)
+		if k > len(t.Shape) || !unsorted && k != 1 || !slices.Equal(t.Shape[:k], idt.Shape) {
+			return fmt.Errorf("data of shape %v must start with the shape of segment_ids, %v", t.Shape, idt.Shape)
+		}
+		num := -1
+		if unsorted {
+			if num, err = integer("num_segments", c.t(2)); err != nil {
+				return err
+			}
+			if num < 0 {
+				return fmt.Errorf("input num_segments == %d must not be negative", num)
+			}
+		}
+		if unsorted && t.Len() == 0 {
+			ids = nil // TensorFlow does not look at them
+		}
+		n, err := segmentIDs(ids, !unsorted, num)
+		if err != nil {
+			return err
+		}
+		if err := c.room(n, 8); err != nil {
+			return err
+		}
+		dst, err := outputOf[T](c, 0, append([]int{n}, t.Shape[k:]...)...)
+		if err != nil {
+			return err
+		}
+		w := product(t.Shape[k:])
+		s := segments[T]{r, dst, make([]int, n), w}
+		s.start(unsorted)
+		if w > 0 {
+			src := graph.Of[T](t)
+			for i, v := range ids {
+				if v >= 0 {
+					s.add(v, src[i*w:(i+1)*w])
+				}
+			}
+		}
+		s.finish()
+		return nil
+	}
+}
+
+// segments are rows of dst on the way to their reductions.
+type segments[T number] struct {
+	r      reduction
+	dst    []T
+	counts []int
+	width  int
+}
+
+// start gives each row its neutral element, where empty segments show it.
+func (s *segments[T]) start(unsorted bool) {
+	if !unsorted {
+		return
+	}
+	var v T
+	switch s.r {
+	case maxOf:
+		v = lowest[T]()
+	case minOf:
+		v = highest[T]()
+	case prodOf:
+		v = 1
+	}
+	for i := range s.dst {
+		s.dst[i] = v
+	}
+}
+
+func (s *segments[T]) add(v int, row []T) {
+	dst := s.dst[v*s.width : (v+1)*s.width]
+	s.counts[v]++
+	if s.counts[v] == 1 {
+		copy(dst, row)
+		return
+	}
+	switch s.r {
+	case maxOf:
+		for i, x := range row {
+			dst[i] = max(dst[i], x)
+		}
+	case minOf:
+		for i, x := range row {
+			dst[i] = min(dst[i], x)
+		}
+	case prodOf:
+		for i, x := range row {
+			dst[i] *= x
+		}
+	default:
+		for i, x := range row {
+			dst[i] += x
+		}
+	}
+}
+
+// finish divides means, and gives the empty segments of sorted products 1.
+func (s *segments[T]) finish() {
+	for v, n := range s.counts {
+		row := s.dst[v*s.width : (v+1)*s.width]
+		if s.r == meanOf && n > 1 {
+			for i := range row {
+				row[i] /= T(n)
+			}
+		}
+		if s.r == prodOf && n == 0 {
+			for i := range row {
+				row[i] = 1
+			}
+		}
+	}
+}
+
+// lowest returns the least value of T, of floats the least finite one.
+func lowest[T number]() T {
+	var t T
+	switch p := any(&t).(type) {
+	case *float32:
+		*p = -math.MaxFloat32
+	case *float64:
+		*p = -math.MaxFloat64
+	case *int8:
+		*p = math.MinInt8
+	case *int16:
+		*p = math.MinInt16
+	case *int32:
+		*p = math.MinInt32
+	case *int64:
+		*p = math.MinInt64
+	}
+	return t
+}
+
+// highest returns the largest finite value of T.
+func highest[T number]() T {
+	l := lowest[T]()
+	if half := T(1) / 2; half != 0 {
+		return -l
+	}
+	return l - 1 // wraps around
+}
+
+// sparseSegment reduces the rows of data that indices name by sorted segment.
+func sparseSegment[T float](r reduction) kernel {
+	return func(c call) error {
+		switch c.t(1).DType {
+		case graph.Int32:
+			return sparseSegmentBy[T, int32](c, r)
+		case graph.Int64:
+			return sparseSegmentBy[T, int64](c, r)
+		}
+		return fmt.Errorf("indices: expected int32 or int64, got %v", c.t(1).DType)
+	}
+}
+
+func sparseSegmentBy[T float, I int32 | int64](c call, r reduction) error {
+	t, idx := c.t(0), graph.Of[I](c.t(1))
+	ids, err := integers("segment_ids", c.t(2))
+	if err != nil {
+		return err
+	}
+	if len(ids) != len(idx) || len(t.Shape) == 0 {
+		return fmt.Errorf("segment_ids and indices should have same size, and data be no scalar: %d, %d, %v", len(ids), len(idx), t.Shape)
+	}
+	num := -1
+	if len(c.in) == 4 {
+		if num, err = integer("num_segments", c.t(3)); err != nil {
+			return err
+		}
+		if num < 0 {
+			return fmt.Errorf("num_segments: expected no negative number, got %d", num)
+		}
+	}
+	n, err := segmentIDs(ids, true, num)
+	if err != nil {
+		return err
+	}
+	dst, err := outputOf[T](c, 0, append([]int{n}, t.Shape[1:]...)...)
+	if err != nil {
+		return err
+	}
+	for i, v := range idx {
+		if v < 0 || int(v) >= t.Shape[0] {
+			return fmt.Errorf("bad: indices[%d] == %d out of range [0, %d)", i, v, t.Shape[0])
+		}
+	}
+	w, src := product(t.Shape[1:]), graph.Of[T](t)
+	if w == 0 {
+		return nil
+	}
+	for i := 0; i < len(ids); {
+		j := i + 1
+		for j < len(ids) && ids[j] == ids[i] {
+			j++
+		}
+		row := dst[ids[i]*w : (ids[i]+1)*w]
+		kernels.GatherSum(row, src, idx[i:j], nil)
+		if r != sumOf && j-i > 1 {
+			by := T(j - i)
+			if r == sqrtOf {
+				by = T(math.Sqrt(float64(by)))
+			}
+			for k := range row {
+				row[k] /= by
+			}
+		}
+		i = j
+	}
+	return nil
+}

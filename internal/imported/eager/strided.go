@@ -1,0 +1,95 @@
+package eager
+
+import (
+	"fmt"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+)
+
+// sliceMasks are the bits of a StridedSlice's attributes.
+type sliceMasks struct{ begin, end, ellipsis, newAxis, shrink int }
+
+func stridedSlice(s *site) (kernel, error) {
+	m := sliceMasks{s.node.Int("begin_mask", 0), s.node.Int("end_mask", 0), s.node.Int("ellipsis_mask", 0),
+		s.node.Int("new_axis_mask", 0), s.node.Int("shrink_axis_mask", 0)}
+	if m.ellipsis&(m.ellipsis-1) != 0 {
+		return nil, fmt.Errorf("multiple ellipses in slice spec not allowed")
+	}
+	return func(c call) error {
+		var spec [3][]int
+		for i := range spec {
+			v, err := integers([]string{"begin", "end", "strides"}[i], c.t(i+1))
+			if err != nil {
+				return err
+			}
+			spec[i] = v
+		}
+		if len(spec[0]) != len(spec[1]) || len(spec[0]) != len(spec[2]) {
+			return fmt.Errorf("expected begin, end and strides of one length, got %d, %d and %d", len(spec[0]), len(spec[1]), len(spec[2]))
+		}
+		if len(spec[0]) > 32 {
+			return fmt.Errorf("expected at most 32 entries, got %d", len(spec[0]))
+		}
+		t := c.t(0)
+		fine, final, from, err := sliceBox(t.Shape, spec, m)
+		if err != nil {
+			return err
+		}
+		if err := c.box(t, fine, from); err != nil {
+			return err
+		}
+		c.out[0].T.Shape = final
+		return nil
+	}, nil
+}
+
+// sliceBox returns what StridedSlice takes of a tensor: the box with one
+// dimension for each of the input's, and the shape in which it is given.
+func sliceBox(in []int, spec [3][]int, m sliceMasks) (fine, final []int, from stride, err error) {
+	from = contiguous(in)
+	k := 0 // dimension of the input
+	whole := func() {
+		fine, final = append(fine, in[k]), append(final, in[k])
+		k++
+	}
+	n := len(spec[0])
+	for i := range n {
+		bit := 1 << i
+		switch {
+		case m.ellipsis&bit != 0:
+			later := 0 // entries after the ellipsis that take a dimension
+			for j := i + 1; j < n; j++ {
+				if m.newAxis>>j&1 == 0 {
+					later++
+				}
+			}
+			for k < len(in)-later {
+				whole()
+			}
+		case m.newAxis&bit != 0:
+			final = append(final, 1)
+		case k >= len(in):
+			return nil, nil, from, fmt.Errorf("index out of range using input dim %d; input has only %d dims", k, len(in))
+		default:
+			shrink := m.shrink&bit != 0
+			e := graph.SliceEntry{Begin: spec[0][i], End: spec[1][i], Stride: spec[2][i], NoBegin: m.begin&bit != 0, NoEnd: m.end&bit != 0, Shrink: shrink}
+			first, size, err := e.Resolve(in[k])
+			if err != nil {
+				return nil, nil, from, fmt.Errorf("dimension %d: %w", k, err)
+			}
+			fine = append(fine, size)
+			if !shrink {
+				final = append(final, size)
+			}
+			from.base += first * from.steps[k]
+			if size > 1 {
+				from.steps[k] *= e.Stride
+			}
+			k++
+		}
+	}
+	for k < len(in) {
+		whole()
+	}
+	return fine, final, from, nil
+}

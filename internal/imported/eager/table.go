@@ -1,0 +1,299 @@
+package eager
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+)
+
+// Table is a lookup table from strings or numbers to tensors of one type and
+// shape. Lookups take no lock: changes replace the content.
+type Table struct {
+	name       string
+	key, value graph.DType
+	shape      []int // of one value
+	mutable    bool
+
+	mu   sync.Mutex // held by who changes it
+	data atomic.Pointer[tableData]
+}
+
+// tableData is a table's content; it never changes.
+type tableData struct {
+	texts   map[string]int // key to row
+	numbers map[int64]int  // of keys that are no strings: their bits
+	keys    []int64
+	words   [][]byte
+	values  *graph.Tensor // [n, shape...]
+}
+
+// Len returns the number of entries.
+func (t *Table) Len() int {
+	if d := t.data.Load(); d != nil {
+		return len(d.texts) + len(d.numbers)
+	}
+	return 0
+}
+
+// content returns what the table holds.
+func (t *Table) content() (*tableData, error) {
+	d := t.data.Load()
+	if d == nil && !t.mutable {
+		return nil, fmt.Errorf("Table not initialized: table %q is %w", t.name, ErrUninitialized)
+	}
+	return d, nil
+}
+
+// keyBits returns the elements of a key tensor as numbers.
+func keyBits(t *graph.Tensor) ([]int64, error) {
+	if t.DType == graph.Int64 {
+		return graph.Of[int64](t), nil
+	}
+	out := graph.NewTensor(graph.Int64, t.Shape...)
+	switch t.DType {
+	case graph.Float32:
+		return widenBits(out, cells[uint32](t)), nil
+	case graph.Float64:
+		return widenBits(out, cells[uint64](t)), nil
+	}
+	err := convert(out, t)
+	return graph.Of[int64](out), err
+}
+
+func widenBits[T uint32 | uint64](out *graph.Tensor, src []T) []int64 {
+	dst := graph.Of[int64](out)
+	for i, v := range src {
+		dst[i] = int64(v)
+	}
+	return dst
+}
+
+// check fails unless keys and values have the table's types and fit together.
+func (t *Table) check(keys, values *graph.Tensor) error {
+	if keys.DType != t.key || values.DType != t.value {
+		return fmt.Errorf("table %q maps %v to %v, got keys of type %v and values of type %v", t.name, t.key, t.value, keys.DType, values.DType)
+	}
+	if !slices.Equal(values.Shape, slices.Concat(keys.Shape, t.shape)) {
+		return fmt.Errorf("expected values of shape %v for keys of shape %v, got %v", slices.Concat(keys.Shape, t.shape), keys.Shape, values.Shape)
+	}
+	return nil
+}
+
+// put adds entries to old ones (nil: there are none). Where strict, a key with
+// two values is an error; otherwise the last one counts.
+func (t *Table) put(old *tableData, keys, values *graph.Tensor, strict bool) (*tableData, error) {
+	if err := t.check(keys, values); err != nil {
+		return nil, err
+	}
+	width := product(t.shape)
+	n := keys.Len()
+	had := 0
+	d := &tableData{}
+	if old != nil {
+		had = old.values.Shape[0]
+		d.keys, d.words = slices.Clone(old.keys), slices.Clone(old.words)
+	}
+	all := graph.NewTensor(t.value, append([]int{had + n}, t.shape...)...)
+	if old != nil {
+		copyCells(all, 0, old.values, 0, had*width)
+	}
+	place := t.index(d, had+n)
+	bits, err := []int64(nil), error(nil)
+	if t.key != graph.String {
+		if bits, err = keyBits(keys); err != nil {
+			return nil, err
+		}
+	}
+	rows := had
+	for i := range n {
+		row, known := place(keys, bits, i, rows)
+		if known && strict && !sameCells(all, row*width, values, i*width, width) {
+			return nil, fmt.Errorf("HashTable has different value for same key. Key %s has two values", t.keyText(keys, i))
+		}
+		if !known {
+			rows++
+		}
+		copyCells(all, row*width, values, i*width, width)
+	}
+	d.values = rowsOf(all, rows, width, t.shape)
+	return d, nil
+}
+
+// rowsOf returns the first n rows of a tensor.
+func rowsOf(t *graph.Tensor, n, width int, shape []int) *graph.Tensor {
+	return rows(t, append([]int{n}, shape...), 0, n*width)
+}
+
+// index rebuilds d's map with room for n keys, and returns what finds the row of
+// key i of a tensor or makes it row `next`.
+func (t *Table) index(d *tableData, n int) func(keys *graph.Tensor, bits []int64, i, next int) (row int, known bool) {
+	if t.key == graph.String {
+		d.texts = make(map[string]int, n)
+		for i, w := range d.words {
+			d.texts[string(w)] = i
+		}
+		return func(keys *graph.Tensor, _ []int64, i, next int) (int, bool) {
+			k := keys.Strings[i]
+			if row, ok := d.texts[string(k)]; ok {
+				return row, true
+			}
+			d.texts[string(k)] = next
+			d.words = append(d.words, k)
+			return next, false
+		}
+	}
+	d.numbers = make(map[int64]int, n)
+	for i, k := range d.keys {
+		d.numbers[k] = i
+	}
+	return func(_ *graph.Tensor, bits []int64, i, next int) (int, bool) {
+		if row, ok := d.numbers[bits[i]]; ok {
+			return row, true
+		}
+		d.numbers[bits[i]] = next
+		d.keys = append(d.keys, bits[i])
+		return next, false
+	}
+}
+
+func (t *Table) keyText(keys *graph.Tensor, i int) string {
+	if t.key == graph.String {
+		return string(clip(keys.Strings[i]))
+	}
+	return fmt.Sprint(keys.Float(i))
+}
+
+// sameCells reports whether n cells of two tensors of one type are equal.
+func sameCells(a *graph.Tensor, i int, b *graph.Tensor, j, n int) bool {
+	if a.DType == graph.String {
+		return slices.EqualFunc(a.Strings[i:i+n], b.Strings[j:j+n], func(x, y []byte) bool { return string(x) == string(y) })
+	}
+	size := a.DType.Size()
+	return string(a.Bytes[i*size:(i+n)*size]) == string(b.Bytes[j*size:(j+n)*size])
+}
+
+// initialize gives a table its content once: a second time does nothing.
+func (t *Table) initialize(keys, values *graph.Tensor) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.data.Load() != nil {
+		return nil
+	}
+	d, err := t.put(nil, keys, values, true)
+	if err == nil {
+		t.data.Store(d)
+	}
+	return err
+}
+
+// insert adds entries; replace forgets those that were there.
+func (t *Table) insert(keys, values *graph.Tensor, replace bool) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.mutable && t.data.Load() != nil {
+		return fmt.Errorf("table %q cannot be changed", t.name)
+	}
+	old := t.data.Load()
+	if replace {
+		old = nil
+	}
+	d, err := t.put(old, keys, values, false)
+	if err == nil {
+		t.data.Store(d)
+	}
+	return err
+}
+
+// find fills dst with the values of keys, and with the default where there is none.
+// The default is one value, or one for each key.
+func (t *Table) find(c call, keys, def *graph.Tensor) error {
+	width := product(t.shape)
+	each := slices.Equal(def.Shape, slices.Concat(keys.Shape, t.shape)) && len(keys.Shape) > 0
+	if keys.DType != t.key || def.DType != t.value || !each && def.Len() != width {
+		return fmt.Errorf("table %q maps %v to %v of shape %v, got keys of type %v and a default of type %v and shape %v",
+			t.name, t.key, t.value, t.shape, keys.DType, def.DType, def.Shape)
+	}
+	d, err := t.content()
+	if err != nil {
+		return err
+	}
+	out, err := c.output(0, t.value, slices.Concat(keys.Shape, t.shape)...)
+	if err != nil {
+		return err
+	}
+	place, err := d.places(keys)
+	if err != nil {
+		return err
+	}
+	if t.value == graph.Int64 && width == 1 && !each {
+		dst, v := graph.Of[int64](out), graph.Of[int64](def)[0]
+		for i := range dst {
+			if row := place(i); row < 0 {
+				dst[i] = v
+			} else {
+				dst[i] = graph.Of[int64](d.values)[row]
+			}
+		}
+		return nil
+	}
+	for i := range keys.Len() {
+		row, from := place(i), def
+		if row >= 0 {
+			from = d.values
+		} else if row = 0; each {
+			row = i
+		}
+		copyCells(out, i*width, from, row*width, width)
+	}
+	return nil
+}
+
+// places returns what finds the row of key i, -1 where it has none.
+func (d *tableData) places(keys *graph.Tensor) (func(i int) int, error) {
+	if d == nil {
+		return func(int) int { return -1 }, nil
+	}
+	if keys.DType == graph.String {
+		return func(i int) int {
+			if row, ok := d.texts[string(keys.Strings[i])]; ok {
+				return row
+			}
+			return -1
+		}, nil
+	}
+	bits, err := keyBits(keys)
+	return func(i int) int {
+		if row, ok := d.numbers[bits[i]]; ok {
+			return row
+		}
+		return -1
+	}, err
+}
+
+// keyTensor returns the keys in the order of their rows.
+func (t *Table) keyTensor(d *tableData) (*graph.Tensor, error) {
+	if t.key == graph.String {
+		return graph.StringTensor(d.words, len(d.words))
+	}
+	out := graph.NewTensor(t.key, len(d.keys))
+	switch t.key {
+	case graph.Float32:
+		for i, k := range d.keys {
+			cells[uint32](out)[i] = uint32(k)
+		}
+	case graph.Float64:
+		for i, k := range d.keys {
+			cells[uint64](out)[i] = uint64(k)
+		}
+	default:
+		src, err := graph.FromSlice(d.keys, len(d.keys))
+		if err != nil {
+			return nil, err
+		}
+		return out, convert(out, src)
+	}
+	return out, nil
+}

@@ -1,0 +1,104 @@
+package eager
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+)
+
+// tableOps make, fill and read lookup tables.
+var tableOps = tableTable()
+
+func tableTable() map[string]opDef {
+	all := map[string]opDef{}
+	for _, op := range []string{"HashTable", "HashTableV2", "AnonymousHashTable", "MutableHashTable", "MutableHashTableV2", "MutableHashTableOfTensors",
+		"MutableHashTableOfTensorsV2", "AnonymousMutableHashTable", "AnonymousMutableHashTableOfTensors"} {
+		all[op] = opDef{in: 0, out: 1, make: makeTable}
+	}
+	// A dense table gets an empty and a deleted key, which ours needs not.
+	for _, op := range []string{"MutableDenseHashTableV2", "AnonymousMutableDenseHashTable"} {
+		all[op] = opDef{in: 2, out: 1, make: makeTable}
+	}
+	both := func(op string, d opDef) {
+		d.resources = 1
+		all[op], all[op+"V2"] = d, d
+	}
+	both("InitializeTable", opDef{in: 3, make: onTable(func(t *Table, c call) error { return t.initialize(c.t(1), c.t(2)) })})
+	both("InitializeTableFromTextFile", opDef{in: 2, make: initializeFromFile})
+	both("LookupTableFind", opDef{in: 3, out: 1, make: onTable(func(t *Table, c call) error { return t.find(c, c.t(1), c.t(2)) })})
+	both("LookupTableSize", opDef{in: 1, out: 1, make: onTable(tableSize)})
+	both("LookupTableInsert", opDef{in: 3, make: onTable(func(t *Table, c call) error { return t.insert(c.t(1), c.t(2), false) })})
+	both("LookupTableImport", opDef{in: 3, make: onTable(func(t *Table, c call) error { return t.insert(c.t(1), c.t(2), true) })})
+	both("LookupTableExport", opDef{in: 1, out: 2, make: onTable(exportTable)})
+	return all
+}
+
+func makeTable(s *site) (kernel, error) {
+	n := s.node
+	proto := Table{name: resourceKey(s.str("container", ""), s.str("shared_name", "")), key: s.dtype("key_dtype", graph.String), value: s.dtype("value_dtype", graph.Int64),
+		mutable: n.Op != "HashTable" && n.Op != "HashTableV2" && n.Op != "AnonymousHashTable"}
+	if s.str("shared_name", "") == "" {
+		proto.name = resourceKey(s.str("container", ""), n.Name)
+	}
+	if proto.key != graph.String && proto.key.Size() == 0 || proto.value != graph.String && proto.value.Size() == 0 {
+		return nil, fmt.Errorf("tables of %v to %v %w", proto.key, proto.value, ErrUnsupported)
+	}
+	if shape, ok := n.Attrs["value_shape"].(graph.Shape); ok && len(shape.Dims) > 0 {
+		if !shape.Known() {
+			return nil, fmt.Errorf("attribute value_shape %v: expected known sizes", shape)
+		}
+		proto.shape = shape.At(1)
+	}
+	if _, err := elements(proto.shape); err != nil {
+		return nil, err
+	}
+	fresh := func() *Table {
+		return &Table{name: proto.name, key: proto.key, value: proto.value, shape: proto.shape, mutable: proto.mutable}
+	}
+	return func(c call) error {
+		if len(n.Op) > 9 && n.Op[:9] == "Anonymous" {
+			c.out[0].Resource = fresh()
+			return nil
+		}
+		if c.env == nil || c.env.Resources == nil {
+			return fmt.Errorf("tables need Env.Resources")
+		}
+		t := c.env.Resources.table(proto.name, fresh)
+		if t.key != proto.key || t.value != proto.value || !slices.Equal(t.shape, proto.shape) {
+			return fmt.Errorf("table %q maps %v to %v elsewhere, expected %v to %v", proto.name, t.key, t.value, proto.key, proto.value)
+		}
+		c.out[0].Resource = t
+		return nil
+	}, nil
+}
+
+// onTable returns the maker of a kernel whose input 0 is a table.
+func onTable(f func(t *Table, c call) error) maker {
+	return plain(func(c call) error {
+		t, ok := c.in[0].Resource.(*Table)
+		if !ok {
+			return fmt.Errorf("expected a table, got %T", c.in[0].Resource)
+		}
+		return f(t, c)
+	})
+}
+
+func tableSize(t *Table, c call) error { return c.scalarInt(0, graph.Int64, t.Len()) }
+
+func exportTable(t *Table, c call) error {
+	d, err := t.content()
+	if err != nil {
+		return err
+	}
+	if d == nil {
+		d = &tableData{values: graph.NewTensor(t.value, append([]int{0}, t.shape...)...)}
+	}
+	keys, err := t.keyTensor(d)
+	if err != nil {
+		return err
+	}
+	c.set(0, keys)
+	c.set(1, d.values)
+	return nil
+}

@@ -1,0 +1,208 @@
+package eager
+
+import (
+	"fmt"
+	"math/bits"
+	"unsafe"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+)
+
+// stringHeader is what a string of a tensor takes besides its bytes.
+const stringHeader = int(unsafe.Sizeof([]byte(nil)))
+
+// Bounds of shapes. maxRank is TensorFlow's. Of a tensor without elements, the
+// other sizes are bounded too, as kernels loop over them.
+const (
+	maxRank     = 254
+	maxElements = 1 << 60
+	maxEmpty    = 1 << 28
+)
+
+// elements returns the number of elements of a shape, or an error where a
+// dimension is negative or the product overflows.
+func elements(shape []int) (int, error) {
+	if len(shape) > maxRank {
+		return 0, fmt.Errorf("expected at most %d dimensions, got %d", maxRank, len(shape))
+	}
+	n, zero := uint64(1), false
+	for _, d := range shape {
+		if d < 0 {
+			return 0, fmt.Errorf("shape %v: expected no negative dimension", shape)
+		}
+		if d == 0 {
+			zero = true
+			continue
+		}
+		hi, lo := bits.Mul64(n, uint64(d))
+		if hi != 0 || lo > maxElements {
+			return 0, fmt.Errorf("shape %v: %w: the number of elements overflows", shape, ErrLimit)
+		}
+		n = lo
+	}
+	if !zero {
+		return int(n), nil
+	}
+	if n > maxEmpty {
+		return 0, fmt.Errorf("shape %v: %w, although it is empty", shape, ErrLimit)
+	}
+	return 0, nil
+}
+
+// room fails unless n things of the given size, which are about to be allocated, fit into the limit and are paid for.
+func (c call) room(n, size int) error {
+	if limit := c.env.limit(); n > limit/size {
+		return fmt.Errorf("%w: %d times %d bytes, the limit is %d", ErrLimit, n, size, limit)
+	}
+	return c.pay(n * size)
+}
+
+// alloc returns a zeroed tensor within the limit.
+func (c call) alloc(d graph.DType, shape ...int) (*graph.Tensor, error) {
+	n, err := elements(shape)
+	if err != nil {
+		return nil, err
+	}
+	size := d.Size()
+	if d == graph.String {
+		size = stringHeader
+	}
+	if size == 0 {
+		return nil, fmt.Errorf("elements of type %v %w", d, ErrUnsupported)
+	}
+	if err := c.room(n, size); err != nil {
+		return nil, fmt.Errorf("%v of shape %v: %w", d, shape, err)
+	}
+	return graph.NewTensor(d, shape...), nil
+}
+
+// output allocates output i.
+func (c call) output(i int, d graph.DType, shape ...int) (*graph.Tensor, error) {
+	t, err := c.alloc(d, shape...)
+	if err != nil {
+		return nil, err
+	}
+	c.out[i] = Value{T: t}
+	return t, nil
+}
+
+// t returns the tensor of input i.
+func (c call) t(i int) *graph.Tensor { return c.in[i].T }
+
+// set makes t output i.
+func (c call) set(i int, t *graph.Tensor) { c.out[i] = Value{T: t} }
+
+// reshaped returns a view of t with another shape of as many elements.
+func reshaped(t *graph.Tensor, shape ...int) *graph.Tensor {
+	return &graph.Tensor{DType: t.DType, Shape: shape, Bytes: t.Bytes, Strings: t.Strings}
+}
+
+// want fails unless t has the given type.
+func want(what string, t *graph.Tensor, d graph.DType) error {
+	if t.DType != d {
+		return fmt.Errorf("%s: expected type %v, got %v", what, d, t.DType)
+	}
+	return nil
+}
+
+// rank fails unless t has that many dimensions.
+func rank(what string, t *graph.Tensor, r int) error {
+	if len(t.Shape) != r {
+		return fmt.Errorf("%s: expected rank %d, got shape %v", what, r, t.Shape)
+	}
+	return nil
+}
+
+// integers returns the elements of an int32 or int64 tensor as ints.
+func integers(what string, t *graph.Tensor) ([]int, error) {
+	out := make([]int, t.Len())
+	switch t.DType {
+	case graph.Int32:
+		for i, v := range graph.Of[int32](t) {
+			out[i] = int(v)
+		}
+	case graph.Int64:
+		for i, v := range graph.Of[int64](t) {
+			out[i] = int(v)
+		}
+	default:
+		return nil, fmt.Errorf("%s: expected int32 or int64, got %v", what, t.DType)
+	}
+	return out, nil
+}
+
+// integer returns the only element of an integer tensor.
+func integer(what string, t *graph.Tensor) (int, error) {
+	if t.Len() != 1 {
+		return 0, fmt.Errorf("%s: expected one element, got shape %v", what, t.Shape)
+	}
+	switch t.DType {
+	case graph.Int32:
+		return int(graph.Of[int32](t)[0]), nil
+	case graph.Int64:
+		return int(graph.Of[int64](t)[0]), nil
+	}
+	return 0, fmt.Errorf("%s: expected int32 or int64, got %v", what, t.DType)
+}
+
+// text returns the only element of a string tensor.
+func text(what string, t *graph.Tensor) ([]byte, error) {
+	if t.DType != graph.String || len(t.Strings) != 1 {
+		return nil, fmt.Errorf("%s: expected one string, got %v of shape %v", what, t.DType, t.Shape)
+	}
+	return t.Strings[0], nil
+}
+
+// axis returns a dimension's number in [0, rank), counting negative ones from the end.
+func axis(what string, v, rank int) (int, error) {
+	if v < -rank || v >= rank {
+		return 0, fmt.Errorf("%s: expected a dimension in [%d, %d), got %d", what, -rank, rank, v)
+	}
+	if v < 0 {
+		v += rank
+	}
+	return v, nil
+}
+
+// axisOf is axis of the only element of t.
+func axisOf(what string, t *graph.Tensor, rank int) (int, error) {
+	v, err := integer(what, t)
+	if err != nil {
+		return 0, err
+	}
+	return axis(what, v, rank)
+}
+
+// setInts fills an int32 or int64 tensor.
+func setInts(t *graph.Tensor, v []int) error {
+	switch t.DType {
+	case graph.Int32:
+		dst := graph.Of[int32](t)
+		for i, x := range v {
+			dst[i] = int32(x)
+		}
+	case graph.Int64:
+		dst := graph.Of[int64](t)
+		for i, x := range v {
+			dst[i] = int64(x)
+		}
+	default:
+		return fmt.Errorf("expected int32 or int64, got %v", t.DType)
+	}
+	return nil
+}
+
+// outputInts makes output i a tensor of integers.
+func (c call) outputInts(i int, d graph.DType, v []int, shape ...int) error {
+	t, err := c.output(i, d, shape...)
+	if err != nil {
+		return err
+	}
+	return setInts(t, v)
+}
+
+// scalarInt makes output i one integer.
+func (c call) scalarInt(i int, d graph.DType, v int) error { return c.outputInts(i, d, []int{v}) }
+
+// product of dimensions whose number of elements is known not to overflow.
+func product(dims []int) int { return graph.NumElements(dims) }

@@ -1,0 +1,52 @@
+package eager
+
+import (
+	"fmt"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+)
+
+// float are the types that most numeric ops of a model work on.
+type float interface{ float32 | float64 }
+
+// number are the types with arithmetic.
+type number interface {
+	float32 | float64 | int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64
+}
+
+// typed are the kernels of an op by element type.
+type typed [graph.Uint64 + 1]kernel
+
+// numbers makes a table of kernels for all numbers: floats, signed and unsigned integers by size.
+func numbers(f32, f64, i8, i16, i32, i64, u8, u16, u32, u64 kernel) *typed {
+	return &typed{graph.Float32: f32, graph.Float64: f64, graph.Int8: i8, graph.Int16: i16, graph.Int32: i32, graph.Int64: i64,
+		graph.Uint8: u8, graph.Uint16: u16, graph.Uint32: u32, graph.Uint64: u64}
+}
+
+// floats makes a table of kernels for floats alone.
+func floats(f32, f64 kernel) *typed {
+	return &typed{graph.Float32: f32, graph.Float64: f64}
+}
+
+// on returns a kernel that takes the one of input i's type.
+func (t *typed) on(i int) kernel {
+	return func(c call) error {
+		if i >= len(c.in) {
+			return fmt.Errorf("expected at least %d inputs, got %d", i+1, len(c.in))
+		}
+		d := c.t(i).DType
+		if d < 0 || int(d) >= len(t) || t[d] == nil {
+			return fmt.Errorf("type %v %w", d, ErrUnsupported)
+		}
+		return t[d](c)
+	}
+}
+
+// outputOf allocates output i with elements of Go's T.
+func outputOf[T graph.Element](c call, i int, shape ...int) ([]T, error) {
+	t, err := c.output(i, graph.TypeOf[T](), shape...)
+	if err != nil {
+		return nil, err
+	}
+	return graph.Of[T](t), nil
+}

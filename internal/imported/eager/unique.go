@@ -1,0 +1,204 @@
+package eager
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"sort"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+)
+
+// uniqueOps find values: distinct ones, and the places of some among sorted ones.
+var uniqueOps = map[string]opDef{
+	"Unique":             {in: 1, out: 2, make: unique},
+	"UniqueV2":           {in: 2, out: 2, make: unique},
+	"UniqueWithCounts":   {in: 1, out: 3, make: unique},
+	"UniqueWithCountsV2": {in: 2, out: 3, make: unique},
+	"ListDiff":           {in: 2, out: 2, make: listDiff},
+	"LowerBound":         {in: 2, out: 1, make: bound(true)},
+	"UpperBound":         {in: 2, out: 1, make: bound(false)},
+	"Bucketize":          {in: 1, out: 1, make: bucketize},
+}
+
+// keysOf returns a comparable value for each element: its bits, or the string.
+// Floats are told apart by value, so that -0 is 0; no NaN equals another.
+func keysOf(t *graph.Tensor) (func(i int) any, error) {
+	switch t.DType {
+	case graph.String:
+		return func(i int) any { return string(t.Strings[i]) }, nil
+	case graph.Int64:
+		v := graph.Of[int64](t)
+		return func(i int) any { return v[i] }, nil
+	case graph.Uint64:
+		v := graph.Of[uint64](t)
+		return func(i int) any { return v[i] }, nil
+	}
+	if t.DType.Size() == 0 || t.DType == graph.Float16 || t.DType == graph.BFloat16 || t.DType == graph.Complex64 {
+		return nil, fmt.Errorf("type %v %w", t.DType, ErrUnsupported)
+	}
+	return func(i int) any { return t.Float(i) }, nil
+}
+
+func unique(s *site) (kernel, error) {
+	d := s.dtype("out_idx", graph.Int32)
+	return func(c call) error {
+		t := c.t(0)
+		if len(t.Shape) != 1 {
+			return fmt.Errorf("unique expects a 1D vector, got shape %v", t.Shape)
+		}
+		if len(c.in) == 2 {
+			if axes, err := integers("axis", c.t(1)); err != nil || len(axes) > 1 || len(axes) == 1 && axes[0] != 0 && axes[0] != -1 {
+				return fmt.Errorf("axis %v of a vector: expected 0 or none", axes)
+			}
+		}
+		ids, firsts, err := distinct(t)
+		if err != nil {
+			return err
+		}
+		out, err := c.output(0, t.DType, len(firsts))
+		if err != nil {
+			return err
+		}
+		for j, i := range firsts {
+			copyCells(out, j, t, i, 1)
+		}
+		if len(c.out) == 3 {
+			counts := make([]int, len(firsts))
+			for _, id := range ids {
+				counts[id]++
+			}
+			if err := c.outputInts(2, d, counts, len(counts)); err != nil {
+				return err
+			}
+		}
+		return c.outputInts(1, d, ids, len(ids))
+	}, nil
+}
+
+// distinct numbers the values of a vector in the order of their first places.
+func distinct(t *graph.Tensor) (ids, firsts []int, err error) {
+	switch t.DType {
+	case graph.Int64:
+		ids, firsts = distinctOf(graph.Of[int64](t))
+		return ids, firsts, nil
+	case graph.Int32:
+		ids, firsts = distinctOf(graph.Of[int32](t))
+		return ids, firsts, nil
+	}
+	key, err := keysOf(t)
+	if err != nil {
+		return nil, nil, err
+	}
+	keys := make([]any, t.Len())
+	for i := range keys {
+		keys[i] = key(i)
+	}
+	ids, firsts = distinctOf(keys)
+	return ids, firsts, nil
+}
+
+func distinctOf[K comparable](keys []K) (ids, firsts []int) {
+	ids = make([]int, len(keys))
+	seen := make(map[K]int, len(keys))
+	for i, k := range keys {
+		id, ok := seen[k]
+		if !ok {
+			id = len(firsts)
+			seen[k] = id
+			firsts = append(firsts, i)
+		}
+		ids[i] = id
+	}
+	return ids, firsts
+}
+
+func listDiff(s *site) (kernel, error) {
+	d := s.dtype("out_idx", graph.Int32)
+	return func(c call) error {
+		if err := sameType(c.in); err != nil {
+			return err
+		}
+		x, y := c.t(0), c.t(1)
+		keyX, err := keysOf(x)
+		if err != nil {
+			return err
+		}
+		keyY, _ := keysOf(y)
+		drop := map[any]bool{}
+		for i := range y.Len() {
+			drop[keyY(i)] = true
+		}
+		var keep []int
+		for i := range x.Len() {
+			if !drop[keyX(i)] {
+				keep = append(keep, i)
+			}
+		}
+		out, err := c.output(0, x.DType, len(keep))
+		if err != nil {
+			return err
+		}
+		for j, i := range keep {
+			copyCells(out, j, x, i, 1)
+		}
+		return c.outputInts(1, d, keep, len(keep))
+	}, nil
+}
+
+// bound returns the maker of LowerBound or UpperBound.
+func bound(lower bool) maker {
+	return func(s *site) (kernel, error) {
+		d := s.dtype("out_type", graph.Int32)
+		return numbers(boundOf[float32](d, lower), boundOf[float64](d, lower), boundOf[int8](d, lower), boundOf[int16](d, lower), boundOf[int32](d, lower),
+			boundOf[int64](d, lower), boundOf[uint8](d, lower), boundOf[uint16](d, lower), boundOf[uint32](d, lower), boundOf[uint64](d, lower)).on(0), nil
+	}
+}
+
+func boundOf[T number](d graph.DType, lower bool) kernel {
+	return func(c call) error {
+		rows, values := c.t(0), c.t(1)
+		if len(rows.Shape) != 2 || len(values.Shape) != 2 || rows.Shape[0] != values.Shape[0] || rows.DType != values.DType {
+			return fmt.Errorf("expected two matrices of one type and as many rows, got shapes %v and %v", rows.Shape, values.Shape)
+		}
+		out := make([]int, values.Len())
+		n, m := rows.Shape[1], values.Shape[1]
+		for i, v := range graph.Of[T](values) {
+			row := graph.Of[T](rows)[i/m*n : (i/m+1)*n]
+			out[i] = sort.Search(n, func(j int) bool {
+				if lower {
+					return row[j] >= v
+				}
+				return row[j] > v
+			})
+		}
+		return c.outputInts(0, d, out, values.Shape...)
+	}
+}
+
+func bucketize(s *site) (kernel, error) {
+	var at []float64
+	for _, b := range list[float32](s, "boundaries") {
+		at = append(at, float64(b))
+	}
+	if !slices.IsSortedFunc(at, cmp.Compare[float64]) {
+		return nil, fmt.Errorf("expected sorted boundaries")
+	}
+	return func(c call) error {
+		t := c.t(0)
+		switch t.DType {
+		case graph.Float32, graph.Float64, graph.Int32, graph.Int64:
+		default:
+			return fmt.Errorf("type %v %w", t.DType, ErrUnsupported)
+		}
+		dst, err := outputOf[int32](c, 0, t.Shape...)
+		if err != nil {
+			return err
+		}
+		for i := range dst {
+			v := t.Float(i)
+			dst[i] = int32(sort.Search(len(at), func(j int) bool { return v < at[j] }))
+		}
+		return nil
+	}, nil
+}

@@ -1,0 +1,268 @@
+package eager
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+)
+
+// variableOps read, assign and restore variables.
+var variableOps = map[string]opDef{
+	"VarHandleOp":           {in: 0, out: 1, make: varHandle},
+	"ReadVariableOp":        {in: 1, out: 1, resources: 1, make: readVariable},
+	"AssignVariableOp":      {in: 2, resources: 1, make: assignVariable},
+	"AssignAddVariableOp":   {in: 2, resources: 1, make: plain(updateVariable(arithmetic("AddV2")))},
+	"AssignSubVariableOp":   {in: 2, resources: 1, make: plain(updateVariable(arithmetic("Sub")))},
+	"VarIsInitializedOp":    {in: 1, out: 1, resources: 1, make: plain(isInitialized)},
+	"IsVariableInitialized": {in: 1, out: 1, resources: 1, make: plain(isInitialized)},
+	"VariableV2":            {in: 0, out: 1, make: refVariable},
+	"Variable":              {in: 0, out: 1, make: refVariable},
+	"Assign":                {in: 2, out: 1, resources: 1, make: assignRef},
+	"RestoreV2":             {in: 3, make: restore},
+	"Assert":                {in: variadic, make: assert},
+	"DestroyResourceOp":     {in: 1, opaque: true, make: plain(func(call) error { return nil })},
+}
+
+// variableOf finds the variable that a node stands for.
+func variableOf(s *site) func(c call) (Variable, error) {
+	name := s.str("shared_name", "")
+	if name == "" {
+		name = s.node.Name
+	}
+	name = resourceKey(s.str("container", ""), name)
+	return func(c call) (Variable, error) {
+		if c.env == nil || c.env.Resources == nil {
+			return nil, errors.New("variables need Env.Resources")
+		}
+		return c.env.Resources.Variable(name), nil
+	}
+}
+
+func varHandle(s *site) (kernel, error) {
+	find := variableOf(s)
+	return func(c call) error {
+		v, err := find(c)
+		c.out[0] = Value{Resource: v}
+		return err
+	}, nil
+}
+
+// refVariable gives the present value together with the variable.
+func refVariable(s *site) (kernel, error) {
+	find := variableOf(s)
+	return func(c call) error {
+		v, err := find(c)
+		if err != nil {
+			return err
+		}
+		t, err := v.Load()
+		if err != nil && !errors.Is(err, ErrUninitialized) {
+			return err
+		}
+		c.out[0] = Value{T: t, Resource: v}
+		return nil
+	}, nil
+}
+
+func readVariable(s *site) (kernel, error) {
+	d := s.dtype("dtype", graph.Invalid)
+	return func(c call) error {
+		t, err := load(c.in[0])
+		if err != nil {
+			return err
+		}
+		if d != graph.Invalid && t.DType != d {
+			return fmt.Errorf("expected a variable of type %v, got %v", d, t.DType)
+		}
+		c.set(0, t)
+		return nil
+	}, nil
+}
+
+// store replaces the value of a variable, keeping its shape where asked.
+func store(v Value, t *graph.Tensor, sameShape bool) error {
+	variable, ok := v.Resource.(Variable)
+	if !ok {
+		return fmt.Errorf("expected a variable, got %T", v.Resource)
+	}
+	return variable.Update(func(old *graph.Tensor) (*graph.Tensor, error) {
+		if old != nil && (old.DType != t.DType || sameShape && !slices.Equal(old.Shape, t.Shape)) {
+			return nil, fmt.Errorf("cannot assign %v of shape %v to a variable of %v and shape %v", t.DType, t.Shape, old.DType, old.Shape)
+		}
+		return t, nil
+	})
+}
+
+func assignVariable(s *site) (kernel, error) {
+	strict := s.boolean("validate_shape", false)
+	return func(c call) error { return store(c.in[0], c.t(1), strict) }, nil
+}
+
+func assignRef(s *site) (kernel, error) {
+	strict := s.boolean("validate_shape", true)
+	return func(c call) error {
+		c.out[0] = Value{T: c.t(1), Resource: c.in[0].Resource}
+		return store(c.in[0], c.t(1), strict)
+	}, nil
+}
+
+func updateVariable(k kernel) kernel {
+	return func(c call) error {
+		variable, ok := c.in[0].Resource.(Variable)
+		if !ok {
+			return fmt.Errorf("expected a variable, got %T", c.in[0].Resource)
+		}
+		return variable.Update(func(old *graph.Tensor) (*graph.Tensor, error) {
+			if old == nil {
+				return nil, ErrUninitialized
+			}
+			if !slices.Equal(old.Shape, c.t(1).Shape) {
+				return nil, fmt.Errorf("cannot update a variable of shape %v with a tensor of shape %v", old.Shape, c.t(1).Shape)
+			}
+			sum := call{ctx: c.ctx, env: c.env, in: []Value{{T: old}, c.in[1]}, out: make([]Value, 1)}
+			err := k(sum)
+			return sum.out[0].T, err
+		})
+	}
+}
+
+func isInitialized(c call) error {
+	_, err := load(c.in[0])
+	if err != nil && !errors.Is(err, ErrUninitialized) {
+		return err
+	}
+	c.set(0, graph.ScalarOf(err == nil))
+	return nil
+}
+
+func restore(s *site) (kernel, error) {
+	types := list[graph.DType](s, "dtypes")
+	s.outputs = len(types)
+	return func(c call) error {
+		prefix, err := text("prefix", c.t(0))
+		if err != nil {
+			return err
+		}
+		names, specs := c.t(1).Strings, c.t(2).Strings
+		if len(names) != len(types) || len(specs) != len(types) {
+			return fmt.Errorf("expected %d names and slices, got %d and %d", len(types), len(names), len(specs))
+		}
+		if c.env == nil || c.env.Bundle == nil {
+			return fmt.Errorf("checkpoint %q: this model may read no checkpoints", clip(prefix))
+		}
+		r, err := c.env.Bundle(string(prefix))
+		if err != nil {
+			return err
+		}
+		defer r.Close()
+		for i, name := range names {
+			t, err := r.Tensor(string(name))
+			if err != nil {
+				return err
+			}
+			if t.DType != types[i] {
+				return fmt.Errorf("tensor %q: expected type %v, got %v", name, types[i], t.DType)
+			}
+			if t.DType == graph.Bool {
+				graph.Truths(t.Bytes)
+			}
+			if len(specs[i]) == 0 {
+				c.set(i, t)
+				continue
+			}
+			part := call{ctx: c.ctx, env: c.env, out: c.out[i : i+1]}
+			if err := part.sliceSpec(t, string(specs[i])); err != nil {
+				return fmt.Errorf("tensor %q, slice %q: %w", name, specs[i], err)
+			}
+		}
+		return nil
+	}, nil
+}
+
+// sliceSpec makes output 0 of the part of t that a spec like "4 10 0,2:-" says:
+// the full shape, then start,length or - for each dimension.
+func (c call) sliceSpec(t *graph.Tensor, spec string) error {
+	words := strings.Fields(spec)
+	if len(words) != len(t.Shape)+1 {
+		return fmt.Errorf("expected a size for each dimension of %v, then a slice", t.Shape)
+	}
+	parts := strings.Split(words[len(t.Shape)], ":")
+	if len(parts) != len(t.Shape) {
+		return fmt.Errorf("expected %d dimensions", len(t.Shape))
+	}
+	from, shape := contiguous(t.Shape), slices.Clone(t.Shape)
+	for k, p := range parts {
+		if size, err := strconv.Atoi(words[k]); err != nil || size != t.Shape[k] {
+			return fmt.Errorf("expected the full shape %v", t.Shape)
+		}
+		if p == "-" {
+			continue
+		}
+		a, b, _ := strings.Cut(p, ",")
+		start, err1 := strconv.Atoi(a)
+		size, err2 := strconv.Atoi(b)
+		if err1 != nil || err2 != nil || start < 0 || size < 0 || start > t.Shape[k] || size > t.Shape[k]-start {
+			return fmt.Errorf("%q is not in dimension %d of %v", p, k, t.Shape)
+		}
+		shape[k] = size
+		from.base += start * from.steps[k]
+	}
+	return c.box(t, shape, from)
+}
+
+func assert(s *site) (kernel, error) {
+	most := s.node.Int("summarize", 3)
+	return func(c call) error {
+		if len(c.in) == 0 {
+			return fmt.Errorf("expected a condition")
+		}
+		if err := want("condition", c.t(0), graph.Bool); err != nil {
+			return err
+		}
+		if c.t(0).Len() != 1 {
+			return fmt.Errorf("in[0] should be a scalar: %v", c.t(0).Shape)
+		}
+		if graph.Of[bool](c.t(0))[0] {
+			return nil
+		}
+		var b strings.Builder
+		b.WriteString("assertion failed: ")
+		for i, v := range c.in[1:] {
+			if i > 0 {
+				b.WriteByte(' ')
+			}
+			b.WriteString(summary(v.T, most))
+		}
+		return errors.New(b.String())
+	}, nil
+}
+
+// summary shows the first elements of a tensor.
+func summary(t *graph.Tensor, most int) string {
+	n := t.Len()
+	if most >= 0 {
+		n = min(n, most)
+	}
+	var parts []string
+	for i := range n {
+		switch t.DType {
+		case graph.String:
+			parts = append(parts, string(clip(t.Strings[i])))
+		case graph.Bool:
+			parts = append(parts, strconv.Itoa(int(t.Float(i))))
+		case graph.Int64:
+			parts = append(parts, strconv.FormatInt(graph.Of[int64](t)[i], 10))
+		default:
+			parts = append(parts, strconv.FormatFloat(t.Float(i), 'g', -1, 32))
+		}
+	}
+	more := ""
+	if n < t.Len() {
+		more = "..."
+	}
+	return "[" + strings.Join(parts, " ") + more + "]"
+}

@@ -1,0 +1,113 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/format/graphdef"
+	"github.com/goestimator/goestimator/internal/format/savedmodel"
+	"github.com/goestimator/goestimator/internal/platform/fault"
+	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
+)
+
+// oddOps are those of which the session knows more than their names, and variables' and some that nobody knows better.
+func oddOps() []string {
+	ops := map[string]bool{}
+	for _, names := range []any{forms, inputRoles, heavyOps, notCompiledOps} {
+		switch m := names.(type) {
+		case map[string]form:
+			for op := range m {
+				ops[op] = true
+			}
+		case map[string]map[int]role:
+			for op := range m {
+				ops[op] = true
+			}
+		case map[string]bool:
+			for op := range m {
+				ops[op] = true
+			}
+		}
+	}
+	for _, op := range []string{"ReadVariableOp", "VariableShape", "Identity", "Cast", "AddV2", "Relu", "Softmax", "Squeeze", "Pack", "Unpack", "Assert",
+		"SparseToDense", "ParseExampleV2", "StringSplit", "If", "While", "AddN", "Cumsum", "DynamicPartition", "Where", "LookupTableFindV2"} {
+		ops[op] = true
+	}
+	return slices.Sorted(maps.Keys(ops))
+}
+
+// oddModel is a graph of the op on so many inputs of a kind, which a program reads beside the result of an eager op.
+func oddModel(t *testing.T, op, kind string, inputs int) *savedmodel.MetaGraph {
+	t.Helper()
+	text, err := graph.StringTensor([][]byte{[]byte("word")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := graph.NewBuilder(graph.New())
+	batch := graph.Type{DType: graph.Float32, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown, graph.Fixed(2)}}}
+	x := b.Placeholder("x", batch)
+	in := map[string]graph.Output{"fed": x}
+	in["number"] = b.Const("number", graph.ScalarOf(int32(-1)))
+	in["vector"] = b.Const("vector", ramp(2))
+	in["text"] = b.Const("text", text)
+	in["variable"] = b.Variable("v", graph.Type{DType: graph.Float32, Shape: graph.ShapeOf(2)})
+	assign := b.Node("AssignVariableOp", "assign", nil, graph.Attrs{"dtype": graph.Float32}, in["variable"], in["vector"])
+	n := b.Node(op, "odd", []graph.Type{{DType: graph.Float32, Shape: graph.Shape{UnknownRank: true}}}, graph.Attrs{"T": graph.Float32, "dtype": graph.Float32},
+		slices.Repeat([]graph.Output{in[kind]}, inputs)...)
+	eager := b.Op("Cumsum", "eager", batch, graph.Attrs{"T": graph.Float32}, x, b.Const("axis", graph.ScalarOf(int32(1))))
+	y := b.Op("AddV2", "y", batch, graph.Attrs{"T": graph.Float32}, eager, n.Out(0))
+	if err := b.Err(); err != nil {
+		t.Fatal(err)
+	}
+	gd, err := graphdef.ToGraphDef(b.Graph)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info := func(o graph.Output) map[string]*pb.TensorInfo {
+		return map[string]*pb.TensorInfo{"t": {Encoding: &pb.TensorInfo_Name{Name: o.String()}}}
+	}
+	sig := map[string]*pb.SignatureDef{savedmodel.DefaultSignature: {Inputs: info(x), Outputs: info(y)}}
+	return &savedmodel.MetaGraph{Dir: "odd", Signatures: sig, InitOps: []string{assign.Name}, Proto: &pb.MetaGraphDef{GraphDef: gd, SignatureDef: sig}}
+}
+
+// TestArity: ops with more or fewer inputs than they have, and with inputs of another kind, are errors or answers.
+func TestArity(t *testing.T) {
+	loaded, answered := 0, 0
+	for _, op := range oddOps() {
+		for _, kind := range []string{"fed", "number", "vector", "variable", "text"} {
+			for inputs := range 6 {
+				what := fmt.Sprintf("%s of %d x %s", op, inputs, kind)
+				s, err := Load(t.Context(), oddModel(t, op, kind, inputs), Options{MaxConcurrent: 1, Limit: 1 << 20})
+				if err != nil {
+					NoPanic(t, what+", loaded", err)
+					continue
+				}
+				loaded++
+				for _, rows := range []int{1, 3} {
+					_, err := s.Run(t.Context(), map[string]*graph.Tensor{"x:0": graph.NewTensor(graph.Float32, rows, 2)}, []string{"y:0"})
+					if NoPanic(t, what+", run", err); err == nil {
+						answered++
+					}
+				}
+				if err := s.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	}
+	if loaded < 100 || answered < 100 {
+		t.Errorf("%d models are loaded, %d runs answered: expected more of a test", loaded, answered)
+	}
+}
+
+// NoPanic fails the test where err comes of a panic.
+func NoPanic(t testing.TB, what string, err error) {
+	t.Helper()
+	if p := (*fault.Error)(nil); errors.As(err, &p) {
+		t.Errorf("%s: %v: %v\n%s", what, err, p.Value, p.Stack)
+	}
+}

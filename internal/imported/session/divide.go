@@ -1,0 +1,343 @@
+package session
+
+import (
+	"slices"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/imported/eager"
+)
+
+// maxStages is how many stages a variant has before what is not worth a program becomes eager.
+const maxStages = 8
+
+// divide makes the variant's stages.
+func (v *variant) divide() error {
+	d := &division{v: v, p: v.p, producer: make([]int, v.p.size), compiled: make([]bool, len(v.p.nodes)), needed: make([]bool, len(v.p.nodes)), level: make([]int, len(v.p.nodes))}
+	for i := range d.producer {
+		d.producer[i] = -1
+	}
+	for i, n := range d.p.nodes {
+		for k := range n.Outputs {
+			d.producer[d.p.slots[n.Out(k)]] = i
+		}
+	}
+	for i := range d.p.feeds {
+		d.producer[d.p.feeds[i].slot] = -1
+	}
+	d.choose(false)
+	if d.demand(); d.layers() > maxStages {
+		d.choose(true)
+		d.demand()
+		d.layers()
+	}
+	if err := d.available(); err != nil {
+		return err
+	}
+	return d.stages()
+}
+
+// division sorts the nodes of a variant into stages.
+type division struct {
+	v        *variant
+	p        *plan
+	producer []int  // of a slot: position of the node, -1 for a feed
+	compiled []bool // of a node
+	needed   []bool
+	level    []int // stage of a node: even ones are eager
+}
+
+// choose says which nodes are compiled: those whose sizes are known but for the batch; of the others, those that are
+// heavy and those that follow from compiled ones, whose sizes are seen when they are to run.
+func (d *division) choose(onlyHeavy bool) {
+	v := d.v
+	for i, n := range d.p.nodes {
+		d.compiled[i] = false
+		if d.p.eagerly || v.batch == 0 || !d.p.compilable(n) || !d.inputsKnown(i, n) {
+			continue
+		}
+		static, after := true, false
+		for k := range n.Outputs {
+			at := d.p.slots[n.Out(k)]
+			_, ok := v.fit(v.at[0][at], v.at[1][at])
+			static = static && ok
+		}
+		for _, at := range d.p.sources[i] {
+			if from := d.producer[at]; from >= 0 && d.compiled[from] {
+				after = true
+			}
+		}
+		d.compiled[i] = heavyOps[n.Op] || !onlyHeavy && (static || after)
+		if n.Op == "Const" || n.Op == "ReadVariableOp" || static && d.constant(n) {
+			d.compiled[i] = false // programs take these themselves
+		}
+	}
+}
+
+// constant reports whether a node's value is known.
+func (d *division) constant(n *graph.Node) bool {
+	if len(n.Outputs) != 1 {
+		return false
+	}
+	at := d.p.slots[n.Out(0)]
+	return same(d.v.at[0][at], d.v.at[1][at])
+}
+
+// inputsKnown reports whether the inputs are known that the engine must know when it compiles a node.
+func (d *division) inputsKnown(i int, n *graph.Node) bool {
+	in := d.p.sources[i]
+	for k, at := range in {
+		a, b := d.v.at[0][at], d.v.at[1][at]
+		switch inputRole(n.Op, k, len(in)) {
+		case roleConstant:
+			if !same(a, b) {
+				return false
+			}
+		case roleSize:
+			if a.T == nil || b.T == nil {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// demand finds the nodes that the fetches need, given that programs have constants of their own.
+func (d *division) demand() {
+	clear(d.needed)
+	var stack []int
+	push := func(slot int) {
+		if n := d.producer[slot]; n >= 0 && !d.needed[n] {
+			d.needed[n] = true
+			stack = append(stack, n)
+		}
+	}
+	for _, at := range d.p.fetches {
+		push(at)
+	}
+	for i, n := range d.p.nodes {
+		if d.p.eagerly || slices.Contains(d.p.targets, n) {
+			d.needed[i] = true
+			stack = append(stack, i)
+		}
+	}
+	for len(stack) > 0 {
+		i := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		if d.constant(d.p.nodes[i]) {
+			continue
+		}
+		for k, at := range d.p.sources[i] {
+			if !d.compiled[i] || d.enters(i, k) {
+				push(at)
+			}
+		}
+	}
+}
+
+// enters reports whether input k of a compiled node is a value that has to be computed: neither a constant nor unread, nor
+// a variable.
+func (d *division) enters(i, k int) bool {
+	n, at := d.p.nodes[i], d.p.sources[i][k]
+	if inputRole(n.Op, k, len(d.p.sources[i])) == roleSize || n.Inputs[k].DType() == graph.Resource {
+		return false
+	}
+	if from := d.producer[at]; from >= 0 && d.p.nodes[from].Op == "ReadVariableOp" && d.p.compilable(d.p.nodes[from]) {
+		return false
+	}
+	return !same(d.v.at[0][at], d.v.at[1][at])
+}
+
+// layers gives each needed node its stage and returns how many there are.
+func (d *division) layers() int {
+	top := -1
+	for i := range d.p.nodes {
+		if !d.needed[i] {
+			continue
+		}
+		l := 0
+		if d.compiled[i] {
+			l = 1
+		}
+		for k, at := range d.p.sources[i] {
+			from := d.producer[at]
+			if from < 0 || !d.needed[from] || d.compiled[i] && !d.enters(i, k) {
+				continue
+			}
+			step := d.level[from]
+			if d.compiled[from] != d.compiled[i] {
+				step++
+			}
+			l = max(l, step)
+		}
+		d.level[i] = l
+		top = max(top, l)
+	}
+	return top + 1
+}
+
+// available fails where a node that is not compiled has no eager form, and names all such.
+func (d *division) available() error {
+	lacking := map[string][]string{}
+	var why error
+	for i, n := range d.p.nodes {
+		if d.needed[i] && !d.compiled[i] && !eager.Supported(n.Op) {
+			lacking[n.Op] = append(lacking[n.Op], n.Name)
+			if why == nil {
+				why = d.p.forced[n]
+			}
+		}
+	}
+	if len(lacking) > 0 {
+		return &LackingError{Ops: lacking, Why: why}
+	}
+	return nil
+}
+
+func (d *division) stages() error {
+	top := 0
+	for i := range d.p.nodes {
+		if d.needed[i] {
+			top = max(top, d.level[i])
+		}
+	}
+	for l := range top + 1 {
+		var part []int
+		for i := range d.p.nodes {
+			if d.needed[i] && d.level[i] == l {
+				part = append(part, i)
+			}
+		}
+		if len(part) == 0 {
+			continue
+		}
+		if l%2 == 1 {
+			d.v.stages = append(d.v.stages, d.compiledStage(part))
+			continue
+		}
+		s, err := d.eagerStage(part)
+		if err != nil {
+			return err
+		}
+		d.v.stages = append(d.v.stages, s)
+	}
+	return nil
+}
+
+// eagerStage prepares nodes to be run one by one.
+func (d *division) eagerStage(part []int) (stage, error) {
+	s := &eagerStage{env: d.p.s.env}
+	for _, i := range part {
+		n := d.p.nodes[i]
+		if d.constant(n) {
+			at := d.p.slots[n.Out(0)]
+			s.given = append(s.given, givenValue{at, eager.Value{T: d.v.at[0][at].T}})
+			continue
+		}
+		k, err := d.p.kernel(n)
+		if err != nil {
+			return nil, err
+		}
+		for _, in := range n.Inputs {
+			if in.DType() == graph.Resource && !writes(n) { // what restores a variable is no reason to keep it twice
+				if name, ok := d.p.s.vars.of(in); ok {
+					d.p.s.vars.read(name)
+				}
+			}
+		}
+		if v, ok := d.lasting(n); ok {
+			s.given = append(s.given, givenValue{d.p.slots[n.Out(0)], v})
+			continue
+		}
+		st := eagerStep{kernel: k, in: d.p.sources[i], fixed: d.fixed(n)}
+		for o := range n.Outputs {
+			at := d.p.slots[n.Out(o)]
+			if d.producer[at] < 0 {
+				at = -1
+			}
+			st.out = append(st.out, at)
+		}
+		s.width = max(s.width, len(st.in)+len(st.out))
+		s.steps = append(s.steps, st)
+	}
+	return s, nil
+}
+
+// fixed reports whether the sizes of a node's outputs are known but for the batch: no value of a feed decides them.
+func (d *division) fixed(n *graph.Node) bool {
+	if len(eager.Called(n)) > 0 || d.v.concrete && eager.Broadcasts(n.Op) { // sizes of inputs that are multiplied
+		return false
+	}
+	for o := range n.Outputs {
+		at := d.p.slots[n.Out(o)]
+		if _, ok := d.v.fit(d.v.at[0][at], d.v.at[1][at]); !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// lasting returns the value of a node that is a variable, or reads one that no signature updates.
+func (d *division) lasting(n *graph.Node) (eager.Value, bool) {
+	if d.p.eagerly || n.Op != "VarHandleOp" && n.Op != "ReadVariableOp" || d.producer[d.p.slots[n.Out(0)]] < 0 {
+		return eager.Value{}, false
+	}
+	name, ok := d.p.s.vars.of(n.Out(0))
+	if n.Op == "ReadVariableOp" {
+		name, ok = d.p.s.vars.readBy(n)
+	}
+	if !ok || d.p.s.vars.updated[name] {
+		return eager.Value{}, false
+	}
+	v := d.p.s.env.Resources.Variable(name)
+	if n.Op == "VarHandleOp" {
+		return eager.Value{Resource: v}, true
+	}
+	t, err := v.Load()
+	return eager.Value{T: t}, err == nil && t.DType == n.Outputs[0].DType
+}
+
+// compiledStage finds what enters and leaves a set of nodes that are compiled together.
+func (d *division) compiledStage(part []int) stage {
+	s := &compiledStage{v: d.v}
+	inside := map[int]bool{}
+	for _, i := range part {
+		inside[i] = true
+	}
+	enters := map[int]bool{}
+	for _, i := range part {
+		s.nodes = append(s.nodes, i)
+		for k, at := range d.p.sources[i] {
+			if from := d.producer[at]; d.enters(i, k) && !enters[at] && (from < 0 || !inside[from]) {
+				enters[at] = true
+				s.feeds = append(s.feeds, at)
+			}
+		}
+	}
+	leaves := map[int]bool{}
+	mark := func(at int) {
+		if from := d.producer[at]; from >= 0 && inside[from] && !leaves[at] {
+			leaves[at] = true
+			s.fetches = append(s.fetches, at)
+			d.v.fresh[at] = true
+		}
+	}
+	for i := range d.p.nodes {
+		if !d.needed[i] || inside[i] {
+			continue
+		}
+		for k, at := range d.p.sources[i] {
+			if !d.compiled[i] || d.enters(i, k) {
+				mark(at)
+			}
+		}
+	}
+	for _, at := range d.p.fetches {
+		mark(at)
+	}
+	for _, at := range s.feeds {
+		shape, ok := d.v.fit(d.v.at[0][at], d.v.at[1][at])
+		s.types = append(s.types, feedType{dtype: d.p.dtypes[at], shape: shape, static: ok})
+		s.late = s.late || !ok
+	}
+	return s
+}

@@ -1,0 +1,62 @@
+package session
+
+import (
+	"context"
+
+	"github.com/goestimator/goestimator/internal/imported/eager"
+)
+
+// eagerStage runs nodes one by one.
+type eagerStage struct {
+	env   *eager.Env
+	given []givenValue // values that are the same in all runs
+	steps []eagerStep
+	width int // most inputs and outputs of a step
+}
+
+// givenValue is a value with its slot.
+type givenValue struct {
+	at int
+	v  eager.Value
+}
+
+// eagerStep is one node: its kernel and the slots of its values.
+type eagerStep struct {
+	kernel  eager.Kernel
+	in, out []int // -1: fed, so that the result is dropped
+	fixed   bool  // the sizes of its results follow from the number of rows
+}
+
+func (s *eagerStage) run(ctx context.Context, r *run) error {
+	for _, g := range s.given {
+		r.values[g.at] = g.v
+	}
+	room := make([]eager.Value, s.width)
+	envs := r.envs(s.env)
+	for i := range s.steps {
+		st := &s.steps[i]
+		in, out := room[:len(st.in)], room[len(st.in):len(st.in)+len(st.out)]
+		for k, at := range st.in {
+			in[k] = r.values[at]
+		}
+		clear(out)
+		env := envs.open
+		if st.fixed {
+			env = envs.fixed
+		}
+		if err := st.kernel(ctx, env, in, out); err != nil {
+			return err
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		for k, at := range st.out {
+			if at >= 0 {
+				r.values[at] = out[k]
+			}
+		}
+	}
+	return nil
+}
+
+func (s *eagerStage) close() {}

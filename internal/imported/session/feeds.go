@@ -1,0 +1,116 @@
+package session
+
+import (
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/imported/eager"
+	"github.com/goestimator/goestimator/internal/imported/session/infer"
+	"google.golang.org/grpc/codes"
+)
+
+// feed is a tensor that the caller gives.
+type feed struct {
+	name string
+	slot int
+	typ  graph.Type // as the graph or, where that is silent, the signature has it
+}
+
+// maxEmpty bounds the product of the sizes of a tensor without elements, but for those that are 0: there are models whose work
+// and results grow with them.
+const maxEmpty = 1 << 28
+
+// check compares a tensor with what the feed takes.
+func (f *feed) check(t *graph.Tensor) error {
+	if t == nil {
+		return invalid("input %q: expected %v %v, got nothing", f.name, f.typ.DType, f.typ.Shape)
+	}
+	if t.DType != f.typ.DType {
+		return invalid("input %q: expected %v %v, got %v %v", f.name, f.typ.DType, f.typ.Shape, t.DType, t.Shape)
+	}
+	n, err := infer.Elements(t.Shape)
+	if err != nil || n == 0 && infer.Breadth(t.Shape) > maxEmpty {
+		return invalid("input %q: shape %v cannot be", f.name, t.Shape)
+	}
+	if t.DType == graph.String && len(t.Strings) != n || t.DType != graph.String && len(t.Bytes) != n*t.DType.Size() {
+		return invalid("input %q: a %v tensor of shape %v does not have %d bytes and %d strings", f.name, t.DType, t.Shape, len(t.Bytes), len(t.Strings))
+	}
+	return nil
+}
+
+// asDeclared reports whether a tensor has the sizes that the model states. TensorFlow computes others too, as long as the
+// ops do; clients rely on it.
+func (f *feed) asDeclared(t *graph.Tensor) bool {
+	if f.typ.Shape.UnknownRank {
+		return true
+	}
+	if len(t.Shape) != len(f.typ.Shape.Dims) {
+		return false
+	}
+	for i, d := range f.typ.Shape.Dims {
+		if d.Static() && d.Const != t.Shape[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// open reports whether dimension 0 of a tensor is the batch: where the model does not state its size.
+func (f *feed) open(t *graph.Tensor) bool {
+	if len(t.Shape) == 0 {
+		return false
+	}
+	dims := f.typ.Shape.Dims
+	return f.typ.Shape.UnknownRank || len(dims) == 0 || !dims[0].Static() || dims[0].Const != t.Shape[0]
+}
+
+// blame names the inputs that are not of the stated sizes in an error that may well come of them.
+func (r *run) blame(err error) error {
+	if c := codeOf(err); c != codes.InvalidArgument && c != codes.Internal {
+		return err
+	}
+	for i := range r.p.feeds {
+		f := &r.p.feeds[i]
+		if t := r.values[f.slot].T; t != nil && !f.asDeclared(t) {
+			return invalid("input %q: expected %v %v, got %v %v: %v", f.name, f.typ.DType, f.typ.Shape, t.DType, t.Shape, err)
+		}
+	}
+	return err
+}
+
+// feed puts the caller's tensors into their slots and finds the batch.
+func (r *run) feed(feeds map[string]*graph.Tensor) error {
+	r.batch = -1
+	for i := range r.p.feeds {
+		f := &r.p.feeds[i]
+		t := feeds[f.name]
+		if err := f.check(t); err != nil {
+			return err
+		}
+		r.values[f.slot] = eager.Value{T: t}
+		if r.batch < 0 && f.open(t) {
+			r.batch = t.Shape[0]
+		}
+	}
+	return nil
+}
+
+// pattern is the type of a value in terms of the batch: dimension 0 is the batch where it may be.
+func pattern(t *graph.Tensor, batch int, open bool) graph.Type {
+	typ := graph.Type{DType: t.DType, Shape: graph.ShapeOf(t.Shape...)}
+	if open && len(t.Shape) > 0 && t.Shape[0] == batch && batch > 0 {
+		typ.Shape.Dims[0] = graph.Batch
+	}
+	return typ
+}
+
+// fits reports whether a tensor is of the type at the batch.
+func fits(t *graph.Tensor, typ graph.Type, batch int) bool {
+	if t == nil || t.DType != typ.DType || len(t.Shape) != len(typ.Shape.Dims) {
+		return false
+	}
+	for i, d := range typ.Shape.Dims {
+		if t.Shape[i] != d.At(batch) {
+			return false
+		}
+	}
+	return true
+}

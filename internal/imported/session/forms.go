@@ -1,0 +1,121 @@
+package session
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+)
+
+// form adds a node to a program as ops that the engine has.
+type form func(x *emission) ([]graph.Output, error)
+
+// forms are of ops that the engine has under another name or as several.
+var forms = map[string]form{
+	"FusedBatchNorm": batchNorm, "FusedBatchNormV2": batchNorm, "BatchMatMul": named("BatchMatMulV2"), "BatchMatMulV3": named("BatchMatMulV2"),
+	"IdentityN": passOn, "Snapshot": passOn, "EnsureShape": passOn, "Gather": gather, "ResourceGather": resourceGather, "Concat": concat,
+	"SplitV": splitV, "Select": selectForm, "Rint": named("Round"), "Einsum": einsum, "FusedBatchNormV3": layerNorm, "SpaceToBatchND": spaceToBatch, "BatchToSpaceND": batchToSpace,
+	"Conv2D": channelsLast, "DepthwiseConv2dNative": channelsLast, "MaxPool": channelsLast, "AvgPool": channelsLast, "BiasAdd": biasAdd,
+}
+
+// named is the form of an op that the engine has under another name.
+func named(op string) form {
+	return func(x *emission) ([]graph.Output, error) {
+		return outputs(x.add(op, x.types, x.attrs, x.in...)), x.b.Err()
+	}
+}
+
+func passOn(x *emission) ([]graph.Output, error) { return x.in, nil }
+
+// batchNorm: the third version has one more output.
+func batchNorm(x *emission) ([]graph.Output, error) {
+	if x.n.Bool("is_training") {
+		return nil, fmt.Errorf("expected statistics that are given")
+	}
+	types := append(append([]graph.Type{}, x.types[:min(5, len(x.types))]...), graph.Type{DType: graph.Float32, Shape: graph.ShapeOf(0)})
+	if len(types) != 6 {
+		return nil, fmt.Errorf("expected 5 outputs, got %d", len(x.types))
+	}
+	return outputs(x.add("FusedBatchNormV3", types, x.attrs, x.in...)), x.b.Err()
+}
+
+func (x *emission) int(v int32) graph.Output {
+	return x.b.Const(x.b.Graph.UniqueName(x.n.Name+"/int"), graph.ScalarOf(v))
+}
+
+func (x *emission) ints(v []int32) graph.Output {
+	t, err := graph.FromSlice(v, len(v))
+	if err != nil {
+		x.b.Fail(err)
+		return graph.Output{}
+	}
+	return x.b.Const(x.b.Graph.UniqueName(x.n.Name+"/ints"), t)
+}
+
+func gather(x *emission) ([]graph.Output, error) {
+	return outputs(x.add("GatherV2", x.types, nil, x.in[0], x.in[1], x.int(0))), x.b.Err()
+}
+
+func resourceGather(x *emission) ([]graph.Output, error) {
+	if x.n.Int("batch_dims", 0) != 0 {
+		return nil, fmt.Errorf("batch_dims: expected 0")
+	}
+	table, err := x.read(x.n)
+	if err != nil {
+		return nil, err
+	}
+	if slices.Contains(table.Shape().Dims, graph.Fixed(0)) {
+		return nil, fmt.Errorf("a table without elements: its op looks at the indices, GatherV2 does not")
+	}
+	return outputs(x.add("GatherV2", x.types, nil, table, x.in[1], x.int(0))), x.b.Err()
+}
+
+func concat(x *emission) ([]graph.Output, error) {
+	in := append(append([]graph.Output{}, x.in[1:]...), x.in[0])
+	return outputs(x.add("ConcatV2", x.types, x.attrs, in...)), x.b.Err()
+}
+
+// splitV cuts piece by piece.
+func splitV(x *emission) ([]graph.Output, error) {
+	axis, ok := x.in[2].Node.Attrs["value"].(*graph.Tensor)
+	if !ok || axis.Len() != 1 || len(x.types) == 0 {
+		return nil, fmt.Errorf("expected a constant axis")
+	}
+	rank := x.types[0].Shape.Rank()
+	a := int(axis.Float(0))
+	if a < 0 {
+		a += rank
+	}
+	if a < 0 || a >= rank {
+		return nil, fmt.Errorf("axis %d of rank %d", a, rank)
+	}
+	var out []graph.Output
+	at := 0
+	for _, t := range x.types {
+		begin := make([]int32, rank)
+		begin[a] = int32(at)
+		n := x.add("Slice", []graph.Type{t}, nil, x.in[0], x.ints(begin), x.ints(make([]int32, rank)))
+		if d := t.Shape.Dims[a]; !d.Static() {
+			return nil, errNotLinear
+		}
+		at += t.Shape.Dims[a].Const
+		out = append(out, outputs(n)...)
+	}
+	return out, x.b.Err()
+}
+
+// selectForm: a condition of the shape of the choices, or a scalar, means what it means to SelectV2.
+func selectForm(x *emission) ([]graph.Output, error) {
+	if c := x.in[0].Shape(); c.Rank() != 0 && !c.Equal(x.types[0].Shape) {
+		return nil, fmt.Errorf("a condition for rows")
+	}
+	return outputs(x.add("SelectV2", x.types, x.attrs, x.in...)), x.b.Err()
+}
+
+// biasAdd: images may have their channels first.
+func biasAdd(x *emission) ([]graph.Output, error) {
+	if x.in[0].Shape().Rank() != 4 {
+		return asItIs(x)
+	}
+	return channelsLast(x)
+}

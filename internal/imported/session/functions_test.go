@@ -1,0 +1,138 @@
+package session_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/format/savedmodel"
+	"github.com/goestimator/goestimator/internal/imported/eager"
+	"github.com/goestimator/goestimator/internal/imported/session"
+	"github.com/goestimator/goestimator/internal/serving/budget"
+	"github.com/wamuir/graft/tensorflow/core/framework/graph_go_proto"
+	"github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
+	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/prototext"
+)
+
+const number = `attr { key: "dtype" value { type: DT_INT64 } }`
+const numeric = `attr { key: "T" value { type: DT_INT64 } }`
+const pair = `attr { key: "T" value { list { type: DT_INT64 type: DT_INT64 } } }`
+
+// constant is a node that holds a number.
+func constant(name, value string) string {
+	return `{ name: "` + name + `" op: "Const" ` + number + ` attr { key: "value" value { tensor { dtype: DT_INT64 tensor_shape {} int64_val: ` + value + ` } } } }`
+}
+
+// loopModel is a model that runs body, a function of i and n, on 0 and its input, which is "x" or "k", the constant 5, while i < n; it returns i.
+func loopModel(t *testing.T, start, body string) (*session.Session, error) {
+	t.Helper()
+	gd := &graph_go_proto.GraphDef{}
+	text := `node { name: "x" op: "Placeholder" ` + number + ` attr { key: "shape" value { shape {} } } } node ` + constant("zero", "0") + ` node ` + constant("k", "5") + `
+		node { name: "loop" op: "While" input: "zero" input: "` + start + `" attr { key: "cond" value { func { name: "cond" } } } attr { key: "body" value { func { name: "body" } } } ` + pair + ` }
+		node { name: "y" op: "AddV2" input: "loop" input: "x" ` + numeric + ` }
+		library {
+			function { signature { name: "cond" input_arg { name: "i" type: DT_INT64 } input_arg { name: "n" type: DT_INT64 } output_arg { name: "r" type: DT_BOOL } }
+				node_def { name: "less" op: "Less" input: "i" input: "n" ` + numeric + ` } ret { key: "r" value: "less:z:0" } }
+			function { signature { name: "body" input_arg { name: "i" type: DT_INT64 } input_arg { name: "n" type: DT_INT64 } output_arg { name: "j" type: DT_INT64 } output_arg { name: "m" type: DT_INT64 } } ` + body + `
+				ret { key: "m" value: "n" } } }`
+	if err := prototext.Unmarshal([]byte(text), gd); err != nil {
+		t.Fatal(err)
+	}
+	info := func(name string) map[string]*pb.TensorInfo {
+		return map[string]*pb.TensorInfo{"t": {Encoding: &pb.TensorInfo_Name{Name: name}, Dtype: types_go_proto.DataType_DT_INT64}}
+	}
+	sig := map[string]*pb.SignatureDef{savedmodel.DefaultSignature: {Inputs: info("x:0"), Outputs: info("y:0")}}
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	s, err := session.Load(ctx, &savedmodel.MetaGraph{Dir: t.TempDir(), Signatures: sig, Proto: &pb.MetaGraphDef{GraphDef: gd, SignatureDef: sig}}, session.Options{})
+	if err == nil {
+		t.Cleanup(func() {
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	return s, err
+}
+
+// counting is a body that adds one.
+func counting() string {
+	return `node_def ` + constant("one", "1") + ` node_def { name: "next" op: "AddV2" input: "i" input: "one:output:0" ` + numeric + ` } ret { key: "j" value: "next:z:0" }`
+}
+
+// TestLoops: loops of what is fed and of constants.
+func TestLoops(t *testing.T) {
+	for start, want := range map[string]int64{"x": 7 + 7, "k": 5 + 7} {
+		s, err := loopModel(t, start, counting())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			out, err := s.Run(t.Context(), map[string]*graph.Tensor{"x:0": graph.ScalarOf(int64(7))}, []string{"y:0"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := graph.Of[int64](out[0])[0]; got != want {
+				t.Errorf("%s: got %d, expected %d", start, got, want)
+			}
+		}
+	}
+}
+
+// TestLoopsGiveBack: what a turn of a loop made counts until the next one alone.
+func TestLoopsGiveBack(t *testing.T) {
+	s, err := loopModel(t, "x", counting())
+	if err != nil {
+		t.Fatal(err)
+	}
+	memory := budget.NewServer(budget.Limits{Server: 64 << 10})
+	defer memory.Close()
+	a := memory.Open()
+	defer a.Close()
+	const turns = 20_000
+	out, err := s.Run(budget.With(t.Context(), a), map[string]*graph.Tensor{"x:0": graph.ScalarOf(int64(turns))}, []string{"y:0"})
+	if err != nil || graph.Of[int64](out[0])[0] != 2*turns {
+		t.Errorf("got %v, %v", out, err)
+	}
+}
+
+// TestEndlessLoop: a request whose loop does not end has the deadline's error, and the next one is answered.
+func TestEndlessLoop(t *testing.T) {
+	for _, start := range []string{"x", "k"} {
+		s, err := loopModel(t, start, `ret { key: "j" value: "i" }`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		_, err = s.Run(ctx, map[string]*graph.Tensor{"x:0": graph.ScalarOf(int64(7))}, []string{"y:0"})
+		stop()
+		if status.Code(err) != codes.DeadlineExceeded {
+			t.Errorf("%s: got %v", start, err)
+		}
+		if start == "k" {
+			continue // never ends
+		}
+		if _, err := s.Run(t.Context(), map[string]*graph.Tensor{"x:0": graph.ScalarOf(int64(0))}, []string{"y:0"}); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestFunctionsLack: what functions hold and goestimator has not is named when the model is loaded, updates of variables included.
+func TestFunctionsLack(t *testing.T) {
+	for op, body := range map[string]string{
+		"Quux":             `node_def { name: "q" op: "Quux" input: "i" } ret { key: "j" value: "q:0" }`,
+		"AssignVariableOp": `node_def { name: "v" op: "VarHandleOp" ` + number + ` } node_def { name: "w" op: "AssignVariableOp" input: "v" input: "i" ` + number + ` } ret { key: "j" value: "i" } control_ret { key: "w" value: "w" }`,
+	} {
+		_, err := loopModel(t, "x", body)
+		if lacking := (*session.LackingError)(nil); !errors.As(err, &lacking) && !errors.Is(err, eager.ErrUnsupported) || !strings.Contains(err.Error(), op) || !strings.Contains(err.Error(), "function body") {
+			t.Errorf("got %v, expected %s", err, op)
+		}
+	}
+}

@@ -1,0 +1,37 @@
+package infer
+
+import (
+	"slices"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+)
+
+// otherRules are of parsing and tables.
+var otherRules = map[string]rule{"ParseExample": parseExample, "ParseExampleV2": parseExampleV2}
+
+// parseExample: the dense outputs have the batch before their shapes; what is sparse depends on data.
+func parseExample(s *site) ([]Value, error) {
+	n := s.n.Int("Nsparse", 0)
+	return dense(s, 3*n)
+}
+
+func parseExampleV2(s *site) ([]Value, error) {
+	n := s.n.Int("num_sparse", 0)
+	return dense(s, 3*n)
+}
+
+func dense(s *site, from int) ([]Value, error) {
+	lead, err := s.shape(0)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Value, len(s.n.Outputs))
+	shapes, _ := s.n.Attrs["dense_shapes"].([]graph.Shape)
+	for i, sh := range shapes {
+		if !sh.Known() || from+i >= len(out) {
+			continue
+		}
+		out[from+i] = Shaped(slices.Concat(lead, sh.At(0))...)
+	}
+	return out, nil
+}

@@ -1,0 +1,74 @@
+package session_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/wamuir/graft/tensorflow/core/framework/node_def_go_proto"
+	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/goestimator/goestimator/internal/format/savedmodel"
+	"github.com/goestimator/goestimator/internal/imported/eager"
+	"github.com/goestimator/goestimator/internal/imported/session"
+	"github.com/goestimator/goestimator/internal/testkit"
+)
+
+// copied is a copy of a golden model that a test may change.
+func copied(t testing.TB, name string) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(testkit.Shared(t, "golden/tensorflow-serving/"+name))); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// TestNoVariables: a model without the values that its signatures read is refused, and they are named.
+func TestNoVariables(t *testing.T) {
+	for name, first := range map[string]string{
+		"saved_model_half_plus_two_cpu/00000123": "a, a2, b, c, c2", "saved_model_half_plus_two_tf2_cpu/00000123": "a, b, c", "saved_model_counter/00000123": "counter",
+	} {
+		dir := copied(t, name)
+		if err := os.RemoveAll(filepath.Join(dir, savedmodel.VariablesDir)); err != nil {
+			t.Fatal(err)
+		}
+		s, err := session.Open(context.Background(), dir, session.Options{})
+		if !errors.Is(err, eager.ErrUninitialized) || !strings.Contains(err.Error(), first) || s != nil {
+			t.Errorf("%s: got %v, expected %s", name, err, first)
+		}
+	}
+}
+
+// TestResourceOutput: a signature cannot give away a variable itself.
+func TestResourceOutput(t *testing.T) {
+	dir := copied(t, "saved_model_half_plus_two_tf2_cpu/00000123")
+	path := filepath.Join(dir, savedmodel.BinaryFile)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &pb.SavedModel{}
+	if err := proto.Unmarshal(data, m); err != nil {
+		t.Fatal(err)
+	}
+	g := m.MetaGraphs[0]
+	at := slices.IndexFunc(g.GraphDef.Node, func(n *node_def_go_proto.NodeDef) bool { return n.Op == "VarHandleOp" })
+	for _, info := range g.SignatureDef["serving_default"].Outputs {
+		info.Encoding = &pb.TensorInfo_Name{Name: g.GraphDef.Node[at].Name + ":0"}
+	}
+	if data, err = proto.Marshal(m); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := session.Open(context.Background(), dir, session.Options{}); err == nil || !strings.Contains(err.Error(), "of type resource: expected numbers or strings") {
+		t.Errorf("got %v", err)
+	}
+}

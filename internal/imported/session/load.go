@@ -1,0 +1,297 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/format/bundle"
+	"github.com/goestimator/goestimator/internal/format/graphdef"
+	"github.com/goestimator/goestimator/internal/format/savedmodel"
+	"github.com/goestimator/goestimator/internal/imported/eager"
+	"github.com/goestimator/goestimator/internal/imported/session/functionalize"
+	"github.com/goestimator/goestimator/internal/imported/session/inline"
+	"github.com/goestimator/goestimator/internal/platform/atomicfile"
+	"github.com/goestimator/goestimator/internal/runtime/device"
+)
+
+// startLimit bounds what a model does when it is loaded: its loops need not end.
+const startLimit = 10 * time.Minute
+
+// Open makes a Session of the SavedModel in dir, of its graph with the tags of o.
+func Open(ctx context.Context, dir string, o Options) (*Session, error) {
+	m, err := savedmodel.Read(dir, savedmodel.Limits{})
+	if err != nil {
+		return nil, err
+	}
+	if len(o.Tags) == 0 {
+		o.Tags = []string{savedmodel.TagServe}
+	}
+	mg, err := m.MetaGraph(o.Tags...)
+	if err != nil {
+		return nil, err
+	}
+	return Load(ctx, mg, o)
+}
+
+// Load makes a Session of a graph: variables restored, tables initialised. It fails where an op or the value of a variable
+// that the signatures need is lacking, and names all such.
+func Load(ctx context.Context, mg *savedmodel.MetaGraph, o Options) (s *Session, err error) {
+	defer recovered(&err)
+	if o.MaxConcurrent <= 0 {
+		o.MaxConcurrent = runtime.GOMAXPROCS(0)
+	}
+	if o.Limit <= 0 {
+		o.Limit = eager.DefaultLimit
+	}
+	flat, err := inline.Flatten(mg.Proto.GetGraphDef(), roots(mg))
+	if err != nil {
+		return nil, fmt.Errorf("saved model %s: %w", mg.Dir, err)
+	}
+	callees, err := inline.Callees(flat)
+	if err != nil {
+		return nil, fmt.Errorf("saved model %s: %w", mg.Dir, err)
+	}
+	if callees, err = functionalize.Graph(flat, roots(mg), callees); err != nil {
+		return nil, fmt.Errorf("saved model %s: %w: %w", mg.Dir, eager.ErrUnsupported, err)
+	}
+	flat.Library = nil // the callees are all that is of interest there
+	g, err := graphdef.FromGraphDef(flat)
+	if err != nil {
+		return nil, fmt.Errorf("saved model %s: %w", mg.Dir, err)
+	}
+	called, inner, err := functions(callees)
+	if err != nil {
+		return nil, ofModel(mg.Dir, err)
+	}
+	s = &Session{options: o, sigs: mg.Signatures, graph: g, dev: o.Device, plans: map[string]*plan{}}
+	if s.dev == nil {
+		s.dev = device.NewHost()
+	}
+	s.env = environment(mg, o)
+	s.env.Functions = called
+	if err := s.prepare(ctx, mg, inner); err != nil {
+		return nil, errors.Join(ofModel(mg.Dir, err), s.abandon())
+	}
+	return s, nil
+}
+
+// abandon frees what a Load that failed has made.
+func (s *Session) abandon() error {
+	if s.vars == nil {
+		return nil
+	}
+	return s.Close()
+}
+
+// environment is what eager nodes see: variables and tables of their own, the model's files alone.
+func environment(mg *savedmodel.MetaGraph, o Options) *eager.Env {
+	prefix := filepath.Join(mg.Dir, savedmodel.VariablesPrefix)
+	own := map[string]bool{}
+	for _, a := range mg.Assets {
+		own[a.Path] = true
+	}
+	return &eager.Env{Limit: o.Limit, Resources: eager.NewResources(),
+		Bundle: func(p string) (*bundle.Reader, error) {
+			if p != prefix {
+				return nil, fmt.Errorf("checkpoint %q is not the model's own", p)
+			}
+			return bundle.Open(atomicfile.OS{}, p)
+		},
+		Open: func(p string) (io.ReadCloser, error) {
+			if !own[p] {
+				return nil, fmt.Errorf("file %q is not one of the model's assets", p)
+			}
+			return openAsset(mg.Dir, p)
+		}}
+}
+
+// roots are the nodes that a session may have to run.
+func roots(mg *savedmodel.MetaGraph) []string {
+	var names []string
+	add := func(tensor string) {
+		if node, _, ok := split(tensor); ok {
+			names = append(names, node)
+		}
+	}
+	for _, sig := range mg.Signatures {
+		for _, t := range sig.GetInputs() {
+			add(t.GetName())
+		}
+		for _, t := range sig.GetOutputs() {
+			add(t.GetName())
+		}
+	}
+	for _, a := range mg.Assets {
+		add(a.Tensor)
+	}
+	names = append(names, mg.InitOps...)
+	if op := mg.Proto.GetSaverDef().GetRestoreOpName(); op != "" {
+		add(op)
+		add(mg.Proto.GetSaverDef().GetFilenameTensorName())
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// prepare checks the ops, restores variables and runs the init ops. inner are the nodes of functions.
+func (s *Session) prepare(ctx context.Context, mg *savedmodel.MetaGraph, inner []*graph.Node) (err error) {
+	if s.vars, err = newVariables(s.dev, s.env); err != nil {
+		return err
+	}
+	if err := s.checkSignatures(); err != nil {
+		return err
+	}
+	plans, err := s.signaturePlans()
+	if err != nil {
+		return err
+	}
+	if err := checkOps(plans); err != nil {
+		return err
+	}
+	for _, p := range plans {
+		s.vars.note(p.nodes)
+	}
+	for _, n := range inner {
+		if n.Op == "VarHandleOp" {
+			s.vars.read(key(n))
+		}
+	}
+	if err := s.restore(ctx, mg); err != nil {
+		return err
+	}
+	if err := s.initialise(ctx, mg); err != nil {
+		return err
+	}
+	if err := s.vars.check(plans); err != nil {
+		return err
+	}
+	if err := warm(plans); err != nil {
+		return err
+	}
+	s.vars.release()
+	return nil
+}
+
+// checkSignatures resolves all tensors.
+func (s *Session) checkSignatures() error {
+	s.shapes = map[graph.Output]graph.Shape{}
+	for key, sig := range s.sigs {
+		for alias, t := range sig.GetInputs() {
+			o, ok := tensor(s.graph, t.GetName())
+			if !ok {
+				return fmt.Errorf("signature %q: input %q is tensor %q, which the graph lacks", key, alias, t.GetName())
+			}
+			if sh := t.GetTensorShape(); sh != nil && !sh.GetUnknownRank() && o.Shape().UnknownRank {
+				dims := graph.Shape{Dims: make([]graph.Dim, len(sh.GetDim()))}
+				for i, d := range sh.GetDim() {
+					dims.Dims[i] = graph.Unknown
+					if d.GetSize() >= 0 {
+						dims.Dims[i] = graph.Fixed(int(d.GetSize()))
+					}
+				}
+				if len(dims.Dims) > 0 { // a shape that was not given looks like that of a scalar
+					s.shapes[o] = dims
+				}
+			}
+		}
+		for alias, t := range sig.GetOutputs() {
+			o, ok := tensor(s.graph, t.GetName())
+			if !ok {
+				return fmt.Errorf("signature %q: output %q is tensor %q, which the graph lacks", key, alias, t.GetName())
+			}
+			if d := o.DType(); d == graph.Resource || d == graph.Variant {
+				return fmt.Errorf("signature %q: output %q is tensor %q of type %v: expected numbers or strings", key, alias, t.GetName(), d)
+			}
+		}
+	}
+	return nil
+}
+
+// signaturePlans plans each signature.
+func (s *Session) signaturePlans() ([]*plan, error) {
+	var plans []*plan
+	for _, key := range slices.Sorted(maps.Keys(s.sigs)) {
+		feeds, fetches := map[string]*graph.Tensor{}, []string{}
+		for _, t := range s.sigs[key].GetInputs() {
+			feeds[t.GetName()] = nil
+		}
+		for _, alias := range slices.Sorted(maps.Keys(s.sigs[key].GetOutputs())) {
+			fetches = append(fetches, s.sigs[key].GetOutputs()[alias].GetName())
+		}
+		p, err := s.plan(feeds, fetches)
+		if err != nil {
+			return nil, fmt.Errorf("signature %q: %w", key, err)
+		}
+		plans = append(plans, p)
+	}
+	return plans, nil
+}
+
+// restore runs the saver's restore op on the model's variables.
+func (s *Session) restore(ctx context.Context, mg *savedmodel.MetaGraph) error {
+	saver := mg.Proto.GetSaverDef()
+	r, err := mg.Variables()
+	if err != nil || r == nil || saver.GetRestoreOpName() == "" {
+		return err
+	}
+	if err := r.Close(); err != nil {
+		return err
+	}
+	op, _, _ := split(saver.GetRestoreOpName())
+	prefix := []byte(filepath.Join(mg.Dir, savedmodel.VariablesPrefix))
+	t, err := graph.StringTensor([][]byte{prefix})
+	if err != nil {
+		return err
+	}
+	return s.once(ctx, map[string]*graph.Tensor{saver.GetFilenameTensorName(): t}, op)
+}
+
+// initialise runs the init ops.
+func (s *Session) initialise(ctx context.Context, mg *savedmodel.MetaGraph) error {
+	if len(mg.InitOps) == 0 {
+		return nil
+	}
+	feeds := map[string]*graph.Tensor{}
+	for _, a := range mg.Assets {
+		o, ok := tensor(s.graph, a.Tensor)
+		if !ok {
+			return fmt.Errorf("asset %s: tensor %q is not in the graph", filepath.Base(a.Path), a.Tensor)
+		}
+		sizes := make([]int, max(o.Shape().Rank(), 0)) // a scalar, or a vector of one
+		for i := range sizes {
+			sizes[i] = 1
+		}
+		t, err := graph.StringTensor([][]byte{[]byte(a.Path)}, sizes...)
+		if err != nil {
+			return err
+		}
+		feeds[a.Tensor] = t
+	}
+	return s.once(ctx, feeds, mg.InitOps...)
+}
+
+// once runs nodes for their effects.
+func (s *Session) once(ctx context.Context, feeds map[string]*graph.Tensor, targets ...string) error {
+	var names []string
+	for name := range feeds {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	p, err := s.newPlan(names, nil, targets)
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	ctx, stop := context.WithTimeout(ctx, startLimit)
+	defer stop()
+	_, err = p.run(ctx, feeds)
+	return err
+}

@@ -1,0 +1,46 @@
+package session
+
+import (
+	"context"
+
+	"github.com/goestimator/goestimator/internal/imported/eager"
+	"github.com/goestimator/goestimator/internal/serving/budget"
+)
+
+// Rows were sent one by one where the request has that many bytes for each, or they are few.
+const (
+	rowBytes = 4
+	fewRows  = 64
+)
+
+// payerOf returns who pays for a run. Where shapes stand for more rows or elements than the request has bytes for, all that
+// the model makes of them is the request's doing.
+func (r *run) payerOf(ctx context.Context) eager.Payer {
+	a := budget.Of(ctx)
+	if a == nil {
+		return eager.Payer{}
+	}
+	elements := 0
+	for i := range r.p.feeds {
+		elements += r.values[r.p.feeds[i].slot].T.Len()
+	}
+	rows, elements := a.Sent(r.batch, elements)
+	sent := rows <= fewRows || a.Covers(rows*rowBytes)
+	return eager.Payer{Account: a, Rows: sent && (elements <= fewRows || a.Covers(elements))}
+}
+
+// pay counts what a program is about to allocate: its sizes follow from the model and what enters it.
+func (r *run) pay(bytes int) error { return r.payer.Take(bytes, false) }
+
+// envs are an eager stage's environments for a run: of nodes whose sizes follow from the number of rows, and of others.
+type envs struct{ fixed, open *eager.Env }
+
+func (r *run) envs(e *eager.Env) envs {
+	if r.payer.Account == nil {
+		return envs{e, e}
+	}
+	fixed, open := *e, *e
+	fixed.Payer, open.Payer = r.payer, r.payer
+	fixed.Payer.Fixed = true
+	return envs{&fixed, &open}
+}

@@ -1,0 +1,335 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/imported/eager"
+	"github.com/goestimator/goestimator/internal/imported/session/infer"
+)
+
+// plan is what a Session does for one set of feeds and fetches.
+type plan struct {
+	s       *Session
+	feeds   []feed
+	nodes   []*graph.Node // in an order of execution
+	slots   map[graph.Output]int
+	sources [][]int       // of each node: the slots of its inputs
+	size    int           // slots
+	makers  []*graph.Node // of slots; nil for feeds
+	dtypes  []graph.DType // of slots
+	fetches []int         // slots
+	eagerly bool          // all nodes are eager: it updates variables
+	targets []*graph.Node // run for their effects
+	values  sync.Pool     // *[]eager.Value
+	used    atomic.Int64  // the session's clock when it was run last
+
+	building sync.Mutex // one variant is made at a time; guards kernels
+	kernels  map[*graph.Node]eager.Kernel
+
+	mu       sync.Mutex
+	forced   map[*graph.Node]error // nodes that turned out not to compile, and why
+	variants []*variant            // by use, the latest first
+	closed   bool
+}
+
+// newPlan prunes and sorts the graph for the given names; targets are nodes run for their effects.
+func (s *Session) newPlan(feeds, fetches, targets []string) (*plan, error) {
+	p := &plan{s: s, slots: map[graph.Output]int{}, forced: map[*graph.Node]error{}, kernels: map[*graph.Node]eager.Kernel{}}
+	fed := map[graph.Output]bool{}
+	for _, name := range feeds {
+		o, ok := tensor(s.graph, name)
+		if !ok {
+			return nil, invalid("the model has no tensor %q to feed", name)
+		}
+		f := feed{name: name, slot: p.slot(o), typ: o.Type()}
+		if sh, ok := s.shapes[o]; ok {
+			f.typ.Shape = sh
+		}
+		if fed[o] {
+			return nil, invalid("tensor %q is fed twice", name)
+		}
+		fed[o] = true
+		p.feeds = append(p.feeds, f)
+	}
+	r := &reach{fed: fed, data: map[*graph.Node]bool{}, all: map[*graph.Node]bool{}}
+	var wanted []graph.Output
+	for _, name := range fetches {
+		o, ok := tensor(s.graph, name)
+		if !ok {
+			return nil, invalid("the model has no tensor %q to fetch", name)
+		}
+		wanted = append(wanted, o)
+		r.output(o)
+	}
+	for _, name := range targets {
+		n := s.graph.Node(name)
+		if n == nil {
+			return nil, fmt.Errorf("the graph has no node %q", name)
+		}
+		r.node(n)
+	}
+	needed := r.run()
+	p.eagerly, p.targets = r.writing, r.effects
+	if err := p.sort(s.graph, needed, r.writing); err != nil {
+		return nil, err
+	}
+	for _, n := range p.nodes {
+		var from []int
+		for _, in := range n.Inputs {
+			from = append(from, p.slot(p.source(in, fed)))
+		}
+		p.sources = append(p.sources, from)
+		for i := range n.Outputs {
+			p.slot(n.Out(i))
+		}
+	}
+	for _, o := range wanted {
+		p.fetches = append(p.fetches, p.slot(p.source(o, fed)))
+	}
+	p.makers, p.dtypes = make([]*graph.Node, p.size), make([]graph.DType, p.size)
+	for o, at := range p.slots {
+		p.dtypes[at] = o.DType()
+		if !fed[o] {
+			p.makers[at] = o.Node
+		}
+	}
+	size := p.size
+	p.values.New = func() any { v := make([]eager.Value, size); return &v }
+	return p, nil
+}
+
+// use notes that the plan is run. Between two plans that are made all uses are one: what is asked for all the time is not written to.
+func (p *plan) use() {
+	if now := p.s.made.Load(); p.used.Load() != now {
+		p.used.Store(now)
+	}
+}
+
+// source follows an input to the node that makes its value.
+func (p *plan) source(o graph.Output, fed map[graph.Output]bool) graph.Output {
+	if p.eagerly {
+		return o // the order of reads is that of the nodes
+	}
+	return origin(o, func(o graph.Output) bool { return fed[o] })
+}
+
+// slot returns the place of an output's value.
+func (p *plan) slot(o graph.Output) int {
+	i, ok := p.slots[o]
+	if !ok {
+		i = p.size
+		p.slots[o] = i
+		p.size++
+	}
+	return i
+}
+
+// sort orders the needed nodes.
+func (p *plan) sort(g *graph.Graph, needed map[*graph.Node]bool, controls bool) error {
+	part := graph.New()
+	copies, back := map[*graph.Node]*graph.Node{}, map[*graph.Node]*graph.Node{}
+	for _, n := range g.Nodes() {
+		if !needed[n] {
+			continue
+		}
+		c := &graph.Node{Name: n.Name, Op: n.Op}
+		copies[n], back[c] = c, n
+		if err := part.Add(c); err != nil {
+			return err
+		}
+	}
+	for n, c := range copies {
+		for _, in := range n.Inputs {
+			if to := copies[in.Node]; to != nil {
+				c.Inputs = append(c.Inputs, to.Out(0))
+			}
+		}
+		for _, m := range n.Control {
+			if to := copies[m]; to != nil && controls {
+				c.Control = append(c.Control, to)
+			}
+		}
+	}
+	for _, c := range copies {
+		c.Outputs = make([]graph.Type, 1)
+	}
+	sorted, err := graph.Sort(part)
+	if err != nil {
+		return err
+	}
+	for _, c := range sorted {
+		p.nodes = append(p.nodes, back[c])
+	}
+	return nil
+}
+
+// reach collects the nodes that outputs need.
+type reach struct {
+	fed     map[graph.Output]bool
+	data    map[*graph.Node]bool // through data alone
+	all     map[*graph.Node]bool // through control edges too
+	roots   []*graph.Node
+	effects []*graph.Node // nodes of needed that no fetch needs
+	writing bool
+}
+
+func (r *reach) output(o graph.Output) {
+	if !r.fed[o] {
+		r.roots = append(r.roots, o.Node)
+	}
+}
+
+func (r *reach) node(n *graph.Node) { r.roots = append(r.roots, n) }
+
+// run returns the nodes to be run: all, with their order, where some write; else those that are needed for data, and
+// assertions.
+func (r *reach) run() map[*graph.Node]bool {
+	r.walk(r.all, r.roots, true)
+	for n := range r.all {
+		r.writing = r.writing || writes(n)
+		if n.Op == "Assert" {
+			r.effects = append(r.effects, n)
+		}
+	}
+	if r.writing {
+		return r.all
+	}
+	r.walk(r.data, append(slices.Clone(r.roots), r.effects...), false)
+	return r.data
+}
+
+func (r *reach) walk(seen map[*graph.Node]bool, from []*graph.Node, controls bool) {
+	stack := slices.Clone(from)
+	for len(stack) > 0 {
+		n := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		if seen[n] {
+			continue
+		}
+		seen[n] = true
+		for _, in := range n.Inputs {
+			if !r.fed[in] {
+				stack = append(stack, in.Node)
+			}
+		}
+		if controls {
+			stack = append(stack, n.Control...)
+		}
+	}
+}
+
+// run computes the fetches.
+func (p *plan) run(ctx context.Context, feeds map[string]*graph.Tensor) ([]*graph.Tensor, error) {
+	if p.eagerly {
+		p.s.state.Lock()
+		defer p.s.state.Unlock()
+	} else if len(p.s.vars.updated) > 0 {
+		p.s.state.RLock()
+		defer p.s.state.RUnlock()
+	}
+	held := p.values.Get().(*[]eager.Value)
+	r := &run{p: p, values: *held}
+	defer func() { clear(*held); p.values.Put(held) }()
+	if err := r.feed(feeds); err != nil {
+		return nil, err
+	}
+	r.payer = r.payerOf(ctx)
+	p.s.countedBy(r.payer.Account.Server())
+	before := r.payer.Account.Mark()
+	out, err := r.settle(ctx)
+	kept := 0
+	for _, t := range out {
+		kept += t.MemoryBytes()
+	}
+	r.payer.Account.Return(before, kept)
+	if err != nil && err != errEvicted {
+		err = r.blame(err)
+	}
+	return out, err
+}
+
+// settle runs the plan, again where nodes turn out not to compile.
+func (r *run) settle(ctx context.Context) ([]*graph.Tensor, error) {
+	p := r.p
+	before := r.payer.Account.Mark()
+	for range len(p.nodes) + 2 {
+		r.payer.Account.Return(before, 0)
+		v, err := p.variant(r)
+		if err != nil {
+			return nil, err
+		}
+		err = v.run(ctx, r)
+		if again, ok := err.(*notCompiled); ok && !p.eagerly {
+			p.force(again.nodes)
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		return r.results(v)
+	}
+	return nil, fmt.Errorf("the graph does not settle into parts that can be run")
+}
+
+// force makes nodes eager from now on.
+func (p *plan) force(nodes map[*graph.Node]error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	maps.Copy(p.forced, nodes)
+	for _, v := range p.variants {
+		v.close()
+	}
+	p.variants = nil
+}
+
+// close frees the plan's programs once nobody runs them.
+func (p *plan) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	for _, v := range p.variants {
+		v.close()
+	}
+	p.variants = nil
+}
+
+// run is one run of a plan.
+type run struct {
+	p      *plan
+	values []eager.Value
+	batch  int
+	payer  eager.Payer
+}
+
+// results returns the fetches as the caller's own: what a program made is nobody else's, all else is copied.
+func (r *run) results(v *variant) ([]*graph.Tensor, error) {
+	out := make([]*graph.Tensor, len(r.p.fetches))
+	for i, at := range r.p.fetches {
+		t := r.values[at].T
+		if t == nil {
+			return nil, fmt.Errorf("fetch %d is not a tensor", i)
+		}
+		if !v.fresh[at] || slices.Contains(r.p.fetches[:i], at) {
+			if err := r.pay(t.MemoryBytes()); err != nil {
+				return nil, err
+			}
+			t = t.Clone()
+		}
+		out[i] = t
+	}
+	return out, nil
+}
+
+// shapeOf returns what is known of a value.
+func shapeOf(v eager.Value) infer.Value {
+	if v.T == nil {
+		return infer.Value{}
+	}
+	return infer.Shaped(v.T.Shape...)
+}

@@ -1,0 +1,215 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"math/bits"
+	"sync"
+	"time"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/imported/eager"
+	"github.com/goestimator/goestimator/internal/runtime/device"
+	"github.com/goestimator/goestimator/internal/runtime/engine"
+	"github.com/goestimator/goestimator/internal/serving/budget"
+)
+
+// spareShare is the part of Options.Limit, one in so many, that a program with room for further rows may hold.
+const spareShare = 4
+
+var errNoSpare = errors.New("no memory for further rows")
+
+var errNotLinear = errors.New("sizes are not linear in the batch")
+
+// programs are the programs of one graph, as many as run at the same time.
+type programs struct {
+	s    *Session
+	g    *graph.Graph
+	spec engine.Spec
+	room chan struct{} // one entry for each that runs
+
+	mu     sync.Mutex
+	idle   []*instance
+	closed bool
+}
+
+// instance is one program with its feeds.
+type instance struct {
+	program *engine.Program
+	feeds   []*graph.Tensor
+	held    int64     // bytes, while it is idle
+	since   time.Time // it is idle
+}
+
+// newPrograms compiles the first program, for a run, which pays for its memory once it takes the program.
+func newPrograms(s *Session, g *graph.Graph, spec engine.Spec, r *run) (*programs, error) {
+	defer r.payer.Account.Return(r.payer.Account.Mark(), 0)
+	ps := &programs{s: s, g: g, spec: spec, room: make(chan struct{}, s.options.MaxConcurrent)}
+	p, err := ps.make(max(r.batch, 1), r.payer)
+	if err != nil {
+		return nil, err
+	}
+	ps.rest(p)
+	return ps, nil
+}
+
+// make compiles a program for batches of so many rows.
+func (ps *programs) make(rows int, by eager.Payer) (*instance, error) {
+	p, err := engine.Compile(ps.g, ps.spec, ps.s.dev, ps.s.vars.engine, engine.Options{Capacity: rows, HardPlacement: ps.s.options.HardPlacement, Allow: ps.allow(by)})
+	if err != nil {
+		return nil, err
+	}
+	ps.s.tell(p)
+	return &instance{program: p, feeds: make([]*graph.Tensor, len(ps.spec.Feeds))}, nil
+}
+
+// tell says once which steps are not done by the device.
+func (s *Session) tell(p *engine.Program) {
+	if steps := p.HostSteps(); len(steps) > 0 && s.options.OnHost != nil {
+		s.told.Do(func() { s.options.OnHost(steps, p.DeviceSteps()) })
+	}
+}
+
+// allow asks the payer for memory. That of accelerators is not counted.
+func (ps *programs) allow(by eager.Payer) func(int) error {
+	if by.Account == nil || ps.s.dev.Kind() != device.KindHost {
+		return nil
+	}
+	return func(bytes int) error { return by.Take(bytes, false) }
+}
+
+// spare is allow of memory that the run can do without.
+func (ps *programs) spare(by eager.Payer) func(int) error {
+	pay := ps.allow(by)
+	if pay == nil {
+		return nil
+	}
+	return func(bytes int) error {
+		if !by.Fits(bytes, false) {
+			return errNoSpare
+		}
+		return pay(bytes)
+	}
+}
+
+// reserve sees to it that a program has room for so many rows, and that it is paid for. It makes room for the next power of two, so that
+// batches that grow row by row are not planned for each time, where that is not much memory; the run pays for its own rows alone.
+func (ps *programs) reserve(p *engine.Program, rows int, by eager.Payer) error {
+	if p.Capacity() >= rows {
+		if pay := ps.allow(by); pay != nil {
+			return pay(share(p, rows))
+		}
+		return nil
+	}
+	if power := 1 << bits.Len(uint(rows-1)); rows < 1<<30 && share(p, power) <= int(ps.s.options.Limit/spareShare) {
+		before := by.Account.Mark()
+		if err := p.Reserve(power, ps.spare(by)); !errors.Is(err, errNoSpare) {
+			by.Account.Return(before, share(p, rows))
+			return refused(err)
+		}
+	}
+	return refused(p.Reserve(rows, ps.allow(by)))
+}
+
+// share is the part of a program's memory that so many rows take.
+func share(p *engine.Program, rows int) int {
+	return int(float64(p.Memory()) * float64(rows) / float64(max(p.Capacity(), 1)))
+}
+
+// refused returns an error of the budget. After others the run fails for the same reason, or finds room for its batch alone.
+func refused(err error) error {
+	if over := (*budget.Error)(nil); errors.As(err, &over) {
+		return err
+	}
+	return nil
+}
+
+// take waits for a program that is free, and is planned for so many rows.
+func (ps *programs) take(ctx context.Context, rows int, by eager.Payer) (*instance, error) {
+	select {
+	case ps.room <- struct{}{}:
+	default:
+		select {
+		case ps.room <- struct{}{}:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	if p := ps.wake(); p != nil {
+		if err := ps.reserve(p.program, rows, by); err != nil {
+			ps.give(p)
+			return nil, err
+		}
+		return p, nil
+	}
+	p, err := ps.make(rows, by)
+	if err != nil {
+		<-ps.room
+	}
+	return p, err
+}
+
+// wake takes the program that was idle for the shortest; nil where there is none.
+func (ps *programs) wake() *instance {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	n := len(ps.idle)
+	if n == 0 {
+		return nil
+	}
+	p := ps.idle[n-1]
+	ps.idle = ps.idle[:n-1]
+	ps.s.idle.Add(-p.held)
+	return p
+}
+
+// give puts a program back. Those that rest may hold as much memory as one tensor: large batches of sizes that nobody asks
+// for again are forgotten.
+func (ps *programs) give(p *instance) {
+	clear(p.feeds)
+	p.program.Release()
+	if !ps.rest(p) {
+		_ = p.program.Close() // host memory: there is nobody left to tell
+	} else if ps.s.idle.Load() > ps.s.options.Limit {
+		ps.s.shed(ps)
+		if ps.s.idle.Load() > ps.s.options.Limit {
+			ps.shed()
+		}
+	}
+	<-ps.room
+}
+
+// rest makes a program idle, false where all are closed.
+func (ps *programs) rest(p *instance) bool {
+	p.held, p.since = int64(p.program.Memory()), time.Now()
+	if p.held > coolAbove {
+		ps.s.coolLater()
+	}
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	if ps.closed {
+		return false
+	}
+	ps.idle = append(ps.idle, p)
+	ps.s.idle.Add(p.held)
+	return true
+}
+
+// shed frees the idle programs.
+func (ps *programs) shed() {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	for _, p := range ps.idle {
+		ps.s.idle.Add(-p.held)
+		_ = p.program.Close()
+	}
+	ps.idle = nil
+}
+
+// close frees the idle programs, and each that runs once it is given back.
+func (ps *programs) close() {
+	ps.mu.Lock()
+	ps.closed = true
+	ps.mu.Unlock()
+	ps.shed()
+}

@@ -1,0 +1,163 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/imported/eager"
+	"github.com/goestimator/goestimator/internal/runtime/device"
+	"github.com/goestimator/goestimator/internal/serving/budget"
+	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
+)
+
+// Options say how a model is run.
+type Options struct {
+	MaxConcurrent int           // programs of one kind at the same time; 0: GOMAXPROCS
+	Tags          []string      // of the graph that Open takes, exactly these; none: serve
+	Limit         int64         // most bytes of one tensor, and of what idle programs hold; 0: eager.DefaultLimit
+	Device        device.Device // of compiled parts; nil: the host
+	// HardPlacement refuses a model with ops that the device has no kernel for, but the host has; else they run there.
+	HardPlacement bool
+	// OnHost is told of such ops, "node (op): reason", and how many others the device does in the same run: once, of the
+	// first program that has some. Nil: nobody is.
+	OnHost func(steps []string, others int)
+}
+
+// Session is a loaded model. It implements servable.Model.
+type Session struct {
+	options Options
+	sigs    map[string]*pb.SignatureDef
+	shapes  map[graph.Output]graph.Shape // of feeds, where a signature says more than the graph
+	graph   *graph.Graph
+	env     *eager.Env
+	dev     device.Device
+	vars    *variables
+
+	cooling sync.Mutex
+	cooler  *time.Timer                   // calls cool; nil: there is nothing to take
+	cold    bool                          // the session is closed
+	memory  atomic.Pointer[budget.Server] // of the last request; nil: nobody counts
+
+	told  sync.Once    // of steps on the host
+	idle  atomic.Int64 // bytes that idle programs hold
+	state sync.RWMutex // held for writing by runs that update variables
+
+	made   atomic.Int64 // plans, so far: the clock of what was used last
+	mu     sync.RWMutex
+	plans  map[string]*plan
+	closed bool
+}
+
+// maxPlans bounds how many combinations of feeds and fetches are kept; output filters make new ones.
+const maxPlans = 128
+
+// Signatures returns the model's signatures; nobody changes them.
+func (s *Session) Signatures() map[string]*pb.SignatureDef { return s.sigs }
+
+// Run computes the fetches from the feeds: see servable.Model. Feeds and fetches are names of tensors that a signature
+// has, or that a tensor of a signature depends on.
+func (s *Session) Run(ctx context.Context, feeds map[string]*graph.Tensor, fetches []string) (out []*graph.Tensor, err error) {
+	defer recovered(&err)
+	if err := ctx.Err(); err != nil {
+		return nil, statusOf(err)
+	}
+	for {
+		p, err := s.plan(feeds, fetches)
+		if err != nil {
+			return nil, statusOf(err)
+		}
+		out, err = p.run(ctx, feeds)
+		if err == nil {
+			return out, nil
+		}
+		if err != errEvicted || ctx.Err() != nil {
+			return nil, statusOf(err)
+		}
+	}
+}
+
+// plan returns the plan of these feeds and fetches.
+func (s *Session) plan(feeds map[string]*graph.Tensor, fetches []string) (*plan, error) {
+	var room [8]string
+	names := room[:0]
+	for name := range feeds {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	var buf [256]byte
+	key := buf[:0]
+	for _, part := range [][]string{names, fetches} {
+		for _, n := range part {
+			key = append(append(key, n...), 0)
+		}
+		key = append(key, 0)
+	}
+	s.mu.RLock()
+	p, closed := s.plans[string(key)], s.closed
+	s.mu.RUnlock()
+	switch {
+	case closed:
+		return nil, errClosed
+	case p != nil:
+		p.use()
+		return p, nil
+	}
+	p, err := s.newPlan(slices.Clone(names), fetches, nil)
+	if err != nil {
+		return nil, err
+	}
+	return s.keep(string(key), p)
+}
+
+// keep adds a plan, in the place of the one that was not used the longest where there are too many.
+func (s *Session) keep(key string, p *plan) (*plan, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, errClosed
+	}
+	if old := s.plans[key]; old != nil {
+		return old, nil
+	}
+	if len(s.plans) >= maxPlans {
+		var oldest string
+		for k, p := range s.plans {
+			if o := s.plans[oldest]; o == nil || p.used.Load() < o.used.Load() {
+				oldest = k
+			}
+		}
+		s.plans[oldest].close()
+		delete(s.plans, oldest)
+	}
+	s.made.Add(1)
+	p.use()
+	s.plans[key] = p
+	return p, nil
+}
+
+// Close frees the programs and variables. No Run may be going on or begin later.
+func (s *Session) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil
+	}
+	s.closed = true
+	s.stopCooling()
+	for _, p := range slices.Collect(maps.Values(s.plans)) {
+		p.close()
+	}
+	s.plans, s.graph = nil, nil
+	s.env.Resources = nil
+	err := s.vars.close()
+	if s.options.Device == nil {
+		err = errors.Join(err, s.dev.Close())
+	}
+	return err
+}

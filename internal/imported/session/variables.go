@@ -1,0 +1,161 @@
+package session
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/imported/eager"
+	"github.com/goestimator/goestimator/internal/runtime/device"
+	"github.com/goestimator/goestimator/internal/runtime/engine"
+)
+
+// variables are the model's. Those that some signature updates are the eager part's alone; of the others the engine has
+// those that programs read, and the eager part those that it reads itself.
+type variables struct {
+	env     *eager.Env
+	engine  *engine.Variables
+	updated map[string]bool
+
+	mu       sync.Mutex
+	compiled map[string]bool // that the engine has
+	eager    map[string]bool // that eager nodes read
+}
+
+func newVariables(dev device.Device, env *eager.Env) (*variables, error) {
+	e, err := engine.NewVariables(dev)
+	if err != nil {
+		return nil, err
+	}
+	return &variables{env: env, engine: e, updated: map[string]bool{}, compiled: map[string]bool{}, eager: map[string]bool{}}, nil
+}
+
+// key returns the name under which eager nodes know the variable of a VarHandleOp.
+func key(n *graph.Node) string {
+	name := n.Str("shared_name")
+	if name == "" {
+		name = n.Name
+	}
+	if c := n.Str("container"); c != "" {
+		return c + "/" + name
+	}
+	return name
+}
+
+// of returns the variable that a resource comes from.
+func (v *variables) of(o graph.Output) (string, bool) {
+	o = origin(o, func(graph.Output) bool { return false })
+	if o.Node.Op != "VarHandleOp" {
+		return "", false
+	}
+	return key(o.Node), true
+}
+
+// readBy returns the variable that a node reads: its first input.
+func (v *variables) readBy(n *graph.Node) (string, bool) {
+	if len(n.Inputs) == 0 {
+		return "", false
+	}
+	return v.of(n.Inputs[0])
+}
+
+// writes reports whether a node updates variables or tables.
+func writes(n *graph.Node) bool {
+	if len(n.Outputs) > 0 {
+		return n.Op == "ResourceCountUpTo"
+	}
+	switch n.Op {
+	case "NoOp", "Assert", "PrintV2":
+		return false
+	}
+	return true
+}
+
+// note finds the variables that the serving nodes update.
+func (v *variables) note(nodes []*graph.Node) {
+	for _, n := range nodes {
+		if !writes(n) {
+			continue
+		}
+		for _, in := range n.Inputs {
+			if name, ok := v.of(in); ok {
+				v.updated[name] = true
+			}
+		}
+	}
+}
+
+// value returns a variable's present value, nil where it has none.
+func (v *variables) value(name string) *graph.Tensor {
+	t, err := v.env.Resources.Variable(name).Load()
+	if err != nil {
+		return nil
+	}
+	return t
+}
+
+// typ returns a variable's type, false where it has no value.
+func (v *variables) typ(name string) (graph.Type, bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.compiled[name] {
+		return v.engine.Type(name)
+	}
+	if t := v.value(name); t != nil {
+		return graph.Type{DType: t.DType, Shape: graph.ShapeOf(t.Shape...)}, true
+	}
+	return graph.Type{}, false
+}
+
+// compile makes a variable the engine's too.
+func (v *variables) compile(name string) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.compiled[name] {
+		return nil
+	}
+	t := v.value(name)
+	if t == nil {
+		return fmt.Errorf("variable %q: %w", name, eager.ErrUninitialized)
+	}
+	if err := v.engine.Create(name, t); err != nil {
+		return err
+	}
+	v.compiled[name] = true
+	return nil
+}
+
+// read notes that eager nodes read a variable.
+func (v *variables) read(name string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.eager[name] = true
+}
+
+// close frees the engine's variables.
+func (v *variables) close() error { return v.engine.Close() }
+
+// release frees the copies of variables that only programs read.
+func (v *variables) release() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for name := range v.compiled {
+		if !v.eager[name] && !v.updated[name] {
+			v.env.Resources.Bind(name, compiledVariable{v.engine, name})
+		}
+	}
+}
+
+// compiledVariable is a variable of the engine to eager nodes.
+type compiledVariable struct {
+	vars *engine.Variables
+	name string
+}
+
+// Load implements eager.Variable.
+func (c compiledVariable) Load() (*graph.Tensor, error) { return c.vars.Get(c.name) }
+
+// Update implements eager.Variable.
+func (c compiledVariable) Update(func(*graph.Tensor) (*graph.Tensor, error)) error {
+	return fmt.Errorf("variable %q is not one that a signature updates", c.name)
+}

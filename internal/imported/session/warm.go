@@ -1,0 +1,66 @@
+package session
+
+import (
+	"errors"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/imported/eager"
+)
+
+// warm compiles what can be compiled before there are requests: the signatures of which all sizes are known but the
+// batch. It fails for what no request could do.
+func warm(plans []*plan) error {
+	for _, p := range plans {
+		if p.eagerly {
+			continue
+		}
+		for range len(p.nodes) + 1 {
+			err := p.warm()
+			var again *notCompiled
+			if errors.As(err, &again) {
+				p.force(again.nodes)
+				continue
+			}
+			if errors.Is(err, eager.ErrUnsupported) || errors.Is(err, errPlacement) {
+				return err
+			}
+			break
+		}
+	}
+	return nil
+}
+
+// warm makes the variant for one row, and its programs.
+func (p *plan) warm() error {
+	r := &run{p: p, values: make([]eager.Value, p.size), batch: -1}
+	for i := range p.feeds {
+		f := &p.feeds[i]
+		if f.typ.Shape.UnknownRank {
+			return nil
+		}
+		t := &graph.Tensor{DType: f.typ.DType}
+		for k, d := range f.typ.Shape.Dims {
+			switch {
+			case d.Static():
+				t.Shape = append(t.Shape, d.Const)
+			case k == 0:
+				t.Shape, r.batch = append(t.Shape, 1), 1
+			default:
+				return nil
+			}
+		}
+		r.values[f.slot].T = t
+	}
+	v, err := p.variant(r)
+	if err != nil {
+		return err
+	}
+	for _, s := range v.stages {
+		if c, ok := s.(*compiledStage); ok && !c.late && !v.concrete {
+			if _, err := c.special(r); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

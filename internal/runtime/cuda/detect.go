@@ -1,0 +1,114 @@
+package cuda
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/goestimator/goestimator/internal/runtime/cuda/driver"
+	"github.com/goestimator/goestimator/internal/runtime/cuda/driver/libcuda"
+	"github.com/goestimator/goestimator/internal/runtime/cuda/dylib"
+	"github.com/goestimator/goestimator/internal/runtime/cuda/nvrtc"
+)
+
+// VisibleVariable names CUDA's environment variable that lists the GPUs a process may see.
+const VisibleVariable = "CUDA_VISIBLE_DEVICES"
+
+// oldest is the CUDA version that a driver must support: the first with what package libcuda calls.
+const oldest = 11040
+
+// Report is what a machine offers.
+type Report struct {
+	GPUs    []driver.Info
+	Version int    // newest CUDA version that the driver supports, 1000*major + 10*minor; 0 where there is no driver
+	Why     string // there is no GPU to use, "" where there is one
+
+	Libraries []Library
+}
+
+// Library is a library that was looked for.
+type Library struct {
+	Name    dylib.Name
+	Path    string // "" where it was not found
+	Version int    // of the compiler; 0 where it was not asked
+	Why     string // it cannot be used
+}
+
+// Detect looks at this machine. Finding nothing is no error.
+func Detect() Report {
+	d, err := libcuda.Open()
+	r := examine(d, err, os.LookupEnv)
+	for _, name := range []dylib.Name{dylib.Driver, dylib.NVRTC, dylib.CuBLASLt, dylib.CuDNN, dylib.NCCL} {
+		r.Libraries = append(r.Libraries, look(name))
+	}
+	return r
+}
+
+// examine asks a driver, or says why there is none.
+func examine(d driver.Driver, opened error, env func(string) (string, bool)) (r Report) {
+	if opened != nil {
+		r.Why = why(opened, env)
+		return r
+	}
+	var err error
+	if r.Version, err = d.Version(); err != nil {
+		r.Why = why(err, env)
+		return r
+	}
+	if r.Version < oldest {
+		r.Why = fmt.Sprintf("the driver supports CUDA %s, expected %s or newer: update the driver", VersionText(r.Version), VersionText(oldest))
+		return r
+	}
+	gpus, err := d.Devices()
+	if err == nil && len(gpus) == 0 {
+		err = driver.ErrNoDevice
+	}
+	if err != nil {
+		r.Why = why(err, env)
+		return r
+	}
+	r.GPUs = gpus
+	return r
+}
+
+// why puts a reason into words. No GPU means something else where the user has hidden them all.
+func why(err error, env func(string) (string, bool)) string {
+	visible, set := env(VisibleVariable)
+	if errors.Is(err, driver.ErrNoDevice) && set {
+		return fmt.Sprintf("%s=%q leaves no GPU visible: unset it, or list the GPUs' numbers", VisibleVariable, visible)
+	}
+	var missing *dylib.NotFoundError
+	if errors.As(err, &missing) {
+		return missing.Error()
+	}
+	return strings.TrimPrefix(err.Error(), driver.ErrUnavailable.Error()+": ")
+}
+
+func look(name dylib.Name) Library {
+	l := Library{Name: name}
+	path, err := dylib.Find(name)
+	if err != nil {
+		l.Why = err.Error()
+		return l
+	}
+	l.Path = path
+	if name != dylib.NVRTC {
+		return l
+	}
+	c, err := nvrtc.Open()
+	if err != nil {
+		l.Why = err.Error()
+		return l
+	}
+	l.Version = c.Version()
+	return l
+}
+
+// VersionText writes a CUDA version: 12040 is 12.4.
+func VersionText(v int) string { return fmt.Sprintf("%d.%d", v/1000, v%1000/10) }
+
+// Describe is a GPU in a line.
+func Describe(g driver.Info) string {
+	return fmt.Sprintf("%s, sm_%d%d, %.1f GiB, %d multiprocessors", g.Name, g.Major, g.Minor, float64(g.Memory)/(1<<30), g.Multiprocessors)
+}

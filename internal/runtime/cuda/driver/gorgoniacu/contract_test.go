@@ -1,0 +1,27 @@
+//go:build cu
+
+package gorgoniacu
+
+import (
+	"testing"
+
+	"github.com/goestimator/goestimator/internal/runtime/cuda/driver/drivertest"
+)
+
+// TestContract runs where there is a GPU: elsewhere gorgonia.org/cu ends the process.
+func TestContract(t *testing.T) {
+	d, err := Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	drivertest.Run(t, d)
+}
+
+// TestPeers runs where there are two GPUs.
+func TestPeers(t *testing.T) {
+	d, err := Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	drivertest.RunPeers(t, d)
+}

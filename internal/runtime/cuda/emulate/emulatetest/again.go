@@ -1,0 +1,46 @@
+// Package emulatetest runs a package's tests on the emulated GPU in more than one way.
+package emulatetest
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/goestimator/goestimator/internal/runtime/cuda/emulate"
+)
+
+const limit = 10 * time.Minute // of each way
+
+// ways are what is set for each run of the tests.
+var ways = map[string][]string{
+	"forward":  {emulate.OrderVariable + "=forward"},
+	"backward": {emulate.OrderVariable + "=backward"},
+	"checked":  {emulate.FlagsVariable + "=-fsanitize=undefined -fno-sanitize-recover=undefined"},
+}
+
+// Again runs all tests of the package but the caller, and those whose names a regular expression describes, with threads in
+// both orders, and with kernels that stop where C++ does not say what they do: at loads that are not aligned, at places
+// outside of shared arrays. It is skipped unless GOESTIMATOR_ACCEPT is 1: tests run in one order anyway.
+func Again(t *testing.T, but string) {
+	if os.Getenv("GOESTIMATOR_ACCEPT") != "1" {
+		t.Skip("skipped: runs all tests three times more; set GOESTIMATOR_ACCEPT=1")
+	}
+	for name, way := range ways {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), limit)
+			defer cancel()
+			skip := []string{"^" + strings.SplitN(t.Name(), "/", 2)[0] + "$"}
+			if but != "" {
+				skip = append(skip, but)
+			}
+			cmd := exec.CommandContext(ctx, os.Args[0], "-test.skip", strings.Join(skip, "|"), "-test.timeout", limit.String())
+			cmd.Env = append(os.Environ(), append(way, "GOESTIMATOR_ACCEPT=0")...)
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
+	}
+}

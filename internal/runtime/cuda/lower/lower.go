@@ -1,0 +1,208 @@
+package lower
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/runtime/cuda/driver"
+	"github.com/goestimator/goestimator/internal/runtime/cuda/kernels"
+	"github.com/goestimator/goestimator/internal/runtime/engine"
+)
+
+// Target is what kernels are made for.
+type Target struct {
+	Context   driver.Context
+	Kernels   *kernels.Library // of kernels.Modules() and what Lower generated
+	Products  Products
+	Convs     Convolutions
+	Fault     driver.Ptr // the program's fault record, kernels.FaultBytes long
+	Precision Precision
+}
+
+// fault is where the kernels of an operation note what is wrong.
+func (t *Target) fault(o *engine.Operation) kernels.Fault {
+	return kernels.Fault{Record: t.Fault, Operation: o.Index}
+}
+
+// Precision says how float32 products are computed.
+type Precision int
+
+// The precisions. Operands of bfloat16 are multiplied as they are in both.
+const (
+	Float32 Precision = iota
+	TF32              // factors rounded to 10 bits of mantissa
+)
+
+// lowering makes the step of an operation; it checks types and constants, and fails where the operation is not supported.
+// It keeps the target for Bind, and does not use it: Supports gives it an empty one.
+type lowering func(t *Target, o *engine.Operation) (Step, error)
+
+// Step is a lowered operation.
+type Step interface {
+	// Workspace returns the bytes needed beside the operands for a batch of that many rows.
+	Workspace(batch int) int
+	// Bind makes the launches for the operands' present places and sizes.
+	Bind() ([]Launch, error)
+}
+
+// Generated is a Step of a kernel that is compiled for it: Target.Kernels must have it before the first launch.
+type Generated interface {
+	Chain() *kernels.Chain
+}
+
+// Launch is work that goes to a stream. It can be captured into a graph, so nothing in it depends on the host at the
+// time of a run.
+type Launch interface {
+	Issue(s driver.Stream) error
+}
+
+// families are the tables of ops, one per file.
+func families() []map[string]lowering {
+	return []map[string]lowering{elementwiseOps, reduceOps, softmaxOps, normOps, updateOps, generateOps, matmulOps, convOps, depthwiseOps, poolOps,
+		layoutOps, indexOps, raggedOps, rowsOps}
+}
+
+// registry is all families in one.
+var registry = sync.OnceValue(func() map[string]lowering {
+	all := map[string]lowering{}
+	for _, f := range families() {
+		for name, l := range f {
+			all[name] = l
+		}
+	}
+	return all
+})
+
+// Supports returns nil where Lower makes a step of the operation, else what is missing.
+func Supports(o *engine.Operation) error {
+	_, err := Lower(&Target{}, o)
+	return err
+}
+
+// Lower makes the step of an operation.
+func Lower(t *Target, o *engine.Operation) (Step, error) {
+	l := registry()[o.Node.Op]
+	if l == nil {
+		return nil, fmt.Errorf("op %s has no kernel on the GPU", o.Node.Op)
+	}
+	s, err := l(t, o)
+	if err != nil {
+		return nil, fmt.Errorf("op %s on the GPU: %w", o.Node.Op, err)
+	}
+	return s, nil
+}
+
+// Address returns where an operand lies, 0 where only its type matters.
+func Address(o *engine.Operand) driver.Ptr {
+	b, ok := o.Buffer.(interface{ Address() driver.Ptr })
+	if !ok {
+		return 0
+	}
+	return b.Address() + driver.Ptr(o.Offset)
+}
+
+// step is an operation done by own kernels.
+type step struct {
+	t         *Target
+	o         *engine.Operation
+	calls     func() ([]kernels.Call, error)
+	workspace func(batch int) int       // nil for none
+	fault     func(f FaultRecord) error // nil where the kernels find none, or indices out of range
+}
+
+// Workspace implements Step.
+func (s *step) Workspace(batch int) int {
+	if s.workspace == nil {
+		return 0
+	}
+	return s.workspace(batch)
+}
+
+// Bind implements Step. Calls without elements are left out.
+func (s *step) Bind() ([]Launch, error) {
+	calls, err := s.calls()
+	if err != nil {
+		return nil, err
+	}
+	return Launches(s.t.Kernels, calls...), nil
+}
+
+// in and out are the addresses of operands.
+func (s *step) in(i int) driver.Ptr  { return Address(s.o.In[i]) }
+func (s *step) out(i int) driver.Ptr { return Address(s.o.Out[i]) }
+
+// Launches makes launches of calls of a library's kernels.
+func Launches(l *kernels.Library, calls ...kernels.Call) []Launch {
+	out := make([]Launch, len(calls))
+	for i, c := range calls {
+		out[i] = kernel{l, c}
+	}
+	return out
+}
+
+// kernel is one call.
+type kernel struct {
+	l *kernels.Library
+	c kernels.Call
+}
+
+// Issue implements Launch.
+func (k kernel) Issue(s driver.Stream) error { return k.l.Launch(s, k.c) }
+
+// Copy is a Launch that copies within the GPU.
+type Copy struct {
+	Dst, Src driver.Ptr
+	Bytes    int
+}
+
+// Issue implements Launch.
+func (c Copy) Issue(s driver.Stream) error { return s.Copy(c.Dst, c.Src, c.Bytes) }
+
+// need fails unless an operation has at least that many inputs and outputs.
+func need(o *engine.Operation, in, out int) error {
+	if len(o.In) < in || len(o.Out) < out {
+		return fmt.Errorf("expected at least %d inputs and %d outputs, got %d and %d", in, out, len(o.In), len(o.Out))
+	}
+	return nil
+}
+
+// typed fails unless all operands have the element type.
+func typed(d graph.DType, of ...*engine.Operand) error {
+	for _, o := range of {
+		if o.Type.DType != d {
+			return fmt.Errorf("expected elements of type %v, got %v", d, o.Type.DType)
+		}
+	}
+	return nil
+}
+
+// ints returns the elements of an integer constant input.
+func ints(o *engine.Operation, i int) ([]int, error) {
+	if i >= len(o.In) || o.In[i].Constant == nil {
+		return nil, fmt.Errorf("input %d: expected a constant", i)
+	}
+	t := o.In[i].Constant
+	out := make([]int, t.Len())
+	switch t.DType {
+	case graph.Int32:
+		for j, v := range graph.Of[int32](t) {
+			out[j] = int(v)
+		}
+	case graph.Int64:
+		for j, v := range graph.Of[int64](t) {
+			out[j] = int(v)
+		}
+	default:
+		return nil, fmt.Errorf("input %d: expected int32 or int64, got %v", i, t.DType)
+	}
+	return out, nil
+}
+
+// normalAxis returns an axis of a tensor of the given rank, counted from the front.
+func normalAxis(a, rank int) (int, error) {
+	if a < -rank || a >= rank {
+		return 0, fmt.Errorf("axis %d: expected -%d <= axis < %d", a, rank, rank)
+	}
+	return (a + rank) % rank, nil
+}

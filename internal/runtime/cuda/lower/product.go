@@ -1,0 +1,80 @@
+package lower
+
+import (
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/runtime/cuda/driver"
+)
+
+// Products multiplies matrices: cuBLASLt, or own kernels.
+type Products interface {
+	// Workspace returns the bytes that Plan can make use of for a product of these sizes and types.
+	Workspace(p Product) int
+	// Plan prepares a product for its present addresses. Launches of one plan do not run at the same time.
+	Plan(p Product) (Launch, error)
+}
+
+// Product is Out = relu(op(A)·op(B) + Bias), where op transposes, over a batch of matrices. All are stored by rows.
+type Product struct {
+	A, B, Out      Matrix
+	M, N, K        int  // op(A) is [M, K], op(B) [K, N]
+	TransA, TransB bool // A is stored as [K, M], B as [N, K]
+	Batch          int  // matrices; 0 means 1
+	Bias           driver.Ptr
+	BiasType       graph.DType // of Bias [N], where it is not 0
+	Relu           bool
+	Precision      Precision
+
+	Workspace      driver.Ptr
+	WorkspaceBytes int
+}
+
+// Matrix is an operand of a product, or a batch of them.
+type Matrix struct {
+	At     driver.Ptr
+	Type   graph.DType // Float32, BFloat16 or Float64
+	Stride int         // elements from one stored row to the next
+	Step   int         // elements from one matrix of the batch to the next; 0 uses the same one for all
+}
+
+// Convolutions does two-dimensional convolutions: cuDNN, or own kernels.
+type Convolutions interface {
+	// Workspace returns the bytes that Plan can make use of for a convolution of these sizes and types.
+	Workspace(c Convolution) int
+	// Plan prepares a convolution for its present addresses.
+	Plan(c Convolution) (Launch, error)
+}
+
+// Direction says which of a convolution's tensors is computed out of the other two.
+type Direction int
+
+// The directions.
+const (
+	Forward        Direction = iota // Y
+	InputGradient                   // X, where Y is its gradient
+	FilterGradient                  // Filter, where Y is its gradient
+)
+
+// Convolution is one over X [Batch, InH, InW, InC] with Filter [H, W, InC/Groups, OutC], and Y [Batch, OutH, OutW, OutC].
+// Sizes of X, Y and Filter are those of Forward in all directions.
+type Convolution struct {
+	Direction    Direction
+	X, Filter, Y driver.Ptr
+	Type         graph.DType // of all three: Float32 or BFloat16
+	GradientType graph.DType // of Filter in a FilterGradient, where it is not Type: Float32
+	Precision    Precision
+
+	Batch, InH, InW, InC int
+	OutH, OutW, OutC     int
+	H, W                 int // of the filter
+	StrideH, StrideW     int
+	DilationH, DilationW int
+	PadTop, PadLeft      int // what is beyond the other ends follows from the sizes
+	Groups               int // 0 means 1
+
+	Bias     driver.Ptr // [OutC], Forward only; 0 for none
+	BiasType graph.DType
+	Relu     bool // Forward only
+
+	Workspace      driver.Ptr
+	WorkspaceBytes int
+}

@@ -1,0 +1,220 @@
+package cuda
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/runtime/cuda/driver"
+	"github.com/goestimator/goestimator/internal/runtime/cuda/dylib"
+	"github.com/goestimator/goestimator/internal/runtime/cuda/kernels"
+	"github.com/goestimator/goestimator/internal/runtime/cuda/nccl"
+	"github.com/goestimator/goestimator/internal/runtime/cuda/peers"
+	"github.com/goestimator/goestimator/internal/runtime/device"
+	"github.com/goestimator/goestimator/internal/runtime/engine"
+)
+
+// Value is one of the values that a Mean is taken of.
+type Value struct {
+	Type  graph.DType // float32 or float64
+	Count int         // elements
+}
+
+// Mean takes the mean of values over GPUs, which stay on them. It is used by one goroutine at a time. Its results are the
+// same bits on every GPU.
+type Mean struct {
+	gpus    []meanGPU // of this process
+	types   []meanType
+	places  []int         // of values, in bytes
+	reducer peers.Reducer // of GPUs of this process alone
+	group   peers.Group   // of GPUs of several processes, one of each; the caller's
+}
+
+// meanGPU is the memory of one GPU: the values one after the other.
+type meanGPU struct {
+	d      *Device
+	stream *Stream
+	buf    *buffer
+}
+
+// meanType is where the values of a type are.
+type meanType struct {
+	t      graph.DType
+	offset int // bytes
+	count  int // elements, gaps included
+}
+
+// meanAlign is what values begin at multiples of, in bytes.
+const meanAlign = 256
+
+// NewMean makes memory for the values on every GPU of this process. It sums by NCCL where that is found, else by copies
+// between the GPUs, else through the host.
+func NewMean(devices []*Device, values []Value) (*Mean, error) {
+	m, err := newMean(devices, values)
+	if err == nil {
+		m.reducer, err = newReducer(devices)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("mean over GPUs: %w", err), m.Close())
+	}
+	return m, nil
+}
+
+// newMean makes a mean that cannot sum yet.
+func newMean(devices []*Device, values []Value) (*Mean, error) {
+	m := &Mean{places: make([]int, len(values))}
+	for i, v := range values {
+		if v.Type != graph.Float32 && v.Type != graph.Float64 || v.Count < 0 {
+			return m, fmt.Errorf("value %d: expected float32 or float64, got %d of %v", i, v.Count, v.Type)
+		}
+	}
+	size := 0
+	for _, t := range []graph.DType{graph.Float32, graph.Float64} {
+		of := meanType{t: t, offset: size}
+		for i, v := range values {
+			if v.Type == t {
+				m.places[i] = size
+				size += (v.Count*t.Size() + meanAlign - 1) / meanAlign * meanAlign
+			}
+		}
+		if of.count = (size - of.offset) / t.Size(); of.count > 0 {
+			m.types = append(m.types, of)
+		}
+	}
+	for _, d := range devices {
+		if err := m.join(d, size); err != nil {
+			return m, err
+		}
+	}
+	return m, nil
+}
+
+// join takes in a GPU.
+func (m *Mean) join(d *Device, size int) error {
+	b, err := d.Alloc(size)
+	if err != nil {
+		return err
+	}
+	s, err := d.NewStream()
+	if err != nil {
+		return errors.Join(err, b.Free())
+	}
+	m.gpus = append(m.gpus, meanGPU{d, s.(*Stream), b.(*buffer)})
+	return nil
+}
+
+// newReducer chooses how to sum.
+func newReducer(devices []*Device) (peers.Reducer, error) {
+	var all []peers.Device
+	var contexts []driver.Context
+	for _, d := range devices {
+		all, contexts = append(all, peers.Device{Context: d.context, Kernels: d.library}), append(contexts, d.context)
+	}
+	var missing *dylib.NotFoundError
+	g, err := nccl.Open(contexts)
+	switch {
+	case err == nil:
+		return g, nil
+	case !errors.As(err, &missing) && !errors.Is(err, nccl.ErrVersion) && !errors.Is(err, nccl.ErrNotNative):
+		return nil, err
+	}
+	x, err := peers.NewExchange(all)
+	switch {
+	case err == nil:
+		return x, nil
+	case errors.Is(err, peers.ErrNoPeers):
+		return peers.NewHost(contexts), nil
+	}
+	return nil, err
+}
+
+// Place is where a value lies on a GPU. It may be read after Take.
+func (m *Mean) Place(gpu, value int) engine.Resident {
+	return engine.Resident{Buffer: m.gpus[gpu].buf, Offset: m.places[value]}
+}
+
+// Put brings a value of that many bytes of a GPU to its place; it may be changed after Take.
+func (m *Mean) Put(gpu, value int, from engine.Resident, bytes int) error {
+	g := &m.gpus[gpu]
+	return g.stream.Copy(g.buf, m.places[value], from.Buffer, from.Offset, bytes)
+}
+
+// Clear makes a GPU's values zero: those of one that has none.
+func (m *Mean) Clear(gpu int) error {
+	g := &m.gpus[gpu]
+	return g.stream.done("clear", g.stream.s.Fill(g.buf.p, 0, g.buf.n))
+}
+
+// Take sums what was put over the GPUs and divides by how many replicas brought values. It waits for the result: for other
+// processes as long as ctx lasts.
+func (m *Mean) Take(ctx context.Context, by int) error {
+	err := m.sum(ctx, by)
+	if m.group != nil {
+		err = m.await(ctx, err)
+	} else {
+		for i := range m.gpus {
+			err = errors.Join(err, m.gpus[i].stream.Synchronize())
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("mean over GPUs: %w", err)
+	}
+	return nil
+}
+
+func (m *Mean) sum(ctx context.Context, by int) error {
+	parts := make([]peers.Part, len(m.gpus))
+	for _, t := range m.types {
+		for i := range m.gpus {
+			g := &m.gpus[i]
+			if err := g.d.alive(); err != nil {
+				return err
+			}
+			parts[i] = peers.Part{Stream: g.stream.s, Address: g.buf.p + driver.Ptr(t.offset), Count: t.count, Type: t.t}
+		}
+		if err := m.reduce(ctx, parts); err != nil {
+			return m.blame(err)
+		}
+		for i := range m.gpus {
+			if by == 1 {
+				break
+			}
+			g := &m.gpus[i]
+			if err := g.d.library.Launch(g.stream.s, kernels.PeersDivide(t.t, parts[i].Address, t.count, by)); err != nil {
+				return g.stream.done("divide", err)
+			}
+		}
+	}
+	return nil
+}
+
+func (m *Mean) reduce(ctx context.Context, parts []peers.Part) error {
+	if m.group != nil {
+		return m.group.Reduce(ctx, parts)
+	}
+	return m.reducer.AllReduce(parts)
+}
+
+// blame marks GPUs lost where an error says so: it does not say which, and none can go on without the others.
+func (m *Mean) blame(err error) error {
+	for i := range m.gpus {
+		if lost := m.gpus[i].d.check(err); errors.Is(lost, device.ErrLost) {
+			err = lost
+		}
+	}
+	return err
+}
+
+// Close gives the memory back.
+func (m *Mean) Close() error {
+	var errs []error
+	if m.reducer != nil {
+		errs = append(errs, m.reducer.Close())
+	}
+	for i := range m.gpus {
+		errs = append(errs, m.gpus[i].stream.Close(), m.gpus[i].buf.Free())
+	}
+	m.reducer, m.gpus = nil, nil
+	return errors.Join(errs...)
+}

@@ -1,0 +1,227 @@
+package nccl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/goestimator/goestimator/internal/runtime/cuda/driver"
+	"github.com/goestimator/goestimator/internal/runtime/cuda/peers"
+)
+
+// ID names a group to all its ranks.
+type ID [idBytes]byte
+
+// Group is GPUs that sum together. Its methods are called by one goroutine at a time.
+type Group struct {
+	lib    calls
+	ranks  []communicator
+	total  int  // with those of other processes
+	broken bool // it has failed or ended
+
+	patience  time.Duration // of Close, for other processes
+	leaveTime time.Duration // that the library may take to end a rank
+}
+
+var (
+	_ peers.Reducer = (*Group)(nil)
+	_ peers.Group   = (*Group)(nil)
+)
+
+const (
+	closePatience = 2 * time.Second
+	leaveTime     = 10 * time.Second
+	interval      = 200 * time.Microsecond // between looks whether a call is done
+)
+
+// remote reports whether some ranks are of other processes: calls return before they are done.
+func (g *Group) remote() bool { return g.total > len(g.ranks) }
+
+// Open makes a group of GPUs of this process. Its error is an ErrNotNative where a context is not a real GPU's, and around a
+// *dylib.NotFoundError where there is no NCCL.
+func Open(contexts []driver.Context, folders ...string) (*Group, error) {
+	if err := checkNative(contexts); err != nil {
+		return nil, err
+	}
+	n, err := bind(folders...)
+	if err != nil {
+		return nil, err
+	}
+	id, err := n.newID()
+	if err != nil {
+		return nil, err
+	}
+	return join(context.Background(), n, contexts, place{id: id, total: len(contexts)})
+}
+
+// checkNative checks that contexts are real.
+func checkNative(contexts []driver.Context) error {
+	for i, c := range contexts {
+		if _, ok := c.(driver.NativeContext); !ok {
+			return fmt.Errorf("NCCL on GPU %d: %w", i, ErrNotNative)
+		}
+	}
+	return nil
+}
+
+// place is a peers.Place.
+type place struct {
+	id           ID
+	first, total int
+}
+
+func join(ctx context.Context, lib calls, contexts []driver.Context, at place) (*Group, error) {
+	if at.first < 0 || len(contexts) == 0 || at.first+len(contexts) > at.total {
+		return nil, fmt.Errorf("NCCL: expected ranks below %d, got %d from %d on", at.total, len(contexts), at.first)
+	}
+	g := &Group{lib: lib, ranks: make([]communicator, len(contexts)), total: at.total, patience: closePatience, leaveTime: leaveTime}
+	err := lib.group(func() error {
+		for i, c := range contexts {
+			m := membership{id: &at.id, rank: at.first + i, total: at.total, blocking: !g.remote()}
+			if err := c.(driver.NativeContext).Current(func() error { return lib.enter(m, &g.ranks[i]) }); err != nil {
+				return fmt.Errorf("rank %d: %w", m.rank, err)
+			}
+		}
+		return nil
+	})
+	if err == nil {
+		err = g.settle(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("NCCL: join %d GPUs: %w", at.total, err), g.Abort())
+	}
+	return g, nil
+}
+
+// settle waits for the last call of every rank.
+func (g *Group) settle(ctx context.Context) error {
+	var tick *time.Ticker
+	for _, c := range g.ranks {
+		for {
+			err := g.lib.state(c)
+			if err == nil {
+				break
+			}
+			if !errors.Is(err, errInProgress) {
+				return err
+			}
+			if tick == nil {
+				tick = time.NewTicker(interval)
+				defer tick.Stop()
+			}
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+				return fmt.Errorf("wait for the other processes: %w", context.Cause(ctx))
+			}
+		}
+	}
+	return nil
+}
+
+// AllReduce implements peers.Reducer for a group of this process alone.
+func (g *Group) AllReduce(parts []peers.Part) error { return g.Reduce(context.Background(), parts) }
+
+// Reduce implements peers.Group.
+func (g *Group) Reduce(ctx context.Context, parts []peers.Part) error {
+	if g.broken {
+		return fmt.Errorf("sum by NCCL: %w", peers.ErrBroken)
+	}
+	if err := peers.Check(parts, len(g.ranks)); err != nil || parts[0].Count == 0 {
+		return err
+	}
+	streams := make([]uintptr, len(parts))
+	for i, p := range parts {
+		s, ok := p.Stream.(driver.NativeStream)
+		if !ok {
+			return fmt.Errorf("sum by NCCL: stream of GPU %d: %w", i, ErrNotNative)
+		}
+		streams[i] = s.Handle()
+	}
+	err := g.lib.group(func() error {
+		for i, p := range parts {
+			if err := g.lib.allReduce(g.ranks[i], reduction{p.Address, p.Count, p.Type, streams[i]}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err == nil && g.remote() {
+		err = g.settle(ctx)
+	}
+	if err != nil {
+		g.broken = true
+		return fmt.Errorf("sum by NCCL: %w", err)
+	}
+	return nil
+}
+
+// Check implements peers.Group.
+func (g *Group) Check() error {
+	for _, c := range g.ranks {
+		if err := g.lib.state(c); err != nil && !errors.Is(err, errInProgress) {
+			return fmt.Errorf("NCCL: %w", err)
+		}
+	}
+	return nil
+}
+
+// Abort implements peers.Group. It is what frees a stream that waits for a rank which does not come.
+func (g *Group) Abort() error { return g.end(abort) }
+
+// Close implements peers.Reducer and peers.Group. A group that failed is aborted, and so is one whose other processes do not
+// end it, too.
+func (g *Group) Close() error {
+	switch {
+	case g.broken:
+		return g.end(abort)
+	case !g.remote():
+		return g.end(destroy)
+	}
+	err := g.each(finalize)
+	if errors.Is(err, ErrStuck) {
+		g.broken, g.ranks = true, nil
+		return err
+	}
+	if err == nil {
+		ctx, cancel := context.WithTimeout(context.Background(), g.patience)
+		err = g.settle(ctx)
+		cancel()
+	}
+	if err != nil { // the others have gone, or are slow: nothing that this process needs is lost
+		return g.end(abort)
+	}
+	return g.end(destroy)
+}
+
+// end leaves the group.
+func (g *Group) end(how leaving) error {
+	g.broken = true
+	err := g.each(how)
+	g.ranks = nil
+	return err
+}
+
+// each lets every rank leave. The library's functions for that wait for ranks of other processes at times, also where they
+// should not: here they are not waited for long.
+func (g *Group) each(how leaving) error {
+	done := make(chan error, 1)
+	go func(lib calls, ranks []communicator) {
+		var errs []error
+		for _, c := range ranks {
+			if c != 0 {
+				errs = append(errs, lib.leave(c, how))
+			}
+		}
+		done <- errors.Join(errs...)
+	}(g.lib, g.ranks)
+	limit := time.NewTimer(g.leaveTime)
+	defer limit.Stop()
+	select {
+	case err := <-done:
+		return err
+	case <-limit.C:
+		return fmt.Errorf("leave a group of NCCL: %w after %v", ErrStuck, g.leaveTime)
+	}
+}

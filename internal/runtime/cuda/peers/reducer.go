@@ -1,0 +1,54 @@
+package peers
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/runtime/cuda/driver"
+	"github.com/goestimator/goestimator/internal/runtime/cuda/kernels"
+)
+
+// Reducer sums over the GPUs that it was made for. It is used by one goroutine at a time.
+type Reducer interface {
+	// AllReduce replaces every part by the sum of all, as work of the parts' streams: what was issued to them before is
+	// summed, what is issued later finds the sum. Part i is of GPU i. An error leaves the parts undefined.
+	AllReduce(parts []Part) error
+	// Close gives everything back. It waits for the work.
+	Close() error
+}
+
+// Part is what one GPU brings to a sum.
+type Part struct {
+	Stream  driver.Stream
+	Address driver.Ptr // aligned to the elements
+	Count   int        // elements, the same for all
+	Type    graph.DType
+}
+
+// Device is a GPU that takes part in sums.
+type Device struct {
+	Context driver.Context
+	Kernels *kernels.Library // with the module "peers"
+}
+
+// ErrParts tells of parts that cannot be summed: too few, of different sizes or types.
+var ErrParts = errors.New("parts do not fit together")
+
+// Check compares the parts of a sum with what every Reducer for that many GPUs expects. Its error is an ErrParts.
+func Check(parts []Part, gpus int) error {
+	if len(parts) != gpus {
+		return fmt.Errorf("sum over GPUs: expected %d parts, got %d: %w", gpus, len(parts), ErrParts)
+	}
+	for i, p := range parts {
+		switch first := parts[0]; {
+		case !kernels.CanSumPeers(p.Type):
+			return fmt.Errorf("sum over GPUs: %v has no sums: expected float32, float64, bfloat16 or int64: %w", p.Type, ErrParts)
+		case p.Count < 0 || p.Count != first.Count || p.Type != first.Type:
+			return fmt.Errorf("sum over GPUs: part %d: expected %d of %v as part 0, got %d of %v: %w", i, first.Count, first.Type, p.Count, p.Type, ErrParts)
+		case p.Stream == nil:
+			return fmt.Errorf("sum over GPUs: part %d has no stream: %w", i, ErrParts)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,212 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/runtime/device"
+)
+
+// Spec says what a program takes and gives.
+type Spec struct {
+	Feeds   []graph.Output // values given to Run, in this order; a fed output is not computed
+	Fetches []graph.Output // values read after Run
+	Targets []*graph.Node  // nodes run for their effects
+}
+
+// Options adjust a program.
+type Options struct {
+	Capacity      int  // batch rows to plan memory for; 0 means 1. A larger batch grows it.
+	CheckNumerics bool // fail with a NumericsError at the first NaN or infinity
+	Profile       bool // measure the time of every node, each by itself: see Program.Profile
+	// OwnFetches gives every fetch memory of its own: no node uses it once the fetch is complete, no other fetch shares
+	// it, and it is not that of a feed, a constant or a variable. The caller may then change what Value returned, from
+	// OnFetch on until the next run.
+	OwnFetches bool
+	// OnFetch, where not nil, is called by Run, on its goroutine, as soon as fetch i is complete; Value(i) gives it from
+	// then on, to all goroutines, while the run goes on. Each fetch is told once a run, unless the run fails before.
+	// Nodes that make fetches run as early as they can. OnFetch must not call the program's other methods or those of
+	// its variables.
+	OnFetch func(i int)
+
+	// Updated says that the variables change from run to run, by other programs: weights are not kept in the form that
+	// kernels read, which costs as much memory again and would be made anew for each run.
+	Updated bool
+
+	// HardPlacement refuses ops that an accelerator has no kernel for; otherwise they run on the host: see
+	// Program.HostSteps. What is computed once per batch size may always be computed there.
+	HardPlacement bool
+	// Allow, where not nil, is asked by Compile before it allocates memory for values; its error ends that.
+	Allow func(bytes int) error
+	// Precision is how an accelerator computes with float32; other devices do so in float32.
+	Precision Precision
+
+	together bool // run at the same time what can be, whether or not it pays: for tests
+}
+
+// Compile makes a program that runs on dev with the variables vars (of the same device; all that the program touches
+// must exist). Its error lists every node that cannot be compiled; errors.As finds UnsupportedOpError, ErrCycle,
+// ErrNotFed and ErrVariable.
+func Compile(g *graph.Graph, spec Spec, dev device.Device, vars *Variables, opts Options) (*Program, error) {
+	p := &Program{dev: dev, vars: vars, opts: opts, allow: opts.Allow}
+	defer p.allowAll()
+	p.lowered = newLowered(p)
+	ops, err := collect(g, spec, p)
+	if err != nil {
+		return nil, fmt.Errorf("compile: %w", err)
+	}
+	if err := connectVariables(ops, vars); err != nil {
+		return nil, fmt.Errorf("compile: %w", err)
+	}
+	p.written = writtenBy(ops)
+	p.changing = p.written
+	if opts.Updated {
+		p.changing = touchedBy(ops)
+	}
+	ops = guardUpdates(ops, p.fetched)
+	ops = fuseRagged(ops, p.fetched)
+	if p.lowered != nil {
+		ops = p.lowered.fuse(ops)
+	} else {
+		ops = fuse(ops, p.fetched, p.changing, opts.CheckNumerics)
+		if opts.OwnFetches { // an accelerator's are downloaded, each into its own memory
+			ops = ownFetches(ops, p.fetched)
+		}
+	}
+	if ops, err = order(ops, p.fetched, opts.OnFetch != nil); err != nil {
+		return nil, fmt.Errorf("compile: %w", err)
+	}
+	markWild(ops)
+	makeValues(ops)
+	if err := p.bindAll(ops); err != nil {
+		return nil, errors.Join(fmt.Errorf("compile: %w", err), p.Close())
+	}
+	if err := p.finish(); err != nil {
+		return nil, errors.Join(fmt.Errorf("compile: %w", err), p.Close())
+	}
+	return p, nil
+}
+
+// finish divides the steps, decides where each runs, and gives everything its place.
+func (p *Program) finish() (err error) {
+	capacity := max(p.opts.Capacity, 1)
+	assignStages(p.steps, capacity)
+	p.splitStages()
+	p.ready = make([]atomic.Bool, len(p.fetched))
+	p.splitRun()
+	p.connect()
+	if p.stream, err = p.dev.NewStream(); err != nil {
+		return err
+	}
+	p.exec.p = p
+	if p.lowered == nil {
+		if err := p.uploadConstants(p.ops); err != nil {
+			return err
+		}
+		return p.plan(capacity)
+	}
+	if err := p.lowered.lower(); err != nil {
+		return err
+	}
+	if err := p.lowered.split(); err != nil {
+		return err
+	}
+	if err := p.lowered.uploadConstants(p.ops); err != nil {
+		return err
+	}
+	return p.plan(capacity)
+}
+
+// makeValues gives every output a value and says which share storage.
+func makeValues(ops []*op) {
+	for _, o := range ops {
+		o.out = make([]*value, len(o.node.Outputs))
+		for i, t := range o.node.Outputs {
+			v := newValue(t)
+			if t.DType == graph.Resource || o.phantom {
+				v.home = nowhere
+			}
+			o.out[i] = v
+		}
+		switch {
+		case o.feed >= 0:
+			o.out[0].home = inFeed
+		case o.node.Op == "Const":
+			o.out[0].home = inConst
+		case o.reads != nil && !o.copy:
+			o.out[0].home = inVariable
+		case o.def.alias:
+			o.out[0].root = o.in[0].value()
+		}
+	}
+}
+
+// bindAll compiles every op that computes something into a step. Its error lists all that failed.
+func (p *Program) bindAll(ops []*op) error {
+	var errs []error
+	for _, o := range ops {
+		if o.feed >= 0 || o.def.compile == nil || (o.reads != nil && !o.copy) {
+			continue
+		}
+		c := &binding{node: o.node, op: o, out: o.out, changing: p.changing, shared: &p.vars.weights}
+		var in []*value
+		for _, from := range o.in {
+			in = append(in, from.value())
+		}
+		c.in = o.operands(in)
+		var run runFunc
+		var err error
+		if p.lowered == nil || o.def.alias {
+			run, err = compileOp(c)
+		}
+		p.kept = append(p.kept, c.kept...)
+		if err != nil {
+			errs = append(errs, &UnsupportedOpError{Op: o.node.Op, Node: o.node.Name, Reason: err.Error()})
+			continue
+		}
+		if run == nil && (p.lowered == nil || o.def.alias) {
+			continue
+		}
+		if o.guarded && run != nil {
+			run = guarded(run, in[len(in)-1])
+		}
+		p.updates = p.updates || len(o.write) > 0
+		p.steps = append(p.steps, &step{op: o, run: run, onBatch: c.onBatch, in: in, out: c.out})
+	}
+	p.ops = ops
+	return errors.Join(errs...)
+}
+
+// compileOp makes the step of an op; a graph that it did not expect is an error, not the end of the process.
+func compileOp(c *binding) (run runFunc, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v", r)
+		}
+	}()
+	return c.op.def.compile(c)
+}
+
+// checkOp tells what keeps an op from being compiled, apart from its own compile function.
+func checkOp(n *graph.Node) error {
+	if !Supported(n.Op) {
+		return &UnsupportedOpError{Op: n.Op, Node: n.Name}
+	}
+	if d := registry()[n.Op]; len(n.Outputs) < d.minOut(n.Op) || d.alias && len(n.Inputs) == 0 {
+		return &UnsupportedOpError{Op: n.Op, Node: n.Name, Reason: fmt.Sprintf("it has %d inputs and %d outputs", len(n.Inputs), len(n.Outputs))}
+	}
+	for i, t := range n.Outputs {
+		if t.DType == graph.Resource {
+			continue
+		}
+		if t.DType.Size() == 0 {
+			return &UnsupportedOpError{Op: n.Op, Node: n.Name, Reason: fmt.Sprintf("output %d: element type %v is not computed", i, t.DType)}
+		}
+		if !t.Shape.Known() {
+			return &UnsupportedOpError{Op: n.Op, Node: n.Name, Reason: fmt.Sprintf("output %d: shape %v must be known but for the batch size", i, t.Shape)}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,270 @@
+package engine
+
+import (
+	"cmp"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/runtime/kernels"
+)
+
+// team is steps that do not depend on each other. One step uses all workers by itself; several are each too small for
+// that, and every worker takes some of them.
+type team struct {
+	p     *Program
+	steps []*step
+	errs  []error // of several steps
+}
+
+// run runs the steps and returns the error of the first in the program's order.
+func (t *team) run() error {
+	if len(t.steps) == 1 {
+		t.p.at = t.steps[0]
+		return t.p.runStep(t.steps[0])
+	}
+	t.p.at = nil
+	kernels.Parallel(len(t.steps), 1, t)
+	var first error
+	at := 0
+	for i, err := range t.errs {
+		if s := t.steps[i]; err != nil && (first == nil || s.index < at) {
+			first, at = err, s.index
+		}
+	}
+	return first
+}
+
+// Run implements kernels.Task.
+func (t *team) Run(lo, hi int) {
+	for i := lo; i < hi; i++ {
+		t.errs[i] = t.p.guarded(t.steps[i])
+	}
+}
+
+// guarded runs a step whose panic is its error, since the steps beside it go on.
+func (p *Program) guarded(s *step) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = newPanicError(r, s)
+		}
+	}()
+	return p.runStep(s)
+}
+
+func newPanicError(r any, s *step) *PanicError {
+	e := &PanicError{Value: r, Stack: debug.Stack()}
+	if s != nil {
+		e.Op, e.Node = s.op.node.Op, s.op.node.Name
+	}
+	return e
+}
+
+// What a step takes by itself is estimated in nanoseconds, roughly: only differences of several times matter.
+const (
+	fixedNanos   = 300 // of any step
+	flopsPerNano = 100 // of one worker
+	bytesPerNano = 30  // of one worker, in its caches
+	nanosPerRow  = 20  // of a table, out of the caches
+	nanosPerNear = 2   // of a table in them
+	nearTable    = 1 << 20
+	handOver     = 1000   // until the workers are at it, and until the caller knows that they are done
+	smallStep    = 20_000 // a step of more is better split over the workers
+	mostWaiting  = 60_000 // of small steps that wait for others: what they read must be kept as long
+	leastGain    = 2000   // for which a team is made
+)
+
+// arranger puts the steps of a range into teams. Small steps wait until something needs one of them, so that there are
+// several to choose from.
+type arranger struct {
+	p       *Program
+	threads float64
+	every   bool // form all teams that can be, whether or not they pay
+	teams   []team
+	paid    bool
+	waiting []*step
+	work    float64 // of those waiting
+}
+
+// arrange divides the steps of all sections into teams, for batches of the given capacity.
+func (p *Program) arrange(capacity int) {
+	a := arranger{p: p, threads: float64(kernels.Threads()), every: p.opts.together}
+	steps := p.staged[perRun]
+	alone := p.opts.Profile || p.lowered != nil || (a.threads == 1 && !a.every)
+	for i := range p.sections {
+		r := &p.sections[i]
+		r.teams = nil
+		// Updates stay behind all that can be cancelled.
+		first := r.from
+		for first < r.to && len(steps[first].op.write) == 0 {
+			first++
+		}
+		for _, part := range [][]*step{steps[r.from:first], steps[first:r.to]} {
+			if alone {
+				r.teams = append(r.teams, p.singly(part)...)
+				continue
+			}
+			r.teams = append(r.teams, a.arrange(part, capacity)...)
+		}
+	}
+}
+
+// singly makes a team of each step.
+func (p *Program) singly(steps []*step) []team {
+	teams := make([]team, len(steps))
+	for i := range steps {
+		teams[i] = team{p: p, steps: steps[i : i+1 : i+1]}
+	}
+	return teams
+}
+
+func (a *arranger) arrange(steps []*step, capacity int) []team {
+	a.teams, a.paid = nil, false
+	for _, s := range steps {
+		s.estimate(capacity)
+		if s.alone <= smallStep {
+			a.wait(s)
+			continue
+		}
+		if slices.ContainsFunc(s.needs, a.waits) {
+			a.flush()
+		}
+		a.teams = append(a.teams, a.p.singly([]*step{s})...)
+	}
+	a.flush()
+	if !a.paid {
+		return a.p.singly(steps)
+	}
+	return a.teams
+}
+
+// estimate sets the time that the step takes on one worker.
+func (s *step) estimate(batch int) {
+	flops, bytes := Cost(s.op.asNode(), batch)
+	s.alone = fixedNanos + float64(flops)/flopsPerNano + float64(bytes)/bytesPerNano
+	if looksUp(s.op.node.Op) {
+		each := float64(nanosPerNear)
+		if s.tableBytes(batch) > nearTable {
+			each = nanosPerRow
+		}
+		for _, v := range s.in {
+			if v.typ.DType == graph.Int32 || v.typ.DType == graph.Int64 {
+				s.alone += each * float64(v.typ.Shape.ElementsAt(batch))
+			}
+		}
+	}
+}
+
+// tableBytes is the size of the largest value whose rows the step may look up.
+func (s *step) tableBytes(batch int) int64 {
+	most := int64(0)
+	for _, v := range s.op.write {
+		most = max(most, typeBytes(&graph.Type{DType: v.dtype, Shape: graph.ShapeOf(v.shape...)}, batch))
+	}
+	for _, values := range [][]*value{s.in, s.out} {
+		for _, v := range values {
+			if v.typ.Shape.Known() {
+				most = max(most, typeBytes(&v.typ, batch))
+			}
+		}
+	}
+	return most
+}
+
+// looksUp reports whether an op reads or writes rows that its integers name, wherever they are in memory.
+func looksUp(op string) bool {
+	return slices.ContainsFunc([]string{"Gather", "Scatter", "Sparse", "Ragged", "Segment"}, func(s string) bool { return strings.Contains(op, s) })
+}
+
+func (a *arranger) waits(s *step) bool { return s.level > 0 }
+
+// wait keeps a small step back. Its level counts the steps of the longest chain of waiting ones that it ends.
+func (a *arranger) wait(s *step) {
+	s.level = 1
+	for _, n := range s.needs {
+		s.level = max(s.level, n.level+1)
+	}
+	a.waiting = append(a.waiting, s)
+	if a.work += s.alone; a.work > mostWaiting {
+		a.flush()
+	}
+}
+
+// flush puts the waiting steps into teams, level by level: those of one level do not depend on each other.
+func (a *arranger) flush() {
+	slices.SortStableFunc(a.waiting, func(x, y *step) int { return cmp.Compare(x.level, y.level) })
+	for from := 0; from < len(a.waiting); {
+		to := from
+		for to < len(a.waiting) && a.waiting[to].level == a.waiting[from].level {
+			to++
+		}
+		a.gather(slices.Clone(a.waiting[from:to]))
+		from = to
+	}
+	for _, s := range a.waiting {
+		s.level = 0
+	}
+	a.waiting, a.work = a.waiting[:0], 0
+}
+
+// gather makes a team of those of independent steps for which it pays most; the longest run by themselves.
+func (a *arranger) gather(steps []*step) {
+	slices.SortStableFunc(steps, func(x, y *step) int { return cmp.Compare(y.alone, x.alone) })
+	best, gain := len(steps), float64(leastGain)
+	for i := range len(steps) - 1 {
+		if g := a.gain(steps[i:]); g >= gain || a.every {
+			best, gain = i, g
+			if a.every {
+				break
+			}
+		}
+	}
+	a.teams = append(a.teams, a.p.singly(steps[:best])...)
+	if best < len(steps) {
+		a.paid = true
+		a.teams = append(a.teams, team{p: a.p, steps: steps[best:], errs: make([]error, len(steps)-best)})
+	}
+}
+
+// gain estimates how much less steps take at the same time than one after the other, each split over the workers where
+// that is faster. The first is the longest.
+func (a *arranger) gain(steps []*step) float64 {
+	sum, serial := 0.0, 0.0
+	for _, s := range steps {
+		sum += s.alone
+		serial += min(s.alone, s.alone/a.threads+handOver)
+	}
+	return serial - max(steps[0].alone, sum/a.threads) - handOver
+}
+
+// connect tells every step of a run which others it has to follow.
+func (p *Program) connect() {
+	steps := p.staged[perRun]
+	made := make(map[*op][]*step, len(p.ops)) // the steps that an op and what it needs end in
+	of := make(map[*op]*step, len(steps))
+	for i, s := range steps {
+		s.index, of[s.op] = i, s
+	}
+	latest := map[*variable]*step{}
+	for _, o := range p.ops { // each follows what it depends on
+		var needs []*step
+		for _, d := range dependencies(o) {
+			needs = append(needs, made[d]...)
+		}
+		slices.SortFunc(needs, func(x, y *step) int { return cmp.Compare(x.index, y.index) })
+		needs = slices.Compact(needs)
+		s := of[o]
+		if s == nil {
+			made[o] = needs
+			continue
+		}
+		for _, v := range o.write { // in the graph's order
+			if w := latest[v]; w != nil && w != s {
+				needs = append(needs, w)
+			}
+			latest[v] = s
+		}
+		s.needs, made[o] = needs, []*step{s}
+	}
+}

@@ -1,0 +1,147 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"unsafe"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/runtime/device"
+)
+
+// errStopped tells that the context ended between two kernels.
+var errStopped = errors.New("run stopped")
+
+// feed is a value that the caller gives to every run.
+type feed struct {
+	op      *op
+	name    string
+	typ     graph.Type
+	staging []byte // aligned copy of a host tensor that is not aligned
+}
+
+// hostFeeds reports whether kernels can read the caller's memory.
+func (p *Program) hostFeeds() bool { return p.dev.Kind() == device.KindHost }
+
+// bindFeeds checks the feeds and makes them the values of their placeholders.
+func (p *Program) bindFeeds(batch int, feeds []*graph.Tensor, set *feedSet) error {
+	if err := p.checkFeeds(batch, feeds); err != nil {
+		return err
+	}
+	switch {
+	case set != nil && set.residents != nil:
+		return p.lowered.takeResidents(set.residents, feeds)
+	case set != nil:
+		return p.lowered.take(set, feeds)
+	case p.lowered != nil:
+		return p.lowered.bindFeeds(feeds)
+	}
+	for i, f := range p.feeds {
+		v := f.op.out[0]
+		if p.hostFeeds() {
+			v.mem = f.aligned(feeds[i].Bytes)
+			continue
+		}
+		if err := p.stream.Upload(p.arena, v.off, feeds[i].Bytes); err != nil {
+			return fmt.Errorf("feed %s: %w", f.name, err)
+		}
+	}
+	if p.hostFeeds() {
+		p.shareFeeds()
+	}
+	return nil
+}
+
+// checkFeeds compares tensors with what is expected.
+func (p *Program) checkFeeds(batch int, feeds []*graph.Tensor) error {
+	if len(feeds) != len(p.feeds) {
+		return fmt.Errorf("run: expected %d feeds, got %d", len(p.feeds), len(feeds))
+	}
+	for i, f := range p.feeds {
+		if err := f.check(feeds[i], batch); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shareFeeds points the views of feeds (reshapes) at this run's tensors.
+func (p *Program) shareFeeds() {
+	for _, v := range p.feedViews {
+		v.mem = v.base().mem
+	}
+}
+
+// check compares a tensor with what the feed expects.
+func (f *feed) check(t *graph.Tensor, batch int) error {
+	if t == nil {
+		return fmt.Errorf("feed %s: expected %v %v, got nothing", f.name, f.typ.DType, f.typ.Shape)
+	}
+	ok := t.DType == f.typ.DType && len(t.Shape) == len(f.typ.Shape.Dims)
+	for i := 0; ok && i < len(t.Shape); i++ {
+		ok = t.Shape[i] == f.typ.Shape.Dims[i].At(batch)
+	}
+	if !ok {
+		return fmt.Errorf("feed %s: expected %v %v with B=%d, got %v %v", f.name, f.typ.DType, f.typ.Shape, batch, t.DType, t.Shape)
+	}
+	if want := t.Len() * t.DType.Size(); len(t.Bytes) != want {
+		return fmt.Errorf("feed %s: a %v tensor of shape %v has %d bytes, got %d", f.name, t.DType, t.Shape, want, len(t.Bytes))
+	}
+	return nil
+}
+
+// aligned returns b itself where its elements are aligned, else a copy.
+func (f *feed) aligned(b []byte) []byte {
+	if uintptr(unsafe.Pointer(unsafe.SliceData(b)))%uintptr(f.typ.DType.Size()) == 0 {
+		return b
+	}
+	if cap(f.staging) < len(b) {
+		f.staging = graph.NewTensor(graph.Uint8, len(b)).Bytes
+	}
+	copy(f.staging[:len(b)], b)
+	return f.staging[:len(b)]
+}
+
+// uploadConstants brings the constants that ops need to the device; on the host they are used where they lie.
+func (p *Program) uploadConstants(ops []*op) error {
+	for _, o := range ops {
+		if o.node.Op != "Const" || o.feed >= 0 {
+			continue
+		}
+		t, err := constTensor(o.node)
+		if err != nil {
+			return err
+		}
+		if p.hostFeeds() {
+			o.out[0].mem = t.Bytes
+			continue
+		}
+		buf, err := p.dev.Alloc(len(t.Bytes))
+		if err != nil {
+			return fmt.Errorf("constant %s: %w", o.node.Name, err)
+		}
+		o.constant = buf
+		p.consts = append(p.consts, buf)
+		if err := p.stream.Upload(buf, 0, t.Bytes); err != nil {
+			return fmt.Errorf("constant %s: %w", o.node.Name, err)
+		}
+		o.out[0].mem = buf.(device.Mapped).Map()
+	}
+	return p.stream.Synchronize()
+}
+
+// constTensor returns a Const's value after comparing it with the node's output type. A host tensor that is not
+// aligned is copied.
+func constTensor(n *graph.Node) (*graph.Tensor, error) {
+	t, ok := n.Attrs["value"].(*graph.Tensor)
+	if !ok || len(n.Outputs) != 1 {
+		return nil, fmt.Errorf("constant %s has no value", n.Name)
+	}
+	if typ := n.Outputs[0]; t.DType != typ.DType || !graph.ShapeOf(t.Shape...).Equal(typ.Shape) || len(t.Bytes) != t.Len()*t.DType.Size() {
+		return nil, fmt.Errorf("constant %s: expected %v %v, got %v %v in %d bytes", n.Name, typ.DType, typ.Shape, t.DType, t.Shape, len(t.Bytes))
+	}
+	if uintptr(unsafe.Pointer(unsafe.SliceData(t.Bytes)))%uintptr(t.DType.Size()) != 0 {
+		t = t.Clone()
+	}
+	return t, nil
+}

@@ -1,0 +1,73 @@
+package engine
+
+import (
+	"math"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/runtime/kernels"
+)
+
+// checkNumerics fails where an output of the step has a NaN or an infinity that is not looked after in the graph.
+func (s *step) checkNumerics() error {
+	if s.op.wild {
+		return nil
+	}
+	for i, v := range s.out {
+		finite, nan := finiteValue(v)
+		if finite {
+			continue
+		}
+		for _, in := range s.op.in { // a bad feed or variable is named itself
+			src := storageOf(in)
+			if src.op.feed < 0 && src.op.reads == nil {
+				continue
+			}
+			if ok, inNaN := finiteValue(src.value()); !ok {
+				return &NumericsError{Op: src.op.node.Op, Node: src.op.node.Name, Output: src.idx, NaN: inNaN, Fed: src.op.feed >= 0, Read: src.op.reads != nil}
+			}
+		}
+		return &NumericsError{Op: s.op.node.Op, Node: s.op.node.Name, Output: i, NaN: nan}
+	}
+	return nil
+}
+
+func finiteValue(v *value) (finite, nan bool) {
+	switch v.typ.DType {
+	case graph.Float32:
+		return finiteSlice(view[float32](v))
+	case graph.BFloat16:
+		return finiteHalves(view[uint16](v))
+	case graph.Float64:
+		return finiteSlice(view[float64](v))
+	}
+	return true, false
+}
+
+// finiteHalves looks at the exponents of bfloat16.
+func finiteHalves(x []uint16) (finite, nan bool) {
+	for _, e := range x {
+		if e&0x7f80 == 0x7f80 {
+			return false, e&0x7f != 0
+		}
+	}
+	return true, false
+}
+
+func finiteSlice[T kernels.Float](x []T) (finite, nan bool) {
+	for _, e := range x {
+		if e-e != 0 { // NaN or an infinity
+			return false, math.IsNaN(float64(e))
+		}
+	}
+	return true, false
+}
+
+// markWild finds the ops whose results may overflow: those with graph.MayOverflow, and what is computed of them.
+func markWild(sorted []*op) {
+	for _, o := range sorted {
+		o.wild = o.feed < 0 && o.node.Bool(graph.MayOverflow)
+		for _, in := range o.in {
+			o.wild = o.wild || in.op.wild
+		}
+	}
+}

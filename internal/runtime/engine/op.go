@@ -1,0 +1,49 @@
+package engine
+
+import (
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/runtime/device"
+)
+
+// op is a node of the program being compiled: the graph's node with inputs resolved to other ops, so that the graph
+// itself is never changed.
+type op struct {
+	node    *graph.Node
+	index   int // position in the graph: the tie-break of every order
+	in      []port
+	after   []*op // control edges and the engine's own
+	out     []*value
+	def     *opDef
+	feed    int       // index of the feed that this op stands for, -1 for none
+	reads   *variable // of a ReadVariableOp
+	write   []*variable
+	copy    bool // a read that must not share the variable's storage
+	guarded bool // the last operand says whether the update is made: see guardUpdates
+	wild    bool // its results may be infinite or NaN
+	own     bool // makes a fetch of Options.OwnFetches: runs each time
+	stage   stage
+	links   []link  // of a chain
+	at      int     // place among the ops while regions are formed
+	region  *region // of elementwise ops on an accelerator
+	// phantom ops stand for operands of which only the type matters; their values have no storage.
+	phantom bool
+
+	constant device.Buffer // of a Const on a device other than the host
+}
+
+// port is an output of an op.
+type port struct {
+	op  *op
+	idx int
+}
+
+func (p port) value() *value { return p.op.out[p.idx] }
+
+// stage says how often an op has to run.
+type stage uint8
+
+const (
+	perCompile stage = iota // depends on constants alone
+	perBatch                // depends on the batch size besides
+	perRun
+)

@@ -1,0 +1,38 @@
+package engine
+
+import "github.com/goestimator/goestimator/internal/runtime/kernels"
+
+const (
+	cheapGrain = 8192 // elements of a range of simple work
+	dearGrain  = 1024 // elements of a range of mathematical functions
+)
+
+// ranged is a kernels.Task made of a function that a step keeps, so that running it allocates nothing.
+type ranged struct{ f func(lo, hi int) }
+
+// Run implements kernels.Task.
+func (r *ranged) Run(lo, hi int) { r.f(lo, hi) }
+
+// parallel returns a function that runs f over [0, n) on all workers, and at once where that is one range.
+func parallel(grain int, f func(lo, hi int)) func(n int) {
+	t := &ranged{f}
+	return func(n int) {
+		if n > 0 && n <= grain {
+			f(0, n)
+			return
+		}
+		kernels.Parallel(n, grain, t)
+	}
+}
+
+// byRows returns a function that runs f over the rows of a matrix on all workers, and at once where they are few.
+func byRows(f func(lo, hi int)) func(rows, cols int) {
+	t := &ranged{f}
+	return func(rows, cols int) {
+		if rows*cols <= cheapGrain {
+			f(0, rows)
+			return
+		}
+		kernels.Parallel(rows, max(cheapGrain/max(cols, 1), 1), t)
+	}
+}

@@ -1,0 +1,174 @@
+package engine
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+)
+
+// runFunc does one step of a run on values of the current batch.
+type runFunc func() error
+
+// compileFunc makes a step. It may read types and constants but no storage: that comes and moves later.
+type compileFunc func(c *binding) (runFunc, error)
+
+// opDef is what the engine knows of an op.
+type opDef struct {
+	compile compileFunc
+	alias   bool  // output 0 is input 0 with another shape: no step at all
+	inplace []int // inputs whose storage output `into` may take over
+	into    int
+	alone   bool  // it works in several passes: no other input may share the storage that it takes over
+	writes  bool  // updates the variables of its resource inputs
+	strict  bool  // must not see a variable that it writes through an input's storage
+	shape   bool  // depends on its input's shape alone, not on its elements
+	unread  []int // inputs that are not read: the type of the result says what they say
+	effect  bool  // never merged with an equal op
+
+	elemental *elemental // nil where it does not work element by element on floats
+}
+
+// minOut returns how many outputs a node must have for the engine's bookkeeping.
+func (d *opDef) minOut(op string) int {
+	switch op {
+	case "Const", "Placeholder", "VarHandleOp", "ReadVariableOp":
+		return 1
+	}
+	if d.alias {
+		return 1
+	}
+	return d.into * min(len(d.inplace), 1)
+}
+
+// families are the tables of ops, one per file of kernels.
+func families() []map[string]opDef {
+	return []map[string]opDef{structureOps, stateOps, updateOps, unaryOps, binaryOps, matmulOps, reduceOps,
+		softmaxOps, castOps, layoutOps, generateOps, indexOps, selectOps, convOps, poolOps, normOps, raggedOps, sumByIndexOps}
+}
+
+// registry is all families in one.
+var registry = sync.OnceValue(func() map[string]*opDef {
+	all := map[string]*opDef{}
+	for _, f := range families() {
+		for name, d := range f {
+			all[name] = &d
+		}
+	}
+	return all
+})
+
+// Supported reports whether the engine has a form of the TensorFlow op on Go-addressable devices.
+func Supported(op string) bool { return registry()[op] != nil }
+
+// binding is what an op's compile function sees.
+type binding struct {
+	node *graph.Node
+	op   *op
+	in   []*value
+	out  []*value
+
+	onBatch func() error // called when the batch size changed, before the next run
+
+	changing map[*variable]bool // see Program
+	shared   *sharedWeights
+	kept     []weightsKey // that the op has taken
+}
+
+// need fails unless the op has at least that many inputs and outputs.
+func (c *binding) need(in, out int) error {
+	if len(c.in) < in || len(c.out) < out {
+		return fmt.Errorf("expected at least %d inputs and %d outputs, got %d and %d", in, out, len(c.in), len(c.out))
+	}
+	return nil
+}
+
+// constant returns the tensor of an input that must be a Const.
+func (c *binding) constant(i int) (*graph.Tensor, error) {
+	if i >= len(c.op.in) {
+		return nil, fmt.Errorf("expected an input %d", i)
+	}
+	o := c.op.in[i].op
+	for o.node.Op == "Identity" {
+		o = o.in[0].op
+	}
+	if t, ok := o.node.Attrs["value"].(*graph.Tensor); ok && o.node.Op == "Const" {
+		return t, nil
+	}
+	return nil, fmt.Errorf("input %d (%s): expected a constant, got the result of %s", i, o.node.Name, o.node.Op)
+}
+
+// ints returns the elements of an integer constant input.
+func (c *binding) ints(i int) ([]int, error) {
+	t, err := c.constant(i)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]int, t.Len())
+	switch t.DType {
+	case graph.Int32:
+		for j, v := range graph.Of[int32](t) {
+			out[j] = int(v)
+		}
+	case graph.Int64:
+		for j, v := range graph.Of[int64](t) {
+			out[j] = int(v)
+		}
+	default:
+		return nil, fmt.Errorf("input %d: expected int32 or int64, got %v", i, t.DType)
+	}
+	return out, nil
+}
+
+// axis returns a constant scalar input as an axis of a tensor of the given rank.
+func (c *binding) axis(i, rank int) (int, error) {
+	v, err := c.ints(i)
+	if err != nil {
+		return 0, err
+	}
+	if len(v) != 1 {
+		return 0, fmt.Errorf("input %d: expected one axis, got %v", i, v)
+	}
+	return normalAxis(v[0], rank)
+}
+
+func normalAxis(a, rank int) (int, error) {
+	if a < -rank || a >= rank {
+		return 0, fmt.Errorf("axis %d: expected -%d <= axis < %d", a, rank, rank)
+	}
+	return (a + rank) % rank, nil
+}
+
+// byType picks the form for an element type.
+func byType(forms map[graph.DType]compileFunc, of func(c *binding) graph.DType) compileFunc {
+	return func(c *binding) (runFunc, error) {
+		if err := c.need(0, 1); err != nil {
+			return nil, err
+		}
+		d := of(c)
+		f := forms[d]
+		if f == nil {
+			return nil, fmt.Errorf("element type %v is not supported", d)
+		}
+		return f(c)
+	}
+}
+
+func in0(c *binding) graph.DType {
+	if len(c.in) == 0 {
+		return graph.Invalid
+	}
+	return c.in[0].typ.DType
+}
+
+func out0(c *binding) graph.DType { return c.out[0].typ.DType }
+
+// floats makes the form of an op for both float types, chosen by the type of output 0.
+func floats(f32, f64 compileFunc) compileFunc {
+	return byType(map[graph.DType]compileFunc{graph.Float32: f32, graph.Float64: f64}, out0)
+}
+
+// floatsIn is floats, chosen by the type of input 0.
+func floatsIn(f32, f64 compileFunc) compileFunc {
+	return byType(map[graph.DType]compileFunc{graph.Float32: f32, graph.Float64: f64}, in0)
+}

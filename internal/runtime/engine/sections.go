@@ -1,0 +1,76 @@
+package engine
+
+import (
+	"slices"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+)
+
+// section is a range of the steps of a run and the fetches that are complete after it.
+type section struct {
+	from, to int
+	fetches  []int
+	teams    []team // of its steps: set by plan
+}
+
+// splitRun cuts a run after every step that makes a fetch, where somebody wants to know; else all is one section.
+func (p *Program) splitRun() {
+	steps := p.staged[perRun]
+	if p.opts.OnFetch == nil {
+		all := section{to: len(steps)}
+		for i := range p.fetched {
+			all.fetches = append(all.fetches, i)
+		}
+		p.sections = []section{all}
+		return
+	}
+	made := map[int][]int{} // fetches by the number of steps that they need
+	for i, f := range p.fetched {
+		o := storageOf(f).op
+		n := 1 + slices.IndexFunc(steps, func(s *step) bool { return s.op == o })
+		made[n] = append(made[n], i)
+	}
+	from := 0
+	for n := range len(steps) + 1 {
+		if made[n] == nil && n < len(steps) {
+			continue
+		}
+		p.sections = append(p.sections, section{from: from, to: n, fetches: made[n]})
+		from = n
+	}
+}
+
+// storageOf follows ops that give their input another shape to the output that has the storage.
+func storageOf(f port) port {
+	for f.op.def.alias {
+		f = f.op.in[0]
+	}
+	return f
+}
+
+// ownFetches puts copies where a fetch's storage would be read by other ops, or be that of another fetch, a feed, a
+// constant or a variable.
+func ownFetches(ops []*op, fetched []port) []*op {
+	uses := map[port]int{} // ops that read a storage, and fetches of it
+	for _, o := range ops {
+		for _, in := range o.in {
+			if !o.def.alias {
+				uses[storageOf(in)]++
+			}
+		}
+	}
+	for _, f := range fetched {
+		uses[storageOf(f)]++
+	}
+	for i, f := range fetched {
+		s := storageOf(f)
+		if s.op.feed >= 0 || s.op.def.compile == nil || s.op.node.Op == "ReadVariableOp" || uses[s] > 1 {
+			c := &op{node: &graph.Node{Name: f.op.node.Name + "/fetch", Op: "DeepCopy", Outputs: []graph.Type{f.op.node.Outputs[f.idx]}},
+				index: f.op.index, in: []port{f}, def: registry()["DeepCopy"], feed: -1}
+			ops = append(ops, c)
+			fetched[i], s = port{c, 0}, port{c, 0}
+		}
+		s.op.own = true
+	}
+	return ops
+}

@@ -1,0 +1,344 @@
+package engine
+
+import (
+	"sync"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/runtime/kernels"
+)
+
+// sparseBlock is how many elements of rows a rule works on at a time: their copies stay in the first cache.
+const sparseBlock = 1024
+
+// sparseUpdate applies a rule to the rows that the indices name, rows of equal index summed first, each row on one
+// thread. The rule being elementwise, it runs on copies of many rows at once.
+func sparseUpdate[T kernels.Float](c *binding, b *bound[T]) runFunc {
+	u := &uniqueRows[T]{}
+	var free partList[T]
+	do := parallel(256, func(lo, hi int) {
+		k := free.get()
+		defer free.put(k)
+		step := max(sparseBlock/max(u.width, 1), 1)
+		for ; lo < hi; lo += step {
+			k.update(b, u, lo, min(lo+step, hi))
+		}
+	})
+	c.onBatch = func() error { u.prepare(b.rows); return nil }
+	return func() error {
+		if err := u.collect(b.rows); err != nil {
+			return err
+		}
+		b.load()
+		for i, v := range b.vars {
+			b.part.w[i] = elements[T](v)
+		}
+		do(len(u.ids))
+		return nil
+	}
+}
+
+// rowBlock is a block of rows of all variables and of the gradient, copied together.
+type rowBlock[T kernels.Float] struct {
+	part[T]
+	mem []T
+}
+
+// update gathers the rows of the distinct indices [lo, hi), applies the rule and puts them back.
+func (k *rowBlock[T]) update(b *bound[T], u *uniqueRows[T], lo, hi int) {
+	n := u.width
+	size := (hi - lo) * n
+	if need := size * (len(b.vars) + 1); cap(k.mem) < need {
+		k.mem = make([]T, need)
+	}
+	k.s, k.nesterov, k.count = b.part.s, b.part.nesterov, b.part.count
+	k.g = k.mem[:size]
+	for i := range b.vars {
+		k.w[i] = k.mem[(i+1)*size:][:size]
+	}
+	ids := u.ids[lo:hi]
+	if n == 1 {
+		copy(k.g, u.sums[lo:hi])
+	} else {
+		for r := range ids {
+			copy(k.g[r*n:(r+1)*n], u.sum(lo+r))
+		}
+	}
+	for i := range b.vars {
+		gatherRows(k.w[i], b.part.w[i], ids, n)
+	}
+	b.apply(&k.part)
+	for i := range b.vars {
+		scatterRows(b.part.w[i], k.w[i], ids, n)
+	}
+}
+
+// gatherRows copies rows of n elements of table to consecutive places. Rows of
+// one element, a linear model's weights, are moved without a call for each, so
+// that their cache misses overlap.
+func gatherRows[T kernels.Float](dst, table []T, ids []int64, n int) {
+	if n == 1 {
+		dst = dst[:len(ids)]
+		for i, id := range ids {
+			dst[i] = table[id]
+		}
+		return
+	}
+	for lo := 0; lo < len(ids); lo += touched {
+		some := ids[lo:min(lo+touched, len(ids))]
+		touch(table, some, n)
+		for i, id := range some {
+			copy(dst[(lo+i)*n:(lo+i+1)*n], table[int(id)*n:(int(id)+1)*n])
+		}
+	}
+}
+
+// touched is how many rows are touched before they are copied.
+const touched = 64
+
+// touch reads an element of each row, so that the cache misses of many rows
+// overlap; a copy has too many instructions for the processor to see the next.
+// It is not inlined, as the reads would be left out.
+//
+//go:noinline
+func touch[T any, I int32 | int64](table []T, ids []I, n int) (last T) {
+	for _, id := range ids {
+		last = table[int(id)*n]
+	}
+	return last
+}
+
+// scatterRows is the inverse of gatherRows.
+func scatterRows[T kernels.Float](table, src []T, ids []int64, n int) {
+	if n == 1 {
+		src = src[:len(ids)]
+		for i, id := range ids {
+			table[id] = src[i]
+		}
+		return
+	}
+	for i, id := range ids {
+		copy(table[int(id)*n:(int(id)+1)*n], src[i*n:(i+1)*n])
+	}
+}
+
+// partList keeps one block for every thread that needed one at once.
+type partList[T kernels.Float] struct {
+	mu   sync.Mutex
+	free []*rowBlock[T]
+}
+
+func (l *partList[T]) get() *rowBlock[T] {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := len(l.free)
+	if n == 0 {
+		return &rowBlock[T]{}
+	}
+	p := l.free[n-1]
+	l.free = l.free[:n-1]
+	return p
+}
+
+func (l *partList[T]) put(p *rowBlock[T]) {
+	l.mu.Lock()
+	l.free = append(l.free, p)
+	l.mu.Unlock()
+}
+
+// uniqueRows groups rows by index with a hash table, in the order of their first appearance. Its memory is of the
+// order of the rows, never of the variable.
+type uniqueRows[T kernels.Float] struct {
+	width  int
+	ids    []int64 // the distinct indices
+	first  []int32 // first row of each
+	last   []int32
+	next   []int32 // next row of the same index, -1 at the end
+	table  []int32 // hash table of positions in ids, plus 1
+	direct []int32 // the same by index, instead of table where the variable has few rows; zeros between runs
+	sums   []T
+	values []T
+}
+
+// directRows is how many rows a variable has at most for each of a batch, for a table of all of them.
+const directRows = 16
+
+// prepare makes room for the current batch.
+func (u *uniqueRows[T]) prepare(rows *rowUpdate) {
+	n := rows.ids.v.n
+	size := 16
+	for size < 2*n {
+		size *= 2
+	}
+	if cap(u.table) < size {
+		u.table = make([]int32, size)
+		u.ids, u.first, u.last, u.next = make([]int64, 0, n), make([]int32, 0, n), make([]int32, 0, n), make([]int32, n)
+	}
+	u.table = u.table[:size]
+	if cap(u.ids) < n {
+		u.ids, u.first, u.last, u.next = make([]int64, 0, n), make([]int32, 0, n), make([]int32, 0, n), make([]int32, n)
+	}
+	if u.direct == nil && rows.size <= directRows*n {
+		u.direct = make([]int32, rows.size)
+	}
+	if cap(u.sums) < rows.values.n {
+		u.sums = make([]T, rows.values.n)
+	}
+}
+
+// collect groups the rows of this run.
+func (u *uniqueRows[T]) collect(rows *rowUpdate) error {
+	if err := rows.ids.below(rows.size); err != nil {
+		return err
+	}
+	u.ids, u.first, u.last = u.ids[:0], u.first[:0], u.last[:0]
+	n := rows.ids.v.n
+	u.next, u.values, u.width = u.next[:n], view[T](rows.values), 0
+	if n > 0 {
+		u.width = rows.values.n / n
+	}
+	if rows.ids.v.typ.DType == graph.Int32 {
+		group(u, view[int32](rows.ids.v))
+	} else {
+		group(u, view[int64](rows.ids.v))
+	}
+	return nil
+}
+
+// group groups the rows by their ids; those of negative ids are in no group.
+func group[T kernels.Float, I int32 | int64](u *uniqueRows[T], ids []I) {
+	for len(ids) > 0 && ids[len(ids)-1] < 0 { // padding
+		ids = ids[:len(ids)-1]
+	}
+	if takeIncreasing(u, ids) {
+		return
+	}
+	if u.width == 1 && u.direct != nil {
+		groupDirectly(u, ids)
+		return
+	}
+	if u.direct == nil {
+		clear(u.table)
+	} else {
+		defer u.forget()
+	}
+	if u.width == 1 {
+		groupScalars(u, ids)
+		return
+	}
+	for r, id := range ids {
+		u.next[r] = -1
+		if id < 0 {
+			continue
+		}
+		k := u.find(int64(id))
+		if k == len(u.first) {
+			u.first, u.last = append(u.first, int32(r)), append(u.last, int32(r))
+			continue
+		}
+		u.next[u.last[k]] = int32(r)
+		u.last[k] = int32(r)
+	}
+}
+
+// takeIncreasing takes increasing indices, such as parameter servers get, as they
+// are: no two are equal. It reports false, without effect, where they are not.
+func takeIncreasing[T kernels.Float, I int32 | int64](u *uniqueRows[T], ids []I) bool {
+	for i, id := range ids {
+		if i == 0 && id < 0 || i > 0 && id <= ids[i-1] {
+			return false
+		}
+	}
+	u.ids, u.first = u.ids[:len(ids)], u.first[:len(ids)]
+	for i, id := range ids {
+		u.ids[i], u.first[i], u.next[i] = int64(id), int32(i), -1
+	}
+	if u.width == 1 {
+		copy(u.sums, u.values[:len(ids)])
+	}
+	return true
+}
+
+// groupScalars sums rows of one element as it groups them, in their order.
+func groupScalars[T kernels.Float, I int32 | int64](u *uniqueRows[T], ids []I) {
+	sums, values := u.sums[:len(ids)], u.values[:len(ids)]
+	for r, id := range ids {
+		if id < 0 {
+			continue
+		}
+		known := len(u.ids)
+		if k := u.find(int64(id)); k == known {
+			sums[k] = values[r]
+		} else {
+			sums[k] += values[r]
+		}
+	}
+}
+
+// groupDirectly is groupScalars for a variable of few rows.
+func groupDirectly[T kernels.Float, I int32 | int64](u *uniqueRows[T], ids []I) {
+	known, sums, values := u.ids[:len(ids)], u.sums[:len(ids)], u.values[:len(ids)]
+	n := 0
+	for r, id := range ids {
+		if id < 0 {
+			continue
+		}
+		if k := u.direct[id]; k > 0 {
+			sums[k-1] += values[r]
+			continue
+		}
+		known[n], sums[n] = int64(id), values[r]
+		n++
+		u.direct[id] = int32(n)
+	}
+	u.ids = known[:n]
+	u.forget()
+}
+
+// forget makes the direct table zeros again.
+func (u *uniqueRows[T]) forget() {
+	for _, id := range u.ids {
+		u.direct[id] = 0
+	}
+}
+
+// find returns the position of id among the distinct ones, adding it at the end.
+func (u *uniqueRows[T]) find(id int64) int {
+	if u.direct != nil {
+		k := u.direct[id]
+		if k == 0 {
+			u.ids = append(u.ids, id)
+			k = int32(len(u.ids))
+			u.direct[id] = k
+		}
+		return int(k - 1)
+	}
+	mask := uint64(len(u.table) - 1)
+	for h := uint64(id) * 0x9E3779B97F4A7C15 >> 20; ; h++ {
+		k := u.table[h&mask]
+		if k == 0 {
+			u.ids = append(u.ids, id)
+			u.table[h&mask] = int32(len(u.ids))
+			return len(u.ids) - 1
+		}
+		if u.ids[k-1] == id {
+			return int(k - 1)
+		}
+	}
+}
+
+// sum returns the sum of the rows of distinct index k, in their order, of rows of more than one element.
+func (u *uniqueRows[T]) sum(k int) []T {
+	n, r := u.width, int(u.first[k])
+	row := u.values[r*n : (r+1)*n]
+	if u.next[r] < 0 {
+		return row
+	}
+	total := u.sums[r*n : (r+1)*n]
+	copy(total, row)
+	for r := u.next[r]; r >= 0; r = u.next[r] {
+		for i, e := range u.values[int(r)*n : (int(r)+1)*n] {
+			total[i] += e
+		}
+	}
+	return total
+}

@@ -1,0 +1,95 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/goestimator/goestimator/internal/runtime/kernels"
+)
+
+// tail is what a fused product or convolution does to its result: add a bias, normalize the batch by fixed statistics,
+// add another tensor, clip below zero. Each part may be missing; the order is this one.
+type tail struct {
+	bias *value
+	norm *norm
+	add  *value
+	relu bool
+}
+
+// norm is batch normalization with given statistics.
+type norm struct {
+	scale, offset, mean, variance *value
+	epsilon                       float64
+}
+
+// tailOf reads the attribute fused_ops and the inputs from the third on.
+func tailOf[T kernels.Float](c *binding) (*tail, error) {
+	fused, _ := c.node.Attrs["fused_ops"].([][]byte)
+	t, at, rank := &tail{}, 2, 0
+	for _, name := range fused {
+		var err error
+		switch p := tailParts[string(name)]; {
+		case p.rank <= rank:
+			return nil, fmt.Errorf("fused_ops %q: expected some of BiasAdd, FusedBatchNorm, Add, Relu, in this order", fused)
+		case at+p.inputs > len(c.in):
+			return nil, fmt.Errorf("fused_ops %q: expected more than %d inputs", fused, len(c.in))
+		default:
+			rank = p.rank
+			err = tailPart[T](c, t, string(name), c.in[at:at+p.inputs])
+			at += p.inputs
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return t, nil
+}
+
+// tailParts says in which order the parts of a tail come, and how many inputs they take.
+var tailParts = map[string]struct{ rank, inputs int }{"BiasAdd": {1, 1}, "FusedBatchNorm": {2, 4}, "Add": {3, 1}, "Relu": {4, 0}}
+
+func tailPart[T kernels.Float](c *binding, t *tail, name string, in []*value) error {
+	out := c.out[0]
+	switch name {
+	case "BiasAdd":
+		t.bias = in[0]
+	case "FusedBatchNorm":
+		t.norm = &norm{in[0], in[1], in[2], in[3], float64(c.node.Float("epsilon", 1e-4))}
+	case "Add":
+		t.add = in[0]
+		if !sameType(t.add.typ, out.typ) {
+			return fmt.Errorf("expected to add %v %v, got %v %v", out.typ.DType, out.typ.Shape, t.add.typ.DType, t.add.typ.Shape)
+		}
+		return nil
+	case "Relu":
+		t.relu = true
+	}
+	for _, v := range in {
+		if err := checkShape(name, v, out.typ.Shape.Dims[len(out.dims)-1:]); err != nil {
+			return err
+		}
+	}
+	return checkTypes[T](in...)
+}
+
+// addedAt are the inputs that may be an Add's.
+var addedAt = []int{2, 3, 6, 7}
+
+// plain fails where the tail needs weights that are steady.
+func (t *tail) plain() error {
+	if t.norm != nil || t.add != nil {
+		return fmt.Errorf("fused_ops FusedBatchNorm and Add: expected weights and statistics that are constants or variables without updates")
+	}
+	return nil
+}
+
+// epilogue returns the kernels' form; norm is in the weights and gives the bias.
+func epilogue[T kernels.Float](t *tail, bias []T) kernels.Epilogue[T] {
+	e := kernels.Epilogue[T]{Bias: bias, Relu: t.relu}
+	if t.bias != nil && t.norm == nil {
+		e.Bias = view[T](t.bias)
+	}
+	if t.add != nil {
+		e.Add = view[T](t.add)
+	}
+	return e
+}

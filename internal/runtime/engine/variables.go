@@ -1,0 +1,255 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sort"
+	"sync"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/runtime/device"
+)
+
+// Variables are named values that live on a device from run to run, shared by all programs compiled against them.
+// They are safe for concurrent use: a program that updates variables runs alone, all else sees them between its runs.
+type Variables struct {
+	dev    device.Device
+	mu     sync.RWMutex // held by runs: for writing where the program has updates
+	byName map[string]*variable
+
+	weights  sharedWeights
+	underway underway
+
+	io     sync.Mutex // guards stream
+	stream device.Stream
+}
+
+type variable struct {
+	dtype graph.DType
+	shape []int
+	elem  int // bytes of an element
+	n     int // elements
+	buf   device.Buffer
+	// version changes with every update; guarded as the value is.
+	version uint64
+}
+
+// NewVariables returns an empty set on dev.
+func NewVariables(dev device.Device) (*Variables, error) {
+	s, err := dev.NewStream()
+	if err != nil {
+		return nil, fmt.Errorf("variables: %w", err)
+	}
+	return &Variables{dev: dev, byName: map[string]*variable{}, stream: s, weights: sharedWeights{all: map[weightsKey]*weightsUse{}}}, nil
+}
+
+// Create adds a variable with an initial value, which is copied. It fails where the name is taken.
+func (v *Variables) Create(name string, initial *graph.Tensor) error {
+	if initial.DType.Size() == 0 {
+		return fmt.Errorf("variable %s: type %v has no numeric elements", name, initial.DType)
+	}
+	v.lock(nil)
+	defer v.mu.Unlock()
+	if v.byName[name] != nil {
+		return fmt.Errorf("variable %s already exists", name)
+	}
+	buf, err := v.dev.Alloc(len(initial.Bytes))
+	if err != nil {
+		return fmt.Errorf("variable %s: %w", name, err)
+	}
+	x := &variable{dtype: initial.DType, shape: slices.Clone(initial.Shape), elem: initial.DType.Size(), n: initial.Len(), buf: buf}
+	if err := v.upload(x, initial); err != nil {
+		return fmt.Errorf("variable %s: %w", name, err)
+	}
+	v.byName[name] = x
+	return nil
+}
+
+// CreateBy adds a variable with the value that fill writes into a tensor of its type: on the host
+// into the variable's own memory. It fails where the name is taken.
+func (v *Variables) CreateBy(name string, t graph.Type, fill func(*graph.Tensor) error) error {
+	shape := t.Shape.At(0)
+	if t.DType.Size() == 0 {
+		return fmt.Errorf("variable %s: type %v has no numeric elements", name, t.DType)
+	}
+	buf, err := v.dev.Alloc(graph.NumElements(shape) * t.DType.Size())
+	if err != nil {
+		return fmt.Errorf("variable %s: %w", name, err)
+	}
+	x := &variable{dtype: t.DType, shape: shape, elem: t.DType.Size(), n: graph.NumElements(shape), buf: buf}
+	if err := v.fill(x, fill); err != nil {
+		return errors.Join(fmt.Errorf("variable %s: %w", name, err), buf.Free())
+	}
+	v.lock(nil)
+	defer v.mu.Unlock()
+	if v.byName[name] != nil {
+		return errors.Join(fmt.Errorf("variable %s already exists", name), buf.Free())
+	}
+	v.byName[name] = x
+	return nil
+}
+
+// SetBy replaces a variable's value by what fill writes into a tensor of its type, as CreateBy does. Where fill fails, the
+// value may be neither the old nor the new one. Fill must not use the variables.
+func (v *Variables) SetBy(name string, fill func(*graph.Tensor) error) error {
+	v.lock(nil)
+	defer v.mu.Unlock()
+	x := v.byName[name]
+	if x == nil {
+		return v.unknown(name)
+	}
+	x.version++
+	if err := v.fill(x, fill); err != nil {
+		return fmt.Errorf("set variable %s: %w", name, err)
+	}
+	return nil
+}
+
+// fill writes a variable's value, in place where that is possible.
+func (v *Variables) fill(x *variable, fill func(*graph.Tensor) error) error {
+	if t := v.inPlace(x); t != nil {
+		return fill(t)
+	}
+	t := graph.NewTensor(x.dtype, x.shape...)
+	if err := fill(t); err != nil {
+		return err
+	}
+	return v.upload(x, t)
+}
+
+// inPlace returns a variable's own memory as a tensor, nil where it is not the process's: a device's may be reached by its
+// kernels alone, even where it is mapped.
+func (v *Variables) inPlace(x *variable) *graph.Tensor {
+	if v.dev.Kind() != device.KindHost {
+		return nil
+	}
+	return &graph.Tensor{DType: x.dtype, Shape: slices.Clone(x.shape), Bytes: x.memory()}
+}
+
+// View calls f with a variable's value, which f must neither change nor keep: on the host it is no copy.
+func (v *Variables) View(name string, f func(*graph.Tensor) error) error {
+	v.rlock(nil)
+	defer v.mu.RUnlock()
+	x := v.byName[name]
+	if x == nil {
+		return v.unknown(name)
+	}
+	t, err := v.lend(x)
+	if err != nil {
+		return err
+	}
+	return f(t)
+}
+
+// lend returns a variable's value, which is no copy on the host.
+func (v *Variables) lend(x *variable) (*graph.Tensor, error) {
+	if t := v.inPlace(x); t != nil {
+		return t, nil
+	}
+	return v.download(x)
+}
+
+// Type returns a variable's element type and shape, false where there is none of that name.
+func (v *Variables) Type(name string) (graph.Type, bool) {
+	v.rlock(nil)
+	defer v.mu.RUnlock()
+	x := v.byName[name]
+	if x == nil {
+		return graph.Type{}, false
+	}
+	return graph.Type{DType: x.dtype, Shape: graph.ShapeOf(x.shape...)}, true
+}
+
+// Get returns a copy of a variable's value.
+func (v *Variables) Get(name string) (*graph.Tensor, error) {
+	v.rlock(nil)
+	defer v.mu.RUnlock()
+	x := v.byName[name]
+	if x == nil {
+		return nil, v.unknown(name)
+	}
+	return v.download(x)
+}
+
+// Set replaces a variable's value by a copy of t, which must have its type and shape.
+func (v *Variables) Set(name string, t *graph.Tensor) error {
+	v.lock(nil)
+	defer v.mu.Unlock()
+	x := v.byName[name]
+	if x == nil {
+		return v.unknown(name)
+	}
+	if t.DType != x.dtype || !slices.Equal(t.Shape, x.shape) {
+		return fmt.Errorf("set variable %s: expected %v %v, got %v %v: %w", name, x.dtype, x.shape, t.DType, t.Shape, ErrVariable)
+	}
+	x.version++
+	return v.upload(x, t)
+}
+
+// Names returns the names in alphabetical order.
+func (v *Variables) Names() []string {
+	v.rlock(nil)
+	defer v.mu.RUnlock()
+	names := make([]string, 0, len(v.byName))
+	for n := range v.byName {
+		names = append(names, n)
+	}
+	sort.Strings(names)
+	return names
+}
+
+// Snapshot returns copies of all values as of one moment between updates.
+func (v *Variables) Snapshot() (map[string]*graph.Tensor, error) { return v.all(v.download) }
+
+// Lend is Snapshot without copies on the host: the values are to be read only, and before the next update.
+func (v *Variables) Lend() (map[string]*graph.Tensor, error) { return v.all(v.lend) }
+
+func (v *Variables) all(read func(x *variable) (*graph.Tensor, error)) (map[string]*graph.Tensor, error) {
+	v.rlock(nil)
+	defer v.mu.RUnlock()
+	all := make(map[string]*graph.Tensor, len(v.byName))
+	for n, x := range v.byName {
+		t, err := read(x)
+		if err != nil {
+			return nil, fmt.Errorf("variable %s: %w", n, err)
+		}
+		all[n] = t
+	}
+	return all, nil
+}
+
+// Close frees all values. No program that was compiled against them may run any more.
+func (v *Variables) Close() error {
+	v.lock(nil)
+	defer v.mu.Unlock()
+	var errs []error
+	for _, x := range v.byName {
+		errs = append(errs, x.buf.Free())
+	}
+	clear(v.byName)
+	return errors.Join(errs...)
+}
+
+func (v *Variables) unknown(name string) error {
+	return fmt.Errorf("no variable %s among %d: %w", name, len(v.byName), ErrVariable)
+}
+
+func (v *Variables) upload(x *variable, t *graph.Tensor) error {
+	v.io.Lock()
+	defer v.io.Unlock()
+	if err := v.stream.Upload(x.buf, 0, t.Bytes); err != nil {
+		return err
+	}
+	return v.stream.Synchronize()
+}
+
+func (v *Variables) download(x *variable) (*graph.Tensor, error) {
+	v.io.Lock()
+	defer v.io.Unlock()
+	t := graph.NewTensor(x.dtype, x.shape...)
+	if err := v.stream.Download(t.Bytes, x.buf, 0); err != nil {
+		return nil, err
+	}
+	return t, v.stream.Synchronize()
+}

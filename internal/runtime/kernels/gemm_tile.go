@@ -1,0 +1,254 @@
+package kernels
+
+import (
+	"math"
+	"math/bits"
+	"unsafe"
+)
+
+// tileArgs is what the micro-kernels read; internal/runtime/kernels/gen knows the offsets. Strides are in bytes, so that
+// packed, plain and transposed operands go through the same code.
+type tileArgs struct {
+	a, b, c  unsafe.Pointer // op(A)[m, k], op(B)[k, n], C[m, n]
+	aRow, aK int
+	bK       int
+	cRow     int
+	k        int            // of one run
+	lanes    uint64         // elements of the last vector that exist
+	old      unsafe.Pointer // nil, or what to add, with C's strides; C itself to accumulate
+	alpha    uint64         // bits of a float32 or float64
+	runs     int            // of k; A leaps by aSkip after each, B goes on
+	aSkip    int
+	bias     unsafe.Pointer // nil, or one element for each column
+	relu     uint64         // 1: clip below zero
+	strip    unsafe.Pointer // where packing kernels copy B to
+}
+
+// hidden returns t as the micro-kernels take it. They keep nothing of it, which the compiler cannot see through a table of
+// functions: the detour over an integer lets arguments lie on the stack.
+func (t *tileArgs) hidden() *byte {
+	p := uintptr(unsafe.Pointer(t))
+	return *(**byte)(unsafe.Pointer(&p))
+}
+
+// tileSet is a family of micro-kernels.
+type tileSet struct {
+	rows   int        // most rows of a tile
+	lanes  int        // elements of a vector
+	widest int        // most vectors in a row of a tile of one or two rows; two for higher ones
+	deep   [2]int     // most rows of a tile of three and of four vectors; 0: no more than two
+	pad    int        // distance of the columns of a packed panel of A
+	table  *tileTable // kernels that read B only
+	packs  *tileTable // those of up to two vectors that also pack it
+	stream *tileTable // those of one or two rows for packed B, whole
+	folds  *foldTable // nil, or those of a part of a vector
+	go32   bool
+	go64   bool
+}
+
+// tileTable holds the kernels by number of vectors and of rows, less one each.
+type tileTable [8][28]func(*byte)
+
+// foldTable holds the kernels by k in a vector, 2 and 4, and those for tiles by number of rows, less one.
+type foldTable struct {
+	packs [2]func(groups, stride, cols int, dst, b *byte)
+	tiles [2][14]func(*byte)
+}
+
+// tile computes a tile of the given size, which must lie within the set's. It is the preemption point between two
+// calls of assembly.
+//
+//go:noinline
+func (s *tileSet) tile(t *tileArgs, rows, cols int) {
+	switch {
+	case s.go32:
+		portableTile[float32](t, rows, cols)
+	case s.go64:
+		portableTile[float64](t, rows, cols)
+	default:
+		vectors := s.vectors(cols)
+		t.lanes = uint64(cols - (vectors-1)*s.lanes)
+		s.table[vectors-1][rows-1](t.hidden())
+	}
+}
+
+// packingTile is tile for at most two vectors of columns; it copies what it reads of B to t.strip, one row of whole
+// vectors after the other.
+//
+//go:noinline
+func (s *tileSet) packingTile(t *tileArgs, rows, cols int) {
+	if s.packs == nil {
+		portablePack(t, s, cols)
+		s.tile(t, rows, cols)
+		return
+	}
+	vectors := s.vectors(cols)
+	t.lanes = uint64(cols - (vectors-1)*s.lanes)
+	s.packs[vectors-1][rows-1](t.hidden())
+}
+
+// streamTile is tile for one or two rows of A, whose elements lie together, and at most two vectors of packed columns.
+//
+//go:noinline
+func (s *tileSet) streamTile(t *tileArgs, rows, cols int) {
+	if s.stream == nil {
+		s.tile(t, rows, cols)
+		return
+	}
+	vectors := s.vectors(cols)
+	t.lanes = uint64(cols - (vectors-1)*s.lanes)
+	s.stream[vectors-1][rows-1](t.hidden())
+}
+
+// foldTile is tile for the last columns, of whose packed rows a vector holds per: half of its lanes for 2, a quarter for 4.
+//
+//go:noinline
+func (s *tileSet) foldTile(t *tileArgs, rows, cols, per int) {
+	t.lanes = uint64(cols)
+	s.folds.tiles[per/4][rows-1](t.hidden())
+}
+
+// packFold copies groups of per rows of B to what foldTile reads.
+//
+//go:noinline
+func (s *tileSet) packFold(per int, rows foldRows, dst, b unsafe.Pointer) {
+	s.folds.packs[per/4](rows.groups, rows.stride, rows.cols, (*byte)(dst), (*byte)(b))
+}
+
+// foldRows is groups of rows of B, stride bytes apart.
+type foldRows struct{ groups, stride, cols int }
+
+// vectors returns how many vectors so many columns are. Lanes are a power of two: a division would take longer than the turns
+// of a small tile.
+func (s *tileSet) vectors(cols int) int {
+	return (cols + s.lanes - 1) >> (bits.TrailingZeros(uint(s.lanes)) % 64)
+}
+
+// height returns the most rows of a tile of so many columns.
+func (s *tileSet) height(cols int) int {
+	switch vectors := s.vectors(cols); {
+	case vectors == 1 && s.table != nil:
+		return 2 * s.rows
+	case (vectors == 3 || vectors == 4) && s.deep[0] > 0:
+		return s.deep[vectors-3]
+	default:
+		return s.rows
+	}
+}
+
+func portablePack(t *tileArgs, s *tileSet, cols int) {
+	size := 8
+	if s.go32 {
+		size = 4
+	}
+	width := s.vectors(cols) * s.lanes * size
+	for k := range t.k {
+		dst, src := unsafe.Add(t.strip, k*width), unsafe.Add(t.b, k*t.bK)
+		copy(unsafe.Slice((*byte)(dst), cols*size), unsafe.Slice((*byte)(src), cols*size))
+	}
+}
+
+var (
+	setF32Portable = tileSet{rows: 4, lanes: 2, widest: 2, pad: 4, go32: true}
+	setF64Portable = tileSet{rows: 4, lanes: 2, widest: 2, pad: 4, go64: true}
+)
+
+func portableTiles[T Float]() *tileSet {
+	if is32[T]() {
+		return &setF32Portable
+	}
+	return &setF64Portable
+}
+
+// floatBits returns v as the micro-kernels load it.
+func floatBits[T Float](v T) uint64 {
+	if is32[T]() {
+		return uint64(math.Float32bits(float32(v)))
+	}
+	return math.Float64bits(float64(v))
+}
+
+func fromBits[T Float](b uint64) T {
+	if is32[T]() {
+		return T(math.Float32frombits(uint32(b)))
+	}
+	return T(math.Float64frombits(b))
+}
+
+// portableTile is the micro-kernel of 4 x 4.
+func portableTile[T Float](t *tileArgs, rows, cols int) {
+	var acc [4][4]T
+	if rows == 4 && cols == 4 {
+		acc = fullTile[T](t)
+	} else {
+		for r := range rows {
+			for c := range cols {
+				acc[r][c] = dotTile[T](t, r, c)
+			}
+		}
+	}
+	for r := range rows {
+		for c := range cols {
+			portableFinish(t, r, c, acc[r][c])
+		}
+	}
+}
+
+// portableFinish stores element r, c of a tile, whose sum is given.
+func portableFinish[T Float](t *tileArgs, r, c int, sum T) {
+	size := int(unsafe.Sizeof(sum))
+	v := fromBits[T](t.alpha) * sum
+	if t.bias != nil {
+		v += *(*T)(unsafe.Add(t.bias, c*size))
+	}
+	if t.old != nil {
+		v += *(*T)(unsafe.Add(t.old, r*t.cRow+c*size))
+	}
+	if t.relu != 0 {
+		v = max(v, 0)
+	}
+	*(*T)(unsafe.Add(t.c, r*t.cRow+c*size)) = v
+}
+
+// runAt returns how far the operands of a run lie from those of the first.
+func (t *tileArgs) runAt(run int) (a, b int) {
+	return run * (t.k*t.aK + t.aSkip), run * t.k * t.bK
+}
+
+func dotTile[T Float](t *tileArgs, r, c int) T {
+	var sum T
+	for run := range t.runs {
+		da, db := t.runAt(run)
+		a, b := unsafe.Add(t.a, r*t.aRow+da), unsafe.Add(t.b, c*int(unsafe.Sizeof(sum))+db)
+		for k := range t.k {
+			sum += *(*T)(unsafe.Add(a, k*t.aK)) * *(*T)(unsafe.Add(b, k*t.bK))
+		}
+	}
+	return sum
+}
+
+// fullTile keeps eight sums at a time in registers.
+func fullTile[T Float](t *tileArgs) (acc [4][4]T) {
+	for half := range 2 {
+		var s00, s01, s02, s03, s10, s11, s12, s13 T
+		for run := range t.runs {
+			da, db := t.runAt(run)
+			first, b0 := unsafe.Add(t.a, 2*half*t.aRow+da), unsafe.Add(t.b, db)
+			for k := range t.k {
+				b := (*[4]T)(unsafe.Add(b0, k*t.bK))
+				a0, a1 := *(*T)(unsafe.Add(first, k*t.aK)), *(*T)(unsafe.Add(first, k*t.aK+t.aRow))
+				s00 += a0 * b[0]
+				s01 += a0 * b[1]
+				s02 += a0 * b[2]
+				s03 += a0 * b[3]
+				s10 += a1 * b[0]
+				s11 += a1 * b[1]
+				s12 += a1 * b[2]
+				s13 += a1 * b[3]
+			}
+		}
+		acc[2*half] = [4]T{s00, s01, s02, s03}
+		acc[2*half+1] = [4]T{s10, s11, s12, s13}
+	}
+	return acc
+}

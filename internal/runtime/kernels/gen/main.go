@@ -1,0 +1,29 @@
+// Command gen writes the assembly of internal/runtime/kernels with avo. It is a module of its own, so that the library does not
+// depend on the generator; internal/runtime/kernels/generate.go holds the commands.
+package main
+
+import (
+	"flag"
+	"log"
+
+	"github.com/mmcloughlin/avo/build"
+)
+
+func main() {
+	set := flag.String("set", "", "family of kernels: gemm32, gemm64, vec32, vec64 or random")
+	flag.Parse()
+	build.ConstraintExpr("amd64,!noasm")
+	sets := map[string]func(){
+		"gemm32": func() { gemm(single) },
+		"gemm64": func() { gemm(double) },
+		"vec32":  func() { vectors(single); pause() },
+		"vec64":  func() { vectors(double) },
+		"random": random,
+	}
+	emit := sets[*set]
+	if emit == nil {
+		log.Fatalf("unknown set %q: expected gemm32, gemm64, vec32, vec64 or random", *set)
+	}
+	emit()
+	build.Generate()
+}

@@ -1,0 +1,326 @@
+package kernels
+
+import "unsafe"
+
+// Winograd's form of a convolution of 3x3 and stride 1, F(4x4, 3x3) after Lavin and Gray, "Fast algorithms for
+// convolutional neural networks" (2015): tiles of 6x6 pixels under 4x4 results become 36 numbers each, so that the
+// convolution is 36 products [tiles, InC] x [InC, OutC], with a quarter of the multiplications. The points are 0, +-sqrt(1/2),
+// +-sqrt(2) and infinity, whose transforms lose fewer bits than those of small integers.
+//
+// Errors are about twice those of the direct form: some 1e-6 of the largest result, at most 4e-6 in TestWinograd. An infinity
+// or NaN in the images reaches the whole tile.
+const (
+	winogradTile   = 4                // pixels of a tile's side in the result
+	winogradInput  = winogradTile + 2 // and under it
+	winogradPoints = winogradInput * winogradInput
+)
+
+// transform is one of the linear maps between pixels, filters and points.
+type transform int
+
+const (
+	inputTransform      transform = iota // 6x6 pixels of the images to points
+	outputTransform                      // points to 4x4 pixels of the result
+	gradTransform                        // 4x4 pixels of the result's gradient to points
+	filterTransform                      // 3x3 taps to points
+	filterGradTransform                  // points to the gradient of 3x3 taps
+	transformCount
+)
+
+// transformArgs is what the kernels of transforms read; internal/runtime/kernels/gen knows the offsets. Strides are in bytes.
+type transformArgs struct {
+	dst, src                unsafe.Pointer
+	count                   int // of tiles; of outputTransform: width tells
+	cols                    int // elements that lie together: channels
+	dstStep, dstRow, dstCol int // from tile to tile, and within one
+	srcStep, srcRow, srcCol int
+	bias, add               unsafe.Pointer // nil, or as in Epilogue; of outputTransform, like relu, rows and width
+	relu                    uint64
+	rows, width             int // pixels of the image from the first one on
+	_                       int
+	half                    [winogradPoints * cacheLine]byte // tiles of which one dimension is done
+}
+
+var transformArgsFree freelist[transformArgs]
+
+// Costs in multiplications of the direct form, measured on Zen 5. They decide by shapes alone, so that results do not
+// depend on the number of threads.
+const (
+	winogradTiles   = 56      // of a block: its points stay in the L2 cache
+	winogradPass    = 400     // transforms of one channel of a tile, there and back
+	winogradPair    = 650     // transform of one pair of channels of a filter, which one thread does
+	winogradRow     = 1 << 16 // most elements of a row of the result or the images: a bound on one call of assembly
+	winogradSums    = 1 << 14 // most pairs of channels of a filter's gradient: sums of products stay in the caches
+	winogradBlocks  = 2       // for each thread, at least, of so many tiles or more; smaller ones only to have one for each
+	winogradFewest  = 8       // tiles of a block: fewer make products of too few rows for the points of the filter that they read
+	winogradLanes   = 16      // channels of one vector
+	winogradPercent = 90      // of the direct form's cost that is taken to be a gain
+)
+
+// winograd reports whether the convolution takes Winograd's form, in which it transforms a filter or its gradient so often.
+func (c *conv[T]) winograd(filters int) bool {
+	if !is32[T]() || c.KH != 3 || c.KW != 3 || c.StrideH != 1 || c.StrideW != 1 || c.DilH != 1 || c.DilW != 1 ||
+		c.OutW*max(c.InC, c.OutC) > winogradRow {
+		return false
+	}
+	pairs := c.InC * c.OutC
+	channels := ceilDiv(c.InC, winogradLanes)*winogradLanes + ceilDiv(c.OutC, winogradLanes)*winogradLanes
+	tiles := c.Batch * c.tileRows() * c.tileColumns()
+	cost := tiles*(winogradPoints*pairs+winogradPass*channels) + filters*winogradPair*pairs
+	return cost*100 < c.pixels()*c.weights()*winogradPercent
+}
+
+// tileRows is the rows of tiles of an image, tileColumns the tiles of a row.
+func (w *Window) tileRows() int    { return ceilDiv(w.OutH, winogradTile) }
+func (w *Window) tileColumns() int { return ceilDiv(w.OutW, winogradTile) }
+
+// winogradForm is a convolution in Winograd's form at work on one block, some rows of tiles.
+type winogradForm[T Float] struct {
+	*conv[T]
+	transform *transformArgs
+	tile      *tileArgs
+	tiles     *tileSet
+	line      int // elements of a padded line
+	lines     []T // six of them, or four of the gradient
+	in, out   pointSpace[T]
+}
+
+// pointSpace is [points, tiles, channels]; a cache line more than that lies between two points, because distances of a power
+// of two would share few lines of the caches.
+type pointSpace[T Float] struct {
+	data             []T
+	stride, channels int
+}
+
+func newPointSpace[T Float](data []T, tiles, channels int) pointSpace[T] {
+	return pointSpace[T]{data: data, stride: pointStride[T](tiles, channels), channels: channels}
+}
+
+func pointStride[T Float](tiles, channels int) int {
+	line := cacheLine / int(unsafe.Sizeof(T(0)))
+	return ceilDiv(tiles*channels, line)*line + line
+}
+
+// newWinogradForm makes room for blocks of c.rows rows of tiles; the caller recycles it.
+func newWinogradForm[T Float](c *conv[T], s *scratch[T]) winogradForm[T] {
+	tiles := c.rows * c.tileColumns()
+	in, out := winogradPoints*pointStride[T](tiles, c.InC), winogradPoints*pointStride[T](tiles, c.OutC)
+	line := c.tileColumns()*winogradTile + winogradInput - winogradTile
+	all := s.take(in + out + winogradInput*line*max(c.InC, c.OutC))
+	f := winogradForm[T]{conv: c, transform: transformArgsFree.get(), tile: newTile(0, 1), tiles: tilesFor[T](ActiveLevel()), line: line}
+	f.in, f.out, f.lines = newPointSpace(all[:in], tiles, c.InC), newPointSpace(all[in:in+out], tiles, c.OutC), all[in+out:]
+	f.tile.alpha = floatBits(T(1))
+	return f
+}
+
+func (f *winogradForm[T]) recycle() {
+	recycleTile(f.tile)
+	t := f.transform
+	t.dst, t.src, t.bias, t.add = nil, nil, nil, nil
+	transformArgsFree.put(t)
+}
+
+// filterGradByTiles reports whether the filter's gradient takes Winograd's form.
+func (c *conv[T]) filterGradByTiles() bool { return c.InC*c.OutC <= winogradSums && c.winograd(1) }
+
+// byTiles prepares the forward direction in Winograd's form. There are fewer rows of tiles in a block where a few images
+// would not keep all threads busy.
+func (c *conv[T]) byTiles() (f *convFunc, blocks int) {
+	c.rows = max(1, winogradTiles/c.tileColumns())
+	if threads := Threads(); threads > 1 && c.pixels()*c.weights() >= convParallelFrom {
+		rows := c.Batch * c.tileRows()
+		full := min(ceilDiv(winogradFewest, c.tileColumns()), ceilDiv(rows, threads))
+		c.rows = min(c.rows, max(ceilDiv(rows, threads*winogradBlocks), full))
+	}
+	c.points = c.filterPoints()
+	return &doWinograd, c.tileBlocks()
+}
+
+// gradByTiles prepares the filter's gradient in Winograd's form. Sums are cut between blocks, and so by shapes alone.
+func (c *conv[T]) gradByTiles() (f *convFunc, blocks int) {
+	c.rows = max(1, winogradTiles/c.tileColumns())
+	return &doFilterGradWinograd, c.tileBlocks()
+}
+
+// pairStride is the distance between two points of a filter of so many pairs of channels.
+func pairStride[T Float](pairs int) int { return pointStride[T](pairs, 1) }
+
+// tileBlock returns the rows of tiles of block i, counted over the batch.
+func (c *conv[T]) tileBlock(i int) (from, to int) {
+	return i * c.rows, min((i+1)*c.rows, c.Batch*c.tileRows())
+}
+
+var doWinograd = convFunc{runWinograd[float32], runWinograd[float64]}
+
+func runWinograd[T Float](c *conv[T], lo, hi int) {
+	s := scratches[T]().get()
+	f := newWinogradForm(c, s)
+	for i := lo; i < hi; i++ {
+		from, to := c.tileBlock(i)
+		for r := from; r < to; r++ {
+			f.imagePoints(r, (r-from)*c.tileColumns())
+		}
+		f.product(pointProduct{m: (to - from) * c.tileColumns(), n: c.OutC, k: c.InC, aRow: c.InC, aK: 1, aPoint: f.in.stride,
+			bPoint: pairStride[T](c.InC * c.OutC), cPoint: f.out.stride}, f.in.data, c.points, f.out.data)
+		for r := from; r < to; r++ {
+			f.result(r, (r-from)*c.tileColumns())
+		}
+	}
+	f.recycle()
+	scratches[T]().put(s)
+}
+
+// imagePoints transforms the images under row r of tiles; at is its first tile's number in the block.
+func (f *winogradForm[T]) imagePoints(r, at int) {
+	n, y := r/f.tileRows(), r%f.tileRows()*winogradTile
+	size := f.InH * f.InW * f.InC
+	image := padding{height: f.InH, width: f.InW, channels: f.InC, left: f.PadLeft, columns: f.line}
+	lines, line := padLines(image, f.lines, f.x[n*size:][:size], y-f.PadTop, winogradInput)
+	f.toPoints(inputTransform, &f.in, at, lines, line)
+}
+
+// toPoints transforms a row of tiles whose lines are given to the points from tile at on.
+func (f *winogradForm[T]) toPoints(kind transform, to *pointSpace[T], at int, lines []T, line int) {
+	t, size := f.transform, int(unsafe.Sizeof(T(0)))
+	t.dst, t.src = unsafe.Pointer(&to.data[at*to.channels]), unsafe.Pointer(&lines[0])
+	t.count, t.cols = f.tileColumns(), to.channels
+	t.dstStep, t.dstRow, t.dstCol = to.channels*size, winogradInput*to.stride*size, to.stride*size
+	t.srcStep, t.srcRow, t.srcCol = winogradTile*to.channels*size, line*size, to.channels*size
+	applyTransform[T](kind, t)
+}
+
+// result transforms the products of row r of tiles back.
+func (f *winogradForm[T]) result(r, at int) {
+	n, y := r/f.tileRows(), r%f.tileRows()*winogradTile
+	t, size := f.transform, int(unsafe.Sizeof(T(0)))
+	first := (n*f.OutH + y) * f.OutW * f.OutC
+	t.dst, t.src = unsafe.Pointer(&f.y[first]), unsafe.Pointer(&f.out.data[at*f.OutC])
+	t.count, t.cols, t.rows, t.width = f.tileColumns(), f.OutC, min(winogradTile, f.OutH-y), f.OutW
+	t.dstStep, t.dstRow, t.dstCol = winogradTile*f.OutC*size, f.OutW*f.OutC*size, f.OutC*size
+	t.srcStep, t.srcRow, t.srcCol = f.OutC*size, winogradInput*f.out.stride*size, f.out.stride*size
+	t.bias, t.add, t.relu = nil, nil, 0
+	if f.Bias != nil {
+		t.bias = unsafe.Pointer(&f.Bias[0])
+	}
+	if f.Add != nil {
+		t.add = unsafe.Pointer(&f.Add[first])
+	}
+	if f.Relu {
+		t.relu = 1
+	}
+	applyTransform[T](outputTransform, t)
+}
+
+// pointProduct is one product for each point, C [m, n] = A [m, k] * B [k, n]: distances in elements, B and C n wide.
+type pointProduct struct {
+	m, n, k                int
+	aRow, aK               int
+	aPoint, bPoint, cPoint int
+	more                   bool // adds to C
+}
+
+func (f *winogradForm[T]) product(p pointProduct, a, b, c []T) {
+	t, size := f.tile, int(unsafe.Sizeof(T(0)))
+	t.aRow, t.aK, t.bK, t.cRow, t.k = p.aRow*size, p.aK*size, p.n*size, p.n*size, p.k
+	nr := f.tiles.width(p.m)
+	for i := range winogradPoints {
+		a, b, c := a[i*p.aPoint:], b[i*p.bPoint:], c[i*p.cPoint:]
+		for n := 0; n < p.n; n += nr {
+			cols := min(nr, p.n-n)
+			panels := ceilDiv(p.m, f.tiles.height(cols))
+			t.b = unsafe.Pointer(&b[n])
+			for j := range panels {
+				from, to := j*p.m/panels, (j+1)*p.m/panels
+				t.a, t.c, t.old = unsafe.Pointer(&a[from*p.aRow]), unsafe.Pointer(&c[from*p.n+n]), nil
+				if p.more {
+					t.old = t.c
+				}
+				f.tiles.tile(t, to-from, cols)
+			}
+		}
+	}
+}
+
+// filterPoints returns the points of the filter.
+func (c *conv[T]) filterPoints() []T {
+	if c.filter != nil {
+		return c.filter.filterPoints()
+	}
+	points := c.part.take(winogradPoints * pairStride[T](c.InC*c.OutC))
+	filterPoints(points, c.w, c.InC*c.OutC)
+	return points
+}
+
+// filterPoints transforms the taps w of a filter of so many pairs of channels.
+func filterPoints[T Float](dst, w []T, pairs int) {
+	t, size := transformArgsFree.get(), int(unsafe.Sizeof(T(0)))
+	step := min(pairs, winogradCall)
+	far := pairStride[T](pairs) * size
+	t.dstRow, t.dstCol, t.srcRow, t.srcCol = winogradInput*far, far, 3*pairs*size, pairs*size
+	for at := 0; at < pairs; at += step {
+		t.dst, t.src, t.count, t.cols = unsafe.Pointer(&dst[at]), unsafe.Pointer(&w[at]), 1, min(step, pairs-at)
+		applyTransform[T](filterTransform, t)
+	}
+	t.dst, t.src = nil, nil
+	transformArgsFree.put(t)
+}
+
+// winogradCall bounds the pairs of channels that one call of a transform does.
+const winogradCall = 4096
+
+// tapGradients is the transpose of filterPoints.
+func tapGradients[T Float](dw, points []T, pairs int) {
+	t, size := transformArgsFree.get(), int(unsafe.Sizeof(T(0)))
+	step := min(pairs, winogradCall)
+	far := pairStride[T](pairs) * size
+	t.srcRow, t.srcCol, t.dstRow, t.dstCol = winogradInput*far, far, 3*pairs*size, pairs*size
+	for at := 0; at < pairs; at += step {
+		t.dst, t.src, t.count, t.cols = unsafe.Pointer(&dw[at]), unsafe.Pointer(&points[at]), 1, min(step, pairs-at)
+		applyTransform[T](filterGradTransform, t)
+	}
+	t.dst, t.src = nil, nil
+	transformArgsFree.put(t)
+}
+
+var doFilterGradWinograd = convFunc{runFilterGradWinograd[float32], runFilterGradWinograd[float64]}
+
+// runFilterGradWinograd sums products of the images' points with those of the gradient: [InC, tiles] x [tiles, OutC].
+func runFilterGradWinograd[T Float](c *conv[T], lo, hi int) {
+	s, sums := scratches[T]().get(), scratches[T]().get()
+	f := newWinogradForm(c, s)
+	pairs := c.InC * c.OutC
+	points := sums.take(winogradPoints * pairStride[T](pairs))
+	blocks := c.tileBlocks()
+	for i := lo; i < hi; i++ {
+		first := i * blocks / c.groups
+		last := (i + 1) * blocks / c.groups
+		for b := first; b < last; b++ {
+			from, to := c.tileBlock(b)
+			for r := from; r < to; r++ {
+				f.imagePoints(r, (r-from)*c.tileColumns())
+				f.gradPoints(r, (r-from)*c.tileColumns())
+			}
+			f.product(pointProduct{m: c.InC, n: c.OutC, k: (to - from) * c.tileColumns(), aRow: 1, aK: c.InC, aPoint: f.in.stride,
+				bPoint: f.out.stride, cPoint: pairStride[T](pairs), more: b > first}, f.in.data, f.out.data, points)
+		}
+		if first == last {
+			clear(points)
+		}
+		tapGradients(c.partial[i*c.weights():(i+1)*c.weights()], points, pairs)
+	}
+	f.recycle()
+	scratches[T]().put(sums)
+	scratches[T]().put(s)
+}
+
+// gradPoints is imagePoints for the gradient of the result.
+func (f *winogradForm[T]) gradPoints(r, at int) {
+	n, y := r/f.tileRows(), r%f.tileRows()*winogradTile
+	size := f.OutH * f.OutW * f.OutC
+	image := padding{height: f.OutH, width: f.OutW, channels: f.OutC, columns: f.tileColumns() * winogradTile}
+	lines, line := padLines(image, f.lines, f.y[n*size:][:size], y, winogradTile)
+	f.toPoints(gradTransform, &f.out, at, lines, line)
+}
+
+// tileBlocks is the number of blocks of the batch.
+func (c *conv[T]) tileBlocks() int { return ceilDiv(c.Batch*c.tileRows(), c.rows) }

@@ -1,0 +1,137 @@
+package trees
+
+import (
+	"math"
+
+	"github.com/goestimator/goestimator/internal/runtime/kernels"
+)
+
+// centred is how small the last step of an output's bias is when centering ends, and centerSteps how many are tried.
+const (
+	centred     = 0.01
+	centerSteps = 20
+)
+
+// Growth is what became of the active nodes.
+type Growth struct {
+	Splits   []Split // of each; nil where the bias was centred
+	Finished bool    // the tree is complete, and
+	Survivor []int32 // with PostPrune which node of the tree each of its nodes became part of, counted from the root
+}
+
+// Grow splits the active nodes by the sums of the gradients of a layer's examples, or centres the bias. Equal sums give
+// equal bits. The ensemble must not be Done.
+func (e *Ensemble) Grow(c *Config, s *Space, sums *Sums, examples float64) Growth {
+	reg := c.regularization(examples)
+	if e.State[StateCentered] >= 0 {
+		steps := make([]float64, c.Dim)
+		for k := range steps {
+			steps[k] = reg.step(sums.all(0, k))
+		}
+		e.center(c, steps)
+		return Growth{}
+	}
+	splits := make([]Split, sums.Nodes)
+	kernels.Parallel(len(splits), 1, &splitTask{sums: sums, space: s, reg: reg, splits: splits})
+	return e.grow(c, s, splits, examples)
+}
+
+type splitTask struct {
+	sums   *Sums
+	space  *Space
+	reg    regularization
+	splits []Split
+}
+
+func (t *splitTask) Run(lo, hi int) {
+	for n := lo; n < hi; n++ {
+		t.sums.best(n, t.space, t.reg, &t.splits[n])
+	}
+}
+
+// grow makes the splits of the active nodes.
+func (e *Ensemble) grow(c *Config, s *Space, splits []Split, examples float64) Growth {
+	e.State[StateSteps]++
+	first, end := e.Active(c)
+	next := end
+	for n := range splits {
+		split := &splits[n]
+		net := split.Gain/examples - c.Complexity
+		if split.Group >= 0 && c.Pruning == PrePrune && net < 0 {
+			split.Group = -1
+		}
+		if split.Group < 0 {
+			continue
+		}
+		split.Left = next
+		e.divide(c, s, first+n, split)
+		e.Gains[first+n] = float32(net)
+		next += 2
+	}
+	growth := Growth{Splits: splits}
+	growth.Finished, growth.Survivor = e.advance(c, end, next)
+	return growth
+}
+
+// divide makes a node's split.
+func (e *Ensemble) divide(c *Config, s *Space, node int, split *Split) {
+	column, threshold := s.Cut(split.Group, split.Bin)
+	e.Feature[node], e.Threshold[node], e.Left[node] = int32(column), threshold, int32(split.Left)
+	for k := range c.Dim {
+		before := e.Values[node*c.Dim+k]
+		e.Values[split.Left*c.Dim+k] = before + float32(c.LearningRate*split.Steps[2*k])
+		e.Values[(split.Left+1)*c.Dim+k] = before + float32(c.LearningRate*split.Steps[2*k+1])
+	}
+}
+
+// center takes a Newton step of the first root's values, until one is small.
+func (e *Ensemble) center(c *Config, steps []float64) {
+	e.State[StateSteps]++
+	root := int(e.State[StateFirst])
+	largest := 0.0
+	for k, step := range steps {
+		e.Values[root*c.Dim+k] += float32(step)
+		largest = max(largest, math.Abs(step))
+	}
+	e.State[StateCentered]++
+	if largest < centred || e.State[StateCentered] >= centerSteps {
+		e.State[StateCentered] = -1
+	}
+}
+
+// advance goes on to the layer of the nodes from first on, or to the next tree.
+func (e *Ensemble) advance(c *Config, first, end int) (finished bool, survivor []int32) {
+	e.State[StateLayers]++
+	if e.State[StateLayers] < int64(c.Depth) && first < end {
+		e.State[StateFirst], e.State[StateEnd] = int64(first), int64(end)
+		return false, nil
+	}
+	if c.Pruning == PostPrune {
+		survivor = e.prune(c, end)
+	}
+	e.State[StateTrees]++
+	e.State[StateLayers] = 0
+	root := min(e.State[StateTrees], int64(c.Trees-1)) * int64(c.treeNodes())
+	e.State[StateFirst], e.State[StateEnd] = root, root+1
+	return true, survivor
+}
+
+// prune undoes, from the last of the finished tree's nodes on, splits of two leaves that are not worth their complexity.
+func (e *Ensemble) prune(c *Config, end int) []int32 {
+	root := int(e.State[StateTrees]) * c.treeNodes()
+	survivor := make([]int32, end-root)
+	for n := end - 1; n >= root; n-- {
+		survivor[n-root] = int32(n - root)
+		left := int(e.Left[n])
+		if left == n || int(e.Left[left]) != left || int(e.Left[left+1]) != left+1 || e.Gains[n] >= 0 {
+			continue
+		}
+		e.Feature[n], e.Threshold[n], e.Left[n], e.Gains[n] = 0, math.MaxFloat32, int32(n), 0
+		clear(e.Values[left*c.Dim : (left+2)*c.Dim])
+		survivor[left-root], survivor[left+1-root] = int32(n-root), int32(n-root)
+	}
+	for n, s := range survivor { // parents come before their children
+		survivor[n] = survivor[s]
+	}
+	return survivor
+}

@@ -1,0 +1,204 @@
+package trees
+
+import (
+	"sync"
+
+	"github.com/goestimator/goestimator/internal/runtime/kernels"
+)
+
+// Trainer grows an ensemble from examples that stay in memory: their bins, the order of their rows by node, and their
+// outputs. Its trees are those of the same examples given anew for every layer, bit for bit.
+type Trainer struct {
+	Config   *Config
+	Ensemble *Ensemble
+	data     *Binned
+	space    *Space
+	loss     Loss
+
+	rows, spare []int32 // rows by node
+	spans       []span  // of the active nodes
+	base        outputs // of the finished trees, and of leaves of the growing one that are not split any more
+	nodes       []int32 // of each row in the growing tree; nil where trees are not pruned when finished
+	grads       gradients
+	hist        histograms
+	splits      []Split // of the active nodes
+	steps       []float64
+
+	first  int // active node
+	work   []chunk
+	places []place // of each chunk
+	next   []span  // of the nodes to the left and right of each split
+	free   sync.Pool
+}
+
+// NewTrainer returns a trainer that goes on with an ensemble. x are the examples, rows of s.Width numbers.
+func NewTrainer(c *Config, s *Space, e *Ensemble, x []float32, rows int, loss Loss) (*Trainer, error) {
+	data, err := s.Bin(x, rows)
+	if err != nil {
+		return nil, err
+	}
+	t := &Trainer{Config: c, Ensemble: e, data: data, space: s, loss: loss, rows: make([]int32, rows),
+		spare: make([]int32, rows), base: make([]float32, rows*c.Dim), nodes: make([]int32, rows)}
+	e.Locate(c, x, rows, s.Width, t.base, t.nodes)
+	if e.Done(c) {
+		return t, nil
+	}
+	first, end := e.Active(c)
+	t.spans = sortRows(t.rows, t.nodes, first, end)
+	if c.Pruning != PostPrune {
+		t.leave(first)
+	}
+	return t, t.begin(first)
+}
+
+// leave adds to the base of rows at leaves before the active nodes the values of the leaf.
+func (t *Trainer) leave(first int) {
+	dim := t.Config.Dim
+	for r, n := range t.nodes {
+		if int(n) < first {
+			t.base.add([]int32{int32(r)}, t.Ensemble.Values[int(n)*dim:(int(n)+1)*dim])
+		}
+	}
+	t.nodes = nil
+}
+
+// sortRows orders rows by their node and returns the part of each node from first on, before end. Rows at other nodes
+// are left out.
+func sortRows(rows, nodes []int32, first, end int) []span {
+	spans := make([]span, end-first)
+	for _, n := range nodes {
+		if int(n) >= first && int(n) < end {
+			spans[int(n)-first].to++
+		}
+	}
+	at := 0
+	for i, s := range spans {
+		spans[i] = span{at, at}
+		at += s.to
+	}
+	for r, n := range nodes {
+		if int(n) >= first && int(n) < end {
+			s := &spans[int(n)-first]
+			rows[s.to] = int32(r)
+			s.to++
+		}
+	}
+	return spans
+}
+
+// begin computes the gradients of all rows in the spans of the active nodes, from first on.
+func (t *Trainer) begin(first int) error {
+	t.first = first
+	t.work = cut(t.work[:0], t.spans, packedRows)
+	t.grads.resize(len(t.rows), len(t.work), t.Config.Dim)
+	t.spare, t.rows = t.rows, t.spare
+	kernels.Parallel(len(t.work), 1, (*starter)(t))
+	t.spare, t.rows = t.rows, t.spare
+	return t.grads.scale()
+}
+
+// starter computes the gradients of each chunk.
+type starter Trainer
+
+func (t *starter) Run(lo, hi int) {
+	buffer := (*Trainer)(t).buffer()
+	defer t.free.Put(buffer)
+	for i := lo; i < hi; i++ {
+		c := t.work[i]
+		(*Trainer)(t).arrive(span{c.from, c.to}, t.first+c.node, i, *buffer)
+	}
+}
+
+// buffer returns room for the outputs of a chunk, from free.
+func (t *Trainer) buffer() *[]float32 {
+	if b, _ := t.free.Get().(*[]float32); b != nil {
+		return b
+	}
+	fresh := make([]float32, packedRows*t.Config.Dim+Lanes)
+	return &fresh
+}
+
+// Layer grows the next layer, or takes a step of centering the bias, by the loss at the present outputs. It does nothing
+// when the ensemble is Done.
+func (t *Trainer) Layer() error {
+	if t.Ensemble.Done(t.Config) {
+		return nil
+	}
+	examples := float64(len(t.rows))
+	reg := t.Config.regularization(examples)
+	t.splits = grown(t.splits, len(t.spans))
+	t.hist.data, t.hist.grads, t.hist.rows, t.hist.nodes = t.data, &t.grads, t.rows, t.spans
+	if t.Ensemble.State[StateCentered] >= 0 {
+		t.steps = grown(t.steps, t.Config.Dim)
+		t.hist.done = func(_ int, s *Sums) {
+			for k := range t.steps {
+				t.steps[k] = reg.step(s.all(0, k))
+			}
+		}
+		t.hist.build()
+		t.Ensemble.center(t.Config, t.steps)
+		return t.begin(t.first)
+	}
+	t.hist.done = func(n int, s *Sums) { s.best(0, t.space, reg, &t.splits[n]) }
+	t.hist.build()
+	growth := t.Ensemble.grow(t.Config, t.space, t.splits, examples)
+	if growth.Finished {
+		return t.finish(growth)
+	}
+	return t.descend()
+}
+
+// descend moves the rows to the next layer's nodes.
+func (t *Trainer) descend() error {
+	t.arrange()
+	t.grads.resize(len(t.rows), len(t.work), t.Config.Dim)
+	kernels.Parallel(len(t.work), 1, (*mover)(t))
+	t.rows, t.spare = t.spare, t.rows
+	t.spans = t.spans[:0]
+	for n := range t.splits {
+		if t.splits[n].Group >= 0 {
+			t.spans = append(t.spans, t.next[2*n], t.next[2*n+1])
+		}
+	}
+	t.first, _ = t.Ensemble.Active(t.Config)
+	return t.grads.scale()
+}
+
+// finish adds the finished tree's values to the base of all rows and goes on to the next tree's root.
+func (t *Trainer) finish(growth Growth) error {
+	t.work = cut(t.work[:0], t.spans, packedRows)
+	kernels.Parallel(len(t.work), 1, (*finisher)(t))
+	if t.nodes != nil {
+		t.survive(growth.Survivor)
+	}
+	if t.Ensemble.Done(t.Config) {
+		return nil
+	}
+	for r := range t.rows {
+		t.rows[r] = int32(r)
+	}
+	t.spans = append(t.spans[:0], span{0, len(t.rows)})
+	first, _ := t.Ensemble.Active(t.Config)
+	return t.begin(first)
+}
+
+// survive adds to the base of each row the values of the leaf that became of the one where it ended.
+func (t *Trainer) survive(survivor []int32) {
+	dim, per := t.Config.Dim, t.Config.treeNodes()
+	root := t.first / per * per
+	for r, n := range t.nodes {
+		leaf := root + int(survivor[int(n)-root])
+		t.base.add([]int32{int32(r)}, t.Ensemble.Values[leaf*dim:(leaf+1)*dim])
+	}
+}
+
+// Outputs are the present ones of the examples, [rows, dim]; they change with the next Layer.
+func (t *Trainer) Outputs() []float32 {
+	dim := t.Config.Dim
+	out := append(outputs(nil), t.base...)
+	for n, s := range t.spans {
+		node := t.first + n
+		out.add(t.rows[s.from:s.to], t.Ensemble.Values[node*dim:(node+1)*dim])
+	}
+	return out
+}

@@ -1,0 +1,43 @@
+package admission_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/health"
+	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/status"
+
+	"github.com/goestimator/goestimator/internal/serving/admission"
+)
+
+// A server whose calls need a header, which is looked at before a message is received.
+func Example() {
+	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
+	defer stop()
+	gate := admission.Gate{Server: grpc.NewServer(), Admit: func(context.Context, string) error {
+		return status.Error(codes.Unauthenticated, "no token")
+	}}
+	grpc_health_v1.RegisterHealthServer(gate, health.NewServer())
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	go func() { _ = gate.Serve(l) }() // until Stop
+	defer gate.Stop()
+	conn, err := grpc.NewClient(l.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer conn.Close()
+	_, err = grpc_health_v1.NewHealthClient(conn).Check(ctx, &grpc_health_v1.HealthCheckRequest{})
+	fmt.Println(status.Code(err))
+	// Output: Unauthenticated
+}

@@ -1,0 +1,41 @@
+package limit
+
+import (
+	"context"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/serving/servable"
+	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
+)
+
+type limited struct {
+	inner servable.Model
+	l     *Limiter
+}
+
+// Wrap makes every Run of m pass the Limiter, which several models may share.
+func (l *Limiter) Wrap(m servable.Model) servable.Model { return limited{m, l} }
+
+// Signatures implements servable.Model.
+func (m limited) Signatures() map[string]*pb.SignatureDef { return m.inner.Signatures() }
+
+// Close implements servable.Model.
+func (m limited) Close() error { return m.inner.Close() }
+
+// Run implements servable.Model; it is ResourceExhausted where the server is overloaded.
+func (m limited) Run(ctx context.Context, feeds map[string]*graph.Tensor, fetches []string) ([]*graph.Tensor, error) {
+	units := 1
+	if m.l.o.Rows {
+		for _, t := range feeds {
+			if len(t.Shape) > 0 {
+				units = max(units, t.Shape[0])
+			}
+		}
+	}
+	done, err := m.l.Admit(ctx, units)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	return m.inner.Run(ctx, feeds, fetches)
+}

@@ -1,0 +1,194 @@
+package batching
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// feeds are the task's rows of the request's feeds, as views.
+func (t *task) feeds() map[string]*graph.Tensor { return rowsOf(t.req.feeds, t.from, t.to) }
+
+func rowsOf(feeds map[string]*graph.Tensor, from, to int) map[string]*graph.Tensor {
+	out := make(map[string]*graph.Tensor, len(feeds))
+	for name, x := range feeds {
+		out[name] = rows(x, from, to)
+	}
+	return out
+}
+
+// rows is a view of the rows [from, to).
+func rows(x *graph.Tensor, from, to int) *graph.Tensor {
+	if from == 0 && to == x.Shape[0] {
+		return x
+	}
+	shape := slices.Clone(x.Shape)
+	shape[0] = to - from
+	n := graph.NumElements(x.Shape[1:])
+	v := &graph.Tensor{DType: x.DType, Shape: shape}
+	if x.DType == graph.String {
+		v.Strings = x.Strings[from*n : to*n : to*n]
+	} else {
+		n *= x.DType.Size()
+		v.Bytes = x.Bytes[from*n : to*n : to*n]
+	}
+	return v
+}
+
+// compatible returns the tasks whose feeds can be joined with those of the first one, and sets the errors of the others.
+func compatible(tasks []*task, pad bool) []*task {
+	if len(tasks) < 2 {
+		return tasks
+	}
+	first := tasks[0].req.feeds
+	return slices.DeleteFunc(tasks, func(t *task) bool {
+		for name, x := range t.req.feeds {
+			if t.err = joins(name, x, first[name], pad); t.err != nil {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+func joins(name string, x, like *graph.Tensor, pad bool) error {
+	switch {
+	case x.DType != like.DType:
+		return invalid("Tensors with name '%s' from different tasks have different types: %s and %s", name, x.DType, like.DType)
+	case len(x.Shape) == len(like.Shape) && slices.Equal(x.Shape[1:], like.Shape[1:]):
+		return nil
+	case len(x.Shape) == len(like.Shape) && pad && len(x.Shape) > 6:
+		return invalid("Only tensors with rank from 1 to 6 can be padded.")
+	case len(x.Shape) == len(like.Shape) && pad:
+		return nil
+	}
+	return status.Errorf(codes.FailedPrecondition, "Tensors with name '%s' from different tasks have different shapes and padding is turned off."+
+		"Set pad_variable_length_inputs to true, or ensure that all tensors with the same namehave equal dimensions starting with the first dim.", name)
+}
+
+// inner returns for each input the largest sizes behind dimension 0.
+func inner(tasks []*task) map[string][]int {
+	sizes := map[string][]int{}
+	for _, t := range tasks {
+		for name, x := range t.req.feeds {
+			s, ok := sizes[name]
+			if !ok {
+				sizes[name] = slices.Clone(x.Shape[1:])
+				continue
+			}
+			for i, d := range x.Shape[1:] {
+				s[i] = max(s[i], d)
+			}
+		}
+	}
+	return sizes
+}
+
+// inflates says whether padding would make much more of the feeds than they are: long requests beside many short ones.
+func inflates(tasks []*task, total int) bool {
+	const free, factor = 1 << 24, 4 // elements that do not matter; times of the feeds
+	sum := 0
+	for _, t := range tasks {
+		for _, x := range t.feeds() {
+			sum += x.Len()
+		}
+	}
+	all := 0.0
+	for _, s := range inner(tasks) {
+		n := float64(total)
+		for _, d := range s {
+			n *= float64(d)
+		}
+		all += n
+	}
+	return len(tasks) > 1 && all > free+factor*float64(sum)
+}
+
+// mergedSize is what merge allocates, in bytes.
+func mergedSize(tasks []*task, total int) int {
+	n := 0
+	for name, size := range inner(tasks) {
+		element := tasks[0].req.feeds[name].DType.Size()
+		if tasks[0].req.feeds[name].DType == graph.String {
+			element = graph.StringHeader
+		}
+		n += total * graph.NumElements(size) * element
+	}
+	return n
+}
+
+// merge joins the tasks' feeds to feeds of total rows. Shorter ones are filled with their first element, and rows that are
+// missing with row 0 of the last task, as in TensorFlow Serving.
+func merge(tasks []*task, total int) map[string]*graph.Tensor {
+	sizes := inner(tasks)
+	merged := make(map[string]*graph.Tensor, len(sizes))
+	last := tasks[len(tasks)-1]
+	for name, size := range sizes {
+		to := graph.NewTensor(tasks[0].req.feeds[name].DType, append([]int{total}, size...)...)
+		at := 0
+		for _, t := range tasks {
+			place(to, rows(t.req.feeds[name], t.from, t.to), at)
+			at += t.rows()
+		}
+		for filler := rows(to, at-last.rows(), at-last.rows()+1); at < total; at++ {
+			place(to, filler, at)
+		}
+		merged[name] = to
+	}
+	return merged
+}
+
+// place copies x to the rows of to that begin at row at; what x is shorter is filled with its first element.
+func place(to, x *graph.Tensor, at int) {
+	region := rows(to, at, at+x.Shape[0])
+	if to.DType == graph.String {
+		copyBlock(region.Strings, x.Strings, 1, region.Shape, x.Shape)
+		return
+	}
+	copyBlock(region.Bytes, x.Bytes, x.DType.Size(), region.Shape, x.Shape)
+}
+
+// copyBlock copies a block of shape small into the corner of one of shape large; width is the length of an element.
+func copyBlock[E any](to, from []E, width int, large, small []int) {
+	if slices.Equal(large, small) {
+		copy(to, from)
+		return
+	}
+	for n := copy(to, from[:width]); n < len(to); {
+		n += copy(to[n:], to[:n])
+	}
+	copyInner(to, from, width, large, small)
+}
+
+func copyInner[E any](to, from []E, width int, large, small []int) {
+	if len(small) == 1 {
+		copy(to, from[:small[0]*width])
+		return
+	}
+	l, s := width*graph.NumElements(large[1:]), width*graph.NumElements(small[1:])
+	for i := range small[0] {
+		copyInner(to[i*l:(i+1)*l], from[i*s:(i+1)*s], width, large[1:], small[1:])
+	}
+}
+
+// join concatenates along dimension 0.
+func join(parts []*graph.Tensor) (*graph.Tensor, error) {
+	first := parts[0]
+	n := 0
+	for _, p := range parts {
+		if p.DType != first.DType || len(p.Shape) == 0 || !slices.Equal(p.Shape[1:], first.Shape[1:]) {
+			return nil, fmt.Errorf("parts have shapes %v of %s and %v of %s: only the first dimension may differ", first.Shape, first.DType, p.Shape, p.DType)
+		}
+		n += p.Shape[0]
+	}
+	whole := graph.NewTensor(first.DType, append([]int{n}, first.Shape[1:]...)...)
+	at := 0
+	for _, p := range parts {
+		place(whole, p, at)
+		at += p.Shape[0]
+	}
+	return whole, nil
+}

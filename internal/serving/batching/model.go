@@ -1,0 +1,249 @@
+package batching
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/serving/budget"
+	"github.com/goestimator/goestimator/internal/serving/servable"
+	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// Model is a servable.Model whose Runs are batched.
+type Model struct {
+	id      servable.ID
+	inner   servable.Model
+	p       Parameters
+	s       *Scheduler
+	inputs  map[string]input  // by tensor name
+	queues  map[string]*queue // that have batches; under the scheduler's lock
+	running sync.WaitGroup    // batches
+}
+
+var _ servable.Model = (*Model)(nil)
+
+// New makes m, which is the model id, run in batches of the workers of s. p is valid. Closing the result closes m.
+func New(id servable.ID, m servable.Model, p Parameters, s *Scheduler) servable.Model {
+	return &Model{id: id, inner: m, p: p, s: s, inputs: inputs(m.Signatures()), queues: map[string]*queue{}}
+}
+
+// Signatures implements servable.Model.
+func (m *Model) Signatures() map[string]*pb.SignatureDef { return m.inner.Signatures() }
+
+// Close waits for the batches whose callers gave up, and closes the model.
+func (m *Model) Close() error {
+	m.running.Wait()
+	return m.inner.Close()
+}
+
+// Run implements servable.Model. Beside the model's own errors there are those of TensorFlow Serving's batching:
+// Unavailable where the queue is full, ResourceExhausted where the deadline passed in it, InvalidArgument and
+// FailedPrecondition for feeds or results that are no batch.
+func (m *Model) Run(ctx context.Context, feeds map[string]*graph.Tensor, fetches []string) ([]*graph.Tensor, error) {
+	batchable, odd := m.judge(feeds)
+	if len(fetches) == 0 || !batchable {
+		return m.inner.Run(ctx, feeds, fetches)
+	}
+	rows, err := size(feeds)
+	if err != nil {
+		return nil, err
+	}
+	if rows == 0 {
+		return m.inner.Run(ctx, feeds, fetches)
+	}
+	if rows > m.p.MaxBatchSize {
+		kind := "batch size"
+		if m.p.EnableLargeBatchSplitting {
+			kind = "input batch size"
+		}
+		return nil, invalid("Task size %d is larger than maximum %s %d", rows, kind, m.p.MaxBatchSize)
+	}
+	return m.schedule(ctx, feeds, rows, odd, fetches)
+}
+
+func (m *Model) schedule(ctx context.Context, feeds map[string]*graph.Tensor, rows int, odd bool, fetches []string) ([]*graph.Tensor, error) {
+	r := &request{ctx: ctx, feeds: feeds, done: make(chan struct{})}
+	r.tasks = []*task{{req: r, to: rows}}
+	names := slices.Compact(slices.Sorted(slices.Values(fetches)))
+	if err := m.s.enqueue(m, r, key(feeds, odd, names), names); err != nil {
+		return nil, err
+	}
+	select {
+	case <-r.done:
+		return r.results(names, fetches)
+	case <-ctx.Done():
+		return nil, ended(ctx, m.s.abandon(r))
+	}
+}
+
+// ended is the error of a request whose context ended, in the queue or while it ran.
+func ended(ctx context.Context, queued bool) error {
+	if queued && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return status.Error(codes.ResourceExhausted, "Run() timeout exceeded while waiting in batching queue")
+	}
+	return status.FromContextError(ctx.Err()).Err()
+}
+
+// key names the queue of a request. Feeds of odd shapes share one only with those of the same.
+func key(feeds map[string]*graph.Tensor, odd bool, fetches []string) string {
+	names := make([]string, 0, len(feeds))
+	for n := range feeds {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	k := strings.Join(names, "\x00") + "\x00\x00" + strings.Join(fetches, "\x00")
+	if odd {
+		for _, n := range names {
+			k += fmt.Sprint(feeds[n].Shape[1:])
+		}
+	}
+	return k
+}
+
+// size is the 0th dimension, which all feeds share.
+func size(feeds map[string]*graph.Tensor) (int, error) {
+	if len(feeds) == 0 {
+		return 0, invalid("Batching Run() must have at least one input tensor")
+	}
+	rows := -1
+	for name, t := range feeds {
+		switch {
+		case !whole(t):
+			return 0, invalid("the data of input %s does not fit its shape %v of %s", name, t.Shape, t.DType)
+		case len(t.Shape) == 0:
+			return 0, invalid("Batching Run() input tensors must have at least one dimension")
+		case rows >= 0 && t.Shape[0] != rows:
+			return 0, invalid("Batching Run() input tensors must have equal 0th-dimension size")
+		}
+		rows = t.Shape[0]
+	}
+	return rows, nil
+}
+
+// whole says whether a tensor has the elements that its shape says.
+func whole(t *graph.Tensor) bool {
+	if slices.ContainsFunc(t.Shape, func(d int) bool { return d < 0 }) {
+		return false
+	}
+	if t.DType == graph.String {
+		return len(t.Strings) == t.Len()
+	}
+	return t.DType.Size() > 0 && len(t.Bytes) == t.Len()*t.DType.Size()
+}
+
+// input is what signatures say of a tensor.
+type input struct {
+	dtype graph.DType
+	dims  []int64 // -1: any
+	any   bool    // rank is unknown
+}
+
+func inputs(sigs map[string]*pb.SignatureDef) map[string]input {
+	all := map[string]input{}
+	for _, s := range sigs {
+		for _, info := range s.GetInputs() {
+			shape := info.GetTensorShape()
+			in := input{dtype: graph.DType(info.GetDtype()), any: shape == nil || shape.GetUnknownRank()}
+			for _, d := range shape.GetDim() {
+				in.dims = append(in.dims, d.GetSize())
+			}
+			all[info.GetName()] = in
+		}
+	}
+	return all
+}
+
+// judge says whether feeds may share a batch: those that the model refuses, or that have no batch dimension, go to the
+// model alone. Odd ones have other shapes than the signature says, which binds nobody.
+func (m *Model) judge(feeds map[string]*graph.Tensor) (batchable, odd bool) {
+	for name, t := range feeds {
+		in, known := m.inputs[name]
+		switch {
+		case m.p.PadVariableLengthInputs && t.Len() == 0: // there is nothing to fill it with
+			return false, false
+		case !known:
+		case t.DType != in.dtype, !in.any && (len(in.dims) == 0 || in.dims[0] >= 0):
+			return false, false
+		case !in.fits(t.Shape):
+			odd = true
+		}
+	}
+	return true, odd
+}
+
+func (in input) fits(shape []int) bool {
+	if in.any {
+		return true
+	}
+	if len(shape) != len(in.dims) {
+		return false
+	}
+	for i, d := range in.dims {
+		if d >= 0 && int64(shape[i]) != d {
+			return false
+		}
+	}
+	return true
+}
+
+// results puts the parts of a request together, in the order of fetches, which may repeat a name.
+func (r *request) results(names, fetches []string) ([]*graph.Tensor, error) {
+	for _, t := range r.tasks {
+		if t.err != nil {
+			return nil, t.err
+		}
+	}
+	account := budget.Of(r.ctx)
+	out := make([]*graph.Tensor, len(fetches))
+	for i, f := range fetches {
+		var err error
+		if first := slices.Index(fetches, f); first < i {
+			out[i], err = clone(out[first], account)
+		} else {
+			at, _ := slices.BinarySearch(names, f)
+			out[i], err = r.output(f, at, account)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func clone(x *graph.Tensor, account *budget.Account) (*graph.Tensor, error) {
+	if err := account.TakeModel(x.MemoryBytes()); err != nil {
+		return nil, err
+	}
+	return x.Clone(), nil
+}
+
+// output joins the parts of an output, which are garbage then.
+func (r *request) output(name string, at int, account *budget.Account) (*graph.Tensor, error) {
+	if len(r.tasks) == 1 {
+		return r.tasks[0].outputs[at], nil
+	}
+	parts, size := make([]*graph.Tensor, len(r.tasks)), 0
+	for i, t := range r.tasks {
+		parts[i] = t.outputs[at]
+		size += len(parts[i].Bytes) + graph.StringHeader*len(parts[i].Strings) // the strings themselves are shared
+	}
+	if err := account.TakeModel(size); err != nil {
+		return nil, err
+	}
+	whole, err := join(parts)
+	if err != nil {
+		return nil, status.Errorf(codes.Internal, "output %s of a split request: %v", name, err)
+	}
+	for _, t := range r.tasks {
+		t.outputs[at] = nil
+	}
+	account.GiveModel(size)
+	return whole, nil
+}

@@ -1,0 +1,198 @@
+package batching
+
+import (
+	"context"
+	"time"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/platform/fault"
+	"github.com/goestimator/goestimator/internal/serving/budget"
+	"github.com/goestimator/goestimator/internal/serving/tracing"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// process runs a batch and sets the results of its tasks.
+func (m *Model) process(b *batch) {
+	defer m.s.finish(b)
+	ran := Ran{Model: m.id, Pool: m.s.opts.Name}
+	var tasks []*task
+	for _, t := range b.tasks {
+		ran.Waits = append(ran.Waits, t.wait)
+		tracing.Past(t.req.ctx, "queue", t.queued, t.queued.Add(t.wait))
+		if t.req.ctx.Err() != nil {
+			t.err = ended(t.req.ctx, true)
+			continue
+		}
+		tasks = append(tasks, t)
+	}
+	tasks = compatible(tasks, m.p.PadVariableLengthInputs)
+	m.s.dismiss(b, tasks)
+	if len(tasks) == 0 {
+		return
+	}
+	for _, t := range tasks {
+		ran.Tasks = append(ran.Tasks, t.rows())
+		ran.Rows += t.rows()
+	}
+	total := m.p.allowed(ran.Rows)
+	ran.Padding = total - ran.Rows
+	start := time.Now()
+	ran.Err = m.runTasks(b, tasks, total)
+	ran.Run = time.Since(start)
+	for _, t := range tasks {
+		t.keep(b.account)
+		if ran.Err == nil && t.req.ctx.Err() == nil {
+			ran.Err = t.err
+		}
+	}
+	if o := m.s.opts.Observer; o != nil {
+		o.Batch(ran)
+	}
+}
+
+func (m *Model) runTasks(b *batch, tasks []*task, total int) error {
+	if first := tasks[0]; len(tasks) == 1 && first.rows() == total {
+		defer m.s.release(b)
+		m.runAlone(b, first, first.feeds())
+		return first.err
+	}
+	if inflates(tasks, total) {
+		return m.runEach(b, tasks)
+	}
+	if err := b.account.TakeModel(mergedSize(tasks, total)); err != nil {
+		return m.runEach(b, tasks)
+	}
+	feeds := merge(tasks, total)
+	for _, t := range tasks {
+		t.count()
+	}
+	m.s.release(b)
+	b.padded(feeds, total, tasks...)
+	out, err := m.run(b, feeds, total)
+	if c := status.Code(err); len(tasks) > 1 && (c == codes.InvalidArgument || c == codes.OutOfRange) {
+		at := 0
+		for _, t := range tasks {
+			own := rowsOf(feeds, at, at+t.rows())
+			b.padded(own, t.rows(), t)
+			m.runAlone(b, t, own)
+			at += t.rows()
+		}
+		return err
+	}
+	at := 0
+	for _, t := range tasks {
+		if t.err = err; err == nil {
+			for _, o := range out {
+				t.outputs = append(t.outputs, rows(o, at, at+t.rows()))
+			}
+		}
+		at += t.rows()
+	}
+	return err
+}
+
+// count notes how many elements were sent, while the feeds may be read.
+func (t *task) count() {
+	for _, x := range t.feeds() {
+		t.elements += x.Len()
+	}
+}
+
+// padded notes what the feeds of total rows have more than the tasks that they were made of.
+func (b *batch) padded(feeds map[string]*graph.Tensor, total int, of ...*task) {
+	elements := 0
+	for _, x := range feeds {
+		elements += x.Len()
+	}
+	for _, t := range of {
+		total -= t.rows()
+		elements -= t.elements
+	}
+	b.account.Pad(total, elements)
+}
+
+// keep makes the caller's account pay for its results, which outlive the batch, in the place of the batch's.
+func (t *task) keep(batch *budget.Account) {
+	if t.err != nil {
+		return
+	}
+	n := 0
+	for _, o := range t.outputs {
+		n += o.MemoryBytes()
+	}
+	if t.err = batch.Hand(n, budget.Of(t.req.ctx)); t.err != nil {
+		t.outputs = nil
+	}
+}
+
+// runEach runs the tasks one after another, on copies of their feeds, so that no caller has to wait for another's run.
+func (m *Model) runEach(b *batch, tasks []*task) error {
+	feeds := make([]map[string]*graph.Tensor, len(tasks))
+	for i, t := range tasks {
+		for _, x := range t.feeds() {
+			if t.err == nil {
+				t.err = b.account.TakeModel(x.MemoryBytes())
+			}
+		}
+		if t.err != nil {
+			continue
+		}
+		feeds[i] = map[string]*graph.Tensor{}
+		for name, x := range t.feeds() {
+			feeds[i][name] = x.Clone()
+		}
+	}
+	m.s.release(b)
+	var first error
+	for i, t := range tasks {
+		if t.err == nil {
+			m.runAlone(b, t, feeds[i])
+		}
+		if first == nil {
+			first = t.err
+		}
+	}
+	return first
+}
+
+// runAlone runs one task, without padding.
+func (m *Model) runAlone(b *batch, t *task, feeds map[string]*graph.Tensor) {
+	t.outputs, t.err = m.run(b, feeds, t.rows())
+}
+
+// run calls the model and checks that the results are a batch of so many rows.
+func (m *Model) run(b *batch, feeds map[string]*graph.Tensor, rows int) (out []*graph.Tensor, err error) {
+	ctx, end := tracing.Start(b.ctx, "run")
+	defer func() { end(err) }()
+	out, err = call(ctx, m, feeds, b.queue.fetches)
+	if err != nil {
+		return nil, err
+	}
+	if len(out) != len(b.queue.fetches) {
+		return nil, status.Error(codes.Internal, "Wrong number of batched output tensors")
+	}
+	for _, o := range out {
+		if o == nil || !whole(o) {
+			return nil, status.Errorf(codes.Internal, "an output of the model %s does not have the data of its shape", m.id)
+		}
+		if len(o.Shape) == 0 {
+			return nil, status.Error(codes.FailedPrecondition, "Batched output tensor has 0 dimensions")
+		}
+		if o.Shape[0] != rows {
+			return nil, status.Error(codes.FailedPrecondition, "Batched output tensor's 0th dimension does not equal the sum of the 0th "+
+				"dimension sizes of the input tensors")
+		}
+	}
+	return out, nil
+}
+
+// call makes a panic of the model an error: a worker must live on.
+func call(ctx context.Context, m *Model, feeds map[string]*graph.Tensor, fetches []string) (out []*graph.Tensor, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fault.New("model "+m.id.String(), p)
+		}
+	}()
+	return m.inner.Run(ctx, feeds, fetches)
+}

@@ -1,0 +1,26 @@
+package budget_test
+
+import (
+	"fmt"
+
+	"github.com/goestimator/goestimator/internal/serving/budget"
+)
+
+// A request of 1000 bytes asks for a tensor of 64 MiB, which is more than 32 MiB and eight times its bytes.
+func Example() {
+	server := budget.NewServer(budget.Limits{Server: 1 << 30})
+	defer server.Close()
+	request := server.Open()
+	request.Received(1000)
+	err := request.Take(64 << 20)
+	fmt.Println(err != nil, server.Used())
+	if err := request.Take(4 << 20); err == nil {
+		fmt.Println(server.Used() >> 20)
+	}
+	request.Close()
+	fmt.Println(server.Used())
+	// Output:
+	// true 0
+	// 4
+	// 0
+}

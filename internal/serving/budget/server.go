@@ -1,0 +1,164 @@
+package budget
+
+import (
+	"math"
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/goestimator/goestimator/internal/runtime/device"
+)
+
+// What a request may hold where Limits.Request does not say: Base, and Factor times its bytes; Expansion besides where it
+// has values that stand for many. With what the collector has not found yet, and what the transport holds, the
+// process stays below 64 MiB and ten times the bytes, but for what the model takes for rows that were sent (TakeModel).
+const (
+	Base      = 32 << 20
+	Factor    = 8
+	Expansion = 64 << 20
+)
+
+// Limits are how many bytes requests may hold.
+type Limits struct {
+	Server  int64 // all together; 0: three quarters of the memory that the process may use
+	Request int64 // each; 0: as many as its own bytes allow, and no more than Server
+}
+
+// unknown is Limits.Server where the system does not tell how much memory there is.
+const unknown = 8 << 30
+
+func (l *Limits) setDefaults() {
+	if l.Server > 0 {
+		return
+	}
+	memory, ok := device.HostMemory()
+	if limit := debug.SetMemoryLimit(-1); limit < math.MaxInt64 && (!ok || limit < memory) {
+		memory, ok = limit, true
+	}
+	if l.Server = memory / 4 * 3; !ok {
+		l.Server = unknown
+	}
+}
+
+// A Server is what all requests of a server may hold.
+type Server struct {
+	limits  Limits
+	used    atomic.Int64
+	dropped atomic.Int64 // bytes that became garbage since the collector ran last
+
+	collecting sync.Mutex
+	busy       atomic.Int64 // when a large piece was taken last, in nanoseconds since start
+	start      time.Time
+
+	armed    atomic.Bool // freeing is not nil
+	mu       sync.Mutex
+	freeing  *time.Timer // runs when memory may go back to the system; nil: there is nothing to give back
+	isClosed bool
+}
+
+// NewServer returns the Server of these limits; Close ends what it does by itself.
+func NewServer(l Limits) *Server {
+	l.setDefaults()
+	return &Server{limits: l, start: time.Now()}
+}
+
+// Limits returns the limits; only Request may be 0.
+func (s *Server) Limits() Limits { return s.limits }
+
+// Used returns how many bytes are counted.
+func (s *Server) Used() int64 {
+	if s == nil {
+		return 0
+	}
+	return s.used.Load()
+}
+
+func (s *Server) reserve(n int64) bool {
+	for {
+		used := s.used.Load()
+		if n > s.limits.Server-used {
+			return false
+		}
+		if s.used.CompareAndSwap(used, used+n) {
+			return true
+		}
+	}
+}
+
+func (s *Server) release(n int64) { s.used.Add(-n) }
+
+const (
+	largeTake = 1 << 20  // the smallest piece before which the collector may run
+	litter    = 32 << 20 // garbage that is left alone; besides an eighth of what is in use
+	quiet     = time.Second
+)
+
+// collect runs the collector where what was given back is much: a large piece is about to be taken, and the collector's
+// own time, when the heap has doubled, may be far.
+func (s *Server) collect() {
+	s.busy.Store(int64(time.Since(s.start)))
+	if s.dropped.Load() <= max(litter, s.used.Load()/8) || !s.collecting.TryLock() {
+		return
+	}
+	defer s.collecting.Unlock()
+	s.dropped.Store(0)
+	runtime.GC()
+	s.settle()
+}
+
+// settle sees to it that the memory of large requests goes back to the system once there are none.
+func (s *Server) settle() {
+	if s.dropped.Load() > litter {
+		s.busy.Store(int64(time.Since(s.start))) // many small ones are as good as a large one
+	}
+	if s.busy.Load() == 0 || s.armed.Load() { // free looks at busy again after it has disarmed
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.freeing == nil && !s.isClosed {
+		s.freeing = time.AfterFunc(quiet, s.free)
+		s.armed.Store(true)
+	}
+}
+
+// FreeSoon sees to it that memory goes back to the system as after large requests: something else has given up much.
+func (s *Server) FreeSoon() {
+	s.busy.Store(int64(time.Since(s.start)))
+	s.settle()
+}
+
+// free gives memory back, or waits where large requests are still coming.
+func (s *Server) free() {
+	s.mu.Lock()
+	if s.isClosed {
+		s.mu.Unlock()
+		return
+	}
+	s.armed.Store(false)
+	last := s.busy.Load()
+	if wait := quiet - (time.Since(s.start) - time.Duration(last)); wait > 0 {
+		s.freeing.Reset(wait)
+		s.armed.Store(true)
+		s.mu.Unlock()
+		return
+	}
+	s.freeing = nil
+	s.mu.Unlock()
+	s.busy.CompareAndSwap(last, 0)
+	s.dropped.Store(0)
+	runtime.GC() // pools keep what they have through one collection
+	debug.FreeOSMemory()
+}
+
+// Close ends what the Server does by itself.
+func (s *Server) Close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.isClosed = true
+	if s.freeing != nil {
+		s.freeing.Stop()
+	}
+}

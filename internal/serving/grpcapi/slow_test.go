@@ -1,0 +1,88 @@
+package grpcapi_test
+
+import (
+	"bytes"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/goestimator/goestimator/internal/serving/admission/admissiontest"
+	"github.com/goestimator/goestimator/internal/serving/budget"
+	"github.com/goestimator/goestimator/internal/serving/grpcapi"
+	"github.com/goestimator/goestimator/internal/serving/inference"
+	"github.com/goestimator/goestimator/internal/serving/inference/modeltest"
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
+)
+
+// slow runs a server at a port, for a client that sends what it likes.
+func slow(t *testing.T, l grpcapi.Limits) *admissiontest.Stranger {
+	t.Helper()
+	lis, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := grpc.NewServer(grpcapi.Options(l)...)
+	l.Register(s, &inference.Service{Models: modeltest.Source()}, &grpcapi.Models{Catalog: modeltest.Source()})
+	go func() { _ = s.Serve(lis) }()
+	t.Cleanup(s.Stop)
+	return admissiontest.NewStranger(t, lis.Addr().String())
+}
+
+const forGood = "10H"
+
+// A message that stops coming ends its call, and gives back what it held.
+func TestMessagesThatStop(t *testing.T) {
+	memory := budget.NewServer(budget.Limits{Server: 1 << 30})
+	for name, l := range map[string]grpcapi.Limits{
+		"counted": {Arrival: 50 * time.Millisecond, Memory: memory}, "not counted": {Arrival: 50 * time.Millisecond},
+	} {
+		stranger := slow(t, l)
+		for what, sent := range map[string][]byte{
+			"nothing":        nil,
+			"half a header":  {0, 0},
+			"a claim":        admissiontest.Framed(false, 1<<30, nil),
+			"half a message": admissiontest.Framed(false, mib, make([]byte, mib/2)),
+			"no end":         admissiontest.Framed(false, 0, nil),
+		} {
+			body, done := admissiontest.Stalled(string(sent))
+			if r := stranger.Call(t, predictMethod, body, "Grpc-Timeout", forGood); r.Status != "4" || r.Message != "the next part of the message did not come whole within 50ms" {
+				t.Errorf("%s, %s: %+v, expected 4 (DEADLINE_EXCEEDED)", name, what, r)
+			}
+			done()
+			settled(t, memory)
+		}
+	}
+}
+
+// Calls that announce much and bring nothing do not hold the memory of the server against others.
+func TestAnnouncedMessagesHoldNothing(t *testing.T) {
+	memory := budget.NewServer(budget.Limits{Server: 4 * mib})
+	stranger := slow(t, grpcapi.Limits{Memory: memory})
+	var calls sync.WaitGroup
+	var ends []func()
+	for range 20 {
+		body, done := admissiontest.Stalled(string(admissiontest.Framed(false, mib, []byte{0})))
+		ends = append(ends, done)
+		calls.Go(func() { stranger.Call(t, predictMethod, body, "Grpc-Timeout", forGood) })
+	}
+	for began := time.Now(); memory.Used() < 20*(16<<10) && time.Since(began) < time.Minute; {
+		time.Sleep(time.Millisecond)
+	}
+	if used := memory.Used(); used > 20*(64<<10) {
+		t.Errorf("20 calls without a message hold %d bytes", used)
+	}
+	message, err := proto.Marshal(request("", make([]float32, mib/16)...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := stranger.Call(t, predictMethod, bytes.NewReader(admissiontest.Framed(false, len(message), message))); r.Status != "0" {
+		t.Errorf("another call: %+v", r)
+	}
+	for _, end := range ends {
+		end()
+	}
+	calls.Wait()
+	settled(t, memory)
+}

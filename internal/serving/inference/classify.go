@@ -1,0 +1,240 @@
+package inference
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unsafe"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/serving/budget"
+	"github.com/goestimator/goestimator/internal/serving/servable"
+	"github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
+	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
+	apis "github.com/wamuir/graft/tensorflow/serving/apis_go_proto"
+)
+
+// Classify implements PredictionService.Classify.
+func (s *Service) Classify(ctx context.Context, r *apis.ClassificationRequest) (resp *apis.ClassificationResponse, err error) {
+	spec, err := specOf(r.GetModelSpec())
+	call := s.begin("Classify", spec)
+	call.request = r
+	defer func() { s.end(&call, err) }()
+	if err != nil {
+		return nil, err
+	}
+	resp, err = s.classify(ctx, &call, spec, func() (Examples, error) { return examplesOf(r.GetInput(), budget.Of(ctx)) })
+	if err == nil {
+		call.response = resp
+	}
+	return resp, err
+}
+
+// ClassifyExamples is Classify of serialized examples.
+func (s *Service) ClassifyExamples(ctx context.Context, spec Spec, examples Examples) (resp *apis.ClassificationResponse, err error) {
+	call := s.begin("Classify", spec)
+	call.tensors = &tensorCall{spec: spec, examples: &examples}
+	defer func() { s.end(&call, err) }()
+	resp, err = s.classify(ctx, &call, spec, func() (Examples, error) { return examples, nil })
+	if err == nil {
+		call.response = resp
+	}
+	return resp, err
+}
+
+func (s *Service) classify(ctx context.Context, call *Call, spec Spec, examples func() (Examples, error)) (*apis.ClassificationResponse, error) {
+	h, err := s.acquire(call, spec)
+	if err != nil {
+		return nil, err
+	}
+	defer h.Release()
+	t, outs, err := s.oneShot(ctx, call, h.Model(), oneShot{key: spec.key(), method: ClassifyMethod, examples: examples})
+	if err != nil {
+		return nil, err
+	}
+	result, err := t.classifications(budget.Of(ctx), call.Examples, outs)
+	if err != nil {
+		return nil, err
+	}
+	return &apis.ClassificationResponse{ModelSpec: spec.resolved(h.ID()), Result: result}, nil
+}
+
+// task is a classification or regression by one signature.
+type task struct {
+	method  string
+	input   string   // the tensor that takes the examples
+	outputs []string // the tensors to fetch
+	classes string   // "" where the signature has none
+	scores  string   // likewise; of a regression the outputs
+}
+
+// oneShot is a Classify or Regress call.
+type oneShot struct {
+	key, method string
+	examples    func() (Examples, error)
+}
+
+// oneShot runs a classification or regression and returns its outputs by tensor name.
+func (s *Service) oneShot(ctx context.Context, call *Call, m servable.Model, o oneShot) (task, map[string]*graph.Tensor, error) {
+	def := signature(m, o.key)
+	if def == nil {
+		return task{}, nil, invalid("No signature was found with the name: %s", o.key)
+	}
+	t, err := s.taskOf(def, o.method)
+	if err != nil {
+		return t, nil, err
+	}
+	examples, err := o.examples()
+	if err != nil {
+		return t, nil, err
+	}
+	outs, err := s.runExamples(ctx, call, m, examples, []string{t.input}, t.outputs)
+	return t, outs, err
+}
+
+// runExamples feeds the examples to each of inputs.
+func (s *Service) runExamples(ctx context.Context, call *Call, m servable.Model, e Examples, inputs, fetches []string) (map[string]*graph.Tensor, error) {
+	a := budget.Of(ctx)
+	x, taken, err := tensorOf(e, a)
+	if err != nil {
+		return nil, err
+	}
+	defer a.Give(taken)
+	call.Examples = x.Shape[0]
+	feeds := make(map[string]*graph.Tensor, len(inputs))
+	for _, name := range inputs {
+		feeds[name] = x
+	}
+	outs, err := s.run(ctx, call, m, feeds, fetches)
+	if err != nil {
+		return nil, err
+	}
+	if len(outs) != len(fetches) || slices.Contains(outs, nil) {
+		return nil, invalid("Expected %d output tensor(s).  Got: %d", len(fetches), len(outs))
+	}
+	byName := make(map[string]*graph.Tensor, len(outs))
+	for i, name := range fetches {
+		byName[name] = outs[i]
+	}
+	return byName, nil
+}
+
+// taskOf checks that a signature classifies or regresses.
+func (s *Service) taskOf(def *pb.SignatureDef, method string) (task, error) {
+	kind := strings.TrimPrefix(method, "tensorflow/serving/")
+	noun := map[string]string{ClassifyMethod: "classification", RegressMethod: "regression"}[method]
+	in, outs := def.GetInputs(), def.GetOutputs()
+	switch {
+	case s.CheckMethods && def.GetMethodName() != method:
+		return task{}, invalid("Expected %s signature method_name to be %s. Was: %s", noun, method, def.GetMethodName())
+	case len(in) != 1:
+		return task{}, invalid("Expected one input Tensor.")
+	case kind == "classify" && len(outs) != 1 && len(outs) != 2:
+		return task{}, invalid("Expected one or two output Tensors, found %d", len(outs))
+	case kind == "regress" && len(outs) != 1:
+		return task{}, invalid("Expected one output Tensor.")
+	case in["inputs"] == nil:
+		return task{}, invalid("No %s inputs found in SignatureDef: %s", noun, debugString(def))
+	}
+	t := task{method: method, input: in["inputs"].GetName()}
+	if kind == "regress" {
+		if outs["outputs"] == nil {
+			return task{}, invalid("No regression outputs found in SignatureDef: %s", debugString(def))
+		}
+		t.scores = outs["outputs"].GetName()
+		t.outputs = []string{t.scores}
+		return t, nil
+	}
+	if outs["classes"] == nil && outs["scores"] == nil {
+		return task{}, invalid("Expected classification signature outputs to contain at least one of \"classes\" or \"scores\". Signature was: %s", debugString(def))
+	}
+	if o := outs["classes"]; o != nil {
+		t.classes = o.GetName()
+		t.outputs = append(t.outputs, t.classes)
+	}
+	if o := outs["scores"]; o != nil {
+		t.scores = o.GetName()
+		t.outputs = append(t.outputs, t.scores)
+	}
+	return t, nil
+}
+
+// classifications makes the answer of n examples. How many classes there are is the model's affair, how many examples the
+// request's.
+func (t task) classifications(a *budget.Account, n int, outs map[string]*graph.Tensor) (*apis.ClassificationResult, error) {
+	classes, scores := outs[t.classes], outs[t.scores]
+	if err := checkClasses(classes, "classes", graph.String, n); err != nil {
+		return nil, err
+	}
+	if err := checkClasses(scores, "scores", graph.Float32, n); err != nil {
+		return nil, err
+	}
+	width := 0
+	switch {
+	case classes != nil && scores != nil && classes.Shape[1] != scores.Shape[1]:
+		return nil, invalid("Tensors class and score should match in dim_size(1). Got %d vs. %d", classes.Shape[1], scores.Shape[1])
+	case classes != nil:
+		width = classes.Shape[1]
+	case scores != nil:
+		width = scores.Shape[1]
+	}
+	var values []float32
+	if scores != nil {
+		values = graph.Of[float32](scores)
+	}
+	if err := errors.Join(a.TakeTimes(n, int(unsafe.Sizeof(apis.Classifications{})+pointer)),
+		a.TakeModel(n*width*int(unsafe.Sizeof(apis.Class{})+pointer)+labelBytes(classes))); err != nil {
+		return nil, err
+	}
+	// One allocation for all of each kind.
+	rows, all, refs := make([]apis.Classifications, n), make([]apis.Class, n*width), make([]*apis.Class, n*width)
+	r := &apis.ClassificationResult{Classifications: make([]*apis.Classifications, n)}
+	for i := range n * width {
+		if classes != nil {
+			all[i].Label = strings.ToValidUTF8(string(classes.Strings[i]), "\uFFFD")
+		}
+		if scores != nil {
+			all[i].Score = values[i]
+		}
+		refs[i] = &all[i]
+	}
+	for i := range rows {
+		rows[i].Classes = refs[i*width : (i+1)*width : (i+1)*width]
+		r.Classifications[i] = &rows[i]
+	}
+	return r, nil
+}
+
+const pointer = unsafe.Sizeof(uintptr(0))
+
+// labelBytes is what copies of the labels take.
+func labelBytes(classes *graph.Tensor) (n int) {
+	if classes != nil {
+		for _, s := range classes.Strings {
+			n += len(s)
+		}
+	}
+	return n
+}
+
+// checkClasses checks the type and shape, [n, any], of an output of a classification.
+func checkClasses(t *graph.Tensor, what string, d graph.DType, n int) error {
+	switch {
+	case t == nil:
+		return nil
+	case len(t.Shape) != 2:
+		return invalid("Expected Tensor shape: [batch_size num_classes] but got %s", shapeString(t.Shape))
+	case t.DType != d:
+		return invalid("Expected %s Tensor of %v. Got: %v", what, types_go_proto.DataType(d), types_go_proto.DataType(t.DType))
+	case t.Shape[0] != n:
+		return invalid("Expected %s output batch size of %d. Got: %d", what, n, t.Shape[0])
+	}
+	return checkStorage(t)
+}
+
+// shapeString is TensorFlow's form, "[2,3]".
+func shapeString(shape []int) string {
+	return strings.ReplaceAll(fmt.Sprint(shape), " ", ",")
+}

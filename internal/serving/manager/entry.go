@@ -1,0 +1,75 @@
+package manager
+
+import (
+	"math"
+	"sync"
+	"sync/atomic"
+
+	"github.com/goestimator/goestimator/internal/serving/servable"
+)
+
+// entry is one version of a model through its life. All but refs and drained is
+// guarded by the manager's lock; model is set before the entry is published.
+type entry struct {
+	id      servable.ID
+	dir     string
+	mark    string // of the directory, when loading began
+	aspired bool
+	state   servable.State
+	err     error
+	model   servable.Model
+	abandon func() // ends the wait for another attempt to load
+
+	refs    atomic.Int64
+	drained chan struct{}
+	once    sync.Once
+}
+
+// retired is what retire adds to refs: entries in use are far above it, so a
+// negative count says that nobody may begin.
+const retired = math.MinInt64 / 2
+
+func newEntry(id servable.ID, dir string) *entry {
+	return &entry{id: id, dir: dir, state: servable.Start, drained: make(chan struct{}), abandon: func() {}}
+}
+
+// acquire counts a user, unless the entry is retired.
+func (e *entry) acquire() bool {
+	if e.refs.Add(1) > 0 {
+		return true
+	}
+	e.release()
+	return false
+}
+
+func (e *entry) release() {
+	if e.refs.Add(-1) == retired {
+		e.once.Do(func() { close(e.drained) })
+	}
+}
+
+// retire lets nobody begin any more; drained is closed when the last user is gone.
+func (e *entry) retire() {
+	if e.refs.Add(retired) == retired {
+		e.once.Do(func() { close(e.drained) })
+	}
+}
+
+// handle is one use of an entry.
+type handle struct {
+	e    *entry
+	done atomic.Bool
+}
+
+// ID implements servable.Handle.
+func (h *handle) ID() servable.ID { return h.e.id }
+
+// Model implements servable.Handle.
+func (h *handle) Model() servable.Model { return h.e.model }
+
+// Release implements servable.Handle; only the first call counts.
+func (h *handle) Release() {
+	if !h.done.Swap(true) {
+		h.e.release()
+	}
+}

@@ -1,0 +1,134 @@
+package manager
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+
+	"github.com/goestimator/goestimator/internal/serving/servable"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// fleet is the versions of one model and what shall become of them: a state
+// machine without files, goroutines or clocks. Its owner locks it.
+type fleet struct {
+	name     string
+	policy   Policy
+	versions []*entry // none that has ended, except aspired ones that failed
+	ended    func(servable.Status)
+}
+
+// errAbandoned is the error of a version that nobody wanted any more before it was loaded.
+var errAbandoned = status.Error(codes.Canceled, "no longer asked for before it was loaded")
+
+// aspire makes found the versions that shall be available. A version that failed
+// is begun anew where its directory has changed since.
+func (f *fleet) aspire(found []found) {
+	for _, e := range f.versions {
+		e.aspired = false
+	}
+	for _, v := range found {
+		i := slices.IndexFunc(f.versions, func(e *entry) bool {
+			return e.id.Version == v.number && e.dir == v.dir && e.state != servable.Unloading // that one is on its way out
+		})
+		if i >= 0 && f.versions[i].state == servable.End && v.mark != "" && v.mark != f.versions[i].mark {
+			f.versions = slices.Delete(f.versions, i, i+1)
+			i = -1
+		}
+		if i < 0 {
+			f.versions = append(f.versions, newEntry(servable.ID{Name: f.name, Version: v.number}, v.dir))
+			i = len(f.versions) - 1
+		}
+		f.versions[i].aspired = true
+	}
+	for _, e := range f.versions {
+		if !e.aspired {
+			e.abandon()
+		}
+	}
+	f.sweep()
+}
+
+// sweep drops versions that nobody wants and that hold nothing.
+func (f *fleet) sweep() {
+	f.versions = slices.DeleteFunc(f.versions, func(e *entry) bool {
+		if e.aspired || e.state != servable.Start && e.state != servable.End {
+			return false
+		}
+		e.state = servable.End
+		f.ended(servable.Status{ID: e.id, State: servable.End, Err: e.err})
+		return true
+	})
+}
+
+// step begins what the policy asks for; each call of begin has changed a state.
+func (f *fleet) step(begin func(action, *entry)) {
+	for {
+		a, e := f.policy.next(f.versions)
+		switch a {
+		case nothing:
+			return
+		case load:
+			e.state = servable.Loading
+		case unload:
+			e.state = servable.Unloading
+		}
+		begin(a, e)
+	}
+}
+
+// forget drops versions that failed, so that the next aspire begins them anew.
+func (f *fleet) forget() {
+	f.versions = slices.DeleteFunc(f.versions, func(e *entry) bool { return e.state == servable.End })
+}
+
+// loaded tells how loading e has gone.
+func (f *fleet) loaded(e *entry, m servable.Model, err error) {
+	switch {
+	case errors.Is(err, errAbandoned) && e.aspired: // wanted again since
+		e.state = servable.Start
+		return
+	case err != nil:
+		e.state, e.err = servable.End, status.Convert(err).Err()
+		f.sweep()
+		return
+	}
+	e.state, e.model = servable.Available, m
+}
+
+// unloaded tells that e holds nothing any more.
+func (f *fleet) unloaded(e *entry) {
+	e.state, e.aspired = servable.End, false
+	f.sweep()
+}
+
+// live returns the available versions, the newest first; of equal numbers that
+// first which is aspired.
+func (f *fleet) live() []*entry {
+	var out []*entry
+	for _, e := range f.versions {
+		if e.state == servable.Available {
+			out = append(out, e)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b *entry) int {
+		switch {
+		case a.id.Version != b.id.Version:
+			return cmp.Compare(b.id.Version, a.id.Version)
+		case a.aspired != b.aspired && a.aspired:
+			return -1
+		case a.aspired != b.aspired:
+			return 1
+		}
+		return 0
+	})
+	return out
+}
+
+// settled reports whether nothing is to be begun or going on that makes a version available.
+func (f *fleet) settled() bool {
+	return !slices.ContainsFunc(f.versions, func(e *entry) bool {
+		return e.aspired && e.state < servable.Available
+	})
+}

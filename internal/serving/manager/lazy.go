@@ -1,0 +1,87 @@
+package manager
+
+import (
+	"time"
+
+	"github.com/goestimator/goestimator/internal/serving/servable"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// acquireLazy loads a model that is asked for and waits for it, not longer than LazyWait.
+func (m *Manager) acquireLazy(name string, v servable.Version) (servable.Handle, error) {
+	patience := time.NewTimer(m.o.LazyWait)
+	defer patience.Stop()
+	for {
+		changed, more := m.wake(name)
+		h, again, err := m.acquireAwake(name, v, changed, more)
+		if !again {
+			return h, err
+		}
+		select {
+		case <-changed:
+		case <-patience.C:
+			return nil, status.Errorf(codes.Unavailable, "model %s is still being loaded after %v: try again", name, m.o.LazyWait)
+		}
+	}
+}
+
+// acquireAwake acquires a model after a call of wake; again says that another is to follow when what that returned is closed.
+// It is not in the order of m.mu: a model that was there may have made way for others since.
+func (m *Manager) acquireAwake(name string, v servable.Version, changed <-chan struct{}, more bool) (h servable.Handle, again bool, err error) {
+	r, h, err := m.tryAcquire(name, v)
+	if h != nil {
+		return h, false, nil
+	}
+	if err == nil && r != nil && !more {
+		m.mu.Lock()
+		more = m.changed != changed
+		m.mu.Unlock()
+	}
+	if err != nil || r == nil || !more {
+		return nil, false, missing(name, v, r, err)
+	}
+	return nil, true, nil
+}
+
+// wake has a model loaded and reports whether there is something to wait for:
+// changed is closed at the next change.
+func (m *Manager) wake(name string) (changed <-chan struct{}, more bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	f := m.models[name]
+	if f == nil || f.cfg == nil || m.closed {
+		return m.changed, false
+	}
+	if !f.wanted {
+		f.wanted = true
+		f.row.used.Store(m.uses.Add(1))
+		m.evict(f)
+		m.aspire(f)
+	}
+	return m.changed, !f.settled()
+}
+
+// evict unloads the models that were not asked for the longest, until no more
+// than Lazy are wanted. asked is kept, although others may have been asked for
+// since. m.mu is held.
+func (m *Manager) evict(asked *model) {
+	for {
+		wanted := 0
+		var oldest *model
+		for _, f := range m.models {
+			if !f.wanted || f.cfg == nil {
+				continue
+			}
+			wanted++
+			if f != asked && (oldest == nil || f.row.used.Load() < oldest.row.used.Load()) {
+				oldest = f
+			}
+		}
+		if wanted <= m.o.Lazy {
+			return
+		}
+		oldest.wanted = false
+		m.aspire(oldest)
+	}
+}

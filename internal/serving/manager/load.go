@@ -1,0 +1,215 @@
+package manager
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"time"
+
+	"github.com/goestimator/goestimator/internal/platform/fault"
+	"github.com/goestimator/goestimator/internal/serving/servable"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// aspire makes what f's config picks on disk the versions to be available, and
+// begins what that takes. m.mu is held.
+func (m *Manager) aspire(f *model) {
+	var want []found
+	if f.wanted && f.cfg != nil {
+		want = f.chosen
+	}
+	f.fleet.aspire(want)
+	m.step(f)
+}
+
+// step begins what is next for f. m.mu is held.
+func (m *Manager) step(f *model) {
+	f.step(func(a action, e *entry) {
+		switch a {
+		case load:
+			m.o.Log.Info("loading", "model", e.id.Name, "version", e.id.Version, "dir", e.dir)
+			ctx, abandon := context.WithCancel(m.ctx)
+			e.abandon, e.mark = abandon, ""
+			slots := m.slots
+			if !m.started {
+				slots = m.first
+			}
+			m.work.Go(func() { m.load(ctx, f, e, slots) })
+		case unload:
+			m.o.Log.Info("unloading", "model", e.id.Name, "version", e.id.Version)
+			m.publish(f)
+			e.retire()
+			m.work.Go(func() { m.unload(f, e) })
+		}
+	})
+	if f.cfg == nil && len(f.versions) == 0 && m.models[f.name] == f {
+		delete(m.models, f.name)
+	}
+	m.notify()
+}
+
+// load brings one version to Available or to its End. abandoned ends further
+// attempts, not one that is going on: that would leave half of the work undone.
+func (m *Manager) load(abandoned context.Context, f *model, e *entry, slots chan struct{}) {
+	var loaded servable.Model
+	var err error
+	before := mark(e.dir)
+	for attempt := 0; ; attempt++ {
+		loaded, err = m.attempt(abandoned, e, slots)
+		if err == nil || attempt >= m.o.Retries || !mayPass(err) {
+			break
+		}
+		m.o.Log.Warn("loading failed and will be tried again", "model", e.id.Name, "version", e.id.Version, "after", m.o.RetryInterval, "error", err)
+		select {
+		case <-m.o.Clock.After(m.o.RetryInterval):
+			continue
+		case <-abandoned.Done():
+			err = errAbandoned
+		}
+		break
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	e.abandon()
+	e.mark = before
+	f.loaded(e, loaded, err)
+	if err != nil {
+		m.o.Log.Error("loading failed", "model", e.id.Name, "version", e.id.Version, "error", err)
+	} else {
+		m.o.Log.Info("available", "model", e.id.Name, "version", e.id.Version)
+		m.publish(f)
+	}
+	m.step(f)
+}
+
+// attempt loads, wraps and warms up one version, when a slot is free.
+func (m *Manager) attempt(abandoned context.Context, e *entry, slots chan struct{}) (loaded servable.Model, err error) {
+	select {
+	case slots <- struct{}{}:
+	case <-abandoned.Done():
+		return nil, errAbandoned
+	}
+	defer func() { <-slots }()
+	report := Load{ID: e.id, Dir: e.dir}
+	defer func() {
+		if m.o.Loaded != nil {
+			report.Err = err
+			m.o.Loaded(report)
+		}
+	}()
+	began := time.Now()
+	loaded, err = m.loadOnce(e)
+	report.Duration = time.Since(began)
+	if err != nil || m.o.WarmUp == nil {
+		return loaded, err
+	}
+	began = time.Now()
+	err = m.guard(func() error { return m.o.WarmUp(m.ctx, e.id, loaded, e.dir) })
+	report.WarmUp = time.Since(began)
+	if err != nil {
+		m.close(e.id, loaded)
+		return nil, status.Errorf(status.Code(err), "warm-up: %s", status.Convert(err).Message())
+	}
+	return loaded, nil
+}
+
+func (m *Manager) loadOnce(e *entry) (loaded servable.Model, err error) {
+	err = m.guard(func() (err error) {
+		loaded, err = m.o.Loader.Load(m.ctx, e.dir)
+		return err
+	})
+	if err != nil || m.o.Wrap == nil {
+		return loaded, err
+	}
+	inner := loaded
+	err = m.guard(func() (err error) {
+		loaded, err = m.o.Wrap(e.id, inner, e.dir)
+		return err
+	})
+	if err != nil {
+		m.close(e.id, inner)
+		return nil, err
+	}
+	return loaded, nil
+}
+
+// guard makes a panic of f an error: a bad model does not end the server.
+func (m *Manager) guard(f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fault.New("loading", p)
+		}
+		fault.Log(m.o.Log, err)
+	}()
+	return f()
+}
+
+func (m *Manager) close(id servable.ID, closing servable.Model) {
+	if err := m.guard(closing.Close); err != nil {
+		m.o.Log.Warn("closing a model failed", "model", id.Name, "version", id.Version, "error", err)
+	}
+}
+
+// mayPass reports whether another attempt may succeed: files that cannot be
+// read and resources that are lacking now, not models that are wrong.
+func mayPass(err error) bool {
+	switch status.Code(err) {
+	case codes.Unavailable, codes.ResourceExhausted, codes.DeadlineExceeded, codes.Aborted:
+		return true
+	}
+	var path *fs.PathError
+	return errors.As(err, &path) && !errors.Is(err, fs.ErrNotExist)
+}
+
+// unload closes a version once nobody uses it. The policy has taken it out of
+// what requests see.
+func (m *Manager) unload(f *model, e *entry) {
+	<-e.drained
+	m.close(e.id, e.model)
+	if m.o.Unloaded != nil {
+		m.o.Unloaded(e.id, e.dir)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	e.model = nil
+	f.unloaded(e)
+	m.step(f)
+	select {
+	case m.free <- struct{}{}:
+	default:
+	}
+}
+
+// freeLoop gives memory back after unloading, at most once a second since that
+// takes time from requests.
+func (m *Manager) freeLoop() {
+	for {
+		select {
+		case <-m.free:
+		case <-m.ctx.Done():
+			return
+		}
+		m.o.FreeMemory()
+		select {
+		case <-m.o.Clock.After(time.Second):
+		case <-m.ctx.Done():
+			return
+		}
+	}
+}
+
+// busy is the error of a Close whose patience ended with cause.
+func (m *Manager) busy(cause error) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var ids []string
+	for _, f := range m.models {
+		for _, e := range f.versions {
+			ids = append(ids, e.id.String())
+		}
+	}
+	return fmt.Errorf("closing: still in use: %s: %w", strings.Join(ids, ", "), cause)
+}

@@ -1,0 +1,237 @@
+package manager
+
+import (
+	"cmp"
+	"log/slog"
+	"slices"
+
+	"github.com/fsnotify/fsnotify"
+	"github.com/goestimator/goestimator/internal/serving/servable"
+	config "github.com/wamuir/graft/tensorflow/serving/config_go_proto"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// occasion is why base paths are looked at.
+type occasion int
+
+const (
+	asked  occasion = iota // by a Reload: what is there counts
+	hinted                 // the file system tells of a change: it may be going on
+	polled                 // a Poll has passed since the last look
+)
+
+// hintLimit is how many hints in a row may put off a poll.
+const hintLimit = 10
+
+// pollLoop looks at the base paths every Poll, and when the file system says
+// that one has changed. The polls are the truth: the hints only begin the time
+// for which a new version is to stay as it is.
+func (m *Manager) pollLoop() {
+	poll := m.o.Clock.After(m.o.Poll)
+	hints := 0
+	for {
+		why := polled
+		select {
+		case <-poll:
+			hints = 0
+		case <-m.hints:
+			why = hinted
+			hints++
+		case <-m.ctx.Done():
+			return
+		}
+		m.look(m.configured(), why)
+		if why == polled || hints <= hintLimit {
+			poll = m.o.Clock.After(m.o.Poll)
+		}
+	}
+}
+
+// look scans the base paths of models and begins what has become due.
+func (m *Manager) look(models []*model, why occasion) {
+	for _, f := range models {
+		m.lookAt(f, why)
+	}
+	if m.watch != nil {
+		m.watch.follow(m.basePaths())
+	}
+}
+
+func (m *Manager) lookAt(f *model, why occasion) {
+	m.mu.Lock()
+	cfg, closed, before := f.cfg, m.closed, sight{f.chosen, f.seen}
+	if !f.scanned {
+		why = asked
+	}
+	failed := map[string]bool{}
+	for _, e := range f.versions {
+		if e.state == servable.End {
+			failed[e.dir] = true
+		}
+	}
+	m.mu.Unlock()
+	if cfg == nil || closed {
+		return
+	}
+	now, told, err := survey(cfg, before, why)
+	chosen := now.chosen
+	for i := range chosen {
+		if failed[chosen[i].dir] {
+			chosen[i].mark = mark(chosen[i].dir)
+		}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if f.cfg != cfg || m.closed {
+		return // reloaded in the meantime
+	}
+	if told != "" && told != f.told {
+		m.o.Log.Warn("looking for versions", "model", f.name, "problem", told)
+	}
+	changed := !f.scanned || err == nil && !slices.Equal(chosen, f.chosen)
+	f.told, f.scanned, f.problem = told, true, err
+	if err == nil {
+		f.chosen, f.seen = chosen, now.marks // else the versions that there are are kept
+		switch {
+		case len(chosen) == 0 && told == "":
+			f.problem = status.Errorf(codes.NotFound, "the versions of servable %s under base path %s are still being written", f.name, basePath(cfg))
+		case len(chosen) == 0:
+			f.problem = status.Error(codes.NotFound, told)
+		}
+	}
+	if changed {
+		m.aspire(f)
+	}
+}
+
+// sight is what was seen below a base path: the versions that the config picks, and
+// the marks of all by directory.
+type sight struct {
+	chosen []found
+	marks  map[string]string
+}
+
+// survey looks below a base path; told is the last of the warnings about it.
+func survey(cfg *config.ModelConfig, before sight, why occasion) (now sight, told string, err error) {
+	warn := func(s string) { told = s }
+	all, err := scan(cfg.Name, basePath(cfg), warn)
+	if err != nil {
+		return now, status.Convert(err).Message(), err
+	}
+	whole, marks := settle(all, before.marks, why)
+	if len(whole) < len(all) {
+		whole = keep(whole, before.chosen, marks)
+	}
+	return sight{choose(cfg.Name, whole, cfg.ModelVersionPolicy, warn), marks}, told, nil
+}
+
+// keep adds versions that are served and were removed, while new ones are not
+// whole yet: else the model would go before its successor is there.
+func keep(whole, served []found, marks map[string]string) []found {
+	for _, v := range served {
+		if _, there := marks[v.dir]; !there {
+			whole = append(whole, found{number: v.number, dir: v.dir})
+		}
+	}
+	slices.SortFunc(whole, func(a, b found) int { return cmp.Compare(b.number, a.number) })
+	return whole
+}
+
+// settled is the mark of versions that were whole when they were first looked at
+// closely; what becomes of them later is not of interest.
+const settled = ""
+
+// settle leaves out versions whose files have changed since the last look, or
+// that are new: somebody may be copying them. before and seen are marks by directory.
+func settle(all []found, before map[string]string, why occasion) (whole []found, seen map[string]string) {
+	seen = make(map[string]string, len(all))
+	for _, v := range all {
+		last, known := before[v.dir]
+		if why == asked || known && last == settled {
+			seen[v.dir] = settled
+			whole = append(whole, v)
+			continue
+		}
+		now := mark(v.dir)
+		if why == polled && known && last == now {
+			seen[v.dir] = settled
+			whole = append(whole, v)
+			continue
+		}
+		seen[v.dir] = now
+	}
+	return whole, seen
+}
+
+func (m *Manager) basePaths() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var out []string
+	for _, f := range m.models {
+		if f.cfg != nil {
+			out = append(out, basePath(f.cfg))
+		}
+	}
+	return out
+}
+
+// watcher asks the operating system to tell of changes below base paths.
+type watcher struct {
+	fs *fsnotify.Watcher // nil where the system offers none
+}
+
+func newWatcher(hints chan<- struct{}, log *slog.Logger) *watcher {
+	w, err := fsnotify.NewWatcher()
+	if err != nil {
+		log.Warn("base paths are polled only", "error", err)
+		return &watcher{}
+	}
+	go func() {
+		errors := w.Errors
+		for {
+			select {
+			case _, ok := <-w.Events:
+				if !ok {
+					return
+				}
+				select {
+				case hints <- struct{}{}:
+				default:
+				}
+			case _, ok := <-errors:
+				if !ok {
+					errors = nil
+				}
+				// An overflow loses hints; the next poll finds what they were about.
+			}
+		}
+	}()
+	return &watcher{fs: w}
+}
+
+// follow makes paths what is watched; those that do not exist are left to polling.
+func (w *watcher) follow(paths []string) {
+	if w.fs == nil {
+		return
+	}
+	wanted := map[string]bool{}
+	for _, p := range paths {
+		wanted[p] = true
+	}
+	for _, p := range w.fs.WatchList() {
+		if !wanted[p] {
+			_ = w.fs.Remove(p) // gone already
+		}
+		delete(wanted, p)
+	}
+	for p := range wanted {
+		_ = w.fs.Add(p)
+	}
+}
+
+func (w *watcher) close() {
+	if w.fs != nil {
+		_ = w.fs.Close()
+	}
+}

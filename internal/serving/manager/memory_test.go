@@ -1,0 +1,54 @@
+package manager
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/serving/servable"
+)
+
+// TestMemoryIsGivenBack: twenty versions of 32 MiB, one after the other, leave no
+// more than the last one.
+func TestMemoryIsGivenBack(t *testing.T) {
+	const size = 32 << 20
+	d := newDisk(t)
+	loader := servable.LoaderFunc(func(context.Context, string) (servable.Model, error) {
+		weights := make([]byte, size)
+		for i := 0; i < size; i += 4096 {
+			weights[i] = 1
+		}
+		return &servable.Func{Compute: func(context.Context, map[string]*graph.Tensor, []string) ([]*graph.Tensor, error) {
+			return []*graph.Tensor{graph.ScalarOf(int64(len(weights)))}, nil
+		}}, nil
+	})
+	m, err := New(Options{Loader: loader}) // with the real FreeMemory
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := m.Close(testContext(t)); err != nil {
+			t.Error(err)
+		}
+	}()
+	held := func() uint64 {
+		var s runtime.MemStats
+		runtime.ReadMemStats(&s)
+		return s.HeapSys - s.HeapReleased
+	}
+	before := held()
+	for i := range 20 {
+		d.put("m", fmt.Sprint(i), "ok")
+		if err := m.Reload(testContext(t), d.cfg("m")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for start := time.Now(); held() > before+size*3/2; time.Sleep(10 * time.Millisecond) {
+		if time.Since(start) > patience {
+			t.Fatalf("the process holds %d MiB, %d before; expected one version of %d more", held()>>20, before>>20, size>>20)
+		}
+	}
+}

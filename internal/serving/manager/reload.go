@@ -1,0 +1,258 @@
+package manager
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/goestimator/goestimator/internal/serving/servable"
+	config "github.com/wamuir/graft/tensorflow/serving/config_go_proto"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+)
+
+// Reload replaces the config: models that are not in it are unloaded. It looks at
+// the base paths at once and waits until each model that is new or changed is
+// available, or its error is known; then it sets labels. A config that is wrong
+// changes nothing; one whose models fail is in force nevertheless, as in
+// TensorFlow Serving; so is one that ctx does not wait for, which gets its labels
+// when its models are there. Errors carry a gRPC status.
+func (m *Manager) Reload(ctx context.Context, cfg *config.ModelServerConfig) error {
+	select {
+	case m.reloading <- struct{}{}:
+		defer func() { <-m.reloading }()
+	case <-ctx.Done():
+		return status.FromContextError(ctx.Err()).Err()
+	}
+	if err := Validate(m.Config(), cfg); err != nil {
+		return err
+	}
+	cfg = proto.Clone(cfg).(*config.ModelServerConfig)
+	await, err := m.configure(cfg)
+	if err != nil {
+		return err
+	}
+	if m.o.Poll < 0 && !m.Ready() {
+		await = nil
+	} else {
+		m.look(m.configured(), asked)
+	}
+	err = m.await(ctx, await)
+	if m.o.Partial && !m.Ready() && status.Code(err) == codes.Unknown {
+		m.o.Log.Error("models are missing", "error", status.Convert(err).Message())
+		err = nil
+	}
+	if err != nil {
+		if ctx.Err() != nil {
+			m.labelLater(cfg, await)
+		}
+		return err
+	}
+	if err := m.label(cfg); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.started = true
+	m.notify()
+	return nil
+}
+
+// configure puts cfg in force and returns the models that are new or changed.
+func (m *Manager) configure(cfg *config.ModelServerConfig) ([]*model, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return nil, status.Error(codes.Unavailable, "the server is shutting down")
+	}
+	m.cfg = cfg
+	rows := map[string]*row{}
+	var await []*model
+	for _, c := range cfg.GetModelConfigList().GetConfig() {
+		f := m.models[c.Name]
+		if f == nil {
+			f = &model{fleet: fleet{name: c.Name, policy: m.o.Policy, ended: m.ended}, row: newRow()}
+			m.models[c.Name] = f
+		}
+		if f.cfg == nil || !proto.Equal(f.cfg, c) {
+			await = append(await, f)
+			f.scanned, f.told = false, ""
+			f.forget()
+		}
+		if f.cfg == nil {
+			f.wanted = m.o.Lazy == 0
+		}
+		f.cfg = c
+		rows[c.Name] = f.row
+	}
+	m.rows.Store(&rows)
+	for _, name := range slices.Collect(maps.Keys(m.models)) {
+		if f := m.models[name]; rows[name] == nil {
+			f.cfg, f.chosen = nil, nil
+			m.setLabels(f, nil)
+			m.aspire(f)
+		}
+	}
+	return await, nil
+}
+
+// configured returns the models of the config.
+func (m *Manager) configured() []*model {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var out []*model
+	for _, f := range m.models {
+		if f.cfg != nil {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// await waits until models are settled. Where they are the first, it has the
+// patience of StartWait with what is not there yet.
+func (m *Manager) await(ctx context.Context, models []*model) error {
+	var patience <-chan time.Time
+	if !m.Ready() && m.o.StartWait > 0 && m.o.Poll > 0 {
+		patience = m.o.Clock.After(m.o.StartWait)
+	}
+	for {
+		m.mu.Lock()
+		changed := m.changed
+		settled, absent, err := m.outcome(models)
+		closed := m.closed
+		m.mu.Unlock()
+		switch {
+		case closed:
+			return status.Error(codes.Unavailable, "the server is shutting down")
+		case settled && (patience == nil || !absent):
+			return err
+		}
+		select {
+		case <-changed:
+		case <-patience:
+			patience = nil
+		case <-ctx.Done():
+			return status.FromContextError(ctx.Err()).Err()
+		}
+	}
+}
+
+// outcome reports whether models are settled, whether some have nothing on disk,
+// and which have failed. m.mu is held.
+func (m *Manager) outcome(models []*model) (settled, absent bool, err error) {
+	var failed []string
+	for _, f := range models {
+		switch {
+		case f.cfg == nil: // configured away by now
+		case !f.scanned || !f.settled():
+			return false, false, nil
+		case f.problem != nil && len(f.live()) == 0:
+			absent = true
+			failed = append(failed, fmt.Sprintf("{{name: %s} due to error: %s}, ", f.name, describe(f.problem)))
+		case f.wanted:
+			failed = append(failed, failures(f)...)
+		}
+	}
+	if len(failed) == 0 {
+		return true, false, nil
+	}
+	slices.Sort(failed)
+	return true, absent, status.Errorf(codes.Unknown, "%d model(s) did not become available: {%s}", len(failed), strings.Join(failed, ""))
+}
+
+// failures describes the aspired versions of f that failed, where none is available.
+func failures(f *model) []string {
+	var out []string
+	for _, e := range f.versions {
+		if e.aspired && e.state == servable.Available {
+			return nil
+		}
+		if e.aspired && e.err != nil {
+			out = append(out, fmt.Sprintf("{%s due to error: %s}, ", e.id, describe(e.err)))
+		}
+	}
+	return out
+}
+
+// labelLater sets the labels of cfg, for which nobody waits any more, once models are available.
+func (m *Manager) labelLater(cfg *config.ModelServerConfig, models []*model) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return
+	}
+	m.work.Go(func() {
+		err := m.await(m.ctx, models)
+		if err == nil {
+			err = m.label(cfg)
+		}
+		if err != nil && m.ctx.Err() == nil {
+			m.o.Log.Error("a config whose reload was abandoned", "error", err)
+		}
+	})
+}
+
+// label sets the version labels of cfg: all, or none where one may not be set or where cfg is no longer in force.
+func (m *Manager) label(cfg *config.ModelServerConfig) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.cfg != cfg {
+		return nil
+	}
+	for _, c := range cfg.GetModelConfigList().GetConfig() {
+		f := m.models[c.Name]
+		if f == nil || f.cfg == nil {
+			continue
+		}
+		for _, label := range slices.Sorted(maps.Keys(c.VersionLabels)) {
+			if version := c.VersionLabels[label]; !m.mayLabel(f, label, version) {
+				return status.Errorf(codes.FailedPrecondition, "Request to assign label to version %d of model %s, which is not currently available for inference", version, c.Name)
+			}
+		}
+	}
+	for _, c := range cfg.GetModelConfigList().GetConfig() {
+		if f := m.models[c.Name]; f != nil && f.cfg != nil {
+			m.setLabels(f, c.VersionLabels)
+		}
+	}
+	return nil
+}
+
+// mayLabel reports whether label may name version of f: one that is available or,
+// for lazy models, on disk; where the options allow it any, unless label names another. m.mu is held.
+func (m *Manager) mayLabel(f *model, label string, version int64) bool {
+	if !f.wanted && slices.ContainsFunc(f.chosen, func(v found) bool { return v.number == version }) {
+		return true
+	}
+	if slices.ContainsFunc(f.live(), func(e *entry) bool { return e.id.Version == version }) {
+		return true
+	}
+	now, taken := f.row.live.Load().labels[label]
+	return m.o.LabelsForUnavailable && (!taken || now == version)
+}
+
+// describe is TensorFlow's form of an error, "NOT_FOUND: text".
+func describe(err error) string {
+	s := status.Convert(err)
+	return codeName(s.Code()) + ": " + s.Message()
+}
+
+// codeName is the canonical name of a code, as in "INVALID_ARGUMENT".
+func codeName(c codes.Code) string {
+	var b strings.Builder
+	for i, r := range c.String() {
+		if i > 0 && r >= 'A' && r <= 'Z' {
+			b.WriteByte('_')
+		}
+		b.WriteRune(r)
+	}
+	if c == codes.Canceled {
+		return "CANCELLED"
+	}
+	return strings.ToUpper(b.String())
+}

@@ -1,0 +1,97 @@
+package monitoring
+
+import (
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/goestimator/goestimator/internal/serving/batching"
+	"github.com/goestimator/goestimator/internal/serving/inference"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	dto "github.com/prometheus/client_model/go"
+	"github.com/wamuir/graft/tensorflow/tsl/protobuf/for_core_protos_go_proto"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// Registry holds the metrics of one server. It is safe for concurrent use.
+type Registry struct {
+	known func(model string) bool
+	reg   *prometheus.Registry
+	serving
+	own
+	batches
+	calls
+}
+
+var (
+	_ inference.Observer = (*Registry)(nil)
+	_ batching.Observer  = (*Registry)(nil)
+)
+
+// New returns a Registry. known says whether a model is configured; names that are not share one label.
+func New(known func(model string) bool) *Registry {
+	r := &Registry{known: known, reg: prometheus.NewRegistry()}
+	r.serving = newServing(r.reg)
+	r.own = newOwn(r.reg)
+	r.batches = newBatches(r.reg)
+	r.calls = newCalls(r.reg)
+	r.reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return r
+}
+
+// Handler shows the metrics in Prometheus's text form.
+func (r *Registry) Handler() http.Handler {
+	return promhttp.HandlerFor(r.reg, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError, MaxRequestsInFlight: 4})
+}
+
+// Gauge shows a value that f returns, such as the length of a queue, under "goestimator_" and the name, which must be new.
+func (r *Registry) Gauge(name, help string, f func() float64) error {
+	return r.reg.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "goestimator_" + name, Help: help}, f))
+}
+
+// Snapshot is what the metrics of a Registry were at some time, by name.
+type Snapshot map[string]*dto.MetricFamily
+
+// Snapshot notes all metrics as they are now.
+func (r *Registry) Snapshot() Snapshot {
+	families, _ := r.reg.Gather() // what could be gathered is there despite an error
+	s := Snapshot{}
+	for _, f := range families {
+		s[f.GetName()] = f
+	}
+	return s
+}
+
+// Sum adds up all series of a counter or gauge, or the counts of a histogram. The name may be TensorFlow Serving's own form,
+// "/tensorflow/serving/request_count"; ok is false where there is no such metric.
+func (s Snapshot) Sum(name string) (sum float64, ok bool) {
+	f, ok := s[strings.ReplaceAll(name, "/", ":")]
+	for _, m := range f.GetMetric() {
+		sum += value(m)
+	}
+	return sum, ok
+}
+
+func value(m *dto.Metric) float64 {
+	switch {
+	case m.Counter != nil:
+		return m.Counter.GetValue()
+	case m.Gauge != nil:
+		return m.Gauge.GetValue()
+	}
+	return float64(m.Histogram.GetSampleCount())
+}
+
+// code is the name of an error's status, as TensorFlow writes it: "OK", "INVALID_ARGUMENT".
+func code(err error) string {
+	c := status.Code(err)
+	if name, ok := for_core_protos_go_proto.Code_name[int32(c)]; ok {
+		return name
+	}
+	return codes.Unknown.String()
+}
+
+func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }

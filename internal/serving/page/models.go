@@ -1,0 +1,169 @@
+package page
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/platform/printable"
+	"github.com/goestimator/goestimator/internal/serving/inference"
+	"github.com/goestimator/goestimator/internal/serving/servable"
+	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
+	"google.golang.org/grpc/status"
+)
+
+// Model is one model with its versions, the newest first.
+type Model struct {
+	Name     string    `json:"name"`
+	Versions []Version `json:"versions"`
+}
+
+// Version says where a version is in its life. Numbers are text: JavaScript's own are too short.
+type Version struct {
+	Version string `json:"version"`
+	State   string `json:"state"`
+	Error   string `json:"error,omitempty"`
+}
+
+var states = map[servable.State]string{
+	servable.Start: "START", servable.Loading: "LOADING", servable.Available: "AVAILABLE", servable.Unloading: "UNLOADING", servable.End: "END",
+}
+
+func (p *Page) models() []Model {
+	models := []Model{}
+	for _, name := range p.o.Catalog.Models() {
+		m := Model{Name: name, Versions: []Version{}}
+		for _, s := range p.o.Catalog.Status(name) {
+			v := Version{Version: strconv.FormatInt(s.ID.Version, 10), State: states[s.State]}
+			if s.Err != nil {
+				v.Error = status.Convert(s.Err).Message()
+			}
+			m.Versions = append(m.Versions, v)
+		}
+		models = append(models, m)
+	}
+	return models
+}
+
+// Signature is what the form offers: a way to call the model, and a request to begin with.
+type Signature struct {
+	Key     string   `json:"key"`
+	Verb    string   `json:"verb"` // predict, classify or regress
+	Inputs  []string `json:"inputs"`
+	Outputs []string `json:"outputs"`
+	Body    string   `json:"body"`
+}
+
+// signatures answers what ?model=m&version=n offers; without a version the latest.
+func (p *Page) signatures(w http.ResponseWriter, r *http.Request) {
+	query := r.URL.Query() // not r.FormValue, which reads a body and keeps a large one in files
+	var v servable.Version
+	if text := query.Get("version"); text != "" {
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			http.Error(w, "the version is no number", http.StatusBadRequest)
+			return
+		}
+		v = servable.Version{Number: n, Exact: true}
+	}
+	h, err := p.o.Models.Acquire(query.Get("model"), v)
+	if err != nil {
+		http.Error(w, printable.Text(status.Convert(err).Message()), http.StatusNotFound)
+		return
+	}
+	defer h.Release()
+	list := []Signature{}
+	for key, def := range h.Model().Signatures() {
+		if !strings.HasPrefix(key, "__") { // TensorFlow's own, such as __saved_model_init_op
+			list = append(list, describe(key, def))
+		}
+	}
+	slices.SortFunc(list, func(a, b Signature) int {
+		first := func(s Signature) bool { return s.Key == inference.DefaultSignature }
+		if first(a) != first(b) {
+			if first(a) {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(a.Key, b.Key)
+	})
+	send(w, list)
+}
+
+func describe(key string, def *pb.SignatureDef) Signature {
+	s := Signature{Key: key, Verb: "predict", Inputs: tensors(def.GetInputs()), Outputs: tensors(def.GetOutputs())}
+	body := map[string]any{}
+	switch def.GetMethodName() {
+	case inference.ClassifyMethod:
+		s.Verb = "classify"
+		body["examples"] = []any{map[string]any{}}
+	case inference.RegressMethod:
+		s.Verb = "regress"
+		body["examples"] = []any{map[string]any{}}
+	default:
+		inputs := map[string]any{}
+		for name, t := range def.GetInputs() {
+			inputs[name] = sample(t)
+		}
+		body["inputs"] = inputs
+	}
+	if key != inference.DefaultSignature {
+		body["signature_name"] = key
+	}
+	if b, err := json.MarshalIndent(body, "", "  "); err == nil {
+		s.Body = string(b)
+	}
+	return s
+}
+
+// tensors are lines such as "x: float32 [?, 4]".
+func tensors(all map[string]*pb.TensorInfo) []string {
+	lines := []string{}
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		t := all[name]
+		line := name + ": " + graph.DType(t.GetDtype()).String()
+		if shape := t.GetTensorShape(); shape != nil && !shape.GetUnknownRank() {
+			var dims []string
+			for _, d := range shape.GetDim() {
+				if d.GetSize() < 0 {
+					dims = append(dims, "?")
+				} else {
+					dims = append(dims, strconv.FormatInt(d.GetSize(), 10))
+				}
+			}
+			line += " [" + strings.Join(dims, ", ") + "]"
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// sample is a value of a tensor's shape, with one where the size is open; small, so that it can be edited.
+func sample(t *pb.TensorInfo) any {
+	var value any = 0
+	switch d := graph.DType(t.GetDtype()); {
+	case d.Float():
+		value = json.Number("0.0")
+	case d == graph.String:
+		value = ""
+	case d == graph.Bool:
+		value = false
+	}
+	const most = 1000
+	elements := 1
+	dims := t.GetTensorShape().GetDim()
+	for i := len(dims) - 1; i >= 0; i-- {
+		n := max(int(min(dims[i].GetSize(), most)), 1)
+		if elements *= n; elements > most {
+			n = 1
+		}
+		value = slices.Repeat([]any{value}, n)
+	}
+	return value
+}

@@ -1,0 +1,208 @@
+package rest
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/goestimator/goestimator/internal/serving/budget"
+	"github.com/goestimator/goestimator/internal/serving/inference"
+	"github.com/goestimator/goestimator/internal/serving/servable"
+	apis "github.com/wamuir/graft/tensorflow/serving/apis_go_proto"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// Service answers the requests: an inference.Service whose Entrypoint is "REST". Its errors carry a gRPC status.
+type Service interface {
+	// Find fails where nothing can answer for a model, so that nobody waits for the body of such a request.
+	Find(spec inference.Spec) error
+	PredictFrom(ctx context.Context, spec inference.Spec, decode inference.Decode, filter []string) (*inference.Prediction, error)
+	ClassifyExamples(ctx context.Context, spec inference.Spec, e inference.Examples) (*apis.ClassificationResponse, error)
+	RegressExamples(ctx context.Context, spec inference.Spec, e inference.Examples) (*apis.RegressionResponse, error)
+	GetModelMetadata(ctx context.Context, r *apis.GetModelMetadataRequest) (*apis.GetModelMetadataResponse, error)
+}
+
+var _ Service = (*inference.Service)(nil)
+
+// Options are what a handler is made of. The zero value of each limit is the default named with it.
+type Options struct {
+	Service   Service
+	Catalog   servable.Catalog
+	Ready     func() bool          // what /readyz says; nil: always ready
+	Observers []inference.Observer // hear of the calls that are refused before Service sees them: bad JSON, bodies too large
+
+	Timeout      time.Duration  // of a call, from when its body is there (30 s)
+	ReadTimeout  time.Duration  // for a body to arrive (60 s)
+	WriteTimeout time.Duration  // for a reply to be taken (60 s)
+	MaxBody      int64          // bytes, also of a body decompressed (512 MiB; at most 2 GiB - 1)
+	Memory       *budget.Server // pays for what requests hold; nil: nobody counts
+	GzipMin      int            // smallest reply that is compressed for clients that accept gzip (1 KiB); negative: none is
+
+	CORS  bool                    // the headers that let pages of any origin call
+	Extra map[string]http.Handler // further paths, such as that of the metrics; one that ends in "/", but the root, with all below it
+}
+
+func (o *Options) setDefaults() {
+	for _, d := range []struct {
+		of *time.Duration
+		is time.Duration
+	}{{&o.Timeout, 30 * time.Second}, {&o.ReadTimeout, time.Minute}, {&o.WriteTimeout, time.Minute}} {
+		if *d.of <= 0 {
+			*d.of = d.is
+		}
+	}
+	if o.MaxBody <= 0 {
+		o.MaxBody = 512 << 20
+	}
+	o.MaxBody = min(o.MaxBody, 1<<31-1)
+	if o.GzipMin == 0 {
+		o.GzipMin = 1 << 10
+	}
+	if o.Ready == nil {
+		o.Ready = func() bool { return true }
+	}
+}
+
+// handler serves the API.
+type handler struct{ Options }
+
+// New returns the handler of the REST API.
+func New(o Options) http.Handler {
+	o.setDefaults()
+	return &handler{o}
+}
+
+// ServeHTTP implements http.Handler.
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	awaitBody(w, r, &h.Options)
+	at := target(r)
+	path, _, _ := strings.Cut(at, "?")
+	if x, ok := h.Extra[path]; ok {
+		h.further(x, w, r)
+		return
+	}
+	switch {
+	case path == "/healthz":
+		h.health(w, true)
+	case path == "/readyz":
+		h.health(w, h.Ready())
+	case len(at) >= 4 && strings.EqualFold(at[:4], "/v1/"):
+		h.api(w, r, at)
+	default:
+		if x := h.below(path); x != nil {
+			h.further(x, w, r)
+			return
+		}
+		h.reply(w, r, http.StatusNotFound, appendError(nil, "Not Found: "+r.Method+" "+at))
+	}
+}
+
+// further serves one of the extra paths, whose reply must be taken within the timeout too.
+func (h *handler) further(x http.Handler, w http.ResponseWriter, r *http.Request) {
+	h.within(w, func() { x.ServeHTTP(w, r) })
+}
+
+// below finds the extra handler of the folder that path lies in.
+func (h *handler) below(path string) http.Handler {
+	for i := len(path) - 1; i > 0; i-- {
+		if path[i] == '/' {
+			if x, ok := h.Extra[path[:i+1]]; ok {
+				return x
+			}
+		}
+	}
+	return nil
+}
+
+var scratches = sync.Pool{New: func() any { return new(scratch) }}
+
+// api serves what is below /v1/.
+func (h *handler) api(w http.ResponseWriter, r *http.Request, at string) {
+	if h.CORS {
+		w.Header().Set("Access-Control-Allow-Origin", "*")
+		w.Header().Set("Access-Control-Allow-Methods", "POST, GET")
+		w.Header().Set("Access-Control-Allow-Headers", "Content-Type")
+	}
+	s := scratches.Get().(*scratch)
+	defer s.free()
+	var err error
+	switch r.Method {
+	case http.MethodOptions:
+		if origin := r.Header.Get("Origin"); strings.Contains(origin, "http://") || strings.Contains(origin, "https://") {
+			w.WriteHeader(http.StatusOK)
+			return
+		}
+		err = status.Error(codes.FailedPrecondition, "Origin header is missing in CORS preflight")
+	case http.MethodGet, http.MethodPost, http.MethodHead, http.MethodPut, http.MethodDelete, http.MethodPatch:
+		s.out, err = h.answer(w, r, s, at)
+	default:
+		err = status.Error(codes.Unimplemented, "Method is not implemented: "+r.Method)
+	}
+	if err != nil {
+		h.fail(w, r, s, err)
+		return
+	}
+	h.reply(w, r, http.StatusOK, s.out)
+}
+
+// fail replies with an error.
+func (h *handler) fail(w http.ResponseWriter, r *http.Request, s *scratch, err error) {
+	st, _ := status.FromError(err)
+	code, text := httpCode(st.Code()), st.Message()
+	var ref *refusal
+	switch over := s.account.Refused(); {
+	case errors.As(err, &ref):
+		code, text = ref.code, ref.text
+		w.Header().Set("Connection", "close") // the rest of the body is not waited for
+	case over != nil && st.Code() == over.GRPCStatus().Code():
+		if !over.Server {
+			code = http.StatusRequestEntityTooLarge
+		}
+		w.Header().Set("Connection", "close")
+	}
+	s.out = appendError(s.out[:0], text)
+	h.reply(w, r, code, s.out)
+}
+
+// answer makes the reply to a request.
+func (h *handler) answer(w http.ResponseWriter, r *http.Request, s *scratch, at string) ([]byte, error) {
+	out := s.out[:0]
+	if r.Method == http.MethodGet && strings.EqualFold(at, "/v1/models:list") {
+		return h.list(out), nil
+	}
+	to, err := routeOf(r.Method, at)
+	if err != nil {
+		return out, err
+	}
+	ctx := r.Context()
+	switch to.method {
+	case "":
+		return out, invalid("Malformed request: %s %s", r.Method, at)
+	case "status":
+		return h.status(out, to)
+	case "metadata":
+		return h.metadata(ctx, out, to)
+	}
+	c := call{handler: h, route: to, start: time.Now()}
+	if err := h.Service.Find(c.spec()); err != nil {
+		return out, c.refuse(err)
+	}
+	s.open(h.Memory)
+	out = s.out[:0]
+	if err := s.readBody(w, r, &h.Options); err != nil {
+		return out, c.refuse(err)
+	}
+	ctx, cancel := context.WithTimeout(budget.With(ctx, s.account), h.Timeout)
+	defer cancel()
+	switch to.method {
+	case "predict":
+		return c.predict(ctx, s, out)
+	case "classify":
+		return c.classify(ctx, s, out)
+	}
+	return c.regress(ctx, s, out)
+}

@@ -1,0 +1,94 @@
+package rest
+
+import (
+	"context"
+	"strings"
+
+	"github.com/goestimator/goestimator/internal/serving/inference"
+	"github.com/goestimator/goestimator/internal/serving/servable"
+	apis "github.com/wamuir/graft/tensorflow/serving/apis_go_proto"
+	"github.com/wamuir/graft/tensorflow/tsl/protobuf/for_core_protos_go_proto"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+)
+
+// status appends the state of a model's versions, or of one. As in TensorFlow Serving a label is not looked at.
+func (h *handler) status(out []byte, to route) ([]byte, error) {
+	if to.model == "" {
+		return out, invalid("Missing model name in request.")
+	}
+	r := &apis.GetModelStatusResponse{}
+	for _, s := range h.Catalog.Status(to.model) {
+		if !to.version.Exact || s.ID.Version == to.version.Number {
+			r.ModelVersionStatus = append(r.ModelVersionStatus, versionStatus(s))
+		}
+	}
+	switch {
+	case len(r.ModelVersionStatus) > 0:
+		return appendMessage(out, r), nil
+	case to.version.Exact:
+		return out, status.Errorf(codes.NotFound, "Could not find version %d of model %s", to.version.Number, to.model)
+	}
+	return out, status.Errorf(codes.NotFound, "Could not find any versions of model %s", to.model)
+}
+
+func versionStatus(s servable.Status) *apis.ModelVersionStatus {
+	st, _ := status.FromError(s.Err)
+	return &apis.ModelVersionStatus{
+		Version: s.ID.Version, State: apis.ModelVersionStatus_State(s.State),
+		Status: &apis.StatusProto{ErrorCode: for_core_protos_go_proto.Code(st.Code()), ErrorMessage: strings.ToValidUTF8(st.Message(), "\uFFFD")}, // it may quote a damaged file
+	}
+}
+
+// metadata appends the signatures of a model, in the form into which TensorFlow Serving puts its two messages together.
+func (h *handler) metadata(ctx context.Context, out []byte, to route) ([]byte, error) {
+	if to.model == "" {
+		return out, invalid("Missing model name in request.")
+	}
+	spec := &apis.ModelSpec{Name: to.model}
+	switch {
+	case to.version.Label != "":
+		spec.VersionChoice = &apis.ModelSpec_VersionLabel{VersionLabel: to.version.Label}
+	case to.version.Exact:
+		spec.VersionChoice = &apis.ModelSpec_Version{Version: wrapperspb.Int64(to.version.Number)}
+	}
+	ctx, cancel := context.WithTimeout(ctx, h.Timeout)
+	defer cancel()
+	r, err := h.Service.GetModelMetadata(ctx, &apis.GetModelMetadataRequest{ModelSpec: spec, MetadataField: []string{inference.SignatureDefField}})
+	if err != nil {
+		return out, err
+	}
+	var sigs apis.SignatureDefMap
+	if err := r.GetMetadata()[inference.SignatureDefField].UnmarshalTo(&sigs); err != nil {
+		return out, status.Error(codes.Internal, "Failed to unpack 'Any' object to 'SignatureDefMap'.")
+	}
+	out = append(out, "{\n\"model_spec\":"...)
+	out = appendMessage(out, r.GetModelSpec())
+	out = append(out, ",\n\"metadata\": {\"signature_def\": "...)
+	out = appendMessage(out, &sigs)
+	return append(out, "}\n}\n"...), nil
+}
+
+// list appends all models with the states of their versions.
+func (h *handler) list(out []byte) []byte {
+	w := &writer{buf: out, narrow: true}
+	w.open('{')
+	w.quoted([]byte("models"))
+	w.open('[')
+	for _, name := range h.Catalog.Models() {
+		w.open('{')
+		w.quoted([]byte("name"))
+		w.quoted([]byte(name))
+		w.quoted([]byte("model_version_status"))
+		w.open('[')
+		for _, s := range h.Catalog.Status(name) {
+			w.message(versionStatus(s).ProtoReflect())
+		}
+		w.close(']')
+		w.close('}')
+	}
+	w.close(']')
+	w.close('}')
+	return append(w.buf, '\n')
+}

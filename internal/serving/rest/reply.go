@@ -1,0 +1,305 @@
+package rest
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/serving/budget"
+	apis "github.com/wamuir/graft/tensorflow/serving/apis_go_proto"
+)
+
+// outputs are the tensors of a reply by alias, sorted.
+type outputs struct {
+	names   []string
+	tensors []*graph.Tensor
+	account *budget.Account // pays for the reply
+}
+
+// writer returns one for rows that are written one by one, or for all at once. A number takes less than 32 bytes, and a
+// string that is written with escapes is what the model answered too.
+func (o outputs) writer(out []byte, rows int) *writer {
+	w := &writer{buf: out, account: o.account, fair: 4096}
+	for i, t := range o.tensors {
+		w.all += t.Len()
+		w.fair += 32*t.Len() + min(rows, t.Len())*(len(o.names[i])+32)
+		for _, s := range t.Strings {
+			w.fair += 6 * len(s)
+		}
+	}
+	return w
+}
+
+// appendPredictions appends the reply to "instances": the outputs of each row, an object where there are several.
+func appendPredictions(out []byte, o outputs) ([]byte, error) {
+	if len(o.names) == 0 {
+		return out, invalid("Cannot convert empty tensor map to JSON")
+	}
+	batch := -1
+	for i, t := range o.tensors {
+		if len(t.Shape) == 0 {
+			return out, invalid("Tensor name: %s has no shape information ", o.names[i])
+		}
+		if batch >= 0 && batch != t.Shape[0] {
+			return out, invalid("Tensor name: %s has inconsistent batch size: %d expecting: %d", o.names[i], t.Shape[0], batch)
+		}
+		batch = t.Shape[0]
+	}
+	w := o.writer(out, batch)
+	w.open('{')
+	w.quoted([]byte("predictions"))
+	w.open('[')
+	values := make([]values, len(o.tensors))
+	for i, t := range o.tensors {
+		values[i] = valuesOf(t, o.names[i])
+	}
+	for range batch {
+		if len(values) > 1 {
+			w.open('{')
+		}
+		w.single = true
+		for i := range values {
+			if len(values) > 1 {
+				w.quoted([]byte(o.names[i]))
+			}
+			if err := w.tensor(&values[i], 1); err != nil {
+				return out, err
+			}
+		}
+		w.single = false
+		if len(values) > 1 {
+			w.close('}')
+		}
+	}
+	w.close(']')
+	w.close('}')
+	return w.buf, w.err
+}
+
+// appendOutputs appends the reply to "inputs": the only output, or an object of several.
+func appendOutputs(out []byte, o outputs) ([]byte, error) {
+	if len(o.names) == 0 {
+		return out, invalid("Cannot convert empty tensor map to JSON")
+	}
+	w := o.writer(out, 1)
+	w.open('{')
+	w.quoted([]byte("outputs"))
+	if len(o.names) > 1 {
+		w.open('{')
+	}
+	for i, name := range o.names {
+		if len(o.names) > 1 {
+			w.quoted([]byte(name))
+		}
+		v := valuesOf(o.tensors[i], name)
+		if err := w.tensor(&v, 0); err != nil {
+			return out, err
+		}
+	}
+	if len(o.names) > 1 {
+		w.close('}')
+	}
+	w.close('}')
+	return w.buf, w.err
+}
+
+// values are a tensor's elements, of which the first next are written.
+type values struct {
+	t    *graph.Tensor
+	b64  bool
+	next int
+}
+
+// valuesOf: strings are bytes, written as base64, where the alias ends so.
+func valuesOf(t *graph.Tensor, alias string) values {
+	return values{t: t, b64: strings.HasSuffix(alias, "_bytes")}
+}
+
+// tensor writes the dimensions of v from dim on.
+func (w *writer) tensor(v *values, dim int) error {
+	shape := v.t.Shape
+	if dim >= len(shape) {
+		return w.elements(v, 1)
+	}
+	w.open('[')
+	if dim == len(shape)-1 {
+		if err := w.elements(v, shape[dim]); err != nil {
+			return err
+		}
+	} else {
+		for range shape[dim] {
+			if err := w.tensor(v, dim+1); err != nil {
+				return err
+			}
+		}
+	}
+	w.close(']')
+	return nil
+}
+
+// elements writes the next count elements.
+func (w *writer) elements(v *values, count int) error {
+	for count > 0 && w.err == nil {
+		n := min(count, 1<<12)
+		if err := w.someElements(v, n); err != nil {
+			return err
+		}
+		w.done += n
+		count -= n
+	}
+	return w.err
+}
+
+func (w *writer) someElements(v *values, count int) error {
+	from, to := v.next, v.next+count
+	v.next = to
+	switch v.t.DType {
+	case graph.Float32:
+		for _, x := range graph.Of[float32](v.t)[from:to] {
+			w.before()
+			w.buf = appendFloat(w.buf, float64(x), 32)
+		}
+	case graph.Float64:
+		for _, x := range graph.Of[float64](v.t)[from:to] {
+			w.before()
+			w.buf = appendFloat(w.buf, x, 64)
+		}
+	case graph.Int32:
+		appendInts(w, graph.Of[int32](v.t)[from:to])
+	case graph.Int16:
+		appendInts(w, graph.Of[int16](v.t)[from:to])
+	case graph.Int8:
+		appendInts(w, graph.Of[int8](v.t)[from:to])
+	case graph.Uint8:
+		appendInts(w, graph.Of[uint8](v.t)[from:to])
+	case graph.Int64:
+		appendInts(w, graph.Of[int64](v.t)[from:to])
+	case graph.Uint32:
+		appendInts(w, graph.Of[uint32](v.t)[from:to])
+	case graph.Uint64:
+		for _, x := range graph.Of[uint64](v.t)[from:to] {
+			w.before()
+			w.buf = strconv.AppendUint(w.buf, x, 10)
+		}
+	case graph.Bool:
+		for _, x := range graph.Of[bool](v.t)[from:to] {
+			w.before()
+			w.buf = strconv.AppendBool(w.buf, x)
+		}
+	case graph.String:
+		for _, x := range v.t.Strings[from:to] {
+			w.bytes(x, v.b64)
+		}
+	default:
+		return invalid("Failed to write JSON value for tensor type: %s", typeName(v.t.DType))
+	}
+	return nil
+}
+
+func appendInts[T int8 | int16 | int32 | int64 | uint8 | uint32](w *writer, xs []T) {
+	for _, x := range xs {
+		w.before()
+		w.buf = strconv.AppendInt(w.buf, int64(x), 10)
+	}
+}
+
+// bytes writes a string, or its bytes as {"b64": "..."}.
+func (w *writer) bytes(s []byte, b64 bool) {
+	if !b64 {
+		w.quoted(s)
+		return
+	}
+	w.open('{')
+	w.quoted([]byte("b64"))
+	w.before()
+	w.room(base64.StdEncoding.EncodedLen(len(s)) + 2)
+	w.buf = append(w.buf, '"')
+	w.buf = base64.StdEncoding.AppendEncode(w.buf, s)
+	w.buf = append(w.buf, '"')
+	w.close('}')
+}
+
+// appendClassification appends the reply to classify: a list of [label, score] for each example.
+func appendClassification(out []byte, r *apis.ClassificationResult, a *budget.Account) ([]byte, error) {
+	if len(r.GetClassifications()) == 0 {
+		return out, invalid("Cannot convert empty ClassificationResults to JSON")
+	}
+	w := &writer{buf: out, account: a, all: len(r.GetClassifications())}
+	w.open('{')
+	w.quoted([]byte("results"))
+	w.open('[')
+	w.single = true
+	for _, c := range r.GetClassifications() {
+		w.open('[')
+		for _, class := range c.GetClasses() {
+			w.open('[')
+			w.quoted([]byte(class.GetLabel()))
+			w.before()
+			w.buf = appendFloat(w.buf, float64(class.GetScore()), 32)
+			w.close(']')
+		}
+		w.close(']')
+		if w.done++; w.err != nil {
+			return out, w.err
+		}
+	}
+	w.single = false
+	w.close(']')
+	w.close('}')
+	return w.buf, w.err
+}
+
+// appendRegression appends the reply to regress: a number for each example.
+func appendRegression(out []byte, r *apis.RegressionResult, a *budget.Account) ([]byte, error) {
+	if len(r.GetRegressions()) == 0 {
+		return out, invalid("Cannot convert empty RegressionResults to JSON")
+	}
+	w := &writer{buf: out, account: a, all: len(r.GetRegressions())}
+	w.open('{')
+	w.quoted([]byte("results"))
+	w.single = true
+	w.open('[')
+	for _, x := range r.GetRegressions() {
+		w.before()
+		w.buf = appendFloat(w.buf, float64(x.GetValue()), 32)
+		w.done++
+	}
+	w.close(']')
+	w.close('}')
+	return w.buf, w.err
+}
+
+// appendError appends the reply of a refused request.
+func appendError(out []byte, text string) []byte {
+	w := &writer{buf: out}
+	w.open('{')
+	w.quoted([]byte("error"))
+	w.quoted([]byte(text))
+	w.close('}')
+	return escapeHidden(w.buf)
+}
+
+// escapeHidden replaces what JSON may hold as it is but a terminal obeys, such as the one-byte form of an escape
+// sequence: an error quotes names of the request.
+func escapeHidden(b []byte) []byte {
+	shown := func(r rune) bool { return r == '\n' || r != utf8.RuneError && strconv.IsGraphic(r) }
+	if !bytes.ContainsFunc(b, func(r rune) bool { return !shown(r) }) {
+		return b
+	}
+	var out []byte
+	for _, r := range string(b) {
+		if shown(r) {
+			out = utf8.AppendRune(out, r)
+			continue
+		}
+		for _, half := range utf16.Encode([]rune{r}) {
+			out = fmt.Appendf(out, "\\u%04x", half)
+		}
+	}
+	return out
+}

@@ -1,0 +1,69 @@
+package security
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/goestimator/goestimator/internal/format/pbtext"
+	config "github.com/wamuir/graft/tensorflow/serving/config_go_proto"
+)
+
+// ReadSSLConfig reads TensorFlow Serving's --ssl_config_file: an SSLConfig in text form that holds PEM strings.
+func ReadSSLConfig(path string) (*tls.Config, error) {
+	text, err := os.ReadFile(filepath.Clean(path))
+	if err != nil {
+		return nil, fmt.Errorf("ssl config: %w", err)
+	}
+	c, err := ParseSSLConfig(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return c, nil
+}
+
+// ParseSSLConfig makes TLS settings of an SSLConfig in text form.
+func ParseSSLConfig(text []byte) (*tls.Config, error) {
+	var m config.SSLConfig
+	if err := pbtext.Unmarshal(text, &m); err != nil {
+		return nil, fmt.Errorf("ssl config: %w", err)
+	}
+	pair, err := tls.X509KeyPair([]byte(m.ServerCert), []byte(m.ServerKey))
+	if err != nil {
+		return nil, fmt.Errorf("ssl config: server_cert and server_key: %w; both are the PEM text itself, not the names of files", err)
+	}
+	clients, err := pool(m.CustomCa, m.ClientVerify)
+	if err != nil {
+		return nil, fmt.Errorf("ssl config: custom_ca: %w", err)
+	}
+	return settings(pair, clients), nil
+}
+
+// pool reads the authorities of clients. Without any, and where clients must have a certificate, those of the system count.
+func pool(pem string, verify bool) (*x509.CertPool, error) {
+	if !verify {
+		return nil, nil
+	}
+	if pem == "" {
+		return x509.SystemCertPool()
+	}
+	p := x509.NewCertPool()
+	if !p.AppendCertsFromPEM([]byte(pem)) {
+		return nil, errors.New("no certificate found: expected PEM")
+	}
+	return p, nil
+}
+
+// settings are what a handshake needs. A nil pool asks no client for a certificate.
+func settings(pair tls.Certificate, clients *x509.CertPool) *tls.Config {
+	c := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: protocols, Certificates: []tls.Certificate{pair}}
+	if clients != nil {
+		c.ClientAuth, c.ClientCAs = tls.RequireAndVerifyClientCert, clients
+	}
+	return c
+}
+
+var protocols = []string{"h2", "http/1.1"}

@@ -1,0 +1,37 @@
+package servable
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
+)
+
+// A Model computes tensors by name: a loaded SavedModel, or a stand-in for one.
+// It is safe for concurrent use until Close.
+type Model interface {
+	// Signatures returns what the model offers, by key; nobody changes it.
+	Signatures() map[string]*pb.SignatureDef
+	// Run computes the fetches, tensor names such as "scores:0", from feeds by tensor name. It does not keep or change
+	// the feeds; the results, in the order of fetches, are the caller's. Errors carry a gRPC status: InvalidArgument for
+	// feeds that do not fit, DeadlineExceeded and Canceled for ctx, Internal for what is the model's fault.
+	Run(ctx context.Context, feeds map[string]*graph.Tensor, fetches []string) ([]*graph.Tensor, error)
+	// Close frees what the model holds. No Run may be going on or begin later.
+	Close() error
+}
+
+// A Loader makes Models of version directories.
+type Loader interface {
+	// Load reads the model in dir (<base path>/<version>). The error says what is wrong with it.
+	Load(ctx context.Context, dir string) (Model, error)
+}
+
+// ID names one version of a model.
+type ID struct {
+	Name    string
+	Version int64
+}
+
+// String is TensorFlow Serving's form, "{name: m version: 1}".
+func (id ID) String() string { return fmt.Sprintf("{name: %s version: %d}", id.Name, id.Version) }

@@ -1,0 +1,104 @@
+package wire
+
+import (
+	"runtime"
+	"sync/atomic"
+
+	"github.com/goestimator/goestimator/internal/serving/budget"
+	apis "github.com/wamuir/graft/tensorflow/serving/apis_go_proto"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/proto"
+)
+
+// Reply is a message that is marshalled already. Its account pays for it until the transport has sent it.
+type Reply struct {
+	data    mem.BufferSlice
+	account *budget.Account
+	lent    atomic.Int64 // buffers that are on their way
+}
+
+// few is how many values a message may have without an account.
+const few = 1 << 12
+
+// NewReply marshals m, which a model answered. The Reply owns the account: nothing of it is held but the reply, and it is closed when that
+// was sent, or dropped.
+func NewReply(m proto.Message, a *budget.Account) (*Reply, error) {
+	if values(m) > few {
+		if err := a.TakeModel(proto.Size(m)); err != nil {
+			return nil, err
+		}
+	}
+	data, err := Codec{}.Marshal(m)
+	if err != nil {
+		return nil, err
+	}
+	r := &Reply{account: a}
+	for _, b := range data {
+		r.data = append(r.data, r.lend(b))
+	}
+	if r.lent.Load() == 0 {
+		a.Close()
+		return r, nil
+	}
+	a.Return(budget.Mark{}, data.Len())
+	runtime.AddCleanup(r, func(a *budget.Account) { a.Close() }, a) // where the transport forgets a buffer
+	return r, nil
+}
+
+// values is about how many values a message has.
+func values(m proto.Message) (n int) {
+	switch m := m.(type) {
+	case *apis.PredictResponse:
+		for _, t := range m.GetOutputs() {
+			n += len(t.GetIntVal()) + len(t.GetInt64Val()) + len(t.GetUint32Val()) + len(t.GetUint64Val()) + len(t.GetBoolVal()) + len(t.GetHalfVal()) + len(t.GetScomplexVal())
+			for _, s := range t.GetStringVal() {
+				n += 1 + len(s)
+			}
+		}
+	case *apis.ClassificationResponse:
+		return classes(m.GetResult())
+	case *apis.RegressionResponse:
+		return len(m.GetResult().GetRegressions())
+	case *apis.MultiInferenceResponse:
+		for _, r := range m.GetResults() {
+			n += classes(r.GetClassificationResult()) + len(r.GetRegressionResult().GetRegressions())
+		}
+	}
+	return n
+}
+
+func classes(r *apis.ClassificationResult) int {
+	if c := r.GetClassifications(); len(c) > 0 {
+		return len(c) * (1 + len(c[0].GetClasses()))
+	}
+	return 0
+}
+
+// lend returns a buffer that tells the Reply when it was sent. Small ones do not: gRPC does not say when they are free.
+func (r *Reply) lend(b mem.Buffer) mem.Buffer {
+	text := b.ReadOnlyData()
+	if mem.IsBelowBufferPoolingThreshold(cap(text)) {
+		return b
+	}
+	r.lent.Add(1)
+	return mem.NewBuffer(&text, &loan{r, b})
+}
+
+// loan is the pool that a buffer goes back to when it was sent.
+type loan struct {
+	r *Reply
+	b mem.Buffer
+}
+
+// Get implements mem.BufferPool; nobody asks.
+func (l *loan) Get(n int) *[]byte { b := make([]byte, n); return &b }
+
+// Put implements mem.BufferPool.
+func (l *loan) Put(*[]byte) {
+	l.b.Free()
+	if l.r.lent.Add(-1) == 0 {
+		l.r.account.Close()
+	}
+}
+
+var _ mem.BufferPool = (*loan)(nil)
