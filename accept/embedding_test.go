@@ -14,7 +14,6 @@ import (
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/estimator/checkpoint"
 	"github.com/goestimator/goestimator/inputs"
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/platform/proc"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/initializers"
@@ -23,6 +22,7 @@ import (
 	"github.com/goestimator/goestimator/models/ops"
 	"github.com/goestimator/goestimator/models/optimizers"
 	"github.com/goestimator/goestimator/runconfig"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // The table of these tests, and how it is called in checkpoints.
@@ -73,21 +73,21 @@ func tableModel(mc *estimator.ModelContext, f models.Features, l models.Labels) 
 	}
 	x := layers.Embedding(mc, f.Dense("ids"), tableRows, tableWidth, layers.Weights{KernelInit: initializers.RandomUniform{Min: -0.05, Max: 0.05}})
 	y := layers.Dense(mc, ops.Sum(mc, x, ops.Reduction{Axes: []int{1}}), 1, layers.Weights{})
-	labels := ops.ExpandDims(mc, ops.Cast(mc, l.Only(), graph.Float32), -1)
+	labels := ops.ExpandDims(mc, ops.Cast(mc, l.Only(), tensor.Float32), -1)
 	spec := &estimator.Spec{Predictions: estimator.Nodes{"logits": y}, Loss: losses.SigmoidCrossEntropy(mc, labels, y, losses.Options{})}
 	spec.TrainOp = adagrad.Minimize(mc, spec.Loss)
 	return spec, nil
 }
 
 // tableBatches are ids of one parity, without end.
-func tableBatches(parity int64) (ids, labels *graph.Tensor) {
+func tableBatches(parity int64) (ids, labels *tensor.Tensor) {
 	r := rand.New(rand.NewPCG(1, 2))
-	ids, labels = graph.NewTensor(graph.Int64, 20*tableBatch, tableIDs), graph.NewTensor(graph.Int64, 20*tableBatch)
-	for i := range graph.Of[int64](ids) {
-		graph.Of[int64](ids)[i] = r.Int64N(tableRows)&^1 | parity
+	ids, labels = tensor.New(tensor.Int64, 20*tableBatch, tableIDs), tensor.New(tensor.Int64, 20*tableBatch)
+	for i := range tensor.Values[int64](ids) {
+		tensor.Values[int64](ids)[i] = r.Int64N(tableRows)&^1 | parity
 	}
-	for i := range graph.Of[int64](labels) {
-		graph.Of[int64](labels)[i] = r.Int64N(2)
+	for i := range tensor.Values[int64](labels) {
+		tensor.Values[int64](labels)[i] = r.Int64N(2)
 	}
 	return ids, labels
 }
@@ -190,7 +190,7 @@ func tableSample(t *testing.T, dir string, step int64, name string) (even, odd [
 			t.Fatal(err)
 		}
 		for i := range 1000 {
-			v := graph.Of[float32](rows)[i*tableWidth : (i+1)*tableWidth]
+			v := tensor.Values[float32](rows)[i*tableWidth : (i+1)*tableWidth]
 			if (lo+i)%2 == 0 {
 				even = append(even, v...)
 			} else {

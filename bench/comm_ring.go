@@ -11,11 +11,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
 	"github.com/goestimator/goestimator/internal/distributed/collective"
 	"github.com/goestimator/goestimator/internal/distributed/coordinator"
 	"github.com/goestimator/goestimator/runconfig"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // The subject allreduce sums float32 tensors between processes of this machine.
@@ -185,7 +185,7 @@ func followRing(l *link, rank int, listener net.Listener, connect func(int, net.
 type collectiveMember struct {
 	node   *cluster.Node
 	groups map[int]*collective.Group
-	tensor map[string]*graph.Tensor
+	tensor map[string]*tensor.Tensor
 }
 
 func connectCollective(rank int, l net.Listener, addresses []string) (ringMember, map[string][]float64, error) {
@@ -198,7 +198,7 @@ func connectCollective(rank int, l net.Listener, addresses []string) (ringMember
 	if err != nil {
 		return nil, nil, err
 	}
-	m := &collectiveMember{node, map[int]*collective.Group{}, map[string]*graph.Tensor{}}
+	m := &collectiveMember{node, map[int]*collective.Group{}, map[string]*tensor.Tensor{}}
 	e, err := collective.Attach(node)
 	if err != nil {
 		return nil, nil, err
@@ -234,9 +234,9 @@ func (m *collectiveMember) check(rank int) (map[string][]float64, error) {
 		if rank >= n {
 			continue
 		}
-		t := graph.NewTensor(graph.Float32, bytes/4)
+		t := tensor.New(tensor.Float32, bytes/4)
 		for i := range t.Len() {
-			graph.Of[float32](t)[i] = ringElement(rank, i)
+			tensor.Values[float32](t)[i] = ringElement(rank, i)
 		}
 		m.tensor[name] = t
 		if err := m.run(command{1, name}); err != nil {
@@ -254,7 +254,7 @@ func (m *collectiveMember) run(c command) error {
 	if err != nil {
 		return err
 	}
-	tensors := []*graph.Tensor{m.tensor[c.name]}
+	tensors := []*tensor.Tensor{m.tensor[c.name]}
 	for range c.steps {
 		if err := m.groups[n].AllReduce(context.Background(), tensors, collective.Sum); err != nil {
 			return err

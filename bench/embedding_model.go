@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 
 	"github.com/goestimator/goestimator/estimator"
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/initializers"
 	"github.com/goestimator/goestimator/models/layers"
@@ -15,6 +14,7 @@ import (
 	"github.com/goestimator/goestimator/models/ops"
 	"github.com/goestimator/goestimator/models/optimizers"
 	"github.com/goestimator/goestimator/runconfig"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // The subject embedding trains a table that two parameter servers share: the sum
@@ -31,9 +31,9 @@ const (
 type slope struct{}
 
 // Init implements models.Initializer.
-func (slope) Init(t *graph.Tensor, _ uint64) error {
-	for i := range graph.Of[float32](t) {
-		graph.Of[float32](t)[i] = float32(i+1) / 32
+func (slope) Init(t *tensor.Tensor, _ uint64) error {
+	for i := range tensor.Values[float32](t) {
+		tensor.Values[float32](t)[i] = float32(i+1) / 32
 	}
 	return nil
 }
@@ -46,7 +46,7 @@ func embeddingModel() (estimator.ModelFn, error) {
 	return estimator.ModelFunc(func(mc *estimator.ModelContext, f models.Features, l models.Labels) (*estimator.Spec, error) {
 		x := layers.Embedding(mc, f.Dense("x"), tableRows, tableWidth, layers.Weights{KernelInit: initializers.Zeros()})
 		y := layers.Dense(mc, ops.Sum(mc, x, ops.Reduction{Axes: []int{1}}), 1, layers.Weights{KernelInit: slope{}})
-		labels := ops.ExpandDims(mc, ops.Cast(mc, l.Only(), graph.Float32), -1)
+		labels := ops.ExpandDims(mc, ops.Cast(mc, l.Only(), tensor.Float32), -1)
 		spec := &estimator.Spec{Predictions: estimator.Nodes{"logits": y}, Loss: losses.SigmoidCrossEntropy(mc, labels, y, losses.Options{})}
 		spec.TrainOp = o.Minimize(mc, spec.Loss)
 		return spec, nil
@@ -56,10 +56,10 @@ func embeddingModel() (estimator.ModelFn, error) {
 // embeddingBatches draws the data. Of the first four batches the third is the
 // first again and the fourth the second, and these two share no id: so their
 // losses show whether rows are updated, but not when exactly they are fetched.
-func embeddingBatches() (x, y *graph.Tensor) {
+func embeddingBatches() (x, y *tensor.Tensor) {
 	r := rand.New(rand.NewPCG(1, 2))
-	x, y = graph.NewTensor(graph.Int64, tableBatch*tableBatches, tableIDs), graph.NewTensor(graph.Int64, tableBatch*tableBatches)
-	ids, labels := graph.Of[int64](x), graph.Of[int64](y)
+	x, y = tensor.New(tensor.Int64, tableBatch*tableBatches, tableIDs), tensor.New(tensor.Int64, tableBatch*tableBatches)
+	ids, labels := tensor.Values[int64](x), tensor.Values[int64](y)
 	fillInts(r, ids, tableRows)
 	fillInts(r, labels, 2)
 	n := tableBatch * tableIDs
@@ -73,7 +73,7 @@ func embeddingBatches() (x, y *graph.Tensor) {
 
 func embeddingField(ctx context.Context, s settings, dir string) (field, error) {
 	x, y := embeddingBatches()
-	kernel := graph.NewTensor(graph.Float32, tableWidth, 1)
+	kernel := tensor.New(tensor.Float32, tableWidth, 1)
 	if err := (slope{}).Init(kernel, 0); err != nil {
 		return field{}, err
 	}
@@ -85,7 +85,7 @@ func embeddingField(ctx context.Context, s settings, dir string) (field, error) 
 		return field{}, err
 	}
 	argv, err := self("embedding", dir)
-	return field{reference: embeddingReference(graph.Of[int64](x), graph.Of[int64](y)), tolerance: 1e-4, contenders: []contender{{name: ours, argv: argv},
+	return field{reference: embeddingReference(tensor.Values[int64](x), tensor.Values[int64](y)), tolerance: 1e-4, contenders: []contender{{name: ours, argv: argv},
 		s.peer("tf.estimator", "embedding.py", dir)}}, err
 }
 

@@ -4,14 +4,14 @@ import (
 	"math"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // The first batches come twice and share no id, and a repeated one has a lower
 // loss: so the losses that are compared show that rows are updated.
 func TestEmbeddingReference(t *testing.T) {
 	x, y := embeddingBatches()
-	ids, labels := graph.Of[int64](x), graph.Of[int64](y)
+	ids, labels := tensor.Values[int64](x), tensor.Values[int64](y)
 	n := tableBatch * tableIDs
 	for i := range n {
 		if ids[i]%2 != 0 || ids[n+i]%2 != 1 || ids[2*n+i] != ids[i] || ids[3*n+i] != ids[n+i] {

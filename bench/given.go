@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/goestimator/goestimator/estimator/checkpoint"
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // given is what all contenders of a subject start from: initial weights, in the
@@ -20,7 +20,7 @@ import (
 // as a checkpoint.
 type given struct {
 	Tensors []givenTensor `json:"tensors"`
-	values  []*graph.Tensor
+	values  []*tensor.Tensor
 }
 
 type givenTensor struct {
@@ -31,7 +31,7 @@ type givenTensor struct {
 	Data   bool   `json:"data"` // a batch's, not a weight
 }
 
-func (g *given) add(name string, data bool, t *graph.Tensor) {
+func (g *given) add(name string, data bool, t *tensor.Tensor) {
 	offset := 0
 	for _, v := range g.values {
 		offset += len(v.Bytes)
@@ -41,7 +41,7 @@ func (g *given) add(name string, data bool, t *graph.Tensor) {
 }
 
 // get returns a tensor; a name that is not there is a mistake of this program.
-func (g *given) get(name string) (*graph.Tensor, error) {
+func (g *given) get(name string) (*tensor.Tensor, error) {
 	for i, t := range g.Tensors {
 		if t.Name == name {
 			return g.values[i], nil
@@ -62,7 +62,7 @@ func (g *given) write(ctx context.Context, dir string) error {
 		return err
 	}
 	var b []byte
-	weights := map[string]*graph.Tensor{}
+	weights := map[string]*tensor.Tensor{}
 	for i, v := range g.values {
 		b = append(b, v.Bytes...)
 		if !g.Tensors[i].Data {
@@ -80,7 +80,7 @@ func (g *given) write(ctx context.Context, dir string) error {
 	return err
 }
 
-var givenTypes = map[string]graph.DType{"float32": graph.Float32, "int64": graph.Int64}
+var givenTypes = map[string]tensor.DType{"float32": tensor.Float32, "int64": tensor.Int64}
 
 // readGiven reads the batches alone: weights come from the checkpoint.
 func readGiven(dir string) (*given, error) {
@@ -102,7 +102,7 @@ func readGiven(dir string) (*given, error) {
 			g.values = append(g.values, nil)
 			continue
 		}
-		v := graph.NewTensor(givenTypes[t.DType], t.Shape...)
+		v := tensor.New(givenTypes[t.DType], t.Shape...)
 		if _, err := f.ReadAt(v.Bytes, int64(t.Offset)); err != nil {
 			return nil, err
 		}
@@ -113,17 +113,17 @@ func readGiven(dir string) (*given, error) {
 
 // newWeight draws an initial value by the variable's name: He-uniform kernels,
 // batch norm's statistics near 0 and 1.
-func newWeight(r *rand.Rand, name string, shape []int) *graph.Tensor {
-	t := graph.NewTensor(graph.Float32, shape...)
+func newWeight(r *rand.Rand, name string, shape []int) *tensor.Tensor {
+	t := tensor.New(tensor.Float32, shape...)
 	mean, scale := 0.0, 0.05
 	switch name[strings.LastIndexByte(name, '/')+1:] {
 	case "kernel":
-		fan := graph.NumElements(shape) / shape[len(shape)-1]
+		fan := tensor.NumElements(shape) / shape[len(shape)-1]
 		scale = math.Sqrt(6 / float64(fan))
 	case "gamma", "moving_variance":
 		mean = 1
 	}
-	fillUniform(r, graph.Of[float32](t), mean, scale)
+	fillUniform(r, tensor.Values[float32](t), mean, scale)
 	return t
 }
 

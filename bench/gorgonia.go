@@ -9,14 +9,14 @@ import (
 	"time"
 
 	"github.com/goestimator/goestimator/estimator/checkpoint"
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
-	"gorgonia.org/tensor"
+	gtensor "gorgonia.org/tensor"
 )
 
 // stock is the mlp as Gorgonia's users write it: a tape machine and its Adam.
 type stock struct {
-	x, onehot *graph.Tensor
+	x, onehot *tensor.Tensor
 	batch     int
 	at        int
 
@@ -67,9 +67,9 @@ func newStock(dir string) (*stock, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.onehot = graph.NewTensor(graph.Float32, y.Len(), 10)
-	for i, label := range graph.Of[int64](y) {
-		graph.Of[float32](s.onehot)[i*10+int(label)] = 1
+	s.onehot = tensor.New(tensor.Float32, y.Len(), 10)
+	for i, label := range tensor.Values[int64](y) {
+		tensor.Values[float32](s.onehot)[i*10+int(label)] = 1
 	}
 	return s, s.build(dir)
 }
@@ -81,8 +81,8 @@ func (s *stock) build(dir string) error {
 	}
 	defer r.Close()
 	g := G.NewGraph()
-	x := G.NewMatrix(g, tensor.Float32, G.WithShape(s.batch, 784), G.WithName("x"))
-	y := G.NewMatrix(g, tensor.Float32, G.WithShape(s.batch, 10), G.WithName("y"))
+	x := G.NewMatrix(g, gtensor.Float32, G.WithShape(s.batch, 784), G.WithName("x"))
+	y := G.NewMatrix(g, gtensor.Float32, G.WithShape(s.batch, 10), G.WithName("y"))
 	h := x
 	for i, name := range []string{"dense", "dense_1", "dense_2"} {
 		if h, err = s.layer(r, g, h, name); err != nil {
@@ -103,7 +103,7 @@ func (s *stock) build(dir string) error {
 	if _, err := G.Grad(s.loss, s.params...); err != nil {
 		return err
 	}
-	s.xs, s.ys = tensor.New(tensor.WithShape(s.batch, 784), tensor.Of(tensor.Float32)), tensor.New(tensor.WithShape(s.batch, 10), tensor.Of(tensor.Float32))
+	s.xs, s.ys = gtensor.New(gtensor.WithShape(s.batch, 784), gtensor.Of(gtensor.Float32)), gtensor.New(gtensor.WithShape(s.batch, 10), gtensor.Of(gtensor.Float32))
 	if err := G.Let(x, s.xs); err != nil {
 		return err
 	}
@@ -126,8 +126,8 @@ func (s *stock) layer(r *checkpoint.Reader, g *G.ExprGraph, x *G.Node, name stri
 		if len(shape) == 1 {
 			shape = []int{1, shape[0]}
 		}
-		v := tensor.New(tensor.WithShape(shape...), tensor.WithBacking(append([]float32{}, graph.Of[float32](t)...)))
-		ns = append(ns, G.NewMatrix(g, tensor.Float32, G.WithShape(shape...), G.WithName(strings.Join([]string{name, part, strconv.Itoa(len(s.params))}, "_")), G.WithValue(v)))
+		v := gtensor.New(gtensor.WithShape(shape...), gtensor.WithBacking(append([]float32{}, tensor.Values[float32](t)...)))
+		ns = append(ns, G.NewMatrix(g, gtensor.Float32, G.WithShape(shape...), G.WithName(strings.Join([]string{name, part, strconv.Itoa(len(s.params))}, "_")), G.WithValue(v)))
 	}
 	s.params = append(s.params, ns...)
 	y, err := G.Mul(x, ns[0])
@@ -140,8 +140,8 @@ func (s *stock) layer(r *checkpoint.Reader, g *G.ExprGraph, x *G.Node, name stri
 func (s *stock) step() error {
 	i := s.at
 	s.at = (i + s.batch) % s.x.Shape[0]
-	copy(s.xs.Data().([]float32), graph.Of[float32](s.x)[i*784:])
-	copy(s.ys.Data().([]float32), graph.Of[float32](s.onehot)[i*10:])
+	copy(s.xs.Data().([]float32), tensor.Values[float32](s.x)[i*784:])
+	copy(s.ys.Data().([]float32), tensor.Values[float32](s.onehot)[i*10:])
 	if err := s.vm.RunAll(); err != nil {
 		return err
 	}

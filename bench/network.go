@@ -13,7 +13,6 @@ import (
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/estimator/heads"
 	"github.com/goestimator/goestimator/inputs"
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/layers"
 	"github.com/goestimator/goestimator/models/losses"
@@ -21,6 +20,7 @@ import (
 	"github.com/goestimator/goestimator/models/ops"
 	"github.com/goestimator/goestimator/models/optimizers"
 	"github.com/goestimator/goestimator/runconfig"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // workload is a model with its data.
@@ -80,7 +80,7 @@ func sparseLinear() (estimator.ModelFn, error) {
 		if mc.Mode() == models.Predict {
 			return spec, nil
 		}
-		labels := ops.ExpandDims(mc, ops.Cast(mc, l.Only(), graph.Float32), -1)
+		labels := ops.ExpandDims(mc, ops.Cast(mc, l.Only(), tensor.Float32), -1)
 		spec.Loss = losses.SigmoidCrossEntropy(mc, labels, y, losses.Options{})
 		spec.TrainOp = o.Minimize(mc, spec.Loss)
 		return spec, nil
@@ -130,22 +130,22 @@ func threads() int {
 }
 
 // draw makes data for the workload.
-func (w workload) draw(r *rand.Rand) (x, y *graph.Tensor) {
+func (w workload) draw(r *rand.Rand) (x, y *tensor.Tensor) {
 	n := w.batch * w.batches
 	if w.ids > 0 {
-		x = graph.NewTensor(graph.Int64, append([]int{n}, w.feature...)...)
-		fillInts(r, graph.Of[int64](x), w.ids)
+		x = tensor.New(tensor.Int64, append([]int{n}, w.feature...)...)
+		fillInts(r, tensor.Values[int64](x), w.ids)
 	} else {
-		x = graph.NewTensor(graph.Float32, append([]int{n}, w.feature...)...)
-		fillUniform(r, graph.Of[float32](x), 0.5, 0.5)
+		x = tensor.New(tensor.Float32, append([]int{n}, w.feature...)...)
+		fillUniform(r, tensor.Values[float32](x), 0.5, 0.5)
 	}
 	if w.labels > 0 {
-		y = graph.NewTensor(graph.Int64, n)
-		fillInts(r, graph.Of[int64](y), w.labels)
+		y = tensor.New(tensor.Int64, n)
+		fillInts(r, tensor.Values[int64](y), w.labels)
 		return x, y
 	}
-	y = graph.NewTensor(graph.Float32, n, 1)
-	fillUniform(r, graph.Of[float32](y), 0, 1)
+	y = tensor.New(tensor.Float32, n, 1)
+	fillUniform(r, tensor.Values[float32](y), 0, 1)
 	return x, y
 }
 
@@ -171,7 +171,7 @@ func (w workload) give(ctx context.Context, dir string) (*given, error) {
 }
 
 // input passes over data in memory for ever.
-func (w workload) input(x, y *graph.Tensor, batch int) estimator.InputFn {
+func (w workload) input(x, y *tensor.Tensor, batch int) estimator.InputFn {
 	return estimator.InputFunc(func(context.Context, inputs.Context) (inputs.Dataset, error) {
 		ds, err := inputs.Slices(nil, inputs.NamedTensor{Name: "x", Role: inputs.Feature, Tensor: x},
 			inputs.NamedTensor{Name: "y", Role: inputs.Label, Tensor: y})

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/goestimator/goestimator/estimator"
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // inferenceCases are NETWORK/BATCH.
@@ -88,7 +88,7 @@ func predictWorker(l *link, args []string) error {
 		if err != nil {
 			return err
 		}
-		for _, v := range graph.Of[float32](last.Get(p.key)) {
+		for _, v := range tensor.Values[float32](last.Get(p.key)) {
 			values[name] = append(values[name], float64(v))
 		}
 		ps[name] = p

@@ -9,13 +9,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
 	"github.com/goestimator/goestimator/internal/distributed/ps"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/initializers"
 	"github.com/goestimator/goestimator/models/optimizers"
 	"github.com/goestimator/goestimator/runconfig"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // The subject ps pulls a model from parameter servers, processes of their own,
@@ -212,10 +212,10 @@ func openPS(addresses []string) (*psCase, error) {
 	k.client = ps.NewClient(c)
 	var variables []*models.Variable
 	for i := range psVariables {
-		v := &models.Variable{Name: fmt.Sprint("w", i), DType: graph.Float32, Shape: []int{psModelBytes / 4 / psVariables / 1000, 1000}, Init: initializers.Ones()}
-		g := graph.NewTensor(v.DType, v.Shape...)
+		v := &models.Variable{Name: fmt.Sprint("w", i), DType: tensor.Float32, Shape: []int{psModelBytes / 4 / psVariables / 1000, 1000}, Init: initializers.Ones()}
+		g := tensor.New(v.DType, v.Shape...)
 		for e := range g.Len() {
-			graph.Of[float32](g)[e] = psGradient(e)
+			tensor.Values[float32](g)[e] = psGradient(e)
 		}
 		variables, k.gradients = append(variables, v), append(k.gradients, ps.Gradient{Variable: v.Name, Value: g})
 	}

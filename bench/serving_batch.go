@@ -9,10 +9,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/format/graphdef"
 	"github.com/goestimator/goestimator/internal/imported/session"
 	"github.com/goestimator/goestimator/internal/serving/servable"
+	"github.com/goestimator/goestimator/tensor"
 	"google.golang.org/protobuf/proto"
 
 	apis "github.com/wamuir/graft/tensorflow/serving/apis_go_proto"
@@ -54,12 +54,12 @@ func loadServed(ctx context.Context, dir, name string, o session.Options) (*sess
 }
 
 // sentTensors are the tensors of the Predict requests for a model.
-func sentTensors(dir, name string, rows int) ([]*graph.Tensor, error) {
+func sentTensors(dir, name string, rows int) ([]*tensor.Tensor, error) {
 	requests, err := readRequests(requestsFile(dir, name, rows))
 	if err != nil {
 		return nil, err
 	}
-	var out []*graph.Tensor
+	var out []*tensor.Tensor
 	for _, b := range requests {
 		r := &apis.PredictRequest{}
 		if err := proto.Unmarshal(b, r); err != nil {
@@ -79,7 +79,7 @@ type inProcess struct {
 	model   servable.Model
 	input   string
 	fetches []string
-	batches []*graph.Tensor
+	batches []*tensor.Tensor
 	at      int
 }
 
@@ -94,10 +94,10 @@ func newInProcess(dir, name string) (*inProcess, error) {
 	return p, err
 }
 
-func (p *inProcess) run() (*graph.Tensor, error) {
+func (p *inProcess) run() (*tensor.Tensor, error) {
 	x := p.batches[p.at%len(p.batches)]
 	p.at++
-	out, err := p.model.Run(context.Background(), map[string]*graph.Tensor{p.input: x}, p.fetches)
+	out, err := p.model.Run(context.Background(), map[string]*tensor.Tensor{p.input: x}, p.fetches)
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +118,7 @@ func batchWorker(l *link, args []string) error {
 		if err != nil {
 			return err
 		}
-		for _, v := range graph.Of[float32](first) {
+		for _, v := range tensor.Values[float32](first) {
 			values[name] = append(values[name], float64(v))
 		}
 		models[name] = p

@@ -9,9 +9,9 @@ import (
 	"runtime/debug"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/imported/session"
 	"github.com/goestimator/goestimator/internal/serving/servable"
+	"github.com/goestimator/goestimator/tensor"
 	apis "github.com/wamuir/graft/tensorflow/serving/apis_go_proto"
 	"google.golang.org/protobuf/proto"
 )
@@ -32,7 +32,7 @@ func copiesField(ctx context.Context, s settings, dir string) (field, error) {
 // copiesWorker is bench worker serving_copies DIR.
 func copiesWorker(l *link, args []string) error {
 	runtime.GOMAXPROCS(max(threads(), 1))
-	feeds := map[string]*graph.Tensor{}
+	feeds := map[string]*tensor.Tensor{}
 	for _, name := range servedModels {
 		var err error
 		if feeds[name], err = oneRow(args[0], name); err != nil {
@@ -66,13 +66,13 @@ func copiesWorker(l *link, args []string) error {
 }
 
 // loadAndRun loads a model and runs its default signature on one row.
-func loadAndRun(dir, name string, x *graph.Tensor) (servable.Model, error) {
+func loadAndRun(dir, name string, x *tensor.Tensor) (servable.Model, error) {
 	m, err := loadServed(context.Background(), dir, name, session.Options{})
 	if err != nil {
 		return nil, err
 	}
 	sig := m.Signatures()["serving_default"]
-	feeds := map[string]*graph.Tensor{}
+	feeds := map[string]*tensor.Tensor{}
 	for _, in := range sig.GetInputs() {
 		feeds[in.GetName()] = x
 	}
@@ -87,7 +87,7 @@ func loadAndRun(dir, name string, x *graph.Tensor) (servable.Model, error) {
 }
 
 // oneRow is the first request's input of a model.
-func oneRow(dir, name string) (*graph.Tensor, error) {
+func oneRow(dir, name string) (*tensor.Tensor, error) {
 	if name != "wide_deep" {
 		all, err := sentTensors(dir, name, 1)
 		if err != nil {
@@ -107,7 +107,7 @@ func oneRow(dir, name string) (*graph.Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return graph.StringTensor([][]byte{b}, 1)
+	return tensor.FromStrings([][]byte{b}, 1)
 }
 
 // residentKB is the resident memory of this process, 0 where the system does not tell.

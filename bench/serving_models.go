@@ -12,9 +12,9 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/inputs"
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/format/graphdef"
 	"github.com/goestimator/goestimator/runconfig"
+	"github.com/goestimator/goestimator/tensor"
 	ex "github.com/wamuir/graft/tensorflow/core/example/example_protos_go_proto"
 	"github.com/wamuir/graft/tensorflow/core/framework/tensor_go_proto"
 	apis "github.com/wamuir/graft/tensorflow/serving/apis_go_proto"
@@ -91,7 +91,7 @@ func giveImages(ctx context.Context, dir, name string) error {
 }
 
 // predictRequest is a PredictRequest of a tensor, as Python clients send it.
-func predictRequest(model string, t *graph.Tensor) ([]byte, error) {
+func predictRequest(model string, t *tensor.Tensor) ([]byte, error) {
 	p, err := graphdef.ToTensorProto(t, true)
 	if err != nil {
 		return nil, err
@@ -100,9 +100,9 @@ func predictRequest(model string, t *graph.Tensor) ([]byte, error) {
 }
 
 // rowsOf is a part of a dense tensor, in its memory.
-func rowsOf(t *graph.Tensor, from, to int) *graph.Tensor {
+func rowsOf(t *tensor.Tensor, from, to int) *tensor.Tensor {
 	size := len(t.Bytes) / t.Shape[0]
-	return &graph.Tensor{DType: t.DType, Shape: append([]int{to - from}, t.Shape[1:]...), Bytes: t.Bytes[from*size : to*size]}
+	return &tensor.Tensor{DType: t.DType, Shape: append([]int{to - from}, t.Shape[1:]...), Bytes: t.Bytes[from*size : to*size]}
 }
 
 // giveAdult exports the wide and deep model after a few steps, and rows of Adult.

@@ -14,10 +14,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/serving/manager"
 	"github.com/goestimator/goestimator/internal/serving/servable"
 	"github.com/goestimator/goestimator/serving"
+	"github.com/goestimator/goestimator/tensor"
 	"github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
 	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 	"google.golang.org/grpc/codes"
@@ -46,11 +46,11 @@ func fixed() servable.Model {
 	var busy sync.Mutex
 	return &servable.Func{
 		Sigs: map[string]*pb.SignatureDef{"serving_default": {Inputs: info("x"), Outputs: info("y"), MethodName: "tensorflow/serving/predict"}},
-		Compute: func(_ context.Context, feeds map[string]*graph.Tensor, _ []string) ([]*graph.Tensor, error) {
+		Compute: func(_ context.Context, feeds map[string]*tensor.Tensor, _ []string) ([]*tensor.Tensor, error) {
 			busy.Lock()
 			defer busy.Unlock()
 			time.Sleep(fixedTime)
-			return []*graph.Tensor{feeds["x:0"].Clone()}, nil
+			return []*tensor.Tensor{feeds["x:0"].Clone()}, nil
 		},
 	}
 }
@@ -99,7 +99,7 @@ func overloadWorker(l *link, args []string) error {
 		return err
 	}
 	defer srv.stop()
-	request, err := predictRequest("mlp", graph.NewTensor(graph.Float32, 1, 16))
+	request, err := predictRequest("mlp", tensor.New(tensor.Float32, 1, 16))
 	if err != nil {
 		return err
 	}

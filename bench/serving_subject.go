@@ -12,8 +12,8 @@ import (
 	apis "github.com/wamuir/graft/tensorflow/serving/apis_go_proto"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/format/graphdef"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // servedBatch is the rows of a large request.
@@ -171,7 +171,7 @@ func scoresOf(model string, answer []byte) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, v := range graph.Of[float32](t) {
+	for _, v := range tensor.Values[float32](t) {
 		out = append(out, float64(v))
 	}
 	return out, nil

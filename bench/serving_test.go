@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 func TestRequestsFile(t *testing.T) {
@@ -64,7 +64,7 @@ func startFixed(t *testing.T) string {
 
 // TestOverload: load on the server of the subject, in this process.
 func TestOverload(t *testing.T) {
-	request, err := predictRequest("mlp", graph.NewTensor(graph.Float32, 1, 2))
+	request, err := predictRequest("mlp", tensor.New(tensor.Float32, 1, 2))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // sparseReference trains the sparse linear model in float64 by its definition
@@ -16,8 +16,8 @@ func sparseReference(dir string) (map[string][]float64, error) {
 	x, y := w.draw(r)
 	table := newWeight(r, "embedding/embeddings", []int{sparseRows, 1})
 	bias := newWeight(r, "bias", []int{1})
-	m := newLogistic(graph.Of[float32](table), graph.Of[float32](bias)[0])
-	ids, labels := graph.Of[int64](x), graph.Of[int64](y)
+	m := newLogistic(tensor.Values[float32](table), tensor.Values[float32](bias)[0])
+	ids, labels := tensor.Values[int64](x), tensor.Values[int64](y)
 	var losses []float64
 	for s := range checkedSteps {
 		b := s % w.batches * w.batch

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // aheadStep is a localStepper on an accelerator: the next batches are copied to it while the present one is computed, and
@@ -25,7 +25,7 @@ const stepsAhead = 2
 // copied is a batch on its way to the accelerator.
 type copied struct {
 	ahead *engine.Ahead
-	of    []*graph.Tensor
+	of    []*tensor.Tensor
 }
 
 var (

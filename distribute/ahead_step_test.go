@@ -6,6 +6,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/runconfig"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // TestBatchesToldAhead: whatever was told of the batches that come, each step is made on the one that it is given: of more than
@@ -30,7 +31,7 @@ func TestBatchesToldAhead(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for name, v := range map[string]*graph.Tensor{"w": graph.ScalarOf(1.0), "seen": graph.ScalarOf(0.0), GlobalStep: graph.ScalarOf(int64(0))} {
+		for name, v := range map[string]*tensor.Tensor{"w": tensor.Scalar(1.0), "seen": tensor.Scalar(0.0), GlobalStep: tensor.Scalar(int64(0))} {
 			if err := s.Variables().Create(name, graph.Type{DType: v.DType}, Whole(v)); err != nil {
 				t.Fatal(err)
 			}
@@ -42,7 +43,7 @@ func TestBatchesToldAhead(t *testing.T) {
 		batches := make([]Batch, 10)
 		for i := range batches {
 			batches[i] = column(t, 1)
-			graph.Of[float64](batches[i].Feeds[0])[0] = 0.3*float64(i) - 1
+			tensor.Values[float64](batches[i].Feeds[0])[0] = 0.3*float64(i) - 1
 		}
 		ahead, _ := stepper.(Prefetcher)
 		for i, step := range steps {

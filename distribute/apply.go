@@ -10,6 +10,7 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
 	"github.com/goestimator/goestimator/models/optimizers"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // application is the program that turns reduced gradients into an update of one
@@ -44,7 +45,7 @@ func compileApplication(p TrainProgram, l *layout, to target) (*application, err
 	for i, places := range l.grads {
 		grads[i] = gradientOf(b, places, p.Gradients[i].Dense, dense, feeds[len(dense):])
 	}
-	stepType := graph.Type{DType: graph.Int64}
+	stepType := graph.Type{DType: tensor.Int64}
 	step := b.Read(b.Variable(GlobalStep, stepType), stepType)
 	applied, err := p.Train.Emit(b, optimizers.Env{GlobalStep: step, Gradients: grads})
 	if err != nil {
@@ -119,18 +120,18 @@ func assign(b *graph.Builder, name string, value graph.Output) *graph.Node {
 
 // advance adds one to the global step.
 func advance(b *graph.Builder) *graph.Node {
-	t := graph.Type{DType: graph.Int64}
+	t := graph.Type{DType: tensor.Int64}
 	return b.Node("AssignAddVariableOp", GlobalStep+"/AssignAdd", nil,
-		graph.Attrs{"dtype": t.DType}, b.Variable(GlobalStep, t), b.Scalar(GlobalStep+"/one", graph.Int64, 1))
+		graph.Attrs{"dtype": t.DType}, b.Variable(GlobalStep, t), b.Scalar(GlobalStep+"/one", tensor.Int64, 1))
 }
 
 // run applies gradients of that many rows, and returns the global step after it.
-func (a *application) run(ctx context.Context, rows int, feeds []*graph.Tensor) (int64, error) {
+func (a *application) run(ctx context.Context, rows int, feeds []*tensor.Tensor) (int64, error) {
 	return a.done(a.program.Run(ctx, max(rows, 1), feeds))
 }
 
 // runOn is run with feeds that lie on the program's device, where at says so.
-func (a *application) runOn(ctx context.Context, rows int, feeds []*graph.Tensor, at []engine.Resident) (int64, error) {
+func (a *application) runOn(ctx context.Context, rows int, feeds []*tensor.Tensor, at []engine.Resident) (int64, error) {
 	return a.done(a.program.RunOn(ctx, max(rows, 1), feeds, at))
 }
 
@@ -138,7 +139,7 @@ func (a *application) done(err error) (int64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("update: %w", err)
 	}
-	return graph.Of[int64](a.program.Value(a.step))[0] + 1, nil
+	return tensor.Values[int64](a.program.Value(a.step))[0] + 1, nil
 }
 
 // learningRate is the rate of the last run.

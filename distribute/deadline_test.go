@@ -13,6 +13,7 @@ import (
 	"github.com/goestimator/goestimator/internal/distributed/ps"
 	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // TestServerThatNeverAnswers pushes to a parameter server that lives, and takes
@@ -42,7 +43,7 @@ func TestServerThatNeverAnswers(t *testing.T) {
 	if p.copies, err = engine.NewVariables(p.dev); err != nil {
 		t.Fatal(err)
 	}
-	for name, v := range map[string]*graph.Tensor{"w": graph.ScalarOf(1.0), "seen": graph.ScalarOf(0.0), GlobalStep: graph.ScalarOf(int64(0))} {
+	for name, v := range map[string]*tensor.Tensor{"w": tensor.Scalar(1.0), "seen": tensor.Scalar(0.0), GlobalStep: tensor.Scalar(int64(0))} {
 		if err := p.vars.Create(name, graph.Type{DType: v.DType}, Whole(v)); err != nil {
 			t.Fatal(err)
 		}
@@ -55,11 +56,11 @@ func TestServerThatNeverAnswers(t *testing.T) {
 	if err := p.client.Create(t.Context(), p.plan, ps.State{Value: p.vars.fill}); err != nil {
 		t.Fatal(err)
 	}
-	x, err := graph.FromSlice([]float64{3, 5}, 2)
+	x, err := tensor.FromSlice([]float64{3, 5}, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = stepper.Step(t.Context(), Step{Batches: []Batch{{Rows: 2, Feeds: []*graph.Tensor{x}}}})
+	_, err = stepper.Step(t.Context(), Step{Batches: []Batch{{Rows: 2, Feeds: []*tensor.Tensor{x}}}})
 	if !errors.Is(err, ErrPeerLost) || errors.Is(err, ErrSessionLost) {
 		t.Fatalf("got %v, expected ErrPeerLost alone", err)
 	}

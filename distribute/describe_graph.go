@@ -8,6 +8,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/distributed/settings"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // digester makes a digest of each node: of what it does and of the digests of its inputs.
@@ -53,9 +54,9 @@ func describeAttrs(text *strings.Builder, attrs graph.Attrs) {
 
 func describeAttr(text *strings.Builder, v any) {
 	switch v := v.(type) {
-	case *graph.Tensor:
+	case *tensor.Tensor:
 		describeTensor(text, v)
-	case []*graph.Tensor:
+	case []*tensor.Tensor:
 		for _, t := range v {
 			describeTensor(text, t)
 		}
@@ -72,9 +73,9 @@ func describeAttr(text *strings.Builder, v any) {
 }
 
 // describeTensor writes a constant, but the keys of random numbers, which follow from the seed.
-func describeTensor(text *strings.Builder, t *graph.Tensor) {
+func describeTensor(text *strings.Builder, t *tensor.Tensor) {
 	fmt.Fprintln(text, t.DType, t.Shape)
-	if t.DType != graph.Uint64 {
+	if t.DType != tensor.Uint64 {
 		fmt.Fprintf(text, "%s %q\n", settings.Digest(t.Bytes), t.Strings)
 	}
 }

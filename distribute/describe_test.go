@@ -8,6 +8,7 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/lower"
 	"github.com/goestimator/goestimator/internal/distributed/settings"
 	"github.com/goestimator/goestimator/models/optimizers"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // TestGraphDigest: it follows what the program computes, not how its nodes are called.
@@ -23,16 +24,16 @@ func TestGraphDigest(t *testing.T) {
 		}
 		return graphDigest(p)
 	}
-	constant := func(dtype graph.DType, by byte) func(b *graph.Builder, p *TrainProgram) {
+	constant := func(dtype tensor.DType, by byte) func(b *graph.Builder, p *TrainProgram) {
 		return func(b *graph.Builder, p *TrainProgram) {
-			value := graph.NewTensor(dtype, 1)
+			value := tensor.New(dtype, 1)
 			value.Bytes[0] = by
 			p.Updates = append(p.Updates, Update{Variable: "x", Value: b.Const("by", value)})
 		}
 	}
 	plain := build(nil)
 	for name, change := range map[string]func(b *graph.Builder, p *TrainProgram){
-		"another node beside": func(b *graph.Builder, p *TrainProgram) { b.Scalar("unused", graph.Float32, 3) },
+		"another node beside": func(b *graph.Builder, p *TrainProgram) { b.Scalar("unused", tensor.Float32, 3) },
 		"another fetch":       func(b *graph.Builder, p *TrainProgram) { p.Fetches = nil },
 		"other names": func(b *graph.Builder, p *TrainProgram) {
 			for _, n := range b.Graph.Nodes() {
@@ -61,10 +62,10 @@ func TestGraphDigest(t *testing.T) {
 		"an update elsewhere":     func(b *graph.Builder, p *TrainProgram) { p.Updates[0].Variable = "other" },
 		"an argument":             func(b *graph.Builder, p *TrainProgram) { p.Args = append(p.Args, p.Loss) },
 		"a sparse gradient":       func(b *graph.Builder, p *TrainProgram) { p.Gradients[0] = rowsOf(p.Gradients[0]) },
-		"a constant":              constant(graph.Float64, 2),
-		"another constant":        constant(graph.Float64, 3),
-		"another constant type":   constant(graph.Float32, 2),
-		"a key of random numbers": constant(graph.Uint64, 2),
+		"a constant":              constant(tensor.Float64, 2),
+		"another constant":        constant(tensor.Float64, 3),
+		"another constant type":   constant(tensor.Float32, 2),
+		"a key of random numbers": constant(tensor.Uint64, 2),
 	} {
 		got := build(change)
 		if slices.Contains(seen, got) {
@@ -72,7 +73,7 @@ func TestGraphDigest(t *testing.T) {
 		}
 		seen = append(seen, got)
 	}
-	if build(constant(graph.Uint64, 2)) != build(constant(graph.Uint64, 5)) {
+	if build(constant(tensor.Uint64, 2)) != build(constant(tensor.Uint64, 5)) {
 		t.Error("keys of random numbers, which follow from the seed, are in the digest")
 	}
 }

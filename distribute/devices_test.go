@@ -13,6 +13,7 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/gpus"
 	"github.com/goestimator/goestimator/internal/runtime/gpus/gpustest"
 	"github.com/goestimator/goestimator/runconfig"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // onGPUs is the config of a strategy on emulated GPUs.
@@ -115,7 +116,7 @@ func TestQuietSteps(t *testing.T) {
 // trainQuietly reads the loss of every fifth step, and w in the end.
 func trainQuietly(t *testing.T, s Strategy) []float64 {
 	t.Helper()
-	for name, v := range map[string]*graph.Tensor{"w": graph.ScalarOf(1.0), "seen": graph.ScalarOf(0.0), GlobalStep: graph.ScalarOf(int64(0))} {
+	for name, v := range map[string]*tensor.Tensor{"w": tensor.Scalar(1.0), "seen": tensor.Scalar(0.0), GlobalStep: tensor.Scalar(int64(0))} {
 		if err := s.Variables().Create(name, graph.Type{DType: v.DType}, Whole(v)); err != nil {
 			t.Fatal(err)
 		}
@@ -130,7 +131,7 @@ func trainQuietly(t *testing.T, s Strategy) []float64 {
 	batches := []Batch{column(t, 1), column(t, 1)}
 	set := func(i int) Batch {
 		b := batches[i%2]
-		graph.Of[float64](b.Feeds[0])[0] = float64(i%7) - 3
+		tensor.Values[float64](b.Feeds[0])[0] = float64(i%7) - 3
 		return b
 	}
 	next := set(0)

@@ -5,11 +5,12 @@ import (
 	"slices"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Whole is the Fill of a value that is in memory.
-func Whole(value *graph.Tensor) Fill {
-	return func(dst *graph.Tensor, first int) error {
+func Whole(value *tensor.Tensor) Fill {
+	return func(dst *tensor.Tensor, first int) error {
 		if dst.DType != value.DType || len(dst.Shape) != len(value.Shape) || len(value.Shape) > 0 && !slices.Equal(dst.Shape[1:], value.Shape[1:]) {
 			return fmt.Errorf("expected a value of %v%v, got %v%v", dst.DType, dst.Shape, value.DType, value.Shape)
 		}
@@ -27,10 +28,10 @@ func Whole(value *graph.Tensor) Fill {
 }
 
 // whole writes all rows.
-func (f Fill) whole(dst *graph.Tensor) error { return f(dst, 0) }
+func (f Fill) whole(dst *tensor.Tensor) error { return f(dst, 0) }
 
 // tensor returns the whole value of a Fill.
-func (f Fill) tensor(t graph.Type) (*graph.Tensor, error) {
-	value := graph.NewTensor(t.DType, t.Shape.At(0)...)
+func (f Fill) tensor(t graph.Type) (*tensor.Tensor, error) {
+	value := tensor.New(t.DType, t.Shape.At(0)...)
 	return value, f(value, 0)
 }

@@ -14,11 +14,12 @@ import (
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/optimizers"
 	"github.com/goestimator/goestimator/runconfig"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // regression is the program loss = sum of (x*w)^2 / 2, in float32, whose gradient is dense, beside an average in float64.
 func regression(b *graph.Builder) TrainProgram {
-	f, batch := graph.Float32, graph.Type{DType: graph.Float32, Shape: graph.BatchOf(5)}
+	f, batch := tensor.Float32, graph.Type{DType: tensor.Float32, Shape: graph.BatchOf(5)}
 	x := b.Placeholder("x", batch)
 	wType := graph.Type{DType: f, Shape: graph.ShapeOf(5, 7)}
 	w := b.Read(b.Variable("w", wType), wType)
@@ -27,8 +28,8 @@ func regression(b *graph.Builder) TrainProgram {
 	}
 	y := product("y", graph.Type{DType: f, Shape: graph.BatchOf(7)}, false, x, w)
 	loss := b.Op("L2Loss", "loss", graph.Type{DType: f}, graph.Attrs{"T": f}, y)
-	double := b.Op("Cast", "double", graph.Type{DType: graph.Float64}, graph.Attrs{"SrcT": f, "DstT": graph.Float64}, loss)
-	step := b.Read(b.Variable(GlobalStep, graph.Type{DType: graph.Int64}), graph.Type{DType: graph.Int64})
+	double := b.Op("Cast", "double", graph.Type{DType: tensor.Float64}, graph.Attrs{"SrcT": f, "DstT": tensor.Float64}, loss)
+	step := b.Read(b.Variable(GlobalStep, graph.Type{DType: tensor.Int64}), graph.Type{DType: tensor.Int64})
 	v := &models.Variable{Name: "w", DType: f, Shape: []int{5, 7}, Trainable: true}
 	return TrainProgram{
 		Program:    Program{Graph: b.Graph, Feeds: []graph.Output{x}, Fetches: []graph.Output{y, loss}},
@@ -43,20 +44,20 @@ func regression(b *graph.Builder) TrainProgram {
 func trainRegression(t *testing.T, s *replicated) (losses []float64, w [][]float32) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(3, 3))
-	random := func(shape ...int) *graph.Tensor {
-		v := graph.NewTensor(graph.Float32, shape...)
-		for i := range graph.Of[float32](v) {
-			graph.Of[float32](v)[i] = float32(r.NormFloat64())
+	random := func(shape ...int) *tensor.Tensor {
+		v := tensor.New(tensor.Float32, shape...)
+		for i := range tensor.Values[float32](v) {
+			tensor.Values[float32](v)[i] = float32(r.NormFloat64())
 		}
 		return v
 	}
-	for name, v := range map[string]*graph.Tensor{"seen": graph.ScalarOf(0.0), GlobalStep: graph.ScalarOf(int64(0))} {
+	for name, v := range map[string]*tensor.Tensor{"seen": tensor.Scalar(0.0), GlobalStep: tensor.Scalar(int64(0))} {
 		if err := s.Variables().Create(name, graph.Type{DType: v.DType}, Whole(v)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	first := random(5, 7)
-	if err := s.Variables().Create("w", graph.Type{DType: graph.Float32, Shape: graph.ShapeOf(5, 7)}, Whole(first)); err != nil {
+	if err := s.Variables().Create("w", graph.Type{DType: tensor.Float32, Shape: graph.ShapeOf(5, 7)}, Whole(first)); err != nil {
 		t.Fatal(err)
 	}
 	stepper, err := s.Train(regression(graph.NewBuilder(graph.New())))
@@ -69,7 +70,7 @@ func trainRegression(t *testing.T, s *replicated) (losses []float64, w [][]float
 	for i := range 6 {
 		var batches []Batch
 		for k := range s.replicas - i/5 {
-			batches = append(batches, Batch{Rows: 3 + k + i%2, Feeds: []*graph.Tensor{random(3+k+i%2, 5)}})
+			batches = append(batches, Batch{Rows: 3 + k + i%2, Feeds: []*tensor.Tensor{random(3+k+i%2, 5)}})
 		}
 		out, err := stepper.Step(context.Background(), Step{Batches: batches})
 		if err != nil || !out.Applied || out.GlobalStep != int64(i+1) {
@@ -88,7 +89,7 @@ func trainRegression(t *testing.T, s *replicated) (losses []float64, w [][]float
 		if err != nil {
 			t.Fatal(err)
 		}
-		w = append(w, append([]float32(nil), graph.Of[float32](v)...))
+		w = append(w, append([]float32(nil), tensor.Values[float32](v)...))
 	}
 	if err := errors.Join(stepper.Close(), s.Close()); err != nil {
 		t.Error(err)

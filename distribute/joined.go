@@ -5,12 +5,13 @@ import (
 	"slices"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // joined collects the rows of one sparse gradient over replicas and tasks, but
 // for those of negative ids.
 type joined struct {
-	rows, ids *graph.Tensor
+	rows, ids *tensor.Tensor
 	rowBytes  int
 	perRow    int // ids for each row of a batch, as the program that takes them has it
 }
@@ -20,7 +21,7 @@ type joined struct {
 func newJoined(rows, ids graph.Type) *joined {
 	shape := rows.Shape.At(0)
 	shape[0] = 1
-	j := &joined{rows: graph.NewTensor(rows.DType, shape...), ids: graph.NewTensor(ids.DType, 0)}
+	j := &joined{rows: tensor.New(rows.DType, shape...), ids: tensor.New(ids.DType, 0)}
 	j.rowBytes, j.perRow = len(j.rows.Bytes), max(ids.Shape.Dims[0].PerBatch, 1)
 	j.reset()
 	return j

@@ -8,6 +8,7 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/lower"
 	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // layout says which fetches of a gradient program are summed over replicas, and
@@ -29,9 +30,9 @@ type pair struct{ rows, ids int }
 type place struct {
 	sparse  bool
 	index   int
-	byIndex bool          // as in lower.Slices
-	ids     *graph.Tensor // of dense rows that are not of the whole table: the same in all replicas
-	apart   [][]int       // the places of ids, in lists of which none has an id twice
+	byIndex bool           // as in lower.Slices
+	ids     *tensor.Tensor // of dense rows that are not of the whole table: the same in all replicas
+	apart   [][]int        // the places of ids, in lists of which none has an id twice
 }
 
 // newLayout lays out a program's results. The lookups of a sparse gradient stay
@@ -61,7 +62,7 @@ func newLayout(p TrainProgram) (*layout, error) {
 		l.grads = append(l.grads, places)
 	}
 	for _, u := range p.Updates {
-		if d := u.Value.DType(); d != graph.Float32 && d != graph.Float64 {
+		if d := u.Value.DType(); d != tensor.Float32 && d != tensor.Float64 {
 			return nil, fmt.Errorf("update of %s: %v has no mean over replicas: expected float32 or float64", u.Variable, d)
 		}
 		l.updates = append(l.updates, l.addDense(u.Value))
@@ -124,7 +125,7 @@ func placesApart(ids []int64) [][]int {
 }
 
 // constantOf returns the value of an output that depends on no feed and no variable, else nil.
-func constantOf(g *graph.Graph, o graph.Output) (*graph.Tensor, error) {
+func constantOf(g *graph.Graph, o graph.Output) (*tensor.Tensor, error) {
 	for n := range reachable([]graph.Output{o}, nil) {
 		if n.Op == "Placeholder" || n.Op == "VarHandleOp" {
 			return nil, nil

@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // local is default and one_device: variables and updates on one device of this process.
@@ -115,14 +115,14 @@ func (s *localStepper) Step(ctx context.Context, in Step) (Outcome, error) {
 
 // outcome is that of a training step of which the fetches were read.
 func (s *localStepper) outcome(in Step) Outcome {
-	return Outcome{GlobalStep: graph.Of[int64](s.program.Value(s.step))[0] + 1, Applied: true, Stop: in.Stop}
+	return Outcome{GlobalStep: tensor.Values[int64](s.program.Value(s.step))[0] + 1, Applied: true, Stop: in.Stop}
 }
 
 // Placement tells where the program runs.
 func (s *localStepper) Placement() Placement { return placementOf(s.program, s.dev) }
 
 // Value returns fetch i of the last step.
-func (s *localStepper) Value(i int) *graph.Tensor { return s.program.Value(i) }
+func (s *localStepper) Value(i int) *tensor.Tensor { return s.program.Value(i) }
 
 // LearningRate returns the rate that the last step applied.
 func (s *localStepper) LearningRate() float64 {

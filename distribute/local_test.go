@@ -16,24 +16,25 @@ import (
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/optimizers"
 	"github.com/goestimator/goestimator/runconfig"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // square is the program loss = mean((w-x)^2) over a batch of x, with its gradient and an update of "seen".
 func square(b *graph.Builder) TrainProgram {
-	f := graph.Type{DType: graph.Float64}
-	column := graph.Type{DType: graph.Float64, Shape: graph.BatchOf()}
+	f := graph.Type{DType: tensor.Float64}
+	column := graph.Type{DType: tensor.Float64, Shape: graph.BatchOf()}
 	x := b.Placeholder("x", column)
-	step := b.Read(b.Variable(GlobalStep, graph.Type{DType: graph.Int64}), graph.Type{DType: graph.Int64})
+	step := b.Read(b.Variable(GlobalStep, graph.Type{DType: tensor.Int64}), graph.Type{DType: tensor.Int64})
 	w := b.Read(b.Variable("w", f), f)
-	diff := b.Op("Sub", "diff", column, graph.Attrs{"T": graph.Float64}, w, x)
-	axes, err := graph.FromSlice([]int32{0}, 1)
+	diff := b.Op("Sub", "diff", column, graph.Attrs{"T": tensor.Float64}, w, x)
+	axes, err := tensor.FromSlice([]int32{0}, 1)
 	b.Fail(err)
 	mean := func(name string, v graph.Output) graph.Output {
-		return b.Op("Mean", name, f, graph.Attrs{"T": graph.Float64, "Tidx": graph.Int32, "keep_dims": false}, v, b.Const(name+"/axes", axes))
+		return b.Op("Mean", name, f, graph.Attrs{"T": tensor.Float64, "Tidx": tensor.Int32, "keep_dims": false}, v, b.Const(name+"/axes", axes))
 	}
-	loss := mean("loss", b.Op("Square", "square", column, graph.Attrs{"T": graph.Float64}, diff))
-	grad := b.Op("Mul", "grad", f, graph.Attrs{"T": graph.Float64}, mean("mean", diff), b.Scalar("two", graph.Float64, 2))
-	v := &models.Variable{Name: "w", DType: graph.Float64, Trainable: true}
+	loss := mean("loss", b.Op("Square", "square", column, graph.Attrs{"T": tensor.Float64}, diff))
+	grad := b.Op("Mul", "grad", f, graph.Attrs{"T": tensor.Float64}, mean("mean", diff), b.Scalar("two", tensor.Float64, 2))
+	v := &models.Variable{Name: "w", DType: tensor.Float64, Trainable: true}
 	return TrainProgram{
 		Program:    Program{Graph: b.Graph, Feeds: []graph.Output{x}, Fetches: []graph.Output{loss}},
 		GlobalStep: step,
@@ -70,16 +71,16 @@ func on(name, device string) Config {
 
 func checkStrategy(t *testing.T, s Strategy) {
 	vars := s.Variables()
-	scalar := graph.Type{DType: graph.Float64}
-	for name, v := range map[string]*graph.Tensor{"w": graph.ScalarOf(1.0), "seen": graph.ScalarOf(0.0), GlobalStep: graph.ScalarOf(int64(0))} {
+	scalar := graph.Type{DType: tensor.Float64}
+	for name, v := range map[string]*tensor.Tensor{"w": tensor.Scalar(1.0), "seen": tensor.Scalar(0.0), GlobalStep: tensor.Scalar(int64(0))} {
 		if err := vars.Create(name, graph.Type{DType: v.DType}, Whole(v)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := vars.Create("w", scalar, Whole(graph.ScalarOf(1.0))); err == nil {
+	if err := vars.Create("w", scalar, Whole(tensor.Scalar(1.0))); err == nil {
 		t.Error("a name twice: expected an error")
 	}
-	if err := vars.Set("w", Whole(graph.ScalarOf(int64(1)))); err == nil {
+	if err := vars.Set("w", Whole(tensor.Scalar(int64(1)))); err == nil {
 		t.Error("a value of another type: expected an error")
 	}
 	stepper, err := s.Train(square(graph.NewBuilder(graph.New())))
@@ -93,11 +94,11 @@ func checkStrategy(t *testing.T, s Strategy) {
 			mean += x / float64(len(batch))
 			loss += (w - x) * (w - x) / float64(len(batch))
 		}
-		feed, err := graph.FromSlice(batch, len(batch))
+		feed, err := tensor.FromSlice(batch, len(batch))
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, err := stepper.Step(context.Background(), Step{Batches: []Batch{{Rows: len(batch), Feeds: []*graph.Tensor{feed}}}})
+		out, err := stepper.Step(context.Background(), Step{Batches: []Batch{{Rows: len(batch), Feeds: []*tensor.Tensor{feed}}}})
 		if err != nil {
 			t.Fatal(err)
 		}

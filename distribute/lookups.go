@@ -9,6 +9,7 @@ import (
 	"github.com/goestimator/goestimator/internal/distributed/ps"
 	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // lookup is a variable that the program reads only by rows whose ids follow from
@@ -126,7 +127,7 @@ func axisZero(gather *graph.Node) bool {
 	if len(gather.Inputs) < 3 {
 		return false
 	}
-	axis, ok := gather.Inputs[2].Node.Attrs["value"].(*graph.Tensor)
+	axis, ok := gather.Inputs[2].Node.Attrs["value"].(*tensor.Tensor)
 	return ok && axis.Len() == 1 && axis.Float(0) == 0
 }
 
@@ -143,14 +144,14 @@ func readsVariables(o graph.Output) bool {
 // lookups fetches the rows that a batch needs.
 type lookups struct {
 	list    []lookup
-	program *engine.Program // computes the ids; nil where there is no lookup
-	rows    []*graph.Tensor // by lookup
-	ids     [][]int64       // likewise: negative ones have no row
+	program *engine.Program  // computes the ids; nil where there is no lookup
+	rows    []*tensor.Tensor // by lookup
+	ids     [][]int64        // likewise: negative ones have no row
 }
 
 // newLookups compiles the program that computes the ids of a batch.
 func newLookups(t TrainProgram, list []lookup) (*lookups, error) {
-	l := &lookups{list: list, rows: make([]*graph.Tensor, len(list)), ids: make([][]int64, len(list))}
+	l := &lookups{list: list, rows: make([]*tensor.Tensor, len(list)), ids: make([][]int64, len(list))}
 	if len(list) == 0 {
 		return l, nil
 	}
@@ -211,22 +212,22 @@ func (l *lookups) request() []ps.Rows {
 }
 
 // resized returns a tensor of that shape, in the old one's memory where it is large enough.
-func resized(t *graph.Tensor, d graph.DType, shape []int) *graph.Tensor {
-	n := graph.NumElements(shape) * d.Size()
+func resized(t *tensor.Tensor, d tensor.DType, shape []int) *tensor.Tensor {
+	n := tensor.NumElements(shape) * d.Size()
 	if t == nil || cap(t.Bytes) < n {
-		return graph.NewTensor(d, shape...)
+		return tensor.New(d, shape...)
 	}
 	t.Bytes, t.Shape = t.Bytes[:n], shape
 	return t
 }
 
 // int64s returns ids of either type.
-func int64s(t *graph.Tensor) []int64 {
-	if t.DType == graph.Int64 && t.Len() > 0 {
-		return graph.Of[int64](t)
+func int64s(t *tensor.Tensor) []int64 {
+	if t.DType == tensor.Int64 && t.Len() > 0 {
+		return tensor.Values[int64](t)
 	}
 	out := make([]int64, t.Len()) // not nil, which would say that there are no ids but all rows
-	for i, id := range graph.Of[int32](t) {
+	for i, id := range tensor.Values[int32](t) {
 		out[i] = int64(id)
 	}
 	return out

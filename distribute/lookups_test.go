@@ -9,6 +9,7 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/lower"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/optimizers"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // tables builds a program of tables that are read by rows.
@@ -18,11 +19,11 @@ type tables struct {
 	program   TrainProgram
 }
 
-var tableType = graph.Type{DType: graph.Float64, Shape: graph.ShapeOf(4, 4)}
+var tableType = graph.Type{DType: tensor.Float64, Shape: graph.ShapeOf(4, 4)}
 
 func newTables() *tables {
 	b := graph.NewBuilder(graph.New())
-	return &tables{Builder: b, ids: b.Placeholder("ids", graph.Type{DType: graph.Int64, Shape: graph.BatchOf()}), axis: b.Scalar("axis", graph.Int32, 0),
+	return &tables{Builder: b, ids: b.Placeholder("ids", graph.Type{DType: tensor.Int64, Shape: graph.BatchOf()}), axis: b.Scalar("axis", tensor.Int32, 0),
 		program: TrainProgram{Train: &optimizers.TrainOp{Groups: make([]optimizers.Group, 1)}}}
 }
 
@@ -30,7 +31,7 @@ func newTables() *tables {
 func (b *tables) table(name string, sparse bool) graph.Output {
 	table := b.Read(b.Variable(name, tableType), tableType)
 	g := &b.program.Train.Groups[0]
-	g.Variables = append(g.Variables, &models.Variable{Name: name, DType: graph.Float64, Shape: []int{4, 4}, Trainable: true})
+	g.Variables = append(g.Variables, &models.Variable{Name: name, DType: tensor.Float64, Shape: []int{4, 4}, Trainable: true})
 	gradient := lower.Value{Output: table}
 	if sparse {
 		gradient = lower.SparseValue(tableType.Shape, lower.Slices{Rows: table, Indices: b.ids})
@@ -41,14 +42,14 @@ func (b *tables) table(name string, sparse bool) graph.Output {
 
 // gather reads rows, and fetches what comes of them.
 func (b *tables) gather(name string, table, ids, axis graph.Output) graph.Output {
-	picked := b.Op("GatherV2", name, graph.Type{DType: graph.Float64, Shape: graph.BatchOf(4)},
-		graph.Attrs{"Tparams": graph.Float64, "Tindices": graph.Int64, "Taxis": graph.Int32, "batch_dims": int64(0)}, table, ids, axis)
+	picked := b.Op("GatherV2", name, graph.Type{DType: tensor.Float64, Shape: graph.BatchOf(4)},
+		graph.Attrs{"Tparams": tensor.Float64, "Tindices": tensor.Int64, "Taxis": tensor.Int32, "batch_dims": int64(0)}, table, ids, axis)
 	return b.norm(name+"/norm", picked)
 }
 
 // norm reads all of x.
 func (b *tables) norm(name string, x graph.Output) graph.Output {
-	return b.Op("L2Loss", name, graph.Type{DType: graph.Float64}, graph.Attrs{"T": graph.Float64}, x)
+	return b.Op("L2Loss", name, graph.Type{DType: tensor.Float64}, graph.Attrs{"T": tensor.Float64}, x)
 }
 
 // TestFindLookups: tables with a sparse gradient are looked up where only rows are read, in the order of the gathers' names.
@@ -68,10 +69,10 @@ func TestFindLookups(t *testing.T) {
 	fetched := b.table("fetched", true)
 	fetches = append(fetches, b.gather("c", fetched, b.ids, b.axis), fetched)
 	columns := b.table("columns", true)
-	fetches = append(fetches, b.gather("d", columns, b.ids, b.Scalar("other_axis", graph.Int32, 1)))
+	fetches = append(fetches, b.gather("d", columns, b.ids, b.Scalar("other_axis", tensor.Int32, 1)))
 	other := b.table("other", true)
-	learnt := b.Op("ArgMax", "learnt", graph.Type{DType: graph.Int64, Shape: graph.ShapeOf(4)},
-		graph.Attrs{"T": graph.Float64, "Tidx": graph.Int32, "output_type": graph.Int64}, b.Read(b.Variable("seen", tableType), tableType), b.axis)
+	learnt := b.Op("ArgMax", "learnt", graph.Type{DType: tensor.Int64, Shape: graph.ShapeOf(4)},
+		graph.Attrs{"T": tensor.Float64, "Tidx": tensor.Int32, "output_type": tensor.Int64}, b.Read(b.Variable("seen", tableType), tableType), b.axis)
 	fetches = append(fetches, b.gather("e", other, learnt, b.axis))
 	if err := b.Err(); err != nil {
 		t.Fatal(err)

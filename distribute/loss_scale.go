@@ -4,6 +4,7 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/distributed/ps"
 	"github.com/goestimator/goestimator/models/optimizers"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // lossScale is a loss scale that changes, where each variable is updated by
@@ -43,12 +44,12 @@ func (s *lossScale) fetch(l *layout) {
 }
 
 // finite reports whether the gradients of a step are to be pushed; value returns a fetch.
-func (s *lossScale) finite(value func(int) *graph.Tensor) bool {
-	return s == nil || graph.Of[bool](value(s.first))[0]
+func (s *lossScale) finite(value func(int) *tensor.Tensor) bool {
+	return s == nil || tensor.Values[bool](value(s.first))[0]
 }
 
 // assign appends what a step makes of the scale.
-func (s *lossScale) assign(to []ps.Assignment, value func(int) *graph.Tensor) []ps.Assignment {
+func (s *lossScale) assign(to []ps.Assignment, value func(int) *tensor.Tensor) []ps.Assignment {
 	if s == nil {
 		return to
 	}

@@ -7,16 +7,17 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // mirror is copies, on a GPU, of central variables that a replica's program reads.
 type mirror struct {
 	central, copies *engine.Variables
-	values          map[string]*graph.Tensor
+	values          map[string]*tensor.Tensor
 }
 
 func newMirror(central *engine.Variables, dev device.Device, fetches []graph.Output) (*mirror, error) {
-	m := &mirror{central: central, values: map[string]*graph.Tensor{}}
+	m := &mirror{central: central, values: map[string]*tensor.Tensor{}}
 	var err error
 	if m.copies, err = engine.NewVariables(dev); err != nil {
 		return nil, err

@@ -10,13 +10,13 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
 	"github.com/goestimator/goestimator/internal/distributed/collective"
 	"github.com/goestimator/goestimator/internal/distributed/coordinator"
 	"github.com/goestimator/goestimator/internal/distributed/settings"
 	"github.com/goestimator/goestimator/internal/platform/waiting"
 	"github.com/goestimator/goestimator/internal/runtime/device"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // multiWorker is multi_worker_mirrored: every worker has a copy of the variables,
@@ -248,11 +248,11 @@ func (m *multiWorker) share(ctx context.Context, notes Notes) (Notes, error) {
 		return notes, fmt.Errorf("the chief's notes: %w", err)
 	}
 	for _, name := range m.copies[0].Names() {
-		broadcast := func(value *graph.Tensor) error { return m.ring.group.Broadcast(ctx, 0, []*graph.Tensor{value}) }
+		broadcast := func(value *tensor.Tensor) error { return m.ring.group.Broadcast(ctx, 0, []*tensor.Tensor{value}) }
 		if m.job.chief() {
 			err = m.copies[0].View(name, broadcast)
 		} else {
-			err = m.Variables().Set(name, func(dst *graph.Tensor, _ int) error { return broadcast(dst) })
+			err = m.Variables().Set(name, func(dst *tensor.Tensor, _ int) error { return broadcast(dst) })
 		}
 		if err != nil {
 			return notes, err

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
 	"github.com/goestimator/goestimator/internal/distributed/coordinator"
 	"github.com/goestimator/goestimator/internal/distributed/ps"
@@ -20,6 +19,7 @@ import (
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/optimizers"
 	"github.com/goestimator/goestimator/runconfig"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Sessions remembers which session on the parameter servers is the job's, so
@@ -192,7 +192,7 @@ func (p *parameterServer) Snapshot(ctx context.Context) (*Snapshot, error) {
 		return nil, recoverable(ctx, err)
 	}
 	p.step = f.Step
-	s := &Snapshot{Step: f.Step, Tensors: map[string]*graph.Tensor{GlobalStep: graph.ScalarOf(f.Step)}, Notes: Notes{Positions: f.Positions}}
+	s := &Snapshot{Step: f.Step, Tensors: map[string]*tensor.Tensor{GlobalStep: tensor.Scalar(f.Step)}, Notes: Notes{Positions: f.Positions}}
 	s.Close = func() error {
 		if err := f.Close(); err != nil { // what was read is whole, and the servers drop it after a while
 			p.job.log.Warn("a parameter server was not told that the checkpoint has been read", "error", err)
@@ -202,7 +202,7 @@ func (p *parameterServer) Snapshot(ctx context.Context) (*Snapshot, error) {
 	maps.Copy(s.Tensors, f.Scalars)
 	for _, x := range f.Parts {
 		s.Parts = append(s.Parts, Part{Name: x.Name, Type: x.Type, First: x.First, Rows: x.Rows, Whole: x.Whole,
-			Read: func() (*graph.Tensor, error) {
+			Read: func() (*tensor.Tensor, error) {
 				t, err := x.Read(ctx)
 				return t, recoverable(ctx, err)
 			}})

@@ -9,11 +9,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/distributed/coordinator"
 	"github.com/goestimator/goestimator/internal/distributed/ps"
 	"github.com/goestimator/goestimator/internal/distributed/settings"
 	"github.com/goestimator/goestimator/internal/platform/waiting"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Synchronize joins the session on the servers. The chief begins one, unless
@@ -166,7 +166,7 @@ func (p *parameterServer) leadSession(ctx context.Context, restore func() (Notes
 	if err != nil {
 		return err
 	}
-	err = p.client.Create(ctx, p.plan, ps.State{Step: graph.Of[int64](step)[0], Value: p.vars.fill, Positions: notes.Positions, Last: p.last, Replace: true})
+	err = p.client.Create(ctx, p.plan, ps.State{Step: tensor.Values[int64](step)[0], Value: p.vars.fill, Positions: notes.Positions, Last: p.last, Replace: true})
 	if err != nil {
 		return err
 	}

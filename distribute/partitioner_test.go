@@ -3,8 +3,8 @@ package distribute
 import (
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/runconfig"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // TestPartitionerOfConfig: into how many parts variables are cut for three servers.
@@ -35,7 +35,7 @@ func TestPartitionerOfConfig(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := p.Partitions("v", graph.Float32, []int{c.rows, row / 4}); got != c.want {
+		if got := p.Partitions("v", tensor.Float32, []int{c.rows, row / 4}); got != c.want {
 			t.Errorf("%+v: %d rows make %d parts, expected %d", c.cut, c.rows, got, c.want)
 		}
 	}

@@ -3,7 +3,7 @@ package distribute
 import (
 	"slices"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Ragged columns are padded: where their ids are negative, rows of gradients
@@ -26,7 +26,7 @@ func notNegative(id int64) bool { return id >= 0 }
 
 // presentRows returns the rows of the ids that are not negative, in memory of
 // its own where they do not lie together.
-func presentRows(rows *graph.Tensor, ids, kept []int64) *graph.Tensor {
+func presentRows(rows *tensor.Tensor, ids, kept []int64) *tensor.Tensor {
 	if len(kept) == len(ids) {
 		return rows
 	}
@@ -48,7 +48,7 @@ func presentRows(rows *graph.Tensor, ids, kept []int64) *graph.Tensor {
 
 // putApart moves the rows of kept ids, which lie at the beginning of rows, to
 // the places of the ids; where an id is negative the row becomes zero.
-func putApart(rows *graph.Tensor, ids []int64, kept int) {
+func putApart(rows *tensor.Tensor, ids []int64, kept int) {
 	if kept == len(ids) {
 		return
 	}

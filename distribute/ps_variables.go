@@ -8,6 +8,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/distributed/ps"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // remoteVariables are declared here and live on parameter servers. Until the
@@ -64,7 +65,7 @@ func (v *remoteVariables) Set(name string, value Fill) error {
 
 // Get makes or fetches a whole value. Of the optimizer's state only the initial
 // values can be had; checkpoints have the others.
-func (v *remoteVariables) Get(name string) (*graph.Tensor, error) {
+func (v *remoteVariables) Get(name string) (*tensor.Tensor, error) {
 	d := v.declared[name]
 	if d == nil {
 		return nil, fmt.Errorf("no variable %s among %d", name, len(v.declared))
@@ -78,7 +79,7 @@ func (v *remoteVariables) Get(name string) (*graph.Tensor, error) {
 		if err != nil {
 			return nil, recoverable(ctx, err)
 		}
-		return graph.ScalarOf(p.GlobalStep), nil
+		return tensor.Scalar(p.GlobalStep), nil
 	}
 	m, err := ps.NewMirror(v.plan, name)
 	if err != nil {

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // replica computes losses and gradients of one batch; it changes no variable.
@@ -18,7 +18,7 @@ type replica struct {
 	vars    *engine.Variables // of the strategy
 	mirror  *mirror           // nil where the program reads those
 	number  int64             // over all tasks
-	feeds   []*graph.Tensor
+	feeds   []*tensor.Tensor
 }
 
 // compileReplica compiles the gradient program of a replica on a device. Ready, if not nil,
@@ -73,7 +73,7 @@ func (r *replica) run(ctx context.Context, b Batch) error {
 		if err != nil {
 			return err
 		}
-		graph.Of[int64](step)[0] |= r.number << 40
+		tensor.Values[int64](step)[0] |= r.number << 40
 		r.feeds = append(r.feeds, step)
 	}
 	if r.mirror != nil {
@@ -102,10 +102,10 @@ func (r *replica) close() error {
 }
 
 // dense returns dense result i of the last run.
-func (r *replica) dense(i int) *graph.Tensor { return r.program.Value(r.layout.dense[i]) }
+func (r *replica) dense(i int) *tensor.Tensor { return r.program.Value(r.layout.dense[i]) }
 
 // sparse returns rows and ids of sparse gradient i of the last run.
-func (r *replica) sparse(i int) (rows, ids *graph.Tensor) {
+func (r *replica) sparse(i int) (rows, ids *tensor.Tensor) {
 	at := r.layout.sparse[i]
 	return r.program.Value(at.rows), r.program.Value(at.ids)
 }

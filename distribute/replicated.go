@@ -8,6 +8,7 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // replicated is mirrored, central_storage and, with peers, multi_worker_mirrored:
@@ -124,7 +125,7 @@ func (v copiedVariables) Create(name string, t graph.Type, initial Fill) error {
 	if len(v.others) == 0 {
 		return v.deviceVariables.Create(name, t, initial)
 	}
-	return v.each(func(d deviceVariables, value *graph.Tensor) error { return d.Variables.Create(name, value) }, t, initial)
+	return v.each(func(d deviceVariables, value *tensor.Tensor) error { return d.Variables.Create(name, value) }, t, initial)
 }
 
 // Set replaces the value on every device.
@@ -133,10 +134,10 @@ func (v copiedVariables) Set(name string, value Fill) error {
 	if !ok || len(v.others) == 0 {
 		return v.deviceVariables.Set(name, value)
 	}
-	return v.each(func(d deviceVariables, value *graph.Tensor) error { return d.Variables.Set(name, value) }, t, value)
+	return v.each(func(d deviceVariables, value *tensor.Tensor) error { return d.Variables.Set(name, value) }, t, value)
 }
 
-func (v copiedVariables) each(put func(deviceVariables, *graph.Tensor) error, t graph.Type, fill Fill) error {
+func (v copiedVariables) each(put func(deviceVariables, *tensor.Tensor) error, t graph.Type, fill Fill) error {
 	value, err := fill.tensor(t)
 	if err != nil {
 		return err

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // replicatedStepper makes steps of several replicas.
@@ -22,7 +22,7 @@ type replicatedStepper struct {
 	sums     *sums
 	gpus     *gpuMean // nil: dense results come to the host
 	loss     int      // fetch that is the loss, -1 for none
-	feeds    []*graph.Tensor
+	feeds    []*tensor.Tensor
 	failed   []error
 }
 
@@ -221,11 +221,11 @@ func (r *replicated) globalStep() (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return graph.Of[int64](t)[0], nil
+	return tensor.Values[int64](t)[0], nil
 }
 
 // Value returns a fetch of the first replica, or the mean loss.
-func (s *replicatedStepper) Value(i int) *graph.Tensor {
+func (s *replicatedStepper) Value(i int) *tensor.Tensor {
 	if i == s.loss {
 		return s.sums.loss()
 	}

@@ -12,15 +12,16 @@ import (
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/optimizers"
 	"github.com/goestimator/goestimator/runconfig"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // column is a batch of that many rows.
 func column(t *testing.T, x ...float64) Batch {
-	v, err := graph.FromSlice(x, len(x))
+	v, err := tensor.FromSlice(x, len(x))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Batch{Rows: len(x), Feeds: []*graph.Tensor{v}}
+	return Batch{Rows: len(x), Feeds: []*tensor.Tensor{v}}
 }
 
 // TestReplicasAreAveraged holds for mirrored and central_storage: the loss, the update and the averages of a step are the
@@ -41,7 +42,7 @@ func TestReplicasAreAveraged(t *testing.T) {
 }
 
 func checkReplicas(t *testing.T, s *replicated) {
-	for name, v := range map[string]*graph.Tensor{"w": graph.ScalarOf(1.0), "seen": graph.ScalarOf(0.0), GlobalStep: graph.ScalarOf(int64(0))} {
+	for name, v := range map[string]*tensor.Tensor{"w": tensor.Scalar(1.0), "seen": tensor.Scalar(0.0), GlobalStep: tensor.Scalar(int64(0))} {
 		if err := s.Variables().Create(name, graph.Type{DType: v.DType}, Whole(v)); err != nil {
 			t.Fatal(err)
 		}
@@ -59,7 +60,7 @@ func checkReplicas(t *testing.T, s *replicated) {
 	} {
 		loss, grad, seen := 0.0, 0.0, 0.0
 		for _, b := range batches {
-			for _, x := range graph.Of[float64](b.Feeds[0]) {
+			for _, x := range tensor.Values[float64](b.Feeds[0]) {
 				n := float64(b.Rows * len(batches))
 				loss, grad, seen = loss+(w-x)*(w-x)/n, grad+2*(w-x)/n, seen+x/n
 			}
@@ -92,7 +93,7 @@ func checkReplicas(t *testing.T, s *replicated) {
 	}
 }
 
-func near(t *testing.T, what string, got *graph.Tensor, want float64) {
+func near(t *testing.T, what string, got *tensor.Tensor, want float64) {
 	t.Helper()
 	if x := got.Float(0); math.Abs(x-want) > 1e-12 {
 		t.Errorf("%s is %g, expected %g", what, x, want)
@@ -101,15 +102,15 @@ func near(t *testing.T, what string, got *graph.Tensor, want float64) {
 
 // embedding is the program loss = sum over ids of table[id]^2 / 2, whose gradient is sparse.
 func embedding(b *graph.Builder, rows int) TrainProgram {
-	f := graph.Float64
-	ids := b.Placeholder("ids", graph.Type{DType: graph.Int64, Shape: graph.BatchOf()})
+	f := tensor.Float64
+	ids := b.Placeholder("ids", graph.Type{DType: tensor.Int64, Shape: graph.BatchOf()})
 	tableType := graph.Type{DType: f, Shape: graph.ShapeOf(rows, 2)}
 	table := b.Read(b.Variable("table", tableType), tableType)
-	axis := b.Scalar("axis", graph.Int32, 0)
+	axis := b.Scalar("axis", tensor.Int32, 0)
 	picked := b.Op("GatherV2", "picked", graph.Type{DType: f, Shape: graph.BatchOf(2)},
-		graph.Attrs{"Tparams": f, "Tindices": graph.Int64, "Taxis": graph.Int32, "batch_dims": int64(0)}, table, ids, axis)
+		graph.Attrs{"Tparams": f, "Tindices": tensor.Int64, "Taxis": tensor.Int32, "batch_dims": int64(0)}, table, ids, axis)
 	loss := b.Op("L2Loss", "loss", graph.Type{DType: f}, graph.Attrs{"T": f}, picked)
-	step := b.Read(b.Variable(GlobalStep, graph.Type{DType: graph.Int64}), graph.Type{DType: graph.Int64})
+	step := b.Read(b.Variable(GlobalStep, graph.Type{DType: tensor.Int64}), graph.Type{DType: tensor.Int64})
 	v := &models.Variable{Name: "table", DType: f, Shape: []int{rows, 2}, Trainable: true}
 	return TrainProgram{
 		Program:    Program{Graph: b.Graph, Feeds: []graph.Output{ids}, Fetches: []graph.Output{loss}},
@@ -127,11 +128,11 @@ func TestSparseGradientsAreJoined(t *testing.T) {
 	}
 	defer s.Close()
 	table := []float64{1, 1, 2, 2, 4, 4, 8, 8}
-	value, err := graph.FromSlice(table, 4, 2)
+	value, err := tensor.FromSlice(table, 4, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, v := range map[string]*graph.Tensor{"table": value, GlobalStep: graph.ScalarOf(int64(0))} {
+	for name, v := range map[string]*tensor.Tensor{"table": value, GlobalStep: tensor.Scalar(int64(0))} {
 		if err := s.Variables().Create(name, graph.Type{DType: v.DType, Shape: graph.ShapeOf(v.Shape...)}, Whole(v)); err != nil {
 			t.Fatal(err)
 		}
@@ -145,11 +146,11 @@ func TestSparseGradientsAreJoined(t *testing.T) {
 		var batches []Batch
 		grad := make([]float64, 4)
 		for _, ids := range [][]int64{{0, 3, 3}, {3, 1}} {
-			v, err := graph.FromSlice(ids, len(ids))
+			v, err := tensor.FromSlice(ids, len(ids))
 			if err != nil {
 				t.Fatal(err)
 			}
-			batches = append(batches, Batch{Rows: len(ids), Feeds: []*graph.Tensor{v}})
+			batches = append(batches, Batch{Rows: len(ids), Feeds: []*tensor.Tensor{v}})
 			for _, id := range ids {
 				grad[id] += table[2*id] / 2
 			}

@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
 	"github.com/goestimator/goestimator/internal/distributed/collective"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // ring reduces the sums of a step over the workers of a job. Dense results
@@ -17,7 +17,7 @@ type ring struct {
 	job       *Job
 	group     *collective.Group
 	reduction *collective.Reduction
-	tensors   []*graph.Tensor
+	tensors   []*tensor.Tensor
 	stay      int                // dense results before those that travel
 	cancel    context.CancelFunc // ends the reduction of the present step
 	step      int64              // steps made

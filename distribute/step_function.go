@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/distributed/collective"
 	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
 	"github.com/goestimator/goestimator/models/optimizers"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // stepFunction runs a StepOp on the copies of its variables: replicas collect,
@@ -20,7 +20,7 @@ type stepFunction struct {
 	copies   []*engine.Variables
 	peers    lockstep
 	replicas []*collector
-	tensors  map[string]*graph.Tensor
+	tensors  map[string]*tensor.Tensor
 	values   *optimizers.StepValues // as of the beginning of the step
 	versions map[string]uint64      // of the first copy's variables that tensors hold
 	total    optimizers.Tally
@@ -33,11 +33,11 @@ type collector struct {
 	values *optimizers.StepValues // shares the tensors
 	tally  optimizers.Tally
 	used   bool // in the present step
-	args   []*graph.Tensor
+	args   []*tensor.Tensor
 }
 
 func newStepFunction(op *optimizers.StepOp, args []int, r *replicated) (*stepFunction, error) {
-	f := &stepFunction{args: args, copies: r.copies, peers: r.peers, tensors: map[string]*graph.Tensor{}, versions: map[string]uint64{}, rowCost: rowCost}
+	f := &stepFunction{args: args, copies: r.copies, peers: r.peers, tensors: map[string]*tensor.Tensor{}, versions: map[string]uint64{}, rowCost: rowCost}
 	if slices.ContainsFunc(r.devices, func(d device.Device) bool { return d.Kind() != device.KindHost }) {
 		f.rowCost = rowCostOnGPUs
 	}
@@ -45,11 +45,11 @@ func newStepFunction(op *optimizers.StepOp, args []int, r *replicated) (*stepFun
 		if t, ok := r.copies[0].Type(v.Name); !ok || t.DType != v.DType || !t.Shape.Equal(v.Type().Shape) {
 			return nil, fmt.Errorf("step function %q: no variable %s of %v%v", op.Function, v.Name, v.DType, v.Shape)
 		}
-		f.tensors[v.Name] = graph.NewTensor(v.DType, v.Shape...)
+		f.tensors[v.Name] = tensor.New(v.DType, v.Shape...)
 	}
 	f.values = optimizers.NewStepValues(f.tensors)
 	for range r.replicas {
-		c, err := newCollector(op, func(name string) *graph.Tensor { return f.tensors[name] })
+		c, err := newCollector(op, func(name string) *tensor.Tensor { return f.tensors[name] })
 		if err != nil {
 			return nil, err
 		}
@@ -58,15 +58,15 @@ func newStepFunction(op *optimizers.StepOp, args []int, r *replicated) (*stepFun
 	return f, nil
 }
 
-// newCollector returns a replica's end of a function, of which tensor holds the variables' values.
-func newCollector(op *optimizers.StepOp, tensor func(name string) *graph.Tensor) (*collector, error) {
+// newCollector returns a replica's end of a function, whose variables value returns.
+func newCollector(op *optimizers.StepOp, value func(name string) *tensor.Tensor) (*collector, error) {
 	run, err := optimizers.NewStepRun(op.Function, op.Config)
 	if err != nil {
 		return nil, err
 	}
-	tensors := map[string]*graph.Tensor{}
+	tensors := map[string]*tensor.Tensor{}
 	for _, v := range op.Variables {
-		tensors[v.Name] = tensor(v.Name)
+		tensors[v.Name] = value(v.Name)
 	}
 	return &collector{run: run, values: optimizers.NewStepValues(tensors)}, nil
 }
@@ -91,13 +91,13 @@ func (f *stepFunction) load() error {
 
 // collect takes what the program of a replica told of its batch; value returns
 // a fetch. Replicas may collect at the same time.
-func (f *stepFunction) collect(replica int, value func(int) *graph.Tensor) error {
+func (f *stepFunction) collect(replica int, value func(int) *tensor.Tensor) error {
 	c := f.replicas[replica]
 	c.used = true
 	return c.collect(f.args, value)
 }
 
-func (c *collector) collect(args []int, value func(int) *graph.Tensor) error {
+func (c *collector) collect(args []int, value func(int) *tensor.Tensor) error {
 	c.args = c.args[:0]
 	for _, i := range args {
 		c.args = append(c.args, value(i))
@@ -134,13 +134,13 @@ func (f *stepFunction) apply(ctx context.Context) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	graph.Of[int64](step)[0]++
+	tensor.Values[int64](step)[0]++
 	for _, vars := range f.copies {
 		if err := vars.Set(GlobalStep, step); err != nil {
 			return 0, err
 		}
 	}
-	return graph.Of[int64](step)[0], nil
+	return tensor.Values[int64](step)[0], nil
 }
 
 // How many bytes are written in the time that a write takes by itself.
@@ -179,10 +179,10 @@ func (r *ring) tally(ctx context.Context, t *optimizers.Tally) error {
 	if r.group == nil {
 		return errNotSynchronized
 	}
-	tell := graph.ScalarOf(float64(len(t.Records)))
-	tensors := []*graph.Tensor{tell}
+	tell := tensor.Scalar(float64(len(t.Records)))
+	tensors := []*tensor.Tensor{tell}
 	if len(t.Sums) > 0 {
-		sums, err := graph.FromSlice(t.Sums, len(t.Sums)) // a view
+		sums, err := tensor.FromSlice(t.Sums, len(t.Sums)) // a view
 		if err != nil {
 			return r.abort(err)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/lower"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
 	"github.com/goestimator/goestimator/models/optimizers"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // GlobalStep is the name of the int64 scalar variable that counts training steps.
@@ -92,7 +93,7 @@ type Variables interface {
 	// Type returns a variable's type and shape, false where there is none of that name.
 	Type(name string) (graph.Type, bool)
 	// Get returns a copy of a variable's value.
-	Get(name string) (*graph.Tensor, error)
+	Get(name string) (*tensor.Tensor, error)
 	// Set replaces a value.
 	Set(name string, value Fill) error
 }
@@ -101,14 +102,14 @@ type Variables interface {
 // begin with the given one into dst, which has the variable's type and shape
 // but for the number of rows. It may be called for any rows, in any order, and
 // until the strategy is synchronized or, where it is not Shared, only at once.
-type Fill func(dst *graph.Tensor, first int) error
+type Fill func(dst *tensor.Tensor, first int) error
 
 // Snapshot is the state of a strategy at one moment between steps.
 type Snapshot struct {
 	Step    int64
-	Tensors map[string]*graph.Tensor // variables that are in one piece, to be read before the next step
-	Parts   []Part                   // and the pieces of the others
-	Notes   Notes                    // of the other tasks
+	Tensors map[string]*tensor.Tensor // variables that are in one piece, to be read before the next step
+	Parts   []Part                    // and the pieces of the others
+	Notes   Notes                     // of the other tasks
 	// Close frees the snapshot; nil where there is nothing to free.
 	Close func() error
 }
@@ -121,7 +122,7 @@ type Part struct {
 	Rows  int
 	Whole bool // there is no other piece
 	// Read returns the piece's value. It may be called once, while the snapshot is open.
-	Read func() (*graph.Tensor, error)
+	Read func() (*tensor.Tensor, error)
 }
 
 // Program is a graph with its inputs and results.
@@ -153,7 +154,7 @@ type Update struct {
 // Batch is the data of one replica in one step.
 type Batch struct {
 	Rows  int
-	Feeds []*graph.Tensor // as Program.Feeds; valid until the step returns
+	Feeds []*tensor.Tensor // as Program.Feeds; valid until the step returns
 }
 
 // Step is what one task brings to a step.
@@ -207,7 +208,7 @@ type Stepper interface {
 	Step(ctx context.Context, s Step) (Outcome, error)
 	// Value returns fetch i of the last step, valid until the next: that of this
 	// task's first replica, or, for the loss, the mean over all replicas.
-	Value(i int) *graph.Tensor
+	Value(i int) *tensor.Tensor
 	// LearningRate returns the rate that the last step applied, 0 without an optimizer.
 	LearningRate() float64
 	// Profile returns the time of each node over all steps, where the program asked for it.

@@ -1,17 +1,17 @@
 package distribute
 
 import (
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // sums holds what the replicas of a step add up to.
 type sums struct {
-	dense  []*graph.Tensor // as layout.dense: gradients, updates, loss
-	stay   int             // the first of dense, which stay on the workers' GPUs
-	sparse []*joined       // as layout.sparse
-	votes  *graph.Tensor   // float64: see the vote constants; behind them the seconds of each task's steps
-	rows   int             // of the batches behind sparse
+	dense  []*tensor.Tensor // as layout.dense: gradients, updates, loss
+	stay   int              // the first of dense, which stay on the workers' GPUs
+	sparse []*joined        // as layout.sparse
+	votes  *tensor.Tensor   // float64: see the vote constants; behind them the seconds of each task's steps
+	rows   int              // of the batches behind sparse
 }
 
 // The elements of votes: how many replicas had data, and what tasks ask for.
@@ -24,9 +24,9 @@ const (
 
 // newSums returns room for the sums of that many tasks.
 func newSums(l *layout, tasks int) *sums {
-	s := &sums{votes: graph.NewTensor(graph.Float64, voteCount+tasks)}
+	s := &sums{votes: tensor.New(tensor.Float64, voteCount+tasks)}
 	for _, t := range l.types() {
-		s.dense = append(s.dense, graph.NewTensor(t.DType, t.Shape.At(0)...))
+		s.dense = append(s.dense, tensor.New(t.DType, t.Shape.At(0)...))
 	}
 	for _, p := range l.sparse {
 		s.sparse = append(s.sparse, newJoined(l.fetches[p.rows].Type(), l.fetches[p.ids].Type()))
@@ -40,7 +40,7 @@ func (s *sums) begin(step Step) {
 		s.sparse[i].reset()
 	}
 	s.rows = 0
-	v := graph.Of[float64](s.votes)
+	v := tensor.Values[float64](s.votes)
 	clear(v)
 	v[voteReplicas] = float64(len(step.Batches))
 	switch step.Stop {
@@ -57,14 +57,14 @@ func (s *sums) begin(step Step) {
 }
 
 // secs are the seconds of each task's steps by rank.
-func (s *sums) secs() []float64 { return graph.Of[float64](s.votes)[voteCount:] }
+func (s *sums) secs() []float64 { return tensor.Values[float64](s.votes)[voteCount:] }
 
 // replicas is how many replicas are in the sums.
-func (s *sums) replicas() float64 { return graph.Of[float64](s.votes)[voteReplicas] }
+func (s *sums) replicas() float64 { return tensor.Values[float64](s.votes)[voteReplicas] }
 
 // stop is what the tasks decided.
 func (s *sums) stop() Stop {
-	switch v := graph.Of[float64](s.votes); {
+	switch v := tensor.Values[float64](s.votes); {
 	case v[voteInterrupted] > 0:
 		return Interrupted
 	case v[voteFinished] > 0:
@@ -74,7 +74,7 @@ func (s *sums) stop() Stop {
 }
 
 // set takes dense result i of the first replica.
-func (s *sums) set(i int, t *graph.Tensor) { copy(s.dense[i].Bytes, t.Bytes) }
+func (s *sums) set(i int, t *tensor.Tensor) { copy(s.dense[i].Bytes, t.Bytes) }
 
 // add adds the dense results of another replica.
 func (s *sums) add(r *replica) {
@@ -107,7 +107,7 @@ func (s *sums) mean() {
 }
 
 // loss is the last of the dense results.
-func (s *sums) loss() *graph.Tensor { return s.dense[len(s.dense)-1] }
+func (s *sums) loss() *tensor.Tensor { return s.dense[len(s.dense)-1] }
 
 // batch is the number of rows of a batch that all sparse results fit into: that
 // of the replicas, or more, where other tasks have longer ones.
@@ -120,7 +120,7 @@ func (s *sums) batch() int {
 }
 
 // feeds are what an application takes for a batch of that many rows.
-func (s *sums) feeds(dst []*graph.Tensor, rows int) []*graph.Tensor {
+func (s *sums) feeds(dst []*tensor.Tensor, rows int) []*tensor.Tensor {
 	dst = append(dst[:0], s.dense[:len(s.dense)-1]...)
 	for _, j := range s.sparse {
 		j.fill(rows)
@@ -130,24 +130,24 @@ func (s *sums) feeds(dst []*graph.Tensor, rows int) []*graph.Tensor {
 }
 
 // addInto adds src to dst, floats of one type and shape.
-func addInto(dst, src *graph.Tensor) {
-	if dst.DType == graph.Float64 {
-		kernels.Axpy(1, graph.Of[float64](src), graph.Of[float64](dst))
+func addInto(dst, src *tensor.Tensor) {
+	if dst.DType == tensor.Float64 {
+		kernels.Axpy(1, tensor.Values[float64](src), tensor.Values[float64](dst))
 		return
 	}
-	kernels.Axpy(1, graph.Of[float32](src), graph.Of[float32](dst))
+	kernels.Axpy(1, tensor.Values[float32](src), tensor.Values[float32](dst))
 }
 
 // divide divides floats by n.
-func divide(t *graph.Tensor, n float64) {
+func divide(t *tensor.Tensor, n float64) {
 	if n == 1 {
 		return
 	}
-	if t.DType == graph.Float64 {
-		x := graph.Of[float64](t)
+	if t.DType == tensor.Float64 {
+		x := tensor.Values[float64](t)
 		kernels.BinaryScalar(kernels.Div, x, x, n)
 		return
 	}
-	x := graph.Of[float32](t)
+	x := tensor.Values[float32](t)
 	kernels.BinaryScalar(kernels.Div, x, x, float32(n))
 }

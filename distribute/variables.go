@@ -3,6 +3,7 @@ package distribute
 import (
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // deviceVariables are variables that lie whole on one device.
@@ -26,7 +27,7 @@ func (v deviceVariables) snapshot() (*Snapshot, error) {
 	}
 	s := &Snapshot{Tensors: all}
 	if step := all[GlobalStep]; step != nil {
-		s.Step = graph.Of[int64](step)[0]
+		s.Step = tensor.Values[int64](step)[0]
 	}
 	return s, nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/cuda/peers"
 	"github.com/goestimator/goestimator/models/optimizers"
 	"github.com/goestimator/goestimator/runconfig"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // by is regression under another rule.
@@ -41,7 +42,7 @@ func TestWorkersSumOnGPUs(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%s on %d", x.name, x.workers), func(t *testing.T) {
 			var losses [2][]float64
-			var variables [2]map[string]*graph.Tensor
+			var variables [2]map[string]*tensor.Tensor
 			for i, c := range []*crew{newCrew(t, x.workers, x.program), newCrew(t, x.workers, x.program).onHosts()} {
 				c.assemble()
 				for _, h := range c.hands {

@@ -13,6 +13,7 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/waiting"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
 	"github.com/goestimator/goestimator/runconfig"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // workerStep makes the steps of one worker: pull, compute, push.
@@ -26,7 +27,7 @@ type workerStep struct {
 	function *collector // nil: gradients
 	scale    *lossScale // nil: one that changes is not used
 	mirror   *ps.Mirror // of the variables that are read whole
-	feeds    []*graph.Tensor
+	feeds    []*tensor.Tensor
 	step     int64             // of the values that were pulled
 	pulled   time.Time         // when the latest push brought values along; zero: it did not
 	copied   map[string]uint64 // versions of what the program's variables hold
@@ -136,7 +137,7 @@ func (s *workerStep) run(ctx context.Context, in Step) (Outcome, error) {
 	if err := s.pull(ctx); err != nil {
 		return Outcome{}, recoverable(ctx, err)
 	}
-	step := graph.ScalarOf(s.step | int64(s.strategy.job.rank)<<40)
+	step := tensor.Scalar(s.step | int64(s.strategy.job.rank)<<40)
 	s.feeds = append(append(append(s.feeds[:0], b.Feeds...), step), s.lookups.rows...)
 	if err := s.program.Run(ctx, b.Rows, s.feeds); err != nil {
 		return Outcome{}, err
@@ -268,7 +269,7 @@ func (s *workerStep) gradients(at place) []ps.Gradient {
 }
 
 // chosen are the rows and ids of some places.
-func chosen(rows *graph.Tensor, ids []int64, places []int) ps.Gradient {
+func chosen(rows *tensor.Tensor, ids []int64, places []int) ps.Gradient {
 	out := *rows
 	out.Shape = append([]int{len(places)}, rows.Shape[1:]...)
 	out.Bytes = nil
@@ -327,7 +328,7 @@ func (p *parameterServer) tooFew(step int64, there []cluster.Task, limit time.Du
 }
 
 // Value returns a fetch of the last step.
-func (s *workerStep) Value(i int) *graph.Tensor { return s.program.Value(i) }
+func (s *workerStep) Value(i int) *tensor.Tensor { return s.program.Value(i) }
 
 // LearningRate returns the rate of the values that the last step began with.
 func (s *workerStep) LearningRate() float64 { return s.rate }

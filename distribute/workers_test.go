@@ -19,6 +19,7 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/gpus/gpustest"
 	"github.com/goestimator/goestimator/models/initializers"
 	"github.com/goestimator/goestimator/runconfig"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // crew is the workers of a job, all of this process.
@@ -136,34 +137,34 @@ func (c *crew) start(rank int) error {
 // initialize makes the variables of regression or embedding, and of the optimizer.
 func initialize(vars Variables, p TrainProgram) error {
 	r := rand.New(rand.NewPCG(3, 3))
-	create := func(name string, v *graph.Tensor) error {
+	create := func(name string, v *tensor.Tensor) error {
 		return vars.Create(name, graph.Type{DType: v.DType, Shape: graph.ShapeOf(v.Shape...)}, Whole(v))
 	}
-	errs := []error{create(GlobalStep, graph.ScalarOf(int64(0)))}
+	errs := []error{create(GlobalStep, tensor.Scalar(int64(0)))}
 	for _, u := range p.Updates {
-		errs = append(errs, create(u.Variable, graph.ScalarOf(0.0)))
+		errs = append(errs, create(u.Variable, tensor.Scalar(0.0)))
 	}
 	for _, v := range p.Train.Groups[0].Variables {
 		errs = append(errs, create(v.Name, random(r, v.DType, v.Shape...)))
 	}
 	for _, s := range p.Train.Slots() {
-		v := graph.NewTensor(s.Type.DType, s.Type.Shape.At(0)...)
-		for i := range graph.Of[float32](v) {
-			graph.Of[float32](v)[i] = float32(s.Init.(initializers.Constant).Value)
+		v := tensor.New(s.Type.DType, s.Type.Shape.At(0)...)
+		for i := range tensor.Values[float32](v) {
+			tensor.Values[float32](v)[i] = float32(s.Init.(initializers.Constant).Value)
 		}
 		errs = append(errs, create(s.Name, v))
 	}
 	return errors.Join(errs...)
 }
 
-func random(r *rand.Rand, t graph.DType, shape ...int) *graph.Tensor {
-	v := graph.NewTensor(t, shape...)
+func random(r *rand.Rand, t tensor.DType, shape ...int) *tensor.Tensor {
+	v := tensor.New(t, shape...)
 	for i := range v.Len() {
-		if t == graph.Float64 {
-			graph.Of[float64](v)[i] = r.NormFloat64()
+		if t == tensor.Float64 {
+			tensor.Values[float64](v)[i] = r.NormFloat64()
 			continue
 		}
-		graph.Of[float32](v)[i] = float32(r.NormFloat64())
+		tensor.Values[float32](v)[i] = float32(r.NormFloat64())
 	}
 	return v
 }
@@ -235,14 +236,14 @@ func (h *hand) step(c *crew, i int) error {
 func (c *crew) batch(rank, i int) Batch {
 	r := rand.New(rand.NewPCG(uint64(rank), uint64(i)))
 	rows := 2 + rank + i%3
-	if c.hands[rank].stepper.(*replicatedStepper).train.Feeds[0].DType() == graph.Float32 {
-		return Batch{Rows: rows, Feeds: []*graph.Tensor{random(r, graph.Float32, rows, 5)}}
+	if c.hands[rank].stepper.(*replicatedStepper).train.Feeds[0].DType() == tensor.Float32 {
+		return Batch{Rows: rows, Feeds: []*tensor.Tensor{random(r, tensor.Float32, rows, 5)}}
 	}
-	ids := graph.NewTensor(graph.Int64, rows)
-	for i := range graph.Of[int64](ids) {
-		graph.Of[int64](ids)[i] = r.Int64N(4)
+	ids := tensor.New(tensor.Int64, rows)
+	for i := range tensor.Values[int64](ids) {
+		tensor.Values[int64](ids)[i] = r.Int64N(4)
 	}
-	return Batch{Rows: rows, Feeds: []*graph.Tensor{ids}}
+	return Batch{Rows: rows, Feeds: []*tensor.Tensor{ids}}
 }
 
 // steps makes some on all workers and returns the first one's losses. The losses, and then the variables, of all are the
@@ -267,7 +268,7 @@ func (c *crew) steps(from, to int) []float64 {
 }
 
 // variables are those of a worker.
-func (c *crew) variables(rank int) map[string]*graph.Tensor {
+func (c *crew) variables(rank int) map[string]*tensor.Tensor {
 	c.t.Helper()
 	s, err := deviceVariables{c.hands[rank].worker.copies[0]}.snapshot()
 	if err != nil {

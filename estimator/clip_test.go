@@ -17,12 +17,12 @@ import (
 
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/inputs"
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/gpus/gpustest"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/ops"
 	"github.com/goestimator/goestimator/models/optimizers"
 	"github.com/goestimator/goestimator/runconfig"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // clipGolden is testdata/clip.json: what TensorFlow trains, from its initial
@@ -46,8 +46,8 @@ type clipGolden struct {
 type given []float32
 
 // Init implements models.Initializer.
-func (v given) Init(t *graph.Tensor, _ uint64) error {
-	copy(graph.Of[float32](t), v)
+func (v given) Init(t *tensor.Tensor, _ uint64) error {
+	copy(tensor.Values[float32](t), v)
 	return nil
 }
 
@@ -67,10 +67,10 @@ func readClipGolden(t *testing.T) *clipGolden {
 // input is the data, each worker's k-th batch its share of batch k.
 func (g *clipGolden) input(_ context.Context, ic inputs.Context) (inputs.Dataset, error) {
 	ids := func(name string, n int) inputs.Column {
-		return inputs.Column{Name: name, DType: inputs.Int64, Shape: []int{n}}
+		return inputs.Column{Name: name, DType: tensor.Int64, Shape: []int{n}}
 	}
-	schema, err := inputs.NewSchema(inputs.Column{Name: "one", DType: inputs.Int64, Ragged: true}, inputs.Column{Name: "two", DType: inputs.Int64, Ragged: true},
-		inputs.Column{Name: "weights", DType: inputs.Float32, Ragged: true}, ids("g", 3), ids("h", 2), ids("seq", 4), inputs.Column{Name: "x", DType: inputs.Float32, Shape: []int{1}})
+	schema, err := inputs.NewSchema(inputs.Column{Name: "one", DType: tensor.Int64, Ragged: true}, inputs.Column{Name: "two", DType: tensor.Int64, Ragged: true},
+		inputs.Column{Name: "weights", DType: tensor.Float32, Ragged: true}, ids("g", 3), ids("h", 2), ids("seq", 4), inputs.Column{Name: "x", DType: tensor.Float32, Shape: []int{1}})
 	if err != nil {
 		return nil, err
 	}
@@ -118,14 +118,14 @@ func (g *clipGolden) model(clip optimizers.TransformKind) estimator.ModelFn {
 		one, two, x, gs, hs := f.Ragged("one"), f.Ragged("two"), f.Dense("x"), f.Dense("g"), f.Dense("h")
 		weighted := two.WithWeights(mc, f.Ragged("weights"))
 		flat := func(y *G.Node) *G.Node {
-			return ops.Reshape(mc, y, mc.Batch(), graph.NumElements(y.Shape())/mc.Batch())
+			return ops.Reshape(mc, y, mc.Batch(), tensor.NumElements(y.Shape())/mc.Batch())
 		}
-		positions, err := graph.FromSlice(g.Positions, len(g.Positions))
+		positions, err := tensor.FromSlice(g.Positions, len(g.Positions))
 		if err != nil {
 			return nil, err
 		}
 		steady := ops.Reshape(mc, ops.Gather(mc, v["positions"], ops.Constant(mc, positions)), 1, 8)
-		loss := ops.Mul(mc, ops.Sum(mc, ops.Square(mc, v["tied"])), ops.Scalar(mc, models.Float32, 0.1))
+		loss := ops.Mul(mc, ops.Sum(mc, ops.Square(mc, v["tied"])), ops.Scalar(mc, tensor.Float32, 0.1))
 		outs := map[string]*G.Node{
 			"column":    ops.LookupSparse(mc, v["column"], one, "mean", 0),
 			"shared":    ops.Concat(mc, 1, ops.LookupSparse(mc, v["shared"], one, "sum", 0), ops.LookupSparse(mc, v["shared"], weighted, "sqrtn", 0)),
@@ -138,12 +138,12 @@ func (g *clipGolden) model(clip optimizers.TransformKind) estimator.ModelFn {
 			"dense":     ops.MatMul(mc, x, ops.Reshape(mc, v["dense"], 1, 2)),
 		}
 		for _, name := range names {
-			factor, err := graph.FromSlice([]float32(g.Factors[name]), len(g.Factors[name]), 1)
+			factor, err := tensor.FromSlice([]float32(g.Factors[name]), len(g.Factors[name]), 1)
 			if err != nil {
 				return nil, err
 			}
 			s := ops.MatMul(mc, outs[name], ops.Constant(mc, factor))
-			loss = ops.Add(mc, loss, ops.Mean(mc, ops.Add(mc, s, ops.Mul(mc, ops.Square(mc, s), ops.Scalar(mc, models.Float32, 0.5)))))
+			loss = ops.Add(mc, loss, ops.Mean(mc, ops.Add(mc, s, ops.Mul(mc, ops.Square(mc, s), ops.Scalar(mc, tensor.Float32, 0.5)))))
 		}
 		spec := &estimator.Spec{Loss: loss}
 		if mc.Mode() == models.Train {
@@ -164,7 +164,7 @@ func (g *clipGolden) check(t *testing.T, clip optimizers.TransformKind, j equalJ
 	}
 	e := custom(t, j.fn, j.train(t, int64(steps)))
 	for name, want := range want {
-		for i, got := range graph.Of[float32](value(t, e, name)) {
+		for i, got := range tensor.Values[float32](value(t, e, name)) {
 			if d := math.Abs(float64(got - want[i])); !(d <= 2e-5) {
 				t.Errorf("%s of %s: element %d is %v, in TensorFlow %v", name, clip, i, got, want[i])
 				break

@@ -6,13 +6,13 @@ import (
 
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/estimator/checkpoint"
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/layers"
 	"github.com/goestimator/goestimator/models/losses"
 	"github.com/goestimator/goestimator/models/ops"
 	"github.com/goestimator/goestimator/models/optimizers"
 	"github.com/goestimator/goestimator/runconfig"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // largeModel has a kernel and a table that the default partitioner cuts.
@@ -86,16 +86,16 @@ func infosOf(t *testing.T, dir string) map[string]checkpoint.Info {
 }
 
 // tensorsOf reads the numbers of the newest checkpoint.
-func tensorsOf(t *testing.T, dir string) map[string]*graph.Tensor {
+func tensorsOf(t *testing.T, dir string) map[string]*tensor.Tensor {
 	t.Helper()
 	r, err := checkpoint.OpenLatest(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	out := map[string]*graph.Tensor{}
+	out := map[string]*tensor.Tensor{}
 	for _, x := range r.List() {
-		if x.DType == graph.String {
+		if x.DType == tensor.String {
 			continue
 		}
 		if out[x.Name], err = r.Tensor(x.Name); err != nil {

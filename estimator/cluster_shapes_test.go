@@ -7,7 +7,6 @@ import (
 	G "gorgonia.org/gorgonia"
 
 	"github.com/goestimator/goestimator/estimator"
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/initializers"
 	"github.com/goestimator/goestimator/models/layers"
@@ -15,6 +14,7 @@ import (
 	"github.com/goestimator/goestimator/models/ops"
 	"github.com/goestimator/goestimator/models/optimizers"
 	"github.com/goestimator/goestimator/runconfig"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // oddModel has batch normalization and dropout, and variables of other kinds: a
@@ -22,13 +22,13 @@ import (
 func oddModel(mc *estimator.ModelContext, features models.Features, labels models.Labels) (*estimator.Spec, error) {
 	c := mc.Core()
 	scale := c.Variable("scale", nil, models.WithInit(initializers.Ones()))
-	shift := c.Variable("shift", []int{1}, models.WithDType(graph.Float64), models.WithInit(initializers.Zeros()))
+	shift := c.Variable("shift", []int{1}, models.WithDType(tensor.Float64), models.WithInit(initializers.Zeros()))
 	c.Variable("fixed", []int{2, 3}, models.NonTrainable())
 	c.Variable("unread", []int{5})
 	x := layers.Dense(mc, features.Dense("x"), 16, layers.Weights{Activation: func(c models.Context, x *G.Node) *G.Node { return ops.Tanh(c, x) }})
 	x = layers.BatchNorm(mc, x, layers.Norm{})
 	x = layers.Dropout(mc, x, 0.3)
-	x = ops.Add(mc, ops.Mul(mc, x, scale), ops.Cast(mc, shift, graph.Float32))
+	x = ops.Add(mc, ops.Mul(mc, x, scale), ops.Cast(mc, shift, tensor.Float32))
 	spec := &estimator.Spec{Loss: losses.SparseSoftmaxCrossEntropy(mc, labels.Only(), layers.Dense(mc, x, 3, layers.Weights{}), losses.Options{})}
 	if mc.Mode() == models.Train {
 		o := optimizers.Optimizer{Rule: optimizers.Adam{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8}, LearningRate: optimizers.Constant(0.01)}
@@ -41,7 +41,7 @@ func oddModel(mc *estimator.ModelContext, features models.Features, labels model
 // and workers with parameter servers drop out the same, normalize their own
 // batches, and average what they did not train.
 func TestReplicasAreTheSameEverywhere(t *testing.T) {
-	train := func(s runconfig.Strategy, workers, servers int) map[string]*graph.Tensor {
+	train := func(s runconfig.Strategy, workers, servers int) map[string]*tensor.Tensor {
 		dir := t.TempDir()
 		for _, r := range trainCluster(t, dir, workers, servers, s, func(_ int, m *member) {
 			m.fn, m.opts = estimator.ModelFunc(oddModel), []estimator.RunOption{estimator.MaxSteps(50)}
@@ -55,7 +55,7 @@ func TestReplicasAreTheSameEverywhere(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		values := map[string]*graph.Tensor{}
+		values := map[string]*tensor.Tensor{}
 		for _, name := range names {
 			if values[name], err = e.VariableValue(name); err != nil {
 				t.Fatal(err)

@@ -23,6 +23,7 @@ import (
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/losses"
 	"github.com/goestimator/goestimator/runconfig"
+	"github.com/goestimator/goestimator/tensor"
 	"go.uber.org/goleak"
 )
 
@@ -316,7 +317,7 @@ func TestWarmStart(t *testing.T) {
 	}
 	first, err := e.VariableValue("dense/kernel")
 	if err != nil || math.Abs(first.Float(0)-old.Float(0)) > 0.3 {
-		t.Errorf("kernel %v after one step (%v), expected to start from %v", models.Values[float32](first), err, models.Values[float32](old))
+		t.Errorf("kernel %v after one step (%v), expected to start from %v", tensor.Values[float32](first), err, tensor.Values[float32](old))
 	}
 	if _, err := toy(t, t.TempDir(), estimator.WithWarmStart(estimator.WarmStart{From: from, Vars: "cnn"})).Train(ctx, forever(&toyData{}), estimator.Steps(1)); err == nil ||
 		!strings.Contains(err.Error(), `no trainable variable matches "cnn"`) {
@@ -477,7 +478,7 @@ func second[T any](_ T, err error) error { return err }
 func TestScaffoldInitFn(t *testing.T) {
 	fn := model(func(mc *estimator.ModelContext, s *estimator.Spec) {
 		s.Scaffold = &estimator.Scaffold{InitFn: func(v estimator.VariableSetter) error {
-			return v.Set("dense/bias", &models.Tensor{DType: models.Float32, Shape: []int{1}, Bytes: []byte{0, 0, 128, 63}}) // 1.0
+			return v.Set("dense/bias", &tensor.Tensor{DType: tensor.Float32, Shape: []int{1}, Bytes: []byte{0, 0, 128, 63}}) // 1.0
 		}}
 	})
 	e := custom(t, fn, t.TempDir())

@@ -7,20 +7,20 @@ import (
 
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/internal/compiler/graph"
-	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 )
 
 // An Encoder makes numbers of a column of the input, on the host, each time
 // that a batch is fed: programs compute with numbers, data has words.
 type Encoder struct {
-	DType models.DType // of what it makes; not String
+	DType tensor.DType // of what it makes; not String
 	Shape []int        // of one example's; empty for a scalar
 	// Encode sets dst, which is zero, [rows, Shape...], from the column's values.
 	// Its errors should name the value and its row, best as an inputs.RowError, which
 	// is told with the row's place in the files. It may be called by several goroutines
 	// at once.
-	Encode func(dst *models.Tensor, column inputs.NamedTensor) error
+	Encode func(dst *tensor.Tensor, column inputs.NamedTensor) error
 }
 
 // encoded is a leaf of the program that is fed with what an encoder makes.
@@ -42,7 +42,7 @@ func (mc *ModelContext) Encode(column *G.Node, e Encoder) *G.Node {
 		mc.Failf("encode %v: it is no column of the input: give a feature or a label as the model_fn got it", column)
 		return nil
 	}
-	if e.DType == models.String || e.Encode == nil {
+	if e.DType == tensor.String || e.Encode == nil {
 		mc.Failf("encode column %q: expected an encoder to numbers, got one to %v", mc.columns[i].Name, e.DType)
 		return nil
 	}
@@ -63,7 +63,7 @@ func (e encoded) feed(columns []inputs.Column, out graph.Output) feed {
 }
 
 // run encodes a column of rows rows into dst, whose memory it uses again.
-func (e *Encoder) run(dst *graph.Tensor, column inputs.NamedTensor, rows int) error {
+func (e *Encoder) run(dst *tensor.Tensor, column inputs.NamedTensor, rows int) error {
 	dst.DType = e.DType
 	dst.Shape = append(append(dst.Shape[:0], rows), e.Shape...)
 	n := dst.Len() * e.DType.Size()

@@ -13,12 +13,13 @@ import (
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/ops"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 )
 
 // lengths encodes words as their number of bytes and whether they are empty.
-var lengths = estimator.Encoder{DType: models.Float32, Shape: []int{2}, Encode: func(dst *models.Tensor, c inputs.NamedTensor) error {
-	out := models.Values[float32](dst)
+var lengths = estimator.Encoder{DType: tensor.Float32, Shape: []int{2}, Encode: func(dst *tensor.Tensor, c inputs.NamedTensor) error {
+	out := tensor.Values[float32](dst)
 	for i, w := range c.Tensor.Strings {
 		if string(w) == "bad" {
 			return fmt.Errorf("row %d: %w", i, errBadWord)
@@ -80,7 +81,7 @@ func TestEncode(t *testing.T) {
 	}
 	var all []float32
 	for _, p := range got {
-		all = append(all, models.Values[float32](p.Get("x"))...)
+		all = append(all, tensor.Values[float32](p.Get("x"))...)
 	}
 	if fmt.Sprint(all) != "[3 0 0 1 5 0 4 0 2 0]" {
 		t.Errorf("encoded %v, expected lengths and emptiness", all)
@@ -99,13 +100,13 @@ func TestEncodeErrors(t *testing.T) {
 	}{
 		{"it is no column of the input", func(mc *estimator.ModelContext, _ *G.Node) *G.Node { return mc.Encode(nil, lengths) }},
 		{"it is no column of the input", func(mc *estimator.ModelContext, _ *G.Node) *G.Node {
-			return mc.Encode(ops.Scalar(mc, models.Float32, 1), lengths)
+			return mc.Encode(ops.Scalar(mc, tensor.Float32, 1), lengths)
 		}},
 		{`encode column "word": expected an encoder to numbers, got one to string`, func(mc *estimator.ModelContext, n *G.Node) *G.Node {
-			return mc.Encode(n, estimator.Encoder{DType: models.String, Encode: lengths.Encode})
+			return mc.Encode(n, estimator.Encoder{DType: tensor.String, Encode: lengths.Encode})
 		}},
 		{"expected an encoder to numbers", func(mc *estimator.ModelContext, n *G.Node) *G.Node {
-			return mc.Encode(n, estimator.Encoder{DType: models.Int64})
+			return mc.Encode(n, estimator.Encoder{DType: tensor.Int64})
 		}},
 		{`column "word" is text, and the model uses it`, func(_ *estimator.ModelContext, n *G.Node) *G.Node { return n }},
 	}

@@ -11,9 +11,9 @@ import (
 
 	"github.com/goestimator/goestimator/distribute"
 	"github.com/goestimator/goestimator/estimator/summary"
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/gpus"
 	"github.com/goestimator/goestimator/runconfig"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Estimator trains, evaluates and runs one model, whose state lives in its
@@ -31,7 +31,7 @@ type Estimator struct {
 	warm     *WarmStart
 	auto     AutoSummaries
 	seed     int64
-	dtype    graph.DType
+	dtype    tensor.DType
 	log      *slog.Logger
 
 	mu         sync.Mutex
@@ -137,9 +137,9 @@ func (e *Estimator) resolveRun() error {
 	if err := e.strategy.Validate(); err != nil {
 		return err
 	}
-	e.dtype = graph.Float32 // of variables, also with tf32 and bf16_mixed
+	e.dtype = tensor.Float32 // of variables, also with tf32 and bf16_mixed
 	if session.Precision == "float64" {
-		e.dtype = graph.Float64
+		e.dtype = tensor.Float64
 	}
 	var ok bool
 	if e.seed, ok = e.config.TFRandomSeed(); !ok {

@@ -8,8 +8,8 @@ import (
 	"github.com/goestimator/goestimator/estimator/metrics"
 	"github.com/goestimator/goestimator/estimator/summary"
 	"github.com/goestimator/goestimator/inputs"
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // EvalResult holds the metrics of an evaluation by name, among them "loss", the
@@ -133,7 +133,7 @@ func (a *accumulators) update(s *session) error {
 		return fmt.Errorf("loss: %w", err)
 	}
 	for _, b := range a.bound {
-		args := make([]*graph.Tensor, len(b.args))
+		args := make([]*tensor.Tensor, len(b.args))
 		for i, name := range b.args {
 			if args[i], err = s.Value(name); err != nil {
 				return err

@@ -13,6 +13,7 @@ import (
 	"github.com/goestimator/goestimator/models/losses"
 	"github.com/goestimator/goestimator/models/optimizers"
 	"github.com/goestimator/goestimator/runconfig"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // lineModel is y = a*x + b.
@@ -70,7 +71,7 @@ func Example() {
 			fmt.Println(err)
 			return
 		}
-		fmt.Printf("%.2f ", models.Values[float32](p.Get("y"))[0])
+		fmt.Printf("%.2f ", tensor.Values[float32](p.Get("y"))[0])
 	}
 	// Output:
 	// step 500 max_steps

@@ -13,6 +13,7 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/tensor"
 	"github.com/wamuir/graft/tensorflow/serving/apis_go_proto"
 )
 
@@ -293,7 +294,7 @@ func unread(columns []inputs.Column, specs []feature.ExampleSpec, mode models.Mo
 		if c.Role == inputs.Label || c.Role == inputs.Weight {
 			return false
 		}
-		return read[c.Name] || mode == models.Predict || c.DType == graph.String
+		return read[c.Name] || mode == models.Predict || c.DType == tensor.String
 	})
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/goestimator/goestimator/models/layers"
 	"github.com/goestimator/goestimator/models/ops"
 	"github.com/goestimator/goestimator/models/optimizers"
+	"github.com/goestimator/goestimator/tensor"
 	"github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
 	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 	G "gorgonia.org/gorgonia"
@@ -113,7 +114,7 @@ func checkEvalGraph(t *testing.T, e *estimator.Estimator, m *savedmodel.Model, l
 	if err != nil {
 		t.Fatal(err)
 	}
-	feeds := map[string]*graph.Tensor{sig.GetInputs()["x"].GetName(): x.Tensor, sig.GetInputs()["label"].GetName(): label}
+	feeds := map[string]*tensor.Tensor{sig.GetInputs()["x"].GetName(): x.Tensor, sig.GetInputs()["label"].GetName(): label}
 	for name, want := range result.Metrics {
 		if name == "loss" {
 			continue
@@ -124,7 +125,7 @@ func checkEvalGraph(t *testing.T, e *estimator.Estimator, m *savedmodel.Model, l
 			continue
 		}
 		for _, run := range []struct {
-			feeds map[string]*graph.Tensor
+			feeds map[string]*tensor.Tensor
 			fetch string
 		}{{feeds, update.GetName()}, {nil, value.GetName()}} {
 			got, err := s.Run(context.Background(), run.feeds, []string{run.fetch})
@@ -139,21 +140,21 @@ func checkEvalGraph(t *testing.T, e *estimator.Estimator, m *savedmodel.Model, l
 }
 
 // encodedLabel is a label as heads encode it.
-func encodedLabel(t *testing.T, labels inputs.NamedTensor, as *pb.TensorInfo) *graph.Tensor {
+func encodedLabel(t *testing.T, labels inputs.NamedTensor, as *pb.TensorInfo) *tensor.Tensor {
 	t.Helper()
 	shape := slices.Clone(labels.Tensor.Shape)
 	if len(shape) < len(as.GetTensorShape().GetDim()) {
 		shape = append(shape, 1)
 	}
-	out := graph.NewTensor(graph.DType(as.GetDtype()), shape...)
+	out := tensor.New(tensor.DType(as.GetDtype()), shape...)
 	for i := range out.Len() {
 		switch {
-		case labels.Tensor.DType == graph.String:
-			graph.Of[int64](out)[i] = int64(labels.Tensor.Strings[i][0] - 'a')
-		case out.DType == graph.Float32:
-			graph.Of[float32](out)[i] = float32(labels.Tensor.Float(i))
+		case labels.Tensor.DType == tensor.String:
+			tensor.Values[int64](out)[i] = int64(labels.Tensor.Strings[i][0] - 'a')
+		case out.DType == tensor.Float32:
+			tensor.Values[float32](out)[i] = float32(labels.Tensor.Float(i))
 		default:
-			graph.Of[int64](out)[i] = int64(labels.Tensor.Float(i))
+			tensor.Values[int64](out)[i] = int64(labels.Tensor.Float(i))
 		}
 	}
 	return out
@@ -218,7 +219,7 @@ func TestExportModesWithoutGraph(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	columns = append(columns, inputs.Column{Name: "y", DType: graph.Float32, Role: inputs.Label})
+	columns = append(columns, inputs.Column{Name: "y", DType: tensor.Float32, Role: inputs.Label})
 	columns = slices.CompactFunc(columns, func(a, b inputs.Column) bool { return a.Name == b.Name })
 	dir, err := e.ExportSavedModel(ctx, t.TempDir(), estimator.RawServingInput(columns...), estimator.ExportModes(models.Eval))
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/inputs"
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/format/graphdef"
 	"github.com/goestimator/goestimator/internal/format/savedmodel"
 	"github.com/goestimator/goestimator/internal/imported/session"
@@ -17,6 +16,7 @@ import (
 	"github.com/goestimator/goestimator/models/layers"
 	"github.com/goestimator/goestimator/models/ops"
 	"github.com/goestimator/goestimator/models/optimizers"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // oddColumns have names that clash with nodes and keys of exports, or are no names
@@ -54,8 +54,8 @@ func TestExportsOfOddColumns(t *testing.T) {
 				continue
 			}
 			x := f.Dense(c.Name)
-			if c.Tensor.DType != graph.Int64 {
-				x = ops.Cast(mc, x, models.Float32)
+			if c.Tensor.DType != tensor.Int64 {
+				x = ops.Cast(mc, x, tensor.Float32)
 			}
 			nodes["of "+c.Name] = ops.Identity(mc, x)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/optimizers"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // emitUpdate adds what a training step changes to the program's graph: the rules' updates,
@@ -26,7 +27,7 @@ func (p *program) emitUpdate() ([]*graph.Node, error) {
 // addMetrics adds the program's metrics to its graph and to the signature of evaluation.
 func (x *exporting) addMetrics(p *program, g *export.Graph) error {
 	b := graph.NewBuilder(p.graph)
-	g.Local = map[string]*graph.Tensor{}
+	g.Local = map[string]*tensor.Tensor{}
 	out := &g.Signatures[0].Outputs
 	var left []string
 	for _, m := range p.metrics {
@@ -91,6 +92,6 @@ func (x *exporting) storedName(name string) string {
 }
 
 // value reads a variable's value from the checkpoint.
-func (x *exporting) value(name string) (*graph.Tensor, error) {
+func (x *exporting) value(name string) (*tensor.Tensor, error) {
 	return x.reader.Tensor(x.storedName(name))
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/estimator/hooks"
 	"github.com/goestimator/goestimator/inputs"
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/imported/session"
 	"github.com/goestimator/goestimator/internal/runtime/cuda"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/driver"
@@ -27,6 +26,7 @@ import (
 	"github.com/goestimator/goestimator/models/ops"
 	"github.com/goestimator/goestimator/models/optimizers"
 	"github.com/goestimator/goestimator/runconfig"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // smallNet is a network with dropout.
@@ -102,7 +102,7 @@ func TestCheckpointsOfAnyDevice(t *testing.T) {
 		if math.Abs(x-y) > 1e-5 || b.GlobalStep != 60 {
 			t.Errorf("%v: loss %g at step %d, expected %g", devs, y, b.GlobalStep, x)
 		}
-		dir, err := got.ExportSavedModel(t.Context(), t.TempDir(), estimator.RawServingInput(inputs.Column{Name: "x", Role: inputs.Feature, DType: graph.Float32, Shape: []int{6}}))
+		dir, err := got.ExportSavedModel(t.Context(), t.TempDir(), estimator.RawServingInput(inputs.Column{Name: "x", Role: inputs.Feature, DType: tensor.Float32, Shape: []int{6}}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -111,7 +111,7 @@ func TestCheckpointsOfAnyDevice(t *testing.T) {
 }
 
 // served runs an exported model on a GPU, on the first row of the data, in batches of several sizes.
-func served(t *testing.T, gpu gpus.Source, dir string, want *graph.Tensor) {
+func served(t *testing.T, gpu gpus.Source, dir string, want *tensor.Tensor) {
 	t.Helper()
 	d, err := gpu.Open(t.Context(), 0)
 	if err != nil {
@@ -128,11 +128,11 @@ func served(t *testing.T, gpu gpus.Source, dir string, want *graph.Tensor) {
 	}
 	row := firstRow(t)
 	for _, rows := range []int{1, 3, 2} {
-		x, err := graph.FromSlice(slices.Repeat(row, rows), rows, len(row))
+		x, err := tensor.FromSlice(slices.Repeat(row, rows), rows, len(row))
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := m.Run(t.Context(), map[string]*graph.Tensor{in: x}, []string{out})
+		got, err := m.Run(t.Context(), map[string]*tensor.Tensor{in: x}, []string{out})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -171,10 +171,10 @@ func firstRow(t *testing.T) []float32 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return slices.Clone(graph.Of[float32](all[0].Tensor)[:6])
+	return slices.Clone(tensor.Values[float32](all[0].Tensor)[:6])
 }
 
-func value(t *testing.T, e *estimator.Estimator, name string) *graph.Tensor {
+func value(t *testing.T, e *estimator.Estimator, name string) *tensor.Tensor {
 	t.Helper()
 	v, err := e.VariableValue(name)
 	if err != nil {
@@ -183,9 +183,9 @@ func value(t *testing.T, e *estimator.Estimator, name string) *graph.Tensor {
 	return v
 }
 
-func predictions(t *testing.T, e *estimator.Estimator) []*graph.Tensor {
+func predictions(t *testing.T, e *estimator.Estimator) []*tensor.Tensor {
 	t.Helper()
-	var out []*graph.Tensor
+	var out []*tensor.Tensor
 	for p, err := range e.Predict(t.Context(), estimator.InputFunc(equalData), estimator.Steps(1)) {
 		if err != nil {
 			t.Fatal(err)
@@ -196,7 +196,7 @@ func predictions(t *testing.T, e *estimator.Estimator) []*graph.Tensor {
 	return out
 }
 
-func nearly(t *testing.T, devs [2]string, name string, want, got *graph.Tensor) {
+func nearly(t *testing.T, devs [2]string, name string, want, got *tensor.Tensor) {
 	t.Helper()
 	for i := range want.Len() {
 		if w, g := want.Float(i), got.Float(i); !(math.Abs(w-g) <= 1e-5*max(1, math.Abs(w))) {

@@ -14,6 +14,7 @@ import (
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // located returns an error of reading or encoding the input with the place in the files of the row that it is about:
@@ -148,7 +149,7 @@ func notFinite(r *inputs.TensorReader, rec arrow.Record, columns []int) *inputs.
 }
 
 // floats returns the elements of a tensor of real numbers, none of another one.
-func floats(t *graph.Tensor) []float64 {
+func floats(t *tensor.Tensor) []float64 {
 	if !t.DType.Float() {
 		return nil
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/goestimator/goestimator/models/ops"
 	"github.com/goestimator/goestimator/models/optimizers"
 	"github.com/goestimator/goestimator/runconfig"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // spoilt is 40 rows of x [2], unused and y, of which one number of a column is bad, or all are.
@@ -84,7 +85,7 @@ func TestSpoiltInput(t *testing.T) {
 			fn := func(mc *estimator.ModelContext, f models.Features, l models.Labels) (*estimator.Spec, error) {
 				x := f.Dense("x")
 				if c.explode {
-					x = ops.Log(mc, ops.Sub(mc, x, ops.Scalar(mc, models.Float32, 2)))
+					x = ops.Log(mc, ops.Sub(mc, x, ops.Scalar(mc, tensor.Float32, 2)))
 				}
 				y := layers.Dense(mc, x, 1, layers.Weights{})
 				spec := &estimator.Spec{Predictions: estimator.Nodes{"y": y}, Loss: losses.MeanSquaredError(mc, l.Only(), y, losses.Options{})}

@@ -14,8 +14,8 @@ import (
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/estimator/hooks"
 	"github.com/goestimator/goestimator/inputs"
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/gpus/gpustest"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // overwriting is the device's batch memory, filled with nonsense before and after it is used.
@@ -80,7 +80,7 @@ func lentData(f func(inputs.BatchMemory) inputs.BatchMemory, last ...inputs.Tran
 func TestBatchesInTheDevicesMemory(t *testing.T) {
 	gpu := gpustest.Emulated(t, 1)
 	var large, allocated atomic.Int64
-	train := func(in estimator.InputFn) map[string]*graph.Tensor {
+	train := func(in estimator.InputFn) map[string]*tensor.Tensor {
 		e := onDevice(t, t.TempDir(), "", estimator.WithGPUs(gpu))
 		if _, err := e.Train(t.Context(), in); err != nil {
 			t.Fatal(err)
@@ -88,7 +88,7 @@ func TestBatchesInTheDevicesMemory(t *testing.T) {
 		if _, err := e.Evaluate(t.Context(), in); err != nil {
 			t.Fatal(err)
 		}
-		all := map[string]*graph.Tensor{}
+		all := map[string]*tensor.Tensor{}
 		names, err := e.VariableNames()
 		if err != nil {
 			t.Fatal(err)
@@ -219,7 +219,7 @@ func TestTwoBatchesAhead(t *testing.T) {
 		ahead = append(ahead, read.Load()-r.GlobalStep())
 		return nil
 	})
-	train := func(dir string, steps ...int64) *graph.Tensor {
+	train := func(dir string, steps ...int64) *tensor.Tensor {
 		for _, to := range steps {
 			read.Store(0)
 			e := onDevice(t, dir, "", estimator.WithGPUs(gpu))
@@ -297,7 +297,7 @@ func TestErrorBehindBatchesAhead(t *testing.T) {
 // TestInterruptedWithBatchesAhead: what is saved on a signal is the position of the step done, not of what was read ahead.
 func TestInterruptedWithBatchesAhead(t *testing.T) {
 	gpu := gpustest.Emulated(t, 1)
-	train := func(stops ...int64) *graph.Tensor {
+	train := func(stops ...int64) *tensor.Tensor {
 		dir := t.TempDir()
 		for _, stop := range append(stops, 0) {
 			ctx, cancel := context.WithCancel(t.Context())

@@ -13,7 +13,6 @@ import (
 	"github.com/goestimator/goestimator/estimator/hooks"
 	"github.com/goestimator/goestimator/estimator/summary"
 	"github.com/goestimator/goestimator/inputs"
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
 	"github.com/goestimator/goestimator/internal/runtime/gpus/gpustest"
 	"github.com/goestimator/goestimator/models"
@@ -22,6 +21,7 @@ import (
 	"github.com/goestimator/goestimator/models/ops"
 	"github.com/goestimator/goestimator/models/optimizers"
 	"github.com/goestimator/goestimator/runconfig"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // overflowing is a loss scale whose gradients overflow in the first steps and, as it grows, now and then.
@@ -34,7 +34,7 @@ func scaledModel(scale optimizers.LossScale, adjust func(o *optimizers.Optimizer
 		x := ops.Concat(mc, 1, features.Dense("x"), layers.Flatten(mc, e))
 		logits := layers.Dense(mc, layers.Dense(mc, x, 16, layers.Weights{Activation: ops.Relu}), 3, layers.Weights{})
 		loss := losses.SparseSoftmaxCrossEntropy(mc, labels.Only(), logits, losses.Options{})
-		spec := &estimator.Spec{Loss: ops.Mul(mc, loss, ops.Scalar(mc, graph.Float32, 1024))}
+		spec := &estimator.Spec{Loss: ops.Mul(mc, loss, ops.Scalar(mc, tensor.Float32, 1024))}
 		if mc.Mode() == models.Train {
 			o := optimizers.Optimizer{Rule: optimizers.Momentum{Momentum: 0.9}, LearningRate: optimizers.Constant(0x1p-14), LossScale: scale}
 			if adjust != nil {

@@ -6,8 +6,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
-	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Prediction is what the model says of one example: a tensor of one example's
@@ -22,12 +21,12 @@ type Prediction struct {
 // predictedBatch has the tensors of all names, row by row.
 type predictedBatch struct {
 	names   []string // in order
-	tensors []models.Tensor
+	tensors []tensor.Tensor
 }
 
 // PredictionOf returns a Prediction of given tensors, as Predict yields them:
 // for tests of what takes predictions.
-func PredictionOf(tensors map[string]*models.Tensor) Prediction {
+func PredictionOf(tensors map[string]*tensor.Tensor) Prediction {
 	b := &predictedBatch{names: slices.Sorted(maps.Keys(tensors))}
 	for _, name := range b.names {
 		b.tensors = append(b.tensors, *tensors[name])
@@ -36,7 +35,7 @@ func PredictionOf(tensors map[string]*models.Tensor) Prediction {
 }
 
 // Get returns what is predicted under a name, nil where there is no such name.
-func (p Prediction) Get(name string) *models.Tensor {
+func (p Prediction) Get(name string) *tensor.Tensor {
 	for i, n := range p.Names() {
 		if n == name {
 			return p.at(i)
@@ -54,8 +53,8 @@ func (p Prediction) Names() []string {
 }
 
 // All yields each name and what is predicted under it, names in order.
-func (p Prediction) All() iter.Seq2[string, *models.Tensor] {
-	return func(yield func(string, *models.Tensor) bool) {
+func (p Prediction) All() iter.Seq2[string, *tensor.Tensor] {
+	return func(yield func(string, *tensor.Tensor) bool) {
 		for i, name := range p.Names() {
 			if !yield(name, p.at(i)) {
 				return
@@ -64,7 +63,7 @@ func (p Prediction) All() iter.Seq2[string, *models.Tensor] {
 	}
 }
 
-func (p Prediction) at(i int) *models.Tensor {
+func (p Prediction) at(i int) *tensor.Tensor {
 	return &p.batch.tensors[p.row*len(p.batch.names)+i]
 }
 
@@ -89,7 +88,7 @@ func newPredictedRows(s *session, keys []predicted, emit func(Prediction) error)
 // next yields the rows of the batch that was run last. They share one copy of it and one array of tensors, so that
 // an example by itself costs nothing.
 func (r *predictedRows) next() error {
-	b := &predictedBatch{names: r.names, tensors: make([]models.Tensor, r.rows*len(r.keys))}
+	b := &predictedBatch{names: r.names, tensors: make([]tensor.Tensor, r.rows*len(r.keys))}
 	for i, k := range r.keys {
 		v, err := r.Value(k.tensor)
 		if err != nil {
@@ -111,11 +110,11 @@ func (r *predictedRows) next() error {
 }
 
 // split makes name i of every row a view of v's words, or of a copy of its numbers: v is the program's.
-func (r *predictedRows) split(b *predictedBatch, i int, v *graph.Tensor) {
+func (r *predictedRows) split(b *predictedBatch, i int, v *tensor.Tensor) {
 	if !slices.Equal(r.shapes[i], v.Shape[1:]) {
 		r.shapes[i] = slices.Clone(v.Shape[1:])
 	}
-	bytes := graph.NewTensor(graph.Uint8, len(v.Bytes)).Bytes
+	bytes := tensor.New(tensor.Uint8, len(v.Bytes)).Bytes
 	copy(bytes, v.Bytes)
 	size, words := len(bytes)/r.rows, len(v.Strings)/r.rows
 	for row := range r.rows {

@@ -9,9 +9,9 @@ import (
 
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/inputs"
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/ops"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // echo predicts its feature, as itself and doubled.
@@ -27,10 +27,10 @@ func TestNamesOfPredictions(t *testing.T) {
 		spec := &estimator.Spec{Predictions: estimator.Nodes{}, Texts: estimator.Texts{}}
 		for i, name := range want {
 			if i%3 == 1 {
-				spec.Texts[name] = estimator.Text{IDs: ops.Cast(mc, f.Dense("x"), models.Int64), Vocabulary: []string{name}}
+				spec.Texts[name] = estimator.Text{IDs: ops.Cast(mc, f.Dense("x"), tensor.Int64), Vocabulary: []string{name}}
 				continue
 			}
-			spec.Predictions[name] = ops.Add(mc, f.Dense("x"), ops.Scalar(mc, models.Float32, float64(i)))
+			spec.Predictions[name] = ops.Add(mc, f.Dense("x"), ops.Scalar(mc, tensor.Float32, float64(i)))
 		}
 		return spec, nil
 	}), t.TempDir())
@@ -41,7 +41,7 @@ func TestNamesOfPredictions(t *testing.T) {
 		var got []string
 		for name, v := range p.All() {
 			got = append(got, name)
-			if v.DType != models.String && v.Float(0)-p.Get("a").Float(0) != float64(name[0]-'a') {
+			if v.DType != tensor.String && v.Float(0)-p.Get("a").Float(0) != float64(name[0]-'a') {
 				t.Errorf("%s is %v where a is %v", name, v.Float(0), p.Get("a").Float(0))
 			}
 		}
@@ -112,7 +112,7 @@ func mallocs() uint64 {
 }
 
 func TestPredictionOf(t *testing.T) {
-	p := estimator.PredictionOf(map[string]*models.Tensor{"b": graph.ScalarOf(2.0), "a": graph.ScalarOf(1.0)})
+	p := estimator.PredictionOf(map[string]*tensor.Tensor{"b": tensor.Scalar(2.0), "a": tensor.Scalar(1.0)})
 	got := ""
 	for name, x := range p.All() {
 		got += fmt.Sprintf("%s=%g ", name, x.Float(0))

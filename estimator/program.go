@@ -11,6 +11,7 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/compiler/lower"
 	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 )
 
@@ -229,7 +230,7 @@ func (r *rendering) lower(mc *ModelContext) error {
 			leaves[v.Node].Node.Attrs[graph.MayOverflow] = true
 		}
 	}
-	stepType := graph.Type{DType: graph.Int64}
+	stepType := graph.Type{DType: tensor.Int64}
 	p.step = gb.Read(gb.Variable(distribute.GlobalStep, stepType), stepType)
 	if err := gb.Err(); err != nil {
 		return err
@@ -382,7 +383,7 @@ func (r *rendering) leaveOutUnfed() error {
 	var errs []error
 	var feeds []feed
 	for _, f := range r.program.feeds {
-		unfit := f.column.DType == graph.String || f.column.Ragged && f.ragged == nil
+		unfit := f.column.DType == tensor.String || f.column.Ragged && f.ragged == nil
 		switch {
 		case f.ragged != nil && !unfit:
 			if used[f.output] || used[f.offsets] {
@@ -390,7 +391,7 @@ func (r *rendering) leaveOutUnfed() error {
 			}
 		case f.encoder != nil, !unfit && (used[f.output] || !encoded[f.column.Name]):
 			feeds = append(feeds, f)
-		case used[f.output] && f.column.Ragged && f.column.DType != graph.String:
+		case used[f.output] && f.column.Ragged && f.column.DType != tensor.String:
 			errs = append(errs, fmt.Errorf("column %q is a ragged label, and the model uses its values: expected a head that encodes them", f.column.Name))
 		case used[f.output]:
 			errs = append(errs, fmt.Errorf("column %q is text, and the model uses it: give it a vocabulary, or leave it out with role: ignore", f.column.Name))

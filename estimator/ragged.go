@@ -8,8 +8,8 @@ import (
 	"unsafe"
 
 	"github.com/goestimator/goestimator/inputs"
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // raggedSizes is how much room a build of a program has for each ragged column.
@@ -40,7 +40,7 @@ type raggedFeed struct {
 
 // raggedTensors are a batch's two tensors of a ragged column.
 type raggedTensors struct {
-	values, offsets graph.Tensor
+	values, offsets tensor.Tensor
 	padded          []byte // memory of values where they are not the record's
 	wide            []int64
 	narrow          []int32 // what wide and longest were made of: most batches are cut alike
@@ -91,10 +91,10 @@ func (f *raggedFeed) check(t inputs.NamedTensor, columns []inputs.NamedTensor) e
 	}
 	at := -1
 	switch t.Tensor.DType {
-	case graph.Int64:
-		at = firstNotBelow(graph.Of[int64](t.Tensor), f.Limit)
-	case graph.Int32:
-		at = firstNotBelow(graph.Of[int32](t.Tensor), f.Limit)
+	case tensor.Int64:
+		at = firstNotBelow(tensor.Values[int64](t.Tensor), f.Limit)
+	case tensor.Int32:
+		at = firstNotBelow(tensor.Values[int32](t.Tensor), f.Limit)
 	}
 	if at < 0 {
 		return nil
@@ -102,10 +102,10 @@ func (f *raggedFeed) check(t inputs.NamedTensor, columns []inputs.NamedTensor) e
 	e := &IDError{Limit: f.Limit}
 	row, _ := slices.BinarySearch(t.Offsets, int32(at+1))
 	row--
-	if t.Tensor.DType == graph.Int32 {
-		e.ID = int64(graph.Of[int32](t.Tensor)[at])
+	if t.Tensor.DType == tensor.Int32 {
+		e.ID = int64(tensor.Values[int32](t.Tensor)[at])
 	} else {
-		e.ID = graph.Of[int64](t.Tensor)[at]
+		e.ID = tensor.Values[int64](t.Tensor)[at]
 	}
 	return f.bad(row, at-int(t.Offsets[row]), e)
 }
@@ -142,12 +142,12 @@ func (d *raggedTensors) set(t inputs.NamedTensor, n int) {
 		d.values.Bytes = t.Tensor.Bytes
 	} else {
 		if cap(d.padded) < size {
-			d.padded = graph.NewTensor(graph.Uint8, size).Bytes
+			d.padded = tensor.New(tensor.Uint8, size).Bytes
 		}
 		d.values.Bytes = d.padded[:size]
 		pad(d.values.Bytes[copy(d.values.Bytes, t.Tensor.Bytes):], t.Tensor.DType)
 	}
-	d.offsets.DType, d.offsets.Shape = graph.Int64, append(d.offsets.Shape[:0], len(d.wide))
+	d.offsets.DType, d.offsets.Shape = tensor.Int64, append(d.offsets.Shape[:0], len(d.wide))
 	d.offsets.Bytes = unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(d.wide))), 8*len(d.wide))
 }
 
@@ -167,8 +167,8 @@ func (d *raggedTensors) setOffsets(offsets []int32) {
 }
 
 // pad fills b with -1 of an integer type, 0 of another.
-func pad(b []byte, d graph.DType) {
-	if d != graph.Int32 && d != graph.Int64 {
+func pad(b []byte, d tensor.DType) {
+	if d != tensor.Int32 && d != tensor.Int64 {
 		clear(b)
 		return
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/goestimator/goestimator/models/losses"
 	"github.com/goestimator/goestimator/models/ops"
 	"github.com/goestimator/goestimator/models/optimizers"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 )
 
@@ -29,8 +30,8 @@ const (
 
 // wideData has wideIDs ids for each example, in dense and in ragged form.
 func wideData(context.Context, inputs.Context) (inputs.Dataset, error) {
-	schema, err := inputs.NewSchema(inputs.Column{Name: "dense", DType: inputs.Int64, Shape: []int{wideIDs}},
-		inputs.Column{Name: "ragged", DType: inputs.Int64, Ragged: true}, inputs.Column{Name: "y", DType: inputs.Float32, Role: inputs.Label})
+	schema, err := inputs.NewSchema(inputs.Column{Name: "dense", DType: tensor.Int64, Shape: []int{wideIDs}},
+		inputs.Column{Name: "ragged", DType: tensor.Int64, Ragged: true}, inputs.Column{Name: "y", DType: tensor.Float32, Role: inputs.Label})
 	if err != nil {
 		return nil, err
 	}

@@ -16,13 +16,14 @@ import (
 	"github.com/goestimator/goestimator/models/ops"
 	"github.com/goestimator/goestimator/models/optimizers"
 	"github.com/goestimator/goestimator/runconfig"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // raggedEqualData is equalData with ragged ids and weights: more of them as time
 // goes on, at times many for one worker alone, and some that are none.
 func raggedEqualData(_ context.Context, ic inputs.Context) (inputs.Dataset, error) {
-	schema, err := inputs.NewSchema(inputs.Column{Name: "ids", DType: inputs.Int64, Ragged: true},
-		inputs.Column{Name: "weights", DType: inputs.Float32, Ragged: true}, inputs.Column{Name: "y", DType: inputs.Int32, Role: inputs.Label})
+	schema, err := inputs.NewSchema(inputs.Column{Name: "ids", DType: tensor.Int64, Ragged: true},
+		inputs.Column{Name: "weights", DType: tensor.Float32, Ragged: true}, inputs.Column{Name: "y", DType: tensor.Int32, Role: inputs.Label})
 	if err != nil {
 		return nil, err
 	}

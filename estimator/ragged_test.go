@@ -17,6 +17,7 @@ import (
 	"github.com/goestimator/goestimator/models/losses"
 	"github.com/goestimator/goestimator/models/ops"
 	"github.com/goestimator/goestimator/models/optimizers"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 )
 
@@ -31,8 +32,8 @@ type raggedData struct {
 
 func (d *raggedData) Input(context.Context, inputs.Context) (inputs.Dataset, error) {
 	schema, err := inputs.NewSchema(
-		inputs.Column{Name: "ids", DType: inputs.Int64, Ragged: true}, inputs.Column{Name: "weights", DType: inputs.Float32, Ragged: true},
-		inputs.Column{Name: "steps", DType: inputs.Float32, Ragged: true}, inputs.Column{Name: "y", DType: inputs.Float32, Shape: []int{1}, Role: inputs.Label})
+		inputs.Column{Name: "ids", DType: tensor.Int64, Ragged: true}, inputs.Column{Name: "weights", DType: tensor.Float32, Ragged: true},
+		inputs.Column{Name: "steps", DType: tensor.Float32, Ragged: true}, inputs.Column{Name: "y", DType: tensor.Float32, Shape: []int{1}, Role: inputs.Label})
 	if err != nil {
 		return nil, err
 	}

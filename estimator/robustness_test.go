@@ -18,6 +18,7 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/failpoint"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/runconfig"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // cancelling ends a context while its n-th record is read.
@@ -359,7 +360,7 @@ func TestNewFoldersAreDurable(t *testing.T) {
 	if _, err := toy(t, deep).Train(t.Context(), in, estimator.MaxSteps(2)); !errors.Is(err, failpoint.ErrInjected) {
 		t.Errorf("a new model_dir: %v", err)
 	}
-	x := estimator.RawServingInput(inputs.Column{Name: "x", Role: inputs.Feature, DType: models.Float32, Shape: []int{2}})
+	x := estimator.RawServingInput(inputs.Column{Name: "x", Role: inputs.Feature, DType: tensor.Float32, Shape: []int{2}})
 	if _, err := toy(t, there).ExportSavedModel(t.Context(), filepath.Join(t.TempDir(), "exports", "toy"), x); !errors.Is(err, failpoint.ErrInjected) {
 		t.Errorf("a new export base: %v", err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // session is a program with its variables on a strategy, and the loop that runs
@@ -116,7 +117,7 @@ func (s *session) output(name string) (graph.Output, error) {
 		node, index = name[:i], n
 	}
 	n := s.program.graph.Node(node)
-	if n == nil || index < 0 || index >= len(n.Outputs) || n.Outputs[index].DType == graph.Resource {
+	if n == nil || index < 0 || index >= len(n.Outputs) || n.Outputs[index].DType == tensor.Resource {
 		return graph.Output{}, fmt.Errorf("no tensor %q in the graph of mode %s: `goestimator inspect model` lists them", name, s.program.mode)
 	}
 	return n.Out(index), nil
@@ -139,7 +140,7 @@ func (s *session) RequestStop(reason string) {
 func (s *session) StopRequested() bool { return s.reason != "" }
 
 // Value returns a tensor of the last step.
-func (s *session) Value(name string) (*graph.Tensor, error) {
+func (s *session) Value(name string) (*tensor.Tensor, error) {
 	if _, ok := s.index[name]; s.unread && (ok || name == learningRate) {
 		return nil, fmt.Errorf("tensor %q has no value in step %d, since no hook was to read any: see hooks.Selective", name, s.step)
 	}
@@ -147,7 +148,7 @@ func (s *session) Value(name string) (*graph.Tensor, error) {
 		return s.stepper.Value(i), nil
 	}
 	if name == learningRate {
-		return graph.ScalarOf(s.stepper.LearningRate()), nil
+		return tensor.Scalar(s.stepper.LearningRate()), nil
 	}
 	return nil, fmt.Errorf("tensor %q was not asked for: call Fetch in the hook's Begin", name)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/goestimator/goestimator/estimator/hooks"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/optimizers"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 )
 
@@ -70,7 +71,7 @@ type Scaffold struct {
 
 // VariableSetter sets variables by name; type and shape must be the variable's.
 type VariableSetter interface {
-	Set(name string, value *models.Tensor) error
+	Set(name string, value *tensor.Tensor) error
 }
 
 func (s *Spec) validate(mode models.Mode) error {

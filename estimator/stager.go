@@ -4,8 +4,8 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/goestimator/goestimator/distribute"
 	"github.com/goestimator/goestimator/inputs"
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // stager turns the records of one step, one per local replica, into batches of
@@ -50,7 +50,7 @@ func (s *stager) setFeeds(feeds []fed) {
 			case f.ragged != nil:
 				b.Feeds = append(b.Feeds, &s.ragged[n][i].values, &s.ragged[n][i].offsets)
 			case f.encoder != nil:
-				b.Feeds = append(b.Feeds, &graph.Tensor{})
+				b.Feeds = append(b.Feeds, &tensor.Tensor{})
 			default:
 				b.Feeds = append(b.Feeds, nil)
 			}

@@ -16,6 +16,7 @@ import (
 	"github.com/goestimator/goestimator/models/ops"
 	"github.com/goestimator/goestimator/models/optimizers"
 	"github.com/goestimator/goestimator/runconfig"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 )
 
@@ -33,11 +34,11 @@ func (f meanStep) Begin(vars optimizers.StepVariables) (sums int, stamp int64, e
 	return vars.Value("mean").Len() + 1, 0, nil
 }
 
-func (f meanStep) Collect(vars optimizers.StepVariables, args []*models.Tensor, t *optimizers.Tally) error {
+func (f meanStep) Collect(vars optimizers.StepVariables, args []*tensor.Tensor, t *optimizers.Tally) error {
 	if f.fail == "collect" {
 		return errors.New("as asked")
 	}
-	x, d := models.Values[float32](args[0]), len(t.Sums)-1
+	x, d := tensor.Values[float32](args[0]), len(t.Sums)-1
 	top := math.Inf(-1)
 	for i, v := range x {
 		t.Sums[i%d] += float64(v)
@@ -51,7 +52,7 @@ func (f meanStep) Collect(vars optimizers.StepVariables, args []*models.Tensor, 
 }
 
 func (f meanStep) Apply(vars optimizers.StepVariables, t *optimizers.Tally) error {
-	mean, seen, top := models.Values[float64](vars.Change("mean")), models.Values[int64](vars.Change("seen")), models.Values[float64](vars.Change("top"))
+	mean, seen, top := tensor.Values[float64](vars.Change("mean")), tensor.Values[int64](vars.Change("seen")), tensor.Values[float64](vars.Change("top"))
 	if f.fail == "apply" {
 		seen[7] = 0 // panics
 	}
@@ -72,12 +73,12 @@ func meanModel(fail string) estimator.ModelFn {
 	return estimator.ModelFunc(func(mc *estimator.ModelContext, features models.Features, labels models.Labels) (*estimator.Spec, error) {
 		x := features.Dense("x")
 		var vars []*models.Variable
-		add := func(name string, d models.DType, n int) {
+		add := func(name string, d tensor.DType, n int) {
 			vars = append(vars, mc.VariableOf(mc.Variable(name, []int{n}, models.WithDType(d), models.NonTrainable(), models.WithInit(initializers.Zeros()))))
 		}
-		add("mean", models.Float64, 6)
-		add("seen", models.Int64, 1)
-		add("top", models.Float64, 1)
+		add("mean", tensor.Float64, 6)
+		add("seen", tensor.Int64, 1)
+		add("top", tensor.Float64, 1)
 		spec := &estimator.Spec{Loss: ops.Mean(mc, x), Predictions: estimator.Nodes{"x": x}}
 		if mc.Mode() == models.Train {
 			spec.TrainOp = &optimizers.TrainOp{Loss: spec.Loss, Step: &optimizers.StepOp{Function: "toy_mean", Config: []byte(fail), Args: []*G.Node{x}, Variables: vars}}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 )
 
@@ -37,13 +37,13 @@ func (t *Text) decoder() *decoder {
 }
 
 // decode returns the words of ids in a tensor of its own.
-func (d *decoder) decode(ids *graph.Tensor) (*graph.Tensor, error) {
-	out := graph.NewTensor(graph.String, ids.Shape...)
+func (d *decoder) decode(ids *tensor.Tensor) (*tensor.Tensor, error) {
+	out := tensor.New(tensor.String, ids.Shape...)
 	switch ids.DType {
-	case graph.Int32:
-		decodeInto(out.Strings, graph.Of[int32](ids), d.words)
-	case graph.Int64:
-		decodeInto(out.Strings, graph.Of[int64](ids), d.words)
+	case tensor.Int32:
+		decodeInto(out.Strings, tensor.Values[int32](ids), d.words)
+	case tensor.Int64:
+		decodeInto(out.Strings, tensor.Values[int64](ids), d.words)
 	default:
 		return nil, fmt.Errorf("ids of words have type %v: expected int32 or int64", ids.DType)
 	}

@@ -15,10 +15,10 @@ import (
 	"github.com/goestimator/goestimator/estimator/hooks"
 	"github.com/goestimator/goestimator/estimator/summary"
 	"github.com/goestimator/goestimator/inputs"
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/format/graphdef"
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/tensor"
 	"google.golang.org/protobuf/encoding/prototext"
 	"google.golang.org/protobuf/proto"
 )
@@ -205,14 +205,14 @@ func readString(r *checkpoint.Reader, name string) ([]byte, bool, error) {
 	if err != nil {
 		return nil, false, err
 	}
-	if v.DType != graph.String || len(v.Strings) != 1 {
+	if v.DType != tensor.String || len(v.Strings) != 1 {
 		return nil, false, fmt.Errorf("checkpoint %s: %s: expected one string, got %v%v", r.Prefix(), name, v.DType, v.Shape)
 	}
 	return v.Strings[0], true, nil
 }
 
-func stringScalar(b []byte) *graph.Tensor {
-	return &graph.Tensor{DType: graph.String, Strings: [][]byte{b}}
+func stringScalar(b []byte) *tensor.Tensor {
+	return &tensor.Tensor{DType: tensor.String, Strings: [][]byte{b}}
 }
 
 // Events is the chief's event file.

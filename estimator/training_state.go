@@ -13,7 +13,7 @@ import (
 	"github.com/goestimator/goestimator/estimator/hooks"
 	"github.com/goestimator/goestimator/estimator/summary"
 	"github.com/goestimator/goestimator/inputs"
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // synchronize brings variables, step and input to where training goes on from:
@@ -118,7 +118,7 @@ func (t *training) initOnce() error {
 type variableSetter struct{ distribute.Variables }
 
 // Set replaces a value.
-func (v variableSetter) Set(name string, value *graph.Tensor) error {
+func (v variableSetter) Set(name string, value *tensor.Tensor) error {
 	return v.Variables.Set(name, distribute.Whole(value))
 }
 
@@ -214,7 +214,7 @@ func (t *training) save(ctx context.Context, snap *distribute.Snapshot) (string,
 		tensors[inputKey(t.rank())] = stringScalar(position)
 	}
 	for name, v := range t.program.spec.TrainOp.Hyperparameters() {
-		tensors[name] = graph.ScalarOf(float32(v))
+		tensors[name] = tensor.Scalar(float32(v))
 	}
 	tensors[featuresKey] = stringScalar([]byte(t.featureSignature()))
 	tensors[seedKey] = stringScalar(strconv.AppendInt(nil, t.est.seed, 10))

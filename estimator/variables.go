@@ -13,6 +13,7 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/initializers"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // ErrNoCheckpoint is returned where a trained model is needed and model_dir has none.
@@ -63,13 +64,13 @@ func (s *session) initialize(put func(name string, t graph.Type, value distribut
 			}
 		}
 	}
-	return put(distribute.GlobalStep, graph.Type{DType: graph.Int64}, distribute.Whole(graph.ScalarOf(int64(0))))
+	return put(distribute.GlobalStep, graph.Type{DType: tensor.Int64}, distribute.Whole(tensor.Scalar(int64(0))))
 }
 
 // initial gives the initial value of a variable.
 func (s *session) initial(name string, t graph.Type, init models.Initializer) distribute.Fill {
 	key := models.Key(s.est.seed, name)
-	return func(dst *graph.Tensor, first int) error {
+	return func(dst *tensor.Tensor, first int) error {
 		whole := t.Shape.At(0)
 		var err error
 		if slices.Equal(dst.Shape, whole) {
@@ -139,7 +140,7 @@ func (s *session) restore(r *checkpoint.Reader) error {
 			continue
 		}
 		if shared {
-			values[name] = func(dst *graph.Tensor, first int) error { return readRows(r, from, dst, first) }
+			values[name] = func(dst *tensor.Tensor, first int) error { return readRows(r, from, dst, first) }
 			continue
 		}
 		// Read before any is set, so that a damaged one leaves all as they were.
@@ -170,7 +171,7 @@ func (s *session) storedName(r *checkpoint.Reader, name string) string {
 }
 
 // readRows reads rows of a variable from a checkpoint.
-func readRows(r *checkpoint.Reader, name string, dst *graph.Tensor, first int) error {
+func readRows(r *checkpoint.Reader, name string, dst *tensor.Tensor, first int) error {
 	if len(dst.Shape) == 0 {
 		t, err := r.Tensor(name)
 		if err != nil {
@@ -191,7 +192,7 @@ func (s *session) readStep() error {
 	if err != nil {
 		return err
 	}
-	s.step = graph.Of[int64](t)[0]
+	s.step = tensor.Values[int64](t)[0]
 	return nil
 }
 
@@ -216,7 +217,7 @@ func (e *Estimator) VariableNames() ([]string, error) {
 }
 
 // VariableValue returns the value of a variable in the newest checkpoint.
-func (e *Estimator) VariableValue(name string) (*models.Tensor, error) {
+func (e *Estimator) VariableValue(name string) (*tensor.Tensor, error) {
 	r, err := e.openLatest()
 	if err != nil {
 		return nil, err

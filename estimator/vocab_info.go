@@ -6,9 +6,9 @@ import (
 
 	"github.com/goestimator/goestimator/estimator/checkpoint"
 	"github.com/goestimator/goestimator/inputs/feature"
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/initializers"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // VocabInfo says how a variable's rows (or columns) follow a vocabulary, and what
@@ -83,7 +83,7 @@ func readVocabulary(path string, size int) ([]string, error) {
 }
 
 // remap makes the first value of a variable from that of a checkpoint.
-func (v VocabInfo) remap(r *checkpoint.Reader, name string, to *models.Variable, key uint64) (*graph.Tensor, error) {
+func (v VocabInfo) remap(r *checkpoint.Reader, name string, to *models.Variable, key uint64) (*tensor.Tensor, error) {
 	places, old, err := v.places()
 	if err != nil {
 		return nil, err
@@ -95,7 +95,7 @@ func (v VocabInfo) remap(r *checkpoint.Reader, name string, to *models.Variable,
 	if err := v.fits(from, to, len(places), old); err != nil {
 		return nil, fmt.Errorf("variable %s: %w", to.Name, err)
 	}
-	out := graph.NewTensor(to.DType, to.Shape...)
+	out := tensor.New(to.DType, to.Shape...)
 	backup := v.BackupInitializer
 	if backup == nil {
 		backup = initializers.Zeros()
@@ -104,7 +104,7 @@ func (v VocabInfo) remap(r *checkpoint.Reader, name string, to *models.Variable,
 		return nil, fmt.Errorf("variable %s: backup initializer: %w", to.Name, err)
 	}
 	// One block is what a place holds: a row for axis 0, an element of each row for axis 1.
-	rows, size := 1, to.DType.Size()*graph.NumElements(to.Shape[v.Axis+1:])
+	rows, size := 1, to.DType.Size()*tensor.NumElements(to.Shape[v.Axis+1:])
 	if v.Axis == 1 {
 		rows = to.Shape[0]
 	}
@@ -119,7 +119,7 @@ func (v VocabInfo) remap(r *checkpoint.Reader, name string, to *models.Variable,
 }
 
 // fits reports shapes that the vocabularies do not explain.
-func (v VocabInfo) fits(from *graph.Tensor, to *models.Variable, entries, old int) error {
+func (v VocabInfo) fits(from *tensor.Tensor, to *models.Variable, entries, old int) error {
 	switch {
 	case from.DType != to.DType || len(from.Shape) != len(to.Shape) || len(to.Shape) <= v.Axis:
 		return fmt.Errorf("expected %v%v but for dimension %d, got %v%v", to.DType, to.Shape, v.Axis, from.DType, from.Shape)

@@ -9,9 +9,9 @@ import (
 
 	"github.com/goestimator/goestimator/export"
 	"github.com/goestimator/goestimator/inputs"
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/format/graphdef"
 	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/tensor"
 	"github.com/wamuir/graft/tensorflow/core/example/example_protos_go_proto"
 	"github.com/wamuir/graft/tensorflow/core/framework/tensor_go_proto"
 	"github.com/wamuir/graft/tensorflow/serving/apis_go_proto"
@@ -119,7 +119,7 @@ func (w *warmUp) request(columns []inputs.NamedTensor, row int) (*apis_go_proto.
 		if err != nil {
 			return nil, err
 		}
-		t, err := graph.StringTensor([][]byte{b}, 1)
+		t, err := tensor.FromStrings([][]byte{b}, 1)
 		if err != nil {
 			return nil, err
 		}
@@ -134,7 +134,7 @@ func (w *warmUp) request(columns []inputs.NamedTensor, row int) (*apis_go_proto.
 }
 
 // rowOf is an example of a column as a batch of one.
-func rowOf(c inputs.NamedTensor, row int) *graph.Tensor {
+func rowOf(c inputs.NamedTensor, row int) *tensor.Tensor {
 	lo, hi := row, row+1
 	shape := append([]int{1}, c.Tensor.Shape[1:]...)
 	if c.Offsets != nil {
@@ -145,8 +145,8 @@ func rowOf(c inputs.NamedTensor, row int) *graph.Tensor {
 	for _, d := range c.Tensor.Shape[1:] {
 		each *= d
 	}
-	x := &graph.Tensor{DType: c.Tensor.DType, Shape: shape}
-	if x.DType == graph.String {
+	x := &tensor.Tensor{DType: c.Tensor.DType, Shape: shape}
+	if x.DType == tensor.String {
 		x.Strings = c.Tensor.Strings[lo*each : hi*each]
 		return x
 	}
@@ -156,9 +156,9 @@ func rowOf(c inputs.NamedTensor, row int) *graph.Tensor {
 }
 
 // exampleFeature is a tensor as a feature of a tf.train.Example.
-func exampleFeature(x *graph.Tensor) *example_protos_go_proto.Feature {
+func exampleFeature(x *tensor.Tensor) *example_protos_go_proto.Feature {
 	switch {
-	case x.DType == graph.String:
+	case x.DType == tensor.String:
 		return &example_protos_go_proto.Feature{Kind: &example_protos_go_proto.Feature_BytesList{BytesList: &example_protos_go_proto.BytesList{Value: x.Strings}}}
 	case x.DType.Float():
 		l := &example_protos_go_proto.FloatList{Value: make([]float32, x.Len())}

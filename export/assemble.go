@@ -15,6 +15,7 @@ import (
 	"github.com/goestimator/goestimator/internal/format/savedmodel"
 	"github.com/goestimator/goestimator/internal/format/tfrecord"
 	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/tensor"
 	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 	"google.golang.org/protobuf/proto"
 )
@@ -91,7 +92,7 @@ type assembly struct {
 	assets     []feature.Asset
 	step       graph.Output // the handle of global_step; invalid where there is none
 	variables  []variable
-	local      map[string]*graph.Tensor
+	local      map[string]*tensor.Tensor
 	locals     []variable
 	trainOp    []*graph.Node // what a step runs; at last one node
 	saver      *saver        // nil: there are no variables

@@ -14,6 +14,7 @@ import (
 	"github.com/goestimator/goestimator/inputs/feature"
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // ofColumns is a model of a number, kept as it is too, and of a word of a vocabulary file as an indicator.
@@ -32,12 +33,12 @@ func ofColumns(t *testing.T, in export.ServingInput) export.Model {
 	b := graph.NewBuilder(graph.New())
 	read := plan.Dense()
 	g := export.Graph{Mode: models.Predict, IR: b.Graph, Input: in, Columns: plan,
-		Raw: []inputs.Column{{Name: "age", DType: graph.Float32}, {Name: "job", DType: graph.String}}}
+		Raw: []inputs.Column{{Name: "age", DType: tensor.Float32}, {Name: "job", DType: tensor.String}}}
 	var outs []export.Named
 	add := func(name string, shape graph.Shape, width ...int) {
-		x := b.Placeholder("features/"+name, typ(graph.Float32, shape))
-		g.Feeds = append(g.Feeds, export.Feed{Column: inputs.Column{Name: name, DType: graph.Float32, Shape: width}, Values: x})
-		outs = append(outs, export.Named{Name: name, Output: b.Op("Neg", "neg", typ(graph.Float32, shape), graph.Attrs{"T": graph.Float32}, x)})
+		x := b.Placeholder("features/"+name, typ(tensor.Float32, shape))
+		g.Feeds = append(g.Feeds, export.Feed{Column: inputs.Column{Name: name, DType: tensor.Float32, Shape: width}, Values: x})
+		outs = append(outs, export.Named{Name: name, Output: b.Op("Neg", "neg", typ(tensor.Float32, shape), graph.Attrs{"T": tensor.Float32}, x)})
 	}
 	for _, c := range read {
 		if c.Values != "age" {
@@ -53,10 +54,10 @@ func ofColumns(t *testing.T, in export.ServingInput) export.Model {
 func TestColumns(t *testing.T) {
 	for _, c := range []struct {
 		in    export.ServingInput
-		feeds map[string]*graph.Tensor
+		feeds map[string]*tensor.Tensor
 	}{
-		{export.Raw(), map[string]*graph.Tensor{"age": floats([]int{2}, 30, 40), "job": words("baker", "nurse")}},
-		{export.Parsing(), map[string]*graph.Tensor{"examples": words(
+		{export.Raw(), map[string]*tensor.Tensor{"age": floats([]int{2}, 30, 40), "job": words("baker", "nurse")}},
+		{export.Parsing(), map[string]*tensor.Tensor{"examples": words(
 			example(t, map[string]any{"age": []float32{30}, "job": []string{"baker"}}), example(t, map[string]any{"age": []float32{40}, "job": []string{"nurse"}}))}},
 	} {
 		dir := write(t, ofColumns(t, c.in))
@@ -76,7 +77,7 @@ func TestColumns(t *testing.T) {
 			if len(x.Shape) == 1 {
 				want = []float32{-30, -40}
 			}
-			if d := cmp.Diff(want, slices.Clone(graph.Of[float32](x))); d != "" {
+			if d := cmp.Diff(want, slices.Clone(tensor.Values[float32](x))); d != "" {
 				t.Errorf("%v, %s: %s", c.in, name, d)
 			}
 		}
@@ -87,10 +88,10 @@ func TestColumns(t *testing.T) {
 func TestDefaultsOfColumns(t *testing.T) {
 	m := ofColumns(t, export.Parsing())
 	raw := m.Graphs[0].Raw
-	age, job := graph.ScalarOf(float32(7)), graph.NewTensor(graph.String)
+	age, job := tensor.Scalar(float32(7)), tensor.New(tensor.String)
 	job.Strings[0] = []byte("smith")
 	raw[0].Default, raw[1].Default = age, job
-	got, err := served(t, write(t, m), "predict", map[string]*graph.Tensor{"examples": words(
+	got, err := served(t, write(t, m), "predict", map[string]*tensor.Tensor{"examples": words(
 		example(t, nil), example(t, map[string]any{"age": []float32{40}}), example(t, map[string]any{"job": []string{"baker"}}), example(t, map[string]any{"job": []string{""}}))})
 	if err != nil {
 		t.Fatal(err)
@@ -100,16 +101,16 @@ func TestDefaultsOfColumns(t *testing.T) {
 		if len(x.Shape) == 1 {
 			want = []float32{-7, -40, -7, -7}
 		}
-		if d := cmp.Diff(want, slices.Clone(graph.Of[float32](x))); d != "" {
+		if d := cmp.Diff(want, slices.Clone(tensor.Values[float32](x))); d != "" {
 			t.Errorf("%s: %s", name, d)
 		}
 	}
 	raw[1].Default = nil
-	if _, err := served(t, write(t, m), "predict", map[string]*graph.Tensor{"examples": words(example(t, nil))}); err != nil {
+	if _, err := served(t, write(t, m), "predict", map[string]*tensor.Tensor{"examples": words(example(t, nil))}); err != nil {
 		t.Errorf("a word that is not there is none, without a default: %v", err)
 	}
 	raw[0].Default = nil
-	if _, err := served(t, write(t, m), "predict", map[string]*graph.Tensor{"examples": words(example(t, nil))}); err == nil {
+	if _, err := served(t, write(t, m), "predict", map[string]*tensor.Tensor{"examples": words(example(t, nil))}); err == nil {
 		t.Error("an example without the number, which has no default, was taken")
 	}
 }
@@ -119,7 +120,7 @@ func TestDefaultsOfFeeds(t *testing.T) {
 	b := graph.NewBuilder(graph.New())
 	g := export.Graph{Mode: models.Predict, IR: b.Graph, Input: export.Parsing()}
 	var outs []export.Named
-	defaults := map[string]*graph.Tensor{"f": floats([]int{2}, 1.5, -2), "d": graph.ScalarOf(2.5), "i": graph.ScalarOf(int32(-3)), "u": graph.ScalarOf(uint8(200)), "s": {DType: graph.String, Shape: []int{1}, Strings: [][]byte{[]byte("é")}}}
+	defaults := map[string]*tensor.Tensor{"f": floats([]int{2}, 1.5, -2), "d": tensor.Scalar(2.5), "i": tensor.Scalar(int32(-3)), "u": tensor.Scalar(uint8(200)), "s": {DType: tensor.String, Shape: []int{1}, Strings: [][]byte{[]byte("é")}}}
 	for _, name := range slices.Sorted(maps.Keys(defaults)) {
 		d := defaults[name]
 		shape := graph.BatchOf(d.Shape...)
@@ -128,7 +129,7 @@ func TestDefaultsOfFeeds(t *testing.T) {
 		outs = append(outs, export.Named{Name: name, Output: b.Op("Identity", "same_"+name, typ(d.DType, shape), graph.Attrs{"T": d.DType}, x)})
 	}
 	g.Signatures = []export.Signature{{Name: "predict", Kind: export.Predict, Outputs: outs}}
-	got, err := served(t, write(t, export.Model{Graphs: []export.Graph{g}}), "predict", map[string]*graph.Tensor{"examples": words(
+	got, err := served(t, write(t, export.Model{Graphs: []export.Graph{g}}), "predict", map[string]*tensor.Tensor{"examples": words(
 		example(t, nil), example(t, map[string]any{"f": []float32{3, 4}, "d": []float32{5}, "i": []int64{6}, "u": []int64{7}, "s": []string{"x"}}))})
 	if err != nil {
 		t.Fatal(err)

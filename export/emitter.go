@@ -2,32 +2,33 @@ package export
 
 import (
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // emitter adds nodes to a graph.
 type emitter struct{ *graph.Builder }
 
 // typed is a type of unknown rank: what only TensorFlow needs to know, it infers.
-func typed(d graph.DType) graph.Type {
+func typed(d tensor.DType) graph.Type {
 	return graph.Type{DType: d, Shape: graph.Shape{UnknownRank: true}}
 }
 
 // vector is a type of rank 1 and unknown length.
-func vector(d graph.DType) graph.Type { return ofRank(d, graph.Unknown) }
+func vector(d tensor.DType) graph.Type { return ofRank(d, graph.Unknown) }
 
-func ofRank(d graph.DType, dims ...graph.Dim) graph.Type {
+func ofRank(d tensor.DType, dims ...graph.Dim) graph.Type {
 	return graph.Type{DType: d, Shape: graph.Shape{Dims: dims}}
 }
 
 // ints adds an int32 vector.
 func (e emitter) ints(name string, v ...int32) graph.Output {
-	t, _ := graph.FromSlice(v, len(v))
+	t, _ := tensor.FromSlice(v, len(v))
 	return e.Const(name, t)
 }
 
 // strings adds a vector of strings.
 func (e emitter) strings(name string, v ...string) graph.Output {
-	t := graph.NewTensor(graph.String, len(v))
+	t := tensor.New(tensor.String, len(v))
 	for i, s := range v {
 		t.Strings[i] = []byte(s)
 	}
@@ -36,7 +37,7 @@ func (e emitter) strings(name string, v ...string) graph.Output {
 
 // text adds a string.
 func (e emitter) text(name, v string) graph.Output {
-	return e.Const(name, &graph.Tensor{DType: graph.String, Strings: [][]byte{[]byte(v)}})
+	return e.Const(name, &tensor.Tensor{DType: tensor.String, Strings: [][]byte{[]byte(v)}})
 }
 
 func (e emitter) identity(name string, x graph.Output, after ...*graph.Node) graph.Output {
@@ -48,7 +49,7 @@ func (e emitter) identity(name string, x graph.Output, after ...*graph.Node) gra
 }
 
 // cast converts x, which may be of type d already.
-func (e emitter) cast(name string, x graph.Output, d graph.DType) graph.Output {
+func (e emitter) cast(name string, x graph.Output, d tensor.DType) graph.Output {
 	if !x.Valid() || x.DType() == d {
 		return x
 	}
@@ -56,7 +57,7 @@ func (e emitter) cast(name string, x graph.Output, d graph.DType) graph.Output {
 }
 
 // like adds an elementwise op whose result has the shape of x and the type d.
-func (e emitter) like(op, name string, d graph.DType, x, y graph.Output) graph.Output {
+func (e emitter) like(op, name string, d tensor.DType, x, y graph.Output) graph.Output {
 	if !x.Valid() {
 		return x
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/goestimator/goestimator/internal/format/savedmodel"
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/tensor"
 	"github.com/wamuir/graft/tensorflow/core/framework/variable_go_proto"
 	"github.com/wamuir/graft/tensorflow/serving/apis_go_proto"
 	"google.golang.org/protobuf/proto"
@@ -34,16 +35,16 @@ func padded(b *graph.Builder, name string, x, at graph.Output) graph.Output {
 
 // The model that both serving inputs must compute on these rows.
 var (
-	rawRows = map[string]*graph.Tensor{
+	rawRows = map[string]*tensor.Tensor{
 		"x":       floats([]int{3, 2}, 1, 2, 3, 4, 5, 6),
 		"the ids": ints([]int{3, 2}, 0, 1, -1, -1, 2, -1),
 	}
 	wantSum = []float32{11, 22, 3, 4, 35, 36}
 )
 
-func checkRows(t *testing.T, got map[string]*graph.Tensor) {
+func checkRows(t *testing.T, got map[string]*tensor.Tensor) {
 	t.Helper()
-	if d := cmp.Diff(wantSum, graph.Of[float32](got["sum"])); d != "" {
+	if d := cmp.Diff(wantSum, tensor.Values[float32](got["sum"])); d != "" {
 		t.Error(d)
 	}
 	if joined(got["word"]) != "UNK UNK UNK" || joined(got["digit"]) != "1 1 1" || !slices.Equal(got["word"].Shape, []int{3}) {
@@ -61,7 +62,7 @@ func TestRaw(t *testing.T) {
 		}
 		checkRows(t, got)
 	}
-	one := map[string]*graph.Tensor{"x": floats([]int{1, 2}, 5, 0), "the ids": ints([]int{1, 0})}
+	one := map[string]*tensor.Tensor{"x": floats([]int{1, 2}, 5, 0), "the ids": ints([]int{1, 0})}
 	got, err := served(t, dir, "predict", one)
 	if err != nil || joined(got["word"]) != "left" || joined(got["digit"]) != "0" {
 		t.Errorf("one row without ids: %v, %v", got, err)
@@ -78,20 +79,20 @@ func TestParsing(t *testing.T) {
 		example(t, map[string]any{"x": []float32{1, 2}, "the ids": []int64{0, 1}, "other": []string{"ignored"}}),
 		example(t, map[string]any{"x": []float32{3, 4}}),
 		example(t, map[string]any{"x": []float32{5, 6}, "the ids": []int64{2}}))
-	got, err := served(t, dir, "predict", map[string]*graph.Tensor{"examples": examples})
+	got, err := served(t, dir, "predict", map[string]*tensor.Tensor{"examples": examples})
 	if err != nil {
 		t.Fatal(err)
 	}
 	checkRows(t, got)
-	got, err = served(t, dir, "serving_default", map[string]*graph.Tensor{"inputs": examples})
+	got, err = served(t, dir, "serving_default", map[string]*tensor.Tensor{"inputs": examples})
 	if err != nil || joined(got["classes"]) != "1 1 1" || !slices.Equal(got["scores"].Shape, []int{3, 2}) {
 		t.Errorf("classified: %v, %v", got, err)
 	}
-	got, err = served(t, dir, "regression", map[string]*graph.Tensor{"inputs": examples})
-	if err != nil || cmp.Diff(graph.Of[float32](got["outputs"]), []float32{16.5, 3.5, 35.5}) != "" {
+	got, err = served(t, dir, "regression", map[string]*tensor.Tensor{"inputs": examples})
+	if err != nil || cmp.Diff(tensor.Values[float32](got["outputs"]), []float32{16.5, 3.5, 35.5}) != "" {
 		t.Errorf("regressed: %v, %v", got, err)
 	}
-	if _, err := served(t, dir, "predict", map[string]*graph.Tensor{"examples": words("nonsense")}); err == nil {
+	if _, err := served(t, dir, "predict", map[string]*tensor.Tensor{"examples": words("nonsense")}); err == nil {
 		t.Error("expected an error of what is no example")
 	}
 	methods := map[string]string{}
@@ -143,10 +144,10 @@ func TestDefaults(t *testing.T) {
 
 // Numbers come from examples as int64 and float32, and are what the graph wants.
 func TestTypesOfExamples(t *testing.T) {
-	for _, d := range []graph.DType{graph.Float32, graph.Float64, graph.Int32, graph.Int64, graph.Uint8, graph.Bool} {
+	for _, d := range []tensor.DType{tensor.Float32, tensor.Float64, tensor.Int32, tensor.Int64, tensor.Uint8, tensor.Bool} {
 		b := graph.NewBuilder(graph.New())
 		x := b.Placeholder("x", typ(d, graph.BatchOf()))
-		y := b.Op("Cast", "y", typ(graph.Float32, graph.BatchOf()), graph.Attrs{"SrcT": d, "DstT": graph.Float32, "Truncate": false}, x)
+		y := b.Op("Cast", "y", typ(tensor.Float32, graph.BatchOf()), graph.Attrs{"SrcT": d, "DstT": tensor.Float32, "Truncate": false}, x)
 		g := export.Graph{Mode: models.Predict, IR: b.Graph, Input: export.Parsing(), Feeds: []export.Feed{{Column: inputs.Column{Name: "x", DType: d}, Values: x}},
 			Signatures: []export.Signature{{Name: "predict", Kind: export.Predict, Outputs: []export.Named{{Name: "y", Output: y}}}}}
 		dir := write(t, export.Model{Graphs: []export.Graph{g}})
@@ -154,7 +155,7 @@ func TestTypesOfExamples(t *testing.T) {
 		if d.Float() {
 			v = []float32{1}
 		}
-		got, err := served(t, dir, "predict", map[string]*graph.Tensor{"examples": words(example(t, map[string]any{"x": v}))})
+		got, err := served(t, dir, "predict", map[string]*tensor.Tensor{"examples": words(example(t, map[string]any{"x": v}))})
 		if err != nil || got["y"].Float(0) != 1 {
 			t.Errorf("%v: %v, %v", d, got["y"], err)
 		}
@@ -173,7 +174,7 @@ func TestLength(t *testing.T) {
 	if _, err := served(t, dir, "predict", rawRows); err != nil {
 		t.Errorf("of two values there is one too many: %v", err)
 	}
-	long := map[string]*graph.Tensor{"x": floats([]int{1, 2}, 5, 0), "the ids": ints([]int{1, 3}, 0, 0, 0)}
+	long := map[string]*tensor.Tensor{"x": floats([]int{1, 2}, 5, 0), "the ids": ints([]int{1, 3}, 0, 0, 0)}
 	if _, err := served(t, dir, "predict", long); err == nil || !strings.Contains(err.Error(), `more than 2 values of "the ids"`) {
 		t.Errorf("got %v", err)
 	}
@@ -182,7 +183,7 @@ func TestLength(t *testing.T) {
 // Train and eval graphs share the variables with the one to serve.
 func TestModes(t *testing.T) {
 	m, e := newToy(), newToy()
-	loss := e.b.Op("Sum", "loss", typ(graph.Float32, graph.Shape{}), graph.Attrs{"T": graph.Float32, "Tidx": graph.Int32, "keep_dims": false}, e.first, e.b.Scalar("all", graph.Int32, 0))
+	loss := e.b.Op("Sum", "loss", typ(tensor.Float32, graph.Shape{}), graph.Attrs{"T": tensor.Float32, "Tidx": tensor.Int32, "keep_dims": false}, e.first, e.b.Scalar("all", tensor.Int32, 0))
 	eval := export.Graph{Mode: models.Eval, IR: e.b.Graph, Feeds: e.feeds(), Signatures: []export.Signature{{Name: "eval", Kind: export.Eval, Outputs: []export.Named{{Name: "loss", Output: loss}}}}}
 	train := eval
 	train.Mode, train.Signatures = models.Train, []export.Signature{{Name: "train", Kind: export.Training, Outputs: []export.Named{{Name: "loss", Output: loss}}}}

@@ -6,6 +6,7 @@ import (
 	"github.com/goestimator/goestimator/inputs/feature"
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/compiler/lower"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // feed puts the serving input before the graph: it takes the place of the
@@ -115,6 +116,6 @@ func (a *assembly) shaped(name string, x graph.Output, want graph.Shape) graph.O
 			target[i] = -1
 		}
 	}
-	return a.Op("Reshape", name+"/reshape", graph.Type{DType: x.DType(), Shape: want}, graph.Attrs{"T": x.DType(), "Tshape": graph.Int32},
+	return a.Op("Reshape", name+"/reshape", graph.Type{DType: x.DType(), Shape: want}, graph.Attrs{"T": x.DType(), "Tshape": tensor.Int32},
 		x, a.ints(name+"/shape", target...))
 }

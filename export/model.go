@@ -5,6 +5,7 @@ import (
 	"github.com/goestimator/goestimator/inputs/feature"
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/tensor"
 	"github.com/wamuir/graft/tensorflow/serving/apis_go_proto"
 )
 
@@ -22,7 +23,7 @@ type Model struct {
 // Variables gives the values of the variables, by name.
 type Variables struct {
 	// Value returns the value of a variable, as (*bundle.Reader).Tensor does.
-	Value func(name string) (*graph.Tensor, error)
+	Value func(name string) (*tensor.Tensor, error)
 	// Trainable says which ones an optimizer changes; nil: all but global_step.
 	Trainable func(name string) bool
 }
@@ -46,7 +47,7 @@ type Graph struct {
 	TrainOp []*graph.Node
 	// Local are the first values of the variables that are no part of the model, by
 	// name: what metrics sum up. They have these values whenever the model is loaded.
-	Local map[string]*graph.Tensor
+	Local map[string]*tensor.Tensor
 }
 
 // Feed is a column of the input and the placeholders of the graph that take it.

@@ -14,6 +14,7 @@ import (
 	"github.com/goestimator/goestimator/internal/format/savedmodel"
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // OnnxFile is the name of an exported ONNX model.
@@ -137,11 +138,11 @@ func (t *translation) checkSize(nodes []*graph.Node) error {
 	total := 0
 	for _, n := range nodes {
 		shape, ok1 := n.Attrs["shape"].(graph.Shape)
-		d, ok2 := n.Attrs["dtype"].(graph.DType)
+		d, ok2 := n.Attrs["dtype"].(tensor.DType)
 		if n.Op != "VarHandleOp" || !ok1 || !ok2 || !shape.Known() {
 			continue
 		}
-		if total += graph.NumElements(shape.At(0)) * d.Size(); total > math.MaxInt32 {
+		if total += tensor.NumElements(shape.At(0)) * d.Size(); total > math.MaxInt32 {
 			return onnx.ErrTooLarge
 		}
 	}

@@ -3,7 +3,7 @@ package export
 import (
 	"fmt"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // indexOps choose elements by their places, or count.
@@ -53,7 +53,7 @@ func oneHot(s *site) error {
 
 // notNegative is ids with another one in place of negative ones.
 func (s *site) notNegative(ids, otherwise string) (string, error) {
-	zero, err := s.scalar("zero", graph.Int64, 0)
+	zero, err := s.scalar("zero", tensor.Int64, 0)
 	if err != nil {
 		return "", err
 	}
@@ -77,7 +77,7 @@ func segmentSum(s *site) error {
 	}
 	row := s.step("Slice", nil, s.step("Shape", nil, s.in(0)), one, s.int64s("end", 1<<31-1))
 	shape := s.step("Concat", map[string]any{"axis": 0}, s.step("Add", nil, count, one), row)
-	zero := graph.NewTensor(s.node.Outputs[0].DType, 1)
+	zero := tensor.New(s.node.Outputs[0].DType, 1)
 	rows := s.step("ConstantOfShape", map[string]any{"value": zero}, shape)
 	sums := s.step("ScatterND", map[string]any{"reduction": "add"}, rows, s.step("Unsqueeze", nil, ids, s.int64s("last", -1)), s.in(0))
 	return s.emit("Slice", nil, sums, s.int64s("start", 0), count)
@@ -85,7 +85,7 @@ func segmentSum(s *site) error {
 
 // scatterNd adds into zeros.
 func scatterNd(s *site) error {
-	zero := graph.NewTensor(s.node.Outputs[0].DType, 1)
+	zero := tensor.New(s.node.Outputs[0].DType, 1)
 	d := s.node.Inputs[0].DType()
 	zeros := s.step("ConstantOfShape", map[string]any{"value": zero}, s.as64(s.in(2), d))
 	return s.emit("ScatterND", map[string]any{"reduction": "add"}, zeros, s.as64(s.in(0), d), s.in(1))
@@ -103,10 +103,10 @@ func upperBound(s *site) error {
 // bucketize counts the boundaries that are not above each number.
 func bucketize(s *site) error {
 	list, ok := s.node.Attrs["boundaries"].([]float32)
-	if !ok || s.node.Inputs[0].DType() != graph.Float32 {
+	if !ok || s.node.Inputs[0].DType() != tensor.Float32 {
 		return fmt.Errorf("boundaries of %v: expected float32", s.node.Inputs[0].DType())
 	}
-	t, err := graph.FromSlice(list, len(list))
+	t, err := tensor.FromSlice(list, len(list))
 	if err != nil {
 		return err
 	}
@@ -115,6 +115,6 @@ func bucketize(s *site) error {
 
 // count is how often a comparison holds along the last dimension.
 func (s *site) count(compare, x, y string) error {
-	ones := s.cast(s.step(compare, nil, x, y), graph.Int64)
+	ones := s.cast(s.step(compare, nil, x, y), tensor.Int64)
 	return s.yield(s.from64(s.step("ReduceSum", map[string]any{"keepdims": 0}, ones, s.int64s("axes", -1))))
 }

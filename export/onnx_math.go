@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // onnxOps are the ops that have a form in ONNX, by TensorFlow's names. Definitions
@@ -198,7 +198,7 @@ func argument(op string) func(*site) error {
 			return err
 		}
 		x := s.step(op, map[string]any{"axis": axis, "keepdims": 0}, s.in(0))
-		if d := s.node.Outputs[0].DType; d != graph.Int64 {
+		if d := s.node.Outputs[0].DType; d != tensor.Int64 {
 			x = s.cast(x, d)
 		}
 		return s.yield(x)

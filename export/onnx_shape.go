@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/format/onnx"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // shapeOps move elements or tell of shapes.
@@ -30,7 +30,7 @@ var shapeOps = map[string]func(*site) error{
 
 // from64 is an int64 result in the type that the node gives.
 func (s *site) from64(x string) string {
-	if d := s.node.Outputs[0].DType; d != graph.Int64 {
+	if d := s.node.Outputs[0].DType; d != tensor.Int64 {
 		return s.cast(x, d)
 	}
 	return x

@@ -5,6 +5,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/format/onnx"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // site is a node on its way to ONNX.
@@ -52,7 +53,7 @@ func (s *site) emit(op string, attrs map[string]any, in ...string) error {
 }
 
 // constant adds an initializer.
-func (s *site) constant(name string, t *graph.Tensor) string {
+func (s *site) constant(name string, t *tensor.Tensor) string {
 	name = s.unique(s.node.Name + "/" + name)
 	s.out.Initializers = append(s.out.Initializers, onnx.Initializer{Name: name, Tensor: t})
 	return name
@@ -60,21 +61,21 @@ func (s *site) constant(name string, t *graph.Tensor) string {
 
 // int64s adds a vector.
 func (s *site) int64s(name string, v ...int) string {
-	t := graph.NewTensor(graph.Int64, len(v))
+	t := tensor.New(tensor.Int64, len(v))
 	for i, x := range v {
-		graph.Of[int64](t)[i] = int64(x)
+		tensor.Values[int64](t)[i] = int64(x)
 	}
 	return s.constant(name, t)
 }
 
 // scalar adds a scalar of a numeric type.
-func (s *site) scalar(name string, d graph.DType, v float64) (string, error) {
+func (s *site) scalar(name string, d tensor.DType, v float64) (string, error) {
 	g := graph.NewBuilder(graph.New())
 	o := g.Scalar(name, d, v)
 	if g.Err() != nil {
 		return "", g.Err()
 	}
-	t, _ := o.Node.Attrs["value"].(*graph.Tensor)
+	t, _ := o.Node.Attrs["value"].(*tensor.Tensor)
 	return s.constant(name, t), nil
 }
 
@@ -87,8 +88,8 @@ func (s *site) ints(i int) ([]int, error) {
 	for from.Op == "Identity" {
 		from = from.Inputs[0].Node
 	}
-	t, ok := from.Attrs["value"].(*graph.Tensor)
-	if from.Op != "Const" || !ok || t.DType == graph.String || t.DType.Float() {
+	t, ok := from.Attrs["value"].(*tensor.Tensor)
+	if from.Op != "Const" || !ok || t.DType == tensor.String || t.DType.Float() {
 		return nil, fmt.Errorf("input %d is computed: ONNX needs a constant", i)
 	}
 	out := make([]int, t.Len())
@@ -114,14 +115,14 @@ func (s *site) axis(i, of int) (int, error) {
 }
 
 // as64 is an integer value as int64.
-func (s *site) as64(x string, d graph.DType) string {
-	if d == graph.Int64 {
+func (s *site) as64(x string, d tensor.DType) string {
+	if d == tensor.Int64 {
 		return x
 	}
-	return s.cast(x, graph.Int64)
+	return s.cast(x, tensor.Int64)
 }
 
-func (s *site) cast(x string, d graph.DType) string {
+func (s *site) cast(x string, d tensor.DType) string {
 	n, err := onnx.TypeNumber(d)
 	if err != nil {
 		n = 0 // the checker names the node

@@ -5,6 +5,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/format/onnx"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // structureOps carry values without computing any.
@@ -24,7 +25,7 @@ var structureOps = map[string]func(*site) error{
 }
 
 func onnxConst(s *site) error {
-	t, ok := s.node.Attrs["value"].(*graph.Tensor)
+	t, ok := s.node.Attrs["value"].(*tensor.Tensor)
 	if !ok {
 		return fmt.Errorf("it has no value")
 	}
@@ -59,7 +60,7 @@ func asString(s *site) error {
 	if d := s.node.Inputs[0].DType(); d.Float() {
 		return fmt.Errorf("%v as text is written in another way there", d)
 	}
-	return s.yield(s.cast(s.in(0), graph.String))
+	return s.yield(s.cast(s.in(0), tensor.String))
 }
 
 func filledLike(v float64) func(*site) error {
@@ -70,8 +71,8 @@ func filledLike(v float64) func(*site) error {
 		if g.Err() != nil {
 			return g.Err()
 		}
-		t := o.Node.Attrs["value"].(*graph.Tensor)
-		one := &graph.Tensor{DType: d, Shape: []int{1}, Bytes: t.Bytes}
+		t := o.Node.Attrs["value"].(*tensor.Tensor)
+		one := &tensor.Tensor{DType: d, Shape: []int{1}, Bytes: t.Bytes}
 		return s.emit("ConstantOfShape", map[string]any{"value": one}, s.step("Shape", nil, s.in(0)))
 	}
 }

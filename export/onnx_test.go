@@ -14,23 +14,24 @@ import (
 	"github.com/goestimator/goestimator/internal/format/onnx"
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // shared is a model that reads a variable of that shape twice, and calls an output as the variable is called.
-func shared(t *testing.T, rows int, value func(string) (*graph.Tensor, error)) export.Model {
+func shared(t *testing.T, rows int, value func(string) (*tensor.Tensor, error)) export.Model {
 	t.Helper()
 	b := graph.NewBuilder(graph.New())
-	x := b.Placeholder("x", typ(graph.Float32, graph.BatchOf(2)))
-	vt := typ(graph.Float32, graph.ShapeOf(rows, 2))
+	x := b.Placeholder("x", typ(tensor.Float32, graph.BatchOf(2)))
+	vt := typ(tensor.Float32, graph.ShapeOf(rows, 2))
 	v := b.Variable("w", vt)
-	attrs := graph.Attrs{"T": graph.Float32, "transpose_a": false, "transpose_b": true}
-	y := b.Op("MatMul", "y", typ(graph.Float32, graph.BatchOf(rows)), attrs, x, b.Read(v, vt))
-	z := b.Op("MatMul", "z", typ(graph.Float32, graph.BatchOf(rows)), attrs, x, b.Op("ReadVariableOp", "again", vt, graph.Attrs{"dtype": graph.Float32}, v))
+	attrs := graph.Attrs{"T": tensor.Float32, "transpose_a": false, "transpose_b": true}
+	y := b.Op("MatMul", "y", typ(tensor.Float32, graph.BatchOf(rows)), attrs, x, b.Read(v, vt))
+	z := b.Op("MatMul", "z", typ(tensor.Float32, graph.BatchOf(rows)), attrs, x, b.Op("ReadVariableOp", "again", vt, graph.Attrs{"dtype": tensor.Float32}, v))
 	if b.Err() != nil {
 		t.Fatal(b.Err())
 	}
 	return export.Model{Variables: export.Variables{Value: value}, Graphs: []export.Graph{{Mode: models.Predict, IR: b.Graph, Input: export.Raw(),
-		Feeds:      []export.Feed{{Column: inputs.Column{Name: "x", DType: graph.Float32, Shape: []int{2}}, Values: x}},
+		Feeds:      []export.Feed{{Column: inputs.Column{Name: "x", DType: tensor.Float32, Shape: []int{2}}, Values: x}},
 		Signatures: []export.Signature{{Name: "predict", Kind: export.Predict, Outputs: []export.Named{{Name: "w", Output: y}, {Name: "z", Output: z}}}}}}}
 }
 
@@ -38,7 +39,7 @@ func shared(t *testing.T, rows int, value func(string) (*graph.Tensor, error)) e
 func TestONNXVariables(t *testing.T) {
 	value := floats([]int{3, 2}, 1, 2, 3, 4, 5, 6)
 	base := t.TempDir()
-	dir, err := export.ONNX(atomicfile.OS{}, base, shared(t, 3, func(string) (*graph.Tensor, error) { return value, nil }), export.Options{})
+	dir, err := export.ONNX(atomicfile.OS{}, base, shared(t, 3, func(string) (*tensor.Tensor, error) { return value, nil }), export.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +61,7 @@ func TestONNXVariables(t *testing.T) {
 // TestONNXTooLarge: nothing is read of what will not fit.
 func TestONNXTooLarge(t *testing.T) {
 	base := t.TempDir()
-	_, err := export.ONNX(atomicfile.OS{}, base, shared(t, 1<<29, func(string) (*graph.Tensor, error) {
+	_, err := export.ONNX(atomicfile.OS{}, base, shared(t, 1<<29, func(string) (*tensor.Tensor, error) {
 		t.Error("the variable was read")
 		return nil, os.ErrInvalid
 	}), export.Options{})
@@ -88,8 +89,8 @@ func TestONNXRefuses(t *testing.T) {
 // strange is a model of an op that nobody knows.
 func strange() export.Model {
 	b := graph.NewBuilder(graph.New())
-	x := b.Placeholder("x", typ(graph.Float32, graph.BatchOf()))
+	x := b.Placeholder("x", typ(tensor.Float32, graph.BatchOf()))
 	y := b.Op("Foo", "node", x.Type(), nil, x)
-	return export.Model{Graphs: []export.Graph{{Mode: models.Predict, IR: b.Graph, Input: export.Raw(), Feeds: []export.Feed{{Column: inputs.Column{Name: "x", DType: graph.Float32}, Values: x}},
+	return export.Model{Graphs: []export.Graph{{Mode: models.Predict, IR: b.Graph, Input: export.Raw(), Feeds: []export.Feed{{Column: inputs.Column{Name: "x", DType: tensor.Float32}, Values: x}},
 		Signatures: []export.Signature{{Name: "predict", Kind: export.Predict, Outputs: []export.Named{{Name: "y", Output: y}}}}}}}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // portable rewrites the nodes of a graph that only this project's engine runs to
@@ -43,11 +44,11 @@ func padded(e emitter, n *graph.Node) {
 	users := usersOf(e.Graph, gathered)
 	zero := e.Scalar(n.Name+"/zero", at.DType(), 0)
 	n.Inputs[1] = e.like("Maximum", n.Name+"/row", at.DType(), at, zero)
-	there := e.Op("GreaterEqual", n.Name+"/there", graph.Type{DType: graph.Bool, Shape: at.Shape()}, graph.Attrs{"T": at.DType()}, at, zero)
+	there := e.Op("GreaterEqual", n.Name+"/there", graph.Type{DType: tensor.Bool, Shape: at.Shape()}, graph.Attrs{"T": at.DType()}, at, zero)
 	for i := range x.Shape().Rank() - 1 {
 		shape := graph.Shape{Dims: append(append([]graph.Dim(nil), there.Shape().Dims...), graph.Fixed(1))}
-		there = e.Op("ExpandDims", fmt.Sprintf("%s/there/%d", n.Name, i), graph.Type{DType: graph.Bool, Shape: shape},
-			graph.Attrs{"T": graph.Bool, "Tdim": graph.Int32}, there, e.Scalar(fmt.Sprintf("%s/dim/%d", n.Name, i), graph.Int32, -1))
+		there = e.Op("ExpandDims", fmt.Sprintf("%s/there/%d", n.Name, i), graph.Type{DType: tensor.Bool, Shape: shape},
+			graph.Attrs{"T": tensor.Bool, "Tdim": tensor.Int32}, there, e.Scalar(fmt.Sprintf("%s/dim/%d", n.Name, i), tensor.Int32, -1))
 	}
 	none := e.Scalar(n.Name+"/none", x.DType(), 0)
 	replace(users, gathered, e.choose(n.Name+"/padded", there, gathered, none))

@@ -16,6 +16,7 @@ import (
 	"github.com/goestimator/goestimator/internal/imported/session"
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/tensor"
 	"github.com/wamuir/graft/tensorflow/core/example/example_protos_go_proto"
 	"google.golang.org/protobuf/proto"
 )
@@ -28,56 +29,56 @@ type toy struct {
 	b                    *graph.Builder
 	x, ids, offsets      graph.Output
 	sum, best, first, pr graph.Output
-	values               map[string]*graph.Tensor
+	values               map[string]*tensor.Tensor
 }
 
-func floats(shape []int, v ...float32) *graph.Tensor {
-	t, err := graph.FromSlice(v, shape...)
+func floats(shape []int, v ...float32) *tensor.Tensor {
+	t, err := tensor.FromSlice(v, shape...)
 	if err != nil {
 		panic(err)
 	}
 	return t
 }
 
-func ints(shape []int, v ...int64) *graph.Tensor {
-	t, err := graph.FromSlice(v, shape...)
+func ints(shape []int, v ...int64) *tensor.Tensor {
+	t, err := tensor.FromSlice(v, shape...)
 	if err != nil {
 		panic(err)
 	}
 	return t
 }
 
-func words(v ...string) *graph.Tensor {
-	t := graph.NewTensor(graph.String, len(v))
+func words(v ...string) *tensor.Tensor {
+	t := tensor.New(tensor.String, len(v))
 	for i, s := range v {
 		t.Strings[i] = []byte(s)
 	}
 	return t
 }
 
-func typ(d graph.DType, s graph.Shape) graph.Type { return graph.Type{DType: d, Shape: s} }
+func typ(d tensor.DType, s graph.Shape) graph.Type { return graph.Type{DType: d, Shape: s} }
 
 func newToy() *toy {
-	m := &toy{b: graph.NewBuilder(graph.New()), values: map[string]*graph.Tensor{
+	m := &toy{b: graph.NewBuilder(graph.New()), values: map[string]*tensor.Tensor{
 		"dense/w": floats([]int{2, 2}, 1, 0, 0, 1), "table": floats([]int{3, 2}, 10, 0, 0, 20, 30, 30), "global_step": ints(nil, 7)}}
 	b := m.b
 	flat := graph.Shape{Dims: []graph.Dim{{PerBatch: 4}}}
 	rows := graph.BatchOf(2)
-	m.x = b.Placeholder("features/x", typ(graph.Float32, rows))
-	m.ids = b.Placeholder("features/ids", typ(graph.Int64, flat))
-	m.offsets = b.Placeholder("features/ids/offsets", typ(graph.Int64, graph.Shape{Dims: []graph.Dim{{PerBatch: 1, Const: 1}}}))
-	read := func(name string, d graph.DType, shape ...int) graph.Output {
+	m.x = b.Placeholder("features/x", typ(tensor.Float32, rows))
+	m.ids = b.Placeholder("features/ids", typ(tensor.Int64, flat))
+	m.offsets = b.Placeholder("features/ids/offsets", typ(tensor.Int64, graph.Shape{Dims: []graph.Dim{{PerBatch: 1, Const: 1}}}))
+	read := func(name string, d tensor.DType, shape ...int) graph.Output {
 		t := typ(d, graph.ShapeOf(shape...))
 		return b.Read(b.Variable(name, t), t)
 	}
-	step := read("global_step", graph.Int64)
-	w, table := read("dense/w", graph.Float32, 2, 2), read("table", graph.Float32, 3, 2)
-	linear := b.Op("MatMul", "linear", typ(graph.Float32, rows), graph.Attrs{"T": graph.Float32, "transpose_a": false, "transpose_b": false}, m.x, w)
-	m.sum = b.Op("AddV2", "sum", typ(graph.Float32, rows), graph.Attrs{"T": graph.Float32}, linear, m.lookup(table, rows))
-	axis := b.Scalar("axis", graph.Int32, 1)
-	m.best = b.Op("ArgMax", "best", typ(graph.Int64, graph.BatchOf()), graph.Attrs{"T": graph.Float32, "Tidx": graph.Int32, "output_type": graph.Int64}, m.sum, axis)
-	m.pr = b.Op("Softmax", "probabilities", typ(graph.Float32, rows), graph.Attrs{"T": graph.Float32}, m.sum)
-	m.first = b.Op("Mean", "mean", typ(graph.Float32, graph.BatchOf()), graph.Attrs{"T": graph.Float32, "Tidx": graph.Int32, "keep_dims": false}, m.sum, axis)
+	step := read("global_step", tensor.Int64)
+	w, table := read("dense/w", tensor.Float32, 2, 2), read("table", tensor.Float32, 3, 2)
+	linear := b.Op("MatMul", "linear", typ(tensor.Float32, rows), graph.Attrs{"T": tensor.Float32, "transpose_a": false, "transpose_b": false}, m.x, w)
+	m.sum = b.Op("AddV2", "sum", typ(tensor.Float32, rows), graph.Attrs{"T": tensor.Float32}, linear, m.lookup(table, rows))
+	axis := b.Scalar("axis", tensor.Int32, 1)
+	m.best = b.Op("ArgMax", "best", typ(tensor.Int64, graph.BatchOf()), graph.Attrs{"T": tensor.Float32, "Tidx": tensor.Int32, "output_type": tensor.Int64}, m.sum, axis)
+	m.pr = b.Op("Softmax", "probabilities", typ(tensor.Float32, rows), graph.Attrs{"T": tensor.Float32}, m.sum)
+	m.first = b.Op("Mean", "mean", typ(tensor.Float32, graph.BatchOf()), graph.Attrs{"T": tensor.Float32, "Tidx": tensor.Int32, "keep_dims": false}, m.sum, axis)
 	_ = step
 	return m
 }
@@ -87,20 +88,20 @@ func (m *toy) lookup(table graph.Output, rows graph.Shape) graph.Output {
 	b := m.b
 	row := rowNumbers(b, m.ids, m.offsets)
 	gathered := padded(b, "gathered", table, m.ids)
-	size := b.Op("Shape", "size", typ(graph.Int32, graph.ShapeOf(2)), graph.Attrs{"T": graph.Float32, "out_type": graph.Int32}, m.x)
+	size := b.Op("Shape", "size", typ(tensor.Int32, graph.ShapeOf(2)), graph.Attrs{"T": tensor.Float32, "out_type": tensor.Int32}, m.x)
 	one := func(name string, v int32) graph.Output {
-		t, _ := graph.FromSlice([]int32{v}, 1)
+		t, _ := tensor.FromSlice([]int32{v}, 1)
 		return b.Const(name, t)
 	}
-	n := b.Op("StridedSlice", "rows", typ(graph.Int32, graph.Shape{}), graph.Attrs{"T": graph.Int32, "Index": graph.Int32, "begin_mask": int64(0),
+	n := b.Op("StridedSlice", "rows", typ(tensor.Int32, graph.Shape{}), graph.Attrs{"T": tensor.Int32, "Index": tensor.Int32, "begin_mask": int64(0),
 		"end_mask": int64(0), "ellipsis_mask": int64(0), "new_axis_mask": int64(0), "shrink_axis_mask": int64(1)}, size, one("rows/begin", 0), one("rows/end", 1), one("rows/by", 1))
-	return b.Op("UnsortedSegmentSum", "summed", typ(graph.Float32, rows), graph.Attrs{"T": graph.Float32, "Tindices": graph.Int32, "Tnumsegments": graph.Int32}, gathered, row, n)
+	return b.Op("UnsortedSegmentSum", "summed", typ(tensor.Float32, rows), graph.Attrs{"T": tensor.Float32, "Tindices": tensor.Int32, "Tnumsegments": tensor.Int32}, gathered, row, n)
 }
 
 func (m *toy) feeds() []export.Feed {
 	return []export.Feed{
-		{Column: inputs.Column{Name: "x", DType: graph.Float32, Shape: []int{2}}, Values: m.x},
-		{Column: inputs.Column{Name: "the ids", DType: graph.Int64, Ragged: true}, Values: m.ids, Offsets: m.offsets},
+		{Column: inputs.Column{Name: "x", DType: tensor.Float32, Shape: []int{2}}, Values: m.x},
+		{Column: inputs.Column{Name: "the ids", DType: tensor.Int64, Ragged: true}, Values: m.ids, Offsets: m.offsets},
 	}
 }
 
@@ -112,7 +113,7 @@ func (m *toy) model(graphs ...export.Graph) export.Model {
 	return export.Model{Graphs: graphs, Variables: export.Variables{Value: m.value}}
 }
 
-func (m *toy) value(name string) (*graph.Tensor, error) {
+func (m *toy) value(name string) (*tensor.Tensor, error) {
 	if v := m.values[name]; v != nil {
 		return v, nil
 	}
@@ -152,7 +153,7 @@ func read(t testing.TB, dir string, tags ...string) *savedmodel.MetaGraph {
 }
 
 // served runs a signature of a model on feeds by key.
-func served(t *testing.T, dir, signature string, feeds map[string]*graph.Tensor) (map[string]*graph.Tensor, error) {
+func served(t *testing.T, dir, signature string, feeds map[string]*tensor.Tensor) (map[string]*tensor.Tensor, error) {
 	t.Helper()
 	s, err := session.Load(t.Context(), read(t, dir, "serve"), session.Options{})
 	if err != nil {
@@ -163,7 +164,7 @@ func served(t *testing.T, dir, signature string, feeds map[string]*graph.Tensor)
 	if got, want := slices.Sorted(maps.Keys(sig.GetInputs())), slices.Sorted(maps.Keys(feeds)); !slices.Equal(got, want) {
 		t.Fatalf("signature %q has inputs %q: want %q", signature, got, want)
 	}
-	in := map[string]*graph.Tensor{}
+	in := map[string]*tensor.Tensor{}
 	for key, x := range feeds {
 		in[sig.GetInputs()[key].GetName()] = x
 	}
@@ -176,7 +177,7 @@ func served(t *testing.T, dir, signature string, feeds map[string]*graph.Tensor)
 	if err != nil {
 		return nil, err
 	}
-	out := map[string]*graph.Tensor{}
+	out := map[string]*tensor.Tensor{}
 	for i, k := range keys {
 		out[k] = got[i]
 	}
@@ -210,7 +211,7 @@ func example(t *testing.T, features map[string]any) string {
 	return string(b)
 }
 
-func joined(t *graph.Tensor) string {
+func joined(t *tensor.Tensor) string {
 	if t == nil {
 		return "<nil>"
 	}

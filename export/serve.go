@@ -7,6 +7,7 @@ import (
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/inputs/feature"
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // The placeholder of serialized examples, and its key in signatures: those to
@@ -49,7 +50,7 @@ func (a *assembly) wants(feeds []Feed) (*wanted, error) {
 			c := a.asGiven(inputs.Column{Name: s.Key, DType: s.DType, Shape: s.Shape, Ragged: s.VarLen})
 			if s.VarLen {
 				s.DType = exampleType(c.DType) // a cross, say, hashes numbers otherwise than their digits
-				if !c.Ragged && s.DType != graph.Float32 {
+				if !c.Ragged && s.DType != tensor.Float32 {
 					// Nor does it hash what is dense as what is not: it stays as in the data that was trained on.
 					s.VarLen, s.Shape, s.Optional = false, c.Shape, true
 				}
@@ -95,14 +96,14 @@ func (w *wanted) feed(f Feed) error {
 }
 
 // exampleType is the type that a column of type d has in a tf.train.Example.
-func exampleType(d graph.DType) graph.DType {
+func exampleType(d tensor.DType) tensor.DType {
 	switch {
-	case d == graph.String:
+	case d == tensor.String:
 		return d
 	case d.Float():
-		return graph.Float32
+		return tensor.Float32
 	}
-	return graph.Int64
+	return tensor.Int64
 }
 
 // asGiven returns the column of the data of that name, else c.
@@ -139,7 +140,7 @@ func (a *assembly) serve(w *wanted) (map[string]feature.Raw, error) {
 		}
 		return raw, err
 	}
-	examples := a.Placeholder(examplesPlaceholder, ofRank(graph.String, graph.Batch))
+	examples := a.Placeholder(examplesPlaceholder, ofRank(tensor.String, graph.Batch))
 	a.inputs = []input{{examplesKey, examples}}
 	if len(w.specs) == 0 {
 		return nil, nil

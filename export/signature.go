@@ -8,6 +8,7 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/format/savedmodel"
 	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/tensor"
 	"github.com/wamuir/graft/tensorflow/core/framework/tensor_shape_go_proto"
 	"github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
 	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
@@ -117,7 +118,7 @@ func (s *Signature) check(mode models.Mode) error {
 			return fmt.Errorf("output %q: expected names that are not empty, each once", o.Name)
 		}
 		seen[o.Name] = true
-		if d := o.Output.DType(); o.Text != nil && d != graph.Int32 && d != graph.Int64 {
+		if d := o.Output.DType(); o.Text != nil && d != tensor.Int32 && d != tensor.Int64 {
 			return fmt.Errorf("output %q: ids of words have type %v: expected int32 or int64", o.Name, d)
 		}
 		if err := s.checkOutput(o); err != nil {
@@ -134,7 +135,7 @@ func (s *Signature) check(mode models.Mode) error {
 }
 
 func (s *Signature) checkOutput(o Named) error {
-	words := o.Text != nil || o.Output.DType() == graph.String
+	words := o.Text != nil || o.Output.DType() == tensor.String
 	switch {
 	case s.Kind == Classify && o.Name == classesOutput && words, s.Kind != Classify && s.Kind != Regress:
 		return nil
@@ -166,7 +167,7 @@ func (a *assembly) addOutputs() {
 				case v.text != nil:
 					out = a.words(name, v.out, v.text.Words)
 				case v.narrow && v.out.DType().Float():
-					out = a.cast(name, v.out, graph.Float32) // the only type that servers take
+					out = a.cast(name, v.out, tensor.Float32) // the only type that servers take
 				}
 				if !out.Valid() || out == v.out {
 					out = a.identity(name, v.out)

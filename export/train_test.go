@@ -9,23 +9,24 @@ import (
 	"github.com/goestimator/goestimator/internal/format/savedmodel"
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // supervised is a graph that takes what it read of rows from a table, and counts values.
 func supervised(mode models.Mode) (*toy, export.Graph) {
 	m := newToy()
 	b := m.b
-	tableType := graph.Type{DType: graph.Float32, Shape: graph.ShapeOf(3, 2)}
+	tableType := graph.Type{DType: tensor.Float32, Shape: graph.ShapeOf(3, 2)}
 	table := b.Variable("table", tableType)
-	rows := b.Op("GatherV2", "rows", typ(graph.Float32, graph.Shape{Dims: []graph.Dim{m.ids.Shape().Dims[0], graph.Fixed(2)}}),
-		graph.Attrs{"Tparams": graph.Float32, "Tindices": m.ids.DType(), "Taxis": graph.Int32, "batch_dims": int64(0), graph.NegativeGivesZeros: true},
-		b.Read(table, tableType), m.ids, b.Scalar("rows/axis", graph.Int32, 0))
-	update := b.Node("ResourceScatterSub", "update", nil, graph.Attrs{"dtype": graph.Float32, "Tindices": m.ids.DType()}, table, m.ids, rows)
+	rows := b.Op("GatherV2", "rows", typ(tensor.Float32, graph.Shape{Dims: []graph.Dim{m.ids.Shape().Dims[0], graph.Fixed(2)}}),
+		graph.Attrs{"Tparams": tensor.Float32, "Tindices": m.ids.DType(), "Taxis": tensor.Int32, "batch_dims": int64(0), graph.NegativeGivesZeros: true},
+		b.Read(table, tableType), m.ids, b.Scalar("rows/axis", tensor.Int32, 0))
+	update := b.Node("ResourceScatterSub", "update", nil, graph.Attrs{"dtype": tensor.Float32, "Tindices": m.ids.DType()}, table, m.ids, rows)
 	after := b.Read(table, tableType, update)
-	seen := b.Variable("metrics/seen/sums", typ(graph.Float64, graph.ShapeOf(1)))
-	value := b.Read(seen, typ(graph.Float64, graph.ShapeOf(1)))
+	seen := b.Variable("metrics/seen/sums", typ(tensor.Float64, graph.ShapeOf(1)))
+	value := b.Read(seen, typ(tensor.Float64, graph.ShapeOf(1)))
 	kind := export.Training
-	g := export.Graph{Mode: mode, IR: b.Graph, Feeds: m.feeds(), TrainOp: []*graph.Node{update, after.Node}, Local: map[string]*graph.Tensor{"metrics/seen/sums": graph.NewTensor(graph.Float64, 1)}}
+	g := export.Graph{Mode: mode, IR: b.Graph, Feeds: m.feeds(), TrainOp: []*graph.Node{update, after.Node}, Local: map[string]*tensor.Tensor{"metrics/seen/sums": tensor.New(tensor.Float64, 1)}}
 	if mode == models.Eval {
 		kind, g.TrainOp = export.Eval, nil
 	}
@@ -93,7 +94,7 @@ func TestTrainOpWrong(t *testing.T) {
 	g.TrainOp = other.TrainOp
 	refused(t, "a train op of another graph", m.model(g))
 	m, g = supervised(models.Eval)
-	g.Local = map[string]*graph.Tensor{"metrics/seen/sums": graph.NewTensor(graph.Float64, 2)}
+	g.Local = map[string]*tensor.Tensor{"metrics/seen/sums": tensor.New(tensor.Float64, 2)}
 	refused(t, "a first value of another shape", m.model(g))
 }
 

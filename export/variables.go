@@ -8,6 +8,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/format/bundle"
+	"github.com/goestimator/goestimator/tensor"
 	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 )
 
@@ -81,7 +82,7 @@ func newVariable(n *graph.Node, vars Variables) (variable, error) {
 		v.name = n.Name
 	}
 	shape, ok1 := n.Attrs["shape"].(graph.Shape)
-	d, ok2 := n.Attrs["dtype"].(graph.DType)
+	d, ok2 := n.Attrs["dtype"].(tensor.DType)
 	if !ok1 || !ok2 || !shape.Known() || slices.ContainsFunc(shape.Dims, func(d graph.Dim) bool { return !d.Static() }) {
 		return v, fmt.Errorf("variable %q has type %v and shape %v: expected a fixed shape", v.name, d, shape)
 	}
@@ -101,8 +102,8 @@ func (a *assembly) initial(v *variable) {
 		for i, d := range v.t.Shape.Dims {
 			dims[i] = int32(d.Const)
 		}
-		zero := a.Const(name+"/Initializer/zero", graph.NewTensor(v.t.DType))
-		v.initial = a.Op("Fill", name+"/Initializer/zeros", v.t, graph.Attrs{"T": v.t.DType, "index_type": graph.Int32},
+		zero := a.Const(name+"/Initializer/zero", tensor.New(v.t.DType))
+		v.initial = a.Op("Fill", name+"/Initializer/zeros", v.t, graph.Attrs{"T": v.t.DType, "index_type": tensor.Int32},
 			a.ints(name+"/Initializer/shape", dims...), zero)
 	}
 	v.assign = a.assign(name+"/Assign", v.handle, v.initial)
@@ -121,12 +122,12 @@ func (a *assembly) assign(name string, handle, value graph.Output) *graph.Node {
 
 // addSaver adds one SaveV2 and one RestoreV2 of all variables.
 func (a *assembly) addSaver() {
-	scalar := graph.Type{DType: graph.String}
+	scalar := graph.Type{DType: tensor.String}
 	withDefault := func(name string, x graph.Output) graph.Output {
-		return a.Op("PlaceholderWithDefault", name, scalar, graph.Attrs{"dtype": graph.String, "shape": graph.Shape{}}, x)
+		return a.Op("PlaceholderWithDefault", name, scalar, graph.Attrs{"dtype": tensor.String, "shape": graph.Shape{}}, x)
 	}
 	prefix := withDefault("save/Const", withDefault("save/filename", a.text("save/filename/input", "model")))
-	names, types, outs := make([]string, len(a.variables)), make([]graph.DType, len(a.variables)), make([]graph.Type, len(a.variables))
+	names, types, outs := make([]string, len(a.variables)), make([]tensor.DType, len(a.variables)), make([]graph.Type, len(a.variables))
 	reads := make([]graph.Output, len(a.variables))
 	for i, v := range a.variables {
 		names[i], types[i], reads[i], outs[i] = v.name, v.t.DType, v.read, v.t

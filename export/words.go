@@ -1,25 +1,28 @@
 package export
 
-import "github.com/goestimator/goestimator/internal/compiler/graph"
+import (
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
+)
 
 // unknownWord is what an id without a word gives.
 const unknownWord = "UNK"
 
 // words adds nodes that make words of ids: words[id], or the id in decimal where there are none.
 func (e emitter) words(name string, ids graph.Output, words []string) graph.Output {
-	t := graph.Type{DType: graph.String, Shape: ids.Shape()}
+	t := graph.Type{DType: tensor.String, Shape: ids.Shape()}
 	if len(words) == 0 {
 		return e.Op("AsString", name, t, graph.Attrs{"T": ids.DType(), "precision": int64(-1), "scientific": false, "shortest": false,
 			"width": int64(-1), "fill": []byte{}}, ids)
 	}
 	d := ids.DType()
-	boolean := graph.Type{DType: graph.Bool, Shape: ids.Shape()}
+	boolean := graph.Type{DType: tensor.Bool, Shape: ids.Shape()}
 	n := e.Scalar(name+"/n", d, float64(len(words)))
-	low := e.like("GreaterEqual", name+"/low", graph.Bool, ids, e.Scalar(name+"/zero", d, 0))
-	high := e.like("Less", name+"/high", graph.Bool, ids, n)
+	low := e.like("GreaterEqual", name+"/low", tensor.Bool, ids, e.Scalar(name+"/zero", d, 0))
+	high := e.like("Less", name+"/high", tensor.Bool, ids, n)
 	known := e.Op("LogicalAnd", name+"/known", boolean, nil, low, high)
 	at := e.choose(name+"/at", known, ids, n)
 	table := e.strings(name+"/words", append(append([]string(nil), words...), unknownWord)...)
-	return e.Op("GatherV2", name, t, graph.Attrs{"Tparams": graph.String, "Tindices": d, "Taxis": graph.Int32, "batch_dims": int64(0)},
-		table, at, e.Scalar(name+"/axis", graph.Int32, 0))
+	return e.Op("GatherV2", name, t, graph.Attrs{"Tparams": tensor.String, "Tindices": d, "Taxis": tensor.Int32, "batch_dims": int64(0)},
+		table, at, e.Scalar(name+"/axis", tensor.Int32, 0))
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/apache/arrow/go/v15/parquet/pqarrow"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 var pyColumns = []ColumnSpec{
@@ -61,20 +61,20 @@ func printRow(ts []NamedTensor, i int) string {
 func cellsOf(x NamedTensor, from, to int) any {
 	scalar := len(x.Tensor.Shape) == 1 && x.Offsets == nil
 	switch x.Tensor.DType {
-	case graph.String:
+	case tensor.String:
 		return some(texts(x.Tensor.Strings[from:to]), 0, to-from, scalar)
-	case graph.Bool:
-		return graph.Of[bool](x.Tensor)[from]
-	case graph.Float32:
-		return some(graph.Of[float32](x.Tensor), from, to, scalar)
-	case graph.Float64:
-		return some(graph.Of[float64](x.Tensor), from, to, scalar)
-	case graph.Int64:
-		return some(graph.Of[int64](x.Tensor), from, to, scalar)
-	case graph.Int32:
-		return some(graph.Of[int32](x.Tensor), from, to, scalar)
-	case graph.Uint8:
-		return some(graph.Of[uint8](x.Tensor), from, to, scalar)
+	case tensor.Bool:
+		return tensor.Values[bool](x.Tensor)[from]
+	case tensor.Float32:
+		return some(tensor.Values[float32](x.Tensor), from, to, scalar)
+	case tensor.Float64:
+		return some(tensor.Values[float64](x.Tensor), from, to, scalar)
+	case tensor.Int64:
+		return some(tensor.Values[int64](x.Tensor), from, to, scalar)
+	case tensor.Int32:
+		return some(tensor.Values[int32](x.Tensor), from, to, scalar)
+	case tensor.Uint8:
+		return some(tensor.Values[uint8](x.Tensor), from, to, scalar)
 	}
 	return "?"
 }
@@ -234,7 +234,7 @@ func TestTensorsAreViews(t *testing.T) {
 		t.Fatal(err)
 	}
 	buf := rec.Column(0).(*array.FixedSizeList).ListValues().Data().Buffers()[1].Bytes()
-	if &ts[0].Tensor.Bytes[0] != &buf[3*8] || graph.Of[int64](ts[1].Tensor)[0] != 3 {
+	if &ts[0].Tensor.Bytes[0] != &buf[3*8] || tensor.Values[int64](ts[1].Tensor)[0] != 3 {
 		t.Error("the tensor is not a view of the record")
 	}
 }

@@ -3,8 +3,8 @@ package inputs
 import (
 	"fmt"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/splitmix"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Augmentation names random changes to images.
@@ -27,7 +27,7 @@ func Augment(a Augmentation) Mapper {
 		}
 		im := image{h: c.Shape[0], w: c.Shape[1], pixel: c.Shape[2] * c.DType.Size()}
 		c.Default = nil // what is served is not augmented
-		return c, func(dst []byte, src *graph.Tensor, rows Rows) error {
+		return c, func(dst []byte, src *tensor.Tensor, rows Rows) error {
 			a.batch(im, dst, src.Bytes, rows)
 			return nil
 		}, nil
@@ -46,7 +46,7 @@ func Augment(a Augmentation) Mapper {
 }
 
 func isImage(c Column) bool {
-	return c.Role == Feature && len(c.Shape) == 3 && (c.DType == graph.Uint8 || c.DType == graph.Float32)
+	return c.Role == Feature && len(c.Shape) == 3 && (c.DType == tensor.Uint8 || c.DType == tensor.Float32)
 }
 
 // image is the layout of one image: rows of pixels, pixel bytes each.

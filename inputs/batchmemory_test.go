@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // lending is BatchMemory that holds nonsense before and after it is used, and
@@ -365,7 +365,7 @@ func oddColumns(t *testing.T) Dataset {
 // nullRecord is a record with a null within a list of fixed size.
 func nullRecord(t *testing.T) (*Schema, arrow.Record) {
 	t.Helper()
-	s, err := NewSchema(Column{Name: "x", DType: graph.Float32, Shape: []int{2}, Role: Feature})
+	s, err := NewSchema(Column{Name: "x", DType: tensor.Float32, Shape: []int{2}, Role: Feature})
 	if err != nil {
 		t.Fatal(err)
 	}

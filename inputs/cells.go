@@ -8,7 +8,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // textField is a column that is read value by value, as text.
@@ -22,7 +22,7 @@ type textField struct {
 
 func newTextField(s ColumnSpec) (textField, Column, error) {
 	f := textField{spec: s}
-	c, err := s.column(graph.Float32)
+	c, err := s.column(tensor.Float32)
 	if err != nil {
 		return f, c, err
 	}
@@ -40,7 +40,7 @@ func newTextField(s ColumnSpec) (textField, Column, error) {
 }
 
 // defaultOf returns the column's default; each element is a cell.
-func (c Column) defaultOf(write cellWriter, cell string) (*graph.Tensor, error) {
+func (c Column) defaultOf(write cellWriter, cell string) (*tensor.Tensor, error) {
 	t, err := c.element()
 	if err != nil {
 		return nil, err
@@ -101,7 +101,7 @@ func newCellWriter(s ColumnSpec, c Column) (cellWriter, error) {
 		}, nil
 	}
 	write, err := plainWriter(s, c)
-	if err != nil || s.Role != Label || c.DType == graph.String {
+	if err != nil || s.Role != Label || c.DType == tensor.String {
 		return write, err
 	}
 	return func(b array.Builder, cell string) error {
@@ -116,19 +116,19 @@ func newCellWriter(s ColumnSpec, c Column) (cellWriter, error) {
 // plainWriter returns the writer of elements that stand in the file as they are.
 func plainWriter(s ColumnSpec, c Column) (cellWriter, error) {
 	switch c.DType {
-	case graph.Float32:
+	case tensor.Float32:
 		return floatCell(32, func(b array.Builder, x float64) { b.(*array.Float32Builder).Append(float32(x)) }), nil
-	case graph.Float64:
+	case tensor.Float64:
 		return floatCell(64, func(b array.Builder, x float64) { b.(*array.Float64Builder).Append(x) }), nil
-	case graph.Int64:
+	case tensor.Int64:
 		return intCell(64, func(b array.Builder, x int64) { b.(*array.Int64Builder).Append(x) }), nil
-	case graph.Int32:
+	case tensor.Int32:
 		return intCell(32, func(b array.Builder, x int64) { b.(*array.Int32Builder).Append(int32(x)) }), nil
-	case graph.Uint8:
+	case tensor.Uint8:
 		return uint8Cell, nil
-	case graph.Bool:
+	case tensor.Bool:
 		return boolCell, nil
-	case graph.String:
+	case tensor.String:
 		return func(b array.Builder, cell string) error {
 			b.(*array.BinaryBuilder).AppendString(cell)
 			return nil

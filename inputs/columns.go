@@ -8,8 +8,8 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/splitmix"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // columnMap describes a Mapper that rewrites dense columns one by one.
@@ -23,7 +23,7 @@ type columnMap struct {
 
 // columnFunc writes the elements of a column: dst has the bytes of the new
 // column, src is the old one.
-type columnFunc func(dst []byte, src *graph.Tensor, rows Rows) error
+type columnFunc func(dst []byte, src *tensor.Tensor, rows Rows) error
 
 // mapper returns the Mapper.
 func (m columnMap) mapper() Mapper {
@@ -71,13 +71,13 @@ func (m columnMap) planAll(in *Schema) (*Schema, []columnFunc, error) {
 }
 
 // defaultBy returns what f makes of the column's default, as of any other value.
-func (c Column) defaultBy(f columnFunc) (*graph.Tensor, error) {
+func (c Column) defaultBy(f columnFunc) (*tensor.Tensor, error) {
 	if c.Default == nil {
 		return nil, nil
 	}
 	one := *c.Default
 	one.Shape = append([]int{1}, one.Shape...)
-	out := graph.NewTensor(c.DType, c.Shape...)
+	out := tensor.New(c.DType, c.Shape...)
 	if err := f(out.Bytes, &one, Rows{}); err != nil {
 		return nil, fmt.Errorf("column %q: its default: %w", c.Name, err)
 	}

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Ignore is the role of a column of a file that is not read.
@@ -34,7 +34,7 @@ type ColumnSpec struct {
 
 // column returns the column that a spec makes; fallback is the type where the
 // spec names none.
-func (s ColumnSpec) column(fallback graph.DType) (Column, error) {
+func (s ColumnSpec) column(fallback tensor.DType) (Column, error) {
 	c := Column{Name: s.Name, DType: fallback, Shape: s.Shape, Ragged: s.Ragged, Role: s.Role}
 	if c.Role == "" {
 		c.Role = Feature
@@ -43,14 +43,14 @@ func (s ColumnSpec) column(fallback graph.DType) (Column, error) {
 		return c, errRaggedDefault(s.Name)
 	}
 	if len(s.Vocabulary) > 0 {
-		c.DType = graph.Int64
+		c.DType = tensor.Int64
 		if i := firstDuplicate(s.Vocabulary); i >= 0 {
 			return c, fmt.Errorf("column %q: %q occurs twice in its vocabulary", s.Name, s.Vocabulary[i])
 		}
 		return c, c.validate()
 	}
 	if s.DType != "" {
-		d, err := graph.ParseDType(s.DType)
+		d, err := tensor.ParseDType(s.DType)
 		if err != nil {
 			return c, fmt.Errorf("column %q: %w", s.Name, err)
 		}

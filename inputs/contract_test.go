@@ -12,7 +12,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // double multiplies "x" by a number that depends on the row's seed.
@@ -30,7 +30,7 @@ func double() Mapper {
 			return nil, err
 		}
 		xs := arrow.Float32Traits.CastFromBytes(x.Bytes())
-		for i, v := range graph.Of[float32](ts[0].Tensor) {
+		for i, v := range tensor.Values[float32](ts[0].Tensor) {
 			xs[i] = v * float32(rows.Seed(i/2)%1000)
 		}
 		copy(id.Bytes(), ts[1].Tensor.Bytes)

@@ -13,7 +13,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // CSVOptions describes CSV files. Cells may be quoted, space around them is
@@ -89,7 +89,7 @@ func newCSVFormat(o CSVOptions) (*csvFormat, error) {
 	}
 	var columns []Column
 	for _, s := range o.Columns {
-		size := max(graph.NumElements(s.Shape), 1)
+		size := max(tensor.NumElements(s.Shape), 1)
 		at := f.cells
 		f.cells += size
 		if s.Role == Label {

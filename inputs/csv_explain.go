@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // What is wrong with a CSV file is rarely what its first wrong cell says: the functions here look
@@ -127,7 +127,7 @@ func (r *csvReader) explainCell(cells []string, cell int, f textField, err error
 
 // numeric reports whether the column takes numbers as they stand in the file.
 func (f textField) numeric() bool {
-	return len(f.spec.Vocabulary) == 0 && f.spec.DType != graph.String.String() && f.spec.DType != graph.Bool.String()
+	return len(f.spec.Vocabulary) == 0 && f.spec.DType != tensor.String.String() && f.spec.DType != tensor.Bool.String()
 }
 
 func isNumber(cell string) bool {

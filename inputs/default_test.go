@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // TestDefaultOfColumn: the schema tells what stands for a missing value, as the pipeline makes it, in every format.
@@ -43,7 +43,7 @@ func TestDefaultOfColumn(t *testing.T) {
 			t.Errorf("normalized, column %s: %v, default %s, expected %s", name, err, shownDefault(c), expected)
 		}
 	}
-	image := Column{Name: "x", DType: graph.Float32, Shape: []int{2}, Default: graph.ScalarOf(float32(1))}
+	image := Column{Name: "x", DType: tensor.Float32, Shape: []int{2}, Default: tensor.Scalar(float32(1))}
 	if _, err := NewSchema(image); err == nil || !strings.Contains(err.Error(), "its default is float32[], expected float32[2]") {
 		t.Errorf("got %v", err)
 	}
@@ -53,7 +53,7 @@ func shownDefault(c Column) string {
 	if c.Default == nil {
 		return ""
 	}
-	if c.DType == graph.String {
+	if c.DType == tensor.String {
 		return fmt.Sprintf("%s%v %q", c.Default.DType, c.Default.Shape, c.Default.Strings)
 	}
 	var out []float64

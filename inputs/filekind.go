@@ -7,7 +7,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // fileKind is what a file holds, told by its first bytes, and how it can be read.
@@ -72,7 +72,7 @@ func binaryKind(head []byte) (fileKind, bool) {
 		return fileKind{"parquet", "a Parquet file", "set format: parquet"}, true
 	case bytes.HasPrefix(head, []byte("BZh")) && bytes.HasPrefix(head[min(len(head), 4):], []byte("1AY&SY")):
 		return packedAs("bzip2"), true
-	case len(head) > 3 && head[0] == 0 && head[1] == 0 && idxTypes[head[2]] != graph.Invalid && head[3] > 0 && head[3] < 9:
+	case len(head) > 3 && head[0] == 0 && head[1] == 0 && idxTypes[head[2]] != tensor.Invalid && head[3] > 0 && head[3] < 9:
 		return fileKind{"idx", "an IDX file", "set format: idx"}, true
 	case len(head) > 262 && string(head[257:262]) == "ustar":
 		return fileKind{"", "a tar archive", "unpack it"}, true

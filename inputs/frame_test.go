@@ -7,14 +7,14 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 func frameOf(t *testing.T, values []int64, reuse func()) (*Frame, *Schema) {
 	t.Helper()
 	b := array.NewInt64Builder(memory.NewGoAllocator())
 	b.AppendValues(values, nil)
-	s, err := NewSchema(Column{Name: "x", DType: Int64})
+	s, err := NewSchema(Column{Name: "x", DType: tensor.Int64})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +28,7 @@ func TestFrameIsGivenBack(t *testing.T) {
 	back := 0
 	f, s := frameOf(t, []int64{3, 4}, func() { back++ })
 	x, err := Tensors(f, s)
-	if err != nil || graph.Of[int64](x[0].Tensor)[1] != 4 {
+	if err != nil || tensor.Values[int64](x[0].Tensor)[1] != 4 {
 		t.Fatalf("got %v, %v", x, err)
 	}
 	f.Retain()

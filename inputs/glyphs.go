@@ -10,16 +10,16 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/goestimator/goestimator/inputs/glyphs"
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // imageSchema is the schema of the image sources: "image", uint8 of the given
 // shape (NHWC), and "label", an int64.
 func imageSchema(shape ...int) (*Schema, error) {
-	return NewSchema(Column{Name: "image", DType: graph.Uint8, Shape: shape}, labelColumn)
+	return NewSchema(Column{Name: "image", DType: tensor.Uint8, Shape: shape}, labelColumn)
 }
 
-var labelColumn = Column{Name: "label", DType: graph.Int64, Role: Label}
+var labelColumn = Column{Name: "label", DType: tensor.Int64, Role: Label}
 
 // Glyphs returns count procedurally drawn digits, endlessly many where count is
 // 0: "image" uint8[28,28,1] and "label" int64, 0 to 9. Image i depends on seed

@@ -8,7 +8,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // checked returns an allocator that fails the test if anything is left in it.
@@ -119,7 +119,7 @@ func ids(t testing.TB, ds Dataset) [][]int64 {
 		}
 		for _, x := range ts {
 			if x.Role == Label {
-				out = append(out, append([]int64(nil), graph.Of[int64](x.Tensor)...))
+				out = append(out, append([]int64(nil), tensor.Values[int64](x.Tensor)...))
 			}
 		}
 		rec.Release()

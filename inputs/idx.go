@@ -10,14 +10,14 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // idxTypes are the element types of the IDX format by their code.
 // Source: the description of the IDX file format on the MNIST page (LeCun, Cortes, Burges).
-var idxTypes = map[byte]graph.DType{
-	0x08: graph.Uint8, 0x09: graph.Int8, 0x0b: graph.Int16,
-	0x0c: graph.Int32, 0x0d: graph.Float32, 0x0e: graph.Float64,
+var idxTypes = map[byte]tensor.DType{
+	0x08: tensor.Uint8, 0x09: tensor.Int8, 0x0b: tensor.Int16,
+	0x0c: tensor.Int32, 0x0d: tensor.Float32, 0x0e: tensor.Float64,
 }
 
 // IDXFiles names the files of an IDX data set; either may be gzip.
@@ -70,7 +70,7 @@ func IDX(files IDXFiles, mem memory.Allocator) (Indexed, error) {
 }
 
 // idxRecord copies rows of the images, and of the labels where there are any.
-func idxRecord(ctx context.Context, n *node, images *graph.Tensor, ids []int64, rows []int64) arrow.Record {
+func idxRecord(ctx context.Context, n *node, images *tensor.Tensor, ids []int64, rows []int64) arrow.Record {
 	size, mem := len(images.Bytes)/images.Shape[0], memoryOf(ctx, n.mem)
 	b := newBuffer(mem, len(rows)*size)
 	defer b.Release()
@@ -89,7 +89,7 @@ func idxRecord(ctx context.Context, n *node, images *graph.Tensor, ids []int64, 
 	return recordOf(n.schema.Arrow(), len(rows), b, l)
 }
 
-func readIDX(name string) (*graph.Tensor, error) {
+func readIDX(name string) (*tensor.Tensor, error) {
 	data, err := readFile(name)
 	if err != nil {
 		return nil, err
@@ -109,11 +109,11 @@ func readIDX(name string) (*graph.Tensor, error) {
 var errNoIDX = errors.New("this is not an IDX file")
 
 // parseIDX returns the array that an IDX file holds. It may reuse data.
-func parseIDX(data []byte) (*graph.Tensor, error) {
-	if len(data) < 4 || data[0] != 0 || data[1] != 0 || idxTypes[data[2]] == graph.Invalid || data[3] == 0 {
+func parseIDX(data []byte) (*tensor.Tensor, error) {
+	if len(data) < 4 || data[0] != 0 || data[1] != 0 || idxTypes[data[2]] == tensor.Invalid || data[3] == 0 {
 		return nil, fmt.Errorf("wrong magic number % x, expected 00 00 08 03 (images) or 00 00 08 01 (labels): %w", data[:min(4, len(data))], errNoIDX)
 	}
-	t := &graph.Tensor{DType: idxTypes[data[2]], Shape: make([]int, data[3])}
+	t := &tensor.Tensor{DType: idxTypes[data[2]], Shape: make([]int, data[3])}
 	body := data[4:]
 	if len(body) < 4*len(t.Shape) {
 		return nil, fmt.Errorf("file ends within its header: it has %d bytes, expected %d; get the file again", len(data), 4+4*len(t.Shape))
@@ -135,7 +135,7 @@ func parseIDX(data []byte) (*graph.Tensor, error) {
 	// A fresh, aligned copy where elements are wider than a byte, in host order.
 	t.Bytes = body
 	if w := t.DType.Size(); w > 1 {
-		t.Bytes = graph.NewTensor(graph.Uint8, len(body)).Bytes
+		t.Bytes = tensor.New(tensor.Uint8, len(body)).Bytes
 		for i := 0; i < len(body); i += w {
 			for k := range w {
 				t.Bytes[i+k] = body[i+w-1-k]
@@ -146,20 +146,20 @@ func parseIDX(data []byte) (*graph.Tensor, error) {
 }
 
 // idxLabels widens labels of any integer type.
-func idxLabels(t *graph.Tensor) ([]int64, error) {
+func idxLabels(t *tensor.Tensor) ([]int64, error) {
 	if len(t.Shape) != 1 {
 		return nil, fmt.Errorf("labels have shape %v, expected one dimension: is this the file of the images?", t.Shape)
 	}
 	out := make([]int64, t.Shape[0])
 	for i := range out {
 		switch t.DType {
-		case graph.Uint8:
+		case tensor.Uint8:
 			out[i] = int64(t.Bytes[i])
-		case graph.Int8:
+		case tensor.Int8:
 			out[i] = int64(int8(t.Bytes[i]))
-		case graph.Int16:
+		case tensor.Int16:
 			out[i] = int64(int16(binary.LittleEndian.Uint16(t.Bytes[2*i:])))
-		case graph.Int32:
+		case tensor.Int32:
 			out[i] = int64(int32(binary.LittleEndian.Uint32(t.Bytes[4*i:])))
 		default:
 			return nil, fmt.Errorf("labels are %s, expected integers", t.DType)

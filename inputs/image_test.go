@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // images returns n images of 3x4 pixels with 2 channels, numbered from 1.
@@ -39,7 +39,7 @@ func TestNormalize(t *testing.T) {
 	if x := column[float32](t, again, "image")[0]; math.Abs(float64(x)-2*(1/255.-0.5)/2) > 1e-6 {
 		t.Fatalf("of float32: got %g", x)
 	}
-	if c, err := ds.Schema().Column("label"); err != nil || c.DType != graph.Int64 {
+	if c, err := ds.Schema().Column("label"); err != nil || c.DType != tensor.Int64 {
 		t.Fatalf("the label became %s (%v)", c, err)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Records returns a data set of records that are in memory; all must have s's
@@ -101,19 +101,19 @@ func locateRow(ends []int64, row int64) (int, int64) {
 }
 
 // Slice returns a column of examples of the given shape, one after the other in data.
-func Slice[T graph.Element](name string, role Role, data []T, shape ...int) NamedTensor {
-	size := max(graph.NumElements(shape), 1)
+func Slice[T tensor.Element](name string, role Role, data []T, shape ...int) NamedTensor {
+	size := max(tensor.NumElements(shape), 1)
 	rows := len(data) / size
-	t, err := graph.FromSlice(data, append([]int{rows}, shape...)...)
+	t, err := tensor.FromSlice(data, append([]int{rows}, shape...)...)
 	if err != nil { // not whole examples: Slices reports it
-		t = &graph.Tensor{DType: graph.TypeOf[T](), Shape: []int{-len(data)}}
+		t = &tensor.Tensor{DType: tensor.TypeOf[T](), Shape: []int{-len(data)}}
 	}
 	return NamedTensor{Name: name, Role: role, Tensor: t}
 }
 
 // Strings returns a column of strings.
 func Strings(name string, role Role, data []string) NamedTensor {
-	t := graph.NewTensor(graph.String, len(data))
+	t := tensor.New(tensor.String, len(data))
 	for i, s := range data {
 		t.Strings[i] = []byte(s)
 	}
@@ -160,8 +160,8 @@ func Slices(mem memory.Allocator, columns ...NamedTensor) (Indexed, error) {
 
 // tensorArray returns an array that aliases a numeric tensor, or a copy of
 // booleans and strings.
-func tensorArray(t arrow.DataType, x *graph.Tensor, rows int) arrow.Array {
-	if x.DType != graph.Bool && x.DType != graph.String {
+func tensorArray(t arrow.DataType, x *tensor.Tensor, rows int) arrow.Array {
+	if x.DType != tensor.Bool && x.DType != tensor.String {
 		return denseArray(t, rows, memory.NewBufferBytes(x.Bytes))
 	}
 	elems := elementArray(x)
@@ -172,10 +172,10 @@ func tensorArray(t arrow.DataType, x *graph.Tensor, rows int) arrow.Array {
 	return array.NewFixedSizeListData(array.NewData(list, rows, []*memory.Buffer{nil}, []arrow.ArrayData{elems.Data()}, 0, 0))
 }
 
-func elementArray(x *graph.Tensor) arrow.Array {
-	if x.DType == graph.Bool {
+func elementArray(x *tensor.Tensor) arrow.Array {
+	if x.DType == tensor.Bool {
 		b := array.NewBooleanBuilder(memory.NewGoAllocator())
-		b.AppendValues(graph.Of[bool](x), nil)
+		b.AppendValues(tensor.Values[bool](x), nil)
 		return b.NewArray()
 	}
 	b := array.NewBinaryBuilder(memory.NewGoAllocator(), arrow.BinaryTypes.Binary)

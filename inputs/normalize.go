@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Normalization makes float32 features: (x/Scale - Mean) / Std.
@@ -23,14 +23,14 @@ func Normalize(n Normalization) Mapper {
 		if !n.wants(c) {
 			return c, nil, nil
 		}
-		if c.Ragged || c.DType == graph.String || c.DType == graph.Bool || c.DType == graph.Float16 {
+		if c.Ragged || c.DType == tensor.String || c.DType == tensor.Bool || c.DType == tensor.Float16 {
 			return c, nil, fmt.Errorf("only dense numeric columns can be normalised, this is %s", c)
 		}
 		table, err := n.table(c)
 		if err != nil {
 			return c, nil, err
 		}
-		c.DType = graph.Float32
+		c.DType = tensor.Float32
 		return c, table.write, nil
 	}
 	return m.mapper()
@@ -40,7 +40,7 @@ func (n Normalization) wants(c Column) bool {
 	if len(n.Columns) > 0 {
 		return slices.Contains(n.Columns, c.Name)
 	}
-	return c.Role == Feature && !slices.Contains(n.Except, c.Name) && !c.Ragged && c.DType != graph.String && c.DType != graph.Bool && c.DType != graph.Float16
+	return c.Role == Feature && !slices.Contains(n.Except, c.Name) && !c.Ragged && c.DType != tensor.String && c.DType != tensor.Bool && c.DType != tensor.Float16
 }
 
 // channels holds one affine map for each channel.
@@ -90,29 +90,29 @@ func (t *channels) at(x float64, channel int) float32 {
 	return float32((x/t.scale - t.mean[channel]) / t.std[channel])
 }
 
-func (t *channels) write(dst []byte, src *graph.Tensor, _ Rows) error {
+func (t *channels) write(dst []byte, src *tensor.Tensor, _ Rows) error {
 	out := float32s(dst)
 	switch src.DType {
-	case graph.Uint8:
+	case tensor.Uint8:
 		t.bytes(out, src.Bytes)
-	case graph.Int8:
-		affine(t, out, graph.Of[int8](src))
-	case graph.Int16:
-		affine(t, out, graph.Of[int16](src))
-	case graph.Uint16:
-		affine(t, out, graph.Of[uint16](src))
-	case graph.Int32:
-		affine(t, out, graph.Of[int32](src))
-	case graph.Uint32:
-		affine(t, out, graph.Of[uint32](src))
-	case graph.Int64:
-		affine(t, out, graph.Of[int64](src))
-	case graph.Uint64:
-		affine(t, out, graph.Of[uint64](src))
-	case graph.Float32:
-		affine(t, out, graph.Of[float32](src))
-	case graph.Float64:
-		affine(t, out, graph.Of[float64](src))
+	case tensor.Int8:
+		affine(t, out, tensor.Values[int8](src))
+	case tensor.Int16:
+		affine(t, out, tensor.Values[int16](src))
+	case tensor.Uint16:
+		affine(t, out, tensor.Values[uint16](src))
+	case tensor.Int32:
+		affine(t, out, tensor.Values[int32](src))
+	case tensor.Uint32:
+		affine(t, out, tensor.Values[uint32](src))
+	case tensor.Int64:
+		affine(t, out, tensor.Values[int64](src))
+	case tensor.Uint64:
+		affine(t, out, tensor.Values[uint64](src))
+	case tensor.Float32:
+		affine(t, out, tensor.Values[float32](src))
+	case tensor.Float64:
+		affine(t, out, tensor.Values[float64](src))
 	}
 	return nil
 }

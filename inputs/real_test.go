@@ -6,12 +6,12 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/testkit"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // column returns a whole column of one pass, as float64, and the number of rows.
-func column[T graph.Element](t *testing.T, ds Dataset, name string) []T {
+func column[T tensor.Element](t *testing.T, ds Dataset, name string) []T {
 	t.Helper()
 	i := ds.Schema().Index(name)
 	if i < 0 {
@@ -31,7 +31,7 @@ func column[T graph.Element](t *testing.T, ds Dataset, name string) []T {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out = append(out, graph.Of[T](ts[i].Tensor)...)
+		out = append(out, tensor.Values[T](ts[i].Tensor)...)
 		rec.Release()
 	}
 }

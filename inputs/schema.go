@@ -7,7 +7,7 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Role says what a column is for.
@@ -23,17 +23,17 @@ const (
 // Column describes one column of a Dataset.
 type Column struct {
 	Name   string
-	DType  graph.DType
+	DType  tensor.DType
 	Shape  []int // of one example; empty: a scalar
 	Ragged bool  // a list of DType scalars of any length in each example; Shape is empty
 	Role   Role  // "" means Feature
 	// Default is the value of an example that lacks one, of DType and Shape; nil: there is none.
 	// Sources put it into their records; it is here for what is fed in place of them, an exported model's examples.
-	Default *graph.Tensor
+	Default *tensor.Tensor
 }
 
 // Size returns the number of elements of one example, 1 for a scalar.
-func (c Column) Size() int { return graph.NumElements(c.Shape) }
+func (c Column) Size() int { return tensor.NumElements(c.Shape) }
 
 // String returns the column in the form "image uint8[28 28 1] feature".
 func (c Column) String() string {

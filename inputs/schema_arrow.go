@@ -7,7 +7,7 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Keys of the Arrow field metadata that carry what Arrow types cannot say.
@@ -16,18 +16,18 @@ const (
 	metaRole  = "goestimator.role"
 )
 
-var arrowTypes = map[graph.DType]arrow.DataType{
-	graph.Float32: arrow.PrimitiveTypes.Float32, graph.Float64: arrow.PrimitiveTypes.Float64,
-	graph.Int8: arrow.PrimitiveTypes.Int8, graph.Int16: arrow.PrimitiveTypes.Int16,
-	graph.Int32: arrow.PrimitiveTypes.Int32, graph.Int64: arrow.PrimitiveTypes.Int64,
-	graph.Uint8: arrow.PrimitiveTypes.Uint8, graph.Uint16: arrow.PrimitiveTypes.Uint16,
-	graph.Uint32: arrow.PrimitiveTypes.Uint32, graph.Uint64: arrow.PrimitiveTypes.Uint64,
-	graph.Bool: arrow.FixedWidthTypes.Boolean, graph.Float16: arrow.FixedWidthTypes.Float16,
-	graph.String: arrow.BinaryTypes.Binary,
+var arrowTypes = map[tensor.DType]arrow.DataType{
+	tensor.Float32: arrow.PrimitiveTypes.Float32, tensor.Float64: arrow.PrimitiveTypes.Float64,
+	tensor.Int8: arrow.PrimitiveTypes.Int8, tensor.Int16: arrow.PrimitiveTypes.Int16,
+	tensor.Int32: arrow.PrimitiveTypes.Int32, tensor.Int64: arrow.PrimitiveTypes.Int64,
+	tensor.Uint8: arrow.PrimitiveTypes.Uint8, tensor.Uint16: arrow.PrimitiveTypes.Uint16,
+	tensor.Uint32: arrow.PrimitiveTypes.Uint32, tensor.Uint64: arrow.PrimitiveTypes.Uint64,
+	tensor.Bool: arrow.FixedWidthTypes.Boolean, tensor.Float16: arrow.FixedWidthTypes.Float16,
+	tensor.String: arrow.BinaryTypes.Binary,
 }
 
-var dtypeOf = func() map[arrow.Type]graph.DType {
-	m := map[arrow.Type]graph.DType{arrow.STRING: graph.String}
+var dtypeOf = func() map[arrow.Type]tensor.DType {
+	m := map[arrow.Type]tensor.DType{arrow.STRING: tensor.String}
 	for d, t := range arrowTypes {
 		m[t.ID()] = d
 	}
@@ -91,7 +91,7 @@ func columnOf(f arrow.Field) (Column, error) {
 	}
 	if s, ok := f.Metadata.GetValue(metaShape); ok {
 		shape, err := parseShape(s)
-		if err != nil || len(c.Shape) == 0 || graph.NumElements(shape) != c.Shape[0] {
+		if err != nil || len(c.Shape) == 0 || tensor.NumElements(shape) != c.Shape[0] {
 			return Column{}, fmt.Errorf("column %q: shape %q in its metadata does not fit Arrow type %s", f.Name, s, f.Type)
 		}
 		c.Shape = shape

@@ -11,13 +11,15 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // mixed returns n rows with a column of every layout; it lives in two records.
 func mixed(t testing.TB, mem memory.Allocator, n int) Indexed {
 	t.Helper()
-	s, err := NewSchema(Column{Name: "word", DType: String}, Column{Name: "flag", DType: Bool}, Column{Name: "ragged", DType: Float64, Ragged: true},
-		Column{Name: "flags", DType: Bool, Shape: []int{2}}, Column{Name: "words", DType: String, Ragged: true}, Column{Name: "id", DType: Int64, Role: Label})
+	s, err := NewSchema(Column{Name: "word", DType: tensor.String}, Column{Name: "flag", DType: tensor.Bool}, Column{Name: "ragged", DType: tensor.Float64, Ragged: true},
+		Column{Name: "flags", DType: tensor.Bool, Shape: []int{2}}, Column{Name: "words", DType: tensor.String, Ragged: true}, Column{Name: "id", DType: tensor.Int64, Role: Label})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,19 +88,19 @@ func TestRaggedTensor(t *testing.T) {
 
 func TestSchemaErrors(t *testing.T) {
 	for want, c := range map[string][]Column{
-		"has no name":           {{DType: Float32}},
-		"occurs twice":          {{Name: "x", DType: Float32}, {Name: "x", DType: Float32}},
-		"role must be":          {{Name: "x", DType: Float32, Role: "target"}},
-		"dimensions must be":    {{Name: "x", DType: Float32, Shape: []int{2, 0}}},
-		"at most 2^30 elements": {{Name: "x", DType: Float32, Shape: []int{1 << 20, 1 << 20}}},
-		"has no shape":          {{Name: "x", DType: Float32, Shape: []int{2}, Ragged: true}},
+		"has no name":           {{DType: tensor.Float32}},
+		"occurs twice":          {{Name: "x", DType: tensor.Float32}, {Name: "x", DType: tensor.Float32}},
+		"role must be":          {{Name: "x", DType: tensor.Float32, Role: "target"}},
+		"dimensions must be":    {{Name: "x", DType: tensor.Float32, Shape: []int{2, 0}}},
+		"at most 2^30 elements": {{Name: "x", DType: tensor.Float32, Shape: []int{1 << 20, 1 << 20}}},
+		"has no shape":          {{Name: "x", DType: tensor.Float32, Shape: []int{2}, Ragged: true}},
 		"cannot be held":        {{Name: "x", DType: 20}},
 	} {
 		if _, err := NewSchema(c...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, expected %q", err, want)
 		}
 	}
-	s, err := NewSchema(Column{Name: "x", DType: Uint8, Shape: []int{2, 3}, Role: Weight})
+	s, err := NewSchema(Column{Name: "x", DType: tensor.Uint8, Shape: []int{2, 3}, Role: Weight})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,14 +9,14 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/arrow/bitutil"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // NamedTensor is one column of a record as a tensor.
 type NamedTensor struct {
 	Name   string
 	Role   Role
-	Tensor *graph.Tensor // Shape[0] is the number of rows; of all values together for a ragged column
+	Tensor *tensor.Tensor // Shape[0] is the number of rows; of all values together for a ragged column
 	// Offsets is nil for a dense column. For a ragged one it has rows+1 entries:
 	// row i holds the values Offsets[i] to Offsets[i+1]-1 of Tensor; Offsets[0] is 0.
 	Offsets []int32
@@ -52,7 +52,7 @@ func emptyColumn(c Column) NamedTensor {
 	if !c.Ragged {
 		shape = append(shape, c.Shape...)
 	}
-	return NamedTensor{Name: c.Name, Role: c.Role, Tensor: &graph.Tensor{DType: c.DType, Shape: shape}}
+	return NamedTensor{Name: c.Name, Role: c.Role, Tensor: &tensor.Tensor{DType: c.DType, Shape: shape}}
 }
 
 // Read is Tensors, but what it returns is valid only until the next Read, and
@@ -103,7 +103,7 @@ func (nt *NamedTensor) read(arr arrow.Array, c Column) error {
 }
 
 // fill points t at count elements of an array, from element start.
-func fill(t *graph.Tensor, elems arrow.Array, start, count int) {
+func fill(t *tensor.Tensor, elems arrow.Array, start, count int) {
 	d := elems.Data()
 	switch a := elems.(type) {
 	case *array.Boolean:

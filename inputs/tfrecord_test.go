@@ -15,8 +15,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/format/tfrecord"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // serialized is a tf.train.Example of features: []int64, []float32, []string or nil (without a list).
@@ -91,8 +91,8 @@ func TestTFRecord(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := fmt.Sprint(graph.Of[float32](ts[0].Tensor), graph.Of[int64](ts[1].Tensor), ts[2].Tensor.Strings, graph.Of[float32](ts[3].Tensor),
-			graph.Of[int64](ts[4].Tensor), ts[4].Offsets, graph.Of[float64](ts[5].Tensor), ts[5].Offsets, graph.Of[int64](ts[6].Tensor))
+		got := fmt.Sprint(tensor.Values[float32](ts[0].Tensor), tensor.Values[int64](ts[1].Tensor), ts[2].Tensor.Strings, tensor.Values[float32](ts[3].Tensor),
+			tensor.Values[int64](ts[4].Tensor), ts[4].Offsets, tensor.Values[float64](ts[5].Tensor), ts[5].Offsets, tensor.Values[int64](ts[6].Tensor))
 		rec.Release()
 		want := fmt.Sprint([]float32{1.5, 2, -1}, []int64{-3, 5, 0}, [][]byte{{'a', 0xff}, {'4'}, {'?'}}, []float32{1, 2, 3, 4, .5, .5},
 			[]int64{0, -1, 1}, []int32{0, 3, 3, 3}, []float64{7, 8}, []int32{0, 2, 2, 2}, []int64{0, 1, 0})

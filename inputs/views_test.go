@@ -5,7 +5,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Passes over data in memory give the same rows, whether or not their records are kept, to several readers at once.
@@ -36,7 +36,7 @@ func TestKeptViews(t *testing.T) {
 					return
 				}
 				ts, err := r.Read(rec)
-				if err != nil || graph.Of[int64](ts[0].Tensor)[0] != int64(i%rows) {
+				if err != nil || tensor.Values[int64](ts[0].Tensor)[0] != int64(i%rows) {
 					t.Errorf("row %d: got %v (%v)", i, ts, err)
 				}
 				rec.Release()

@@ -7,7 +7,7 @@ import (
 
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/inputs/feature"
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // cannedCase is a canned model as both sides make it.
@@ -110,54 +110,54 @@ func cannedCases() []cannedCase {
 
 // cannedData draws examples; labels follow the features, so that there is
 // something to learn.
-func cannedData(n int) map[string]*graph.Tensor {
+func cannedData(n int) map[string]*tensor.Tensor {
 	r := rand.New(rand.NewPCG(3, 5))
 	jobs := []string{"baker", "nurse", "smith", "clerk", "", "judge"}
-	texts := func(pick func(i int) string) *graph.Tensor {
-		t := graph.NewTensor(graph.String, n)
+	texts := func(pick func(i int) string) *tensor.Tensor {
+		t := tensor.New(tensor.String, n)
 		for i := range n {
 			t.Strings[i] = []byte(pick(i))
 		}
 		return t
 	}
-	d := map[string]*graph.Tensor{
-		"age": graph.NewTensor(graph.Float32, n), "pair": graph.NewTensor(graph.Float32, n, 2), "level": graph.NewTensor(graph.Int64, n),
-		"importance": graph.NewTensor(graph.Float32, n), "offsets": graph.NewTensor(graph.Int64, n+1),
-		"label2": graph.NewTensor(graph.Int64, n), "label3": graph.NewTensor(graph.Int64, n), "label_number": graph.NewTensor(graph.Float32, n),
-		"label_count": graph.NewTensor(graph.Float32, n), "label_share": graph.NewTensor(graph.Float32, n),
+	d := map[string]*tensor.Tensor{
+		"age": tensor.New(tensor.Float32, n), "pair": tensor.New(tensor.Float32, n, 2), "level": tensor.New(tensor.Int64, n),
+		"importance": tensor.New(tensor.Float32, n), "offsets": tensor.New(tensor.Int64, n+1),
+		"label2": tensor.New(tensor.Int64, n), "label3": tensor.New(tensor.Int64, n), "label_number": tensor.New(tensor.Float32, n),
+		"label_count": tensor.New(tensor.Float32, n), "label_share": tensor.New(tensor.Float32, n),
 	}
 	job := make([]int, n)
 	words, weights := [][]byte{}, []float32{}
 	for i := range n {
 		job[i] = r.IntN(len(jobs))
 		age := float32(18 + r.IntN(60))
-		graph.Of[float32](d["age"])[i] = age
+		tensor.Values[float32](d["age"])[i] = age
 		x, y := r.NormFloat64(), r.NormFloat64()
-		graph.Of[float32](d["pair"])[2*i], graph.Of[float32](d["pair"])[2*i+1] = float32(x), float32(y)
+		tensor.Values[float32](d["pair"])[2*i], tensor.Values[float32](d["pair"])[2*i+1] = float32(x), float32(y)
 		level := r.IntN(7)
-		graph.Of[int64](d["level"])[i] = int64(level)
-		graph.Of[float32](d["importance"])[i] = float32(1+r.IntN(4)) / 2
+		tensor.Values[int64](d["level"])[i] = int64(level)
+		tensor.Values[float32](d["importance"])[i] = float32(1+r.IntN(4)) / 2
 		count := r.IntN(6)
 		for range count {
 			words = append(words, fmt.Appendf(nil, "w%d", r.IntN(60)))
 			weights = append(weights, float32(1+r.IntN(8))/4)
 		}
-		graph.Of[int64](d["offsets"])[i+1] = int64(len(words))
+		tensor.Values[int64](d["offsets"])[i+1] = int64(len(words))
 		score := float64(age-45)/20 + float64(job[i]%3-1) + x - y/2 + float64(level-3)/4 + r.NormFloat64()
 		if score > 0 {
-			graph.Of[int64](d["label2"])[i] = 1
+			tensor.Values[int64](d["label2"])[i] = 1
 		}
-		graph.Of[int64](d["label3"])[i] = int64(min(max(int(score+1.5), 0), 2))
-		graph.Of[float32](d["label_number"])[i] = float32(score)
-		graph.Of[float32](d["label_count"])[i] = float32(max(0, int(score+2)))
-		graph.Of[float32](d["label_share"])[i] = float32(min(max(0.5+score/8, 0), 1))
+		tensor.Values[int64](d["label3"])[i] = int64(min(max(int(score+1.5), 0), 2))
+		tensor.Values[float32](d["label_number"])[i] = float32(score)
+		tensor.Values[float32](d["label_count"])[i] = float32(max(0, int(score+2)))
+		tensor.Values[float32](d["label_share"])[i] = float32(min(max(0.5+score/8, 0), 1))
 	}
 	d["job"] = texts(func(i int) string { return jobs[job[i]] })
 	d["city"] = texts(func(int) string { return fmt.Sprintf("city %d", r.IntN(80)) })
 	d["home"] = texts(func(int) string { return fmt.Sprintf("city %d", r.IntN(80)) })
-	d["label_word"] = texts(func(i int) string { return []string{"low", "mid", "high"}[graph.Of[int64](d["label3"])[i]] })
-	d["words"] = &graph.Tensor{DType: graph.String, Shape: []int{len(words)}, Strings: words}
-	d["weights"] = graph.NewTensor(graph.Float32, len(weights))
-	copy(graph.Of[float32](d["weights"]), weights)
+	d["label_word"] = texts(func(i int) string { return []string{"low", "mid", "high"}[tensor.Values[int64](d["label3"])[i]] })
+	d["words"] = &tensor.Tensor{DType: tensor.String, Shape: []int{len(words)}, Strings: words}
+	d["weights"] = tensor.New(tensor.Float32, len(weights))
+	copy(tensor.Values[float32](d["weights"]), weights)
 	return d
 }

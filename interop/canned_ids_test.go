@@ -10,7 +10,7 @@ import (
 
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/inputs/feature"
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // manyValues is how many strings and integers are hashed and crossed.
@@ -28,7 +28,7 @@ func TestIDsAgainstTensorFlow(t *testing.T) {
 	py.run(t, "canned.py", "ids", "-", save(t, filepath.Join(t.TempDir(), "given"), d), out)
 	s, i, level := feature.Key("s"), feature.Key("i"), &feature.Identity{Key: "level", Size: 7}
 	plan, err := feature.New(feature.Columns{Linear: []feature.Column{
-		&feature.HashBucket{Key: "s", Size: 1000003}, &feature.HashBucket{Key: "i", Size: 1000003, DType: inputs.Int64},
+		&feature.HashBucket{Key: "s", Size: 1000003}, &feature.HashBucket{Key: "i", Size: 1000003, DType: tensor.Int64},
 		&feature.Crossed{Of: []feature.Column{s, i}, Size: 1 << 30}, &feature.Crossed{Of: []feature.Column{s, i, level}, Size: 1 << 20}}})
 	if err != nil {
 		t.Fatal(err)
@@ -41,10 +41,10 @@ func TestIDsAgainstTensorFlow(t *testing.T) {
 			t.Fatalf("no column %s of ours", columns[name])
 		}
 		wrong := 0
-		for k, id := range graph.Of[int64](want) {
+		for k, id := range tensor.Values[int64](want) {
 			if got[k] != id {
 				if wrong++; wrong < 5 {
-					t.Errorf("%s: value %d (%.40q, %d): expected id %d, got %d", name, k, d["strings"].Strings[k], graph.Of[int64](d["ints"])[k], id, got[k])
+					t.Errorf("%s: value %d (%.40q, %d): expected id %d, got %d", name, k, d["strings"].Strings[k], tensor.Values[int64](d["ints"])[k], id, got[k])
 				}
 			}
 		}
@@ -53,9 +53,9 @@ func TestIDsAgainstTensorFlow(t *testing.T) {
 }
 
 // manyRandom draws the values.
-func manyRandom() map[string]*graph.Tensor {
+func manyRandom() map[string]*tensor.Tensor {
 	r := rand.New(rand.NewPCG(17, 19))
-	d := map[string]*graph.Tensor{"strings": graph.NewTensor(graph.String, manyValues), "ints": graph.NewTensor(graph.Int64, manyValues), "levels": graph.NewTensor(graph.Int64, manyValues)}
+	d := map[string]*tensor.Tensor{"strings": tensor.New(tensor.String, manyValues), "ints": tensor.New(tensor.Int64, manyValues), "levels": tensor.New(tensor.Int64, manyValues)}
 	for i := range manyValues {
 		var s []byte
 		switch r.IntN(20) {
@@ -79,13 +79,13 @@ func manyRandom() map[string]*graph.Tensor {
 		case 2:
 			v = -(v % 1000)
 		}
-		graph.Of[int64](d["ints"])[i], graph.Of[int64](d["levels"])[i] = v, int64(r.IntN(7))
+		tensor.Values[int64](d["ints"])[i], tensor.Values[int64](d["levels"])[i] = v, int64(r.IntN(7))
 	}
 	return d
 }
 
 // idsOf are the first ids of each example, -1 where it has none, by column.
-func idsOf(t *testing.T, plan *feature.Plan, d map[string]*graph.Tensor) map[string][]int64 {
+func idsOf(t *testing.T, plan *feature.Plan, d map[string]*tensor.Tensor) map[string][]int64 {
 	t.Helper()
 	ds, err := inputs.Slices(nil, inputs.NamedTensor{Name: "s", Role: inputs.Feature, Tensor: d["strings"]},
 		inputs.NamedTensor{Name: "i", Role: inputs.Feature, Tensor: d["ints"]}, inputs.NamedTensor{Name: "level", Role: inputs.Feature, Tensor: d["levels"]})
@@ -113,7 +113,7 @@ func idsOf(t *testing.T, plan *feature.Plan, d map[string]*graph.Tensor) map[str
 		for i := range ids {
 			ids[i] = -1
 			if c.Offsets[i+1] > c.Offsets[i] {
-				ids[i] = graph.Of[int64](c.Tensor)[c.Offsets[i]]
+				ids[i] = tensor.Values[int64](c.Tensor)[c.Offsets[i]]
 			}
 		}
 		out[c.Name] = ids

@@ -22,8 +22,8 @@ import (
 	"github.com/goestimator/goestimator/estimator/summary"
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/inputs/feature"
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/runconfig"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Every canned model against tf.estimator's: the losses of 200 steps from the
@@ -39,7 +39,7 @@ func TestCannedAgainstTensorFlow(t *testing.T) {
 
 // sideBySide trains the chosen cases there and here, each from the other's
 // checkpoint too. script is the other side.
-func sideBySide(t *testing.T, script string, all []cannedCase, d map[string]*graph.Tensor) {
+func sideBySide(t *testing.T, script string, all []cannedCase, d map[string]*tensor.Tensor) {
 	py, cases := peers(t), chosen(all)
 	work := t.TempDir()
 	given, list := save(t, filepath.Join(work, "data"), d), filepath.Join(work, "cases.json")
@@ -77,9 +77,9 @@ func chosen(list []cannedCase) []cannedCase {
 // cannedRun is one case on our side.
 type cannedRun struct {
 	cannedCase
-	data map[string]*graph.Tensor
+	data map[string]*tensor.Tensor
 
-	predictions *graph.Tensor // of our checkpoint
+	predictions *tensor.Tensor // of our checkpoint
 	metrics     map[string]float64
 	losses      []float64 // of the steps after it
 }
@@ -94,7 +94,7 @@ func (r *cannedRun) fromTheirs(t *testing.T, theirs, dir string) {
 		t.Fatal(err)
 	}
 	told := load(t, filepath.Join(theirs, "told"))
-	within(t, "losses", h.losses, graph.Of[float64](told["losses"]), 1e-3)
+	within(t, "losses", h.losses, tensor.Values[float64](told["losses"]), 1e-3)
 	trained := filepath.Join(theirs, "model.ckpt-200")
 	closeTo(t, "predictions of their checkpoint", r.predict(t, e, estimator.CheckpointPath(trained)), told["predictions"], 1e-5)
 	r.checkMetrics(t, told, r.evaluate(t, e, estimator.CheckpointPath(trained)))
@@ -116,14 +116,14 @@ func (r *cannedRun) fromTheirs(t *testing.T, theirs, dir string) {
 func (r *cannedRun) checkTold(t *testing.T, dir string) {
 	told := load(t, dir)
 	closeTo(t, "their predictions of our checkpoint", told["predictions"], r.predictions, 1e-5)
-	within(t, "their losses from our checkpoint", graph.Of[float64](told["losses"]), r.losses, 1e-3)
+	within(t, "their losses from our checkpoint", tensor.Values[float64](told["losses"]), r.losses, 1e-3)
 	r.checkMetrics(t, told, r.metrics)
 }
 
-func (r *cannedRun) checkMetrics(t *testing.T, told map[string]*graph.Tensor, got map[string]float64) {
+func (r *cannedRun) checkMetrics(t *testing.T, told map[string]*tensor.Tensor, got map[string]float64) {
 	t.Helper()
 	for i, name := range told["metrics"].Strings {
-		want := graph.Of[float64](told["values"])[i]
+		want := tensor.Values[float64](told["values"])[i]
 		x, ok := got[string(name)]
 		if !ok || math.Abs(x-want) > 2e-5*max(1, math.Abs(want)) {
 			t.Errorf("metric %s: expected %v, got %v", name, want, x)
@@ -163,7 +163,7 @@ func (r *cannedRun) checkTags(t *testing.T, theirs, ours string) {
 // checkVariables compares what both sides hold after the same steps: variables and
 // the optimizers' state. Ours has its own besides, and a count of updates where
 // tf.estimator uses the global step.
-func checkVariables(t *testing.T, ours, theirs map[string]*graph.Tensor) {
+func checkVariables(t *testing.T, ours, theirs map[string]*tensor.Tensor) {
 	t.Helper()
 	for name, want := range theirs {
 		got := ours[name]
@@ -216,9 +216,9 @@ func (r *cannedRun) estimator(t *testing.T, dir string) *estimator.Estimator {
 // few are as many batches as are predicted and evaluated.
 const few = 20
 
-func (r *cannedRun) predict(t *testing.T, e *estimator.Estimator, opts ...estimator.RunOption) *graph.Tensor {
+func (r *cannedRun) predict(t *testing.T, e *estimator.Estimator, opts ...estimator.RunOption) *tensor.Tensor {
 	t.Helper()
-	var rows []*graph.Tensor
+	var rows []*tensor.Tensor
 	for p, err := range e.Predict(t.Context(), r.batches(few), opts...) {
 		if err != nil {
 			t.Fatal(err)
@@ -229,7 +229,7 @@ func (r *cannedRun) predict(t *testing.T, e *estimator.Estimator, opts ...estima
 		}
 		rows = append(rows, x.Clone())
 	}
-	out := graph.NewTensor(graph.Float32, append([]int{len(rows)}, rows[0].Shape...)...)
+	out := tensor.New(tensor.Float32, append([]int{len(rows)}, rows[0].Shape...)...)
 	for i, x := range rows {
 		copy(out.Row(i).Bytes, x.Bytes)
 	}
@@ -265,7 +265,7 @@ func (r *cannedRun) batches(limit ...int) estimator.InputFn {
 }
 
 // cannedSet is the data as one record, with one of the labels or none.
-func cannedSet(d map[string]*graph.Tensor, label string, unlabelled bool) (inputs.Dataset, error) {
+func cannedSet(d map[string]*tensor.Tensor, label string, unlabelled bool) (inputs.Dataset, error) {
 	n := d["age"].Shape[0]
 	var columns []inputs.Column
 	var arrays []arrow.Array
@@ -292,12 +292,12 @@ func cannedSet(d map[string]*graph.Tensor, label string, unlabelled bool) (input
 }
 
 // cannedArray is a column's Arrow form.
-func cannedArray(x *graph.Tensor, c inputs.Column, offsets *graph.Tensor) arrow.Array {
+func cannedArray(x *tensor.Tensor, c inputs.Column, offsets *tensor.Tensor) arrow.Array {
 	values := arrowValues(x)
 	switch {
 	case c.Ragged:
-		to := make([]int32, len(graph.Of[int64](offsets)))
-		for i, o := range graph.Of[int64](offsets) {
+		to := make([]int32, len(tensor.Values[int64](offsets)))
+		for i, o := range tensor.Values[int64](offsets) {
 			to[i] = int32(o)
 		}
 		data := array.NewData(arrow.ListOf(values.DataType()), len(to)-1, []*memory.Buffer{nil, memory.NewBufferBytes(arrow.Int32Traits.CastToBytes(to))},
@@ -310,21 +310,21 @@ func cannedArray(x *graph.Tensor, c inputs.Column, offsets *graph.Tensor) arrow.
 	return values
 }
 
-func arrowValues(x *graph.Tensor) arrow.Array {
+func arrowValues(x *tensor.Tensor) arrow.Array {
 	switch x.DType {
-	case graph.String:
+	case tensor.String:
 		b := array.NewBinaryBuilder(memory.DefaultAllocator, arrow.BinaryTypes.Binary)
 		for _, s := range x.Strings {
 			b.Append(s)
 		}
 		return b.NewArray()
-	case graph.Int64:
+	case tensor.Int64:
 		b := array.NewInt64Builder(memory.DefaultAllocator)
-		b.AppendValues(graph.Of[int64](x), nil)
+		b.AppendValues(tensor.Values[int64](x), nil)
 		return b.NewArray()
 	}
 	b := array.NewFloat32Builder(memory.DefaultAllocator)
-	b.AppendValues(graph.Of[float32](x), nil)
+	b.AppendValues(tensor.Values[float32](x), nil)
 	return b.NewArray()
 }
 

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/goestimator/goestimator/estimator/checkpoint"
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // TensorFlow finds and reads every variable, slot and step that a trained model
@@ -65,13 +65,13 @@ func TestContinuesTensorFlowTraining(t *testing.T) {
 			warm := small(rule, filepath.Join(dir, "warm"))
 			warm.warmStart = j.dir
 			first := train(t, warm.estimator(t), d.head(32), 32)
-			within(t, "loss after a warm start", first, graph.Of[float64](want["losses"])[:1], 1e-5)
+			within(t, "loss after a warm start", first, tensor.Values[float64](want["losses"])[:1], 1e-5)
 
 			e := j.estimator(t)
 			closeTo(t, "logits", logits(t, e, d), want["logits"], 1e-5)
-			within(t, "losses", train(t, e, d, 32), graph.Of[float64](want["losses"]), 1e-4)
+			within(t, "losses", train(t, e, d, 32), tensor.Values[float64](want["losses"]), 1e-4)
 			step, err := e.VariableValue(checkpoint.GlobalStep)
-			if err != nil || graph.Of[int64](step)[0] != 40 {
+			if err != nil || tensor.Values[int64](step)[0] != 40 {
 				t.Errorf("global_step %v, %v: want 40", step, err)
 			}
 		})

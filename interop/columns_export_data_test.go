@@ -10,7 +10,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 	"github.com/wamuir/graft/tensorflow/core/example/example_protos_go_proto"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // exportDefault is the default of feature y, which examples leave out.
@@ -178,22 +178,22 @@ func (f exportFeature) array() arrow.Array {
 }
 
 // padded is the feature as a placeholder takes it.
-func (f exportFeature) padded() *graph.Tensor {
+func (f exportFeature) padded() *tensor.Tensor {
 	width := f.width
 	for row := range f.rows() {
 		width = max(width, f.size(row))
 	}
-	out := graph.NewTensor(graph.String, f.rows(), width)
+	out := tensor.New(tensor.String, f.rows(), width)
 	switch {
 	case f.ints != nil:
-		out = graph.NewTensor(graph.Int64, f.rows(), width)
-		for i := range graph.Of[int64](out) {
-			graph.Of[int64](out)[i] = -1
+		out = tensor.New(tensor.Int64, f.rows(), width)
+		for i := range tensor.Values[int64](out) {
+			tensor.Values[int64](out)[i] = -1
 		}
 	case f.floats != nil:
-		out = graph.NewTensor(graph.Float32, f.rows(), width)
-		for i := range graph.Of[float32](out) {
-			graph.Of[float32](out)[i] = float32(math.NaN())
+		out = tensor.New(tensor.Float32, f.rows(), width)
+		for i := range tensor.Values[float32](out) {
+			tensor.Values[float32](out)[i] = float32(math.NaN())
 		}
 	}
 	for row := range f.rows() {
@@ -204,9 +204,9 @@ func (f exportFeature) padded() *graph.Tensor {
 			}
 			copy(out.Strings[row*width:], f.strings[row])
 		case f.ints != nil:
-			copy(graph.Of[int64](out)[row*width:], f.ints[row])
+			copy(tensor.Values[int64](out)[row*width:], f.ints[row])
 		default:
-			copy(graph.Of[float32](out)[row*width:], f.floats[row])
+			copy(tensor.Values[float32](out)[row*width:], f.floats[row])
 		}
 	}
 	if f.scalar {

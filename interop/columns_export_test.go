@@ -16,6 +16,7 @@ import (
 	"github.com/goestimator/goestimator/inputs/feature"
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/format/graphdef"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // TestColumnsAsOperations runs feature columns as operations in TensorFlow: from serialized
@@ -117,7 +118,7 @@ func (c columnsExport) raw(t *testing.T, b *graph.Builder, plan *feature.Plan) (
 		if err != nil {
 			t.Fatal(err)
 		}
-		x := b.Placeholder("examples", graph.Type{DType: graph.String, Shape: graph.BatchOf()})
+		x := b.Placeholder("examples", graph.Type{DType: tensor.String, Shape: graph.BatchOf()})
 		raw, err := feature.EmitParse(b, x, specs)
 		if err != nil {
 			t.Fatal(err)
@@ -136,11 +137,11 @@ func (c columnsExport) raw(t *testing.T, b *graph.Builder, plan *feature.Plan) (
 }
 
 // fed are the tensors of placeholders.
-func (c columnsExport) fed(t *testing.T, d []exportFeature, feeds map[string]graph.Output) map[string]*graph.Tensor {
+func (c columnsExport) fed(t *testing.T, d []exportFeature, feeds map[string]graph.Output) map[string]*tensor.Tensor {
 	t.Helper()
-	out := map[string]*graph.Tensor{}
+	out := map[string]*tensor.Tensor{}
 	if c.parse {
-		x := graph.NewTensor(graph.String, d[0].rows())
+		x := tensor.New(tensor.String, d[0].rows())
 		for row := range x.Strings {
 			x.Strings[row] = example(t, d, row)
 		}
@@ -170,7 +171,7 @@ func example(t *testing.T, d []exportFeature, row int) []byte {
 }
 
 // wanted is what Transform makes, by the tensors of the emission.
-func wanted(t *testing.T, plan *feature.Plan, d []exportFeature, e *feature.Emission) map[string]*graph.Tensor {
+func wanted(t *testing.T, plan *feature.Plan, d []exportFeature, e *feature.Emission) map[string]*tensor.Tensor {
 	t.Helper()
 	rec, err := plan.Apply(t.Context(), exportRecord(d))
 	if err != nil {
@@ -185,7 +186,7 @@ func wanted(t *testing.T, plan *feature.Plan, d []exportFeature, e *feature.Emis
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := map[string]*graph.Tensor{}
+	out := map[string]*tensor.Tensor{}
 	for _, c := range columns {
 		to, ok := e.Outputs[c.Name]
 		switch {
@@ -194,9 +195,9 @@ func wanted(t *testing.T, plan *feature.Plan, d []exportFeature, e *feature.Emis
 		case c.Offsets == nil:
 			out[to.Dense.String()] = c.Tensor.Clone()
 		default:
-			offsets := graph.NewTensor(graph.Int64, len(c.Offsets))
+			offsets := tensor.New(tensor.Int64, len(c.Offsets))
 			for i, o := range c.Offsets {
-				graph.Of[int64](offsets)[i] = int64(o)
+				tensor.Values[int64](offsets)[i] = int64(o)
 			}
 			out[to.Values.String()], out[to.Offsets.String()] = c.Tensor.Clone(), offsets
 		}
@@ -224,7 +225,7 @@ func exportedColumns(t *testing.T, dir string) feature.Columns {
 	ages := &feature.Bucketized{Of: x, Boundaries: []float64{-0.5, 0, 0.1, 0.7}}
 	voc := &feature.Vocabulary{Key: "w1", Values: []string{"the", "zebra", "\xff\xfe"}}
 	hash := &feature.HashBucket{Key: "w0", Size: 1000003}
-	ints := &feature.HashBucket{Key: "n0", Size: 1000003, DType: inputs.Int64}
+	ints := &feature.HashBucket{Key: "n0", Size: 1000003, DType: tensor.Int64}
 	oov := &feature.Vocabulary{Key: "w2", Values: []string{"a", "the"}, OOVBuckets: 5}
 	level := &feature.Identity{Key: "i1", Size: 7}
 	levels := &feature.Identity{Key: "i0", Size: 7, Default: &two}
@@ -233,7 +234,7 @@ func exportedColumns(t *testing.T, dir string) feature.Columns {
 		Linear: []feature.Column{x, y, ages, hash, ints, voc, oov, &feature.Vocabulary{Key: "w3", Values: []string{"the", "a"}, Default: &one},
 			&feature.Vocabulary{Key: "n1", Ints: []int64{-7, 3}}, &feature.Vocabulary{Key: "n2", Ints: []int64{3, 4, -7}, OOVBuckets: 3},
 			&feature.VocabularyFile{Key: "w4", File: file}, &feature.VocabularyFile{Key: "w5", File: file, Size: 3, OOVBuckets: 4},
-			&feature.VocabularyFile{Key: "n3", File: numbers, DType: inputs.Int32}, &feature.VocabularyFile{Key: "n4", File: numbers, DType: inputs.Int64, OOVBuckets: 2},
+			&feature.VocabularyFile{Key: "n3", File: numbers, DType: tensor.Int32}, &feature.VocabularyFile{Key: "n4", File: numbers, DType: tensor.Int64, OOVBuckets: 2},
 			level, levels, &feature.Weighted{Of: hash, WeightKey: "v0"}, &feature.Crossed{Of: []feature.Column{feature.Key("w0"), level}, Size: 1 << 30},
 			&feature.Crossed{Of: []feature.Column{ages, feature.Key("w2"), voc}, Size: 1 << 20, HashKey: 77}},
 		Dense: []feature.Column{x, y, ages, &feature.Indicator{Of: oov}, &feature.Indicator{Of: heavy}, &feature.Indicator{Of: level},

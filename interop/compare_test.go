@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // within compares numbers one by one, relative to their size.
@@ -26,7 +26,7 @@ func within(t *testing.T, what string, got, want []float64, tolerance float64) {
 }
 
 // closeTo compares tensors element by element, relative to the largest.
-func closeTo(t *testing.T, what string, got, want *graph.Tensor, tolerance float64) {
+func closeTo(t *testing.T, what string, got, want *tensor.Tensor, tolerance float64) {
 	t.Helper()
 	if got.DType != want.DType || got.Len() != want.Len() {
 		t.Fatalf("%s: got %v%v, want %v%v", what, got.DType, got.Shape, want.DType, want.Shape)

@@ -18,9 +18,9 @@ import (
 	"github.com/goestimator/goestimator/estimator/heads"
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/inputs/feature"
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models/networks"
 	"github.com/goestimator/goestimator/models/optimizers"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // defaultsRows are rows that lack values; no row has a second one of any.
@@ -119,16 +119,16 @@ func servedDefaults(t *testing.T, dir string, fn estimator.ModelFn, planned bool
 	return out
 }
 
-func floats32(x *graph.Tensor) *graph.Tensor {
-	out := graph.NewTensor(graph.Float32, x.Shape...)
+func floats32(x *tensor.Tensor) *tensor.Tensor {
+	out := tensor.New(tensor.Float32, x.Shape...)
 	for i := range x.Len() {
-		graph.Of[float32](out)[i] = float32(x.Float(i))
+		tensor.Values[float32](out)[i] = float32(x.Float(i))
 	}
 	return out
 }
 
 // filled are the features as the model is trained on them.
-func filled(t *testing.T, in estimator.InputFn) map[string]*graph.Tensor {
+func filled(t *testing.T, in estimator.InputFn) map[string]*tensor.Tensor {
 	t.Helper()
 	ds, err := in.Input(t.Context(), inputs.Context{Mode: inputs.Predict, GlobalBatch: len(defaultsRows)})
 	if err != nil {
@@ -148,7 +148,7 @@ func filled(t *testing.T, in estimator.InputFn) map[string]*graph.Tensor {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := map[string]*graph.Tensor{}
+	out := map[string]*tensor.Tensor{}
 	for _, c := range tensors {
 		out[c.Name] = c.Tensor.Clone()
 		for i, s := range out[c.Name].Strings {
@@ -159,9 +159,9 @@ func filled(t *testing.T, in estimator.InputFn) map[string]*graph.Tensor {
 }
 
 // incomplete are the rows as examples of the values that are given, and of nothing where there are none.
-func incomplete(t *testing.T, columns []inputs.ColumnSpec, values map[string]*graph.Tensor) *graph.Tensor {
+func incomplete(t *testing.T, columns []inputs.ColumnSpec, values map[string]*tensor.Tensor) *tensor.Tensor {
 	t.Helper()
-	out := graph.NewTensor(graph.String, len(defaultsRows))
+	out := tensor.New(tensor.String, len(defaultsRows))
 	for i, line := range defaultsRows {
 		var row map[string]any
 		if err := json.Unmarshal([]byte(line), &row); err != nil {

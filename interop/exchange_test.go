@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // entry is one tensor in manifest.json: a .npy file beside it, or strings.
@@ -24,13 +24,13 @@ type entry struct {
 }
 
 // numpyTypes are NumPy's names of the types that are exchanged.
-var numpyTypes = map[graph.DType]string{
-	graph.Float32: "<f4", graph.Float64: "<f8", graph.Int8: "|i1", graph.Int16: "<i2", graph.Int32: "<i4", graph.Int64: "<i8",
-	graph.Uint8: "|u1", graph.Uint16: "<u2", graph.Uint32: "<u4", graph.Uint64: "<u8", graph.Bool: "|b1",
+var numpyTypes = map[tensor.DType]string{
+	tensor.Float32: "<f4", tensor.Float64: "<f8", tensor.Int8: "|i1", tensor.Int16: "<i2", tensor.Int32: "<i4", tensor.Int64: "<i8",
+	tensor.Uint8: "|u1", tensor.Uint16: "<u2", tensor.Uint32: "<u4", tensor.Uint64: "<u8", tensor.Bool: "|b1",
 }
 
 // save writes tensors into a new folder dir.
-func save(t *testing.T, dir string, tensors map[string]*graph.Tensor) string {
+func save(t *testing.T, dir string, tensors map[string]*tensor.Tensor) string {
 	t.Helper()
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
@@ -38,7 +38,7 @@ func save(t *testing.T, dir string, tensors map[string]*graph.Tensor) string {
 	var list []entry
 	for name, x := range tensors {
 		e := entry{Name: name, Shape: append([]int{}, x.Shape...)}
-		if x.DType == graph.String {
+		if x.DType == tensor.String {
 			e.Strings = x.Strings
 		} else {
 			e.File = fmt.Sprintf("%d.npy", len(list))
@@ -62,7 +62,7 @@ func write(t *testing.T, path string, b []byte) {
 }
 
 // npy encodes a tensor in NumPy's format, version 1.0.
-func npy(t *testing.T, x *graph.Tensor) []byte {
+func npy(t *testing.T, x *tensor.Tensor) []byte {
 	t.Helper()
 	kind, ok := numpyTypes[x.DType]
 	if !ok {
@@ -79,7 +79,7 @@ func npy(t *testing.T, x *graph.Tensor) []byte {
 }
 
 // load reads the tensors of a folder that exchange.py wrote.
-func load(t *testing.T, dir string) map[string]*graph.Tensor {
+func load(t *testing.T, dir string) map[string]*tensor.Tensor {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(dir, "manifest.json"))
 	if err != nil {
@@ -89,10 +89,10 @@ func load(t *testing.T, dir string) map[string]*graph.Tensor {
 	if err := json.Unmarshal(b, &list); err != nil {
 		t.Fatal(err)
 	}
-	out := map[string]*graph.Tensor{}
+	out := map[string]*tensor.Tensor{}
 	for _, e := range list {
 		if e.File == "" {
-			out[e.Name] = &graph.Tensor{DType: graph.String, Shape: e.Shape, Strings: e.Strings}
+			out[e.Name] = &tensor.Tensor{DType: tensor.String, Shape: e.Shape, Strings: e.Strings}
 			continue
 		}
 		out[e.Name] = readNPY(t, filepath.Join(dir, e.File))
@@ -102,7 +102,7 @@ func load(t *testing.T, dir string) map[string]*graph.Tensor {
 
 var npyHead = regexp.MustCompile(`'descr': '([^']*)', 'fortran_order': False, 'shape': \(([^)]*)\)`)
 
-func readNPY(t *testing.T, path string) *graph.Tensor {
+func readNPY(t *testing.T, path string) *tensor.Tensor {
 	t.Helper()
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -123,7 +123,7 @@ func readNPY(t *testing.T, path string) *graph.Tensor {
 	}
 	for d, kind := range numpyTypes {
 		if kind == string(m[1]) {
-			x := graph.NewTensor(d, shape...)
+			x := tensor.New(d, shape...)
 			copy(x.Bytes, b[body:])
 			return x
 		}
@@ -133,7 +133,7 @@ func readNPY(t *testing.T, path string) *graph.Tensor {
 }
 
 // equal compares two tensors bit for bit.
-func equal(t *testing.T, name string, got, want *graph.Tensor) {
+func equal(t *testing.T, name string, got, want *tensor.Tensor) {
 	t.Helper()
 	switch {
 	case got == nil || want == nil:

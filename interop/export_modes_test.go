@@ -8,11 +8,11 @@ import (
 
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/inputs"
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/layers"
 	"github.com/goestimator/goestimator/models/losses"
 	"github.com/goestimator/goestimator/models/optimizers"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // straight is a linear regression with batch normalisation and dropout, which differ from mode to mode.
@@ -53,12 +53,12 @@ func TestModesAreServed(t *testing.T) {
 	if _, err := e.Train(t.Context(), in, estimator.MaxSteps(4)); err != nil {
 		t.Fatal(err)
 	}
-	columns := []inputs.Column{{Name: "pair", DType: graph.Float32, Shape: []int{2}}, {Name: "label_number", DType: graph.Float32, Role: inputs.Label}}
+	columns := []inputs.Column{{Name: "pair", DType: tensor.Float32, Shape: []int{2}}, {Name: "label_number", DType: tensor.Float32, Role: inputs.Label}}
 	model, err := e.ExportSavedModel(t.Context(), dir, estimator.RawServingInput(columns...), estimator.ExportModes(models.Eval, models.Train))
 	if err != nil {
 		t.Fatal(err)
 	}
-	feeds := save(t, filepath.Join(dir, "feeds"), map[string]*graph.Tensor{"pair": d["pair"], "label_number": d["label_number"]})
+	feeds := save(t, filepath.Join(dir, "feeds"), map[string]*tensor.Tensor{"pair": d["pair"], "label_number": d["label_number"]})
 	want := save(t, filepath.Join(dir, "want"), predictions(t, e, in))
 	py.run(t, "export_modes.py", model, feeds, want)
 }

@@ -14,11 +14,11 @@ import (
 	"github.com/goestimator/goestimator/estimator/heads"
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/inputs/feature"
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/layers"
 	"github.com/goestimator/goestimator/models/ops"
 	"github.com/goestimator/goestimator/models/optimizers"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 )
 
@@ -71,7 +71,7 @@ func TestRaggedModelsAreServed(t *testing.T) {
 		t.Fatal(err)
 	}
 	feeds := rawFeeds(d)
-	feeds["label_steps"] = filledUp(d["label_steps"], graph.Of[int64](d["offsets"]))
+	feeds["label_steps"] = filledUp(d["label_steps"], tensor.Values[int64](d["offsets"]))
 	feeds["examples"] = examplesOf(t, d)
 	feeds["inputs"] = feeds["examples"]
 	given, want := save(t, filepath.Join(dir, "feeds"), feeds), save(t, filepath.Join(dir, "want"), predictions(t, e, in))
@@ -86,30 +86,30 @@ func TestRaggedModelsAreServed(t *testing.T) {
 }
 
 // filledUp is a ragged column of numbers as a raw input takes it: -1 stands for nothing.
-func filledUp(x *graph.Tensor, offsets []int64) *graph.Tensor {
+func filledUp(x *tensor.Tensor, offsets []int64) *tensor.Tensor {
 	n, longest := len(offsets)-1, 0
 	for i := range n {
 		longest = max(longest, int(offsets[i+1]-offsets[i]))
 	}
-	y := graph.NewTensor(graph.Int64, n, longest)
+	y := tensor.New(tensor.Int64, n, longest)
 	for i := range n {
 		for j := range longest {
 			v := int64(-1)
 			if at := int(offsets[i]) + j; at < int(offsets[i+1]) {
-				v = graph.Of[int64](x)[at]
+				v = tensor.Values[int64](x)[at]
 			}
-			graph.Of[int64](y)[i*longest+j] = v
+			tensor.Values[int64](y)[i*longest+j] = v
 		}
 	}
 	return y
 }
 
 // raggedSet has two ragged columns and a label.
-func raggedSet(d map[string]*graph.Tensor) estimator.InputFn {
+func raggedSet(d map[string]*tensor.Tensor) estimator.InputFn {
 	return estimator.InputFunc(func(_ context.Context, ic inputs.Context) (inputs.Dataset, error) {
-		columns := []inputs.Column{{Name: "label_steps", DType: graph.Int64, Ragged: true, Role: inputs.Feature}, {Name: "weights", DType: graph.Float32, Ragged: true, Role: inputs.Feature}}
+		columns := []inputs.Column{{Name: "label_steps", DType: tensor.Int64, Ragged: true, Role: inputs.Feature}, {Name: "weights", DType: tensor.Float32, Ragged: true, Role: inputs.Feature}}
 		if ic.Mode != inputs.Predict {
-			columns = append(columns, inputs.Column{Name: "label3", DType: graph.Int64, Role: inputs.Label})
+			columns = append(columns, inputs.Column{Name: "label3", DType: tensor.Int64, Role: inputs.Label})
 		}
 		s, err := inputs.NewSchema(columns...)
 		if err != nil {

@@ -14,13 +14,13 @@ import (
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/estimator/heads"
 	"github.com/goestimator/goestimator/inputs"
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/initializers"
 	"github.com/goestimator/goestimator/models/layers"
 	"github.com/goestimator/goestimator/models/ops"
 	"github.com/goestimator/goestimator/models/optimizers"
 	"github.com/goestimator/goestimator/runconfig"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 )
 
@@ -70,7 +70,7 @@ func TestTensorFlowTrainsExports(t *testing.T) {
 type supervisedModel struct {
 	dir   string
 	e     *estimator.Estimator
-	data  map[string]*graph.Tensor
+	data  map[string]*tensor.Tensor
 	label string
 }
 
@@ -153,16 +153,16 @@ func supervised(t *testing.T, m supervisedModel) supervisedCase {
 	feeds := rawFeeds(d)
 	delete(feeds, "offsets")
 	words := []string{"low", "mid", "high"}
-	feeds["label_word"] = graph.NewTensor(graph.Int64, supervisedRows)
+	feeds["label_word"] = tensor.New(tensor.Int64, supervisedRows)
 	for i, w := range d["label_word"].Strings {
-		graph.Of[int64](feeds["label_word"])[i] = int64(slices.Index(words, string(w)))
+		tensor.Values[int64](feeds["label_word"])[i] = int64(slices.Index(words, string(w)))
 	}
 	c.Feeds = save(t, filepath.Join(dir, "feeds"), feeds)
 	names, err := e.VariableNames()
 	if err != nil {
 		t.Fatal(err)
 	}
-	values := map[string]*graph.Tensor{}
+	values := map[string]*tensor.Tensor{}
 	for _, name := range names {
 		if values[name], err = e.VariableValue(name); err != nil {
 			t.Fatal(err)

@@ -16,7 +16,7 @@ import (
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/inputs/feature"
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // servedCase is an exported model and what it must compute.
@@ -74,7 +74,7 @@ func exportCanned(t *testing.T, dir string, c cannedCase) []servedCase {
 }
 
 // exportableRun is the case with data that mean the same where they are fed to an exported model.
-func exportableRun(c cannedCase, d map[string]*graph.Tensor) *cannedRun {
+func exportableRun(c cannedCase, d map[string]*tensor.Tensor) *cannedRun {
 	c.Columns = slices.Clone(c.Columns)
 	for i := range c.Columns {
 		// By its key a number is crossed by its digits where it comes in an example.
@@ -91,9 +91,9 @@ func exportableRun(c cannedCase, d map[string]*graph.Tensor) *cannedRun {
 }
 
 // predictions are those of all examples by name.
-func predictions(t *testing.T, e *estimator.Estimator, in estimator.InputFn) map[string]*graph.Tensor {
+func predictions(t *testing.T, e *estimator.Estimator, in estimator.InputFn) map[string]*tensor.Tensor {
 	t.Helper()
-	rows := map[string][]*graph.Tensor{}
+	rows := map[string][]*tensor.Tensor{}
 	for p, err := range e.Predict(t.Context(), in) {
 		if err != nil {
 			t.Fatal(err)
@@ -102,11 +102,11 @@ func predictions(t *testing.T, e *estimator.Estimator, in estimator.InputFn) map
 			rows[name] = append(rows[name], p.Get(name).Clone())
 		}
 	}
-	out := map[string]*graph.Tensor{}
+	out := map[string]*tensor.Tensor{}
 	for name, list := range rows {
-		x := graph.NewTensor(list[0].DType, append([]int{len(list)}, list[0].Shape...)...)
+		x := tensor.New(list[0].DType, append([]int{len(list)}, list[0].Shape...)...)
 		for i, row := range list {
-			if x.DType == graph.String {
+			if x.DType == tensor.String {
 				copy(x.Strings[i*row.Len():], row.Strings)
 			} else {
 				copy(x.Row(i).Bytes, row.Bytes)
@@ -119,9 +119,9 @@ func predictions(t *testing.T, e *estimator.Estimator, in estimator.InputFn) map
 
 // rawFeeds are the features as a raw input takes them: ragged ones filled up with
 // what stands for nothing.
-func rawFeeds(d map[string]*graph.Tensor) map[string]*graph.Tensor {
-	offsets := graph.Of[int64](d["offsets"])
-	out := map[string]*graph.Tensor{}
+func rawFeeds(d map[string]*tensor.Tensor) map[string]*tensor.Tensor {
+	offsets := tensor.Values[int64](d["offsets"])
+	out := map[string]*tensor.Tensor{}
 	for name, x := range d {
 		if name != "words" && name != "weights" {
 			out[name] = x
@@ -131,7 +131,7 @@ func rawFeeds(d map[string]*graph.Tensor) map[string]*graph.Tensor {
 		for i := range n {
 			longest = max(longest, int(offsets[i+1]-offsets[i]))
 		}
-		y := graph.NewTensor(x.DType, n, longest)
+		y := tensor.New(x.DType, n, longest)
 		for i := range y.Strings {
 			y.Strings[i] = []byte{}
 		}
@@ -139,12 +139,12 @@ func rawFeeds(d map[string]*graph.Tensor) map[string]*graph.Tensor {
 			for j := range longest {
 				from := int(offsets[i]) + j
 				switch {
-				case x.DType == graph.String && from < int(offsets[i+1]):
+				case x.DType == tensor.String && from < int(offsets[i+1]):
 					y.Strings[i*longest+j] = x.Strings[from]
-				case x.DType == graph.Float32 && from < int(offsets[i+1]):
-					graph.Of[float32](y)[i*longest+j] = graph.Of[float32](x)[from]
-				case x.DType == graph.Float32:
-					graph.Of[float32](y)[i*longest+j] = float32(math.NaN())
+				case x.DType == tensor.Float32 && from < int(offsets[i+1]):
+					tensor.Values[float32](y)[i*longest+j] = tensor.Values[float32](x)[from]
+				case x.DType == tensor.Float32:
+					tensor.Values[float32](y)[i*longest+j] = float32(math.NaN())
 				}
 			}
 		}
@@ -154,10 +154,10 @@ func rawFeeds(d map[string]*graph.Tensor) map[string]*graph.Tensor {
 }
 
 // examplesOf are the features as serialized tf.train.Examples.
-func examplesOf(t *testing.T, d map[string]*graph.Tensor) *graph.Tensor {
+func examplesOf(t *testing.T, d map[string]*tensor.Tensor) *tensor.Tensor {
 	t.Helper()
-	offsets := graph.Of[int64](d["offsets"])
-	out := graph.NewTensor(graph.String, len(offsets)-1)
+	offsets := tensor.Values[int64](d["offsets"])
+	out := tensor.New(tensor.String, len(offsets)-1)
 	for i := range out.Strings {
 		features := map[string]*example_protos_go_proto.Feature{}
 		for name, x := range d {
@@ -179,14 +179,14 @@ func examplesOf(t *testing.T, d map[string]*graph.Tensor) *graph.Tensor {
 	return out
 }
 
-func exampleFeature(x *graph.Tensor, lo, hi int) *example_protos_go_proto.Feature {
+func exampleFeature(x *tensor.Tensor, lo, hi int) *example_protos_go_proto.Feature {
 	switch x.DType {
-	case graph.String:
+	case tensor.String:
 		return &example_protos_go_proto.Feature{Kind: &example_protos_go_proto.Feature_BytesList{BytesList: &example_protos_go_proto.BytesList{Value: x.Strings[lo:hi]}}}
-	case graph.Float32:
-		return &example_protos_go_proto.Feature{Kind: &example_protos_go_proto.Feature_FloatList{FloatList: &example_protos_go_proto.FloatList{Value: graph.Of[float32](x)[lo:hi]}}}
-	case graph.Int64:
-		return &example_protos_go_proto.Feature{Kind: &example_protos_go_proto.Feature_Int64List{Int64List: &example_protos_go_proto.Int64List{Value: graph.Of[int64](x)[lo:hi]}}}
+	case tensor.Float32:
+		return &example_protos_go_proto.Feature{Kind: &example_protos_go_proto.Feature_FloatList{FloatList: &example_protos_go_proto.FloatList{Value: tensor.Values[float32](x)[lo:hi]}}}
+	case tensor.Int64:
+		return &example_protos_go_proto.Feature{Kind: &example_protos_go_proto.Feature_Int64List{Int64List: &example_protos_go_proto.Int64List{Value: tensor.Values[int64](x)[lo:hi]}}}
 	}
 	panic(fmt.Sprintf("no feature of type %v", x.DType))
 }
@@ -223,9 +223,9 @@ func TestImageModelsAreServed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		columns = append(columns, inputs.Column{Name: "label", DType: graph.Int64, Role: inputs.Label})
+		columns = append(columns, inputs.Column{Name: "label", DType: tensor.Int64, Role: inputs.Label})
 		images := exampleImages(t, d)
-		feeds := save(t, filepath.Join(dir, "feeds"), map[string]*graph.Tensor{"image": d.images, "examples": images, "inputs": images})
+		feeds := save(t, filepath.Join(dir, "feeds"), map[string]*tensor.Tensor{"image": d.images, "examples": images, "inputs": images})
 		want := save(t, filepath.Join(dir, "want"), predictions(t, e, d.batches(8)))
 		for _, serving := range []estimator.ServingInput{estimator.RawServingInput(columns...), estimator.ParsingServingInput(columns...)} {
 			model, err := e.ExportSavedModel(t.Context(), filepath.Join(dir, serving.String()), serving)
@@ -239,10 +239,10 @@ func TestImageModelsAreServed(t *testing.T) {
 }
 
 // exampleImages are images as serialized tf.train.Examples.
-func exampleImages(t *testing.T, d data) *graph.Tensor {
+func exampleImages(t *testing.T, d data) *tensor.Tensor {
 	t.Helper()
 	n := d.images.Shape[0]
-	out := graph.NewTensor(graph.String, n)
+	out := tensor.New(tensor.String, n)
 	for i := range out.Strings {
 		pixels := make([]int64, d.images.Len()/n)
 		for k := range pixels {

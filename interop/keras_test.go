@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/imported/session"
 	"github.com/goestimator/goestimator/internal/serving/servable"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // kerasTensor is a tensor as keras_models.py writes it.
@@ -29,20 +29,20 @@ type kerasRun struct {
 	Outputs map[string]kerasTensor `json:"outputs"`
 }
 
-func (r kerasTensor) tensor(t testing.TB) *graph.Tensor {
+func (r kerasTensor) tensor(t testing.TB) *tensor.Tensor {
 	t.Helper()
 	if r.DType == "string" {
 		var texts [][]byte // encoding/json decodes base64
 		if err := json.Unmarshal(r.Data, &texts); err != nil {
 			t.Fatal(err)
 		}
-		x, err := graph.StringTensor(texts, r.Shape...)
+		x, err := tensor.FromStrings(texts, r.Shape...)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return x
 	}
-	d, err := graph.ParseDType(r.DType)
+	d, err := tensor.ParseDType(r.DType)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func (r kerasTensor) tensor(t testing.TB) *graph.Tensor {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := graph.NewTensor(d, r.Shape...)
+	x := tensor.New(d, r.Shape...)
 	copy(x.Bytes, data)
 	return x
 }
@@ -75,7 +75,7 @@ func replayRuns(t *testing.T, m servable.Model, signature, file string) {
 		t.Fatalf("no signature %q", signature)
 	}
 	for _, r := range runs {
-		feeds := map[string]*graph.Tensor{}
+		feeds := map[string]*tensor.Tensor{}
 		for alias, in := range r.Inputs {
 			feeds[sig.GetInputs()[alias].GetName()] = in.tensor(t)
 		}
@@ -89,7 +89,7 @@ func replayRuns(t *testing.T, m servable.Model, signature, file string) {
 	}
 }
 
-func alike(t *testing.T, what string, got, want *graph.Tensor) {
+func alike(t *testing.T, what string, got, want *tensor.Tensor) {
 	t.Helper()
 	if got.DType != want.DType || !slices.Equal(got.Shape, want.Shape) {
 		t.Fatalf("%s: got %v %v, TensorFlow has %v %v", what, got.DType, got.Shape, want.DType, want.Shape)

@@ -11,10 +11,10 @@ import (
 	"github.com/goestimator/goestimator/estimator/heads"
 	"github.com/goestimator/goestimator/estimator/hooks"
 	"github.com/goestimator/goestimator/inputs"
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models/networks"
 	"github.com/goestimator/goestimator/models/optimizers"
 	"github.com/goestimator/goestimator/runconfig"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // job is a canned model on images, as a config file would give it.
@@ -77,7 +77,7 @@ func (j job) estimatorOf(t *testing.T, fn estimator.ModelFn) *estimator.Estimato
 }
 
 // data are labelled images.
-type data struct{ images, labels *graph.Tensor }
+type data struct{ images, labels *tensor.Tensor }
 
 // glyphs returns the first n built-in digits.
 func glyphs(t *testing.T, n int) data {
@@ -102,14 +102,14 @@ func glyphs(t *testing.T, n int) data {
 	return data{columns[0].Tensor.Clone(), columns[1].Tensor.Clone()}
 }
 
-func (d data) tensors() map[string]*graph.Tensor {
-	return map[string]*graph.Tensor{"images": d.images, "labels": d.labels}
+func (d data) tensors() map[string]*tensor.Tensor {
+	return map[string]*tensor.Tensor{"images": d.images, "labels": d.labels}
 }
 
 // head returns the first n examples.
 func (d data) head(n int) data {
-	images := &graph.Tensor{DType: d.images.DType, Shape: append([]int{n}, d.images.Shape[1:]...), Bytes: d.images.Bytes[:n*784]}
-	return data{images, &graph.Tensor{DType: d.labels.DType, Shape: []int{n}, Bytes: d.labels.Bytes[:n*8]}}
+	images := &tensor.Tensor{DType: d.images.DType, Shape: append([]int{n}, d.images.Shape[1:]...), Bytes: d.images.Bytes[:n*784]}
+	return data{images, &tensor.Tensor{DType: d.labels.DType, Shape: []int{n}, Bytes: d.labels.Bytes[:n*8]}}
 }
 
 // batches yields the data in order.
@@ -154,9 +154,9 @@ func train(t *testing.T, e *estimator.Estimator, d data, batch int) []float64 {
 }
 
 // logits returns what the model predicts for all images, [n, 10].
-func logits(t *testing.T, e *estimator.Estimator, d data) *graph.Tensor {
+func logits(t *testing.T, e *estimator.Estimator, d data) *tensor.Tensor {
 	t.Helper()
-	out := graph.NewTensor(graph.Float32, d.images.Shape[0], 10)
+	out := tensor.New(tensor.Float32, d.images.Shape[0], 10)
 	row := 0
 	for p, err := range e.Predict(t.Context(), d.batches(64), estimator.PredictKeys("logits")) {
 		if err != nil {
@@ -169,14 +169,14 @@ func logits(t *testing.T, e *estimator.Estimator, d data) *graph.Tensor {
 }
 
 // stored returns the tensors of a checkpoint.
-func stored(t *testing.T, prefix string) map[string]*graph.Tensor {
+func stored(t *testing.T, prefix string) map[string]*tensor.Tensor {
 	t.Helper()
 	r, err := checkpoint.Open(prefix)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	out := map[string]*graph.Tensor{}
+	out := map[string]*tensor.Tensor{}
 	for _, name := range r.Names() {
 		x, err := r.Tensor(name)
 		if err != nil {

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/goestimator/goestimator/estimator"
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // onnxCases are canned models whose columns ONNX can compute.
@@ -32,7 +32,7 @@ func TestONNXModelsRun(t *testing.T) {
 	py := peers(t)
 	work, d := t.TempDir(), glyphs(t, 24)
 	var list []servedCase
-	add := func(name string, e *estimator.Estimator, in estimator.InputFn, feeds map[string]*graph.Tensor) {
+	add := func(name string, e *estimator.Estimator, in estimator.InputFn, feeds map[string]*tensor.Tensor) {
 		dir := filepath.Join(work, name)
 		columns, err := e.ServingColumns(t.Context(), in)
 		if err != nil {
@@ -52,7 +52,7 @@ func TestONNXModelsRun(t *testing.T) {
 		j.dir = filepath.Join(work, name, "model")
 		e := j.estimator(t)
 		train(t, e, d, 8)
-		add(name, e, d.batches(8), map[string]*graph.Tensor{"image": d.images})
+		add(name, e, d.batches(8), map[string]*tensor.Tensor{"image": d.images})
 	}
 	for _, c := range onnxCases() {
 		c.Batch, c.Columns = 16, slices.Clone(c.Columns)

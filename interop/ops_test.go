@@ -11,6 +11,7 @@ import (
 	"github.com/goestimator/goestimator/internal/format/graphdef"
 	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // TestOpsAgree runs a table of ops as one graph in the engine; the same graph,
@@ -46,45 +47,45 @@ type opCase struct {
 
 // operand is an input of an op: random numbers, given ones, or an output of an earlier case.
 type operand struct {
-	dtype    graph.DType
+	dtype    tensor.DType
 	shape    []int
 	values   []float64 // nil: normally distributed
 	constant bool
 	from     string // "case:output"
 }
 
-func random(shape ...int) operand { return operand{dtype: graph.Float32, shape: shape} }
+func random(shape ...int) operand { return operand{dtype: tensor.Float32, shape: shape} }
 func from(output string) operand  { return operand{from: output} }
-func given(d graph.DType, values ...float64) operand {
+func given(d tensor.DType, values ...float64) operand {
 	return operand{dtype: d, shape: []int{len(values)}, values: values}
 }
-func fixed(d graph.DType, values ...float64) operand {
+func fixed(d tensor.DType, values ...float64) operand {
 	o := given(d, values...)
 	o.constant = true
 	return o
 }
-func number(d graph.DType, v float64) operand {
+func number(d tensor.DType, v float64) operand {
 	return operand{dtype: d, shape: []int{}, values: []float64{v}, constant: true}
 }
 func (o operand) as(shape ...int) operand { o.shape = shape; return o }
 
-func typ(d graph.DType, shape ...int) graph.Type {
+func typ(d tensor.DType, shape ...int) graph.Type {
 	return graph.Type{DType: d, Shape: graph.ShapeOf(shape...)}
 }
-func float(shape ...int) []graph.Type { return []graph.Type{typ(graph.Float32, shape...)} }
+func float(shape ...int) []graph.Type { return []graph.Type{typ(tensor.Float32, shape...)} }
 
 // opSheet is the graph of all cases.
 type opSheet struct {
 	t       *testing.T
 	b       *graph.Builder
 	r       *rand.Rand
-	feeds   map[string]*graph.Tensor
+	feeds   map[string]*tensor.Tensor
 	ins     []graph.Output
 	fetches []graph.Output
 }
 
 func newOpSheet(t *testing.T) *opSheet {
-	return &opSheet{t: t, b: graph.NewBuilder(graph.New()), r: rand.New(rand.NewPCG(3, 4)), feeds: map[string]*graph.Tensor{}}
+	return &opSheet{t: t, b: graph.NewBuilder(graph.New()), r: rand.New(rand.NewPCG(3, 4)), feeds: map[string]*tensor.Tensor{}}
 }
 
 func (s *opSheet) add(c opCase) {
@@ -119,22 +120,22 @@ func (s *opSheet) operand(name string, o operand) graph.Output {
 	return out
 }
 
-func (s *opSheet) tensor(o operand) *graph.Tensor {
-	x := graph.NewTensor(o.dtype, o.shape...)
+func (s *opSheet) tensor(o operand) *tensor.Tensor {
+	x := tensor.New(o.dtype, o.shape...)
 	for i := range x.Len() {
 		v := s.r.NormFloat64()
 		if o.values != nil {
 			v = o.values[i]
 		}
 		switch o.dtype {
-		case graph.Float32:
-			graph.Of[float32](x)[i] = float32(v)
-		case graph.Int32:
-			graph.Of[int32](x)[i] = int32(v)
-		case graph.Int64:
-			graph.Of[int64](x)[i] = int64(v)
-		case graph.Uint64:
-			graph.Of[uint64](x)[i] = uint64(v)
+		case tensor.Float32:
+			tensor.Values[float32](x)[i] = float32(v)
+		case tensor.Int32:
+			tensor.Values[int32](x)[i] = int32(v)
+		case tensor.Int64:
+			tensor.Values[int64](x)[i] = int64(v)
+		case tensor.Uint64:
+			tensor.Values[uint64](x)[i] = uint64(v)
 		default:
 			s.t.Fatalf("no operand of type %v", o.dtype)
 		}
@@ -143,7 +144,7 @@ func (s *opSheet) tensor(o operand) *graph.Tensor {
 }
 
 // run computes every output that is compared.
-func (s *opSheet) run() map[string]*graph.Tensor {
+func (s *opSheet) run() map[string]*tensor.Tensor {
 	s.t.Helper()
 	if err := s.b.Err(); err != nil {
 		s.t.Fatal(err)
@@ -159,14 +160,14 @@ func (s *opSheet) run() map[string]*graph.Tensor {
 		s.t.Fatal(err)
 	}
 	defer p.Close()
-	var feeds []*graph.Tensor
+	var feeds []*tensor.Tensor
 	for _, in := range s.ins {
 		feeds = append(feeds, s.feeds[in.Node.Name+":0"])
 	}
 	if err := p.Run(s.t.Context(), 1, feeds); err != nil {
 		s.t.Fatal(err)
 	}
-	out := map[string]*graph.Tensor{}
+	out := map[string]*tensor.Tensor{}
 	for i, f := range s.fetches {
 		out[fmt.Sprintf("%s:%d", f.Node.Name, f.Index)] = p.Value(i).Clone()
 	}

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/goestimator/goestimator/estimator/checkpoint"
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 var record = flag.Bool("record", false, "write PyTorch's losses to testdata/losses.json")
@@ -101,7 +101,7 @@ func TestParityWithPyTorch(t *testing.T) {
 				out := filepath.Join(t.TempDir(), "losses")
 				py.run(t, "train_torch.py", network, c.rule, c.activation, fmt.Sprint(c.rates[network]), dir, out)
 				want := load(t, out)
-				single, double := graph.Of[float64](want["float32"]), graph.Of[float64](want["float64"])
+				single, double := tensor.Values[float64](want["float32"]), tensor.Values[float64](want["float64"])
 				if kept[network] == nil {
 					kept[network] = map[string][]float64{}
 				}
@@ -131,8 +131,8 @@ func TestParityWithPyTorch(t *testing.T) {
 type parity struct {
 	network string
 	data    data
-	weights map[string]*graph.Tensor // float32
-	start   map[string]string        // checkpoints of the weights, by precision
+	weights map[string]*tensor.Tensor // float32
+	start   map[string]string         // checkpoints of the weights, by precision
 }
 
 // newParity draws data and weights with integer arithmetic and exact products
@@ -140,7 +140,7 @@ type parity struct {
 func newParity(t *testing.T, network string) *parity {
 	t.Helper()
 	r := rand.New(rand.NewPCG(11, 13))
-	p := &parity{network: network, data: prototypes(r, paritySteps*parityBatch), weights: map[string]*graph.Tensor{}, start: map[string]string{}}
+	p := &parity{network: network, data: prototypes(r, paritySteps*parityBatch), weights: map[string]*tensor.Tensor{}, start: map[string]string{}}
 	layers := []struct {
 		name  string
 		shape []int
@@ -161,10 +161,10 @@ func newParity(t *testing.T, network string) *parity {
 	}
 	for _, l := range layers {
 		last := len(l.shape) - 1
-		p.weights[l.name+"/kernel"] = uniform(r, gain/float64(power2(graph.NumElements(l.shape[:last]))), l.shape...)
+		p.weights[l.name+"/kernel"] = uniform(r, gain/float64(power2(tensor.NumElements(l.shape[:last]))), l.shape...)
 		p.weights[l.name+"/bias"] = uniform(r, 1./16, l.shape[last])
 	}
-	for precision, d := range map[string]graph.DType{"float32": graph.Float32, "float64": graph.Float64} {
+	for precision, d := range map[string]tensor.DType{"float32": tensor.Float32, "float64": tensor.Float64} {
 		p.start[precision] = p.checkpoint(t, d)
 	}
 	return p
@@ -180,10 +180,10 @@ func power2(fan int) int {
 }
 
 // uniform draws multiples of scale/2^20 in -scale..scale, exact in float32.
-func uniform(r *rand.Rand, scale float64, shape ...int) *graph.Tensor {
-	x := graph.NewTensor(graph.Float32, shape...)
-	for i := range graph.Of[float32](x) {
-		graph.Of[float32](x)[i] = float32(float64(r.IntN(1<<21)-1<<20) / (1 << 20) * scale)
+func uniform(r *rand.Rand, scale float64, shape ...int) *tensor.Tensor {
+	x := tensor.New(tensor.Float32, shape...)
+	for i := range tensor.Values[float32](x) {
+		tensor.Values[float32](x)[i] = float32(float64(r.IntN(1<<21)-1<<20) / (1 << 20) * scale)
 	}
 	return x
 }
@@ -197,10 +197,10 @@ func prototypes(r *rand.Rand, n int) data {
 			class[i] = 200
 		}
 	}
-	d := data{graph.NewTensor(graph.Uint8, n, 28, 28, 1), graph.NewTensor(graph.Int64, n)}
+	d := data{tensor.New(tensor.Uint8, n, 28, 28, 1), tensor.New(tensor.Int64, n)}
 	for i := range n {
 		label := r.IntN(10)
-		graph.Of[int64](d.labels)[i] = int64(label)
+		tensor.Values[int64](d.labels)[i] = int64(label)
 		for k := range 784 {
 			pixel := class[label*784+k]
 			if r.IntN(4) != 0 {
@@ -213,16 +213,16 @@ func prototypes(r *rand.Rand, n int) data {
 }
 
 // checkpoint writes the weights in a float type for a warm start.
-func (p *parity) checkpoint(t *testing.T, d graph.DType) string {
+func (p *parity) checkpoint(t *testing.T, d tensor.DType) string {
 	t.Helper()
-	tensors := map[string]*graph.Tensor{}
+	tensors := map[string]*tensor.Tensor{}
 	for name, w := range p.weights {
-		x := graph.NewTensor(d, w.Shape...)
-		for i, v := range graph.Of[float32](w) {
-			if d == graph.Float32 {
-				graph.Of[float32](x)[i] = v
+		x := tensor.New(d, w.Shape...)
+		for i, v := range tensor.Values[float32](w) {
+			if d == tensor.Float32 {
+				tensor.Values[float32](x)[i] = v
 			} else {
-				graph.Of[float64](x)[i] = float64(v)
+				tensor.Values[float64](x)[i] = float64(v)
 			}
 		}
 		tensors[name] = x
@@ -239,7 +239,7 @@ func (p *parity) checkpoint(t *testing.T, d graph.DType) string {
 }
 
 // given is what PyTorch needs: weights, images, labels.
-func (p *parity) given() map[string]*graph.Tensor {
+func (p *parity) given() map[string]*tensor.Tensor {
 	out := p.data.tensors()
 	for name, w := range p.weights {
 		out[name] = w

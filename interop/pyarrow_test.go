@@ -10,7 +10,7 @@ import (
 
 	"github.com/goestimator/goestimator/cmd/cli"
 	"github.com/goestimator/goestimator/inputs"
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Files of pyarrow read back equal: types, lists, dictionaries, several row
@@ -47,14 +47,14 @@ func TestReadsArrowFiles(t *testing.T) {
 
 // columns reads all rows of a data set; the row ends of a ragged column are
 // under its name with "/offsets".
-func columns(t *testing.T, ds inputs.Dataset) map[string]*graph.Tensor {
+func columns(t *testing.T, ds inputs.Dataset) map[string]*tensor.Tensor {
 	t.Helper()
 	it, err := ds.Iterate(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer it.Close()
-	out := map[string]*graph.Tensor{}
+	out := map[string]*tensor.Tensor{}
 	for {
 		rec, err := it.Next(t.Context())
 		if errors.Is(err, io.EOF) {
@@ -74,10 +74,10 @@ func columns(t *testing.T, ds inputs.Dataset) map[string]*graph.Tensor {
 	}
 }
 
-func appendColumn(out map[string]*graph.Tensor, c inputs.NamedTensor) {
+func appendColumn(out map[string]*tensor.Tensor, c inputs.NamedTensor) {
 	x := out[c.Name]
 	if x == nil {
-		x = &graph.Tensor{DType: c.Tensor.DType, Shape: append([]int{0}, c.Tensor.Shape[1:]...)}
+		x = &tensor.Tensor{DType: c.Tensor.DType, Shape: append([]int{0}, c.Tensor.Shape[1:]...)}
 		out[c.Name] = x
 	}
 	before := x.Shape[0]
@@ -89,11 +89,11 @@ func appendColumn(out map[string]*graph.Tensor, c inputs.NamedTensor) {
 	}
 	ends := out[c.Name+"/offsets"]
 	if ends == nil {
-		ends = graph.NewTensor(graph.Int32, 1)
+		ends = tensor.New(tensor.Int32, 1)
 		out[c.Name+"/offsets"] = ends
 	}
 	for _, o := range c.Offsets[1:] {
-		end := graph.ScalarOf(int32(before) + o - c.Offsets[0])
+		end := tensor.Scalar(int32(before) + o - c.Offsets[0])
 		ends.Bytes = append(ends.Bytes, end.Bytes...)
 	}
 	ends.Shape[0] += len(c.Offsets) - 1

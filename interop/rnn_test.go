@@ -6,7 +6,7 @@ import (
 
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/inputs/feature"
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // rnnColumns are the sequences, and what is repeated at every step. The sequences
@@ -53,16 +53,16 @@ func rnnCases() []cannedCase {
 }
 
 // rnnData is cannedData with a label for each word, and one of large numbers.
-func rnnData(n int) map[string]*graph.Tensor {
+func rnnData(n int) map[string]*tensor.Tensor {
 	d := cannedData(n)
 	words := d["words"].Strings
-	d["label_steps"] = graph.NewTensor(graph.Int64, len(words))
-	d["label_large"] = graph.NewTensor(graph.Float32, n)
-	for i, x := range graph.Of[float32](d["label_number"]) {
-		graph.Of[float32](d["label_large"])[i] = 20 * x
+	d["label_steps"] = tensor.New(tensor.Int64, len(words))
+	d["label_large"] = tensor.New(tensor.Float32, n)
+	for i, x := range tensor.Values[float32](d["label_number"]) {
+		tensor.Values[float32](d["label_large"])[i] = 20 * x
 	}
 	for i, w := range words {
-		graph.Of[int64](d["label_steps"])[i] = int64(w[len(w)-1]) & 1
+		tensor.Values[int64](d["label_steps"])[i] = int64(w[len(w)-1]) & 1
 	}
 	return d
 }

@@ -12,13 +12,13 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/serving/grpcapi"
 	"github.com/goestimator/goestimator/internal/testkit"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // fashionImages writes the first images of the test set to a file and returns it, and them as the config scales them.
-func fashionImages(t *testing.T, n int) (file string, images *graph.Tensor) {
+func fashionImages(t *testing.T, n int) (file string, images *tensor.Tensor) {
 	t.Helper()
 	f, err := os.Open(filepath.Join(testkit.Shared(t, "data/fashion-mnist"), "t10k-images-idx3-ubyte.gz"))
 	if err != nil {
@@ -36,9 +36,9 @@ func fashionImages(t *testing.T, n int) (file string, images *graph.Tensor) {
 	binary.BigEndian.PutUint32(b[4:], uint32(n))
 	file = filepath.Join(t.TempDir(), "images-idx3-ubyte")
 	write(t, file, b)
-	images = graph.NewTensor(graph.Float32, n, 28, 28, 1)
+	images = tensor.New(tensor.Float32, n, 28, 28, 1)
 	for i, v := range b[16:] {
-		graph.Of[float32](images)[i] = float32(v) / 255
+		tensor.Values[float32](images)[i] = float32(v) / 255
 	}
 	return file, images
 }
@@ -119,12 +119,12 @@ func TestFashionServed(t *testing.T) {
 	given := filepath.Join(t.TempDir(), "images.json")
 	rows := make([]any, n)
 	for i := range rows {
-		rows[i] = nested(graph.Of[float32](images)[i*784:(i+1)*784], 28, 28, 1)
+		rows[i] = nested(tensor.Values[float32](images)[i*784:(i+1)*784], 28, 28, 1)
 	}
 	writeJSON(t, given, rows)
 	t.Run("curl", func(t *testing.T) { fashionByCurl(t, at.REST, rows, want) })
 	t.Run("grpcurl", func(t *testing.T) {
-		fashionByGRPCurl(t, at.GRPC, graph.Of[float32](images)[:min(n, 20)*784], want[:min(n, 20)])
+		fashionByGRPCurl(t, at.GRPC, tensor.Values[float32](images)[:min(n, 20)*784], want[:min(n, 20)])
 	})
 	t.Run("python", func(t *testing.T) {
 		near(t, "tensorflow-serving-api", answers(t, "python", []byte(peers(t).run(t, "serve_fashion.py", at.GRPC, given))), want)
@@ -234,7 +234,7 @@ func TestFashionONNX(t *testing.T) {
 	for _, config := range configs {
 		dir := filepath.Join(work, config)
 		args := fashion(t, filepath.Join(dir, "model"), config, steps)
-		cases = append(cases, servedCase{config, exported(t, dir, append(args, "--format", "onnx")...), save(t, filepath.Join(dir, "feeds"), map[string]*graph.Tensor{"image": images}),
+		cases = append(cases, servedCase{config, exported(t, dir, append(args, "--format", "onnx")...), save(t, filepath.Join(dir, "feeds"), map[string]*tensor.Tensor{"image": images}),
 			save(t, filepath.Join(dir, "want"), tensorsOf(predictRows(t, file, args...)))})
 	}
 	writeJSON(t, filepath.Join(work, "cases.json"), cases)
@@ -242,26 +242,26 @@ func TestFashionONNX(t *testing.T) {
 }
 
 // tensorsOf gathers rows of a classifier's predictions.
-func tensorsOf(rows []map[string]any) map[string]*graph.Tensor {
-	types := map[string]graph.DType{"all_class_ids": graph.Int32, "class_ids": graph.Int64, "classes": graph.String, "all_classes": graph.String}
-	out := map[string]*graph.Tensor{}
+func tensorsOf(rows []map[string]any) map[string]*tensor.Tensor {
+	types := map[string]tensor.DType{"all_class_ids": tensor.Int32, "class_ids": tensor.Int64, "classes": tensor.String, "all_classes": tensor.String}
+	out := map[string]*tensor.Tensor{}
 	for name, first := range rows[0] {
 		width, dtype := len(first.([]any)), types[name]
 		if types[name] == 0 {
-			dtype = graph.Float32
+			dtype = tensor.Float32
 		}
-		x := graph.NewTensor(dtype, len(rows), width)
+		x := tensor.New(dtype, len(rows), width)
 		for i, row := range rows {
 			for k, v := range row[name].([]any) {
 				switch at := i*width + k; dtype {
-				case graph.Int32:
-					graph.Of[int32](x)[at] = int32(v.(float64))
-				case graph.Int64:
-					graph.Of[int64](x)[at] = int64(v.(float64))
-				case graph.String:
+				case tensor.Int32:
+					tensor.Values[int32](x)[at] = int32(v.(float64))
+				case tensor.Int64:
+					tensor.Values[int64](x)[at] = int64(v.(float64))
+				case tensor.String:
 					x.Strings[at] = []byte(v.(string))
 				default:
-					graph.Of[float32](x)[at] = float32(v.(float64))
+					tensor.Values[float32](x)[at] = float32(v.(float64))
 				}
 			}
 		}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 )
 
@@ -36,7 +36,7 @@ func compareExport(t *testing.T, s servedCase) {
 	m := served(t, s.Model)
 	given, want := load(t, s.Feeds), load(t, s.Want)
 	for key, sig := range m.Signatures() {
-		feeds := map[string]*graph.Tensor{}
+		feeds := map[string]*tensor.Tensor{}
 		for alias, info := range sig.GetInputs() {
 			feeds[info.GetName()] = fitted(given[alias], info)
 		}
@@ -62,9 +62,9 @@ func compareExport(t *testing.T, s servedCase) {
 }
 
 // fitted gives a raw feature the dimension of its one value where it lacks it.
-func fitted(x *graph.Tensor, info *pb.TensorInfo) *graph.Tensor {
+func fitted(x *tensor.Tensor, info *pb.TensorInfo) *tensor.Tensor {
 	if x == nil || len(info.GetTensorShape().GetDim()) != 2 || len(x.Shape) != 1 {
 		return x
 	}
-	return &graph.Tensor{DType: x.DType, Shape: []int{x.Shape[0], 1}, Bytes: x.Bytes, Strings: x.Strings}
+	return &tensor.Tensor{DType: x.DType, Shape: []int{x.Shape[0], 1}, Bytes: x.Bytes, Strings: x.Strings}
 }

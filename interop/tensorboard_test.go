@@ -17,10 +17,10 @@ import (
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/estimator/hooks"
 	"github.com/goestimator/goestimator/estimator/summary"
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/testkit"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/ops"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // summarized adds summaries of every kind to the small mlp.
@@ -43,7 +43,7 @@ type watcher struct {
 	logits string
 	data   data
 	steps  []int64
-	seen   map[string]*graph.Tensor
+	seen   map[string]*tensor.Tensor
 }
 
 func (w *watcher) Begin(s hooks.Setup) error {
@@ -76,17 +76,17 @@ func (w *watcher) AfterRun(_ context.Context, r hooks.Run) error {
 }
 
 // recordRun trains with a summary in every step and returns the folder and what it should show.
-func recordRun(t *testing.T) (dir string, want map[string]*graph.Tensor) {
+func recordRun(t *testing.T) (dir string, want map[string]*tensor.Tensor) {
 	t.Helper()
 	d := glyphs(t, 160)
 	j := small("adam", filepath.Join(t.TempDir(), "run"))
 	j.summaries = 1
-	w := &watcher{data: d, seen: map[string]*graph.Tensor{}}
+	w := &watcher{data: d, seen: map[string]*tensor.Tensor{}}
 	e := j.estimatorOf(t, summarized(j.modelFn(t)))
 	if _, err := e.Train(t.Context(), d.batches(32), estimator.WithHooks(w)); err != nil {
 		t.Fatal(err)
 	}
-	steps, err := graph.FromSlice(w.steps, len(w.steps))
+	steps, err := tensor.FromSlice(w.steps, len(w.steps))
 	if err != nil {
 		t.Fatal(err)
 	}

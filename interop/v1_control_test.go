@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/format/savedmodel"
 	"github.com/goestimator/goestimator/internal/imported/session"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // TestControlFlowOfTensorFlow1 loads loops and conditions as TensorFlow 1 saves them, and compares what they compute;
@@ -32,7 +32,7 @@ func TestControlFlowOfTensorFlow1(t *testing.T) {
 			sig := s.Signatures()[savedmodel.DefaultSignature]
 			for i := range 5 {
 				given, want := load(t, filepath.Join(folder, fmt.Sprintf("feeds%d", i))), load(t, filepath.Join(folder, fmt.Sprintf("want%d", i)))
-				feeds := map[string]*graph.Tensor{}
+				feeds := map[string]*tensor.Tensor{}
 				for key, info := range sig.GetInputs() {
 					feeds[info.GetName()] = given[key]
 				}

@@ -5,16 +5,16 @@ import (
 	"runtime/debug"
 	"sync"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 )
 
 // Options say what a Builder builds for.
 type Options struct {
 	Mode  Mode
-	Batch int         // rows of the stand-in batch, >= 1
-	Seed  int64       // of initial values and random ops
-	DType graph.DType // Float32 (default) or Float64
+	Batch int          // rows of the stand-in batch, >= 1
+	Seed  int64        // of initial values and random ops
+	DType tensor.DType // Float32 (default) or Float64
 }
 
 // construction is held while a graph is built: Gorgonia keeps a package global
@@ -36,10 +36,10 @@ func Build(o Options, fn func(b *Builder) error) (b *Builder, err error) {
 	if o.Batch < 1 {
 		return nil, fmt.Errorf("build: batch %d: expected >= 1", o.Batch)
 	}
-	if o.DType == graph.Invalid {
-		o.DType = graph.Float32
+	if o.DType == tensor.Invalid {
+		o.DType = tensor.Float32
 	}
-	if o.DType != graph.Float32 && o.DType != graph.Float64 {
+	if o.DType != tensor.Float32 && o.DType != tensor.Float64 {
 		return nil, fmt.Errorf("build: type %v: expected float32 or float64", o.DType)
 	}
 	construction.Lock()

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
-	"gorgonia.org/tensor"
+	gtensor "gorgonia.org/tensor"
 )
 
 // Builder collects what a model_fn makes: Gorgonia nodes, variables, updates,
@@ -47,7 +47,7 @@ func (b *Builder) Batch() int { return b.opts.Batch }
 func (b *Builder) Seed() int64 { return b.opts.Seed }
 
 // DType returns the float type of variables and activations.
-func (b *Builder) DType() graph.DType { return b.opts.DType }
+func (b *Builder) DType() tensor.DType { return b.opts.DType }
 
 // Expr returns the Gorgonia graph under construction.
 func (b *Builder) Expr() *G.ExprGraph { return b.graph }
@@ -118,14 +118,14 @@ func (b *Builder) unique(name string) string {
 // Input is a fed leaf of the graph.
 type Input struct {
 	Name  string // the node's, unique
-	DType graph.DType
+	DType tensor.DType
 	Node  *G.Node
 }
 
 // Input adds a leaf that is fed at run time; shape includes the batch. The name
 // may be any text, a column's for example: the node's name has "_" for what
 // TensorFlow does not take, and a number where it was used before.
-func (b *Builder) Input(name string, d graph.DType, shape ...int) *G.Node {
+func (b *Builder) Input(name string, d tensor.DType, shape ...int) *G.Node {
 	if b.Failed() {
 		return nil
 	}
@@ -146,7 +146,7 @@ func (b *Builder) Input(name string, d graph.DType, shape ...int) *G.Node {
 	return n
 }
 
-func (b *Builder) leaf(name string, dt tensor.Dtype, shape []int) *G.Node {
+func (b *Builder) leaf(name string, dt gtensor.Dtype, shape []int) *G.Node {
 	if len(shape) == 0 {
 		return G.NewScalar(b.graph, dt, G.WithName(name))
 	}

@@ -3,18 +3,18 @@ package models_test
 import (
 	"fmt"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/layers"
 	"github.com/goestimator/goestimator/models/losses"
 	"github.com/goestimator/goestimator/models/ops"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // A small classifier: what a model_fn does with its Builder.
 func Example() {
 	b, err := models.Build(models.Options{Mode: models.Train, Batch: 32}, func(b *models.Builder) error {
-		x := b.Input("x", graph.Float32, b.Batch(), 4)
-		labels := b.Input("labels", graph.Int64, b.Batch())
+		x := b.Input("x", tensor.Float32, b.Batch(), 4)
+		labels := b.Input("labels", tensor.Int64, b.Batch())
 		hidden := layers.Dense(b, x, 16, layers.Weights{Activation: ops.Relu})
 		logits := layers.Dense(b, hidden, 3, layers.Weights{})
 		loss := losses.SparseSoftmaxCrossEntropy(b, labels, logits, losses.Options{})

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/initializers"
+	"github.com/goestimator/goestimator/tensor"
 	"github.com/google/go-cmp/cmp"
 	G "gorgonia.org/gorgonia"
 )
@@ -26,7 +26,7 @@ func build(t *testing.T, o models.Options, fn func(b *models.Builder) error) *mo
 }
 
 func TestBuildRefusesBadOptions(t *testing.T) {
-	for _, o := range []models.Options{{}, {Batch: -1}, {Batch: 1, DType: graph.Int32}} {
+	for _, o := range []models.Options{{}, {Batch: -1}, {Batch: 1, DType: tensor.Int32}} {
 		if _, err := models.Build(o, func(*models.Builder) error { return nil }); err == nil {
 			t.Errorf("%+v: no error", o)
 		}
@@ -38,7 +38,7 @@ func TestFirstErrorSticks(t *testing.T) {
 	b, err := models.Build(models.Options{Batch: 1}, func(b *models.Builder) error {
 		b.Scope("part", func() { b.Failf("broken: %w", first) })
 		b.Failf("second")
-		if b.Variable("v", []int{1}) != nil || b.Input("x", graph.Float32, 1) != nil {
+		if b.Variable("v", []int{1}) != nil || b.Input("x", tensor.Float32, 1) != nil {
 			t.Error("a failed Builder made a node")
 		}
 		return errors.New("returned")
@@ -94,7 +94,7 @@ func TestScopesAndNames(t *testing.T) {
 func TestNamesOfData(t *testing.T) {
 	b := build(t, models.Options{}, func(b *models.Builder) error {
 		for _, name := range []string{"features/sepal length (cm)", "features/sepal_length (cm)", "_id", "größe", "a.b-c/d_e", "a.b-c/d_e"} {
-			b.Input(name, graph.Float32, b.Batch())
+			b.Input(name, tensor.Float32, b.Batch())
 		}
 		b.Scope("in", func() {
 			if got := b.UniqueName("x:0"); got != "in/x_0" {
@@ -117,15 +117,15 @@ func TestNamesOfData(t *testing.T) {
 
 func TestVariables(t *testing.T) {
 	var loss *G.Node
-	b := build(t, models.Options{DType: graph.Float64}, func(b *models.Builder) error {
+	b := build(t, models.Options{DType: tensor.Float64}, func(b *models.Builder) error {
 		b.Scope("layer", func() {
-			loss = b.Input("penalty", graph.Float64)
+			loss = b.Input("penalty", tensor.Float64)
 			b.Variable("kernel", []int{2, 3}, models.WithInit(initializers.Ones()),
 				models.WithRegularizer(func(models.Context, *G.Node) *G.Node { return loss }))
 			mean := b.Variable("mean", []int{3}, models.NonTrainable())
 			b.Assign(mean, mean)
 		})
-		b.Variable("steps", nil, models.WithDType(graph.Int64))
+		b.Variable("steps", nil, models.WithDType(tensor.Int64))
 		return nil
 	})
 	var got []string
@@ -155,17 +155,17 @@ func TestBuilderErrors(t *testing.T) {
 	}{
 		"variable twice":   {func(b *models.Builder) { b.Variable("v", []int{1}); b.Variable("v", []int{1}) }, "already exists"},
 		"empty dimension":  {func(b *models.Builder) { b.Variable("v", []int{2, 0}) }, "dimension 1 of shape [2 0]: expected > 0"},
-		"variable type":    {func(b *models.Builder) { b.Variable("v", nil, models.WithDType(graph.BFloat16)) }, "bfloat16"},
+		"variable type":    {func(b *models.Builder) { b.Variable("v", nil, models.WithDType(tensor.BFloat16)) }, "bfloat16"},
 		"variable name":    {func(b *models.Builder) { b.Variable("", []int{1}) }, "it has no name"},
 		"variable pattern": {func(b *models.Builder) { b.Variable("sepal length", []int{1}) }, `variable sepal length: the name "sepal length" is not one of TensorFlow's: expected [A-Za-z0-9.][A-Za-z0-9_.\-/]*`},
 		"scope pattern":    {func(b *models.Builder) { b.Scope("a:b", func() {}) }, `scope: the name "a:b" is not one of TensorFlow's`},
 		"scope name":       {func(b *models.Builder) { b.Scope("", func() {}) }, "scope: it has no name"},
 		"first character":  {func(b *models.Builder) { b.UniqueScope("_a", func() {}) }, `the name "_a"`},
 		"variable size":    {func(b *models.Builder) { b.Variable("v", []int{1 << 40, 1 << 40}) }, "at most 2^40 elements"},
-		"input shape":      {func(b *models.Builder) { b.Input("x", graph.Float32, -1, 3) }, "input x: dimension 0 of shape [-1 3]: expected > 0"},
-		"input name":       {func(b *models.Builder) { b.Input("", graph.Float32, 1) }, "it has no name"},
-		"input type":       {func(b *models.Builder) { b.Input("x", graph.Float16, 1) }, "input x"},
-		"assign a feature": {func(b *models.Builder) { x := b.Input("x", graph.Float32, 1); b.Assign(x, x) }, "no variable"},
+		"input shape":      {func(b *models.Builder) { b.Input("x", tensor.Float32, -1, 3) }, "input x: dimension 0 of shape [-1 3]: expected > 0"},
+		"input name":       {func(b *models.Builder) { b.Input("", tensor.Float32, 1) }, "it has no name"},
+		"input type":       {func(b *models.Builder) { b.Input("x", tensor.Float16, 1) }, "input x"},
+		"assign a feature": {func(b *models.Builder) { x := b.Input("x", tensor.Float32, 1); b.Assign(x, x) }, "no variable"},
 		"assign nothing":   {func(b *models.Builder) { b.Assign(b.Variable("v", []int{1}), nil) }, "variable v: the value is nil"},
 		"assign a shape":   {func(b *models.Builder) { b.Assign(b.Variable("v", []int{2}), b.Variable("w", []int{3})) }, "expected float32 [2]"},
 		"no loss":          {func(b *models.Builder) { b.AddLoss(nil) }, "expected a scalar node"},
@@ -191,7 +191,7 @@ func TestBuilderErrors(t *testing.T) {
 
 func TestFeatures(t *testing.T) {
 	build(t, models.Options{Mode: models.Train}, func(b *models.Builder) error {
-		x := b.Input("x", graph.Float32, b.Batch(), 3)
+		x := b.Input("x", tensor.Float32, b.Batch(), 3)
 		f := models.NewFeatures(b, models.Feature{Name: "x", Dense: x})
 		if f.Len() != 1 || f.Only() != x || f.Dense("x") != x || f.Names()[0] != "x" || f.All()[0].Dense != x {
 			t.Error("the feature is not there")
@@ -217,7 +217,7 @@ func TestKeyDependsOnSeedAndNameAlone(t *testing.T) {
 }
 
 func TestTypesConvertBothWays(t *testing.T) {
-	for _, d := range []graph.DType{graph.Float32, graph.Float64, graph.Int32, graph.Int64, graph.Uint8, graph.Bool, graph.String} {
+	for _, d := range []tensor.DType{tensor.Float32, tensor.Float64, tensor.Int32, tensor.Int64, tensor.Uint8, tensor.Bool, tensor.String} {
 		if dt, err := models.GorgoniaType(d); err != nil || models.GraphType(dt) != d {
 			t.Errorf("%v: %v, %v", d, dt, err)
 		}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 )
 
@@ -43,10 +43,10 @@ type RaggedSize struct {
 }
 
 // Ragged adds the two leaves of a ragged column: see the type.
-func (b *Builder) Ragged(name string, d DType, size RaggedSize) *Ragged {
+func (b *Builder) Ragged(name string, d tensor.DType, size RaggedSize) *Ragged {
 	r := &Ragged{input: &RaggedInput{Name: name, Capacity: max(size.Capacity, 1), Length: max(size.Length, 1)}}
 	r.Values = b.Input("features/"+name, d, r.input.Capacity*b.Batch())
-	r.Offsets = b.Input("features/"+name+"/offsets", graph.Int64, b.Batch()+1)
+	r.Offsets = b.Input("features/"+name+"/offsets", tensor.Int64, b.Batch()+1)
 	r.input.Values, r.input.Offsets = r.Values, r.Offsets
 	b.ragged = append(b.ragged, r.input)
 	return r

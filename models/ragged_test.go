@@ -5,14 +5,15 @@ import (
 	"testing"
 
 	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 func TestRaggedInputs(t *testing.T) {
 	var inputs []*models.RaggedInput
 	_, err := models.Build(models.Options{Batch: 5}, func(b *models.Builder) error {
-		ids := b.Ragged("ids", models.Int64, models.RaggedSize{Capacity: 4, Length: 8})
-		weights := b.Ragged("weights", models.Float32, models.RaggedSize{Capacity: 4})
-		steps := b.Ragged("steps", models.Float32, models.RaggedSize{})
+		ids := b.Ragged("ids", tensor.Int64, models.RaggedSize{Capacity: 4, Length: 8})
+		weights := b.Ragged("weights", tensor.Float32, models.RaggedSize{Capacity: 4})
+		steps := b.Ragged("steps", tensor.Float32, models.RaggedSize{})
 		f := models.NewFeatures(b, models.Feature{Name: "ids", Ragged: ids}, models.Feature{Name: "weights", Ragged: weights}, models.Feature{Name: "steps", Ragged: steps})
 		r := f.Ragged("ids").WithWeights(b, f.Ragged("weights"))
 		if r.Weights != weights.Values || ids.Weights != nil || r.Name() != "ids" || r.MaxLength() != 8 || r.Width() != 1 {
@@ -41,7 +42,7 @@ func TestRaggedInputs(t *testing.T) {
 
 func TestRaggedFeaturesThatAreNotThere(t *testing.T) {
 	_, err := models.Build(models.Options{Batch: 5}, func(b *models.Builder) error {
-		f := models.NewFeatures(b, models.Feature{Name: "x", Dense: b.Input("x", models.Float32, 5)})
+		f := models.NewFeatures(b, models.Feature{Name: "x", Dense: b.Input("x", tensor.Float32, 5)})
 		if r := f.Ragged("x"); r != nil {
 			t.Error("x is dense")
 		}

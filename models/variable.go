@@ -6,14 +6,15 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models/initializers"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
-	"gorgonia.org/tensor"
+	gtensor "gorgonia.org/tensor"
 )
 
 // Initializer fills a variable's initial value. Equal keys give equal values;
 // the key is derived from the model's seed and the variable's name.
 type Initializer interface {
-	Init(t *graph.Tensor, key uint64) error
+	Init(t *tensor.Tensor, key uint64) error
 }
 
 // Regularizer returns a scalar penalty on a variable, nil for none.
@@ -22,7 +23,7 @@ type Regularizer func(c Context, variable *G.Node) *G.Node
 // Variable is a named state of the model.
 type Variable struct {
 	Name      string // full name, scopes included: "dense/kernel"
-	DType     graph.DType
+	DType     tensor.DType
 	Shape     []int
 	Init      Initializer
 	Trainable bool
@@ -40,7 +41,7 @@ type VarOption func(*varOptions)
 type varOptions struct {
 	init        Initializer
 	frozen      bool
-	dtype       graph.DType
+	dtype       tensor.DType
 	regularizer Regularizer
 }
 
@@ -52,7 +53,7 @@ func WithInit(i Initializer) VarOption { return func(o *varOptions) { o.init = i
 func NonTrainable() VarOption { return func(o *varOptions) { o.frozen = true } }
 
 // WithDType sets an element type other than the model's float type.
-func WithDType(d graph.DType) VarOption { return func(o *varOptions) { o.dtype = d } }
+func WithDType(d tensor.DType) VarOption { return func(o *varOptions) { o.dtype = d } }
 
 // WithRegularizer adds the variable's penalty to the regularization losses.
 func WithRegularizer(r Regularizer) VarOption { return func(o *varOptions) { o.regularizer = r } }
@@ -115,7 +116,7 @@ func checkShape(shape []int) error {
 }
 
 // defaultInit is tf.get_variable's choice.
-func defaultInit(d graph.DType) Initializer {
+func defaultInit(d tensor.DType) Initializer {
 	if d.Float() {
 		return initializers.GlorotUniform()
 	}
@@ -140,32 +141,32 @@ func (b *Builder) TrainableVariables() []*Variable {
 func (b *Builder) VariableOf(n *G.Node) *Variable { return b.byNode[n] }
 
 // GorgoniaType returns Gorgonia's type for d.
-func GorgoniaType(d graph.DType) (tensor.Dtype, error) {
+func GorgoniaType(d tensor.DType) (gtensor.Dtype, error) {
 	switch d {
-	case graph.Float32:
-		return tensor.Float32, nil
-	case graph.Float64:
-		return tensor.Float64, nil
-	case graph.Int32:
-		return tensor.Int32, nil
-	case graph.Int64:
-		return tensor.Int64, nil
-	case graph.Uint8:
-		return tensor.Uint8, nil
-	case graph.Bool:
-		return tensor.Bool, nil
-	case graph.String:
-		return tensor.String, nil
+	case tensor.Float32:
+		return gtensor.Float32, nil
+	case tensor.Float64:
+		return gtensor.Float64, nil
+	case tensor.Int32:
+		return gtensor.Int32, nil
+	case tensor.Int64:
+		return gtensor.Int64, nil
+	case tensor.Uint8:
+		return gtensor.Uint8, nil
+	case tensor.Bool:
+		return gtensor.Bool, nil
+	case tensor.String:
+		return gtensor.String, nil
 	}
-	return tensor.Dtype{}, fmt.Errorf("type %v has no form in Gorgonia: expected float32, float64, int32, int64, uint8, bool or string", d)
+	return gtensor.Dtype{}, fmt.Errorf("type %v has no form in Gorgonia: expected float32, float64, int32, int64, uint8, bool or string", d)
 }
 
 // GraphType returns the element type for Gorgonia's dt, Invalid where there is none.
-func GraphType(dt tensor.Dtype) graph.DType {
-	for _, d := range []graph.DType{graph.Float32, graph.Float64, graph.Int32, graph.Int64, graph.Uint8, graph.Bool, graph.String} {
+func GraphType(dt gtensor.Dtype) tensor.DType {
+	for _, d := range []tensor.DType{tensor.Float32, tensor.Float64, tensor.Int32, tensor.Int64, tensor.Uint8, tensor.Bool, tensor.String} {
 		if t, _ := GorgoniaType(d); t == dt {
 			return d
 		}
 	}
-	return graph.Invalid
+	return tensor.Invalid
 }

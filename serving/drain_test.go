@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/serving/batching"
 	"github.com/goestimator/goestimator/internal/serving/inference/modeltest"
 	"github.com/goestimator/goestimator/internal/serving/servable"
+	"github.com/goestimator/goestimator/tensor"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/health/grpc_health_v1"
@@ -22,7 +22,7 @@ func slow(began chan<- struct{}, token <-chan struct{}) servable.Loader {
 	return servable.LoaderFunc(func(context.Context, string) (servable.Model, error) {
 		m := modeltest.New()
 		compute := m.Compute
-		m.Compute = func(ctx context.Context, feeds map[string]*graph.Tensor, fetches []string) ([]*graph.Tensor, error) {
+		m.Compute = func(ctx context.Context, feeds map[string]*tensor.Tensor, fetches []string) ([]*tensor.Tensor, error) {
 			began <- struct{}{}
 			<-token
 			return compute(ctx, feeds, fetches)

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/serving/inference/modeltest"
 	"github.com/goestimator/goestimator/internal/serving/servable"
 	"github.com/goestimator/goestimator/serving/client"
+	"github.com/goestimator/goestimator/tensor"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
@@ -22,7 +22,7 @@ func TestOverload(t *testing.T) {
 	first := true
 	slow := servable.LoaderFunc(func(context.Context, string) (servable.Model, error) {
 		inner := modeltest.New()
-		return &servable.Func{Sigs: inner.Signatures(), Compute: func(ctx context.Context, feeds map[string]*graph.Tensor, fetches []string) ([]*graph.Tensor, error) {
+		return &servable.Func{Sigs: inner.Signatures(), Compute: func(ctx context.Context, feeds map[string]*tensor.Tensor, fetches []string) ([]*tensor.Tensor, error) {
 			if first { // one slot: nobody else is here
 				first = false
 				time.Sleep(20 * time.Millisecond) // what a run takes

@@ -4,10 +4,10 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/cublaslt"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/driver"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/lower"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // ceiling is a rate of the chip, as measured here.
@@ -40,9 +40,9 @@ func ceilings(g *gpu) ([]ceiling, error) {
 	}
 	for _, how := range []struct {
 		name string
-		t    graph.DType
+		t    tensor.DType
 		p    lower.Precision
-	}{{"float32", graph.Float32, lower.Float32}, {"tf32", graph.Float32, lower.TF32}, {"bf16_mixed", graph.BFloat16, lower.Float32}} {
+	}{{"float32", tensor.Float32, lower.Float32}, {"tf32", tensor.Float32, lower.TF32}, {"bf16_mixed", tensor.BFloat16, lower.Float32}} {
 		rate, err := productRate(g, p, how.t, how.p)
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("rate of %s products: %w", how.name, err), p.Close())
@@ -113,7 +113,7 @@ func copyRate(g *gpu) (rate float64, err error) {
 	return 2 * bytes / t / 1e9, err
 }
 
-func productRate(g *gpu, p *cublaslt.Products, t graph.DType, how lower.Precision) (rate float64, err error) {
+func productRate(g *gpu, p *cublaslt.Products, t tensor.DType, how lower.Precision) (rate float64, err error) {
 	const n = 8192
 	m := areas{c: g.Context()}
 	defer func() { err = errors.Join(err, m.free()) }()

@@ -9,9 +9,9 @@ import (
 	"runtime"
 	"slices"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // casesRun does a few steps of every benchmark's case, smaller, on both devices: losses are those of the processor, in
@@ -53,7 +53,7 @@ func firstLosses(ctx context.Context, t *training, dev device.Device, how engine
 }
 
 // snapshotAfter is all variables after some steps, enqueued.
-func snapshotAfter(ctx context.Context, g *gpu, l *lesson, n int) (all map[string]*graph.Tensor, err error) {
+func snapshotAfter(ctx context.Context, g *gpu, l *lesson, n int) (all map[string]*tensor.Tensor, err error) {
 	t, err := newTraining(&l.kase, false)
 	if err != nil {
 		return nil, err
@@ -141,8 +141,8 @@ func memoryStays(ctx context.Context, g *gpu) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	drawn := [][]*graph.Tensor{l.feeds(0), l.feeds(1), l.feeds(2)}
-	s, err := t.start(g, engine.TF32, func(step int) []*graph.Tensor { return drawn[step%len(drawn)] })
+	drawn := [][]*tensor.Tensor{l.feeds(0), l.feeds(1), l.feeds(2)}
+	s, err := t.start(g, engine.TF32, func(step int) []*tensor.Tensor { return drawn[step%len(drawn)] })
 	if err != nil {
 		return "", err
 	}

@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/goestimator/goestimator/inputs/glyphs"
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // lesson is a training on glyphs, the built-in digits: data that is drawn and can be learned.
@@ -35,22 +35,22 @@ func (l lesson) on(g *gpu) lesson {
 }
 
 // batch draws examples from index on.
-func (l *lesson) batch(from int) (x, labels *graph.Tensor) {
-	x, labels = graph.NewTensor(graph.Float32, append([]int{l.Batch}, l.Dims...)...), graph.NewTensor(graph.Int64, l.Batch)
+func (l *lesson) batch(from int) (x, labels *tensor.Tensor) {
+	x, labels = tensor.New(tensor.Float32, append([]int{l.Batch}, l.Dims...)...), tensor.New(tensor.Int64, l.Batch)
 	pixels := make([]byte, glyphs.Pixels)
 	for i := range l.Batch {
-		graph.Of[int64](labels)[i] = int64(glyphs.Draw(pixels, 1, int64(from+i)))
+		tensor.Values[int64](labels)[i] = int64(glyphs.Draw(pixels, 1, int64(from+i)))
 		for j, p := range pixels {
-			graph.Of[float32](x)[i*glyphs.Pixels+j] = float32(p)/255 - 0.5
+			tensor.Values[float32](x)[i*glyphs.Pixels+j] = float32(p)/255 - 0.5
 		}
 	}
 	return x, labels
 }
 
 // feeds draws the batches of a training.
-func (l *lesson) feeds(step int) []*graph.Tensor {
+func (l *lesson) feeds(step int) []*tensor.Tensor {
 	x, labels := l.batch(step * l.Batch)
-	return []*graph.Tensor{x, labels}
+	return []*tensor.Tensor{x, labels}
 }
 
 // heldOut is where the examples for tests begin.
@@ -69,11 +69,11 @@ func (l *lesson) accuracy(ctx context.Context, dev device.Device, vars *engine.V
 	right, n := 0, 0
 	for n < 2000 {
 		x, labels := l.batch(heldOut + n)
-		if err := p.Run(ctx, l.Batch, []*graph.Tensor{x}); err != nil {
+		if err := p.Run(ctx, l.Batch, []*tensor.Tensor{x}); err != nil {
 			return 0, errors.Join(err, p.Close())
 		}
 		logits := p.Value(0)
-		for i, label := range graph.Of[int64](labels) {
+		for i, label := range tensor.Values[int64](labels) {
 			best := 0
 			for c := range l.Classes {
 				if logits.Float(i*l.Classes+c) > logits.Float(i*l.Classes+best) {

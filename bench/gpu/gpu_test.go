@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/dylib"
 	"github.com/goestimator/goestimator/internal/testkit"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // emulated is the emulated GPU.
@@ -194,7 +194,7 @@ func TestResNets(t *testing.T) {
 		got := 0
 		for _, v := range tr.initials {
 			if !strings.Contains(v.Name, "moving_") {
-				got += graph.NumElements(v.Shape)
+				got += tensor.NumElements(v.Shape)
 			}
 		}
 		if got != c.want {

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // kase is one row of the table: a network, its sizes and how both sides compute.
@@ -103,14 +103,14 @@ const (
 )
 
 // data are the batch that is used in every step: x, ids, labels; those that the case does not have are nil.
-func (k *kase) data() (x, ids, labels *graph.Tensor) {
-	x = graph.NewTensor(graph.Float32, append([]int{k.Batch}, k.Dims...)...)
-	uniform(graph.Of[float32](x), seedX, 1)
-	labels = graph.NewTensor(graph.Int64, k.Batch)
-	below(graph.Of[int64](labels), seedLabels, int64(max(k.Classes, 2)))
+func (k *kase) data() (x, ids, labels *tensor.Tensor) {
+	x = tensor.New(tensor.Float32, append([]int{k.Batch}, k.Dims...)...)
+	uniform(tensor.Values[float32](x), seedX, 1)
+	labels = tensor.New(tensor.Int64, k.Batch)
+	below(tensor.Values[int64](labels), seedLabels, int64(max(k.Classes, 2)))
 	if k.IDs > 0 {
-		ids = graph.NewTensor(graph.Int64, k.Batch, k.IDs)
-		below(graph.Of[int64](ids), seedIDs, int64(k.Rows))
+		ids = tensor.New(tensor.Int64, k.Batch, k.IDs)
+		below(tensor.Values[int64](ids), seedIDs, int64(k.Rows))
 	}
 	return x, ids, labels
 }

@@ -1,11 +1,11 @@
 package main
 
 import (
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/layers"
 	"github.com/goestimator/goestimator/models/losses"
 	"github.com/goestimator/goestimator/models/ops"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 )
 
@@ -111,6 +111,6 @@ func loss(c *models.Builder, k *kase, in inputs, logits *G.Node) *G.Node {
 	if k.Classes > 1 {
 		return losses.SparseSoftmaxCrossEntropy(c, in.labels, logits, losses.Options{})
 	}
-	labels := ops.ExpandDims(c, ops.Cast(c, in.labels, graph.Float32), -1)
+	labels := ops.ExpandDims(c, ops.Cast(c, in.labels, tensor.Float32), -1)
 	return losses.SigmoidCrossEntropy(c, labels, logits, losses.Options{})
 }

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // session is a training on a device.
@@ -15,12 +15,12 @@ type session struct {
 	t     *training
 	vars  *engine.Variables
 	p     *engine.Program
-	feeds func(step int) []*graph.Tensor // nil: the data is resident
+	feeds func(step int) []*tensor.Tensor // nil: the data is resident
 	step  int
 }
 
 // start compiles a training for a device, whose variables it makes. Without feeds the data must be resident.
-func (t *training) start(dev device.Device, how engine.Precision, feeds func(step int) []*graph.Tensor) (*session, error) {
+func (t *training) start(dev device.Device, how engine.Precision, feeds func(step int) []*tensor.Tensor) (*session, error) {
 	vars, err := t.variables(dev, feeds == nil)
 	if err != nil {
 		return nil, err
@@ -32,7 +32,7 @@ func (t *training) start(dev device.Device, how engine.Precision, feeds func(ste
 	return &session{t: t, vars: vars, p: p, feeds: feeds}, nil
 }
 
-func (s *session) next() []*graph.Tensor {
+func (s *session) next() []*tensor.Tensor {
 	s.step++
 	if s.feeds == nil {
 		return nil

@@ -10,6 +10,7 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/engine"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/optimizers"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 )
 
@@ -33,12 +34,12 @@ type built struct {
 func (k *kase) model(mode models.Mode) (m built, err error) {
 	net := networks[k.Net]
 	m.b, err = models.Build(models.Options{Mode: mode, Seed: 4, Batch: k.Batch}, func(b *models.Builder) error {
-		m.in.x = b.Input("x", graph.Float32, append([]int{k.Batch}, k.Dims...)...)
+		m.in.x = b.Input("x", tensor.Float32, append([]int{k.Batch}, k.Dims...)...)
 		if k.IDs > 0 {
-			m.in.ids = b.Input("ids", graph.Int64, k.Batch, k.IDs)
+			m.in.ids = b.Input("ids", tensor.Int64, k.Batch, k.IDs)
 		}
 		if mode == models.Train {
-			m.in.labels = b.Input("labels", graph.Int64, k.Batch)
+			m.in.labels = b.Input("labels", tensor.Int64, k.Batch)
 		}
 		m.root = net(b, k, m.in)
 		if mode != models.Train {
@@ -95,14 +96,14 @@ func newTraining(k *kase, resident bool) (*training, error) {
 			graph.Attrs{"dtype": v.Type().DType}, gb.Variable(u.Variable.Name, u.Variable.Type()), v))
 	}
 	t.spec.Targets = append(t.spec.Targets, gb.Node("AssignAddVariableOp", globalStep+"/AssignAdd", nil,
-		graph.Attrs{"dtype": stepType.DType}, gb.Variable(globalStep, stepType), gb.Scalar(globalStep+"/one", graph.Int64, 1)))
+		graph.Attrs{"dtype": stepType.DType}, gb.Variable(globalStep, stepType), gb.Scalar(globalStep+"/one", tensor.Int64, 1)))
 	t.spec.Fetches = []graph.Output{values[0].Output}
 	return t, gb.Err()
 }
 
 const globalStep = "global_step"
 
-var stepType = graph.Type{DType: graph.Int64}
+var stepType = graph.Type{DType: tensor.Int64}
 
 // leaves are where the model's inputs and variables come from.
 func (t *training) leaves(gb *graph.Builder, m built, resident bool) map[*G.Node]graph.Output {
@@ -150,7 +151,7 @@ func (t *training) variables(dev device.Device, resident bool) (*engine.Variable
 		}
 	}
 	for _, s := range t.slots {
-		x := graph.NewTensor(s.Type.DType, s.Type.Shape.At(t.k.Batch)...)
+		x := tensor.New(s.Type.DType, s.Type.Shape.At(t.k.Batch)...)
 		if err := s.Init.Init(x, 0); err != nil {
 			return nil, err
 		}
@@ -158,11 +159,11 @@ func (t *training) variables(dev device.Device, resident bool) (*engine.Variable
 			return nil, err
 		}
 	}
-	if err := vars.Create(globalStep, graph.ScalarOf(int64(0))); err != nil || !resident {
+	if err := vars.Create(globalStep, tensor.Scalar(int64(0))); err != nil || !resident {
 		return vars, err
 	}
 	x, ids, labels := t.k.data()
-	for name, v := range map[string]*graph.Tensor{"x": x, "ids": ids, "labels": labels} {
+	for name, v := range map[string]*tensor.Tensor{"x": x, "ids": ids, "labels": labels} {
 		if v == nil {
 			continue
 		}

@@ -4,7 +4,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Weights and data are functions of a seed and an index, which peer/torch_gpu.py computes as well: nothing has to be
@@ -48,7 +48,7 @@ func begin(name string, shape []int, seed uint32) initial {
 	v := initial{Name: name, Shape: shape, Seed: seed}
 	switch name[strings.LastIndexByte(name, '/')+1:] {
 	case "kernel":
-		v.Scale = float32(math.Sqrt(6 / float64(graph.NumElements(shape)/shape[len(shape)-1])))
+		v.Scale = float32(math.Sqrt(6 / float64(tensor.NumElements(shape)/shape[len(shape)-1])))
 	case "embeddings":
 		v.Scale = 0.05
 	case "gamma", "moving_variance":
@@ -58,9 +58,9 @@ func begin(name string, shape []int, seed uint32) initial {
 }
 
 // tensor makes the values.
-func (v initial) tensor() *graph.Tensor {
-	t := graph.NewTensor(graph.Float32, v.Shape...)
-	x := graph.Of[float32](t)
+func (v initial) tensor() *tensor.Tensor {
+	t := tensor.New(tensor.Float32, v.Shape...)
+	x := tensor.Values[float32](t)
 	if v.Scale != 0 {
 		uniform(x, v.Seed, v.Scale)
 		return t

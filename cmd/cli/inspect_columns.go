@@ -7,8 +7,8 @@ import (
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/estimator/canned"
 	"github.com/goestimator/goestimator/inputs/feature"
-	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/runconfig"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // planned is a model of feature columns.
@@ -71,12 +71,12 @@ func formatColumns(list []columnInfo) string {
 
 // weighing is a model with a linear part.
 type weighing interface {
-	LinearWeights(read func(variable string) (*models.Tensor, error)) ([]canned.Weight, error)
+	LinearWeights(read func(variable string) (*tensor.Tensor, error)) ([]canned.Weight, error)
 }
 
 // important is a model of trees.
 type important interface {
-	Importances(read func(variable string) (*models.Tensor, error), normalize bool) ([]canned.Importance, error)
+	Importances(read func(variable string) (*tensor.Tensor, error), normalize bool) ([]canned.Importance, error)
 }
 
 // printWeights shows what the newest checkpoint has learnt of the columns: linear

@@ -10,8 +10,8 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/internal/platform/printable"
-	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/runconfig"
+	"github.com/goestimator/goestimator/tensor"
 	"github.com/spf13/cobra"
 )
 
@@ -145,12 +145,12 @@ func (a *app) printRecord(rec arrow.Record, schema *inputs.Schema, n, rows int) 
 
 // valueText is the value of a shape from element first of a tensor on, or what a
 // large one is like.
-func valueText(t *models.Tensor, shape []int, first int) (string, error) {
+func valueText(t *tensor.Tensor, shape []int, first int) (string, error) {
 	n := int(elements(shape))
-	if t.DType == models.String {
+	if t.DType == tensor.String {
 		return stringsText(t.Strings[first:first+n], len(shape) == 0), nil
 	}
-	if n <= shownElements || t.DType == models.Bool {
+	if n <= shownElements || t.DType == tensor.Bool {
 		b, err := appendTensor(nil, t, shape, first)
 		return string(b), err
 	}

@@ -9,9 +9,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/format/savedmodel"
 	"github.com/goestimator/goestimator/internal/platform/printable"
+	"github.com/goestimator/goestimator/tensor"
 	"github.com/spf13/cobra"
 	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 )
@@ -173,7 +173,7 @@ func signatureSlots(tensors map[string]*pb.TensorInfo) []signatureSlot {
 			}
 			shape = "[" + strings.Join(dims, " ") + "]"
 		}
-		out = append(out, signatureSlot{Name: name, DType: typeName(graph.DType(t.GetDtype())), Shape: shape, Tensor: t.GetName()})
+		out = append(out, signatureSlot{Name: name, DType: typeName(tensor.DType(t.GetDtype())), Shape: shape, Tensor: t.GetName()})
 	}
 	return out
 }
@@ -181,7 +181,7 @@ func signatureSlots(tensors map[string]*pb.TensorInfo) []signatureSlot {
 // refTypes is what the numbers of reference types, those of variables of TensorFlow 1, have more than their elements'.
 const refTypes = 100
 
-func typeName(d graph.DType) string {
+func typeName(d tensor.DType) string {
 	if d > refTypes {
 		return (d - refTypes).String() + "_ref"
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/apache/arrow/go/v15/parquet/pqarrow"
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/inputs"
-	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // recordRows is how many predictions a record batch holds.
@@ -99,9 +99,9 @@ func (w *columnar) flush() error {
 }
 
 // stack makes one tensor of what the rows predict under a name, row by row.
-func stack(rows []estimator.Prediction, name string) *models.Tensor {
+func stack(rows []estimator.Prediction, name string) *tensor.Tensor {
 	first := rows[0].Get(name)
-	t := &models.Tensor{DType: first.DType, Shape: slices.Concat([]int{len(rows)}, first.Shape)}
+	t := &tensor.Tensor{DType: first.DType, Shape: slices.Concat([]int{len(rows)}, first.Shape)}
 	for _, p := range rows {
 		t.Bytes = append(t.Bytes, p.Get(name).Bytes...)
 		t.Strings = append(t.Strings, p.Get(name).Strings...)

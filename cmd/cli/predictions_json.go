@@ -10,7 +10,7 @@ import (
 	"strconv"
 
 	"github.com/goestimator/goestimator/estimator"
-	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // jsonLines writes each prediction as one line: an object of nested lists,
@@ -42,7 +42,7 @@ func (w *jsonLines) Write(p estimator.Prediction) error {
 func (w *jsonLines) Close() error { return w.out.Flush() }
 
 // appendTensor appends the part of t that begins at element first and has that shape.
-func appendTensor(b []byte, t *models.Tensor, shape []int, first int) ([]byte, error) {
+func appendTensor(b []byte, t *tensor.Tensor, shape []int, first int) ([]byte, error) {
 	if len(shape) == 0 {
 		return appendElement(b, t, first)
 	}
@@ -63,17 +63,17 @@ func appendTensor(b []byte, t *models.Tensor, shape []int, first int) ([]byte, e
 	return append(b, ']'), nil
 }
 
-func appendElement(b []byte, t *models.Tensor, i int) ([]byte, error) {
+func appendElement(b []byte, t *tensor.Tensor, i int) ([]byte, error) {
 	switch t.DType {
-	case models.Float32:
+	case tensor.Float32:
 		return appendFloat(b, t.Float(i), 32), nil
-	case models.Float64:
+	case tensor.Float64:
 		return appendFloat(b, t.Float(i), 64), nil
-	case models.Bool:
-		return strconv.AppendBool(b, models.Values[bool](t)[i]), nil
-	case models.Int64:
-		return strconv.AppendInt(b, models.Values[int64](t)[i], 10), nil
-	case models.String:
+	case tensor.Bool:
+		return strconv.AppendBool(b, tensor.Values[bool](t)[i]), nil
+	case tensor.Int64:
+		return strconv.AppendInt(b, tensor.Values[int64](t)[i], 10), nil
+	case tensor.String:
 		return appendText(b, string(t.Strings[i])), nil
 	}
 	if t.DType.Float() || t.DType.Size() == 0 || t.DType.Size() > 4 {

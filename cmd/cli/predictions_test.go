@@ -8,27 +8,26 @@ import (
 	"testing"
 
 	"github.com/goestimator/goestimator/estimator"
-	"github.com/goestimator/goestimator/internal/compiler/graph"
-	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 func TestJSONLines(t *testing.T) {
-	matrix, err := graph.FromSlice([]float32{1, 0.1, float32(math.NaN()), -2e-9}, 2, 2)
+	matrix, err := tensor.FromSlice([]float32{1, 0.1, float32(math.NaN()), -2e-9}, 2, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
-	words, err := graph.StringTensor([][]byte{[]byte(`say "a"`), []byte("<=5 & >2")}, 2)
+	words, err := tensor.FromStrings([][]byte{[]byte(`say "a"`), []byte("<=5 & >2")}, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
-	none, err := graph.FromSlice([]int32{}, 0)
+	none, err := tensor.FromSlice([]int32{}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
 	w := newJSONLines(&out)
-	p := estimator.PredictionOf(map[string]*models.Tensor{"m": matrix, "w": words, "id": graph.ScalarOf(int64(math.MaxInt64)), "ok": graph.ScalarOf(true),
-		"byte": graph.ScalarOf(uint8(200)), "d": graph.ScalarOf(0.1), "none": none})
+	p := estimator.PredictionOf(map[string]*tensor.Tensor{"m": matrix, "w": words, "id": tensor.Scalar(int64(math.MaxInt64)), "ok": tensor.Scalar(true),
+		"byte": tensor.Scalar(uint8(200)), "d": tensor.Scalar(0.1), "none": none})
 	if err := w.Write(p); err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +38,7 @@ func TestJSONLines(t *testing.T) {
 	if out.String() != want {
 		t.Errorf("got  %sexpected %s", out.String(), want)
 	}
-	if err := w.Write(estimator.PredictionOf(map[string]*models.Tensor{"c": graph.NewTensor(graph.Complex64)})); err == nil {
+	if err := w.Write(estimator.PredictionOf(map[string]*tensor.Tensor{"c": tensor.New(tensor.Complex64)})); err == nil {
 		t.Error("complex64: expected an error")
 	}
 }

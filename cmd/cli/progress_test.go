@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 	"github.com/vbauerster/mpb/v8/decor"
 	"pgregory.net/rapid"
 )
@@ -19,11 +19,11 @@ import (
 // fakeRun is a loop as the progress bar sees it.
 type fakeRun struct{ step int64 }
 
-func (r *fakeRun) GlobalStep() int64                   { return r.step }
-func (r *fakeRun) BatchSize() int                      { return 10 }
-func (r *fakeRun) RequestStop(string)                  {}
-func (r *fakeRun) StopRequested() bool                 { return false }
-func (r *fakeRun) Value(string) (*graph.Tensor, error) { return graph.ScalarOf(float32(0.25)), nil }
+func (r *fakeRun) GlobalStep() int64                    { return r.step }
+func (r *fakeRun) BatchSize() int                       { return 10 }
+func (r *fakeRun) RequestStop(string)                   {}
+func (r *fakeRun) StopRequested() bool                  { return false }
+func (r *fakeRun) Value(string) (*tensor.Tensor, error) { return tensor.Scalar(float32(0.25)), nil }
 
 // lockedBuffer is a Buffer for several goroutines.
 type lockedBuffer struct {

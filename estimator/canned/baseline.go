@@ -11,6 +11,7 @@ import (
 	"github.com/goestimator/goestimator/models/losses"
 	"github.com/goestimator/goestimator/models/ops"
 	"github.com/goestimator/goestimator/models/optimizers"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 )
 
@@ -106,7 +107,7 @@ func (b *Baseline) Prepare(ds inputs.Dataset) (inputs.Dataset, error) {
 		switch {
 		case c.Role != inputs.Feature || c.Name == b.weights:
 			names = append(names, c.Name)
-		case !c.Ragged && (one == nil || one.DType == inputs.String && c.DType != inputs.String):
+		case !c.Ragged && (one == nil || one.DType == tensor.String && c.DType != tensor.String):
 			one = &c
 		}
 	}
@@ -132,7 +133,7 @@ func (b *Baseline) ones(mc *estimator.ModelContext, features models.Features) *G
 	for _, f := range features.All() {
 		switch {
 		case f.Dense == nil || f.Name == b.weights:
-		case models.GraphType(f.Dense.Dtype()) == models.String:
+		case models.GraphType(f.Dense.Dtype()) == tensor.String:
 			return mc.Encode(f.Dense, estimator.Encoder{DType: mc.DType(), Shape: []int{1}, Encode: fillOnes})
 		default:
 			rows := ops.Reshape(mc, f.Dense, mc.Batch(), f.Dense.Shape().TotalSize()/mc.Batch())
@@ -143,6 +144,6 @@ func (b *Baseline) ones(mc *estimator.ModelContext, features models.Features) *G
 	return nil
 }
 
-func fillOnes(dst *models.Tensor, _ inputs.NamedTensor) error {
+func fillOnes(dst *tensor.Tensor, _ inputs.NamedTensor) error {
 	return initializers.Ones().Init(dst, 0)
 }

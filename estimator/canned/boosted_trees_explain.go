@@ -8,10 +8,10 @@ import (
 	"slices"
 
 	"github.com/goestimator/goestimator/estimator"
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/trees"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/ops"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 )
 
@@ -78,7 +78,7 @@ func (b *BoostedTrees) explain(mc *estimator.ModelContext, spec *estimator.Spec,
 		}
 		feature := ops.Gather(mc, ops.Constant(mc, columns), ops.Gather(mc, v["feature"], node))
 		after := mean(next)
-		part := ops.BatchMatMul(mc, ops.ExpandDims(mc, ops.Sub(mc, after, at), 1), ops.OneHot(mc, feature, len(c.Features), models.Float32), false, false)
+		part := ops.BatchMatMul(mc, ops.ExpandDims(mc, ops.Sub(mc, after, at), 1), ops.OneHot(mc, feature, len(c.Features), tensor.Float32), false, false)
 		if at = after; dfc == nil {
 			dfc = part
 		} else {
@@ -93,24 +93,24 @@ func (b *BoostedTrees) explain(mc *estimator.ModelContext, spec *estimator.Spec,
 }
 
 // featureOfColumns has the number of the feature for each column of the input.
-func (c *treeConfig) featureOfColumns() (*models.Tensor, error) {
+func (c *treeConfig) featureOfColumns() (*tensor.Tensor, error) {
 	space, err := trees.NewSpace(c.Features, c.Width)
 	if err != nil {
 		return nil, err
 	}
-	t := graph.NewTensor(graph.Int32, c.Width)
+	t := tensor.New(tensor.Int32, c.Width)
 	for i := range c.Width {
-		models.Values[int32](t)[i] = int32(space.FeatureOf(i))
+		tensor.Values[int32](t)[i] = int32(space.FeatureOf(i))
 	}
 	return t, nil
 }
 
 // earlier is a matrix that makes of the trees' values [batch, n] their sums over the trees before each.
-func earlier(n int) *models.Tensor {
-	t := graph.NewTensor(graph.Float32, n, n)
+func earlier(n int) *tensor.Tensor {
+	t := tensor.New(tensor.Float32, n, n)
 	for i := range n {
 		for j := i + 1; j < n; j++ {
-			models.Values[float32](t)[i*n+j] = 1
+			tensor.Values[float32](t)[i*n+j] = 1
 		}
 	}
 	return t

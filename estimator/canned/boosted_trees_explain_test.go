@@ -13,8 +13,8 @@ import (
 	"github.com/goestimator/goestimator/estimator/heads"
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/inputs/feature"
-	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/runconfig"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // ensemble is what a test reads of one, tree by tree.
@@ -25,9 +25,9 @@ type ensemble struct {
 }
 
 func ensembleOf(t *testing.T, e *estimator.Estimator, trees int) ensemble {
-	read := func(name string) *models.Tensor { return value(t, e, "boosted_trees/"+name) }
-	x := ensemble{feature: models.Values[int32](read("feature")), left: models.Values[int32](read("left")),
-		threshold: models.Values[float32](read("threshold")), value: models.Values[float32](read("value"))}
+	read := func(name string) *tensor.Tensor { return value(t, e, "boosted_trees/"+name) }
+	x := ensemble{feature: tensor.Values[int32](read("feature")), left: tensor.Values[int32](read("left")),
+		threshold: tensor.Values[float32](read("threshold")), value: tensor.Values[float32](read("value"))}
 	for i := range trees {
 		x.roots = append(x.roots, i*len(x.left)/trees)
 	}

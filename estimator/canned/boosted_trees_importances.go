@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/goestimator/goestimator/internal/runtime/trees"
-	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Importance is what the splits by one column gained.
@@ -19,13 +19,13 @@ type Importance struct {
 // first; normalized, they sum to 1, as experimental_feature_importances of
 // tf.estimator. value reads a variable of a trained model:
 // (*estimator.Estimator).VariableValue.
-func (b *BoostedTrees) Importances(value func(name string) (*models.Tensor, error), normalize bool) ([]Importance, error) {
+func (b *BoostedTrees) Importances(value func(name string) (*tensor.Tensor, error), normalize bool) ([]Importance, error) {
 	var failed error
-	e, _, err := b.config.values(func(name string) *models.Tensor {
+	e, _, err := b.config.values(func(name string) *tensor.Tensor {
 		t, err := value(name)
 		if err != nil {
 			failed = cmp.Or(failed, err)
-			return &models.Tensor{}
+			return &tensor.Tensor{}
 		}
 		return t
 	})

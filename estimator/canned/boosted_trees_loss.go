@@ -8,6 +8,7 @@ import (
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/losses"
 	"github.com/goestimator/goestimator/models/ops"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 )
 
@@ -59,11 +60,11 @@ func (b *BoostedTrees) memorySpec(mc *estimator.ModelContext, v treeNodes, featu
 	if err != nil {
 		return nil, err
 	}
-	args := []*G.Node{ops.Cast(mc, y, models.Float32)}
+	args := []*G.Node{ops.Cast(mc, y, tensor.Float32)}
 	b.config.Weighted = false
 	if w := b.weightsOf(features); w != nil {
 		b.config.Weighted = true
-		args = append(args, heads.CheckedWeights(mc, w, models.Float32))
+		args = append(args, heads.CheckedWeights(mc, w, tensor.Float32))
 	}
 	for _, in := range b.model.plan.Dense() {
 		args = append(args, features.Dense(in.Values))

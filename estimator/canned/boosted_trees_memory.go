@@ -9,8 +9,8 @@ import (
 	"github.com/goestimator/goestimator/estimator/heads"
 	"github.com/goestimator/goestimator/internal/runtime/splitmix"
 	"github.com/goestimator/goestimator/internal/runtime/trees"
-	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/optimizers"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // memory is training from data that each batch holds all of: a step grows many
@@ -28,7 +28,7 @@ type memory struct {
 type memoryStep struct {
 	e          *trees.Ensemble
 	boundaries []float32
-	args       []*models.Tensor
+	args       []*tensor.Tensor
 	tally      *optimizers.Tally
 }
 
@@ -131,7 +131,7 @@ func (m *memory) sumOfRows(rows int) (sum uint64) {
 }
 
 // joined puts columns [rows, ...] side by side, width numbers a row.
-func joined(columns []*models.Tensor, rows, width int) []float32 {
+func joined(columns []*tensor.Tensor, rows, width int) []float32 {
 	x := make([]float32, rows*width)
 	at := 0
 	for _, t := range columns {
@@ -147,7 +147,7 @@ func joined(columns []*models.Tensor, rows, width int) []float32 {
 
 // isJoined reports whether x is what joined makes of the columns, to the bit: a
 // missing number is NaN.
-func isJoined(x []float32, columns []*models.Tensor, rows, width int) bool {
+func isJoined(x []float32, columns []*tensor.Tensor, rows, width int) bool {
 	at := 0
 	for _, t := range columns {
 		v := float32s(t)
@@ -261,7 +261,7 @@ func appendEnsemble(b []byte, boundaries []float32, e *trees.Ensemble) []byte {
 }
 
 // applyMemory takes over what collect recorded.
-func (c *treeConfig) applyMemory(e *trees.Ensemble, boundaries []float32, loss *models.Tensor, t *optimizers.Tally) error {
+func (c *treeConfig) applyMemory(e *trees.Ensemble, boundaries []float32, loss *tensor.Tensor, t *optimizers.Tally) error {
 	b := t.Records
 	size := 4*(len(boundaries)+len(e.Threshold)+len(e.Values)+len(e.Gains)+len(e.Feature)+len(e.Left)) + 8*len(e.State)
 	if len(b) != size {
@@ -280,6 +280,6 @@ func (c *treeConfig) applyMemory(e *trees.Ensemble, boundaries []float32, loss *
 	for i := range e.State {
 		e.State[i], b = int64(binary.LittleEndian.Uint64(b)), b[8:]
 	}
-	models.Values[float32](loss)[0] = float32(t.Sums[0])
+	tensor.Values[float32](loss)[0] = float32(t.Sums[0])
 	return e.Check(&c.Config, c.Width)
 }

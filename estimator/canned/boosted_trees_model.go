@@ -11,12 +11,12 @@ import (
 	"github.com/goestimator/goestimator/estimator/hooks"
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/inputs/feature"
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/trees"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/columns"
 	"github.com/goestimator/goestimator/models/ops"
 	"github.com/goestimator/goestimator/models/optimizers"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 )
 
@@ -126,10 +126,10 @@ const treeScope = "boosted_trees"
 func treeVariable(name string) string { return treeScope + "/" + name }
 
 // start gives a variable its first value.
-type start func(t *models.Tensor)
+type start func(t *tensor.Tensor)
 
 // Init sets t.
-func (s start) Init(t *models.Tensor, _ uint64) error {
+func (s start) Init(t *tensor.Tensor, _ uint64) error {
 	s(t)
 	return nil
 }
@@ -140,28 +140,28 @@ type treeNodes map[string]*G.Node
 // declare makes the ensemble's variables.
 func (b *BoostedTrees) declare(mc *estimator.ModelContext) treeNodes {
 	c, out := &b.config, treeNodes{}
-	add := func(name string, d models.DType, shape []int, set func(e *trees.Ensemble, t *models.Tensor)) {
-		out[name] = mc.Variable(name, shape, models.WithDType(d), models.NonTrainable(), models.WithInit(start(func(t *models.Tensor) {
+	add := func(name string, d tensor.DType, shape []int, set func(e *trees.Ensemble, t *tensor.Tensor)) {
+		out[name] = mc.Variable(name, shape, models.WithDType(d), models.NonTrainable(), models.WithInit(start(func(t *tensor.Tensor) {
 			set(trees.NewEnsemble(&c.Config), t)
 		})))
 	}
 	n := c.Nodes()
-	zeros := func(*trees.Ensemble, *models.Tensor) {}
+	zeros := func(*trees.Ensemble, *tensor.Tensor) {}
 	mc.Scope(treeScope, func() {
-		add("feature", models.Int32, []int{n}, zeros)
-		add("threshold", models.Float32, []int{n}, func(e *trees.Ensemble, t *models.Tensor) { copy(models.Values[float32](t), e.Threshold) })
-		add("left", models.Int32, []int{n}, func(e *trees.Ensemble, t *models.Tensor) { copy(models.Values[int32](t), e.Left) })
-		add("value", models.Float32, []int{n, c.Dim}, zeros)
+		add("feature", tensor.Int32, []int{n}, zeros)
+		add("threshold", tensor.Float32, []int{n}, func(e *trees.Ensemble, t *tensor.Tensor) { copy(tensor.Values[float32](t), e.Threshold) })
+		add("left", tensor.Int32, []int{n}, func(e *trees.Ensemble, t *tensor.Tensor) { copy(tensor.Values[int32](t), e.Left) })
+		add("value", tensor.Float32, []int{n, c.Dim}, zeros)
 		if !mc.Training() {
 			return
 		}
-		add("gain", models.Float32, []int{n}, zeros)
-		add("state", models.Int64, []int{trees.StateSize}, func(e *trees.Ensemble, t *models.Tensor) { copy(models.Values[int64](t), e.State) })
-		add("loss", models.Float32, nil, zeros)
-		add("bucket_boundaries", models.Float32, []int{len(c.Features), 256}, func(_ *trees.Ensemble, t *models.Tensor) { c.startBoundaries(t) })
+		add("gain", tensor.Float32, []int{n}, zeros)
+		add("state", tensor.Int64, []int{trees.StateSize}, func(e *trees.Ensemble, t *tensor.Tensor) { copy(tensor.Values[int64](t), e.State) })
+		add("loss", tensor.Float32, nil, zeros)
+		add("bucket_boundaries", tensor.Float32, []int{len(c.Features), 256}, func(_ *trees.Ensemble, t *tensor.Tensor) { c.startBoundaries(t) })
 		if c.Batches > 1 {
-			add("collected", models.Float64, []int{c.collected()}, zeros)
-			add("sketches", models.Uint8, []int{c.sketchBytes()}, zeros)
+			add("collected", tensor.Float64, []int{c.collected()}, zeros)
+			add("sketches", tensor.Uint8, []int{c.sketchBytes()}, zeros)
 		}
 	})
 	return out
@@ -191,21 +191,21 @@ func (b *BoostedTrees) descend(mc *estimator.ModelContext, v treeNodes, x *G.Nod
 	if mc.Failed() {
 		return nil, nil
 	}
-	roots := graph.NewTensor(graph.Int32, 1, c.Trees)
+	roots := tensor.New(tensor.Int32, 1, c.Trees)
 	per := c.Nodes() / c.Trees
 	for i := range c.Trees {
-		models.Values[int32](roots)[i] = int32(i * per)
+		tensor.Values[int32](roots)[i] = int32(i * per)
 	}
 	below := float64(math.Nextafter32(math.MaxFloat32, 0)) // no number reaches a leaf's threshold
-	x = ops.Minimum(mc, ops.Cast(mc, x, models.Float32), ops.Scalar(mc, models.Float32, below))
+	x = ops.Minimum(mc, ops.Cast(mc, x, tensor.Float32), ops.Scalar(mc, tensor.Float32, below))
 	one := ops.Slice(mc, x, []int{0, 0}, []int{-1, 1})
-	none := ops.Cast(mc, ops.GreaterEqual(mc, one, ops.Scalar(mc, models.Float32, math.MaxFloat32)), models.Int32)
+	none := ops.Cast(mc, ops.GreaterEqual(mc, one, ops.Scalar(mc, tensor.Float32, math.MaxFloat32)), tensor.Int32)
 	node = ops.Add(mc, none, ops.Constant(mc, roots)) // [batch, trees]
 	for range c.Depth {
 		passed = append(passed, node)
 		number := ops.GatherEach(mc, x, ops.Gather(mc, v["feature"], node))
 		right := ops.GreaterEqual(mc, number, ops.Gather(mc, v["threshold"], node))
-		node = ops.Add(mc, ops.Gather(mc, v["left"], node), ops.Cast(mc, right, models.Int32))
+		node = ops.Add(mc, ops.Gather(mc, v["left"], node), ops.Cast(mc, right, tensor.Int32))
 	}
 	return passed, node
 }
@@ -247,7 +247,7 @@ func (b *BoostedTrees) batchSpec(mc *estimator.ModelContext, v treeNodes, featur
 	x := b.input(mc, features)
 	// Gradients are those of a leaf of zeros that is added to the logits.
 	zeros := mc.Encode(features.Dense(b.model.plan.Dense()[0].Values), estimator.Encoder{DType: mc.DType(), Shape: []int{b.config.Dim},
-		Encode: func(dst *models.Tensor, _ inputs.NamedTensor) error {
+		Encode: func(dst *tensor.Tensor, _ inputs.NamedTensor) error {
 			clear(dst.Bytes)
 			return nil
 		}})
@@ -303,8 +303,8 @@ func (b *BoostedTrees) trainOp(mc *estimator.ModelContext, v treeNodes, loss *G.
 
 // done tells whether all trees are finished.
 func (b *BoostedTrees) done(mc *estimator.ModelContext, v treeNodes) *G.Node {
-	at := ops.Constant(mc, graph.ScalarOf(int32(trees.StateTrees)))
-	return ops.GreaterEqual(mc, ops.Gather(mc, v["state"], at), ops.Scalar(mc, models.Int64, float64(b.config.Trees)))
+	at := ops.Constant(mc, tensor.Scalar(int32(trees.StateTrees)))
+	return ops.GreaterEqual(mc, ops.Gather(mc, v["state"], at), ops.Scalar(mc, tensor.Int64, float64(b.config.Trees)))
 }
 
 // treesDone ends training when all trees are finished.

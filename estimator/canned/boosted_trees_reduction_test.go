@@ -11,9 +11,9 @@ import (
 	"github.com/goestimator/goestimator/estimator/heads"
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/inputs/feature"
-	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/losses"
 	"github.com/goestimator/goestimator/runconfig"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 func twoLabels(_ context.Context, ic inputs.Context) (inputs.Dataset, error) {
@@ -35,7 +35,7 @@ func twoLabels(_ context.Context, ic inputs.Context) (inputs.Dataset, error) {
 
 // TestBoostedTreesReduction: the trees are the same whether losses are summed or averaged.
 func TestBoostedTreesReduction(t *testing.T) {
-	var values [2]*models.Tensor
+	var values [2]*tensor.Tensor
 	for i, r := range []losses.Reduction{losses.SumOverBatchSize, losses.Sum} {
 		h, err := heads.NewMultiLabel(2, heads.WithLossReduction(r))
 		if err != nil {
@@ -61,8 +61,8 @@ func TestBoostedTreesReduction(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for i, v := range models.Values[float32](values[0]) {
-		if w := models.Values[float32](values[1])[i]; math.Abs(float64(v-w)) > 1e-4 {
+	for i, v := range tensor.Values[float32](values[0]) {
+		if w := tensor.Values[float32](values[1])[i]; math.Abs(float64(v-w)) > 1e-4 {
 			t.Fatalf("value %d is %v of the mean loss and %v of the sum", i, v, w)
 		}
 	}

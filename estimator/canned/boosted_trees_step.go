@@ -7,8 +7,8 @@ import (
 	"math"
 
 	"github.com/goestimator/goestimator/internal/runtime/trees"
-	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/optimizers"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // treeStepName is the name of the step function that grows trees.
@@ -36,8 +36,8 @@ type treeStep struct {
 const stampSketch = -1
 
 // startBoundaries sets the boundaries that are given: of feature i row i, ended by NaN. A row that is to be sought begins with +Inf.
-func (c *treeConfig) startBoundaries(t *models.Tensor) {
-	v := models.Values[float32](t)
+func (c *treeConfig) startBoundaries(t *tensor.Tensor) {
+	v := tensor.Values[float32](t)
 	for i, f := range c.Features {
 		row := v[i*256 : (i+1)*256]
 		setBoundaries(row, f.Boundaries)
@@ -120,11 +120,11 @@ func (c *treeConfig) sketchBytes() int {
 }
 
 // values is the ensemble in the variables; get is Value or Change.
-func (c *treeConfig) values(get func(name string) *models.Tensor) (*trees.Ensemble, []float32, error) {
-	e := &trees.Ensemble{Feature: models.Values[int32](get(treeVariable("feature"))), Threshold: models.Values[float32](get(treeVariable("threshold"))),
-		Left: models.Values[int32](get(treeVariable("left"))), Values: models.Values[float32](get(treeVariable("value"))),
-		Gains: models.Values[float32](get(treeVariable("gain"))), State: models.Values[int64](get(treeVariable("state")))}
-	return e, models.Values[float32](get(treeVariable("bucket_boundaries"))), e.Check(&c.Config, c.Width)
+func (c *treeConfig) values(get func(name string) *tensor.Tensor) (*trees.Ensemble, []float32, error) {
+	e := &trees.Ensemble{Feature: tensor.Values[int32](get(treeVariable("feature"))), Threshold: tensor.Values[float32](get(treeVariable("threshold"))),
+		Left: tensor.Values[int32](get(treeVariable("left"))), Values: tensor.Values[float32](get(treeVariable("value"))),
+		Gains: tensor.Values[float32](get(treeVariable("gain"))), State: tensor.Values[int64](get(treeVariable("state")))}
+	return e, tensor.Values[float32](get(treeVariable("bucket_boundaries"))), e.Check(&c.Config, c.Width)
 }
 
 // Begin tells how many sums the next layer has.
@@ -149,7 +149,7 @@ func (f *treeStep) Begin(vars optimizers.StepVariables) (sums int, stamp int64, 
 }
 
 // Collect adds a batch: its sketches, or its sums and, at the end, the number of its examples.
-func (f *treeStep) Collect(vars optimizers.StepVariables, args []*models.Tensor, t *optimizers.Tally) error {
+func (f *treeStep) Collect(vars optimizers.StepVariables, args []*tensor.Tensor, t *optimizers.Tally) error {
 	c := &f.config
 	if len(t.Sums) == 0 {
 		return nil
@@ -161,7 +161,7 @@ func (f *treeStep) Collect(vars optimizers.StepVariables, args []*models.Tensor,
 	if c.Loss != "" {
 		return f.memory.collect(c, memoryStep{e: e, boundaries: boundaries, args: args, tally: t})
 	}
-	x := models.Values[float32](args[0])
+	x := tensor.Values[float32](args[0])
 	rows := len(x) / c.Width
 	t.Sums[len(t.Sums)-1] += float64(rows)
 	if !c.bounded(e) {
@@ -192,8 +192,8 @@ func (f *treeStep) Collect(vars optimizers.StepVariables, args []*models.Tensor,
 }
 
 // float32s are a tensor's numbers as float32.
-func float32s(t *models.Tensor) []float32 {
-	if v := models.Values[float32](t); v != nil {
+func float32s(t *tensor.Tensor) []float32 {
+	if v := tensor.Values[float32](t); v != nil {
 		return v
 	}
 	out := make([]float32, t.Len())
@@ -241,7 +241,7 @@ func (f *treeStep) Apply(vars optimizers.StepVariables, t *optimizers.Tally) err
 	}
 	sums := t.Sums
 	if c.Batches > 1 {
-		collected := models.Values[float64](vars.Change(treeVariable("collected")))[:len(sums)]
+		collected := tensor.Values[float64](vars.Change(treeVariable("collected")))[:len(sums)]
 		if e.State[trees.StateBatches] == 0 {
 			clear(collected)
 		}
@@ -270,7 +270,7 @@ func (c *treeConfig) applySketches(e *trees.Ensemble, boundaries []float32, vars
 		return err
 	}
 	if c.Batches > 1 {
-		kept := models.Values[uint8](vars.Change(treeVariable("sketches")))
+		kept := tensor.Values[uint8](vars.Change(treeVariable("sketches")))
 		if e.State[trees.StateBatches] > 0 {
 			rest := kept
 			for i, s := range merged {

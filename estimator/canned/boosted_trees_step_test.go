@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"github.com/goestimator/goestimator/inputs/feature"
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/trees"
-	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/tensor"
+
 	"github.com/goestimator/goestimator/models/optimizers"
 )
 
@@ -21,22 +21,22 @@ func TestMemoryOfOtherFeatures(t *testing.T) {
 	}
 	c := &b.config
 	boundaries := make([]float32, 2*256)
-	of := func(v ...float32) *models.Tensor {
-		x, err := graph.FromSlice(v, len(v), 1)
+	of := func(v ...float32) *tensor.Tensor {
+		x, err := tensor.FromSlice(v, len(v), 1)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return x
 	}
 	e, m := trees.NewEnsemble(&c.Config), &memory{}
-	all, err := graph.FromSlice(boundaries, 2, 256)
+	all, err := tensor.FromSlice(boundaries, 2, 256)
 	if err != nil {
 		t.Fatal(err)
 	}
 	c.startBoundaries(all)
-	load := func(y, x, z *models.Tensor) (*trees.Trainer, error) {
+	load := func(y, x, z *tensor.Tensor) (*trees.Trainer, error) {
 		t.Helper()
-		if err := m.load(c, memoryStep{e: e, boundaries: boundaries, args: []*models.Tensor{y, x, z, of(0)}}); err != nil {
+		if err := m.load(c, memoryStep{e: e, boundaries: boundaries, args: []*tensor.Tensor{y, x, z, of(0)}}); err != nil {
 			return nil, err
 		}
 		e.Set(m.trainer.Ensemble)
@@ -75,19 +75,19 @@ func TestEmptyBatchSetsNoBoundaries(t *testing.T) {
 	}
 	c := &b.config
 	e := trees.NewEnsemble(&c.Config)
-	of := func(v any, err error) *models.Tensor {
+	of := func(v any, err error) *tensor.Tensor {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return v.(*models.Tensor)
+		return v.(*tensor.Tensor)
 	}
-	floats := func(v []float32, shape ...int) *models.Tensor { return of(graph.FromSlice(v, shape...)) }
+	floats := func(v []float32, shape ...int) *tensor.Tensor { return of(tensor.FromSlice(v, shape...)) }
 	boundaries := floats(make([]float32, 256), 1, 256)
 	c.startBoundaries(boundaries)
 	n := c.Nodes()
-	state := of(graph.FromSlice(e.State, len(e.State)))
-	vars := optimizers.NewStepValues(map[string]*models.Tensor{
-		treeVariable("feature"): of(graph.FromSlice(e.Feature, n)), treeVariable("left"): of(graph.FromSlice(e.Left, n)),
+	state := of(tensor.FromSlice(e.State, len(e.State)))
+	vars := optimizers.NewStepValues(map[string]*tensor.Tensor{
+		treeVariable("feature"): of(tensor.FromSlice(e.Feature, n)), treeVariable("left"): of(tensor.FromSlice(e.Left, n)),
 		treeVariable("threshold"): floats(e.Threshold, n), treeVariable("value"): floats(e.Values, n, 1),
 		treeVariable("gain"): floats(e.Gains, n), treeVariable("state"): state, treeVariable("bucket_boundaries"): boundaries})
 	config, err := json.Marshal(c)
@@ -101,7 +101,7 @@ func TestEmptyBatchSetsNoBoundaries(t *testing.T) {
 	step := func(x ...float32) {
 		t.Helper()
 		var tally optimizers.Tally
-		args := []*models.Tensor{floats(x, len(x), 1), floats(x, len(x), 1), floats(x, len(x), 1)}
+		args := []*tensor.Tensor{floats(x, len(x), 1), floats(x, len(x), 1), floats(x, len(x), 1)}
 		if err := run.Begin(vars, &tally); err != nil {
 			t.Fatal(err)
 		}
@@ -113,15 +113,15 @@ func TestEmptyBatchSetsNoBoundaries(t *testing.T) {
 		}
 	}
 	bounded := func() bool {
-		return models.Values[int64](vars.Value(treeVariable("state")))[trees.StateBounded] != 0
+		return tensor.Values[int64](vars.Value(treeVariable("state")))[trees.StateBounded] != 0
 	}
 	if step(); bounded() {
 		t.Error("boundaries are set by no example")
 	}
-	if step(1, 2, 3); !bounded() || models.Values[float32](vars.Value(treeVariable("bucket_boundaries")))[0] != 2 {
+	if step(1, 2, 3); !bounded() || tensor.Values[float32](vars.Value(treeVariable("bucket_boundaries")))[0] != 2 {
 		t.Error("boundaries are not set by examples")
 	}
-	if step(); models.Values[int64](vars.Value(treeVariable("state")))[trees.StateSteps] != 0 {
+	if step(); tensor.Values[int64](vars.Value(treeVariable("state")))[trees.StateSteps] != 0 {
 		t.Error("a layer is grown from no example")
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/goestimator/goestimator/estimator/hooks"
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/inputs/feature"
-	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/runconfig"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // forest is data whose label depends on numbers and a word: a class of n, or a number.
@@ -204,10 +204,10 @@ func TestBoostedTreesLearn(t *testing.T) {
 // whole data grow the same trees, but for the rounding of logits, with buckets of
 // the same boundaries: of as much weight where examples have weights.
 func TestBoostedTreesInMemoryAreTheSame(t *testing.T) {
-	var boundaries []*models.Tensor
+	var boundaries []*tensor.Tensor
 	for _, weights := range []string{"", "w"} {
 		f := forest{rows: 500, batch: 500, weighted: weights != ""}
-		var values, edges [2]*models.Tensor
+		var values, edges [2]*tensor.Tensor
 		for i, memory := range []bool{false, true} {
 			o := canned.BoostedTreesOptions{Columns: forestColumns(), Trees: 4, MaxDepth: 3, LearningRate: 0.3, TrainInMemory: memory}
 			fn, err := canned.BoostedTreesRegressor{BoostedTreesOptions: o, WeightColumn: weights}.ModelFn()
@@ -222,8 +222,8 @@ func TestBoostedTreesInMemoryAreTheSame(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for i, v := range models.Values[float32](values[0]) {
-			if w := models.Values[float32](values[1])[i]; math.Abs(float64(v-w)) > 1e-5 {
+		for i, v := range tensor.Values[float32](values[0]) {
+			if w := tensor.Values[float32](values[1])[i]; math.Abs(float64(v-w)) > 1e-5 {
 				t.Fatalf("weights %q: value %d is %v by batches and %v in memory", weights, i, v, w)
 			}
 		}
@@ -365,7 +365,7 @@ func TestBoostedTreesImportances(t *testing.T) {
 	if len(got) != 3 || math.Abs(sum-1) > 1e-6 || got[2].Gain < 0.01 || got[0].Gain < got[1].Gain {
 		t.Errorf("got %v", got)
 	}
-	if _, err := fn.Importances(func(name string) (*models.Tensor, error) { return nil, errors.New("no " + name) }, true); err == nil || !contains(err, "no boosted_trees/") {
+	if _, err := fn.Importances(func(name string) (*tensor.Tensor, error) { return nil, errors.New("no " + name) }, true); err == nil || !contains(err, "no boosted_trees/") {
 		t.Errorf("got error %v", err)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/goestimator/goestimator/models/initializers"
 	"github.com/goestimator/goestimator/models/ops"
 	"github.com/goestimator/goestimator/models/optimizers"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 )
 
@@ -177,7 +178,7 @@ func (m *KMeansModel) points(mc *estimator.ModelContext, f models.Features) *G.N
 				mc.Failf("kmeans: feature %q is not dense: give the model feature columns", one.Name)
 				return nil
 			}
-			parts = append(parts, ops.Cast(mc, ops.Flatten(mc, one.Dense), models.Float32))
+			parts = append(parts, ops.Cast(mc, ops.Flatten(mc, one.Dense), tensor.Float32))
 		}
 		if len(parts) == 0 {
 			mc.Failf("kmeans: expected at least one feature, got none")
@@ -188,7 +189,7 @@ func (m *KMeansModel) points(mc *estimator.ModelContext, f models.Features) *G.N
 			x = ops.Concat(mc, 1, parts...)
 		}
 	}
-	x = ops.Cast(mc, x, models.Float32)
+	x = ops.Cast(mc, x, tensor.Float32)
 	if m.options.DistanceMetric == Cosine {
 		x = unit(mc, x)
 	}
@@ -198,15 +199,15 @@ func (m *KMeansModel) points(mc *estimator.ModelContext, f models.Features) *G.N
 // unit scales rows to length 1, as tf.math.l2_normalize.
 func unit(mc *estimator.ModelContext, x *G.Node) *G.Node {
 	squares := ops.Sum(mc, ops.Square(mc, x), ops.KeepAxes(1))
-	return ops.Mul(mc, x, ops.Rsqrt(mc, ops.Maximum(mc, squares, ops.Scalar(mc, models.Float32, 1e-12))))
+	return ops.Mul(mc, x, ops.Rsqrt(mc, ops.Maximum(mc, squares, ops.Scalar(mc, tensor.Float32, 1e-12))))
 }
 
 // distances returns those of all points to all centers, [batch, clusters].
 func (m *KMeansModel) distances(mc *estimator.ModelContext, x, centers *G.Node) *G.Node {
 	if m.options.DistanceMetric == Cosine {
-		return ops.Sub(mc, ops.Scalar(mc, models.Float32, 1), ops.MatMulT(mc, x, centers, false, true))
+		return ops.Sub(mc, ops.Scalar(mc, tensor.Float32, 1), ops.MatMulT(mc, x, centers, false, true))
 	}
-	products := ops.MatMulT(mc, x, ops.Mul(mc, centers, ops.Scalar(mc, models.Float32, 2)), false, true)
+	products := ops.MatMulT(mc, x, ops.Mul(mc, centers, ops.Scalar(mc, tensor.Float32, 2)), false, true)
 	lengths := ops.Sum(mc, ops.Square(mc, x), ops.KeepAxes(1))
 	return ops.Add(mc, ops.Sub(mc, lengths, products), ops.ExpandDims(mc, ops.Sum(mc, ops.Square(mc, centers), ops.Axes(1)), 0))
 }
@@ -223,13 +224,13 @@ func (m *KMeansModel) Model(mc *estimator.ModelContext, features models.Features
 		// What is not chosen yet is no number to compute with.
 		centers = ops.Where(mc, v.initialized, centers, ops.ZerosLike(mc, centers))
 		if v.updateIn != nil { // an iteration begins: it goes on from what the last one made
-			begins := ops.LessEqual(mc, v.updateIn, ops.Scalar(mc, models.Int64, 0))
+			begins := ops.LessEqual(mc, v.updateIn, ops.Scalar(mc, tensor.Int64, 0))
 			centers = ops.Where(mc, begins, v.updated, centers)
 		}
 	}
 	var chosen *G.Node
 	if !mc.Training() { // training may have ended before all were chosen: nothing is near to the others
-		chosen = ops.Greater(mc, ops.Min(mc, centers, ops.Axes(1)), ops.Scalar(mc, models.Float32, unchosen/2))
+		chosen = ops.Greater(mc, ops.Min(mc, centers, ops.Axes(1)), ops.Scalar(mc, tensor.Float32, unchosen/2))
 		centers = ops.Where(mc, ops.ExpandDims(mc, chosen, 1), centers, ops.ZerosLike(mc, centers))
 	}
 	if m.options.DistanceMetric == Cosine && (mc.Training() || !m.options.normalized()) {
@@ -237,10 +238,10 @@ func (m *KMeansModel) Model(mc *estimator.ModelContext, features models.Features
 	}
 	all := m.distances(mc, x, centers)
 	if chosen != nil {
-		all = ops.Where(mc, ops.ExpandDims(mc, chosen, 0), all, ops.Scalar(mc, models.Float32, math.MaxFloat32))
+		all = ops.Where(mc, ops.ExpandDims(mc, chosen, 0), all, ops.Scalar(mc, tensor.Float32, math.MaxFloat32))
 	}
 	index := ops.ArgMax(mc, ops.Neg(mc, all), 1)
-	zero := ops.Scalar(mc, models.Float32, 0)
+	zero := ops.Scalar(mc, tensor.Float32, 0)
 	loss := ops.Sum(mc, ops.Maximum(mc, ops.Min(mc, all, ops.Axes(1)), zero))
 	spec := &estimator.Spec{Loss: loss, Predictions: estimator.Nodes{ClusterIndex: index, AllDistances: all},
 		EvalMetrics: estimator.Metrics{Score: estimator.NewMetric("mean", loss)},
@@ -292,23 +293,23 @@ func (m *KMeansModel) variables(mc *estimator.ModelContext, dimension int) (v km
 		mc.Failf("initial_clusters: the centers have %d numbers, the features %d", len(o.Centers[0]), dimension)
 		return v
 	}
-	add := func(name string, shape []int, d models.DType, init models.Initializer) *G.Node {
+	add := func(name string, shape []int, d tensor.DType, init models.Initializer) *G.Node {
 		n := mc.Variable(name, shape, models.WithDType(d), models.NonTrainable(), models.WithInit(init))
 		v.all = append(v.all, mc.VariableOf(n))
 		return n
 	}
 	first := func() models.Initializer { return initialCenters(o) }
-	v.centers = add(ClusterCenters, []int{o.NumClusters, dimension}, models.Float32, first())
+	v.centers = add(ClusterCenters, []int{o.NumClusters, dimension}, tensor.Float32, first())
 	if !mc.Training() {
 		return v
 	}
-	v.initialized = add("initialized", nil, models.Bool, truth(len(o.Centers) > 0))
+	v.initialized = add("initialized", nil, tensor.Bool, truth(len(o.Centers) > 0))
 	if o.MiniBatchSteps > 1 {
-		v.updated = add("clusters_updated", []int{o.NumClusters, dimension}, models.Float32, first())
-		v.updateIn = add("update_in_steps", nil, models.Int64, initializers.Constant{Value: float64(o.MiniBatchSteps)})
-		add(updateCounts, []int{o.NumClusters}, models.Int64, initializers.Zeros())
+		v.updated = add("clusters_updated", []int{o.NumClusters, dimension}, tensor.Float32, first())
+		v.updateIn = add("update_in_steps", nil, tensor.Int64, initializers.Constant{Value: float64(o.MiniBatchSteps)})
+		add(updateCounts, []int{o.NumClusters}, tensor.Int64, initializers.Zeros())
 	} else if !o.FullBatch {
-		add(updateCounts, []int{o.NumClusters}, models.Int64, initializers.Ones())
+		add(updateCounts, []int{o.NumClusters}, tensor.Int64, initializers.Ones())
 	}
 	return v
 }

@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/optimizers"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // defaultChain is tf's kmc2_chain_length.
@@ -22,7 +22,7 @@ func (k *kmeansStep) chains(vars optimizers.StepVariables, x []float32, n int, r
 	if len(x) == 0 {
 		return nil
 	}
-	centers := slices.Clone(models.Values[float32](vars.Value(ClusterCenters))[:k.chosen(vars)*d])
+	centers := slices.Clone(tensor.Values[float32](vars.Value(ClusterCenters))[:k.chosen(vars)*d])
 	before := len(centers)
 	for i := range max(min(n, len(x)/d/k.Chain), 1) {
 		if len(centers) == 0 {

@@ -9,7 +9,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 
 	"github.com/goestimator/goestimator/inputs"
-	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 var errNotFinite = errors.New("expected a finite number: it would spoil every cluster")
@@ -38,13 +38,13 @@ func finiteFeatures(ds inputs.Dataset) inputs.Dataset {
 }
 
 // notFinite returns the index of the first element that is NaN or infinite, -1 for none.
-func notFinite(t *models.Tensor) int {
-	for i, x := range models.Values[float32](t) {
+func notFinite(t *tensor.Tensor) int {
+	for i, x := range tensor.Values[float32](t) {
 		if x-x != 0 {
 			return i
 		}
 	}
-	for i, x := range models.Values[float64](t) {
+	for i, x := range tensor.Values[float64](t) {
 		if math.IsNaN(x - x) {
 			return i
 		}

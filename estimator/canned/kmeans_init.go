@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // unchosen is the first number of a center that is not chosen yet: finite, so
@@ -29,8 +30,8 @@ func initialCenters(o KMeans) models.Initializer {
 }
 
 // Init fills the matrix.
-func (c centersInit) Init(t *models.Tensor, _ uint64) error {
-	x := models.Values[float32](t)
+func (c centersInit) Init(t *tensor.Tensor, _ uint64) error {
+	x := tensor.Values[float32](t)
 	if x == nil || len(t.Shape) != 2 {
 		return fmt.Errorf("centers: expected a matrix of float32, got %v%v", t.DType, t.Shape)
 	}
@@ -50,8 +51,8 @@ func (c centersInit) Init(t *models.Tensor, _ uint64) error {
 type truth bool
 
 // Init sets all elements.
-func (v truth) Init(t *models.Tensor, _ uint64) error {
-	x := models.Values[bool](t)
+func (v truth) Init(t *tensor.Tensor, _ uint64) error {
+	x := tensor.Values[bool](t)
 	for i := range x {
 		x[i] = bool(v)
 	}

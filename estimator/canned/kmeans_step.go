@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 
-	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/optimizers"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // kmeansStep is the step function of KMeans. While centers are to be chosen its
@@ -38,7 +38,7 @@ func init() {
 var _ optimizers.StepFunction = (*kmeansStep)(nil)
 
 func (k *kmeansStep) initialized(vars optimizers.StepVariables) bool {
-	return models.Values[bool](vars.Value("initialized"))[0]
+	return tensor.Values[bool](vars.Value("initialized"))[0]
 }
 
 // Begin has another stamp as long as centers are to be chosen.
@@ -50,12 +50,12 @@ func (k *kmeansStep) Begin(vars optimizers.StepVariables) (sums int, stamp int64
 }
 
 func (k *kmeansStep) chosen(vars optimizers.StepVariables) int {
-	return chosen(models.Values[float32](vars.Value(ClusterCenters)), k.Dimension)
+	return chosen(tensor.Values[float32](vars.Value(ClusterCenters)), k.Dimension)
 }
 
 // Collect adds points to the sums of their clusters.
-func (k *kmeansStep) Collect(vars optimizers.StepVariables, args []*models.Tensor, t *optimizers.Tally) error {
-	x, index := models.Values[float32](args[0]), models.Values[int64](args[1])
+func (k *kmeansStep) Collect(vars optimizers.StepVariables, args []*tensor.Tensor, t *optimizers.Tally) error {
+	x, index := tensor.Values[float32](args[0]), tensor.Values[int64](args[1])
 	if !k.initialized(vars) {
 		return k.propose(vars, x, t)
 	}
@@ -97,9 +97,9 @@ func (k *kmeansStep) Apply(vars optimizers.StepVariables, t *optimizers.Tally) e
 	}
 	switch {
 	case k.FullBatch:
-		k.replace(models.Values[float32](vars.Change(ClusterCenters)), t)
+		k.replace(tensor.Values[float32](vars.Change(ClusterCenters)), t)
 	case k.Steps == 1:
-		k.move(models.Values[float32](vars.Change(ClusterCenters)), models.Values[int64](vars.Change(updateCounts)), t)
+		k.move(tensor.Values[float32](vars.Change(ClusterCenters)), tensor.Values[int64](vars.Change(updateCounts)), t)
 	default:
 		k.iterate(vars, t)
 	}
@@ -108,7 +108,7 @@ func (k *kmeansStep) Apply(vars optimizers.StepVariables, t *optimizers.Tally) e
 
 // choose takes candidates in their order until there are enough.
 func (k *kmeansStep) choose(vars optimizers.StepVariables, t *optimizers.Tally) error {
-	centers, d := models.Values[float32](vars.Change(ClusterCenters)), k.Dimension
+	centers, d := tensor.Values[float32](vars.Change(ClusterCenters)), k.Dimension
 	candidates, err := floatsOf(t.Records)
 	if err != nil {
 		return err
@@ -121,9 +121,9 @@ func (k *kmeansStep) choose(vars optimizers.StepVariables, t *optimizers.Tally) 
 		}
 	}
 	if u := vars.Value("clusters_updated"); u != nil {
-		copy(models.Values[float32](vars.Change("clusters_updated")), centers)
+		copy(tensor.Values[float32](vars.Change("clusters_updated")), centers)
 	}
-	models.Values[bool](vars.Change("initialized"))[0] = have+n == k.Clusters
+	tensor.Values[bool](vars.Change("initialized"))[0] = have+n == k.Clusters
 	return nil
 }
 
@@ -162,13 +162,13 @@ func (k *kmeansStep) move(centers []float32, counts []int64, t *optimizers.Tally
 // iterate moves the copy of the centers; every Steps steps, before it does, they
 // take its values.
 func (k *kmeansStep) iterate(vars optimizers.StepVariables, t *optimizers.Tally) {
-	updated, counts := models.Values[float32](vars.Change("clusters_updated")), models.Values[int64](vars.Change(updateCounts))
-	left := models.Values[int64](vars.Change("update_in_steps"))
+	updated, counts := tensor.Values[float32](vars.Change("clusters_updated")), tensor.Values[int64](vars.Change(updateCounts))
+	left := tensor.Values[int64](vars.Change("update_in_steps"))
 	if left[0] > 0 {
 		left[0]--
 	} else {
 		left[0] = int64(k.Steps - 1)
-		centers := models.Values[float32](vars.Change(ClusterCenters))
+		centers := tensor.Values[float32](vars.Change(ClusterCenters))
 		copy(centers, updated)
 		if k.Cosine {
 			for c := range k.Clusters {

@@ -15,8 +15,8 @@ import (
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/estimator/canned"
 	"github.com/goestimator/goestimator/inputs"
-	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/runconfig"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // kmeansGolden is what testdata/kmeans.py recorded.
@@ -88,7 +88,7 @@ func train(t *testing.T, e *estimator.Estimator, in estimator.InputFn, steps int
 	}
 }
 
-func value(t *testing.T, e *estimator.Estimator, name string) *models.Tensor {
+func value(t *testing.T, e *estimator.Estimator, name string) *tensor.Tensor {
 	t.Helper()
 	v, err := e.VariableValue(name)
 	if err != nil {
@@ -154,7 +154,7 @@ func TestKMeansAgainstTensorFlow(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					if got := models.Values[int64](p.Get(canned.ClusterIndex))[0]; got != c.Index[i] {
+					if got := tensor.Values[int64](p.Get(canned.ClusterIndex))[0]; got != c.Index[i] {
 						t.Errorf("point %d is in cluster %d, TensorFlow says %d", i, got, c.Index[i])
 					}
 					for j, w := range c.Distances[i] {
@@ -283,14 +283,14 @@ func TestKMeansChoosesCenters(t *testing.T) {
 			e := quiet(t, made(t, c.o.ModelFn))
 			for step := range c.chosen {
 				train(t, e, points(x, c.batch), step+1)
-				if got := models.Values[bool](value(t, e, "initialized"))[0]; got != (step+1 == c.chosen) {
+				if got := tensor.Values[bool](value(t, e, "initialized"))[0]; got != (step+1 == c.chosen) {
 					t.Errorf("initialized is %v after step %d", got, step+1)
 				}
 			}
 			centers := value(t, e, canned.ClusterCenters)
 			seen := map[string]bool{}
 			for i := range c.o.NumClusters {
-				row := models.Values[float32](centers)[2*i : 2*i+2]
+				row := tensor.Values[float32](centers)[2*i : 2*i+2]
 				found := c.o.DistanceMetric == canned.Cosine
 				for _, p := range x {
 					found = found || p[0] == row[0] && p[1] == row[1]

@@ -18,11 +18,11 @@ import (
 	"github.com/goestimator/goestimator/estimator/heads"
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/inputs/feature"
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/initializers"
 	"github.com/goestimator/goestimator/models/optimizers"
 	"github.com/goestimator/goestimator/runconfig"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // people is a small data set: trades, ages, incomes.
@@ -213,9 +213,9 @@ func TestWarmStartOfAnotherVocabulary(t *testing.T) {
 	defer second.Close()
 	ok(second.Train(t.Context(), someone.of("rich"), estimator.Steps(1)))
 	is := ok(second.VariableValue(name))
-	x := graph.Of[float32](was)
+	x := tensor.Values[float32](was)
 	for i, want := range []float32{7, x[2], x[0], 7, 7} {
-		if got := graph.Of[float32](is)[i]; math.Abs(float64(got-want)) > 0.5 { // one step away
+		if got := tensor.Values[float32](is)[i]; math.Abs(float64(got-want)) > 0.5 { // one step away
 			t.Errorf("weight %d: expected about %v, got %v", i, want, got)
 		}
 	}

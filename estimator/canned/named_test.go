@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/estimator/canned"
 	"github.com/goestimator/goestimator/inputs/feature"
-	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/tensor"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -59,7 +59,7 @@ func TestLearningRates(t *testing.T) {
 	}
 }
 
-func values(x *models.Tensor) any {
+func values(x *tensor.Tensor) any {
 	if x == nil {
 		return nil
 	}

@@ -8,10 +8,10 @@ import (
 	"github.com/goestimator/goestimator/estimator/canned"
 	"github.com/goestimator/goestimator/estimator/heads"
 	"github.com/goestimator/goestimator/inputs/feature"
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/format/savedmodel"
 	"github.com/goestimator/goestimator/internal/imported/session"
 	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // TestRNNExportModes: labels and weights of steps are fed to the exported graph of evaluation padded to the exported
@@ -29,11 +29,11 @@ func TestRNNExportModes(t *testing.T) {
 	s := ok(session.Open(t.Context(), dir, session.Options{Tags: []string{savedmodel.TagEval}}))
 	defer s.Close()
 	sig := s.Signatures()["eval"]
-	feeds, none := map[string]*graph.Tensor{}, float32(math.NaN())
-	for key, x := range map[string]*graph.Tensor{
-		"x":      ok(graph.FromSlice([]float32{1, none, none, 2, 3, 4}, 2, 3)),
-		"label":  ok(graph.FromSlice([]float32{2, 0, 0, 0, 4, 6, 8, 0}, 2, 4, 1)),
-		"weight": ok(graph.FromSlice([]float32{1, 0, 0, 0, 1, 2, 0, 0}, 2, 4)),
+	feeds, none := map[string]*tensor.Tensor{}, float32(math.NaN())
+	for key, x := range map[string]*tensor.Tensor{
+		"x":      ok(tensor.FromSlice([]float32{1, none, none, 2, 3, 4}, 2, 3)),
+		"label":  ok(tensor.FromSlice([]float32{2, 0, 0, 0, 4, 6, 8, 0}, 2, 4, 1)),
+		"weight": ok(tensor.FromSlice([]float32{1, 0, 0, 0, 1, 2, 0, 0}, 2, 4)),
 	} {
 		feeds[sig.GetInputs()[key].GetName()] = x
 	}

@@ -19,10 +19,10 @@ import (
 	"github.com/goestimator/goestimator/estimator/heads"
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/inputs/feature"
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models/layers"
 	"github.com/goestimator/goestimator/models/optimizers"
 	"github.com/goestimator/goestimator/runconfig"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // sequences are columns of examples: []int64 labels, [][]int64 and [][]float32 sequences.
@@ -40,7 +40,7 @@ func (q sequences) inputFn(batch int) estimator.InputFn {
 			names = slices.DeleteFunc(names, func(n string) bool { return n == q.label })
 		}
 		for _, name := range names {
-			c := inputs.Column{Name: name, DType: graph.Int64, Role: inputs.Feature}
+			c := inputs.Column{Name: name, DType: tensor.Int64, Role: inputs.Feature}
 			if name == q.label {
 				c.Role = inputs.Label
 			}
@@ -48,9 +48,9 @@ func (q sequences) inputFn(batch int) estimator.InputFn {
 			case [][]int64:
 				c.Ragged = true
 			case [][]float32:
-				c.Ragged, c.DType = true, graph.Float32
+				c.Ragged, c.DType = true, tensor.Float32
 			case []float32:
-				c.DType = graph.Float32
+				c.DType = tensor.Float32
 			}
 			columns = append(columns, c)
 		}
@@ -167,7 +167,7 @@ func TestRNNLearnsParityAtEachStep(t *testing.T) {
 			t.Fatal(err)
 		}
 		steps := 0
-		for _, there := range graph.Of[bool](p.Get("sequence_mask")) {
+		for _, there := range tensor.Values[bool](p.Get("sequence_mask")) {
 			if there {
 				steps++
 			}

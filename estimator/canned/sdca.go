@@ -15,6 +15,7 @@ import (
 	"github.com/goestimator/goestimator/models/initializers"
 	"github.com/goestimator/goestimator/models/ops"
 	"github.com/goestimator/goestimator/models/optimizers"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 )
 
@@ -133,7 +134,7 @@ func (s *sdca) train(mc *estimator.ModelContext, in heads.Inputs, loss *G.Node) 
 			return
 		}
 		c.Variable, c.Rows = name, v.Shape[0]
-		u := mc.Variable(name+"_unshrunk", v.Shape, models.WithDType(models.Float32), models.NonTrainable(), models.WithInit(initializers.Zeros()))
+		u := mc.Variable(name+"_unshrunk", v.Shape, models.WithDType(tensor.Float32), models.NonTrainable(), models.WithInit(initializers.Zeros()))
 		op.Variables = append(op.Variables, v, mc.VariableOf(u))
 		step.Columns = append(step.Columns, c)
 		op.Args = append(op.Args, args...)
@@ -141,7 +142,7 @@ func (s *sdca) train(mc *estimator.ModelContext, in heads.Inputs, loss *G.Node) 
 	for _, one := range s.inputs {
 		name := one.Kernel.In(feature.LinearScope)
 		if one.Kind == feature.Numbers {
-			add(name, sdcaColumn{Dense: true}, ops.Cast(mc, columns.InputLayer(mc, in.Features, []feature.Input{one}, feature.LinearScope), models.Float32))
+			add(name, sdcaColumn{Dense: true}, ops.Cast(mc, columns.InputLayer(mc, in.Features, []feature.Input{one}, feature.LinearScope), tensor.Float32))
 			continue
 		}
 		ids := in.Features.Ragged(one.Values)
@@ -155,9 +156,9 @@ func (s *sdca) train(mc *estimator.ModelContext, in heads.Inputs, loss *G.Node) 
 		add(name, sdcaColumn{Weighted: one.Weights != ""}, args...)
 	}
 	add(feature.LinearScope+"/bias_weights", sdcaColumn{Bias: true})
-	ids := mc.Variable(sdcaIDs, []int{step.Capacity}, models.WithDType(models.Int64), models.NonTrainable(), models.WithInit(initializers.Zeros()))
-	state := mc.Variable(sdcaState, []int{step.Capacity, 4}, models.WithDType(models.Float32), models.NonTrainable(), models.WithInit(initializers.Zeros()))
-	totals := mc.Variable(sdcaTotals, []int{3}, models.WithDType(models.Float64), models.NonTrainable(), models.WithInit(initializers.Zeros()))
+	ids := mc.Variable(sdcaIDs, []int{step.Capacity}, models.WithDType(tensor.Int64), models.NonTrainable(), models.WithInit(initializers.Zeros()))
+	state := mc.Variable(sdcaState, []int{step.Capacity, 4}, models.WithDType(tensor.Float32), models.NonTrainable(), models.WithInit(initializers.Zeros()))
+	totals := mc.Variable(sdcaTotals, []int{3}, models.WithDType(tensor.Float64), models.NonTrainable(), models.WithInit(initializers.Zeros()))
 	if mc.Failed() {
 		return nil
 	}
@@ -174,12 +175,12 @@ func (s *sdca) train(mc *estimator.ModelContext, in heads.Inputs, loss *G.Node) 
 // dualityGap returns how far the objective is from its minimum at most, by
 // example, as far as the examples' state is up to date; vars are weights and unshrunk weights in turn.
 func (s *sdca) dualityGap(mc *estimator.ModelContext, vars []*models.Variable, totals *G.Node) *G.Node {
-	number := func(x float64) *G.Node { return ops.Scalar(mc, models.Float32, x) }
-	sums := ops.Cast(mc, totals, models.Float32)
+	number := func(x float64) *G.Node { return ops.Scalar(mc, tensor.Float32, x) }
+	sums := ops.Cast(mc, totals, tensor.Float32)
 	part := func(i int) *G.Node { return ops.Sum(mc, ops.Slice(mc, sums, []int{i}, []int{1})) }
 	gap := ops.Add(mc, part(0), part(1))
 	for i := 0; i < len(vars); i += 2 {
-		w := ops.Cast(mc, vars[i].Node, models.Float32)
+		w := ops.Cast(mc, vars[i].Node, tensor.Float32)
 		gap = ops.Add(mc, gap, ops.Add(mc, ops.Mul(mc, number(s.options.SymmetricL1), ops.Sum(mc, ops.Abs(mc, w))),
 			ops.Mul(mc, number(s.options.SymmetricL2), ops.Sum(mc, ops.Square(mc, w)))))
 	}
@@ -193,10 +194,10 @@ func (s *sdca) labels(mc *estimator.ModelContext, labels models.Labels) *G.Node 
 		return nil
 	}
 	if len(s.words) == 0 {
-		return ops.Cast(mc, n, models.Float32)
+		return ops.Cast(mc, n, tensor.Float32)
 	}
-	return mc.Encode(n, estimator.Encoder{DType: models.Float32, Encode: func(dst *models.Tensor, c inputs.NamedTensor) error {
-		out := models.Values[float32](dst)
+	return mc.Encode(n, estimator.Encoder{DType: tensor.Float32, Encode: func(dst *tensor.Tensor, c inputs.NamedTensor) error {
+		out := tensor.Values[float32](dst)
 		for i := range out {
 			id := slices.Index(s.words, string(c.Tensor.Strings[i]))
 			if id < 0 {
@@ -220,7 +221,7 @@ func (s *sdca) exampleWeights(mc *estimator.ModelContext, in heads.Inputs) *G.No
 	if mc.Failed() {
 		return nil
 	}
-	return heads.CheckedWeights(mc, w, models.Float32)
+	return heads.CheckedWeights(mc, w, tensor.Float32)
 }
 
 // exampleIDs returns the fingerprint of each example's id.
@@ -229,19 +230,19 @@ func (s *sdca) exampleIDs(mc *estimator.ModelContext, f models.Features) *G.Node
 	if mc.Failed() {
 		return nil
 	}
-	return mc.Encode(n, estimator.Encoder{DType: models.Int64, Encode: func(dst *models.Tensor, c inputs.NamedTensor) error {
-		out, t := models.Values[int64](dst), c.Tensor
+	return mc.Encode(n, estimator.Encoder{DType: tensor.Int64, Encode: func(dst *tensor.Tensor, c inputs.NamedTensor) error {
+		out, t := tensor.Values[int64](dst), c.Tensor
 		if t.Len() != len(out) {
 			return fmt.Errorf("expected one id an example, got %d for %d", t.Len(), len(out))
 		}
 		for i := range out {
 			switch t.DType {
-			case models.String:
+			case tensor.String:
 				out[i] = int64(feature.Fingerprint64(t.Strings[i]))
-			case models.Int64:
-				out[i] = int64(feature.Fingerprint64(fmt.Append(nil, models.Values[int64](t)[i])))
-			case models.Int32:
-				out[i] = int64(feature.Fingerprint64(fmt.Append(nil, models.Values[int32](t)[i])))
+			case tensor.Int64:
+				out[i] = int64(feature.Fingerprint64(fmt.Append(nil, tensor.Values[int64](t)[i])))
+			case tensor.Int32:
+				out[i] = int64(feature.Fingerprint64(fmt.Append(nil, tensor.Values[int32](t)[i])))
 			default:
 				return fmt.Errorf("ids of type %v: expected text or whole numbers", t.DType)
 			}

@@ -8,8 +8,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/optimizers"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // sdcaBatch is a batch as Collect reads it.
@@ -34,8 +34,8 @@ type sdcaArgs struct {
 }
 
 // batch checks the arguments and gathers the weights.
-func (s *sdcaStep) batch(vars optimizers.StepVariables, args []*models.Tensor, t *optimizers.Tally) (*sdcaBatch, error) {
-	b := &sdcaBatch{step: s, labels: models.Values[float32](args[0]), weights: models.Values[float32](args[1]), ids: models.Values[int64](args[2])}
+func (s *sdcaStep) batch(vars optimizers.StepVariables, args []*tensor.Tensor, t *optimizers.Tally) (*sdcaBatch, error) {
+	b := &sdcaBatch{step: s, labels: tensor.Values[float32](args[0]), weights: tensor.Values[float32](args[1]), ids: tensor.Values[int64](args[2])}
 	if len(b.labels) != len(b.ids) || len(b.weights) != len(b.ids) {
 		return nil, fmt.Errorf("%d labels and %d weights of %d examples: expected one each", len(b.labels), len(b.weights), len(b.ids))
 	}
@@ -49,23 +49,23 @@ func (s *sdcaStep) batch(vars optimizers.StepVariables, args []*models.Tensor, t
 		a := sdcaArgs{sdcaColumn: c, at: len(b.unshrunk)}
 		switch {
 		case c.Dense:
-			a.dense, args = models.Values[float32](args[0]), args[1:]
+			a.dense, args = tensor.Values[float32](args[0]), args[1:]
 		case !c.Bias:
-			if a.values = models.Values[int64](args[0]); args[0].DType == models.Int32 {
-				a.values = models.Values[int32](args[0])
+			if a.values = tensor.Values[int64](args[0]); args[0].DType == tensor.Int32 {
+				a.values = tensor.Values[int32](args[0])
 			}
-			a.offsets, args = models.Values[int64](args[1]), args[2:]
+			a.offsets, args = tensor.Values[int64](args[1]), args[2:]
 			if c.Weighted {
-				a.weights, args = models.Values[float32](args[0]), args[1:]
+				a.weights, args = tensor.Values[float32](args[0]), args[1:]
 			}
 		}
 		b.columns = append(b.columns, a)
-		b.unshrunk = append(b.unshrunk, models.Values[float32](vars.Value(c.Variable+"_unshrunk"))...)
+		b.unshrunk = append(b.unshrunk, tensor.Values[float32](vars.Value(c.Variable+"_unshrunk"))...)
 	}
 	if len(b.unshrunk) != len(t.Sums) {
 		return nil, fmt.Errorf("%d weights: expected %d", len(b.unshrunk), len(t.Sums))
 	}
-	s.examples = exampleTable{models.Values[int64](vars.Value(sdcaIDs)), models.Values[float32](vars.Value(sdcaState))}
+	s.examples = exampleTable{tensor.Values[int64](vars.Value(sdcaIDs)), tensor.Values[float32](vars.Value(sdcaState))}
 	return b, nil
 }
 

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/optimizers"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // The variables that hold what is known of the examples: fingerprints, 0 for a
@@ -80,7 +80,7 @@ func (s *sdcaStep) Begin(optimizers.StepVariables) (sums int, stamp int64, err e
 }
 
 // Collect makes one pass over the batch, example by example.
-func (s *sdcaStep) Collect(vars optimizers.StepVariables, args []*models.Tensor, t *optimizers.Tally) error {
+func (s *sdcaStep) Collect(vars optimizers.StepVariables, args []*tensor.Tensor, t *optimizers.Tally) error {
 	b, err := s.batch(vars, args, t)
 	if err != nil {
 		return err
@@ -169,22 +169,22 @@ func (s *sdcaStep) order(b *sdcaBatch) ([]int, error) {
 func (s *sdcaStep) Apply(vars optimizers.StepVariables, t *optimizers.Tally) error {
 	at := 0
 	for _, c := range s.Columns {
-		unshrunk := models.Values[float32](vars.Change(c.Variable + "_unshrunk"))
+		unshrunk := tensor.Values[float32](vars.Change(c.Variable + "_unshrunk"))
 		for i := range unshrunk {
 			unshrunk[i] += float32(t.Sums[at+i])
 		}
 		at += c.Rows
 	}
 	for _, c := range s.Columns {
-		unshrunk := models.Values[float32](vars.Value(c.Variable + "_unshrunk"))
+		unshrunk := tensor.Values[float32](vars.Value(c.Variable + "_unshrunk"))
 		weights := vars.Change(c.Variable)
-		if w := models.Values[float64](weights); w != nil {
+		if w := tensor.Values[float64](weights); w != nil {
 			for i, u := range unshrunk {
 				w[i] = s.shrink(float64(u))
 			}
 			continue
 		}
-		w := models.Values[float32](weights)
+		w := tensor.Values[float32](weights)
 		for i, u := range unshrunk {
 			w[i] = float32(s.shrink(float64(u)))
 		}
@@ -192,8 +192,8 @@ func (s *sdcaStep) Apply(vars optimizers.StepVariables, t *optimizers.Tally) err
 	if len(t.Records) == 0 {
 		return nil
 	}
-	table := exampleTable{models.Values[int64](vars.Value(sdcaIDs)), models.Values[float32](vars.Value(sdcaState))}
-	totals := models.Values[float64](vars.Change(sdcaTotals))
+	table := exampleTable{tensor.Values[int64](vars.Value(sdcaIDs)), tensor.Values[float32](vars.Value(sdcaState))}
+	totals := tensor.Values[float64](vars.Change(sdcaTotals))
 	for b := t.Records; len(b) > 0; {
 		var x exampleState
 		var err error

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
-	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/tensor"
+
 	"github.com/goestimator/goestimator/models/optimizers"
 )
 
@@ -20,9 +20,9 @@ func TestSDCAChangesIDsOnlyForNewExamples(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	vars := optimizers.NewStepValues(map[string]*models.Tensor{"bias": graph.NewTensor(graph.Float32, 1, 1), "bias_unshrunk": graph.NewTensor(graph.Float32, 1, 1),
-		sdcaIDs: graph.NewTensor(graph.Int64, 6), sdcaState: graph.NewTensor(graph.Float32, 6, 4),
-		sdcaTotals: graph.NewTensor(graph.Float64, 3)})
+	vars := optimizers.NewStepValues(map[string]*tensor.Tensor{"bias": tensor.New(tensor.Float32, 1, 1), "bias_unshrunk": tensor.New(tensor.Float32, 1, 1),
+		sdcaIDs: tensor.New(tensor.Int64, 6), sdcaState: tensor.New(tensor.Float32, 6, 4),
+		sdcaTotals: tensor.New(tensor.Float64, 3)})
 	for _, c := range []struct {
 		ids   []int64
 		want  bool
@@ -32,7 +32,7 @@ func TestSDCAChangesIDsOnlyForNewExamples(t *testing.T) {
 		for i := range c.ids {
 			labels[i], weights[i] = float32(i+1), 1
 		}
-		args := []*models.Tensor{tensorOf(t, labels), tensorOf(t, weights), tensorOf(t, c.ids)}
+		args := []*tensor.Tensor{tensorOf(t, labels), tensorOf(t, weights), tensorOf(t, c.ids)}
 		var tally optimizers.Tally
 		if err := run.Begin(vars, &tally); err != nil {
 			t.Fatal(err)
@@ -49,8 +49,8 @@ func TestSDCAChangesIDsOnlyForNewExamples(t *testing.T) {
 		if got := slices.Contains(vars.Changed(), sdcaIDs); got != c.want {
 			t.Errorf("examples %v: the ids changed: %v, expected %v", c.ids, got, c.want)
 		}
-		table := exampleTable{models.Values[int64](vars.Value(sdcaIDs)), models.Values[float32](vars.Value(sdcaState))}
-		if total := models.Values[float64](vars.Value(sdcaTotals))[2]; total != float64(c.total) {
+		table := exampleTable{tensor.Values[int64](vars.Value(sdcaIDs)), tensor.Values[float32](vars.Value(sdcaState))}
+		if total := tensor.Values[float64](vars.Value(sdcaTotals))[2]; total != float64(c.total) {
 			t.Errorf("examples %v: a total weight of %v, expected %d", c.ids, total, c.total)
 		}
 		for _, id := range c.ids {
@@ -61,9 +61,9 @@ func TestSDCAChangesIDsOnlyForNewExamples(t *testing.T) {
 	}
 }
 
-func tensorOf[T graph.Element](t *testing.T, v []T) *models.Tensor {
+func tensorOf[T tensor.Element](t *testing.T, v []T) *tensor.Tensor {
 	t.Helper()
-	x, err := graph.FromSlice(v, len(v))
+	x, err := tensor.FromSlice(v, len(v))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/goestimator/goestimator/estimator/canned"
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/inputs/feature"
-	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/runconfig"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // sdcaGolden is what testdata/sdca.py recorded.
@@ -187,7 +187,7 @@ func TestSDCADualityGap(t *testing.T) {
 			train(t, e, g.input(c.Label), 4*pass)
 			w := sdcaWeights(t, e)
 			// The dual objective at the present dual variables, from the table.
-			ids, state := models.Values[int64](value(t, e, "sdca/example_ids")), models.Values[float32](value(t, e, "sdca/example_state"))
+			ids, state := tensor.Values[int64](value(t, e, "sdca/example_ids")), tensor.Values[float32](value(t, e, "sdca/example_state"))
 			seen := 0
 			for _, id := range ids {
 				if id != 0 {

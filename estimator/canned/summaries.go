@@ -2,9 +2,9 @@ package canned
 
 import (
 	"github.com/goestimator/goestimator/estimator"
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/ops"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 )
 
@@ -28,12 +28,12 @@ func zerosOf(mc *estimator.ModelContext, vars []*models.Variable) *G.Node {
 		} else {
 			sum = ops.Add(mc, sum, n)
 		}
-		total += graph.NumElements(v.Shape)
+		total += tensor.NumElements(v.Shape)
 	}
-	return ops.Div(mc, sum, ops.Scalar(mc, graph.Float32, float64(total)))
+	return ops.Div(mc, sum, ops.Scalar(mc, tensor.Float32, float64(total)))
 }
 
 // zeros is 1 where x is zero, else 0.
 func zeros(mc *estimator.ModelContext, x *G.Node) *G.Node {
-	return ops.Cast(mc, ops.Equal(mc, x, ops.ZerosLike(mc, x)), graph.Float32)
+	return ops.Cast(mc, ops.Equal(mc, x, ops.ZerosLike(mc, x)), tensor.Float32)
 }

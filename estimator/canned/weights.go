@@ -7,8 +7,7 @@ import (
 	"strconv"
 
 	"github.com/goestimator/goestimator/inputs/feature"
-	"github.com/goestimator/goestimator/internal/compiler/graph"
-	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Weight is what one value of a column adds to the logits of a linear model.
@@ -21,7 +20,7 @@ type Weight struct {
 // LinearWeights names the weights of the linear part, in the order of the
 // columns; those that are all zero are left out. read gives a variable's value, as
 // Estimator.VariableValue does. Without a linear part there are none.
-func (m *Model) LinearWeights(read func(variable string) (*models.Tensor, error)) ([]Weight, error) {
+func (m *Model) LinearWeights(read func(variable string) (*tensor.Tensor, error)) ([]Weight, error) {
 	in, err := m.plan.Linear(m.head.LogitsDimension())
 	if err != nil || len(in) == 0 {
 		return nil, err
@@ -54,7 +53,7 @@ func (m *Model) LinearWeights(read func(variable string) (*models.Tensor, error)
 	return out, nil
 }
 
-func rowOf(x *graph.Tensor) []float64 {
+func rowOf(x *tensor.Tensor) []float64 {
 	out := make([]float64, x.Len())
 	for i := range out {
 		out[i] = x.Float(i)

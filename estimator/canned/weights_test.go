@@ -8,8 +8,7 @@ import (
 
 	"github.com/goestimator/goestimator/estimator/canned"
 	"github.com/goestimator/goestimator/inputs/feature"
-	"github.com/goestimator/goestimator/internal/compiler/graph"
-	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // TestLinearWeights names the rows of every kind of column; row i of a column weighs i+1.
@@ -25,11 +24,11 @@ func TestLinearWeights(t *testing.T) {
 		&feature.Numeric{Key: "income"},
 	}}.ModelFn())
 	rows := map[string]int{"trade": 4, "size": 2, "age_bucketized": 8, "height_bucketized": 2, "town": 2, "day": 2, "word_weighted_by_count": 1, "income": 1, "bias_weights": 1}
-	read := func(variable string) (*models.Tensor, error) {
+	read := func(variable string) (*tensor.Tensor, error) {
 		column := strings.TrimSuffix(strings.TrimPrefix(variable, "linear/linear_model/"), "/weights")
-		x := graph.NewTensor(graph.Float32, rows[column], 1)
-		for i := range graph.Of[float32](x) {
-			graph.Of[float32](x)[i] = float32(i + 1)
+		x := tensor.New(tensor.Float32, rows[column], 1)
+		for i := range tensor.Values[float32](x) {
+			tensor.Values[float32](x)[i] = float32(i + 1)
 		}
 		return x, nil
 	}

@@ -14,8 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 var ctx = context.Background()
@@ -28,9 +28,9 @@ func quiet() (*slog.Logger, *bytes.Buffer) {
 
 // snapshot returns one whose values follow from the step.
 func snapshot(step int64) Snapshot {
-	w, _ := graph.FromSlice([]float32{float32(step), 2, 3}, 3)
-	s, _ := graph.StringTensor([][]byte{fmt.Appendf(nil, "state %d", step)})
-	return Snapshot{Step: step, Tensors: map[string]*graph.Tensor{"w": w, "goestimator/input": s}}
+	w, _ := tensor.FromSlice([]float32{float32(step), 2, 3}, 3)
+	s, _ := tensor.FromStrings([][]byte{fmt.Appendf(nil, "state %d", step)})
+	return Snapshot{Step: step, Tensors: map[string]*tensor.Tensor{"w": w, "goestimator/input": s}}
 }
 
 // checkValues fails unless the reader holds snapshot(step) of its step.
@@ -142,7 +142,7 @@ func storeContract(t *testing.T, s Store) {
 	if _, err := s.Save(ctx, Snapshot{Step: -1}); err == nil {
 		t.Fatal("step -1 is accepted")
 	}
-	if _, err := s.Save(ctx, Snapshot{Step: 1, Tensors: map[string]*graph.Tensor{GlobalStep: graph.ScalarOf(int64(2))}}); err == nil {
+	if _, err := s.Save(ctx, Snapshot{Step: 1, Tensors: map[string]*tensor.Tensor{GlobalStep: tensor.Scalar(int64(2))}}); err == nil {
 		t.Fatal("a global_step other than Step is accepted")
 	}
 	if got := latest(t, s); got != 30 {
@@ -253,7 +253,7 @@ func TestSavingAStepAgain(t *testing.T) {
 	}
 	for shards := range 3 {
 		other := snapshot(2)
-		other.Tensors["w"] = graph.ScalarOf(float64(shards))
+		other.Tensors["w"] = tensor.Scalar(float64(shards))
 		prefix, err := s.Save(ctx, other)
 		if err != nil {
 			t.Fatal(err)
@@ -263,7 +263,7 @@ func TestSavingAStepAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		w, err := r.Tensor("w")
-		if err != nil || graph.Of[float64](w)[0] != float64(shards) {
+		if err != nil || tensor.Values[float64](w)[0] != float64(shards) {
 			t.Fatalf("got %v, %v", w, err)
 		}
 		_ = r.Close()
@@ -287,8 +287,8 @@ func TestPartitionedVariables(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, _ := graph.FromSlice([]float32{1, 2, 3, 4}, 2, 2)
-	b, _ := graph.FromSlice([]float32{5, 6}, 1, 2)
+	a, _ := tensor.FromSlice([]float32{1, 2, 3, 4}, 2, 2)
+	b, _ := tensor.FromSlice([]float32{5, 6}, 1, 2)
 	snap := snapshot(1)
 	parts := []Part{
 		{Name: "table", Full: []int{3, 2}, Slice: Slice{{Start: 0, Length: 2}, {Start: 0, Length: 2}}, Tensor: a},
@@ -309,14 +309,14 @@ func TestPartitionedVariables(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d := cmp.Diff([]float32{1, 2, 3, 4, 5, 6}, graph.Of[float32](got.Tensors["table"])); d != "" {
+		if d := cmp.Diff([]float32{1, 2, 3, 4, 5, 6}, tensor.Values[float32](got.Tensors["table"])); d != "" {
 			t.Fatal(d)
 		}
 		rows, err := r.Rows("table", 1, 3)
-		if err != nil || !slices.Equal(graph.Of[float32](rows), []float32{3, 4, 5, 6}) {
+		if err != nil || !slices.Equal(tensor.Values[float32](rows), []float32{3, 4, 5, 6}) {
 			t.Fatalf("rows %v, %v", rows, err)
 		}
-		if info, _ := r.Lookup("whole"); len(info.Slices) != 0 || !slices.Equal(graph.Of[float32](got.Tensors["whole"]), []float32{5, 6}) {
+		if info, _ := r.Lookup("whole"); len(info.Slices) != 0 || !slices.Equal(tensor.Values[float32](got.Tensors["whole"]), []float32{5, 6}) {
 			t.Fatalf("whole: %+v", info)
 		}
 	}

@@ -13,9 +13,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 	"github.com/goestimator/goestimator/internal/platform/failpoint"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 const (
@@ -55,7 +55,7 @@ func childRun(dir string) error {
 		}
 	}
 	other := snapshot(childLast)
-	other.Tensors["final"] = graph.ScalarOf(true)
+	other.Tensors["final"] = tensor.Scalar(true)
 	_, err = s.Save(ctx, other)
 	return err
 }
@@ -201,7 +201,7 @@ func powerCut(m *atomicfile.Mem, n int) {
 // changes survives it, leaves a loadable checkpoint, and after Save the new one.
 func TestPowerLossAtEveryOperation(t *testing.T) {
 	replaced := snapshot(3)
-	replaced.Tensors["w"] = graph.ScalarOf(true)
+	replaced.Tensors["w"] = tensor.Scalar(true)
 	for _, c := range []struct {
 		name   string
 		before []int64

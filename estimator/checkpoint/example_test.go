@@ -6,7 +6,7 @@ import (
 	"os"
 
 	"github.com/goestimator/goestimator/estimator/checkpoint"
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 func ExampleSaver() {
@@ -24,7 +24,7 @@ func ExampleSaver() {
 	ctx := context.Background()
 	_, err = saver.Save(ctx, checkpoint.Snapshot{
 		Step:    100,
-		Tensors: map[string]*graph.Tensor{"dense/bias": graph.ScalarOf(float32(0.5))},
+		Tensors: map[string]*tensor.Tensor{"dense/bias": tensor.Scalar(float32(0.5))},
 	})
 	if err != nil {
 		fmt.Println(err)
@@ -37,6 +37,6 @@ func ExampleSaver() {
 	}
 	defer r.Close()
 	bias, err := r.Tensor("dense/bias")
-	fmt.Println(r.Step(), r.Names(), graph.Of[float32](bias), err)
+	fmt.Println(r.Step(), r.Names(), tensor.Values[float32](bias), err)
 	// Output: 100 [dense/bias global_step] [0.5] <nil>
 }

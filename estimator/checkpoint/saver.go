@@ -13,10 +13,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/format/bundle"
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 	"github.com/goestimator/goestimator/internal/platform/failpoint"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // The points of a save, besides those of package bundle, where a crash is worth
@@ -254,7 +254,7 @@ func without(list []Entry, prefix string) []Entry {
 // data files to write: where a loadable checkpoint is to be replaced, a number
 // other than its own, so that the files' names differ and the rename of the
 // index alone switches from the old to the new one.
-func (s *Saver) prepare(prefix string, tensors map[string]*graph.Tensor, parts bool) (shards int, same bool, err error) {
+func (s *Saver) prepare(prefix string, tensors map[string]*tensor.Tensor, parts bool) (shards int, same bool, err error) {
 	if !s.exists(prefix + indexSuffix) {
 		return 1, false, nil
 	}
@@ -276,7 +276,7 @@ func (s *Saver) prepare(prefix string, tensors map[string]*graph.Tensor, parts b
 	return 1, false, fpUnusable.Here()
 }
 
-func (s *Saver) write(ctx context.Context, prefix string, shards int, tensors map[string]*graph.Tensor, parts iter.Seq2[Part, error]) error {
+func (s *Saver) write(ctx context.Context, prefix string, shards int, tensors map[string]*tensor.Tensor, parts iter.Seq2[Part, error]) error {
 	w, err := bundle.NewWriter(s.fs, prefix, shards)
 	if err != nil {
 		return err

@@ -8,8 +8,8 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/format/bundle"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // GlobalStep is the name of the tensor, an int64 scalar, that holds the step.
@@ -26,7 +26,7 @@ type Extent = bundle.Extent
 type Snapshot struct {
 	Step int64
 	// Tensors by name. GlobalStep is added; where it is given it must equal Step.
-	Tensors map[string]*graph.Tensor
+	Tensors map[string]*tensor.Tensor
 	// Parts are further tensors, and slices of partitioned ones; those of one name
 	// must cover it exactly once. They are asked for one after the other, once, and
 	// each is written before the next, so that they may be made as they are asked
@@ -40,7 +40,7 @@ type Part struct {
 	Name   string
 	Full   []int
 	Slice  Slice
-	Tensor *graph.Tensor
+	Tensor *tensor.Tensor
 }
 
 // PartsOf yields parts that are in memory.
@@ -55,19 +55,19 @@ func PartsOf(parts ...Part) iter.Seq2[Part, error] {
 }
 
 // complete returns the snapshot's tensors with GlobalStep among them.
-func (s Snapshot) complete() (map[string]*graph.Tensor, error) {
+func (s Snapshot) complete() (map[string]*tensor.Tensor, error) {
 	if s.Step < 0 {
 		return nil, fmt.Errorf("checkpoint of step %d: expected a step >= 0", s.Step)
 	}
 	if t := s.Tensors[GlobalStep]; t != nil {
-		if v := graph.Of[int64](t); len(v) != 1 || len(t.Shape) != 0 || v[0] != s.Step {
+		if v := tensor.Values[int64](t); len(v) != 1 || len(t.Shape) != 0 || v[0] != s.Step {
 			return nil, fmt.Errorf("tensor %q: expected the int64 scalar %d, got %s%v %v", GlobalStep, s.Step, t.DType, t.Shape, v)
 		}
 		return s.Tensors, nil
 	}
-	all := make(map[string]*graph.Tensor, len(s.Tensors)+1)
+	all := make(map[string]*tensor.Tensor, len(s.Tensors)+1)
 	maps.Copy(all, s.Tensors)
-	all[GlobalStep] = graph.ScalarOf(s.Step)
+	all[GlobalStep] = tensor.Scalar(s.Step)
 	return all, nil
 }
 
@@ -102,11 +102,11 @@ func (r *Reader) Lookup(name string) (Info, bool) { return r.b.Lookup(name) }
 
 // Tensor reads one tensor and checks it. The error wraps ErrNotFound where the
 // checkpoint lacks it, or is a *CorruptError.
-func (r *Reader) Tensor(name string) (*graph.Tensor, error) { return r.b.Tensor(name) }
+func (r *Reader) Tensor(name string) (*tensor.Tensor, error) { return r.b.Tensor(name) }
 
 // Rows reads rows [lo, hi) along the first dimension of a tensor, however it is
 // partitioned, and no more. It checks no checksums: OpenLatest has.
-func (r *Reader) Rows(name string, lo, hi int) (*graph.Tensor, error) { return r.b.Rows(name, lo, hi) }
+func (r *Reader) Rows(name string, lo, hi int) (*tensor.Tensor, error) { return r.b.Rows(name, lo, hi) }
 
 // Verify reads every byte and returns the first *CorruptError.
 func (r *Reader) Verify() error { return r.b.Verify() }
@@ -118,10 +118,10 @@ func (r *Reader) Close() error { return r.b.Close() }
 // prefix's end, else 0.
 func (r *Reader) Step() int64 {
 	if t, err := r.Tensor(GlobalStep); err == nil {
-		if v := graph.Of[int64](t); len(v) == 1 {
+		if v := tensor.Values[int64](t); len(v) == 1 {
 			return v[0]
 		}
-		if v := graph.Of[int32](t); len(v) == 1 {
+		if v := tensor.Values[int32](t); len(v) == 1 {
 			return int64(v[0])
 		}
 	}
@@ -131,7 +131,7 @@ func (r *Reader) Step() int64 {
 
 // Snapshot reads everything; partitioned tensors come out whole.
 func (r *Reader) Snapshot() (Snapshot, error) {
-	s := Snapshot{Step: r.Step(), Tensors: map[string]*graph.Tensor{}}
+	s := Snapshot{Step: r.Step(), Tensors: map[string]*tensor.Tensor{}}
 	for _, n := range r.Names() {
 		t, err := r.Tensor(n)
 		if err != nil {
@@ -143,7 +143,7 @@ func (r *Reader) Snapshot() (Snapshot, error) {
 }
 
 // holds reports whether the checkpoint is readable and has exactly these tensors.
-func (r *Reader) holds(tensors map[string]*graph.Tensor) bool {
+func (r *Reader) holds(tensors map[string]*tensor.Tensor) bool {
 	if len(r.List()) != len(tensors) {
 		return false
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/losses"
 	"github.com/goestimator/goestimator/models/ops"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 )
 
@@ -90,7 +91,7 @@ func (h BinaryClass) labels(mc *estimator.ModelContext, labels models.Labels) (*
 
 // checkWords compares the type of labels with the vocabulary.
 func (b base) checkWords(t target) error {
-	switch words := t.dtype() == models.String; {
+	switch words := t.dtype() == tensor.String; {
 	case b.vocabulary != nil && !words:
 		return fmt.Errorf("labels dtype should be string if there is a vocabulary. Instead got %v, of label %s: leave label_vocabulary out, or set the column's dtype to string", t.dtype(), t.name)
 	case b.vocabulary == nil && words:

@@ -10,6 +10,7 @@ import (
 	"github.com/goestimator/goestimator/estimator/heads"
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // TestClassNames: where labels are ids, predictions have the names beside them, and the labels stay ids.
@@ -42,7 +43,7 @@ func TestClassNames(t *testing.T) {
 				}
 				classes = append(classes, texts(p.Get("classes"))...)
 				if c.ids != nil {
-					ids = append(ids, models.Values[int64](p.Get("class_ids"))...)
+					ids = append(ids, tensor.Values[int64](p.Get("class_ids"))...)
 				}
 				if c.all != nil && !slices.Equal(texts(p.Get("all_classes")), c.all) {
 					t.Errorf("all_classes are %q, expected %q", texts(p.Get("all_classes")), c.all)
@@ -112,7 +113,7 @@ func TestClassNamesOfSteps(t *testing.T) {
 	}
 }
 
-func texts(x *models.Tensor) []string {
+func texts(x *tensor.Tensor) []string {
 	out := make([]string, len(x.Strings))
 	for i, s := range x.Strings {
 		out[i] = string(s)

@@ -2,9 +2,9 @@ package heads
 
 import (
 	"github.com/goestimator/goestimator/estimator"
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/ops"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 )
 
@@ -19,12 +19,12 @@ func ForClasses(n int, opts ...Option) (Head, error) {
 
 // allClassIDs returns 0 to n-1 for each example, int32 [batch, n].
 func allClassIDs(mc *estimator.ModelContext, logits *G.Node, n int) *G.Node {
-	row := graph.NewTensor(models.GraphType(logits.Dtype()), 1, n)
+	row := tensor.New(models.GraphType(logits.Dtype()), 1, n)
 	out := cellsOf(row)
 	for i := range n {
 		out.set(i, float64(i))
 	}
-	return ops.Cast(mc, ops.Add(mc, ops.ZerosLike(mc, logits), ops.Constant(mc, row)), models.Int32)
+	return ops.Cast(mc, ops.Add(mc, ops.ZerosLike(mc, logits), ops.Constant(mc, row)), tensor.Int32)
 }
 
 // classifying completes a part of a classifier: the words of its predictions, and

@@ -17,6 +17,7 @@ import (
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/losses"
 	"github.com/goestimator/goestimator/models/ops"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // golden is testdata/golden.json, which golden.py wrote by TensorFlow 2.15.
@@ -295,10 +296,10 @@ func (k goldenCase) checkPredictions(t *testing.T) {
 }
 
 // listed is a prediction as JSON has it.
-func listed(x *models.Tensor) any {
+func listed(x *tensor.Tensor) any {
 	var out []any
 	for i := range x.Len() {
-		if x.DType == models.String {
+		if x.DType == tensor.String {
 			out = append(out, string(x.Strings[i]))
 		} else {
 			out = append(out, x.Float(i))

@@ -13,7 +13,7 @@ import (
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/estimator/heads"
 	"github.com/goestimator/goestimator/inputs"
-	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 func run(t *testing.T, h heads.Head, columns ...inputs.NamedTensor) (*estimator.Estimator, estimator.InputFn, estimator.EvalResult, error) {
@@ -66,9 +66,9 @@ func TestMultiClass(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			ids = append(ids, models.Values[int64](p.Get("class_ids"))...)
+			ids = append(ids, tensor.Values[int64](p.Get("class_ids"))...)
 			sum := float32(0)
-			for _, x := range models.Values[float32](p.Get("probabilities")) {
+			for _, x := range tensor.Values[float32](p.Get("probabilities")) {
 				sum += x
 			}
 			if math.Abs(float64(sum)-1) > 1e-5 || len(p.Names()) != 6 {

@@ -9,8 +9,9 @@ import (
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/ops"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
-	"gorgonia.org/tensor"
+	gtensor "gorgonia.org/tensor"
 )
 
 // errNoLabels is tf.estimator's.
@@ -40,10 +41,10 @@ func only(mc *estimator.ModelContext, labels models.Labels) (target, error) {
 	return target{name: labels.Names()[0], node: n}, nil
 }
 
-func (t target) dtype() models.DType { return models.GraphType(t.node.Dtype()) }
+func (t target) dtype() tensor.DType { return models.GraphType(t.node.Dtype()) }
 
 // whole reports whether the labels are whole numbers.
-func whole(d models.DType) bool { return d != models.String && !d.Float() }
+func whole(d tensor.DType) bool { return d != tensor.String && !d.Float() }
 
 // dense checks that a label has shape [batch, dimension], or [batch] where dimension is 1.
 func (t target) dense(dimension int) error {
@@ -59,7 +60,7 @@ func (t target) dense(dimension int) error {
 }
 
 // exampleShape is a shape with its first dimension called what it stands for.
-func exampleShape(s tensor.Shape) string {
+func exampleShape(s gtensor.Shape) string {
 	text := "[batch"
 	for _, d := range s[min(1, len(s)):] {
 		text += fmt.Sprintf(" %d", d)
@@ -90,7 +91,7 @@ func LabelsOf(mc *estimator.ModelContext, h Head, labels models.Labels) (*G.Node
 
 // encoding says what values labels may have and what they become.
 type encoding struct {
-	dtype models.DType
+	dtype tensor.DType
 	shape []int               // of an example
 	check func(float64) error // of one number
 	words []string            // nil: labels are numbers
@@ -110,7 +111,7 @@ func (t target) encode(mc *estimator.ModelContext, e encoding) *G.Node {
 	for i, w := range e.words {
 		ids[w] = float64(i)
 	}
-	return mc.Encode(t.node, estimator.Encoder{DType: e.dtype, Shape: e.shape, Encode: func(dst *models.Tensor, c inputs.NamedTensor) error {
+	return mc.Encode(t.node, estimator.Encoder{DType: e.dtype, Shape: e.shape, Encode: func(dst *tensor.Tensor, c inputs.NamedTensor) error {
 		out := cellsOf(dst)
 		each := max(1, dst.Len()/max(1, dst.Shape[0]))
 		for i := range c.Tensor.Len() {
@@ -133,7 +134,7 @@ func (t target) multiHot(mc *estimator.ModelContext, n int, words []string) *G.N
 	for i, w := range words {
 		ids[w] = float64(i)
 	}
-	return mc.Encode(t.node, estimator.Encoder{DType: mc.DType(), Shape: []int{n}, Encode: func(dst *models.Tensor, c inputs.NamedTensor) error {
+	return mc.Encode(t.node, estimator.Encoder{DType: mc.DType(), Shape: []int{n}, Encode: func(dst *tensor.Tensor, c inputs.NamedTensor) error {
 		out := cellsOf(dst)
 		for row := range dst.Shape[0] {
 			each := c.Tensor.Len() / dst.Shape[0]
@@ -157,8 +158,8 @@ func (t target) multiHot(mc *estimator.ModelContext, n int, words []string) *G.N
 }
 
 // value is element i of a label as a number, by the vocabulary where it is a word.
-func value(t *models.Tensor, i int, ids map[string]float64) (float64, error) {
-	if t.DType != models.String {
+func value(t *tensor.Tensor, i int, ids map[string]float64) (float64, error) {
+	if t.DType != tensor.String {
 		return t.Float(i), nil
 	}
 	id, ok := ids[string(t.Strings[i])]
@@ -211,8 +212,8 @@ type cells struct {
 	i64 []int64
 }
 
-func cellsOf(dst *models.Tensor) cells {
-	return cells{models.Values[float32](dst), models.Values[float64](dst), models.Values[int64](dst)}
+func cellsOf(dst *tensor.Tensor) cells {
+	return cells{tensor.Values[float32](dst), tensor.Values[float64](dst), tensor.Values[int64](dst)}
 }
 
 // set sets element i.

@@ -13,6 +13,7 @@ import (
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/losses"
 	"github.com/goestimator/goestimator/models/ops"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 )
 
@@ -199,16 +200,16 @@ func TestComputedLabels(t *testing.T) {
 	logits := []float32{1, -1, 2, 3, 0, -2}
 	for name, c := range map[string]struct {
 		head   heads.Head
-		dtype  models.DType
+		dtype  tensor.DType
 		labels func(shape ...int) inputs.NamedTensor // shape of an example
 	}{
-		"binary": {must(heads.NewBinaryClass()), models.Float32, func(shape ...int) inputs.NamedTensor {
+		"binary": {must(heads.NewBinaryClass()), tensor.Float32, func(shape ...int) inputs.NamedTensor {
 			return inputs.Slice("y", inputs.Label, []float32{1, 0, 0, 1, 1, 0}, shape...)
 		}},
-		"classes": {must(heads.NewMultiClass(3)), models.Int64, func(shape ...int) inputs.NamedTensor {
+		"classes": {must(heads.NewMultiClass(3)), tensor.Int64, func(shape ...int) inputs.NamedTensor {
 			return inputs.Slice("y", inputs.Label, []int64{2, 0}, shape...)
 		}},
-		"regression": {must(heads.NewRegression(1)), models.Float32, func(shape ...int) inputs.NamedTensor {
+		"regression": {must(heads.NewRegression(1)), tensor.Float32, func(shape ...int) inputs.NamedTensor {
 			return inputs.Slice("y", inputs.Label, []float32{1, 0.5, 0, 1, 1, 0}, shape...)
 		}},
 	} {
@@ -244,13 +245,13 @@ func TestLabelsOfOwnLoss(t *testing.T) {
 	var shapes [][]int
 	loss := heads.WithLossFn(func(mc *estimator.ModelContext, in heads.LossInputs) *G.Node {
 		shapes = append(shapes, in.Labels.Shape())
-		return ops.Cast(mc, in.Labels, models.Float32)
+		return ops.Cast(mc, in.Labels, tensor.Float32)
 	})
 	for name, h := range map[string]heads.Head{"binary": must(heads.NewBinaryClass(loss)), "classes": must(heads.NewMultiClass(3, loss)), "regression": must(heads.NewRegression(1, loss))} {
 		for _, computed := range []bool{false, true} {
 			e := open(t, func(mc *estimator.ModelContext, f models.Features, l models.Labels) (*estimator.Spec, error) {
 				if computed {
-					l = models.NewFeatures(mc, models.Feature{Name: "y", Dense: ops.Mul(mc, l.Only(), ops.Scalar(mc, models.Int64, 1))})
+					l = models.NewFeatures(mc, models.Feature{Name: "y", Dense: ops.Mul(mc, l.Only(), ops.Scalar(mc, tensor.Int64, 1))})
 				}
 				return h.Spec(mc, heads.Inputs{Features: f, Labels: l, Logits: passThrough(mc, f, h.LogitsDimension()), Optimizer: sgd(0.1)})
 			})

@@ -7,6 +7,7 @@ import (
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/losses"
 	"github.com/goestimator/goestimator/models/ops"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 )
 
@@ -89,5 +90,5 @@ func (h MultiClass) labels(mc *estimator.ModelContext, labels models.Labels) (*G
 	if h.vocabulary == nil && !whole(t.dtype()) {
 		return nil, fmt.Errorf("labels dtype should be integer. Instead got %v, of label %s: expected class ids in [0, %d): set its dtype to int64, or give the column a vocabulary", t.dtype(), t.name, h.dimension)
 	}
-	return t.encode(mc, encoding{models.Int64, nil, inRange(h.dimension), h.vocabulary}), mc.Err()
+	return t.encode(mc, encoding{tensor.Int64, nil, inRange(h.dimension), h.vocabulary}), mc.Err()
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/losses"
 	"github.com/goestimator/goestimator/models/ops"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 )
 
@@ -103,11 +104,11 @@ func (h MultiLabel) labels(mc *estimator.ModelContext, labels models.Labels) (*G
 	if err != nil {
 		return nil, err
 	}
-	if t.dtype() == models.String || t.ragged {
-		if err := h.checkWords(t); t.dtype() == models.String && err != nil {
+	if t.dtype() == tensor.String || t.ragged {
+		if err := h.checkWords(t); t.dtype() == tensor.String && err != nil {
 			return nil, err
 		}
-		if t.dtype() != models.String && !whole(t.dtype()) {
+		if t.dtype() != tensor.String && !whole(t.dtype()) {
 			return nil, fmt.Errorf("labels dtype should be integer. Instead got %v, of label %s: set its dtype to int64, or give a label_vocabulary", t.dtype(), t.name)
 		}
 		return t.multiHot(mc, h.dimension, h.vocabulary), mc.Err()

@@ -8,6 +8,7 @@ import (
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/losses"
 	"github.com/goestimator/goestimator/models/ops"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 )
 
@@ -151,7 +152,7 @@ func (h Regression) labels(mc *estimator.ModelContext, labels models.Labels) (*G
 	if err := t.dense(h.dimension); err != nil {
 		return nil, err
 	}
-	if d := t.dtype(); d == models.String || d == models.Bool {
+	if d := t.dtype(); d == tensor.String || d == tensor.Bool {
 		return nil, fmt.Errorf("label %s has type %v: expected numbers: for classes take a classifier", t.name, d)
 	}
 	if h.check == nil {

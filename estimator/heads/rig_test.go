@@ -16,6 +16,7 @@ import (
 	"github.com/goestimator/goestimator/models/initializers"
 	"github.com/goestimator/goestimator/models/layers"
 	"github.com/goestimator/goestimator/models/optimizers"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 )
 
@@ -101,12 +102,12 @@ func appendRow(b array.Builder, c inputs.NamedTensor, row int) {
 	}
 }
 
-func appendElement(b array.Builder, x *models.Tensor, i int) {
+func appendElement(b array.Builder, x *tensor.Tensor, i int) {
 	switch b := b.(type) {
 	case *array.Float32Builder:
-		b.Append(models.Values[float32](x)[i])
+		b.Append(tensor.Values[float32](x)[i])
 	case *array.Int64Builder:
-		b.Append(models.Values[int64](x)[i])
+		b.Append(tensor.Values[int64](x)[i])
 	case *array.BinaryBuilder:
 		b.Append(x.Strings[i])
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/losses"
 	"github.com/goestimator/goestimator/models/ops"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 )
 
@@ -107,7 +108,7 @@ func withoutWords(static Head) (Head, stepLabels) {
 		h.vocabulary = nil
 		return h, own
 	case MultiClass:
-		own := stepLabels{h.options, encoding{dtype: models.Int64, check: inRange(h.dimension), words: h.vocabulary}, 1, true}
+		own := stepLabels{h.options, encoding{dtype: tensor.Int64, check: inRange(h.dimension), words: h.vocabulary}, 1, true}
 		h.vocabulary = nil
 		return h, own
 	case Regression:
@@ -139,7 +140,7 @@ func (h Sequential) steps(mc *estimator.ModelContext, in Inputs) (s stepsOf, err
 	if s.mask = in.Features.Dense(h.mask); mc.Failed() {
 		return s, mc.Err()
 	}
-	if !slices.Equal(s.mask.Shape(), s.shape) || models.GraphType(s.mask.Dtype()) != models.Bool {
+	if !slices.Equal(s.mask.Shape(), s.shape) || models.GraphType(s.mask.Dtype()) != tensor.Bool {
 		return s, fmt.Errorf("mask %q is %v%v: expected bool%v, the steps of the logits", h.mask, s.mask.Dtype(), s.mask.Shape(), s.shape)
 	}
 	s.logits = s.flat(mc, in.Logits, h.LogitsDimension())

@@ -9,6 +9,7 @@ import (
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/ops"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // stepLabels says what the labels of steps may be and what they become.
@@ -28,7 +29,7 @@ func (s stepsOf) labels(mc *estimator.ModelContext, labels models.Labels, own st
 	if !t.ragged {
 		return labels, fmt.Errorf("label %s is %v%v: expected a ragged label, a value for each step", t.name, t.dtype(), t.node.Shape())
 	}
-	if words := t.dtype() == models.String; words != (own.words != nil) {
+	if words := t.dtype() == tensor.String; words != (own.words != nil) {
 		return labels, fmt.Errorf("label %s is %v: expected words where there is a label_vocabulary, else numbers", t.name, t.dtype())
 	}
 	if own.ids && own.words == nil && !whole(t.dtype()) {
@@ -46,7 +47,7 @@ func (s stepsOf) labels(mc *estimator.ModelContext, labels models.Labels, own st
 // encode writes the labels of all steps to dst [batch, T, dimension]. A step of
 // a sequence without a label gets one that makes the loss NaN; of a longer label
 // the program is built anew with the sequence.
-func (own stepLabels) encode(dst *models.Tensor, c inputs.NamedTensor) error {
+func (own stepLabels) encode(dst *tensor.Tensor, c inputs.NamedTensor) error {
 	ids := make(map[string]float64, len(own.words))
 	for i, w := range own.words {
 		ids[w] = float64(i)

@@ -9,6 +9,7 @@ import (
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/ops"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 )
 
@@ -25,7 +26,7 @@ func (b base) weights(mc *estimator.ModelContext, f models.Features, perLogit bo
 	if w == nil {
 		return nil, mc.Err()
 	}
-	if d := models.GraphType(w.Dtype()); d == models.String || d == models.Bool {
+	if d := models.GraphType(w.Dtype()); d == tensor.String || d == tensor.Bool {
 		return nil, fmt.Errorf("weight column should be castable to float. Given dtype: %v", d)
 	}
 	s := w.Shape()
@@ -47,11 +48,11 @@ func (b base) weights(mc *estimator.ModelContext, f models.Features, perLogit bo
 // as type d. A batch in which one is negative or not finite is an error that names
 // the column, the row and the weight. Weights that the model computed, rather than
 // took from the input, are only cast.
-func CheckedWeights(mc *estimator.ModelContext, w *G.Node, d models.DType) *G.Node {
+func CheckedWeights(mc *estimator.ModelContext, w *G.Node, d tensor.DType) *G.Node {
 	if !mc.IsColumn(w) {
 		return ops.Cast(mc, w, d)
 	}
-	return mc.Encode(w, estimator.Encoder{DType: d, Shape: w.Shape()[1:], Encode: func(dst *models.Tensor, c inputs.NamedTensor) error {
+	return mc.Encode(w, estimator.Encoder{DType: d, Shape: w.Shape()[1:], Encode: func(dst *tensor.Tensor, c inputs.NamedTensor) error {
 		out := cellsOf(dst)
 		each := max(1, dst.Len()/max(1, dst.Shape[0]))
 		for i := range c.Tensor.Len() {
@@ -75,7 +76,7 @@ func checkWeight(v float64) error {
 // stepWeights returns a ragged column of weights as [batch, steps] of mc's type,
 // checked as CheckedWeights are; 0 where there is no step.
 func stepWeights(mc *estimator.ModelContext, r *models.Ragged, steps int) *G.Node {
-	return mc.Encode(r.Values, estimator.Encoder{DType: mc.DType(), Shape: []int{steps}, Encode: func(dst *models.Tensor, c inputs.NamedTensor) error {
+	return mc.Encode(r.Values, estimator.Encoder{DType: mc.DType(), Shape: []int{steps}, Encode: func(dst *tensor.Tensor, c inputs.NamedTensor) error {
 		out := cellsOf(dst)
 		for row := range dst.Shape[0] {
 			from := int(c.Offsets[row])

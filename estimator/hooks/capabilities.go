@@ -5,6 +5,7 @@ import (
 
 	"github.com/goestimator/goestimator/estimator/summary"
 	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Checkpointer is a Run that can save: a training loop on the chief.
@@ -56,7 +57,7 @@ type SummarySource interface {
 // VariableInfo describes a variable of a model.
 type VariableInfo struct {
 	Name      string
-	DType     models.DType
+	DType     tensor.DType
 	Shape     []int
 	Trainable bool
 }

@@ -4,14 +4,14 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // FinalOps keeps the values that tensors have in the last step.
 type FinalOps struct {
 	Base
 	names  []string
-	values map[string]*models.Tensor
+	values map[string]*tensor.Tensor
 }
 
 var _ Hook = (*FinalOps)(nil)
@@ -20,7 +20,7 @@ var _ Hook = (*FinalOps)(nil)
 func NewFinalOps(tensors ...string) *FinalOps { return &FinalOps{names: tensors} }
 
 // Values returns copies of the tensors by name, after the loop has ended.
-func (h *FinalOps) Values() map[string]*models.Tensor { return h.values }
+func (h *FinalOps) Values() map[string]*tensor.Tensor { return h.values }
 
 // Begin asks for the tensors.
 func (h *FinalOps) Begin(s Setup) error {
@@ -34,7 +34,7 @@ func (h *FinalOps) Begin(s Setup) error {
 
 // End copies the values; there are none where no step was made.
 func (h *FinalOps) End(_ context.Context, r Run) error {
-	h.values = map[string]*models.Tensor{}
+	h.values = map[string]*tensor.Tensor{}
 	if r.BatchSize() == 0 {
 		return nil
 	}

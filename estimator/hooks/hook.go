@@ -4,7 +4,7 @@ import (
 	"context"
 	"sort"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // A Hook is called at fixed points of a training, evaluation or prediction
@@ -41,7 +41,7 @@ type Run interface {
 	GlobalStep() int64
 	// Value returns a tensor that was requested in Begin, as of the last step.
 	// It is valid until the next step begins.
-	Value(name string) (*graph.Tensor, error)
+	Value(name string) (*tensor.Tensor, error)
 	// BatchSize returns the number of examples of the last step.
 	BatchSize() int
 	// RequestStop ends the loop after this step; the first reason is reported.

@@ -17,8 +17,8 @@ import (
 	"github.com/goestimator/goestimator/estimator/checkpoint"
 	"github.com/goestimator/goestimator/estimator/hooks"
 	"github.com/goestimator/goestimator/estimator/summary"
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // loop is an in-memory loop: it runs hooks as an Estimator does.
@@ -26,7 +26,7 @@ type loop struct {
 	mode    string
 	chief   bool
 	step    int64
-	values  map[string]*graph.Tensor
+	values  map[string]*tensor.Tensor
 	fetched []string
 	events  *summary.Memory
 	reason  string
@@ -35,8 +35,8 @@ type loop struct {
 }
 
 func newLoop() *loop {
-	return &loop{mode: "train", chief: true, events: &summary.Memory{}, values: map[string]*graph.Tensor{
-		"loss": graph.ScalarOf(float32(1)), "learning_rate": graph.ScalarOf(0.5)}}
+	return &loop{mode: "train", chief: true, events: &summary.Memory{}, values: map[string]*tensor.Tensor{
+		"loss": tensor.Scalar(float32(1)), "learning_rate": tensor.Scalar(0.5)}}
 }
 
 func (l *loop) Fetch(name string) error {
@@ -49,7 +49,7 @@ func (l *loop) Fetch(name string) error {
 func (l *loop) Mode() string      { return l.mode }
 func (l *loop) IsChief() bool     { return l.chief }
 func (l *loop) GlobalStep() int64 { return l.step }
-func (l *loop) Value(name string) (*graph.Tensor, error) {
+func (l *loop) Value(name string) (*tensor.Tensor, error) {
 	if !slices.Contains(l.fetched, name) {
 		return nil, errors.New("not fetched: " + name)
 	}
@@ -131,11 +131,11 @@ func TestStopAtStep(t *testing.T) {
 
 func TestNaN(t *testing.T) {
 	l := newLoop()
-	l.values["loss"] = graph.ScalarOf(float32(math.Inf(1)))
+	l.values["loss"] = tensor.Scalar(float32(math.Inf(1)))
 	if err := l.run(t, 2, hooks.NewNaN("loss")); err != nil {
 		t.Errorf("an infinite loss is no NaN, got %v", err)
 	}
-	l.values["loss"] = graph.ScalarOf(float32(math.NaN()))
+	l.values["loss"] = tensor.Scalar(float32(math.NaN()))
 	var nan *hooks.NaNLossError
 	if err := l.run(t, 5, hooks.NewNaN("loss")); !errors.As(err, &nan) || nan.Step != 3 {
 		t.Errorf("got %v, expected a NaNLossError of step 3", err)
@@ -192,7 +192,7 @@ func TestLogging(t *testing.T) {
 
 func TestSummarySaver(t *testing.T) {
 	l := newLoop()
-	h, err := graph.FromSlice([]float32{1, 2, 3}, 3)
+	h, err := tensor.FromSlice([]float32{1, 2, 3}, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -419,7 +419,7 @@ func TestStopAtCheckpointStepWaitsForTheChief(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := saver.Save(context.Background(), checkpoint.Snapshot{Step: 3, Tensors: map[string]*graph.Tensor{"v": graph.ScalarOf(float32(1))}}); err != nil {
+	if _, err := saver.Save(context.Background(), checkpoint.Snapshot{Step: 3, Tensors: map[string]*tensor.Tensor{"v": tensor.Scalar(float32(1))}}); err != nil {
 		t.Fatal(err)
 	}
 	l := newLoop()

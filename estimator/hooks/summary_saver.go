@@ -6,6 +6,7 @@ import (
 
 	"github.com/goestimator/goestimator/estimator/summary"
 	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // SummarySaver writes loss, learning rate and the model's summaries to the
@@ -72,7 +73,7 @@ func (h *SummarySaver) AfterRun(_ context.Context, r Run) error {
 }
 
 // values turns a tensor into what the event file holds.
-func (t SummaryTensor) values(v *models.Tensor) ([]*summary.Value, error) {
+func (t SummaryTensor) values(v *tensor.Tensor) ([]*summary.Value, error) {
 	switch t.Kind {
 	case models.HistogramSummary:
 		h, err := summary.Histogram(t.Tag, v)

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // ErrIncompatible is wrapped by the errors of Merge and UnmarshalBinary where
@@ -23,7 +23,7 @@ type Accumulator interface {
 	// Update folds one batch in. The constructor's comment says which tensors
 	// it takes; a nil last tensor stands for absent weights. After an error the
 	// accumulator is as it was before.
-	Update(args ...*graph.Tensor) error
+	Update(args ...*tensor.Tensor) error
 	// Merge adds what other saw; other is left as it is. It fails with
 	// ErrIncompatible where other is of another kind or has other parameters.
 	Merge(other Accumulator) error
@@ -53,9 +53,9 @@ func (v Value) Scalar() (float64, bool) {
 }
 
 // Tensor returns v as a float64 tensor that shares no memory with v.
-func (v Value) Tensor() *graph.Tensor {
-	t := graph.NewTensor(graph.Float64, v.Shape...)
-	copy(graph.Of[float64](t), v.Data)
+func (v Value) Tensor() *tensor.Tensor {
+	t := tensor.New(tensor.Float64, v.Shape...)
+	copy(tensor.Values[float64](t), v.Data)
 	return t
 }
 

@@ -3,7 +3,7 @@ package metrics
 import (
 	"fmt"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Accuracy is the weighted share of predictions that equal their labels
@@ -15,7 +15,7 @@ type Accuracy struct{ ratio }
 func NewAccuracy() *Accuracy { return &Accuracy{newRatio("accuracy")} }
 
 // Update implements Accumulator.
-func (m *Accuracy) Update(ts ...*graph.Tensor) error {
+func (m *Accuracy) Update(ts ...*tensor.Tensor) error {
 	a, err := pairArgs(ts)
 	if err != nil {
 		return fmt.Errorf("%s: %w", m.kind, err)
@@ -51,7 +51,7 @@ func NewBinaryAccuracy(threshold float64) (*BinaryAccuracy, error) {
 }
 
 // Update implements Accumulator.
-func (m *BinaryAccuracy) Update(ts ...*graph.Tensor) error {
+func (m *BinaryAccuracy) Update(ts ...*tensor.Tensor) error {
 	labels, predictions, w, err := binaryArgs(ts)
 	if err != nil {
 		return fmt.Errorf("%s: %w", m.kind, err)
@@ -61,7 +61,7 @@ func (m *BinaryAccuracy) Update(ts ...*graph.Tensor) error {
 }
 
 // binaryArgs reads the arguments labels, probabilities[, weights] of a binary metric.
-func binaryArgs(ts []*graph.Tensor) (labels []bool, predictions []float32, w weighting, err error) {
+func binaryArgs(ts []*tensor.Tensor) (labels []bool, predictions []float32, w weighting, err error) {
 	a, err := pairArgs(ts)
 	if err != nil {
 		return nil, nil, w, err

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // number is every element type that a metric reads as a number.
@@ -13,47 +13,47 @@ type number interface {
 }
 
 // convert returns t's elements, which are of type From, as Go's To.
-func convert[To, From number](t *graph.Tensor) []To {
+func convert[To, From number](t *tensor.Tensor) []To {
 	out := make([]To, t.Len())
-	for i, v := range graph.Of[From](t) {
+	for i, v := range tensor.Values[From](t) {
 		out[i] = To(v)
 	}
 	return out
 }
 
 // numbers returns t's elements as Go's To; false becomes 0 and true 1.
-func numbers[To number](name string, t *graph.Tensor) ([]To, error) {
+func numbers[To number](name string, t *tensor.Tensor) ([]To, error) {
 	if err := wellFormed(name, t); err != nil {
 		return nil, err
 	}
 	switch t.DType {
-	case graph.Float32:
+	case tensor.Float32:
 		return convert[To, float32](t), nil
-	case graph.Float64:
+	case tensor.Float64:
 		return convert[To, float64](t), nil
-	case graph.Int8:
+	case tensor.Int8:
 		return convert[To, int8](t), nil
-	case graph.Int16:
+	case tensor.Int16:
 		return convert[To, int16](t), nil
-	case graph.Int32:
+	case tensor.Int32:
 		return convert[To, int32](t), nil
-	case graph.Int64:
+	case tensor.Int64:
 		return convert[To, int64](t), nil
-	case graph.Uint8, graph.Bool:
-		u := graph.Tensor{DType: graph.Uint8, Shape: t.Shape, Bytes: t.Bytes}
+	case tensor.Uint8, tensor.Bool:
+		u := tensor.Tensor{DType: tensor.Uint8, Shape: t.Shape, Bytes: t.Bytes}
 		return convert[To, uint8](&u), nil
-	case graph.Uint16:
+	case tensor.Uint16:
 		return convert[To, uint16](t), nil
-	case graph.Uint32:
+	case tensor.Uint32:
 		return convert[To, uint32](t), nil
-	case graph.Uint64:
+	case tensor.Uint64:
 		return convert[To, uint64](t), nil
 	}
 	return nil, fmt.Errorf("%s: expected float32, float64, an integer type or bool, got %v", name, t.DType)
 }
 
 // wellFormed checks that t exists and that its memory fits its shape.
-func wellFormed(name string, t *graph.Tensor) error {
+func wellFormed(name string, t *tensor.Tensor) error {
 	if t == nil {
 		return fmt.Errorf("%s: expected a tensor, got nil", name)
 	}
@@ -70,7 +70,7 @@ func wellFormed(name string, t *graph.Tensor) error {
 
 // classIDs returns t's elements as class ids in [0, classes), or of any value
 // where classes is 0. Floats must be whole numbers.
-func classIDs(name string, t *graph.Tensor, classes int) ([]int64, error) {
+func classIDs(name string, t *tensor.Tensor, classes int) ([]int64, error) {
 	if t != nil && t.DType.Float() {
 		fs, err := numbers[float64](name, t)
 		if err != nil {
@@ -95,7 +95,7 @@ func classIDs(name string, t *graph.Tensor, classes int) ([]int64, error) {
 }
 
 // within returns t's elements as float64s after checking that all lie in [0, 1].
-func within(name string, t *graph.Tensor) ([]float64, error) {
+func within(name string, t *tensor.Tensor) ([]float64, error) {
 	vs, err := numbers[float64](name, t)
 	if err != nil {
 		return nil, err
@@ -109,7 +109,7 @@ func within(name string, t *graph.Tensor) ([]float64, error) {
 }
 
 // binaryLabels returns t's elements, each of which must be 0 or 1, as booleans.
-func binaryLabels(t *graph.Tensor) ([]bool, error) {
+func binaryLabels(t *tensor.Tensor) ([]bool, error) {
 	vs, err := numbers[float64]("labels", t)
 	if err != nil {
 		return nil, err
@@ -126,12 +126,12 @@ func binaryLabels(t *graph.Tensor) ([]bool, error) {
 
 // args are the checked tensors of one Update of labels and predictions.
 type args struct {
-	labels, predictions *graph.Tensor
+	labels, predictions *tensor.Tensor
 	weights             weighting
 }
 
 // pairArgs checks the arguments labels, predictions[, weights] of one shape.
-func pairArgs(ts []*graph.Tensor) (args, error) {
+func pairArgs(ts []*tensor.Tensor) (args, error) {
 	a, w, err := splitArgs(ts)
 	if err != nil {
 		return args{}, err
@@ -145,7 +145,7 @@ func pairArgs(ts []*graph.Tensor) (args, error) {
 
 // classArgs checks the arguments labels [B...], scores [B..., classes][, weights]
 // and returns the number of classes.
-func classArgs(ts []*graph.Tensor) (args, int, error) {
+func classArgs(ts []*tensor.Tensor) (args, int, error) {
 	a, w, err := splitArgs(ts)
 	if err != nil {
 		return args{}, 0, err
@@ -163,7 +163,7 @@ func classArgs(ts []*graph.Tensor) (args, int, error) {
 }
 
 // splitArgs names the arguments labels, predictions[, weights].
-func splitArgs(ts []*graph.Tensor) (a args, weights *graph.Tensor, err error) {
+func splitArgs(ts []*tensor.Tensor) (a args, weights *tensor.Tensor, err error) {
 	if len(ts) != 2 && len(ts) != 3 {
 		return a, nil, fmt.Errorf("expected labels, predictions and optionally weights, got %d tensors", len(ts))
 	}

@@ -7,30 +7,30 @@ import (
 	"testing"
 
 	"github.com/goestimator/goestimator/estimator/metrics"
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 func TestWeightShapes(t *testing.T) {
 	values := shaped([]int{2, 3}, 1, 2, 3, 4, 5, 6)
 	cube := shaped([]int{2, 1, 2}, 1, 2, 3, 4)
 	for name, c := range map[string]struct {
-		values, weights *graph.Tensor
+		values, weights *tensor.Tensor
 		want            float64
 	}{
 		"nil":         {values, nil, 3.5},
-		"scalar":      {values, graph.ScalarOf[float32](2), 3.5},
-		"zero":        {values, graph.ScalarOf[int32](0), 0},
-		"[1]":         {values, tensor(3), 3.5},
-		"[B]":         {values, tensor(1, 0), 2},
+		"scalar":      {values, tensor.Scalar[float32](2), 3.5},
+		"zero":        {values, tensor.Scalar[int32](0), 0},
+		"[1]":         {values, dense(3), 3.5},
+		"[B]":         {values, dense(1, 0), 2},
 		"[B,1]":       {values, shaped([]int{2, 1}, 0, 1), 5},
 		"[B,1,1]":     {values, shaped([]int{2, 1, 1}, 0, 1), 5},
 		"[1,C]":       {values, shaped([]int{1, 3}, 1, 0, 0), 2.5},
 		"[B,C]":       {values, shaped([]int{2, 3}, 1, 0, 0, 0, 0, 1), 3.5},
-		"bool [B]":    {values, must(graph.FromSlice([]bool{true, false}, 2)), 2},
+		"bool [B]":    {values, must(tensor.FromSlice([]bool{true, false}, 2)), 2},
 		"middle 1":    {shaped([]int{2, 2, 2}, 1, 2, 3, 4, 5, 6, 7, 8), shaped([]int{2, 1, 2}, 1, 0, 0, 0), 2},
 		"same shape":  {cube, cube, 3},
-		"no values":   {graph.NewTensor(graph.Float32, 0, 3), graph.NewTensor(graph.Float32, 0), 0},
-		"scalar loss": {graph.ScalarOf(2.5), graph.ScalarOf(128.0), 2.5},
+		"no values":   {tensor.New(tensor.Float32, 0, 3), tensor.New(tensor.Float32, 0), 0},
+		"scalar loss": {tensor.Scalar(2.5), tensor.Scalar(128.0), 2.5},
 	} {
 		m := metrics.NewMean()
 		if err := m.Update(c.values, c.weights); err != nil {
@@ -42,13 +42,13 @@ func TestWeightShapes(t *testing.T) {
 }
 
 func TestLabelTypes(t *testing.T) {
-	predictions := must(graph.FromSlice([]int64{0, 1, 1}, 3, 1))
-	for _, labels := range []*graph.Tensor{
-		must(graph.FromSlice([]int8{0, 1, 0}, 3)), must(graph.FromSlice([]int16{0, 1, 0}, 3)),
-		must(graph.FromSlice([]int32{0, 1, 0}, 3)), must(graph.FromSlice([]int64{0, 1, 0}, 3)),
-		must(graph.FromSlice([]uint8{0, 1, 0}, 3)), must(graph.FromSlice([]uint16{0, 1, 0}, 3)),
-		must(graph.FromSlice([]uint32{0, 1, 0}, 3)), must(graph.FromSlice([]uint64{0, 1, 0}, 3)),
-		must(graph.FromSlice([]float32{0, 1, 0}, 3)), must(graph.FromSlice([]bool{false, true, false}, 3)),
+	predictions := must(tensor.FromSlice([]int64{0, 1, 1}, 3, 1))
+	for _, labels := range []*tensor.Tensor{
+		must(tensor.FromSlice([]int8{0, 1, 0}, 3)), must(tensor.FromSlice([]int16{0, 1, 0}, 3)),
+		must(tensor.FromSlice([]int32{0, 1, 0}, 3)), must(tensor.FromSlice([]int64{0, 1, 0}, 3)),
+		must(tensor.FromSlice([]uint8{0, 1, 0}, 3)), must(tensor.FromSlice([]uint16{0, 1, 0}, 3)),
+		must(tensor.FromSlice([]uint32{0, 1, 0}, 3)), must(tensor.FromSlice([]uint64{0, 1, 0}, 3)),
+		must(tensor.FromSlice([]float32{0, 1, 0}, 3)), must(tensor.FromSlice([]bool{false, true, false}, 3)),
 	} {
 		m := metrics.NewAccuracy()
 		if err := m.Update(labels, predictions); err != nil {
@@ -64,24 +64,24 @@ func TestBadValues(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		params []metrics.Param
-		args   []*graph.Tensor
+		args   []*tensor.Tensor
 		want   string
 	}{
-		{"accuracy", nil, []*graph.Tensor{tensor(0, 1), tensor(0, 0.5)}, "whole class ids, got 0.5 at element 1"},
-		{"accuracy", nil, []*graph.Tensor{tensor(0, 1), tensor(0, math.Inf(1))}, "got +Inf at element 1"},
-		{"confusion_matrix", params(metrics.WithClasses(2)), []*graph.Tensor{tensor(0, 2), tensor(0, 1)}, "labels: expected class ids in [0, 2), got 2 at element 1"},
-		{"confusion_matrix", params(metrics.WithClasses(2)), []*graph.Tensor{tensor(0, 1), tensor(-1, 1)}, "predictions: expected class ids in [0, 2), got -1 at element 0"},
-		{"top_k", params(metrics.WithK(1)), []*graph.Tensor{tensor(3), shaped([]int{1, 3}, 1, 2, 3)}, "[0, 3), got 3"},
-		{"top_k", params(metrics.WithK(1)), []*graph.Tensor{tensor(0), tensor(1)}, "predictions: expected shape [batch, classes], got [1]"},
-		{"top_k", params(metrics.WithK(1)), []*graph.Tensor{tensor(0), graph.NewTensor(graph.Float32, 1, 0)}, "got [1 0]"},
-		{"sparse_categorical_crossentropy", nil, []*graph.Tensor{tensor(0, 1), shaped([]int{1, 2}, 1, 2)}, "labels: expected shape [1] for predictions [1 2], got [2]"},
-		{"auc", nil, []*graph.Tensor{tensor(0, 1), tensor(0, 1.5)}, "predictions: expected values in [0, 1], got 1.5 at element 1"},
-		{"auc", nil, []*graph.Tensor{tensor(0, 1), tensor(0, nan)}, "got NaN at element 1"},
-		{"precision", nil, []*graph.Tensor{tensor(0, 2), tensor(0, 1)}, "labels: expected 0 or 1, got 2 at element 1"},
-		{"log_loss", nil, []*graph.Tensor{tensor(-1), tensor(0)}, "labels: expected values in [0, 1], got -1"},
-		{"mse", nil, []*graph.Tensor{shaped([]int{2, 1}, 1, 2), shaped([]int{2, 2}, 1, 2, 3, 4)}, "labels [2 1] and predictions [2 2]"},
-		{"mean", nil, []*graph.Tensor{graph.NewTensor(graph.BFloat16, 1)}, "got bfloat16"},
-		{"mean", nil, []*graph.Tensor{{DType: graph.Float32, Shape: []int{-1}}}, "expected a known shape, got [-1]"},
+		{"accuracy", nil, []*tensor.Tensor{dense(0, 1), dense(0, 0.5)}, "whole class ids, got 0.5 at element 1"},
+		{"accuracy", nil, []*tensor.Tensor{dense(0, 1), dense(0, math.Inf(1))}, "got +Inf at element 1"},
+		{"confusion_matrix", params(metrics.WithClasses(2)), []*tensor.Tensor{dense(0, 2), dense(0, 1)}, "labels: expected class ids in [0, 2), got 2 at element 1"},
+		{"confusion_matrix", params(metrics.WithClasses(2)), []*tensor.Tensor{dense(0, 1), dense(-1, 1)}, "predictions: expected class ids in [0, 2), got -1 at element 0"},
+		{"top_k", params(metrics.WithK(1)), []*tensor.Tensor{dense(3), shaped([]int{1, 3}, 1, 2, 3)}, "[0, 3), got 3"},
+		{"top_k", params(metrics.WithK(1)), []*tensor.Tensor{dense(0), dense(1)}, "predictions: expected shape [batch, classes], got [1]"},
+		{"top_k", params(metrics.WithK(1)), []*tensor.Tensor{dense(0), tensor.New(tensor.Float32, 1, 0)}, "got [1 0]"},
+		{"sparse_categorical_crossentropy", nil, []*tensor.Tensor{dense(0, 1), shaped([]int{1, 2}, 1, 2)}, "labels: expected shape [1] for predictions [1 2], got [2]"},
+		{"auc", nil, []*tensor.Tensor{dense(0, 1), dense(0, 1.5)}, "predictions: expected values in [0, 1], got 1.5 at element 1"},
+		{"auc", nil, []*tensor.Tensor{dense(0, 1), dense(0, nan)}, "got NaN at element 1"},
+		{"precision", nil, []*tensor.Tensor{dense(0, 2), dense(0, 1)}, "labels: expected 0 or 1, got 2 at element 1"},
+		{"log_loss", nil, []*tensor.Tensor{dense(-1), dense(0)}, "labels: expected values in [0, 1], got -1"},
+		{"mse", nil, []*tensor.Tensor{shaped([]int{2, 1}, 1, 2), shaped([]int{2, 2}, 1, 2, 3, 4)}, "labels [2 1] and predictions [2 2]"},
+		{"mean", nil, []*tensor.Tensor{tensor.New(tensor.BFloat16, 1)}, "got bfloat16"},
+		{"mean", nil, []*tensor.Tensor{{DType: tensor.Float32, Shape: []int{-1}}}, "expected a known shape, got [-1]"},
 	} {
 		a := must(metrics.New(c.name, c.params...))
 		if err := a.Update(c.args...); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -94,13 +94,13 @@ func TestBadValues(t *testing.T) {
 func TestNaNShows(t *testing.T) {
 	for _, name := range []string{"mean", "min", "max"} {
 		a := must(metrics.New(name))
-		if err := a.Update(tensor(math.Inf(-1), 1, math.NaN(), math.Inf(1))); err != nil {
+		if err := a.Update(dense(math.Inf(-1), 1, math.NaN(), math.Inf(1))); err != nil {
 			t.Fatal(err)
 		}
 		near(t, name, []float64{math.NaN()}, a.Result().Data)
 	}
 	a := metrics.NewLogLoss()
-	if err := a.Update(tensor(1), tensor(math.NaN())); err != nil {
+	if err := a.Update(dense(1), dense(math.NaN())); err != nil {
 		t.Fatal(err)
 	}
 	near(t, "log_loss", []float64{math.NaN()}, a.Result().Data)
@@ -142,7 +142,7 @@ func TestNewErrors(t *testing.T) {
 // The operating points with one threshold look at 0.5 only.
 func TestOperatingPointOneThreshold(t *testing.T) {
 	m := must(metrics.NewRecallAtPrecision(0.8, 1))
-	if err := m.Update(tensor(0, 1, 1), tensor(0.6, 0.7, 0.2)); err != nil {
+	if err := m.Update(dense(0, 1, 1), dense(0.6, 0.7, 0.2)); err != nil {
 		t.Fatal(err)
 	}
 	near(t, "no point keeps the bound", []float64{0}, m.Result().Data)

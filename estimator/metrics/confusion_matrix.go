@@ -3,7 +3,7 @@ package metrics
 import (
 	"fmt"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // classCounts is the weight of every (label, prediction) pair of class ids.
@@ -23,7 +23,7 @@ func newClassCounts(name string, classes int) (classCounts, error) {
 const maxClasses = 1 << 14
 
 // Update implements Accumulator.
-func (m *classCounts) Update(ts ...*graph.Tensor) error {
+func (m *classCounts) Update(ts ...*tensor.Tensor) error {
 	a, err := pairArgs(ts)
 	if err != nil {
 		return fmt.Errorf("%s: %w", m.kind, err)

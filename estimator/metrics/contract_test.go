@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/goestimator/goestimator/estimator/metrics"
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // batch is one set of examples in the form in which the naive references read it.
@@ -160,24 +160,24 @@ func checkBadArguments(t *testing.T, k kind) {
 	update(t, k, a, good)
 	before := a.Result()
 	args := k.args(good)
-	strings_, _ := graph.StringTensor(make([][]byte, 3), 3)
+	strings_, _ := tensor.FromStrings(make([][]byte, 3), 3)
 	short := *args[len(args)-1]
 	short.Bytes = short.Bytes[:4]
 	last := len(args) - 1
-	for name, bad := range map[string][]*graph.Tensor{
+	for name, bad := range map[string][]*tensor.Tensor{
 		"no arguments":   {},
-		"too many":       append(append([]*graph.Tensor{}, args...), nil, nil),
-		"nil tensor":     append(append([]*graph.Tensor{}, args[:last]...), nil),
-		"strings":        append(append([]*graph.Tensor{}, args[:last]...), strings_),
-		"short memory":   append(append([]*graph.Tensor{}, args[:last]...), &short),
-		"wrong weights":  append(append([]*graph.Tensor{}, args...), tensor(1, 1)),
-		"weights' rank":  append(append([]*graph.Tensor{}, args...), graph.NewTensor(graph.Float32, 3, 1, 2, 2)),
-		"string weights": append(append([]*graph.Tensor{}, args...), strings_),
+		"too many":       append(append([]*tensor.Tensor{}, args...), nil, nil),
+		"nil tensor":     append(append([]*tensor.Tensor{}, args[:last]...), nil),
+		"strings":        append(append([]*tensor.Tensor{}, args[:last]...), strings_),
+		"short memory":   append(append([]*tensor.Tensor{}, args[:last]...), &short),
+		"wrong weights":  append(append([]*tensor.Tensor{}, args...), dense(1, 1)),
+		"weights' rank":  append(append([]*tensor.Tensor{}, args...), tensor.New(tensor.Float32, 3, 1, 2, 2)),
+		"string weights": append(append([]*tensor.Tensor{}, args...), strings_),
 	} {
 		checkRefused(t, k, a, name, bad)
 	}
 	if !k.only {
-		checkRefused(t, k, a, "other batch", []*graph.Tensor{tensor(1, 1), args[1]})
+		checkRefused(t, k, a, "other batch", []*tensor.Tensor{dense(1, 1), args[1]})
 	}
 	if err := a.Merge(nil); !errors.Is(err, metrics.ErrIncompatible) {
 		t.Errorf("Merge(nil): %v", err)
@@ -185,7 +185,7 @@ func checkBadArguments(t *testing.T, k kind) {
 	equal(t, "after refused updates", before, a.Result())
 }
 
-func checkRefused(t *testing.T, k kind, a metrics.Accumulator, name string, bad []*graph.Tensor) {
+func checkRefused(t *testing.T, k kind, a metrics.Accumulator, name string, bad []*tensor.Tensor) {
 	t.Helper()
 	err := a.Update(bad...)
 	if err == nil {

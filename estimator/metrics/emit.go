@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // ErrNoGraph is wrapped by Emit's error for an accumulator that is not of this package.
@@ -17,7 +18,7 @@ type Emitted struct {
 	Value, Update graph.Output
 	// Variable keeps the sums, float64, which are First before the first batch.
 	Variable string
-	First    *graph.Tensor
+	First    *tensor.Tensor
 }
 
 // Emit adds the nodes, of TensorFlow's ops, that compute what acc does of the same
@@ -34,9 +35,9 @@ func Emit(b *graph.Builder, scope string, acc Accumulator, args ...graph.Output)
 	if err := e.check(len(args)); err != nil {
 		return Emitted{}, fmt.Errorf("%s: %w", s.kind, err)
 	}
-	out := Emitted{Variable: b.Graph.UniqueName(scope + "sums"), First: graph.NewTensor(graph.Float64, len(s.sums))}
+	out := Emitted{Variable: b.Graph.UniqueName(scope + "sums"), First: tensor.New(tensor.Float64, len(s.sums))}
 	for i := range s.sums {
-		graph.Of[float64](out.First)[i] = s.init
+		tensor.Values[float64](out.First)[i] = s.init
 	}
 	t := e.floats(len(s.sums))
 	v := b.Variable(out.Variable, t)
@@ -46,9 +47,9 @@ func Emit(b *graph.Builder, scope string, acc Accumulator, args ...graph.Output)
 	}
 	var fold *graph.Node
 	if s.join == nil {
-		fold = b.Node("AssignAddVariableOp", scope+"add", nil, graph.Attrs{"dtype": graph.Float64}, v, batch)
+		fold = b.Node("AssignAddVariableOp", scope+"add", nil, graph.Attrs{"dtype": tensor.Float64}, v, batch)
 	} else {
-		fold = b.Node("AssignVariableOp", scope+"assign", nil, graph.Attrs{"dtype": graph.Float64}, v, e.joined(s.init > 0, b.Read(v, t), batch))
+		fold = b.Node("AssignVariableOp", scope+"assign", nil, graph.Attrs{"dtype": tensor.Float64}, v, e.joined(s.init > 0, b.Read(v, t), batch))
 	}
 	out.Value = e.result("value", m.value(e, b.Read(v, t)))
 	out.Update = e.result("update_op", m.value(e, b.Read(v, t, fold)))
@@ -80,7 +81,7 @@ func (e *emission) check(n int) error {
 		return fmt.Errorf("%d operands: expected values, or labels and predictions, and optionally weights", n)
 	}
 	for i, a := range e.args {
-		if !a.Valid() || a.Shape().UnknownRank || a.DType() == graph.String {
+		if !a.Valid() || a.Shape().UnknownRank || a.DType() == tensor.String {
 			return fmt.Errorf("operand %d: expected numbers of known rank", i)
 		}
 	}
@@ -88,11 +89,11 @@ func (e *emission) check(n int) error {
 }
 
 func (e *emission) floats(sizes ...int) graph.Type {
-	return graph.Type{DType: graph.Float64, Shape: graph.ShapeOf(sizes...)}
+	return graph.Type{DType: tensor.Float64, Shape: graph.ShapeOf(sizes...)}
 }
 
 // op adds an op on operands of one type, the first's, whose result has type d.
-func (e *emission) op(op string, d graph.DType, attrs graph.Attrs, in ...graph.Output) graph.Output {
+func (e *emission) op(op string, d tensor.DType, attrs graph.Attrs, in ...graph.Output) graph.Output {
 	all := graph.Attrs{}
 	if in[0].Valid() {
 		all["T"] = in[0].DType()
@@ -105,22 +106,22 @@ func (e *emission) op(op string, d graph.DType, attrs graph.Attrs, in ...graph.O
 
 // of adds an op on float64.
 func (e *emission) of(op string, in ...graph.Output) graph.Output {
-	return e.op(op, graph.Float64, nil, in...)
+	return e.op(op, tensor.Float64, nil, in...)
 }
 
 func (e *emission) scalar(v float64) graph.Output {
-	return e.b.Scalar(e.scope+"Const", graph.Float64, v)
+	return e.b.Scalar(e.scope+"Const", tensor.Float64, v)
 }
 
 func (e *emission) ints(v ...int) graph.Output {
-	t := graph.NewTensor(graph.Int32, len(v))
+	t := tensor.New(tensor.Int32, len(v))
 	for i, x := range v {
-		graph.Of[int32](t)[i] = int32(x)
+		tensor.Values[int32](t)[i] = int32(x)
 	}
 	return e.b.Const(e.scope+"Const", t)
 }
 
-func (e *emission) cast(x graph.Output, d graph.DType) graph.Output {
+func (e *emission) cast(x graph.Output, d tensor.DType) graph.Output {
 	if !x.Valid() || x.DType() == d {
 		return x
 	}
@@ -128,35 +129,35 @@ func (e *emission) cast(x graph.Output, d graph.DType) graph.Output {
 }
 
 func (e *emission) reshape(x graph.Output, sizes ...int) graph.Output {
-	return e.op("Reshape", x.DType(), graph.Attrs{"Tshape": graph.Int32}, x, e.ints(sizes...))
+	return e.op("Reshape", x.DType(), graph.Attrs{"Tshape": tensor.Int32}, x, e.ints(sizes...))
 }
 
 // flat gives x as a vector of type d.
-func (e *emission) flat(x graph.Output, d graph.DType) graph.Output {
+func (e *emission) flat(x graph.Output, d tensor.DType) graph.Output {
 	return e.reshape(e.cast(x, d), -1)
 }
 
 // slice gives n elements of a vector.
 func (e *emission) slice(x graph.Output, from, n int) graph.Output {
-	return e.op("Slice", x.DType(), graph.Attrs{"Index": graph.Int32}, x, e.ints(from), e.ints(n))
+	return e.op("Slice", x.DType(), graph.Attrs{"Index": tensor.Int32}, x, e.ints(from), e.ints(n))
 }
 
 // at gives one element of a vector, as a scalar.
 func (e *emission) at(x graph.Output, i int) graph.Output {
-	return e.b.Op("Reshape", e.scope+"Reshape", graph.Type{DType: x.DType()}, graph.Attrs{"T": x.DType(), "Tshape": graph.Int32}, e.slice(x, i, 1), e.ints())
+	return e.b.Op("Reshape", e.scope+"Reshape", graph.Type{DType: x.DType()}, graph.Attrs{"T": x.DType(), "Tshape": tensor.Int32}, e.slice(x, i, 1), e.ints())
 }
 
 // gather gives elements of a vector.
 func (e *emission) gather(x graph.Output, at []int) graph.Output {
-	return e.b.Op("GatherV2", e.scope+"GatherV2", e.floats(len(at)), graph.Attrs{"Tparams": graph.Float64, "Tindices": graph.Int32, "Taxis": graph.Int32, "batch_dims": int64(0)},
-		x, e.ints(at...), e.b.Scalar(e.scope+"axis", graph.Int32, 0))
+	return e.b.Op("GatherV2", e.scope+"GatherV2", e.floats(len(at)), graph.Attrs{"Tparams": tensor.Float64, "Tindices": tensor.Int32, "Taxis": tensor.Int32, "batch_dims": int64(0)},
+		x, e.ints(at...), e.b.Scalar(e.scope+"axis", tensor.Int32, 0))
 }
 
 // over reduces a tensor, or its axes, by Sum, Max, Min, Any.
 func (e *emission) over(op string, x graph.Output, axes ...int) graph.Output {
-	attrs := graph.Attrs{"Tidx": graph.Int32, "keep_dims": false}
+	attrs := graph.Attrs{"Tidx": tensor.Int32, "keep_dims": false}
 	if op == "Any" {
-		return e.b.Op(op, e.scope+op, graph.Type{DType: graph.Bool}, attrs, x, e.ints(axes...))
+		return e.b.Op(op, e.scope+op, graph.Type{DType: tensor.Bool}, attrs, x, e.ints(axes...))
 	}
 	return e.op(op, x.DType(), attrs, x, e.ints(axes...))
 }
@@ -169,7 +170,7 @@ func (e *emission) compare(op string, x, y graph.Output) graph.Output {
 	if op == "Equal" || op == "NotEqual" {
 		attrs = graph.Attrs{"incompatible_shape_error": true}
 	}
-	return e.op(op, graph.Bool, attrs, x, y)
+	return e.op(op, tensor.Bool, attrs, x, y)
 }
 
 func (e *emission) choose(when, then, otherwise graph.Output) graph.Output {
@@ -178,7 +179,7 @@ func (e *emission) choose(when, then, otherwise graph.Output) graph.Output {
 
 // pack makes a vector of scalars.
 func (e *emission) pack(in ...graph.Output) graph.Output {
-	return e.op("Pack", graph.Float64, graph.Attrs{"N": int64(len(in)), "axis": int64(0)}, in...)
+	return e.op("Pack", tensor.Float64, graph.Attrs{"N": int64(len(in)), "axis": int64(0)}, in...)
 }
 
 // joined is the lesser or the greater of two; NaN wins.
@@ -187,8 +188,8 @@ func (e *emission) joined(lesser bool, x, y graph.Output) graph.Output {
 	if lesser {
 		op = "Minimum"
 	}
-	nan := e.b.Op("LogicalOr", e.scope+"LogicalOr", graph.Type{DType: graph.Bool, Shape: graph.Shape{UnknownRank: true}}, nil,
-		e.op("IsNan", graph.Bool, nil, x), e.op("IsNan", graph.Bool, nil, y))
+	nan := e.b.Op("LogicalOr", e.scope+"LogicalOr", graph.Type{DType: tensor.Bool, Shape: graph.Shape{UnknownRank: true}}, nil,
+		e.op("IsNan", tensor.Bool, nil, x), e.op("IsNan", tensor.Bool, nil, y))
 	return e.choose(nan, e.nan(), e.of(op, x, y))
 }
 
@@ -197,5 +198,5 @@ func (e *emission) result(name string, x graph.Output) graph.Output {
 	if !x.Valid() {
 		return x
 	}
-	return e.b.Op("Identity", e.scope+name, graph.Type{DType: graph.Float32, Shape: x.Shape()}, graph.Attrs{"T": graph.Float32}, e.cast(x, graph.Float32))
+	return e.b.Op("Identity", e.scope+name, graph.Type{DType: tensor.Float32, Shape: x.Shape()}, graph.Attrs{"T": tensor.Float32}, e.cast(x, tensor.Float32))
 }

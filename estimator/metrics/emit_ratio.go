@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // weightsOf gives a vector of the weights of x, the elements of a tensor of that shape:
@@ -14,7 +15,7 @@ func (e *emission) weightsOf(x graph.Output, shape graph.Shape, operands int) gr
 	if len(e.args) <= operands {
 		return ones
 	}
-	w := e.cast(e.args[operands], graph.Float64)
+	w := e.cast(e.args[operands], tensor.Float64)
 	dims := w.Shape().Dims
 	for len(dims) > 0 && dims[len(dims)-1] == graph.Fixed(1) {
 		dims = dims[:len(dims)-1]
@@ -33,7 +34,7 @@ func (e *emission) weightsOf(x graph.Output, shape graph.Shape, operands int) gr
 			}
 		}
 	}
-	like := e.op("Reshape", graph.Float64, graph.Attrs{"Tshape": graph.Int32}, ones, e.sizesOf(shape))
+	like := e.op("Reshape", tensor.Float64, graph.Attrs{"Tshape": tensor.Int32}, ones, e.sizesOf(shape))
 	return e.reshape(e.of("Mul", e.reshape(w, sizes...), like), -1)
 }
 
@@ -61,7 +62,7 @@ func (e *emission) pair() (labels, predictions graph.Output) {
 		e.b.Fail(errPair)
 		return e.args[0], e.args[0]
 	}
-	return e.flat(e.args[0], graph.Float64), e.flat(e.args[1], graph.Float64)
+	return e.flat(e.args[0], tensor.Float64), e.flat(e.args[1], tensor.Float64)
 }
 
 // shape is that of the predictions.
@@ -72,7 +73,7 @@ func (r *ratio) value(e *emission, sums graph.Output) graph.Output {
 }
 
 func (m *Mean) batch(e *emission) graph.Output {
-	return e.ratio(e.flat(e.args[0], graph.Float64), e.args[0].Shape(), 1)
+	return e.ratio(e.flat(e.args[0], tensor.Float64), e.args[0].Shape(), 1)
 }
 
 func (m *AccuracyBaseline) value(e *emission, sums graph.Output) graph.Output {
@@ -82,15 +83,15 @@ func (m *AccuracyBaseline) value(e *emission, sums graph.Output) graph.Output {
 
 // equal gives the sums of a share of elements that are equal.
 func (e *emission) equal(x, y graph.Output) graph.Output {
-	return e.ratio(e.cast(e.compare("Equal", x, y), graph.Float64), e.shape(), 2)
+	return e.ratio(e.cast(e.compare("Equal", x, y), tensor.Float64), e.shape(), 2)
 }
 
 func (m *Accuracy) batch(e *emission) graph.Output { return e.equal(e.pair()) }
 
 func (m *BinaryAccuracy) batch(e *emission) graph.Output {
 	labels, predictions := e.pair()
-	above := e.compare("Greater", e.cast(predictions, graph.Float32), e.b.Scalar(e.scope+"threshold", graph.Float32, float64(m.threshold)))
-	return e.equal(labels, e.cast(above, graph.Float64))
+	above := e.compare("Greater", e.cast(predictions, tensor.Float32), e.b.Scalar(e.scope+"threshold", tensor.Float32, float64(m.threshold)))
+	return e.equal(labels, e.cast(above, tensor.Float64))
 }
 
 func (m *MeanError) batch(e *emission) graph.Output {
@@ -128,19 +129,19 @@ func (e *emission) binaryCrossentropy(label, prediction graph.Output) graph.Outp
 }
 
 // scored gives class ids [N] and scores [N, classes], and the shape of the examples.
-func (e *emission) scored(d graph.DType) (labels, scores graph.Output, examples graph.Shape) {
+func (e *emission) scored(d tensor.DType) (labels, scores graph.Output, examples graph.Shape) {
 	if len(e.args) < 2 || e.args[1].Shape().Rank() < 2 || !e.args[1].Shape().Dims[e.args[1].Shape().Rank()-1].Static() {
 		e.b.Fail(errScores)
 		return e.args[0], e.args[0], graph.Shape{}
 	}
 	dims := e.args[1].Shape().Dims
 	last := len(dims) - 1
-	return e.flat(e.args[0], graph.Int64), e.reshape(e.cast(e.args[1], d), -1, dims[last].Const), graph.Shape{Dims: dims[:last]}
+	return e.flat(e.args[0], tensor.Int64), e.reshape(e.cast(e.args[1], d), -1, dims[last].Const), graph.Shape{Dims: dims[:last]}
 }
 
 // batch takes the logarithms of clipped probabilities for logits: their softmax normalises them.
 func (m *CrossEntropy) batch(e *emission) graph.Output {
-	labels, scores, examples := e.scored(graph.Float64)
+	labels, scores, examples := e.scored(tensor.Float64)
 	if !m.fromLogits {
 		scores = e.of("Log", e.clip(scores))
 	}
@@ -156,33 +157,33 @@ func (e *emission) oneHot(labels graph.Output, scores graph.Shape) graph.Output 
 		return labels
 	}
 	truth := func(v bool) graph.Output {
-		t := graph.NewTensor(graph.Bool)
-		graph.Of[bool](t)[0] = v
+		t := tensor.New(tensor.Bool)
+		tensor.Values[bool](t)[0] = v
 		return e.b.Const(e.scope+"Const", t)
 	}
-	n := e.b.Scalar(e.scope+"classes", graph.Int32, float64(scores.Dims[scores.Rank()-1].Const))
-	return e.b.Op("OneHot", e.scope+"OneHot", graph.Type{DType: graph.Bool, Shape: graph.Shape{UnknownRank: true}},
-		graph.Attrs{"T": graph.Bool, "TI": graph.Int64, "axis": int64(-1)}, labels, n, truth(true), truth(false))
+	n := e.b.Scalar(e.scope+"classes", tensor.Int32, float64(scores.Dims[scores.Rank()-1].Const))
+	return e.b.Op("OneHot", e.scope+"OneHot", graph.Type{DType: tensor.Bool, Shape: graph.Shape{UnknownRank: true}},
+		graph.Attrs{"T": tensor.Bool, "TI": tensor.Int64, "axis": int64(-1)}, labels, n, truth(true), truth(false))
 }
 
 func (m *TopK) batch(e *emission) graph.Output {
-	labels, scores, examples := e.scored(graph.Float32)
-	in := e.b.Op("InTopKV2", e.scope+"InTopKV2", graph.Type{DType: graph.Bool, Shape: graph.Shape{UnknownRank: true}}, graph.Attrs{"T": graph.Int64},
-		scores, labels, e.b.Scalar(e.scope+"k", graph.Int64, float64(m.k)))
-	return e.ratio(e.cast(in, graph.Float64), examples, 2)
+	labels, scores, examples := e.scored(tensor.Float32)
+	in := e.b.Op("InTopKV2", e.scope+"InTopKV2", graph.Type{DType: tensor.Bool, Shape: graph.Shape{UnknownRank: true}}, graph.Attrs{"T": tensor.Int64},
+		scores, labels, e.b.Scalar(e.scope+"k", tensor.Int64, float64(m.k)))
+	return e.ratio(e.cast(in, tensor.Float64), examples, 2)
 }
 
 func (e *emission) nan() graph.Output { return e.scalar(math.NaN()) }
 
 // extreme of the values that have a weight, and 0 where there are such.
 func (x *extreme) batch(e *emission) graph.Output {
-	values := e.flat(e.args[0], graph.Float64)
+	values := e.flat(e.args[0], tensor.Float64)
 	counts := e.compare("NotEqual", e.weightsOf(values, e.args[0].Shape(), 1), e.scalar(0))
 	op, none := "Max", e.scalar(x.init)
 	if x.init > 0 {
 		op = "Min"
 	}
-	nan := e.b.Op("LogicalAnd", e.scope+"LogicalAnd", graph.Type{DType: graph.Bool, Shape: graph.Shape{UnknownRank: true}}, nil, counts, e.op("IsNan", graph.Bool, nil, values))
+	nan := e.b.Op("LogicalAnd", e.scope+"LogicalAnd", graph.Type{DType: tensor.Bool, Shape: graph.Shape{UnknownRank: true}}, nil, counts, e.op("IsNan", tensor.Bool, nil, values))
 	most := e.choose(e.over("Any", nan, 0), e.nan(), e.over(op, e.choose(counts, values, none), 0))
 	seen := e.over(op, e.choose(counts, e.of("ZerosLike", values), none), 0)
 	return e.pack(most, seen)
@@ -195,14 +196,14 @@ func (x *extreme) value(e *emission, sums graph.Output) graph.Output {
 
 func (m *classCounts) batch(e *emission) graph.Output {
 	labels, predictions := e.pair()
-	pairs := e.cast(e.of("AddV2", e.of("Mul", labels, e.scalar(float64(m.classes))), predictions), graph.Int64)
+	pairs := e.cast(e.of("AddV2", e.of("Mul", labels, e.scalar(float64(m.classes))), predictions), tensor.Int64)
 	return e.counted(e.weightsOf(predictions, e.shape(), 2), pairs, len(m.sums))
 }
 
 // counted sums weights by number of a bucket.
 func (e *emission) counted(weights, buckets graph.Output, n int) graph.Output {
-	return e.b.Op("UnsortedSegmentSum", e.scope+"UnsortedSegmentSum", e.floats(n), graph.Attrs{"T": graph.Float64, "Tindices": buckets.DType(), "Tnumsegments": graph.Int32},
-		weights, buckets, e.b.Scalar(e.scope+"n", graph.Int32, float64(n)))
+	return e.b.Op("UnsortedSegmentSum", e.scope+"UnsortedSegmentSum", e.floats(n), graph.Attrs{"T": tensor.Float64, "Tindices": buckets.DType(), "Tnumsegments": tensor.Int32},
+		weights, buckets, e.b.Scalar(e.scope+"n", tensor.Int32, float64(n)))
 }
 
 func (m *ConfusionMatrix) value(e *emission, sums graph.Output) graph.Output {
@@ -217,7 +218,7 @@ func (m *MeanIoU) value(e *emission, sums graph.Output) graph.Output {
 	}
 	hits := e.gather(sums, diagonal)
 	union := e.of("Sub", e.of("AddV2", e.over("Sum", matrix, 1), e.over("Sum", matrix, 0)), hits)
-	valid := e.cast(e.compare("NotEqual", union, e.scalar(0)), graph.Float64)
+	valid := e.cast(e.compare("NotEqual", union, e.scalar(0)), tensor.Float64)
 	return e.of("DivNoNan", e.sum(e.of("DivNoNan", hits, union)), e.sum(valid))
 }
 

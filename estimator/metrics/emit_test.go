@@ -11,13 +11,14 @@ import (
 	"github.com/goestimator/goestimator/estimator/metrics"
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/imported/eager"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // operands are what a kind of metric is updated with.
-type operands func(r *rand.Rand, n int) []*graph.Tensor
+type operands func(r *rand.Rand, n int) []*tensor.Tensor
 
-func tensorOf[T graph.Element](v []T, shape ...int) *graph.Tensor {
-	t, err := graph.FromSlice(v, shape...)
+func tensorOf[T tensor.Element](v []T, shape ...int) *tensor.Tensor {
+	t, err := tensor.FromSlice(v, shape...)
 	if err != nil {
 		panic(err)
 	}
@@ -40,28 +41,28 @@ func classes(r *rand.Rand, n, of int) []int64 {
 	return v
 }
 
-func binary(r *rand.Rand, n int) []*graph.Tensor {
-	return []*graph.Tensor{tensorOf(classes(r, n, 2), n), tensorOf(random(r, n), n, 1)}
+func binary(r *rand.Rand, n int) []*tensor.Tensor {
+	return []*tensor.Tensor{tensorOf(classes(r, n, 2), n), tensorOf(random(r, n), n, 1)}
 }
 
-func ids(r *rand.Rand, n int) []*graph.Tensor {
-	return []*graph.Tensor{tensorOf(classes(r, n, 4), n), tensorOf(classes(r, n, 4), n)}
+func ids(r *rand.Rand, n int) []*tensor.Tensor {
+	return []*tensor.Tensor{tensorOf(classes(r, n, 4), n), tensorOf(classes(r, n, 4), n)}
 }
 
-func scored(r *rand.Rand, n int) []*graph.Tensor {
-	return []*graph.Tensor{tensorOf(classes(r, n, 4), n, 1), tensorOf(random(r, n*4), n, 4)}
+func scored(r *rand.Rand, n int) []*tensor.Tensor {
+	return []*tensor.Tensor{tensorOf(classes(r, n, 4), n, 1), tensorOf(random(r, n*4), n, 4)}
 }
 
-func values(r *rand.Rand, n int) []*graph.Tensor {
-	return []*graph.Tensor{tensorOf(random(r, n*3), n, 3)}
+func values(r *rand.Rand, n int) []*tensor.Tensor {
+	return []*tensor.Tensor{tensorOf(random(r, n*3), n, 3)}
 }
 
-func numbers(r *rand.Rand, n int) []*graph.Tensor {
-	return []*graph.Tensor{tensorOf(random(r, n*2), n, 2), tensorOf(random(r, n*2), n, 2)}
+func numbers(r *rand.Rand, n int) []*tensor.Tensor {
+	return []*tensor.Tensor{tensorOf(random(r, n*2), n, 2), tensorOf(random(r, n*2), n, 2)}
 }
 
-func labels(r *rand.Rand, n int) []*graph.Tensor {
-	return []*graph.Tensor{tensorOf(classes(r, n, 2), n)}
+func labels(r *rand.Rand, n int) []*tensor.Tensor {
+	return []*tensor.Tensor{tensorOf(classes(r, n, 2), n)}
 }
 
 // exportedKinds are all kinds with their operands and parameters.
@@ -95,7 +96,7 @@ type emittedMetric struct {
 	env *eager.Env
 }
 
-func emitted(t *testing.T, acc metrics.Accumulator, like []*graph.Tensor) *emittedMetric {
+func emitted(t *testing.T, acc metrics.Accumulator, like []*tensor.Tensor) *emittedMetric {
 	t.Helper()
 	e := &emittedMetric{t: t, g: graph.New(), env: &eager.Env{Resources: eager.NewResources()}}
 	b := graph.NewBuilder(e.g)
@@ -107,7 +108,7 @@ func emitted(t *testing.T, acc metrics.Accumulator, like []*graph.Tensor) *emitt
 		t.Fatal(err)
 	}
 	h := e.one(e.g.Node(e.m.Variable), nil)
-	e.one(&graph.Node{Name: "init", Op: "AssignVariableOp", Attrs: graph.Attrs{"dtype": graph.Float64}}, append(h, eager.Value{T: e.m.First}))
+	e.one(&graph.Node{Name: "init", Op: "AssignVariableOp", Attrs: graph.Attrs{"dtype": tensor.Float64}}, append(h, eager.Value{T: e.m.First}))
 	return e
 }
 
@@ -121,7 +122,7 @@ func (e *emittedMetric) one(n *graph.Node, in []eager.Value) []eager.Value {
 }
 
 // run computes an output.
-func (e *emittedMetric) run(out graph.Output, args []*graph.Tensor) *graph.Tensor {
+func (e *emittedMetric) run(out graph.Output, args []*tensor.Tensor) *tensor.Tensor {
 	known := map[*graph.Node][]eager.Value{}
 	for i, p := range e.in {
 		if i < len(args) {
@@ -144,8 +145,8 @@ func (e *emittedMetric) run(out graph.Output, args []*graph.Tensor) *graph.Tenso
 	return known[out.Node][out.Index].T
 }
 
-func closeTo(got *graph.Tensor, want metrics.Value) bool {
-	if got.DType != graph.Float32 || got.Len() != len(want.Data) || len(got.Shape) != len(want.Shape) {
+func closeTo(got *tensor.Tensor, want metrics.Value) bool {
+	if got.DType != tensor.Float32 || got.Len() != len(want.Data) || len(got.Shape) != len(want.Shape) {
 		return false
 	}
 	for i, w := range want.Data {
@@ -185,7 +186,7 @@ func checkEmit(t *testing.T, name string, args operands, weighted string, params
 	if err != nil {
 		t.Fatal(err)
 	}
-	batch := func(n int) []*graph.Tensor {
+	batch := func(n int) []*tensor.Tensor {
 		a := args(r, n)
 		switch weighted {
 		case "examples":
@@ -219,9 +220,9 @@ func TestEmitNaN(t *testing.T) {
 		acc, _ := metrics.New(name)
 		nan := float32(math.NaN())
 		a, b := tensorOf([]float32{1, nan, 2}, 3), tensorOf([]float32{-5, 5}, 2)
-		e := emitted(t, acc, []*graph.Tensor{a})
-		e.run(e.m.Update, []*graph.Tensor{a})
-		if got := e.run(e.m.Update, []*graph.Tensor{b}); !math.IsNaN(got.Float(0)) {
+		e := emitted(t, acc, []*tensor.Tensor{a})
+		e.run(e.m.Update, []*tensor.Tensor{a})
+		if got := e.run(e.m.Update, []*tensor.Tensor{b}); !math.IsNaN(got.Float(0)) {
 			t.Errorf("%s is %v, expected NaN", name, got.Float(0))
 		}
 	}
@@ -233,7 +234,7 @@ type strange struct{ metrics.Accumulator }
 // TestEmitRefuses names what has no graph, and operands that do not fit.
 func TestEmitRefuses(t *testing.T) {
 	b := graph.NewBuilder(graph.New())
-	x := b.Placeholder("x", graph.Type{DType: graph.Float32, Shape: graph.BatchOf()})
+	x := b.Placeholder("x", graph.Type{DType: tensor.Float32, Shape: graph.BatchOf()})
 	if _, err := metrics.Emit(b, "m/", strange{}, x); !errors.Is(err, metrics.ErrNoGraph) {
 		t.Errorf("somebody else's metric: %v", err)
 	}

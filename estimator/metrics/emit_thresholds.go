@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 var (
@@ -17,16 +18,16 @@ var (
 func (m *histogram) batch(e *emission) graph.Output {
 	labels, predictions := e.pair()
 	n := len(m.thresholds)
-	sorted, err := graph.FromSlice(m.thresholds, 1, n)
+	sorted, err := tensor.FromSlice(m.thresholds, 1, n)
 	if err != nil {
 		e.b.Fail(err)
 		return predictions
 	}
-	at := e.b.Op("LowerBound", e.scope+"LowerBound", graph.Type{DType: graph.Int32, Shape: graph.Shape{UnknownRank: true}},
-		graph.Attrs{"T": graph.Float32, "out_type": graph.Int32}, e.b.Const(e.scope+"thresholds", sorted), e.reshape(e.cast(predictions, graph.Float32), 1, -1))
-	negative := e.cast(e.compare("Equal", labels, e.scalar(0)), graph.Int32)
-	shift := e.op("Mul", graph.Int32, nil, negative, e.b.Scalar(e.scope+"negatives", graph.Int32, float64(n+1)))
-	bucket := e.op("AddV2", graph.Int32, nil, e.reshape(at, -1), shift)
+	at := e.b.Op("LowerBound", e.scope+"LowerBound", graph.Type{DType: tensor.Int32, Shape: graph.Shape{UnknownRank: true}},
+		graph.Attrs{"T": tensor.Float32, "out_type": tensor.Int32}, e.b.Const(e.scope+"thresholds", sorted), e.reshape(e.cast(predictions, tensor.Float32), 1, -1))
+	negative := e.cast(e.compare("Equal", labels, e.scalar(0)), tensor.Int32)
+	shift := e.op("Mul", tensor.Int32, nil, negative, e.b.Scalar(e.scope+"negatives", tensor.Int32, float64(n+1)))
+	bucket := e.op("AddV2", tensor.Int32, nil, e.reshape(at, -1), shift)
 	return e.counted(e.weightsOf(predictions, e.shape(), 2), bucket, len(m.sums))
 }
 
@@ -36,8 +37,8 @@ type matrices struct{ tp, fp, tn, fn graph.Output }
 func (m *histogram) matrices(e *emission, sums graph.Output) matrices {
 	n := len(m.thresholds)
 	cumulated := func(from int, reverse bool) graph.Output {
-		return e.op("Cumsum", graph.Float64, graph.Attrs{"Tidx": graph.Int32, "exclusive": false, "reverse": reverse},
-			e.slice(sums, from, n), e.b.Scalar(e.scope+"axis", graph.Int32, 0))
+		return e.op("Cumsum", tensor.Float64, graph.Attrs{"Tidx": tensor.Int32, "exclusive": false, "reverse": reverse},
+			e.slice(sums, from, n), e.b.Scalar(e.scope+"axis", tensor.Int32, 0))
 	}
 	return matrices{fn: cumulated(0, false), tp: cumulated(1, true), tn: cumulated(n+1, false), fp: cumulated(n+2, true)}
 }

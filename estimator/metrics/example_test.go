@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/goestimator/goestimator/estimator/metrics"
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Two evaluators see one half of the data each; one merges the other's state.
@@ -14,8 +14,8 @@ func Example() {
 		if err != nil {
 			panic(err)
 		}
-		l, _ := graph.FromSlice(labels, len(labels))
-		p, _ := graph.FromSlice(predictions, len(predictions))
+		l, _ := tensor.FromSlice(labels, len(labels))
+		p, _ := tensor.FromSlice(predictions, len(predictions))
 		if err := auc.Update(l, p); err != nil {
 			panic(err)
 		}
@@ -36,8 +36,8 @@ func ExampleNew() {
 	if err != nil {
 		panic(err)
 	}
-	labels, _ := graph.FromSlice([]int64{0, 1, 1}, 3)
-	probabilities, _ := graph.FromSlice([]float32{0.5, 0.5, 1}, 3, 1)
+	labels, _ := tensor.FromSlice([]int64{0, 1, 1}, 3)
+	probabilities, _ := tensor.FromSlice([]float32{0.5, 0.5, 1}, 3, 1)
 	if err := m.Update(labels, probabilities); err != nil {
 		panic(err)
 	}

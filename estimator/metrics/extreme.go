@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // extreme is the least or the greatest value seen.
@@ -31,7 +31,7 @@ func newExtreme(kind string, identity float64, join func(a, b float64) float64) 
 }
 
 // Update implements Accumulator.
-func (e *extreme) Update(ts ...*graph.Tensor) error {
+func (e *extreme) Update(ts ...*tensor.Tensor) error {
 	vs, w, err := valueArgs(ts)
 	if err != nil {
 		return fmt.Errorf("%s: %w", e.kind, err)

@@ -5,12 +5,12 @@ import (
 	"testing"
 
 	"github.com/goestimator/goestimator/estimator/metrics"
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // shaped returns a float64 tensor of the given shape.
-func shaped(shape []int, values ...float64) *graph.Tensor {
-	return must(graph.FromSlice(values, shape...))
+func shaped(shape []int, values ...float64) *tensor.Tensor {
+	return must(tensor.FromSlice(values, shape...))
 }
 
 // params is short for a list of parameters.
@@ -19,7 +19,7 @@ func params(ps ...metrics.Param) []metrics.Param { return ps }
 // The examples in the docstrings of tf.keras.metrics and tf.math, with the results printed there.
 func TestTensorFlowDocstrings(t *testing.T) {
 	col, mat := []int{4, 1}, []int{2, 2}
-	labels5, scores5 := tensor(0, 0, 0, 1, 1), tensor(0, 0.3, 0.8, 0.3, 0.8)
+	labels5, scores5 := dense(0, 0, 0, 1, 1), dense(0, 0.3, 0.8, 0.3, 0.8)
 	errLabels, errPredictions := shaped(mat, 0, 1, 0, 0), shaped(mat, 1, 1, 0, 0)
 	probabilities := shaped(mat, 0.6, 0.4, 0.4, 0.6)
 	classes := shaped([]int{2, 3}, 0.05, 0.95, 0, 0.1, 0.8, 0.1)
@@ -27,50 +27,50 @@ func TestTensorFlowDocstrings(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		params []metrics.Param
-		args   []*graph.Tensor
+		args   []*tensor.Tensor
 		want   float64
 	}{
-		{"accuracy", nil, []*graph.Tensor{shaped(col, 1, 2, 3, 4), shaped(col, 0, 2, 3, 4)}, 0.75},
-		{"accuracy", nil, []*graph.Tensor{shaped(col, 1, 2, 3, 4), shaped(col, 0, 2, 3, 4), tensor(1, 1, 0, 0)}, 0.5},
-		{"binary_accuracy", nil, []*graph.Tensor{shaped(col, 1, 1, 0, 0), shaped(col, 0.98, 1, 0, 0.6)}, 0.75},
-		{"binary_accuracy", nil, []*graph.Tensor{shaped(col, 1, 1, 0, 0), shaped(col, 0.98, 1, 0, 0.6), tensor(1, 0, 0, 1)}, 0.5},
-		{"mean", nil, []*graph.Tensor{tensor(1, 3, 5, 7)}, 4},
-		{"mean", nil, []*graph.Tensor{tensor(1, 3, 5, 7), tensor(1, 1, 0, 0)}, 2},
-		{"mse", nil, []*graph.Tensor{errLabels, errPredictions}, 0.25},
-		{"mse", nil, []*graph.Tensor{errLabels, errPredictions, tensor(1, 0)}, 0.5},
-		{"rmse", nil, []*graph.Tensor{errLabels, errPredictions}, 0.5},
-		{"rmse", nil, []*graph.Tensor{errLabels, errPredictions, tensor(1, 0)}, 0.70710677},
-		{"mae", nil, []*graph.Tensor{errLabels, errPredictions}, 0.25},
-		{"mae", nil, []*graph.Tensor{errLabels, errPredictions, tensor(1, 0)}, 0.5},
-		{"log_loss", nil, []*graph.Tensor{errLabels, probabilities}, 0.81492424},
-		{"log_loss", nil, []*graph.Tensor{errLabels, probabilities, tensor(1, 0)}, 0.9162905},
-		{"sparse_categorical_crossentropy", nil, []*graph.Tensor{tensor(1, 2), classes}, 1.1769392},
-		{"sparse_categorical_crossentropy", nil, []*graph.Tensor{tensor(1, 2), classes, tensor(0.3, 0.7)}, 1.6271976},
-		{"top_k", params(metrics.WithK(1)), []*graph.Tensor{tensor(2, 1), top}, 0.5},
-		{"top_k", params(metrics.WithK(1)), []*graph.Tensor{tensor(2, 1), top, tensor(0.7, 0.3)}, 0.3},
-		{"precision", nil, []*graph.Tensor{tensor(0, 1, 1, 1), tensor(1, 0, 1, 1)}, 0.6666667},
-		{"precision", nil, []*graph.Tensor{tensor(0, 1, 1, 1), tensor(1, 0, 1, 1), tensor(0, 0, 1, 0)}, 1},
-		{"recall", nil, []*graph.Tensor{tensor(0, 1, 1, 1), tensor(1, 0, 1, 1)}, 0.6666667},
-		{"recall", nil, []*graph.Tensor{tensor(0, 1, 1, 1), tensor(1, 0, 1, 1), tensor(0, 0, 1, 0)}, 1},
-		{"true_positives", nil, []*graph.Tensor{tensor(0, 1, 1, 1), tensor(1, 0, 1, 1)}, 2},
-		{"true_positives", nil, []*graph.Tensor{tensor(0, 1, 1, 1), tensor(1, 0, 1, 1), tensor(0, 0, 1, 0)}, 1},
-		{"false_positives", nil, []*graph.Tensor{tensor(0, 1, 0, 0), tensor(0, 0, 1, 1)}, 2},
-		{"false_positives", nil, []*graph.Tensor{tensor(0, 1, 0, 0), tensor(0, 0, 1, 1), tensor(0, 0, 1, 0)}, 1},
-		{"true_negatives", nil, []*graph.Tensor{tensor(0, 1, 0, 0), tensor(1, 1, 0, 0)}, 2},
-		{"false_negatives", nil, []*graph.Tensor{tensor(0, 1, 1, 1), tensor(0, 1, 0, 0)}, 2},
-		{"sensitivity_at_specificity", params(metrics.WithBound(0.5)), []*graph.Tensor{labels5, scores5}, 0.5},
-		{"sensitivity_at_specificity", params(metrics.WithBound(0.5)), []*graph.Tensor{labels5, scores5, tensor(1, 1, 2, 2, 1)}, 0.333333},
-		{"specificity_at_sensitivity", params(metrics.WithBound(0.5)), []*graph.Tensor{labels5, scores5}, 0.66666667},
-		{"specificity_at_sensitivity", params(metrics.WithBound(0.5)), []*graph.Tensor{labels5, scores5, tensor(1, 1, 2, 2, 2)}, 0.5},
-		{"precision_at_recall", params(metrics.WithBound(0.5)), []*graph.Tensor{labels5, scores5}, 0.5},
-		{"precision_at_recall", params(metrics.WithBound(0.5)), []*graph.Tensor{labels5, scores5, tensor(2, 2, 2, 1, 1)}, 0.33333333},
-		{"recall_at_precision", params(metrics.WithBound(0.8)), []*graph.Tensor{tensor(0, 0, 1, 1), tensor(0, 0.5, 0.3, 0.9)}, 0.5},
-		{"recall_at_precision", params(metrics.WithBound(0.8)), []*graph.Tensor{tensor(0, 0, 1, 1), tensor(0, 0.5, 0.3, 0.9), tensor(1, 0, 0, 1)}, 1},
-		{"auc", nil, []*graph.Tensor{tensor(0, 0, 1, 1), tensor(0, 0.5, 0.3, 0.9)}, 0.75},
-		{"auc", params(metrics.WithNumThresholds(3)), []*graph.Tensor{tensor(0, 0, 1, 1), tensor(0, 0.5, 0.3, 0.9)}, 0.75},
-		{"auc", params(metrics.WithNumThresholds(3)), []*graph.Tensor{tensor(0, 0, 1, 1), tensor(0, 0.5, 0.3, 0.9), tensor(1, 0, 0, 1)}, 1},
-		{"mean_iou", params(metrics.WithClasses(2)), []*graph.Tensor{tensor(0, 0, 1, 1), tensor(0, 1, 0, 1)}, 0.33333333},
-		{"mean_iou", params(metrics.WithClasses(2)), []*graph.Tensor{tensor(0, 0, 1, 1), tensor(0, 1, 0, 1), tensor(0.3, 0.3, 0.3, 0.1)}, 0.23809525},
+		{"accuracy", nil, []*tensor.Tensor{shaped(col, 1, 2, 3, 4), shaped(col, 0, 2, 3, 4)}, 0.75},
+		{"accuracy", nil, []*tensor.Tensor{shaped(col, 1, 2, 3, 4), shaped(col, 0, 2, 3, 4), dense(1, 1, 0, 0)}, 0.5},
+		{"binary_accuracy", nil, []*tensor.Tensor{shaped(col, 1, 1, 0, 0), shaped(col, 0.98, 1, 0, 0.6)}, 0.75},
+		{"binary_accuracy", nil, []*tensor.Tensor{shaped(col, 1, 1, 0, 0), shaped(col, 0.98, 1, 0, 0.6), dense(1, 0, 0, 1)}, 0.5},
+		{"mean", nil, []*tensor.Tensor{dense(1, 3, 5, 7)}, 4},
+		{"mean", nil, []*tensor.Tensor{dense(1, 3, 5, 7), dense(1, 1, 0, 0)}, 2},
+		{"mse", nil, []*tensor.Tensor{errLabels, errPredictions}, 0.25},
+		{"mse", nil, []*tensor.Tensor{errLabels, errPredictions, dense(1, 0)}, 0.5},
+		{"rmse", nil, []*tensor.Tensor{errLabels, errPredictions}, 0.5},
+		{"rmse", nil, []*tensor.Tensor{errLabels, errPredictions, dense(1, 0)}, 0.70710677},
+		{"mae", nil, []*tensor.Tensor{errLabels, errPredictions}, 0.25},
+		{"mae", nil, []*tensor.Tensor{errLabels, errPredictions, dense(1, 0)}, 0.5},
+		{"log_loss", nil, []*tensor.Tensor{errLabels, probabilities}, 0.81492424},
+		{"log_loss", nil, []*tensor.Tensor{errLabels, probabilities, dense(1, 0)}, 0.9162905},
+		{"sparse_categorical_crossentropy", nil, []*tensor.Tensor{dense(1, 2), classes}, 1.1769392},
+		{"sparse_categorical_crossentropy", nil, []*tensor.Tensor{dense(1, 2), classes, dense(0.3, 0.7)}, 1.6271976},
+		{"top_k", params(metrics.WithK(1)), []*tensor.Tensor{dense(2, 1), top}, 0.5},
+		{"top_k", params(metrics.WithK(1)), []*tensor.Tensor{dense(2, 1), top, dense(0.7, 0.3)}, 0.3},
+		{"precision", nil, []*tensor.Tensor{dense(0, 1, 1, 1), dense(1, 0, 1, 1)}, 0.6666667},
+		{"precision", nil, []*tensor.Tensor{dense(0, 1, 1, 1), dense(1, 0, 1, 1), dense(0, 0, 1, 0)}, 1},
+		{"recall", nil, []*tensor.Tensor{dense(0, 1, 1, 1), dense(1, 0, 1, 1)}, 0.6666667},
+		{"recall", nil, []*tensor.Tensor{dense(0, 1, 1, 1), dense(1, 0, 1, 1), dense(0, 0, 1, 0)}, 1},
+		{"true_positives", nil, []*tensor.Tensor{dense(0, 1, 1, 1), dense(1, 0, 1, 1)}, 2},
+		{"true_positives", nil, []*tensor.Tensor{dense(0, 1, 1, 1), dense(1, 0, 1, 1), dense(0, 0, 1, 0)}, 1},
+		{"false_positives", nil, []*tensor.Tensor{dense(0, 1, 0, 0), dense(0, 0, 1, 1)}, 2},
+		{"false_positives", nil, []*tensor.Tensor{dense(0, 1, 0, 0), dense(0, 0, 1, 1), dense(0, 0, 1, 0)}, 1},
+		{"true_negatives", nil, []*tensor.Tensor{dense(0, 1, 0, 0), dense(1, 1, 0, 0)}, 2},
+		{"false_negatives", nil, []*tensor.Tensor{dense(0, 1, 1, 1), dense(0, 1, 0, 0)}, 2},
+		{"sensitivity_at_specificity", params(metrics.WithBound(0.5)), []*tensor.Tensor{labels5, scores5}, 0.5},
+		{"sensitivity_at_specificity", params(metrics.WithBound(0.5)), []*tensor.Tensor{labels5, scores5, dense(1, 1, 2, 2, 1)}, 0.333333},
+		{"specificity_at_sensitivity", params(metrics.WithBound(0.5)), []*tensor.Tensor{labels5, scores5}, 0.66666667},
+		{"specificity_at_sensitivity", params(metrics.WithBound(0.5)), []*tensor.Tensor{labels5, scores5, dense(1, 1, 2, 2, 2)}, 0.5},
+		{"precision_at_recall", params(metrics.WithBound(0.5)), []*tensor.Tensor{labels5, scores5}, 0.5},
+		{"precision_at_recall", params(metrics.WithBound(0.5)), []*tensor.Tensor{labels5, scores5, dense(2, 2, 2, 1, 1)}, 0.33333333},
+		{"recall_at_precision", params(metrics.WithBound(0.8)), []*tensor.Tensor{dense(0, 0, 1, 1), dense(0, 0.5, 0.3, 0.9)}, 0.5},
+		{"recall_at_precision", params(metrics.WithBound(0.8)), []*tensor.Tensor{dense(0, 0, 1, 1), dense(0, 0.5, 0.3, 0.9), dense(1, 0, 0, 1)}, 1},
+		{"auc", nil, []*tensor.Tensor{dense(0, 0, 1, 1), dense(0, 0.5, 0.3, 0.9)}, 0.75},
+		{"auc", params(metrics.WithNumThresholds(3)), []*tensor.Tensor{dense(0, 0, 1, 1), dense(0, 0.5, 0.3, 0.9)}, 0.75},
+		{"auc", params(metrics.WithNumThresholds(3)), []*tensor.Tensor{dense(0, 0, 1, 1), dense(0, 0.5, 0.3, 0.9), dense(1, 0, 0, 1)}, 1},
+		{"mean_iou", params(metrics.WithClasses(2)), []*tensor.Tensor{dense(0, 0, 1, 1), dense(0, 1, 0, 1)}, 0.33333333},
+		{"mean_iou", params(metrics.WithClasses(2)), []*tensor.Tensor{dense(0, 0, 1, 1), dense(0, 1, 0, 1), dense(0.3, 0.3, 0.3, 0.1)}, 0.23809525},
 	} {
 		a := must(metrics.New(c.name, c.params...))
 		if err := a.Update(c.args...); err != nil {
@@ -86,13 +86,13 @@ func TestTensorFlowDocstrings(t *testing.T) {
 // tf.math.confusion_matrix([1, 2, 4], [2, 2, 4]) of its docstring.
 func TestConfusionMatrixDocstring(t *testing.T) {
 	m := must(metrics.NewConfusionMatrix(5))
-	if err := m.Update(must(graph.FromSlice([]int32{1, 2, 4}, 3)), must(graph.FromSlice([]int64{2, 2, 4}, 3))); err != nil {
+	if err := m.Update(must(tensor.FromSlice([]int32{1, 2, 4}, 3)), must(tensor.FromSlice([]int64{2, 2, 4}, 3))); err != nil {
 		t.Fatal(err)
 	}
 	want := make([]float64, 25)
 	want[1*5+2], want[2*5+2], want[4*5+4] = 1, 1, 1
 	near(t, "matrix", want, m.Result().Data)
-	near(t, "tensor", want, graph.Of[float64](m.Result().Tensor()))
+	near(t, "tensor", want, tensor.Values[float64](m.Result().Tensor()))
 }
 
 // Hand-computed from the formulas of tf.compat.v1.metrics.auc with the thresholds
@@ -127,7 +127,7 @@ func TestAUCSummations(t *testing.T) {
 		{metrics.PR, metrics.Majoring, steps(r, p, high)},
 	} {
 		m := must(metrics.NewAUC(metrics.AUCOptions{Curve: c.curve, Summation: c.sum, NumThresholds: 3}))
-		if err := m.Update(tensor(0, 0, 1, 1), tensor(0, 0.5, 0.3, 0.9)); err != nil {
+		if err := m.Update(dense(0, 0, 1, 1), dense(0, 0.5, 0.3, 0.9)); err != nil {
 			t.Fatal(err)
 		}
 		near(t, string(c.curve)+" "+string(c.sum), []float64{c.want}, m.Result().Data)
@@ -150,7 +150,7 @@ func TestTopKTies(t *testing.T) {
 		{[]float64{inf, 2, 1}, 1, 0},
 	} {
 		m := must(metrics.NewTopK(c.k))
-		if err := m.Update(must(graph.FromSlice([]uint8{0}, 1)), shaped([]int{1, 3}, c.row...)); err != nil {
+		if err := m.Update(must(tensor.FromSlice([]uint8{0}, 1)), shaped([]int{1, 3}, c.row...)); err != nil {
 			t.Fatal(err)
 		}
 		near(t, "in top k", []float64{c.want}, m.Result().Data)
@@ -160,12 +160,12 @@ func TestTopKTies(t *testing.T) {
 // Cross entropy stays finite where exp overflows and where a probability is 0.
 func TestCrossEntropyExtremes(t *testing.T) {
 	logits := metrics.NewSparseCategoricalCrossentropy(true)
-	if err := logits.Update(tensor(0), shaped([]int{1, 2}, -2000, 2000)); err != nil {
+	if err := logits.Update(dense(0), shaped([]int{1, 2}, -2000, 2000)); err != nil {
 		t.Fatal(err)
 	}
 	near(t, "logits", []float64{4000}, logits.Result().Data)
 	probabilities := metrics.NewSparseCategoricalCrossentropy(false)
-	if err := probabilities.Update(tensor(0), shaped([]int{1, 2}, 0, 1)); err != nil {
+	if err := probabilities.Update(dense(0), shaped([]int{1, 2}, 0, 1)); err != nil {
 		t.Fatal(err)
 	}
 	near(t, "probabilities", []float64{-math.Log(1e-7)}, probabilities.Result().Data)

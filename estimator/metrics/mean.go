@@ -3,7 +3,7 @@ package metrics
 import (
 	"fmt"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // ratio is the state of a weighted mean: sums[0] is the weighted total,
@@ -34,7 +34,7 @@ type Mean struct{ ratio }
 func NewMean() *Mean { return &Mean{newRatio("mean")} }
 
 // Update implements Accumulator.
-func (m *Mean) Update(ts ...*graph.Tensor) error {
+func (m *Mean) Update(ts ...*tensor.Tensor) error {
 	vs, w, err := valueArgs(ts)
 	if err != nil {
 		return fmt.Errorf("%s: %w", m.kind, err)
@@ -44,7 +44,7 @@ func (m *Mean) Update(ts ...*graph.Tensor) error {
 }
 
 // valueArgs reads the arguments values[, weights].
-func valueArgs(ts []*graph.Tensor) ([]float64, weighting, error) {
+func valueArgs(ts []*tensor.Tensor) ([]float64, weighting, error) {
 	if len(ts) != 1 && len(ts) != 2 {
 		return nil, weighting{}, fmt.Errorf("expected values and optionally weights, got %d tensors", len(ts))
 	}
@@ -52,7 +52,7 @@ func valueArgs(ts []*graph.Tensor) ([]float64, weighting, error) {
 	if err != nil {
 		return nil, weighting{}, err
 	}
-	var weights *graph.Tensor
+	var weights *tensor.Tensor
 	if len(ts) == 2 {
 		weights = ts[1]
 	}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // CrossEntropy is the weighted mean cross entropy of class scores against class
@@ -23,7 +23,7 @@ func NewSparseCategoricalCrossentropy(fromLogits bool) *CrossEntropy {
 }
 
 // Update implements Accumulator.
-func (m *CrossEntropy) Update(ts ...*graph.Tensor) error {
+func (m *CrossEntropy) Update(ts ...*tensor.Tensor) error {
 	b, err := scoreArgs(ts)
 	if err != nil {
 		return fmt.Errorf("%s: %w", m.kind, err)
@@ -77,7 +77,7 @@ func NewTopK(k int) (*TopK, error) {
 }
 
 // Update implements Accumulator.
-func (m *TopK) Update(ts ...*graph.Tensor) error {
+func (m *TopK) Update(ts ...*tensor.Tensor) error {
 	b, err := scoreArgs(ts)
 	if err != nil {
 		return fmt.Errorf("%s: %w", m.kind, err)
@@ -111,7 +111,7 @@ type scores struct {
 func (b scores) row(i int) []float64 { return b.values[i*b.classes : (i+1)*b.classes] }
 
 // scoreArgs reads the arguments class ids [B...], scores [B..., classes][, weights].
-func scoreArgs(ts []*graph.Tensor) (scores, error) {
+func scoreArgs(ts []*tensor.Tensor) (scores, error) {
 	a, classes, err := classArgs(ts)
 	if err != nil {
 		return scores{}, err

@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/goestimator/goestimator/estimator/metrics"
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 type tester interface {
@@ -42,7 +42,7 @@ func (k kind) draw(t *rapid.T, n int) batch {
 }
 
 // args returns b as the tensors of one Update.
-func (k kind) args(b batch) []*graph.Tensor {
+func (k kind) args(b batch) []*tensor.Tensor {
 	n, w := len(b.labels), max(k.width, 1)
 	values := make([]float32, 0, n*w)
 	for _, row := range b.values {
@@ -54,12 +54,12 @@ func (k kind) args(b batch) []*graph.Tensor {
 	if k.width > 0 {
 		shape = []int{n, w}
 	}
-	out := []*graph.Tensor{must(graph.FromSlice(values, shape...))}
+	out := []*tensor.Tensor{must(tensor.FromSlice(values, shape...))}
 	if !k.only {
-		out = []*graph.Tensor{tensor(b.labels...), out[0]}
+		out = []*tensor.Tensor{dense(b.labels...), out[0]}
 	}
 	if b.weights != nil {
-		out = append(out, must(graph.FromSlice(b.weights, n, 1)))
+		out = append(out, must(tensor.FromSlice(b.weights, n, 1)))
 	}
 	return out
 }
@@ -116,7 +116,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-func tensor(values ...float64) *graph.Tensor { return must(graph.FromSlice(values, len(values))) }
+func dense(values ...float64) *tensor.Tensor { return must(tensor.FromSlice(values, len(values))) }
 
 func thresholds(ts ...float64) []metrics.Param {
 	return []metrics.Param{metrics.WithThresholds(ts...)}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // MeanError is the weighted mean, over all elements, of an error of predictions:
@@ -12,8 +12,8 @@ import (
 type MeanError struct {
 	ratio
 	loss  func(label, prediction float64) float64
-	check func(name string, t *graph.Tensor) ([]float64, error) // reads the labels
-	final func(mean float64) float64                            // nil: the mean itself
+	check func(name string, t *tensor.Tensor) ([]float64, error) // reads the labels
+	final func(mean float64) float64                             // nil: the mean itself
 }
 
 // NewMSE returns the mean squared error (tf.keras.metrics.MeanSquaredError).
@@ -42,7 +42,7 @@ func NewLogLoss() *MeanError {
 }
 
 // Update implements Accumulator.
-func (m *MeanError) Update(ts ...*graph.Tensor) error {
+func (m *MeanError) Update(ts ...*tensor.Tensor) error {
 	a, err := pairArgs(ts)
 	if err != nil {
 		return fmt.Errorf("%s: %w", m.kind, err)

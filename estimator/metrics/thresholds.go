@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // histogram is the state of every metric of binary labels at thresholds: two
@@ -28,7 +28,7 @@ func newHistogram(kind string, thresholds []float64) histogram {
 }
 
 // Update implements Accumulator.
-func (m *histogram) Update(ts ...*graph.Tensor) error {
+func (m *histogram) Update(ts ...*tensor.Tensor) error {
 	labels, predictions, w, err := binaryArgs(ts)
 	if err != nil {
 		return fmt.Errorf("%s: %w", m.kind, err)

@@ -3,7 +3,7 @@ package metrics
 import (
 	"fmt"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // weighting gives the weight of each element: element i has values[i/run].
@@ -16,8 +16,8 @@ func (w weighting) at(i int) float64 { return w.values[i/w.run] }
 
 // newWeighting broadcasts weights over elements of the given shape; nil weighs all 1.
 // Weights are aligned with the leading (batch) dimensions.
-func newWeighting(t *graph.Tensor, shape []int) (weighting, error) {
-	n := graph.NumElements(shape)
+func newWeighting(t *tensor.Tensor, shape []int) (weighting, error) {
+	n := tensor.NumElements(shape)
 	if t == nil {
 		return weighting{values: []float64{1}, run: max(n, 1)}, nil
 	}
@@ -40,12 +40,12 @@ func newWeighting(t *graph.Tensor, shape []int) (weighting, error) {
 	if !prefix {
 		values, dims = expand(values, dims, shape), shape
 	}
-	return weighting{values: values, run: max(1, graph.NumElements(shape[len(dims):]))}, nil
+	return weighting{values: values, run: max(1, tensor.NumElements(shape[len(dims):]))}, nil
 }
 
 // expand repeats values of shape dims, some of which are 1, over all of shape.
 func expand(values []float64, dims, shape []int) []float64 {
-	out := make([]float64, graph.NumElements(shape))
+	out := make([]float64, tensor.NumElements(shape))
 	for i := range out {
 		from, stride, rest := 0, 1, i
 		for d := len(shape) - 1; d >= 0; d-- {

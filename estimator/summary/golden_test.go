@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/testing/protocmp"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // The file was written by TensorFlow 2.15's v1.summary.FileWriter from the values
@@ -21,12 +21,12 @@ func TestTensorFlowGolden(t *testing.T) {
 		t.Fatalf("got %v", list)
 	}
 	nan := float32(math.NaN())
-	x, _ := graph.FromSlice([]float64{0, 1, 1, -3, 2.5, 1e-13, 1e21, -7e-5, 100, 99.99, -1e-12}, 11)
-	grey, _ := graph.FromSlice([]float32{0, 1, 2, nan, -1, 1, 0, 0.5}, 2, 2, 2, 1)
-	rgb, _ := graph.FromSlice([]float32{-4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7}, 1, 2, 2, 3)
+	x, _ := tensor.FromSlice([]float64{0, 1, 1, -3, 2.5, 1e-13, 1e21, -7e-5, 100, 99.99, -1e-12}, 11)
+	grey, _ := tensor.FromSlice([]float32{0, 1, 2, nan, -1, 1, 0, 0.5}, 2, 2, 2, 1)
+	rgb, _ := tensor.FromSlice([]float32{-4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7}, 1, 2, 2, 3)
 	h, err := Histogram("h", x)
 	must(t, err)
-	empty, err := Histogram("empty", graph.NewTensor(graph.Float32, 0))
+	empty, err := Histogram("empty", tensor.New(tensor.Float32, 0))
 	must(t, err)
 	greys, err := Image("in", grey, 3)
 	must(t, err)
@@ -44,7 +44,7 @@ func TestTensorFlowGolden(t *testing.T) {
 	if d := cmp.Diff(theirs[6], note, protocmp.Transform(), protocmp.IgnoreFields(note.Metadata, "data_class")); d != "" {
 		t.Error(d)
 	}
-	pair, _ := graph.FromSlice([]int32{1, 2}, 2)
+	pair, _ := tensor.FromSlice([]int32{1, 2}, 2)
 	tensor, err := Tensor("t", "", pair)
 	must(t, err)
 	if d := cmp.Diff(theirs[7], tensor, protocmp.Transform()); d != "" {

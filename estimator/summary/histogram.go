@@ -8,7 +8,7 @@ import (
 
 	summarypb "github.com/wamuir/graft/tensorflow/core/framework/summary_go_proto"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // bucketLimits are the upper bounds of TensorFlow's default buckets
@@ -29,7 +29,7 @@ var bucketLimits = sync.OnceValue(func() []float64 {
 
 // Histogram returns the distribution of a numeric tensor's elements. NaN and
 // infinite elements are an error, as in TensorFlow.
-func Histogram(tag string, t *graph.Tensor) (*Value, error) {
+func Histogram(tag string, t *tensor.Tensor) (*Value, error) {
 	values, err := toFloats(t)
 	if err != nil {
 		return nil, fmt.Errorf("histogram %s: %w", tag, err)
@@ -71,33 +71,33 @@ func compact(limits, counts []float64) (outLimits, outCounts []float64) {
 }
 
 // toFloats converts the elements of any numeric tensor.
-func toFloats(t *graph.Tensor) ([]float64, error) {
+func toFloats(t *tensor.Tensor) ([]float64, error) {
 	switch t.DType {
-	case graph.Float32:
+	case tensor.Float32:
 		return convert[float32](t), nil
-	case graph.Float64:
+	case tensor.Float64:
 		return convert[float64](t), nil
-	case graph.Int8:
+	case tensor.Int8:
 		return convert[int8](t), nil
-	case graph.Int16:
+	case tensor.Int16:
 		return convert[int16](t), nil
-	case graph.Int32:
+	case tensor.Int32:
 		return convert[int32](t), nil
-	case graph.Int64:
+	case tensor.Int64:
 		return convert[int64](t), nil
-	case graph.Uint8:
+	case tensor.Uint8:
 		return convert[uint8](t), nil
-	case graph.Uint16:
+	case tensor.Uint16:
 		return convert[uint16](t), nil
-	case graph.Uint32:
+	case tensor.Uint32:
 		return convert[uint32](t), nil
-	case graph.Uint64:
+	case tensor.Uint64:
 		return convert[uint64](t), nil
-	case graph.BFloat16:
+	case tensor.BFloat16:
 		return fromBits(t, func(b uint16) float64 { return float64(math.Float32frombits(uint32(b) << 16)) }), nil
-	case graph.Float16:
+	case tensor.Float16:
 		return fromBits(t, halfToFloat), nil
-	case graph.Bool:
+	case tensor.Bool:
 		out := make([]float64, len(t.Bytes))
 		for i, b := range t.Bytes {
 			out[i] = float64(b & 1)
@@ -108,10 +108,10 @@ func toFloats(t *graph.Tensor) ([]float64, error) {
 }
 
 func convert[T interface {
-	graph.Element
+	tensor.Element
 	float32 | float64 | int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64
-}](t *graph.Tensor) []float64 {
-	in := graph.Of[T](t)
+}](t *tensor.Tensor) []float64 {
+	in := tensor.Values[T](t)
 	out := make([]float64, len(in))
 	for i, v := range in {
 		out[i] = float64(v)
@@ -119,7 +119,7 @@ func convert[T interface {
 	return out
 }
 
-func fromBits(t *graph.Tensor, f func(uint16) float64) []float64 {
+func fromBits(t *tensor.Tensor, f func(uint16) float64) []float64 {
 	out := make([]float64, len(t.Bytes)/2)
 	for i := range out {
 		out[i] = f(uint16(t.Bytes[2*i]) | uint16(t.Bytes[2*i+1])<<8)

@@ -10,7 +10,7 @@ import (
 
 	summarypb "github.com/wamuir/graft/tensorflow/core/framework/summary_go_proto"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Image returns up to maxOutputs pictures of a tensor of shape [n, height, width,
@@ -19,7 +19,7 @@ import (
 // tf.summary.image does: the largest to 255, or, where some are negative, zero to
 // 128 and the extreme to 1 or 255. Pixels that are not finite become red (white
 // in a grey picture). The tags are tag/image, or tag/image/0 and so on.
-func Image(tag string, t *graph.Tensor, maxOutputs int) ([]*Value, error) {
+func Image(tag string, t *tensor.Tensor, maxOutputs int) ([]*Value, error) {
 	shape := t.Shape
 	if len(shape) == 3 {
 		shape = append([]int{1}, shape...)
@@ -35,7 +35,7 @@ func Image(tag string, t *graph.Tensor, maxOutputs int) ([]*Value, error) {
 	var out []*Value
 	for i := range min(shape[0], maxOutputs) {
 		pixels := values[i*size : (i+1)*size]
-		if t.DType != graph.Uint8 {
+		if t.DType != tensor.Uint8 {
 			scalePixels(pixels, shape[3])
 		}
 		b, err := encodePNG(pixels, shape[1], shape[2], shape[3])

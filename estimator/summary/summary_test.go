@@ -23,8 +23,8 @@ import (
 	tensorpb "github.com/wamuir/graft/tensorflow/core/framework/tensor_go_proto"
 	typespb "github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 func fixedClock() time.Time { return time.Unix(1_700_000_000, 500_000_000) }
@@ -165,7 +165,7 @@ func TestTensorFlow2Scalars(t *testing.T) {
 		{Dtype: typespb.DataType_DT_DOUBLE, DoubleVal: []float64{2}},
 		{Dtype: typespb.DataType_DT_FLOAT},
 	} {
-		v, err := Tensor("loss", "scalars", graph.ScalarOf(float32(0)))
+		v, err := Tensor("loss", "scalars", tensor.Scalar(float32(0)))
 		must(t, err)
 		v.GetTensor().Reset()
 		proto.Merge(v.GetTensor(), p)
@@ -242,7 +242,7 @@ func TestFilesInOrderOfNumbers(t *testing.T) {
 }
 
 func TestHistogram(t *testing.T) {
-	x, _ := graph.FromSlice([]float32{0, 1, 1, -3, 2.5}, 5)
+	x, _ := tensor.FromSlice([]float32{0, 1, 1, -3, 2.5}, 5)
 	v, err := Histogram("h", x)
 	must(t, err)
 	h := v.GetHisto()
@@ -252,7 +252,7 @@ func TestHistogram(t *testing.T) {
 	// Buckets hold what lies below their limit and not below the one before.
 	rapid.Check(t, func(rt *rapid.T) {
 		data := rapid.SliceOf(rapid.Float64Range(-1e21, 1e21)).Draw(rt, "data")
-		x, _ := graph.FromSlice(data, len(data))
+		x, _ := tensor.FromSlice(data, len(data))
 		v, err := Histogram("h", x)
 		must(t, err)
 		h, lower := v.GetHisto(), math.Inf(-1)
@@ -269,10 +269,10 @@ func TestHistogram(t *testing.T) {
 			lower = limit
 		}
 	})
-	if _, err := Histogram("h", graph.ScalarOf(math.NaN())); err == nil {
+	if _, err := Histogram("h", tensor.Scalar(math.NaN())); err == nil {
 		t.Error("NaN is accepted")
 	}
-	if _, err := Histogram("h", &graph.Tensor{DType: graph.String, Shape: []int{0}}); err == nil {
+	if _, err := Histogram("h", &tensor.Tensor{DType: tensor.String, Shape: []int{0}}); err == nil {
 		t.Error("strings are accepted")
 	}
 	limits := bucketLimits()
@@ -282,13 +282,13 @@ func TestHistogram(t *testing.T) {
 }
 
 func TestConversionOfHalfTypes(t *testing.T) {
-	half := &graph.Tensor{DType: graph.Float16, Shape: []int{4}, Bytes: []byte{0x00, 0x3c, 0x00, 0xc0, 0x01, 0x00, 0x00, 0x7c}}
+	half := &tensor.Tensor{DType: tensor.Float16, Shape: []int{4}, Bytes: []byte{0x00, 0x3c, 0x00, 0xc0, 0x01, 0x00, 0x00, 0x7c}}
 	got, err := toFloats(half)
 	must(t, err)
 	if d := cmp.Diff([]float64{1, -2, math.Ldexp(1, -24), math.Inf(1)}, got); d != "" {
 		t.Error(d)
 	}
-	got, err = toFloats(&graph.Tensor{DType: graph.BFloat16, Shape: []int{1}, Bytes: []byte{0xc0, 0x3f}})
+	got, err = toFloats(&tensor.Tensor{DType: tensor.BFloat16, Shape: []int{1}, Bytes: []byte{0xc0, 0x3f}})
 	must(t, err)
 	if got[0] != 1.5 {
 		t.Errorf("got %v", got)
@@ -297,7 +297,7 @@ func TestConversionOfHalfTypes(t *testing.T) {
 
 func TestImage(t *testing.T) {
 	nan := float32(math.NaN())
-	x, _ := graph.FromSlice([]float32{0, 1, 2, nan, -1, 1, 0, 0}, 2, 2, 2, 1)
+	x, _ := tensor.FromSlice([]float32{0, 1, 2, nan, -1, 1, 0, 0}, 2, 2, 2, 1)
 	list, err := Image("in", x, 3)
 	must(t, err)
 	if len(list) != 2 || list[1].Tag != "in/image/1" {
@@ -312,7 +312,7 @@ func TestImage(t *testing.T) {
 			}
 		}
 	}
-	rgb, _ := graph.FromSlice([]uint8{1, 2, 3, 4, 5, 6}, 1, 2, 3)
+	rgb, _ := tensor.FromSlice([]uint8{1, 2, 3, 4, 5, 6}, 1, 2, 3)
 	list, err = Image("rgb", rgb, 1)
 	must(t, err)
 	img, err := png.Decode(bytes.NewReader(list[0].GetImage().EncodedImageString))
@@ -320,7 +320,7 @@ func TestImage(t *testing.T) {
 	if r, g, b, _ := img.At(1, 0).RGBA(); list[0].Tag != "rgb/image" || r>>8 != 4 || g>>8 != 5 || b>>8 != 6 {
 		t.Errorf("tag %s, pixel %d %d %d", list[0].Tag, r>>8, g>>8, b>>8)
 	}
-	if _, err := Image("bad", graph.NewTensor(graph.Uint8, 2, 2), 1); err == nil {
+	if _, err := Image("bad", tensor.New(tensor.Uint8, 2, 2), 1); err == nil {
 		t.Error("a matrix is accepted")
 	}
 }

@@ -9,7 +9,7 @@ import (
 	typespb "github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
 	eventpb "github.com/wamuir/graft/tensorflow/core/util/event_go_proto"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // names of TensorBoard's plugins
@@ -30,7 +30,7 @@ func Text(tag string, lines ...string) *Value {
 	for i, l := range lines {
 		values[i] = []byte(l)
 	}
-	t := &graph.Tensor{DType: graph.String, Shape: []int{len(lines)}, Strings: values}
+	t := &tensor.Tensor{DType: tensor.String, Shape: []int{len(lines)}, Strings: values}
 	if len(lines) == 1 {
 		t.Shape = nil
 	}
@@ -39,19 +39,19 @@ func Text(tag string, lines ...string) *Value {
 
 // Tensor returns any tensor, to be shown by the TensorBoard plugin of this name;
 // "" where it is for other readers.
-func Tensor(tag, plugin string, t *graph.Tensor) (*Value, error) {
-	if t.DType != graph.String && t.DType.Size() == 0 {
+func Tensor(tag, plugin string, t *tensor.Tensor) (*Value, error) {
+	if t.DType != tensor.String && t.DType.Size() == 0 {
 		return nil, fmt.Errorf("tensor summary %s: unsupported data type %s", tag, t.DType)
 	}
 	return tensorValue(tag, plugin, t), nil
 }
 
-func tensorValue(tag, plugin string, t *graph.Tensor) *Value {
+func tensorValue(tag, plugin string, t *tensor.Tensor) *Value {
 	p := &tensorpb.TensorProto{Dtype: typespb.DataType(t.DType), TensorShape: &shapepb.TensorShapeProto{}}
 	for _, d := range t.Shape {
 		p.TensorShape.Dim = append(p.TensorShape.Dim, &shapepb.TensorShapeProto_Dim{Size: int64(d)})
 	}
-	if t.DType == graph.String {
+	if t.DType == tensor.String {
 		p.StringVal = t.Strings
 	} else {
 		p.TensorContent = t.Bytes

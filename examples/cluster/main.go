@@ -23,10 +23,11 @@ import (
 	"github.com/goestimator/goestimator/models/ops"
 	"github.com/goestimator/goestimator/models/optimizers"
 	"github.com/goestimator/goestimator/runconfig"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 func modelFn(mc *estimator.ModelContext, features models.Features, labels models.Labels) (*estimator.Spec, error) {
-	x := ops.Mul(mc, ops.Cast(mc, layers.Flatten(mc, features.Only()), models.Float32), ops.Scalar(mc, models.Float32, 1.0/255))
+	x := ops.Mul(mc, ops.Cast(mc, layers.Flatten(mc, features.Only()), tensor.Float32), ops.Scalar(mc, tensor.Float32, 1.0/255))
 	logits := layers.Dense(mc, layers.Dense(mc, x, 64, layers.Weights{Activation: ops.Relu}), 10, layers.Weights{})
 	spec := &estimator.Spec{Predictions: estimator.Nodes{"class": ops.ArgMax(mc, logits, 1)}}
 	if mc.Mode() == models.Predict {

@@ -14,10 +14,11 @@ import (
 	"github.com/goestimator/goestimator/models/losses"
 	"github.com/goestimator/goestimator/models/ops"
 	"github.com/goestimator/goestimator/models/optimizers"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 func modelFn(mc *estimator.ModelContext, features models.Features, labels models.Labels) (*estimator.Spec, error) {
-	x := ops.Mul(mc, ops.Cast(mc, layers.Flatten(mc, features.Only()), models.Float32), ops.Scalar(mc, models.Float32, 1.0/255))
+	x := ops.Mul(mc, ops.Cast(mc, layers.Flatten(mc, features.Only()), tensor.Float32), ops.Scalar(mc, tensor.Float32, 1.0/255))
 	x = layers.Dense(mc, x, 128, layers.Weights{Activation: ops.Relu})
 	logits := layers.Dense(mc, layers.Dropout(mc, x, 0.1), 10, layers.Weights{})
 	classes := ops.ArgMax(mc, logits, 1)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // A Column is a feature column: plain data that says how features are read. The
@@ -69,13 +70,13 @@ func (r read) accepts(c inputs.Column) error {
 	var ok bool
 	switch r.kind {
 	case text:
-		ok = c.DType == inputs.String
+		ok = c.DType == tensor.String
 	case integer:
 		ok = isInteger(c.DType)
 	case token:
-		ok = c.DType == inputs.String || isInteger(c.DType)
+		ok = c.DType == tensor.String || isInteger(c.DType)
 	case number:
-		ok = c.DType == inputs.Float32 || c.DType == inputs.Float64 || c.DType == inputs.Bool || isInteger(c.DType)
+		ok = c.DType == tensor.Float32 || c.DType == tensor.Float64 || c.DType == tensor.Bool || isInteger(c.DType)
 	}
 	switch {
 	case !ok:
@@ -88,9 +89,9 @@ func (r read) accepts(c inputs.Column) error {
 	return nil
 }
 
-func isInteger(d inputs.DType) bool {
+func isInteger(d tensor.DType) bool {
 	switch d {
-	case inputs.Int8, inputs.Int16, inputs.Int32, inputs.Int64, inputs.Uint8, inputs.Uint16, inputs.Uint32, inputs.Uint64:
+	case tensor.Int8, tensor.Int16, tensor.Int32, tensor.Int64, tensor.Uint8, tensor.Uint16, tensor.Uint32, tensor.Uint64:
 		return true
 	}
 	return false
@@ -118,24 +119,24 @@ func noKey(key string) error {
 
 // dtypeKind is the kind of values of a categorical column's element type;
 // Invalid, the zero value, means strings.
-func dtypeKind(d inputs.DType) kind {
+func dtypeKind(d tensor.DType) kind {
 	if isInteger(d) {
 		return integer
 	}
 	return text
 }
 
-func checkDType(d inputs.DType) error {
-	if d != 0 && d != inputs.String && !isInteger(d) {
+func checkDType(d tensor.DType) error {
+	if d != 0 && d != tensor.String && !isInteger(d) {
 		return fmt.Errorf("dtype must be string or an integer type, got %s", d)
 	}
 	return nil
 }
 
 // categoryRead is what a categorical column of one feature reads.
-func categoryRead(key string, d inputs.DType) []read {
+func categoryRead(key string, d tensor.DType) []read {
 	if d == 0 {
-		d = inputs.String
+		d = tensor.String
 	}
 	return []read{{key: key, kind: dtypeKind(d), spec: ExampleSpec{Key: key, DType: d, VarLen: true}}}
 }

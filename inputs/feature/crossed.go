@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unsafe"
 
-	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // DefaultHashKey seeds crosses that have no HashKey.
@@ -24,7 +24,7 @@ func (k Key) String() string { return string(k) }
 func (k Key) check() error      { return noKey(string(k)) }
 func (k Key) parents() []Column { return nil }
 func (k Key) reads() []read {
-	return []read{{key: string(k), kind: token, spec: ExampleSpec{Key: string(k), DType: inputs.String, VarLen: true}}}
+	return []read{{key: string(k), kind: token, spec: ExampleSpec{Key: string(k), DType: tensor.String, VarLen: true}}}
 }
 
 // Crossed is crossed_column: the hash of every combination of the values of its

@@ -12,7 +12,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
-	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // digestString is the i-th string of the digests, as in testdata/generate.py.
@@ -62,7 +62,7 @@ func TestHundredThousand(t *testing.T) {
 		t.Errorf("hashes of strings differ: %s, want %s", got, want.Hash)
 	}
 	plan, err := New(Columns{Linear: []Column{
-		&HashBucket{Key: "n", Size: 1000003, DType: inputs.Int64},
+		&HashBucket{Key: "n", Size: 1000003, DType: tensor.Int64},
 		&Crossed{Of: []Column{Key("s"), Key("n")}, Size: 1<<61 - 1},
 	}})
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Raw is a raw feature as a graph has it: exactly one of its fields is set.
@@ -25,7 +26,7 @@ type SparseTensor struct {
 }
 
 // dtype is the type of the values.
-func (r Raw) dtype() graph.DType {
+func (r Raw) dtype() tensor.DType {
 	if r.Sparse != nil {
 		return r.Sparse.Values.DType()
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // crossNodes are the inputs of a SparseCross.
@@ -29,13 +30,13 @@ func (x *crossNodes) add(e *emitter, leaf Column) {
 }
 
 // internal is string where all parts are, as the op wants it.
-func (x *crossNodes) internal() graph.DType {
+func (x *crossNodes) internal() tensor.DType {
 	for _, v := range slices.Concat(x.values, x.dense) {
-		if v.DType() != graph.String {
+		if v.DType() != tensor.String {
 			return v.DType()
 		}
 	}
-	return graph.String
+	return tensor.String
 }
 
 func (c *Crossed) emitIDs(e *emitter, _ bool) listNodes {
@@ -50,9 +51,9 @@ func (c *Crossed) emitIDs(e *emitter, _ bool) listNodes {
 			seed = DefaultHashKey
 		}
 		attrs := graph.Attrs{"N": int64(len(x.indices)), "hashed_output": true, "num_buckets": int64(c.Size), "hash_key": int64(seed),
-			"sparse_types": typesOf(x.values), "dense_types": typesOf(x.dense), "out_type": graph.Int64, "internal_type": x.internal()}
-		out := []graph.Type{{DType: graph.Int64, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown, graph.Fixed(2)}}},
-			{DType: graph.Int64, Shape: vector}, {DType: graph.Int64, Shape: graph.ShapeOf(2)}}
+			"sparse_types": typesOf(x.values), "dense_types": typesOf(x.dense), "out_type": tensor.Int64, "internal_type": x.internal()}
+		out := []graph.Type{{DType: tensor.Int64, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown, graph.Fixed(2)}}},
+			{DType: tensor.Int64, Shape: vector}, {DType: tensor.Int64, Shape: graph.ShapeOf(2)}}
 		n := e.b.Node("SparseCross", e.scope+"cross", out, attrs, slices.Concat(x.indices, x.values, x.shapes, x.dense)...)
 		return listNodes{e: e, indices: n.Out(0), values: n.Out(1), shape: n.Out(2)}
 	})
@@ -63,7 +64,7 @@ func typesOf(values []graph.Output) any {
 	if len(values) == 0 {
 		return graph.EmptyList{}
 	}
-	out := make([]graph.DType, len(values))
+	out := make([]tensor.DType, len(values))
 	for i, v := range values {
 		out[i] = v.DType()
 	}

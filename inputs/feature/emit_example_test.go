@@ -6,6 +6,7 @@ import (
 
 	"github.com/goestimator/goestimator/inputs/feature"
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // The columns as a part of an exported graph, which reads serialized examples.
@@ -20,7 +21,7 @@ func ExamplePlan_Emit() {
 		log.Fatal(err)
 	}
 	b := graph.NewBuilder(graph.New())
-	examples := b.Placeholder("examples", graph.Type{DType: graph.String, Shape: graph.BatchOf()})
+	examples := b.Placeholder("examples", graph.Type{DType: tensor.String, Shape: graph.BatchOf()})
 	raw, err := feature.EmitParse(b, examples, specs)
 	if err != nil {
 		log.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // emitTokenIDs adds the ids of the values of a feature; id adds those of values.
@@ -23,12 +24,14 @@ func emitTokenIDs(e *emitter, c Column, key string, steps bool, id func(e *emitt
 	})
 }
 
-func int64s(like graph.Output) graph.Type { return graph.Type{DType: graph.Int64, Shape: like.Shape()} }
+func int64s(like graph.Output) graph.Type {
+	return graph.Type{DType: tensor.Int64, Shape: like.Shape()}
+}
 
 // bucket adds the fingerprints of values modulo n, of integers in decimal.
 func (e *emitter) bucket(values graph.Output, n int) graph.Output {
-	if values.DType() != graph.String {
-		values = e.op("AsString", "decimal", graph.Type{DType: graph.String, Shape: values.Shape()},
+	if values.DType() != tensor.String {
+		values = e.op("AsString", "decimal", graph.Type{DType: tensor.String, Shape: values.Shape()},
 			graph.Attrs{"T": values.DType(), "precision": int64(-1), "scientific": false, "shortest": false, "width": int64(-1), "fill": []byte{}}, values)
 	}
 	return e.op("StringToHashBucketFast", "bucket", int64s(values), graph.Attrs{"num_buckets": int64(n)}, values)
@@ -55,13 +58,13 @@ func (c *Identity) emitIDs(e *emitter, steps bool) listNodes {
 // refused is values, of which none may be too large.
 func (e *emitter) refused(c *Identity, values, high graph.Output) graph.Output {
 	fine := e.op("LogicalNot", "fine", high.Type(), nil, high)
-	fine = e.op("All", "all_fine", graph.Type{DType: graph.Bool}, graph.Attrs{"Tidx": graph.Int32, "keep_dims": false}, fine, e.ints("dims", graph.Int32, []int64{0}, 1))
+	fine = e.op("All", "all_fine", graph.Type{DType: tensor.Bool}, graph.Attrs{"Tidx": tensor.Int32, "keep_dims": false}, fine, e.ints("dims", tensor.Int32, []int64{0}, 1))
 	return e.asserted(values, fine, fmt.Sprintf("column %q: expected ids below %d", c.Key, c.Size), values)
 }
 
 // asserted is x, where ok holds; else the run fails with a message and the data.
 func (e *emitter) asserted(x, ok graph.Output, message string, data graph.Output) graph.Output {
-	check := e.b.Node("Assert", e.scope+"assert", nil, graph.Attrs{"T": []graph.DType{graph.String, data.DType()}, "summarize": int64(3)},
+	check := e.b.Node("Assert", e.scope+"assert", nil, graph.Attrs{"T": []tensor.DType{tensor.String, data.DType()}, "summarize": int64(3)},
 		ok, e.texts("message", [][]byte{[]byte(message)}), data)
 	n := e.b.Node("Identity", e.scope+"checked", []graph.Type{x.Type()}, graph.Attrs{"T": x.DType()}, x)
 	n.Control = []*graph.Node{check}

@@ -1,6 +1,9 @@
 package feature
 
-import "github.com/goestimator/goestimator/internal/compiler/graph"
+import (
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
+)
 
 // listNodes is a ragged list in a graph, a sparse tensor of rank 2.
 type listNodes struct {
@@ -54,9 +57,9 @@ func (e *emitter) all(key string) listNodes {
 			return e.listed(*s)
 		}
 		x := e.matrix(key)
-		yes := e.constant("all", graph.ScalarOf(true), nil)
-		mask := e.op("Fill", "every", graph.Type{DType: graph.Bool, Shape: x.Shape()},
-			graph.Attrs{"T": graph.Bool, "index_type": graph.Int64}, e.shapeOf("dims", x), yes)
+		yes := e.constant("all", tensor.Scalar(true), nil)
+		mask := e.op("Fill", "every", graph.Type{DType: tensor.Bool, Shape: x.Shape()},
+			graph.Attrs{"T": tensor.Bool, "index_type": tensor.Int64}, e.shapeOf("dims", x), yes)
 		return e.places(x, mask)
 	})
 }
@@ -78,7 +81,7 @@ func (e *emitter) tokens(key string, steps bool) (l listNodes, here graph.Output
 		}
 		x := e.integers(e.matrix(key))
 		none := graph.Output{}
-		if x.DType() == graph.String {
+		if x.DType() == tensor.String {
 			none = e.texts("none", [][]byte{{}})
 		} else {
 			none = e.scalar("none", -1)
@@ -95,10 +98,10 @@ func (e *emitter) tokens(key string, steps bool) (l listNodes, here graph.Output
 
 // integers are integers as int64, strings as they are.
 func (e *emitter) integers(x graph.Output) graph.Output {
-	if x.DType() == graph.String {
+	if x.DType() == tensor.String {
 		return x
 	}
-	return e.cast("int64", x, graph.Int64)
+	return e.cast("int64", x, tensor.Int64)
 }
 
 // untilLast is true in every row of a mask up to its last true place.
@@ -106,9 +109,9 @@ func (e *emitter) untilLast(mask graph.Output) graph.Output {
 	width := e.element("width", e.shapeOf("mask_shape", mask), 1)
 	place := e.span("place", width, mask.Shape().Dims[1])
 	last := e.selected("last_places", mask, place, e.scalar("before", -1))
-	last = e.op("Max", "last", graph.Type{DType: graph.Int64, Shape: graph.Shape{Dims: []graph.Dim{mask.Shape().Dims[0], graph.Fixed(1)}}},
-		graph.Attrs{"T": graph.Int64, "Tidx": graph.Int32, "keep_dims": true}, last, e.axis("last/axis", 1))
-	return e.op("LessEqual", "until_last", mask.Type(), graph.Attrs{"T": graph.Int64}, place, last)
+	last = e.op("Max", "last", graph.Type{DType: tensor.Int64, Shape: graph.Shape{Dims: []graph.Dim{mask.Shape().Dims[0], graph.Fixed(1)}}},
+		graph.Attrs{"T": tensor.Int64, "Tidx": tensor.Int32, "keep_dims": true}, last, e.axis("last/axis", 1))
+	return e.op("LessEqual", "until_last", mask.Type(), graph.Attrs{"T": tensor.Int64}, place, last)
 }
 
 // rows is the number of rows, of rank 0.
@@ -142,7 +145,7 @@ func (l listNodes) offsets() graph.Output {
 		bounds := graph.Dim{PerBatch: 1, Const: 1}
 		to := graph.Shape{Dims: []graph.Dim{graph.Fixed(1), bounds}}
 		numbers := e.span("bounds", l.bounds(), bounds)
-		found := e.op("LowerBound", "offsets_row", graph.Type{DType: graph.Int64, Shape: to}, graph.Attrs{"T": graph.Int64, "out_type": graph.Int64},
+		found := e.op("LowerBound", "offsets_row", graph.Type{DType: tensor.Int64, Shape: to}, graph.Attrs{"T": tensor.Int64, "out_type": tensor.Int64},
 			e.expand("sorted", l.row(), 0, graph.Shape{Dims: []graph.Dim{graph.Fixed(1), graph.Unknown}}), e.expand("wanted", numbers, 0, to))
 		return e.reshape("offsets", found, graph.Shape{Dims: []graph.Dim{bounds}}, -1)
 	})

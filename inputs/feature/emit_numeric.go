@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // emitValues adds the normalised numbers, [B, Width].
@@ -11,7 +12,7 @@ func (c *Numeric) emitValues(e *emitter) graph.Output {
 	type valuesOf string
 	return emitOnce(e, valuesOf(c.String()), func() graph.Output {
 		e := e.at(c.Key)
-		x := e.cast("float32", e.matrix(c.Key), graph.Float32)
+		x := e.cast("float32", e.matrix(c.Key), tensor.Float32)
 		if s := x.Shape(); s.Dims[1] != graph.Fixed(c.Width()) {
 			x = e.reshape("numbers", x, graph.Shape{Dims: []graph.Dim{s.Dims[0], graph.Fixed(c.Width())}}, -1, int64(c.Width()))
 		}
@@ -32,8 +33,8 @@ func (n Normalizer) emit(e *emitter, c Column, x graph.Output, each func(name st
 		x = e.divided("scaled", x, e.floats("scale", []float32{n.Scale}))
 	}
 	if n.Log { // of float64, as apply has it: that of float32 differs in its last bit
-		wide := e.cast("wide", x, graph.Float64)
-		x = e.cast("log", e.op("Log", "wide_log", wide.Type(), graph.Attrs{"T": graph.Float64}, wide), graph.Float32)
+		wide := e.cast("wide", x, tensor.Float64)
+		x = e.cast("log", e.op("Log", "wide_log", wide.Type(), graph.Attrs{"T": tensor.Float64}, wide), tensor.Float32)
 	}
 	if len(n.Mean) > 0 {
 		x = e.binary("Sub", "centred", x, each("mean", n.Mean, 0))
@@ -48,8 +49,8 @@ func (n Normalizer) emit(e *emitter, c Column, x graph.Output, each func(name st
 // reciprocal of a constant. In float64 that is near enough: a quotient of two float32 numbers is
 // never as near to the middle between two others as the error of the product.
 func (e *emitter) divided(name string, x, y graph.Output) graph.Output {
-	x, y = e.cast(name+"/wide", x, graph.Float64), e.cast(name+"/by", y, graph.Float64)
-	return e.cast(name, e.binary("RealDiv", name+"/quotient", x, y), graph.Float32)
+	x, y = e.cast(name+"/wide", x, tensor.Float64), e.cast(name+"/by", y, tensor.Float64)
+	return e.cast(name, e.binary("RealDiv", name+"/quotient", x, y), tensor.Float32)
 }
 
 func (c *Numeric) emitDense(e *emitter) graph.Output { return c.emitValues(e) }
@@ -59,8 +60,8 @@ func (c *Bucketized) emitBuckets(e *emitter) graph.Output {
 	type bucketsOf string
 	return emitOnce(e, bucketsOf(c.String()), func() graph.Output {
 		x := c.Of.emitValues(e)
-		return e.at(c.Name()).op("Bucketize", "bucket", graph.Type{DType: graph.Int32, Shape: x.Shape()},
-			graph.Attrs{"T": graph.Float32, "boundaries": convert[float32](c.Boundaries)}, x)
+		return e.at(c.Name()).op("Bucketize", "bucket", graph.Type{DType: tensor.Int32, Shape: x.Shape()},
+			graph.Attrs{"T": tensor.Float32, "boundaries": convert[float32](c.Boundaries)}, x)
 	})
 }
 
@@ -75,20 +76,20 @@ func (c *Bucketized) emitDense(e *emitter) graph.Output {
 func (e *emitter) oneHot(ids graph.Output, n int) graph.Output {
 	dims := ids.Shape().Dims
 	shape := graph.Shape{Dims: append(append([]graph.Dim{}, dims...), graph.Fixed(n))}
-	return e.op("OneHot", "one_hot", graph.Type{DType: graph.Float32, Shape: shape}, graph.Attrs{"T": graph.Float32, "TI": ids.DType(), "axis": int64(-1)},
-		ids, e.ints("depth", graph.Int32, []int64{int64(n)}), e.floats("on", []float32{1}), e.floats("off", []float32{0}))
+	return e.op("OneHot", "one_hot", graph.Type{DType: tensor.Float32, Shape: shape}, graph.Attrs{"T": tensor.Float32, "TI": ids.DType(), "axis": int64(-1)},
+		ids, e.ints("depth", tensor.Int32, []int64{int64(n)}), e.floats("on", []float32{1}), e.floats("off", []float32{0}))
 }
 
 func (c *Bucketized) emitIDs(e *emitter, _ bool) listNodes {
 	return emitOnce(e, listOf{column: c}, func() listNodes {
 		e := e.at(c.Name())
-		x := e.cast("int64", c.emitBuckets(e), graph.Int64)
+		x := e.cast("int64", c.emitBuckets(e), tensor.Int64)
 		first := make([]int64, c.Of.Width())
 		for i := range first {
 			first[i] = int64(i * (len(c.Boundaries) + 1))
 		}
 		if len(first) > 1 {
-			x = e.binary("AddV2", "ids", x, e.ints("first", graph.Int64, first, len(first)))
+			x = e.binary("AddV2", "ids", x, e.ints("first", tensor.Int64, first, len(first)))
 		}
 		return e.places(x, e.compare("GreaterEqual", "every", x, e.scalar("zero", 0)))
 	})
@@ -98,17 +99,17 @@ func (c *Bucketized) emitIDs(e *emitter, _ bool) listNodes {
 func (c *Indicator) emitDense(e *emitter) graph.Output {
 	l := c.Of.emitIDs(e, false).present(false)
 	w := c.Width()
-	places := e.op("Pack", "places", graph.Type{DType: graph.Int64, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown, graph.Fixed(2)}}},
-		graph.Attrs{"T": graph.Int64, "N": int64(2), "axis": int64(1)}, l.row(), l.values)
+	places := e.op("Pack", "places", graph.Type{DType: tensor.Int64, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown, graph.Fixed(2)}}},
+		graph.Attrs{"T": tensor.Int64, "N": int64(2), "axis": int64(1)}, l.row(), l.values)
 	counts := l.weights
 	if !counts.Valid() {
-		counts = e.op("OnesLike", "one_each", l.values.Type(), graph.Attrs{"T": graph.Int64}, l.values)
-		counts = e.cast("counted", counts, graph.Float32)
+		counts = e.op("OnesLike", "one_each", l.values.Type(), graph.Attrs{"T": tensor.Int64}, l.values)
+		counts = e.cast("counted", counts, tensor.Float32)
 	}
-	to := e.op("Pack", "dims", graph.Type{DType: graph.Int64, Shape: graph.ShapeOf(2)}, graph.Attrs{"T": graph.Int64, "N": int64(2), "axis": int64(0)},
+	to := e.op("Pack", "dims", graph.Type{DType: tensor.Int64, Shape: graph.ShapeOf(2)}, graph.Attrs{"T": tensor.Int64, "N": int64(2), "axis": int64(0)},
 		l.rows(), e.scalar("width", int64(w)))
-	return e.op("ScatterNd", "counts", graph.Type{DType: graph.Float32, Shape: graph.BatchOf(w)},
-		graph.Attrs{"T": graph.Float32, "Tindices": graph.Int64}, places, counts, to)
+	return e.op("ScatterNd", "counts", graph.Type{DType: tensor.Float32, Shape: graph.BatchOf(w)},
+		graph.Attrs{"T": tensor.Float32, "Tindices": tensor.Int64}, places, counts, to)
 }
 
 func (c *Indicator) emitSteps(e *emitter) Emitted {
@@ -123,9 +124,9 @@ func (c *SequenceNumeric) emitSteps(e *emitter) Emitted {
 	l := c.emitNumbers(e)
 	l.e = e
 	w := int64(c.Width())
-	x := e.cast("float32", l.values, graph.Float32)
+	x := e.cast("float32", l.values, tensor.Float32)
 	place := e.column("place", l.indices, 1)
-	within := e.op("FloorMod", "within_step", place.Type(), graph.Attrs{"T": graph.Int64}, place, e.scalar("step", w))
+	within := e.op("FloorMod", "within_step", place.Type(), graph.Attrs{"T": tensor.Int64}, place, e.scalar("step", w))
 	x = c.Normalizer.emit(e, c, x, func(name string, v []float32, none float32) graph.Output {
 		if len(v) == 1 {
 			return e.floats(name, v)
@@ -139,8 +140,8 @@ func (c *SequenceNumeric) emitSteps(e *emitter) Emitted {
 	offsets = e.wholeSteps(offsets, w)
 	total := e.strided("total", offsets, graph.ShapeOf(1), slicing{begin: []int64{-1}, end: []int64{0}, toEnd: 1})
 	at := e.binary("AddV2", "at", e.gather("begin", offsets, l.row()), place)
-	values := e.op("SparseToDense", "steps", graph.Type{DType: graph.Float32, Shape: vector},
-		graph.Attrs{"T": graph.Float32, "Tindices": graph.Int64, "validate_indices": true},
+	values := e.op("SparseToDense", "steps", graph.Type{DType: tensor.Float32, Shape: vector},
+		graph.Attrs{"T": tensor.Float32, "Tindices": tensor.Int64, "validate_indices": true},
 		e.expand("at_column", at, 1, graph.Shape{Dims: []graph.Dim{graph.Unknown, graph.Fixed(1)}}), total, x, e.floats("fill", []float32{c.Default}))
 	return Emitted{Values: values, Offsets: offsets}
 }
@@ -153,7 +154,7 @@ func (c *SequenceNumeric) emitNumbers(e *emitter) listNodes {
 		return e.all(c.Key)
 	}
 	x = e.matrix(c.Key)
-	nan := e.op("IsNan", "nan", graph.Type{DType: graph.Bool, Shape: x.Shape()}, graph.Attrs{"T": x.DType()}, x)
+	nan := e.op("IsNan", "nan", graph.Type{DType: tensor.Bool, Shape: x.Shape()}, graph.Attrs{"T": x.DType()}, x)
 	return e.places(x, e.untilLast(e.op("LogicalNot", "numbers", nan.Type(), nil, nan)))
 }
 
@@ -165,8 +166,8 @@ func (e *emitter) wholeSteps(offsets graph.Output, w int64) graph.Output {
 	step := e.scalar("step", w)
 	rounding := e.binary("AddV2", "rounding", e.binary("Sub", "lengths", ends, begins), e.scalar("rest", w-1))
 	lengths := e.binary("Mul", "whole_lengths", e.binary("FloorDiv", "whole_steps", rounding, step), step)
-	sums := e.op("Cumsum", "whole_ends", lengths.Type(), graph.Attrs{"T": graph.Int64, "Tidx": graph.Int32, "exclusive": false, "reverse": false},
+	sums := e.op("Cumsum", "whole_ends", lengths.Type(), graph.Attrs{"T": tensor.Int64, "Tidx": tensor.Int32, "exclusive": false, "reverse": false},
 		lengths, e.axis("whole_ends/axis", 0))
-	return e.op("ConcatV2", "whole_offsets", offsets.Type(), graph.Attrs{"N": int64(2), "T": graph.Int64, "Tidx": graph.Int32},
-		e.ints("begin", graph.Int64, []int64{0}, 1), sums, e.axis("whole_offsets/axis", 0))
+	return e.op("ConcatV2", "whole_offsets", offsets.Type(), graph.Attrs{"N": int64(2), "T": tensor.Int64, "Tidx": tensor.Int32},
+		e.ints("begin", tensor.Int64, []int64{0}, 1), sums, e.axis("whole_offsets/axis", 0))
 }

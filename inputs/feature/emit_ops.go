@@ -2,6 +2,7 @@ package feature
 
 import (
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // vector is a shape of one unknown dimension.
@@ -16,28 +17,28 @@ func (e *emitter) op(op, name string, out graph.Type, attrs graph.Attrs, in ...g
 }
 
 // ints is a constant of integers, [] where shape is empty.
-func (e *emitter) ints(name string, d graph.DType, values []int64, shape ...int) graph.Output {
-	var t *graph.Tensor
+func (e *emitter) ints(name string, d tensor.DType, values []int64, shape ...int) graph.Output {
+	var t *tensor.Tensor
 	var err error
-	if d == graph.Int32 {
-		t, err = graph.FromSlice(convert[int32](values), shape...)
+	if d == tensor.Int32 {
+		t, err = tensor.FromSlice(convert[int32](values), shape...)
 	} else {
-		t, err = graph.FromSlice(values, shape...)
+		t, err = tensor.FromSlice(values, shape...)
 	}
 	return e.constant(name, t, err)
 }
 
 func (e *emitter) floats(name string, values []float32, shape ...int) graph.Output {
-	t, err := graph.FromSlice(values, shape...)
+	t, err := tensor.FromSlice(values, shape...)
 	return e.constant(name, t, err)
 }
 
 func (e *emitter) texts(name string, values [][]byte, shape ...int) graph.Output {
-	t, err := graph.StringTensor(values, shape...)
+	t, err := tensor.FromStrings(values, shape...)
 	return e.constant(name, t, err)
 }
 
-func (e *emitter) constant(name string, t *graph.Tensor, err error) graph.Output {
+func (e *emitter) constant(name string, t *tensor.Tensor, err error) graph.Output {
 	if err != nil {
 		e.b.Fail(err)
 		return graph.Output{}
@@ -47,15 +48,15 @@ func (e *emitter) constant(name string, t *graph.Tensor, err error) graph.Output
 
 // scalar is a constant of rank 0.
 func (e *emitter) scalar(name string, v int64) graph.Output {
-	return e.ints(name, graph.Int64, []int64{v})
+	return e.ints(name, tensor.Int64, []int64{v})
 }
 
 // axis is a constant that names a dimension.
 func (e *emitter) axis(name string, v int64) graph.Output {
-	return e.ints(name, graph.Int32, []int64{v})
+	return e.ints(name, tensor.Int32, []int64{v})
 }
 
-func (e *emitter) cast(name string, x graph.Output, to graph.DType) graph.Output {
+func (e *emitter) cast(name string, x graph.Output, to tensor.DType) graph.Output {
 	if x.DType() == to {
 		return x
 	}
@@ -74,7 +75,7 @@ func (e *emitter) compare(op, name string, x, y graph.Output) graph.Output {
 	if op == "Equal" || op == "NotEqual" {
 		attrs["incompatible_shape_error"] = true
 	}
-	return e.op(op, name, graph.Type{DType: graph.Bool, Shape: x.Shape()}, attrs, x, y)
+	return e.op(op, name, graph.Type{DType: tensor.Bool, Shape: x.Shape()}, attrs, x, y)
 }
 
 func (e *emitter) selected(name string, cond, x, y graph.Output) graph.Output {
@@ -82,19 +83,19 @@ func (e *emitter) selected(name string, cond, x, y graph.Output) graph.Output {
 }
 
 func (e *emitter) reshape(name string, x graph.Output, to graph.Shape, dims ...int64) graph.Output {
-	shape := e.ints(name+"/shape", graph.Int32, dims, len(dims))
-	return e.op("Reshape", name, graph.Type{DType: x.DType(), Shape: to}, graph.Attrs{"T": x.DType(), "Tshape": graph.Int32}, x, shape)
+	shape := e.ints(name+"/shape", tensor.Int32, dims, len(dims))
+	return e.op("Reshape", name, graph.Type{DType: x.DType(), Shape: to}, graph.Attrs{"T": x.DType(), "Tshape": tensor.Int32}, x, shape)
 }
 
 func (e *emitter) expand(name string, x graph.Output, axis int64, to graph.Shape) graph.Output {
 	return e.op("ExpandDims", name, graph.Type{DType: x.DType(), Shape: to},
-		graph.Attrs{"T": x.DType(), "Tdim": graph.Int32}, x, e.axis(name+"/dim", axis))
+		graph.Attrs{"T": x.DType(), "Tdim": tensor.Int32}, x, e.axis(name+"/dim", axis))
 }
 
 // shapeOf is the shape of x, int64 [rank].
 func (e *emitter) shapeOf(name string, x graph.Output) graph.Output {
-	return e.op("Shape", name, graph.Type{DType: graph.Int64, Shape: graph.ShapeOf(x.Shape().Rank())},
-		graph.Attrs{"T": x.DType(), "out_type": graph.Int64}, x)
+	return e.op("Shape", name, graph.Type{DType: tensor.Int64, Shape: graph.ShapeOf(x.Shape().Rank())},
+		graph.Attrs{"T": x.DType(), "out_type": tensor.Int64}, x)
 }
 
 // element is element i of a vector, of rank 0.
@@ -120,23 +121,23 @@ func (e *emitter) strided(name string, x graph.Output, to graph.Shape, s slicing
 	for i := range steps {
 		steps[i] = 1
 	}
-	attrs := graph.Attrs{"T": x.DType(), "Index": graph.Int32, "begin_mask": s.fromStart, "end_mask": s.toEnd,
+	attrs := graph.Attrs{"T": x.DType(), "Index": tensor.Int32, "begin_mask": s.fromStart, "end_mask": s.toEnd,
 		"shrink_axis_mask": s.shrink, "ellipsis_mask": int64(0), "new_axis_mask": int64(0)}
 	return e.op("StridedSlice", name, graph.Type{DType: x.DType(), Shape: to}, attrs, x,
-		e.ints(name+"/begin", graph.Int32, s.begin, len(s.begin)), e.ints(name+"/end", graph.Int32, s.end, len(s.end)),
-		e.ints(name+"/strides", graph.Int32, steps, len(steps)))
+		e.ints(name+"/begin", tensor.Int32, s.begin, len(s.begin)), e.ints(name+"/end", tensor.Int32, s.end, len(s.end)),
+		e.ints(name+"/strides", tensor.Int32, steps, len(steps)))
 }
 
 // where lists the places of a mask [B, n] that are true, int64 [m, 2], or of a vector, [m, 1].
 func (e *emitter) where(name string, mask graph.Output) graph.Output {
 	shape := graph.Shape{Dims: []graph.Dim{graph.Unknown, graph.Fixed(mask.Shape().Rank())}}
-	return e.op("Where", name, graph.Type{DType: graph.Int64, Shape: shape}, graph.Attrs{"T": graph.Bool}, mask)
+	return e.op("Where", name, graph.Type{DType: tensor.Int64, Shape: shape}, graph.Attrs{"T": tensor.Bool}, mask)
 }
 
 // gather takes elements of dimension 0 of x at a vector of places.
 func (e *emitter) gather(name string, x, at graph.Output) graph.Output {
 	shape := graph.Shape{Dims: append([]graph.Dim{at.Shape().Dims[0]}, x.Shape().Dims[1:]...)}
-	attrs := graph.Attrs{"Tparams": x.DType(), "Tindices": at.DType(), "Taxis": graph.Int32, "batch_dims": int64(0)}
+	attrs := graph.Attrs{"Tparams": x.DType(), "Tindices": at.DType(), "Taxis": tensor.Int32, "batch_dims": int64(0)}
 	return e.op("GatherV2", name, graph.Type{DType: x.DType(), Shape: shape}, attrs, x, at, e.axis(name+"/axis", 0))
 }
 

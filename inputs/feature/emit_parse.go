@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // EmitParse adds a ParseExampleV2 that parses a vector of serialized tf.train.Examples, string [B],
@@ -16,7 +16,7 @@ func EmitParse(b *graph.Builder, serialized graph.Output, specs []ExampleSpec) (
 	if err := checkSpecs(specs); err != nil {
 		return nil, fmt.Errorf("parsing of examples: %w", err)
 	}
-	if b.Err() == nil && (!serialized.Valid() || serialized.DType() != graph.String) {
+	if b.Err() == nil && (!serialized.Valid() || serialized.DType() != tensor.String) {
 		return nil, fmt.Errorf("parsing of examples: expected a vector of strings, got %v", serialized)
 	}
 	specs = slices.SortedFunc(slices.Values(specs), func(a, b ExampleSpec) int { return strings.Compare(a.Key, b.Key) })
@@ -48,13 +48,13 @@ func checkSpecs(specs []ExampleSpec) error {
 		switch {
 		case seen[s.Key]:
 			return fmt.Errorf("feature %q is there twice", s.Key)
-		case exampleType(s.DType) == graph.Invalid:
+		case exampleType(s.DType) == tensor.Invalid:
 			return fmt.Errorf("feature %q: examples have no %s: expected string, float32 or an integer type", s.Key, s.DType)
 		case s.Missing != nil && (s.VarLen || s.Missing.DType != exampleType(s.DType) || s.Missing.Len() != shapeSize(s.Shape)):
 			return fmt.Errorf("feature %q: a default of %s for %s of shape %v", s.Key, elements(s.Missing), s.DType, s.Shape)
-		case !s.VarLen && s.Default != nil && (exampleType(s.DType) != graph.Float32 || len(s.Default) != shapeSize(s.Shape)):
+		case !s.VarLen && s.Default != nil && (exampleType(s.DType) != tensor.Float32 || len(s.Default) != shapeSize(s.Shape)):
 			return fmt.Errorf("feature %q: a default of %d numbers for %s of shape %v", s.Key, len(s.Default), s.DType, s.Shape)
-		case s.Optional && (s.VarLen || exampleType(s.DType) == graph.Float32):
+		case s.Optional && (s.VarLen || exampleType(s.DType) == tensor.Float32):
 			return fmt.Errorf("feature %q: optional for %v: expected strings or integers of fixed length", s.Key, s)
 		}
 		seen[s.Key] = true
@@ -63,16 +63,16 @@ func checkSpecs(specs []ExampleSpec) error {
 }
 
 // exampleType is the type that a feature of an example is parsed as.
-func exampleType(d inputs.DType) graph.DType {
+func exampleType(d tensor.DType) tensor.DType {
 	switch {
-	case d == inputs.String:
-		return graph.String
-	case d == inputs.Float32 || d == inputs.Float64:
-		return graph.Float32
+	case d == tensor.String:
+		return tensor.String
+	case d == tensor.Float32 || d == tensor.Float64:
+		return tensor.Float32
 	case isInteger(d):
-		return graph.Int64
+		return tensor.Int64
 	}
-	return graph.Invalid
+	return tensor.Invalid
 }
 
 // parsing is a ParseExampleV2 as it is being made.
@@ -98,17 +98,17 @@ func newParsing(e *emitter, specs []ExampleSpec) parsing {
 		case s.Optional:
 			p.defaults = append(p.defaults, e.constant(name, nothing(exampleType(s.DType), s.Shape), nil))
 		default:
-			p.defaults = append(p.defaults, e.constant(name, graph.NewTensor(exampleType(s.DType), 0), nil))
+			p.defaults = append(p.defaults, e.constant(name, tensor.New(exampleType(s.DType), 0), nil))
 		}
 	}
 	return p
 }
 
 // nothing is "" or -1 throughout.
-func nothing(d graph.DType, shape []int) *graph.Tensor {
-	t := graph.NewTensor(d, shape...)
-	for i := range graph.Of[int64](t) {
-		graph.Of[int64](t)[i] = -1
+func nothing(d tensor.DType, shape []int) *tensor.Tensor {
+	t := tensor.New(d, shape...)
+	for i := range tensor.Values[int64](t) {
+		tensor.Values[int64](t)[i] = -1
 	}
 	return t
 }
@@ -124,7 +124,7 @@ func (p parsing) keys(specs []ExampleSpec) [][]byte {
 func (p parsing) attrs() graph.Attrs {
 	a := graph.Attrs{"num_sparse": int64(len(p.sparse)), "sparse_types": graph.EmptyList{}, "Tdense": graph.EmptyList{}, "dense_shapes": graph.EmptyList{},
 		"ragged_value_types": graph.EmptyList{}, "ragged_split_types": graph.EmptyList{}}
-	var sparse, dense []graph.DType
+	var sparse, dense []tensor.DType
 	var shapes []graph.Shape
 	for _, s := range p.sparse {
 		sparse = append(sparse, exampleType(s.DType))
@@ -145,9 +145,9 @@ func (p parsing) attrs() graph.Attrs {
 func (p parsing) outputs() []graph.Type {
 	var indices, values, shapes, dense []graph.Type
 	for _, s := range p.sparse {
-		indices = append(indices, graph.Type{DType: graph.Int64, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown, graph.Fixed(2)}}})
+		indices = append(indices, graph.Type{DType: tensor.Int64, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown, graph.Fixed(2)}}})
 		values = append(values, graph.Type{DType: exampleType(s.DType), Shape: vector})
-		shapes = append(shapes, graph.Type{DType: graph.Int64, Shape: graph.ShapeOf(2)})
+		shapes = append(shapes, graph.Type{DType: tensor.Int64, Shape: graph.ShapeOf(2)})
 	}
 	for _, s := range p.dense {
 		dense = append(dense, graph.Type{DType: exampleType(s.DType), Shape: graph.BatchOf(s.Shape...)})

@@ -9,18 +9,19 @@ import (
 
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 func TestEmitParse(t *testing.T) {
 	b := graph.NewBuilder(graph.New())
-	examples := b.Placeholder("examples", graph.Type{DType: graph.String, Shape: graph.BatchOf()})
-	raw, err := EmitParse(b, examples, []ExampleSpec{{Key: "w", DType: inputs.String, VarLen: true}, {Key: "y", DType: inputs.Float64, Shape: []int{2}, Default: []float32{1, 2}},
-		{Key: "i", DType: inputs.Uint8, VarLen: true}, {Key: "s", DType: inputs.String, Shape: []int{1}}})
+	examples := b.Placeholder("examples", graph.Type{DType: tensor.String, Shape: graph.BatchOf()})
+	raw, err := EmitParse(b, examples, []ExampleSpec{{Key: "w", DType: tensor.String, VarLen: true}, {Key: "y", DType: tensor.Float64, Shape: []int{2}, Default: []float32{1, 2}},
+		{Key: "i", DType: tensor.Uint8, VarLen: true}, {Key: "s", DType: tensor.String, Shape: []int{1}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	n := raw["y"].Dense.Node
-	want := graph.Attrs{"num_sparse": int64(2), "sparse_types": []graph.DType{graph.Int64, graph.String}, "Tdense": []graph.DType{graph.String, graph.Float32},
+	want := graph.Attrs{"num_sparse": int64(2), "sparse_types": []tensor.DType{tensor.Int64, tensor.String}, "Tdense": []tensor.DType{tensor.String, tensor.Float32},
 		"dense_shapes": []graph.Shape{graph.ShapeOf(1), graph.ShapeOf(2)}, "ragged_value_types": graph.EmptyList{}, "ragged_split_types": graph.EmptyList{}}
 	if diff := cmp.Diff(want, n.Attrs); diff != "" || n.Op != "ParseExampleV2" {
 		t.Errorf("%s: attributes differ (-want +got):\n%s", n.Op, diff)
@@ -28,28 +29,28 @@ func TestEmitParse(t *testing.T) {
 	if got := raw["w"].Sparse; got.Indices != n.Out(1) || got.Values != n.Out(3) || got.DenseShape != n.Out(5) || raw["y"].Dense != n.Out(7) {
 		t.Errorf("w is %v, y %v", got, raw["y"])
 	}
-	checkType(t, "i", raw["i"].Sparse.Values, graph.Type{DType: graph.Int64, Shape: vector})
-	checkType(t, "s", raw["s"].Dense, graph.Type{DType: graph.String, Shape: graph.BatchOf(1)})
-	value := func(i int) *graph.Tensor { return n.Inputs[i].Node.Attrs["value"].(*graph.Tensor) }
-	if required, given := value(5), value(6); required.Len() != 0 || required.DType != graph.String || given.Len() != 2 {
+	checkType(t, "i", raw["i"].Sparse.Values, graph.Type{DType: tensor.Int64, Shape: vector})
+	checkType(t, "s", raw["s"].Dense, graph.Type{DType: tensor.String, Shape: graph.BatchOf(1)})
+	value := func(i int) *tensor.Tensor { return n.Inputs[i].Node.Attrs["value"].(*tensor.Tensor) }
+	if required, given := value(5), value(6); required.Len() != 0 || required.DType != tensor.String || given.Len() != 2 {
 		t.Errorf("defaults %v and %v: expected none of strings, and two numbers", required, given)
 	}
 }
 
 func TestEmitParseRefuses(t *testing.T) {
 	b := graph.NewBuilder(graph.New())
-	examples := b.Placeholder("examples", graph.Type{DType: graph.String, Shape: graph.BatchOf()})
-	word := ExampleSpec{Key: "w", DType: inputs.String, VarLen: true}
+	examples := b.Placeholder("examples", graph.Type{DType: tensor.String, Shape: graph.BatchOf()})
+	word := ExampleSpec{Key: "w", DType: tensor.String, VarLen: true}
 	for want, c := range map[string]struct {
 		from  graph.Output
 		specs []ExampleSpec
 	}{
 		"no features":                        {examples, nil},
 		`feature "w" is there twice`:         {examples, []ExampleSpec{word, word}},
-		`feature "b": examples have no bool`: {examples, []ExampleSpec{{Key: "b", DType: inputs.Bool, VarLen: true}}},
-		`feature "x": a default of 1 number`: {examples, []ExampleSpec{{Key: "x", DType: inputs.Float32, Shape: []int{2}, Default: []float32{1}}}},
+		`feature "b": examples have no bool`: {examples, []ExampleSpec{{Key: "b", DType: tensor.Bool, VarLen: true}}},
+		`feature "x": a default of 1 number`: {examples, []ExampleSpec{{Key: "x", DType: tensor.Float32, Shape: []int{2}, Default: []float32{1}}}},
 		"expected a vector of strings":       {graph.Output{}, []ExampleSpec{word}},
-		"expected strings or integers of":    {examples, []ExampleSpec{{Key: "x", DType: inputs.Float32, Optional: true}}},
+		"expected strings or integers of":    {examples, []ExampleSpec{{Key: "x", DType: tensor.Float32, Optional: true}}},
 	} {
 		if _, err := EmitParse(b, c.from, c.specs); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want an error with %s", err, want)
@@ -60,17 +61,17 @@ func TestEmitParseRefuses(t *testing.T) {
 // TestEmitParseOptional: what is not there is "" or -1, which stand for no value.
 func TestEmitParseOptional(t *testing.T) {
 	b := graph.NewBuilder(graph.New())
-	examples := b.Placeholder("examples", graph.Type{DType: graph.String, Shape: graph.BatchOf()})
-	raw, err := EmitParse(b, examples, []ExampleSpec{{Key: "i", DType: inputs.Int32, Shape: []int{2}, Optional: true}, {Key: "s", DType: inputs.String, Optional: true}})
+	examples := b.Placeholder("examples", graph.Type{DType: tensor.String, Shape: graph.BatchOf()})
+	raw, err := EmitParse(b, examples, []ExampleSpec{{Key: "i", DType: tensor.Int32, Shape: []int{2}, Optional: true}, {Key: "s", DType: tensor.String, Optional: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	n := raw["s"].Dense.Node
-	checkType(t, "i", raw["i"].Dense, graph.Type{DType: graph.Int64, Shape: graph.BatchOf(2)})
-	checkType(t, "s", raw["s"].Dense, graph.Type{DType: graph.String, Shape: graph.BatchOf()})
-	i, w := n.Inputs[5].Node.Attrs["value"].(*graph.Tensor), n.Inputs[6].Node.Attrs["value"].(*graph.Tensor)
+	checkType(t, "i", raw["i"].Dense, graph.Type{DType: tensor.Int64, Shape: graph.BatchOf(2)})
+	checkType(t, "s", raw["s"].Dense, graph.Type{DType: tensor.String, Shape: graph.BatchOf()})
+	i, w := n.Inputs[5].Node.Attrs["value"].(*tensor.Tensor), n.Inputs[6].Node.Attrs["value"].(*tensor.Tensor)
 	if i.Len() != 2 || i.Float(0) != -1 || i.Float(1) != -1 || w.Len() != 1 || len(w.Strings[0]) != 0 {
-		t.Errorf("defaults %v and %q, expected -1 twice and nothing", graph.Of[int64](i), w.Strings)
+		t.Errorf("defaults %v and %q, expected -1 twice and nothing", tensor.Values[int64](i), w.Strings)
 	}
 }
 
@@ -79,17 +80,17 @@ func TestEmitAfterAnError(t *testing.T) {
 	b := graph.NewBuilder(graph.New())
 	failed := errors.New("earlier")
 	b.Fail(failed)
-	raw, _, err := EmitPlaceholders(b, []inputs.Column{{Name: "x", DType: inputs.Float32}, {Name: "w", DType: inputs.String, Ragged: true}})
+	raw, _, err := EmitPlaceholders(b, []inputs.Column{{Name: "x", DType: tensor.Float32}, {Name: "w", DType: tensor.String, Ragged: true}})
 	if !errors.Is(err, failed) {
 		t.Errorf("placeholders: got %v", err)
 	}
-	if _, err := EmitParse(b, graph.Output{}, []ExampleSpec{{Key: "x", DType: inputs.Float32, Shape: []int{1}}}); !errors.Is(err, failed) || raw != nil {
+	if _, err := EmitParse(b, graph.Output{}, []ExampleSpec{{Key: "x", DType: tensor.Float32, Shape: []int{1}}}); !errors.Is(err, failed) || raw != nil {
 		t.Errorf("parsing: got %v", err)
 	}
 }
 
 func TestEmitPlaceholdersRefuses(t *testing.T) {
-	x := inputs.Column{Name: "x", DType: inputs.Float32}
+	x := inputs.Column{Name: "x", DType: tensor.Float32}
 	if _, _, err := EmitPlaceholders(graph.NewBuilder(graph.New()), []inputs.Column{x, x}); err == nil || !strings.Contains(err.Error(), `column "x" is there twice`) {
 		t.Errorf("got %v", err)
 	}

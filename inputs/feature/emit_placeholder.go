@@ -5,6 +5,7 @@ import (
 
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // EmitPlaceholders adds a placeholder for every column of the data and returns them, and the raw
@@ -24,7 +25,7 @@ func EmitPlaceholders(b *graph.Builder, columns []inputs.Column) (map[string]Raw
 		}
 		x := b.Placeholder(nodeName(c.Name), graph.Type{DType: c.DType, Shape: shape})
 		feeds[c.Name], raw[c.Name] = x, Raw{Dense: x}
-		if c.Ragged && (c.DType == graph.String || isInteger(c.DType)) {
+		if c.Ragged && (c.DType == tensor.String || isInteger(c.DType)) {
 			l, _ := e.tokens(c.Name, false)
 			raw[c.Name] = Raw{Sparse: &SparseTensor{Indices: l.indices, Values: l.values, DenseShape: l.shape}}
 		}

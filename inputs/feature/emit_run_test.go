@@ -16,6 +16,7 @@ import (
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/imported/eager"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // TestEmittedRowsAreTransformed: the operations make of random rows what Apply makes.
@@ -28,13 +29,13 @@ func TestEmittedRowsAreTransformed(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := graph.NewBuilder(graph.New())
-	raw, feeds, err := EmitPlaceholders(b, []inputs.Column{{Name: "word", DType: inputs.String}, {Name: "ids", DType: inputs.Int32}, {Name: "x", DType: inputs.Float64, Shape: []int{2}}})
+	raw, feeds, err := EmitPlaceholders(b, []inputs.Column{{Name: "word", DType: tensor.String}, {Name: "ids", DType: tensor.Int32}, {Name: "x", DType: tensor.Float64, Shape: []int{2}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, d := range map[string]graph.DType{"words": graph.String, "weights": graph.Float32} {
-		s := &SparseTensor{Indices: b.Placeholder(name+"/indices", graph.Type{DType: graph.Int64, Shape: grid}),
-			Values: b.Placeholder(name+"/values", graph.Type{DType: d, Shape: vector}), DenseShape: b.Placeholder(name+"/shape", graph.Type{DType: graph.Int64, Shape: graph.ShapeOf(2)})}
+	for name, d := range map[string]tensor.DType{"words": tensor.String, "weights": tensor.Float32} {
+		s := &SparseTensor{Indices: b.Placeholder(name+"/indices", graph.Type{DType: tensor.Int64, Shape: grid}),
+			Values: b.Placeholder(name+"/values", graph.Type{DType: d, Shape: vector}), DenseShape: b.Placeholder(name+"/shape", graph.Type{DType: tensor.Int64, Shape: graph.ShapeOf(2)})}
 		raw[name] = Raw{Sparse: s}
 		feeds[name+"/indices"], feeds[name+"/values"], feeds[name+"/shape"] = s.Indices, s.Values, s.DenseShape
 	}
@@ -45,7 +46,7 @@ func TestEmittedRowsAreTransformed(t *testing.T) {
 	r := newGraphRun(t, b.Graph, e)
 	rapid.Check(t, func(t *rapid.T) {
 		rec := drawRecord(t)
-		fed := map[graph.Output]*graph.Tensor{}
+		fed := map[graph.Output]*tensor.Tensor{}
 		for name, x := range rawTensors(rec) {
 			fed[feeds[name]] = x
 		}
@@ -110,7 +111,7 @@ func (r *graphRun) need(n *graph.Node, known map[*graph.Node][]eager.Value) erro
 }
 
 // run computes all nodes but the initialisation.
-func (r *graphRun) run(fed map[graph.Output]*graph.Tensor) (map[*graph.Node][]eager.Value, error) {
+func (r *graphRun) run(fed map[graph.Output]*tensor.Tensor) (map[*graph.Node][]eager.Value, error) {
 	known := map[*graph.Node][]eager.Value{}
 	for o, x := range fed {
 		known[o.Node] = []eager.Value{{T: x}}
@@ -127,29 +128,29 @@ func (r *graphRun) run(fed map[graph.Output]*graph.Tensor) (map[*graph.Node][]ea
 }
 
 // rawTensors are the features of drawRecord as placeholders take them; 9 is the default of x.
-func rawTensors(rec arrow.Record) map[string]*graph.Tensor {
+func rawTensors(rec arrow.Record) map[string]*tensor.Tensor {
 	rows := int(rec.NumRows())
-	word, ids, x := graph.NewTensor(graph.String, rows), graph.NewTensor(graph.Int32, rows), graph.NewTensor(graph.Float64, rows, 2)
+	word, ids, x := tensor.New(tensor.String, rows), tensor.New(tensor.Int32, rows), tensor.New(tensor.Float64, rows, 2)
 	numbers := rec.Column(4).(*array.FixedSizeList).ListValues().(*array.Float64)
 	for i := range rows {
 		word.Strings[i] = []byte(rec.Column(2).(*array.String).Value(i))
-		graph.Of[int32](ids)[i] = rec.Column(3).(*array.Int32).Value(i)
+		tensor.Values[int32](ids)[i] = rec.Column(3).(*array.Int32).Value(i)
 		for j := 2 * i; j < 2*i+2; j++ {
-			graph.Of[float64](x)[j] = 9
+			tensor.Values[float64](x)[j] = 9
 			if numbers.IsValid(j) {
-				graph.Of[float64](x)[j] = numbers.Value(j)
+				tensor.Values[float64](x)[j] = numbers.Value(j)
 			}
 		}
 	}
-	out := map[string]*graph.Tensor{"word": word, "ids": ids, "x": x}
+	out := map[string]*tensor.Tensor{"word": word, "ids": ids, "x": x}
 	words, weights := rec.Column(0).(*array.List), rec.Column(1).(*array.List)
-	texts := graph.NewTensor(graph.String, words.ListValues().Len())
+	texts := tensor.New(tensor.String, words.ListValues().Len())
 	for i := range texts.Strings {
 		texts.Strings[i] = words.ListValues().(*array.Binary).Value(i)
 	}
-	heavy := graph.NewTensor(graph.Float32, weights.ListValues().Len())
-	copy(graph.Of[float32](heavy), weights.ListValues().(*array.Float32).Float32Values())
-	for name, values := range map[string]*graph.Tensor{"words": texts, "weights": heavy} {
+	heavy := tensor.New(tensor.Float32, weights.ListValues().Len())
+	copy(tensor.Values[float32](heavy), weights.ListValues().(*array.Float32).Float32Values())
+	for name, values := range map[string]*tensor.Tensor{"words": texts, "weights": heavy} {
 		out[name+"/values"] = values
 		out[name+"/indices"], out[name+"/shape"] = indicesOf(words.Offsets()[:rows+1])
 	}
@@ -157,13 +158,13 @@ func rawTensors(rec arrow.Record) map[string]*graph.Tensor {
 }
 
 // indicesOf are the indices and the shape of a sparse tensor with those rows.
-func indicesOf(offsets []int32) (indices, shape *graph.Tensor) {
-	indices, shape = graph.NewTensor(graph.Int64, int(offsets[len(offsets)-1]), 2), graph.NewTensor(graph.Int64, 2)
-	size := graph.Of[int64](shape)
+func indicesOf(offsets []int32) (indices, shape *tensor.Tensor) {
+	indices, shape = tensor.New(tensor.Int64, int(offsets[len(offsets)-1]), 2), tensor.New(tensor.Int64, 2)
+	size := tensor.Values[int64](shape)
 	size[0] = int64(len(offsets) - 1)
 	for row := range len(offsets) - 1 {
 		for i := offsets[row]; i < offsets[row+1]; i++ {
-			at := graph.Of[int64](indices)[2*i:]
+			at := tensor.Values[int64](indices)[2*i:]
 			at[0], at[1] = int64(row), int64(i-offsets[row])
 			size[1] = max(size[1], at[1]+1)
 		}
@@ -181,7 +182,7 @@ func compareRun(t *rapid.T, rec arrow.Record, e *Emission, got map[*graph.Node][
 	if err != nil {
 		t.Fatal(err)
 	}
-	value := func(o graph.Output) *graph.Tensor { return got[o.Node][o.Index].T }
+	value := func(o graph.Output) *tensor.Tensor { return got[o.Node][o.Index].T }
 	for _, want := range tensors {
 		to := e.Outputs[want.Name]
 		if want.Offsets == nil {
@@ -189,13 +190,13 @@ func compareRun(t *rapid.T, rec arrow.Record, e *Emission, got map[*graph.Node][
 			continue
 		}
 		equalTensor(t, want.Name, value(to.Values), want.Tensor)
-		if diff := cmp.Diff(convert[int64](want.Offsets), graph.Of[int64](value(to.Offsets))); diff != "" {
+		if diff := cmp.Diff(convert[int64](want.Offsets), tensor.Values[int64](value(to.Offsets))); diff != "" {
 			t.Errorf("%s: offsets differ (-want +got):\n%s", want.Name, diff)
 		}
 	}
 }
 
-func equalTensor(t *rapid.T, name string, got, want *graph.Tensor) {
+func equalTensor(t *rapid.T, name string, got, want *tensor.Tensor) {
 	if got.DType != want.DType || fmt.Sprint(got.Shape) != fmt.Sprint(want.Shape) || !bytes.Equal(got.Bytes, want.Bytes) {
 		t.Errorf("%s: got %v%v %v, want %v%v %v", name, got.DType, got.Shape, got.Bytes, want.DType, want.Shape, want.Bytes)
 	}

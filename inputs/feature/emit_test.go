@@ -11,6 +11,7 @@ import (
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/format/graphdef"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // emitParsed emits columns over serialized examples.
@@ -25,7 +26,7 @@ func emitParsed(t *testing.T, c Columns) (*graph.Builder, *Plan, *Emission) {
 		t.Fatal(err)
 	}
 	b := graph.NewBuilder(graph.New())
-	raw, err := EmitParse(b, b.Placeholder("examples", graph.Type{DType: graph.String, Shape: graph.BatchOf()}), specs)
+	raw, err := EmitParse(b, b.Placeholder("examples", graph.Type{DType: tensor.String, Shape: graph.BatchOf()}), specs)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,11 +56,11 @@ func TestEmitted(t *testing.T) {
 	for _, o := range plan.outputs {
 		got, want := e.Outputs[o.name], o.describe()
 		if !want.Ragged {
-			checkType(t, o.name, got.Dense, graph.Type{DType: graph.Float32, Shape: graph.BatchOf(want.Shape...)})
+			checkType(t, o.name, got.Dense, graph.Type{DType: tensor.Float32, Shape: graph.BatchOf(want.Shape...)})
 			continue
 		}
 		checkType(t, o.name, got.Values, graph.Type{DType: want.DType, Shape: vector})
-		checkType(t, o.name+" offsets", got.Offsets, graph.Type{DType: graph.Int64, Shape: graph.Shape{Dims: []graph.Dim{{PerBatch: 1, Const: 1}}}})
+		checkType(t, o.name+" offsets", got.Offsets, graph.Type{DType: tensor.Int64, Shape: graph.Shape{Dims: []graph.Dim{{PerBatch: 1, Const: 1}}}})
 	}
 	if len(e.Outputs) != len(plan.outputs) || len(e.Init) != 2 || len(e.Assets) != 0 {
 		t.Errorf("%d outputs, %d initialisers, %d assets: expected %d, one for each of 2 vocabularies, none", len(e.Outputs), len(e.Init), len(e.Assets), len(plan.outputs))
@@ -90,11 +91,11 @@ func TestEmittedAssets(t *testing.T) {
 	}
 	one := file("1", "a\r\nb\nc")
 	_, _, e := emitParsed(t, Columns{Linear: []Column{&VocabularyFile{Key: "u", File: one}, &VocabularyFile{Key: "v", File: one, OOVBuckets: 3},
-		&VocabularyFile{Key: "w", File: file("2", "x\n")}, &VocabularyFile{Key: "n", File: file("3", "07\n-1\n"), DType: inputs.Int64}, &VocabularyFile{Key: "y", File: one, Size: 2}}})
+		&VocabularyFile{Key: "w", File: file("2", "x\n")}, &VocabularyFile{Key: "n", File: file("3", "07\n-1\n"), DType: tensor.Int64}, &VocabularyFile{Key: "y", File: one, Size: 2}}})
 	got := map[string]string{}
 	for _, a := range e.Assets {
 		got[a.Name] = string(a.Content)
-		value := a.Tensor.Node.Attrs["value"].(*graph.Tensor)
+		value := a.Tensor.Node.Attrs["value"].(*tensor.Tensor)
 		if len(value.Shape) != 0 || string(value.Strings[0]) != a.Name {
 			t.Errorf("asset %s: constant %v %q", a.Name, value.Shape, value.Strings)
 		}
@@ -112,7 +113,7 @@ func TestEmitKeeps(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := graph.NewBuilder(graph.New())
-	raw, feeds, err := EmitPlaceholders(b, []inputs.Column{{Name: "x", DType: inputs.Int16}, {Name: "image", DType: inputs.Uint8, Shape: []int{2, 2}}, {Name: "word", DType: inputs.String, Ragged: true}})
+	raw, feeds, err := EmitPlaceholders(b, []inputs.Column{{Name: "x", DType: tensor.Int16}, {Name: "image", DType: tensor.Uint8, Shape: []int{2, 2}}, {Name: "word", DType: tensor.String, Ragged: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,16 +124,16 @@ func TestEmitKeeps(t *testing.T) {
 	if e.Outputs["image"].Dense != feeds["image"] || !e.Outputs["word"].Offsets.Valid() || len(e.Outputs) != 3 {
 		t.Errorf("got %v", e.Outputs)
 	}
-	checkType(t, "image", feeds["image"], graph.Type{DType: graph.Uint8, Shape: graph.BatchOf(2, 2)})
-	checkType(t, "word", feeds["word"], graph.Type{DType: graph.String, Shape: graph.Shape{Dims: []graph.Dim{graph.Batch, graph.Unknown}}})
+	checkType(t, "image", feeds["image"], graph.Type{DType: tensor.Uint8, Shape: graph.BatchOf(2, 2)})
+	checkType(t, "word", feeds["word"], graph.Type{DType: tensor.String, Shape: graph.Shape{Dims: []graph.Dim{graph.Batch, graph.Unknown}}})
 }
 
 func TestEmitRefuses(t *testing.T) {
 	b := graph.NewBuilder(graph.New())
-	input := func(d graph.DType, s graph.Shape) Raw {
+	input := func(d tensor.DType, s graph.Shape) Raw {
 		return Raw{Dense: b.Placeholder("raw", graph.Type{DType: d, Shape: s})}
 	}
-	sparse := Raw{Sparse: &SparseTensor{Indices: input(graph.Int64, grid).Dense, Values: input(graph.Float32, vector).Dense, DenseShape: input(graph.Int64, graph.ShapeOf(2)).Dense}}
+	sparse := Raw{Sparse: &SparseTensor{Indices: input(tensor.Int64, grid).Dense, Values: input(tensor.Float32, vector).Dense, DenseShape: input(tensor.Int64, graph.ShapeOf(2)).Dense}}
 	x := &Numeric{Key: "x", Shape: []int{2}}
 	custom := &Numeric{Key: "x", Shape: []int{2}, Normalizer: Normalizer{Name: "twice", Func: func(x []float32) {}}}
 	for want, c := range map[string]struct {
@@ -142,13 +143,13 @@ func TestEmitRefuses(t *testing.T) {
 		`feature "x" is missing`:                               {x, nil},
 		`feature "x": expected a dense tensor or a sparse`:     {x, map[string]Raw{"x": {}}},
 		`feature "x": its sparse tensor lacks`:                 {x, map[string]Raw{"x": {Sparse: &SparseTensor{}}}},
-		`expected shape [2], the data has x float32[3]`:        {x, map[string]Raw{"x": input(graph.Float32, graph.BatchOf(3))}},
+		`expected shape [2], the data has x float32[3]`:        {x, map[string]Raw{"x": input(tensor.Float32, graph.BatchOf(3))}},
 		`expected shape [2], the data has x float32[...]`:      {x, map[string]Raw{"x": sparse}},
-		`expected numbers, the data has x string`:              {x, map[string]Raw{"x": input(graph.String, graph.BatchOf(2))}},
-		`expected integers, the data has i float32`:            {&Identity{Key: "i", Size: 3}, map[string]Raw{"i": input(graph.Float32, graph.BatchOf(2))}},
-		`it has shape <unknown rank>: expected [B]`:            {x, map[string]Raw{"x": input(graph.Float32, graph.Shape{UnknownRank: true})}},
-		`it has shape [B,?,2]`:                                 {x, map[string]Raw{"x": input(graph.Float32, graph.Shape{Dims: []graph.Dim{graph.Batch, graph.Unknown, graph.Fixed(2)}})}},
-		`column "x": normalizer func "twice" is a function of`: {custom, map[string]Raw{"x": input(graph.Float32, graph.BatchOf(2))}},
+		`expected numbers, the data has x string`:              {x, map[string]Raw{"x": input(tensor.String, graph.BatchOf(2))}},
+		`expected integers, the data has i float32`:            {&Identity{Key: "i", Size: 3}, map[string]Raw{"i": input(tensor.Float32, graph.BatchOf(2))}},
+		`it has shape <unknown rank>: expected [B]`:            {x, map[string]Raw{"x": input(tensor.Float32, graph.Shape{UnknownRank: true})}},
+		`it has shape [B,?,2]`:                                 {x, map[string]Raw{"x": input(tensor.Float32, graph.Shape{Dims: []graph.Dim{graph.Batch, graph.Unknown, graph.Fixed(2)}})}},
+		`column "x": normalizer func "twice" is a function of`: {custom, map[string]Raw{"x": input(tensor.Float32, graph.BatchOf(2))}},
 	} {
 		plan, err := New(Columns{Dense: []Column{dense(c.column)}})
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // vocabularyNodes is what is looked up in a graph: see table.
@@ -41,7 +42,7 @@ func (c *VocabularyFile) emitIDs(e *emitter, steps bool) listNodes {
 func (v vocabularyNodes) emit(e *emitter, c Column, key string, steps bool) listNodes {
 	l := emitTokenIDs(e, c, key, steps, func(e *emitter, values graph.Output) graph.Output {
 		handle := v.handle(e, c)
-		found := e.op("LookupTableFindV2", "lookup", int64s(values), graph.Attrs{"Tin": values.DType(), "Tout": graph.Int64},
+		found := e.op("LookupTableFindV2", "lookup", int64s(values), graph.Attrs{"Tin": values.DType(), "Tout": tensor.Int64},
 			handle, values, e.scalar("outside", v.outside))
 		if v.oov == 0 {
 			return found
@@ -57,18 +58,18 @@ func (v vocabularyNodes) emit(e *emitter, c Column, key string, steps bool) list
 func (v vocabularyNodes) handle(e *emitter, c Column) graph.Output {
 	type handleOf string
 	return emitOnce(e, handleOf(c.String()), func() graph.Output {
-		handle := e.op("HashTableV2", "table", graph.Type{DType: graph.Resource}, graph.Attrs{"container": []byte{}, "shared_name": []byte{},
-			"use_node_name_sharing": true, "key_dtype": v.keys(), "value_dtype": graph.Int64})
+		handle := e.op("HashTableV2", "table", graph.Type{DType: tensor.Resource}, graph.Attrs{"container": []byte{}, "shared_name": []byte{},
+			"use_node_name_sharing": true, "key_dtype": v.keys(), "value_dtype": tensor.Int64})
 		e.out.Init = append(e.out.Init, v.fill(e, handle))
 		return handle
 	})
 }
 
-func (v vocabularyNodes) keys() graph.DType {
+func (v vocabularyNodes) keys() tensor.DType {
 	if v.table.ints != nil {
-		return graph.Int64
+		return tensor.Int64
 	}
-	return graph.String
+	return tensor.String
 }
 
 // fromList fills the table from constants.
@@ -80,7 +81,7 @@ func (v vocabularyNodes) fromList(e *emitter, handle graph.Output) *graph.Node {
 	}
 	var keys graph.Output
 	if v.table.ints != nil {
-		keys = e.ints("entries_list", graph.Int64, inOrder(v.table.ints), n)
+		keys = e.ints("entries_list", tensor.Int64, inOrder(v.table.ints), n)
 	} else {
 		texts := make([][]byte, n)
 		for i, s := range inOrder(v.table.strings) {
@@ -88,8 +89,8 @@ func (v vocabularyNodes) fromList(e *emitter, handle graph.Output) *graph.Node {
 		}
 		keys = e.texts("entries_list", texts, n)
 	}
-	return e.b.Node("LookupTableImportV2", e.scope+"table_init", nil, graph.Attrs{"Tin": v.keys(), "Tout": graph.Int64},
-		handle, keys, e.ints("entries_ids", graph.Int64, ids, n))
+	return e.b.Node("LookupTableImportV2", e.scope+"table_init", nil, graph.Attrs{"Tin": v.keys(), "Tout": tensor.Int64},
+		handle, keys, e.ints("entries_ids", tensor.Int64, ids, n))
 }
 
 // fromFile fills the table from an asset.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 func (c *Weighted) emitIDs(e *emitter, _ bool) listNodes {
@@ -12,13 +13,13 @@ func (c *Weighted) emitIDs(e *emitter, _ bool) listNodes {
 		e := e.at(c.Name())
 		l.e = e
 		if e.raw[c.WeightKey].Sparse == nil { // a weight is found by its place
-			l.weights = e.gatherAt("weights", e.at(c.WeightKey).cast("float32", e.matrix(c.WeightKey), graph.Float32), l.indices)
+			l.weights = e.gatherAt("weights", e.at(c.WeightKey).cast("float32", e.matrix(c.WeightKey), tensor.Float32), l.indices)
 			return l
 		}
 		w := e.all(c.WeightKey)
 		same := e.compare("Equal", "same_offsets", l.offsets(), w.offsets())
-		same = e.op("All", "all_same", graph.Type{DType: graph.Bool}, graph.Attrs{"Tidx": graph.Int32, "keep_dims": false}, same, e.ints("dims", graph.Int32, []int64{0}, 1))
-		l.weights = e.cast("float32", e.asserted(w.values, same, fmt.Sprintf("column %q: expected a weight for each id, as many in every row", c.Name()), w.offsets()), graph.Float32)
+		same = e.op("All", "all_same", graph.Type{DType: tensor.Bool}, graph.Attrs{"Tidx": tensor.Int32, "keep_dims": false}, same, e.ints("dims", tensor.Int32, []int64{0}, 1))
+		l.weights = e.cast("float32", e.asserted(w.values, same, fmt.Sprintf("column %q: expected a weight for each id, as many in every row", c.Name()), w.offsets()), tensor.Float32)
 		return l
 	})
 }

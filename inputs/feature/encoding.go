@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // OutputMode says in which form a layer of categories delivers them.
@@ -19,12 +20,12 @@ const (
 
 // output returns the column of ids of c in that mode.
 func (m OutputMode) output(c inputs.Column, depth int) (inputs.Column, error) {
-	c.DType = inputs.Int64
+	c.DType = tensor.Int64
 	switch m {
 	case "", Int:
 		return c, nil
 	case OneHot:
-		c.DType = inputs.Float32
+		c.DType = tensor.Float32
 		switch {
 		case c.Ragged:
 			return c, fmt.Errorf("one_hot takes no ragged column: use multi_hot or count")
@@ -36,7 +37,7 @@ func (m OutputMode) output(c inputs.Column, depth int) (inputs.Column, error) {
 		c.Shape = append(append([]int(nil), c.Shape...), depth)
 		return c, nil
 	case MultiHot, Count:
-		c.DType, c.Ragged, c.Shape = inputs.Float32, false, []int{depth}
+		c.DType, c.Ragged, c.Shape = tensor.Float32, false, []int{depth}
 		return c, nil
 	}
 	return c, fmt.Errorf("output mode must be int, one_hot, multi_hot or count, got %q", m)

@@ -14,6 +14,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 func file(t *testing.T, text string) string {
@@ -46,7 +47,7 @@ func TestColumnsRefused(t *testing.T) {
 		{Columns{Linear: []Column{job, &Identity{Key: "job", Size: 3}}}, `two columns are named "job"`},
 		{Columns{Linear: []Column{&HashBucket{Key: "job"}}}, "buckets must be at least 1, got 0"},
 		{Columns{Linear: []Column{&HashBucket{Size: 4}}}, "no key"},
-		{Columns{Linear: []Column{&HashBucket{Key: "x", Size: 4, DType: inputs.Float32}}}, "got float32"},
+		{Columns{Linear: []Column{&HashBucket{Key: "x", Size: 4, DType: tensor.Float32}}}, "got float32"},
 		{Columns{Linear: []Column{job}, LinearCombiner: "max"}, `got "max"`},
 		{Columns{Dense: []Column{&Numeric{Key: "a", Shape: []int{0}}}}, "shape must have positive dimensions"},
 		{Columns{Dense: []Column{&Numeric{Key: "a", Default: []float32{1, 2}}}}, "default has 2 values, expected 1"},
@@ -65,7 +66,7 @@ func TestColumnsRefused(t *testing.T) {
 		{Columns{Linear: []Column{&VocabularyFile{Key: "v", File: file(t, "a\n"), Size: 2}}}, "1 lines, expected at least 2"},
 		{Columns{Linear: []Column{&VocabularyFile{Key: "v", File: file(t, "a\n\nb\n")}}}, "line 2 is empty"},
 		{Columns{Linear: []Column{&VocabularyFile{Key: "v", File: file(t, "")}}}, "no entries"},
-		{Columns{Linear: []Column{&VocabularyFile{Key: "v", File: file(t, "1\nx\n"), DType: inputs.Int64}}}, `entry 1: "x" is not an integer`},
+		{Columns{Linear: []Column{&VocabularyFile{Key: "v", File: file(t, "1\nx\n"), DType: tensor.Int64}}}, `entry 1: "x" is not an integer`},
 		{Columns{Linear: []Column{&Identity{Key: "i", Size: 3, Default: id(3)}}}, "default must lie in [0, 3), got 3"},
 		{Columns{Linear: []Column{&Crossed{Of: []Column{Key("a")}, Size: 3}}}, "at least 2 parts"},
 		{Columns{Linear: []Column{&Crossed{Of: []Column{Key("a"), job}, Size: 3}}}, "hashed once and not twice"},
@@ -123,7 +124,7 @@ func TestRowsRefused(t *testing.T) {
 		{&Weighted{Of: &HashBucket{Key: "s", Size: 5}, WeightKey: "w"}, 1, `column "s_weighted_by_w", row 1: 0 ids but 2 weights`},
 		{&HashBucket{Key: "nothing", Size: 5}, -1, `unknown column "nothing": the data has x, i, s, w, u`},
 		{&HashBucket{Key: "i", Size: 5}, -1, `feature "i": expected strings, the data has i int64`},
-		{&HashBucket{Key: "s", Size: 5, DType: inputs.Int64}, -1, `feature "s": expected integers`},
+		{&HashBucket{Key: "s", Size: 5, DType: tensor.Int64}, -1, `feature "s": expected integers`},
 		{&Numeric{Key: "s"}, -1, `feature "s": expected numbers`},
 		{&Numeric{Key: "x", Shape: []int{3}}, -1, `feature "x": expected shape [3]`},
 		{&Numeric{Key: "w"}, -1, `feature "w": expected shape [1], the data has w float32[...]`},

@@ -7,13 +7,13 @@ import (
 	"strings"
 
 	"github.com/goestimator/goestimator/inputs"
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // ExampleSpec says how a feature is parsed from a tf.train.Example.
 type ExampleSpec struct {
 	Key     string
-	DType   inputs.DType
+	DType   tensor.DType
 	VarLen  bool      // VarLenFeature; otherwise FixedLenFeature of
 	Shape   []int     // numbers
 	Default []float32 // and this default, one for each; nil: it must be there
@@ -22,7 +22,7 @@ type ExampleSpec struct {
 	Optional bool
 	// Missing, of FixedLen of any type, is what a feature that is not there is parsed as: the
 	// default of the data's column, with its type of strings, float32 or int64. It takes the place of Default and Optional.
-	Missing *inputs.Tensor
+	Missing *tensor.Tensor
 }
 
 // WithDefault returns the spec of a feature that the data have as c: fixed in length, with c's default for one
@@ -32,15 +32,15 @@ func (e ExampleSpec) WithDefault(c inputs.Column) ExampleSpec {
 		e.VarLen, e.Shape = false, c.Shape
 	}
 	t := exampleType(e.DType)
-	e.Missing = graph.NewTensor(t, e.Shape...)
+	e.Missing = tensor.New(t, e.Shape...)
 	for i := range e.Missing.Len() {
 		switch t {
-		case graph.String:
+		case tensor.String:
 			e.Missing.Strings[i] = c.Default.Strings[i]
-		case graph.Float32:
-			graph.Of[float32](e.Missing)[i] = float32(c.Default.Float(i))
+		case tensor.Float32:
+			tensor.Values[float32](e.Missing)[i] = float32(c.Default.Float(i))
 		default:
-			graph.Of[int64](e.Missing)[i] = c.Default.Int(i)
+			tensor.Values[int64](e.Missing)[i] = c.Default.Int(i)
 		}
 	}
 	return e
@@ -64,8 +64,8 @@ func (e ExampleSpec) String() string {
 }
 
 // elements lists a tensor's elements for a message.
-func elements(t *inputs.Tensor) string {
-	if t.DType == graph.String {
+func elements(t *tensor.Tensor) string {
+	if t.DType == tensor.String {
 		return fmt.Sprintf("%q", t.Strings)
 	}
 	out := make([]float64, t.Len())

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // HashBucket is categorical_column_with_hash_bucket: the id is the fingerprint of
@@ -12,7 +12,7 @@ import (
 type HashBucket struct {
 	Key   string
 	Size  int          // number of buckets
-	DType inputs.DType // an integer type; 0: strings
+	DType tensor.DType // an integer type; 0: strings
 }
 
 // Name is the key.
@@ -23,8 +23,8 @@ func (c *HashBucket) String() string {
 	return fmt.Sprintf("hash_bucket(%s, %d%s)", c.Key, c.Size, dtypeText(c.DType))
 }
 
-func dtypeText(d inputs.DType) string {
-	if d == 0 || d == inputs.String {
+func dtypeText(d tensor.DType) string {
+	if d == 0 || d == tensor.String {
 		return ""
 	}
 	return ", dtype=" + d.String()

@@ -6,6 +6,7 @@ import (
 
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/internal/imported/fingerprint"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Hashing maps strings and integers, in decimal, to bins: by fingerprint, or by
@@ -42,7 +43,7 @@ func (l *Hashing) output(c inputs.Column) (inputs.Column, error) {
 	if err := positive("the number of bins", l.Bins); err != nil {
 		return c, err
 	}
-	if c.DType != inputs.String && !isInteger(c.DType) {
+	if c.DType != tensor.String && !isInteger(c.DType) {
 		return c, fmt.Errorf("expected strings or integers, got %s", c)
 	}
 	return l.Mode.output(c, l.Bins)

@@ -3,7 +3,7 @@ package feature
 import (
 	"fmt"
 
-	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Identity is categorical_column_with_identity: the value is the id.
@@ -42,7 +42,7 @@ func (c *Identity) check() error {
 }
 
 func (c *Identity) parents() []Column { return nil }
-func (c *Identity) reads() []read     { return categoryRead(c.Key, inputs.Int64) }
+func (c *Identity) reads() []read     { return categoryRead(c.Key, tensor.Int64) }
 
 func (c *Identity) ids(b *batch) (*idList, error)   { return c.lookup(b, false) }
 func (c *Identity) steps(b *batch) (*idList, error) { return c.lookup(b, true) }

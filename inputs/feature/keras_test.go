@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 type goldenKeras struct {
@@ -251,7 +252,7 @@ func TestLayersRefuse(t *testing.T) {
 		t.Errorf("adapt: %v", err)
 	}
 	var row *inputs.RowError
-	_, err = callLayer(&CategoryEncoding{Tokens: 2}, inputs.Column{Name: "x", DType: inputs.Int64}, ints, 100)
+	_, err = callLayer(&CategoryEncoding{Tokens: 2}, inputs.Column{Name: "x", DType: tensor.Int64}, ints, 100)
 	if !errors.As(err, &row) || row.Row != 101 {
 		t.Errorf("error %v, want row 101", err)
 	}

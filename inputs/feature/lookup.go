@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // StringLookup maps strings to ids: 0 for Mask, where there is one, then OOV ids
@@ -172,7 +173,7 @@ func (l *Normalization) output(c inputs.Column) (inputs.Column, error) {
 	if n := len(l.Mean); n != len(l.Variance) || n == 0 || n > 1 && (n != size || c.Ragged) {
 		return c, fmt.Errorf("%d means and %d variances: expected as many of both, one or %d: give them, or adapt the layer", n, len(l.Variance), size)
 	}
-	c.DType = inputs.Float32
+	c.DType = tensor.Float32
 	return c, nil
 }
 

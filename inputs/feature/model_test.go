@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // wideAndDeep has the columns of variables() of testdata/generate.py.
@@ -96,12 +96,12 @@ func TestExampleSpecs(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []ExampleSpec{
-		{Key: "age", DType: inputs.Float32, Shape: []int{1}},
-		{Key: "job", DType: inputs.String, VarLen: true},
-		{Key: "sex", DType: inputs.String, VarLen: true},
-		{Key: "task", DType: inputs.String, VarLen: true},
-		{Key: "two", DType: inputs.Float32, Shape: []int{2}},
-		{Key: "w", DType: inputs.Float32, VarLen: true},
+		{Key: "age", DType: tensor.Float32, Shape: []int{1}},
+		{Key: "job", DType: tensor.String, VarLen: true},
+		{Key: "sex", DType: tensor.String, VarLen: true},
+		{Key: "task", DType: tensor.String, VarLen: true},
+		{Key: "two", DType: tensor.Float32, Shape: []int{2}},
+		{Key: "w", DType: tensor.Float32, VarLen: true},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Numeric is numeric_column: numbers as they are, as float32.
@@ -174,7 +175,7 @@ func (c *Numeric) reads() []read {
 	if len(shape) == 0 {
 		shape = []int{1}
 	}
-	spec := ExampleSpec{Key: c.Key, DType: inputs.Float32, Shape: shape}
+	spec := ExampleSpec{Key: c.Key, DType: tensor.Float32, Shape: shape}
 	if c.Default != nil {
 		spec.Default = spread(c.Default, 0, c.Width())
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // form is what an output holds of its column.
@@ -36,12 +37,12 @@ type output struct {
 
 // describe is the output as a column of a data set.
 func (o *output) describe() inputs.Column {
-	c := inputs.Column{Name: o.name, DType: inputs.Float32, Ragged: true}
+	c := inputs.Column{Name: o.name, DType: tensor.Float32, Ragged: true}
 	switch o.form {
 	case formDense:
 		c.Ragged, c.Shape = false, []int{o.column.(Dense).Width()}
 	case formIDs, formPositiveIDs, formIDSteps:
-		c.DType = inputs.Int64
+		c.DType = tensor.Int64
 	}
 	return c
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Sequence is sequence_categorical_column_with_...: the ids of an example are
@@ -79,7 +80,7 @@ func (c *SequenceNumeric) check() error {
 
 func (c *SequenceNumeric) parents() []Column { return nil }
 func (c *SequenceNumeric) reads() []read {
-	return []read{{key: c.Key, kind: number, spec: ExampleSpec{Key: c.Key, DType: inputs.Float32, VarLen: true}}}
+	return []read{{key: c.Key, kind: number, spec: ExampleSpec{Key: c.Key, DType: tensor.Float32, VarLen: true}}}
 }
 
 // steps returns whole steps: of row i, numbers offsets[i] to offsets[i+1]-1.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Spec declares a column as a config file does. Which fields count depends on Type:
@@ -161,8 +161,8 @@ func (s *Set) categorical(name string) (Categorical, error) {
 }
 
 // dtype is the element type of a categorical feature.
-func (s Spec) dtype() (inputs.DType, error) {
-	for _, d := range []inputs.DType{inputs.Int8, inputs.Int16, inputs.Int32, inputs.Int64, inputs.Uint8, inputs.Uint16, inputs.Uint32, inputs.Uint64} {
+func (s Spec) dtype() (tensor.DType, error) {
+	for _, d := range []tensor.DType{tensor.Int8, tensor.Int16, tensor.Int32, tensor.Int64, tensor.Uint8, tensor.Uint16, tensor.Uint32, tensor.Uint64} {
 		if s.DType == d.String() {
 			return d, nil
 		}

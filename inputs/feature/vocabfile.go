@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // VocabularyFile is categorical_column_with_vocabulary_file: the id is the number
@@ -19,7 +19,7 @@ type VocabularyFile struct {
 	Key        string
 	File       string
 	Size       int          // lines that are read; 0: all
-	DType      inputs.DType // an integer type where the lines are integers; 0: strings
+	DType      tensor.DType // an integer type where the lines are integers; 0: strings
 	Default    *int         // id of values outside the file; nil: -1, they are left out
 	OOVBuckets int          // ids after the file's, by fingerprint, for values outside it; excludes Default
 

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Vocabulary is categorical_column_with_vocabulary_list: the id is the place in
@@ -56,11 +56,11 @@ func oovText(n int) string {
 // Buckets is the number of entries and of out-of-vocabulary buckets together.
 func (c *Vocabulary) Buckets() int { return len(c.Values) + len(c.Ints) + c.OOVBuckets }
 
-func (c *Vocabulary) dtype() inputs.DType {
+func (c *Vocabulary) dtype() tensor.DType {
 	if len(c.Ints) > 0 {
-		return inputs.Int64
+		return tensor.Int64
 	}
-	return inputs.String
+	return tensor.String
 }
 
 func (c *Vocabulary) check() error {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Weighted is weighted_categorical_column: ids whose weights are another feature,
@@ -34,7 +35,7 @@ func (c *Weighted) check() error {
 
 func (c *Weighted) parents() []Column { return []Column{c.Of} }
 func (c *Weighted) reads() []read {
-	return []read{{key: c.WeightKey, kind: number, spec: ExampleSpec{Key: c.WeightKey, DType: inputs.Float32, VarLen: true}}}
+	return []read{{key: c.WeightKey, kind: number, spec: ExampleSpec{Key: c.WeightKey, DType: tensor.Float32, VarLen: true}}}
 }
 
 func (c *Weighted) ids(b *batch) (*idList, error) {

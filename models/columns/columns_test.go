@@ -7,11 +7,11 @@ import (
 	"testing"
 
 	"github.com/goestimator/goestimator/inputs/feature"
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/format/bundle"
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/columns"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // build runs fn on features of a plan's outputs.
@@ -21,12 +21,12 @@ func build(t *testing.T, c feature.Columns, fn func(b *models.Builder, f models.
 	if err != nil {
 		t.Fatal(err)
 	}
-	return models.Build(models.Options{Mode: models.Train, Batch: 3, Seed: 1, DType: graph.Float32}, func(b *models.Builder) error {
+	return models.Build(models.Options{Mode: models.Train, Batch: 3, Seed: 1, DType: tensor.Float32}, func(b *models.Builder) error {
 		one := models.RaggedSize{Capacity: 1, Length: 1}
 		f := models.NewFeatures(b,
-			models.Feature{Name: "age", Dense: b.Input("age", graph.Float32, 3, 2)},
-			models.Feature{Name: "job/ids", Ragged: b.Ragged("job/ids", graph.Int64, one)},
-			models.Feature{Name: "home/ids", Ragged: b.Ragged("home/ids", graph.Int64, one)})
+			models.Feature{Name: "age", Dense: b.Input("age", tensor.Float32, 3, 2)},
+			models.Feature{Name: "job/ids", Ragged: b.Ragged("job/ids", tensor.Int64, one)},
+			models.Feature{Name: "home/ids", Ragged: b.Ragged("home/ids", tensor.Int64, one)})
 		fn(b, f, plan)
 		return b.Err()
 	})
@@ -87,9 +87,9 @@ func TestTableFromACheckpoint(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := graph.NewTensor(graph.Float32, 5, 2)
-	for i := range graph.Of[float32](x) {
-		graph.Of[float32](x)[i] = float32(i)
+	x := tensor.New(tensor.Float32, 5, 2)
+	for i := range tensor.Values[float32](x) {
+		tensor.Values[float32](x)[i] = float32(i)
 	}
 	if err := w.Add("old/table", x); err != nil {
 		t.Fatal(err)
@@ -105,11 +105,11 @@ func TestTableFromACheckpoint(t *testing.T) {
 		t.Fatal(err)
 	}
 	v := b.Variables()[0]
-	got := graph.NewTensor(graph.Float32, 5, 2)
+	got := tensor.New(tensor.Float32, 5, 2)
 	if err := v.Init.Init(got, 1); err != nil || got.Float(7) != 7 {
 		t.Errorf("element 7 is %v (%v), expected the checkpoint's 7", got.Float(7), err)
 	}
-	if err := v.Init.Init(graph.NewTensor(graph.Float32, 4, 2), 1); err == nil || !strings.Contains(err.Error(), "old/table: expected float32[4 2], got float32[5 2]") {
+	if err := v.Init.Init(tensor.New(tensor.Float32, 4, 2), 1); err == nil || !strings.Contains(err.Error(), "old/table: expected float32[4 2], got float32[5 2]") {
 		t.Errorf("another shape: got %v", err)
 	}
 	if err := os.Remove(bundle.IndexPath(prefix)); err != nil {

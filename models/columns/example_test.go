@@ -4,9 +4,9 @@ import (
 	"fmt"
 
 	"github.com/goestimator/goestimator/inputs/feature"
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/columns"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 func ExampleLinearModel() {
@@ -22,11 +22,11 @@ func ExampleLinearModel() {
 		fmt.Println(err)
 		return
 	}
-	opts := models.Options{Mode: models.Train, Batch: 4, Seed: 1, DType: graph.Float32}
+	opts := models.Options{Mode: models.Train, Batch: 4, Seed: 1, DType: tensor.Float32}
 	b, err := models.Build(opts, func(b *models.Builder) error {
 		f := models.NewFeatures(b,
-			models.Feature{Name: "age", Dense: b.Input("age", graph.Float32, b.Batch(), 1)},
-			models.Feature{Name: "job/ids", Ragged: b.Ragged("job/ids", graph.Int64, models.RaggedSize{Capacity: 1, Length: 1})})
+			models.Feature{Name: "age", Dense: b.Input("age", tensor.Float32, b.Batch(), 1)},
+			models.Feature{Name: "job/ids", Ragged: b.Ragged("job/ids", tensor.Int64, models.RaggedSize{Capacity: 1, Length: 1})})
 		y := columns.LinearModel(b, f, in, 1, feature.LinearScope)
 		if y == nil {
 			return b.Err()

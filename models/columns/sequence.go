@@ -2,9 +2,9 @@ package columns
 
 import (
 	"github.com/goestimator/goestimator/inputs/feature"
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/ops"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 )
 
@@ -123,7 +123,7 @@ func SequenceMask(c models.Context, f models.Features, in []feature.Input) *G.No
 	for i := range places {
 		places[i] = int64(i)
 	}
-	t, err := graph.FromSlice(places, 1, length)
+	t, err := tensor.FromSlice(places, 1, length)
 	if err != nil {
 		c.Core().Fail(err)
 		return nil

@@ -9,10 +9,10 @@ import (
 	G "gorgonia.org/gorgonia"
 
 	"github.com/goestimator/goestimator/inputs/feature"
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/columns"
 	"github.com/goestimator/goestimator/models/internal/modeltest"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 var near = cmpopts.EquateApprox(1e-6, 1e-6)
@@ -30,15 +30,15 @@ func sequenceInputs(t *testing.T) []feature.Input {
 
 func sequenceFeatures(b *models.Builder, in []feature.Input) models.Features {
 	return models.NewFeatures(b,
-		models.Feature{Name: in[0].Values, Ragged: b.Ragged("a", graph.Int64, models.RaggedSize{Capacity: 2, Length: 2})},
-		models.Feature{Name: in[1].Values, Ragged: b.Ragged("b", graph.Float32, models.RaggedSize{Capacity: 4, Length: 2})})
+		models.Feature{Name: in[0].Values, Ragged: b.Ragged("a", tensor.Int64, models.RaggedSize{Capacity: 2, Length: 2})},
+		models.Feature{Name: in[1].Values, Ragged: b.Ragged("b", tensor.Float32, models.RaggedSize{Capacity: 4, Length: 2})})
 }
 
 func TestSequenceInput(t *testing.T) {
 	in := sequenceInputs(t)
 	p := modeltest.New(t, models.Options{Mode: models.Eval}, func(b *models.Builder) []*G.Node {
 		f := sequenceFeatures(b, in)
-		s := columns.SequenceInput(b, f, in, columns.SequenceScope).WithContext(b, b.Input("context", graph.Float32, b.Batch(), 1))
+		s := columns.SequenceInput(b, f, in, columns.SequenceScope).WithContext(b, b.Input("context", tensor.Float32, b.Batch(), 1))
 		mask := columns.SequenceMask(b, f, in)
 		if b.Failed() {
 			t.Fatal(b.Err())
@@ -46,11 +46,11 @@ func TestSequenceInput(t *testing.T) {
 		return []*G.Node{s.Steps, s.Lengths, mask}
 	})
 	// Row 1 has a norm of 5, row 2 one of 0.5.
-	p.Variables["sequence_features/a_embedding/embedding_weights"] = modeltest.Tensor(graph.Float32, []float64{1, 0, 3, 4, 0.3, 0.4}, 3, 2)
-	vector := func(d graph.DType, v ...float64) *graph.Tensor { return modeltest.Tensor(d, v, len(v)) }
-	offsets := func(d ...float64) *graph.Tensor { return vector(graph.Int64, d...) }
-	got := p.Host(t, 3, vector(graph.Int64, 1, 2, -1, -1, -1, -1), offsets(0, 2, 2, 3), vector(graph.Float32, 5, 6, 7, 8, 9, 10, 0, 0, 0, 0, 0, 0), offsets(0, 4, 4, 6),
-		modeltest.Tensor(graph.Float32, []float64{20, 30, 40}, 3, 1))
+	p.Variables["sequence_features/a_embedding/embedding_weights"] = modeltest.Tensor(tensor.Float32, []float64{1, 0, 3, 4, 0.3, 0.4}, 3, 2)
+	vector := func(d tensor.DType, v ...float64) *tensor.Tensor { return modeltest.Tensor(d, v, len(v)) }
+	offsets := func(d ...float64) *tensor.Tensor { return vector(tensor.Int64, d...) }
+	got := p.Host(t, 3, vector(tensor.Int64, 1, 2, -1, -1, -1, -1), offsets(0, 2, 2, 3), vector(tensor.Float32, 5, 6, 7, 8, 9, 10, 0, 0, 0, 0, 0, 0), offsets(0, 4, 4, 6),
+		modeltest.Tensor(tensor.Float32, []float64{20, 30, 40}, 3, 1))
 	want := []float64{
 		0.6, 0.8, 5, 6, 20 /**/, 0.3, 0.4, 7, 8, 20,
 		0, 0, 0, 0, 30 /**/, 0, 0, 0, 0, 30,
@@ -62,7 +62,7 @@ func TestSequenceInput(t *testing.T) {
 	if d := cmp.Diff([]float64{2, 0, 1}, modeltest.Floats(got[1])); d != "" {
 		t.Error(d)
 	}
-	if d := cmp.Diff([]bool{true, true, false, false, true, false}, graph.Of[bool](got[2])); d != "" {
+	if d := cmp.Diff([]bool{true, true, false, false, true, false}, tensor.Values[bool](got[2])); d != "" {
 		t.Error(d)
 	}
 }

@@ -5,11 +5,11 @@ import (
 	"slices"
 
 	"github.com/goestimator/goestimator/inputs/feature"
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/format/bundle"
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/initializers"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 )
 
@@ -45,7 +45,7 @@ func initializer(v *feature.Variable) models.Initializer {
 type stored struct{ prefix, tensor string }
 
 // Init reads the tensor, which must have t's type and shape.
-func (s stored) Init(t *graph.Tensor, _ uint64) error {
+func (s stored) Init(t *tensor.Tensor, _ uint64) error {
 	r, err := bundle.Open(atomicfile.OS{}, s.prefix)
 	if err != nil {
 		return fmt.Errorf("checkpoint %s: %w", s.prefix, err)

@@ -3,7 +3,7 @@ package initializers
 import (
 	"fmt"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Constant fills a tensor of a numeric type with one value.
@@ -17,17 +17,17 @@ func Ones() Constant { return Constant{1} }
 
 // Init fills t; the key is not used. Types other than float32, float64, int32,
 // int64 and uint8 are an error.
-func (c Constant) Init(t *graph.Tensor, _ uint64) error {
+func (c Constant) Init(t *tensor.Tensor, _ uint64) error {
 	switch t.DType {
-	case graph.Float32:
+	case tensor.Float32:
 		fill(t, float32(c.Value))
-	case graph.Float64:
+	case tensor.Float64:
 		fill(t, c.Value)
-	case graph.Int32:
+	case tensor.Int32:
 		fill(t, int32(c.Value))
-	case graph.Int64:
+	case tensor.Int64:
 		fill(t, int64(c.Value))
-	case graph.Uint8:
+	case tensor.Uint8:
 		fill(t, uint8(c.Value))
 	default:
 		return fmt.Errorf("constant initializer: type %v: expected float32, float64, int32, int64 or uint8", t.DType)
@@ -36,10 +36,10 @@ func (c Constant) Init(t *graph.Tensor, _ uint64) error {
 }
 
 // InitRows fills rows of a tensor.
-func (c Constant) InitRows(t *graph.Tensor, _ Rows, key uint64) error { return c.Init(t, key) }
+func (c Constant) InitRows(t *tensor.Tensor, _ Rows, key uint64) error { return c.Init(t, key) }
 
-func fill[T graph.Element](t *graph.Tensor, v T) {
-	data := graph.Of[T](t)
+func fill[T tensor.Element](t *tensor.Tensor, v T) {
+	data := tensor.Values[T](t)
 	for i := range data {
 		data[i] = v
 	}
@@ -49,10 +49,10 @@ func fill[T graph.Element](t *graph.Tensor, v T) {
 type Identity struct{ Gain float64 }
 
 // Init fills t, which must be a matrix of a float type.
-func (e Identity) Init(t *graph.Tensor, key uint64) error { return e.InitRows(t, whole(t), key) }
+func (e Identity) Init(t *tensor.Tensor, key uint64) error { return e.InitRows(t, whole(t), key) }
 
 // InitRows fills rows of a matrix.
-func (e Identity) InitRows(t *graph.Tensor, rows Rows, _ uint64) error {
+func (e Identity) InitRows(t *tensor.Tensor, rows Rows, _ uint64) error {
 	if len(t.Shape) != 2 {
 		return fmt.Errorf("identity initializer: shape %v: expected a matrix", rows.Full)
 	}

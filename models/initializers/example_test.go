@@ -3,8 +3,8 @@ package initializers_test
 import (
 	"fmt"
 
-	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/initializers"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 func ExampleNew() {
@@ -12,8 +12,8 @@ func ExampleNew() {
 	fmt.Println(i, err)
 	_, err = initializers.New("constant", map[string]any{"values": 3})
 	fmt.Println(err)
-	kernel := models.Tensor{DType: models.Float32, Shape: []int{2}, Bytes: make([]byte, 8)}
-	fmt.Println(initializers.Ones().Init(&kernel, 0), models.Values[float32](&kernel))
+	kernel := tensor.Tensor{DType: tensor.Float32, Shape: []int{2}, Bytes: make([]byte, 8)}
+	fmt.Println(initializers.Ones().Init(&kernel, 0), tensor.Values[float32](&kernel))
 	// Output:
 	// {2 fan_in uniform} <nil>
 	// initializer constant: unknown parameter values: known are value

@@ -6,21 +6,21 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
 
-func filled(t testing.TB, i Initializer, d graph.DType, key uint64, shape ...int) *graph.Tensor {
+func filled(t testing.TB, i Initializer, d tensor.DType, key uint64, shape ...int) *tensor.Tensor {
 	t.Helper()
-	x := graph.NewTensor(d, shape...)
+	x := tensor.New(d, shape...)
 	if err := i.Init(x, key); err != nil {
 		t.Fatal(err)
 	}
 	return x
 }
 
-func moments(x *graph.Tensor) (mean, variance float64) {
+func moments(x *tensor.Tensor) (mean, variance float64) {
 	n := float64(x.Len())
 	for i := range x.Len() {
 		mean += x.Float(i) / n
@@ -59,7 +59,7 @@ func TestMoments(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, d := range []graph.DType{graph.Float32, graph.Float64} {
+		for _, d := range []tensor.DType{tensor.Float32, tensor.Float64} {
 			x := filled(t, i, d, 42, in, out)
 			mean, variance := moments(x)
 			if sd := math.Sqrt(c.variance); math.Abs(mean-c.mean) > 4*sd/math.Sqrt(in*out) {
@@ -82,7 +82,7 @@ func TestKeys(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		name := rapid.SampledFrom([]string{"random_uniform", "random_normal", "truncated_normal", "glorot_uniform", "he_normal", "orthogonal"}).Draw(r, "name")
 		a, b := rapid.Uint64().Draw(r, "a"), rapid.Uint64().Draw(r, "b")
-		d := rapid.SampledFrom([]graph.DType{graph.Float32, graph.Float64}).Draw(r, "type")
+		d := rapid.SampledFrom([]tensor.DType{tensor.Float32, tensor.Float64}).Draw(r, "type")
 		i, err := New(name, nil)
 		if err != nil {
 			r.Fatal(err)
@@ -98,7 +98,7 @@ func TestKeys(t *testing.T) {
 }
 
 func TestConstants(t *testing.T) {
-	for _, d := range []graph.DType{graph.Float32, graph.Float64, graph.Int32, graph.Int64, graph.Uint8} {
+	for _, d := range []tensor.DType{tensor.Float32, tensor.Float64, tensor.Int32, tensor.Int64, tensor.Uint8} {
 		for _, i := range []Constant{Zeros(), Ones(), {7}} {
 			x := filled(t, i, d, 0, 3)
 			for k := range 3 {
@@ -108,7 +108,7 @@ func TestConstants(t *testing.T) {
 			}
 		}
 	}
-	got := graph.Of[float32](filled(t, Identity{2}, graph.Float32, 0, 2, 3))
+	got := tensor.Values[float32](filled(t, Identity{2}, tensor.Float32, 0, 2, 3))
 	if d := cmp.Diff([]float32{2, 0, 0, 0, 2, 0}, got); d != "" {
 		t.Error(d)
 	}
@@ -118,7 +118,7 @@ func TestConstants(t *testing.T) {
 func TestOrthogonal(t *testing.T) {
 	const gain = 1.5
 	for _, shape := range [][]int{{6, 4}, {4, 6}, {3, 3, 2, 5}, {1, 7}} {
-		x := filled(t, Orthogonal{gain}, graph.Float64, 3, shape...)
+		x := filled(t, Orthogonal{gain}, tensor.Float64, 3, shape...)
 		cols := shape[len(shape)-1]
 		rows := x.Len() / cols
 		at := func(i, k int) float64 { return x.Float(k*cols + i) } // column i
@@ -174,16 +174,16 @@ func TestErrors(t *testing.T) {
 	}
 	for _, c := range []struct {
 		i    Initializer
-		d    graph.DType
+		d    tensor.DType
 		want string
 	}{
-		{GlorotUniform(), graph.Int32, "type int32: expected float32 or float64"},
-		{Zeros(), graph.Bool, "type bool: expected float32"},
-		{Orthogonal{1}, graph.Float32, "expected rank 2 or more"},
-		{Identity{1}, graph.Float32, "expected a matrix"},
-		{RandomUniform{2, 1}, graph.Float32, "min 2, max 1: expected min <= max"},
+		{GlorotUniform(), tensor.Int32, "type int32: expected float32 or float64"},
+		{Zeros(), tensor.Bool, "type bool: expected float32"},
+		{Orthogonal{1}, tensor.Float32, "expected rank 2 or more"},
+		{Identity{1}, tensor.Float32, "expected a matrix"},
+		{RandomUniform{2, 1}, tensor.Float32, "min 2, max 1: expected min <= max"},
 	} {
-		if err := c.i.Init(graph.NewTensor(c.d, 3), 0); err == nil || !strings.Contains(err.Error(), c.want) {
+		if err := c.i.Init(tensor.New(c.d, 3), 0); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%T of %v: got %v, want %q", c.i, c.d, err, c.want)
 		}
 	}

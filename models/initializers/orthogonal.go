@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Orthogonal fills a tensor of rank 2 or more, seen as a matrix [..., last],
@@ -12,7 +12,7 @@ import (
 type Orthogonal struct{ Gain float64 }
 
 // Init fills t, of a float type.
-func (o Orthogonal) Init(t *graph.Tensor, key uint64) error {
+func (o Orthogonal) Init(t *tensor.Tensor, key uint64) error {
 	if len(t.Shape) < 2 {
 		return fmt.Errorf("orthogonal initializer: shape %v: expected rank 2 or more", t.Shape)
 	}
@@ -20,11 +20,11 @@ func (o Orthogonal) Init(t *graph.Tensor, key uint64) error {
 	rows := t.Len() / cols
 	long, short := max(rows, cols), min(rows, cols)
 	// Vectors of length long, each contiguous.
-	random := graph.NewTensor(graph.Float64, short, long)
+	random := tensor.New(tensor.Float64, short, long)
 	if err := draw(place{t: random, key: key}, normal, 1, 0); err != nil {
 		return err
 	}
-	q := graph.Of[float64](random)
+	q := tensor.Values[float64](random)
 	orthonormalize(q, short, long)
 	for i := range q {
 		q[i] *= o.Gain

@@ -3,18 +3,18 @@ package initializers
 import (
 	"fmt"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // RandomUniform draws from [Min, Max).
 type RandomUniform struct{ Min, Max float64 }
 
 // Init fills t, of a float type.
-func (r RandomUniform) Init(t *graph.Tensor, key uint64) error { return r.InitRows(t, whole(t), key) }
+func (r RandomUniform) Init(t *tensor.Tensor, key uint64) error { return r.InitRows(t, whole(t), key) }
 
 // InitRows fills rows of a tensor.
-func (r RandomUniform) InitRows(t *graph.Tensor, rows Rows, key uint64) error {
+func (r RandomUniform) InitRows(t *tensor.Tensor, rows Rows, key uint64) error {
 	if !(r.Min <= r.Max) {
 		return fmt.Errorf("random_uniform initializer: min %g, max %g: expected min <= max", r.Min, r.Max)
 	}
@@ -25,10 +25,10 @@ func (r RandomUniform) InitRows(t *graph.Tensor, rows Rows, key uint64) error {
 type RandomNormal struct{ Mean, Stddev float64 }
 
 // Init fills t, of a float type.
-func (r RandomNormal) Init(t *graph.Tensor, key uint64) error { return r.InitRows(t, whole(t), key) }
+func (r RandomNormal) Init(t *tensor.Tensor, key uint64) error { return r.InitRows(t, whole(t), key) }
 
 // InitRows fills rows of a tensor.
-func (r RandomNormal) InitRows(t *graph.Tensor, rows Rows, key uint64) error {
+func (r RandomNormal) InitRows(t *tensor.Tensor, rows Rows, key uint64) error {
 	return draw(place{t, key, rows.offset()}, normal, r.Stddev, r.Mean)
 }
 
@@ -37,10 +37,12 @@ func (r RandomNormal) InitRows(t *graph.Tensor, rows Rows, key uint64) error {
 type TruncatedNormal struct{ Mean, Stddev float64 }
 
 // Init fills t, of a float type.
-func (r TruncatedNormal) Init(t *graph.Tensor, key uint64) error { return r.InitRows(t, whole(t), key) }
+func (r TruncatedNormal) Init(t *tensor.Tensor, key uint64) error {
+	return r.InitRows(t, whole(t), key)
+}
 
 // InitRows fills rows of a tensor.
-func (r TruncatedNormal) InitRows(t *graph.Tensor, rows Rows, key uint64) error {
+func (r TruncatedNormal) InitRows(t *tensor.Tensor, rows Rows, key uint64) error {
 	return draw(place{t, key, rows.offset()}, truncated, r.Stddev, r.Mean)
 }
 
@@ -54,7 +56,7 @@ const (
 
 // place is what to fill: elements of a stream of random numbers from first on.
 type place struct {
-	t     *graph.Tensor
+	t     *tensor.Tensor
 	key   uint64
 	first int
 }
@@ -62,9 +64,9 @@ type place struct {
 // draw fills p with shift + scale * x, x from the standard form of a distribution.
 func draw(p place, d distribution, scale, shift float64) error {
 	switch p.t.DType {
-	case graph.Float32:
+	case tensor.Float32:
 		drawAs[float32](p, d, scale, shift)
-	case graph.Float64:
+	case tensor.Float64:
 		drawAs[float64](p, d, scale, shift)
 	default:
 		return errFloat(p.t)
@@ -73,7 +75,7 @@ func draw(p place, d distribution, scale, shift float64) error {
 }
 
 func drawAs[T kernels.Float](p place, d distribution, scale, shift float64) {
-	data := graph.Of[T](p.t)
+	data := tensor.Values[T](p.t)
 	// Numbers come in groups of 16 bytes, one counter each; a truncated normal's
 	// group has room for 256 counters of float32, 128 of float64 (TensorFlow's).
 	width := 16 / p.t.DType.Size()
@@ -106,19 +108,19 @@ func fillStandard[T kernels.Float](data []T, d distribution, r kernels.Rand) {
 	}
 }
 
-func errFloat(t *graph.Tensor) error {
+func errFloat(t *tensor.Tensor) error {
 	return fmt.Errorf("random initializer: type %v: expected float32 or float64", t.DType)
 }
 
 // store copies m into t, of a float type.
-func store(t *graph.Tensor, m []float64) error {
+func store(t *tensor.Tensor, m []float64) error {
 	switch t.DType {
-	case graph.Float32:
-		for i := range graph.Of[float32](t) {
-			graph.Of[float32](t)[i] = float32(m[i])
+	case tensor.Float32:
+		for i := range tensor.Values[float32](t) {
+			tensor.Values[float32](t)[i] = float32(m[i])
 		}
-	case graph.Float64:
-		copy(graph.Of[float64](t), m)
+	case tensor.Float64:
+		copy(tensor.Values[float64](t), m)
 	default:
 		return errFloat(t)
 	}

@@ -6,13 +6,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models/internal/params"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Initializer fills t. Equal keys give equal values.
 type Initializer interface {
-	Init(t *graph.Tensor, key uint64) error
+	Init(t *tensor.Tensor, key uint64) error
 }
 
 // registry makes initializers of their parameters. Defaults are TensorFlow's.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Rows says which rows along the first dimension are filled: as many as the
@@ -18,7 +18,7 @@ type Rows struct {
 // without making the whole.
 type RowInitializer interface {
 	Initializer
-	InitRows(t *graph.Tensor, rows Rows, key uint64) error
+	InitRows(t *tensor.Tensor, rows Rows, key uint64) error
 }
 
 // maxWhole bounds the whole that is made for a few rows of it.
@@ -26,7 +26,7 @@ const maxWhole = 1 << 30
 
 // InitRows fills t with rows of what i makes of a whole tensor, equal to the
 // bit. Where i is no RowInitializer it makes the whole, of at most 1 GiB.
-func InitRows(i Initializer, t *graph.Tensor, rows Rows, key uint64) error {
+func InitRows(i Initializer, t *tensor.Tensor, rows Rows, key uint64) error {
 	if len(t.Shape) != len(rows.Full) {
 		return fmt.Errorf("initial rows of shape %v of a tensor of shape %v: expected the same rank", t.Shape, rows.Full)
 	}
@@ -39,10 +39,10 @@ func InitRows(i Initializer, t *graph.Tensor, rows Rows, key uint64) error {
 	if r, ok := i.(RowInitializer); ok {
 		return r.InitRows(t, rows, key)
 	}
-	if n := graph.NumElements(rows.Full) * t.DType.Size(); n > maxWhole {
+	if n := tensor.NumElements(rows.Full) * t.DType.Size(); n > maxWhole {
 		return fmt.Errorf("initializer %T: a tensor of shape %v takes %d bytes, and it cannot be made by rows: choose another initializer", i, rows.Full, n)
 	}
-	all := graph.NewTensor(t.DType, rows.Full...)
+	all := tensor.New(t.DType, rows.Full...)
 	if err := i.Init(all, key); err != nil {
 		return err
 	}
@@ -51,12 +51,12 @@ func InitRows(i Initializer, t *graph.Tensor, rows Rows, key uint64) error {
 }
 
 // whole is all rows of t.
-func whole(t *graph.Tensor) Rows { return Rows{Full: t.Shape} }
+func whole(t *tensor.Tensor) Rows { return Rows{Full: t.Shape} }
 
 // offset returns the number of elements before the rows.
 func (r Rows) offset() int {
 	if len(r.Full) == 0 {
 		return 0
 	}
-	return r.First * graph.NumElements(r.Full[1:])
+	return r.First * tensor.NumElements(r.Full[1:])
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // TestRowsOfTheWhole compares rows with those of the whole, to the bit.
@@ -16,15 +16,15 @@ func TestRowsOfTheWhole(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, d := range []graph.DType{graph.Float32, graph.Float64} {
+		for _, d := range []tensor.DType{tensor.Float32, tensor.Float64} {
 			for _, cols := range []int{1, 3, 8} {
-				whole := graph.NewTensor(d, 41, cols)
+				whole := tensor.New(d, 41, cols)
 				if err := i.Init(whole, 7); err != nil {
 					t.Fatal(err)
 				}
 				for lo := 0; lo < 41; lo += 5 {
 					for _, n := range []int{0, 1, 41 - lo} {
-						part := graph.NewTensor(d, n, cols)
+						part := tensor.New(d, n, cols)
 						if err := InitRows(i, part, Rows{Full: []int{41, cols}, First: lo}, 7); err != nil {
 							t.Fatal(err)
 						}
@@ -41,7 +41,7 @@ func TestRowsOfTheWhole(t *testing.T) {
 
 // TestFarRows draws rows that lie far behind what a small counter counts.
 func TestFarRows(t *testing.T) {
-	a, b := graph.NewTensor(graph.Float32, 2, 16), graph.NewTensor(graph.Float32, 1, 16)
+	a, b := tensor.New(tensor.Float32, 2, 16), tensor.New(tensor.Float32, 1, 16)
 	full := []int{1 << 40, 16}
 	for _, i := range []Initializer{TruncatedNormal{0, 1}, RandomUniform{0, 1}} {
 		if err := InitRows(i, a, Rows{full, 1<<40 - 2}, 1); err != nil {
@@ -57,7 +57,7 @@ func TestFarRows(t *testing.T) {
 }
 
 func TestRowsRefused(t *testing.T) {
-	x := graph.NewTensor(graph.Float32, 2, 3)
+	x := tensor.New(tensor.Float32, 2, 3)
 	for want, rows := range map[string]Rows{
 		"same rank":    {Full: []int{6}},
 		"rows of it":   {Full: []int{4, 3}, First: 3},
@@ -71,14 +71,14 @@ func TestRowsRefused(t *testing.T) {
 	if err := InitRows(Orthogonal{1}, x, Rows{Full: []int{1 << 30, 3}}, 0); err == nil || !strings.Contains(err.Error(), "another initializer") {
 		t.Errorf("got %v", err)
 	}
-	s := graph.NewTensor(graph.Float32)
+	s := tensor.New(tensor.Float32)
 	if err := InitRows(Ones(), s, Rows{}, 0); err != nil || s.Float(0) != 1 {
 		t.Errorf("scalar: %v, %v", s.Float(0), err)
 	}
 }
 
 func ExampleInitRows() {
-	whole, rows := graph.NewTensor(graph.Float32, 1000, 2), graph.NewTensor(graph.Float32, 1, 2)
+	whole, rows := tensor.New(tensor.Float32, 1000, 2), tensor.New(tensor.Float32, 1, 2)
 	i := GlorotUniform()
 	if err := i.Init(whole, 1); err != nil {
 		fmt.Println(err)

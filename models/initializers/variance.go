@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // VarianceScaling draws with a variance of Scale divided by the number of
@@ -39,10 +39,12 @@ func LecunUniform() VarianceScaling { return VarianceScaling{1, "fan_in", "unifo
 func LecunNormal() VarianceScaling { return VarianceScaling{1, "fan_in", "truncated_normal"} }
 
 // Init fills t, of a float type.
-func (v VarianceScaling) Init(t *graph.Tensor, key uint64) error { return v.InitRows(t, whole(t), key) }
+func (v VarianceScaling) Init(t *tensor.Tensor, key uint64) error {
+	return v.InitRows(t, whole(t), key)
+}
 
 // InitRows fills rows of a tensor.
-func (v VarianceScaling) InitRows(t *graph.Tensor, rows Rows, key uint64) error {
+func (v VarianceScaling) InitRows(t *tensor.Tensor, rows Rows, key uint64) error {
 	if err := v.validate(); err != nil {
 		return err
 	}
@@ -86,7 +88,7 @@ func Fans(shape []int) (in, out float64) {
 	case 1:
 		return float64(shape[0]), float64(shape[0])
 	default:
-		field := float64(graph.NumElements(shape[:n-2]))
+		field := float64(tensor.NumElements(shape[:n-2]))
 		return field * float64(shape[n-2]), field * float64(shape[n-1])
 	}
 }

@@ -1,9 +1,9 @@
 package layers
 
 import (
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/ops"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 )
 
@@ -42,10 +42,10 @@ type cropFlip struct {
 func (a cropFlip) build() *G.Node {
 	c, s := a.c, a.x.Shape()
 	h, w, channels := s[1], s[2], s[3]
-	number := func(v int) *G.Node { return ops.Scalar(c, graph.Float32, float64(v)) }
+	number := func(v int) *G.Node { return ops.Scalar(c, tensor.Float32, float64(v)) }
 	rows, columns := a.coordinate(h, w, func(i, _ int) int { return i }), a.coordinate(h, w, func(_, j int) int { return j })
 	if a.flip {
-		mirrored := ops.Cast(c, ops.GreaterEqual(c, a.uniform("flip"), ops.Scalar(c, graph.Float32, 0.5)), graph.Float32)
+		mirrored := ops.Cast(c, ops.GreaterEqual(c, a.uniform("flip"), ops.Scalar(c, tensor.Float32, 0.5)), tensor.Float32)
 		columns = ops.Add(c, columns, ops.Mul(c, mirrored, ops.Sub(c, number(w-1), ops.Mul(c, columns, number(2)))))
 	}
 	inside := []*G.Node{}
@@ -61,7 +61,7 @@ func (a cropFlip) build() *G.Node {
 	rows, columns = shift(rows, "rows", h), shift(columns, "columns", w)
 	pixel := ops.Add(c, ops.Mul(c, rows, number(w)), columns)
 	first := ops.ClipByValue(c, ops.Mul(c, pixel, number(channels)), 0, float64((h*w-1)*channels))
-	place := ops.Cast(c, ops.Add(c, first, a.channels()), graph.Int32) // [batch, h, w, channels]
+	place := ops.Cast(c, ops.Add(c, first, a.channels()), tensor.Int32) // [batch, h, w, channels]
 	n := h * w * channels
 	y := ops.Reshape(c, ops.GatherEach(c, ops.Reshape(c, a.x, s[0], n), ops.Reshape(c, place, s[0], n)), s...)
 	for _, in := range inside {
@@ -72,25 +72,25 @@ func (a cropFlip) build() *G.Node {
 
 // coordinate is a constant [1, h, w, 1].
 func (a cropFlip) coordinate(h, w int, of func(i, j int) int) *G.Node {
-	t := graph.NewTensor(graph.Float32, 1, h, w, 1)
+	t := tensor.New(tensor.Float32, 1, h, w, 1)
 	for k := range h * w {
-		graph.Of[float32](t)[k] = float32(of(k/w, k%w))
+		tensor.Values[float32](t)[k] = float32(of(k/w, k%w))
 	}
 	return ops.Constant(a.c, t)
 }
 
 // channels is the constant 0, 1, ... of the last dimension.
 func (a cropFlip) channels() *G.Node {
-	t := graph.NewTensor(graph.Float32, a.x.Shape()[3])
-	for k := range graph.Of[float32](t) {
-		graph.Of[float32](t)[k] = float32(k)
+	t := tensor.New(tensor.Float32, a.x.Shape()[3])
+	for k := range tensor.Values[float32](t) {
+		tensor.Values[float32](t)[k] = float32(k)
 	}
 	return ops.Constant(a.c, t)
 }
 
 // uniform is a number in [0, 1) for each image: [batch, 1, 1, 1] float32.
 func (a cropFlip) uniform(name string) (u *G.Node) {
-	one := ops.Cast(a.c, ops.Slice(a.c, a.x, []int{0, 0, 0, 0}, []int{-1, 1, 1, 1}), graph.Float32)
+	one := ops.Cast(a.c, ops.Slice(a.c, a.x, []int{0, 0, 0, 0}, []int{-1, 1, 1, 1}), tensor.Float32)
 	a.c.Core().Scope(name, func() { u = ops.RandomUniform(a.c, one) })
 	return u
 }

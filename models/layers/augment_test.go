@@ -5,10 +5,10 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/internal/modeltest"
 	"github.com/goestimator/goestimator/models/layers"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 )
 
@@ -32,11 +32,11 @@ func moved(x []float64, h, w, dy, dx int, flip bool) []float64 {
 // Every image is one of the crops, mirrored or not, and each of them comes about as often as the others.
 func TestRandomCropFlip(t *testing.T) {
 	const n, h, w, padding = 1800, 4, 5, 1
-	x := modeltest.Tensor(graph.Float64, make([]float64, n*h*w*2), n, h, w, 2)
-	for i := range graph.Of[float64](x) {
-		graph.Of[float64](x)[i] = float64(i%(h*w*2) + 1)
+	x := modeltest.Tensor(tensor.Float64, make([]float64, n*h*w*2), n, h, w, 2)
+	for i := range tensor.Values[float64](x) {
+		tensor.Values[float64](x)[i] = float64(i%(h*w*2) + 1)
 	}
-	one := slices.Clone(graph.Of[float64](x)[:h*w*2])
+	one := slices.Clone(tensor.Values[float64](x)[:h*w*2])
 	out := func(mode models.Mode, padding int, flip bool) []float64 {
 		return modeltest.Floats(run(t, mode, x, nil, func(b *models.Builder, x *G.Node) []*G.Node {
 			return []*G.Node{layers.RandomCropFlip(b, x, padding, flip)}
@@ -65,7 +65,7 @@ func TestRandomCropFlip(t *testing.T) {
 			}
 		}
 	}
-	if !slices.Equal(out(models.Eval, padding, true), graph.Of[float64](x)) {
+	if !slices.Equal(out(models.Eval, padding, true), tensor.Values[float64](x)) {
 		t.Error("images were changed outside of training")
 	}
 }

@@ -3,10 +3,10 @@ package layers
 import (
 	"fmt"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/initializers"
 	"github.com/goestimator/goestimator/models/ops"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 )
 
@@ -120,8 +120,8 @@ func (k kerasCell) bias(c models.Context, n int) (input, recurrent *G.Node) {
 type forgetBias struct{ units int }
 
 // Init fills t [4*units].
-func (f forgetBias) Init(t *graph.Tensor, key uint64) error {
-	ones := graph.NewTensor(t.DType, f.units)
+func (f forgetBias) Init(t *tensor.Tensor, key uint64) error {
+	ones := tensor.New(t.DType, f.units)
 	if err := initializers.Ones().Init(ones, key); err != nil {
 		return err
 	}

@@ -3,16 +3,16 @@ package layers_test
 import (
 	"fmt"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/layers"
 	"github.com/goestimator/goestimator/models/ops"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // A convolution block and its variables.
 func Example() {
 	b, err := models.Build(models.Options{Mode: models.Train, Batch: 16}, func(b *models.Builder) error {
-		x := b.Input("image", graph.Float32, b.Batch(), 28, 28, 1)
+		x := b.Input("image", tensor.Float32, b.Batch(), 28, 28, 1)
 		x = layers.Conv2D(b, x, 8, layers.Square(3, 1, ops.Same), layers.Weights{NoBias: true})
 		x = ops.Relu(b, layers.BatchNorm(b, x, layers.Norm{}))
 		x = layers.MaxPool2D(b, x, layers.Square(2, 2, ops.Valid))

@@ -7,12 +7,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/internal/modeltest"
 	"github.com/goestimator/goestimator/models/layers"
 	"github.com/goestimator/goestimator/models/ops"
+	"github.com/goestimator/goestimator/tensor"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	G "gorgonia.org/gorgonia"
@@ -23,7 +23,7 @@ var near = cmpopts.EquateApprox(1e-9, 1e-9)
 // Names and shapes are tf.layers'.
 func TestVariableNamesAndShapes(t *testing.T) {
 	b, err := models.Build(models.Options{Batch: 2, Mode: models.Train}, func(b *models.Builder) error {
-		x := b.Input("x", graph.Float32, 2, 8, 8, 3)
+		x := b.Input("x", tensor.Float32, 2, 8, 8, 3)
 		for range 2 {
 			x = layers.Conv2D(b, x, 4, layers.Square(3, 1, ops.Same), layers.Weights{})
 			x = layers.BatchNorm(b, x, layers.Norm{})
@@ -34,7 +34,7 @@ func TestVariableNamesAndShapes(t *testing.T) {
 		x = layers.LayerNorm(b, layers.Flatten(b, x), layers.Norm{})
 		x = layers.Dense(b, x, 5, layers.Weights{Activation: ops.Relu})
 		x = layers.Dense(b, x, 5, layers.Weights{Name: "logits", NoBias: true})
-		e := layers.Embedding(b, b.Input("ids", graph.Int64, 2, 3), 10, 4, layers.Weights{})
+		e := layers.Embedding(b, b.Input("ids", tensor.Int64, 2, 3), 10, 4, layers.Weights{})
 		if !slices.Equal(e.Shape(), []int{2, 3, 4}) {
 			t.Errorf("embedding: %v", e.Shape())
 		}
@@ -64,19 +64,19 @@ func TestVariableNamesAndShapes(t *testing.T) {
 }
 
 // run builds a model on one float64 input x and returns the roots' values.
-func run(t *testing.T, mode models.Mode, x *graph.Tensor, vars map[string][]float64, build func(b *models.Builder, x *G.Node) []*G.Node) []*graph.Tensor {
+func run(t *testing.T, mode models.Mode, x *tensor.Tensor, vars map[string][]float64, build func(b *models.Builder, x *G.Node) []*G.Node) []*tensor.Tensor {
 	t.Helper()
-	p := modeltest.New(t, models.Options{Mode: mode, DType: graph.Float64, Seed: 9}, func(b *models.Builder) []*G.Node {
-		return build(b, b.Input("x", graph.Float64, append([]int{b.Batch()}, x.Shape[1:]...)...))
+	p := modeltest.New(t, models.Options{Mode: mode, DType: tensor.Float64, Seed: 9}, func(b *models.Builder) []*G.Node {
+		return build(b, b.Input("x", tensor.Float64, append([]int{b.Batch()}, x.Shape[1:]...)...))
 	})
 	for name, v := range vars {
-		p.Variables[name] = modeltest.Tensor(graph.Float64, v, p.Variables[name].Shape...)
+		p.Variables[name] = modeltest.Tensor(tensor.Float64, v, p.Variables[name].Shape...)
 	}
 	return p.Host(t, x.Shape[0], x)
 }
 
 func TestDense(t *testing.T) {
-	x := modeltest.Tensor(graph.Float64, []float64{1, 2, -3, 4}, 2, 2)
+	x := modeltest.Tensor(tensor.Float64, []float64{1, 2, -3, 4}, 2, 2)
 	got := run(t, models.Eval, x, map[string][]float64{"dense/kernel": {1, 0, 2, 0, 1, -1}, "dense/bias": {0.5, 0, 0}},
 		func(b *models.Builder, x *G.Node) []*G.Node {
 			return []*G.Node{layers.Dense(b, x, 3, layers.Weights{Activation: ops.Relu})}
@@ -87,7 +87,7 @@ func TestDense(t *testing.T) {
 }
 
 func TestDenseOnRank3(t *testing.T) {
-	x := modeltest.Tensor(graph.Float64, []float64{1, 2, 3, 4, 5, 6, 7, 8}, 2, 2, 2)
+	x := modeltest.Tensor(tensor.Float64, []float64{1, 2, 3, 4, 5, 6, 7, 8}, 2, 2, 2)
 	got := run(t, models.Eval, x, map[string][]float64{"dense/kernel": {1, 10}}, func(b *models.Builder, x *G.Node) []*G.Node {
 		return []*G.Node{layers.Dense(b, x, 1, layers.Weights{NoBias: true})}
 	})
@@ -97,7 +97,7 @@ func TestDenseOnRank3(t *testing.T) {
 }
 
 func TestGlobalPools(t *testing.T) {
-	x := modeltest.Tensor(graph.Float64, []float64{1, 10, 2, 20, 3, 30, 6, 0}, 1, 2, 2, 2)
+	x := modeltest.Tensor(tensor.Float64, []float64{1, 10, 2, 20, 3, 30, 6, 0}, 1, 2, 2, 2)
 	got := run(t, models.Eval, x, nil, func(b *models.Builder, x *G.Node) []*G.Node {
 		return []*G.Node{layers.GlobalAvgPool2D(b, x), layers.GlobalMaxPool2D(b, x)}
 	})
@@ -107,7 +107,7 @@ func TestGlobalPools(t *testing.T) {
 }
 
 // batchNorm runs the layer and returns output and new moving averages.
-func batchNorm(t *testing.T, mode models.Mode, x *graph.Tensor) [][]float64 {
+func batchNorm(t *testing.T, mode models.Mode, x *tensor.Tensor) [][]float64 {
 	out := run(t, mode, x, map[string][]float64{
 		"batch_normalization/gamma": {2, 1}, "batch_normalization/beta": {0, 1},
 		"batch_normalization/moving_mean": {1, 2}, "batch_normalization/moving_variance": {4, 9},
@@ -144,7 +144,7 @@ func TestBatchNorm(t *testing.T) {
 	}{{"fused", []int{2, 1, 2, 2}, float64(float32(1e-3)), 4.0 / 3}, {"composed", []int{4, 2}, 1e-3, 1}}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			x := modeltest.Tensor(graph.Float64, data, c.shape...)
+			x := modeltest.Tensor(tensor.Float64, data, c.shape...)
 			want := [][]float64{norm(mean, variance, c.eps),
 				{1*0.9 + 3*0.1, 2*0.9 + 6*0.1}, {4*0.9 + 2.5*c.bessel*0.1, 9*0.9 + 6.5*c.bessel*0.1}}
 			if d := cmp.Diff(want, batchNorm(t, models.Train, x), near); d != "" {
@@ -159,7 +159,7 @@ func TestBatchNorm(t *testing.T) {
 }
 
 func TestLayerNorm(t *testing.T) {
-	x := modeltest.Tensor(graph.Float64, []float64{1, 3, 10, 14}, 2, 2)
+	x := modeltest.Tensor(tensor.Float64, []float64{1, 3, 10, 14}, 2, 2)
 	got := run(t, models.Eval, x, nil, func(b *models.Builder, x *G.Node) []*G.Node {
 		return []*G.Node{layers.LayerNorm(b, x, layers.Norm{})}
 	})
@@ -170,9 +170,9 @@ func TestLayerNorm(t *testing.T) {
 }
 
 func TestDropout(t *testing.T) {
-	x := modeltest.Tensor(graph.Float64, make([]float64, 4000), 1000, 4)
+	x := modeltest.Tensor(tensor.Float64, make([]float64, 4000), 1000, 4)
 	for i := range 4000 {
-		graph.Of[float64](x)[i] = 1
+		tensor.Values[float64](x)[i] = 1
 	}
 	drop := func(mode models.Mode) []float64 {
 		return modeltest.Floats(run(t, mode, x, nil, func(b *models.Builder, x *G.Node) []*G.Node {
@@ -206,7 +206,7 @@ func TestDropout(t *testing.T) {
 func TestDropoutDependsOnNameAndStep(t *testing.T) {
 	masks := func(swap bool, step int64) [2]string {
 		p := modeltest.New(t, models.Options{Mode: models.Train}, func(b *models.Builder) []*G.Node {
-			x := b.Input("x", graph.Float32, b.Batch(), 64)
+			x := b.Input("x", tensor.Float32, b.Batch(), 64)
 			drop := func(name string) (y *G.Node) {
 				b.Scope(name, func() { y = layers.Dropout(b, x, 0.5) })
 				return y
@@ -217,7 +217,7 @@ func TestDropoutDependsOnNameAndStep(t *testing.T) {
 			}
 			return []*G.Node{drop("a"), drop("b")}
 		})
-		ones := modeltest.Tensor(graph.Float32, slicesOf(64, 1), 1, 64)
+		ones := modeltest.Tensor(tensor.Float32, slicesOf(64, 1), 1, 64)
 		out := runAt(t, p, step, ones)
 		return [2]string{fmt.Sprint(modeltest.Floats(out[0])), fmt.Sprint(modeltest.Floats(out[1]))}
 	}
@@ -242,7 +242,7 @@ func slicesOf(n int, v float64) []float64 {
 }
 
 func TestRegularizers(t *testing.T) {
-	x := modeltest.Tensor(graph.Float64, []float64{0}, 1, 1)
+	x := modeltest.Tensor(tensor.Float64, []float64{0}, 1, 1)
 	got := run(t, models.Train, x, map[string][]float64{"w": {1, -2, 3}}, func(b *models.Builder, x *G.Node) []*G.Node {
 		w := b.Variable("w", []int{3})
 		for _, r := range []models.Regularizer{layers.L1(0.5), layers.L2(0.1), layers.L1L2(0.5, 0.1)} {
@@ -270,7 +270,7 @@ func TestActivationByName(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := models.Build(models.Options{Batch: 1}, func(b *models.Builder) error {
-			if x := b.Input("x", graph.Float32, 1, 3); !a(b, x).Shape().Eq(x.Shape()) || layers.Activate(b, x, name) == nil {
+			if x := b.Input("x", tensor.Float32, 1, 3); !a(b, x).Shape().Eq(x.Shape()) || layers.Activate(b, x, name) == nil {
 				t.Errorf("%s changes the shape", name)
 			}
 			return nil
@@ -303,7 +303,7 @@ func TestWrongUsesAreNamed(t *testing.T) {
 	}
 	for _, c := range cases {
 		_, err := models.Build(models.Options{Batch: 2, Mode: models.Train}, func(b *models.Builder) error {
-			c.use(b, b.Input("x", graph.Float32, 2, 3))
+			c.use(b, b.Input("x", tensor.Float32, 2, 3))
 			return nil
 		})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -312,7 +312,7 @@ func TestWrongUsesAreNamed(t *testing.T) {
 	}
 }
 
-func runAt(t *testing.T, p *modeltest.Program, step int64, feeds ...*graph.Tensor) []*graph.Tensor {
+func runAt(t *testing.T, p *modeltest.Program, step int64, feeds ...*tensor.Tensor) []*tensor.Tensor {
 	t.Helper()
 	return p.Run(t, device.NewHost(), feeds[0].Shape[0], step, feeds...)
 }

@@ -3,9 +3,9 @@ package layers
 import (
 	"slices"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/ops"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 )
 
@@ -108,7 +108,7 @@ func (r *recurrence) zeros(x *G.Node, n int) *G.Node {
 	if r.Core().Failed() {
 		return nil
 	}
-	return ops.Add(r, one, ops.Constant(r, graph.NewTensor(models.GraphType(one.Dtype()), n)))
+	return ops.Add(r, one, ops.Constant(r, tensor.New(models.GraphType(one.Dtype()), n)))
 }
 
 // step goes one step on, where there is true or nil.

@@ -8,11 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/internal/modeltest"
 	"github.com/goestimator/goestimator/models/layers"
 	"github.com/goestimator/goestimator/models/ops"
+	"github.com/goestimator/goestimator/tensor"
 	"github.com/google/go-cmp/cmp"
 	G "gorgonia.org/gorgonia"
 )
@@ -81,11 +81,11 @@ func byDefinition(cell layers.CellType, w map[string][]float64, x []float64) []f
 }
 
 // rnnMask is what rnnLengths say.
-func rnnMask() *graph.Tensor {
-	m := graph.NewTensor(graph.Bool, len(rnnLengths), rnnSteps)
+func rnnMask() *tensor.Tensor {
+	m := tensor.New(tensor.Bool, len(rnnLengths), rnnSteps)
 	for row, n := range rnnLengths {
 		for t := range n {
-			graph.Of[bool](m)[row*rnnSteps+t] = true
+			tensor.Values[bool](m)[row*rnnSteps+t] = true
 		}
 	}
 	return m
@@ -94,9 +94,9 @@ func rnnMask() *graph.Tensor {
 // recurrentProgram has the outputs and, of the sum of their sines, the gradients of
 // the input and the variables.
 func recurrentProgram(t *testing.T, cell layers.CellType) *modeltest.Program {
-	return modeltest.New(t, models.Options{Mode: models.Train, DType: graph.Float64, Seed: 3}, func(b *models.Builder) []*G.Node {
-		x := b.Input("x", graph.Float64, b.Batch(), rnnSteps, rnnFeatures)
-		mask := b.Input("mask", graph.Bool, b.Batch(), rnnSteps)
+	return modeltest.New(t, models.Options{Mode: models.Train, DType: tensor.Float64, Seed: 3}, func(b *models.Builder) []*G.Node {
+		x := b.Input("x", tensor.Float64, b.Batch(), rnnSteps, rnnFeatures)
+		mask := b.Input("mask", tensor.Bool, b.Batch(), rnnSteps)
 		y := layers.Recurrent(b, x, mask, layers.Rnn{Name: "rnn", Cell: cell.Of(rnnUnits)})
 		by := []*G.Node{x}
 		for _, v := range b.Variables() {
@@ -131,10 +131,10 @@ func TestRecurrent(t *testing.T) {
 			for _, name := range names[1:] {
 				v := p.Variables[name]
 				w[strings.TrimPrefix(name, "rnn/")] = draw(v.Len())
-				p.Variables[name] = modeltest.Tensor(graph.Float64, w[strings.TrimPrefix(name, "rnn/")], v.Shape...)
+				p.Variables[name] = modeltest.Tensor(tensor.Float64, w[strings.TrimPrefix(name, "rnn/")], v.Shape...)
 			}
 			x := draw(len(rnnLengths) * rnnSteps * rnnFeatures)
-			got := p.Host(t, len(rnnLengths), modeltest.Tensor(graph.Float64, x, len(rnnLengths), rnnSteps, rnnFeatures), rnnMask())
+			got := p.Host(t, len(rnnLengths), modeltest.Tensor(tensor.Float64, x, len(rnnLengths), rnnSteps, rnnFeatures), rnnMask())
 			if d := cmp.Diff(byDefinition(cell, w, x), modeltest.Floats(got[0]), near); d != "" {
 				t.Fatal(d)
 			}
@@ -188,7 +188,7 @@ func TestRecurrentErrors(t *testing.T) {
 		"the mask has shape (7, 4)":                           {Cell: layers.GRU.Of(2)},
 	} {
 		_, err := models.Build(models.Options{Mode: models.Train, Batch: 7}, func(b *models.Builder) error {
-			layers.Recurrent(b, b.Input("x", graph.Float32, 7, 3, 2), b.Input("mask", graph.Bool, 7, 4), o)
+			layers.Recurrent(b, b.Input("x", tensor.Float32, 7, 3, 2), b.Input("mask", tensor.Bool, 7, 4), o)
 			return b.Err()
 		})
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
 	"github.com/goestimator/goestimator/internal/testkit/kinks"
@@ -19,6 +18,7 @@ import (
 	"github.com/goestimator/goestimator/models/internal/modeltest"
 	"github.com/goestimator/goestimator/models/losses"
 	"github.com/goestimator/goestimator/models/ops"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 )
 
@@ -55,28 +55,28 @@ type kinkedLoss struct {
 	name                                string
 	loss                                tried
 	reduction                           losses.Reduction
-	labels, predictions, weights, given *graph.Tensor // weights are nil for none
+	labels, predictions, weights, given *tensor.Tensor // weights are nil for none
 }
 
 const columns = 3
 
 // drawLosses draws one loss: each number by itself, and weighted and reduced in every way.
-func drawLosses(which int, d graph.DType) []kinkedLoss {
+func drawLosses(which int, d tensor.DType) []kinkedLoss {
 	c := kinkedLosses[which]
 	var out []kinkedLoss
 	add := func(draw string, how losses.Reduction, labels, predictions, weights, given []float64) {
 		rows := len(predictions) / columns
 		k := kinkedLoss{name: fmt.Sprintf("%s/%v/%s/%s", c.name, d, how, draw), loss: c, reduction: how}
 		k.predictions = modeltest.Tensor(d, predictions, rows, columns)
-		k.labels = modeltest.Tensor(graph.Float32, labels, rows, columns)
+		k.labels = modeltest.Tensor(tensor.Float32, labels, rows, columns)
 		sparse := c.exported == "SparseSoftmaxCrossEntropy"
 		if sparse {
-			k.labels = modeltest.Tensor(graph.Int64, labels[:rows], rows)
+			k.labels = modeltest.Tensor(tensor.Int64, labels[:rows], rows)
 		}
 		if weights != nil {
-			k.weights = modeltest.Tensor(graph.Float32, weights, rows, 1)
+			k.weights = modeltest.Tensor(tensor.Float32, weights, rows, 1)
 			if sparse || c.exported == "SoftmaxCrossEntropy" {
-				k.weights = modeltest.Tensor(graph.Float32, weights, rows)
+				k.weights = modeltest.Tensor(tensor.Float32, weights, rows)
 			}
 		}
 		shape := []int{}
@@ -89,13 +89,13 @@ func drawLosses(which int, d graph.DType) []kinkedLoss {
 				shape = []int{rows, 1}
 			}
 		}
-		k.given = modeltest.Tensor(d, given[:graph.NumElements(shape)], shape...)
+		k.given = modeltest.Tensor(d, given[:tensor.NumElements(shape)], shape...)
 		out = append(out, k)
 	}
-	styles := kinks.Styles(graph.Float32)
+	styles := kinks.Styles(tensor.Float32)
 	if !c.rows {
-		all := kinks.All(graph.Float32) // in which tf.losses compute; denormals are seen in ops
-		all.Values = slices.DeleteFunc(all.Values, func(v float64) bool { is, _ := kinks.Denormal(graph.Float32, v); return is })
+		all := kinks.All(tensor.Float32) // in which tf.losses compute; denormals are seen in ops
+		all.Values = slices.DeleteFunc(all.Values, func(v float64) bool { is, _ := kinks.Denormal(tensor.Float32, v); return is })
 		product := kinks.Product(c.labels, all.Values, []float64{1, 0, -2})
 		add(all.Name, losses.None, product[0], product[1], nil, product[2])
 	}
@@ -138,11 +138,11 @@ func (k kinkedLoss) program(t *testing.T) *modeltest.Program {
 	t.Helper()
 	d := k.predictions.DType
 	return modeltest.New(t, models.Options{Mode: models.Train, DType: d}, func(b *models.Builder) []*G.Node {
-		sized := func(x *graph.Tensor) []int { return append([]int{b.Batch()}, x.Shape[1:]...) }
+		sized := func(x *tensor.Tensor) []int { return append([]int{b.Batch()}, x.Shape[1:]...) }
 		o := losses.Options{Reduction: k.reduction}
 		labels, predictions := b.Input("labels", k.labels.DType, sized(k.labels)...), b.Input("predictions", d, sized(k.predictions)...)
 		if k.weights != nil {
-			o.Weights = b.Input("weights", graph.Float32, sized(k.weights)...)
+			o.Weights = b.Input("weights", tensor.Float32, sized(k.weights)...)
 		}
 		y := k.loss.loss(b, labels, predictions, o)
 		if b.Failed() {
@@ -163,7 +163,7 @@ func TestKinks(t *testing.T) {
 	var all []kinkedLoss
 	var asked []kinks.Case
 	for i := range kinkedLosses {
-		for _, d := range []graph.DType{graph.Float32, graph.Float64} {
+		for _, d := range []tensor.DType{tensor.Float32, tensor.Float64} {
 			for _, k := range drawLosses(i, d) {
 				all, asked = append(all, k), append(asked, k.ask())
 			}
@@ -186,7 +186,7 @@ func TestKinks(t *testing.T) {
 }
 
 func (k kinkedLoss) check(t *testing.T, p *modeltest.Program, want []kinks.Tensor) {
-	feeds := []*graph.Tensor{k.labels, k.predictions, k.given}
+	feeds := []*tensor.Tensor{k.labels, k.predictions, k.given}
 	if k.weights != nil {
 		feeds = slices.Insert(feeds, 2, k.weights)
 	}

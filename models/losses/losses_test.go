@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/internal/modeltest"
 	"github.com/goestimator/goestimator/models/losses"
+	"github.com/goestimator/goestimator/tensor"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	G "gorgonia.org/gorgonia"
@@ -72,26 +72,26 @@ func cases() []lossCase {
 // value runs a loss; weights, per row, may be nil.
 func (k lossCase) value(t *testing.T, r losses.Reduction, weights []float64) []float64 {
 	t.Helper()
-	p := modeltest.New(t, models.Options{Mode: models.Train, DType: graph.Float64}, func(b *models.Builder) []*G.Node {
+	p := modeltest.New(t, models.Options{Mode: models.Train, DType: tensor.Float64}, func(b *models.Builder) []*G.Node {
 		o := losses.Options{Reduction: r}
-		y := b.Input("predictions", graph.Float64, b.Batch(), 2)
+		y := b.Input("predictions", tensor.Float64, b.Batch(), 2)
 		var labels *G.Node
 		if k.sparse {
-			labels = b.Input("labels", graph.Int64, b.Batch(), 1)
+			labels = b.Input("labels", tensor.Int64, b.Batch(), 1)
 		} else {
-			labels = b.Input("labels", graph.Float32, b.Batch(), 2)
+			labels = b.Input("labels", tensor.Float32, b.Batch(), 2)
 		}
 		if weights != nil {
-			o.Weights = b.Input("weights", graph.Float32, b.Batch())
+			o.Weights = b.Input("weights", tensor.Float32, b.Batch())
 		}
 		return []*G.Node{k.loss(b, labels, y, o)}
 	})
-	feeds := []*graph.Tensor{modeltest.Tensor(graph.Float64, k.values, 2, 2), modeltest.Tensor(graph.Float32, k.labels, 2, len(k.labels)/2)}
+	feeds := []*tensor.Tensor{modeltest.Tensor(tensor.Float64, k.values, 2, 2), modeltest.Tensor(tensor.Float32, k.labels, 2, len(k.labels)/2)}
 	if k.sparse {
-		feeds[1] = modeltest.Tensor(graph.Int64, k.labels, 2, 1)
+		feeds[1] = modeltest.Tensor(tensor.Int64, k.labels, 2, 1)
 	}
 	if weights != nil {
-		feeds = append(feeds, modeltest.Tensor(graph.Float32, weights, 2))
+		feeds = append(feeds, modeltest.Tensor(tensor.Float32, weights, 2))
 	}
 	return modeltest.Floats(p.Host(t, 2, feeds...)[0])
 }
@@ -141,8 +141,8 @@ func TestLosses(t *testing.T) {
 }
 
 func TestSmoothLabels(t *testing.T) {
-	for _, kind := range []graph.DType{graph.Float64, graph.Int64} {
-		p := modeltest.New(t, models.Options{DType: graph.Float64}, func(b *models.Builder) []*G.Node {
+	for _, kind := range []tensor.DType{tensor.Float64, tensor.Int64} {
+		p := modeltest.New(t, models.Options{DType: tensor.Float64}, func(b *models.Builder) []*G.Node {
 			return []*G.Node{losses.SmoothLabels(b, b.Input("labels", kind, b.Batch(), 4), 0.2)}
 		})
 		got := modeltest.Floats(p.Host(t, 1, modeltest.Tensor(kind, []float64{0, 1, 0, 0}, 1, 4))[0])
@@ -181,12 +181,12 @@ func TestWrongUsesAreNamed(t *testing.T) {
 			losses.MeanSquaredError(b, x, x, losses.Options{Reduction: "average"})
 		}},
 		{"labels are float32", func(b *models.Builder, x, y *G.Node) {
-			losses.SparseSoftmaxCrossEntropy(b, b.Input("l", graph.Float32, 4), x, losses.Options{})
+			losses.SparseSoftmaxCrossEntropy(b, b.Input("l", tensor.Float32, 4), x, losses.Options{})
 		}},
 	}
 	for _, c := range cases {
 		_, err := models.Build(models.Options{Batch: 4}, func(b *models.Builder) error {
-			c.use(b, b.Input("x", graph.Float32, 4, 2), b.Input("y", graph.Float32, 4, 3))
+			c.use(b, b.Input("x", tensor.Float32, 4, 2), b.Input("y", tensor.Float32, 4, 3))
 			return nil
 		})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -198,7 +198,7 @@ func TestWrongUsesAreNamed(t *testing.T) {
 // Losses reduce to one number per step.
 func Example() {
 	_, err := models.Build(models.Options{Batch: 8}, func(b *models.Builder) error {
-		labels, logits := b.Input("labels", graph.Int64, 8), b.Input("logits", graph.Float32, 8, 3)
+		labels, logits := b.Input("labels", tensor.Int64, 8), b.Input("logits", tensor.Float32, 8, 3)
 		fmt.Println(losses.SparseSoftmaxCrossEntropy(b, labels, logits, losses.Options{}).Shape())
 		fmt.Println(losses.SparseSoftmaxCrossEntropy(b, labels, logits, losses.Options{Reduction: losses.None}).Shape())
 		return nil

@@ -1,12 +1,12 @@
 package networks
 
 import (
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/layers"
 	"github.com/goestimator/goestimator/models/ops"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
-	"gorgonia.org/tensor"
+	gtensor "gorgonia.org/tensor"
 )
 
 // vector returns all features as [batch, n]: each one numeric and flattened,
@@ -41,16 +41,16 @@ func numeric(c models.Context, f models.Feature) *G.Node {
 		return nil
 	}
 	switch d := models.GraphType(x.Dtype()); {
-	case d == graph.String:
+	case d == tensor.String:
 		c.Core().Failf("feature %s is text: this network takes numbers: use a canned model with feature_columns, or leave it out by role: ignore", f.Name)
 		return nil
-	case d == graph.Invalid || len(x.Shape()) == 0:
+	case d == tensor.Invalid || len(x.Shape()) == 0:
 		c.Core().Failf("feature %s is one %v: expected numbers, one or more for each example", f.Name, x.Dtype())
 		return nil
 	}
 	to := c.Core().DType()
 	y := ops.Cast(c, x, to)
-	if x.Dtype() == tensor.Uint8 {
+	if x.Dtype() == gtensor.Uint8 {
 		y = ops.Mul(c, y, ops.Scalar(c, to, 1.0/255))
 	}
 	return y

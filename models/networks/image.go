@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/layers"
 	"github.com/goestimator/goestimator/models/ops"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 )
 
@@ -69,9 +69,9 @@ func (m images) perChannel(c models.Context, x *G.Node, name string, v []float64
 		c.Core().Failf("%s has %d numbers: expected 1, or one for each of %d channels", name, len(v), n)
 		return nil
 	}
-	t := graph.NewTensor(graph.Float32, len(v))
+	t := tensor.New(tensor.Float32, len(v))
 	for i, e := range v {
-		graph.Of[float32](t)[i] = float32(e)
+		tensor.Values[float32](t)[i] = float32(e)
 	}
 	return ops.Cast(c, ops.Constant(c, t), models.GraphType(x.Dtype()))
 }

@@ -5,23 +5,23 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/internal/modeltest"
 	"github.com/goestimator/goestimator/models/networks"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 )
 
 // Bytes that the program scales and normalizes give what floats give that were so before.
 func TestImagesAreNormalizedInTheProgram(t *testing.T) {
 	mean, std := []float64{0.5, 0.25, 0.75}, []float64{0.2, 0.3, 0.4}
-	raw, ready := graph.NewTensor(graph.Uint8, 4, 8, 8, 3), graph.NewTensor(graph.Float32, 4, 8, 8, 3)
+	raw, ready := tensor.New(tensor.Uint8, 4, 8, 8, 3), tensor.New(tensor.Float32, 4, 8, 8, 3)
 	for i := range raw.Len() {
 		v := uint8(i * 37)
-		graph.Of[uint8](raw)[i] = v
-		graph.Of[float32](ready)[i] = float32((float64(v)/255 - mean[i%3]) / std[i%3])
+		tensor.Values[uint8](raw)[i] = v
+		tensor.Values[float32](ready)[i] = float32((float64(v)/255 - mean[i%3]) / std[i%3])
 	}
-	logits := func(params map[string]any, x *graph.Tensor) []float64 {
+	logits := func(params map[string]any, x *tensor.Tensor) []float64 {
 		net, err := networks.New("cnn", params)
 		if err != nil {
 			t.Fatal(err)
@@ -52,7 +52,7 @@ func TestWrongImageParameters(t *testing.T) {
 		net, err := networks.New("resnet20", c.params)
 		if err == nil {
 			_, err = models.Build(models.Options{Batch: 2, Mode: models.Train}, func(b *models.Builder) error {
-				net(b, models.NewFeatures(b, feature(b, "x", graph.Uint8, 8, 8, 3)), 5)
+				net(b, models.NewFeatures(b, feature(b, "x", tensor.Uint8, 8, 8, 3)), 5)
 				return nil
 			})
 		}

@@ -9,17 +9,17 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/internal/modeltest"
 	"github.com/goestimator/goestimator/models/losses"
 	"github.com/goestimator/goestimator/models/networks"
 	"github.com/goestimator/goestimator/models/ops"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 )
 
 // feature adds one input of the given type and dimensions after the batch.
-func feature(b *models.Builder, name string, d graph.DType, dims ...int) models.Feature {
+func feature(b *models.Builder, name string, d tensor.DType, dims ...int) models.Feature {
 	return models.Feature{Name: name, Dense: b.Input(name, d, append([]int{b.Batch()}, dims...)...)}
 }
 
@@ -45,7 +45,7 @@ func TestShapesAndSizes(t *testing.T) {
 				t.Fatal(err)
 			}
 			b, err := models.Build(models.Options{Batch: 5, Mode: models.Train}, func(b *models.Builder) error {
-				y := net(b, models.NewFeatures(b, feature(b, "x", graph.Uint8, c.dims...)), 10)
+				y := net(b, models.NewFeatures(b, feature(b, "x", tensor.Uint8, c.dims...)), 10)
 				if y != nil && !slices.Equal(y.Shape(), []int{5, 10}) {
 					t.Errorf("logits have shape %v", y.Shape())
 				}
@@ -56,7 +56,7 @@ func TestShapesAndSizes(t *testing.T) {
 			}
 			n := 0
 			for _, v := range b.TrainableVariables() {
-				n += graph.NumElements(v.Shape)
+				n += tensor.NumElements(v.Shape)
 			}
 			if len(b.Variables()) != c.variables || n != c.trainable {
 				t.Errorf("%d variables, %d trainable numbers: want %d, %d", len(b.Variables()), n, c.variables, c.trainable)
@@ -88,9 +88,9 @@ func TestGradientsOfNetworks(t *testing.T) {
 				t.Fatal(err)
 			}
 			var names []string
-			p := modeltest.New(t, models.Options{Mode: models.Train, DType: graph.Float64, Seed: 4}, func(b *models.Builder) []*G.Node {
-				y := net(b, models.NewFeatures(b, feature(b, "x", graph.Float64, c.dims...)), 3)
-				loss := losses.SparseSoftmaxCrossEntropy(b, b.Input("labels", graph.Int64, b.Batch()), y, losses.Options{})
+			p := modeltest.New(t, models.Options{Mode: models.Train, DType: tensor.Float64, Seed: 4}, func(b *models.Builder) []*G.Node {
+				y := net(b, models.NewFeatures(b, feature(b, "x", tensor.Float64, c.dims...)), 3)
+				loss := losses.SparseSoftmaxCrossEntropy(b, b.Input("labels", tensor.Int64, b.Batch()), y, losses.Options{})
 				for _, l := range b.RegularizationLosses() {
 					loss = ops.Add(b, loss, l)
 				}
@@ -107,11 +107,11 @@ func TestGradientsOfNetworks(t *testing.T) {
 				return append([]*G.Node{loss}, grads...)
 			})
 			r := rand.New(rand.NewPCG(5, 6))
-			x := graph.NewTensor(graph.Float64, append([]int{4}, c.dims...)...)
-			for i := range graph.Of[float64](x) {
-				graph.Of[float64](x)[i] = r.Float64()*2 - 1
+			x := tensor.New(tensor.Float64, append([]int{4}, c.dims...)...)
+			for i := range tensor.Values[float64](x) {
+				tensor.Values[float64](x)[i] = r.Float64()*2 - 1
 			}
-			feeds := []*graph.Tensor{x, modeltest.Tensor(graph.Int64, []float64{0, 1, 2, 1}, 4)}
+			feeds := []*tensor.Tensor{x, modeltest.Tensor(tensor.Int64, []float64{0, 1, 2, 1}, 4)}
 			direction := map[string][]float64{}
 			slope := 0.0
 			for i, g := range p.Host(t, 4, feeds...)[1:] {
@@ -124,7 +124,7 @@ func TestGradientsOfNetworks(t *testing.T) {
 			move := func(h float64) float64 {
 				for name, d := range direction {
 					for i := range d {
-						graph.Of[float64](p.Variables[name])[i] += h * d[i]
+						tensor.Values[float64](p.Variables[name])[i] += h * d[i]
 					}
 				}
 				return modeltest.Floats(p.Host(t, 4, feeds...)[0])[0]
@@ -146,10 +146,10 @@ func TestFeatures(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := modeltest.New(t, models.Options{Mode: models.Predict}, func(b *models.Builder) []*G.Node {
-		return []*G.Node{net(b, models.NewFeatures(b, feature(b, "bytes", graph.Uint8, 1), feature(b, "number", graph.Int64)), 1)}
+		return []*G.Node{net(b, models.NewFeatures(b, feature(b, "bytes", tensor.Uint8, 1), feature(b, "number", tensor.Int64)), 1)}
 	})
-	p.Variables["dense/kernel"] = modeltest.Tensor(graph.Float32, []float64{1, 100}, 2, 1)
-	got := modeltest.Floats(p.Host(t, 2, modeltest.Tensor(graph.Uint8, []float64{255, 51}, 2, 1), modeltest.Tensor(graph.Int64, []float64{3, 4}, 2))[0])
+	p.Variables["dense/kernel"] = modeltest.Tensor(tensor.Float32, []float64{1, 100}, 2, 1)
+	got := modeltest.Floats(p.Host(t, 2, modeltest.Tensor(tensor.Uint8, []float64{255, 51}, 2, 1), modeltest.Tensor(tensor.Int64, []float64{3, 4}, 2))[0])
 	if math.Abs(got[0]-301) > 1e-4 || math.Abs(got[1]-400.2) > 1e-4 {
 		t.Errorf("got %v, want [301 400.2]", got)
 	}
@@ -161,15 +161,15 @@ func TestWrongFeaturesAreNamed(t *testing.T) {
 		features  func(b *models.Builder) []models.Feature
 	}{
 		{"mlp", "no features", func(b *models.Builder) []models.Feature { return nil }},
-		{"mlp", "feature s is text", func(b *models.Builder) []models.Feature { return []models.Feature{feature(b, "s", graph.String)} }},
+		{"mlp", "feature s is text", func(b *models.Builder) []models.Feature { return []models.Feature{feature(b, "s", tensor.String)} }},
 		{"mlp", "feature r is ragged", func(b *models.Builder) []models.Feature {
 			return []models.Feature{{Name: "r", Ragged: &models.Ragged{}}}
 		}},
 		{"cnn", "takes one image: the input has the features a, b", func(b *models.Builder) []models.Feature {
-			return []models.Feature{feature(b, "a", graph.Uint8, 8, 8), feature(b, "b", graph.Uint8, 8, 8)}
+			return []models.Feature{feature(b, "a", tensor.Uint8, 8, 8), feature(b, "b", tensor.Uint8, 8, 8)}
 		}},
 		{"resnet20", "feature flat has shape (3, 9): expected an image", func(b *models.Builder) []models.Feature {
-			return []models.Feature{feature(b, "flat", graph.Float32, 9)}
+			return []models.Feature{feature(b, "flat", tensor.Float32, 9)}
 		}},
 	}
 	for _, c := range cases {
@@ -226,7 +226,7 @@ func TestRegistry(t *testing.T) {
 	mine := func(p *networks.Params) networks.Network {
 		n := p.Int("n", 1, 1)
 		return func(c models.Context, f models.Features, outputs int) *G.Node {
-			return ops.Scalar(c, graph.Float32, float64(n*outputs))
+			return ops.Scalar(c, tensor.Float32, float64(n*outputs))
 		}
 	}
 	name := fmt.Sprint("mine", len(networks.Names())) // new in every round of -count
@@ -259,7 +259,7 @@ func Example() {
 		return
 	}
 	_, err = models.Build(models.Options{Batch: 8}, func(b *models.Builder) error {
-		features := models.NewFeatures(b, models.Feature{Name: "x", Dense: b.Input("x", graph.Float32, 8, 4)})
+		features := models.NewFeatures(b, models.Feature{Name: "x", Dense: b.Input("x", tensor.Float32, 8, 4)})
 		fmt.Println(net(b, features, 3).Shape())
 		return nil
 	})

@@ -3,6 +3,7 @@ package ops
 import (
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 )
 
@@ -41,7 +42,7 @@ func FusedBatchNorm(c models.Context, x *G.Node, n Norm) (y, mean, variance *G.N
 		grad: func(a *adjoint) []*G.Node { return batchNormGrad(a, attrs, n.Training) }}
 	if n.Training {
 		s.emit = func(e *emission) []graph.Output {
-			none := operand{name: "Const", tensor: graph.NewTensor(t, 0)}
+			none := operand{name: "Const", tensor: tensor.New(t, 0)}
 			return e.all(append(e.in, e.constant(none), e.constant(none))...)
 		}
 	}

@@ -1,9 +1,9 @@
 package ops_test
 
 import (
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/ops"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 )
 
@@ -99,7 +99,7 @@ func indexCases() []opCase {
 			return truth(int(in[0].at(i[:len(i)-1]...)) == i[len(i)-1])
 		})
 	}
-	ids := func(dims ...int) operand { return batch(dims...).in(0, 5).of(graph.Int64) }
+	ids := func(dims ...int) operand { return batch(dims...).in(0, 5).of(tensor.Int64) }
 	top := func(index bool) func(in []*array) *array {
 		return func(in []*array) *array {
 			return fill([]int{in[0].shape[0], 2}, func(i []int) float64 { return ranked(in[0], i[0], i[1], index) })
@@ -137,7 +137,7 @@ func indexCases() []opCase {
 			return fill(in[1].shape, func(at []int) float64 { return in[0].data[at[0]*5+int(in[1].data[at[0]*3+at[1]])] })
 		}},
 		{fn: "OneHot", in: []operand{ids(2)}, noGrad: true, ref: hot,
-			build: func(c models.Context, in []*G.Node) *G.Node { return ops.OneHot(c, in[0], 4, graph.Float32) }},
+			build: func(c models.Context, in []*G.Node) *G.Node { return ops.OneHot(c, in[0], 4, tensor.Float32) }},
 		{fn: "TopK", in: []operand{batch(6)}, noGrad: true, build: topk(0), ref: top(false)},
 		{fn: "TopK", detail: "indices", in: []operand{batch(6)}, noGrad: true, build: topk(1), ref: top(true)},
 		{fn: "InTopK", in: []operand{batch(5), ids()}, noGrad: true, ref: within,

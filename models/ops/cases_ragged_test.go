@@ -3,9 +3,9 @@ package ops_test
 import (
 	"math"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/ops"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 )
 
@@ -21,11 +21,11 @@ func raggedStarts(rows int) []float64 {
 }
 
 func offsetsOperand() operand {
-	return operand{shape: []int{offsetsDim}, dtype: graph.Int64, draw: raggedStarts}
+	return operand{shape: []int{offsetsDim}, dtype: tensor.Int64, draw: raggedStarts}
 }
 
 // raggedOperand holds f of the place of each value, and pad behind the last.
-func raggedOperand(d graph.DType, pad float64, f func(i int) float64) operand {
+func raggedOperand(d tensor.DType, pad float64, f func(i int) float64) operand {
 	return operand{shape: []int{raggedDim}, dtype: d, fixed: true, draw: func(rows int) []float64 {
 		starts := raggedStarts(rows)
 		out := make([]float64, raggedCapacity*rows)
@@ -53,8 +53,8 @@ func raggedOf(in []*G.Node, weights bool) *models.Ragged {
 }
 
 func raggedCases() []opCase {
-	ids := raggedOperand(graph.Int64, -1, someIDs)
-	steps := raggedOperand(graph.Invalid, 0, func(i int) float64 { return float64(i) + 0.5 })
+	ids := raggedOperand(tensor.Int64, -1, someIDs)
+	steps := raggedOperand(tensor.Invalid, 0, func(i int) float64 { return float64(i) + 0.5 })
 	var out []opCase
 	for _, combiner := range []string{"mean", "sqrtn", "sum"} {
 		for _, weights := range []bool{false, true} {
@@ -66,7 +66,7 @@ func raggedCases() []opCase {
 						},
 						ref: func(in []*array) *array { return combined(in, weights, combiner, norm) }}
 					if weights {
-						c.in = append(c.in, raggedOperand(graph.Invalid, 0, someWeights))
+						c.in = append(c.in, raggedOperand(tensor.Invalid, 0, someWeights))
 						c.detail += " weighted"
 					}
 					if norm > 0 {
@@ -79,7 +79,7 @@ func raggedCases() []opCase {
 	}
 	pad := func(in []*array) []float64 { return in[0].data }
 	return append(out,
-		opCase{fn: "Lookup", in: []operand{param(5, 2), {shape: []int{-1, 3}, lo: -2, hi: 5, dtype: graph.Int64}}, ours: true,
+		opCase{fn: "Lookup", in: []operand{param(5, 2), {shape: []int{-1, 3}, lo: -2, hi: 5, dtype: tensor.Int64}}, ours: true,
 			build: second(ops.Lookup),
 			ref: func(in []*array) *array {
 				return fill(append(in[1].shape[:2:2], 2), func(at []int) float64 {
@@ -95,12 +95,12 @@ func raggedCases() []opCase {
 				return ops.RaggedToDense(c, &models.Ragged{Values: in[0], Offsets: in[1]}, 4)
 			},
 			ref: func(in []*array) *array { return padded(pad(in), in[1].data, 4, 1, -1) }},
-		opCase{fn: "RaggedToDense", detail: "steps of two numbers", in: []operand{steps, {shape: []int{offsetsDim}, dtype: graph.Int64, draw: evenStarts}}, noGrad: true,
+		opCase{fn: "RaggedToDense", detail: "steps of two numbers", in: []operand{steps, {shape: []int{offsetsDim}, dtype: tensor.Int64, draw: evenStarts}}, noGrad: true,
 			build: func(c models.Context, in []*G.Node) *G.Node {
 				return ops.RaggedToDense(c, (&models.Ragged{Values: in[0], Offsets: in[1]}).Steps(2), 3)
 			},
 			ref: func(in []*array) *array { return padded(pad(in), in[1].data, 3, 2, 0) }},
-		opCase{fn: "RaggedToDense", detail: "bytes", in: []operand{raggedOperand(graph.Uint8, 0, func(i int) float64 { return float64(250 + i%5) }), offsetsOperand()}, noGrad: true,
+		opCase{fn: "RaggedToDense", detail: "bytes", in: []operand{raggedOperand(tensor.Uint8, 0, func(i int) float64 { return float64(250 + i%5) }), offsetsOperand()}, noGrad: true,
 			build: func(c models.Context, in []*G.Node) *G.Node {
 				return ops.RaggedToDense(c, &models.Ragged{Values: in[0], Offsets: in[1]}, 2)
 			},
@@ -112,7 +112,7 @@ func raggedCases() []opCase {
 			ref: func(in []*array) *array {
 				return fill([]int{len(in[0].data) - 1}, func(at []int) float64 { return in[0].data[at[0]+1] - in[0].data[at[0]] })
 			}},
-		opCase{fn: "SequenceLengths", detail: "steps of two numbers", in: []operand{{shape: []int{offsetsDim}, dtype: graph.Int64, draw: evenStarts}, steps}, noGrad: true,
+		opCase{fn: "SequenceLengths", detail: "steps of two numbers", in: []operand{{shape: []int{offsetsDim}, dtype: tensor.Int64, draw: evenStarts}, steps}, noGrad: true,
 			build: func(c models.Context, in []*G.Node) *G.Node {
 				return ops.SequenceLengths(c, (&models.Ragged{Values: in[1], Offsets: in[0]}).Steps(2))
 			},

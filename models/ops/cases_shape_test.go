@@ -3,9 +3,9 @@ package ops_test
 import (
 	"math"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/ops"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 )
 
@@ -15,12 +15,12 @@ func shapeCases() []opCase {
 	}
 	same := func(in []*array) *array { return mapped(func(v float64) float64 { return v })(in) }
 	trunc := mapped(func(v float64) float64 { return v })
-	to := func(d graph.DType) unaryOp {
+	to := func(d tensor.DType) unaryOp {
 		return func(c models.Context, x *G.Node) *G.Node { return ops.Cast(c, x, d) }
 	}
 	// There and back: what the model's float type loses is within tolerance.
 	round := func(c models.Context, x *G.Node) *G.Node {
-		other := map[graph.DType]graph.DType{graph.Float32: graph.Float64, graph.Float64: graph.Float32}
+		other := map[tensor.DType]tensor.DType{tensor.Float32: tensor.Float64, tensor.Float64: tensor.Float32}
 		d := models.GraphType(x.Dtype())
 		return ops.Cast(c, ops.Cast(c, x, other[d]), d)
 	}
@@ -46,7 +46,7 @@ func shapeCases() []opCase {
 	stack := func(in []*array) *array {
 		return &array{[]int{2 * in[0].shape[0], 2}, append(append([]float64{}, in[0].data...), in[1].data...)}
 	}
-	bytes := batch(4).in(0, 256).of(graph.Uint8)
+	bytes := batch(4).in(0, 256).of(tensor.Uint8)
 	return []opCase{
 		unary("Reshape", "", batch(2, 6), func(c models.Context, x *G.Node) *G.Node { return ops.Reshape(c, x, x.Shape()[0], 3, 4) },
 			reshaped(func(s []int) []int { return []int{s[0], 3, 4} })),
@@ -76,8 +76,8 @@ func shapeCases() []opCase {
 		{fn: "Concat", detail: "batch", in: []operand{batch(2), batch(2)}, ref: stack, noGrad: true,
 			build: func(c models.Context, in []*G.Node) *G.Node { return ops.Concat(c, 0, in...) }},
 		{fn: "Cast", in: []operand{batch(3)}, build: first(round), ref: same},
-		{fn: "Cast", detail: "bytes", in: []operand{bytes}, build: first(to(graph.Float32)), ref: same, noGrad: true},
-		{fn: "Cast", detail: "labels", in: []operand{bytes}, build: first(to(graph.Int64)), ref: trunc, noGrad: true},
+		{fn: "Cast", detail: "bytes", in: []operand{bytes}, build: first(to(tensor.Float32)), ref: same, noGrad: true},
+		{fn: "Cast", detail: "labels", in: []operand{bytes}, build: first(to(tensor.Int64)), ref: trunc, noGrad: true},
 	}
 }
 
@@ -123,7 +123,7 @@ func lossCases() []opCase {
 			return sum
 		})
 	}
-	labels := func(d graph.DType) operand { return batch().in(0, 4).of(d) }
+	labels := func(d tensor.DType) operand { return batch().in(0, 4).of(d) }
 	flip := func(f binaryOp) func(c models.Context, in []*G.Node) *G.Node {
 		return func(c models.Context, in []*G.Node) *G.Node { return f(c, in[1], in[0]) }
 	}
@@ -132,8 +132,8 @@ func lossCases() []opCase {
 		{fn: "Softmax", in: []operand{batch(5)}, build: first(ops.Softmax), ref: softmaxed(false)},
 		{fn: "Softmax", detail: "rank 3", in: []operand{batch(2, 5)}, build: first(ops.Softmax), ref: softmaxed(false)},
 		{fn: "LogSoftmax", in: []operand{batch(5)}, build: first(ops.LogSoftmax), ref: softmaxed(true)},
-		{fn: sx, in: []operand{batch(4), labels(graph.Int64)}, build: flip(ops.SparseSoftmaxCrossEntropyWithLogits), ref: sparse},
-		{fn: sx, detail: "int32", in: []operand{batch(4), labels(graph.Int32)}, build: flip(ops.SparseSoftmaxCrossEntropyWithLogits), ref: sparse},
+		{fn: sx, in: []operand{batch(4), labels(tensor.Int64)}, build: flip(ops.SparseSoftmaxCrossEntropyWithLogits), ref: sparse},
+		{fn: sx, detail: "int32", in: []operand{batch(4), labels(tensor.Int32)}, build: flip(ops.SparseSoftmaxCrossEntropyWithLogits), ref: sparse},
 		{fn: sm, in: []operand{batch(4), batch(4)}, build: softened, ref: soft},
 		{fn: sg, in: []operand{batch(4).in(-6, 6), batch(4).in(0, 1)}, build: flip(ops.SigmoidCrossEntropyWithLogits),
 			ref: zipped(func(x, z float64) float64 { return -z*math.Log(sigmoid(x)) - (1-z)*math.Log(1-sigmoid(x)) }), loose: 1e-4},

@@ -5,9 +5,9 @@ import (
 	"math"
 	"slices"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/ops"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 )
 
@@ -97,11 +97,11 @@ func unaryCases() []opCase {
 			build: func(c models.Context, in []*G.Node) *G.Node {
 				d := models.GraphType(in[0].Dtype())
 				ops.Scalar(c, d, 9) // not used
-				one := graph.NewTensor(d, 1, 1)
-				if d == graph.Float32 {
-					graph.Of[float32](one)[0] = 1
+				one := tensor.New(d, 1, 1)
+				if d == tensor.Float32 {
+					tensor.Values[float32](one)[0] = 1
 				} else {
-					graph.Of[float64](one)[0] = 1
+					tensor.Values[float64](one)[0] = 1
 				}
 				return ops.Sub(c, ops.Mul(c, in[0], ops.Scalar(c, d, 1.5)), ops.Constant(c, one))
 			}})
@@ -166,10 +166,10 @@ func compareCases() []opCase {
 	for _, b := range list {
 		ref := zipped(func(x, y float64) float64 { return truth(b.ref(x, y)) })
 		out = append(out, opCase{fn: b.fn, in: []operand{batch(5), param(5)}, build: second(b.op), ref: ref, noGrad: true},
-			opCase{fn: b.fn, detail: "int64", in: []operand{batch(9).in(0, 3).of(graph.Int64), batch(9).in(0, 3).of(graph.Int64)},
+			opCase{fn: b.fn, detail: "int64", in: []operand{batch(9).in(0, 3).of(tensor.Int64), batch(9).in(0, 3).of(tensor.Int64)},
 				build: second(b.op), ref: ref, noGrad: true})
 	}
-	bit := func() operand { return batch(6).in(0, 2).of(graph.Bool) }
+	bit := func() operand { return batch(6).in(0, 2).of(tensor.Bool) }
 	choose := func(in []*array) *array {
 		return fill(bshape(in...), func(i []int) float64 {
 			if in[0].bcast(i) != 0 {
@@ -184,7 +184,7 @@ func compareCases() []opCase {
 		opCase{fn: "LogicalOr", in: []operand{bit(), bit()}, build: second(ops.LogicalOr), noGrad: true, ref: zipped(func(x, y float64) float64 { return max(x, y) })},
 		opCase{fn: "LogicalNot", in: []operand{bit()}, build: first(ops.LogicalNot), noGrad: true, ref: mapped(func(x float64) float64 { return 1 - x })},
 		opCase{fn: "Where", in: []operand{bit(), batch(6), batch(6)}, build: where, ref: choose},
-		opCase{fn: "Where", detail: "broadcast", in: []operand{batch(1).in(0, 2).of(graph.Bool), param(6), param()}, build: where, ref: choose})
+		opCase{fn: "Where", detail: "broadcast", in: []operand{batch(1).in(0, 2).of(tensor.Bool), param(6), param()}, build: where, ref: choose})
 }
 
 func reduceCases() []opCase {

@@ -3,12 +3,13 @@ package ops
 import (
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 )
 
 // Cast converts x to another element type; one that has it already is returned
 // as it is. Only casts between float types have a gradient.
-func Cast(c models.Context, x *G.Node, to graph.DType) *G.Node {
+func Cast(c models.Context, x *G.Node, to tensor.DType) *G.Node {
 	if !ready(c, "Cast", x) {
 		return nil
 	}

@@ -3,8 +3,8 @@ package ops
 import (
 	"slices"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 )
 
@@ -36,7 +36,7 @@ func Concat(c models.Context, along int, in ...*G.Node) *G.Node {
 		out[k] += s[k]
 	}
 	return apply(c, spec{op: name, outs: []kind{{in[0].Dtype(), out}}, consts: []operand{scalarInt("axis", k)},
-		attrs: with(typeAttr(in[0].Dtype()), "N", int64(len(in)), "Tidx", graph.Int32),
+		attrs: with(typeAttr(in[0].Dtype()), "N", int64(len(in)), "Tidx", tensor.Int32),
 		grad:  func(a *adjoint) []*G.Node { return unconcat(a, k) }}, in...)
 }
 

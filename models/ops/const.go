@@ -5,12 +5,13 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 )
 
 // Constant adds a tensor whose value is part of the graph. (Gorgonia's own
 // constants are merged by how they print.)
-func Constant(c models.Context, t *graph.Tensor) *G.Node {
+func Constant(c models.Context, t *tensor.Tensor) *G.Node {
 	if !ready(c, "Const") {
 		return nil
 	}
@@ -19,7 +20,7 @@ func Constant(c models.Context, t *graph.Tensor) *G.Node {
 		return nil
 	}
 	dt, err := models.GorgoniaType(t.DType)
-	if size := t.Len() * t.DType.Size(); err == nil && (len(t.Bytes) != size || t.DType == graph.String && len(t.Strings) != t.Len()) {
+	if size := t.Len() * t.DType.Size(); err == nil && (len(t.Bytes) != size || t.DType == tensor.String && len(t.Strings) != t.Len()) {
 		err = fmt.Errorf("%v tensor of shape %v holds %d bytes and %d strings: expected as many as its shape says", t.DType, t.Shape, len(t.Bytes), len(t.Strings))
 	}
 	if err != nil {
@@ -31,17 +32,17 @@ func Constant(c models.Context, t *graph.Tensor) *G.Node {
 }
 
 // Scalar adds a scalar constant of the given type, converted from v.
-func Scalar(c models.Context, d graph.DType, v float64) *G.Node {
-	t := graph.NewTensor(d)
+func Scalar(c models.Context, d tensor.DType, v float64) *G.Node {
+	t := tensor.New(d)
 	switch d {
-	case graph.Float32:
-		t = graph.ScalarOf(float32(v))
-	case graph.Float64:
-		t = graph.ScalarOf(v)
-	case graph.Int32:
-		t = graph.ScalarOf(int32(v))
-	case graph.Int64:
-		t = graph.ScalarOf(int64(v))
+	case tensor.Float32:
+		t = tensor.Scalar(float32(v))
+	case tensor.Float64:
+		t = tensor.Scalar(v)
+	case tensor.Int32:
+		t = tensor.Scalar(int32(v))
+	case tensor.Int64:
+		t = tensor.Scalar(int64(v))
 	default:
 		c.Core().Failf("Const: no scalar of type %v: expected float32, float64, int32 or int64", d)
 		return nil

@@ -12,11 +12,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/internal/modeltest"
 	"github.com/goestimator/goestimator/models/ops"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 )
 
@@ -24,7 +24,7 @@ import (
 type operand struct {
 	shape  []int
 	lo, hi float64 // range of the values; both 0: -2..2
-	dtype  graph.DType
+	dtype  tensor.DType
 	// fixed says that no gradient flows to the operand though it is a float.
 	fixed bool
 	draw  func(rows int) []float64 // the values; nil: random ones
@@ -43,13 +43,13 @@ func batch(dims ...int) operand { return operand{shape: append([]int{-1}, dims..
 func param(dims ...int) operand { return operand{shape: dims} }
 
 func (o operand) in(lo, hi float64) operand { o.lo, o.hi = lo, hi; return o }
-func (o operand) of(d graph.DType) operand  { o.dtype = d; return o }
+func (o operand) of(d tensor.DType) operand { o.dtype = d; return o }
 func (o operand) constant() operand         { o.fixed = true; return o }
 func (o operand) sized(rows int) []int      { return sized(o.shape, rows) }
-func (o operand) float() bool               { return o.dtype == graph.Invalid }
+func (o operand) float() bool               { return o.dtype == tensor.Invalid }
 func (o operand) differentiable() bool      { return o.float() && !o.fixed }
-func (o operand) kind(d graph.DType) graph.DType {
-	return map[bool]graph.DType{true: d, false: o.dtype}[o.float()]
+func (o operand) kind(d tensor.DType) tensor.DType {
+	return map[bool]tensor.DType{true: d, false: o.dtype}[o.float()]
 }
 
 func sized(shape []int, rows int) []int {
@@ -95,7 +95,7 @@ func TestContract(t *testing.T) {
 				want := c.ref(in)
 				cot := randomArray(rand.New(rand.NewPCG(7, 7)), want.shape, -1, 1)
 				grads := c.differences(in, cot)
-				for _, d := range []graph.DType{graph.Float64, graph.Float32} {
+				for _, d := range []tensor.DType{tensor.Float64, tensor.Float32} {
 					p := c.program(t, d)
 					for _, dev := range []device.Device{device.NewHost(), device.NewFake()} {
 						got := c.run(t, p, dev, d, in, cot)
@@ -107,14 +107,14 @@ func TestContract(t *testing.T) {
 	}
 }
 
-func (c opCase) compare(t *testing.T, where string, d graph.DType, got, want []*array) {
+func (c opCase) compare(t *testing.T, where string, d tensor.DType, got, want []*array) {
 	t.Helper()
 	for i := range want {
 		tol, what := 1e-11, "forward"
 		if i > 0 {
 			tol, what = 1e-6, fmt.Sprintf("gradient of differentiable operand %d", i-1)
 		}
-		if d == graph.Float32 {
+		if d == tensor.Float32 {
 			if tol = c.loose; tol == 0 {
 				tol = 2e-5
 			}
@@ -195,7 +195,7 @@ func (c opCase) differences(in []*array, cot *array) []*array {
 }
 
 // program builds the case with its gradients.
-func (c opCase) program(t *testing.T, d graph.DType) *modeltest.Program {
+func (c opCase) program(t *testing.T, d tensor.DType) *modeltest.Program {
 	t.Helper()
 	return modeltest.New(t, models.Options{Mode: models.Train, DType: d, Seed: 3}, func(b *models.Builder) []*G.Node {
 		var in, wrt []*G.Node
@@ -223,10 +223,10 @@ func (c opCase) program(t *testing.T, d graph.DType) *modeltest.Program {
 }
 
 // run feeds the operands and the cotangent and returns output and gradients.
-func (c opCase) run(t *testing.T, p *modeltest.Program, dev device.Device, d graph.DType, in []*array, cot *array) []*array {
+func (c opCase) run(t *testing.T, p *modeltest.Program, dev device.Device, d tensor.DType, in []*array, cot *array) []*array {
 	t.Helper()
 	rows := 1
-	var feeds []*graph.Tensor
+	var feeds []*tensor.Tensor
 	for i, o := range c.in {
 		if len(o.shape) > 0 && o.shape[0] == -1 {
 			rows = in[i].shape[0]

@@ -5,6 +5,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 )
 
@@ -20,14 +21,14 @@ func RandomUniform(c models.Context, x *G.Node) *G.Node {
 		return nil
 	}
 	return apply(c, spec{op: name, outs: []kind{kindOf(x)}, emit: randomUniform,
-		attrs: graph.Attrs{"dtype": models.GraphType(x.Dtype()), "Tshape": graph.Int32}}, x)
+		attrs: graph.Attrs{"dtype": models.GraphType(x.Dtype()), "Tshape": tensor.Int32}}, x)
 }
 
 // randomUniform emits the generator: key from seed and name, counter from the step.
 func randomUniform(e *emission) []graph.Output {
-	u64, vec := graph.Uint64, graph.ShapeOf(1)
-	key, _ := graph.FromSlice([]uint64{models.Key(e.Seed, e.Name)}, 1)
-	low := e.Const(e.Name+"/counter/low", graph.ScalarOf(uint64(0)))
+	u64, vec := tensor.Uint64, graph.ShapeOf(1)
+	key, _ := tensor.FromSlice([]uint64{models.Key(e.Seed, e.Name)}, 1)
+	low := e.Const(e.Name+"/counter/low", tensor.Scalar(uint64(0)))
 	if !e.GlobalStep().Valid() {
 		e.Fail(fmt.Errorf("%s: random numbers need the global step, which this program lacks", e.Name))
 		return nil
@@ -36,7 +37,7 @@ func randomUniform(e *emission) []graph.Output {
 	// The step is the high word: one run may draw 2^64 blocks of four numbers.
 	counter := e.Op("Pack", e.Name+"/counter", graph.Type{DType: u64, Shape: graph.ShapeOf(2)},
 		graph.Attrs{"T": u64, "N": int64(2), "axis": int64(0)}, low, step)
-	alg := e.Const(e.Name+"/alg", graph.ScalarOf(int32(philox)))
+	alg := e.Const(e.Name+"/alg", tensor.Scalar(int32(philox)))
 	k := e.Op("Const", e.Name+"/key", graph.Type{DType: u64, Shape: vec}, graph.Attrs{"dtype": u64, "value": key})
 	return e.all(e.shapeOf(e.in[0]), k, counter, alg)
 }

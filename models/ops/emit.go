@@ -4,7 +4,8 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/compiler/lower"
 	"github.com/goestimator/goestimator/models"
-	"gorgonia.org/tensor"
+	"github.com/goestimator/goestimator/tensor"
+	gtensor "gorgonia.org/tensor"
 )
 
 // emission adds the nodes of one op to the intermediate representation.
@@ -66,8 +67,8 @@ func (e *emission) constant(c operand) graph.Output {
 	if shape == nil {
 		shape = []int{len(c.ints)}
 	}
-	t := graph.NewTensor(graph.Int32, shape...)
-	v := graph.Of[int32](t)
+	t := tensor.New(tensor.Int32, shape...)
+	v := tensor.Values[int32](t)
 	for i, n := range c.ints {
 		v[i] = int32(n)
 	}
@@ -79,8 +80,8 @@ func (e *emission) shapeOf(x graph.Output) graph.Output {
 	if !x.Valid() {
 		return graph.Output{}
 	}
-	return e.Op("Shape", e.Name+"/Shape", graph.Type{DType: graph.Int32, Shape: graph.ShapeOf(x.Shape().Rank())},
-		graph.Attrs{"T": x.DType(), "out_type": graph.Int32}, x)
+	return e.Op("Shape", e.Name+"/Shape", graph.Type{DType: tensor.Int32, Shape: graph.ShapeOf(x.Shape().Rank())},
+		graph.Attrs{"T": x.DType(), "out_type": tensor.Int32}, x)
 }
 
 // count emits the number of elements of x, as a scalar of x's type.
@@ -88,17 +89,17 @@ func (e *emission) count(x graph.Output) graph.Output {
 	if !x.Valid() {
 		return graph.Output{}
 	}
-	n := e.Op("Size", e.Name+"/Size", graph.Type{DType: graph.Int32}, graph.Attrs{"T": x.DType(), "out_type": graph.Int32}, x)
+	n := e.Op("Size", e.Name+"/Size", graph.Type{DType: tensor.Int32}, graph.Attrs{"T": x.DType(), "out_type": tensor.Int32}, x)
 	return e.cast(n, x.DType())
 }
 
-func (e *emission) cast(x graph.Output, d graph.DType) graph.Output {
+func (e *emission) cast(x graph.Output, d tensor.DType) graph.Output {
 	return e.Op("Cast", e.Name+"/Cast", graph.Type{DType: d, Shape: x.Shape()},
 		graph.Attrs{"SrcT": x.DType(), "DstT": d, "Truncate": false}, x)
 }
 
 // typeAttr returns the attribute T of that element type.
-func typeAttr(dt tensor.Dtype) graph.Attrs { return graph.Attrs{"T": models.GraphType(dt)} }
+func typeAttr(dt gtensor.Dtype) graph.Attrs { return graph.Attrs{"T": models.GraphType(dt)} }
 
 // with returns a with more entries: name, value, name, value, ...
 func with(a graph.Attrs, more ...any) graph.Attrs {

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/ops"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 )
 
@@ -58,26 +58,26 @@ func TestWrongUsesAreNamed(t *testing.T) {
 			ops.FusedBatchNorm(b, b.image, ops.Norm{Scale: b.row, Offset: b.row, Training: true})
 		}},
 		{"GatherV2: indices are float32", func(b bench) { ops.Gather(b, b.matrix, b.row) }},
-		{"OneHot: float32 indices", func(b bench) { ops.OneHot(b, b.row, 3, graph.Float32) }},
+		{"OneHot: float32 indices", func(b bench) { ops.OneHot(b, b.row, 3, tensor.Float32) }},
 		{"TopKV2: k is 4: expected 1..3", func(b bench) { ops.TopK(b, b.matrix, 4) }},
 		{"InTopKV2", func(b bench) { ops.InTopK(b, b.matrix, b.row, 1) }},
 		{"labels are float32: expected int32 or int64", func(b bench) { ops.SparseSoftmaxCrossEntropyWithLogits(b, b.row, b.matrix) }},
 		{"SoftmaxCrossEntropyWithLogits: labels (4) and logits (4, 3)", func(b bench) { ops.SoftmaxCrossEntropyWithLogits(b, b.row, b.matrix) }},
 		{"Dropout: rate 1: expected 0 <= rate < 1", func(b bench) { ops.Dropout(b, b.row, 1) }},
 		{"Dropout: rate NaN: expected", func(b bench) { ops.Dropout(b, b.row, math.NaN()) }},
-		{"Const: no scalar of type bool", func(b bench) { ops.Scalar(b, graph.Bool, 1) }},
+		{"Const: no scalar of type bool", func(b bench) { ops.Scalar(b, tensor.Bool, 1) }},
 		{"Const: the tensor is nil", func(b bench) { ops.Constant(b, nil) }},
-		{"Const: float32 tensor of shape [3] holds 0 bytes", func(b bench) { ops.Constant(b, &graph.Tensor{DType: graph.Float32, Shape: []int{3}}) }},
+		{"Const: float32 tensor of shape [3] holds 0 bytes", func(b bench) { ops.Constant(b, &tensor.Tensor{DType: tensor.Float32, Shape: []int{3}}) }},
 		{"Conv2D: padding [-1 0 0 0]: expected >= 0", func(b bench) {
-			kernel := ops.Constant(b, graph.NewTensor(graph.Float32, 1, 1, 2, 1))
+			kernel := ops.Constant(b, tensor.New(tensor.Float32, 1, 1, 2, 1))
 			ops.Conv2D(b, b.image, kernel, [2]int{1, 1}, ops.Explicit(-1, 0, 0, 0))
 		}},
-		{"Cast: type bfloat16", func(b bench) { ops.Cast(b, b.row, graph.BFloat16) }},
+		{"Cast: type bfloat16", func(b bench) { ops.Cast(b, b.row, tensor.BFloat16) }},
 	}
 	for _, c := range cases {
 		_, err := models.Build(models.Options{Batch: 4}, func(m *models.Builder) error {
-			b := bench{m, m.Input("row", graph.Float32, 4), m.Input("matrix", graph.Float32, 4, 3), m.Input("image", graph.Float32, 4, 6, 6, 2),
-				m.Input("ids", graph.Int64, 4), m.Input("flags", graph.Bool, 4)}
+			b := bench{m, m.Input("row", tensor.Float32, 4), m.Input("matrix", tensor.Float32, 4, 3), m.Input("image", tensor.Float32, 4, 6, 6, 2),
+				m.Input("ids", tensor.Int64, 4), m.Input("flags", tensor.Bool, 4)}
 			m.Scope("here", func() { c.use(b) })
 			return nil
 		})
@@ -93,7 +93,7 @@ func TestOpsTolerateFailure(t *testing.T) {
 		_, err := models.Build(models.Options{Batch: 4}, func(b *models.Builder) error {
 			in := make([]*G.Node, len(c.in))
 			for i, o := range c.in {
-				in[i] = b.Input("in", o.kind(graph.Float32), o.sized(4)...)
+				in[i] = b.Input("in", o.kind(tensor.Float32), o.sized(4)...)
 			}
 			b.Failf("the cause")
 			if strings.HasPrefix(c.fn, "Scalar") || c.fn == "Cast" {
@@ -110,11 +110,11 @@ func TestOpsTolerateFailure(t *testing.T) {
 
 func TestOpsDoNotRunInGorgonia(t *testing.T) {
 	_, err := models.Build(models.Options{Batch: 4}, func(b *models.Builder) error {
-		n := ops.Relu(b, b.Input("x", graph.Float32, 4))
+		n := ops.Relu(b, b.Input("x", tensor.Float32, 4))
 		if _, err := n.Op().Do(); err == nil || !strings.Contains(err.Error(), "Relu runs in goestimator's engine") {
 			t.Errorf("Do: %v", err)
 		}
-		m := ops.Relu(b, b.Input("y", graph.Float32, 4))
+		m := ops.Relu(b, b.Input("y", tensor.Float32, 4))
 		if n.Op().Hashcode() == m.Op().Hashcode() || n.Name() != "Relu" || m.Name() != "Relu_1" {
 			t.Error("two nodes are not told apart")
 		}

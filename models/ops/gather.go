@@ -6,8 +6,9 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/compiler/lower"
 	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
-	"gorgonia.org/tensor"
+	gtensor "gorgonia.org/tensor"
 )
 
 // Gather returns the rows of table [rows, ...] at indices (int32 or int64, any
@@ -19,7 +20,7 @@ func Gather(c models.Context, table, indices *G.Node) *G.Node {
 	if !ready(c, name, table, indices) {
 		return nil
 	}
-	if dt := indices.Dtype(); dt != tensor.Int32 && dt != tensor.Int64 {
+	if dt := indices.Dtype(); dt != gtensor.Int32 && dt != gtensor.Int64 {
 		c.Core().Failf("%s: indices are %v: expected int32 or int64 (ops.Cast converts)", name, dt)
 		return nil
 	}
@@ -30,7 +31,7 @@ func Gather(c models.Context, table, indices *G.Node) *G.Node {
 	out := slices.Concat([]int(indices.Shape()), []int(table.Shape()[1:]))
 	ids := models.GraphType(indices.Dtype())
 	return apply(c, spec{op: name, outs: []kind{{table.Dtype(), out}}, consts: []operand{scalarInt("axis", 0)},
-		attrs: graph.Attrs{"Tparams": models.GraphType(table.Dtype()), "Tindices": ids, "Taxis": graph.Int32, "batch_dims": int64(0)},
+		attrs: graph.Attrs{"Tparams": models.GraphType(table.Dtype()), "Tindices": ids, "Taxis": tensor.Int32, "batch_dims": int64(0)},
 		grad:  func(a *adjoint) []*G.Node { return []*G.Node{gatherGrad(a, false), nil} }}, table, indices)
 }
 
@@ -54,13 +55,13 @@ func (e *emission) reshape(name string, x graph.Output, shape ...int) graph.Outp
 	if t.Shape.Equal(x.Shape()) {
 		return x
 	}
-	return e.Op("Reshape", e.Name+"/"+name, t, graph.Attrs{"T": x.DType(), "Tshape": graph.Int32}, x, e.constant(vector(name+"/shape", shape...)))
+	return e.Op("Reshape", e.Name+"/"+name, t, graph.Attrs{"T": x.DType(), "Tshape": tensor.Int32}, x, e.constant(vector(name+"/shape", shape...)))
 }
 
 // OneHot returns, for integer indices of any shape, a new last dimension of
 // depth entries of the given type: 1 at the index, else 0. An index outside of
 // 0..depth-1 gives zeros. It has no gradient.
-func OneHot(c models.Context, indices *G.Node, depth int, d graph.DType) *G.Node {
+func OneHot(c models.Context, indices *G.Node, depth int, d tensor.DType) *G.Node {
 	if !ready(c, "OneHot", indices) {
 		return nil
 	}

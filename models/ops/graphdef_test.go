@@ -6,6 +6,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/format/graphdef"
+	"github.com/goestimator/goestimator/tensor"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -40,7 +41,7 @@ func forms(g *graph.Graph) []form {
 func TestGraphDefRoundTrip(t *testing.T) {
 	for _, c := range cases() {
 		t.Run(c.name(), func(t *testing.T) {
-			g := c.program(t, graph.Float32).Graph
+			g := c.program(t, tensor.Float32).Graph
 			data, err := graphdef.Marshal(g)
 			if err != nil {
 				t.Fatal(err)

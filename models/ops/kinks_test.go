@@ -7,18 +7,18 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/format/graphdef"
 	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
 	"github.com/goestimator/goestimator/internal/testkit/kinks"
 	"github.com/goestimator/goestimator/models/internal/modeltest"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // kinked is a contract case at kinks, in one float type.
 type kinked struct {
 	opCase
-	d     graph.DType
+	d     tensor.DType
 	style kinks.Style
 	in    []*array // the operands
 	cot   *array
@@ -36,7 +36,7 @@ func (c opCase) label() string {
 }
 
 // kinksOf are all draws of a case that has a gradient.
-func kinksOf(c opCase, d graph.DType) []kinked {
+func kinksOf(c opCase, d tensor.DType) []kinked {
 	if c.noGrad || c.fn == "LookupSparse" && !slices.Equal(c.in[0].shape, []int{5, 3}) {
 		return nil // a lookup is the same for tables of any width
 	}
@@ -80,7 +80,7 @@ func (c opCase) comparable(s kinks.Style) bool {
 }
 
 // combined is the style of functions of one or two numbers of one shape, false for other cases.
-func (c opCase) combined(d graph.DType) (kinks.Style, bool) {
+func (c opCase) combined(d tensor.DType) (kinks.Style, bool) {
 	in := c.values(1)
 	out := c.ref(in).shape
 	for i, o := range c.in {
@@ -95,7 +95,7 @@ func (c opCase) combined(d graph.DType) (kinks.Style, bool) {
 }
 
 // product has each combination of operands and cotangent at one place.
-func (c opCase) product(d graph.DType, s kinks.Style) kinked {
+func (c opCase) product(d tensor.DType, s kinks.Style) kinked {
 	var sets [][]float64
 	for range c.in {
 		sets = append(sets, s.Values)
@@ -122,25 +122,25 @@ var functions = map[string]string{"ClipByValue": "clip_by_value", "Swish": "silu
 	"SigmoidCrossEntropyWithLogits": "sigmoid_cross_entropy_with_logits"}
 
 // asked is the float type that TensorFlow is asked in.
-func (k kinked) asked() graph.DType {
+func (k kinked) asked() tensor.DType {
 	switch {
 	case k.style.Name == kinks.Tiny:
-		return graph.Float64
+		return tensor.Float64
 	case strings.HasPrefix(k.fn, "FusedBatchNorm"):
-		return graph.Float32
+		return tensor.Float32
 	}
 	return k.d
 }
 
 // ask is what TensorFlow is asked, in a float type.
-func (k kinked) ask(t *testing.T, forward *modeltest.Program, d graph.DType) kinks.Case {
+func (k kinked) ask(t *testing.T, forward *modeltest.Program, d tensor.DType) kinks.Case {
 	t.Helper()
 	data, err := graphdef.Marshal(forward.Graph)
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := kinks.Case{Name: k.name(), Graph: data, Fetches: []string{forward.Roots()[0].String()},
-		Feeds: []kinks.Tensor{kinks.Of("global_step", graph.ScalarOf(int64(5)))}}
+		Feeds: []kinks.Tensor{kinks.Of("global_step", tensor.Scalar(int64(5)))}}
 	if f := functions[k.fn]; f != "" {
 		c = kinks.Case{Name: k.name(), Function: f}
 	}
@@ -162,9 +162,9 @@ func TestKinks(t *testing.T) {
 	var all []kinked
 	var asked []kinks.Case
 	for _, c := range cases() {
-		forward, programs := c, map[graph.DType]*modeltest.Program{}
+		forward, programs := c, map[tensor.DType]*modeltest.Program{}
 		forward.noGrad = true
-		for _, d := range []graph.DType{graph.Float32, graph.Float64} {
+		for _, d := range []tensor.DType{tensor.Float32, tensor.Float64} {
 			for _, k := range kinksOf(c, d) {
 				if programs[k.asked()] == nil {
 					programs[k.asked()] = forward.program(t, k.asked())

@@ -4,6 +4,7 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/compiler/lower"
 	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 )
 
@@ -121,7 +122,7 @@ func rowsOf(c models.Context, table, ids *G.Node) *G.Node {
 	dt, it := models.GraphType(table.Dtype()), models.GraphType(ids.Dtype())
 	out := append(append([]int{}, ids.Shape()...), table.Shape()[1:]...)
 	return apply(c, spec{op: "GatherV2", outs: []kind{{table.Dtype(), out}}, consts: []operand{scalarInt("axis", 0)},
-		attrs: graph.Attrs{"Tparams": dt, "Tindices": it, "Taxis": graph.Int32, "batch_dims": int64(0), graph.NegativeLeftOut: true},
+		attrs: graph.Attrs{"Tparams": dt, "Tindices": it, "Taxis": tensor.Int32, "batch_dims": int64(0), graph.NegativeLeftOut: true},
 		emit: func(e *emission) []graph.Output {
 			return e.all(e.in[0], e.notNegative(e.in[1]))
 		},
@@ -140,7 +141,7 @@ func segmentSum(c models.Context, x, numbers, offsets *G.Node) *G.Node {
 	}
 	out := append([]int{offsets.Shape()[0] - 1}, x.Shape()[1:]...)
 	return apply(c, spec{op: "UnsortedSegmentSum", outs: []kind{{x.Dtype(), out}},
-		attrs: with(typeAttr(x.Dtype()), "Tindices", graph.Int32, "Tnumsegments", graph.Int32),
+		attrs: with(typeAttr(x.Dtype()), "Tindices", tensor.Int32, "Tnumsegments", tensor.Int32),
 		emit: func(e *emission) []graph.Output {
 			return e.all(e.in[0], e.in[1], e.rowCount(e.in[2]))
 		},
@@ -149,9 +150,9 @@ func segmentSum(c models.Context, x, numbers, offsets *G.Node) *G.Node {
 
 // rowCount emits the number of rows that offsets are of.
 func (e *emission) rowCount(offsets graph.Output) graph.Output {
-	t := graph.Type{DType: graph.Int32}
-	n := e.Op("Size", e.Name+"/Size", t, graph.Attrs{"T": offsets.DType(), "out_type": graph.Int32}, offsets)
-	return e.Op("Sub", e.Name+"/num_segments", t, graph.Attrs{"T": graph.Int32}, n, e.Scalar(e.Name+"/one", graph.Int32, 1))
+	t := graph.Type{DType: tensor.Int32}
+	n := e.Op("Size", e.Name+"/Size", t, graph.Attrs{"T": offsets.DType(), "out_type": tensor.Int32}, offsets)
+	return e.Op("Sub", e.Name+"/num_segments", t, graph.Attrs{"T": tensor.Int32}, n, e.Scalar(e.Name+"/one", tensor.Int32, 1))
 }
 
 // toValues gives every value the gradient of its example, and zeros to those of none.

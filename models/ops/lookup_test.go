@@ -16,6 +16,7 @@ import (
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/internal/modeltest"
 	"github.com/goestimator/goestimator/models/ops"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 	"pgregory.net/rapid"
 )
@@ -24,11 +25,11 @@ import (
 // in3, up; its roots are the result and, for the cotangent cot, the table's gradient.
 func lookupProgram(t testing.TB, l lookupCase) *modeltest.Program {
 	return modeltest.New(t, models.Options{Mode: models.Train}, func(b *models.Builder) []*G.Node {
-		table := b.Input("table", graph.Float32, l.rows, l.Width)
+		table := b.Input("table", tensor.Float32, l.rows, l.Width)
 		r := b.Ragged("ids", l.ids, models.RaggedSize{Capacity: l.capacity})
-		cot := b.Input("cot", graph.Float32, b.Batch(), l.Width)
+		cot := b.Input("cot", tensor.Float32, b.Batch(), l.Width)
 		if l.Weights != nil {
-			r = r.WithWeights(b, b.Ragged("weights", graph.Float32, models.RaggedSize{Capacity: l.capacity}))
+			r = r.WithWeights(b, b.Ragged("weights", tensor.Float32, models.RaggedSize{Capacity: l.capacity}))
 		}
 		y := ops.LookupSparse(b, table, r, l.Combiner, l.MaxNorm)
 		if b.Failed() {
@@ -54,11 +55,11 @@ type lookupCase struct {
 	Y, Grad            []float64
 
 	rows, capacity int
-	ids            graph.DType
+	ids            tensor.DType
 }
 
 // feeds are the tensors of lookupProgram.
-func (l lookupCase) feeds(t testing.TB) []*graph.Tensor {
+func (l lookupCase) feeds(t testing.TB) []*tensor.Tensor {
 	batch := len(l.Offsets) - 1
 	ids, weights := make([]float64, batch*l.capacity), make([]float64, batch*l.capacity)
 	for i := range ids {
@@ -69,12 +70,12 @@ func (l lookupCase) feeds(t testing.TB) []*graph.Tensor {
 			weights[i] = float64(l.Weights[i])
 		}
 	}
-	table, _ := graph.FromSlice(l.Table, l.rows, l.Width)
-	offsets, _ := graph.FromSlice(l.Offsets, batch+1)
-	cot, _ := graph.FromSlice(l.Cot, batch, l.Width)
-	out := []*graph.Tensor{table, modeltest.Tensor(l.ids, ids, len(ids)), offsets, cot}
+	table, _ := tensor.FromSlice(l.Table, l.rows, l.Width)
+	offsets, _ := tensor.FromSlice(l.Offsets, batch+1)
+	cot, _ := tensor.FromSlice(l.Cot, batch, l.Width)
+	out := []*tensor.Tensor{table, modeltest.Tensor(l.ids, ids, len(ids)), offsets, cot}
 	if l.Weights != nil {
-		out = append(out, modeltest.Tensor(graph.Float32, weights, len(weights)), offsets)
+		out = append(out, modeltest.Tensor(tensor.Float32, weights, len(weights)), offsets)
 	}
 	return out
 }
@@ -99,7 +100,7 @@ func TestLookupSparseIsTensorFlows(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, l := range list {
-		l.rows, l.capacity, l.ids = len(l.Table)/l.Width, 4, graph.Int64
+		l.rows, l.capacity, l.ids = len(l.Table)/l.Width, 4, tensor.Int64
 		name := fmt.Sprintf("%s %s, weights %v, max norm %v, width %d", l.Function, l.Combiner, l.Weights != nil, l.MaxNorm, l.Width)
 		out := lookupProgram(t, l).Host(t, len(l.Offsets)-1, l.feeds(t)...)
 		if err := errors.Join(near(modeltest.Floats(out[0]), l.Y), near(modeltest.Floats(out[1]), l.Grad)); err != nil {
@@ -112,7 +113,7 @@ func TestLookupSparseIsTensorFlows(t *testing.T) {
 func TestLookupSparseProperties(t *testing.T) {
 	programs := map[string]*modeltest.Program{}
 	rapid.Check(t, func(r *rapid.T) {
-		l := lookupCase{rows: 9, capacity: 4, ids: rapid.SampledFrom([]graph.DType{graph.Int32, graph.Int64}).Draw(r, "type"),
+		l := lookupCase{rows: 9, capacity: 4, ids: rapid.SampledFrom([]tensor.DType{tensor.Int32, tensor.Int64}).Draw(r, "type"),
 			Combiner: rapid.SampledFrom([]string{"mean", "sqrtn", "sum"}).Draw(r, "combiner"), Width: rapid.SampledFrom([]int{1, 3, 17}).Draw(r, "width")}
 		batch := rapid.IntRange(1, 12).Draw(r, "batch")
 		l.Offsets = []int64{0}
@@ -180,7 +181,7 @@ func (l lookupCase) byHand() (y, grad []float64) {
 }
 
 func TestLookupsOfRowsThatAreNotThere(t *testing.T) {
-	l := lookupCase{rows: 3, capacity: 2, ids: graph.Int64, Combiner: "sum", Width: 2, IDs: []int64{1, 2, 3}, Offsets: []int64{0, 1, 3},
+	l := lookupCase{rows: 3, capacity: 2, ids: tensor.Int64, Combiner: "sum", Width: 2, IDs: []int64{1, 2, 3}, Offsets: []int64{0, 1, 3},
 		Table: make([]float32, 6), Cot: make([]float32, 4)}
 	p := lookupProgram(t, l)
 	dev := device.NewHost()
@@ -222,7 +223,7 @@ func TestRaggedMistakes(t *testing.T) {
 			return ops.LookupSparse(b, table, r, "sum", math.NaN())
 		},
 		"ids are float32: expected int32 or int64": func(b *models.Builder, table *G.Node, _ *models.Ragged) *G.Node {
-			return ops.LookupSparse(b, table, b.Ragged("x", graph.Float32, models.RaggedSize{}), "sum", 0)
+			return ops.LookupSparse(b, table, b.Ragged("x", tensor.Float32, models.RaggedSize{}), "sum", 0)
 		},
 		"the ragged operand is nil": func(b *models.Builder, table *G.Node, _ *models.Ragged) *G.Node {
 			return ops.LookupSparse(b, table, nil, "sum", 0)
@@ -237,12 +238,12 @@ func TestRaggedMistakes(t *testing.T) {
 			return ops.Lookup(b, r.Offsets, r.Values)
 		},
 		`weights "w" of column "ids"`: func(b *models.Builder, table *G.Node, r *models.Ragged) *G.Node {
-			r = r.WithWeights(b, b.Ragged("w", graph.Int64, models.RaggedSize{}))
+			r = r.WithWeights(b, b.Ragged("w", tensor.Int64, models.RaggedSize{}))
 			return ops.LookupSparse(b, table, r, "sum", 0)
 		},
 	} {
 		_, err := models.Build(models.Options{Batch: 3}, func(b *models.Builder) error {
-			f(b, b.Input("table", graph.Float32, 4, 2), b.Ragged("ids", graph.Int64, models.RaggedSize{}))
+			f(b, b.Input("table", tensor.Float32, 4, 2), b.Ragged("ids", tensor.Int64, models.RaggedSize{}))
 			return nil
 		})
 		if err == nil || !strings.Contains(err.Error(), want) {

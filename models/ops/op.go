@@ -10,8 +10,9 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/compiler/lower"
 	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
-	"gorgonia.org/tensor"
+	gtensor "gorgonia.org/tensor"
 )
 
 // spec says what one application of an op is. Everything in it is fixed when
@@ -36,7 +37,7 @@ type operand struct {
 	name   string
 	shape  []int // of ints; nil: a vector
 	ints   []int
-	tensor *graph.Tensor
+	tensor *tensor.Tensor
 }
 
 // vector is a constant operand of rank 1; v may change afterwards.
@@ -49,7 +50,7 @@ func scalarInt(name string, v int) operand {
 
 // kind is the element type and the shape of an output.
 type kind struct {
-	dt    tensor.Dtype
+	dt    gtensor.Dtype
 	shape []int
 }
 
@@ -62,7 +63,7 @@ func (k kind) expr() hm.Type {
 	return G.TensorType{Dims: len(k.shape), Of: k.dt}
 }
 
-func (k kind) dtype() graph.DType { return models.GraphType(k.dt) }
+func (k kind) dtype() tensor.DType { return models.GraphType(k.dt) }
 
 func (k kind) graph() graph.Type {
 	return graph.Type{DType: k.dtype(), Shape: graph.ShapeOf(k.shape...)}
@@ -164,8 +165,8 @@ func (o *base) Type() hm.Type {
 }
 
 // InferShape returns the shape that the constructor inferred.
-func (o *base) InferShape(...G.DimSizer) (tensor.Shape, error) {
-	return tensor.Shape(slices.Clone(o.outs[0].shape)), nil
+func (o *base) InferShape(...G.DimSizer) (gtensor.Shape, error) {
+	return gtensor.Shape(slices.Clone(o.outs[0].shape)), nil
 }
 
 // Do fails: the op has no form that Gorgonia's machines run.

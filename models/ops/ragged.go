@@ -4,8 +4,9 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/compiler/lower"
 	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
-	"gorgonia.org/tensor"
+	gtensor "gorgonia.org/tensor"
 )
 
 // RaggedToDense returns the first steps of every example, [batch, steps], or
@@ -24,10 +25,10 @@ func RaggedToDense(c models.Context, r *models.Ragged, steps int) *G.Node {
 	rows, width := r.Offsets.Shape()[0]-1, r.Width()
 	t := models.GraphType(r.Values.Dtype())
 	flat := apply(c, spec{op: name, outs: []kind{{r.Values.Dtype(), []int{rows, steps * width}}},
-		attrs: graph.Attrs{"T": t, "Tindex": graph.Int64, "Tshape": graph.Int64,
+		attrs: graph.Attrs{"T": t, "Tindex": tensor.Int64, "Tshape": tensor.Int64,
 			"num_row_partition_tensors": int64(1), "row_partition_types": [][]byte{[]byte("ROW_SPLITS")}},
 		emit: func(e *emission) []graph.Output {
-			shape, _ := graph.FromSlice([]int64{-1, int64(steps * width)}, 2)
+			shape, _ := tensor.FromSlice([]int64{-1, int64(steps * width)}, 2)
 			return e.all(e.Const(e.Name+"/shape", shape), e.in[0], e.padding(t), e.in[1])
 		}}, r.Values, r.Offsets)
 	if width == 1 || flat == nil {
@@ -37,13 +38,13 @@ func RaggedToDense(c models.Context, r *models.Ragged, steps int) *G.Node {
 }
 
 // padding emits the scalar that stands for a value that is not there.
-func (e *emission) padding(d graph.DType) graph.Output {
-	v := graph.NewTensor(d)
+func (e *emission) padding(d tensor.DType) graph.Output {
+	v := tensor.New(d)
 	switch d {
-	case graph.Int32:
-		v = graph.ScalarOf(int32(-1))
-	case graph.Int64:
-		v = graph.ScalarOf(int64(-1))
+	case tensor.Int32:
+		v = tensor.Scalar(int32(-1))
+	case tensor.Int64:
+		v = tensor.Scalar(int64(-1))
 	}
 	return e.Const(e.Name+"/default_value", v)
 }
@@ -55,14 +56,14 @@ func SequenceLengths(c models.Context, r *models.Ragged) *G.Node {
 		return nil
 	}
 	rows := r.Offsets.Shape()[0] - 1
-	values := apply(c, spec{op: "Sub", outs: []kind{{tensor.Int64, []int{rows}}}, emit: func(e *emission) []graph.Output {
+	values := apply(c, spec{op: "Sub", outs: []kind{{gtensor.Int64, []int{rows}}}, emit: func(e *emission) []graph.Output {
 		ends, starts := lower.Ends(e.Builder, e.Name, e.in[0])
-		return []graph.Output{e.Op("Sub", e.Name, ends.Type(), graph.Attrs{"T": graph.Int64}, ends, starts)}
+		return []graph.Output{e.Op("Sub", e.Name, ends.Type(), graph.Attrs{"T": tensor.Int64}, ends, starts)}
 	}}, r.Offsets)
 	if r.Width() == 1 || values == nil {
 		return values
 	}
-	return binary(c, "FloorDiv", values, Scalar(c, graph.Int64, float64(r.Width())), nil)
+	return binary(c, "FloorDiv", values, Scalar(c, tensor.Int64, float64(r.Width())), nil)
 }
 
 // rowNumbers returns the number of the example that each value belongs to,
@@ -71,7 +72,7 @@ func rowNumbers(c models.Context, ids, offsets *G.Node) *G.Node {
 	if !ready(c, "UpperBound", ids, offsets) {
 		return nil
 	}
-	return apply(c, spec{op: "SelectV2", outs: []kind{{tensor.Int32, ids.Shape()}}, emit: func(e *emission) []graph.Output {
+	return apply(c, spec{op: "SelectV2", outs: []kind{{gtensor.Int32, ids.Shape()}}, emit: func(e *emission) []graph.Output {
 		return []graph.Output{lower.RowNumbers(e.Builder, e.Name, e.in[0], e.in[1])}
 	}}, ids, offsets)
 }
@@ -86,7 +87,7 @@ func readyRagged(c models.Context, op string, r *models.Ragged, in ...*G.Node) b
 		c.Core().Failf("%s: the ragged operand is nil: expected a feature", op)
 	case r.Values == nil || r.Offsets == nil:
 		c.Core().Failf("%s: the operand has no values and offsets: expected a ragged feature", op)
-	case r.Values.Dims() != 1 || r.Offsets.Dims() != 1 || r.Offsets.Dtype() != tensor.Int64:
+	case r.Values.Dims() != 1 || r.Offsets.Dims() != 1 || r.Offsets.Dtype() != gtensor.Int64:
 		c.Core().Failf("%s: values %v%v, offsets %v%v: expected vectors, and int64 offsets", op, r.Values.Dtype(), r.Values.Shape(), r.Offsets.Dtype(), r.Offsets.Shape())
 	case r.Weights != nil && (!r.Weights.Shape().Eq(r.Values.Shape()) || !isFloat(r.Weights)):
 		c.Core().Failf("%s: weights %v%v: expected floats of shape %v", op, r.Weights.Dtype(), r.Weights.Shape(), r.Values.Shape())
@@ -97,7 +98,7 @@ func readyRagged(c models.Context, op string, r *models.Ragged, in ...*G.Node) b
 }
 
 func isIDs(c models.Context, op string, ids *G.Node) bool {
-	if dt := ids.Dtype(); dt != tensor.Int32 && dt != tensor.Int64 {
+	if dt := ids.Dtype(); dt != gtensor.Int32 && dt != gtensor.Int64 {
 		c.Core().Failf("%s: ids are %v: expected int32 or int64 (ops.Cast converts)", op, dt)
 		return false
 	}

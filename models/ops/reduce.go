@@ -5,8 +5,9 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
-	"gorgonia.org/tensor"
+	gtensor "gorgonia.org/tensor"
 )
 
 // Reduction says what a reduction reduces over: without one, every dimension.
@@ -63,7 +64,7 @@ func reduce(c models.Context, op string, x *G.Node, rs []Reduction, grad func(a 
 		out = kept
 	}
 	return apply(c, spec{op: op, outs: []kind{{x.Dtype(), out}},
-		attrs:  with(typeAttr(x.Dtype()), "Tidx", graph.Int32, "keep_dims", r.KeepDims),
+		attrs:  with(typeAttr(x.Dtype()), "Tidx", tensor.Int32, "keep_dims", r.KeepDims),
 		consts: []operand{vector("reduction_indices", axes...)},
 		grad:   one(func(a *adjoint) *G.Node { return grad(a, kept) })}, x)
 }
@@ -88,7 +89,7 @@ func spread(a *adjoint, kept []int, mean bool) *G.Node {
 	if a.Failed() {
 		return nil
 	}
-	return apply(a, spec{op: "BroadcastTo", attrs: with(typeAttr(g.Dtype()), "Tidx", graph.Int32),
+	return apply(a, spec{op: "BroadcastTo", attrs: with(typeAttr(g.Dtype()), "Tidx", tensor.Int32),
 		outs: []kind{kindOf(a.in[0])}, emit: func(e *emission) []graph.Output {
 			g, x, y := e.in[0], e.in[1], e.in[2]
 			if mean {
@@ -128,8 +129,8 @@ func ArgMax(c models.Context, x *G.Node, along int) *G.Node {
 		return nil
 	}
 	_, out := reducedShapes(x.Shape(), []int{k})
-	return apply(c, spec{op: "ArgMax", outs: []kind{{tensor.Int64, out}}, consts: []operand{scalarInt("dimension", k)},
-		attrs: with(typeAttr(x.Dtype()), "Tidx", graph.Int32, "output_type", graph.Int64)}, x)
+	return apply(c, spec{op: "ArgMax", outs: []kind{{gtensor.Int64, out}}, consts: []operand{scalarInt("dimension", k)},
+		attrs: with(typeAttr(x.Dtype()), "Tidx", tensor.Int32, "output_type", tensor.Int64)}, x)
 }
 
 // L2Loss returns sum(x²)/2.

@@ -3,8 +3,8 @@ package ops
 import (
 	"slices"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 )
 
@@ -29,7 +29,7 @@ func Reshape(c models.Context, x *G.Node, shape ...int) *G.Node {
 		return x
 	}
 	return apply(c, spec{op: "Reshape", outs: []kind{{x.Dtype(), target}}, consts: []operand{vector("shape", target...)},
-		attrs: with(typeAttr(x.Dtype()), "Tshape", graph.Int32),
+		attrs: with(typeAttr(x.Dtype()), "Tshape", tensor.Int32),
 		grad:  one(func(a *adjoint) *G.Node { return reshapeLike(a, a.grad, a.in[0]) })}, x)
 }
 
@@ -59,7 +59,7 @@ func ExpandDims(c models.Context, x *G.Node, at int) *G.Node {
 		return nil
 	}
 	return apply(c, spec{op: "ExpandDims", outs: []kind{{x.Dtype(), slices.Insert([]int(x.Shape()), k, 1)}},
-		consts: []operand{scalarInt("dim", k)}, attrs: with(typeAttr(x.Dtype()), "Tdim", graph.Int32),
+		consts: []operand{scalarInt("dim", k)}, attrs: with(typeAttr(x.Dtype()), "Tdim", tensor.Int32),
 		grad: one(func(a *adjoint) *G.Node { return reshapeLike(a, a.grad, a.in[0]) })}, x)
 }
 

@@ -3,8 +3,8 @@ package ops
 import (
 	"slices"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 )
 
@@ -38,7 +38,7 @@ func Slice(c models.Context, x *G.Node, begin, size []int) *G.Node {
 	from := slices.Clone(begin)
 	return apply(c, spec{op: "Slice", outs: []kind{{x.Dtype(), out}},
 		consts: []operand{vector("begin", from...), vector("size", size...)},
-		attrs:  with(typeAttr(x.Dtype()), "Index", graph.Int32),
+		attrs:  with(typeAttr(x.Dtype()), "Index", tensor.Int32),
 		grad:   one(func(a *adjoint) *G.Node { return Pad(a, a.grad, pairs(from, after)) })}, x)
 }
 
@@ -78,7 +78,7 @@ func Pad(c models.Context, x *G.Node, paddings [][2]int) *G.Node {
 	}
 	return apply(c, spec{op: "Pad", outs: []kind{{x.Dtype(), out}},
 		consts: []operand{{name: "paddings", shape: []int{len(s), 2}, ints: flat}},
-		attrs:  with(typeAttr(x.Dtype()), "Tpaddings", graph.Int32),
+		attrs:  with(typeAttr(x.Dtype()), "Tpaddings", tensor.Int32),
 		grad:   one(func(a *adjoint) *G.Node { return Slice(a, a.grad, begin, size) })}, x)
 }
 
@@ -97,7 +97,7 @@ func Tile(c models.Context, x *G.Node, multiples ...int) *G.Node {
 		out[i] = d * times[i]
 	}
 	return apply(c, spec{op: "Tile", outs: []kind{{x.Dtype(), out}}, consts: []operand{vector("multiples", multiples...)},
-		attrs: with(typeAttr(x.Dtype()), "Tmultiples", graph.Int32),
+		attrs: with(typeAttr(x.Dtype()), "Tmultiples", tensor.Int32),
 		grad:  one(func(a *adjoint) *G.Node { return untile(a, times) })}, x)
 }
 
@@ -130,6 +130,6 @@ func Transpose(c models.Context, x *G.Node, perm ...int) *G.Node {
 		return nil
 	}
 	return apply(c, spec{op: "Transpose", outs: []kind{{x.Dtype(), out}}, consts: []operand{vector("perm", perm...)},
-		attrs: with(typeAttr(x.Dtype()), "Tperm", graph.Int32),
+		attrs: with(typeAttr(x.Dtype()), "Tperm", tensor.Int32),
 		grad:  one(func(a *adjoint) *G.Node { return Transpose(a, a.grad, inverse...) })}, x)
 }

@@ -9,12 +9,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/format/graphdef"
 	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/internal/modeltest"
 	"github.com/goestimator/goestimator/models/ops"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 )
 
@@ -72,12 +72,12 @@ func (c opCase) export(t *testing.T, dir, file string) caseJSON {
 	const rows = 3
 	c.noGrad = c.noGrad || c.ours
 	in := c.values(rows)
-	p := c.program(t, graph.Float32)
+	p := c.program(t, tensor.Float32)
 	cot := zeros(p.Graph.Node("cot").Outputs[0].Shape.At(rows)...)
 	for i := range cot.data {
 		cot.data[i] = float64(i%3) - 0.5
 	}
-	got := c.run(t, p, device.NewHost(), graph.Float32, in, cot)
+	got := c.run(t, p, device.NewHost(), tensor.Float32, in, cot)
 	data, err := graphdef.Marshal(p.Graph)
 	if err != nil {
 		t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/compiler/lower"
 	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Each batch computes an update from the mean of what has been summed so far,
@@ -16,8 +17,8 @@ func (em *emission) accumulate(grads []lower.Value) []lower.Value {
 	c := calc{em.b, "accumulate/"}
 	k := number(float64(em.AccumulateSteps))
 	left := c.sub(num{out: em.step}, c.mul(c.floor(c.div(num{out: em.step}, k)), k)) // step mod k
-	em.due = em.b.Op("Equal", "accumulate/Equal", graph.Type{DType: graph.Bool},
-		graph.Attrs{"T": graph.Float64, "incompatible_shape_error": true}, c.output(left), c.output(number(float64(em.AccumulateSteps-1))))
+	em.due = em.b.Op("Equal", "accumulate/Equal", graph.Type{DType: tensor.Bool},
+		graph.Attrs{"T": tensor.Float64, "incompatible_shape_error": true}, c.output(left), c.output(number(float64(em.AccumulateSteps-1))))
 	out := make([]lower.Value, 0, len(grads))
 	for _, g := range em.Groups {
 		for _, v := range g.Variables {

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // num is a float64 scalar: a known number, or an output of the graph.
@@ -21,28 +22,28 @@ type calc struct {
 	scope string // of node names, "" or ending in a slash
 }
 
-var scalar64 = graph.Type{DType: graph.Float64}
+var scalar64 = graph.Type{DType: tensor.Float64}
 
 // output returns x as an output.
 func (c calc) output(x num) graph.Output {
 	if x.out.Valid() || c.b.Err() != nil {
 		return x.out
 	}
-	return c.b.Scalar(c.scope+"Const", graph.Float64, x.v)
+	return c.b.Scalar(c.scope+"Const", tensor.Float64, x.v)
 }
 
 func (c calc) unary(op string, f func(float64) float64, x num) num {
 	if !x.out.Valid() {
 		return number(f(x.v))
 	}
-	return num{out: c.b.Op(op, c.scope+op, scalar64, graph.Attrs{"T": graph.Float64}, x.out)}
+	return num{out: c.b.Op(op, c.scope+op, scalar64, graph.Attrs{"T": tensor.Float64}, x.out)}
 }
 
 func (c calc) binary(op string, f func(x, y float64) float64, x, y num) num {
 	if !x.out.Valid() && !y.out.Valid() {
 		return number(f(x.v, y.v))
 	}
-	return num{out: c.b.Op(op, c.scope+op, scalar64, graph.Attrs{"T": graph.Float64}, c.output(x), c.output(y))}
+	return num{out: c.b.Op(op, c.scope+op, scalar64, graph.Attrs{"T": tensor.Float64}, c.output(x), c.output(y))}
 }
 
 func (c calc) exp(x num) num   { return c.unary("Exp", math.Exp, x) }
@@ -75,12 +76,12 @@ func (c calc) whenLess(x, y, then, otherwise num) num {
 		}
 		return otherwise
 	}
-	truth := c.b.Op("Less", c.scope+"Less", graph.Type{DType: graph.Bool}, graph.Attrs{"T": graph.Float64}, c.output(x), c.output(y))
-	return num{out: c.b.Op("SelectV2", c.scope+"SelectV2", scalar64, graph.Attrs{"T": graph.Float64}, truth, c.output(then), c.output(otherwise))}
+	truth := c.b.Op("Less", c.scope+"Less", graph.Type{DType: tensor.Bool}, graph.Attrs{"T": tensor.Float64}, c.output(x), c.output(y))
+	return num{out: c.b.Op("SelectV2", c.scope+"SelectV2", scalar64, graph.Attrs{"T": tensor.Float64}, truth, c.output(then), c.output(otherwise))}
 }
 
 // cast converts x to another element type.
-func cast(b *graph.Builder, name string, x graph.Output, to graph.DType) graph.Output {
+func cast(b *graph.Builder, name string, x graph.Output, to tensor.DType) graph.Output {
 	if !x.Valid() || x.DType() == to {
 		return x
 	}

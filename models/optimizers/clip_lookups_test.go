@@ -11,6 +11,7 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/lower"
 	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
+	"github.com/goestimator/goestimator/tensor"
 	"pgregory.net/rapid"
 )
 
@@ -117,7 +118,7 @@ func applyLookups(n int, lookups []lookup, beside []float64, clips ...Transform)
 	for i, l := range lookups {
 		s := lower.Slices{Rows: b.Const(fmt.Sprint("rows", i), vector(l.rows...)), ByIndex: l.byIndex}
 		if l.ids != nil {
-			ids, err := graph.FromSlice(l.ids, len(l.ids))
+			ids, err := tensor.FromSlice(l.ids, len(l.ids))
 			if err != nil {
 				return nil, err
 			}
@@ -126,14 +127,14 @@ func applyLookups(n int, lookups []lookup, beside []float64, clips ...Transform)
 		all = append(all, s)
 	}
 	op := trainOp(&Optimizer{Rule: SGD{}, LearningRate: Constant(-1), Transforms: clips}, table, other)
-	applied, err := op.Emit(b, Env{GlobalStep: b.Scalar("step", graph.Int64, 0), Gradients: []lower.Value{
+	applied, err := op.Emit(b, Env{GlobalStep: b.Scalar("step", tensor.Int64, 0), Gradients: []lower.Value{
 		lower.SparseValue(graph.ShapeOf(n), all...), {Output: b.Const("beside", vector(beside...))}}})
 	if err != nil {
 		return nil, err
 	}
 	for _, v := range []string{"table", "other"} {
 		size := map[string]int{"table": n, "other": len(beside)}[v]
-		if err := vars.CreateZero(v, graph.Float64, size); err != nil {
+		if err := vars.CreateZero(v, tensor.Float64, size); err != nil {
 			return nil, err
 		}
 	}
@@ -149,7 +150,7 @@ func applyLookups(n int, lookups []lookup, beside []float64, clips ...Transform)
 	if err != nil {
 		return nil, err
 	}
-	return graph.Of[float64](x), nil
+	return tensor.Values[float64](x), nil
 }
 
 // TestClipsOfNumbersThatAreNotFinite: as in TensorFlow, a global norm that is not

@@ -10,6 +10,7 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/compiler/lower"
 	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Env is what an update is emitted into a graph with.
@@ -42,7 +43,7 @@ func (t *TrainOp) Emit(b *graph.Builder, e Env) (Applied, error) {
 	for _, name := range t.Unreached { // here, not in Minimize: a model is built twice, its update emitted once
 		slog.Warn("variable does not reach the loss and is not trained", "variable", name)
 	}
-	em := &emission{TrainOp: t, b: b, step: cast(b, "learning_rate/Cast", e.GlobalStep, graph.Float64)}
+	em := &emission{TrainOp: t, b: b, step: cast(b, "learning_rate/Cast", e.GlobalStep, tensor.Float64)}
 	grads := e.Gradients
 	if t.accumulates() {
 		grads = em.accumulate(grads)
@@ -86,7 +87,7 @@ func (t *TrainOp) check(e Env) error {
 	if n == 0 || n != len(e.Gradients) {
 		return fmt.Errorf("train op: %d gradients for %d variables: expected one each, and at least one", len(e.Gradients), n)
 	}
-	if !e.GlobalStep.Valid() || e.GlobalStep.DType() != graph.Int64 {
+	if !e.GlobalStep.Valid() || e.GlobalStep.DType() != tensor.Int64 {
 		return errors.New("train op: expected the global step, an int64 scalar")
 	}
 	return nil
@@ -190,10 +191,10 @@ func (em *emission) sharedState(group int) *shared {
 		s.powers = append(s.powers, em.b.Read(s.res[i], typ))
 	}
 	if t.keras {
-		typ := graph.Type{DType: graph.Int64}
+		typ := graph.Type{DType: tensor.Int64}
 		s.res = append(s.res, em.touch(n.iterations(), typ))
 		em.touched[len(em.touched)-1].counts = true
-		s.steps = cast(em.b, s.scope+"Cast", em.b.Read(s.res[0], typ), graph.Float64)
+		s.steps = cast(em.b, s.scope+"Cast", em.b.Read(s.res[0], typ), tensor.Float64)
 	}
 	return s
 }
@@ -208,7 +209,7 @@ func (s *shared) advance(after []*graph.Node) []*graph.Node {
 		out = append(out, assign(b, "AssignVariableOp", s.scope+"Assign", s.res[i], next, after...))
 	}
 	if s.steps.Valid() {
-		out = append(out, assign(b, "AssignAddVariableOp", s.scope+"AssignAddVariableOp", s.res[0], b.Scalar(s.scope+"one", graph.Int64, 1), after...))
+		out = append(out, assign(b, "AssignAddVariableOp", s.scope+"AssignAddVariableOp", s.res[0], b.Scalar(s.scope+"one", tensor.Int64, 1), after...))
 	}
 	return out
 }

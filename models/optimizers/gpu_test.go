@@ -5,12 +5,12 @@ import (
 	"os/exec"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/cuda"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/driver/fake"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/dylib"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/emulate"
 	"github.com/goestimator/goestimator/internal/runtime/device"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // gpu is this machine's GPU, or one emulated by the processor. What uses it closes it.
@@ -48,7 +48,7 @@ func TestEveryCombinationOnGPU(t *testing.T) {
 		if testing.Short() && i%5 != 0 {
 			continue
 		}
-		c.train(t, gpu(t), graph.Float32, a.Dense).near(t, c.String()+" dense", c.Dense, 1e-4)
-		c.train(t, gpu(t), graph.Float32, a.Sparse).near(t, c.String()+" sparse", c.Sparse, 1e-4)
+		c.train(t, gpu(t), tensor.Float32, a.Dense).near(t, c.String()+" dense", c.Dense, 1e-4)
+		c.train(t, gpu(t), tensor.Float32, a.Sparse).near(t, c.String()+" sparse", c.Sparse, 1e-4)
 	}
 }

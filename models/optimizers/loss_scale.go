@@ -10,6 +10,7 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/lower"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/initializers"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 )
 
@@ -89,15 +90,15 @@ func (l LossScale) scaled(b *models.Builder, loss *G.Node) (*G.Node, *ScaleState
 	var state *ScaleState
 	var factor *G.Node
 	if l.Dynamic() {
-		variable := func(name string, d graph.DType, v float64) *models.Variable {
+		variable := func(name string, d tensor.DType, v float64) *models.Variable {
 			return b.VariableOf(b.Variable(name, nil, models.NonTrainable(), models.WithDType(d), models.WithInit(initializers.Constant{Value: v})))
 		}
-		state = &ScaleState{variable("current_loss_scale", d, l.Initial), variable("good_steps", graph.Int64, 0)}
+		state = &ScaleState{variable("current_loss_scale", d, l.Initial), variable("good_steps", tensor.Int64, 0)}
 		if err := b.Err(); err != nil {
 			return nil, nil, err
 		}
 		factor = state.Scale.Node
-	} else if d == graph.Float32 {
+	} else if d == tensor.Float32 {
 		factor = G.NewConstant(float32(l.Initial))
 	} else {
 		factor = G.NewConstant(l.Initial)
@@ -134,8 +135,8 @@ func (em *emission) unscale(grads []lower.Value) ([]lower.Value, *scaling, error
 	inverse := number(1 / l.Initial)
 	if em.Scale != nil {
 		s.scale = read(b, em.Scale.Scale)
-		s.good = num{out: cast(b, scaleScope+"Cast", read(b, em.Scale.Good), graph.Float64)}
-		inverse = c.div(number(1), num{out: cast(b, scaleScope+"Cast", s.scale, graph.Float64)})
+		s.good = num{out: cast(b, scaleScope+"Cast", read(b, em.Scale.Good), tensor.Float64)}
+		inverse = c.div(number(1), num{out: cast(b, scaleScope+"Cast", s.scale, tensor.Float64)})
 	}
 	out := make([]lower.Value, len(grads))
 	for i, g := range grads {
@@ -152,22 +153,22 @@ func (em *emission) unscale(grads []lower.Value) ([]lower.Value, *scaling, error
 
 const scaleScope = "loss_scale/"
 
-var boolean = graph.Type{DType: graph.Bool}
+var boolean = graph.Type{DType: tensor.Bool}
 
 // allFinite is whether no element of x is infinite or NaN.
 func (em *emission) allFinite(x graph.Output) graph.Output {
 	b := em.b
-	each := b.Op("IsFinite", scaleScope+"IsFinite", graph.Type{DType: graph.Bool, Shape: x.Shape()}, graph.Attrs{"T": x.DType()}, x)
+	each := b.Op("IsFinite", scaleScope+"IsFinite", graph.Type{DType: tensor.Bool, Shape: x.Shape()}, graph.Attrs{"T": x.DType()}, x)
 	axes := make([]int32, x.Shape().Rank())
 	for i := range axes {
 		axes[i] = int32(i)
 	}
-	t, err := graph.FromSlice(axes, len(axes))
+	t, err := tensor.FromSlice(axes, len(axes))
 	if err != nil {
 		b.Fail(err)
 		return graph.Output{}
 	}
-	return b.Op("All", scaleScope+"All", boolean, graph.Attrs{"Tidx": graph.Int32, "keep_dims": false}, each, b.Const(scaleScope+"axes", t))
+	return b.Op("All", scaleScope+"All", boolean, graph.Attrs{"Tidx": tensor.Int32, "keep_dims": false}, each, b.Const(scaleScope+"axes", t))
 }
 
 // wild marks a value that is not finite where gradients overflow, if that is looked after.
@@ -199,7 +200,7 @@ func (em *emission) rescaled(s *scaling) []Next {
 	pick := func(cond graph.Output, yes, no num) num {
 		return num{out: choose(b, cond, scaleScope, scalar64, c.output(yes), c.output(no))}
 	}
-	scale := num{out: cast(b, scaleScope+"Cast", s.scale, graph.Float64)}
+	scale := num{out: cast(b, scaleScope+"Cast", s.scale, tensor.Float64)}
 	good, full := c.add(s.good, number(1)), number(float64(em.LossScale.GrowthSteps))
 	double := c.mul(scale, number(2))
 	double = c.whenLess(number(math.MaxFloat32), double, scale, double)
@@ -209,7 +210,7 @@ func (em *emission) rescaled(s *scaling) []Next {
 		next, count = pick(em.due, next, scale), pick(em.due, count, s.good)
 	}
 	v := em.Scale
-	return []Next{{v.Scale.Name, cast(b, scaleScope+"Cast", c.output(next), v.Scale.DType)}, {v.Good.Name, cast(b, scaleScope+"Cast", c.output(count), graph.Int64)}}
+	return []Next{{v.Scale.Name, cast(b, scaleScope+"Cast", c.output(next), v.Scale.DType)}, {v.Good.Name, cast(b, scaleScope+"Cast", c.output(count), tensor.Int64)}}
 }
 
 // Next is the value that a variable has after a step.

@@ -11,14 +11,15 @@ import (
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/initializers"
 	"github.com/goestimator/goestimator/models/ops"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // dynamic gives an operation the state of its loss scale.
-func dynamic(op *TrainOp, d graph.DType, l LossScale) *TrainOp {
+func dynamic(op *TrainOp, d tensor.DType, l LossScale) *TrainOp {
 	op.LossScale = l
 	op.Scale = &ScaleState{
 		Scale: &models.Variable{Name: "current_loss_scale", DType: d, Init: initializers.Constant{Value: l.Initial}},
-		Good:  &models.Variable{Name: "good_steps", DType: graph.Int64, Init: initializers.Zeros()},
+		Good:  &models.Variable{Name: "good_steps", DType: tensor.Int64, Init: initializers.Zeros()},
 	}
 	return op
 }
@@ -60,9 +61,9 @@ func TestLossScaleOfKeras(t *testing.T) {
 			1.5215858221054077, 1.5215858221054077, 1.5215858221054077, 1.5215858221054077, 1.5765670537948608, 1.6418030261993408, 1.6839500665664673,
 			1.674199104309082, 1.6025464534759521, 1.5775972604751587, 1.5775972604751587, 1.5424226522445679}},
 	} {
-		w := &models.Variable{Name: "w", DType: graph.Float32, Trainable: true}
+		w := &models.Variable{Name: "w", DType: tensor.Float32, Trainable: true}
 		o := &Optimizer{Rule: c.rule, LearningRate: Constant(c.rate), SlotNames: KerasNames}
-		tr := start(t, dynamic(trainOp(o, w), graph.Float32, LossScale{4, 3}), map[string]*graph.Tensor{"w": graph.ScalarOf(float32(1))}, nil)
+		tr := start(t, dynamic(trainOp(o, w), tensor.Float32, LossScale{4, 3}), map[string]*tensor.Tensor{"w": tensor.Scalar(float32(1))}, nil)
 		for i, p := range pattern {
 			g := 0.25 * (float64(i%5) - 1.5) * tr.get("current_loss_scale")[0]
 			if p == '0' {
@@ -71,7 +72,7 @@ func TestLossScaleOfKeras(t *testing.T) {
 					g = math.NaN()
 				}
 			}
-			tr.run(graph.ScalarOf(float32(g)))
+			tr.run(tensor.Scalar(float32(g)))
 			near(t, "scale", tr.get("current_loss_scale"), scales[i:i+1], 0)
 			near(t, "good steps", tr.get("good_steps"), good[i:i+1], 0)
 			near(t, "w", tr.get("w"), c.want[i:i+1], 2e-6)
@@ -94,9 +95,9 @@ func TestLossScaleOfRules(t *testing.T) {
 				plain.Transforms = []Transform{{ClipGlobalNorm, 0.7}}
 				r := rand.New(rand.NewPCG(9, uint64(len(sparse))))
 				v := func() *models.Variable { return variable("w", n, 1) }
-				initial := map[string]*graph.Tensor{"w": matrix(normals(r, n), n, 1)}
+				initial := map[string]*tensor.Tensor{"w": matrix(normals(r, n), n, 1)}
 				one := start(t, trainOp(plain, v()), initial, sparse)
-				scaled := start(t, dynamic(trainOp(plain, v()), graph.Float64, LossScale{1 << 10, growth}), initial, sparse)
+				scaled := start(t, dynamic(trainOp(plain, v()), tensor.Float64, LossScale{1 << 10, growth}), initial, sparse)
 				want := scaleSteps{1 << 10, 0, growth}
 				for i := range 20 {
 					finite := i%4 != 3 && i != 9
@@ -115,9 +116,9 @@ func TestLossScaleOfRules(t *testing.T) {
 					if !finite {
 						big[i%m] = math.Inf(1 - 2*(i%2))
 					}
-					gs, bs := []*graph.Tensor{matrix(g, m, 1)}, []*graph.Tensor{matrix(big, m, 1)}
+					gs, bs := []*tensor.Tensor{matrix(g, m, 1)}, []*tensor.Tensor{matrix(big, m, 1)}
 					if sparse != nil {
-						ids, _ := graph.FromSlice([]int64{2, 0, 2}, 3)
+						ids, _ := tensor.FromSlice([]int64{2, 0, 2}, 3)
 						gs, bs = append(gs, ids), append(bs, ids)
 					}
 					scaled.run(bs...)
@@ -138,8 +139,8 @@ func TestLossScaleOfRules(t *testing.T) {
 // TestLossScaleAccumulates: the sum of a window decides, and the scale changes only then.
 func TestLossScaleAccumulates(t *testing.T) {
 	o := mustNew(t, "adam", map[string]any{"learning_rate": 0.1, "accumulate_steps": 2})
-	initial := map[string]*graph.Tensor{"w": vector(1, 2)}
-	scaled := start(t, dynamic(trainOp(o, variable("w", 2)), graph.Float64, LossScale{8, 2}), initial, nil)
+	initial := map[string]*tensor.Tensor{"w": vector(1, 2)}
+	scaled := start(t, dynamic(trainOp(o, variable("w", 2)), tensor.Float64, LossScale{8, 2}), initial, nil)
 	plain := start(t, trainOp(o, variable("w", 2)), initial, nil)
 	inf := math.Inf(1)
 	for i, c := range []struct{ g, scale, good float64 }{
@@ -163,9 +164,9 @@ func TestLossScaleAccumulates(t *testing.T) {
 // TestLossScaleEnds: the scale stays within [1, the largest float32].
 func TestLossScaleEnds(t *testing.T) {
 	for _, c := range []struct{ initial, g, want float64 }{{1.5, math.NaN(), 1}, {1, math.Inf(-1), 1}, {math.MaxFloat32, 1, math.MaxFloat32}, {0x1p126, 1, 0x1p127}, {0x1p127, 1, 0x1p127}} {
-		w := &models.Variable{Name: "w", DType: graph.Float32, Trainable: true}
-		tr := start(t, dynamic(trainOp(sgd(1), w), graph.Float32, LossScale{c.initial, 1}), map[string]*graph.Tensor{"w": graph.ScalarOf(float32(1))}, nil)
-		tr.run(graph.ScalarOf(float32(c.g)))
+		w := &models.Variable{Name: "w", DType: tensor.Float32, Trainable: true}
+		tr := start(t, dynamic(trainOp(sgd(1), w), tensor.Float32, LossScale{c.initial, 1}), map[string]*tensor.Tensor{"w": tensor.Scalar(float32(1))}, nil)
+		tr.run(tensor.Scalar(float32(c.g)))
 		near(t, "scale", tr.get("current_loss_scale"), []float64{c.want}, 0)
 	}
 }
@@ -173,18 +174,18 @@ func TestLossScaleEnds(t *testing.T) {
 // TestLossScaleFixedEnds: the least and the largest scale leave gradients of float32 what they are.
 func TestLossScaleFixedEnds(t *testing.T) {
 	for _, scale := range []float64{leastScale, 0x1p127} {
-		w := &models.Variable{Name: "w", DType: graph.Float32, Trainable: true}
+		w := &models.Variable{Name: "w", DType: tensor.Float32, Trainable: true}
 		op := trainOp(sgd(1), w)
 		op.LossScale = LossScale{Initial: scale}
-		tr := start(t, op, map[string]*graph.Tensor{"w": graph.ScalarOf(float32(1))}, nil)
-		tr.run(graph.ScalarOf(float32(0.5 * scale)))
+		tr := start(t, op, map[string]*tensor.Tensor{"w": tensor.Scalar(float32(1))}, nil)
+		tr.run(tensor.Scalar(float32(0.5 * scale)))
 		near(t, "w", tr.get("w"), []float64{0.5}, 0)
 	}
 }
 
 // TestMinimizeScaled: with a fixed scale, and with one that changes, training gives what it gives without.
 func TestMinimizeScaled(t *testing.T) {
-	results := map[string]map[string]*graph.Tensor{}
+	results := map[string]map[string]*tensor.Tensor{}
 	x, y := matrix([]float64{0, 0, 1, 0, 0, 1, 1, 1}, 4, 2), matrix([]float64{0.5, 2.5, -0.5, 1.5}, 4, 1)
 	for _, scale := range []string{"none", "64", "3", "dynamic"} {
 		var op *TrainOp
@@ -197,11 +198,11 @@ func TestMinimizeScaled(t *testing.T) {
 	}
 	for scale, tolerance := range map[string]float64{"64": 0, "dynamic": 0, "3": 1e-14} {
 		for name, want := range results["none"] {
-			near(t, scale+" "+name, graph.Of[float64](results[scale][name]), graph.Of[float64](want), tolerance)
+			near(t, scale+" "+name, tensor.Values[float64](results[scale][name]), tensor.Values[float64](want), tolerance)
 		}
 	}
-	near(t, "scale", graph.Of[float64](results["dynamic"]["current_loss_scale"]), []float64{1 << 15}, 0)
-	if n := graph.Of[int64](results["dynamic"]["good_steps"])[0]; n != 50 {
+	near(t, "scale", tensor.Values[float64](results["dynamic"]["current_loss_scale"]), []float64{1 << 15}, 0)
+	if n := tensor.Values[int64](results["dynamic"]["good_steps"])[0]; n != 50 {
 		t.Errorf("%d good steps, expected 50", n)
 	}
 }
@@ -209,17 +210,17 @@ func TestMinimizeScaled(t *testing.T) {
 // TestMinimizeScaledTable scales sparse gradients.
 func TestMinimizeScaledTable(t *testing.T) {
 	var tables [2][]float64
-	ids, _ := graph.FromSlice([]int64{0, 0, 2, 5}, 4)
+	ids, _ := tensor.FromSlice([]int64{0, 0, 2, 5}, 4)
 	for i, scale := range []any{"dynamic", 1} {
 		var op *TrainOp
 		b, err := build(func(b *models.Builder) error {
-			x := b.Input("ids", models.Int64, b.Batch())
+			x := b.Input("ids", tensor.Int64, b.Batch())
 			table := b.Variable("table", []int{6, 1}, models.WithInit(initializers.Ones()))
 			op = mustNew(t, "adagrad", map[string]any{"learning_rate": 0.1, "loss_scale": scale}).Minimize(b, ops.Mean(b, ops.Square(b, ops.Gather(b, table, x))))
 			return nil
 		})
 		must(t, err)
-		tables[i] = graph.Of[float64](train(t, b, op, 20, ids)["table"])
+		tables[i] = tensor.Values[float64](train(t, b, op, 20, ids)["table"])
 	}
 	near(t, "table", tables[0], tables[1], 0)
 }
@@ -246,8 +247,8 @@ func TestWrongLossScales(t *testing.T) {
 	op := trainOp(sgd(1), variable("w", 1))
 	op.LossScale = DynamicLossScale()
 	b := graph.NewBuilder(graph.New())
-	env := Env{GlobalStep: b.Scalar("step", graph.Int64, 0)}
-	env.Gradients = []lower.Value{{Output: b.Placeholder("g", graph.Type{DType: graph.Float64, Shape: graph.ShapeOf(1)})}}
+	env := Env{GlobalStep: b.Scalar("step", tensor.Int64, 0)}
+	env.Gradients = []lower.Value{{Output: b.Placeholder("g", graph.Type{DType: tensor.Float64, Shape: graph.ShapeOf(1)})}}
 	if _, err := op.Emit(b, env); err == nil || !strings.Contains(err.Error(), "expected the variables of a loss scale") {
 		t.Errorf("without its variables: got %v", err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/initializers"
 	"github.com/goestimator/goestimator/models/ops"
+	"github.com/goestimator/goestimator/tensor"
 	"github.com/google/go-cmp/cmp"
 	G "gorgonia.org/gorgonia"
 )
@@ -23,18 +24,18 @@ func sgd(rate float64) *Optimizer { return &Optimizer{Rule: SGD{}, LearningRate:
 
 // regression is y = x·w + b with its mean squared error.
 func regression(b *models.Builder) *G.Node {
-	x, y := b.Input("x", models.Float64, b.Batch(), 2), b.Input("y", models.Float64, b.Batch(), 1)
+	x, y := b.Input("x", tensor.Float64, b.Batch(), 2), b.Input("y", tensor.Float64, b.Batch(), 1)
 	w := b.Variable("w", []int{2, 1}, models.WithInit(initializers.Zeros()))
 	bias := b.Variable("b", []int{1}, models.WithInit(initializers.Zeros()))
 	return ops.Mean(b, ops.Square(b, ops.Sub(b, ops.BiasAdd(b, ops.MatMul(b, x, w), bias), y)))
 }
 
 func build(fn func(b *models.Builder) error) (*models.Builder, error) {
-	return models.Build(models.Options{Mode: models.Train, Batch: 4, DType: models.Float64}, fn)
+	return models.Build(models.Options{Mode: models.Train, Batch: 4, DType: tensor.Float64}, fn)
 }
 
 // train lowers what Minimize made and runs steps on one batch; it returns the variables' values.
-func train(t *testing.T, b *models.Builder, op *TrainOp, steps int, feeds ...*graph.Tensor) map[string]*graph.Tensor {
+func train(t *testing.T, b *models.Builder, op *TrainOp, steps int, feeds ...*tensor.Tensor) map[string]*tensor.Tensor {
 	t.Helper()
 	dev := device.NewHost()
 	defer dev.Close()
@@ -49,12 +50,12 @@ func train(t *testing.T, b *models.Builder, op *TrainOp, steps int, feeds ...*gr
 	}
 	for _, v := range b.Variables() {
 		leaves[v.Node] = gb.Read(gb.Variable(v.Name, v.Type()), v.Type())
-		x := graph.NewTensor(v.DType, v.Shape...)
+		x := tensor.New(v.DType, v.Shape...)
 		must(t, v.Init.Init(x, models.Key(1, v.Name)))
 		must(t, vars.Create(v.Name, x))
 	}
 	for _, s := range op.Slots() {
-		x := graph.NewTensor(s.Type.DType, s.Type.Shape.At(0)...)
+		x := tensor.New(s.Type.DType, s.Type.Shape.At(0)...)
 		must(t, s.Init.Init(x, 0))
 		must(t, vars.Create(s.Name, x))
 	}
@@ -64,7 +65,7 @@ func train(t *testing.T, b *models.Builder, op *TrainOp, steps int, feeds ...*gr
 	}
 	grads, err := lower.Expressions(gb, lower.Options{}, roots, leaves)
 	must(t, err)
-	step := gb.Scalar("step", graph.Int64, 0)
+	step := gb.Scalar("step", tensor.Int64, 0)
 	applied, err := op.Emit(gb, Env{GlobalStep: step, Gradients: grads})
 	must(t, err)
 	spec.Targets = applied.Targets
@@ -96,8 +97,8 @@ func TestMinimizeTrains(t *testing.T) {
 	// y = 2 x0 - x1 + 0.5
 	x, y := matrix([]float64{0, 0, 1, 0, 0, 1, 1, 1}, 4, 2), matrix([]float64{0.5, 2.5, -0.5, 1.5}, 4, 1)
 	vars := train(t, b, op, 1000, x, y)
-	near(t, "w", graph.Of[float64](vars["w"]), []float64{2, -1}, 1e-6)
-	near(t, "b", graph.Of[float64](vars["b"]), []float64{0.5}, 1e-6)
+	near(t, "w", tensor.Values[float64](vars["w"]), []float64{2, -1}, 1e-6)
+	near(t, "b", tensor.Values[float64](vars["b"]), []float64{0.5}, 1e-6)
 }
 
 // TestMinimizeTable trains an embedding by sparse gradients, looked up twice.
@@ -105,16 +106,16 @@ func TestMinimizeTable(t *testing.T) {
 	for _, name := range []string{"sgd", "adam", "adagrad"} {
 		var op *TrainOp
 		b, err := build(func(b *models.Builder) error {
-			ids, other := b.Input("ids", models.Int64, b.Batch()), b.Input("other", models.Int64, b.Batch())
+			ids, other := b.Input("ids", tensor.Int64, b.Batch()), b.Input("other", tensor.Int64, b.Batch())
 			table := b.Variable("table", []int{6, 1}, models.WithInit(initializers.Ones()))
 			sum := ops.Add(b, ops.Gather(b, table, ids), ops.Gather(b, table, other))
 			op = mustNew(t, name, map[string]any{"learning_rate": 0.1}).Minimize(b, ops.Mean(b, ops.Square(b, sum)))
 			return nil
 		})
 		must(t, err)
-		ids, _ := graph.FromSlice([]int64{0, 0, 2, 5}, 4)
-		other, _ := graph.FromSlice([]int64{0, 2, 2, 3}, 4)
-		got := graph.Of[float64](train(t, b, op, 300, ids, other)["table"])
+		ids, _ := tensor.FromSlice([]int64{0, 0, 2, 5}, 4)
+		other, _ := tensor.FromSlice([]int64{0, 2, 2, 3}, 4)
+		got := tensor.Values[float64](train(t, b, op, 300, ids, other)["table"])
 		for i, v := range got {
 			if touched := i != 1 && i != 4; touched != (v < 0.1) {
 				t.Errorf("%s: row %d is %g", name, i, v)
@@ -171,8 +172,8 @@ func TestMinimizeGroups(t *testing.T) {
 	}
 	x, y := matrix([]float64{0, 0, 1, 0, 0, 1, 1, 1}, 4, 2), matrix([]float64{0, 1, 1, 2}, 4, 1)
 	vars := train(t, b, op, 500, x, y)
-	near(t, "b", graph.Of[float64](vars["b"]), []float64{0}, 0)
-	near(t, "w", graph.Of[float64](vars["w"]), []float64{1, 1}, 1e-3)
+	near(t, "b", tensor.Values[float64](vars["b"]), []float64{0}, 0)
+	near(t, "w", tensor.Values[float64](vars["w"]), []float64{1, 1}, 1e-3)
 }
 
 func TestMinimizeErrors(t *testing.T) {
@@ -191,7 +192,7 @@ func TestMinimizeErrors(t *testing.T) {
 	}{
 		{"scalar loss", func(b *models.Builder) { sgd(1).Minimize(b, b.Variable("w", []int{2})) }},
 		{"scalar loss", func(b *models.Builder) { sgd(1).Minimize(b, nil) }},
-		{"no trainable variable reaches", func(b *models.Builder) { sgd(1).Minimize(b, ops.Scalar(b, models.Float64, 1)) }},
+		{"no trainable variable reaches", func(b *models.Builder) { sgd(1).Minimize(b, ops.Scalar(b, tensor.Float64, 1)) }},
 		{"a rule and a learning rate", func(b *models.Builder) { (&Optimizer{}).Minimize(b, regression(b)) }},
 		{`group "dense/" matches 0 variables`, func(b *models.Builder) {
 			sgd(1).MinimizeGroups(b, regression(b), []GroupSpec{{Variables: "dense/", Rule: SGD{}, LearningRate: Constant(1)}})
@@ -213,17 +214,17 @@ func TestTotalLoss(t *testing.T) {
 		return nil
 	})
 	must(t, err)
-	near(t, "w", graph.Of[float64](train(t, b, op, 300)["w"]), []float64{-0.5, -0.5}, 1e-9) // of w + w*w
+	near(t, "w", tensor.Values[float64](train(t, b, op, 300)["w"]), []float64{-0.5, -0.5}, 1e-9) // of w + w*w
 }
 
 func TestEmitErrors(t *testing.T) {
 	b := graph.NewBuilder(graph.New())
-	step := b.Scalar("step", graph.Int64, 0)
+	step := b.Scalar("step", tensor.Int64, 0)
 	if _, err := (&TrainOp{Step: &StepOp{Function: "kmeans"}}).Emit(b, Env{}); !errors.Is(err, ErrStepFunction) {
 		t.Errorf("step function: got %v", err)
 	}
 	one := trainOp(sgd(1), variable("w", 1))
-	grad := []lower.Value{{Output: b.Scalar("g", graph.Float64, 1)}}
+	grad := []lower.Value{{Output: b.Scalar("g", tensor.Float64, 1)}}
 	for want, emit := range map[string]func() (Applied, error){
 		"0 gradients for 1 variables": func() (Applied, error) { return one.Emit(b, Env{GlobalStep: step}) },
 		"the global step":             func() (Applied, error) { return one.Emit(b, Env{Gradients: grad}) },

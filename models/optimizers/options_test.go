@@ -7,9 +7,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // options are settings of every rule, in all combinations.
@@ -56,18 +56,18 @@ func TestEveryOption(t *testing.T) {
 			c := combination{rule, maps.Clone(all[last].Params)}
 			maps.Copy(c.Params, o)
 			for kind, g := range map[string]gradients{"dense": in.Dense, "sparse": in.Sparse} {
-				want := c.trainScaled(t, device.NewHost(), graph.Float64, g)
+				want := c.trainScaled(t, device.NewHost(), tensor.Float64, g)
 				if slices.Equal(want, g.W) || slices.ContainsFunc(want, func(x float64) bool { return math.IsNaN(x - x) }) {
 					t.Errorf("%s %s: got %v, begun with %v", c, kind, want, g.W)
 				}
-				near(t, fmt.Sprintf("%s %s on the other device", c, kind), c.trainScaled(t, device.NewFake(), graph.Float32, g), want, 1e-3)
+				near(t, fmt.Sprintf("%s %s on the other device", c, kind), c.trainScaled(t, device.NewFake(), tensor.Float32, g), want, 1e-3)
 			}
 		}
 	}
 }
 
 // trainScaled is train's variable, of a combination that may scale the loss.
-func (c combination) trainScaled(t *testing.T, dev device.Device, d graph.DType, in gradients) []float64 {
+func (c combination) trainScaled(t *testing.T, dev device.Device, d tensor.DType, in gradients) []float64 {
 	t.Helper()
 	v := &models.Variable{Name: "w", DType: d, Shape: in.Shape, Trainable: true}
 	o := mustNew(t, c.Rule, c.Params)

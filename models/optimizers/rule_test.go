@@ -7,8 +7,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/device"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 func (r reference) optimizer(t *testing.T) *Optimizer {
@@ -58,7 +58,7 @@ func TestRulesDense(t *testing.T) {
 			r := rand.New(rand.NewPCG(1, 2))
 			a, b := normals(r, 7), normals(r, 6)
 			tr := start(t, trainOp(ref.optimizer(t), variable("a", 7), variable("b", 2, 3)),
-				map[string]*graph.Tensor{"a": vector(a...), "b": matrix(b, 2, 3)}, nil)
+				map[string]*tensor.Tensor{"a": vector(a...), "b": matrix(b, 2, 3)}, nil)
 			ea, eb := newElements(ref, a), newElements(ref, b)
 			for step := 1; step <= 20; step++ {
 				ga, gb := normals(r, 7), normals(r, 6)
@@ -84,7 +84,7 @@ func TestRulesSparse(t *testing.T) {
 			const rows, cols, n = 5, 3, 4
 			r := rand.New(rand.NewPCG(3, 4))
 			w := normals(r, rows*cols)
-			tr := start(t, trainOp(o, variable("w", rows, cols)), map[string]*graph.Tensor{"w": matrix(w, rows, cols)}, map[string]int{"w": n})
+			tr := start(t, trainOp(o, variable("w", rows, cols)), map[string]*tensor.Tensor{"w": matrix(w, rows, cols)}, map[string]int{"w": n})
 			e := newElements(ref, w)
 			for step := 1; step <= 20; step++ {
 				g, ids := normals(r, n*cols), make([]int64, n)
@@ -96,7 +96,7 @@ func TestRulesSparse(t *testing.T) {
 						sum[int(ids[i])*cols+j] += g[i*cols+j]
 					}
 				}
-				indices, _ := graph.FromSlice(ids, n)
+				indices, _ := tensor.FromSlice(ids, n)
 				tr.run(matrix(g, n, cols), indices)
 				for i := range sum {
 					if present[i/cols] || !ref.absent {
@@ -117,9 +117,9 @@ func TestRulesFloat32(t *testing.T) {
 			const n = 5
 			r := rand.New(rand.NewPCG(9, 10))
 			v := variable("w", n)
-			v.DType = graph.Float32
+			v.DType = tensor.Float32
 			w := singles(r, n)
-			tr := startOn(t, device.NewFake(), trainOp(ref.optimizer(t), v), map[string]*graph.Tensor{"w": w}, nil)
+			tr := startOn(t, device.NewFake(), trainOp(ref.optimizer(t), v), map[string]*tensor.Tensor{"w": w}, nil)
 			e := newElements(ref, []float64{w.Float(0), w.Float(1), w.Float(2), w.Float(3), w.Float(4)})
 			for step := 1; step <= 20; step++ {
 				g := singles(r, n)
@@ -133,12 +133,12 @@ func TestRulesFloat32(t *testing.T) {
 	}
 }
 
-func singles(r *rand.Rand, n int) *graph.Tensor {
+func singles(r *rand.Rand, n int) *tensor.Tensor {
 	x := make([]float32, n)
 	for i := range x {
 		x[i] = float32(r.NormFloat64())
 	}
-	t, err := graph.FromSlice(x, n)
+	t, err := tensor.FromSlice(x, n)
 	if err != nil {
 		panic(err)
 	}
@@ -163,9 +163,9 @@ func TestSparseNeedsNoTable(t *testing.T) {
 		o := mustNew(t, name, map[string]any{"global_clip_norm": 1.0, "weight_decay": 0.1})
 		op := trainOp(o, variable("w", rows, cols))
 		dev := &counting{Device: device.NewHost()}
-		tr := startOn(t, dev, op, map[string]*graph.Tensor{"w": graph.NewTensor(graph.Float64, rows, cols)}, map[string]int{"w": 4})
-		ids, _ := graph.FromSlice([]int64{1, 2, 3, 3}, 4)
-		tr.run(graph.NewTensor(graph.Float64, 4, cols), ids)
+		tr := startOn(t, dev, op, map[string]*tensor.Tensor{"w": tensor.New(tensor.Float64, rows, cols)}, map[string]int{"w": 4})
+		ids, _ := tensor.FromSlice([]int64{1, 2, 3, 3}, 4)
+		tr.run(tensor.New(tensor.Float64, 4, cols), ids)
 		const table = rows * cols * 8
 		if got := dev.bytes - table*(1+len(o.Rule.slots())); got > table/2 {
 			t.Errorf("%s: a sparse update allocates %d bytes, the variable has %d", name, got, table)
@@ -215,7 +215,7 @@ func TestRulesConverge(t *testing.T) {
 				}},
 			} {
 				p["learning_rate"] = f.rate
-				tr := start(t, trainOp(mustNew(t, c.name, p), variable("w", 2)), map[string]*graph.Tensor{"w": vector(-0.5, 0.8)}, nil)
+				tr := start(t, trainOp(mustNew(t, c.name, p), variable("w", 2)), map[string]*tensor.Tensor{"w": vector(-0.5, 0.8)}, nil)
 				w := []float64{-0.5, 0.8}
 				for range f.steps {
 					gx, gy := f.grad(w[0], w[1])

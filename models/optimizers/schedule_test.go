@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 	"pgregory.net/rapid"
 )
 
@@ -50,7 +50,7 @@ func TestSchedulesInGraph(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			tr := start(t, trainOp(&Optimizer{Rule: SGD{}, LearningRate: s}, variable("w", 1)), map[string]*graph.Tensor{"w": vector(0)}, nil)
+			tr := start(t, trainOp(&Optimizer{Rule: SGD{}, LearningRate: s}, variable("w", 1)), map[string]*tensor.Tensor{"w": vector(0)}, nil)
 			check := func(step int64) {
 				tr.step = step
 				before := tr.get("w")[0]

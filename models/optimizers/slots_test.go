@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -53,7 +53,7 @@ func describe(t *testing.T, op *TrainOp) string {
 	t.Helper()
 	var out []string
 	for _, s := range op.Slots() {
-		x := graph.NewTensor(s.Type.DType, s.Type.Shape.At(0)...)
+		x := tensor.New(s.Type.DType, s.Type.Shape.At(0)...)
 		if err := s.Init.Init(x, 0); err != nil {
 			t.Fatal(err)
 		}
@@ -74,7 +74,7 @@ func TestSlotNamesOfGroups(t *testing.T) {
 	if d := cmp.Diff(want, describe(t, op)); d != "" {
 		t.Error(d)
 	}
-	tr := start(t, op, map[string]*graph.Tensor{"a": vector(1), "b": vector(1), "c": vector(1)}, nil)
+	tr := start(t, op, map[string]*tensor.Tensor{"a": vector(1), "b": vector(1), "c": vector(1)}, nil)
 	tr.run(vector(1), vector(1), vector(1))
 	near(t, "beta1_power_1", tr.get("beta1_power_1"), []float64{0.81}, 1e-15)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 )
 
@@ -31,7 +32,7 @@ type StepFunction interface {
 	// dropped. A function that can use late sums has one stamp for ever.
 	Begin(vars StepVariables) (sums int, stamp int64, err error)
 	// Collect adds to t what a batch tells. It changes no variable.
-	Collect(vars StepVariables, args []*models.Tensor, t *Tally) error
+	Collect(vars StepVariables, args []*tensor.Tensor, t *Tally) error
 	// Apply changes the variables by a tally of one or more batches. It depends on
 	// its arguments alone: where there are copies of the variables all get the same
 	// bits. After an error the variables are as they were before.
@@ -41,12 +42,12 @@ type StepFunction interface {
 // StepVariables are the variables of a step function by name.
 type StepVariables interface {
 	// Value returns a variable's present value, to be read; nil where the StepOp has none of that name.
-	Value(name string) *models.Tensor
+	Value(name string) *tensor.Tensor
 	// Change returns a value that is to be changed in place, in Apply.
-	Change(name string) *models.Tensor
+	Change(name string) *tensor.Tensor
 	// ChangeRow returns a value of which one row, along the first dimension, is to be
 	// changed in place, in Apply. A step that changes few rows of a large variable costs by the rows.
-	ChangeRow(name string, row int) *models.Tensor
+	ChangeRow(name string, row int) *tensor.Tensor
 }
 
 // Tally is what Collect makes of batches and Apply uses.

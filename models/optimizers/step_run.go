@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // StepRun calls an instance of a step function for a strategy. Errors name the
@@ -64,7 +64,7 @@ func (r *StepRun) Begin(v *StepValues, t *Tally) error {
 const maxSums = 1 << 30
 
 // Collect adds a batch to a tally that Begin emptied.
-func (r *StepRun) Collect(v *StepValues, args []*models.Tensor, t *Tally) error {
+func (r *StepRun) Collect(v *StepValues, args []*tensor.Tensor, t *Tally) error {
 	return r.guard("collect", func() error {
 		v.open = false
 		n, stamp := len(t.Sums), t.Stamp
@@ -108,7 +108,7 @@ func (r *StepRun) Apply(v *StepValues, t *Tally) error {
 
 // StepValues are a step function's variables in memory.
 type StepValues struct {
-	tensors map[string]*models.Tensor
+	tensors map[string]*tensor.Tensor
 	changed map[string]*changedRows
 	open    bool // to changes
 }
@@ -122,7 +122,7 @@ type changedRows struct {
 var _ StepVariables = (*StepValues)(nil)
 
 // NewStepValues takes tensors by the names of their variables.
-func NewStepValues(tensors map[string]*models.Tensor) *StepValues {
+func NewStepValues(tensors map[string]*tensor.Tensor) *StepValues {
 	v := &StepValues{tensors: tensors, changed: map[string]*changedRows{}}
 	for name := range tensors {
 		v.changed[name] = &changedRows{}
@@ -131,11 +131,11 @@ func NewStepValues(tensors map[string]*models.Tensor) *StepValues {
 }
 
 // Value returns a value, nil where there is none of that name.
-func (v *StepValues) Value(name string) *models.Tensor { return v.tensors[name] }
+func (v *StepValues) Value(name string) *tensor.Tensor { return v.tensors[name] }
 
 // Change returns a value and notes that it is changed. It panics where that is
 // not allowed, which StepRun makes an error of.
-func (v *StepValues) Change(name string) *models.Tensor {
+func (v *StepValues) Change(name string) *tensor.Tensor {
 	t := v.tensors[name]
 	if t == nil {
 		return nil
@@ -147,7 +147,7 @@ func (v *StepValues) Change(name string) *models.Tensor {
 
 // ChangeRow returns a value and notes that a row of it is changed. It panics where Change
 // does, and where there is no such row.
-func (v *StepValues) ChangeRow(name string, row int) *models.Tensor {
+func (v *StepValues) ChangeRow(name string, row int) *tensor.Tensor {
 	t := v.tensors[name]
 	if t == nil {
 		return nil

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 )
 
@@ -31,7 +32,7 @@ func (f wrong) Begin(StepVariables) (int, int64, error) {
 	return 2, 3, nil
 }
 
-func (f wrong) Collect(vars StepVariables, _ []*models.Tensor, t *Tally) error {
+func (f wrong) Collect(vars StepVariables, _ []*tensor.Tensor, t *Tally) error {
 	switch f.how {
 	case "panic":
 		panic("as asked")
@@ -73,7 +74,7 @@ func TestWrongStepFunctions(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			v := NewStepValues(map[string]*models.Tensor{"v": &models.Tensor{DType: models.Float32, Shape: []int{2}, Bytes: make([]byte, 8)}})
+			v := NewStepValues(map[string]*tensor.Tensor{"v": &tensor.Tensor{DType: tensor.Float32, Shape: []int{2}, Bytes: make([]byte, 8)}})
 			tally := &Tally{Sums: []float64{1, 2, 3}, Records: []byte("old")}
 			if err := r.Begin(v, tally); err != nil {
 				return err

@@ -13,10 +13,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/internal/testkit"
 	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 var record = flag.Bool("tensorflow", false, "ask TensorFlow again what its optimizers make of the combinations")
@@ -135,7 +135,7 @@ func readAnswers(t *testing.T) answers {
 }
 
 // train returns a variable of a type after all steps on a device, which it closes.
-func (c combination) train(t *testing.T, dev device.Device, d graph.DType, in gradients) trained {
+func (c combination) train(t *testing.T, dev device.Device, d tensor.DType, in gradients) trained {
 	t.Helper()
 	v := &models.Variable{Name: "w", DType: d, Shape: in.Shape, Trainable: true}
 	return c.run(t, dev, trainOp(mustNew(t, c.Rule, c.Params), v), in)
@@ -150,13 +150,13 @@ func (c combination) run(t *testing.T, dev device.Device, op *TrainOp, in gradie
 	if in.IDs != nil {
 		rows["w"] = len(in.IDs[0])
 	}
-	tr := startOn(t, dev, op, map[string]*graph.Tensor{"w": numbers(d, in.W, in.Shape...)}, rows)
+	tr := startOn(t, dev, op, map[string]*tensor.Tensor{"w": numbers(d, in.W, in.Shape...)}, rows)
 	for step, g := range in.Grads {
 		if in.IDs == nil {
 			tr.run(numbers(d, g, in.Shape...))
 			continue
 		}
-		ids, err := graph.FromSlice(in.IDs[step], len(in.IDs[step]))
+		ids, err := tensor.FromSlice(in.IDs[step], len(in.IDs[step]))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -170,15 +170,15 @@ func (c combination) run(t *testing.T, dev device.Device, op *TrainOp, in gradie
 }
 
 // numbers is a tensor of float32 or float64.
-func numbers(d graph.DType, x []float64, shape ...int) *graph.Tensor {
-	if d == graph.Float64 {
+func numbers(d tensor.DType, x []float64, shape ...int) *tensor.Tensor {
+	if d == tensor.Float64 {
 		return matrix(x, shape...)
 	}
 	single := make([]float32, len(x))
 	for i, v := range x {
 		single[i] = float32(v)
 	}
-	t, err := graph.FromSlice(single, shape...)
+	t, err := tensor.FromSlice(single, shape...)
 	if err != nil {
 		panic(err)
 	}
@@ -193,11 +193,11 @@ func TestEveryCombination(t *testing.T) {
 		for _, d := range []struct {
 			name      string
 			make      func() device.Device
-			dtype     graph.DType
+			dtype     tensor.DType
 			tolerance float64
 		}{
-			{"host", func() device.Device { return device.NewHost() }, graph.Float64, 1e-8}, // TensorFlow has the powers of Adam in single precision
-			{"fake", func() device.Device { return device.NewFake() }, graph.Float32, 1e-4},
+			{"host", func() device.Device { return device.NewHost() }, tensor.Float64, 1e-8}, // TensorFlow has the powers of Adam in single precision
+			{"fake", func() device.Device { return device.NewFake() }, tensor.Float32, 1e-4},
 		} {
 			c.train(t, d.make(), d.dtype, a.Dense).near(t, c.String()+" dense on "+d.name, c.Dense, d.tolerance)
 			c.train(t, d.make(), d.dtype, a.Sparse).near(t, c.String()+" sparse on "+d.name, c.Sparse, d.tolerance)

@@ -6,6 +6,7 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/initializers"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 )
 
@@ -55,7 +56,7 @@ func (t *TrainOp) Slots() []Slot {
 			out = append(out, Slot{n.power(j), graph.Type{DType: g.dtype()}, initializers.Constant{Value: p}})
 		}
 		if g.Rule.traits().keras {
-			out = append(out, Slot{n.iterations(), graph.Type{DType: graph.Int64}, initializers.Zeros()})
+			out = append(out, Slot{n.iterations(), graph.Type{DType: tensor.Int64}, initializers.Zeros()})
 		}
 	}
 	if t.accumulates() {
@@ -74,7 +75,7 @@ func (t *TrainOp) accumulates() bool { return t.AccumulateSteps > 1 }
 func accumulatorName(v *models.Variable) string { return v.Name + "/gradient_accumulator" }
 
 // dtype is the type of what the group's variables share.
-func (g Group) dtype() graph.DType { return g.Variables[0].DType }
+func (g Group) dtype() tensor.DType { return g.Variables[0].DType }
 
 // names makes the names of one group's state.
 type names struct {

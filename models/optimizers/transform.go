@@ -6,6 +6,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/compiler/lower"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Clip applies the transforms to gradients, for a strategy that makes updates
@@ -80,7 +81,7 @@ func (em *emission) norm(scope string, grads []lower.Value) num {
 	for _, g := range grads {
 		for _, x := range g.Parts() {
 			half := em.b.Op("L2Loss", scope+"L2Loss", graph.Type{DType: x.DType()}, graph.Attrs{"T": x.DType()}, x)
-			if next := (num{out: cast(em.b, scope+"Cast", half, graph.Float64)}); sum.out.Valid() {
+			if next := (num{out: cast(em.b, scope+"Cast", half, tensor.Float64)}); sum.out.Valid() {
 				sum = c.add(sum, next)
 			} else {
 				sum = next

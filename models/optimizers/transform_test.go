@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 func norm(x ...float64) (s float64) {
@@ -28,7 +28,7 @@ func TestTransforms(t *testing.T) {
 		t.Run(string(c.kind), func(t *testing.T) {
 			const limit = 1.5
 			o := mustNew(t, "sgd", map[string]any{"learning_rate": 1.0, string(c.kind): limit})
-			zeros := map[string]*graph.Tensor{"a": vector(0, 0, 0), "b": matrix(make([]float64, 4), 2, 2)}
+			zeros := map[string]*tensor.Tensor{"a": vector(0, 0, 0), "b": matrix(make([]float64, 4), 2, 2)}
 			r := rand.New(rand.NewPCG(5, 6))
 			for _, size := range []float64{0, 1e-3, 1, 1e3} {
 				tr := start(t, trainOp(o, variable("a", 3), variable("b", 2, 2)), zeros, map[string]int{"b": 2})
@@ -39,7 +39,7 @@ func TestTransforms(t *testing.T) {
 				for i := range gb {
 					gb[i] *= size
 				}
-				ids, _ := graph.FromSlice([]int64{1, 0}, 2)
+				ids, _ := tensor.FromSlice([]int64{1, 0}, 2)
 				tr.run(vector(ga...), matrix(gb, 2, 2), ids)
 				a, b := tr.get("a"), tr.get("b")
 				all := append(append([]float64{}, ga...), gb...)
@@ -66,7 +66,7 @@ func TestAccumulate(t *testing.T) {
 			slow.AccumulateSteps = k
 			r := rand.New(rand.NewPCG(7, 8))
 			w := normals(r, n)
-			initial := map[string]*graph.Tensor{"w": vector(w...)}
+			initial := map[string]*tensor.Tensor{"w": vector(w...)}
 			one, many := start(t, trainOp(plain, variable("w", n)), initial, nil), start(t, trainOp(&slow, variable("w", n)), initial, nil)
 			for range 5 {
 				mean := make([]float64, n)
@@ -93,13 +93,13 @@ func TestAccumulate(t *testing.T) {
 func TestAccumulateSparse(t *testing.T) {
 	o := mustNew(t, "adam", map[string]any{"accumulate_steps": 2, "learning_rate": 0.1})
 	plain := mustNew(t, "adam", map[string]any{"learning_rate": 0.1})
-	initial := map[string]*graph.Tensor{"w": matrix([]float64{1, 2, 3}, 3, 1)}
+	initial := map[string]*tensor.Tensor{"w": matrix([]float64{1, 2, 3}, 3, 1)}
 	many := start(t, trainOp(o, variable("w", 3, 1)), initial, map[string]int{"w": 2})
 	one := start(t, trainOp(plain, variable("w", 3, 1)), initial, nil)
 	for range 3 {
-		ids, _ := graph.FromSlice([]int64{2, 2}, 2)
+		ids, _ := tensor.FromSlice([]int64{2, 2}, 2)
 		many.run(matrix([]float64{1, 2}, 2, 1), ids)
-		ids, _ = graph.FromSlice([]int64{0, 2}, 2)
+		ids, _ = tensor.FromSlice([]int64{0, 2}, 2)
 		many.run(matrix([]float64{-4, 3}, 2, 1), ids)
 		one.run(matrix([]float64{-2, 0, 3}, 3, 1))
 		near(t, "w", many.get("w"), one.get("w"), 1e-12)
@@ -109,7 +109,7 @@ func TestAccumulateSparse(t *testing.T) {
 func TestWeightDecayLeavesOut(t *testing.T) {
 	o := mustNew(t, "adamw", map[string]any{"learning_rate": 0.5, "weight_decay": 0.2, "no_decay": "bias$"})
 	tr := start(t, trainOp(o, variable("dense/kernel", 1), variable("dense/bias", 1)),
-		map[string]*graph.Tensor{"dense/kernel": vector(10), "dense/bias": vector(10)}, nil)
+		map[string]*tensor.Tensor{"dense/kernel": vector(10), "dense/bias": vector(10)}, nil)
 	tr.run(vector(0), vector(0))
 	near(t, "kernel", tr.get("dense/kernel"), []float64{9}, 1e-15)
 	near(t, "bias", tr.get("dense/bias"), []float64{10}, 0)

@@ -10,6 +10,7 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
 	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // trial runs a TrainOp whose gradients are fed.
@@ -23,13 +24,13 @@ type trial struct {
 
 // start prepares variables and slots on the host. A positive entry of rows
 // makes that variable's gradient sparse, with so many rows.
-func start(t *testing.T, op *TrainOp, initial map[string]*graph.Tensor, rows map[string]int) *trial {
+func start(t *testing.T, op *TrainOp, initial map[string]*tensor.Tensor, rows map[string]int) *trial {
 	t.Helper()
 	return startOn(t, device.NewHost(), op, initial, rows)
 }
 
 // startOn is start on a device, which it closes in the end.
-func startOn(t *testing.T, dev device.Device, op *TrainOp, initial map[string]*graph.Tensor, rows map[string]int) *trial {
+func startOn(t *testing.T, dev device.Device, op *TrainOp, initial map[string]*tensor.Tensor, rows map[string]int) *trial {
 	t.Helper()
 	tr := &trial{t: t, op: op}
 	var err error
@@ -38,7 +39,7 @@ func startOn(t *testing.T, dev device.Device, op *TrainOp, initial map[string]*g
 	}
 	g := graph.New()
 	b := graph.NewBuilder(g)
-	step := b.Placeholder("step", graph.Type{DType: graph.Int64})
+	step := b.Placeholder("step", graph.Type{DType: tensor.Int64})
 	spec := engine.Spec{Feeds: []graph.Output{step}}
 	env := Env{GlobalStep: step}
 	for _, group := range op.Groups {
@@ -48,7 +49,7 @@ func startOn(t *testing.T, dev device.Device, op *TrainOp, initial map[string]*g
 			if n := rows[v.Name]; n > 0 {
 				shape := append([]int{n}, v.Shape[1:]...)
 				rows := b.Placeholder(v.Name+"_rows", graph.Type{DType: v.DType, Shape: graph.ShapeOf(shape...)})
-				ids := b.Placeholder(v.Name+"_indices", graph.Type{DType: graph.Int64, Shape: graph.ShapeOf(n)})
+				ids := b.Placeholder(v.Name+"_indices", graph.Type{DType: tensor.Int64, Shape: graph.ShapeOf(n)})
 				grad = lower.SparseValue(v.Type().Shape, lower.Slices{Rows: rows, Indices: ids})
 				spec.Feeds = append(spec.Feeds, rows, ids)
 			} else {
@@ -65,7 +66,7 @@ func startOn(t *testing.T, dev device.Device, op *TrainOp, initial map[string]*g
 		}
 	}
 	for _, s := range slots {
-		x := graph.NewTensor(s.Type.DType, s.Type.Shape.At(0)...)
+		x := tensor.New(s.Type.DType, s.Type.Shape.At(0)...)
 		if err := s.Init.Init(x, 0); err != nil {
 			t.Fatal(err)
 		}
@@ -84,7 +85,7 @@ func startOn(t *testing.T, dev device.Device, op *TrainOp, initial map[string]*g
 	return tr
 }
 
-func (tr *trial) create(name string, x *graph.Tensor) {
+func (tr *trial) create(name string, x *tensor.Tensor) {
 	tr.t.Helper()
 	if err := tr.vars.Create(name, x.Clone()); err != nil {
 		tr.t.Fatal(err)
@@ -92,9 +93,9 @@ func (tr *trial) create(name string, x *graph.Tensor) {
 }
 
 // run feeds the gradients of one step, sparse ones as rows and indices.
-func (tr *trial) run(grads ...*graph.Tensor) {
+func (tr *trial) run(grads ...*tensor.Tensor) {
 	tr.t.Helper()
-	feeds := append([]*graph.Tensor{graph.ScalarOf(tr.step)}, grads...)
+	feeds := append([]*tensor.Tensor{tensor.Scalar(tr.step)}, grads...)
 	if err := tr.prog.Run(context.Background(), 1, feeds); err != nil {
 		tr.t.Fatal(err)
 	}
@@ -115,10 +116,10 @@ func (tr *trial) get(name string) []float64 {
 	return out
 }
 
-func vector(x ...float64) *graph.Tensor { return matrix(x, len(x)) }
+func vector(x ...float64) *tensor.Tensor { return matrix(x, len(x)) }
 
-func matrix(x []float64, shape ...int) *graph.Tensor {
-	t, err := graph.FromSlice(x, shape...)
+func matrix(x []float64, shape ...int) *tensor.Tensor {
+	t, err := tensor.FromSlice(x, shape...)
 	if err != nil {
 		panic(err)
 	}
@@ -126,7 +127,7 @@ func matrix(x []float64, shape ...int) *graph.Tensor {
 }
 
 func variable(name string, shape ...int) *models.Variable {
-	return &models.Variable{Name: name, DType: graph.Float64, Shape: shape, Trainable: true}
+	return &models.Variable{Name: name, DType: tensor.Float64, Shape: shape, Trainable: true}
 }
 
 // trainOp is one group of the given variables under an optimizer.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 	apis "github.com/wamuir/graft/tensorflow/serving/apis_go_proto"
 	"google.golang.org/grpc/codes"
@@ -51,7 +51,7 @@ func (c *Client) Metadata(ctx context.Context, m Model) (*Metadata, error) {
 func infos(in map[string]*pb.TensorInfo) map[string]TensorInfo {
 	out := make(map[string]TensorInfo, len(in))
 	for name, t := range in {
-		info := TensorInfo{Type: graph.DType(t.GetDtype()).String(), UnknownRank: t.GetTensorShape().GetUnknownRank()}
+		info := TensorInfo{Type: tensor.DType(t.GetDtype()).String(), UnknownRank: t.GetTensorShape().GetUnknownRank()}
 		for _, d := range t.GetTensorShape().GetDim() {
 			info.Shape = append(info.Shape, int(d.GetSize()))
 		}

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"reflect"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/format/graphdef"
+	"github.com/goestimator/goestimator/tensor"
 	"github.com/wamuir/graft/tensorflow/core/framework/tensor_go_proto"
 )
 
@@ -26,7 +26,7 @@ func encode(v any) (*tensor_go_proto.TensorProto, error) {
 	return graphdef.ToTensorProto(t, false)
 }
 
-func tensorOf(v any) (*graph.Tensor, error) {
+func tensorOf(v any) (*tensor.Tensor, error) {
 	switch x := v.(type) {
 	case *Tensor:
 		if x == nil {
@@ -36,17 +36,17 @@ func tensorOf(v any) (*graph.Tensor, error) {
 	case Tensor:
 		return owned(flat(x.Values, x.Shape))
 	case []byte:
-		return graph.StringTensor([][]byte{x})
+		return tensor.FromStrings([][]byte{x})
 	case string:
-		return graph.StringTensor([][]byte{[]byte(x)})
+		return tensor.FromStrings([][]byte{[]byte(x)})
 	case []string:
 		b := make([][]byte, len(x))
 		for i, s := range x {
 			b[i] = []byte(s)
 		}
-		return graph.StringTensor(b, len(x))
+		return tensor.FromStrings(b, len(x))
 	case [][]byte:
-		return graph.StringTensor(x, len(x))
+		return tensor.FromStrings(x, len(x))
 	}
 	r := reflect.ValueOf(v)
 	if !r.IsValid() {
@@ -58,7 +58,7 @@ func tensorOf(v any) (*graph.Tensor, error) {
 	return nested(r)
 }
 
-func owned(t *graph.Tensor, err error) (*graph.Tensor, error) {
+func owned(t *tensor.Tensor, err error) (*tensor.Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func owned(t *graph.Tensor, err error) (*graph.Tensor, error) {
 }
 
 // flat makes a tensor of one slice of elements.
-func flat(values any, shape []int) (*graph.Tensor, error) {
+func flat(values any, shape []int) (*tensor.Tensor, error) {
 	for _, d := range shape {
 		if d < 0 {
 			return nil, fmt.Errorf("shape %v has a negative dimension", shape)
@@ -74,29 +74,29 @@ func flat(values any, shape []int) (*graph.Tensor, error) {
 	}
 	switch x := values.(type) {
 	case []float32:
-		return graph.FromSlice(x, shape...)
+		return tensor.FromSlice(x, shape...)
 	case []float64:
-		return graph.FromSlice(x, shape...)
+		return tensor.FromSlice(x, shape...)
 	case []int8:
-		return graph.FromSlice(x, shape...)
+		return tensor.FromSlice(x, shape...)
 	case []int16:
-		return graph.FromSlice(x, shape...)
+		return tensor.FromSlice(x, shape...)
 	case []int32:
-		return graph.FromSlice(x, shape...)
+		return tensor.FromSlice(x, shape...)
 	case []int64:
-		return graph.FromSlice(x, shape...)
+		return tensor.FromSlice(x, shape...)
 	case []uint8:
-		return graph.FromSlice(x, shape...)
+		return tensor.FromSlice(x, shape...)
 	case []uint16:
-		return graph.FromSlice(x, shape...)
+		return tensor.FromSlice(x, shape...)
 	case []uint32:
-		return graph.FromSlice(x, shape...)
+		return tensor.FromSlice(x, shape...)
 	case []uint64:
-		return graph.FromSlice(x, shape...)
+		return tensor.FromSlice(x, shape...)
 	case []bool:
-		return graph.FromSlice(x, shape...)
+		return tensor.FromSlice(x, shape...)
 	case [][]byte:
-		return graph.StringTensor(x, shape...)
+		return tensor.FromStrings(x, shape...)
 	}
 	return nil, fmt.Errorf("elements of type %T: expected a slice of float32, float64, int8 to int64, uint8 to uint64, bool or strings (an int has no size on the wire)", values)
 }
@@ -104,7 +104,7 @@ func flat(values any, shape []int) (*graph.Tensor, error) {
 var bytesType = reflect.TypeFor[[]byte]()
 
 // nested flattens scalars and slices of slices.
-func nested(v reflect.Value) (*graph.Tensor, error) {
+func nested(v reflect.Value) (*tensor.Tensor, error) {
 	elem := v.Type()
 	rank := 0
 	for elem.Kind() == reflect.Slice && elem != bytesType {
@@ -121,7 +121,7 @@ func nested(v reflect.Value) (*graph.Tensor, error) {
 	if elem.Kind() == reflect.String {
 		store = bytesType
 	}
-	all := reflect.MakeSlice(reflect.SliceOf(store), 0, graph.NumElements(shape))
+	all := reflect.MakeSlice(reflect.SliceOf(store), 0, tensor.NumElements(shape))
 	if err := flatten(v, shape, &all); err != nil {
 		return nil, err
 	}
@@ -152,29 +152,29 @@ func decode(p *tensor_go_proto.TensorProto) (Tensor, error) {
 	}
 	out := Tensor{Shape: t.Shape}
 	switch t.DType {
-	case graph.Float32:
-		out.Values = graph.Of[float32](t)
-	case graph.Float64:
-		out.Values = graph.Of[float64](t)
-	case graph.Int8:
-		out.Values = graph.Of[int8](t)
-	case graph.Int16:
-		out.Values = graph.Of[int16](t)
-	case graph.Int32:
-		out.Values = graph.Of[int32](t)
-	case graph.Int64:
-		out.Values = graph.Of[int64](t)
-	case graph.Uint8:
-		out.Values = graph.Of[uint8](t)
-	case graph.Uint16:
-		out.Values = graph.Of[uint16](t)
-	case graph.Uint32:
-		out.Values = graph.Of[uint32](t)
-	case graph.Uint64:
-		out.Values = graph.Of[uint64](t)
-	case graph.Bool:
-		out.Values = graph.Of[bool](t)
-	case graph.String:
+	case tensor.Float32:
+		out.Values = tensor.Values[float32](t)
+	case tensor.Float64:
+		out.Values = tensor.Values[float64](t)
+	case tensor.Int8:
+		out.Values = tensor.Values[int8](t)
+	case tensor.Int16:
+		out.Values = tensor.Values[int16](t)
+	case tensor.Int32:
+		out.Values = tensor.Values[int32](t)
+	case tensor.Int64:
+		out.Values = tensor.Values[int64](t)
+	case tensor.Uint8:
+		out.Values = tensor.Values[uint8](t)
+	case tensor.Uint16:
+		out.Values = tensor.Values[uint16](t)
+	case tensor.Uint32:
+		out.Values = tensor.Values[uint32](t)
+	case tensor.Uint64:
+		out.Values = tensor.Values[uint64](t)
+	case tensor.Bool:
+		out.Values = tensor.Values[bool](t)
+	case tensor.String:
 		out.Values = t.Strings
 	default:
 		return Tensor{}, fmt.Errorf("an output of type %v: expected 32- or 64-bit floats, integers, bools or strings", t.DType)
@@ -185,7 +185,7 @@ func decode(p *tensor_go_proto.TensorProto) (Tensor, error) {
 // as fills dst, of rank nested slices, from the elements.
 func (t Tensor) as(dst reflect.Value) error {
 	values := reflect.ValueOf(t.Values)
-	if values.Kind() != reflect.Slice || values.Len() != graph.NumElements(t.Shape) {
+	if values.Kind() != reflect.Slice || values.Len() != tensor.NumElements(t.Shape) {
 		return fmt.Errorf("it has no elements for its shape %v", t.Shape)
 	}
 	elem, rank := dst.Type(), 0

@@ -1,6 +1,10 @@
 package graph
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/goestimator/goestimator/tensor"
+)
 
 // Builder adds nodes to a graph. Its first error sticks: later calls do
 // nothing and return zero values, and Err reports it, so that a sequence of
@@ -49,25 +53,25 @@ func (b *Builder) Op(op, name string, out Type, attrs Attrs, in ...Output) Outpu
 }
 
 // Const adds a constant.
-func (b *Builder) Const(name string, t *Tensor) Output {
+func (b *Builder) Const(name string, t *tensor.Tensor) Output {
 	return b.Op("Const", name, Type{t.DType, ShapeOf(t.Shape...)}, Attrs{"dtype": t.DType, "value": t})
 }
 
 // Scalar adds a rank-0 constant of a float or integer type, converted from v.
-func (b *Builder) Scalar(name string, d DType, v float64) Output {
-	var t *Tensor
+func (b *Builder) Scalar(name string, d tensor.DType, v float64) Output {
+	var t *tensor.Tensor
 	switch d {
-	case Float32:
-		t = ScalarOf(float32(v))
-	case Float64:
-		t = ScalarOf(v)
-	case Int32:
-		t = ScalarOf(int32(v))
-	case Int64:
-		t = ScalarOf(int64(v))
+	case tensor.Float32:
+		t = tensor.Scalar(float32(v))
+	case tensor.Float64:
+		t = tensor.Scalar(v)
+	case tensor.Int32:
+		t = tensor.Scalar(int32(v))
+	case tensor.Int64:
+		t = tensor.Scalar(int64(v))
 	default:
 		b.Fail(fmt.Errorf("constant %s: no scalar of type %v", name, d))
-		t = ScalarOf(float32(v))
+		t = tensor.Scalar(float32(v))
 	}
 	return b.Const(name, t)
 }
@@ -88,7 +92,7 @@ func (b *Builder) Variable(name string, t Type) Output {
 		}
 		n = b.Graph.Node(fmt.Sprintf("%s_%d", name, i))
 	}
-	return b.Op("VarHandleOp", name, Type{DType: Resource}, Attrs{
+	return b.Op("VarHandleOp", name, Type{DType: tensor.Resource}, Attrs{
 		"dtype": t.DType, "shape": t.Shape, "shared_name": []byte(name), "container": []byte{}})
 }
 

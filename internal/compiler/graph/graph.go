@@ -3,11 +3,13 @@ package graph
 import (
 	"errors"
 	"fmt"
+
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Type is what one output of a node carries.
 type Type struct {
-	DType DType
+	DType tensor.DType
 	Shape Shape
 }
 
@@ -21,7 +23,7 @@ type Output struct {
 func (o Output) Type() Type { return o.Node.Outputs[o.Index] }
 
 // DType returns the output's element type.
-func (o Output) DType() DType { return o.Type().DType }
+func (o Output) DType() tensor.DType { return o.Type().DType }
 
 // Shape returns the output's shape.
 func (o Output) Shape() Shape { return o.Type().Shape }

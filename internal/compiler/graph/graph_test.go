@@ -7,88 +7,9 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/goestimator/goestimator/tensor"
 )
-
-func TestDTypeNames(t *testing.T) {
-	seen := map[string]bool{}
-	for d := range dtypes {
-		name := d.String()
-		if seen[name] {
-			t.Errorf("two types named %s", name)
-		}
-		seen[name] = true
-		got, err := ParseDType(name)
-		if d == Invalid {
-			if err == nil {
-				t.Error("invalid parsed as a type")
-			}
-			continue
-		}
-		if err != nil || got != d {
-			t.Errorf("ParseDType(%q): %v, %v; want %v", name, got, err, d)
-		}
-	}
-	if got := DType(99).String(); got != "dtype(99)" {
-		t.Errorf("unknown type prints as %s", got)
-	}
-	if _, err := ParseDType("float"); err == nil || !strings.Contains(err.Error(), "float32") {
-		t.Errorf("got %v, want an error that names the known types", err)
-	}
-	if !BFloat16.Float() || Int32.Float() || Float64.Size() != 8 || String.Size() != 0 {
-		t.Error("properties of the types are wrong")
-	}
-}
-
-func checkElement[T Element](t *testing.T, v T, d DType) {
-	t.Helper()
-	s := ScalarOf(v)
-	if s.DType != d || len(s.Shape) != 0 || len(s.Bytes) != d.Size() || Of[T](s)[0] != v {
-		t.Errorf("ScalarOf(%v): %v%v, want %v", v, s.DType, s.Shape, d)
-	}
-}
-
-func TestTensors(t *testing.T) {
-	checkElement(t, float32(1.5), Float32)
-	checkElement(t, 1.5, Float64)
-	checkElement(t, int8(-1), Int8)
-	checkElement(t, int16(-1), Int16)
-	checkElement(t, int32(-1), Int32)
-	checkElement(t, int64(-1), Int64)
-	checkElement(t, uint8(1), Uint8)
-	checkElement(t, uint16(1), Uint16)
-	checkElement(t, uint32(1), Uint32)
-	checkElement(t, uint64(1), Uint64)
-	checkElement(t, true, Bool)
-
-	data := []int32{1, 2, 3, 4, 5, 6}
-	a, err := FromSlice(data, 2, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := a.Clone()
-	data[0] = 9
-	if Of[int32](a)[0] != 9 || Of[int32](c)[0] != 1 {
-		t.Error("FromSlice must alias, Clone must not")
-	}
-	if Of[int64](a) != nil {
-		t.Error("Of another type must be nil")
-	}
-	if _, err := FromSlice(data, 2, 2); err == nil || !strings.Contains(err.Error(), "holds 4 elements, got 6") {
-		t.Errorf("wrong shape: %v", err)
-	}
-	if _, err := StringTensor([][]byte{nil}, 2); err == nil {
-		t.Error("wrong shape of strings: expected an error")
-	}
-	s, err := StringTensor([][]byte{[]byte("a"), []byte("b")}, 2)
-	if err != nil || s.Len() != 2 || string(s.Clone().Strings[1]) != "b" {
-		t.Errorf("strings: %v %v", s, err)
-	}
-	for _, d := range []DType{Float64, Float32, Uint8} {
-		if n := NewTensor(d, 3); len(n.Bytes) != 3*d.Size() || n.Len() != 3 {
-			t.Errorf("NewTensor(%v): %d bytes", d, len(n.Bytes))
-		}
-	}
-}
 
 func TestShapes(t *testing.T) {
 	for want, s := range map[string]Shape{
@@ -113,7 +34,7 @@ func TestShapes(t *testing.T) {
 
 func TestBuilderErrorsStick(t *testing.T) {
 	b := NewBuilder(New())
-	x := b.Placeholder("x", Type{Float32, BatchOf(2)})
+	x := b.Placeholder("x", Type{tensor.Float32, BatchOf(2)})
 	b.Op("Relu", "r", x.Type(), nil, Output{})
 	if err := b.Err(); err == nil || !strings.Contains(err.Error(), "node r (Relu): input 0") {
 		t.Fatalf("got %v, want an error that names the node and input", err)
@@ -127,22 +48,22 @@ func TestBuilderErrorsStick(t *testing.T) {
 		t.Error("Read after an error must give no value")
 	}
 	b = NewBuilder(New())
-	if b.Scalar("c", String, 1); b.Err() == nil {
+	if b.Scalar("c", tensor.String, 1); b.Err() == nil {
 		t.Error("a string scalar: expected an error")
 	}
 }
 
 func TestBuilderNodes(t *testing.T) {
 	b := NewBuilder(New())
-	v := b.Variable("w", Type{Float64, ShapeOf(3)})
-	if b.Variable("w", Type{Float64, ShapeOf(3)}) != v {
+	v := b.Variable("w", Type{tensor.Float64, ShapeOf(3)})
+	if b.Variable("w", Type{tensor.Float64, ShapeOf(3)}) != v {
 		t.Error("the same variable must be one node")
 	}
-	b.Placeholder("taken", Type{Float64, ShapeOf(3)})
-	if u := b.Variable("taken", Type{Float64, ShapeOf(3)}); u.Node.Str("shared_name") != "taken" || b.Variable("taken", Type{Float64, ShapeOf(3)}) != u {
+	b.Placeholder("taken", Type{tensor.Float64, ShapeOf(3)})
+	if u := b.Variable("taken", Type{tensor.Float64, ShapeOf(3)}); u.Node.Str("shared_name") != "taken" || b.Variable("taken", Type{tensor.Float64, ShapeOf(3)}) != u {
 		t.Error("a variable beside a node of its name must be one node")
 	}
-	r := b.Read(v, Type{Float64, ShapeOf(3)}, v.Node)
+	r := b.Read(v, Type{tensor.Float64, ShapeOf(3)}, v.Node)
 	if r.Node.Name != "w/Read/ReadVariableOp" || r.Node.Control[0] != v.Node {
 		t.Errorf("read: %v after %v", r, r.Node.Control)
 	}
@@ -150,7 +71,7 @@ func TestBuilderNodes(t *testing.T) {
 	if n.Int("i", 0) != 3 || n.Int("no", 7) != 7 || !n.Bool("b") || n.Bool("no") || n.Float("f", 0) != .5 || n.Float("no", 2) != 2 || n.Str("s") != "t" || n.Ints("l")[0] != 1 {
 		t.Error("attribute accessors are wrong")
 	}
-	for _, d := range []DType{Float32, Float64, Int32, Int64} {
+	for _, d := range []tensor.DType{tensor.Float32, tensor.Float64, tensor.Int32, tensor.Int64} {
 		if c := b.Scalar("c", d, 2); c.DType() != d || c.Shape().Rank() != 0 {
 			t.Errorf("scalar of %v: %v", d, c.Type())
 		}
@@ -172,7 +93,7 @@ func TestUnifyFindsTheLine(t *testing.T) {
 		want := Dim{rapid.IntRange(0, 100).Draw(t, "per batch"), rapid.IntRange(0, 1000).Draw(t, "const")}
 		at := func(batch int) *Graph {
 			b := NewBuilder(New())
-			b.Placeholder("x", Type{Float32, ShapeOf(want.At(batch))})
+			b.Placeholder("x", Type{tensor.Float32, ShapeOf(want.At(batch))})
 			return b.Graph
 		}
 		u, err := Unify(at(1009), 1009, at(1013), 1013)

@@ -5,13 +5,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/goestimator/goestimator/tensor"
 )
 
 func chain() (*Graph, []*Node) {
 	b := NewBuilder(New())
-	x := b.Placeholder("x", Type{Float32, BatchOf(3)})
-	y := b.Op("Relu", "y", x.Type(), Attrs{"T": Float32}, x)
-	z := b.Op("Tanh", "z", x.Type(), Attrs{"T": Float32}, x)
+	x := b.Placeholder("x", Type{tensor.Float32, BatchOf(3)})
+	y := b.Op("Relu", "y", x.Type(), Attrs{"T": tensor.Float32}, x)
+	z := b.Op("Tanh", "z", x.Type(), Attrs{"T": tensor.Float32}, x)
 	w := b.Node("NoOp", "w", nil, nil)
 	w.Control = []*Node{z.Node}
 	return b.Graph, []*Node{x.Node, y.Node, z.Node, w}
@@ -33,8 +35,8 @@ func TestPruneKeepsWhatIsNeeded(t *testing.T) {
 	if p.Node("w").Control[0] != p.Node("z") || p.Node("z") == nodes[2] {
 		t.Error("control edges must lead to the copies")
 	}
-	p.Node("z").Attrs["T"] = Float64
-	if nodes[2].Attrs["T"] != Float32 {
+	p.Node("z").Attrs["T"] = tensor.Float64
+	if nodes[2].Attrs["T"] != tensor.Float32 {
 		t.Error("changing the copy's attributes changed the original's")
 	}
 }
@@ -65,8 +67,8 @@ func TestSortAndValidate(t *testing.T) {
 func TestValidateFindsViolations(t *testing.T) {
 	g, nodes := chain()
 	nodes[1].Inputs[0].Index = 3
-	nodes[2].Attrs["T"] = Float64 // Tanh is not in the table; Relu is
-	nodes[1].Attrs["T"] = Float64
+	nodes[2].Attrs["T"] = tensor.Float64 // Tanh is not in the table; Relu is
+	nodes[1].Attrs["T"] = tensor.Float64
 	other := &Node{Name: "other", Op: "NoOp"}
 	nodes[3].Control = []*Node{other}
 	err := Validate(g)

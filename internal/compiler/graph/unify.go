@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // BatchError says what in a graph does not depend on the batch size as a
@@ -183,8 +185,8 @@ func (u *unifier) attrs(n, x, y *Node) error {
 				n.Attrs[name] = shape
 				continue
 			}
-		case *Tensor:
-			if t, ok := w.(*Tensor); ok {
+		case *tensor.Tensor:
+			if t, ok := w.(*tensor.Tensor); ok {
 				tensor, err := u.tensor(x, name, s, t)
 				if err != nil {
 					return err
@@ -202,12 +204,12 @@ func (u *unifier) attrs(n, x, y *Node) error {
 }
 
 // tensor unifies constants: those that differ must be targets of Reshape.
-func (u *unifier) tensor(n *Node, name string, x, y *Tensor) (*Tensor, error) {
+func (u *unifier) tensor(n *Node, name string, x, y *tensor.Tensor) (*tensor.Tensor, error) {
 	if reflect.DeepEqual(x, y) {
 		return x, nil
 	}
 	const reason = "the constant depends on the batch size; use an op that reads the size at run time (Mean, Shape, Reshape with -1)"
-	fail := &BatchError{Op: n.Op, Node: n.Name, What: "the value", A: x.brief(), B: y.brief(), Reason: reason}
+	fail := &BatchError{Op: n.Op, Node: n.Name, What: "the value", A: brief(x), B: brief(y), Reason: reason}
 	if n.Op != "Const" || name != "value" || !slices.Equal(x.Shape, y.Shape) || x.DType != y.DType {
 		return nil, fail
 	}
@@ -220,10 +222,10 @@ func (u *unifier) tensor(n *Node, name string, x, y *Tensor) (*Tensor, error) {
 	var ok bool
 	out := x.Clone()
 	switch x.DType {
-	case Int32:
-		ok = inferOne(Of[int32](out), Of[int32](y))
-	case Int64:
-		ok = inferOne(Of[int64](out), Of[int64](y))
+	case tensor.Int32:
+		ok = inferOne(tensor.Values[int32](out), tensor.Values[int32](y))
+	case tensor.Int64:
+		ok = inferOne(tensor.Values[int64](out), tensor.Values[int64](y))
 	}
 	if !ok {
 		fail.Reason = "expected at most one dimension of the shape to depend on the batch; reshape in steps, or keep dimension 0"
@@ -248,17 +250,17 @@ func inferOne[T int32 | int64](x, y []T) bool {
 }
 
 // brief prints a small numeric tensor's elements, else its type and shape.
-func (t *Tensor) brief() string {
+func brief(t *tensor.Tensor) string {
 	if t.Len() <= 8 {
 		switch t.DType {
-		case Int32:
-			return fmt.Sprint(Of[int32](t))
-		case Int64:
-			return fmt.Sprint(Of[int64](t))
-		case Float32:
-			return fmt.Sprint(Of[float32](t))
-		case Float64:
-			return fmt.Sprint(Of[float64](t))
+		case tensor.Int32:
+			return fmt.Sprint(tensor.Values[int32](t))
+		case tensor.Int64:
+			return fmt.Sprint(tensor.Values[int64](t))
+		case tensor.Float32:
+			return fmt.Sprint(tensor.Values[float32](t))
+		case tensor.Float64:
+			return fmt.Sprint(tensor.Values[float64](t))
 		}
 	}
 	return fmt.Sprintf("%v%v", t.DType, t.Shape)

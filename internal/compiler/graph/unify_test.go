@@ -4,14 +4,16 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // model is one build of a small model: rows by 6 features, reshaped, multiplied, sliced.
 func model(batch int, change func(b *Builder, x Output)) *Graph {
 	b := NewBuilder(New())
-	x := b.Placeholder("x", Type{Float32, ShapeOf(batch, 6)})
-	target, _ := FromSlice([]int32{int32(batch * 2), 3}, 2)
-	b.Op("Reshape", "Reshape", Type{Float32, ShapeOf(batch*2, 3)}, Attrs{"T": Float32}, x, b.Const("Reshape/shape", target))
+	x := b.Placeholder("x", Type{tensor.Float32, ShapeOf(batch, 6)})
+	target, _ := tensor.FromSlice([]int32{int32(batch * 2), 3}, 2)
+	b.Op("Reshape", "Reshape", Type{tensor.Float32, ShapeOf(batch*2, 3)}, Attrs{"T": tensor.Float32}, x, b.Const("Reshape/shape", target))
 	if change != nil {
 		change(b, x)
 	}
@@ -32,7 +34,7 @@ func TestUnify(t *testing.T) {
 	if got := u.Node("Reshape").Outputs[0].Shape.String(); got != "[2B,3]" {
 		t.Errorf("reshape: shape %s, want [2B,3]", got)
 	}
-	if got := Of[int32](u.Node("Reshape/shape").Attrs["value"].(*Tensor)); got[0] != -1 || got[1] != 3 {
+	if got := tensor.Values[int32](u.Node("Reshape/shape").Attrs["value"].(*tensor.Tensor)); got[0] != -1 || got[1] != 3 {
 		t.Errorf("target %v, want [-1 3]", got)
 	}
 	if u.Node("Reshape").Inputs[0].Node != u.Node("x") {
@@ -45,7 +47,7 @@ func TestUnifyRefuses(t *testing.T) {
 		return func(n int) *Graph {
 			return model(n, func(b *Builder, x Output) {
 				s, a := f(n)
-				b.Op("Thing", "scope/thing", Type{Float32, s}, a, x)
+				b.Op("Thing", "scope/thing", Type{tensor.Float32, s}, a, x)
 			})
 		}
 	}
@@ -53,8 +55,8 @@ func TestUnifyRefuses(t *testing.T) {
 		return func(n int) *Graph {
 			return model(n, func(b *Builder, x Output) {
 				data := v(n)
-				c, _ := FromSlice(data, len(data))
-				b.Op(use, "user", Type{Float32, ShapeOf(1)}, nil, x, b.Const("scope/thing", c))
+				c, _ := tensor.FromSlice(data, len(data))
+				b.Op(use, "user", Type{tensor.Float32, ShapeOf(1)}, nil, x, b.Const("scope/thing", c))
 			})
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // ErrCycle is returned by Sort for a graph whose nodes need each other in a circle.
@@ -109,14 +111,14 @@ var outputType = map[string]string{
 
 func (n *Node) checkTypes() error {
 	if attr := outputType[n.Op]; attr != "" && len(n.Outputs) > 0 {
-		if d, ok := n.Attrs[attr].(DType); ok && d != n.Outputs[0].DType {
+		if d, ok := n.Attrs[attr].(tensor.DType); ok && d != n.Outputs[0].DType {
 			return fmt.Errorf("node %s (%s): attribute %s is %v, output 0 is %v", n.Name, n.Op, attr, d, n.Outputs[0].DType)
 		}
 	}
 	if n.Op != "Const" {
 		return nil
 	}
-	t, ok := n.Attrs["value"].(*Tensor)
+	t, ok := n.Attrs["value"].(*tensor.Tensor)
 	if !ok {
 		return fmt.Errorf("node %s: a Const without a value", n.Name)
 	}

@@ -10,8 +10,9 @@ import (
 	"github.com/goestimator/goestimator/internal/format/graphdef"
 	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
-	"gorgonia.org/tensor"
+	gtensor "gorgonia.org/tensor"
 )
 
 // rawModel is a model of Gorgonia's own ops: its inputs, the first of which has
@@ -19,7 +20,7 @@ import (
 type rawModel func(t *testing.T, g *G.ExprGraph, batch int) (in []*G.Node, loss *G.Node)
 
 func param(g *G.ExprGraph, name string, shape ...int) *G.Node {
-	return G.NewTensor(g, tensor.Float64, len(shape), G.WithName(name), G.WithShape(shape...))
+	return G.NewTensor(g, gtensor.Float64, len(shape), G.WithName(name), G.WithShape(shape...))
 }
 
 func perceptron(t *testing.T, g *G.ExprGraph, batch int) ([]*G.Node, *G.Node) {
@@ -36,9 +37,9 @@ func perceptron(t *testing.T, g *G.ExprGraph, batch int) ([]*G.Node, *G.Node) {
 func convolutional(t *testing.T, g *G.ExprGraph, batch int) ([]*G.Node, *G.Node) {
 	n := must(t)
 	x, f, w := param(g, "x", batch, 2, 6, 6), param(g, "f", 3, 2, 3, 3), param(g, "w", 27, 2)
-	c := n(G.Rectify(n(G.Conv2d(x, f, tensor.Shape{3, 3}, []int{1, 1}, []int{1, 1}, []int{1, 1}))))
-	p := n(G.MaxPool2D(c, tensor.Shape{2, 2}, []int{0, 0}, []int{2, 2}))
-	z := n(G.Mul(n(G.Reshape(p, tensor.Shape{batch, 27})), w))
+	c := n(G.Rectify(n(G.Conv2d(x, f, gtensor.Shape{3, 3}, []int{1, 1}, []int{1, 1}, []int{1, 1}))))
+	p := n(G.MaxPool2D(c, gtensor.Shape{2, 2}, []int{0, 0}, []int{2, 2}))
+	z := n(G.Mul(n(G.Reshape(p, gtensor.Shape{batch, 27})), w))
 	e := n(G.Sub(n(G.Slice(z, nil, G.S(0))), n(G.Slice(z, nil, G.S(1)))))
 	return []*G.Node{x, f, w}, n(G.Mean(n(G.Softplus(e))))
 }
@@ -107,7 +108,7 @@ func compareAt(t *testing.T, model rawModel, u *graph.Graph, fetches []graph.Out
 	rng := rand.New(rand.NewPCG(3, uint64(batch)))
 	p := &interp{feeds: map[string]array{}, memo: map[graph.Output]array{}, batch: batch}
 	spec := engine.Spec{Fetches: fetches}
-	var feeds []*graph.Tensor
+	var feeds []*tensor.Tensor
 	for _, n := range u.Nodes() {
 		if n.Op != "Placeholder" {
 			continue
@@ -116,7 +117,7 @@ func compareAt(t *testing.T, model rawModel, u *graph.Graph, fetches []graph.Out
 		for i := range x.v {
 			x.v[i] = rng.Float64()*2 - 1
 		}
-		ft, err := graph.FromSlice(x.v, x.shape...)
+		ft, err := tensor.FromSlice(x.v, x.shape...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -138,6 +139,6 @@ func compareAt(t *testing.T, model rawModel, u *graph.Graph, fetches []graph.Out
 		t.Fatal(err)
 	}
 	for i, r := range roots {
-		requireNear(t, r.String(), graph.Of[float64](prog.Value(i)), p.eval(r).v, 1e-9)
+		requireNear(t, r.String(), tensor.Values[float64](prog.Value(i)), p.eval(r).v, 1e-9)
 	}
 }

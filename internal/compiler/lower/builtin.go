@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 )
 
@@ -103,7 +104,7 @@ func lowerConvert(s *site) (graph.Output, error) { return s.cast(s.in[0], s.out.
 
 // lowerReshape also turns Gorgonia's scalars into tensors of one element and back.
 func lowerReshape(s *site) (graph.Output, error) {
-	if got, want := graph.NumElements(sizes(s.in[0])), graph.NumElements(s.shape); got != want {
+	if got, want := tensor.NumElements(sizes(s.in[0])), tensor.NumElements(s.shape); got != want {
 		return graph.Output{}, fmt.Errorf("reshape of %d elements to %v, which holds %d", got, s.shape, want)
 	}
 	return s.reshape(s.in[0], s.shape...), nil

@@ -7,8 +7,9 @@ import (
 	"strings"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
-	"gorgonia.org/tensor"
+	gtensor "gorgonia.org/tensor"
 )
 
 // constant lowers a constant of Gorgonia.
@@ -21,7 +22,7 @@ func (l *lowering) constant(n *G.Node) (graph.Output, error) {
 	if err != nil {
 		return graph.Output{}, err
 	}
-	if d, ok := v.(*tensor.Dense); ok && !printsExactly(d, t) {
+	if d, ok := v.(*gtensor.Dense); ok && !printsExactly(d, t) {
 		return graph.Output{}, refuse(n, "NewConstant", "it prints a tensor shortened, and Gorgonia merges constants that print alike",
 			"a non-trainable variable or a feature")
 	}
@@ -29,12 +30,12 @@ func (l *lowering) constant(n *G.Node) (graph.Output, error) {
 }
 
 // hostTensor copies a value of Gorgonia.
-func hostTensor(v G.Value) (*graph.Tensor, error) {
+func hostTensor(v G.Value) (*tensor.Tensor, error) {
 	shape := []int(v.Shape().Clone())
 	data := v.Data()
-	if d, ok := v.(*tensor.Dense); ok {
+	if d, ok := v.(*gtensor.Dense); ok {
 		if d.RequiresIterator() || !d.DataOrder().IsContiguous() || d.DataOrder().IsColMajor() {
-			m, ok := d.Materialize().(*tensor.Dense)
+			m, ok := d.Materialize().(*gtensor.Dense)
 			if !ok || m.RequiresIterator() {
 				return nil, fmt.Errorf("constant of shape %v is a view that cannot be copied", shape)
 			}
@@ -48,47 +49,47 @@ func hostTensor(v G.Value) (*graph.Tensor, error) {
 	return t.Clone(), nil
 }
 
-func elements(data any, shape []int) (*graph.Tensor, error) {
+func elements(data any, shape []int) (*tensor.Tensor, error) {
 	switch x := data.(type) {
 	case float32:
-		return graph.ScalarOf(x), nil
+		return tensor.Scalar(x), nil
 	case float64:
-		return graph.ScalarOf(x), nil
+		return tensor.Scalar(x), nil
 	case int32:
-		return graph.ScalarOf(x), nil
+		return tensor.Scalar(x), nil
 	case int64:
-		return graph.ScalarOf(x), nil
+		return tensor.Scalar(x), nil
 	case int:
-		return graph.ScalarOf(int64(x)), nil
+		return tensor.Scalar(int64(x)), nil
 	case uint8:
-		return graph.ScalarOf(x), nil
+		return tensor.Scalar(x), nil
 	case bool:
-		return graph.ScalarOf(x), nil
+		return tensor.Scalar(x), nil
 	case []float32:
-		return graph.FromSlice(x, shape...)
+		return tensor.FromSlice(x, shape...)
 	case []float64:
-		return graph.FromSlice(x, shape...)
+		return tensor.FromSlice(x, shape...)
 	case []int32:
-		return graph.FromSlice(x, shape...)
+		return tensor.FromSlice(x, shape...)
 	case []int64:
-		return graph.FromSlice(x, shape...)
+		return tensor.FromSlice(x, shape...)
 	case []int:
 		wide := make([]int64, len(x))
 		for i, n := range x {
 			wide[i] = int64(n)
 		}
-		return graph.FromSlice(wide, shape...)
+		return tensor.FromSlice(wide, shape...)
 	case []uint8:
-		return graph.FromSlice(x, shape...)
+		return tensor.FromSlice(x, shape...)
 	case []bool:
-		return graph.FromSlice(x, shape...)
+		return tensor.FromSlice(x, shape...)
 	}
 	return nil, fmt.Errorf("constant of Go type %T: expected float32, float64, int32, int64, int, uint8, bool or a slice of one", data)
 }
 
 // printsExactly reports whether the printed form of d shows every element
 // exactly, so that no other tensor can have been merged with it.
-func printsExactly(d *tensor.Dense, t *graph.Tensor) bool {
+func printsExactly(d *gtensor.Dense, t *tensor.Tensor) bool {
 	want, ok := asFloats(t)
 	if !ok {
 		return true // integers and booleans print exactly or are checked by their number
@@ -108,25 +109,25 @@ func printsExactly(d *tensor.Dense, t *graph.Tensor) bool {
 	return i == len(want)
 }
 
-func exact(printed, want float64, d graph.DType) bool {
-	if d == graph.Float32 {
+func exact(printed, want float64, d tensor.DType) bool {
+	if d == tensor.Float32 {
 		printed = float64(float32(printed))
 	}
 	return printed == want || math.IsNaN(printed) && math.IsNaN(want)
 }
 
-func asFloats(t *graph.Tensor) ([]float64, bool) {
+func asFloats(t *tensor.Tensor) ([]float64, bool) {
 	switch t.DType {
-	case graph.Float32:
-		return widen(graph.Of[float32](t)), true
-	case graph.Float64:
-		return widen(graph.Of[float64](t)), true
-	case graph.Int32:
-		return widen(graph.Of[int32](t)), true
-	case graph.Int64:
-		return widen(graph.Of[int64](t)), true
-	case graph.Uint8:
-		return widen(graph.Of[uint8](t)), true
+	case tensor.Float32:
+		return widen(tensor.Values[float32](t)), true
+	case tensor.Float64:
+		return widen(tensor.Values[float64](t)), true
+	case tensor.Int32:
+		return widen(tensor.Values[int32](t)), true
+	case tensor.Int64:
+		return widen(tensor.Values[int64](t)), true
+	case tensor.Uint8:
+		return widen(tensor.Values[uint8](t)), true
 	}
 	return nil, false
 }

@@ -4,6 +4,7 @@ import (
 	"reflect"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 )
 
@@ -64,7 +65,7 @@ func (l *lowering) filter(c *site, f, x *G.Node) graph.Output {
 }
 
 // convAttrs reads strides and padding; dilation is refused.
-func (s *site) convAttrs(d graph.DType) (graph.Attrs, error) {
+func (s *site) convAttrs(d tensor.DType) (graph.Attrs, error) {
 	if s.int("dilationH") != 1 || s.int("dilationW") != 1 {
 		return nil, unsupported(s.node, "its dilation is not 1")
 	}
@@ -132,8 +133,8 @@ func lowerCol2Im(s *site) (graph.Output, error) {
 func (s *site) shapeOf(shape []int, like graph.Output) graph.Output {
 	dims := []graph.Output{s.size(like, 0)}
 	for _, n := range shape[1:] {
-		dims = append(dims, s.scalar("input_sizes/dim", graph.Int32, float64(n)))
+		dims = append(dims, s.scalar("input_sizes/dim", tensor.Int32, float64(n)))
 	}
-	return s.add("Pack", graph.Type{DType: graph.Int32, Shape: graph.ShapeOf(len(shape))},
-		graph.Attrs{"T": graph.Int32, "N": int64(len(shape)), "axis": int64(0)}, dims...)
+	return s.add("Pack", graph.Type{DType: tensor.Int32, Shape: graph.ShapeOf(len(shape))},
+		graph.Attrs{"T": tensor.Int32, "N": int64(len(shape)), "axis": int64(0)}, dims...)
 }

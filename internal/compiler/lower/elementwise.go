@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // arithmetic and comparisons are Gorgonia's printed operators.
@@ -31,7 +32,7 @@ func lowerBinary(s *site) (graph.Output, error) {
 		return graph.Output{}, unsupported(s.node, "")
 	}
 	shape, _ := broadcast(sizes(x), sizes(y))
-	truth := s.add(op, graph.Type{DType: graph.Bool, Shape: graph.ShapeOf(shape...)}, graph.Attrs{"T": x.DType()}, x, y)
+	truth := s.add(op, graph.Type{DType: tensor.Bool, Shape: graph.ShapeOf(shape...)}, graph.Attrs{"T": x.DType()}, x, y)
 	return s.reshape(s.cast(truth, s.out.DType), s.shape...), nil
 }
 
@@ -48,7 +49,7 @@ func (s *site) align(x, y graph.Output) (graph.Output, graph.Output, error) {
 	} else if slices.Equal(sizes(y), s.shape) {
 		x = s.shrink(x)
 	}
-	if shape, ok := broadcast(sizes(x), sizes(y)); !ok || graph.NumElements(shape) != graph.NumElements(s.shape) {
+	if shape, ok := broadcast(sizes(x), sizes(y)); !ok || tensor.NumElements(shape) != tensor.NumElements(s.shape) {
 		return x, y, fmt.Errorf("operands of shapes %v and %v: expected a result of shape %v", x.Shape(), y.Shape(), s.out.Shape)
 	}
 	return x, y, nil
@@ -56,12 +57,12 @@ func (s *site) align(x, y graph.Output) (graph.Output, graph.Output, error) {
 
 func (s *site) fit(x graph.Output) graph.Output {
 	shape := sizes(x)
-	switch n := graph.NumElements(shape); {
+	switch n := tensor.NumElements(shape); {
 	case slices.Equal(shape, s.shape) || len(shape) == 0:
 		return x
 	case n == 1:
 		return s.reshape(x)
-	case n == graph.NumElements(s.shape):
+	case n == tensor.NumElements(s.shape):
 		return s.reshape(x, s.shape...)
 	}
 	return x

@@ -5,10 +5,10 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
-	"gorgonia.org/tensor"
+	"github.com/goestimator/goestimator/tensor"
+	gtensor "gorgonia.org/tensor"
 )
 
 // engine runs the lowered graph on the engine and compares it with the interpreter.
@@ -21,7 +21,7 @@ func (f *fixture) engine(t *testing.T, values []Value, tol float64) {
 		t.Fatal(err)
 	}
 	var spec engine.Spec
-	var feeds []*graph.Tensor
+	var feeds []*tensor.Tensor
 	for _, v := range values {
 		spec.Fetches = append(spec.Fetches, v.Output)
 	}
@@ -44,13 +44,13 @@ func (f *fixture) engine(t *testing.T, values []Value, tol float64) {
 }
 
 // toTensor converts an array to float32 or float64.
-func toTensor(a array, d graph.DType) *graph.Tensor {
-	t := graph.NewTensor(d, a.shape...)
+func toTensor(a array, d tensor.DType) *tensor.Tensor {
+	t := tensor.New(d, a.shape...)
 	for i, x := range a.v {
-		if d == graph.Float32 {
-			graph.Of[float32](t)[i] = float32(x)
+		if d == tensor.Float32 {
+			tensor.Values[float32](t)[i] = float32(x)
 		} else {
-			graph.Of[float64](t)[i] = x
+			tensor.Values[float64](t)[i] = x
 		}
 	}
 	return t
@@ -60,7 +60,7 @@ func toTensor(a array, d graph.DType) *graph.Tensor {
 func TestBuiltinsFloat32(t *testing.T) {
 	for _, c := range opCases {
 		t.Run(c.name, func(t *testing.T) {
-			c.dtype = tensor.Float32
+			c.dtype = gtensor.Float32
 			f := c.fixture(t, rand.New(rand.NewPCG(1, 2)))
 			for _, x := range f.feeds {
 				for i, v := range x.v {

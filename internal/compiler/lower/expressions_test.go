@@ -12,32 +12,33 @@ import (
 
 	"github.com/chewxy/hm"
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
-	"gorgonia.org/tensor"
+	gtensor "gorgonia.org/tensor"
 )
 
 // ownOp is an op of another package with one operand, as models/ops has them.
 type ownOp struct {
 	name   string
 	dims   int
-	shape  tensor.Shape // of the result; nil: the operand's
+	shape  gtensor.Shape // of the result; nil: the operand's
 	lower  func(e *Emitter, in []Value) ([]Value, error)
 	second int // OutputIndex, where selector
 }
 
 func (o *ownOp) Arity() int { return 1 }
 func (o *ownOp) Type() hm.Type {
-	in, out := G.TensorType{Dims: o.dims, Of: tensor.Float32}, G.TensorType{Dims: o.dims, Of: tensor.Float32}
+	in, out := G.TensorType{Dims: o.dims, Of: gtensor.Float32}, G.TensorType{Dims: o.dims, Of: gtensor.Float32}
 	if o.shape != nil {
 		out.Dims = len(o.shape)
 	}
 	return hm.NewFnType(in, out)
 }
-func (o *ownOp) InferShape(in ...G.DimSizer) (tensor.Shape, error) {
+func (o *ownOp) InferShape(in ...G.DimSizer) (gtensor.Shape, error) {
 	if o.shape != nil {
 		return o.shape.Clone(), nil
 	}
-	return in[0].(tensor.Shape).Clone(), nil
+	return in[0].(gtensor.Shape).Clone(), nil
 }
 func (o *ownOp) Do(...G.Value) (G.Value, error) { return nil, errors.New("not run by Gorgonia") }
 func (o *ownOp) ReturnsPtr() bool               { return true }
@@ -56,7 +57,7 @@ type ownSelector struct{ ownOp }
 func (o *ownSelector) OutputIndex() int { return o.second }
 
 func input(g *G.ExprGraph, name string, shape ...int) *G.Node {
-	return G.NewTensor(g, tensor.Float32, len(shape), G.WithName(name), G.WithShape(shape...))
+	return G.NewTensor(g, gtensor.Float32, len(shape), G.WithName(name), G.WithShape(shape...))
 }
 
 // leaves binds nodes to placeholders of their names.
@@ -95,13 +96,13 @@ func TestOwnOpsAndSelectors(t *testing.T) {
 		if e.Seed != 7 || e.GlobalStep().Node.Name != "step" || e.Out.Shape.String() != "[3,4]" {
 			t.Errorf("emitter: seed %d, step %v, out %v", e.Seed, e.GlobalStep(), e.Out)
 		}
-		n := e.Node("TwoOutputs", e.Name, []graph.Type{e.Out, {DType: graph.Float32, Shape: graph.ShapeOf(3)}}, nil, in[0].Output)
+		n := e.Node("TwoOutputs", e.Name, []graph.Type{e.Out, {DType: tensor.Float32, Shape: graph.ShapeOf(3)}}, nil, in[0].Output)
 		return []Value{{Output: n.Out(0)}, {Output: n.Out(1)}}, nil
 	}}, x)
-	second := apply(t, &ownSelector{ownOp{name: "second", dims: 2, shape: tensor.Shape{3}, second: 1}}, both)
+	second := apply(t, &ownSelector{ownOp{name: "second", dims: 2, shape: gtensor.Shape{3}, second: 1}}, both)
 	b := graph.NewBuilder(graph.New())
 	m := leaves(b, x)
-	values, err := Expressions(b, Options{Seed: 7, GlobalStep: b.Placeholder("step", graph.Type{DType: graph.Int64}),
+	values, err := Expressions(b, Options{Seed: 7, GlobalStep: b.Placeholder("step", graph.Type{DType: tensor.Int64}),
 		NameOf: func(*G.Node) string { return "scope/both" }}, []*G.Node{second, both}, m)
 	if err != nil {
 		t.Fatal(err)
@@ -114,7 +115,7 @@ func TestOwnOpsAndSelectors(t *testing.T) {
 func TestOwnOpsAreChecked(t *testing.T) {
 	for want, lower := range map[string]func(e *Emitter, in []Value) ([]Value, error){
 		"expected float32 [3,4]": func(e *Emitter, in []Value) ([]Value, error) {
-			return []Value{{Output: e.Op("Sum", "s", graph.Type{DType: graph.Float32}, nil, in[0].Output)}}, nil
+			return []Value{{Output: e.Op("Sum", "s", graph.Type{DType: tensor.Float32}, nil, in[0].Output)}}, nil
 		},
 		"gave no value": func(*Emitter, []Value) ([]Value, error) { return nil, nil },
 		"no luck":       func(*Emitter, []Value) ([]Value, error) { return nil, errors.New("no luck") },
@@ -136,9 +137,9 @@ func TestOwnOpsAreChecked(t *testing.T) {
 }
 
 // sparse returns an op whose value is rows of a gradient of its operand.
-func sparse(rows *graph.Tensor, ids ...int32) *ownOp {
+func sparse(rows *tensor.Tensor, ids ...int32) *ownOp {
 	return &ownOp{name: "sparse", dims: 2, lower: func(e *Emitter, in []Value) ([]Value, error) {
-		idx, _ := graph.FromSlice(ids, len(ids))
+		idx, _ := tensor.FromSlice(ids, len(ids))
 		return []Value{SparseValue(e.Out.Shape, Slices{Rows: e.Const("rows", rows), Indices: e.Const("ids", idx)})}, nil
 	}}
 }
@@ -146,8 +147,8 @@ func sparse(rows *graph.Tensor, ids ...int32) *ownOp {
 func TestSparseValues(t *testing.T) {
 	g := G.NewGraph()
 	x := input(g, "x", 4, 2)
-	r1, _ := graph.FromSlice([]float32{1, 2, 3, 4}, 2, 2)
-	r2, _ := graph.FromSlice([]float32{10, 20}, 1, 2)
+	r1, _ := tensor.FromSlice([]float32{1, 2, 3, 4}, 2, 2)
+	r2, _ := tensor.FromSlice([]float32{10, 20}, 1, 2)
 	a, c := apply(t, sparse(r1, 3, 1), x), apply(t, sparse(r2, 3), x)
 	sum := must(t)(G.Add(a, c))
 	mixed := must(t)(G.Add(sum, x))
@@ -180,7 +181,7 @@ func TestSparseValues(t *testing.T) {
 func TestByIndicesIsSparse(t *testing.T) {
 	g := G.NewGraph()
 	table := input(g, "table", 5, 2)
-	ids := G.NewTensor(g, tensor.Int, 1, G.WithName("ids"), G.WithShape(3))
+	ids := G.NewTensor(g, gtensor.Int, 1, G.WithName("ids"), G.WithShape(3))
 	y := must(t)(G.ByIndices(table, ids, 0))
 	loss := must(t)(G.Sum(must(t)(G.Square(y))))
 	grads, err := G.Grad(loss, table)
@@ -231,7 +232,7 @@ func TestCutAndUnboundLeaves(t *testing.T) {
 		t.Errorf("got %v, want a LeafError about lonely", err)
 	}
 	b = graph.NewBuilder(graph.New())
-	cut := b.Placeholder("cut", graph.Type{DType: graph.Float32, Shape: graph.ShapeOf(2)})
+	cut := b.Placeholder("cut", graph.Type{DType: tensor.Float32, Shape: graph.ShapeOf(2)})
 	if _, err := Expressions(b, Options{}, []*G.Node{root}, map[*G.Node]graph.Output{inner: cut}); err != nil {
 		t.Errorf("cut at an inner node: %v", err)
 	}
@@ -241,7 +242,7 @@ func TestLeavesHaveBuildTimeShapes(t *testing.T) {
 	g := G.NewGraph()
 	x := input(g, "x", 2)
 	b := graph.NewBuilder(graph.New())
-	symbolic := b.Placeholder("x", graph.Type{DType: graph.Float32, Shape: graph.BatchOf()})
+	symbolic := b.Placeholder("x", graph.Type{DType: tensor.Float32, Shape: graph.BatchOf()})
 	_, err := Expressions(b, Options{}, []*G.Node{x}, map[*G.Node]graph.Output{x: symbolic})
 	if err == nil || !strings.Contains(err.Error(), "build-time shape [2]") {
 		t.Errorf("got %v, want an error about the shape", err)

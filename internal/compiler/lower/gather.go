@@ -4,19 +4,20 @@ import (
 	"slices"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 )
 
 // lowerByIndices takes rows (or columns, ...) by number.
 func lowerByIndices(s *site) (graph.Output, error) {
 	x, axis := s.in[0], s.int("axis")
-	idx := s.reshape(s.in[1], graph.NumElements(sizes(s.in[1])))
+	idx := s.reshape(s.in[1], tensor.NumElements(sizes(s.in[1])))
 	front := toFront(len(s.shape), axis)
 	x = s.transpose(x, front...)
 	shape := sizes(x)
 	shape[0] = s.shape[axis]
-	rows := s.add("GatherV2", like(x, shape...), graph.Attrs{"Tparams": x.DType(), "Tindices": idx.DType(), "Taxis": graph.Int32, "batch_dims": int64(0)},
-		x, idx, s.scalar("GatherV2/axis", graph.Int32, 0))
+	rows := s.add("GatherV2", like(x, shape...), graph.Attrs{"Tparams": x.DType(), "Tindices": idx.DType(), "Taxis": tensor.Int32, "batch_dims": int64(0)},
+		x, idx, s.scalar("GatherV2/axis", tensor.Int32, 0))
 	return s.transpose(rows, inverse(front)...), nil
 }
 
@@ -35,7 +36,7 @@ func (l *lowering) byIndicesGrad(n *G.Node) (Value, error) {
 	if !dy.DType().Float() {
 		dy, idx = idx, dy
 	}
-	idx = s.reshape(idx, graph.NumElements(sizes(idx)))
+	idx = s.reshape(idx, tensor.NumElements(sizes(idx)))
 	axis := s.int("axis")
 	if axis == 0 {
 		return SparseValue(t.Shape, Slices{Rows: dy, Indices: idx}), nil

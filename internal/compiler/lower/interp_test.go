@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // array is a value of the reference interpreter: everything in float64, row-major.
@@ -15,13 +16,13 @@ type array struct {
 }
 
 func newArray(shape ...int) array {
-	return array{slices.Clone(shape), make([]float64, graph.NumElements(shape))}
+	return array{slices.Clone(shape), make([]float64, tensor.NumElements(shape))}
 }
 
 // each calls f with every index of shape in row-major order.
 func each(shape []int, f func(ix []int)) {
 	ix := make([]int, len(shape))
-	for range graph.NumElements(shape) {
+	for range tensor.NumElements(shape) {
 		f(ix)
 		for d := len(ix) - 1; d >= 0; d-- {
 			if ix[d]++; ix[d] < shape[d] {
@@ -62,7 +63,7 @@ type interp struct {
 	memo  map[graph.Output]array
 }
 
-func fromTensor(t *graph.Tensor) array {
+func fromTensor(t *tensor.Tensor) array {
 	a := newArray(t.Shape...)
 	if f, ok := asFloats(t); ok {
 		copy(a.v, f)
@@ -87,7 +88,7 @@ func (p *interp) node(n *graph.Node) array {
 		return f
 	}
 	if n.Op == "Const" {
-		return fromTensor(n.Attrs["value"].(*graph.Tensor))
+		return fromTensor(n.Attrs["value"].(*tensor.Tensor))
 	}
 	in := make([]array, len(n.Inputs))
 	for i, x := range n.Inputs {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // lowerLinear lowers matrix and vector products.
@@ -20,13 +21,13 @@ func lowerLinear(s *site) (graph.Output, error) {
 	case matVecMul:
 		return s.matVec(x, y, transX)
 	case vecDot:
-		n := graph.NumElements(sizes(x))
+		n := tensor.NumElements(sizes(x))
 		return s.reduce("Sum", s.binary("Mul", s.reshape(x, n), s.reshape(y, n)), false, 0), nil
 	case outerProd:
 		if s.node.Deriv() != nil {
 			return graph.Output{}, refuse(s.node, "OuterProd", "its gradient multiplies each operand by itself instead of by the other", "a MatMul of a column and a row")
 		}
-		return s.binary("Mul", s.reshape(x, graph.NumElements(sizes(x)), 1), s.reshape(y, 1, graph.NumElements(sizes(y)))), nil
+		return s.binary("Mul", s.reshape(x, tensor.NumElements(sizes(x)), 1), s.reshape(y, 1, tensor.NumElements(sizes(y)))), nil
 	case batchedMatMul:
 		return s.add("BatchMatMulV2", s.out, graph.Attrs{"T": x.DType(), "adj_x": transX, "adj_y": transY}, x, y), nil
 	}
@@ -45,7 +46,7 @@ const (
 )
 
 func (s *site) matVec(x, y graph.Output, trans bool) (graph.Output, error) {
-	a, n := sizes(x), graph.NumElements(sizes(y))
+	a, n := sizes(x), tensor.NumElements(sizes(y))
 	rows, cols := a[0], a[1]
 	if trans {
 		rows, cols = cols, rows
@@ -63,7 +64,7 @@ func lowerTensordot(s *site) (graph.Output, error) {
 	if aSum != bSum {
 		return graph.Output{}, fmt.Errorf("tensordot of %v and %v: the contracted axes hold %d and %d elements", s.in[0].Shape(), s.in[1].Shape(), aSum, bSum)
 	}
-	if aFree*bFree != graph.NumElements(s.shape) {
+	if aFree*bFree != tensor.NumElements(s.shape) {
 		return graph.Output{}, fmt.Errorf("tensordot: %dx%d elements: expected shape %v", aFree, bFree, s.shape)
 	}
 	return s.reshape(s.matMul(a, b, false, false), s.shape...), nil

@@ -5,8 +5,9 @@ import (
 	"testing"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
-	"gorgonia.org/tensor"
+	gtensor "gorgonia.org/tensor"
 )
 
 // TestWithoutReference covers ops that the TapeMachine cannot run: x is
@@ -17,7 +18,7 @@ func TestWithoutReference(t *testing.T) {
 		want  []float64
 	}{
 		"at":       {func(x, _ *G.Node) (*G.Node, error) { return G.At(x, 1, 2) }, []float64{5}},
-		"convert":  {func(x, _ *G.Node) (*G.Node, error) { return G.ConvType(x, tensor.Float64, tensor.Float32) }, []float64{0, 1, 2, 3, 4, 5}},
+		"convert":  {func(x, _ *G.Node) (*G.Node, error) { return G.ConvType(x, gtensor.Float64, gtensor.Float32) }, []float64{0, 1, 2, 3, 4, 5}},
 		"columns":  {func(x, ids *G.Node) (*G.Node, error) { return G.ByIndices(x, ids, 1) }, []float64{2, 0, 5, 3}},
 		"identity": {func(x, _ *G.Node) (*G.Node, error) { return G.ApplyOp(G.Iop{}, x) }, []float64{0, 1, 2, 3, 4, 5}},
 		"every other column": {func(x, _ *G.Node) (*G.Node, error) {
@@ -38,11 +39,11 @@ func TestWithoutReference(t *testing.T) {
 		"comparison": {func(x, _ *G.Node) (*G.Node, error) { return G.Gt(x, G.NewConstant(2.5), false) }, []float64{0, 0, 0, 1, 1, 1}},
 		"int":        {func(_, ids *G.Node) (*G.Node, error) { return G.Add(ids, G.NewConstant(3)) }, []float64{5, 3}},
 		"vector and column": {func(x, _ *G.Node) (*G.Node, error) {
-			v, err := G.Reshape(x, tensor.Shape{6})
+			v, err := G.Reshape(x, gtensor.Shape{6})
 			if err != nil {
 				return nil, err
 			}
-			c, err := G.Reshape(x, tensor.Shape{6, 1})
+			c, err := G.Reshape(x, gtensor.Shape{6, 1})
 			if err != nil {
 				return nil, err
 			}
@@ -53,14 +54,14 @@ func TestWithoutReference(t *testing.T) {
 			if err != nil {
 				return nil, err
 			}
-			m, err := G.Reshape(a, tensor.Shape{1, 1})
+			m, err := G.Reshape(a, gtensor.Shape{1, 1})
 			if err != nil {
 				return nil, err
 			}
 			return G.Add(m, a)
 		}, []float64{8}},
 		"softmax of a column": {func(x, _ *G.Node) (*G.Node, error) {
-			y, err := G.Reshape(x, tensor.Shape{6, 1})
+			y, err := G.Reshape(x, gtensor.Shape{6, 1})
 			if err != nil {
 				return nil, err
 			}
@@ -74,7 +75,7 @@ func TestWithoutReference(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := G.NewGraph()
 			x := param(g, "x", 2, 3)
-			ids := G.NewTensor(g, tensor.Int, 1, G.WithName("ids"), G.WithShape(2))
+			ids := G.NewTensor(g, gtensor.Int, 1, G.WithName("ids"), G.WithShape(2))
 			root := must(t)(c.build(x, ids))
 			b := graph.NewBuilder(graph.New())
 			values, err := Expressions(b, Options{}, []*G.Node{root}, leaves(b, x, ids))
@@ -98,7 +99,7 @@ func TestWithoutReference(t *testing.T) {
 func TestColumnGradient(t *testing.T) {
 	g := G.NewGraph()
 	x := param(g, "x", 2, 3)
-	ids := G.NewTensor(g, tensor.Int, 1, G.WithName("ids"), G.WithShape(2))
+	ids := G.NewTensor(g, gtensor.Int, 1, G.WithName("ids"), G.WithShape(2))
 	grads, err := G.Grad(must(t)(G.Sum(must(t)(G.Square(must(t)(G.ByIndices(x, ids, 1)))))), x)
 	if err != nil {
 		t.Fatal(err)
@@ -126,28 +127,28 @@ func TestConstantsOfEveryType(t *testing.T) {
 		t.Error("a string: expected an error")
 	}
 	// A transposed view is copied in the order of its elements.
-	d := tensor.New(tensor.WithShape(2, 3), tensor.WithBacking([]float64{0, 1, 2, 3, 4, 5}))
+	d := gtensor.New(gtensor.WithShape(2, 3), gtensor.WithBacking([]float64{0, 1, 2, 3, 4, 5}))
 	if err := d.T(); err != nil {
 		t.Fatal(err)
 	}
 	h, err := hostTensor(d)
-	if err != nil || !slices.Equal(graph.Of[float64](h), []float64{0, 3, 1, 4, 2, 5}) {
+	if err != nil || !slices.Equal(tensor.Values[float64](h), []float64{0, 3, 1, 4, 2, 5}) {
 		t.Errorf("transposed: %v %v", h, err)
 	}
 }
 
 func TestWrongSparseValues(t *testing.T) {
 	b := graph.NewBuilder(graph.New())
-	rows := b.Placeholder("rows", graph.Type{DType: graph.Float32, Shape: graph.ShapeOf(2, 3)})
-	i32 := b.Placeholder("i32", graph.Type{DType: graph.Int32, Shape: graph.ShapeOf(2)})
-	i64 := b.Placeholder("i64", graph.Type{DType: graph.Int64, Shape: graph.ShapeOf(2)})
+	rows := b.Placeholder("rows", graph.Type{DType: tensor.Float32, Shape: graph.ShapeOf(2, 3)})
+	i32 := b.Placeholder("i32", graph.Type{DType: tensor.Int32, Shape: graph.ShapeOf(2)})
+	i64 := b.Placeholder("i64", graph.Type{DType: tensor.Int64, Shape: graph.ShapeOf(2)})
 	x := SparseValue(graph.ShapeOf(5, 3), Slices{Rows: rows, Indices: i32})
 	y := SparseValue(graph.ShapeOf(5, 3), Slices{Rows: rows, Indices: i64})
 	sum, err := AddSparse(x, y)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := Join(b, "s/", sum).Slices[0]; s.Indices.DType() != graph.Int64 || s.Rows.Shape().String() != "[4,3]" {
+	if s := Join(b, "s/", sum).Slices[0]; s.Indices.DType() != tensor.Int64 || s.Rows.Shape().String() != "[4,3]" {
 		t.Errorf("int32 and int64 indices: %v", s)
 	}
 	y.Dense = graph.ShapeOf(6, 3)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Op is a Gorgonia op that knows its form in the intermediate representation.
@@ -57,7 +58,7 @@ func (v Value) Type() graph.Type {
 }
 
 // DType is the type of the elements.
-func (v Value) DType() graph.DType { return v.Type().DType }
+func (v Value) DType() tensor.DType { return v.Type().DType }
 
 // Shape is that of Type.
 func (v Value) Shape() graph.Shape { return v.Type().Shape }

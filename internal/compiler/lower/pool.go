@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // pooling is the geometry of Gorgonia's MaxPool2D, whose images are [b,c,h,w].
@@ -39,15 +40,15 @@ func (p pooling) image(s *site, x graph.Output) graph.Output {
 		return x
 	}
 	lowest := -math.MaxFloat64
-	if x.DType() == graph.Float32 {
+	if x.DType() == tensor.Float32 {
 		lowest = -math.MaxFloat32
 	}
 	data := make([]int32, len(p.paddingVec))
 	for i, v := range p.paddingVec {
 		data[i] = int32(v)
 	}
-	t, _ := graph.FromSlice(data, 4, 2)
-	return s.add("PadV2", like(x, p.padded...), graph.Attrs{"T": x.DType(), "Tpaddings": graph.Int32}, x,
+	t, _ := tensor.FromSlice(data, 4, 2)
+	return s.add("PadV2", like(x, p.padded...), graph.Attrs{"T": x.DType(), "Tpaddings": tensor.Int32}, x,
 		s.l.Const(s.scope+"PadV2/paddings", t), s.scalar("PadV2/constant_values", x.DType(), lowest))
 }
 

@@ -1,6 +1,9 @@
 package lower
 
-import "github.com/goestimator/goestimator/internal/compiler/graph"
+import (
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
+)
 
 // RowNumbers adds nodes that number the values of a ragged tensor by the
 // example they belong to: int32, of the shape of ids [n], where offsets is int64
@@ -13,16 +16,16 @@ func RowNumbers(b *graph.Builder, name string, ids, offsets graph.Output) graph.
 		return graph.Output{}
 	}
 	n, rows := ids.Shape().Dims[0], offsets.Shape().Dims[0]
-	flat, numbers := graph.Shape{Dims: []graph.Dim{n}}, graph.Type{DType: graph.Int32, Shape: graph.Shape{Dims: []graph.Dim{n}}}
-	size := b.Op("Size", name+"/Size", graph.Type{DType: graph.Int64}, graph.Attrs{"T": ids.DType(), "out_type": graph.Int64}, ids)
-	at := b.Op("Range", name+"/Range", graph.Type{DType: graph.Int64, Shape: flat}, graph.Attrs{"Tidx": graph.Int64},
-		b.Scalar(name+"/start", graph.Int64, 0), size, b.Scalar(name+"/delta", graph.Int64, 1))
-	above := b.Op("UpperBound", name+"/UpperBound", graph.Type{DType: graph.Int32, Shape: graph.Shape{Dims: []graph.Dim{graph.Fixed(1), n}}},
-		graph.Attrs{"T": graph.Int64, "out_type": graph.Int32},
+	flat, numbers := graph.Shape{Dims: []graph.Dim{n}}, graph.Type{DType: tensor.Int32, Shape: graph.Shape{Dims: []graph.Dim{n}}}
+	size := b.Op("Size", name+"/Size", graph.Type{DType: tensor.Int64}, graph.Attrs{"T": ids.DType(), "out_type": tensor.Int64}, ids)
+	at := b.Op("Range", name+"/Range", graph.Type{DType: tensor.Int64, Shape: flat}, graph.Attrs{"Tidx": tensor.Int64},
+		b.Scalar(name+"/start", tensor.Int64, 0), size, b.Scalar(name+"/delta", tensor.Int64, 1))
+	above := b.Op("UpperBound", name+"/UpperBound", graph.Type{DType: tensor.Int32, Shape: graph.Shape{Dims: []graph.Dim{graph.Fixed(1), n}}},
+		graph.Attrs{"T": tensor.Int64, "out_type": tensor.Int32},
 		reshapeTo(b, name+"/offsets", offsets, []int32{1, -1}, graph.Fixed(1), rows), reshapeTo(b, name+"/positions", at, []int32{1, -1}, graph.Fixed(1), n))
-	row := b.Op("Sub", name+"/Sub", numbers, graph.Attrs{"T": graph.Int32}, reshapeTo(b, name+"/above", above, []int32{-1}, n), b.Scalar(name+"/one", graph.Int32, 1))
-	there := b.Op("GreaterEqual", name+"/GreaterEqual", graph.Type{DType: graph.Bool, Shape: flat}, graph.Attrs{"T": ids.DType()}, ids, b.Scalar(name+"/zero", ids.DType(), 0))
-	return b.Op("SelectV2", name, numbers, graph.Attrs{"T": graph.Int32}, there, row, b.Scalar(name+"/none", graph.Int32, -1))
+	row := b.Op("Sub", name+"/Sub", numbers, graph.Attrs{"T": tensor.Int32}, reshapeTo(b, name+"/above", above, []int32{-1}, n), b.Scalar(name+"/one", tensor.Int32, 1))
+	there := b.Op("GreaterEqual", name+"/GreaterEqual", graph.Type{DType: tensor.Bool, Shape: flat}, graph.Attrs{"T": ids.DType()}, ids, b.Scalar(name+"/zero", ids.DType(), 0))
+	return b.Op("SelectV2", name, numbers, graph.Attrs{"T": tensor.Int32}, there, row, b.Scalar(name+"/none", tensor.Int32, -1))
 }
 
 // NumberedBy returns the row numbers that RowNumbers made of offsets, before it
@@ -64,8 +67,8 @@ func GatherPadded(b *graph.Builder, name string, x, at graph.Output) graph.Outpu
 	}
 	shape := graph.Shape{Dims: append(append([]graph.Dim(nil), at.Shape().Dims...), x.Shape().Dims[1:]...)}
 	return b.Op("GatherV2", name, graph.Type{DType: x.DType(), Shape: shape},
-		graph.Attrs{"Tparams": x.DType(), "Tindices": at.DType(), "Taxis": graph.Int32, "batch_dims": int64(0), graph.NegativeGivesZeros: true},
-		x, at, b.Scalar(name+"/axis", graph.Int32, 0))
+		graph.Attrs{"Tparams": x.DType(), "Tindices": at.DType(), "Taxis": tensor.Int32, "batch_dims": int64(0), graph.NegativeGivesZeros: true},
+		x, at, b.Scalar(name+"/axis", tensor.Int32, 0))
 }
 
 // Ends adds nodes that give where each example ends, offsets[1:], and where it starts, offsets[:-1].
@@ -79,10 +82,10 @@ func Ends(b *graph.Builder, name string, offsets graph.Output) (ends, starts gra
 		t.Shape = graph.ShapeOf(d.Const - 1)
 	}
 	slice := func(part string, begin, end int32, mask string) graph.Output {
-		attrs := sliceAttrs(graph.Int32, 0, 0)
+		attrs := sliceAttrs(tensor.Int32, 0, 0)
 		attrs["T"], attrs[mask] = offsets.DType(), int64(1)
 		vector := func(what string, v int32) graph.Output {
-			x, _ := graph.FromSlice([]int32{v}, 1)
+			x, _ := tensor.FromSlice([]int32{v}, 1)
 			return b.Const(name+"/"+part+"/"+what, x)
 		}
 		return b.Op("StridedSlice", name+"/"+part, t, attrs, offsets, vector("stack", begin), vector("stack_1", end), vector("stack_2", 1))
@@ -92,7 +95,7 @@ func Ends(b *graph.Builder, name string, offsets graph.Output) (ends, starts gra
 
 // reshapeTo adds a Reshape of x to those dimensions, of which the target says one as -1.
 func reshapeTo(b *graph.Builder, name string, x graph.Output, target []int32, dims ...graph.Dim) graph.Output {
-	shape, _ := graph.FromSlice(target, len(target))
+	shape, _ := tensor.FromSlice(target, len(target))
 	return b.Op("Reshape", name, graph.Type{DType: x.DType(), Shape: graph.Shape{Dims: dims}},
-		graph.Attrs{"T": x.DType(), "Tshape": graph.Int32}, x, b.Const(name+"/shape", shape))
+		graph.Attrs{"T": x.DType(), "Tshape": tensor.Int32}, x, b.Const(name+"/shape", shape))
 }

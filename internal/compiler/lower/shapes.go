@@ -5,7 +5,8 @@ import (
 	"slices"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
-	"gorgonia.org/tensor"
+	"github.com/goestimator/goestimator/tensor"
+	gtensor "gorgonia.org/tensor"
 )
 
 // axes returns the reduced axes in order, each once.
@@ -48,7 +49,7 @@ func lowerRepeat(s *site) (graph.Output, error) {
 	}
 	times := s.l.sizes[s.in[1]]
 	if !times.Valid() {
-		times = s.cast(s.in[1], graph.Int32)
+		times = s.cast(s.in[1], tensor.Int32)
 	}
 	if shape[along] == 1 {
 		out := s.tile(x, along, s.shape[along], times)
@@ -71,14 +72,14 @@ func (s *site) tile(x graph.Output, axis, n int, times graph.Output) graph.Outpu
 			continue
 		}
 		if !one.Valid() {
-			one = s.scalar("Tile/one", graph.Int32, 1)
+			one = s.scalar("Tile/one", tensor.Int32, 1)
 		}
 		multiples[i] = one
 	}
 	shape[axis] = n
-	packed := s.add("Pack", graph.Type{DType: graph.Int32, Shape: graph.ShapeOf(len(shape))},
-		graph.Attrs{"T": graph.Int32, "N": int64(len(shape)), "axis": int64(0)}, multiples...)
-	return s.add("Tile", like(x, shape...), graph.Attrs{"T": x.DType(), "Tmultiples": graph.Int32}, x, packed)
+	packed := s.add("Pack", graph.Type{DType: tensor.Int32, Shape: graph.ShapeOf(len(shape))},
+		graph.Attrs{"T": tensor.Int32, "N": int64(len(shape)), "axis": int64(0)}, multiples...)
+	return s.add("Tile", like(x, shape...), graph.Attrs{"T": x.DType(), "Tmultiples": tensor.Int32}, x, packed)
 }
 
 func lowerTranspose(s *site) (graph.Output, error) {
@@ -89,8 +90,8 @@ func lowerConcat(s *site) (graph.Output, error) {
 	if len(s.in) == 1 {
 		return s.in[0], nil
 	}
-	axis := s.scalar("concat/axis", graph.Int32, float64(s.int("axis")))
-	return s.add("ConcatV2", s.out, graph.Attrs{"T": s.out.DType, "N": int64(len(s.in)), "Tidx": graph.Int32}, append(slices.Clone(s.in), axis)...), nil
+	axis := s.scalar("concat/axis", tensor.Int32, float64(s.int("axis")))
+	return s.add("ConcatV2", s.out, graph.Attrs{"T": s.out.DType, "N": int64(len(s.in)), "Tidx": tensor.Int32}, append(slices.Clone(s.in), axis)...), nil
 }
 
 // span is the part of one axis that a slice takes.
@@ -103,7 +104,7 @@ type span struct {
 func (s *site) slice(shape []int) (span, error) {
 	p := span{axis: s.int("along"), step: 1}
 	n := shape[p.axis]
-	sl := s.op.(interface{ IsSlice() tensor.Slice }).IsSlice()
+	sl := s.op.(interface{ IsSlice() gtensor.Slice }).IsSlice()
 	if sl == nil || sl.End() <= sl.Start() {
 		p.end, p.whole = n, true
 		return p, nil
@@ -121,7 +122,7 @@ func (s *site) slice(shape []int) (span, error) {
 }
 
 // strided returns the operands and attributes of StridedSlice for a span of a tensor of the given rank.
-func (s *site) strided(p span, rank int, d graph.DType) (begin, end, strides graph.Output, attrs graph.Attrs) {
+func (s *site) strided(p span, rank int, d tensor.DType) (begin, end, strides graph.Output, attrs graph.Attrs) {
 	b, e, st := make([]int, rank), make([]int, rank), make([]int, rank)
 	keep := int64(1)<<rank - 1
 	for i := range st {
@@ -166,8 +167,8 @@ func lowerSliceGrad(s *site) (graph.Output, error) {
 		want = slices.Delete(want, p.axis, p.axis+1)
 	}
 	dy = s.reshape(dy, want...)
-	shape := s.add("Shape", graph.Type{DType: graph.Int32, Shape: graph.ShapeOf(len(s.shape))},
-		graph.Attrs{"T": x.DType(), "out_type": graph.Int32}, x)
+	shape := s.add("Shape", graph.Type{DType: tensor.Int32, Shape: graph.ShapeOf(len(s.shape))},
+		graph.Attrs{"T": x.DType(), "out_type": tensor.Int32}, x)
 	begin, end, strides, attrs := s.strided(p, len(s.shape), x.DType())
 	return s.add("StridedSliceGrad", s.out, attrs, shape, begin, end, strides, dy), nil
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 )
 
@@ -60,11 +61,11 @@ func (s *site) vector(name string, v ...int) graph.Output {
 	for i, n := range v {
 		data[i] = int32(n)
 	}
-	t, _ := graph.FromSlice(data, len(data))
+	t, _ := tensor.FromSlice(data, len(data))
 	return s.l.Const(s.scope+name, t)
 }
 
-func (s *site) scalar(name string, d graph.DType, v float64) graph.Output {
+func (s *site) scalar(name string, d tensor.DType, v float64) graph.Output {
 	return s.l.Scalar(s.scope+name, d, v)
 }
 
@@ -73,7 +74,7 @@ func (s *site) reshape(x graph.Output, to ...int) graph.Output {
 	if slices.Equal(sizes(x), to) {
 		return x
 	}
-	return s.add("Reshape", like(x, to...), graph.Attrs{"T": x.DType(), "Tshape": graph.Int32}, x, s.vector("Reshape/shape", to...))
+	return s.add("Reshape", like(x, to...), graph.Attrs{"T": x.DType(), "Tshape": tensor.Int32}, x, s.vector("Reshape/shape", to...))
 }
 
 func (s *site) transpose(x graph.Output, perm ...int) graph.Output {
@@ -87,10 +88,10 @@ func (s *site) transpose(x graph.Output, perm ...int) graph.Output {
 	if identity {
 		return x
 	}
-	return s.add("Transpose", like(x, shape...), graph.Attrs{"T": x.DType(), "Tperm": graph.Int32}, x, s.vector("transpose/perm", perm...))
+	return s.add("Transpose", like(x, shape...), graph.Attrs{"T": x.DType(), "Tperm": tensor.Int32}, x, s.vector("transpose/perm", perm...))
 }
 
-func (s *site) cast(x graph.Output, d graph.DType) graph.Output {
+func (s *site) cast(x graph.Output, d tensor.DType) graph.Output {
 	if x.DType() == d {
 		return x
 	}
@@ -108,7 +109,7 @@ func (s *site) reduce(op string, x graph.Output, keep bool, axes ...int) graph.O
 			shape = append(shape, 1)
 		}
 	}
-	return s.add(op, like(x, shape...), graph.Attrs{"T": x.DType(), "Tidx": graph.Int32, "keep_dims": keep},
+	return s.add(op, like(x, shape...), graph.Attrs{"T": x.DType(), "Tidx": tensor.Int32, "keep_dims": keep},
 		x, s.vector(op+"/reduction_indices", axes...))
 }
 
@@ -127,15 +128,15 @@ func (s *site) matMul(x, y graph.Output, transX, transY bool) graph.Output {
 
 // size adds the run-time size of one dimension of x as an int32 scalar.
 func (s *site) size(x graph.Output, axis int) graph.Output {
-	shape := s.add("Shape", graph.Type{DType: graph.Int32, Shape: graph.ShapeOf(len(x.Shape().Dims))},
-		graph.Attrs{"T": x.DType(), "out_type": graph.Int32}, x)
-	return s.add("StridedSlice", graph.Type{DType: graph.Int32},
-		sliceAttrs(graph.Int32, 0, 1), shape, s.vector("StridedSlice/stack", axis), s.vector("StridedSlice/stack_1", axis+1), s.vector("StridedSlice/stack_2", 1))
+	shape := s.add("Shape", graph.Type{DType: tensor.Int32, Shape: graph.ShapeOf(len(x.Shape().Dims))},
+		graph.Attrs{"T": x.DType(), "out_type": tensor.Int32}, x)
+	return s.add("StridedSlice", graph.Type{DType: tensor.Int32},
+		sliceAttrs(tensor.Int32, 0, 1), shape, s.vector("StridedSlice/stack", axis), s.vector("StridedSlice/stack_1", axis+1), s.vector("StridedSlice/stack_2", 1))
 }
 
 // sliceAttrs are the attributes of StridedSlice and its gradient: keep masks
 // the dimensions taken whole, shrink those that disappear.
-func sliceAttrs(d graph.DType, keep, shrink int64) graph.Attrs {
-	return graph.Attrs{"T": d, "Index": graph.Int32, "begin_mask": keep, "end_mask": keep,
+func sliceAttrs(d tensor.DType, keep, shrink int64) graph.Attrs {
+	return graph.Attrs{"T": d, "Index": tensor.Int32, "begin_mask": keep, "end_mask": keep,
 		"ellipsis_mask": int64(0), "new_axis_mask": int64(0), "shrink_axis_mask": shrink}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Dense returns v as one dense output: rows of a sparse gradient are summed into
@@ -29,9 +30,9 @@ func densifyOne(b *graph.Builder, scope string, s Slices, table graph.Shape) gra
 		return graph.Output{}
 	}
 	d := s.Rows.DType()
-	rows := b.Scalar(scope+"UnsortedSegmentSum/num_segments", graph.Int32, float64(table.Dims[0].Const))
+	rows := b.Scalar(scope+"UnsortedSegmentSum/num_segments", tensor.Int32, float64(table.Dims[0].Const))
 	return b.Op("UnsortedSegmentSum", scope+"UnsortedSegmentSum", graph.Type{DType: d, Shape: table},
-		graph.Attrs{"T": d, "Tindices": s.Indices.DType(), "Tnumsegments": graph.Int32}, s.Rows, s.Indices, rows)
+		graph.Attrs{"T": d, "Tindices": s.Indices.DType(), "Tnumsegments": tensor.Int32}, s.Rows, s.Indices, rows)
 }
 
 // AddSparse returns the sum of two sparse values of one dense shape: the lookups of both.
@@ -59,7 +60,7 @@ func Join(b *graph.Builder, scope string, v Value) Value {
 	d := v.Slices[0].Indices.DType()
 	for _, s := range v.Slices {
 		if s.Indices.DType() != d {
-			d = graph.Int64
+			d = tensor.Int64
 		}
 	}
 	var rows, indices []graph.Output
@@ -83,7 +84,7 @@ func SumByIndex(b *graph.Builder, name string, s Slices, table graph.Shape) Slic
 	return Slices{Rows: n.Out(0), Indices: n.Out(1)}
 }
 
-func toType(b *graph.Builder, scope string, x graph.Output, d graph.DType) graph.Output {
+func toType(b *graph.Builder, scope string, x graph.Output, d tensor.DType) graph.Output {
 	if x.DType() == d {
 		return x
 	}
@@ -99,7 +100,7 @@ func concatRows(b *graph.Builder, name string, parts []graph.Output) graph.Outpu
 		n := p.Shape().Dims[0]
 		shape.Dims[0].PerBatch, shape.Dims[0].Const = shape.Dims[0].PerBatch+n.PerBatch, shape.Dims[0].Const+n.Const
 	}
-	in := append(slices.Clone(parts), b.Scalar(name+"/axis", graph.Int32, 0))
+	in := append(slices.Clone(parts), b.Scalar(name+"/axis", tensor.Int32, 0))
 	return b.Op("ConcatV2", name, graph.Type{DType: d, Shape: shape},
-		graph.Attrs{"T": d, "N": int64(len(parts)), "Tidx": graph.Int32}, in...)
+		graph.Attrs{"T": d, "N": int64(len(parts)), "Tidx": tensor.Int32}, in...)
 }

@@ -6,15 +6,16 @@ import (
 
 	"github.com/chewxy/hm"
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
-	"gorgonia.org/tensor"
+	gtensor "gorgonia.org/tensor"
 )
 
-var dtypes = map[tensor.Dtype]graph.DType{
-	tensor.Float32: graph.Float32, tensor.Float64: graph.Float64,
-	tensor.Int32: graph.Int32, tensor.Int64: graph.Int64, tensor.Int: graph.Int64,
-	tensor.Int8: graph.Int8, tensor.Int16: graph.Int16, tensor.Uint8: graph.Uint8,
-	tensor.Bool: graph.Bool, tensor.String: graph.String,
+var dtypes = map[gtensor.Dtype]tensor.DType{
+	gtensor.Float32: tensor.Float32, gtensor.Float64: tensor.Float64,
+	gtensor.Int32: tensor.Int32, gtensor.Int64: tensor.Int64, gtensor.Int: tensor.Int64,
+	gtensor.Int8: tensor.Int8, gtensor.Int16: tensor.Int16, gtensor.Uint8: tensor.Uint8,
+	gtensor.Bool: tensor.Bool, gtensor.String: tensor.String,
 }
 
 // typeOf returns the type and fixed shape of a Gorgonia node. Gorgonia's int is int64.
@@ -26,9 +27,9 @@ func typeOf(n *G.Node) (graph.Type, error) {
 	return graph.Type{DType: dt, Shape: graph.ShapeOf(n.Shape()...)}, nil
 }
 
-func elementType(t hm.Type) (graph.DType, error) {
+func elementType(t hm.Type) (tensor.DType, error) {
 	switch x := t.(type) {
-	case tensor.Dtype:
+	case gtensor.Dtype:
 		if d, ok := dtypes[x]; ok {
 			return d, nil
 		}
@@ -37,7 +38,7 @@ func elementType(t hm.Type) (graph.DType, error) {
 	case *G.TensorType:
 		return elementType(x.Of)
 	}
-	return graph.Invalid, fmt.Errorf("element type %v has no form in the intermediate representation: expected float32, float64, int32, int64, uint8, bool or string", t)
+	return tensor.Invalid, fmt.Errorf("element type %v has no form in the intermediate representation: expected float32, float64, int32, int64, uint8, bool or string", t)
 }
 
 // sizes returns the fixed sizes of a shape.

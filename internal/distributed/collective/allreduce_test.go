@@ -10,30 +10,30 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
-var reduced = []graph.DType{graph.Float32, graph.Float64, graph.Int64}
+var reduced = []tensor.DType{tensor.Float32, tensor.Float64, tensor.Int64}
 
 // fill gives a tensor values of many sizes.
-func fill(r *rand.Rand, t *graph.Tensor) {
-	for i := range graph.Of[float32](t) {
-		graph.Of[float32](t)[i] = float32(r.NormFloat64() * math.Exp2(float64(r.IntN(20))))
+func fill(r *rand.Rand, t *tensor.Tensor) {
+	for i := range tensor.Values[float32](t) {
+		tensor.Values[float32](t)[i] = float32(r.NormFloat64() * math.Exp2(float64(r.IntN(20))))
 	}
-	for i := range graph.Of[float64](t) {
-		graph.Of[float64](t)[i] = r.NormFloat64() * math.Exp2(float64(r.IntN(40)))
+	for i := range tensor.Values[float64](t) {
+		tensor.Values[float64](t)[i] = r.NormFloat64() * math.Exp2(float64(r.IntN(40)))
 	}
-	for i := range graph.Of[int64](t) {
-		graph.Of[int64](t)[i] = r.Int64N(1<<40) - 1<<39
+	for i := range tensor.Values[int64](t) {
+		tensor.Values[int64](t)[i] = r.Int64N(1<<40) - 1<<39
 	}
 }
 
 // drawLayout draws types and sizes: none, one, a few, around the chunk and the exchange.
-func drawLayout(t *rapid.T) []*graph.Tensor {
+func drawLayout(t *rapid.T) []*tensor.Tensor {
 	size := rapid.OneOf(rapid.IntRange(0, 9), rapid.IntRange(0, 5000), rapid.IntRange(chunkBytes/4-3, chunkBytes/4+3), rapid.IntRange(0, 2*chunkBytes/4))
-	var out []*graph.Tensor
+	var out []*tensor.Tensor
 	for range rapid.IntRange(0, 5).Draw(t, "tensors") {
-		out = append(out, graph.NewTensor(rapid.SampledFrom(reduced).Draw(t, "type"), size.Draw(t, "size")))
+		out = append(out, tensor.New(rapid.SampledFrom(reduced).Draw(t, "type"), size.Draw(t, "size")))
 	}
 	return out
 }
@@ -65,11 +65,11 @@ func checkAllReduce(t *rapid.T, groups []*Group) {
 	r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
 	overlapped := rapid.Bool().Draw(t, "overlapped")
 	n := len(groups)
-	in, out := make([][]*graph.Tensor, n), make([][]*graph.Tensor, n)
+	in, out := make([][]*tensor.Tensor, n), make([][]*tensor.Tensor, n)
 	order := make([][]int, n)
 	for rank := range groups {
 		for _, x := range layout {
-			v := graph.NewTensor(x.DType, x.Shape...)
+			v := tensor.New(x.DType, x.Shape...)
 			fill(r, v)
 			in[rank], out[rank] = append(in[rank], v), append(out[rank], v.Clone())
 		}
@@ -91,7 +91,7 @@ func checkAllReduce(t *rapid.T, groups []*Group) {
 	}
 }
 
-func reduceInOrder(g *Group, tensors []*graph.Tensor, op Op, order []int) error {
+func reduceInOrder(g *Group, tensors []*tensor.Tensor, op Op, order []int) error {
 	r, err := g.Start(context.Background(), tensors, op)
 	if err != nil {
 		return err
@@ -103,18 +103,18 @@ func reduceInOrder(g *Group, tensors []*graph.Tensor, op Op, order []int) error 
 }
 
 // checkReduced compares a result with the same computed in float64 or int64.
-func checkReduced(t *rapid.T, i int, op Op, in [][]*graph.Tensor, got *graph.Tensor) {
+func checkReduced(t *rapid.T, i int, op Op, in [][]*tensor.Tensor, got *tensor.Tensor) {
 	n := len(in)
 	for k := range got.Len() {
-		if got.DType == graph.Int64 {
+		if got.DType == tensor.Int64 {
 			var sum int64
 			for _, x := range in {
-				sum += graph.Of[int64](x[i])[k]
+				sum += tensor.Values[int64](x[i])[k]
 			}
 			if op == Mean {
 				sum /= int64(n)
 			}
-			if v := graph.Of[int64](got)[k]; v != sum {
+			if v := tensor.Values[int64](got)[k]; v != sum {
 				t.Fatalf("tensor %d element %d: got %d, expected %d", i, k, v, sum)
 			}
 			continue

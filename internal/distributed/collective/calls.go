@@ -5,14 +5,14 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // AllReduce replaces the values of tensors, which are float32, float64 or int64,
 // by the sum or mean over all workers, in place. All workers pass tensors of the
 // same types and sizes in the same order. The results are the same bits on all
 // workers. After an error the tensors hold neither the old values nor the result.
-func (g *Group) AllReduce(ctx context.Context, tensors []*graph.Tensor, op Op) error {
+func (g *Group) AllReduce(ctx context.Context, tensors []*tensor.Tensor, op Op) error {
 	stop, err := g.begin(ctx, 0)
 	if err != nil {
 		return err
@@ -35,7 +35,7 @@ func (g *Group) AllReduce(ctx context.Context, tensors []*graph.Tensor, op Op) e
 const keptPlans = 8
 
 // plan returns the plan for a call, bound to its tensors.
-func (g *Group) plan(op Op, tensors []*graph.Tensor) (*plan, error) {
+func (g *Group) plan(op Op, tensors []*tensor.Tensor) (*plan, error) {
 	i := slices.IndexFunc(g.plans, func(p *plan) bool { return p.fits(op, tensors) })
 	if i >= 0 {
 		p := g.plans[i]
@@ -57,7 +57,7 @@ func (g *Group) plan(op Op, tensors []*graph.Tensor) (*plan, error) {
 
 // Broadcast replaces the values of tensors, of any type but strings, by those of
 // the root.
-func (g *Group) Broadcast(ctx context.Context, root int, tensors []*graph.Tensor) error {
+func (g *Group) Broadcast(ctx context.Context, root int, tensors []*tensor.Tensor) error {
 	stop, err := g.begin(ctx, 0)
 	if err != nil {
 		return err
@@ -66,7 +66,7 @@ func (g *Group) Broadcast(ctx context.Context, root int, tensors []*graph.Tensor
 	p := &pass{}
 	parts := make([]part, 0, len(tensors))
 	for i, t := range tensors {
-		if t.DType == graph.String {
+		if t.DType == tensor.String {
 			err = fmt.Errorf("collective: broadcast of tensor %d: strings cannot be sent", i)
 		}
 		p.add(t.Bytes)
@@ -101,7 +101,7 @@ func (g *Group) AllGather(ctx context.Context, value []byte) ([][]byte, error) {
 	defer g.end(stop)
 	lengths := make([]int64, g.size)
 	lengths[g.rank] = int64(len(value))
-	table, err := graph.FromSlice(lengths, g.size)
+	table, err := tensor.FromSlice(lengths, g.size)
 	if err != nil {
 		return nil, err
 	}

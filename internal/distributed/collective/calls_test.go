@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 func TestBroadcastProperty(t *testing.T) {
@@ -17,10 +17,10 @@ func TestBroadcastProperty(t *testing.T) {
 		rapid.Check(t, func(t *rapid.T) {
 			layout, root := drawLayout(t), rapid.IntRange(0, n-1).Draw(t, "root")
 			r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
-			tensors := make([][]*graph.Tensor, n)
+			tensors := make([][]*tensor.Tensor, n)
 			for rank := range tensors {
 				for _, x := range layout {
-					v := graph.NewTensor(x.DType, x.Shape...)
+					v := tensor.New(x.DType, x.Shape...)
 					fill(r, v)
 					tensors[rank] = append(tensors[rank], v)
 				}

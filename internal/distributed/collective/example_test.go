@@ -6,10 +6,10 @@ import (
 	"log"
 	"sync"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
 	"github.com/goestimator/goestimator/internal/distributed/collective"
 	"github.com/goestimator/goestimator/internal/distributed/coordinator"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Two workers average their gradients.
@@ -47,10 +47,10 @@ func average(e *collective.Endpoint, board *coordinator.Board, tasks []cluster.T
 		return nil, err
 	}
 	defer g.Close()
-	gradient, err := graph.FromSlice([]float32{float32(rank), 10}, 2)
+	gradient, err := tensor.FromSlice([]float32{float32(rank), 10}, 2)
 	if err != nil {
 		return nil, err
 	}
-	err = g.AllReduce(ctx, []*graph.Tensor{gradient}, collective.Mean)
-	return graph.Of[float32](gradient), err
+	err = g.AllReduce(ctx, []*tensor.Tensor{gradient}, collective.Mean)
+	return tensor.Values[float32](gradient), err
 }

@@ -8,17 +8,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
 	"github.com/goestimator/goestimator/internal/distributed/coordinator"
+	"github.com/goestimator/goestimator/tensor"
 )
 
-func ones(n int) []*graph.Tensor {
-	t := graph.NewTensor(graph.Float32, n)
-	for i := range graph.Of[float32](t) {
-		graph.Of[float32](t)[i] = 1
+func ones(n int) []*tensor.Tensor {
+	t := tensor.New(tensor.Float32, n)
+	for i := range tensor.Values[float32](t) {
+		tensor.Values[float32](t)[i] = 1
 	}
-	return []*graph.Tensor{t}
+	return []*tensor.Tensor{t}
 }
 
 // expectDead checks that pending and later calls of all ranks fail for the loss of a peer.
@@ -176,18 +176,18 @@ func TestMismatch(t *testing.T) {
 }
 
 func TestBadCallsKillTheGroup(t *testing.T) {
-	text, err := graph.StringTensor([][]byte{{1}}, 1)
+	text, err := tensor.FromStrings([][]byte{{1}}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, call := range map[string]func(g *Group) error{
-		"strings": func(g *Group) error { return g.AllReduce(context.Background(), []*graph.Tensor{text}, Sum) },
+		"strings": func(g *Group) error { return g.AllReduce(context.Background(), []*tensor.Tensor{text}, Sum) },
 		"type": func(g *Group) error {
-			return g.AllReduce(context.Background(), []*graph.Tensor{graph.NewTensor(graph.Int32, 1)}, Sum)
+			return g.AllReduce(context.Background(), []*tensor.Tensor{tensor.New(tensor.Int32, 1)}, Sum)
 		},
 		"operation":    func(g *Group) error { return g.AllReduce(context.Background(), ones(1), 7) },
 		"root":         func(g *Group) error { return g.Broadcast(context.Background(), 2, ones(1)) },
-		"string bytes": func(g *Group) error { return g.Broadcast(context.Background(), 0, []*graph.Tensor{text}) },
+		"string bytes": func(g *Group) error { return g.Broadcast(context.Background(), 0, []*tensor.Tensor{text}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			groups := newSite(t, 2, false).form(t, 1, nil)

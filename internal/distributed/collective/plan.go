@@ -5,7 +5,7 @@ import (
 	"hash/fnv"
 	"strings"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Op is what a reduction computes of the workers' values.
@@ -47,7 +47,7 @@ func (s *schedule) describe(text string, details ...any) {
 
 // part is the type and size of one tensor of a layout.
 type part struct {
-	dtype graph.DType
+	dtype tensor.DType
 	bytes int
 }
 
@@ -62,7 +62,7 @@ type plan struct {
 }
 
 // fits tells whether the plan is for this call.
-func (p *plan) fits(op Op, tensors []*graph.Tensor) bool {
+func (p *plan) fits(op Op, tensors []*tensor.Tensor) bool {
 	if p.op != op || len(p.parts) != len(tensors) {
 		return false
 	}
@@ -75,7 +75,7 @@ func (p *plan) fits(op Op, tensors []*graph.Tensor) bool {
 }
 
 // bind puts the tensors' memory into the passes.
-func (p *plan) bind(tensors []*graph.Tensor) {
+func (p *plan) bind(tensors []*tensor.Tensor) {
 	for _, q := range p.passes {
 		q.set()
 		for _, i := range q.tensors {
@@ -88,12 +88,12 @@ func (p *plan) bind(tensors []*graph.Tensor) {
 // the first, since the gradients of the last layers are ready first; each type has
 // a pack of its own that is closed as soon as it holds bytesPerPack. A tensor is
 // never split between packs.
-func (g *Group) newPlan(op Op, tensors []*graph.Tensor) (*plan, error) {
+func (g *Group) newPlan(op Op, tensors []*tensor.Tensor) (*plan, error) {
 	if op != Sum && op != Mean {
 		return nil, fmt.Errorf("collective: %v: expected sum or mean", op)
 	}
 	p := &plan{op: op, pass: make([]int, len(tensors))}
-	open := map[graph.DType]int{}
+	open := map[tensor.DType]int{}
 	size := []int{}
 	for i := len(tensors) - 1; i >= 0; i-- {
 		t := tensors[i]

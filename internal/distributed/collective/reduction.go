@@ -4,7 +4,7 @@ import (
 	"context"
 	"sync/atomic"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Reduction is an AllReduce that goes on while its tensors are being computed.
@@ -27,7 +27,7 @@ func (r *Reduction) init(g *Group, p *plan) {
 // ready in, as the order must be the same on all workers. A tensor must not be
 // touched from its Ready until Wait has returned. To give a reduction up, end ctx,
 // which kills the group. The Reduction is valid until the next call of Start.
-func (g *Group) Start(ctx context.Context, tensors []*graph.Tensor, op Op) (*Reduction, error) {
+func (g *Group) Start(ctx context.Context, tensors []*tensor.Tensor, op Op) (*Reduction, error) {
 	stop, err := g.begin(ctx, len(tensors))
 	if err != nil {
 		return nil, err

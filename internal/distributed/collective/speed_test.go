@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // BenchmarkAllReduce measures workers in one process, over sockets. cpu-ns/B is
@@ -21,9 +21,9 @@ func BenchmarkAllReduce(b *testing.B) {
 				s := newSite(b, n, true)
 				groups := s.form(b, 0, nil)
 				defer closeAll(groups)
-				tensors := make([][]*graph.Tensor, n)
+				tensors := make([][]*tensor.Tensor, n)
 				for i := range tensors {
-					tensors[i] = []*graph.Tensor{graph.NewTensor(graph.Float32, size/4)}
+					tensors[i] = []*tensor.Tensor{tensor.New(tensor.Float32, size/4)}
 				}
 				run := func(steps int) {
 					all(b, n, func(rank int) error {

@@ -4,14 +4,14 @@ import (
 	"context"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // A call with a known layout allocates nothing, and neither does the transport.
 func TestSteadyCallsDoNotAllocate(t *testing.T) {
 	const n = 3
 	groups := newSite(t, n, true).form(t, 0, nil)
-	tensors := make([][]*graph.Tensor, n)
+	tensors := make([][]*tensor.Tensor, n)
 	for i := range tensors {
 		tensors[i] = append(ones(600_000), ones(3)...)
 	}
@@ -46,7 +46,7 @@ func TestSteadyCallsDoNotAllocate(t *testing.T) {
 	}
 }
 
-func step(g *Group, tensors []*graph.Tensor, overlapped bool) error {
+func step(g *Group, tensors []*tensor.Tensor, overlapped bool) error {
 	if !overlapped {
 		return g.AllReduce(context.Background(), tensors, Mean)
 	}

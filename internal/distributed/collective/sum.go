@@ -3,8 +3,8 @@ package collective
 import (
 	"unsafe"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 const (
@@ -23,13 +23,13 @@ type arithmetic struct {
 }
 
 // arithmeticOf returns nil for a type that is not reduced.
-func arithmeticOf(d graph.DType) *arithmetic {
+func arithmeticOf(d tensor.DType) *arithmetic {
 	switch d {
-	case graph.Float32:
+	case tensor.Float32:
 		return &float32s
-	case graph.Float64:
+	case tensor.Float64:
 		return &float64s
-	case graph.Int64:
+	case tensor.Int64:
 		return &int64s
 	}
 	return nil
@@ -71,4 +71,4 @@ func divideInts(dst []byte, n int) {
 }
 
 // aligned returns n bytes that may hold elements of any type.
-func aligned(n int) []byte { return graph.NewTensor(graph.Uint8, n).Bytes }
+func aligned(n int) []byte { return tensor.New(tensor.Uint8, n).Bytes }

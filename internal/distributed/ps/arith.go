@@ -3,22 +3,22 @@ package ps
 import (
 	"slices"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // floats views bytes of a float type; b must be aligned, as all buffers are.
 func floats[T float32 | float64](b []byte) []T {
-	size := graph.TypeOf[T]().Size()
-	return graph.Of[T](&graph.Tensor{DType: graph.TypeOf[T](), Shape: []int{len(b) / size}, Bytes: b})
+	size := tensor.TypeOf[T]().Size()
+	return tensor.Values[T](&tensor.Tensor{DType: tensor.TypeOf[T](), Shape: []int{len(b) / size}, Bytes: b})
 }
 
 // rescale multiplies values of a float type by scale, and bounds them by clip
 // where that is above 0.
-func rescale(d graph.DType, b []byte, scale, clip float64) {
+func rescale(d tensor.DType, b []byte, scale, clip float64) {
 	switch d {
-	case graph.Float32:
+	case tensor.Float32:
 		rescaleAs(floats[float32](b), float32(scale), float32(clip))
-	case graph.Float64:
+	case tensor.Float64:
 		rescaleAs(floats[float64](b), scale, clip)
 	}
 }
@@ -37,11 +37,11 @@ func rescaleAs[T float32 | float64](x []T, scale, clip T) {
 }
 
 // addScaled is dst += scale * src for a float type.
-func addScaled(d graph.DType, dst, src []byte, scale float64) {
+func addScaled(d tensor.DType, dst, src []byte, scale float64) {
 	switch d {
-	case graph.Float32:
+	case tensor.Float32:
 		addScaledAs(floats[float32](dst), floats[float32](src), float32(scale))
-	case graph.Float64:
+	case tensor.Float64:
 		addScaledAs(floats[float64](dst), floats[float64](src), scale)
 	}
 }
@@ -53,13 +53,13 @@ func addScaledAs[T float32 | float64](dst, src []T, scale T) {
 }
 
 // squares returns the sum of squares of values of a float type.
-func squares(d graph.DType, b []byte) (sum float64) {
+func squares(d tensor.DType, b []byte) (sum float64) {
 	switch d {
-	case graph.Float32:
+	case tensor.Float32:
 		for _, x := range floats[float32](b) {
 			sum += float64(x) * float64(x)
 		}
-	case graph.Float64:
+	case tensor.Float64:
 		for _, x := range floats[float64](b) {
 			sum += x * x
 		}
@@ -113,7 +113,7 @@ func (u *unit) sum(lookups []*gradient) *gradient {
 // concat puts sparse rows behind sparse rows, each by itself.
 func (u *unit) concat(a *gradient, w weighted) *gradient {
 	size := u.v.rowBytes()
-	values := graph.NewTensor(graph.Uint8, (len(a.ids)+len(w.ids))*size).Bytes
+	values := tensor.New(tensor.Uint8, (len(a.ids)+len(w.ids))*size).Bytes
 	n := copy(values, a.values)
 	addScaled(u.v.DType, values[n:], w.values, w.share)
 	return &gradient{sparse: true, apart: true, ids: slices.Concat(a.ids, w.ids), values: values}
@@ -137,7 +137,7 @@ func (u *unit) merge(a *gradient, w weighted) *gradient {
 	ids := slices.Concat(a.ids, w.ids)
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
-	values := graph.NewTensor(graph.Uint8, len(ids)*size).Bytes
+	values := tensor.New(tensor.Uint8, len(ids)*size).Bytes
 	place := func(g *gradient, share float64) {
 		at := 0
 		for i, id := range g.ids {

@@ -9,12 +9,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/initializers"
 	"github.com/goestimator/goestimator/models/optimizers"
 	"github.com/goestimator/goestimator/runconfig"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // loopback starts servers on loopback sockets and returns a client.
@@ -75,7 +75,7 @@ func BenchmarkPullPush(b *testing.B) {
 		b.Run(fmt.Sprintf("servers=%d", servers), func(b *testing.B) {
 			var variables []*models.Variable
 			for i := range 10 {
-				variables = append(variables, &models.Variable{Name: fmt.Sprintf("w%d", i), DType: graph.Float32, Shape: []int{2500, 1000}, Init: initializers.Ones()})
+				variables = append(variables, &models.Variable{Name: fmt.Sprintf("w%d", i), DType: tensor.Float32, Shape: []int{2500, 1000}, Init: initializers.Ones()})
 			}
 			c := loopback(b, servers, ClientConfig{})
 			p := begin(b, c, variables, Config{Servers: servers})
@@ -85,7 +85,7 @@ func BenchmarkPullPush(b *testing.B) {
 			}
 			var g []Gradient
 			for _, v := range variables {
-				g = append(g, Gradient{Variable: v.Name, Value: graph.NewTensor(v.DType, v.Shape...)})
+				g = append(g, Gradient{Variable: v.Name, Value: tensor.New(v.DType, v.Shape...)})
 			}
 			b.SetBytes(2 * 100_000_000)
 			for i := 0; b.Loop(); i++ {
@@ -104,12 +104,12 @@ func BenchmarkPullPush(b *testing.B) {
 // and pushes their gradients: 40 rows for each example, width 16.
 func BenchmarkEmbedding(b *testing.B) {
 	const rows, width, perExample, batch = 10_000_000, 16, 40, 512
-	v := []*models.Variable{{Name: "table", DType: graph.Float32, Shape: []int{rows, width}, Init: initializers.Zeros()}}
+	v := []*models.Variable{{Name: "table", DType: tensor.Float32, Shape: []int{rows, width}, Init: initializers.Zeros()}}
 	c := loopback(b, 2, ClientConfig{})
 	begin(b, c, v, Config{Servers: 2, Partitioner: FixedShards(2)})
 	r := rand.New(rand.NewPCG(1, 2))
 	ids := make([]int64, batch*perExample)
-	into := graph.NewTensor(graph.Float32, len(ids), width)
+	into := tensor.New(tensor.Float32, len(ids), width)
 	for i := 0; b.Loop(); i++ {
 		for k := range ids {
 			ids[k] = r.Int64N(rows)
@@ -126,7 +126,7 @@ func BenchmarkEmbedding(b *testing.B) {
 
 // BenchmarkFence takes and reads a checkpoint of a table of 10 million rows.
 func BenchmarkFence(b *testing.B) {
-	v := []*models.Variable{{Name: "table", DType: graph.Float32, Shape: []int{10_000_000, 16}, Init: initializers.Zeros()}}
+	v := []*models.Variable{{Name: "table", DType: tensor.Float32, Shape: []int{10_000_000, 16}, Init: initializers.Zeros()}}
 	c := loopback(b, 2, ClientConfig{})
 	begin(b, c, v, Config{Servers: 2, Partitioner: FixedShards(2)})
 	b.SetBytes(640_000_000)

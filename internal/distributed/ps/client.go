@@ -13,9 +13,9 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
 	"github.com/goestimator/goestimator/internal/distributed/settings"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // ClientConfig describes a client.
@@ -25,7 +25,7 @@ type ClientConfig struct {
 	Rank    int            // of this worker, from 0
 	// Transfer is the type that float32 values and gradients travel in: see
 	// ParseTransfer; 0 is Float32.
-	Transfer graph.DType
+	Transfer tensor.DType
 	Timeout  time.Duration // of a request whose context has no deadline; 0: 60 s
 	Log      *slog.Logger  // nil: slog.Default()
 }
@@ -47,8 +47,8 @@ type Client struct {
 
 // NewClient returns a client that has not joined a session yet.
 func NewClient(c ClientConfig) *Client {
-	if c.Transfer == graph.Invalid {
-		c.Transfer = graph.Float32
+	if c.Transfer == tensor.Invalid {
+		c.Transfer = tensor.Float32
 	}
 	if c.Timeout <= 0 {
 		c.Timeout = 60 * time.Second

@@ -9,12 +9,13 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Fill writes rows of a value, from row first on along axis 0, into dst, which
 // has the whole's type and shape but for the number of rows. A scalar is
 // written whole.
-type Fill = func(dst *graph.Tensor, first int) error
+type Fill = func(dst *tensor.Tensor, first int) error
 
 // State is what a session begins with.
 type State struct {
@@ -162,17 +163,17 @@ func (m *creation) fillUnit(st cluster.ClientStream, id ident, number int) error
 		}
 		x := &filler{creation: m, st: st, header: fillHeader{ident: id, unit: number, field: field}, fill: fill}
 		if len(types[field].Shape.Dims) == 0 {
-			t := graph.NewTensor(types[field].DType)
+			t := tensor.New(types[field].DType)
 			if err := x.send(t, 0); err != nil {
 				return fmt.Errorf("value of %s: %w", name, err)
 			}
 			continue
 		}
 		step := max(chunkBytes/max(v.rowBytes(), 1), 1)
-		t := graph.NewTensor(v.DType, append([]int{min(step, u.Hi-u.Lo)}, v.Shape[1:]...)...)
+		t := tensor.New(v.DType, append([]int{min(step, u.Hi-u.Lo)}, v.Shape[1:]...)...)
 		for lo := u.Lo; lo < u.Hi; lo += step {
 			n := min(step, u.Hi-lo)
-			part := &graph.Tensor{DType: v.DType, Shape: append([]int{n}, v.Shape[1:]...), Bytes: t.Bytes[:n*v.rowBytes()]}
+			part := &tensor.Tensor{DType: v.DType, Shape: append([]int{n}, v.Shape[1:]...), Bytes: t.Bytes[:n*v.rowBytes()]}
 			if err := x.send(part, lo); err != nil {
 				return fmt.Errorf("value of %s: %w", name, err)
 			}
@@ -190,7 +191,7 @@ type filler struct {
 }
 
 // send makes rows from first on and sends them.
-func (x *filler) send(t *graph.Tensor, first int) error {
+func (x *filler) send(t *tensor.Tensor, first int) error {
 	clear(t.Bytes)
 	x.values.Lock()
 	err := x.fill(t, first)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Snapshot is the state of all servers at one global step. Training goes on
@@ -18,7 +19,7 @@ type Snapshot struct {
 	// Held is how long pushes were held back, on the server where that was longest.
 	Held time.Duration
 	// Scalars are what the optimizer's variables share, such as Adam's powers.
-	Scalars map[string]*graph.Tensor
+	Scalars map[string]*tensor.Tensor
 	// Parts are the variables and slots, in the order in which they must be read.
 	// Those of one name cover it.
 	Parts []Part
@@ -55,7 +56,7 @@ func (c *Client) Fence(ctx context.Context) (*Snapshot, error) {
 	}
 	ctx, cancel := c.deadline(ctx)
 	defer cancel()
-	s := &Snapshot{c: c, p: p, ids: ids, fence: nonZero(), Positions: map[int][]byte{}, Scalars: map[string]*graph.Tensor{}}
+	s := &Snapshot{c: c, p: p, ids: ids, fence: nonZero(), Positions: map[int][]byte{}, Scalars: map[string]*tensor.Tensor{}}
 	if err := s.take(ctx); err != nil {
 		s.giveUp()
 		return nil, fmt.Errorf("checkpoint on the parameter servers: %w", err)
@@ -125,7 +126,7 @@ func (s *Snapshot) readScalars(ctx context.Context) error {
 			if s.Scalars[x.Name] != nil {
 				continue
 			}
-			t := graph.NewTensor(x.DType)
+			t := tensor.New(x.DType)
 			if err := s.read(ctx, number, 1+len(v.Slots)+i, 0, t.Bytes); err != nil {
 				return err
 			}
@@ -167,12 +168,12 @@ func (s *Snapshot) slice(ctx context.Context, server int, req *sliceRequest, dst
 
 // Read returns the part's value. Each part may be read once, in the order of
 // Snapshot.Parts, before Close.
-func (x Part) Read(ctx context.Context) (*graph.Tensor, error) {
+func (x Part) Read(ctx context.Context) (*tensor.Tensor, error) {
 	shape := x.Type.Shape.At(0)
 	if len(shape) > 0 {
 		shape[0] = x.Rows
 	}
-	t := graph.NewTensor(x.Type.DType, shape...)
+	t := tensor.New(x.Type.DType, shape...)
 	if err := x.s.read(ctx, x.unit, x.field, x.offset, t.Bytes); err != nil {
 		return nil, fmt.Errorf("checkpoint of %s: %w", x.Name, err)
 	}

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // reason returns the error that the server ended a stream with, where sending
@@ -34,7 +34,7 @@ func reason(st cluster.ClientStream, err error) error {
 // parts that have not changed are not sent again. Its methods and a Pull into
 // it exclude each other.
 type Mirror struct {
-	tensors map[string]*graph.Tensor
+	tensors map[string]*tensor.Tensor
 	names   []string
 	session uint64
 	have    map[int]uint64 // versions by unit
@@ -50,20 +50,20 @@ func NewMirror(p *Plan, names ...string) (*Mirror, error) {
 			names = append(names, v.Name)
 		}
 	}
-	m := &Mirror{tensors: map[string]*graph.Tensor{}, names: slices.Clone(names), have: map[int]uint64{}, versions: map[string]uint64{}}
+	m := &Mirror{tensors: map[string]*tensor.Tensor{}, names: slices.Clone(names), have: map[int]uint64{}, versions: map[string]uint64{}}
 	for _, n := range names {
 		i, ok := p.Index(n)
 		if !ok {
 			return nil, fmt.Errorf("no variable %s in the plan", n)
 		}
-		m.tensors[n] = graph.NewTensor(p.Variables[i].DType, p.Variables[i].Shape...)
+		m.tensors[n] = tensor.New(p.Variables[i].DType, p.Variables[i].Shape...)
 	}
 	return m, nil
 }
 
 // Tensor returns the copy of a variable, nil where the mirror has none of that
 // name. The next Pull changes its contents, never the tensor.
-func (m *Mirror) Tensor(name string) *graph.Tensor { return m.tensors[name] }
+func (m *Mirror) Tensor(name string) *tensor.Tensor { return m.tensors[name] }
 
 // Names returns the names of the variables.
 func (m *Mirror) Names() []string { return m.names }
@@ -204,7 +204,7 @@ func (a *arrivals) put(h *pullFrame, f *cluster.Message, t transfer) error {
 // fillFrom reads the next bytes of a body into dst, widening them where they
 // are two-byte values: those go to the upper half of their place, which widen
 // then overwrites from below and never ahead of what it reads.
-func fillFrom(r io.Reader, dst []byte, t transfer, d graph.DType) error {
+func fillFrom(r io.Reader, dst []byte, t transfer, d tensor.DType) error {
 	raw := dst[len(dst)-t.size(d, len(dst)):]
 	if _, err := io.ReadFull(r, raw); err != nil {
 		return err

@@ -6,15 +6,15 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models/optimizers"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Gradient is the gradient of the loss by one variable.
 type Gradient struct {
 	Variable string
-	Value    *graph.Tensor // of the variable's type: of its shape or, with IDs, [len(IDs), rest of its shape]
-	IDs      []int64       // the rows that a sparse gradient is of; equal ones are summed. Nil: dense
+	Value    *tensor.Tensor // of the variable's type: of its shape or, with IDs, [len(IDs), rest of its shape]
+	IDs      []int64        // the rows that a sparse gradient is of; equal ones are summed. Nil: dense
 	// Lookup tells gradients of one variable apart, which the clip of a
 	// synchronous plan is to see one beside the other; other plans take one alone, 0.
 	Lookup int
@@ -26,7 +26,7 @@ type Gradient struct {
 // normalization.
 type Assignment struct {
 	Variable string
-	Value    *graph.Tensor
+	Value    *tensor.Tensor
 }
 
 // Push is what one worker's step brings.
@@ -214,8 +214,8 @@ func (o *outgoing) addRows(variable int, r *sparseRows, e entry) {
 			local[k] = int32(id - int64(u.Lo))
 		}
 		e.rows = len(local)
-		ids := graph.Tensor{}
-		if t, err := graph.FromSlice(local, len(local)); err == nil { // the length fits
+		ids := tensor.Tensor{}
+		if t, err := tensor.FromSlice(local, len(local)); err == nil { // the length fits
 			ids = *t
 		}
 		values := segment{rows: r, lo: from, hi: to}

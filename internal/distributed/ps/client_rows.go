@@ -7,15 +7,15 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Rows asks for rows of a variable.
 type Rows struct {
 	Variable string
-	IDs      []int64       // along axis 0, in any order, equal ones too
-	Into     *graph.Tensor // of shape [len(IDs), rest of the variable's shape]
+	IDs      []int64        // along axis 0, in any order, equal ones too
+	Into     *tensor.Tensor // of shape [len(IDs), rest of the variable's shape]
 }
 
 // PullRows fetches rows; each row of a variable is sent once, however often it
@@ -129,7 +129,7 @@ func (c *Client) rowsFrom(ctx context.Context, server int, r *rowsCall) (progres
 	if err != nil {
 		return progress{}, explain(task, err)
 	}
-	ids, err := graph.FromSlice(r.ids, len(r.ids))
+	ids, err := tensor.FromSlice(r.ids, len(r.ids))
 	if err != nil {
 		return progress{}, err
 	}

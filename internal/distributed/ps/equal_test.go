@@ -5,8 +5,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models/optimizers"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // TestSameAsOneProcess trains by every rule and compares variables and slots
@@ -65,7 +65,7 @@ func TestSyncSameAsOneProcess(t *testing.T) {
 	}
 }
 
-func checkSync(t *testing.T, j *job, servers int) map[string]*graph.Tensor {
+func checkSync(t *testing.T, j *job, servers int) map[string]*tensor.Tensor {
 	const workers = 3
 	ctx := testContext(t)
 	l := newLocal(t, servers, workers, ServerConfig{})

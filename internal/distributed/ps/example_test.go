@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/distributed/ps"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/initializers"
 	"github.com/goestimator/goestimator/models/optimizers"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Two servers hold a table of four rows; a worker changes one of them.
@@ -23,7 +23,7 @@ func Example() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 
-	table := &models.Variable{Name: "table", DType: graph.Float32, Shape: []int{4, 2}, Init: initializers.Ones()}
+	table := &models.Variable{Name: "table", DType: tensor.Float32, Shape: []int{4, 2}, Init: initializers.Ones()}
 	variables := []*models.Variable{table}
 	train := &optimizers.TrainOp{Groups: []optimizers.Group{{Variables: variables, Rule: optimizers.SGD{}, LearningRate: optimizers.Constant(0.5)}}}
 	plan, err := ps.NewPlan(variables, ps.Config{Servers: 2, Partitioner: ps.FixedShards(2), Train: train})
@@ -36,12 +36,12 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	gradient, _ := graph.FromSlice([]float32{1, 2}, 1, 2)
+	gradient, _ := tensor.FromSlice([]float32{1, 2}, 1, 2)
 	reply, err := client.Push(ctx, ps.Push{Step: 0, Gradients: []ps.Gradient{{Variable: "table", Value: gradient, IDs: []int64{3}}}})
 	fmt.Println(reply.GlobalStep, err)
-	rows := graph.NewTensor(graph.Float32, 2, 2)
+	rows := tensor.New(tensor.Float32, 2, 2)
 	_, err = client.PullRows(ctx, ps.Rows{Variable: "table", IDs: []int64{3, 0}, Into: rows})
-	fmt.Println(graph.Of[float32](rows), err)
+	fmt.Println(tensor.Values[float32](rows), err)
 	// Output:
 	// 1 <nil>
 	// [0.5 0 1 1] <nil>

@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"github.com/goestimator/goestimator/estimator/checkpoint"
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/initializers"
 	"github.com/goestimator/goestimator/models/optimizers"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 func checkReset(t *testing.T, err error) {
@@ -27,7 +27,7 @@ func checkReset(t *testing.T, err error) {
 // every element, so that a snapshot of one moment has equal elements.
 func big(t *testing.T, rule optimizers.Rule, servers int, c ServerConfig) (*Local, *Client, *Plan) {
 	t.Helper()
-	v := []*models.Variable{{Name: "x", DType: graph.Float32, Shape: []int{3000, 100}, Init: initializers.Zeros()}}
+	v := []*models.Variable{{Name: "x", DType: tensor.Float32, Shape: []int{3000, 100}, Init: initializers.Zeros()}}
 	train := &optimizers.TrainOp{Groups: []optimizers.Group{{Variables: v, Rule: rule, LearningRate: optimizers.Constant(1)}}}
 	p, err := NewPlan(v, Config{Servers: servers, Partitioner: FixedShards(servers), Train: train})
 	if err != nil {
@@ -41,10 +41,10 @@ func big(t *testing.T, rule optimizers.Rule, servers int, c ServerConfig) (*Loca
 	return l, client, p
 }
 
-func constant(x float32, shape ...int) *graph.Tensor {
-	t := graph.NewTensor(graph.Float32, shape...)
-	for i := range graph.Of[float32](t) {
-		graph.Of[float32](t)[i] = x
+func constant(x float32, shape ...int) *tensor.Tensor {
+	t := tensor.New(tensor.Float32, shape...)
+	for i := range tensor.Values[float32](t) {
+		tensor.Values[float32](t)[i] = x
 	}
 	return t
 }
@@ -67,7 +67,7 @@ func TestSnapshotIsOneMoment(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		first := graph.NewTensor(graph.Float32, 3000, 100)
+		first := tensor.New(tensor.Float32, 3000, 100)
 		half := len(first.Bytes) / 2
 		push(some)
 		if err := s.read(ctx, 0, 0, 0, first.Bytes[:half]); err != nil {
@@ -135,7 +135,7 @@ func TestFenceWhilePushing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, x := range graph.Of[float32](read(t, s)["x"]) {
+		for _, x := range tensor.Values[float32](read(t, s)["x"]) {
 			if x != float32(s.Step) {
 				t.Fatalf("an element is %g at step %d", x, s.Step)
 			}

@@ -1,6 +1,6 @@
 package ps
 
-import "github.com/goestimator/goestimator/internal/compiler/graph"
+import "github.com/goestimator/goestimator/tensor"
 
 // image is a copy of a unit's value at one version, which may be sent while
 // the unit goes on.
@@ -61,7 +61,7 @@ func (i *images) take() []byte {
 		i.free = i.free[:n-1]
 		return b
 	}
-	return graph.NewTensor(graph.Uint8, i.size).Bytes
+	return tensor.New(tensor.Uint8, i.size).Bytes
 }
 
 // give keeps memory for the next take; the unit is locked.

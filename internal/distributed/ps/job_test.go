@@ -14,6 +14,7 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/engine"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/optimizers"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // job is a model of a matrix, a table and a scalar that are trained, and two
@@ -21,7 +22,7 @@ import (
 type job struct {
 	variables []*models.Variable
 	train     *optimizers.TrainOp
-	first     map[string]*graph.Tensor
+	first     map[string]*tensor.Tensor
 }
 
 func newJob(tb testing.TB, name string, parameters map[string]any) *job {
@@ -30,11 +31,11 @@ func newJob(tb testing.TB, name string, parameters map[string]any) *job {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	j := &job{first: map[string]*graph.Tensor{}}
-	add := func(name string, d graph.DType, shape ...int) *models.Variable {
+	j := &job{first: map[string]*tensor.Tensor{}}
+	add := func(name string, d tensor.DType, shape ...int) *models.Variable {
 		v := &models.Variable{Name: name, DType: d, Shape: shape}
 		j.variables = append(j.variables, v)
-		t := graph.NewTensor(d, shape...)
+		t := tensor.New(d, shape...)
 		r := rand.New(rand.NewPCG(1, uint64(len(j.variables))))
 		for i := range t.Len() {
 			putFloat(d, t.Bytes[i*d.Size():], r.NormFloat64())
@@ -42,9 +43,9 @@ func newJob(tb testing.TB, name string, parameters map[string]any) *job {
 		j.first[name] = t
 		return v
 	}
-	trained := []*models.Variable{add("w", graph.Float32, 7, 3), add("table", graph.Float32, 11, 2), add("b", graph.Float32)}
-	add("mean", graph.Float32, 4)
-	add("count", graph.Int64)
+	trained := []*models.Variable{add("w", tensor.Float32, 7, 3), add("table", tensor.Float32, 11, 2), add("b", tensor.Float32)}
+	add("mean", tensor.Float32, 4)
+	add("count", tensor.Int64)
 	j.train = &optimizers.TrainOp{Transforms: o.Transforms, AccumulateSteps: o.AccumulateSteps, SlotNames: o.SlotNames,
 		Groups: []optimizers.Group{{Variables: trained, Rule: o.Rule, LearningRate: o.LearningRate, WeightDecay: o.WeightDecay, NoDecay: o.NoDecay}}}
 	return j
@@ -57,10 +58,10 @@ func (j *job) clipped() bool { return len(j.train.Transforms) > 0 }
 // clipped, two more lookups of the table: one of rows that stay apart, one of the whole table.
 func (j *job) gradients(seed int) []Gradient {
 	r := rand.New(rand.NewPCG(2, uint64(seed)))
-	random := func(shape ...int) *graph.Tensor {
-		t := graph.NewTensor(graph.Float32, shape...)
-		for i := range graph.Of[float32](t) {
-			graph.Of[float32](t)[i] = float32(r.NormFloat64())
+	random := func(shape ...int) *tensor.Tensor {
+		t := tensor.New(tensor.Float32, shape...)
+		for i := range tensor.Values[float32](t) {
+			tensor.Values[float32](t)[i] = float32(r.NormFloat64())
 		}
 		return t
 	}
@@ -83,8 +84,8 @@ func (j *job) state() State {
 	}}
 }
 
-func fillWhole(t *graph.Tensor) Fill {
-	return func(dst *graph.Tensor, first int) error {
+func fillWhole(t *tensor.Tensor) Fill {
+	return func(dst *tensor.Tensor, first int) error {
 		size := len(t.Bytes)
 		if len(t.Shape) > 0 {
 			size /= t.Shape[0]
@@ -115,7 +116,7 @@ func newReference(tb testing.TB, j *job) *reference {
 		}
 	}
 	for _, s := range j.train.Slots() {
-		t := graph.NewTensor(s.Type.DType, s.Type.Shape.At(0)...)
+		t := tensor.New(s.Type.DType, s.Type.Shape.At(0)...)
 		if err := s.Init.Init(t, 0); err != nil {
 			tb.Fatal(err)
 		}
@@ -124,8 +125,10 @@ func newReference(tb testing.TB, j *job) *reference {
 		}
 	}
 	b := graph.NewBuilder(graph.New())
-	f := func(shape ...int) graph.Type { return graph.Type{DType: graph.Float32, Shape: graph.ShapeOf(shape...)} }
-	step := b.Placeholder("step", graph.Type{DType: graph.Int64})
+	f := func(shape ...int) graph.Type {
+		return graph.Type{DType: tensor.Float32, Shape: graph.ShapeOf(shape...)}
+	}
+	step := b.Placeholder("step", graph.Type{DType: tensor.Int64})
 	feeds := []graph.Output{step}
 	feed := func(name string, t graph.Type) graph.Output {
 		feeds = append(feeds, b.Placeholder(name, t))
@@ -134,8 +137,8 @@ func newReference(tb testing.TB, j *job) *reference {
 	// rows has n rows of the table for each of the batch.
 	rows := func(name string, n int, byIndex bool) lower.Slices {
 		d := graph.Dim{PerBatch: n}
-		ids := feed(name+"_ids", graph.Type{DType: graph.Int64, Shape: graph.Shape{Dims: []graph.Dim{d}}})
-		return lower.Slices{Rows: feed(name, graph.Type{DType: graph.Float32, Shape: graph.Shape{Dims: []graph.Dim{d, graph.Fixed(2)}}}), Indices: ids, ByIndex: byIndex}
+		ids := feed(name+"_ids", graph.Type{DType: tensor.Int64, Shape: graph.Shape{Dims: []graph.Dim{d}}})
+		return lower.Slices{Rows: feed(name, graph.Type{DType: tensor.Float32, Shape: graph.Shape{Dims: []graph.Dim{d, graph.Fixed(2)}}}), Indices: ids, ByIndex: byIndex}
 	}
 	w, bias := feed("gw", f(7, 3)), feed("gb", f())
 	table := []lower.Slices{rows("lookup", 5, true)}
@@ -158,13 +161,13 @@ func newReference(tb testing.TB, j *job) *reference {
 func (r *reference) run(all ...[]Gradient) {
 	r.tb.Helper()
 	share := 1 / float64(len(all))
-	feeds := []*graph.Tensor{graph.ScalarOf(r.step)}
+	feeds := []*tensor.Tensor{tensor.Scalar(r.step)}
 	for _, k := range []int{0, 2, 1, 3, 4}[:len(all[0])] {
 		like := all[0][k]
 		if like.IDs == nil {
-			sum := graph.NewTensor(graph.Float32, like.Value.Shape...)
+			sum := tensor.New(tensor.Float32, like.Value.Shape...)
 			for _, g := range all {
-				addScaled(graph.Float32, sum.Bytes, g[k].Value.Bytes, share)
+				addScaled(tensor.Float32, sum.Bytes, g[k].Value.Bytes, share)
 			}
 			feeds = append(feeds, sum)
 			continue
@@ -173,12 +176,12 @@ func (r *reference) run(all ...[]Gradient) {
 		var rows []float32
 		for _, g := range all {
 			ids = append(ids, g[k].IDs...)
-			for _, x := range graph.Of[float32](g[k].Value) {
+			for _, x := range tensor.Values[float32](g[k].Value) {
 				rows = append(rows, x*float32(share))
 			}
 		}
-		i, _ := graph.FromSlice(ids, len(ids))
-		v, _ := graph.FromSlice(rows, len(ids), 2)
+		i, _ := tensor.FromSlice(ids, len(ids))
+		v, _ := tensor.FromSlice(rows, len(ids), 2)
 		feeds = append(feeds, i, v)
 	}
 	if err := r.prog.Run(context.Background(), len(all), feeds); err != nil {
@@ -188,7 +191,7 @@ func (r *reference) run(all ...[]Gradient) {
 }
 
 // all returns all variables.
-func (r *reference) all() map[string]*graph.Tensor {
+func (r *reference) all() map[string]*tensor.Tensor {
 	m, err := r.vars.Snapshot()
 	if err != nil {
 		r.tb.Fatal(err)
@@ -227,15 +230,15 @@ func (j *job) plan(tb testing.TB, c Config) *Plan {
 }
 
 // read returns all that a snapshot holds, put together.
-func read(tb testing.TB, s *Snapshot) map[string]*graph.Tensor {
+func read(tb testing.TB, s *Snapshot) map[string]*tensor.Tensor {
 	tb.Helper()
-	out := map[string]*graph.Tensor{}
+	out := map[string]*tensor.Tensor{}
 	for n, t := range s.Scalars {
 		out[n] = t
 	}
 	for _, x := range s.Parts {
 		if out[x.Name] == nil {
-			out[x.Name] = graph.NewTensor(x.Type.DType, x.Type.Shape.At(0)...)
+			out[x.Name] = tensor.New(x.Type.DType, x.Type.Shape.At(0)...)
 		}
 		t, err := x.Read(context.Background())
 		if err != nil {
@@ -252,7 +255,7 @@ func read(tb testing.TB, s *Snapshot) map[string]*graph.Tensor {
 }
 
 // compare compares named tensors to a relative tolerance.
-func compare(tb testing.TB, got, want map[string]*graph.Tensor, tolerance float64) {
+func compare(tb testing.TB, got, want map[string]*tensor.Tensor, tolerance float64) {
 	tb.Helper()
 	for n, w := range want {
 		g := got[n]

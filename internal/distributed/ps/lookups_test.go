@@ -11,9 +11,9 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
 	"github.com/goestimator/goestimator/models/optimizers"
+	"github.com/goestimator/goestimator/tensor"
 	"pgregory.net/rapid"
 )
 
@@ -90,7 +90,7 @@ func TestUnboundedRowsTakeWhatComes(t *testing.T) {
 	for i := range 1000 {
 		entries = append(entries, entry{unit: 1, kind: rowsApart, lookup: i, rows: math.MaxInt32})
 	}
-	h := encode(&pushHeader{ident: id, client: 1, sequence: 1, weight: 1, transfer: transfer(graph.Float32), entries: entries})
+	h := encode(&pushHeader{ident: id, client: 1, sequence: 1, weight: 1, transfer: transfer(tensor.Float32), entries: entries})
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	err := s.push(context.Background(), &script{in: []*cluster.Frame{{Header: h}, {Body: [][]byte{make([]byte, 1<<20)}}, {Header: encode(&pushEnd{})}}})
@@ -129,8 +129,8 @@ func TestGrownReadsWhole(t *testing.T) {
 func TestPushChecksLookups(t *testing.T) {
 	b := newBegun(t, Config{Servers: 1}, 1, ServerConfig{})
 	for _, g := range []Gradient{
-		{Variable: "table", Lookup: 1, IDs: []int64{5}, Value: graph.NewTensor(graph.Float32, 1, 2)},
-		{Variable: "table", Apart: true, IDs: []int64{5}, Value: graph.NewTensor(graph.Float32, 1, 2)},
+		{Variable: "table", Lookup: 1, IDs: []int64{5}, Value: tensor.New(tensor.Float32, 1, 2)},
+		{Variable: "table", Apart: true, IDs: []int64{5}, Value: tensor.New(tensor.Float32, 1, 2)},
 	} {
 		if _, err := b.c.Push(testContext(t), Push{Gradients: []Gradient{g}}); err == nil || !strings.Contains(err.Error(), "without a clip on the servers") {
 			t.Errorf("lookup %d, apart %v: got %v", g.Lookup, g.Apart, err)

@@ -5,28 +5,28 @@ import (
 	"math"
 	"strings"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Partitioner says into how many parts along axis 0 a variable is cut.
 type Partitioner interface {
 	// Partitions returns the number of parts, at least 1. What is more than a
 	// variable has rows is cut down by NewPlan.
-	Partitions(name string, t graph.DType, shape []int) int
+	Partitions(name string, t tensor.DType, shape []int) int
 }
 
 // NoPartitions keeps every variable in one piece.
 type NoPartitions struct{}
 
 // Partitions is 1.
-func (NoPartitions) Partitions(string, graph.DType, []int) int { return 1 }
+func (NoPartitions) Partitions(string, tensor.DType, []int) int { return 1 }
 
 // FixedShards cuts every variable into the same number of parts
 // (tf.compat.v1.fixed_size_partitioner).
 type FixedShards int
 
 // Partitions is the number of shards.
-func (n FixedShards) Partitions(string, graph.DType, []int) int { return int(n) }
+func (n FixedShards) Partitions(string, tensor.DType, []int) int { return int(n) }
 
 // MinSize cuts variables into as many parts as are of at least SliceBytes each,
 // but not more than MaxPartitions (tf.compat.v1.min_max_variable_partitioner).
@@ -39,7 +39,7 @@ type MinSize struct {
 const DefaultSliceBytes = 64 << 20
 
 // Partitions is ceil(bytes / SliceBytes), at most MaxPartitions.
-func (m MinSize) Partitions(_ string, t graph.DType, shape []int) int {
+func (m MinSize) Partitions(_ string, t tensor.DType, shape []int) int {
 	least := m.SliceBytes
 	if least <= 0 {
 		least = DefaultSliceBytes
@@ -52,7 +52,7 @@ func (m MinSize) Partitions(_ string, t graph.DType, shape []int) int {
 type MaxSize struct{ Bytes int64 }
 
 // Partitions is ceil(rows / rows that fit into Bytes).
-func (m MaxSize) Partitions(_ string, t graph.DType, shape []int) int {
+func (m MaxSize) Partitions(_ string, t tensor.DType, shape []int) int {
 	if len(shape) == 0 || shape[0] == 0 {
 		return 1
 	}
@@ -87,8 +87,8 @@ func NewPartitioner(name string, value int64, servers int) (Partitioner, error) 
 }
 
 // sizeOf returns the bytes of a tensor.
-func sizeOf(t graph.DType, shape []int) int64 {
-	return int64(graph.NumElements(shape)) * int64(t.Size())
+func sizeOf(t tensor.DType, shape []int) int64 {
+	return int64(tensor.NumElements(shape)) * int64(t.Size())
 }
 
 func ceilDiv(a, b int64) int64 { return (a + b - 1) / b }

@@ -10,16 +10,16 @@ import (
 	"math"
 	"slices"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/distributed/settings"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/optimizers"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Variable is a variable of the model as a Plan knows it.
 type Variable struct {
 	Name  string
-	DType graph.DType
+	DType tensor.DType
 	Shape []int
 	Parts int // along axis 0
 	Group int // index of its rule in Rules.Groups; -1: no gradients, only assignments
@@ -33,7 +33,7 @@ type Variable struct {
 // Slot is a state of an optimizer.
 type Slot struct {
 	Name  string
-	DType graph.DType
+	DType tensor.DType
 	Init  float64
 }
 
@@ -210,7 +210,7 @@ func (v *Variable) check(groups int) error {
 	if v.rows()/v.Parts >= math.MaxInt32 {
 		return bad("%d rows in %d parts: expected parts of less than 2^31 rows", v.rows(), v.Parts)
 	}
-	if v.Group < -1 || v.Group >= groups || v.Group >= 0 && v.DType != graph.Float32 && v.DType != graph.Float64 {
+	if v.Group < -1 || v.Group >= groups || v.Group >= 0 && v.DType != tensor.Float32 && v.DType != tensor.Float64 {
 		return bad("group %d of %d, type %v: expected a trained variable to be float32 or float64", v.Group, groups, v.DType)
 	}
 	return nil

@@ -8,9 +8,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/optimizers"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // TestDiv checks that parts cover the rows in order, the first ones larger, and
@@ -56,7 +56,7 @@ func TestPartitioners(t *testing.T) {
 		{MaxSize{Bytes: 100}, []int{10, 64}, 10},
 		{MaxSize{Bytes: 100}, nil, 1},
 	} {
-		if got := c.p.Partitions("v", graph.Float32, c.shape); got != c.want {
+		if got := c.p.Partitions("v", tensor.Float32, c.shape); got != c.want {
 			t.Errorf("%#v of %v: %d, expected %d", c.p, c.shape, got, c.want)
 		}
 	}
@@ -103,36 +103,36 @@ func TestPlacement(t *testing.T) {
 }
 
 func TestRefusedPlans(t *testing.T) {
-	v := func(name string, d graph.DType, shape ...int) []*models.Variable {
+	v := func(name string, d tensor.DType, shape ...int) []*models.Variable {
 		return []*models.Variable{{Name: name, DType: d, Shape: shape}}
 	}
-	trained := &optimizers.TrainOp{Groups: []optimizers.Group{{Variables: v("x", graph.Float32, 2), Rule: optimizers.SGD{}, LearningRate: optimizers.Constant(1)}}}
+	trained := &optimizers.TrainOp{Groups: []optimizers.Group{{Variables: v("x", tensor.Float32, 2), Rule: optimizers.SGD{}, LearningRate: optimizers.Constant(1)}}}
 	twice := &optimizers.TrainOp{Groups: append(trained.Groups, trained.Groups...)}
-	integer := &optimizers.TrainOp{Groups: []optimizers.Group{{Variables: v("x", graph.Int32, 2), Rule: optimizers.SGD{}, LearningRate: optimizers.Constant(1)}}}
-	nan := &optimizers.TrainOp{Groups: []optimizers.Group{{Variables: v("x", graph.Float32, 2), Rule: optimizers.SGD{}, LearningRate: optimizers.PiecewiseConstant{}}}}
-	pattern := &optimizers.TrainOp{Groups: []optimizers.Group{{Variables: v("x", graph.Float32, 2), Rule: optimizers.SGD{}, LearningRate: optimizers.Constant(1), WeightDecay: 0.1, NoDecay: "("}}}
+	integer := &optimizers.TrainOp{Groups: []optimizers.Group{{Variables: v("x", tensor.Int32, 2), Rule: optimizers.SGD{}, LearningRate: optimizers.Constant(1)}}}
+	nan := &optimizers.TrainOp{Groups: []optimizers.Group{{Variables: v("x", tensor.Float32, 2), Rule: optimizers.SGD{}, LearningRate: optimizers.PiecewiseConstant{}}}}
+	pattern := &optimizers.TrainOp{Groups: []optimizers.Group{{Variables: v("x", tensor.Float32, 2), Rule: optimizers.SGD{}, LearningRate: optimizers.Constant(1), WeightDecay: 0.1, NoDecay: "("}}}
 	for want, c := range map[string]struct {
 		v []*models.Variable
 		c Config
 	}{
-		"parameter servers: expected 1": {v("x", graph.Float32), Config{}},
+		"parameter servers: expected 1": {v("x", tensor.Float32), Config{}},
 		"variables: expected 1":         {nil, Config{Servers: 1}},
-		"numeric type":                  {v("x", graph.String), Config{Servers: 1}},
-		"not possible":                  {v("x", graph.Float32, 1<<40, 1<<40), Config{Servers: 1}},
-		"less than 2^31 rows":           {v("x", graph.Float32, 1<<33), Config{Servers: 1}},
-		"is there twice":                {append(v("x", graph.Float32), v("x", graph.Float32)...), Config{Servers: 1}},
-		"not among the variables":       {v("y", graph.Float32), Config{Servers: 1, Train: trained}},
-		"two gradients":                 {v("x", graph.Float32, 2), Config{Servers: 1, Train: twice}},
-		"float32 or float64":            {v("x", graph.Int32, 2), Config{Servers: 1, Train: integer}},
-		"group 0: no_decay: error pars": {v("x", graph.Float32, 2), Config{Servers: 1, Train: pattern}},
-		"is NaN at step 0":              {v("x", graph.Float32, 2), Config{Servers: 1, Train: nan}},
-		"replicas to aggregate":         {v("x", graph.Float32), Config{Servers: 1, Sync: &Sync{3, 2}}},
-		"staleness -1":                  {v("x", graph.Float32), Config{Servers: 1, Staleness: -1}},
-		"staleness bound is for":        {v("x", graph.Float32), Config{Servers: 1, Staleness: 1, Sync: &Sync{1, 1}}},
-		"step function":                 {v("x", graph.Float32), Config{Servers: 1, Train: &optimizers.TrainOp{Step: &optimizers.StepOp{Function: "f"}}}},
-		"at most one with":              {v("x", graph.Float32, 2), Config{Servers: 1, Train: &optimizers.TrainOp{Groups: trained.Groups, Transforms: []optimizers.Transform{{Kind: optimizers.ClipNorm, Limit: 1}, {Kind: optimizers.ClipValue, Limit: 1}}}}},
-		"workers of asynchronous ones":  {v("x", graph.Float32, 2), Config{Servers: 1, Train: &optimizers.TrainOp{Groups: trained.Groups, Transforms: []optimizers.Transform{{Kind: optimizers.ClipNorm, Limit: 1}}}}},
-		"no accumulation of gradients":  {v("x", graph.Float32, 2), Config{Servers: 1, Train: &optimizers.TrainOp{Groups: trained.Groups, AccumulateSteps: 2, Transforms: []optimizers.Transform{{Kind: optimizers.ClipNorm, Limit: 1}}}}},
+		"numeric type":                  {v("x", tensor.String), Config{Servers: 1}},
+		"not possible":                  {v("x", tensor.Float32, 1<<40, 1<<40), Config{Servers: 1}},
+		"less than 2^31 rows":           {v("x", tensor.Float32, 1<<33), Config{Servers: 1}},
+		"is there twice":                {append(v("x", tensor.Float32), v("x", tensor.Float32)...), Config{Servers: 1}},
+		"not among the variables":       {v("y", tensor.Float32), Config{Servers: 1, Train: trained}},
+		"two gradients":                 {v("x", tensor.Float32, 2), Config{Servers: 1, Train: twice}},
+		"float32 or float64":            {v("x", tensor.Int32, 2), Config{Servers: 1, Train: integer}},
+		"group 0: no_decay: error pars": {v("x", tensor.Float32, 2), Config{Servers: 1, Train: pattern}},
+		"is NaN at step 0":              {v("x", tensor.Float32, 2), Config{Servers: 1, Train: nan}},
+		"replicas to aggregate":         {v("x", tensor.Float32), Config{Servers: 1, Sync: &Sync{3, 2}}},
+		"staleness -1":                  {v("x", tensor.Float32), Config{Servers: 1, Staleness: -1}},
+		"staleness bound is for":        {v("x", tensor.Float32), Config{Servers: 1, Staleness: 1, Sync: &Sync{1, 1}}},
+		"step function":                 {v("x", tensor.Float32), Config{Servers: 1, Train: &optimizers.TrainOp{Step: &optimizers.StepOp{Function: "f"}}}},
+		"at most one with":              {v("x", tensor.Float32, 2), Config{Servers: 1, Train: &optimizers.TrainOp{Groups: trained.Groups, Transforms: []optimizers.Transform{{Kind: optimizers.ClipNorm, Limit: 1}, {Kind: optimizers.ClipValue, Limit: 1}}}}},
+		"workers of asynchronous ones":  {v("x", tensor.Float32, 2), Config{Servers: 1, Train: &optimizers.TrainOp{Groups: trained.Groups, Transforms: []optimizers.Transform{{Kind: optimizers.ClipNorm, Limit: 1}}}}},
+		"no accumulation of gradients":  {v("x", tensor.Float32, 2), Config{Servers: 1, Train: &optimizers.TrainOp{Groups: trained.Groups, AccumulateSteps: 2, Transforms: []optimizers.Transform{{Kind: optimizers.ClipNorm, Limit: 1}}}}},
 	} {
 		if _, err := NewPlan(c.v, c.c); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, expected %q", err, want)

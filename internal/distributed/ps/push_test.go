@@ -12,8 +12,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // begun is a job with a session.
@@ -54,11 +54,11 @@ func TestPullUnchanged(t *testing.T) {
 	ctx := testContext(t)
 	m := b.mirror(t, b.c)
 	for n, want := range b.first {
-		compare(t, map[string]*graph.Tensor{n: m.Tensor(n)}, map[string]*graph.Tensor{n: want}, 0)
+		compare(t, map[string]*tensor.Tensor{n: m.Tensor(n)}, map[string]*tensor.Tensor{n: want}, 0)
 	}
 	clear(m.Tensor("w").Bytes) // what is not sent stays as it is
 	clear(m.Tensor("table").Bytes)
-	if _, err := b.c.Push(ctx, Push{Gradients: []Gradient{{Variable: "table", IDs: []int64{5}, Value: graph.NewTensor(graph.Float32, 1, 2)}}}); err != nil {
+	if _, err := b.c.Push(ctx, Push{Gradients: []Gradient{{Variable: "table", IDs: []int64{5}, Value: tensor.New(tensor.Float32, 1, 2)}}}); err != nil {
 		t.Fatal(err)
 	}
 	p, err := b.c.Pull(ctx, m)
@@ -69,7 +69,7 @@ func TestPullUnchanged(t *testing.T) {
 	want := slices.Clone(make([]byte, 11*8))
 	copy(want[32:64], b.first["table"].Bytes[32:64])
 	if !slices.Equal(m.Tensor("table").Bytes, want) || slices.ContainsFunc(m.Tensor("w").Bytes, func(x byte) bool { return x != 0 }) {
-		t.Errorf("table %v, w %v", graph.Of[float32](m.Tensor("table")), graph.Of[float32](m.Tensor("w")))
+		t.Errorf("table %v, w %v", tensor.Values[float32](m.Tensor("table")), tensor.Values[float32](m.Tensor("w")))
 	}
 	if _, err := NewMirror(b.p, "nothing"); err == nil {
 		t.Error("an unknown variable: expected an error")
@@ -77,24 +77,24 @@ func TestPullUnchanged(t *testing.T) {
 }
 
 func TestPullRows(t *testing.T) {
-	for _, d := range []graph.DType{graph.Float32, graph.BFloat16, graph.Float16} {
+	for _, d := range []tensor.DType{tensor.Float32, tensor.BFloat16, tensor.Float16} {
 		b := newBegun(t, Config{Servers: 3, Partitioner: FixedShards(4)}, 1, ServerConfig{})
 		c := b.Client(0, ClientConfig{Transfer: d})
 		if _, err := c.WaitReady(testContext(t), b.p); err != nil {
 			t.Fatal(err)
 		}
 		ids := []int64{10, 0, 3, 3, 7, 10}
-		into, w := graph.NewTensor(graph.Float32, 6, 2), graph.NewTensor(graph.Float32, 2, 3)
-		if _, err := c.PullRows(testContext(t), Rows{"table", ids, into}, Rows{"w", []int64{2, 5}, w}, Rows{"w", nil, graph.NewTensor(graph.Float32, 0, 3)}); err != nil {
+		into, w := tensor.New(tensor.Float32, 6, 2), tensor.New(tensor.Float32, 2, 3)
+		if _, err := c.PullRows(testContext(t), Rows{"table", ids, into}, Rows{"w", []int64{2, 5}, w}, Rows{"w", nil, tensor.New(tensor.Float32, 0, 3)}); err != nil {
 			t.Fatal(err)
 		}
-		want, tolerance := graph.NewTensor(graph.Float32, 6, 2), map[graph.DType]float64{graph.Float32: 0, graph.BFloat16: 4e-3, graph.Float16: 5e-4}[d]
+		want, tolerance := tensor.New(tensor.Float32, 6, 2), map[tensor.DType]float64{tensor.Float32: 0, tensor.BFloat16: 4e-3, tensor.Float16: 5e-4}[d]
 		for i, id := range ids {
 			copy(want.Bytes[i*8:], b.first["table"].Row(int(id)).Bytes)
 		}
-		compare(t, map[string]*graph.Tensor{"x": into}, map[string]*graph.Tensor{"x": want}, tolerance)
-		for _, r := range []Rows{{"table", []int64{11}, graph.NewTensor(graph.Float32, 1, 2)}, {"table", []int64{-1}, graph.NewTensor(graph.Float32, 1, 2)},
-			{"table", []int64{1}, graph.NewTensor(graph.Float32, 1, 3)}, {"b", []int64{0}, graph.NewTensor(graph.Float32, 1)}, {"x", nil, w}, {"table", []int64{1}, nil}} {
+		compare(t, map[string]*tensor.Tensor{"x": into}, map[string]*tensor.Tensor{"x": want}, tolerance)
+		for _, r := range []Rows{{"table", []int64{11}, tensor.New(tensor.Float32, 1, 2)}, {"table", []int64{-1}, tensor.New(tensor.Float32, 1, 2)},
+			{"table", []int64{1}, tensor.New(tensor.Float32, 1, 3)}, {"b", []int64{0}, tensor.New(tensor.Float32, 1)}, {"x", nil, w}, {"table", []int64{1}, nil}} {
 			if _, err := c.PullRows(testContext(t), r); err == nil {
 				t.Errorf("%+v: expected an error", r)
 			}
@@ -104,7 +104,7 @@ func TestPullRows(t *testing.T) {
 
 // TestTransfer trains with two-byte gradients and values.
 func TestTransfer(t *testing.T) {
-	for _, d := range []graph.DType{graph.BFloat16, graph.Float16} {
+	for _, d := range []tensor.DType{tensor.BFloat16, tensor.Float16} {
 		b := newBegun(t, Config{Servers: 2, Partitioner: FixedShards(2)}, 1, ServerConfig{})
 		one := newReference(t, b.job)
 		c := b.Client(0, ClientConfig{Transfer: d})
@@ -124,18 +124,18 @@ func TestTransfer(t *testing.T) {
 
 func TestAssign(t *testing.T) {
 	b := newBegun(t, Config{Servers: 2}, 1, ServerConfig{})
-	mean, _ := graph.FromSlice([]float32{1, 2, 3, 4}, 4)
-	r, err := b.c.Push(testContext(t), Push{Assign: []Assignment{{"mean", mean}, {"count", graph.ScalarOf(int64(7))}}})
+	mean, _ := tensor.FromSlice([]float32{1, 2, 3, 4}, 4)
+	r, err := b.c.Push(testContext(t), Push{Assign: []Assignment{{"mean", mean}, {"count", tensor.Scalar(int64(7))}}})
 	if err != nil || r.GlobalStep != 1 {
 		t.Fatal(r, err)
 	}
 	m := b.mirror(t, b.c)
-	compare(t, map[string]*graph.Tensor{"mean": m.Tensor("mean"), "count": m.Tensor("count")}, map[string]*graph.Tensor{"mean": mean, "count": graph.ScalarOf(int64(7))}, 0)
+	compare(t, map[string]*tensor.Tensor{"mean": m.Tensor("mean"), "count": m.Tensor("count")}, map[string]*tensor.Tensor{"mean": mean, "count": tensor.Scalar(int64(7))}, 0)
 }
 
 func TestRefusedPushes(t *testing.T) {
 	b := newBegun(t, Config{Servers: 2}, 1, ServerConfig{})
-	f := func(shape ...int) *graph.Tensor { return graph.NewTensor(graph.Float32, shape...) }
+	f := func(shape ...int) *tensor.Tensor { return tensor.New(tensor.Float32, shape...) }
 	for want, x := range map[string]Push{
 		"no variable x":                {Gradients: []Gradient{{Variable: "x", Value: f()}}},
 		"no variable y":                {Assign: []Assignment{{"y", f()}}},
@@ -241,11 +241,11 @@ func TestBrokenStreams(t *testing.T) {
 	}
 	compare(t, b.mirror(t, client).tensors, b.first, 0)
 	l.method, l.lose = "/PullRows", map[cluster.Task]int{b.Tasks[0]: 1, b.Tasks[1]: 1}
-	into := graph.NewTensor(graph.Float32, 11, 2)
+	into := tensor.New(tensor.Float32, 11, 2)
 	if _, err := client.PullRows(testContext(t), Rows{"table", []int64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, into}); err != nil {
 		t.Fatal(err)
 	}
-	compare(t, map[string]*graph.Tensor{"table": into}, map[string]*graph.Tensor{"table": b.first["table"]}, 0)
+	compare(t, map[string]*tensor.Tensor{"table": into}, map[string]*tensor.Tensor{"table": b.first["table"]}, 0)
 }
 
 // TestStaleness drops what is older than the bound, on all servers.

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/goestimator/goestimator/estimator/checkpoint"
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // restored returns a State.Value that reads a checkpoint, however it was
@@ -15,7 +15,7 @@ func restored(r *checkpoint.Reader, otherwise func(name string) Fill) func(name 
 		info, ok := r.Lookup(name)
 		switch {
 		case ok:
-			return func(dst *graph.Tensor, first int) error { return restoreRows(r, info, dst, first) }
+			return func(dst *tensor.Tensor, first int) error { return restoreRows(r, info, dst, first) }
 		case otherwise != nil:
 			return otherwise(name)
 		}
@@ -23,11 +23,11 @@ func restored(r *checkpoint.Reader, otherwise func(name string) Fill) func(name 
 	}
 }
 
-func restoreRows(r *checkpoint.Reader, info checkpoint.Info, dst *graph.Tensor, first int) error {
+func restoreRows(r *checkpoint.Reader, info checkpoint.Info, dst *tensor.Tensor, first int) error {
 	if info.DType != dst.DType || len(info.Shape) != len(dst.Shape) || len(dst.Shape) > 0 && !slices.Equal(info.Shape[1:], dst.Shape[1:]) {
 		return fmt.Errorf("the checkpoint's %s is a %v%v, the model's has rows of %v%v", info.Name, info.DType, info.Shape, dst.DType, dst.Shape[min(1, len(dst.Shape)):])
 	}
-	var t *graph.Tensor
+	var t *tensor.Tensor
 	var err error
 	if len(dst.Shape) == 0 {
 		t, err = r.Tensor(info.Name)

@@ -6,10 +6,10 @@ import (
 	"math"
 	"regexp"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/initializers"
 	"github.com/goestimator/goestimator/models/optimizers"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Rules are a TrainOp without its variables and gradients: what a parameter
@@ -103,7 +103,7 @@ func (r *Rules) byRow(group int) bool {
 
 // counts returns how many slots a variable of a group has, its accumulator
 // left out, how many scalars the group shares, and 1 where there is an accumulator.
-func (r *Rules) counts(group int, d graph.DType) (slots, shared, sums int) {
+func (r *Rules) counts(group int, d tensor.DType) (slots, shared, sums int) {
 	v := &models.Variable{Name: "v", DType: d, Shape: []int{1}}
 	w := &models.Variable{Name: "w", DType: d, Shape: []int{1}}
 	one, two := len(r.trainOp(group, v).Slots()), len(r.trainOp(group, v, w).Slots())

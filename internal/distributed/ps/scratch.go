@@ -4,7 +4,7 @@ import (
 	"math/bits"
 	"sync"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // scratch keeps the memory of rows between requests, by the logarithm of its
@@ -21,7 +21,7 @@ func takeScratch(n int) []byte {
 	if b, ok := scratch[class].Get().(*[]byte); ok {
 		return (*b)[:n]
 	}
-	return graph.NewTensor(graph.Uint8, 1<<class).Bytes[:n]
+	return tensor.New(tensor.Uint8, 1<<class).Bytes[:n]
 }
 
 // giveScratch takes back what takeScratch returned; nobody uses it any more.
@@ -33,7 +33,7 @@ func giveScratch(b []byte) {
 
 // int32s views scratch memory.
 func int32s(b []byte) []int32 {
-	return graph.Of[int32](&graph.Tensor{DType: graph.Int32, Shape: []int{len(b) / 4}, Bytes: b})
+	return tensor.Values[int32](&tensor.Tensor{DType: tensor.Int32, Shape: []int{len(b) / 4}, Bytes: b})
 }
 
 // resizeScratch returns n bytes of any contents in *b, which is replaced where it is too small.

@@ -6,8 +6,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // frameBytes is the size of the body of most frames.
@@ -27,7 +27,7 @@ func (s *Server) pull(_ context.Context, st cluster.Stream) error {
 // the progress at their end.
 func (s *session) sendValues(st cluster.Stream, want []have, t transfer) error {
 	var scratch []byte
-	if graph.DType(t) != graph.Float32 && len(want) > 0 {
+	if tensor.DType(t) != tensor.Float32 && len(want) > 0 {
 		scratch = make([]byte, frameBytes/2)
 	}
 	held, err := s.function.images(want)

@@ -1,6 +1,6 @@
 package ps
 
-import "github.com/goestimator/goestimator/internal/compiler/graph"
+import "github.com/goestimator/goestimator/tensor"
 
 // sparseRows are the rows of a sparse gradient, those of equal ids to be summed.
 type sparseRows struct {
@@ -16,7 +16,7 @@ func newSparseRows(v *Variable, g Gradient, d *distinct) *sparseRows {
 // read writes the sums of the unique rows [lo, hi) to dst.
 func (r *sparseRows) read(dst []byte, lo, hi int) {
 	n := r.v.rowBytes() / r.v.DType.Size()
-	if r.v.DType == graph.Float32 {
+	if r.v.DType == tensor.Float32 {
 		sumRows(r.d, floats[float32](dst), floats[float32](r.values), lo, hi, n)
 	} else {
 		sumRows(r.d, floats[float64](dst), floats[float64](r.values), lo, hi, n)

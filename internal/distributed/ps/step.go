@@ -8,8 +8,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models/optimizers"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // StepRule is a step function as parameter servers know it: it is registered
@@ -45,13 +45,13 @@ type stepUnits struct {
 	units map[string]*unit
 
 	mu      sync.RWMutex // held for writing while the units change
-	tensors map[string]*graph.Tensor
+	tensors map[string]*tensor.Tensor
 	values  *optimizers.StepValues
 	loaded  bool // the tensors hold the units' values
 }
 
 func newStepUnits(p *Plan, units map[int]*unit) (*stepUnits, error) {
-	f := &stepUnits{units: map[string]*unit{}, tensors: map[string]*graph.Tensor{}}
+	f := &stepUnits{units: map[string]*unit{}, tensors: map[string]*tensor.Tensor{}}
 	var err error
 	if f.run, err = optimizers.NewStepRun(p.Rules.Step.Function, p.Rules.Step.Config); err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func newStepUnits(p *Plan, units map[int]*unit) (*stepUnits, error) {
 	for _, u := range units {
 		if u.v.Step {
 			f.units[u.v.Name] = u
-			f.tensors[u.v.Name] = graph.NewTensor(u.v.DType, u.shape...)
+			f.tensors[u.v.Name] = tensor.New(u.v.DType, u.shape...)
 		}
 	}
 	f.values = optimizers.NewStepValues(f.tensors)

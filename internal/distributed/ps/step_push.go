@@ -8,8 +8,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models/optimizers"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // tallyHeader announces a tally: 8 bytes a sum, then the records.
@@ -44,7 +44,7 @@ func (o *outgoing) addTally() error {
 	}
 	part := &o.parts[0]
 	if len(o.Tally.Sums) > 0 {
-		sums, err := graph.FromSlice(o.Tally.Sums, len(o.Tally.Sums)) // a view
+		sums, err := tensor.FromSlice(o.Tally.Sums, len(o.Tally.Sums)) // a view
 		if err != nil {
 			return err
 		}

@@ -7,9 +7,9 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/optimizers"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // layered counts tallies; after two of one layer the next begins, and late ones
@@ -21,29 +21,29 @@ func init() {
 }
 
 func (layered) Begin(vars optimizers.StepVariables) (int, int64, error) {
-	return 2, models.Values[int64](vars.Value("layer"))[0], nil
+	return 2, tensor.Values[int64](vars.Value("layer"))[0], nil
 }
 
-func (layered) Collect(optimizers.StepVariables, []*models.Tensor, *optimizers.Tally) error {
+func (layered) Collect(optimizers.StepVariables, []*tensor.Tensor, *optimizers.Tally) error {
 	return nil
 }
 
 func (layered) Apply(vars optimizers.StepVariables, t *optimizers.Tally) error {
 	if t.Sums[0] < 0 {
-		models.Values[int64](vars.Change("layer"))[0] = -1
+		tensor.Values[int64](vars.Change("layer"))[0] = -1
 		return errors.New("negative")
 	}
 	if len(t.Records) > 0 {
 		panic(string(t.Records))
 	}
-	got := models.Values[float64](vars.Change("got"))
+	got := tensor.Values[float64](vars.Change("got"))
 	if got[0] += t.Sums[0]; got[0] < 2 {
 		return nil
 	}
 	got[0] = 0
-	layer := models.Values[int64](vars.Change("layer"))
+	layer := tensor.Values[int64](vars.Change("layer"))
 	layer[0]++
-	table := models.Values[float64](vars.Change("table"))
+	table := tensor.Values[float64](vars.Change("table"))
 	for i := range table {
 		table[i] = float64(layer[0])
 	}
@@ -53,8 +53,8 @@ func (layered) Apply(vars optimizers.StepVariables, t *optimizers.Tally) error {
 // newLayered is a job of that function on two servers.
 func newLayered(t *testing.T, workers int, sync *Sync) (*Local, *Plan, []*Client) {
 	t.Helper()
-	variables := []*models.Variable{{Name: "big", DType: graph.Float32, Shape: []int{100}}, {Name: "got", DType: graph.Float64, Shape: []int{1}},
-		{Name: "layer", DType: graph.Int64}, {Name: "table", DType: graph.Float64, Shape: []int{300, 100}}}
+	variables := []*models.Variable{{Name: "big", DType: tensor.Float32, Shape: []int{100}}, {Name: "got", DType: tensor.Float64, Shape: []int{1}},
+		{Name: "layer", DType: tensor.Int64}, {Name: "table", DType: tensor.Float64, Shape: []int{300, 100}}}
 	p, err := NewPlan(variables, Config{Servers: 2, Partitioner: FixedShards(2), Sync: sync,
 		Train: &optimizers.TrainOp{Step: &optimizers.StepOp{Function: "ps_layered", Variables: variables[1:]}}})
 	if err != nil {
@@ -70,7 +70,7 @@ func newLayered(t *testing.T, workers int, sync *Sync) (*Local, *Plan, []*Client
 	for i := range workers {
 		clients = append(clients, l.Client(i, ClientConfig{}))
 	}
-	zero := func(string) Fill { return func(*graph.Tensor, int) error { return nil } }
+	zero := func(string) Fill { return func(*tensor.Tensor, int) error { return nil } }
 	if err := clients[0].Create(testContext(t), p, State{Value: zero}); err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func TestStaleTallies(t *testing.T) {
 	}
 	defer f.Close()
 	got := read(t, f)
-	if f.Step != 3 || graph.Of[int64](got["layer"])[0] != 1 || graph.Of[float64](got["got"])[0] != 1 {
+	if f.Step != 3 || tensor.Values[int64](got["layer"])[0] != 1 || tensor.Values[float64](got["got"])[0] != 1 {
 		t.Errorf("the checkpoint is of step %d, layer %v, got %v: expected 3, 1, 1", f.Step, got["layer"].Bytes, got["got"].Float(0))
 	}
 }
@@ -137,7 +137,7 @@ func TestFailingApply(t *testing.T) {
 		t.Fatal(err)
 	}
 	now, err := c[0].Pull(testContext(t), m)
-	if err != nil || now.GlobalStep != 0 || graph.Of[int64](m.Tensor("layer"))[0] != 0 {
+	if err != nil || now.GlobalStep != 0 || tensor.Values[int64](m.Tensor("layer"))[0] != 0 {
 		t.Errorf("%+v, %v, layer %v: expected nothing to have changed", now, err, m.Tensor("layer").Bytes)
 	}
 	if r, err := pushTally(t, c[0], 0, optimizers.Tally{Sums: []float64{2, 0}}); err != nil || r.GlobalStep != 1 {
@@ -160,7 +160,7 @@ func TestStepVariablesChangeTogether(t *testing.T) {
 				if _, err := c.Pull(testContext(t), m); err != nil {
 					t.Error(err)
 				}
-				if _, err := pushTally(t, c, 0, optimizers.Tally{Stamp: graph.Of[int64](m.Tensor("layer"))[0], Sums: []float64{2, 0}}); err != nil {
+				if _, err := pushTally(t, c, 0, optimizers.Tally{Stamp: tensor.Values[int64](m.Tensor("layer"))[0], Sums: []float64{2, 0}}); err != nil {
 					t.Error(err)
 				}
 			}
@@ -174,8 +174,8 @@ func TestStepVariablesChangeTogether(t *testing.T) {
 		if _, err := c[0].Pull(testContext(t), m); err != nil {
 			t.Fatal(err)
 		}
-		layer := graph.Of[int64](m.Tensor("layer"))[0]
-		for i, x := range graph.Of[float64](m.Tensor("table")) {
+		layer := tensor.Values[int64](m.Tensor("layer"))[0]
+		for i, x := range tensor.Values[float64](m.Tensor("table")) {
 			if x != float64(layer) {
 				t.Fatalf("element %d of the table is of layer %v, the layer is %d", i, x, layer)
 			}
@@ -201,7 +201,7 @@ func TestSynchronousTallies(t *testing.T) {
 		t.Fatal(err)
 	}
 	now, err := c[0].Pull(testContext(t), m)
-	if got := graph.Of[float64](m.Tensor("got"))[0]; err != nil || now.GlobalStep != 1 || got != 1.5 {
+	if got := tensor.Values[float64](m.Tensor("got"))[0]; err != nil || now.GlobalStep != 1 || got != 1.5 {
 		t.Errorf("%+v, %v: got %v: expected step 1 and 1.5", now, err, got)
 	}
 	for i := range 2 {

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // TestBackups aggregates two of three workers: the third's gradients are
@@ -127,10 +127,10 @@ func TestRestartedWorker(t *testing.T) {
 func TestWeights(t *testing.T) {
 	b := newBegun(t, Config{Servers: 2, Sync: &Sync{Aggregate: 3, Workers: 3}}, 3, ServerConfig{})
 	ctx := testContext(t)
-	scalar := func(x float32) *graph.Tensor { return graph.ScalarOf(x) }
+	scalar := func(x float32) *tensor.Tensor { return tensor.Scalar(x) }
 	pushes := []Push{
-		{Weight: 3, Gradients: []Gradient{{Variable: "b", Value: scalar(1)}}, Assign: []Assignment{{"mean", vector(1, 2, 3, 4)}, {"count", graph.ScalarOf(int64(5))}}},
-		{Weight: 1, Gradients: []Gradient{{Variable: "b", Value: scalar(5)}}, Assign: []Assignment{{"mean", vector(5, 6, 7, 8)}, {"count", graph.ScalarOf(int64(9))}}},
+		{Weight: 3, Gradients: []Gradient{{Variable: "b", Value: scalar(1)}}, Assign: []Assignment{{"mean", vector(1, 2, 3, 4)}, {"count", tensor.Scalar(int64(5))}}},
+		{Weight: 1, Gradients: []Gradient{{Variable: "b", Value: scalar(5)}}, Assign: []Assignment{{"mean", vector(5, 6, 7, 8)}, {"count", tensor.Scalar(int64(9))}}},
 		{},
 	}
 	var wg sync.WaitGroup
@@ -150,13 +150,13 @@ func TestWeights(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := b.mirror(t, b.c)
-	got := map[string]*graph.Tensor{"b": m.Tensor("b"), "mean": m.Tensor("mean"), "count": m.Tensor("count")}
+	got := map[string]*tensor.Tensor{"b": m.Tensor("b"), "mean": m.Tensor("mean"), "count": m.Tensor("count")}
 	want := float32(b.first["b"].Float(0)) - 0.01*2
-	compare(t, got, map[string]*graph.Tensor{"b": scalar(want), "mean": vector(2, 3, 4, 5), "count": graph.ScalarOf(int64(5))}, 1e-6)
+	compare(t, got, map[string]*tensor.Tensor{"b": scalar(want), "mean": vector(2, 3, 4, 5), "count": tensor.Scalar(int64(5))}, 1e-6)
 }
 
-func vector(x ...float32) *graph.Tensor {
-	t, _ := graph.FromSlice(x, len(x))
+func vector(x ...float32) *tensor.Tensor {
+	t, _ := tensor.FromSlice(x, len(x))
 	return t
 }
 

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // transfer is the type that float32 values and gradients travel in: Float32 (as
 // they are), BFloat16 or Float16. Values on the servers stay float32.
-type transfer graph.DType
+type transfer tensor.DType
 
 func (m *transfer) wire(c *coder) {
 	u := uint64(*m)
@@ -18,8 +18,8 @@ func (m *transfer) wire(c *coder) {
 	if !c.reading {
 		return
 	}
-	switch d := graph.DType(u); d {
-	case graph.Float32, graph.BFloat16, graph.Float16:
+	switch d := tensor.DType(u); d {
+	case tensor.Float32, tensor.BFloat16, tensor.Float16:
 		*m = transfer(d)
 	default:
 		c.fail(fmt.Errorf("transfer type %d: expected float32, bfloat16 or float16", u))
@@ -28,25 +28,25 @@ func (m *transfer) wire(c *coder) {
 
 // ParseTransfer returns the type of a name in config files: "float32" (or ""),
 // "bfloat16" or "float16".
-func ParseTransfer(name string) (graph.DType, error) {
+func ParseTransfer(name string) (tensor.DType, error) {
 	switch name {
 	case "", "float32":
-		return graph.Float32, nil
+		return tensor.Float32, nil
 	case "bfloat16":
-		return graph.BFloat16, nil
+		return tensor.BFloat16, nil
 	case "float16":
-		return graph.Float16, nil
+		return tensor.Float16, nil
 	}
-	return graph.Invalid, fmt.Errorf("transfer type %q: expected float32, bfloat16 or float16", name)
+	return tensor.Invalid, fmt.Errorf("transfer type %q: expected float32, bfloat16 or float16", name)
 }
 
 // half reports whether values of a type travel in two bytes.
-func (m transfer) half(d graph.DType) bool {
-	return d == graph.Float32 && graph.DType(m) != graph.Float32
+func (m transfer) half(d tensor.DType) bool {
+	return d == tensor.Float32 && tensor.DType(m) != tensor.Float32
 }
 
 // size returns the bytes on the wire of so many bytes of a type.
-func (m transfer) size(d graph.DType, bytes int) int {
+func (m transfer) size(d tensor.DType, bytes int) int {
 	if m.half(d) {
 		return bytes / 2
 	}
@@ -56,7 +56,7 @@ func (m transfer) size(d graph.DType, bytes int) int {
 // narrow writes float32 values in the two-byte type: len(dst) is half of len(src).
 func (m transfer) narrow(dst, src []byte) {
 	to := toBF16
-	if graph.DType(m) == graph.Float16 {
+	if tensor.DType(m) == tensor.Float16 {
 		to = toF16
 	}
 	for i := 0; i+1 < len(dst); i += 2 {
@@ -67,7 +67,7 @@ func (m transfer) narrow(dst, src []byte) {
 // widen is the inverse of narrow, up to its rounding.
 func (m transfer) widen(dst, src []byte) {
 	from := fromBF16
-	if graph.DType(m) == graph.Float16 {
+	if tensor.DType(m) == tensor.Float16 {
 		from = fromF16
 	}
 	for i := 0; i+1 < len(src); i += 2 {

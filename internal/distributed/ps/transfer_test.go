@@ -5,7 +5,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // TestHalves takes every two-byte number to float32 and back, and checks that
@@ -51,12 +51,12 @@ func TestHalves(t *testing.T) {
 
 // TestWidenInPlace widens values that lie in the upper half of their place.
 func TestWidenInPlace(t *testing.T) {
-	b := graph.NewTensor(graph.Float32, 9).Bytes
+	b := tensor.New(tensor.Float32, 9).Bytes
 	want := make([]byte, len(b))
 	for i := range 9 {
 		binary.LittleEndian.PutUint32(want[4*i:], math.Float32bits(float32(i)-3.5))
 	}
-	for _, d := range []graph.DType{graph.BFloat16, graph.Float16} {
+	for _, d := range []tensor.DType{tensor.BFloat16, tensor.Float16} {
 		m := transfer(d)
 		m.narrow(b[len(b)/2:], want)
 		m.widen(b, b[len(b)/2:])
@@ -64,7 +64,7 @@ func TestWidenInPlace(t *testing.T) {
 			t.Errorf("%v: %x, expected %x", d, b, want)
 		}
 	}
-	for name, want := range map[string]graph.DType{"": graph.Float32, "bfloat16": graph.BFloat16, "float16": graph.Float16} {
+	for name, want := range map[string]tensor.DType{"": tensor.Float32, "bfloat16": tensor.BFloat16, "float16": tensor.Float16} {
 		if d, err := ParseTransfer(name); d != want || err != nil {
 			t.Errorf("%q: %v, %v", name, d, err)
 		}

@@ -4,7 +4,7 @@ import (
 	"math/bits"
 	"slices"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // distinct is a list of ids without its repetitions.
@@ -171,7 +171,7 @@ func sortedOrder(ids []int64) []int32 {
 	// Keys are an id above its position, so that a pass reads nothing else.
 	memory := takeScratch(16 * len(ids))
 	defer giveScratch(memory)
-	all := graph.Of[uint64](&graph.Tensor{DType: graph.Uint64, Shape: []int{2 * len(ids)}, Bytes: memory})
+	all := tensor.Values[uint64](&tensor.Tensor{DType: tensor.Uint64, Shape: []int{2 * len(ids)}, Bytes: memory})
 	keys, other := all[:len(ids)], all[len(ids):]
 	for i, id := range ids {
 		keys[i] = uint64(id-least)<<place | uint64(i)

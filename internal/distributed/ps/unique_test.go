@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
@@ -48,7 +48,7 @@ func TestDistinct(t *testing.T) {
 
 // raw views elements as bytes.
 func raw(x []float64) []byte {
-	t, err := graph.FromSlice(x, len(x))
+	t, err := tensor.FromSlice(x, len(x))
 	if err != nil {
 		panic(err)
 	}

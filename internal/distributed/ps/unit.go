@@ -13,6 +13,7 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/engine"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/optimizers"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // unit is one part of a variable on its server: value, slots, shared scalars,
@@ -111,13 +112,13 @@ func (u *unit) create(i int) error {
 	return nil
 }
 
-func putFloat(d graph.DType, dst []byte, v float64) {
+func putFloat(d tensor.DType, dst []byte, v float64) {
 	switch d {
-	case graph.Float32:
+	case tensor.Float32:
 		binary.LittleEndian.PutUint32(dst, math.Float32bits(float32(v)))
-	case graph.Float64:
+	case tensor.Float64:
 		binary.LittleEndian.PutUint64(dst, math.Float64bits(v))
-	case graph.Int64:
+	case tensor.Int64:
 		binary.LittleEndian.PutUint64(dst, uint64(int64(v)))
 	}
 }
@@ -154,7 +155,7 @@ func (u *unit) apply(ctx context.Context, step int64, g *gradient) error {
 	if g.sparse && len(g.ids) == 0 && u.idle || len(u.shape) > 0 && u.shape[0] == 0 {
 		return nil
 	}
-	at := graph.ScalarOf(step)
+	at := tensor.Scalar(step)
 	program, err := u.program(g.sparse)
 	if err != nil {
 		return fmt.Errorf("update of %s: %w", u.v.Name, err)
@@ -167,15 +168,15 @@ func (u *unit) apply(ctx context.Context, step int64, g *gradient) error {
 	if err != nil {
 		return err
 	}
-	feeds := []*graph.Tensor{at, {DType: u.v.DType, Shape: u.shape, Bytes: g.values}}
+	feeds := []*tensor.Tensor{at, {DType: u.v.DType, Shape: u.shape, Bytes: g.values}}
 	batch := 1
 	if g.sparse {
-		ids, err := graph.FromSlice(g.ids, len(g.ids))
+		ids, err := tensor.FromSlice(g.ids, len(g.ids))
 		if err != nil {
 			return err
 		}
-		rows := &graph.Tensor{DType: u.v.DType, Shape: append([]int{len(g.ids)}, u.shape[1:]...), Bytes: g.values}
-		feeds, batch = []*graph.Tensor{at, ids, rows}, len(g.ids)+1
+		rows := &tensor.Tensor{DType: u.v.DType, Shape: append([]int{len(g.ids)}, u.shape[1:]...), Bytes: g.values}
+		feeds, batch = []*tensor.Tensor{at, ids, rows}, len(g.ids)+1
 	}
 	u.version++
 	if err := program.Run(ctx, batch, feeds); err != nil {
@@ -195,13 +196,13 @@ func (u *unit) program(sparse bool) (*engine.Program, error) {
 		return *p, nil
 	}
 	b := graph.NewBuilder(graph.New())
-	step := b.Placeholder("step", graph.Type{DType: graph.Int64})
+	step := b.Placeholder("step", graph.Type{DType: tensor.Int64})
 	feeds := []graph.Output{step}
 	dense := graph.ShapeOf(u.shape...)
 	var g lower.Value
 	if sparse {
 		n := graph.Dim{PerBatch: 1, Const: -1}
-		ids := b.Placeholder("ids", graph.Type{DType: graph.Int32, Shape: graph.Shape{Dims: []graph.Dim{n}}})
+		ids := b.Placeholder("ids", graph.Type{DType: tensor.Int32, Shape: graph.Shape{Dims: []graph.Dim{n}}})
 		rows := b.Placeholder("rows", graph.Type{DType: u.v.DType, Shape: graph.Shape{Dims: append([]graph.Dim{n}, dense.Dims[1:]...)}})
 		g = lower.SparseValue(dense, lower.Slices{Rows: rows, Indices: ids})
 		feeds = append(feeds, ids, rows)

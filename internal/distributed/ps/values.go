@@ -1,9 +1,9 @@
 package ps
 
 import (
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/initializers"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Initial returns a State.Value of the variables' initializers, chunk by chunk
@@ -18,7 +18,7 @@ func Initial(variables []*models.Variable, seed int64) func(name string) Fill {
 		if v == nil || v.Init == nil {
 			return nil
 		}
-		return func(dst *graph.Tensor, first int) error {
+		return func(dst *tensor.Tensor, first int) error {
 			return initializers.InitRows(v.Init, dst, initializers.Rows{Full: v.Shape, First: first}, models.Key(seed, name))
 		}
 	}

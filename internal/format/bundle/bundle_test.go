@@ -15,14 +15,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 	"github.com/goestimator/goestimator/internal/testkit"
+	"github.com/goestimator/goestimator/tensor"
 )
 
-func floats(t testing.TB, v []float32, shape ...int) *graph.Tensor {
+func floats(t testing.TB, v []float32, shape ...int) *tensor.Tensor {
 	t.Helper()
-	x, err := graph.FromSlice(v, shape...)
+	x, err := tensor.FromSlice(v, shape...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,13 +30,13 @@ func floats(t testing.TB, v []float32, shape ...int) *graph.Tensor {
 }
 
 // save writes tensors in the order of their names.
-func save(t testing.TB, fsys atomicfile.FS, prefix string, shards int, tensors map[string]*graph.Tensor) {
+func save(t testing.TB, fsys atomicfile.FS, prefix string, shards int, tensors map[string]*tensor.Tensor) {
 	t.Helper()
 	names := slices.Sorted(maps.Keys(tensors))
 	saveInOrder(t, fsys, prefix, shards, tensors, names)
 }
 
-func saveInOrder(t testing.TB, fsys atomicfile.FS, prefix string, shards int, tensors map[string]*graph.Tensor, names []string) {
+func saveInOrder(t testing.TB, fsys atomicfile.FS, prefix string, shards int, tensors map[string]*tensor.Tensor, names []string) {
 	t.Helper()
 	w, err := NewWriter(fsys, prefix, shards)
 	if err != nil {
@@ -53,7 +53,7 @@ func saveInOrder(t testing.TB, fsys atomicfile.FS, prefix string, shards int, te
 	}
 }
 
-func load(t testing.TB, fsys atomicfile.FS, prefix string) map[string]*graph.Tensor {
+func load(t testing.TB, fsys atomicfile.FS, prefix string) map[string]*tensor.Tensor {
 	t.Helper()
 	r, err := Open(fsys, prefix)
 	if err != nil {
@@ -63,7 +63,7 @@ func load(t testing.TB, fsys atomicfile.FS, prefix string) map[string]*graph.Ten
 	if err := r.Verify(); err != nil {
 		t.Fatal(err)
 	}
-	got := map[string]*graph.Tensor{}
+	got := map[string]*tensor.Tensor{}
 	for _, info := range r.List() {
 		x, err := r.Tensor(info.Name)
 		if err != nil {
@@ -99,7 +99,7 @@ func TestTensorFlowGoldens(t *testing.T) {
 			prefix := filepath.Join(testkit.Shared(t, "golden/tensorflow-serving/"+g.path), "variables", "variables")
 			tensors := load(t, atomicfile.OS{}, prefix)
 			for name, want := range g.want {
-				if v := graph.Of[float32](tensors[name]); len(v) != 1 || v[0] != want {
+				if v := tensor.Values[float32](tensors[name]); len(v) != 1 || v[0] != want {
 					t.Errorf("%s: got %v, want %v", name, v, want)
 				}
 			}
@@ -138,12 +138,12 @@ func dataOrder(t *testing.T, prefix string) (names []string) {
 }
 
 // drawTensor returns a tensor of any type and shape.
-func drawTensor(t *rapid.T) *graph.Tensor {
+func drawTensor(t *rapid.T) *tensor.Tensor {
 	shape := rapid.SliceOfN(rapid.IntRange(0, 4), 0, 3).Draw(t, "shape")
-	d := rapid.SampledFrom([]graph.DType{graph.Float32, graph.Float64, graph.Int32, graph.Uint8, graph.Int16,
-		graph.Int8, graph.String, graph.Complex64, graph.Int64, graph.Bool, graph.BFloat16, graph.Uint16,
-		graph.Float16, graph.Uint32, graph.Uint64}).Draw(t, "dtype")
-	x := graph.NewTensor(d, shape...)
+	d := rapid.SampledFrom([]tensor.DType{tensor.Float32, tensor.Float64, tensor.Int32, tensor.Uint8, tensor.Int16,
+		tensor.Int8, tensor.String, tensor.Complex64, tensor.Int64, tensor.Bool, tensor.BFloat16, tensor.Uint16,
+		tensor.Float16, tensor.Uint32, tensor.Uint64}).Draw(t, "dtype")
+	x := tensor.New(d, shape...)
 	for i := range x.Strings {
 		x.Strings[i] = append([]byte{}, rapid.SliceOfN(rapid.Byte(), 0, 300).Draw(t, "string")...)
 	}
@@ -151,7 +151,7 @@ func drawTensor(t *rapid.T) *graph.Tensor {
 	return x
 }
 
-func tensorsEqual(a, b *graph.Tensor) bool {
+func tensorsEqual(a, b *tensor.Tensor) bool {
 	if a.DType != b.DType || fmt.Sprint(a.Shape) != fmt.Sprint(b.Shape) || !bytes.Equal(a.Bytes, b.Bytes) || len(a.Strings) != len(b.Strings) {
 		return false
 	}
@@ -165,7 +165,7 @@ func tensorsEqual(a, b *graph.Tensor) bool {
 
 func TestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		want := map[string]*graph.Tensor{}
+		want := map[string]*tensor.Tensor{}
 		for _, n := range rapid.SliceOfNDistinct(rapid.StringMatching(`[a-z/_0-9]{1,20}`), 0, 8, rapid.ID).Draw(rt, "names") {
 			want[n] = drawTensor(rt)
 		}
@@ -184,9 +184,9 @@ func TestRoundTrip(t *testing.T) {
 }
 
 func TestManyTensorsSpanBlocks(t *testing.T) {
-	want := map[string]*graph.Tensor{}
+	want := map[string]*tensor.Tensor{}
 	for i := range 20000 {
-		want[fmt.Sprintf("layer_%05d/kernel", i)] = graph.ScalarOf(int64(i))
+		want[fmt.Sprintf("layer_%05d/kernel", i)] = tensor.Scalar(int64(i))
 	}
 	m := atomicfile.NewMem("/d")
 	save(t, m, "/d/x", 1, want)
@@ -207,7 +207,7 @@ func TestPartitioned(t *testing.T) {
 	}
 	parts := []struct {
 		s Slice
-		x *graph.Tensor
+		x *tensor.Tensor
 	}{
 		{Slice{{0, 2}, {0, -1}}, floats(t, []float32{0, 1, 2, 3, 4, 5, 6, 7}, 2, 4)},
 		{Slice{{2, 1}, {0, 3}}, floats(t, []float32{8, 9, 10}, 1, 3)},
@@ -218,7 +218,7 @@ func TestPartitioned(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s, _ := graph.StringTensor([][]byte{[]byte("a"), []byte("b")}, 2)
+	s, _ := tensor.FromStrings([][]byte{[]byte("a"), []byte("b")}, 2)
 	if err := w.AddSlice("words", []int{2}, Slice{{0, -1}}, s); err != nil {
 		t.Fatal(err)
 	}
@@ -230,7 +230,7 @@ func TestPartitioned(t *testing.T) {
 		t.Fatalf("got %v", got)
 	}
 	want := []float32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}
-	if d := cmp.Diff(want, graph.Of[float32](got["table"])); d != "" {
+	if d := cmp.Diff(want, tensor.Values[float32](got["table"])); d != "" {
 		t.Fatal(d)
 	}
 }
@@ -265,12 +265,12 @@ func TestPartitionedErrors(t *testing.T) {
 }
 
 func TestWriterRefuses(t *testing.T) {
-	for name, x := range map[string]*graph.Tensor{
-		"":       graph.ScalarOf(float32(1)),
-		"\x00x":  graph.ScalarOf(float32(1)),
-		"bytes":  {DType: graph.Float32, Shape: []int{2}, Bytes: make([]byte, 4)},
-		"string": {DType: graph.String, Shape: []int{2}, Strings: make([][]byte, 1)},
-		"type":   {DType: graph.Variant},
+	for name, x := range map[string]*tensor.Tensor{
+		"":       tensor.Scalar(float32(1)),
+		"\x00x":  tensor.Scalar(float32(1)),
+		"bytes":  {DType: tensor.Float32, Shape: []int{2}, Bytes: make([]byte, 4)},
+		"string": {DType: tensor.String, Shape: []int{2}, Strings: make([][]byte, 1)},
+		"type":   {DType: tensor.Variant},
 	} {
 		w, _ := NewWriter(atomicfile.NewMem("/d"), "/d/x", 1)
 		if err := w.Add(name, x); err == nil {
@@ -317,7 +317,7 @@ func TestNotFound(t *testing.T) {
 	if _, err := Open(m, "/d/x"); !errors.Is(err, fs.ErrNotExist) {
 		t.Fatalf("missing bundle: %v", err)
 	}
-	save(t, m, "/d/x", 1, map[string]*graph.Tensor{"a": graph.ScalarOf(1.5)})
+	save(t, m, "/d/x", 1, map[string]*tensor.Tensor{"a": tensor.Scalar(1.5)})
 	r, err := Open(m, "/d/x")
 	if err != nil {
 		t.Fatal(err)
@@ -344,7 +344,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	_ = w.Add("bias", graph.ScalarOf(float32(2)))
+	_ = w.Add("bias", tensor.Scalar(float32(2)))
 	if err := w.Finish(); err != nil {
 		fmt.Println(err)
 		return
@@ -356,6 +356,6 @@ func Example() {
 	}
 	defer r.Close()
 	x, err := r.Tensor("bias")
-	fmt.Println(r.List()[0].Name, x.DType, graph.Of[float32](x), err)
+	fmt.Println(r.List()[0].Name, x.DType, tensor.Values[float32](x), err)
 	// Output: bias float32 [2] <nil>
 }

@@ -8,15 +8,15 @@ import (
 
 	"github.com/syndtr/goleveldb/leveldb/table"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 func smallBundle(t testing.TB) (index, data []byte) {
 	m := atomicfile.NewMem("/d")
-	s, _ := graph.StringTensor([][]byte{[]byte("one"), nil, []byte("three")}, 3)
-	save(t, m, "/d/x", 1, map[string]*graph.Tensor{
-		"w": floats(t, []float32{1, 2, 3, 4, 5, 6}, 2, 3), "s": s, "global_step": graph.ScalarOf(int64(7))})
+	s, _ := tensor.FromStrings([][]byte{[]byte("one"), nil, []byte("three")}, 3)
+	save(t, m, "/d/x", 1, map[string]*tensor.Tensor{
+		"w": floats(t, []float32{1, 2, 3, 4, 5, 6}, 2, 3), "s": s, "global_step": tensor.Scalar(int64(7))})
 	index, err := atomicfile.ReadFile(m, "/d/x.index")
 	if err != nil {
 		t.Fatal(err)

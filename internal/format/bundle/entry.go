@@ -11,7 +11,7 @@ import (
 	versionspb "github.com/wamuir/graft/tensorflow/core/framework/versions_go_proto"
 	bundlepb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // bundleVersion is the format version that we write and the newest that we read.
@@ -20,7 +20,7 @@ const bundleVersion = 1
 // entry is one checked line of the index.
 type entry struct {
 	key    string
-	dtype  graph.DType
+	dtype  tensor.DType
 	shape  []int
 	shard  int
 	offset int64
@@ -50,7 +50,7 @@ func parseEntry(key string, value []byte, shards int) (*entry, error) {
 		return nil, fmt.Errorf("bad entry: %v", err)
 	}
 	e := &entry{
-		key: key, dtype: graph.DType(p.Dtype), shape: []int{}, shard: int(p.ShardId),
+		key: key, dtype: tensor.DType(p.Dtype), shape: []int{}, shard: int(p.ShardId),
 		offset: p.Offset, size: p.Size, crc: p.Crc32C,
 	}
 	if p.Shape.GetUnknownRank() {

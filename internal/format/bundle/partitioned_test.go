@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // The bundle was written by TensorFlow 2.15's v1.train.Saver: a table of shape
@@ -17,7 +17,7 @@ func TestPartitionedGolden(t *testing.T) {
 	const prefix = "testdata/tensorflow-2.15/partitioned"
 	tensors := load(t, atomicfile.OS{}, prefix)
 	want := []float32{0.2390374, 0.92039955, 0.050512433, 0.49574447, 0.2390374, 0.92039955}
-	if got := graph.Of[float32](tensors["table"]); !slices.Equal(got, want) {
+	if got := tensor.Values[float32](tensors["table"]); !slices.Equal(got, want) {
 		t.Fatalf("got %v, want %v", got, want)
 	}
 	m := atomicfile.NewMem("/d")

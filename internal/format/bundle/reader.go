@@ -9,9 +9,9 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/format/maskedcrc"
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Reader reads one bundle. It keeps the data files open, so that their removal
@@ -34,7 +34,7 @@ type dataFile struct {
 // Info describes a tensor of a bundle.
 type Info struct {
 	Name   string
-	DType  graph.DType
+	DType  tensor.DType
 	Shape  []int
 	Slices []Slice // of a partitioned tensor
 	Shard  int     // which data file; this and the rest are 0 for a partitioned tensor
@@ -147,7 +147,7 @@ func (r *Reader) Lookup(name string) (Info, bool) {
 
 // Tensor reads one tensor, partitioned or not, and checks it. The error wraps
 // ErrNotFound or ErrUnsupported, or is a *CorruptError.
-func (r *Reader) Tensor(name string) (*graph.Tensor, error) {
+func (r *Reader) Tensor(name string) (*tensor.Tensor, error) {
 	e := r.entries[name]
 	if e == nil || isSliceKey(name) {
 		return nil, fmt.Errorf("key %q not found in checkpoint %s: %w", name, r.prefix, ErrNotFound)
@@ -158,26 +158,26 @@ func (r *Reader) Tensor(name string) (*graph.Tensor, error) {
 	return r.read(e)
 }
 
-func (r *Reader) read(e *entry) (*graph.Tensor, error) {
-	if e.dtype != graph.String && e.dtype.Size() == 0 {
+func (r *Reader) read(e *entry) (*tensor.Tensor, error) {
+	if e.dtype != tensor.String && e.dtype.Size() == 0 {
 		return nil, fmt.Errorf("tensor %q of checkpoint %s: %w: %s", e.key, r.prefix, ErrUnsupported, e.dtype)
 	}
 	f := r.files[e.shard]
-	if e.dtype == graph.String {
+	if e.dtype == tensor.String {
 		raw := make([]byte, e.size)
 		if err := readFull(f, raw, e); err != nil {
 			return nil, err
 		}
-		elems, crc, err := parseStrings(raw, graph.NumElements(e.shape))
+		elems, crc, err := parseStrings(raw, tensor.NumElements(e.shape))
 		if err != nil {
 			return nil, &CorruptError{Path: f.path, Key: e.key, Offset: e.offset, Reason: err.Error()}
 		}
 		if err := checkCRC(f, e, crc); err != nil {
 			return nil, err
 		}
-		return graph.StringTensor(elems, e.shape...)
+		return tensor.FromStrings(elems, e.shape...)
 	}
-	t := graph.NewTensor(e.dtype, e.shape...)
+	t := tensor.New(e.dtype, e.shape...)
 	if err := readFull(f, t.Bytes, e); err != nil {
 		return nil, err
 	}
@@ -204,15 +204,15 @@ func checkCRC(f *dataFile, e *entry, got uint32) error {
 }
 
 // join assembles a partitioned tensor.
-func (r *Reader) join(e *entry) (*graph.Tensor, error) {
+func (r *Reader) join(e *entry) (*tensor.Tensor, error) {
 	parts, err := r.parts(e)
 	if err != nil {
 		return nil, err
 	}
-	if e.dtype != graph.String && e.dtype.Size() == 0 {
+	if e.dtype != tensor.String && e.dtype.Size() == 0 {
 		return nil, fmt.Errorf("tensor %q: %w: %s", e.key, ErrUnsupported, e.dtype)
 	}
-	full := graph.NewTensor(e.dtype, e.shape...)
+	full := tensor.New(e.dtype, e.shape...)
 	for i, p := range parts {
 		t, err := r.read(p)
 		if err != nil {
@@ -244,7 +244,7 @@ func (r *Reader) parts(e *entry) ([]*entry, error) {
 		parts[i], stored = p, stored+p.size
 	}
 	// Each element takes a byte or more, so this bounds what join allocates.
-	if n := int64(graph.NumElements(e.shape)); n > stored || stored > r.dataBytes() {
+	if n := int64(tensor.NumElements(e.shape)); n > stored || stored > r.dataBytes() {
 		return nil, bad("%d elements out of %d stored bytes", n, stored)
 	}
 	return parts, nil

@@ -3,14 +3,14 @@ package bundle
 import (
 	"fmt"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Rows reads rows [lo, hi) along the first dimension of a tensor, partitioned
 // or not, and no more of it than these. Checksums, which are of whole tensors
 // and slices, are not checked: call Verify before. Strings are refused with
 // ErrUnsupported.
-func (r *Reader) Rows(name string, lo, hi int) (*graph.Tensor, error) {
+func (r *Reader) Rows(name string, lo, hi int) (*tensor.Tensor, error) {
 	e := r.entries[name]
 	if e == nil || isSliceKey(name) {
 		return nil, fmt.Errorf("key %q not found in checkpoint %s: %w", name, r.prefix, ErrNotFound)
@@ -28,7 +28,7 @@ func (r *Reader) Rows(name string, lo, hi int) (*graph.Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := graph.NewTensor(e.dtype, append([]int{hi - lo}, e.shape[1:]...)...)
+	out := tensor.New(e.dtype, append([]int{hi - lo}, e.shape[1:]...)...)
 	for i, p := range parts {
 		s := append(Slice(nil), e.slices[i]...)
 		first, last := max(lo, s[0].Start), min(hi, s[0].Start+p.shape[0])
@@ -46,9 +46,9 @@ func (r *Reader) Rows(name string, lo, hi int) (*graph.Tensor, error) {
 }
 
 // rowsOf reads rows of what lies in one piece.
-func (r *Reader) rowsOf(e *entry, lo, hi int) (*graph.Tensor, error) {
-	t := graph.NewTensor(e.dtype, append([]int{hi - lo}, e.shape[1:]...)...)
-	row := graph.NumElements(e.shape[1:]) * e.dtype.Size()
+func (r *Reader) rowsOf(e *entry, lo, hi int) (*tensor.Tensor, error) {
+	t := tensor.New(e.dtype, append([]int{hi - lo}, e.shape[1:]...)...)
+	row := tensor.NumElements(e.shape[1:]) * e.dtype.Size()
 	part := *e
 	part.offset, part.size = e.offset+int64(lo*row), int64(len(t.Bytes))
 	return t, readFull(r.files[e.shard], t.Bytes, &part)

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // TestRows compares rows with those of whole tensors: in one piece, cut along
@@ -17,26 +17,26 @@ func TestRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole := graph.NewTensor(graph.Float32, 7, 4)
-	for i := range graph.Of[float32](whole) {
-		graph.Of[float32](whole)[i] = float32(i)
+	whole := tensor.New(tensor.Float32, 7, 4)
+	for i := range tensor.Values[float32](whole) {
+		tensor.Values[float32](whole)[i] = float32(i)
 	}
 	add := func(err error) {
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	cut := func(r0, r1, c0, c1 int) *graph.Tensor {
-		p := graph.NewTensor(graph.Float32, r1-r0, c1-c0)
+	cut := func(r0, r1, c0, c1 int) *tensor.Tensor {
+		p := tensor.New(tensor.Float32, r1-r0, c1-c0)
 		for r := r0; r < r1; r++ {
 			copy(p.Bytes[(r-r0)*(c1-c0)*4:], whole.Bytes[(r*4+c0)*4:(r*4+c1)*4])
 		}
 		return p
 	}
 	add(w.Add("one", whole))
-	add(w.Add("empty", graph.NewTensor(graph.Int64, 7, 0)))
-	add(w.Add("scalar", graph.ScalarOf(int64(1))))
-	add(w.Add("text", graph.NewTensor(graph.String, 2)))
+	add(w.Add("empty", tensor.New(tensor.Int64, 7, 0)))
+	add(w.Add("scalar", tensor.Scalar(int64(1))))
+	add(w.Add("text", tensor.New(tensor.String, 2)))
 	for _, r := range [][2]int{{0, 3}, {3, 4}, {4, 7}} {
 		add(w.AddSlice("rows", []int{7, 4}, Slice{{r[0], r[1] - r[0]}, {0, -1}}, cut(r[0], r[1], 0, 4)))
 	}

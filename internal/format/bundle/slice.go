@@ -5,7 +5,7 @@ import (
 
 	slicepb "github.com/wamuir/graft/tensorflow/core/framework/tensor_slice_go_proto"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Extent is the part of one dimension that a slice covers. Length -1 with Start
@@ -69,9 +69,9 @@ func checkCover(parts []Slice, full []int) error {
 				return fmt.Errorf("slices %v and %v overlap", o, s)
 			}
 		}
-		covered += graph.NumElements(shape)
+		covered += tensor.NumElements(shape)
 	}
-	if n := graph.NumElements(full); covered != n {
+	if n := tensor.NumElements(full); covered != n {
 		return fmt.Errorf("the slices cover %d of %d elements", covered, n)
 	}
 	return nil
@@ -102,7 +102,7 @@ func sliceFromProto(p *slicepb.TensorSliceProto) Slice {
 }
 
 // paste copies part, the slice s of full, to its place in full. Both have been checked.
-func paste(full, part *graph.Tensor, s Slice) {
+func paste(full, part *tensor.Tensor, s Slice) {
 	rank := len(part.Shape)
 	if part.Len() == 0 {
 		return
@@ -117,7 +117,7 @@ func paste(full, part *graph.Tensor, s Slice) {
 		for d := range rank {
 			dst = dst*full.Shape[d] + s[d].Start + at[d]
 		}
-		if full.DType == graph.String {
+		if full.DType == tensor.String {
 			copy(full.Strings[dst:dst+run], part.Strings[src:src+run])
 		} else {
 			copy(full.Bytes[dst*size:(dst+run)*size], part.Bytes[src*size:])

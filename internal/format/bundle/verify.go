@@ -3,8 +3,8 @@ package bundle
 import (
 	"sort"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/format/maskedcrc"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 const verifyChunk = 1 << 20
@@ -32,10 +32,10 @@ func (r *Reader) verifyEntry(e *entry, buf []byte) error {
 	case len(e.slices) > 0:
 		_, err := r.parts(e)
 		return err
-	case e.dtype == graph.String:
+	case e.dtype == tensor.String:
 		_, err := r.read(e)
 		return err
-	case e.dtype == graph.Variant:
+	case e.dtype == tensor.Variant:
 		return nil
 	}
 	f := r.files[e.shard]

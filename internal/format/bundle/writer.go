@@ -11,10 +11,10 @@ import (
 	"github.com/syndtr/goleveldb/leveldb/table"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/format/maskedcrc"
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 	"github.com/goestimator/goestimator/internal/platform/failpoint"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // The points of a write where a crash is worth simulating.
@@ -84,7 +84,7 @@ func NewWriter(fsys atomicfile.FS, prefix string, shards int) (*Writer, error) {
 
 // Add appends a tensor to the emptiest data file. Data lie in the order of the
 // calls; equal calls give equal files.
-func (w *Writer) Add(name string, t *graph.Tensor) error {
+func (w *Writer) Add(name string, t *tensor.Tensor) error {
 	if w.err == nil && (name == "" || isSliceKey(name)) {
 		w.err = fmt.Errorf("tensor name %q: expected one that is not empty and does not begin with a zero byte", name)
 	}
@@ -96,14 +96,14 @@ func (w *Writer) Add(name string, t *graph.Tensor) error {
 
 // AddSlice appends a part of a partitioned tensor whose whole shape is full. The
 // parts added under one name must cover it exactly once by Finish.
-func (w *Writer) AddSlice(name string, full []int, s Slice, part *graph.Tensor) error {
+func (w *Writer) AddSlice(name string, full []int, s Slice, part *tensor.Tensor) error {
 	if w.err == nil {
 		w.err = w.addSlice(name, full, s, part)
 	}
 	return w.err
 }
 
-func (w *Writer) addSlice(name string, full []int, s Slice, part *graph.Tensor) error {
+func (w *Writer) addSlice(name string, full []int, s Slice, part *tensor.Tensor) error {
 	shape, err := s.shapeIn(full)
 	if err != nil {
 		return fmt.Errorf("tensor %q: %w", name, err)
@@ -129,7 +129,7 @@ func (w *Writer) addSlice(name string, full []int, s Slice, part *graph.Tensor) 
 	return nil
 }
 
-func (w *Writer) add(key string, t *graph.Tensor) error {
+func (w *Writer) add(key string, t *tensor.Tensor) error {
 	if w.entries[key] != nil {
 		return fmt.Errorf("adding duplicate key: %q", key)
 	}
@@ -145,7 +145,7 @@ func (w *Writer) add(key string, t *graph.Tensor) error {
 	s := w.shards[n]
 	e := &entry{key: key, dtype: t.DType, shape: slices.Clone(t.Shape), shard: n, offset: s.size}
 	parts := [][]byte{t.Bytes}
-	if t.DType == graph.String {
+	if t.DType == tensor.String {
 		head, crc := stringHead(t.Strings)
 		parts = append([][]byte{head}, t.Strings...)
 		for _, p := range t.Strings {
@@ -166,10 +166,10 @@ func (w *Writer) add(key string, t *graph.Tensor) error {
 	return nil
 }
 
-func checkTensor(t *graph.Tensor) error {
-	n := graph.NumElements(t.Shape)
+func checkTensor(t *tensor.Tensor) error {
+	n := tensor.NumElements(t.Shape)
 	switch {
-	case t.DType == graph.String:
+	case t.DType == tensor.String:
 		if len(t.Strings) != n {
 			return fmt.Errorf("shape %v holds %d elements, got %d strings", t.Shape, n, len(t.Strings))
 		}

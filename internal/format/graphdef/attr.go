@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 	"github.com/wamuir/graft/tensorflow/core/framework/attr_value_go_proto"
 	"github.com/wamuir/graft/tensorflow/core/framework/tensor_go_proto"
 	"github.com/wamuir/graft/tensorflow/core/framework/tensor_shape_go_proto"
@@ -39,7 +40,7 @@ func (r *reader) attr(a *attr_value_go_proto.AttrValue) (v any, enc string, err 
 	case *attr_value_go_proto.AttrValue_B:
 		return x.B, "", nil
 	case *attr_value_go_proto.AttrValue_Type:
-		return graph.DType(x.Type), "", nil
+		return tensor.DType(x.Type), "", nil
 	case *attr_value_go_proto.AttrValue_Shape:
 		s, err := readShape(x.Shape)
 		return s, "", err
@@ -103,7 +104,7 @@ func (r *reader) list(l *attr_value_go_proto.AttrValue_ListValue) (any, error) {
 	case len(l.GetB()) > 0:
 		return append([]bool(nil), l.GetB()...), nil
 	case len(l.GetType()) > 0:
-		return convert(l.GetType(), func(t types_go_proto.DataType) (graph.DType, error) { return graph.DType(t), nil })
+		return convert(l.GetType(), func(t types_go_proto.DataType) (tensor.DType, error) { return tensor.DType(t), nil })
 	case len(l.GetShape()) > 0:
 		return convert(l.GetShape(), readShape)
 	case len(l.GetTensor()) > 0:
@@ -178,12 +179,12 @@ func writeAttr(v any, enc string) (*attr_value_go_proto.AttrValue, error) {
 		a.Value = &attr_value_go_proto.AttrValue_F{F: x}
 	case bool:
 		a.Value = &attr_value_go_proto.AttrValue_B{B: x}
-	case graph.DType:
+	case tensor.DType:
 		a.Value = &attr_value_go_proto.AttrValue_Type{Type: types_go_proto.DataType(x)}
 	case graph.Shape:
 		s, _ := writeShape(x)
 		a.Value = &attr_value_go_proto.AttrValue_Shape{Shape: s}
-	case *graph.Tensor:
+	case *tensor.Tensor:
 		t, err := writeTensor(x, enc)
 		if err != nil {
 			return nil, err
@@ -220,15 +221,15 @@ func writeList(v any) (*attr_value_go_proto.AttrValue_ListValue, error) {
 		l.F = x
 	case []bool:
 		l.B = x
-	case []graph.DType:
-		l.Type, err = convert(x, func(d graph.DType) (types_go_proto.DataType, error) { return types_go_proto.DataType(d), nil })
+	case []tensor.DType:
+		l.Type, err = convert(x, func(d tensor.DType) (types_go_proto.DataType, error) { return types_go_proto.DataType(d), nil })
 	case []graph.Shape:
 		l.Shape, err = convert(x, func(s graph.Shape) (*tensor_shape_go_proto.TensorShapeProto, error) {
 			p, _ := writeShape(s)
 			return p, nil
 		})
-	case []*graph.Tensor:
-		l.Tensor, err = convert(x, func(t *graph.Tensor) (*tensor_go_proto.TensorProto, error) { return writeTensor(t, "") })
+	case []*tensor.Tensor:
+		l.Tensor, err = convert(x, func(t *tensor.Tensor) (*tensor_go_proto.TensorProto, error) { return writeTensor(t, "") })
 	case []graph.Func:
 		l.Func, err = convert(x, writeFunction)
 	default:

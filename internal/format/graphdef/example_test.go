@@ -5,13 +5,14 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/format/graphdef"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // A graph survives the way to a GraphDef and back, its symbolic batch included.
 func Example() {
 	b := graph.NewBuilder(graph.New())
-	x := b.Placeholder("x", graph.Type{DType: graph.Float32, Shape: graph.BatchOf(4)})
-	b.Op("Relu", "relu", x.Type(), graph.Attrs{"T": graph.Float32}, x)
+	x := b.Placeholder("x", graph.Type{DType: tensor.Float32, Shape: graph.BatchOf(4)})
+	b.Op("Relu", "relu", x.Type(), graph.Attrs{"T": tensor.Float32}, x)
 
 	data, err := graphdef.Marshal(b.Graph)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/testkit"
+	"github.com/goestimator/goestimator/tensor"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/wamuir/graft/tensorflow/core/framework/attr_value_go_proto"
@@ -94,7 +95,7 @@ func TestGoldenRoundTrip(t *testing.T) {
 			}
 			for _, n := range g.Nodes() {
 				for i, o := range n.Outputs {
-					if o.DType == graph.Invalid {
+					if o.DType == tensor.Invalid {
 						t.Errorf("node %s (%s): output %d has no type", n.Name, n.Op, i)
 					}
 				}
@@ -162,10 +163,10 @@ func TestEverythingSurvives(t *testing.T) {
 	if len(later.Outputs) != 2 || len(g.Node("split").Outputs) != 3 || len(g.Node("init").Outputs) != 0 {
 		t.Errorf("outputs: Mystery %v (want 2), Split %v (want 3), NoOp %v (want none)", later.Outputs, g.Node("split").Outputs, g.Node("init").Outputs)
 	}
-	if got := g.Node("split").Outputs[1].DType; got != graph.Float32 {
+	if got := g.Node("split").Outputs[1].DType; got != tensor.Float32 {
 		t.Errorf("Split output: %v, want float32", got)
 	}
-	if got := graph.Of[int32](g.Node("c").Attrs["value"].(*graph.Tensor)); !cmp.Equal(got, []int32{7, 8, 8, 8}) {
+	if got := tensor.Values[int32](g.Node("c").Attrs["value"].(*tensor.Tensor)); !cmp.Equal(got, []int32{7, 8, 8, 8}) {
 		t.Errorf("compressed constant: %v, want [7 8 8 8]", got)
 	}
 	if later.Control[0] != g.Node("init") || later.Inputs[1] != g.Node("split").Out(2) {
@@ -179,14 +180,14 @@ func TestEverythingSurvives(t *testing.T) {
 // TestSymbolicRoundTrip goes from the representation to a GraphDef and back.
 func TestSymbolicRoundTrip(t *testing.T) {
 	b := graph.NewBuilder(graph.New())
-	x := b.Placeholder("x", graph.Type{DType: graph.Float32, Shape: graph.BatchOf(28, 28)})
+	x := b.Placeholder("x", graph.Type{DType: tensor.Float32, Shape: graph.BatchOf(28, 28)})
 	rows := graph.Shape{Dims: []graph.Dim{{PerBatch: 49, Const: 3}, graph.Unknown, graph.Fixed(0)}}
-	b.Node("Custom", "custom", []graph.Type{{DType: graph.Float32, Shape: rows}, {DType: graph.Int64, Shape: graph.Shape{UnknownRank: true}}}, nil, x)
+	b.Node("Custom", "custom", []graph.Type{{DType: tensor.Float32, Shape: rows}, {DType: tensor.Int64, Shape: graph.Shape{UnknownRank: true}}}, nil, x)
 	b.Node("CustomSink", "sink", nil, graph.Attrs{"n": int64(1)}, x)
-	v := b.Variable("w", graph.Type{DType: graph.Float64, Shape: graph.ShapeOf(3)})
-	r := b.Read(v, graph.Type{DType: graph.Float64, Shape: graph.ShapeOf(3)}, x.Node)
-	b.Op("Relu", "relu", r.Type(), graph.Attrs{"T": graph.Float64}, r)
-	b.Scalar("one", graph.Float32, 1)
+	v := b.Variable("w", graph.Type{DType: tensor.Float64, Shape: graph.ShapeOf(3)})
+	r := b.Read(v, graph.Type{DType: tensor.Float64, Shape: graph.ShapeOf(3)}, x.Node)
+	b.Op("Relu", "relu", r.Type(), graph.Attrs{"T": tensor.Float64}, r)
+	b.Scalar("one", tensor.Float32, 1)
 	if err := b.Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -212,18 +213,18 @@ func TestSymbolicRoundTrip(t *testing.T) {
 	}
 }
 
-func sameTensor(a, b *graph.Tensor) bool {
+func sameTensor(a, b *tensor.Tensor) bool {
 	return a.DType == b.DType && string(a.Bytes) == string(b.Bytes) && cmp.Equal(a.Strings, b.Strings) && len(a.Shape) == len(b.Shape)
 }
 
 func TestTensorsOfEveryType(t *testing.T) {
-	for _, d := range []graph.DType{graph.Float32, graph.Float64, graph.Int32, graph.Uint8, graph.Int16, graph.Int8, graph.Complex64, graph.Int64,
-		graph.Bool, graph.BFloat16, graph.Uint16, graph.Float16, graph.Uint32, graph.Uint64, graph.String} {
+	for _, d := range []tensor.DType{tensor.Float32, tensor.Float64, tensor.Int32, tensor.Uint8, tensor.Int16, tensor.Int8, tensor.Complex64, tensor.Int64,
+		tensor.Bool, tensor.BFloat16, tensor.Uint16, tensor.Float16, tensor.Uint32, tensor.Uint64, tensor.String} {
 		for _, shape := range [][]int{nil, {1}, {0, 3}, {2, 3}} {
-			a := graph.NewTensor(d, shape...)
+			a := tensor.New(d, shape...)
 			for i := range a.Bytes {
 				a.Bytes[i] = byte(i*37 + 200)
-				if d == graph.Bool {
+				if d == tensor.Bool {
 					a.Bytes[i] = byte(i % 2)
 				}
 			}

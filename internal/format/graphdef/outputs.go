@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // outputTable says what the outputs of TensorFlow's ops are (core/ops/*.cc of TensorFlow 2.18). A
@@ -97,10 +98,10 @@ output_dtype: Multinomial StatelessMultinomial
 
 // output is one entry of an op's signature.
 type output struct {
-	attr  string      // the type attribute, "" where fixed
-	fixed graph.DType // the type where attr is ""
-	count string      // the integer attribute that says how many, "" for one
-	list  bool        // attr is a list of types
+	attr  string       // the type attribute, "" where fixed
+	fixed tensor.DType // the type where attr is ""
+	count string       // the integer attribute that says how many, "" for one
+	list  bool         // attr is a list of types
 }
 
 var signatures = parseSignatures()
@@ -129,7 +130,7 @@ func parseOutput(s string) output {
 		o.count, s = count, rest
 	}
 	if fixed, ok := strings.CutPrefix(s, "="); ok {
-		o.fixed, _ = graph.ParseDType(fixed)
+		o.fixed, _ = tensor.ParseDType(fixed)
 		return o
 	}
 	o.attr = s
@@ -140,7 +141,7 @@ func parseOutput(s string) output {
 // follow from op and attributes alone; refs is how many outputs are referred to.
 // Ops outside the table have as many outputs as that, at least one.
 func infer(n *graph.Node, refs int) ([]graph.Type, error) {
-	var types []graph.DType
+	var types []tensor.DType
 	sig, ok := signatures[n.Op]
 	if !ok {
 		d := unknownType(n)
@@ -151,11 +152,11 @@ func infer(n *graph.Node, refs int) ([]graph.Type, error) {
 	for _, o := range sig {
 		switch {
 		case o.list:
-			list, _ := n.Attrs[o.attr].([]graph.DType)
+			list, _ := n.Attrs[o.attr].([]tensor.DType)
 			types = append(types, list...)
 			continue
 		case o.attr != "":
-			o.fixed, _ = n.Attrs[o.attr].(graph.DType)
+			o.fixed, _ = n.Attrs[o.attr].(tensor.DType)
 		}
 		count := 1
 		if o.count != "" {
@@ -178,20 +179,20 @@ func infer(n *graph.Node, refs int) ([]graph.Type, error) {
 	return out, nil
 }
 
-func unknownType(n *graph.Node) graph.DType {
+func unknownType(n *graph.Node) tensor.DType {
 	for _, name := range []string{"T", "dtype"} {
-		if d, ok := n.Attrs[name].(graph.DType); ok {
+		if d, ok := n.Attrs[name].(tensor.DType); ok {
 			return d
 		}
 	}
-	return graph.Invalid
+	return tensor.Invalid
 }
 
 // ownShape returns the shape that an op's attributes state.
 func ownShape(n *graph.Node) graph.Shape {
 	switch n.Op {
 	case "Const":
-		if t, ok := n.Attrs["value"].(*graph.Tensor); ok {
+		if t, ok := n.Attrs["value"].(*tensor.Tensor); ok {
 			return graph.ShapeOf(t.Shape...)
 		}
 	case "Placeholder":

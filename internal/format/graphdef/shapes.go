@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 const (
@@ -96,9 +97,9 @@ func shapeList(v any) ([]graph.Shape, bool) {
 	return nil, false
 }
 
-func typeList(v any) ([]graph.DType, bool) {
+func typeList(v any) ([]tensor.DType, bool) {
 	switch x := v.(type) {
-	case []graph.DType:
+	case []tensor.DType:
 		return x, true
 	case graph.EmptyList:
 		return nil, true
@@ -107,7 +108,7 @@ func typeList(v any) ([]graph.DType, bool) {
 }
 
 // retype returns outputs of the given types, with the shapes of old where there are as many.
-func retype(old []graph.Type, types []graph.DType) []graph.Type {
+func retype(old []graph.Type, types []tensor.DType) []graph.Type {
 	out := make([]graph.Type, len(types))
 	for i, d := range types {
 		out[i] = graph.Type{DType: d, Shape: graph.Shape{UnknownRank: true}}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 	"github.com/wamuir/graft/tensorflow/core/framework/tensor_go_proto"
 	"github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
 	"google.golang.org/protobuf/proto"
@@ -21,17 +22,17 @@ const maxExpanded = 256 << 20
 
 // FromTensorProto converts a tensor, whichever way it is encoded: raw content,
 // typed values, or fewer values than elements, the last of which repeats.
-func FromTensorProto(p *tensor_go_proto.TensorProto) (*graph.Tensor, error) {
+func FromTensorProto(p *tensor_go_proto.TensorProto) (*tensor.Tensor, error) {
 	r := reader{budget: maxExpanded}
 	return r.tensor(p)
 }
 
-func (r *reader) tensor(p *tensor_go_proto.TensorProto) (*graph.Tensor, error) {
+func (r *reader) tensor(p *tensor_go_proto.TensorProto) (*tensor.Tensor, error) {
 	if p == nil {
 		return nil, errors.New("tensor is missing")
 	}
-	d := graph.DType(p.GetDtype())
-	if d != graph.String && d.Size() == 0 {
+	d := tensor.DType(p.GetDtype())
+	if d != tensor.String && d.Size() == 0 {
 		return nil, fmt.Errorf("tensor of type %v: expected a numeric type, bool or string", p.GetDtype())
 	}
 	if err := errors.Join(known(p), oddFields(p)); err != nil {
@@ -42,7 +43,7 @@ func (r *reader) tensor(p *tensor_go_proto.TensorProto) (*graph.Tensor, error) {
 		return nil, err
 	}
 	size := d.Size()
-	if d == graph.String {
+	if d == tensor.String {
 		size = stringHeader
 	}
 	n, ok := elements(shape, math.MaxInt/size)
@@ -50,7 +51,7 @@ func (r *reader) tensor(p *tensor_go_proto.TensorProto) (*graph.Tensor, error) {
 		return nil, fmt.Errorf("tensor of shape %v is too large", shape)
 	}
 	takes := n * size
-	if d == graph.String { // each is copied, the last as often as it is repeated
+	if d == tensor.String { // each is copied, the last as often as it is repeated
 		takes = repeatedSize(p.GetStringVal(), n)
 	}
 	if have := max(len(p.GetTensorContent()), proto.Size(p)); takes/16 > have {
@@ -61,7 +62,7 @@ func (r *reader) tensor(p *tensor_go_proto.TensorProto) (*graph.Tensor, error) {
 	if len(p.GetTensorContent()) > 0 {
 		return fromContent(p.GetTensorContent(), d, shape, n)
 	}
-	t := graph.NewTensor(d, shape...)
+	t := tensor.New(d, shape...)
 	return t, fromFields(t, p, n)
 }
 
@@ -104,14 +105,14 @@ func elements(shape []int, limit int) (int, bool) {
 	return n, true
 }
 
-func fromContent(content []byte, d graph.DType, shape []int, n int) (*graph.Tensor, error) {
-	if d == graph.String {
+func fromContent(content []byte, d tensor.DType, shape []int, n int) (*tensor.Tensor, error) {
+	if d == tensor.String {
 		return nil, errors.New("string tensor with raw content: expected string values")
 	}
 	if len(content) != n*d.Size() {
 		return nil, fmt.Errorf("tensor of %v%v with %d bytes of content: expected %d", d, shape, len(content), n*d.Size())
 	}
-	t := graph.NewTensor(d, shape...)
+	t := tensor.New(d, shape...)
 	copy(t.Bytes, content)
 	if !whole(t.Bytes, d) {
 		return nil, fmt.Errorf("tensor of %v%v: expected bytes of 0 and 1 as content", d, shape)
@@ -120,34 +121,34 @@ func fromContent(content []byte, d graph.DType, shape []int, n int) (*graph.Tens
 }
 
 // fields returns the number of typed values of p for type d, and how to write value i as little-endian bytes.
-func fields(p *tensor_go_proto.TensorProto, d graph.DType) (n int, put func(b []byte, i int)) {
+func fields(p *tensor_go_proto.TensorProto, d tensor.DType) (n int, put func(b []byte, i int)) {
 	le := binary.LittleEndian
 	switch d {
-	case graph.Float16, graph.BFloat16:
+	case tensor.Float16, tensor.BFloat16:
 		return len(p.GetHalfVal()), func(b []byte, i int) { le.PutUint16(b, uint16(p.GetHalfVal()[i])) }
-	case graph.Float32:
+	case tensor.Float32:
 		return len(p.GetFloatVal()), func(b []byte, i int) { le.PutUint32(b, math.Float32bits(p.GetFloatVal()[i])) }
-	case graph.Float64:
+	case tensor.Float64:
 		return len(p.GetDoubleVal()), func(b []byte, i int) { le.PutUint64(b, math.Float64bits(p.GetDoubleVal()[i])) }
-	case graph.Int32:
+	case tensor.Int32:
 		return len(p.GetIntVal()), func(b []byte, i int) { le.PutUint32(b, uint32(p.GetIntVal()[i])) }
-	case graph.Int16, graph.Uint16:
+	case tensor.Int16, tensor.Uint16:
 		return len(p.GetIntVal()), func(b []byte, i int) { le.PutUint16(b, uint16(p.GetIntVal()[i])) }
-	case graph.Int8, graph.Uint8:
+	case tensor.Int8, tensor.Uint8:
 		return len(p.GetIntVal()), func(b []byte, i int) { b[0] = byte(p.GetIntVal()[i]) }
-	case graph.Int64:
+	case tensor.Int64:
 		return len(p.GetInt64Val()), func(b []byte, i int) { le.PutUint64(b, uint64(p.GetInt64Val()[i])) }
-	case graph.Uint32:
+	case tensor.Uint32:
 		return len(p.GetUint32Val()), func(b []byte, i int) { le.PutUint32(b, p.GetUint32Val()[i]) }
-	case graph.Uint64:
+	case tensor.Uint64:
 		return len(p.GetUint64Val()), func(b []byte, i int) { le.PutUint64(b, p.GetUint64Val()[i]) }
-	case graph.Bool:
+	case tensor.Bool:
 		return len(p.GetBoolVal()), func(b []byte, i int) {
 			if b[0] = 0; p.GetBoolVal()[i] {
 				b[0] = 1
 			}
 		}
-	case graph.Complex64:
+	case tensor.Complex64:
 		return len(p.GetScomplexVal()) / 2, func(b []byte, i int) {
 			le.PutUint32(b, math.Float32bits(p.GetScomplexVal()[2*i]))
 			le.PutUint32(b[4:], math.Float32bits(p.GetScomplexVal()[2*i+1]))
@@ -156,8 +157,8 @@ func fields(p *tensor_go_proto.TensorProto, d graph.DType) (n int, put func(b []
 	return 0, nil
 }
 
-func fromFields(t *graph.Tensor, p *tensor_go_proto.TensorProto, n int) error {
-	if t.DType == graph.String {
+func fromFields(t *tensor.Tensor, p *tensor_go_proto.TensorProto, n int) error {
+	if t.DType == tensor.String {
 		if len(p.GetStringVal()) > n {
 			return fmt.Errorf("string tensor of %d elements with %d values", n, len(p.GetStringVal()))
 		}
@@ -190,12 +191,12 @@ func fromFields(t *graph.Tensor, p *tensor_go_proto.TensorProto, n int) error {
 // An encoding is "content", or "field" and the number of values written; then " bare" where the shape is left out.
 
 // encodingOf describes how p encodes t, "" where writeTensor would do the same by itself.
-func encodingOf(p *tensor_go_proto.TensorProto, t *graph.Tensor) string {
+func encodingOf(p *tensor_go_proto.TensorProto, t *tensor.Tensor) string {
 	if q, err := writeTensor(t, ""); err == nil && proto.Equal(p, q) {
 		return ""
 	}
 	n, _ := fields(p, t.DType)
-	if t.DType == graph.String {
+	if t.DType == tensor.String {
 		n = len(p.GetStringVal())
 	}
 	enc := "field " + strconv.Itoa(n)
@@ -210,12 +211,12 @@ func encodingOf(p *tensor_go_proto.TensorProto, t *graph.Tensor) string {
 
 // writeTensor converts a tensor: where enc is "", one value for one element,
 // strings as values, everything else as raw content.
-func writeTensor(t *graph.Tensor, enc string) (*tensor_go_proto.TensorProto, error) {
+func writeTensor(t *tensor.Tensor, enc string) (*tensor_go_proto.TensorProto, error) {
 	if t == nil {
 		return nil, errors.New("tensor is nil")
 	}
 	n, size := t.Len(), t.DType.Size()
-	if t.DType == graph.String && len(t.Strings) != n || t.DType != graph.String && (size == 0 || len(t.Bytes) != n*size) {
+	if t.DType == tensor.String && len(t.Strings) != n || t.DType != tensor.String && (size == 0 || len(t.Bytes) != n*size) {
 		return nil, fmt.Errorf("tensor of %v%v with %d bytes and %d strings", t.DType, t.Shape, len(t.Bytes), len(t.Strings))
 	}
 	p := &tensor_go_proto.TensorProto{Dtype: types_go_proto.DataType(t.DType)}
@@ -228,7 +229,7 @@ func writeTensor(t *graph.Tensor, enc string) (*tensor_go_proto.TensorProto, err
 		if k, err := strconv.Atoi(count); err == nil && repeats(t, k) {
 			values = k
 		}
-	} else if t.DType != graph.String && (n != 1 || enc == "content") {
+	} else if t.DType != tensor.String && (n != 1 || enc == "content") {
 		p.TensorContent = append([]byte(nil), t.Bytes...)
 		return p, nil
 	}
@@ -238,13 +239,13 @@ func writeTensor(t *graph.Tensor, enc string) (*tensor_go_proto.TensorProto, err
 
 // repeats reports whether the elements after the first k all equal the last of
 // these, or zero where k is 0.
-func repeats(t *graph.Tensor, k int) bool {
+func repeats(t *tensor.Tensor, k int) bool {
 	n, size := t.Len(), t.DType.Size()
 	if k < 0 || k > n {
 		return false
 	}
 	for i := k; i < n; i++ {
-		if t.DType == graph.String {
+		if t.DType == tensor.String {
 			if last := t.Strings[max(k-1, 0)]; string(t.Strings[i]) != string(last) || k == 0 && len(last) > 0 {
 				return false
 			}
@@ -262,49 +263,49 @@ func repeats(t *graph.Tensor, k int) bool {
 }
 
 // toFields writes the first n elements as typed values.
-func toFields(p *tensor_go_proto.TensorProto, t *graph.Tensor, n int) {
+func toFields(p *tensor_go_proto.TensorProto, t *tensor.Tensor, n int) {
 	le := binary.LittleEndian
 	size := t.DType.Size()
 	switch t.DType {
-	case graph.Float16, graph.BFloat16:
+	case tensor.Float16, tensor.BFloat16:
 		p.HalfVal = slices.Grow(p.HalfVal, n)
-	case graph.Int16, graph.Uint16, graph.Int8, graph.Uint8:
+	case tensor.Int16, tensor.Uint16, tensor.Int8, tensor.Uint8:
 		p.IntVal = slices.Grow(p.IntVal, n)
-	case graph.Complex64:
+	case tensor.Complex64:
 		p.ScomplexVal = slices.Grow(p.ScomplexVal, 2*n)
 	}
 	for i := range n {
-		if t.DType == graph.String {
+		if t.DType == tensor.String {
 			p.StringVal = append(p.StringVal, t.Strings[i])
 			continue
 		}
 		b := t.Bytes[i*size:]
 		switch t.DType {
-		case graph.Float16, graph.BFloat16:
+		case tensor.Float16, tensor.BFloat16:
 			p.HalfVal = append(p.HalfVal, int32(le.Uint16(b)))
-		case graph.Float32:
+		case tensor.Float32:
 			p.FloatVal = append(p.FloatVal, math.Float32frombits(le.Uint32(b)))
-		case graph.Float64:
+		case tensor.Float64:
 			p.DoubleVal = append(p.DoubleVal, math.Float64frombits(le.Uint64(b)))
-		case graph.Int32:
+		case tensor.Int32:
 			p.IntVal = append(p.IntVal, int32(le.Uint32(b)))
-		case graph.Int16:
+		case tensor.Int16:
 			p.IntVal = append(p.IntVal, int32(int16(le.Uint16(b))))
-		case graph.Uint16:
+		case tensor.Uint16:
 			p.IntVal = append(p.IntVal, int32(le.Uint16(b)))
-		case graph.Int8:
+		case tensor.Int8:
 			p.IntVal = append(p.IntVal, int32(int8(b[0])))
-		case graph.Uint8:
+		case tensor.Uint8:
 			p.IntVal = append(p.IntVal, int32(b[0]))
-		case graph.Int64:
+		case tensor.Int64:
 			p.Int64Val = append(p.Int64Val, int64(le.Uint64(b)))
-		case graph.Uint32:
+		case tensor.Uint32:
 			p.Uint32Val = append(p.Uint32Val, le.Uint32(b))
-		case graph.Uint64:
+		case tensor.Uint64:
 			p.Uint64Val = append(p.Uint64Val, le.Uint64(b))
-		case graph.Bool:
+		case tensor.Bool:
 			p.BoolVal = append(p.BoolVal, b[0] != 0)
-		case graph.Complex64:
+		case tensor.Complex64:
 			p.ScomplexVal = append(p.ScomplexVal, math.Float32frombits(le.Uint32(b)), math.Float32frombits(le.Uint32(b[4:])))
 		}
 	}

@@ -7,8 +7,8 @@ import (
 	"math"
 	"unsafe"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/serving/budget"
+	"github.com/goestimator/goestimator/tensor"
 	"github.com/wamuir/graft/tensorflow/core/framework/tensor_go_proto"
 	"github.com/wamuir/graft/tensorflow/core/framework/tensor_shape_go_proto"
 	"github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
@@ -21,10 +21,10 @@ const maxRank = 254
 // which the account pays: p must not change while the tensor is in use. It reads what TensorFlow's runtime reads of a
 // request: raw content or typed values, of which fewer than elements repeat the last, none are zeros, and more are left out.
 // In contrast to FromTensorProto, names of dimensions and unknown fields are passed over, since nothing is written back.
-func ViewTensorProto(p *tensor_go_proto.TensorProto, a *budget.Account) (*graph.Tensor, error) {
-	d := graph.DType(p.GetDtype())
+func ViewTensorProto(p *tensor_go_proto.TensorProto, a *budget.Account) (*tensor.Tensor, error) {
+	d := tensor.DType(p.GetDtype())
 	size := d.Size()
-	if d == graph.String {
+	if d == tensor.String {
 		size = stringHeader
 	}
 	if size == 0 {
@@ -38,9 +38,9 @@ func ViewTensorProto(p *tensor_go_proto.TensorProto, a *budget.Account) (*graph.
 	if !ok {
 		return nil, fmt.Errorf("tensor of shape %v is too large", shape)
 	}
-	t := &graph.Tensor{DType: d, Shape: shape}
+	t := &tensor.Tensor{DType: d, Shape: shape}
 	w := view{p: p, n: n, account: a}
-	if d == graph.String {
+	if d == tensor.String {
 		t.Strings, err = w.strings()
 		return t, err
 	}
@@ -157,7 +157,7 @@ func (w view) stringContent() ([][]byte, error) {
 	return out, nil
 }
 
-func (w view) bytes(d graph.DType) ([]byte, error) {
+func (w view) bytes(d tensor.DType) ([]byte, error) {
 	size := d.Size()
 	if content := w.p.GetTensorContent(); len(content) > 0 {
 		if len(content) != w.n*size {
@@ -183,7 +183,7 @@ func (w view) bytes(d graph.DType) ([]byte, error) {
 	if err := take(w.n * size); err != nil {
 		return nil, err
 	}
-	b := graph.NewTensor(d, w.n).Bytes
+	b := tensor.New(d, w.n).Bytes
 	have = min(have, w.n)
 	for i := range have {
 		put(b[i*size:], i)
@@ -202,8 +202,8 @@ func repeat(b []byte, size int) {
 }
 
 // whole reports whether content can be a tensor's memory: it is aligned, and booleans are 0 or 1.
-func whole(content []byte, d graph.DType) bool {
-	if d != graph.Bool {
+func whole(content []byte, d tensor.DType) bool {
+	if d != tensor.Bool {
 		return uintptr(unsafe.Pointer(unsafe.SliceData(content)))%8 == 0
 	}
 	for _, b := range content {
@@ -215,75 +215,75 @@ func whole(content []byte, d graph.DType) bool {
 }
 
 // usable returns content, or a copy where it cannot be a tensor's memory.
-func usable(content []byte, d graph.DType) []byte {
+func usable(content []byte, d tensor.DType) []byte {
 	if whole(content, d) {
 		return content
 	}
-	t := graph.NewTensor(d, len(content)/d.Size())
+	t := tensor.New(d, len(content)/d.Size())
 	copy(t.Bytes, content)
-	if d == graph.Bool {
-		graph.Truths(t.Bytes)
+	if d == tensor.Bool {
+		tensor.NormalizeBools(t.Bytes)
 	}
 	return t.Bytes
 }
 
 // sameLayout returns the typed values of p as bytes, nil where a tensor of type d holds them in another form.
-func sameLayout(p *tensor_go_proto.TensorProto, d graph.DType) []byte {
+func sameLayout(p *tensor_go_proto.TensorProto, d tensor.DType) []byte {
 	switch d {
-	case graph.Float32:
+	case tensor.Float32:
 		return bytesOf(p.GetFloatVal())
-	case graph.Float64:
+	case tensor.Float64:
 		return bytesOf(p.GetDoubleVal())
-	case graph.Int32:
+	case tensor.Int32:
 		return bytesOf(p.GetIntVal())
-	case graph.Int64:
+	case tensor.Int64:
 		return bytesOf(p.GetInt64Val())
-	case graph.Uint32:
+	case tensor.Uint32:
 		return bytesOf(p.GetUint32Val())
-	case graph.Uint64:
+	case tensor.Uint64:
 		return bytesOf(p.GetUint64Val())
-	case graph.Bool:
+	case tensor.Bool:
 		return bytesOf(p.GetBoolVal())
 	}
 	return nil
 }
 
-func bytesOf[T graph.Element](v []T) []byte {
+func bytesOf[T tensor.Element](v []T) []byte {
 	var z T
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), len(v)*int(unsafe.Sizeof(z)))
 }
 
 // ToTensorProto converts a tensor to typed values, or to raw content where content is set and it is not of strings.
 // The result shares t's memory where the forms agree. It fails where t's elements do not fit its type and shape.
-func ToTensorProto(t *graph.Tensor, content bool) (*tensor_go_proto.TensorProto, error) {
+func ToTensorProto(t *tensor.Tensor, content bool) (*tensor_go_proto.TensorProto, error) {
 	if t == nil {
 		return nil, fmt.Errorf("tensor is nil")
 	}
 	n, ok := elements(t.Shape, math.MaxInt)
-	if !ok || t.DType == graph.String && len(t.Strings) != n || t.DType != graph.String && (t.DType.Size() == 0 || len(t.Bytes) != n*t.DType.Size()) {
+	if !ok || t.DType == tensor.String && len(t.Strings) != n || t.DType != tensor.String && (t.DType.Size() == 0 || len(t.Bytes) != n*t.DType.Size()) {
 		return nil, fmt.Errorf("tensor of %v%v with %d bytes and %d strings", t.DType, t.Shape, len(t.Bytes), len(t.Strings))
 	}
 	p := &tensor_go_proto.TensorProto{Dtype: types_go_proto.DataType(t.DType), TensorShape: protoShape(t.Shape)}
-	if content && t.DType != graph.String {
+	if content && t.DType != tensor.String {
 		p.TensorContent = t.Bytes
 		return p, nil
 	}
 	switch t.DType {
-	case graph.String:
+	case tensor.String:
 		p.StringVal = t.Strings
-	case graph.Float32:
+	case tensor.Float32:
 		p.FloatVal = aligned[float32](t)
-	case graph.Float64:
+	case tensor.Float64:
 		p.DoubleVal = aligned[float64](t)
-	case graph.Int32:
+	case tensor.Int32:
 		p.IntVal = aligned[int32](t)
-	case graph.Int64:
+	case tensor.Int64:
 		p.Int64Val = aligned[int64](t)
-	case graph.Uint32:
+	case tensor.Uint32:
 		p.Uint32Val = aligned[uint32](t)
-	case graph.Uint64:
+	case tensor.Uint64:
 		p.Uint64Val = aligned[uint64](t)
-	case graph.Bool:
+	case tensor.Bool:
 		p.BoolVal = aligned[bool](t)
 	default:
 		toFields(p, t, n)
@@ -292,18 +292,18 @@ func ToTensorProto(t *graph.Tensor, content bool) (*tensor_go_proto.TensorProto,
 }
 
 // ProtoSize returns how many bytes ToTensorProto allocates for the values of t, which it does not share.
-func ProtoSize(t *graph.Tensor, content bool) int {
+func ProtoSize(t *tensor.Tensor, content bool) int {
 	if t == nil || content {
 		return 0
 	}
 	switch t.DType {
-	case graph.Int8, graph.Uint8:
+	case tensor.Int8, tensor.Uint8:
 		return 4 * len(t.Bytes)
-	case graph.Float16, graph.BFloat16, graph.Int16, graph.Uint16:
+	case tensor.Float16, tensor.BFloat16, tensor.Int16, tensor.Uint16:
 		return 2 * len(t.Bytes)
-	case graph.Complex64:
+	case tensor.Complex64:
 		return len(t.Bytes)
-	case graph.String:
+	case tensor.String:
 		return 0
 	}
 	if whole(t.Bytes, t.DType) {
@@ -312,8 +312,8 @@ func ProtoSize(t *graph.Tensor, content bool) int {
 	return len(t.Bytes)
 }
 
-// aligned is graph.Of, of a copy where t's memory is not fit for it.
-func aligned[T graph.Element](t *graph.Tensor) []T {
+// aligned is tensor.Values, of a copy where t's memory is not fit for it.
+func aligned[T tensor.Element](t *tensor.Tensor) []T {
 	if b := usable(t.Bytes, t.DType); len(b) > 0 {
 		return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), t.Len())
 	}

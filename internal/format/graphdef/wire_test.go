@@ -5,9 +5,9 @@ import (
 	"testing"
 	"unsafe"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/format/graphdef"
 	"github.com/goestimator/goestimator/internal/serving/budget"
+	"github.com/goestimator/goestimator/tensor"
 	"github.com/google/go-cmp/cmp"
 	"github.com/wamuir/graft/tensorflow/core/framework/tensor_go_proto"
 	"github.com/wamuir/graft/tensorflow/core/framework/tensor_shape_go_proto"
@@ -16,10 +16,10 @@ import (
 	"pgregory.net/rapid"
 )
 
-var wireTypes = []graph.DType{graph.Float32, graph.Float64, graph.Int8, graph.Int16, graph.Int32, graph.Int64, graph.Uint8, graph.Uint16,
-	graph.Uint32, graph.Uint64, graph.Bool, graph.String, graph.Float16, graph.BFloat16, graph.Complex64}
+var wireTypes = []tensor.DType{tensor.Float32, tensor.Float64, tensor.Int8, tensor.Int16, tensor.Int32, tensor.Int64, tensor.Uint8, tensor.Uint16,
+	tensor.Uint32, tensor.Uint64, tensor.Bool, tensor.String, tensor.Float16, tensor.BFloat16, tensor.Complex64}
 
-func view(p *tensor_go_proto.TensorProto) (*graph.Tensor, error) {
+func view(p *tensor_go_proto.TensorProto) (*tensor.Tensor, error) {
 	return graphdef.ViewTensorProto(p, nil)
 }
 
@@ -27,13 +27,13 @@ func view(p *tensor_go_proto.TensorProto) (*graph.Tensor, error) {
 func TestProtoSize(t *testing.T) {
 	for _, d := range wireTypes {
 		for _, n := range []int{0, 1, 1000} {
-			x := graph.NewTensor(d, n)
+			x := tensor.New(d, n)
 			p, err := graphdef.ToTensorProto(x, false)
 			if err != nil {
 				t.Fatal(err)
 			}
 			want := 4 * (len(p.GetIntVal()) + len(p.GetHalfVal()) + len(p.GetScomplexVal()))
-			if d == graph.Int32 {
+			if d == tensor.Int32 {
 				want = 0
 			}
 			if got := graphdef.ProtoSize(x, false); got != want || graphdef.ProtoSize(x, true) != 0 {
@@ -41,8 +41,8 @@ func TestProtoSize(t *testing.T) {
 			}
 		}
 	}
-	x := graph.NewTensor(graph.Float32, 11)
-	x = &graph.Tensor{DType: graph.Float32, Shape: []int{10}, Bytes: x.Bytes[2:42]}
+	x := tensor.New(tensor.Float32, 11)
+	x = &tensor.Tensor{DType: tensor.Float32, Shape: []int{10}, Bytes: x.Bytes[2:42]}
 	if got := graphdef.ProtoSize(x, false); got != 40 || graphdef.ProtoSize(nil, false) != 0 {
 		t.Errorf("got %d for memory that is not aligned", got)
 	}
@@ -51,9 +51,9 @@ func TestProtoSize(t *testing.T) {
 // A tensor written either way, sent and read is itself, by both readers.
 func TestWireRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		x := graph.NewTensor(rapid.SampledFrom(wireTypes).Draw(t, "type"), rapid.SliceOfN(rapid.IntRange(0, 4), 0, 3).Draw(t, "shape")...)
+		x := tensor.New(rapid.SampledFrom(wireTypes).Draw(t, "type"), rapid.SliceOfN(rapid.IntRange(0, 4), 0, 3).Draw(t, "shape")...)
 		for i := range x.Bytes {
-			if x.Bytes[i] = rapid.Byte().Draw(t, "byte"); x.DType == graph.Bool {
+			if x.Bytes[i] = rapid.Byte().Draw(t, "byte"); x.DType == tensor.Bool {
 				x.Bytes[i] &= 1
 			}
 		}
@@ -72,7 +72,7 @@ func TestWireRoundTrip(t *testing.T) {
 		if err := proto.Unmarshal(b, sent); err != nil {
 			t.Fatal(err)
 		}
-		for name, read := range map[string]func(*tensor_go_proto.TensorProto) (*graph.Tensor, error){"view": view, "copy": graphdef.FromTensorProto} {
+		for name, read := range map[string]func(*tensor_go_proto.TensorProto) (*tensor.Tensor, error){"view": view, "copy": graphdef.FromTensorProto} {
 			y, err := read(sent)
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
@@ -89,7 +89,7 @@ func TestWireRoundTrip(t *testing.T) {
 }
 
 func TestWireSharesMemory(t *testing.T) {
-	x, err := graph.FromSlice([]float32{1, 2}, 2)
+	x, err := tensor.FromSlice([]float32{1, 2}, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,8 +101,8 @@ func TestWireSharesMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	graph.Of[float32](x)[1] = 7
-	if graph.Of[float32](y)[1] != 7 {
+	tensor.Values[float32](x)[1] = 7
+	if tensor.Values[float32](y)[1] != 7 {
 		t.Error("a copy was made on the way")
 	}
 }
@@ -122,7 +122,7 @@ func TestWireOddForms(t *testing.T) {
 		t.Errorf("%v %v", y, err)
 	}
 	y, err = view(&tensor_go_proto.TensorProto{Dtype: types_go_proto.DataType_DT_BOOL, TensorShape: shape(3), TensorContent: []byte{0, 1, 2}})
-	if err != nil || !cmp.Equal(graph.Of[bool](y), []bool{false, true, true}) {
+	if err != nil || !cmp.Equal(tensor.Values[bool](y), []bool{false, true, true}) {
 		t.Errorf("%v %v", y, err)
 	}
 	y, err = view(&tensor_go_proto.TensorProto{Dtype: types_go_proto.DataType_DT_STRING, TensorShape: shape(3), StringVal: [][]byte{[]byte("a"), []byte("b")}})
@@ -138,7 +138,7 @@ func TestWireOddForms(t *testing.T) {
 			t.Errorf("%v was read as %v", bad, y)
 		}
 	}
-	for _, bad := range []*graph.Tensor{nil, {}, {DType: graph.Float32, Shape: []int{2}}, {DType: graph.String, Shape: []int{1}}, {DType: graph.Resource}} {
+	for _, bad := range []*tensor.Tensor{nil, {}, {DType: tensor.Float32, Shape: []int{2}}, {DType: tensor.String, Shape: []int{1}}, {DType: tensor.Resource}} {
 		if p, err := graphdef.ToTensorProto(bad, false); err == nil {
 			t.Errorf("%v was written as %v", bad, p)
 		}

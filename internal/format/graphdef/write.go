@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 	"github.com/wamuir/graft/tensorflow/core/framework/attr_value_go_proto"
 	"github.com/wamuir/graft/tensorflow/core/framework/function_go_proto"
 	"github.com/wamuir/graft/tensorflow/core/framework/graph_go_proto"
@@ -150,7 +151,7 @@ func writeOutputs(to map[string]*attr_value_go_proto.AttrValue, n *graph.Node, r
 	if err != nil || !slices.EqualFunc(own, n.Outputs, func(a, b graph.Type) bool { return a.DType == b.DType }) {
 		var types any = graph.EmptyList{}
 		if len(n.Outputs) > 0 {
-			list := make([]graph.DType, len(n.Outputs))
+			list := make([]tensor.DType, len(n.Outputs))
 			for i, o := range n.Outputs {
 				list[i] = o.DType
 			}

@@ -7,7 +7,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
@@ -16,13 +16,13 @@ import (
 var ErrTooLarge = errors.New("the model is larger than 2 GiB, the limit of an ONNX file")
 
 // types are TensorProto.DataType's numbers.
-var types = map[graph.DType]uint64{
-	graph.Float32: 1, graph.Uint8: 2, graph.Int8: 3, graph.Uint16: 4, graph.Int16: 5, graph.Int32: 6, graph.Int64: 7, graph.String: 8,
-	graph.Bool: 9, graph.Float16: 10, graph.Float64: 11, graph.Uint32: 12, graph.Uint64: 13, graph.BFloat16: 16,
+var types = map[tensor.DType]uint64{
+	tensor.Float32: 1, tensor.Uint8: 2, tensor.Int8: 3, tensor.Uint16: 4, tensor.Int16: 5, tensor.Int32: 6, tensor.Int64: 7, tensor.String: 8,
+	tensor.Bool: 9, tensor.Float16: 10, tensor.Float64: 11, tensor.Uint32: 12, tensor.Uint64: 13, tensor.BFloat16: 16,
 }
 
 // TypeNumber returns the number of an element type in the format.
-func TypeNumber(d graph.DType) (int, error) {
+func TypeNumber(d tensor.DType) (int, error) {
 	if n, ok := types[d]; ok {
 		return int(n), nil
 	}
@@ -151,7 +151,7 @@ func encodeAttribute(name string, v any) (message, error) {
 	case string:
 		b.text(4, v)
 		kind = attrString
-	case *graph.Tensor:
+	case *tensor.Tensor:
 		t, err := encodeTensor("", v)
 		if err != nil {
 			return nil, fmt.Errorf("attribute %s: %w", name, err)
@@ -170,7 +170,7 @@ func encodeAttribute(name string, v any) (message, error) {
 	return b, nil
 }
 
-func encodeTensor(name string, t *graph.Tensor) (message, error) {
+func encodeTensor(name string, t *tensor.Tensor) (message, error) {
 	kind, err := TypeNumber(t.DType)
 	if err != nil {
 		return nil, err
@@ -180,13 +180,13 @@ func encodeTensor(name string, t *graph.Tensor) (message, error) {
 		b.int(1, d)
 	}
 	b.int(2, kind)
-	if t.DType == graph.String {
+	if t.DType == tensor.String {
 		for _, s := range t.Strings {
 			b.bytes(6, s)
 		}
 	}
 	b.text(8, name)
-	if t.DType != graph.String {
+	if t.DType != tensor.String {
 		b.bytes(9, t.Bytes)
 	}
 	return b, nil

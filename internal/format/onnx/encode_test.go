@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 func TestAttributes(t *testing.T) {
@@ -29,8 +29,8 @@ func TestAttributes(t *testing.T) {
 func TestRefuses(t *testing.T) {
 	for name, m := range map[string]Model{
 		"no form for a bool": {Graph: Graph{Nodes: []Node{{Op: "X", Name: "x", Attrs: map[string]any{"a": true}}}}},
-		"no element type":    {Graph: Graph{Inputs: []Value{{Name: "x", DType: graph.Resource}}}},
-		"initializer":        {Graph: Graph{Initializers: []Initializer{{"x", &graph.Tensor{DType: graph.Variant}}}}},
+		"no element type":    {Graph: Graph{Inputs: []Value{{Name: "x", DType: tensor.Resource}}}},
+		"initializer":        {Graph: Graph{Initializers: []Initializer{{"x", &tensor.Tensor{DType: tensor.Variant}}}}},
 	} {
 		if _, err := m.Marshal(); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("got %v, expected %q in it", err, name)

@@ -1,6 +1,6 @@
 package onnx
 
-import "github.com/goestimator/goestimator/internal/compiler/graph"
+import "github.com/goestimator/goestimator/tensor"
 
 // The versions that are written: of the format, and of the operators.
 const (
@@ -26,7 +26,7 @@ type Graph struct {
 
 // Node is an operator of the default domain. Values are known by name; "" in
 // Inputs leaves an optional one out. Attributes are int, []int, float32, string or
-// *graph.Tensor.
+// *tensor.Tensor.
 type Node struct {
 	Op      string
 	Name    string
@@ -38,7 +38,7 @@ type Node struct {
 // Value is an input or output of the graph.
 type Value struct {
 	Name  string
-	DType graph.DType
+	DType tensor.DType
 	Dims  []Dim
 	// Unranked leaves the shape open.
 	Unranked bool
@@ -53,5 +53,5 @@ type Dim struct {
 // Initializer is a constant.
 type Initializer struct {
 	Name   string
-	Tensor *graph.Tensor
+	Tensor *tensor.Tensor
 }

@@ -9,17 +9,17 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/format/bundle"
 	"github.com/goestimator/goestimator/internal/format/savedmodel"
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // whole is a model with every kind of file.
 func whole() savedmodel.Writing {
 	return savedmodel.Writing{
 		MetaGraphs: small().MetaGraphs,
-		Variables:  func(w *bundle.Writer) error { return w.Add("w", graph.ScalarOf(float32(2))) },
+		Variables:  func(w *bundle.Writer) error { return w.Add("w", tensor.Scalar(float32(2))) },
 		Assets:     map[string][]byte{"words.txt": []byte("a\nb\n")},
 		Extra:      map[string][]byte{savedmodel.WarmUpFile: {1}, "notes/readme.md": []byte("hello")},
 	}

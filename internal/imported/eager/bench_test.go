@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // bench runs a prepared node.
@@ -37,7 +38,7 @@ func BenchmarkParseExample(b *testing.B) {
 	const rows, each = 64, 13
 	n := &graph.Node{Name: "n", Op: "ParseExampleV2", Attrs: graph.Attrs{"num_sparse": int64(each)}}
 	var sparse, dense [][]byte
-	var types, floats []graph.DType
+	var types, floats []tensor.DType
 	var shapes []graph.Shape
 	in := []Value{{}, {T: texts()}, {}, {}, {T: texts()}}
 	e := &example.Example{Features: &example.Features{Feature: map[string]*example.Feature{}}}
@@ -46,7 +47,7 @@ func BenchmarkParseExample(b *testing.B) {
 		e.Features.Feature[s] = &example.Feature{Kind: &example.Feature_BytesList{BytesList: &example.BytesList{Value: [][]byte{[]byte("some value")}}}}
 		e.Features.Feature[d] = &example.Feature{Kind: &example.Feature_FloatList{FloatList: &example.FloatList{Value: []float32{float32(i)}}}}
 		sparse, dense = append(sparse, []byte(s)), append(dense, []byte(d))
-		types, floats, shapes = append(types, graph.String), append(floats, graph.Float32), append(shapes, graph.ShapeOf(1))
+		types, floats, shapes = append(types, tensor.String), append(floats, tensor.Float32), append(shapes, graph.ShapeOf(1))
 		in = append(in, Value{T: tensorOf([]float32{0}, 1)})
 	}
 	n.Attrs["sparse_types"], n.Attrs["Tdense"], n.Attrs["dense_shapes"] = types, floats, shapes
@@ -54,13 +55,13 @@ func BenchmarkParseExample(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	all := graph.NewTensor(graph.String, rows)
+	all := tensor.New(tensor.String, rows)
 	for i := range all.Strings {
 		all.Strings[i] = wire
 	}
 	in[0].T = all
-	in[2].T, _ = graph.StringTensor(sparse, each)
-	in[3].T, _ = graph.StringTensor(dense, each)
+	in[2].T, _ = tensor.FromStrings(sparse, each)
+	in[3].T, _ = tensor.FromStrings(dense, each)
 	bench(b, n, in...)
 	b.ReportMetric(float64(rows*2*each*b.N)/b.Elapsed().Seconds()/1e6, "Mfeatures/s")
 }
@@ -68,7 +69,7 @@ func BenchmarkParseExample(b *testing.B) {
 // BenchmarkEmbedding: 4096 rows of 64 floats are gathered, and summed by row of 8 ids.
 func BenchmarkEmbedding(b *testing.B) {
 	const ids, width = 4096, 64
-	table := graph.NewTensor(graph.Float32, 100000, width)
+	table := tensor.New(tensor.Float32, 100000, width)
 	idx, seg := make([]int64, ids), make([]int32, ids)
 	for i := range idx {
 		idx[i], seg[i] = int64(i*7919%100000), int32(i/8)
@@ -78,7 +79,7 @@ func BenchmarkEmbedding(b *testing.B) {
 			b.SetBytes(ids * width * 4)
 			last := Value{T: tensorOf(seg, ids)}
 			if op == "GatherV2" {
-				last = Value{T: graph.ScalarOf(int32(0))}
+				last = Value{T: tensor.Scalar(int32(0))}
 			}
 			bench(b, &graph.Node{Name: "n", Op: op}, Value{T: table}, Value{T: tensorOf(idx, ids)}, last)
 		})
@@ -101,7 +102,7 @@ func BenchmarkSmall(b *testing.B) {
 
 // BenchmarkAdd is an elementwise op that is not small.
 func BenchmarkAdd(b *testing.B) {
-	x := Value{T: graph.NewTensor(graph.Float32, 1<<16)}
+	x := Value{T: tensor.New(tensor.Float32, 1<<16)}
 	b.SetBytes(3 << 18)
 	bench(b, &graph.Node{Name: "n", Op: "AddV2"}, x, x)
 }

@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // binaryOps work on pairs of elements, broadcast.
@@ -16,8 +16,8 @@ func binaryTable() map[string]opDef {
 	all := map[string]opDef{
 		"Equal":        {in: 2, out: 1, make: equality(true)},
 		"NotEqual":     {in: 2, out: 1, make: equality(false)},
-		"LogicalAnd":   {in: 2, out: 1, make: plain((&typed{graph.Bool: pairs(func(a, b bool) bool { return a && b })}).on(0))},
-		"LogicalOr":    {in: 2, out: 1, make: plain((&typed{graph.Bool: pairs(func(a, b bool) bool { return a || b })}).on(0))},
+		"LogicalAnd":   {in: 2, out: 1, make: plain((&typed{tensor.Bool: pairs(func(a, b bool) bool { return a && b })}).on(0))},
+		"LogicalOr":    {in: 2, out: 1, make: plain((&typed{tensor.Bool: pairs(func(a, b bool) bool { return a || b })}).on(0))},
 		"Less":         {in: 2, out: 1, make: plain(ordering(0))},
 		"LessEqual":    {in: 2, out: 1, make: plain(ordering(1))},
 		"Greater":      {in: 2, out: 1, make: plain(ordering(2))},
@@ -40,7 +40,7 @@ func arithmetic(op string) kernel {
 	t := numbers(numberPairs[float32](op), numberPairs[float64](op), intPairs[int8](op), intPairs[int16](op), intPairs[int32](op),
 		intPairs[int64](op), intPairs[uint8](op), intPairs[uint16](op), intPairs[uint32](op), intPairs[uint64](op))
 	if op == "Add" || op == "AddV2" {
-		t[graph.String] = stringPairs
+		t[tensor.String] = stringPairs
 	}
 	return t.on(0)
 }
@@ -135,7 +135,7 @@ func intPairs[T integral](op string) kernel {
 // divided refuses a zero among the divisors.
 func divided[T integral](k kernel) kernel {
 	return func(c call) error {
-		if slices.Contains(graph.Of[T](c.t(1)), 0) && c.t(0).Len() > 0 {
+		if slices.Contains(tensor.Values[T](c.t(1)), 0) && c.t(0).Len() > 0 {
 			return errors.New("Integer division by zero")
 		}
 		return k(c)
@@ -154,7 +154,7 @@ func intPowers[T integral]() kernel {
 		return r
 	})
 	return func(c call) error {
-		for _, e := range graph.Of[T](c.t(1)) {
+		for _, e := range tensor.Values[T](c.t(1)) {
 			if e < 0 {
 				return errors.New("Integers to negative integer powers are not allowed")
 			}
@@ -227,8 +227,8 @@ func ordered[T number](which int) kernel {
 func equality(equal bool) maker {
 	t := numbers(same[float32](equal), same[float64](equal), same[int8](equal), same[int16](equal), same[int32](equal),
 		same[int64](equal), same[uint8](equal), same[uint16](equal), same[uint32](equal), same[uint64](equal))
-	t[graph.Bool] = same[bool](equal)
-	t[graph.String] = pairsOf(func(t *graph.Tensor) [][]byte { return t.Strings }, outputOf[bool],
+	t[tensor.Bool] = same[bool](equal)
+	t[tensor.String] = pairsOf(func(t *tensor.Tensor) [][]byte { return t.Strings }, outputOf[bool],
 		func(a, b []byte) bool { return bytes.Equal(a, b) == equal })
 	return func(s *site) (kernel, error) {
 		k := t.on(0)
@@ -237,7 +237,7 @@ func equality(equal bool) maker {
 		}
 		return func(c call) error {
 			if _, err := broadcastShape(c.t(0).Shape, c.t(1).Shape); err != nil {
-				c.set(0, graph.ScalarOf(!equal))
+				c.set(0, tensor.Scalar(!equal))
 				return nil
 			}
 			return k(c)
@@ -245,7 +245,7 @@ func equality(equal bool) maker {
 	}
 }
 
-func same[T graph.Element](equal bool) kernel {
+func same[T tensor.Element](equal bool) kernel {
 	return pairs(func(a, b T) bool { return (a == b) == equal })
 }
 
@@ -253,9 +253,9 @@ func same[T graph.Element](equal bool) kernel {
 func stringPairs(c call) error {
 	room := c.textRoom()
 	var full error
-	k := pairsOf(func(t *graph.Tensor) [][]byte { return t.Strings },
+	k := pairsOf(func(t *tensor.Tensor) [][]byte { return t.Strings },
 		func(c call, i int, shape ...int) ([][]byte, error) {
-			t, err := c.output(i, graph.String, shape...)
+			t, err := c.output(i, tensor.String, shape...)
 			if err != nil {
 				return nil, err
 			}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // bincountOps count values.
@@ -41,7 +41,7 @@ func countsOf[T number](at int, binary bool) kernel {
 		if len(values.Shape) > 2 || at > 0 && len(values.Shape) != 1 {
 			return fmt.Errorf("Shape must be at most rank 2 but is rank %d", len(values.Shape))
 		}
-		w := graph.Of[T](weights)
+		w := tensor.Values[T](weights)
 		if len(w) > 0 && !slices.Equal(weights.Shape, values.Shape) {
 			return fmt.Errorf("weights must be the same shape as the values or of no elements: got %v and %v", weights.Shape, values.Shape)
 		}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // castOps change element types.
@@ -13,7 +13,7 @@ var castOps = map[string]opDef{
 }
 
 func cast(s *site) (kernel, error) {
-	to := s.dtype("DstT", graph.Invalid)
+	to := s.dtype("DstT", tensor.Invalid)
 	return func(c call) error {
 		if c.t(0).DType == to {
 			return pass(c)
@@ -23,8 +23,8 @@ func cast(s *site) (kernel, error) {
 			return err
 		}
 		mid := to
-		if to == graph.Float16 || to == graph.BFloat16 {
-			mid = graph.Float32
+		if to == tensor.Float16 || to == tensor.BFloat16 {
+			mid = tensor.Float32
 		}
 		dst := src
 		if src.DType != mid {
@@ -46,60 +46,62 @@ func cast(s *site) (kernel, error) {
 }
 
 // convert fills dst with src's elements in dst's type, as C++ does.
-func convert(dst, src *graph.Tensor) error {
+func convert(dst, src *tensor.Tensor) error {
 	switch src.DType {
-	case graph.Float32:
+	case tensor.Float32:
 		return convertFrom[float32](dst, src)
-	case graph.Float64:
+	case tensor.Float64:
 		return convertFrom[float64](dst, src)
-	case graph.Int8:
+	case tensor.Int8:
 		return convertFrom[int8](dst, src)
-	case graph.Int16:
+	case tensor.Int16:
 		return convertFrom[int16](dst, src)
-	case graph.Int32:
+	case tensor.Int32:
 		return convertFrom[int32](dst, src)
-	case graph.Int64:
+	case tensor.Int64:
 		return convertFrom[int64](dst, src)
-	case graph.Uint8:
+	case tensor.Uint8:
 		return convertFrom[uint8](dst, src)
-	case graph.Uint16:
+	case tensor.Uint16:
 		return convertFrom[uint16](dst, src)
-	case graph.Uint32:
+	case tensor.Uint32:
 		return convertFrom[uint32](dst, src)
-	case graph.Uint64:
+	case tensor.Uint64:
 		return convertFrom[uint64](dst, src)
-	case graph.Bool:
+	case tensor.Bool:
 		return convertInto(dst, cells[uint8](src))
 	}
 	return fmt.Errorf("cast of %v to %v %w", src.DType, dst.DType, ErrUnsupported)
 }
 
-func convertFrom[S number](dst, src *graph.Tensor) error { return convertInto(dst, graph.Of[S](src)) }
+func convertFrom[S number](dst, src *tensor.Tensor) error {
+	return convertInto(dst, tensor.Values[S](src))
+}
 
-func convertInto[S number](dst *graph.Tensor, src []S) error {
+func convertInto[S number](dst *tensor.Tensor, src []S) error {
 	switch dst.DType {
-	case graph.Float32:
-		convertEach(graph.Of[float32](dst), src)
-	case graph.Float64:
-		convertEach(graph.Of[float64](dst), src)
-	case graph.Int8:
-		convertEach(graph.Of[int8](dst), src)
-	case graph.Int16:
-		convertEach(graph.Of[int16](dst), src)
-	case graph.Int32:
-		convertEach(graph.Of[int32](dst), src)
-	case graph.Int64:
-		convertEach(graph.Of[int64](dst), src)
-	case graph.Uint8:
-		convertEach(graph.Of[uint8](dst), src)
-	case graph.Uint16:
-		convertEach(graph.Of[uint16](dst), src)
-	case graph.Uint32:
-		convertEach(graph.Of[uint32](dst), src)
-	case graph.Uint64:
-		convertEach(graph.Of[uint64](dst), src)
-	case graph.Bool:
-		out := graph.Of[bool](dst)
+	case tensor.Float32:
+		convertEach(tensor.Values[float32](dst), src)
+	case tensor.Float64:
+		convertEach(tensor.Values[float64](dst), src)
+	case tensor.Int8:
+		convertEach(tensor.Values[int8](dst), src)
+	case tensor.Int16:
+		convertEach(tensor.Values[int16](dst), src)
+	case tensor.Int32:
+		convertEach(tensor.Values[int32](dst), src)
+	case tensor.Int64:
+		convertEach(tensor.Values[int64](dst), src)
+	case tensor.Uint8:
+		convertEach(tensor.Values[uint8](dst), src)
+	case tensor.Uint16:
+		convertEach(tensor.Values[uint16](dst), src)
+	case tensor.Uint32:
+		convertEach(tensor.Values[uint32](dst), src)
+	case tensor.Uint64:
+		convertEach(tensor.Values[uint64](dst), src)
+	case tensor.Bool:
+		out := tensor.Values[bool](dst)
 		for i, v := range src {
 			out[i] = v != 0
 		}
@@ -116,17 +118,17 @@ func convertEach[D, S number](dst []D, src []S) {
 }
 
 // widened returns halves as float32, others as they are.
-func widened(c call, t *graph.Tensor) (*graph.Tensor, error) {
-	if t.DType != graph.Float16 && t.DType != graph.BFloat16 {
+func widened(c call, t *tensor.Tensor) (*tensor.Tensor, error) {
+	if t.DType != tensor.Float16 && t.DType != tensor.BFloat16 {
 		return t, nil
 	}
-	out, err := c.alloc(graph.Float32, t.Shape...)
+	out, err := c.alloc(tensor.Float32, t.Shape...)
 	if err != nil {
 		return nil, err
 	}
-	dst := graph.Of[float32](out)
+	dst := tensor.Values[float32](out)
 	for i, h := range cells[uint16](t) {
-		if t.DType == graph.BFloat16 {
+		if t.DType == tensor.BFloat16 {
 			dst[i] = math.Float32frombits(uint32(h) << 16)
 		} else {
 			dst[i] = fromHalf(h)
@@ -136,14 +138,14 @@ func widened(c call, t *graph.Tensor) (*graph.Tensor, error) {
 }
 
 // narrowed returns float32 as halves of type d, rounded to the nearest, to even on a tie.
-func narrowed(c call, t *graph.Tensor, d graph.DType) (*graph.Tensor, error) {
+func narrowed(c call, t *tensor.Tensor, d tensor.DType) (*tensor.Tensor, error) {
 	out, err := c.alloc(d, t.Shape...)
 	if err != nil {
 		return nil, err
 	}
 	dst := cells[uint16](out)
-	for i, v := range graph.Of[float32](t) {
-		if d == graph.BFloat16 {
+	for i, v := range tensor.Values[float32](t) {
+		if d == tensor.BFloat16 {
 			dst[i] = toBrain(v)
 		} else {
 			dst[i] = toHalf(v)

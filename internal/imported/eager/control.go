@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // controlOps call functions of Env: branches and loops. A loop ends with the context of its run.
@@ -59,7 +60,7 @@ func (c call) frame(name string, args, results int) (*frame, error) {
 // branch runs one of two functions on all inputs but the first.
 func branch(s *site) (kernel, error) {
 	then, other := s.function("then_branch"), s.function("else_branch")
-	s.outputs = len(list[graph.DType](s, "Tout"))
+	s.outputs = len(list[tensor.DType](s, "Tout"))
 	return func(c call) error {
 		if len(c.in) < 1 || c.in[0].T == nil {
 			return fmt.Errorf("expected a condition")
@@ -82,7 +83,7 @@ func choice(s *site) (kernel, error) {
 	if len(branches) == 0 {
 		s.fail("attribute branches: expected a function")
 	}
-	s.outputs = len(list[graph.DType](s, "Tout"))
+	s.outputs = len(list[tensor.DType](s, "Tout"))
 	return func(c call) error {
 		if len(c.in) < 1 || c.in[0].T == nil {
 			return fmt.Errorf("expected the number of a branch")
@@ -109,7 +110,7 @@ func (c call) branch(name string) error {
 // while runs a body on its own results for as long as a condition is true of them.
 func while(s *site) (kernel, error) {
 	cond, body := s.function("cond"), s.function("body")
-	s.outputs = len(list[graph.DType](s, "T"))
+	s.outputs = len(list[tensor.DType](s, "T"))
 	return func(c call) error {
 		n := len(c.in)
 		if n != len(c.out) {
@@ -148,14 +149,14 @@ func while(s *site) (kernel, error) {
 }
 
 // holds is TensorFlow's: a number that is not zero, a text that is not empty, anything else with elements.
-func holds(t *graph.Tensor) (bool, error) {
+func holds(t *tensor.Tensor) (bool, error) {
 	switch {
 	case len(t.Shape) > 0:
 		return t.Len() > 0, nil
-	case t.DType == graph.String:
+	case t.DType == tensor.String:
 		return len(t.Strings[0]) > 0, nil
-	case t.DType == graph.Bool:
-		return graph.Of[bool](t)[0], nil
+	case t.DType == tensor.Bool:
+		return tensor.Values[bool](t)[0], nil
 	case t.DType.Size() > 0:
 		return t.Float(0) != 0, nil
 	}

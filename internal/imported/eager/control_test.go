@@ -8,9 +8,10 @@ import (
 	"time"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
-var scalar = graph.Type{DType: graph.Int64, Shape: graph.ShapeOf()}
+var scalar = graph.Type{DType: tensor.Int64, Shape: graph.ShapeOf()}
 
 type outputs = []graph.Output
 
@@ -25,7 +26,7 @@ func function(t *testing.T, args int, build func(b *graph.Builder, in outputs) o
 		in = append(in, b.Placeholder(names[i], scalar))
 	}
 	out := build(b, in)
-	n := b.Node("IdentityN", "result", make([]graph.Type, len(out)), graph.Attrs{"T": make([]graph.DType, len(out))}, out...)
+	n := b.Node("IdentityN", "result", make([]graph.Type, len(out)), graph.Attrs{"T": make([]tensor.DType, len(out))}, out...)
 	if err := b.Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -39,17 +40,17 @@ func function(t *testing.T, args int, build func(b *graph.Builder, in outputs) o
 // control is a session with functions: sums of the numbers below n, and ones that are wrong.
 func control(t *testing.T) session {
 	s := newSession(t)
-	truth := graph.Type{DType: graph.Bool, Shape: graph.ShapeOf()}
+	truth := graph.Type{DType: tensor.Bool, Shape: graph.ShapeOf()}
 	plus := func(b *graph.Builder, x, y graph.Output) graph.Output { return b.Op("AddV2", "sum", scalar, nil, x, y) }
 	s.env.Functions = map[string]*Function{
 		"less": function(t, 3, func(b *graph.Builder, in outputs) outputs {
 			return outputs{b.Op("Less", "less", truth, nil, in[0], in[1])}
 		}),
 		"next": function(t, 3, func(b *graph.Builder, in outputs) outputs {
-			return outputs{plus(b, in[0], b.Const("one", graph.ScalarOf(int64(1)))), in[1], plus(b, in[2], in[0])}
+			return outputs{plus(b, in[0], b.Const("one", tensor.Scalar(int64(1)))), in[1], plus(b, in[2], in[0])}
 		}),
 		"same":   function(t, 3, func(_ *graph.Builder, in outputs) outputs { return in }),
-		"always": function(t, 3, func(b *graph.Builder, _ outputs) outputs { return outputs{b.Const("yes", graph.ScalarOf(true))} }),
+		"always": function(t, 3, func(b *graph.Builder, _ outputs) outputs { return outputs{b.Const("yes", tensor.Scalar(true))} }),
 		"add":    function(t, 2, func(b *graph.Builder, in outputs) outputs { return outputs{plus(b, in[0], in[1])} }),
 		"first":  function(t, 2, func(_ *graph.Builder, in outputs) outputs { return in[:1] }),
 		"second": function(t, 2, func(_ *graph.Builder, in outputs) outputs { return in[1:] }),
@@ -60,7 +61,7 @@ func control(t *testing.T) session {
 	return s
 }
 
-func attrs(t []graph.DType, functions ...string) graph.Attrs {
+func attrs(t []tensor.DType, functions ...string) graph.Attrs {
 	a := graph.Attrs{"T": t, "Tout": t}
 	for i := 0; i < len(functions); i += 2 {
 		a[functions[i]] = graph.Func{Name: functions[i+1]}
@@ -68,7 +69,7 @@ func attrs(t []graph.DType, functions ...string) graph.Attrs {
 	return a
 }
 
-var three = []graph.DType{graph.Int64, graph.Int64, graph.Int64}
+var three = []tensor.DType{tensor.Int64, tensor.Int64, tensor.Int64}
 
 func TestControl(t *testing.T) {
 	s := control(t)
@@ -105,7 +106,7 @@ func TestControl(t *testing.T) {
 // TestEndlessLoop: a loop ends with its context.
 func TestEndlessLoop(t *testing.T) {
 	s := control(t)
-	in := []Value{{T: graph.ScalarOf(int64(0))}, {T: graph.ScalarOf(int64(1))}, {T: graph.ScalarOf(int64(0))}}
+	in := []Value{{T: tensor.Scalar(int64(0))}, {T: tensor.Scalar(int64(1))}, {T: tensor.Scalar(int64(0))}}
 	for _, body := range []string{"next", "same"} {
 		ctx, stop := context.WithTimeout(context.Background(), 20*time.Millisecond)
 		_, err := Run(ctx, &graph.Node{Name: "w", Op: "While", Attrs: attrs(three, "cond", "always", "body", body)}, in, s.env)

@@ -5,8 +5,8 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/imported/fingerprint"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // crossOps combine the values of several sparse and dense columns row by row.
@@ -18,7 +18,7 @@ var crossOps = map[string]opDef{
 
 // crossColumn is one column of a cross.
 type crossColumn struct {
-	values *graph.Tensor
+	values *tensor.Tensor
 	starts []int // of a sparse column: where each row's values start, and their end
 	width  int   // of a dense one
 }
@@ -39,7 +39,7 @@ type crossInputs struct {
 }
 
 func crossCounts(s *site) crossInputs {
-	return crossInputs{s.count("N", 0, 1<<12), len(list[graph.DType](s, "dense_types")), s.dtype("internal_type", graph.Int64) == graph.String}
+	return crossInputs{s.count("N", 0, 1<<12), len(list[tensor.DType](s, "dense_types")), s.dtype("internal_type", tensor.Int64) == tensor.String}
 }
 
 // columns reads the columns from the first 3·sparse+dense inputs.
@@ -78,17 +78,17 @@ func (x crossInputs) columns(c call, extra int) (cols []crossColumn, batch int, 
 		cols = append(cols, crossColumn{values: t, width: t.Shape[1]})
 	}
 	for i, col := range cols {
-		if col.values.DType != graph.Int64 && col.values.DType != graph.String {
+		if col.values.DType != tensor.Int64 && col.values.DType != tensor.String {
 			return nil, 0, fmt.Errorf("column %d: expected int64 or strings, got %v", i, col.values.DType)
 		}
-		if x.texts && col.values.DType != graph.String {
-			return nil, 0, fmt.Errorf("Input values should be of internal type %d but received %d", graph.String, col.values.DType)
+		if x.texts && col.values.DType != tensor.String {
+			return nil, 0, fmt.Errorf("Input values should be of internal type %d but received %d", tensor.String, col.values.DType)
 		}
 	}
 	return cols, batch, nil
 }
 
-func sparseCrossColumn(indices, values, shape *graph.Tensor, batch int) (crossColumn, error) {
+func sparseCrossColumn(indices, values, shape *tensor.Tensor, batch int) (crossColumn, error) {
 	s, err := coordsOf(indices, values, shape)
 	if err != nil {
 		return crossColumn{}, err
@@ -115,7 +115,7 @@ func sparseCrossColumn(indices, values, shape *graph.Tensor, batch int) (crossCo
 // cross makes the sparse outputs: for each row one value for each combination,
 // the last column's values changing fastest. emit appends the value of output k
 // for the given elements of the columns.
-func cross(c call, cols []crossColumn, batch int, d graph.DType, emit func(out *graph.Tensor, k int, at []int) error) error {
+func cross(c call, cols []crossColumn, batch int, d tensor.DType, emit func(out *tensor.Tensor, k int, at []int) error) error {
 	total, most := 0, 0
 	counts := make([]int, batch)
 	for i := range batch {
@@ -161,7 +161,7 @@ func cross(c call, cols []crossColumn, batch int, d graph.DType, emit func(out *
 			}
 		}
 	}
-	return c.outputInts(2, graph.Int64, []int{batch, most}, 2)
+	return c.outputInts(2, tensor.Int64, []int{batch, most}, 2)
 }
 
 // bucket returns a hash modulo the number of buckets; 0 buckets are the largest number.
@@ -174,10 +174,10 @@ func bucket(h uint64, buckets int) int64 {
 
 // hashOf returns what a value of a column adds to the hash of a cross.
 func (x crossColumn) hashOf(i int, hash func([]byte) uint64) uint64 {
-	if x.values.DType == graph.String {
+	if x.values.DType == tensor.String {
 		return hash(x.values.Strings[i])
 	}
-	return uint64(graph.Of[int64](x.values)[i])
+	return uint64(tensor.Values[int64](x.values)[i])
 }
 
 func sparseCross(s *site) (kernel, error) {
@@ -194,12 +194,12 @@ func sparseCross(s *site) (kernel, error) {
 		if err != nil {
 			return err
 		}
-		return cross(c, cols, batch, graph.Int64, func(out *graph.Tensor, k int, at []int) error {
+		return cross(c, cols, batch, tensor.Int64, func(out *tensor.Tensor, k int, at []int) error {
 			h := key
 			for x, i := range at {
 				h = fingerprint.Cat64(h, cols[x].hashOf(i, fingerprint.Hash64))
 			}
-			graph.Of[int64](out)[k] = bucket(h, buckets)
+			tensor.Values[int64](out)[k] = bucket(h, buckets)
 			return nil
 		})
 	}, nil
@@ -212,16 +212,16 @@ func joinCross(c call, counts crossInputs, extra int, sep []byte) error {
 		return err
 	}
 	room := c.textRoom()
-	return cross(c, cols, batch, graph.String, func(out *graph.Tensor, k int, at []int) error {
+	return cross(c, cols, batch, tensor.String, func(out *tensor.Tensor, k int, at []int) error {
 		var s []byte
 		for x, i := range at {
 			if x > 0 {
 				s = append(s, sep...)
 			}
-			if t := cols[x].values; t.DType == graph.String {
+			if t := cols[x].values; t.DType == tensor.String {
 				s = append(s, t.Strings[i]...)
 			} else {
-				s = strconv.AppendInt(s, graph.Of[int64](t)[i], 10)
+				s = strconv.AppendInt(s, tensor.Values[int64](t)[i], 10)
 			}
 		}
 		out.Strings[k] = s
@@ -255,7 +255,7 @@ func sparseCrossHashed(s *site) (kernel, error) {
 		if err != nil {
 			return err
 		}
-		strong, salt := graph.Of[bool](c.t(last-2)), graph.Of[int64](c.t(last-1))
+		strong, salt := tensor.Values[bool](c.t(last-2)), tensor.Values[int64](c.t(last-1))
 		if len(strong) != 1 || len(salt) != 2 || buckets < 0 {
 			return fmt.Errorf("num_buckets %d, strong_hash of shape %v and salt of shape %v: expected no negative number, a boolean and 2 numbers", buckets, c.t(last-2).Shape, c.t(last-1).Shape)
 		}
@@ -263,12 +263,12 @@ func sparseCrossHashed(s *site) (kernel, error) {
 		if strong[0] {
 			hash = func(s []byte) uint64 { return fingerprint.Sip64([2]uint64{uint64(salt[0]), uint64(salt[1])}, s) }
 		}
-		return cross(c, cols, batch, graph.Int64, func(out *graph.Tensor, k int, at []int) error {
+		return cross(c, cols, batch, tensor.Int64, func(out *tensor.Tensor, k int, at []int) error {
 			h := cols[0].hashOf(at[0], hash)
 			for x, i := range at[1:] {
 				h = fingerprint.Cat64(h, cols[x+1].hashOf(i, hash))
 			}
-			graph.Of[int64](out)[k] = bucket(h, buckets)
+			tensor.Values[int64](out)[k] = bucket(h, buckets)
 			return nil
 		})
 	}, nil

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // crossEntropyOps are losses, which exported graphs of evaluation have.
@@ -33,7 +33,7 @@ func crossEntropy[T float](logSoftmax func(dst, x []T, rows, cols int)) kernel {
 		if err != nil || rows == 0 {
 			return err
 		}
-		logSoftmax(grad, graph.Of[T](x), rows, cols)
+		logSoftmax(grad, tensor.Values[T](x), rows, cols)
 		for i := range rows {
 			label := ids[i]
 			if label < 0 || label >= cols {

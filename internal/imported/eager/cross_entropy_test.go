@@ -7,18 +7,19 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/imported/eager"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 func TestSparseSoftmaxCrossEntropy(t *testing.T) {
-	run := func(labels *graph.Tensor) ([]eager.Value, error) {
-		logits, err := graph.FromSlice([]float32{0, 0, 1, 3}, 2, 2)
+	run := func(labels *tensor.Tensor) ([]eager.Value, error) {
+		logits, err := tensor.FromSlice([]float32{0, 0, 1, 3}, 2, 2)
 		if err != nil {
 			t.Fatal(err)
 		}
 		n := &graph.Node{Name: "n", Op: "SparseSoftmaxCrossEntropyWithLogits"}
 		return eager.Run(context.Background(), n, []eager.Value{{T: logits}, {T: labels}}, &eager.Env{})
 	}
-	labels, err := graph.FromSlice([]int64{1, 0}, 2)
+	labels, err := tensor.FromSlice([]int64{1, 0}, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,14 +35,14 @@ func TestSparseSoftmaxCrossEntropy(t *testing.T) {
 			}
 		}
 	}
-	bad, err := graph.FromSlice([]int32{0, 2}, 2)
+	bad, err := tensor.FromSlice([]int32{0, 2}, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := run(bad); err == nil {
 		t.Error("a label outside of the classes: expected an error")
 	}
-	if _, err := run(graph.ScalarOf(float32(1))); err == nil {
+	if _, err := run(tensor.Scalar(float32(1))); err == nil {
 		t.Error("a label that is no vector of integers: expected an error")
 	}
 }

@@ -9,13 +9,14 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/format/bundle"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Value is what an edge carries: a tensor, or something opaque (a Variable, a
 // *Table, a list of tensors). A reference variable's value (VariableV2) has both. Tensors are
 // immutable: outputs may alias inputs, constants and variables.
 type Value struct {
-	T        *graph.Tensor
+	T        *tensor.Tensor
 	Resource any
 }
 

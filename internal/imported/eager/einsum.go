@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // einsumOps are sums of products in Einstein's notation.
@@ -125,7 +125,7 @@ func einsumOf[T number](e einsumSpec) kernel {
 		}
 		in := c.in
 		if len(in) == 1 {
-			one := graph.NewTensor(c.t(0).DType)
+			one := tensor.New(c.t(0).DType)
 			if err := convertInto(one, []uint8{1}); err != nil {
 				return err
 			}
@@ -209,7 +209,7 @@ func (e einsumSpec) result(z einsumSizes) []int {
 
 // arrange copies an operand into the form [a, b, c] of three groups of labels. It
 // is broadcast along labels that it lacks; one that it has twice is its diagonal.
-func (z einsumSizes) arrange(c call, t *graph.Tensor, labels []int, groups ...[]int) (*graph.Tensor, error) {
+func (z einsumSizes) arrange(c call, t *tensor.Tensor, labels []int, groups ...[]int) (*tensor.Tensor, error) {
 	all := slices.Concat(groups...)
 	from, in := stride{steps: make([]int, len(all))}, contiguous(t.Shape)
 	for i, l := range all {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 func encodeBase64(s *site) (kernel, error) {
@@ -26,7 +26,7 @@ func decodeBase64(s []byte) ([]byte, error) {
 }
 
 func decodeRaw(s *site) (kernel, error) {
-	d := s.dtype("out_type", graph.Invalid)
+	d := s.dtype("out_type", tensor.Invalid)
 	little := s.boolean("little_endian", true)
 	size := d.Size()
 	if size == 0 {
@@ -34,7 +34,7 @@ func decodeRaw(s *site) (kernel, error) {
 	}
 	return func(c call) error {
 		in := c.t(0)
-		if err := want("bytes", in, graph.String); err != nil {
+		if err := want("bytes", in, tensor.String); err != nil {
 			return err
 		}
 		n := 0
@@ -56,8 +56,8 @@ func decodeRaw(s *site) (kernel, error) {
 		for i, s := range in.Strings {
 			copy(out.Bytes[i*n:], s)
 		}
-		if d == graph.Bool {
-			graph.Truths(out.Bytes)
+		if d == tensor.Bool {
+			tensor.NormalizeBools(out.Bytes)
 		}
 		if !little {
 			for b := out.Bytes; len(b) > 0; b = b[size:] {

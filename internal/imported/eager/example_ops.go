@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // exampleOps parse serialized tf.Examples.
@@ -79,7 +79,7 @@ func parseExampleV2(s *site) (kernel, error) {
 			var all [][]byte
 			for i, kind := range []columnKind{sparseColumn, denseColumn, raggedColumn} {
 				t := c.t(2 + i)
-				if t.DType != graph.String || len(t.Strings) != countKind(p.columns, kind) {
+				if t.DType != tensor.String || len(t.Strings) != countKind(p.columns, kind) {
 					return nil, fmt.Errorf("input %d: expected %d names of features, got %v of shape %v", 2+i, countKind(p.columns, kind), t.DType, t.Shape)
 				}
 				all = append(all, t.Strings...)
@@ -146,7 +146,7 @@ func parseSingleExample(s *site) (kernel, error) {
 // parseAll parses input 0, named by input 1.
 func parseAll(c call, spec *exampleSpec) error {
 	in := c.t(0)
-	if in.DType != graph.String || len(in.Shape) > 1 {
+	if in.DType != tensor.String || len(in.Shape) > 1 {
 		return fmt.Errorf("serialized: expected a string vector, got %v of shape %v", in.DType, in.Shape)
 	}
 	names := c.t(1).Strings

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"unsafe"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/format/tfexample"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // cell is one feature of one example, found but not yet read.
@@ -103,19 +103,19 @@ func (p *parsing) find(ctx context.Context, k, i int, feature []byte) error {
 func (p *parsing) of(k int) []cell { return p.cells[k*len(p.examples) : (k+1)*len(p.examples)] }
 
 // read fills elements [at, at+count) of t.
-func (c *cell) read(t *graph.Tensor, at int) {
+func (c *cell) read(t *tensor.Tensor, at int) {
 	switch t.DType {
-	case graph.String:
+	case tensor.String:
 		tfexample.ReadBytes(t.Strings[at:at+c.count], c.data)
-	case graph.Float32:
-		tfexample.ReadFloats(graph.Of[float32](t)[at:at+c.count], c.data)
-	case graph.Int64:
-		tfexample.ReadInts(graph.Of[int64](t)[at:at+c.count], c.data)
+	case tensor.Float32:
+		tfexample.ReadFloats(tensor.Values[float32](t)[at:at+c.count], c.data)
+	case tensor.Int64:
+		tfexample.ReadInts(tensor.Values[int64](t)[at:at+c.count], c.data)
 	}
 }
 
 // values reads all values of a column, one example after the other.
-func (p *parsing) values(c call, k int) (*graph.Tensor, error) {
+func (p *parsing) values(c call, k int) (*tensor.Tensor, error) {
 	total := 0
 	for _, x := range p.of(k) {
 		total += x.count
@@ -136,25 +136,25 @@ func (p *parsing) values(c call, k int) (*graph.Tensor, error) {
 
 // sparse returns column k as a sparse tensor's parts: [n,2] indices ([n,1] of a
 // single example), values and shape.
-func (p *parsing) sparse(c call, k int, single bool) (parts [3]*graph.Tensor, err error) {
+func (p *parsing) sparse(c call, k int, single bool) (parts [3]*tensor.Tensor, err error) {
 	if parts[1], err = p.values(c, k); err != nil {
 		return parts, err
 	}
 	n, most := parts[1].Len(), 0
 	if single {
-		if parts[0], err = c.alloc(graph.Int64, n, 1); err != nil {
+		if parts[0], err = c.alloc(tensor.Int64, n, 1); err != nil {
 			return parts, err
 		}
 		for j := range n {
-			graph.Of[int64](parts[0])[j] = int64(j)
+			tensor.Values[int64](parts[0])[j] = int64(j)
 		}
-		parts[2], err = graph.FromSlice([]int64{int64(n)}, 1)
+		parts[2], err = tensor.FromSlice([]int64{int64(n)}, 1)
 		return parts, err
 	}
-	if parts[0], err = c.alloc(graph.Int64, n, 2); err != nil {
+	if parts[0], err = c.alloc(tensor.Int64, n, 2); err != nil {
 		return parts, err
 	}
-	index := graph.Of[int64](parts[0])
+	index := tensor.Values[int64](parts[0])
 	for i, x := range p.of(k) {
 		most = max(most, x.count)
 		for j := range x.count {
@@ -162,17 +162,17 @@ func (p *parsing) sparse(c call, k int, single bool) (parts [3]*graph.Tensor, er
 		}
 		index = index[2*x.count:]
 	}
-	parts[2], err = graph.FromSlice([]int64{int64(len(p.examples)), int64(most)}, 2)
+	parts[2], err = tensor.FromSlice([]int64{int64(len(p.examples)), int64(most)}, 2)
 	return parts, err
 }
 
 // ragged returns column k as values and row splits; a single example has no splits.
-func (p *parsing) ragged(c call, k int, single bool) (values, splits *graph.Tensor, err error) {
+func (p *parsing) ragged(c call, k int, single bool) (values, splits *tensor.Tensor, err error) {
 	if values, err = p.values(c, k); err != nil {
 		return nil, nil, err
 	}
 	if single {
-		return values, graph.NewTensor(p.spec.columns[k].splits, 0), nil
+		return values, tensor.New(p.spec.columns[k].splits, 0), nil
 	}
 	at := make([]int, len(p.examples)+1)
 	for i, x := range p.of(k) {
@@ -185,7 +185,7 @@ func (p *parsing) ragged(c call, k int, single bool) (values, splits *graph.Tens
 }
 
 // dense returns column k as a [examples, shape...] tensor.
-func (p *parsing) dense(c call, k int) (*graph.Tensor, error) {
+func (p *parsing) dense(c call, k int) (*tensor.Tensor, error) {
 	col := &p.spec.columns[k]
 	row, shape := col.stride, append([]int{len(p.examples)}, col.shape...)
 	if col.variable {

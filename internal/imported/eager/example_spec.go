@@ -6,6 +6,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/format/tfexample"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // columnKind is how a feature of parsed examples is given.
@@ -21,16 +22,16 @@ const (
 type column struct {
 	kind   columnKind
 	name   string
-	dtype  graph.DType
+	dtype  tensor.DType
 	list   tfexample.Kind
-	splits graph.DType // of a ragged column
+	splits tensor.DType // of a ragged column
 
 	// Of a dense column. A variable one has any multiple of stride values, and
 	// is padded to the longest of the batch.
 	shape    []int // without the batch; of a variable one without the first dimension
 	stride   int   // values of one row, or of one step of a variable one
 	variable bool
-	fallback *graph.Tensor // empty: the feature is required
+	fallback *tensor.Tensor // empty: the feature is required
 }
 
 // exampleSpec is what a parsing op looks for: sparse, dense and ragged columns in
@@ -45,7 +46,7 @@ type exampleSpec struct {
 func columnTypes(s *site) []column {
 	var cols []column
 	add := func(kind columnKind, attr string) {
-		for _, d := range list[graph.DType](s, attr) {
+		for _, d := range list[tensor.DType](s, attr) {
 			c := column{kind: kind, dtype: d, list: listOf(d)}
 			if c.list == tfexample.None {
 				s.fail("attribute %s: expected float32, int64 or string, got %v", attr, d)
@@ -68,13 +69,13 @@ func columnTypes(s *site) []column {
 	}
 	first = len(cols)
 	add(raggedColumn, "ragged_value_types")
-	splits := list[graph.DType](s, "ragged_split_types")
+	splits := list[tensor.DType](s, "ragged_split_types")
 	if len(splits) != len(cols)-first {
 		s.fail("attribute ragged_split_types: expected %d types, got %d", len(cols)-first, len(splits))
 		return nil
 	}
 	for i, d := range splits {
-		if d != graph.Int32 && d != graph.Int64 {
+		if d != tensor.Int32 && d != tensor.Int64 {
 			s.fail("attribute ragged_split_types: expected int32 or int64, got %v", d)
 		}
 		cols[first+i].splits = d
@@ -82,13 +83,13 @@ func columnTypes(s *site) []column {
 	return cols
 }
 
-func listOf(d graph.DType) tfexample.Kind {
+func listOf(d tensor.DType) tfexample.Kind {
 	switch d {
-	case graph.String:
+	case tensor.String:
 		return tfexample.Bytes
-	case graph.Float32:
+	case tensor.Float32:
 		return tfexample.Floats
-	case graph.Int64:
+	case tensor.Int64:
 		return tfexample.Ints
 	}
 	return tfexample.None
@@ -133,7 +134,7 @@ func (c *column) shapeText() string {
 }
 
 // setDefault checks and keeps what a missing dense feature becomes.
-func (c *column) setDefault(t *graph.Tensor) error {
+func (c *column) setDefault(t *tensor.Tensor) error {
 	if t.DType != c.dtype {
 		return fmt.Errorf("default of dense feature %q: expected type %v, got %v", c.name, c.dtype, t.DType)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/imported/eager"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // A table maps words to ids; a word that it lacks gets the default.
@@ -23,14 +24,14 @@ func Example() {
 		for i := range s {
 			b[i] = []byte(s[i])
 		}
-		t, _ := graph.StringTensor(b, len(b))
+		t, _ := tensor.FromStrings(b, len(b))
 		return eager.Value{T: t}
 	}
-	ids, _ := graph.FromSlice([]int64{0, 1}, 2)
+	ids, _ := tensor.FromSlice([]int64{0, 1}, 2)
 
-	table := run("HashTableV2", graph.Attrs{"key_dtype": graph.String, "value_dtype": graph.Int64, "shared_name": []byte("colors")})[0]
+	table := run("HashTableV2", graph.Attrs{"key_dtype": tensor.String, "value_dtype": tensor.Int64, "shared_name": []byte("colors")})[0]
 	run("LookupTableImportV2", nil, table, words("red", "blue"), eager.Value{T: ids})
-	found := run("LookupTableFindV2", nil, table, words("blue", "green"), eager.Value{T: graph.ScalarOf(int64(-1))})
-	fmt.Println(graph.Of[int64](found[0].T))
+	found := run("LookupTableFindV2", nil, table, words("blue", "green"), eager.Value{T: tensor.Scalar(int64(-1))})
+	fmt.Println(tensor.Values[int64](found[0].T))
 	// Output: [1 -1]
 }

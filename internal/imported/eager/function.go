@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Function is a graph that nodes call: a branch, or the condition or body of a loop. It is safe for concurrent use.
@@ -74,7 +75,7 @@ func NewFunction(g *graph.Graph, args []string, result string) (*Function, error
 }
 
 func (f *Function) add(n *graph.Node, slot func(graph.Output) int) error {
-	if t, ok := n.Attrs["value"].(*graph.Tensor); ok && n.Op == "Const" {
+	if t, ok := n.Attrs["value"].(*tensor.Tensor); ok && n.Op == "Const" {
 		f.given = append(f.given, givenValue{slot(n.Out(0)), Value{T: t}})
 		return nil
 	}

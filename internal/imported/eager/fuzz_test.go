@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // mangler changes nodes and inputs at random.
@@ -30,8 +31,8 @@ func (m mangler) attr(v any) any {
 		return !v
 	case float32:
 		return float32(m.number())
-	case graph.DType:
-		return graph.DType(m.IntN(24))
+	case tensor.DType:
+		return tensor.DType(m.IntN(24))
 	case []byte:
 		return m.bytes(v)
 	case []int64:
@@ -43,10 +44,10 @@ func (m mangler) attr(v any) any {
 		return v[:m.IntN(len(v)+1)]
 	case [][]byte:
 		return v[:m.IntN(len(v)+1)]
-	case []graph.DType:
+	case []tensor.DType:
 		v = slices.Clone(v)
 		if len(v) > 0 && m.IntN(3) > 0 {
-			v[m.IntN(len(v))] = graph.DType(m.IntN(24))
+			v[m.IntN(len(v))] = tensor.DType(m.IntN(24))
 			return v
 		}
 		return v[:m.IntN(len(v)+1)]
@@ -83,14 +84,14 @@ func (m mangler) shape() []int {
 }
 
 // resized returns a tensor of another shape with the elements of t repeated.
-func resized(t *graph.Tensor, d graph.DType, shape []int) *graph.Tensor {
-	out := graph.NewTensor(d, shape...)
+func resized(t *tensor.Tensor, d tensor.DType, shape []int) *tensor.Tensor {
+	out := tensor.New(d, shape...)
 	for i := range out.Bytes {
 		if len(t.Bytes) > 0 {
 			out.Bytes[i] = t.Bytes[i%len(t.Bytes)]
 		}
 	}
-	if d == graph.Bool {
+	if d == tensor.Bool {
 		for i := range out.Bytes {
 			out.Bytes[i] &= 1
 		}
@@ -103,9 +104,9 @@ func resized(t *graph.Tensor, d graph.DType, shape []int) *graph.Tensor {
 	return out
 }
 
-var someTypes = []graph.DType{graph.Float32, graph.Int32, graph.Int64, graph.String, graph.Bool, graph.Uint8, graph.Float16, graph.Float64}
+var someTypes = []tensor.DType{tensor.Float32, tensor.Int32, tensor.Int64, tensor.String, tensor.Bool, tensor.Uint8, tensor.Float16, tensor.Float64}
 
-func (m mangler) tensor(t *graph.Tensor) *graph.Tensor {
+func (m mangler) tensor(t *tensor.Tensor) *tensor.Tensor {
 	switch m.IntN(4) {
 	case 0:
 		return resized(t, t.DType, m.shape())
@@ -121,13 +122,13 @@ func (m mangler) tensor(t *graph.Tensor) *graph.Tensor {
 	t = t.Clone()
 	switch n := t.Len(); {
 	case n == 0:
-	case t.DType == graph.Int32:
-		graph.Of[int32](t)[m.IntN(n)] = int32(m.number())
-	case t.DType == graph.Int64:
-		graph.Of[int64](t)[m.IntN(n)] = m.number()
-	case t.DType == graph.Float32:
-		graph.Of[float32](t)[m.IntN(n)] = float32(math.NaN())
-	case t.DType == graph.String:
+	case t.DType == tensor.Int32:
+		tensor.Values[int32](t)[m.IntN(n)] = int32(m.number())
+	case t.DType == tensor.Int64:
+		tensor.Values[int64](t)[m.IntN(n)] = m.number()
+	case t.DType == tensor.Float32:
+		tensor.Values[float32](t)[m.IntN(n)] = float32(math.NaN())
+	case t.DType == tensor.String:
 		i := m.IntN(n)
 		t.Strings[i] = m.bytes(t.Strings[i])
 	}
@@ -171,7 +172,7 @@ func checkRun(t *testing.T, n *graph.Node, in []Value) {
 			continue
 		}
 		count, err := elements(v.T.Shape)
-		if v.T.DType == graph.String && len(v.T.Strings) != count || v.T.DType != graph.String && len(v.T.Bytes) != count*v.T.DType.Size() || err != nil {
+		if v.T.DType == tensor.String && len(v.T.Strings) != count || v.T.DType != tensor.String && len(v.T.Bytes) != count*v.T.DType.Size() || err != nil {
 			t.Errorf("%s: output %d of shape %v has %d bytes and %d strings, %v\nattributes %v\ninputs %s", n.Op, i, v.T.Shape, len(v.T.Bytes), len(v.T.Strings), err, n.Attrs, describeAll(in))
 		}
 	}
@@ -220,17 +221,17 @@ func FuzzStridedSlice(f *testing.F) {
 		n := &graph.Node{Name: "n", Op: "StridedSlice", Attrs: graph.Attrs{"begin_mask": int64(m0), "end_mask": int64(m1), "ellipsis_mask": int64(m2),
 			"new_axis_mask": int64(m3), "shrink_axis_mask": int64(m4)}}
 		spec := func(v int64) Value { return Value{T: tensorOf([]int64{v, v / 2, 1}, 3)} }
-		checkRun(t, n, []Value{{T: graph.NewTensor(graph.Int32, 3, 0, 4, 2)}, spec(begin), spec(end), spec(step)})
-		checkRun(t, n, []Value{{T: graph.NewTensor(graph.Int32, 3, 5, 4, 2)}, spec(begin), spec(end), spec(step)})
+		checkRun(t, n, []Value{{T: tensor.New(tensor.Int32, 3, 0, 4, 2)}, spec(begin), spec(end), spec(step)})
+		checkRun(t, n, []Value{{T: tensor.New(tensor.Int32, 3, 5, 4, 2)}, spec(begin), spec(end), spec(step)})
 	})
 }
 
 // fuzzParse parses what FuzzParseExample is given.
 func fuzzParse(e []byte) ([]Value, error) {
-	n := &graph.Node{Name: "n", Op: "ParseExampleV2", Attrs: graph.Attrs{"num_sparse": int64(3), "sparse_types": []graph.DType{graph.Int64, graph.Float32, graph.String},
-		"Tdense": []graph.DType{graph.Float32}, "dense_shapes": []graph.Shape{graph.ShapeOf(2)},
-		"ragged_value_types": []graph.DType{graph.Int64}, "ragged_split_types": []graph.DType{graph.Int32}}}
-	one, _ := graph.StringTensor([][]byte{e}, 1)
+	n := &graph.Node{Name: "n", Op: "ParseExampleV2", Attrs: graph.Attrs{"num_sparse": int64(3), "sparse_types": []tensor.DType{tensor.Int64, tensor.Float32, tensor.String},
+		"Tdense": []tensor.DType{tensor.Float32}, "dense_shapes": []graph.Shape{graph.ShapeOf(2)},
+		"ragged_value_types": []tensor.DType{tensor.Int64}, "ragged_split_types": []tensor.DType{tensor.Int32}}}
+	one, _ := tensor.FromStrings([][]byte{e}, 1)
 	return Run(context.Background(), n, []Value{{T: one}, {T: texts()}, {T: texts("i", "f", "b")}, {T: texts("d")}, {T: texts("r")}, {T: tensorOf([]float32{5, 6}, 2)}}, nil)
 }
 
@@ -260,11 +261,11 @@ func FuzzParseExample(f *testing.F) {
 			return
 		}
 		features := want.GetFeatures().GetFeature()
-		if got := graph.Of[int64](out[3].T); !slices.Equal(got, features["i"].GetInt64List().GetValue()) {
+		if got := tensor.Values[int64](out[3].T); !slices.Equal(got, features["i"].GetInt64List().GetValue()) {
 			t.Errorf("i: got %v, expected %v", got, features["i"])
 		}
 		same := func(a, b float32) bool { return math.Float32bits(a) == math.Float32bits(b) }
-		if got := graph.Of[float32](out[4].T); !slices.EqualFunc(got, features["f"].GetFloatList().GetValue(), same) {
+		if got := tensor.Values[float32](out[4].T); !slices.EqualFunc(got, features["f"].GetFloatList().GetValue(), same) {
 			t.Errorf("f: got %v, expected %v", got, features["f"])
 		}
 		if got := out[5].T.Strings; !slices.EqualFunc(got, features["b"].GetBytesList().GetValue(), bytes.Equal) {

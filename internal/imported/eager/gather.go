@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // gatherOps take and put elements by index.
@@ -57,7 +57,7 @@ func resourceGather(s *site) (kernel, error) {
 }
 
 // gather makes output 0 of the slices of t that input 1 names.
-func gather(c call, t *graph.Tensor, g gatherAxes) error {
+func gather(c call, t *tensor.Tensor, g gatherAxes) error {
 	idx := c.t(1)
 	if g.batch < 0 || g.batch > g.axis || g.batch > len(idx.Shape) || g.axis >= len(t.Shape) || !slices.Equal(t.Shape[:g.batch], idx.Shape[:g.batch]) {
 		return fmt.Errorf("params of shape %v, indices of shape %v: batch_dims %d and axis %d do not fit", t.Shape, idx.Shape, g.batch, g.axis)
@@ -68,15 +68,15 @@ func gather(c call, t *graph.Tensor, g gatherAxes) error {
 		return err
 	}
 	switch idx.DType {
-	case graph.Int32:
-		return gatherBy(out, t, idx, graph.Of[int32](idx), g)
-	case graph.Int64:
-		return gatherBy(out, t, idx, graph.Of[int64](idx), g)
+	case tensor.Int32:
+		return gatherBy(out, t, idx, tensor.Values[int32](idx), g)
+	case tensor.Int64:
+		return gatherBy(out, t, idx, tensor.Values[int64](idx), g)
 	}
 	return fmt.Errorf("indices: expected int32 or int64, got %v", idx.DType)
 }
 
-func gatherBy[I int32 | int64](out, t, idx *graph.Tensor, ids []I, g gatherAxes) error {
+func gatherBy[I int32 | int64](out, t, idx *tensor.Tensor, ids []I, g gatherAxes) error {
 	if out.Len() == 0 && !g.strict {
 		return nil
 	}
@@ -98,7 +98,7 @@ func gatherBy[I int32 | int64](out, t, idx *graph.Tensor, ids []I, g gatherAxes)
 		for o := range outer {
 			first := (b*outer + o) * n * inner
 			switch size := t.DType.Size(); {
-			case t.DType == graph.String || inner == 1:
+			case t.DType == tensor.String || inner == 1:
 				gatherEach(out, j, t, first, mine, inner)
 			default:
 				dst, src := out.Bytes[j*size:(j+per*inner)*size], t.Bytes[first*size:(first+n*inner)*size]
@@ -114,7 +114,7 @@ func gatherBy[I int32 | int64](out, t, idx *graph.Tensor, ids []I, g gatherAxes)
 }
 
 // gatherEach gathers strings, and single elements.
-func gatherEach[I int32 | int64](out *graph.Tensor, j int, t *graph.Tensor, first int, ids []I, inner int) {
+func gatherEach[I int32 | int64](out *tensor.Tensor, j int, t *tensor.Tensor, first int, ids []I, inner int) {
 	switch size := t.DType.Size(); {
 	case size == 4:
 		pick(cells[uint32](out)[j:], cells[uint32](t)[first:], ids)
@@ -154,7 +154,7 @@ type slots struct {
 }
 
 // slotsOf resolves indices [..., k] into a tensor of the given shape.
-func slotsOf(idx *graph.Tensor, shape []int) (slots, error) {
+func slotsOf(idx *tensor.Tensor, shape []int) (slots, error) {
 	var s slots
 	ids, err := integers("indices", idx)
 	if err != nil {
@@ -185,7 +185,7 @@ func slotsOf(idx *graph.Tensor, shape []int) (slots, error) {
 	return s, nil
 }
 
-func gatherNd(c call, t *graph.Tensor) error {
+func gatherNd(c call, t *tensor.Tensor) error {
 	if len(t.Shape) == 0 {
 		return fmt.Errorf("params: expected at least a vector, got a scalar")
 	}
@@ -216,7 +216,7 @@ func resourceGatherNd(c call) error {
 }
 
 // scatter resolves where the slices of updates go in a tensor of the given shape.
-func scatter(idx, updates *graph.Tensor, shape []int) (slots, error) {
+func scatter(idx, updates *tensor.Tensor, shape []int) (slots, error) {
 	if product(shape) == 0 && idx.Len()+updates.Len() > 0 {
 		return slots{}, fmt.Errorf("indices and updates for a result of shape %v, which is empty", shape)
 	}
@@ -280,25 +280,25 @@ func tensorScatterAdd(c call) error {
 }
 
 // addSlices adds slice i of n elements of src to dst's at places[i].
-func addSlices(dst *graph.Tensor, places []int, src *graph.Tensor, n int) error {
+func addSlices(dst *tensor.Tensor, places []int, src *tensor.Tensor, n int) error {
 	switch src.DType {
-	case graph.Float32:
+	case tensor.Float32:
 		addTo[float32](dst, places, src, n)
-	case graph.Float64:
+	case tensor.Float64:
 		addTo[float64](dst, places, src, n)
-	case graph.Int32:
+	case tensor.Int32:
 		addTo[int32](dst, places, src, n)
-	case graph.Int64:
+	case tensor.Int64:
 		addTo[int64](dst, places, src, n)
-	case graph.String:
+	case tensor.String:
 		for i, p := range places {
 			copyCells(dst, p, src, i*n, n)
 		}
-	case graph.Bool:
+	case tensor.Bool:
 		for i, p := range places {
-			for j, v := range graph.Of[bool](src)[i*n : (i+1)*n] {
+			for j, v := range tensor.Values[bool](src)[i*n : (i+1)*n] {
 				if v {
-					graph.Of[bool](dst)[p+j] = true
+					tensor.Values[bool](dst)[p+j] = true
 				}
 			}
 		}
@@ -308,8 +308,8 @@ func addSlices(dst *graph.Tensor, places []int, src *graph.Tensor, n int) error 
 	return nil
 }
 
-func addTo[T number](dst *graph.Tensor, places []int, src *graph.Tensor, n int) {
-	d, s := graph.Of[T](dst), graph.Of[T](src)
+func addTo[T number](dst *tensor.Tensor, places []int, src *tensor.Tensor, n int) {
+	d, s := tensor.Values[T](dst), tensor.Values[T](src)
 	for i, p := range places {
 		for j, v := range s[i*n : (i+1)*n] {
 			d[p+j] += v

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // generateOps make tensors of a shape or of conditions.
@@ -41,7 +41,7 @@ func fill(c call) error {
 }
 
 func empty(s *site) (kernel, error) {
-	d := s.dtype("dtype", graph.Float32)
+	d := s.dtype("dtype", tensor.Float32)
 	return func(c call) error {
 		shape, err := integers("shape", c.t(0))
 		if err != nil {
@@ -60,9 +60,9 @@ func like(v uint8) kernel {
 		if err != nil || v == 0 {
 			return err
 		}
-		one := graph.NewTensor(t.DType)
-		if t.DType == graph.Bool {
-			graph.Of[bool](one)[0] = true
+		one := tensor.New(t.DType)
+		if t.DType == tensor.Bool {
+			tensor.Values[bool](one)[0] = true
 		} else if err := convertInto(one, []uint8{v}); err != nil {
 			return err
 		}
@@ -80,7 +80,7 @@ func ranged[T number](c call) error {
 		if c.t(i).Len() != 1 {
 			return fmt.Errorf("input %d: expected a scalar, got shape %v", i, c.t(i).Shape)
 		}
-		v[i] = graph.Of[T](c.t(i))[0]
+		v[i] = tensor.Values[T](c.t(i))[0]
 	}
 	start, limit, delta := v[0], v[1], v[2]
 	switch {
@@ -115,7 +115,7 @@ func linSpace[T float](c call) error {
 	if n <= 0 {
 		return fmt.Errorf("requires num > 0: %d", n)
 	}
-	lo, hi := graph.Of[T](c.t(0))[0], graph.Of[T](c.t(1))[0]
+	lo, hi := tensor.Values[T](c.t(0))[0], tensor.Values[T](c.t(1))[0]
 	out, err := outputOf[T](c, 0, n)
 	if err != nil {
 		return err
@@ -151,7 +151,7 @@ func oneHot(s *site) (kernel, error) {
 		if k < 0 || k > len(idx.Shape) {
 			return fmt.Errorf("expected axis to be -1 or between 0 and %d, but received: %d", len(idx.Shape), at)
 		}
-		ids := graph.NewTensor(graph.Int64, idx.Shape...)
+		ids := tensor.New(tensor.Int64, idx.Shape...)
 		if err := convert(ids, idx); err != nil {
 			return err
 		}
@@ -161,7 +161,7 @@ func oneHot(s *site) (kernel, error) {
 		}
 		fillCells(out, off, 0)
 		inner := product(idx.Shape[k:])
-		for i, v := range graph.Of[int64](ids) {
+		for i, v := range tensor.Values[int64](ids) {
 			if v >= 0 && v < int64(depth) {
 				copyCells(out, (i/inner*depth+int(v))*inner+i%inner, on, 0, 1)
 			}
@@ -171,16 +171,16 @@ func oneHot(s *site) (kernel, error) {
 }
 
 // truth returns which elements are not zero.
-func truth(t *graph.Tensor) ([]bool, error) {
-	if t.DType == graph.Bool {
-		return graph.Of[bool](t), nil
+func truth(t *tensor.Tensor) ([]bool, error) {
+	if t.DType == tensor.Bool {
+		return tensor.Values[bool](t), nil
 	}
-	if t.DType == graph.String {
+	if t.DType == tensor.String {
 		return nil, fmt.Errorf("type %v %w", t.DType, ErrUnsupported)
 	}
-	b := graph.NewTensor(graph.Bool, t.Shape...)
+	b := tensor.New(tensor.Bool, t.Shape...)
 	err := convert(b, t)
-	return graph.Of[bool](b), err
+	return tensor.Values[bool](b), err
 }
 
 func where(c call) error {
@@ -216,7 +216,7 @@ func where(c call) error {
 // selectV1 takes elements, or whole rows where the condition is a vector.
 func selectV1(c call) error {
 	cond, a, b := c.t(0), c.t(1), c.t(2)
-	if err := want("condition", cond, graph.Bool); err != nil {
+	if err := want("condition", cond, tensor.Bool); err != nil {
 		return err
 	}
 	if err := sameType(c.in[1:]); err != nil {
@@ -232,7 +232,7 @@ func selectV1(c call) error {
 		return err
 	}
 	size := out.Len() / n
-	for i, y := range graph.Of[bool](cond) {
+	for i, y := range tensor.Values[bool](cond) {
 		src := b
 		if y {
 			src = a
@@ -243,7 +243,7 @@ func selectV1(c call) error {
 }
 
 func selectV2(c call) error {
-	if err := want("condition", c.t(0), graph.Bool); err != nil {
+	if err := want("condition", c.t(0), tensor.Bool); err != nil {
 		return err
 	}
 	if err := sameType(c.in[1:]); err != nil {
@@ -263,7 +263,7 @@ func selectV2(c call) error {
 	if err := copyBox(shape, out, contiguous(shape), c.t(2), spread(c.t(2).Shape, shape)); err != nil {
 		return err
 	}
-	cond, from := graph.Of[bool](c.t(0)), [2]stride{spread(c.t(0).Shape, shape), spread(c.t(1).Shape, shape)}
+	cond, from := tensor.Values[bool](c.t(0)), [2]stride{spread(c.t(0).Shape, shape), spread(c.t(1).Shape, shape)}
 	i := 0
 	var walk func(k, ci, ai int)
 	walk = func(k, ci, ai int) {

@@ -12,11 +12,12 @@ import (
 	"testing"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // goldenTensor is a tensor as interop/eager_golden.py writes it.
 type goldenTensor struct {
-	DType   graph.DType
+	DType   tensor.DType
 	Shape   []int
 	Bytes   []byte
 	Strings [][]byte
@@ -27,14 +28,14 @@ type goldenAttr struct {
 	F     *float32
 	B     *bool
 	S     *[]byte
-	Type  *graph.DType
+	Type  *tensor.DType
 	Shape json.RawMessage
 	List  *struct {
 		I     []int64
 		F     []float32
 		B     []bool
 		S     [][]byte
-		Type  []graph.DType
+		Type  []tensor.DType
 		Shape [][]int
 	}
 }
@@ -65,8 +66,8 @@ func readGolden(t testing.TB) []goldenCase {
 	return all
 }
 
-func (g goldenTensor) tensor() *graph.Tensor {
-	t := graph.NewTensor(g.DType, g.Shape...)
+func (g goldenTensor) tensor() *tensor.Tensor {
+	t := tensor.New(g.DType, g.Shape...)
 	copy(t.Bytes, g.Bytes) // aligned
 	copy(t.Strings, g.Strings)
 	return t
@@ -177,13 +178,13 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-func describe(t *graph.Tensor) string {
+func describe(t *tensor.Tensor) string {
 	if t == nil {
 		return "nothing"
 	}
 	s := fmt.Sprintf("%v%v", t.DType, t.Shape)
 	for i := range min(t.Len(), 24) {
-		if t.DType == graph.String {
+		if t.DType == tensor.String {
 			s += fmt.Sprintf(" %q", t.Strings[i])
 		} else {
 			s += fmt.Sprint(" ", t.Float(i))
@@ -193,21 +194,21 @@ func describe(t *graph.Tensor) string {
 }
 
 // near compares tensors: floats within tol of their size, NaN equal to NaN.
-func near(got, want *graph.Tensor, tol float64) error {
+func near(got, want *tensor.Tensor, tol float64) error {
 	if got == nil {
 		return fmt.Errorf("got nothing, expected %s", describe(want))
 	}
 	bad := got.DType != want.DType || !slices.Equal(got.Shape, want.Shape)
 	for i := 0; !bad && i < want.Len(); i++ {
 		switch want.DType {
-		case graph.String:
+		case tensor.String:
 			bad = string(got.Strings[i]) != string(want.Strings[i])
-		case graph.Float32, graph.Float64:
+		case tensor.Float32, tensor.Float64:
 			g, w := got.Float(i), want.Float(i)
 			bad = !(g == w || math.IsNaN(g) && math.IsNaN(w) || math.Abs(g-w) <= tol*max(1, math.Abs(w)))
 		}
 	}
-	if !want.DType.Float() || want.DType == graph.Float16 {
+	if !want.DType.Float() || want.DType == tensor.Float16 {
 		bad = bad || string(got.Bytes) != string(want.Bytes)
 	}
 	if bad {

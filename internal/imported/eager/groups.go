@@ -3,9 +3,9 @@ package eager
 import (
 	"slices"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/compiler/window"
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // grouped computes a convolution in n groups of channels, each a convolution of its own, into output 0.
@@ -24,14 +24,14 @@ func grouped(c call, g kernels.Window, n int) error {
 		return err
 	}
 	for i := range n {
-		part := func(t *graph.Tensor) *graph.Tensor {
+		part := func(t *tensor.Tensor) *tensor.Tensor {
 			k := t.Len() / n
 			return rows(t, []int{k}, i*k, k)
 		}
-		if x.DType == graph.Float64 {
-			kernels.Conv2D(g, graph.Of[float64](part(y)), graph.Of[float64](part(x)), graph.Of[float64](part(f)), nil, false)
+		if x.DType == tensor.Float64 {
+			kernels.Conv2D(g, tensor.Values[float64](part(y)), tensor.Values[float64](part(x)), tensor.Values[float64](part(f)), nil, false)
 		} else {
-			kernels.Conv2D(g, graph.Of[float32](part(y)), graph.Of[float32](part(x)), graph.Of[float32](part(f)), nil, false)
+			kernels.Conv2D(g, tensor.Values[float32](part(y)), tensor.Values[float32](part(x)), tensor.Values[float32](part(f)), nil, false)
 		}
 	}
 	// The groups, which are the first dimension, come before the channels of each.
@@ -42,7 +42,7 @@ func grouped(c call, g kernels.Window, n int) error {
 }
 
 // channelGroups returns t with its last dimension in n groups, the groups first.
-func channelGroups(c call, t *graph.Tensor, n int) (*graph.Tensor, error) {
+func channelGroups(c call, t *tensor.Tensor, n int) (*tensor.Tensor, error) {
 	last := len(t.Shape) - 1
 	each := t.Shape[last] / n
 	out, err := c.alloc(t.DType, slices.Concat([]int{n}, t.Shape[:last], []int{each})...)

@@ -5,9 +5,9 @@ import (
 	"math"
 	"slices"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/compiler/window"
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // imageOps work on images [batch, height, width, channels].
@@ -50,7 +50,7 @@ func pooling[T float](f func(g kernels.Window, y, x []T)) func(c call, w *window
 		if err != nil || len(y) == 0 {
 			return err
 		}
-		f(g, y, graph.Of[T](c.t(0)))
+		f(g, y, tensor.Values[T](c.t(0)))
 		return nil
 	}
 }
@@ -71,7 +71,7 @@ func convolution[T float](c call, w *window.Attrs) error {
 	if n := window.Groups(g, f.Shape); n > 1 {
 		return grouped(c, g, n)
 	}
-	kernels.Conv2D(g, y, graph.Of[T](x), graph.Of[T](f), nil, false)
+	kernels.Conv2D(g, y, tensor.Values[T](x), tensor.Values[T](f), nil, false)
 	return nil
 }
 
@@ -103,7 +103,7 @@ func enlarge[T float](c call, w *window.Attrs) error {
 		return fmt.Errorf("out_backprop: expected shape %v, got %v", window.Result(g), dy.Shape)
 	}
 	if len(dx) > 0 && dy.Len() > 0 {
-		kernels.Conv2DInputGrad(g, dx, graph.Of[T](dy), graph.Of[T](f))
+		kernels.Conv2DInputGrad(g, dx, tensor.Values[T](dy), tensor.Values[T](f))
 	}
 	return nil
 }
@@ -121,7 +121,7 @@ func depthwise[T float](c call, w *window.Attrs) error {
 	if err != nil || len(y) == 0 {
 		return err
 	}
-	kernels.DepthwiseConv2D(g, y, graph.Of[T](x), graph.Of[T](f))
+	kernels.DepthwiseConv2D(g, y, tensor.Values[T](x), tensor.Values[T](f))
 	return nil
 }
 
@@ -158,18 +158,18 @@ func normalize[T float](c call, eps float64) error {
 		}
 	}
 	if len(c.out) > 5 {
-		c.set(5, graph.NewTensor(x.DType, 0))
+		c.set(5, tensor.New(x.DType, 0))
 	}
 	scale, shift := make([]T, n), make([]T, n)
 	for j := range n {
-		scale[j] = T(float64(graph.Of[T](c.t(1))[j]) / math.Sqrt(float64(graph.Of[T](c.t(4))[j])+eps))
-		shift[j] = graph.Of[T](c.t(2))[j] - graph.Of[T](c.t(3))[j]*scale[j]
+		scale[j] = T(float64(tensor.Values[T](c.t(1))[j]) / math.Sqrt(float64(tensor.Values[T](c.t(4))[j])+eps))
+		shift[j] = tensor.Values[T](c.t(2))[j] - tensor.Values[T](c.t(3))[j]*scale[j]
 	}
 	dst, err := outputOf[T](c, 0, x.Shape...)
 	if err != nil || len(dst) == 0 {
 		return err
 	}
-	kernels.ScaleShift(dst, graph.Of[T](x), scale, shift, false)
+	kernels.ScaleShift(dst, tensor.Values[T](x), scale, shift, false)
 	return nil
 }
 
@@ -268,15 +268,15 @@ func resizeBilinear(s *site) (kernel, error) {
 			return err
 		}
 		src := x
-		if x.DType != graph.Float32 {
-			if src, err = c.alloc(graph.Float32, x.Shape...); err != nil {
+		if x.DType != tensor.Float32 {
+			if src, err = c.alloc(tensor.Float32, x.Shape...); err != nil {
 				return err
 			}
 			if err := convert(src, x); err != nil {
 				return err
 			}
 		}
-		in := graph.Of[float32](src)
+		in := tensor.Values[float32](src)
 		for b := range n {
 			for i := range h.out {
 				p := h.between(i)

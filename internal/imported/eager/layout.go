@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // layoutOps move elements by position.
@@ -129,7 +129,7 @@ func unpack(s *site) (kernel, error) {
 
 // cut makes one output of each size along dimension k. Parts of the first
 // dimension alias t.
-func cut(c call, t *graph.Tensor, k int, sizes []int) error {
+func cut(c call, t *tensor.Tensor, k int, sizes []int) error {
 	outer, inner := product(t.Shape[:k]), product(t.Shape[k+1:])
 	at := 0
 	for i, n := range sizes {
@@ -153,9 +153,9 @@ func cut(c call, t *graph.Tensor, k int, sizes []int) error {
 }
 
 // rows returns n elements of t from the i-th as a view of the given shape.
-func rows(t *graph.Tensor, shape []int, i, n int) *graph.Tensor {
-	v := &graph.Tensor{DType: t.DType, Shape: shape}
-	if t.DType == graph.String {
+func rows(t *tensor.Tensor, shape []int, i, n int) *tensor.Tensor {
+	v := &tensor.Tensor{DType: t.DType, Shape: shape}
+	if t.DType == tensor.String {
 		v.Strings = t.Strings[i : i+n]
 	} else {
 		v.Bytes = t.Bytes[i*t.DType.Size() : (i+n)*t.DType.Size()]
@@ -244,7 +244,7 @@ func slice(c call) error {
 }
 
 // box makes output 0 of a box of t's elements.
-func (c call) box(t *graph.Tensor, shape []int, from stride) error {
+func (c call) box(t *tensor.Tensor, shape []int, from stride) error {
 	out, err := c.output(0, t.DType, shape...)
 	if err != nil {
 		return err

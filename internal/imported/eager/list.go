@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"unsafe"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // tensorList is TensorFlow's list of tensors. Each is a value of its own that never changes, but what loops do, to change the
@@ -12,39 +12,39 @@ import (
 // Fast, 1991): the latest version has the elements, each before it knows the difference to the next. A run has lists of its own, so
 // that none is used by two goroutines.
 type tensorList struct {
-	dtype graph.DType
+	dtype tensor.DType
 	shape []int // of elements: -1 is any size; nil where even the rank is any
 	n     int
 	bytes int // of all elements
 
-	all  []*graph.Tensor // of the latest version: nil elements were never set
-	next *tensorList     // of another: the version that differs from this
-	at   int             // in the element here,
-	old  *graph.Tensor   // which is this
+	all  []*tensor.Tensor // of the latest version: nil elements were never set
+	next *tensorList      // of another: the version that differs from this
+	at   int              // in the element here,
+	old  *tensor.Tensor   // which is this
 }
 
 // listHeader is what the place of an element takes, tensorHeader what one that is set takes besides its own bytes.
 const (
 	listHeader   = 8
-	tensorHeader = int(unsafe.Sizeof(graph.Tensor{}))
+	tensorHeader = int(unsafe.Sizeof(tensor.Tensor{}))
 )
 
 // newList returns a list of n elements that were not set.
-func newList(c call, dtype graph.DType, shape []int, n int) (*tensorList, error) {
+func newList(c call, dtype tensor.DType, shape []int, n int) (*tensorList, error) {
 	if n < 0 {
 		return nil, fmt.Errorf("expected a list of at least 0 elements, got %d", n)
 	}
-	if dtype == graph.Variant || dtype == graph.Resource {
+	if dtype == tensor.Variant || dtype == tensor.Resource {
 		return nil, fmt.Errorf("lists of type %v %w", dtype, ErrUnsupported)
 	}
 	if err := c.room(n, listHeader); err != nil {
 		return nil, fmt.Errorf("list: %w", err)
 	}
-	return &tensorList{dtype: dtype, shape: shape, n: n, bytes: n * listHeader, all: make([]*graph.Tensor, n)}, nil
+	return &tensorList{dtype: dtype, shape: shape, n: n, bytes: n * listHeader, all: make([]*tensor.Tensor, n)}, nil
 }
 
 // root makes l the version that has the elements.
-func (l *tensorList) root() []*graph.Tensor {
+func (l *tensorList) root() []*tensor.Tensor {
 	var path []*tensorList
 	top := l
 	for ; top.next != nil; top = top.next {
@@ -70,7 +70,7 @@ func (l *tensorList) root() []*graph.Tensor {
 }
 
 // with returns the list with another element; at its end it is one longer.
-func (l *tensorList) with(c call, i int, t *graph.Tensor) (*tensorList, error) {
+func (l *tensorList) with(c call, i int, t *tensor.Tensor) (*tensorList, error) {
 	if err := l.fits(t); err != nil {
 		return nil, err
 	}
@@ -105,7 +105,7 @@ func (l *tensorList) without() *tensorList {
 }
 
 // sizeOf is what a tensor takes, in bytes.
-func sizeOf(t *graph.Tensor) int {
+func sizeOf(t *tensor.Tensor) int {
 	if t == nil {
 		return 0
 	}
@@ -117,7 +117,7 @@ func sizeOf(t *graph.Tensor) int {
 }
 
 // fits fails for a tensor that the list is not made for.
-func (l *tensorList) fits(t *graph.Tensor) error {
+func (l *tensorList) fits(t *tensor.Tensor) error {
 	if t.DType != l.dtype {
 		return fmt.Errorf("Invalid data types; list elements %v but tried to append %v", l.dtype, t.DType)
 	}
@@ -152,7 +152,7 @@ func merged(a, b []int) ([]int, error) {
 }
 
 // sizes is the shape of a tensor; of a scalar it is not nil, as that of any rank is.
-func sizes(t *graph.Tensor) []int { return append([]int{}, t.Shape...) }
+func sizes(t *tensor.Tensor) []int { return append([]int{}, t.Shape...) }
 
 // elementShape is the shape of all elements, as far as the list, what is asked for and those that are set say.
 func (l *tensorList) elementShape(asked []int) ([]int, error) {
@@ -171,7 +171,7 @@ func (l *tensorList) elementShape(asked []int) ([]int, error) {
 }
 
 // get returns an element; one that was not set is zeros.
-func (l *tensorList) get(c call, i int, asked []int) (*graph.Tensor, error) {
+func (l *tensorList) get(c call, i int, asked []int) (*tensor.Tensor, error) {
 	if i < 0 || i >= l.n {
 		return nil, fmt.Errorf("Trying to access element %d in a list with %d elements.", i, l.n)
 	}
@@ -187,7 +187,7 @@ func (l *tensorList) get(c call, i int, asked []int) (*graph.Tensor, error) {
 	return l.zeros(c, shape)
 }
 
-func (l *tensorList) zeros(c call, shape []int) (*graph.Tensor, error) {
+func (l *tensorList) zeros(c call, shape []int) (*tensor.Tensor, error) {
 	if !defined(shape) {
 		return nil, fmt.Errorf("Trying to read an uninitialized tensor but element_shape is not fully defined: %v", shape)
 	}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // listOps are on lists of tensors, which TensorFlow's TensorArray is.
@@ -39,7 +39,7 @@ func (c call) list() (*tensorList, error) {
 func (c call) setList(i int, l *tensorList) { c.out[i] = Value{Resource: l} }
 
 // partial reads a shape of elements: a scalar -1 is any rank.
-func partial(t *graph.Tensor) ([]int, error) {
+func partial(t *tensor.Tensor) ([]int, error) {
 	v, err := integers("element_shape", t)
 	if err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func partial(t *graph.Tensor) ([]int, error) {
 
 func madeList(count func(call) (int, error)) maker {
 	return func(s *site) (kernel, error) {
-		dtype := s.dtype("element_dtype", graph.Invalid)
+		dtype := s.dtype("element_dtype", tensor.Invalid)
 		return func(c call) error {
 			shape, err := partial(c.t(0))
 			if err != nil {
@@ -83,7 +83,7 @@ func madeList(count func(call) (int, error)) maker {
 }
 
 // unstacked returns the tensors along the first axis, as views. Rows may be many although they are empty.
-func (c call) unstacked(t *graph.Tensor) ([]*graph.Tensor, error) {
+func (c call) unstacked(t *tensor.Tensor) ([]*tensor.Tensor, error) {
 	if len(t.Shape) == 0 {
 		return nil, fmt.Errorf("Tensor must be at least a vector, but saw shape: []")
 	}
@@ -91,12 +91,12 @@ func (c call) unstacked(t *graph.Tensor) ([]*graph.Tensor, error) {
 	if err := c.room(n, listHeader+tensorHeader); err != nil {
 		return nil, fmt.Errorf("list: %w", err)
 	}
-	out := make([]*graph.Tensor, n)
+	out := make([]*tensor.Tensor, n)
 	each := len(t.Bytes) / max(n, 1)
 	texts := len(t.Strings) / max(n, 1)
 	for i := range out {
-		out[i] = &graph.Tensor{DType: t.DType, Shape: t.Shape[1:]}
-		if t.DType == graph.String {
+		out[i] = &tensor.Tensor{DType: t.DType, Shape: t.Shape[1:]}
+		if t.DType == tensor.String {
 			out[i].Strings = t.Strings[i*texts : (i+1)*texts : (i+1)*texts]
 		} else {
 			out[i].Bytes = t.Bytes[i*each : (i+1)*each : (i+1)*each]
@@ -136,11 +136,11 @@ func listLength(c call) error {
 	if err != nil {
 		return err
 	}
-	return c.scalarInt(0, graph.Int32, l.n)
+	return c.scalarInt(0, tensor.Int32, l.n)
 }
 
 func listElementShape(s *site) (kernel, error) {
-	d := s.dtype("shape_type", graph.Int32)
+	d := s.dtype("shape_type", tensor.Int32)
 	return func(c call) error {
 		l, err := c.list()
 		if err != nil {
@@ -262,7 +262,7 @@ func listResize(c call) error {
 }
 
 // stacked sets output 0 to tensors, one of nil as zeros, one after the other. all may be none.
-func (c call) stacked(l *tensorList, all []*graph.Tensor, asked []int) error {
+func (c call) stacked(l *tensorList, all []*tensor.Tensor, asked []int) error {
 	shape, err := l.elementShape(asked)
 	if err != nil {
 		return err
@@ -314,7 +314,7 @@ func listGather(c call) error {
 	if err != nil {
 		return err
 	}
-	picked := make([]*graph.Tensor, len(indices))
+	picked := make([]*tensor.Tensor, len(indices))
 	for k, i := range indices {
 		if i < 0 || i >= l.n {
 			return fmt.Errorf("Trying to gather element %d in a list with %d elements.", i, l.n)
@@ -399,5 +399,5 @@ func listConcat(c call) error {
 		copyCells(out, cells, t, 0, t.Len())
 		cells += t.Len()
 	}
-	return c.outputInts(1, graph.Int64, lengths, len(lengths))
+	return c.outputInts(1, tensor.Int64, lengths, len(lengths))
 }

@@ -8,12 +8,13 @@ import (
 	"testing"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // TestLists: TensorFlow's lists by their ops.
 func TestLists(t *testing.T) {
 	s := newSession(t)
-	f32 := graph.Attrs{"element_dtype": graph.Float32, "shape_type": graph.Int64}
+	f32 := graph.Attrs{"element_dtype": tensor.Float32, "shape_type": tensor.Int64}
 	any := int64(-1)
 	l := s.run("TensorListReserve", f32, []int64{2}, int64(3))
 	s.expect(s.run("TensorListLength", nil, l), "int32[] 3")
@@ -38,7 +39,7 @@ func TestLists(t *testing.T) {
 	s.refuse("not fully defined", "TensorListGetItem", nil, s.run("TensorListReserve", f32, any, int64(1)), int64(0), any)
 	s.refuse("at least 0", "TensorListReserve", f32, any, int64(-2))
 	s.refuse("at least -1", "TensorListReserve", f32, []int64{-2}, int64(1))
-	s.refuse("not supported", "TensorListReserve", graph.Attrs{"element_dtype": graph.Variant}, any, int64(1))
+	s.refuse("not supported", "TensorListReserve", graph.Attrs{"element_dtype": tensor.Variant}, any, int64(1))
 
 	pushed := s.run("EmptyTensorList", f32, any, int64(10))
 	for i := range 3 {
@@ -73,12 +74,12 @@ func TestLists(t *testing.T) {
 func TestListLimit(t *testing.T) {
 	s := newSession(t)
 	s.env.Limit = 1 << 12
-	f32 := graph.Attrs{"element_dtype": graph.Float32}
+	f32 := graph.Attrs{"element_dtype": tensor.Float32}
 	if _, err := s.try("TensorListReserve", f32, int64(-1), int64(1<<30)); !errors.Is(err, ErrLimit) {
 		t.Errorf("got %v", err)
 	}
 	// Rows without elements take memory, too: a few bytes of a request say how many there are.
-	rows, indices := graph.NewTensor(graph.Float32, 1<<26, 0), tensorOf([]int64{0}, 1)
+	rows, indices := tensor.New(tensor.Float32, 1<<26, 0), tensorOf([]int64{0}, 1)
 	if _, err := s.try("TensorListFromTensor", f32, rows, int64(-1)); !errors.Is(err, ErrLimit) {
 		t.Errorf("rows without elements: got %v", err)
 	}
@@ -103,7 +104,7 @@ func TestListLimit(t *testing.T) {
 func TestVersions(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	c := call{ctx: context.Background(), env: &Env{}}
-	first, err := newList(c, graph.Int64, nil, 3)
+	first, err := newList(c, tensor.Int64, nil, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,14 +118,14 @@ func TestVersions(t *testing.T) {
 		value := int64(step + 1)
 		switch op := r.IntN(4); {
 		case op == 0 || l.n == 0:
-			l, err = l.with(c, l.n, graph.ScalarOf(value))
+			l, err = l.with(c, l.n, tensor.Scalar(value))
 			w = append(w, value)
 		case op == 1:
 			l = l.without()
 			w = w[:len(w)-1]
 		default:
 			i := r.IntN(l.n)
-			l, err = l.with(c, i, graph.ScalarOf(value))
+			l, err = l.with(c, i, tensor.Scalar(value))
 			w[i] = value
 		}
 		if err != nil {
@@ -137,7 +138,7 @@ func TestVersions(t *testing.T) {
 		for _, x := range lists[k].root() {
 			v := int64(0)
 			if x != nil {
-				v = graph.Of[int64](x)[0]
+				v = tensor.Values[int64](x)[0]
 			}
 			got = append(got, v)
 			bytes += listHeader + sizeOf(x)

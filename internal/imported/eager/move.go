@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"unsafe"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // cells views a tensor's elements as cells of T's size, for moving them about
 // whatever their type.
-func cells[T any](t *graph.Tensor) []T {
+func cells[T any](t *tensor.Tensor) []T {
 	if s, ok := any(&t.Strings).(*[]T); ok {
 		return *s
 	}
@@ -21,8 +21,8 @@ func cells[T any](t *graph.Tensor) []T {
 }
 
 // copyCells copies n elements of src from its i-th to dst's j-th; both have the same type.
-func copyCells(dst *graph.Tensor, j int, src *graph.Tensor, i, n int) {
-	if src.DType == graph.String {
+func copyCells(dst *tensor.Tensor, j int, src *tensor.Tensor, i, n int) {
+	if src.DType == tensor.String {
 		copy(dst.Strings[j:j+n], src.Strings[i:i+n])
 		return
 	}
@@ -31,7 +31,7 @@ func copyCells(dst *graph.Tensor, j int, src *graph.Tensor, i, n int) {
 }
 
 // fillCells sets all elements of dst to src's i-th.
-func fillCells(dst, src *graph.Tensor, i int) {
+func fillCells(dst, src *tensor.Tensor, i int) {
 	n := dst.Len()
 	if n == 0 {
 		return
@@ -61,12 +61,12 @@ func contiguous(shape []int) stride {
 }
 
 // copyBox copies a box of elements from one tensor to another.
-func copyBox(shape []int, dst *graph.Tensor, to stride, src *graph.Tensor, from stride) error {
+func copyBox(shape []int, dst *tensor.Tensor, to stride, src *tensor.Tensor, from stride) error {
 	if product(shape) == 0 {
 		return nil
 	}
 	switch b := (box{shape, to.steps, from.steps}); {
-	case src.DType == graph.String:
+	case src.DType == tensor.String:
 		copyBoxOf(b, dst.Strings[to.base:], src.Strings, from.base)
 	case src.DType.Size() == 1:
 		copyBoxOf(b, cells[uint8](dst)[to.base:], cells[uint8](src), from.base)

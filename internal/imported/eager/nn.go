@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // linearOps are products of matrices and what goes with them.
@@ -122,7 +122,7 @@ func batched[T number](transA, transB bool, f func(p product2, c, a, b []T)) ker
 		if err != nil || len(dst) == 0 {
 			return err
 		}
-		a, b := graph.Of[T](c.t(0)), graph.Of[T](c.t(1))
+		a, b := tensor.Values[T](c.t(0)), tensor.Values[T](c.t(1))
 		if p.k == 0 {
 			return nil
 		}
@@ -163,17 +163,17 @@ func softmax[T float](f func(dst, x []T, rows, cols int)) kernel {
 			return err
 		}
 		cols := x.Shape[len(x.Shape)-1]
-		f(dst, graph.Of[T](x), len(dst)/cols, cols)
+		f(dst, tensor.Values[T](x), len(dst)/cols, cols)
 		return nil
 	}
 }
 
 func l2Loss[T float](c call) error {
 	sum := 0.0
-	for _, v := range graph.Of[T](c.t(0)) {
+	for _, v := range tensor.Values[T](c.t(0)) {
 		sum += float64(v) * float64(v)
 	}
-	c.set(0, graph.ScalarOf(T(sum/2)))
+	c.set(0, tensor.Scalar(T(sum/2)))
 	return nil
 }
 
@@ -230,13 +230,13 @@ func (l lane) each(f func(line, first int)) {
 
 func argMax(least bool) maker {
 	return func(s *site) (kernel, error) {
-		d := s.dtype("output_type", graph.Int64)
+		d := s.dtype("output_type", tensor.Int64)
 		return numbers(argOf[float32](d, least), argOf[float64](d, least), argOf[int8](d, least), argOf[int16](d, least), argOf[int32](d, least),
 			argOf[int64](d, least), argOf[uint8](d, least), argOf[uint16](d, least), argOf[uint32](d, least), argOf[uint64](d, least)).on(0), nil
 	}
 }
 
-func argOf[T number](d graph.DType, least bool) kernel {
+func argOf[T number](d tensor.DType, least bool) kernel {
 	return func(c call) error {
 		t := c.t(0)
 		k, err := axisOf("dimension", c.t(1), len(t.Shape))
@@ -247,7 +247,7 @@ func argOf[T number](d graph.DType, least bool) kernel {
 		if l.n == 0 {
 			return fmt.Errorf("Reduction axis %d is empty in shape %v", k, t.Shape)
 		}
-		src, out := graph.Of[T](t), make([]int, l.outer*l.inner)
+		src, out := tensor.Values[T](t), make([]int, l.outer*l.inner)
 		l.each(func(line, first int) {
 			best := src[first]
 			for i := 1; i < l.n; i++ {
@@ -278,7 +278,7 @@ func cumulateOf[T number](times, exclusive, backwards bool) kernel {
 		if err != nil {
 			return err
 		}
-		l, src := laneOf(t.Shape, k), graph.Of[T](t)
+		l, src := laneOf(t.Shape, k), tensor.Values[T](t)
 		l.each(func(_, first int) {
 			var acc T
 			if times {
@@ -306,13 +306,13 @@ func cumulateOf[T number](times, exclusive, backwards bool) kernel {
 
 func topK(s *site) (kernel, error) {
 	fixed := s.node.Int("k", 0)
-	d := s.dtype("index_type", graph.Int32)
+	d := s.dtype("index_type", tensor.Int32)
 	on := numbers(topOf[float32](d, fixed), topOf[float64](d, fixed), topOf[int8](d, fixed), topOf[int16](d, fixed), topOf[int32](d, fixed),
 		topOf[int64](d, fixed), topOf[uint8](d, fixed), topOf[uint16](d, fixed), topOf[uint32](d, fixed), topOf[uint64](d, fixed))
 	return on.on(0), nil
 }
 
-func topOf[T number](d graph.DType, k int) kernel {
+func topOf[T number](d tensor.DType, k int) kernel {
 	return func(c call) error {
 		t, k := c.t(0), k
 		if len(c.in) > 1 {
@@ -333,7 +333,7 @@ func topOf[T number](d graph.DType, k int) kernel {
 		n := t.Shape[r]
 		all := make([]int, 0, len(values))
 		order := make([]int, n)
-		src := graph.Of[T](t)
+		src := tensor.Values[T](t)
 		for i := 0; i < len(src) && k > 0; i += n {
 			row := src[i : i+n]
 			for j := range order {
@@ -360,7 +360,7 @@ func topOf[T number](d graph.DType, k int) kernel {
 // inTopK says whether the prediction of each target is among the k largest, ties included.
 func inTopK(c call) error {
 	p, targets := c.t(0), c.t(1)
-	if p.DType != graph.Float32 || len(p.Shape) != 2 || len(targets.Shape) != 1 || targets.Shape[0] != p.Shape[0] {
+	if p.DType != tensor.Float32 || len(p.Shape) != 2 || len(targets.Shape) != 1 || targets.Shape[0] != p.Shape[0] {
 		return fmt.Errorf("expected float32 predictions [n,classes] and targets [n], got shapes %v and %v", p.Shape, targets.Shape)
 	}
 	ids, err := integers("targets", targets)
@@ -380,7 +380,7 @@ func inTopK(c call) error {
 		if id < 0 || id >= n {
 			continue
 		}
-		row, larger, finite := graph.Of[float32](p)[i*n:(i+1)*n], 0, true
+		row, larger, finite := tensor.Values[float32](p)[i*n:(i+1)*n], 0, true
 		for _, v := range row {
 			if finite = finite && !math.IsNaN(float64(v)) && !math.IsInf(float64(v), 0); v > row[id] {
 				larger++

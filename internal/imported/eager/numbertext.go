@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // numberTextOps convert between numbers and strings.
@@ -44,7 +44,7 @@ func asString(s *site) (kernel, error) {
 		if err != nil {
 			return err
 		}
-		out, err := c.output(0, graph.String, t.Shape...)
+		out, err := c.output(0, tensor.String, t.Shape...)
 		if err != nil {
 			return err
 		}
@@ -61,19 +61,19 @@ func asString(s *site) (kernel, error) {
 }
 
 // of returns what writes element i of t.
-func (f format) of(t *graph.Tensor) (func(i int) []byte, error) {
+func (f format) of(t *tensor.Tensor) (func(i int) []byte, error) {
 	switch t.DType {
-	case graph.String:
+	case tensor.String:
 		return func(i int) []byte { return t.Strings[i] }, nil
-	case graph.Bool:
-		return func(i int) []byte { return f.padded(strconv.FormatBool(graph.Of[bool](t)[i]), false) }, nil
-	case graph.Float32, graph.Float64:
+	case tensor.Bool:
+		return func(i int) []byte { return f.padded(strconv.FormatBool(tensor.Values[bool](t)[i]), false) }, nil
+	case tensor.Float32, tensor.Float64:
 		return func(i int) []byte { return f.float(t.Float(i)) }, nil
-	case graph.Uint64:
-		return func(i int) []byte { return f.signed(strconv.FormatUint(graph.Of[uint64](t)[i], 10)) }, nil
-	case graph.Int64:
-		return func(i int) []byte { return f.signed(strconv.FormatInt(graph.Of[int64](t)[i], 10)) }, nil
-	case graph.Int8, graph.Int16, graph.Int32, graph.Uint8, graph.Uint16, graph.Uint32:
+	case tensor.Uint64:
+		return func(i int) []byte { return f.signed(strconv.FormatUint(tensor.Values[uint64](t)[i], 10)) }, nil
+	case tensor.Int64:
+		return func(i int) []byte { return f.signed(strconv.FormatInt(tensor.Values[int64](t)[i], 10)) }, nil
+	case tensor.Int8, tensor.Int16, tensor.Int32, tensor.Uint8, tensor.Uint16, tensor.Uint32:
 		return func(i int) []byte { return f.signed(strconv.FormatInt(int64(t.Float(i)), 10)) }, nil
 	}
 	return nil, fmt.Errorf("type %v %w", t.DType, ErrUnsupported)
@@ -135,10 +135,10 @@ func (f format) padded(s string, number bool) []byte {
 }
 
 func stringToNumber(s *site) (kernel, error) {
-	d := s.dtype("out_type", graph.Float32)
+	d := s.dtype("out_type", tensor.Float32)
 	return func(c call) error {
 		in := c.t(0)
-		if err := want("string_tensor", in, graph.String); err != nil {
+		if err := want("string_tensor", in, tensor.String); err != nil {
 			return err
 		}
 		out, err := c.output(0, d, in.Shape...)
@@ -155,24 +155,24 @@ func stringToNumber(s *site) (kernel, error) {
 }
 
 // parseNumber sets element i of t to the number that s is, white space around it aside.
-func parseNumber(t *graph.Tensor, i int, s []byte) error {
+func parseNumber(t *tensor.Tensor, i int, s []byte) error {
 	text := string(stripSpace(s))
 	switch t.DType {
-	case graph.Float32:
+	case tensor.Float32:
 		v, err := parseFloat(text, 32)
-		graph.Of[float32](t)[i] = float32(v)
+		tensor.Values[float32](t)[i] = float32(v)
 		return err
-	case graph.Float64:
+	case tensor.Float64:
 		v, err := parseFloat(text, 64)
-		graph.Of[float64](t)[i] = v
+		tensor.Values[float64](t)[i] = v
 		return err
-	case graph.Int32:
+	case tensor.Int32:
 		v, err := strconv.ParseInt(text, 10, 32)
-		graph.Of[int32](t)[i] = int32(v)
+		tensor.Values[int32](t)[i] = int32(v)
 		return err
-	case graph.Int64:
+	case tensor.Int64:
 		v, err := strconv.ParseInt(text, 10, 64)
-		graph.Of[int64](t)[i] = v
+		tensor.Values[int64](t)[i] = v
 		return err
 	}
 	return fmt.Errorf("type %v %w", t.DType, ErrUnsupported)

@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // margins are how many elements come before and after each dimension.
 type margins struct{ before, after []int }
 
-func paddings(t *graph.Tensor, shape []int) (margins, []int, error) {
+func paddings(t *tensor.Tensor, shape []int) (margins, []int, error) {
 	var m margins
 	v, err := integers("paddings", t)
 	if err != nil {
@@ -85,7 +85,7 @@ func mirrorPad(s *site) (kernel, error) {
 }
 
 // mirror pads dimension k.
-func mirror(c call, t *graph.Tensor, k, edge int, m margins) (*graph.Tensor, error) {
+func mirror(c call, t *tensor.Tensor, k, edge int, m margins) (*tensor.Tensor, error) {
 	n, shape := t.Shape[k], slices.Clone(t.Shape)
 	shape[k] += m.before[k] + m.after[k]
 	out, err := c.alloc(t.DType, shape...)

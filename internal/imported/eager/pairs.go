@@ -3,16 +3,16 @@ package eager
 import (
 	"slices"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // pairs returns the kernel that applies f to all pairs of elements of two broadcast inputs.
-func pairs[T, R graph.Element](f func(a, b T) R) kernel {
-	return pairsOf(graph.Of[T], outputOf[R], f)
+func pairs[T, R tensor.Element](f func(a, b T) R) kernel {
+	return pairsOf(tensor.Values[T], outputOf[R], f)
 }
 
 // pairsOf is pairs with ways to read the inputs and to make the output.
-func pairsOf[T, R any](of func(*graph.Tensor) []T, make func(c call, i int, shape ...int) ([]R, error), f func(a, b T) R) kernel {
+func pairsOf[T, R any](of func(*tensor.Tensor) []T, make func(c call, i int, shape ...int) ([]R, error), f func(a, b T) R) kernel {
 	return func(c call) error {
 		if err := sameType(c.in[:2]); err != nil {
 			return err

@@ -4,14 +4,14 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 func dynamicPartition(s *site) (kernel, error) {
 	s.outputs = s.count("num_partitions", 0, 1<<16)
 	return func(c call) error {
 		t, by := c.t(0), c.t(1)
-		if err := want("partitions", by, graph.Int32); err != nil {
+		if err := want("partitions", by, tensor.Int32); err != nil {
 			return err
 		}
 		r := len(by.Shape)
@@ -19,7 +19,7 @@ func dynamicPartition(s *site) (kernel, error) {
 			return fmt.Errorf("data of shape %v must start with the shape of partitions, %v", t.Shape, by.Shape)
 		}
 		counts := make([]int, len(c.out))
-		for i, p := range graph.Of[int32](by) {
+		for i, p := range tensor.Values[int32](by) {
 			if p < 0 || int(p) >= len(counts) {
 				return fmt.Errorf("partitions%s = %d is not in [0, %d)", at(by.Shape, i), p, len(counts))
 			}
@@ -32,7 +32,7 @@ func dynamicPartition(s *site) (kernel, error) {
 		}
 		n := product(t.Shape[r:])
 		clear(counts)
-		for i, p := range graph.Of[int32](by) {
+		for i, p := range tensor.Values[int32](by) {
 			copyCells(c.out[p].T, counts[p]*n, t, i*n, n)
 			counts[p]++
 		}
@@ -59,10 +59,10 @@ func dynamicStitch(s *site) (kernel, error) {
 			if !slices.Equal(c.t(n+i).Shape, slices.Concat(c.t(i).Shape, rest)) {
 				return fmt.Errorf("data[%d]: expected shape %v, got %v", i, slices.Concat(c.t(i).Shape, rest), c.t(n+i).Shape)
 			}
-			if err := want("indices", c.t(i), graph.Int32); err != nil {
+			if err := want("indices", c.t(i), tensor.Int32); err != nil {
 				return err
 			}
-			for _, v := range graph.Of[int32](c.t(i)) {
+			for _, v := range tensor.Values[int32](c.t(i)) {
 				if v < 0 {
 					return fmt.Errorf("indices[%d]: %d is out of range", i, v)
 				}
@@ -75,7 +75,7 @@ func dynamicStitch(s *site) (kernel, error) {
 		}
 		size := product(rest)
 		for i := range n {
-			for j, v := range graph.Of[int32](c.t(i)) {
+			for j, v := range tensor.Values[int32](c.t(i)) {
 				copyCells(out, int(v)*size, c.t(n+i), j*size, size)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/serving/budget"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // TestGrowing: the table names ops that there are.
@@ -20,7 +21,7 @@ func TestGrowing(t *testing.T) {
 func TestPayers(t *testing.T) {
 	memory := budget.NewServer(budget.Limits{Server: 1 << 30})
 	defer memory.Close()
-	column, row := graph.NewTensor(graph.Float32, 4096, 1), graph.NewTensor(graph.Float32, 1, 4096) // together 64 MiB
+	column, row := tensor.New(tensor.Float32, 4096, 1), tensor.New(tensor.Float32, 1, 4096) // together 64 MiB
 	for name, c := range map[string]struct {
 		op      string
 		attrs   graph.Attrs
@@ -28,14 +29,14 @@ func TestPayers(t *testing.T) {
 		payer   Payer
 		refused bool
 	}{
-		"values, rows sent":      {"Fill", nil, []any{[]int64{16 << 20}, graph.ScalarOf(float32(1))}, Payer{Rows: true}, true},
-		"values, fixed":          {"Fill", nil, []any{[]int64{16 << 20}, graph.ScalarOf(float32(1))}, Payer{Rows: true, Fixed: true}, false},
-		"values, rows not sent":  {"Fill", nil, []any{[]int64{16 << 20}, graph.ScalarOf(float32(1))}, Payer{Fixed: true}, true},
-		"few values":             {"Fill", nil, []any{[]int64{1 << 20}, graph.ScalarOf(float32(1))}, Payer{}, false},
+		"values, rows sent":      {"Fill", nil, []any{[]int64{16 << 20}, tensor.Scalar(float32(1))}, Payer{Rows: true}, true},
+		"values, fixed":          {"Fill", nil, []any{[]int64{16 << 20}, tensor.Scalar(float32(1))}, Payer{Rows: true, Fixed: true}, false},
+		"values, rows not sent":  {"Fill", nil, []any{[]int64{16 << 20}, tensor.Scalar(float32(1))}, Payer{Fixed: true}, true},
+		"few values":             {"Fill", nil, []any{[]int64{1 << 20}, tensor.Scalar(float32(1))}, Payer{}, false},
 		"sizes that multiply":    {"AddV2", nil, []any{column, row}, Payer{Rows: true}, true},
-		"sizes that are given":   {"AddV2", nil, []any{graph.NewTensor(graph.Float32, 16<<20), graph.ScalarOf(float32(1))}, Payer{Rows: true}, false},
-		"as many, rows not sent": {"AddV2", nil, []any{graph.NewTensor(graph.Float32, 16<<20), graph.ScalarOf(float32(1))}, Payer{}, true},
-		"no growth":              {"Neg", nil, []any{graph.NewTensor(graph.Float32, 16<<20)}, Payer{Rows: true}, false},
+		"sizes that are given":   {"AddV2", nil, []any{tensor.New(tensor.Float32, 16<<20), tensor.Scalar(float32(1))}, Payer{Rows: true}, false},
+		"as many, rows not sent": {"AddV2", nil, []any{tensor.New(tensor.Float32, 16<<20), tensor.Scalar(float32(1))}, Payer{}, true},
+		"no growth":              {"Neg", nil, []any{tensor.New(tensor.Float32, 16<<20)}, Payer{Rows: true}, false},
 	} {
 		c.payer.Account = memory.Open()
 		s := newSession(t)

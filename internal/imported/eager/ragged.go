@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // raggedOps work on values and row splits.
@@ -17,7 +17,7 @@ var raggedOps = map[string]opDef{
 }
 
 // splitsOf checks row splits: from 0 up to n.
-func splitsOf(what string, t *graph.Tensor, n int) ([]int, error) {
+func splitsOf(what string, t *tensor.Tensor, n int) ([]int, error) {
 	s, err := integers(what, t)
 	if err != nil {
 		return nil, err
@@ -225,16 +225,16 @@ func raggedToSparse(s *site) (kernel, error) {
 			put(0, i)
 		}
 		c.set(1, reshaped(values, values.Len()))
-		return c.outputInts(2, graph.Int64, shape, len(shape))
+		return c.outputInts(2, tensor.Int64, shape, len(shape))
 	}, nil
 }
 
 func raggedRange(s *site) (kernel, error) {
-	d := s.dtype("Tsplits", graph.Int64)
+	d := s.dtype("Tsplits", tensor.Int64)
 	return numbers(rangesOf[float32](d), rangesOf[float64](d), nil, nil, rangesOf[int32](d), rangesOf[int64](d), nil, nil, nil, nil).on(0), nil
 }
 
-func rangesOf[T number](d graph.DType) kernel {
+func rangesOf[T number](d tensor.DType) kernel {
 	return func(c call) error {
 		if err := sameType(c.in); err != nil {
 			return err
@@ -252,7 +252,7 @@ func rangesOf[T number](d graph.DType) kernel {
 			n = 1
 		}
 		pick := func(k, i int) T {
-			if v := graph.Of[T](c.t(k)); len(c.t(k).Shape) == 1 {
+			if v := tensor.Values[T](c.t(k)); len(c.t(k).Shape) == 1 {
 				return v[i]
 			} else {
 				return v[0]

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // reduceOps reduce dimensions.
@@ -38,7 +38,7 @@ type span struct {
 }
 
 // reduced resolves the reduction of a shape over the dimensions that axes lists.
-func reduced(in []int, axes *graph.Tensor, keep bool) (span, error) {
+func reduced(in []int, axes *tensor.Tensor, keep bool) (span, error) {
 	r := span{in: in, steps: make([]int, len(in)), count: 1}
 	dims, err := integers("reduction_indices", axes)
 	if err != nil {
@@ -126,7 +126,7 @@ func floatReduce[T float](op string, keep bool) kernel {
 			return err
 		}
 		acc := make([]float64, len(dst))
-		src := graph.Of[T](c.t(0))
+		src := tensor.Values[T](c.t(0))
 		fold(op, r, acc, func(i int) float64 { return float64(src[i]) }, [2]float64{math.Inf(-1), math.Inf(1)})
 		for i, v := range acc {
 			switch op {
@@ -151,7 +151,7 @@ func intReduce[T integral](op string, keep bool) kernel {
 		if err != nil {
 			return err
 		}
-		src := graph.Of[T](c.t(0))
+		src := tensor.Values[T](c.t(0))
 		fold(op, r, dst, func(i int) T { return src[i] }, [2]T{lowest[T](), highest[T]()})
 		for i, v := range dst {
 			switch {
@@ -189,7 +189,7 @@ func boolReduce(all bool) maker {
 	return func(s *site) (kernel, error) {
 		keep := s.boolean("keep_dims", false)
 		return func(c call) error {
-			if err := want("input", c.t(0), graph.Bool); err != nil {
+			if err := want("input", c.t(0), tensor.Bool); err != nil {
 				return err
 			}
 			r, err := reduced(c.t(0).Shape, c.t(1), keep)
@@ -203,7 +203,7 @@ func boolReduce(all bool) maker {
 			for i := range dst {
 				dst[i] = all
 			}
-			src := graph.Of[bool](c.t(0))
+			src := tensor.Values[bool](c.t(0))
 			r.walk(func(i, o int) {
 				if src[i] != all {
 					dst[o] = !all

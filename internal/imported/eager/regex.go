@@ -6,7 +6,7 @@ import (
 	"regexp"
 	"sync/atomic"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // regexOps match regular expressions, whose syntax is RE2's as Go's is, and split strings.
@@ -155,7 +155,7 @@ func fullMatch(pattern string) (*regexp.Regexp, error) {
 }
 
 func matchAll(c call, re *regexp.Regexp) error {
-	if err := want("input", c.t(0), graph.String); err != nil {
+	if err := want("input", c.t(0), tensor.String); err != nil {
 		return err
 	}
 	dst, err := outputOf[bool](c, 0, c.t(0).Shape...)
@@ -193,7 +193,7 @@ func staticRegexFullMatch(s *site) (kernel, error) {
 // splitAll makes a sparse tensor of the parts of every string; cuts says how many there are at most, less one.
 func splitAll(c call, cuts func(s []byte) int, parts func(s []byte) [][]byte) error {
 	in := c.t(0)
-	if in.DType != graph.String || len(in.Shape) != 1 {
+	if in.DType != tensor.String || len(in.Shape) != 1 {
 		return fmt.Errorf("input must be a string vector, got %v of shape %v", in.DType, in.Shape)
 	}
 	all := make([][][]byte, len(in.Strings))
@@ -212,7 +212,7 @@ func splitAll(c call, cuts func(s []byte) int, parts func(s []byte) [][]byte) er
 	if err != nil {
 		return err
 	}
-	values, err := c.output(1, graph.String, total)
+	values, err := c.output(1, tensor.String, total)
 	if err != nil {
 		return err
 	}
@@ -223,7 +223,7 @@ func splitAll(c call, cuts func(s []byte) int, parts func(s []byte) [][]byte) er
 			k++
 		}
 	}
-	return c.outputInts(2, graph.Int64, []int{len(all), most}, 2)
+	return c.outputInts(2, tensor.Int64, []int{len(all), most}, 2)
 }
 
 func stringSplitV2(s *site) (kernel, error) {

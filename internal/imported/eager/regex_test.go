@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // TestPartsOfLongStrings: what a string falls into is bounded before it is made.
@@ -14,12 +15,12 @@ func TestPartsOfLongStrings(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it counts bytes, of which the race detector makes many more: not with -short")
 	}
-	line, err := graph.StringTensor([][]byte{bytes.Repeat([]byte("a "), 1<<20)}, 1)
+	line, err := tensor.FromStrings([][]byte{bytes.Repeat([]byte("a "), 1<<20)}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	scalar := func(s string) Value {
-		x, err := graph.StringTensor([][]byte{[]byte(s)})
+		x, err := tensor.FromStrings([][]byte{[]byte(s)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // kernel computes one node; a call is passed by value so that none is allocated.
@@ -68,9 +69,9 @@ func (s *site) fail(format string, args ...any) {
 }
 
 // dtype returns a type attribute, def where it is absent.
-func (s *site) dtype(name string, def graph.DType) graph.DType {
+func (s *site) dtype(name string, def tensor.DType) tensor.DType {
 	switch v := s.node.Attrs[name].(type) {
-	case graph.DType:
+	case tensor.DType:
 		return v
 	case nil:
 		return def

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Variable is a tensor that nodes read and assign. Implementations are safe for
@@ -12,19 +12,19 @@ import (
 type Variable interface {
 	// Load returns the present value, which stays as it is, or an error that
 	// wraps ErrUninitialized.
-	Load() (*graph.Tensor, error)
+	Load() (*tensor.Tensor, error)
 	// Update replaces the value by f of the present one (nil: there is none).
-	Update(f func(old *graph.Tensor) (*graph.Tensor, error)) error
+	Update(f func(old *tensor.Tensor) (*tensor.Tensor, error)) error
 }
 
 // hostVariable is the Variable of a Resources that nobody bound another to.
 type hostVariable struct {
 	name string
 	mu   sync.RWMutex
-	t    *graph.Tensor
+	t    *tensor.Tensor
 }
 
-func (v *hostVariable) Load() (*graph.Tensor, error) {
+func (v *hostVariable) Load() (*tensor.Tensor, error) {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
 	if v.t == nil {
@@ -33,7 +33,7 @@ func (v *hostVariable) Load() (*graph.Tensor, error) {
 	return v.t, nil
 }
 
-func (v *hostVariable) Update(f func(*graph.Tensor) (*graph.Tensor, error)) error {
+func (v *hostVariable) Update(f func(*tensor.Tensor) (*tensor.Tensor, error)) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	t, err := f(v.t)
@@ -107,7 +107,7 @@ func (r *Resources) table(name string, make func() *Table) *Table {
 }
 
 // load returns the value of a variable.
-func load(v Value) (*graph.Tensor, error) {
+func load(v Value) (*tensor.Tensor, error) {
 	variable, ok := v.Resource.(Variable)
 	if !ok {
 		return nil, fmt.Errorf("expected a variable, got %T", v.Resource)

@@ -6,8 +6,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // segmentOps reduce runs and groups of rows.
@@ -109,7 +109,7 @@ func segmentBy[T number](r reduction, unsorted bool) kernel {
 		s := segments[T]{r, dst, make([]int, n), w}
 		s.start(unsorted)
 		if w > 0 {
-			src := graph.Of[T](t)
+			src := tensor.Values[T](t)
 			for i, v := range ids {
 				if v >= 0 {
 					s.add(v, src[i*w:(i+1)*w])
@@ -225,9 +225,9 @@ func highest[T number]() T {
 func sparseSegment[T float](r reduction) kernel {
 	return func(c call) error {
 		switch c.t(1).DType {
-		case graph.Int32:
+		case tensor.Int32:
 			return sparseSegmentBy[T, int32](c, r)
-		case graph.Int64:
+		case tensor.Int64:
 			return sparseSegmentBy[T, int64](c, r)
 		}
 		return fmt.Errorf("indices: expected int32 or int64, got %v", c.t(1).DType)
@@ -235,7 +235,7 @@ func sparseSegment[T float](r reduction) kernel {
 }
 
 func sparseSegmentBy[T float, I int32 | int64](c call, r reduction) error {
-	t, idx := c.t(0), graph.Of[I](c.t(1))
+	t, idx := c.t(0), tensor.Values[I](c.t(1))
 	ids, err := integers("segment_ids", c.t(2))
 	if err != nil {
 		return err
@@ -265,7 +265,7 @@ func sparseSegmentBy[T float, I int32 | int64](c call, r reduction) error {
 			return fmt.Errorf("bad: indices[%d] == %d out of range [0, %d)", i, v, t.Shape[0])
 		}
 	}
-	w, src := product(t.Shape[1:]), graph.Of[T](t)
+	w, src := product(t.Shape[1:]), tensor.Values[T](t)
 	if w == 0 {
 		return nil
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // shapeOps read shapes and give tensors other ones, without moving elements.
@@ -14,7 +15,7 @@ var shapeOps = map[string]opDef{
 	"VariableShape": {in: 1, out: 1, resources: 1, make: variableShape},
 	"Size":          {in: 1, out: 1, make: size},
 	"Rank": {in: 1, out: 1, make: plain(func(c call) error {
-		return c.scalarInt(0, graph.Int32, len(c.t(0).Shape))
+		return c.scalarInt(0, tensor.Int32, len(c.t(0).Shape))
 	})},
 	"Reshape":       {in: 2, out: 1, make: plain(reshape)},
 	"Squeeze":       {in: 1, out: 1, make: squeeze},
@@ -25,7 +26,7 @@ var shapeOps = map[string]opDef{
 }
 
 func shapeN(s *site) (kernel, error) {
-	d := s.dtype("out_type", graph.Int32)
+	d := s.dtype("out_type", tensor.Int32)
 	if s.node.Op == "ShapeN" {
 		s.outputs = max(s.count("N", 0, 1<<16), len(s.node.Inputs))
 	}
@@ -43,7 +44,7 @@ func shapeN(s *site) (kernel, error) {
 }
 
 func variableShape(s *site) (kernel, error) {
-	d := s.dtype("out_type", graph.Int32)
+	d := s.dtype("out_type", tensor.Int32)
 	return func(c call) error {
 		t, err := load(c.in[0])
 		if err != nil {
@@ -54,7 +55,7 @@ func variableShape(s *site) (kernel, error) {
 }
 
 func size(s *site) (kernel, error) {
-	d := s.dtype("out_type", graph.Int32)
+	d := s.dtype("out_type", tensor.Int32)
 	return func(c call) error { return c.scalarInt(0, d, c.t(0).Len()) }, nil
 }
 
@@ -174,13 +175,13 @@ func broadcastArgs(c call) error {
 }
 
 func bitcast(s *site) (kernel, error) {
-	to := s.dtype("type", graph.Invalid)
+	to := s.dtype("type", tensor.Invalid)
 	return func(c call) error {
 		t := c.t(0)
 		from, size := t.DType.Size(), to.Size()
 		shape := slices.Clone(t.Shape)
 		switch {
-		case from == 0 || size == 0 || t.DType == graph.Bool || to == graph.Bool: // TensorFlow's has no booleans either
+		case from == 0 || size == 0 || t.DType == tensor.Bool || to == tensor.Bool: // TensorFlow's has no booleans either
 			return fmt.Errorf("bitcast of %v to %v %w", t.DType, to, ErrUnsupported)
 		case from > size:
 			shape = append(shape, from/size)
@@ -191,7 +192,7 @@ func bitcast(s *site) (kernel, error) {
 			}
 			shape = shape[:last]
 		}
-		c.set(0, &graph.Tensor{DType: to, Shape: shape, Bytes: t.Bytes})
+		c.set(0, &tensor.Tensor{DType: to, Shape: shape, Bytes: t.Bytes})
 		return nil
 	}, nil
 }

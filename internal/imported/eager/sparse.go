@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // sparseOps work on sparse tensors: indices [n, rank], values [n] and a dense shape [rank].
@@ -32,9 +32,9 @@ func (s coords) rank() int         { return len(s.shape) }
 func (s coords) row(i int) []int64 { return s.index[i*len(s.shape) : (i+1)*len(s.shape)] }
 
 // coordsOf checks a sparse tensor's parts; values may be nil.
-func coordsOf(indices, values, shape *graph.Tensor) (coords, error) {
-	s := coords{index: graph.Of[int64](indices)}
-	if err := want("indices", indices, graph.Int64); err != nil {
+func coordsOf(indices, values, shape *tensor.Tensor) (coords, error) {
+	s := coords{index: tensor.Values[int64](indices)}
+	if err := want("indices", indices, tensor.Int64); err != nil {
 		return s, err
 	}
 	var err error
@@ -159,7 +159,7 @@ func sparseReshape(c call) error {
 	} else if known != total {
 		return fmt.Errorf("input to reshape is a tensor with %d dense values, but the requested shape %v has %d", total, to, known)
 	}
-	if err := c.outputInts(1, graph.Int64, to, len(to)); err != nil {
+	if err := c.outputInts(1, tensor.Int64, to, len(to)); err != nil {
 		return err
 	}
 	if slices.Equal(s.shape, to) {
@@ -247,7 +247,7 @@ func sparseFillEmptyRows(c call) error {
 }
 
 // sortedOutput makes outputs `first` and first+1 of entries in the order of their indices.
-func (c call) sortedOutput(first int, s coords, values *graph.Tensor) error {
+func (c call) sortedOutput(first int, s coords, values *tensor.Tensor) error {
 	order := make([]int, s.n)
 	for i := range order {
 		order[i] = i
@@ -329,7 +329,7 @@ func sparseSlice(c call) error {
 		}
 		copyCells(out, j, values, i, 1)
 	}
-	return c.outputInts(2, graph.Int64, shape, len(shape))
+	return c.outputInts(2, tensor.Int64, shape, len(shape))
 }
 
 func sparseConcat(s *site) (kernel, error) {
@@ -379,6 +379,6 @@ func sparseConcat(s *site) (kernel, error) {
 		if err := c.sortedOutput(0, all, values.out[0].T); err != nil {
 			return err
 		}
-		return c.outputInts(2, graph.Int64, all.shape, len(all.shape))
+		return c.outputInts(2, tensor.Int64, all.shape, len(all.shape))
 	}, nil
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 func sparseDenseMatMul(s *site) (kernel, error) {
@@ -32,8 +32,8 @@ func sparseProduct[T number](c call) error {
 	if err != nil {
 		return err
 	}
-	right := graph.Of[T](b)
-	for i, v := range graph.Of[T](values) {
+	right := tensor.Values[T](b)
+	for i, v := range tensor.Values[T](values) {
 		row, src := dst[int(s.row(i)[0])*n:], right[int(s.row(i)[1])*n:]
 		for j := range n {
 			row[j] += v * src[j]

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/imported/fingerprint"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // stringOps work on strings.
@@ -58,10 +58,10 @@ func eachString(f func([]byte) []byte) kernel {
 
 func eachStringErr(f func([]byte) ([]byte, error)) kernel {
 	return func(c call) error {
-		if err := want("input", c.t(0), graph.String); err != nil {
+		if err := want("input", c.t(0), tensor.String); err != nil {
 			return err
 		}
-		out, err := c.output(0, graph.String, c.t(0).Shape...)
+		out, err := c.output(0, tensor.String, c.t(0).Shape...)
 		if err != nil {
 			return err
 		}
@@ -96,7 +96,7 @@ func hashBucket(s *site) (kernel, error) {
 		hash = func(s []byte) uint64 { return fingerprint.Sip64(k, s) }
 	}
 	return func(c call) error {
-		if err := want("input", c.t(0), graph.String); err != nil {
+		if err := want("input", c.t(0), tensor.String); err != nil {
 			return err
 		}
 		dst, err := outputOf[int64](c, 0, c.t(0).Shape...)
@@ -132,7 +132,7 @@ func stringJoin(s *site) (kernel, error) {
 	return func(c call) error {
 		var shape []int
 		for i, v := range c.in {
-			if err := want("inputs", v.T, graph.String); err != nil {
+			if err := want("inputs", v.T, tensor.String); err != nil {
 				return err
 			}
 			if len(v.T.Shape) == 0 {
@@ -143,7 +143,7 @@ func stringJoin(s *site) (kernel, error) {
 			}
 			shape = v.T.Shape
 		}
-		out, err := c.output(0, graph.String, shape...)
+		out, err := c.output(0, tensor.String, shape...)
 		if err != nil {
 			return err
 		}
@@ -215,7 +215,7 @@ func units(s *site) (chars bool) {
 func stringLength(s *site) (kernel, error) {
 	chars := units(s)
 	return func(c call) error {
-		if err := want("input", c.t(0), graph.String); err != nil {
+		if err := want("input", c.t(0), tensor.String); err != nil {
 			return err
 		}
 		dst, err := outputOf[int32](c, 0, c.t(0).Shape...)
@@ -248,7 +248,7 @@ func substr(s *site) (kernel, error) {
 	chars := units(s)
 	return func(c call) error {
 		in := c.t(0)
-		if err := want("input", in, graph.String); err != nil {
+		if err := want("input", in, tensor.String); err != nil {
 			return err
 		}
 		if c.t(1).DType != c.t(2).DType || !slices.Equal(c.t(1).Shape, c.t(2).Shape) {
@@ -266,7 +266,7 @@ func substr(s *site) (kernel, error) {
 		if err != nil {
 			return err
 		}
-		out, err := c.output(0, graph.String, shape...)
+		out, err := c.output(0, tensor.String, shape...)
 		if err != nil {
 			return err
 		}
@@ -320,7 +320,7 @@ func reduceJoin(s *site) (kernel, error) {
 	keep, sep := s.boolean("keep_dims", false), []byte(s.str("separator", ""))
 	return func(c call) error {
 		t := c.t(0)
-		if err := want("inputs", t, graph.String); err != nil {
+		if err := want("inputs", t, tensor.String); err != nil {
 			return err
 		}
 		r, err := reduced(t.Shape, c.t(1), keep)
@@ -346,10 +346,10 @@ func reduceJoin(s *site) (kernel, error) {
 }
 
 // joinAlong joins the strings along dimension k, which becomes 1.
-func joinAlong(c call, t *graph.Tensor, k int, sep []byte, room *textRoom) (*graph.Tensor, error) {
+func joinAlong(c call, t *tensor.Tensor, k int, sep []byte, room *textRoom) (*tensor.Tensor, error) {
 	l, shape := laneOf(t.Shape, k), slices.Clone(t.Shape)
 	shape[k] = 1
-	out, err := c.alloc(graph.String, shape...)
+	out, err := c.alloc(tensor.String, shape...)
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,7 @@ package eager
 import (
 	"fmt"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // structureOps are constants, inputs and what passes values on.
@@ -25,7 +25,7 @@ var structureOps = map[string]opDef{
 }
 
 func constant(s *site) (kernel, error) {
-	t, ok := s.node.Attrs["value"].(*graph.Tensor)
+	t, ok := s.node.Attrs["value"].(*tensor.Tensor)
 	if !ok {
 		return nil, fmt.Errorf("attribute value: expected a tensor, got %T", s.node.Attrs["value"])
 	}
@@ -53,7 +53,7 @@ func printed(c call) error {
 }
 
 func identityN(s *site) (kernel, error) {
-	s.outputs = max(len(list[graph.DType](s, "T")), len(s.node.Inputs))
+	s.outputs = max(len(list[tensor.DType](s, "T")), len(s.node.Inputs))
 	return func(c call) error {
 		if len(c.in) != len(c.out) {
 			return fmt.Errorf("expected %d inputs, got %d", len(c.out), len(c.in))

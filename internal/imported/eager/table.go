@@ -6,14 +6,14 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Table is a lookup table from strings or numbers to tensors of one type and
 // shape. Lookups take no lock: changes replace the content.
 type Table struct {
 	name       string
-	key, value graph.DType
+	key, value tensor.DType
 	shape      []int // of one value
 	mutable    bool
 
@@ -27,7 +27,7 @@ type tableData struct {
 	numbers map[int64]int  // of keys that are no strings: their bits
 	keys    []int64
 	words   [][]byte
-	values  *graph.Tensor // [n, shape...]
+	values  *tensor.Tensor // [n, shape...]
 }
 
 // Len returns the number of entries.
@@ -48,23 +48,23 @@ func (t *Table) content() (*tableData, error) {
 }
 
 // keyBits returns the elements of a key tensor as numbers.
-func keyBits(t *graph.Tensor) ([]int64, error) {
-	if t.DType == graph.Int64 {
-		return graph.Of[int64](t), nil
+func keyBits(t *tensor.Tensor) ([]int64, error) {
+	if t.DType == tensor.Int64 {
+		return tensor.Values[int64](t), nil
 	}
-	out := graph.NewTensor(graph.Int64, t.Shape...)
+	out := tensor.New(tensor.Int64, t.Shape...)
 	switch t.DType {
-	case graph.Float32:
+	case tensor.Float32:
 		return widenBits(out, cells[uint32](t)), nil
-	case graph.Float64:
+	case tensor.Float64:
 		return widenBits(out, cells[uint64](t)), nil
 	}
 	err := convert(out, t)
-	return graph.Of[int64](out), err
+	return tensor.Values[int64](out), err
 }
 
-func widenBits[T uint32 | uint64](out *graph.Tensor, src []T) []int64 {
-	dst := graph.Of[int64](out)
+func widenBits[T uint32 | uint64](out *tensor.Tensor, src []T) []int64 {
+	dst := tensor.Values[int64](out)
 	for i, v := range src {
 		dst[i] = int64(v)
 	}
@@ -72,7 +72,7 @@ func widenBits[T uint32 | uint64](out *graph.Tensor, src []T) []int64 {
 }
 
 // check fails unless keys and values have the table's types and fit together.
-func (t *Table) check(keys, values *graph.Tensor) error {
+func (t *Table) check(keys, values *tensor.Tensor) error {
 	if keys.DType != t.key || values.DType != t.value {
 		return fmt.Errorf("table %q maps %v to %v, got keys of type %v and values of type %v", t.name, t.key, t.value, keys.DType, values.DType)
 	}
@@ -84,7 +84,7 @@ func (t *Table) check(keys, values *graph.Tensor) error {
 
 // put adds entries to old ones (nil: there are none). Where strict, a key with
 // two values is an error; otherwise the last one counts.
-func (t *Table) put(old *tableData, keys, values *graph.Tensor, strict bool) (*tableData, error) {
+func (t *Table) put(old *tableData, keys, values *tensor.Tensor, strict bool) (*tableData, error) {
 	if err := t.check(keys, values); err != nil {
 		return nil, err
 	}
@@ -96,13 +96,13 @@ func (t *Table) put(old *tableData, keys, values *graph.Tensor, strict bool) (*t
 		had = old.values.Shape[0]
 		d.keys, d.words = slices.Clone(old.keys), slices.Clone(old.words)
 	}
-	all := graph.NewTensor(t.value, append([]int{had + n}, t.shape...)...)
+	all := tensor.New(t.value, append([]int{had + n}, t.shape...)...)
 	if old != nil {
 		copyCells(all, 0, old.values, 0, had*width)
 	}
 	place := t.index(d, had+n)
 	bits, err := []int64(nil), error(nil)
-	if t.key != graph.String {
+	if t.key != tensor.String {
 		if bits, err = keyBits(keys); err != nil {
 			return nil, err
 		}
@@ -123,19 +123,19 @@ func (t *Table) put(old *tableData, keys, values *graph.Tensor, strict bool) (*t
 }
 
 // rowsOf returns the first n rows of a tensor.
-func rowsOf(t *graph.Tensor, n, width int, shape []int) *graph.Tensor {
+func rowsOf(t *tensor.Tensor, n, width int, shape []int) *tensor.Tensor {
 	return rows(t, append([]int{n}, shape...), 0, n*width)
 }
 
 // index rebuilds d's map with room for n keys, and returns what finds the row of
 // key i of a tensor or makes it row `next`.
-func (t *Table) index(d *tableData, n int) func(keys *graph.Tensor, bits []int64, i, next int) (row int, known bool) {
-	if t.key == graph.String {
+func (t *Table) index(d *tableData, n int) func(keys *tensor.Tensor, bits []int64, i, next int) (row int, known bool) {
+	if t.key == tensor.String {
 		d.texts = make(map[string]int, n)
 		for i, w := range d.words {
 			d.texts[string(w)] = i
 		}
-		return func(keys *graph.Tensor, _ []int64, i, next int) (int, bool) {
+		return func(keys *tensor.Tensor, _ []int64, i, next int) (int, bool) {
 			k := keys.Strings[i]
 			if row, ok := d.texts[string(k)]; ok {
 				return row, true
@@ -149,7 +149,7 @@ func (t *Table) index(d *tableData, n int) func(keys *graph.Tensor, bits []int64
 	for i, k := range d.keys {
 		d.numbers[k] = i
 	}
-	return func(_ *graph.Tensor, bits []int64, i, next int) (int, bool) {
+	return func(_ *tensor.Tensor, bits []int64, i, next int) (int, bool) {
 		if row, ok := d.numbers[bits[i]]; ok {
 			return row, true
 		}
@@ -159,16 +159,16 @@ func (t *Table) index(d *tableData, n int) func(keys *graph.Tensor, bits []int64
 	}
 }
 
-func (t *Table) keyText(keys *graph.Tensor, i int) string {
-	if t.key == graph.String {
+func (t *Table) keyText(keys *tensor.Tensor, i int) string {
+	if t.key == tensor.String {
 		return string(clip(keys.Strings[i]))
 	}
 	return fmt.Sprint(keys.Float(i))
 }
 
 // sameCells reports whether n cells of two tensors of one type are equal.
-func sameCells(a *graph.Tensor, i int, b *graph.Tensor, j, n int) bool {
-	if a.DType == graph.String {
+func sameCells(a *tensor.Tensor, i int, b *tensor.Tensor, j, n int) bool {
+	if a.DType == tensor.String {
 		return slices.EqualFunc(a.Strings[i:i+n], b.Strings[j:j+n], func(x, y []byte) bool { return string(x) == string(y) })
 	}
 	size := a.DType.Size()
@@ -176,7 +176,7 @@ func sameCells(a *graph.Tensor, i int, b *graph.Tensor, j, n int) bool {
 }
 
 // initialize gives a table its content once: a second time does nothing.
-func (t *Table) initialize(keys, values *graph.Tensor) error {
+func (t *Table) initialize(keys, values *tensor.Tensor) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.data.Load() != nil {
@@ -190,7 +190,7 @@ func (t *Table) initialize(keys, values *graph.Tensor) error {
 }
 
 // insert adds entries; replace forgets those that were there.
-func (t *Table) insert(keys, values *graph.Tensor, replace bool) error {
+func (t *Table) insert(keys, values *tensor.Tensor, replace bool) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.mutable && t.data.Load() != nil {
@@ -209,7 +209,7 @@ func (t *Table) insert(keys, values *graph.Tensor, replace bool) error {
 
 // find fills dst with the values of keys, and with the default where there is none.
 // The default is one value, or one for each key.
-func (t *Table) find(c call, keys, def *graph.Tensor) error {
+func (t *Table) find(c call, keys, def *tensor.Tensor) error {
 	width := product(t.shape)
 	each := slices.Equal(def.Shape, slices.Concat(keys.Shape, t.shape)) && len(keys.Shape) > 0
 	if keys.DType != t.key || def.DType != t.value || !each && def.Len() != width {
@@ -228,13 +228,13 @@ func (t *Table) find(c call, keys, def *graph.Tensor) error {
 	if err != nil {
 		return err
 	}
-	if t.value == graph.Int64 && width == 1 && !each {
-		dst, v := graph.Of[int64](out), graph.Of[int64](def)[0]
+	if t.value == tensor.Int64 && width == 1 && !each {
+		dst, v := tensor.Values[int64](out), tensor.Values[int64](def)[0]
 		for i := range dst {
 			if row := place(i); row < 0 {
 				dst[i] = v
 			} else {
-				dst[i] = graph.Of[int64](d.values)[row]
+				dst[i] = tensor.Values[int64](d.values)[row]
 			}
 		}
 		return nil
@@ -252,11 +252,11 @@ func (t *Table) find(c call, keys, def *graph.Tensor) error {
 }
 
 // places returns what finds the row of key i, -1 where it has none.
-func (d *tableData) places(keys *graph.Tensor) (func(i int) int, error) {
+func (d *tableData) places(keys *tensor.Tensor) (func(i int) int, error) {
 	if d == nil {
 		return func(int) int { return -1 }, nil
 	}
-	if keys.DType == graph.String {
+	if keys.DType == tensor.String {
 		return func(i int) int {
 			if row, ok := d.texts[string(keys.Strings[i])]; ok {
 				return row
@@ -274,22 +274,22 @@ func (d *tableData) places(keys *graph.Tensor) (func(i int) int, error) {
 }
 
 // keyTensor returns the keys in the order of their rows.
-func (t *Table) keyTensor(d *tableData) (*graph.Tensor, error) {
-	if t.key == graph.String {
-		return graph.StringTensor(d.words, len(d.words))
+func (t *Table) keyTensor(d *tableData) (*tensor.Tensor, error) {
+	if t.key == tensor.String {
+		return tensor.FromStrings(d.words, len(d.words))
 	}
-	out := graph.NewTensor(t.key, len(d.keys))
+	out := tensor.New(t.key, len(d.keys))
 	switch t.key {
-	case graph.Float32:
+	case tensor.Float32:
 		for i, k := range d.keys {
 			cells[uint32](out)[i] = uint32(k)
 		}
-	case graph.Float64:
+	case tensor.Float64:
 		for i, k := range d.keys {
 			cells[uint64](out)[i] = uint64(k)
 		}
 	default:
-		src, err := graph.FromSlice(d.keys, len(d.keys))
+		src, err := tensor.FromSlice(d.keys, len(d.keys))
 		if err != nil {
 			return nil, err
 		}

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // What of a line is a key or value: a column from 0, or one of these.
@@ -56,7 +56,7 @@ func initializeFromFile(s *site) (kernel, error) {
 }
 
 // read returns the keys and values of a file.
-func (f textTable) read(c call, t *Table, file io.Reader) (keys, values *graph.Tensor, err error) {
+func (f textTable) read(c call, t *Table, file io.Reader) (keys, values *tensor.Tensor, err error) {
 	k, v := &columnReader{at: f.key, dtype: t.key}, &columnReader{at: f.value, dtype: t.value}
 	room := c.textRoom()
 	r := bufio.NewReaderSize(file, 1<<16)
@@ -115,7 +115,7 @@ func readLine(r *bufio.Reader, room *textRoom) ([]byte, error) {
 // columnReader collects what the lines of a file say in one place.
 type columnReader struct {
 	at    int
-	dtype graph.DType
+	dtype tensor.DType
 	texts [][]byte
 	ints  []int64
 }
@@ -123,13 +123,13 @@ type columnReader struct {
 func (r *columnReader) add(line []byte, n int, delimiter []byte) error {
 	switch r.at {
 	case lineNumber:
-		if r.dtype != graph.Int64 {
+		if r.dtype != tensor.Int64 {
 			return fmt.Errorf("line numbers are int64, the table has %v", r.dtype)
 		}
 		r.ints = append(r.ints, int64(n))
 		return nil
 	case wholeLine:
-		if r.dtype != graph.String {
+		if r.dtype != tensor.String {
 			return fmt.Errorf("whole lines are strings, the table has %v", r.dtype)
 		}
 		r.texts = append(r.texts, line)
@@ -144,14 +144,14 @@ func (r *columnReader) add(line []byte, n int, delimiter []byte) error {
 }
 
 // tensor returns the column in the type of the table.
-func (r *columnReader) tensor() (*graph.Tensor, error) {
+func (r *columnReader) tensor() (*tensor.Tensor, error) {
 	if r.at == lineNumber {
-		return graph.FromSlice(r.ints, len(r.ints))
+		return tensor.FromSlice(r.ints, len(r.ints))
 	}
-	if r.dtype == graph.String {
-		return graph.StringTensor(r.texts, len(r.texts))
+	if r.dtype == tensor.String {
+		return tensor.FromStrings(r.texts, len(r.texts))
 	}
-	t := graph.NewTensor(r.dtype, len(r.texts))
+	t := tensor.New(r.dtype, len(r.texts))
 	for i, s := range r.texts {
 		if err := parseNumber(t, i, s); err != nil {
 			return nil, fmt.Errorf("field %q is not a valid %v", clip(s), r.dtype)

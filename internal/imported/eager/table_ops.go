@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // tableOps make, fill and read lookup tables.
@@ -36,12 +37,12 @@ func tableTable() map[string]opDef {
 
 func makeTable(s *site) (kernel, error) {
 	n := s.node
-	proto := Table{name: resourceKey(s.str("container", ""), s.str("shared_name", "")), key: s.dtype("key_dtype", graph.String), value: s.dtype("value_dtype", graph.Int64),
+	proto := Table{name: resourceKey(s.str("container", ""), s.str("shared_name", "")), key: s.dtype("key_dtype", tensor.String), value: s.dtype("value_dtype", tensor.Int64),
 		mutable: n.Op != "HashTable" && n.Op != "HashTableV2" && n.Op != "AnonymousHashTable"}
 	if s.str("shared_name", "") == "" {
 		proto.name = resourceKey(s.str("container", ""), n.Name)
 	}
-	if proto.key != graph.String && proto.key.Size() == 0 || proto.value != graph.String && proto.value.Size() == 0 {
+	if proto.key != tensor.String && proto.key.Size() == 0 || proto.value != tensor.String && proto.value.Size() == 0 {
 		return nil, fmt.Errorf("tables of %v to %v %w", proto.key, proto.value, ErrUnsupported)
 	}
 	if shape, ok := n.Attrs["value_shape"].(graph.Shape); ok && len(shape.Dims) > 0 {
@@ -84,7 +85,7 @@ func onTable(f func(t *Table, c call) error) maker {
 	})
 }
 
-func tableSize(t *Table, c call) error { return c.scalarInt(0, graph.Int64, t.Len()) }
+func tableSize(t *Table, c call) error { return c.scalarInt(0, tensor.Int64, t.Len()) }
 
 func exportTable(t *Table, c call) error {
 	d, err := t.content()
@@ -92,7 +93,7 @@ func exportTable(t *Table, c call) error {
 		return err
 	}
 	if d == nil {
-		d = &tableData{values: graph.NewTensor(t.value, append([]int{0}, t.shape...)...)}
+		d = &tableData{values: tensor.New(t.value, append([]int{0}, t.shape...)...)}
 	}
 	keys, err := t.keyTensor(d)
 	if err != nil {

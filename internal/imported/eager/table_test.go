@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // session runs nodes of one environment in a test.
@@ -26,15 +27,15 @@ func (s session) try(op string, attrs graph.Attrs, in ...any) ([]Value, error) {
 		switch x := x.(type) {
 		case Value:
 			values = append(values, x)
-		case *graph.Tensor:
+		case *tensor.Tensor:
 			values = append(values, Value{T: x})
 		case string:
-			t, _ := graph.StringTensor([][]byte{[]byte(x)})
+			t, _ := tensor.FromStrings([][]byte{[]byte(x)})
 			values = append(values, Value{T: t})
 		case []string:
 			values = append(values, Value{T: texts(x...)})
 		case int64:
-			values = append(values, Value{T: graph.ScalarOf(x)})
+			values = append(values, Value{T: tensor.Scalar(x)})
 		case []int64:
 			values = append(values, Value{T: tensorOf(x, len(x))})
 		case []float32:
@@ -58,23 +59,23 @@ func (s session) run(op string, attrs graph.Attrs, in ...any) Value {
 	return out[0]
 }
 
-func tensorOf[T graph.Element](v []T, shape ...int) *graph.Tensor {
-	t, err := graph.FromSlice(v, shape...)
+func tensorOf[T tensor.Element](v []T, shape ...int) *tensor.Tensor {
+	t, err := tensor.FromSlice(v, shape...)
 	if err != nil {
 		panic(err)
 	}
 	return t
 }
 
-func texts(s ...string) *graph.Tensor {
-	t := graph.NewTensor(graph.String, len(s))
+func texts(s ...string) *tensor.Tensor {
+	t := tensor.New(tensor.String, len(s))
 	for i := range s {
 		t.Strings[i] = []byte(s[i])
 	}
 	return t
 }
 
-func (s session) table(op string, key, value graph.DType) Value {
+func (s session) table(op string, key, value tensor.DType) Value {
 	return s.run(op, graph.Attrs{"key_dtype": key, "value_dtype": value, "shared_name": []byte(op)})
 }
 
@@ -95,7 +96,7 @@ func (s session) refuse(part, op string, attrs graph.Attrs, in ...any) {
 
 func TestHashTable(t *testing.T) {
 	s := newSession(t)
-	words := s.table("HashTableV2", graph.String, graph.Int64)
+	words := s.table("HashTableV2", tensor.String, tensor.Int64)
 	if _, err := s.try("LookupTableFindV2", nil, words, "a", int64(-1)); !errors.Is(err, ErrUninitialized) {
 		t.Errorf("got %v, expected ErrUninitialized", err)
 	}
@@ -107,16 +108,16 @@ func TestHashTable(t *testing.T) {
 	s.refuse("maps string to int64", "LookupTableFindV2", nil, words, []int64{1}, int64(-1))
 	s.refuse("maps string to int64", "LookupTableFindV2", nil, words, "a", "x")
 	s.refuse("cannot be changed", "LookupTableInsertV2", nil, words, []string{"z"}, []int64{1})
-	s.refuse("elsewhere", "HashTableV2", graph.Attrs{"key_dtype": graph.Int64, "shared_name": []byte("HashTableV2")})
+	s.refuse("elsewhere", "HashTableV2", graph.Attrs{"key_dtype": tensor.Int64, "shared_name": []byte("HashTableV2")})
 
-	names := s.run("HashTableV2", graph.Attrs{"key_dtype": graph.Int64, "value_dtype": graph.String})
+	names := s.run("HashTableV2", graph.Attrs{"key_dtype": tensor.Int64, "value_dtype": tensor.String})
 	s.run("InitializeTableV2", nil, names, []int64{7, -1}, []string{"seven", "minus"})
 	s.expect(s.run("LookupTableFindV2", nil, names, []int64{-1, 0, 7}, "UNK"), `string[3] "minus" "UNK" "seven"`)
 }
 
 func TestMutableTable(t *testing.T) {
 	s := newSession(t)
-	m := s.run("MutableHashTableOfTensorsV2", graph.Attrs{"key_dtype": graph.Int64, "value_dtype": graph.Float32, "value_shape": graph.ShapeOf(2)})
+	m := s.run("MutableHashTableOfTensorsV2", graph.Attrs{"key_dtype": tensor.Int64, "value_dtype": tensor.Float32, "value_shape": graph.ShapeOf(2)})
 	zero := tensorOf([]float32{0, 0}, 2)
 	s.expect(s.run("LookupTableFindV2", nil, m, []int64{3}, zero), "float32[1 2] 0 0")
 	s.run("LookupTableInsertV2", nil, m, []int64{3, 4}, tensorOf([]float32{1, 2, 3, 4}, 2, 2))
@@ -144,7 +145,7 @@ func TestTableFromFile(t *testing.T) {
 	}
 	lines := graph.Attrs{"key_index": int64(wholeLine), "value_index": int64(lineNumber), "vocab_size": int64(-1)}
 	table := func() Value {
-		return s.run("AnonymousHashTable", graph.Attrs{"key_dtype": graph.String, "value_dtype": graph.Int64})
+		return s.run("AnonymousHashTable", graph.Attrs{"key_dtype": tensor.String, "value_dtype": tensor.Int64})
 	}
 	words := table()
 	s.run("InitializeTableFromTextFileV2", lines, words, "words")

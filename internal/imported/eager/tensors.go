@@ -5,7 +5,7 @@ import (
 	"math/bits"
 	"unsafe"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // stringHeader is what a string of a tensor takes besides its bytes.
@@ -58,13 +58,13 @@ func (c call) room(n, size int) error {
 }
 
 // alloc returns a zeroed tensor within the limit.
-func (c call) alloc(d graph.DType, shape ...int) (*graph.Tensor, error) {
+func (c call) alloc(d tensor.DType, shape ...int) (*tensor.Tensor, error) {
 	n, err := elements(shape)
 	if err != nil {
 		return nil, err
 	}
 	size := d.Size()
-	if d == graph.String {
+	if d == tensor.String {
 		size = stringHeader
 	}
 	if size == 0 {
@@ -73,11 +73,11 @@ func (c call) alloc(d graph.DType, shape ...int) (*graph.Tensor, error) {
 	if err := c.room(n, size); err != nil {
 		return nil, fmt.Errorf("%v of shape %v: %w", d, shape, err)
 	}
-	return graph.NewTensor(d, shape...), nil
+	return tensor.New(d, shape...), nil
 }
 
 // output allocates output i.
-func (c call) output(i int, d graph.DType, shape ...int) (*graph.Tensor, error) {
+func (c call) output(i int, d tensor.DType, shape ...int) (*tensor.Tensor, error) {
 	t, err := c.alloc(d, shape...)
 	if err != nil {
 		return nil, err
@@ -87,18 +87,18 @@ func (c call) output(i int, d graph.DType, shape ...int) (*graph.Tensor, error) 
 }
 
 // t returns the tensor of input i.
-func (c call) t(i int) *graph.Tensor { return c.in[i].T }
+func (c call) t(i int) *tensor.Tensor { return c.in[i].T }
 
 // set makes t output i.
-func (c call) set(i int, t *graph.Tensor) { c.out[i] = Value{T: t} }
+func (c call) set(i int, t *tensor.Tensor) { c.out[i] = Value{T: t} }
 
 // reshaped returns a view of t with another shape of as many elements.
-func reshaped(t *graph.Tensor, shape ...int) *graph.Tensor {
-	return &graph.Tensor{DType: t.DType, Shape: shape, Bytes: t.Bytes, Strings: t.Strings}
+func reshaped(t *tensor.Tensor, shape ...int) *tensor.Tensor {
+	return &tensor.Tensor{DType: t.DType, Shape: shape, Bytes: t.Bytes, Strings: t.Strings}
 }
 
 // want fails unless t has the given type.
-func want(what string, t *graph.Tensor, d graph.DType) error {
+func want(what string, t *tensor.Tensor, d tensor.DType) error {
 	if t.DType != d {
 		return fmt.Errorf("%s: expected type %v, got %v", what, d, t.DType)
 	}
@@ -106,7 +106,7 @@ func want(what string, t *graph.Tensor, d graph.DType) error {
 }
 
 // rank fails unless t has that many dimensions.
-func rank(what string, t *graph.Tensor, r int) error {
+func rank(what string, t *tensor.Tensor, r int) error {
 	if len(t.Shape) != r {
 		return fmt.Errorf("%s: expected rank %d, got shape %v", what, r, t.Shape)
 	}
@@ -114,15 +114,15 @@ func rank(what string, t *graph.Tensor, r int) error {
 }
 
 // integers returns the elements of an int32 or int64 tensor as ints.
-func integers(what string, t *graph.Tensor) ([]int, error) {
+func integers(what string, t *tensor.Tensor) ([]int, error) {
 	out := make([]int, t.Len())
 	switch t.DType {
-	case graph.Int32:
-		for i, v := range graph.Of[int32](t) {
+	case tensor.Int32:
+		for i, v := range tensor.Values[int32](t) {
 			out[i] = int(v)
 		}
-	case graph.Int64:
-		for i, v := range graph.Of[int64](t) {
+	case tensor.Int64:
+		for i, v := range tensor.Values[int64](t) {
 			out[i] = int(v)
 		}
 	default:
@@ -132,22 +132,22 @@ func integers(what string, t *graph.Tensor) ([]int, error) {
 }
 
 // integer returns the only element of an integer tensor.
-func integer(what string, t *graph.Tensor) (int, error) {
+func integer(what string, t *tensor.Tensor) (int, error) {
 	if t.Len() != 1 {
 		return 0, fmt.Errorf("%s: expected one element, got shape %v", what, t.Shape)
 	}
 	switch t.DType {
-	case graph.Int32:
-		return int(graph.Of[int32](t)[0]), nil
-	case graph.Int64:
-		return int(graph.Of[int64](t)[0]), nil
+	case tensor.Int32:
+		return int(tensor.Values[int32](t)[0]), nil
+	case tensor.Int64:
+		return int(tensor.Values[int64](t)[0]), nil
 	}
 	return 0, fmt.Errorf("%s: expected int32 or int64, got %v", what, t.DType)
 }
 
 // text returns the only element of a string tensor.
-func text(what string, t *graph.Tensor) ([]byte, error) {
-	if t.DType != graph.String || len(t.Strings) != 1 {
+func text(what string, t *tensor.Tensor) ([]byte, error) {
+	if t.DType != tensor.String || len(t.Strings) != 1 {
 		return nil, fmt.Errorf("%s: expected one string, got %v of shape %v", what, t.DType, t.Shape)
 	}
 	return t.Strings[0], nil
@@ -165,7 +165,7 @@ func axis(what string, v, rank int) (int, error) {
 }
 
 // axisOf is axis of the only element of t.
-func axisOf(what string, t *graph.Tensor, rank int) (int, error) {
+func axisOf(what string, t *tensor.Tensor, rank int) (int, error) {
 	v, err := integer(what, t)
 	if err != nil {
 		return 0, err
@@ -174,15 +174,15 @@ func axisOf(what string, t *graph.Tensor, rank int) (int, error) {
 }
 
 // setInts fills an int32 or int64 tensor.
-func setInts(t *graph.Tensor, v []int) error {
+func setInts(t *tensor.Tensor, v []int) error {
 	switch t.DType {
-	case graph.Int32:
-		dst := graph.Of[int32](t)
+	case tensor.Int32:
+		dst := tensor.Values[int32](t)
 		for i, x := range v {
 			dst[i] = int32(x)
 		}
-	case graph.Int64:
-		dst := graph.Of[int64](t)
+	case tensor.Int64:
+		dst := tensor.Values[int64](t)
 		for i, x := range v {
 			dst[i] = int64(x)
 		}
@@ -193,7 +193,7 @@ func setInts(t *graph.Tensor, v []int) error {
 }
 
 // outputInts makes output i a tensor of integers.
-func (c call) outputInts(i int, d graph.DType, v []int, shape ...int) error {
+func (c call) outputInts(i int, d tensor.DType, v []int, shape ...int) error {
 	t, err := c.output(i, d, shape...)
 	if err != nil {
 		return err
@@ -202,7 +202,7 @@ func (c call) outputInts(i int, d graph.DType, v []int, shape ...int) error {
 }
 
 // scalarInt makes output i one integer.
-func (c call) scalarInt(i int, d graph.DType, v int) error { return c.outputInts(i, d, []int{v}) }
+func (c call) scalarInt(i int, d tensor.DType, v int) error { return c.outputInts(i, d, []int{v}) }
 
 // product of dimensions whose number of elements is known not to overflow.
-func product(dims []int) int { return graph.NumElements(dims) }
+func product(dims []int) int { return tensor.NumElements(dims) }

@@ -3,7 +3,7 @@ package eager
 import (
 	"fmt"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // float are the types that most numeric ops of a model work on.
@@ -15,17 +15,17 @@ type number interface {
 }
 
 // typed are the kernels of an op by element type.
-type typed [graph.Uint64 + 1]kernel
+type typed [tensor.Uint64 + 1]kernel
 
 // numbers makes a table of kernels for all numbers: floats, signed and unsigned integers by size.
 func numbers(f32, f64, i8, i16, i32, i64, u8, u16, u32, u64 kernel) *typed {
-	return &typed{graph.Float32: f32, graph.Float64: f64, graph.Int8: i8, graph.Int16: i16, graph.Int32: i32, graph.Int64: i64,
-		graph.Uint8: u8, graph.Uint16: u16, graph.Uint32: u32, graph.Uint64: u64}
+	return &typed{tensor.Float32: f32, tensor.Float64: f64, tensor.Int8: i8, tensor.Int16: i16, tensor.Int32: i32, tensor.Int64: i64,
+		tensor.Uint8: u8, tensor.Uint16: u16, tensor.Uint32: u32, tensor.Uint64: u64}
 }
 
 // floats makes a table of kernels for floats alone.
 func floats(f32, f64 kernel) *typed {
-	return &typed{graph.Float32: f32, graph.Float64: f64}
+	return &typed{tensor.Float32: f32, tensor.Float64: f64}
 }
 
 // on returns a kernel that takes the one of input i's type.
@@ -43,10 +43,10 @@ func (t *typed) on(i int) kernel {
 }
 
 // outputOf allocates output i with elements of Go's T.
-func outputOf[T graph.Element](c call, i int, shape ...int) ([]T, error) {
-	t, err := c.output(i, graph.TypeOf[T](), shape...)
+func outputOf[T tensor.Element](c call, i int, shape ...int) ([]T, error) {
+	t, err := c.output(i, tensor.TypeOf[T](), shape...)
 	if err != nil {
 		return nil, err
 	}
-	return graph.Of[T](t), nil
+	return tensor.Values[T](t), nil
 }

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"math"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // unaryOps work on each element alone.
@@ -63,16 +63,16 @@ func unaryTable() map[string]opDef {
 }
 
 // eachOf returns the kernel that applies f to every element.
-func eachOf[T, R graph.Element](f func(T) R) kernel {
+func eachOf[T, R tensor.Element](f func(T) R) kernel {
 	return func(c call) error {
-		if err := want("x", c.t(0), graph.TypeOf[T]()); err != nil {
+		if err := want("x", c.t(0), tensor.TypeOf[T]()); err != nil {
 			return err
 		}
 		dst, err := outputOf[R](c, 0, c.t(0).Shape...)
 		if err != nil {
 			return err
 		}
-		for i, v := range graph.Of[T](c.t(0)) {
+		for i, v := range tensor.Values[T](c.t(0)) {
 			dst[i] = f(v)
 		}
 		return nil

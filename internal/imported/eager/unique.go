@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // uniqueOps find values: distinct ones, and the places of some among sorted ones.
@@ -23,25 +23,25 @@ var uniqueOps = map[string]opDef{
 
 // keysOf returns a comparable value for each element: its bits, or the string.
 // Floats are told apart by value, so that -0 is 0; no NaN equals another.
-func keysOf(t *graph.Tensor) (func(i int) any, error) {
+func keysOf(t *tensor.Tensor) (func(i int) any, error) {
 	switch t.DType {
-	case graph.String:
+	case tensor.String:
 		return func(i int) any { return string(t.Strings[i]) }, nil
-	case graph.Int64:
-		v := graph.Of[int64](t)
+	case tensor.Int64:
+		v := tensor.Values[int64](t)
 		return func(i int) any { return v[i] }, nil
-	case graph.Uint64:
-		v := graph.Of[uint64](t)
+	case tensor.Uint64:
+		v := tensor.Values[uint64](t)
 		return func(i int) any { return v[i] }, nil
 	}
-	if t.DType.Size() == 0 || t.DType == graph.Float16 || t.DType == graph.BFloat16 || t.DType == graph.Complex64 {
+	if t.DType.Size() == 0 || t.DType == tensor.Float16 || t.DType == tensor.BFloat16 || t.DType == tensor.Complex64 {
 		return nil, fmt.Errorf("type %v %w", t.DType, ErrUnsupported)
 	}
 	return func(i int) any { return t.Float(i) }, nil
 }
 
 func unique(s *site) (kernel, error) {
-	d := s.dtype("out_idx", graph.Int32)
+	d := s.dtype("out_idx", tensor.Int32)
 	return func(c call) error {
 		t := c.t(0)
 		if len(t.Shape) != 1 {
@@ -77,13 +77,13 @@ func unique(s *site) (kernel, error) {
 }
 
 // distinct numbers the values of a vector in the order of their first places.
-func distinct(t *graph.Tensor) (ids, firsts []int, err error) {
+func distinct(t *tensor.Tensor) (ids, firsts []int, err error) {
 	switch t.DType {
-	case graph.Int64:
-		ids, firsts = distinctOf(graph.Of[int64](t))
+	case tensor.Int64:
+		ids, firsts = distinctOf(tensor.Values[int64](t))
 		return ids, firsts, nil
-	case graph.Int32:
-		ids, firsts = distinctOf(graph.Of[int32](t))
+	case tensor.Int32:
+		ids, firsts = distinctOf(tensor.Values[int32](t))
 		return ids, firsts, nil
 	}
 	key, err := keysOf(t)
@@ -114,7 +114,7 @@ func distinctOf[K comparable](keys []K) (ids, firsts []int) {
 }
 
 func listDiff(s *site) (kernel, error) {
-	d := s.dtype("out_idx", graph.Int32)
+	d := s.dtype("out_idx", tensor.Int32)
 	return func(c call) error {
 		if err := sameType(c.in); err != nil {
 			return err
@@ -149,13 +149,13 @@ func listDiff(s *site) (kernel, error) {
 // bound returns the maker of LowerBound or UpperBound.
 func bound(lower bool) maker {
 	return func(s *site) (kernel, error) {
-		d := s.dtype("out_type", graph.Int32)
+		d := s.dtype("out_type", tensor.Int32)
 		return numbers(boundOf[float32](d, lower), boundOf[float64](d, lower), boundOf[int8](d, lower), boundOf[int16](d, lower), boundOf[int32](d, lower),
 			boundOf[int64](d, lower), boundOf[uint8](d, lower), boundOf[uint16](d, lower), boundOf[uint32](d, lower), boundOf[uint64](d, lower)).on(0), nil
 	}
 }
 
-func boundOf[T number](d graph.DType, lower bool) kernel {
+func boundOf[T number](d tensor.DType, lower bool) kernel {
 	return func(c call) error {
 		rows, values := c.t(0), c.t(1)
 		if len(rows.Shape) != 2 || len(values.Shape) != 2 || rows.Shape[0] != values.Shape[0] || rows.DType != values.DType {
@@ -163,8 +163,8 @@ func boundOf[T number](d graph.DType, lower bool) kernel {
 		}
 		out := make([]int, values.Len())
 		n, m := rows.Shape[1], values.Shape[1]
-		for i, v := range graph.Of[T](values) {
-			row := graph.Of[T](rows)[i/m*n : (i/m+1)*n]
+		for i, v := range tensor.Values[T](values) {
+			row := tensor.Values[T](rows)[i/m*n : (i/m+1)*n]
 			out[i] = sort.Search(n, func(j int) bool {
 				if lower {
 					return row[j] >= v
@@ -187,7 +187,7 @@ func bucketize(s *site) (kernel, error) {
 	return func(c call) error {
 		t := c.t(0)
 		switch t.DType {
-		case graph.Float32, graph.Float64, graph.Int32, graph.Int64:
+		case tensor.Float32, tensor.Float64, tensor.Int32, tensor.Int64:
 		default:
 			return fmt.Errorf("type %v %w", t.DType, ErrUnsupported)
 		}

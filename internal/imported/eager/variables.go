@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // variableOps read, assign and restore variables.
@@ -69,13 +69,13 @@ func refVariable(s *site) (kernel, error) {
 }
 
 func readVariable(s *site) (kernel, error) {
-	d := s.dtype("dtype", graph.Invalid)
+	d := s.dtype("dtype", tensor.Invalid)
 	return func(c call) error {
 		t, err := load(c.in[0])
 		if err != nil {
 			return err
 		}
-		if d != graph.Invalid && t.DType != d {
+		if d != tensor.Invalid && t.DType != d {
 			return fmt.Errorf("expected a variable of type %v, got %v", d, t.DType)
 		}
 		c.set(0, t)
@@ -84,12 +84,12 @@ func readVariable(s *site) (kernel, error) {
 }
 
 // store replaces the value of a variable, keeping its shape where asked.
-func store(v Value, t *graph.Tensor, sameShape bool) error {
+func store(v Value, t *tensor.Tensor, sameShape bool) error {
 	variable, ok := v.Resource.(Variable)
 	if !ok {
 		return fmt.Errorf("expected a variable, got %T", v.Resource)
 	}
-	return variable.Update(func(old *graph.Tensor) (*graph.Tensor, error) {
+	return variable.Update(func(old *tensor.Tensor) (*tensor.Tensor, error) {
 		if old != nil && (old.DType != t.DType || sameShape && !slices.Equal(old.Shape, t.Shape)) {
 			return nil, fmt.Errorf("cannot assign %v of shape %v to a variable of %v and shape %v", t.DType, t.Shape, old.DType, old.Shape)
 		}
@@ -116,7 +116,7 @@ func updateVariable(k kernel) kernel {
 		if !ok {
 			return fmt.Errorf("expected a variable, got %T", c.in[0].Resource)
 		}
-		return variable.Update(func(old *graph.Tensor) (*graph.Tensor, error) {
+		return variable.Update(func(old *tensor.Tensor) (*tensor.Tensor, error) {
 			if old == nil {
 				return nil, ErrUninitialized
 			}
@@ -135,12 +135,12 @@ func isInitialized(c call) error {
 	if err != nil && !errors.Is(err, ErrUninitialized) {
 		return err
 	}
-	c.set(0, graph.ScalarOf(err == nil))
+	c.set(0, tensor.Scalar(err == nil))
 	return nil
 }
 
 func restore(s *site) (kernel, error) {
-	types := list[graph.DType](s, "dtypes")
+	types := list[tensor.DType](s, "dtypes")
 	s.outputs = len(types)
 	return func(c call) error {
 		prefix, err := text("prefix", c.t(0))
@@ -167,8 +167,8 @@ func restore(s *site) (kernel, error) {
 			if t.DType != types[i] {
 				return fmt.Errorf("tensor %q: expected type %v, got %v", name, types[i], t.DType)
 			}
-			if t.DType == graph.Bool {
-				graph.Truths(t.Bytes)
+			if t.DType == tensor.Bool {
+				tensor.NormalizeBools(t.Bytes)
 			}
 			if len(specs[i]) == 0 {
 				c.set(i, t)
@@ -185,7 +185,7 @@ func restore(s *site) (kernel, error) {
 
 // sliceSpec makes output 0 of the part of t that a spec like "4 10 0,2:-" says:
 // the full shape, then start,length or - for each dimension.
-func (c call) sliceSpec(t *graph.Tensor, spec string) error {
+func (c call) sliceSpec(t *tensor.Tensor, spec string) error {
 	words := strings.Fields(spec)
 	if len(words) != len(t.Shape)+1 {
 		return fmt.Errorf("expected a size for each dimension of %v, then a slice", t.Shape)
@@ -220,13 +220,13 @@ func assert(s *site) (kernel, error) {
 		if len(c.in) == 0 {
 			return fmt.Errorf("expected a condition")
 		}
-		if err := want("condition", c.t(0), graph.Bool); err != nil {
+		if err := want("condition", c.t(0), tensor.Bool); err != nil {
 			return err
 		}
 		if c.t(0).Len() != 1 {
 			return fmt.Errorf("in[0] should be a scalar: %v", c.t(0).Shape)
 		}
-		if graph.Of[bool](c.t(0))[0] {
+		if tensor.Values[bool](c.t(0))[0] {
 			return nil
 		}
 		var b strings.Builder
@@ -242,7 +242,7 @@ func assert(s *site) (kernel, error) {
 }
 
 // summary shows the first elements of a tensor.
-func summary(t *graph.Tensor, most int) string {
+func summary(t *tensor.Tensor, most int) string {
 	n := t.Len()
 	if most >= 0 {
 		n = min(n, most)
@@ -250,12 +250,12 @@ func summary(t *graph.Tensor, most int) string {
 	var parts []string
 	for i := range n {
 		switch t.DType {
-		case graph.String:
+		case tensor.String:
 			parts = append(parts, string(clip(t.Strings[i])))
-		case graph.Bool:
+		case tensor.Bool:
 			parts = append(parts, strconv.Itoa(int(t.Float(i))))
-		case graph.Int64:
-			parts = append(parts, strconv.FormatInt(graph.Of[int64](t)[i], 10))
+		case tensor.Int64:
+			parts = append(parts, strconv.FormatInt(tensor.Values[int64](t)[i], 10))
 		default:
 			parts = append(parts, strconv.FormatFloat(t.Float(i), 'g', -1, 32))
 		}

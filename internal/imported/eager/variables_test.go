@@ -12,12 +12,13 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/format/bundle"
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 func TestVariables(t *testing.T) {
 	s := newSession(t)
 	v := s.run("VarHandleOp", graph.Attrs{"shared_name": []byte("v")})
-	read := graph.Attrs{"dtype": graph.Float32}
+	read := graph.Attrs{"dtype": tensor.Float32}
 	if _, err := s.try("ReadVariableOp", read, v); !errors.Is(err, ErrUninitialized) {
 		t.Errorf("got %v, expected ErrUninitialized", err)
 	}
@@ -31,7 +32,7 @@ func TestVariables(t *testing.T) {
 	s.expect(s.run("VariableShape", nil, v), "int32[2] 2 2")
 	s.refuse("is not in [0, 2)", "ResourceGather", nil, v, []int64{2})
 	s.refuse("cannot assign", "AssignVariableOp", nil, v, []int64{1})
-	s.refuse("expected a variable of type int64", "ReadVariableOp", graph.Attrs{"dtype": graph.Int64}, v)
+	s.refuse("expected a variable of type int64", "ReadVariableOp", graph.Attrs{"dtype": tensor.Int64}, v)
 
 	old := s.run("VariableV2", graph.Attrs{"shared_name": []byte("old")})
 	s.refuse("not initialized", "Neg", nil, old)
@@ -44,7 +45,7 @@ func TestConcurrentUpdates(t *testing.T) {
 	s := newSession(t)
 	v := s.run("VarHandleOp", nil)
 	s.run("AssignVariableOp", nil, v, int64(0))
-	m := s.run("MutableHashTableV2", graph.Attrs{"key_dtype": graph.Int64, "value_dtype": graph.Int64})
+	m := s.run("MutableHashTableV2", graph.Attrs{"key_dtype": tensor.Int64, "value_dtype": tensor.Int64})
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() {
@@ -75,7 +76,7 @@ func TestRestore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, x := range map[string]*graph.Tensor{"a": tensorOf([]float32{1, 2, 3, 4, 5, 6}, 2, 3), "s": texts("x", "y"), "odd": {DType: graph.Bool, Shape: []int{3}, Bytes: []byte{0, 1, 2}}} {
+	for name, x := range map[string]*tensor.Tensor{"a": tensorOf([]float32{1, 2, 3, 4, 5, 6}, 2, 3), "s": texts("x", "y"), "odd": {DType: tensor.Bool, Shape: []int{3}, Bytes: []byte{0, 1, 2}}} {
 		if err := w.Add(name, x); err != nil {
 			t.Fatal(err)
 		}
@@ -84,7 +85,7 @@ func TestRestore(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := newSession(t)
-	attrs := graph.Attrs{"dtypes": []graph.DType{graph.String, graph.Float32, graph.Float32}}
+	attrs := graph.Attrs{"dtypes": []tensor.DType{tensor.String, tensor.Float32, tensor.Float32}}
 	s.refuse("may read no checkpoints", "RestoreV2", attrs, "d/v", []string{"s", "a", "a"}, []string{"", "", ""})
 	s.env.Bundle = func(prefix string) (*bundle.Reader, error) { return bundle.Open(fsys, prefix) }
 	out, err := s.try("RestoreV2", attrs, "d/v", []string{"s", "a", "a"}, []string{"", "", "2 3 -:1,2"})
@@ -94,7 +95,7 @@ func TestRestore(t *testing.T) {
 	s.expect(out[0], `string[2] "x" "y"`)
 	s.expect(out[1], "float32[2 3] 1 2 3 4 5 6")
 	s.expect(out[2], "float32[2 2] 2 3 5 6")
-	odd, err := s.try("RestoreV2", graph.Attrs{"dtypes": []graph.DType{graph.Bool}}, "d/v", []string{"odd"}, []string{""})
+	odd, err := s.try("RestoreV2", graph.Attrs{"dtypes": []tensor.DType{tensor.Bool}}, "d/v", []string{"odd"}, []string{""})
 	if err != nil || !bytes.Equal(odd[0].T.Bytes, []byte{0, 1, 1}) {
 		t.Errorf("booleans: got %v, %v", odd, err)
 	}
@@ -105,8 +106,8 @@ func TestRestore(t *testing.T) {
 
 func TestAssert(t *testing.T) {
 	s := newSession(t)
-	s.run("Assert", graph.Attrs{"summarize": int64(2)}, graph.ScalarOf(true))
-	s.refuse("assertion failed: [x must be positive] [1 2...]", "Assert", graph.Attrs{"summarize": int64(2)}, graph.ScalarOf(false), "x must be positive", []int64{1, 2, 3})
+	s.run("Assert", graph.Attrs{"summarize": int64(2)}, tensor.Scalar(true))
+	s.refuse("assertion failed: [x must be positive] [1 2...]", "Assert", graph.Attrs{"summarize": int64(2)}, tensor.Scalar(false), "x must be positive", []int64{1, 2, 3})
 }
 
 // TestRefused: what cannot be run is an error that names the node and why.
@@ -151,7 +152,7 @@ func TestPrepared(t *testing.T) {
 	if err := k(context.Background(), nil, []Value{{T: tensorOf([]int64{4, 4}, 2)}}, out); err != nil {
 		t.Fatal(err)
 	}
-	if got := graph.Of[int64](out[0].T); !slices.Equal(got, []int64{4}) {
+	if got := tensor.Values[int64](out[0].T); !slices.Equal(got, []int64{4}) {
 		t.Errorf("got %v", got)
 	}
 	id, err := Prepare(&graph.Node{Name: "n", Op: "Identity"})

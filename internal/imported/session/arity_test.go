@@ -11,6 +11,7 @@ import (
 	"github.com/goestimator/goestimator/internal/format/graphdef"
 	"github.com/goestimator/goestimator/internal/format/savedmodel"
 	"github.com/goestimator/goestimator/internal/platform/fault"
+	"github.com/goestimator/goestimator/tensor"
 	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 )
 
@@ -43,23 +44,23 @@ func oddOps() []string {
 // oddModel is a graph of the op on so many inputs of a kind, which a program reads beside the result of an eager op.
 func oddModel(t *testing.T, op, kind string, inputs int) *savedmodel.MetaGraph {
 	t.Helper()
-	text, err := graph.StringTensor([][]byte{[]byte("word")})
+	text, err := tensor.FromStrings([][]byte{[]byte("word")})
 	if err != nil {
 		t.Fatal(err)
 	}
 	b := graph.NewBuilder(graph.New())
-	batch := graph.Type{DType: graph.Float32, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown, graph.Fixed(2)}}}
+	batch := graph.Type{DType: tensor.Float32, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown, graph.Fixed(2)}}}
 	x := b.Placeholder("x", batch)
 	in := map[string]graph.Output{"fed": x}
-	in["number"] = b.Const("number", graph.ScalarOf(int32(-1)))
+	in["number"] = b.Const("number", tensor.Scalar(int32(-1)))
 	in["vector"] = b.Const("vector", ramp(2))
 	in["text"] = b.Const("text", text)
-	in["variable"] = b.Variable("v", graph.Type{DType: graph.Float32, Shape: graph.ShapeOf(2)})
-	assign := b.Node("AssignVariableOp", "assign", nil, graph.Attrs{"dtype": graph.Float32}, in["variable"], in["vector"])
-	n := b.Node(op, "odd", []graph.Type{{DType: graph.Float32, Shape: graph.Shape{UnknownRank: true}}}, graph.Attrs{"T": graph.Float32, "dtype": graph.Float32},
+	in["variable"] = b.Variable("v", graph.Type{DType: tensor.Float32, Shape: graph.ShapeOf(2)})
+	assign := b.Node("AssignVariableOp", "assign", nil, graph.Attrs{"dtype": tensor.Float32}, in["variable"], in["vector"])
+	n := b.Node(op, "odd", []graph.Type{{DType: tensor.Float32, Shape: graph.Shape{UnknownRank: true}}}, graph.Attrs{"T": tensor.Float32, "dtype": tensor.Float32},
 		slices.Repeat([]graph.Output{in[kind]}, inputs)...)
-	eager := b.Op("Cumsum", "eager", batch, graph.Attrs{"T": graph.Float32}, x, b.Const("axis", graph.ScalarOf(int32(1))))
-	y := b.Op("AddV2", "y", batch, graph.Attrs{"T": graph.Float32}, eager, n.Out(0))
+	eager := b.Op("Cumsum", "eager", batch, graph.Attrs{"T": tensor.Float32}, x, b.Const("axis", tensor.Scalar(int32(1))))
+	y := b.Op("AddV2", "y", batch, graph.Attrs{"T": tensor.Float32}, eager, n.Out(0))
 	if err := b.Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +89,7 @@ func TestArity(t *testing.T) {
 				}
 				loaded++
 				for _, rows := range []int{1, 3} {
-					_, err := s.Run(t.Context(), map[string]*graph.Tensor{"x:0": graph.NewTensor(graph.Float32, rows, 2)}, []string{"y:0"})
+					_, err := s.Run(t.Context(), map[string]*tensor.Tensor{"x:0": tensor.New(tensor.Float32, rows, 2)}, []string{"y:0"})
 					if NoPanic(t, what+", run", err); err == nil {
 						answered++
 					}

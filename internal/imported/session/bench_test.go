@@ -12,16 +12,17 @@ import (
 	"github.com/goestimator/goestimator/internal/imported/session"
 	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
+	"github.com/goestimator/goestimator/tensor"
 	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 )
 
 var mlpSizes = []int{784, 512, 256, 10}
 
-func random(n int, shape ...int) *graph.Tensor {
+func random(n int, shape ...int) *tensor.Tensor {
 	r := rand.New(rand.NewPCG(1, uint64(n)))
-	t := graph.NewTensor(graph.Float32, shape...)
-	for i := range graph.Of[float32](t) {
-		graph.Of[float32](t)[i] = float32(r.NormFloat64()) / 20
+	t := tensor.New(tensor.Float32, shape...)
+	for i := range tensor.Values[float32](t) {
+		tensor.Values[float32](t)[i] = float32(r.NormFloat64()) / 20
 	}
 	return t
 }
@@ -31,16 +32,16 @@ func mlpGraph(t testing.TB, batch graph.Dim) (*graph.Graph, graph.Output, graph.
 	t.Helper()
 	b := graph.NewBuilder(graph.New())
 	typ := func(n int) graph.Type {
-		return graph.Type{DType: graph.Float32, Shape: graph.Shape{Dims: []graph.Dim{batch, graph.Fixed(n)}}}
+		return graph.Type{DType: tensor.Float32, Shape: graph.Shape{Dims: []graph.Dim{batch, graph.Fixed(n)}}}
 	}
 	x := b.Placeholder("x", typ(mlpSizes[0]))
 	h := x
 	for i, n := range mlpSizes[1:] {
 		w := b.Const(fmt.Sprintf("w%d", i), random(i, mlpSizes[i], n))
-		h = b.Op("MatMul", fmt.Sprintf("product%d", i), typ(n), graph.Attrs{"T": graph.Float32}, h, w)
-		h = b.Op("BiasAdd", fmt.Sprintf("biased%d", i), typ(n), graph.Attrs{"T": graph.Float32}, h, b.Const(fmt.Sprintf("b%d", i), random(i+10, n)))
+		h = b.Op("MatMul", fmt.Sprintf("product%d", i), typ(n), graph.Attrs{"T": tensor.Float32}, h, w)
+		h = b.Op("BiasAdd", fmt.Sprintf("biased%d", i), typ(n), graph.Attrs{"T": tensor.Float32}, h, b.Const(fmt.Sprintf("b%d", i), random(i+10, n)))
 		if i < len(mlpSizes)-2 {
-			h = b.Op("Relu", fmt.Sprintf("relu%d", i), typ(n), graph.Attrs{"T": graph.Float32}, h)
+			h = b.Op("Relu", fmt.Sprintf("relu%d", i), typ(n), graph.Attrs{"T": tensor.Float32}, h)
 		}
 	}
 	if err := b.Err(); err != nil {
@@ -89,7 +90,7 @@ func BenchmarkRun(b *testing.B) {
 			in, out := sig.Inputs["t"].GetName(), []string{sig.Outputs["t"].GetName()}
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := s.Run(context.Background(), map[string]*graph.Tensor{in: x}, out); err != nil {
+				if _, err := s.Run(context.Background(), map[string]*tensor.Tensor{in: x}, out); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -107,7 +108,7 @@ func BenchmarkRun(b *testing.B) {
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				if err := p.Run(context.Background(), batch, []*graph.Tensor{x}); err != nil {
+				if err := p.Run(context.Background(), batch, []*tensor.Tensor{x}); err != nil {
 					b.Fatal(err)
 				}
 			}

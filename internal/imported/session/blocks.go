@@ -5,6 +5,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/imported/session/infer"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // constantInts returns the integers of an input that is a constant.
@@ -12,7 +13,7 @@ func (x *emission) constantInts(i int) ([]int, error) {
 	if i >= len(x.in) {
 		return nil, fmt.Errorf("expected an input %d", i)
 	}
-	t, ok := x.in[i].Node.Attrs["value"].(*graph.Tensor)
+	t, ok := x.in[i].Node.Attrs["value"].(*tensor.Tensor)
 	if !ok {
 		return nil, fmt.Errorf("input %d: expected a constant", i)
 	}
@@ -41,7 +42,7 @@ func spaceToBatch(x *emission) ([]graph.Output, error) {
 		}
 		padded, by = append(padded, graph.Dim{PerBatch: d.PerBatch, Const: d.Const + p[0] + p[1]}), append(by, int32(p[0]), int32(p[1]))
 	}
-	paddings, err := graph.FromSlice(by, len(dims), 2)
+	paddings, err := tensor.FromSlice(by, len(dims), 2)
 	if err != nil {
 		return nil, err
 	}

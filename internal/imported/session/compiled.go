@@ -7,6 +7,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/imported/session/infer"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // maxSpecials bounds the programs of one stage for different sizes of what enters it.
@@ -28,7 +29,7 @@ type compiledStage struct {
 
 // feedType is what is known of a feed of a stage.
 type feedType struct {
-	dtype  graph.DType
+	dtype  tensor.DType
 	shape  graph.Shape
 	static bool
 }

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/imported/session"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // TestCrowd: 64 callers of signatures that read and update a variable, of other models' batches of all sizes, and of feeds that
@@ -36,12 +36,12 @@ func TestCrowd(t *testing.T) {
 					}
 				case 2:
 					rows := 1 + (k*7+i)%33
-					out, err := network.Run(ctx, map[string]*graph.Tensor{"x:0": random(k, rows, mlpSizes[0])}, []string{network.Signatures()["serving_default"].Outputs["t"].GetName()})
+					out, err := network.Run(ctx, map[string]*tensor.Tensor{"x:0": random(k, rows, mlpSizes[0])}, []string{network.Signatures()["serving_default"].Outputs["t"].GetName()})
 					if err != nil || out[0].Shape[0] != rows {
 						t.Errorf("%d rows: %v", rows, err)
 					}
 				case 3:
-					if _, err := network.Run(ctx, map[string]*graph.Tensor{"x:0": random(k, 2, 3+k)}, []string{network.Signatures()["serving_default"].Outputs["t"].GetName()}); err == nil {
+					if _, err := network.Run(ctx, map[string]*tensor.Tensor{"x:0": random(k, 2, 3+k)}, []string{network.Signatures()["serving_default"].Outputs["t"].GetName()}); err == nil {
 						t.Error("rows that do not fit were answered")
 					}
 				}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // agreed is a case whose outcome is TensorFlow 2.15's.
@@ -17,7 +18,7 @@ type agreed struct {
 }
 
 // zeros is a fed tensor.
-func zeros(shape ...int) operand { return fedOf(graph.NewTensor(graph.Float32, shape...)) }
+func zeros(shape ...int) operand { return fedOf(tensor.New(tensor.Float32, shape...)) }
 
 // weights is a constant tensor.
 func weights(shape ...int) operand { return constantOf(random(len(shape), shape...)) }
@@ -119,24 +120,24 @@ func windowCases() []agreed {
 // shapeCases are of ops that give other shapes.
 func shapeCases() []agreed {
 	reshape := func(x operand, to ...int) step {
-		return floatStep("Reshape", graph.Attrs{"Tshape": graph.Int32}, x, ints32(to...))
+		return floatStep("Reshape", graph.Attrs{"Tshape": tensor.Int32}, x, ints32(to...))
 	}
 	spread := func(x operand, to ...int) step {
-		return floatStep("BroadcastTo", graph.Attrs{"Tidx": graph.Int32}, x, ints32(to...))
+		return floatStep("BroadcastTo", graph.Attrs{"Tidx": tensor.Int32}, x, ints32(to...))
 	}
 	split := func(n int, x operand, sizes ...int) step {
-		st := floatStep("SplitV", graph.Attrs{"num_split": int64(n), "Tlen": graph.Int32}, x, ints32(sizes...), int32Of(0))
+		st := floatStep("SplitV", graph.Attrs{"num_split": int64(n), "Tlen": tensor.Int32}, x, ints32(sizes...), int32Of(0))
 		st.outs = outputs(n)
 		return st
 	}
 	steps := func(start, limit, delta int) step {
-		return step{op: "Range", attrs: graph.Attrs{"Tidx": graph.Int32}, in: []operand{int32Of(start), int32Of(limit), int32Of(delta)}, outs: []graph.DType{graph.Int32}}
+		return step{op: "Range", attrs: graph.Attrs{"Tidx": tensor.Int32}, in: []operand{int32Of(start), int32Of(limit), int32Of(delta)}, outs: []tensor.DType{tensor.Int32}}
 	}
 	cut := func(x operand, begin, end, stride, shrink int) step {
-		return floatStep("StridedSlice", graph.Attrs{"Index": graph.Int32, "shrink_axis_mask": int64(shrink)}, x, ints32(begin), ints32(end), ints32(stride))
+		return floatStep("StridedSlice", graph.Attrs{"Index": tensor.Int32, "shrink_axis_mask": int64(shrink)}, x, ints32(begin), ints32(end), ints32(stride))
 	}
 	blocks := func(op string, x operand, block operand) step {
-		return floatStep(op, graph.Attrs{"Tblock_shape": graph.Int32, "Tpaddings": graph.Int32, "Tcrops": graph.Int32}, x, block, constantOf(graph.NewTensor(graph.Int32, 1, 2)))
+		return floatStep(op, graph.Attrs{"Tblock_shape": tensor.Int32, "Tpaddings": tensor.Int32, "Tcrops": tensor.Int32}, x, block, constantOf(tensor.New(tensor.Int32, 1, 2)))
 	}
 	fields := func(n int) step {
 		return floatStep("SpaceToDepth", graph.Attrs{"block_size": int64(n)}, zeros(1, 2, 2, 1))
@@ -162,28 +163,28 @@ func shapeCases() []agreed {
 // indexCases are of ops that take indices or choose.
 func indexCases() []agreed {
 	gather := func(x, ids operand) step {
-		return floatStep("GatherV2", graph.Attrs{"Tparams": graph.Float32, "Tindices": graph.Int32, "Taxis": graph.Int32}, x, ids, int32Of(0))
+		return floatStep("GatherV2", graph.Attrs{"Tparams": tensor.Float32, "Tindices": tensor.Int32, "Taxis": tensor.Int32}, x, ids, int32Of(0))
 	}
 	gatherNd := func(x, ids operand) step {
-		return floatStep("GatherNd", graph.Attrs{"Tparams": graph.Float32, "Tindices": graph.Int32}, x, ids)
+		return floatStep("GatherNd", graph.Attrs{"Tparams": tensor.Float32, "Tindices": tensor.Int32}, x, ids)
 	}
 	scatter := func(ids, x operand, to ...int) step {
-		return floatStep("ScatterNd", graph.Attrs{"Tindices": graph.Int32}, ids, x, ints32(to...))
+		return floatStep("ScatterNd", graph.Attrs{"Tindices": tensor.Int32}, ids, x, ints32(to...))
 	}
 	segments := func(x operand, n int, ids ...int) step {
-		return floatStep("UnsortedSegmentSum", graph.Attrs{"Tindices": graph.Int32, "Tnumsegments": graph.Int32}, x, ints32(ids...), int32Of(n))
+		return floatStep("UnsortedSegmentSum", graph.Attrs{"Tindices": tensor.Int32, "Tnumsegments": tensor.Int32}, x, ints32(ids...), int32Of(n))
 	}
 	reverse := func(x operand, axes ...int) step {
-		return floatStep("ReverseV2", graph.Attrs{"Tidx": graph.Int32}, x, ints32(axes...))
+		return floatStep("ReverseV2", graph.Attrs{"Tidx": tensor.Int32}, x, ints32(axes...))
 	}
 	choose := func(cond []int, a, b operand) step {
-		return floatStep("Select", nil, fedOf(graph.NewTensor(graph.Bool, cond...)), a, b)
+		return floatStep("Select", nil, fedOf(tensor.New(tensor.Bool, cond...)), a, b)
 	}
 	sum := func(x operand, axes ...int) step {
-		return floatStep("Sum", graph.Attrs{"Tidx": graph.Int32}, x, ints32(axes...))
+		return floatStep("Sum", graph.Attrs{"Tidx": tensor.Int32}, x, ints32(axes...))
 	}
 	largest := func(x operand, axis int) step {
-		return step{op: "ArgMax", attrs: graph.Attrs{"T": graph.Float32, "Tidx": graph.Int32, "output_type": graph.Int64}, in: []operand{x, int32Of(axis)}, outs: []graph.DType{graph.Int64}}
+		return step{op: "ArgMax", attrs: graph.Attrs{"T": tensor.Float32, "Tidx": tensor.Int32, "output_type": tensor.Int64}, in: []operand{x, int32Of(axis)}, outs: []tensor.DType{tensor.Int64}}
 	}
 	grid := func(v []int, shape ...int) operand { return constantOf(shaped32(v, shape...)) }
 	return []agreed{
@@ -208,21 +209,21 @@ func indexCases() []agreed {
 func otherCases() []agreed {
 	resize := func(op string, x operand, h, w int) step { return floatStep(op, nil, x, ints32(h, w)) }
 	norm := func(x operand, n int) step {
-		st := floatStep("FusedBatchNormV3", graph.Attrs{"U": graph.Float32, "is_training": false, "epsilon": float32(.5), "data_format": []byte("NHWC")}, x, weights(n), weights(n), weights(n), constantOf(absolute(random(1, n))))
+		st := floatStep("FusedBatchNormV3", graph.Attrs{"U": tensor.Float32, "is_training": false, "epsilon": float32(.5), "data_format": []byte("NHWC")}, x, weights(n), weights(n), weights(n), constantOf(absolute(random(1, n))))
 		st.outs = outputs(6)
 		return st
 	}
 	pad := func(value operand) step {
-		return floatStep("PadV2", graph.Attrs{"Tpaddings": graph.Int32}, zeros(2), constantOf(shaped32([]int{1, 2}, 1, 2)), value)
+		return floatStep("PadV2", graph.Attrs{"Tpaddings": tensor.Int32}, zeros(2), constantOf(shaped32([]int{1, 2}, 1, 2)), value)
 	}
 	roll := func(x operand, by, axes []int) step {
-		return floatStep("Roll", graph.Attrs{"Tshift": graph.Int32, "Taxis": graph.Int32}, x, ints32(by...), ints32(axes...))
+		return floatStep("Roll", graph.Attrs{"Tshift": tensor.Int32, "Taxis": tensor.Int32}, x, ints32(by...), ints32(axes...))
 	}
 	hot := func(value operand) step {
-		return floatStep("OneHot", graph.Attrs{"TI": graph.Int32, "axis": int64(-1)}, ints32(1, 0), int32Of(3), value, weights())
+		return floatStep("OneHot", graph.Attrs{"TI": tensor.Int32, "axis": int64(-1)}, ints32(1, 0), int32Of(3), value, weights())
 	}
 	fill := func(value operand) step {
-		return floatStep("Fill", graph.Attrs{"index_type": graph.Int32}, ints32(2, 3), value)
+		return floatStep("Fill", graph.Attrs{"index_type": tensor.Int32}, ints32(2, 3), value)
 	}
 	var cases []agreed
 	for _, op := range []string{"ResizeBilinear", "ResizeNearestNeighbor"} {

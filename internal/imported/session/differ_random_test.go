@@ -7,6 +7,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/imported/eager"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // choices are what a sample is drawn from; 0 where they have run out.
@@ -66,39 +67,39 @@ func (c *choices) near(n int) int {
 	return n
 }
 
-// tensor returns small whole numbers, of which float ops make no more than rounding differs in.
-func (c *choices) tensor(d graph.DType, shape ...int) *graph.Tensor {
-	t := graph.NewTensor(d, shape...)
+// outputOf returns small whole numbers, of which float ops make no more than rounding differs in.
+func (c *choices) tensor(d tensor.DType, shape ...int) *tensor.Tensor {
+	t := tensor.New(d, shape...)
 	for i := range t.Len() {
 		v := c.below(9) - 4
 		switch d {
-		case graph.Float32:
-			graph.Of[float32](t)[i] = float32(v)
-		case graph.Int32:
-			graph.Of[int32](t)[i] = int32(v)
-		case graph.Int64:
-			graph.Of[int64](t)[i] = int64(v)
-		case graph.Bool:
-			graph.Of[bool](t)[i] = v > 0
+		case tensor.Float32:
+			tensor.Values[float32](t)[i] = float32(v)
+		case tensor.Int32:
+			tensor.Values[int32](t)[i] = int32(v)
+		case tensor.Int64:
+			tensor.Values[int64](t)[i] = int64(v)
+		case tensor.Bool:
+			tensor.Values[bool](t)[i] = v > 0
 		}
 	}
 	return t
 }
 
-func numbers32(v ...int) *graph.Tensor { return shaped32(v, len(v)) }
+func numbers32(v ...int) *tensor.Tensor { return shaped32(v, len(v)) }
 
-func shaped32(v []int, shape ...int) *graph.Tensor {
-	t := graph.NewTensor(graph.Int32, shape...)
+func shaped32(v []int, shape ...int) *tensor.Tensor {
+	t := tensor.New(tensor.Int32, shape...)
 	for i, x := range v {
-		graph.Of[int32](t)[i] = int32(x)
+		tensor.Values[int32](t)[i] = int32(x)
 	}
 	return t
 }
 
-func scalar32(v int) *graph.Tensor { return shaped32([]int{v}) }
+func scalar32(v int) *tensor.Tensor { return shaped32([]int{v}) }
 
 // operand makes a constant or a feed of a tensor.
-func (c *choices) operand(t *graph.Tensor) operand { return operand{t: t, fed: c.below(4) == 1} }
+func (c *choices) operand(t *tensor.Tensor) operand { return operand{t: t, fed: c.below(4) == 1} }
 
 // numbers returns an operand of integers, which models mostly have as constants.
 func (c *choices) numbers(v ...int) operand { return c.operand(numbers32(v...)) }
@@ -129,7 +130,7 @@ func (c *choices) axis(rank int) int {
 // subject is a value that the next step takes, with its operand.
 type subject struct {
 	operand
-	x *graph.Tensor
+	x *tensor.Tensor
 }
 
 func (s subject) rank() int { return len(s.x.Shape) }
@@ -150,9 +151,9 @@ type maker func(c *choices, s subject) step
 
 // floatStep is an op of floats with a float result.
 func floatStep(op string, attrs graph.Attrs, in ...operand) step {
-	all := graph.Attrs{"T": graph.Float32}
+	all := graph.Attrs{"T": tensor.Float32}
 	maps.Copy(all, attrs)
-	return step{op: op, attrs: all, in: in, outs: []graph.DType{graph.Float32}}
+	return step{op: op, attrs: all, in: in, outs: []tensor.DType{tensor.Float32}}
 }
 
 // unary makes ops of one input.
@@ -178,26 +179,26 @@ func (c *choices) partner(x []int) []int {
 }
 
 // binary makes ops of two inputs that broadcast.
-func binary(op string, out graph.DType) maker {
+func binary(op string, out tensor.DType) maker {
 	return func(c *choices, s subject) step {
-		y := c.operand(c.tensor(graph.Float32, c.partner(s.x.Shape)...))
+		y := c.operand(c.tensor(tensor.Float32, c.partner(s.x.Shape)...))
 		in := []operand{s.operand, y}
 		if c.below(2) == 1 {
 			slices.Reverse(in)
 		}
-		return step{op: op, attrs: graph.Attrs{"T": graph.Float32}, in: in, outs: []graph.DType{out}}
+		return step{op: op, attrs: graph.Attrs{"T": tensor.Float32}, in: in, outs: []tensor.DType{out}}
 	}
 }
 
 func reduction(op string) maker {
 	return func(c *choices, s subject) step {
-		return floatStep(op, graph.Attrs{"Tidx": graph.Int32, "keep_dims": c.below(2) == 1}, s.operand, c.numbers(c.axes(s.rank())...))
+		return floatStep(op, graph.Attrs{"Tidx": tensor.Int32, "keep_dims": c.below(2) == 1}, s.operand, c.numbers(c.axes(s.rank())...))
 	}
 }
 
 func extreme(op string) maker {
 	return func(c *choices, s subject) step {
-		return step{op: op, attrs: graph.Attrs{"T": graph.Float32, "Tidx": graph.Int32, "output_type": graph.Int64}, in: []operand{s.operand, c.scalar(c.axis(s.rank()))}, outs: []graph.DType{graph.Int64}}
+		return step{op: op, attrs: graph.Attrs{"T": tensor.Float32, "Tidx": tensor.Int32, "output_type": tensor.Int64}, in: []operand{s.operand, c.scalar(c.axis(s.rank()))}, outs: []tensor.DType{tensor.Int64}}
 	}
 }
 
@@ -222,7 +223,7 @@ func reshapeStep(c *choices, s subject) step {
 			to[i] = c.near(to[i])
 		}
 	}
-	return floatStep("Reshape", graph.Attrs{"Tshape": graph.Int32}, s.operand, c.numbers(to...))
+	return floatStep("Reshape", graph.Attrs{"Tshape": tensor.Int32}, s.operand, c.numbers(to...))
 }
 
 func (c *choices) permutation(n int) []int {
@@ -244,7 +245,7 @@ func (c *choices) permutation(n int) []int {
 
 // windowAttrs are of an op that moves a window over images of the subject's sizes.
 func (c *choices) windowAttrs(s subject) graph.Attrs {
-	attrs := graph.Attrs{"T": graph.Float32, "strides": []int64{1, int64(1 + c.below(3)), int64(1 + c.below(5)), 1}, "padding": []byte(one(c, "VALID", "SAME"))}
+	attrs := graph.Attrs{"T": tensor.Float32, "strides": []int64{1, int64(1 + c.below(3)), int64(1 + c.below(5)), 1}, "padding": []byte(one(c, "VALID", "SAME"))}
 	if c.below(12) == 11 {
 		attrs["strides"].([]int64)[c.below(4)] = int64(c.odd())
 	}
@@ -283,7 +284,7 @@ func convStep(op string) maker {
 		if c.below(10) == 9 {
 			f[c.below(2)] = c.below(9)
 		}
-		return step{op: op, attrs: attrs, in: []operand{s.operand, c.operand(c.tensor(graph.Float32, f...))}, outs: []graph.DType{graph.Float32}}
+		return step{op: op, attrs: attrs, in: []operand{s.operand, c.operand(c.tensor(tensor.Float32, f...))}, outs: []tensor.DType{tensor.Float32}}
 	}
 }
 
@@ -297,12 +298,12 @@ func poolStep(op string) maker {
 		if c.below(12) == 11 {
 			attrs["ksize"].([]int64)[c.below(4)] = int64(c.odd())
 		}
-		return step{op: op, attrs: attrs, in: []operand{s.operand}, outs: []graph.DType{graph.Float32}}
+		return step{op: op, attrs: attrs, in: []operand{s.operand}, outs: []tensor.DType{tensor.Float32}}
 	}
 }
 
 func biasStep(c *choices, s subject) step {
-	return floatStep("BiasAdd", nil, s.operand, c.operand(c.tensor(graph.Float32, c.near(s.dim(-1))&7)))
+	return floatStep("BiasAdd", nil, s.operand, c.operand(c.tensor(tensor.Float32, c.near(s.dim(-1))&7)))
 }
 
 func matMulStep(c *choices, s subject) step {
@@ -318,7 +319,7 @@ func matMulStep(c *choices, s subject) step {
 	if c.below(12) == 11 {
 		other = c.shape(3)
 	}
-	return floatStep("MatMul", attrs, s.operand, c.operand(c.tensor(graph.Float32, other...)))
+	return floatStep("MatMul", attrs, s.operand, c.operand(c.tensor(tensor.Float32, other...)))
 }
 
 func batchMatMulStep(c *choices, s subject) step {
@@ -334,7 +335,7 @@ func batchMatMulStep(c *choices, s subject) step {
 	if s.rank() > 2 {
 		other = append(c.partner(s.x.Shape[:s.rank()-2]), other...)
 	}
-	return floatStep("BatchMatMulV2", attrs, s.operand, c.operand(c.tensor(graph.Float32, other...)))
+	return floatStep("BatchMatMulV2", attrs, s.operand, c.operand(c.tensor(tensor.Float32, other...)))
 }
 
 func einsumStep(c *choices, s subject) step {
@@ -344,7 +345,7 @@ func einsumStep(c *choices, s subject) step {
 	for i := range second {
 		second[i] = c.near(second[i]) & 7
 	}
-	return floatStep("Einsum", graph.Attrs{"equation": []byte(eq), "N": int64(2)}, s.operand, c.operand(c.tensor(graph.Float32, second...)))
+	return floatStep("Einsum", graph.Attrs{"equation": []byte(eq), "N": int64(2)}, s.operand, c.operand(c.tensor(tensor.Float32, second...)))
 }
 
 func selectStep(op string) maker {
@@ -362,7 +363,7 @@ func selectStep(op string) maker {
 		case 3:
 			cond = c.partner(cond)
 		}
-		in := []operand{c.operand(c.tensor(graph.Bool, cond...)), s.operand, c.operand(c.tensor(graph.Float32, other...))}
+		in := []operand{c.operand(c.tensor(tensor.Bool, cond...)), s.operand, c.operand(c.tensor(tensor.Float32, other...))}
 		if c.below(2) == 1 {
 			slices.Reverse(in[1:])
 		}
@@ -379,7 +380,7 @@ func concatStep(c *choices, s subject) step {
 	if c.below(8) == 7 {
 		other = c.shape(3)
 	}
-	return floatStep("ConcatV2", graph.Attrs{"N": int64(2), "Tidx": graph.Int32}, s.operand, c.operand(c.tensor(graph.Float32, other...)), c.scalar(a))
+	return floatStep("ConcatV2", graph.Attrs{"N": int64(2), "Tidx": tensor.Int32}, s.operand, c.operand(c.tensor(tensor.Float32, other...)), c.scalar(a))
 }
 
 func packStep(c *choices, s subject) step {
@@ -387,10 +388,10 @@ func packStep(c *choices, s subject) step {
 	if c.below(8) == 7 {
 		other = c.partner(other)
 	}
-	return floatStep("Pack", graph.Attrs{"N": int64(2), "axis": int64(c.axis(s.rank() + 1))}, s.operand, c.operand(c.tensor(graph.Float32, other...)))
+	return floatStep("Pack", graph.Attrs{"N": int64(2), "axis": int64(c.axis(s.rank() + 1))}, s.operand, c.operand(c.tensor(tensor.Float32, other...)))
 }
 
-func outputs(n int) []graph.DType { return slices.Repeat([]graph.DType{graph.Float32}, n) }
+func outputs(n int) []tensor.DType { return slices.Repeat([]tensor.DType{tensor.Float32}, n) }
 
 func unpackStep(c *choices, s subject) step {
 	a := c.axis(s.rank())
@@ -426,26 +427,26 @@ func splitVStep(c *choices, s subject) step {
 			sizes[i] = c.near(sizes[i])
 		}
 	}
-	st := floatStep("SplitV", graph.Attrs{"num_split": int64(n), "Tlen": graph.Int32}, s.operand, c.numbers(sizes...), c.scalar(a))
+	st := floatStep("SplitV", graph.Attrs{"num_split": int64(n), "Tlen": tensor.Int32}, s.operand, c.numbers(sizes...), c.scalar(a))
 	st.outs = outputs(n)
 	return st
 }
 
 // indices returns numbers below n, now and then one outside.
-func (c *choices) indices(n int, shape ...int) *graph.Tensor {
-	t := graph.NewTensor(graph.Int32, shape...)
-	for i := range graph.Of[int32](t) {
-		graph.Of[int32](t)[i] = int32(c.below(n))
+func (c *choices) indices(n int, shape ...int) *tensor.Tensor {
+	t := tensor.New(tensor.Int32, shape...)
+	for i := range tensor.Values[int32](t) {
+		tensor.Values[int32](t)[i] = int32(c.below(n))
 	}
 	if l := t.Len(); l > 0 && c.below(4) == 3 {
-		graph.Of[int32](t)[c.below(l)] = int32(one(c, n, -1, c.odd()))
+		tensor.Values[int32](t)[c.below(l)] = int32(one(c, n, -1, c.odd()))
 	}
 	return t
 }
 
 func gatherStep(c *choices, s subject) step {
 	a := c.axis(s.rank())
-	attrs := graph.Attrs{"Tparams": graph.Float32, "Tindices": graph.Int32, "Taxis": graph.Int32, "batch_dims": int64(0)}
+	attrs := graph.Attrs{"Tparams": tensor.Float32, "Tindices": tensor.Int32, "Taxis": tensor.Int32, "batch_dims": int64(0)}
 	shape := c.shape(2)
 	if c.below(4) == 3 {
 		attrs["batch_dims"] = int64(one(c, 1, 2, -1, 0, -5))
@@ -463,13 +464,13 @@ func gatherNdStep(c *choices, s subject) step {
 	for _, d := range s.x.Shape {
 		least = min(least, max(d, 1))
 	}
-	return floatStep("GatherNd", graph.Attrs{"Tparams": graph.Float32, "Tindices": graph.Int32}, s.operand, c.operand(c.indices(least, shape...)))
+	return floatStep("GatherNd", graph.Attrs{"Tparams": tensor.Float32, "Tindices": tensor.Int32}, s.operand, c.operand(c.indices(least, shape...)))
 }
 
 func scatterNdStep(c *choices, s subject) step {
 	n := s.dim(0)
 	shape := append([]int{c.near(3) & 7}, s.x.Shape[min(1, s.rank()):]...)
-	return floatStep("ScatterNd", graph.Attrs{"Tindices": graph.Int32}, c.operand(c.indices(3, n, 1)), s.operand, c.numbers(shape...))
+	return floatStep("ScatterNd", graph.Attrs{"Tindices": tensor.Int32}, c.operand(c.indices(3, n, 1)), s.operand, c.numbers(shape...))
 }
 
 func segmentStep(op string) maker {
@@ -479,7 +480,7 @@ func segmentStep(op string) maker {
 			ids = c.shape(2)
 		}
 		n := c.near(c.below(4))
-		return floatStep(op, graph.Attrs{"Tindices": graph.Int32, "Tnumsegments": graph.Int32}, s.operand, c.operand(c.indices(max(n, 1), ids...)), c.scalar(n))
+		return floatStep(op, graph.Attrs{"Tindices": tensor.Int32, "Tnumsegments": tensor.Int32}, s.operand, c.operand(c.indices(max(n, 1), ids...)), c.scalar(n))
 	}
 }
 
@@ -500,10 +501,10 @@ func (c *choices) pairs(rank int) operand {
 
 func padStep(op string) maker {
 	return func(c *choices, s subject) step {
-		st := floatStep(op, graph.Attrs{"Tpaddings": graph.Int32}, s.operand, c.pairs(s.rank()))
+		st := floatStep(op, graph.Attrs{"Tpaddings": tensor.Int32}, s.operand, c.pairs(s.rank()))
 		switch op {
 		case "PadV2":
-			st.in = append(st.in, c.operand(c.tensor(graph.Float32, c.point()...)))
+			st.in = append(st.in, c.operand(c.tensor(tensor.Float32, c.point()...)))
 		case "MirrorPad":
 			st.attrs["mode"] = []byte(one(c, "REFLECT", "SYMMETRIC"))
 		}
@@ -525,7 +526,7 @@ func sliceStep(c *choices, s subject) step {
 	if c.below(16) == 15 {
 		size = append(size, 1)
 	}
-	return floatStep("Slice", graph.Attrs{"Index": graph.Int32}, s.operand, c.numbers(begin...), c.numbers(size...))
+	return floatStep("Slice", graph.Attrs{"Index": tensor.Int32}, s.operand, c.numbers(begin...), c.numbers(size...))
 }
 
 func stridedSliceStep(c *choices, s subject) step {
@@ -535,7 +536,7 @@ func stridedSliceStep(c *choices, s subject) step {
 		d := s.dim(i)
 		spec[0], spec[1], spec[2] = append(spec[0], c.near(c.below(d+1))), append(spec[1], c.near(c.below(d+2))), append(spec[2], one(c, 1, 1, 2, -1, -2, 3, 0, c.odd()))
 	}
-	attrs := graph.Attrs{"Index": graph.Int32}
+	attrs := graph.Attrs{"Index": tensor.Int32}
 	for _, name := range []string{"begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask"} {
 		mask := 0
 		if c.below(3) == 2 {
@@ -553,7 +554,7 @@ func broadcastToStep(c *choices, s subject) step {
 			to[i] = c.near(c.size())
 		}
 	}
-	return floatStep("BroadcastTo", graph.Attrs{"Tidx": graph.Int32}, s.operand, c.numbers(to...))
+	return floatStep("BroadcastTo", graph.Attrs{"Tidx": tensor.Int32}, s.operand, c.numbers(to...))
 }
 
 func tileStep(c *choices, s subject) step {
@@ -564,11 +565,11 @@ func tileStep(c *choices, s subject) step {
 	if c.below(16) == 15 {
 		by = append(by, 2)
 	}
-	return floatStep("Tile", graph.Attrs{"Tmultiples": graph.Int32}, s.operand, c.numbers(by...))
+	return floatStep("Tile", graph.Attrs{"Tmultiples": tensor.Int32}, s.operand, c.numbers(by...))
 }
 
 func expandStep(c *choices, s subject) step {
-	return floatStep("ExpandDims", graph.Attrs{"Tdim": graph.Int32}, s.operand, c.scalar(c.axis(s.rank()+1)))
+	return floatStep("ExpandDims", graph.Attrs{"Tdim": tensor.Int32}, s.operand, c.scalar(c.axis(s.rank()+1)))
 }
 
 func squeezeStep(c *choices, s subject) step {
@@ -583,28 +584,28 @@ func squeezeStep(c *choices, s subject) step {
 
 // rangeStep takes no subject.
 func rangeStep(c *choices, s subject) step {
-	return step{op: "Range", attrs: graph.Attrs{"Tidx": graph.Int32}, in: []operand{c.scalar(c.below(7) - 3), c.scalar(c.near(c.below(9) - 4)), c.scalar(c.below(6) - 2)}, outs: []graph.DType{graph.Int32}}
+	return step{op: "Range", attrs: graph.Attrs{"Tidx": tensor.Int32}, in: []operand{c.scalar(c.below(7) - 3), c.scalar(c.near(c.below(9) - 4)), c.scalar(c.below(6) - 2)}, outs: []tensor.DType{tensor.Int32}}
 }
 
 func fillStep(c *choices, s subject) step {
-	return floatStep("Fill", graph.Attrs{"index_type": graph.Int32}, c.numbers(c.near(c.size()), c.near(c.size())), c.operand(c.tensor(graph.Float32, c.point()...)))
+	return floatStep("Fill", graph.Attrs{"index_type": tensor.Int32}, c.numbers(c.near(c.size()), c.near(c.size())), c.operand(c.tensor(tensor.Float32, c.point()...)))
 }
 
 func oneHotStep(c *choices, s subject) step {
 	depth := c.near(c.size())
-	on := c.tensor(graph.Float32, c.point()...)
-	return floatStep("OneHot", graph.Attrs{"TI": graph.Int32, "axis": int64(c.near(-1))}, c.operand(c.indices(max(depth, 1), c.shape(2)...)), c.scalar(depth), c.operand(on), c.operand(c.tensor(graph.Float32)))
+	on := c.tensor(tensor.Float32, c.point()...)
+	return floatStep("OneHot", graph.Attrs{"TI": tensor.Int32, "axis": int64(c.near(-1))}, c.operand(c.indices(max(depth, 1), c.shape(2)...)), c.scalar(depth), c.operand(on), c.operand(c.tensor(tensor.Float32)))
 }
 
 func topKStep(c *choices, s subject) step {
-	st := floatStep("TopKV2", graph.Attrs{"sorted": true, "index_type": graph.Int32, "Tk": graph.Int32}, s.operand, c.scalar(c.near(c.below(s.dim(-1)+1))))
-	st.outs = append(st.outs, graph.Int32)
+	st := floatStep("TopKV2", graph.Attrs{"sorted": true, "index_type": tensor.Int32, "Tk": tensor.Int32}, s.operand, c.scalar(c.near(c.below(s.dim(-1)+1))))
+	st.outs = append(st.outs, tensor.Int32)
 	return st
 }
 
 func cumStep(op string) maker {
 	return func(c *choices, s subject) step {
-		return floatStep(op, graph.Attrs{"Tidx": graph.Int32, "exclusive": c.below(2) == 1, "reverse": c.below(2) == 1}, s.operand, c.scalar(c.axis(s.rank())))
+		return floatStep(op, graph.Attrs{"Tidx": tensor.Int32, "exclusive": c.below(2) == 1, "reverse": c.below(2) == 1}, s.operand, c.scalar(c.axis(s.rank())))
 	}
 }
 
@@ -613,24 +614,24 @@ func addNStep(c *choices, s subject) step {
 	if c.below(6) == 5 {
 		other = c.partner(other)
 	}
-	return floatStep("AddN", graph.Attrs{"N": int64(2)}, s.operand, c.operand(c.tensor(graph.Float32, other...)))
+	return floatStep("AddN", graph.Attrs{"N": int64(2)}, s.operand, c.operand(c.tensor(tensor.Float32, other...)))
 }
 
 func castStep(c *choices, s subject) step {
-	return step{op: "Cast", attrs: graph.Attrs{"SrcT": graph.Float32, "DstT": graph.Int32, "Truncate": false}, in: []operand{s.operand}, outs: []graph.DType{graph.Int32}}
+	return step{op: "Cast", attrs: graph.Attrs{"SrcT": tensor.Float32, "DstT": tensor.Int32, "Truncate": false}, in: []operand{s.operand}, outs: []tensor.DType{tensor.Int32}}
 }
 
 func batchNormStep(c *choices, s subject) step {
 	n := s.dim(-1)
 	in := []operand{s.operand}
 	for range 4 {
-		t := graph.NewTensor(graph.Float32, c.near(n)&7)
-		for i := range graph.Of[float32](t) {
-			graph.Of[float32](t)[i] = float32(1 + c.below(3))
+		t := tensor.New(tensor.Float32, c.near(n)&7)
+		for i := range tensor.Values[float32](t) {
+			tensor.Values[float32](t)[i] = float32(1 + c.below(3))
 		}
 		in = append(in, c.operand(t))
 	}
-	st := floatStep("FusedBatchNormV3", graph.Attrs{"U": graph.Float32, "is_training": false, "epsilon": float32(.5), "data_format": []byte("NHWC")}, in...)
+	st := floatStep("FusedBatchNormV3", graph.Attrs{"U": tensor.Float32, "is_training": false, "epsilon": float32(.5), "data_format": []byte("NHWC")}, in...)
 	st.outs = outputs(6)
 	return st
 }
@@ -654,9 +655,9 @@ func batchBlockStep(op string) maker {
 		for i := range block {
 			block[i] = c.near(one(c, 1, 2))
 		}
-		attrs := graph.Attrs{"Tblock_shape": graph.Int32, "Tpaddings": graph.Int32}
+		attrs := graph.Attrs{"Tblock_shape": tensor.Int32, "Tpaddings": tensor.Int32}
 		if op == "BatchToSpaceND" {
-			attrs = graph.Attrs{"Tblock_shape": graph.Int32, "Tcrops": graph.Int32}
+			attrs = graph.Attrs{"Tblock_shape": tensor.Int32, "Tcrops": tensor.Int32}
 		}
 		shape := one(c, []int{n}, []int{n}, []int{n}, []int{n}, []int{1, n})
 		return floatStep(op, attrs, s.operand, c.operand(shaped32(block, shape...)), c.pairs(n))
@@ -664,7 +665,7 @@ func batchBlockStep(op string) maker {
 }
 
 func reverseStep(c *choices, s subject) step {
-	return floatStep("ReverseV2", graph.Attrs{"Tidx": graph.Int32}, s.operand, c.numbers(c.axes(s.rank())...))
+	return floatStep("ReverseV2", graph.Attrs{"Tidx": tensor.Int32}, s.operand, c.numbers(c.axes(s.rank())...))
 }
 
 func rollStep(c *choices, s subject) step {
@@ -673,31 +674,31 @@ func rollStep(c *choices, s subject) step {
 	for i := range by {
 		by[i] = c.near(c.below(3))
 	}
-	return floatStep("Roll", graph.Attrs{"Tshift": graph.Int32, "Taxis": graph.Int32}, s.operand, c.numbers(by...), c.numbers(axes...))
+	return floatStep("Roll", graph.Attrs{"Tshift": tensor.Int32, "Taxis": tensor.Int32}, s.operand, c.numbers(by...), c.numbers(axes...))
 }
 
 func bandStep(c *choices, s subject) step {
-	return floatStep("MatrixBandPart", graph.Attrs{"Tindex": graph.Int32}, s.operand, c.scalar(c.near(c.below(3))), c.scalar(c.near(c.below(3))))
+	return floatStep("MatrixBandPart", graph.Attrs{"Tindex": tensor.Int32}, s.operand, c.scalar(c.near(c.below(3))), c.scalar(c.near(c.below(3))))
 }
 
 func sequenceStep(c *choices, s subject) step {
 	lengths := c.indices(max(s.dim(1), 1), s.dim(0))
-	return floatStep("ReverseSequence", graph.Attrs{"Tlen": graph.Int32, "seq_dim": int64(c.near(1)), "batch_dim": int64(c.near(0))}, s.operand, c.operand(lengths))
+	return floatStep("ReverseSequence", graph.Attrs{"Tlen": tensor.Int32, "seq_dim": int64(c.near(1)), "batch_dim": int64(c.near(0))}, s.operand, c.operand(lengths))
 }
 
 func shapeStep(op string) maker {
 	return func(c *choices, s subject) step {
-		return step{op: op, attrs: graph.Attrs{"T": graph.Float32, "out_type": graph.Int32}, in: []operand{s.operand}, outs: []graph.DType{graph.Int32}}
+		return step{op: op, attrs: graph.Attrs{"T": tensor.Float32, "out_type": tensor.Int32}, in: []operand{s.operand}, outs: []tensor.DType{tensor.Int32}}
 	}
 }
 
 func inTopKStep(c *choices, s subject) step {
 	targets := c.indices(max(s.dim(1), 1), c.near(s.dim(0))&7)
-	return step{op: "InTopKV2", attrs: graph.Attrs{"T": graph.Int32}, in: []operand{s.operand, c.operand(targets), c.scalar(c.near(c.below(3)))}, outs: []graph.DType{graph.Bool}}
+	return step{op: "InTopKV2", attrs: graph.Attrs{"T": tensor.Int32}, in: []operand{s.operand, c.operand(targets), c.scalar(c.near(c.below(3)))}, outs: []tensor.DType{tensor.Bool}}
 }
 
 func transposeStep(c *choices, s subject) step {
-	return floatStep("Transpose", graph.Attrs{"Tperm": graph.Int32}, s.operand, c.numbers(c.permutation(s.rank())...))
+	return floatStep("Transpose", graph.Attrs{"Tperm": tensor.Int32}, s.operand, c.numbers(c.permutation(s.rank())...))
 }
 
 // makers are of all ops that samples have, those with rules of their own first.
@@ -709,7 +710,7 @@ var makers = []maker{
 	extreme("ArgMax"), extreme("ArgMin"), cumStep("Cumsum"), cumStep("Cumprod"), addNStep, castStep, batchNormStep, resizeStep("ResizeBilinear"), resizeStep("ResizeNearestNeighbor"),
 	blockStep("SpaceToDepth"), blockStep("DepthToSpace"), batchBlockStep("SpaceToBatchND"), batchBlockStep("BatchToSpaceND"), reverseStep, rollStep, bandStep, sequenceStep,
 	scatterNdStep, shapeStep("Shape"), shapeStep("Size"), shapeStep("Rank"), inTopKStep, unary("Relu"), unary("Tanh"), unary("Softmax"), unary("LogSoftmax"), unary("L2Loss"),
-	unary("ZerosLike"), unary("Identity"), binary("AddV2", graph.Float32), binary("Mul", graph.Float32), binary("Less", graph.Bool), binary("Maximum", graph.Float32),
+	unary("ZerosLike"), unary("Identity"), binary("AddV2", tensor.Float32), binary("Mul", tensor.Float32), binary("Less", tensor.Bool), binary("Maximum", tensor.Float32),
 }
 
 // draw makes a sample: up to four steps, of which each takes the result of the one before where it can.
@@ -719,7 +720,7 @@ func draw(data []byte) sample {
 	if c.below(2) == 0 {
 		shape = []int{c.size(), c.size(), c.size(), c.size()}
 	}
-	x := c.tensor(graph.Float32, shape...)
+	x := c.tensor(tensor.Float32, shape...)
 	s := subject{fedOf(x), x}
 	var all sample
 	var values [][]eager.Value
@@ -731,7 +732,7 @@ func draw(data []byte) sample {
 			break
 		}
 		values = append(values, out)
-		if out[0].T.DType != graph.Float32 || out[0].T.Len() > 1<<12 || slices.Max(append([]int{0}, out[0].T.Shape...)) > 1<<10 {
+		if out[0].T.DType != tensor.Float32 || out[0].T.Len() > 1<<12 || slices.Max(append([]int{0}, out[0].T.Shape...)) > 1<<10 {
 			break // the operands of a next step would be too large
 		}
 		s = subject{operand{from: len(all)}, out[0].T}

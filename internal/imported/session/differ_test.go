@@ -16,6 +16,7 @@ import (
 	"github.com/goestimator/goestimator/internal/imported/session/infer"
 	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
+	"github.com/goestimator/goestimator/tensor"
 	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -30,18 +31,18 @@ type step struct {
 	op    string
 	attrs graph.Attrs
 	in    []operand
-	outs  []graph.DType
+	outs  []tensor.DType
 }
 
 // operand is an input: output `out` of an earlier step, or a tensor that is fed or a constant.
 type operand struct {
 	from, out int // a step's position from 1 on; 0: none
-	t         *graph.Tensor
+	t         *tensor.Tensor
 	fed       bool
 }
 
-func constantOf(t *graph.Tensor) operand { return operand{t: t} }
-func fedOf(t *graph.Tensor) operand      { return operand{t: t, fed: true} }
+func constantOf(t *tensor.Tensor) operand { return operand{t: t} }
+func fedOf(t *tensor.Tensor) operand      { return operand{t: t, fed: true} }
 
 // String tells the steps with their inputs.
 func (s sample) String() string {
@@ -70,7 +71,7 @@ func (s sample) String() string {
 	return b.String()
 }
 
-func brief(t *graph.Tensor) string {
+func brief(t *tensor.Tensor) string {
 	s := fmt.Sprintf("%v%v", t.DType, t.Shape)
 	for i := range min(t.Len(), 12) {
 		s += fmt.Sprint(" ", t.Float(i))
@@ -113,7 +114,7 @@ func (s sample) reference() (values [][]eager.Value, err error) {
 }
 
 // build makes the graph of the steps; types are those of the outputs of each.
-func (s sample) build(types func(i int) []graph.Type, fed func(t *graph.Tensor) graph.Shape) (b *graph.Builder, last *graph.Node, feeds []graph.Output, values []*graph.Tensor) {
+func (s sample) build(types func(i int) []graph.Type, fed func(t *tensor.Tensor) graph.Shape) (b *graph.Builder, last *graph.Node, feeds []graph.Output, values []*tensor.Tensor) {
 	b = graph.NewBuilder(graph.New())
 	made := make([]*graph.Node, len(s))
 	for i, st := range s {
@@ -136,14 +137,14 @@ func (s sample) build(types func(i int) []graph.Type, fed func(t *graph.Tensor) 
 }
 
 // served computes the outputs of the last step as a model does; the feeds have an open batch or no stated sizes at all.
-func (s sample) served(t testing.TB, stated bool) ([]*graph.Tensor, error) {
+func (s sample) served(t testing.TB, stated bool) ([]*tensor.Tensor, error) {
 	b, last, feeds, values := s.build(func(i int) []graph.Type {
 		types := make([]graph.Type, len(s[i].outs))
 		for k, d := range s[i].outs {
 			types[k] = graph.Type{DType: d, Shape: graph.Shape{UnknownRank: true}}
 		}
 		return types
-	}, func(x *graph.Tensor) graph.Shape {
+	}, func(x *tensor.Tensor) graph.Shape {
 		shape := graph.ShapeOf(x.Shape...)
 		if !stated {
 			return graph.Shape{UnknownRank: true}
@@ -159,7 +160,7 @@ func (s sample) served(t testing.TB, stated bool) ([]*graph.Tensor, error) {
 	anchor := last.Out(0)
 	mg := metaGraph(t, b.Graph, anchor, anchor)
 	sig := &pb.SignatureDef{Inputs: map[string]*pb.TensorInfo{}, Outputs: map[string]*pb.TensorInfo{}}
-	given := map[string]*graph.Tensor{}
+	given := map[string]*tensor.Tensor{}
 	for i, f := range feeds {
 		sig.Inputs[fmt.Sprint(i)] = &pb.TensorInfo{Encoding: &pb.TensorInfo_Name{Name: f.String()}}
 		given[f.String()] = values[i]
@@ -190,7 +191,7 @@ var errNoForm = errors.New("no form")
 
 // compiled computes the outputs of the last step by a program. The types of results, which a graph for the engine states,
 // are those of the kernels; where the last step is refused they are what its sizes would be, if these can be told at all.
-func (s sample) compiled(t testing.TB, want [][]eager.Value) ([]*graph.Tensor, error) {
+func (s sample) compiled(t testing.TB, want [][]eager.Value) ([]*tensor.Tensor, error) {
 	types := make([][]graph.Type, len(s))
 	known := make([][]infer.Value, len(s))
 	for i, st := range s {
@@ -224,14 +225,14 @@ func (s sample) compiled(t testing.TB, want [][]eager.Value) ([]*graph.Tensor, e
 			types[i] = append(types[i], graph.Type{DType: st.outs[k], Shape: graph.ShapeOf(v.Shape...)})
 		}
 	}
-	b, last, feeds, values := s.build(func(i int) []graph.Type { return types[i] }, func(x *graph.Tensor) graph.Shape { return graph.ShapeOf(x.Shape...) })
+	b, last, feeds, values := s.build(func(i int) []graph.Type { return types[i] }, func(x *tensor.Tensor) graph.Shape { return graph.ShapeOf(x.Shape...) })
 	if err := b.Err(); err != nil {
 		t.Fatalf("%v\n%s", err, s)
 	}
 	return runProgram(t, b.Graph, last, feeds, values)
 }
 
-func runProgram(t testing.TB, g *graph.Graph, last *graph.Node, feeds []graph.Output, values []*graph.Tensor) ([]*graph.Tensor, error) {
+func runProgram(t testing.TB, g *graph.Graph, last *graph.Node, feeds []graph.Output, values []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	dev := device.NewHost()
 	vars, err := engine.NewVariables(dev)
 	if err != nil {
@@ -259,7 +260,7 @@ func runProgram(t testing.TB, g *graph.Graph, last *graph.Node, feeds []graph.Ou
 	if err := p.Run(context.Background(), 1, values); err != nil {
 		return nil, err
 	}
-	var out []*graph.Tensor
+	var out []*tensor.Tensor
 	for k := range last.Outputs {
 		out = append(out, p.Value(k).Clone())
 	}
@@ -294,15 +295,15 @@ func differ(t testing.TB, s sample) {
 
 // outcome is what an implementation makes of a sample.
 type outcome struct {
-	out []*graph.Tensor
+	out []*tensor.Tensor
 	err error
 }
 
-func lastOf(values [][]eager.Value, err error) []*graph.Tensor {
+func lastOf(values [][]eager.Value, err error) []*tensor.Tensor {
 	if err != nil {
 		return nil
 	}
-	var out []*graph.Tensor
+	var out []*tensor.Tensor
 	for _, v := range values[len(values)-1] {
 		out = append(out, v.T)
 	}
@@ -333,7 +334,7 @@ func compare(t testing.TB, s sample, who string, got, want outcome) {
 }
 
 // alike compares two tensors; floats need not be the same to the bit.
-func alike(got, want *graph.Tensor) error {
+func alike(got, want *tensor.Tensor) error {
 	if got.DType != want.DType || !slices.Equal(got.Shape, want.Shape) {
 		return fmt.Errorf("got %s, expected %s", brief(got), brief(want))
 	}

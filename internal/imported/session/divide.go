@@ -5,6 +5,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/imported/eager"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // maxStages is how many stages a variant has before what is not worth a program becomes eager.
@@ -138,7 +139,7 @@ func (d *division) demand() {
 // a variable.
 func (d *division) enters(i, k int) bool {
 	n, at := d.p.nodes[i], d.p.sources[i][k]
-	if inputRole(n.Op, k, len(d.p.sources[i])) == roleSize || n.Inputs[k].DType() == graph.Resource {
+	if inputRole(n.Op, k, len(d.p.sources[i])) == roleSize || n.Inputs[k].DType() == tensor.Resource {
 		return false
 	}
 	if from := d.producer[at]; from >= 0 && d.p.nodes[from].Op == "ReadVariableOp" && d.p.compilable(d.p.nodes[from]) {
@@ -238,7 +239,7 @@ func (d *division) eagerStage(part []int) (stage, error) {
 			return nil, err
 		}
 		for _, in := range n.Inputs {
-			if in.DType() == graph.Resource && !writes(n) { // what restores a variable is no reason to keep it twice
+			if in.DType() == tensor.Resource && !writes(n) { // what restores a variable is no reason to keep it twice
 				if name, ok := d.p.s.vars.of(in); ok {
 					d.p.s.vars.read(name)
 				}

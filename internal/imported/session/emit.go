@@ -7,6 +7,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // compilable reports whether a node may be part of a program, whatever the sizes.
@@ -20,7 +21,7 @@ func (p *plan) compilable(n *graph.Node) bool {
 		}
 	}
 	for i, in := range n.Inputs {
-		if d := in.DType(); d == graph.Resource && i == 0 && (n.Op == "ReadVariableOp" || n.Op == "ResourceGather") {
+		if d := in.DType(); d == tensor.Resource && i == 0 && (n.Op == "ReadVariableOp" || n.Op == "ResourceGather") {
 			name, ok := p.s.vars.of(in)
 			if t, has := p.s.vars.typ(name); !ok || !has || p.s.vars.updated[name] || t.DType.Size() == 0 {
 				return false
@@ -71,7 +72,7 @@ func (s *compiledStage) emit(sp *special) (*emitter, engine.Spec, error) {
 }
 
 // typ returns the type of a slot's value.
-func (e *emitter) typ(at int, d graph.DType) (graph.Type, error) {
+func (e *emitter) typ(at int, d tensor.DType) (graph.Type, error) {
 	s, ok := e.s.v.fit(e.sp.probes[0][at], e.sp.probes[1][at])
 	if !ok {
 		return graph.Type{}, errNotLinear
@@ -121,7 +122,7 @@ func (e *emitter) input(i, k int) (graph.Output, error) {
 	}
 	a, b := e.sp.probes[0][at], e.sp.probes[1][at]
 	switch {
-	case n.Inputs[k].DType() == graph.Resource:
+	case n.Inputs[k].DType() == tensor.Resource:
 		return e.variable(n.Inputs[k])
 	case same(a, b) || inputRole(n.Op, k, len(n.Inputs)) == roleSize && a.T != nil:
 		o := e.b.Const(e.b.Graph.UniqueName(fmt.Sprintf("const_%d", at)), a.T)

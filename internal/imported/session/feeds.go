@@ -4,6 +4,7 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/imported/eager"
 	"github.com/goestimator/goestimator/internal/imported/session/infer"
+	"github.com/goestimator/goestimator/tensor"
 	"google.golang.org/grpc/codes"
 )
 
@@ -19,7 +20,7 @@ type feed struct {
 const maxEmpty = 1 << 28
 
 // check compares a tensor with what the feed takes.
-func (f *feed) check(t *graph.Tensor) error {
+func (f *feed) check(t *tensor.Tensor) error {
 	if t == nil {
 		return invalid("input %q: expected %v %v, got nothing", f.name, f.typ.DType, f.typ.Shape)
 	}
@@ -30,7 +31,7 @@ func (f *feed) check(t *graph.Tensor) error {
 	if err != nil || n == 0 && infer.Breadth(t.Shape) > maxEmpty {
 		return invalid("input %q: shape %v cannot be", f.name, t.Shape)
 	}
-	if t.DType == graph.String && len(t.Strings) != n || t.DType != graph.String && len(t.Bytes) != n*t.DType.Size() {
+	if t.DType == tensor.String && len(t.Strings) != n || t.DType != tensor.String && len(t.Bytes) != n*t.DType.Size() {
 		return invalid("input %q: a %v tensor of shape %v does not have %d bytes and %d strings", f.name, t.DType, t.Shape, len(t.Bytes), len(t.Strings))
 	}
 	return nil
@@ -38,7 +39,7 @@ func (f *feed) check(t *graph.Tensor) error {
 
 // asDeclared reports whether a tensor has the sizes that the model states. TensorFlow computes others too, as long as the
 // ops do; clients rely on it.
-func (f *feed) asDeclared(t *graph.Tensor) bool {
+func (f *feed) asDeclared(t *tensor.Tensor) bool {
 	if f.typ.Shape.UnknownRank {
 		return true
 	}
@@ -54,7 +55,7 @@ func (f *feed) asDeclared(t *graph.Tensor) bool {
 }
 
 // open reports whether dimension 0 of a tensor is the batch: where the model does not state its size.
-func (f *feed) open(t *graph.Tensor) bool {
+func (f *feed) open(t *tensor.Tensor) bool {
 	if len(t.Shape) == 0 {
 		return false
 	}
@@ -77,7 +78,7 @@ func (r *run) blame(err error) error {
 }
 
 // feed puts the caller's tensors into their slots and finds the batch.
-func (r *run) feed(feeds map[string]*graph.Tensor) error {
+func (r *run) feed(feeds map[string]*tensor.Tensor) error {
 	r.batch = -1
 	for i := range r.p.feeds {
 		f := &r.p.feeds[i]
@@ -94,7 +95,7 @@ func (r *run) feed(feeds map[string]*graph.Tensor) error {
 }
 
 // pattern is the type of a value in terms of the batch: dimension 0 is the batch where it may be.
-func pattern(t *graph.Tensor, batch int, open bool) graph.Type {
+func pattern(t *tensor.Tensor, batch int, open bool) graph.Type {
 	typ := graph.Type{DType: t.DType, Shape: graph.ShapeOf(t.Shape...)}
 	if open && len(t.Shape) > 0 && t.Shape[0] == batch && batch > 0 {
 		typ.Shape.Dims[0] = graph.Batch
@@ -103,7 +104,7 @@ func pattern(t *graph.Tensor, batch int, open bool) graph.Type {
 }
 
 // fits reports whether a tensor is of the type at the batch.
-func fits(t *graph.Tensor, typ graph.Type, batch int) bool {
+func fits(t *tensor.Tensor, typ graph.Type, batch int) bool {
 	if t == nil || t.DType != typ.DType || len(t.Shape) != len(typ.Shape.Dims) {
 		return false
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/format/graphdef"
 	"github.com/goestimator/goestimator/internal/format/savedmodel"
+	"github.com/goestimator/goestimator/tensor"
 	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 )
 
@@ -30,29 +31,29 @@ func specials(s *Session) (n int) {
 // share a compiled form; the sizes of the others do not.
 func TestFirstOpenFeedSetsTheBatch(t *testing.T) {
 	b := graph.NewBuilder(graph.New())
-	vector := graph.Type{DType: graph.Float32, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown}}}
-	product := graph.Type{DType: graph.Float32, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown, graph.Unknown}}}
-	scale := b.Placeholder("scale", graph.Type{DType: graph.Float32, Shape: graph.ShapeOf()})
-	pair := b.Placeholder("pair", graph.Type{DType: graph.Float32, Shape: graph.ShapeOf(2)})
+	vector := graph.Type{DType: tensor.Float32, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown}}}
+	product := graph.Type{DType: tensor.Float32, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown, graph.Unknown}}}
+	scale := b.Placeholder("scale", graph.Type{DType: tensor.Float32, Shape: graph.ShapeOf()})
+	pair := b.Placeholder("pair", graph.Type{DType: tensor.Float32, Shape: graph.ShapeOf(2)})
 	rows, columns := b.Placeholder("rows", vector), b.Placeholder("width", vector)
-	one := b.Const("one", graph.ScalarOf(int32(1)))
-	zero := b.Const("zero", graph.ScalarOf(int32(0)))
-	tall := b.Op("ExpandDims", "tall", product, graph.Attrs{"T": graph.Float32, "Tdim": graph.Int32}, rows, one)
-	wide := b.Op("ExpandDims", "wide", product, graph.Attrs{"T": graph.Float32, "Tdim": graph.Int32}, columns, zero)
-	sum := b.Op("Sum", "sum", graph.Type{DType: graph.Float32, Shape: graph.ShapeOf()},
-		graph.Attrs{"T": graph.Float32, "Tidx": graph.Int32, "keep_dims": false}, pair, zero)
-	outer := b.Op("MatMul", "outer", product, graph.Attrs{"T": graph.Float32}, tall, wide)
-	scaled := b.Op("Mul", "scaled", product, graph.Attrs{"T": graph.Float32}, outer, scale)
-	y := b.Op("AddV2", "y", product, graph.Attrs{"T": graph.Float32}, scaled, sum)
+	one := b.Const("one", tensor.Scalar(int32(1)))
+	zero := b.Const("zero", tensor.Scalar(int32(0)))
+	tall := b.Op("ExpandDims", "tall", product, graph.Attrs{"T": tensor.Float32, "Tdim": tensor.Int32}, rows, one)
+	wide := b.Op("ExpandDims", "wide", product, graph.Attrs{"T": tensor.Float32, "Tdim": tensor.Int32}, columns, zero)
+	sum := b.Op("Sum", "sum", graph.Type{DType: tensor.Float32, Shape: graph.ShapeOf()},
+		graph.Attrs{"T": tensor.Float32, "Tidx": tensor.Int32, "keep_dims": false}, pair, zero)
+	outer := b.Op("MatMul", "outer", product, graph.Attrs{"T": tensor.Float32}, tall, wide)
+	scaled := b.Op("Mul", "scaled", product, graph.Attrs{"T": tensor.Float32}, outer, scale)
+	y := b.Op("AddV2", "y", product, graph.Attrs{"T": tensor.Float32}, scaled, sum)
 	s := sessionOf(t, b, map[string]graph.Output{"a": scale, "b": pair, "c": rows, "d": columns}, y)
 	run := func(rows, columns int) {
 		t.Helper()
-		feeds := map[string]*graph.Tensor{"scale:0": graph.ScalarOf(float32(2)), "pair:0": ramp(2), "rows:0": ramp(rows), "width:0": ramp(columns)}
+		feeds := map[string]*tensor.Tensor{"scale:0": tensor.Scalar(float32(2)), "pair:0": ramp(2), "rows:0": ramp(rows), "width:0": ramp(columns)}
 		got, err := s.Run(t.Context(), feeds, []string{"y:0"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		last := float64(graph.Of[float32](got[0])[rows*columns-1])
+		last := float64(tensor.Values[float32](got[0])[rows*columns-1])
 		if want := float64(2*rows*columns + 3); fmt.Sprint(got[0].Shape) != fmt.Sprint([]int{rows, columns}) || math.Abs(last-want) > 1e-4 {
 			t.Fatalf("%d rows, %d columns: got %v ... %v, expected %v", rows, columns, got[0].Shape, last, want)
 		}
@@ -72,10 +73,10 @@ func TestFirstOpenFeedSetsTheBatch(t *testing.T) {
 }
 
 // ramp is 1, 2, ... n.
-func ramp(n int) *graph.Tensor {
-	x := graph.NewTensor(graph.Float32, n)
-	for i := range graph.Of[float32](x) {
-		graph.Of[float32](x)[i] = float32(i + 1)
+func ramp(n int) *tensor.Tensor {
+	x := tensor.New(tensor.Float32, n)
+	for i := range tensor.Values[float32](x) {
+		tensor.Values[float32](x)[i] = float32(i + 1)
 	}
 	return x
 }

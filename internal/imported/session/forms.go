@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // form adds a node to a program as ops that the engine has.
@@ -32,7 +33,7 @@ func batchNorm(x *emission) ([]graph.Output, error) {
 	if x.n.Bool("is_training") {
 		return nil, fmt.Errorf("expected statistics that are given")
 	}
-	types := append(append([]graph.Type{}, x.types[:min(5, len(x.types))]...), graph.Type{DType: graph.Float32, Shape: graph.ShapeOf(0)})
+	types := append(append([]graph.Type{}, x.types[:min(5, len(x.types))]...), graph.Type{DType: tensor.Float32, Shape: graph.ShapeOf(0)})
 	if len(types) != 6 {
 		return nil, fmt.Errorf("expected 5 outputs, got %d", len(x.types))
 	}
@@ -40,11 +41,11 @@ func batchNorm(x *emission) ([]graph.Output, error) {
 }
 
 func (x *emission) int(v int32) graph.Output {
-	return x.b.Const(x.b.Graph.UniqueName(x.n.Name+"/int"), graph.ScalarOf(v))
+	return x.b.Const(x.b.Graph.UniqueName(x.n.Name+"/int"), tensor.Scalar(v))
 }
 
 func (x *emission) ints(v []int32) graph.Output {
-	t, err := graph.FromSlice(v, len(v))
+	t, err := tensor.FromSlice(v, len(v))
 	if err != nil {
 		x.b.Fail(err)
 		return graph.Output{}
@@ -77,7 +78,7 @@ func concat(x *emission) ([]graph.Output, error) {
 
 // splitV cuts piece by piece.
 func splitV(x *emission) ([]graph.Output, error) {
-	axis, ok := x.in[2].Node.Attrs["value"].(*graph.Tensor)
+	axis, ok := x.in[2].Node.Attrs["value"].(*tensor.Tensor)
 	if !ok || axis.Len() != 1 || len(x.types) == 0 {
 		return nil, fmt.Errorf("expected a constant axis")
 	}

@@ -10,10 +10,11 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/imported/eager"
 	"github.com/goestimator/goestimator/internal/imported/session"
+	"github.com/goestimator/goestimator/tensor"
 )
 
-func constant32(v ...int32) *graph.Tensor {
-	t, err := graph.FromSlice(v, len(v))
+func constant32(v ...int32) *tensor.Tensor {
+	t, err := tensor.FromSlice(v, len(v))
 	if err != nil {
 		panic(err)
 	}
@@ -25,30 +26,30 @@ type formCase struct {
 	op    string
 	attrs graph.Attrs
 	x     []int // sizes of the fed input, the batch first
-	rest  []*graph.Tensor
+	rest  []*tensor.Tensor
 	outs  int
 }
 
 var formCases = []formCase{
-	{"Einsum", graph.Attrs{"equation": []byte("abc,cd->abd")}, []int{3, 4, 5}, []*graph.Tensor{random(1, 5, 6)}, 1},
-	{"Einsum", graph.Attrs{"equation": []byte("abc,cde->abde")}, []int{3, 4, 5}, []*graph.Tensor{random(1, 5, 6, 2)}, 1},
-	{"Einsum", graph.Attrs{"equation": []byte("ab,cb->ca")}, []int{3, 4}, []*graph.Tensor{random(1, 5, 4)}, 1},
-	{"Conv2D", graph.Attrs{"data_format": []byte("NCHW"), "strides": []int64{1, 1, 2, 1}, "padding": []byte("SAME")}, []int{2, 3, 7, 6}, []*graph.Tensor{random(1, 3, 2, 3, 4)}, 1},
+	{"Einsum", graph.Attrs{"equation": []byte("abc,cd->abd")}, []int{3, 4, 5}, []*tensor.Tensor{random(1, 5, 6)}, 1},
+	{"Einsum", graph.Attrs{"equation": []byte("abc,cde->abde")}, []int{3, 4, 5}, []*tensor.Tensor{random(1, 5, 6, 2)}, 1},
+	{"Einsum", graph.Attrs{"equation": []byte("ab,cb->ca")}, []int{3, 4}, []*tensor.Tensor{random(1, 5, 4)}, 1},
+	{"Conv2D", graph.Attrs{"data_format": []byte("NCHW"), "strides": []int64{1, 1, 2, 1}, "padding": []byte("SAME")}, []int{2, 3, 7, 6}, []*tensor.Tensor{random(1, 3, 2, 3, 4)}, 1},
 	{"MaxPool", graph.Attrs{"data_format": []byte("NCHW"), "strides": []int64{1, 1, 2, 2}, "ksize": []int64{1, 1, 3, 2}, "padding": []byte("VALID")}, []int{2, 3, 7, 6}, nil, 1},
-	{"BiasAdd", graph.Attrs{"data_format": []byte("NCHW")}, []int{2, 3, 4, 5}, []*graph.Tensor{random(1, 3)}, 1},
-	{"FusedBatchNormV3", graph.Attrs{"data_format": []byte("NCHW"), "is_training": false, "epsilon": float32(.01), "U": graph.Float32}, []int{2, 3, 4, 5},
-		[]*graph.Tensor{random(1, 3), random(2, 3), random(3, 3), absolute(random(4, 3))}, 6},
+	{"BiasAdd", graph.Attrs{"data_format": []byte("NCHW")}, []int{2, 3, 4, 5}, []*tensor.Tensor{random(1, 3)}, 1},
+	{"FusedBatchNormV3", graph.Attrs{"data_format": []byte("NCHW"), "is_training": false, "epsilon": float32(.01), "U": tensor.Float32}, []int{2, 3, 4, 5},
+		[]*tensor.Tensor{random(1, 3), random(2, 3), random(3, 3), absolute(random(4, 3))}, 6},
 	{"FusedBatchNorm", graph.Attrs{"is_training": false, "epsilon": float32(.01)}, []int{2, 4, 5, 3},
-		[]*graph.Tensor{random(1, 3), random(2, 3), random(3, 3), absolute(random(4, 3))}, 5},
-	{"BatchMatMul", graph.Attrs{"adj_y": true}, []int{2, 3, 4}, []*graph.Tensor{random(1, 2, 5, 4)}, 1},
-	{"SplitV", graph.Attrs{"num_split": int64(2), "Tlen": graph.Int32}, []int{3, 7}, []*graph.Tensor{constant32(3, -1), graph.ScalarOf(int32(-1))}, 2},
+		[]*tensor.Tensor{random(1, 3), random(2, 3), random(3, 3), absolute(random(4, 3))}, 5},
+	{"BatchMatMul", graph.Attrs{"adj_y": true}, []int{2, 3, 4}, []*tensor.Tensor{random(1, 2, 5, 4)}, 1},
+	{"SplitV", graph.Attrs{"num_split": int64(2), "Tlen": tensor.Int32}, []int{3, 7}, []*tensor.Tensor{constant32(3, -1), tensor.Scalar(int32(-1))}, 2},
 	{"Snapshot", nil, []int{3, 2}, nil, 1},
 	{"Rint", nil, []int{3, 2}, nil, 1},
 }
 
-func absolute(t *graph.Tensor) *graph.Tensor {
-	for i, v := range graph.Of[float32](t) {
-		graph.Of[float32](t)[i] = v*v + 1
+func absolute(t *tensor.Tensor) *tensor.Tensor {
+	for i, v := range tensor.Values[float32](t) {
+		tensor.Values[float32](t)[i] = v*v + 1
 	}
 	return t
 }
@@ -63,19 +64,19 @@ func TestForms(t *testing.T) {
 			b := graph.NewBuilder(graph.New())
 			open := graph.ShapeOf(c.x...)
 			open.Dims[0] = graph.Unknown
-			x := b.Placeholder("x", graph.Type{DType: graph.Float32, Shape: open})
+			x := b.Placeholder("x", graph.Type{DType: tensor.Float32, Shape: open})
 			in, values := []graph.Output{x}, []eager.Value{{}}
 			for k, r := range c.rest {
 				in = append(in, b.Const(fmt.Sprintf("rest%d", k), r))
 				values = append(values, eager.Value{T: r})
 			}
-			attrs := graph.Attrs{"T": graph.Float32, "Tblock_shape": graph.Int32, "Tpaddings": graph.Int32, "Tcrops": graph.Int32, "N": int64(len(in))}
+			attrs := graph.Attrs{"T": tensor.Float32, "Tblock_shape": tensor.Int32, "Tpaddings": tensor.Int32, "Tcrops": tensor.Int32, "N": int64(len(in))}
 			for name, v := range c.attrs {
 				attrs[name] = v
 			}
 			types := make([]graph.Type, c.outs)
 			for k := range types {
-				types[k] = graph.Type{DType: graph.Float32, Shape: graph.Shape{UnknownRank: true}}
+				types[k] = graph.Type{DType: tensor.Float32, Shape: graph.Shape{UnknownRank: true}}
 			}
 			n := b.Node(c.op, "y", types, attrs, in...)
 			if err := b.Err(); err != nil {
@@ -102,7 +103,7 @@ func TestForms(t *testing.T) {
 				if c.op == "SplitV" {
 					fetches = append(fetches, "y:1")
 				}
-				got, err := s.Run(context.Background(), map[string]*graph.Tensor{"x:0": values[0].T}, fetches)
+				got, err := s.Run(context.Background(), map[string]*tensor.Tensor{"x:0": values[0].T}, fetches)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -114,13 +115,13 @@ func TestForms(t *testing.T) {
 	}
 }
 
-func same(t *testing.T, got, want *graph.Tensor) {
+func same(t *testing.T, got, want *tensor.Tensor) {
 	t.Helper()
 	if !slices.Equal(got.Shape, want.Shape) {
 		t.Fatalf("got shape %v, expected %v", got.Shape, want.Shape)
 	}
-	for i, w := range graph.Of[float32](want) {
-		if g := graph.Of[float32](got)[i]; math.Abs(float64(g-w)) > 1e-5*math.Max(1, math.Abs(float64(w))) {
+	for i, w := range tensor.Values[float32](want) {
+		if g := tensor.Values[float32](got)[i]; math.Abs(float64(g-w)) > 1e-5*math.Max(1, math.Abs(float64(w))) {
 			t.Fatalf("element %d is %v, expected %v", i, g, w)
 		}
 	}
@@ -129,7 +130,7 @@ func same(t *testing.T, got, want *graph.Tensor) {
 // permuted gives a tensor other axes.
 func permuted(t *testing.T, v eager.Value, perm ...int32) eager.Value {
 	t.Helper()
-	n := &graph.Node{Name: "permute", Op: "Transpose", Attrs: graph.Attrs{"T": graph.Float32, "Tperm": graph.Int32}, Outputs: make([]graph.Type, 1)}
+	n := &graph.Node{Name: "permute", Op: "Transpose", Attrs: graph.Attrs{"T": tensor.Float32, "Tperm": tensor.Int32}, Outputs: make([]graph.Type, 1)}
 	out, err := eager.Run(context.Background(), n, []eager.Value{v, {T: constant32(perm...)}}, &eager.Env{})
 	if err != nil {
 		t.Fatal(err)
@@ -167,11 +168,11 @@ func reference(t *testing.T, n *graph.Node, in []eager.Value) []eager.Value {
 // TestBlocks: the example of TensorFlow's documentation, and back with paddings.
 func TestBlocks(t *testing.T) {
 	b := graph.NewBuilder(graph.New())
-	unknown := graph.Type{DType: graph.Float32, Shape: graph.Shape{UnknownRank: true}}
-	x := b.Placeholder("x", graph.Type{DType: graph.Float32, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown, graph.Fixed(2), graph.Fixed(2), graph.Fixed(1)}}})
-	block, none := b.Const("block", constant32(2, 2)), b.Const("none", graph.NewTensor(graph.Int32, 2, 2))
-	edges := b.Const("edges", &graph.Tensor{DType: graph.Int32, Shape: []int{2, 2}, Bytes: constant32(2, 0, 1, 1).Bytes})
-	attrs := graph.Attrs{"T": graph.Float32, "Tblock_shape": graph.Int32, "Tpaddings": graph.Int32, "Tcrops": graph.Int32}
+	unknown := graph.Type{DType: tensor.Float32, Shape: graph.Shape{UnknownRank: true}}
+	x := b.Placeholder("x", graph.Type{DType: tensor.Float32, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown, graph.Fixed(2), graph.Fixed(2), graph.Fixed(1)}}})
+	block, none := b.Const("block", constant32(2, 2)), b.Const("none", tensor.New(tensor.Int32, 2, 2))
+	edges := b.Const("edges", &tensor.Tensor{DType: tensor.Int32, Shape: []int{2, 2}, Bytes: constant32(2, 0, 1, 1).Bytes})
+	attrs := graph.Attrs{"T": tensor.Float32, "Tblock_shape": tensor.Int32, "Tpaddings": tensor.Int32, "Tcrops": tensor.Int32}
 	cut := b.Op("SpaceToBatchND", "cut", unknown, attrs, x, block, none)
 	padded := b.Op("SpaceToBatchND", "padded", unknown, attrs, x, block, edges)
 	back := b.Op("BatchToSpaceND", "back", unknown, attrs, padded, block, edges)
@@ -190,7 +191,7 @@ func TestBlocks(t *testing.T) {
 		}
 	}()
 	in := floats(t, []float32{1, 2, 3, 4, 5, 6, 7, 8}, 2, 2, 2, 1)
-	got := call(t, s, "serving_default", map[string]*graph.Tensor{"t": in})["t"]
+	got := call(t, s, "serving_default", map[string]*tensor.Tensor{"t": in})["t"]
 	same(t, got, floats(t, []float32{1, 5, 2, 6, 3, 7, 4, 8}, 8, 1, 1, 1))
-	same(t, call(t, s, "back", map[string]*graph.Tensor{"t": in})["t"], in)
+	same(t, call(t, s, "back", map[string]*tensor.Tensor{"t": in})["t"], in)
 }

@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/format/savedmodel"
 	"github.com/goestimator/goestimator/internal/imported/eager"
 	"github.com/goestimator/goestimator/internal/imported/session"
 	"github.com/goestimator/goestimator/internal/serving/budget"
+	"github.com/goestimator/goestimator/tensor"
 	"github.com/wamuir/graft/tensorflow/core/framework/graph_go_proto"
 	"github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
 	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
@@ -74,11 +74,11 @@ func TestLoops(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 2 {
-			out, err := s.Run(t.Context(), map[string]*graph.Tensor{"x:0": graph.ScalarOf(int64(7))}, []string{"y:0"})
+			out, err := s.Run(t.Context(), map[string]*tensor.Tensor{"x:0": tensor.Scalar(int64(7))}, []string{"y:0"})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := graph.Of[int64](out[0])[0]; got != want {
+			if got := tensor.Values[int64](out[0])[0]; got != want {
 				t.Errorf("%s: got %d, expected %d", start, got, want)
 			}
 		}
@@ -96,8 +96,8 @@ func TestLoopsGiveBack(t *testing.T) {
 	a := memory.Open()
 	defer a.Close()
 	const turns = 20_000
-	out, err := s.Run(budget.With(t.Context(), a), map[string]*graph.Tensor{"x:0": graph.ScalarOf(int64(turns))}, []string{"y:0"})
-	if err != nil || graph.Of[int64](out[0])[0] != 2*turns {
+	out, err := s.Run(budget.With(t.Context(), a), map[string]*tensor.Tensor{"x:0": tensor.Scalar(int64(turns))}, []string{"y:0"})
+	if err != nil || tensor.Values[int64](out[0])[0] != 2*turns {
 		t.Errorf("got %v, %v", out, err)
 	}
 }
@@ -110,7 +110,7 @@ func TestEndlessLoop(t *testing.T) {
 			t.Fatal(err)
 		}
 		ctx, stop := context.WithTimeout(t.Context(), 50*time.Millisecond)
-		_, err = s.Run(ctx, map[string]*graph.Tensor{"x:0": graph.ScalarOf(int64(7))}, []string{"y:0"})
+		_, err = s.Run(ctx, map[string]*tensor.Tensor{"x:0": tensor.Scalar(int64(7))}, []string{"y:0"})
 		stop()
 		if status.Code(err) != codes.DeadlineExceeded {
 			t.Errorf("%s: got %v", start, err)
@@ -118,7 +118,7 @@ func TestEndlessLoop(t *testing.T) {
 		if start == "k" {
 			continue // never ends
 		}
-		if _, err := s.Run(t.Context(), map[string]*graph.Tensor{"x:0": graph.ScalarOf(int64(0))}, []string{"y:0"}); err != nil {
+		if _, err := s.Run(t.Context(), map[string]*tensor.Tensor{"x:0": tensor.Scalar(int64(0))}, []string{"y:0"}); err != nil {
 			t.Error(err)
 		}
 	}

@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/format/savedmodel"
 	"github.com/goestimator/goestimator/internal/imported/session"
 	"github.com/goestimator/goestimator/internal/testkit"
+	"github.com/goestimator/goestimator/tensor"
 	"github.com/wamuir/graft/tensorflow/core/framework/attr_value_go_proto"
 	"github.com/wamuir/graft/tensorflow/core/framework/node_def_go_proto"
 	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
@@ -62,9 +62,9 @@ func exercise(t *testing.T, ctx context.Context, m *session.Session) {
 	t.Helper()
 	for _, sig := range m.Signatures() {
 		for _, rows := range []int{1, 3} {
-			feeds := map[string]*graph.Tensor{}
+			feeds := map[string]*tensor.Tensor{}
 			for _, in := range sig.GetInputs() {
-				feeds[in.GetName()] = graph.NewTensor(graph.DType(in.GetDtype()%100), rows, 1)
+				feeds[in.GetName()] = tensor.New(tensor.DType(in.GetDtype()%100), rows, 1)
 			}
 			var fetches []string
 			for _, o := range sig.GetOutputs() {

@@ -5,9 +5,9 @@ import (
 	"math"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/imported/session"
 	"github.com/goestimator/goestimator/internal/testkit"
+	"github.com/goestimator/goestimator/tensor"
 	"github.com/wamuir/graft/tensorflow/core/example/example_protos_go_proto"
 	"google.golang.org/protobuf/proto"
 )
@@ -27,9 +27,9 @@ func load(t testing.TB, name string) *session.Session {
 	return m
 }
 
-func floats(t testing.TB, data []float32, shape ...int) *graph.Tensor {
+func floats(t testing.TB, data []float32, shape ...int) *tensor.Tensor {
 	t.Helper()
-	x, err := graph.FromSlice(data, shape...)
+	x, err := tensor.FromSlice(data, shape...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func example(t testing.TB, name string, v float32) []byte {
 }
 
 // call runs a signature and returns its outputs by alias.
-func call(t testing.TB, m *session.Session, signature string, inputs map[string]*graph.Tensor) map[string]*graph.Tensor {
+func call(t testing.TB, m *session.Session, signature string, inputs map[string]*tensor.Tensor) map[string]*tensor.Tensor {
 	t.Helper()
 	out, err := tryCall(m, signature, inputs)
 	if err != nil {
@@ -61,9 +61,9 @@ func call(t testing.TB, m *session.Session, signature string, inputs map[string]
 	return out
 }
 
-func tryCall(m *session.Session, signature string, inputs map[string]*graph.Tensor) (map[string]*graph.Tensor, error) {
+func tryCall(m *session.Session, signature string, inputs map[string]*tensor.Tensor) (map[string]*tensor.Tensor, error) {
 	sig := m.Signatures()[signature]
-	feeds := map[string]*graph.Tensor{}
+	feeds := map[string]*tensor.Tensor{}
 	for alias, info := range sig.GetInputs() {
 		feeds[info.GetName()] = inputs[alias]
 	}
@@ -75,7 +75,7 @@ func tryCall(m *session.Session, signature string, inputs map[string]*graph.Tens
 	if err != nil {
 		return nil, err
 	}
-	out := map[string]*graph.Tensor{}
+	out := map[string]*tensor.Tensor{}
 	for i, a := range aliases {
 		out[a] = res[i]
 	}
@@ -83,9 +83,9 @@ func tryCall(m *session.Session, signature string, inputs map[string]*graph.Tens
 }
 
 // near fails unless got holds want to 1e-6.
-func near(t testing.TB, what string, got *graph.Tensor, want ...float32) {
+func near(t testing.TB, what string, got *tensor.Tensor, want ...float32) {
 	t.Helper()
-	g := graph.Of[float32](got)
+	g := tensor.Values[float32](got)
 	if len(g) != len(want) {
 		t.Fatalf("%s: got %v %v, expected %v", what, got.Shape, g, want)
 	}
@@ -106,20 +106,20 @@ func TestGoldens(t *testing.T) {
 				for i := range x {
 					x[i], want[i] = float32(i+1), 0.5*float32(i+1)+2
 				}
-				near(t, "y", call(t, m, "serving_default", map[string]*graph.Tensor{"x": floats(t, x, n, 1)})["y"], want...)
+				near(t, "y", call(t, m, "serving_default", map[string]*tensor.Tensor{"x": floats(t, x, n, 1)})["y"], want...)
 			}
-			s, err := graph.StringTensor([][]byte{example(t, "x", 4), example(t, "x", 6)}, 2)
+			s, err := tensor.FromStrings([][]byte{example(t, "x", 4), example(t, "x", 6)}, 2)
 			if err != nil {
 				t.Fatal(err)
 			}
-			near(t, "regress", call(t, m, "regress_x_to_y", map[string]*graph.Tensor{"inputs": s})["outputs"], 4, 5)
-			near(t, "regress y2", call(t, m, "regress_x_to_y2", map[string]*graph.Tensor{"inputs": s})["outputs"], 5, 6)
-			near(t, "classify", call(t, m, "classify_x_to_y", map[string]*graph.Tensor{"inputs": s})["scores"], 4, 5)
+			near(t, "regress", call(t, m, "regress_x_to_y", map[string]*tensor.Tensor{"inputs": s})["outputs"], 4, 5)
+			near(t, "regress y2", call(t, m, "regress_x_to_y2", map[string]*tensor.Tensor{"inputs": s})["outputs"], 5, 6)
+			near(t, "classify", call(t, m, "classify_x_to_y", map[string]*tensor.Tensor{"inputs": s})["scores"], 4, 5)
 		})
 	}
 	t.Run("half plus three", func(t *testing.T) {
 		m := load(t, "saved_model_half_plus_three/00000123")
-		near(t, "y", call(t, m, "serving_default", map[string]*graph.Tensor{"x": floats(t, []float32{1, 2, 5}, 3)})["y"], 3.5, 4, 5.5)
+		near(t, "y", call(t, m, "serving_default", map[string]*tensor.Tensor{"x": floats(t, []float32{1, 2, 5}, 3)})["y"], 3.5, 4, 5.5)
 	})
 	t.Run("matrix", func(t *testing.T) {
 		m := load(t, "matrix_half_plus_two/1")
@@ -127,7 +127,7 @@ func TestGoldens(t *testing.T) {
 		for i := range x {
 			x[i], want[i] = float32(i), float32(i)/2+2
 		}
-		near(t, "y", call(t, m, "serving_default", map[string]*graph.Tensor{"x": floats(t, x, 2, 3, 3)})["y"], want...)
+		near(t, "y", call(t, m, "serving_default", map[string]*tensor.Tensor{"x": floats(t, x, 2, 3, 3)})["y"], want...)
 	})
 }
 
@@ -137,7 +137,7 @@ func TestCounter(t *testing.T) {
 	near(t, "get", call(t, m, "get_counter", nil)["output"], 0)
 	near(t, "incr", call(t, m, "incr_counter", nil)["output"], 1)
 	near(t, "incr", call(t, m, "incr_counter", nil)["output"], 2)
-	near(t, "incr by", call(t, m, "incr_counter_by", map[string]*graph.Tensor{"delta": floats(t, []float32{3.5})})["output"], 5.5)
+	near(t, "incr by", call(t, m, "incr_counter_by", map[string]*tensor.Tensor{"delta": floats(t, []float32{3.5})})["output"], 5.5)
 	near(t, "get", call(t, m, "get_counter", nil)["output"], 5.5)
 	near(t, "reset", call(t, m, "reset_counter", nil)["output"], 0)
 	near(t, "get", call(t, m, "get_counter", nil)["output"], 0)

@@ -9,6 +9,7 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/format/savedmodel"
 	"github.com/goestimator/goestimator/internal/imported/eager"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // LackingError lists the ops of a model that goestimator does not have.
@@ -60,7 +61,7 @@ func (v *variables) check(plans []*plan) error {
 		for _, n := range p.nodes {
 			for _, in := range n.Inputs {
 				name, ok := v.of(in)
-				if in.DType() != graph.Resource || !ok {
+				if in.DType() != tensor.Resource || !ok {
 					continue
 				}
 				switch n.Op {

@@ -20,6 +20,7 @@ import (
 	"github.com/goestimator/goestimator/internal/imported/session/inline"
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 	"github.com/goestimator/goestimator/internal/runtime/device"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // startLimit bounds what a model does when it is loaded: its loops need not end.
@@ -116,8 +117,8 @@ func environment(mg *savedmodel.MetaGraph, o Options) *eager.Env {
 // roots are the nodes that a session may have to run.
 func roots(mg *savedmodel.MetaGraph) []string {
 	var names []string
-	add := func(tensor string) {
-		if node, _, ok := split(tensor); ok {
+	add := func(name string) {
+		if node, _, ok := split(name); ok {
 			names = append(names, node)
 		}
 	}
@@ -185,7 +186,7 @@ func (s *Session) checkSignatures() error {
 	s.shapes = map[graph.Output]graph.Shape{}
 	for key, sig := range s.sigs {
 		for alias, t := range sig.GetInputs() {
-			o, ok := tensor(s.graph, t.GetName())
+			o, ok := outputOf(s.graph, t.GetName())
 			if !ok {
 				return fmt.Errorf("signature %q: input %q is tensor %q, which the graph lacks", key, alias, t.GetName())
 			}
@@ -203,11 +204,11 @@ func (s *Session) checkSignatures() error {
 			}
 		}
 		for alias, t := range sig.GetOutputs() {
-			o, ok := tensor(s.graph, t.GetName())
+			o, ok := outputOf(s.graph, t.GetName())
 			if !ok {
 				return fmt.Errorf("signature %q: output %q is tensor %q, which the graph lacks", key, alias, t.GetName())
 			}
-			if d := o.DType(); d == graph.Resource || d == graph.Variant {
+			if d := o.DType(); d == tensor.Resource || d == tensor.Variant {
 				return fmt.Errorf("signature %q: output %q is tensor %q of type %v: expected numbers or strings", key, alias, t.GetName(), d)
 			}
 		}
@@ -219,7 +220,7 @@ func (s *Session) checkSignatures() error {
 func (s *Session) signaturePlans() ([]*plan, error) {
 	var plans []*plan
 	for _, key := range slices.Sorted(maps.Keys(s.sigs)) {
-		feeds, fetches := map[string]*graph.Tensor{}, []string{}
+		feeds, fetches := map[string]*tensor.Tensor{}, []string{}
 		for _, t := range s.sigs[key].GetInputs() {
 			feeds[t.GetName()] = nil
 		}
@@ -247,11 +248,11 @@ func (s *Session) restore(ctx context.Context, mg *savedmodel.MetaGraph) error {
 	}
 	op, _, _ := split(saver.GetRestoreOpName())
 	prefix := []byte(filepath.Join(mg.Dir, savedmodel.VariablesPrefix))
-	t, err := graph.StringTensor([][]byte{prefix})
+	t, err := tensor.FromStrings([][]byte{prefix})
 	if err != nil {
 		return err
 	}
-	return s.once(ctx, map[string]*graph.Tensor{saver.GetFilenameTensorName(): t}, op)
+	return s.once(ctx, map[string]*tensor.Tensor{saver.GetFilenameTensorName(): t}, op)
 }
 
 // initialise runs the init ops.
@@ -259,9 +260,9 @@ func (s *Session) initialise(ctx context.Context, mg *savedmodel.MetaGraph) erro
 	if len(mg.InitOps) == 0 {
 		return nil
 	}
-	feeds := map[string]*graph.Tensor{}
+	feeds := map[string]*tensor.Tensor{}
 	for _, a := range mg.Assets {
-		o, ok := tensor(s.graph, a.Tensor)
+		o, ok := outputOf(s.graph, a.Tensor)
 		if !ok {
 			return fmt.Errorf("asset %s: tensor %q is not in the graph", filepath.Base(a.Path), a.Tensor)
 		}
@@ -269,7 +270,7 @@ func (s *Session) initialise(ctx context.Context, mg *savedmodel.MetaGraph) erro
 		for i := range sizes {
 			sizes[i] = 1
 		}
-		t, err := graph.StringTensor([][]byte{[]byte(a.Path)}, sizes...)
+		t, err := tensor.FromStrings([][]byte{[]byte(a.Path)}, sizes...)
 		if err != nil {
 			return err
 		}
@@ -279,7 +280,7 @@ func (s *Session) initialise(ctx context.Context, mg *savedmodel.MetaGraph) erro
 }
 
 // once runs nodes for their effects.
-func (s *Session) once(ctx context.Context, feeds map[string]*graph.Tensor, targets ...string) error {
+func (s *Session) once(ctx context.Context, feeds map[string]*tensor.Tensor, targets ...string) error {
 	var names []string
 	for name := range feeds {
 		names = append(names, name)

@@ -17,8 +17,8 @@ func split(name string) (node string, output int, ok bool) {
 	return node, k, err == nil && k >= 0 && node != ""
 }
 
-// tensor returns the output of that name.
-func tensor(g *graph.Graph, name string) (graph.Output, bool) {
+// outputOf returns the output of that name.
+func outputOf(g *graph.Graph, name string) (graph.Output, bool) {
 	node, k, ok := split(name)
 	if !ok {
 		return graph.Output{}, false

@@ -9,6 +9,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/serving/budget"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 const mib = 1 << 20
@@ -30,10 +31,10 @@ func asked(t *testing.T, bytes int) (context.Context, *budget.Account) {
 }
 
 // check runs y of the feed x, and compares what is held afterwards: the answer alone.
-func check(t *testing.T, what string, s *Session, x *graph.Tensor, received int, refused bool) {
+func check(t *testing.T, what string, s *Session, x *tensor.Tensor, received int, refused bool) {
 	t.Helper()
 	ctx, a := asked(t, received)
-	out, err := s.Run(ctx, map[string]*graph.Tensor{"x:0": x}, []string{"y:0"})
+	out, err := s.Run(ctx, map[string]*tensor.Tensor{"x:0": x}, []string{"y:0"})
 	if !refused {
 		if err != nil || a.Held() != int64(out[0].MemoryBytes()) {
 			t.Errorf("%s: %v, %d bytes are held", what, err, a.Held())
@@ -45,28 +46,28 @@ func check(t *testing.T, what string, s *Session, x *graph.Tensor, received int,
 	}
 }
 
-func vector(v int32) *graph.Tensor {
-	t := graph.NewTensor(graph.Int32, 1)
-	graph.Of[int32](t)[0] = v
+func vector(v int32) *tensor.Tensor {
+	t := tensor.New(tensor.Int32, 1)
+	tensor.Values[int32](t)[0] = v
 	return t
 }
 
 // TestValuesThatSaySizes: what a value of a request makes large is bounded by the request's bytes.
 func TestValuesThatSaySizes(t *testing.T) {
-	open := graph.Type{DType: graph.Float32, Shape: graph.Shape{UnknownRank: true}}
-	ints := graph.Type{DType: graph.Int32, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown}}}
-	typ := func(d graph.DType) graph.Attrs {
-		return graph.Attrs{"T": d, "Tidx": graph.Int32, "Tmultiples": graph.Int32, "index_type": graph.Int32}
+	open := graph.Type{DType: tensor.Float32, Shape: graph.Shape{UnknownRank: true}}
+	ints := graph.Type{DType: tensor.Int32, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown}}}
+	typ := func(d tensor.DType) graph.Attrs {
+		return graph.Attrs{"T": d, "Tidx": tensor.Int32, "Tmultiples": tensor.Int32, "index_type": tensor.Int32}
 	}
 	for name, build := range map[string]func(b *graph.Builder, x graph.Output) graph.Output{
 		"Fill": func(b *graph.Builder, x graph.Output) graph.Output {
-			return b.Op("Fill", "y", open, typ(graph.Float32), x, b.Const("one", graph.ScalarOf(float32(1))))
+			return b.Op("Fill", "y", open, typ(tensor.Float32), x, b.Const("one", tensor.Scalar(float32(1))))
 		},
 		"Tile": func(b *graph.Builder, x graph.Output) graph.Output {
-			return b.Op("Tile", "y", open, typ(graph.Float32), b.Const("some", ramp(1)), x)
+			return b.Op("Tile", "y", open, typ(tensor.Float32), b.Const("some", ramp(1)), x)
 		},
 		"BroadcastTo": func(b *graph.Builder, x graph.Output) graph.Output {
-			return b.Op("BroadcastTo", "y", open, typ(graph.Float32), b.Const("some", ramp(1)), x)
+			return b.Op("BroadcastTo", "y", open, typ(tensor.Float32), b.Const("some", ramp(1)), x)
 		},
 	} {
 		b := graph.NewBuilder(graph.New())
@@ -86,10 +87,10 @@ func TestValuesThatSaySizes(t *testing.T) {
 // shape stands for them.
 func TestRowsThatWereNotSent(t *testing.T) {
 	b := graph.NewBuilder(graph.New())
-	x := b.Placeholder("x", graph.Type{DType: graph.Float32, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown, graph.Fixed(1)}}})
-	w := graph.NewTensor(graph.Float32, 1, 64)
-	y := b.Op("MatMul", "y", graph.Type{DType: graph.Float32, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown, graph.Fixed(64)}}},
-		graph.Attrs{"T": graph.Float32}, x, b.Const("w", w))
+	x := b.Placeholder("x", graph.Type{DType: tensor.Float32, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown, graph.Fixed(1)}}})
+	w := tensor.New(tensor.Float32, 1, 64)
+	y := b.Op("MatMul", "y", graph.Type{DType: tensor.Float32, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown, graph.Fixed(64)}}},
+		graph.Attrs{"T": tensor.Float32}, x, b.Const("w", w))
 	s := sessionOf(t, b, map[string]graph.Output{"x": x}, y)
 	const rows = 1 << 18 // 64 MiB of results, twice
 	for _, c := range []struct {
@@ -97,16 +98,16 @@ func TestRowsThatWereNotSent(t *testing.T) {
 		rows, received int
 		refused        bool
 	}{{"sent", rows, rowBytes * rows, false}, {"a byte less", rows, rowBytes*rows - 1, true}, {"not sent", rows, 16, true}, {"few", fewRows, 16, false}, {"fits", rows / 8, 16, false}} {
-		check(t, c.what, s, graph.NewTensor(graph.Float32, c.rows, 1), c.received, c.refused)
+		check(t, c.what, s, tensor.New(tensor.Float32, c.rows, 1), c.received, c.refused)
 	}
 }
 
 // TestPaddingWasNotSent: what a batch is filled up with costs no bytes of its requests; what they sent does.
 func TestPaddingWasNotSent(t *testing.T) {
 	b := graph.NewBuilder(graph.New())
-	x := b.Placeholder("x", graph.Type{DType: graph.Uint8, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown, graph.Fixed(mib)}}})
-	y := b.Op("Cast", "y", graph.Type{DType: graph.Float32, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown, graph.Fixed(mib)}}},
-		graph.Attrs{"SrcT": graph.Uint8, "DstT": graph.Float32}, x)
+	x := b.Placeholder("x", graph.Type{DType: tensor.Uint8, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown, graph.Fixed(mib)}}})
+	y := b.Op("Cast", "y", graph.Type{DType: tensor.Float32, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown, graph.Fixed(mib)}}},
+		graph.Attrs{"SrcT": tensor.Uint8, "DstT": tensor.Float32}, x)
 	s := sessionOf(t, b, map[string]graph.Output{"x": x}, y)
 	const rows, sent = 32, 8 // 128 MiB of results; 32 MiB and 64 are the request's
 	for _, c := range []struct {
@@ -117,7 +118,7 @@ func TestPaddingWasNotSent(t *testing.T) {
 	}{{"all sent", 0, rows * mib, false}, {"padded", rows - sent, sent * mib, false}, {"a byte less", rows - sent, sent*mib - 1, true}, {"not padded", 0, sent * mib, true}} {
 		ctx, a := asked(t, c.received)
 		a.Pad(c.padded, c.padded*mib)
-		_, err := s.Run(ctx, map[string]*graph.Tensor{"x:0": graph.NewTensor(graph.Uint8, rows, mib)}, []string{"y:0"})
+		_, err := s.Run(ctx, map[string]*tensor.Tensor{"x:0": tensor.New(tensor.Uint8, rows, mib)}, []string{"y:0"})
 		if over := a.Refused(); (err != nil) != c.refused || (over != nil) != c.refused {
 			t.Errorf("%s: %v, %v", c.what, err, over)
 		}
@@ -137,7 +138,7 @@ func TestFirstRunPaysOnce(t *testing.T) {
 		for _, run := range []string{"first", "second"} {
 			a := server.Open()
 			a.Received(size)
-			x := map[string]*graph.Tensor{"x:0": graph.NewTensor(graph.Float32, rows, 1)}
+			x := map[string]*tensor.Tensor{"x:0": tensor.New(tensor.Float32, rows, 1)}
 			if _, err := s.Run(budget.With(t.Context(), a), x, []string{"y:0"}); (err == nil) != c.fits {
 				t.Errorf("%s run, %d bytes: %v", run, c.limit, err)
 			}
@@ -157,11 +158,11 @@ func TestFirstRunPaysOnce(t *testing.T) {
 func TestSpareRows(t *testing.T) {
 	b := graph.NewBuilder(graph.New())
 	rows := func(columns int) graph.Type {
-		return graph.Type{DType: graph.Float32, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown, graph.Fixed(columns)}}}
+		return graph.Type{DType: tensor.Float32, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown, graph.Fixed(columns)}}}
 	}
-	x, float := b.Placeholder("x", rows(1)), graph.Attrs{"T": graph.Float32}
-	wide := b.Op("MatMul", "wide", rows(64), float, x, b.Const("w", graph.NewTensor(graph.Float32, 1, 64)))
-	sums := b.Op("MatMul", "y", rows(1), float, wide, b.Const("v", graph.NewTensor(graph.Float32, 64, 1)))
+	x, float := b.Placeholder("x", rows(1)), graph.Attrs{"T": tensor.Float32}
+	wide := b.Op("MatMul", "wide", rows(64), float, x, b.Const("w", tensor.New(tensor.Float32, 1, 64)))
+	sums := b.Op("MatMul", "y", rows(1), float, wide, b.Const("v", tensor.New(tensor.Float32, 64, 1)))
 	for _, c := range []struct {
 		what           string
 		s              *Session
@@ -173,8 +174,8 @@ func TestSpareRows(t *testing.T) {
 		{"the answer needs what is spare", negation(t, 1<<30), 1<<22 + 1, 1 << 23, false},
 	} {
 		c.s.options.Limit = 1 << 30
-		check(t, c.what, c.s, graph.NewTensor(graph.Float32, 1<<10, 1), 16, false)
-		check(t, c.what, c.s, graph.NewTensor(graph.Float32, c.rows, 1), 16, c.refused)
+		check(t, c.what, c.s, tensor.New(tensor.Float32, 1<<10, 1), 16, false)
+		check(t, c.what, c.s, tensor.New(tensor.Float32, c.rows, 1), 16, c.refused)
 		if got := program(t, c.s).Capacity(); got != c.capacity {
 			t.Errorf("%s: room for %d rows, expected %d", c.what, got, c.capacity)
 		}
@@ -184,18 +185,18 @@ func TestSpareRows(t *testing.T) {
 // TestEmptyFeeds: a tensor without elements says no sizes that nobody sent.
 func TestEmptyFeeds(t *testing.T) {
 	b := graph.NewBuilder(graph.New())
-	x := b.Placeholder("x", graph.Type{DType: graph.Float32, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown, graph.Unknown}}})
-	y := b.Op("Sum", "y", graph.Type{DType: graph.Float32, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown}}}, graph.Attrs{"T": graph.Float32}, x, b.Const("axis", graph.ScalarOf(int32(1))))
+	x := b.Placeholder("x", graph.Type{DType: tensor.Float32, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown, graph.Unknown}}})
+	y := b.Op("Sum", "y", graph.Type{DType: tensor.Float32, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown}}}, graph.Attrs{"T": tensor.Float32}, x, b.Const("axis", tensor.Scalar(int32(1))))
 	s := sessionOf(t, b, map[string]graph.Output{"x": x}, y)
-	empty := func(shape ...int) *graph.Tensor {
-		return &graph.Tensor{DType: graph.Float32, Shape: shape, Bytes: []byte{}}
+	empty := func(shape ...int) *tensor.Tensor {
+		return &tensor.Tensor{DType: tensor.Float32, Shape: shape, Bytes: []byte{}}
 	}
 	for _, rows := range []int{1 << 40, maxEmpty + 1} {
-		if _, err := s.Run(t.Context(), map[string]*graph.Tensor{"x:0": empty(rows, 0)}, []string{"y:0"}); err == nil {
+		if _, err := s.Run(t.Context(), map[string]*tensor.Tensor{"x:0": empty(rows, 0)}, []string{"y:0"}); err == nil {
 			t.Errorf("%d rows without elements are taken", rows)
 		}
 	}
-	if _, err := s.Run(t.Context(), map[string]*graph.Tensor{"x:0": empty(0, 1<<40)}, []string{"y:0"}); err == nil {
+	if _, err := s.Run(t.Context(), map[string]*tensor.Tensor{"x:0": empty(0, 1<<40)}, []string{"y:0"}); err == nil {
 		t.Error("no rows of 2^40 elements are taken")
 	}
 	check(t, "few", s, empty(1000, 0), 16, false)
@@ -247,7 +248,7 @@ func TestCountedBy(t *testing.T) {
 	}
 	ctx, a := asked(t, 16)
 	for range 2 {
-		if _, err := s.Run(ctx, map[string]*graph.Tensor{"x:0": graph.NewTensor(graph.Float32, 3, 1)}, []string{"y:0"}); err != nil || s.memory.Load() != a.Server() {
+		if _, err := s.Run(ctx, map[string]*tensor.Tensor{"x:0": tensor.New(tensor.Float32, 3, 1)}, []string{"y:0"}); err != nil || s.memory.Load() != a.Server() {
 			t.Errorf("got %v", err)
 		}
 	}
@@ -255,22 +256,22 @@ func TestCountedBy(t *testing.T) {
 
 // TestReleased: an idle program keeps nothing of what was fed, whatever its ops.
 func TestReleased(t *testing.T) {
-	batch := graph.Type{DType: graph.Float32, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown, graph.Fixed(1)}}}
-	float := graph.Attrs{"T": graph.Float32}
+	batch := graph.Type{DType: tensor.Float32, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown, graph.Fixed(1)}}}
+	float := graph.Attrs{"T": tensor.Float32}
 	b := graph.NewBuilder(graph.New())
 	x := b.Placeholder("x", batch)
-	two := b.Const("two", graph.ScalarOf(float32(2)))
+	two := b.Const("two", tensor.Scalar(float32(2)))
 	y := b.Op("AddV2", "sum", batch, float, b.Op("Mul", "product", batch, float, x, two), two) // a chain
-	y = b.Op("AddV2", "mixed", batch, float, y, b.Op("MatMul", "matmul", batch, float, x, b.Const("w", graph.NewTensor(graph.Float32, 1, 1))))
-	wide := graph.Type{DType: graph.Float32, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown, graph.Fixed(2)}}}
-	y = b.Op("ConcatV2", "both", wide, graph.Attrs{"T": graph.Float32, "N": int64(2)}, y, x, b.Const("one", graph.ScalarOf(int32(1))))
+	y = b.Op("AddV2", "mixed", batch, float, y, b.Op("MatMul", "matmul", batch, float, x, b.Const("w", tensor.New(tensor.Float32, 1, 1))))
+	wide := graph.Type{DType: tensor.Float32, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown, graph.Fixed(2)}}}
+	y = b.Op("ConcatV2", "both", wide, graph.Attrs{"T": tensor.Float32, "N": int64(2)}, y, x, b.Const("one", tensor.Scalar(int32(1))))
 	y = b.Op("Softmax", "y", wide, float, y)
 	s := sessionOf(t, b, map[string]graph.Output{"x": x}, y)
 	gone := make(chan bool)
 	func() {
-		x := graph.NewTensor(graph.Float32, 1<<20, 1)
+		x := tensor.New(tensor.Float32, 1<<20, 1)
 		runtime.AddCleanup(&x.Bytes[0], func(bool) { close(gone) }, true)
-		if _, err := s.Run(t.Context(), map[string]*graph.Tensor{"x:0": x}, []string{"y:0"}); err != nil {
+		if _, err := s.Run(t.Context(), map[string]*tensor.Tensor{"x:0": x}, []string{"y:0"}); err != nil {
 			t.Fatal(err)
 		}
 	}()

@@ -11,6 +11,7 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/imported/eager"
 	"github.com/goestimator/goestimator/internal/imported/session/infer"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // plan is what a Session does for one set of feeds and fetches.
@@ -19,15 +20,15 @@ type plan struct {
 	feeds   []feed
 	nodes   []*graph.Node // in an order of execution
 	slots   map[graph.Output]int
-	sources [][]int       // of each node: the slots of its inputs
-	size    int           // slots
-	makers  []*graph.Node // of slots; nil for feeds
-	dtypes  []graph.DType // of slots
-	fetches []int         // slots
-	eagerly bool          // all nodes are eager: it updates variables
-	targets []*graph.Node // run for their effects
-	values  sync.Pool     // *[]eager.Value
-	used    atomic.Int64  // the session's clock when it was run last
+	sources [][]int        // of each node: the slots of its inputs
+	size    int            // slots
+	makers  []*graph.Node  // of slots; nil for feeds
+	dtypes  []tensor.DType // of slots
+	fetches []int          // slots
+	eagerly bool           // all nodes are eager: it updates variables
+	targets []*graph.Node  // run for their effects
+	values  sync.Pool      // *[]eager.Value
+	used    atomic.Int64   // the session's clock when it was run last
 
 	building sync.Mutex // one variant is made at a time; guards kernels
 	kernels  map[*graph.Node]eager.Kernel
@@ -43,7 +44,7 @@ func (s *Session) newPlan(feeds, fetches, targets []string) (*plan, error) {
 	p := &plan{s: s, slots: map[graph.Output]int{}, forced: map[*graph.Node]error{}, kernels: map[*graph.Node]eager.Kernel{}}
 	fed := map[graph.Output]bool{}
 	for _, name := range feeds {
-		o, ok := tensor(s.graph, name)
+		o, ok := outputOf(s.graph, name)
 		if !ok {
 			return nil, invalid("the model has no tensor %q to feed", name)
 		}
@@ -60,7 +61,7 @@ func (s *Session) newPlan(feeds, fetches, targets []string) (*plan, error) {
 	r := &reach{fed: fed, data: map[*graph.Node]bool{}, all: map[*graph.Node]bool{}}
 	var wanted []graph.Output
 	for _, name := range fetches {
-		o, ok := tensor(s.graph, name)
+		o, ok := outputOf(s.graph, name)
 		if !ok {
 			return nil, invalid("the model has no tensor %q to fetch", name)
 		}
@@ -92,7 +93,7 @@ func (s *Session) newPlan(feeds, fetches, targets []string) (*plan, error) {
 	for _, o := range wanted {
 		p.fetches = append(p.fetches, p.slot(p.source(o, fed)))
 	}
-	p.makers, p.dtypes = make([]*graph.Node, p.size), make([]graph.DType, p.size)
+	p.makers, p.dtypes = make([]*graph.Node, p.size), make([]tensor.DType, p.size)
 	for o, at := range p.slots {
 		p.dtypes[at] = o.DType()
 		if !fed[o] {
@@ -225,7 +226,7 @@ func (r *reach) walk(seen map[*graph.Node]bool, from []*graph.Node, controls boo
 }
 
 // run computes the fetches.
-func (p *plan) run(ctx context.Context, feeds map[string]*graph.Tensor) ([]*graph.Tensor, error) {
+func (p *plan) run(ctx context.Context, feeds map[string]*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if p.eagerly {
 		p.s.state.Lock()
 		defer p.s.state.Unlock()
@@ -255,7 +256,7 @@ func (p *plan) run(ctx context.Context, feeds map[string]*graph.Tensor) ([]*grap
 }
 
 // settle runs the plan, again where nodes turn out not to compile.
-func (r *run) settle(ctx context.Context) ([]*graph.Tensor, error) {
+func (r *run) settle(ctx context.Context) ([]*tensor.Tensor, error) {
 	p := r.p
 	before := r.payer.Account.Mark()
 	for range len(p.nodes) + 2 {
@@ -308,8 +309,8 @@ type run struct {
 }
 
 // results returns the fetches as the caller's own: what a program made is nobody else's, all else is copied.
-func (r *run) results(v *variant) ([]*graph.Tensor, error) {
-	out := make([]*graph.Tensor, len(r.p.fetches))
+func (r *run) results(v *variant) ([]*tensor.Tensor, error) {
+	out := make([]*tensor.Tensor, len(r.p.fetches))
 	for i, at := range r.p.fetches {
 		t := r.values[at].T
 		if t == nil {

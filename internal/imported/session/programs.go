@@ -12,6 +12,7 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
 	"github.com/goestimator/goestimator/internal/serving/budget"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // spareShare is the part of Options.Limit, one in so many, that a program with room for further rows may hold.
@@ -36,7 +37,7 @@ type programs struct {
 // instance is one program with its feeds.
 type instance struct {
 	program *engine.Program
-	feeds   []*graph.Tensor
+	feeds   []*tensor.Tensor
 	held    int64     // bytes, while it is idle
 	since   time.Time // it is idle
 }
@@ -60,7 +61,7 @@ func (ps *programs) make(rows int, by eager.Payer) (*instance, error) {
 		return nil, err
 	}
 	ps.s.tell(p)
-	return &instance{program: p, feeds: make([]*graph.Tensor, len(ps.spec.Feeds))}, nil
+	return &instance{program: p, feeds: make([]*tensor.Tensor, len(ps.spec.Feeds))}, nil
 }
 
 // tell says once which steps are not done by the device.

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // program is the idle program of a model that has one.
@@ -30,18 +30,18 @@ func program(t *testing.T, s *Session) *engine.Program {
 
 func negate(t *testing.T, s *Session, rows, columns int, fetches ...string) {
 	t.Helper()
-	x := graph.NewTensor(graph.Float32, rows, columns)
-	for i := range graph.Of[float32](x) {
-		graph.Of[float32](x)[i] = float32(i)
+	x := tensor.New(tensor.Float32, rows, columns)
+	for i := range tensor.Values[float32](x) {
+		tensor.Values[float32](x)[i] = float32(i)
 	}
 	if len(fetches) == 0 {
 		fetches = []string{"y:0"}
 	}
-	y, err := s.Run(t.Context(), map[string]*graph.Tensor{"x:0": x}, fetches)
+	y, err := s.Run(t.Context(), map[string]*tensor.Tensor{"x:0": x}, fetches)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(y[0].Shape, x.Shape) || graph.Of[float32](y[0])[rows*columns-1] != -float32(rows*columns-1) {
+	if !slices.Equal(y[0].Shape, x.Shape) || tensor.Values[float32](y[0])[rows*columns-1] != -float32(rows*columns-1) {
 		t.Fatalf("%d rows: got %v", rows, y[0].Shape)
 	}
 }

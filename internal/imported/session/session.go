@@ -13,6 +13,7 @@ import (
 	"github.com/goestimator/goestimator/internal/imported/eager"
 	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/internal/serving/budget"
+	"github.com/goestimator/goestimator/tensor"
 	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 )
 
@@ -62,7 +63,7 @@ func (s *Session) Signatures() map[string]*pb.SignatureDef { return s.sigs }
 
 // Run computes the fetches from the feeds: see servable.Model. Feeds and fetches are names of tensors that a signature
 // has, or that a tensor of a signature depends on.
-func (s *Session) Run(ctx context.Context, feeds map[string]*graph.Tensor, fetches []string) (out []*graph.Tensor, err error) {
+func (s *Session) Run(ctx context.Context, feeds map[string]*tensor.Tensor, fetches []string) (out []*tensor.Tensor, err error) {
 	defer recovered(&err)
 	if err := ctx.Err(); err != nil {
 		return nil, statusOf(err)
@@ -83,7 +84,7 @@ func (s *Session) Run(ctx context.Context, feeds map[string]*graph.Tensor, fetch
 }
 
 // plan returns the plan of these feeds and fetches.
-func (s *Session) plan(feeds map[string]*graph.Tensor, fetches []string) (*plan, error) {
+func (s *Session) plan(feeds map[string]*tensor.Tensor, fetches []string) (*plan, error) {
 	var room [8]string
 	names := room[:0]
 	for name := range feeds {

@@ -12,6 +12,7 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/format/savedmodel"
 	"github.com/goestimator/goestimator/internal/imported/session"
+	"github.com/goestimator/goestimator/tensor"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
@@ -22,24 +23,24 @@ func TestErrors(t *testing.T) {
 	x := m.Signatures()["serving_default"].GetInputs()["x"].GetName()
 	y := m.Signatures()["serving_default"].GetOutputs()["y"].GetName()
 	good := floats(t, []float32{1}, 1)
-	strange, err := graph.FromSlice([]int64{1}, 1)
+	strange, err := tensor.FromSlice([]int64{1}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {
-		feeds map[string]*graph.Tensor
+		feeds map[string]*tensor.Tensor
 		fetch string
 		says  string
 	}{
-		"no value":     {map[string]*graph.Tensor{x: nil}, y, x},
-		"type":         {map[string]*graph.Tensor{x: strange}, y, "expected float32"},
-		"bytes":        {map[string]*graph.Tensor{x: {DType: graph.Float32, Shape: []int{3}, Bytes: make([]byte, 4)}}, y, x},
-		"negative":     {map[string]*graph.Tensor{x: {DType: graph.Float32, Shape: []int{-1}, Bytes: make([]byte, 4)}}, y, x},
-		"huge":         {map[string]*graph.Tensor{x: {DType: graph.Float32, Shape: []int{1 << 62, 4}}}, y, x},
-		"other feed":   {map[string]*graph.Tensor{"nobody:0": good}, y, "nobody:0"},
-		"other fetch":  {map[string]*graph.Tensor{x: good}, "nobody:0", "nobody:0"},
-		"no such port": {map[string]*graph.Tensor{x: good}, "serving_default_x:7", "serving_default_x:7"},
-		"not a name":   {map[string]*graph.Tensor{x: good}, ":::", ":::"},
+		"no value":     {map[string]*tensor.Tensor{x: nil}, y, x},
+		"type":         {map[string]*tensor.Tensor{x: strange}, y, "expected float32"},
+		"bytes":        {map[string]*tensor.Tensor{x: {DType: tensor.Float32, Shape: []int{3}, Bytes: make([]byte, 4)}}, y, x},
+		"negative":     {map[string]*tensor.Tensor{x: {DType: tensor.Float32, Shape: []int{-1}, Bytes: make([]byte, 4)}}, y, x},
+		"huge":         {map[string]*tensor.Tensor{x: {DType: tensor.Float32, Shape: []int{1 << 62, 4}}}, y, x},
+		"other feed":   {map[string]*tensor.Tensor{"nobody:0": good}, y, "nobody:0"},
+		"other fetch":  {map[string]*tensor.Tensor{x: good}, "nobody:0", "nobody:0"},
+		"no such port": {map[string]*tensor.Tensor{x: good}, "serving_default_x:7", "serving_default_x:7"},
+		"not a name":   {map[string]*tensor.Tensor{x: good}, ":::", ":::"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := m.Run(context.Background(), c.feeds, []string{c.fetch})
@@ -50,12 +51,12 @@ func TestErrors(t *testing.T) {
 	}
 	gone, stop := context.WithCancel(context.Background())
 	stop()
-	if _, err := m.Run(gone, map[string]*graph.Tensor{x: good}, []string{y}); status.Code(err) != codes.Canceled {
+	if _, err := m.Run(gone, map[string]*tensor.Tensor{x: good}, []string{y}); status.Code(err) != codes.Canceled {
 		t.Errorf("cancelled: got %v", err)
 	}
 	late, stop := context.WithDeadline(context.Background(), time.Unix(1, 0))
 	defer stop()
-	if _, err := m.Run(late, map[string]*graph.Tensor{x: good}, []string{y}); status.Code(err) != codes.DeadlineExceeded {
+	if _, err := m.Run(late, map[string]*tensor.Tensor{x: good}, []string{y}); status.Code(err) != codes.DeadlineExceeded {
 		t.Errorf("late: got %v", err)
 	}
 }
@@ -67,8 +68,8 @@ func TestBytesOfFeeds(t *testing.T) {
 	in, out := sig.Inputs["t"].GetName(), []string{sig.Outputs["t"].GetName()}
 	const bytes = 2 * 4
 	for n, good := range map[int]bool{bytes * mlpSizes[0]: true, bytes*mlpSizes[0] - 1: false, bytes*mlpSizes[0] + 1: false, 2 * bytes * mlpSizes[0]: false, 0: false} {
-		x := &graph.Tensor{DType: graph.Float32, Shape: []int{2, mlpSizes[0]}, Bytes: make([]byte, n)}
-		_, err := s.Run(context.Background(), map[string]*graph.Tensor{in: x}, out)
+		x := &tensor.Tensor{DType: tensor.Float32, Shape: []int{2, mlpSizes[0]}, Bytes: make([]byte, n)}
+		_, err := s.Run(context.Background(), map[string]*tensor.Tensor{in: x}, out)
 		if good && err != nil || !good && (status.Code(err) != codes.InvalidArgument || !strings.Contains(err.Error(), in[:1])) {
 			t.Errorf("%d bytes: got %v", n, err)
 		}
@@ -79,7 +80,7 @@ func TestBytesOfFeeds(t *testing.T) {
 func TestMatrixShape(t *testing.T) {
 	s := mlp(t, session.Options{})
 	sig := s.Signatures()[savedmodel.DefaultSignature]
-	_, err := s.Run(context.Background(), map[string]*graph.Tensor{sig.Inputs["t"].GetName(): floats(t, make([]float32, 6), 2, 3)}, []string{sig.Outputs["t"].GetName()})
+	_, err := s.Run(context.Background(), map[string]*tensor.Tensor{sig.Inputs["t"].GetName(): floats(t, make([]float32, 6), 2, 3)}, []string{sig.Outputs["t"].GetName()})
 	if status.Code(err) != codes.InvalidArgument || !strings.Contains(err.Error(), "x:0") {
 		t.Fatalf("got %v", err)
 	}
@@ -97,7 +98,7 @@ func TestConcurrent(t *testing.T) {
 	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
 	defer stop()
 	all := random(3, 8, mlpSizes[0])
-	want, err := s.Run(ctx, map[string]*graph.Tensor{in: all}, out)
+	want, err := s.Run(ctx, map[string]*tensor.Tensor{in: all}, out)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,19 +110,19 @@ func TestConcurrent(t *testing.T) {
 			defer wg.Done()
 			for i := range 10 {
 				rows := 1 + (k+i)%8
-				x, err := graph.FromSlice(graph.Of[float32](all)[:rows*mlpSizes[0]], rows, mlpSizes[0])
+				x, err := tensor.FromSlice(tensor.Values[float32](all)[:rows*mlpSizes[0]], rows, mlpSizes[0])
 				if err != nil {
 					errs <- err
 					return
 				}
-				got, err := s.Run(ctx, map[string]*graph.Tensor{in: x}, out)
+				got, err := s.Run(ctx, map[string]*tensor.Tensor{in: x}, out)
 				if err != nil {
 					errs <- err
 					return
 				}
-				for j, v := range graph.Of[float32](got[0]) {
-					if d := v - graph.Of[float32](want[0])[j]; d > 1e-4 || d < -1e-4 {
-						errs <- fmt.Errorf("%d rows: element %d is %v, expected %v", rows, j, v, graph.Of[float32](want[0])[j])
+				for j, v := range tensor.Values[float32](got[0]) {
+					if d := v - tensor.Values[float32](want[0])[j]; d > 1e-4 || d < -1e-4 {
+						errs <- fmt.Errorf("%d rows: element %d is %v, expected %v", rows, j, v, tensor.Values[float32](want[0])[j])
 						return
 					}
 				}
@@ -171,7 +172,7 @@ func TestClosed(t *testing.T) {
 // TestEmptyBatch: no rows in, no rows out.
 func TestEmptyBatch(t *testing.T) {
 	m := load(t, "saved_model_half_plus_two_cpu/00000123")
-	got := call(t, m, "serving_default", map[string]*graph.Tensor{"x": graph.NewTensor(graph.Float32, 0, 1)})["y"]
+	got := call(t, m, "serving_default", map[string]*tensor.Tensor{"x": tensor.New(tensor.Float32, 0, 1)})["y"]
 	if got.Len() != 0 || len(got.Shape) != 2 || got.Shape[1] != 1 {
 		t.Fatalf("got %v", got.Shape)
 	}
@@ -180,25 +181,25 @@ func TestEmptyBatch(t *testing.T) {
 // TestSeveralSignatures: fetches of several signatures at once, as MultiInference asks for.
 func TestSeveralSignatures(t *testing.T) {
 	m := load(t, "saved_model_half_plus_two_cpu/00000123")
-	s, err := graph.StringTensor([][]byte{example(t, "x", 4)}, 1)
+	s, err := tensor.FromStrings([][]byte{example(t, "x", 4)}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := m.Run(context.Background(), map[string]*graph.Tensor{"tf_example:0": s}, []string{"y:0", "y2:0", "y:0"})
+	got, err := m.Run(context.Background(), map[string]*tensor.Tensor{"tf_example:0": s}, []string{"y:0", "y2:0", "y:0"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	near(t, "y", got[0], 4)
 	near(t, "y2", got[1], 5)
 	near(t, "y again", got[2], 4)
-	graph.Of[float32](got[0])[0] = 9
+	tensor.Values[float32](got[0])[0] = 9
 	near(t, "y again", got[2], 4)
 }
 
 // TestLacking: all ops that nobody has are named.
 func TestLacking(t *testing.T) {
 	b := graph.NewBuilder(graph.New())
-	typ := graph.Type{DType: graph.Float32, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown}}}
+	typ := graph.Type{DType: tensor.Float32, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown}}}
 	x := b.Placeholder("x", typ)
 	y := b.Op("NoSuchOp", "one", typ, nil, x)
 	z := b.Op("NorThis", "two", typ, nil, y)
@@ -215,9 +216,9 @@ func TestLacking(t *testing.T) {
 // TestEviction: more sizes at the same time than are kept, from many goroutines.
 func TestEviction(t *testing.T) {
 	b := graph.NewBuilder(graph.New())
-	typ := graph.Type{DType: graph.Float32, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown, graph.Unknown}}}
+	typ := graph.Type{DType: tensor.Float32, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown, graph.Unknown}}}
 	x := b.Placeholder("x", typ)
-	y := b.Op("Neg", "y", typ, graph.Attrs{"T": graph.Float32}, x)
+	y := b.Op("Neg", "y", typ, graph.Attrs{"T": tensor.Float32}, x)
 	if err := b.Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -234,12 +235,12 @@ func TestEviction(t *testing.T) {
 			defer wg.Done()
 			for i := range 60 {
 				in := random(k, 2, 1+(i*7+k*13)%40)
-				got, err := s.Run(ctx, map[string]*graph.Tensor{"x:0": in}, []string{"y:0"})
+				got, err := s.Run(ctx, map[string]*tensor.Tensor{"x:0": in}, []string{"y:0"})
 				if err != nil {
 					t.Error(err)
 					return
 				}
-				if a, b := graph.Of[float32](got[0])[1], graph.Of[float32](in)[1]; a != -b {
+				if a, b := tensor.Values[float32](got[0])[1], tensor.Values[float32](in)[1]; a != -b {
 					t.Errorf("got %v of %v", a, b)
 				}
 			}

@@ -8,6 +8,7 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/format/graphdef"
 	"github.com/goestimator/goestimator/internal/format/savedmodel"
+	"github.com/goestimator/goestimator/tensor"
 	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 )
 
@@ -15,9 +16,9 @@ import (
 func negation(t *testing.T, limit int64) *Session {
 	t.Helper()
 	b := graph.NewBuilder(graph.New())
-	typ := graph.Type{DType: graph.Float32, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown, graph.Unknown}}}
+	typ := graph.Type{DType: tensor.Float32, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown, graph.Unknown}}}
 	x := b.Placeholder("x", typ)
-	b.Op("Neg", "y", typ, graph.Attrs{"T": graph.Float32}, x)
+	b.Op("Neg", "y", typ, graph.Attrs{"T": tensor.Float32}, x)
 	if err := b.Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -44,10 +45,10 @@ func TestShed(t *testing.T) {
 	for k := range 6 {
 		clients.Go(func() {
 			for i := range 40 {
-				x := graph.NewTensor(graph.Float32, 1+(i*5+k)%9*100, 1+(i+k)%7*8)
-				graph.Of[float32](x)[0] = float32(i)
-				y, err := s.Run(context.Background(), map[string]*graph.Tensor{"x:0": x}, []string{"y:0"})
-				if err != nil || graph.Of[float32](y[0])[0] != -float32(i) {
+				x := tensor.New(tensor.Float32, 1+(i*5+k)%9*100, 1+(i+k)%7*8)
+				tensor.Values[float32](x)[0] = float32(i)
+				y, err := s.Run(context.Background(), map[string]*tensor.Tensor{"x:0": x}, []string{"y:0"})
+				if err != nil || tensor.Values[float32](y[0])[0] != -float32(i) {
 					t.Errorf("%v: got %v, %v", x.Shape, y, err)
 					return
 				}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/imported/session"
+	"github.com/goestimator/goestimator/tensor"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
@@ -16,25 +17,25 @@ import (
 // TestSizesOfCallers: models whose callers choose the sizes of tensors neither take the memory that these would need nor
 // fail for the server's fault.
 func TestSizesOfCallers(t *testing.T) {
-	one := graph.ScalarOf(float32(1))
-	row, err := graph.FromSlice([]float32{1, 2}, 1, 2)
+	one := tensor.Scalar(float32(1))
+	row, err := tensor.FromSlice([]float32{1, 2}, 1, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
-	long := graph.Type{DType: graph.Int64, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown}}}
-	result := func(d graph.DType) graph.Type { return graph.Type{DType: d, Shape: graph.Shape{UnknownRank: true}} }
+	long := graph.Type{DType: tensor.Int64, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown}}}
+	result := func(d tensor.DType) graph.Type { return graph.Type{DType: d, Shape: graph.Shape{UnknownRank: true}} }
 	for op, build := range map[string]func(b *graph.Builder, x graph.Output) graph.Output{
 		"Fill": func(b *graph.Builder, x graph.Output) graph.Output {
-			return b.Op("Fill", "y", result(graph.Float32), graph.Attrs{"T": graph.Float32, "index_type": graph.Int64}, x, b.Const("c", one))
+			return b.Op("Fill", "y", result(tensor.Float32), graph.Attrs{"T": tensor.Float32, "index_type": tensor.Int64}, x, b.Const("c", one))
 		},
 		"BroadcastTo": func(b *graph.Builder, x graph.Output) graph.Output {
-			return b.Op("BroadcastTo", "y", result(graph.Float32), graph.Attrs{"T": graph.Float32, "Tidx": graph.Int64}, b.Const("c", one), x)
+			return b.Op("BroadcastTo", "y", result(tensor.Float32), graph.Attrs{"T": tensor.Float32, "Tidx": tensor.Int64}, b.Const("c", one), x)
 		},
 		"Tile": func(b *graph.Builder, x graph.Output) graph.Output {
-			return b.Op("Tile", "y", result(graph.Float32), graph.Attrs{"T": graph.Float32, "Tmultiples": graph.Int64}, b.Const("c", row), x)
+			return b.Op("Tile", "y", result(tensor.Float32), graph.Attrs{"T": tensor.Float32, "Tmultiples": tensor.Int64}, b.Const("c", row), x)
 		},
 		"Reshape": func(b *graph.Builder, x graph.Output) graph.Output {
-			return b.Op("Reshape", "y", result(graph.Float32), graph.Attrs{"T": graph.Float32, "Tshape": graph.Int64}, b.Const("c", row), x)
+			return b.Op("Reshape", "y", result(tensor.Float32), graph.Attrs{"T": tensor.Float32, "Tshape": tensor.Int64}, b.Const("c", row), x)
 		},
 	} {
 		t.Run(op, func(t *testing.T) {
@@ -53,7 +54,7 @@ func TestSizesOfCallers(t *testing.T) {
 			runtime.ReadMemStats(&before)
 			for _, sizes := range [][]int64{{1 << 20, 1 << 20}, {1 << 40, 1 << 40}, {math.MaxInt64, 2}, {-1, -1}, {math.MinInt64, 1}, {0, math.MaxInt64}, {1 << 32, 1 << 32}, {-5, 3}} {
 				ctx, stop := context.WithTimeout(context.Background(), time.Minute)
-				_, err := s.Run(ctx, map[string]*graph.Tensor{"x:0": ints(t, sizes)}, []string{"y:0"})
+				_, err := s.Run(ctx, map[string]*tensor.Tensor{"x:0": ints(t, sizes)}, []string{"y:0"})
 				stop()
 				if c := status.Code(err); c != codes.InvalidArgument && c != codes.ResourceExhausted {
 					t.Errorf("%v: got %v", sizes, err)
@@ -67,9 +68,9 @@ func TestSizesOfCallers(t *testing.T) {
 	}
 }
 
-func ints(t testing.TB, v []int64) *graph.Tensor {
+func ints(t testing.TB, v []int64) *tensor.Tensor {
 	t.Helper()
-	x, err := graph.FromSlice(v, len(v))
+	x, err := tensor.FromSlice(v, len(v))
 	if err != nil {
 		t.Fatal(err)
 	}

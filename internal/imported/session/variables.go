@@ -8,6 +8,7 @@ import (
 	"github.com/goestimator/goestimator/internal/imported/eager"
 	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // variables are the model's. Those that some signature updates are the eager part's alone; of the others the engine has
@@ -86,7 +87,7 @@ func (v *variables) note(nodes []*graph.Node) {
 }
 
 // value returns a variable's present value, nil where it has none.
-func (v *variables) value(name string) *graph.Tensor {
+func (v *variables) value(name string) *tensor.Tensor {
 	t, err := v.env.Resources.Variable(name).Load()
 	if err != nil {
 		return nil
@@ -153,9 +154,9 @@ type compiledVariable struct {
 }
 
 // Load implements eager.Variable.
-func (c compiledVariable) Load() (*graph.Tensor, error) { return c.vars.Get(c.name) }
+func (c compiledVariable) Load() (*tensor.Tensor, error) { return c.vars.Get(c.name) }
 
 // Update implements eager.Variable.
-func (c compiledVariable) Update(func(*graph.Tensor) (*graph.Tensor, error)) error {
+func (c compiledVariable) Update(func(*tensor.Tensor) (*tensor.Tensor, error)) error {
 	return fmt.Errorf("variable %q is not one that a signature updates", c.name)
 }

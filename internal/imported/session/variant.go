@@ -9,6 +9,7 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/imported/eager"
 	"github.com/goestimator/goestimator/internal/imported/session/infer"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Bounds of what is kept for one plan.
@@ -210,7 +211,7 @@ func (v *variant) known(batch int, over map[int]infer.Value) ([]infer.Value, err
 }
 
 // affordable fails for a tensor that is larger than the session allows.
-func (s *Session) affordable(v infer.Value, d graph.DType) error {
+func (s *Session) affordable(v infer.Value, d tensor.DType) error {
 	n, err := infer.Elements(v.Shape)
 	if size := int64(max(d.Size(), 1)); v.Known && err == nil && int64(n) > s.options.Limit/size {
 		return fmt.Errorf("%w: %v of shape %v, the limit is %d bytes", eager.ErrLimit, d, v.Shape, s.options.Limit)

@@ -3,8 +3,8 @@ package session
 import (
 	"errors"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/imported/eager"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // warm compiles what can be compiled before there are requests: the signatures of which all sizes are known but the
@@ -38,7 +38,7 @@ func (p *plan) warm() error {
 		if f.typ.Shape.UnknownRank {
 			return nil
 		}
-		t := &graph.Tensor{DType: f.typ.DType}
+		t := &tensor.Tensor{DType: f.typ.DType}
 		for k, d := range f.typ.Shape.Dims {
 			switch {
 			case d.Static():

@@ -9,6 +9,7 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // program is y = (x + x) * x as two operations, and a lookup of labels that can go wrong.
@@ -23,7 +24,7 @@ type program struct {
 
 func newProgram(r *rig, capacity int) *program {
 	p := &program{r: r, capacity: capacity, x: r.alloc(4 * capacity), t: r.alloc(4 * capacity), y: r.alloc(4 * capacity)}
-	typ := graph.Type{DType: graph.Float32, Shape: graph.BatchOf()}
+	typ := graph.Type{DType: tensor.Float32, Shape: graph.BatchOf()}
 	on := func(b device.Buffer) *engine.Operand { return &engine.Operand{Type: typ, Buffer: b} }
 	for i, o := range []struct {
 		op         string
@@ -138,11 +139,11 @@ func TestEmptyProgram(t *testing.T) {
 
 func TestFaultsOfKernels(t *testing.T) {
 	r := newRig(t)
-	typ := func(d graph.DType) *engine.Operand {
+	typ := func(d tensor.DType) *engine.Operand {
 		return &engine.Operand{Type: graph.Type{DType: d, Shape: graph.BatchOf()}, Buffer: r.alloc(64), Dims: []int{4}, N: 4}
 	}
-	a, b, q := typ(graph.Int32), typ(graph.Int32), typ(graph.Int32)
-	v := &engine.Operand{Type: graph.Type{DType: graph.Int32, Shape: graph.ShapeOf(4)}, Variable: true, Buffer: r.alloc(16), Dims: []int{4}, N: 4}
+	a, b, q := typ(tensor.Int32), typ(tensor.Int32), typ(tensor.Int32)
+	v := &engine.Operand{Type: graph.Type{DType: tensor.Int32, Shape: graph.ShapeOf(4)}, Variable: true, Buffer: r.alloc(16), Dims: []int{4}, N: 4}
 	fixed := &engine.Operand{Type: v.Type, Buffer: q.Buffer, Dims: []int{4}, N: 4}
 	ops := []*engine.Operation{
 		{Index: 0, Node: &graph.Node{Op: "FloorDiv"}, In: []*engine.Operand{a, b}, Out: []*engine.Operand{q}},

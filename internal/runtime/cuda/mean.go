@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/driver"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/dylib"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/kernels"
@@ -13,12 +12,13 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/cuda/peers"
 	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Value is one of the values that a Mean is taken of.
 type Value struct {
-	Type  graph.DType // float32 or float64
-	Count int         // elements
+	Type  tensor.DType // float32 or float64
+	Count int          // elements
 }
 
 // Mean takes the mean of values over GPUs, which stay on them. It is used by one goroutine at a time. Its results are the
@@ -40,7 +40,7 @@ type meanGPU struct {
 
 // meanType is where the values of a type are.
 type meanType struct {
-	t      graph.DType
+	t      tensor.DType
 	offset int // bytes
 	count  int // elements, gaps included
 }
@@ -65,12 +65,12 @@ func NewMean(devices []*Device, values []Value) (*Mean, error) {
 func newMean(devices []*Device, values []Value) (*Mean, error) {
 	m := &Mean{places: make([]int, len(values))}
 	for i, v := range values {
-		if v.Type != graph.Float32 && v.Type != graph.Float64 || v.Count < 0 {
+		if v.Type != tensor.Float32 && v.Type != tensor.Float64 || v.Count < 0 {
 			return m, fmt.Errorf("value %d: expected float32 or float64, got %d of %v", i, v.Count, v.Type)
 		}
 	}
 	size := 0
-	for _, t := range []graph.DType{graph.Float32, graph.Float64} {
+	for _, t := range []tensor.DType{tensor.Float32, tensor.Float64} {
 		of := meanType{t: t, offset: size}
 		for i, v := range values {
 			if v.Type == t {

@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/driver"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/peers"
 	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // sharedMeans makes a mean of every GPU as if each were of another process.
@@ -42,9 +42,9 @@ func sharedMeans(t *testing.T, all []*Device, values []Value) []*Mean {
 // TestSharedMean takes means of three GPUs of several processes, one of which brings nothing.
 func TestSharedMean(t *testing.T) {
 	_, all := several(t, 3, func(c driver.Context) driver.Context { return c })
-	means := sharedMeans(t, all, []Value{{graph.Float32, 70}, {graph.Float64, 1}})
+	means := sharedMeans(t, all, []Value{{tensor.Float32, 70}, {tensor.Float64, 1}})
 	errs := make([]error, len(all))
-	got := make([]*graph.Tensor, len(all))
+	got := make([]*tensor.Tensor, len(all))
 	var each sync.WaitGroup
 	for i, m := range means {
 		each.Go(func() {
@@ -53,8 +53,8 @@ func TestSharedMean(t *testing.T) {
 				errs[i] = err
 				return
 			}
-			v := graph.NewTensor(graph.Float32, 70)
-			graph.Of[float32](v)[69] = float32(10 * (i + 1))
+			v := tensor.New(tensor.Float32, 70)
+			tensor.Values[float32](v)[69] = float32(10 * (i + 1))
 			b, err := all[i].Alloc(len(v.Bytes))
 			if err != nil {
 				errs[i] = err
@@ -74,7 +74,7 @@ func TestSharedMean(t *testing.T) {
 		if errs[i] != nil {
 			t.Fatal(errs[i])
 		}
-		if x := graph.Of[float32](v)[69]; x != 15 {
+		if x := tensor.Values[float32](v)[69]; x != 15 {
 			t.Errorf("GPU %d: expected 15, got %g", i, x)
 		}
 		if err := means[i].Close(); err != nil {
@@ -130,7 +130,7 @@ func TestSharedMeanOfOneThatIsGone(t *testing.T) {
 	for _, told := range []bool{false, true} {
 		_, all := several(t, 1, func(c driver.Context) driver.Context { return patient{c} })
 		g := &stuck{aborted: make(chan struct{})}
-		m, err := NewSharedMean(all[0], []Value{{graph.Float32, 3}}, g)
+		m, err := NewSharedMean(all[0], []Value{{tensor.Float32, 3}}, g)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -161,7 +161,7 @@ func TestSharedMeanOfAStuckGPU(t *testing.T) {
 		t.Fatal(err)
 	}
 	g := &stuck{aborted: make(chan struct{}), deaf: make(chan struct{})}
-	m, err := NewSharedMean(all[0], []Value{{graph.Float32, 3}}, g)
+	m, err := NewSharedMean(all[0], []Value{{tensor.Float32, 3}}, g)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +183,7 @@ func TestSharedMeanOfAStuckGPU(t *testing.T) {
 }
 
 func TestSharedMeanOfBooleans(t *testing.T) {
-	if _, err := NewSharedMean(nil, []Value{{graph.Bool, 3}}, nil); err == nil {
+	if _, err := NewSharedMean(nil, []Value{{tensor.Bool, 3}}, nil); err == nil {
 		t.Error("booleans: expected an error")
 	}
 }

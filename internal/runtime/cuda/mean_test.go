@@ -6,13 +6,13 @@ import (
 	"os/exec"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/driver"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/driver/fake"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/dylib"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/emulate"
 	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // lonely hides that contexts can work with each other.
@@ -67,17 +67,17 @@ func TestMean(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, all := several(t, 3, wrap)
-			m, err := NewMean(all, []Value{{graph.Float32, 3}, {graph.Float64, 1}, {graph.Float32, 100}})
+			m, err := NewMean(all, []Value{{tensor.Float32, 3}, {tensor.Float64, 1}, {tensor.Float32, 100}})
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer m.Close()
-			single, double := graph.NewTensor(graph.Float32, 100), graph.NewTensor(graph.Float64, 1)
+			single, double := tensor.New(tensor.Float32, 100), tensor.New(tensor.Float64, 1)
 			for i, d := range all[:2] {
-				for j := range graph.Of[float32](single) {
-					graph.Of[float32](single)[j] = float32(j * (i + 1))
+				for j := range tensor.Values[float32](single) {
+					tensor.Values[float32](single)[j] = float32(j * (i + 1))
 				}
-				graph.Of[float64](double)[0] = float64(i) + 0.5
+				tensor.Values[float64](double)[0] = float64(i) + 0.5
 				b, err := d.Alloc(1024)
 				if err != nil {
 					t.Fatal(err)
@@ -100,8 +100,8 @@ func TestMean(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				three := graph.NewTensor(graph.Float32, 3)
-				for v, dst := range map[int]*graph.Tensor{0: three, 1: double, 2: single} {
+				three := tensor.New(tensor.Float32, 3)
+				for v, dst := range map[int]*tensor.Tensor{0: three, 1: double, 2: single} {
 					at := m.Place(i, v)
 					if err := s.Download(dst.Bytes, at.Buffer, at.Offset); err != nil {
 						t.Fatal(err)
@@ -120,15 +120,15 @@ func TestMean(t *testing.T) {
 
 func TestMeanFails(t *testing.T) {
 	f, all := several(t, 2, func(c driver.Context) driver.Context { return c })
-	if _, err := NewMean(all, []Value{{graph.Int64, 3}}); err == nil {
+	if _, err := NewMean(all, []Value{{tensor.Int64, 3}}); err == nil {
 		t.Error("integers: expected an error")
 	}
 	boom := errors.New("boom")
 	f.Inject("Alloc", 1, boom)
-	if _, err := NewMean(all, []Value{{graph.Float32, 3}}); !errors.Is(err, boom) {
+	if _, err := NewMean(all, []Value{{tensor.Float32, 3}}); !errors.Is(err, boom) {
 		t.Errorf("expected %v, got %v", boom, err)
 	}
-	m, err := NewMean(all, []Value{{graph.Float32, 3}})
+	m, err := NewMean(all, []Value{{tensor.Float32, 3}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package engine
 import (
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/device"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Accelerator is a device that makes kernels of its own, where other devices run Go code. A program compiled for one is
@@ -54,8 +55,8 @@ type Operation struct {
 // Operand is a value or a variable of a program on an accelerator.
 type Operand struct {
 	Type     graph.Type
-	Variable bool          // read and written in place
-	Constant *graph.Tensor // where the value is known when the program is compiled; it is on the device, too
+	Variable bool           // read and written in place
+	Constant *tensor.Tensor // where the value is known when the program is compiled; it is on the device, too
 
 	// Since the last Bind:
 	Buffer device.Buffer // nil where only the type matters

@@ -7,8 +7,8 @@ import (
 	"io"
 	"sync"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/device"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // mostAhead is how many batches may be on the device at once: one that is being run, and two before their runs.
@@ -21,7 +21,7 @@ var ErrAhead = fmt.Errorf("%d batches are on the device", mostAhead)
 type Ahead struct {
 	p     *Program
 	batch int
-	feeds []*graph.Tensor
+	feeds []*tensor.Tensor
 	set   *feedSet // nil where Go code reads feeds in place
 	used  bool
 }
@@ -49,7 +49,7 @@ type aheads struct {
 // Ahead begins to bring a batch to the device, for RunAhead, beside runs that go on: it may be called while another
 // goroutine runs the program. Feeds are as for Run, and must stay unchanged until RunAhead or Drop has returned. It
 // does not wait; at most two batches can be ahead beside one that runs, a fourth is ErrAhead.
-func (p *Program) Ahead(batch int, feeds []*graph.Tensor) (*Ahead, error) {
+func (p *Program) Ahead(batch int, feeds []*tensor.Tensor) (*Ahead, error) {
 	a := &Ahead{p: p, batch: batch, feeds: feeds}
 	if batch < 1 {
 		return nil, fmt.Errorf("ahead: expected a batch of at least 1 row, got %d", batch)
@@ -94,7 +94,7 @@ func (h *aheads) open(dev device.Device) (err error) {
 }
 
 // upload issues the copies of a batch.
-func (s *feedSet) upload(p *Program, stream device.Stream, feeds []*graph.Tensor) error {
+func (s *feedSet) upload(p *Program, stream device.Stream, feeds []*tensor.Tensor) error {
 	size := 0
 	s.offsets = s.offsets[:0]
 	for i, f := range p.feeds {
@@ -186,7 +186,7 @@ func (s *feedSet) free() error {
 }
 
 // take brings a set's feeds to where the program reads them.
-func (l *lowered) take(set *feedSet, feeds []*graph.Tensor) error {
+func (l *lowered) take(set *feedSet, feeds []*tensor.Tensor) error {
 	p := l.p
 	if err := p.stream.After(set.ready); err != nil {
 		return fmt.Errorf("ahead: %w", err)

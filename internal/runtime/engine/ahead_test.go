@@ -6,8 +6,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/device"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // TestAhead trains from batches that another goroutine brings to the device, and compares with feeding them each time.
@@ -15,9 +15,9 @@ func TestAhead(t *testing.T) { onSplits(t, AheadOn) }
 
 // AheadOn is TestAhead on one device.
 func AheadOn(t *testing.T, dev device.Device) {
-	var results [2]map[string]*graph.Tensor
+	var results [2]map[string]*tensor.Tensor
 	for way := range results {
-		m := newMLP(graph.Float32, 5, 7, 3, 0.1)
+		m := newMLP(tensor.Float32, 5, 7, 3, 0.1)
 		vars := m.variables(t, dev, 2)
 		p := ok(Compile(m.g, m.spec, dev, vars, Options{Capacity: 4}))
 		r := rand.New(rand.NewPCG(1, 1))
@@ -76,10 +76,10 @@ func runAhead(t *testing.T, p *Program, r *rand.Rand) {
 func TestAheadErrors(t *testing.T) {
 	d := newTwin()
 	p := ok(double(d, Options{}))
-	x := func(n int) []*graph.Tensor {
-		v := graph.NewTensor(graph.Float32, n, 3)
-		graph.Of[float32](v)[0] = float32(n)
-		return []*graph.Tensor{v}
+	x := func(n int) []*tensor.Tensor {
+		v := tensor.New(tensor.Float32, n, 3)
+		tensor.Values[float32](v)[0] = float32(n)
+		return []*tensor.Tensor{v}
 	}
 	if _, err := p.Ahead(0, x(1)); err == nil {
 		t.Error("no rows: expected an error")

@@ -7,6 +7,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/device"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // BenchmarkStep is a training step of a two-layer network; 1x1x2 at batch 1 is the loop around the kernels.
@@ -14,9 +15,9 @@ func BenchmarkStep(b *testing.B) {
 	for _, s := range [][4]int{{1, 1, 2, 1}, {784, 512, 10, 128}} {
 		b.Run(fmt.Sprint(s), func(b *testing.B) {
 			dev := device.NewHost()
-			m := newMLP(graph.Float32, s[0], s[1], s[2], 0.01)
+			m := newMLP(tensor.Float32, s[0], s[1], s[2], 0.01)
 			p := ok(Compile(m.g, m.spec, dev, m.variables(b, dev, 1), Options{Capacity: s[3]}))
-			feeds := []*graph.Tensor{graph.NewTensor(graph.Float32, s[3], s[0]), graph.NewTensor(graph.Int64, s[3])}
+			feeds := []*tensor.Tensor{tensor.New(tensor.Float32, s[3], s[0]), tensor.New(tensor.Int64, s[3])}
 			fillRandom(rand.New(rand.NewPCG(1, 1)), feeds[0], 1)
 			b.ReportAllocs()
 			for b.Loop() {
@@ -36,21 +37,21 @@ func BenchmarkSparseUpdate(b *testing.B) {
 			dev := device.NewHost()
 			vars := ok(NewVariables(dev))
 			gb := graph.NewBuilder(graph.New())
-			t := fixedType(graph.Float32, table, width)
+			t := fixedType(tensor.Float32, table, width)
 			for _, n := range []string{"w", "accum"} {
-				if err := vars.Create(n, graph.NewTensor(graph.Float32, table, width)); err != nil {
+				if err := vars.Create(n, tensor.New(tensor.Float32, table, width)); err != nil {
 					b.Fatal(err)
 				}
 			}
-			grad := gb.Placeholder("grad", fixedType(graph.Float32, rows, width))
-			ids := gb.Placeholder("ids", fixedType(graph.Int64, rows))
-			n := gb.Node("ResourceSparseApplyAdagrad", "apply", nil, nil, gb.Variable("w", t), gb.Variable("accum", t), gb.Scalar("lr", graph.Float32, 0.1), grad, ids)
+			grad := gb.Placeholder("grad", fixedType(tensor.Float32, rows, width))
+			ids := gb.Placeholder("ids", fixedType(tensor.Int64, rows))
+			n := gb.Node("ResourceSparseApplyAdagrad", "apply", nil, nil, gb.Variable("w", t), gb.Variable("accum", t), gb.Scalar("lr", tensor.Float32, 0.1), grad, ids)
 			p := ok(Compile(gb.Graph, Spec{Feeds: []graph.Output{grad, ids}, Targets: []*graph.Node{n}}, dev, vars, Options{}))
-			feeds := []*graph.Tensor{graph.NewTensor(graph.Float32, rows, width), graph.NewTensor(graph.Int64, rows)}
+			feeds := []*tensor.Tensor{tensor.New(tensor.Float32, rows, width), tensor.New(tensor.Int64, rows)}
 			r := rand.New(rand.NewPCG(1, 1))
 			fillRandom(r, feeds[0], 1)
 			for i := range rows {
-				graph.Of[int64](feeds[1])[i] = int64(float64(table) * r.Float64() * r.Float64())
+				tensor.Values[int64](feeds[1])[i] = int64(float64(table) * r.Float64() * r.Float64())
 			}
 			b.ReportAllocs()
 			for b.Loop() {

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // number is the element types that arithmetic is done in.
@@ -28,11 +28,11 @@ var binaryOps = map[string]opDef{
 	"RealDiv":           arithmetic(kernels.Div, nil, nil, nil),
 	"Div":               arithmetic(kernels.Div, nil, nil, nil),
 	"Pow":               arithmetic(kernels.Pow, nil, nil, nil),
-	"DivNoNan":          elementwise(map[graph.DType]compileFunc{graph.Float32: kernelBinary[float32](kernels.DivNoNan), graph.Float64: kernelBinary[float64](kernels.DivNoNan)}),
-	"FloorDiv":          elementwise(map[graph.DType]compileFunc{graph.Float32: scalarBinary(floorDivFloat[float32]), graph.Float64: scalarBinary(floorDivFloat[float64]), graph.Int32: checkedDivision(floorDiv[int32]), graph.Int64: checkedDivision(floorDiv[int64])}),
-	"FloorMod":          elementwise(map[graph.DType]compileFunc{graph.Float32: scalarBinary(floorModFloat[float32]), graph.Float64: scalarBinary(floorModFloat[float64]), graph.Int32: checkedDivision(floorMod[int32]), graph.Int64: checkedDivision(floorMod[int64])}),
-	"LogicalAnd":        elementwise(map[graph.DType]compileFunc{graph.Bool: scalarBinary(func(a, b bool) bool { return a && b })}),
-	"LogicalOr":         elementwise(map[graph.DType]compileFunc{graph.Bool: scalarBinary(func(a, b bool) bool { return a || b })}),
+	"DivNoNan":          elementwise(map[tensor.DType]compileFunc{tensor.Float32: kernelBinary[float32](kernels.DivNoNan), tensor.Float64: kernelBinary[float64](kernels.DivNoNan)}),
+	"FloorDiv":          elementwise(map[tensor.DType]compileFunc{tensor.Float32: scalarBinary(floorDivFloat[float32]), tensor.Float64: scalarBinary(floorDivFloat[float64]), tensor.Int32: checkedDivision(floorDiv[int32]), tensor.Int64: checkedDivision(floorDiv[int64])}),
+	"FloorMod":          elementwise(map[tensor.DType]compileFunc{tensor.Float32: scalarBinary(floorModFloat[float32]), tensor.Float64: scalarBinary(floorModFloat[float64]), tensor.Int32: checkedDivision(floorMod[int32]), tensor.Int64: checkedDivision(floorMod[int64])}),
+	"LogicalAnd":        elementwise(map[tensor.DType]compileFunc{tensor.Bool: scalarBinary(func(a, b bool) bool { return a && b })}),
+	"LogicalOr":         elementwise(map[tensor.DType]compileFunc{tensor.Bool: scalarBinary(func(a, b bool) bool { return a || b })}),
 	"Equal":             comparison(equal[float32], equal[float64], equal[int32], equal[int64], equal[uint8], equal[bool]),
 	"NotEqual":          comparison(notEqual[float32], notEqual[float64], notEqual[int32], notEqual[int64], notEqual[uint8], notEqual[bool]),
 	"Less":              comparison(less[float32], less[float64], less[int32], less[int64], less[uint8], nil),
@@ -84,25 +84,25 @@ func greaterEqual[T number](a, b T) bool { return a >= b }
 
 // arithmetic is an op with a vector kernel for floats and, where not nil, scalar functions for integers.
 func arithmetic(op kernels.BinaryOp, i32 func(a, b int32) int32, i64 func(a, b int64) int64, u8 func(a, b uint8) uint8) opDef {
-	forms := map[graph.DType]compileFunc{graph.Float32: kernelBinary[float32](op), graph.Float64: kernelBinary[float64](op)}
+	forms := map[tensor.DType]compileFunc{tensor.Float32: kernelBinary[float32](op), tensor.Float64: kernelBinary[float64](op)}
 	if i32 != nil {
-		forms[graph.Int32], forms[graph.Int64], forms[graph.Uint8] = scalarBinary(i32), scalarBinary(i64), scalarBinary(u8)
+		forms[tensor.Int32], forms[tensor.Int64], forms[tensor.Uint8] = scalarBinary(i32), scalarBinary(i64), scalarBinary(u8)
 	}
 	d := elementwise(forms)
 	d.elemental = &elemental{binary: true, op: int(op), second: 1}
 	return d
 }
 
-func elementwise(forms map[graph.DType]compileFunc) opDef {
+func elementwise(forms map[tensor.DType]compileFunc) opDef {
 	return opDef{inplace: []int{0, 1}, compile: byType(forms, in0)}
 }
 
 func comparison(f32 func(a, b float32) bool, f64 func(a, b float64) bool, i32 func(a, b int32) bool,
 	i64 func(a, b int64) bool, u8 func(a, b uint8) bool, b func(a, b bool) bool) opDef {
-	forms := map[graph.DType]compileFunc{graph.Float32: scalarBinary(f32), graph.Float64: scalarBinary(f64),
-		graph.Int32: scalarBinary(i32), graph.Int64: scalarBinary(i64), graph.Uint8: scalarBinary(u8)}
+	forms := map[tensor.DType]compileFunc{tensor.Float32: scalarBinary(f32), tensor.Float64: scalarBinary(f64),
+		tensor.Int32: scalarBinary(i32), tensor.Int64: scalarBinary(i64), tensor.Uint8: scalarBinary(u8)}
 	if b != nil {
-		forms[graph.Bool] = scalarBinary(b)
+		forms[tensor.Bool] = scalarBinary(b)
 	}
 	return opDef{compile: byType(forms, in0)}
 }
@@ -119,7 +119,7 @@ func kernelBinary[T kernels.Float](op kernels.BinaryOp) compileFunc {
 }
 
 // scalarBinary makes an op of a function of two elements.
-func scalarBinary[T, R graph.Element](f func(a, b T) R) compileFunc {
+func scalarBinary[T, R tensor.Element](f func(a, b T) R) compileFunc {
 	return func(c *binding) (runFunc, error) {
 		var dst []R
 		var a, b []T
@@ -195,7 +195,7 @@ func checkedDivision[T integer](f func(a, b T) T) compileFunc {
 	}
 }
 
-func compileBinary[T, R graph.Element](c *binding, f *vectors[T, R]) (runFunc, error) {
+func compileBinary[T, R tensor.Element](c *binding, f *vectors[T, R]) (runFunc, error) {
 	if err := c.need(2, 1); err != nil {
 		return nil, err
 	}

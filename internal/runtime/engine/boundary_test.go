@@ -8,13 +8,14 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/device"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // doubling is a program that adds its feed of shape [B] to itself.
 func doubling(t *testing.T, dev device.Device) *Program {
 	t.Helper()
 	b := graph.NewBuilder(graph.New())
-	column := graph.Type{DType: graph.Float32, Shape: graph.BatchOf()}
+	column := graph.Type{DType: tensor.Float32, Shape: graph.BatchOf()}
 	x := b.Placeholder("x", column)
 	y := b.Op("AddV2", "y", column, nil, x, x)
 	p, err := Compile(b.Graph, Spec{Feeds: []graph.Output{x}, Fetches: []graph.Output{y}}, dev, ok(NewVariables(dev)), Options{Capacity: 2})
@@ -24,7 +25,7 @@ func doubling(t *testing.T, dev device.Device) *Program {
 	return p
 }
 
-func column(x ...float32) []*graph.Tensor { return []*graph.Tensor{ok(graph.FromSlice(x, len(x)))} }
+func column(x ...float32) []*tensor.Tensor { return []*tensor.Tensor{ok(tensor.FromSlice(x, len(x)))} }
 
 // TestPanicIsAnError sees that a kernel's panic names its node, and that the program can be used afterwards.
 func TestPanicIsAnError(t *testing.T) {
@@ -81,7 +82,7 @@ func TestClosed(t *testing.T) {
 		if err := p.Run(bg, 1, column(1)); !errors.Is(err, ErrClosed) {
 			t.Errorf("expected %v, got %v", ErrClosed, err)
 		}
-		if p.Value(0) != nil || p.Fetch(0, &graph.Tensor{}) == nil {
+		if p.Value(0) != nil || p.Fetch(0, &tensor.Tensor{}) == nil {
 			t.Error("expected no results of a closed program")
 		}
 	})
@@ -132,8 +133,8 @@ func TestGrowthFails(t *testing.T) {
 			}
 		}
 		for _, batch := range []int{1 << 45, 1 << 60, 1<<63 - 1} {
-			feed := &graph.Tensor{DType: graph.Float32, Shape: []int{batch}}
-			if err := p.Run(bg, batch, []*graph.Tensor{feed}); err == nil {
+			feed := &tensor.Tensor{DType: tensor.Float32, Shape: []int{batch}}
+			if err := p.Run(bg, batch, []*tensor.Tensor{feed}); err == nil {
 				t.Errorf("batch of %d: expected an error", batch)
 			}
 		}
@@ -148,8 +149,8 @@ func TestGrowthFails(t *testing.T) {
 func TestRefusedFeedsLeaveTheBatch(t *testing.T) {
 	onDevices(t, func(t *testing.T, dev device.Device) {
 		b := graph.NewBuilder(graph.New())
-		x := b.Placeholder("x", graph.Type{DType: graph.Float32, Shape: graph.BatchOf()})
-		rows := b.Op("Cast", "rows", fixedType(graph.Float32), nil, b.Op("Size", "size", fixedType(graph.Int32), nil, x))
+		x := b.Placeholder("x", graph.Type{DType: tensor.Float32, Shape: graph.BatchOf()})
+		rows := b.Op("Cast", "rows", fixedType(tensor.Float32), nil, b.Op("Size", "size", fixedType(tensor.Int32), nil, x))
 		y := b.Op("Mul", "y", x.Type(), nil, x, rows)
 		p := ok(Compile(b.Graph, Spec{Feeds: []graph.Output{x}, Fetches: []graph.Output{y}}, dev, ok(NewVariables(dev)), Options{Capacity: 4}))
 		if err := p.Run(bg, 1, column(1)); err != nil {

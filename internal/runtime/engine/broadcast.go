@@ -3,7 +3,7 @@ package engine
 import (
 	"fmt"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // broadcast walks two operands under NumPy's rules. Neighbouring dimensions in which both operands behave alike are
@@ -61,7 +61,7 @@ func stepUnless(repeated bool, step int) int {
 }
 
 // vectors are the forms of a binary operation: on two vectors, and with either side a scalar.
-type vectors[T, R graph.Element] struct {
+type vectors[T, R tensor.Element] struct {
 	vv func(dst []R, a, b []T)
 	vs func(dst []R, a []T, k T)
 	sv func(dst []R, k T, b []T)
@@ -70,7 +70,7 @@ type vectors[T, R graph.Element] struct {
 }
 
 // each applies f to all of dst.
-func each[T, R graph.Element](w *broadcast, f *vectors[T, R], dst []R, a, b []T) {
+func each[T, R tensor.Element](w *broadcast, f *vectors[T, R], dst []R, a, b []T) {
 	switch {
 	case len(dst) == 0:
 		return
@@ -103,7 +103,7 @@ func each[T, R graph.Element](w *broadcast, f *vectors[T, R], dst []R, a, b []T)
 }
 
 // inner applies f along the innermost dimension.
-func inner[T, R graph.Element](w *broadcast, f *vectors[T, R], dst []R, a, b []T) {
+func inner[T, R tensor.Element](w *broadcast, f *vectors[T, R], dst []R, a, b []T) {
 	n := len(dst)
 	switch {
 	case w.sa[0] != 0 && w.sb[0] != 0:

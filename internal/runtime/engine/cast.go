@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // castOps convert element types.
@@ -17,33 +17,33 @@ func compileCast(c *binding) (runFunc, error) {
 		return nil, err
 	}
 	switch from, to := c.in[0].typ.DType, c.out[0].typ.DType; {
-	case from == graph.Float32 && to == graph.BFloat16:
+	case from == tensor.Float32 && to == tensor.BFloat16:
 		return castElements(c, toHalf)
-	case from == graph.BFloat16 && to == graph.Float32:
+	case from == tensor.BFloat16 && to == tensor.Float32:
 		return castElements(c, fromHalf)
 	}
 	switch c.in[0].typ.DType {
-	case graph.Float32:
+	case tensor.Float32:
 		return castFrom[float32](c)
-	case graph.Float64:
+	case tensor.Float64:
 		return castFrom[float64](c)
-	case graph.Int32:
+	case tensor.Int32:
 		return castFrom[int32](c)
-	case graph.Int64:
+	case tensor.Int64:
 		return castFrom[int64](c)
-	case graph.Uint8:
+	case tensor.Uint8:
 		return castFrom[uint8](c)
-	case graph.Int8:
+	case tensor.Int8:
 		return castFrom[int8](c)
-	case graph.Int16:
+	case tensor.Int16:
 		return castFrom[int16](c)
-	case graph.Uint16:
+	case tensor.Uint16:
 		return castFrom[uint16](c)
-	case graph.Uint32:
+	case tensor.Uint32:
 		return castFrom[uint32](c)
-	case graph.Uint64:
+	case tensor.Uint64:
 		return castFrom[uint64](c)
-	case graph.Bool:
+	case tensor.Bool:
 		return castFromBool(c)
 	}
 	return nil, fmt.Errorf("from %v to %v is not supported", c.in[0].typ.DType, c.out[0].typ.DType)
@@ -82,27 +82,27 @@ type convertible interface {
 
 func castFrom[A convertible](c *binding) (runFunc, error) {
 	switch c.out[0].typ.DType {
-	case graph.Float32:
+	case tensor.Float32:
 		return convert[A, float32](c)
-	case graph.Float64:
+	case tensor.Float64:
 		return convert[A, float64](c)
-	case graph.Int32:
+	case tensor.Int32:
 		return convert[A, int32](c)
-	case graph.Int64:
+	case tensor.Int64:
 		return convert[A, int64](c)
-	case graph.Uint8:
+	case tensor.Uint8:
 		return convert[A, uint8](c)
-	case graph.Int8:
+	case tensor.Int8:
 		return convert[A, int8](c)
-	case graph.Int16:
+	case tensor.Int16:
 		return convert[A, int16](c)
-	case graph.Uint16:
+	case tensor.Uint16:
 		return convert[A, uint16](c)
-	case graph.Uint32:
+	case tensor.Uint32:
 		return convert[A, uint32](c)
-	case graph.Uint64:
+	case tensor.Uint64:
 		return convert[A, uint64](c)
-	case graph.Bool:
+	case tensor.Bool:
 		return test(func(x A) bool { return x != 0 })(c)
 	}
 	return nil, fmt.Errorf("from %v to %v is not supported", c.in[0].typ.DType, c.out[0].typ.DType)
@@ -125,19 +125,19 @@ func convert[A, B convertible](c *binding) (runFunc, error) {
 
 func castFromBool(c *binding) (runFunc, error) {
 	switch c.out[0].typ.DType {
-	case graph.Float32:
+	case tensor.Float32:
 		return fromBool[float32](c)
-	case graph.Float64:
+	case tensor.Float64:
 		return fromBool[float64](c)
-	case graph.Int32:
+	case tensor.Int32:
 		return fromBool[int32](c)
-	case graph.Int64:
+	case tensor.Int64:
 		return fromBool[int64](c)
-	case graph.Uint8:
+	case tensor.Uint8:
 		return fromBool[uint8](c)
-	case graph.Uint64:
+	case tensor.Uint64:
 		return fromBool[uint64](c)
-	case graph.Bool:
+	case tensor.Bool:
 		return copyElements(c)
 	}
 	return nil, fmt.Errorf("from bool to %v is not supported", c.out[0].typ.DType)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 const (
@@ -53,7 +54,7 @@ func linkable(o *op) bool {
 		return false
 	}
 	t := o.node.Outputs[0]
-	if t.DType != graph.Float32 && t.DType != graph.Float64 {
+	if t.DType != tensor.Float32 && t.DType != tensor.Float64 {
 		return false
 	}
 	vectors := 0

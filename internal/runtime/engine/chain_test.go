@@ -8,15 +8,16 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/device"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // chained is neg(relu(2 - x*y)) * k, with the pieces to fetch.
 func chained(dev device.Device, opts Options, more ...string) (*Program, []graph.Output) {
 	b := graph.NewBuilder(graph.New())
-	t := batchType(graph.Float32, 3)
-	x, y, k := b.Placeholder("x", t), b.Placeholder("y", t), b.Placeholder("k", graph.Type{DType: graph.Float32})
+	t := batchType(tensor.Float32, 3)
+	x, y, k := b.Placeholder("x", t), b.Placeholder("y", t), b.Placeholder("k", graph.Type{DType: tensor.Float32})
 	mul := b.Op("Mul", "mul", t, nil, x, y)
-	sub := b.Op("Sub", "sub", t, nil, b.Scalar("two", graph.Float32, 2), mul)
+	sub := b.Op("Sub", "sub", t, nil, b.Scalar("two", tensor.Float32, 2), mul)
 	relu := b.Op("Relu", "relu", t, nil, sub)
 	last := b.Op("Mul", "last", t, nil, b.Op("Neg", "neg", t, nil, relu), k)
 	spec := Spec{Feeds: []graph.Output{x, y, k}, Fetches: []graph.Output{last}}
@@ -38,14 +39,14 @@ func TestChains(t *testing.T) {
 			t.Errorf("expected the fetched value between two chains, got %v", got)
 		}
 		for _, n := range []int{1, 3 * chainBlock, 5} {
-			feeds := []*graph.Tensor{graph.NewTensor(graph.Float32, n, 3), graph.NewTensor(graph.Float32, n, 3), graph.ScalarOf(float32(.5))}
+			feeds := []*tensor.Tensor{tensor.New(tensor.Float32, n, 3), tensor.New(tensor.Float32, n, 3), tensor.Scalar(float32(.5))}
 			for i := range 3 * n {
-				graph.Of[float32](feeds[0])[i], graph.Of[float32](feeds[1])[i] = float32(i%7)/4, float32(i%5)/2-1
+				tensor.Values[float32](feeds[0])[i], tensor.Values[float32](feeds[1])[i] = float32(i%7)/4, float32(i%5)/2-1
 			}
 			if err := p.Run(bg, n, feeds); err != nil {
 				t.Fatal(err)
 			}
-			x, y, got := graph.Of[float32](feeds[0]), graph.Of[float32](feeds[1]), graph.Of[float32](p.Value(0))
+			x, y, got := tensor.Values[float32](feeds[0]), tensor.Values[float32](feeds[1]), tensor.Values[float32](p.Value(0))
 			for i := range got {
 				if want := -max(2-x[i]*y[i], 0) * .5; got[i] != want {
 					t.Fatalf("batch of %d, element %d: expected %v, got %v", n, i, want, got[i])
@@ -71,16 +72,16 @@ func TestChainsKeepNodesForNumerics(t *testing.T) {
 func TestChainKeepsLateOperands(t *testing.T) {
 	dev := device.NewHost()
 	b := graph.NewBuilder(graph.New())
-	typ := batchType(graph.Float32, 2)
+	typ := batchType(tensor.Float32, 2)
 	in := b.Placeholder("in", typ)
 	x := b.Op("Softmax", "x", typ, nil, in)
 	neg := b.Op("Neg", "neg", typ, nil, x)
 	y := b.Op("Sub", "y", typ, nil, neg, x)
 	p := ok(Compile(b.Graph, Spec{Feeds: []graph.Output{in}, Fetches: []graph.Output{y}}, dev, ok(NewVariables(dev)), Options{}))
-	if err := p.Run(bg, 1, []*graph.Tensor{tensor([]float32{1, 1}, 1, 2)}); err != nil {
+	if err := p.Run(bg, 1, []*tensor.Tensor{dense([]float32{1, 1}, 1, 2)}); err != nil {
 		t.Fatal(err)
 	}
-	if got := graph.Of[float32](p.Value(0)); got[0] != -1 || got[1] != -1 {
+	if got := tensor.Values[float32](p.Value(0)); got[0] != -1 || got[1] != -1 {
 		t.Errorf("expected [-1 -1], got %v (%v)", got, opsOf(p))
 	}
 }
@@ -90,10 +91,10 @@ func TestChainKeepsLateOperands(t *testing.T) {
 func TestNormAddFusion(t *testing.T) {
 	onDevices(t, func(t *testing.T, dev device.Device) {
 		b := graph.NewBuilder(graph.New())
-		ft, ct := batchType(graph.Float32, 3, 7), fixedType(graph.Float32, 7)
+		ft, ct := batchType(tensor.Float32, 3, 7), fixedType(tensor.Float32, 7)
 		x, side := b.Placeholder("x", ft), b.Placeholder("side", ft)
-		one, zero := b.Op("OnesLike", "one", ct, nil, b.Const("c", graph.NewTensor(graph.Float32, 7))), b.Const("zero", graph.NewTensor(graph.Float32, 7))
-		bn := b.Node("FusedBatchNormV3", "bn", []graph.Type{ft, ct, ct, ct, ct, fixedType(graph.Float32)}, graph.Attrs{"epsilon": float32(.1), "is_training": true}, x, one, zero, zero, one)
+		one, zero := b.Op("OnesLike", "one", ct, nil, b.Const("c", tensor.New(tensor.Float32, 7))), b.Const("zero", tensor.New(tensor.Float32, 7))
+		bn := b.Node("FusedBatchNormV3", "bn", []graph.Type{ft, ct, ct, ct, ct, fixedType(tensor.Float32)}, graph.Attrs{"epsilon": float32(.1), "is_training": true}, x, one, zero, zero, one)
 		sum := b.Op("AddV2", "sum", ft, nil, b.Op("Neg", "neg", ft, nil, side), bn.Out(0))
 		relu := b.Op("Relu", "relu", ft, nil, sum)
 		spec := Spec{Feeds: []graph.Output{x, side}, Fetches: []graph.Output{relu, bn.Out(1)}}
@@ -104,7 +105,7 @@ func TestNormAddFusion(t *testing.T) {
 		spec.Fetches = append(spec.Fetches, sum, bn.Out(0))
 		apart := ok(Compile(b.Graph, spec, dev, ok(NewVariables(dev)), Options{}))
 		for _, n := range []int{2, 2000} {
-			feeds := []*graph.Tensor{mlpRows(n, 1), mlpRows(n, 2)}
+			feeds := []*tensor.Tensor{mlpRows(n, 1), mlpRows(n, 2)}
 			for _, p := range []*Program{fused, apart} {
 				if err := p.Run(bg, n, feeds); err != nil {
 					t.Fatal(err)
@@ -123,8 +124,8 @@ func TestNormAddFusion(t *testing.T) {
 	})
 }
 
-func mlpRows(n int, seed uint64) *graph.Tensor {
-	t := graph.NewTensor(graph.Float32, n, 3, 7)
+func mlpRows(n int, seed uint64) *tensor.Tensor {
+	t := tensor.New(tensor.Float32, n, 3, 7)
 	fillRandom(rand.New(rand.NewPCG(seed, 0)), t, 1)
 	return t
 }
@@ -132,7 +133,7 @@ func mlpRows(n int, seed uint64) *graph.Tensor {
 // TestWrongLinksAreErrors sees that an op with too few inputs is refused, not merged.
 func TestWrongLinksAreErrors(t *testing.T) {
 	b := graph.NewBuilder(graph.New())
-	typ := batchType(graph.Float32, 2)
+	typ := batchType(tensor.Float32, 2)
 	x := b.Placeholder("x", typ)
 	y := b.Op("Neg", "y", typ, nil, b.Op("Mul", "mul", typ, nil, b.Op("Neg", "neg", typ, nil, x)))
 	dev := device.NewHost()

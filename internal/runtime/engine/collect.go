@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // collector turns the nodes that fetches and targets need into ops, inputs first, equal ones merged.
@@ -40,7 +41,7 @@ func collect(g *graph.Graph, spec Spec, p *Program) ([]*op, error) {
 		if !f.Valid() || f.Index >= len(f.Node.Outputs) {
 			return nil, fmt.Errorf("fetch %d names no output", i)
 		}
-		if f.DType() == graph.Resource {
+		if f.DType() == tensor.Resource {
 			return nil, fmt.Errorf("fetch %d, %v, is a resource: fetch a ReadVariableOp of it", i, f)
 		}
 		p.fetched = append(p.fetched, c.port(f))
@@ -116,7 +117,7 @@ func (c *collector) visit(n *graph.Node) *op {
 // types give one port.
 func (c *collector) shapeOf(in graph.Output) port {
 	t := in.Type()
-	if t.DType != graph.Resource && !t.Shape.Known() {
+	if t.DType != tensor.Resource && !t.Shape.Known() {
 		c.errs = append(c.errs, &UnsupportedOpError{Op: in.Node.Op, Node: in.Node.Name, Reason: fmt.Sprintf("output %d: shape %v must be known but for the batch size", in.Index, t.Shape)})
 	}
 	key := fmt.Sprint(t.DType, t.Shape)
@@ -162,7 +163,7 @@ func (c *collector) merge(o *op) *op {
 // key is equal for equal ops; the reverse is left to sameOp.
 func (c *collector) key(o *op) string {
 	h := uint64(0)
-	if t, ok := o.node.Attrs["value"].(*graph.Tensor); ok {
+	if t, ok := o.node.Attrs["value"].(*tensor.Tensor); ok {
 		h = maphash.Bytes(c.seed, t.Bytes)
 	}
 	k := fmt.Sprintf("%s %x %s", o.node.Op, h, o.node.Str("shared_name"))

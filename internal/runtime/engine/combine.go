@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // compileCombine takes rows [n, ...], ids [n], offsets and perhaps weights [n] and gives the sum of the rows of each
@@ -87,7 +87,7 @@ func (k *combine[T]) step() error {
 
 // Run sums the examples [lo, hi): it implements kernels.Task.
 func (k *combine[T]) Run(lo, hi int) {
-	if k.ids.v.typ.DType == graph.Int32 {
+	if k.ids.v.typ.DType == tensor.Int32 {
 		combineRows(k, view[int32](k.ids.v), lo, hi)
 	} else {
 		combineRows(k, view[int64](k.ids.v), lo, hi)

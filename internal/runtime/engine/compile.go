@@ -7,6 +7,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/device"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Spec says what a program takes and gives.
@@ -125,7 +126,7 @@ func makeValues(ops []*op) {
 		o.out = make([]*value, len(o.node.Outputs))
 		for i, t := range o.node.Outputs {
 			v := newValue(t)
-			if t.DType == graph.Resource || o.phantom {
+			if t.DType == tensor.Resource || o.phantom {
 				v.home = nowhere
 			}
 			o.out[i] = v
@@ -198,7 +199,7 @@ func checkOp(n *graph.Node) error {
 		return &UnsupportedOpError{Op: n.Op, Node: n.Name, Reason: fmt.Sprintf("it has %d inputs and %d outputs", len(n.Inputs), len(n.Outputs))}
 	}
 	for i, t := range n.Outputs {
-		if t.DType == graph.Resource {
+		if t.DType == tensor.Resource {
 			continue
 		}
 		if t.DType.Size() == 0 {

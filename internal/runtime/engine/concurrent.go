@@ -8,6 +8,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // team is steps that do not depend on each other. One step uses all workers by itself; several are each too small for
@@ -149,7 +150,7 @@ func (s *step) estimate(batch int) {
 			each = nanosPerRow
 		}
 		for _, v := range s.in {
-			if v.typ.DType == graph.Int32 || v.typ.DType == graph.Int64 {
+			if v.typ.DType == tensor.Int32 || v.typ.DType == tensor.Int64 {
 				s.alone += each * float64(v.typ.Shape.ElementsAt(batch))
 			}
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/device"
+	"github.com/goestimator/goestimator/tensor"
 	"pgregory.net/rapid"
 )
 
@@ -33,7 +34,7 @@ const branchWidth = 32
 
 func newBranches(n int) *branches {
 	b := &branches{Builder: graph.NewBuilder(graph.New())}
-	rows, square := batchType(graph.Float32, branchWidth), fixedType(graph.Float32, branchWidth, branchWidth)
+	rows, square := batchType(tensor.Float32, branchWidth), fixedType(tensor.Float32, branchWidth, branchWidth)
 	b.x = b.Placeholder("x", rows)
 	var sum []graph.Output
 	for i := range n {
@@ -42,7 +43,7 @@ func newBranches(n int) *branches {
 		b.names = append(b.names, name)
 		y := b.Op("Tanh", name+"/tanh", rows, nil, b.Op("MatMul", name+"/y", rows, nil, b.x, b.Read(v, square)))
 		grad := b.Op("MatMul", name+"/grad", square, graph.Attrs{"transpose_a": true}, b.x, y)
-		b.spec.Targets = append(b.spec.Targets, b.Node("ResourceApplyGradientDescent", name+"/apply", nil, nil, v, b.Scalar(name+"/rate", graph.Float32, 1e-3), grad))
+		b.spec.Targets = append(b.spec.Targets, b.Node("ResourceApplyGradientDescent", name+"/apply", nil, nil, v, b.Scalar(name+"/rate", tensor.Float32, 1e-3), grad))
 		sum = append(sum, y)
 	}
 	b.spec.Feeds, b.spec.Fetches = []graph.Output{b.x}, []graph.Output{b.Op("AddN", "sum", rows, nil, sum...)}
@@ -52,7 +53,7 @@ func newBranches(n int) *branches {
 func (b *branches) variables(dev device.Device) *Variables {
 	vars, r := ok(NewVariables(dev)), rand.New(rand.NewPCG(1, 1))
 	for _, name := range b.names {
-		w := graph.NewTensor(graph.Float32, branchWidth, branchWidth)
+		w := tensor.New(tensor.Float32, branchWidth, branchWidth)
 		fillRandom(r, w, 0.1)
 		if err := vars.Create(name, w); err != nil {
 			panic(err)
@@ -61,10 +62,10 @@ func (b *branches) variables(dev device.Device) *Variables {
 	return vars
 }
 
-func branchRows(n int) []*graph.Tensor {
-	x := graph.NewTensor(graph.Float32, n, branchWidth)
+func branchRows(n int) []*tensor.Tensor {
+	x := tensor.New(tensor.Float32, n, branchWidth)
 	fillRandom(rand.New(rand.NewPCG(2, 2)), x, 1)
-	return []*graph.Tensor{x}
+	return []*tensor.Tensor{x}
 }
 
 // checkTeams sees that each step runs once, after what it needs, and that none that does not write is behind the first
@@ -106,9 +107,9 @@ func TestConcurrentEqualsSequential(t *testing.T) {
 		g := drawGraph(t)
 		var fetches []graph.Output
 		for i := range rapid.IntRange(1, 4).Draw(t, "updates") { // of two variables, after each other or not
-			handle := g.Variable(fmt.Sprint("u", i%2), fixedType(graph.Float32, 4))
+			handle := g.Variable(fmt.Sprint("u", i%2), fixedType(tensor.Float32, 4))
 			v := rapid.SampledFrom(g.values).Draw(t, "updated by")
-			delta := g.Op("Sum", fmt.Sprint("delta", i), fixedType(graph.Float32, 4), nil, v, g.Const(fmt.Sprint("axis", i), tensor([]int32{0}, 1)))
+			delta := g.Op("Sum", fmt.Sprint("delta", i), fixedType(tensor.Float32, 4), nil, v, g.Const(fmt.Sprint("axis", i), dense([]int32{0}, 1)))
 			g.targets = append(g.targets, g.Node("AssignAddVariableOp", fmt.Sprint("update", i), nil, nil, handle, delta))
 			fetches = append(fetches, v, g.values[len(g.values)-1])
 		}
@@ -122,14 +123,14 @@ func TestConcurrentEqualsSequential(t *testing.T) {
 			}
 			vars := ok(NewVariables(dev))
 			for _, name := range []string{"v", "u0", "u1"} {
-				if err := vars.Create(name, tensor([]float32{.1, .2, -.3, .4}, 4)); err != nil {
+				if err := vars.Create(name, dense([]float32{.1, .2, -.3, .4}, 4)); err != nil {
 					t.Fatal(err)
 				}
 			}
 			p := ok(Compile(g.Graph, Spec{Feeds: []graph.Output{g.x}, Fetches: fetches, Targets: g.targets}, dev, vars, o))
 			checkTeams(t, p)
 			for range 3 {
-				if err := p.Run(bg, rows, []*graph.Tensor{x}); err != nil {
+				if err := p.Run(bg, rows, []*tensor.Tensor{x}); err != nil {
 					t.Fatal(err)
 				}
 				for f := range fetches {

@@ -6,6 +6,7 @@ import (
 	"sort"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 func indexCases() []*opCase {
@@ -14,7 +15,7 @@ func indexCases() []*opCase {
 		params, ids, out string
 		axis, n          int
 	}{{"7,3", "B", "B,3", 0, 7}, {"7,3", "B,2", "B,2,3", 0, 7}, {"B,5,2", "3", "B,3,2", 1, 5}, {"5", "", "", 0, 5}, {"B,4", "2,2", "B,2,2", -1, 4}} {
-		for _, d := range []graph.DType{graph.Int32, graph.Int64} {
+		for _, d := range []tensor.DType{tensor.Int32, tensor.Int64} {
 			all = append(all, &opCase{op: "GatherV2", in: []operand{feedOf(c.params), intsOf(d, c.ids, c.n), ints2(float64(c.axis))}, out: []graph.Type{fl(c.out)},
 				ref: func(in []nd, out [][]int) []nd {
 					axis := (c.axis + len(in[0].shape)) % len(in[0].shape)
@@ -29,7 +30,7 @@ func indexCases() []*opCase {
 				}})
 		}
 	}
-	for _, d := range []graph.DType{graph.Int32, graph.Int64} {
+	for _, d := range []tensor.DType{tensor.Int32, tensor.Int64} {
 		all = append(all, &opCase{op: "GatherV2", attrs: graph.Attrs{"batch_dims": int64(1)}, in: []operand{feedOf("B,6"), intsOf(d, "B,3", 6), ints2(1)},
 			out: []graph.Type{fl("B,3")}, ref: func(in []nd, out [][]int) []nd {
 				r := newND(out[0])
@@ -39,7 +40,7 @@ func indexCases() []*opCase {
 				return []nd{r}
 			}})
 	}
-	signed := func(d graph.DType, s string) operand {
+	signed := func(d tensor.DType, s string) operand {
 		return operand{typ: ty(d, s), gen: func(r *rand.Rand, _ int) float64 { return float64(r.IntN(5) - 1) }}
 	}
 	segments := func(in []nd, out [][]int) []nd {
@@ -53,7 +54,7 @@ func indexCases() []*opCase {
 		return []nd{r}
 	}
 	for _, c := range [][3]string{{"2B,3", "2B", "4,3"}, {"B,2,3", "B,2", "4,3"}, {"B", "B", "4"}} {
-		all = append(all, &opCase{op: "UnsortedSegmentSum", in: []operand{feedOf(c[0]), signed(graph.Int64, c[1]), ints2(4)}, out: []graph.Type{fl(c[2])}, ref: segments, tol: 2})
+		all = append(all, &opCase{op: "UnsortedSegmentSum", in: []operand{feedOf(c[0]), signed(tensor.Int64, c[1]), ints2(4)}, out: []graph.Type{fl(c[2])}, ref: segments, tol: 2})
 	}
 	return append(append(all, argCases()...), topCases()...)
 }
@@ -79,11 +80,11 @@ func argCases() []*opCase {
 	more := func(a, b float64) bool { return a > b }
 	fewer := func(a, b float64) bool { return a < b }
 	var all []*opCase
-	for _, d := range []graph.DType{graph.Int32, graph.Int64} {
+	for _, d := range []tensor.DType{tensor.Int32, tensor.Int64} {
 		all = append(all,
 			&opCase{op: "ArgMax", in: []operand{feedOf("B,6"), ints2(-1)}, out: []graph.Type{ty(d, "B")}, ref: best(1, more)},
 			&opCase{op: "ArgMax", in: []operand{feedOf("B,6,2"), ints2(1)}, out: []graph.Type{ty(d, "B,2")}, ref: best(1, more)},
-			&opCase{op: "ArgMax", in: []operand{intsOf(graph.Int32, "4,B", 3), ints2(0)}, out: []graph.Type{ty(d, "B")}, ref: best(0, more)},
+			&opCase{op: "ArgMax", in: []operand{intsOf(tensor.Int32, "4,B", 3), ints2(0)}, out: []graph.Type{ty(d, "B")}, ref: best(0, more)},
 			&opCase{op: "ArgMin", in: []operand{feedOf("B,6"), ints2(1)}, out: []graph.Type{ty(d, "B")}, ref: best(1, fewer)})
 	}
 	return all
@@ -93,7 +94,7 @@ func topCases() []*opCase {
 	var all []*opCase
 	few := operand{typ: fl("B,7"), gen: func(r *rand.Rand, _ int) float64 { return float64(r.IntN(4)) }} // many equal elements
 	for _, o := range []operand{feedOf("B,7"), few} {
-		all = append(all, &opCase{op: "TopKV2", in: []operand{o, ints2(3)}, out: []graph.Type{fl("B,3"), ty(graph.Int32, "B,3")}, ref: func(in []nd, out [][]int) []nd {
+		all = append(all, &opCase{op: "TopKV2", in: []operand{o, ints2(3)}, out: []graph.Type{fl("B,3"), ty(tensor.Int32, "B,3")}, ref: func(in []nd, out [][]int) []nd {
 			values, cols := newND(out[0]), newND(out[1])
 			for r := range out[0][0] {
 				row := in[0].data[r*7 : (r+1)*7]
@@ -105,7 +106,7 @@ func topCases() []*opCase {
 			}
 			return []nd{values, cols}
 		}},
-			&opCase{op: "InTopKV2", in: []operand{o, intsOf(graph.Int32, "B", 7), ints2(2)}, out: []graph.Type{ty(graph.Bool, "B")}, ref: func(in []nd, out [][]int) []nd {
+			&opCase{op: "InTopKV2", in: []operand{o, intsOf(tensor.Int32, "B", 7), ints2(2)}, out: []graph.Type{ty(tensor.Bool, "B")}, ref: func(in []nd, out [][]int) []nd {
 				r := newND(out[0])
 				for i := range r.data {
 					row, above := in[0].data[i*7:(i+1)*7], 0

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // unravel splits an offset into indices.
@@ -49,7 +50,7 @@ func structureCases() []*opCase {
 		&opCase{op: "Reshape", in: []operand{feedOf("B,4,3"), ints(-1)}, out: []graph.Type{fl("12B")}, ref: same},
 		&opCase{op: "ExpandDims", in: []operand{feedOf("B,4"), ints(1)}, out: []graph.Type{fl("B,1,4")}, ref: same},
 		&opCase{op: "Squeeze", in: []operand{feedOf("B,1,4,1")}, out: []graph.Type{fl("B,4")}, ref: same})
-	for _, d := range []graph.DType{graph.Int32, graph.Int64} {
+	for _, d := range []tensor.DType{tensor.Int32, tensor.Int64} {
 		all = append(all,
 			&opCase{op: "Shape", in: []operand{feedOf("B,4,2B")}, out: []graph.Type{ty(d, "3")}, ref: func(in []nd, out [][]int) []nd {
 				r := newND(out[0])
@@ -80,7 +81,7 @@ func generateCases() []*opCase {
 		{op: "ZerosLike", in: []operand{feedOf("B,3")}, out: []graph.Type{fl("B,3")}, ref: constant(func([]nd) float64 { return 0 })},
 		{op: "OnesLike", in: []operand{feedOf("B,3")}, out: []graph.Type{fl("B,3")}, ref: constant(func([]nd) float64 { return 1 })},
 		{op: "Fill", in: []operand{ints(-1, 3), feedOf("")}, out: []graph.Type{fl("B,3")}, ref: constant(func(in []nd) float64 { return in[1].data[0] })},
-		{op: "Fill", in: []operand{ints(-1), scalar(graph.Bool, 1)}, out: []graph.Type{ty(graph.Bool, "B")}, ref: constant(func(in []nd) float64 { return 1 })},
+		{op: "Fill", in: []operand{ints(-1), scalar(tensor.Bool, 1)}, out: []graph.Type{ty(tensor.Bool, "B")}, ref: constant(func(in []nd) float64 { return 1 })},
 	}
 	steps := func(in []nd, out [][]int) []nd {
 		r := newND(out[0])
@@ -89,7 +90,7 @@ func generateCases() []*opCase {
 		}
 		return []nd{r}
 	}
-	for _, d := range []graph.DType{graph.Float32, graph.Int32, graph.Int64} {
+	for _, d := range []tensor.DType{tensor.Float32, tensor.Int32, tensor.Int64} {
 		all = append(all, &opCase{op: "Range", in: []operand{scalar(d, 3), scalar(d, -1), scalar(d, -2)}, out: []graph.Type{ty(d, "2B")}, ref: steps})
 	}
 	for _, o := range []struct {
@@ -101,7 +102,7 @@ func generateCases() []*opCase {
 			axis = 2
 		}
 		all = append(all, &opCase{op: "OneHot", attrs: graph.Attrs{"axis": o.axis}, in: []operand{
-			{typ: ty(graph.Int64, "B,3"), gen: func(r *rand.Rand, _ int) float64 { return float64(r.IntN(6) - 1) }}, ints2(4), scalar(graph.Float32, 2), scalar(graph.Float32, -1)},
+			{typ: ty(tensor.Int64, "B,3"), gen: func(r *rand.Rand, _ int) float64 { return float64(r.IntN(6) - 1) }}, ints2(4), scalar(tensor.Float32, 2), scalar(tensor.Float32, -1)},
 			out: []graph.Type{fl(o.out)}, ref: func(in []nd, out [][]int) []nd {
 				r := newND(out[0])
 				for i := range r.data {
@@ -119,20 +120,20 @@ func generateCases() []*opCase {
 }
 
 // ints2 is a scalar int32.
-func ints2(v float64) operand { return scalar(graph.Int32, v) }
+func ints2(v float64) operand { return scalar(tensor.Int32, v) }
 
 func castCases() []*opCase {
 	var all []*opCase
-	types := []graph.DType{graph.Uint8, graph.Int32, graph.Int64, graph.Bool, graph.Uint64, graph.Float32, graph.Float64}
+	types := []tensor.DType{tensor.Uint8, tensor.Int32, tensor.Int64, tensor.Bool, tensor.Uint64, tensor.Float32, tensor.Float64}
 	for _, from := range types {
 		for _, to := range types {
 			o := operand{typ: ty(from, "B,5"), gen: below(4)}
-			if from == graph.Float32 {
+			if from == tensor.Float32 {
 				o.gen = func(r *rand.Rand, _ int) float64 { return 4 * r.Float64() }
 			}
 			all = append(all, &opCase{op: "Cast", in: []operand{o}, out: []graph.Type{ty(to, "B,5")}, ref: mapped(func(x ...float64) float64 {
 				switch {
-				case to == graph.Bool:
+				case to == tensor.Bool:
 					return truth(x[0] != 0)
 				case to.Float():
 					return x[0]
@@ -233,7 +234,7 @@ func padCases() []*opCase {
 		}
 		return []nd{r}
 	}
-	pads := operand{typ: ty(graph.Int32, "3,2"), constant: true, values: []float64{0, 0, 1, 2, 3, 0}}
+	pads := operand{typ: ty(tensor.Int32, "3,2"), constant: true, values: []float64{0, 0, 1, 2, 3, 0}}
 	return []*opCase{
 		{op: "Pad", in: []operand{feedOf("B,2,3"), pads}, out: []graph.Type{fl("B,5,6")}, ref: padded},
 		{op: "PadV2", in: []operand{feedOf("B,2,3"), pads, feedOf("")}, out: []graph.Type{fl("B,5,6")}, ref: padded},
@@ -259,7 +260,7 @@ func joinCases() []*opCase {
 	all = append(all,
 		&opCase{op: "ConcatV2", in: []operand{feedOf("B,2,3"), feedOf("B,1,3"), feedOf("B,4,3"), ints2(1)}, out: []graph.Type{fl("B,7,3")}, ref: concat(1)},
 		&opCase{op: "ConcatV2", in: []operand{feedOf("B,2"), feedOf("2B,2"), ints2(0)}, out: []graph.Type{fl("3B,2")}, ref: concat(0)},
-		&opCase{op: "ConcatV2", in: []operand{intsOf(graph.Int64, "B,2", 9), intsOf(graph.Int64, "B,3", 9), ints2(-1)}, out: []graph.Type{ty(graph.Int64, "B,5")}, ref: concat(1)})
+		&opCase{op: "ConcatV2", in: []operand{intsOf(tensor.Int64, "B,2", 9), intsOf(tensor.Int64, "B,3", 9), ints2(-1)}, out: []graph.Type{ty(tensor.Int64, "B,5")}, ref: concat(1)})
 	for _, c := range []struct {
 		axis int64
 		out  string
@@ -317,5 +318,5 @@ func selectCases() []*opCase {
 		}
 		all = append(all, c)
 	}
-	return append(all, &opCase{op: "AddN", in: []operand{intsOf(graph.Int32, "B", 5), intsOf(graph.Int32, "B", 5)}, out: []graph.Type{ty(graph.Int32, "B")}, ref: sum})
+	return append(all, &opCase{op: "AddN", in: []operand{intsOf(tensor.Int32, "B", 5), intsOf(tensor.Int32, "B", 5)}, out: []graph.Type{ty(tensor.Int32, "B")}, ref: sum})
 }

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // mapped is the reference of an elementwise op with broadcasting.
@@ -81,7 +82,7 @@ func unaryCases() []*opCase {
 	}
 	for op, f := range map[string]func(float64) float64{"Neg": func(x float64) float64 { return -x }, "Abs": math.Abs,
 		"Square": func(x float64) float64 { return x * x }, "Sign": sign} {
-		for _, d := range []graph.DType{graph.Int32, graph.Int64} {
+		for _, d := range []tensor.DType{tensor.Int32, tensor.Int64} {
 			add(op, operand{typ: ty(d, "B,5"), gen: func(r *rand.Rand, _ int) float64 { return float64(r.IntN(9) - 4) }}, f)
 		}
 	}
@@ -97,7 +98,7 @@ func predicateCases() []*opCase {
 	flag := func(f func(float64) bool) func(in []nd, out [][]int) []nd {
 		return mapped(func(x ...float64) float64 { return truth(f(x[0])) })
 	}
-	out := []graph.Type{ty(graph.Bool, "B,9")}
+	out := []graph.Type{ty(tensor.Bool, "B,9")}
 	return []*opCase{
 		{op: "IsNan", in: []operand{special}, out: out, ref: flag(math.IsNaN)},
 		{op: "IsInf", in: []operand{special}, out: out, ref: flag(func(x float64) bool { return math.IsInf(x, 0) })},
@@ -153,7 +154,7 @@ var broadcasts = [][3]string{
 
 func binaryCases() []*opCase {
 	var all []*opCase
-	add := func(op string, res graph.DType, a, b operand, f func(x, y float64) float64) {
+	add := func(op string, res tensor.DType, a, b operand, f func(x, y float64) float64) {
 		for _, s := range broadcasts {
 			a.typ.Shape, b.typ.Shape = sh(s[0]), sh(s[1])
 			all = append(all, &opCase{op: op, in: []operand{a, b}, out: []graph.Type{{DType: res, Shape: sh(s[2])}},
@@ -169,28 +170,28 @@ func binaryCases() []*opCase {
 	}
 	floorMod := func(a, b float64) float64 { return a - b*math.Floor(a/b) }
 	for op, f := range arith {
-		add(op, graph.Float32, n, n, f)
-		for _, d := range []graph.DType{graph.Int32, graph.Int64} {
+		add(op, tensor.Float32, n, n, f)
+		for _, d := range []tensor.DType{tensor.Int32, tensor.Int64} {
 			add(op, d, intsOf(d, "", 9), intsOf(d, "", 9), f)
 		}
 	}
-	add("RealDiv", graph.Float32, n, n, func(a, b float64) float64 { return a / b })
-	add("Div", graph.Float32, n, n, func(a, b float64) float64 { return a / b })
-	add("Pow", graph.Float32, n, n, math.Pow)
-	add("FloorMod", graph.Float32, n, n, func(a, b float64) float64 {
+	add("RealDiv", tensor.Float32, n, n, func(a, b float64) float64 { return a / b })
+	add("Div", tensor.Float32, n, n, func(a, b float64) float64 { return a / b })
+	add("Pow", tensor.Float32, n, n, math.Pow)
+	add("FloorMod", tensor.Float32, n, n, func(a, b float64) float64 {
 		m := math.Mod(a, b)
 		if m != 0 && (m < 0) != (b < 0) {
 			m += b
 		}
 		return m
 	})
-	add("FloorDiv", graph.Float32, n, n, func(a, b float64) float64 { return math.Floor(a / b) })
-	signed := operand{typ: ty(graph.Int32, ""), gen: func(r *rand.Rand, _ int) float64 { return float64(r.IntN(19) - 9) }}
-	nonzero := operand{typ: ty(graph.Int32, ""), gen: func(r *rand.Rand, _ int) float64 { return float64(r.IntN(4)*2 - 3) }}
-	add("FloorMod", graph.Int32, signed, nonzero, floorMod)
-	add("FloorDiv", graph.Int32, signed, nonzero, func(a, b float64) float64 { return math.Floor(a / b) })
+	add("FloorDiv", tensor.Float32, n, n, func(a, b float64) float64 { return math.Floor(a / b) })
+	signed := operand{typ: ty(tensor.Int32, ""), gen: func(r *rand.Rand, _ int) float64 { return float64(r.IntN(19) - 9) }}
+	nonzero := operand{typ: ty(tensor.Int32, ""), gen: func(r *rand.Rand, _ int) float64 { return float64(r.IntN(4)*2 - 3) }}
+	add("FloorMod", tensor.Int32, signed, nonzero, floorMod)
+	add("FloorDiv", tensor.Int32, signed, nonzero, func(a, b float64) float64 { return math.Floor(a / b) })
 	maybeZero := operand{typ: fl(""), gen: func(r *rand.Rand, i int) float64 { return float64(r.IntN(3)) }}
-	add("DivNoNan", graph.Float32, n, maybeZero, func(a, b float64) float64 {
+	add("DivNoNan", tensor.Float32, n, maybeZero, func(a, b float64) float64 {
 		if b == 0 {
 			return 0
 		}
@@ -201,12 +202,12 @@ func binaryCases() []*opCase {
 		"Less": func(a, b float64) bool { return a < b }, "LessEqual": func(a, b float64) bool { return a <= b },
 		"Greater": func(a, b float64) bool { return a > b }, "GreaterEqual": func(a, b float64) bool { return a >= b },
 	} {
-		for _, o := range []operand{n, intsOf(graph.Int32, "", 3), intsOf(graph.Int64, "", 3), intsOf(graph.Uint8, "", 3)} {
-			add(op, graph.Bool, o, o, func(a, b float64) float64 { return truth(f(a, b)) })
+		for _, o := range []operand{n, intsOf(tensor.Int32, "", 3), intsOf(tensor.Int64, "", 3), intsOf(tensor.Uint8, "", 3)} {
+			add(op, tensor.Bool, o, o, func(a, b float64) float64 { return truth(f(a, b)) })
 		}
 	}
-	add("LogicalAnd", graph.Bool, boolOf(""), boolOf(""), func(a, b float64) float64 { return a * b })
-	add("LogicalOr", graph.Bool, boolOf(""), boolOf(""), math.Max)
+	add("LogicalAnd", tensor.Bool, boolOf(""), boolOf(""), func(a, b float64) float64 { return a * b })
+	add("LogicalOr", tensor.Bool, boolOf(""), boolOf(""), math.Max)
 	return all
 }
 
@@ -262,22 +263,22 @@ func reduceCases() []*opCase {
 		{"B,3,4,2", "1,3,1,2", []float64{0, 2}, true}, {"B,3,4,2", "B,4", []float64{1, 3}, false}, {"B,5", "B,5", []float64{}, false}, {"", "", []float64{}, false},
 	}
 	var all []*opCase
-	add := func(op string, d graph.DType, o operand, f func([]float64) float64) {
+	add := func(op string, d tensor.DType, o operand, f func([]float64) float64) {
 		for _, s := range shapes {
 			o.typ = graph.Type{DType: d, Shape: sh(s.in)}
 			all = append(all, &opCase{op: op, attrs: graph.Attrs{"keep_dims": s.keep}, in: []operand{o, ints(s.axes...)}, out: []graph.Type{{DType: d, Shape: sh(s.out)}}, ref: reduced(f), tol: 4})
 		}
 	}
 	for op, f := range ops {
-		add(op, graph.Float32, positive(""), f)
-		add(op, graph.Float32, kinkedOf(""), f)
+		add(op, tensor.Float32, positive(""), f)
+		add(op, tensor.Float32, kinkedOf(""), f)
 		if op != "Mean" {
-			add(op, graph.Int32, intsOf(graph.Int32, "", 3), f)
-			add(op, graph.Int64, intsOf(graph.Int64, "", 3), f)
+			add(op, tensor.Int32, intsOf(tensor.Int32, "", 3), f)
+			add(op, tensor.Int64, intsOf(tensor.Int64, "", 3), f)
 		}
 	}
-	add("All", graph.Bool, boolOf(""), foldOf(1, math.Min))
-	add("Any", graph.Bool, boolOf(""), foldOf(0, math.Max))
+	add("All", tensor.Bool, boolOf(""), foldOf(1, math.Min))
+	add("Any", tensor.Bool, boolOf(""), foldOf(0, math.Max))
 	all = append(all, &opCase{op: "L2Loss", in: []operand{feedOf("B,9")}, out: []graph.Type{fl("")}, tol: 4, ref: func(in []nd, out [][]int) []nd {
 		r := newND(nil)
 		for _, x := range in[0].data {

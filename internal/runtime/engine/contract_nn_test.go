@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 func matmulCases() []*opCase {
@@ -129,7 +130,7 @@ func softmaxCases() []*opCase {
 			for _, labels := range []operand{positive(s), kinkedOf(s)} {
 				all = append(all, &opCase{op: "SoftmaxCrossEntropyWithLogits", in: []operand{logits, labels}, out: out, tol: 4, ref: xentRef})
 			}
-			for _, d := range []graph.DType{graph.Int32, graph.Int64} {
+			for _, d := range []tensor.DType{tensor.Int32, tensor.Int64} {
 				all = append(all, &opCase{op: "SparseSoftmaxCrossEntropyWithLogits", in: []operand{logits, intsOf(d, "B", n)}, out: out, ref: sparseXentRef})
 			}
 		}
@@ -247,7 +248,7 @@ func convCases() []*opCase {
 
 // convCases are the three ops of one kind of convolution. All sum x*w*y over (x, w, y) triples, differently.
 func (w *window2) convCases(op, inputGrad, filterGrad string, filter graph.Shape, outC int, depthwise bool) []*opCase {
-	x, k := feedOf(w.in), operand{typ: graph.Type{DType: graph.Float32, Shape: filter}, gen: normalGen}
+	x, k := feedOf(w.in), operand{typ: graph.Type{DType: tensor.Float32, Shape: filter}, gen: normalGen}
 	y := feedOf(w.out)
 	y.typ.Shape.Dims = append(y.typ.Shape.Dims, graph.Fixed(outC))
 	triples := func(xs, ks, ys []int, f func(x, k, y int)) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 func poolCases() []*opCase {
@@ -21,7 +22,7 @@ func poolCases() []*opCase {
 		a := w.attrs()
 		a["ksize"] = []int64{1, int64(w.kh), int64(w.kw), 1}
 		for _, kink := range []bool{false, true} {
-			for _, d := range []graph.DType{graph.Float32, graph.Float64} {
+			for _, d := range []tensor.DType{tensor.Float32, tensor.Float64} {
 				all = append(all, w.maxPoolCases(a, x, y, d, kink)...)
 			}
 		}
@@ -44,15 +45,15 @@ func poolCases() []*opCase {
 }
 
 // lowestOf is the lowest finite number of a float type.
-func lowestOf(d graph.DType) float64 {
-	if d == graph.Float64 {
+func lowestOf(d tensor.DType) float64 {
+	if d == tensor.Float64 {
 		return -math.MaxFloat64
 	}
 	return -math.MaxFloat32
 }
 
 // maxPoolCases feed a constant image as x and its pooled form as y of the gradient: both must belong together.
-func (w *window2) maxPoolCases(a graph.Attrs, x, y operand, d graph.DType, kink bool) []*opCase {
+func (w *window2) maxPoolCases(a graph.Attrs, x, y operand, d tensor.DType, kink bool) []*opCase {
 	const batchMax = 6
 	value := func(i int) float64 {
 		v := (i*7919 + 13) % 101 // few equal elements, known to x and y
@@ -63,7 +64,7 @@ func (w *window2) maxPoolCases(a graph.Attrs, x, y operand, d graph.DType, kink 
 	}
 	// The largest pixel is the first until another one is larger, which none is than NaN.
 	winners := func(image func(i int) float64, xs, ys []int) (top []float64, at []int) {
-		n := graph.NumElements(ys)
+		n := tensor.NumElements(ys)
 		top, at = slices.Repeat([]float64{lowestOf(d)}, n), slices.Repeat([]int{-1}, n)
 		w.pairs(xs, ys, func(i, o int) {
 			v := image(i)

@@ -5,6 +5,7 @@ import (
 	"sort"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // raggedCases have 3B values, of which examples own none, or five; or one for each.
@@ -14,7 +15,7 @@ func raggedCases() []*opCase {
 
 // raggedCasesOf have that many values, and the offset at which those of an example begin.
 func raggedCasesOf(values string, offset func(example int) int) []*opCase {
-	starts := operand{typ: graph.Type{DType: graph.Int64, Shape: graph.Shape{Dims: []graph.Dim{{PerBatch: 1, Const: 1}}}},
+	starts := operand{typ: graph.Type{DType: tensor.Int64, Shape: graph.Shape{Dims: []graph.Dim{{PerBatch: 1, Const: 1}}}},
 		gen: func(_ *rand.Rand, i int) float64 { return float64(offset(i)) }}
 	// owner is the example of value i, -1 for none.
 	owner := func(offsets nd, i int) int {
@@ -25,9 +26,9 @@ func raggedCasesOf(values string, offset func(example int) int) []*opCase {
 		return r
 	}
 	var all []*opCase
-	for _, d := range []graph.DType{graph.Int32, graph.Int64} {
+	for _, d := range []tensor.DType{tensor.Int32, tensor.Int64} {
 		ids := operand{typ: ty(d, values), gen: func(r *rand.Rand, _ int) float64 { return float64(r.IntN(8) - 1) }}
-		all = append(all, &opCase{op: "_RowNumbers", in: []operand{ids, starts}, out: []graph.Type{ty(graph.Int32, values)}, ref: func(in []nd, out [][]int) []nd {
+		all = append(all, &opCase{op: "_RowNumbers", in: []operand{ids, starts}, out: []graph.Type{ty(tensor.Int32, values)}, ref: func(in []nd, out [][]int) []nd {
 			r := newND(out[0])
 			for i := range r.data {
 				if r.data[i] = float64(owner(in[1], i)); in[0].data[i] < 0 {
@@ -82,7 +83,7 @@ func raggedCasesOf(values string, offset func(example int) int) []*opCase {
 	}
 	all = append(all, sumByIndexCases(values)...)
 	dense := &opCase{op: "RaggedTensorToTensor", attrs: graph.Attrs{"row_partition_types": [][]byte{[]byte("ROW_SPLITS")}},
-		in: []operand{ints(-1, 4), feedOf(values), scalar(graph.Float32, -7), starts}, out: []graph.Type{fl("B,4")}, ref: func(in []nd, out [][]int) []nd {
+		in: []operand{ints(-1, 4), feedOf(values), scalar(tensor.Float32, -7), starts}, out: []graph.Type{fl("B,4")}, ref: func(in []nd, out [][]int) []nd {
 			r := newND(out[0])
 			for i := range r.data {
 				if at := in[3].data[i/4] + float64(i%4); at < in[3].data[i/4+1] {
@@ -95,7 +96,7 @@ func raggedCasesOf(values string, offset func(example int) int) []*opCase {
 		}}
 	increasing := operand{typ: fl("B,5"), gen: func(_ *rand.Rand, i int) float64 { return float64(i % 5 / 2) }}
 	bound := &opCase{op: "UpperBound", in: []operand{increasing, {typ: fl("B,3"), gen: func(r *rand.Rand, _ int) float64 { return float64(r.IntN(7))/2 - 1 }}},
-		out: []graph.Type{ty(graph.Int32, "B,3")}, ref: func(in []nd, out [][]int) []nd {
+		out: []graph.Type{ty(tensor.Int32, "B,3")}, ref: func(in []nd, out [][]int) []nd {
 			r := newND(out[0])
 			for i, v := range in[1].data {
 				for _, x := range in[0].data[i/3*5 : i/3*5+5] {
@@ -110,7 +111,7 @@ func raggedCasesOf(values string, offset func(example int) int) []*opCase {
 // sumByIndexCases have rows of few indices, some of them negative, and of an index each.
 func sumByIndexCases(values string) []*opCase {
 	var all []*opCase
-	for _, d := range []graph.DType{graph.Int32, graph.Int64} {
+	for _, d := range []tensor.DType{tensor.Int32, tensor.Int64} {
 		for _, row := range []string{"", ",3", ",40"} {
 			for _, gen := range []func(*rand.Rand, int) float64{
 				func(r *rand.Rand, _ int) float64 { return float64(r.IntN(8) - 1) },

@@ -13,6 +13,7 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // nd is a tensor of the reference: everything is a float64, bool is 0 or 1.
@@ -21,7 +22,7 @@ type nd struct {
 	data  []float64
 }
 
-func newND(shape []int) nd { return nd{shape, make([]float64, graph.NumElements(shape))} }
+func newND(shape []int) nd { return nd{shape, make([]float64, tensor.NumElements(shape))} }
 
 // operand is an input of an op under test: a feed, a constant, or a variable.
 type operand struct {
@@ -42,7 +43,7 @@ type opCase struct {
 	ref func(in []nd, out [][]int) []nd
 	tol float64 // multiplies the tolerance; 0 is 1
 	// only is the one float type under test; Invalid: both.
-	only graph.DType
+	only tensor.DType
 }
 
 // sh parses a shape such as "B,3,2B".
@@ -64,8 +65,8 @@ func sh(s string) graph.Shape {
 	return out
 }
 
-func ty(d graph.DType, s string) graph.Type { return graph.Type{DType: d, Shape: sh(s)} }
-func fl(s string) graph.Type                { return ty(graph.Float32, s) }
+func ty(d tensor.DType, s string) graph.Type { return graph.Type{DType: d, Shape: sh(s)} }
+func fl(s string) graph.Type                 { return ty(tensor.Float32, s) }
 
 func normalGen(r *rand.Rand, _ int) float64   { return r.NormFloat64() }
 func positiveGen(r *rand.Rand, _ int) float64 { return 0.1 + 2*r.Float64() }
@@ -87,14 +88,14 @@ func kinkGen(r *rand.Rand, i int) float64 {
 func kinkedOf(s string) operand { return operand{typ: fl(s), gen: kinkGen} }
 func feedOf(s string) operand   { return operand{typ: fl(s), gen: normalGen} }
 func positive(s string) operand { return operand{typ: fl(s), gen: positiveGen} }
-func intsOf(d graph.DType, s string, n int) operand {
+func intsOf(d tensor.DType, s string, n int) operand {
 	return operand{typ: ty(d, s), gen: below(n)}
 }
-func boolOf(s string) operand { return operand{typ: ty(graph.Bool, s), gen: boolGen} }
+func boolOf(s string) operand { return operand{typ: ty(tensor.Bool, s), gen: boolGen} }
 func ints(v ...float64) operand {
-	return operand{typ: ty(graph.Int32, fmt.Sprint(len(v))), constant: true, values: v}
+	return operand{typ: ty(tensor.Int32, fmt.Sprint(len(v))), constant: true, values: v}
 }
-func scalar(d graph.DType, v float64) operand {
+func scalar(d tensor.DType, v float64) operand {
 	return operand{typ: ty(d, ""), constant: true, values: []float64{v}}
 }
 func slotOf(s string, gen func(*rand.Rand, int) float64) operand {
@@ -102,7 +103,7 @@ func slotOf(s string, gen func(*rand.Rand, int) float64) operand {
 }
 
 // toND and fromND convert between tensors and the reference.
-func toND(t *graph.Tensor) nd {
+func toND(t *tensor.Tensor) nd {
 	out := newND(slices.Clone(t.Shape))
 	for i := range out.data {
 		out.data[i] = element(t, i)
@@ -110,55 +111,55 @@ func toND(t *graph.Tensor) nd {
 	return out
 }
 
-func element(t *graph.Tensor, i int) float64 {
+func element(t *tensor.Tensor, i int) float64 {
 	switch t.DType {
-	case graph.Float32:
-		return float64(graph.Of[float32](t)[i])
-	case graph.Float64:
-		return graph.Of[float64](t)[i]
-	case graph.Int32:
-		return float64(graph.Of[int32](t)[i])
-	case graph.Int64:
-		return float64(graph.Of[int64](t)[i])
-	case graph.Uint8:
-		return float64(graph.Of[uint8](t)[i])
-	case graph.Uint64:
-		return float64(graph.Of[uint64](t)[i])
-	case graph.Uint16:
-		return float64(graph.Of[uint16](t)[i])
+	case tensor.Float32:
+		return float64(tensor.Values[float32](t)[i])
+	case tensor.Float64:
+		return tensor.Values[float64](t)[i]
+	case tensor.Int32:
+		return float64(tensor.Values[int32](t)[i])
+	case tensor.Int64:
+		return float64(tensor.Values[int64](t)[i])
+	case tensor.Uint8:
+		return float64(tensor.Values[uint8](t)[i])
+	case tensor.Uint64:
+		return float64(tensor.Values[uint64](t)[i])
+	case tensor.Uint16:
+		return float64(tensor.Values[uint16](t)[i])
 	}
-	if graph.Of[bool](t)[i] {
+	if tensor.Values[bool](t)[i] {
 		return 1
 	}
 	return 0
 }
 
-func fromND(d graph.DType, x nd) *graph.Tensor {
-	t := graph.NewTensor(d, x.shape...)
+func fromND(d tensor.DType, x nd) *tensor.Tensor {
+	t := tensor.New(d, x.shape...)
 	for i, v := range x.data {
 		switch d {
-		case graph.Float32:
-			graph.Of[float32](t)[i] = float32(v)
-		case graph.Float64:
-			graph.Of[float64](t)[i] = v
-		case graph.Int32:
-			graph.Of[int32](t)[i] = int32(v)
-		case graph.Int64:
-			graph.Of[int64](t)[i] = int64(v)
-		case graph.Uint8:
-			graph.Of[uint8](t)[i] = uint8(v)
-		case graph.Uint64:
-			graph.Of[uint64](t)[i] = uint64(v)
-		case graph.Bool:
-			graph.Of[bool](t)[i] = v != 0
+		case tensor.Float32:
+			tensor.Values[float32](t)[i] = float32(v)
+		case tensor.Float64:
+			tensor.Values[float64](t)[i] = v
+		case tensor.Int32:
+			tensor.Values[int32](t)[i] = int32(v)
+		case tensor.Int64:
+			tensor.Values[int64](t)[i] = int64(v)
+		case tensor.Uint8:
+			tensor.Values[uint8](t)[i] = uint8(v)
+		case tensor.Uint64:
+			tensor.Values[uint64](t)[i] = uint64(v)
+		case tensor.Bool:
+			tensor.Values[bool](t)[i] = v != 0
 		}
 	}
 	return t
 }
 
 // withFloat replaces Float32 by d in a type.
-func withFloat(t graph.Type, d graph.DType) graph.Type {
-	if t.DType == graph.Float32 {
+func withFloat(t graph.Type, d tensor.DType) graph.Type {
+	if t.DType == tensor.Float32 {
 		t.DType = d
 	}
 	return t
@@ -167,7 +168,7 @@ func withFloat(t graph.Type, d graph.DType) graph.Type {
 // contract is a case compiled on a device for one float type.
 type contract struct {
 	c     *opCase
-	d     graph.DType
+	d     tensor.DType
 	p     *Program
 	vars  *Variables
 	names []string
@@ -186,7 +187,7 @@ func (k *contract) build(t *testing.T, dev device.Device, capacity int) {
 		case o.variable:
 			in = append(in, b.Variable(name, typ))
 			k.names = append(k.names, name)
-			if err := k.vars.Create(name, graph.NewTensor(typ.DType, typ.Shape.At(0)...)); err != nil {
+			if err := k.vars.Create(name, tensor.New(typ.DType, typ.Shape.At(0)...)); err != nil {
 				t.Fatal(err)
 			}
 		default:
@@ -211,7 +212,7 @@ func (k *contract) build(t *testing.T, dev device.Device, capacity int) {
 
 // run compares one batch with the reference.
 func (k *contract) run(t *testing.T, r *rand.Rand, batch int) {
-	var feeds []*graph.Tensor
+	var feeds []*tensor.Tensor
 	var in []nd
 	for i, o := range k.c.in {
 		typ := withFloat(o.typ, k.d)
@@ -254,7 +255,7 @@ func (k *contract) run(t *testing.T, r *rand.Rand, batch int) {
 
 func (k *contract) compare(t *testing.T, what string, got, want nd) {
 	t.Helper()
-	tol := map[graph.DType]float64{graph.Float32: 2e-5, graph.Float64: 1e-11}[k.d]
+	tol := map[tensor.DType]float64{tensor.Float32: 2e-5, tensor.Float64: 1e-11}[k.d]
 	if k.c.tol > 0 {
 		tol *= k.c.tol
 	}
@@ -305,23 +306,23 @@ var coveredElsewhere = []string{"Const", "Placeholder", "NoOp", "VarHandleOp", "
 	"StatelessRandomUniformV2", "StatelessRandomNormalV2", "StatelessTruncatedNormalV2"}
 
 // types are the float types under test.
-func (c *opCase) types() []graph.DType {
+func (c *opCase) types() []tensor.DType {
 	switch {
-	case c.only != graph.Invalid:
-		return []graph.DType{c.only}
+	case c.only != tensor.Invalid:
+		return []tensor.DType{c.only}
 	case c.hasFloat():
-		return []graph.DType{graph.Float32, graph.Float64}
+		return []tensor.DType{tensor.Float32, tensor.Float64}
 	}
-	return []graph.DType{graph.Float32}
+	return []tensor.DType{tensor.Float32}
 }
 
 func (c *opCase) hasFloat() bool {
 	for _, o := range c.in {
-		if o.typ.DType == graph.Float32 {
+		if o.typ.DType == tensor.Float32 {
 			return true
 		}
 	}
-	return slices.ContainsFunc(c.out, func(t graph.Type) bool { return t.DType == graph.Float32 })
+	return slices.ContainsFunc(c.out, func(t graph.Type) bool { return t.DType == tensor.Float32 })
 }
 
 // label tells the cases of one op apart.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 func stateCases() []*opCase {
@@ -25,11 +26,11 @@ func stateCases() []*opCase {
 		{op: "AssignAddVariableOp", in: []operand{slotOf("3,5", normalGen), feedOf("3,5")}, ref: by(plus)},
 		{op: "AssignSubVariableOp", in: []operand{slotOf("", normalGen), feedOf("")}, ref: by(minus)},
 	}
-	all = append(all, &opCase{op: guardOp, in: []operand{boolOf("")}, out: []graph.Type{ty(graph.Int64, "")},
+	all = append(all, &opCase{op: guardOp, in: []operand{boolOf("")}, out: []graph.Type{ty(tensor.Int64, "")},
 		ref: func(in []nd, _ [][]int) []nd { return []nd{{in[0].shape, []float64{1 - in[0].data[0]}}} }})
-	step := operand{typ: ty(graph.Int64, ""), gen: below(100), variable: true}
-	all = append(all, &opCase{op: "AssignAddVariableOp", in: []operand{step, scalar(graph.Int64, 1)}, ref: by(plus)},
-		&opCase{op: "AssignSubVariableOp", in: []operand{step, scalar(graph.Int64, 1)}, ref: by(minus)})
+	step := operand{typ: ty(tensor.Int64, ""), gen: below(100), variable: true}
+	all = append(all, &opCase{op: "AssignAddVariableOp", in: []operand{step, scalar(tensor.Int64, 1)}, ref: by(plus)},
+		&opCase{op: "AssignSubVariableOp", in: []operand{step, scalar(tensor.Int64, 1)}, ref: by(minus)})
 	for op, f := range map[string]func(w, x float64) float64{"ResourceScatterAdd": plus, "ResourceScatterSub": minus} {
 		ref := func(in []nd, _ [][]int) []nd {
 			r := nd{in[0].shape, append([]float64(nil), in[0].data...)}
@@ -40,8 +41,8 @@ func stateCases() []*opCase {
 			}
 			return []nd{r}
 		}
-		all = append(all, &opCase{op: op, in: []operand{slotOf("6,3", normalGen), intsOf(graph.Int64, "2B", 6), feedOf("2B,3")}, tol: 2, ref: ref},
-			&opCase{op: op, in: []operand{slotOf("6,35", normalGen), intsOf(graph.Int32, "2B", 6), feedOf("2B,35")}, tol: 2, ref: ref})
+		all = append(all, &opCase{op: op, in: []operand{slotOf("6,3", normalGen), intsOf(tensor.Int64, "2B", 6), feedOf("2B,3")}, tol: 2, ref: ref},
+			&opCase{op: op, in: []operand{slotOf("6,35", normalGen), intsOf(tensor.Int32, "2B", 6), feedOf("2B,35")}, tol: 2, ref: ref})
 	}
 	return all
 }
@@ -166,10 +167,10 @@ func optimizerCases(sparse bool) []*opCase {
 		for _, k := range rc.inputs {
 			switch {
 			case k == 's':
-				c.in = append(c.in, scalar(graph.Float32, scalars[0]))
+				c.in = append(c.in, scalar(tensor.Float32, scalars[0]))
 				scalars = scalars[1:]
 			case k == 'i':
-				c.in = append(c.in, intsOf(graph.Int64, "2B", 6))
+				c.in = append(c.in, intsOf(tensor.Int64, "2B", 6))
 			case sparse:
 				c.in = append(c.in, feedOf("2B,3"))
 			default:
@@ -180,7 +181,7 @@ func optimizerCases(sparse bool) []*opCase {
 		all = append(all, c)
 		if rc.op == "ResourceSparseApplyAdagrad" { // more rows than one block
 			large := *c
-			large.in = []operand{slotOf("900,3", normalGen), slotOf("900,3", positiveGen), c.in[2], feedOf("700B,3"), intsOf(graph.Int32, "700B", 900)}
+			large.in = []operand{slotOf("900,3", normalGen), slotOf("900,3", positiveGen), c.in[2], feedOf("700B,3"), intsOf(tensor.Int32, "700B", 900)}
 			all = append(all, &large)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Cost returns the floating-point operations of a node for a batch of that many rows, and the bytes that it has to read
@@ -47,7 +48,7 @@ func productFlops(n *graph.Node, batch int, transposed bool) int64 {
 	if transposed {
 		terms = a[len(a)-2]
 	}
-	return 2 * int64(graph.NumElements(out)) * int64(terms)
+	return 2 * int64(tensor.NumElements(out)) * int64(terms)
 }
 
 // convFlops counts, for each element of the result of the forward op, as many terms as the first dimensions of the
@@ -57,7 +58,7 @@ func convFlops(n *graph.Node, batch int, r role, dims int) int64 {
 	if len(w) != 4 || y == nil {
 		return 0
 	}
-	return 2 * int64(graph.NumElements(y)) * int64(graph.NumElements(w[:dims]))
+	return 2 * int64(tensor.NumElements(y)) * int64(tensor.NumElements(w[:dims]))
 }
 
 // typeAt is the type of input i, or of output 0 for a position below zero; nil where there is none of a known shape.
@@ -112,7 +113,7 @@ func bytesOf(n *graph.Node, batch int) int64 {
 		t := typeAt(n, i)
 		switch {
 		case t == nil || !readsInput(n.Op, i):
-		case t.DType == graph.Resource:
+		case t.DType == tensor.Resource:
 			variables = append(variables, in.Node)
 		case i == 0 && n.Op == "GatherV2": // of the table no more than what comes out
 			operands += results
@@ -144,7 +145,7 @@ func variableBytes(op string, v *graph.Node, results, widest int64) int64 {
 	case strings.HasPrefix(op, "ResourceSparse") || strings.HasPrefix(op, "ResourceScatter"):
 		return 2 * widest // the rows that the gradient has
 	}
-	d, _ := v.Attrs["dtype"].(graph.DType)
+	d, _ := v.Attrs["dtype"].(tensor.DType)
 	s, ok := v.Attrs["shape"].(graph.Shape)
 	if !ok || !s.Known() {
 		return 0

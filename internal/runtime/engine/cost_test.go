@@ -5,11 +5,12 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/device"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 func TestCost(t *testing.T) {
 	b := graph.NewBuilder(graph.New())
-	f32 := func(s graph.Shape) graph.Type { return graph.Type{DType: graph.Float32, Shape: s} }
+	f32 := func(s graph.Shape) graph.Type { return graph.Type{DType: tensor.Float32, Shape: s} }
 	fixed := func(dims ...int) graph.Type { return f32(graph.ShapeOf(dims...)) }
 	in := func(name string, t graph.Type) graph.Output { return b.Placeholder(name, t) }
 	x, w, bias := in("x", f32(graph.BatchOf(20))), in("w", fixed(20, 30)), in("bias", fixed(30))
@@ -18,8 +19,8 @@ func TestCost(t *testing.T) {
 	images, filter, out := in("images", f32(graph.BatchOf(8, 8, 3))), in("filter", fixed(3, 3, 3, 5)), f32(graph.BatchOf(8, 8, 5))
 	dout := in("dout", out)
 	deep, ddeep := in("deep", fixed(3, 3, 3, 2)), in("ddeep", f32(graph.BatchOf(8, 8, 6)))
-	sizes := in("sizes", graph.Type{DType: graph.Int32, Shape: graph.ShapeOf(4)})
-	table, ids := in("table", fixed(1000, 4)), in("ids", graph.Type{DType: graph.Int32, Shape: graph.BatchOf()})
+	sizes := in("sizes", graph.Type{DType: tensor.Int32, Shape: graph.ShapeOf(4)})
+	table, ids := in("table", fixed(1000, 4)), in("ids", graph.Type{DType: tensor.Int32, Shape: graph.BatchOf()})
 	rows := in("rows", f32(graph.BatchOf(4)))
 	v := b.Variable("v", fixed(20, 30))
 	big := b.Variable("big", fixed(1000, 4))
@@ -69,12 +70,12 @@ func TestCost(t *testing.T) {
 func TestProfileCounts(t *testing.T) {
 	g := graph.New()
 	b := graph.NewBuilder(g)
-	x, w, bias := b.Placeholder("x", batchType(graph.Float32, 3)), b.Placeholder("w", fixedType(graph.Float32, 3, 2)), b.Placeholder("b", fixedType(graph.Float32, 2))
-	m := b.Op("MatMul", "m", batchType(graph.Float32, 2), nil, x, w)
-	y := b.Op("BiasAdd", "y", batchType(graph.Float32, 2), nil, m, bias)
+	x, w, bias := b.Placeholder("x", batchType(tensor.Float32, 3)), b.Placeholder("w", fixedType(tensor.Float32, 3, 2)), b.Placeholder("b", fixedType(tensor.Float32, 2))
+	m := b.Op("MatMul", "m", batchType(tensor.Float32, 2), nil, x, w)
+	y := b.Op("BiasAdd", "y", batchType(tensor.Float32, 2), nil, m, bias)
 	p := ok(Compile(g, Spec{Feeds: []graph.Output{x, w, bias}, Fetches: []graph.Output{y}}, device.NewHost(), ok(NewVariables(device.NewHost())), Options{Profile: true}))
 	for _, batch := range []int{4, 1} {
-		feeds := []*graph.Tensor{graph.NewTensor(graph.Float32, batch, 3), graph.NewTensor(graph.Float32, 3, 2), graph.NewTensor(graph.Float32, 2)}
+		feeds := []*tensor.Tensor{tensor.New(tensor.Float32, batch, 3), tensor.New(tensor.Float32, 3, 2), tensor.New(tensor.Float32, 2)}
 		if err := p.Run(bg, batch, feeds); err != nil {
 			t.Fatal(err)
 		}

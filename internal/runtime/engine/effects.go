@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // connectVariables finds the variables that ops read and write. Its error lists every one that does not fit.
@@ -19,7 +20,7 @@ func connectVariables(ops []*op, vars *Variables) error {
 			continue
 		}
 		for _, in := range o.in {
-			if in.op.node.Outputs[in.idx].DType != graph.Resource {
+			if in.op.node.Outputs[in.idx].DType != tensor.Resource {
 				continue
 			}
 			v := vars.byName[variableName(in.op)]
@@ -75,7 +76,7 @@ func checkVariable(o *op, vars *Variables) error {
 	if v == nil {
 		return fmt.Errorf("variable %s (node %s) was not created: %w", name, o.node.Name, ErrVariable)
 	}
-	want, _ := o.node.Attrs["dtype"].(graph.DType)
+	want, _ := o.node.Attrs["dtype"].(tensor.DType)
 	shape, ok := o.node.Attrs["shape"].(graph.Shape)
 	if want == v.dtype && (!ok || !shape.Known() || shape.Equal(graph.ShapeOf(v.shape...))) {
 		return nil

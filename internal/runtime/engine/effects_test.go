@@ -7,6 +7,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/device"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // scene is a graph with scalar float32 variables for tests of the order of effects.
@@ -19,12 +20,12 @@ type scene struct {
 	targets []*graph.Node
 }
 
-var scalarType = fixedType(graph.Float32)
+var scalarType = fixedType(tensor.Float32)
 
 func newScene(t *testing.T, dev device.Device, values map[string]float32) *scene {
 	s := &scene{t: t, Builder: graph.NewBuilder(graph.New()), vars: ok(NewVariables(dev)), dev: dev}
 	for n, v := range values {
-		if err := s.vars.Create(n, graph.ScalarOf(v)); err != nil {
+		if err := s.vars.Create(n, tensor.Scalar(v)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -35,14 +36,14 @@ func (s *scene) read(name string, after ...*graph.Node) graph.Output {
 	return s.Read(s.Variable(name, scalarType), scalarType, after...)
 }
 
-func (s *scene) num(v float64) graph.Output { return s.Scalar("c", graph.Float32, v) }
+func (s *scene) num(v float64) graph.Output { return s.Scalar("c", tensor.Float32, v) }
 
 func (s *scene) op(op string, in ...graph.Output) graph.Output {
 	return s.Op(op, strings.ToLower(op), scalarType, nil, in...)
 }
 
 func (s *scene) write(op, name string, x graph.Output, after ...*graph.Node) *graph.Node {
-	n := s.Node(op, op, nil, graph.Attrs{"dtype": graph.Float32}, s.Variable(name, scalarType), x)
+	n := s.Node(op, op, nil, graph.Attrs{"dtype": tensor.Float32}, s.Variable(name, scalarType), x)
 	n.Control = after
 	s.targets = append(s.targets, n)
 	return n
@@ -66,11 +67,11 @@ func (s *scene) expect(variable string, value float32, fetches ...float32) {
 		s.t.Fatal(err)
 	}
 	for i, want := range fetches {
-		if got := graph.Of[float32](p.Value(i))[0]; got != want {
+		if got := tensor.Values[float32](p.Value(i))[0]; got != want {
 			s.t.Errorf("fetch %d: expected %v, got %v", i, want, got)
 		}
 	}
-	if got := graph.Of[float32](ok(s.vars.Get(variable)))[0]; got != value {
+	if got := tensor.Values[float32](ok(s.vars.Get(variable)))[0]; got != value {
 		s.t.Errorf("variable %s: expected %v, got %v", variable, value, got)
 	}
 }
@@ -170,7 +171,7 @@ func TestContradictionIsACycle(t *testing.T) {
 		t.Errorf("expected ErrCycle, got %v", err)
 	}
 	plain := graph.NewBuilder(graph.New())
-	x := plain.Node("Neg", "x", []graph.Type{scalarType}, nil, plain.Scalar("c", graph.Float32, 1))
+	x := plain.Node("Neg", "x", []graph.Type{scalarType}, nil, plain.Scalar("c", tensor.Float32, 1))
 	x.Inputs[0] = x.Out(0)
 	if _, err := Compile(plain.Graph, Spec{Fetches: []graph.Output{x.Out(0)}}, device.NewHost(), s.vars, Options{}); !errors.Is(err, ErrCycle) {
 		t.Errorf("expected ErrCycle, got %v", err)
@@ -181,16 +182,16 @@ func TestContradictionIsACycle(t *testing.T) {
 func TestFailedRunLeavesVariables(t *testing.T) {
 	s := newScene(t, device.NewHost(), map[string]float32{"v": 1})
 	s.write("AssignAddVariableOp", "v", s.num(2))
-	table := s.Const("table", tensor([]float32{1, 2}, 2))
-	ids := s.Placeholder("ids", batchType(graph.Int32))
-	row := s.Op("GatherV2", "gather", batchType(graph.Float32), nil, table, ids, s.Const("axis", graph.ScalarOf(int32(0))))
+	table := s.Const("table", dense([]float32{1, 2}, 2))
+	ids := s.Placeholder("ids", batchType(tensor.Int32))
+	row := s.Op("GatherV2", "gather", batchType(tensor.Float32), nil, table, ids, s.Const("axis", tensor.Scalar(int32(0))))
 	p := ok(Compile(s.Graph, Spec{Feeds: []graph.Output{ids}, Fetches: []graph.Output{row}, Targets: s.targets}, s.dev, s.vars, Options{}))
-	err := p.Run(bg, 1, []*graph.Tensor{tensor([]int32{2}, 1)})
+	err := p.Run(bg, 1, []*tensor.Tensor{dense([]int32{2}, 1)})
 	var bad *IndexError
 	if !errors.As(err, &bad) || bad.Index != 2 || bad.Size != 2 {
 		t.Errorf("expected an IndexError, got %v", err)
 	}
-	if got := graph.Of[float32](ok(s.vars.Get("v")))[0]; got != 1 {
+	if got := tensor.Values[float32](ok(s.vars.Get("v")))[0]; got != 1 {
 		t.Errorf("variable: expected 1, got %v", got)
 	}
 	if p.Value(0) != nil {

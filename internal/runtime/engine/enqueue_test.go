@@ -10,6 +10,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/device"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // TestEnqueue trains without waiting, and compares with runs one by one. Another program and a reader look at the
@@ -18,8 +19,8 @@ func TestEnqueue(t *testing.T) { onSplits(t, EnqueueOn) }
 
 // EnqueueOn is TestEnqueue on one device.
 func EnqueueOn(t *testing.T, dev device.Device) {
-	m := newMLP(graph.Float32, 5, 7, 3, 0.1)
-	var results [2]map[string]*graph.Tensor
+	m := newMLP(tensor.Float32, 5, 7, 3, 0.1)
+	var results [2]map[string]*tensor.Tensor
 	for way := range results {
 		vars := m.variables(t, dev, 2)
 		p := ok(Compile(m.g, m.spec, dev, vars, Options{Capacity: 4}))
@@ -66,18 +67,18 @@ func EnqueueOn(t *testing.T, dev device.Device) {
 
 // TestEnqueueFails sees that a fault is told later, with the node's name, and that the program goes on.
 func TestEnqueueFails(t *testing.T) {
-	m := newMLP(graph.Float32, 2, 3, 2, 0.1)
+	m := newMLP(tensor.Float32, 2, 3, 2, 0.1)
 	d := newTwin()
 	vars := m.variables(t, d, 1)
 	p := ok(Compile(m.g, m.spec, d, vars, Options{Capacity: 4}))
 	before := ok(vars.Snapshot())
-	x := tensor([]float32{0, 0, 0, 1, 1, 0, 1, 1}, 4, 2)
+	x := dense([]float32{0, 0, 0, 1, 1, 0, 1, 1}, 4, 2)
 	batch := func(label int64) *Ahead {
-		return ok(p.Ahead(4, []*graph.Tensor{x, tensor([]int64{0, 1, label, 0}, 4)}))
+		return ok(p.Ahead(4, []*tensor.Tensor{x, dense([]int64{0, 1, label, 0}, 4)}))
 	}
 	for _, wait := range []func() error{
 		p.Wait,
-		func() error { return p.Run(bg, 4, []*graph.Tensor{x, tensor([]int64{0, 1, 1, 0}, 4)}) },
+		func() error { return p.Run(bg, 4, []*tensor.Tensor{x, dense([]int64{0, 1, 1, 0}, 4)}) },
 		func() error { ok(vars.Snapshot()); return p.Wait() },
 	} {
 		if err := p.Enqueue(bg, batch(7)); err != nil {

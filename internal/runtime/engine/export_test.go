@@ -10,11 +10,12 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/device"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // ContractOn runs the cases of TestContract on another device. It returns the steps that the host did: op, and why.
 func ContractOn(t *testing.T, dev device.Device, seed uint64) (onHost []string) {
-	eachCase(func(name string, c *opCase, d graph.DType) {
+	eachCase(func(name string, c *opCase, d tensor.DType) {
 		t.Run(name, func(t *testing.T) {
 			k := &contract{c: c, d: d}
 			k.build(t, dev, 4)
@@ -32,14 +33,14 @@ func ContractOn(t *testing.T, dev device.Device, seed uint64) (onHost []string) 
 
 // CompileContractOn only compiles the cases.
 func CompileContractOn(t *testing.T, dev device.Device) {
-	eachCase(func(_ string, c *opCase, d graph.DType) {
+	eachCase(func(_ string, c *opCase, d tensor.DType) {
 		k := &contract{c: c, d: d}
 		k.build(t, dev, 4)
 		k.close(t)
 	})
 }
 
-func eachCase(f func(name string, c *opCase, d graph.DType)) {
+func eachCase(f func(name string, c *opCase, d tensor.DType)) {
 	for _, c := range allCases() {
 		for _, d := range c.types() {
 			f(fmt.Sprintf("%s/%v/%v", c.op, c.label(), d), c, d)
@@ -57,9 +58,9 @@ func (k *contract) close(t *testing.T) {
 }
 
 // TrainMLP trains a classifier for 20 steps, of which some have fewer rows. It returns the variables.
-func TrainMLP(t *testing.T, dev device.Device, how Precision) map[string]*graph.Tensor {
+func TrainMLP(t *testing.T, dev device.Device, how Precision) map[string]*tensor.Tensor {
 	t.Helper()
-	m := newMLP(graph.Float32, 40, 96, 10, 0.1)
+	m := newMLP(tensor.Float32, 40, 96, 10, 0.1)
 	vars := m.variables(t, dev, 5)
 	p := ok(Compile(m.g, m.spec, dev, vars, Options{Capacity: 64, Precision: how}))
 	if on := p.HostSteps(); len(on) > 0 {
@@ -68,10 +69,10 @@ func TrainMLP(t *testing.T, dev device.Device, how Precision) map[string]*graph.
 	r := rand.New(rand.NewPCG(9, 9))
 	for i := range 20 {
 		n := 64 - i%3
-		feeds := []*graph.Tensor{graph.NewTensor(graph.Float32, n, 40), graph.NewTensor(graph.Int64, n)}
+		feeds := []*tensor.Tensor{tensor.New(tensor.Float32, n, 40), tensor.New(tensor.Int64, n)}
 		fillRandom(r, feeds[0], 1)
 		for j := range n {
-			graph.Of[int64](feeds[1])[j] = r.Int64N(10)
+			tensor.Values[int64](feeds[1])[j] = r.Int64N(10)
 		}
 		if err := p.Run(context.Background(), n, feeds); err != nil {
 			t.Fatal(err)
@@ -91,11 +92,11 @@ func TrainMLP(t *testing.T, dev device.Device, how Precision) map[string]*graph.
 // where that has changed a variable or the second does not go well.
 func TrainOnBadLabel(t *testing.T, dev device.Device) error {
 	t.Helper()
-	m := newMLP(graph.Float32, 4, 8, 3, 0.1)
+	m := newMLP(tensor.Float32, 4, 8, 3, 0.1)
 	vars := m.variables(t, dev, 5)
 	p := ok(Compile(m.g, m.spec, dev, vars, Options{Capacity: 2}))
 	before := ok(vars.Snapshot())
-	feeds := []*graph.Tensor{graph.NewTensor(graph.Float32, 2, 4), tensor([]int64{1, 3}, 2)}
+	feeds := []*tensor.Tensor{tensor.New(tensor.Float32, 2, 4), dense([]int64{1, 3}, 2)}
 	fillRandom(rand.New(rand.NewPCG(1, 1)), feeds[0], 1)
 	bad := p.Run(context.Background(), 2, feeds)
 	for name, v := range ok(vars.Snapshot()) {
@@ -103,7 +104,7 @@ func TrainOnBadLabel(t *testing.T, dev device.Device) error {
 			t.Errorf("%s has changed", name)
 		}
 	}
-	graph.Of[int64](feeds[1])[1] = 2
+	tensor.Values[int64](feeds[1])[1] = 2
 	if err := p.Run(context.Background(), 2, feeds); err != nil {
 		t.Error(err)
 	}
@@ -124,17 +125,17 @@ func TrainOnBadLabel(t *testing.T, dev device.Device) error {
 func UpdateWithBadID(t *testing.T, dev device.Device) error {
 	t.Helper()
 	s := &scene{t: t, Builder: graph.NewBuilder(graph.New()), vars: ok(NewVariables(dev)), dev: dev}
-	table := fixedType(graph.Float32, 4, 2)
-	for name, v := range map[string]*graph.Tensor{"table": graph.NewTensor(graph.Float32, 4, 2), "b": graph.ScalarOf(float32(1)), "x": graph.ScalarOf(float32(1))} {
+	table := fixedType(tensor.Float32, 4, 2)
+	for name, v := range map[string]*tensor.Tensor{"table": tensor.New(tensor.Float32, 4, 2), "b": tensor.Scalar(float32(1)), "x": tensor.Scalar(float32(1))} {
 		if err := s.vars.Create(name, v); err != nil {
 			t.Fatal(err)
 		}
 	}
-	ids, rows := s.Placeholder("ids", batchType(graph.Int64)), s.Placeholder("rows", batchType(graph.Float32, 2))
-	scatter := s.Node("ResourceScatterAdd", "scatter", nil, graph.Attrs{"dtype": graph.Float32}, s.Variable("table", table), ids, rows)
+	ids, rows := s.Placeholder("ids", batchType(tensor.Int64)), s.Placeholder("rows", batchType(tensor.Float32, 2))
+	scatter := s.Node("ResourceScatterAdd", "scatter", nil, graph.Attrs{"dtype": tensor.Float32}, s.Variable("table", table), ids, rows)
 	s.targets = append(s.targets, scatter)
 	add := s.write("AssignAddVariableOp", "b", s.num(5), scatter)
-	keep := s.Op("Greater", "keep", fixedType(graph.Bool), nil, s.read("x"), s.num(0))
+	keep := s.Op("Greater", "keep", fixedType(tensor.Bool), nil, s.read("x"), s.num(0))
 	for name, typ := range map[string]graph.Type{"table": table, "b": scalarType} {
 		v := s.Variable(name, typ)
 		s.write("AssignVariableOp", name, s.Op("SelectV2", "choose", typ, nil, keep, s.Read(v, typ, scatter, add), s.Read(v, typ)))
@@ -143,10 +144,10 @@ func UpdateWithBadID(t *testing.T, dev device.Device) error {
 	if !slices.ContainsFunc(p.ops, func(o *op) bool { return o.guarded }) {
 		t.Error("no update is guarded")
 	}
-	feeds := []*graph.Tensor{tensor([]int64{1, 9}, 2), tensor([]float32{1, 1, 1, 1}, 2, 2)}
+	feeds := []*tensor.Tensor{dense([]int64{1, 9}, 2), dense([]float32{1, 1, 1, 1}, 2, 2)}
 	bad := p.Run(bg, 2, feeds)
 	sum := func() (sum float32) {
-		for _, x := range append(graph.Of[float32](ok(s.vars.Get("table"))), graph.Of[float32](ok(s.vars.Get("b")))...) {
+		for _, x := range append(tensor.Values[float32](ok(s.vars.Get("table"))), tensor.Values[float32](ok(s.vars.Get("b")))...) {
 			sum += x
 		}
 		return sum
@@ -154,7 +155,7 @@ func UpdateWithBadID(t *testing.T, dev device.Device) error {
 	if x := sum(); x != 1 {
 		t.Errorf("variables have changed by %v", x-1)
 	}
-	graph.Of[int64](feeds[0])[1] = 3
+	tensor.Values[int64](feeds[0])[1] = 3
 	if err := p.Run(bg, 2, feeds); err != nil || sum() != 10 {
 		t.Errorf("good updates: %v; the sum of all is %v, expected 10", err, sum())
 	}
@@ -165,15 +166,15 @@ func UpdateWithBadID(t *testing.T, dev device.Device) error {
 }
 
 // RandomOn draws numbers from the three streams, batch times 5 each.
-func RandomOn(t *testing.T, dev device.Device, batch int) (all []*graph.Tensor) {
+func RandomOn(t *testing.T, dev device.Device, batch int) (all []*tensor.Tensor) {
 	t.Helper()
 	g := graph.New()
 	b := graph.NewBuilder(g)
-	typ := batchType(graph.Float32, 5)
+	typ := batchType(tensor.Float32, 5)
 	x := b.Placeholder("x", typ)
-	shape := b.Op("Shape", "shape", fixedType(graph.Int32, 2), nil, x)
-	key, counter := b.Placeholder("key", fixedType(graph.Uint64, 1)), b.Placeholder("counter", fixedType(graph.Uint64, 2))
-	alg := b.Const("alg", tensor([]int32{1}))
+	shape := b.Op("Shape", "shape", fixedType(tensor.Int32, 2), nil, x)
+	key, counter := b.Placeholder("key", fixedType(tensor.Uint64, 1)), b.Placeholder("counter", fixedType(tensor.Uint64, 2))
+	alg := b.Const("alg", dense([]int32{1}))
 	spec := Spec{Feeds: []graph.Output{x, key, counter}}
 	for _, op := range []string{"StatelessRandomUniformV2", "StatelessRandomNormalV2", "StatelessTruncatedNormalV2"} {
 		spec.Fetches = append(spec.Fetches, b.Op(op, op, typ, nil, shape, key, counter, alg))
@@ -183,12 +184,12 @@ func RandomOn(t *testing.T, dev device.Device, batch int) (all []*graph.Tensor) 
 	if on := p.HostSteps(); len(on) > 0 {
 		t.Errorf("expected no steps on the host, got %v", on)
 	}
-	if err := p.Run(context.Background(), batch, []*graph.Tensor{graph.NewTensor(graph.Float32, batch, 5), tensor([]uint64{7}, 1), tensor([]uint64{1 << 63, 9}, 2)}); err != nil {
+	if err := p.Run(context.Background(), batch, []*tensor.Tensor{tensor.New(tensor.Float32, batch, 5), dense([]uint64{7}, 1), dense([]uint64{1 << 63, 9}, 2)}); err != nil {
 		t.Fatal(err)
 	}
 	for i := range spec.Fetches {
 		v := p.Value(i)
-		all = append(all, &graph.Tensor{DType: v.DType, Shape: v.Shape, Bytes: slices.Clone(v.Bytes)})
+		all = append(all, &tensor.Tensor{DType: v.DType, Shape: v.Shape, Bytes: slices.Clone(v.Bytes)})
 	}
 	if err := p.Close(); err != nil {
 		t.Error(err)

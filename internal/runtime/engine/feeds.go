@@ -7,6 +7,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/device"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // errStopped tells that the context ended between two kernels.
@@ -24,7 +25,7 @@ type feed struct {
 func (p *Program) hostFeeds() bool { return p.dev.Kind() == device.KindHost }
 
 // bindFeeds checks the feeds and makes them the values of their placeholders.
-func (p *Program) bindFeeds(batch int, feeds []*graph.Tensor, set *feedSet) error {
+func (p *Program) bindFeeds(batch int, feeds []*tensor.Tensor, set *feedSet) error {
 	if err := p.checkFeeds(batch, feeds); err != nil {
 		return err
 	}
@@ -53,7 +54,7 @@ func (p *Program) bindFeeds(batch int, feeds []*graph.Tensor, set *feedSet) erro
 }
 
 // checkFeeds compares tensors with what is expected.
-func (p *Program) checkFeeds(batch int, feeds []*graph.Tensor) error {
+func (p *Program) checkFeeds(batch int, feeds []*tensor.Tensor) error {
 	if len(feeds) != len(p.feeds) {
 		return fmt.Errorf("run: expected %d feeds, got %d", len(p.feeds), len(feeds))
 	}
@@ -73,7 +74,7 @@ func (p *Program) shareFeeds() {
 }
 
 // check compares a tensor with what the feed expects.
-func (f *feed) check(t *graph.Tensor, batch int) error {
+func (f *feed) check(t *tensor.Tensor, batch int) error {
 	if t == nil {
 		return fmt.Errorf("feed %s: expected %v %v, got nothing", f.name, f.typ.DType, f.typ.Shape)
 	}
@@ -96,7 +97,7 @@ func (f *feed) aligned(b []byte) []byte {
 		return b
 	}
 	if cap(f.staging) < len(b) {
-		f.staging = graph.NewTensor(graph.Uint8, len(b)).Bytes
+		f.staging = tensor.New(tensor.Uint8, len(b)).Bytes
 	}
 	copy(f.staging[:len(b)], b)
 	return f.staging[:len(b)]
@@ -132,8 +133,8 @@ func (p *Program) uploadConstants(ops []*op) error {
 
 // constTensor returns a Const's value after comparing it with the node's output type. A host tensor that is not
 // aligned is copied.
-func constTensor(n *graph.Node) (*graph.Tensor, error) {
-	t, ok := n.Attrs["value"].(*graph.Tensor)
+func constTensor(n *graph.Node) (*tensor.Tensor, error) {
+	t, ok := n.Attrs["value"].(*tensor.Tensor)
 	if !ok || len(n.Outputs) != 1 {
 		return nil, fmt.Errorf("constant %s has no value", n.Name)
 	}

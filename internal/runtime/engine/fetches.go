@@ -4,27 +4,27 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/device"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // resizeResults shapes the host's view of every fetch for the current batch. On the host the bytes are those of the
 // program, else memory that the results are downloaded to.
 func (p *Program) resizeResults() {
 	if p.results == nil {
-		p.results = make([]*graph.Tensor, len(p.fetched))
+		p.results = make([]*tensor.Tensor, len(p.fetched))
 	}
 	for i, f := range p.fetched {
 		v := f.value()
 		if p.results[i] == nil {
-			p.results[i] = &graph.Tensor{DType: v.typ.DType, Shape: slices.Clone(v.dims)}
+			p.results[i] = &tensor.Tensor{DType: v.typ.DType, Shape: slices.Clone(v.dims)}
 		}
 		copy(p.results[i].Shape, v.dims)
 		if p.left(i) {
 			continue
 		}
 		if n := v.n * v.elem; !p.hostFeeds() && cap(p.results[i].Bytes) < n {
-			p.results[i].Bytes = graph.NewTensor(graph.Uint8, n).Bytes
+			p.results[i].Bytes = tensor.New(tensor.Uint8, n).Bytes
 		} else if !p.hostFeeds() {
 			p.results[i].Bytes = p.results[i].Bytes[:n]
 		}
@@ -69,7 +69,7 @@ func (p *Program) bufferOf(f port) (device.Buffer, int) {
 // Value returns fetch i of the last run: a view that is valid until the next one and, without Options.OwnFetches, must
 // not be changed; nil unless that run succeeded, or has told Options.OnFetch of it, and there is such a fetch that
 // was not left on the device.
-func (p *Program) Value(i int) *graph.Tensor {
+func (p *Program) Value(i int) *tensor.Tensor {
 	if i < 0 || i >= len(p.ready) || !p.ready[i].Load() || p.left(i) {
 		return nil
 	}
@@ -84,7 +84,7 @@ func (p *Program) forget() {
 }
 
 // Fetch copies fetch i of the last run to dst, whose memory is used again where it is large enough.
-func (p *Program) Fetch(i int, dst *graph.Tensor) error {
+func (p *Program) Fetch(i int, dst *tensor.Tensor) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if i < 0 || i >= len(p.fetched) {
@@ -95,7 +95,7 @@ func (p *Program) Fetch(i int, dst *graph.Tensor) error {
 	}
 	r := p.results[i]
 	if cap(dst.Bytes) < len(r.Bytes) {
-		dst.Bytes = graph.NewTensor(graph.Uint8, len(r.Bytes)).Bytes
+		dst.Bytes = tensor.New(tensor.Uint8, len(r.Bytes)).Bytes
 	}
 	dst.DType, dst.Bytes, dst.Shape = r.DType, dst.Bytes[:len(r.Bytes)], append(dst.Shape[:0], r.Shape...)
 	copy(dst.Bytes, r.Bytes)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // fuseRagged makes one op each of the nodes that number the values of a ragged tensor by example (see
@@ -70,11 +71,11 @@ func numberRowsAtOnce(o *op) []*op {
 	n := typeOf(ids).Shape
 	single := graph.Shape{Dims: append([]graph.Dim{graph.Fixed(1)}, n.Dims...)}
 	if !typeOf(above.in[1]).Shape.Equal(single) || typeOf(above.in[0]).Shape.Rank() != 2 || typeOf(above.in[0]).Shape.Dims[0] != graph.Fixed(1) ||
-		o.node.Outputs[0].DType != graph.Int32 {
+		o.node.Outputs[0].DType != tensor.Int32 {
 		return nil
 	}
-	if n.Rank() != 1 || typeOf(offsets).Shape.Rank() != 1 || typeOf(offsets).DType != graph.Int64 ||
-		typeOf(ids).DType != graph.Int32 && typeOf(ids).DType != graph.Int64 || !n.Equal(o.node.Outputs[0].Shape) {
+	if n.Rank() != 1 || typeOf(offsets).Shape.Rank() != 1 || typeOf(offsets).DType != tensor.Int64 ||
+		typeOf(ids).DType != tensor.Int32 && typeOf(ids).DType != tensor.Int64 || !n.Equal(o.node.Outputs[0].Shape) {
 		return nil
 	}
 	old := []*op{there, row, row.in[0].op, above, above.in[0].op, above.in[1].op, at}
@@ -168,8 +169,8 @@ func typeOf(p port) graph.Type { return p.op.node.Outputs[p.idx] }
 
 // isScalar reports whether p is a constant of one element, v.
 func isScalar(p port, v float64) bool {
-	t, ok := p.op.node.Attrs["value"].(*graph.Tensor)
-	return ok && p.op.feed < 0 && p.op.node.Op == "Const" && t.Len() == 1 && t.DType != graph.String && t.Float(0) == v
+	t, ok := p.op.node.Attrs["value"].(*tensor.Tensor)
+	return ok && p.op.feed < 0 && p.op.node.Op == "Const" && t.Len() == 1 && t.DType != tensor.String && t.Float(0) == v
 }
 
 func countUses(ops []*op, fetched []port) map[port]int {

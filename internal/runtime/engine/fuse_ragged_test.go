@@ -9,6 +9,7 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/compiler/lower"
 	"github.com/goestimator/goestimator/internal/runtime/device"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // lookupGraph sums weighted rows of a table [9,2] by ragged ids, as ops.LookupSparse does, and gives every value its
@@ -16,20 +17,20 @@ import (
 func lookupGraph(t *testing.T) (g *graph.Graph, feeds []graph.Output, rows, sum, back graph.Output) {
 	t.Helper()
 	b := graph.NewBuilder(graph.New())
-	place := func(name string, d graph.DType, dims ...graph.Dim) graph.Output {
+	place := func(name string, d tensor.DType, dims ...graph.Dim) graph.Output {
 		feeds = append(feeds, b.Placeholder(name, graph.Type{DType: d, Shape: graph.Shape{Dims: dims}}))
 		return feeds[len(feeds)-1]
 	}
 	n, one, two := graph.Dim{PerBatch: 3}, graph.Fixed(1), graph.Fixed(2)
-	ids, offsets := place("ids", graph.Int64, n), place("offsets", graph.Int64, graph.Dim{PerBatch: 1, Const: 1})
-	weights, table := place("weights", graph.Float32, n, one), place("table", graph.Float32, graph.Fixed(9), two)
-	flat := graph.Type{DType: graph.Float32, Shape: graph.Shape{Dims: []graph.Dim{n, two}}}
-	at := b.Op("Maximum", "at", ids.Type(), nil, ids, b.Scalar("zero", graph.Int64, 0))
-	rows = b.Op("GatherV2", "rows", flat, nil, table, at, b.Scalar("axis", graph.Int32, 0))
+	ids, offsets := place("ids", tensor.Int64, n), place("offsets", tensor.Int64, graph.Dim{PerBatch: 1, Const: 1})
+	weights, table := place("weights", tensor.Float32, n, one), place("table", tensor.Float32, graph.Fixed(9), two)
+	flat := graph.Type{DType: tensor.Float32, Shape: graph.Shape{Dims: []graph.Dim{n, two}}}
+	at := b.Op("Maximum", "at", ids.Type(), nil, ids, b.Scalar("zero", tensor.Int64, 0))
+	rows = b.Op("GatherV2", "rows", flat, nil, table, at, b.Scalar("axis", tensor.Int32, 0))
 	weighted := b.Op("Mul", "weighted", flat, nil, rows, weights)
 	numbers := lower.RowNumbers(b, "numbers", ids, offsets)
-	sum = b.Op("UnsortedSegmentSum", "sum", graph.Type{DType: graph.Float32, Shape: graph.Shape{Dims: []graph.Dim{graph.Batch, two}}}, nil,
-		weighted, numbers, b.Scalar("count", graph.Int32, 1))
+	sum = b.Op("UnsortedSegmentSum", "sum", graph.Type{DType: tensor.Float32, Shape: graph.Shape{Dims: []graph.Dim{graph.Batch, two}}}, nil,
+		weighted, numbers, b.Scalar("count", tensor.Int32, 1))
 	back = lower.GatherPadded(b, "back", sum, numbers)
 	if err := b.Err(); err != nil {
 		t.Fatal(err)
@@ -47,10 +48,10 @@ func opNames(p *Program) []string {
 
 func TestRaggedLookupsAreFused(t *testing.T) {
 	g, feeds, rows, sum, back := lookupGraph(t)
-	values := []*graph.Tensor{ok(graph.FromSlice([]int64{3, -1, 8, 3, 0, -1}, 6)), ok(graph.FromSlice([]int64{0, 4, 5}, 3)),
-		ok(graph.FromSlice([]float32{1, 5, 2, 3, 0.5, 9}, 6, 1)), graph.NewTensor(graph.Float32, 9, 2)}
-	for i := range graph.Of[float32](values[3]) {
-		graph.Of[float32](values[3])[i] = float32(i)
+	values := []*tensor.Tensor{ok(tensor.FromSlice([]int64{3, -1, 8, 3, 0, -1}, 6)), ok(tensor.FromSlice([]int64{0, 4, 5}, 3)),
+		ok(tensor.FromSlice([]float32{1, 5, 2, 3, 0.5, 9}, 6, 1)), tensor.New(tensor.Float32, 9, 2)}
+	for i := range tensor.Values[float32](values[3]) {
+		tensor.Values[float32](values[3])[i] = float32(i)
 	}
 	wantSum := []float32{1*6 + 2*16 + 3*6, 1*7 + 2*17 + 3*7, 0, 0.5}
 	wantBack := []float32{56, 62, 0, 0, 56, 62, 56, 62, 0, 0.5, 0, 0}
@@ -73,20 +74,20 @@ func TestRaggedLookupsAreFused(t *testing.T) {
 			if err := p.Run(t.Context(), 2, values); err != nil {
 				t.Fatal(err)
 			}
-			if s := graph.Of[float32](p.Value(0)); !slices.Equal(s, wantSum) {
+			if s := tensor.Values[float32](p.Value(0)); !slices.Equal(s, wantSum) {
 				t.Errorf("sum %v, expected %v", s, wantSum)
 			}
-			if len(c.fetches) > 1 && !slices.Equal(graph.Of[float32](p.Value(1)), wantBack) {
-				t.Errorf("back %v, expected %v", graph.Of[float32](p.Value(1)), wantBack)
+			if len(c.fetches) > 1 && !slices.Equal(tensor.Values[float32](p.Value(1)), wantBack) {
+				t.Errorf("back %v, expected %v", tensor.Values[float32](p.Value(1)), wantBack)
 			}
 			bad := slices.Clone(values)
-			bad[0] = ok(graph.FromSlice([]int64{3, 1, 9, 12, 0, -1}, 6))
+			bad[0] = ok(tensor.FromSlice([]int64{3, 1, 9, 12, 0, -1}, 6))
 			var index *IndexError
 			if err := p.Run(t.Context(), 2, bad); !errors.As(err, &index) || index.Index != 9 || index.Position != 2 {
 				t.Errorf("an id that is no row: got %v", err)
 			}
 			for _, offsets := range [][]int64{{0, 4, 7}, {0, 4, 3}, {1, 4, 5}, {0, -4, 5}} {
-				bad[0], bad[1] = values[0], ok(graph.FromSlice(offsets, 3))
+				bad[0], bad[1] = values[0], ok(tensor.FromSlice(offsets, 3))
 				var panicked *PanicError
 				if err := p.Run(t.Context(), 2, bad); err == nil || errors.As(err, &panicked) {
 					t.Errorf("offsets %v: got %v", offsets, err)
@@ -102,9 +103,9 @@ func TestRaggedLookupsAreFused(t *testing.T) {
 // TestFusedLookupsFollow: what is read after a lookup is read after all that the lookup waited for.
 func TestFusedLookupsFollow(t *testing.T) {
 	g, feeds, rows, sum, _ := lookupGraph(t)
-	b, two := graph.NewBuilder(g), fixedType(graph.Float32, 2)
+	b, two := graph.NewBuilder(g), fixedType(tensor.Float32, 2)
 	v := b.Variable("v", two)
-	add := b.Node("AssignAddVariableOp", "add", nil, nil, v, b.Const("ones", tensor([]float32{1, 1}, 2)))
+	add := b.Node("AssignAddVariableOp", "add", nil, nil, v, b.Const("ones", dense([]float32{1, 1}, 2)))
 	rows.Node.Control = append(rows.Node.Control, add)
 	read := b.Op("ReadVariableOp", "read", two, nil, v)
 	read.Node.Control = append(read.Node.Control, sum.Node)
@@ -113,15 +114,15 @@ func TestFusedLookupsFollow(t *testing.T) {
 	}
 	dev := device.NewHost()
 	vars := ok(NewVariables(dev))
-	if err := vars.Create("v", graph.NewTensor(graph.Float32, 2)); err != nil {
+	if err := vars.Create("v", tensor.New(tensor.Float32, 2)); err != nil {
 		t.Fatal(err)
 	}
 	p := ok(Compile(g, Spec{Feeds: feeds, Fetches: []graph.Output{sum, read}}, dev, vars, Options{}))
-	values := []*graph.Tensor{tensor([]int64{3, -1, 8}, 3), tensor([]int64{0, 3}, 2), graph.NewTensor(graph.Float32, 3, 1), graph.NewTensor(graph.Float32, 9, 2)}
+	values := []*tensor.Tensor{dense([]int64{3, -1, 8}, 3), dense([]int64{0, 3}, 2), tensor.New(tensor.Float32, 3, 1), tensor.New(tensor.Float32, 9, 2)}
 	if err := p.Run(bg, 1, values); err != nil {
 		t.Fatal(err)
 	}
-	if got := graph.Of[float32](p.Value(1)); !slices.Contains(opNames(p), "_RaggedCombine") || !slices.Equal(got, []float32{1, 1}) {
+	if got := tensor.Values[float32](p.Value(1)); !slices.Contains(opNames(p), "_RaggedCombine") || !slices.Equal(got, []float32{1, 1}) {
 		t.Errorf("ops %v, read %v: expected the variable after its update", opNames(p), got)
 	}
 }
@@ -131,26 +132,26 @@ func TestRowNumbersOfOtherShapes(t *testing.T) {
 	for _, c := range []struct {
 		name      string
 		positions int // of the range
-		out       graph.DType
+		out       tensor.DType
 		want      []int64
 	}{
-		{"int64", 4, graph.Int64, []int64{0, 0, -1, 1}},
-		{"one position for all", 1, graph.Int32, []int64{0, 0, -1, 0}},
+		{"int64", 4, tensor.Int64, []int64{0, 0, -1, 1}},
+		{"one position for all", 1, tensor.Int32, []int64{0, 0, -1, 0}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := graph.NewBuilder(graph.New())
-			ids, offsets := b.Placeholder("ids", fixedType(graph.Int64, 4)), b.Placeholder("offsets", fixedType(graph.Int64, 3))
+			ids, offsets := b.Placeholder("ids", fixedType(tensor.Int64, 4)), b.Placeholder("offsets", fixedType(tensor.Int64, 3))
 			flat := func(x graph.Output, name string, dims ...int) graph.Output {
 				to := make([]int32, len(dims))
 				for i, d := range dims {
 					to[i] = int32(d)
 				}
-				return b.Op("Reshape", name, fixedType(x.DType(), dims...), nil, x, b.Const(name+"/shape", tensor(to, len(to))))
+				return b.Op("Reshape", name, fixedType(x.DType(), dims...), nil, x, b.Const(name+"/shape", dense(to, len(to))))
 			}
-			at := b.Op("Range", "at", fixedType(graph.Int64, c.positions), nil, b.Scalar("start", graph.Int64, 0), b.Scalar("limit", graph.Int64, float64(c.positions)), b.Scalar("delta", graph.Int64, 1))
+			at := b.Op("Range", "at", fixedType(tensor.Int64, c.positions), nil, b.Scalar("start", tensor.Int64, 0), b.Scalar("limit", tensor.Int64, float64(c.positions)), b.Scalar("delta", tensor.Int64, 1))
 			above := b.Op("UpperBound", "above", fixedType(c.out, 1, c.positions), nil, flat(offsets, "table", 1, 3), flat(at, "positions", 1, c.positions))
 			row := b.Op("Sub", "row", fixedType(c.out, c.positions), nil, flat(above, "line", c.positions), b.Scalar("one", c.out, 1))
-			there := b.Op("GreaterEqual", "there", fixedType(graph.Bool, 4), nil, ids, b.Scalar("zero", graph.Int64, 0))
+			there := b.Op("GreaterEqual", "there", fixedType(tensor.Bool, 4), nil, ids, b.Scalar("zero", tensor.Int64, 0))
 			numbers := b.Op("SelectV2", "numbers", fixedType(c.out, 4), nil, there, row, b.Scalar("none", c.out, -1))
 			if err := b.Err(); err != nil {
 				t.Fatal(err)
@@ -160,7 +161,7 @@ func TestRowNumbersOfOtherShapes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := p.Run(bg, 1, []*graph.Tensor{tensor([]int64{5, 5, -1, 5}, 4), tensor([]int64{0, 3, 4}, 3)}); err != nil {
+			if err := p.Run(bg, 1, []*tensor.Tensor{dense([]int64{5, 5, -1, 5}, 4), dense([]int64{0, 3, 4}, 3)}); err != nil {
 				t.Fatal(err)
 			}
 			for i, want := range c.want {
@@ -197,22 +198,22 @@ func TestNegativeIndicesAreNotApplied(t *testing.T) {
 func scattered(t *testing.T, op string, ids []int64, width int) []float32 {
 	t.Helper()
 	b := graph.NewBuilder(graph.New())
-	typ := graph.Type{DType: graph.Float32, Shape: graph.ShapeOf(7, width)}
+	typ := graph.Type{DType: tensor.Float32, Shape: graph.ShapeOf(7, width)}
 	v, slot := b.Variable("v", typ), b.Variable("slot", typ)
-	at := b.Const("ids", ok(graph.FromSlice(ids, len(ids))))
-	values := graph.NewTensor(graph.Float32, len(ids), width)
-	for i := range graph.Of[float32](values) {
-		graph.Of[float32](values)[i] = float32(ids[i/width] + 1)
+	at := b.Const("ids", ok(tensor.FromSlice(ids, len(ids))))
+	values := tensor.New(tensor.Float32, len(ids), width)
+	for i := range tensor.Values[float32](values) {
+		tensor.Values[float32](values)[i] = float32(ids[i/width] + 1)
 		if ids[i/width] < 0 {
-			graph.Of[float32](values)[i] = 100
+			tensor.Values[float32](values)[i] = 100
 		}
 	}
 	g := b.Const("rows", values)
 	in := []graph.Output{v, at, g}
 	if op == "ResourceSparseApplyAdagradV2" {
-		in = []graph.Output{v, slot, b.Scalar("lr", graph.Float32, 0.5), b.Scalar("epsilon", graph.Float32, 0), g, at}
+		in = []graph.Output{v, slot, b.Scalar("lr", tensor.Float32, 0.5), b.Scalar("epsilon", tensor.Float32, 0), g, at}
 	}
-	n := b.Node(op, "update", nil, graph.Attrs{"dtype": graph.Float32, "T": graph.Float32, "Tindices": graph.Int64, "update_slots": true}, in...)
+	n := b.Node(op, "update", nil, graph.Attrs{"dtype": tensor.Float32, "T": tensor.Float32, "Tindices": tensor.Int64, "update_slots": true}, in...)
 	if err := b.Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -220,9 +221,9 @@ func scattered(t *testing.T, op string, ids []int64, width int) []float32 {
 	defer dev.Close()
 	vars := ok(NewVariables(dev))
 	for _, name := range []string{"v", "slot"} {
-		one := graph.NewTensor(graph.Float32, 7, width)
-		for i := range graph.Of[float32](one) {
-			graph.Of[float32](one)[i] = 1
+		one := tensor.New(tensor.Float32, 7, width)
+		for i := range tensor.Values[float32](one) {
+			tensor.Values[float32](one)[i] = 1
 		}
 		if err := vars.Create(name, one); err != nil {
 			t.Fatal(err)
@@ -233,5 +234,5 @@ func scattered(t *testing.T, op string, ids []int64, width int) []float32 {
 	if err := p.Run(t.Context(), 1, nil); err != nil {
 		t.Fatal(err)
 	}
-	return slices.Clone(graph.Of[float32](ok(vars.Get("v"))))
+	return slices.Clone(tensor.Values[float32](ok(vars.Get("v"))))
 }

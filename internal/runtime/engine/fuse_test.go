@@ -7,6 +7,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/device"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // fusedCases add a bias and ReLU to the cases of MatMul and Conv2D.
@@ -20,7 +21,7 @@ func fusedCases() []*opCase {
 		if last := dims[len(dims)-1]; !last.Static() {
 			continue
 		}
-		bias := operand{typ: graph.Type{DType: graph.Float32, Shape: graph.Shape{Dims: dims[len(dims)-1:]}}, gen: kinkGen}
+		bias := operand{typ: graph.Type{DType: tensor.Float32, Shape: graph.Shape{Dims: dims[len(dims)-1:]}}, gen: kinkGen}
 		for _, fused := range [][][]byte{{[]byte("BiasAdd")}, {[]byte("BiasAdd"), []byte("Relu")}} {
 			attrs := graph.Attrs{"fused_ops": fused}
 			for k, v := range c.attrs {
@@ -53,7 +54,7 @@ func opsOf(p *Program) []string {
 // TestFusion sees which ops of a training step are merged, and that fetching a value in between keeps it.
 func TestFusion(t *testing.T) {
 	dev := device.NewHost()
-	m := newMLP(graph.Float32, 2, 3, 2, 0.1)
+	m := newMLP(tensor.Float32, 2, 3, 2, 0.1)
 	p := ok(Compile(m.g, m.spec, dev, m.variables(t, dev, 1), Options{}))
 	got := opsOf(p)
 	for op, want := range map[string]int{"_FusedMatMul": 2, "MatMul": 3, "BiasAdd": 0, "Relu": 0, "ReluGrad": 1} {
@@ -78,10 +79,10 @@ func TestFusion(t *testing.T) {
 func TestNormReluFusion(t *testing.T) {
 	onDevices(t, func(t *testing.T, dev device.Device) {
 		b := graph.NewBuilder(graph.New())
-		ft, ct := batchType(graph.Float32, 2), fixedType(graph.Float32, 2)
+		ft, ct := batchType(tensor.Float32, 2), fixedType(tensor.Float32, 2)
 		x := b.Placeholder("x", ft)
-		one, zero := b.Const("one", tensor([]float32{1, 1}, 2)), b.Const("zero", tensor([]float32{0, 0}, 2))
-		bn := b.Node("FusedBatchNormV3", "bn", []graph.Type{ft, ct, ct, ct, ct, fixedType(graph.Float32)}, graph.Attrs{"epsilon": float32(0)}, x, one, zero, zero, one)
+		one, zero := b.Const("one", dense([]float32{1, 1}, 2)), b.Const("zero", dense([]float32{0, 0}, 2))
+		bn := b.Node("FusedBatchNormV3", "bn", []graph.Type{ft, ct, ct, ct, ct, fixedType(tensor.Float32)}, graph.Attrs{"epsilon": float32(0)}, x, one, zero, zero, one)
 		relu := b.Op("Relu", "relu", ft, nil, bn.Out(0))
 		neg := b.Op("Neg", "neg", ft, nil, relu)
 		p := ok(Compile(b.Graph, Spec{Feeds: []graph.Output{x}, Fetches: []graph.Output{relu, neg, bn.Out(1)}}, dev, ok(NewVariables(dev)), Options{Profile: true}))
@@ -91,10 +92,10 @@ func TestNormReluFusion(t *testing.T) {
 		if got := p.Profile()[0].Op; got != "FusedBatchNorm+Relu" {
 			t.Errorf("the profile calls it %s", got)
 		}
-		if err := p.Run(bg, 1, []*graph.Tensor{tensor([]float32{-1, 2}, 1, 2)}); err != nil {
+		if err := p.Run(bg, 1, []*tensor.Tensor{dense([]float32{-1, 2}, 1, 2)}); err != nil {
 			t.Fatal(err)
 		}
-		if r, n := graph.Of[float32](p.Value(0)), graph.Of[float32](p.Value(1)); r[0] != 0 || r[1] != 2 || n[1] != -2 {
+		if r, n := tensor.Values[float32](p.Value(0)), tensor.Values[float32](p.Value(1)); r[0] != 0 || r[1] != 2 || n[1] != -2 {
 			t.Errorf("got %v and %v", r, n)
 		}
 	})
@@ -104,21 +105,21 @@ func TestNormReluFusion(t *testing.T) {
 func TestShapesNeedNoOperand(t *testing.T) {
 	dev := device.NewHost()
 	b := graph.NewBuilder(graph.New())
-	x := b.Placeholder("x", batchType(graph.Float32, 3))
-	unfed := b.Placeholder("unfed", batchType(graph.Float32, 7))
+	x := b.Placeholder("x", batchType(tensor.Float32, 3))
+	unfed := b.Placeholder("unfed", batchType(tensor.Float32, 7))
 	deep := b.Op("Tanh", "deep", unfed.Type(), nil, unfed)
-	n := b.Op("Cast", "n", fixedType(graph.Float32), nil, b.Op("Size", "size", fixedType(graph.Int32), nil, deep))
-	shape := b.Op("Shape", "shape", fixedType(graph.Int32, 2), nil, x)
-	flat := b.Op("Reshape", "flat", batchType(graph.Float32, 3), nil, x, shape)
+	n := b.Op("Cast", "n", fixedType(tensor.Float32), nil, b.Op("Size", "size", fixedType(tensor.Int32), nil, deep))
+	shape := b.Op("Shape", "shape", fixedType(tensor.Int32, 2), nil, x)
+	flat := b.Op("Reshape", "flat", batchType(tensor.Float32, 3), nil, x, shape)
 	y := b.Op("Mul", "y", x.Type(), nil, flat, n)
 	p := ok(Compile(b.Graph, Spec{Feeds: []graph.Output{x}, Fetches: []graph.Output{y}}, dev, ok(NewVariables(dev)), Options{}))
 	if got := opsOf(p); !slices.Equal(got, []string{"Size", "Cast", "Mul"}) {
 		t.Errorf("got %v", got)
 	}
-	if err := p.Run(bg, 2, []*graph.Tensor{tensor([]float32{1, 0, 0, 0, 0, 2}, 2, 3)}); err != nil {
+	if err := p.Run(bg, 2, []*tensor.Tensor{dense([]float32{1, 0, 0, 0, 0, 2}, 2, 3)}); err != nil {
 		t.Fatal(err)
 	}
-	if got := graph.Of[float32](p.Value(0)); got[0] != 14 || got[5] != 28 {
+	if got := tensor.Values[float32](p.Value(0)); got[0] != 14 || got[5] != 28 {
 		t.Errorf("got %v", got)
 	}
 }

@@ -4,12 +4,13 @@ import (
 	"fmt"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // gatherEach is GatherV2 with batch_dims 1 along axis 1: row r of the result, [batch, k], are the elements of row r of x,
 // [batch, n], at the indices of row r.
 func gatherEach(x, out *value, ids indices, axis int) (runFunc, error) {
-	if len(x.dims) != 2 || len(ids.v.dims) != 2 || axis != 1 || x.typ.DType == graph.String {
+	if len(x.dims) != 2 || len(ids.v.dims) != 2 || axis != 1 || x.typ.DType == tensor.String {
 		return nil, fmt.Errorf("batch_dims 1: expected numbers [batch, n], indices [batch, k] and axis 1, got %v, %v and %d",
 			x.typ, ids.v.typ, axis)
 	}
@@ -20,7 +21,7 @@ func gatherEach(x, out *value, ids indices, axis int) (runFunc, error) {
 	size := x.typ.DType.Size()
 	do := parallel(16, func(lo, hi int) {
 		n, k := x.dims[1], ids.v.dims[1]
-		if x.typ.DType == graph.Float32 && ids.v.typ.DType == graph.Int32 {
+		if x.typ.DType == tensor.Float32 && ids.v.typ.DType == tensor.Int32 {
 			for r := lo; r < hi; r++ {
 				row, to := view[float32](x)[r*n:(r+1)*n], view[float32](out)[r*k:(r+1)*k]
 				for i, id := range view[int32](ids.v)[r*k : (r+1)*k] {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // generateOps make tensors out of shapes and scalars.
@@ -13,7 +14,7 @@ var generateOps = map[string]opDef{
 	"Fill":                       {unread: []int{0}, compile: compileFill},
 	"ZerosLike":                  {shape: true, compile: compileZeros},
 	"OnesLike":                   {shape: true, compile: onesOf()},
-	"Range":                      {unread: []int{1}, compile: byType(map[graph.DType]compileFunc{graph.Float32: compileRange[float32], graph.Float64: compileRange[float64], graph.Int32: compileRange[int32], graph.Int64: compileRange[int64]}, out0)},
+	"Range":                      {unread: []int{1}, compile: byType(map[tensor.DType]compileFunc{tensor.Float32: compileRange[float32], tensor.Float64: compileRange[float64], tensor.Int32: compileRange[int32], tensor.Int64: compileRange[int64]}, out0)},
 	"OneHot":                     {unread: []int{1}, compile: compileOneHot},
 	"StatelessRandomUniformV2":   {unread: []int{0}, compile: floats(random(kernels.Uniform[float32]), random(kernels.Uniform[float64]))},
 	"StatelessRandomNormalV2":    {unread: []int{0}, compile: floats(random(kernels.Normal[float32]), random(kernels.Normal[float64]))},
@@ -35,8 +36,8 @@ func compileZeros(c *binding) (runFunc, error) {
 }
 
 func onesOf() compileFunc {
-	return byType(map[graph.DType]compileFunc{
-		graph.Float32: ones[float32], graph.Float64: ones[float64], graph.Int32: ones[int32], graph.Int64: ones[int64], graph.Uint8: ones[uint8]}, out0)
+	return byType(map[tensor.DType]compileFunc{
+		tensor.Float32: ones[float32], tensor.Float64: ones[float64], tensor.Int32: ones[int32], tensor.Int64: ones[int64], tensor.Uint8: ones[uint8]}, out0)
 }
 
 func ones[T number](c *binding) (runFunc, error) {
@@ -158,7 +159,7 @@ func random[T kernels.Float](f func(dst []T, r kernels.Rand)) compileFunc {
 		}
 		key, counter, out := c.in[1], c.in[2], c.out[0]
 		for i, v := range []*value{key, counter} {
-			if v.typ.DType != graph.Uint64 || !v.typ.Shape.Equal(graph.ShapeOf(i+1)) {
+			if v.typ.DType != tensor.Uint64 || !v.typ.Shape.Equal(graph.ShapeOf(i+1)) {
 				return nil, fmt.Errorf("expected key uint64 [1] and counter uint64 [2], got %v %v", v.typ.DType, v.typ.Shape)
 			}
 		}

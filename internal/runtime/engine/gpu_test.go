@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/cuda"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/driver/fake"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/dylib"
@@ -22,6 +21,7 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/engine"
 	host "github.com/goestimator/goestimator/internal/runtime/kernels"
 	"github.com/goestimator/goestimator/internal/testkit"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // gpu is this machine's GPU, or one emulated by the processor.
@@ -165,10 +165,10 @@ func TestTrainsOnGPUAsOnHost(t *testing.T) {
 	})
 }
 
-func near(t *testing.T, what string, want, got *graph.Tensor, tolerance float64) {
+func near(t *testing.T, what string, want, got *tensor.Tensor, tolerance float64) {
 	t.Helper()
-	g := graph.Of[float32](got)
-	for i, v := range graph.Of[float32](want) {
+	g := tensor.Values[float32](got)
+	for i, v := range tensor.Values[float32](want) {
 		if d := math.Abs(float64(g[i] - v)); !(d <= tolerance*max(1, math.Abs(float64(v)))) {
 			t.Fatalf("%s, element %d: expected %g, got %g", what, i, v, g[i])
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // guardOp gives 0 where its operand, a bool, is true: updates that take it as their last operand are made then, and left
@@ -74,7 +75,7 @@ func (g *guarder) find(o *op) {
 	if now.reads != v || before.reads != v || atBeginning(now) || !atBeginning(before) || g.uses[s.in[1]] != 1 || g.waited[now] {
 		return
 	}
-	if t := typeOf(s.in[0]); t.DType != graph.Bool || t.Shape.Rank() != 0 {
+	if t := typeOf(s.in[0]); t.DType != tensor.Bool || t.Shape.Rank() != 0 {
 		return
 	}
 	if g.undone[v].assign != nil {
@@ -168,7 +169,7 @@ func (g *guarder) rewrite(ops []*op) []*op {
 			continue
 		}
 		if guards[u.cond] == nil {
-			n := &graph.Node{Name: u.cond.op.node.Name + "/guard", Op: guardOp, Device: u.cond.op.node.Device, Attrs: graph.Attrs{}, Outputs: []graph.Type{{DType: graph.Int64}}}
+			n := &graph.Node{Name: u.cond.op.node.Name + "/guard", Op: guardOp, Device: u.cond.op.node.Device, Attrs: graph.Attrs{}, Outputs: []graph.Type{{DType: tensor.Int64}}}
 			// It is as late as it can be, to know of all faults that keep updates from happening.
 			guards[u.cond] = &op{node: n, index: math.MaxInt, feed: -1, in: []port{u.cond}, def: registry()[guardOp]}
 			added = append(added, guards[u.cond])

@@ -8,10 +8,11 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/device"
+	"github.com/goestimator/goestimator/tensor"
 	"pgregory.net/rapid"
 )
 
-var updatedType = fixedType(graph.Float32, 3)
+var updatedType = fixedType(tensor.Float32, 3)
 
 // updatesGraph is a random graph of updates of the variables a, b and c, some of which are taken back.
 type updatesGraph struct {
@@ -27,7 +28,7 @@ type updatesGraph struct {
 func drawUpdates(t *rapid.T) *updatesGraph {
 	b := graph.NewBuilder(graph.New())
 	g := &updatesGraph{T: t, b: b, x: b.Placeholder("x", scalarType), last: map[string]*graph.Node{}}
-	g.values = []graph.Output{b.Const("one", ok(graph.FromSlice([]float32{1, 2, -3}, 3)))}
+	g.values = []graph.Output{b.Const("one", ok(tensor.FromSlice([]float32{1, 2, -3}, 3)))}
 	for range rapid.IntRange(2, 9).Draw(t, "ops") {
 		g.add()
 	}
@@ -71,10 +72,10 @@ func (g *updatesGraph) add() {
 	case "Sub":
 		g.values = append(g.values, g.b.Op(op, op, updatedType, nil, g.drawValue(), g.drawValue()))
 	case "ResourceScatterAdd":
-		g.update(op, []string{name}, v, g.b.Const("ids", ok(graph.FromSlice([]int64{2, 0, 2}, 3))), g.drawValue())
+		g.update(op, []string{name}, v, g.b.Const("ids", ok(tensor.FromSlice([]int64{2, 0, 2}, 3))), g.drawValue())
 	case "ResourceApplyMomentum":
 		other := string("abc"[(name[0]-'a'+1)%3])
-		half := g.b.Scalar("half", graph.Float32, 0.5)
+		half := g.b.Scalar("half", tensor.Float32, 0.5)
 		g.update(op, []string{name, other}, v, g.b.Variable(other, updatedType), half, g.drawValue(), half)
 	default:
 		g.update(op, []string{name}, v, g.drawValue())
@@ -82,7 +83,7 @@ func (g *updatesGraph) add() {
 }
 
 func (g *updatesGraph) update(op string, names []string, in ...graph.Output) {
-	n := g.b.Node(op, op, nil, graph.Attrs{"dtype": graph.Float32}, in...)
+	n := g.b.Node(op, op, nil, graph.Attrs{"dtype": tensor.Float32}, in...)
 	n.Control = g.drawAfter()
 	for _, name := range names {
 		if w := g.last[name]; w != nil {
@@ -100,18 +101,18 @@ func (g *updatesGraph) undo(name string) {
 	case 0:
 		x = g.b.Op("Neg", "neg", scalarType, nil, x)
 	case 1:
-		axis := g.b.Const("axis", ok(graph.FromSlice([]int32{0}, 1)))
-		x = g.b.Op("Sum", "sum", scalarType, graph.Attrs{"Tidx": graph.Int32}, g.drawValue(), axis)
+		axis := g.b.Const("axis", ok(tensor.FromSlice([]int32{0}, 1)))
+		x = g.b.Op("Sum", "sum", scalarType, graph.Attrs{"Tidx": tensor.Int32}, g.drawValue(), axis)
 	}
-	keep := g.b.Op("Greater", "keep", fixedType(graph.Bool), nil, x, g.b.Scalar("zero", graph.Float32, 0))
+	keep := g.b.Op("Greater", "keep", fixedType(tensor.Bool), nil, x, g.b.Scalar("zero", tensor.Float32, 0))
 	to := g.b.Op("SelectV2", "choose", updatedType, nil, keep, g.read(name, slices.Clone(g.targets)...), g.read(name))
-	n := g.b.Node("AssignVariableOp", "undo", nil, graph.Attrs{"dtype": graph.Float32}, g.b.Variable(name, updatedType), to)
+	n := g.b.Node("AssignVariableOp", "undo", nil, graph.Attrs{"dtype": tensor.Float32}, g.b.Variable(name, updatedType), to)
 	g.chosen, g.targets, g.last[name] = append(g.chosen, to), append(g.targets, n), n
 }
 
 // run runs the graph three times. It returns the first fetches and the variables after each, and whether updates were
 // guarded; an error where the graph cannot be compiled.
-func (g *updatesGraph) run(dev device.Device, fetches []graph.Output, first int) (results []*graph.Tensor, found bool, err error) {
+func (g *updatesGraph) run(dev device.Device, fetches []graph.Output, first int) (results []*tensor.Tensor, found bool, err error) {
 	must := func(err error) {
 		if err != nil {
 			g.Fatal(err)
@@ -120,14 +121,14 @@ func (g *updatesGraph) run(dev device.Device, fetches []graph.Output, first int)
 	must(g.b.Err())
 	vars := ok(NewVariables(dev))
 	for i, name := range []string{"a", "b", "c"} {
-		must(vars.Create(name, ok(graph.FromSlice([]float32{1, 2, float32(i)}, 3))))
+		must(vars.Create(name, ok(tensor.FromSlice([]float32{1, 2, float32(i)}, 3))))
 	}
 	p, err := Compile(g.b.Graph, Spec{Feeds: []graph.Output{g.x}, Fetches: fetches, Targets: g.targets}, dev, vars, Options{})
 	if err != nil {
 		return nil, false, errors.Join(err, vars.Close())
 	}
 	for _, x := range []float32{1, -1, 1} {
-		must(p.Run(bg, 1, []*graph.Tensor{graph.ScalarOf(x)}))
+		must(p.Run(bg, 1, []*tensor.Tensor{tensor.Scalar(x)}))
 		for i := range first {
 			results = append(results, p.Value(i).Clone())
 		}
@@ -171,7 +172,7 @@ func TestGuardedEqualsTakenBack(t *testing.T) {
 			}
 			for i := range want {
 				if !bytes.Equal(got[i].Bytes, want[i].Bytes) {
-					t.Fatalf("%s: guarded=%v: result %d: got %v, expected %v", dev.Kind(), found, i, graph.Of[float32](got[i]), graph.Of[float32](want[i]))
+					t.Fatalf("%s: guarded=%v: result %d: got %v, expected %v", dev.Kind(), found, i, tensor.Values[float32](got[i]), tensor.Values[float32](want[i]))
 				}
 			}
 		}

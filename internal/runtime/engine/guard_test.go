@@ -6,11 +6,12 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/device"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // undo takes the updates of variables back unless x is greater than 0.
 func (s *scene) undo(x graph.Output, updates []*graph.Node, names ...string) {
-	keep := s.Op("Greater", "keep", fixedType(graph.Bool), nil, x, s.num(0))
+	keep := s.Op("Greater", "keep", fixedType(tensor.Bool), nil, x, s.num(0))
 	for _, name := range names {
 		now, before := s.read(name, updates...), s.read(name)
 		s.write("AssignVariableOp", name, s.Op("SelectV2", "choose", scalarType, nil, keep, now, before))
@@ -62,9 +63,9 @@ func TestGuardedUpdates(t *testing.T) {
 		{"the value before is that after another update", func(s *scene) {
 			n := s.write("AssignAddVariableOp", "c", s.num(5))
 			m := s.write("AssignAddVariableOp", "a", s.num(5), n)
-			keep := s.Op("Greater", "keep", fixedType(graph.Bool), nil, s.read("x"), s.num(0))
+			keep := s.Op("Greater", "keep", fixedType(tensor.Bool), nil, s.read("x"), s.num(0))
 			handle := s.Variable("a", scalarType)
-			late := s.Op("Identity", "handle", graph.Type{DType: graph.Resource}, nil, handle)
+			late := s.Op("Identity", "handle", graph.Type{DType: tensor.Resource}, nil, handle)
 			late.Node.Control = []*graph.Node{m}
 			s.write("AssignVariableOp", "a", s.Op("SelectV2", "choose", scalarType, nil, keep, s.read("a", m), s.Read(late, scalarType)))
 		}, false, [3]float32{6, 2, 8}, [3]float32{6, 2, 8}},
@@ -96,7 +97,7 @@ func TestGuardedUpdates(t *testing.T) {
 					}
 					var got [3]float32
 					for i, name := range []string{"a", "b", "c"} {
-						got[i] = graph.Of[float32](ok(s.vars.Get(name)))[0]
+						got[i] = tensor.Values[float32](ok(s.vars.Get(name)))[0]
 					}
 					if got != want {
 						t.Errorf("%v: got %v, expected %v", x, got, want)

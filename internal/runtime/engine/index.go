@@ -7,12 +7,13 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // indexOps select by index, or make indices.
 var indexOps = map[string]opDef{
 	"GatherV2":           {compile: compileGather},
-	"UnsortedSegmentSum": {unread: []int{2}, compile: byType(map[graph.DType]compileFunc{graph.Float32: segmentSum[float32], graph.Float64: segmentSum[float64], graph.Int32: segmentSum[int32], graph.Int64: segmentSum[int64]}, out0)},
+	"UnsortedSegmentSum": {unread: []int{2}, compile: byType(map[tensor.DType]compileFunc{tensor.Float32: segmentSum[float32], tensor.Float64: segmentSum[float64], tensor.Int32: segmentSum[int32], tensor.Int64: segmentSum[int64]}, out0)},
 	"ArgMax":             {compile: argExtreme(false)},
 	"ArgMin":             {compile: argExtreme(true)},
 	"TopKV2":             {unread: []int{1}, compile: floats(compileTopK[float32], compileTopK[float64])},
@@ -51,7 +52,7 @@ func compileGather(c *binding) (runFunc, error) {
 	do := parallel(64, func(lo, hi int) {
 		inner := rowBytes(x, axis) * size
 		n, count := x.dims[axis], ids.v.n
-		if inner == 4 && axis == 0 && x.typ.DType == graph.Float32 {
+		if inner == 4 && axis == 0 && x.typ.DType == tensor.Float32 {
 			gatherScalars(view[float32](out), view[float32](x), ids, lo, hi)
 			return
 		}
@@ -75,7 +76,7 @@ func compileGather(c *binding) (runFunc, error) {
 // gatherScalars gathers rows of one element: the lookups of a linear model,
 // whose cache misses overlap where no call stands between them.
 func gatherScalars(dst, table []float32, ids indices, lo, hi int) {
-	if ids.v.typ.DType == graph.Int32 {
+	if ids.v.typ.DType == tensor.Int32 {
 		for r, id := range view[int32](ids.v)[lo:hi] {
 			dst[lo+r] = table[id]
 		}
@@ -137,8 +138,8 @@ func segmentSum[T number](c *binding) (runFunc, error) {
 
 // argExtreme takes a tensor and a constant axis.
 func argExtreme(smallest bool) compileFunc {
-	return byType(map[graph.DType]compileFunc{graph.Float32: argBest[float32](smallest), graph.Float64: argBest[float64](smallest),
-		graph.Int32: argBest[int32](smallest), graph.Int64: argBest[int64](smallest), graph.Uint8: argBest[uint8](smallest)}, in0)
+	return byType(map[tensor.DType]compileFunc{tensor.Float32: argBest[float32](smallest), tensor.Float64: argBest[float64](smallest),
+		tensor.Int32: argBest[int32](smallest), tensor.Int64: argBest[int64](smallest), tensor.Uint8: argBest[uint8](smallest)}, in0)
 }
 
 func argBest[T number](smallest bool) compileFunc {
@@ -191,7 +192,7 @@ func compileTopK[T kernels.Float](c *binding) (runFunc, error) {
 		return nil, err
 	}
 	x, values, cols := c.in[0], c.out[0], c.out[1]
-	if len(x.dims) == 0 || len(values.dims) != len(x.dims) || cols.typ.DType != graph.Int32 || !cols.typ.Shape.Equal(values.typ.Shape) {
+	if len(x.dims) == 0 || len(values.dims) != len(x.dims) || cols.typ.DType != tensor.Int32 || !cols.typ.Shape.Equal(values.typ.Shape) {
 		return nil, fmt.Errorf("input %v does not give values %v and int32 indices %v", x.typ.Shape, values.typ.Shape, cols.typ.Shape)
 	}
 	last := len(x.dims) - 1
@@ -247,7 +248,7 @@ func compileInTopK[T kernels.Float](c *binding) (runFunc, error) {
 	if err := errors.Join(checkTypes[T](x), checkRank("k", k.v, 0), checkRank("predictions", x, 2)); err != nil {
 		return nil, err
 	}
-	if out.typ.DType != graph.Bool || !out.typ.Shape.Equal(graph.Shape{Dims: x.typ.Shape.Dims[:1]}) || !targets.v.typ.Shape.Equal(out.typ.Shape) {
+	if out.typ.DType != tensor.Bool || !out.typ.Shape.Equal(graph.Shape{Dims: x.typ.Shape.Dims[:1]}) || !targets.v.typ.Shape.Equal(out.typ.Shape) {
 		return nil, fmt.Errorf("predictions %v and targets %v do not give %v", x.typ.Shape, targets.v.typ.Shape, out.typ.Shape)
 	}
 	return func() error {

@@ -12,6 +12,7 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
 	at "github.com/goestimator/goestimator/internal/testkit/kinks"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // kinkyFamilies are the tables of ops that compute with floats one by one, or choose among them; what others give at kinks is
@@ -22,7 +23,7 @@ var kinkyFamilies = []map[string]opDef{unaryOps, binaryOps, reduceOps, softmaxOp
 type kinkCase struct {
 	*contract
 	style at.Style
-	in    []*graph.Tensor
+	in    []*tensor.Tensor
 	rows  int
 }
 
@@ -33,7 +34,7 @@ func (k *kinkCase) name() string {
 // pairwise reports whether every element of the result comes of one of each operand.
 func (c *opCase) pairwise() bool {
 	for _, o := range c.in {
-		if o.typ.DType != graph.Float32 || o.constant || !o.typ.Shape.Equal(c.out[0].Shape) {
+		if o.typ.DType != tensor.Float32 || o.constant || !o.typ.Shape.Equal(c.out[0].Shape) {
 			return false
 		}
 	}
@@ -41,7 +42,7 @@ func (c *opCase) pairwise() bool {
 }
 
 // kinkCases draws a case in one float type.
-func kinkCases(c *opCase, d graph.DType) []*kinkCase {
+func kinkCases(c *opCase, d tensor.DType) []*kinkCase {
 	styles := at.Styles(d)
 	if c.pairwise() {
 		if styles = []at.Style{at.All(d)}; len(c.in) == 2 {
@@ -116,7 +117,7 @@ func TestKinks(t *testing.T) {
 	var asked []at.Case
 	count := map[string]int{}
 	for _, c := range allCases() {
-		feeds := slices.ContainsFunc(c.in, func(o operand) bool { return o.typ.DType == graph.Float32 && !o.constant })
+		feeds := slices.ContainsFunc(c.in, func(o operand) bool { return o.typ.DType == tensor.Float32 && !o.constant })
 		kinky := slices.ContainsFunc(kinkyFamilies, func(f map[string]opDef) bool { _, has := f[c.op]; return has })
 		if !feeds || !kinky {
 			continue
@@ -145,7 +146,7 @@ func TestKinks(t *testing.T) {
 }
 
 func (k *kinkCase) check(t *testing.T, want []at.Tensor) {
-	var feeds []*graph.Tensor
+	var feeds []*tensor.Tensor
 	for i, o := range k.c.in {
 		if !o.constant {
 			feeds = append(feeds, k.in[i])

@@ -3,8 +3,8 @@ package engine
 import (
 	"fmt"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // layoutOps move elements of any type.
@@ -60,10 +60,10 @@ func (m *mover) transpose() {
 	if w := &m.walk; len(w.dims) == 2 && w.steps[0] == 1 && w.steps[1] == w.dims[0] {
 		rows, cols := w.dims[1], w.dims[0]
 		switch m.dense.typ.DType {
-		case graph.Float32:
+		case tensor.Float32:
 			kernels.Transpose(view[float32](m.dense), view[float32](m.far), rows, cols)
 			return
-		case graph.Float64:
+		case tensor.Float64:
 			kernels.Transpose(view[float64](m.dense), view[float64](m.far), rows, cols)
 			return
 		}
@@ -179,7 +179,7 @@ func filler(c *binding, v *value, i int) (func(), error) {
 	return fillBy[uint64](v, k), nil
 }
 
-func fillBy[T graph.Element](v, k *value) func() {
+func fillBy[T tensor.Element](v, k *value) func() {
 	do := parallel(cheapGrain, func(lo, hi int) {
 		e := view[T](k)[0]
 		d := view[T](v)[lo:hi]

@@ -7,6 +7,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/device"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // lowered is what a program on an accelerator has beside that of others: its steps are operations of the accelerator, or
@@ -130,7 +131,7 @@ func (l *lowered) operation(s *step) *Operation {
 // operand describes a value, always by the same Operand.
 func (l *lowered) operand(in port) *Operand {
 	v := in.value()
-	if v.typ.DType == graph.Resource {
+	if v.typ.DType == tensor.Resource {
 		return l.variable(variableName(in.op))
 	}
 	o := l.operands[v]
@@ -150,7 +151,7 @@ func typeOperand(in port) *Operand {
 		return o
 	}
 	if t, err := constTensor(src.op.node); err == nil {
-		o.Constant = &graph.Tensor{DType: t.DType, Shape: o.Type.Shape.At(1), Bytes: t.Bytes}
+		o.Constant = &tensor.Tensor{DType: t.DType, Shape: o.Type.Shape.At(1), Bytes: t.Bytes}
 	}
 	return o
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/device"
+	"github.com/goestimator/goestimator/tensor"
 	"pgregory.net/rapid"
 )
 
@@ -26,9 +27,9 @@ func refusing(ops ...string) *twin {
 }
 
 // train runs some steps of the small classifier, and returns its variables and the last loss.
-func train(t *testing.T, dev device.Device, opts Options) (map[string]*graph.Tensor, *graph.Tensor, *Program) {
+func train(t *testing.T, dev device.Device, opts Options) (map[string]*tensor.Tensor, *tensor.Tensor, *Program) {
 	t.Helper()
-	m := newMLP(graph.Float32, 20, 33, 10, 0.1)
+	m := newMLP(tensor.Float32, 20, 33, 10, 0.1)
 	vars := m.variables(t, dev, 5)
 	opts.Capacity = 16
 	p, err := Compile(m.g, m.spec, dev, vars, opts)
@@ -45,16 +46,16 @@ func train(t *testing.T, dev device.Device, opts Options) (map[string]*graph.Ten
 	return ok(vars.Snapshot()), p.Value(0).Clone(), p
 }
 
-func mlpRowsOf(r *rand.Rand, n, in, classes int) []*graph.Tensor {
-	feeds := []*graph.Tensor{graph.NewTensor(graph.Float32, n, in), graph.NewTensor(graph.Int64, n)}
+func mlpRowsOf(r *rand.Rand, n, in, classes int) []*tensor.Tensor {
+	feeds := []*tensor.Tensor{tensor.New(tensor.Float32, n, in), tensor.New(tensor.Int64, n)}
 	fillRandom(r, feeds[0], 1)
 	for j := range n {
-		graph.Of[int64](feeds[1])[j] = r.Int64N(int64(classes))
+		tensor.Values[int64](feeds[1])[j] = r.Int64N(int64(classes))
 	}
 	return feeds
 }
 
-func closeTo(t *testing.T, what string, got, want *graph.Tensor, tol float64) {
+func closeTo(t *testing.T, what string, got, want *tensor.Tensor, tol float64) {
 	t.Helper()
 	if got.Len() != want.Len() {
 		t.Fatalf("%s: expected %v, got %v", what, want.Shape, got.Shape)
@@ -129,19 +130,19 @@ func (d roomy) Alloc(n int) (device.Buffer, error) { return d.twin.Alloc(min(n, 
 func TestVariableTooLargeForTheHost(t *testing.T) {
 	d := roomy{refusing("L2Loss")}
 	vars := ok(NewVariables(d))
-	large := graph.Type{DType: graph.Float32, Shape: graph.ShapeOf(1 << 46)}
-	if err := vars.CreateZero("large", graph.Float32, 1<<46); err != nil {
+	large := graph.Type{DType: tensor.Float32, Shape: graph.ShapeOf(1 << 46)}
+	if err := vars.CreateZero("large", tensor.Float32, 1<<46); err != nil {
 		t.Fatal(err)
 	}
 	b := graph.NewBuilder(graph.New())
-	loss := b.Op("L2Loss", "loss", graph.Type{DType: graph.Float32}, graph.Attrs{"T": graph.Float32}, b.Read(b.Variable("large", large), large))
+	loss := b.Op("L2Loss", "loss", graph.Type{DType: tensor.Float32}, graph.Attrs{"T": tensor.Float32}, b.Read(b.Variable("large", large), large))
 	if _, err := Compile(b.Graph, Spec{Fetches: []graph.Output{loss}}, d, vars, Options{}); !errors.Is(err, device.ErrMemory) {
 		t.Errorf("got %v, expected %v", err, device.ErrMemory)
 	}
 }
 
 func TestHardPlacement(t *testing.T) {
-	m := newMLP(graph.Float32, 2, 3, 2, 0.1)
+	m := newMLP(tensor.Float32, 2, 3, 2, 0.1)
 	d := refusing("BiasAddGrad")
 	_, err := Compile(m.g, m.spec, d, m.variables(t, d, 1), Options{HardPlacement: true})
 	var u *UnsupportedOpError
@@ -156,13 +157,13 @@ func TestHardPlacement(t *testing.T) {
 // TestFaults sees that what a kernel finds wrong names the node and leaves the variables, and that the program goes on.
 func TestFaults(t *testing.T) {
 	for _, lacks := range []string{"", "BiasAddGrad"} {
-		m := newMLP(graph.Float32, 2, 3, 2, 0.1)
+		m := newMLP(tensor.Float32, 2, 3, 2, 0.1)
 		d := refusing(lacks)
 		vars := m.variables(t, d, 1)
 		p := ok(Compile(m.g, m.spec, d, vars, Options{Capacity: 4}))
 		before := ok(vars.Snapshot())
-		x := tensor([]float32{0, 0, 0, 1, 1, 0, 1, 1}, 4, 2)
-		err := p.Run(bg, 4, []*graph.Tensor{x, tensor([]int64{0, 1, 7, 0}, 4)})
+		x := dense([]float32{0, 0, 0, 1, 1, 0, 1, 1}, 4, 2)
+		err := p.Run(bg, 4, []*tensor.Tensor{x, dense([]int64{0, 1, 7, 0}, 4)})
 		if err == nil || !strings.Contains(err.Error(), "node xent (SparseSoftmaxCrossEntropyWithLogits)") {
 			t.Errorf("expected an error with the node's name, got %v", err)
 		}
@@ -174,7 +175,7 @@ func TestFaults(t *testing.T) {
 		if p.Value(0) != nil {
 			t.Error("expected no results")
 		}
-		if err := p.Run(bg, 4, []*graph.Tensor{x, tensor([]int64{0, 1, 1, 0}, 4)}); err != nil {
+		if err := p.Run(bg, 4, []*tensor.Tensor{x, dense([]int64{0, 1, 1, 0}, 4)}); err != nil {
 			t.Errorf("after the fault: %v", err)
 		}
 	}
@@ -186,14 +187,14 @@ func TestStopsBeforeUpdates(t *testing.T) {
 		node, lacks string
 		stopped     bool
 	}{{"db1", "BiasAddGrad", true}, {"apply_2", "ResourceApplyGradientDescent", false}} {
-		m := newMLP(graph.Float32, 2, 3, 2, 0.1)
+		m := newMLP(tensor.Float32, 2, 3, 2, 0.1)
 		d := refusing(c.lacks)
 		vars := m.variables(t, d, 1)
 		p := ok(Compile(m.g, m.spec, d, vars, Options{Capacity: 4}))
 		before := ok(vars.Snapshot())
 		ctx, cancel := context.WithCancel(bg)
 		stopAt(p, c.node, cancel)
-		err := p.Run(ctx, 4, []*graph.Tensor{tensor([]float32{0, 0, 0, 1, 1, 0, 1, 1}, 4, 2), tensor([]int64{0, 1, 1, 0}, 4)})
+		err := p.Run(ctx, 4, []*tensor.Tensor{dense([]float32{0, 0, 0, 1, 1, 0, 1, 1}, 4, 2), dense([]int64{0, 1, 1, 0}, 4)})
 		if errors.Is(err, context.Canceled) != c.stopped {
 			t.Errorf("cancelled in %s: expected stopped %v, got %v", c.node, c.stopped, err)
 		}
@@ -207,11 +208,11 @@ func TestStopsBeforeUpdates(t *testing.T) {
 
 // TestPanicOnTheHostSide sees that a panic of a step on the host names it and leaves the accelerator idle.
 func TestPanicOnTheHostSide(t *testing.T) {
-	m := newMLP(graph.Float32, 2, 3, 2, 0.1)
+	m := newMLP(tensor.Float32, 2, 3, 2, 0.1)
 	d := refusing("BiasAddGrad")
 	p := ok(Compile(m.g, m.spec, d, m.variables(t, d, 1), Options{Capacity: 4}))
 	stopAt(p, "db2", func() { panic("boom") })
-	err := p.Run(bg, 1, []*graph.Tensor{tensor([]float32{0, 1}, 1, 2), tensor([]int64{1}, 1)})
+	err := p.Run(bg, 1, []*tensor.Tensor{dense([]float32{0, 1}, 1, 2), dense([]int64{1}, 1)})
 	var e *PanicError
 	if !errors.As(err, &e) || e.Node != "db2" {
 		t.Errorf("expected a PanicError of node db2, got %v", err)
@@ -224,7 +225,7 @@ func TestWorkspaceGrows(t *testing.T) {
 	d.room = func(_ *Operation, batch int) int { return 1000 / batch }
 	p := ok(double(d, Options{Capacity: 8}))
 	for _, n := range []int{8, 1, 3, 20, 1} {
-		if err := p.Run(bg, n, []*graph.Tensor{graph.NewTensor(graph.Float32, n, 3)}); err != nil {
+		if err := p.Run(bg, n, []*tensor.Tensor{tensor.New(tensor.Float32, n, 3)}); err != nil {
 			t.Fatalf("batch of %d: %v", n, err)
 		}
 	}
@@ -238,17 +239,17 @@ func TestAcceleratorNumerics(t *testing.T) {
 	for _, lacks := range []string{"", "Log"} {
 		d := refusing(lacks)
 		s := newScene(t, d, map[string]float32{"v": 1})
-		x := s.Placeholder("x", fixedType(graph.Float32))
+		x := s.Placeholder("x", fixedType(tensor.Float32))
 		y := s.op("Mul", s.op("Log", x), s.read("v"))
 		p := ok(Compile(s.Graph, Spec{Feeds: []graph.Output{x}, Fetches: []graph.Output{y}}, d, s.vars, Options{CheckNumerics: true}))
 		for _, c := range []struct {
 			x, v float32
 			node string
 		}{{1, 1, ""}, {-1, 1, "log"}, {nan(), 1, "x"}, {1, nan(), "v"}} {
-			if err := s.vars.Set("v", tensor([]float32{c.v})); err != nil {
+			if err := s.vars.Set("v", dense([]float32{c.v})); err != nil {
 				t.Fatal(err)
 			}
-			err := p.Run(bg, 1, []*graph.Tensor{tensor([]float32{c.x})})
+			err := p.Run(bg, 1, []*tensor.Tensor{dense([]float32{c.x})})
 			var e *NumericsError
 			if c.node == "" && err != nil || c.node != "" && (!errors.As(err, &e) || !strings.HasPrefix(e.Node, c.node) || !e.NaN) {
 				t.Errorf("x=%v, v=%v without %q: expected node %q, got %v", c.x, c.v, lacks, c.node, err)
@@ -288,7 +289,7 @@ func TestAnySplit(t *testing.T) {
 	})
 }
 
-func closeRapid(t *rapid.T, got, want *graph.Tensor) {
+func closeRapid(t *rapid.T, got, want *tensor.Tensor) {
 	for i := range want.Len() {
 		g, w := got.Float(i), want.Float(i)
 		if d := g - w; !(d <= 1e-5*(1+max(w, -w)) && -d <= 1e-5*(1+max(w, -w))) && !(g != g && w != w) && g != w {
@@ -300,14 +301,14 @@ func closeRapid(t *rapid.T, got, want *graph.Tensor) {
 // TestRegionsAreConvex sees that an op between two others of a region keeps them apart.
 func TestRegionsAreConvex(t *testing.T) {
 	b := graph.NewBuilder(graph.New())
-	row := batchType(graph.Float32, 4)
+	row := batchType(tensor.Float32, 4)
 	x := b.Placeholder("x", row)
 	e := b.Op("Exp", "e", row, nil, x)
 	id := b.Op("Identity", "id", row, nil, e)
 	n := b.Op("Neg", "n", row, nil, id)
 	s := b.Op("Softmax", "s", row, nil, n)
 	y := b.Op("Mul", "y", row, nil, s, e)
-	z := b.Op("Sub", "z", row, nil, y, b.Scalar("one", graph.Float32, 1))
+	z := b.Op("Sub", "z", row, nil, y, b.Scalar("one", tensor.Float32, 1))
 	d := newTwin()
 	p := ok(Compile(b.Graph, Spec{Feeds: []graph.Output{x}, Fetches: []graph.Output{z, n}}, d, ok(NewVariables(d)), Options{Capacity: 2}))
 	var got []string
@@ -320,7 +321,7 @@ func TestRegionsAreConvex(t *testing.T) {
 	if want := []string{"_Elementwise2 1 2", "Softmax0 0 0", "_Elementwise2 3 1"}; !slices.Equal(got, want) {
 		t.Errorf("expected %v, got %v", want, got)
 	}
-	if err := p.Run(bg, 2, []*graph.Tensor{graph.NewTensor(graph.Float32, 2, 4)}); err != nil || p.Value(0).Float(0) != -0.75 || p.Value(1).Float(3) != -1 {
+	if err := p.Run(bg, 2, []*tensor.Tensor{tensor.New(tensor.Float32, 2, 4)}); err != nil || p.Value(0).Float(0) != -0.75 || p.Value(1).Float(3) != -1 {
 		t.Errorf("expected -0.75 and -1, got %v %v, %v", p.Value(0), p.Value(1), err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // What BF16Mixed does with an op, after TensorFlow's auto_mixed_precision: products work on bfloat16; followers do where
@@ -69,7 +70,7 @@ func (l *lowered) mix(ops []*op) []*op {
 		m.ops = append(m.ops, o)
 	}
 	for i, f := range l.p.fetched {
-		l.p.fetched[i] = m.as(f, graph.Float32)
+		l.p.fetched[i] = m.as(f, tensor.Float32)
 	}
 	return m.ops
 }
@@ -97,7 +98,7 @@ func (m *mixer) visit(o *op) {
 	if o.feed >= 0 || o.phantom || len(o.in) == 0 {
 		return
 	}
-	narrow := slices.ContainsFunc(o.in, func(p port) bool { return typeOf(p).DType == graph.BFloat16 })
+	narrow := slices.ContainsFunc(o.in, func(p port) bool { return typeOf(p).DType == tensor.BFloat16 })
 	how := manners[o.node.Op]
 	switch {
 	case o.def.alias:
@@ -127,12 +128,12 @@ func (m *mixer) operands(o *op) (in, out map[int]bool) {
 	in, out = map[int]bool{}, map[int]bool{}
 	some, limited := narrowed[o.node.Op]
 	for i, p := range o.in {
-		if d := typeOf(p).DType; (d == graph.Float32 || d == graph.BFloat16) && !p.op.phantom {
+		if d := typeOf(p).DType; (d == tensor.Float32 || d == tensor.BFloat16) && !p.op.phantom {
 			in[i] = !limited || slices.Contains(some.in, i)
 		}
 	}
 	for i, t := range o.node.Outputs {
-		out[i] = t.DType == graph.Float32 && (!limited || slices.Contains(some.out, i))
+		out[i] = t.DType == tensor.Float32 && (!limited || slices.Contains(some.out, i))
 	}
 	return in, out
 }
@@ -145,8 +146,8 @@ func (m *mixer) try(o *op, in, out map[int]bool) bool {
 	operation := typedOperation(trial.node, o.in)
 	for i, narrow := range in {
 		x := operation.In[i]
-		if x.Type.DType = graph.Float32; narrow {
-			x.Type.DType, x.Constant = graph.BFloat16, nil
+		if x.Type.DType = tensor.Float32; narrow {
+			x.Type.DType, x.Constant = tensor.BFloat16, nil
 		}
 	}
 	if m.l.dev.Supports(operation) != nil {
@@ -154,9 +155,9 @@ func (m *mixer) try(o *op, in, out map[int]bool) bool {
 	}
 	o.node = trial.node
 	for i, narrow := range in {
-		d := graph.Float32
+		d := tensor.Float32
 		if narrow {
-			d = graph.BFloat16
+			d = tensor.BFloat16
 		}
 		o.in[i] = m.as(o.in[i], d)
 	}
@@ -166,7 +167,7 @@ func (m *mixer) try(o *op, in, out map[int]bool) bool {
 // widen makes all operands float32.
 func (m *mixer) widen(o *op) {
 	for i, p := range o.in {
-		o.in[i] = m.as(p, graph.Float32)
+		o.in[i] = m.as(p, tensor.Float32)
 	}
 }
 
@@ -175,17 +176,17 @@ func (o *op) retype(out map[int]bool) {
 	n := *o.node
 	n.Outputs = slices.Clone(n.Outputs)
 	for i := range n.Outputs {
-		if out[i] && n.Outputs[i].DType == graph.Float32 {
-			n.Outputs[i].DType = graph.BFloat16
+		if out[i] && n.Outputs[i].DType == tensor.Float32 {
+			n.Outputs[i].DType = tensor.BFloat16
 		}
 	}
 	o.node = &n
 }
 
 // as returns a value as float32 or bfloat16, by a Cast if it is the other of the two.
-func (m *mixer) as(p port, d graph.DType) port {
+func (m *mixer) as(p port, d tensor.DType) port {
 	t := typeOf(p)
-	if t.DType == d || t.DType != graph.Float32 && t.DType != graph.BFloat16 {
+	if t.DType == d || t.DType != tensor.Float32 && t.DType != tensor.BFloat16 {
 		return p
 	}
 	if c, ok := m.casts[p]; ok {

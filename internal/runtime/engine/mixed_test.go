@@ -9,6 +9,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/device"
+	"github.com/goestimator/goestimator/tensor"
 	"pgregory.net/rapid"
 )
 
@@ -36,7 +37,7 @@ func TestMixedTrains(t *testing.T) {
 			closeTo(t, name, got[name], w, 2e-2)
 		}
 		closeTo(t, "loss", l, loss, 2e-2)
-		if p.Precision() != BF16Mixed || p.Value(1).DType != graph.Float32 {
+		if p.Precision() != BF16Mixed || p.Value(1).DType != tensor.Float32 {
 			t.Errorf("precision %v, logits %v", p.Precision(), p.Value(1).DType)
 		}
 	}
@@ -47,7 +48,7 @@ func TestMixedTrains(t *testing.T) {
 
 // typesOf lists operations with the types of their floats.
 func typesOf(d *twin) []string {
-	letter := map[graph.DType]string{graph.Float32: "f", graph.BFloat16: "h"}
+	letter := map[tensor.DType]string{tensor.Float32: "f", tensor.BFloat16: "h"}
 	var all []string
 	for _, t := range d.codes[len(d.codes)-1].ops {
 		in, out := "", ""
@@ -64,7 +65,7 @@ func typesOf(d *twin) []string {
 
 func TestMixedTypes(t *testing.T) {
 	d := newTwin()
-	m := newMLP(graph.Float32, 8, 4, 2, 0.1)
+	m := newMLP(tensor.Float32, 8, 4, 2, 0.1)
 	ok(Compile(m.g, m.spec, d, m.variables(t, d, 1), Options{Capacity: 4, Precision: BF16Mixed}))
 	got := typesOf(d)
 	for _, want := range []string{
@@ -98,27 +99,27 @@ func TestTF32(t *testing.T) {
 
 // TestMixedNorm trains a convolution with batch normalization in both precisions.
 func TestMixedNorm(t *testing.T) {
-	run := func(d device.Device, o Options) (*graph.Tensor, *Program) {
+	run := func(d device.Device, o Options) (*tensor.Tensor, *Program) {
 		b := graph.NewBuilder(graph.New())
-		image, c := batchType(graph.Float32, 4, 4, 2), fixedType(graph.Float32, 3)
+		image, c := batchType(tensor.Float32, 4, 4, 2), fixedType(tensor.Float32, 3)
 		x := b.Placeholder("x", image)
 		same := graph.Attrs{"padding": []byte("SAME"), "strides": []int64{1, 1, 1, 1}}
 		filter := func(in int) graph.Output {
-			f := graph.NewTensor(graph.Float32, 3, 3, in, 3)
+			f := tensor.New(tensor.Float32, 3, 3, in, 3)
 			fillRandom(rand.New(rand.NewPCG(3, uint64(in))), f, 0.3)
 			return b.Const(fmt.Sprint("filter", in), f)
 		}
-		mid := batchType(graph.Float32, 4, 4, 3)
+		mid := batchType(tensor.Float32, 4, 4, 3)
 		y := b.Op("Conv2D", "conv", mid, same, x, filter(2))
-		one, zero := b.Const("one", tensor([]float32{1, 1, 1}, 3)), b.Const("zero", tensor([]float32{0, 0, 0}, 3))
+		one, zero := b.Const("one", dense([]float32{1, 1, 1}, 3)), b.Const("zero", dense([]float32{0, 0, 0}, 3))
 		n := b.Node("FusedBatchNormV3", "norm", []graph.Type{mid, c, c, c, c, c}, graph.Attrs{"is_training": true, "epsilon": float32(1e-3)}, y, one, zero, zero, one)
 		z := b.Op("Relu", "relu", mid, nil, b.Op("AddV2", "sum", mid, nil, n.Out(0), y))
 		z = b.Op("Conv2D", "conv2", mid, same, z, filter(3))
-		mean := b.Op("Mean", "mean", batchType(graph.Float32, 3), nil, b.Op("Relu", "relu2", mid, nil, z), b.Const("axes", tensor([]int32{1, 2}, 2)))
+		mean := b.Op("Mean", "mean", batchType(tensor.Float32, 3), nil, b.Op("Relu", "relu2", mid, nil, z), b.Const("axes", dense([]int32{1, 2}, 2)))
 		p := ok(Compile(b.Graph, Spec{Feeds: []graph.Output{x}, Fetches: []graph.Output{mean, n.Out(1)}}, d, ok(NewVariables(d)), o))
-		in := graph.NewTensor(graph.Float32, 5, 4, 4, 2)
+		in := tensor.New(tensor.Float32, 5, 4, 4, 2)
 		fillRandom(rand.New(rand.NewPCG(1, 2)), in, 1)
-		if err := p.Run(bg, 5, []*graph.Tensor{in}); err != nil {
+		if err := p.Run(bg, 5, []*tensor.Tensor{in}); err != nil {
 			t.Fatal(err)
 		}
 		return p.Value(0).Clone(), p
@@ -145,18 +146,18 @@ func TestMixedAnySplit(t *testing.T) {
 		d := refusing(lacks...)
 		defer d.Close()
 		vars := ok(NewVariables(d))
-		if err := vars.Create("v", tensor([]float32{.1, .2, -.3, .4}, 4)); err != nil {
+		if err := vars.Create("v", dense([]float32{.1, .2, -.3, .4}, 4)); err != nil {
 			t.Fatal(err)
 		}
 		p, err := Compile(g.Graph, Spec{Feeds: []graph.Output{g.x}, Fetches: g.values, Targets: g.targets}, d, vars, Options{Precision: BF16Mixed})
 		if err == nil {
-			err = p.Run(bg, x.Shape[0], []*graph.Tensor{x})
+			err = p.Run(bg, x.Shape[0], []*tensor.Tensor{x})
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i, v := range g.values {
-			if p.Value(i).DType != graph.Float32 {
+			if p.Value(i).DType != tensor.Float32 {
 				t.Fatalf("%v: expected float32, got %v", v, p.Value(i).DType)
 			}
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/device"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // onDevices runs a test on every kind of device and closes them.
@@ -58,14 +59,14 @@ func ok[T any](v T, err error) T {
 	return v
 }
 
-func tensor[T graph.Element](data []T, shape ...int) *graph.Tensor {
-	return ok(graph.FromSlice(data, shape...))
+func dense[T tensor.Element](data []T, shape ...int) *tensor.Tensor {
+	return ok(tensor.FromSlice(data, shape...))
 }
 
-func batchType(d graph.DType, sizes ...int) graph.Type {
+func batchType(d tensor.DType, sizes ...int) graph.Type {
 	return graph.Type{DType: d, Shape: graph.BatchOf(sizes...)}
 }
-func fixedType(d graph.DType, sizes ...int) graph.Type {
+func fixedType(d tensor.DType, sizes ...int) graph.Type {
 	return graph.Type{DType: d, Shape: graph.ShapeOf(sizes...)}
 }
 
@@ -78,11 +79,11 @@ type mlp struct {
 	loss   graph.Output
 }
 
-func newMLP(d graph.DType, in, hidden, classes int, rate float64) *mlp {
+func newMLP(d tensor.DType, in, hidden, classes int, rate float64) *mlp {
 	m := &mlp{g: graph.New()}
 	b := graph.NewBuilder(m.g)
 	m.x = b.Placeholder("x", batchType(d, in))
-	m.y = b.Placeholder("y", batchType(graph.Int64))
+	m.y = b.Placeholder("y", batchType(tensor.Int64))
 	th, tl := batchType(d, hidden), batchType(d, classes)
 	var handles, reads []graph.Output
 	for _, v := range []struct {
@@ -97,9 +98,9 @@ func newMLP(d graph.DType, in, hidden, classes int, rate float64) *mlp {
 	h := b.Op("Relu", "Relu", th, nil, z)
 	m.logits = b.Op("BiasAdd", "logits", tl, nil, b.Op("MatMul", "MatMul_1", tl, nil, h, reads[2]), reads[3])
 	xent := b.Node("SparseSoftmaxCrossEntropyWithLogits", "xent", []graph.Type{batchType(d), tl}, nil, m.logits, m.y)
-	axis := b.Const("axis", tensor([]int32{0}, 1))
+	axis := b.Const("axis", dense([]int32{0}, 1))
 	m.loss = b.Op("Mean", "loss", fixedType(d), nil, xent.Out(0), axis)
-	n := b.Op("Cast", "n", fixedType(d), nil, b.Op("Size", "size", fixedType(graph.Int32), nil, m.y))
+	n := b.Op("Cast", "n", fixedType(d), nil, b.Op("Size", "size", fixedType(tensor.Int32), nil, m.y))
 	dl := b.Op("RealDiv", "dl", tl, nil, xent.Out(1), n)
 	dh := b.Op("MatMul", "dh", th, graph.Attrs{"transpose_b": true}, dl, reads[2])
 	dz := b.Op("ReluGrad", "dz", th, nil, dh, z)
@@ -129,7 +130,7 @@ func (m *mlp) variables(t testing.TB, dev device.Device, seed uint64) *Variables
 		if n.Op != "VarHandleOp" {
 			continue
 		}
-		v := graph.NewTensor(n.Attrs["dtype"].(graph.DType), n.Attrs["shape"].(graph.Shape).At(0)...)
+		v := tensor.New(n.Attrs["dtype"].(tensor.DType), n.Attrs["shape"].(graph.Shape).At(0)...)
 		fillRandom(r, v, 0.5)
 		if err := vars.Create(n.Name, v); err != nil {
 			t.Fatal(err)
@@ -138,30 +139,30 @@ func (m *mlp) variables(t testing.TB, dev device.Device, seed uint64) *Variables
 	return vars
 }
 
-func fillRandom(r *rand.Rand, t *graph.Tensor, scale float64) {
-	for i := range graph.Of[float32](t) {
-		graph.Of[float32](t)[i] = float32(r.NormFloat64() * scale)
+func fillRandom(r *rand.Rand, t *tensor.Tensor, scale float64) {
+	for i := range tensor.Values[float32](t) {
+		tensor.Values[float32](t)[i] = float32(r.NormFloat64() * scale)
 	}
-	for i := range graph.Of[float64](t) {
-		graph.Of[float64](t)[i] = r.NormFloat64() * scale
+	for i := range tensor.Values[float64](t) {
+		tensor.Values[float64](t)[i] = r.NormFloat64() * scale
 	}
 }
 
 func TestLearnsXOR(t *testing.T) {
 	onDevices(t, func(t *testing.T, dev device.Device) {
-		m := newMLP(graph.Float32, 2, 16, 2, 0.5)
+		m := newMLP(tensor.Float32, 2, 16, 2, 0.5)
 		p := ok(Compile(m.g, m.spec, dev, m.variables(t, dev, 7), Options{Capacity: 4}))
-		feeds := []*graph.Tensor{tensor([]float32{0, 0, 0, 1, 1, 0, 1, 1}, 4, 2), tensor([]int64{0, 1, 1, 0}, 4)}
+		feeds := []*tensor.Tensor{dense([]float32{0, 0, 0, 1, 1, 0, 1, 1}, 4, 2), dense([]int64{0, 1, 1, 0}, 4)}
 		for range 500 {
 			if err := p.Run(context.Background(), 4, feeds); err != nil {
 				t.Fatal(err)
 			}
 		}
-		var loss graph.Tensor
+		var loss tensor.Tensor
 		if err := p.Fetch(0, &loss); err != nil {
 			t.Fatal(err)
 		}
-		if l := graph.Of[float32](&loss)[0]; !(l < 0.05) {
+		if l := tensor.Values[float32](&loss)[0]; !(l < 0.05) {
 			t.Errorf("loss after 500 steps: expected < 0.05, got %v", l)
 		}
 		if got := p.Value(1).Shape; len(got) != 2 || got[0] != 4 || got[1] != 2 {
@@ -176,13 +177,13 @@ func TestLearnsXOR(t *testing.T) {
 // TestSteadyStepDoesNotAllocate is the training step with feeds and fetches.
 func TestSteadyStepDoesNotAllocate(t *testing.T) {
 	onDevices(t, func(t *testing.T, dev device.Device) {
-		m := newMLP(graph.Float32, 64, 128, 10, 0.1)
+		m := newMLP(tensor.Float32, 64, 128, 10, 0.1)
 		p := ok(Compile(m.g, m.spec, dev, m.variables(t, dev, 1), Options{Capacity: 32}))
-		feeds := []*graph.Tensor{graph.NewTensor(graph.Float32, 32, 64), graph.NewTensor(graph.Int64, 32)}
+		feeds := []*tensor.Tensor{tensor.New(tensor.Float32, 32, 64), tensor.New(tensor.Int64, 32)}
 		fillRandom(rand.New(rand.NewPCG(3, 3)), feeds[0], 1)
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
-		var loss, logits graph.Tensor
+		var loss, logits tensor.Tensor
 		step := func() {
 			if err := errors.Join(p.Run(ctx, 32, feeds), p.Fetch(0, &loss), p.Fetch(1, &logits)); err != nil {
 				t.Fatal(err)
@@ -200,17 +201,17 @@ func TestSteadyStepDoesNotAllocate(t *testing.T) {
 // TestDeterministic sees that two trainings are equal bit for bit.
 func TestDeterministic(t *testing.T) {
 	onDevices(t, func(t *testing.T, dev device.Device) {
-		train := func() map[string]*graph.Tensor {
-			m := newMLP(graph.Float32, 40, 96, 10, 0.1)
+		train := func() map[string]*tensor.Tensor {
+			m := newMLP(tensor.Float32, 40, 96, 10, 0.1)
 			vars := m.variables(t, dev, 5)
 			p := ok(Compile(m.g, m.spec, dev, vars, Options{Capacity: 64}))
 			r := rand.New(rand.NewPCG(9, 9))
 			for i := range 20 {
 				n := 64 - i%3
-				feeds := []*graph.Tensor{graph.NewTensor(graph.Float32, n, 40), graph.NewTensor(graph.Int64, n)}
+				feeds := []*tensor.Tensor{tensor.New(tensor.Float32, n, 40), tensor.New(tensor.Int64, n)}
 				fillRandom(r, feeds[0], 1)
 				for j := range n {
-					graph.Of[int64](feeds[1])[j] = r.Int64N(10)
+					tensor.Values[int64](feeds[1])[j] = r.Int64N(10)
 				}
 				if err := p.Run(context.Background(), n, feeds); err != nil {
 					t.Fatal(err)
@@ -223,7 +224,7 @@ func TestDeterministic(t *testing.T) {
 			if string(a[name].Bytes) != string(b[name].Bytes) {
 				t.Errorf("variable %s differs between two equal runs", name)
 			}
-			if v := graph.Of[float32](a[name])[0]; math.IsNaN(float64(v)) {
+			if v := tensor.Values[float32](a[name])[0]; math.IsNaN(float64(v)) {
 				t.Errorf("variable %s is NaN", name)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // checkNumerics fails where an output of the step has a NaN or an infinity that is not looked after in the graph.
@@ -33,11 +34,11 @@ func (s *step) checkNumerics() error {
 
 func finiteValue(v *value) (finite, nan bool) {
 	switch v.typ.DType {
-	case graph.Float32:
+	case tensor.Float32:
 		return finiteSlice(view[float32](v))
-	case graph.BFloat16:
+	case tensor.BFloat16:
 		return finiteHalves(view[uint16](v))
-	case graph.Float64:
+	case tensor.Float64:
 		return finiteSlice(view[float64](v))
 	}
 	return true, false

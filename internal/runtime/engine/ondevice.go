@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/device"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Resident is where a value lies on a program's device.
@@ -56,7 +56,7 @@ func (p *Program) Place(i int) (Resident, error) {
 
 // RunOn is Run with feeds that lie on the accelerator: those of which at has a Buffer, where they must be complete. The
 // tensor of such a feed tells type and shape; its bytes are overwritten where a step on the host reads them.
-func (p *Program) RunOn(ctx context.Context, batch int, feeds []*graph.Tensor, at []Resident) error {
+func (p *Program) RunOn(ctx context.Context, batch int, feeds []*tensor.Tensor, at []Resident) error {
 	if p.lowered == nil {
 		return fmt.Errorf("run on values of the device: expected an accelerator, got device %s", p.dev.Kind())
 	}
@@ -70,7 +70,7 @@ func (p *Program) RunOn(ctx context.Context, batch int, feeds []*graph.Tensor, a
 }
 
 // takeResidents copies feeds on the device to their places, and to the host what steps there read; others are uploaded.
-func (l *lowered) takeResidents(at []Resident, feeds []*graph.Tensor) error {
+func (l *lowered) takeResidents(at []Resident, feeds []*tensor.Tensor) error {
 	p, onHost := l.p, false
 	for i, f := range p.feeds {
 		v, n := f.op.out[0], len(feeds[i].Bytes)

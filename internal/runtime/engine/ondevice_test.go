@@ -6,6 +6,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/device"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // TestValuesStayOnTheDevice gives one program's results to another without the host, for batches of several sizes.
@@ -13,7 +14,7 @@ func TestValuesStayOnTheDevice(t *testing.T) { onEach(t, StayOn, splitTwins()...
 
 // StayOn is TestValuesStayOnTheDevice on one accelerator.
 func StayOn(t *testing.T, dev device.Device) {
-	typ := graph.Type{DType: graph.Float32, Shape: graph.BatchOf(3)}
+	typ := graph.Type{DType: tensor.Float32, Shape: graph.BatchOf(3)}
 	op := func(name string) (*graph.Builder, Spec) {
 		b := graph.NewBuilder(graph.New())
 		x, y := b.Placeholder("x", typ), b.Placeholder("y", typ)
@@ -40,19 +41,19 @@ func StayOn(t *testing.T, dev device.Device) {
 			x[i], y[i] = float32(i), float32(n)
 			want[i] = (x[i] + y[i]) * x[i]
 		}
-		tx, ty := tensor(x, n, 3), tensor(y, n, 3)
-		if err := first.Run(bg, n, []*graph.Tensor{tx, ty}); err != nil {
+		tx, ty := dense(x, n, 3), dense(y, n, 3)
+		if err := first.Run(bg, n, []*tensor.Tensor{tx, ty}); err != nil {
 			t.Fatal(err)
 		}
 		if first.Value(0) != nil {
 			t.Error("a fetch that was left has a value")
 		}
 		at := ok(first.Place(0))
-		if err := second.RunOn(bg, n, []*graph.Tensor{graph.NewTensor(graph.Float32, n, 3), tx}, []Resident{at, {}}); err != nil {
+		if err := second.RunOn(bg, n, []*tensor.Tensor{tensor.New(tensor.Float32, n, 3), tx}, []Resident{at, {}}); err != nil {
 			t.Fatal(err)
 		}
-		if !bytes.Equal(second.Value(0).Bytes, tensor(want, n, 3).Bytes) {
-			t.Errorf("batch of %d: expected %v, got %v", n, want, graph.Of[float32](second.Value(0)))
+		if !bytes.Equal(second.Value(0).Bytes, dense(want, n, 3).Bytes) {
+			t.Errorf("batch of %d: expected %v, got %v", n, want, tensor.Values[float32](second.Value(0)))
 		}
 	}
 	if err := second.RunOn(bg, 1, nil, nil); err == nil {
@@ -66,7 +67,7 @@ func StayOn(t *testing.T, dev device.Device) {
 }
 
 func TestNothingStaysOnTheHost(t *testing.T) {
-	m := newMLP(graph.Float32, 2, 3, 2, 0.1)
+	m := newMLP(tensor.Float32, 2, 3, 2, 0.1)
 	dev := device.NewHost()
 	p := ok(Compile(m.g, m.spec, dev, m.variables(t, dev, 1), Options{}))
 	defer p.Close()

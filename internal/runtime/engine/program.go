@@ -8,8 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/device"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Program is a compiled graph. It is safe for concurrent use, one run at a time; what Value returned is overwritten by
@@ -35,7 +35,7 @@ type Program struct {
 	batch     int  // of the last run, 0 after a plan
 	fresh     bool // steps of stage perCompile have yet to run
 	updates   bool // some step writes a variable
-	results   []*graph.Tensor
+	results   []*tensor.Tensor
 	ready     []atomic.Bool // which results the last run has given; also read while it goes on
 	sections  []section
 	written   map[*variable]bool
@@ -92,12 +92,12 @@ func (p *Program) Memory() int {
 // are in Spec.Feeds's order and must stay unchanged until Run returns, or for as long as fetches of the feeds
 // themselves are used. An error, a cancelled ctx included, leaves all variables as they were, unless a kernel failed
 // after the first update. A kernel that panics is a *PanicError.
-func (p *Program) Run(ctx context.Context, batch int, feeds []*graph.Tensor) error {
+func (p *Program) Run(ctx context.Context, batch int, feeds []*tensor.Tensor) error {
 	return p.start(ctx, batch, feeds, nil)
 }
 
 // start runs a batch, whose feeds may be in a set of the device's memory already.
-func (p *Program) start(ctx context.Context, batch int, feeds []*graph.Tensor, set *feedSet) (err error) {
+func (p *Program) start(ctx context.Context, batch int, feeds []*tensor.Tensor, set *feedSet) (err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.forget()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/device"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 var bg = context.Background()
@@ -19,8 +20,8 @@ var bg = context.Background()
 func double(dev device.Device, opts Options) (*Program, error) {
 	g := graph.New()
 	b := graph.NewBuilder(g)
-	x := b.Placeholder("x", batchType(graph.Float32, 3))
-	y := b.Op("Mul", "y", batchType(graph.Float32, 3), nil, x, b.Scalar("two", graph.Float32, 2))
+	x := b.Placeholder("x", batchType(tensor.Float32, 3))
+	y := b.Op("Mul", "y", batchType(tensor.Float32, 3), nil, x, b.Scalar("two", tensor.Float32, 2))
 	return Compile(g, Spec{Feeds: []graph.Output{x}, Fetches: []graph.Output{y}}, dev, ok(NewVariables(dev)), opts)
 }
 
@@ -28,12 +29,12 @@ func TestCapacityGrows(t *testing.T) {
 	onDevices(t, func(t *testing.T, dev device.Device) {
 		p := ok(double(dev, Options{}))
 		for _, n := range []int{1, 5, 2} {
-			x := graph.NewTensor(graph.Float32, n, 3)
-			graph.Of[float32](x)[3*n-1] = 4
-			if err := p.Run(bg, n, []*graph.Tensor{x}); err != nil {
+			x := tensor.New(tensor.Float32, n, 3)
+			tensor.Values[float32](x)[3*n-1] = 4
+			if err := p.Run(bg, n, []*tensor.Tensor{x}); err != nil {
 				t.Fatal(err)
 			}
-			if got := graph.Of[float32](p.Value(0)); len(got) != 3*n || got[3*n-1] != 8 {
+			if got := tensor.Values[float32](p.Value(0)); len(got) != 3*n || got[3*n-1] != 8 {
 				t.Errorf("batch of %d: got %v", n, got)
 			}
 		}
@@ -61,33 +62,33 @@ func TestShrink(t *testing.T) {
 
 func TestFeedErrors(t *testing.T) {
 	p := ok(double(device.NewHost(), Options{Capacity: 4}))
-	short := graph.NewTensor(graph.Float32, 2, 3)
+	short := tensor.New(tensor.Float32, 2, 3)
 	short.Bytes = short.Bytes[:8]
-	long := graph.NewTensor(graph.Float32, 2, 3)
+	long := tensor.New(tensor.Float32, 2, 3)
 	long.Bytes = append(long.Bytes, 0)
-	twice := graph.NewTensor(graph.Float32, 2, 3)
+	twice := tensor.New(tensor.Float32, 2, 3)
 	twice.Bytes = append(twice.Bytes, twice.Bytes...)
 	for _, c := range []struct {
 		name  string
 		batch int
-		feeds []*graph.Tensor
+		feeds []*tensor.Tensor
 		want  string
 	}{
-		{"a byte too many", 2, []*graph.Tensor{long}, "got 25"},
-		{"twice the bytes", 2, []*graph.Tensor{twice}, "got 48"},
-		{"type", 2, []*graph.Tensor{graph.NewTensor(graph.Float64, 2, 3)}, "feed x:0: expected float32 [B,3] with B=2, got float64 [2 3]"},
-		{"shape", 2, []*graph.Tensor{graph.NewTensor(graph.Float32, 3, 3)}, "feed x:0: expected float32 [B,3] with B=2, got float32 [3 3]"},
-		{"rank", 2, []*graph.Tensor{graph.NewTensor(graph.Float32, 6)}, "got float32 [6]"},
+		{"a byte too many", 2, []*tensor.Tensor{long}, "got 25"},
+		{"twice the bytes", 2, []*tensor.Tensor{twice}, "got 48"},
+		{"type", 2, []*tensor.Tensor{tensor.New(tensor.Float64, 2, 3)}, "feed x:0: expected float32 [B,3] with B=2, got float64 [2 3]"},
+		{"shape", 2, []*tensor.Tensor{tensor.New(tensor.Float32, 3, 3)}, "feed x:0: expected float32 [B,3] with B=2, got float32 [3 3]"},
+		{"rank", 2, []*tensor.Tensor{tensor.New(tensor.Float32, 6)}, "got float32 [6]"},
 		{"count", 2, nil, "expected 1 feeds, got 0"},
-		{"nothing", 2, []*graph.Tensor{nil}, "got nothing"},
-		{"bytes", 2, []*graph.Tensor{short}, "has 24 bytes, got 8"},
-		{"batch", 0, []*graph.Tensor{short}, "expected a batch of at least 1 row"},
+		{"nothing", 2, []*tensor.Tensor{nil}, "got nothing"},
+		{"bytes", 2, []*tensor.Tensor{short}, "has 24 bytes, got 8"},
+		{"batch", 0, []*tensor.Tensor{short}, "expected a batch of at least 1 row"},
 	} {
 		if err := p.Run(bg, c.batch, c.feeds); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: expected an error with %q, got %v", c.name, c.want, err)
 		}
 	}
-	var dst graph.Tensor
+	var dst tensor.Tensor
 	if p.Value(0) != nil || p.Fetch(0, &dst) == nil || p.Fetch(1, &dst) == nil {
 		t.Error("a program that has not run gave a result")
 	}
@@ -96,14 +97,14 @@ func TestFeedErrors(t *testing.T) {
 // TestFeedWithoutCopy sees that a host tensor is read in place, and one that is not aligned through a copy.
 func TestFeedWithoutCopy(t *testing.T) {
 	p := ok(double(device.NewHost(), Options{Capacity: 2}))
-	raw := graph.NewTensor(graph.Uint8, 25).Bytes
+	raw := tensor.New(tensor.Uint8, 25).Bytes
 	for off := range 2 {
-		x := &graph.Tensor{DType: graph.Float32, Shape: []int{2, 3}, Bytes: raw[off : off+24]}
-		copy(x.Bytes, tensor([]float32{1, 2, 3, 4, 5, 6}, 6).Bytes)
-		if err := p.Run(bg, 2, []*graph.Tensor{x}); err != nil {
+		x := &tensor.Tensor{DType: tensor.Float32, Shape: []int{2, 3}, Bytes: raw[off : off+24]}
+		copy(x.Bytes, dense([]float32{1, 2, 3, 4, 5, 6}, 6).Bytes)
+		if err := p.Run(bg, 2, []*tensor.Tensor{x}); err != nil {
 			t.Fatal(err)
 		}
-		if got := graph.Of[float32](p.Value(0)); got[5] != 12 {
+		if got := tensor.Values[float32](p.Value(0)); got[5] != 12 {
 			t.Errorf("offset %d: got %v", off, got)
 		}
 		if same := unsafe.SliceData(p.feeds[0].op.out[0].mem) == unsafe.SliceData(x.Bytes); same != (off == 0) {
@@ -115,11 +116,11 @@ func TestFeedWithoutCopy(t *testing.T) {
 func TestCompileErrorsAreComplete(t *testing.T) {
 	g := graph.New()
 	b := graph.NewBuilder(g)
-	x := b.Placeholder("x", batchType(graph.Float32, 3))
-	unfed := b.Placeholder("unfed", batchType(graph.Float32, 3))
-	bad := b.Op("NoSuchOp", "bad", batchType(graph.Float32, 3), nil, x)
-	text := b.Op("Identity", "text", batchType(graph.String), nil, x)
-	loose := b.Op("Relu", "loose", graph.Type{DType: graph.Float32, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown}}}, nil, x)
+	x := b.Placeholder("x", batchType(tensor.Float32, 3))
+	unfed := b.Placeholder("unfed", batchType(tensor.Float32, 3))
+	bad := b.Op("NoSuchOp", "bad", batchType(tensor.Float32, 3), nil, x)
+	text := b.Op("Identity", "text", batchType(tensor.String), nil, x)
+	loose := b.Op("Relu", "loose", graph.Type{DType: tensor.Float32, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown}}}, nil, x)
 	_, err := Compile(g, Spec{Feeds: []graph.Output{x}, Fetches: []graph.Output{bad, text, loose, unfed}}, device.NewHost(), ok(NewVariables(device.NewHost())), Options{})
 	var unsupported *UnsupportedOpError
 	if !errors.As(err, &unsupported) || unsupported.Op != "NoSuchOp" || !errors.Is(err, ErrNotFed) {
@@ -130,8 +131,8 @@ func TestCompileErrorsAreComplete(t *testing.T) {
 			t.Errorf("expected %q in: %v", want, err)
 		}
 	}
-	conv := b.Op("Conv2D", "conv", batchType(graph.Float32, 3), nil, x, x)
-	mat := b.Op("MatMul", "mat", batchType(graph.Float32, 3), nil, b.Scalar("s", graph.Float32, 1), x)
+	conv := b.Op("Conv2D", "conv", batchType(tensor.Float32, 3), nil, x, x)
+	mat := b.Op("MatMul", "mat", batchType(tensor.Float32, 3), nil, b.Scalar("s", tensor.Float32, 1), x)
 	_, err = Compile(g, Spec{Feeds: []graph.Output{x}, Fetches: []graph.Output{conv, mat}}, device.NewHost(), ok(NewVariables(device.NewHost())), Options{})
 	if err == nil || !strings.Contains(err.Error(), "node conv") || !strings.Contains(err.Error(), "node mat") {
 		t.Errorf("expected both nodes named, got %v", err)
@@ -140,9 +141,9 @@ func TestCompileErrorsAreComplete(t *testing.T) {
 
 func TestVariablesMustFit(t *testing.T) {
 	dev := device.NewHost()
-	m := newMLP(graph.Float32, 2, 3, 2, 0.1)
+	m := newMLP(tensor.Float32, 2, 3, 2, 0.1)
 	vars := ok(NewVariables(dev))
-	if err := vars.Create("w1", graph.NewTensor(graph.Float32, 2, 4)); err != nil {
+	if err := vars.Create("w1", tensor.New(tensor.Float32, 2, 4)); err != nil {
 		t.Fatal(err)
 	}
 	_, err := Compile(m.g, m.spec, dev, vars, Options{})
@@ -161,16 +162,16 @@ func TestCheckNumericsPassesByOverflows(t *testing.T) {
 	onDevices(t, func(t *testing.T, dev device.Device) {
 		g := graph.New()
 		b := graph.NewBuilder(g)
-		x := b.Placeholder("x", batchType(graph.Float32))
-		wild := b.Op("Log", "wild", batchType(graph.Float32), graph.Attrs{graph.MayOverflow: true}, x)
-		y := b.Op("Neg", "y", batchType(graph.Float32), nil, wild)
-		z := b.Op("Sqrt", "z", batchType(graph.Float32), nil, x)
+		x := b.Placeholder("x", batchType(tensor.Float32))
+		wild := b.Op("Log", "wild", batchType(tensor.Float32), graph.Attrs{graph.MayOverflow: true}, x)
+		y := b.Op("Neg", "y", batchType(tensor.Float32), nil, wild)
+		z := b.Op("Sqrt", "z", batchType(tensor.Float32), nil, x)
 		p := ok(Compile(g, Spec{Feeds: []graph.Output{x}, Fetches: []graph.Output{y, z}}, dev, ok(NewVariables(dev)), Options{CheckNumerics: true}))
-		if err := p.Run(bg, 1, []*graph.Tensor{tensor([]float32{0}, 1)}); err != nil {
+		if err := p.Run(bg, 1, []*tensor.Tensor{dense([]float32{0}, 1)}); err != nil {
 			t.Error(err)
 		}
 		var bad *NumericsError
-		if err := p.Run(bg, 1, []*graph.Tensor{tensor([]float32{-1}, 1)}); !errors.As(err, &bad) || bad.Node != "z" {
+		if err := p.Run(bg, 1, []*tensor.Tensor{dense([]float32{-1}, 1)}); !errors.As(err, &bad) || bad.Node != "z" {
 			t.Errorf("got %v, expected node z", err)
 		}
 	})
@@ -180,15 +181,15 @@ func TestCheckNumerics(t *testing.T) {
 	onDevices(t, func(t *testing.T, dev device.Device) {
 		g := graph.New()
 		b := graph.NewBuilder(g)
-		x := b.Placeholder("x", batchType(graph.Float32))
-		y := b.Op("Exp", "y", batchType(graph.Float32), nil, b.Op("Log", "log", batchType(graph.Float32), nil, x))
+		x := b.Placeholder("x", batchType(tensor.Float32))
+		y := b.Op("Exp", "y", batchType(tensor.Float32), nil, b.Op("Log", "log", batchType(tensor.Float32), nil, x))
 		p := ok(Compile(g, Spec{Feeds: []graph.Output{x}, Fetches: []graph.Output{y}}, dev, ok(NewVariables(dev)), Options{CheckNumerics: true}))
 		for _, c := range []struct {
 			in   float32
 			node string
 			nan  bool
 		}{{1, "", false}, {-1, "log", true}, {0, "log", false}, {float32(math.NaN()), "x", true}} {
-			err := p.Run(bg, 1, []*graph.Tensor{tensor([]float32{c.in}, 1)})
+			err := p.Run(bg, 1, []*tensor.Tensor{dense([]float32{c.in}, 1)})
 			var bad *NumericsError
 			switch {
 			case c.node == "" && err != nil:
@@ -206,16 +207,16 @@ func TestCheckNumericsNamesTheSource(t *testing.T) {
 	onDevices(t, func(t *testing.T, dev device.Device) {
 		g := graph.New()
 		b := graph.NewBuilder(g)
-		vector := graph.Type{DType: graph.Float32, Shape: graph.ShapeOf(1)}
-		x := b.Placeholder("x", batchType(graph.Float32))
+		vector := graph.Type{DType: tensor.Float32, Shape: graph.ShapeOf(1)}
+		x := b.Placeholder("x", batchType(tensor.Float32))
 		w := b.Read(b.Variable("w", vector), vector)
 		var in [2]graph.Output
 		for i, o := range []graph.Output{x, w} {
 			in[i] = b.Op("StopGradient", "", o.Type(), nil, b.Op("Identity", "", o.Type(), nil, o))
 		}
-		y := b.Op("Add", "y", batchType(graph.Float32), nil, in[0], in[1])
+		y := b.Op("Add", "y", batchType(tensor.Float32), nil, in[0], in[1])
 		vars := ok(NewVariables(dev))
-		if err := vars.Create("w", tensor([]float32{1}, 1)); err != nil {
+		if err := vars.Create("w", dense([]float32{1}, 1)); err != nil {
 			t.Fatal(err)
 		}
 		p := ok(Compile(g, Spec{Feeds: []graph.Output{x}, Fetches: []graph.Output{y}}, dev, vars, Options{CheckNumerics: true}))
@@ -224,10 +225,10 @@ func TestCheckNumericsNamesTheSource(t *testing.T) {
 			x, w      float32
 			fed, read bool
 		}{{1, 1, false, false}, {nan, 1, true, false}, {1, nan, false, true}, {math.MaxFloat32, math.MaxFloat32, false, false}} {
-			if err := vars.Set("w", tensor([]float32{c.w}, 1)); err != nil {
+			if err := vars.Set("w", dense([]float32{c.w}, 1)); err != nil {
 				t.Fatal(err)
 			}
-			err := p.Run(bg, 1, []*graph.Tensor{tensor([]float32{c.x}, 1)})
+			err := p.Run(bg, 1, []*tensor.Tensor{dense([]float32{c.x}, 1)})
 			var bad *NumericsError
 			if finite := c.x+c.w == 2; finite != (err == nil) || !finite && (!errors.As(err, &bad) || bad.Fed != c.fed || bad.Read != c.read) {
 				t.Errorf("x %v, w %v: got %v, expected fed %t, read %t", c.x, c.w, err, c.fed, c.read)
@@ -257,14 +258,14 @@ func TestCancellation(t *testing.T) {
 			node    string
 			stopped bool
 		}{{"dw1", true}, {"apply_2", false}} {
-			m := newMLP(graph.Float32, 2, 3, 2, 0.1)
+			m := newMLP(tensor.Float32, 2, 3, 2, 0.1)
 			vars := m.variables(t, dev, 1)
 			p := ok(Compile(m.g, m.spec, dev, vars, Options{Capacity: 4}))
 			before := ok(vars.Snapshot())
 			ctx, cancel := context.WithCancel(bg)
 			stopAt(p, c.node, cancel)
-			x := tensor([]float32{0, 0, 0, 1, 1, 0, 1, 1}, 4, 2)
-			err := p.Run(ctx, 4, []*graph.Tensor{x, tensor([]int64{0, 1, 1, 0}, 4)})
+			x := dense([]float32{0, 0, 0, 1, 1, 0, 1, 1}, 4, 2)
+			err := p.Run(ctx, 4, []*tensor.Tensor{x, dense([]int64{0, 1, 1, 0}, 4)})
 			if errors.Is(err, context.Canceled) != c.stopped {
 				t.Errorf("cancelled in %s: expected stopped %v, got %v", c.node, c.stopped, err)
 			}
@@ -281,9 +282,9 @@ func TestCancellation(t *testing.T) {
 }
 
 func TestKernelErrorNamesNode(t *testing.T) {
-	m := newMLP(graph.Float32, 2, 3, 2, 0.1)
+	m := newMLP(tensor.Float32, 2, 3, 2, 0.1)
 	p := ok(Compile(m.g, m.spec, device.NewHost(), m.variables(t, device.NewHost(), 1), Options{Capacity: 4}))
-	err := p.Run(bg, 1, []*graph.Tensor{tensor([]float32{0, 0}, 1, 2), tensor([]int64{2}, 1)})
+	err := p.Run(bg, 1, []*tensor.Tensor{dense([]float32{0, 0}, 1, 2), dense([]int64{2}, 1)})
 	if err == nil || !strings.Contains(err.Error(), "node xent (SparseSoftmaxCrossEntropyWithLogits)") {
 		t.Errorf("expected the node named, got %v", err)
 	}
@@ -292,7 +293,7 @@ func TestKernelErrorNamesNode(t *testing.T) {
 // TestFakeMemoryIsClosed sees that a program's memory is out of the host's reach between runs on the fake device.
 func TestFakeMemoryIsClosed(t *testing.T) {
 	p := ok(double(device.NewFake(), Options{Capacity: 1}))
-	if err := p.Run(bg, 1, []*graph.Tensor{graph.NewTensor(graph.Float32, 1, 3)}); err != nil {
+	if err := p.Run(bg, 1, []*tensor.Tensor{tensor.New(tensor.Float32, 1, 3)}); err != nil {
 		t.Fatal(err)
 	}
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
@@ -308,14 +309,14 @@ func TestFakeMemoryIsClosed(t *testing.T) {
 func TestFedValueIsNotComputed(t *testing.T) {
 	onDevices(t, func(t *testing.T, dev device.Device) {
 		b := graph.NewBuilder(graph.New())
-		ft := batchType(graph.Float32, 2)
+		ft := batchType(tensor.Float32, 2)
 		mid := b.Op("NoSuchOp", "mid", ft, nil, b.Placeholder("x", ft))
 		y := b.Op("Neg", "y", ft, nil, mid)
 		p := ok(Compile(b.Graph, Spec{Feeds: []graph.Output{mid}, Fetches: []graph.Output{y, mid}}, dev, ok(NewVariables(dev)), Options{}))
-		if err := p.Run(bg, 1, []*graph.Tensor{tensor([]float32{1, 2}, 1, 2)}); err != nil {
+		if err := p.Run(bg, 1, []*tensor.Tensor{dense([]float32{1, 2}, 1, 2)}); err != nil {
 			t.Fatal(err)
 		}
-		if y, x := graph.Of[float32](p.Value(0)), graph.Of[float32](p.Value(1)); y[1] != -2 || x[1] != 2 {
+		if y, x := tensor.Values[float32](p.Value(0)), tensor.Values[float32](p.Value(1)); y[1] != -2 || x[1] != 2 {
 			t.Errorf("got %v of %v", y, x)
 		}
 	})
@@ -324,17 +325,17 @@ func TestFedValueIsNotComputed(t *testing.T) {
 func TestMergesEqualNodes(t *testing.T) {
 	g := graph.New()
 	b := graph.NewBuilder(g)
-	ft := batchType(graph.Float32, 3)
+	ft := batchType(tensor.Float32, 3)
 	x := b.Placeholder("x", ft)
 	leaky := func(name string, alpha float32) graph.Output {
-		return b.Op("LeakyRelu", name, ft, graph.Attrs{"alpha": alpha}, b.Op("Mul", name+"/mul", ft, nil, x, b.Scalar(name+"/c", graph.Float32, 2)))
+		return b.Op("LeakyRelu", name, ft, graph.Attrs{"alpha": alpha}, b.Op("Mul", name+"/mul", ft, nil, x, b.Scalar(name+"/c", tensor.Float32, 2)))
 	}
 	sum := b.Op("AddN", "sum", ft, nil, leaky("a", 0.5), leaky("b", 0.5), leaky("c", 0.25))
 	p := ok(Compile(g, Spec{Feeds: []graph.Output{x}, Fetches: []graph.Output{sum}}, device.NewHost(), ok(NewVariables(device.NewHost())), Options{Profile: true}))
-	if err := p.Run(bg, 1, []*graph.Tensor{tensor([]float32{-1, 1, 2}, 1, 3)}); err != nil {
+	if err := p.Run(bg, 1, []*tensor.Tensor{dense([]float32{-1, 1, 2}, 1, 3)}); err != nil {
 		t.Fatal(err)
 	}
-	if got := graph.Of[float32](p.Value(0)); got[0] != -2.5 || got[2] != 12 {
+	if got := tensor.Values[float32](p.Value(0)); got[0] != -2.5 || got[2] != 12 {
 		t.Errorf("got %v", got)
 	}
 	if times := p.Profile(); len(times) != 4 || times[3].Count != 1 || times[0].Op != "Mul" {
@@ -346,19 +347,19 @@ func TestMergesEqualNodes(t *testing.T) {
 func TestConstantsRunOnce(t *testing.T) {
 	g := graph.New()
 	b := graph.NewBuilder(g)
-	s := fixedType(graph.Float32)
-	x := b.Placeholder("x", batchType(graph.Float32))
-	k := b.Op("Exp", "k", s, nil, b.Scalar("one", graph.Float32, 1))
-	n := b.Op("Cast", "n", s, nil, b.Op("Size", "size", fixedType(graph.Int32), nil, x))
-	y := b.Op("Mul", "y", batchType(graph.Float32), nil, x, b.Op("Mul", "kn", s, nil, k, n))
+	s := fixedType(tensor.Float32)
+	x := b.Placeholder("x", batchType(tensor.Float32))
+	k := b.Op("Exp", "k", s, nil, b.Scalar("one", tensor.Float32, 1))
+	n := b.Op("Cast", "n", s, nil, b.Op("Size", "size", fixedType(tensor.Int32), nil, x))
+	y := b.Op("Mul", "y", batchType(tensor.Float32), nil, x, b.Op("Mul", "kn", s, nil, k, n))
 	p := ok(Compile(g, Spec{Feeds: []graph.Output{x}, Fetches: []graph.Output{y}}, device.NewHost(), ok(NewVariables(device.NewHost())), Options{Profile: true}))
 	for _, batch := range []int{2, 2, 2, 3, 3} {
-		feed := graph.NewTensor(graph.Float32, batch)
-		graph.Of[float32](feed)[0] = 1
-		if err := p.Run(bg, batch, []*graph.Tensor{feed}); err != nil {
+		feed := tensor.New(tensor.Float32, batch)
+		tensor.Values[float32](feed)[0] = 1
+		if err := p.Run(bg, batch, []*tensor.Tensor{feed}); err != nil {
 			t.Fatal(err)
 		}
-		if got, want := graph.Of[float32](p.Value(0))[0], math.E*float64(batch); math.Abs(float64(got)-want) > 1e-5 {
+		if got, want := tensor.Values[float32](p.Value(0))[0], math.E*float64(batch); math.Abs(float64(got)-want) > 1e-5 {
 			t.Errorf("batch %d: expected %v, got %v", batch, want, got)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/device"
+	"github.com/goestimator/goestimator/tensor"
 	"pgregory.net/rapid"
 )
 
@@ -21,14 +22,14 @@ type randomGraph struct {
 	targets []*graph.Node
 }
 
-var rowType = batchType(graph.Float32, 4)
+var rowType = batchType(tensor.Float32, 4)
 
 func drawGraph(t *rapid.T) *randomGraph {
 	g := &randomGraph{Builder: graph.NewBuilder(graph.New())}
 	g.x = g.Placeholder("x", rowType)
-	g.handle = g.Variable("v", fixedType(graph.Float32, 4))
-	square := g.Const("square", tensor([]float32{1, 0, .5, 0, 0, -1, 0, 0, .25, 0, 1, 0, 0, 0, 0, 1}, 4, 4))
-	bias := g.Read(g.handle, fixedType(graph.Float32, 4))
+	g.handle = g.Variable("v", fixedType(tensor.Float32, 4))
+	square := g.Const("square", dense([]float32{1, 0, .5, 0, 0, -1, 0, 0, .25, 0, 1, 0, 0, 0, 0, 1}, 4, 4))
+	bias := g.Read(g.handle, fixedType(tensor.Float32, 4))
 	g.values = []graph.Output{g.x}
 	for i := range rapid.IntRange(1, 25).Draw(t, "nodes") {
 		pick := func() graph.Output { return rapid.SampledFrom(g.values).Draw(t, "value") }
@@ -47,32 +48,32 @@ func drawGraph(t *rapid.T) *randomGraph {
 		case 4:
 			v = g.Op("Sub", name, rowType, nil, pick(), pick())
 		case 5:
-			flat := g.Op("Reshape", name+"/flat", graph.Type{DType: graph.Float32, Shape: sh("4B")}, nil, pick(), g.Const(name+"/s", tensor([]int32{-1}, 1)))
-			v = g.Op("Reshape", name, rowType, nil, g.Op("Neg", name+"/neg", flat.Type(), nil, flat), g.Const(name+"/s2", tensor([]int32{-1, 4}, 2)))
+			flat := g.Op("Reshape", name+"/flat", graph.Type{DType: tensor.Float32, Shape: sh("4B")}, nil, pick(), g.Const(name+"/s", dense([]int32{-1}, 1)))
+			v = g.Op("Reshape", name, rowType, nil, g.Op("Neg", name+"/neg", flat.Type(), nil, flat), g.Const(name+"/s2", dense([]int32{-1, 4}, 2)))
 		case 6:
 			v = g.Op("MatMul", name, rowType, nil, pick(), square)
 		case 7:
 			v = g.Op("BiasAdd", name, rowType, nil, pick(), bias)
 		case 8:
-			m := g.Op("Max", name+"/max", batchType(graph.Float32, 1), graph.Attrs{"keep_dims": true}, pick(), g.Const(name+"/axis", tensor([]int32{1}, 1)))
+			m := g.Op("Max", name+"/max", batchType(tensor.Float32, 1), graph.Attrs{"keep_dims": true}, pick(), g.Const(name+"/axis", dense([]int32{1}, 1)))
 			v = g.Op("Sub", name, rowType, nil, pick(), m)
 		case 9:
 			v = one("Softmax")
 		case 10:
 			v = g.Op("AddN", name, rowType, nil, pick(), pick(), pick(), pick())
 		case 12:
-			v = g.Op("Mul", name, rowType, nil, g.Scalar(name+"/k", graph.Float32, 1.25), pick())
+			v = g.Op("Mul", name, rowType, nil, g.Scalar(name+"/k", tensor.Float32, 1.25), pick())
 		case 13:
 			v = g.Op("ReluGrad", name, rowType, nil, pick(), pick())
 		case 14:
-			v = g.Op("Maximum", name, rowType, nil, pick(), g.Op("Mean", name+"/mean", fixedType(graph.Float32), nil, bias, g.Const(name+"/axis", tensor([]int32{0}, 1))))
+			v = g.Op("Maximum", name, rowType, nil, pick(), g.Op("Mean", name+"/mean", fixedType(tensor.Float32), nil, bias, g.Const(name+"/axis", dense([]int32{0}, 1))))
 		case 11:
-			c := g.Op("Less", name+"/less", batchType(graph.Bool, 4), nil, pick(), pick())
+			c := g.Op("Less", name+"/less", batchType(tensor.Bool, 4), nil, pick(), pick())
 			v = g.Op("SelectV2", name, rowType, nil, c, pick(), pick())
 		}
 		g.values = append(g.values, v)
 	}
-	delta := g.Op("Mean", "delta", fixedType(graph.Float32, 4), nil, g.values[len(g.values)-1], g.Const("rows", tensor([]int32{0}, 1)))
+	delta := g.Op("Mean", "delta", fixedType(tensor.Float32, 4), nil, g.values[len(g.values)-1], g.Const("rows", dense([]int32{0}, 1)))
 	g.targets = []*graph.Node{g.Node("AssignAddVariableOp", "assign", nil, nil, g.handle, delta)}
 	if g.Err() != nil {
 		t.Fatal(g.Err())
@@ -81,19 +82,19 @@ func drawGraph(t *rapid.T) *randomGraph {
 }
 
 // run gives the fetched values of one run on fresh variables, and the variable after it.
-func (g *randomGraph) run(t *rapid.T, dev device.Device, fetches []graph.Output, capacity int, x *graph.Tensor) ([]*graph.Tensor, *graph.Tensor) {
+func (g *randomGraph) run(t *rapid.T, dev device.Device, fetches []graph.Output, capacity int, x *tensor.Tensor) ([]*tensor.Tensor, *tensor.Tensor) {
 	vars := ok(NewVariables(dev))
-	if err := vars.Create("v", tensor([]float32{.1, .2, -.3, .4}, 4)); err != nil {
+	if err := vars.Create("v", dense([]float32{.1, .2, -.3, .4}, 4)); err != nil {
 		t.Fatal(err)
 	}
 	p, err := Compile(g.Graph, Spec{Feeds: []graph.Output{g.x}, Fetches: fetches, Targets: g.targets}, dev, vars, Options{Capacity: capacity})
 	if err == nil {
-		err = p.Run(bg, x.Shape[0], []*graph.Tensor{x})
+		err = p.Run(bg, x.Shape[0], []*tensor.Tensor{x})
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := make([]*graph.Tensor, len(fetches))
+	out := make([]*tensor.Tensor, len(fetches))
 	for i := range out {
 		out[i] = p.Value(i).Clone()
 	}
@@ -106,7 +107,7 @@ func TestRefusedReserve(t *testing.T) {
 		rapid.Check(t, func(t *rapid.T) {
 			g := drawGraph(t)
 			capacity := rapid.IntRange(1, 6).Draw(t, "capacity")
-			batches := []*graph.Tensor{drawRows(t, capacity), drawRows(t, 1), drawRows(t, capacity), drawRows(t, capacity+1)}
+			batches := []*tensor.Tensor{drawRows(t, capacity), drawRows(t, 1), drawRows(t, capacity), drawRows(t, capacity+1)}
 			want, wantVar := g.refused(t, dev, capacity, batches, 0)
 			got, gotVar := g.refused(t, dev, capacity, batches, rapid.IntRange(1, 50).Draw(t, "more"))
 			for i, w := range want {
@@ -123,9 +124,9 @@ func TestRefusedReserve(t *testing.T) {
 
 // refused runs batches, and before each asks for so many more rows than there is room for, which is refused. It gives the last
 // values and the variable.
-func (g *randomGraph) refused(t *rapid.T, dev device.Device, capacity int, batches []*graph.Tensor, more int) (all []*graph.Tensor, v *graph.Tensor) {
+func (g *randomGraph) refused(t *rapid.T, dev device.Device, capacity int, batches []*tensor.Tensor, more int) (all []*tensor.Tensor, v *tensor.Tensor) {
 	vars := ok(NewVariables(dev))
-	if err := vars.Create("v", tensor([]float32{.1, .2, -.3, .4}, 4)); err != nil {
+	if err := vars.Create("v", dense([]float32{.1, .2, -.3, .4}, 4)); err != nil {
 		t.Fatal(err)
 	}
 	last := g.values[len(g.values)-1]
@@ -138,7 +139,7 @@ func (g *randomGraph) refused(t *rapid.T, dev device.Device, capacity int, batch
 				t.Fatalf("%v: room for %d rows in %d bytes, there was room for %d in %d", err, p.Capacity(), p.Memory(), had, held)
 			}
 		}
-		if err := p.Run(bg, x.Shape[0], []*graph.Tensor{x}); err != nil {
+		if err := p.Run(bg, x.Shape[0], []*tensor.Tensor{x}); err != nil {
 			t.Fatal(err)
 		}
 		all = append(all, p.Value(0).Clone())
@@ -146,8 +147,8 @@ func (g *randomGraph) refused(t *rapid.T, dev device.Device, capacity int, batch
 	return all, ok(vars.Get("v"))
 }
 
-func drawRows(t *rapid.T, n int) *graph.Tensor {
-	x := graph.NewTensor(graph.Float32, n, 4)
+func drawRows(t *rapid.T, n int) *tensor.Tensor {
+	x := tensor.New(tensor.Float32, n, 4)
 	fillRandom(rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0)), x, 1)
 	return x
 }
@@ -190,7 +191,7 @@ func TestRowsAreIndependent(t *testing.T) {
 		x := drawRows(t, total)
 		last := g.values[len(g.values)-1:]
 		whole, _ := g.run(t, dev, last, total, x)
-		part, _ := g.run(t, dev, last, total, tensor(graph.Of[float32](x)[:4*rows], rows, 4))
+		part, _ := g.run(t, dev, last, total, dense(tensor.Values[float32](x)[:4*rows], rows, 4))
 		if !bytes.Equal(part[0].Bytes, whole[0].Bytes[:16*rows]) {
 			t.Fatalf("%d of %d rows: got %v, within the batch %v", rows, total, toND(part[0]).data, toND(whole[0]).data[:4*rows])
 		}

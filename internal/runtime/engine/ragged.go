@@ -6,12 +6,13 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // raggedOps work on values of examples of different lengths: example i owns values offsets[i] to offsets[i+1]-1.
 // Those that begin with _ are what fuseRagged makes.
 var raggedOps = map[string]opDef{
-	"UpperBound":           {compile: byType(map[graph.DType]compileFunc{graph.Int32: upperBound[int32], graph.Int64: upperBound[int64], graph.Float32: upperBound[float32], graph.Float64: upperBound[float64]}, in0)},
+	"UpperBound":           {compile: byType(map[tensor.DType]compileFunc{tensor.Int32: upperBound[int32], tensor.Int64: upperBound[int64], tensor.Float32: upperBound[float32], tensor.Float64: upperBound[float64]}, in0)},
 	"RaggedTensorToTensor": {unread: []int{0}, compile: raggedToTensor},
 	"_RowNumbers":          {compile: compileRowNumbers},
 	"_RaggedCombine":       {compile: floats(compileCombine[float32], compileCombine[float64])},
@@ -55,7 +56,7 @@ func upperBound[T number](c *binding) (runFunc, error) {
 func (c *binding) offsets(i int, rows graph.Dim) (*value, error) {
 	v := c.in[i]
 	rows.Const++
-	if v.typ.DType != graph.Int64 || !v.typ.Shape.Equal(graph.Shape{Dims: []graph.Dim{rows}}) {
+	if v.typ.DType != tensor.Int64 || !v.typ.Shape.Equal(graph.Shape{Dims: []graph.Dim{rows}}) {
 		return nil, fmt.Errorf("input %d: expected offsets int64 [%v], got %v %v", i, rows, v.typ.DType, v.typ.Shape)
 	}
 	return v, nil
@@ -139,7 +140,7 @@ func compileRowNumbers(c *binding) (runFunc, error) {
 		if err := checkOffsets(view[int64](offsets), ids.v.n); err != nil {
 			return err
 		}
-		if ids.v.typ.DType == graph.Int32 {
+		if ids.v.typ.DType == tensor.Int32 {
 			numberRows(view[int32](out), view[int32](ids.v), view[int64](offsets))
 		} else {
 			numberRows(view[int32](out), view[int64](ids.v), view[int64](offsets))
@@ -186,7 +187,7 @@ func compileSpread[T kernels.Float](c *binding) (runFunc, error) {
 		at, n := view[int64](offsets), rowBytes(x, 0)
 		for r := lo; r < hi; r++ {
 			part := view[T](out)[int(at[r])*n : int(at[r+1])*n]
-			if ids.v.typ.DType == graph.Int32 {
+			if ids.v.typ.DType == tensor.Int32 {
 				spreadRow(part, view[T](x)[r*n:(r+1)*n], view[int32](ids.v)[at[r]:at[r+1]])
 			} else {
 				spreadRow(part, view[T](x)[r*n:(r+1)*n], view[int64](ids.v)[at[r]:at[r+1]])
@@ -236,7 +237,7 @@ func gatherPadded(x, out *value, ids indices, axis int) (runFunc, error) {
 	}
 	do := parallel(64, func(lo, hi int) {
 		inner := rowBytes(x, 0) * x.elem
-		if inner == 4 && x.typ.DType == graph.Float32 && ids.v.typ.DType == graph.Int32 {
+		if inner == 4 && x.typ.DType == tensor.Float32 && ids.v.typ.DType == tensor.Int32 {
 			scalarsOrZero(view[float32](out)[lo:hi], view[float32](x), view[int32](ids.v)[lo:hi])
 			return
 		}

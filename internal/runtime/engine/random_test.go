@@ -6,6 +6,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/device"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // TestRandomOps sees that the numbers depend on key and counter alone, and that their moments are right.
@@ -15,16 +16,16 @@ func TestRandomOps(t *testing.T) {
 			op             string
 			mean, variance float64
 		}{{"StatelessRandomUniformV2", 0.5, 1. / 12}, {"StatelessRandomNormalV2", 0, 1}, {"StatelessTruncatedNormalV2", 0, 0.774}} {
-			for _, d := range []graph.DType{graph.Float32, graph.Float64} {
+			for _, d := range []tensor.DType{tensor.Float32, tensor.Float64} {
 				b := graph.NewBuilder(graph.New())
-				shape := b.Const("shape", tensor([]int32{-1, 10}, 2))
-				key := b.Const("key", tensor([]uint64{42}, 1))
-				counter := b.Placeholder("counter", fixedType(graph.Uint64, 2))
-				alg := b.Const("alg", graph.ScalarOf(int32(1)))
+				shape := b.Const("shape", dense([]int32{-1, 10}, 2))
+				key := b.Const("key", dense([]uint64{42}, 1))
+				counter := b.Placeholder("counter", fixedType(tensor.Uint64, 2))
+				alg := b.Const("alg", tensor.Scalar(int32(1)))
 				out := b.Op(c.op, "r", batchType(d, 10), nil, shape, key, counter, alg)
 				p := ok(Compile(b.Graph, Spec{Feeds: []graph.Output{counter}, Fetches: []graph.Output{out}}, dev, ok(NewVariables(dev)), Options{Capacity: 1000}))
 				draw := func(n uint64) nd {
-					if err := p.Run(bg, 1000, []*graph.Tensor{tensor([]uint64{n, 0}, 2)}); err != nil {
+					if err := p.Run(bg, 1000, []*tensor.Tensor{dense([]uint64{n, 0}, 2)}); err != nil {
 						t.Fatal(err)
 					}
 					return toND(p.Value(0))

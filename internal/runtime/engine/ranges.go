@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/device"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // CreateZero adds a variable of zeros, without a tensor of its size besides. It fails where the name is taken.
-func (v *Variables) CreateZero(name string, d graph.DType, shape ...int) error {
+func (v *Variables) CreateZero(name string, d tensor.DType, shape ...int) error {
 	if d.Size() == 0 {
 		return fmt.Errorf("variable %s: type %v has no numeric elements", name, d)
 	}
@@ -18,7 +18,7 @@ func (v *Variables) CreateZero(name string, d graph.DType, shape ...int) error {
 	if v.byName[name] != nil {
 		return fmt.Errorf("variable %s already exists", name)
 	}
-	n := graph.NumElements(shape)
+	n := tensor.NumElements(shape)
 	buf, err := v.dev.Alloc(n * d.Size())
 	if err != nil {
 		return fmt.Errorf("variable %s: %w", name, err)

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/device"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 func TestRanges(t *testing.T) {
@@ -15,11 +15,11 @@ func TestRanges(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		x, err := graph.FromSlice([]uint8{0, 1, 10, 11, 20, 21}, 3, 2)
+		x, err := tensor.FromSlice([]uint8{0, 1, 10, 11, 20, 21}, 3, 2)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := errors.Join(vars.Create("x", x), vars.Create("s", graph.ScalarOf(int64(3))), vars.CreateZero("z", graph.Float32, 2)); err != nil {
+		if err := errors.Join(vars.Create("x", x), vars.Create("s", tensor.Scalar(int64(3))), vars.CreateZero("z", tensor.Float32, 2)); err != nil {
 			t.Fatal(err)
 		}
 		got := make([]byte, 3)
@@ -41,7 +41,7 @@ func TestRanges(t *testing.T) {
 			t.Errorf("CreateZero: %v, %v", z, err)
 		}
 		for _, err := range []error{
-			vars.CreateZero("z", graph.Float32), vars.CreateZero("n", graph.String), vars.CreateZero("huge", graph.Float32, 1<<50),
+			vars.CreateZero("z", tensor.Float32), vars.CreateZero("n", tensor.String), vars.CreateZero("huge", tensor.Float32, 1<<50),
 			vars.ReadAt("x", got, 4), vars.WriteAt("x", got, -1), vars.ReadAt("y", got, 0), vars.ReadRows("s", nil, nil), vars.ReadRows("x", []int32{1}, got),
 		} {
 			if err == nil {

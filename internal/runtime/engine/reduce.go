@@ -9,6 +9,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // reduceOps fold dimensions away; input 1 holds the axes, a constant.
@@ -18,8 +19,8 @@ var reduceOps = map[string]opDef{
 	"Max":    reduction(kernels.ReduceMax, fold[int32]{math.MinInt32, larger[int32]}, fold[int64]{math.MinInt64, larger[int64]}),
 	"Min":    reduction(kernels.ReduceMin, fold[int32]{math.MaxInt32, smaller[int32]}, fold[int64]{math.MaxInt64, smaller[int64]}),
 	"Mean":   {compile: floats(reduceFloat[float32](kernels.ReduceMean), reduceFloat[float64](kernels.ReduceMean))},
-	"All":    {compile: byType(map[graph.DType]compileFunc{graph.Bool: reduceAll}, out0)},
-	"Any":    {compile: byType(map[graph.DType]compileFunc{graph.Bool: reduceBy(fold[bool]{false, func(a, b bool) bool { return a || b }})}, out0)},
+	"All":    {compile: byType(map[tensor.DType]compileFunc{tensor.Bool: reduceAll}, out0)},
+	"Any":    {compile: byType(map[tensor.DType]compileFunc{tensor.Bool: reduceBy(fold[bool]{false, func(a, b bool) bool { return a || b }})}, out0)},
 	"L2Loss": {compile: floats(compileL2Loss[float32], compileL2Loss[float64])},
 }
 
@@ -30,9 +31,9 @@ type fold[T any] struct {
 }
 
 func reduction(op kernels.ReduceOp, i32 fold[int32], i64 fold[int64]) opDef {
-	return opDef{compile: byType(map[graph.DType]compileFunc{
-		graph.Float32: reduceFloat[float32](op), graph.Float64: reduceFloat[float64](op),
-		graph.Int32: reduceBy(i32), graph.Int64: reduceBy(i64)}, out0)}
+	return opDef{compile: byType(map[tensor.DType]compileFunc{
+		tensor.Float32: reduceFloat[float32](op), tensor.Float64: reduceFloat[float64](op),
+		tensor.Int32: reduceBy(i32), tensor.Int64: reduceBy(i64)}, out0)}
 }
 
 // groups are x's dimensions merged into runs that are kept or reduced as a whole.
@@ -158,7 +159,7 @@ func reduceFloat[T kernels.Float](op kernels.ReduceOp) compileFunc {
 	}
 }
 
-func reduceBy[T graph.Element](f fold[T]) compileFunc {
+func reduceBy[T tensor.Element](f fold[T]) compileFunc {
 	return func(c *binding) (runFunc, error) {
 		g, err := c.reduced()
 		if err != nil {

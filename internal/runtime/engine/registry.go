@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // runFunc does one step of a run on values of the current batch.
@@ -84,7 +85,7 @@ func (c *binding) need(in, out int) error {
 }
 
 // constant returns the tensor of an input that must be a Const.
-func (c *binding) constant(i int) (*graph.Tensor, error) {
+func (c *binding) constant(i int) (*tensor.Tensor, error) {
 	if i >= len(c.op.in) {
 		return nil, fmt.Errorf("expected an input %d", i)
 	}
@@ -92,7 +93,7 @@ func (c *binding) constant(i int) (*graph.Tensor, error) {
 	for o.node.Op == "Identity" {
 		o = o.in[0].op
 	}
-	if t, ok := o.node.Attrs["value"].(*graph.Tensor); ok && o.node.Op == "Const" {
+	if t, ok := o.node.Attrs["value"].(*tensor.Tensor); ok && o.node.Op == "Const" {
 		return t, nil
 	}
 	return nil, fmt.Errorf("input %d (%s): expected a constant, got the result of %s", i, o.node.Name, o.node.Op)
@@ -106,12 +107,12 @@ func (c *binding) ints(i int) ([]int, error) {
 	}
 	out := make([]int, t.Len())
 	switch t.DType {
-	case graph.Int32:
-		for j, v := range graph.Of[int32](t) {
+	case tensor.Int32:
+		for j, v := range tensor.Values[int32](t) {
 			out[j] = int(v)
 		}
-	case graph.Int64:
-		for j, v := range graph.Of[int64](t) {
+	case tensor.Int64:
+		for j, v := range tensor.Values[int64](t) {
 			out[j] = int(v)
 		}
 	default:
@@ -140,7 +141,7 @@ func normalAxis(a, rank int) (int, error) {
 }
 
 // byType picks the form for an element type.
-func byType(forms map[graph.DType]compileFunc, of func(c *binding) graph.DType) compileFunc {
+func byType(forms map[tensor.DType]compileFunc, of func(c *binding) tensor.DType) compileFunc {
 	return func(c *binding) (runFunc, error) {
 		if err := c.need(0, 1); err != nil {
 			return nil, err
@@ -154,21 +155,21 @@ func byType(forms map[graph.DType]compileFunc, of func(c *binding) graph.DType) 
 	}
 }
 
-func in0(c *binding) graph.DType {
+func in0(c *binding) tensor.DType {
 	if len(c.in) == 0 {
-		return graph.Invalid
+		return tensor.Invalid
 	}
 	return c.in[0].typ.DType
 }
 
-func out0(c *binding) graph.DType { return c.out[0].typ.DType }
+func out0(c *binding) tensor.DType { return c.out[0].typ.DType }
 
 // floats makes the form of an op for both float types, chosen by the type of output 0.
 func floats(f32, f64 compileFunc) compileFunc {
-	return byType(map[graph.DType]compileFunc{graph.Float32: f32, graph.Float64: f64}, out0)
+	return byType(map[tensor.DType]compileFunc{tensor.Float32: f32, tensor.Float64: f64}, out0)
 }
 
 // floatsIn is floats, chosen by the type of input 0.
 func floatsIn(f32, f64 compileFunc) compileFunc {
-	return byType(map[graph.DType]compileFunc{graph.Float32: f32, graph.Float64: f64}, in0)
+	return byType(map[tensor.DType]compileFunc{tensor.Float32: f32, tensor.Float64: f64}, in0)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/device"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // mutations are wrong forms of a case: what a damaged or foreign graph could hold.
@@ -31,17 +32,17 @@ func mutations(c *opCase) []*opCase {
 		for _, s := range shapes {
 			change(func(m *opCase) { m.in[i] = damaged(m.in[i], s) })
 		}
-		change(func(m *opCase) { m.in[i].typ.DType = graph.Float64 })
-		change(func(m *opCase) { m.in[i].typ.DType = graph.Bool })
-		change(func(m *opCase) { m.in[i].typ.DType = graph.Uint16 })
+		change(func(m *opCase) { m.in[i].typ.DType = tensor.Float64 })
+		change(func(m *opCase) { m.in[i].typ.DType = tensor.Bool })
+		change(func(m *opCase) { m.in[i].typ.DType = tensor.Uint16 })
 		change(func(m *opCase) { m.in[i].variable = !m.in[i].variable && !m.in[i].constant })
 	}
 	for i := range c.out {
 		for _, s := range shapes {
 			change(func(m *opCase) { m.out[i].Shape = sh(s) })
 		}
-		change(func(m *opCase) { m.out[i].DType = graph.Int64 })
-		change(func(m *opCase) { m.out[i].DType = graph.Float64 })
+		change(func(m *opCase) { m.out[i].DType = tensor.Int64 })
+		change(func(m *opCase) { m.out[i].DType = tensor.Float64 })
 	}
 	return all
 }
@@ -81,13 +82,13 @@ func survive(c *opCase, dev device.Device) (msg string) {
 	b := graph.NewBuilder(g)
 	vars := ok(NewVariables(dev))
 	var in, feeds []graph.Output
-	var tensors []*graph.Tensor
+	var tensors []*tensor.Tensor
 	for i, o := range c.in {
 		name := fmt.Sprint("in", i)
-		value := graph.NewTensor(o.typ.DType, o.typ.Shape.At(2)...)
+		value := tensor.New(o.typ.DType, o.typ.Shape.At(2)...)
 		switch {
 		case o.constant:
-			t := fromND(o.typ.DType, nd{o.typ.Shape.At(0), o.values[:graph.NumElements(o.typ.Shape.At(0))]})
+			t := fromND(o.typ.DType, nd{o.typ.Shape.At(0), o.values[:tensor.NumElements(o.typ.Shape.At(0))]})
 			in = append(in, b.Const(name, t))
 		case o.variable:
 			typ := graph.Type{DType: o.typ.DType, Shape: graph.ShapeOf(value.Shape...)}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // indices are an int32 or int64 value read as ints.
@@ -11,7 +12,7 @@ type indices struct{ v *value }
 
 // at returns index i.
 func (x indices) at(i int) int {
-	if x.v.typ.DType == graph.Int32 {
+	if x.v.typ.DType == tensor.Int32 {
 		return int(view[int32](x.v)[i])
 	}
 	return int(view[int64](x.v)[i])
@@ -22,7 +23,7 @@ func (c *binding) integers(i int) (indices, error) {
 	if err := c.need(i+1, 0); err != nil {
 		return indices{}, err
 	}
-	if d := c.in[i].typ.DType; d != graph.Int32 && d != graph.Int64 {
+	if d := c.in[i].typ.DType; d != tensor.Int32 && d != tensor.Int64 {
 		return indices{}, fmt.Errorf("input %d: expected int32 or int64, got %v", i, d)
 	}
 	return indices{c.in[i]}, nil
@@ -50,7 +51,7 @@ func (x indices) check(size int) error {
 
 // below fails where an index is not less than size. Negative ones pass: they stand for no row.
 func (x indices) below(size int) error {
-	if x.v.typ.DType == graph.Int32 {
+	if x.v.typ.DType == tensor.Int32 {
 		return firstBelow(view[int32](x.v), size)
 	}
 	return firstBelow(view[int64](x.v), size)
@@ -68,7 +69,7 @@ func firstBelow[I int32 | int64](ids []I, size int) error {
 // clearNegative sets those rows of v to zeros whose index is negative.
 func (x indices) clearNegative(v *value) {
 	n := rowBytes(v, 0) * v.elem
-	if x.v.typ.DType == graph.Int32 {
+	if x.v.typ.DType == tensor.Int32 {
 		clearRows(v.bytes(), view[int32](x.v), n)
 	} else {
 		clearRows(v.bytes(), view[int64](x.v), n)

@@ -3,7 +3,7 @@ package engine
 import (
 	"fmt"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // prepare runs what need not run each time, and waits for it, so that it is known to be done.
@@ -197,7 +197,7 @@ func (l *lowered) loadVariables(s *step) error {
 }
 
 // bindFeeds uploads the feeds that the accelerator needs; the host reads them where they are.
-func (l *lowered) bindFeeds(feeds []*graph.Tensor) error {
+func (l *lowered) bindFeeds(feeds []*tensor.Tensor) error {
 	p := l.p
 	for i, f := range p.feeds {
 		v := f.op.out[0]

@@ -10,6 +10,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/device"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // gradients is the program of newMLP that computes gradients and updates nothing: w1, b1, w2, b2, then the loss.
@@ -22,8 +23,8 @@ func gradients(m *mlp) Spec {
 	return s
 }
 
-func mlpBatch(n, in int) []*graph.Tensor {
-	feeds := []*graph.Tensor{graph.NewTensor(graph.Float32, n, in), graph.NewTensor(graph.Int64, n)}
+func mlpBatch(n, in int) []*tensor.Tensor {
+	feeds := []*tensor.Tensor{tensor.New(tensor.Float32, n, in), tensor.New(tensor.Int64, n)}
 	fillRandom(rand.New(rand.NewPCG(4, 4)), feeds[0], 1)
 	return feeds
 }
@@ -32,7 +33,7 @@ func mlpBatch(n, in int) []*graph.Tensor {
 // other goroutines too, and that the caller may overwrite it at once.
 func TestOnFetch(t *testing.T) {
 	onSplits(t, func(t *testing.T, dev device.Device) {
-		m := newMLP(graph.Float32, 6, 5, 3, 0.1)
+		m := newMLP(tensor.Float32, 6, 5, 3, 0.1)
 		vars, feeds := m.variables(t, dev, 1), mlpBatch(4, 6)
 		plain := ok(Compile(m.g, gradients(m), dev, vars, Options{Capacity: 4}))
 		if err := plain.Run(bg, 4, feeds); err != nil {
@@ -67,28 +68,28 @@ func TestOnFetch(t *testing.T) {
 func TestOwnFetches(t *testing.T) {
 	onSplits(t, func(t *testing.T, dev device.Device) {
 		b := graph.NewBuilder(graph.New())
-		typ := fixedType(graph.Float32, 2)
+		typ := fixedType(tensor.Float32, 2)
 		vars := ok(NewVariables(dev))
-		if err := vars.Create("v", tensor([]float32{5, 6}, 2)); err != nil {
+		if err := vars.Create("v", dense([]float32{5, 6}, 2)); err != nil {
 			t.Fatal(err)
 		}
 		x := b.Placeholder("x", typ)
-		c := b.Const("c", tensor([]float32{3, 4}, 2))
+		c := b.Const("c", dense([]float32{3, 4}, 2))
 		twice := b.Op("Add", "twice", typ, nil, c, c)
 		v := b.Read(b.Variable("v", typ), typ)
 		mid := b.Op("Neg", "mid", typ, nil, x)
-		shape := b.Op("Reshape", "shape", fixedType(graph.Float32, 1, 2), nil, mid, b.Const("to", tensor([]int32{1, 2}, 2)))
+		shape := b.Op("Reshape", "shape", fixedType(tensor.Float32, 1, 2), nil, mid, b.Const("to", dense([]int32{1, 2}, 2)))
 		last := b.Op("Neg", "last", typ, nil, mid)
 		spec := Spec{Feeds: []graph.Output{x}, Fetches: []graph.Output{x, c, twice, v, mid, shape, last, last}}
 		want := []float32{1, 3, 6, 5, -1, -1, 1, 1}
 		var p *Program
 		wipe := func(i int) {
-			if got := graph.Of[float32](p.Value(i)); got[0] != want[i] {
+			if got := tensor.Values[float32](p.Value(i)); got[0] != want[i] {
 				t.Errorf("fetch %d: expected %v, got %v", i, want[i], got)
 			}
 			fillRandom(rand.New(rand.NewPCG(1, 1)), p.Value(i), 1)
 		}
-		feed := tensor([]float32{1, 2}, 2)
+		feed := dense([]float32{1, 2}, 2)
 		for _, while := range []bool{true, false} {
 			opts := Options{OwnFetches: true}
 			if while {
@@ -96,7 +97,7 @@ func TestOwnFetches(t *testing.T) {
 			}
 			p = ok(Compile(b.Graph, spec, dev, vars, opts))
 			for range 3 {
-				if err := p.Run(bg, 1, []*graph.Tensor{feed}); err != nil {
+				if err := p.Run(bg, 1, []*tensor.Tensor{feed}); err != nil {
 					t.Fatal(err)
 				}
 				for i := range want {
@@ -106,7 +107,7 @@ func TestOwnFetches(t *testing.T) {
 				}
 			}
 		}
-		if f := graph.Of[float32](feed); f[0] != 1 || f[1] != 2 {
+		if f := tensor.Values[float32](feed); f[0] != 1 || f[1] != 2 {
 			t.Errorf("the feed was changed to %v", f)
 		}
 	})
@@ -114,7 +115,7 @@ func TestOwnFetches(t *testing.T) {
 
 // TestOnFetchOfAFailedRun sees that a run that ends early takes back what it has told.
 func TestOnFetchOfAFailedRun(t *testing.T) {
-	m := newMLP(graph.Float32, 3, 4, 2, 0.1)
+	m := newMLP(tensor.Float32, 3, 4, 2, 0.1)
 	dev := device.NewHost()
 	ctx, cancel := context.WithCancel(bg)
 	told := 0
@@ -129,7 +130,7 @@ func TestOnFetchOfAFailedRun(t *testing.T) {
 
 // TestOnFetchDoesNotAllocate is a step of gradients.
 func TestOnFetchDoesNotAllocate(t *testing.T) {
-	m := newMLP(graph.Float32, 6, 5, 3, 0.1)
+	m := newMLP(tensor.Float32, 6, 5, 3, 0.1)
 	dev, feeds, sum := device.NewHost(), mlpBatch(4, 6), 0
 	p := ok(Compile(m.g, gradients(m), dev, m.variables(t, dev, 1), Options{OwnFetches: true, OnFetch: func(i int) { sum += i }}))
 	step := func() {
@@ -148,16 +149,16 @@ func ExampleOptions() {
 	dev := device.NewHost()
 	vars := ok(NewVariables(dev))
 	b := graph.NewBuilder(graph.New())
-	rows := batchType(graph.Float32, 2)
+	rows := batchType(tensor.Float32, 2)
 	x := b.Placeholder("x", rows)
 	y := b.Op("Square", "y", rows, nil, x)
 	z := b.Op("Neg", "z", rows, nil, y)
 	var p *Program
 	p = ok(Compile(b.Graph, Spec{Feeds: []graph.Output{x}, Fetches: []graph.Output{z, y}}, dev, vars, Options{
 		OwnFetches: true,
-		OnFetch:    func(i int) { fmt.Println(i, graph.Of[float32](p.Value(i))) },
+		OnFetch:    func(i int) { fmt.Println(i, tensor.Values[float32](p.Value(i))) },
 	}))
-	fmt.Println(p.Run(bg, 1, []*graph.Tensor{tensor([]float32{2, 3}, 1, 2)}))
+	fmt.Println(p.Run(bg, 1, []*tensor.Tensor{dense([]float32{2, 3}, 1, 2)}))
 	// Output:
 	// 1 [4 9]
 	// 0 [-4 -9]

@@ -3,14 +3,14 @@ package engine
 import (
 	"fmt"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // selectOps choose and add up several tensors.
 var selectOps = map[string]opDef{
 	"SelectV2": {inplace: []int{1, 2}, compile: compileSelect},
-	"AddN":     {inplace: []int{0}, alone: true, compile: byType(map[graph.DType]compileFunc{graph.Float32: addFloats[float32], graph.Float64: addFloats[float64], graph.Int32: addInts[int32], graph.Int64: addInts[int64]}, out0)},
+	"AddN":     {inplace: []int{0}, alone: true, compile: byType(map[tensor.DType]compileFunc{tensor.Float32: addFloats[float32], tensor.Float64: addFloats[float64], tensor.Int32: addInts[int32], tensor.Int64: addInts[int64]}, out0)},
 }
 
 // compileSelect takes condition, and the values where it holds and where not, all broadcast.
@@ -18,7 +18,7 @@ func compileSelect(c *binding) (runFunc, error) {
 	if err := c.need(3, 1); err != nil {
 		return nil, err
 	}
-	if c.in[0].typ.DType != graph.Bool || c.in[1].typ.DType != c.out[0].typ.DType || c.in[2].typ.DType != c.out[0].typ.DType {
+	if c.in[0].typ.DType != tensor.Bool || c.in[1].typ.DType != c.out[0].typ.DType || c.in[2].typ.DType != c.out[0].typ.DType {
 		return nil, fmt.Errorf("expected a bool condition and values of type %v", c.out[0].typ.DType)
 	}
 	switch c.out[0].typ.DType.Size() {
@@ -32,7 +32,7 @@ func compileSelect(c *binding) (runFunc, error) {
 	return nil, fmt.Errorf("element type %v is not supported", c.out[0].typ.DType)
 }
 
-func selectBy[T graph.Element](c *binding) (runFunc, error) {
+func selectBy[T tensor.Element](c *binding) (runFunc, error) {
 	out := c.out[0]
 	var walks [3]strided
 	flat := false // every operand has the result's shape or is one element

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // same returns the first n inputs and output 0 after checking that all have one shape, and the inputs one type.
@@ -22,7 +23,7 @@ func (c *binding) same(n int) ([]*value, *value, error) {
 }
 
 // sameAs is same with elements T in and R out.
-func sameAs[T, R graph.Element](c *binding, n int) ([]*value, *value, error) {
+func sameAs[T, R tensor.Element](c *binding, n int) ([]*value, *value, error) {
 	in, out, err := c.same(n)
 	if err == nil {
 		err = errors.Join(checkTypes[T](in...), checkTypes[R](out))
@@ -31,10 +32,10 @@ func sameAs[T, R graph.Element](c *binding, n int) ([]*value, *value, error) {
 }
 
 // checkTypes fails unless all values hold elements T.
-func checkTypes[T graph.Element](vs ...*value) error {
+func checkTypes[T tensor.Element](vs ...*value) error {
 	for _, v := range vs {
-		if v.typ.DType != graph.TypeOf[T]() {
-			return fmt.Errorf("expected elements of type %v, got %v", graph.TypeOf[T](), v.typ.DType)
+		if v.typ.DType != tensor.TypeOf[T]() {
+			return fmt.Errorf("expected elements of type %v, got %v", tensor.TypeOf[T](), v.typ.DType)
 		}
 	}
 	return nil

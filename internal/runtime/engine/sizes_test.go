@@ -7,6 +7,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/device"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // TestSizesThatDoNotFit compiles graphs with values of sizes that no machine
@@ -30,9 +31,9 @@ func TestSizesThatDoNotFit(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := graph.NewBuilder(graph.New())
-			typ := graph.Type{DType: graph.Float32, Shape: graph.Shape{Dims: c.dims}}
+			typ := graph.Type{DType: tensor.Float32, Shape: graph.Shape{Dims: c.dims}}
 			x := b.Placeholder("x", typ)
-			y := b.Op("Neg", "y", typ, graph.Attrs{"T": graph.Float32}, x)
+			y := b.Op("Neg", "y", typ, graph.Attrs{"T": tensor.Float32}, x)
 			if err := b.Err(); err != nil {
 				t.Fatal(err)
 			}

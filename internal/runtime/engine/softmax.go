@@ -5,6 +5,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // softmaxOps are over the last dimension.
@@ -63,9 +64,9 @@ func compileSparseXent[T kernels.Float](c *binding) (runFunc, error) {
 		return nil, fmt.Errorf("expected labels of shape %v, got %v", loss.typ.Shape, labels.typ.Shape)
 	}
 	switch labels.typ.DType {
-	case graph.Int32:
+	case tensor.Int32:
 		return sparseXent[T, int32](logits, labels, loss, backprop), nil
-	case graph.Int64:
+	case tensor.Int64:
 		return sparseXent[T, int64](logits, labels, loss, backprop), nil
 	}
 	return nil, fmt.Errorf("expected int32 or int64 labels, got %v", labels.typ.DType)

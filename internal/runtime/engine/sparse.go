@@ -3,8 +3,8 @@ package engine
 import (
 	"sync"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // sparseBlock is how many elements of rows a rule works on at a time: their copies stay in the first cache.
@@ -196,7 +196,7 @@ func (u *uniqueRows[T]) collect(rows *rowUpdate) error {
 	if n > 0 {
 		u.width = rows.values.n / n
 	}
-	if rows.ids.v.typ.DType == graph.Int32 {
+	if rows.ids.v.typ.DType == tensor.Int32 {
 		group(u, view[int32](rows.ids.v))
 	} else {
 		group(u, view[int64](rows.ids.v))

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Rows are grouped and summed alike, to the bit, by a table of all rows of a small variable and by a hash table.
@@ -23,7 +24,7 @@ func TestUniqueRowsOfSmallVariables(t *testing.T) {
 			values[i] = rapid.Float32Range(-1, 1).Draw(r, "value")
 		}
 		group := func(u *uniqueRows[float32], size int) (known []int64, sums []uint32) {
-			rows := &rowUpdate{indices{valueOf(graph.Int64, ids)}, valueOf(graph.Float32, values), size}
+			rows := &rowUpdate{indices{valueOf(tensor.Int64, ids)}, valueOf(tensor.Float32, values), size}
 			u.prepare(rows)
 			if err := u.collect(rows); err != nil {
 				r.Fatal(err)
@@ -51,7 +52,7 @@ func TestUniqueRowsOfSmallVariables(t *testing.T) {
 }
 
 // valueOf is a value that holds x.
-func valueOf[T graph.Element](d graph.DType, x []T) *value {
+func valueOf[T tensor.Element](d tensor.DType, x []T) *value {
 	v := &value{typ: graph.Type{DType: d, Shape: graph.ShapeOf(len(x))}, dims: []int{len(x)}, n: len(x), elem: d.Size()}
 	v.mem = make([]byte, len(x)*v.elem)
 	copy(view[T](v), x)

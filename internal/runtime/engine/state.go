@@ -5,6 +5,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // stateOps read and assign variables.
@@ -21,7 +22,7 @@ var stateOps = map[string]opDef{
 
 // byElement picks a form by the element type of the first variable that an op writes.
 func byElement(f32, f64, i32, i64 compileFunc) compileFunc {
-	forms := map[graph.DType]compileFunc{graph.Float32: f32, graph.Float64: f64, graph.Int32: i32, graph.Int64: i64}
+	forms := map[tensor.DType]compileFunc{tensor.Float32: f32, tensor.Float64: f64, tensor.Int32: i32, tensor.Int64: i64}
 	return func(c *binding) (runFunc, error) {
 		if len(c.op.write) == 0 {
 			return nil, fmt.Errorf("expected a variable as input 0")
@@ -35,7 +36,7 @@ func byElement(f32, f64, i32, i64 compileFunc) compileFunc {
 }
 
 // elements returns a variable's elements.
-func elements[T graph.Element](v *variable) []T {
+func elements[T tensor.Element](v *variable) []T {
 	all := value{mem: v.memory(), elem: v.elem, n: v.n}
 	return view[T](&all)
 }
@@ -108,7 +109,7 @@ func scatterBy[T kernels.Float](op kernels.BinaryOp) compileFunc {
 				return err
 			}
 			w, g, n := elements[T](v), view[T](rows.values), rows.values.n/rows.ids.v.n
-			if rows.ids.v.typ.DType == graph.Int32 {
+			if rows.ids.v.typ.DType == tensor.Int32 {
 				kernels.ScatterRows(op, w, g, view[int32](rows.ids.v), n)
 			} else {
 				kernels.ScatterRows(op, w, g, view[int64](rows.ids.v), n)

@@ -3,7 +3,7 @@ package engine
 import (
 	"fmt"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // strided is a walk over a tensor with any step in every dimension, in the order of a dense tensor of the sizes dims.
@@ -128,7 +128,7 @@ func newMover(dense, far *value, into bool) (*mover, error) {
 	return m, nil
 }
 
-func moveBy[T graph.Element](m *mover, into bool) func(lo, hi int) {
+func moveBy[T tensor.Element](m *mover, into bool) func(lo, hi int) {
 	if into {
 		return func(lo, hi int) { scatter(&m.walk, view[T](m.far), view[T](m.dense), lo, hi) }
 	}

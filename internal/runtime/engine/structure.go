@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // structureOps move values about without computing: constants, feeds, other shapes of the same elements, shapes as
@@ -37,7 +38,7 @@ func sameElements(c *binding) (runFunc, error) {
 	}
 	// Two batch sizes decide: elements are a polynomial of the batch, and these two exclude accidents.
 	for _, b := range []int{1009, 1013} {
-		if in.DType != graph.Resource && in.Shape.ElementsAt(b) != out.Shape.ElementsAt(b) {
+		if in.DType != tensor.Resource && in.Shape.ElementsAt(b) != out.Shape.ElementsAt(b) {
 			return nil, fmt.Errorf("shape %v does not hold the elements of %v", out.Shape, in.Shape)
 		}
 	}
@@ -59,9 +60,9 @@ func compileCopy(c *binding) (runFunc, error) {
 // storeInts returns a function that writes integers to an int32 or int64 value.
 func storeInts(v *value) (func(i, x int), error) {
 	switch v.typ.DType {
-	case graph.Int32:
+	case tensor.Int32:
 		return func(i, x int) { view[int32](v)[i] = int32(x) }, nil
-	case graph.Int64:
+	case tensor.Int64:
 		return func(i, x int) { view[int64](v)[i] = int64(x) }, nil
 	}
 	return nil, fmt.Errorf("output type %v: expected int32 or int64", v.typ.DType)

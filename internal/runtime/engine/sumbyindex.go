@@ -6,6 +6,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // sumByIndexOps sum rows of equal index (see graph.SumByIndex).
@@ -47,7 +48,7 @@ func compileSumByIndex[T kernels.Float](c *binding) (runFunc, error) {
 		if err := u.collect(from); err != nil {
 			return err
 		}
-		if indices.typ.DType == graph.Int32 {
+		if indices.typ.DType == tensor.Int32 {
 			first = firstPlaces(view[int32](indices), view[int32](ids.v), u.ids, first)
 		} else {
 			first = firstPlaces(view[int64](indices), view[int64](ids.v), u.ids, first)

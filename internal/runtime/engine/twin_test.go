@@ -5,8 +5,8 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/device"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // twin is an Accelerator in memory: a fake device whose buffers the engine cannot map, and whose code runs the engine's Go
@@ -29,7 +29,7 @@ func (d *twin) Kind() string { return d.name }
 // AllocHost implements device.HostAllocator; it counts.
 func (d *twin) AllocHost(n int) (device.HostBuffer, error) {
 	d.pinned.Add(int64(n))
-	return &pinned{d, graph.NewTensor(graph.Uint8, n).Bytes}, nil
+	return &pinned{d, tensor.New(tensor.Uint8, n).Bytes}, nil
 }
 
 type pinned struct {
@@ -107,7 +107,7 @@ func (d *twin) Supports(o *Operation) error {
 			return fmt.Errorf("%s is not elementwise", n.Op)
 		}
 		for _, in := range n.Inputs {
-			if t := in.Type(); !t.DType.Float() && t.DType != graph.Bool && t.DType != graph.Int64 && t.DType != graph.Int32 {
+			if t := in.Type(); !t.DType.Float() && t.DType != tensor.Bool && t.DType != tensor.Int64 && t.DType != tensor.Int32 {
 				return fmt.Errorf("type %v", t.DType)
 			}
 		}

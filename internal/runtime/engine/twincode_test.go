@@ -7,6 +7,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/device"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 type twinCode struct {
@@ -127,7 +128,7 @@ func newTwinOp(o *Operation) (*twinOp, error) {
 			t.all = append(t.all, x)
 			t.values[x] = newValue(x.Type)
 			t.wide[x] = t.values[x]
-			if x.Type.DType == graph.BFloat16 {
+			if x.Type.DType == tensor.BFloat16 {
 				t.wide[x] = newValue(widened(x.Type))
 				t.inside = append(t.inside, t.wide[x])
 			}
@@ -160,8 +161,8 @@ func newTwinOp(o *Operation) (*twinOp, error) {
 }
 
 func widened(t graph.Type) graph.Type {
-	if t.DType == graph.BFloat16 {
-		t.DType = graph.Float32
+	if t.DType == tensor.BFloat16 {
+		t.DType = tensor.Float32
 	}
 	return t
 }
@@ -280,7 +281,7 @@ func (t *twinOp) bind(batch int, moved bool) error {
 	for _, x := range t.all {
 		v := t.values[x]
 		v.n, v.dims = x.N, append(v.dims[:0], x.Dims...)
-		if graph.NumElements(x.Dims) != x.N {
+		if tensor.NumElements(x.Dims) != x.N {
 			return fmt.Errorf("%d elements of %v", x.N, x.Dims)
 		}
 		if x.Buffer == nil {
@@ -297,7 +298,7 @@ func (t *twinOp) bind(batch int, moved bool) error {
 	}
 	for _, v := range t.inside {
 		v.resize(batch)
-		v.mem = graph.NewTensor(graph.Uint8, v.n*v.elem).Bytes
+		v.mem = tensor.New(tensor.Uint8, v.n*v.elem).Bytes
 	}
 	for _, f := range t.onBatch {
 		if err := f(); err != nil {

@@ -3,8 +3,8 @@ package engine
 import (
 	"math"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // unaryOps are functions of one tensor, element by element, and the gradients of activations.
@@ -107,9 +107,9 @@ func unary(op kernels.UnaryOp) opDef {
 }
 
 func unaryWithInts(op kernels.UnaryOp, i32 func(int32) int32, i64 func(int64) int64) opDef {
-	return opDef{inplace: []int{0}, elemental: &elemental{op: int(op)}, compile: byType(map[graph.DType]compileFunc{
-		graph.Float32: kernelUnary[float32](op), graph.Float64: kernelUnary[float64](op),
-		graph.Int32: test(i32), graph.Int64: test(i64)}, out0)}
+	return opDef{inplace: []int{0}, elemental: &elemental{op: int(op)}, compile: byType(map[tensor.DType]compileFunc{
+		tensor.Float32: kernelUnary[float32](op), tensor.Float64: kernelUnary[float64](op),
+		tensor.Int32: test(i32), tensor.Int64: test(i64)}, out0)}
 }
 
 func scalarUnaryOp(f func(float64) float64) opDef {
@@ -129,7 +129,7 @@ func kernelUnary[T kernels.Float](op kernels.UnaryOp) compileFunc {
 }
 
 // test makes an op of a function of one element.
-func test[T, R graph.Element](f func(T) R) compileFunc {
+func test[T, R tensor.Element](f func(T) R) compileFunc {
 	return func(c *binding) (runFunc, error) {
 		in, out, err := sameAs[T, R](c, 1)
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"unsafe"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // value is one output of an operation: its type, and where it lies for the batch of the current run.
@@ -70,7 +71,7 @@ func (v *value) bytes() []byte { return v.mem[:v.n*v.elem] }
 
 // view returns v's elements for the current batch. T must be v's element type, or one of its size. Ops check types
 // when they are compiled: the check here keeps a mistake of theirs from reaching foreign memory.
-func view[T graph.Element](v *value) []T {
+func view[T tensor.Element](v *value) []T {
 	var z T
 	if size := int(unsafe.Sizeof(z)); size != v.elem || v.n*size > len(v.mem) {
 		panic("engine: an op views a value as what it is not")

@@ -9,6 +9,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/device"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Variables are named values that live on a device from run to run, shared by all programs compiled against them.
@@ -26,7 +27,7 @@ type Variables struct {
 }
 
 type variable struct {
-	dtype graph.DType
+	dtype tensor.DType
 	shape []int
 	elem  int // bytes of an element
 	n     int // elements
@@ -45,7 +46,7 @@ func NewVariables(dev device.Device) (*Variables, error) {
 }
 
 // Create adds a variable with an initial value, which is copied. It fails where the name is taken.
-func (v *Variables) Create(name string, initial *graph.Tensor) error {
+func (v *Variables) Create(name string, initial *tensor.Tensor) error {
 	if initial.DType.Size() == 0 {
 		return fmt.Errorf("variable %s: type %v has no numeric elements", name, initial.DType)
 	}
@@ -68,16 +69,16 @@ func (v *Variables) Create(name string, initial *graph.Tensor) error {
 
 // CreateBy adds a variable with the value that fill writes into a tensor of its type: on the host
 // into the variable's own memory. It fails where the name is taken.
-func (v *Variables) CreateBy(name string, t graph.Type, fill func(*graph.Tensor) error) error {
+func (v *Variables) CreateBy(name string, t graph.Type, fill func(*tensor.Tensor) error) error {
 	shape := t.Shape.At(0)
 	if t.DType.Size() == 0 {
 		return fmt.Errorf("variable %s: type %v has no numeric elements", name, t.DType)
 	}
-	buf, err := v.dev.Alloc(graph.NumElements(shape) * t.DType.Size())
+	buf, err := v.dev.Alloc(tensor.NumElements(shape) * t.DType.Size())
 	if err != nil {
 		return fmt.Errorf("variable %s: %w", name, err)
 	}
-	x := &variable{dtype: t.DType, shape: shape, elem: t.DType.Size(), n: graph.NumElements(shape), buf: buf}
+	x := &variable{dtype: t.DType, shape: shape, elem: t.DType.Size(), n: tensor.NumElements(shape), buf: buf}
 	if err := v.fill(x, fill); err != nil {
 		return errors.Join(fmt.Errorf("variable %s: %w", name, err), buf.Free())
 	}
@@ -92,7 +93,7 @@ func (v *Variables) CreateBy(name string, t graph.Type, fill func(*graph.Tensor)
 
 // SetBy replaces a variable's value by what fill writes into a tensor of its type, as CreateBy does. Where fill fails, the
 // value may be neither the old nor the new one. Fill must not use the variables.
-func (v *Variables) SetBy(name string, fill func(*graph.Tensor) error) error {
+func (v *Variables) SetBy(name string, fill func(*tensor.Tensor) error) error {
 	v.lock(nil)
 	defer v.mu.Unlock()
 	x := v.byName[name]
@@ -107,11 +108,11 @@ func (v *Variables) SetBy(name string, fill func(*graph.Tensor) error) error {
 }
 
 // fill writes a variable's value, in place where that is possible.
-func (v *Variables) fill(x *variable, fill func(*graph.Tensor) error) error {
+func (v *Variables) fill(x *variable, fill func(*tensor.Tensor) error) error {
 	if t := v.inPlace(x); t != nil {
 		return fill(t)
 	}
-	t := graph.NewTensor(x.dtype, x.shape...)
+	t := tensor.New(x.dtype, x.shape...)
 	if err := fill(t); err != nil {
 		return err
 	}
@@ -120,15 +121,15 @@ func (v *Variables) fill(x *variable, fill func(*graph.Tensor) error) error {
 
 // inPlace returns a variable's own memory as a tensor, nil where it is not the process's: a device's may be reached by its
 // kernels alone, even where it is mapped.
-func (v *Variables) inPlace(x *variable) *graph.Tensor {
+func (v *Variables) inPlace(x *variable) *tensor.Tensor {
 	if v.dev.Kind() != device.KindHost {
 		return nil
 	}
-	return &graph.Tensor{DType: x.dtype, Shape: slices.Clone(x.shape), Bytes: x.memory()}
+	return &tensor.Tensor{DType: x.dtype, Shape: slices.Clone(x.shape), Bytes: x.memory()}
 }
 
 // View calls f with a variable's value, which f must neither change nor keep: on the host it is no copy.
-func (v *Variables) View(name string, f func(*graph.Tensor) error) error {
+func (v *Variables) View(name string, f func(*tensor.Tensor) error) error {
 	v.rlock(nil)
 	defer v.mu.RUnlock()
 	x := v.byName[name]
@@ -143,7 +144,7 @@ func (v *Variables) View(name string, f func(*graph.Tensor) error) error {
 }
 
 // lend returns a variable's value, which is no copy on the host.
-func (v *Variables) lend(x *variable) (*graph.Tensor, error) {
+func (v *Variables) lend(x *variable) (*tensor.Tensor, error) {
 	if t := v.inPlace(x); t != nil {
 		return t, nil
 	}
@@ -162,7 +163,7 @@ func (v *Variables) Type(name string) (graph.Type, bool) {
 }
 
 // Get returns a copy of a variable's value.
-func (v *Variables) Get(name string) (*graph.Tensor, error) {
+func (v *Variables) Get(name string) (*tensor.Tensor, error) {
 	v.rlock(nil)
 	defer v.mu.RUnlock()
 	x := v.byName[name]
@@ -173,7 +174,7 @@ func (v *Variables) Get(name string) (*graph.Tensor, error) {
 }
 
 // Set replaces a variable's value by a copy of t, which must have its type and shape.
-func (v *Variables) Set(name string, t *graph.Tensor) error {
+func (v *Variables) Set(name string, t *tensor.Tensor) error {
 	v.lock(nil)
 	defer v.mu.Unlock()
 	x := v.byName[name]
@@ -200,15 +201,15 @@ func (v *Variables) Names() []string {
 }
 
 // Snapshot returns copies of all values as of one moment between updates.
-func (v *Variables) Snapshot() (map[string]*graph.Tensor, error) { return v.all(v.download) }
+func (v *Variables) Snapshot() (map[string]*tensor.Tensor, error) { return v.all(v.download) }
 
 // Lend is Snapshot without copies on the host: the values are to be read only, and before the next update.
-func (v *Variables) Lend() (map[string]*graph.Tensor, error) { return v.all(v.lend) }
+func (v *Variables) Lend() (map[string]*tensor.Tensor, error) { return v.all(v.lend) }
 
-func (v *Variables) all(read func(x *variable) (*graph.Tensor, error)) (map[string]*graph.Tensor, error) {
+func (v *Variables) all(read func(x *variable) (*tensor.Tensor, error)) (map[string]*tensor.Tensor, error) {
 	v.rlock(nil)
 	defer v.mu.RUnlock()
-	all := make(map[string]*graph.Tensor, len(v.byName))
+	all := make(map[string]*tensor.Tensor, len(v.byName))
 	for n, x := range v.byName {
 		t, err := read(x)
 		if err != nil {
@@ -235,7 +236,7 @@ func (v *Variables) unknown(name string) error {
 	return fmt.Errorf("no variable %s among %d: %w", name, len(v.byName), ErrVariable)
 }
 
-func (v *Variables) upload(x *variable, t *graph.Tensor) error {
+func (v *Variables) upload(x *variable, t *tensor.Tensor) error {
 	v.io.Lock()
 	defer v.io.Unlock()
 	if err := v.stream.Upload(x.buf, 0, t.Bytes); err != nil {
@@ -244,10 +245,10 @@ func (v *Variables) upload(x *variable, t *graph.Tensor) error {
 	return v.stream.Synchronize()
 }
 
-func (v *Variables) download(x *variable) (*graph.Tensor, error) {
+func (v *Variables) download(x *variable) (*tensor.Tensor, error) {
 	v.io.Lock()
 	defer v.io.Unlock()
-	t := graph.NewTensor(x.dtype, x.shape...)
+	t := tensor.New(x.dtype, x.shape...)
 	if err := v.stream.Download(t.Bytes, x.buf, 0); err != nil {
 		return nil, err
 	}

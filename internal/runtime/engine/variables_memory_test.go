@@ -8,18 +8,19 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/device"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // TestVariablesBy: values are written by functions and lent, on every device.
 func TestVariablesBy(t *testing.T) {
 	onDevices(t, func(t *testing.T, dev device.Device) {
 		v := ok(NewVariables(dev))
-		typ := graph.Type{DType: graph.Float32, Shape: graph.ShapeOf(2)}
-		put := func(a, b float32) func(*graph.Tensor) error {
-			return func(x *graph.Tensor) error { copy(graph.Of[float32](x), []float32{a, b}); return nil }
+		typ := graph.Type{DType: tensor.Float32, Shape: graph.ShapeOf(2)}
+		put := func(a, b float32) func(*tensor.Tensor) error {
+			return func(x *tensor.Tensor) error { copy(tensor.Values[float32](x), []float32{a, b}); return nil }
 		}
 		broken := errors.New("broken")
-		fail := func(*graph.Tensor) error { return broken }
+		fail := func(*tensor.Tensor) error { return broken }
 		if err := v.CreateBy("x", typ, fail); !errors.Is(err, broken) || len(v.Names()) != 0 {
 			t.Errorf("a value that cannot be made: got %v and %v", err, v.Names())
 		}
@@ -27,7 +28,7 @@ func TestVariablesBy(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := v.Version("x")
-		for what, err := range map[string]error{"taken": v.CreateBy("x", typ, put(0, 0)), "text": v.CreateBy("s", graph.Type{DType: graph.String}, put(0, 0)),
+		for what, err := range map[string]error{"taken": v.CreateBy("x", typ, put(0, 0)), "text": v.CreateBy("s", graph.Type{DType: tensor.String}, put(0, 0)),
 			"unknown": v.SetBy("zz", put(0, 0)), "unknown view": v.View("zz", fail), "failed": v.View("x", fail)} {
 			if err == nil {
 				t.Errorf("%s: expected an error", what)
@@ -40,9 +41,9 @@ func TestVariablesBy(t *testing.T) {
 			t.Errorf("got %v; the version is %d, as before", err, before)
 		}
 		lent := ok(v.Lend())["x"]
-		err := v.View("x", func(x *graph.Tensor) error {
-			if !slices.Equal(graph.Of[float32](x), []float32{5, 6}) || !slices.Equal(graph.Of[float32](lent), []float32{5, 6}) {
-				t.Errorf("got %v and %v", graph.Of[float32](x), graph.Of[float32](lent))
+		err := v.View("x", func(x *tensor.Tensor) error {
+			if !slices.Equal(tensor.Values[float32](x), []float32{5, 6}) || !slices.Equal(tensor.Values[float32](lent), []float32{5, 6}) {
+				t.Errorf("got %v and %v", tensor.Values[float32](x), tensor.Values[float32](lent))
 			}
 			return nil
 		})
@@ -56,9 +57,9 @@ func TestVariablesBy(t *testing.T) {
 func TestVariablesTakeTheirSize(t *testing.T) {
 	const size = 32 << 20
 	v := ok(NewVariables(device.NewHost()))
-	touch := func(x *graph.Tensor) error { x.Bytes[0]++; return nil }
+	touch := func(x *tensor.Tensor) error { x.Bytes[0]++; return nil }
 	took := allocated(func() {
-		if err := errors.Join(v.CreateBy("x", graph.Type{DType: graph.Uint8, Shape: graph.ShapeOf(size)}, touch), v.SetBy("x", touch), v.View("x", func(*graph.Tensor) error { return nil })); err != nil {
+		if err := errors.Join(v.CreateBy("x", graph.Type{DType: tensor.Uint8, Shape: graph.ShapeOf(size)}, touch), v.SetBy("x", touch), v.View("x", func(*tensor.Tensor) error { return nil })); err != nil {
 			t.Error(err)
 		}
 		if got := ok(v.Lend())["x"].Bytes[0]; got != 2 {
@@ -86,28 +87,28 @@ func TestUpdatedKeepsNoWeights(t *testing.T) {
 	for _, updated := range []bool{false, true} {
 		dev := device.NewHost()
 		vars := ok(NewVariables(dev))
-		w := graph.NewTensor(graph.Float32, n, n)
+		w := tensor.New(tensor.Float32, n, n)
 		if err := vars.Create("w", w); err != nil {
 			t.Fatal(err)
 		}
 		b := graph.NewBuilder(graph.New())
-		x := b.Placeholder("x", batchType(graph.Float32, n))
-		typ := fixedType(graph.Float32, n, n)
-		y := b.Op("MatMul", "y", batchType(graph.Float32, n), graph.Attrs{"T": graph.Float32}, x, b.Read(b.Variable("w", typ), typ))
+		x := b.Placeholder("x", batchType(tensor.Float32, n))
+		typ := fixedType(tensor.Float32, n, n)
+		y := b.Op("MatMul", "y", batchType(tensor.Float32, n), graph.Attrs{"T": tensor.Float32}, x, b.Read(b.Variable("w", typ), typ))
 		p := ok(Compile(b.Graph, Spec{Feeds: []graph.Output{x}, Fetches: []graph.Output{y}}, dev, vars, Options{Capacity: 64, Updated: updated}))
-		feed := graph.NewTensor(graph.Float32, 64, n)
-		graph.Of[float32](feed)[0] = 1
-		if err := p.Run(t.Context(), 64, []*graph.Tensor{feed}); err != nil {
+		feed := tensor.New(tensor.Float32, 64, n)
+		tensor.Values[float32](feed)[0] = 1
+		if err := p.Run(t.Context(), 64, []*tensor.Tensor{feed}); err != nil {
 			t.Fatal(err)
 		}
-		graph.Of[float32](w)[0] = 7
+		tensor.Values[float32](w)[0] = 7
 		if err := vars.Set("w", w); err != nil {
 			t.Fatal(err)
 		}
-		if err := p.Run(t.Context(), 64, []*graph.Tensor{feed}); err != nil {
+		if err := p.Run(t.Context(), 64, []*tensor.Tensor{feed}); err != nil {
 			t.Fatal(err)
 		}
-		if got := graph.Of[float32](p.Value(0))[0]; got != 7 {
+		if got := tensor.Values[float32](p.Value(0))[0]; got != 7 {
 			t.Errorf("updated %v: got %v, expected the product with the new value, 7", updated, got)
 		}
 		if kept := len(vars.weights.all); (kept == 0) != updated {

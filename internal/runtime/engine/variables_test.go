@@ -6,37 +6,37 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/device"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 func TestVariables(t *testing.T) {
 	onDevices(t, func(t *testing.T, dev device.Device) {
 		v := ok(NewVariables(dev))
-		init := tensor([]float32{1, 2}, 2)
-		if err := errors.Join(v.Create("b", init), v.Create("a", graph.ScalarOf(int64(3)))); err != nil {
+		init := dense([]float32{1, 2}, 2)
+		if err := errors.Join(v.Create("b", init), v.Create("a", tensor.Scalar(int64(3)))); err != nil {
 			t.Fatal(err)
 		}
-		graph.Of[float32](init)[0] = 9
-		if got := graph.Of[float32](ok(v.Get("b"))); !slices.Equal(got, []float32{1, 2}) {
+		tensor.Values[float32](init)[0] = 9
+		if got := tensor.Values[float32](ok(v.Get("b"))); !slices.Equal(got, []float32{1, 2}) {
 			t.Errorf("expected a copy of the initial value, got %v", got)
 		}
-		if err := v.Set("b", tensor([]float32{3, 4}, 2)); err != nil {
+		if err := v.Set("b", dense([]float32{3, 4}, 2)); err != nil {
 			t.Fatal(err)
 		}
 		if !slices.Equal(v.Names(), []string{"a", "b"}) {
 			t.Errorf("names: got %v", v.Names())
 		}
 		snap := ok(v.Snapshot())
-		if got := graph.Of[float32](snap["b"]); !slices.Equal(got, []float32{3, 4}) || graph.Of[int64](snap["a"])[0] != 3 {
+		if got := tensor.Values[float32](snap["b"]); !slices.Equal(got, []float32{3, 4}) || tensor.Values[int64](snap["a"])[0] != 3 {
 			t.Errorf("snapshot: got %v", snap)
 		}
-		if typ, found := v.Type("b"); !found || typ.DType != graph.Float32 || typ.Shape.String() != "[2]" {
+		if typ, found := v.Type("b"); !found || typ.DType != tensor.Float32 || typ.Shape.String() != "[2]" {
 			t.Errorf("type: got %v, %v", typ, found)
 		}
 		for name, err := range map[string]error{
 			"taken":      v.Create("a", init),
-			"text":       v.Create("c", ok(graph.StringTensor(nil, 0))),
+			"text":       v.Create("c", ok(tensor.FromStrings(nil, 0))),
 			"other type": v.Set("a", init),
 			"unknown":    v.Set("zz", init),
 		} {
@@ -53,11 +53,11 @@ func TestVariables(t *testing.T) {
 // TestConcurrentPrograms trains with one program while another evaluates and a third goroutine takes snapshots.
 func TestConcurrentPrograms(t *testing.T) {
 	onDevices(t, func(t *testing.T, dev device.Device) {
-		m := newMLP(graph.Float32, 8, 16, 3, 0.1)
+		m := newMLP(tensor.Float32, 8, 16, 3, 0.1)
 		vars := m.variables(t, dev, 1)
 		train := ok(Compile(m.g, m.spec, dev, vars, Options{Capacity: 8}))
 		eval := ok(Compile(m.g, Spec{Feeds: m.spec.Feeds[:1], Fetches: m.spec.Fetches[1:]}, dev, vars, Options{Capacity: 8}))
-		feeds := []*graph.Tensor{graph.NewTensor(graph.Float32, 8, 8), graph.NewTensor(graph.Int64, 8)}
+		feeds := []*tensor.Tensor{tensor.New(tensor.Float32, 8, 8), tensor.New(tensor.Int64, 8)}
 		var wg sync.WaitGroup
 		for _, f := range []func() error{
 			func() error { return train.Run(bg, 8, feeds) },

@@ -10,13 +10,14 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/device"
+	"github.com/goestimator/goestimator/tensor"
 	"pgregory.net/rapid"
 )
 
 // tailGraph is a chain of layers over images [B,5,4,c] or rows [B,c] with parameters in variables, as inference has it.
 type tailGraph struct {
 	*graph.Builder
-	d      graph.DType
+	d      tensor.DType
 	x      graph.Output
 	values []graph.Output // all that is computed
 	last   graph.Output
@@ -39,7 +40,7 @@ func (g *tailGraph) put(op, name string, t graph.Type, attrs graph.Attrs, in ...
 
 // drawTails draws layers: a product or convolution, then any of a bias, a normalization, an addition and ReLU. The same
 // draws make the same graph for another element type.
-func drawTails(t *rapid.T) func(d graph.DType) *tailGraph {
+func drawTails(t *rapid.T) func(d tensor.DType) *tailGraph {
 	images := rapid.Bool().Draw(t, "images")
 	type layer struct{ bias, norm, add, relu, transposed bool }
 	layers := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) layer {
@@ -47,7 +48,7 @@ func drawTails(t *rapid.T) func(d graph.DType) *tailGraph {
 		return layer{flag("bias"), images && flag("norm"), flag("add"), flag("relu"), !images && flag("transposed")}
 	}), 1, 4).Draw(t, "layers")
 	channels := rapid.IntRange(1, 19).Draw(t, "channels")
-	return func(d graph.DType) *tailGraph {
+	return func(d tensor.DType) *tailGraph {
 		g := &tailGraph{Builder: graph.NewBuilder(graph.New()), d: d}
 		typ := batchType(d, channels)
 		if images {
@@ -101,7 +102,7 @@ func (g *tailGraph) variables(dev device.Device, seed uint64) *Variables {
 	return vars
 }
 
-func randomParam(t graph.Type, name string, seed uint64) *graph.Tensor {
+func randomParam(t graph.Type, name string, seed uint64) *tensor.Tensor {
 	r := rand.New(rand.NewPCG(seed, uint64(len(name))))
 	v := newND(t.Shape.At(0))
 	for i := range v.data {
@@ -115,7 +116,7 @@ func randomParam(t graph.Type, name string, seed uint64) *graph.Tensor {
 
 func (g *tailGraph) run(dev device.Device, fetches []graph.Output, x nd) ([]nd, *Program) {
 	p := ok(Compile(g.Graph, Spec{Feeds: []graph.Output{g.x}, Fetches: fetches}, dev, g.variables(dev, 3), Options{}))
-	if err := p.Run(bg, x.shape[0], []*graph.Tensor{fromND(g.d, x)}); err != nil {
+	if err := p.Run(bg, x.shape[0], []*tensor.Tensor{fromND(g.d, x)}); err != nil {
 		panic(err)
 	}
 	out := make([]nd, len(fetches))
@@ -134,7 +135,7 @@ func TestSteadyFusion(t *testing.T) {
 				dev := fresh()
 				defer dev.Close()
 				build := drawTails(t)
-				g64 := build(graph.Float64)
+				g64 := build(tensor.Float64)
 				x := newND(g64.x.Type().Shape.At(rapid.IntRange(1, 4).Draw(t, "rows")))
 				r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
 				for i := range x.data {
@@ -147,7 +148,7 @@ func TestSteadyFusion(t *testing.T) {
 						largest = max(largest, math.Abs(e)) // sums of such numbers may cancel
 					}
 				}
-				for d, tol := range map[graph.DType]float64{graph.Float64: 1e-13, graph.Float32: 2e-5} {
+				for d, tol := range map[tensor.DType]float64{tensor.Float64: 1e-13, tensor.Float32: 2e-5} {
 					g := build(d)
 					got, p := g.run(dev, []graph.Output{g.last}, x)
 					for _, op := range opsOf(p) {
@@ -172,12 +173,12 @@ func TestSteadyFusion(t *testing.T) {
 // square is y = x*w for w of [2,2], and an update of w to twice its value.
 func square(t *testing.T, dev device.Device) (infer, train func() *Program, vars *Variables) {
 	vars = ok(NewVariables(dev))
-	typ := fixedType(graph.Float32, 2, 2)
-	if err := vars.Create("w", tensor([]float32{1, 2, 3, 4}, 2, 2)); err != nil {
+	typ := fixedType(tensor.Float32, 2, 2)
+	if err := vars.Create("w", dense([]float32{1, 2, 3, 4}, 2, 2)); err != nil {
 		t.Fatal(err)
 	}
 	b := graph.NewBuilder(graph.New())
-	x := b.Placeholder("x", batchType(graph.Float32, 2))
+	x := b.Placeholder("x", batchType(tensor.Float32, 2))
 	w := b.Variable("w", typ)
 	read := b.Read(w, typ)
 	y := b.Op("MatMul", "y", x.Type(), nil, x, read)
@@ -197,10 +198,10 @@ func TestWeightsFollowVariables(t *testing.T) {
 		expect := func(want float32) {
 			t.Helper()
 			for _, p := range []*Program{p, q} {
-				if err := p.Run(bg, 1, []*graph.Tensor{tensor([]float32{1, 0}, 1, 2)}); err != nil {
+				if err := p.Run(bg, 1, []*tensor.Tensor{dense([]float32{1, 0}, 1, 2)}); err != nil {
 					t.Fatal(err)
 				}
-				if got := graph.Of[float32](p.Value(0)); got[0] != want {
+				if got := tensor.Values[float32](p.Value(0)); got[0] != want {
 					t.Errorf("expected %v, got %v", want, got[0])
 				}
 			}
@@ -210,7 +211,7 @@ func TestWeightsFollowVariables(t *testing.T) {
 			t.Fatal(err)
 		}
 		expect(2)
-		if err := vars.Set("w", tensor([]float32{7, 0, 0, 7}, 2, 2)); err != nil {
+		if err := vars.Set("w", dense([]float32{7, 0, 0, 7}, 2, 2)); err != nil {
 			t.Fatal(err)
 		}
 		expect(7)
@@ -239,11 +240,11 @@ func TestInferenceWhileTraining(t *testing.T) {
 		p := infer()
 		wg.Go(func() {
 			for range 200 {
-				if err := p.Run(bg, 1, []*graph.Tensor{tensor([]float32{1, 1}, 1, 2)}); err != nil {
+				if err := p.Run(bg, 1, []*tensor.Tensor{dense([]float32{1, 1}, 1, 2)}); err != nil {
 					t.Error(err)
 					return
 				}
-				y := graph.Of[float32](p.Value(0))
+				y := tensor.Values[float32](p.Value(0))
 				if f, _ := math.Frexp(float64(y[0])); f != 0.5 || y[1] != y[0]*1.5 {
 					t.Errorf("expected 4*2^n and 6*2^n, got %v", y)
 					return
@@ -262,7 +263,7 @@ func TestInferenceWhileTraining(t *testing.T) {
 // TestUpdatedWeightsAreNotPacked sees that a program that updates its weights reads them as they are.
 func TestUpdatedWeightsAreNotPacked(t *testing.T) {
 	dev := device.NewHost()
-	m := newMLP(graph.Float32, 3, 4, 2, .1)
+	m := newMLP(tensor.Float32, 3, 4, 2, .1)
 	vars := m.variables(t, dev, 1)
 	if p := ok(Compile(m.g, m.spec, dev, vars, Options{})); len(p.kept) != 0 {
 		t.Errorf("expected no packed weights in training, got %v", p.kept)
@@ -275,7 +276,7 @@ func TestUpdatedWeightsAreNotPacked(t *testing.T) {
 // TestInferenceDoesNotAllocate is a run with packed weights.
 func TestInferenceDoesNotAllocate(t *testing.T) {
 	dev := device.NewHost()
-	m := newMLP(graph.Float32, 64, 128, 10, .1)
+	m := newMLP(tensor.Float32, 64, 128, 10, .1)
 	p := ok(Compile(m.g, Spec{Feeds: m.spec.Feeds[:1], Fetches: []graph.Output{m.logits}}, dev, m.variables(t, dev, 1), Options{}))
 	feeds := mlpBatch(5, 64)[:1]
 	step := func() {
@@ -295,29 +296,29 @@ func TestEmptyWeights(t *testing.T) {
 	for _, size := range [][2]int{{0, 3}, {3, 0}, {0, 0}} {
 		b := graph.NewBuilder(graph.New())
 		vars := ok(NewVariables(dev))
-		if err := vars.Create("w", graph.NewTensor(graph.Float32, size[:]...)); err != nil {
+		if err := vars.Create("w", tensor.New(tensor.Float32, size[:]...)); err != nil {
 			t.Fatal(err)
 		}
-		wt := fixedType(graph.Float32, size[:]...)
-		x := b.Placeholder("x", batchType(graph.Float32, size[0]))
-		y := b.Op("MatMul", "y", batchType(graph.Float32, size[1]), nil, x, b.Read(b.Variable("w", wt), wt))
+		wt := fixedType(tensor.Float32, size[:]...)
+		x := b.Placeholder("x", batchType(tensor.Float32, size[0]))
+		y := b.Op("MatMul", "y", batchType(tensor.Float32, size[1]), nil, x, b.Read(b.Variable("w", wt), wt))
 		z := b.Op("BiasAdd", "z", y.Type(), nil, y, b.Const("one", onesTensor(size[1])))
 		p := ok(Compile(b.Graph, Spec{Feeds: []graph.Output{x}, Fetches: []graph.Output{z}}, dev, vars, Options{}))
-		if err := p.Run(bg, 2, []*graph.Tensor{graph.NewTensor(graph.Float32, 2, size[0])}); err != nil {
+		if err := p.Run(bg, 2, []*tensor.Tensor{tensor.New(tensor.Float32, 2, size[0])}); err != nil {
 			t.Fatal(err)
 		}
-		for _, v := range graph.Of[float32](p.Value(0)) {
+		for _, v := range tensor.Values[float32](p.Value(0)) {
 			if v != 1 {
-				t.Errorf("%v: expected ones, got %v", size, graph.Of[float32](p.Value(0)))
+				t.Errorf("%v: expected ones, got %v", size, tensor.Values[float32](p.Value(0)))
 			}
 		}
 	}
 }
 
-func onesTensor(n int) *graph.Tensor {
-	t := graph.NewTensor(graph.Float32, n)
+func onesTensor(n int) *tensor.Tensor {
+	t := tensor.New(tensor.Float32, n)
 	for i := range n {
-		graph.Of[float32](t)[i] = 1
+		tensor.Values[float32](t)[i] = 1
 	}
 	return t
 }

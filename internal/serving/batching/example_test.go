@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/serving/batching"
 	"github.com/goestimator/goestimator/internal/serving/servable"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // A model that is run with four rows or eight, whatever the requests hold.
@@ -18,20 +18,20 @@ func Example() {
 	}
 	s := batching.NewScheduler(batching.Options{Threads: p.NumBatchThreads})
 	defer s.Close()
-	echo := &servable.Func{Compute: func(_ context.Context, feeds map[string]*graph.Tensor, _ []string) ([]*graph.Tensor, error) {
+	echo := &servable.Func{Compute: func(_ context.Context, feeds map[string]*tensor.Tensor, _ []string) ([]*tensor.Tensor, error) {
 		fmt.Println("the model runs with", feeds["x:0"].Shape[0], "rows")
-		return []*graph.Tensor{feeds["x:0"]}, nil
+		return []*tensor.Tensor{feeds["x:0"]}, nil
 	}}
 	m := batching.New(servable.ID{Name: "echo", Version: 1}, echo, p, s)
-	x, err := graph.FromSlice([]float32{1, 2, 3}, 3)
+	x, err := tensor.FromSlice([]float32{1, 2, 3}, 3)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	y, err := m.Run(context.Background(), map[string]*graph.Tensor{"x:0": x}, []string{"y:0"})
-	fmt.Println(graph.Of[float32](y[0]), err)
+	y, err := m.Run(context.Background(), map[string]*tensor.Tensor{"x:0": x}, []string{"y:0"})
+	fmt.Println(tensor.Values[float32](y[0]), err)
 
-	_, err = m.Run(context.Background(), map[string]*graph.Tensor{"x:0": graph.NewTensor(graph.Float32, 9)}, []string{"y:0"})
+	_, err = m.Run(context.Background(), map[string]*tensor.Tensor{"x:0": tensor.New(tensor.Float32, 9)}, []string{"y:0"})
 	fmt.Println(err)
 	// Output:
 	// the model runs with 4 rows

@@ -9,9 +9,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/serving/budget"
 	"github.com/goestimator/goestimator/internal/serving/servable"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // TestAccountOfBatch: a batch runs on an account of its own, which may hold what its requests may, and ends with it; that one
@@ -23,14 +23,14 @@ func TestAccountOfBatch(t *testing.T) {
 	first.Received(100)
 	second.Received(300)
 	inside, gate := make(chan struct{}), make(chan struct{})
-	m := &servable.Func{Compute: func(ctx context.Context, feeds map[string]*graph.Tensor, fetches []string) ([]*graph.Tensor, error) {
+	m := &servable.Func{Compute: func(ctx context.Context, feeds map[string]*tensor.Tensor, fetches []string) ([]*tensor.Tensor, error) {
 		a := budget.Of(ctx)
 		if a == first || a == second || !a.Covers(400) || a.Covers(401) || a.Held() < int64(len(feeds["x:0"].Bytes)) {
 			t.Errorf("another account than that of both: it holds %d bytes", a.Held())
 		}
 		close(inside)
 		<-gate
-		return []*graph.Tensor{feeds["x:0"].Clone()}, a.Take(1000)
+		return []*tensor.Tensor{feeds["x:0"].Clone()}, a.Take(1000)
 	}}
 	p := Defaults()
 	p.MaxBatchSize, p.BatchTimeout = 2, time.Hour
@@ -46,7 +46,7 @@ func TestAccountOfBatch(t *testing.T) {
 	})
 	calls.Go(func() {
 		out, err := b.Run(budget.With(t.Context(), second), floats(t, []float32{2}, 1), []string{"y:0"})
-		if err != nil || graph.Of[float32](out[0])[0] != 2 || second.Held() != 4 {
+		if err != nil || tensor.Values[float32](out[0])[0] != 2 || second.Held() != 4 {
 			t.Errorf("got %v, %v, %d bytes are held", out, err, second.Held())
 		}
 	})
@@ -67,7 +67,7 @@ func TestAccountOfBatch(t *testing.T) {
 
 // counting is a model whose output takes so many bytes for a row, and which counts them where honest is set.
 func counting(bytes int, honest bool) *servable.Func {
-	return &servable.Func{Compute: func(ctx context.Context, feeds map[string]*graph.Tensor, fetches []string) (out []*graph.Tensor, err error) {
+	return &servable.Func{Compute: func(ctx context.Context, feeds map[string]*tensor.Tensor, fetches []string) (out []*tensor.Tensor, err error) {
 		for range fetches {
 			rows := feeds["x:0"].Shape[0]
 			if honest {
@@ -75,7 +75,7 @@ func counting(bytes int, honest bool) *servable.Func {
 					return nil, err
 				}
 			}
-			out = append(out, graph.NewTensor(graph.Uint8, rows, bytes))
+			out = append(out, tensor.New(tensor.Uint8, rows, bytes))
 		}
 		return out, nil
 	}}
@@ -154,13 +154,13 @@ func TestPaddingIsNotSent(t *testing.T) {
 	} {
 		memory := budget.NewServer(budget.Limits{Server: 1 << 30})
 		var got []sent
-		m := &servable.Func{Compute: func(ctx context.Context, feeds map[string]*graph.Tensor, _ []string) ([]*graph.Tensor, error) {
+		m := &servable.Func{Compute: func(ctx context.Context, feeds map[string]*tensor.Tensor, _ []string) ([]*tensor.Tensor, error) {
 			x := feeds["x:0"]
 			rows, elements := budget.Of(ctx).Sent(x.Shape[0], x.Len())
 			if got = append(got, sent{rows, elements}); c.bad && len(got) == 1 {
 				return nil, invalid("bad")
 			}
-			return []*graph.Tensor{x.Clone()}, nil
+			return []*tensor.Tensor{x.Clone()}, nil
 		}}
 		synctest.Test(t, func(t *testing.T) {
 			s := NewScheduler(Options{Threads: 1})
@@ -192,8 +192,8 @@ func TestLimitOfEachInBatch(t *testing.T) {
 	memory := budget.NewServer(budget.Limits{Server: 1 << 30, Request: each})
 	defer memory.Close()
 	w := &watcher{}
-	m := &servable.Func{Compute: func(ctx context.Context, feeds map[string]*graph.Tensor, _ []string) ([]*graph.Tensor, error) {
-		return []*graph.Tensor{feeds["x:0"].Clone()}, budget.Of(ctx).TakeModel(len(feeds["x:0"].Bytes))
+	m := &servable.Func{Compute: func(ctx context.Context, feeds map[string]*tensor.Tensor, _ []string) ([]*tensor.Tensor, error) {
+		return []*tensor.Tensor{feeds["x:0"].Clone()}, budget.Of(ctx).TakeModel(len(feeds["x:0"].Bytes))
 	}}
 	p := Defaults()
 	p.MaxBatchSize, p.BatchTimeout = requests, time.Hour

@@ -4,16 +4,16 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
 
 // feeds are the task's rows of the request's feeds, as views.
-func (t *task) feeds() map[string]*graph.Tensor { return rowsOf(t.req.feeds, t.from, t.to) }
+func (t *task) feeds() map[string]*tensor.Tensor { return rowsOf(t.req.feeds, t.from, t.to) }
 
-func rowsOf(feeds map[string]*graph.Tensor, from, to int) map[string]*graph.Tensor {
-	out := make(map[string]*graph.Tensor, len(feeds))
+func rowsOf(feeds map[string]*tensor.Tensor, from, to int) map[string]*tensor.Tensor {
+	out := make(map[string]*tensor.Tensor, len(feeds))
 	for name, x := range feeds {
 		out[name] = rows(x, from, to)
 	}
@@ -21,15 +21,15 @@ func rowsOf(feeds map[string]*graph.Tensor, from, to int) map[string]*graph.Tens
 }
 
 // rows is a view of the rows [from, to).
-func rows(x *graph.Tensor, from, to int) *graph.Tensor {
+func rows(x *tensor.Tensor, from, to int) *tensor.Tensor {
 	if from == 0 && to == x.Shape[0] {
 		return x
 	}
 	shape := slices.Clone(x.Shape)
 	shape[0] = to - from
-	n := graph.NumElements(x.Shape[1:])
-	v := &graph.Tensor{DType: x.DType, Shape: shape}
-	if x.DType == graph.String {
+	n := tensor.NumElements(x.Shape[1:])
+	v := &tensor.Tensor{DType: x.DType, Shape: shape}
+	if x.DType == tensor.String {
 		v.Strings = x.Strings[from*n : to*n : to*n]
 	} else {
 		n *= x.DType.Size()
@@ -54,7 +54,7 @@ func compatible(tasks []*task, pad bool) []*task {
 	})
 }
 
-func joins(name string, x, like *graph.Tensor, pad bool) error {
+func joins(name string, x, like *tensor.Tensor, pad bool) error {
 	switch {
 	case x.DType != like.DType:
 		return invalid("Tensors with name '%s' from different tasks have different types: %s and %s", name, x.DType, like.DType)
@@ -112,22 +112,22 @@ func mergedSize(tasks []*task, total int) int {
 	n := 0
 	for name, size := range inner(tasks) {
 		element := tasks[0].req.feeds[name].DType.Size()
-		if tasks[0].req.feeds[name].DType == graph.String {
-			element = graph.StringHeader
+		if tasks[0].req.feeds[name].DType == tensor.String {
+			element = tensor.StringHeader
 		}
-		n += total * graph.NumElements(size) * element
+		n += total * tensor.NumElements(size) * element
 	}
 	return n
 }
 
 // merge joins the tasks' feeds to feeds of total rows. Shorter ones are filled with their first element, and rows that are
 // missing with row 0 of the last task, as in TensorFlow Serving.
-func merge(tasks []*task, total int) map[string]*graph.Tensor {
+func merge(tasks []*task, total int) map[string]*tensor.Tensor {
 	sizes := inner(tasks)
-	merged := make(map[string]*graph.Tensor, len(sizes))
+	merged := make(map[string]*tensor.Tensor, len(sizes))
 	last := tasks[len(tasks)-1]
 	for name, size := range sizes {
-		to := graph.NewTensor(tasks[0].req.feeds[name].DType, append([]int{total}, size...)...)
+		to := tensor.New(tasks[0].req.feeds[name].DType, append([]int{total}, size...)...)
 		at := 0
 		for _, t := range tasks {
 			place(to, rows(t.req.feeds[name], t.from, t.to), at)
@@ -142,9 +142,9 @@ func merge(tasks []*task, total int) map[string]*graph.Tensor {
 }
 
 // place copies x to the rows of to that begin at row at; what x is shorter is filled with its first element.
-func place(to, x *graph.Tensor, at int) {
+func place(to, x *tensor.Tensor, at int) {
 	region := rows(to, at, at+x.Shape[0])
-	if to.DType == graph.String {
+	if to.DType == tensor.String {
 		copyBlock(region.Strings, x.Strings, 1, region.Shape, x.Shape)
 		return
 	}
@@ -168,14 +168,14 @@ func copyInner[E any](to, from []E, width int, large, small []int) {
 		copy(to, from[:small[0]*width])
 		return
 	}
-	l, s := width*graph.NumElements(large[1:]), width*graph.NumElements(small[1:])
+	l, s := width*tensor.NumElements(large[1:]), width*tensor.NumElements(small[1:])
 	for i := range small[0] {
 		copyInner(to[i*l:(i+1)*l], from[i*s:(i+1)*s], width, large[1:], small[1:])
 	}
 }
 
 // join concatenates along dimension 0.
-func join(parts []*graph.Tensor) (*graph.Tensor, error) {
+func join(parts []*tensor.Tensor) (*tensor.Tensor, error) {
 	first := parts[0]
 	n := 0
 	for _, p := range parts {
@@ -184,7 +184,7 @@ func join(parts []*graph.Tensor) (*graph.Tensor, error) {
 		}
 		n += p.Shape[0]
 	}
-	whole := graph.NewTensor(first.DType, append([]int{n}, first.Shape[1:]...)...)
+	whole := tensor.New(first.DType, append([]int{n}, first.Shape[1:]...)...)
 	at := 0
 	for _, p := range parts {
 		place(whole, p, at)

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/serving/budget"
 	"github.com/goestimator/goestimator/internal/serving/servable"
+	"github.com/goestimator/goestimator/tensor"
 	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -46,7 +46,7 @@ func (m *Model) Close() error {
 // Run implements servable.Model. Beside the model's own errors there are those of TensorFlow Serving's batching:
 // Unavailable where the queue is full, ResourceExhausted where the deadline passed in it, InvalidArgument and
 // FailedPrecondition for feeds or results that are no batch.
-func (m *Model) Run(ctx context.Context, feeds map[string]*graph.Tensor, fetches []string) ([]*graph.Tensor, error) {
+func (m *Model) Run(ctx context.Context, feeds map[string]*tensor.Tensor, fetches []string) ([]*tensor.Tensor, error) {
 	batchable, odd := m.judge(feeds)
 	if len(fetches) == 0 || !batchable {
 		return m.inner.Run(ctx, feeds, fetches)
@@ -68,7 +68,7 @@ func (m *Model) Run(ctx context.Context, feeds map[string]*graph.Tensor, fetches
 	return m.schedule(ctx, feeds, rows, odd, fetches)
 }
 
-func (m *Model) schedule(ctx context.Context, feeds map[string]*graph.Tensor, rows int, odd bool, fetches []string) ([]*graph.Tensor, error) {
+func (m *Model) schedule(ctx context.Context, feeds map[string]*tensor.Tensor, rows int, odd bool, fetches []string) ([]*tensor.Tensor, error) {
 	r := &request{ctx: ctx, feeds: feeds, done: make(chan struct{})}
 	r.tasks = []*task{{req: r, to: rows}}
 	names := slices.Compact(slices.Sorted(slices.Values(fetches)))
@@ -92,7 +92,7 @@ func ended(ctx context.Context, queued bool) error {
 }
 
 // key names the queue of a request. Feeds of odd shapes share one only with those of the same.
-func key(feeds map[string]*graph.Tensor, odd bool, fetches []string) string {
+func key(feeds map[string]*tensor.Tensor, odd bool, fetches []string) string {
 	names := make([]string, 0, len(feeds))
 	for n := range feeds {
 		names = append(names, n)
@@ -108,7 +108,7 @@ func key(feeds map[string]*graph.Tensor, odd bool, fetches []string) string {
 }
 
 // size is the 0th dimension, which all feeds share.
-func size(feeds map[string]*graph.Tensor) (int, error) {
+func size(feeds map[string]*tensor.Tensor) (int, error) {
 	if len(feeds) == 0 {
 		return 0, invalid("Batching Run() must have at least one input tensor")
 	}
@@ -128,11 +128,11 @@ func size(feeds map[string]*graph.Tensor) (int, error) {
 }
 
 // whole says whether a tensor has the elements that its shape says.
-func whole(t *graph.Tensor) bool {
+func whole(t *tensor.Tensor) bool {
 	if slices.ContainsFunc(t.Shape, func(d int) bool { return d < 0 }) {
 		return false
 	}
-	if t.DType == graph.String {
+	if t.DType == tensor.String {
 		return len(t.Strings) == t.Len()
 	}
 	return t.DType.Size() > 0 && len(t.Bytes) == t.Len()*t.DType.Size()
@@ -140,7 +140,7 @@ func whole(t *graph.Tensor) bool {
 
 // input is what signatures say of a tensor.
 type input struct {
-	dtype graph.DType
+	dtype tensor.DType
 	dims  []int64 // -1: any
 	any   bool    // rank is unknown
 }
@@ -150,7 +150,7 @@ func inputs(sigs map[string]*pb.SignatureDef) map[string]input {
 	for _, s := range sigs {
 		for _, info := range s.GetInputs() {
 			shape := info.GetTensorShape()
-			in := input{dtype: graph.DType(info.GetDtype()), any: shape == nil || shape.GetUnknownRank()}
+			in := input{dtype: tensor.DType(info.GetDtype()), any: shape == nil || shape.GetUnknownRank()}
 			for _, d := range shape.GetDim() {
 				in.dims = append(in.dims, d.GetSize())
 			}
@@ -162,7 +162,7 @@ func inputs(sigs map[string]*pb.SignatureDef) map[string]input {
 
 // judge says whether feeds may share a batch: those that the model refuses, or that have no batch dimension, go to the
 // model alone. Odd ones have other shapes than the signature says, which binds nobody.
-func (m *Model) judge(feeds map[string]*graph.Tensor) (batchable, odd bool) {
+func (m *Model) judge(feeds map[string]*tensor.Tensor) (batchable, odd bool) {
 	for name, t := range feeds {
 		in, known := m.inputs[name]
 		switch {
@@ -194,14 +194,14 @@ func (in input) fits(shape []int) bool {
 }
 
 // results puts the parts of a request together, in the order of fetches, which may repeat a name.
-func (r *request) results(names, fetches []string) ([]*graph.Tensor, error) {
+func (r *request) results(names, fetches []string) ([]*tensor.Tensor, error) {
 	for _, t := range r.tasks {
 		if t.err != nil {
 			return nil, t.err
 		}
 	}
 	account := budget.Of(r.ctx)
-	out := make([]*graph.Tensor, len(fetches))
+	out := make([]*tensor.Tensor, len(fetches))
 	for i, f := range fetches {
 		var err error
 		if first := slices.Index(fetches, f); first < i {
@@ -217,7 +217,7 @@ func (r *request) results(names, fetches []string) ([]*graph.Tensor, error) {
 	return out, nil
 }
 
-func clone(x *graph.Tensor, account *budget.Account) (*graph.Tensor, error) {
+func clone(x *tensor.Tensor, account *budget.Account) (*tensor.Tensor, error) {
 	if err := account.TakeModel(x.MemoryBytes()); err != nil {
 		return nil, err
 	}
@@ -225,14 +225,14 @@ func clone(x *graph.Tensor, account *budget.Account) (*graph.Tensor, error) {
 }
 
 // output joins the parts of an output, which are garbage then.
-func (r *request) output(name string, at int, account *budget.Account) (*graph.Tensor, error) {
+func (r *request) output(name string, at int, account *budget.Account) (*tensor.Tensor, error) {
 	if len(r.tasks) == 1 {
 		return r.tasks[0].outputs[at], nil
 	}
-	parts, size := make([]*graph.Tensor, len(r.tasks)), 0
+	parts, size := make([]*tensor.Tensor, len(r.tasks)), 0
 	for i, t := range r.tasks {
 		parts[i] = t.outputs[at]
-		size += len(parts[i].Bytes) + graph.StringHeader*len(parts[i].Strings) // the strings themselves are shared
+		size += len(parts[i].Bytes) + tensor.StringHeader*len(parts[i].Strings) // the strings themselves are shared
 	}
 	if err := account.TakeModel(size); err != nil {
 		return nil, err

@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/serving/servable"
+	"github.com/goestimator/goestimator/tensor"
 	"github.com/wamuir/graft/tensorflow/core/framework/tensor_shape_go_proto"
 	"github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
 	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
@@ -22,11 +22,11 @@ import (
 type half struct {
 	busy time.Duration
 	mu   sync.Mutex
-	ran  []*graph.Tensor
+	ran  []*tensor.Tensor
 }
 
 func (h *half) model() *servable.Func {
-	return &servable.Func{Compute: func(ctx context.Context, feeds map[string]*graph.Tensor, fetches []string) ([]*graph.Tensor, error) {
+	return &servable.Func{Compute: func(ctx context.Context, feeds map[string]*tensor.Tensor, fetches []string) ([]*tensor.Tensor, error) {
 		x := feeds["x:0"]
 		h.mu.Lock()
 		h.ran = append(h.ran, x.Clone())
@@ -38,14 +38,14 @@ func (h *half) model() *servable.Func {
 				return nil, status.FromContextError(ctx.Err()).Err()
 			}
 		}
-		var out []*graph.Tensor
+		var out []*tensor.Tensor
 		for range fetches {
 			y := x.Clone()
-			for i, v := range graph.Of[float32](y) {
+			for i, v := range tensor.Values[float32](y) {
 				if v < 0 {
 					return nil, status.Error(codes.InvalidArgument, "negative")
 				}
-				graph.Of[float32](y)[i] = v/2 + 2
+				tensor.Values[float32](y)[i] = v/2 + 2
 			}
 			out = append(out, y)
 		}
@@ -64,13 +64,13 @@ func (h *half) sizes() []int {
 	return all
 }
 
-func floats(t testing.TB, values []float32, shape ...int) map[string]*graph.Tensor {
+func floats(t testing.TB, values []float32, shape ...int) map[string]*tensor.Tensor {
 	t.Helper()
-	x, err := graph.FromSlice(values, shape...)
+	x, err := tensor.FromSlice(values, shape...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return map[string]*graph.Tensor{"x:0": x}
+	return map[string]*tensor.Tensor{"x:0": x}
 }
 
 // bench is a scheduler of one worker, a model on it and calls under way.
@@ -89,7 +89,7 @@ func newBench(t *testing.T, p Parameters) *bench {
 }
 
 // go1 starts a call and returns when it waits.
-func (b *bench) go1(ctx context.Context, check func(y *graph.Tensor, err error), values []float32, shape ...int) {
+func (b *bench) go1(ctx context.Context, check func(y *tensor.Tensor, err error), values []float32, shape ...int) {
 	b.calls.Go(func() {
 		y, err := b.m.Run(ctx, floats(b, values, shape...), []string{"y:0"})
 		if err != nil {
@@ -110,20 +110,20 @@ func (b *bench) end() {
 }
 
 // wants checks an answer.
-func (b *bench) wants(shape []int, values ...float32) func(*graph.Tensor, error) {
-	return func(y *graph.Tensor, err error) {
+func (b *bench) wants(shape []int, values ...float32) func(*tensor.Tensor, error) {
+	return func(y *tensor.Tensor, err error) {
 		switch {
 		case err != nil:
 			b.Error(err)
-		case !slices.Equal(y.Shape, shape) || !slices.Equal(graph.Of[float32](y), values):
-			b.Errorf("got %v %v, expected %v %v", y.Shape, graph.Of[float32](y), shape, values)
+		case !slices.Equal(y.Shape, shape) || !slices.Equal(tensor.Values[float32](y), values):
+			b.Errorf("got %v %v, expected %v %v", y.Shape, tensor.Values[float32](y), shape, values)
 		}
 	}
 }
 
 // fails checks an error.
-func (b *bench) fails(code codes.Code, text string) func(*graph.Tensor, error) {
-	return func(_ *graph.Tensor, err error) {
+func (b *bench) fails(code codes.Code, text string) func(*tensor.Tensor, error) {
+	return func(_ *tensor.Tensor, err error) {
 		if status.Code(err) != code || !strings.Contains(status.Convert(err).Message(), text) {
 			b.Errorf("got %v, expected %v %q", err, code, text)
 		}
@@ -194,8 +194,8 @@ func TestPadding(t *testing.T) {
 		b.go1(b.Context(), b.wants([]int{1, 3}, 2.5, 3.5, 4.5), []float32{1, 3, 5}, 1, 3)
 		b.calls.Wait()
 		want := []float32{2, 4, 2, 6, 8, 2, 1, 3, 5, 1, 3, 5, 1, 3, 5}
-		if got := b.h.ran[1]; !slices.Equal(got.Shape, []int{5, 3}) || !slices.Equal(graph.Of[float32](got), want) {
-			t.Errorf("ran with %v %v, expected %v", got.Shape, graph.Of[float32](got), want)
+		if got := b.h.ran[1]; !slices.Equal(got.Shape, []int{5, 3}) || !slices.Equal(tensor.Values[float32](got), want) {
+			t.Errorf("ran with %v %v, expected %v", got.Shape, tensor.Values[float32](got), want)
 		}
 	})
 }
@@ -268,7 +268,7 @@ func TestLeavingCompany(t *testing.T) {
 		short, cancel := context.WithTimeout(b.Context(), 1500*time.Millisecond)
 		defer cancel()
 		start := time.Now()
-		b.go1(short, func(_ *graph.Tensor, err error) {
+		b.go1(short, func(_ *tensor.Tensor, err error) {
 			if d := time.Since(start); status.Code(err) != codes.DeadlineExceeded || d != 1500*time.Millisecond {
 				t.Errorf("got %v after %v", err, d)
 			}
@@ -300,9 +300,9 @@ func TestShapesThatDoNotJoin(t *testing.T) {
 		b.go1(b.Context(), b.fails(codes.InvalidArgument, "Batching Run() input tensors must have at least one dimension"), []float32{1})
 		_, err := b.m.Run(b.Context(), nil, []string{"y:0"})
 		b.fails(codes.InvalidArgument, "Batching Run() must have at least one input tensor")(nil, err)
-		_, err = b.m.Run(b.Context(), map[string]*graph.Tensor{"x:0": {DType: graph.Float32, Shape: []int{3}, Bytes: make([]byte, 8)}}, []string{"y:0"})
+		_, err = b.m.Run(b.Context(), map[string]*tensor.Tensor{"x:0": {DType: tensor.Float32, Shape: []int{3}, Bytes: make([]byte, 8)}}, []string{"y:0"})
 		b.fails(codes.InvalidArgument, "the data of input x:0 does not fit its shape [3] of float32")(nil, err)
-		_, err = b.m.Run(b.Context(), map[string]*graph.Tensor{"a": graph.NewTensor(graph.Float32, 1), "b": graph.NewTensor(graph.Float32, 2)}, []string{"y:0"})
+		_, err = b.m.Run(b.Context(), map[string]*tensor.Tensor{"a": tensor.New(tensor.Float32, 1), "b": tensor.New(tensor.Float32, 2)}, []string{"y:0"})
 		b.fails(codes.InvalidArgument, "Batching Run() input tensors must have equal 0th-dimension size")(nil, err)
 	})
 }
@@ -325,19 +325,19 @@ func TestJudge(t *testing.T) {
 	defer m.s.Close()
 	for _, c := range []struct {
 		name           string
-		x              *graph.Tensor
+		x              *tensor.Tensor
 		batchable, odd bool
 	}{
-		{"x:0", graph.NewTensor(graph.Float32, 2, 3), true, false},
-		{"x:0", graph.NewTensor(graph.Float32, 2, 4), true, true},
-		{"x:0", graph.NewTensor(graph.Float32, 2), true, true},
-		{"x:0", graph.NewTensor(graph.Int32, 2, 3), false, false},
-		{"fixed:0", graph.NewTensor(graph.Float32, 1, 3), false, false},
-		{"scalar:0", graph.NewTensor(graph.Float32), false, false},
-		{"any:0", graph.NewTensor(graph.Float32, 2, 9, 9), true, false},
-		{"other:0", graph.NewTensor(graph.Int32, 2), true, false},
+		{"x:0", tensor.New(tensor.Float32, 2, 3), true, false},
+		{"x:0", tensor.New(tensor.Float32, 2, 4), true, true},
+		{"x:0", tensor.New(tensor.Float32, 2), true, true},
+		{"x:0", tensor.New(tensor.Int32, 2, 3), false, false},
+		{"fixed:0", tensor.New(tensor.Float32, 1, 3), false, false},
+		{"scalar:0", tensor.New(tensor.Float32), false, false},
+		{"any:0", tensor.New(tensor.Float32, 2, 9, 9), true, false},
+		{"other:0", tensor.New(tensor.Int32, 2), true, false},
 	} {
-		if batchable, odd := m.judge(map[string]*graph.Tensor{c.name: c.x}); batchable != c.batchable || odd != c.odd {
+		if batchable, odd := m.judge(map[string]*tensor.Tensor{c.name: c.x}); batchable != c.batchable || odd != c.odd {
 			t.Errorf("%s %v %v: batchable %v, odd %v", c.name, c.x.DType, c.x.Shape, batchable, odd)
 		}
 	}
@@ -353,7 +353,7 @@ func TestExpiredWaitForNobodysRun(t *testing.T) {
 	bubble(t, small(func(*Parameters) {}), func(b *bench) {
 		b.go1(b.Context(), b.wants([]int{1}, 2), []float32{0}, 1) // a second
 		start := time.Now()
-		b.go1(over{b.Context()}, func(_ *graph.Tensor, err error) {
+		b.go1(over{b.Context()}, func(_ *tensor.Tensor, err error) {
 			b.fails(codes.ResourceExhausted, "Run() timeout exceeded while waiting in batching queue")(nil, err)
 			if d := time.Since(start); d != time.Second {
 				b.Errorf("it waited for %v, expected a second", d)

@@ -4,10 +4,10 @@ import (
 	"context"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/platform/fault"
 	"github.com/goestimator/goestimator/internal/serving/budget"
 	"github.com/goestimator/goestimator/internal/serving/tracing"
+	"github.com/goestimator/goestimator/tensor"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
@@ -100,7 +100,7 @@ func (t *task) count() {
 }
 
 // padded notes what the feeds of total rows have more than the tasks that they were made of.
-func (b *batch) padded(feeds map[string]*graph.Tensor, total int, of ...*task) {
+func (b *batch) padded(feeds map[string]*tensor.Tensor, total int, of ...*task) {
 	elements := 0
 	for _, x := range feeds {
 		elements += x.Len()
@@ -128,7 +128,7 @@ func (t *task) keep(batch *budget.Account) {
 
 // runEach runs the tasks one after another, on copies of their feeds, so that no caller has to wait for another's run.
 func (m *Model) runEach(b *batch, tasks []*task) error {
-	feeds := make([]map[string]*graph.Tensor, len(tasks))
+	feeds := make([]map[string]*tensor.Tensor, len(tasks))
 	for i, t := range tasks {
 		for _, x := range t.feeds() {
 			if t.err == nil {
@@ -138,7 +138,7 @@ func (m *Model) runEach(b *batch, tasks []*task) error {
 		if t.err != nil {
 			continue
 		}
-		feeds[i] = map[string]*graph.Tensor{}
+		feeds[i] = map[string]*tensor.Tensor{}
 		for name, x := range t.feeds() {
 			feeds[i][name] = x.Clone()
 		}
@@ -157,12 +157,12 @@ func (m *Model) runEach(b *batch, tasks []*task) error {
 }
 
 // runAlone runs one task, without padding.
-func (m *Model) runAlone(b *batch, t *task, feeds map[string]*graph.Tensor) {
+func (m *Model) runAlone(b *batch, t *task, feeds map[string]*tensor.Tensor) {
 	t.outputs, t.err = m.run(b, feeds, t.rows())
 }
 
 // run calls the model and checks that the results are a batch of so many rows.
-func (m *Model) run(b *batch, feeds map[string]*graph.Tensor, rows int) (out []*graph.Tensor, err error) {
+func (m *Model) run(b *batch, feeds map[string]*tensor.Tensor, rows int) (out []*tensor.Tensor, err error) {
 	ctx, end := tracing.Start(b.ctx, "run")
 	defer func() { end(err) }()
 	out, err = call(ctx, m, feeds, b.queue.fetches)
@@ -188,7 +188,7 @@ func (m *Model) run(b *batch, feeds map[string]*graph.Tensor, rows int) (out []*
 }
 
 // call makes a panic of the model an error: a worker must live on.
-func call(ctx context.Context, m *Model, feeds map[string]*graph.Tensor, fetches []string) (out []*graph.Tensor, err error) {
+func call(ctx context.Context, m *Model, feeds map[string]*tensor.Tensor, fetches []string) (out []*tensor.Tensor, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fault.New("model "+m.id.String(), p)

@@ -8,8 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/serving/servable"
+	"github.com/goestimator/goestimator/tensor"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
@@ -19,19 +19,21 @@ func TestModelsThatMisbehave(t *testing.T) {
 	s := NewScheduler(Options{Threads: 1})
 	defer s.Close()
 	for _, c := range []struct {
-		answer func(x *graph.Tensor) []*graph.Tensor
+		answer func(x *tensor.Tensor) []*tensor.Tensor
 		code   codes.Code
 		text   string
 	}{
-		{func(*graph.Tensor) []*graph.Tensor { return []*graph.Tensor{graph.ScalarOf(float32(1))} }, codes.FailedPrecondition, "Batched output tensor has 0 dimensions"},
-		{func(*graph.Tensor) []*graph.Tensor { return []*graph.Tensor{graph.NewTensor(graph.Float32, 3)} }, codes.FailedPrecondition,
+		{func(*tensor.Tensor) []*tensor.Tensor { return []*tensor.Tensor{tensor.Scalar(float32(1))} }, codes.FailedPrecondition, "Batched output tensor has 0 dimensions"},
+		{func(*tensor.Tensor) []*tensor.Tensor { return []*tensor.Tensor{tensor.New(tensor.Float32, 3)} }, codes.FailedPrecondition,
 			"Batched output tensor's 0th dimension does not equal the sum of the 0th dimension sizes of the input tensors"},
-		{func(*graph.Tensor) []*graph.Tensor { return []*graph.Tensor{{DType: graph.Float32, Shape: []int{2}}} }, codes.Internal, "does not have the data of its shape"},
-		{func(*graph.Tensor) []*graph.Tensor { return []*graph.Tensor{nil} }, codes.Internal, "does not have the data of its shape"},
-		{func(*graph.Tensor) []*graph.Tensor { return nil }, codes.Internal, "Wrong number of batched output tensors"},
-		{func(*graph.Tensor) []*graph.Tensor { panic("no") }, codes.Internal, "panicked: the server's log tells more under "},
+		{func(*tensor.Tensor) []*tensor.Tensor {
+			return []*tensor.Tensor{{DType: tensor.Float32, Shape: []int{2}}}
+		}, codes.Internal, "does not have the data of its shape"},
+		{func(*tensor.Tensor) []*tensor.Tensor { return []*tensor.Tensor{nil} }, codes.Internal, "does not have the data of its shape"},
+		{func(*tensor.Tensor) []*tensor.Tensor { return nil }, codes.Internal, "Wrong number of batched output tensors"},
+		{func(*tensor.Tensor) []*tensor.Tensor { panic("no") }, codes.Internal, "panicked: the server's log tells more under "},
 	} {
-		m := New(servable.ID{Name: "m"}, &servable.Func{Compute: func(_ context.Context, feeds map[string]*graph.Tensor, _ []string) ([]*graph.Tensor, error) {
+		m := New(servable.ID{Name: "m"}, &servable.Func{Compute: func(_ context.Context, feeds map[string]*tensor.Tensor, _ []string) ([]*tensor.Tensor, error) {
 			return c.answer(feeds["x:0"]), nil
 		}}, Defaults(), s)
 		b := &bench{T: t}
@@ -48,12 +50,12 @@ func TestTurns(t *testing.T) {
 		var mu sync.Mutex
 		var order []string
 		model := func(name string) servable.Model {
-			return New(servable.ID{Name: name}, &servable.Func{Compute: func(_ context.Context, feeds map[string]*graph.Tensor, fetches []string) ([]*graph.Tensor, error) {
+			return New(servable.ID{Name: name}, &servable.Func{Compute: func(_ context.Context, feeds map[string]*tensor.Tensor, fetches []string) ([]*tensor.Tensor, error) {
 				mu.Lock()
 				order = append(order, name+" "+fetches[0])
 				mu.Unlock()
 				time.Sleep(time.Second)
-				return slices.Repeat([]*graph.Tensor{feeds["x:0"]}, len(fetches)), nil
+				return slices.Repeat([]*tensor.Tensor{feeds["x:0"]}, len(fetches)), nil
 			}}, small(func(p *Parameters) { p.MaxBatchSize = 1 }), s)
 		}
 		a, b := model("a"), model("b")
@@ -114,12 +116,12 @@ func TestInflation(t *testing.T) {
 	bubble(t, small(func(p *Parameters) { p.MaxBatchSize, p.PadVariableLengthInputs = 1000, true }), func(b *bench) {
 		b.go1(b.Context(), b.wants([]int{1, 1}, 2), []float32{0}, 1, 1)
 		long := 100000
-		b.go1(b.Context(), func(y *graph.Tensor, err error) {
+		b.go1(b.Context(), func(y *tensor.Tensor, err error) {
 			if err != nil || !slices.Equal(y.Shape, []int{1, long}) {
 				t.Error(y, err)
 			}
 		}, make([]float32, long), 1, long)
-		b.go1(b.Context(), func(y *graph.Tensor, err error) {
+		b.go1(b.Context(), func(y *tensor.Tensor, err error) {
 			if err != nil || !slices.Equal(y.Shape, []int{900, 1}) {
 				t.Error(y, err)
 			}
@@ -135,10 +137,10 @@ func TestInflation(t *testing.T) {
 func TestFetchOrder(t *testing.T) {
 	s := NewScheduler(Options{Threads: 2})
 	defer s.Close()
-	m := New(servable.ID{}, &servable.Func{Compute: func(_ context.Context, feeds map[string]*graph.Tensor, fetches []string) ([]*graph.Tensor, error) {
-		var out []*graph.Tensor
+	m := New(servable.ID{}, &servable.Func{Compute: func(_ context.Context, feeds map[string]*tensor.Tensor, fetches []string) ([]*tensor.Tensor, error) {
+		var out []*tensor.Tensor
 		for _, f := range fetches {
-			x, err := graph.StringTensor([][]byte{[]byte(f)}, 1)
+			x, err := tensor.FromStrings([][]byte{[]byte(f)}, 1)
 			if err != nil {
 				return nil, status.Error(codes.Internal, err.Error())
 			}

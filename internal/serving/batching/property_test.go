@@ -8,8 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/serving/servable"
+	"github.com/goestimator/goestimator/tensor"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"pgregory.net/rapid"
@@ -64,14 +64,14 @@ func live(ctx context.Context, p Parameters, history []arrival) error {
 		defer mu.Unlock()
 		problems = append(problems, errors.New(text))
 	}
-	m := New(servable.ID{}, &servable.Func{Compute: func(ctx context.Context, feeds map[string]*graph.Tensor, _ []string) ([]*graph.Tensor, error) {
+	m := New(servable.ID{}, &servable.Func{Compute: func(ctx context.Context, feeds map[string]*tensor.Tensor, _ []string) ([]*tensor.Tensor, error) {
 		n := feeds["x"].Shape[0]
 		if n > p.BatchRows() || n != p.allowed(n) {
 			report("a batch of a size that is not allowed")
 		}
 		select {
 		case <-time.After(busy):
-			return []*graph.Tensor{feeds["x"]}, nil
+			return []*tensor.Tensor{feeds["x"]}, nil
 		case <-ctx.Done():
 			return nil, status.FromContextError(ctx.Err()).Err()
 		}
@@ -80,17 +80,17 @@ func live(ctx context.Context, p Parameters, history []arrival) error {
 	for i, a := range history {
 		time.Sleep(a.after)
 		calls.Go(func() {
-			x := graph.NewTensor(graph.Int32, a.rows)
-			for j := range graph.Of[int32](x) {
-				graph.Of[int32](x)[j] = int32(100*i + j)
+			x := tensor.New(tensor.Int32, a.rows)
+			for j := range tensor.Values[int32](x) {
+				tensor.Values[int32](x)[j] = int32(100*i + j)
 			}
 			ctx, cancel := context.WithTimeout(ctx, a.patience)
 			defer cancel()
 			start := time.Now()
-			out, err := m.Run(ctx, map[string]*graph.Tensor{"x": x}, []string{"y"})
+			out, err := m.Run(ctx, map[string]*tensor.Tensor{"x": x}, []string{"y"})
 			took := time.Since(start)
 			switch c := status.Code(err); {
-			case c == codes.OK && (took < busy || out[0].Len() != a.rows || graph.Of[int32](out[0])[0] != int32(100*i) || graph.Of[int32](out[0])[a.rows-1] != int32(100*i+a.rows-1)):
+			case c == codes.OK && (took < busy || out[0].Len() != a.rows || tensor.Values[int32](out[0])[0] != int32(100*i) || tensor.Values[int32](out[0])[a.rows-1] != int32(100*i+a.rows-1)):
 				report("a wrong answer")
 			case c == codes.InvalidArgument && a.rows <= p.MaxBatchSize:
 				report("refused for its size: " + err.Error())

@@ -5,14 +5,14 @@ import (
 	"slices"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/serving/budget"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // A request is one call of Run: one task, or several where it is split.
 type request struct {
 	ctx     context.Context
-	feeds   map[string]*graph.Tensor
+	feeds   map[string]*tensor.Tensor
 	tasks   []*task
 	pending int           // tasks that are not done; under the scheduler's lock
 	done    chan struct{} // closed when none is pending
@@ -26,7 +26,7 @@ type task struct {
 	wait     time.Duration
 	batch    *batch
 	elements int // of its feeds
-	outputs  []*graph.Tensor
+	outputs  []*tensor.Tensor
 	err      error
 
 	// Under the scheduler's lock:

@@ -10,22 +10,22 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/serving/servable"
+	"github.com/goestimator/goestimator/tensor"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"pgregory.net/rapid"
 )
 
 // pair answers y = x + 1 for numbers and s with "!" behind for strings, of any shape.
-func pair(_ context.Context, feeds map[string]*graph.Tensor, fetches []string) ([]*graph.Tensor, error) {
+func pair(_ context.Context, feeds map[string]*tensor.Tensor, fetches []string) ([]*tensor.Tensor, error) {
 	time.Sleep(time.Duration(rand.IntN(300)) * time.Microsecond) // so that requests meet in queues
-	var out []*graph.Tensor
+	var out []*tensor.Tensor
 	for _, f := range fetches {
 		if f == "y:0" {
 			y := feeds["x:0"].Clone()
-			for i := range graph.Of[int64](y) {
-				graph.Of[int64](y)[i]++
+			for i := range tensor.Values[int64](y) {
+				tensor.Values[int64](y)[i]++
 			}
 			out = append(out, y)
 			continue
@@ -42,7 +42,7 @@ func pair(_ context.Context, feeds map[string]*graph.Tensor, fetches []string) (
 // client is one caller: its feeds hold numbers and strings that nobody else sends.
 type client struct {
 	rows, width int
-	x, s        *graph.Tensor
+	x, s        *tensor.Tensor
 }
 
 func newClient(t *testing.T, r *rand.Rand, id, width int) client {
@@ -56,21 +56,21 @@ func newClient(t *testing.T, r *rand.Rand, id, width int) client {
 		s = append(s, []byte(strconv.Itoa(id)+"."+strconv.Itoa(i)))
 	}
 	var err error
-	if c.x, err = graph.FromSlice(x, c.rows, c.width); err != nil {
+	if c.x, err = tensor.FromSlice(x, c.rows, c.width); err != nil {
 		t.Error(err)
 	}
-	if c.s, err = graph.StringTensor(s, c.rows); err != nil {
+	if c.s, err = tensor.FromStrings(s, c.rows); err != nil {
 		t.Error(err)
 	}
 	return c
 }
 
 // check compares an answer with what the client asked; the rows may have been made longer.
-func (c client) check(y, s *graph.Tensor) error {
+func (c client) check(y, s *tensor.Tensor) error {
 	if len(y.Shape) != 2 || y.Shape[0] != c.rows || y.Shape[1] < c.width || !slices.Equal(s.Shape, []int{c.rows}) {
 		return fmt.Errorf("shapes %v and %v for %d x %d", y.Shape, s.Shape, c.rows, c.width)
 	}
-	asked, got := graph.Of[int64](c.x), graph.Of[int64](y)
+	asked, got := tensor.Values[int64](c.x), tensor.Values[int64](y)
 	for i := range c.rows {
 		if want := string(c.s.Strings[i]) + "!"; string(s.Strings[i]) != want {
 			return fmt.Errorf("row %d is %q, expected %q", i, s.Strings[i], want)
@@ -131,7 +131,7 @@ func manyClients(t *testing.T, m servable.Model, widths int) {
 				if quits {
 					time.AfterFunc(time.Duration(r.IntN(2000))*time.Microsecond, cancel)
 				}
-				out, err := m.Run(ctx, map[string]*graph.Tensor{"x:0": c.x, "s:0": c.s}, []string{"y:0", "t:0"})
+				out, err := m.Run(ctx, map[string]*tensor.Tensor{"x:0": c.x, "s:0": c.s}, []string{"y:0", "t:0"})
 				cancel()
 				if err == nil {
 					err = c.check(out[0], out[1])
@@ -157,12 +157,12 @@ func TestMergeProperty(t *testing.T) {
 		total := 0
 		for range rapid.IntRange(1, 5).Draw(t, "tasks") {
 			shape := rapid.SliceOfN(rapid.IntRange(1, 4), rank, rank).Draw(t, "shape")
-			x := graph.NewTensor(graph.Int32, shape...)
-			for i := range graph.Of[int32](x) {
-				graph.Of[int32](x)[i] = rapid.Int32().Draw(t, "v")
+			x := tensor.New(tensor.Int32, shape...)
+			for i := range tensor.Values[int32](x) {
+				tensor.Values[int32](x)[i] = rapid.Int32().Draw(t, "v")
 			}
 			from := rapid.IntRange(0, shape[0]-1).Draw(t, "from")
-			tasks = append(tasks, &task{req: &request{feeds: map[string]*graph.Tensor{"x": x}}, from: from, to: shape[0]})
+			tasks = append(tasks, &task{req: &request{feeds: map[string]*tensor.Tensor{"x": x}}, from: from, to: shape[0]})
 			total += shape[0] - from
 		}
 		total += rapid.IntRange(0, 3).Draw(t, "padding")
@@ -183,7 +183,7 @@ func TestMergeProperty(t *testing.T) {
 }
 
 // compareBlock compares every element of large with small, or with small's first element outside of it.
-func compareBlock(t *rapid.T, large, small *graph.Tensor, at []int) {
+func compareBlock(t *rapid.T, large, small *tensor.Tensor, at []int) {
 	if len(at) < len(large.Shape) {
 		for i := range large.Shape[len(at)] {
 			compareBlock(t, large, small, append(at, i))
@@ -199,7 +199,7 @@ func compareBlock(t *rapid.T, large, small *graph.Tensor, at []int) {
 	if !inside {
 		s = 0
 	}
-	if got, want := graph.Of[int32](large)[l], graph.Of[int32](small)[s]; got != want {
+	if got, want := tensor.Values[int32](large)[l], tensor.Values[int32](small)[s]; got != want {
 		t.Fatalf("at %v: %d, expected %d", at, got, want)
 	}
 }

@@ -6,12 +6,12 @@ import (
 	"net"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/serving/budget"
 	"github.com/goestimator/goestimator/internal/serving/grpcapi"
 	"github.com/goestimator/goestimator/internal/serving/inference"
 	"github.com/goestimator/goestimator/internal/serving/servable"
 	"github.com/goestimator/goestimator/internal/serving/wire"
+	"github.com/goestimator/goestimator/tensor"
 	ex "github.com/wamuir/graft/tensorflow/core/example/example_protos_go_proto"
 	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 	apis "github.com/wamuir/graft/tensorflow/serving/apis_go_proto"
@@ -26,11 +26,11 @@ func loopback(b *testing.B) *grpc.ClientConn {
 	}
 	m := &servable.Func{
 		Sigs: map[string]*pb.SignatureDef{"serving_default": {Inputs: info("x"), Outputs: info("x")}, "regress": {Inputs: info("inputs"), Outputs: info("outputs")}},
-		Compute: func(_ context.Context, feeds map[string]*graph.Tensor, _ []string) ([]*graph.Tensor, error) {
+		Compute: func(_ context.Context, feeds map[string]*tensor.Tensor, _ []string) ([]*tensor.Tensor, error) {
 			if e := feeds["inputs:0"]; e != nil {
-				return []*graph.Tensor{graph.NewTensor(graph.Float32, e.Len())}, nil
+				return []*tensor.Tensor{tensor.New(tensor.Float32, e.Len())}, nil
 			}
-			return []*graph.Tensor{feeds["x:0"]}, nil
+			return []*tensor.Tensor{feeds["x:0"]}, nil
 		}}
 	src := &servable.Memory{}
 	src.Set(servable.ID{Name: "m", Version: 1}, m)

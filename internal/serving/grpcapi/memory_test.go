@@ -8,12 +8,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/serving/budget"
 	"github.com/goestimator/goestimator/internal/serving/grpcapi"
 	"github.com/goestimator/goestimator/internal/serving/inference"
 	"github.com/goestimator/goestimator/internal/serving/inference/modeltest"
 	"github.com/goestimator/goestimator/internal/serving/servable"
+	"github.com/goestimator/goestimator/tensor"
 	"github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
 	apis "github.com/wamuir/graft/tensorflow/serving/apis_go_proto"
 	"google.golang.org/grpc"
@@ -174,7 +174,7 @@ func TestServersBudget(t *testing.T) {
 	defer stop()
 	inside, gate := make(chan struct{}), make(chan struct{})
 	inner := modeltest.New()
-	m := &servable.Func{Sigs: inner.Signatures(), Compute: func(ctx context.Context, feeds map[string]*graph.Tensor, fetches []string) ([]*graph.Tensor, error) {
+	m := &servable.Func{Sigs: inner.Signatures(), Compute: func(ctx context.Context, feeds map[string]*tensor.Tensor, fetches []string) ([]*tensor.Tensor, error) {
 		inside <- struct{}{}
 		select {
 		case <-gate:
@@ -212,8 +212,8 @@ func TestServersBudget(t *testing.T) {
 }
 
 // answering is the test model, but for what it answers.
-func answering(answer func(string) *graph.Tensor) servable.Model {
-	return &servable.Func{Sigs: modeltest.New().Signatures(), Compute: func(_ context.Context, _ map[string]*graph.Tensor, fetches []string) (out []*graph.Tensor, err error) {
+func answering(answer func(string) *tensor.Tensor) servable.Model {
+	return &servable.Func{Sigs: modeltest.New().Signatures(), Compute: func(_ context.Context, _ map[string]*tensor.Tensor, fetches []string) (out []*tensor.Tensor, err error) {
 		for _, f := range fetches {
 			out = append(out, answer(f))
 		}
@@ -226,17 +226,17 @@ func answering(answer func(string) *graph.Tensor) servable.Model {
 func TestAnswersAreTheModels(t *testing.T) {
 	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer stop()
-	pictures := func(string) *graph.Tensor {
-		t := graph.NewTensor(graph.String, 16)
+	pictures := func(string) *tensor.Tensor {
+		t := tensor.New(tensor.String, 16)
 		for i := range t.Strings {
 			t.Strings[i] = make([]byte, 4*mib)
 		}
 		return t
 	}
-	numbers := func(string) *graph.Tensor { return graph.NewTensor(graph.Uint8, 8*mib) }
+	numbers := func(string) *tensor.Tensor { return tensor.New(tensor.Uint8, 8*mib) }
 	for name, c := range map[string]struct {
 		limit  int64
-		answer func(string) *graph.Tensor
+		answer func(string) *tensor.Tensor
 		want   codes.Code
 	}{
 		"64 MiB of strings":                   {1 << 30, pictures, codes.OK},

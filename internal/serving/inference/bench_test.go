@@ -4,9 +4,9 @@ import (
 	"context"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/serving/inference"
 	"github.com/goestimator/goestimator/internal/serving/servable"
+	"github.com/goestimator/goestimator/tensor"
 	"github.com/wamuir/graft/tensorflow/core/framework/tensor_go_proto"
 	"github.com/wamuir/graft/tensorflow/core/framework/tensor_shape_go_proto"
 	"github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
@@ -18,8 +18,8 @@ import (
 func identity() *inference.Service {
 	info := map[string]*pb.TensorInfo{"x": {Encoding: &pb.TensorInfo_Name{Name: "x:0"}, Dtype: types_go_proto.DataType_DT_FLOAT}}
 	m := &servable.Func{Sigs: map[string]*pb.SignatureDef{"serving_default": {Inputs: info, Outputs: info}},
-		Compute: func(_ context.Context, feeds map[string]*graph.Tensor, _ []string) ([]*graph.Tensor, error) {
-			return []*graph.Tensor{feeds["x:0"]}, nil
+		Compute: func(_ context.Context, feeds map[string]*tensor.Tensor, _ []string) ([]*tensor.Tensor, error) {
+			return []*tensor.Tensor{feeds["x:0"]}, nil
 		}}
 	src := &servable.Memory{}
 	src.Set(servable.ID{Name: "m", Version: 1}, m)
@@ -28,7 +28,7 @@ func identity() *inference.Service {
 
 // BenchmarkPredictTensors is the cost of a call around the model.
 func BenchmarkPredictTensors(b *testing.B) {
-	s, in := identity(), map[string]*graph.Tensor{"x": vector(b, 1)}
+	s, in := identity(), map[string]*tensor.Tensor{"x": vector(b, 1)}
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := s.PredictTensors(b.Context(), inference.Spec{Name: "m"}, in, nil); err != nil {

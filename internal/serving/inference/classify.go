@@ -8,9 +8,9 @@ import (
 	"strings"
 	"unsafe"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/serving/budget"
 	"github.com/goestimator/goestimator/internal/serving/servable"
+	"github.com/goestimator/goestimator/tensor"
 	"github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
 	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 	apis "github.com/wamuir/graft/tensorflow/serving/apis_go_proto"
@@ -77,7 +77,7 @@ type oneShot struct {
 }
 
 // oneShot runs a classification or regression and returns its outputs by tensor name.
-func (s *Service) oneShot(ctx context.Context, call *Call, m servable.Model, o oneShot) (task, map[string]*graph.Tensor, error) {
+func (s *Service) oneShot(ctx context.Context, call *Call, m servable.Model, o oneShot) (task, map[string]*tensor.Tensor, error) {
 	def := signature(m, o.key)
 	if def == nil {
 		return task{}, nil, invalid("No signature was found with the name: %s", o.key)
@@ -95,7 +95,7 @@ func (s *Service) oneShot(ctx context.Context, call *Call, m servable.Model, o o
 }
 
 // runExamples feeds the examples to each of inputs.
-func (s *Service) runExamples(ctx context.Context, call *Call, m servable.Model, e Examples, inputs, fetches []string) (map[string]*graph.Tensor, error) {
+func (s *Service) runExamples(ctx context.Context, call *Call, m servable.Model, e Examples, inputs, fetches []string) (map[string]*tensor.Tensor, error) {
 	a := budget.Of(ctx)
 	x, taken, err := tensorOf(e, a)
 	if err != nil {
@@ -103,7 +103,7 @@ func (s *Service) runExamples(ctx context.Context, call *Call, m servable.Model,
 	}
 	defer a.Give(taken)
 	call.Examples = x.Shape[0]
-	feeds := make(map[string]*graph.Tensor, len(inputs))
+	feeds := make(map[string]*tensor.Tensor, len(inputs))
 	for _, name := range inputs {
 		feeds[name] = x
 	}
@@ -114,7 +114,7 @@ func (s *Service) runExamples(ctx context.Context, call *Call, m servable.Model,
 	if len(outs) != len(fetches) || slices.Contains(outs, nil) {
 		return nil, invalid("Expected %d output tensor(s).  Got: %d", len(fetches), len(outs))
 	}
-	byName := make(map[string]*graph.Tensor, len(outs))
+	byName := make(map[string]*tensor.Tensor, len(outs))
 	for i, name := range fetches {
 		byName[name] = outs[i]
 	}
@@ -163,12 +163,12 @@ func (s *Service) taskOf(def *pb.SignatureDef, method string) (task, error) {
 
 // classifications makes the answer of n examples. How many classes there are is the model's affair, how many examples the
 // request's.
-func (t task) classifications(a *budget.Account, n int, outs map[string]*graph.Tensor) (*apis.ClassificationResult, error) {
+func (t task) classifications(a *budget.Account, n int, outs map[string]*tensor.Tensor) (*apis.ClassificationResult, error) {
 	classes, scores := outs[t.classes], outs[t.scores]
-	if err := checkClasses(classes, "classes", graph.String, n); err != nil {
+	if err := checkClasses(classes, "classes", tensor.String, n); err != nil {
 		return nil, err
 	}
-	if err := checkClasses(scores, "scores", graph.Float32, n); err != nil {
+	if err := checkClasses(scores, "scores", tensor.Float32, n); err != nil {
 		return nil, err
 	}
 	width := 0
@@ -182,7 +182,7 @@ func (t task) classifications(a *budget.Account, n int, outs map[string]*graph.T
 	}
 	var values []float32
 	if scores != nil {
-		values = graph.Of[float32](scores)
+		values = tensor.Values[float32](scores)
 	}
 	if err := errors.Join(a.TakeTimes(n, int(unsafe.Sizeof(apis.Classifications{})+pointer)),
 		a.TakeModel(n*width*int(unsafe.Sizeof(apis.Class{})+pointer)+labelBytes(classes))); err != nil {
@@ -210,7 +210,7 @@ func (t task) classifications(a *budget.Account, n int, outs map[string]*graph.T
 const pointer = unsafe.Sizeof(uintptr(0))
 
 // labelBytes is what copies of the labels take.
-func labelBytes(classes *graph.Tensor) (n int) {
+func labelBytes(classes *tensor.Tensor) (n int) {
 	if classes != nil {
 		for _, s := range classes.Strings {
 			n += len(s)
@@ -220,7 +220,7 @@ func labelBytes(classes *graph.Tensor) (n int) {
 }
 
 // checkClasses checks the type and shape, [n, any], of an output of a classification.
-func checkClasses(t *graph.Tensor, what string, d graph.DType, n int) error {
+func checkClasses(t *tensor.Tensor, what string, d tensor.DType, n int) error {
 	switch {
 	case t == nil:
 		return nil

@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/serving/inference"
 	"github.com/goestimator/goestimator/internal/serving/inference/modeltest"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // counter is an observer.
@@ -17,13 +17,13 @@ func (counter) Done(c inference.Call) { fmt.Println(c.API, c.ID, c.Err) }
 
 func Example() {
 	s := &inference.Service{Models: modeltest.Source(), Observers: []inference.Observer{counter{}}}
-	x, _ := graph.FromSlice([]float32{1, 2, 5}, 3)
-	p, err := s.PredictTensors(context.Background(), inference.Spec{Name: "m"}, map[string]*graph.Tensor{"x": x}, nil)
+	x, _ := tensor.FromSlice([]float32{1, 2, 5}, 3)
+	p, err := s.PredictTensors(context.Background(), inference.Spec{Name: "m"}, map[string]*tensor.Tensor{"x": x}, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(p.Names, graph.Of[float32](p.Tensors[0]))
+	fmt.Println(p.Names, tensor.Values[float32](p.Tensors[0]))
 	_, err = s.PredictTensors(context.Background(), inference.Spec{Name: "m"}, nil, nil)
 	fmt.Println(err)
 	// Output:

@@ -3,9 +3,9 @@ package inference
 import (
 	"errors"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/serving/budget"
 	"github.com/goestimator/goestimator/internal/serving/wire"
+	"github.com/goestimator/goestimator/tensor"
 	apis "github.com/wamuir/graft/tensorflow/serving/apis_go_proto"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -16,7 +16,7 @@ import (
 type Examples = wire.Examples
 
 // tensorOf returns the examples as a vector of strings, and what that takes of the account: the context is before each.
-func tensorOf(e Examples, a *budget.Account) (t *graph.Tensor, taken int, err error) {
+func tensorOf(e Examples, a *budget.Account) (t *tensor.Tensor, taken int, err error) {
 	if len(e.Serialized) == 0 {
 		return nil, 0, invalid("Input is empty.")
 	}
@@ -41,7 +41,7 @@ func tensorOf(e Examples, a *budget.Account) (t *graph.Tensor, taken int, err er
 		}
 		taken = stringHeader*len(rows) + size
 	}
-	return &graph.Tensor{DType: graph.String, Shape: []int{len(rows)}, Strings: rows}, taken, nil
+	return &tensor.Tensor{DType: tensor.String, Shape: []int{len(rows)}, Strings: rows}, taken, nil
 }
 
 // stringHeader is the size of a []byte.

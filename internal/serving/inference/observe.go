@@ -3,9 +3,9 @@ package inference
 import (
 	"time"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/format/graphdef"
 	"github.com/goestimator/goestimator/internal/serving/servable"
+	"github.com/goestimator/goestimator/tensor"
 	"github.com/wamuir/graft/tensorflow/core/framework/tensor_go_proto"
 	apis "github.com/wamuir/graft/tensorflow/serving/apis_go_proto"
 	"google.golang.org/protobuf/proto"
@@ -37,7 +37,7 @@ type Call struct {
 // tensorCall is a call without messages.
 type tensorCall struct {
 	spec       Spec
-	inputs     map[string]*graph.Tensor
+	inputs     map[string]*tensor.Tensor
 	filter     []string
 	prediction *Prediction
 	examples   *Examples
@@ -73,7 +73,7 @@ func sizeOf(m proto.Message) int {
 	return proto.Size(m)
 }
 
-func tensorSize(t *graph.Tensor) int {
+func tensorSize(t *tensor.Tensor) int {
 	n := len(t.Bytes)
 	for _, s := range t.Strings {
 		n += stringHeader + len(s)

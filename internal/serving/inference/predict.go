@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/format/graphdef"
 	"github.com/goestimator/goestimator/internal/serving/budget"
 	"github.com/goestimator/goestimator/internal/serving/servable"
+	"github.com/goestimator/goestimator/tensor"
 	"github.com/wamuir/graft/tensorflow/core/framework/tensor_go_proto"
 	"github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
 	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
@@ -25,12 +25,12 @@ type Prediction struct {
 	Signature string      // the key
 	Def       *pb.SignatureDef
 	Names     []string
-	Tensors   []*graph.Tensor
+	Tensors   []*tensor.Tensor
 }
 
 // Decode makes the inputs of a Predict call, by alias, once the signatures of the model are known. The inputs may be
 // shared with whatever it decodes from until the call returns. Its error should carry a gRPC status.
-type Decode func(sigs map[string]*pb.SignatureDef) (map[string]*graph.Tensor, error)
+type Decode func(sigs map[string]*pb.SignatureDef) (map[string]*tensor.Tensor, error)
 
 // Predict implements PredictionService.Predict. The response shares the memory of what the model answered.
 func (s *Service) Predict(ctx context.Context, r *apis.PredictRequest) (resp *apis.PredictResponse, err error) {
@@ -48,7 +48,7 @@ func (s *Service) Predict(ctx context.Context, r *apis.PredictRequest) (resp *ap
 	defer h.Release()
 	p, err := predict(ctx, s, &call, predictArgs[*tensor_go_proto.TensorProto]{
 		model: h.Model(), key: spec.key(), inputs: r.GetInputs(), filter: r.GetOutputFilter(),
-		convert: func(t *tensor_go_proto.TensorProto) (*graph.Tensor, error) {
+		convert: func(t *tensor_go_proto.TensorProto) (*tensor.Tensor, error) {
 			return graphdef.ViewTensorProto(t, budget.Of(ctx))
 		}})
 	if err != nil {
@@ -67,8 +67,8 @@ func (s *Service) Predict(ctx context.Context, r *apis.PredictRequest) (resp *ap
 
 // PredictTensors is Predict of tensors by input alias; filter names the outputs, empty for all. The model does not
 // keep the inputs; the outputs are the caller's.
-func (s *Service) PredictTensors(ctx context.Context, spec Spec, inputs map[string]*graph.Tensor, filter []string) (*Prediction, error) {
-	return s.PredictFrom(ctx, spec, func(map[string]*pb.SignatureDef) (map[string]*graph.Tensor, error) { return inputs, nil }, filter)
+func (s *Service) PredictTensors(ctx context.Context, spec Spec, inputs map[string]*tensor.Tensor, filter []string) (*Prediction, error) {
+	return s.PredictFrom(ctx, spec, func(map[string]*pb.SignatureDef) (map[string]*tensor.Tensor, error) { return inputs, nil }, filter)
 }
 
 // PredictFrom is PredictTensors of inputs that are decoded with the model at hand, so that the signature
@@ -87,7 +87,7 @@ func (s *Service) PredictFrom(ctx context.Context, spec Spec, decode Decode, fil
 		return nil, toStatus(err)
 	}
 	call.tensors.inputs = inputs
-	p, err = predict(ctx, s, &call, predictArgs[*graph.Tensor]{
+	p, err = predict(ctx, s, &call, predictArgs[*tensor.Tensor]{
 		model: h.Model(), key: spec.key(), inputs: inputs, filter: filter, convert: given})
 	if err != nil {
 		return nil, err
@@ -97,7 +97,7 @@ func (s *Service) PredictFrom(ctx context.Context, spec Spec, decode Decode, fil
 	return p, nil
 }
 
-func given(t *graph.Tensor) (*graph.Tensor, error) { return t, nil }
+func given(t *tensor.Tensor) (*tensor.Tensor, error) { return t, nil }
 
 // predictArgs is what to predict; T is a tensor before its conversion.
 type predictArgs[T any] struct {
@@ -105,7 +105,7 @@ type predictArgs[T any] struct {
 	key     string
 	inputs  map[string]T
 	filter  []string
-	convert func(T) (*graph.Tensor, error)
+	convert func(T) (*tensor.Tensor, error)
 }
 
 func predict[T any](ctx context.Context, s *Service, call *Call, a predictArgs[T]) (*Prediction, error) {
@@ -144,15 +144,15 @@ func predict[T any](ctx context.Context, s *Service, call *Call, a predictArgs[T
 }
 
 // feedsOf matches inputs by alias with the signature's, whose sorted aliases are given, and converts them.
-func feedsOf[T any](def *pb.SignatureDef, aliases []string, inputs map[string]T, convert func(T) (*graph.Tensor, error)) (map[string]*graph.Tensor, error) {
+func feedsOf[T any](def *pb.SignatureDef, aliases []string, inputs map[string]T, convert func(T) (*tensor.Tensor, error)) (map[string]*tensor.Tensor, error) {
 	want := def.GetInputs()
 	if len(inputs) > len(want) || len(inputs) < len(want) && len(def.GetDefaults()) == 0 {
 		return nil, invalid("input size does not match signature: %d!=%d len({%s}) != len({%s}). Sent extra: {%s}. Missing but required: {%s}.",
 			len(inputs), len(want), keys(inputs), keys(want), missing(inputs, want), missing(want, inputs))
 	}
-	feeds, used := make(map[string]*graph.Tensor, len(want)), 0
+	feeds, used := make(map[string]*tensor.Tensor, len(want)), 0
 	for _, alias := range aliases {
-		var t *graph.Tensor
+		var t *tensor.Tensor
 		var err error
 		if in, ok := inputs[alias]; ok {
 			used++
@@ -199,7 +199,7 @@ func outputNames(def *pb.SignatureDef, filter []string) ([]string, error) {
 }
 
 // checkTypes holds the types of feeds against the signature, with the text of TensorFlow's runtime.
-func checkTypes(def *pb.SignatureDef, aliases []string, feeds map[string]*graph.Tensor) error {
+func checkTypes(def *pb.SignatureDef, aliases []string, feeds map[string]*tensor.Tensor) error {
 	for i, alias := range aliases {
 		info := def.GetInputs()[alias]
 		want, got := info.GetDtype(), types_go_proto.DataType(feeds[info.GetName()].DType)

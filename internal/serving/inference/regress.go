@@ -4,8 +4,8 @@ import (
 	"context"
 	"unsafe"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/serving/budget"
+	"github.com/goestimator/goestimator/tensor"
 	"github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
 	apis "github.com/wamuir/graft/tensorflow/serving/apis_go_proto"
 	"google.golang.org/grpc/codes"
@@ -58,7 +58,7 @@ func (s *Service) regress(ctx context.Context, call *Call, spec Spec, examples f
 }
 
 // regressions makes the answer of n examples.
-func (t task) regressions(a *budget.Account, n int, outs map[string]*graph.Tensor) (*apis.RegressionResult, error) {
+func (t task) regressions(a *budget.Account, n int, outs map[string]*tensor.Tensor) (*apis.RegressionResult, error) {
 	y := outs[t.scores]
 	switch {
 	case y == nil:
@@ -67,7 +67,7 @@ func (t task) regressions(a *budget.Account, n int, outs map[string]*graph.Tenso
 		return nil, invalid("Expected output Tensor shape to be either [batch_size] or [batch_size, 1] but got %s", shapeString(y.Shape))
 	case y.Shape[0] != n:
 		return nil, invalid("Input batch size did not match output batch size: %d vs. %d", n, y.Shape[0])
-	case y.DType != graph.Float32:
+	case y.DType != tensor.Float32:
 		return nil, invalid("Expected output Tensor of DT_FLOAT.  Got: %v", types_go_proto.DataType(y.DType))
 	}
 	if err := checkStorage(y); err != nil {
@@ -78,7 +78,7 @@ func (t task) regressions(a *budget.Account, n int, outs map[string]*graph.Tenso
 	}
 	all := make([]apis.Regression, n)
 	r := &apis.RegressionResult{Regressions: make([]*apis.Regression, n)}
-	for i, v := range graph.Of[float32](y) {
+	for i, v := range tensor.Values[float32](y) {
 		all[i].Value = v
 		r.Regressions[i] = &all[i]
 	}
@@ -86,8 +86,8 @@ func (t task) regressions(a *budget.Account, n int, outs map[string]*graph.Tenso
 }
 
 // checkStorage refuses a tensor whose elements are not those of its shape.
-func checkStorage(t *graph.Tensor) error {
-	if n := t.Len(); t.DType == graph.String && len(t.Strings) != n || t.DType != graph.String && len(t.Bytes) != n*t.DType.Size() {
+func checkStorage(t *tensor.Tensor) error {
+	if n := t.Len(); t.DType == tensor.String && len(t.Strings) != n || t.DType != tensor.String && len(t.Bytes) != n*t.DType.Size() {
 		return status.Errorf(codes.Internal, "the model answered a tensor of %v%v with %d bytes and %d strings", t.DType, t.Shape, len(t.Bytes), len(t.Strings))
 	}
 	return nil

@@ -6,10 +6,10 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/platform/fault"
 	"github.com/goestimator/goestimator/internal/serving/budget"
 	"github.com/goestimator/goestimator/internal/serving/servable"
+	"github.com/goestimator/goestimator/tensor"
 	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 	apis "github.com/wamuir/graft/tensorflow/serving/apis_go_proto"
 	"google.golang.org/grpc/codes"
@@ -127,7 +127,7 @@ func (s *Service) Find(spec Spec) error {
 }
 
 // run runs a model; what it panics with is the error of the call alone.
-func (s *Service) run(ctx context.Context, call *Call, m servable.Model, feeds map[string]*graph.Tensor, fetches []string) (outs []*graph.Tensor, err error) {
+func (s *Service) run(ctx context.Context, call *Call, m servable.Model, feeds map[string]*tensor.Tensor, fetches []string) (outs []*tensor.Tensor, err error) {
 	if ctx.Err() != nil {
 		return nil, toStatus(ctx.Err())
 	}

@@ -7,10 +7,10 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/serving/inference"
 	"github.com/goestimator/goestimator/internal/serving/inference/modeltest"
 	"github.com/goestimator/goestimator/internal/serving/servable"
+	"github.com/goestimator/goestimator/tensor"
 	"github.com/google/go-cmp/cmp"
 	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 	apis "github.com/wamuir/graft/tensorflow/serving/apis_go_proto"
@@ -32,8 +32,8 @@ func (w *watch) Done(c inference.Call) {
 	w.requests, w.responses = append(w.requests, c.Request()), append(w.responses, c.Response())
 }
 
-func vector(t testing.TB, v ...float32) *graph.Tensor {
-	x, err := graph.FromSlice(v, len(v))
+func vector(t testing.TB, v ...float32) *tensor.Tensor {
+	x, err := tensor.FromSlice(v, len(v))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,14 +56,14 @@ func TestPredictTensors(t *testing.T) {
 	w := &watch{}
 	s := &inference.Service{Models: modeltest.Source(), Observers: []inference.Observer{w}, Entrypoint: "REST"}
 	spec := inference.Spec{Name: "m", Version: servable.Version{Number: 1, Exact: true}, Signature: "two"}
-	p, err := s.PredictTensors(t.Context(), spec, map[string]*graph.Tensor{"a": vector(t, 5, 7), "b": vector(t, 1, 2)}, nil)
+	p, err := s.PredictTensors(t.Context(), spec, map[string]*tensor.Tensor{"a": vector(t, 5, 7), "b": vector(t, 1, 2)}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{"diff", "sum"}, p.Names); diff != "" || p.ID != (servable.ID{Name: "m", Version: 1}) || p.Signature != "two" {
 		t.Errorf("%+v %s", p, diff)
 	}
-	if diff := cmp.Diff([][]float32{{4, 5}, {6, 9}}, [][]float32{graph.Of[float32](p.Tensors[0]), graph.Of[float32](p.Tensors[1])}); diff != "" {
+	if diff := cmp.Diff([][]float32{{4, 5}, {6, 9}}, [][]float32{tensor.Values[float32](p.Tensors[0]), tensor.Values[float32](p.Tensors[1])}); diff != "" {
 		t.Error(diff)
 	}
 	c := w.calls[0]
@@ -86,7 +86,7 @@ func TestPredictTensors(t *testing.T) {
 func TestPredictFromDecodesWithTheModelAtHand(t *testing.T) {
 	w := &watch{}
 	s := &inference.Service{Models: modeltest.Source(), Observers: []inference.Observer{w}}
-	_, err := s.PredictFrom(t.Context(), inference.Spec{Name: "m", Signature: "two"}, func(sigs map[string]*pb.SignatureDef) (map[string]*graph.Tensor, error) {
+	_, err := s.PredictFrom(t.Context(), inference.Spec{Name: "m", Signature: "two"}, func(sigs map[string]*pb.SignatureDef) (map[string]*tensor.Tensor, error) {
 		if sigs["two"] == nil {
 			t.Error("no signatures")
 		}
@@ -95,14 +95,14 @@ func TestPredictFromDecodesWithTheModelAtHand(t *testing.T) {
 	if status.Code(err) != codes.InvalidArgument || !errors.Is(w.calls[0].Err, err) || w.requests[0] != nil || w.responses[0] != nil {
 		t.Errorf("%v, heard %+v", err, w.calls[0])
 	}
-	_, err = s.PredictFrom(t.Context(), inference.Spec{Name: "nobody"}, func(map[string]*pb.SignatureDef) (map[string]*graph.Tensor, error) {
+	_, err = s.PredictFrom(t.Context(), inference.Spec{Name: "nobody"}, func(map[string]*pb.SignatureDef) (map[string]*tensor.Tensor, error) {
 		t.Error("decoded without a model")
 		return nil, nil
 	}, nil)
 	if status.Code(err) != codes.NotFound || w.calls[1].Model != "nobody" || w.calls[1].ID != (servable.ID{}) {
 		t.Errorf("%v, heard %+v", err, w.calls[1])
 	}
-	_, err = s.PredictTensors(t.Context(), inference.Spec{Name: "m"}, map[string]*graph.Tensor{"x": nil}, nil)
+	_, err = s.PredictTensors(t.Context(), inference.Spec{Name: "m"}, map[string]*tensor.Tensor{"x": nil}, nil)
 	if status.Code(err) != codes.InvalidArgument {
 		t.Error(err)
 	}
@@ -185,7 +185,7 @@ func (l lease) Release() { l.out.Add(-1) }
 func TestHandlesAreReleased(t *testing.T) {
 	var out atomic.Int32
 	s := &inference.Service{Models: counted{modeltest.Source(), &out}}
-	in := map[string]*graph.Tensor{"x": vector(t, 1)}
+	in := map[string]*tensor.Tensor{"x": vector(t, 1)}
 	for _, sig := range []string{"", "nothing", "panics", "fails", "two", "few", "broken"} {
 		_, _ = s.PredictTensors(t.Context(), inference.Spec{Name: "m", Signature: sig}, in, nil)
 		_, _ = s.ClassifyExamples(t.Context(), inference.Spec{Name: "m", Signature: sig}, inference.Examples{})
@@ -248,7 +248,7 @@ func TestContextIsOver(t *testing.T) {
 	s := &inference.Service{Models: modeltest.Source()}
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	_, err := s.PredictTensors(ctx, inference.Spec{Name: "m"}, map[string]*graph.Tensor{"x": vector(t, 1)}, nil)
+	_, err := s.PredictTensors(ctx, inference.Spec{Name: "m"}, map[string]*tensor.Tensor{"x": vector(t, 1)}, nil)
 	if st := status.Convert(err); st.Code() != codes.Canceled || !strings.Contains(st.Message(), "cancelled") {
 		t.Error(err)
 	}

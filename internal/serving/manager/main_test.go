@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/serving/servable"
+	"github.com/goestimator/goestimator/tensor"
 	"go.uber.org/goleak"
 )
 
@@ -182,13 +182,13 @@ func (d *disk) Load(ctx context.Context, dir string) (servable.Model, error) {
 	version, _ := strconv.ParseFloat(filepath.Base(dir), 32)
 	var once sync.Once
 	return &servable.Func{
-		Compute: func(context.Context, map[string]*graph.Tensor, []string) ([]*graph.Tensor, error) {
+		Compute: func(context.Context, map[string]*tensor.Tensor, []string) ([]*tensor.Tensor, error) {
 			d.mu.Lock()
 			defer d.mu.Unlock()
 			if d.open[dir] == 0 {
 				return nil, errors.New("used after it was closed: " + dir)
 			}
-			return []*graph.Tensor{graph.ScalarOf(float32(version))}, nil
+			return []*tensor.Tensor{tensor.Scalar(float32(version))}, nil
 		},
 		OnClose: func() error {
 			err := errors.New("closed twice: " + dir)

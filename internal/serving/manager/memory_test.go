@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/serving/servable"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // TestMemoryIsGivenBack: twenty versions of 32 MiB, one after the other, leave no
@@ -21,8 +21,8 @@ func TestMemoryIsGivenBack(t *testing.T) {
 		for i := 0; i < size; i += 4096 {
 			weights[i] = 1
 		}
-		return &servable.Func{Compute: func(context.Context, map[string]*graph.Tensor, []string) ([]*graph.Tensor, error) {
-			return []*graph.Tensor{graph.ScalarOf(int64(len(weights)))}, nil
+		return &servable.Func{Compute: func(context.Context, map[string]*tensor.Tensor, []string) ([]*tensor.Tensor, error) {
+			return []*tensor.Tensor{tensor.Scalar(int64(len(weights)))}, nil
 		}}, nil
 	})
 	m, err := New(Options{Loader: loader}) // with the real FreeMemory

@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/serving/servable"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // TestSwapsFailNobody: 64 users acquire, run and release while versions are swapped
@@ -69,7 +69,7 @@ func use(ctx context.Context, m *Manager) error {
 	if err != nil {
 		return err
 	}
-	if got := int64(graph.Of[float32](y[0])[0]); got != h.ID().Version {
+	if got := int64(tensor.Values[float32](y[0])[0]); got != h.ID().Version {
 		return fmt.Errorf("version %d answered for version %d", got, h.ID().Version)
 	}
 	return nil

@@ -9,10 +9,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/platform/printable"
 	"github.com/goestimator/goestimator/internal/serving/inference"
 	"github.com/goestimator/goestimator/internal/serving/servable"
+	"github.com/goestimator/goestimator/tensor"
 	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 	"google.golang.org/grpc/status"
 )
@@ -127,7 +127,7 @@ func tensors(all map[string]*pb.TensorInfo) []string {
 	lines := []string{}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		t := all[name]
-		line := name + ": " + graph.DType(t.GetDtype()).String()
+		line := name + ": " + tensor.DType(t.GetDtype()).String()
 		if shape := t.GetTensorShape(); shape != nil && !shape.GetUnknownRank() {
 			var dims []string
 			for _, d := range shape.GetDim() {
@@ -147,12 +147,12 @@ func tensors(all map[string]*pb.TensorInfo) []string {
 // sample is a value of a tensor's shape, with one where the size is open; small, so that it can be edited.
 func sample(t *pb.TensorInfo) any {
 	var value any = 0
-	switch d := graph.DType(t.GetDtype()); {
+	switch d := tensor.DType(t.GetDtype()); {
 	case d.Float():
 		value = json.Number("0.0")
-	case d == graph.String:
+	case d == tensor.String:
 		value = ""
-	case d == graph.Bool:
+	case d == tensor.Bool:
 		value = false
 	}
 	const most = 1000

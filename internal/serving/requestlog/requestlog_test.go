@@ -16,10 +16,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/format/tfrecord"
 	"github.com/goestimator/goestimator/internal/serving/inference"
 	"github.com/goestimator/goestimator/internal/serving/inference/modeltest"
+	"github.com/goestimator/goestimator/tensor"
 	apis "github.com/wamuir/graft/tensorflow/serving/apis_go_proto"
 	config "github.com/wamuir/graft/tensorflow/serving/config_go_proto"
 	"go.uber.org/goleak"
@@ -101,14 +101,14 @@ func read(t *testing.T, prefix string) (files [][]*apis.PredictionLog) {
 func predict(t *testing.T, observers ...inference.Observer) {
 	t.Helper()
 	s := &inference.Service{Models: modeltest.Source(), Observers: observers, Entrypoint: "REST"}
-	if _, err := s.PredictTensors(t.Context(), inference.Spec{Name: "m"}, map[string]*graph.Tensor{"x": vector(t, 2, 4)}, nil); err != nil {
+	if _, err := s.PredictTensors(t.Context(), inference.Spec{Name: "m"}, map[string]*tensor.Tensor{"x": vector(t, 2, 4)}, nil); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func vector(t *testing.T, values ...float32) *graph.Tensor {
+func vector(t *testing.T, values ...float32) *tensor.Tensor {
 	t.Helper()
-	x, err := graph.FromSlice(values, len(values))
+	x, err := tensor.FromSlice(values, len(values))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // instances is a body of that many rows of random floats of that shape, printed as Python prints float32 (9 digits)
@@ -41,12 +41,12 @@ func instances(bits, rows int, shape ...int) []byte {
 	return append(out, "]}"...)
 }
 
-func decodeFloats(d *document, body []byte) (map[string]*graph.Tensor, error) {
+func decodeFloats(d *document, body []byte) (map[string]*tensor.Tensor, error) {
 	q, err := readPredict(d, body)
 	if err != nil {
 		return nil, err
 	}
-	return q.tensors(map[string]graph.DType{"x": graph.Float32})
+	return q.tensors(map[string]tensor.DType{"x": tensor.Float32})
 }
 
 func BenchmarkDecode(b *testing.B) {
@@ -119,12 +119,12 @@ func BenchmarkDecodeOthers(b *testing.B) {
 	for i := range picture {
 		picture[i] = byte(rng.Uint32())
 	}
-	text, _ := appendOutputs(nil, outputs{names: []string{"x_bytes"}, tensors: []*graph.Tensor{{DType: graph.String, Shape: []int{1}, Strings: [][]byte{picture}}}})
+	text, _ := appendOutputs(nil, outputs{names: []string{"x_bytes"}, tensors: []*tensor.Tensor{{DType: tensor.String, Shape: []int{1}, Strings: [][]byte{picture}}}})
 	pictures := bytes.Replace(text, []byte("outputs"), []byte("inputs"), 1)
 	for name, c := range map[string]struct {
 		body []byte
-		d    graph.DType
-	}{"pixels": {pixels, graph.Int32}, "base64": {pictures, graph.String}} {
+		d    tensor.DType
+	}{"pixels": {pixels, tensor.Int32}, "base64": {pictures, tensor.String}} {
 		body := append(make([]byte, 0, len(c.body)+padding), c.body...)
 		b.Run(name, func(b *testing.B) {
 			var d document
@@ -134,7 +134,7 @@ func BenchmarkDecodeOthers(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				if _, err := q.tensors(map[string]graph.DType{"x": c.d}); err != nil {
+				if _, err := q.tensors(map[string]tensor.DType{"x": c.d}); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -143,14 +143,14 @@ func BenchmarkDecodeOthers(b *testing.B) {
 }
 
 func BenchmarkEncode(b *testing.B) {
-	t := graph.NewTensor(graph.Float32, 128, 784)
+	t := tensor.New(tensor.Float32, 128, 784)
 	rng := rand.New(rand.NewPCG(1, 2))
-	for i := range graph.Of[float32](t) {
-		graph.Of[float32](t)[i] = rng.Float32()
+	for i := range tensor.Values[float32](t) {
+		tensor.Values[float32](t)[i] = rng.Float32()
 	}
 	var out []byte
 	for b.Loop() {
-		out, _ = appendPredictions(out[:0], outputs{names: []string{"y"}, tensors: []*graph.Tensor{t}})
+		out, _ = appendPredictions(out[:0], outputs{names: []string{"y"}, tensors: []*tensor.Tensor{t}})
 	}
 	b.SetBytes(int64(len(out)))
 }

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/serving/inference"
+	"github.com/goestimator/goestimator/tensor"
 	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 )
 
@@ -43,7 +43,7 @@ func (c *call) predict(ctx context.Context, s *scratch, out []byte) ([]byte, err
 		return out, c.refuse(err)
 	}
 	c.signature = q.signature
-	p, err := c.Service.PredictFrom(ctx, c.spec(), func(sigs map[string]*pb.SignatureDef) (map[string]*graph.Tensor, error) {
+	p, err := c.Service.PredictFrom(ctx, c.spec(), func(sigs map[string]*pb.SignatureDef) (map[string]*tensor.Tensor, error) {
 		in, err := q.inputs(sigs)
 		if !shares(in) {
 			s.forget()
@@ -63,7 +63,7 @@ func (c *call) predict(ctx context.Context, s *scratch, out []byte) ([]byte, err
 }
 
 // shares reports whether tensors refer to the text that they were read from.
-func shares(tensors map[string]*graph.Tensor) bool {
+func shares(tensors map[string]*tensor.Tensor) bool {
 	for _, t := range tensors {
 		if len(t.Strings) > 0 {
 			return true

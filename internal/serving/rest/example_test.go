@@ -7,10 +7,10 @@ import (
 	"net/http/httptest"
 	"strings"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/serving/inference"
 	"github.com/goestimator/goestimator/internal/serving/rest"
 	"github.com/goestimator/goestimator/internal/serving/servable"
+	"github.com/goestimator/goestimator/tensor"
 	"github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
 	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 )
@@ -22,12 +22,12 @@ func Example() {
 	}
 	double := &servable.Func{
 		Sigs: map[string]*pb.SignatureDef{"serving_default": {MethodName: "tensorflow/serving/predict", Inputs: x("x"), Outputs: x("y")}},
-		Compute: func(_ context.Context, feeds map[string]*graph.Tensor, _ []string) ([]*graph.Tensor, error) {
+		Compute: func(_ context.Context, feeds map[string]*tensor.Tensor, _ []string) ([]*tensor.Tensor, error) {
 			y := feeds["x:0"].Clone()
-			for i, v := range graph.Of[float32](y) {
-				graph.Of[float32](y)[i] = 2 * v
+			for i, v := range tensor.Values[float32](y) {
+				tensor.Values[float32](y)[i] = 2 * v
 			}
-			return []*graph.Tensor{y}, nil
+			return []*tensor.Tensor{y}, nil
 		},
 	}
 	var models servable.Memory

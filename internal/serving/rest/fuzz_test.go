@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // addBodies seeds with the bodies of the golden cases.
@@ -28,9 +28,9 @@ func addBodies(f *testing.F) {
 	}
 }
 
-var fuzzTypes = []map[string]graph.DType{
-	{"x": graph.Float32}, {"x": graph.Float64}, {"x": graph.Int8}, {"x": graph.Uint64}, {"x": graph.Bool}, {"x": graph.String}, {"x": graph.Float16},
-	{"i": graph.Int32, "s": graph.String, "f": graph.Float32},
+var fuzzTypes = []map[string]tensor.DType{
+	{"x": tensor.Float32}, {"x": tensor.Float64}, {"x": tensor.Int8}, {"x": tensor.Uint64}, {"x": tensor.Bool}, {"x": tensor.String}, {"x": tensor.Float16},
+	{"i": tensor.Int32, "s": tensor.String, "f": tensor.Float32},
 }
 
 func FuzzPredict(f *testing.F) {
@@ -56,7 +56,7 @@ func FuzzPredict(f *testing.F) {
 				if n := x.Len(); n > len(body) && len(x.Bytes)+len(x.Strings) > 0 {
 					t.Fatalf("%s: %d elements of %d bytes", name, n, len(body))
 				}
-				if x.DType != graph.String && len(x.Bytes) != x.Len()*x.DType.Size() {
+				if x.DType != tensor.String && len(x.Bytes) != x.Len()*x.DType.Size() {
 					t.Fatalf("%s: shape %v, %d bytes", name, x.Shape, len(x.Bytes))
 				}
 			}
@@ -97,18 +97,18 @@ func TestMemoryIsBounded(t *testing.T) {
 	ones := "[1" + strings.Repeat(",1", 50_000) + "]"
 	empties := strings.Repeat(",[]", 50_000)
 	square := "[" + ones + empties + "]"
-	types := map[string]graph.DType{}
+	types := map[string]tensor.DType{}
 	row := "{"
 	for i := range 100 {
 		name := "x" + string(rune('a'+i/26)) + string(rune('a'+i%26))
-		types[name] = graph.Float64
+		types[name] = tensor.Float64
 		row += `"` + name + `":[1` + strings.Repeat(",1", 500) + `],`
 	}
 	wide := `{"instances":[` + strings.TrimSuffix(row, ",") + "}" + strings.Repeat(",1", 100_000) + "]}"
-	x := map[string]graph.DType{"x": graph.Float64}
+	x := map[string]tensor.DType{"x": tensor.Float64}
 	for _, c := range []struct {
 		name, body string
-		types      map[string]graph.DType
+		types      map[string]tensor.DType
 	}{
 		{"columns", `{"inputs":` + square + "}", x},
 		{"rows", `{"instances":` + square + "}", x},

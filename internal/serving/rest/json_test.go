@@ -7,50 +7,50 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
 
 // drawTensor draws a tensor of any type that JSON can carry; only the last dimension may be empty.
-func drawTensor(t *rapid.T) *graph.Tensor {
-	d := rapid.SampledFrom([]graph.DType{graph.Float32, graph.Float64, graph.Int8, graph.Int16, graph.Int32, graph.Int64, graph.Uint8,
-		graph.Uint32, graph.Uint64, graph.Bool, graph.String}).Draw(t, "type")
+func drawTensor(t *rapid.T) *tensor.Tensor {
+	d := rapid.SampledFrom([]tensor.DType{tensor.Float32, tensor.Float64, tensor.Int8, tensor.Int16, tensor.Int32, tensor.Int64, tensor.Uint8,
+		tensor.Uint32, tensor.Uint64, tensor.Bool, tensor.String}).Draw(t, "type")
 	shape := rapid.SliceOfN(rapid.IntRange(1, 4), 1, 4).Draw(t, "shape")
 	if len(shape) > 1 && rapid.Bool().Draw(t, "empty") {
 		shape[len(shape)-1] = 0
 	}
-	x := graph.NewTensor(d, shape...)
+	x := tensor.New(d, shape...)
 	for i := range x.Strings {
 		x.Strings[i] = rapid.SliceOf(rapid.Byte()).Draw(t, "string")
 	}
 	for i := range x.Bytes {
 		x.Bytes[i] = rapid.Byte().Draw(t, "byte")
-		if d == graph.Bool {
+		if d == tensor.Bool {
 			x.Bytes[i] &= 1
 		}
 	}
-	for i, v := range graph.Of[float32](x) {
+	for i, v := range tensor.Values[float32](x) {
 		if v != v {
-			graph.Of[float32](x)[i] = float32(math.NaN()) // one NaN of many
+			tensor.Values[float32](x)[i] = float32(math.NaN()) // one NaN of many
 		}
 	}
-	for i, v := range graph.Of[float64](x) {
+	for i, v := range tensor.Values[float64](x) {
 		if v != v {
-			graph.Of[float64](x)[i] = math.NaN()
+			tensor.Values[float64](x)[i] = math.NaN()
 		}
 	}
 	return x
 }
 
 // equal compares tensors bit by bit.
-func equal(a, b *graph.Tensor) string {
-	if a.DType != graph.String {
+func equal(a, b *tensor.Tensor) string {
+	if a.DType != tensor.String {
 		if cmp.Equal(a.Shape, b.Shape) && bytes.Equal(a.Bytes, b.Bytes) && a.DType == b.DType {
 			return ""
 		}
 	}
-	for _, t := range []*graph.Tensor{a, b} {
+	for _, t := range []*tensor.Tensor{a, b} {
 		for i, s := range t.Strings {
 			t.Strings[i] = append([]byte{}, s...)
 		}
@@ -59,12 +59,12 @@ func equal(a, b *graph.Tensor) string {
 }
 
 // decode reads a body for one input x.
-func decode(text []byte, d graph.DType) (*graph.Tensor, error) {
+func decode(text []byte, d tensor.DType) (*tensor.Tensor, error) {
 	q, err := readPredict(new(document), text)
 	if err != nil {
 		return nil, err
 	}
-	in, err := q.tensors(map[string]graph.DType{"x": d})
+	in, err := q.tensors(map[string]tensor.DType{"x": d})
 	return in["x"], err
 }
 
@@ -72,7 +72,7 @@ func TestRepliesReadAsRequests(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		x := drawTensor(t)
 		alias := rapid.SampledFrom([]string{"x", "x_bytes"}).Draw(t, "alias")
-		o := outputs{names: []string{alias}, tensors: []*graph.Tensor{x}}
+		o := outputs{names: []string{alias}, tensors: []*tensor.Tensor{x}}
 		rows, err := appendPredictions(nil, o)
 		if err != nil {
 			t.Fatal(err)
@@ -100,16 +100,16 @@ func TestSeveralTensorsReadAsRequests(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		x, y := drawTensor(t), drawTensor(t)
 		n := min(x.Shape[0], y.Shape[0])
-		for _, v := range []*graph.Tensor{x, y} {
+		for _, v := range []*tensor.Tensor{x, y} {
 			k := v.Len() / v.Shape[0] * n
 			v.Shape[0] = n
-			if v.DType == graph.String {
+			if v.DType == tensor.String {
 				v.Strings = v.Strings[:k]
 			} else {
 				v.Bytes = v.Bytes[:k*v.DType.Size()]
 			}
 		}
-		text, err := appendPredictions(nil, outputs{names: []string{"x", "y"}, tensors: []*graph.Tensor{x, y}})
+		text, err := appendPredictions(nil, outputs{names: []string{"x", "y"}, tensors: []*tensor.Tensor{x, y}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,7 +117,7 @@ func TestSeveralTensorsReadAsRequests(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		in, err := q.tensors(map[string]graph.DType{"x": x.DType, "y": y.DType})
+		in, err := q.tensors(map[string]tensor.DType{"x": x.DType, "y": y.DType})
 		if err != nil {
 			t.Fatalf("%v\n%s", err, text)
 		}
@@ -236,7 +236,7 @@ func TestDeepNesting(t *testing.T) {
 		{strings.Repeat(`{"a":[`, 300_000), "Invalid value."},
 		{`{"inputs":` + strings.Repeat("[", deepest), "JSON Parse error: Lists and objects are nested deeper than 1048576 levels. at offset: 1048585"},
 	} {
-		_, err := decode([]byte(c.text), graph.Float32)
+		_, err := decode([]byte(c.text), tensor.Float32)
 		switch {
 		case c.want == "" && err != nil, c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
 			t.Errorf("%.30s: %.300v, expected %q", c.text, err, c.want)

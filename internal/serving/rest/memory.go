@@ -3,8 +3,8 @@ package rest
 import (
 	"errors"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/serving/budget"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // keep is the largest memory of each kind that is kept for other requests.
@@ -81,8 +81,8 @@ func spent(err error) bool {
 }
 
 // elementSize is what an element of a tensor takes, in bytes; a string besides what it holds.
-func elementSize(d graph.DType) int {
-	if d == graph.String {
+func elementSize(d tensor.DType) int {
+	if d == tensor.String {
 		return stringHeader
 	}
 	return d.Size()

@@ -10,10 +10,10 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/serving/budget"
 	"github.com/goestimator/goestimator/internal/serving/inference/modeltest"
 	"github.com/goestimator/goestimator/internal/serving/servable"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // unread fails the test where it is read.
@@ -134,7 +134,7 @@ func TestServersBudget(t *testing.T) {
 	inner := modeltest.New()
 	m := &servable.Memory{}
 	m.Set(servable.ID{Name: "half_plus_two", Version: 1}, &servable.Func{Sigs: inner.Signatures(),
-		Compute: func(ctx context.Context, feeds map[string]*graph.Tensor, fetches []string) ([]*graph.Tensor, error) {
+		Compute: func(ctx context.Context, feeds map[string]*tensor.Tensor, fetches []string) ([]*tensor.Tensor, error) {
 			inside <- struct{}{}
 			<-gate
 			panic("it gives back nevertheless")

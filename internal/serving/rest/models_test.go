@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/serving/inference"
 	"github.com/goestimator/goestimator/internal/serving/servable"
+	"github.com/goestimator/goestimator/tensor"
 	"github.com/wamuir/graft/tensorflow/core/example/example_protos_go_proto"
 	"github.com/wamuir/graft/tensorflow/core/framework/tensor_shape_go_proto"
 	"github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
@@ -81,8 +81,8 @@ func models() *servable.Memory {
 
 func typeSignatures() map[string]*pb.SignatureDef {
 	sigs := map[string]*pb.SignatureDef{}
-	for _, d := range []graph.DType{graph.Float32, graph.Float64, graph.Int8, graph.Int16, graph.Int32, graph.Int64, graph.Uint8,
-		graph.Uint16, graph.Uint32, graph.Uint64, graph.Bool, graph.String, graph.Float16, graph.BFloat16, graph.Complex64} {
+	for _, d := range []tensor.DType{tensor.Float32, tensor.Float64, tensor.Int8, tensor.Int16, tensor.Int32, tensor.Int64, tensor.Uint8,
+		tensor.Uint16, tensor.Uint32, tensor.Uint64, tensor.Bool, tensor.String, tensor.Float16, tensor.BFloat16, tensor.Complex64} {
 		x := fmt.Sprintf("x %v x:0", d)
 		sigs[d.String()] = def("predict", x, x)
 	}
@@ -95,7 +95,7 @@ func def(method, in, out string) *pb.SignatureDef {
 		m := map[string]*pb.TensorInfo{}
 		for _, part := range strings.Split(text, ", ") {
 			if f := strings.Fields(part); len(f) == 3 {
-				d, _ := graph.ParseDType(f[1])
+				d, _ := tensor.ParseDType(f[1])
 				m[f[0]] = &pb.TensorInfo{Dtype: types_go_proto.DataType(d), Encoding: &pb.TensorInfo_Name{Name: f[2]},
 					TensorShape: &tensor_shape_go_proto.TensorShapeProto{UnknownRank: true}}
 			}
@@ -107,18 +107,18 @@ func def(method, in, out string) *pb.SignatureDef {
 
 // echo returns its feeds, or one of a few tensors.
 func echo(sigs map[string]*pb.SignatureDef) *servable.Func {
-	return &servable.Func{Sigs: sigs, Compute: func(_ context.Context, feeds map[string]*graph.Tensor, fetches []string) ([]*graph.Tensor, error) {
-		var out []*graph.Tensor
+	return &servable.Func{Sigs: sigs, Compute: func(_ context.Context, feeds map[string]*tensor.Tensor, fetches []string) ([]*tensor.Tensor, error) {
+		var out []*tensor.Tensor
 		for _, f := range fetches {
 			switch t := feeds[f]; {
 			case t != nil:
 				out = append(out, t)
 			case f == "half:0":
-				out = append(out, graph.NewTensor(graph.Float16, 1))
+				out = append(out, tensor.New(tensor.Float16, 1))
 			case f == "three:0":
-				out = append(out, graph.NewTensor(graph.Float32, 3))
+				out = append(out, tensor.New(tensor.Float32, 3))
 			case f == "scalar:0":
-				out = append(out, graph.ScalarOf(float32(7)))
+				out = append(out, tensor.Scalar(float32(7)))
 			case f == "floats:0":
 				out = append(out, floats(9000000, 999999, 0.5, .0003, .00003, 555557.5, 0.1, 1.0/3, 16777216, 1e10, 1.5e-40, -0.0, 0,
 					math.MaxFloat32, math.SmallestNonzeroFloat32, 123456.7, 1234567, 100000, 1e6, 0.0001, 0.00001, float32(math.NaN()),
@@ -131,13 +131,13 @@ func echo(sigs map[string]*pb.SignatureDef) *servable.Func {
 	}}
 }
 
-func floats[T float32 | float64](xs ...T) *graph.Tensor {
-	t, _ := graph.FromSlice(xs, len(xs))
+func floats[T float32 | float64](xs ...T) *tensor.Tensor {
+	t, _ := tensor.FromSlice(xs, len(xs))
 	return t
 }
 
 // computeExamples answers with the features of each example as text, or with its feature x.
-func computeExamples(_ context.Context, feeds map[string]*graph.Tensor, fetches []string) ([]*graph.Tensor, error) {
+func computeExamples(_ context.Context, feeds map[string]*tensor.Tensor, fetches []string) ([]*tensor.Tensor, error) {
 	in := feeds["ex:0"].Strings
 	labels, xs := make([][]byte, len(in)), make([]float32, len(in))
 	for i, b := range in {
@@ -163,11 +163,11 @@ func computeExamples(_ context.Context, feeds map[string]*graph.Tensor, fetches 
 		labels[i] = []byte(strings.Join(parts, " "))
 	}
 	if fetches[0] == "x:0" {
-		t, err := graph.FromSlice(xs, len(xs))
-		return []*graph.Tensor{t}, err
+		t, err := tensor.FromSlice(xs, len(xs))
+		return []*tensor.Tensor{t}, err
 	}
-	t, err := graph.StringTensor(labels, len(labels), 1)
-	return []*graph.Tensor{t}, err
+	t, err := tensor.FromStrings(labels, len(labels), 1)
+	return []*tensor.Tensor{t}, err
 }
 
 // halfPlusTwo is the model of TensorFlow Serving's tests, y = x/2 + 2.
@@ -194,10 +194,10 @@ func halfPlusTwo() *servable.Func {
 		"regress_x_to_y":    sig("regress", "inputs", "tf_example:0", "outputs", "y:0"),
 		"regress_x_to_y2":   sig("regress", "inputs", "tf_example:0", "outputs", "y2:0"),
 		"regress_x2_to_y3":  sig("regress", "inputs", "x2:0", "outputs", "y3:0"),
-	}, Compute: func(ctx context.Context, feeds map[string]*graph.Tensor, fetches []string) ([]*graph.Tensor, error) {
+	}, Compute: func(ctx context.Context, feeds map[string]*tensor.Tensor, fetches []string) ([]*tensor.Tensor, error) {
 		x := feeds["x:0"]
 		if e := feeds["tf_example:0"]; e != nil {
-			outs, err := computeExamples(ctx, map[string]*graph.Tensor{"ex:0": e}, []string{"x:0"})
+			outs, err := computeExamples(ctx, map[string]*tensor.Tensor{"ex:0": e}, []string{"x:0"})
 			if err != nil {
 				return nil, err
 			}
@@ -205,10 +205,10 @@ func halfPlusTwo() *servable.Func {
 			x.Shape = append(x.Shape, 1)
 		}
 		y := x.Clone()
-		for i, v := range graph.Of[float32](x) {
-			graph.Of[float32](y)[i] = v/2 + 2
+		for i, v := range tensor.Values[float32](x) {
+			tensor.Values[float32](y)[i] = v/2 + 2
 		}
-		return []*graph.Tensor{y}, nil
+		return []*tensor.Tensor{y}, nil
 	}}
 }
 
@@ -219,7 +219,7 @@ func failing() *servable.Func {
 		sigs[codeNames[c]] = def("predict", "x float32 x:0", fmt.Sprintf("y float32 %d:0", c))
 	}
 	sigs["waits"] = def("predict", "x float32 x:0", "y float32 waits:0")
-	return &servable.Func{Sigs: sigs, Compute: func(ctx context.Context, _ map[string]*graph.Tensor, fetches []string) ([]*graph.Tensor, error) {
+	return &servable.Func{Sigs: sigs, Compute: func(ctx context.Context, _ map[string]*tensor.Tensor, fetches []string) ([]*tensor.Tensor, error) {
 		var c codes.Code
 		if fetches[0] == "waits:0" {
 			<-ctx.Done()

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 	"google.golang.org/grpc/status"
 )
@@ -39,7 +39,7 @@ func (d *document) signature() (string, error) {
 }
 
 // inputs makes the tensors that the signature takes.
-func (q *predictBody) inputs(sigs map[string]*pb.SignatureDef) (map[string]*graph.Tensor, error) {
+func (q *predictBody) inputs(sigs map[string]*pb.SignatureDef) (map[string]*tensor.Tensor, error) {
 	name := q.signature
 	if name == "" {
 		name = "serving_default"
@@ -48,15 +48,15 @@ func (q *predictBody) inputs(sigs map[string]*pb.SignatureDef) (map[string]*grap
 	if !ok {
 		return nil, invalid("Serving signature name: \"%s\" not found in signature def", name)
 	}
-	types := make(map[string]graph.DType, len(def.GetInputs()))
+	types := make(map[string]tensor.DType, len(def.GetInputs()))
 	for alias, info := range def.GetInputs() {
-		types[alias] = graph.DType(info.GetDtype())
+		types[alias] = tensor.DType(info.GetDtype())
 	}
 	return q.tensors(types)
 }
 
 // tensors makes a tensor of each of these types.
-func (q *predictBody) tensors(types map[string]graph.DType) (map[string]*graph.Tensor, error) {
+func (q *predictBody) tensors(types map[string]tensor.DType) (map[string]*tensor.Tensor, error) {
 	if len(types) == 0 {
 		name := q.signature
 		if name == "" {
@@ -84,7 +84,7 @@ func (q *predictBody) tensors(types map[string]graph.DType) (map[string]*graph.T
 	return nil, invalid("Missing 'inputs' or 'instances' key")
 }
 
-func sortedNames(types map[string]graph.DType) []string {
+func sortedNames(types map[string]tensor.DType) []string {
 	names := make([]string, 0, len(types))
 	for n := range types {
 		names = append(names, n)
@@ -94,9 +94,9 @@ func sortedNames(types map[string]graph.DType) []string {
 }
 
 // readColumns reads "inputs": a tensor for each name, or the only one.
-func readColumns(v cursor, types map[string]graph.DType) (map[string]*graph.Tensor, error) {
+func readColumns(v cursor, types map[string]tensor.DType) (map[string]*tensor.Tensor, error) {
 	names := sortedNames(types)
-	out := make(map[string]*graph.Tensor, len(names))
+	out := make(map[string]*tensor.Tensor, len(names))
 	values := map[string]cursor{}
 	if _, ok := v.base64(); ok || !v.isObject() {
 		if len(names) > 1 {
@@ -128,7 +128,7 @@ func readColumns(v cursor, types map[string]graph.DType) (map[string]*graph.Tens
 }
 
 // members returns the first value of each of these names of an object.
-func (c cursor) members(names map[string]graph.DType) map[string]cursor {
+func (c cursor) members(names map[string]tensor.DType) map[string]cursor {
 	out := make(map[string]cursor, len(names))
 	count := c.count()
 	c.enter()
@@ -145,9 +145,9 @@ func (c cursor) members(names map[string]graph.DType) map[string]cursor {
 }
 
 // room is the number of elements of a shape, but no more than a text of that size holds.
-func room(size int, shape []int, d graph.DType) int {
+func room(size int, shape []int, d tensor.DType) int {
 	most := size/2 + 1 // a digit and a comma
-	if d == graph.String {
+	if d == tensor.String {
 		most = size/3 + 1 // two quotes and a comma
 	}
 	n := 1
@@ -161,7 +161,7 @@ func room(size int, shape []int, d graph.DType) int {
 
 // column collects what the instances give for one input.
 type column struct {
-	dtype graph.DType
+	dtype tensor.DType
 	sink  *sink
 	shape []int // of the first instance
 	row   int   // the last instance that gave a value, from 1 on
@@ -176,7 +176,7 @@ type rows struct {
 }
 
 // readRows reads "instances": a list of values for the only input, or of objects with a value for each.
-func readRows(list cursor, types map[string]graph.DType) (map[string]*graph.Tensor, error) {
+func readRows(list cursor, types map[string]tensor.DType) (map[string]*tensor.Tensor, error) {
 	r := &rows{list: list, names: sortedNames(types), columns: make(map[string]*column, len(types))}
 	for name, d := range types {
 		r.columns[name] = &column{dtype: d}
@@ -192,7 +192,7 @@ func readRows(list cursor, types map[string]graph.DType) (map[string]*graph.Tens
 			return nil, err
 		}
 	}
-	out := make(map[string]*graph.Tensor, len(types))
+	out := make(map[string]*tensor.Tensor, len(types))
 	for name, col := range r.columns {
 		if col.sink != nil {
 			out[name] = col.sink.tensor(append([]int{count}, col.shape...))
@@ -281,7 +281,7 @@ func (r *rows) add(c *cursor, col *column, i int) error {
 		return err
 	}
 	col.row = i + 1
-	if size, want := col.sink.n-before, graph.NumElements(col.shape); size != want {
+	if size, want := col.sink.n-before, tensor.NumElements(col.shape); size != want {
 		return invalid("Expecting tensor size: %d but got: %d", want, size)
 	}
 	if !slices.Equal(shape, col.shape) {

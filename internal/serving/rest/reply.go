@@ -9,15 +9,15 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/serving/budget"
+	"github.com/goestimator/goestimator/tensor"
 	apis "github.com/wamuir/graft/tensorflow/serving/apis_go_proto"
 )
 
 // outputs are the tensors of a reply by alias, sorted.
 type outputs struct {
 	names   []string
-	tensors []*graph.Tensor
+	tensors []*tensor.Tensor
 	account *budget.Account // pays for the reply
 }
 
@@ -110,13 +110,13 @@ func appendOutputs(out []byte, o outputs) ([]byte, error) {
 
 // values are a tensor's elements, of which the first next are written.
 type values struct {
-	t    *graph.Tensor
+	t    *tensor.Tensor
 	b64  bool
 	next int
 }
 
 // valuesOf: strings are bytes, written as base64, where the alias ends so.
-func valuesOf(t *graph.Tensor, alias string) values {
+func valuesOf(t *tensor.Tensor, alias string) values {
 	return values{t: t, b64: strings.HasSuffix(alias, "_bytes")}
 }
 
@@ -159,39 +159,39 @@ func (w *writer) someElements(v *values, count int) error {
 	from, to := v.next, v.next+count
 	v.next = to
 	switch v.t.DType {
-	case graph.Float32:
-		for _, x := range graph.Of[float32](v.t)[from:to] {
+	case tensor.Float32:
+		for _, x := range tensor.Values[float32](v.t)[from:to] {
 			w.before()
 			w.buf = appendFloat(w.buf, float64(x), 32)
 		}
-	case graph.Float64:
-		for _, x := range graph.Of[float64](v.t)[from:to] {
+	case tensor.Float64:
+		for _, x := range tensor.Values[float64](v.t)[from:to] {
 			w.before()
 			w.buf = appendFloat(w.buf, x, 64)
 		}
-	case graph.Int32:
-		appendInts(w, graph.Of[int32](v.t)[from:to])
-	case graph.Int16:
-		appendInts(w, graph.Of[int16](v.t)[from:to])
-	case graph.Int8:
-		appendInts(w, graph.Of[int8](v.t)[from:to])
-	case graph.Uint8:
-		appendInts(w, graph.Of[uint8](v.t)[from:to])
-	case graph.Int64:
-		appendInts(w, graph.Of[int64](v.t)[from:to])
-	case graph.Uint32:
-		appendInts(w, graph.Of[uint32](v.t)[from:to])
-	case graph.Uint64:
-		for _, x := range graph.Of[uint64](v.t)[from:to] {
+	case tensor.Int32:
+		appendInts(w, tensor.Values[int32](v.t)[from:to])
+	case tensor.Int16:
+		appendInts(w, tensor.Values[int16](v.t)[from:to])
+	case tensor.Int8:
+		appendInts(w, tensor.Values[int8](v.t)[from:to])
+	case tensor.Uint8:
+		appendInts(w, tensor.Values[uint8](v.t)[from:to])
+	case tensor.Int64:
+		appendInts(w, tensor.Values[int64](v.t)[from:to])
+	case tensor.Uint32:
+		appendInts(w, tensor.Values[uint32](v.t)[from:to])
+	case tensor.Uint64:
+		for _, x := range tensor.Values[uint64](v.t)[from:to] {
 			w.before()
 			w.buf = strconv.AppendUint(w.buf, x, 10)
 		}
-	case graph.Bool:
-		for _, x := range graph.Of[bool](v.t)[from:to] {
+	case tensor.Bool:
+		for _, x := range tensor.Values[bool](v.t)[from:to] {
 			w.before()
 			w.buf = strconv.AppendBool(w.buf, x)
 		}
-	case graph.String:
+	case tensor.String:
 		for _, x := range v.t.Strings[from:to] {
 			w.bytes(x, v.b64)
 		}

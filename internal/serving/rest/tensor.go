@@ -3,7 +3,7 @@ package rest
 import (
 	"math"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
@@ -12,9 +12,9 @@ import (
 const maxRank = 254
 
 // typeNames are TensorFlow's names of the types where they are not graph's.
-var typeNames = map[graph.DType]string{graph.Float32: "float", graph.Float64: "double", graph.Float16: "half"}
+var typeNames = map[tensor.DType]string{tensor.Float32: "float", tensor.Float64: "double", tensor.Float16: "half"}
 
-func typeName(d graph.DType) string {
+func typeName(d tensor.DType) string {
 	if s, ok := typeNames[d]; ok {
 		return s
 	}
@@ -25,23 +25,23 @@ func typeName(d graph.DType) string {
 // is believed before its elements are there.
 type sink struct {
 	d *document
-	t *graph.Tensor // its shape is one dimension, the room
-	n int           // elements so far
+	t *tensor.Tensor // its shape is one dimension, the room
+	n int            // elements so far
 }
 
 // newSink has room for that many elements.
-func (d *document) newSink(t graph.DType, room int) (*sink, error) {
+func (d *document) newSink(t tensor.DType, room int) (*sink, error) {
 	if err := d.takeTimes(room, elementSize(t)); err != nil {
 		return nil, err
 	}
-	return &sink{d: d, t: graph.NewTensor(t, room)}, nil
+	return &sink{d: d, t: tensor.New(t, room)}, nil
 }
 
 // tensor returns what was collected, in that shape.
-func (s *sink) tensor(shape []int) *graph.Tensor {
+func (s *sink) tensor(shape []int) *tensor.Tensor {
 	t := s.t
 	t.Shape = shape
-	if t.DType == graph.String {
+	if t.DType == tensor.String {
 		t.Strings = t.Strings[:s.n]
 	} else {
 		t.Bytes = t.Bytes[:s.n*t.DType.Size()]
@@ -67,7 +67,7 @@ func (s *sink) reserve(count int) error {
 }
 
 // next returns where the next count elements go.
-func next[T graph.Element](s *sink, count int) []T { return graph.Of[T](s.t)[s.n : s.n+count] }
+func next[T tensor.Element](s *sink, count int) []T { return tensor.Values[T](s.t)[s.n : s.n+count] }
 
 // shapeOf returns the shape of a value, which its first elements give, in the room of shape; a value that is no
 // list is a scalar.
@@ -128,27 +128,27 @@ func (s *sink) elements(c *cursor, count, rank int) error {
 	}
 	done := 0
 	switch s.t.DType {
-	case graph.Float32:
+	case tensor.Float32:
 		done = floats32(c, next[float32](s, count))
-	case graph.Float64:
+	case tensor.Float64:
 		done = floats64(c, next[float64](s, count))
-	case graph.Int32:
+	case tensor.Int32:
 		done = ints(c, next[int32](s, count), math.MinInt32, math.MaxInt32)
-	case graph.Int16:
+	case tensor.Int16:
 		done = ints(c, next[int16](s, count), math.MinInt32, math.MaxInt32)
-	case graph.Int8:
+	case tensor.Int8:
 		done = ints(c, next[int8](s, count), math.MinInt32, math.MaxInt32)
-	case graph.Uint8:
+	case tensor.Uint8:
 		done = ints(c, next[uint8](s, count), math.MinInt32, math.MaxInt32)
-	case graph.Int64:
+	case tensor.Int64:
 		done = ints(c, next[int64](s, count), math.MinInt64, math.MaxInt64)
-	case graph.Uint32:
+	case tensor.Uint32:
 		done = ints(c, next[uint32](s, count), 0, math.MaxUint32)
-	case graph.Uint64:
+	case tensor.Uint64:
 		done = ints(c, next[uint64](s, count), 0, math.MaxUint64)
-	case graph.Bool:
+	case tensor.Bool:
 		done = bools(c, next[bool](s, count))
-	case graph.String:
+	case tensor.String:
 		var err error
 		if done, err = byteStrings(c, s.t.Strings[s.n:s.n+count]); err != nil {
 			return err
@@ -174,9 +174,9 @@ func (s *sink) refuse(c cursor) error {
 	}
 }
 
-func supported(d graph.DType) bool {
+func supported(d tensor.DType) bool {
 	switch d {
-	case graph.Float32, graph.Float64, graph.Int32, graph.Int16, graph.Int8, graph.Uint8, graph.Int64, graph.Uint32, graph.Uint64, graph.Bool, graph.String:
+	case tensor.Float32, tensor.Float64, tensor.Int32, tensor.Int16, tensor.Int8, tensor.Uint8, tensor.Int64, tensor.Uint32, tensor.Uint64, tensor.Bool, tensor.String:
 		return true
 	}
 	return false

@@ -4,18 +4,18 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/serving/servable"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // A model that doubles, kept in memory.
 func Example() {
-	double := &servable.Func{Compute: func(_ context.Context, feeds map[string]*graph.Tensor, _ []string) ([]*graph.Tensor, error) {
+	double := &servable.Func{Compute: func(_ context.Context, feeds map[string]*tensor.Tensor, _ []string) ([]*tensor.Tensor, error) {
 		x := feeds["x:0"].Clone()
-		for i, v := range graph.Of[float32](x) {
-			graph.Of[float32](x)[i] = 2 * v
+		for i, v := range tensor.Values[float32](x) {
+			tensor.Values[float32](x)[i] = 2 * v
 		}
-		return []*graph.Tensor{x}, nil
+		return []*tensor.Tensor{x}, nil
 	}}
 	var models servable.Memory
 	models.Set(servable.ID{Name: "double", Version: 1}, double)
@@ -26,8 +26,8 @@ func Example() {
 		return
 	}
 	defer h.Release()
-	y, err := h.Model().Run(context.Background(), map[string]*graph.Tensor{"x:0": graph.ScalarOf(float32(21))}, []string{"y:0"})
-	fmt.Println(h.ID(), graph.Of[float32](y[0]), err)
+	y, err := h.Model().Run(context.Background(), map[string]*tensor.Tensor{"x:0": tensor.Scalar(float32(21))}, []string{"y:0"})
+	fmt.Println(h.ID(), tensor.Values[float32](y[0]), err)
 
 	_, err = models.Acquire("triple", servable.Version{})
 	fmt.Println(err)

@@ -3,14 +3,14 @@ package servable
 import (
 	"context"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 )
 
 // Func is a Model of a Go function: the twin in memory, for tests.
 type Func struct {
 	Sigs    map[string]*pb.SignatureDef
-	Compute func(ctx context.Context, feeds map[string]*graph.Tensor, fetches []string) ([]*graph.Tensor, error)
+	Compute func(ctx context.Context, feeds map[string]*tensor.Tensor, fetches []string) ([]*tensor.Tensor, error)
 	OnClose func() error // may be nil
 }
 
@@ -20,7 +20,7 @@ var _ Model = (*Func)(nil)
 func (f *Func) Signatures() map[string]*pb.SignatureDef { return f.Sigs }
 
 // Run implements Model.
-func (f *Func) Run(ctx context.Context, feeds map[string]*graph.Tensor, fetches []string) ([]*graph.Tensor, error) {
+func (f *Func) Run(ctx context.Context, feeds map[string]*tensor.Tensor, fetches []string) ([]*tensor.Tensor, error) {
 	return f.Compute(ctx, feeds, fetches)
 }
 

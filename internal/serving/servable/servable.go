@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 )
 
@@ -16,7 +16,7 @@ type Model interface {
 	// Run computes the fetches, tensor names such as "scores:0", from feeds by tensor name. It does not keep or change
 	// the feeds; the results, in the order of fetches, are the caller's. Errors carry a gRPC status: InvalidArgument for
 	// feeds that do not fit, DeadlineExceeded and Canceled for ctx, Internal for what is the model's fault.
-	Run(ctx context.Context, feeds map[string]*graph.Tensor, fetches []string) ([]*graph.Tensor, error)
+	Run(ctx context.Context, feeds map[string]*tensor.Tensor, fetches []string) ([]*tensor.Tensor, error)
 	// Close frees what the model holds. No Run may be going on or begin later.
 	Close() error
 }

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 	"unsafe"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 	"github.com/wamuir/graft/tensorflow/core/framework/tensor_go_proto"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/encoding/protowire"
@@ -169,7 +169,7 @@ func (r reader) content(end int) ([]byte, bool) {
 	if !ok || n > r.Remaining()-end {
 		return nil, false
 	}
-	b := graph.NewTensor(graph.Uint8, n).Bytes
+	b := tensor.New(tensor.Uint8, n).Bytes
 	_, err := io.ReadFull(r, b)
 	return b, err == nil
 }

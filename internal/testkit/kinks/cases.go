@@ -13,8 +13,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/testkit"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 var record = flag.Bool("kinks", false, "ask TensorFlow again for the answers in testdata")
@@ -22,23 +22,23 @@ var record = flag.Bool("kinks", false, "ask TensorFlow again for the answers in 
 // File is where the answers lie, below a package's folder.
 const File = "testdata/kinks.json.gz"
 
-// Tensor is a graph.Tensor in a file.
+// Tensor is a tensor.Tensor in a file.
 type Tensor struct {
-	Name  string      `json:"name,omitempty"` // of what is fed: a node
-	DType graph.DType `json:"dtype"`
-	Shape []int       `json:"shape"`
-	Bytes []byte      `json:"-"`
-	At    int         `json:"bytes"` // of the file's blobs, from 1
+	Name  string       `json:"name,omitempty"` // of what is fed: a node
+	DType tensor.DType `json:"dtype"`
+	Shape []int        `json:"shape"`
+	Bytes []byte       `json:"-"`
+	At    int          `json:"bytes"` // of the file's blobs, from 1
 }
 
 // Of returns the Tensor of t under a name.
-func Of(name string, t *graph.Tensor) Tensor {
+func Of(name string, t *tensor.Tensor) Tensor {
 	return Tensor{Name: name, DType: t.DType, Shape: append([]int{}, t.Shape...), Bytes: bytes.Clone(t.Bytes)}
 }
 
 // Graph returns t as the engine takes it.
-func (t Tensor) Graph() *graph.Tensor {
-	out := graph.NewTensor(t.DType, t.Shape...)
+func (t Tensor) Graph() *tensor.Tensor {
+	out := tensor.New(t.DType, t.Shape...)
 	copy(out.Bytes, t.Bytes)
 	return out
 }

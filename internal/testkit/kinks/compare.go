@@ -5,13 +5,13 @@ import (
 	"math"
 	"slices"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Differences compares a result with TensorFlow's and returns the elements that are not the same: NaN and infinities must be,
 // other floats may differ by tol of their size, or of 1 where that is larger. The answer may be of the other float type, of the
 // same numbers.
-func Differences(got *graph.Tensor, want Tensor, tol float64) ([]int, error) {
+func Differences(got *tensor.Tensor, want Tensor, tol float64) ([]int, error) {
 	w := want.Graph()
 	if got.DType != w.DType && !(got.DType.Float() && w.DType.Float()) || !slices.Equal(got.Shape, w.Shape) {
 		return nil, fmt.Errorf("got %v%v, TensorFlow %v%v", got.DType, got.Shape, w.DType, w.Shape)
@@ -19,7 +19,7 @@ func Differences(got *graph.Tensor, want Tensor, tol float64) ([]int, error) {
 	var at []int
 	for i := range w.Len() {
 		y := w.Float(i)
-		if got.DType == graph.Float32 {
+		if got.DType == tensor.Float32 {
 			y = float64(float32(y))
 		}
 		if !Same(got.Float(i), y, tol) {
@@ -31,7 +31,7 @@ func Differences(got *graph.Tensor, want Tensor, tol float64) ([]int, error) {
 
 // Between reports whether element i of a result is what a denormal operand x, drawn by All, gives: TensorFlow takes it for zero,
 // we do not. So the result lies between TensorFlow's for it and its for the normal number next to it.
-func Between(got, want *graph.Tensor, i int, x float64, tol float64) bool {
+func Between(got, want *tensor.Tensor, i int, x float64, tol float64) bool {
 	all := All(got.DType).Values
 	denormal, next := Denormal(got.DType, x)
 	if !denormal {

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Style is a set of numbers that a case draws from.
@@ -29,21 +29,21 @@ func (s Style) Ordinary() bool {
 
 // limits are a number of a float type near the least normal one, one that is denormal, and one so large that its square is still
 // finite and that of its inverse normal.
-func limits(d graph.DType) (normal, denormal, largest float64) {
-	if d == graph.Float64 {
+func limits(d tensor.DType) (normal, denormal, largest float64) {
+	if d == tensor.Float64 {
 		return 0x1p-1020, 0x1p-1040, 0x1p500
 	}
 	return 0x1p-124, 0x1p-140, 0x1p60
 }
 
 // Denormal reports whether v is denormal in a float type, and gives the normal number of All that has its sign.
-func Denormal(d graph.DType, v float64) (bool, float64) {
+func Denormal(d tensor.DType, v float64) (bool, float64) {
 	normal, denormal, _ := limits(d)
 	return math.Abs(v) == denormal, math.Copysign(normal, v)
 }
 
 // All is what functions of one number are tried with, each value with each cotangent.
-func All(d graph.DType) Style {
+func All(d tensor.DType) Style {
 	normal, denormal, largest := limits(d)
 	return Style{Name: "all", Values: []float64{zero, minus, 1, -1, 0.5, -3, 6, normal, -normal, denormal, -denormal, largest, -largest, inf, -inf, nan},
 		Cotangents: []float64{1, zero, minus, -2, inf, nan}}
@@ -59,10 +59,10 @@ func Pairs() Style {
 const Tiny = "tiny"
 
 // Styles are what other computations are tried with: one at a time, so that a NaN does not hide ties.
-func Styles(d graph.DType) []Style {
+func Styles(d tensor.DType) []Style {
 	normal, denormal, _ := limits(d)
 	usual := []float64{1, zero, -2, 0.5}
-	if d == graph.Float64 {
+	if d == tensor.Float64 {
 		denormal = normal / 2
 	}
 	return []Style{

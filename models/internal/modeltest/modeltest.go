@@ -11,6 +11,7 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
 	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 )
 
@@ -20,7 +21,7 @@ const batchA, batchB = 1009, 1013
 // Program is a model lowered for any batch size.
 type Program struct {
 	Graph     *graph.Graph
-	Variables map[string]*graph.Tensor // values that a run starts from; tests may change them
+	Variables map[string]*tensor.Tensor // values that a run starts from; tests may change them
 
 	feeds, roots []graph.Output
 }
@@ -35,9 +36,9 @@ func New(t testing.TB, o models.Options, build func(b *models.Builder) []*G.Node
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &Program{Graph: g, Variables: map[string]*graph.Tensor{}, feeds: moved(g, a.feeds), roots: moved(g, a.roots)}
+	p := &Program{Graph: g, Variables: map[string]*tensor.Tensor{}, feeds: moved(g, a.feeds), roots: moved(g, a.roots)}
 	for _, v := range model.Variables() {
-		p.Variables[v.Name] = graph.NewTensor(v.DType, v.Shape...)
+		p.Variables[v.Name] = tensor.New(v.DType, v.Shape...)
 		if v.Init == nil {
 			continue
 		}
@@ -67,7 +68,7 @@ func lowered(t testing.TB, o models.Options, rows int, build func(b *models.Buil
 	}
 	p := &Program{Graph: graph.New()}
 	gb := graph.NewBuilder(p.Graph)
-	step := gb.Placeholder("global_step", graph.Type{DType: graph.Int64})
+	step := gb.Placeholder("global_step", graph.Type{DType: tensor.Int64})
 	p.feeds = []graph.Output{step}
 	leaves := map[*G.Node]graph.Output{}
 	for _, in := range b.Inputs() {
@@ -94,7 +95,7 @@ func lowered(t testing.TB, o models.Options, rows int, build func(b *models.Buil
 func (p *Program) Roots() []graph.Output { return p.roots }
 
 // Run runs one step on a device, which it closes, and returns the roots' values.
-func (p *Program) Run(t testing.TB, dev device.Device, rows int, step int64, feeds ...*graph.Tensor) []*graph.Tensor {
+func (p *Program) Run(t testing.TB, dev device.Device, rows int, step int64, feeds ...*tensor.Tensor) []*tensor.Tensor {
 	t.Helper()
 	defer dev.Close()
 	vars, err := engine.NewVariables(dev)
@@ -111,10 +112,10 @@ func (p *Program) Run(t testing.TB, dev device.Device, rows int, step int64, fee
 		t.Fatal(err)
 	}
 	defer prog.Close()
-	if err := prog.Run(context.Background(), rows, append([]*graph.Tensor{graph.ScalarOf(step)}, feeds...)); err != nil {
+	if err := prog.Run(context.Background(), rows, append([]*tensor.Tensor{tensor.Scalar(step)}, feeds...)); err != nil {
 		t.Fatal(err)
 	}
-	var out []*graph.Tensor
+	var out []*tensor.Tensor
 	for i := range p.roots {
 		out = append(out, prog.Value(i).Clone())
 	}
@@ -122,35 +123,35 @@ func (p *Program) Run(t testing.TB, dev device.Device, rows int, step int64, fee
 }
 
 // Host is Run on the host at global step 0.
-func (p *Program) Host(t testing.TB, rows int, feeds ...*graph.Tensor) []*graph.Tensor {
+func (p *Program) Host(t testing.TB, rows int, feeds ...*tensor.Tensor) []*tensor.Tensor {
 	t.Helper()
 	return p.Run(t, device.NewHost(), rows, 0, feeds...)
 }
 
 // Tensor returns a tensor of the type with the given elements.
-func Tensor(d graph.DType, data []float64, shape ...int) *graph.Tensor {
-	t := graph.NewTensor(d, shape...)
+func Tensor(d tensor.DType, data []float64, shape ...int) *tensor.Tensor {
+	t := tensor.New(d, shape...)
 	for i, v := range data {
 		switch d {
-		case graph.Float64:
-			graph.Of[float64](t)[i] = v
-		case graph.Float32:
-			graph.Of[float32](t)[i] = float32(v)
-		case graph.Int32:
-			graph.Of[int32](t)[i] = int32(v)
-		case graph.Int64:
-			graph.Of[int64](t)[i] = int64(v)
-		case graph.Uint8:
-			graph.Of[uint8](t)[i] = uint8(v)
-		case graph.Bool:
-			graph.Of[bool](t)[i] = v != 0
+		case tensor.Float64:
+			tensor.Values[float64](t)[i] = v
+		case tensor.Float32:
+			tensor.Values[float32](t)[i] = float32(v)
+		case tensor.Int32:
+			tensor.Values[int32](t)[i] = int32(v)
+		case tensor.Int64:
+			tensor.Values[int64](t)[i] = int64(v)
+		case tensor.Uint8:
+			tensor.Values[uint8](t)[i] = uint8(v)
+		case tensor.Bool:
+			tensor.Values[bool](t)[i] = v != 0
 		}
 	}
 	return t
 }
 
 // Floats returns the elements of a numeric or bool tensor.
-func Floats(t *graph.Tensor) []float64 {
+func Floats(t *tensor.Tensor) []float64 {
 	out := make([]float64, t.Len())
 	for i := range out {
 		out[i] = t.Float(i)

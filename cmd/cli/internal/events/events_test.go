@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/goestimator/goestimator/estimator/summary"
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -23,7 +23,7 @@ func write(t *testing.T, dir string, fill func(w *summary.FileWriter) error) str
 
 func TestLoad(t *testing.T) {
 	dir := t.TempDir()
-	weights, err := graph.FromSlice([]float32{1, 2, 3}, 3)
+	weights, err := tensor.FromSlice([]float32{1, 2, 3}, 3)
 	if err != nil {
 		t.Fatal(err)
 	}

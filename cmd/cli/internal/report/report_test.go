@@ -12,8 +12,8 @@ import (
 
 	"github.com/goestimator/goestimator/cmd/cli/internal/events"
 	"github.com/goestimator/goestimator/estimator/summary"
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/report/echarts"
+	"github.com/goestimator/goestimator/tensor"
 	summarypb "github.com/wamuir/graft/tensorflow/core/framework/summary_go_proto"
 )
 
@@ -23,7 +23,7 @@ const evil = `</script><script>alert("x")</script>`
 func modelDir(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	weights, err := graph.FromSlice([]float32{1, 2, 3, 4}, 4)
+	weights, err := tensor.FromSlice([]float32{1, 2, 3, 4}, 4)
 	if err != nil {
 		t.Fatal(err)
 	}

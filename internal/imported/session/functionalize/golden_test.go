@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/format/savedmodel"
 	"github.com/goestimator/goestimator/internal/imported/session"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // The files of testdata were saved by TensorFlow 2.15 with control flow of version 1: x is [2], n a number, and they are
@@ -108,11 +108,11 @@ func TestGoldens(t *testing.T) {
 func compare(t *testing.T, s *session.Session, x float32, n int32, want map[string]float64) {
 	t.Helper()
 	sig := s.Signatures()[savedmodel.DefaultSignature]
-	pair, err := graph.FromSlice([]float32{x, x}, 1, 2)
+	pair, err := tensor.FromSlice([]float32{x, x}, 1, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
-	feeds := map[string]*graph.Tensor{sig.GetInputs()["x"].GetName(): pair, sig.GetInputs()["n"].GetName(): graph.ScalarOf(n)}
+	feeds := map[string]*tensor.Tensor{sig.GetInputs()["x"].GetName(): pair, sig.GetInputs()["n"].GetName(): tensor.Scalar(n)}
 	for key, w := range want {
 		got, err := s.Run(context.Background(), feeds, []string{sig.GetOutputs()[key].GetName()})
 		if err != nil {
@@ -120,8 +120,8 @@ func compare(t *testing.T, s *session.Session, x float32, n int32, want map[stri
 		}
 		value := 0.0
 		switch g := got[0]; g.DType {
-		case graph.Bool:
-			if graph.Of[bool](g)[0] {
+		case tensor.Bool:
+			if tensor.Values[bool](g)[0] {
 				value = 1
 			}
 		default:

@@ -5,11 +5,12 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/imported/session/infer"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 func Example() {
-	n := &graph.Node{Name: "flat", Op: "Reshape", Outputs: []graph.Type{{DType: graph.Float32}}}
-	target, err := graph.FromSlice([]int32{-1, 49}, 2)
+	n := &graph.Node{Name: "flat", Op: "Reshape", Outputs: []graph.Type{{DType: tensor.Float32}}}
+	target, err := tensor.FromSlice([]int32{-1, 49}, 2)
 	if err != nil {
 		panic(err)
 	}

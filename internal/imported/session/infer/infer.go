@@ -8,17 +8,18 @@ import (
 	"sync"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Value is what is known of one output before it is computed.
 type Value struct {
-	Known bool          // whether Shape is
-	Shape []int         // sizes, none negative
-	T     *graph.Tensor // the value itself, nil where that depends on what is fed
+	Known bool           // whether Shape is
+	Shape []int          // sizes, none negative
+	T     *tensor.Tensor // the value itself, nil where that depends on what is fed
 }
 
 // Of returns the Value of a tensor that is known.
-func Of(t *graph.Tensor) Value { return Value{Known: true, Shape: t.Shape, T: t} }
+func Of(t *tensor.Tensor) Value { return Value{Known: true, Shape: t.Shape, T: t} }
 
 // Shaped returns the Value of a tensor of which the shape is known.
 func Shaped(sizes ...int) Value { return Value{Known: true, Shape: sizes} }

@@ -11,84 +11,85 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/imported/eager"
 	"github.com/goestimator/goestimator/internal/imported/session/infer"
+	"github.com/goestimator/goestimator/tensor"
 	"pgregory.net/rapid"
 )
 
-func ints(v ...int32) *graph.Tensor {
-	t, err := graph.FromSlice(v, len(v))
+func ints(v ...int32) *tensor.Tensor {
+	t, err := tensor.FromSlice(v, len(v))
 	if err != nil {
 		panic(err)
 	}
 	return t
 }
 
-func scalar(v int32) *graph.Tensor { return graph.ScalarOf(v) }
+func scalar(v int32) *tensor.Tensor { return tensor.Scalar(v) }
 
 // x is a tensor of which only the shape is known to the rules.
-func x(sizes ...int) *graph.Tensor { return graph.NewTensor(graph.Float32, sizes...) }
+func x(sizes ...int) *tensor.Tensor { return tensor.New(tensor.Float32, sizes...) }
 
 type example struct {
 	op    string
 	attrs graph.Attrs
-	in    []*graph.Tensor
+	in    []*tensor.Tensor
 	outs  int
 }
 
 var window = graph.Attrs{"strides": []int64{1, 2, 1, 1}, "padding": []byte("SAME"), "ksize": []int64{1, 3, 2, 1}}
 
 func strided(begin, end, ellipsis, newAxis, shrink int64) graph.Attrs {
-	return graph.Attrs{"begin_mask": begin, "end_mask": end, "ellipsis_mask": ellipsis, "new_axis_mask": newAxis, "shrink_axis_mask": shrink, "Index": graph.Int32}
+	return graph.Attrs{"begin_mask": begin, "end_mask": end, "ellipsis_mask": ellipsis, "new_axis_mask": newAxis, "shrink_axis_mask": shrink, "Index": tensor.Int32}
 }
 
 // examples are nodes whose sizes the eager kernels decide.
 var examples = []example{
-	{"AddV2", nil, []*graph.Tensor{x(3, 1, 4), x(5, 1)}, 1},
-	{"SelectV2", nil, []*graph.Tensor{graph.NewTensor(graph.Bool, 3, 1), x(1, 4), x(3, 1)}, 1},
-	{"MatMul", graph.Attrs{"transpose_a": true}, []*graph.Tensor{x(3, 2), x(3, 4)}, 1},
-	{"BatchMatMulV2", graph.Attrs{"adj_y": true}, []*graph.Tensor{x(5, 1, 2, 3), x(4, 6, 3)}, 1},
-	{"Einsum", graph.Attrs{"equation": []byte("abc,cd->bad")}, []*graph.Tensor{x(2, 3, 4), x(4, 5)}, 1},
-	{"Mean", graph.Attrs{"keep_dims": true}, []*graph.Tensor{x(2, 3, 4), ints(-1, 0)}, 1},
-	{"Sum", nil, []*graph.Tensor{x(2, 3, 4), ints(1)}, 1},
-	{"ArgMax", graph.Attrs{"output_type": graph.Int64}, []*graph.Tensor{x(2, 3), scalar(1)}, 1},
-	{"TopKV2", nil, []*graph.Tensor{x(2, 5), scalar(3)}, 2},
-	{"Shape", graph.Attrs{"out_type": graph.Int64}, []*graph.Tensor{x(2, 0, 4)}, 1},
-	{"Shape", graph.Attrs{"out_type": graph.Int32}, []*graph.Tensor{x()}, 1},
-	{"ShapeN", graph.Attrs{"out_type": graph.Int32}, []*graph.Tensor{x(2, 0, 4), x(), x(3)}, 3},
-	{"Size", graph.Attrs{"out_type": graph.Int64}, []*graph.Tensor{x(2, 0, 4)}, 1},
-	{"Rank", graph.Attrs{"out_type": graph.Int32}, []*graph.Tensor{x(2, 0, 4)}, 1},
-	{"Reshape", nil, []*graph.Tensor{x(2, 3, 4), ints(6, -1)}, 1},
-	{"ExpandDims", nil, []*graph.Tensor{x(2, 3), scalar(-1)}, 1},
-	{"Squeeze", graph.Attrs{"squeeze_dims": []int64{1}}, []*graph.Tensor{x(1, 1, 3)}, 1},
-	{"Squeeze", nil, []*graph.Tensor{x(1, 2, 1)}, 1},
-	{"Transpose", nil, []*graph.Tensor{x(2, 3, 4), ints(2, 0, 1)}, 1},
-	{"Fill", nil, []*graph.Tensor{ints(2, 5), graph.ScalarOf(float32(1))}, 1},
-	{"Tile", nil, []*graph.Tensor{x(2, 3), ints(2, 0)}, 1},
-	{"BroadcastTo", nil, []*graph.Tensor{x(3, 1), ints(2, 3, 4)}, 1},
-	{"Range", nil, []*graph.Tensor{scalar(7), scalar(-1), scalar(-3)}, 1},
-	{"OneHot", graph.Attrs{"axis": int64(0)}, []*graph.Tensor{ints(1, 2), scalar(4), graph.ScalarOf(float32(1)), graph.ScalarOf(float32(0))}, 1},
-	{"ConcatV2", nil, []*graph.Tensor{x(2, 3), x(2, 4), scalar(-1)}, 1},
-	{"Pack", graph.Attrs{"axis": int64(1), "N": int64(2)}, []*graph.Tensor{x(2, 3), x(2, 3)}, 1},
-	{"Unpack", graph.Attrs{"axis": int64(1), "num": int64(3)}, []*graph.Tensor{x(2, 3)}, 3},
-	{"Split", graph.Attrs{"num_split": int64(2)}, []*graph.Tensor{scalar(1), x(2, 6)}, 2},
-	{"SplitV", graph.Attrs{"num_split": int64(3)}, []*graph.Tensor{x(2, 6), ints(1, -1, 2), scalar(1)}, 3},
-	{"GatherV2", graph.Attrs{"batch_dims": int64(1)}, []*graph.Tensor{x(2, 5, 3), graph.NewTensor(graph.Int32, 2, 4), scalar(1)}, 1},
-	{"GatherNd", nil, []*graph.Tensor{x(2, 5, 3), graph.NewTensor(graph.Int32, 4, 2)}, 1},
-	{"PadV2", nil, []*graph.Tensor{x(2, 3), tensor2(1, 0, 2, 2), graph.ScalarOf(float32(0))}, 1},
-	{"Slice", nil, []*graph.Tensor{x(4, 5), ints(1, 2), ints(-1, 2)}, 1},
-	{"StridedSlice", strided(0, 0, 0, 0, 0), []*graph.Tensor{x(9, 8), ints(-7, 6), ints(7, 0), ints(2, -1)}, 1},
-	{"StridedSlice", strided(0, 0, 0, 0, 0), []*graph.Tensor{x(9, 8, 7), ints(-10, 8, 7), ints(10, -9, -8), ints(2, -3, -1)}, 1},
-	{"StridedSlice", strided(0, 0, 0, 0, 0), []*graph.Tensor{x(9, 8, 7), ints(9, -9, -8), ints(9, -8, 7), ints(1, -1, 1)}, 1},
-	{"StridedSlice", strided(0, 1, 2, 4, 8), []*graph.Tensor{x(9, 8, 7, 6), ints(3, 0, 0, 1), ints(0, 0, 0, 2), ints(1, 1, 1, 1)}, 1},
-	{"Conv2D", window, []*graph.Tensor{x(2, 7, 8, 3), x(3, 3, 3, 5)}, 1},
-	{"DepthwiseConv2dNative", graph.Attrs{"strides": []int64{1, 2, 2, 1}, "padding": []byte("VALID")}, []*graph.Tensor{x(2, 7, 8, 3), x(3, 3, 3, 2)}, 1},
-	{"MaxPool", window, []*graph.Tensor{x(2, 7, 8, 3)}, 1},
-	{"AvgPool", graph.Attrs{"strides": []int64{1, 2, 2, 1}, "padding": []byte("VALID"), "ksize": []int64{1, 2, 3, 1}}, []*graph.Tensor{x(2, 7, 8, 3)}, 1},
-	{"ResizeBilinear", nil, []*graph.Tensor{x(2, 3, 4, 5), ints(6, 7)}, 1},
-	{"UnsortedSegmentSum", nil, []*graph.Tensor{x(4, 3), ints(0, 1, 0, 1), scalar(5)}, 1},
+	{"AddV2", nil, []*tensor.Tensor{x(3, 1, 4), x(5, 1)}, 1},
+	{"SelectV2", nil, []*tensor.Tensor{tensor.New(tensor.Bool, 3, 1), x(1, 4), x(3, 1)}, 1},
+	{"MatMul", graph.Attrs{"transpose_a": true}, []*tensor.Tensor{x(3, 2), x(3, 4)}, 1},
+	{"BatchMatMulV2", graph.Attrs{"adj_y": true}, []*tensor.Tensor{x(5, 1, 2, 3), x(4, 6, 3)}, 1},
+	{"Einsum", graph.Attrs{"equation": []byte("abc,cd->bad")}, []*tensor.Tensor{x(2, 3, 4), x(4, 5)}, 1},
+	{"Mean", graph.Attrs{"keep_dims": true}, []*tensor.Tensor{x(2, 3, 4), ints(-1, 0)}, 1},
+	{"Sum", nil, []*tensor.Tensor{x(2, 3, 4), ints(1)}, 1},
+	{"ArgMax", graph.Attrs{"output_type": tensor.Int64}, []*tensor.Tensor{x(2, 3), scalar(1)}, 1},
+	{"TopKV2", nil, []*tensor.Tensor{x(2, 5), scalar(3)}, 2},
+	{"Shape", graph.Attrs{"out_type": tensor.Int64}, []*tensor.Tensor{x(2, 0, 4)}, 1},
+	{"Shape", graph.Attrs{"out_type": tensor.Int32}, []*tensor.Tensor{x()}, 1},
+	{"ShapeN", graph.Attrs{"out_type": tensor.Int32}, []*tensor.Tensor{x(2, 0, 4), x(), x(3)}, 3},
+	{"Size", graph.Attrs{"out_type": tensor.Int64}, []*tensor.Tensor{x(2, 0, 4)}, 1},
+	{"Rank", graph.Attrs{"out_type": tensor.Int32}, []*tensor.Tensor{x(2, 0, 4)}, 1},
+	{"Reshape", nil, []*tensor.Tensor{x(2, 3, 4), ints(6, -1)}, 1},
+	{"ExpandDims", nil, []*tensor.Tensor{x(2, 3), scalar(-1)}, 1},
+	{"Squeeze", graph.Attrs{"squeeze_dims": []int64{1}}, []*tensor.Tensor{x(1, 1, 3)}, 1},
+	{"Squeeze", nil, []*tensor.Tensor{x(1, 2, 1)}, 1},
+	{"Transpose", nil, []*tensor.Tensor{x(2, 3, 4), ints(2, 0, 1)}, 1},
+	{"Fill", nil, []*tensor.Tensor{ints(2, 5), tensor.Scalar(float32(1))}, 1},
+	{"Tile", nil, []*tensor.Tensor{x(2, 3), ints(2, 0)}, 1},
+	{"BroadcastTo", nil, []*tensor.Tensor{x(3, 1), ints(2, 3, 4)}, 1},
+	{"Range", nil, []*tensor.Tensor{scalar(7), scalar(-1), scalar(-3)}, 1},
+	{"OneHot", graph.Attrs{"axis": int64(0)}, []*tensor.Tensor{ints(1, 2), scalar(4), tensor.Scalar(float32(1)), tensor.Scalar(float32(0))}, 1},
+	{"ConcatV2", nil, []*tensor.Tensor{x(2, 3), x(2, 4), scalar(-1)}, 1},
+	{"Pack", graph.Attrs{"axis": int64(1), "N": int64(2)}, []*tensor.Tensor{x(2, 3), x(2, 3)}, 1},
+	{"Unpack", graph.Attrs{"axis": int64(1), "num": int64(3)}, []*tensor.Tensor{x(2, 3)}, 3},
+	{"Split", graph.Attrs{"num_split": int64(2)}, []*tensor.Tensor{scalar(1), x(2, 6)}, 2},
+	{"SplitV", graph.Attrs{"num_split": int64(3)}, []*tensor.Tensor{x(2, 6), ints(1, -1, 2), scalar(1)}, 3},
+	{"GatherV2", graph.Attrs{"batch_dims": int64(1)}, []*tensor.Tensor{x(2, 5, 3), tensor.New(tensor.Int32, 2, 4), scalar(1)}, 1},
+	{"GatherNd", nil, []*tensor.Tensor{x(2, 5, 3), tensor.New(tensor.Int32, 4, 2)}, 1},
+	{"PadV2", nil, []*tensor.Tensor{x(2, 3), tensor2(1, 0, 2, 2), tensor.Scalar(float32(0))}, 1},
+	{"Slice", nil, []*tensor.Tensor{x(4, 5), ints(1, 2), ints(-1, 2)}, 1},
+	{"StridedSlice", strided(0, 0, 0, 0, 0), []*tensor.Tensor{x(9, 8), ints(-7, 6), ints(7, 0), ints(2, -1)}, 1},
+	{"StridedSlice", strided(0, 0, 0, 0, 0), []*tensor.Tensor{x(9, 8, 7), ints(-10, 8, 7), ints(10, -9, -8), ints(2, -3, -1)}, 1},
+	{"StridedSlice", strided(0, 0, 0, 0, 0), []*tensor.Tensor{x(9, 8, 7), ints(9, -9, -8), ints(9, -8, 7), ints(1, -1, 1)}, 1},
+	{"StridedSlice", strided(0, 1, 2, 4, 8), []*tensor.Tensor{x(9, 8, 7, 6), ints(3, 0, 0, 1), ints(0, 0, 0, 2), ints(1, 1, 1, 1)}, 1},
+	{"Conv2D", window, []*tensor.Tensor{x(2, 7, 8, 3), x(3, 3, 3, 5)}, 1},
+	{"DepthwiseConv2dNative", graph.Attrs{"strides": []int64{1, 2, 2, 1}, "padding": []byte("VALID")}, []*tensor.Tensor{x(2, 7, 8, 3), x(3, 3, 3, 2)}, 1},
+	{"MaxPool", window, []*tensor.Tensor{x(2, 7, 8, 3)}, 1},
+	{"AvgPool", graph.Attrs{"strides": []int64{1, 2, 2, 1}, "padding": []byte("VALID"), "ksize": []int64{1, 2, 3, 1}}, []*tensor.Tensor{x(2, 7, 8, 3)}, 1},
+	{"ResizeBilinear", nil, []*tensor.Tensor{x(2, 3, 4, 5), ints(6, 7)}, 1},
+	{"UnsortedSegmentSum", nil, []*tensor.Tensor{x(4, 3), ints(0, 1, 0, 1), scalar(5)}, 1},
 }
 
-func tensor2(v ...int32) *graph.Tensor {
-	t, err := graph.FromSlice(v, len(v)/2, 2)
+func tensor2(v ...int32) *tensor.Tensor {
+	t, err := tensor.FromSlice(v, len(v)/2, 2)
 	if err != nil {
 		panic(err)
 	}
@@ -97,7 +98,7 @@ func tensor2(v ...int32) *graph.Tensor {
 
 // node makes a node of an example; its inputs are placeholders.
 func node(e example) (*graph.Node, []infer.Value, []eager.Value) {
-	n := &graph.Node{Name: "n", Op: e.op, Attrs: graph.Attrs{"T": graph.Float32, "Tidx": graph.Int32, "N": int64(len(e.in) - 1)}}
+	n := &graph.Node{Name: "n", Op: e.op, Attrs: graph.Attrs{"T": tensor.Float32, "Tidx": tensor.Int32, "N": int64(len(e.in) - 1)}}
 	for k, v := range e.attrs {
 		n.Attrs[k] = v
 	}
@@ -107,13 +108,13 @@ func node(e example) (*graph.Node, []infer.Value, []eager.Value) {
 		p := &graph.Node{Name: "p", Op: "Placeholder", Outputs: []graph.Type{{DType: t.DType, Shape: graph.ShapeOf(t.Shape...)}}}
 		n.Inputs = append(n.Inputs, p.Out(0))
 		v := infer.Shaped(t.Shape...)
-		if t.DType == graph.Int32 {
+		if t.DType == tensor.Int32 {
 			v = infer.Of(t)
 		}
 		known, values = append(known, v), append(values, eager.Value{T: t})
 	}
-	out := graph.Float32
-	if d, ok := e.attrs["out_type"].(graph.DType); ok {
+	out := tensor.Float32
+	if d, ok := e.attrs["out_type"].(tensor.DType); ok {
 		out = d
 	}
 	for range e.outs {
@@ -189,7 +190,7 @@ func TestAxisOfExpandDims(t *testing.T) {
 		{infer.Of(scalar(-4)), nil, true}, {infer.Of(scalar(-3)), []int{1, 2, 3}, false}, {infer.Of(scalar(-1)), []int{2, 3, 1}, false},
 		{infer.Of(scalar(0)), []int{1, 2, 3}, false}, {infer.Of(scalar(2)), []int{2, 3, 1}, false}, {infer.Of(scalar(3)), nil, true},
 	} {
-		n, _, _ := node(example{"ExpandDims", nil, []*graph.Tensor{x(2, 3), scalar(0)}, 1})
+		n, _, _ := node(example{"ExpandDims", nil, []*tensor.Tensor{x(2, 3), scalar(0)}, 1})
 		got, err := infer.Node(n, []infer.Value{infer.Shaped(2, 3), c.axis})
 		if (err != nil) != c.bad || err == nil && (got[0].Known != (c.want != nil) || !slices.Equal(got[0].Shape, c.want)) {
 			t.Errorf("axis %v: got %v, %v, expected %v", c.axis, got, err, c.want)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // shapeRules are of ops about shapes and of other shapes of the same elements.
@@ -14,7 +15,7 @@ var shapeRules = map[string]rule{
 }
 
 func constant(s *site) ([]Value, error) {
-	t, ok := s.n.Attrs["value"].(*graph.Tensor)
+	t, ok := s.n.Attrs["value"].(*tensor.Tensor)
 	if !ok {
 		return nil, fmt.Errorf("expected a value")
 	}
@@ -80,11 +81,11 @@ func reshape(s *site) ([]Value, error) {
 }
 
 // reshaped returns t with another shape, nil for nil.
-func reshaped(t *graph.Tensor, shape []int) *graph.Tensor {
+func reshaped(t *tensor.Tensor, shape []int) *tensor.Tensor {
 	if t == nil {
 		return nil
 	}
-	return &graph.Tensor{DType: t.DType, Shape: shape, Bytes: t.Bytes, Strings: t.Strings}
+	return &tensor.Tensor{DType: t.DType, Shape: shape, Bytes: t.Bytes, Strings: t.Strings}
 }
 
 func expand(s *site) ([]Value, error) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // errUnknown says that too little is known of the inputs.
@@ -58,15 +59,15 @@ func (s *site) vector(i int) ([]int, error) {
 }
 
 // Ints returns the elements of an int32 or int64 tensor.
-func Ints(t *graph.Tensor) ([]int, error) {
+func Ints(t *tensor.Tensor) ([]int, error) {
 	out := make([]int, t.Len())
 	switch t.DType {
-	case graph.Int32:
-		for i, v := range graph.Of[int32](t) {
+	case tensor.Int32:
+		for i, v := range tensor.Values[int32](t) {
 			out[i] = int(v)
 		}
-	case graph.Int64:
-		for i, v := range graph.Of[int64](t) {
+	case tensor.Int64:
+		for i, v := range tensor.Values[int64](t) {
 			out[i] = int(v)
 		}
 	default:
@@ -109,7 +110,7 @@ func one(sizes ...int) ([]Value, error) { return []Value{{Known: true, Shape: si
 
 // intValue returns integers of the node's type for output 0 as a known value.
 func (s *site) intValue(vals []int, shape ...int) ([]Value, error) {
-	d := graph.Int32
+	d := tensor.Int32
 	if len(s.n.Outputs) > 0 {
 		d = s.n.Outputs[0].DType
 	}
@@ -120,19 +121,19 @@ func (s *site) intValue(vals []int, shape ...int) ([]Value, error) {
 	return []Value{Of(t)}, nil
 }
 
-func intTensor(d graph.DType, vals []int, shape ...int) (*graph.Tensor, error) {
-	t := graph.NewTensor(d, shape...)
+func intTensor(d tensor.DType, vals []int, shape ...int) (*tensor.Tensor, error) {
+	t := tensor.New(d, shape...)
 	switch d {
-	case graph.Int32:
+	case tensor.Int32:
 		for i, v := range vals {
 			if int(int32(v)) != v {
 				return nil, fmt.Errorf("%d does not fit int32", v)
 			}
-			graph.Of[int32](t)[i] = int32(v)
+			tensor.Values[int32](t)[i] = int32(v)
 		}
-	case graph.Int64:
+	case tensor.Int64:
 		for i, v := range vals {
-			graph.Of[int64](t)[i] = int64(v)
+			tensor.Values[int64](t)[i] = int64(v)
 		}
 	default:
 		return nil, fmt.Errorf("expected int32 or int64, got %v", d)

@@ -6,12 +6,12 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/driver"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/driver/libcuda"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/dylib"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/lower"
 	"github.com/goestimator/goestimator/internal/testkit"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // BenchmarkProducts tells the rate of some shapes on a GPU, in 1e9 operations per second by the device's events.
@@ -32,9 +32,9 @@ func BenchmarkProducts(b *testing.B) {
 	for _, s := range [][3]int{{128, 512, 784}, {8192, 512, 784}, {784, 512, 8192}, {4096, 4096, 4096}, {8192, 8192, 8192}} {
 		for _, how := range []struct {
 			name string
-			t    graph.DType
+			t    tensor.DType
 			p    lower.Precision
-		}{{"float32", graph.Float32, lower.Float32}, {"tf32", graph.Float32, lower.TF32}, {"bfloat16", graph.BFloat16, lower.Float32}} {
+		}{{"float32", tensor.Float32, lower.Float32}, {"tf32", tensor.Float32, lower.TF32}, {"bfloat16", tensor.BFloat16, lower.Float32}} {
 			q := lower.Product{M: s[0], N: s[1], K: s[2], Precision: how.p, A: lower.Matrix{Type: how.t, Stride: s[2]},
 				B: lower.Matrix{Type: how.t, Stride: s[1]}, Out: lower.Matrix{Type: how.t, Stride: s[1]}}
 			b.Run(fmt.Sprintf("%dx%dx%d/%s", s[0], s[1], s[2], how.name), func(b *testing.B) { benchmark(b, c, p, q) })

@@ -7,9 +7,9 @@ import (
 	"math"
 	"sync"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/driver"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/lower"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // shape is what the choice of an algorithm depends on. a and b are cuBLASLt's: the product's B and A.
@@ -24,7 +24,7 @@ type shape struct {
 }
 
 type matrix struct {
-	dtype       graph.DType
+	dtype       tensor.DType
 	stride, gap int // elements between columns, and between matrices of a batch
 	align       int // bytes that its address is a multiple of, at most 256
 }
@@ -32,7 +32,7 @@ type matrix struct {
 // shapeOf is the transpose of a product.
 func shapeOf(p lower.Product, limit int) shape {
 	s := shape{m: p.N, n: p.M, k: p.K, a: matrixOf(p.B), b: matrixOf(p.A), d: matrixOf(p.Out), transA: p.TransB, transB: p.TransA,
-		batch: max(p.Batch, 1), bias: p.Bias != 0, relu: p.Relu, tf32: p.A.Type == graph.Float32 && p.Precision == lower.TF32, limit: limit}
+		batch: max(p.Batch, 1), bias: p.Bias != 0, relu: p.Relu, tf32: p.A.Type == tensor.Float32 && p.Precision == lower.TF32, limit: limit}
 	if s.bias {
 		s.biasAlign = alignment(p.Bias)
 	}
@@ -61,7 +61,7 @@ func alignment(p driver.Ptr) int {
 	return int(p & -p)
 }
 
-var types = map[graph.DType]uintptr{graph.Float32: typeFloat32, graph.Float64: typeFloat64, graph.BFloat16: typeBFloat16}
+var types = map[tensor.DType]uintptr{tensor.Float32: typeFloat32, tensor.Float64: typeFloat64, tensor.BFloat16: typeBFloat16}
 
 // plan is a shape with its algorithm.
 type plan struct {
@@ -122,7 +122,7 @@ func (p *plan) describe(c calls) (err error) {
 	compute, scale := uintptr(computeFloat32), uintptr(typeFloat32)
 	binary.LittleEndian.PutUint32(p.scales.alpha[:], math.Float32bits(1))
 	switch {
-	case p.d.dtype == graph.Float64:
+	case p.d.dtype == tensor.Float64:
 		compute, scale = computeFloat64, typeFloat64
 		binary.LittleEndian.PutUint64(p.scales.alpha[:], math.Float64bits(1))
 	case p.tf32:

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/driver"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/driver/fake"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/lower"
+	"github.com/goestimator/goestimator/tensor"
 	"go.uber.org/goleak"
 )
 
@@ -46,7 +46,7 @@ type example struct {
 }
 
 // matrixIn makes a random matrix whose rows have pad more elements than there are columns.
-func matrixIn(m memory, rng *rand.Rand, d graph.DType, batch, rows, cols, pad int) lower.Matrix {
+func matrixIn(m memory, rng *rand.Rand, d tensor.DType, batch, rows, cols, pad int) lower.Matrix {
 	x := lower.Matrix{Type: d, Stride: cols + pad, Step: rows * (cols + pad)}
 	x.At = m.alloc(max(1, batch*x.Step*d.Size()))
 	for i := range batch * x.Step {
@@ -103,7 +103,7 @@ func newExample(m memory, p lower.Product, pad int, bias bool) *example {
 func (e *example) check(t *testing.T, m memory) {
 	t.Helper()
 	tolerance := 1e-5
-	if e.Out.Type == graph.BFloat16 {
+	if e.Out.Type == tensor.BFloat16 {
 		tolerance = 1e-2
 	}
 	for i, w := range e.want {
@@ -116,7 +116,7 @@ func (e *example) check(t *testing.T, m memory) {
 
 // examples are all transposes of all types, with and without batch, padding, bias and ReLU.
 func examples(m memory) (all []*example) {
-	types := [][2]graph.DType{{graph.Float32, graph.Float32}, {graph.Float64, graph.Float64}, {graph.BFloat16, graph.BFloat16}, {graph.BFloat16, graph.Float32}}
+	types := [][2]tensor.DType{{tensor.Float32, tensor.Float32}, {tensor.Float64, tensor.Float64}, {tensor.BFloat16, tensor.BFloat16}, {tensor.BFloat16, tensor.Float32}}
 	for i, t := range types {
 		for form := range 16 {
 			p := lower.Product{M: 3 + form%3, N: 5 - form%2, K: 4 + i, TransA: form&1 != 0, TransB: form&2 != 0, Relu: form&4 != 0, Batch: form % 4,
@@ -157,7 +157,7 @@ func TestProductsByColumns(t *testing.T) {
 func TestIssueOnlyLaunches(t *testing.T) {
 	f := newFake()
 	p := newProducts(f, &noProducts{})
-	form := lower.Product{M: 3, N: 4, K: 5, Batch: 2, Relu: true, Precision: lower.TF32, A: lower.Matrix{Type: graph.Float32}, Out: lower.Matrix{Type: graph.Float32}}
+	form := lower.Product{M: 3, N: 4, K: 5, Batch: 2, Relu: true, Precision: lower.TF32, A: lower.Matrix{Type: tensor.Float32}, Out: lower.Matrix{Type: tensor.Float32}}
 	one, two := newExample(&f.memory, form, 0, true), newExample(&f.memory, form, 0, true)
 	one.WorkspaceBytes, two.WorkspaceBytes = 4096, 4096
 	l, err1 := p.Plan(one.Product)
@@ -188,7 +188,7 @@ func TestProductsOfTheOwnKernels(t *testing.T) {
 	f := newFake()
 	own := &noProducts{}
 	p := newProducts(f, own)
-	form := lower.Product{M: 3, N: 4, K: 5, A: lower.Matrix{Type: graph.Float32}, Out: lower.Matrix{Type: graph.Float32}}
+	form := lower.Product{M: 3, N: 4, K: 5, A: lower.Matrix{Type: tensor.Float32}, Out: lower.Matrix{Type: tensor.Float32}}
 
 	small := newExample(&f.memory, form, 0, false) // no room for the best algorithm: asked again
 	if _, err := p.Plan(small.Product); err != nil || len(own.asked) != 0 {
@@ -237,7 +237,7 @@ func TestErrors(t *testing.T) {
 	for _, call := range []string{"create", "set", "heuristic", "matmul"} {
 		f := newFake()
 		p := newProducts(f, &noProducts{})
-		e := newExample(&f.memory, lower.Product{M: 3, N: 4, K: 5, TransA: true, A: lower.Matrix{Type: graph.Float32}, Out: lower.Matrix{Type: graph.Float32}}, 0, true)
+		e := newExample(&f.memory, lower.Product{M: 3, N: 4, K: 5, TransA: true, A: lower.Matrix{Type: tensor.Float32}, Out: lower.Matrix{Type: tensor.Float32}}, 0, true)
 		f.fail[call] = odd
 		l, err := p.Plan(e.Product)
 		if err == nil {

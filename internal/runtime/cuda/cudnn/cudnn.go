@@ -6,10 +6,10 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/driver"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/kernels"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/lower"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Convolutions is lower.Convolutions by cuDNN, on one GPU. Its methods may be called from any goroutine.
@@ -126,7 +126,7 @@ func (v *Convolutions) Refused() []string {
 // filter is the filter of a convolution in both layouts, the packed one at the workspace's start.
 func (p *plan) filter(c lower.Convolution) kernels.Filter {
 	return kernels.Filter{Rows: c.Filter, Packed: c.Workspace, KH: c.H, KW: c.W, InC: c.InC, OutC: c.OutC,
-		TallH: p.layout.h.k, TallW: p.layout.w.k, Top: p.layout.top, Left: p.layout.left, BFloat16: c.Type == graph.BFloat16, FloatRows: c.FloatGradient()}
+		TallH: p.layout.h.k, TallW: p.layout.w.k, Top: p.layout.top, Left: p.layout.left, BFloat16: c.Type == tensor.BFloat16, FloatRows: c.FloatGradient()}
 }
 
 // packedBytes is the workspace's part for the filter.
@@ -175,7 +175,7 @@ func (v *Convolutions) Plan(c lower.Convolution) (lower.Launch, error) {
 
 // epilogue is the bias and relu of a convolution whose engine does neither.
 func epilogue(c lower.Convolution) kernels.Call {
-	return kernels.Conv{Window: c.Window(), Y: c.Y, Bias: c.Bias, Relu: c.Relu, BFloat16: c.Type == graph.BFloat16}.Epilogue()
+	return kernels.Conv{Window: c.Window(), Y: c.Y, Bias: c.Bias, Relu: c.Relu, BFloat16: c.Type == tensor.BFloat16}.Epilogue()
 }
 
 // launch is one convolution by a plan.

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/driver"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/lower"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 func convs() []lower.Convolution {
@@ -33,7 +33,7 @@ func TestPlansComputeConvolutions(t *testing.T) {
 		}
 		for _, c := range convs() {
 			for _, c.Direction = range []lower.Direction{lower.Forward, lower.InputGradient, lower.FilterGradient} {
-				for _, c.Type = range []graph.DType{graph.Float32, graph.BFloat16} {
+				for _, c.Type = range []tensor.DType{tensor.Float32, tensor.BFloat16} {
 					c.Batch = 2 + map[bool]int{true: 1}[equal] // other problems: plans are kept
 					before := len(r.lib.jobs)
 					r.check(r.newCase(c, false))
@@ -41,7 +41,7 @@ func TestPlansComputeConvolutions(t *testing.T) {
 						t.Errorf("%+v: not done by cuDNN", c)
 					}
 					if c.Direction == lower.FilterGradient {
-						c.GradientType = graph.Float32
+						c.GradientType = tensor.Float32
 						r.check(r.newCase(c, false))
 						c.GradientType = c.Type
 					}
@@ -82,17 +82,17 @@ func TestEnginesThatAreRefused(t *testing.T) {
 		name    string
 		offers  []fakeEngine
 		precise lower.Precision
-		typ     graph.DType
+		typ     tensor.DType
 		want    int // engine, -1: own kernels
 	}{
-		{"nondeterministic", []fakeEngine{{notes: []int32{noteNondeterminist}}, {}}, lower.TF32, graph.BFloat16, 1},
-		{"too large", []fakeEngine{{workspace: workspaceLimit + 1}, {workspace: 7}}, lower.TF32, graph.Float32, 1},
-		{"no plan", []fakeEngine{{refuses: true}, {}}, lower.TF32, graph.Float32, 1},
-		{"tensor cores, precise", []fakeEngine{{notes: []int32{noteTensorCore}}, {notes: []int32{noteWinograd6x6 - 2}}}, lower.Float32, graph.Float32, 1},
-		{"tensor cores, tf32", []fakeEngine{{notes: []int32{noteTensorCore}}, {}}, lower.TF32, graph.Float32, 0},
-		{"tensor cores, bfloat16", []fakeEngine{{notes: []int32{noteTensorCore}}, {}}, lower.Float32, graph.BFloat16, 0},
-		{"half precision", []fakeEngine{{notes: []int32{noteTensorCore, noteDownConvert}}}, lower.TF32, graph.Float32, -1},
-		{"none", nil, lower.TF32, graph.Float32, -1},
+		{"nondeterministic", []fakeEngine{{notes: []int32{noteNondeterminist}}, {}}, lower.TF32, tensor.BFloat16, 1},
+		{"too large", []fakeEngine{{workspace: workspaceLimit + 1}, {workspace: 7}}, lower.TF32, tensor.Float32, 1},
+		{"no plan", []fakeEngine{{refuses: true}, {}}, lower.TF32, tensor.Float32, 1},
+		{"tensor cores, precise", []fakeEngine{{notes: []int32{noteTensorCore}}, {notes: []int32{noteWinograd6x6 - 2}}}, lower.Float32, tensor.Float32, 1},
+		{"tensor cores, tf32", []fakeEngine{{notes: []int32{noteTensorCore}}, {}}, lower.TF32, tensor.Float32, 0},
+		{"tensor cores, bfloat16", []fakeEngine{{notes: []int32{noteTensorCore}}, {}}, lower.Float32, tensor.BFloat16, 0},
+		{"half precision", []fakeEngine{{notes: []int32{noteTensorCore, noteDownConvert}}}, lower.TF32, tensor.Float32, -1},
+		{"none", nil, lower.TF32, tensor.Float32, -1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for i := range c.offers {
@@ -146,7 +146,7 @@ func TestConvolutionsWithoutPlaces(t *testing.T) {
 	if err := l.(lower.Sequence)[1].Issue(r.s); !errors.Is(err, driver.ErrInvalid) {
 		t.Errorf("a stream of no GPU: got %v", err)
 	}
-	c.Type = graph.Int32
+	c.Type = tensor.Int32
 	if _, err := r.Plan(c); err == nil || r.Workspace(c) != 0 {
 		t.Errorf("integers: got %v", err)
 	}

@@ -3,9 +3,9 @@ package cudnn
 import (
 	"fmt"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/lower"
 	host "github.com/goestimator/goestimator/internal/runtime/kernels"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // problem is a convolution as plans are kept by: without places.
@@ -18,7 +18,7 @@ type problem struct {
 }
 
 func problemOf(c lower.Convolution) problem {
-	return problem{c.Direction, c.Window(), c.Type == graph.BFloat16, c.Precision == lower.TF32, c.Bias != 0, c.Relu}
+	return problem{c.Direction, c.Window(), c.Type == tensor.BFloat16, c.Precision == lower.TF32, c.Bias != 0, c.Relu}
 }
 
 // String is for messages.
@@ -128,14 +128,14 @@ func (b *builder) destroyAll() {
 	b.made = nil
 }
 
-// tensor describes n images of h x w with c channels, channels last. cuDNN lists their dimensions as n, c, h, w.
-type tensor struct {
+// operand describes n images of h x w with c channels, channels last. cuDNN lists their dimensions as n, c, h, w.
+type operand struct {
 	id, n, c, h, w int
 	dataType       int
 	virtual        bool // between operations: not in memory
 }
 
-func (b *builder) tensor(t tensor) descriptor {
+func (b *builder) tensor(t operand) descriptor {
 	const alignment = 16
 	n, c, h, w := int64(t.n), int64(t.c), int64(t.h), int64(t.w)
 	return b.add(kindTensor, enum(tensorDataType, typeDataType, t.dataType), int64s(tensorDims, n, c, h, w), int64s(tensorStrides, h*w*c, 1, w*c, c),
@@ -150,9 +150,9 @@ func (b *builder) graph(p problem, l layout) descriptor {
 // operations are the convolution, and what is behind it.
 func (b *builder) operations(p problem, l layout) []descriptor {
 	g, typ := p.window, p.dataType()
-	x := b.tensor(tensor{idX, g.Batch, g.InC, g.InH, g.InW, typ, false})
-	w := b.tensor(tensor{idW, g.OutC, g.InC, l.h.k, l.w.k, typ, false})
-	result := tensor{idY, g.Batch, g.OutC, g.OutH, g.OutW, typ, false}
+	x := b.tensor(operand{idX, g.Batch, g.InC, g.InH, g.InW, typ, false})
+	w := b.tensor(operand{idW, g.OutC, g.InC, l.h.k, l.w.k, typ, false})
+	result := operand{idY, g.Batch, g.OutC, g.OutH, g.OutW, typ, false}
 	conv := b.add(kindConvolution, int64s(convolutionDims, 2), enum(convolutionCompute, typeDataType, dataFloat), enum(convolutionMode, typeConvolutionMode, crossCorrelation),
 		int64s(convolutionPre, int64(l.h.pre), int64(l.w.pre)), int64s(convolutionPost, int64(l.h.post), int64(l.w.post)),
 		int64s(convolutionDilations, int64(l.h.dilation), int64(l.w.dilation)), int64s(convolutionStrides, int64(l.h.stride), int64(l.w.stride)))
@@ -168,7 +168,7 @@ func (b *builder) operations(p problem, l layout) []descriptor {
 }
 
 // forward is a convolution with what is behind it.
-func (b *builder) forward(p problem, conv, x, w descriptor, result tensor) (ops []descriptor) {
+func (b *builder) forward(p problem, conv, x, w descriptor, result operand) (ops []descriptor) {
 	last := func(behind bool, id int) descriptor {
 		t := result
 		if behind {
@@ -179,7 +179,7 @@ func (b *builder) forward(p problem, conv, x, w descriptor, result tensor) (ops 
 	y := last(p.bias || p.relu, idSums)
 	ops = append(ops, b.add(kindForward, descriptors(forwardConv, conv), descriptors(forwardX, x), descriptors(forwardW, w), descriptors(forwardY, y), float(forwardAlpha, 1), float(forwardBeta, 0)))
 	if p.bias {
-		bias := b.tensor(tensor{idBias, 1, result.c, 1, 1, p.dataType(), false})
+		bias := b.tensor(operand{idBias, 1, result.c, 1, 1, p.dataType(), false})
 		sum := last(p.relu, idBiased)
 		add := b.add(kindPointwise, enum(pointwiseMode, typePointwiseMode, pointwiseAdd), enum(pointwisePrecision, typeDataType, dataFloat))
 		ops = append(ops, b.add(kindPointwiseOp, descriptors(pointwiseDescriptor, add), descriptors(pointwiseX, y), descriptors(pointwiseB, bias), descriptors(pointwiseY, sum)))

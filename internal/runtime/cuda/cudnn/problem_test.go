@@ -3,14 +3,14 @@ package cudnn
 import (
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/lower"
 	host "github.com/goestimator/goestimator/internal/runtime/kernels"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // conv is a convolution of size x size images with 3 channels into 5.
 func conv(size, k, stride, dilation int, same bool) lower.Convolution {
-	c := lower.Convolution{Type: graph.Float32, Batch: 2, InH: size, InW: size + 1, InC: 3, OutC: 5, H: k, W: k, StrideH: stride, StrideW: stride, DilationH: dilation, DilationW: dilation}
+	c := lower.Convolution{Type: tensor.Float32, Batch: 2, InH: size, InW: size + 1, InC: 3, OutC: 5, H: k, W: k, StrideH: stride, StrideW: stride, DilationH: dilation, DilationW: dilation}
 	c.OutH, c.PadTop = host.OutSize(c.InH, k, stride, dilation, same)
 	c.OutW, c.PadLeft = host.OutSize(c.InW, k, stride, dilation, same)
 	return c

@@ -14,13 +14,13 @@ import (
 	"testing"
 	"unsafe"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/driver"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/driver/fake"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/emulate"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/kernels"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/lower"
 	host "github.com/goestimator/goestimator/internal/runtime/kernels"
+	"github.com/goestimator/goestimator/tensor"
 	"go.uber.org/goleak"
 )
 
@@ -189,7 +189,7 @@ type problemCase struct {
 // newCase makes the operands of a convolution and what is expected of it.
 func (r *rig) newCase(c lower.Convolution, bias bool) *problemCase {
 	g := c.Window()
-	p := &problemCase{Convolution: c, bfloat16: c.Type == graph.BFloat16}
+	p := &problemCase{Convolution: c, bfloat16: c.Type == tensor.BFloat16}
 	p.rounded = p.bfloat16 && !c.FloatGradient()
 	p.x, p.w, p.y = numbers(1, g.Batch*g.InH*g.InW*g.InC), numbers(2, g.KH*g.KW*g.InC*g.OutC), numbers(3, g.Batch*g.OutH*g.OutW*g.OutC)
 	p.X, p.Filter, p.Y = r.put(p.x, p.bfloat16), r.put(p.w, p.bfloat16), r.put(p.y, p.bfloat16)

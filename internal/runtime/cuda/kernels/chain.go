@@ -12,6 +12,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/driver"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Chain is a generated kernel: an elementwise part of a graph in one pass over memory. Equal parts have equal kernels of one
@@ -160,7 +161,7 @@ func (w *chainWriter) value(v graph.Output) (string, error) {
 	}
 	w.c.Inputs, w.whole = append(w.c.Inputs, v), append(w.whole, at == "i")
 	w.names[v] = name
-	if v.DType() == graph.BFloat16 {
+	if v.DType() == tensor.BFloat16 {
 		input = "bf16_to_f32(" + input + ")"
 	}
 	fmt.Fprintf(&w.body, "  %s %s = %s;\n", elementTypes[v.DType()].value, name, input)
@@ -227,7 +228,7 @@ func (w *chainWriter) finish() error {
 		if !ok || slices.Contains(w.c.Inputs, o) || !o.Type().Shape.Equal(w.c.shape) {
 			return fmt.Errorf("output %d (%s): expected the result of one of the nodes, of shape %v", k, o.Node.Name, w.c.shape)
 		}
-		if o.DType() == graph.BFloat16 {
+		if o.DType() == tensor.BFloat16 {
 			v = "f32_to_bf16(" + v + ")"
 		}
 		fmt.Fprintf(&w.body, "  y%d = %s;\n", k, v)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // elementOp is how a TensorFlow op of one element is written in CUDA C++: %1, %2 and %3 stand for its inputs.
@@ -65,11 +66,11 @@ func ElementwiseOps() []string {
 
 // elementTypes are how elements lie in memory, how they are computed with, and their letter in elementOp.types. Bfloat16
 // is computed as float and rounded where it is stored.
-var elementTypes = map[graph.DType]struct{ memory, value, letter string }{
-	graph.Float32: {"float", "float", "f"}, graph.Float64: {"double", "double", "f"}, graph.BFloat16: {"u16", "float", "f"},
-	graph.Int32: {"int", "int", "i"}, graph.Int64: {"i64", "i64", "i"}, graph.Uint8: {"u8", "u8", "i"}, graph.Bool: {"u8", "bool", "b"},
-	graph.Int8: {"signed char", "signed char", "i"}, graph.Int16: {"short", "short", "i"}, graph.Uint16: {"u16", "u16", "i"},
-	graph.Uint32: {"u32", "u32", "i"}, graph.Uint64: {"u64", "u64", "i"},
+var elementTypes = map[tensor.DType]struct{ memory, value, letter string }{
+	tensor.Float32: {"float", "float", "f"}, tensor.Float64: {"double", "double", "f"}, tensor.BFloat16: {"u16", "float", "f"},
+	tensor.Int32: {"int", "int", "i"}, tensor.Int64: {"i64", "i64", "i"}, tensor.Uint8: {"u8", "u8", "i"}, tensor.Bool: {"u8", "bool", "b"},
+	tensor.Int8: {"signed char", "signed char", "i"}, tensor.Int16: {"short", "short", "i"}, tensor.Uint16: {"u16", "u16", "i"},
+	tensor.Uint32: {"u32", "u32", "i"}, tensor.Uint64: {"u64", "u64", "i"},
 }
 
 // expression writes a node over the names of its inputs.
@@ -79,13 +80,13 @@ func expression(n *graph.Node, in []string) (string, error) {
 	case "AddN":
 		return strings.Join(in, " + "), nil
 	case "Cast":
-		if n.Outputs[0].DType == graph.Bool {
+		if n.Outputs[0].DType == tensor.Bool {
 			return in[0] + " != 0", nil
 		}
 		return in[0], nil
 	}
 	o, ok := elementOps[n.Op]
-	if text := divisions[n.Op]; text != "" && (from == graph.Int32 || from == graph.Int64) {
+	if text := divisions[n.Op]; text != "" && (from == tensor.Int32 || from == tensor.Int64) {
 		o.text, o.types = text, "i"
 	}
 	if !ok || len(in) != o.inputs {

@@ -16,6 +16,7 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
 	"github.com/goestimator/goestimator/internal/testkit"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // chainGraph builds graphs of elementwise nodes.
@@ -37,20 +38,20 @@ func (c *chainGraph) add(n *graph.Node) graph.Output {
 	return n.Out(0)
 }
 
-func (c *chainGraph) feed(d graph.DType, dims ...graph.Dim) graph.Output {
+func (c *chainGraph) feed(d tensor.DType, dims ...graph.Dim) graph.Output {
 	v := c.add(&graph.Node{Op: "Placeholder", Outputs: []graph.Type{{DType: d, Shape: graph.Shape{Dims: dims}}}})
 	c.feeds = append(c.feeds, v)
 	return v
 }
 
-func (c *chainGraph) op(name string, d graph.DType, s graph.Shape, in ...graph.Output) graph.Output {
+func (c *chainGraph) op(name string, d tensor.DType, s graph.Shape, in ...graph.Output) graph.Output {
 	v := c.add(&graph.Node{Op: name, Inputs: in, Attrs: graph.Attrs{}, Outputs: []graph.Type{{DType: d, Shape: s}}})
 	c.nodes = append(c.nodes, v.Node)
 	return v
 }
 
 // hostRun computes outputs with the engine on the processor.
-func (c *chainGraph) hostRun(batch int, outputs []graph.Output, feeds []*graph.Tensor) []*graph.Tensor {
+func (c *chainGraph) hostRun(batch int, outputs []graph.Output, feeds []*tensor.Tensor) []*tensor.Tensor {
 	c.t.Helper()
 	dev := device.NewHost()
 	defer dev.Close()
@@ -64,34 +65,34 @@ func (c *chainGraph) hostRun(batch int, outputs []graph.Output, feeds []*graph.T
 	if err := p.Run(context.Background(), batch, feeds); err != nil {
 		c.t.Fatal(err)
 	}
-	var out []*graph.Tensor
+	var out []*tensor.Tensor
 	for i := range outputs {
 		v := p.Value(i)
-		out = append(out, &graph.Tensor{DType: v.DType, Shape: v.Shape, Bytes: append([]byte(nil), v.Bytes...)})
+		out = append(out, &tensor.Tensor{DType: v.DType, Shape: v.Shape, Bytes: append([]byte(nil), v.Bytes...)})
 	}
 	return out
 }
 
 // tensors makes a feed's value: normals, small integers or bools.
-func tensors(feeds []graph.Output, batch int) []*graph.Tensor {
-	var out []*graph.Tensor
+func tensors(feeds []graph.Output, batch int) []*tensor.Tensor {
+	var out []*tensor.Tensor
 	for i, f := range feeds {
 		s := f.Type().Shape
 		x := numbers(uint64(i+1), s.ElementsAt(batch))
-		var t *graph.Tensor
+		var t *tensor.Tensor
 		switch f.DType() {
-		case graph.Float32:
-			t = must(graph.FromSlice(x, s.At(batch)...))
-		case graph.Float64:
-			t = must(graph.FromSlice(wide(x), s.At(batch)...))
-		case graph.Int32:
-			t = must(graph.FromSlice(mapped(x, func(v float32) int32 { return int32(v * 3) }), s.At(batch)...))
-		case graph.Int64:
-			t = must(graph.FromSlice(mapped(x, func(v float32) int64 { return int64(v * 3) }), s.At(batch)...))
-		case graph.Uint8:
-			t = must(graph.FromSlice(mapped(x, func(v float32) uint8 { return uint8(int(v*10) & 255) }), s.At(batch)...))
-		case graph.Bool:
-			t = must(graph.FromSlice(mapped(x, func(v float32) bool { return v > 0 }), s.At(batch)...))
+		case tensor.Float32:
+			t = must(tensor.FromSlice(x, s.At(batch)...))
+		case tensor.Float64:
+			t = must(tensor.FromSlice(wide(x), s.At(batch)...))
+		case tensor.Int32:
+			t = must(tensor.FromSlice(mapped(x, func(v float32) int32 { return int32(v * 3) }), s.At(batch)...))
+		case tensor.Int64:
+			t = must(tensor.FromSlice(mapped(x, func(v float32) int64 { return int64(v * 3) }), s.At(batch)...))
+		case tensor.Uint8:
+			t = must(tensor.FromSlice(mapped(x, func(v float32) uint8 { return uint8(int(v*10) & 255) }), s.At(batch)...))
+		case tensor.Bool:
+			t = must(tensor.FromSlice(mapped(x, func(v float32) bool { return v > 0 }), s.At(batch)...))
 		default:
 			panic(f.DType())
 		}
@@ -116,18 +117,18 @@ type chainCase struct {
 }
 
 // numbersOf are a tensor's elements as float32.
-func numbersOf(t *graph.Tensor) []float32 {
+func numbersOf(t *tensor.Tensor) []float32 {
 	switch t.DType {
-	case graph.Float32:
-		return graph.Of[float32](t)
-	case graph.Float64:
-		return narrow(graph.Of[float64](t))
-	case graph.Int32:
-		return mapped(graph.Of[int32](t), func(v int32) float32 { return float32(v) })
-	case graph.Int64:
-		return mapped(graph.Of[int64](t), func(v int64) float32 { return float32(v) })
-	case graph.Uint8:
-		return mapped(graph.Of[uint8](t), func(v uint8) float32 { return float32(v) })
+	case tensor.Float32:
+		return tensor.Values[float32](t)
+	case tensor.Float64:
+		return narrow(tensor.Values[float64](t))
+	case tensor.Int32:
+		return mapped(tensor.Values[int32](t), func(v int32) float32 { return float32(v) })
+	case tensor.Int64:
+		return mapped(tensor.Values[int64](t), func(v int64) float32 { return float32(v) })
+	case tensor.Uint8:
+		return mapped(tensor.Values[uint8](t), func(v uint8) float32 { return float32(v) })
 	}
 	return mapped(t.Bytes, func(v byte) float32 { return float32(v) })
 }
@@ -140,11 +141,11 @@ func fixed(n int) graph.Dim { return graph.Fixed(n) }
 func broadcastCase(t *testing.T) chainCase {
 	g := newChainGraph(t)
 	full := graph.BatchOf(3, 4)
-	x := g.feed(graph.Float32, b, fixed(3), fixed(4))
+	x := g.feed(tensor.Float32, b, fixed(3), fixed(4))
 	for _, dims := range [][]graph.Dim{{}, {fixed(4)}, {fixed(3), fixed(1)}, {fixed(1), fixed(3), fixed(4)}, {b, fixed(1), fixed(1)}, {b, fixed(1), fixed(4)}, {b, fixed(3), fixed(1)}, {fixed(1)}} {
-		x = g.op("AddV2", graph.Float32, full, x, g.feed(graph.Float32, dims...))
+		x = g.op("AddV2", tensor.Float32, full, x, g.feed(tensor.Float32, dims...))
 	}
-	y := g.op("Mul", graph.Float32, full, x, x)
+	y := g.op("Mul", tensor.Float32, full, x, x)
 	return chainCase{"broadcast", g, []graph.Output{x, y}}
 }
 
@@ -152,20 +153,20 @@ func broadcastCase(t *testing.T) chainCase {
 func typesCase(t *testing.T) chainCase {
 	g := newChainGraph(t)
 	s := graph.BatchOf(5)
-	img, ids, long, cond, x, d := g.feed(graph.Uint8, b, fixed(5)), g.feed(graph.Int32, b, fixed(5)), g.feed(graph.Int64, fixed(5)), g.feed(graph.Bool, b, fixed(5)), g.feed(graph.Float32, b, fixed(5)), g.feed(graph.Float64, b, fixed(5))
-	f := g.op("Cast", graph.Float32, s, img)
-	sum := g.op("AddN", graph.Float32, s, f, x, x)
-	pick := g.op("SelectV2", graph.Float32, s, cond, sum, x)
-	long2 := g.op("Mul", graph.Int64, s, g.op("Cast", graph.Int64, s, ids), long)
-	less := g.op("LogicalAnd", graph.Bool, s, g.op("Less", graph.Bool, s, x, pick), g.op("LogicalNot", graph.Bool, s, cond))
-	big := g.op("Maximum", graph.Float64, s, d, g.op("Square", graph.Float64, s, d))
-	neg := g.op("Neg", graph.Int32, s, g.op("Abs", graph.Int32, s, ids))
-	trunc := g.op("Cast", graph.Int32, s, g.op("Exp", graph.Float32, s, x))
+	img, ids, long, cond, x, d := g.feed(tensor.Uint8, b, fixed(5)), g.feed(tensor.Int32, b, fixed(5)), g.feed(tensor.Int64, fixed(5)), g.feed(tensor.Bool, b, fixed(5)), g.feed(tensor.Float32, b, fixed(5)), g.feed(tensor.Float64, b, fixed(5))
+	f := g.op("Cast", tensor.Float32, s, img)
+	sum := g.op("AddN", tensor.Float32, s, f, x, x)
+	pick := g.op("SelectV2", tensor.Float32, s, cond, sum, x)
+	long2 := g.op("Mul", tensor.Int64, s, g.op("Cast", tensor.Int64, s, ids), long)
+	less := g.op("LogicalAnd", tensor.Bool, s, g.op("Less", tensor.Bool, s, x, pick), g.op("LogicalNot", tensor.Bool, s, cond))
+	big := g.op("Maximum", tensor.Float64, s, d, g.op("Square", tensor.Float64, s, d))
+	neg := g.op("Neg", tensor.Int32, s, g.op("Abs", tensor.Int32, s, ids))
+	trunc := g.op("Cast", tensor.Int32, s, g.op("Exp", tensor.Float32, s, x))
 	return chainCase{"types", g, []graph.Output{pick, long2, less, big, neg, trunc}}
 }
 
 // opsCase has every op of floats that takes one or two.
-func opsCase(t *testing.T, d graph.DType) chainCase {
+func opsCase(t *testing.T, d tensor.DType) chainCase {
 	g := newChainGraph(t)
 	s := graph.BatchOf(9)
 	x, y := g.feed(d, b, fixed(9)), g.feed(d, b, fixed(9))
@@ -183,13 +184,13 @@ func opsCase(t *testing.T, d graph.DType) chainCase {
 	}
 	outputs = append(outputs, g.op("Pow", d, s, positive, y), g.op("SqrtGrad", d, s, positive, y), g.op("RsqrtGrad", d, s, positive, y))
 	for _, name := range []string{"IsFinite", "IsNan", "IsInf"} {
-		outputs = append(outputs, g.op(name, graph.Bool, s, x))
+		outputs = append(outputs, g.op(name, tensor.Bool, s, x))
 	}
 	return chainCase{"ops_" + d.String(), g, outputs}
 }
 
 func chainCases(t *testing.T) []chainCase {
-	return []chainCase{broadcastCase(t), typesCase(t), opsCase(t, graph.Float32), opsCase(t, graph.Float64)}
+	return []chainCase{broadcastCase(t), typesCase(t), opsCase(t, tensor.Float32), opsCase(t, tensor.Float64)}
 }
 
 func (c chainCase) chain(t *testing.T) *kernels.Chain {
@@ -226,7 +227,7 @@ func TestChains(t *testing.T) {
 			}
 			r.run(must(chains[i].Call(out, in, c.outputs[0].Type().Shape.ElementsAt(batch), kernels.Fault{})))
 			for k, w := range want {
-				got := &graph.Tensor{DType: w.DType, Shape: w.Shape, Bytes: down[byte](r, out[k], len(w.Bytes))}
+				got := &tensor.Tensor{DType: w.DType, Shape: w.Shape, Bytes: down[byte](r, out[k], len(w.Bytes))}
 				near(t, fmt.Sprintf("%s, batch %d, %s", c.name, batch, c.outputs[k].Node.Name), numbersOf(w), numbersOf(got), 2e-6)
 			}
 		}
@@ -236,7 +237,7 @@ func TestChains(t *testing.T) {
 // TestRoundingToBFloat16 goes to the nearest, ties to even; NaN and infinity stay.
 func TestRoundingToBFloat16(t *testing.T) {
 	g := newChainGraph(t)
-	y := g.op("Cast", graph.BFloat16, graph.BatchOf(1), g.feed(graph.Float32, b, fixed(1)))
+	y := g.op("Cast", tensor.BFloat16, graph.BatchOf(1), g.feed(tensor.Float32, b, fixed(1)))
 	c := must(kernels.NewChain(g.nodes, []graph.Output{y}))
 	r := newRig(t, "", kernels.ChainModule("chains", c))
 	x := append(numbers(1, 1000), 0, 1, -1, float32(math.Inf(1)), float32(math.NaN()), 1.00390625, 1.01171875, 3.4e38)
@@ -261,8 +262,8 @@ func TestChainsCompile(t *testing.T) {
 		t.Skipf("skipped: no CUDA compiler: %v", err)
 	}
 	half := newChainGraph(t)
-	x := half.feed(graph.BFloat16, b, fixed(8))
-	y := half.op("Relu", graph.BFloat16, graph.BatchOf(8), half.op("BiasAdd", graph.BFloat16, graph.BatchOf(8), x, half.feed(graph.BFloat16, fixed(8))))
+	x := half.feed(tensor.BFloat16, b, fixed(8))
+	y := half.op("Relu", tensor.BFloat16, graph.BatchOf(8), half.op("BiasAdd", tensor.BFloat16, graph.BatchOf(8), x, half.feed(tensor.BFloat16, fixed(8))))
 	for _, k := range append(chainCases(t), chainCase{"bfloat16", half, []graph.Output{y}}) {
 		c2 := k.chain(t)
 		m := kernels.ChainModule(k.name, c2)
@@ -278,29 +279,29 @@ func TestChainsThatAreRefused(t *testing.T) {
 	full := graph.BatchOf(4)
 	for name, f := range map[string]func(g *chainGraph) []graph.Output{
 		"not elementwise": func(g *chainGraph) []graph.Output {
-			return []graph.Output{g.op("Softmax", graph.Float32, full, g.feed(graph.Float32, b, fixed(4)))}
+			return []graph.Output{g.op("Softmax", tensor.Float32, full, g.feed(tensor.Float32, b, fixed(4)))}
 		},
 		"shape": func(g *chainGraph) []graph.Output {
-			return []graph.Output{g.op("Add", graph.Float32, full, g.feed(graph.Float32, b, fixed(4)), g.feed(graph.Float32, fixed(3)))}
+			return []graph.Output{g.op("Add", tensor.Float32, full, g.feed(tensor.Float32, b, fixed(4)), g.feed(tensor.Float32, fixed(3)))}
 		},
 		"type": func(g *chainGraph) []graph.Output {
-			return []graph.Output{g.op("Exp", graph.Int32, full, g.feed(graph.Int32, b, fixed(4)))}
+			return []graph.Output{g.op("Exp", tensor.Int32, full, g.feed(tensor.Int32, b, fixed(4)))}
 		},
 		"string": func(g *chainGraph) []graph.Output {
-			return []graph.Output{g.op("Identity", graph.String, full, g.feed(graph.String, b, fixed(4)))}
+			return []graph.Output{g.op("Identity", tensor.String, full, g.feed(tensor.String, b, fixed(4)))}
 		},
 		"output from outside": func(g *chainGraph) []graph.Output {
-			x := g.feed(graph.Float32, b, fixed(4))
-			g.op("Neg", graph.Float32, full, x)
+			x := g.feed(tensor.Float32, b, fixed(4))
+			g.op("Neg", tensor.Float32, full, x)
 			return []graph.Output{x}
 		},
 		"smaller output": func(g *chainGraph) []graph.Output {
-			x, y := g.feed(graph.Float32, b, fixed(4)), g.feed(graph.Float32, fixed(4))
-			return []graph.Output{g.op("Neg", graph.Float32, full, x), g.op("Neg", graph.Float32, graph.ShapeOf(4), y)}
+			x, y := g.feed(tensor.Float32, b, fixed(4)), g.feed(tensor.Float32, fixed(4))
+			return []graph.Output{g.op("Neg", tensor.Float32, full, x), g.op("Neg", tensor.Float32, graph.ShapeOf(4), y)}
 		},
 		"batch inside": func(g *chainGraph) []graph.Output {
 			s := graph.Shape{Dims: []graph.Dim{fixed(2), b}}
-			return []graph.Output{g.op("Add", graph.Float32, s, g.feed(graph.Float32, fixed(2), b), g.feed(graph.Float32, b))}
+			return []graph.Output{g.op("Add", tensor.Float32, s, g.feed(tensor.Float32, fixed(2), b), g.feed(tensor.Float32, b))}
 		},
 		"nothing": func(g *chainGraph) []graph.Output { return nil },
 	} {

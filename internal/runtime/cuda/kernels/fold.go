@@ -4,17 +4,17 @@ import (
 	_ "embed"
 	"fmt"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/driver"
 	host "github.com/goestimator/goestimator/internal/runtime/kernels"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 //go:embed src/fold.cu
 var foldSource string
 
 // suffixes name the kernels of an element type.
-var suffixes = map[graph.DType]string{graph.Float32: "f32", graph.Float64: "f64", graph.BFloat16: "bf16", graph.Int32: "i32", graph.Int64: "i64",
-	graph.Bool: "bool", graph.Uint8: "u8"}
+var suffixes = map[tensor.DType]string{tensor.Float32: "f32", tensor.Float64: "f64", tensor.BFloat16: "bf16", tensor.Int32: "i32", tensor.Int64: "i64",
+	tensor.Bool: "bool", tensor.Uint8: "u8"}
 
 // foldKernels describes src/fold.cu.
 func foldKernels() (all []Kernel) {
@@ -33,7 +33,7 @@ func foldKernels() (all []Kernel) {
 // Fold reduces X over any of its dimensions. Of bool, ReduceMin is All and ReduceMax Any.
 type Fold struct {
 	Op      host.ReduceOp
-	Type    graph.DType
+	Type    tensor.DType
 	Dst, X  driver.Ptr
 	Sizes   []int   // of X
 	Reduced []bool  // which of them
@@ -41,7 +41,7 @@ type Fold struct {
 }
 
 // CanFold reports whether there is a kernel for an element type.
-func CanFold(d graph.DType) bool { return suffixes[d] != "" && d != graph.Uint8 }
+func CanFold(d tensor.DType) bool { return suffixes[d] != "" && d != tensor.Uint8 }
 
 // foldRank is the most runs of dimensions of either sort.
 const foldRank = 4
@@ -91,7 +91,7 @@ func (f Fold) Call() (Call, error) {
 
 // ArgBest finds the place of the largest, or smallest, of each N of X [Outer, N, Inner].
 type ArgBest struct {
-	Type            graph.DType
+	Type            tensor.DType
 	Dst, X          driver.Ptr
 	Outer, N, Inner int
 	Int64           bool // of Dst; else int32
@@ -99,7 +99,9 @@ type ArgBest struct {
 }
 
 // CanArg reports whether there is a kernel for an element type.
-func CanArg(d graph.DType) bool { return suffixes[d] != "" && d != graph.BFloat16 && d != graph.Bool }
+func CanArg(d tensor.DType) bool {
+	return suffixes[d] != "" && d != tensor.BFloat16 && d != tensor.Bool
+}
 
 // Call is the launch.
 func (a ArgBest) Call() Call {
@@ -108,12 +110,12 @@ func (a ArgBest) Call() Call {
 }
 
 // CanRange reports whether Range has a kernel for an element type.
-func CanRange(d graph.DType) bool {
-	return d == graph.Float32 || d == graph.Float64 || d == graph.Int32 || d == graph.Int64
+func CanRange(d tensor.DType) bool {
+	return d == tensor.Float32 || d == tensor.Float64 || d == tensor.Int32 || d == tensor.Int64
 }
 
 // Range sets dst to start + i*delta, of which the two lie on the GPU.
-func Range(d graph.DType, dst, start, delta driver.Ptr, n int) Call {
+func Range(d tensor.DType, dst, start, delta driver.Ptr, n int) Call {
 	grid, block := over(n)
 	return call("range_"+suffixes[d], grid, block, dst, start, delta, n)
 }

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/kernels"
 	host "github.com/goestimator/goestimator/internal/runtime/kernels"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // folded reduces x of the given sizes one by one.
@@ -70,22 +70,22 @@ func TestFold(t *testing.T) {
 			name := fmt.Sprint(c.sizes, c.reduced, op)
 			f := kernels.Fold{Op: op, Sizes: c.sizes, Reduced: c.reduced, Scale: 1}
 			want := folded(op, x, c.sizes, c.reduced)
-			f.Type, f.X, f.Dst = graph.Float32, up(r, x), r.alloc(4*len(want))
+			f.Type, f.X, f.Dst = tensor.Float32, up(r, x), r.alloc(4*len(want))
 			r.run(must(f.Call()))
 			near(t, name, want, down[float32](r, f.Dst, len(want)), 1e-4)
-			f.Type, f.X, f.Dst = graph.Float64, up(r, wide(x)), r.alloc(8*len(want))
+			f.Type, f.X, f.Dst = tensor.Float64, up(r, wide(x)), r.alloc(8*len(want))
 			r.run(must(f.Call()))
 			near(t, name+" float64", want, narrow(down[float64](r, f.Dst, len(want))), 1e-4)
 			if op == host.ReduceMean || op == host.ReduceProd || op == host.ReduceSumSquares {
 				continue
 			}
 			want = folded(op, mapped(ints, func(v int32) float32 { return float32(v) }), c.sizes, c.reduced)
-			f.Type, f.X, f.Dst = graph.Int32, up(r, ints), r.alloc(4*len(want))
+			f.Type, f.X, f.Dst = tensor.Int32, up(r, ints), r.alloc(4*len(want))
 			r.run(must(f.Call()))
 			near(t, name+" int32", want, mapped(down[int32](r, f.Dst, len(want)), func(v int32) float32 { return float32(v) }), 0)
 		}
 	}
-	all := kernels.Fold{Op: host.ReduceMin, Type: graph.Bool, X: up(r, []byte{1, 1, 0, 1}), Dst: r.alloc(2), Sizes: []int{2, 2}, Reduced: []bool{false, true}}
+	all := kernels.Fold{Op: host.ReduceMin, Type: tensor.Bool, X: up(r, []byte{1, 1, 0, 1}), Dst: r.alloc(2), Sizes: []int{2, 2}, Reduced: []bool{false, true}}
 	r.run(must(all.Call()))
 	if got := down[byte](r, all.Dst, 2); got[0] != 1 || got[1] != 0 {
 		t.Errorf("all: got %v", got)
@@ -114,7 +114,7 @@ func TestArgAndRange(t *testing.T) {
 	nan := numbers(1, 1)[0] * 0
 	nan /= nan
 	x := []float32{1, 5, 5, 2, nan, 9, -1, -7, -7}
-	a := kernels.ArgBest{Type: graph.Float32, Dst: r.alloc(12), X: up(r, x), Outer: 3, N: 3, Inner: 1}
+	a := kernels.ArgBest{Type: tensor.Float32, Dst: r.alloc(12), X: up(r, x), Outer: 3, N: 3, Inner: 1}
 	for _, c := range []struct {
 		inner    int
 		smallest bool
@@ -128,7 +128,7 @@ func TestArgAndRange(t *testing.T) {
 		}
 	}
 	dst := r.alloc(24)
-	r.run(kernels.Range(graph.Int64, dst, up(r, []int64{5}), up(r, []int64{-2}), 3))
+	r.run(kernels.Range(tensor.Int64, dst, up(r, []int64{5}), up(r, []int64{-2}), 3))
 	if got := down[int64](r, dst, 3); [3]int64(got) != [3]int64{5, 3, 1} {
 		t.Errorf("range: got %v", got)
 	}

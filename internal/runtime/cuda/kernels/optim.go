@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/driver"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Rule names an optimizer's update, with its scalars and slots.
@@ -141,17 +141,17 @@ func Guard(out, keep, fault driver.Ptr) Call {
 
 // Assignment gives a variable of N elements the value X, or adds it (By 1) or subtracts it (By -1).
 type Assignment struct {
-	Type   graph.DType
+	Type   tensor.DType
 	Var, X driver.Ptr
 	Fault  driver.Ptr // as in Update
 	N, By  int
 }
 
 // assigns are the kernels that can add.
-var assigns = map[graph.DType]string{graph.Float32: "assign_f32", graph.Float64: "assign_f64", graph.Int32: "assign_i32", graph.Int64: "assign_i64"}
+var assigns = map[tensor.DType]string{tensor.Float32: "assign_f32", tensor.Float64: "assign_f64", tensor.Int32: "assign_i32", tensor.Int64: "assign_i64"}
 
 // CanAdd reports whether an Assignment of the type may have By other than 0.
-func CanAdd(d graph.DType) bool { return assigns[d] != "" }
+func CanAdd(d tensor.DType) bool { return assigns[d] != "" }
 
 // Call is the launch.
 func (a Assignment) Call() Call {

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/driver"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/kernels"
 	host "github.com/goestimator/goestimator/internal/runtime/kernels"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // update is one rule on the host and its constants on the GPU.
@@ -151,13 +151,13 @@ func TestAssignments(t *testing.T) {
 		f    driver.Ptr
 		want []int64
 	}{{1, fault, []int64{11, 22, 33}}, {-1, fault, []int64{1, 2, 3}}, {0, bad, []int64{1, 2, 3}}, {0, fault, []int64{10, 20, 30}}} {
-		r.run(kernels.Assignment{Type: graph.Int64, Var: w, X: x, Fault: c.f, N: 3, By: c.by}.Call())
+		r.run(kernels.Assignment{Type: tensor.Int64, Var: w, X: x, Fault: c.f, N: 3, By: c.by}.Call())
 		if got := down[int64](r, w, 3); !slices.Equal(got, c.want) {
 			t.Errorf("by %d: expected %v, got %v", c.by, c.want, got)
 		}
 	}
 	b, y := up(r, []uint16{1, 2, 3}), up(r, []uint16{4, 5, 6})
-	r.run(kernels.Assignment{Type: graph.BFloat16, Var: b, X: y, Fault: fault, N: 3}.Call())
+	r.run(kernels.Assignment{Type: tensor.BFloat16, Var: b, X: y, Fault: fault, N: 3}.Call())
 	if got := down[uint16](r, b, 3); !slices.Equal(got, []uint16{4, 5, 6}) {
 		t.Errorf("bytes: got %v", got)
 	}

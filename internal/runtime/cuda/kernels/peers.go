@@ -3,8 +3,8 @@ package kernels
 import (
 	_ "embed"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/driver"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 //go:embed src/peers.cu
@@ -21,14 +21,14 @@ func peersKernels() (all []Kernel) {
 // PeersSum adds up N elements of several GPUs, in the order of their ranks. Own, of rank Self, takes the sum; rank k's are
 // at element k*Stride of Parts. Sums of bfloat16 are rounded once, in the end.
 type PeersSum struct {
-	Type                   graph.DType
+	Type                   tensor.DType
 	Own, Parts             driver.Ptr
 	N, Stride, Count, Self int
 }
 
 // CanSumPeers reports whether PeersSum has a kernel for an element type.
-func CanSumPeers(d graph.DType) bool {
-	return d == graph.Float32 || d == graph.Float64 || d == graph.BFloat16 || d == graph.Int64
+func CanSumPeers(d tensor.DType) bool {
+	return d == tensor.Float32 || d == tensor.Float64 || d == tensor.BFloat16 || d == tensor.Int64
 }
 
 // Call is the launch.
@@ -38,7 +38,7 @@ func (s PeersSum) Call() Call {
 }
 
 // PeersDivide divides n elements of float32 or float64 at x by a number of replicas.
-func PeersDivide(d graph.DType, x driver.Ptr, n, by int) Call {
+func PeersDivide(d tensor.DType, x driver.Ptr, n, by int) Call {
 	grid, block := over(n)
 	return call("peers_divide_"+suffixes[d], grid, block, x, n, by)
 }

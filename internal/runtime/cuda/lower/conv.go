@@ -3,9 +3,9 @@ package lower
 import (
 	"fmt"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/compiler/window"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // convOps are convolutions over NHWC images.
@@ -60,7 +60,7 @@ func newConvolution(t *Target, o *engine.Operation, d Direction) (*convolution, 
 		c.x, c.filter, c.y = o.In[0], o.Out[0], o.In[2]
 	}
 	all := []*engine.Operand{c.x, c.y, c.filter}
-	if d == FilterGradient && c.filter.Type.DType == graph.Float32 && c.filter.Type.Shape.Rank() == 4 {
+	if d == FilterGradient && c.filter.Type.DType == tensor.Float32 && c.filter.Type.Shape.Rank() == 4 {
 		all = all[:2] // sums are float32: the gradient can be, too
 	}
 	if err := images(all...); err != nil {
@@ -139,4 +139,4 @@ func (t *Target) convolutions() Convolutions {
 }
 
 // isBFloat16 tells which of the two types of images an operand has.
-func isBFloat16(o *engine.Operand) bool { return o.Type.DType == graph.BFloat16 }
+func isBFloat16(o *engine.Operand) bool { return o.Type.DType == tensor.BFloat16 }

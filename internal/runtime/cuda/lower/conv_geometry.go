@@ -9,6 +9,7 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/cuda/kernels"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
 	host "github.com/goestimator/goestimator/internal/runtime/kernels"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // windowAttrs reads the attributes of an op that moves a window over images.
@@ -30,7 +31,7 @@ func checkWindow(g host.Window, y []int) error {
 // images fails unless all operands are of rank 4 and of one type that the kernels have.
 func images(of ...*engine.Operand) error {
 	d := of[0].Type.DType
-	if d != graph.Float32 && d != graph.BFloat16 {
+	if d != tensor.Float32 && d != tensor.BFloat16 {
 		return fmt.Errorf("expected images of float32 or bfloat16, got %v", d)
 	}
 	for _, o := range of {

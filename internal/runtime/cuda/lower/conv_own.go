@@ -3,9 +3,9 @@ package lower
 import (
 	"fmt"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/kernels"
 	host "github.com/goestimator/goestimator/internal/runtime/kernels"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // OwnConvolutions is Convolutions by the kernels of module conv. Numbers are not rounded, whatever the precision.
@@ -23,7 +23,7 @@ func (c Convolution) Window() host.Window {
 func (c Convolution) Check() error {
 	w := c.Window()
 	switch {
-	case c.Type != graph.Float32 && c.Type != graph.BFloat16:
+	case c.Type != tensor.Float32 && c.Type != tensor.BFloat16:
 		return fmt.Errorf("convolution of %v: expected float32 or bfloat16", c.Type)
 	case c.Bias != 0 && c.BiasType != c.Type:
 		return fmt.Errorf("convolution of %v: expected a bias of the same type, got %v", c.Type, c.BiasType)
@@ -37,12 +37,12 @@ func (c Convolution) Check() error {
 
 // FloatGradient reports whether a filter's gradient is float32 while the images are not.
 func (c Convolution) FloatGradient() bool {
-	return c.Direction == FilterGradient && c.Type != graph.Float32 && c.GradientType == graph.Float32
+	return c.Direction == FilterGradient && c.Type != tensor.Float32 && c.GradientType == tensor.Float32
 }
 
 // own is the convolution as the kernels take it.
 func (c Convolution) own() kernels.Conv {
-	return kernels.Conv{Window: c.Window(), X: c.X, W: c.Filter, Y: c.Y, Bias: c.Bias, Relu: c.Relu, BFloat16: c.Type == graph.BFloat16, FloatW: c.FloatGradient(), Scratch: c.Workspace}
+	return kernels.Conv{Window: c.Window(), X: c.X, W: c.Filter, Y: c.Y, Bias: c.Bias, Relu: c.Relu, BFloat16: c.Type == tensor.BFloat16, FloatW: c.FloatGradient(), Scratch: c.Workspace}
 }
 
 // Workspace implements Convolutions.

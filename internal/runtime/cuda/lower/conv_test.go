@@ -10,6 +10,7 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // imageCase is an op over images. An input that is written [..] in brackets tells sizes alone.
@@ -61,11 +62,11 @@ func imageCases() []imageCase {
 }
 
 // sizes is a constant with the sizes of a shape; those of the batch do not matter, as engines do not read them.
-func sizes(s string) *graph.Tensor {
+func sizes(s string) *tensor.Tensor {
 	dims := splitDims(strings.Trim(s, "[]"))
-	v := graph.NewTensor(graph.Int32, len(dims))
+	v := tensor.New(tensor.Int32, len(dims))
 	for i, d := range dims {
-		graph.Of[int32](v)[i] = int32(d)
+		tensor.Values[int32](v)[i] = int32(d)
 	}
 	return v
 }
@@ -77,28 +78,28 @@ func TestImagesAreThoseOfTheHost(t *testing.T) {
 		for _, batch := range []int{1, 3} {
 			r.t = t
 			in, types, want := hostResult(t, c, batch)
-			got := r.do(&graph.Node{Name: "y", Op: c.op, Attrs: c.attrs, Outputs: []graph.Type{{DType: graph.Float32, Shape: shapeOf(c.out)}}}, in, types, batch)
+			got := r.do(&graph.Node{Name: "y", Op: c.op, Attrs: c.attrs, Outputs: []graph.Type{{DType: tensor.Float32, Shape: shapeOf(c.out)}}}, in, types, batch)
 			closeTo(t, fmt.Sprintf("%+v, batch %d", c, batch), want, got)
 		}
 	}
 }
 
 // hostResult makes inputs of a case and what the engine makes of them on the host.
-func hostResult(t *testing.T, c imageCase, batch int) (in []*graph.Tensor, types []graph.Type, want *graph.Tensor) {
+func hostResult(t *testing.T, c imageCase, batch int) (in []*tensor.Tensor, types []graph.Type, want *tensor.Tensor) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(1, 2))
 	b := graph.NewBuilder(graph.New())
 	var feeds, inputs []graph.Output
-	var fed []*graph.Tensor
+	var fed []*tensor.Tensor
 	for i, s := range c.in {
 		if strings.HasPrefix(s, "[") {
 			v := sizes(s)
-			in, types = append(in, nil), append(types, graph.Type{DType: graph.Int32, Shape: graph.ShapeOf(4)})
+			in, types = append(in, nil), append(types, graph.Type{DType: tensor.Int32, Shape: graph.ShapeOf(4)})
 			inputs = append(inputs, b.Const(fmt.Sprint("sizes", i), v))
 			continue
 		}
-		typ := graph.Type{DType: graph.Float32, Shape: shapeOf(s)}
-		v := graph.NewTensor(graph.Float32, typ.Shape.At(batch)...)
+		typ := graph.Type{DType: tensor.Float32, Shape: shapeOf(s)}
+		v := tensor.New(tensor.Float32, typ.Shape.At(batch)...)
 		for j := range v.Len() {
 			set(v, j, rng.NormFloat64())
 		}
@@ -109,7 +110,7 @@ func hostResult(t *testing.T, c imageCase, batch int) (in []*graph.Tensor, types
 		in[1] = maxPooled(t, c, in[0], batch)
 		fed[1] = in[1]
 	}
-	out := b.Op(c.op, "y", graph.Type{DType: graph.Float32, Shape: shapeOf(c.out)}, c.attrs, inputs...)
+	out := b.Op(c.op, "y", graph.Type{DType: tensor.Float32, Shape: shapeOf(c.out)}, c.attrs, inputs...)
 	dev := device.NewHost()
 	vars, err := engine.NewVariables(dev)
 	if err != nil {
@@ -129,10 +130,10 @@ func hostResult(t *testing.T, c imageCase, batch int) (in []*graph.Tensor, types
 	return in, types, want
 }
 
-func maxPooled(t *testing.T, c imageCase, x *graph.Tensor, batch int) *graph.Tensor {
+func maxPooled(t *testing.T, c imageCase, x *tensor.Tensor, batch int) *tensor.Tensor {
 	b := graph.NewBuilder(graph.New())
-	f := b.Placeholder("x", graph.Type{DType: graph.Float32, Shape: shapeOf(c.in[0])})
-	y := b.Op("MaxPool", "y", graph.Type{DType: graph.Float32, Shape: shapeOf(c.in[1])}, c.attrs, f)
+	f := b.Placeholder("x", graph.Type{DType: tensor.Float32, Shape: shapeOf(c.in[0])})
+	y := b.Op("MaxPool", "y", graph.Type{DType: tensor.Float32, Shape: shapeOf(c.in[1])}, c.attrs, f)
 	dev := device.NewHost()
 	vars, err := engine.NewVariables(dev)
 	if err != nil {
@@ -142,7 +143,7 @@ func maxPooled(t *testing.T, c imageCase, x *graph.Tensor, batch int) *graph.Ten
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Run(t.Context(), batch, []*graph.Tensor{x}); err != nil {
+	if err := p.Run(t.Context(), batch, []*tensor.Tensor{x}); err != nil {
 		t.Fatal(err)
 	}
 	v := p.Value(0).Clone()
@@ -154,10 +155,10 @@ func maxPooled(t *testing.T, c imageCase, x *graph.Tensor, batch int) *graph.Ten
 
 // TestImagesThatAreRefused sees errors instead of launches.
 func TestImagesThatAreRefused(t *testing.T) {
-	of := func(d graph.DType, dims ...int) *engine.Operand {
+	of := func(d tensor.DType, dims ...int) *engine.Operand {
 		return &engine.Operand{Type: graph.Type{DType: d, Shape: graph.ShapeOf(dims...)}, Dims: dims}
 	}
-	x, w, y := of(graph.Float32, 1, 4, 4, 3), of(graph.Float32, 3, 3, 3, 2), of(graph.Float32, 1, 4, 4, 2)
+	x, w, y := of(tensor.Float32, 1, 4, 4, 3), of(tensor.Float32, 3, 3, 3, 2), of(tensor.Float32, 1, 4, 4, 2)
 	attrs := func(change ...any) graph.Attrs {
 		a := graph.Attrs{"padding": []byte("SAME"), "strides": []int64{1, 1, 1, 1}, "ksize": []int64{1, 2, 2, 1}}
 		for i := 0; i < len(change); i += 2 {
@@ -170,13 +171,13 @@ func TestImagesThatAreRefused(t *testing.T) {
 		"strides":            {Node: &graph.Node{Op: "Conv2D", Attrs: attrs("strides", []int64{1, 0, 1, 1})}, In: []*engine.Operand{x, w}, Out: []*engine.Operand{y}},
 		"dilations":          {Node: &graph.Node{Op: "Conv2D", Attrs: attrs("dilations", []int64{2, 1, 1, 1})}, In: []*engine.Operand{x, w}, Out: []*engine.Operand{y}},
 		"padding":            {Node: &graph.Node{Op: "Conv2D", Attrs: attrs("padding", []byte("EXPLICIT"))}, In: []*engine.Operand{x, w}, Out: []*engine.Operand{y}},
-		"channels":           {Node: &graph.Node{Op: "Conv2D", Attrs: attrs()}, In: []*engine.Operand{x, of(graph.Float32, 3, 3, 4, 2)}, Out: []*engine.Operand{y}},
-		"types":              {Node: &graph.Node{Op: "Conv2D", Attrs: attrs()}, In: []*engine.Operand{x, of(graph.BFloat16, 3, 3, 3, 2)}, Out: []*engine.Operand{y}},
-		"float64":            {Node: &graph.Node{Op: "MaxPool", Attrs: attrs()}, In: []*engine.Operand{of(graph.Float64, 1, 4, 4, 2)}, Out: []*engine.Operand{of(graph.Float64, 1, 4, 4, 2)}},
-		"rank":               {Node: &graph.Node{Op: "Conv2D", Attrs: attrs()}, In: []*engine.Operand{of(graph.Float32, 4, 4, 3), w}, Out: []*engine.Operand{y}},
+		"channels":           {Node: &graph.Node{Op: "Conv2D", Attrs: attrs()}, In: []*engine.Operand{x, of(tensor.Float32, 3, 3, 4, 2)}, Out: []*engine.Operand{y}},
+		"types":              {Node: &graph.Node{Op: "Conv2D", Attrs: attrs()}, In: []*engine.Operand{x, of(tensor.BFloat16, 3, 3, 3, 2)}, Out: []*engine.Operand{y}},
+		"float64":            {Node: &graph.Node{Op: "MaxPool", Attrs: attrs()}, In: []*engine.Operand{of(tensor.Float64, 1, 4, 4, 2)}, Out: []*engine.Operand{of(tensor.Float64, 1, 4, 4, 2)}},
+		"rank":               {Node: &graph.Node{Op: "Conv2D", Attrs: attrs()}, In: []*engine.Operand{of(tensor.Float32, 4, 4, 3), w}, Out: []*engine.Operand{y}},
 		"inputs":             {Node: &graph.Node{Op: "Conv2DBackpropInput", Attrs: attrs()}, In: []*engine.Operand{x, w}, Out: []*engine.Operand{y}},
 		"fused":              {Node: &graph.Node{Op: "_FusedConv2D", Attrs: attrs("fused_ops", [][]byte{[]byte("Add")})}, In: []*engine.Operand{x, w, y}, Out: []*engine.Operand{y}},
-		"bias":               {Node: &graph.Node{Op: "_FusedConv2D", Attrs: attrs("fused_ops", [][]byte{[]byte("BiasAdd")})}, In: []*engine.Operand{x, w, of(graph.Float32, 3)}, Out: []*engine.Operand{y}},
+		"bias":               {Node: &graph.Node{Op: "_FusedConv2D", Attrs: attrs("fused_ops", [][]byte{[]byte("BiasAdd")})}, In: []*engine.Operand{x, w, of(tensor.Float32, 3)}, Out: []*engine.Operand{y}},
 		"ksize":              {Node: &graph.Node{Op: "MaxPool", Attrs: attrs("ksize", []int64{2, 2})}, In: []*engine.Operand{y}, Out: []*engine.Operand{y}},
 		"pooled gradients":   {Node: &graph.Node{Op: "MaxPoolGrad", Attrs: attrs()}, In: []*engine.Operand{x, y, y}, Out: []*engine.Operand{y}},
 		"depthwise channels": {Node: &graph.Node{Op: "DepthwiseConv2dNative", Attrs: attrs()}, In: []*engine.Operand{x, w}, Out: []*engine.Operand{y}},

@@ -3,9 +3,9 @@ package lower
 import (
 	"fmt"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/kernels"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // depthwiseOps are convolutions of each channel by filters of its own.
@@ -52,5 +52,5 @@ func (c *convolution) depthwise(x, filter, y []int) (kernels.Depthwise, error) {
 	if err == nil {
 		err = checkWindow(w, y)
 	}
-	return kernels.Depthwise{Window: w, BFloat16: isBFloat16(c.x), FloatW: c.filter.Type.DType == graph.Float32}, err
+	return kernels.Depthwise{Window: w, BFloat16: isBFloat16(c.x), FloatW: c.filter.Type.DType == tensor.Float32}, err
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/cuda/driver"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/kernels"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // generateOps make tensors out of scalars, or are copies.
@@ -75,11 +76,11 @@ func random(f func(dst driver.Ptr, r kernels.Random, n int) kernels.Call) loweri
 		if err := need(o, 3, 1); err != nil {
 			return nil, err
 		}
-		if err := typed(graph.Float32, o.Out[0]); err != nil {
+		if err := typed(tensor.Float32, o.Out[0]); err != nil {
 			return nil, err
 		}
 		for i, in := range o.In[1:3] {
-			if in.Type.DType != graph.Uint64 || !in.Type.Shape.Equal(graph.ShapeOf(i+1)) {
+			if in.Type.DType != tensor.Uint64 || !in.Type.Shape.Equal(graph.ShapeOf(i+1)) {
 				return nil, fmt.Errorf("expected key uint64 [1] and counter uint64 [2], got %v %v", in.Type.DType, in.Type.Shape)
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/kernels"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // indexOps select by index.
@@ -19,10 +20,10 @@ var indexOps = map[string]lowering{
 // integers fails unless input i is int32 or int64; wide says which.
 func integers(o *engine.Operation, i int) (wide bool, err error) {
 	d := o.In[i].Type.DType
-	if d != graph.Int32 && d != graph.Int64 {
+	if d != tensor.Int32 && d != tensor.Int64 {
 		return false, fmt.Errorf("input %d: expected int32 or int64, got %v", i, d)
 	}
-	return d == graph.Int64, nil
+	return d == tensor.Int64, nil
 }
 
 // shaped fails unless an operand has the dimensions of all parts, one after the other.
@@ -126,11 +127,11 @@ func lowerTopK(t *Target, o *engine.Operation) (Step, error) {
 		return nil, err
 	}
 	x, values, columns := o.In[0], o.Out[0], o.Out[1]
-	if err := typed(graph.Float32, x, values); err != nil {
+	if err := typed(tensor.Float32, x, values); err != nil {
 		return nil, err
 	}
 	last := x.Type.Shape.Rank() - 1
-	if last < 0 || values.Type.Shape.Rank() != last+1 || columns.Type.DType != graph.Int32 || !columns.Type.Shape.Equal(values.Type.Shape) {
+	if last < 0 || values.Type.Shape.Rank() != last+1 || columns.Type.DType != tensor.Int32 || !columns.Type.Shape.Equal(values.Type.Shape) {
 		return nil, fmt.Errorf("input %v does not give values %v and indices %v", x.Type, values.Type, columns.Type)
 	}
 	s := &step{t: t, o: o}
@@ -157,10 +158,10 @@ func lowerInTopK(t *Target, o *engine.Operation) (Step, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := typed(graph.Float32, x); err != nil {
+	if err := typed(tensor.Float32, x); err != nil {
 		return nil, err
 	}
-	if x.Type.Shape.Rank() != 2 || k.Type.DType != targets.Type.DType || k.Type.Shape.Rank() != 0 || out.Type.DType != graph.Bool {
+	if x.Type.Shape.Rank() != 2 || k.Type.DType != targets.Type.DType || k.Type.Shape.Rank() != 0 || out.Type.DType != tensor.Bool {
 		return nil, fmt.Errorf("expected predictions [n,classes], targets and k of one type and a bool result, got %v, %v, %v and %v", x.Type, targets.Type, k.Type, out.Type)
 	}
 	rows := x.Type.Shape.Dims[:1]

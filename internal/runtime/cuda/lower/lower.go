@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/driver"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/kernels"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Target is what kernels are made for.
@@ -168,7 +168,7 @@ func need(o *engine.Operation, in, out int) error {
 }
 
 // typed fails unless all operands have the element type.
-func typed(d graph.DType, of ...*engine.Operand) error {
+func typed(d tensor.DType, of ...*engine.Operand) error {
 	for _, o := range of {
 		if o.Type.DType != d {
 			return fmt.Errorf("expected elements of type %v, got %v", d, o.Type.DType)
@@ -185,12 +185,12 @@ func ints(o *engine.Operation, i int) ([]int, error) {
 	t := o.In[i].Constant
 	out := make([]int, t.Len())
 	switch t.DType {
-	case graph.Int32:
-		for j, v := range graph.Of[int32](t) {
+	case tensor.Int32:
+		for j, v := range tensor.Values[int32](t) {
 			out[j] = int(v)
 		}
-	case graph.Int64:
-		for j, v := range graph.Of[int64](t) {
+	case tensor.Int64:
+		for j, v := range tensor.Values[int64](t) {
 			out[j] = int(v)
 		}
 	default:

@@ -5,6 +5,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 func TestEveryOpHasOneLowering(t *testing.T) {
@@ -22,23 +23,23 @@ func TestEveryOpHasOneLowering(t *testing.T) {
 	}
 }
 
-func of1(d graph.DType, sizes ...int) *engine.Operand {
+func of1(d tensor.DType, sizes ...int) *engine.Operand {
 	return &engine.Operand{Type: graph.Type{DType: d, Shape: graph.BatchOf(sizes...)}}
 }
 
 func constant(v ...int32) *engine.Operand {
-	c, err := graph.FromSlice(v, len(v))
+	c, err := tensor.FromSlice(v, len(v))
 	if err != nil {
 		panic(err)
 	}
-	return &engine.Operand{Type: graph.Type{DType: graph.Int32, Shape: graph.ShapeOf(len(v))}, Constant: c}
+	return &engine.Operand{Type: graph.Type{DType: tensor.Int32, Shape: graph.ShapeOf(len(v))}, Constant: c}
 }
 
 // TestRefused sees that operations which kernels would do wrong are not supported.
 func TestRefused(t *testing.T) {
-	x, y := of1(graph.Float32, 4), of1(graph.Float64, 4)
-	slot := &engine.Operand{Type: graph.Type{DType: graph.Float32, Shape: graph.ShapeOf(4)}, Variable: true}
-	scalar := &engine.Operand{Type: graph.Type{DType: graph.Float32}}
+	x, y := of1(tensor.Float32, 4), of1(tensor.Float64, 4)
+	slot := &engine.Operand{Type: graph.Type{DType: tensor.Float32, Shape: graph.ShapeOf(4)}, Variable: true}
+	scalar := &engine.Operand{Type: graph.Type{DType: tensor.Float32}}
 	ins := func(o ...*engine.Operand) []*engine.Operand { return o }
 	for name, o := range map[string]struct {
 		op      string
@@ -46,18 +47,18 @@ func TestRefused(t *testing.T) {
 		in, out []*engine.Operand
 	}{
 		"no inputs":                {"AddV2", nil, nil, nil},
-		"type of an element":       {"Exp", nil, ins(of1(graph.Int32)), ins(of1(graph.Int32))},
-		"string":                   {"Identity", nil, ins(of1(graph.String)), ins(of1(graph.String))},
+		"type of an element":       {"Exp", nil, ins(of1(tensor.Int32)), ins(of1(tensor.Int32))},
+		"string":                   {"Identity", nil, ins(of1(tensor.String)), ins(of1(tensor.String))},
 		"region without operands":  {"_Elementwise", nil, ins(x), ins(x)},
-		"axes that are computed":   {"Sum", nil, ins(x, of1(graph.Int32)), ins(x)},
+		"axes that are computed":   {"Sum", nil, ins(x, of1(tensor.Int32)), ins(x)},
 		"axis beyond":              {"Sum", nil, ins(x, constant(5)), ins(x)},
-		"mean of integers":         {"Mean", nil, ins(of1(graph.Int32), constant(0)), ins(of1(graph.Int32))},
+		"mean of integers":         {"Mean", nil, ins(of1(tensor.Int32), constant(0)), ins(of1(tensor.Int32))},
 		"all of floats":            {"All", nil, ins(x, constant(0)), ins(x)},
-		"sum of bool":              {"Sum", nil, ins(of1(graph.Bool), constant(0)), ins(of1(graph.Bool))},
+		"sum of bool":              {"Sum", nil, ins(of1(tensor.Bool), constant(0)), ins(of1(tensor.Bool))},
 		"result of another type":   {"Sum", nil, ins(x, constant(0)), ins(y)},
 		"softmax of float64":       {"Softmax", nil, ins(y), ins(y)},
 		"softmax of a scalar":      {"Softmax", nil, ins(scalar), ins(scalar)},
-		"labels":                   {"SparseSoftmaxCrossEntropyWithLogits", nil, ins(x, x), ins(of1(graph.Float32), x)},
+		"labels":                   {"SparseSoftmaxCrossEntropyWithLogits", nil, ins(x, x), ins(of1(tensor.Float32), x)},
 		"channels first":           {"FusedBatchNormV3", graph.Attrs{"data_format": []byte("NCHW")}, ins(x, slot, slot, slot, slot), ins(x, slot, slot, slot, slot, slot)},
 		"norm of float64":          {"FusedBatchNormV3", nil, ins(y, slot, slot, slot, slot), ins(y, slot, slot, slot, slot, slot)},
 		"an update of no variable": {"ResourceApplyGradientDescent", nil, ins(x, scalar, x), nil},
@@ -67,9 +68,9 @@ func TestRefused(t *testing.T) {
 		"assignment of a type":     {"AssignVariableOp", nil, ins(slot, y), nil},
 		"random float64":           {"StatelessRandomUniformV2", nil, ins(x, x, x, x), ins(y)},
 		"random key":               {"StatelessRandomUniformV2", nil, ins(x, x, x, x), ins(x)},
-		"range of bool":            {"Range", nil, ins(of1(graph.Bool), of1(graph.Bool), of1(graph.Bool)), ins(of1(graph.Bool))},
+		"range of bool":            {"Range", nil, ins(of1(tensor.Bool), of1(tensor.Bool), of1(tensor.Bool)), ins(of1(tensor.Bool))},
 		"fill of another type":     {"Fill", nil, ins(x, scalar), ins(y)},
-		"arg of bfloat16":          {"ArgMax", nil, ins(of1(graph.BFloat16, 4), constant(1)), ins(of1(graph.Int64))},
+		"arg of bfloat16":          {"ArgMax", nil, ins(of1(tensor.BFloat16, 4), constant(1)), ins(of1(tensor.Int64))},
 	} {
 		err := Supports(&engine.Operation{Node: &graph.Node{Op: o.op, Attrs: o.attrs}, In: o.in, Out: o.out})
 		if err == nil {

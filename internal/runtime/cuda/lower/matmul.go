@@ -3,9 +3,9 @@ package lower
 import (
 	"fmt"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/driver"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // matmulOps are products of matrices.
@@ -88,7 +88,7 @@ func (m *matmul) products(a, b, out []int) ([]Product, error) {
 		return nil, fmt.Errorf("matrices %v and %v (transposed: %v, %v) do not give %v", a, b, m.transA, m.transB, out)
 	}
 	runs, err := broadcast(a[:ra], b[:rb], out[:ro])
-	if err != nil || graph.NumElements(out) == 0 {
+	if err != nil || tensor.NumElements(out) == 0 {
 		return nil, err
 	}
 	inner := runs[0]
@@ -99,7 +99,7 @@ func (m *matmul) products(a, b, out []int) ([]Product, error) {
 		p.A.Step, p.B.Step, p.Out.Step = inner.a*p.M*p.K, inner.b*p.K*p.N, p.M*p.N
 	}
 	var all []Product
-	outer := graph.NumElements(out) / (inner.n * out[ro] * p.N)
+	outer := tensor.NumElements(out) / (inner.n * out[ro] * p.N)
 	for i := range outer {
 		q, at := p, i
 		for _, r := range runs[1:] {

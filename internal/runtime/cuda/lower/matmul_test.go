@@ -18,6 +18,7 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/cuda/kernels"
 	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // rig is a target with some modules, emulated.
@@ -62,10 +63,10 @@ func (p place) Len() int            { return 0 }
 func (p place) Free() error         { return nil }
 
 // operand makes memory for a value of a type; v is what it holds at first, nil for NaN.
-func (r *rig) operand(typ graph.Type, batch int, v *graph.Tensor) *engine.Operand {
+func (r *rig) operand(typ graph.Type, batch int, v *tensor.Tensor) *engine.Operand {
 	r.t.Helper()
 	o := &engine.Operand{Type: typ, Dims: typ.Shape.At(batch)}
-	o.N = graph.NumElements(o.Dims)
+	o.N = tensor.NumElements(o.Dims)
 	o.Buffer, o.Offset = place(r.alloc(256+o.N*typ.DType.Size())), 256
 	if v != nil && o.N > 0 {
 		r.copy(o, v, true)
@@ -88,7 +89,7 @@ func (r *rig) alloc(bytes int) driver.Ptr {
 }
 
 // copy moves a tensor to an operand's memory, or back.
-func (r *rig) copy(o *engine.Operand, v *graph.Tensor, up bool) {
+func (r *rig) copy(o *engine.Operand, v *tensor.Tensor, up bool) {
 	r.t.Helper()
 	host, err := r.Context.AllocHost(v.Len() * v.DType.Size())
 	if err != nil {
@@ -108,15 +109,15 @@ func (r *rig) copy(o *engine.Operand, v *graph.Tensor, up bool) {
 	}
 }
 
-func elements(v *graph.Tensor) unsafe.Pointer {
-	if v.DType == graph.Float64 {
-		return unsafe.Pointer(unsafe.SliceData(graph.Of[float64](v)))
+func elements(v *tensor.Tensor) unsafe.Pointer {
+	if v.DType == tensor.Float64 {
+		return unsafe.Pointer(unsafe.SliceData(tensor.Values[float64](v)))
 	}
-	return unsafe.Pointer(unsafe.SliceData(graph.Of[float32](v)))
+	return unsafe.Pointer(unsafe.SliceData(tensor.Values[float32](v)))
 }
 
 // do lowers an op and runs it for a batch.
-func (r *rig) do(n *graph.Node, in []*graph.Tensor, types []graph.Type, batch int) *graph.Tensor {
+func (r *rig) do(n *graph.Node, in []*tensor.Tensor, types []graph.Type, batch int) *tensor.Tensor {
 	r.t.Helper()
 	o := &engine.Operation{Node: n}
 	for i, v := range in {
@@ -145,7 +146,7 @@ func (r *rig) do(n *graph.Node, in []*graph.Tensor, types []graph.Type, batch in
 	if err := errors.Join(g.Launch(r.s), r.s.Synchronize(), g.Close()); err != nil {
 		r.t.Fatal(err)
 	}
-	v := graph.NewTensor(out.Type.DType, out.Dims...)
+	v := tensor.New(out.Type.DType, out.Dims...)
 	if v.Len() > 0 {
 		r.copy(out, v, false)
 	}
@@ -219,7 +220,7 @@ func TestProductsAreThoseOfTheHost(t *testing.T) {
 	r := newRig(t, "gemm")
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, c := range matmulCases() {
-		for _, d := range []graph.DType{graph.Float32, graph.Float64} {
+		for _, d := range []tensor.DType{tensor.Float32, tensor.Float64} {
 			r.t = t
 			b := graph.NewBuilder(graph.New())
 			var feeds []graph.Output
@@ -239,9 +240,9 @@ func TestProductsAreThoseOfTheHost(t *testing.T) {
 				t.Fatalf("%+v: %v", c, err)
 			}
 			for _, batch := range c.batches {
-				var in []*graph.Tensor
+				var in []*tensor.Tensor
 				for _, typ := range types {
-					v := graph.NewTensor(d, typ.Shape.At(batch)...)
+					v := tensor.New(d, typ.Shape.At(batch)...)
 					for j := range v.Len() {
 						set(v, j, rng.NormFloat64())
 					}
@@ -259,28 +260,28 @@ func TestProductsAreThoseOfTheHost(t *testing.T) {
 	}
 }
 
-func set(v *graph.Tensor, i int, x float64) {
-	if v.DType == graph.Float64 {
-		graph.Of[float64](v)[i] = x
+func set(v *tensor.Tensor, i int, x float64) {
+	if v.DType == tensor.Float64 {
+		tensor.Values[float64](v)[i] = x
 	} else {
-		graph.Of[float32](v)[i] = float32(x)
+		tensor.Values[float32](v)[i] = float32(x)
 	}
 }
 
-func at(v *graph.Tensor, i int) float64 {
-	if v.DType == graph.Float64 {
-		return graph.Of[float64](v)[i]
+func at(v *tensor.Tensor, i int) float64 {
+	if v.DType == tensor.Float64 {
+		return tensor.Values[float64](v)[i]
 	}
-	return float64(graph.Of[float32](v)[i])
+	return float64(tensor.Values[float32](v)[i])
 }
 
-func closeTo(t *testing.T, what string, want, got *graph.Tensor) {
+func closeTo(t *testing.T, what string, want, got *tensor.Tensor) {
 	t.Helper()
 	if want.Len() != got.Len() {
 		t.Fatalf("%s: expected %d elements, got %d", what, want.Len(), got.Len())
 	}
 	tolerance := 3e-5
-	if want.DType == graph.Float64 {
+	if want.DType == tensor.Float64 {
 		tolerance = 1e-13
 	}
 	for i := range want.Len() {
@@ -292,15 +293,15 @@ func closeTo(t *testing.T, what string, want, got *graph.Tensor) {
 
 // TestProductsThatAreRefused sees errors instead of launches.
 func TestProductsThatAreRefused(t *testing.T) {
-	two := func(d graph.DType, n int) *engine.Operand {
+	two := func(d tensor.DType, n int) *engine.Operand {
 		return &engine.Operand{Type: graph.Type{DType: d, Shape: graph.ShapeOf(n, n)}}
 	}
-	vector := &engine.Operand{Type: graph.Type{DType: graph.Float32, Shape: graph.ShapeOf(3)}}
-	f := two(graph.Float32, 2)
+	vector := &engine.Operand{Type: graph.Type{DType: tensor.Float32, Shape: graph.ShapeOf(3)}}
+	f := two(tensor.Float32, 2)
 	for what, o := range map[string]*engine.Operation{
 		"one input":     {Node: &graph.Node{Op: "MatMul"}, In: []*engine.Operand{f}, Out: []*engine.Operand{f}},
-		"integers":      {Node: &graph.Node{Op: "MatMul"}, In: []*engine.Operand{two(graph.Int32, 2), two(graph.Int32, 2)}, Out: []*engine.Operand{two(graph.Int32, 2)}},
-		"two types":     {Node: &graph.Node{Op: "MatMul"}, In: []*engine.Operand{f, two(graph.Float64, 2)}, Out: []*engine.Operand{f}},
+		"integers":      {Node: &graph.Node{Op: "MatMul"}, In: []*engine.Operand{two(tensor.Int32, 2), two(tensor.Int32, 2)}, Out: []*engine.Operand{two(tensor.Int32, 2)}},
+		"two types":     {Node: &graph.Node{Op: "MatMul"}, In: []*engine.Operand{f, two(tensor.Float64, 2)}, Out: []*engine.Operand{f}},
 		"a vector":      {Node: &graph.Node{Op: "MatMul"}, In: []*engine.Operand{f, vector}, Out: []*engine.Operand{f}},
 		"a long bias":   {Node: &graph.Node{Op: "_FusedMatMul", Attrs: graph.Attrs{"fused_ops": [][]byte{[]byte("BiasAdd")}}}, In: []*engine.Operand{f, f, vector}, Out: []*engine.Operand{f}},
 		"other fusions": {Node: &graph.Node{Op: "_FusedMatMul", Attrs: graph.Attrs{"fused_ops": [][]byte{[]byte("Elu")}}}, In: []*engine.Operand{f, f}, Out: []*engine.Operand{f}},
@@ -317,7 +318,7 @@ func TestProductsThatAreRefused(t *testing.T) {
 		"batch dimensions": {{2, 2, 3}, {3, 3, 5}, {3, 2, 5}},
 		"lost dimensions":  {{2, 2, 3}, {3, 5}, {2, 5}},
 	} {
-		a, b, out := two(graph.Float32, 1), two(graph.Float32, 1), two(graph.Float32, 1)
+		a, b, out := two(tensor.Float32, 1), two(tensor.Float32, 1), two(tensor.Float32, 1)
 		s, err := Lower(&Target{}, &engine.Operation{Node: &graph.Node{Op: "BatchMatMulV2"}, In: []*engine.Operand{a, b}, Out: []*engine.Operand{out}})
 		if err != nil {
 			t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/kernels"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // normOps are batch normalization over all dimensions but the last: activations of float32 or bfloat16, all else float32.
@@ -23,7 +24,7 @@ type norm struct {
 
 func newNorm(t *Target, o *engine.Operation, x *engine.Operand) (*norm, error) {
 	d := x.Type.DType
-	if d != graph.Float32 && d != graph.BFloat16 {
+	if d != tensor.Float32 && d != tensor.BFloat16 {
 		return nil, fmt.Errorf("element type %v is not supported", d)
 	}
 	if f := o.Node.Str("data_format"); f != "" && f != "NHWC" && f != "NDHWC" {
@@ -32,7 +33,7 @@ func newNorm(t *Target, o *engine.Operation, x *engine.Operand) (*norm, error) {
 	if s := x.Type.Shape; s.Rank() < 2 || !s.Dims[s.Rank()-1].Static() {
 		return nil, fmt.Errorf("expected rank >= 2 and a number of channels, got %v", s)
 	}
-	return &norm{step: step{t: t, o: o}, half: d == graph.BFloat16, training: o.Node.Bool("is_training")}, nil
+	return &norm{step: step{t: t, o: o}, half: d == tensor.BFloat16, training: o.Node.Bool("is_training")}, nil
 }
 
 // matrix is x's sizes for a batch.
@@ -46,7 +47,7 @@ func matrix(x *engine.Operand, batch int) (rows, cols int) {
 func channels(x *engine.Operand, of ...*engine.Operand) error {
 	want := graph.Shape{Dims: x.Type.Shape.Dims[x.Type.Shape.Rank()-1:]}
 	for _, v := range of {
-		if v.Type.DType != graph.Float32 || !v.Type.Shape.Equal(want) {
+		if v.Type.DType != tensor.Float32 || !v.Type.Shape.Equal(want) {
 			return fmt.Errorf("expected float32 %v for the channels of %v, got %v %v", want, x.Type.Shape, v.Type.DType, v.Type.Shape)
 		}
 	}

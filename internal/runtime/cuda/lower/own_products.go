@@ -3,9 +3,9 @@ package lower
 import (
 	"fmt"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/driver"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/kernels"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // OwnProducts is Products by the kernels of module gemm.
@@ -36,9 +36,9 @@ func gemm(p Product) (g kernels.Gemm, err error) {
 	if err := p.Check(); err != nil {
 		return g, err
 	}
-	types := map[graph.DType]kernels.GemmType{graph.Float32: kernels.GemmFloat32, graph.BFloat16: kernels.GemmBFloat16, graph.Float64: kernels.GemmFloat64}
+	types := map[tensor.DType]kernels.GemmType{tensor.Float32: kernels.GemmFloat32, tensor.BFloat16: kernels.GemmBFloat16, tensor.Float64: kernels.GemmFloat64}
 	return kernels.Gemm{Out: p.Out.At, A: p.A.At, B: p.B.At, Bias: p.Bias, Scratch: p.Workspace, ScratchSize: p.WorkspaceBytes,
-		Type: types[p.A.Type], BFloat16Out: p.Out.Type == graph.BFloat16, M: p.M, N: p.N, K: p.K,
+		Type: types[p.A.Type], BFloat16Out: p.Out.Type == tensor.BFloat16, M: p.M, N: p.N, K: p.K,
 		LDA: p.A.Stride, LDB: p.B.Stride, LDOut: p.Out.Stride, Batch: max(p.Batch, 1), StrideA: p.A.Step, StrideB: p.B.Step, StrideO: p.Out.Step,
 		TransA: p.TransA, TransB: p.TransB, Relu: p.Relu, TF32: p.Precision == TF32}, nil
 }
@@ -47,9 +47,9 @@ func gemm(p Product) (g kernels.Gemm, err error) {
 func (p Product) Check() error {
 	in, out := p.A.Type, p.Out.Type
 	switch {
-	case in != p.B.Type || in != graph.Float32 && in != graph.Float64 && in != graph.BFloat16:
+	case in != p.B.Type || in != tensor.Float32 && in != tensor.Float64 && in != tensor.BFloat16:
 		return fmt.Errorf("product of %v and %v: expected two of float32, of float64 or of bfloat16", in, p.B.Type)
-	case out != in && (in != graph.BFloat16 || out != graph.Float32):
+	case out != in && (in != tensor.BFloat16 || out != tensor.Float32):
 		return fmt.Errorf("product of %v: expected a result of the same type, or float32 of bfloat16, got %v", in, out)
 	case p.Bias != 0 && p.BiasType != out:
 		return fmt.Errorf("product of %v: expected a bias of type %v, got %v", in, out, p.BiasType)

@@ -1,8 +1,8 @@
 package lower
 
 import (
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/driver"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Products multiplies matrices: cuBLASLt, or own kernels.
@@ -20,7 +20,7 @@ type Product struct {
 	TransA, TransB bool // A is stored as [K, M], B as [N, K]
 	Batch          int  // matrices; 0 means 1
 	Bias           driver.Ptr
-	BiasType       graph.DType // of Bias [N], where it is not 0
+	BiasType       tensor.DType // of Bias [N], where it is not 0
 	Relu           bool
 	Precision      Precision
 
@@ -31,9 +31,9 @@ type Product struct {
 // Matrix is an operand of a product, or a batch of them.
 type Matrix struct {
 	At     driver.Ptr
-	Type   graph.DType // Float32, BFloat16 or Float64
-	Stride int         // elements from one stored row to the next
-	Step   int         // elements from one matrix of the batch to the next; 0 uses the same one for all
+	Type   tensor.DType // Float32, BFloat16 or Float64
+	Stride int          // elements from one stored row to the next
+	Step   int          // elements from one matrix of the batch to the next; 0 uses the same one for all
 }
 
 // Convolutions does two-dimensional convolutions: cuDNN, or own kernels.
@@ -59,8 +59,8 @@ const (
 type Convolution struct {
 	Direction    Direction
 	X, Filter, Y driver.Ptr
-	Type         graph.DType // of all three: Float32 or BFloat16
-	GradientType graph.DType // of Filter in a FilterGradient, where it is not Type: Float32
+	Type         tensor.DType // of all three: Float32 or BFloat16
+	GradientType tensor.DType // of Filter in a FilterGradient, where it is not Type: Float32
 	Precision    Precision
 
 	Batch, InH, InW, InC int
@@ -72,7 +72,7 @@ type Convolution struct {
 	Groups               int // 0 means 1
 
 	Bias     driver.Ptr // [OutC], Forward only; 0 for none
-	BiasType graph.DType
+	BiasType tensor.DType
 	Relu     bool // Forward only
 
 	Workspace      driver.Ptr

@@ -8,6 +8,7 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/cuda/driver"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/kernels"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // raggedOps work on values of examples of different lengths: see internal/runtime/engine's ops of the same names.
@@ -20,7 +21,7 @@ var raggedOps = map[string]lowering{
 }
 
 // elementOf are the types that sums and searches work on.
-var elementOf = map[graph.DType]kernels.Element{graph.Float32: kernels.Float32, graph.Float64: kernels.Float64, graph.Int32: kernels.Int32, graph.Int64: kernels.Int64}
+var elementOf = map[tensor.DType]kernels.Element{tensor.Float32: kernels.Float32, tensor.Float64: kernels.Float64, tensor.Int32: kernels.Int32, tensor.Int64: kernels.Int64}
 
 // lowerUpperBound takes sorted rows [n,m] and values [n,k].
 func lowerUpperBound(t *Target, o *engine.Operation) (Step, error) {
@@ -28,8 +29,8 @@ func lowerUpperBound(t *Target, o *engine.Operation) (Step, error) {
 		return nil, err
 	}
 	sorted, values, out := o.In[0], o.In[1], o.Out[0]
-	e, wide := elementOf[sorted.Type.DType], out.Type.DType == graph.Int64
-	if e == "" || sorted.Type.Shape.Rank() != 2 || values.Type.Shape.Rank() != 2 || !wide && out.Type.DType != graph.Int32 {
+	e, wide := elementOf[sorted.Type.DType], out.Type.DType == tensor.Int64
+	if e == "" || sorted.Type.Shape.Rank() != 2 || values.Type.Shape.Rank() != 2 || !wide && out.Type.DType != tensor.Int32 {
 		return nil, fmt.Errorf("expected sorted rows, rows of values and an integer result, got %v, %v and %v", sorted.Type, values.Type, out.Type)
 	}
 	s := &step{t: t, o: o}
@@ -60,7 +61,7 @@ func newRagged(t *Target, o *engine.Operation, ids, offsets int) (*ragged, error
 			return nil, fmt.Errorf("input %d: expected ids [n], got %v", ids, o.In[ids].Type)
 		}
 	}
-	if at := o.In[offsets].Type; at.DType != graph.Int64 || at.Shape.Rank() != 1 {
+	if at := o.In[offsets].Type; at.DType != tensor.Int64 || at.Shape.Rank() != 1 {
 		return nil, fmt.Errorf("input %d: expected offsets int64 [examples+1], got %v", offsets, at)
 	}
 	return s, nil
@@ -84,7 +85,7 @@ func (s *ragged) of(examples graph.Dim) error {
 func (s *ragged) values(n int) kernels.Ragged {
 	r := kernels.Ragged{Offsets: s.in(s.offsets), N: n, Examples: s.o.In[s.offsets].N - 1, Fault: s.note()}
 	if s.ids >= 0 {
-		r.IDs, r.Int64 = s.in(s.ids), s.o.In[s.ids].Type.DType == graph.Int64
+		r.IDs, r.Int64 = s.in(s.ids), s.o.In[s.ids].Type.DType == tensor.Int64
 	}
 	return r
 }
@@ -139,7 +140,7 @@ func lowerRowNumbers(t *Target, o *engine.Operation) (Step, error) {
 		r := s.values(ids.N)
 		return checked(r, out, func() kernels.Call { return r.RowNumbers(s.out(0)) }), nil
 	}
-	return s, errors.Join(typed(graph.Int32, out), shaped("result", out, ids.Type.Shape.Dims))
+	return s, errors.Join(typed(tensor.Int32, out), shaped("result", out, ids.Type.Shape.Dims))
 }
 
 // lowerCombine takes rows [n, ...], or a table, ids [n], offsets and perhaps weights [n].
@@ -152,7 +153,7 @@ func lowerCombine(t *Target, o *engine.Operation) (Step, error) {
 		return nil, err
 	}
 	rows, ids, out, table := o.In[0], o.In[1], o.Out[0], o.Node.Bool("gather")
-	if err := typed(graph.Float32, append([]*engine.Operand{rows, out}, o.In[3:]...)...); err != nil {
+	if err := typed(tensor.Float32, append([]*engine.Operand{rows, out}, o.In[3:]...)...); err != nil {
 		return nil, err
 	}
 	if rows.Type.Shape.Rank() < 1 || out.Type.Shape.Rank() < 1 {
@@ -192,7 +193,7 @@ func lowerSpread(t *Target, o *engine.Operation) (Step, error) {
 		return nil, err
 	}
 	x, ids, out := o.In[0], o.In[1], o.Out[0]
-	if err := typed(graph.Float32, x, out); err != nil {
+	if err := typed(tensor.Float32, x, out); err != nil {
 		return nil, err
 	}
 	if x.Type.Shape.Rank() < 1 {

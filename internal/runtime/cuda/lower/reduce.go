@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/kernels"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
 	host "github.com/goestimator/goestimator/internal/runtime/kernels"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // reduceOps fold dimensions away.
@@ -36,7 +36,7 @@ func reduction(op host.ReduceOp) lowering {
 			return nil, err
 		}
 		d := o.In[0].Type.DType
-		if logical := o.Node.Op == "All" || o.Node.Op == "Any"; logical != (d == graph.Bool) {
+		if logical := o.Node.Op == "All" || o.Node.Op == "Any"; logical != (d == tensor.Bool) {
 			return nil, fmt.Errorf("element type %v is not supported", d)
 		}
 		if op == host.ReduceMean && !d.Float() {
@@ -87,7 +87,7 @@ func newReduce(t *Target, o *engine.Operation, op host.ReduceOp, axes []bool) (*
 	s := &reduce{step: step{t: t, o: o}, op: op, axes: axes}
 	d, to := o.In[0].Type.DType, o.Out[0].Type.DType
 	_, simple := s.simple(o.In[0].Type.Shape.At(7))
-	if !kernels.CanFold(d) || to != d && !(simple && d == graph.BFloat16 && to == graph.Float32) {
+	if !kernels.CanFold(d) || to != d && !(simple && d == tensor.BFloat16 && to == tensor.Float32) {
 		return nil, fmt.Errorf("from element type %v to %v is not supported", d, to)
 	}
 	s.step.calls, s.step.workspace = s.launches, s.scratch
@@ -108,10 +108,10 @@ func (s *reduce) fold(sizes []int) kernels.Fold {
 // simple is the reduction of one run of dimensions of float32 or bfloat16, false where it is another.
 func (s *reduce) simple(sizes []int) (r kernels.Reduction, ok bool) {
 	d := s.o.In[0].Type.DType
-	if d != graph.Float32 && d != graph.BFloat16 {
+	if d != tensor.Float32 && d != tensor.BFloat16 {
 		return r, false
 	}
-	r = kernels.Reduction{Op: s.op, Outer: 1, N: 1, Inner: 1, Half: s.half, XHalf: d == graph.BFloat16, DstHalf: s.o.Out[0].Type.DType == graph.BFloat16}
+	r = kernels.Reduction{Op: s.op, Outer: 1, N: 1, Inner: 1, Half: s.half, XHalf: d == tensor.BFloat16, DstHalf: s.o.Out[0].Type.DType == tensor.BFloat16}
 	const before, within, behind = 0, 1, 2
 	at := before
 	for i, n := range sizes {
@@ -172,7 +172,7 @@ func argBest(smallest bool) lowering {
 			return nil, err
 		}
 		d, to := o.In[0].Type.DType, o.Out[0].Type.DType
-		if !kernels.CanArg(d) || to != graph.Int32 && to != graph.Int64 {
+		if !kernels.CanArg(d) || to != tensor.Int32 && to != tensor.Int64 {
 			return nil, fmt.Errorf("from element type %v to %v is not supported", d, to)
 		}
 		s := &step{t: t, o: o}
@@ -180,7 +180,7 @@ func argBest(smallest bool) lowering {
 			if o.Out[0].N == 0 {
 				return nil, nil
 			}
-			a := kernels.ArgBest{Type: d, Dst: s.out(0), X: s.in(0), Outer: 1, N: o.In[0].Dims[axis], Inner: 1, Int64: to == graph.Int64, Smallest: smallest}
+			a := kernels.ArgBest{Type: d, Dst: s.out(0), X: s.in(0), Outer: 1, N: o.In[0].Dims[axis], Inner: 1, Int64: to == tensor.Int64, Smallest: smallest}
 			for i, n := range o.In[0].Dims {
 				if i < axis {
 					a.Outer *= n

@@ -20,6 +20,7 @@ import (
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/losses"
 	"github.com/goestimator/goestimator/models/networks"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 )
 
@@ -28,8 +29,8 @@ type imageModel struct {
 	*graph.Graph
 	spec      engine.Spec
 	names     []string // of what is fetched
-	variables map[string]*graph.Tensor
-	feeds     []*graph.Tensor
+	variables map[string]*tensor.Tensor
+	feeds     []*tensor.Tensor
 }
 
 const imageRows = 4
@@ -40,12 +41,12 @@ func newImageModel(t *testing.T, network string, params map[string]any, dims ...
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &imageModel{Graph: graph.New(), names: []string{"loss"}, variables: map[string]*graph.Tensor{}}
+	m := &imageModel{Graph: graph.New(), names: []string{"loss"}, variables: map[string]*tensor.Tensor{}}
 	var roots []*G.Node
 	b, err := models.Build(models.Options{Mode: models.Train, Seed: 4, Batch: imageRows}, func(b *models.Builder) error {
-		x := b.Input("x", graph.Float32, append([]int{imageRows}, dims...)...)
+		x := b.Input("x", tensor.Float32, append([]int{imageRows}, dims...)...)
 		y := net(b, models.NewFeatures(b, models.Feature{Name: "x", Dense: x}), 3)
-		roots = append(roots, losses.SparseSoftmaxCrossEntropy(b, b.Input("labels", graph.Int64, imageRows), y, losses.Options{}))
+		roots = append(roots, losses.SparseSoftmaxCrossEntropy(b, b.Input("labels", tensor.Int64, imageRows), y, losses.Options{}))
 		var weights []*G.Node
 		for _, v := range b.TrainableVariables() {
 			weights, m.names = append(weights, v.Node), append(m.names, v.Name)
@@ -62,19 +63,19 @@ func newImageModel(t *testing.T, network string, params map[string]any, dims ...
 	}
 	m.lower(t, b, roots)
 	rng := rand.New(rand.NewPCG(5, 6))
-	x, labels := graph.NewTensor(graph.Float32, append([]int{imageRows}, dims...)...), graph.NewTensor(graph.Int64, imageRows)
-	for i := range graph.Of[float32](x) {
-		graph.Of[float32](x)[i] = rng.Float32()*2 - 1
+	x, labels := tensor.New(tensor.Float32, append([]int{imageRows}, dims...)...), tensor.New(tensor.Int64, imageRows)
+	for i := range tensor.Values[float32](x) {
+		tensor.Values[float32](x)[i] = rng.Float32()*2 - 1
 	}
-	copy(graph.Of[int64](labels), []int64{0, 1, 2, 1})
-	m.feeds = []*graph.Tensor{graph.ScalarOf(int64(0)), x, labels}
+	copy(tensor.Values[int64](labels), []int64{0, 1, 2, 1})
+	m.feeds = []*tensor.Tensor{tensor.Scalar(int64(0)), x, labels}
 	return m
 }
 
 // lower makes the engine's graph of a model.
 func (m *imageModel) lower(t *testing.T, b *models.Builder, roots []*G.Node) {
 	gb := graph.NewBuilder(m.Graph)
-	step := gb.Placeholder("global_step", graph.Type{DType: graph.Int64})
+	step := gb.Placeholder("global_step", graph.Type{DType: tensor.Int64})
 	m.spec.Feeds = []graph.Output{step}
 	leaves := map[*G.Node]graph.Output{}
 	for _, in := range b.Inputs() {
@@ -83,7 +84,7 @@ func (m *imageModel) lower(t *testing.T, b *models.Builder, roots []*G.Node) {
 	}
 	for _, v := range b.Variables() {
 		leaves[v.Node] = gb.Read(gb.Variable(v.Name, v.Type()), v.Type())
-		m.variables[v.Name] = graph.NewTensor(v.DType, v.Shape...)
+		m.variables[v.Name] = tensor.New(v.DType, v.Shape...)
 		if err := v.Init.Init(m.variables[v.Name], models.Key(4, v.Name)); err != nil {
 			t.Fatal(err)
 		}
@@ -98,7 +99,7 @@ func (m *imageModel) lower(t *testing.T, b *models.Builder, roots []*G.Node) {
 }
 
 // run is one step on a device, which it closes. It returns what was fetched, and the ops that the host did.
-func (m *imageModel) run(t *testing.T, dev device.Device, how engine.Precision) (values []*graph.Tensor, hosted []string) {
+func (m *imageModel) run(t *testing.T, dev device.Device, how engine.Precision) (values []*tensor.Tensor, hosted []string) {
 	t.Helper()
 	vars, err := engine.NewVariables(dev)
 	if err != nil {
@@ -178,7 +179,7 @@ func TestImageNetworksAreThoseOfTheHost(t *testing.T) {
 }
 
 // check compares a run on the emulated device; tolerance is how far each value may be.
-func (m *imageModel) check(t *testing.T, how engine.Precision, want []*graph.Tensor, tolerance func(i int) float64) {
+func (m *imageModel) check(t *testing.T, how engine.Precision, want []*tensor.Tensor, tolerance func(i int) float64) {
 	t.Helper()
 	dev, d := emulatedDevice(t)
 	got, hosted := m.run(t, dev, how)
@@ -198,20 +199,20 @@ func (m *imageModel) check(t *testing.T, how engine.Precision, want []*graph.Ten
 }
 
 // rounded has the variables as bfloat16 has them.
-func rounded(variables map[string]*graph.Tensor) map[string]*graph.Tensor {
-	all := map[string]*graph.Tensor{}
+func rounded(variables map[string]*tensor.Tensor) map[string]*tensor.Tensor {
+	all := map[string]*tensor.Tensor{}
 	for name, v := range variables {
 		all[name] = v.Clone()
-		for i, x := range graph.Of[float32](v) {
+		for i, x := range tensor.Values[float32](v) {
 			u := math.Float32bits(x)
-			graph.Of[float32](all[name])[i] = math.Float32frombits((u + 0x7fff + u>>16&1) &^ 0xffff)
+			tensor.Values[float32](all[name])[i] = math.Float32frombits((u + 0x7fff + u>>16&1) &^ 0xffff)
 		}
 	}
 	return all
 }
 
 // distance is the length of the difference in units of the expected length, or of 1e-3 where that is longer.
-func distance(want, got *graph.Tensor) float64 {
+func distance(want, got *tensor.Tensor) float64 {
 	if !slices.Equal(want.Shape, got.Shape) {
 		return math.Inf(1)
 	}

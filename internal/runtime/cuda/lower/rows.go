@@ -9,6 +9,7 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/cuda/kernels"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
 	host "github.com/goestimator/goestimator/internal/runtime/kernels"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // rowsOps add up rows that ids name, for tensors and for variables.
@@ -56,7 +57,7 @@ func newRows(t *Target, o *engine.Operation, ids, data int, table *engine.Operan
 
 // sort is the order of n ids, without places.
 func (s *rows) sort(n, rows int) kernels.Sort {
-	return kernels.Sort{N: n, Rows: rows, Int64: s.o.In[s.ids].Type.DType == graph.Int64, Fault: s.note()}
+	return kernels.Sort{N: n, Rows: rows, Int64: s.o.In[s.ids].Type.DType == tensor.Int64, Fault: s.note()}
 }
 
 // Workspace implements Step.
@@ -123,7 +124,7 @@ func lowerSumByIndex(t *Target, o *engine.Operation) (Step, error) {
 	}
 	s.of = graph.Fixed(int(size))
 	s.into = func(r kernels.Runs, order driver.Ptr) kernels.Call {
-		return r.Apart(s.element, s.out(0), s.out(1), order, d == graph.Int64)
+		return r.Apart(s.element, s.out(0), s.out(1), order, d == tensor.Int64)
 	}
 	return s, errors.Join(shaped("sums", o.Out[0], o.In[0].Type.Shape.Dims), shaped("result", o.Out[1], o.In[0].Type.Shape.Dims[:1]))
 }

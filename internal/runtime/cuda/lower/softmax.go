@@ -7,6 +7,7 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/cuda/kernels"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
 	host "github.com/goestimator/goestimator/internal/runtime/kernels"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // softmaxOps are over the last dimension, of float32.
@@ -20,7 +21,7 @@ func softmax(log bool) lowering {
 		if err := need(o, 1, 1); err != nil {
 			return nil, err
 		}
-		if err := typed(graph.Float32, o.In[0], o.Out[0]); err != nil {
+		if err := typed(tensor.Float32, o.In[0], o.Out[0]); err != nil {
 			return nil, err
 		}
 		if o.In[0].Type.Shape.Rank() < 1 {
@@ -59,7 +60,7 @@ func checkXent(o *engine.Operation) error {
 	if x.Rank() != 2 || !o.Out[1].Type.Shape.Equal(x) || !o.Out[0].Type.Shape.Equal(graph.Shape{Dims: x.Dims[:1]}) {
 		return fmt.Errorf("expected logits [n,classes], loss [n] and backprop [n,classes], got %v, %v and %v", x, o.Out[0].Type.Shape, o.Out[1].Type.Shape)
 	}
-	return typed(graph.Float32, o.In[0], o.Out[0], o.Out[1])
+	return typed(tensor.Float32, o.In[0], o.Out[0], o.Out[1])
 }
 
 func (s *step) xent() kernels.Xent {
@@ -71,7 +72,7 @@ func lowerXent(t *Target, o *engine.Operation) (Step, error) {
 	if err := checkXent(o); err != nil {
 		return nil, err
 	}
-	if err := typed(graph.Float32, o.In[1]); err != nil {
+	if err := typed(tensor.Float32, o.In[1]); err != nil {
 		return nil, fmt.Errorf("labels: %w", err)
 	}
 	if !o.In[1].Type.Shape.Equal(o.In[0].Type.Shape) {
@@ -93,13 +94,13 @@ func lowerSparseXent(t *Target, o *engine.Operation) (Step, error) {
 		return nil, err
 	}
 	d := o.In[1].Type.DType
-	if d != graph.Int32 && d != graph.Int64 || !o.In[1].Type.Shape.Equal(o.Out[0].Type.Shape) {
+	if d != tensor.Int32 && d != tensor.Int64 || !o.In[1].Type.Shape.Equal(o.Out[0].Type.Shape) {
 		return nil, fmt.Errorf("expected int32 or int64 labels of shape %v, got %v %v", o.Out[0].Type.Shape, d, o.In[1].Type.Shape)
 	}
 	s := &step{t: t, o: o}
 	s.calls = func() ([]kernels.Call, error) {
 		x := s.xent()
-		if x.Int64 = d == graph.Int64; x.Rows == 0 {
+		if x.Int64 = d == tensor.Int64; x.Rows == 0 {
 			return nil, nil
 		}
 		return []kernels.Call{x.Sparse()}, nil

@@ -4,10 +4,10 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/driver"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/kernels"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // updateRule is an optimizer op: its rule, how many variables come first among the inputs, and what the other inputs are
@@ -74,12 +74,12 @@ func checkUpdate(o *engine.Operation) (updateRule, error) {
 		return r, fmt.Errorf("multiply_linear_by_lr=true is not supported")
 	}
 	for i, in := range o.In[:r.variables] {
-		if !in.Variable || in.Type.DType != graph.Float32 || !in.Type.Shape.Equal(o.In[0].Type.Shape) {
+		if !in.Variable || in.Type.DType != tensor.Float32 || !in.Type.Shape.Equal(o.In[0].Type.Shape) {
 			return r, fmt.Errorf("input %d: expected a variable float32 %v, got %v %v", i, o.In[0].Type.Shape, in.Type.DType, in.Type.Shape)
 		}
 	}
 	for i, k := range r.inputs {
-		if in := o.In[r.variables+i]; k == 's' && (in.Type.DType != graph.Float32 || in.Type.Shape.Rank() != 0) {
+		if in := o.In[r.variables+i]; k == 's' && (in.Type.DType != tensor.Float32 || in.Type.Shape.Rank() != 0) {
 			return r, fmt.Errorf("input %d: expected a scalar float32, got %v %v", r.variables+i, in.Type.DType, in.Type.Shape)
 		}
 	}
@@ -118,7 +118,7 @@ func lowerUpdate(t *Target, o *engine.Operation) (Step, error) {
 		return nil, err
 	}
 	g := o.In[r.at('g')]
-	if g.Type.DType != graph.Float32 || !g.Type.Shape.Equal(o.In[0].Type.Shape) {
+	if g.Type.DType != tensor.Float32 || !g.Type.Shape.Equal(o.In[0].Type.Shape) {
 		return nil, fmt.Errorf("expected a gradient float32 %v as the variable has, got %v %v", o.In[0].Type.Shape, g.Type.DType, g.Type.Shape)
 	}
 	return fixed(func() []Launch {
@@ -175,7 +175,7 @@ func lowerGuard(t *Target, o *engine.Operation) (Step, error) {
 	if err := need(o, 1, 1); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(typed(graph.Bool, o.In[0]), typed(graph.Int64, o.Out[0])); err != nil {
+	if err := errors.Join(typed(tensor.Bool, o.In[0]), typed(tensor.Int64, o.Out[0])); err != nil {
 		return nil, err
 	}
 	s := &step{t: t, o: o}

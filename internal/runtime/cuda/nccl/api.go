@@ -6,9 +6,9 @@ import (
 	"runtime"
 	"unsafe"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/driver"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/dylib"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // communicator is ncclComm_t: one rank of a group.
@@ -47,7 +47,7 @@ type membership struct {
 type reduction struct {
 	at     driver.Ptr
 	count  int
-	dtype  graph.DType
+	dtype  tensor.DType
 	stream uintptr
 }
 

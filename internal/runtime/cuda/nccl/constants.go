@@ -1,6 +1,6 @@
 package nccl
 
-import "github.com/goestimator/goestimator/internal/compiler/graph"
+import "github.com/goestimator/goestimator/tensor"
 
 // Numbers of nccl.h; a test compares them with the header.
 const (
@@ -18,7 +18,7 @@ const (
 	leastVersion = 21700
 )
 
-var types = map[graph.DType]uintptr{graph.Int64: typeInt64, graph.Float32: typeFloat32, graph.Float64: typeFloat64, graph.BFloat16: typeBFloat16}
+var types = map[tensor.DType]uintptr{tensor.Int64: typeInt64, tensor.Float32: typeFloat32, tensor.Float64: typeFloat64, tensor.BFloat16: typeBFloat16}
 
 // undefined is NCCL_CONFIG_UNDEF_INT.
 const undefined = -1 << 31

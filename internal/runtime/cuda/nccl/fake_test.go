@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/driver"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/driver/fake"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/peers"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/peers/peerstest"
+	"github.com/goestimator/goestimator/tensor"
 	"go.uber.org/goleak"
 )
 
@@ -160,7 +160,7 @@ func TestSumWithoutTheOthers(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		gone := errors.New("gone")
 		cancel(gone)
-		parts := []peers.Part{{Stream: nativeStream{r.Streams[0], 1}, Address: r.Put(0, make([]byte, 8)), Count: 1, Type: graph.Float64}}
+		parts := []peers.Part{{Stream: nativeStream{r.Streams[0], 1}, Address: r.Put(0, make([]byte, 8)), Count: 1, Type: tensor.Float64}}
 		if err := g.Reduce(ctx, parts); !errors.Is(err, gone) {
 			t.Errorf("expected %v, got %v", gone, err)
 		}

@@ -4,12 +4,12 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/driver/libcuda"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/dylib"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/kernels"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/peers"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/peers/peerstest"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // realRig is the GPUs of this machine. It skips the test where there is none.
@@ -55,7 +55,7 @@ func TestOnGPUs(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, n := range []int{1, 1000, 1 << 20} { // sums of integers do not depend on the order
-		peerstest.Sum[int64](r, g, graph.Int64, n)
+		peerstest.Sum[int64](r, g, tensor.Int64, n)
 	}
 	if err := errors.Join(g.Check(), g.Close()); err != nil {
 		t.Error(err)
@@ -77,7 +77,7 @@ func TestNetworkOnGPUs(t *testing.T) {
 	t.Logf("%s, %d GPUs", version, len(r.Devices))
 	groups := peerstest.Join(r, n)
 	for _, count := range []int{1, 1000, 1 << 20} {
-		peerstest.Sum[int64](r, groups, graph.Int64, count)
+		peerstest.Sum[int64](r, groups, tensor.Int64, count)
 	}
 	if err := groups.Close(); err != nil {
 		t.Error(err)

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"unsafe"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/driver"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/dylib"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/peers"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // nativeContext is a context as far as NCCL needs one.
@@ -65,7 +65,7 @@ func TestGroupThroughC(t *testing.T) {
 	var parts []peers.Part
 	for i := range values {
 		at := driver.Ptr(uintptr(unsafe.Pointer(&values[i][0])))
-		parts = append(parts, peers.Part{Stream: nativeStream{handle: uintptr(i + 1)}, Address: at, Count: 3, Type: graph.Float64})
+		parts = append(parts, peers.Part{Stream: nativeStream{handle: uintptr(i + 1)}, Address: at, Count: 3, Type: tensor.Float64})
 	}
 	if err := g.AllReduce(parts); err != nil {
 		t.Fatal(err)

@@ -4,10 +4,10 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/driver"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/driver/fake"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/peers"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 func ExampleHost() {
@@ -25,7 +25,7 @@ func ExampleHost() {
 		clear(h.Bytes()[1:])
 		errs = append(errs, err1, err2, err3, err4, s.Upload(p, h.Bytes()))
 		contexts, host = append(contexts, c), append(host, h)
-		parts = append(parts, peers.Part{Stream: s, Address: p, Count: 1, Type: graph.Int64})
+		parts = append(parts, peers.Part{Stream: s, Address: p, Count: 1, Type: tensor.Int64})
 	}
 	r := peers.NewHost(contexts)
 	errs = append(errs, r.AllReduce(parts), parts[1].Stream.Download(host[1].Bytes(), parts[1].Address), parts[1].Stream.Synchronize(), r.Close())

@@ -4,11 +4,11 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/driver/fake"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/emulate"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/kernels"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/peers"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // TestExchangeFails sees that every call of the driver that fails is told of, and that nothing is left behind.
@@ -37,7 +37,7 @@ func TestExchangeFails(t *testing.T) {
 				if err := errors.Join(err1, err2, err3, err4, s.Fill(p, 0, 800)); err != nil {
 					t.Fatal(err)
 				}
-				devices, parts = append(devices, peers.Device{Context: c, Kernels: lib}), append(parts, peers.Part{Stream: s, Address: p, Count: 100, Type: graph.Float64})
+				devices, parts = append(devices, peers.Device{Context: c, Kernels: lib}), append(parts, peers.Part{Stream: s, Address: p, Count: 100, Type: tensor.Float64})
 				give = append(give, s.Close, lib.Close, func() error { return c.Free(p) }, c.Close)
 			}
 			d.Inject(call, after, boom)

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/driver"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Host sums through the host's memory: for GPUs of drivers that cannot copy between them. It waits for the work.
@@ -78,20 +78,20 @@ func (h *Host) reserve(n int) error {
 }
 
 // add adds all to the first, in order.
-func add(t graph.DType, values [][]byte) {
+func add(t tensor.DType, values [][]byte) {
 	switch t {
-	case graph.Float32:
+	case tensor.Float32:
 		addAll[float32](t, values)
-	case graph.Float64:
+	case tensor.Float64:
 		addAll[float64](t, values)
-	case graph.Int64:
+	case tensor.Int64:
 		addAll[int64](t, values)
-	case graph.BFloat16:
+	case tensor.BFloat16:
 		addBFloat16(values)
 	}
 }
 
-func addAll[T float32 | float64 | int64](t graph.DType, values [][]byte) {
+func addAll[T float32 | float64 | int64](t tensor.DType, values [][]byte) {
 	sum := elements[T](t, values[0])
 	for _, v := range values[1:] {
 		for i, x := range elements[T](t, v) {
@@ -100,8 +100,8 @@ func addAll[T float32 | float64 | int64](t graph.DType, values [][]byte) {
 	}
 }
 
-func elements[T graph.Element](t graph.DType, b []byte) []T {
-	return graph.Of[T](&graph.Tensor{DType: t, Shape: []int{len(b) / t.Size()}, Bytes: b})
+func elements[T tensor.Element](t tensor.DType, b []byte) []T {
+	return tensor.Values[T](&tensor.Tensor{DType: t, Shape: []int{len(b) / t.Size()}, Bytes: b})
 }
 
 // addBFloat16 adds in float32 and rounds to the nearest, ties to even, in the end.

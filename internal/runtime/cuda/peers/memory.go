@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/driver"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Memory is a Network within a process, for GPUs of any driver: what NCCL is between processes. It adds in the order of the
@@ -34,7 +34,7 @@ type meeting struct {
 
 // round is one sum.
 type round struct {
-	dtype graph.DType
+	dtype tensor.DType
 	parts [][]byte // by rank; in the end the first is the sum
 	came  int
 	err   error

@@ -6,9 +6,9 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/peers"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/peers/peerstest"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 func TestMemory(t *testing.T) {
@@ -22,24 +22,24 @@ func TestMemoryWithoutARank(t *testing.T) {
 	peerstest.Each(t, 2, func(r *peerstest.Rig) {
 		n := peers.NewMemory()
 		g := peerstest.Join(r, n)
-		part := func(i, count int, of graph.DType) []peers.Part {
+		part := func(i, count int, of tensor.DType) []peers.Part {
 			return []peers.Part{{Stream: r.Streams[i], Address: r.Put(i, make([]byte, 64)), Count: count, Type: of}}
 		}
 		gone := errors.New("the other has gone")
 		ctx, cancel := context.WithCancelCause(r.T.Context())
 		cancel(gone)
-		if err := g[0].Reduce(ctx, part(0, 8, graph.Float64)); !errors.Is(err, gone) {
+		if err := g[0].Reduce(ctx, part(0, 8, tensor.Float64)); !errors.Is(err, gone) {
 			r.T.Errorf("expected %v, got %v", gone, err)
 		}
-		if err := g[0].Reduce(r.T.Context(), part(0, 8, graph.Float64)); !errors.Is(err, peers.ErrBroken) {
+		if err := g[0].Reduce(r.T.Context(), part(0, 8, tensor.Float64)); !errors.Is(err, peers.ErrBroken) {
 			r.T.Errorf("after that: expected %v, got %v", peers.ErrBroken, err)
 		}
-		for _, other := range [][]peers.Part{part(1, 4, graph.Float64), part(1, 8, graph.Int64)} {
+		for _, other := range [][]peers.Part{part(1, 4, tensor.Float64), part(1, 8, tensor.Int64)} {
 			g = peerstest.Join(r, n)
 			var second error
 			var both sync.WaitGroup
 			both.Go(func() { second = g[1].Reduce(r.T.Context(), other) })
-			first := g[0].Reduce(r.T.Context(), part(0, 8, graph.Float64))
+			first := g[0].Reduce(r.T.Context(), part(0, 8, tensor.Float64))
 			both.Wait()
 			if !errors.Is(first, peers.ErrParts) || !errors.Is(second, peers.ErrParts) {
 				r.T.Errorf("parts that differ: expected %v, got %v and %v", peers.ErrParts, first, second)

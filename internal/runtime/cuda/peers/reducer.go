@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/driver"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/kernels"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Reducer sums over the GPUs that it was made for. It is used by one goroutine at a time.
@@ -23,7 +23,7 @@ type Part struct {
 	Stream  driver.Stream
 	Address driver.Ptr // aligned to the elements
 	Count   int        // elements, the same for all
-	Type    graph.DType
+	Type    tensor.DType
 }
 
 // Device is a GPU that takes part in sums.

@@ -13,9 +13,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/serving/batching"
 	"github.com/goestimator/goestimator/internal/serving/servable"
+	"github.com/goestimator/goestimator/tensor"
 	"go.uber.org/goleak"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -28,11 +28,11 @@ const run = 5 * time.Millisecond
 // fixed takes five milliseconds for any batch, on so many processors.
 func fixed(processors int) servable.Model {
 	free := make(chan struct{}, processors)
-	return &servable.Func{Compute: func(_ context.Context, feeds map[string]*graph.Tensor, _ []string) ([]*graph.Tensor, error) {
+	return &servable.Func{Compute: func(_ context.Context, feeds map[string]*tensor.Tensor, _ []string) ([]*tensor.Tensor, error) {
 		free <- struct{}{}
 		time.Sleep(run)
 		<-free
-		return []*graph.Tensor{feeds["x:0"]}, nil
+		return []*tensor.Tensor{feeds["x:0"]}, nil
 	}}
 }
 
@@ -48,7 +48,7 @@ func (l load) p99() time.Duration { return l.latencies[len(l.latencies)*99/100] 
 // offer sends so many requests at a mean rate, at moments that do not depend on the answers. Time is the bubble's.
 func offer(t testing.TB, m servable.Model, requests int, perSecond float64) load {
 	r := rand.New(rand.NewPCG(1, 2))
-	feeds := map[string]*graph.Tensor{"x:0": graph.NewTensor(graph.Float32, 1)}
+	feeds := map[string]*tensor.Tensor{"x:0": tensor.New(tensor.Float32, 1)}
 	l := load{offered: requests}
 	var mu sync.Mutex
 	var calls sync.WaitGroup
@@ -133,9 +133,9 @@ func TestSlowBatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := batching.NewScheduler(batching.Options{Threads: 1})
 		defer s.Close()
-		perRow := &servable.Func{Compute: func(_ context.Context, feeds map[string]*graph.Tensor, _ []string) ([]*graph.Tensor, error) {
+		perRow := &servable.Func{Compute: func(_ context.Context, feeds map[string]*tensor.Tensor, _ []string) ([]*tensor.Tensor, error) {
 			time.Sleep(time.Duration(feeds["x:0"].Shape[0]) * time.Millisecond)
-			return []*graph.Tensor{feeds["x:0"]}, nil
+			return []*tensor.Tensor{feeds["x:0"]}, nil
 		}}
 		for _, delay := range []time.Duration{0, 50 * time.Millisecond} {
 			l := New(Options{Slots: 1000, Rows: true, MaxDelay: delay})
@@ -166,7 +166,7 @@ func TestClosedLoop(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			free := make(chan struct{}, 2)
 			l := New(Options{Slots: 2, Hold: true})
-			m := l.Wrap(&servable.Func{Compute: func(_ context.Context, feeds map[string]*graph.Tensor, _ []string) ([]*graph.Tensor, error) {
+			m := l.Wrap(&servable.Func{Compute: func(_ context.Context, feeds map[string]*tensor.Tensor, _ []string) ([]*tensor.Tensor, error) {
 				free <- struct{}{}
 				time.Sleep(c.run)
 				<-free
@@ -199,9 +199,9 @@ func TestChanges(t *testing.T) {
 		p := batching.Defaults()
 		p.MaxBatchSize = 8
 		l := New(Options{Slots: 8, Rows: true})
-		m := l.Wrap(batching.New(servable.ID{}, &servable.Func{Compute: func(_ context.Context, feeds map[string]*graph.Tensor, _ []string) ([]*graph.Tensor, error) {
+		m := l.Wrap(batching.New(servable.ID{}, &servable.Func{Compute: func(_ context.Context, feeds map[string]*tensor.Tensor, _ []string) ([]*tensor.Tensor, error) {
 			time.Sleep(time.Duration(took.Load()))
-			return []*graph.Tensor{feeds["x:0"]}, nil
+			return []*tensor.Tensor{feeds["x:0"]}, nil
 		}}, p, s))
 		for _, each := range []time.Duration{run, 20 * run, run} {
 			took.Store(int64(each))
@@ -237,7 +237,7 @@ func TestDelayAndDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := New(Options{Slots: 1, Hold: true, MaxDelay: 3 * run})
 		m := l.Wrap(fixed(1))
-		feeds := map[string]*graph.Tensor{"x:0": graph.NewTensor(graph.Float32, 1)}
+		feeds := map[string]*tensor.Tensor{"x:0": tensor.New(tensor.Float32, 1)}
 		ask := func(ctx context.Context) error {
 			_, err := m.Run(ctx, feeds, []string{"y:0"})
 			return err
@@ -292,7 +292,7 @@ func TestPatience(t *testing.T) {
 			calls.Go(func() {
 				time.Sleep(after)
 				start := time.Now()
-				_, err := m.Run(t.Context(), map[string]*graph.Tensor{}, nil)
+				_, err := m.Run(t.Context(), map[string]*tensor.Tensor{}, nil)
 				if got := time.Since(start); status.Code(err) != want || got != took {
 					t.Errorf("a request at %v: %v after %v, expected %v after %v", after, err, got, want, took)
 				}

@@ -3,8 +3,8 @@ package limit
 import (
 	"context"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/serving/servable"
+	"github.com/goestimator/goestimator/tensor"
 	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 )
 
@@ -23,7 +23,7 @@ func (m limited) Signatures() map[string]*pb.SignatureDef { return m.inner.Signa
 func (m limited) Close() error { return m.inner.Close() }
 
 // Run implements servable.Model; it is ResourceExhausted where the server is overloaded.
-func (m limited) Run(ctx context.Context, feeds map[string]*graph.Tensor, fetches []string) ([]*graph.Tensor, error) {
+func (m limited) Run(ctx context.Context, feeds map[string]*tensor.Tensor, fetches []string) ([]*tensor.Tensor, error) {
 	units := 1
 	if m.l.o.Rows {
 		for _, t := range feeds {

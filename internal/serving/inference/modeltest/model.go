@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/serving/servable"
+	"github.com/goestimator/goestimator/tensor"
 	"github.com/wamuir/graft/tensorflow/core/framework/tensor_go_proto"
 	"github.com/wamuir/graft/tensorflow/core/framework/tensor_shape_go_proto"
 	"github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
@@ -70,26 +70,26 @@ func New() *servable.Func {
 }
 
 // types are those that "x" passes through unchanged.
-var types = []graph.DType{graph.Float32, graph.Float64, graph.Int8, graph.Int16, graph.Int32, graph.Int64, graph.Uint8, graph.Uint16,
-	graph.Uint32, graph.Uint64, graph.Bool, graph.String, graph.Float16, graph.BFloat16, graph.Complex64}
+var types = []tensor.DType{tensor.Float32, tensor.Float64, tensor.Int8, tensor.Int16, tensor.Int32, tensor.Int64, tensor.Uint8, tensor.Uint16,
+	tensor.Uint32, tensor.Uint64, tensor.Bool, tensor.String, tensor.Float16, tensor.BFloat16, tensor.Complex64}
 
 // mistakes are outputs of a classification or regression of n examples that no client may see.
-var mistakes = map[string]func(n int) *graph.Tensor{
-	"classes_rank":  func(n int) *graph.Tensor { return graph.NewTensor(graph.String, n) },
-	"classes_type":  func(n int) *graph.Tensor { return graph.NewTensor(graph.Int64, n, 2) },
-	"classes_batch": func(n int) *graph.Tensor { return graph.NewTensor(graph.String, n+1, 2) },
-	"scores_rank":   func(n int) *graph.Tensor { return graph.NewTensor(graph.Float32, n, 2, 1) },
-	"scores_type":   func(n int) *graph.Tensor { return graph.NewTensor(graph.Float64, n, 2) },
-	"scores_batch":  func(n int) *graph.Tensor { return graph.NewTensor(graph.Float32, n+1, 2) },
-	"scores_wide":   func(n int) *graph.Tensor { return graph.NewTensor(graph.Float32, n, 3) },
-	"regress_rank":  func(n int) *graph.Tensor { return graph.NewTensor(graph.Float32, n, 2) },
-	"regress_batch": func(n int) *graph.Tensor { return graph.NewTensor(graph.Float32, n+1) },
-	"regress_type":  func(n int) *graph.Tensor { return graph.NewTensor(graph.Int32, n) },
-	"regress_none":  func(int) *graph.Tensor { return graph.NewTensor(graph.Float32) },
+var mistakes = map[string]func(n int) *tensor.Tensor{
+	"classes_rank":  func(n int) *tensor.Tensor { return tensor.New(tensor.String, n) },
+	"classes_type":  func(n int) *tensor.Tensor { return tensor.New(tensor.Int64, n, 2) },
+	"classes_batch": func(n int) *tensor.Tensor { return tensor.New(tensor.String, n+1, 2) },
+	"scores_rank":   func(n int) *tensor.Tensor { return tensor.New(tensor.Float32, n, 2, 1) },
+	"scores_type":   func(n int) *tensor.Tensor { return tensor.New(tensor.Float64, n, 2) },
+	"scores_batch":  func(n int) *tensor.Tensor { return tensor.New(tensor.Float32, n+1, 2) },
+	"scores_wide":   func(n int) *tensor.Tensor { return tensor.New(tensor.Float32, n, 3) },
+	"regress_rank":  func(n int) *tensor.Tensor { return tensor.New(tensor.Float32, n, 2) },
+	"regress_batch": func(n int) *tensor.Tensor { return tensor.New(tensor.Float32, n+1) },
+	"regress_type":  func(n int) *tensor.Tensor { return tensor.New(tensor.Int32, n) },
+	"regress_none":  func(int) *tensor.Tensor { return tensor.New(tensor.Float32) },
 }
 
-func compute(ctx context.Context, feeds map[string]*graph.Tensor, fetches []string) ([]*graph.Tensor, error) {
-	outs := make([]*graph.Tensor, 0, len(fetches))
+func compute(ctx context.Context, feeds map[string]*tensor.Tensor, fetches []string) ([]*tensor.Tensor, error) {
+	outs := make([]*tensor.Tensor, 0, len(fetches))
 	for _, name := range fetches {
 		if name == "few:0" {
 			continue
@@ -103,7 +103,7 @@ func compute(ctx context.Context, feeds map[string]*graph.Tensor, fetches []stri
 	return outs, nil
 }
 
-func output(ctx context.Context, feeds map[string]*graph.Tensor, name string) (*graph.Tensor, error) {
+func output(ctx context.Context, feeds map[string]*tensor.Tensor, name string) (*tensor.Tensor, error) {
 	if f := mistakes[name]; f != nil {
 		return f(feeds["ex:0"].Len()), nil
 	}
@@ -129,7 +129,7 @@ func output(ctx context.Context, feeds map[string]*graph.Tensor, name string) (*
 	case "refuses":
 		return nil, status.Error(codes.ResourceExhausted, "too many requests")
 	case "broken":
-		return &graph.Tensor{DType: graph.Float32, Shape: []int{3}, Bytes: []byte{1}}, nil
+		return &tensor.Tensor{DType: tensor.Float32, Shape: []int{3}, Bytes: []byte{1}}, nil
 	case "waits":
 		<-ctx.Done()
 		return nil, ctx.Err()
@@ -138,38 +138,38 @@ func output(ctx context.Context, feeds map[string]*graph.Tensor, name string) (*
 }
 
 // pointwise combines elements of a and b, one of b or as many as of a.
-func pointwise(a, b *graph.Tensor, f func(x, y float32) float32) (*graph.Tensor, error) {
+func pointwise(a, b *tensor.Tensor, f func(x, y float32) float32) (*tensor.Tensor, error) {
 	if b.Len() != 1 && b.Len() != a.Len() {
 		return nil, status.Errorf(codes.InvalidArgument, "Incompatible shapes: %v vs. %v", a.Shape, b.Shape)
 	}
-	y := graph.NewTensor(graph.Float32, a.Shape...)
-	for i, v := range graph.Of[float32](a) {
-		graph.Of[float32](y)[i] = f(v, graph.Of[float32](b)[i%b.Len()])
+	y := tensor.New(tensor.Float32, a.Shape...)
+	for i, v := range tensor.Values[float32](a) {
+		tensor.Values[float32](y)[i] = f(v, tensor.Values[float32](b)[i%b.Len()])
 	}
 	return y, nil
 }
 
 // ofExamples makes outputs of the lengths of serialized examples.
-func ofExamples(name string, examples [][]byte) *graph.Tensor {
+func ofExamples(name string, examples [][]byte) *tensor.Tensor {
 	n := len(examples)
 	switch name {
 	case "lengths", "column":
-		y := graph.NewTensor(graph.Float32, n)
+		y := tensor.New(tensor.Float32, n)
 		for i, e := range examples {
-			graph.Of[float32](y)[i] = float32(len(e))
+			tensor.Values[float32](y)[i] = float32(len(e))
 		}
 		if name == "column" {
 			y.Shape = []int{n, 1}
 		}
 		return y
 	case "scores":
-		y := graph.NewTensor(graph.Float32, n, 2)
+		y := tensor.New(tensor.Float32, n, 2)
 		for i, e := range examples {
-			graph.Of[float32](y)[2*i], graph.Of[float32](y)[2*i+1] = float32(len(e)), 0.5
+			tensor.Values[float32](y)[2*i], tensor.Values[float32](y)[2*i+1] = float32(len(e)), 0.5
 		}
 		return y
 	}
-	y := graph.NewTensor(graph.String, n, 2)
+	y := tensor.New(tensor.String, n, 2)
 	for i := range examples {
 		y.Strings[2*i], y.Strings[2*i+1] = []byte("long"), []byte("short")
 	}

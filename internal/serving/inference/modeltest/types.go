@@ -3,12 +3,12 @@ package modeltest
 import (
 	"strings"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
 	"github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
 )
 
 // tfName is TensorFlow's short name of a type: "float", "half".
-func tfName(d graph.DType) string {
+func tfName(d tensor.DType) string {
 	return strings.ToLower(strings.TrimPrefix(types_go_proto.DataType(d).String(), "DT_"))
 }
 

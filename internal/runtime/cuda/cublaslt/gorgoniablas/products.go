@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/driver"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/kernels"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/lower"
+	"github.com/goestimator/goestimator/tensor"
 	"gonum.org/v1/gonum/blas"
 	cublas "gorgonia.org/cu/blas"
 )
@@ -47,7 +47,7 @@ func (p *Products) Close() error { return p.current(p.blas.Close) }
 // does reports whether cuBLAS does a product; the epilogue wants results without gaps.
 func does(q lower.Product) bool {
 	packed := q.Out.Stride == q.N && (q.Batch <= 1 || q.Out.Step == q.M*q.N)
-	return q.A.Type == graph.Float32 && min(q.M, q.N, q.K) > 0 && (packed || q.Bias == 0 && !q.Relu)
+	return q.A.Type == tensor.Float32 && min(q.M, q.N, q.K) > 0 && (packed || q.Bias == 0 && !q.Relu)
 }
 
 // Workspace implements lower.Products.

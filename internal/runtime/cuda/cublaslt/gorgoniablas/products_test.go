@@ -10,9 +10,9 @@ import (
 	"testing"
 	"unsafe"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/driver"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/lower"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 type stream struct{ driver.Stream }
@@ -44,8 +44,8 @@ func TestSgemm(t *testing.T) {
 	a, b, out, w := random(batch*m*k), random(k*n), make([]float32, batch*m*n), random(1)
 	for form := range 4 {
 		q := lower.Product{M: m, N: n, K: k, TransA: form&1 != 0, TransB: form&2 != 0, Batch: batch, Workspace: address(w), WorkspaceBytes: 4,
-			A: lower.Matrix{At: address(a), Type: graph.Float32, Stride: k, Step: m * k}, B: lower.Matrix{At: address(b), Type: graph.Float32, Stride: n},
-			Out: lower.Matrix{At: address(out), Type: graph.Float32, Stride: n, Step: m * n}}
+			A: lower.Matrix{At: address(a), Type: tensor.Float32, Stride: k, Step: m * k}, B: lower.Matrix{At: address(b), Type: tensor.Float32, Stride: n},
+			Out: lower.Matrix{At: address(out), Type: tensor.Float32, Stride: n, Step: m * n}}
 		if q.TransA {
 			q.A.Stride = m
 		}
@@ -82,7 +82,7 @@ func TestSgemm(t *testing.T) {
 		if err := l.Issue(nil); !errors.Is(err, driver.ErrInvalid) {
 			t.Errorf("no stream: got %v", err)
 		}
-		q.Bias, q.BiasType = address(w), graph.Float32
+		q.Bias, q.BiasType = address(w), tensor.Float32
 		if l, err := p.Plan(q); err != nil || len(l.(lower.Sequence)) != 2 {
 			t.Errorf("with a bias: expected a second launch, got %v, %v", l, err)
 		}

@@ -8,8 +8,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/peers"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // GPUs are the numbers of GPUs that the contract is tried with.
@@ -26,9 +26,9 @@ func Run(t *testing.T, make func(r *Rig) peers.Reducer) {
 			reducer := make(r)
 			t.Cleanup(func() { r.must(reducer.Close()) })
 			for _, count := range counts {
-				Sum[float32](r, reducer, graph.Float32, count)
-				Sum[float64](r, reducer, graph.Float64, count)
-				Sum[int64](r, reducer, graph.Int64, count)
+				Sum[float32](r, reducer, tensor.Float32, count)
+				Sum[float64](r, reducer, tensor.Float64, count)
+				Sum[int64](r, reducer, tensor.Int64, count)
 				sumBFloat16(r, reducer, count)
 			}
 			refuses(r, reducer)
@@ -41,7 +41,7 @@ type number interface{ float32 | float64 | int64 }
 
 // Sum sums random numbers twice in a row, without the host waiting in between, and compares with adding in the order of
 // the ranks: bit by bit.
-func Sum[T number](r *Rig, reducer peers.Reducer, t graph.DType, count int) {
+func Sum[T number](r *Rig, reducer peers.Reducer, t tensor.DType, count int) {
 	r.T.Helper()
 	rng := rand.New(rand.NewPCG(7, uint64(count)))
 	parts, want := make([]peers.Part, len(r.Devices)), make([]T, count)
@@ -94,7 +94,7 @@ func sumBFloat16(r *Rig, reducer peers.Reducer, count int) {
 			v[j] = uint16(math.Float32bits(float32((i+1)*(j%5))) >> 16)
 			want[j] = uint16(math.Float32bits(float32((i+1)*(i+2)/2*(j%5))) >> 16)
 		}
-		parts[i] = peers.Part{Stream: r.Streams[i], Address: r.Put(i, bytesOf(v)), Count: count, Type: graph.BFloat16}
+		parts[i] = peers.Part{Stream: r.Streams[i], Address: r.Put(i, bytesOf(v)), Count: count, Type: tensor.BFloat16}
 	}
 	r.must(reducer.AllReduce(parts))
 	r.compare(parts, bytesOf(want))
@@ -105,13 +105,13 @@ func refuses(r *Rig, reducer peers.Reducer) {
 	r.T.Helper()
 	good := make([]peers.Part, len(r.Devices))
 	for i := range good {
-		good[i] = peers.Part{Stream: r.Streams[i], Address: r.Put(i, make([]byte, 64)), Count: 8, Type: graph.Float64}
+		good[i] = peers.Part{Stream: r.Streams[i], Address: r.Put(i, make([]byte, 64)), Count: 8, Type: tensor.Float64}
 	}
 	last := len(good) - 1
 	for what, change := range map[string]func(p []peers.Part) []peers.Part{
 		"too few":   func(p []peers.Part) []peers.Part { return p[:last] },
 		"no stream": func(p []peers.Part) []peers.Part { p[last].Stream = nil; return p },
-		"no sums":   func(p []peers.Part) []peers.Part { p[last].Type = graph.Bool; return p },
+		"no sums":   func(p []peers.Part) []peers.Part { p[last].Type = tensor.Bool; return p },
 		"negative":  func(p []peers.Part) []peers.Part { p[0].Count = -1; return p },
 	} {
 		if err := reducer.AllReduce(change(append([]peers.Part(nil), good...))); !errors.Is(err, peers.ErrParts) {

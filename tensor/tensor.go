@@ -1,4 +1,4 @@
-package graph
+package tensor
 
 import (
 	"fmt"
@@ -52,8 +52,8 @@ func TypeOf[T Element]() DType {
 	return Invalid
 }
 
-// NewTensor returns a zeroed tensor (empty strings for String).
-func NewTensor(d DType, shape ...int) *Tensor {
+// New returns a zeroed tensor (empty strings for String).
+func New(d DType, shape ...int) *Tensor {
 	n := NumElements(shape)
 	if d == String {
 		t := &Tensor{DType: d, Shape: append([]int(nil), shape...)}
@@ -96,29 +96,29 @@ func FromSlice[T Element](data []T, shape ...int) (*Tensor, error) {
 	return &Tensor{DType: TypeOf[T](), Shape: append([]int(nil), shape...), Bytes: b}, nil
 }
 
-// ScalarOf returns a tensor of rank 0.
-func ScalarOf[T Element](v T) *Tensor {
+// Scalar returns a tensor of rank 0.
+func Scalar[T Element](v T) *Tensor {
 	t, _ := FromSlice([]T{v})
 	return t
 }
 
-// StringTensor returns a tensor of byte strings; shape must hold len(values) elements.
-func StringTensor(values [][]byte, shape ...int) (*Tensor, error) {
+// FromStrings returns a tensor of byte strings; shape must hold len(values) elements.
+func FromStrings(values [][]byte, shape ...int) (*Tensor, error) {
 	if n := NumElements(shape); n != len(values) {
 		return nil, fmt.Errorf("shape %v holds %d elements, got %d strings", shape, n, len(values))
 	}
 	return &Tensor{DType: String, Shape: append([]int(nil), shape...), Strings: values}, nil
 }
 
-// Truths makes every byte of booleans that is not 0 a 1, as Go's booleans and kernels take them: bytes of strangers may be any.
-func Truths(b []byte) {
+// NormalizeBools makes every byte of booleans that is not 0 a 1, as Go's booleans and kernels take them: bytes of strangers may be any.
+func NormalizeBools(b []byte) {
 	for i := range b {
 		b[i] = min(b[i], 1)
 	}
 }
 
-// Of returns t's elements as a slice that aliases t, or nil where t's type is not T's.
-func Of[T Element](t *Tensor) []T {
+// Values returns t's elements as a slice that aliases t, or nil where t's type is not T's.
+func Values[T Element](t *Tensor) []T {
 	if t.DType != TypeOf[T]() || len(t.Bytes) == 0 {
 		return nil
 	}
@@ -143,7 +143,7 @@ func (t *Tensor) MemoryBytes() int {
 
 // Clone returns a deep copy.
 func (t *Tensor) Clone() *Tensor {
-	c := NewTensor(t.DType, t.Shape...)
+	c := New(t.DType, t.Shape...)
 	copy(c.Bytes, t.Bytes)
 	for i, s := range t.Strings {
 		c.Strings[i] = append([]byte(nil), s...)
@@ -164,27 +164,27 @@ func NumElements(shape []int) int {
 func (t *Tensor) Float(i int) float64 {
 	switch t.DType {
 	case Float32:
-		return float64(Of[float32](t)[i])
+		return float64(Values[float32](t)[i])
 	case Float64:
-		return Of[float64](t)[i]
+		return Values[float64](t)[i]
 	case Int32:
-		return float64(Of[int32](t)[i])
+		return float64(Values[int32](t)[i])
 	case Int64:
-		return float64(Of[int64](t)[i])
+		return float64(Values[int64](t)[i])
 	case Uint8:
-		return float64(Of[uint8](t)[i])
+		return float64(Values[uint8](t)[i])
 	case Int8:
-		return float64(Of[int8](t)[i])
+		return float64(Values[int8](t)[i])
 	case Int16:
-		return float64(Of[int16](t)[i])
+		return float64(Values[int16](t)[i])
 	case Uint16:
-		return float64(Of[uint16](t)[i])
+		return float64(Values[uint16](t)[i])
 	case Uint32:
-		return float64(Of[uint32](t)[i])
+		return float64(Values[uint32](t)[i])
 	case Uint64:
-		return float64(Of[uint64](t)[i])
+		return float64(Values[uint64](t)[i])
 	case Bool:
-		if Of[bool](t)[i] {
+		if Values[bool](t)[i] {
 			return 1
 		}
 		return 0
@@ -197,9 +197,9 @@ func (t *Tensor) Float(i int) float64 {
 func (t *Tensor) Int(i int) int64 {
 	switch t.DType {
 	case Int64:
-		return Of[int64](t)[i]
+		return Values[int64](t)[i]
 	case Uint64:
-		return int64(Of[uint64](t)[i])
+		return int64(Values[uint64](t)[i])
 	case Int32, Int16, Int8, Uint32, Uint16, Uint8, Bool:
 		return int64(t.Float(i))
 	}
