@@ -1,0 +1,18 @@
+package compat
+
+import "github.com/goestimator/goestimator/internal/runtime/kernels"
+
+// levels are the SIMD levels that results were recorded for.
+var levels = []string{"portable", "avx2", "avx512"}
+
+// setLevel makes kernels use a level, until restore is called. It returns false where this machine does not have it.
+func setLevel(name string) (restore func(), ok bool) {
+	old := kernels.ActiveLevel()
+	for l := kernels.Portable; l <= kernels.BestLevel(); l++ {
+		if l.String() == name {
+			kernels.SetLevel(l)
+			return func() { kernels.SetLevel(old) }, true
+		}
+	}
+	return nil, false
+}
