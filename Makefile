@@ -61,8 +61,8 @@ $(VENV)/bench-ready: bench/requirements.txt interop/requirements.txt
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r bench/requirements.txt
 	touch $@
 
-generate: ## docs/config.md and the assembly kernels
-	$(GO) generate ./runconfig ./internal/runtime/kernels
+generate: ## docs/config.md, the assembly kernels, the code of the cluster's messages
+	$(GO) generate ./runconfig ./internal/runtime/kernels ./internal/distributed/wire
 
 gpu-build: ## what a machine with a GPU needs, in build/gpu and build/gpu.tar.gz
 	GO="$(GO)" ./scripts/gpu-build

@@ -1,0 +1,33 @@
+// Package wire has the messages that the tasks of a job exchange.
+//
+// The schema is cluster.proto, protobuf package goestimator.cluster.v1; the Go code is
+// generated from it by
+//
+//	go generate ./internal/distributed/wire
+//
+// whose compiler and generator have their versions in gen/go.mod. Encode and Decode
+// are how all packages write and read a message:
+//
+//	frame.Header = wire.Encode(&wire.StatusRequest{Wait: true})
+//	err := wire.Decode(frame.Header, &reply)
+//
+// A message is the header of a frame of package cluster, so its length is bounded
+// by cluster.Config.MaxMessageBytes. Lists of numbers are packed fields, so that a
+// message takes no more than eight times its length; receivers check that lists
+// that belong together are of one length, and every number before it is used.
+//
+// # Compatibility
+//
+// All tasks of a job run one release; the greeting of package cluster has a
+// version, and tasks of another version are refused by name. Within a version
+//
+//   - fields may be added: who does not know one skips it,
+//   - a field that is removed leaves its number and name reserved,
+//   - no field changes its number, its type or what it means, and a new field's
+//     zero means what was meant without it.
+//
+// Whatever else changes needs a new version. testdata/schema.txt is the schema
+// of the present version, which a test compares.
+package wire
+
+//go:generate go -C gen run .
