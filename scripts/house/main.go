@@ -1,0 +1,54 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"os"
+)
+
+//go:generate go run . -map -root ../..
+
+func main() {
+	var o options
+	flag.StringVar(&o.root, "root", ".", "folder of the module")
+	flag.StringVar(&o.against, "against", "", "print the figures of this commit as well")
+	flag.StringVar(&o.list, "list", "", "print, in place of the table, internal: signatures that name internal types; undocumented, unexampled: packages; large: functions and files")
+	flag.BoolVar(&o.houseMap, "map", false, "write the map of packages into docs/architecture.md")
+	flag.Parse()
+	if err := run(os.Stdout, o); err != nil {
+		fmt.Fprintln(os.Stderr, "house:", err)
+		os.Exit(1)
+	}
+}
+
+// options are the flags.
+type options struct {
+	root, against, list string
+	houseMap            bool
+}
+
+func run(out io.Writer, o options) error {
+	if o.houseMap {
+		return writeMap(o.root)
+	}
+	now, err := measure(o.root)
+	if err != nil {
+		return err
+	}
+	if o.list != "" {
+		return now.list(out, o.list)
+	}
+	if o.against == "" {
+		return table(out, []string{"now"}, now)
+	}
+	var before *figures
+	err = withCommit(o.root, o.against, func(root string) (err error) {
+		before, err = measure(root)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return table(out, []string{o.against, "now"}, before, now)
+}
