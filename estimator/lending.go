@@ -13,7 +13,7 @@ import (
 const lentShare = 8
 
 // newLender returns what lends the strategy's device's memory to batches; nil where ordinary memory is as good.
-func newLender(s distribute.Strategy) *device.Lender {
+func newLender(s distribute.Strategy) *device.PinnedPool {
 	p, ok := s.(distribute.Pinning)
 	if !ok {
 		return nil
@@ -23,7 +23,7 @@ func newLender(s distribute.Strategy) *device.Lender {
 	if from == nil || !known {
 		return nil
 	}
-	return device.NewLender(from, int(total/lentShare))
+	return device.NewPinnedPool(from, int(total/lentShare))
 }
 
 // lend returns a context for passes over the input whose batches go to the device.
@@ -46,7 +46,7 @@ func (s *session) closeStrategy() error {
 			log.Warn("the device was not closed well", "error", err)
 		}
 	})
-	if errors.Is(err, device.ErrLent) {
+	if errors.Is(err, device.ErrPinnedInUse) {
 		log.Warn("the device stays open until all records of the input are released", "why", err)
 		return nil
 	}

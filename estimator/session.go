@@ -35,7 +35,7 @@ type session struct {
 	feeds    []fed
 	spare    spareRoom
 	batches  *stager        // of the step that runs
-	lender   *device.Lender // of memory for batches; nil: they lie anywhere
+	lender   *device.PinnedPool // of memory for batches; nil: they lie anywhere
 
 	step   int64
 	rows   int

@@ -142,7 +142,7 @@ func (c *command) do() error {
 	case c.kernel != nil:
 		return c.kernel.Run()
 	case c.after != nil:
-		_ = c.after.s.inTurn(c.after.at) // its error is told to those who wait for that stream
+		_ = c.after.s.inTurn(c.after.at) // its error is reported to those who wait for that stream
 	default:
 		copy(c.to, c.from)
 	}

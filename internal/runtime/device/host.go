@@ -41,7 +41,7 @@ func (b *hostBuffer) Map() []byte { return b.mem }
 // hostStream keeps the first error until it is waited for, as an asynchronous stream does.
 type hostStream struct{ err error }
 
-func (s *hostStream) keep(err error) {
+func (s *hostStream) record(err error) {
 	if s.err == nil {
 		s.err = err
 	}
@@ -84,7 +84,7 @@ func (s *hostStream) Launch(k Kernel) error {
 		return fmt.Errorf("launch %T on the host: %w", k, ErrKernel)
 	}
 	if s.err == nil {
-		s.keep(g.Run())
+		s.record(g.Run())
 	}
 	return nil
 }

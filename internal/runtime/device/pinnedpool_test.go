@@ -70,9 +70,9 @@ func (d *locked) has(b []byte) bool {
 	return false
 }
 
-func TestLenderLendsAgain(t *testing.T) {
+func TestPinnedPoolReuses(t *testing.T) {
 	d := newLocked(1 << 30)
-	l := NewLender(d, 1<<20)
+	l := NewPinnedPool(d, 1<<20)
 	first := l.Allocate(100 << 10)
 	if !d.has(first) || len(first) != 100<<10 {
 		t.Fatalf("expected page-locked memory, got %d bytes of the heap", len(first))
@@ -86,7 +86,7 @@ func TestLenderLendsAgain(t *testing.T) {
 		t.Error("expected ordinary memory for 100 bytes")
 	}
 	if l.Gains(again) || l.Gains(again[1<<10:]) {
-		t.Error("expected nothing to gain for memory that is lent")
+		t.Error("expected nothing to gain for memory of the pool")
 	}
 	if !l.Gains(make([]byte, 200<<10)) || l.Gains(make([]byte, 2<<20)) {
 		t.Error("expected to gain for ordinary memory, as far as there is room")
@@ -105,11 +105,11 @@ func TestLenderLendsAgain(t *testing.T) {
 	}
 }
 
-// TestLenderBeyondItsLimit sees that ordinary memory takes over, and that free blocks make room for others.
-func TestLenderBeyondItsLimit(t *testing.T) {
+// TestPinnedPoolBeyondItsLimit sees that ordinary memory takes over, and that free blocks make room for others.
+func TestPinnedPoolBeyondItsLimit(t *testing.T) {
 	for name, l := range map[string]struct{ device, limit int }{"the limit": {1 << 30, 256 << 10}, "the device": {256 << 10, 1 << 30}} {
 		d := newLocked(l.device)
-		l := NewLender(d, l.limit)
+		l := NewPinnedPool(d, l.limit)
 		a, b := l.Allocate(128<<10), l.Allocate(128<<10)
 		c := l.Allocate(128 << 10)
 		if !d.has(a) || !d.has(b) || d.has(c) || len(c) != 128<<10 {
@@ -134,17 +134,17 @@ func TestLenderBeyondItsLimit(t *testing.T) {
 	}
 }
 
-// TestLenderClosedWhileLent: what is lent stays valid, and goes back when it comes.
-func TestLenderClosedWhileLent(t *testing.T) {
+// TestPinnedPoolClosedWhileInUse: memory in use stays valid, and is freed when it is returned.
+func TestPinnedPoolClosedWhileInUse(t *testing.T) {
 	d := newLocked(1 << 30)
-	l := NewLender(d, 1<<30)
+	l := NewPinnedPool(d, 1<<30)
 	a, b := l.Allocate(1<<20), l.Allocate(1<<20)
 	ended := 0
 	if err := l.Close(func(err error) {
 		if ended++; !errors.Is(err, errStuck) {
 			t.Errorf("expected the device's error, got %v", err)
 		}
-	}); !errors.Is(err, ErrLent) {
+	}); !errors.Is(err, ErrPinnedInUse) {
 		t.Errorf("expected ErrLent, got %v", err)
 	}
 	d.stuck = errStuck
@@ -161,11 +161,11 @@ func TestLenderClosedWhileLent(t *testing.T) {
 	}
 }
 
-// TestLenderProperty lends and takes back at random, by several goroutines too, and looks for memory that two have.
-func TestLenderProperty(t *testing.T) {
+// TestPinnedPoolProperty allocates and frees at random, by several goroutines too, and looks for memory that two have.
+func TestPinnedPoolProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := newLocked(rapid.IntRange(0, 4<<20).Draw(t, "device"))
-		l := NewLender(d, rapid.IntRange(0, 4<<20).Draw(t, "limit"))
+		l := NewPinnedPool(d, rapid.IntRange(0, 4<<20).Draw(t, "limit"))
 		sizes := rapid.SliceOfN(rapid.IntRange(0, 300<<10), 1, 12).Draw(t, "sizes")
 		var wg sync.WaitGroup
 		var mixed sync.Once
@@ -194,7 +194,7 @@ func TestLenderProperty(t *testing.T) {
 		}
 		wg.Wait()
 		if bad {
-			t.Error("memory was lent twice")
+			t.Error("memory was handed out twice")
 		}
 		if err := l.Close(nil); err != nil || len(d.held) != 0 {
 			t.Errorf("%v, %d blocks are left", err, len(d.held))
