@@ -21,7 +21,7 @@ func (v deviceVariables) Set(name string, value Fill) error { return v.SetBy(nam
 
 // snapshot returns all values, which hold until the next step.
 func (v deviceVariables) snapshot() (*Snapshot, error) {
-	all, err := v.Lend()
+	all, err := v.Views()
 	if err != nil {
 		return nil, err
 	}

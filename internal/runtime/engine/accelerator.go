@@ -47,7 +47,7 @@ type Operation struct {
 	Guard *Operand // of an update that is made only where this int64, the result of an op "_Guard", is 0; else nil
 	// Parts are the nodes of an op "_Elementwise", in order: their inputs are results of parts before, or Sources, which
 	// are In; Results, which are Out, are some of theirs.
-	Parts            []*graph.Node
+	Body             []*graph.Node
 	Sources, Results []graph.Output
 	Workspace        Operand // of as many bytes as Code.Workspace has asked for; for this operation alone
 }

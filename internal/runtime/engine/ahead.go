@@ -11,11 +11,11 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// mostAhead is how many batches may be on the device at once: one that is being run, and two before their runs.
-const mostAhead = 3
+// maxAhead is how many batches may be on the device at once: one that is being run, and two before their runs.
+const maxAhead = 3
 
 // ErrAhead tells that so many batches are ahead already that one has to be run, or dropped, before the next.
-var ErrAhead = fmt.Errorf("%d batches are on the device", mostAhead)
+var ErrAhead = fmt.Errorf("%d batches are on the device", maxAhead)
 
 // Ahead is a batch that is brought to the device while other batches run.
 type Ahead struct {
@@ -87,7 +87,7 @@ func (h *aheads) open(dev device.Device) (err error) {
 		return nil
 	}
 	h.stream, err = dev.NewStream()
-	for range mostAhead {
+	for range maxAhead {
 		h.free = append(h.free, &feedSet{})
 	}
 	return err
@@ -99,7 +99,7 @@ func (s *feedSet) upload(p *Program, stream device.Stream, feeds []*tensor.Tenso
 	s.offsets = s.offsets[:0]
 	for i, f := range p.feeds {
 		s.offsets = append(s.offsets, size)
-		if p.lowered.host.wanted[f.op.out[0]] {
+		if p.lowered.host.onDevice[f.op.out[0]] {
 			size += alignUp(len(feeds[i].Bytes), acceleratorAlignment)
 		}
 	}
@@ -127,7 +127,7 @@ func (s *feedSet) upload(p *Program, stream device.Stream, feeds []*tensor.Tenso
 		}
 	}
 	for i, f := range p.feeds {
-		if !p.lowered.host.wanted[f.op.out[0]] || len(feeds[i].Bytes) == 0 {
+		if !p.lowered.host.onDevice[f.op.out[0]] || len(feeds[i].Bytes) == 0 {
 			continue
 		}
 		if err := stream.Upload(s.buf, s.offsets[i], feeds[i].Bytes); err != nil {
@@ -148,9 +148,9 @@ func (p *Program) RunAhead(ctx context.Context, a *Ahead) error {
 	if a.set == nil {
 		return p.Run(ctx, a.batch, a.feeds)
 	}
-	err := p.start(ctx, a.batch, a.feeds, a.set)
+	err := p.runBatch(ctx, a.batch, a.feeds, a.set)
 	// An error of the copies is the stream's on which they were made.
-	return errors.Join(err, a.give())
+	return errors.Join(err, a.release())
 }
 
 // Drop gives up a batch that is not to be run. It does nothing after RunAhead.
@@ -160,11 +160,11 @@ func (a *Ahead) Drop() error {
 		return nil
 	}
 	a.used = true
-	return a.give()
+	return a.release()
 }
 
-// give lets the set be used again, once the copies to it are done.
-func (a *Ahead) give() error {
+// release lets the set be used again, once the copies to it are done.
+func (a *Ahead) release() error {
 	err := a.set.ready.Wait()
 	h := &a.p.lowered.ahead
 	h.mu.Lock()
@@ -186,7 +186,7 @@ func (s *feedSet) free() error {
 }
 
 // take brings a set's feeds to where the program reads them.
-func (l *lowered) take(set *feedSet, feeds []*tensor.Tensor) error {
+func (l *lowered) feedAhead(set *feedSet, feeds []*tensor.Tensor) error {
 	p := l.p
 	if err := p.stream.After(set.ready); err != nil {
 		return fmt.Errorf("ahead: %w", err)
@@ -194,7 +194,7 @@ func (l *lowered) take(set *feedSet, feeds []*tensor.Tensor) error {
 	for i, f := range p.feeds {
 		v := f.op.out[0]
 		v.mem = f.aligned(feeds[i].Bytes)
-		if n := len(feeds[i].Bytes); l.host.wanted[v] && n > 0 {
+		if n := len(feeds[i].Bytes); l.host.onDevice[v] && n > 0 {
 			if err := p.stream.Copy(p.arena, v.off, set.buf, set.offsets[i], n); err != nil {
 				return fmt.Errorf("feed %s: %w", f.name, err)
 			}

@@ -46,7 +46,7 @@ func AheadOn(t *testing.T, dev device.Device) {
 func runAhead(t *testing.T, p *Program, r *rand.Rand) {
 	t.Helper()
 	batches, failed := make(chan *Ahead), make(chan error, 1)
-	permits := make(chan struct{}, mostAhead)
+	permits := make(chan struct{}, maxAhead)
 	go func() {
 		defer close(batches)
 		for i := range 20 {

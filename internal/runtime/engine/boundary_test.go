@@ -31,7 +31,7 @@ func column(x ...float32) []*tensor.Tensor { return []*tensor.Tensor{ok(tensor.F
 func TestPanicIsAnError(t *testing.T) {
 	onGoDevices(t, func(t *testing.T, dev device.Device) {
 		p := doubling(t, dev)
-		run, onBatch := p.steps[0].run, p.steps[0].onBatch
+		run, onBatch := p.steps[0].compute, p.steps[0].onBatch
 		for _, c := range []struct {
 			name  string
 			panic func() error
@@ -47,7 +47,7 @@ func TestPanicIsAnError(t *testing.T) {
 			if c.prep {
 				p.steps[0].onBatch = c.panic
 			} else {
-				p.steps[0].run = c.panic
+				p.steps[0].compute = c.panic
 			}
 			err := p.Run(bg, 1, column(1))
 			var e *PanicError
@@ -61,7 +61,7 @@ func TestPanicIsAnError(t *testing.T) {
 			if p.Value(0) != nil {
 				t.Errorf("%s: expected no result", c.name)
 			}
-			p.steps[0].run, p.steps[0].onBatch = run, onBatch
+			p.steps[0].compute, p.steps[0].onBatch = run, onBatch
 			if err := p.Run(bg, 2, column(1, 2)); err != nil || p.Value(0).Float(1) != 4 {
 				t.Errorf("%s: the next run: %v", c.name, err)
 			}

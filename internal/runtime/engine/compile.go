@@ -27,7 +27,7 @@ type Options struct {
 	// OnFetch on until the next run.
 	OwnFetches bool
 	// OnFetch, where not nil, is called by Run, on its goroutine, as soon as fetch i is complete; Value(i) gives it from
-	// then on, to all goroutines, while the run goes on. Each fetch is told once a run, unless the run fails before.
+	// then on, to all goroutines, while the run goes on. OnFetch is called once for each fetch, unless the run fails before.
 	// Nodes that make fetches run as early as they can. OnFetch must not call the program's other methods or those of
 	// its variables.
 	OnFetch func(i int)
@@ -44,7 +44,7 @@ type Options struct {
 	// Precision is how an accelerator computes with float32; other devices do so in float32.
 	Precision Precision
 
-	together bool // run at the same time what can be, whether or not it pays: for tests
+	groupAll bool // run at the same time what can be, whether or not it pays: for tests
 }
 
 // Compile makes a program that runs on dev with the variables vars (of the same device; all that the program touches
@@ -79,7 +79,7 @@ func Compile(g *graph.Graph, spec Spec, dev device.Device, vars *Variables, opts
 	if ops, err = order(ops, p.fetched, opts.OnFetch != nil); err != nil {
 		return nil, fmt.Errorf("compile: %w", err)
 	}
-	markWild(ops)
+	markOverflow(ops)
 	makeValues(ops)
 	if err := p.bindAll(ops); err != nil {
 		return nil, errors.Join(fmt.Errorf("compile: %w", err), p.Close())
@@ -93,11 +93,11 @@ func Compile(g *graph.Graph, spec Spec, dev device.Device, vars *Variables, opts
 // finish divides the steps, decides where each runs, and gives everything its place.
 func (p *Program) finish() (err error) {
 	capacity := max(p.opts.Capacity, 1)
-	assignStages(p.steps, capacity)
-	p.splitStages()
+	assignFrequencies(p.steps, capacity)
+	p.splitByFrequency()
 	p.ready = make([]atomic.Bool, len(p.fetched))
-	p.splitRun()
-	p.connect()
+	p.splitPhases()
+	p.connectSteps()
 	if p.stream, err = p.dev.NewStream(); err != nil {
 		return err
 	}
@@ -162,7 +162,7 @@ func (p *Program) bindAll(ops []*op) error {
 		if p.lowered == nil || o.def.alias {
 			run, err = compileOp(c)
 		}
-		p.kept = append(p.kept, c.kept...)
+		p.weights = append(p.weights, c.weights...)
 		if err != nil {
 			errs = append(errs, &UnsupportedOpError{Op: o.node.Op, Node: o.node.Name, Reason: err.Error()})
 			continue
@@ -174,7 +174,7 @@ func (p *Program) bindAll(ops []*op) error {
 			run = guarded(run, in[len(in)-1])
 		}
 		p.updates = p.updates || len(o.write) > 0
-		p.steps = append(p.steps, &step{op: o, run: run, onBatch: c.onBatch, in: in, out: c.out})
+		p.steps = append(p.steps, &step{op: o, compute: run, onBatch: c.onBatch, in: in, out: c.out})
 	}
 	p.ops = ops
 	return errors.Join(errs...)

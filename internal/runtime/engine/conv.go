@@ -75,7 +75,7 @@ func conv[T kernels.Float](r role, f convKernel[T], depthwise bool) compileFunc 
 			return checkWindow(win, y.dims)
 		}
 		a, b, dst := c.in[r.first], c.in[r.second], c.out[0]
-		t, err := tailOf[T](c)
+		t, err := epilogueOf[T](c)
 		if err != nil {
 			return nil, err
 		}
@@ -86,7 +86,7 @@ func conv[T kernels.Float](r role, f convKernel[T], depthwise bool) compileFunc 
 						return nil
 					}
 					packed, bias := w.current()
-					kernels.Conv2DPacked(win, view[T](dst), view[T](a), packed, epilogue(t, bias))
+					kernels.Conv2DPacked(win, view[T](dst), view[T](a), packed, kernelEpilogue(t, bias))
 					return nil
 				}, nil
 			}
@@ -95,7 +95,7 @@ func conv[T kernels.Float](r role, f convKernel[T], depthwise bool) compileFunc 
 			if dst.n == 0 {
 				return nil
 			}
-			e := epilogue[T](t, nil)
+			e := kernelEpilogue[T](t, nil)
 			f(win, view[T](dst), view[T](a), view[T](b), e.Bias, e.Relu)
 			return nil
 		}, t.plain()

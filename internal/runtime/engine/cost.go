@@ -166,9 +166,9 @@ func (o *op) label() string {
 			name += "+" + string(f)
 		}
 	}
-	if o.region != nil {
+	if o.fusion != nil {
 		name = ""
-		for i, m := range o.region.nodes {
+		for i, m := range o.fusion.nodes {
 			if i > 0 {
 				name += "+"
 			}

@@ -13,14 +13,14 @@
 // Options.CheckNumerics chains stay apart, so that the node is named in which a NaN arises.
 //
 // Steps run one after the other, each on all workers. Steps that are too small for that and do not depend on each other
-// form teams, where an estimate of their times says that it pays: the workers then take one each. Memory is planned
-// so that what a team uses does not overlap, and results are the same bits.
+// form parallel groups, where an estimate of their times says that it pays: the workers then take one each. Memory is planned
+// so that what a parallel group uses does not overlap, and results are the same bits.
 //
 // Fetches can be read while a run goes on, each as soon as it is complete (Options.OnFetch), and be changed in place
 // between runs (Options.OwnFetches): so are gradients exchanged with other workers while more are computed.
 //
 // On an Accelerator a program is a list of operations, lowered once to kernels of its own. Elementwise ops that use each
-// other become regions, one kernel each; values lie in one arena of the device, and the steps between two points at which
+// other become fusions, one kernel each; values lie in one arena of the device, and the steps between two points at which
 // the host is needed are one launch. What the accelerator has no kernel for runs on the host, its operands and results
 // copied (Program.HostSteps), or is refused (Options.HardPlacement); what is computed once per batch size runs on the host
 // anyway. A run can be cancelled up to the launch that holds the first update; kernels that find a fault keep later updates

@@ -11,15 +11,15 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/device"
 )
 
-// underway is the runs that an accelerator does while the host has gone on. Whoever locks the variables waits for them.
-type underway struct {
+// inFlight is the runs that an accelerator does while the host has gone on. Whoever locks the variables waits for them.
+type inFlight struct {
 	count atomic.Int32
 	mu    sync.Mutex
 	runs  map[*Program]device.Event // the end of each program's latest
 }
 
 // add notes a run, which ends in an event. The variables are locked.
-func (u *underway) add(p *Program, end device.Event) {
+func (u *inFlight) add(p *Program, end device.Event) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.runs == nil {
@@ -31,7 +31,7 @@ func (u *underway) add(p *Program, end device.Event) {
 
 // wait returns when no run is under way but of p, whose next run follows in the same stream; of programs that only read,
 // too, if the caller is to write. Their errors are their programs'.
-func (u *underway) wait(p *Program, writes bool) {
+func (u *inFlight) wait(p *Program, writes bool) {
 	if u.count.Load() == 0 {
 		return
 	}
@@ -41,14 +41,14 @@ func (u *underway) wait(p *Program, writes bool) {
 		if q == p || !writes && !q.updates {
 			return false
 		}
-		q.lowered.late(end.Wait())
+		q.lowered.deferError(end.Wait())
 		return true
 	})
 	u.count.Store(int32(len(u.runs)))
 }
 
 // forget ends the notes of a program that was waited for.
-func (u *underway) forget(p *Program) {
+func (u *inFlight) remove(p *Program) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	delete(u.runs, p)
@@ -58,28 +58,28 @@ func (u *underway) forget(p *Program) {
 // lock is held by a program p that updates variables, or by nil to change some.
 func (v *Variables) lock(p *Program) {
 	v.mu.Lock()
-	v.underway.wait(p, true)
+	v.inFlight.wait(p, true)
 }
 
 // rlock is held by a program p that does not, or by nil to read some.
 func (v *Variables) rlock(p *Program) {
 	v.mu.RLock()
-	v.underway.wait(p, false)
+	v.inFlight.wait(p, false)
 }
 
-// lateness is the errors of runs that were not waited for.
-type lateness struct {
+// deferredError is the errors of runs that were not waited for.
+type deferredError struct {
 	mu  sync.Mutex
 	err error
 }
 
-func (l *lowered) late(err error) {
+func (l *lowered) deferError(err error) {
 	if err == nil {
 		return
 	}
-	l.lateness.mu.Lock()
-	defer l.lateness.mu.Unlock()
-	l.lateness.err = errors.Join(l.lateness.err, l.named(err))
+	l.deferred.mu.Lock()
+	defer l.deferred.mu.Unlock()
+	l.deferred.err = errors.Join(l.deferred.err, l.nameFault(err))
 }
 
 // Enqueue is RunAhead that returns before the run is done, so that the accelerator goes on to the next one at once. The
@@ -93,14 +93,14 @@ func (p *Program) Enqueue(ctx context.Context, a *Ahead) error {
 	}
 	a.used = true
 	err := p.enqueue(ctx, a)
-	return errors.Join(err, a.give())
+	return errors.Join(err, a.release())
 }
 
 // enqueue issues a run.
 func (p *Program) enqueue(ctx context.Context, a *Ahead) (err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.forget()
+	p.dropResults()
 	if p.closed {
 		return ErrClosed
 	}
@@ -111,7 +111,7 @@ func (p *Program) enqueue(ctx context.Context, a *Ahead) (err error) {
 	l := p.lowered
 	defer func() {
 		if err != nil {
-			err = errors.Join(l.named(err), p.idle())
+			err = errors.Join(l.nameFault(err), p.idle())
 			p.batch = 0
 		}
 	}()
@@ -120,7 +120,7 @@ func (p *Program) enqueue(ctx context.Context, a *Ahead) (err error) {
 			return err
 		}
 	}
-	if err := l.take(a.set, a.feeds); err != nil {
+	if err := l.feedAhead(a.set, a.feeds); err != nil {
 		return err
 	}
 	if p.updates {
@@ -135,14 +135,14 @@ func (p *Program) enqueue(ctx context.Context, a *Ahead) (err error) {
 	}
 	p.exec.ctx, p.exec.done = ctx, ctx.Done()
 	l.enqueued = true
-	err = l.run(l.sections[0], true)
+	err = l.runSegments(l.phases[0], true)
 	p.exec.ctx, p.exec.done = nil, nil
 	if err != nil {
 		return err
 	}
 	end, err := p.stream.Record()
 	if err == nil {
-		p.vars.underway.add(p, end)
+		p.vars.inFlight.add(p, end)
 	}
 	return err
 }
@@ -171,8 +171,8 @@ func (l *lowered) continuous() bool {
 	if o.OnFetch != nil || o.CheckNumerics || o.Profile {
 		return false
 	}
-	for i := range l.sections[0] {
-		if l.sections[0][i].kernel == nil {
+	for i := range l.phases[0] {
+		if l.phases[0][i].kernel == nil {
 			return false
 		}
 	}
@@ -194,13 +194,13 @@ func (p *Program) idle() error {
 	l := p.lowered
 	err := p.stream.Synchronize()
 	l.enqueued = false
-	p.vars.underway.forget(p)
-	l.lateness.mu.Lock()
-	defer l.lateness.mu.Unlock()
+	p.vars.inFlight.remove(p)
+	l.deferred.mu.Lock()
+	defer l.deferred.mu.Unlock()
 	if err != nil {
-		err = l.named(err)
+		err = l.nameFault(err)
 	}
-	err, l.lateness.err = errors.Join(l.lateness.err, err), nil
+	err, l.deferred.err = errors.Join(l.deferred.err, err), nil
 	if err != nil {
 		return fmt.Errorf("an enqueued run: %w", err)
 	}

@@ -66,8 +66,8 @@ func (e *PanicError) Unwrap() error {
 	return err
 }
 
-// errRegion tells that a region is made for the accelerator that can do it: it has no Go form.
-var errRegion = errors.New("elementwise regions are of accelerators")
+// errFusion tells that a fusion is made for the accelerator that can do it: it has no Go form.
+var errFusion = errors.New("elementwise regions are of accelerators")
 
 var (
 	// ErrClosed tells that a program was run after its Close.

@@ -33,7 +33,7 @@ func (p *Program) bindFeeds(batch int, feeds []*tensor.Tensor, set *feedSet) err
 	case set != nil && set.residents != nil:
 		return p.lowered.takeResidents(set.residents, feeds)
 	case set != nil:
-		return p.lowered.take(set, feeds)
+		return p.lowered.feedAhead(set, feeds)
 	case p.lowered != nil:
 		return p.lowered.bindFeeds(feeds)
 	}

@@ -76,8 +76,8 @@ func (p *Program) Value(i int) *tensor.Tensor {
 	return p.results[i]
 }
 
-// forget takes the results of the last run back.
-func (p *Program) forget() {
+// dropResults takes the results of the last run back.
+func (p *Program) dropResults() {
 	for i := range p.ready {
 		p.ready[i].Store(false)
 	}

@@ -40,7 +40,7 @@ func (f *fuser) add(o *op) {
 	}
 }
 
-// fusedName are the ops that can have a tail.
+// fusedName are the ops that can have an epilogue.
 var fusedName = map[string]string{"MatMul": "_FusedMatMul", "_FusedMatMul": "_FusedMatMul", "Conv2D": "_FusedConv2D", "_FusedConv2D": "_FusedConv2D"}
 
 // open reports whether the part can come after those that the product x has.
@@ -49,7 +49,7 @@ func (f *fuser) open(x *op, part string) bool {
 		return false
 	}
 	done, _ := x.node.Attrs["fused_ops"].([][]byte)
-	return len(done) == 0 || tailParts[string(done[len(done)-1])].rank < tailParts[part].rank
+	return len(done) == 0 || epilogueOps[string(done[len(done)-1])].rank < epilogueOps[part].rank
 }
 
 // othersUsed reports whether something uses an output of o other than the first.

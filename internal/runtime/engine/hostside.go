@@ -11,7 +11,7 @@ import (
 type hostSide struct {
 	shadows  map[*variable]*shadow
 	mirrored map[*value]bool // made or read on the host
-	wanted   map[*value]bool // read on the device, or fetched
+	onDevice map[*value]bool // read on the device, or fetched
 	mem      []byte
 	free     func() error
 }

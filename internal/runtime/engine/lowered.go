@@ -25,12 +25,12 @@ type lowered struct {
 	consts   device.Buffer
 	host     hostSide
 	ahead    aheads
-	lateness lateness
+	deferred deferredError
 	enqueued bool         // runs may be under way
 	left     map[int]bool // fetches that stay on the device
 
-	once     [perRun][]stretch // what does not run each time
-	sections [][]stretch
+	once   [perRun][]segment // what does not run each time
+	phases [][]segment
 }
 
 // newLowered prepares for compilation; nil where the device runs Go code.
@@ -52,7 +52,7 @@ func (l *lowered) lower() error {
 	l.p.vars.mu.RUnlock()
 	var errs []error
 	for _, s := range l.p.steps {
-		errs = append(errs, l.settle(s))
+		errs = append(errs, l.place(s))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return err
@@ -62,28 +62,28 @@ func (l *lowered) lower() error {
 	return err
 }
 
-// settle decides where a step runs. What does not run each time is small and runs on the host, if it can.
-func (l *lowered) settle(s *step) error {
+// place decides where a step runs. What does not run each time is small and runs on the host, if it can.
+func (l *lowered) place(s *step) error {
 	o := s.op
-	once := o.stage != perRun
+	once := o.frequency != perRun
 	if once && l.hostForm(s) == nil {
 		return nil
 	}
 	operation := l.operation(s)
-	lacks := l.dev.Supports(operation)
-	if lacks == nil {
+	unsupported := l.dev.Supports(operation)
+	if unsupported == nil {
 		operation.Index = len(l.ops)
 		l.ops = append(l.ops, operation)
 		s.operation = operation
 		return nil
 	}
 	if l.p.opts.HardPlacement {
-		return &UnsupportedOpError{Op: o.node.Op, Node: o.node.Name, Reason: fmt.Sprintf("%s: %v (soft placement would run it on the host)", l.dev.Kind(), lacks), Placement: true}
+		return &UnsupportedOpError{Op: o.node.Op, Node: o.node.Name, Reason: fmt.Sprintf("%s: %v (soft placement would run it on the host)", l.dev.Kind(), unsupported), Placement: true}
 	}
 	if err := l.hostForm(s); err != nil {
-		return &UnsupportedOpError{Op: o.node.Op, Node: o.node.Name, Reason: fmt.Sprintf("%s: %v; host: %v", l.dev.Kind(), lacks, err)}
+		return &UnsupportedOpError{Op: o.node.Op, Node: o.node.Name, Reason: fmt.Sprintf("%s: %v; host: %v", l.dev.Kind(), unsupported, err)}
 	}
-	l.onHost = append(l.onHost, fmt.Sprintf("%s (%s): %v", o.node.Name, o.label(), lacks))
+	l.onHost = append(l.onHost, fmt.Sprintf("%s (%s): %v", o.node.Name, o.label(), unsupported))
 	return nil
 }
 
@@ -99,14 +99,14 @@ func (l *lowered) hostForm(s *step) error {
 	}
 	c := &binding{node: o.node, op: &o, in: s.op.operands(s.in), out: s.out, changing: l.all, shared: &l.p.vars.weights}
 	run, err := compileOp(c)
-	l.p.kept = append(l.p.kept, c.kept...)
+	l.p.weights = append(l.p.weights, c.weights...)
 	if err != nil {
 		return err
 	}
 	if o.guarded {
 		run = guarded(run, s.in[len(s.in)-1])
 	}
-	s.run, s.onBatch = run, c.onBatch
+	s.compute, s.onBatch = run, c.onBatch
 	return nil
 }
 
@@ -122,8 +122,8 @@ func (l *lowered) operation(s *step) *Operation {
 	for i := range s.out {
 		o.Out = append(o.Out, l.operand(port{s.op, i}))
 	}
-	if r := s.op.region; r != nil {
-		o.Parts, o.Sources, o.Results = r.nodes, r.sources, r.results
+	if r := s.op.fusion; r != nil {
+		o.Body, o.Sources, o.Results = r.nodes, r.sources, r.results
 	}
 	return o
 }
@@ -183,7 +183,7 @@ func (l *lowered) uploadConstants(ops []*op) error {
 		}
 		v := o.out[0]
 		v.mem = t.Bytes
-		if l.host.wanted[v] {
+		if l.host.onDevice[v] {
 			v.off, used = size, append(used, o)
 			size += alignUp(len(t.Bytes), acceleratorAlignment)
 		}
@@ -212,13 +212,13 @@ func (l *lowered) workspaces(capacity int) []*value {
 		if s.operation == nil {
 			continue
 		}
-		n := max(l.code.Workspace(s.operation.Index, capacity), s.room)
+		n := max(l.code.Workspace(s.operation.Index, capacity), s.grown)
 		s.workspace = nil
 		if n == 0 {
 			continue
 		}
 		at := -1 // beside the feeds
-		if s.op.stage == perRun {
+		if s.op.frequency == perRun {
 			at = s.index
 		}
 		s.workspace = &value{size: n, def: at, last: at}
@@ -235,7 +235,7 @@ func (l *lowered) outgrown(batch int) bool {
 			continue
 		}
 		if n := l.code.Workspace(s.operation.Index, batch); n > s.operation.Workspace.N {
-			s.room, grown = n, true
+			s.grown, grown = n, true
 		}
 	}
 	return grown
@@ -283,13 +283,13 @@ func (l *lowered) bind(batch int) error {
 	l.moved = false
 	if err := l.code.Bind(batch, moved); err != nil {
 		l.moved = l.moved || moved
-		return fmt.Errorf("prepare a batch of %d on %s: %w", batch, l.dev.Kind(), l.named(err))
+		return fmt.Errorf("prepare a batch of %d on %s: %w", batch, l.dev.Kind(), l.nameFault(err))
 	}
 	return nil
 }
 
-// named tells the node of a fault.
-func (l *lowered) named(err error) error {
+// nameFault tells the node of a fault.
+func (l *lowered) nameFault(err error) error {
 	var fault *FaultError
 	if !errors.As(err, &fault) || fault.Operation < 0 || fault.Operation >= len(l.ops) {
 		return err
@@ -308,7 +308,7 @@ func (p *Program) HostSteps() []string {
 }
 
 // DeviceSteps returns how many steps of each run the device does.
-func (p *Program) DeviceSteps() int { return len(p.staged[perRun]) - len(p.HostSteps()) }
+func (p *Program) DeviceSteps() int { return len(p.byFrequency[perRun]) - len(p.HostSteps()) }
 
 // close gives back what is the program's alone.
 func (l *lowered) close() error {

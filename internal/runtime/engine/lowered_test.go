@@ -21,7 +21,7 @@ import (
 func refusing(ops ...string) *twin {
 	d := newTwin()
 	d.refuses = func(o *Operation) bool {
-		return slices.Contains(ops, o.Node.Op) || slices.ContainsFunc(o.Parts, func(n *graph.Node) bool { return slices.Contains(ops, n.Op) })
+		return slices.Contains(ops, o.Node.Op) || slices.ContainsFunc(o.Body, func(n *graph.Node) bool { return slices.Contains(ops, n.Op) })
 	}
 	return d
 }
@@ -68,14 +68,14 @@ func closeTo(t *testing.T, what string, got, want *tensor.Tensor, tol float64) {
 	}
 }
 
-// TestTrainsAsTheHost sees that an accelerator trains as the host does, whichever ops it lacks, in every mode.
+// TestTrainsAsTheHost sees that an accelerator trains as the host does, whichever ops it unsupported, in every mode.
 func TestTrainsAsTheHost(t *testing.T) {
 	want, loss, _ := train(t, device.NewHost(), Options{})
 	for _, c := range []struct {
-		name  string
-		lacks []string
-		opts  Options
-		host  int
+		name        string
+		unsupported []string
+		opts        Options
+		host        int
 	}{
 		{"whole", nil, Options{}, 0},
 		{"product", []string{"MatMul"}, Options{}, 3},
@@ -84,11 +84,11 @@ func TestTrainsAsTheHost(t *testing.T) {
 		{"loss", []string{"SparseSoftmaxCrossEntropyWithLogits"}, Options{}, 1},
 		{"numerics", []string{"BiasAddGrad"}, Options{CheckNumerics: true}, 2},
 		{"profile", []string{"BiasAddGrad"}, Options{Profile: true}, 2},
-		{"sections", []string{"BiasAddGrad"}, Options{OnFetch: func(int) {}}, 2},
+		{"phases", []string{"BiasAddGrad"}, Options{OnFetch: func(int) {}}, 2},
 		{"nothing", []string{"_FusedMatMul", "MatMul", "BiasAdd", "Relu", "ReluGrad", "Mean", "RealDiv", "BiasAddGrad", "ResourceApplyGradientDescent", "SparseSoftmaxCrossEntropyWithLogits"}, Options{}, -1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			d := refusing(c.lacks...)
+			d := refusing(c.unsupported...)
 			got, l, p := train(t, d, c.opts)
 			for name, w := range want {
 				closeTo(t, name, got[name], w, 1e-5)
@@ -150,15 +150,15 @@ func TestHardPlacement(t *testing.T) {
 		t.Errorf("expected both nodes named, got %v", err)
 	}
 	if _, err := Compile(m.g, m.spec, newTwin(), m.variables(t, newTwin(), 1), Options{HardPlacement: true}); err != nil {
-		t.Errorf("nothing lacks: %v", err)
+		t.Errorf("nothing is unsupported: %v", err)
 	}
 }
 
 // TestFaults sees that what a kernel finds wrong names the node and leaves the variables, and that the program goes on.
 func TestFaults(t *testing.T) {
-	for _, lacks := range []string{"", "BiasAddGrad"} {
+	for _, unsupported := range []string{"", "BiasAddGrad"} {
 		m := newMLP(tensor.Float32, 2, 3, 2, 0.1)
-		d := refusing(lacks)
+		d := refusing(unsupported)
 		vars := m.variables(t, d, 1)
 		p := ok(Compile(m.g, m.spec, d, vars, Options{Capacity: 4}))
 		before := ok(vars.Snapshot())
@@ -184,11 +184,11 @@ func TestFaults(t *testing.T) {
 // TestStopsBeforeUpdates cancels in a step on the host: what comes before the updates is left, and nothing is lost.
 func TestStopsBeforeUpdates(t *testing.T) {
 	for _, c := range []struct {
-		node, lacks string
-		stopped     bool
+		node, unsupported string
+		stopped           bool
 	}{{"db1", "BiasAddGrad", true}, {"apply_2", "ResourceApplyGradientDescent", false}} {
 		m := newMLP(tensor.Float32, 2, 3, 2, 0.1)
-		d := refusing(c.lacks)
+		d := refusing(c.unsupported)
 		vars := m.variables(t, d, 1)
 		p := ok(Compile(m.g, m.spec, d, vars, Options{Capacity: 4}))
 		before := ok(vars.Snapshot())
@@ -236,8 +236,8 @@ func TestWorkspaceGrows(t *testing.T) {
 
 // TestAcceleratorNumerics names nodes, variables and feeds, on either side.
 func TestAcceleratorNumerics(t *testing.T) {
-	for _, lacks := range []string{"", "Log"} {
-		d := refusing(lacks)
+	for _, unsupported := range []string{"", "Log"} {
+		d := refusing(unsupported)
 		s := newScene(t, d, map[string]float32{"v": 1})
 		x := s.Placeholder("x", fixedType(tensor.Float32))
 		y := s.op("Mul", s.op("Log", x), s.read("v"))
@@ -252,7 +252,7 @@ func TestAcceleratorNumerics(t *testing.T) {
 			err := p.Run(bg, 1, []*tensor.Tensor{dense([]float32{c.x})})
 			var e *NumericsError
 			if c.node == "" && err != nil || c.node != "" && (!errors.As(err, &e) || !strings.HasPrefix(e.Node, c.node) || !e.NaN) {
-				t.Errorf("x=%v, v=%v without %q: expected node %q, got %v", c.x, c.v, lacks, c.node, err)
+				t.Errorf("x=%v, v=%v without %q: expected node %q, got %v", c.x, c.v, unsupported, c.node, err)
 			}
 		}
 	}
@@ -260,7 +260,7 @@ func TestAcceleratorNumerics(t *testing.T) {
 
 func nan() float32 { z := float32(0); return z / z }
 
-// TestAnySplit compares random graphs on the host with the twin that lacks a random set of ops.
+// TestAnySplit compares random graphs on the host with the twin that unsupported a random set of ops.
 func TestAnySplit(t *testing.T) {
 	host := device.NewHost()
 	rapid.Check(t, func(t *rapid.T) {
@@ -277,7 +277,7 @@ func TestAnySplit(t *testing.T) {
 		defer d.Close()
 		d.refuses = func(o *Operation) bool {
 			h := fnv.New32()
-			fmt.Fprint(h, seed, o.Node.Name, len(o.Parts))
+			fmt.Fprint(h, seed, o.Node.Name, len(o.Body))
 			return h.Sum32()%10 < share
 		}
 		capacity := rapid.IntRange(1, 9).Draw(t, "capacity")
@@ -298,8 +298,8 @@ func closeRapid(t *rapid.T, got, want *tensor.Tensor) {
 	}
 }
 
-// TestRegionsAreConvex sees that an op between two others of a region keeps them apart.
-func TestRegionsAreConvex(t *testing.T) {
+// TestFusionsAreConvex sees that an op between two others of a fusion keeps them apart.
+func TestFusionsAreConvex(t *testing.T) {
 	b := graph.NewBuilder(graph.New())
 	row := batchType(tensor.Float32, 4)
 	x := b.Placeholder("x", row)
@@ -313,9 +313,9 @@ func TestRegionsAreConvex(t *testing.T) {
 	p := ok(Compile(b.Graph, Spec{Feeds: []graph.Output{x}, Fetches: []graph.Output{z, n}}, d, ok(NewVariables(d)), Options{Capacity: 2}))
 	var got []string
 	for _, o := range d.codes[0].ops {
-		got = append(got, fmt.Sprint(o.o.Node.Op, len(o.o.Parts), len(o.o.Sources), len(o.o.Results)))
+		got = append(got, fmt.Sprint(o.o.Node.Op, len(o.o.Body), len(o.o.Sources), len(o.o.Results)))
 	}
-	if label := p.staged[perRun][0].op.label(); label != "Exp+Neg" {
+	if label := p.byFrequency[perRun][0].op.label(); label != "Exp+Neg" {
 		t.Errorf("expected the parts in the label, got %s", label)
 	}
 	if want := []string{"_Elementwise2 1 2", "Softmax0 0 0", "_Elementwise2 3 1"}; !slices.Equal(got, want) {

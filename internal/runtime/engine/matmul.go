@@ -52,7 +52,7 @@ func compileMatMul[T kernels.Float](c *binding) (runFunc, error) {
 	a, b, out := c.in[0], c.in[1], c.out[0]
 	p := &product{ta: c.node.Bool("transpose_a"), tb: c.node.Bool("transpose_b")}
 	c.onBatch = func() error { return p.sizes(a.dims, b.dims, out.dims) }
-	t, err := tailOf[T](c)
+	t, err := epilogueOf[T](c)
 	if err != nil {
 		return nil, err
 	}
@@ -60,14 +60,14 @@ func compileMatMul[T kernels.Float](c *binding) (runFunc, error) {
 		if w := packWeights[T](c, t, p.tb); w != nil {
 			return func() error {
 				packed, bias := w.current()
-				kernels.MatMulPacked(kernels.PackedArgs[T]{M: p.m, A: view[T](a), LDA: p.lda, B: packed, C: view[T](out), LDC: p.n, Epilogue: epilogue(t, bias)})
+				kernels.MatMulPacked(kernels.PackedArgs[T]{M: p.m, A: view[T](a), LDA: p.lda, B: packed, C: view[T](out), LDC: p.n, Epilogue: kernelEpilogue(t, bias)})
 				return nil
 			}, nil
 		}
 	}
 	return func() error {
 		g := gemmArgs(p, view[T](out), view[T](a), view[T](b))
-		e := epilogue[T](t, nil)
+		e := kernelEpilogue[T](t, nil)
 		g.Bias, g.Relu = e.Bias, e.Relu
 		kernels.Gemm(g)
 		return nil

@@ -83,7 +83,7 @@ func TestMixedTypes(t *testing.T) {
 			casts++
 		}
 	}
-	if casts != 4 { // x, w1, b1, w2; that of dl is within a region
+	if casts != 4 { // x, w1, b1, w2; that of dl is within a fusion
 		t.Errorf("expected 4 casts, got %d: %q", casts, got)
 	}
 }
@@ -142,7 +142,7 @@ func TestMixedAnySplit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := drawGraph(t)
 		x := drawRows(t, rapid.IntRange(1, 6).Draw(t, "rows"))
-		lacks := rapid.SliceOfDistinct(rapid.SampledFrom([]string{"Cast", "MatMul", "BiasAdd", "Relu", "Tanh", "AddV2", "Add", "Mul", "Sub", "Softmax", "AddN", regionOp}), rapid.ID).Draw(t, "lacks")
+		lacks := rapid.SliceOfDistinct(rapid.SampledFrom([]string{"Cast", "MatMul", "BiasAdd", "Relu", "Tanh", "AddV2", "Add", "Mul", "Sub", "Softmax", "AddN", fusionOp}), rapid.ID).Draw(t, "lacks")
 		d := refusing(lacks...)
 		defer d.Close()
 		vars := ok(NewVariables(d))

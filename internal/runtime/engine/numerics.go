@@ -10,7 +10,7 @@ import (
 
 // checkNumerics fails where an output of the step has a NaN or an infinity that is not looked after in the graph.
 func (s *step) checkNumerics() error {
-	if s.op.wild {
+	if s.op.mayOverflow {
 		return nil
 	}
 	for i, v := range s.out {
@@ -63,12 +63,12 @@ func finiteSlice[T kernels.Float](x []T) (finite, nan bool) {
 	return true, false
 }
 
-// markWild finds the ops whose results may overflow: those with graph.MayOverflow, and what is computed of them.
-func markWild(sorted []*op) {
+// markOverflow finds the ops whose results may overflow: those with graph.MayOverflow, and what is computed of them.
+func markOverflow(sorted []*op) {
 	for _, o := range sorted {
-		o.wild = o.feed < 0 && o.node.Bool(graph.MayOverflow)
+		o.mayOverflow = o.feed < 0 && o.node.Bool(graph.MayOverflow)
 		for _, in := range o.in {
-			o.wild = o.wild || in.op.wild
+			o.mayOverflow = o.mayOverflow || in.op.mayOverflow
 		}
 	}
 }

@@ -33,7 +33,7 @@ func (p *Program) Leave(fetches ...int) error {
 		}
 		p.lowered.left[i] = true
 	}
-	p.forget()
+	p.dropResults()
 	return nil
 }
 
@@ -64,9 +64,9 @@ func (p *Program) RunOn(ctx context.Context, batch int, feeds []*tensor.Tensor, 
 		return fmt.Errorf("run: expected the places of %d feeds, got %d", len(p.feeds), len(at))
 	}
 	if len(at) == 0 {
-		return p.start(ctx, batch, feeds, nil)
+		return p.runBatch(ctx, batch, feeds, nil)
 	}
-	return p.start(ctx, batch, feeds, &feedSet{residents: at})
+	return p.runBatch(ctx, batch, feeds, &feedSet{residents: at})
 }
 
 // takeResidents copies feeds on the device to their places, and to the host what steps there read; others are uploaded.
@@ -80,11 +80,11 @@ func (l *lowered) takeResidents(at []Resident, feeds []*tensor.Tensor) error {
 		}
 		var err error
 		if at[i].Buffer == nil {
-			if l.host.wanted[v] {
+			if l.host.onDevice[v] {
 				err = p.stream.Upload(p.arena, v.off, feeds[i].Bytes)
 			}
 		} else {
-			if l.host.wanted[v] {
+			if l.host.onDevice[v] {
 				err = p.stream.Copy(p.arena, v.off, at[i].Buffer, at[i].Offset, n)
 			}
 			if err == nil && l.readOnHost(v) {

@@ -8,23 +8,23 @@ import (
 // op is a node of the program being compiled: the graph's node with inputs resolved to other ops, so that the graph
 // itself is never changed.
 type op struct {
-	node    *graph.Node
-	index   int // position in the graph: the tie-break of every order
-	in      []port
-	after   []*op // control edges and the engine's own
-	out     []*value
-	def     *opDef
-	feed    int       // index of the feed that this op stands for, -1 for none
-	reads   *variable // of a ReadVariableOp
-	write   []*variable
-	copy    bool // a read that must not share the variable's storage
-	guarded bool // the last operand says whether the update is made: see guardUpdates
-	wild    bool // its results may be infinite or NaN
-	own     bool // makes a fetch of Options.OwnFetches: runs each time
-	stage   stage
-	links   []link  // of a chain
-	at      int     // place among the ops while regions are formed
-	region  *region // of elementwise ops on an accelerator
+	node        *graph.Node
+	index       int // position in the graph: the tie-break of every order
+	in          []port
+	after       []*op // control edges and the engine's own
+	out         []*value
+	def         *opDef
+	feed        int       // index of the feed that this op stands for, -1 for none
+	reads       *variable // of a ReadVariableOp
+	write       []*variable
+	copy        bool // a read that must not share the variable's storage
+	guarded     bool // the last operand says whether the update is made: see guardUpdates
+	mayOverflow bool // its results may be infinite or NaN
+	own         bool // makes a fetch of Options.OwnFetches: runs each time
+	frequency   frequency
+	links       []link  // of a chain
+	at          int     // place among the ops while fusions are formed
+	fusion      *fusion // of elementwise ops on an accelerator
 	// phantom ops stand for operands of which only the type matters; their values have no storage.
 	phantom bool
 
@@ -39,11 +39,11 @@ type port struct {
 
 func (p port) value() *value { return p.op.out[p.idx] }
 
-// stage says how often an op has to run.
-type stage uint8
+// frequency says how often an op has to run.
+type frequency uint8
 
 const (
-	perCompile stage = iota // depends on constants alone
-	perBatch                // depends on the batch size besides
+	perCompile   frequency = iota // depends on constants alone
+	perBatchSize                  // depends on the batch size besides
 	perRun
 )

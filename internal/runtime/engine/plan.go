@@ -15,32 +15,32 @@ const (
 	forever      = math.MaxInt32 // last use of a value that is fetched
 )
 
-// assignStages says for every step how often it must run: values that depend on constants alone, or on the batch size
+// assignFrequencies says for every step how often it must run: values that depend on constants alone, or on the batch size
 // besides, are kept while they are small.
-func assignStages(steps []*step, capacity int) {
+func assignFrequencies(steps []*step, capacity int) {
 	for _, s := range steps {
 		o := s.op
-		o.stage = perCompile
+		o.frequency = perCompile
 		for i, v := range s.in {
 			if !o.def.shape {
-				o.stage = max(o.stage, stageOf(o.in[i].op))
+				o.frequency = max(o.frequency, frequencyOf(o.in[i].op))
 			}
 			if o.def.shape && batched(v) {
-				o.stage = max(o.stage, perBatch)
+				o.frequency = max(o.frequency, perBatchSize)
 			}
 		}
 		for _, v := range s.out {
 			if batched(v) {
-				o.stage = max(o.stage, perBatch)
+				o.frequency = max(o.frequency, perBatchSize)
 			}
 			if v.bytesAt(capacity) > persistLimit {
-				o.stage = perRun
+				o.frequency = perRun
 			}
 		}
 		if len(o.write) > 0 || o.reads != nil || len(s.out) == 0 || o.own {
-			o.stage = perRun
+			o.frequency = perRun
 		}
-		if o.stage == perRun {
+		if o.frequency == perRun {
 			continue
 		}
 		for _, v := range s.out {
@@ -49,17 +49,17 @@ func assignStages(steps []*step, capacity int) {
 	}
 }
 
-// stageOf follows ops that have no step of their own.
-func stageOf(o *op) stage {
+// frequencyOf follows ops that have no step of their own.
+func frequencyOf(o *op) frequency {
 	switch {
 	case o.phantom:
 		return perCompile
 	case o.feed >= 0 || o.reads != nil:
 		return perRun
 	case o.def.alias:
-		return stageOf(o.in[0].op)
+		return frequencyOf(o.in[0].op)
 	}
-	return o.stage
+	return o.frequency
 }
 
 func batched(v *value) bool {
@@ -71,10 +71,10 @@ func batched(v *value) bool {
 	return false
 }
 
-// splitStages sorts the steps by how often they run, keeping their order.
-func (p *Program) splitStages() {
+// splitByFrequency sorts the steps by how often they run, keeping their order.
+func (p *Program) splitByFrequency() {
 	for _, s := range p.steps {
-		p.staged[s.op.stage] = append(p.staged[s.op.stage], s)
+		p.byFrequency[s.op.frequency] = append(p.byFrequency[s.op.frequency], s)
 	}
 }
 
@@ -119,7 +119,7 @@ func (p *Program) plan(capacity int) error {
 
 // layout gives the values of batches of up to so many rows their places in an arena of the size that it returns.
 func (p *Program) layout(capacity int) (size int, values []*value) {
-	p.arrange(capacity)
+	p.groupSteps(capacity)
 	planned, persist := p.lifetimes(capacity)
 	align := p.alignment()
 	size = place(planned, align)
@@ -242,7 +242,7 @@ func (v *variable) memory() []byte {
 // the bases that need room in the arena: those planned by lifetime and those kept from run to run.
 func (p *Program) lifetimes(capacity int) (planned, persist []*value) {
 	p.unshare()
-	run := p.teams()
+	run := p.allGroups()
 	for i, t := range run {
 		for _, s := range t.steps {
 			for _, v := range s.out {
@@ -288,7 +288,7 @@ func (p *Program) lifetimes(capacity int) (planned, persist []*value) {
 // uploads reports whether a feed is copied to the device.
 func (p *Program) uploads(feed *value) bool {
 	if p.lowered != nil {
-		return p.lowered.host.wanted[feed]
+		return p.lowered.host.onDevice[feed]
 	}
 	return !p.hostFeeds()
 }
@@ -305,8 +305,8 @@ func (p *Program) unshare() {
 	}
 }
 
-// takeOver lets an output of a step of team i live in the storage of an input that dies here.
-func (s *step) takeOver(i int, t team) {
+// takeOver lets an output of a step of parallel group i live in the storage of an input that dies here.
+func (s *step) takeOver(i int, t parallelGroup) {
 	if s.operation != nil && !s.pointwise() {
 		return
 	}
@@ -320,7 +320,7 @@ func (s *step) takeOver(i int, t team) {
 	}
 }
 
-func (s *step) canTake(i, k int, t team) bool {
+func (s *step) canTake(i, k int, t parallelGroup) bool {
 	in, out := s.in[k], s.out[s.op.def.into]
 	from := in.base()
 	if s.operation != nil && in.typ.DType != out.typ.DType {
@@ -339,18 +339,18 @@ func (s *step) canTake(i, k int, t team) bool {
 }
 
 // pointwise reports whether an accelerator reads each element of a step's operands before it writes that of the result.
-func (s *step) pointwise() bool { return s.op.region != nil || s.op.def.elemental != nil }
+func (s *step) pointwise() bool { return s.op.fusion != nil || s.op.def.elemental != nil }
 
 // reads reports whether an input lies in a base's storage.
 func (s *step) reads(base *value) bool {
 	return slices.ContainsFunc(s.in, func(v *value) bool { return v.base() == base })
 }
 
-// teams returns those of all sections in the order of their running.
-func (p *Program) teams() []team {
-	var all []team
-	for _, r := range p.sections {
-		all = append(all, r.teams...)
+// allGroups returns those of all phases in the order of their running.
+func (p *Program) allGroups() []parallelGroup {
+	var all []parallelGroup
+	for _, r := range p.phases {
+		all = append(all, r.groups...)
 	}
 	return all
 }

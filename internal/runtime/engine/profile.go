@@ -27,7 +27,7 @@ func (s *step) measure(batch int) func() {
 	if t.batch != batch {
 		t.batch = batch
 		t.unit.flops, t.unit.bytes = Cost(s.op.asNode(), batch)
-		if r := s.op.region; r != nil {
+		if r := s.op.fusion; r != nil {
 			for _, n := range r.nodes {
 				flops, _ := Cost(n, batch)
 				t.unit.flops += flops
@@ -48,7 +48,7 @@ func (p *Program) Profile() []NodeTime {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var all []NodeTime
-	for _, steps := range p.staged {
+	for _, steps := range p.byFrequency {
 		for _, s := range steps {
 			t := s.profile
 			all = append(all, NodeTime{s.op.label(), s.op.node.Name, t.count, t.total, t.flops, t.bytes})

@@ -20,11 +20,11 @@ type Program struct {
 	opts   Options
 	stream device.Stream
 
-	ops     []*op
-	steps   []*step
-	staged  [perRun + 1][]*step
-	feeds   []*feed
-	fetched []port
+	ops         []*op
+	steps       []*step
+	byFrequency [perRun + 1][]*step
+	feeds       []*feed
+	fetched     []port
 
 	mu     sync.Mutex
 	arena  device.Buffer
@@ -37,10 +37,10 @@ type Program struct {
 	updates   bool // some step writes a variable
 	results   []*tensor.Tensor
 	ready     []atomic.Bool // which results the last run has given; also read while it goes on
-	sections  []section
+	phases    []phase
 	written   map[*variable]bool
 	changing  map[*variable]bool // whose values are not the same from run to run
-	kept      []weightsKey       // of weights shared with other programs
+	weights   []weightsKey       // of weights shared with other programs
 	exec      execution
 	at        *step // what runs, for the error of a panic
 	closed    bool
@@ -51,7 +51,7 @@ type Program struct {
 // step is an op that computes.
 type step struct {
 	op      *op
-	run     runFunc // of steps on the host, or on a device that runs Go code
+	compute runFunc // of steps on the host, or on a device that runs Go code
 	onBatch func() error
 	in, out []*value
 	profile stepTime
@@ -59,11 +59,11 @@ type step struct {
 	index int     // among the steps of a run, in the order in which they would run one by one
 	needs []*step // that have to be done before
 	alone float64 // nanoseconds that it is estimated to take on one worker
-	level int     // while teams are formed: see arranger.wait
+	level int     // while parallel groups are formed: see groupBuilder.wait
 
 	operation *Operation // on an accelerator; nil on the host beside it
 	workspace *value     // of the operation: set by plan
-	room      int        // bytes of workspace that a batch has needed
+	grown     int        // bytes of workspace that a batch has needed
 }
 
 // Capacity returns the number of batch rows that memory is planned for.
@@ -93,14 +93,14 @@ func (p *Program) Memory() int {
 // themselves are used. An error, a cancelled ctx included, leaves all variables as they were, unless a kernel failed
 // after the first update. A kernel that panics is a *PanicError.
 func (p *Program) Run(ctx context.Context, batch int, feeds []*tensor.Tensor) error {
-	return p.start(ctx, batch, feeds, nil)
+	return p.runBatch(ctx, batch, feeds, nil)
 }
 
-// start runs a batch, whose feeds may be in a set of the device's memory already.
-func (p *Program) start(ctx context.Context, batch int, feeds []*tensor.Tensor, set *feedSet) (err error) {
+// runBatch runs a batch, whose feeds may be in a set of the device's memory already.
+func (p *Program) runBatch(ctx context.Context, batch int, feeds []*tensor.Tensor, set *feedSet) (err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.forget()
+	p.dropResults()
 	if p.closed {
 		return ErrClosed
 	}
@@ -122,7 +122,7 @@ func (p *Program) start(ctx context.Context, batch int, feeds []*tensor.Tensor, 
 		}
 	}
 	if p.lowered != nil {
-		defer p.settled(&err)
+		defer p.settleFailure(&err)
 	}
 	if err := p.bindFeeds(batch, feeds, set); err != nil {
 		return err
@@ -134,20 +134,20 @@ func (p *Program) start(ctx context.Context, batch int, feeds []*tensor.Tensor, 
 		}
 	}
 	p.exec.ctx, p.exec.rebatch = ctx, rebatch
-	err = p.launch()
+	err = p.runPhases()
 	p.exec.ctx, p.exec.done = nil, nil
 	if err != nil {
 		p.batch = 0 // what depends on the batch size may be half made
-		p.forget()
+		p.dropResults()
 	}
 	return err
 }
 
-// settled leaves an accelerator idle after a run that failed.
-func (p *Program) settled(err *error) {
+// settleFailure leaves an accelerator idle after a run that failed.
+func (p *Program) settleFailure(err *error) {
 	if *err != nil {
 		p.lowered.drain()
-		*err = p.lowered.named(*err)
+		*err = p.lowered.nameFault(*err)
 	}
 }
 
@@ -162,11 +162,11 @@ func (p *Program) recovered(err *error) {
 		p.lowered.drain()
 	}
 	p.exec.ctx, p.exec.done, p.at, p.batch = nil, nil, nil, 0
-	p.forget()
+	p.dropResults()
 }
 
-// launch runs the steps, section by section, and brings the fetches to the host.
-func (p *Program) launch() error {
+// runPhases runs the steps, phase by phase, and brings the fetches to the host.
+func (p *Program) runPhases() error {
 	if p.updates {
 		p.vars.lock(p)
 		defer p.vars.mu.Unlock()
@@ -178,9 +178,9 @@ func (p *Program) launch() error {
 		defer p.vars.mu.RUnlock()
 	}
 	p.exec.done = p.exec.ctx.Done()
-	for i, r := range p.sections {
-		p.exec.section = i
-		if err := p.runSection(i); err != nil {
+	for i, r := range p.phases {
+		p.exec.phase = i
+		if err := p.runPhase(i); err != nil {
 			return err
 		}
 		if err := p.download(r.fetches); err != nil {
@@ -199,10 +199,10 @@ func (p *Program) launch() error {
 	return nil
 }
 
-// runSection runs the steps of a section, or issues them.
-func (p *Program) runSection(i int) error {
+// runPhase runs the steps of a phase, or issues them.
+func (p *Program) runPhase(i int) error {
 	if p.lowered != nil {
-		return p.lowered.runSection(i)
+		return p.lowered.runPhase(i)
 	}
 	return p.stream.Launch(&p.exec)
 }
@@ -237,24 +237,24 @@ func (p *Program) resize(batch int) error {
 	return nil
 }
 
-// execution is a section of the run as one kernel of the device.
+// execution is a phase of the run as one kernel of the device.
 type execution struct {
 	p       *Program
 	ctx     context.Context
 	done    <-chan struct{} // of ctx, nil from the first update on: then the run is completed
 	rebatch bool
-	section int
+	phase   int
 }
 
 // Run implements device.GoKernel.
 func (e *execution) Run() error {
 	p := e.p
-	if e.section == 0 {
+	if e.phase == 0 {
 		if err := e.prepare(); err != nil {
 			return err
 		}
 	}
-	if err := e.runTeams(p.sections[e.section].teams); err != nil {
+	if err := e.runGroups(p.phases[e.phase].groups); err != nil {
 		if ctxErr := e.ctx.Err(); err == errStopped && ctxErr != nil {
 			return ctxErr
 		}
@@ -267,21 +267,21 @@ func (e *execution) Run() error {
 func (e *execution) prepare() error {
 	p := e.p
 	if p.fresh {
-		if err := p.runSteps(p.staged[perCompile]); err != nil {
+		if err := p.runSteps(p.byFrequency[perCompile]); err != nil {
 			return err
 		}
 		p.fresh = false
 	}
 	if e.rebatch {
-		return p.runSteps(p.staged[perBatch])
+		return p.runSteps(p.byFrequency[perBatchSize])
 	}
 	return nil
 }
 
-// runTeams runs teams until it is stopped. In the first that writes, all steps write: see arrange.
-func (e *execution) runTeams(teams []team) error {
-	for i := range teams {
-		t := &teams[i]
+// runGroups runs parallel groups until it is stopped. In the first that writes, all steps write: see groupSteps.
+func (e *execution) runGroups(groups []parallelGroup) error {
+	for i := range groups {
+		t := &groups[i]
 		if len(t.steps[0].op.write) > 0 {
 			e.done = nil
 		}
@@ -290,7 +290,7 @@ func (e *execution) runTeams(teams []team) error {
 			return errStopped
 		default:
 		}
-		if err := t.run(); err != nil {
+		if err := t.runSteps(); err != nil {
 			return err
 		}
 	}
@@ -313,7 +313,7 @@ func (p *Program) runStep(s *step) error {
 	if p.opts.Profile {
 		defer s.measure(p.batch)()
 	}
-	if err := s.run(); err != nil {
+	if err := s.compute(); err != nil {
 		return fmt.Errorf("node %s (%s): %w", s.op.node.Name, s.op.node.Op, err)
 	}
 	if p.opts.CheckNumerics {
@@ -330,7 +330,7 @@ func (p *Program) Close() error {
 		return nil
 	}
 	p.closed = true
-	p.forget()
+	p.dropResults()
 	var errs []error
 	if p.lowered != nil && p.stream != nil {
 		errs = append(errs, p.idle())
@@ -340,7 +340,7 @@ func (p *Program) Close() error {
 			errs = append(errs, b.Free())
 		}
 	}
-	for _, k := range p.kept {
+	for _, k := range p.weights {
 		p.vars.weights.release(k)
 	}
 	if p.lowered != nil {
@@ -349,6 +349,6 @@ func (p *Program) Close() error {
 	if c, ok := p.stream.(io.Closer); ok {
 		errs = append(errs, c.Close())
 	}
-	p.consts, p.arena, p.kept = nil, nil, nil
+	p.consts, p.arena, p.weights = nil, nil, nil
 	return errors.Join(errs...)
 }

@@ -244,8 +244,8 @@ func TestCheckNumericsNamesTheSource(t *testing.T) {
 func stopAt(p *Program, node string, cancel func()) {
 	for _, s := range p.steps {
 		if s.op.node.Name == node {
-			run := s.run
-			s.run = func() error { cancel(); return run() }
+			run := s.compute
+			s.compute = func() error { cancel(); return run() }
 		}
 	}
 }

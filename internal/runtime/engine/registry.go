@@ -73,7 +73,7 @@ type binding struct {
 
 	changing map[*variable]bool // see Program
 	shared   *sharedWeights
-	kept     []weightsKey // that the op has taken
+	weights  []weightsKey // that the op has taken
 }
 
 // need fails unless the op has at least that many inputs and outputs.

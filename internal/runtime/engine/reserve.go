@@ -14,7 +14,7 @@ func (p *Program) Reserve(rows int, allow func(bytes int) error) (err error) {
 	defer p.recovered(&err)
 	p.allow = allow
 	defer p.allowAll()
-	p.forget()
+	p.dropResults()
 	return p.plan(rows)
 }
 
@@ -29,24 +29,24 @@ func (p *Program) Shrink(rows int) (err error) {
 		return nil
 	}
 	defer p.recovered(&err)
-	p.forget()
+	p.dropResults()
 	return p.plan(rows)
 }
 
-// keptStaging is the largest copy of a feed whose memory is used again.
-const keptStaging = 1 << 20
+// maxStaging is the largest copy of a feed whose memory is used again.
+const maxStaging = 1 << 20
 
 // Release forgets the feeds and results of the last run, which else are kept until the next one. Value then returns nil.
 func (p *Program) Release() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.forget()
+	p.dropResults()
 	if p.lowered != nil || !p.hostFeeds() {
 		return
 	}
 	for _, f := range p.feeds {
 		f.op.out[0].mem = nil
-		if cap(f.staging) > keptStaging {
+		if cap(f.staging) > maxStaging {
 			f.staging = nil
 		}
 	}

@@ -219,7 +219,7 @@ func group[T kernels.Float, I int32 | int64](u *uniqueRows[T], ids []I) {
 	if u.direct == nil {
 		clear(u.table)
 	} else {
-		defer u.forget()
+		defer u.reset()
 	}
 	if u.width == 1 {
 		groupScalars(u, ids)
@@ -291,11 +291,11 @@ func groupDirectly[T kernels.Float, I int32 | int64](u *uniqueRows[T], ids []I) 
 		u.direct[id] = int32(n)
 	}
 	u.ids = known[:n]
-	u.forget()
+	u.reset()
 }
 
 // forget makes the direct table zeros again.
-func (u *uniqueRows[T]) forget() {
+func (u *uniqueRows[T]) reset() {
 	for _, id := range u.ids {
 		u.direct[id] = 0
 	}

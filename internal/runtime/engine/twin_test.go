@@ -97,11 +97,11 @@ func (d *twin) Supports(o *Operation) error {
 	if d.refuses != nil && d.refuses(o) {
 		return fmt.Errorf("the twin has no kernel for %s", o.Node.Op)
 	}
-	if o.Node.Op != regionOp {
+	if o.Node.Op != fusionOp {
 		_, err := newTwinOp(o)
 		return err
 	}
-	for _, n := range o.Parts {
+	for _, n := range o.Body {
 		d := registry()[n.Op]
 		if d == nil || d.elemental == nil && !slices.Contains([]string{"Cast", "AddN", "SelectV2", "BiasAdd", "DivNoNan"}, n.Op) {
 			return fmt.Errorf("%s is not elementwise", n.Op)

@@ -107,7 +107,7 @@ type twinOp struct {
 	values  map[*Operand]*value // where the operand is
 	wide    map[*Operand]*value // the same, or its copy in float32 of bfloat16
 	vars    map[*Operand]*variable
-	inside  []*value // of a region
+	inside  []*value // of a fusion
 	runs    []runFunc
 	onBatch []func() error
 	bound   []spot // at the latest Bind
@@ -170,8 +170,8 @@ func widened(t graph.Type) graph.Type {
 // work compiles the operation itself.
 func (t *twinOp) work() error {
 	o := t.o
-	if o.Node.Op == regionOp {
-		return t.region()
+	if o.Node.Op == fusionOp {
+		return t.fusion()
 	}
 	var ins, outs []*value
 	var stubs []port
@@ -223,8 +223,8 @@ func (t *twinOp) compile(n *graph.Node, stubs []port, ins, outs []*value) error 
 	return nil
 }
 
-// region compiles parts one after the other.
-func (t *twinOp) region() error {
+// fusion compiles parts one after the other.
+func (t *twinOp) fusion() error {
 	known := map[graph.Output]port{}
 	for i, s := range t.o.Sources {
 		known[s] = stub(t.o.In[i], t.wide[t.o.In[i]])
@@ -236,7 +236,7 @@ func (t *twinOp) region() error {
 	for i, r := range t.o.Results {
 		results[r] = t.o.Out[i]
 	}
-	for _, n := range t.o.Parts {
+	for _, n := range t.o.Body {
 		var ins []*value
 		var stubs []port
 		for _, in := range n.Inputs {

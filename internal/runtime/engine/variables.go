@@ -20,7 +20,7 @@ type Variables struct {
 	byName map[string]*variable
 
 	weights  sharedWeights
-	underway underway
+	inFlight inFlight
 
 	io     sync.Mutex // guards stream
 	stream device.Stream
@@ -136,15 +136,15 @@ func (v *Variables) View(name string, f func(*tensor.Tensor) error) error {
 	if x == nil {
 		return v.unknown(name)
 	}
-	t, err := v.lend(x)
+	t, err := v.view(x)
 	if err != nil {
 		return err
 	}
 	return f(t)
 }
 
-// lend returns a variable's value, which is no copy on the host.
-func (v *Variables) lend(x *variable) (*tensor.Tensor, error) {
+// view returns a variable's value, which is no copy on the host.
+func (v *Variables) view(x *variable) (*tensor.Tensor, error) {
 	if t := v.inPlace(x); t != nil {
 		return t, nil
 	}
@@ -203,8 +203,8 @@ func (v *Variables) Names() []string {
 // Snapshot returns copies of all values as of one moment between updates.
 func (v *Variables) Snapshot() (map[string]*tensor.Tensor, error) { return v.all(v.download) }
 
-// Lend is Snapshot without copies on the host: the values are to be read only, and before the next update.
-func (v *Variables) Lend() (map[string]*tensor.Tensor, error) { return v.all(v.lend) }
+// Views is Snapshot without copies on the host: the values are to be read only, and before the next update.
+func (v *Variables) Views() (map[string]*tensor.Tensor, error) { return v.all(v.view) }
 
 func (v *Variables) all(read func(x *variable) (*tensor.Tensor, error)) (map[string]*tensor.Tensor, error) {
 	v.rlock(nil)

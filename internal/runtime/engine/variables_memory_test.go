@@ -40,7 +40,7 @@ func TestVariablesBy(t *testing.T) {
 		if err := v.SetBy("x", put(5, 6)); err != nil || v.Version("x") == before {
 			t.Errorf("got %v; the version is %d, as before", err, before)
 		}
-		lent := ok(v.Lend())["x"]
+		lent := ok(v.Views())["x"]
 		err := v.View("x", func(x *tensor.Tensor) error {
 			if !slices.Equal(tensor.Values[float32](x), []float32{5, 6}) || !slices.Equal(tensor.Values[float32](lent), []float32{5, 6}) {
 				t.Errorf("got %v and %v", tensor.Values[float32](x), tensor.Values[float32](lent))
@@ -62,7 +62,7 @@ func TestVariablesTakeTheirSize(t *testing.T) {
 		if err := errors.Join(v.CreateBy("x", graph.Type{DType: tensor.Uint8, Shape: graph.ShapeOf(size)}, touch), v.SetBy("x", touch), v.View("x", func(*tensor.Tensor) error { return nil })); err != nil {
 			t.Error(err)
 		}
-		if got := ok(v.Lend())["x"].Bytes[0]; got != 2 {
+		if got := ok(v.Views())["x"].Bytes[0]; got != 2 {
 			t.Errorf("got %d, expected 2", got)
 		}
 	})

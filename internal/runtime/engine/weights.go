@@ -37,7 +37,7 @@ type weightsUse struct {
 }
 
 // take returns the weights of a key, made by fresh for the first user.
-func (s *sharedWeights) take(key weightsKey, fresh func() any) any {
+func (s *sharedWeights) acquire(key weightsKey, fresh func() any) any {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	u := s.all[key]
@@ -69,8 +69,8 @@ type packer[T kernels.Float] struct {
 	trans   bool
 }
 
-// packWeights returns a packer of input 1 and of the normalization in the tail, nil where these are not steady.
-func packWeights[T kernels.Float](c *binding, t *tail, trans bool) *packer[T] {
+// packWeights returns a packer of input 1 and of the normalization in the epilogue, nil where these are not steady.
+func packWeights[T kernels.Float](c *binding, t *epilogue, trans bool) *packer[T] {
 	p := &packer[T]{w: c.in[1], trans: trans, norm: t.norm}
 	key := weightsKey{transposed: trans, level: kernels.ActiveLevel()}
 	parts := []**variable{&key.w}
@@ -99,8 +99,8 @@ func packWeights[T kernels.Float](c *binding, t *tail, trans bool) *packer[T] {
 		p.weights = &weights[T]{}
 		return p
 	}
-	p.weights = c.shared.take(key, func() any { return &weights[T]{} }).(*weights[T])
-	c.kept = append(c.kept, key)
+	p.weights = c.shared.acquire(key, func() any { return &weights[T]{} }).(*weights[T])
+	c.weights = append(c.weights, key)
 	return p
 }
 

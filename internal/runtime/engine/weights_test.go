@@ -126,7 +126,7 @@ func (g *tailGraph) run(dev device.Device, fetches []graph.Output, x nd) ([]nd, 
 	return out, p
 }
 
-// TestSteadyFusion compares inference with packed weights and fused tails with the same ops one by one (all are
+// TestSteadyFusion compares inference with packed weights and fused epilogues with the same ops one by one (all are
 // fetched), in both float types, and with those in float64.
 func TestSteadyFusion(t *testing.T) {
 	for _, fresh := range []func() device.Device{device.NewHost, device.NewFake} {
@@ -265,11 +265,11 @@ func TestUpdatedWeightsAreNotPacked(t *testing.T) {
 	dev := device.NewHost()
 	m := newMLP(tensor.Float32, 3, 4, 2, .1)
 	vars := m.variables(t, dev, 1)
-	if p := ok(Compile(m.g, m.spec, dev, vars, Options{})); len(p.kept) != 0 {
-		t.Errorf("expected no packed weights in training, got %v", p.kept)
+	if p := ok(Compile(m.g, m.spec, dev, vars, Options{})); len(p.weights) != 0 {
+		t.Errorf("expected no packed weights in training, got %v", p.weights)
 	}
-	if p := ok(Compile(m.g, Spec{Feeds: m.spec.Feeds[:1], Fetches: []graph.Output{m.logits}}, dev, vars, Options{})); len(p.kept) != 2 {
-		t.Errorf("expected two packed weights in inference, got %v", p.kept)
+	if p := ok(Compile(m.g, Spec{Feeds: m.spec.Feeds[:1], Fetches: []graph.Output{m.logits}}, dev, vars, Options{})); len(p.weights) != 2 {
+		t.Errorf("expected two packed weights in inference, got %v", p.weights)
 	}
 }
 

@@ -37,7 +37,7 @@ func lowerConv(d Direction) lowering {
 		if f[2] != c.x.Type.Shape.Dims[3] || f[3] != c.y.Type.Shape.Dims[3] {
 			return nil, fmt.Errorf("filter %v does not fit images %v and results %v", c.filter.Type.Shape, c.x.Type.Shape, c.y.Type.Shape)
 		}
-		return c, c.tail()
+		return c, c.epilogue()
 	}
 }
 
@@ -71,8 +71,8 @@ func newConvolution(t *Target, o *engine.Operation, d Direction) (*convolution, 
 	return c, err
 }
 
-// tail reads the attribute fused_ops.
-func (c *convolution) tail() error {
+// epilogue reads the attribute fused_ops.
+func (c *convolution) epilogue() error {
 	fused, _ := c.o.Node.Attrs["fused_ops"].([][]byte)
 	for _, part := range fused {
 		switch name := string(part); {

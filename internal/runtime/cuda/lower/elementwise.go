@@ -34,7 +34,7 @@ func lowerRegion(t *Target, o *engine.Operation) (Step, error) {
 	if len(o.Sources) != len(o.In) || len(o.Results) != len(o.Out) {
 		return nil, fmt.Errorf("expected operands for %d sources and %d results, got %d and %d", len(o.Sources), len(o.Results), len(o.In), len(o.Out))
 	}
-	return newChain(t, o, o.Parts, o.Sources, o.Results)
+	return newChain(t, o, o.Body, o.Sources, o.Results)
 }
 
 // lowerElement makes a region of one node. Its inputs are stood for by nodes of their types.

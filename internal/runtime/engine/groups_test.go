@@ -16,7 +16,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// severalProcs makes teams run on several threads even on a smaller machine.
+// severalProcs makes parallel groups run on several threads even on a smaller machine.
 func severalProcs(t testing.TB) {
 	old := runtime.GOMAXPROCS(4)
 	t.Cleanup(func() { runtime.GOMAXPROCS(old) })
@@ -72,8 +72,8 @@ func branchRows(n int) []*tensor.Tensor {
 // that does unless it must be.
 func checkTeams(t interface{ Fatalf(string, ...any) }, p *Program) (largest int) {
 	done, wrote := map[*step]bool{}, false
-	for _, team := range p.teams() {
-		for _, s := range team.steps {
+	for _, group := range p.allGroups() {
+		for _, s := range group.steps {
 			if done[s] {
 				t.Fatalf("node %s runs twice", s.op.node.Name)
 			}
@@ -82,18 +82,18 @@ func checkTeams(t interface{ Fatalf(string, ...any) }, p *Program) (largest int)
 					t.Fatalf("node %s runs before %s, which it needs", s.op.node.Name, n.op.node.Name)
 				}
 			}
-			if !wrote && len(s.op.write) == 0 && len(team.steps[0].op.write) > 0 {
+			if !wrote && len(s.op.write) == 0 && len(group.steps[0].op.write) > 0 {
 				t.Fatalf("node %s runs with the first update", s.op.node.Name)
 			}
 		}
-		for _, s := range team.steps {
+		for _, s := range group.steps {
 			done[s] = true
 			wrote = wrote || len(s.op.write) > 0
 		}
-		largest = max(largest, len(team.steps))
+		largest = max(largest, len(group.steps))
 	}
-	if len(done) != len(p.staged[perRun]) {
-		t.Fatalf("%d of %d steps run", len(done), len(p.staged[perRun]))
+	if len(done) != len(p.byFrequency[perRun]) {
+		t.Fatalf("%d of %d steps run", len(done), len(p.byFrequency[perRun]))
 	}
 	return largest
 }
@@ -116,9 +116,9 @@ func TestConcurrentEqualsSequential(t *testing.T) {
 		rows := rapid.IntRange(1, 6).Draw(t, "rows")
 		x := drawRows(t, rows)
 		var results [2][][]byte
-		for i, o := range []Options{{Profile: true}, {together: true}} {
+		for i, o := range []Options{{Profile: true}, {groupAll: true}} {
 			o.Capacity = rapid.IntRange(1, 9).Draw(t, "capacity")
-			if rapid.Bool().Draw(t, "sections") {
+			if rapid.Bool().Draw(t, "phases") {
 				o.OnFetch = func(int) {}
 			}
 			vars := ok(NewVariables(dev))
@@ -147,7 +147,7 @@ func TestConcurrentEqualsSequential(t *testing.T) {
 	})
 }
 
-// TestBranchesRunTogether sees that teams form where they pay, give the same as single steps, and allocate nothing.
+// TestBranchesRunTogether sees that parallel groups form where they pay, give the same as single steps, and allocate nothing.
 func TestBranchesRunTogether(t *testing.T) {
 	severalProcs(t)
 	onGoDevices(t, func(t *testing.T, dev device.Device) {
@@ -156,7 +156,7 @@ func TestBranchesRunTogether(t *testing.T) {
 		for i, profile := range []bool{true, false} {
 			p := ok(Compile(b.Graph, b.spec, dev, b.variables(dev), Options{Capacity: 16, Profile: profile}))
 			if largest := checkTeams(t, p); (largest > 1) == profile {
-				t.Errorf("profile %v: teams of up to %d", profile, largest)
+				t.Errorf("profile %v: groups of up to %d", profile, largest)
 			}
 			step := func() {
 				if err := p.Run(bg, 16, feeds); err != nil {
@@ -184,33 +184,33 @@ func TestTeamsFail(t *testing.T) {
 	b := newBranches(6)
 	vars := b.variables(dev)
 	before := ok(vars.Get("w3"))
-	p := ok(Compile(b.Graph, b.spec, dev, vars, Options{Capacity: 4, together: true}))
+	p := ok(Compile(b.Graph, b.spec, dev, vars, Options{Capacity: 4, groupAll: true}))
 	byName := map[string]*step{}
 	for _, s := range p.steps {
 		byName[s.op.node.Name] = s
 	}
 	first, second := byName["w2/y"], byName["w4/y"]
-	runs := []runFunc{first.run, second.run}
+	runs := []runFunc{first.compute, second.compute}
 	wrong := errors.New("wrong")
-	first.run = func() error { panic("boom") }
-	second.run = func() error { return wrong }
+	first.compute = func() error { panic("boom") }
+	second.compute = func() error { return wrong }
 	var e *PanicError
 	if err := p.Run(bg, 4, branchRows(4)); !errors.As(err, &e) || e.Node != "w2/y" || len(e.Stack) == 0 || errors.Is(err, wrong) {
 		t.Errorf("expected the panic of w2/y, got %v", err)
 	}
-	first.run = runs[0]
+	first.compute = runs[0]
 	if err := p.Run(bg, 4, branchRows(4)); !errors.Is(err, wrong) {
 		t.Errorf("expected the error of w4/y, got %v", err)
 	}
 	ctx, cancel := context.WithCancel(bg)
-	second.run = func() error { cancel(); return runs[1]() }
+	second.compute = func() error { cancel(); return runs[1]() }
 	if err := p.Run(ctx, 4, branchRows(4)); !errors.Is(err, context.Canceled) {
 		t.Errorf("expected a cancelled run, got %v", err)
 	}
 	if !bytes.Equal(before.Bytes, ok(vars.Get("w3")).Bytes) {
 		t.Error("a failed run changed a variable")
 	}
-	second.run = runs[1]
+	second.compute = runs[1]
 	if err := p.Run(bg, 4, branchRows(4)); err != nil {
 		t.Error(err)
 	}
@@ -219,14 +219,14 @@ func TestTeamsFail(t *testing.T) {
 // BenchmarkBranches is a step of independent small branches, one by one and at the same time.
 func BenchmarkBranches(b *testing.B) {
 	for _, n := range []int{4, 16} {
-		for _, way := range []string{"single", "teams"} {
+		for _, way := range []string{"single", "groups"} {
 			b.Run(fmt.Sprint(n, way), func(b *testing.B) {
 				dev := device.NewHost()
 				g, feeds := newBranches(n), branchRows(16)
 				p := ok(Compile(g.Graph, g.spec, dev, g.variables(dev), Options{Capacity: 16}))
 				if way == "single" {
-					for i := range p.sections {
-						p.sections[i].teams = p.singly(p.staged[perRun])
+					for i := range p.phases {
+						p.phases[i].groups = p.singly(p.byFrequency[perRun])
 					}
 				}
 				b.ReportAllocs()

@@ -6,9 +6,9 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
 )
 
-// tail is what a fused product or convolution does to its result: add a bias, normalize the batch by fixed statistics,
+// epilogue is what a fused product or convolution does to its result: add a bias, normalize the batch by fixed statistics,
 // add another tensor, clip below zero. Each part may be missing; the order is this one.
-type tail struct {
+type epilogue struct {
 	bias *value
 	norm *norm
 	add  *value
@@ -21,20 +21,20 @@ type norm struct {
 	epsilon                       float64
 }
 
-// tailOf reads the attribute fused_ops and the inputs from the third on.
-func tailOf[T kernels.Float](c *binding) (*tail, error) {
+// epilogueOf reads the attribute fused_ops and the inputs from the third on.
+func epilogueOf[T kernels.Float](c *binding) (*epilogue, error) {
 	fused, _ := c.node.Attrs["fused_ops"].([][]byte)
-	t, at, rank := &tail{}, 2, 0
+	t, at, rank := &epilogue{}, 2, 0
 	for _, name := range fused {
 		var err error
-		switch p := tailParts[string(name)]; {
+		switch p := epilogueOps[string(name)]; {
 		case p.rank <= rank:
 			return nil, fmt.Errorf("fused_ops %q: expected some of BiasAdd, FusedBatchNorm, Add, Relu, in this order", fused)
 		case at+p.inputs > len(c.in):
 			return nil, fmt.Errorf("fused_ops %q: expected more than %d inputs", fused, len(c.in))
 		default:
 			rank = p.rank
-			err = tailPart[T](c, t, string(name), c.in[at:at+p.inputs])
+			err = addEpilogueOp[T](c, t, string(name), c.in[at:at+p.inputs])
 			at += p.inputs
 		}
 		if err != nil {
@@ -44,10 +44,10 @@ func tailOf[T kernels.Float](c *binding) (*tail, error) {
 	return t, nil
 }
 
-// tailParts says in which order the parts of a tail come, and how many inputs they take.
-var tailParts = map[string]struct{ rank, inputs int }{"BiasAdd": {1, 1}, "FusedBatchNorm": {2, 4}, "Add": {3, 1}, "Relu": {4, 0}}
+// epilogueOps says in which order the parts of an epilogue come, and how many inputs they take.
+var epilogueOps = map[string]struct{ rank, inputs int }{"BiasAdd": {1, 1}, "FusedBatchNorm": {2, 4}, "Add": {3, 1}, "Relu": {4, 0}}
 
-func tailPart[T kernels.Float](c *binding, t *tail, name string, in []*value) error {
+func addEpilogueOp[T kernels.Float](c *binding, t *epilogue, name string, in []*value) error {
 	out := c.out[0]
 	switch name {
 	case "BiasAdd":
@@ -74,8 +74,8 @@ func tailPart[T kernels.Float](c *binding, t *tail, name string, in []*value) er
 // addedAt are the inputs that may be an Add's.
 var addedAt = []int{2, 3, 6, 7}
 
-// plain fails where the tail needs weights that are steady.
-func (t *tail) plain() error {
+// plain fails where the epilogue needs weights that are steady.
+func (t *epilogue) plain() error {
 	if t.norm != nil || t.add != nil {
 		return fmt.Errorf("fused_ops FusedBatchNorm and Add: expected weights and statistics that are constants or variables without updates")
 	}
@@ -83,7 +83,7 @@ func (t *tail) plain() error {
 }
 
 // epilogue returns the kernels' form; norm is in the weights and gives the bias.
-func epilogue[T kernels.Float](t *tail, bias []T) kernels.Epilogue[T] {
+func kernelEpilogue[T kernels.Float](t *epilogue, bias []T) kernels.Epilogue[T] {
 	e := kernels.Epilogue[T]{Bias: bias, Relu: t.relu}
 	if t.bias != nil && t.norm == nil {
 		e.Bias = view[T](t.bias)

@@ -13,12 +13,12 @@ func (l *lowered) prepare() error {
 		return nil
 	}
 	if p.fresh {
-		if err := l.run(l.once[perCompile], false); err != nil {
+		if err := l.runSegments(l.once[perCompile], false); err != nil {
 			return err
 		}
 	}
 	if p.exec.rebatch {
-		if err := l.run(l.once[perBatch], false); err != nil {
+		if err := l.runSegments(l.once[perBatchSize], false); err != nil {
 			return err
 		}
 	}
@@ -29,18 +29,18 @@ func (l *lowered) prepare() error {
 	return nil
 }
 
-// runSection issues a section's work; that of the accelerator may still be under way then.
-func (l *lowered) runSection(i int) error {
+// runPhase issues a phase's work; that of the accelerator may still be under way then.
+func (l *lowered) runPhase(i int) error {
 	if i == 0 {
 		if err := l.prepare(); err != nil {
 			return err
 		}
 	}
-	return l.run(l.sections[i], true)
+	return l.runSegments(l.phases[i], true)
 }
 
 // run issues parts, which can be stopped until one updates a variable.
-func (l *lowered) run(parts []stretch, stops bool) error {
+func (l *lowered) runSegments(parts []segment, stops bool) error {
 	for i := range parts {
 		t := &parts[i]
 		if stops {
@@ -54,7 +54,7 @@ func (l *lowered) run(parts []stretch, stops bool) error {
 				return err
 			}
 		}
-		if err := l.runPart(t); err != nil {
+		if err := l.runSegment(t); err != nil {
 			return err
 		}
 	}
@@ -71,11 +71,11 @@ func (e *execution) stopped() error {
 	}
 }
 
-func (l *lowered) runPart(t *stretch) error {
+func (l *lowered) runSegment(t *segment) error {
 	p := l.p
 	switch {
 	case t.kernel == nil:
-		return l.runOnHost(t)
+		return l.runHostSegment(t)
 	case p.opts.Profile:
 		defer t.steps[0].measure(p.batch)()
 		if err := p.stream.Launch(t.kernel); err != nil {
@@ -90,13 +90,13 @@ func (l *lowered) runPart(t *stretch) error {
 		}
 	}
 	if p.opts.CheckNumerics {
-		return l.checkPart(t.steps[0])
+		return l.checkStep(t.steps[0])
 	}
 	return nil
 }
 
-// runOnHost brings operands to the host, runs the steps, and brings to the device what it needs of their results.
-func (l *lowered) runOnHost(t *stretch) error {
+// runHostSegment brings operands to the host, runs the steps, and brings to the device what it needs of their results.
+func (l *lowered) runHostSegment(t *segment) error {
 	p := l.p
 	if err := l.load(t.loads, t.loadVars); err != nil {
 		return err
@@ -153,8 +153,8 @@ func (l *lowered) load(values []*value, vars []*shadow) error {
 	return p.stream.Synchronize()
 }
 
-// checkPart looks for NaN and infinities in the results of a step of the accelerator.
-func (l *lowered) checkPart(s *step) error {
+// checkStep looks for NaN and infinities in the results of a step of the accelerator.
+func (l *lowered) checkStep(s *step) error {
 	var made []*value
 	for _, v := range s.out {
 		if v.typ.DType.Float() {
@@ -202,7 +202,7 @@ func (l *lowered) bindFeeds(feeds []*tensor.Tensor) error {
 	for i, f := range p.feeds {
 		v := f.op.out[0]
 		v.mem = f.aligned(feeds[i].Bytes)
-		if !l.host.wanted[v] || len(feeds[i].Bytes) == 0 {
+		if !l.host.onDevice[v] || len(feeds[i].Bytes) == 0 {
 			continue
 		}
 		if err := p.stream.Upload(p.arena, v.off, feeds[i].Bytes); err != nil {

@@ -6,8 +6,8 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/device"
 )
 
-// stretch is steps of a program on an accelerator that follow each other on the same side.
-type stretch struct {
+// segment is steps of a program on an accelerator that follow each other on the same side.
+type segment struct {
 	steps  []*step
 	kernel device.Kernel // nil on the host
 
@@ -20,18 +20,18 @@ type stretch struct {
 func (l *lowered) split() error {
 	p := l.p
 	for i := range l.once {
-		l.once[i] = l.cut(p.staged[i])
+		l.once[i] = l.segments(p.byFrequency[i])
 	}
-	for _, r := range p.sections {
-		l.sections = append(l.sections, l.cut(p.staged[perRun][r.from:r.to]))
+	for _, r := range p.phases {
+		l.phases = append(l.phases, l.segments(p.byFrequency[perRun][r.from:r.to]))
 	}
 	l.findWanted()
 	t := transfers{l: l, has: map[*value]bool{}, current: map[*shadow]bool{}}
 	for i := range l.once {
 		t.visit(l.once[i])
 	}
-	for i := range l.sections {
-		t.visit(l.sections[i])
+	for i := range l.phases {
+		t.visit(l.phases[i])
 	}
 	for s := range t.current {
 		if err := s.open(); err != nil {
@@ -41,16 +41,16 @@ func (l *lowered) split() error {
 	return nil
 }
 
-// cut divides steps into parts, and makes kernels of those of the accelerator.
-func (l *lowered) cut(steps []*step) []stretch {
+// segments divides steps into parts, and makes kernels of those of the accelerator.
+func (l *lowered) segments(steps []*step) []segment {
 	singly := l.p.opts.CheckNumerics || l.p.opts.Profile
-	var parts []stretch
+	var parts []segment
 	for from := 0; from < len(steps); {
 		to := from + 1
 		for to < len(steps) && !singly && (steps[to].operation == nil) == (steps[from].operation == nil) {
 			to++
 		}
-		t := stretch{steps: steps[from:to:to]}
+		t := segment{steps: steps[from:to:to]}
 		if steps[from].operation != nil {
 			var ops []int
 			for _, s := range t.steps {
@@ -65,23 +65,23 @@ func (l *lowered) cut(steps []*step) []stretch {
 }
 
 // writes reports whether a step of the part updates a variable.
-func (t *stretch) writes() bool {
+func (t *segment) writes() bool {
 	return slices.ContainsFunc(t.steps, func(s *step) bool { return len(s.op.write) > 0 })
 }
 
 // findWanted finds the values that have to be on the device.
 func (l *lowered) findWanted() {
-	l.host.wanted = map[*value]bool{}
+	l.host.onDevice = map[*value]bool{}
 	for _, s := range l.p.steps {
 		if s.operation == nil {
 			continue
 		}
 		for _, in := range s.op.in {
-			l.host.wanted[storageOf(in).value()] = true
+			l.host.onDevice[storageOf(in).value()] = true
 		}
 	}
 	for _, f := range l.p.fetched {
-		l.host.wanted[storageOf(f).value()] = true
+		l.host.onDevice[storageOf(f).value()] = true
 	}
 }
 
@@ -92,7 +92,7 @@ type transfers struct {
 	current map[*shadow]bool // the copy is as the variable; false: it was once
 }
 
-func (t *transfers) visit(parts []stretch) {
+func (t *transfers) visit(parts []segment) {
 	for i := range parts {
 		at := &parts[i]
 		for _, s := range at.steps {
@@ -113,7 +113,7 @@ func (t *transfers) visit(parts []stretch) {
 }
 
 // onHost finds what one step needs, and what others need of it.
-func (t *transfers) onHost(at *stretch, s *step) {
+func (t *transfers) onHost(at *segment, s *step) {
 	h := &t.l.host
 	for _, in := range s.op.in {
 		src := storageOf(in)
@@ -139,7 +139,7 @@ func (t *transfers) onHost(at *stretch, s *step) {
 	}
 	for _, v := range s.out {
 		h.mirrored[v], t.has[v] = true, true
-		if h.wanted[v] {
+		if h.onDevice[v] {
 			at.stores = append(at.stores, v)
 		}
 	}
@@ -163,7 +163,7 @@ func (t *transfers) mirror(s *step) {
 	}
 }
 
-func (t *transfers) need(at *stretch, x *shadow) {
+func (t *transfers) need(at *segment, x *shadow) {
 	if !t.current[x] {
 		at.loadVars = append(at.loadVars, x)
 		t.current[x] = true

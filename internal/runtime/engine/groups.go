@@ -11,16 +11,16 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// team is steps that do not depend on each other. One step uses all workers by itself; several are each too small for
+// parallelGroup is steps that do not depend on each other. One step uses all workers by itself; several are each too small for
 // that, and every worker takes some of them.
-type team struct {
+type parallelGroup struct {
 	p     *Program
 	steps []*step
 	errs  []error // of several steps
 }
 
 // run runs the steps and returns the error of the first in the program's order.
-func (t *team) run() error {
+func (t *parallelGroup) runSteps() error {
 	if len(t.steps) == 1 {
 		t.p.at = t.steps[0]
 		return t.p.runStep(t.steps[0])
@@ -38,14 +38,14 @@ func (t *team) run() error {
 }
 
 // Run implements kernels.Task.
-func (t *team) Run(lo, hi int) {
+func (t *parallelGroup) Run(lo, hi int) {
 	for i := lo; i < hi; i++ {
-		t.errs[i] = t.p.guarded(t.steps[i])
+		t.errs[i] = t.p.runRecovered(t.steps[i])
 	}
 }
 
 // guarded runs a step whose panic is its error, since the steps beside it go on.
-func (p *Program) guarded(s *step) (err error) {
+func (p *Program) runRecovered(s *step) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = newPanicError(r, s)
@@ -72,30 +72,30 @@ const (
 	nearTable    = 1 << 20
 	handOver     = 1000   // until the workers are at it, and until the caller knows that they are done
 	smallStep    = 20_000 // a step of more is better split over the workers
-	mostWaiting  = 60_000 // of small steps that wait for others: what they read must be kept as long
-	leastGain    = 2000   // for which a team is made
+	maxWaiting   = 60_000 // of small steps that wait for others: what they read must be kept as long
+	minGain      = 2000   // for which a parallel group is made
 )
 
-// arranger puts the steps of a range into teams. Small steps wait until something needs one of them, so that there are
+// groupBuilder puts the steps of a range into parallel groups. Small steps wait until something needs one of them, so that there are
 // several to choose from.
-type arranger struct {
+type groupBuilder struct {
 	p       *Program
 	threads float64
-	every   bool // form all teams that can be, whether or not they pay
-	teams   []team
-	paid    bool
+	every   bool // form all parallel groups that can be, whether or not they pay
+	groups  []parallelGroup
+	pays    bool
 	waiting []*step
 	work    float64 // of those waiting
 }
 
-// arrange divides the steps of all sections into teams, for batches of the given capacity.
-func (p *Program) arrange(capacity int) {
-	a := arranger{p: p, threads: float64(kernels.Threads()), every: p.opts.together}
-	steps := p.staged[perRun]
+// groupSteps divides the steps of all phases into parallel groups, for batches of the given capacity.
+func (p *Program) groupSteps(capacity int) {
+	a := groupBuilder{p: p, threads: float64(kernels.Threads()), every: p.opts.groupAll}
+	steps := p.byFrequency[perRun]
 	alone := p.opts.Profile || p.lowered != nil || (a.threads == 1 && !a.every)
-	for i := range p.sections {
-		r := &p.sections[i]
-		r.teams = nil
+	for i := range p.phases {
+		r := &p.phases[i]
+		r.groups = nil
 		// Updates stay behind all that can be cancelled.
 		first := r.from
 		for first < r.to && len(steps[first].op.write) == 0 {
@@ -103,25 +103,25 @@ func (p *Program) arrange(capacity int) {
 		}
 		for _, part := range [][]*step{steps[r.from:first], steps[first:r.to]} {
 			if alone {
-				r.teams = append(r.teams, p.singly(part)...)
+				r.groups = append(r.groups, p.singly(part)...)
 				continue
 			}
-			r.teams = append(r.teams, a.arrange(part, capacity)...)
+			r.groups = append(r.groups, a.build(part, capacity)...)
 		}
 	}
 }
 
-// singly makes a team of each step.
-func (p *Program) singly(steps []*step) []team {
-	teams := make([]team, len(steps))
+// singly makes a parallel group of each step.
+func (p *Program) singly(steps []*step) []parallelGroup {
+	groups := make([]parallelGroup, len(steps))
 	for i := range steps {
-		teams[i] = team{p: p, steps: steps[i : i+1 : i+1]}
+		groups[i] = parallelGroup{p: p, steps: steps[i : i+1 : i+1]}
 	}
-	return teams
+	return groups
 }
 
-func (a *arranger) arrange(steps []*step, capacity int) []team {
-	a.teams, a.paid = nil, false
+func (a *groupBuilder) build(steps []*step, capacity int) []parallelGroup {
+	a.groups, a.pays = nil, false
 	for _, s := range steps {
 		s.estimate(capacity)
 		if s.alone <= smallStep {
@@ -131,13 +131,13 @@ func (a *arranger) arrange(steps []*step, capacity int) []team {
 		if slices.ContainsFunc(s.needs, a.waits) {
 			a.flush()
 		}
-		a.teams = append(a.teams, a.p.singly([]*step{s})...)
+		a.groups = append(a.groups, a.p.singly([]*step{s})...)
 	}
 	a.flush()
-	if !a.paid {
+	if !a.pays {
 		return a.p.singly(steps)
 	}
-	return a.teams
+	return a.groups
 }
 
 // estimate sets the time that the step takes on one worker.
@@ -178,29 +178,29 @@ func looksUp(op string) bool {
 	return slices.ContainsFunc([]string{"Gather", "Scatter", "Sparse", "Ragged", "Segment"}, func(s string) bool { return strings.Contains(op, s) })
 }
 
-func (a *arranger) waits(s *step) bool { return s.level > 0 }
+func (a *groupBuilder) waits(s *step) bool { return s.level > 0 }
 
 // wait keeps a small step back. Its level counts the steps of the longest chain of waiting ones that it ends.
-func (a *arranger) wait(s *step) {
+func (a *groupBuilder) wait(s *step) {
 	s.level = 1
 	for _, n := range s.needs {
 		s.level = max(s.level, n.level+1)
 	}
 	a.waiting = append(a.waiting, s)
-	if a.work += s.alone; a.work > mostWaiting {
+	if a.work += s.alone; a.work > maxWaiting {
 		a.flush()
 	}
 }
 
-// flush puts the waiting steps into teams, level by level: those of one level do not depend on each other.
-func (a *arranger) flush() {
+// flush puts the waiting steps into parallel groups, level by level: those of one level do not depend on each other.
+func (a *groupBuilder) flush() {
 	slices.SortStableFunc(a.waiting, func(x, y *step) int { return cmp.Compare(x.level, y.level) })
 	for from := 0; from < len(a.waiting); {
 		to := from
 		for to < len(a.waiting) && a.waiting[to].level == a.waiting[from].level {
 			to++
 		}
-		a.gather(slices.Clone(a.waiting[from:to]))
+		a.form(slices.Clone(a.waiting[from:to]))
 		from = to
 	}
 	for _, s := range a.waiting {
@@ -209,10 +209,10 @@ func (a *arranger) flush() {
 	a.waiting, a.work = a.waiting[:0], 0
 }
 
-// gather makes a team of those of independent steps for which it pays most; the longest run by themselves.
-func (a *arranger) gather(steps []*step) {
+// form makes a parallel group of those of independent steps for which it pays most; the longest run by themselves.
+func (a *groupBuilder) form(steps []*step) {
 	slices.SortStableFunc(steps, func(x, y *step) int { return cmp.Compare(y.alone, x.alone) })
-	best, gain := len(steps), float64(leastGain)
+	best, gain := len(steps), float64(minGain)
 	for i := range len(steps) - 1 {
 		if g := a.gain(steps[i:]); g >= gain || a.every {
 			best, gain = i, g
@@ -221,16 +221,16 @@ func (a *arranger) gather(steps []*step) {
 			}
 		}
 	}
-	a.teams = append(a.teams, a.p.singly(steps[:best])...)
+	a.groups = append(a.groups, a.p.singly(steps[:best])...)
 	if best < len(steps) {
-		a.paid = true
-		a.teams = append(a.teams, team{p: a.p, steps: steps[best:], errs: make([]error, len(steps)-best)})
+		a.pays = true
+		a.groups = append(a.groups, parallelGroup{p: a.p, steps: steps[best:], errs: make([]error, len(steps)-best)})
 	}
 }
 
 // gain estimates how much less steps take at the same time than one after the other, each split over the workers where
 // that is faster. The first is the longest.
-func (a *arranger) gain(steps []*step) float64 {
+func (a *groupBuilder) gain(steps []*step) float64 {
 	sum, serial := 0.0, 0.0
 	for _, s := range steps {
 		sum += s.alone
@@ -239,9 +239,9 @@ func (a *arranger) gain(steps []*step) float64 {
 	return serial - max(steps[0].alone, sum/a.threads) - handOver
 }
 
-// connect tells every step of a run which others it has to follow.
-func (p *Program) connect() {
-	steps := p.staged[perRun]
+// connectSteps tells every step of a run which others it has to follow.
+func (p *Program) connectSteps() {
+	steps := p.byFrequency[perRun]
 	made := make(map[*op][]*step, len(p.ops)) // the steps that an op and what it needs end in
 	of := make(map[*op]*step, len(steps))
 	for i, s := range steps {

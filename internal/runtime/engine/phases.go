@@ -6,22 +6,22 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
-// section is a range of the steps of a run and the fetches that are complete after it.
-type section struct {
+// phase is a range of the steps of a run and the fetches that are complete after it.
+type phase struct {
 	from, to int
 	fetches  []int
-	teams    []team // of its steps: set by plan
+	groups   []parallelGroup // of its steps: set by plan
 }
 
-// splitRun cuts a run after every step that makes a fetch, where somebody wants to know; else all is one section.
-func (p *Program) splitRun() {
-	steps := p.staged[perRun]
+// splitPhases cuts a run after every step that makes a fetch, where somebody wants to know; else all is one phase.
+func (p *Program) splitPhases() {
+	steps := p.byFrequency[perRun]
 	if p.opts.OnFetch == nil {
-		all := section{to: len(steps)}
+		all := phase{to: len(steps)}
 		for i := range p.fetched {
 			all.fetches = append(all.fetches, i)
 		}
-		p.sections = []section{all}
+		p.phases = []phase{all}
 		return
 	}
 	made := map[int][]int{} // fetches by the number of steps that they need
@@ -35,7 +35,7 @@ func (p *Program) splitRun() {
 		if made[n] == nil && n < len(steps) {
 			continue
 		}
-		p.sections = append(p.sections, section{from: from, to: n, fetches: made[n]})
+		p.phases = append(p.phases, phase{from: from, to: n, fetches: made[n]})
 		from = n
 	}
 }

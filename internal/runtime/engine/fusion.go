@@ -6,14 +6,14 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
-// regionOp is the op of several elementwise nodes that an accelerator does in one pass over memory.
-const regionOp = "_Elementwise"
+// fusionOp is the op of several elementwise nodes that an accelerator does in one pass over memory.
+const fusionOp = "_Elementwise"
 
-// mostParts bounds a region: a kernel's compilation takes time, and its values registers.
-const mostParts = 48
+// maxFusedNodes bounds a fusion: a kernel's compilation takes time, and its values registers.
+const maxFusedNodes = 48
 
-// region is ops that work element by element on one shape, in an order in which inputs come first.
-type region struct {
+// fusion is ops that work element by element on one shape, in an order in which inputs come first.
+type fusion struct {
 	ops     []*op
 	nodes   []*graph.Node
 	sources []graph.Output
@@ -21,7 +21,7 @@ type region struct {
 }
 
 // fuse merges what an accelerator does in one kernel: products and convolutions with bias and ReLU, batch normalization
-// with addition and ReLU and, unless results are checked, elementwise ops in regions. It returns the ops that are left.
+// with addition and ReLU and, unless results are checked, elementwise ops in fusions. It returns the ops that are left.
 func (l *lowered) fuse(ops []*op) []*op {
 	p := l.p
 	if p.opts.Precision == BF16Mixed {
@@ -44,7 +44,7 @@ func (l *lowered) fuse(ops []*op) []*op {
 	if p.opts.CheckNumerics {
 		return ops
 	}
-	return l.regions(ops)
+	return l.fuseElementwise(ops)
 }
 
 // fits asks the accelerator whether it has a kernel of the node on inputs.
@@ -64,14 +64,14 @@ func typedOperation(n *graph.Node, in []port) *Operation {
 	return o
 }
 
-// regions puts elementwise ops that use each other into regions, as far as the accelerator can compile them and no circle
+// fuseElementwise puts elementwise ops that use each other into fusions, as far as the accelerator can compile them and no circle
 // arises, and returns the ops that are left.
-func (l *lowered) regions(ops []*op) []*op {
+func (l *lowered) fuseElementwise(ops []*op) []*op {
 	sorted, err := sortOps(ops, nil)
 	if err != nil {
-		return ops // whoever orders them tells
+		return ops // order reports the error
 	}
-	g := &grouper{l: l, of: make([]*region, len(sorted)), seen: make([]int, len(sorted)), varies: map[*op]bool{}, users: map[*op][]*op{}}
+	g := &fusionBuilder{l: l, of: make([]*fusion, len(sorted)), seen: make([]int, len(sorted)), varies: map[*op]bool{}, users: map[*op][]*op{}}
 	for i, o := range sorted {
 		o.at = i
 		if isTransparent(o) {
@@ -100,22 +100,22 @@ func (l *lowered) regions(ops []*op) []*op {
 	return g.replace(sorted)
 }
 
-// grouper finds the regions of a graph, which it visits inputs first.
-type grouper struct {
+// fusionBuilder finds the fusions of a graph, which it visits inputs first.
+type fusionBuilder struct {
 	l      *lowered
 	users  map[*op][]*op // who reads results, by way of transparent ops too; nil is the caller
-	of     []*region     // by op.at
+	of     []*fusion     // by op.at
 	seen   []int         // by op.at: in which search an op was met last
 	search int
 	varies map[*op]bool // from run to run
 }
 
-func (g *grouper) add(o *op) {
+func (g *fusionBuilder) add(o *op) {
 	g.varies[o] = o.feed >= 0 || o.reads != nil || slices.ContainsFunc(o.in, func(p port) bool { return g.varies[p.op] && !o.def.shape })
 	if !g.varies[o] || o.feed >= 0 || o.def.alias || o.def.effect || o.reads != nil || len(o.write) > 0 || len(o.node.Outputs) != 1 || len(o.in) == 0 {
 		return
 	}
-	alone := &region{ops: []*op{o}}
+	alone := &fusion{ops: []*op{o}}
 	if !g.compiles(alone) {
 		return
 	}
@@ -142,11 +142,11 @@ func transparent(p port) port {
 	return p
 }
 
-// join merges two regions, the second of which has the op at hand, if they may be.
-func (g *grouper) join(a, b *region) {
-	both := &region{ops: append(slices.Clone(a.ops), b.ops...)}
+// join merges two fusions, of which the second has the op at hand, if they may be.
+func (g *fusionBuilder) join(a, b *fusion) {
+	both := &fusion{ops: append(slices.Clone(a.ops), b.ops...)}
 	slices.SortFunc(both.ops, func(x, y *op) int { return x.at - y.at })
-	if len(both.ops) > mostParts || g.reaches(a, b) || g.reaches(b, a) || !g.compiles(both) {
+	if len(both.ops) > maxFusedNodes || g.reaches(a, b) || g.reaches(b, a) || !g.compiles(both) {
 		return
 	}
 	for _, o := range both.ops {
@@ -154,9 +154,9 @@ func (g *grouper) join(a, b *region) {
 	}
 }
 
-// reaches reports whether one region depends on the other by way of something else: as one op they would wait for
+// reaches reports whether one fusion depends on the other by way of something else: as one op they would wait for
 // themselves.
-func (g *grouper) reaches(from, to *region) bool {
+func (g *fusionBuilder) reaches(from, to *fusion) bool {
 	g.search++
 	var depends func(o *op) bool // o or what it depends on is in from
 	depends = func(o *op) bool {
@@ -190,27 +190,27 @@ func needed(o *op) []*op {
 	return append(all, o.after...)
 }
 
-// wanted reports whether something outside of the region reads the result of an op of it.
-func (g *grouper) wanted(r *region, o *op) bool {
+// wanted reports whether something outside of the fusion reads the result of an op of it.
+func (g *fusionBuilder) wanted(r *fusion, o *op) bool {
 	return slices.ContainsFunc(g.users[o], func(u *op) bool { return u == nil || !slices.Contains(r.ops, u) })
 }
 
 // compiles asks the accelerator.
-func (g *grouper) compiles(r *region) bool {
+func (g *fusionBuilder) compiles(r *fusion) bool {
 	o := &op{index: r.ops[0].index}
 	g.describe(r, o)
 	operation := typedOperation(o.node, o.in)
-	operation.Parts, operation.Sources, operation.Results = r.nodes, r.sources, r.results
+	operation.Body, operation.Sources, operation.Results = r.nodes, r.sources, r.results
 	return g.l.dev.Supports(operation) == nil
 }
 
-// describe makes o do the work of the region's ops, and returns what their results are now.
-func (g *grouper) describe(r *region, o *op) (renamed map[port]port) {
+// describe makes o do the work of the fusion's ops, and returns what their results are now.
+func (g *fusionBuilder) describe(r *fusion, o *op) (renamed map[port]port) {
 	nodes, sources := map[*op]*graph.Node{}, map[port]graph.Output{}
 	r.nodes, r.sources, r.results = nil, nil, nil
 	renamed = map[port]port{}
 	last := r.ops[len(r.ops)-1].node
-	n := &graph.Node{Name: last.Name, Op: regionOp, Device: last.Device}
+	n := &graph.Node{Name: last.Name, Op: fusionOp, Device: last.Device}
 	for _, m := range r.ops {
 		part := *m.node
 		part.Inputs, part.Control = nil, nil
@@ -240,9 +240,9 @@ func (g *grouper) describe(r *region, o *op) (renamed map[port]port) {
 	return renamed
 }
 
-// replace puts one op in the place of each region of several, and returns the ops that are left.
-func (g *grouper) replace(ops []*op) []*op {
-	made, renamed, instead := map[*region]*op{}, map[port]port{}, map[*op]*op{}
+// replace puts one op in the place of each fusion of several, and returns the ops that are left.
+func (g *fusionBuilder) replace(ops []*op) []*op {
+	made, renamed, instead := map[*fusion]*op{}, map[port]port{}, map[*op]*op{}
 	var left, handing []*op
 	for _, o := range ops {
 		if isTransparent(o) {
@@ -254,11 +254,11 @@ func (g *grouper) replace(ops []*op) []*op {
 			continue
 		}
 		if made[r] == nil {
-			m := &op{index: o.index, feed: -1, region: r}
+			m := &op{index: o.index, feed: -1, fusion: r}
 			for from, to := range g.describe(r, m) {
 				renamed[from] = to
 			}
-			m.def = regionDef(len(m.in))
+			m.def = fusionDef(len(m.in))
 			made[r], left = m, append(left, m)
 		}
 		instead[o] = made[r]
@@ -289,9 +289,9 @@ func (g *grouper) replace(ops []*op) []*op {
 	return withoutUnused(left, handing, g.l.p.fetched)
 }
 
-// regionDef is what the engine knows of a region: its first result may lie where any input of the same type is.
-func regionDef(inputs int) *opDef {
-	d := &opDef{compile: func(*binding) (runFunc, error) { return nil, errRegion }}
+// fusionDef is what the engine knows of a fusion: its first result may lie where any input of the same type is.
+func fusionDef(inputs int) *opDef {
+	d := &opDef{compile: func(*binding) (runFunc, error) { return nil, errFusion }}
 	for i := range inputs {
 		d.inplace = append(d.inplace, i)
 	}
