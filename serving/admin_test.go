@@ -25,22 +25,22 @@ import (
 	"google.golang.org/protobuf/encoding/prototext"
 )
 
-// journal keeps the lines of a log.
-type journal struct {
+// logLines keeps the lines of a log.
+type logLines struct {
 	mu   sync.Mutex
 	text bytes.Buffer
 }
 
-func (j *journal) Write(p []byte) (int, error) {
+func (j *logLines) Write(p []byte) (int, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.text.Write(p)
 }
 
-func (j *journal) log() *slog.Logger { return slog.New(slog.NewTextHandler(j, nil)) }
+func (j *logLines) log() *slog.Logger { return slog.New(slog.NewTextHandler(j, nil)) }
 
 // lines are the lines that hold all parts.
-func (j *journal) lines(parts ...string) (found []string) {
+func (j *logLines) lines(parts ...string) (found []string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for l := range strings.Lines(j.text.String()) {
@@ -102,7 +102,7 @@ func TestAdminCalls(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			root := folders(t, "m/1", "n/1")
-			var j journal
+			var j logLines
 			o := Options{Models: single(root, "m"), Listen: Listen{Host: c.host, Socket: filepath.Join(t.TempDir(), "socket")}, Token: c.token, RemoteAdmin: c.allowed, Log: j.log()}
 			s := run(t, o).wait(t)
 			target, peer := net.JoinHostPort("127.0.0.1", portOf(t, s.Addresses().GRPC)), "peer=127.0.0.1:"
@@ -145,11 +145,11 @@ func TestAdminCalls(t *testing.T) {
 
 // An admin call whose message cannot be received is logged like any other.
 func TestDamagedAdminCalls(t *testing.T) {
-	var j journal
+	var j logLines
 	s := run(t, Options{Models: single(folders(t, "m/1"), "m"), Log: j.log()}).wait(t)
-	stranger := admissiontest.NewStranger(t, s.Addresses().GRPC)
+	raw := admissiontest.NewStranger(t, s.Addresses().GRPC)
 	for i, body := range [][]byte{nil, {0, 0}, admissiontest.Framed(false, 1, []byte{0xff}), admissiontest.Framed(true, 4, []byte("gzip"))} {
-		if r := stranger.Call(t, reloadMethod, bytes.NewReader(body), "Grpc-Encoding", "gzip"); r.Status != "13" {
+		if r := raw.Call(t, reloadMethod, bytes.NewReader(body), "Grpc-Encoding", "gzip"); r.Status != "13" {
 			t.Errorf("%q: %+v", body, r)
 		}
 		if l := j.lines(`msg="admin call`, reloadMethod, "peer=127.0.0.1:"); len(l) != 2*(i+1) {
@@ -169,12 +169,12 @@ func TestNothingToWarnOf(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var j journal
+	var j logLines
 	run(t, Options{Models: single(folders(t, "m/1"), "m"), Listen: Listen{Host: "0.0.0.0"}, TLS: secure, RESTTLS: secure, Token: token, Log: j.log()}).wait(t)
 	if l := j.lines("level=WARN"); l != nil {
 		t.Errorf("%q", l)
 	}
-	var half journal
+	var half logLines
 	run(t, Options{Models: single(folders(t, "m/1"), "m"), Listen: Listen{Host: "0.0.0.0"}, TLS: secure, Token: token, Log: half.log()}).wait(t)
 	if l := half.lines("level=WARN", "without TLS"); len(l) != 1 {
 		t.Errorf("TLS on one port alone: %q", l)

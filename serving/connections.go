@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// farewell is how long a server that drains goes on answering on open connections of the REST port, so that replies tell
+// keepAliveGrace is how long a server that drains goes on answering on open connections of the REST port, so that replies tell
 // clients to close them. A connection that the server closes first may cross a request on its way, which would be lost.
-const farewell = 500 * time.Millisecond
+const keepAliveGrace = 500 * time.Millisecond
 
 // connections are those of an HTTP server.
 type connections struct {
@@ -21,8 +21,8 @@ type connections struct {
 	none   chan struct{}         // closed when there is none; nil while nobody waits
 }
 
-// changed is an http.Server's ConnState.
-func (c *connections) changed(conn net.Conn, now http.ConnState) {
+// setState is an http.Server's ConnState.
+func (c *connections) setState(conn net.Conn, now http.ConnState) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.unused, conn)
@@ -69,8 +69,8 @@ func (c *connections) closeUnused() {
 	}
 }
 
-// parting tells clients in replies that their connection will be closed, once the server drains.
-func (s *Server) parting(h http.Handler) http.Handler {
+// closeOnDrain tells clients in replies that their connection will be closed, once the server drains.
+func (s *Server) closeOnDrain(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if s.draining.Err() != nil {
 			w.Header().Set("Connection", "close")
@@ -86,7 +86,7 @@ func (s *Server) stopREST(ctx context.Context) bool {
 	for _, l := range s.listeners.rest {
 		_ = l.Close() // Shutdown does it again
 	}
-	last, end := context.WithTimeout(ctx, min(s.farewell, s.o.Drain/4))
+	last, end := context.WithTimeout(ctx, min(s.keepAliveGrace, s.o.Drain/4))
 	defer end()
 	s.connections.wait(last)
 	s.connections.closeUnused()

@@ -17,14 +17,14 @@ import (
 // TestKeptConnectionsAreClosedByAReply: a client that keeps its connection is told to let go of it before the server
 // does, so that no request of its crosses the end.
 func TestKeptConnectionsAreClosedByAReply(t *testing.T) {
-	s := run(t, Options{Models: single(folders(t, "m/1"), "m"), Drain: 4 * patience}).wait(t)
-	s.farewell = patience
+	s := run(t, Options{Models: single(folders(t, "m/1"), "m"), Drain: 4 * waitLimit}).wait(t)
+	s.keepAliveGrace = waitLimit
 	conn, err := net.Dial("tcp", s.Addresses().REST)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(patience))
+	_ = conn.SetDeadline(time.Now().Add(waitLimit))
 	replies := bufio.NewReader(conn)
 	ask := func() *http.Response {
 		t.Helper()
@@ -56,15 +56,15 @@ func TestKeptConnectionsAreClosedByAReply(t *testing.T) {
 	}
 }
 
-// unnoticed is a listener whose Accept returns only once it has been closed twice.
-type unnoticed struct {
+// closeIgnoringListener is a listener whose Accept returns only once it has been closed twice.
+type closeIgnoringListener struct {
 	net.Listener
 	mu     sync.Mutex
 	closed int
 	twice  chan struct{}
 }
 
-func (l *unnoticed) Accept() (net.Conn, error) {
+func (l *closeIgnoringListener) Accept() (net.Conn, error) {
 	c, err := l.Listener.Accept()
 	if err != nil {
 		<-l.twice
@@ -72,7 +72,7 @@ func (l *unnoticed) Accept() (net.Conn, error) {
 	return c, err
 }
 
-func (l *unnoticed) Close() error {
+func (l *closeIgnoringListener) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed++; l.closed == 2 {
@@ -84,11 +84,11 @@ func (l *unnoticed) Close() error {
 // TestPortIsClosedBeforeItsServerNotices: a drain without requests succeeds, however late the loop that accepts
 // connections hears that the port is closed.
 func TestPortIsClosedBeforeItsServerNotices(t *testing.T) {
-	s, err := New(Options{Models: single(folders(t, "m/1"), "m"), Loader: loader, Drain: patience, Listen: Listen{Host: "127.0.0.1"}})
+	s, err := New(Options{Models: single(folders(t, "m/1"), "m"), Loader: loader, Drain: waitLimit, Listen: Listen{Host: "127.0.0.1"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.listeners.rest[0] = &unnoticed{Listener: s.listeners.rest[0], twice: make(chan struct{})}
+	s.listeners.rest[0] = &closeIgnoringListener{Listener: s.listeners.rest[0], twice: make(chan struct{})}
 	ctx, stop := context.WithCancel(testContext(t))
 	defer stop()
 	done := make(chan error, 1)
@@ -108,11 +108,11 @@ func TestUnusedConnections(t *testing.T) {
 	used, other := net.Pipe()
 	defer other.Close()
 	defer used.Close()
-	all.changed(unused, http.StateNew)
-	all.changed(used, http.StateNew)
-	all.changed(used, http.StateActive)
+	all.setState(unused, http.StateNew)
+	all.setState(used, http.StateNew)
+	all.setState(used, http.StateActive)
 	all.closeUnused()
-	_ = peer.SetDeadline(time.Now().Add(patience))
+	_ = peer.SetDeadline(time.Now().Add(waitLimit))
 	if _, err := peer.Read(make([]byte, 1)); err != io.EOF {
 		t.Errorf("the unused connection: %v, expected its end", err)
 	}
@@ -127,7 +127,7 @@ func TestSilentConnections(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.greeting = 50 * time.Millisecond
+	s.handshakeTimeout = 50 * time.Millisecond
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- s.Run(ctx) }()
@@ -145,7 +145,7 @@ func TestSilentConnections(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_ = conn.SetDeadline(time.Now().Add(patience))
+		_ = conn.SetDeadline(time.Now().Add(waitLimit))
 		if _, err := io.WriteString(conn, to.text); err != nil {
 			t.Error(err)
 		}

@@ -35,7 +35,7 @@ func slow(began chan<- struct{}, token <-chan struct{}) servable.Loader {
 func TestDrains(t *testing.T) {
 	root := folders(t, "m/1")
 	began, token := make(chan struct{}), make(chan struct{})
-	s := run(t, Options{Models: single(root, "m"), Loader: slow(began, token), Drain: patience}).wait(t)
+	s := run(t, Options{Models: single(root, "m"), Loader: slow(began, token), Drain: waitLimit}).wait(t)
 	at := s.Addresses()
 	c := dial(t, at.GRPC)
 
@@ -137,11 +137,11 @@ func TestStuckModel(t *testing.T) {
 				if err == nil {
 					t.Error("nothing is said of the run that did not end")
 				}
-			case <-time.After(patience):
+			case <-time.After(waitLimit):
 				t.Error("the server waits for a run that does not end")
 			}
 			close(token)
-			within, enough := context.WithTimeout(context.Background(), patience)
+			within, enough := context.WithTimeout(context.Background(), waitLimit)
 			defer enough()
 			if err := s.models.Close(within); err != nil {
 				t.Error(err)

@@ -30,7 +30,7 @@ func TestNothingIsReceivedWithoutToken(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := run(t, Options{Models: single(folders(t, "m/1"), "m"), Token: token}).wait(t)
-	stranger := admissiontest.NewStranger(t, s.Addresses().GRPC)
+	raw := admissiontest.NewStranger(t, s.Addresses().GRPC)
 	const refused, tooLarge = "16", "8"
 	bomb := admissiontest.Zeros(t, 256)
 	for method, want := range map[string]string{
@@ -54,21 +54,21 @@ func TestNothingIsReceivedWithoutToken(t *testing.T) {
 			"small": func() io.Reader { return bytes.NewReader(admissiontest.Framed(true, 4000, bomb[:4000])) },
 			"plain": func() io.Reader { return admissiontest.Endless(256 << 20) },
 		} {
-			if r := stranger.Call(t, method, body(), "Grpc-Encoding", "gzip"); r.Status != want || r.Allocated > room || r.Sent > room {
+			if r := raw.Call(t, method, body(), "Grpc-Encoding", "gzip"); r.Status != want || r.Allocated > room || r.Sent > room {
 				t.Errorf("%s, %s: %+v, expected status %s", method, name, r, want)
 			}
 		}
 	}
-	r := stranger.Call(t, "/tensorflow.serving.ModelService/GetModelStatus", bytes.NewReader(admissiontest.Framed(false, 5, []byte("\x0a\x03\x0a\x01m"))), "Authorization", "Bearer s3cret")
+	r := raw.Call(t, "/tensorflow.serving.ModelService/GetModelStatus", bytes.NewReader(admissiontest.Framed(false, 5, []byte("\x0a\x03\x0a\x01m"))), "Authorization", "Bearer s3cret")
 	if r.Status != "0" {
 		t.Errorf("with the token: %+v", r)
 	}
 }
 
 // Reflection takes short messages alone: no budget of memory counts them.
-func TestReflectionIsBrief(t *testing.T) {
+func TestReflectionMessagesAreLimited(t *testing.T) {
 	s := run(t, Options{Models: single(folders(t, "m/1"), "m")}).wait(t)
-	stranger := admissiontest.NewStranger(t, s.Addresses().GRPC)
+	raw := admissiontest.NewStranger(t, s.Addresses().GRPC)
 	bomb := admissiontest.Zeros(t, 64)
 	for _, version := range []string{"v1", "v1alpha"} {
 		method := "/grpc.reflection." + version + ".ServerReflection/ServerReflectionInfo"
@@ -76,7 +76,7 @@ func TestReflectionIsBrief(t *testing.T) {
 			"gzip": bytes.NewReader(admissiontest.Framed(true, len(bomb), bomb)), "small": bytes.NewReader(admissiontest.Framed(true, 4000, bomb[:4000])),
 			"plain": admissiontest.Endless(64 << 20),
 		} {
-			if r := stranger.Call(t, method, body, "Grpc-Encoding", "gzip"); r.Status != "8" || r.Allocated > 32<<20 {
+			if r := raw.Call(t, method, body, "Grpc-Encoding", "gzip"); r.Status != "8" || r.Allocated > 32<<20 {
 				t.Errorf("%s, %s: %+v, expected status 8", version, name, r)
 			}
 		}
@@ -94,7 +94,7 @@ func TestHealthStreamsOfAConnection(t *testing.T) {
 		}
 		return err
 	}
-	for i := range healthEach {
+	for i := range healthCalls {
 		if err := watch(); err != nil {
 			t.Fatalf("stream %d: %v", i, err)
 		}

@@ -145,8 +145,8 @@ func addresses(ls []net.Listener) (at []string) {
 	return at
 }
 
-// first is the address that clients are told, "" where there is none.
-func first(ls []net.Listener) string {
+// firstAddress is the address that clients are told, "" where there is none.
+func firstAddress(ls []net.Listener) string {
 	if len(ls) == 0 {
 		return ""
 	}

@@ -21,11 +21,11 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// patience bounds every wait of these tests.
-const patience = time.Minute
+// waitLimit bounds every wait of these tests.
+const waitLimit = time.Minute
 
 func testContext(t testing.TB) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), waitLimit)
 	t.Cleanup(cancel)
 	return ctx
 }
@@ -90,7 +90,7 @@ func (r *running) wait(t testing.TB) *running {
 	case <-r.Available():
 	case err := <-r.done:
 		t.Fatalf("the server ended: %v", err)
-	case <-time.After(patience):
+	case <-time.After(waitLimit):
 		t.Fatal("the server is not ready")
 	}
 	return r

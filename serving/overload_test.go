@@ -49,7 +49,7 @@ func TestOverload(t *testing.T) {
 	calls.Go(ask)
 	<-inside
 	calls.Go(func() { // refused until enough of the run has gone by
-		for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		for end := time.Now().Add(waitLimit); time.Now().Before(end); time.Sleep(time.Millisecond) {
 			if _, err := predict(t, c, "m"); status.Code(err) != codes.ResourceExhausted {
 				if err != nil {
 					t.Error(err)
@@ -59,7 +59,7 @@ func TestOverload(t *testing.T) {
 		}
 		t.Error("refused all the time")
 	})
-	for limit := time.Now().Add(patience); s.waiting.Load() == 0 && time.Now().Before(limit); {
+	for limit := time.Now().Add(waitLimit); s.waiting.Load() == 0 && time.Now().Before(limit); {
 		time.Sleep(time.Millisecond)
 	}
 	if got := get(t, rest+"/metrics"); !strings.Contains(got, "goestimator_serving_queue 1\n") {

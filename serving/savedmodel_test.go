@@ -32,7 +32,7 @@ func TestVersionWithoutVariables(t *testing.T) {
 		t.Fatal(err)
 	}
 	versions := s.Catalog().Status("m")
-	for limit := time.Now().Add(patience); versions[0].State != servable.End && time.Now().Before(limit); versions = s.Catalog().Status("m") {
+	for limit := time.Now().Add(waitLimit); versions[0].State != servable.End && time.Now().Before(limit); versions = s.Catalog().Status("m") {
 		if err := s.Reload(testContext(t), s.models.Config()); err != nil {
 			t.Fatal(err)
 		}

@@ -42,9 +42,9 @@ type Server struct {
 	grpc      []*grpc.Server // of the port and of the socket
 	rest      *http.Server   // nil: none
 
-	connections connections   // of rest
-	greeting    time.Duration // in which a client that connects must say what it wants: TLS, and HTTP/2 or a request's headers
-	farewell    time.Duration
+	connections      connections   // of rest
+	handshakeTimeout time.Duration // in which a client that connects must say what it wants: TLS, and HTTP/2 or a request's headers
+	keepAliveGrace   time.Duration
 
 	ready     atomic.Bool
 	available chan struct{} // closed when the models are available
@@ -62,7 +62,7 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{o: o, listeners: ls, health: newHealth(), available: make(chan struct{}), greeting: 10 * time.Second, farewell: farewell}
+	s := &Server{o: o, listeners: ls, health: newHealth(), available: make(chan struct{}), handshakeTimeout: 10 * time.Second, keepAliveGrace: keepAliveGrace}
 	s.memory = budget.NewServer(budget.Limits{Server: o.Requests.Memory, Request: o.Requests.MemoryEach})
 	s.draining, s.drain = context.WithCancel(context.Background())
 	s.registry = monitoring.New(func(model string) bool { return s.models.Has(model) })
@@ -111,7 +111,7 @@ type Addresses struct {
 
 // Addresses returns where s listens; free ports have been chosen.
 func (s *Server) Addresses() Addresses {
-	return Addresses{GRPC: first(s.listeners.grpc), REST: first(s.listeners.rest), Socket: first(s.listeners.sockets())}
+	return Addresses{GRPC: firstAddress(s.listeners.grpc), REST: firstAddress(s.listeners.rest), Socket: firstAddress(s.listeners.sockets())}
 }
 
 // Catalog returns the models that s keeps.
@@ -142,19 +142,19 @@ func (s *Server) Run(ctx context.Context) (err error) {
 			}
 		}()
 	}
-	broken := make(chan error, 8) // of the ports and of the start
+	failures := make(chan error, 8) // of the ports and of the start
 	var work sync.WaitGroup
-	s.serve(&work, broken)
+	s.serve(&work, failures)
 
 	ctx, stop := context.WithCancel(ctx)
 	work.Go(func() {
 		if err := s.start(ctx); err != nil && ctx.Err() == nil {
-			broken <- err
+			failures <- err
 		}
 	})
 	select {
 	case <-ctx.Done():
-	case err = <-broken:
+	case err = <-failures:
 	}
 	stop()
 	err = errors.Join(err, s.Close())
@@ -163,11 +163,11 @@ func (s *Server) Run(ctx context.Context) (err error) {
 }
 
 // serve begins to answer on all ports; broken is told of a port that fails.
-func (s *Server) serve(work *sync.WaitGroup, broken chan<- error) {
+func (s *Server) serve(work *sync.WaitGroup, failures chan<- error) {
 	take := func(serve func(net.Listener) error, l net.Listener) {
 		work.Go(func() {
 			if err := serve(l); err != nil && s.draining.Err() == nil && !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, grpc.ErrServerStopped) {
-				broken <- fmt.Errorf("serving on %s: %w", l.Addr(), err)
+				failures <- fmt.Errorf("serving on %s: %w", l.Addr(), err)
 			}
 		})
 	}
@@ -194,11 +194,11 @@ func (s *Server) serve(work *sync.WaitGroup, broken chan<- error) {
 			take(serve, l)
 		}
 	}
-	s.tellListeners()
+	s.logListeners()
 }
 
-// tellListeners logs where requests are taken, and warns of what strangers can do there.
-func (s *Server) tellListeners() {
+// logListeners logs where requests are taken, and warns of what strangers can do there.
+func (s *Server) logListeners() {
 	var at []any
 	for _, l := range []struct {
 		api string
@@ -268,12 +268,12 @@ func (s *Server) Close() error {
 	if cut.Load() {
 		err = fmt.Errorf("requests were cut off that were not done after %v", s.o.Drain)
 	}
-	return errors.Join(err, s.letGo())
+	return errors.Join(err, s.unload())
 }
 
-// letGo unloads the models. Requests that were cut off have five seconds to leave them: a run that does not end must not
+// unload unloads the models. Requests that were cut off have five seconds to leave them: a run that does not end must not
 // keep the server from ending.
-func (s *Server) letGo() error {
+func (s *Server) unload() error {
 	s.memory.Close()
 	ctx, stop := context.WithTimeout(context.Background(), min(s.o.Drain, 5*time.Second))
 	defer stop()

@@ -182,7 +182,7 @@ func TestFollowsFile(t *testing.T) {
 	for start := time.Now(); ; time.Sleep(time.Millisecond) {
 		if got := fmt.Sprint(s.Catalog().Models()); got == "[n]" {
 			break
-		} else if time.Since(start) > patience {
+		} else if time.Since(start) > waitLimit {
 			t.Fatalf("models: %s, want [n]", got)
 		}
 	}
@@ -203,7 +203,7 @@ func TestFollowsRoot(t *testing.T) {
 		_, err := predict(t, c, "b")
 		if err == nil {
 			break
-		} else if time.Since(start) > patience {
+		} else if time.Since(start) > waitLimit {
 			t.Fatal(err)
 		}
 	}

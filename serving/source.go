@@ -65,7 +65,7 @@ func (s *Server) follow(ctx context.Context, last *config.ModelServerConfig) {
 	}
 	tick := time.NewTicker(s.o.Models.Poll)
 	defer tick.Stop()
-	told, seen := "", last
+	logged, seen := "", last
 	for {
 		select {
 		case <-tick.C:
@@ -85,9 +85,9 @@ func (s *Server) follow(ctx context.Context, last *config.ModelServerConfig) {
 			}
 		}
 		if err == nil {
-			told = ""
-		} else if err.Error() != told && ctx.Err() == nil {
-			told = err.Error()
+			logged = ""
+		} else if err.Error() != logged && ctx.Err() == nil {
+			logged = err.Error()
 			s.o.Log.Error("reloading models", "error", status.Convert(err).Message())
 		}
 	}

@@ -51,7 +51,7 @@ func TestSwaps(t *testing.T) {
 		Manager: manager.Options{Poll: poll}, Batching: &Batching{Parameters: batching.Defaults()},
 	}).wait(t)
 
-	ctx, stop := context.WithTimeout(context.Background(), time.Duration(swaps)*every+patience)
+	ctx, stop := context.WithTimeout(context.Background(), time.Duration(swaps)*every+waitLimit)
 	defer stop()
 	asking, enough := context.WithCancel(ctx)
 	defer enough()

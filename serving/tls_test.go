@@ -74,7 +74,7 @@ func TestTLS(t *testing.T) {
 	}
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: trust}, ForceAttemptHTTP2: true, DisableKeepAlives: true}
 	defer transport.CloseIdleConnections()
-	resp, err := (&http.Client{Transport: transport, Timeout: patience}).Get("https://" + at.REST + "/readyz")
+	resp, err := (&http.Client{Transport: transport, Timeout: waitLimit}).Get("https://" + at.REST + "/readyz")
 	if err != nil {
 		t.Fatalf("REST over TLS: %v", err)
 	}

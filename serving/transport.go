@@ -36,10 +36,10 @@ const streamWindow = 1 << 20
 
 // Limits of what is answered before it is known who calls.
 const (
-	maxHeaders = 64 << 10         // bytes of headers of a request, on all ports
-	maxBrief   = 4 << 10          // bytes of a message to the services of health and reflection
-	healthSoon = 10 * time.Second // in which a message to the service of health must come
-	healthEach = 100              // calls to it that a connection has going on
+	maxHeaders      = 64 << 10         // bytes of headers of a request, on all ports
+	maxSmallMessage = 4 << 10          // bytes of a message to the services of health and reflection
+	healthTimeout   = 10 * time.Second // in which a message to the service of health must come
+	healthCalls     = 100              // calls to it that a connection has going on
 )
 
 // newGRPC makes a gRPC server with all services; secure is nil for plaintext, remote where other machines reach it.
@@ -48,7 +48,7 @@ func (s *Server) newGRPC(secure *tls.Config, remote bool) *grpc.Server {
 		// Windows of a fixed size: without them every request is followed by a ping that measures the connection.
 		grpc.InitialWindowSize(streamWindow), grpc.InitialConnWindowSize(4 * streamWindow),
 		grpc.NumStreamWorkers(uint32(4 * runtime.GOMAXPROCS(0))), // goroutines whose stacks have grown already
-		grpc.MaxHeaderListSize(maxHeaders), grpc.ConnectionTimeout(s.greeting),
+		grpc.MaxHeaderListSize(maxHeaders), grpc.ConnectionTimeout(s.handshakeTimeout),
 		grpc.ChainUnaryInterceptor(s.registry.Unary, s.logAdmin),
 		grpc.ChainStreamInterceptor(s.registry.Stream, s.logAdminStream, s.endStreams),
 		// Clients may keep connections through proxies alive; those of hosts that are gone are found out.
@@ -66,13 +66,13 @@ func (s *Server) newGRPC(secure *tls.Config, remote bool) *grpc.Server {
 	g := grpc.NewServer(opts...)
 	gate := admission.Gate{Server: g, Admit: func(ctx context.Context, method string) error { return s.admit(ctx, method, remote) }}
 	limits.Register(gate, s.service("GRPC"), &grpcapi.Models{Catalog: s.models, Reloader: s, Metrics: s.metrics})
-	reflection.Register(briefly{admission.Brief{ServiceRegistrar: gate, Limit: maxBrief}, g})
-	grpc_health_v1.RegisterHealthServer(admission.Brief{ServiceRegistrar: g, Limit: maxBrief, Within: healthSoon, Each: healthEach}, s.health)
+	reflection.Register(reflectionServer{admission.Brief{ServiceRegistrar: gate, Limit: maxSmallMessage}, g})
+	grpc_health_v1.RegisterHealthServer(admission.Brief{ServiceRegistrar: g, Limit: maxSmallMessage, Within: healthTimeout, Each: healthCalls}, s.health)
 	return g
 }
 
-// briefly is a server whose reflection takes short messages.
-type briefly struct {
+// reflectionServer is a server whose reflection takes short messages.
+type reflectionServer struct {
 	admission.Brief
 	reflection.ServiceInfoProvider
 }
@@ -140,9 +140,9 @@ func (s *Server) newREST() *http.Server {
 		h = tracing.Handler(h)
 	}
 	return &http.Server{
-		Handler: s.parting(h), TLSConfig: s.o.RESTTLS.Clone(), ConnState: s.connections.changed,
+		Handler: s.closeOnDrain(h), TLSConfig: s.o.RESTTLS.Clone(), ConnState: s.connections.setState,
 		// ReadTimeout is for bodies of requests that do not get as far as package rest, which has a time of its own.
-		ReadHeaderTimeout: s.greeting, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: maxHeaders,
+		ReadHeaderTimeout: s.handshakeTimeout, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: maxHeaders,
 		ErrorLog: slog.NewLogLogger(s.o.Log.Handler(), slog.LevelWarn),
 	}
 }

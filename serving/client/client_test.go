@@ -254,8 +254,8 @@ func TestTLSAndToken(t *testing.T) {
 	if ok, err := c.Ready(ctx(t), "m"); !ok || err != nil || got.Load() != "Bearer secret" {
 		t.Errorf("%v %v with %q", ok, err, got.Load())
 	}
-	stranger := dial(t, addr, client.Options{TLS: &tls.Config{RootCAs: x509.NewCertPool()}, Attempts: 1})
-	if _, err := stranger.Ready(ctx(t), "m"); status.Code(err) != codes.Unavailable {
+	untrusted := dial(t, addr, client.Options{TLS: &tls.Config{RootCAs: x509.NewCertPool()}, Attempts: 1})
+	if _, err := untrusted.Ready(ctx(t), "m"); status.Code(err) != codes.Unavailable {
 		t.Errorf("a certificate of nobody we know: %v", err)
 	}
 	if _, err := client.Dial(addr, client.Options{Token: "secret"}); err == nil {
