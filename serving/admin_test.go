@@ -147,7 +147,7 @@ func TestAdminCalls(t *testing.T) {
 func TestDamagedAdminCalls(t *testing.T) {
 	var j logLines
 	s := run(t, Options{Models: single(folders(t, "m/1"), "m"), Log: j.log()}).wait(t)
-	raw := admissiontest.NewStranger(t, s.Addresses().GRPC)
+	raw := admissiontest.NewRawClient(t, s.Addresses().GRPC)
 	for i, body := range [][]byte{nil, {0, 0}, admissiontest.Framed(false, 1, []byte{0xff}), admissiontest.Framed(true, 4, []byte("gzip"))} {
 		if r := raw.Call(t, reloadMethod, bytes.NewReader(body), "Grpc-Encoding", "gzip"); r.Status != "13" {
 			t.Errorf("%q: %+v", body, r)

@@ -30,7 +30,7 @@ func TestNothingIsReceivedWithoutToken(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := run(t, Options{Models: single(folders(t, "m/1"), "m"), Token: token}).wait(t)
-	raw := admissiontest.NewStranger(t, s.Addresses().GRPC)
+	raw := admissiontest.NewRawClient(t, s.Addresses().GRPC)
 	const refused, tooLarge = "16", "8"
 	bomb := admissiontest.Zeros(t, 256)
 	for method, want := range map[string]string{
@@ -68,7 +68,7 @@ func TestNothingIsReceivedWithoutToken(t *testing.T) {
 // Reflection takes short messages alone: no budget of memory counts them.
 func TestReflectionMessagesAreLimited(t *testing.T) {
 	s := run(t, Options{Models: single(folders(t, "m/1"), "m")}).wait(t)
-	raw := admissiontest.NewStranger(t, s.Addresses().GRPC)
+	raw := admissiontest.NewRawClient(t, s.Addresses().GRPC)
 	bomb := admissiontest.Zeros(t, 64)
 	for _, version := range []string{"v1", "v1alpha"} {
 		method := "/grpc.reflection." + version + ".ServerReflection/ServerReflectionInfo"

@@ -66,14 +66,14 @@ func (s *Server) newGRPC(secure *tls.Config, remote bool) *grpc.Server {
 	g := grpc.NewServer(opts...)
 	gate := admission.Gate{Server: g, Admit: func(ctx context.Context, method string) error { return s.admit(ctx, method, remote) }}
 	limits.Register(gate, s.service("GRPC"), &grpcapi.Models{Catalog: s.models, Reloader: s, Metrics: s.metrics})
-	reflection.Register(reflectionServer{admission.Brief{ServiceRegistrar: gate, Limit: maxSmallMessage}, g})
-	grpc_health_v1.RegisterHealthServer(admission.Brief{ServiceRegistrar: g, Limit: maxSmallMessage, Within: healthTimeout, Each: healthCalls}, s.health)
+	reflection.Register(reflectionServer{admission.Limited{ServiceRegistrar: gate, Limit: maxSmallMessage}, g})
+	grpc_health_v1.RegisterHealthServer(admission.Limited{ServiceRegistrar: g, Limit: maxSmallMessage, Timeout: healthTimeout, MaxCalls: healthCalls}, s.health)
 	return g
 }
 
 // reflectionServer is a server whose reflection takes short messages.
 type reflectionServer struct {
-	admission.Brief
+	admission.Limited
 	reflection.ServiceInfoProvider
 }
 

@@ -69,7 +69,7 @@ func Open(c Config) (*Node, error) {
 	if n.listener != nil {
 		n.server = grpc.NewServer(n.serverOptions()...)
 		// Probes show no token, and ask for the name of a service at most.
-		probes := admission.Brief{ServiceRegistrar: n.server, Limit: 4 << 10, Within: 10 * time.Second, Each: 100}
+		probes := admission.Limited{ServiceRegistrar: n.server, Limit: 4 << 10, Timeout: 10 * time.Second, MaxCalls: 100}
 		healthpb.RegisterHealthServer(probes, n.health)
 		if !c.noBulk {
 			n.gated().RegisterService(n.describe(n.bulkServer.service()), nil)

@@ -28,7 +28,7 @@ func TestNothingIsReceivedOfStrangers(t *testing.T) {
 	}
 	from, to := sockets(t, func(c *Config) { c.Security.Token = "secret" }, echo())
 	const room = 16 << 20
-	stranger := admissiontest.NewStranger(t, to.Addr())
+	stranger := admissiontest.NewRawClient(t, to.Addr())
 	bomb := admissiontest.Zeros(t, 256)
 	for method, want := range map[string]string{"/test.Echo/Echo": "12", "/test.Nobody/Echo": "12", "/grpc.health.v1.Health/Check": "8", "/grpc.health.v1.Health/Watch": "8", "/grpc.health.v1.Health/List": "8"} {
 		for name, body := range map[string]io.Reader{

@@ -120,12 +120,12 @@ func TestGate(t *testing.T) {
 }
 
 // Messages of up to the limit are received, plain and compressed, and nothing of larger ones.
-func TestBrief(t *testing.T) {
+func TestLimited(t *testing.T) {
 	const limit = 100
 	address, c := serve(t, func(s *grpc.Server) {
 		h := health.NewServer()
 		h.SetServingStatus(strings.Repeat("s", limit-2), healthpb.HealthCheckResponse_SERVING)
-		healthpb.RegisterHealthServer(admission.Brief{ServiceRegistrar: s, Limit: limit}, h)
+		healthpb.RegisterHealthServer(admission.Limited{ServiceRegistrar: s, Limit: limit}, h)
 	})
 	for _, how := range [][]grpc.CallOption{nil, {grpc.UseCompressor(gzip.Name)}} {
 		for length, want := range map[int]codes.Code{0: codes.OK, 1: codes.NotFound, limit - 2: codes.OK, limit - 1: codes.ResourceExhausted, 1 << 20: codes.ResourceExhausted} {
@@ -141,7 +141,7 @@ func TestBrief(t *testing.T) {
 			}
 		}
 	}
-	stranger := admissiontest.NewStranger(t, address)
+	raw := admissiontest.NewRawClient(t, address)
 	for name, c := range map[string]struct {
 		body   []byte
 		header string
@@ -157,7 +157,7 @@ func TestBrief(t *testing.T) {
 		"an unknown compression": {admissiontest.Framed(true, 1, []byte{1}), "zip", "12"},
 		"empty":                  {admissiontest.Framed(false, 0, nil), "gzip", "0"},
 	} {
-		if r := stranger.Call(t, "/grpc.health.v1.Health/Check", bytes.NewReader(c.body), "Grpc-Encoding", c.header); r.Status != c.want {
+		if r := raw.Call(t, "/grpc.health.v1.Health/Check", bytes.NewReader(c.body), "Grpc-Encoding", c.header); r.Status != c.want {
 			t.Errorf("%s: %+v, expected %s", name, r, c.want)
 		}
 	}

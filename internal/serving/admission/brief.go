@@ -13,20 +13,20 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Brief registers services that strangers may call, such as that of the health, or whose messages are small. gRPC's own
+// Limited registers services that strangers may call, such as that of the health, or whose messages are small. gRPC's own
 // limits are of all services of a server.
-type Brief struct {
+type Limited struct {
 	grpc.ServiceRegistrar
-	Limit  int           // bytes of a message, also decompressed
-	Within time.Duration // in which a message must come; 0: any time
-	Each   int           // calls of a connection that go on at the same time; 0: any number
+	Limit    int           // bytes of a message, also decompressed
+	Timeout  time.Duration // in which a message must come; 0: any time
+	MaxCalls int           // calls of a connection that go on at the same time; 0: any number
 }
 
 // RegisterService implements grpc.ServiceRegistrar.
-func (b Brief) RegisterService(desc *grpc.ServiceDesc, impl any) {
+func (b Limited) RegisterService(desc *grpc.ServiceDesc, impl any) {
 	d := *desc
 	d.Methods, d.Streams = nil, nil
-	now := &perConnection{most: b.Each}
+	now := &perConnection{limit: b.MaxCalls}
 	for _, m := range desc.Methods {
 		handle := m.Handler
 		m.Handler = func(srv any, ctx context.Context, _ func(any) error, wrap grpc.UnaryServerInterceptor) (any, error) {
@@ -35,7 +35,7 @@ func (b Brief) RegisterService(desc *grpc.ServiceDesc, impl any) {
 				return nil, err
 			}
 			defer end()
-			return handle(srv, ctx, func(m any) error { return whole(b.receive(ctx, m)) }, wrap)
+			return handle(srv, ctx, func(m any) error { return requireMessage(b.receive(ctx, m)) }, wrap)
 		}
 		d.Methods = append(d.Methods, m)
 	}
@@ -47,31 +47,31 @@ func (b Brief) RegisterService(desc *grpc.ServiceDesc, impl any) {
 				return err
 			}
 			defer end()
-			return handle(srv, briefStream{stream, b, several})
+			return handle(srv, limitedStream{stream, b, several})
 		}
 		d.Streams = append(d.Streams, s)
 	}
 	b.ServiceRegistrar.RegisterService(&d, impl)
 }
 
-// briefStream is a stream that receives short messages.
-type briefStream struct {
+// limitedStream is a stream that receives short messages.
+type limitedStream struct {
 	grpc.ServerStream
-	Brief
+	Limited
 	several bool // messages, up to io.EOF
 }
 
 // RecvMsg implements grpc.ServerStream.
-func (s briefStream) RecvMsg(m any) error {
+func (s limitedStream) RecvMsg(m any) error {
 	err := s.receive(s.Context(), m)
 	if s.several {
 		return err
 	}
-	return whole(err)
+	return requireMessage(err)
 }
 
-// whole is the error of receiving a message that must be there.
-func whole(err error) error {
+// requireMessage is the error of receiving a message that must be there.
+func requireMessage(err error) error {
 	if err == io.EOF {
 		return noMessage
 	}
@@ -88,20 +88,20 @@ type incoming interface {
 }
 
 // receive reads a message as gRPC does, but for the limits. io.EOF: there is none.
-func (b Brief) receive(ctx context.Context, m any) error {
+func (b Limited) receive(ctx context.Context, m any) error {
 	from, ok := grpc.ServerTransportStreamFromContext(ctx).(incoming)
 	into, isMessage := m.(proto.Message)
 	if !ok || !isMessage {
 		return status.Error(codes.Internal, "the transport does not tell the size of a message")
 	}
-	wait := Await(ctx, b.Within)
+	wait := StartWait(ctx, b.Timeout)
 	return wait.Done(b.read(from, into))
 }
 
-func (b Brief) read(from incoming, into proto.Message) error {
+func (b Limited) read(from incoming, into proto.Message) error {
 	header := make([]byte, 5) // whether it is compressed, and its size
 	if err := from.ReadMessageHeader(header); err != nil {
-		return cut(err)
+		return transportError(err)
 	}
 	size := uint32(header[1])<<24 | uint32(header[2])<<16 | uint32(header[3])<<8 | uint32(header[4])
 	if int64(size) > int64(b.Limit) {
@@ -109,7 +109,7 @@ func (b Brief) read(from incoming, into proto.Message) error {
 	}
 	data, err := from.Read(int(size))
 	if err != nil {
-		return whole(cut(err))
+		return requireMessage(transportError(err))
 	}
 	defer data.Free()
 	r := io.Reader(data.Reader())
@@ -143,12 +143,12 @@ func decompressed(how string, r io.Reader) (io.Reader, error) {
 	return r, nil
 }
 
-func (b Brief) tooLarge() error {
+func (b Limited) tooLarge() error {
 	return status.Errorf(codes.ResourceExhausted, "the message is larger than %d bytes", b.Limit)
 }
 
-// cut is an error of the transport as the status of a call; io.EOF stays.
-func cut(err error) error {
+// transportError is an error of the transport as the status of a call; io.EOF stays.
+func transportError(err error) error {
 	if err == io.ErrUnexpectedEOF {
 		return noMessage
 	}

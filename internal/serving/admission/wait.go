@@ -18,8 +18,8 @@ type Wait struct {
 	over  atomic.Bool
 }
 
-// Await gives the call of ctx the limit to bring the next part of its message; 0: any time.
-func Await(ctx context.Context, limit time.Duration) *Wait {
+// StartWait gives the call of ctx the limit to bring the next part of its message; 0: any time.
+func StartWait(ctx context.Context, limit time.Duration) *Wait {
 	w := &Wait{limit: limit}
 	call, ok := grpc.ServerTransportStreamFromContext(ctx).(interface{ WriteStatus(*status.Status) error })
 	if limit > 0 && ok {

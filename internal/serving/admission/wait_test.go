@@ -21,10 +21,10 @@ import (
 )
 
 // A call that brings no message, or not all of it, ends; one whose message is there goes on.
-func TestBriefWithin(t *testing.T) {
+func TestLimitedTimeout(t *testing.T) {
 	const within = 50 * time.Millisecond
 	address, c := serve(t, func(s *grpc.Server) {
-		healthpb.RegisterHealthServer(admission.Brief{ServiceRegistrar: s, Limit: 100, Within: within}, health.NewServer())
+		healthpb.RegisterHealthServer(admission.Limited{ServiceRegistrar: s, Limit: 100, Timeout: within}, health.NewServer())
 	})
 	ctx := long(t)
 	w, err := c.Watch(ctx, &healthpb.HealthCheckRequest{})
@@ -37,11 +37,11 @@ func TestBriefWithin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stranger := admissiontest.NewStranger(t, address)
+	raw := admissiontest.NewRawClient(t, address)
 	for name, sent := range map[string]string{"nothing": "", "half a header": "\x00\x00", "half a message": "\x00\x00\x00\x00\x0a\x0a"} {
 		for _, method := range []string{"/grpc.health.v1.Health/Check", "/grpc.health.v1.Health/Watch"} {
 			body, done := admissiontest.Stalled(sent)
-			if r := stranger.Call(t, method, body, "Grpc-Timeout", "10H"); r.Status != "4" {
+			if r := raw.Call(t, method, body, "Grpc-Timeout", "10H"); r.Status != "4" {
 				t.Errorf("%s, %s: %+v, expected 4 (DEADLINE_EXCEEDED)", method, name, r)
 			}
 			done()
@@ -60,10 +60,10 @@ func TestBriefWithin(t *testing.T) {
 }
 
 // A connection has only so many calls going on; others are not concerned.
-func TestBriefEach(t *testing.T) {
+func TestLimitedCalls(t *testing.T) {
 	const each = 3
 	address, c := serve(t, func(s *grpc.Server) {
-		healthpb.RegisterHealthServer(admission.Brief{ServiceRegistrar: s, Limit: 100, Each: each}, health.NewServer())
+		healthpb.RegisterHealthServer(admission.Limited{ServiceRegistrar: s, Limit: 100, MaxCalls: each}, health.NewServer())
 	})
 	watch := func() (stop context.CancelFunc, err error) {
 		ctx, stop := context.WithCancel(long(t))
@@ -108,11 +108,11 @@ func TestBriefEach(t *testing.T) {
 }
 
 // A stream that brings several messages brings short ones, and may end.
-func TestBriefStream(t *testing.T) {
+func TestLimitedStream(t *testing.T) {
 	address, _ := serve(t, func(s *grpc.Server) {
-		brief := admission.Brief{ServiceRegistrar: s, Limit: 100}
+		brief := admission.Limited{ServiceRegistrar: s, Limit: 100}
 		reflection.Register(struct {
-			admission.Brief
+			admission.Limited
 			reflection.ServiceInfoProvider
 		}{brief, s})
 	})

@@ -193,7 +193,7 @@ func (l Limits) receive(ctx context.Context, method string, m any, a *budget.Acc
 	if !ok || !isMessage {
 		return ordinarily(m)
 	}
-	r := receiver{from: from, account: a, wait: admission.Await(ctx, l.Arrival), most: l.MaxMessage}
+	r := receiver{from: from, account: a, wait: admission.StartWait(ctx, l.Arrival), most: l.MaxMessage}
 	return r.receive(into)
 }
 

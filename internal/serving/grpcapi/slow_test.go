@@ -17,7 +17,7 @@ import (
 )
 
 // slow runs a server at a port, for a client that sends what it likes.
-func slow(t *testing.T, l grpcapi.Limits) *admissiontest.Stranger {
+func slow(t *testing.T, l grpcapi.Limits) *admissiontest.RawClient {
 	t.Helper()
 	lis, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -27,7 +27,7 @@ func slow(t *testing.T, l grpcapi.Limits) *admissiontest.Stranger {
 	l.Register(s, &inference.Service{Models: modeltest.Source()}, &grpcapi.Models{Catalog: modeltest.Source()})
 	go func() { _ = s.Serve(lis) }()
 	t.Cleanup(s.Stop)
-	return admissiontest.NewStranger(t, lis.Addr().String())
+	return admissiontest.NewRawClient(t, lis.Addr().String())
 }
 
 const forGood = "10H"
@@ -38,7 +38,7 @@ func TestMessagesThatStop(t *testing.T) {
 	for name, l := range map[string]grpcapi.Limits{
 		"counted": {Arrival: 50 * time.Millisecond, Memory: memory}, "not counted": {Arrival: 50 * time.Millisecond},
 	} {
-		stranger := slow(t, l)
+		raw := slow(t, l)
 		for what, sent := range map[string][]byte{
 			"nothing":        nil,
 			"half a header":  {0, 0},
@@ -47,7 +47,7 @@ func TestMessagesThatStop(t *testing.T) {
 			"no end":         admissiontest.Framed(false, 0, nil),
 		} {
 			body, done := admissiontest.Stalled(string(sent))
-			if r := stranger.Call(t, predictMethod, body, "Grpc-Timeout", forGood); r.Status != "4" || r.Message != "the next part of the message did not come whole within 50ms" {
+			if r := raw.Call(t, predictMethod, body, "Grpc-Timeout", forGood); r.Status != "4" || r.Message != "the next part of the message did not come whole within 50ms" {
 				t.Errorf("%s, %s: %+v, expected 4 (DEADLINE_EXCEEDED)", name, what, r)
 			}
 			done()
@@ -59,13 +59,13 @@ func TestMessagesThatStop(t *testing.T) {
 // Calls that announce much and bring nothing do not hold the memory of the server against others.
 func TestAnnouncedMessagesHoldNothing(t *testing.T) {
 	memory := budget.NewServer(budget.Limits{Server: 4 * mib})
-	stranger := slow(t, grpcapi.Limits{Memory: memory})
+	raw := slow(t, grpcapi.Limits{Memory: memory})
 	var calls sync.WaitGroup
 	var ends []func()
 	for range 20 {
 		body, done := admissiontest.Stalled(string(admissiontest.Framed(false, mib, []byte{0})))
 		ends = append(ends, done)
-		calls.Go(func() { stranger.Call(t, predictMethod, body, "Grpc-Timeout", forGood) })
+		calls.Go(func() { raw.Call(t, predictMethod, body, "Grpc-Timeout", forGood) })
 	}
 	for began := time.Now(); memory.Used() < 20*(16<<10) && time.Since(began) < time.Minute; {
 		time.Sleep(time.Millisecond)
@@ -77,7 +77,7 @@ func TestAnnouncedMessagesHoldNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := stranger.Call(t, predictMethod, bytes.NewReader(admissiontest.Framed(false, len(message), message))); r.Status != "0" {
+	if r := raw.Call(t, predictMethod, bytes.NewReader(admissiontest.Framed(false, len(message), message))); r.Status != "0" {
 		t.Errorf("another call: %+v", r)
 	}
 	for _, end := range ends {

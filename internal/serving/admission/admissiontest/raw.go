@@ -62,22 +62,22 @@ type Reply struct {
 	Sent      int64  // bytes of the body
 }
 
-// Stranger makes calls without any library of gRPC's.
-type Stranger struct {
+// RawClient makes calls without any library of gRPC's.
+type RawClient struct {
 	Address string
 	client  http.Client
 }
 
-// NewStranger calls a plaintext server at address until the test ends.
-func NewStranger(t testing.TB, address string) *Stranger {
+// NewRawClient calls a plaintext server at address until the test ends.
+func NewRawClient(t testing.TB, address string) *RawClient {
 	transport := &http.Transport{Protocols: new(http.Protocols)}
 	transport.Protocols.SetUnencryptedHTTP2(true)
 	t.Cleanup(transport.CloseIdleConnections)
-	return &Stranger{address, http.Client{Transport: transport}}
+	return &RawClient{address, http.Client{Transport: transport}}
 }
 
 // Call sends a body as it is. Headers are pairs of names and values.
-func (s *Stranger) Call(t testing.TB, method string, body io.Reader, headers ...string) Reply {
+func (s *RawClient) Call(t testing.TB, method string, body io.Reader, headers ...string) Reply {
 	t.Helper()
 	sent := &counting{Reader: body}
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+s.Address+method, sent)
