@@ -88,8 +88,8 @@ func (w view) expand(bytes int) error {
 	if bytes > maxViewed {
 		return fmt.Errorf("%w: %d elements given by fewer values take %d bytes, and may take %d", ErrExpands, w.n, bytes, maxViewed)
 	}
-	w.account.Expand()
-	return w.account.Take(bytes)
+	w.account.AllowExpansion()
+	return w.account.Reserve(bytes)
 }
 
 func (w view) strings() ([][]byte, error) {
@@ -145,7 +145,7 @@ func (w view) stringContent() ([][]byte, error) {
 	if total != len(rest) {
 		return nil, bad
 	}
-	if err := w.account.TakeTimes(w.n, stringHeader); err != nil {
+	if err := w.account.ReserveArray(w.n, stringHeader); err != nil {
 		return nil, err
 	}
 	out := make([][]byte, w.n)
@@ -166,7 +166,7 @@ func (w view) bytes(d tensor.DType) ([]byte, error) {
 		if whole(content, d) {
 			return content, nil
 		}
-		err := w.account.Take(len(content))
+		err := w.account.Reserve(len(content))
 		if err != nil {
 			return nil, err
 		}
@@ -176,7 +176,7 @@ func (w view) bytes(d tensor.DType) ([]byte, error) {
 		return b[: w.n*size : w.n*size], nil
 	}
 	have, put := fields(w.p, d)
-	take := w.account.Take
+	take := w.account.Reserve
 	if have < w.n {
 		take = w.expand
 	}

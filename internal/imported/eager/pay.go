@@ -22,9 +22,9 @@ func (e *Env) counted() bool { return e != nil && e.Payer.Account != nil }
 // is the request's doing, all else is the model's.
 func (p Payer) Take(n int, grew bool) error {
 	if p.models(grew) {
-		return p.Account.TakeModel(n)
+		return p.Account.ReserveModel(n)
 	}
-	return p.Account.Take(n)
+	return p.Account.Reserve(n)
 }
 
 // Fits reports whether Take would do now, without refusing anything.
@@ -57,7 +57,7 @@ func (e *Env) mark() budget.Mark {
 // drop gives back what was paid for since the mark, but for what the values take: the rest is garbage.
 func (e *Env) drop(since budget.Mark, values []Value) {
 	if e.counted() {
-		e.Payer.Account.Return(since, held(values))
+		e.Payer.Account.ReleaseSince(since, held(values))
 	}
 }
 

@@ -24,9 +24,9 @@ func (r *run) payerOf(ctx context.Context) eager.Payer {
 	for i := range r.p.feeds {
 		elements += r.values[r.p.feeds[i].slot].T.Len()
 	}
-	rows, elements := a.Sent(r.batch, elements)
-	sent := rows <= fewRows || a.Covers(rows*rowBytes)
-	return eager.Payer{Account: a, Rows: sent && (elements <= fewRows || a.Covers(elements))}
+	rows, elements := a.WithoutPadding(r.batch, elements)
+	sent := rows <= fewRows || a.SentBytesFor(rows*rowBytes)
+	return eager.Payer{Account: a, Rows: sent && (elements <= fewRows || a.SentBytesFor(elements))}
 }
 
 // pay counts what a program is about to allocate: its sizes follow from the model and what enters it.

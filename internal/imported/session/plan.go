@@ -248,7 +248,7 @@ func (p *plan) run(ctx context.Context, feeds map[string]*tensor.Tensor) ([]*ten
 	for _, t := range out {
 		kept += t.MemoryBytes()
 	}
-	r.payer.Account.Return(before, kept)
+	r.payer.Account.ReleaseSince(before, kept)
 	if err != nil && err != errEvicted {
 		err = r.blame(err)
 	}
@@ -260,7 +260,7 @@ func (r *run) settle(ctx context.Context) ([]*tensor.Tensor, error) {
 	p := r.p
 	before := r.payer.Account.Mark()
 	for range len(p.nodes) + 2 {
-		r.payer.Account.Return(before, 0)
+		r.payer.Account.ReleaseSince(before, 0)
 		v, err := p.variant(r)
 		if err != nil {
 			return nil, err

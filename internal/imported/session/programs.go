@@ -44,7 +44,7 @@ type instance struct {
 
 // newPrograms compiles the first program, for a run, which pays for its memory once it takes the program.
 func newPrograms(s *Session, g *graph.Graph, spec engine.Spec, r *run) (*programs, error) {
-	defer r.payer.Account.Return(r.payer.Account.Mark(), 0)
+	defer r.payer.Account.ReleaseSince(r.payer.Account.Mark(), 0)
 	ps := &programs{s: s, g: g, spec: spec, room: make(chan struct{}, s.options.MaxConcurrent)}
 	p, err := ps.make(max(r.batch, 1), r.payer)
 	if err != nil {
@@ -105,7 +105,7 @@ func (ps *programs) reserve(p *engine.Program, rows int, by eager.Payer) error {
 	if power := 1 << bits.Len(uint(rows-1)); rows < 1<<30 && share(p, power) <= int(ps.s.options.Limit/spareShare) {
 		before := by.Account.Mark()
 		if err := p.Reserve(power, ps.spare(by)); !errors.Is(err, errNoSpare) {
-			by.Account.Return(before, share(p, rows))
+			by.Account.ReleaseSince(before, share(p, rows))
 			return refused(err)
 		}
 	}

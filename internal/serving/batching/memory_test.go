@@ -25,12 +25,12 @@ func TestAccountOfBatch(t *testing.T) {
 	inside, gate := make(chan struct{}), make(chan struct{})
 	m := &servable.Func{Compute: func(ctx context.Context, feeds map[string]*tensor.Tensor, fetches []string) ([]*tensor.Tensor, error) {
 		a := budget.Of(ctx)
-		if a == first || a == second || !a.Covers(400) || a.Covers(401) || a.Held() < int64(len(feeds["x:0"].Bytes)) {
+		if a == first || a == second || !a.SentBytesFor(400) || a.SentBytesFor(401) || a.Held() < int64(len(feeds["x:0"].Bytes)) {
 			t.Errorf("another account than that of both: it holds %d bytes", a.Held())
 		}
 		close(inside)
 		<-gate
-		return []*tensor.Tensor{feeds["x:0"].Clone()}, a.Take(1000)
+		return []*tensor.Tensor{feeds["x:0"].Clone()}, a.Reserve(1000)
 	}}
 	p := Defaults()
 	p.MaxBatchSize, p.BatchTimeout = 2, time.Hour
@@ -71,7 +71,7 @@ func counting(bytes int, honest bool) *servable.Func {
 		for range fetches {
 			rows := feeds["x:0"].Shape[0]
 			if honest {
-				if err := budget.Of(ctx).TakeModel(rows * bytes); err != nil {
+				if err := budget.Of(ctx).ReserveModel(rows * bytes); err != nil {
 					return nil, err
 				}
 			}
@@ -156,7 +156,7 @@ func TestPaddingIsNotSent(t *testing.T) {
 		var got []sent
 		m := &servable.Func{Compute: func(ctx context.Context, feeds map[string]*tensor.Tensor, _ []string) ([]*tensor.Tensor, error) {
 			x := feeds["x:0"]
-			rows, elements := budget.Of(ctx).Sent(x.Shape[0], x.Len())
+			rows, elements := budget.Of(ctx).WithoutPadding(x.Shape[0], x.Len())
 			if got = append(got, sent{rows, elements}); c.bad && len(got) == 1 {
 				return nil, invalid("bad")
 			}
@@ -193,7 +193,7 @@ func TestLimitOfEachInBatch(t *testing.T) {
 	defer memory.Close()
 	w := &watcher{}
 	m := &servable.Func{Compute: func(ctx context.Context, feeds map[string]*tensor.Tensor, _ []string) ([]*tensor.Tensor, error) {
-		return []*tensor.Tensor{feeds["x:0"].Clone()}, budget.Of(ctx).TakeModel(len(feeds["x:0"].Bytes))
+		return []*tensor.Tensor{feeds["x:0"].Clone()}, budget.Of(ctx).ReserveModel(len(feeds["x:0"].Bytes))
 	}}
 	p := Defaults()
 	p.MaxBatchSize, p.BatchTimeout = requests, time.Hour

@@ -218,7 +218,7 @@ func (r *request) results(names, fetches []string) ([]*tensor.Tensor, error) {
 }
 
 func clone(x *tensor.Tensor, account *budget.Account) (*tensor.Tensor, error) {
-	if err := account.TakeModel(x.MemoryBytes()); err != nil {
+	if err := account.ReserveModel(x.MemoryBytes()); err != nil {
 		return nil, err
 	}
 	return x.Clone(), nil
@@ -234,7 +234,7 @@ func (r *request) output(name string, at int, account *budget.Account) (*tensor.
 		parts[i] = t.outputs[at]
 		size += len(parts[i].Bytes) + tensor.StringHeader*len(parts[i].Strings) // the strings themselves are shared
 	}
-	if err := account.TakeModel(size); err != nil {
+	if err := account.ReserveModel(size); err != nil {
 		return nil, err
 	}
 	whole, err := join(parts)
@@ -244,6 +244,6 @@ func (r *request) output(name string, at int, account *budget.Account) (*tensor.
 	for _, t := range r.tasks {
 		t.outputs[at] = nil
 	}
-	account.GiveModel(size)
+	account.ReleaseModel(size)
 	return whole, nil
 }

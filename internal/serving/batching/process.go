@@ -60,7 +60,7 @@ func (m *Model) runTasks(b *batch, tasks []*task, total int) error {
 	if inflates(tasks, total) {
 		return m.runEach(b, tasks)
 	}
-	if err := b.account.TakeModel(mergedSize(tasks, total)); err != nil {
+	if err := b.account.ReserveModel(mergedSize(tasks, total)); err != nil {
 		return m.runEach(b, tasks)
 	}
 	feeds := merge(tasks, total)
@@ -121,7 +121,7 @@ func (t *task) keep(batch *budget.Account) {
 	for _, o := range t.outputs {
 		n += o.MemoryBytes()
 	}
-	if t.err = batch.Hand(n, budget.Of(t.req.ctx)); t.err != nil {
+	if t.err = batch.Transfer(n, budget.Of(t.req.ctx)); t.err != nil {
 		t.outputs = nil
 	}
 }
@@ -132,7 +132,7 @@ func (m *Model) runEach(b *batch, tasks []*task) error {
 	for i, t := range tasks {
 		for _, x := range t.feeds() {
 			if t.err == nil {
-				t.err = b.account.TakeModel(x.MemoryBytes())
+				t.err = b.account.ReserveModel(x.MemoryBytes())
 			}
 		}
 		if t.err != nil {

@@ -135,7 +135,7 @@ func (b *batch) start(now time.Time) {
 	for _, t := range b.tasks {
 		accounts = append(accounts, budget.Of(t.req.ctx))
 	}
-	b.account = budget.Joint(accounts)
+	b.account = budget.Combine(accounts)
 	ctx := budget.With(context.WithoutCancel(b.tasks[0].req.ctx), b.account)
 	if bounded {
 		b.ctx, b.cancel = context.WithDeadline(ctx, last)

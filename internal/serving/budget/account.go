@@ -25,8 +25,8 @@ type Account struct {
 
 // Shares of the Server are taken in steps of chunk, and given back once spare are too many.
 const (
-	chunk = 16 << 10
-	spare = 256 << 10
+	chunk     = 16 << 10
+	maxUnused = 256 << 10
 )
 
 // Open begins the account of a request. Close ends it.
@@ -45,8 +45,8 @@ func (a *Account) Server() *Server {
 	return a.s
 }
 
-// Joint begins the account of what requests do together: it may hold the sum of what each may, less what they hold. Close ends it.
-func Joint(of []*Account) *Account {
+// Combine begins the account of what requests do together: it may hold the sum of what each may, less what they hold. Close ends it.
+func Combine(of []*Account) *Account {
 	var j *Account
 	for _, a := range of {
 		if a == nil {
@@ -65,7 +65,7 @@ func Joint(of []*Account) *Account {
 	return j
 }
 
-// Received notes that n bytes of the request are here, decompressed; that they are held is Take's to count.
+// Received notes that n bytes of the request are here, decompressed; that they are held is Reserve's to count.
 func (a *Account) Received(n int) {
 	if a == nil {
 		return
@@ -75,8 +75,8 @@ func (a *Account) Received(n int) {
 	a.received += int64(n)
 }
 
-// Covers reports whether n things may be what the request was sent for, one by one: it has as many bytes.
-func (a *Account) Covers(n int) bool {
+// SentBytesFor reports whether n things may be what the request was sent for, one by one: it has as many bytes.
+func (a *Account) SentBytesFor(n int) bool {
 	if a == nil {
 		return true
 	}
@@ -96,8 +96,8 @@ func (a *Account) Pad(rows, elements int) {
 	a.padding.rows, a.padding.elements = rows, elements
 }
 
-// Sent returns how many of the rows and elements of a batch it was not filled up with.
-func (a *Account) Sent(rows, elements int) (int, int) {
+// WithoutPadding returns how many of the rows and elements of a batch it was not filled up with.
+func (a *Account) WithoutPadding(rows, elements int) (int, int) {
 	if a == nil {
 		return rows, elements
 	}
@@ -106,8 +106,8 @@ func (a *Account) Sent(rows, elements int) (int, int) {
 	return max(rows-a.padding.rows, 0), max(elements-a.padding.elements, 0)
 }
 
-// Expand notes that a few values stand for many, for which a request may take Expansion besides.
-func (a *Account) Expand() {
+// AllowExpansion notes that a few values stand for many, for which a request may take Expansion besides.
+func (a *Account) AllowExpansion() {
 	if a == nil {
 		return
 	}
@@ -116,31 +116,31 @@ func (a *Account) Expand() {
 	a.expand = a.requests
 }
 
-// Take counts n bytes that are about to be allocated. Its error is an *Error: they must not be.
-func (a *Account) Take(n int) error { return a.take(int64(n), false) }
+// Reserve counts n bytes that are about to be allocated. Its error is an *Error: they must not be.
+func (a *Account) Reserve(n int) error { return a.reserve(int64(n), false) }
 
-// TakeModel is Take of what a model computes for rows that were sent in full: what the bytes of the request allow does
+// ReserveModel is Reserve of what a model computes for rows that were sent in full: what the bytes of the request allow does
 // not bound it.
-func (a *Account) TakeModel(n int) error { return a.take(int64(n), true) }
+func (a *Account) ReserveModel(n int) error { return a.reserve(int64(n), true) }
 
-// TakeTimes is Take of count things of so many bytes each.
-func (a *Account) TakeTimes(count, size int) error {
+// ReserveArray is Reserve of count things of so many bytes each.
+func (a *Account) ReserveArray(count, size int) error {
 	if size > 0 && count > math.MaxInt64/2/size {
-		return a.take(math.MaxInt64/2, false)
+		return a.reserve(math.MaxInt64/2, false)
 	}
-	return a.take(int64(count)*int64(size), false)
+	return a.reserve(int64(count)*int64(size), false)
 }
 
-func (a *Account) take(n int64, model bool) error {
+func (a *Account) reserve(n int64, model bool) error {
 	if a == nil || n <= 0 {
 		return nil
 	}
-	if n >= largeTake {
+	if n >= largeReserve {
 		a.s.collect()
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	allowed, limit := a.allowed(), a.most()
+	allowed, limit := a.allowed(), a.limit()
 	switch {
 	case a.closed: // nobody would give it back
 		return a.refuse(&Error{Asked: n, Received: a.received})
@@ -149,10 +149,10 @@ func (a *Account) take(n int64, model bool) error {
 	case n > limit-a.used-a.model:
 		return a.refuse(&Error{Asked: n, Held: a.used + a.model, Allowed: limit, Received: a.received})
 	}
-	if lacking := a.used + a.model + n - a.reserved; lacking > 0 {
-		step := (lacking + chunk - 1) / chunk * chunk
+	if missing := a.used + a.model + n - a.reserved; missing > 0 {
+		step := (missing + chunk - 1) / chunk * chunk
 		if !a.s.reserve(step) {
-			if step = lacking; !a.s.reserve(step) {
+			if step = missing; !a.s.reserve(step) {
 				return a.refuse(&Error{Asked: n, Held: a.s.used.Load(), Allowed: a.s.limits.Server, Received: a.received, Server: true})
 			}
 		}
@@ -169,14 +169,14 @@ func (a *Account) take(n int64, model bool) error {
 // allowed is how much the requests may make of their bytes.
 func (a *Account) allowed() int64 {
 	if a.s.limits.Request > 0 {
-		return a.most()
+		return a.limit()
 	}
 	n := Base*a.requests + Factor*min(a.received, math.MaxInt64/2/Factor) + Expansion*a.expand
 	return min(n, a.s.limits.Server)
 }
 
-// most is the most that the requests may hold, whatever their bytes.
-func (a *Account) most() int64 {
+// limit is the most that the requests may hold, whatever their bytes.
+func (a *Account) limit() int64 {
 	l := a.s.limits
 	if l.Request == 0 || l.Request > l.Server/a.requests {
 		return l.Server
@@ -184,10 +184,10 @@ func (a *Account) most() int64 {
 	return l.Request * a.requests
 }
 
-// Fits reports whether Take of n bytes would do now, without refusing anything.
+// Fits reports whether Reserve of n bytes would do now, without refusing anything.
 func (a *Account) Fits(n int) bool { return a.fits(int64(n), false) }
 
-// FitsModel is Fits of TakeModel.
+// FitsModel is Fits of ReserveModel.
 func (a *Account) FitsModel(n int) bool { return a.fits(int64(n), true) }
 
 func (a *Account) fits(n int64, model bool) bool {
@@ -197,7 +197,7 @@ func (a *Account) fits(n int64, model bool) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	held := a.used + a.model
-	return !a.closed && (model || n <= a.allowed()-a.used-a.others) && n <= a.most()-held && n <= a.s.limits.Server-a.s.used.Load()+a.reserved-held
+	return !a.closed && (model || n <= a.allowed()-a.used-a.others) && n <= a.limit()-held && n <= a.s.limits.Server-a.s.used.Load()+a.reserved-held
 }
 
 func (a *Account) refuse(e *Error) error {
@@ -217,13 +217,13 @@ func (a *Account) Refused() *Error {
 	return a.refused
 }
 
-// Give counts n bytes of Take that nobody needs any more.
-func (a *Account) Give(n int) { a.give(int64(n), false) }
+// Release counts n bytes of Reserve that nobody needs any more.
+func (a *Account) Release(n int) { a.release(int64(n), false) }
 
-// GiveModel is Give of TakeModel.
-func (a *Account) GiveModel(n int) { a.give(int64(n), true) }
+// ReleaseModel is Release of ReserveModel.
+func (a *Account) ReleaseModel(n int) { a.release(int64(n), true) }
 
-func (a *Account) give(n int64, model bool) {
+func (a *Account) release(n int64, model bool) {
 	if a == nil || n <= 0 {
 		return
 	}
@@ -236,8 +236,8 @@ func (a *Account) give(n int64, model bool) {
 		n = min(n, a.used)
 		a.used -= n
 	}
-	a.s.dropped.Add(n)
-	if over := a.reserved - a.used - a.model; over > spare {
+	a.s.garbage.Add(n)
+	if over := a.reserved - a.used - a.model; over > maxUnused {
 		a.reserved -= over
 		a.s.release(over)
 	}
@@ -256,8 +256,8 @@ func (a *Account) Mark() (m Mark) {
 	return Mark{a.used, a.model}
 }
 
-// Return gives back what was taken since the mark, but for kept bytes of it.
-func (a *Account) Return(to Mark, kept int) {
+// ReleaseSince gives back what was taken since the mark, but for kept bytes of it.
+func (a *Account) ReleaseSince(to Mark, kept int) {
 	if a == nil {
 		return
 	}
@@ -267,8 +267,8 @@ func (a *Account) Return(to Mark, kept int) {
 	left := int64(kept)
 	fromUsed := max(used-left, 0)
 	left -= used - fromUsed
-	a.give(fromUsed, false)
-	a.give(max(model-left, 0), true)
+	a.release(fromUsed, false)
+	a.release(max(model-left, 0), true)
 }
 
 // Held returns how many bytes are counted.
@@ -277,39 +277,39 @@ func (a *Account) Held() int64 {
 	return m.used + m.model
 }
 
-// Lend moves n bytes of Take out of the account, which may be closed before they are given back: by release, once.
-func (a *Account) Lend(n int) (release func()) {
+// Detach moves n bytes of Reserve out of the account, which may be closed before they are given back: by release, once.
+func (a *Account) Detach(n int) (release func()) {
 	if a == nil || n <= 0 {
 		return func() {}
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	lent := min(int64(n), a.used)
-	a.used -= lent
-	a.reserved -= lent
+	detached := min(int64(n), a.used)
+	a.used -= detached
+	a.reserved -= detached
 	return sync.OnceFunc(func() {
-		a.s.dropped.Add(lent)
-		a.s.release(lent)
+		a.s.garbage.Add(detached)
+		a.s.release(detached)
 	})
 }
 
-// Hand moves n bytes, which a result takes, to the account that pays for them from now on, as for what a model takes. The
+// Transfer moves n bytes, which a result takes, to the account that pays for them from now on, as for what a model takes. The
 // Server counts them all the time; the new account takes what a does not hold.
-func (a *Account) Hand(n int, to *Account) error {
+func (a *Account) Transfer(n int, to *Account) error {
 	if a == nil || to == nil {
-		return to.TakeModel(n)
+		return to.ReserveModel(n)
 	}
-	moved := a.part(int64(n))
-	if err := to.accept(moved); err != nil {
-		a.s.dropped.Add(moved)
+	moved := a.withdraw(int64(n))
+	if err := to.deposit(moved); err != nil {
+		a.s.garbage.Add(moved)
 		a.s.release(moved)
 		return err
 	}
-	return to.take(int64(n)-moved, true)
+	return to.reserve(int64(n)-moved, true)
 }
 
-// part takes up to n bytes out of the account, which the Server goes on counting.
-func (a *Account) part(n int64) int64 {
+// withdraw takes up to n bytes out of the account, which the Server goes on counting.
+func (a *Account) withdraw(n int64) int64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	model := min(n, a.model)
@@ -320,11 +320,11 @@ func (a *Account) part(n int64) int64 {
 	return model + used
 }
 
-// accept puts n bytes that the Server counts into the account.
-func (a *Account) accept(n int64) error {
+// deposit puts n bytes that the Server counts into the account.
+func (a *Account) deposit(n int64) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if limit := a.most(); a.closed || n > limit-a.used-a.model {
+	if limit := a.limit(); a.closed || n > limit-a.used-a.model {
 		return a.refuse(&Error{Asked: n, Held: a.used + a.model, Allowed: limit, Received: a.received})
 	}
 	a.model += n
@@ -343,10 +343,10 @@ func (a *Account) Close() {
 		return
 	}
 	a.closed = true
-	a.s.dropped.Add(a.used + a.model)
+	a.s.garbage.Add(a.used + a.model)
 	a.s.release(a.reserved)
 	a.used, a.model, a.reserved = 0, 0, 0
-	a.s.settle()
+	a.s.scheduleFree()
 }
 
 type key struct{}

@@ -35,16 +35,18 @@ func TestLimits(t *testing.T) {
 			a := s.Open()
 			a.Received(c.received)
 			if c.expands {
-				a.Expand()
+				a.AllowExpansion()
 			}
 			return a
 		}
 		for what, f := range map[string]func(a *Account) (error, error){
-			"at once":   func(a *Account) (error, error) { return a.Take(c.allowed), a.Take(1) },
-			"in two":    func(a *Account) (error, error) { return errors.Join(a.Take(1), a.Take(c.allowed-1)), a.Take(1) },
-			"too much":  func(a *Account) (error, error) { return nil, a.Take(c.allowed + 1) },
-			"times":     func(a *Account) (error, error) { return nil, a.TakeTimes(math.MaxInt/8, 24) },
-			"the model": func(a *Account) (error, error) { return a.TakeModel(c.model), a.TakeModel(1) },
+			"at once": func(a *Account) (error, error) { return a.Reserve(c.allowed), a.Reserve(1) },
+			"in two": func(a *Account) (error, error) {
+				return errors.Join(a.Reserve(1), a.Reserve(c.allowed-1)), a.Reserve(1)
+			},
+			"too much":  func(a *Account) (error, error) { return nil, a.Reserve(c.allowed + 1) },
+			"times":     func(a *Account) (error, error) { return nil, a.ReserveArray(math.MaxInt/8, 24) },
+			"the model": func(a *Account) (error, error) { return a.ReserveModel(c.model), a.ReserveModel(1) },
 		} {
 			if what == "times" && c.limits.Server == math.MaxInt64 {
 				continue
@@ -67,22 +69,22 @@ func TestLimits(t *testing.T) {
 func TestServerLimit(t *testing.T) {
 	s := NewServer(Limits{Server: 1000})
 	a, b := s.Open(), s.Open()
-	if err := a.Take(600); err != nil {
+	if err := a.Reserve(600); err != nil {
 		t.Fatal(err)
 	}
-	err := b.Take(401)
+	err := b.Reserve(401)
 	var e *Error
 	if !errors.As(err, &e) || !e.Server || status.Code(err) != codes.ResourceExhausted {
 		t.Fatalf("got %v", err)
 	}
-	if err := b.TakeModel(400); err != nil {
+	if err := b.ReserveModel(400); err != nil {
 		t.Fatal(err)
 	}
 	a.Close()
-	if err := b.Take(600); err != nil {
+	if err := b.Reserve(600); err != nil {
 		t.Fatal(err)
 	}
-	if err := a.Take(1); err == nil {
+	if err := a.Reserve(1); err == nil {
 		t.Error("an account that is closed takes memory")
 	}
 	b.Close()
@@ -92,14 +94,14 @@ func TestServerLimit(t *testing.T) {
 	}
 }
 
-// TestLent: what is lent outlives its account, and is given back once.
-func TestLent(t *testing.T) {
+// TestDetach: what is lent outlives its account, and is given back once.
+func TestDetach(t *testing.T) {
 	s := NewServer(Limits{Server: 1000})
 	a := s.Open()
-	if err := a.Take(500); err != nil {
+	if err := a.Reserve(500); err != nil {
 		t.Fatal(err)
 	}
-	release := a.Lend(400)
+	release := a.Detach(400)
 	a.Close()
 	if s.Used() != 400 {
 		t.Errorf("%d bytes are counted, expected those that are lent", s.Used())
@@ -111,20 +113,20 @@ func TestLent(t *testing.T) {
 	}
 }
 
-// TestJoint: requests together may hold what their bytes allow, less what each holds already.
-func TestJoint(t *testing.T) {
+// TestCombine: requests together may hold what their bytes allow, less what each holds already.
+func TestCombine(t *testing.T) {
 	s := NewServer(Limits{Server: 1 << 30})
 	a, b := s.Open(), s.Open()
 	a.Received(1000)
 	b.Received(2000)
-	if err := b.Take(500); err != nil {
+	if err := b.Reserve(500); err != nil {
 		t.Fatal(err)
 	}
-	j := Joint([]*Account{a, nil, b})
-	if err := j.Take(2*Base + Factor*3000 - 500); err != nil || !j.Covers(3000) || j.Covers(3001) {
+	j := Combine([]*Account{a, nil, b})
+	if err := j.Reserve(2*Base + Factor*3000 - 500); err != nil || !j.SentBytesFor(3000) || j.SentBytesFor(3001) {
 		t.Error(err)
 	}
-	if j.Take(1) == nil {
+	if j.Reserve(1) == nil {
 		t.Error("a byte more is allowed")
 	}
 	a.Close()
@@ -135,13 +137,13 @@ func TestJoint(t *testing.T) {
 	if j.Close(); s.Used() != 0 {
 		t.Errorf("%d bytes are still counted", s.Used())
 	}
-	if Joint(nil) != nil || Joint([]*Account{nil}) != nil {
+	if Combine(nil) != nil || Combine([]*Account{nil}) != nil {
 		t.Error("there is an account of nobody")
 	}
 }
 
-// TestJointLimits draws the edges of what requests may hold together: the sum of what each may, and no more than the server.
-func TestJointLimits(t *testing.T) {
+// TestCombinedLimits draws the edges of what requests may hold together: the sum of what each may, and no more than the server.
+func TestCombinedLimits(t *testing.T) {
 	const mib = 1 << 20
 	for name, c := range map[string]struct {
 		limits         Limits
@@ -164,16 +166,16 @@ func TestJointLimits(t *testing.T) {
 			accounts = append(accounts, s.Open())
 			accounts[i].Received(mib)
 			if i < c.expand {
-				accounts[i].Expand()
+				accounts[i].AllowExpansion()
 			}
 		}
 		for what, take := range map[string]func(a *Account) (error, error){
-			"at once":        func(a *Account) (error, error) { return a.Take(c.allowed), a.Take(1) },
-			"the model":      func(a *Account) (error, error) { return a.TakeModel(c.model), a.TakeModel(1) },
+			"at once":        func(a *Account) (error, error) { return a.Reserve(c.allowed), a.Reserve(1) },
+			"the model":      func(a *Account) (error, error) { return a.ReserveModel(c.model), a.ReserveModel(1) },
 			"fits":           func(a *Account) (error, error) { return fits(a.Fits(c.allowed)), fits(a.Fits(c.allowed + 1)) },
 			"the model fits": func(a *Account) (error, error) { return fits(a.FitsModel(c.model)), fits(a.FitsModel(c.model + 1)) },
 		} {
-			j := Joint(accounts)
+			j := Combine(accounts)
 			if ok, over := take(j); ok != nil || over == nil {
 				t.Errorf("%s, %s: got %v, then %v", name, what, ok, over)
 			}
@@ -185,8 +187,8 @@ func TestJointLimits(t *testing.T) {
 	}
 }
 
-// TestHand: what a result takes is counted once, by the account that has it; what cannot be handed over is given back.
-func TestHand(t *testing.T) {
+// TestTransfer: what a result takes is counted once, by the account that has it; what cannot be handed over is given back.
+func TestTransfer(t *testing.T) {
 	for name, c := range map[string]struct {
 		limits            Limits
 		used, model, held int // of the one that hands, and of the other
@@ -206,15 +208,15 @@ func TestHand(t *testing.T) {
 	} {
 		s := NewServer(c.limits)
 		from, to, other := s.Open(), s.Open(), s.Open()
-		if err := errors.Join(from.Take(c.used), from.TakeModel(c.model), to.TakeModel(c.held)); err != nil {
+		if err := errors.Join(from.Reserve(c.used), from.ReserveModel(c.model), to.ReserveModel(c.held)); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		if c.busy {
-			if err := other.TakeModel(100); err != nil {
+			if err := other.ReserveModel(100); err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
 		}
-		err := from.Hand(c.n, to)
+		err := from.Transfer(c.n, to)
 		if (err != nil) != c.refused || from.Held() != int64(c.left) || err == nil && to.Held() != int64(c.held+c.n) || s.Used() < from.Held()+to.Held() {
 			t.Errorf("%s: %v, %d and %d bytes are held, %d are counted", name, err, from.Held(), to.Held(), s.Used())
 		}
@@ -224,12 +226,12 @@ func TestHand(t *testing.T) {
 		for _, a := range []*Account{from, to, other} {
 			a.Close()
 		}
-		if from.Hand(1, to) == nil || s.Used() != 0 {
+		if from.Transfer(1, to) == nil || s.Used() != 0 {
 			t.Errorf("%s: %d bytes are still counted, or an account that is closed takes memory", name, s.Used())
 		}
 	}
 	a := NewServer(Limits{Server: 1000}).Open()
-	if err := errors.Join(a.TakeModel(400), a.Hand(400, nil), (*Account)(nil).Hand(600, a)); err != nil || a.Held() != 1000 {
+	if err := errors.Join(a.ReserveModel(400), a.Transfer(400, nil), (*Account)(nil).Transfer(600, a)); err != nil || a.Held() != 1000 {
 		t.Errorf("%v, %d bytes are held", err, a.Held())
 	}
 }
@@ -239,7 +241,7 @@ func TestPadding(t *testing.T) {
 	a := NewServer(Limits{Server: 1000}).Open()
 	for _, c := range []struct{ rows, elements, wantRows, wantElements int }{{0, 0, 8, 80}, {3, 35, 5, 45}, {0, 80, 8, 0}, {8, 81, 0, 0}, {9, 0, 0, 80}} {
 		a.Pad(c.rows, c.elements)
-		if rows, elements := a.Sent(8, 80); rows != c.wantRows || elements != c.wantElements {
+		if rows, elements := a.WithoutPadding(8, 80); rows != c.wantRows || elements != c.wantElements {
 			t.Errorf("%+v: got %d and %d", c, rows, elements)
 		}
 	}
@@ -250,19 +252,19 @@ func TestNoAccount(t *testing.T) {
 	var s *Server
 	a := s.Open()
 	a.Received(1)
-	a.Expand()
+	a.AllowExpansion()
 	a.Pad(1, 1)
-	if rows, elements := a.Sent(2, 3); rows != 2 || elements != 3 {
+	if rows, elements := a.WithoutPadding(2, 3); rows != 2 || elements != 3 {
 		t.Errorf("%d rows, %d elements", rows, elements)
 	}
 	m := a.Mark()
-	if err := errors.Join(a.Take(math.MaxInt), a.TakeModel(math.MaxInt), a.TakeTimes(math.MaxInt, math.MaxInt)); err != nil || !a.Covers(math.MaxInt) {
+	if err := errors.Join(a.Reserve(math.MaxInt), a.ReserveModel(math.MaxInt), a.ReserveArray(math.MaxInt, math.MaxInt)); err != nil || !a.SentBytesFor(math.MaxInt) {
 		t.Error(err)
 	}
-	a.Give(1)
-	a.GiveModel(1)
-	a.Return(m, 1)
-	a.Lend(1)()
+	a.Release(1)
+	a.ReleaseModel(1)
+	a.ReleaseSince(m, 1)
+	a.Detach(1)()
 	a.Close()
 	if Of(With(t.Context(), a)) != nil || a.Refused() != nil || a.Held() != 0 || s.Used() != 0 {
 		t.Error("there is an account")
@@ -285,7 +287,7 @@ func TestCounts(t *testing.T) {
 		s := NewServer(Limits{Server: limit, Request: rapid.SampledFrom([]int64{0, 1000, 1 << 20}).Draw(t, "each")})
 		accounts := make([]*Account, 3)
 		used, model := make([]int, 3), make([]int, 3)
-		var lent []func()
+		var detached []func()
 		for i := range accounts {
 			accounts[i] = s.Open()
 		}
@@ -294,21 +296,21 @@ func TestCounts(t *testing.T) {
 			a := accounts[i]
 			switch rapid.IntRange(0, 5).Draw(t, "do") {
 			case 0, 1:
-				if a.Take(n) == nil {
+				if a.Reserve(n) == nil {
 					used[i] += n
 				}
 			case 2:
-				if a.TakeModel(n) == nil {
+				if a.ReserveModel(n) == nil {
 					model[i] += n
 				}
 			case 3:
-				a.Give(n)
+				a.Release(n)
 				used[i] -= min(n, used[i])
 			case 4:
-				a.GiveModel(n)
+				a.ReleaseModel(n)
 				model[i] -= min(n, model[i])
 			case 5:
-				lent = append(lent, a.Lend(n))
+				detached = append(detached, a.Detach(n))
 				used[i] -= min(n, used[i])
 			}
 			held := int64(0)
@@ -325,7 +327,7 @@ func TestCounts(t *testing.T) {
 		for _, a := range accounts {
 			a.Close()
 		}
-		for _, release := range lent {
+		for _, release := range detached {
 			release()
 		}
 		if s.Used() != 0 {
@@ -351,15 +353,15 @@ func TestFits(t *testing.T) {
 			n := rapid.SampledFrom([]int{1, 100, 1<<14 + 1, 1 << 15, 1 << 19, 1 << 20, 1 << 24, 1 << 25}).Draw(t, "bytes")
 			switch rapid.IntRange(0, 2).Draw(t, "do") {
 			case 0:
-				if fits, err := x.Fits(n), x.Take(n); fits != (err == nil) {
+				if fits, err := x.Fits(n), x.Reserve(n); fits != (err == nil) {
 					t.Fatalf("%d bytes fit: %v; taken: %v", n, fits, err)
 				}
 			case 1:
-				if fits, err := x.FitsModel(n), x.TakeModel(n); fits != (err == nil) {
+				if fits, err := x.FitsModel(n), x.ReserveModel(n); fits != (err == nil) {
 					t.Fatalf("%d bytes of the model fit: %v; taken: %v", n, fits, err)
 				}
 			case 2:
-				x.Give(n)
+				x.Release(n)
 			}
 		}
 		if a.Close(); a.Fits(1) || a.FitsModel(1) {
@@ -369,21 +371,21 @@ func TestFits(t *testing.T) {
 	})
 }
 
-// TestReturn: what was taken since the mark goes back, but for what is kept.
-func TestReturn(t *testing.T) {
+// TestReleaseSince: what was taken since the mark goes back, but for what is kept.
+func TestReleaseSince(t *testing.T) {
 	s := NewServer(Limits{Server: 1 << 20})
 	a := s.Open()
 	defer a.Close()
 	for _, c := range []struct{ used, model, kept, want int }{{0, 0, 0, 10}, {5, 7, 0, 10}, {5, 7, 3, 13}, {5, 7, 8, 18}, {5, 7, 99, 22}} {
-		a.Return(Mark{}, 0)
-		if err := a.Take(10); err != nil {
+		a.ReleaseSince(Mark{}, 0)
+		if err := a.Reserve(10); err != nil {
 			t.Fatal(err)
 		}
 		m := a.Mark()
-		if err := errors.Join(a.Take(c.used), a.TakeModel(c.model)); err != nil {
+		if err := errors.Join(a.Reserve(c.used), a.ReserveModel(c.model)); err != nil {
 			t.Fatal(err)
 		}
-		a.Return(m, c.kept)
+		a.ReleaseSince(m, c.kept)
 		if a.Held() != int64(c.want) {
 			t.Errorf("%+v: %d bytes are held", c, a.Held())
 		}
@@ -395,15 +397,15 @@ func TestFreeing(t *testing.T) {
 	for what, begin := range map[string]func(*Server){
 		"a large request": func(s *Server) {
 			a := s.Open()
-			if err := a.Take(largeTake); err != nil {
+			if err := a.Reserve(largeReserve); err != nil {
 				t.Error(err)
 			}
 			a.Close()
 		},
 		"many small ones": func(s *Server) {
-			for range litter/(largeTake-1) + 1 {
+			for range garbageLimit/(largeReserve-1) + 1 {
 				a := s.Open()
-				if err := a.Take(largeTake - 1); err != nil {
+				if err := a.Reserve(largeReserve - 1); err != nil {
 					t.Error(err)
 				}
 				a.Close()
@@ -412,11 +414,11 @@ func TestFreeing(t *testing.T) {
 		"something else": (*Server).FreeSoon,
 	} {
 		s := NewServer(Limits{Server: 1 << 30})
-		if s.Open().Close(); s.armed.Load() {
+		if s.Open().Close(); s.freeScheduled.Load() {
 			t.Errorf("%s: a small request gives memory back", what)
 		}
 		begin(s)
-		if !s.armed.Load() {
+		if !s.freeScheduled.Load() {
 			t.Fatalf("%s: no memory will go back", what)
 		}
 		s.mu.Lock()
@@ -431,7 +433,7 @@ func TestFreeing(t *testing.T) {
 			t.Errorf("%s: a request waits for the lock", what)
 		}
 		s.mu.Unlock()
-		for limit := time.Now().Add(time.Minute); s.armed.Load() || s.busy.Load() != 0 || s.dropped.Load() != 0; time.Sleep(10 * time.Millisecond) {
+		for limit := time.Now().Add(time.Minute); s.freeScheduled.Load() || s.lastLarge.Load() != 0 || s.garbage.Load() != 0; time.Sleep(10 * time.Millisecond) {
 			if time.Now().After(limit) {
 				t.Fatalf("%s: the memory did not go back", what)
 			}
@@ -451,11 +453,11 @@ func TestManyAtOnce(t *testing.T) {
 				a := s.Open()
 				a.Received(i << 10)
 				for range 5 {
-					if a.Take(i<<12) == nil {
-						a.Give(i << 11)
+					if a.Reserve(i<<12) == nil {
+						a.Release(i << 11)
 					}
 				}
-				release := a.Lend(i << 10)
+				release := a.Detach(i << 10)
 				a.Close()
 				release()
 			}

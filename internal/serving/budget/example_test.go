@@ -12,9 +12,9 @@ func Example() {
 	defer server.Close()
 	request := server.Open()
 	request.Received(1000)
-	err := request.Take(64 << 20)
+	err := request.Reserve(64 << 20)
 	fmt.Println(err != nil, server.Used())
-	if err := request.Take(4 << 20); err == nil {
+	if err := request.Reserve(4 << 20); err == nil {
 		fmt.Println(server.Used() >> 20)
 	}
 	request.Close()

@@ -13,7 +13,7 @@ import (
 
 // What a request may hold where Limits.Request does not say: Base, and Factor times its bytes; Expansion besides where it
 // has values that stand for many. With what the collector has not found yet, and what the transport holds, the
-// process stays below 64 MiB and ten times the bytes, but for what the model takes for rows that were sent (TakeModel).
+// process stays below 64 MiB and ten times the bytes, but for what the model takes for rows that were sent (ReserveModel).
 const (
 	Base      = 32 << 20
 	Factor    = 8
@@ -46,16 +46,16 @@ func (l *Limits) setDefaults() {
 type Server struct {
 	limits  Limits
 	used    atomic.Int64
-	dropped atomic.Int64 // bytes that became garbage since the collector ran last
+	garbage atomic.Int64 // bytes that became garbage since the collector ran last
 
 	collecting sync.Mutex
-	busy       atomic.Int64 // when a large piece was taken last, in nanoseconds since start
+	lastLarge  atomic.Int64 // when a large piece was taken last, in nanoseconds since start
 	start      time.Time
 
-	armed    atomic.Bool // freeing is not nil
-	mu       sync.Mutex
-	freeing  *time.Timer // runs when memory may go back to the system; nil: there is nothing to give back
-	isClosed bool
+	freeScheduled atomic.Bool // freeing is not nil
+	mu            sync.Mutex
+	freeTimer     *time.Timer // runs when memory may go back to the system; nil: there is nothing to give back
+	isClosed      bool
 }
 
 // NewServer returns the Server of these limits; Close ends what it does by itself.
@@ -90,44 +90,44 @@ func (s *Server) reserve(n int64) bool {
 func (s *Server) release(n int64) { s.used.Add(-n) }
 
 const (
-	largeTake = 1 << 20  // the smallest piece before which the collector may run
-	litter    = 32 << 20 // garbage that is left alone; besides an eighth of what is in use
-	quiet     = time.Second
+	largeReserve = 1 << 20  // the smallest piece before which the collector may run
+	garbageLimit = 32 << 20 // garbage that is left alone; besides an eighth of what is in use
+	freeDelay    = time.Second
 )
 
 // collect runs the collector where what was given back is much: a large piece is about to be taken, and the collector's
 // own time, when the heap has doubled, may be far.
 func (s *Server) collect() {
-	s.busy.Store(int64(time.Since(s.start)))
-	if s.dropped.Load() <= max(litter, s.used.Load()/8) || !s.collecting.TryLock() {
+	s.lastLarge.Store(int64(time.Since(s.start)))
+	if s.garbage.Load() <= max(garbageLimit, s.used.Load()/8) || !s.collecting.TryLock() {
 		return
 	}
 	defer s.collecting.Unlock()
-	s.dropped.Store(0)
+	s.garbage.Store(0)
 	runtime.GC()
-	s.settle()
+	s.scheduleFree()
 }
 
-// settle sees to it that the memory of large requests goes back to the system once there are none.
-func (s *Server) settle() {
-	if s.dropped.Load() > litter {
-		s.busy.Store(int64(time.Since(s.start))) // many small ones are as good as a large one
+// scheduleFree sees to it that the memory of large requests goes back to the system once there are none.
+func (s *Server) scheduleFree() {
+	if s.garbage.Load() > garbageLimit {
+		s.lastLarge.Store(int64(time.Since(s.start))) // many small ones are as good as a large one
 	}
-	if s.busy.Load() == 0 || s.armed.Load() { // free looks at busy again after it has disarmed
+	if s.lastLarge.Load() == 0 || s.freeScheduled.Load() { // free looks at busy again after it has disarmed
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.freeing == nil && !s.isClosed {
-		s.freeing = time.AfterFunc(quiet, s.free)
-		s.armed.Store(true)
+	if s.freeTimer == nil && !s.isClosed {
+		s.freeTimer = time.AfterFunc(freeDelay, s.free)
+		s.freeScheduled.Store(true)
 	}
 }
 
 // FreeSoon sees to it that memory goes back to the system as after large requests: something else has given up much.
 func (s *Server) FreeSoon() {
-	s.busy.Store(int64(time.Since(s.start)))
-	s.settle()
+	s.lastLarge.Store(int64(time.Since(s.start)))
+	s.scheduleFree()
 }
 
 // free gives memory back, or waits where large requests are still coming.
@@ -137,18 +137,18 @@ func (s *Server) free() {
 		s.mu.Unlock()
 		return
 	}
-	s.armed.Store(false)
-	last := s.busy.Load()
-	if wait := quiet - (time.Since(s.start) - time.Duration(last)); wait > 0 {
-		s.freeing.Reset(wait)
-		s.armed.Store(true)
+	s.freeScheduled.Store(false)
+	last := s.lastLarge.Load()
+	if wait := freeDelay - (time.Since(s.start) - time.Duration(last)); wait > 0 {
+		s.freeTimer.Reset(wait)
+		s.freeScheduled.Store(true)
 		s.mu.Unlock()
 		return
 	}
-	s.freeing = nil
+	s.freeTimer = nil
 	s.mu.Unlock()
-	s.busy.CompareAndSwap(last, 0)
-	s.dropped.Store(0)
+	s.lastLarge.CompareAndSwap(last, 0)
+	s.garbage.Store(0)
 	runtime.GC() // pools keep what they have through one collection
 	debug.FreeOSMemory()
 }
@@ -158,7 +158,7 @@ func (s *Server) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.isClosed = true
-	if s.freeing != nil {
-		s.freeing.Stop()
+	if s.freeTimer != nil {
+		s.freeTimer.Stop()
 	}
 }

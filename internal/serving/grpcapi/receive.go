@@ -50,12 +50,12 @@ func (r *receiver) receive(m proto.Message) error {
 	}
 	defer func() {
 		data.Free()
-		r.account.Give(r.held)
+		r.account.Release(r.held)
 	}()
 	if err != nil {
 		return err
 	}
-	if err := r.account.Take(wire.Cost(data, m)); err != nil {
+	if err := r.account.Reserve(wire.Cost(data, m)); err != nil {
 		return err
 	}
 	if err := (wire.Codec{}).Unmarshal(data, m); err != nil {
@@ -106,7 +106,7 @@ func (r *receiver) end() error {
 }
 
 func (r *receiver) take(n int) error {
-	if err := r.account.Take(n); err != nil {
+	if err := r.account.Reserve(n); err != nil {
 		return err
 	}
 	r.held += n
@@ -124,7 +124,7 @@ func (r *receiver) decompressed(data mem.BufferSlice) (out mem.BufferSlice, err 
 	packed := data.Len()
 	defer func() {
 		data.Free()
-		r.account.Give(packed)
+		r.account.Release(packed)
 		r.held -= packed
 	}()
 	how := r.from.RecvCompress()

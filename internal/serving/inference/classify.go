@@ -101,7 +101,7 @@ func (s *Service) runExamples(ctx context.Context, call *Call, m servable.Model,
 	if err != nil {
 		return nil, err
 	}
-	defer a.Give(taken)
+	defer a.Release(taken)
 	call.Examples = x.Shape[0]
 	feeds := make(map[string]*tensor.Tensor, len(inputs))
 	for _, name := range inputs {
@@ -184,8 +184,8 @@ func (t task) classifications(a *budget.Account, n int, outs map[string]*tensor.
 	if scores != nil {
 		values = tensor.Values[float32](scores)
 	}
-	if err := errors.Join(a.TakeTimes(n, int(unsafe.Sizeof(apis.Classifications{})+pointer)),
-		a.TakeModel(n*width*int(unsafe.Sizeof(apis.Class{})+pointer)+labelBytes(classes))); err != nil {
+	if err := errors.Join(a.ReserveArray(n, int(unsafe.Sizeof(apis.Classifications{})+pointer)),
+		a.ReserveModel(n*width*int(unsafe.Sizeof(apis.Class{})+pointer)+labelBytes(classes))); err != nil {
 		return nil, err
 	}
 	// One allocation for all of each kind.

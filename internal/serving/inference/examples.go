@@ -22,14 +22,14 @@ func tensorOf(e Examples, a *budget.Account) (t *tensor.Tensor, taken int, err e
 	}
 	rows := e.Serialized
 	if len(e.Context) > 0 {
-		if err := a.TakeTimes(len(rows), stringHeader+len(e.Context)); err != nil {
+		if err := a.ReserveArray(len(rows), stringHeader+len(e.Context)); err != nil {
 			return nil, 0, err
 		}
 		size := len(e.Context) * len(rows)
 		for _, x := range e.Serialized {
 			size += len(x)
 		}
-		if err := a.Take(size - len(e.Context)*len(rows)); err != nil {
+		if err := a.Reserve(size - len(e.Context)*len(rows)); err != nil {
 			return nil, 0, err
 		}
 		all := make([]byte, 0, size)

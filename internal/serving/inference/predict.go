@@ -55,7 +55,7 @@ func (s *Service) Predict(ctx context.Context, r *apis.PredictRequest) (resp *ap
 		return nil, err
 	}
 	p.ID = h.ID()
-	if err = budget.Of(ctx).TakeModel(p.protoSize(s.Content)); err != nil {
+	if err = budget.Of(ctx).ReserveModel(p.protoSize(s.Content)); err != nil {
 		return nil, err
 	}
 	if resp, err = p.proto(spec, s.Content); err != nil {

@@ -73,7 +73,7 @@ func (t task) regressions(a *budget.Account, n int, outs map[string]*tensor.Tens
 	if err := checkStorage(y); err != nil {
 		return nil, err
 	}
-	if err := a.TakeTimes(n, int(unsafe.Sizeof(apis.Regression{})+pointer)); err != nil {
+	if err := a.ReserveArray(n, int(unsafe.Sizeof(apis.Regression{})+pointer)); err != nil {
 		return nil, err
 	}
 	all := make([]apis.Regression, n)

@@ -80,11 +80,11 @@ func (s *scratch) room(left int64) error {
 	if left >= 0 {
 		more = int(min(max(int64(more), 64<<10), left+1+padding))
 	}
-	if err := s.account.Take(len(s.text) + more); err != nil {
+	if err := s.account.Reserve(len(s.text) + more); err != nil {
 		return err
 	}
 	bigger := append(make([]byte, 0, len(s.text)+more), s.text...)
-	s.account.Give(cap(s.text))
+	s.account.Release(cap(s.text))
 	s.text = bigger
 	return nil
 }

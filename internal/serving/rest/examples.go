@@ -57,7 +57,7 @@ type exampleMaker struct {
 // blockSize is how much memory is taken for small examples at a time.
 const blockSize = 64 << 10
 
-func (m *exampleMaker) free() { m.d.account.Give(cap(m.buf)) }
+func (m *exampleMaker) free() { m.d.account.Release(cap(m.buf)) }
 
 // example returns the tf.Example that the object at c stands for, serialized, and moves behind it. Of a name
 // given twice the last counts, as in any map of protocol buffers.

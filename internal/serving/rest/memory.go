@@ -21,7 +21,7 @@ type scratch struct {
 // open begins the account of a request. Where it does not pay for what earlier requests needed it begins with nothing.
 func (s *scratch) open(server *budget.Server) {
 	a := server.Open()
-	if a.Take(cap(s.text)+cap(s.out)+nodeSize*cap(s.doc.nodes)+4*cap(s.doc.stack)) != nil {
+	if a.Reserve(cap(s.text)+cap(s.out)+nodeSize*cap(s.doc.nodes)+4*cap(s.doc.stack)) != nil {
 		*s = scratch{}
 		a = server.Open()
 	}
@@ -31,11 +31,11 @@ func (s *scratch) open(server *budget.Server) {
 // forget lets go of a large text that nothing refers to any more.
 func (s *scratch) forget() {
 	if cap(s.text) > keep {
-		s.account.Give(cap(s.text))
+		s.account.Release(cap(s.text))
 		s.text, s.doc.b = nil, nil
 	}
 	if nodeSize*cap(s.doc.nodes) > keep {
-		s.account.Give(nodeSize * cap(s.doc.nodes))
+		s.account.Release(nodeSize * cap(s.doc.nodes))
 		s.doc.nodes = nil
 	}
 }
@@ -57,11 +57,11 @@ func (s *scratch) free() {
 // grown returns a larger b, with room for n more bytes, for which the account pays.
 func grown(a *budget.Account, b []byte, n int) ([]byte, error) {
 	size := max(len(b)+n, nextSize(cap(b)))
-	if err := a.Take(size); err != nil {
+	if err := a.Reserve(size); err != nil {
 		return b, err
 	}
 	bigger := append(make([]byte, 0, size), b...)
-	a.Give(cap(b))
+	a.Release(cap(b))
 	return bigger, nil
 }
 

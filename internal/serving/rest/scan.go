@@ -208,7 +208,7 @@ func (d *document) open(object uint32) bool {
 		}
 	}
 	if n := len(d.stack); n == cap(d.stack) {
-		if d.err = d.account.Take(4 * max(n, 64)); d.err != nil { // as much as it grows by, or more
+		if d.err = d.account.Reserve(4 * max(n, 64)); d.err != nil { // as much as it grows by, or more
 			return false
 		}
 	}
@@ -222,11 +222,11 @@ func (d *document) room(count int) error {
 	if count <= cap(d.nodes) {
 		return nil
 	}
-	if err := d.account.TakeTimes(count, nodeSize); err != nil {
+	if err := d.account.ReserveArray(count, nodeSize); err != nil {
 		return err
 	}
 	bigger := append(make([]node, 0, count), d.nodes...)
-	d.account.Give(nodeSize * cap(d.nodes))
+	d.account.Release(nodeSize * cap(d.nodes))
 	d.nodes = bigger
 	return nil
 }
@@ -258,7 +258,7 @@ func containers(text []byte) int {
 
 // take counts what is about to be made of the text.
 func (d *document) take(n int) error {
-	err := d.account.Take(n)
+	err := d.account.Reserve(n)
 	if err == nil {
 		d.taken += n
 	}
@@ -267,7 +267,7 @@ func (d *document) take(n int) error {
 
 // takeTimes is take of count things of so many bytes each.
 func (d *document) takeTimes(count, size int) error {
-	err := d.account.TakeTimes(count, size)
+	err := d.account.ReserveArray(count, size)
 	if err == nil {
 		d.taken += count * size
 	}
@@ -276,7 +276,7 @@ func (d *document) takeTimes(count, size int) error {
 
 // give counts what was taken and is made no use of.
 func (d *document) give(n int) {
-	d.account.Give(n)
+	d.account.Release(n)
 	d.taken -= n
 }
 

@@ -80,12 +80,12 @@ func (w *writer) grow(n int) {
 // pay takes the memory of a buffer of that size, in the place of the present one.
 func (w *writer) pay(size int) error {
 	fair := size <= w.fair
-	take, give := w.account.Take, w.account.Give
+	take, give := w.account.Reserve, w.account.Release
 	if fair {
-		take = w.account.TakeModel
+		take = w.account.ReserveModel
 	}
 	if w.isFair {
-		give = w.account.GiveModel
+		give = w.account.ReleaseModel
 	}
 	if err := take(size); err != nil {
 		return err

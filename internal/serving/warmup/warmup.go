@@ -122,7 +122,7 @@ func (f file) replay(ctx context.Context, s *inference.Service, record []byte) e
 	for range max(f.Iterations, 1) {
 		a := f.Memory.Open()
 		a.Received(len(record))
-		err := a.Take(len(record) + cost)
+		err := a.Reserve(len(record) + cost)
 		if err == nil && proto.Unmarshal(record, l) != nil {
 			err = errUnreadable
 		}

@@ -45,7 +45,7 @@ type Examples struct {
 // ExamplesOf returns the examples of an input: the bytes that came, or newly made ones. The account pays for what is made.
 func ExamplesOf(in *apis.Input, a *budget.Account) (e Examples, err error) {
 	if list, count, ok := raws(in); ok {
-		if err := a.TakeTimes(count, stringHeader); err != nil {
+		if err := a.ReserveArray(count, stringHeader); err != nil {
 			return e, err
 		}
 		e.Serialized = make([][]byte, 0, count)
@@ -71,7 +71,7 @@ func ExamplesOf(in *apis.Input, a *budget.Account) (e Examples, err error) {
 			}
 		}
 	}
-	if err := errors.Join(a.TakeTimes(len(list), stringHeader), a.Take(proto.Size(in))); err != nil {
+	if err := errors.Join(a.ReserveArray(len(list), stringHeader), a.Reserve(proto.Size(in))); err != nil {
 		return e, err
 	}
 	e.Serialized = make([][]byte, len(list))

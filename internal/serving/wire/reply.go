@@ -24,7 +24,7 @@ const few = 1 << 12
 // was sent, or dropped.
 func NewReply(m proto.Message, a *budget.Account) (*Reply, error) {
 	if values(m) > few {
-		if err := a.TakeModel(proto.Size(m)); err != nil {
+		if err := a.ReserveModel(proto.Size(m)); err != nil {
 			return nil, err
 		}
 	}
@@ -40,7 +40,7 @@ func NewReply(m proto.Message, a *budget.Account) (*Reply, error) {
 		a.Close()
 		return r, nil
 	}
-	a.Return(budget.Mark{}, data.Len())
+	a.ReleaseSince(budget.Mark{}, data.Len())
 	runtime.AddCleanup(r, func(a *budget.Account) { a.Close() }, a) // where the transport forgets a buffer
 	return r, nil
 }
