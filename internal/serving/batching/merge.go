@@ -46,7 +46,7 @@ func compatible(tasks []*task, pad bool) []*task {
 	first := tasks[0].req.feeds
 	return slices.DeleteFunc(tasks, func(t *task) bool {
 		for name, x := range t.req.feeds {
-			if t.err = joins(name, x, first[name], pad); t.err != nil {
+			if t.err = checkJoin(name, x, first[name], pad); t.err != nil {
 				return true
 			}
 		}
@@ -54,7 +54,7 @@ func compatible(tasks []*task, pad bool) []*task {
 	})
 }
 
-func joins(name string, x, like *tensor.Tensor, pad bool) error {
+func checkJoin(name string, x, like *tensor.Tensor, pad bool) error {
 	switch {
 	case x.DType != like.DType:
 		return invalid("Tensors with name '%s' from different tasks have different types: %s and %s", name, x.DType, like.DType)
@@ -69,8 +69,8 @@ func joins(name string, x, like *tensor.Tensor, pad bool) error {
 		"Set pad_variable_length_inputs to true, or ensure that all tensors with the same namehave equal dimensions starting with the first dim.", name)
 }
 
-// inner returns for each input the largest sizes behind dimension 0.
-func inner(tasks []*task) map[string][]int {
+// maxInnerDims returns for each input the largest sizes behind dimension 0.
+func maxInnerDims(tasks []*task) map[string][]int {
 	sizes := map[string][]int{}
 	for _, t := range tasks {
 		for name, x := range t.req.feeds {
@@ -87,8 +87,8 @@ func inner(tasks []*task) map[string][]int {
 	return sizes
 }
 
-// inflates says whether padding would make much more of the feeds than they are: long requests beside many short ones.
-func inflates(tasks []*task, total int) bool {
+// paddingDominates says whether padding would make much more of the feeds than they are: long requests beside many short ones.
+func paddingDominates(tasks []*task, total int) bool {
 	const free, factor = 1 << 24, 4 // elements that do not matter; times of the feeds
 	sum := 0
 	for _, t := range tasks {
@@ -97,7 +97,7 @@ func inflates(tasks []*task, total int) bool {
 		}
 	}
 	all := 0.0
-	for _, s := range inner(tasks) {
+	for _, s := range maxInnerDims(tasks) {
 		n := float64(total)
 		for _, d := range s {
 			n *= float64(d)
@@ -110,7 +110,7 @@ func inflates(tasks []*task, total int) bool {
 // mergedSize is what merge allocates, in bytes.
 func mergedSize(tasks []*task, total int) int {
 	n := 0
-	for name, size := range inner(tasks) {
+	for name, size := range maxInnerDims(tasks) {
 		element := tasks[0].req.feeds[name].DType.Size()
 		if tasks[0].req.feeds[name].DType == tensor.String {
 			element = tensor.StringHeader
@@ -123,7 +123,7 @@ func mergedSize(tasks []*task, total int) int {
 // merge joins the tasks' feeds to feeds of total rows. Shorter ones are filled with their first element, and rows that are
 // missing with row 0 of the last task, as in TensorFlow Serving.
 func merge(tasks []*task, total int) map[string]*tensor.Tensor {
-	sizes := inner(tasks)
+	sizes := maxInnerDims(tasks)
 	merged := make(map[string]*tensor.Tensor, len(sizes))
 	last := tasks[len(tasks)-1]
 	for name, size := range sizes {

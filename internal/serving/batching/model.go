@@ -47,7 +47,7 @@ func (m *Model) Close() error {
 // Unavailable where the queue is full, ResourceExhausted where the deadline passed in it, InvalidArgument and
 // FailedPrecondition for feeds or results that are no batch.
 func (m *Model) Run(ctx context.Context, feeds map[string]*tensor.Tensor, fetches []string) ([]*tensor.Tensor, error) {
-	batchable, odd := m.judge(feeds)
+	batchable, irregular := m.batchable(feeds)
 	if len(fetches) == 0 || !batchable {
 		return m.inner.Run(ctx, feeds, fetches)
 	}
@@ -65,14 +65,14 @@ func (m *Model) Run(ctx context.Context, feeds map[string]*tensor.Tensor, fetche
 		}
 		return nil, invalid("Task size %d is larger than maximum %s %d", rows, kind, m.p.MaxBatchSize)
 	}
-	return m.schedule(ctx, feeds, rows, odd, fetches)
+	return m.schedule(ctx, feeds, rows, irregular, fetches)
 }
 
-func (m *Model) schedule(ctx context.Context, feeds map[string]*tensor.Tensor, rows int, odd bool, fetches []string) ([]*tensor.Tensor, error) {
+func (m *Model) schedule(ctx context.Context, feeds map[string]*tensor.Tensor, rows int, irregular bool, fetches []string) ([]*tensor.Tensor, error) {
 	r := &request{ctx: ctx, feeds: feeds, done: make(chan struct{})}
 	r.tasks = []*task{{req: r, to: rows}}
 	names := slices.Compact(slices.Sorted(slices.Values(fetches)))
-	if err := m.s.enqueue(m, r, key(feeds, odd, names), names); err != nil {
+	if err := m.s.enqueue(m, r, key(feeds, irregular, names), names); err != nil {
 		return nil, err
 	}
 	select {
@@ -92,14 +92,14 @@ func ended(ctx context.Context, queued bool) error {
 }
 
 // key names the queue of a request. Feeds of odd shapes share one only with those of the same.
-func key(feeds map[string]*tensor.Tensor, odd bool, fetches []string) string {
+func key(feeds map[string]*tensor.Tensor, irregular bool, fetches []string) string {
 	names := make([]string, 0, len(feeds))
 	for n := range feeds {
 		names = append(names, n)
 	}
 	slices.Sort(names)
 	k := strings.Join(names, "\x00") + "\x00\x00" + strings.Join(fetches, "\x00")
-	if odd {
+	if irregular {
 		for _, n := range names {
 			k += fmt.Sprint(feeds[n].Shape[1:])
 		}
@@ -115,7 +115,7 @@ func size(feeds map[string]*tensor.Tensor) (int, error) {
 	rows := -1
 	for name, t := range feeds {
 		switch {
-		case !whole(t):
+		case !complete(t):
 			return 0, invalid("the data of input %s does not fit its shape %v of %s", name, t.Shape, t.DType)
 		case len(t.Shape) == 0:
 			return 0, invalid("Batching Run() input tensors must have at least one dimension")
@@ -127,8 +127,8 @@ func size(feeds map[string]*tensor.Tensor) (int, error) {
 	return rows, nil
 }
 
-// whole says whether a tensor has the elements that its shape says.
-func whole(t *tensor.Tensor) bool {
+// complete says whether a tensor has the elements that its shape says.
+func complete(t *tensor.Tensor) bool {
 	if slices.ContainsFunc(t.Shape, func(d int) bool { return d < 0 }) {
 		return false
 	}
@@ -160,9 +160,9 @@ func inputs(sigs map[string]*pb.SignatureDef) map[string]input {
 	return all
 }
 
-// judge says whether feeds may share a batch: those that the model refuses, or that have no batch dimension, go to the
+// batchable says whether feeds may share a batch: those that the model refuses, or that have no batch dimension, go to the
 // model alone. Odd ones have other shapes than the signature says, which binds nobody.
-func (m *Model) judge(feeds map[string]*tensor.Tensor) (batchable, odd bool) {
+func (m *Model) batchable(feeds map[string]*tensor.Tensor) (batchable, irregular bool) {
 	for name, t := range feeds {
 		in, known := m.inputs[name]
 		switch {
@@ -172,10 +172,10 @@ func (m *Model) judge(feeds map[string]*tensor.Tensor) (batchable, odd bool) {
 		case t.DType != in.dtype, !in.any && (len(in.dims) == 0 || in.dims[0] >= 0):
 			return false, false
 		case !in.fits(t.Shape):
-			odd = true
+			irregular = true
 		}
 	}
-	return true, odd
+	return true, irregular
 }
 
 func (in input) fits(shape []int) bool {

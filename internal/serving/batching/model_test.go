@@ -262,7 +262,7 @@ func TestLeaving(t *testing.T) {
 }
 
 // Whoever leaves a running batch does not disturb the others in it.
-func TestLeavingCompany(t *testing.T) {
+func TestAbandonedBesideOthers(t *testing.T) {
 	bubble(t, Defaults(), func(b *bench) {
 		b.go1(b.Context(), b.wants([]int{1}, 2), []float32{0}, 1)
 		short, cancel := context.WithTimeout(b.Context(), 1500*time.Millisecond)
@@ -288,7 +288,7 @@ func TestOneBadRequest(t *testing.T) {
 	})
 }
 
-func TestShapesThatDoNotJoin(t *testing.T) {
+func TestIncompatibleShapes(t *testing.T) {
 	bubble(t, Defaults(), func(b *bench) {
 		b.go1(b.Context(), b.wants([]int{1, 1}, 2), []float32{0}, 1, 1)
 		b.go1(b.Context(), b.wants([]int{1, 2}, 3, 4), []float32{2, 4}, 1, 2)
@@ -308,7 +308,7 @@ func TestShapesThatDoNotJoin(t *testing.T) {
 }
 
 // Feeds that the signature does not allow, and inputs without a batch dimension, go to the model alone.
-func TestJudge(t *testing.T) {
+func TestBatchable(t *testing.T) {
 	shape := func(dims ...int64) *tensor_shape_go_proto.TensorShapeProto {
 		s := &tensor_shape_go_proto.TensorShapeProto{}
 		for _, d := range dims {
@@ -324,9 +324,9 @@ func TestJudge(t *testing.T) {
 	}}}}, Defaults(), NewScheduler(Options{})).(*Model)
 	defer m.s.Close()
 	for _, c := range []struct {
-		name           string
-		x              *tensor.Tensor
-		batchable, odd bool
+		name                 string
+		x                    *tensor.Tensor
+		batchable, irregular bool
 	}{
 		{"x:0", tensor.New(tensor.Float32, 2, 3), true, false},
 		{"x:0", tensor.New(tensor.Float32, 2, 4), true, true},
@@ -337,8 +337,8 @@ func TestJudge(t *testing.T) {
 		{"any:0", tensor.New(tensor.Float32, 2, 9, 9), true, false},
 		{"other:0", tensor.New(tensor.Int32, 2), true, false},
 	} {
-		if batchable, odd := m.judge(map[string]*tensor.Tensor{c.name: c.x}); batchable != c.batchable || odd != c.odd {
-			t.Errorf("%s %v %v: batchable %v, odd %v", c.name, c.x.DType, c.x.Shape, batchable, odd)
+		if batchable, irregular := m.batchable(map[string]*tensor.Tensor{c.name: c.x}); batchable != c.batchable || irregular != c.irregular {
+			t.Errorf("%s %v %v: batchable %v, odd %v", c.name, c.x.DType, c.x.Shape, batchable, irregular)
 		}
 	}
 }

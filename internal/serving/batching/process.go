@@ -15,11 +15,11 @@ import (
 // process runs a batch and sets the results of its tasks.
 func (m *Model) process(b *batch) {
 	defer m.s.finish(b)
-	ran := Ran{Model: m.id, Pool: m.s.opts.Name}
+	ran := BatchStats{Model: m.id, Pool: m.s.opts.Name}
 	var tasks []*task
 	for _, t := range b.tasks {
 		ran.Waits = append(ran.Waits, t.wait)
-		tracing.Past(t.req.ctx, "queue", t.queued, t.queued.Add(t.wait))
+		tracing.Record(t.req.ctx, "queue", t.queued, t.queued.Add(t.wait))
 		if t.req.ctx.Err() != nil {
 			t.err = ended(t.req.ctx, true)
 			continue
@@ -27,7 +27,7 @@ func (m *Model) process(b *batch) {
 		tasks = append(tasks, t)
 	}
 	tasks = compatible(tasks, m.p.PadVariableLengthInputs)
-	m.s.dismiss(b, tasks)
+	m.s.finishExcept(b, tasks)
 	if len(tasks) == 0 {
 		return
 	}
@@ -41,7 +41,7 @@ func (m *Model) process(b *batch) {
 	ran.Err = m.runTasks(b, tasks, total)
 	ran.Run = time.Since(start)
 	for _, t := range tasks {
-		t.keep(b.account)
+		t.transferResults(b.account)
 		if ran.Err == nil && t.req.ctx.Err() == nil {
 			ran.Err = t.err
 		}
@@ -57,7 +57,7 @@ func (m *Model) runTasks(b *batch, tasks []*task, total int) error {
 		m.runAlone(b, first, first.feeds())
 		return first.err
 	}
-	if inflates(tasks, total) {
+	if paddingDominates(tasks, total) {
 		return m.runEach(b, tasks)
 	}
 	if err := b.account.ReserveModel(mergedSize(tasks, total)); err != nil {
@@ -112,8 +112,8 @@ func (b *batch) padded(feeds map[string]*tensor.Tensor, total int, of ...*task) 
 	b.account.Pad(total, elements)
 }
 
-// keep makes the caller's account pay for its results, which outlive the batch, in the place of the batch's.
-func (t *task) keep(batch *budget.Account) {
+// transferResults makes the caller's account pay for its results, which outlive the batch, in the place of the batch's.
+func (t *task) transferResults(batch *budget.Account) {
 	if t.err != nil {
 		return
 	}
@@ -173,7 +173,7 @@ func (m *Model) run(b *batch, feeds map[string]*tensor.Tensor, rows int) (out []
 		return nil, status.Error(codes.Internal, "Wrong number of batched output tensors")
 	}
 	for _, o := range out {
-		if o == nil || !whole(o) {
+		if o == nil || !complete(o) {
 			return nil, status.Errorf(codes.Internal, "an output of the model %s does not have the data of its shape", m.id)
 		}
 		if len(o.Shape) == 0 {

@@ -90,9 +90,9 @@ func TestClose(t *testing.T) {
 	})
 }
 
-type watcher struct{ ran []Ran }
+type watcher struct{ ran []BatchStats }
 
-func (w *watcher) Batch(r Ran) { w.ran = append(w.ran, r) }
+func (w *watcher) Batch(r BatchStats) { w.ran = append(w.ran, r) }
 
 func TestObserver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -112,7 +112,7 @@ func TestObserver(t *testing.T) {
 }
 
 // One long request beside many rows of short ones does not make a batch of many times their size.
-func TestInflation(t *testing.T) {
+func TestPaddingDominates(t *testing.T) {
 	bubble(t, small(func(p *Parameters) { p.MaxBatchSize, p.PadVariableLengthInputs = 1000, true }), func(b *bench) {
 		b.go1(b.Context(), b.wants([]int{1, 1}, 2), []float32{0}, 1, 1)
 		long := 100000

@@ -52,7 +52,7 @@ func TestHistories(t *testing.T) {
 	})
 }
 
-// live runs a history and returns what was wrong.
+// waiting runs a history and returns what was wrong.
 func live(ctx context.Context, p Parameters, history []arrival) error {
 	const busy = 10 * time.Millisecond
 	s := NewScheduler(Options{Threads: p.NumBatchThreads})

@@ -32,8 +32,8 @@ type task struct {
 	// Under the scheduler's lock:
 	abandoned bool          // its caller gave up while its batch ran
 	ended     bool          // there are results, or an error
-	unread    bool          // its batch reads the caller's feeds no more
-	free      chan struct{} // closed then; nil: nobody waits for it
+	feedsRead bool          // its batch reads the caller's feeds no more
+	feedsFree chan struct{} // closed then; nil: nobody waits for it
 }
 
 func (t *task) rows() int { return t.to - t.from }
@@ -46,7 +46,7 @@ type batch struct {
 	opened  time.Time
 	timer   *time.Timer // wakes a worker when it has waited long enough; nil: none
 	started bool
-	live    int             // callers that wait for it, once it started
+	waiting int             // callers that wait for it, once it started
 	ctx     context.Context // of its run
 	cancel  context.CancelFunc
 	account *budget.Account // pays for the run; nil: nobody counts

@@ -12,8 +12,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Ran says what became of one batch.
-type Ran struct {
+// BatchStats says what became of one batch.
+type BatchStats struct {
 	Model   servable.ID
 	Pool    string          // Options.Name of the scheduler
 	Tasks   []int           // rows of each request
@@ -25,7 +25,7 @@ type Ran struct {
 }
 
 // An Observer is told of every batch after it ran. It is called by several workers at once.
-type Observer interface{ Batch(Ran) }
+type Observer interface{ Batch(BatchStats) }
 
 // Options of a Scheduler.
 type Options struct {
@@ -120,7 +120,7 @@ func (s *Scheduler) next(now time.Time) *batch {
 // gives up. Its values, such as a trace, are those of the first request, but for the account, which is of all together.
 func (b *batch) start(now time.Time) {
 	b.started = true
-	b.live = len(b.tasks)
+	b.waiting = len(b.tasks)
 	var last time.Time
 	bounded := true
 	for _, t := range b.tasks {
@@ -217,17 +217,17 @@ func (s *Scheduler) abandon(r *request) (queued bool) {
 		case !b.started:
 			b.queue.remove(t)
 			if len(b.queue.batches) == 0 {
-				s.retire(b.queue)
+				s.removeQueue(b.queue)
 			}
 		default:
 			queued = false
 			t.abandoned = true
-			if b.live--; b.live == 0 {
+			if b.waiting--; b.waiting == 0 {
 				b.cancel()
 			}
-			if !t.unread {
-				t.free = make(chan struct{})
-				reading = append(reading, t.free)
+			if !t.feedsRead {
+				t.feedsFree = make(chan struct{})
+				reading = append(reading, t.feedsFree)
 			}
 		}
 	}
@@ -238,14 +238,14 @@ func (s *Scheduler) abandon(r *request) (queued bool) {
 	return queued
 }
 
-func (s *Scheduler) retire(q *queue) {
+func (s *Scheduler) removeQueue(q *queue) {
 	delete(q.model.queues, q.key)
 	s.active = slices.DeleteFunc(s.active, func(o *queue) bool { return o == q })
 }
 
-// dismiss ends the tasks of a batch but those that are run: their callers, who have given up or whose feeds do not fit,
+// finishExcept ends the tasks of a batch but those that are run: their callers, who have given up or whose feeds do not fit,
 // wait for nobody's run.
-func (s *Scheduler) dismiss(b *batch, run []*task) {
+func (s *Scheduler) finishExcept(b *batch, run []*task) {
 	if len(run) == len(b.tasks) {
 		return
 	}
@@ -256,7 +256,7 @@ func (s *Scheduler) dismiss(b *batch, run []*task) {
 			continue
 		}
 		if !t.abandoned {
-			b.live--
+			b.waiting--
 		}
 		t.release()
 		t.end()
@@ -286,9 +286,9 @@ func (s *Scheduler) finish(b *batch) {
 }
 
 func (t *task) release() {
-	t.unread = true
-	if t.free != nil {
-		close(t.free)
+	t.feedsRead = true
+	if t.feedsFree != nil {
+		close(t.feedsFree)
 	}
 }
 

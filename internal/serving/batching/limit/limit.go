@@ -26,12 +26,12 @@ type Options struct {
 	Waiting *atomic.Int64
 }
 
-// unfelt is short for an answer whatever a run takes: many clients of a quick model ask at once without there being too many.
-const unfelt = 5 * time.Millisecond
+// minDelay is short for an answer whatever a run takes: many clients of a quick model ask at once without there being too many.
+const minDelay = 5 * time.Millisecond
 
-// patience is the longest wait with Hold, in runs, where Options do not say. A whole run would leave nothing of twice the
+// delayInRuns is the longest wait with Hold, in runs, where Options do not say. A whole run would leave nothing of twice the
 // time of a lone request for what lies between client and model; much less, and a free slot finds nobody waiting.
-const patience = 0.8
+const delayInRuns = 0.8
 
 // A Limiter refuses requests that would wait too long. It is safe for concurrent use.
 type Limiter struct {
@@ -79,7 +79,7 @@ func (l *Limiter) Stats() Stats {
 // the error of ctx. done must be called when it ran.
 func (l *Limiter) Admit(ctx context.Context, units int) (done func(), err error) {
 	units = max(units, 1)
-	beside, err := l.enter(ctx, units)
+	others, err := l.enter(ctx, units)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func (l *Limiter) Admit(ctx context.Context, units int) (done func(), err error)
 	start := l.start()
 	return func() {
 		took := time.Since(start)
-		l.leave(units, beside, start, took)
+		l.leave(units, others, start, took)
 		if l.o.Hold {
 			<-l.slots
 		}
@@ -124,64 +124,64 @@ func (l *Limiter) wait(ctx context.Context) error {
 	}
 }
 
-// budget is the longest wait.
-func (l *Limiter) budget() time.Duration {
+// maxDelay is the longest wait.
+func (l *Limiter) maxDelay() time.Duration {
 	switch {
 	case l.o.MaxDelay > 0:
 		return l.o.MaxDelay
 	case l.o.Hold:
-		return max(time.Duration(patience*float64(l.alone)), unfelt-l.alone)
+		return max(time.Duration(delayInRuns*float64(l.alone)), minDelay-l.alone)
 	}
-	return max(l.alone, unfelt)
+	return max(l.alone, minDelay)
 }
 
-// most is how many units the slots do within the longest wait and one run; any, while nobody knows what a run takes.
-func (l *Limiter) most() float64 {
+// maxInFlight is how many units the slots do within the longest wait and one run; any, while nobody knows what a run takes.
+func (l *Limiter) maxInFlight() float64 {
 	if l.alone == 0 {
 		return math.MaxInt32
 	}
-	return float64(l.o.Slots) * (1 + float64(l.budget())/float64(l.alone))
+	return float64(l.o.Slots) * (1 + float64(l.maxDelay())/float64(l.alone))
 }
 
 // limit is how many units may be in flight.
 func (l *Limiter) limit() float64 {
 	if l.learned > 0 {
-		return min(l.learned, l.most())
+		return min(l.learned, l.maxInFlight())
 	}
-	return l.most()
+	return l.maxInFlight()
 }
 
 // enter takes in a request, and says how many units were in flight beside it.
-func (l *Limiter) enter(ctx context.Context, units int) (beside int, err error) {
+func (l *Limiter) enter(ctx context.Context, units int) (others int, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	beside = l.inFlight
-	if beside > 0 && l.tooMany(units) {
+	others = l.inFlight
+	if others > 0 && l.tooMany(units) {
 		l.refused++
 		return 0, status.Errorf(codes.ResourceExhausted, "the server is overloaded: %d units of work are in flight, and one more would wait for longer "+
-			"than %v; try again later", beside, l.budget().Round(100*time.Microsecond))
+			"than %v; try again later", others, l.maxDelay().Round(100*time.Microsecond))
 	}
-	if d, ok := ctx.Deadline(); ok && beside > 0 && time.Until(d) < l.expected() {
+	if d, ok := ctx.Deadline(); ok && others > 0 && time.Until(d) < l.expected() {
 		l.refused++
 		return 0, status.Errorf(codes.ResourceExhausted, "the server is overloaded: the request would take about %v, which is past its deadline; "+
 			"try again later", l.expected().Round(100*time.Microsecond))
 	}
 	l.inFlight += units
-	return beside, nil
+	return others, nil
 }
 
 // tooMany says whether so many further units would wait too long.
 func (l *Limiter) tooMany(units int) bool {
 	if l.o.Hold {
-		return l.turn() > l.budget()
+		return l.queueDelay() > l.maxDelay()
 	}
 	return float64(l.inFlight+units) > l.limit()
 }
 
-// turn estimates how long a request that comes now waits for a slot: until enough of what runs and waits before it is
+// queueDelay estimates how long a request that comes now waits for a slot: until enough of what runs and waits before it is
 // done. With what is known of how far the runs are, a request that comes at the end of one is taken where one that comes at
 // its beginning is not.
-func (l *Limiter) turn() time.Duration {
+func (l *Limiter) queueDelay() time.Duration {
 	before := l.inFlight - l.o.Slots
 	if before < 0 {
 		return 0
@@ -198,38 +198,38 @@ func (l *Limiter) expected() time.Duration {
 	if !l.o.Hold {
 		return l.run
 	}
-	return l.turn() + l.run
+	return l.queueDelay() + l.run
 }
 
 // leave learns from a request that took so long.
-func (l *Limiter) leave(units, beside int, start time.Time, took time.Duration) {
+func (l *Limiter) leave(units, others int, start time.Time, took time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.inFlight -= units
 	if i := slices.Index(l.started, start); i >= 0 {
 		l.started = slices.Delete(l.started, i, i+1)
 	}
-	blend(&l.run, took)
-	if l.o.Hold || beside == 0 {
-		blend(&l.alone, took)
+	updateMean(&l.run, took)
+	if l.o.Hold || others == 0 {
+		updateMean(&l.alone, took)
 	}
 	if l.o.Hold || l.alone == 0 {
 		return
 	}
 	// Once a model is busy, requests take the longer the more are in flight: in proportion. So this many would take what they may:
-	n := float64(beside + units)
-	fitting := n * float64(l.alone+l.budget()) / float64(max(took, 1))
+	n := float64(others + units)
+	fitting := n * float64(l.alone+l.maxDelay()) / float64(max(took, 1))
 	// What is a little late is neither here nor there: full batches that follow each other take just what they may.
 	switch limit := l.limit(); {
-	case fitting < 0.9*n && fitting < limit && beside > 0:
+	case fitting < 0.9*n && fitting < limit && others > 0:
 		l.learned = max(limit+(fitting-limit)/4, 1)
 	case fitting > 0.95*n && n > limit/2:
-		l.learned = min(limit+max(fitting-limit, 1)/16, l.most())
+		l.learned = min(limit+max(fitting-limit, 1)/16, l.maxInFlight())
 	}
 }
 
-// blend moves a mean towards a value.
-func blend(mean *time.Duration, value time.Duration) {
+// updateMean moves a mean towards a value.
+func updateMean(mean *time.Duration, value time.Duration) {
 	if *mean == 0 {
 		*mean = value
 		return

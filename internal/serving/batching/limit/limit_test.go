@@ -146,7 +146,7 @@ func TestSlowBatches(t *testing.T) {
 			if calm.accepted != calm.offered {
 				t.Errorf("%d of %d were refused without need", calm.offered-calm.accepted, calm.offered)
 			}
-			if most := 2 * max(delay, unfelt, calm.p99()); busy.p99() > most {
+			if most := 2 * max(delay, minDelay, calm.p99()); busy.p99() > most {
 				t.Errorf("p99 %v, more than %v", busy.p99(), most)
 			}
 			if used := float64(busy.accepted) / float64(busy.offered) * 2; used < 0.9 {
