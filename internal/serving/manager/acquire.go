@@ -8,27 +8,27 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// row is what requests see of a model. It is read without locks: a change of
+// served is what requests see of a model. It is read without locks: a change of
 // versions replaces live whole.
-type row struct {
-	live atomic.Pointer[live]
-	used atomic.Int64 // value of Manager.uses when it was last asked for; lazy models only
+type servedModel struct {
+	versions atomic.Pointer[snapshot]
+	used     atomic.Int64 // value of Manager.uses when it was last asked for; lazy models only
 }
 
-// live is the available versions of a model at one moment.
-type live struct {
+// available is the available versions of a model at one moment.
+type snapshot struct {
 	versions []*entry // the newest first
 	labels   map[string]int64
 }
 
-func newRow() *row {
-	r := &row{}
-	r.live.Store(&live{})
+func newServedModel() *servedModel {
+	r := &servedModel{}
+	r.versions.Store(&snapshot{})
 	return r
 }
 
 // find returns the version that is asked for, nil where it is not available.
-func (l *live) find(v servable.Version) (*entry, error) {
+func (l *snapshot) find(v servable.Version) (*entry, error) {
 	number, exact := v.Number, v.Exact
 	if v.Label != "" {
 		n, ok := l.labels[v.Label]
@@ -60,8 +60,8 @@ func (m *Manager) Acquire(name string, v servable.Version) (servable.Handle, err
 
 // tryAcquire returns a handle, or nil where the version is not available; and
 // the model's row, nil where there is no such model.
-func (m *Manager) tryAcquire(name string, v servable.Version) (*row, servable.Handle, error) {
-	r := (*m.rows.Load())[name]
+func (m *Manager) tryAcquire(name string, v servable.Version) (*servedModel, servable.Handle, error) {
+	r := (*m.served.Load())[name]
 	if r == nil {
 		return nil, nil, nil
 	}
@@ -69,19 +69,19 @@ func (m *Manager) tryAcquire(name string, v servable.Version) (*row, servable.Ha
 		r.used.Store(m.uses.Add(1))
 	}
 	for {
-		e, err := r.live.Load().find(v)
+		e, err := r.versions.Load().find(v)
 		if e == nil {
 			return r, nil, err
 		}
 		if e.acquire() {
 			return r, &handle{e: e}, nil
 		}
-		// e has been taken out of live since: look again.
+		// e has been taken out of the snapshot since: look again.
 	}
 }
 
 // missing is the error for a version that is not available.
-func missing(name string, v servable.Version, r *row, err error) error {
+func missing(name string, v servable.Version, r *servedModel, err error) error {
 	switch {
 	case err != nil:
 		return err
@@ -90,15 +90,15 @@ func missing(name string, v servable.Version, r *row, err error) error {
 	case r == nil:
 		return status.Errorf(codes.InvalidArgument, "Unrecognized servable version label: %s", v.Label)
 	}
-	return servable.NotFound(name, servable.Version{Number: r.live.Load().labels[v.Label], Exact: true})
+	return servable.NotFound(name, servable.Version{Number: r.versions.Load().labels[v.Label], Exact: true})
 }
 
 // publish shows requests what is available of f. m.mu is held.
 func (m *Manager) publish(f *model) {
-	f.row.live.Store(&live{versions: f.live(), labels: f.row.live.Load().labels})
+	f.served.versions.Store(&snapshot{versions: f.available(), labels: f.served.versions.Load().labels})
 }
 
 // setLabels replaces the labels of f. m.mu is held.
 func (m *Manager) setLabels(f *model, labels map[string]int64) {
-	f.row.live.Store(&live{versions: f.row.live.Load().versions, labels: labels})
+	f.served.versions.Store(&snapshot{versions: f.served.versions.Load().versions, labels: labels})
 }

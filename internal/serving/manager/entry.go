@@ -11,14 +11,14 @@ import (
 // entry is one version of a model through its life. All but refs and drained is
 // guarded by the manager's lock; model is set before the entry is published.
 type entry struct {
-	id      servable.ID
-	dir     string
-	mark    string // of the directory, when loading began
-	aspired bool
-	state   servable.State
-	err     error
-	model   servable.Model
-	abandon func() // ends the wait for another attempt to load
+	id          servable.ID
+	dir         string
+	fingerprint string // of the directory, when loading began
+	aspired     bool
+	state       servable.State
+	err         error
+	model       servable.Model
+	abandon     func() // ends the wait for another attempt to load
 
 	refs    atomic.Int64
 	drained chan struct{}

@@ -10,25 +10,25 @@ import (
 
 // acquireLazy loads a model that is asked for and waits for it, not longer than LazyWait.
 func (m *Manager) acquireLazy(name string, v servable.Version) (servable.Handle, error) {
-	patience := time.NewTimer(m.o.LazyWait)
-	defer patience.Stop()
+	timeout := time.NewTimer(m.o.LazyWait)
+	defer timeout.Stop()
 	for {
-		changed, more := m.wake(name)
-		h, again, err := m.acquireAwake(name, v, changed, more)
+		changed, more := m.requestLoad(name)
+		h, again, err := m.acquireOrWait(name, v, changed, more)
 		if !again {
 			return h, err
 		}
 		select {
 		case <-changed:
-		case <-patience.C:
+		case <-timeout.C:
 			return nil, status.Errorf(codes.Unavailable, "model %s is still being loaded after %v: try again", name, m.o.LazyWait)
 		}
 	}
 }
 
-// acquireAwake acquires a model after a call of wake; again says that another is to follow when what that returned is closed.
+// acquireOrWait acquires a model after a call of wake; again says that another is to follow when what that returned is closed.
 // It is not in the order of m.mu: a model that was there may have made way for others since.
-func (m *Manager) acquireAwake(name string, v servable.Version, changed <-chan struct{}, more bool) (h servable.Handle, again bool, err error) {
+func (m *Manager) acquireOrWait(name string, v servable.Version, changed <-chan struct{}, more bool) (h servable.Handle, again bool, err error) {
 	r, h, err := m.tryAcquire(name, v)
 	if h != nil {
 		return h, false, nil
@@ -44,9 +44,9 @@ func (m *Manager) acquireAwake(name string, v servable.Version, changed <-chan s
 	return nil, true, nil
 }
 
-// wake has a model loaded and reports whether there is something to wait for:
+// requestLoad has a model loaded and reports whether there is something to wait for:
 // changed is closed at the next change.
-func (m *Manager) wake(name string) (changed <-chan struct{}, more bool) {
+func (m *Manager) requestLoad(name string) (changed <-chan struct{}, more bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	f := m.models[name]
@@ -55,11 +55,11 @@ func (m *Manager) wake(name string) (changed <-chan struct{}, more bool) {
 	}
 	if !f.wanted {
 		f.wanted = true
-		f.row.used.Store(m.uses.Add(1))
+		f.served.used.Store(m.uses.Add(1))
 		m.evict(f)
 		m.aspire(f)
 	}
-	return m.changed, !f.settled()
+	return m.changed, !f.converged()
 }
 
 // evict unloads the models that were not asked for the longest, until no more
@@ -74,7 +74,7 @@ func (m *Manager) evict(asked *model) {
 				continue
 			}
 			wanted++
-			if f != asked && (oldest == nil || f.row.used.Load() < oldest.row.used.Load()) {
+			if f != asked && (oldest == nil || f.served.used.Load() < oldest.served.used.Load()) {
 				oldest = f
 			}
 		}

@@ -101,10 +101,10 @@ func TestLazyMakesWayMeanwhile(t *testing.T) {
 		h.Release()
 	}
 	use("a")
-	changed, more := m.wake("a")
+	changed, more := m.requestLoad("a")
 	use("b")
 	m.until(t, "a makes way", func() bool { return m.states("a") == "1 start" })
-	if h, again, err := m.acquireAwake("a", servable.Version{}, changed, more); more || h != nil || !again || err != nil {
+	if h, again, err := m.acquireOrWait("a", servable.Version{}, changed, more); more || h != nil || !again || err != nil {
 		t.Errorf("more %v, got %v, again %v, %v; want that it is tried again", more, h, again, err)
 	}
 	select {
@@ -129,8 +129,8 @@ func TestLazyKeepsWhatIsAskedFor(t *testing.T) {
 	defer m.mu.Unlock()
 	a, b := m.models["a"], m.models["b"]
 	a.wanted, b.wanted = true, true
-	a.row.used.Store(2)
-	b.row.used.Store(1)
+	a.served.used.Store(2)
+	b.served.used.Store(1)
 	m.evict(b)
 	if a.wanted || !b.wanted {
 		t.Errorf("wanted: a %v, b %v; want b alone", a.wanted, b.wanted)

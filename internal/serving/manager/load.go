@@ -17,11 +17,11 @@ import (
 // aspire makes what f's config picks on disk the versions to be available, and
 // begins what that takes. m.mu is held.
 func (m *Manager) aspire(f *model) {
-	var want []found
+	var want []versionDir
 	if f.wanted && f.cfg != nil {
 		want = f.chosen
 	}
-	f.fleet.aspire(want)
+	f.lifecycle.aspire(want)
 	m.step(f)
 }
 
@@ -32,7 +32,7 @@ func (m *Manager) step(f *model) {
 		case load:
 			m.o.Log.Info("loading", "model", e.id.Name, "version", e.id.Version, "dir", e.dir)
 			ctx, abandon := context.WithCancel(m.ctx)
-			e.abandon, e.mark = abandon, ""
+			e.abandon, e.fingerprint = abandon, ""
 			slots := m.slots
 			if !m.started {
 				slots = m.first
@@ -56,10 +56,10 @@ func (m *Manager) step(f *model) {
 func (m *Manager) load(abandoned context.Context, f *model, e *entry, slots chan struct{}) {
 	var loaded servable.Model
 	var err error
-	before := mark(e.dir)
+	before := fingerprint(e.dir)
 	for attempt := 0; ; attempt++ {
 		loaded, err = m.attempt(abandoned, e, slots)
-		if err == nil || attempt >= m.o.Retries || !mayPass(err) {
+		if err == nil || attempt >= m.o.Retries || !retryable(err) {
 			break
 		}
 		m.o.Log.Warn("loading failed and will be tried again", "model", e.id.Name, "version", e.id.Version, "after", m.o.RetryInterval, "error", err)
@@ -74,7 +74,7 @@ func (m *Manager) load(abandoned context.Context, f *model, e *entry, slots chan
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	e.abandon()
-	e.mark = before
+	e.fingerprint = before
 	f.loaded(e, loaded, err)
 	if err != nil {
 		m.o.Log.Error("loading failed", "model", e.id.Name, "version", e.id.Version, "error", err)
@@ -107,7 +107,7 @@ func (m *Manager) attempt(abandoned context.Context, e *entry, slots chan struct
 		return loaded, err
 	}
 	began = time.Now()
-	err = m.guard(func() error { return m.o.WarmUp(m.ctx, e.id, loaded, e.dir) })
+	err = m.recoverPanic(func() error { return m.o.WarmUp(m.ctx, e.id, loaded, e.dir) })
 	report.WarmUp = time.Since(began)
 	if err != nil {
 		m.close(e.id, loaded)
@@ -117,7 +117,7 @@ func (m *Manager) attempt(abandoned context.Context, e *entry, slots chan struct
 }
 
 func (m *Manager) loadOnce(e *entry) (loaded servable.Model, err error) {
-	err = m.guard(func() (err error) {
+	err = m.recoverPanic(func() (err error) {
 		loaded, err = m.o.Loader.Load(m.ctx, e.dir)
 		return err
 	})
@@ -125,7 +125,7 @@ func (m *Manager) loadOnce(e *entry) (loaded servable.Model, err error) {
 		return loaded, err
 	}
 	inner := loaded
-	err = m.guard(func() (err error) {
+	err = m.recoverPanic(func() (err error) {
 		loaded, err = m.o.Wrap(e.id, inner, e.dir)
 		return err
 	})
@@ -136,8 +136,8 @@ func (m *Manager) loadOnce(e *entry) (loaded servable.Model, err error) {
 	return loaded, nil
 }
 
-// guard makes a panic of f an error: a bad model does not end the server.
-func (m *Manager) guard(f func() error) (err error) {
+// recoverPanic makes a panic of f an error: a bad model does not end the server.
+func (m *Manager) recoverPanic(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fault.New("loading", p)
@@ -148,14 +148,14 @@ func (m *Manager) guard(f func() error) (err error) {
 }
 
 func (m *Manager) close(id servable.ID, closing servable.Model) {
-	if err := m.guard(closing.Close); err != nil {
+	if err := m.recoverPanic(closing.Close); err != nil {
 		m.o.Log.Warn("closing a model failed", "model", id.Name, "version", id.Version, "error", err)
 	}
 }
 
-// mayPass reports whether another attempt may succeed: files that cannot be
+// retryable reports whether another attempt may succeed: files that cannot be
 // read and resources that are lacking now, not models that are wrong.
-func mayPass(err error) bool {
+func retryable(err error) bool {
 	switch status.Code(err) {
 	case codes.Unavailable, codes.ResourceExhausted, codes.DeadlineExceeded, codes.Aborted:
 		return true

@@ -18,11 +18,11 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// patience bounds every wait of these tests; none takes a noticeable part of it.
-const patience = time.Minute
+// timeout bounds every wait of these tests; none takes a noticeable part of it.
+const timeout = time.Minute
 
 func testContext(t testing.TB) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	t.Cleanup(cancel)
 	return ctx
 }
@@ -51,7 +51,7 @@ func (c *clock) After(d time.Duration) <-chan time.Time {
 // waiter waits until somebody waits for d, other than not.
 func (c *clock) waiter(t testing.TB, d time.Duration, not chan time.Time) chan time.Time {
 	t.Helper()
-	limit := time.After(patience)
+	limit := time.After(timeout)
 	for {
 		c.mu.Lock()
 		ch, changed := c.waiting[d], c.changed
@@ -230,7 +230,7 @@ func newManager(t testing.TB, o Options) *Manager {
 // until waits until ok holds.
 func (m *Manager) until(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	limit := time.After(patience)
+	limit := time.After(timeout)
 	for {
 		m.mu.Lock()
 		changed := m.changed

@@ -74,9 +74,9 @@ func (wallClock) After(d time.Duration) <-chan time.Time { return time.After(d) 
 // Manager keeps models loaded as a config says. It is a servable.Source and a
 // servable.Catalog.
 type Manager struct {
-	o    Options
-	rows atomic.Pointer[map[string]*row]
-	uses atomic.Int64 // counts lazy acquisitions: a clock for the least recently used
+	o      Options
+	served atomic.Pointer[map[string]*servedModel]
+	uses   atomic.Int64 // counts lazy acquisitions: a clock for the least recently used
 
 	reloading chan struct{} // holds a token while a Reload is going on
 	slots     chan struct{} // one token for each load going on
@@ -99,14 +99,14 @@ type Manager struct {
 
 // model is one configured model, or one that was and still holds versions.
 type model struct {
-	fleet
+	lifecycle
 	cfg     *config.ModelConfig // nil: no longer configured
-	row     *row
-	chosen  []found           // what the policy of the config picks on disk
+	served  *servedModel
+	chosen  []versionDir      // what the policy of the config picks on disk
 	seen    map[string]string // marks of the versions on disk by directory: see settle
 	scanned bool
 	problem error  // of the last look at the base path
-	told    string // the warning last logged, so that it is logged once
+	warning string // the warning last logged, so that it is logged once
 	wanted  bool   // not lazy, or asked for
 }
 
@@ -146,7 +146,7 @@ func New(o Options) (*Manager, error) {
 		models:    map[string]*model{},
 		changed:   make(chan struct{}),
 	}
-	m.rows.Store(&map[string]*row{})
+	m.served.Store(&map[string]*servedModel{})
 	m.ctx, m.stop = context.WithCancel(context.Background())
 	m.work.Go(m.freeLoop)
 	if o.Poll > 0 {
@@ -164,12 +164,12 @@ func setDefault[T int | time.Duration](v *T, d T) {
 
 // Models implements servable.Catalog: the names in the config.
 func (m *Manager) Models() []string {
-	return slices.Sorted(maps.Keys(*m.rows.Load()))
+	return slices.Sorted(maps.Keys(*m.served.Load()))
 }
 
 // Has reports whether a model of that name is in the config.
 func (m *Manager) Has(name string) bool {
-	_, ok := (*m.rows.Load())[name]
+	_, ok := (*m.served.Load())[name]
 	return ok
 }
 
@@ -238,7 +238,7 @@ func (m *Manager) Close(ctx context.Context) error {
 	if !m.closed {
 		m.closed = true
 		m.stop()
-		m.rows.Store(&map[string]*row{})
+		m.served.Store(&map[string]*servedModel{})
 		for _, f := range m.models {
 			f.cfg, f.chosen = nil, nil
 			m.aspire(f)

@@ -248,9 +248,9 @@ func TestRetries(t *testing.T) {
 	d := newDisk(t)
 	d.put("m", "1", "busy")
 	c := newClock()
-	var told []string
+	var warning []string
 	m := newManager(t, Options{Loader: d, Clock: c, Retries: 2, RetryInterval: time.Hour, Loaded: func(l Load) {
-		told = append(told, fmt.Sprintf("%v %v", l.ID, l.Err != nil))
+		warning = append(warning, fmt.Sprintf("%v %v", l.ID, l.Err != nil))
 	}})
 	done := make(chan error, 1)
 	go func() { done <- m.Reload(testContext(t), d.cfg("m")) }()
@@ -261,7 +261,7 @@ func TestRetries(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
-	if got := fmt.Sprint(told); got != "[{name: m version: 1} true {name: m version: 1} true {name: m version: 1} false]" {
+	if got := fmt.Sprint(warning); got != "[{name: m version: 1} true {name: m version: 1} true {name: m version: 1} false]" {
 		t.Errorf("told %s", got)
 	}
 }

@@ -47,7 +47,7 @@ func TestMemoryIsGivenBack(t *testing.T) {
 		}
 	}
 	for start := time.Now(); held() > before+size*3/2; time.Sleep(10 * time.Millisecond) {
-		if time.Since(start) > patience {
+		if time.Since(start) > timeout {
 			t.Fatalf("the process holds %d MiB, %d before; expected one version of %d more", held()>>20, before>>20, size>>20)
 		}
 	}

@@ -39,7 +39,7 @@ func (m *Manager) Reload(ctx context.Context, cfg *config.ModelServerConfig) err
 	if m.o.Poll < 0 && !m.Ready() {
 		await = nil
 	} else {
-		m.look(m.configured(), asked)
+		m.scanAll(m.configured(), asked)
 	}
 	err = m.await(ctx, await)
 	if m.o.Partial && !m.Ready() && status.Code(err) == codes.Unknown {
@@ -48,7 +48,7 @@ func (m *Manager) Reload(ctx context.Context, cfg *config.ModelServerConfig) err
 	}
 	if err != nil {
 		if ctx.Err() != nil {
-			m.labelLater(cfg, await)
+			m.labelInBackground(cfg, await)
 		}
 		return err
 	}
@@ -70,26 +70,26 @@ func (m *Manager) configure(cfg *config.ModelServerConfig) ([]*model, error) {
 		return nil, status.Error(codes.Unavailable, "the server is shutting down")
 	}
 	m.cfg = cfg
-	rows := map[string]*row{}
+	rows := map[string]*servedModel{}
 	var await []*model
 	for _, c := range cfg.GetModelConfigList().GetConfig() {
 		f := m.models[c.Name]
 		if f == nil {
-			f = &model{fleet: fleet{name: c.Name, policy: m.o.Policy, ended: m.ended}, row: newRow()}
+			f = &model{lifecycle: lifecycle{name: c.Name, policy: m.o.Policy, ended: m.ended}, served: newServedModel()}
 			m.models[c.Name] = f
 		}
 		if f.cfg == nil || !proto.Equal(f.cfg, c) {
 			await = append(await, f)
-			f.scanned, f.told = false, ""
-			f.forget()
+			f.scanned, f.warning = false, ""
+			f.dropFailed()
 		}
 		if f.cfg == nil {
 			f.wanted = m.o.Lazy == 0
 		}
 		f.cfg = c
-		rows[c.Name] = f.row
+		rows[c.Name] = f.served
 	}
-	m.rows.Store(&rows)
+	m.served.Store(&rows)
 	for _, name := range slices.Collect(maps.Keys(m.models)) {
 		if f := m.models[name]; rows[name] == nil {
 			f.cfg, f.chosen = nil, nil
@@ -116,9 +116,9 @@ func (m *Manager) configured() []*model {
 // await waits until models are settled. Where they are the first, it has the
 // patience of StartWait with what is not there yet.
 func (m *Manager) await(ctx context.Context, models []*model) error {
-	var patience <-chan time.Time
+	var timeout <-chan time.Time
 	if !m.Ready() && m.o.StartWait > 0 && m.o.Poll > 0 {
-		patience = m.o.Clock.After(m.o.StartWait)
+		timeout = m.o.Clock.After(m.o.StartWait)
 	}
 	for {
 		m.mu.Lock()
@@ -129,13 +129,13 @@ func (m *Manager) await(ctx context.Context, models []*model) error {
 		switch {
 		case closed:
 			return status.Error(codes.Unavailable, "the server is shutting down")
-		case settled && (patience == nil || !absent):
+		case settled && (timeout == nil || !absent):
 			return err
 		}
 		select {
 		case <-changed:
-		case <-patience:
-			patience = nil
+		case <-timeout:
+			timeout = nil
 		case <-ctx.Done():
 			return status.FromContextError(ctx.Err()).Err()
 		}
@@ -149,9 +149,9 @@ func (m *Manager) outcome(models []*model) (settled, absent bool, err error) {
 	for _, f := range models {
 		switch {
 		case f.cfg == nil: // configured away by now
-		case !f.scanned || !f.settled():
+		case !f.scanned || !f.converged():
 			return false, false, nil
-		case f.problem != nil && len(f.live()) == 0:
+		case f.problem != nil && len(f.available()) == 0:
 			absent = true
 			failed = append(failed, fmt.Sprintf("{{name: %s} due to error: %s}, ", f.name, describe(f.problem)))
 		case f.wanted:
@@ -179,8 +179,8 @@ func failures(f *model) []string {
 	return out
 }
 
-// labelLater sets the labels of cfg, for which nobody waits any more, once models are available.
-func (m *Manager) labelLater(cfg *config.ModelServerConfig, models []*model) {
+// labelInBackground sets the labels of cfg, for which nobody waits any more, once models are available.
+func (m *Manager) labelInBackground(cfg *config.ModelServerConfig, models []*model) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.closed {
@@ -210,7 +210,7 @@ func (m *Manager) label(cfg *config.ModelServerConfig) error {
 			continue
 		}
 		for _, label := range slices.Sorted(maps.Keys(c.VersionLabels)) {
-			if version := c.VersionLabels[label]; !m.mayLabel(f, label, version) {
+			if version := c.VersionLabels[label]; !m.canLabel(f, label, version) {
 				return status.Errorf(codes.FailedPrecondition, "Request to assign label to version %d of model %s, which is not currently available for inference", version, c.Name)
 			}
 		}
@@ -223,16 +223,16 @@ func (m *Manager) label(cfg *config.ModelServerConfig) error {
 	return nil
 }
 
-// mayLabel reports whether label may name version of f: one that is available or,
+// canLabel reports whether label may name version of f: one that is available or,
 // for lazy models, on disk; where the options allow it any, unless label names another. m.mu is held.
-func (m *Manager) mayLabel(f *model, label string, version int64) bool {
-	if !f.wanted && slices.ContainsFunc(f.chosen, func(v found) bool { return v.number == version }) {
+func (m *Manager) canLabel(f *model, label string, version int64) bool {
+	if !f.wanted && slices.ContainsFunc(f.chosen, func(v versionDir) bool { return v.number == version }) {
 		return true
 	}
-	if slices.ContainsFunc(f.live(), func(e *entry) bool { return e.id.Version == version }) {
+	if slices.ContainsFunc(f.available(), func(e *entry) bool { return e.id.Version == version }) {
 		return true
 	}
-	now, taken := f.row.live.Load().labels[label]
+	now, taken := f.served.versions.Load().labels[label]
 	return m.o.LabelsForUnavailable && (!taken || now == version)
 }
 

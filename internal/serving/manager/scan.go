@@ -15,16 +15,16 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// found is a version directory below a base path.
-type found struct {
-	number int64
-	dir    string
-	mark   string // changes with the directory's content; "" where nobody asked for it
+// versionDir is a version directory below a base path.
+type versionDir struct {
+	number      int64
+	dir         string
+	fingerprint string // changes with the directory's content; "" where nobody asked for it
 }
 
 // scan returns the versions below base, the newest first: children whose name
 // is a number. warn is told of what is left out.
-func scan(name, base string, warn func(string)) ([]found, error) {
+func scan(name, base string, warn func(string)) ([]versionDir, error) {
 	children, err := os.ReadDir(base)
 	if err != nil {
 		code := codes.Unavailable
@@ -33,7 +33,7 @@ func scan(name, base string, warn func(string)) ([]found, error) {
 		}
 		return nil, status.Errorf(code, "Could not find base path %s for servable %s with error %v", base, name, err)
 	}
-	byNumber := map[int64]found{}
+	byNumber := map[int64]versionDir{}
 	for _, c := range children {
 		number, err := strconv.ParseInt(c.Name(), 10, 64)
 		if err != nil || number < 0 {
@@ -46,13 +46,13 @@ func scan(name, base string, warn func(string)) ([]found, error) {
 		if other, ok := byNumber[number]; ok {
 			warn(fmt.Sprintf("Duplicate version directories detected. Version %d will be loaded from %s, %s will be ignored", number, dir, other.dir))
 		}
-		byNumber[number] = found{number: number, dir: dir}
+		byNumber[number] = versionDir{number: number, dir: dir}
 	}
-	out := make([]found, 0, len(byNumber))
+	out := make([]versionDir, 0, len(byNumber))
 	for _, v := range byNumber {
 		out = append(out, v)
 	}
-	slices.SortFunc(out, func(a, b found) int { return cmp.Compare(b.number, a.number) })
+	slices.SortFunc(out, func(a, b versionDir) int { return cmp.Compare(b.number, a.number) })
 	if len(out) == 0 {
 		warn(noVersions(name, base))
 	}
@@ -72,17 +72,17 @@ func noVersions(name, base string) string {
 	return fmt.Sprintf("No versions of servable %s found under base path %s. Did you forget to name your leaf directory as a number (eg. '/1/')?", name, base)
 }
 
-// markLimit bounds how many files of a version directory are looked at.
-const markLimit = 1000
+// fingerprintLimit bounds how many files of a version directory are looked at.
+const fingerprintLimit = 1000
 
-// mark is a digest of names, sizes and times of the files in dir. It tells
+// fingerprint is a digest of names, sizes and times of the files in dir. It tells
 // whether a version that failed to load is worth another try.
-func mark(dir string) string {
+func fingerprint(dir string) string {
 	h := fnv.New64a()
 	n := 0
 	// Walk's error is not of interest: what cannot be read has no part in the digest.
 	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if n++; n > markLimit {
+		if n++; n > fingerprintLimit {
 			return fs.SkipAll
 		}
 		if err != nil {

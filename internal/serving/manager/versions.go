@@ -9,14 +9,14 @@ import (
 
 // choose returns those of all versions (the newest first) that policy asks for: the
 // latest one where it says nothing.
-func choose(name string, all []found, policy *config.FileSystemStoragePathSourceConfig_ServableVersionPolicy, warn func(string)) []found {
+func choose(name string, all []versionDir, policy *config.FileSystemStoragePathSourceConfig_ServableVersionPolicy, warn func(string)) []versionDir {
 	switch p := policy.GetPolicyChoice().(type) {
 	case *config.FileSystemStoragePathSourceConfig_ServableVersionPolicy_All_:
 		return all
 	case *config.FileSystemStoragePathSourceConfig_ServableVersionPolicy_Specific_:
-		var out []found
+		var out []versionDir
 		for _, number := range p.Specific.GetVersions() {
-			i := slices.IndexFunc(all, func(v found) bool { return v.number == number })
+			i := slices.IndexFunc(all, func(v versionDir) bool { return v.number == number })
 			switch {
 			case i < 0:
 				warn(fmt.Sprintf("Version %d of servable %s, which was requested to be served as a 'specific' version in the servable's version policy, was not found in the file system", number, name))

@@ -31,14 +31,14 @@ func TestVersions(t *testing.T) {
 		{"none", ``, "; Could not find base path $/none for servable none with error open $/none: no such file or directory"},
 	} {
 		cfg := parse(t, fmt.Sprintf(`model_config_list {config {name: %q base_path: %q model_platform: "tensorflow" %s}}`, c.model, d.base(c.model), c.policy))
-		now, told, err := survey(cfg.GetModelConfigList().GetConfig()[0], sight{}, asked)
+		now, warning, err := scanConfig(cfg.GetModelConfigList().GetConfig()[0], scanResult{}, asked)
 		var got []string
 		for _, v := range now.chosen {
 			got = append(got, fmt.Sprint(v.number))
 		}
 		text := strings.Join(got, " ")
-		if told != "" {
-			text += "; " + strings.ReplaceAll(told, d.root, "$")
+		if warning != "" {
+			text += "; " + strings.ReplaceAll(warning, d.root, "$")
 		}
 		if text != c.want || (err != nil) != (c.model == "none") {
 			t.Errorf("%s %s: got %q, %v; want %q", c.model, c.policy, text, status.Convert(err).Err(), c.want)
@@ -52,10 +52,10 @@ func TestHalfCopied(t *testing.T) {
 	d := newDisk(t)
 	cfg := parse(t, fmt.Sprintf(`model_config_list {config {name: "m" base_path: %q model_platform: "tensorflow"}}`, d.base("m"))).GetModelConfigList().GetConfig()[0]
 	d.put("m", "1", "ok")
-	var now sight
+	var now scanResult
 	for _, s := range []struct {
 		put, content, remove string
-		why                  occasion
+		why                  scanReason
 		want                 string
 	}{
 		{"", "", "", asked, "1"},
@@ -81,7 +81,7 @@ func TestHalfCopied(t *testing.T) {
 		if s.remove != "" {
 			d.remove("m", s.remove)
 		}
-		next, _, err := survey(cfg, now, s.why)
+		next, _, err := scanConfig(cfg, now, s.why)
 		if err != nil || len(next.chosen) != 1 || fmt.Sprint(next.chosen[0].number) != s.want {
 			t.Errorf("%+v: got %v, %v", s, next.chosen, err)
 		}

@@ -12,13 +12,13 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// occasion is why base paths are looked at.
-type occasion int
+// scanReason is why base paths are looked at.
+type scanReason int
 
 const (
-	asked  occasion = iota // by a Reload: what is there counts
-	hinted                 // the file system tells of a change: it may be going on
-	polled                 // a Poll has passed since the last look
+	asked  scanReason = iota // by a Reload: what is there counts
+	hinted                   // the file system tells of a change: it may be going on
+	polled                   // a Poll has passed since the last look
 )
 
 // hintLimit is how many hints in a row may put off a poll.
@@ -41,26 +41,26 @@ func (m *Manager) pollLoop() {
 		case <-m.ctx.Done():
 			return
 		}
-		m.look(m.configured(), why)
+		m.scanAll(m.configured(), why)
 		if why == polled || hints <= hintLimit {
 			poll = m.o.Clock.After(m.o.Poll)
 		}
 	}
 }
 
-// look scans the base paths of models and begins what has become due.
-func (m *Manager) look(models []*model, why occasion) {
+// scanAll scans the base paths of models and begins what has become due.
+func (m *Manager) scanAll(models []*model, why scanReason) {
 	for _, f := range models {
-		m.lookAt(f, why)
+		m.scanModel(f, why)
 	}
 	if m.watch != nil {
 		m.watch.follow(m.basePaths())
 	}
 }
 
-func (m *Manager) lookAt(f *model, why occasion) {
+func (m *Manager) scanModel(f *model, why scanReason) {
 	m.mu.Lock()
-	cfg, closed, before := f.cfg, m.closed, sight{f.chosen, f.seen}
+	cfg, closed, before := f.cfg, m.closed, scanResult{f.chosen, f.seen}
 	if !f.scanned {
 		why = asked
 	}
@@ -74,11 +74,11 @@ func (m *Manager) lookAt(f *model, why occasion) {
 	if cfg == nil || closed {
 		return
 	}
-	now, told, err := survey(cfg, before, why)
+	now, warning, err := scanConfig(cfg, before, why)
 	chosen := now.chosen
 	for i := range chosen {
 		if failed[chosen[i].dir] {
-			chosen[i].mark = mark(chosen[i].dir)
+			chosen[i].fingerprint = fingerprint(chosen[i].dir)
 		}
 	}
 	m.mu.Lock()
@@ -86,18 +86,18 @@ func (m *Manager) lookAt(f *model, why occasion) {
 	if f.cfg != cfg || m.closed {
 		return // reloaded in the meantime
 	}
-	if told != "" && told != f.told {
-		m.o.Log.Warn("looking for versions", "model", f.name, "problem", told)
+	if warning != "" && warning != f.warning {
+		m.o.Log.Warn("looking for versions", "model", f.name, "problem", warning)
 	}
 	changed := !f.scanned || err == nil && !slices.Equal(chosen, f.chosen)
-	f.told, f.scanned, f.problem = told, true, err
+	f.warning, f.scanned, f.problem = warning, true, err
 	if err == nil {
-		f.chosen, f.seen = chosen, now.marks // else the versions that there are are kept
+		f.chosen, f.seen = chosen, now.fingerprints // else the versions that there are are kept
 		switch {
-		case len(chosen) == 0 && told == "":
+		case len(chosen) == 0 && warning == "":
 			f.problem = status.Errorf(codes.NotFound, "the versions of servable %s under base path %s are still being written", f.name, basePath(cfg))
 		case len(chosen) == 0:
-			f.problem = status.Error(codes.NotFound, told)
+			f.problem = status.Error(codes.NotFound, warning)
 		}
 	}
 	if changed {
@@ -105,63 +105,63 @@ func (m *Manager) lookAt(f *model, why occasion) {
 	}
 }
 
-// sight is what was seen below a base path: the versions that the config picks, and
+// scanResult is what was seen below a base path: the versions that the config picks, and
 // the marks of all by directory.
-type sight struct {
-	chosen []found
-	marks  map[string]string
+type scanResult struct {
+	chosen       []versionDir
+	fingerprints map[string]string
 }
 
-// survey looks below a base path; told is the last of the warnings about it.
-func survey(cfg *config.ModelConfig, before sight, why occasion) (now sight, told string, err error) {
-	warn := func(s string) { told = s }
+// scanConfig looks below a base path; told is the last of the warnings about it.
+func scanConfig(cfg *config.ModelConfig, before scanResult, why scanReason) (now scanResult, warning string, err error) {
+	warn := func(s string) { warning = s }
 	all, err := scan(cfg.Name, basePath(cfg), warn)
 	if err != nil {
 		return now, status.Convert(err).Message(), err
 	}
-	whole, marks := settle(all, before.marks, why)
-	if len(whole) < len(all) {
-		whole = keep(whole, before.chosen, marks)
+	complete, marks := stableVersions(all, before.fingerprints, why)
+	if len(complete) < len(all) {
+		complete = keepServed(complete, before.chosen, marks)
 	}
-	return sight{choose(cfg.Name, whole, cfg.ModelVersionPolicy, warn), marks}, told, nil
+	return scanResult{choose(cfg.Name, complete, cfg.ModelVersionPolicy, warn), marks}, warning, nil
 }
 
-// keep adds versions that are served and were removed, while new ones are not
+// keepServed adds versions that are served and were removed, while new ones are not
 // whole yet: else the model would go before its successor is there.
-func keep(whole, served []found, marks map[string]string) []found {
+func keepServed(complete, served []versionDir, marks map[string]string) []versionDir {
 	for _, v := range served {
 		if _, there := marks[v.dir]; !there {
-			whole = append(whole, found{number: v.number, dir: v.dir})
+			complete = append(complete, versionDir{number: v.number, dir: v.dir})
 		}
 	}
-	slices.SortFunc(whole, func(a, b found) int { return cmp.Compare(b.number, a.number) })
-	return whole
+	slices.SortFunc(complete, func(a, b versionDir) int { return cmp.Compare(b.number, a.number) })
+	return complete
 }
 
-// settled is the mark of versions that were whole when they were first looked at
+// stable is the mark of versions that were whole when they were first looked at
 // closely; what becomes of them later is not of interest.
-const settled = ""
+const stable = ""
 
-// settle leaves out versions whose files have changed since the last look, or
+// stableVersions leaves out versions whose files have changed since the last look, or
 // that are new: somebody may be copying them. before and seen are marks by directory.
-func settle(all []found, before map[string]string, why occasion) (whole []found, seen map[string]string) {
+func stableVersions(all []versionDir, before map[string]string, why scanReason) (complete []versionDir, seen map[string]string) {
 	seen = make(map[string]string, len(all))
 	for _, v := range all {
 		last, known := before[v.dir]
-		if why == asked || known && last == settled {
-			seen[v.dir] = settled
-			whole = append(whole, v)
+		if why == asked || known && last == stable {
+			seen[v.dir] = stable
+			complete = append(complete, v)
 			continue
 		}
-		now := mark(v.dir)
+		now := fingerprint(v.dir)
 		if why == polled && known && last == now {
-			seen[v.dir] = settled
-			whole = append(whole, v)
+			seen[v.dir] = stable
+			complete = append(complete, v)
 			continue
 		}
 		seen[v.dir] = now
 	}
-	return whole, seen
+	return complete, seen
 }
 
 func (m *Manager) basePaths() []string {

@@ -10,9 +10,9 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// fleet is the versions of one model and what shall become of them: a state
+// lifecycle is the versions of one model and what shall become of them: a state
 // machine without files, goroutines or clocks. Its owner locks it.
-type fleet struct {
+type lifecycle struct {
 	name     string
 	policy   Policy
 	versions []*entry // none that has ended, except aspired ones that failed
@@ -24,7 +24,7 @@ var errAbandoned = status.Error(codes.Canceled, "no longer asked for before it w
 
 // aspire makes found the versions that shall be available. A version that failed
 // is begun anew where its directory has changed since.
-func (f *fleet) aspire(found []found) {
+func (f *lifecycle) aspire(found []versionDir) {
 	for _, e := range f.versions {
 		e.aspired = false
 	}
@@ -32,7 +32,7 @@ func (f *fleet) aspire(found []found) {
 		i := slices.IndexFunc(f.versions, func(e *entry) bool {
 			return e.id.Version == v.number && e.dir == v.dir && e.state != servable.Unloading // that one is on its way out
 		})
-		if i >= 0 && f.versions[i].state == servable.End && v.mark != "" && v.mark != f.versions[i].mark {
+		if i >= 0 && f.versions[i].state == servable.End && v.fingerprint != "" && v.fingerprint != f.versions[i].fingerprint {
 			f.versions = slices.Delete(f.versions, i, i+1)
 			i = -1
 		}
@@ -47,11 +47,11 @@ func (f *fleet) aspire(found []found) {
 			e.abandon()
 		}
 	}
-	f.sweep()
+	f.prune()
 }
 
-// sweep drops versions that nobody wants and that hold nothing.
-func (f *fleet) sweep() {
+// prune drops versions that nobody wants and that hold nothing.
+func (f *lifecycle) prune() {
 	f.versions = slices.DeleteFunc(f.versions, func(e *entry) bool {
 		if e.aspired || e.state != servable.Start && e.state != servable.End {
 			return false
@@ -63,7 +63,7 @@ func (f *fleet) sweep() {
 }
 
 // step begins what the policy asks for; each call of begin has changed a state.
-func (f *fleet) step(begin func(action, *entry)) {
+func (f *lifecycle) step(begin func(action, *entry)) {
 	for {
 		a, e := f.policy.next(f.versions)
 		switch a {
@@ -78,34 +78,34 @@ func (f *fleet) step(begin func(action, *entry)) {
 	}
 }
 
-// forget drops versions that failed, so that the next aspire begins them anew.
-func (f *fleet) forget() {
+// dropFailed drops versions that failed, so that the next aspire begins them anew.
+func (f *lifecycle) dropFailed() {
 	f.versions = slices.DeleteFunc(f.versions, func(e *entry) bool { return e.state == servable.End })
 }
 
 // loaded tells how loading e has gone.
-func (f *fleet) loaded(e *entry, m servable.Model, err error) {
+func (f *lifecycle) loaded(e *entry, m servable.Model, err error) {
 	switch {
 	case errors.Is(err, errAbandoned) && e.aspired: // wanted again since
 		e.state = servable.Start
 		return
 	case err != nil:
 		e.state, e.err = servable.End, status.Convert(err).Err()
-		f.sweep()
+		f.prune()
 		return
 	}
 	e.state, e.model = servable.Available, m
 }
 
 // unloaded tells that e holds nothing any more.
-func (f *fleet) unloaded(e *entry) {
+func (f *lifecycle) unloaded(e *entry) {
 	e.state, e.aspired = servable.End, false
-	f.sweep()
+	f.prune()
 }
 
-// live returns the available versions, the newest first; of equal numbers that
+// available returns the available versions, the newest first; of equal numbers that
 // first which is aspired.
-func (f *fleet) live() []*entry {
+func (f *lifecycle) available() []*entry {
 	var out []*entry
 	for _, e := range f.versions {
 		if e.state == servable.Available {
@@ -126,8 +126,8 @@ func (f *fleet) live() []*entry {
 	return out
 }
 
-// settled reports whether nothing is to be begun or going on that makes a version available.
-func (f *fleet) settled() bool {
+// stable reports whether nothing is to be begun or going on that makes a version available.
+func (f *lifecycle) converged() bool {
 	return !slices.ContainsFunc(f.versions, func(e *entry) bool {
 		return e.aspired && e.state < servable.Available
 	})

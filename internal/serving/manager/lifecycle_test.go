@@ -16,9 +16,9 @@ func TestAvailability(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(AvailabilityPreserving)
 		for range rapid.IntRange(1, 60).Draw(t, "events") {
-			before := len(w.f.live())
+			before := len(w.f.available())
 			w.event(t)
-			if before > 0 && len(w.f.live()) == 0 && len(w.aspired) > 0 {
+			if before > 0 && len(w.f.available()) == 0 && len(w.aspired) > 0 {
 				t.Fatalf("no version is available any more; asked for %v", w.aspired)
 			}
 		}
@@ -41,9 +41,9 @@ func TestResources(t *testing.T) {
 	})
 }
 
-// world is a fleet with loads and unloads that end when an event says so.
+// world is a lifecycle with loads and unloads that end when an event says so.
 type world struct {
-	f         *fleet
+	f         *lifecycle
 	aspired   []int64
 	loading   []*entry
 	unloading []*entry
@@ -51,7 +51,7 @@ type world struct {
 }
 
 func newWorld(p Policy) *world {
-	return &world{f: &fleet{name: "m", policy: p, ended: func(servable.Status) {}}}
+	return &world{f: &lifecycle{name: "m", policy: p, ended: func(servable.Status) {}}}
 }
 
 func (w *world) step() {
@@ -83,9 +83,9 @@ func (w *world) event(t *rapid.T) {
 }
 
 func (w *world) aspire() {
-	var fs []found
+	var fs []versionDir
 	for _, n := range w.aspired {
-		fs = append(fs, found{number: n, dir: "dir"})
+		fs = append(fs, versionDir{number: n, dir: "dir"})
 	}
 	w.f.aspire(fs)
 	w.step()
@@ -127,7 +127,7 @@ func (w *world) finish(t *rapid.T) {
 			t.Fatalf("version %d is aspired and was not asked for", e.id.Version)
 		}
 	}
-	for _, e := range w.f.live() {
+	for _, e := range w.f.available() {
 		got = append(got, e.id.Version)
 	}
 	slices.Sort(want)
