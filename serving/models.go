@@ -37,7 +37,7 @@ func (s *Server) newManager() (*manager.Manager, error) {
 			s.registry.WarmedUp(l.Dir, l.WarmUp, l.Err)
 		}
 	}
-	o.Unloaded = s.registry.Forget
+	o.Unloaded = s.registry.Remove
 	return manager.New(o)
 }
 

@@ -48,7 +48,7 @@ func newBatches(reg *prometheus.Registry) batches {
 }
 
 // Batch implements batching.Observer.
-func (b *batches) Batch(r batching.Ran) {
+func (b *batches) Batch(r batching.BatchStats) {
 	model, version := label(r.Model.Name), strconv.FormatInt(r.Model.Version, 10)
 	for _, w := range r.Waits {
 		b.queuing.WithLabelValues(label(r.Pool)).Observe(micros(w))

@@ -122,13 +122,13 @@ func TestCardinality(t *testing.T) {
 }
 
 // A version that is gone takes its series with it; the model's own counts stay.
-func TestForget(t *testing.T) {
+func TestRemove(t *testing.T) {
 	r := New(nil)
 	for v := range int64(3) {
 		r.Done(answered("m", v))
-		r.Batch(batching.Ran{Model: servable.ID{Name: "m", Version: v}, Rows: 1})
+		r.Batch(batching.BatchStats{Model: servable.ID{Name: "m", Version: v}, Rows: 1})
 		r.Loaded(fmt.Sprint("/m/", v), time.Second, nil)
-		r.Forget(servable.ID{Name: "m", Version: v}, fmt.Sprint("/m/", v))
+		r.Remove(servable.ID{Name: "m", Version: v}, fmt.Sprint("/m/", v))
 	}
 	text := scrape(t, r)
 	for _, gone := range []string{`model="m",`, `model_path=`} {
@@ -147,7 +147,7 @@ func TestOddFolders(t *testing.T) {
 	if n, _ := r.Snapshot().Sum(":tensorflow:cc:saved_model:load_attempt_count"); n != 1 {
 		t.Errorf("%v loads, expected 1", n)
 	}
-	r.Forget(servable.ID{Name: "m", Version: 1}, "/m/\xff/1")
+	r.Remove(servable.ID{Name: "m", Version: 1}, "/m/\xff/1")
 	if n, ok := r.Snapshot().Sum(":tensorflow:cc:saved_model:load_attempt_count"); ok {
 		t.Errorf("%v loads are left", n)
 	}
@@ -155,7 +155,7 @@ func TestOddFolders(t *testing.T) {
 
 func TestBatches(t *testing.T) {
 	r := New(nil)
-	r.Batch(batching.Ran{Model: servable.ID{Name: "m", Version: 2}, Pool: "pool", Tasks: []int{3, 2}, Waits: []time.Duration{time.Millisecond, 0}, Rows: 5, Padding: 3, Run: time.Second})
+	r.Batch(batching.BatchStats{Model: servable.ID{Name: "m", Version: 2}, Pool: "pool", Tasks: []int{3, 2}, Waits: []time.Duration{time.Millisecond, 0}, Rows: 5, Padding: 3, Run: time.Second})
 	expect(t, scrape(t, r),
 		`:tensorflow:serving:batching_session:queuing_latency_sum{thread_pool_name="pool"} 1000`,
 		`:tensorflow:serving:batching_session:padding_size_sum 3`,
@@ -217,9 +217,9 @@ func TestManyAtOnce(t *testing.T) {
 		all.Go(func() {
 			for range 200 {
 				r.Done(answered("m", int64(i%2)))
-				r.Batch(batching.Ran{Model: servable.ID{Name: "m", Version: int64(i % 2)}, Rows: 1, Tasks: []int{1}})
+				r.Batch(batching.BatchStats{Model: servable.ID{Name: "m", Version: int64(i % 2)}, Rows: 1, Tasks: []int{1}})
 				if i == 0 {
-					r.Forget(servable.ID{Name: "m", Version: 1}, "/m/1")
+					r.Remove(servable.ID{Name: "m", Version: 1}, "/m/1")
 				}
 			}
 		})
@@ -288,7 +288,7 @@ func TestHostileNames(t *testing.T) {
 	r.Logged(name, nil)
 	r.Loaded(name, time.Millisecond, nil)
 	r.WarmedUp(name, time.Millisecond, nil)
-	r.Batch(batching.Ran{Model: servable.ID{Name: name, Version: 1}, Pool: name, Waits: []time.Duration{1}, Rows: 1, Tasks: []int{1}})
+	r.Batch(batching.BatchStats{Model: servable.ID{Name: name, Version: 1}, Pool: name, Waits: []time.Duration{1}, Rows: 1, Tasks: []int{1}})
 	text := scrape(t, r)
 	const shown = `m\\x1b[2J\\u009b31m\\nready 1\\xff`
 	expect(t, text, `:tensorflow:serving:request_log_count{model_name="`+shown+`",status_code="OK"} 1`,
@@ -299,7 +299,7 @@ func TestHostileNames(t *testing.T) {
 	if strings.Contains(text, "\nready") {
 		t.Error("a line was forged")
 	}
-	r.Forget(servable.ID{Name: name, Version: 1}, name)
+	r.Remove(servable.ID{Name: name, Version: 1}, name)
 	if left := scrape(t, r); strings.Contains(left, `version="1"`) || strings.Contains(left, "model_path") {
 		t.Errorf("series of a version that is gone: %s", left)
 	}

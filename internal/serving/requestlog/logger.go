@@ -37,11 +37,11 @@ type Logger struct {
 	models  atomic.Pointer[map[string]target]
 	dropped atomic.Int64
 
-	mu     sync.Mutex
-	queue  []entry
-	bytes  int // of records, and
-	making int // of them those that are being made
-	closed bool
+	mu        sync.Mutex
+	queue     []entry
+	bytes     int // of records, and
+	unencoded int // of them those that are being made
+	closed    bool
 
 	signal chan struct{} // that there is work, or that it is closed
 	done   chan struct{} // closed when the writer ended
@@ -126,7 +126,7 @@ func (l *Logger) reserve(size int) bool {
 		return false
 	}
 	l.bytes += size
-	l.making += size
+	l.unencoded += size
 	return true
 }
 
@@ -134,7 +134,7 @@ func (l *Logger) reserve(size int) bool {
 func (l *Logger) put(e entry, reserved int) {
 	l.mu.Lock()
 	l.bytes -= reserved
-	l.making -= reserved
+	l.unencoded -= reserved
 	switch {
 	case len(e.record) == 0:
 		l.mu.Unlock()
@@ -166,7 +166,7 @@ func (l *Logger) drop(model string, err error) {
 func (l *Logger) take() (entries []entry, closed bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	entries, l.queue, l.bytes = l.queue, nil, l.making
+	entries, l.queue, l.bytes = l.queue, nil, l.unencoded
 	return entries, l.closed
 }
 

@@ -86,10 +86,10 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// stalled tells that it is read, and brings nothing until it is closed.
-type stalled struct{ read, closed chan struct{} }
+// stalledBody tells that it is read, and brings nothing until it is closed.
+type stalledBody struct{ read, closed chan struct{} }
 
-func (s stalled) Read([]byte) (int, error) {
+func (s stalledBody) Read([]byte) (int, error) {
 	s.read <- struct{}{}
 	<-s.closed
 	return 0, io.ErrUnexpectedEOF
@@ -104,7 +104,7 @@ func TestAnnouncedBodiesHoldLittle(t *testing.T) {
 	server := budget.NewServer(budget.Limits{Server: 4 << 20})
 	m := modeltest.Source()
 	h := New(Options{Service: service(m), Catalog: catalog{m}, Memory: server})
-	body := stalled{make(chan struct{}, 2*calls), make(chan struct{})}
+	body := stalledBody{make(chan struct{}, 2*calls), make(chan struct{})}
 	var all sync.WaitGroup
 	for range calls {
 		all.Go(func() {

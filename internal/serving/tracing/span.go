@@ -23,14 +23,14 @@ func Start(ctx context.Context, name string) (within context.Context, end func(e
 	ctx, span := otel.Tracer(scope).Start(ctx, name)
 	return ctx, func(err error) {
 		if err != nil {
-			span.SetStatus(codes.Error, shown(err.Error())) // it may quote the request
+			span.SetStatus(codes.Error, printableName(err.Error())) // it may quote the request
 		}
 		span.End()
 	}
 }
 
-// Past records a span that is over, within that of ctx.
-func Past(ctx context.Context, name string, from, to time.Time) {
+// Record records a span that is over, within that of ctx.
+func Record(ctx context.Context, name string, from, to time.Time) {
 	if !recording.Load() {
 		return
 	}

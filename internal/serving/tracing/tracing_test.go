@@ -55,7 +55,7 @@ func TestSpans(t *testing.T) {
 	from := time.Now().Add(-time.Second)
 	h := Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, end := Start(r.Context(), "run")
-		Past(ctx, "queue", from, from.Add(time.Second))
+		Record(ctx, "queue", from, from.Add(time.Second))
 		end(errors.New("bad luck"))
 		if err := http.NewResponseController(w).Flush(); err != nil {
 			t.Error(err)

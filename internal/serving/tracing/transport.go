@@ -16,15 +16,15 @@ import (
 // StatsHandler makes a span of each call of a gRPC server: grpc.NewServer(grpc.StatsHandler(tracing.StatsHandler())). Call
 // it after Setup. Calls of methods with unprintable or very long names get none.
 func StatsHandler() stats.Handler {
-	return otelgrpc.NewServerHandler(otelgrpc.WithFilter(func(call *stats.RPCTagInfo) bool { return shown(call.FullMethodName) == call.FullMethodName }))
+	return otelgrpc.NewServerHandler(otelgrpc.WithFilter(func(call *stats.RPCTagInfo) bool { return printableName(call.FullMethodName) == call.FullMethodName }))
 }
 
 // longest is how many bytes of a text that a client chose are in a span.
 const longest = 256
 
-// shown is a text that a client chose as spans have it: what is not UTF-8 would keep all spans that are sent with it from
+// printableName is a text that a client chose as spans have it: what is not UTF-8 would keep all spans that are sent with it from
 // being exported, and what is long would fill the memory in which they wait for that.
-func shown(s string) string {
+func printableName(s string) string {
 	if len(s) > longest {
 		s = s[:longest] + "..."
 	}
@@ -35,7 +35,7 @@ func shown(s string) string {
 func Handler(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx := otel.GetTextMapPropagator().Extract(r.Context(), propagation.HeaderCarrier(r.Header))
-		method, path := shown(r.Method), shown(r.URL.Path)
+		method, path := printableName(r.Method), printableName(r.URL.Path)
 		ctx, span := otel.Tracer(scope).Start(ctx, method+" "+path, trace.WithSpanKind(trace.SpanKindServer),
 			trace.WithAttributes(attribute.String("http.request.method", method), attribute.String("url.path", path)))
 		defer span.End()

@@ -12,9 +12,9 @@ import (
 
 // Reply is a message that is marshalled already. Its account pays for it until the transport has sent it.
 type Reply struct {
-	data    mem.BufferSlice
-	account *budget.Account
-	lent    atomic.Int64 // buffers that are on their way
+	data     mem.BufferSlice
+	account  *budget.Account
+	inFlight atomic.Int64 // buffers that are on their way
 }
 
 // few is how many values a message may have without an account.
@@ -34,9 +34,9 @@ func NewReply(m proto.Message, a *budget.Account) (*Reply, error) {
 	}
 	r := &Reply{account: a}
 	for _, b := range data {
-		r.data = append(r.data, r.lend(b))
+		r.data = append(r.data, r.track(b))
 	}
-	if r.lent.Load() == 0 {
+	if r.inFlight.Load() == 0 {
 		a.Close()
 		return r, nil
 	}
@@ -74,31 +74,31 @@ func classes(r *apis.ClassificationResult) int {
 	return 0
 }
 
-// lend returns a buffer that tells the Reply when it was sent. Small ones do not: gRPC does not say when they are free.
-func (r *Reply) lend(b mem.Buffer) mem.Buffer {
+// track returns a buffer that tells the Reply when it was sent. Small ones do not: gRPC does not say when they are free.
+func (r *Reply) track(b mem.Buffer) mem.Buffer {
 	text := b.ReadOnlyData()
 	if mem.IsBelowBufferPoolingThreshold(cap(text)) {
 		return b
 	}
-	r.lent.Add(1)
-	return mem.NewBuffer(&text, &loan{r, b})
+	r.inFlight.Add(1)
+	return mem.NewBuffer(&text, &trackedPool{r, b})
 }
 
-// loan is the pool that a buffer goes back to when it was sent.
-type loan struct {
+// trackedPool is the pool that a buffer goes back to when it was sent.
+type trackedPool struct {
 	r *Reply
 	b mem.Buffer
 }
 
 // Get implements mem.BufferPool; nobody asks.
-func (l *loan) Get(n int) *[]byte { b := make([]byte, n); return &b }
+func (l *trackedPool) Get(n int) *[]byte { b := make([]byte, n); return &b }
 
 // Put implements mem.BufferPool.
-func (l *loan) Put(*[]byte) {
+func (l *trackedPool) Put(*[]byte) {
 	l.b.Free()
-	if l.r.lent.Add(-1) == 0 {
+	if l.r.inFlight.Add(-1) == 0 {
 		l.r.account.Close()
 	}
 }
 
-var _ mem.BufferPool = (*loan)(nil)
+var _ mem.BufferPool = (*trackedPool)(nil)
