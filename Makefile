@@ -62,7 +62,7 @@ $(VENV)/bench-ready: bench/requirements.txt interop/requirements.txt
 	touch $@
 
 generate: ## docs/config.md, the assembly kernels, the code of the cluster's messages
-	$(GO) generate ./runconfig ./internal/runtime/kernels ./internal/distributed/wire
+	$(GO) generate ./internal/config ./internal/runtime/kernels ./internal/distributed/wire
 
 gpu-build: ## what a machine with a GPU needs, in build/gpu and build/gpu.tar.gz
 	GO="$(GO)" ./scripts/gpu-build

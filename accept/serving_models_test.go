@@ -18,8 +18,8 @@ import (
 	"github.com/wamuir/graft/tensorflow/core/example/example_protos_go_proto"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/goestimator/goestimator/internal/config"
 	"github.com/goestimator/goestimator/internal/testkit"
-	"github.com/goestimator/goestimator/runconfig"
 )
 
 // preset is a config that is trained for a few steps, exported and served.
@@ -123,7 +123,7 @@ func (d decimal) MarshalJSON() ([]byte, error) {
 }
 
 // features reads a file of examples as the config's columns say: a decimal, an int64, a string or a list of int64 each.
-func features(t *testing.T, cfg *runconfig.Config, file string) []map[string]any {
+func features(t *testing.T, cfg *config.Config, file string) []map[string]any {
 	t.Helper()
 	b, err := os.ReadFile(file)
 	if err != nil {
@@ -175,7 +175,7 @@ func features(t *testing.T, cfg *runconfig.Config, file string) []map[string]any
 }
 
 // cell is one feature of a row.
-func cell(t *testing.T, c runconfig.Column, v any) any {
+func cell(t *testing.T, c config.Column, v any) any {
 	t.Helper()
 	if v == "" && c.Default != nil {
 		v = fmt.Sprint(c.Default)
@@ -249,7 +249,7 @@ func TestServedPresets(t *testing.T) {
 		train(t, args...)
 		exportTo(t, filepath.Join(root, p.name), args...)
 		exportTo(t, filepath.Join(root, p.name+"_raw"), append(args, "--set", "export.serving_input=raw", "--text")...)
-		cfg, err := runconfig.Load(runconfig.LoadOptions{Path: filepath.Join(testkit.Root(), p.config), Sets: sets})
+		cfg, err := config.Load(config.LoadOptions{Path: filepath.Join(testkit.Root(), p.config), Sets: sets})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -49,7 +49,7 @@ func (c RunConfig) WorkerRank() int { return c.r.workerRank }
 // DeviceFilters returns the tasks that this one may talk to: those of the
 // session where given, else tf.estimator's by the task's type; nil: all.
 func (c RunConfig) DeviceFilters() []string {
-	if given := c.s.session.DeviceFilters; given != nil {
+	if given := c.s.DeviceFilters; given != nil {
 		return slices.Clone(given)
 	}
 	if c.r.cluster.Len() == 0 {

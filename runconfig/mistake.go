@@ -1,12 +1,12 @@
 package runconfig
 
-import "errors"
+import "github.com/goestimator/goestimator/internal/platform/violation"
 
-// ErrMistake is in the chain of errors that tell of a mistake in a configuration:
+// ErrMistake is in the chain of errors that report a mistake in a configuration:
 // a process that is started again in the same way fails again.
-var ErrMistake = errors.New("a mistake in the configuration")
+var ErrMistake = violation.ErrMistake
 
-// Mistake marks err as one that tells of a mistake in a configuration; nil stays nil.
+// Mistake marks err as one that reports a mistake in a configuration; nil stays nil.
 func Mistake(err error) error {
 	if err == nil {
 		return nil
@@ -19,6 +19,3 @@ type mistake struct{ err error }
 func (m *mistake) Error() string        { return m.err.Error() }
 func (m *mistake) Unwrap() error        { return m.err }
 func (m *mistake) Is(target error) bool { return target == ErrMistake }
-
-// Is makes violations mistakes.
-func (e *ViolationsError) Is(target error) bool { return target == ErrMistake }

@@ -3,6 +3,8 @@ package runconfig
 import (
 	"slices"
 	"strings"
+
+	"github.com/goestimator/goestimator/internal/platform/violation"
 )
 
 // role is one task's place in a cluster, derived from TF_CONFIG by the rules of
@@ -20,7 +22,7 @@ type role struct {
 	workerRank int // -1: does not train
 }
 
-func deriveRole(tf tfConfig, strict bool, vs *violations) role {
+func deriveRole(tf tfConfig, strict bool, vs *violation.List) role {
 	if tf.cluster.sparse {
 		placeOwnPS(&tf)
 	}
@@ -46,42 +48,42 @@ func placeOwnPS(tf *tfConfig) {
 }
 
 // localRole is that of a process without a cluster.
-func localRole(tf tfConfig, vs *violations) role {
+func localRole(tf tfConfig, vs *violation.List) role {
 	if tf.taskType != "" && tf.taskType != Worker {
-		vs.add("TF_CONFIG.task.type", tf.taskType, `if "cluster" is not set in TF_CONFIG, task type must be worker`)
+		vs.Add("TF_CONFIG.task.type", tf.taskType, `if "cluster" is not set in TF_CONFIG, task type must be worker`)
 	}
 	if tf.taskIndex != nil && *tf.taskIndex != 0 {
-		vs.add("TF_CONFIG.task.index", *tf.taskIndex, `if "cluster" is not set in TF_CONFIG, task index must be 0`)
+		vs.Add("TF_CONFIG.task.index", *tf.taskIndex, `if "cluster" is not set in TF_CONFIG, task index must be 0`)
 	}
 	return role{taskType: Worker, master: tf.sessionMaster, evalMaster: tf.evalMaster, isChief: true, numWorkers: 1}
 }
 
 // evaluatorRole stands outside the cluster, whether listed in it or not.
-func evaluatorRole(tf tfConfig, vs *violations) role {
+func evaluatorRole(tf tfConfig, vs *violation.List) role {
 	requireOneChief(tf.cluster, vs)
 	return role{taskType: Evaluator, taskID: checkIndex(tf, tf.cluster.Len() > 0, vs), evalMaster: tf.evalMaster, globalID: -1, workerRank: -1}
 }
 
 // checkIndex returns task.index; where it is needed it must be there.
-func checkIndex(tf tfConfig, needed bool, vs *violations) int {
+func checkIndex(tf tfConfig, needed bool, vs *violation.List) int {
 	if tf.taskIndex == nil {
 		if needed && !tf.taskBad {
-			vs.add("TF_CONFIG.task.index", nil, `if "cluster" is set in TF_CONFIG, task index must be set`)
+			vs.Add("TF_CONFIG.task.index", nil, `if "cluster" is set in TF_CONFIG, task index must be set`)
 		}
 		return 0
 	}
-	vs.require(*tf.taskIndex >= 0, "TF_CONFIG.task.index", *tf.taskIndex, "task index must be a number >= 0")
+	vs.Require(*tf.taskIndex >= 0, "TF_CONFIG.task.index", *tf.taskIndex, "task index must be a number >= 0")
 	return *tf.taskIndex
 }
 
-func clusterRole(tf tfConfig, strict bool, vs *violations) role {
+func clusterRole(tf tfConfig, strict bool, vs *violation.List) role {
 	c := tf.cluster
 	promoted := checkChief(tf, strict, vs)
-	vs.require(tf.taskType != "" || tf.taskBad, "TF_CONFIG.task.type", nil, `if "cluster" is set in TF_CONFIG, task type must be set`)
+	vs.Require(tf.taskType != "" || tf.taskBad, "TF_CONFIG.task.type", nil, `if "cluster" is set in TF_CONFIG, task type must be set`)
 	index := checkIndex(tf, true, vs)
 	named := tf.taskType != "" && tf.taskIndex != nil && index >= 0 && !tf.taskBad
 	switch {
-	case named && tf.taskType == Evaluator && len(vs.list) == 0:
+	case named && tf.taskType == Evaluator && len(vs.Found) == 0:
 		return evaluatorRole(tf, vs)
 	case named && tf.taskType != Evaluator:
 		checkListed(tf, vs)
@@ -105,13 +107,13 @@ func clusterRole(tf tfConfig, strict bool, vs *violations) role {
 }
 
 // checkChief checks the number of chiefs and reports whether worker 0 takes the part.
-func checkChief(tf tfConfig, strict bool, vs *violations) (promoted bool) {
+func checkChief(tf tfConfig, strict bool, vs *violation.List) (promoted bool) {
 	c := tf.cluster
 	chiefs, masters := c.NumTasks(Chief), c.NumTasks(Master)
 	if masters > 0 {
-		vs.require(masters == 1, "TF_CONFIG.cluster.master", masters, `the "cluster" in TF_CONFIG must have only one "master" node`)
-		vs.require(chiefs == 0, "TF_CONFIG.cluster.chief", chiefs, "if a master node exists in cluster, job chief is not supported")
-		vs.require(tf.taskType != Evaluator, "TF_CONFIG.task.type", tf.taskType, "if a master node exists in cluster, task type evaluator is not supported")
+		vs.Require(masters == 1, "TF_CONFIG.cluster.master", masters, `the "cluster" in TF_CONFIG must have only one "master" node`)
+		vs.Require(chiefs == 0, "TF_CONFIG.cluster.chief", chiefs, "if a master node exists in cluster, job chief is not supported")
+		vs.Require(tf.taskType != Evaluator, "TF_CONFIG.task.type", tf.taskType, "if a master node exists in cluster, task type evaluator is not supported")
 		return false
 	}
 	requireOneChief(c, vs)
@@ -119,34 +121,34 @@ func checkChief(tf tfConfig, strict bool, vs *violations) (promoted bool) {
 		return false
 	}
 	if strict {
-		vs.add("TF_CONFIG.cluster.chief", 0, `if "cluster" is set in TF_CONFIG, it must have one "chief" node (run.strict_tf_config is on)`)
+		vs.Add("TF_CONFIG.cluster.chief", 0, `if "cluster" is set in TF_CONFIG, it must have one "chief" node (run.strict_tf_config is on)`)
 		return false
 	}
 	if c.sparse && (tf.taskType == Chief || tf.taskType == Master) {
 		return false
 	}
-	vs.require(c.NumTasks(Worker) > 0 || c.sparse, "TF_CONFIG.cluster", c.String(), "expected a chief, or a worker to take its part")
+	vs.Require(c.NumTasks(Worker) > 0 || c.sparse, "TF_CONFIG.cluster", c.String(), "expected a chief, or a worker to take its part")
 	return true
 }
 
-func requireOneChief(c ClusterSpec, vs *violations) {
+func requireOneChief(c ClusterSpec, vs *violation.List) {
 	n := c.NumTasks(Chief)
-	vs.require(n <= 1, "TF_CONFIG.cluster.chief", n, `the "cluster" in TF_CONFIG must have only one "chief" node`)
+	vs.Require(n <= 1, "TF_CONFIG.cluster.chief", n, `the "cluster" in TF_CONFIG must have only one "chief" node`)
 }
 
 // checkListed looks the task up in the cluster. A sparse cluster does not list
 // its chief.
-func checkListed(tf tfConfig, vs *violations) {
+func checkListed(tf tfConfig, vs *violation.List) {
 	c := tf.cluster
 	if c.sparse && (tf.taskType == Chief || tf.taskType == Master) {
 		return
 	}
 	if c.NumTasks(tf.taskType) == 0 {
-		vs.add("TF_CONFIG.task.type", tf.taskType, "expected one of the cluster's jobs: "+strings.Join(c.Jobs(), ", "))
+		vs.Add("TF_CONFIG.task.type", tf.taskType, "expected one of the cluster's jobs: "+strings.Join(c.Jobs(), ", "))
 		return
 	}
 	if _, ok := c.Address(tf.taskType, *tf.taskIndex); !ok {
-		vs.add("TF_CONFIG.task.index", *tf.taskIndex, "expected the index of a "+tf.taskType+" task in the cluster "+c.String())
+		vs.Add("TF_CONFIG.task.index", *tf.taskIndex, "expected the index of a "+tf.taskType+" task in the cluster "+c.String())
 	}
 }
 

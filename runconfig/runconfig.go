@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"os"
 	"slices"
+
+	"github.com/goestimator/goestimator/internal/platform/violation"
 )
 
 // RunConfig describes one task of a run, as tf.estimator.RunConfig does: what
@@ -32,28 +34,28 @@ func New(opts ...Option) (RunConfig, error) {
 // the cluster or without any, "ps": null, sparse clusters, and clusters without
 // a chief, where worker 0 takes its part. [StrictTFConfig] refuses them.
 func FromTFConfig(text string, opts ...Option) (RunConfig, error) {
-	vs := &violations{}
+	vs := &violation.List{}
 	tf := parseTFConfig(text, vs)
-	return build(defaultSettings(), tf, opts, vs)
+	return build(newSettings(DefaultSpec()), tf, opts, vs)
 }
 
 // With returns a copy with some fields replaced. Replacing one of the two
 // checkpoint intervals clears the other.
 func (c RunConfig) With(opts ...Option) (RunConfig, error) {
-	return build(c.s, c.tf, opts, &violations{})
+	return build(c.s, c.tf, opts, &violation.List{})
 }
 
-func build(s settings, tf tfConfig, opts []Option, vs *violations) (RunConfig, error) {
+func build(s settings, tf tfConfig, opts []Option, vs *violation.List) (RunConfig, error) {
 	c := RunConfig{s: s.apply(opts, vs), tf: tf}
 	c.modelDir = cmp.Or(c.s.modelDir, tf.modelDir)
 	if tf.modelDir != "" && c.s.modelDirGiven && !c.s.modelDirWins {
-		vs.require(c.s.modelDir == tf.modelDir, "model_dir", c.s.modelDir, "expected the model_dir of TF_CONFIG, "+quote(tf.modelDir))
+		vs.Require(c.s.modelDir == tf.modelDir, "model_dir", c.s.modelDir, "expected the model_dir of TF_CONFIG, "+violation.Quote(tf.modelDir))
 	}
 	// A TF_CONFIG that could not be read has no role to check.
-	if !slices.ContainsFunc(vs.list, func(v Violation) bool { return v.Field == "TF_CONFIG" }) {
-		c.r = deriveRole(tf, c.s.strict, vs)
+	if !slices.ContainsFunc(vs.Found, func(v Violation) bool { return v.Field == "TF_CONFIG" }) {
+		c.r = deriveRole(tf, c.s.StrictTFConfig, vs)
 	}
-	if err := vs.err(); err != nil {
+	if err := vs.Err(); err != nil {
 		return RunConfig{}, err
 	}
 	return c, nil
@@ -66,22 +68,22 @@ func (c RunConfig) ModelDir() string { return c.modelDir }
 func (c RunConfig) TFRandomSeed() (int64, bool) { return c.s.seed, c.s.seedGiven }
 
 // SaveSummarySteps returns the steps between two summaries; 0: none.
-func (c RunConfig) SaveSummarySteps() int { return c.s.saveSummarySteps }
+func (c RunConfig) SaveSummarySteps() int { return c.s.SaveSummarySteps }
 
 // SaveCheckpointsSteps returns the steps between two checkpoints; 0: not by steps.
-func (c RunConfig) SaveCheckpointsSteps() int64 { return c.s.saveCheckpointsSteps }
+func (c RunConfig) SaveCheckpointsSteps() int64 { return c.s.SaveCheckpointsSteps }
 
 // SaveCheckpointsSecs returns the seconds between two checkpoints; 0: not by time.
-func (c RunConfig) SaveCheckpointsSecs() float64 { return c.s.saveCheckpointsSecs }
+func (c RunConfig) SaveCheckpointsSecs() float64 { return c.s.SaveCheckpointsSecs }
 
 // KeepCheckpointMax returns how many of the newest checkpoints are kept; 0: all.
-func (c RunConfig) KeepCheckpointMax() int { return c.s.keepCheckpointMax }
+func (c RunConfig) KeepCheckpointMax() int { return c.s.KeepCheckpointMax }
 
 // KeepCheckpointEveryNHours returns the hours between checkpoints kept for ever.
-func (c RunConfig) KeepCheckpointEveryNHours() float64 { return c.s.keepEveryNHours }
+func (c RunConfig) KeepCheckpointEveryNHours() float64 { return c.s.KeepCheckpointEveryNHours }
 
 // LogStepCountSteps returns the steps between two log lines; 0: none.
-func (c RunConfig) LogStepCountSteps() int { return c.s.logStepCountSteps }
+func (c RunConfig) LogStepCountSteps() int { return c.s.LogStepCountSteps }
 
 // TrainDistribute returns the strategy of training.
 func (c RunConfig) TrainDistribute() Strategy { return c.s.trainDistribute }
@@ -97,43 +99,44 @@ func (c RunConfig) Connections() RPC { return c.s.rpc }
 
 // MaxRestarts returns how often the chief may start again without a new
 // checkpoint after exits that it chose; 0: any number of times.
-func (c RunConfig) MaxRestarts() int { return c.s.maxRestarts }
+func (c RunConfig) MaxRestarts() int { return c.s.MaxRestarts }
 
 // EvaluatorWaitSecs returns how long a chief that is done waits for the
 // evaluator's last evaluation.
-func (c RunConfig) EvaluatorWaitSecs() float64 { return c.s.evaluatorWaitSecs }
+func (c RunConfig) EvaluatorWaitSecs() float64 { return c.s.EvaluatorWaitSecs }
 
 // JobID returns the name of the job; empty: none was given.
-func (c RunConfig) JobID() string { return c.s.jobID }
+func (c RunConfig) JobID() string { return c.s.JobID }
 
 // Protocol returns the protocol between tasks: grpc.
-func (c RunConfig) Protocol() string { return cmp.Or(c.s.protocol, "grpc") }
+func (c RunConfig) Protocol() string { return cmp.Or(c.s.Protocol, "grpc") }
 
 // ExperimentalMaxWorkerDelaySecs returns the longest delay of a worker's start:
 // what was given, else tf.estimator's 60, and 0 where all tasks of the cluster
 // are on one machine.
 func (c RunConfig) ExperimentalMaxWorkerDelaySecs() int {
-	if !c.s.workerDelayGiven && c.r.cluster.Len() > 0 && c.r.cluster.OneMachine() {
+	switch {
+	case c.s.ExperimentalMaxWorkerDelaySecs != workerDelayNotGiven:
+		return c.s.ExperimentalMaxWorkerDelaySecs
+	case c.r.cluster.Len() > 0 && c.r.cluster.OneMachine():
 		return 0
 	}
-	return c.s.maxWorkerDelaySecs
+	return defaultWorkerDelaySecs
 }
 
 // SessionCreationTimeoutSecs returns how long a task waits for the others.
-func (c RunConfig) SessionCreationTimeoutSecs() int { return c.s.sessionTimeoutSecs }
+func (c RunConfig) SessionCreationTimeoutSecs() int { return c.s.SessionCreationTimeoutSecs }
 
 // CheckpointSaveGraphDef reports whether the graph is written when training starts.
-func (c RunConfig) CheckpointSaveGraphDef() bool { return c.s.saveGraphDef }
+func (c RunConfig) CheckpointSaveGraphDef() bool { return c.s.CheckpointSaveGraphDef }
 
-// Session returns how the task runs its programs. Precision and BLAS are set;
+// Session returns how the task runs its programs. Precision is set;
 // DeviceFilters are as given, see [RunConfig.DeviceFilters].
 func (c RunConfig) Session() SessionConfig {
-	sc := c.s.session
-	sc.DeviceFilters = slices.Clone(sc.DeviceFilters)
-	sc.Precision = cmp.Or(sc.Precision, "float32")
-	sc.BLAS = cmp.Or(sc.BLAS, "go")
+	sc := c.s.session()
+	sc.Precision = cmp.Or(sc.Precision, DefaultSpec().Precision)
 	return sc
 }
 
 // StrictTFConfig reports whether only tf.estimator's forms of TF_CONFIG are taken.
-func (c RunConfig) StrictTFConfig() bool { return c.s.strict }
+func (c RunConfig) StrictTFConfig() bool { return c.s.StrictTFConfig }

@@ -46,7 +46,6 @@ func TestDefaults(t *testing.T) {
 		{"session_creation_timeout_secs", c.SessionCreationTimeoutSecs(), 7200},
 		{"checkpoint_save_graph_def", c.CheckpointSaveGraphDef(), true},
 		{"precision", c.Session().Precision, "float32"},
-		{"blas", c.Session().BLAS, "go"},
 		{"strict_tf_config", c.StrictTFConfig(), false},
 	} {
 		if x.got != x.want {
@@ -122,7 +121,6 @@ func TestOptionsOutOfBounds(t *testing.T) {
 		{"delay", ExperimentalMaxWorkerDelaySecs(-1), "experimental_max_worker_delay_secs: got -1, expected >= 0"},
 		{"timeout", SessionCreationTimeoutSecs(0), "session_creation_timeout_secs: got 0, expected > 0"},
 		{"precision", Session(SessionConfig{Precision: "fp8"}), `precision: got "fp8", expected one of float32, float64, tf32, bf16_mixed`},
-		{"blas", Session(SessionConfig{BLAS: "mkl"}), `blas: got "mkl", expected one of go, openblas`},
 		{"threads", Session(SessionConfig{IntraOpThreads: -1}), "intra_op_threads: got -1, expected >= 0"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -179,28 +177,26 @@ func TestWorkerDelay(t *testing.T) {
 		{"one machine, as it is written to config.yaml", near, "-1", 0},
 		{"none, given", far, "0", 0},
 	} {
-		var sets []string
 		var opts []Option
-		if c.set != "" {
-			sets = []string{"run.experimental_max_worker_delay_secs=" + c.set}
+		spec := DefaultSpec()
+		n, err := strconv.Atoi(c.set)
+		if err == nil {
+			spec.ExperimentalMaxWorkerDelaySecs = n
 		}
-		cfg, err := loadText("", []string{"TF_CONFIG=" + c.text}, sets)
-		if err != nil {
-			t.Errorf("%s: %v", c.name, err)
-			continue
+		loaded, specErr := FromSpec(spec, c.text)
+		if specErr != nil || loaded.ExperimentalMaxWorkerDelaySecs() != c.want {
+			t.Errorf("%s: from a spec: got %d, %v, want %d", c.name, loaded.ExperimentalMaxWorkerDelaySecs(), specErr, c.want)
 		}
-		loaded, err := cfg.RunConfig()
-		if err != nil || loaded.ExperimentalMaxWorkerDelaySecs() != c.want {
-			t.Errorf("%s: from a config: got %d, %v, want %d", c.name, loaded.ExperimentalMaxWorkerDelaySecs(), err, c.want)
-		}
-		if n, err := strconv.Atoi(c.set); err == nil && n >= 0 {
+		if err == nil && n >= 0 {
 			opts = append(opts, ExperimentalMaxWorkerDelaySecs(n))
 		}
 		if made := mustTFConfig(t, c.text, opts...); made.ExperimentalMaxWorkerDelaySecs() != c.want {
 			t.Errorf("%s: from options: got %d, want %d", c.name, made.ExperimentalMaxWorkerDelaySecs(), c.want)
 		}
 	}
-	if _, err := loadText("", nil, []string{"run.experimental_max_worker_delay_secs=-2"}); err == nil {
+	spec := DefaultSpec()
+	spec.ExperimentalMaxWorkerDelaySecs = -2
+	if _, err := FromSpec(spec, ""); err == nil {
 		t.Error("-2 was taken")
 	}
 }

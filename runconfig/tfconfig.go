@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/goestimator/goestimator/internal/platform/violation"
 )
 
 // tfConfig is what a TF_CONFIG says, before any role is derived from it.
@@ -28,14 +30,14 @@ type tfConfig struct {
 
 // parseTFConfig reads the JSON of TF_CONFIG. Keys that are not known are
 // ignored, as TensorFlow does.
-func parseTFConfig(text string, vs *violations) tfConfig {
+func parseTFConfig(text string, vs *violation.List) tfConfig {
 	tf := tfConfig{environment: "cloud", rpcLayer: "grpc"}
 	if strings.TrimSpace(text) == "" {
 		return tf
 	}
 	root, err := decodeObject([]byte(text))
 	if err != nil {
-		vs.add("TF_CONFIG", text, "expected one JSON object: "+err.Error())
+		vs.Add("TF_CONFIG", text, "expected one JSON object: "+err.Error())
 		return tf
 	}
 	p := tfParser{vs: vs}
@@ -45,14 +47,14 @@ func parseTFConfig(text string, vs *violations) tfConfig {
 	tf.sessionMaster, _ = p.text(root, "session_master")
 	tf.evalMaster, _ = p.text(root, "eval_session_master")
 	if dir, ok := p.text(root, "model_dir"); ok {
-		vs.require(dir != "", "TF_CONFIG.model_dir", dir, "model_dir in TF_CONFIG should be non-empty")
+		vs.Require(dir != "", "TF_CONFIG.model_dir", dir, "model_dir in TF_CONFIG should be non-empty")
 		tf.modelDir = dir
 	}
 	if env, ok := p.text(root, "environment"); ok && env != "" {
 		tf.environment = env
 	}
 	if layer, ok := p.text(root, "rpc_layer"); ok && layer != "" {
-		vs.require(layer == "grpc", "TF_CONFIG.rpc_layer", layer, "expected grpc, null or nothing")
+		vs.Require(layer == "grpc", "TF_CONFIG.rpc_layer", layer, "expected grpc, null or nothing")
 	} else if _, given := root["rpc_layer"]; given {
 		tf.rpcLayer = ""
 	}
@@ -87,7 +89,7 @@ func describeJSON(err error) error {
 }
 
 // tfParser reads single keys of TF_CONFIG and reports what is wrong.
-type tfParser struct{ vs *violations }
+type tfParser struct{ vs *violation.List }
 
 // null reports whether a key is absent or null.
 func null(raw json.RawMessage) bool {
@@ -101,7 +103,7 @@ func (p tfParser) text(root map[string]json.RawMessage, key string) (string, boo
 	}
 	var s string
 	if json.Unmarshal(raw, &s) != nil {
-		p.vs.add("TF_CONFIG."+key, raw, "expected text")
+		p.vs.Add("TF_CONFIG."+key, raw, "expected text")
 		return "", false
 	}
 	return s, true
@@ -114,7 +116,7 @@ func (p tfParser) service(root map[string]json.RawMessage) map[string]any {
 	}
 	var service map[string]any
 	if json.Unmarshal(raw, &service) != nil {
-		p.vs.add("TF_CONFIG.service", raw, `if "service" is set in TF_CONFIG, it must be a map`)
+		p.vs.Add("TF_CONFIG.service", raw, `if "service" is set in TF_CONFIG, it must be a map`)
 	}
 	return service
 }
@@ -127,12 +129,12 @@ func (p tfParser) task(root map[string]json.RawMessage, tf *tfConfig) {
 	task, err := decodeObject(raw)
 	if err != nil {
 		tf.taskBad = true
-		p.vs.add("TF_CONFIG.task", raw, "expected a map with type and index")
+		p.vs.Add("TF_CONFIG.task", raw, "expected a map with type and index")
 		return
 	}
 	if !null(task["type"]) && json.Unmarshal(task["type"], &tf.taskType) != nil {
 		tf.taskBad = true
-		p.vs.add("TF_CONFIG.task.type", task["type"], "expected text")
+		p.vs.Add("TF_CONFIG.task.type", task["type"], "expected text")
 	}
 	if null(task["index"]) {
 		return
@@ -141,7 +143,7 @@ func (p tfParser) task(root map[string]json.RawMessage, tf *tfConfig) {
 	index, err := strconv.Atoi(text)
 	if err != nil {
 		tf.taskBad = true
-		p.vs.add("TF_CONFIG.task.index", task["index"], "expected an integer")
+		p.vs.Add("TF_CONFIG.task.index", task["index"], "expected an integer")
 		return
 	}
 	tf.taskIndex = &index
@@ -153,7 +155,7 @@ func (p tfParser) cluster(root map[string]json.RawMessage, tf *tfConfig) {
 	key, raw := "cluster", root["cluster"]
 	if sparse := root["sparseCluster"]; !null(sparse) {
 		if !null(raw) {
-			p.vs.add("TF_CONFIG.sparseCluster", sparse, "expected only one of cluster and sparseCluster")
+			p.vs.Add("TF_CONFIG.sparseCluster", sparse, "expected only one of cluster and sparseCluster")
 		}
 		key, raw = "sparseCluster", sparse
 		tf.cluster.sparse = true
@@ -164,7 +166,7 @@ func (p tfParser) cluster(root map[string]json.RawMessage, tf *tfConfig) {
 	field := "TF_CONFIG." + key
 	jobs, err := decodeObject(raw)
 	if err != nil {
-		p.vs.add(field, raw, "expected a map of jobs to addresses")
+		p.vs.Add(field, raw, "expected a map of jobs to addresses")
 		return
 	}
 	for _, job := range slices.Sorted(maps.Keys(jobs)) {
@@ -185,14 +187,14 @@ func (p tfParser) job(field, job string, raw json.RawMessage, tf *tfConfig) {
 	}
 	var object map[string]any
 	if json.Unmarshal(raw, &object) != nil {
-		p.vs.add(field, raw, "expected a list of addresses, or a map of index to address")
+		p.vs.Add(field, raw, "expected a list of addresses, or a map of index to address")
 		return
 	}
 	tf.cluster.sparse = true
 	for _, key := range slices.Sorted(maps.Keys(object)) {
 		index, err := strconv.Atoi(key)
 		if err != nil || index < 0 {
-			p.vs.add(field, key, "expected task indices >= 0 as keys")
+			p.vs.Add(field, key, "expected task indices >= 0 as keys")
 			continue
 		}
 		p.address(field+"."+key, job, index, object[key], tf)
@@ -202,7 +204,7 @@ func (p tfParser) job(field, job string, raw json.RawMessage, tf *tfConfig) {
 func (p tfParser) address(field, job string, index int, value any, tf *tfConfig) {
 	a, ok := value.(string)
 	if !ok || a == "" {
-		p.vs.add(field, value, "expected an address host:port")
+		p.vs.Add(field, value, "expected an address host:port")
 	}
 	tf.cluster.set(job, index, a) // also where it is wrong, so that counts below are right
 }

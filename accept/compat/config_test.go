@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goestimator/goestimator/runconfig"
+	"github.com/goestimator/goestimator/internal/config"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -36,6 +36,9 @@ func TestConfigs(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := parsed(t, text)
+			if run, ok := want["run"].(map[string]any); ok {
+				delete(run, "blas") // did nothing, and is let pass
+			}
 			contains(t, name, want, parsed(t, resolved(t, path)))
 			contains(t, "testdata/configs/"+name, want, parsed(t, resolved(t, written)))
 		})
@@ -45,7 +48,7 @@ func TestConfigs(t *testing.T) {
 // resolved is the config that a file leads to, with every value written out.
 func resolved(t *testing.T, path string) []byte {
 	t.Helper()
-	cfg, err := runconfig.Load(runconfig.LoadOptions{Path: path, Env: []string{}})
+	cfg, err := config.Load(config.LoadOptions{Path: path, Env: []string{}})
 	if err != nil {
 		t.Fatal(err)
 	}

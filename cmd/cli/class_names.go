@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/goestimator/goestimator/estimator"
-	"github.com/goestimator/goestimator/runconfig"
+	"github.com/goestimator/goestimator/internal/config"
 )
 
 // The parameters of models that tell of their classes.
@@ -18,7 +18,7 @@ const (
 
 // modelParams are the parameters of a config's model. Where a label column has a vocabulary,
 // which makes ids of the labels, a classifier gets it as the names of its classes.
-func modelParams(cfg *runconfig.Config) (estimator.Params, error) {
+func modelParams(cfg *config.Config) (estimator.Params, error) {
 	p := estimator.Params(cfg.Model.Params)
 	label, ok := labelColumn(cfg)
 	count, classifies := classesOf(cfg.Model.Name, p)
@@ -41,14 +41,14 @@ func modelParams(cfg *runconfig.Config) (estimator.Params, error) {
 }
 
 // labelColumn is the config's only label column, if it has a vocabulary: of the data trained on, else of other data.
-func labelColumn(cfg *runconfig.Config) (runconfig.Column, bool) {
-	for _, in := range []runconfig.Input{cfg.Train.Input, cfg.Eval.Input, cfg.Predict.Input} {
-		labels := slices.DeleteFunc(slices.Clone(in.Columns), func(c runconfig.Column) bool { return c.Role != "label" })
+func labelColumn(cfg *config.Config) (config.Column, bool) {
+	for _, in := range []config.Input{cfg.Train.Input, cfg.Eval.Input, cfg.Predict.Input} {
+		labels := slices.DeleteFunc(slices.Clone(in.Columns), func(c config.Column) bool { return c.Role != "label" })
 		if len(labels) > 0 {
 			return labels[0], len(labels) == 1 && len(labels[0].Vocabulary) > 0
 		}
 	}
-	return runconfig.Column{}, false
+	return config.Column{}, false
 }
 
 // classesOf reports whether a model has classes, and the parameter that counts them.

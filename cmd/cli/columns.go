@@ -8,12 +8,12 @@ import (
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/estimator/canned"
 	"github.com/goestimator/goestimator/inputs/feature"
-	"github.com/goestimator/goestimator/runconfig"
+	"github.com/goestimator/goestimator/internal/config"
 )
 
 // cannedModel makes the canned model that a config names.
-func cannedModel(cfg *runconfig.Config) (estimator.ModelFn, error) {
-	if !reflect.DeepEqual(cfg.Optimizer, runconfig.Default().Optimizer) {
+func cannedModel(cfg *config.Config) (estimator.ModelFn, error) {
+	if !reflect.DeepEqual(cfg.Optimizer, config.Default().Optimizer) {
 		return nil, fmt.Errorf("optimizer: model %s has its optimizers among its parameters: set model.params.optimizer (dnn_optimizer and linear_optimizer of combined models)", cfg.Model.Name)
 	}
 	set, err := columnSet(cfg)
@@ -32,7 +32,7 @@ func cannedModel(cfg *runconfig.Config) (estimator.ModelFn, error) {
 }
 
 // columnSet makes the columns of a config; file names start from data_dir.
-func columnSet(cfg *runconfig.Config) (*feature.Set, error) {
+func columnSet(cfg *config.Config) (*feature.Set, error) {
 	specs := make([]feature.Spec, len(cfg.FeatureColumns))
 	for i, c := range cfg.FeatureColumns {
 		if c.HashKey < 0 {
@@ -45,7 +45,7 @@ func columnSet(cfg *runconfig.Config) (*feature.Set, error) {
 }
 
 // columnSpec translates an entry of the config.
-func columnSpec(c runconfig.FeatureColumn) feature.Spec {
+func columnSpec(c config.FeatureColumn) feature.Spec {
 	s := feature.Spec{
 		Name: c.Name, Type: c.Type, Key: c.Key, Of: c.Of,
 		DType: c.DType, Shape: c.Shape, Default: c.Default, Defaults: c.Defaults, Sequence: c.Sequence, AllowNaN: c.AllowNaN,

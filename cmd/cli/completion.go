@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/goestimator/goestimator/runconfig"
+	"github.com/goestimator/goestimator/internal/config"
 	"github.com/spf13/cobra"
 )
 
@@ -84,7 +84,7 @@ func completeKeys(cmd *cobra.Command, flag string) {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		var out []string
-		for _, key := range runconfig.Keys() {
+		for _, key := range config.Keys() {
 			if strings.HasPrefix(key, begun) {
 				if !strings.HasSuffix(key, ".") {
 					key += "="

@@ -10,7 +10,7 @@ import (
 
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/estimator/checkpoint"
-	"github.com/goestimator/goestimator/runconfig"
+	"github.com/goestimator/goestimator/internal/config"
 	"github.com/spf13/cobra"
 )
 
@@ -43,7 +43,7 @@ func addCheckpointFlag(cmd *cobra.Command, prefix *string) {
 	cmd.Flags().StringVar(prefix, "checkpoint", "", "prefix of a checkpoint, for example runs/glyphs/model.ckpt-500 (default: the newest in model_dir)")
 }
 
-func (a *app) evaluate(ctx context.Context, cfg *runconfig.Config, prefix string, asJSON bool) error {
+func (a *app) evaluate(ctx context.Context, cfg *config.Config, prefix string, asJSON bool) error {
 	j, prefix, err := a.trainedJob(cfg, prefix)
 	if err != nil {
 		return err
@@ -70,7 +70,7 @@ func (a *app) evaluate(ctx context.Context, cfg *runconfig.Config, prefix string
 
 // trainedJob makes the estimator of a model that has been trained and settles
 // which of its checkpoints is meant: the one at path, or the newest.
-func (a *app) trainedJob(cfg *runconfig.Config, path string) (*job, string, error) {
+func (a *app) trainedJob(cfg *config.Config, path string) (*job, string, error) {
 	prefix := ""
 	if path != "" {
 		var err error

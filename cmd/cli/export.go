@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/internal/config"
 	"github.com/goestimator/goestimator/models"
-	"github.com/goestimator/goestimator/runconfig"
 	"github.com/spf13/cobra"
 )
 
@@ -62,7 +62,7 @@ which TensorFlow goes on with: a train_op, the loss, metrics and their updates.`
 	return cmd
 }
 
-func (a *app) export(ctx context.Context, cfg *runconfig.Config, f exportFlags) error {
+func (a *app) export(ctx context.Context, cfg *config.Config, f exportFlags) error {
 	switch {
 	case f.to == "":
 		return usage(errors.New("no folder: give --to DIR"))
@@ -191,7 +191,7 @@ func (j *job) exporters(ctx context.Context) ([]estimator.Exporter, error) {
 	return out, nil
 }
 
-func newExporter(c runconfig.Exporter, o estimator.ExporterOptions) (estimator.Exporter, error) {
+func newExporter(c config.Exporter, o estimator.ExporterOptions) (estimator.Exporter, error) {
 	switch c.Kind {
 	case "final":
 		return estimator.NewFinalExporter(o)

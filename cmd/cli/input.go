@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/goestimator/goestimator/inputs"
-	"github.com/goestimator/goestimator/runconfig"
+	"github.com/goestimator/goestimator/internal/config"
 )
 
 // formats are what input.format may be.
@@ -18,7 +18,7 @@ func (a *app) formats() []string {
 }
 
 // inputSpec translates a section of the config.
-func inputSpec(in runconfig.Input) inputs.Spec {
+func inputSpec(in config.Input) inputs.Spec {
 	spec := inputs.Spec{
 		Format: in.Format, Files: in.Files, Images: in.Images, Labels: in.Labels,
 		Header: in.Header, Delimiter: in.Delimiter, MissingValues: in.MissingValues, Comment: in.Comment, Count: in.Count,
@@ -37,7 +37,7 @@ func inputSpec(in runconfig.Input) inputs.Spec {
 
 // columnType is the element type that the pipeline gives: ids where there is a
 // vocabulary. Empty: what the file says, or float32.
-func columnType(format string, c runconfig.Column) string {
+func columnType(format string, c config.Column) string {
 	switch {
 	case len(c.Vocabulary) > 0:
 		return ""

@@ -7,7 +7,7 @@ import (
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/estimator/canned"
 	"github.com/goestimator/goestimator/inputs/feature"
-	"github.com/goestimator/goestimator/runconfig"
+	"github.com/goestimator/goestimator/internal/config"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -81,7 +81,7 @@ type important interface {
 
 // printWeights shows what the newest checkpoint has learnt of the columns: linear
 // weights by value, or importances.
-func (a *app) printWeights(cfg *runconfig.Config, asJSON bool) error {
+func (a *app) printWeights(cfg *config.Config, asJSON bool) error {
 	j, err := a.looseJob(cfg)
 	if err != nil {
 		return err

@@ -9,8 +9,8 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/internal/config"
 	"github.com/goestimator/goestimator/internal/platform/printable"
-	"github.com/goestimator/goestimator/runconfig"
 	"github.com/goestimator/goestimator/tensor"
 	"github.com/spf13/cobra"
 )
@@ -51,7 +51,7 @@ first elements, least, greatest and mean are shown.`,
 	return cmd
 }
 
-func (a *app) inspectData(ctx context.Context, cfg *runconfig.Config, name string, rows int) (err error) {
+func (a *app) inspectData(ctx context.Context, cfg *config.Config, name string, rows int) (err error) {
 	j := &job{app: a, cfg: cfg}
 	var s section
 	for _, c := range j.sections() {

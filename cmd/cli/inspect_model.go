@@ -10,9 +10,9 @@ import (
 
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/estimator/hooks"
+	"github.com/goestimator/goestimator/internal/config"
 	"github.com/goestimator/goestimator/internal/format/graphdef"
 	"github.com/goestimator/goestimator/models"
-	"github.com/goestimator/goestimator/runconfig"
 	"github.com/spf13/cobra"
 )
 
@@ -98,7 +98,7 @@ func (j *job) describe(ctx context.Context, mode string) ([]*estimator.Descripti
 
 // looseJob makes an estimator that leaves nothing behind: a config without a
 // model_dir gets none.
-func (a *app) looseJob(cfg *runconfig.Config) (*job, error) {
+func (a *app) looseJob(cfg *config.Config) (*job, error) {
 	c := *cfg
 	c.ModelDir = cmp.Or(c.ModelDir, "none")
 	return a.newJob(&c)
@@ -108,7 +108,7 @@ func (a *app) looseJob(cfg *runconfig.Config) (*job, error) {
 type section struct {
 	name string
 	mode models.Mode
-	in   runconfig.Input
+	in   config.Input
 }
 
 func (j *job) sections() []section {

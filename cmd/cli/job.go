@@ -11,14 +11,14 @@ import (
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/estimator/hooks"
 	"github.com/goestimator/goestimator/inputs"
-	"github.com/goestimator/goestimator/runconfig"
+	"github.com/goestimator/goestimator/internal/config"
 	"github.com/spf13/cobra"
 )
 
 // job is a loaded config with the estimator that it describes.
 type job struct {
 	app     *app
-	cfg     *runconfig.Config
+	cfg     *config.Config
 	est     *estimator.Estimator
 	fn      estimator.ModelFn
 	profile bool // train tells where its time goes
@@ -45,11 +45,11 @@ func (f *configFlags) addSources(cmd *cobra.Command) {
 }
 
 // load reads the config.
-func (f *configFlags) load() (*runconfig.Config, error) {
+func (f *configFlags) load() (*config.Config, error) {
 	if f.path == "" {
 		return nil, usage(errors.New("no config: give --config FILE, for example --config configs/glyphs.yaml"))
 	}
-	cfg, err := runconfig.Load(runconfig.LoadOptions{Path: f.path, Sets: f.sets})
+	cfg, err := config.Load(config.LoadOptions{Path: f.path, Sets: f.sets})
 	if err != nil {
 		return nil, usage(err)
 	}
@@ -57,7 +57,7 @@ func (f *configFlags) load() (*runconfig.Config, error) {
 }
 
 // newJob makes the estimator of a config.
-func (a *app) newJob(cfg *runconfig.Config) (*job, error) {
+func (a *app) newJob(cfg *config.Config) (*job, error) {
 	rc, err := cfg.RunConfig()
 	if err != nil {
 		return nil, usage(err)
@@ -101,11 +101,11 @@ func (h configWriter) AfterCreateSession(context.Context, hooks.Run) error {
 }
 
 // input is the input_fn of one section of the config.
-func (j *job) input(in runconfig.Input, section string) (estimator.InputFn, error) {
+func (j *job) input(in config.Input, section string) (estimator.InputFn, error) {
 	return j.inputRepeated(in, section, 0)
 }
 
-func (j *job) inputRepeated(in runconfig.Input, section string, epochs int) (estimator.InputFn, error) {
+func (j *job) inputRepeated(in config.Input, section string, epochs int) (estimator.InputFn, error) {
 	if fn, ok := j.app.inputs[in.Format]; ok {
 		return fn, nil
 	}
@@ -124,7 +124,7 @@ func (j *job) inputRepeated(in runconfig.Input, section string, epochs int) (est
 }
 
 // trainInput is the input_fn of training: train.epochs, where set, says how often the data is passed over.
-func (j *job) trainInput(in runconfig.Input) (estimator.InputFn, error) {
+func (j *job) trainInput(in config.Input) (estimator.InputFn, error) {
 	in = j.cfg.Resolve(in)
 	if j.cfg.Train.Epochs > 0 && j.app.inputs[in.Format] != nil {
 		return nil, usage(fmt.Errorf("train.epochs: the input_fn %s repeats its data itself: use train.max_steps", in.Format))

@@ -8,13 +8,13 @@ import (
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/estimator/canned"
 	"github.com/goestimator/goestimator/estimator/heads"
+	"github.com/goestimator/goestimator/internal/config"
 	"github.com/goestimator/goestimator/models/networks"
-	"github.com/goestimator/goestimator/runconfig"
 )
 
 // modelFn finds the model_fn that a config names: one of the user's, a canned
 // model, or a network with the head that its parameters ask for.
-func (a *app) modelFn(cfg *runconfig.Config) (estimator.ModelFn, error) {
+func (a *app) modelFn(cfg *config.Config) (estimator.ModelFn, error) {
 	name := cfg.Model.Name
 	if fn, err := a.models.Lookup(name); err == nil {
 		return fn, nil

@@ -3,8 +3,8 @@ package cli
 import (
 	"fmt"
 
+	"github.com/goestimator/goestimator/internal/config"
 	"github.com/goestimator/goestimator/models/optimizers"
-	"github.com/goestimator/goestimator/runconfig"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -14,7 +14,7 @@ var optimizerKeys = map[string]string{"weight_decay_exclude": "no_decay"}
 
 // optimizerOf makes the optimizer of a config. Keys that were not given are
 // left out, so that each rule's own defaults hold.
-func optimizerOf(c runconfig.Optimizer) (*optimizers.Optimizer, error) {
+func optimizerOf(c config.Optimizer) (*optimizers.Optimizer, error) {
 	text, err := yaml.Marshal(c)
 	if err != nil {
 		return nil, fmt.Errorf("section: %w", err)

@@ -8,15 +8,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goestimator/goestimator/internal/config"
 	"github.com/goestimator/goestimator/models/optimizers"
-	"github.com/goestimator/goestimator/runconfig"
 )
 
 // TestConfigKnowsTheOptimizers: the config takes the rules that there are, and of each the hyper-parameters that it has, by
 // either of their names; what it takes makes an optimizer.
 func TestConfigKnowsTheOptimizers(t *testing.T) {
 	keys := map[string]string{} // values by key
-	typ := reflect.TypeFor[runconfig.Optimizer]()
+	typ := reflect.TypeFor[config.Optimizer]()
 	for i := range typ.NumField() {
 		f := typ.Field(i)
 		key, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
@@ -30,7 +30,7 @@ func TestConfigKnowsTheOptimizers(t *testing.T) {
 	keys["lr_power"] = "-0.25"
 	for _, rule := range optimizers.Names() {
 		for key, value := range keys {
-			cfg, err := runconfig.Load(runconfig.LoadOptions{Env: []string{}, Sets: []string{fmt.Sprintf("optimizer={name: %s, %s: %s}", rule, key, value)}})
+			cfg, err := config.Load(config.LoadOptions{Env: []string{}, Sets: []string{fmt.Sprintf("optimizer={name: %s, %s: %s}", rule, key, value)}})
 			number := any(true)
 			if value != "true" {
 				number = map[string]any{"0.25": 0.25, "-0.25": -0.25}[value]

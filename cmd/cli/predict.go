@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/goestimator/goestimator/estimator"
-	"github.com/goestimator/goestimator/runconfig"
+	"github.com/goestimator/goestimator/internal/config"
 	"github.com/spf13/cobra"
 )
 
@@ -55,7 +55,7 @@ file is taken as its extension says.`,
 	return cmd
 }
 
-func (a *app) predict(ctx context.Context, cfg *runconfig.Config, f predictFlags) error {
+func (a *app) predict(ctx context.Context, cfg *config.Config, f predictFlags) error {
 	if err := checkOutput(f.output); err != nil {
 		return usage(err)
 	}
@@ -101,7 +101,7 @@ func (a *app) printPredicted(f predictFlags, n int64) error {
 var tables = map[string]string{".csv": "csv", ".parquet": "parquet", ".arrow": "arrow", ".jsonl": "jsonl", ".tfrecord": "tfrecord"}
 
 // predictInput is the config's input of prediction: one pass in order, over file where that is given.
-func (a *app) predictInput(cfg *runconfig.Config, file string) (runconfig.Input, error) {
+func (a *app) predictInput(cfg *config.Config, file string) (config.Input, error) {
 	in := cfg.PredictInput()
 	in.Repeat, in.Shuffle, in.DropRemainder = false, 0, false
 	if file == "" {
@@ -110,7 +110,7 @@ func (a *app) predictInput(cfg *runconfig.Config, file string) (runconfig.Input,
 	if a.inputs[in.Format] != nil || in.Format == "glyphs" {
 		return in, fmt.Errorf("--input %s: the input %s reads no file: set predict.input.format", file, in.Format)
 	}
-	in.Split, in.Skip, in.Take = runconfig.Split{}, 0, 0
+	in.Split, in.Skip, in.Take = config.Split{}, 0, 0
 	if in.Format == "idx" {
 		in.Images, in.Labels = file, ""
 		return in, nil

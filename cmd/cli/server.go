@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goestimator/goestimator/internal/config"
 	"github.com/goestimator/goestimator/internal/distributed/replica"
 	"github.com/goestimator/goestimator/runconfig"
 	"github.com/spf13/cobra"
@@ -75,7 +76,7 @@ func serverRunConfig(cluster string, task replica.Task, f configFlags) (runconfi
 	if text == "" {
 		return none, errors.New("--cluster-spec: got a single ps, expected a chief or workers too")
 	}
-	cfg, err := runconfig.Load(runconfig.LoadOptions{
+	cfg, err := config.Load(config.LoadOptions{
 		Path: f.path,
 		Sets: append(slices.Clone(f.sets), "run.cluster_resolver=tf_config"),
 		Env:  append(withoutTFConfig(os.Environ()), "TF_CONFIG="+text),

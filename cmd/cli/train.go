@@ -10,6 +10,7 @@ import (
 
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/estimator/hooks"
+	"github.com/goestimator/goestimator/internal/config"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/runconfig"
 	"github.com/spf13/cobra"
@@ -68,7 +69,7 @@ func noArgs(_ *cobra.Command, args []string) error {
 
 // tellFailure tells the other tasks of the cluster of an error that ends this one.
 // Without a config TF_CONFIG alone says which those are.
-func (a *app) tellFailure(ctx context.Context, cfg *runconfig.Config, err error) {
+func (a *app) tellFailure(ctx context.Context, cfg *config.Config, err error) {
 	if err == nil {
 		return
 	}
@@ -82,7 +83,7 @@ func (a *app) tellFailure(ctx context.Context, cfg *runconfig.Config, err error)
 }
 
 // train runs train_and_evaluate and prints what came of it.
-func (a *app) train(ctx context.Context, cfg *runconfig.Config, f trainFlags) error {
+func (a *app) train(ctx context.Context, cfg *config.Config, f trainFlags) error {
 	j, err := a.newJob(cfg)
 	if err != nil {
 		return err
@@ -256,7 +257,7 @@ func (j *job) earlyStopping() ([]hooks.Hook, error) {
 }
 
 // checkExporters looks for the metrics of exporters, which a dry run leaves out, in its evaluation.
-func checkExporters(list []runconfig.Exporter, res *estimator.EvalResult) error {
+func checkExporters(list []config.Exporter, res *estimator.EvalResult) error {
 	if res == nil { // another task evaluates
 		return nil
 	}
@@ -276,7 +277,7 @@ func checkExporters(list []runconfig.Exporter, res *estimator.EvalResult) error 
 }
 
 // dryRun runs one batch of everything in a folder that is then removed.
-func (a *app) dryRun(ctx context.Context, cfg *runconfig.Config, f trainFlags) error {
+func (a *app) dryRun(ctx context.Context, cfg *config.Config, f trainFlags) error {
 	dir, err := os.MkdirTemp("", "goestimator-fast-dev-run-")
 	if err != nil {
 		return err

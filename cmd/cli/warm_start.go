@@ -6,12 +6,12 @@ import (
 	"maps"
 
 	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/internal/config"
 	"github.com/goestimator/goestimator/models/initializers"
-	"github.com/goestimator/goestimator/runconfig"
 )
 
 // warmStart translates the section of the config; files of vocabularies start from data_dir.
-func warmStart(cfg *runconfig.Config) (estimator.WarmStart, error) {
+func warmStart(cfg *config.Config) (estimator.WarmStart, error) {
 	w := cfg.Model.WarmStart
 	out := estimator.WarmStart{From: w.From, Vars: w.Vars, Previous: map[string]string{}, Vocabularies: map[string]estimator.VocabInfo{}}
 	for _, r := range w.Renames {

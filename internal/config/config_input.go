@@ -1,0 +1,100 @@
+package config
+
+// Input is one input pipeline: a source, and what is done to its rows, in this
+// order: split, shard, skip, take, shuffle, repeat, parse and scale, augment, batch, prefetch.
+type Input struct {
+	// glyphs (built-in procedural digits), idx, cifar10, csv, parquet, arrow, jsonl (a JSON object on each line), tfrecord (of tf.train.Example), or a registered input_fn. Empty: no input.
+	Format string `yaml:"format,omitempty"`
+	// File names or globs (cifar10, csv, parquet, arrow, jsonl, tfrecord); one name needs no list. A .gz is unpacked on the fly.
+	Files []string `yaml:"files,omitempty"`
+	// idx: file of the images. The feature of all image formats is named image, the label label.
+	Images string `yaml:"images,omitempty"`
+	// idx: file of the labels. Not needed to predict.
+	Labels string `yaml:"labels,omitempty"`
+	// The columns, in the order of the file (csv) or a choice of those in it (parquet, arrow, jsonl, tfrecord).
+	Columns []Column `yaml:"columns,omitempty"`
+	// csv: the first row holds names, which must be those of columns.
+	Header bool `yaml:"header,omitempty"`
+	// csv: the character between two cells, tab, or whitespace: any number of spaces and tabs, as in aligned columns.
+	Delimiter string `yaml:"delimiter"`
+	// csv: cells that mean a missing value, besides the empty cell.
+	MissingValues []string `yaml:"missing_values,omitempty"`
+	// csv: character that starts lines to pass over. Empty: none.
+	Comment string `yaml:"comment,omitempty"`
+	// Parameters of a registered input_fn. Keys are lower-cased and split at dots.
+	Params map[string]any `yaml:"params,omitempty"`
+	// glyphs: number of examples. 0: endless.
+	Count int64 `yaml:"count,omitempty"`
+
+	// Keep a part of the rows only, so that one file serves both training and evaluation.
+	Split Split `yaml:"split,omitempty"`
+	// How workers share the rows: auto (files where there are enough, else rows), files, rows, off (each sees all).
+	Shard string `yaml:"shard"`
+	// Rows left out at the start.
+	Skip int64 `yaml:"skip,omitempty"`
+	// Rows kept. 0: all.
+	Take int64 `yaml:"take,omitempty"`
+	// Rows of the shuffle buffer. 0: the order of the files.
+	Shuffle int `yaml:"shuffle,omitempty"`
+	// Start again at the end of the data, for ever.
+	Repeat bool `yaml:"repeat,omitempty"`
+	// Divisor of numeric features, for example 255 for bytes of an image. 0: none.
+	Scale float64 `yaml:"scale,omitempty"`
+	// Subtracted after scaling: one value, or one per entry of the features' last dimension (channel).
+	Mean []float64 `yaml:"mean,omitempty"`
+	// Divisor after the mean: as many values as mean.
+	Std []float64 `yaml:"std,omitempty"`
+	// Random changes to images.
+	Augment Augment `yaml:"augment,omitempty"`
+	// Examples of one batch of the whole job; each worker takes its share.
+	BatchSize int `yaml:"batch_size"`
+	// Leave out the last batch where it is not full.
+	DropRemainder bool `yaml:"drop_remainder,omitempty"`
+	// Batches prepared ahead. -1: as many as serve; 0: none.
+	Prefetch int `yaml:"prefetch"`
+	// Goroutines that prepare batches; the order of the batches does not depend on it. 0: as many as there are cores.
+	Parallelism int `yaml:"parallelism,omitempty"`
+}
+
+// Column is one column of typed data.
+type Column struct {
+	// Name of the column, and of the feature.
+	Name string `yaml:"name"`
+	// numeric or categorical. Default numeric; categorical where there is a vocabulary or the dtype is string.
+	Kind string `yaml:"kind,omitempty"`
+	// float32, float64, int64 or string: the type that the feature has; values of the file that it cannot hold are errors. Default: what the file says (parquet, arrow), else string for categorical, float32 for numeric.
+	DType string `yaml:"dtype,omitempty"`
+	// Shape of one value. Empty: a single number or string.
+	Shape []int `yaml:"shape,omitempty"`
+	// jsonl, tfrecord: a value is a list of any length, as features of several values are (hash_bucket, vocabulary, identity, embedding). A missing list is empty; of a label it is an error. In parquet and arrow files lists are such without it; with it, other columns are refused.
+	Ragged bool `yaml:"ragged,omitempty"`
+	// Value that stands for a missing one (tfrecord: a feature that is not there or has no list). An exported model that parses examples has it, too. Left out: a missing value is an error. A ragged column has none.
+	Default any `yaml:"default,omitempty"`
+	// feature, label, weight (of the example) or ignore. Default feature.
+	Role string `yaml:"role,omitempty"`
+	// Values of a categorical column; they become integers, their places in the list, and so does each value of a ragged column. A label that is not in the list is an error, a feature gets -1.
+	Vocabulary []string `yaml:"vocabulary,omitempty"`
+}
+
+// Split keeps a part of the rows: row i belongs to fold i mod folds, so the
+// parts are the same in every run and even where rows are sorted by class.
+type Split struct {
+	// Number of folds. 0: no split.
+	Folds int `yaml:"folds,omitempty"`
+	// The fold that is held out for evaluation, counted from 0.
+	HeldOut int `yaml:"held_out,omitempty"`
+	// train: all folds but the held-out one; eval: the held-out fold only.
+	Part string `yaml:"part,omitempty"`
+}
+
+// Augment names random changes to images, for training.
+type Augment struct {
+	// Zero pixels added on each side before a random crop to the old size.
+	CropPadding int `yaml:"crop_padding,omitempty"`
+	// Mirror left and right with probability 1/2.
+	Flip bool `yaml:"flip,omitempty"`
+}
+
+func defaultInput() Input {
+	return Input{Delimiter: ",", Shard: "auto", BatchSize: 128, Prefetch: -1}
+}

@@ -1,0 +1,105 @@
+package config
+
+// Optimizer names an update rule, its hyper-parameters and what happens to the
+// gradients before it. A hyper-parameter that is left out takes the rule's own
+// default; one that the rule does not have is an error.
+type Optimizer struct {
+	// The rule: sgd, momentum, adam, adamw, adagrad, rmsprop, ftrl (TensorFlow 1 definitions), or keras_ followed by sgd, adam, adamw, adagrad, rmsprop, ftrl.
+	Name string `yaml:"name"`
+	// Step size: a number, or a map with the keys below it.
+	LearningRate LearningRate `yaml:"learning_rate"`
+	// Momentum of momentum, keras_sgd, rmsprop, keras_rmsprop. Default 0.9 for momentum, else 0.
+	Momentum *float64 `yaml:"momentum,omitempty"`
+	// Nesterov's form of momentum, for momentum and keras_sgd.
+	Nesterov bool `yaml:"nesterov,omitempty"`
+	// Decay of the first moment of adam, adamw. Default 0.9.
+	Beta1 *float64 `yaml:"beta1,omitempty"`
+	// Decay of the second moment of adam, adamw. Default 0.999.
+	Beta2 *float64 `yaml:"beta2,omitempty"`
+	// Decay of the mean square of rmsprop. Default 0.9.
+	Rho *float64 `yaml:"rho,omitempty"`
+	// Centered form of rmsprop: the gradient's variance instead of its square.
+	Centered bool `yaml:"centered,omitempty"`
+	// Small constant of the denominator. Default 1e-8 for adam and adamw, 1e-10 for rmsprop, 1e-7 for the keras rules.
+	Epsilon *float64 `yaml:"epsilon,omitempty"`
+	// First value of the accumulators of adagrad and ftrl. Default 0.1.
+	InitialAccumulatorValue *float64 `yaml:"initial_accumulator_value,omitempty"`
+	// Power of ftrl's learning rate, at most 0. Default -0.5. Its variable is GOESTIMATOR_OPTIMIZER_LR_POWER: GOESTIMATOR_OPTIMIZER_LEARNING_RATE_POWER is that of learning_rate.power.
+	LearningRatePower *float64 `yaml:"lr_power,omitempty" alias:"learning_rate_power"`
+	// L1 regularization strength of ftrl. Default 0.
+	L1 *float64 `yaml:"l1,omitempty" alias:"l1_regularization_strength"`
+	// L2 regularization strength of ftrl. Default 0.
+	L2 *float64 `yaml:"l2,omitempty" alias:"l2_regularization_strength"`
+	// Shrinkage of ftrl: a penalty on magnitudes that is added to the gradient; of embeddings on the rows of a batch alone. Default 0.
+	L2Shrinkage *float64 `yaml:"l2_shrinkage,omitempty" alias:"l2_shrinkage_regularization_strength"`
+	// Beta of ftrl's learning rates (McMahan et al. 2013). Default 0.
+	Beta *float64 `yaml:"beta,omitempty"`
+	// Decoupled weight decay, multiplied by the learning rate. Default 0.01 for adamw, 0.004 for keras_adamw, else 0. Every rule has it.
+	WeightDecay *float64 `yaml:"weight_decay,omitempty"`
+	// Regular expression of the variables without weight decay, for example bias|norm. Empty: all have it.
+	WeightDecayExclude string `yaml:"weight_decay_exclude,omitempty"`
+	// Largest L2 norm of the gradient of each variable, whole even where it is partitioned. 0: no limit. At most one of the three clips.
+	ClipNorm float64 `yaml:"clip_norm,omitempty"`
+	// Largest absolute value of a gradient's element. 0: no limit.
+	ClipValue float64 `yaml:"clip_value,omitempty"`
+	// Largest L2 norm of all gradients together. 0: no limit.
+	GlobalClipNorm float64 `yaml:"global_clip_norm,omitempty"`
+	// Number of batches whose mean gradient makes one update.
+	AccumulateSteps int `yaml:"accumulate_steps"`
+	// Factor on the loss while it is differentiated: none, a number, or dynamic - 32768 at first, doubled after 2000 updates with finite gradients, halved, with the update left out, where some are not.
+	LossScale string `yaml:"loss_scale"`
+	// Names of the slots in checkpoints: v1 or keras.
+	SlotNames string `yaml:"slot_names"`
+}
+
+// LearningRate is a schedule of the step size. In a file it is a number (a
+// constant) or a map. The meaning of each schedule is that of the class of the
+// same name in tf.compat.v1.train and tf.keras.optimizers.schedules.
+type LearningRate struct {
+	// One of constant, exponential, inverse_time, natural_exp, polynomial, piecewise_constant, cosine, cosine_restarts.
+	Schedule string `yaml:"schedule"`
+	// Learning rate at step 0 (after the warm-up, where there is one).
+	Initial float64 `yaml:"initial"`
+	// Steps of one decay period. Needed by all but constant and piecewise_constant.
+	DecaySteps int64 `yaml:"decay_steps,omitempty"`
+	// Factor per period of exponential, inverse_time and natural_exp.
+	DecayRate float64 `yaml:"decay_rate,omitempty"`
+	// Decay in whole periods only.
+	Staircase bool `yaml:"staircase,omitempty"`
+	// Last learning rate of polynomial. Default 0.
+	End float64 `yaml:"end,omitempty"`
+	// Power of polynomial. 0: 1, a straight line.
+	Power float64 `yaml:"power,omitempty"`
+	// Start polynomial again, over a longer period, when its end is reached.
+	Cycle bool `yaml:"cycle,omitempty"`
+	// Last learning rate of cosine and cosine_restarts as a fraction of the initial one.
+	Alpha float64 `yaml:"alpha,omitempty"`
+	// cosine_restarts: growth of the period at each restart. 0: 2.
+	TMul float64 `yaml:"t_mul,omitempty"`
+	// cosine_restarts: factor on the initial learning rate at each restart. 0: 1.
+	MMul float64 `yaml:"m_mul,omitempty"`
+	// piecewise_constant: increasing steps at which the value changes.
+	Boundaries []int64 `yaml:"boundaries,omitempty"`
+	// piecewise_constant: the values, one more than there are boundaries.
+	Values []float64 `yaml:"values,omitempty"`
+	// Steps of a linear warm-up from 0 to initial, ahead of any schedule. The schedule's own step 0 is its end.
+	WarmupSteps int64 `yaml:"warmup_steps,omitempty"`
+}
+
+// MarshalYAML writes a plain constant as a number.
+func (l LearningRate) MarshalYAML() (any, error) {
+	if l.Schedule == "constant" && l.WarmupSteps == 0 {
+		return l.Initial, nil
+	}
+	type plain LearningRate
+	return plain(l), nil
+}
+
+// normalize drops what a constant does not have, so that a number laid over a
+// schedule of a lower layer replaces all of it.
+func (l LearningRate) normalize() LearningRate {
+	if l.Schedule == "constant" {
+		return LearningRate{Schedule: l.Schedule, Initial: l.Initial, WarmupSteps: l.WarmupSteps}
+	}
+	return l
+}

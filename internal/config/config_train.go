@@ -1,0 +1,88 @@
+package config
+
+// Train says what is trained on and until when. The first of its limits to be
+// reached ends training; with none, the end of the input does.
+type Train struct {
+	// The training examples.
+	Input Input `yaml:"input"`
+	// Global step at which training ends, counted over restarts. 0: no limit.
+	MaxSteps int64 `yaml:"max_steps,omitempty"`
+	// Passes over the input; the input is then repeated that often, whatever its repeat says. 0: as the input says.
+	Epochs int `yaml:"epochs,omitempty"`
+	// Seconds of training, counted over restarts. 0: no limit.
+	MaxSecs float64 `yaml:"max_secs,omitempty"`
+	// End training as soon as evaluation says so.
+	EarlyStopping EarlyStopping `yaml:"early_stopping"`
+	// A NaN loss is an error (true), or ends training (false): its end is evaluated, exported and printed. The exit code is 1 either way.
+	FailOnNaNLoss bool `yaml:"fail_on_nan_loss"`
+}
+
+// EarlyStopping ends training by a metric of evaluation.
+type EarlyStopping struct {
+	// Metric that is watched, for example loss or accuracy. Empty: no early stopping.
+	Metric string `yaml:"metric,omitempty"`
+	// Whether a higher value of the metric is better.
+	HigherIsBetter bool `yaml:"higher_is_better,omitempty"`
+	// Stop when the best value is this many steps old. 0: no such rule.
+	MaxStepsWithoutImprovement int64 `yaml:"max_steps_without_improvement,omitempty"`
+	// Stop when the metric is better than this value.
+	Threshold *float64 `yaml:"threshold,omitempty"`
+	// Never stop before this step.
+	MinSteps int64 `yaml:"min_steps,omitempty"`
+	// Seconds between two looks at the evaluations. Not used where check_every_steps is set.
+	CheckEverySecs float64 `yaml:"check_every_secs"`
+	// Steps between two looks at the evaluations. 0: by time.
+	CheckEverySteps int64 `yaml:"check_every_steps,omitempty"`
+}
+
+// Eval says what is evaluated on, how often, and what is exported afterwards.
+type Eval struct {
+	// The evaluation examples.
+	Input Input `yaml:"input"`
+	// Batches of one evaluation. 0: to the end of the input.
+	Steps int64 `yaml:"steps,omitempty"`
+	// Name of the evaluation; its events go to model_dir/eval_<name>, without a name to model_dir/eval.
+	Name string `yaml:"name,omitempty"`
+	// Seconds that an evaluator task waits before its first evaluation.
+	StartDelaySecs float64 `yaml:"start_delay_secs,omitempty"`
+	// Least seconds between two evaluations of checkpoints. 0: every checkpoint is evaluated. The last one always is.
+	ThrottleSecs float64 `yaml:"throttle_secs,omitempty"`
+	// Evaluate also every this many training steps, in the training process, without a checkpoint. 0: no.
+	EverySteps int64 `yaml:"every_steps,omitempty"`
+	// What is exported after an evaluation.
+	Exporters []Exporter `yaml:"exporters,omitempty"`
+}
+
+// Exporter writes models to model_dir/export/<name> after evaluations.
+type Exporter struct {
+	// Folder below model_dir/export; unique among the exporters.
+	Name string `yaml:"name"`
+	// final: once, at the end; latest: after every evaluation; best: when the metric improved; steps: at the first evaluation at or after each of steps.
+	Kind string `yaml:"kind"`
+	// Metric of best. Empty: loss.
+	Metric string `yaml:"metric,omitempty"`
+	// Whether a higher value of the metric is better.
+	HigherIsBetter bool `yaml:"higher_is_better,omitempty"`
+	// Number of exports kept by latest and best. 0: the default, 5; -1: all.
+	ExportsToKeep int `yaml:"exports_to_keep,omitempty"`
+	// Steps of the kind steps.
+	Steps []int64 `yaml:"steps,omitempty"`
+}
+
+// Export says what an exported model takes and contains.
+type Export struct {
+	// How the model is fed: raw, a tensor for each feature; parsing, serialized tf.Examples; auto: parsing where the model has feature columns, else raw.
+	ServingInput string `yaml:"serving_input,omitempty"`
+	// Steps of the longest sequence that an exported recurrent model takes.
+	MaxSequenceLength int `yaml:"max_sequence_length,omitempty"`
+	// Requests, made of the first examples of eval.input, that a server sends to the model before it is used.
+	WarmUpRequests int `yaml:"warm_up_requests,omitempty"`
+}
+
+// Predict says what predictions are made of.
+type Predict struct {
+	// The examples; where its format is left out, those of eval.input. Labels are not needed.
+	Input Input `yaml:"input,omitempty"`
+	// Names of the predictions that are returned. Empty: all.
+	Keys []string `yaml:"keys,omitempty"`
+}

@@ -1,0 +1,108 @@
+package config
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/goestimator/goestimator/runconfig"
+)
+
+// tfLayer takes model_dir of TF_CONFIG, and the text of it for RunConfig.
+func tfLayer(vs *problems, environ []string) (*layer, string) {
+	l := newLayer(vs, func(string) string { return "TF_CONFIG" })
+	text := lookup(environ)("TF_CONFIG")
+	// What is wrong in it is reported with the role, by validate.
+	if rc, err := runconfig.FromTFConfig(text); err == nil && rc.ModelDir() != "" {
+		l.values["model_dir"] = rc.ModelDir()
+	}
+	return l, text
+}
+
+// RunConfig returns the configuration of this task. It takes the cluster and the
+// task from the TF_CONFIG that [Load] saw.
+func (c *Config) RunConfig() (runconfig.RunConfig, error) {
+	opts := []runconfig.Option{runconfig.TrainDistribute(c.Strategy), runconfig.Connections(c.RPC)}
+	if c.ModelDir != "" {
+		opts = append(opts, runconfig.ModelDir(c.ModelDir))
+	}
+	if c.Strategy.DistributedEval {
+		opts = append(opts, runconfig.EvalDistribute(c.Strategy))
+	}
+	if c.Seed != 0 {
+		opts = append(opts, runconfig.TFRandomSeed(c.Seed))
+	}
+	return runconfig.FromSpec(c.Run, c.tfConfig, opts...)
+}
+
+// InputPath resolves a file name (or glob) of an input against data_dir.
+func (c *Config) InputPath(name string) string {
+	if name == "" || filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(c.DataDir, name)
+}
+
+// Resolve returns a copy of an input whose file names are resolved against data_dir.
+func (c *Config) Resolve(in Input) Input {
+	in.Images, in.Labels = c.InputPath(in.Images), c.InputPath(in.Labels)
+	in.Files = slices.Clone(in.Files)
+	for i, f := range in.Files {
+		in.Files[i] = c.InputPath(f)
+	}
+	return in
+}
+
+// PredictInput returns predict.input, or eval.input where that names no format,
+// with file names resolved.
+func (c *Config) PredictInput() Input {
+	if c.Predict.Input.Format == "" {
+		return c.Resolve(c.Eval.Input)
+	}
+	return c.Resolve(c.Predict.Input)
+}
+
+// Marshal returns the config as YAML with every value that matters written out;
+// [Load] of it gives the same config.
+func (c *Config) Marshal() ([]byte, error) {
+	var b strings.Builder
+	e := yaml.NewEncoder(&b)
+	e.SetIndent(2)
+	if err := e.Encode(c); err != nil {
+		return nil, fmt.Errorf("write the configuration as YAML: %w", err)
+	}
+	return []byte(b.String()), nil
+}
+
+// WriteFile writes [Config.Marshal] to a file, by a temporary file and a rename.
+func (c *Config) WriteFile(path string) error {
+	text, err := c.Marshal()
+	if err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".tmp-*")
+	if err != nil {
+		return fmt.Errorf("write the configuration: %w", err)
+	}
+	defer os.Remove(f.Name()) // fails, as it should, once renamed
+	if _, err = f.Write(text); err == nil {
+		err = f.Sync()
+	}
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	if err == nil {
+		err = os.Chmod(f.Name(), 0o644)
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return fmt.Errorf("write the configuration to %s: %w", path, err)
+	}
+	return nil
+}

@@ -1,0 +1,74 @@
+package violation
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// ErrMistake is in the chain of errors that report a mistake in a configuration:
+// a process that is started again in the same way fails again.
+var ErrMistake = errors.New("a mistake in the configuration")
+
+// Violation is one thing that is wrong in a configuration.
+type Violation struct {
+	// Field is the key or option, for example train.max_steps or cluster.chief.
+	Field string
+	// Value is what was found there.
+	Value any
+	// Bound is what was expected, in words.
+	Bound string
+	// Where names the source (file:line, --set, an environment variable); empty where unknown.
+	Where string
+}
+
+func (v Violation) String() string {
+	s := v.Field + ": got " + Quote(v.Value) + ", " + v.Bound
+	if v.Where != "" {
+		s += " (" + v.Where + ")"
+	}
+	return s
+}
+
+// Quote prints a value on one line, text in quotes, cut where very long.
+func Quote(v any) string {
+	const most = 120
+	var s string
+	switch v := v.(type) {
+	case nil:
+		return "nothing"
+	case string:
+		s = fmt.Sprintf("%q", v)
+	case json.RawMessage:
+		s = strings.Join(strings.Fields(string(v)), " ")
+	default:
+		s = strings.Join(strings.Fields(fmt.Sprint(v)), " ")
+	}
+	if len(s) > most {
+		return strings.ToValidUTF8(s[:most], "") + "..."
+	}
+	return s
+}
+
+// Error reports everything that is wrong in a configuration. It is an [ErrMistake].
+type Error struct {
+	// Violations holds at least one entry.
+	Violations []Violation
+}
+
+// Error lists the violations: a single one on one line, several one per line.
+func (e *Error) Error() string {
+	if len(e.Violations) == 1 {
+		return "invalid configuration: " + e.Violations[0].String()
+	}
+	lines := make([]string, 0, len(e.Violations)+1)
+	lines = append(lines, fmt.Sprintf("invalid configuration: %d violations", len(e.Violations)))
+	for _, v := range e.Violations {
+		lines = append(lines, "  "+v.String())
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Is makes violations mistakes.
+func (e *Error) Is(target error) bool { return target == ErrMistake }

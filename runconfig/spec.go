@@ -1,0 +1,124 @@
+package runconfig
+
+import (
+	"regexp"
+	"slices"
+
+	"github.com/goestimator/goestimator/internal/platform/violation"
+)
+
+// Spec holds the fields of [RunConfig] and of its session that a file can set.
+type Spec struct {
+	// Steps between two summaries. 0: none.
+	SaveSummarySteps int `yaml:"save_summary_steps"`
+	// Steps between two checkpoints. 0: none by steps. Giving it clears save_checkpoints_secs; only one of the two may be above 0.
+	SaveCheckpointsSteps int64 `yaml:"save_checkpoints_steps"`
+	// Seconds between two checkpoints. 0: none by time. Giving it clears save_checkpoints_steps; with both 0 there are no checkpoints.
+	SaveCheckpointsSecs float64 `yaml:"save_checkpoints_secs"`
+	// Newest checkpoints that are kept. 0: all.
+	KeepCheckpointMax int `yaml:"keep_checkpoint_max"`
+	// Hours between checkpoints that are kept for ever, besides the newest.
+	KeepCheckpointEveryNHours float64 `yaml:"keep_checkpoint_every_n_hours"`
+	// Steps between two log lines. 0: none.
+	LogStepCountSteps int `yaml:"log_step_count_steps"`
+	// Write graph.pbtxt and the graph's meta data when training starts.
+	CheckpointSaveGraphDef bool `yaml:"checkpoint_save_graph_def"`
+	// Name of the job, the same in all its tasks: tasks of another job are refused. Empty: tasks know each other by their cluster. `goestimator launch` sets it.
+	JobID string `yaml:"job_id,omitempty"`
+	// Protocol between tasks: grpc, also when empty.
+	Protocol string `yaml:"protocol,omitempty"`
+	// Longest seconds by which a worker delays its start, which is (index+1)*5 otherwise. -1: 60, and 0 where all tasks are on one machine (addresses of loopback, as with launch).
+	ExperimentalMaxWorkerDelaySecs int `yaml:"experimental_max_worker_delay_secs"`
+	// Seconds that a task waits for the others before it fails.
+	SessionCreationTimeoutSecs int `yaml:"session_creation_timeout_secs"`
+	// Where the cluster and this task's place in it come from: tf_config (the environment variable) or slurm (those of a Slurm step).
+	ClusterResolver string `yaml:"cluster_resolver"`
+	// Starts of the chief without a new checkpoint after exits that it chose, before it gives up with exit code 1. 0: no limit.
+	MaxRestarts int `yaml:"max_restarts"`
+	// Seconds that a chief which is done waits for the evaluator's last evaluation. 0: not at all.
+	EvaluatorWaitSecs float64 `yaml:"evaluator_wait_secs,omitempty"`
+	// Tasks that this one may talk to, for example /job:ps. Empty: by the task's type.
+	DeviceFilters []string `yaml:"device_filters,omitempty"`
+	// Threads of one step. 0: as many as there are cores.
+	IntraOpThreads int `yaml:"intra_op_threads,omitempty"`
+	// float32, float64, tf32 or bf16_mixed. Variables stay float32 (float64 for float64).
+	Precision string `yaml:"precision"`
+	// Run an op on the host where its device does not have it, instead of an error.
+	SoftPlacement bool `yaml:"soft_placement"`
+	// Stop at the first NaN or infinite value, naming file, row and column where the input holds it, else the op that made it. Slow.
+	CheckNumerics bool `yaml:"check_numerics,omitempty"`
+	// Refuse the forms of TF_CONFIG that tf.estimator refuses.
+	StrictTFConfig bool `yaml:"strict_tf_config,omitempty"`
+	// Steps between two profiles (timeline-<step>.json in model_dir). 0: none.
+	ProfileSteps int64 `yaml:"profile_steps,omitempty"`
+	// Add histograms of variables and gradients to the summaries.
+	SummaryHistograms bool `yaml:"summary_histograms,omitempty"`
+	// Input images added to each summary.
+	SummaryImages int `yaml:"summary_images,omitempty"`
+}
+
+const (
+	// workerDelayNotGiven leaves experimental_max_worker_delay_secs to the cluster.
+	workerDelayNotGiven = -1
+	// defaultWorkerDelaySecs is tf.estimator's.
+	defaultWorkerDelaySecs = 60
+)
+
+// DefaultSpec returns the spec that an empty file gives.
+func DefaultSpec() Spec {
+	return Spec{
+		SaveSummarySteps:               100,
+		SaveCheckpointsSecs:            600,
+		KeepCheckpointMax:              5,
+		KeepCheckpointEveryNHours:      10000,
+		LogStepCountSteps:              100,
+		CheckpointSaveGraphDef:         true,
+		ExperimentalMaxWorkerDelaySecs: workerDelayNotGiven,
+		SessionCreationTimeoutSecs:     7200,
+		ClusterResolver:                "tf_config",
+		MaxRestarts:                    10,
+		Precision:                      "float32",
+		SoftPlacement:                  true,
+	}
+}
+
+// FromSpec returns the configuration of the task that a TF_CONFIG describes, as
+// [FromTFConfig] does, with the values of a spec; options win over them. A model_dir
+// option wins over that of TF_CONFIG.
+func FromSpec(spec Spec, tfConfig string, opts ...Option) (RunConfig, error) {
+	vs := &violation.List{}
+	s := newSettings(spec)
+	s.modelDirWins = true
+	return build(s, parseTFConfig(tfConfig, vs), opts, vs)
+}
+
+// session is the part of the spec that says how a task runs its programs.
+func (s Spec) session() SessionConfig {
+	return SessionConfig{IntraOpThreads: s.IntraOpThreads, DeviceFilters: slices.Clone(s.DeviceFilters), Precision: s.Precision,
+		HardPlacement: !s.SoftPlacement, CheckNumerics: s.CheckNumerics}
+}
+
+// jobIDs are names of jobs, and none.
+var jobIDs = regexp.MustCompile(`^[-_.:/a-zA-Z0-9]{0,128}$`)
+
+func (s Spec) validate(vs *violation.List) {
+	vs.Require(s.SaveSummarySteps >= 0, "save_summary_steps", s.SaveSummarySteps, "expected >= 0")
+	vs.Require(s.SaveCheckpointsSteps >= 0, "save_checkpoints_steps", s.SaveCheckpointsSteps, "expected >= 0")
+	vs.Require(s.SaveCheckpointsSecs >= 0, "save_checkpoints_secs", s.SaveCheckpointsSecs, "expected >= 0")
+	vs.Require(s.SaveCheckpointsSteps <= 0 || s.SaveCheckpointsSecs <= 0, "save_checkpoints_secs", s.SaveCheckpointsSecs,
+		"save_checkpoints_steps and save_checkpoints_secs cannot be both set; set one of them to 0")
+	vs.Require(s.KeepCheckpointMax >= 0, "keep_checkpoint_max", s.KeepCheckpointMax, "expected >= 0")
+	vs.Require(s.KeepCheckpointEveryNHours > 0, "keep_checkpoint_every_n_hours", s.KeepCheckpointEveryNHours, "expected > 0")
+	vs.Require(s.LogStepCountSteps >= 0, "log_step_count_steps", s.LogStepCountSteps, "expected > 0, or 0 for none")
+	vs.Require(jobIDs.MatchString(s.JobID), "job_id", s.JobID, "expected at most 128 letters, digits and -_.:/")
+	vs.Require(s.Protocol == "" || s.Protocol == "grpc", "protocol", s.Protocol, "expected grpc or nothing (grpc+verbs is not available)")
+	vs.Require(s.ExperimentalMaxWorkerDelaySecs >= workerDelayNotGiven, "experimental_max_worker_delay_secs", s.ExperimentalMaxWorkerDelaySecs, "expected >= 0")
+	vs.Require(s.SessionCreationTimeoutSecs > 0, "session_creation_timeout_secs", s.SessionCreationTimeoutSecs, "expected > 0")
+	vs.OneOf("precision", s.Precision, "", "float32", "float64", "tf32", "bf16_mixed")
+	vs.Require(s.IntraOpThreads >= 0, "intra_op_threads", s.IntraOpThreads, "expected >= 0")
+	vs.Require(s.MaxRestarts >= 0, "max_restarts", s.MaxRestarts, "expected >= 0")
+	vs.Require(s.EvaluatorWaitSecs >= 0, "evaluator_wait_secs", s.EvaluatorWaitSecs, "expected >= 0")
+	vs.Require(s.ProfileSteps >= 0, "profile_steps", s.ProfileSteps, "expected >= 0")
+	vs.Require(s.SummaryImages >= 0, "summary_images", s.SummaryImages, "expected >= 0")
+	vs.OneOf("cluster_resolver", s.ClusterResolver, "tf_config", "slurm")
+}

@@ -1,0 +1,89 @@
+package runconfig
+
+import "github.com/goestimator/goestimator/internal/platform/violation"
+
+// Strategy names where variables live and how gradients travel.
+type Strategy struct {
+	// One of default, one_device, mirrored, central_storage, multi_worker_mirrored, parameter_server, tpu.
+	Name string `yaml:"name"`
+	// Device that this process computes on: /gpu:N or /cpu:0. Empty: the first GPU where there is one (mirrored and central_storage: all of them; several workers of a machine: each its own, by LOCAL_RANK), else /cpu:0.
+	Device string `yaml:"device,omitempty"`
+	// Replicas of mirrored and central_storage in this process, each of which takes a batch of its own in every step. 0: one per GPU, or one where there is none.
+	Replicas int `yaml:"replicas,omitempty"`
+	// Bytes of gradients that multi_worker_mirrored reduces in one message. 0: the default, 4 MiB.
+	BytesPerPack int `yaml:"bytes_per_pack,omitempty"`
+	// parameter_server: apply the mean of the workers' gradients in lock step, instead of each gradient as it comes.
+	Sync bool `yaml:"sync,omitempty"`
+	// Gradients that make one synchronous update; the other workers are backups. 0: one of each worker.
+	ReplicasToAggregate int `yaml:"replicas_to_aggregate,omitempty"`
+	// parameter_server, asynchronous: drop gradients that are more updates behind than this. 0: none are dropped.
+	StalenessBound int64 `yaml:"staleness_bound,omitempty"`
+	// Type in which values and gradients travel to and from parameter servers: float32, bfloat16 or float16. Variables keep theirs.
+	Transfer string `yaml:"transfer,omitempty"`
+	// How parameter_server splits variables.
+	Partitioner Partitioner `yaml:"partitioner,omitempty"`
+	// Evaluate on all workers of multi_worker_mirrored, each its share of the data, instead of in the evaluator task.
+	DistributedEval bool `yaml:"distributed_eval,omitempty"`
+}
+
+// Partitioner splits variables along their first dimension.
+type Partitioner struct {
+	// none, fixed_shards, min_size or max_size. Empty: min_size.
+	Kind string `yaml:"kind,omitempty"`
+	// Partitions of fixed_shards; most of them of the others. 0: as many as there are parameter servers.
+	Shards int `yaml:"shards,omitempty"`
+	// Least bytes of a partition of min_size, most of max_size. 0: 262144 for min_size, 67108864 for max_size.
+	Bytes int64 `yaml:"bytes,omitempty"`
+}
+
+// strategies are the names of the design.
+var strategies = []string{"default", "one_device", "mirrored", "central_storage", "multi_worker_mirrored", "parameter_server", "tpu"}
+
+// validate reports a name that does not exist, and fields that the named
+// strategy does not have or cannot use. Prefix comes before their names.
+func (s Strategy) validate(prefix string, vs *violation.List) {
+	vs.OneOf(prefix+"name", s.Name, strategies...)
+	s.validateOwners(prefix, vs)
+	vs.Require(s.Replicas >= 0 && s.Replicas <= 1024, prefix+"replicas", s.Replicas, "expected 0 to 1024")
+	vs.Require(s.BytesPerPack >= 0, prefix+"bytes_per_pack", s.BytesPerPack, "expected >= 0")
+	vs.Require(s.ReplicasToAggregate >= 0, prefix+"replicas_to_aggregate", s.ReplicasToAggregate, "expected >= 0")
+	vs.Require(s.StalenessBound >= 0, prefix+"staleness_bound", s.StalenessBound, "expected >= 0")
+	vs.Require(s.Sync || s.ReplicasToAggregate == 0, prefix+"replicas_to_aggregate", s.ReplicasToAggregate, "which only strategy.sync: true has")
+	vs.Require(!s.Sync || s.StalenessBound == 0, prefix+"staleness_bound", s.StalenessBound, "which only strategy.sync: false has")
+	if s.Transfer != "" {
+		vs.OneOf(prefix+"transfer", s.Transfer, "float32", "bfloat16", "float16")
+	}
+	s.Partitioner.validate(prefix+"partitioner.", vs)
+}
+
+// validateOwners reports fields of other strategies.
+func (s Strategy) validateOwners(prefix string, vs *violation.List) {
+	only := func(given bool, field string, value any, names ...string) {
+		ok := !given
+		for _, n := range names {
+			ok = ok || s.Name == n
+		}
+		text := "which only strategy.name " + names[0] + " has"
+		if len(names) > 1 {
+			text = "which only strategy.name " + names[0] + " and " + names[1] + " have"
+		}
+		vs.Require(ok, prefix+field, value, text)
+	}
+	const ps = "parameter_server"
+	only(s.Replicas != 0, "replicas", s.Replicas, "mirrored", "central_storage")
+	only(s.BytesPerPack != 0, "bytes_per_pack", s.BytesPerPack, "multi_worker_mirrored")
+	only(s.DistributedEval, "distributed_eval", s.DistributedEval, "multi_worker_mirrored")
+	only(s.Sync, "sync", s.Sync, ps)
+	only(s.ReplicasToAggregate != 0, "replicas_to_aggregate", s.ReplicasToAggregate, ps)
+	only(s.StalenessBound != 0, "staleness_bound", s.StalenessBound, ps)
+	only(s.Transfer != "", "transfer", s.Transfer, ps)
+	only(s.Partitioner != Partitioner{}, "partitioner.kind", s.Partitioner.Kind, ps)
+}
+
+func (p Partitioner) validate(prefix string, vs *violation.List) {
+	if p.Kind != "" {
+		vs.OneOf(prefix+"kind", p.Kind, "none", "fixed_shards", "min_size", "max_size")
+	}
+	vs.Require(p.Shards >= 0 && p.Shards <= 1<<16, prefix+"shards", p.Shards, "expected 0 to 65536")
+	vs.Require(p.Bytes >= 0, prefix+"bytes", p.Bytes, "expected >= 0")
+}
