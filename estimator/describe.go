@@ -41,12 +41,12 @@ func (e *Estimator) Describe(ctx context.Context, mode models.Mode, input InputF
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
 	if mode != models.Predict {
-		s.fetchOutput("loss", s.program.loss)
+		s.fetch("loss", s.program.loss)
 	}
 	for _, p := range s.program.predictions {
-		s.fetchOutput(p.output.String(), p.output)
+		s.fetch(p.output.String(), p.output)
 	}
-	if err := s.begin(nil); err != nil {
+	if err := s.prepare(); err != nil {
 		return nil, err
 	}
 	return s.program.describe(), nil

@@ -171,7 +171,7 @@ func (e *Estimator) Close() error {
 	defer e.mu.Unlock()
 	var errs []error
 	for key, s := range e.ready {
-		errs = append(errs, s.close())
+		errs = append(errs, s.session.close())
 		delete(e.ready, key)
 	}
 	for name, w := range e.evalEvents {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/goestimator/goestimator/estimator/hooks"
 	"github.com/goestimator/goestimator/estimator/metrics"
 	"github.com/goestimator/goestimator/estimator/summary"
 	"github.com/goestimator/goestimator/inputs"
@@ -63,7 +64,7 @@ func (s *inference) evaluate(ctx context.Context, ds inputs.Dataset, o runOption
 	if err != nil {
 		return EvalResult{}, err
 	}
-	hs := append(o.hooks[:len(o.hooks):len(o.hooks)], s.program.spec.EvaluationHooks...)
+	hs := append(o.hooks[:len(o.hooks):len(o.hooks)], s.session.program.spec.EvaluationHooks...)
 	if err := s.prepare(ctx, hs, o); err != nil {
 		return EvalResult{}, err
 	}
@@ -73,7 +74,7 @@ func (s *inference) evaluate(ctx context.Context, ds inputs.Dataset, o runOption
 	batches := int64(0)
 	err = s.each(ctx, ds, o.steps, func() error {
 		batches++
-		return acc.update(s.session)
+		return acc.update(s.loop.view)
 	})
 	if err != nil {
 		return EvalResult{}, err
@@ -86,10 +87,10 @@ func (s *inference) evaluate(ctx context.Context, ds inputs.Dataset, o runOption
 	if batches == 0 {
 		return EvalResult{}, fmt.Errorf("no batch to evaluate on: %w", inputs.ErrEmpty)
 	}
-	if err := s.end(ctx); err != nil {
+	if err := s.loop.end(ctx); err != nil {
 		return EvalResult{}, err
 	}
-	return EvalResult{GlobalStep: s.step, Checkpoint: s.loaded, Metrics: acc.results()}, nil
+	return EvalResult{GlobalStep: s.progress.step, Checkpoint: s.loaded, Metrics: acc.results()}, nil
 }
 
 // accumulators are the metrics of one evaluation and where their operands are fetched.
@@ -107,9 +108,9 @@ type boundMetric struct {
 
 // accumulators makes empty accumulators and asks for their operands.
 func (s *inference) accumulators() (*accumulators, error) {
-	s.fetchOutput("loss", s.program.loss)
+	s.session.fetch("loss", s.session.program.loss)
 	a := &accumulators{loss: metrics.NewMean()}
-	for _, m := range s.program.metrics {
+	for _, m := range s.session.program.metrics {
 		acc, err := m.metric.New()
 		if err != nil {
 			return nil, fmt.Errorf("metric %s: %w", m.name, err)
@@ -117,15 +118,16 @@ func (s *inference) accumulators() (*accumulators, error) {
 		b := boundMetric{name: m.name, acc: acc, empty: m.metric.New}
 		for _, o := range m.args {
 			b.args = append(b.args, o.String())
-			s.fetchOutput(o.String(), o)
+			s.session.fetch(o.String(), o)
 		}
 		a.bound = append(a.bound, b)
 	}
 	return a, nil
 }
 
-func (a *accumulators) update(s *session) error {
-	loss, err := s.Value("loss")
+// update takes in the last step of a loop.
+func (a *accumulators) update(r hooks.Run) error {
+	loss, err := r.Value("loss")
 	if err != nil {
 		return err
 	}
@@ -135,7 +137,7 @@ func (a *accumulators) update(s *session) error {
 	for _, b := range a.bound {
 		args := make([]*tensor.Tensor, len(b.args))
 		for i, name := range b.args {
-			if args[i], err = s.Value(name); err != nil {
+			if args[i], err = r.Value(name); err != nil {
 				return err
 			}
 		}

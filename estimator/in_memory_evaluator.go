@@ -72,8 +72,8 @@ func (h *InMemoryEvaluator) End(ctx context.Context, r hooks.Run) error {
 }
 
 func (h *InMemoryEvaluator) evaluate(ctx context.Context, r hooks.Run) error {
-	t, ok := r.(*training)
-	if !ok || t.est.modelDir != h.est.modelDir {
+	v, ok := r.(trainingView)
+	if !ok || v.session.est.modelDir != h.est.modelDir {
 		return errors.New("in-memory evaluator: expected a training loop of its own Estimator")
 	}
 	if h.caller != nil {
@@ -90,7 +90,7 @@ func (h *InMemoryEvaluator) evaluate(ctx context.Context, r hooks.Run) error {
 	if h.inf, err = h.est.inference(models.Eval, ds.Schema()); err != nil {
 		return err
 	}
-	if err := h.inf.copyFrom(t.session); err != nil {
+	if err := h.inf.copyFrom(v.session); err != nil {
 		return err
 	}
 	o.inMemory = true
@@ -108,7 +108,7 @@ func (h *InMemoryEvaluator) evaluate(ctx context.Context, r hooks.Run) error {
 
 // copyFrom sets all variables to those of another session.
 func (s *inference) copyFrom(o *session) error {
-	to, from := s.strategy.Variables(), o.strategy.Variables()
+	to, from := s.session.strategy.Variables(), o.strategy.Variables()
 	for _, name := range to.Names() {
 		v, err := from.Get(name)
 		if err != nil {

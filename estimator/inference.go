@@ -15,11 +15,15 @@ import (
 	"github.com/goestimator/goestimator/models"
 )
 
-// inference is a session of evaluation or prediction that is kept from call to call.
+// inference evaluates or predicts with a session that is kept from call to call.
 type inference struct {
-	*session
-	loaded string            // prefix of the checkpoint that the variables are from, "" for other values
-	digest [sha256.Size]byte // of that checkpoint: another may take its prefix
+	est      *Estimator
+	session  *session
+	progress *progress
+	loop     *hookedLoop
+	batches  *stager
+	loaded   string            // prefix of the checkpoint that the variables are from, "" for other values
+	digest   [sha256.Size]byte // of that checkpoint: another may take its prefix
 	// inMemory: the variables are copies of a training loop's.
 	inMemory bool
 	busy     bool // a loop is running: guarded by the Estimator's mutex
@@ -56,7 +60,10 @@ func (e *Estimator) inference(mode models.Mode, schema *inputs.Schema) (*inferen
 	if err != nil {
 		return nil, err
 	}
-	inf := &inference{session: s}
+	p := &progress{}
+	view := loopView{s, p}
+	inf := &inference{est: e, session: s, progress: p, batches: s.newStager(),
+		loop: &hookedLoop{session: s, progress: p, view: view}}
 	e.ready[key] = inf
 	return inf, nil
 }
@@ -73,9 +80,9 @@ func (s *inference) load(prefix string) error {
 		if !s.inMemory {
 			return nil
 		}
-		s.inMemory, s.step = false, 0
-		vars := s.strategy.Variables()
-		return s.initialize(func(name string, _ graph.Type, value distribute.Fill) error { return vars.Set(name, value) })
+		s.inMemory, s.progress.step = false, 0
+		vars := s.session.strategy.Variables()
+		return s.session.initialize(func(name string, _ graph.Type, value distribute.Fill) error { return vars.Set(name, value) })
 	}
 	if err != nil {
 		return err
@@ -84,14 +91,20 @@ func (s *inference) load(prefix string) error {
 	if r.Prefix() == s.loaded && r.Digest() == s.digest {
 		return nil
 	}
-	if err := s.checkFeatures(r); err != nil {
+	if err := s.session.checkFeatures(r); err != nil {
 		return err
 	}
-	if err := errors.Join(s.restore(r), s.readStep()); err != nil {
+	if err := errors.Join(s.session.restore(r), s.readStep()); err != nil {
 		return err
 	}
 	s.loaded, s.digest, s.inMemory = r.Prefix(), r.Digest(), false
 	return nil
+}
+
+// readStep takes the loop's step count from the global step variable.
+func (s *inference) readStep() (err error) {
+	s.progress.step, err = s.session.globalStep()
+	return err
 }
 
 func (e *Estimator) openForInference(prefix string) (*checkpoint.Reader, error) {
@@ -103,7 +116,7 @@ func (e *Estimator) openForInference(prefix string) (*checkpoint.Reader, error) 
 
 // each runs the records of a pass over ds, at most limit (0: all), and calls fn after each.
 func (s *inference) each(ctx context.Context, ds inputs.Dataset, limit int64, fn func() error) (err error) {
-	it, err := ds.Iterate(s.lend(ctx))
+	it, err := ds.Iterate(s.session.lend(ctx))
 	if err != nil {
 		return err
 	}
@@ -114,18 +127,18 @@ func (s *inference) each(ctx context.Context, ds inputs.Dataset, limit int64, fn
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("input, batch %d: %w", n, s.located(ctx, ds, err))
+			return fmt.Errorf("input, batch %d: %w", n, s.session.located(ctx, ds, err))
 		}
 		if rec.NumRows() == 0 {
 			rec.Release()
 			continue
 		}
-		if err = s.located(ctx, ds, s.batches.add(rec)); err == nil {
-			err = s.fit(s.batches)
+		if err = s.session.located(ctx, ds, s.batches.add(rec)); err == nil {
+			err = s.session.fit(s.batches)
 		}
 		if err == nil {
-			_, err = s.runStep(ctx, distribute.Step{Batches: s.batches.batches()})
-			err = s.blamed(ctx, ds, s.batches, err)
+			_, err = s.loop.step(ctx, distribute.Step{Batches: s.batches.batches()})
+			err = s.session.blamed(ctx, ds, s.batches, err)
 		}
 		if err == nil {
 			err = fn()
@@ -135,7 +148,7 @@ func (s *inference) each(ctx context.Context, ds inputs.Dataset, limit int64, fn
 		if err != nil {
 			return fmt.Errorf("batch %d: %w", n, err)
 		}
-		if s.reason != "" {
+		if s.progress.reason != "" {
 			return nil
 		}
 	}
@@ -144,7 +157,7 @@ func (s *inference) each(ctx context.Context, ds inputs.Dataset, limit int64, fn
 
 // prepare compiles the program with the hooks' tensors, loads variables and starts the hooks.
 func (s *inference) prepare(ctx context.Context, hs []hooks.Hook, o runOptions) error {
-	if err := s.begin(hs); err != nil {
+	if err := s.loop.begin(hs); err != nil {
 		return err
 	}
 	if !o.inMemory {
@@ -152,5 +165,5 @@ func (s *inference) prepare(ctx context.Context, hs []hooks.Hook, o runOptions) 
 			return err
 		}
 	}
-	return s.start(ctx)
+	return s.loop.start(ctx)
 }

@@ -19,6 +19,9 @@ func (e *Estimator) localStrategy() distribute.Config {
 // distributed reports whether several tasks train together.
 func (e *Estimator) distributed() bool { return e.config.NumWorkers() > 1 || e.config.NumPS() > 0 }
 
+// rank is this task's number among those that train.
+func (e *Estimator) rank() int { return max(e.config.WorkerRank(), 0) }
+
 // joinJob returns the strategy that this task trains with and, in a cluster,
 // makes it a member of the job, which trains to maxSteps, until leave is called.
 func (e *Estimator) joinJob(maxSteps int64) (config distribute.Config, leave func() error, err error) {

@@ -54,13 +54,13 @@ func (h *jointEvaluator) End(ctx context.Context, r hooks.Run) error {
 }
 
 func (h *jointEvaluator) evaluate(ctx context.Context, r hooks.Run, final bool) error {
-	t, ok := r.(*training)
+	v, ok := r.(trainingView)
 	if !ok {
 		return errors.New("joint evaluation: expected a training loop")
 	}
-	all, ok := t.strategy.(distribute.Gatherer)
+	all, ok := v.session.strategy.(distribute.Gatherer)
 	if !ok {
-		return mistakef("joint evaluation: strategy %s has no workers in lock step", t.strategy.Name())
+		return mistakef("joint evaluation: strategy %s has no workers in lock step", v.session.strategy.Name())
 	}
 	o, err := newRunOptions(h.spec.options())
 	if err != nil {
@@ -78,7 +78,7 @@ func (h *jointEvaluator) evaluate(ctx context.Context, r hooks.Run, final bool) 
 	if err != nil {
 		return err
 	}
-	if err := inf.copyFrom(t.session); err != nil {
+	if err := inf.copyFrom(v.session); err != nil {
 		return err
 	}
 	res, err := inf.evaluate(ctx, ds, o)
@@ -86,7 +86,7 @@ func (h *jointEvaluator) evaluate(ctx context.Context, r hooks.Run, final bool) 
 		return fmt.Errorf("joint evaluation: %w", err)
 	}
 	h.latest, h.last = r.GlobalStep(), &res
-	if !t.IsChief() {
+	if !v.IsChief() {
 		return nil
 	}
 	if err := h.est.writeEvalEvents(o.name, res); err != nil || h.spec.AfterEval == nil {

@@ -48,7 +48,7 @@ func (l *Loop) Step(ctx context.Context) (bool, error) {
 	if l.over || l.lost {
 		return false, nil
 	}
-	over, err := l.t.turn(ctx, context.WithoutCancel(ctx))
+	over, err := l.t.turn(ctx)
 	if errors.Is(err, distribute.ErrSessionLost) {
 		over, err = l.t.recover(ctx, err)
 	}
@@ -57,14 +57,14 @@ func (l *Loop) Step(ctx context.Context) (bool, error) {
 }
 
 // GlobalStep returns the number of training steps done, by all tasks.
-func (l *Loop) GlobalStep() int64 { return l.t.step }
+func (l *Loop) GlobalStep() int64 { return l.t.progress.step }
 
 // Loss returns the loss of the last step, the mean over the replicas in sync;
 // NaN before the first.
 func (l *Loop) Loss() float64 { return l.t.lastLoss }
 
 // Replicas returns how many replicas make one step.
-func (l *Loop) Replicas() distribute.Replicas { return l.t.strategy.Replicas() }
+func (l *Loop) Replicas() distribute.Replicas { return l.t.session.strategy.Replicas() }
 
 // ReduceOp says how Reduce combines values.
 type ReduceOp int
@@ -79,7 +79,7 @@ const (
 // same two steps, and get the same result to the bit. Where tasks are not in
 // lock step it returns x.
 func (l *Loop) Reduce(ctx context.Context, op ReduceOp, x float64) (float64, error) {
-	g, ok := l.t.strategy.(distribute.Gatherer)
+	g, ok := l.t.session.strategy.(distribute.Gatherer)
 	if !ok {
 		return x, nil
 	}
@@ -103,10 +103,10 @@ func (l *Loop) Reduce(ctx context.Context, op ReduceOp, x float64) (float64, err
 // Save writes a checkpoint of the present step on the chief, and does nothing
 // elsewhere. It returns the prefix.
 func (l *Loop) Save(ctx context.Context) (string, error) {
-	if !l.t.IsChief() {
+	if !l.est.config.IsChief() {
 		return "", nil
 	}
-	return l.t.SaveCheckpoint(ctx)
+	return l.t.checkpoints.save(ctx)
 }
 
 // Close ends training and frees everything. In lock step, and on the chief,
@@ -122,8 +122,8 @@ func (l *Loop) Close(ctx context.Context) error {
 // end tells the other tasks that training is over.
 func (l *Loop) end(ctx context.Context) error {
 	if l.Replicas().Lockstep && !l.over {
-		l.t.RequestStop("closed")
-		if _, err := l.t.turn(ctx, context.WithoutCancel(ctx)); err != nil {
+		l.t.progress.RequestStop("closed")
+		if _, err := l.t.turn(ctx); err != nil {
 			return err
 		}
 	}

@@ -54,35 +54,35 @@ func (e *Estimator) predict(ctx context.Context, input InputFn, opts []RunOption
 	if err != nil {
 		return err
 	}
-	hs := append(o.hooks[:len(o.hooks):len(o.hooks)], s.program.spec.PredictionHooks...)
+	hs := append(o.hooks[:len(o.hooks):len(o.hooks)], s.session.program.spec.PredictionHooks...)
 	if err := s.prepare(ctx, hs, o); err != nil {
 		return err
 	}
-	rows := newPredictedRows(s.session, keys, emit)
+	rows := newPredictedRows(s.loop.view, keys, emit)
 	if err := s.each(ctx, ds, o.steps, rows.next); err != nil {
 		return err
 	}
-	return s.end(ctx)
+	return s.loop.end(ctx)
 }
 
 // predictions chooses the outputs to yield and asks for all of the model's, so
 // that another choice needs no new program.
 func (s *inference) predictions(keys []string) ([]predicted, error) {
 	var chosen []predicted
-	for _, p := range s.program.predictions {
+	for _, p := range s.session.program.predictions {
 		shape := p.output.Shape()
 		if len(shape.Dims) == 0 || shape.Dims[0] != graph.Batch {
 			return nil, fmt.Errorf("batch length of predictions should be same: %s has shape %v, expected [B,...]", p.name, shape)
 		}
 		tensor := p.output.String()
-		s.fetchOutput(tensor, p.output)
+		s.session.fetch(tensor, p.output)
 		if len(keys) == 0 || slices.Contains(keys, p.name) {
 			chosen = append(chosen, predicted{p.name, tensor, p.text.decoder()})
 		}
 	}
 	if len(chosen) == 0 || (len(keys) > 0 && len(chosen) < len(keys)) {
 		var names []string
-		for _, p := range s.program.predictions {
+		for _, p := range s.session.program.predictions {
 			names = append(names, p.name)
 		}
 		return nil, fmt.Errorf("expected to run outputs among %s, provided %s", strings.Join(names, ", "), strings.Join(keys, ", "))

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/goestimator/goestimator/estimator/hooks"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -69,16 +70,16 @@ func (p Prediction) at(i int) *tensor.Tensor {
 
 // predictedRows hands out the rows of batches.
 type predictedRows struct {
-	*session
+	run    hooks.Run
 	keys   []predicted
 	names  []string
 	shapes [][]int // of one example's tensors, shared by all batches
 	emit   func(Prediction) error
 }
 
-// newPredictedRows hands out the given outputs, in the order of their names, of a session's batches.
-func newPredictedRows(s *session, keys []predicted, emit func(Prediction) error) *predictedRows {
-	r := &predictedRows{session: s, keys: keys, shapes: make([][]int, len(keys)), emit: emit}
+// newPredictedRows hands out the given outputs, in the order of their names, of a loop's batches.
+func newPredictedRows(run hooks.Run, keys []predicted, emit func(Prediction) error) *predictedRows {
+	r := &predictedRows{run: run, keys: keys, shapes: make([][]int, len(keys)), emit: emit}
 	for _, k := range keys {
 		r.names = append(r.names, k.name)
 	}
@@ -88,9 +89,10 @@ func newPredictedRows(s *session, keys []predicted, emit func(Prediction) error)
 // next yields the rows of the batch that was run last. They share one copy of it and one array of tensors, so that
 // an example by itself costs nothing.
 func (r *predictedRows) next() error {
-	b := &predictedBatch{names: r.names, tensors: make([]tensor.Tensor, r.rows*len(r.keys))}
+	rows := r.run.BatchSize()
+	b := &predictedBatch{names: r.names, tensors: make([]tensor.Tensor, rows*len(r.keys))}
 	for i, k := range r.keys {
-		v, err := r.Value(k.tensor)
+		v, err := r.run.Value(k.tensor)
 		if err != nil {
 			return err
 		}
@@ -101,7 +103,7 @@ func (r *predictedRows) next() error {
 		}
 		r.split(b, i, v)
 	}
-	for row := range r.rows {
+	for row := range rows {
 		if err := r.emit(Prediction{b, row}); err != nil {
 			return err
 		}
@@ -116,8 +118,9 @@ func (r *predictedRows) split(b *predictedBatch, i int, v *tensor.Tensor) {
 	}
 	bytes := tensor.New(tensor.Uint8, len(v.Bytes)).Bytes
 	copy(bytes, v.Bytes)
-	size, words := len(bytes)/r.rows, len(v.Strings)/r.rows
-	for row := range r.rows {
+	rows := r.run.BatchSize()
+	size, words := len(bytes)/rows, len(v.Strings)/rows
+	for row := range rows {
 		t := &b.tensors[row*len(r.keys)+i]
 		t.DType, t.Shape = v.DType, r.shapes[i]
 		t.Bytes = bytes[row*size : (row+1)*size : (row+1)*size]

@@ -1,9 +1,6 @@
 package estimator
 
-import (
-	"github.com/goestimator/goestimator/distribute"
-	"github.com/goestimator/goestimator/estimator/hooks"
-)
+import "github.com/goestimator/goestimator/distribute"
 
 // mostQuiet is how many steps may follow each other that nobody looks at: guards see a NaN no later.
 const mostQuiet = 99
@@ -14,29 +11,13 @@ type quietSteps struct {
 	made  int  // since one that was read
 }
 
-// next reports whether the step that comes is quiet. Last tells that no batch follows.
-func (q *quietSteps) next(t *training, last bool) bool {
-	e, ok := t.stepper.(distribute.Enqueuer)
-	if q.never || last || t.reason != "" || q.made >= mostQuiet || !ok || !e.Enqueues() || t.reads() {
+// next reports whether the step that comes is quiet. Last says that no batch follows.
+func (q *quietSteps) next(l *hookedLoop, last bool) bool {
+	e, ok := l.session.stepper.(distribute.Enqueuer)
+	if q.never || last || l.progress.reason != "" || q.made >= mostQuiet || !ok || !e.Enqueues() || l.reads() {
 		q.made = 0
 		return false
 	}
 	q.made++
 	return true
-}
-
-// reads reports whether a hook reads tensors of the step that comes.
-func (s *session) reads() bool {
-	for _, h := range s.hooks {
-		if sel, ok := h.(hooks.Selective); ok {
-			if sel.Reads(s.self) {
-				return true
-			}
-			continue
-		}
-		if _, ok := h.(hooks.Tensorless); !ok {
-			return true
-		}
-	}
-	return false
 }

@@ -11,15 +11,15 @@ import (
 
 // noteStart clears what an earlier run told of its end, and refuses to train
 // where too many starts brought no new checkpoint.
-func (t *training) noteStart() error {
-	limit := t.est.config.MaxRestarts()
+func (e *Estimator) noteStart() error {
+	limit := e.config.MaxRestarts()
 	var failed error
-	err := checkpoint.UpdateRunState(atomicfile.OS{}, t.est.modelDir, func(s *checkpoint.RunState) {
+	err := checkpoint.UpdateRunState(atomicfile.OS{}, e.modelDir, func(s *checkpoint.RunState) {
 		s.Finished, s.Failed = nil, nil
 		if s.Failures == nil {
 			return
 		}
-		if s.Failures.GlobalStep != t.est.savedStep() {
+		if s.Failures.GlobalStep != e.savedStep() {
 			s.Failures = nil
 			return
 		}
@@ -66,12 +66,12 @@ func (e *Estimator) noteSkipped(step int64) error {
 // noteEnd tells the other tasks that training is over, or counts a failure that
 // the chief chose to be started again for.
 func (t *training) noteEnd(cause error) error {
-	if t.saver == nil || cause != nil && !errors.Is(cause, ErrPeerLost) {
+	if t.files.saver == nil || cause != nil && !errors.Is(cause, ErrPeerLost) {
 		return nil
 	}
 	return checkpoint.UpdateRunState(atomicfile.OS{}, t.est.modelDir, func(s *checkpoint.RunState) {
 		if cause == nil {
-			s.Finished, s.Failures = &checkpoint.Finished{GlobalStep: t.step, Reason: t.reason, At: time.Now()}, nil
+			s.Finished, s.Failures = &checkpoint.Finished{GlobalStep: t.progress.step, Reason: t.progress.reason, At: time.Now()}, nil
 			return
 		}
 		step := t.est.savedStep()

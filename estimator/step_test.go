@@ -61,7 +61,7 @@ func openLine(tb testing.TB, fn ModelFunc) *training {
 			tb.Error(err)
 		}
 	})
-	if err := t.start(context.Background()); err != nil {
+	if err := t.loop.start(context.Background()); err != nil {
 		tb.Fatal(err)
 	}
 	return t
@@ -70,7 +70,7 @@ func openLine(tb testing.TB, fn ModelFunc) *training {
 // step reads a batch and trains on it.
 func step(tb testing.TB, t *training) {
 	ctx := context.Background()
-	if over, err := t.turn(ctx, ctx); over || err != nil {
+	if over, err := t.turn(ctx); over || err != nil {
 		tb.Fatal(over, err)
 	}
 }
@@ -78,7 +78,7 @@ func step(tb testing.TB, t *training) {
 // again trains once more on the batch that is staged.
 func again(tb testing.TB, t *training) {
 	ctx := context.Background()
-	if over, err := t.trainStep(ctx, ctx, distribute.Step{Batches: t.input.now.batches()}); over || err != nil {
+	if over, err := t.trainStep(ctx, distribute.Step{Batches: t.input.now.batches()}); over || err != nil {
 		tb.Fatal(over, err)
 	}
 }

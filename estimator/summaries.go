@@ -28,17 +28,17 @@ func WithAutoSummaries(a AutoSummaries) Option {
 	}
 }
 
-// Summaries are those that the model_fn asked for, and the automatic ones.
-func (t *training) Summaries() []hooks.SummaryTensor {
+// summaryTensors are those that the model_fn asked for, and the automatic ones.
+func (p *program) summaryTensors(auto AutoSummaries) []hooks.SummaryTensor {
 	var out []hooks.SummaryTensor
-	for _, s := range t.program.summaries {
+	for _, s := range p.summaries {
 		out = append(out, hooks.SummaryTensor{Tag: s.Tag, Kind: s.Kind, Fetch: s.output.String()})
 	}
-	if t.est.auto.Histograms {
-		out = append(out, t.histograms()...)
+	if auto.Histograms {
+		out = append(out, p.histograms()...)
 	}
-	if n := t.est.auto.Images; n > 0 {
-		for _, f := range t.program.feeds {
+	if n := auto.Images; n > 0 {
+		for _, f := range p.feeds {
 			if isImage(f.column) {
 				out = append(out, hooks.SummaryTensor{Tag: f.output.Node.Name, Kind: models.ImageSummary, Fetch: f.output.String(), MaxImages: n})
 			}
@@ -48,16 +48,16 @@ func (t *training) Summaries() []hooks.SummaryTensor {
 }
 
 // histograms are of the trainable variables, as of the start of the step, and of their dense gradients, as they are applied.
-func (t *training) histograms() []hooks.SummaryTensor {
-	grads, err := t.appliedGradients()
+func (p *program) histograms() []hooks.SummaryTensor {
+	grads, err := p.appliedGradients()
 	if err != nil {
 		return nil // compilation tells
 	}
 	var out []hooks.SummaryTensor
 	i := 0
-	for _, g := range t.program.spec.TrainOp.Groups {
+	for _, g := range p.spec.TrainOp.Groups {
 		for _, v := range g.Variables {
-			read := graph.NewBuilder(t.program.graph).Read(t.program.graph.Node(v.Name).Out(0), v.Type())
+			read := graph.NewBuilder(p.graph).Read(p.graph.Node(v.Name).Out(0), v.Type())
 			out = append(out, hooks.SummaryTensor{Tag: v.Name, Kind: models.HistogramSummary, Fetch: read.String()})
 			if grad := grads[i]; !grad.Sparse() {
 				out = append(out, hooks.SummaryTensor{Tag: v.Name + "/gradient", Kind: models.HistogramSummary, Fetch: grad.Output.String()})
@@ -69,13 +69,13 @@ func (t *training) histograms() []hooks.SummaryTensor {
 }
 
 // appliedGradients are the gradients without a loss scale: 0 where that leaves the update out, as there is no histogram of a NaN.
-func (t *training) appliedGradients() ([]lower.Value, error) {
+func (p *program) appliedGradients() ([]lower.Value, error) {
 	var grads []lower.Value
-	for _, g := range t.program.gradients {
+	for _, g := range p.gradients {
 		grads = append(grads, *g)
 	}
-	b := graph.NewBuilder(t.program.graph)
-	plain, err := t.program.spec.TrainOp.Unscale(b, grads)
+	b := graph.NewBuilder(p.graph)
+	plain, err := p.spec.TrainOp.Unscale(b, grads)
 	if err != nil || !plain.Finite.Valid() {
 		return plain.Gradients, err
 	}

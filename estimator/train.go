@@ -85,7 +85,7 @@ func (e *Estimator) train(ctx context.Context, input InputFn, config distribute.
 	if cerr := t.close(); err == nil {
 		err = cerr
 	}
-	return TrainResult{GlobalStep: t.step, Loss: t.lastLoss, LossRead: t.lossRead, StopReason: t.reason}, err
+	return TrainResult{GlobalStep: t.progress.step, Loss: t.lastLoss, LossRead: t.lossRead, StopReason: t.progress.reason}, err
 }
 
 // alreadyTrained reports whether the newest checkpoint has reached max_steps.

@@ -9,11 +9,11 @@ import (
 
 // trainingHooks are all hooks of a training loop: the caller's, the model_fn's
 // and the framework's own, as the RunConfig asks for them.
-func (e *Estimator) trainingHooks(t *training, o runOptions) ([]hooks.Hook, error) {
+func (e *Estimator) trainingHooks(s *session, o runOptions) ([]hooks.Hook, error) {
 	if o.bare {
 		return nil, nil
 	}
-	rc, spec := e.config, t.program.spec
+	rc, spec := e.config, s.program.spec
 	hs := append([]hooks.Hook{}, o.hooks...)
 	switch {
 	case o.maxStepsSet:
@@ -28,7 +28,7 @@ func (e *Estimator) trainingHooks(t *training, o runOptions) ([]hooks.Hook, erro
 	if n := rc.LogStepCountSteps(); n > 0 && !has[*hooks.Logging](hs) {
 		hs = append(hs, hooks.NewLogging(e.log, int64(n), "loss"))
 	}
-	if !t.IsChief() {
+	if !e.config.IsChief() {
 		if len(o.listeners) > 0 {
 			e.log.Warn("saving listeners are for the chief: ignored in this task")
 		}
@@ -37,7 +37,7 @@ func (e *Estimator) trainingHooks(t *training, o runOptions) ([]hooks.Hook, erro
 	hs = append(hs, spec.TrainingChiefHooks...)
 	if n := rc.LogStepCountSteps(); n > 0 {
 		hs = append(hs, hooks.NewStepCounter(int64(n)))
-		if _, ok := t.strategy.(distribute.Paced); ok {
+		if _, ok := s.strategy.(distribute.Paced); ok {
 			hs = append(hs, hooks.NewWorkerSteps(e.log, int64(n)))
 		}
 	}

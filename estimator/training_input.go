@@ -14,11 +14,9 @@ import (
 // trainingInput reads the batches of a training loop: those of one step, and,
 // where asked, those of the next ones while the present ones are still in use.
 type trainingInput struct {
+	session  *session
 	ds       inputs.Dataset
-	lend     func(context.Context) context.Context // for passes: where batches lie
 	it       inputs.Iterator
-	explain  func(ctx context.Context, err error) error // says where in the data the cause of an error is
-	fresh    func() *stager
 	now      *stager
 	ahead    []readAhead // of the next steps, in their order
 	spare    []*stager
@@ -39,7 +37,7 @@ func (in *trainingInput) rewind(ctx context.Context, position []byte) error {
 		return err
 	}
 	var err error
-	if in.it, err = in.ds.Iterate(in.lend(ctx)); err != nil || position == nil {
+	if in.it, err = in.ds.Iterate(in.session.lend(ctx)); err != nil || position == nil {
 		return err
 	}
 	return in.it.Restore(position)
@@ -79,7 +77,7 @@ func (in *trainingInput) readAhead(ctx context.Context) (*stager, error) {
 	if n := len(in.spare) - 1; n >= 0 {
 		st, in.spare = in.spare[n], in.spare[:n]
 	} else {
-		st = in.fresh()
+		st = in.session.newStager()
 	}
 	if err = in.fill(ctx, st); err != nil {
 		st.release()
@@ -117,14 +115,14 @@ func (in *trainingInput) fill(ctx context.Context, st *stager) error {
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("input: %w", in.explain(ctx, err))
+			return fmt.Errorf("input: %w", in.session.located(ctx, in.ds, err))
 		}
 		if rec.NumRows() == 0 {
 			rec.Release()
 			continue
 		}
 		if err := st.add(rec); err != nil {
-			return fmt.Errorf("input: %w", in.explain(ctx, err))
+			return fmt.Errorf("input: %w", in.session.located(ctx, in.ds, err))
 		}
 	}
 	return nil

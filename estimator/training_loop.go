@@ -29,51 +29,49 @@ func (t *training) run(ctx context.Context) error {
 			return err
 		}
 		if over {
-			return t.end(context.WithoutCancel(ctx))
+			return t.loop.end(t.whole)
 		}
 	}
 }
 
 // runSession is the training loop.
 func (t *training) runSession(ctx context.Context) error {
-	// A step that has begun is finished, so that what is saved is whole, and a
-	// batch that was read is trained on: the input's position is behind it.
-	quiet := context.WithoutCancel(ctx)
-	if err := t.start(quiet); err != nil {
+	if err := t.loop.start(t.whole); err != nil {
 		return err
 	}
-	first := t.step
+	first := t.progress.step
 	for over := false; !over; {
 		var err error
-		if over, err = t.turn(ctx, quiet); err != nil {
+		if over, err = t.turn(ctx); err != nil {
 			return err
 		}
 	}
-	if t.step == first && t.reason == StopEndOfInput {
+	if t.progress.step == first && t.progress.reason == StopEndOfInput {
 		t.est.log.Warn("training made no steps: perhaps the input is empty or misspecified")
 	}
-	return t.finish(ctx, quiet)
+	return t.finish(ctx)
 }
 
-// turn makes one step unless training is over.
-func (t *training) turn(ctx, quiet context.Context) (over bool, err error) {
+// turn makes one step unless training is over. A step that has begun is finished,
+// and a batch that was read is trained on: the input's position is behind it.
+func (t *training) turn(ctx context.Context) (over bool, err error) {
 	if err := fpStep.Here(); err != nil {
 		return true, err
 	}
 	step := distribute.Step{Began: time.Now(), Position: t.position, Waiting: ctx}
-	lockstep := t.strategy.Replicas().Lockstep
+	lockstep := t.session.strategy.Replicas().Lockstep
 	switch {
-	case t.reason != "" && !lockstep && !t.unread: // the last step is one that was read
+	case t.progress.reason != "" && !lockstep && !t.progress.unread: // the last step is one that was read
 		return true, nil
-	case t.reason != "" && lockstep:
+	case t.progress.reason != "" && lockstep:
 		step.Stop = distribute.Finished
 	case ctx.Err() != nil && !lockstep:
-		return true, t.interrupted(quiet, context.Cause(ctx))
+		return true, t.interrupted(context.Cause(ctx))
 	case ctx.Err() != nil:
 		// The others do not know yet: without this task's batch the step would be another one.
 		step.Stop = distribute.Interrupted
-		if step.Batches, err = t.lastBatches(quiet); err != nil {
-			return true, fmt.Errorf("after step %d: %w", t.step, err)
+		if step.Batches, err = t.lastBatches(); err != nil {
+			return true, fmt.Errorf("after step %d: %w", t.progress.step, err)
 		}
 	default:
 		step.Batches, err = t.input.next(ctx)
@@ -81,20 +79,20 @@ func (t *training) turn(ctx, quiet context.Context) (over bool, err error) {
 			return false, nil
 		}
 		if err != nil {
-			return true, fmt.Errorf("after step %d: %w", t.step, err)
+			return true, fmt.Errorf("after step %d: %w", t.progress.step, err)
 		}
 		if len(step.Batches) == 0 && !lockstep {
-			t.RequestStop(StopEndOfInput)
+			t.progress.RequestStop(StopEndOfInput)
 			return true, nil
 		}
 	}
-	return t.trainStep(ctx, quiet, step)
+	return t.trainStep(ctx, step)
 }
 
 // lastBatches reads those of the step with which training is interrupted, none
 // where that takes too long.
-func (t *training) lastBatches(ctx context.Context) ([]distribute.Batch, error) {
-	ctx, cancel := context.WithTimeout(ctx, leaveTime)
+func (t *training) lastBatches() ([]distribute.Batch, error) {
+	ctx, cancel := context.WithTimeout(t.whole, leaveTime)
 	defer cancel()
 	batches, err := t.input.next(ctx)
 	if err != nil && ctx.Err() != nil {
@@ -104,28 +102,28 @@ func (t *training) lastBatches(ctx context.Context) ([]distribute.Batch, error) 
 }
 
 // trainStep runs one step and takes in what came of it.
-func (t *training) trainStep(ctx, quiet context.Context, step distribute.Step) (over bool, err error) {
-	if err := t.fit(t.input.stagers()...); err != nil {
-		return true, fmt.Errorf("step %d: %w", t.step, err)
+func (t *training) trainStep(ctx context.Context, step distribute.Step) (over bool, err error) {
+	if err := t.session.fit(t.input.stagers()...); err != nil {
+		return true, fmt.Errorf("step %d: %w", t.progress.step, err)
 	}
-	if p, ok := t.stepper.(distribute.Prefetcher); ok && len(step.Batches) > 0 {
+	if p, ok := t.session.stepper.(distribute.Prefetcher); ok && len(step.Batches) > 0 {
 		if err := t.prefetch(ctx, p); err != nil {
 			return true, err
 		}
 	}
-	step.Quiet = t.quiet.next(t, t.input.last())
-	out, err := t.runStep(quiet, step)
+	step.Quiet = t.quiet.next(t.loop, t.input.last())
+	out, err := t.loop.step(t.whole, step)
 	if err != nil {
-		err = t.blamed(ctx, t.input.ds, t.input.now, err)
+		err = t.session.blamed(ctx, t.input.ds, t.input.now, err)
 		var nan *hooks.NaNLossError
 		if errors.As(err, &nan) {
 			t.lastLoss, t.lossRead = math.NaN(), true
 			return true, err
 		}
-		return true, fmt.Errorf("step %d: %w", t.step, err)
+		return true, fmt.Errorf("step %d: %w", t.progress.step, err)
 	}
-	if t.ran && out.Applied && !t.unread {
-		loss, err := t.Value("loss")
+	if t.progress.ran && out.Applied && !t.progress.unread {
+		loss, err := t.loop.view.Value("loss")
 		if err != nil {
 			return true, err
 		}
@@ -137,12 +135,12 @@ func (t *training) trainStep(ctx, quiet context.Context, step distribute.Step) (
 		if cause == nil {
 			cause = errOtherTask
 		}
-		return true, t.interrupted(quiet, cause)
+		return true, t.interrupted(cause)
 	case out.Stop == distribute.Finished:
-		t.RequestStop(StopOtherTask)
+		t.progress.RequestStop(StopOtherTask)
 		return true, nil
 	case !out.Applied:
-		t.RequestStop(StopEndOfInput)
+		t.progress.RequestStop(StopEndOfInput)
 		return true, nil
 	}
 	return false, nil
@@ -156,7 +154,7 @@ func (t *training) prefetch(ctx context.Context, p distribute.Prefetcher) error 
 			return nil // the loop finds out by itself
 		}
 		if err != nil {
-			return fmt.Errorf("after step %d: %w", t.step, err)
+			return fmt.Errorf("after step %d: %w", t.progress.step, err)
 		}
 		if next.need != nil {
 			return nil // the program has no room for them yet
@@ -174,18 +172,18 @@ func (t *training) recover(ctx context.Context, cause error) (over bool, err err
 	if t.endedElsewhere() {
 		return true, nil
 	}
-	t.est.log.Warn("the tasks of the job synchronize again", "global_step", t.step, "cause", strings.ReplaceAll(cause.Error(), "\n", "; "))
-	t.reason = "" // it is for the steps that come now to tell
+	t.est.log.Warn("the tasks of the job synchronize again", "global_step", t.progress.step, "cause", strings.ReplaceAll(cause.Error(), "\n", "; "))
+	t.progress.reason = "" // it is for the steps that come now to tell
 	switch err = t.synchronize(ctx); {
 	case err == nil:
 		return false, nil
 	case ctx.Err() != nil && follows(err):
-		return false, fmt.Errorf("%w at step %d, without a checkpoint: %w", ErrInterrupted, t.step, context.Cause(ctx))
+		return false, fmt.Errorf("%w at step %d, without a checkpoint: %w", ErrInterrupted, t.progress.step, context.Cause(ctx))
 	case errors.Is(err, distribute.ErrPeerLost) && t.endedElsewhere():
 		return true, nil
 	}
 	if _, over = endedBefore(err); over {
-		t.RequestStop(StopOtherTask)
+		t.progress.RequestStop(StopOtherTask)
 		return true, nil
 	}
 	return false, err
@@ -194,26 +192,26 @@ func (t *training) recover(ctx context.Context, cause error) (over bool, err err
 // endedElsewhere reports whether the chief has finished the training, which
 // this task, having come late, can only see in model_dir.
 func (t *training) endedElsewhere() bool {
-	if t.IsChief() {
+	if t.est.config.IsChief() {
 		return false
 	}
 	s, err := checkpoint.LoadRunState(atomicfile.OS{}, t.est.modelDir)
 	if err != nil || s.Finished == nil {
 		return false
 	}
-	t.RequestStop(StopOtherTask)
+	t.progress.RequestStop(StopOtherTask)
 	return true
 }
 
 // finish ends training in all tasks, then tells the hooks.
-func (t *training) finish(ctx, quiet context.Context) error {
+func (t *training) finish(ctx context.Context) error {
 	if err := fpSettle.Here(); err != nil {
 		return err
 	}
 	if t.shared == nil {
-		return t.end(quiet)
+		return t.loop.end(t.whole)
 	}
-	err := t.shared.Settle(ctx, t.reason == StopEndOfInput)
+	err := t.shared.Settle(ctx, t.progress.reason == StopEndOfInput)
 	cut := err != nil && ctx.Err() != nil && follows(err)
 	if err != nil && !cut {
 		return err
@@ -222,12 +220,12 @@ func (t *training) finish(ctx, quiet context.Context) error {
 		return err
 	}
 	if cut {
-		return t.interrupted(quiet, context.Cause(ctx))
+		return t.interrupted(context.Cause(ctx))
 	}
-	if err := t.end(quiet); err != nil {
+	if err := t.loop.end(t.whole); err != nil {
 		return err
 	}
-	err = t.shared.Finish(quiet, true)
+	err = t.shared.Finish(t.whole, true)
 	if errors.Is(err, distribute.ErrPeerLost) && t.endedElsewhere() {
 		return nil
 	}
@@ -237,21 +235,21 @@ func (t *training) finish(ctx, quiet context.Context) error {
 // interrupted saves what was done and tells why training stopped. Hooks are not
 // told of an end: what they do there, evaluating for example, can take longer
 // than the grace that a signal gives.
-func (t *training) interrupted(ctx context.Context, cause error) error {
-	t.reason = "interrupted"
-	err := fmt.Errorf("%w at step %d: %w", ErrInterrupted, t.step, cause)
-	if t.strategy.Replicas().Lockstep {
-		serr := t.shared.Settle(ctx, false)
+func (t *training) interrupted(cause error) error {
+	t.progress.reason = "interrupted"
+	err := fmt.Errorf("%w at step %d: %w", ErrInterrupted, t.progress.step, cause)
+	if t.session.strategy.Replicas().Lockstep {
+		serr := t.shared.Settle(t.whole, false)
 		if serr == nil {
-			serr = errors.Join(t.saveOnExit(ctx), t.shared.Finish(ctx, false))
+			serr = errors.Join(t.saveOnExit(), t.shared.Finish(t.whole, false))
 		}
 		return errors.Join(err, serr)
 	}
-	err = errors.Join(err, t.saveOnExit(ctx))
+	err = errors.Join(err, t.saveOnExit())
 	if t.shared == nil {
 		return err
 	}
-	leaving, cancel := context.WithTimeout(ctx, leaveTime)
+	leaving, cancel := context.WithTimeout(t.whole, leaveTime)
 	defer cancel()
 	if lerr := t.shared.Finish(leaving, false); lerr != nil {
 		t.est.log.Warn("the other tasks were not told that this one leaves", "error", lerr)
@@ -263,10 +261,10 @@ func (t *training) interrupted(ctx context.Context, cause error) error {
 const leaveTime = 3 * time.Second
 
 // saveOnExit saves a checkpoint where this task does so at all.
-func (t *training) saveOnExit(ctx context.Context) error {
-	if t.saver == nil || !has[*hooks.CheckpointSaver](t.hooks) {
+func (t *training) saveOnExit() error {
+	if t.files.saver == nil || !has[*hooks.CheckpointSaver](t.loop.hooks) {
 		return nil
 	}
-	_, err := t.SaveCheckpoint(ctx)
+	_, err := t.checkpoints.save(t.whole)
 	return err
 }

@@ -186,14 +186,13 @@ func readRows(r *checkpoint.Reader, name string, dst *tensor.Tensor, first int) 
 	return distribute.Whole(t)(dst, 0)
 }
 
-// readStep takes the loop's step count from the global step variable.
-func (s *session) readStep() error {
+// globalStep reads the global step variable.
+func (s *session) globalStep() (int64, error) {
 	t, err := s.strategy.Variables().Get(distribute.GlobalStep)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	s.step = tensor.Values[int64](t)[0]
-	return nil
+	return tensor.Values[int64](t)[0], nil
 }
 
 // LatestCheckpoint returns the prefix of the newest checkpoint in model_dir, ""

@@ -1,0 +1,211 @@
+package estimator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strconv"
+	"strings"
+
+	"github.com/goestimator/goestimator/distribute"
+	"github.com/goestimator/goestimator/estimator/checkpoint"
+	"github.com/goestimator/goestimator/estimator/hooks"
+	"github.com/goestimator/goestimator/estimator/summary"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// checkpoints restores and saves the state of a training: variables, the input's
+// position and the hooks' states.
+type checkpoints struct {
+	session  *session
+	progress *progress
+	input    *trainingInput
+	files    *trainingFiles
+	stateful []hooks.Stateful
+	saved    int64  // step of the newest checkpoint, -1 for none
+	prefix   string // of that checkpoint
+}
+
+// keepStatesOf sets whose states are restored and saved.
+func (c *checkpoints) keepStatesOf(hs []hooks.Hook) {
+	for _, h := range hs {
+		if st, ok := h.(hooks.Stateful); ok {
+			c.stateful = append(c.stateful, st)
+		}
+	}
+}
+
+// restoreOrInit loads the newest checkpoint that is whole, which stays open, or
+// warm-starts, or keeps initial values.
+func (c *checkpoints) restoreOrInit() (*checkpoint.Reader, distribute.Notes, error) {
+	if err := fpRestore.Here(); err != nil {
+		return nil, distribute.Notes{}, err
+	}
+	r, err := c.newest()
+	if errors.Is(err, checkpoint.ErrNone) {
+		return nil, distribute.Notes{}, c.initOnce()
+	}
+	if err != nil {
+		return nil, distribute.Notes{}, err
+	}
+	notes, err := c.restoreAll(r)
+	var other *MismatchError
+	if errors.As(err, &other) && r.Step() == 0 {
+		// A first run that failed leaves one, and its cure may be another model.
+		c.session.est.log.Warn("the checkpoint is of another model, but of step 0: training begins anew", "prefix", r.Prefix())
+		return nil, distribute.Notes{}, errors.Join(r.Close(), c.initOnce())
+	}
+	if err != nil {
+		return nil, notes, errors.Join(err, r.Close())
+	}
+	return r, notes, nil
+}
+
+// initOnce gives variables other values than their initial ones, where asked.
+func (c *checkpoints) initOnce() error {
+	if c.session.est.warm != nil {
+		return c.session.warmStart()
+	}
+	if sc := c.session.program.spec.Scaffold; sc != nil && sc.InitFn != nil {
+		return sc.InitFn(variableSetter{c.session.strategy.Variables()})
+	}
+	return nil
+}
+
+// variableSetter sets variables to values in memory.
+type variableSetter struct{ distribute.Variables }
+
+// Set replaces a value.
+func (v variableSetter) Set(name string, value *tensor.Tensor) error {
+	return v.Variables.Set(name, distribute.Whole(value))
+}
+
+// newest opens the newest whole checkpoint; the chief sets damaged ones aside.
+func (c *checkpoints) newest() (*checkpoint.Reader, error) {
+	if c.files.saver != nil {
+		return c.files.saver.OpenLatest(context.Background())
+	}
+	return checkpoint.OpenLatest(context.Background(), c.session.est.modelDir)
+}
+
+// restoreAll gives variables and hooks the states they had, and returns the inputs'.
+func (c *checkpoints) restoreAll(r *checkpoint.Reader) (distribute.Notes, error) {
+	notes := distribute.Notes{Positions: map[int][]byte{}}
+	if err := c.session.checkFeatures(r); err != nil {
+		return notes, err
+	}
+	if err := c.session.restore(r); err != nil {
+		return notes, err
+	}
+	for _, name := range r.Names() {
+		digits, ok := strings.CutPrefix(name, inputStateKey)
+		if !ok {
+			continue
+		}
+		rank, err := strconv.Atoi(digits)
+		if err != nil {
+			return notes, fmt.Errorf("checkpoint %s: tensor %s: expected a worker's rank at the end", r.Prefix(), name)
+		}
+		if notes.Positions[rank], _, err = readString(r, name); err != nil {
+			return notes, err
+		}
+	}
+	return notes, c.restoreHooks(r)
+}
+
+func (c *checkpoints) restoreHooks(r *checkpoint.Reader) error {
+	for _, st := range c.stateful {
+		state, ok, err := readString(r, hookStateKey+st.StateKey())
+		if err != nil {
+			return err
+		}
+		if !ok {
+			continue
+		}
+		if err := st.UnmarshalBinary(state); err != nil {
+			return fmt.Errorf("checkpoint %s: state of hook %s: %w", r.Prefix(), st.StateKey(), err)
+		}
+	}
+	return nil
+}
+
+func inputKey(rank int) string { return inputStateKey + strconv.Itoa(rank) }
+
+// save writes the state after the last step.
+func (c *checkpoints) save(ctx context.Context) (string, error) {
+	if c.files.saver == nil {
+		return "", errors.New("only the chief saves checkpoints: leave the CheckpointSaver hook out in this task")
+	}
+	if c.saved == c.progress.step {
+		return c.prefix, nil
+	}
+	snap, err := c.session.strategy.Snapshot(ctx)
+	if err != nil {
+		return "", err
+	}
+	prefix, err := c.write(ctx, snap)
+	if snap.Close != nil {
+		err = errors.Join(err, snap.Close())
+	}
+	if err != nil {
+		return "", err
+	}
+	c.saved, c.prefix = snap.Step, prefix
+	return prefix, c.files.events.Add(summary.SessionCheckpoint(snap.Step, prefix))
+}
+
+// write adds what is not the strategy's to a snapshot, and writes it.
+func (c *checkpoints) write(ctx context.Context, snap *distribute.Snapshot) (string, error) {
+	tensors := snap.Tensors
+	for rank, position := range snap.Notes.Positions {
+		tensors[inputKey(rank)] = stringScalar(position)
+	}
+	if snap.Notes.Positions[c.session.est.rank()] == nil {
+		position, err := c.input.state()
+		if err != nil {
+			return "", fmt.Errorf("input position: %w", err)
+		}
+		tensors[inputKey(c.session.est.rank())] = stringScalar(position)
+	}
+	for name, v := range c.session.program.spec.TrainOp.Hyperparameters() {
+		tensors[name] = tensor.Scalar(float32(v))
+	}
+	tensors[featuresKey] = stringScalar([]byte(c.session.featureSignature()))
+	tensors[seedKey] = stringScalar(strconv.AppendInt(nil, c.session.est.seed, 10))
+	for _, st := range c.stateful {
+		state, err := st.MarshalBinary()
+		if err != nil {
+			return "", fmt.Errorf("state of hook %s: %w", st.StateKey(), err)
+		}
+		tensors[hookStateKey+st.StateKey()] = stringScalar(state)
+	}
+	// What was reported of the steps so far is on disk before they count as saved.
+	if err := c.files.events.Flush(); err != nil {
+		return "", err
+	}
+	return c.files.saver.Save(ctx, checkpoint.Snapshot{Step: snap.Step, Tensors: tensors, Parts: partsOf(snap)})
+}
+
+// partsOf reads the pieces of variables one after the other as they are written.
+func partsOf(snap *distribute.Snapshot) iter.Seq2[checkpoint.Part, error] {
+	if len(snap.Parts) == 0 {
+		return nil
+	}
+	return func(yield func(checkpoint.Part, error) bool) {
+		for _, p := range snap.Parts {
+			value, err := p.Read()
+			part := checkpoint.Part{Name: p.Name, Full: p.Type.Shape.At(0), Tensor: value}
+			if !p.Whole {
+				part.Slice = make(checkpoint.Slice, len(part.Full))
+				for i := range part.Slice {
+					part.Slice[i] = checkpoint.Extent{Length: -1}
+				}
+				part.Slice[0] = checkpoint.Extent{Start: p.First, Length: p.Rows}
+			}
+			if !yield(part, err) || err != nil {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,29 @@
+package estimator
+
+// progress is how far a loop has come.
+type progress struct {
+	step   int64
+	rows   int    // of the last step
+	unread bool   // the last step has no values: nobody was to read any
+	ran    bool   // a step with data was made: tensors have values
+	reason string // why the loop ends; "" while it goes on
+}
+
+// GlobalStep returns the number of training steps done.
+func (p *progress) GlobalStep() int64 { return p.step }
+
+// BatchSize returns the rows of the last step.
+func (p *progress) BatchSize() int { return p.rows }
+
+// RequestStop ends the loop after this step.
+func (p *progress) RequestStop(reason string) {
+	if p.reason == "" {
+		p.reason = reason
+	}
+}
+
+// StopRequested reports whether the loop is about to end.
+func (p *progress) StopRequested() bool { return p.reason != "" }
+
+// Unread reports whether tensors have no values after the last step.
+func (p *progress) Unread() bool { return p.unread }

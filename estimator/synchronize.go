@@ -1,0 +1,75 @@
+package estimator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/goestimator/goestimator/distribute"
+	"github.com/goestimator/goestimator/estimator/checkpoint"
+	"github.com/goestimator/goestimator/inputs"
+)
+
+// synchronize brings variables, step and input to where training goes on from:
+// the newest checkpoint, or what the other tasks of the job hold.
+func (t *training) synchronize(ctx context.Context) error {
+	var r *checkpoint.Reader
+	restore := func() (notes distribute.Notes, err error) {
+		if r != nil { // it began again
+			r.Close()
+		}
+		r, notes, err = t.checkpoints.restoreOrInit()
+		return notes, err
+	}
+	notes, err := t.meet(ctx, restore)
+	if r != nil {
+		defer r.Close()
+	}
+	if err != nil {
+		return err
+	}
+	if r != nil {
+		t.checkpoints.saved, t.checkpoints.prefix = t.progress.step, r.Prefix()
+		t.est.log.Info("restored checkpoint", "prefix", r.Prefix(), "global_step", t.progress.step)
+	}
+	return t.seek(notes.Positions[t.est.rank()])
+}
+
+// meet brings variables and step to where the job is.
+func (t *training) meet(ctx context.Context, restore func() (distribute.Notes, error)) (distribute.Notes, error) {
+	for {
+		meeting := restore
+		if t.shared != nil {
+			meeting = func() (distribute.Notes, error) { return t.shared.Synchronize(ctx, restore) }
+		}
+		notes, err := meeting()
+		if err != nil {
+			return notes, err
+		}
+		err = t.readStep()
+		if !errors.Is(err, distribute.ErrSessionLost) || ctx.Err() != nil {
+			return notes, err
+		}
+		t.est.log.Warn("the tasks of the job synchronize again", "cause", err) // it ended in between
+	}
+}
+
+// readStep takes the loop's step count from the global step variable.
+func (t *training) readStep() (err error) {
+	t.progress.step, err = t.session.globalStep()
+	return err
+}
+
+// seek brings the input to a position.
+func (t *training) seek(position []byte) error {
+	switch err := t.input.rewind(t.whole, position); {
+	case errors.Is(err, inputs.ErrStateMismatch) && t.progress.step == 0: // nothing of that input was trained on
+		return t.input.rewind(t.whole, nil)
+	case errors.Is(err, inputs.ErrStateMismatch):
+		return fmt.Errorf("%w, or train in another model_dir: checkpoint %s goes on in the midst of the input that it was made with", err, t.checkpoints.prefix)
+	case err != nil && position != nil:
+		return fmt.Errorf("checkpoint %s: input position: %w", t.checkpoints.prefix, err)
+	default:
+		return err
+	}
+}

@@ -1,0 +1,98 @@
+package estimator
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/goestimator/goestimator/estimator/checkpoint"
+	"github.com/goestimator/goestimator/estimator/summary"
+	"github.com/goestimator/goestimator/internal/format/graphdef"
+	"github.com/goestimator/goestimator/internal/platform/atomicfile"
+	"google.golang.org/protobuf/encoding/prototext"
+	"google.golang.org/protobuf/proto"
+)
+
+// ErrLocked is returned where another training runs in the same model_dir.
+var ErrLocked = errors.New("model_dir is in use by another training")
+
+// trainingFiles are what the chief has open in model_dir. On other tasks all are nil.
+type trainingFiles struct {
+	lock   *os.File // nil also where files cannot be locked
+	saver  *checkpoint.Saver
+	events summary.Writer
+}
+
+// open opens the checkpoint saver and the event file of the chief.
+func (f *trainingFiles) open(e *Estimator) error {
+	if err := atomicfile.MkdirAll(atomicfile.OS{}, e.modelDir); err != nil {
+		return fmt.Errorf("model_dir: %w", err)
+	}
+	var err error
+	if f.lock, err = lockDir(e.modelDir); err != nil {
+		return err
+	}
+	if err := e.noteStart(); err != nil {
+		return err
+	}
+	f.saver, err = checkpoint.NewSaver(e.modelDir, checkpoint.Options{
+		MaxToKeep: e.config.KeepCheckpointMax(), KeepEveryNHours: e.config.KeepCheckpointEveryNHours()})
+	if err != nil {
+		return err
+	}
+	f.events = summary.NewFileWriter(e.modelDir, summary.Options{})
+	return nil
+}
+
+// describe writes the graph, and that a run begins after a step.
+func (f *trainingFiles) describe(e *Estimator, p *program, step int64) error {
+	if f.events == nil {
+		return nil
+	}
+	if err := f.writeGraph(e, p); err != nil {
+		return err
+	}
+	if e.config.SaveSummarySteps() == 0 {
+		return nil
+	}
+	// Readers drop what an earlier run wrote of steps that come again now.
+	return f.events.Add(summary.SessionStart(step + 1))
+}
+
+// writeGraph shows the graph to TensorBoard and, where the RunConfig asks for it, to people.
+func (f *trainingFiles) writeGraph(e *Estimator, p *program) error {
+	def, err := graphdef.ToGraphDef(p.graph)
+	if err != nil {
+		return fmt.Errorf("graph: %w", err)
+	}
+	b, err := proto.Marshal(def)
+	if err != nil {
+		return fmt.Errorf("graph: %w", err)
+	}
+	if e.config.SaveSummarySteps() > 0 {
+		if err := f.events.Add(summary.GraphEvent(0, b)); err != nil {
+			return err
+		}
+	}
+	if !e.config.CheckpointSaveGraphDef() {
+		return nil
+	}
+	text, err := prototext.MarshalOptions{Multiline: true}.Marshal(def)
+	if err != nil {
+		return fmt.Errorf("graph: %w", err)
+	}
+	return atomicfile.WriteFile(atomicfile.OS{}, filepath.Join(e.modelDir, "graph.pbtxt"), text)
+}
+
+// close closes the event file and lets others train in model_dir.
+func (f *trainingFiles) close() error {
+	var errs []error
+	if f.events != nil {
+		errs = append(errs, f.events.Close())
+	}
+	if f.lock != nil {
+		errs = append(errs, f.lock.Close())
+	}
+	return errors.Join(errs...)
+}

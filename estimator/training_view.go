@@ -1,0 +1,53 @@
+package estimator
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/goestimator/goestimator/distribute"
+	"github.com/goestimator/goestimator/estimator/hooks"
+	"github.com/goestimator/goestimator/estimator/summary"
+)
+
+// trainingView is a training loop as its hooks see it: some of them save checkpoints and write summaries.
+type trainingView struct {
+	loopView
+	saves *checkpoints
+	files *trainingFiles
+}
+
+var (
+	_ view                = trainingView{}
+	_ hooks.Checkpointer  = trainingView{}
+	_ hooks.Summarizer    = trainingView{}
+	_ hooks.SummarySource = trainingView{}
+	_ hooks.WorkerTimer   = trainingView{}
+)
+
+// Events is the chief's event file.
+func (v trainingView) Events() summary.Writer { return v.files.events }
+
+// WorkerSteps are the times of the workers whose strategy knows them.
+func (v trainingView) WorkerSteps(ctx context.Context) ([]hooks.WorkerStep, error) {
+	s, ok := v.session.strategy.(distribute.Paced)
+	if !ok {
+		return nil, nil
+	}
+	var out []hooks.WorkerStep
+	all, err := s.Paces(ctx)
+	for _, p := range all {
+		out = append(out, hooks.WorkerStep{Worker: fmt.Sprintf("%s_%d", p.Worker.Job, p.Worker.Index), Secs: p.Secs})
+	}
+	return out, err
+}
+
+// Variables are the model's, without the optimizer's slots.
+func (v trainingView) Variables() []hooks.VariableInfo { return v.session.program.variableInfos() }
+
+// Summaries are those that the model_fn asked for, and the automatic ones.
+func (v trainingView) Summaries() []hooks.SummaryTensor {
+	return v.session.program.summaryTensors(v.session.est.auto)
+}
+
+// SaveCheckpoint writes the state after the last step.
+func (v trainingView) SaveCheckpoint(ctx context.Context) (string, error) { return v.saves.save(ctx) }
