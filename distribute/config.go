@@ -26,20 +26,6 @@ type Config struct {
 	Ends          *Ends         // of this job, as far as this task knows; nil: it knows of none
 }
 
-// strategies makes each strategy by its name.
-var strategies = map[string]func(Config) (Strategy, error){
-	"":                      newOneDevice,
-	"default":               newOneDevice,
-	"one_device":            newOneDevice,
-	"mirrored":              newMirrored,
-	"central_storage":       newCentralStorage,
-	"multi_worker_mirrored": newMultiWorker,
-	"parameter_server":      newParameterServer,
-	"tpu": func(Config) (Strategy, error) {
-		return nil, fmt.Errorf("strategy tpu: no TPU runtime is present: choose default")
-	},
-}
-
 // New returns a strategy with no variables yet.
 func New(c Config) (Strategy, error) {
 	if err := c.Validate(); err != nil {
@@ -47,18 +33,19 @@ func New(c Config) (Strategy, error) {
 	}
 	kernels.SetThreads(c.Threads)
 	c.Devices = c.devices()
-	return strategies[c.Name](c)
+	return kinds[c.Name].make(c)
 }
 
 // Validate reports a strategy that does not exist or cannot run here.
 func (c Config) Validate() error { return runconfig.Mistake(c.validate()) }
 
 func (c Config) validate() error {
-	if strategies[c.Name] == nil {
+	k, ok := kinds[c.Name]
+	if !ok {
 		return fmt.Errorf("unknown strategy %q: expected one of %s", c.Name, strings.Join(names(), ", "))
 	}
 	if c.Name == "tpu" {
-		_, err := strategies[c.Name](c)
+		_, err := k.make(c)
 		return err
 	}
 	if _, err := gpus.Parse(c.Device); err != nil {
@@ -78,7 +65,7 @@ func (c Config) network() peers.Network {
 // names are those of the strategies, sorted.
 func names() []string {
 	var out []string
-	for name := range strategies {
+	for name := range kinds {
 		if name != "" {
 			out = append(out, name)
 		}

@@ -42,9 +42,9 @@ func (c Config) open(number int) (device.Device, error) {
 	return dev, err
 }
 
-// LocalReplicas is how many replicas mirrored and central_storage have here: as many as the config says or, where it says
+// localReplicas is how many replicas mirrored and central_storage have here: as many as the config says or, where it says
 // nothing, as there are GPUs.
-func (c Config) LocalReplicas() int {
+func (c Config) localReplicas() int {
 	if c.Replicas > 0 || c.Device != "" {
 		return max(c.Replicas, 1)
 	}
@@ -62,7 +62,7 @@ func (c Config) devices() *gpus.Chooser {
 // openEach returns a device for each local replica of mirrored and central_storage.
 func (c Config) openEach() ([]device.Device, error) {
 	var devs []device.Device
-	for i := range c.LocalReplicas() {
+	for i := range c.localReplicas() {
 		dev, err := c.open(i)
 		if err != nil {
 			return nil, errors.Join(err, closeAll(devs))

@@ -80,9 +80,9 @@ func (p *parameterServer) Name() string { return "parameter_server" }
 // Replicas are in sync only where gradients are aggregated.
 func (p *parameterServer) Replicas() Replicas {
 	if s := p.sync(); s != nil {
-		return Replicas{InSync: s.Aggregate, Local: 1}
+		return Replicas{InSync: s.Aggregate, Local: 1, Sharded: true}
 	}
-	return Replicas{InSync: 1, Local: 1}
+	return Replicas{InSync: 1, Local: 1, Sharded: true}
 }
 
 // sync says how gradients are aggregated, nil for each by itself.

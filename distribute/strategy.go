@@ -48,6 +48,8 @@ type Replicas struct {
 	Local  int // of this task: how many batches a step takes here
 	// Lockstep: every task takes part in every step, so that none may stop alone.
 	Lockstep bool
+	// Sharded: the variables are spread over other tasks.
+	Sharded bool
 }
 
 // A Shared strategy's variables are those of a job of several tasks.

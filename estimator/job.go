@@ -36,7 +36,7 @@ func (e *Estimator) joinJob(maxSteps int64) (config distribute.Config, leave fun
 		}
 		return config, leave, nil
 	}
-	if config.Strategy, err = e.clusterStrategy(); err != nil {
+	if config.Strategy, err = e.strategy.InCluster(e.config.NumWorkers(), e.config.NumPS()); err != nil {
 		return config, leave, err
 	}
 	config.Job, err = distribute.Join(e.config, e.log)
@@ -60,25 +60,6 @@ func (f sessionFile) Session() (string, error) {
 // SetSession notes the name.
 func (f sessionFile) SetSession(id string) error {
 	return checkpoint.UpdateRunState(atomicfile.OS{}, f.dir, func(s *checkpoint.RunState) { s.Session = id })
-}
-
-// clusterStrategy is the strategy of a cluster: as in tf.estimator, parameter
-// servers are used where there are any and nothing else was chosen.
-func (e *Estimator) clusterStrategy() (runconfig.Strategy, error) {
-	s := e.strategy.Strategy
-	switch {
-	case s.Name == "parameter_server" && e.config.NumPS() == 0:
-		return s, mistakef("strategy parameter_server: the cluster has no ps task: add one, or choose multi_worker_mirrored")
-	case s.Name == "multi_worker_mirrored" && e.config.NumPS() > 0:
-		return s, mistakef("strategy multi_worker_mirrored: the cluster has %d ps tasks, which it has no use for: leave them out, or choose parameter_server", e.config.NumPS())
-	case s.Name == "parameter_server", s.Name == "multi_worker_mirrored":
-		return s, nil
-	case (s.Name == "" || s.Name == "default") && e.config.NumPS() > 0:
-		s.Name = "parameter_server"
-		return s, nil
-	}
-	return s, mistakef("strategy %s trains in one process, but the cluster has %d tasks that train: choose multi_worker_mirrored, or parameter_server and ps tasks",
-		s.Name, e.config.NumWorkers())
 }
 
 // mistakef is the error of a cluster or strategy that cannot be.

@@ -14,7 +14,7 @@ import (
 
 // evaluatesTogether reports whether all workers evaluate, each its share of the data.
 func (e *Estimator) evaluatesTogether() bool {
-	return e.config.EvalDistribute().Name == "multi_worker_mirrored" && e.config.NumWorkers() > 1
+	return distribute.Config{Strategy: e.config.EvalDistribute()}.Lockstep() && e.config.NumWorkers() > 1
 }
 
 // jointEvaluator is a hook of every worker in lock step: at the same steps each

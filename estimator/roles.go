@@ -100,7 +100,7 @@ func (e *Estimator) awaitEvaluator(ctx context.Context, eval EvalSpec, step int6
 // does. Tasks in lock step wait for each other anyway, and where training is
 // over there is nothing to wait for.
 func (e *Estimator) delayStart(ctx context.Context, maxSteps int64) error {
-	if e.strategy.Name == "multi_worker_mirrored" || maxSteps > 0 && e.savedStep() >= maxSteps {
+	if e.strategy.Lockstep() || maxSteps > 0 && e.savedStep() >= maxSteps {
 		return nil
 	}
 	delay := min(time.Duration(e.config.ExperimentalMaxWorkerDelaySecs())*time.Second, time.Duration(e.config.TaskID()+1)*5*time.Second)

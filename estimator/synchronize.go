@@ -29,7 +29,8 @@ func (t *training) synchronize(ctx context.Context) error {
 		return err
 	}
 	if r != nil {
-		t.checkpoints.saved, t.checkpoints.prefix = t.progress.step, r.Prefix()
+		// Its own step: asynchronous workers may have made others meanwhile.
+		t.checkpoints.saved, t.checkpoints.prefix = r.Step(), r.Prefix()
 		t.est.log.Info("restored checkpoint", "prefix", r.Prefix(), "global_step", t.progress.step)
 	}
 	return t.seek(notes.Positions[t.est.rank()])

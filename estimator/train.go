@@ -139,14 +139,7 @@ func (e *Estimator) inputContext(mode models.Mode) inputs.Context {
 		// Nobody knows how many workers there are: each reads all data, in an order of its own.
 		ic.Seed += int64(max(e.config.WorkerRank(), 0))
 	}
-	switch s := e.strategy.Strategy; {
-	case s.Name == "mirrored" || s.Name == "central_storage":
-		ic.ReplicasInSync = e.strategy.LocalReplicas()
-	case s.Sync && s.ReplicasToAggregate > 0:
-		ic.ReplicasInSync = s.ReplicasToAggregate
-	case s.Name == "multi_worker_mirrored" || s.Sync:
-		ic.ReplicasInSync = ic.NumPipelines
-	}
+	ic.ReplicasInSync = e.strategy.ReplicasInSync(ic.NumPipelines)
 	return ic
 }
 

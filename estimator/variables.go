@@ -88,7 +88,7 @@ func (s *session) initial(name string, t graph.Type, init models.Initializer) di
 // checkMemory refuses a model that this machine cannot hold: the Go runtime would end the process.
 func (s *session) checkMemory() error {
 	total, ok := device.HostMemory()
-	if !ok || s.strategy.Name() == "parameter_server" { // which spreads them over other machines
+	if !ok || s.strategy.Replicas().Sharded {
 		return nil
 	}
 	types := map[string]graph.Type{}

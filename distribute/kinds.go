@@ -1,0 +1,81 @@
+package distribute
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/goestimator/goestimator/runconfig"
+)
+
+// kind is what is known of a strategy by its name, before one is made.
+type kind struct {
+	make func(Config) (Strategy, error)
+	// replicas is how many of them make one step, among so many workers; nil: one.
+	replicas func(c Config, workers int) int
+	lockstep bool // every task takes part in every step
+	servers  bool // the variables are on parameter servers
+}
+
+// parameterServerName is the kind of a cluster with parameter servers that names none.
+const parameterServerName = "parameter_server"
+
+// kinds are the strategies by name.
+var kinds = map[string]kind{
+	"":                      {make: newOneDevice},
+	"default":               {make: newOneDevice},
+	"one_device":            {make: newOneDevice},
+	"mirrored":              {make: newMirrored, replicas: Config.devicesInSync},
+	"central_storage":       {make: newCentralStorage, replicas: Config.devicesInSync},
+	"multi_worker_mirrored": {make: newMultiWorker, replicas: Config.workersInSync, lockstep: true},
+	parameterServerName:     {make: newParameterServer, replicas: Config.aggregated, servers: true},
+	"tpu":                   {make: newTPU},
+}
+
+func newTPU(Config) (Strategy, error) {
+	return nil, errors.New("strategy tpu: no TPU runtime is present: choose default")
+}
+
+func (c Config) devicesInSync(int) int         { return c.localReplicas() }
+func (c Config) workersInSync(workers int) int { return workers }
+
+// aggregated is how many gradients of so many workers make one step.
+func (c Config) aggregated(workers int) int {
+	switch {
+	case !c.Sync:
+		return 1
+	case c.ReplicasToAggregate > 0:
+		return c.ReplicasToAggregate
+	}
+	return workers
+}
+
+// ReplicasInSync is how many replicas make one step among so many workers, at least 1.
+func (c Config) ReplicasInSync(workers int) int {
+	if n := kinds[c.Name].replicas; n != nil {
+		return n(c, workers)
+	}
+	return 1
+}
+
+// Lockstep reports whether all workers take part in every step.
+func (c Config) Lockstep() bool { return kinds[c.Name].lockstep }
+
+// InCluster returns the strategy of a cluster of so many workers and parameter
+// servers: as in tf.estimator, parameter servers are used where there are any and
+// nothing else was chosen. A strategy of one process is a mistake.
+func (c Config) InCluster(workers, servers int) (runconfig.Strategy, error) {
+	k, s := kinds[c.Name], c.Strategy
+	var err error
+	switch {
+	case k.servers && servers == 0:
+		err = errors.New("strategy parameter_server: the cluster has no ps task: add one, or choose multi_worker_mirrored")
+	case k.lockstep && servers > 0:
+		err = fmt.Errorf("strategy multi_worker_mirrored: the cluster has %d ps tasks, which it has no use for: leave them out, or choose parameter_server", servers)
+	case k.servers || k.lockstep:
+	case (c.Name == "" || c.Name == "default") && servers > 0:
+		s.Name = parameterServerName
+	default:
+		err = fmt.Errorf("strategy %s trains in one process, but the cluster has %d tasks that train: choose multi_worker_mirrored, or parameter_server and ps tasks", c.Name, workers)
+	}
+	return s, runconfig.Mistake(err)
+}
