@@ -26,7 +26,7 @@ type predictor struct {
 }
 
 // newPredictor opens NETWORK/BATCH on what is given in dir/NETWORK.
-func newPredictor(dir, name string, opts ...estimator.RunOption) (*predictor, error) {
+func newPredictor(dir, name string, opts ...estimator.PredictOption) (*predictor, error) {
 	network, size, _ := strings.Cut(name, "/")
 	batch, err := strconv.Atoi(size)
 	if err != nil {

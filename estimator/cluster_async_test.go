@@ -84,7 +84,7 @@ func TestChiefIsInterruptedWhileOthersTrain(t *testing.T) {
 func TestBackupWorkers(t *testing.T) {
 	s := runconfig.Strategy{Name: "parameter_server", Sync: true, ReplicasToAggregate: 2}
 	for _, r := range trainCluster(t, t.TempDir(), 3, 1, s, func(rank int, m *member) {
-		m.opts = []estimator.RunOption{estimator.MaxSteps(10)}
+		m.opts = []estimator.TrainOption{estimator.MaxSteps(10)}
 		m.input = estimator.InputFunc(func(ctx context.Context, ic inputs.Context) (inputs.Dataset, error) {
 			if ic.ReplicasInSync != 2 || ic.NumPipelines != 3 || ic.Pipeline != rank {
 				t.Errorf("rank %d: %+v, expected 2 replicas in sync and 3 pipelines", rank, ic)

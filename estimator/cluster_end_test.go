@@ -50,7 +50,7 @@ var synchronous = []struct {
 // TestClusterEndsWithSlowWorker: a worker that takes its time at the end has not failed.
 func TestClusterEndsWithSlowWorker(t *testing.T) {
 	for _, r := range trainCluster(t, t.TempDir(), 2, 0, runconfig.Strategy{Name: "multi_worker_mirrored"}, func(rank int, m *member) {
-		m.opts = []estimator.RunOption{estimator.MaxSteps(3)}
+		m.opts = []estimator.TrainOption{estimator.MaxSteps(3)}
 		if rank == 1 {
 			m.run = append(m.run, runconfig.ModelDir(t.TempDir())) // where nobody tells of an end
 			m.opts = append(m.opts, estimator.WithHooks(hookFuncs{end: func() { time.Sleep(2500 * time.Millisecond) }}))
@@ -68,7 +68,7 @@ func TestClusterStopsTogether(t *testing.T) {
 		for who := range 2 {
 			t.Run(fmt.Sprintf("%s/rank %d", c.name, who), func(t *testing.T) {
 				res := trainCluster(t, t.TempDir(), 2, c.servers, c.s, func(rank int, m *member) {
-					m.opts = []estimator.RunOption{estimator.MaxSteps(50)}
+					m.opts = []estimator.TrainOption{estimator.MaxSteps(50)}
 					if rank == who {
 						m.opts = append(m.opts, estimator.WithHooks(hookFuncs{after: func(r hooks.Run) error {
 							if r.GlobalStep() >= 4 {
@@ -100,7 +100,7 @@ func TestClusterWorkerFails(t *testing.T) {
 	whole := lossesOf(t, t.TempDir(), 2, 0, s, nil, 20)
 	for i, r := range trainCluster(t, dir, 2, 0, s, func(rank int, m *member) {
 		m.run = append(m.run, runconfig.SaveCheckpointsSteps(5))
-		m.opts = []estimator.RunOption{estimator.MaxSteps(20)}
+		m.opts = []estimator.TrainOption{estimator.MaxSteps(20)}
 		if rank == 1 {
 			m.opts = append(m.opts, estimator.WithHooks(hookFuncs{after: func(r hooks.Run) error {
 				if r.GlobalStep() == 13 {
@@ -132,7 +132,7 @@ func TestClusterWorkerWithoutData(t *testing.T) {
 	for i, c := range synchronous {
 		t.Run(c.name, func(t *testing.T) {
 			for _, r := range trainCluster(t, t.TempDir(), 2, c.servers, c.s, func(rank int, m *member) {
-				m.opts = []estimator.RunOption{estimator.MaxSteps(5), estimator.WithHooks(hooks.NewLogging(slog.New(slog.DiscardHandler), 1, "loss"))}
+				m.opts = []estimator.TrainOption{estimator.MaxSteps(5), estimator.WithHooks(hooks.NewLogging(slog.New(slog.DiscardHandler), 1, "loss"))}
 				if rank == 1 {
 					m.input = estimator.InputFunc(func(ctx context.Context, ic inputs.Context) (inputs.Dataset, error) {
 						ds, err := equalData(ctx, ic)

@@ -46,7 +46,7 @@ func lateWorker(t *testing.T, l lateness) {
 	t.Helper()
 	come := make(chan struct{})
 	for _, r := range trainCluster(t, t.TempDir(), 2, l.servers, runconfig.Strategy{Name: "parameter_server"}, func(rank int, m *member) {
-		m.opts = []estimator.RunOption{estimator.MaxSteps(l.last)}
+		m.opts = []estimator.TrainOption{estimator.MaxSteps(l.last)}
 		if rank == 0 {
 			m.opts = append(m.opts, estimator.WithHooks(l.tell(come)))
 			m.train = func(ctx context.Context, e *estimator.Estimator) (estimator.TrainResult, error) {

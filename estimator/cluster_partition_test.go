@@ -37,7 +37,7 @@ func TestPartitionersRestoreEachOther(t *testing.T) {
 	train := func(dir, kind string, last int64) map[string]checkpoint.Info {
 		t.Helper()
 		for _, r := range trainCluster(t, dir, 2, 2, strategy(kind), func(_ int, m *member) {
-			m.fn, m.opts = estimator.ModelFunc(largeModel), []estimator.RunOption{estimator.MaxSteps(last)}
+			m.fn, m.opts = estimator.ModelFunc(largeModel), []estimator.TrainOption{estimator.MaxSteps(last)}
 		}) {
 			if r.err != nil {
 				t.Fatalf("%s to step %d: %s: %v", kind, last, r.task, r.err)

@@ -67,7 +67,7 @@ func trainOnTerms(t *testing.T, servers int, s runconfig.Strategy, adjust func(x
 			}
 		}
 		m.fn, m.input, m.ctx = estimator.ModelFunc(x.model), estimator.InputFunc(x.input), ctx
-		m.opts = []estimator.RunOption{estimator.MaxSteps(x.maxSteps)}
+		m.opts = []estimator.TrainOption{estimator.MaxSteps(x.maxSteps)}
 		m.run = append(append(m.run, runconfig.TrainDistribute(x.strategy)), x.run...)
 	})
 }
@@ -151,7 +151,7 @@ func TestClusterSettingsOfHosts(t *testing.T) {
 			res := trainCluster(t, t.TempDir(), 2, s.servers, s.s, func(rank int, m *member) {
 				x := commonTerms(s.s)
 				m.fn, m.input = estimator.ModelFunc(x.model), estimator.InputFunc(x.input)
-				m.opts = []estimator.RunOption{estimator.MaxSteps(20)}
+				m.opts = []estimator.TrainOption{estimator.MaxSteps(20)}
 				m.run[1] = runconfig.LogStepCountSteps(0) // in place of the seed
 				if rank == 1 {
 					x.strategy.Device = "/cpu:0"

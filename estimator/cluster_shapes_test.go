@@ -44,7 +44,7 @@ func TestReplicasAreTheSameEverywhere(t *testing.T) {
 	train := func(s runconfig.Strategy, workers, servers int) map[string]*tensor.Tensor {
 		dir := t.TempDir()
 		for _, r := range trainCluster(t, dir, workers, servers, s, func(_ int, m *member) {
-			m.fn, m.opts = estimator.ModelFunc(oddModel), []estimator.RunOption{estimator.MaxSteps(50)}
+			m.fn, m.opts = estimator.ModelFunc(oddModel), []estimator.TrainOption{estimator.MaxSteps(50)}
 		}) {
 			if r.err != nil {
 				t.Fatalf("%s: %v", r.task, r.err)

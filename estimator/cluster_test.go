@@ -23,7 +23,7 @@ type member struct {
 	fn    estimator.ModelFn
 	input estimator.InputFn
 	run   []runconfig.Option
-	opts  []estimator.RunOption
+	opts  []estimator.TrainOption
 	ctx   context.Context
 	log   *slog.Logger
 	train func(ctx context.Context, e *estimator.Estimator) (estimator.TrainResult, error) // nil: Train
@@ -151,7 +151,7 @@ func lossesOf(t *testing.T, dir string, workers, servers int, s runconfig.Strate
 		if at != nil && slices.Contains(who, rank) {
 			hs = append(hs, &cancelAt{step: *at, cancel: cancel})
 		}
-		m.opts = []estimator.RunOption{estimator.MaxSteps(last), estimator.WithHooks(hs...)}
+		m.opts = []estimator.TrainOption{estimator.MaxSteps(last), estimator.WithHooks(hs...)}
 	})
 	for _, r := range res[:workers] {
 		if at == nil && r.err != nil || at != nil && !errors.Is(r.err, estimator.ErrInterrupted) {

@@ -37,7 +37,7 @@ func TestClusterOfDifferentTasks(t *testing.T) {
 			var res []ended
 			for _, limit := range []int{2, 30} {
 				res = trainCluster(t, t.TempDir(), 3, c.servers, c.s, func(rank int, m *member) {
-					m.opts = []estimator.RunOption{estimator.MaxSteps(5)}
+					m.opts = []estimator.TrainOption{estimator.MaxSteps(5)}
 					m.run = append(m.run, runconfig.SessionCreationTimeoutSecs(limit))
 					if rank == 2 && c.other != nil {
 						c.other(m)
@@ -60,7 +60,7 @@ func TestClusterChiefFailsForGood(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			broken := errors.New("broken")
 			for _, r := range trainCluster(t, t.TempDir(), 2, c.servers, c.s, func(rank int, m *member) {
-				m.opts = []estimator.RunOption{estimator.MaxSteps(1000)}
+				m.opts = []estimator.TrainOption{estimator.MaxSteps(1000)}
 				if rank == 0 {
 					m.opts = append(m.opts, estimator.WithHooks(hookFuncs{after: func(r hooks.Run) error {
 						if r.GlobalStep() == 5 {

@@ -48,7 +48,7 @@ func TestTrainErrors(t *testing.T) {
 	cases := []struct {
 		name string
 		fn   estimator.ModelFn
-		opts []estimator.RunOption
+		opts []estimator.TrainOption
 		want string
 	}{
 		{"no loss", model(func(_ *estimator.ModelContext, s *estimator.Spec) { s.Loss = nil }), nil, "missing loss"},
@@ -70,11 +70,11 @@ func TestTrainErrors(t *testing.T) {
 			f.Dense("z")
 			return toyModel(mc, f, l)
 		}), nil, `no dense feature "z": the input has x`},
-		{"steps and max_steps", nil, []estimator.RunOption{estimator.Steps(1), estimator.MaxSteps(1)}, "can not provide both steps and max_steps"},
-		{"no steps", nil, []estimator.RunOption{estimator.Steps(0)}, "must specify steps > 0, given: 0"},
-		{"negative max_steps", nil, []estimator.RunOption{estimator.MaxSteps(-1)}, "must specify max_steps > 0, given: -1"},
-		{"a nil hook", nil, []estimator.RunOption{estimator.WithHooks(nil)}, "hook is nil"},
-		{"an unknown tensor", nil, []estimator.RunOption{estimator.WithHooks(hooks.NewFinalOps("dense/Nothing"))}, `no tensor "dense/Nothing"`},
+		{"steps and max_steps", nil, []estimator.TrainOption{estimator.Steps(1), estimator.MaxSteps(1)}, "can not provide both steps and max_steps"},
+		{"no steps", nil, []estimator.TrainOption{estimator.Steps(0)}, "must specify steps > 0, given: 0"},
+		{"negative max_steps", nil, []estimator.TrainOption{estimator.MaxSteps(-1)}, "must specify max_steps > 0, given: -1"},
+		{"a nil hook", nil, []estimator.TrainOption{estimator.WithHooks(nil)}, "hook is nil"},
+		{"an unknown tensor", nil, []estimator.TrainOption{estimator.WithHooks(hooks.NewFinalOps("dense/Nothing"))}, `no tensor "dense/Nothing"`},
 	}
 	for _, c := range cases {
 		if c.fn == nil {
@@ -111,7 +111,7 @@ func TestStepsAreIncrementsAndMaxStepsIsAbsolute(t *testing.T) {
 	ctx, dir, data := context.Background(), t.TempDir(), &toyData{}
 	e := toy(t, dir)
 	for i, c := range []struct {
-		opt    estimator.RunOption
+		opt    estimator.TrainOption
 		step   int64
 		reason string
 		opened bool

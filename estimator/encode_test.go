@@ -58,7 +58,7 @@ func columnsOf(columns ...inputs.NamedTensor) estimator.InputFn {
 	})
 }
 
-func predictAll(e *estimator.Estimator, in estimator.InputFn, opts ...estimator.RunOption) (out []estimator.Prediction, err error) {
+func predictAll(e *estimator.Estimator, in estimator.InputFn, opts ...estimator.PredictOption) (out []estimator.Prediction, err error) {
 	for p, err := range e.Predict(context.Background(), in, opts...) {
 		if err != nil {
 			return out, err

@@ -33,8 +33,8 @@ func (r EvalResult) Scalar(name string) (float64, bool) {
 // Evaluate computes loss and metrics of the newest checkpoint over the input,
 // all of it or Steps batches, and writes them to the events in EvalDir. Where
 // model_dir has no checkpoint, freshly initialised variables are evaluated.
-func (e *Estimator) Evaluate(ctx context.Context, input InputFn, opts ...RunOption) (EvalResult, error) {
-	o, err := newRunOptions(opts)
+func (e *Estimator) Evaluate(ctx context.Context, input InputFn, opts ...EvalOption) (EvalResult, error) {
+	o, err := newRunOptions(opts, EvalOption.forEval)
 	if err != nil {
 		return EvalResult{}, err
 	}

@@ -33,7 +33,7 @@ func TestClusterChiefDiffers(t *testing.T) {
 	dir := t.TempDir()
 	s := runconfig.Strategy{Name: "parameter_server"}
 	for _, r := range trainCluster(t, dir, 1, 1, s, func(_ int, m *member) {
-		chief := func(ctx context.Context, rate float64, opts ...estimator.RunOption) (estimator.TrainResult, error) {
+		chief := func(ctx context.Context, rate float64, opts ...estimator.TrainOption) (estimator.TrainResult, error) {
 			rc, err := runconfig.FromTFConfig(m.text, m.run...)
 			if err != nil {
 				return estimator.TrainResult{}, err
@@ -89,7 +89,7 @@ func TestClusterSecondChiefFails(t *testing.T) {
 				t.Errorf("model_dir tells of a failure: %+v", f)
 			}
 		}}
-		m.opts = []estimator.RunOption{estimator.MaxSteps(20), estimator.WithHooks(second)}
+		m.opts = []estimator.TrainOption{estimator.MaxSteps(20), estimator.WithHooks(second)}
 	}) {
 		if r.err != nil {
 			t.Errorf("%s: %v", r.task, r.err)
@@ -155,7 +155,7 @@ func TestClusterChiefFailsBefore(t *testing.T) {
 	}{
 		"no input":        {evaluate(estimator.EvalSpec{}), estimator.ExitError},
 		"misspelt metric": {evaluate(estimator.EvalSpec{Input: estimator.InputFunc(equalData), Exporters: []estimator.Exporter{best}}), estimator.ExitMistake},
-		"wrong option":    {func(m *member) { m.opts = []estimator.RunOption{estimator.MaxSteps(-1)} }, estimator.ExitError},
+		"wrong option":    {func(m *member) { m.opts = []estimator.TrainOption{estimator.MaxSteps(-1)} }, estimator.ExitError},
 		"other strategy": {func(m *member) {
 			m.run = append(m.run, runconfig.TrainDistribute(runconfig.Strategy{Name: "mirrored"}))
 		}, estimator.ExitMistake},

@@ -21,7 +21,7 @@ type InMemoryEvaluator struct {
 	during bool // only between the beginning and the end
 	// caller is the context whose end cuts an evaluation short, nil for the loop's.
 	caller context.Context
-	opts   []RunOption
+	opts   runOptions
 	last   EvalResult
 	inf    *inference
 	latest int64
@@ -31,14 +31,20 @@ var _ hooks.Selective = (*InMemoryEvaluator)(nil)
 
 // NewInMemoryEvaluator returns a hook for e.Train that evaluates every n steps;
 // Steps, EvalName and WithHooks may be given as options.
-func NewInMemoryEvaluator(e *Estimator, input InputFn, n int64, opts ...RunOption) (*InMemoryEvaluator, error) {
+func NewInMemoryEvaluator(e *Estimator, input InputFn, n int64, opts ...EvalOption) (*InMemoryEvaluator, error) {
+	o, err := newRunOptions(opts, EvalOption.forEval)
 	switch {
+	case err != nil:
+		return nil, fmt.Errorf("in-memory evaluator: %w", err)
+	case o.checkpoint != "":
+		return nil, errors.New("in-memory evaluator: evaluates no checkpoint: leave CheckpointPath out")
 	case n <= 0:
 		return nil, fmt.Errorf("in-memory evaluator: must evaluate every n > 0 steps, given: %d", n)
 	case e.config.NumPS() > 0 || e.config.NumWorkers() > 1:
 		return nil, errors.New("in-memory evaluator: supports training in one process only")
 	}
-	return &InMemoryEvaluator{est: e, input: input, every: n, opts: opts, latest: -1}, nil
+	o.inMemory = true
+	return &InMemoryEvaluator{est: e, input: input, every: n, opts: o, latest: -1}, nil
 }
 
 // Result is the last evaluation.
@@ -79,10 +85,6 @@ func (h *InMemoryEvaluator) evaluate(ctx context.Context, r hooks.Run) error {
 	if h.caller != nil {
 		ctx = h.caller
 	}
-	o, err := newRunOptions(h.opts)
-	if err != nil {
-		return err
-	}
 	ds, err := h.est.openInput(ctx, h.input, models.Eval)
 	if err != nil {
 		return err
@@ -93,8 +95,7 @@ func (h *InMemoryEvaluator) evaluate(ctx context.Context, r hooks.Run) error {
 	if err := h.inf.copyFrom(v.session); err != nil {
 		return err
 	}
-	o.inMemory = true
-	res, err := h.inf.evaluate(ctx, ds, o)
+	res, err := h.inf.evaluate(ctx, ds, h.opts)
 	if ctx.Err() != nil {
 		return nil // the loop ends by itself
 	}
@@ -103,7 +104,7 @@ func (h *InMemoryEvaluator) evaluate(ctx context.Context, r hooks.Run) error {
 	}
 	h.last = res
 	h.latest = r.GlobalStep()
-	return h.est.writeEvalEvents(o.name, h.last)
+	return h.est.writeEvalEvents(h.opts.name, h.last)
 }
 
 // copyFrom sets all variables to those of another session.

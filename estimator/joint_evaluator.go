@@ -62,7 +62,7 @@ func (h *jointEvaluator) evaluate(ctx context.Context, r hooks.Run, final bool) 
 	if !ok {
 		return mistakef("joint evaluation: strategy %s has no workers in lock step", v.session.strategy.Name())
 	}
-	o, err := newRunOptions(h.spec.options())
+	o, err := newRunOptions(h.spec.options(), EvalOption.forEval)
 	if err != nil {
 		return err
 	}

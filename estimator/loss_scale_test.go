@@ -253,7 +253,7 @@ func TestLossScaleOfClusters(t *testing.T) {
 			dir := t.TempDir()
 			for _, end := range trainCluster(t, dir, 2, c.servers, c.strategy, func(_ int, m *member) {
 				m.fn = scaledModel(c.scale, nil)
-				m.opts = []estimator.RunOption{estimator.MaxSteps(40)}
+				m.opts = []estimator.TrainOption{estimator.MaxSteps(40)}
 			})[:2] {
 				if refused := end.err != nil && strings.Contains(end.err.Error(), "a loss scale that changes needs one decision"); refused != c.refused || !refused && end.err != nil {
 					t.Fatalf("%s: %v", end.task, end.err)

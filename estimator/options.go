@@ -12,8 +12,43 @@ import (
 
 var errNilHook = errors.New("a hook is nil: leave it out")
 
+// TrainOption adjusts one call of Train.
+type TrainOption interface{ forTrain(*runOptions) }
+
+// EvalOption adjusts one call of Evaluate.
+type EvalOption interface{ forEval(*runOptions) }
+
+// PredictOption adjusts one call of Predict.
+type PredictOption interface{ forPredict(*runOptions) }
+
 // RunOption adjusts one call of Train, Evaluate or Predict.
 type RunOption func(*runOptions)
+
+// InferenceOption adjusts one call of Evaluate or Predict.
+type InferenceOption func(*runOptions)
+
+type (
+	trainOption   func(*runOptions)
+	evalOption    func(*runOptions)
+	predictOption func(*runOptions)
+)
+
+var (
+	_ TrainOption   = RunOption(nil)
+	_ EvalOption    = RunOption(nil)
+	_ PredictOption = RunOption(nil)
+	_ EvalOption    = InferenceOption(nil)
+	_ PredictOption = InferenceOption(nil)
+)
+
+func (f RunOption) forTrain(o *runOptions)         { o.apply(f) }
+func (f RunOption) forEval(o *runOptions)          { o.apply(f) }
+func (f RunOption) forPredict(o *runOptions)       { o.apply(f) }
+func (f InferenceOption) forEval(o *runOptions)    { o.apply(f) }
+func (f InferenceOption) forPredict(o *runOptions) { o.apply(f) }
+func (f trainOption) forTrain(o *runOptions)       { o.apply(f) }
+func (f evalOption) forEval(o *runOptions)         { o.apply(f) }
+func (f predictOption) forPredict(o *runOptions)   { o.apply(f) }
 
 type runOptions struct {
 	steps, maxSteps       int64
@@ -28,18 +63,29 @@ type runOptions struct {
 	// merge, where set, adds what other tasks accumulated over so many batches to
 	// the accumulators, and returns the number of batches of all.
 	merge func(ctx context.Context, acc *accumulators, batches int64) (int64, error)
+	err   error
 }
 
+func (o *runOptions) apply(f func(*runOptions)) {
+	if f == nil {
+		o.err = errNilOption
+		return
+	}
+	f(o)
+}
+
+var errNilOption = errors.New("an option is nil: leave it out")
+
 // Steps bounds a call to n steps: of training, added to those done; of
-// evaluation, counted from its start.
+// evaluation and prediction, counted from its start.
 func Steps(n int64) RunOption {
 	return func(o *runOptions) { o.steps, o.stepsSet = n, true }
 }
 
 // MaxSteps ends training when the global step reaches n. Where it has been
 // reached already, nothing is done.
-func MaxSteps(n int64) RunOption {
-	return func(o *runOptions) { o.maxSteps, o.maxStepsSet = n, true }
+func MaxSteps(n int64) TrainOption {
+	return trainOption(func(o *runOptions) { o.maxSteps, o.maxStepsSet = n, true })
 }
 
 // WithHooks adds hooks to the call's loop.
@@ -48,48 +94,54 @@ func WithHooks(hs ...hooks.Hook) RunOption {
 }
 
 // WithSavingListeners adds listeners to the checkpoint saver of training.
-func WithSavingListeners(ls ...hooks.CheckpointListener) RunOption {
-	return func(o *runOptions) { o.listeners = append(o.listeners, ls...) }
+func WithSavingListeners(ls ...hooks.CheckpointListener) TrainOption {
+	return trainOption(func(o *runOptions) { o.listeners = append(o.listeners, ls...) })
 }
 
 // CheckpointPath evaluates or predicts from the checkpoint of that prefix instead of the newest.
-func CheckpointPath(prefix string) RunOption {
+func CheckpointPath(prefix string) InferenceOption {
 	return func(o *runOptions) { o.checkpoint = prefix }
 }
 
 // EvalName names an evaluation, so that several have events of their own.
-func EvalName(name string) RunOption {
-	return func(o *runOptions) { o.name = name }
+func EvalName(name string) EvalOption {
+	return evalOption(func(o *runOptions) { o.name = name })
 }
 
 // PredictKeys limits predictions to the given names.
-func PredictKeys(keys ...string) RunOption {
-	return func(o *runOptions) { o.keys = keys }
+func PredictKeys(keys ...string) PredictOption {
+	return predictOption(func(o *runOptions) { o.keys = keys })
 }
 
-func newRunOptions(opts []RunOption) (runOptions, error) {
+// newRunOptions applies each option by its method for the call.
+func newRunOptions[O comparable](opts []O, apply func(O, *runOptions)) (runOptions, error) {
 	var o runOptions
+	var none O
 	for _, f := range opts {
-		if f == nil {
-			return o, errors.New("an option is nil: leave it out")
+		if f == none {
+			return o, errNilOption
 		}
-		f(&o)
+		apply(f, &o)
 	}
+	return o, o.validate()
+}
+
+func (o *runOptions) validate() error {
 	switch {
+	case o.err != nil:
+		return o.err
 	case o.stepsSet && o.maxStepsSet:
-		return o, errors.New("can not provide both steps and max_steps")
+		return errors.New("can not provide both steps and max_steps")
 	case o.stepsSet && o.steps <= 0:
-		return o, fmt.Errorf("must specify steps > 0, given: %d", o.steps)
+		return fmt.Errorf("must specify steps > 0, given: %d", o.steps)
 	case strings.ContainsAny(o.name, `/\`):
-		return o, fmt.Errorf("the name of an evaluation must be no path: %q", o.name)
+		return fmt.Errorf("the name of an evaluation must be no path: %q", o.name)
 	case o.maxStepsSet && o.maxSteps <= 0:
-		return o, fmt.Errorf("must specify max_steps > 0, given: %d", o.maxSteps)
+		return fmt.Errorf("must specify max_steps > 0, given: %d", o.maxSteps)
+	case slices.Contains(o.hooks, nil):
+		return errNilHook
+	case slices.Contains(o.listeners, nil):
+		return errors.New("a saving listener is nil: leave it out")
 	}
-	if slices.Contains(o.hooks, nil) {
-		return o, errNilHook
-	}
-	if slices.Contains(o.listeners, nil) {
-		return o, errors.New("a saving listener is nil: leave it out")
-	}
-	return o, nil
+	return nil
 }

@@ -18,7 +18,7 @@ var errStop = errors.New("stop")
 // Predict runs the newest checkpoint on the input and yields a prediction per
 // example. Nothing runs before the first is asked for; an error ends the
 // sequence. Labels in the input are ignored.
-func (e *Estimator) Predict(ctx context.Context, input InputFn, opts ...RunOption) iter.Seq2[Prediction, error] {
+func (e *Estimator) Predict(ctx context.Context, input InputFn, opts ...PredictOption) iter.Seq2[Prediction, error] {
 	return func(yield func(Prediction, error) bool) {
 		err := e.predict(ctx, input, opts, func(p Prediction) error {
 			if !yield(p, nil) {
@@ -32,8 +32,8 @@ func (e *Estimator) Predict(ctx context.Context, input InputFn, opts ...RunOptio
 	}
 }
 
-func (e *Estimator) predict(ctx context.Context, input InputFn, opts []RunOption, emit func(Prediction) error) error {
-	o, err := newRunOptions(opts)
+func (e *Estimator) predict(ctx context.Context, input InputFn, opts []PredictOption, emit func(Prediction) error) error {
+	o, err := newRunOptions(opts, PredictOption.forPredict)
 	if err != nil {
 		return err
 	}

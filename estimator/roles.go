@@ -34,7 +34,7 @@ func (e *Estimator) runRole(ctx context.Context, train TrainSpec, eval EvalSpec)
 			return Result{}, err
 		}
 	}
-	opts := []RunOption{WithHooks(train.Hooks...)}
+	opts := []TrainOption{WithHooks(train.Hooks...)}
 	if e.config.IsChief() {
 		opts = append(opts, WithSavingListeners(train.Listeners...))
 	}

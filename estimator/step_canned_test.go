@@ -108,7 +108,7 @@ func TestCannedUnderEveryStrategy(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, %s", c.name, st.name), func(t *testing.T) {
 				dir := t.TempDir()
 				for _, r := range trainCluster(t, dir, st.workers, st.servers, st.s, func(_ int, m *member) {
-					m.fn, m.input, m.opts = c.fn, c.input, []estimator.RunOption{estimator.MaxSteps(c.steps)}
+					m.fn, m.input, m.opts = c.fn, c.input, []estimator.TrainOption{estimator.MaxSteps(c.steps)}
 				}) {
 					if r.err != nil {
 						t.Fatalf("%s: %v", r.task, r.err)
@@ -175,7 +175,7 @@ func TestStepsWithoutASeed(t *testing.T) {
 		for _, st := range strategiesOfClusters {
 			t.Run(c.name+"/"+st.name, func(t *testing.T) {
 				for _, r := range trainCluster(t, t.TempDir(), 2, st.servers, st.s, func(_ int, m *member) {
-					m.fn, m.input, m.opts = c.fn, c.input, []estimator.RunOption{estimator.MaxSteps(10)}
+					m.fn, m.input, m.opts = c.fn, c.input, []estimator.TrainOption{estimator.MaxSteps(10)}
 					m.run[1] = runconfig.LogStepCountSteps(0) // in place of the seed
 				}) {
 					if r.err != nil {

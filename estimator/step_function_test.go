@@ -123,7 +123,7 @@ func TestStepFunctionIsTheSameEverywhere(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
 			for _, r := range trainCluster(t, dir, c.workers, c.servers, c.s, func(_ int, m *member) {
-				m.fn, m.opts = meanModel(""), []estimator.RunOption{estimator.MaxSteps(equalSteps)}
+				m.fn, m.opts = meanModel(""), []estimator.TrainOption{estimator.MaxSteps(equalSteps)}
 			}) {
 				if r.err != nil {
 					t.Fatalf("%s: %v", r.task, r.err)
@@ -159,7 +159,7 @@ func TestStepFunctionResumes(t *testing.T) {
 				ctx, cancel := context.WithCancelCause(t.Context())
 				defer cancel(nil)
 				for i, r := range trainCluster(t, dir, c.workers, c.servers, c.s, func(rank int, m *member) {
-					m.ctx, m.fn, m.opts = ctx, meanModel(""), []estimator.RunOption{estimator.MaxSteps(40)}
+					m.ctx, m.fn, m.opts = ctx, meanModel(""), []estimator.TrainOption{estimator.MaxSteps(40)}
 					if rank == 0 && at > 0 {
 						m.opts = append(m.opts, estimator.WithHooks(&cancelAt{step: at, cancel: cancel}))
 					}
@@ -188,7 +188,7 @@ func TestFailingStepFunction(t *testing.T) {
 			t.Run(fmt.Sprintf("%s under %s", fail, c.name), func(t *testing.T) {
 				found := false
 				for _, r := range trainCluster(t, t.TempDir(), c.workers, c.servers, c.s, func(_ int, m *member) {
-					m.fn, m.opts = meanModel(fail), []estimator.RunOption{estimator.MaxSteps(3)}
+					m.fn, m.opts = meanModel(fail), []estimator.TrainOption{estimator.MaxSteps(3)}
 				}) {
 					found = found || r.err != nil && strings.Contains(r.err.Error(), want)
 				}

@@ -45,7 +45,7 @@ func openLine(tb testing.TB, fn ModelFunc) *training {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	o, err := newRunOptions([]RunOption{MaxSteps(1 << 40)})
+	o, err := newRunOptions([]TrainOption{MaxSteps(1 << 40)}, TrainOption.forTrain)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -37,15 +37,15 @@ type TrainResult struct {
 // hook asks to stop, or ctx ends; then a checkpoint is written and the error
 // wraps ErrInterrupted. Training goes on from the newest checkpoint in
 // model_dir, at the position of the input where that was saved.
-func (e *Estimator) Train(ctx context.Context, input InputFn, opts ...RunOption) (TrainResult, error) {
+func (e *Estimator) Train(ctx context.Context, input InputFn, opts ...TrainOption) (TrainResult, error) {
 	res, err := e.trainInJob(ctx, input, opts)
 	return res, tellFailure(ctx, e.config, e.log, nil, err)
 }
 
 // trainInJob trains as a member of the job, unless it is done. Errors of the training
 // are told while this task is a member.
-func (e *Estimator) trainInJob(ctx context.Context, input InputFn, opts []RunOption) (TrainResult, error) {
-	o, err := newRunOptions(opts)
+func (e *Estimator) trainInJob(ctx context.Context, input InputFn, opts []TrainOption) (TrainResult, error) {
+	o, err := newRunOptions(opts, TrainOption.forTrain)
 	if err != nil {
 		return TrainResult{}, err
 	}

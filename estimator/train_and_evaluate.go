@@ -39,8 +39,8 @@ type EvalSpec struct {
 }
 
 // options are those of each evaluation.
-func (s EvalSpec) options() []RunOption {
-	opts := []RunOption{EvalName(s.Name), WithHooks(s.Hooks...)}
+func (s EvalSpec) options() []EvalOption {
+	opts := []EvalOption{EvalName(s.Name), WithHooks(s.Hooks...)}
 	if s.Steps > 0 {
 		opts = append(opts, Steps(s.Steps))
 	}
@@ -111,7 +111,7 @@ func (e *Estimator) trainAndEvaluate(ctx context.Context, train TrainSpec, eval 
 func (e *Estimator) trainAndEvaluateLocal(ctx context.Context, train TrainSpec, eval EvalSpec) (Result, error) {
 	l := &evalListener{ctx: ctx, est: e, spec: eval, loop: &loopWatcher{},
 		timer: hooks.NewTimer(hooks.Every{Secs: eval.Throttle.Seconds()}), evaluated: -1}
-	opts := []RunOption{WithHooks(train.Hooks...), WithHooks(l.loop), WithSavingListeners(train.Listeners...), WithSavingListeners(l)}
+	opts := []TrainOption{WithHooks(train.Hooks...), WithHooks(l.loop), WithSavingListeners(train.Listeners...), WithSavingListeners(l)}
 	if eval.EverySteps > 0 {
 		h, err := NewInMemoryEvaluator(e, eval.Input, eval.EverySteps, eval.options()...)
 		if err != nil {

@@ -32,12 +32,12 @@ func TestTrainingThatDoesNotBegin(t *testing.T) {
 	for name, c := range map[string]struct {
 		prepare func(t *testing.T, dir string)
 		config  runconfig.Option
-		opts    []estimator.RunOption
+		opts    []estimator.TrainOption
 		want    func(error) bool
 	}{
-		"a hook":                       {opts: []estimator.RunOption{estimator.WithHooks(badHook{})}, want: func(err error) bool { return errors.Is(err, errHook) }},
+		"a hook":                       {opts: []estimator.TrainOption{estimator.WithHooks(badHook{})}, want: func(err error) bool { return errors.Is(err, errHook) }},
 		"the graph's file is a folder": {prepare: folder("graph.pbtxt"), want: func(err error) bool { return errors.As(err, new(*os.LinkError)) || errors.As(err, new(*fs.PathError)) }},
-		"listeners of no saver": {config: runconfig.SaveCheckpointsSecs(0), opts: []estimator.RunOption{estimator.WithSavingListeners(nothing{})},
+		"listeners of no saver": {config: runconfig.SaveCheckpointsSecs(0), opts: []estimator.TrainOption{estimator.WithSavingListeners(nothing{})},
 			want: func(err error) bool {
 				return err != nil && strings.Contains(err.Error(), "there should be a CheckpointSaver hook")
 			}},

@@ -216,7 +216,7 @@ func (r *cannedRun) estimator(t *testing.T, dir string) *estimator.Estimator {
 // few are as many batches as are predicted and evaluated.
 const few = 20
 
-func (r *cannedRun) predict(t *testing.T, e *estimator.Estimator, opts ...estimator.RunOption) *tensor.Tensor {
+func (r *cannedRun) predict(t *testing.T, e *estimator.Estimator, opts ...estimator.PredictOption) *tensor.Tensor {
 	t.Helper()
 	var rows []*tensor.Tensor
 	for p, err := range e.Predict(t.Context(), r.batches(few), opts...) {
@@ -236,7 +236,7 @@ func (r *cannedRun) predict(t *testing.T, e *estimator.Estimator, opts ...estima
 	return out
 }
 
-func (r *cannedRun) evaluate(t *testing.T, e *estimator.Estimator, opts ...estimator.RunOption) map[string]float64 {
+func (r *cannedRun) evaluate(t *testing.T, e *estimator.Estimator, opts ...estimator.EvalOption) map[string]float64 {
 	t.Helper()
 	result, err := e.Evaluate(t.Context(), r.batches(few), opts...)
 	if err != nil {

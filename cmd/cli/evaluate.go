@@ -53,7 +53,7 @@ func (a *app) evaluate(ctx context.Context, cfg *config.Config, prefix string, a
 	if err != nil {
 		return err
 	}
-	opts := []estimator.RunOption{estimator.CheckpointPath(prefix), estimator.EvalName(cfg.Eval.Name)}
+	opts := []estimator.EvalOption{estimator.CheckpointPath(prefix), estimator.EvalName(cfg.Eval.Name)}
 	if cfg.Eval.Steps > 0 {
 		opts = append(opts, estimator.Steps(cfg.Eval.Steps))
 	}

@@ -72,7 +72,7 @@ func (a *app) predict(ctx context.Context, cfg *config.Config, f predictFlags) e
 	if err != nil {
 		return err
 	}
-	opts := []estimator.RunOption{estimator.CheckpointPath(prefix), estimator.PredictKeys(cfg.Predict.Keys...)}
+	opts := []estimator.PredictOption{estimator.CheckpointPath(prefix), estimator.PredictKeys(cfg.Predict.Keys...)}
 	if f.output == "" {
 		_, err := writePredictions(newJSONLines(a.stdout), j.est.Predict(ctx, input, opts...))
 		return err

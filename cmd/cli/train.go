@@ -124,7 +124,7 @@ func (j *job) trainAndEvaluate(ctx context.Context) (estimator.Result, error) {
 		return estimator.Result{}, usage(err)
 	}
 	if j.cfg.Eval.Input.Format == "" {
-		opts := []estimator.RunOption{estimator.WithHooks(hs...)}
+		opts := []estimator.TrainOption{estimator.WithHooks(hs...)}
 		if j.cfg.Train.MaxSteps > 0 {
 			opts = append(opts, estimator.MaxSteps(j.cfg.Train.MaxSteps))
 		}

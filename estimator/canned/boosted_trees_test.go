@@ -117,7 +117,7 @@ func forestColumns() []feature.Column {
 }
 
 // grow trains a model until its trees are all grown and evaluates it.
-func grow(t *testing.T, dir string, fn estimator.ModelFn, f forest, s runconfig.Strategy, opts ...estimator.RunOption) (*estimator.Estimator, map[string]float64) {
+func grow(t *testing.T, dir string, fn estimator.ModelFn, f forest, s runconfig.Strategy, opts ...estimator.TrainOption) (*estimator.Estimator, map[string]float64) {
 	t.Helper()
 	rc, err := runconfig.FromTFConfig("", runconfig.ModelDir(dir), runconfig.TFRandomSeed(1), runconfig.LogStepCountSteps(0), runconfig.TrainDistribute(s))
 	if err != nil {
