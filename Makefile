@@ -1,10 +1,13 @@
-# Everything that a developer runs. `make check` is what a change must pass.
+# Everything that a developer runs: `make help` lists it. `make check` is what a change must pass.
 
 GO     ?= go
 PYTHON ?= python3
 VENV   ?= .venv
 
-.PHONY: check fmt vet test test-arm64 race examples fuzz-short accept interop parity peers bench bench-peers bench-record generate gpu-build gpu-test gpu-bench
+.PHONY: help check fmt vet test test-arm64 race examples fuzz-short accept interop parity peers bench bench-peers bench-record generate gpu-build gpu-test gpu-bench
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 check: fmt vet test race examples ## all fast checks
 
@@ -61,8 +64,8 @@ $(VENV)/bench-ready: bench/requirements.txt interop/requirements.txt
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r bench/requirements.txt
 	touch $@
 
-generate: ## docs/config.md, the assembly kernels, the code of the cluster's messages
-	$(GO) generate ./internal/config ./internal/runtime/kernels ./internal/distributed/wire
+generate: ## docs/config.md, the map of packages, the assembly kernels, the code of the cluster's messages
+	$(GO) generate ./scripts/house ./internal/config ./internal/runtime/kernels ./internal/distributed/wire
 
 gpu-build: ## what a machine with a GPU needs, in build/gpu and build/gpu.tar.gz
 	GO="$(GO)" ./scripts/gpu-build
