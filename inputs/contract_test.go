@@ -61,7 +61,8 @@ func datasets(t testing.TB, mem memory.Allocator) map[string]Dataset {
 		"batch of batches":     Pipe(src, Batch(7, false), Batch(3, false), Take(30), Repeat(2), Batch(4, false)),
 		"cached shuffle":       Pipe(streamOf(src), Cache(), Shuffle(40, 2), Repeat(2), Batch(7, false)),
 		"repeated batches":     Pipe(src, Batch(10, false), Repeat(2)),
-		"stranger shuffled":    Pipe(stranger{Pipe(src, Batch(10, false))}, Shuffle(8, 2), Batch(3, false)),
+		"generator":            generated(t, mem, 37), "generator shuffled": Pipe(generated(t, mem, 37), Shuffle(9, 1), Repeat(2), Batch(5, false)),
+		"stranger shuffled": Pipe(stranger{Pipe(src, Batch(10, false))}, Shuffle(8, 2), Batch(3, false)),
 	}
 	for name, tr := range map[string]Transform{
 		"batch": Batch(8, false), "batch drop": Batch(8, true), "take": Take(11), "skip": Skip(30), "shard": Shard(1, 3),

@@ -1,0 +1,180 @@
+package inputs
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+	"reflect"
+	"strconv"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+)
+
+// Row has the values of one example by the names of their columns: numbers, strings,
+// bools, []byte, and slices of these for columns with a shape and ragged ones. A value
+// that is nil or absent is a missing one.
+type Row map[string]any
+
+// Generator returns the rows that a function yields, as tf.data's from_generator does:
+// rows of a database, of a channel, of a simulation. Each pass calls the function once, with
+// the context of the pass; an error that it yields ends the pass. A position is restored
+// by passing over as many rows as were delivered, so the function must yield the same rows
+// in each pass for a training that resumes exactly. Values of columns that o does not list are passed over.
+func Generator(rows func(ctx context.Context) iter.Seq2[Row, error], o ArrowOptions) (Dataset, error) {
+	fields, schema, err := declared("a generator", o)
+	if err != nil {
+		return nil, err
+	}
+	n := &node{schema: schema, mem: alloc(o.Allocator)}
+	source := func(ctx context.Context) fileSource {
+		return fileSource{files: []string{"generator"}, open: func(string) (rowReader, error) {
+			next, stop := iter.Pull2(rows(ctx))
+			return &generatorReader{node: n, fields: fields, next: next, stop: stop}, nil
+		}}
+	}
+	n = source(context.Background()).node(n, "generator")
+	n.start = func(ctx context.Context, _ int64) (stage, error) { return &fileStage{src: source(ctx)}, nil }
+	return n, nil
+}
+
+// generatorReader reads the rows of one pass.
+type generatorReader struct {
+	node   *node
+	fields []textField
+	next   func() (Row, error, bool)
+	stop   func()
+	row    int64 // rows taken
+	err    error // found behind rows that were still good; io.EOF included
+}
+
+func (r *generatorReader) read(_ context.Context, limit int) (arrow.Record, error) {
+	if limit <= 0 {
+		limit = chunkRows
+	}
+	b := array.NewRecordBuilder(r.node.mem, r.node.schema.Arrow())
+	defer b.Release()
+	n := 0
+	for n < limit && r.err == nil {
+		if r.err = r.append(b); r.err == nil {
+			n++
+		}
+	}
+	if n == 0 {
+		return nil, r.err
+	}
+	return completeRows(b, n), nil
+}
+
+// take returns the next row.
+func (r *generatorReader) take() (Row, error) {
+	row, err, ok := r.next()
+	if !ok {
+		return nil, io.EOF
+	}
+	r.row++
+	if err != nil {
+		return nil, &DataError{Row: r.row, Err: err}
+	}
+	return row, nil
+}
+
+func (r *generatorReader) append(b *array.RecordBuilder) error {
+	row, err := r.take()
+	if err != nil {
+		return err
+	}
+	for i, f := range r.fields {
+		v, err := jsonValueOf(row[f.spec.Name], b.Field(i).Type())
+		if err == nil {
+			err = f.json(b.Field(i), v)
+		}
+		if err != nil {
+			return &DataError{Row: r.row, Name: f.spec.Name, Err: err}
+		}
+	}
+	return nil
+}
+
+func (r *generatorReader) skip(ctx context.Context, n int64) error {
+	for range n {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if _, err := r.take(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *generatorReader) close() error {
+	r.stop()
+	return nil
+}
+
+// jsonValueOf returns a value of Go as the value of a JSON object.
+func jsonValueOf(v any, t arrow.DataType) (any, error) {
+	switch x := v.(type) {
+	case nil, string, bool:
+		return x, nil
+	case []byte:
+		if _, list := t.(arrow.ListLikeType); !list {
+			return string(x), nil
+		}
+	}
+	r := reflect.ValueOf(v)
+	switch r.Kind() {
+	case reflect.String, reflect.Bool:
+		return fmt.Sprint(v), nil
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return json.Number(strconv.FormatInt(r.Int(), 10)), nil
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return json.Number(strconv.FormatUint(r.Uint(), 10)), nil
+	case reflect.Float32:
+		return json.Number(strconv.FormatFloat(r.Float(), 'g', -1, 32)), nil
+	case reflect.Float64:
+		return json.Number(strconv.FormatFloat(r.Float(), 'g', -1, 64)), nil
+	case reflect.Slice, reflect.Array:
+		return jsonListOf(r, t)
+	}
+	return nil, fmt.Errorf("value is of type %T, expected a number, a string, a bool, []byte or a slice of these", v)
+}
+
+// jsonListOf returns a slice as the list of a JSON object.
+func jsonListOf(r reflect.Value, t arrow.DataType) (any, error) {
+	elem := t
+	if l, ok := t.(arrow.ListLikeType); ok {
+		elem = l.Elem()
+	}
+	out := make([]any, r.Len())
+	for i := range out {
+		var err error
+		if out[i], err = jsonValueOf(r.Index(i).Interface(), elem); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// RowsOf yields the rows of a channel until it is closed or the context ends. A channel
+// can be read once: a data set of it serves one pass, and its position cannot be restored.
+func RowsOf(rows <-chan Row) func(ctx context.Context) iter.Seq2[Row, error] {
+	return func(ctx context.Context) iter.Seq2[Row, error] {
+		return func(yield func(Row, error) bool) {
+			for {
+				select {
+				case row, ok := <-rows:
+					if !ok || !yield(row, nil) {
+						return
+					}
+				case <-ctx.Done():
+					yield(nil, ctx.Err())
+					return
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,173 @@
+package inputs
+
+import (
+	"context"
+	"errors"
+	"io"
+	"iter"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow/go/v15/arrow/memory"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// generated yields n rows of the types that a generator may yield.
+func generated(t testing.TB, mem memory.Allocator, n int) Dataset {
+	t.Helper()
+	ds, err := Generator(func(context.Context) iter.Seq2[Row, error] {
+		return func(yield func(Row, error) bool) {
+			for i := range n {
+				if !yield(Row{"x": []float32{float32(i), -1}, "id": i, "word": []byte("w"), "other": struct{}{}}, nil) {
+					return
+				}
+			}
+		}
+	}, ArrowOptions{Allocator: mem, Columns: []ColumnSpec{
+		{Name: "x", Shape: []int{2}}, {Name: "id", DType: "int64"}, {Name: "word", DType: "string"},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ds
+}
+
+// generate returns the first record of rows with one column.
+func generate(t *testing.T, c ColumnSpec, values ...any) ([]NamedTensor, error) {
+	t.Helper()
+	ds, err := Generator(func(context.Context) iter.Seq2[Row, error] {
+		return func(yield func(Row, error) bool) {
+			for _, v := range values {
+				if err, ok := v.(error); ok {
+					yield(nil, err)
+					return
+				}
+				if !yield(Row{c.Name: v}, nil) {
+					return
+				}
+			}
+		}
+	}, ArrowOptions{Columns: []ColumnSpec{c}})
+	if err != nil {
+		return nil, err
+	}
+	it, err := ds.Iterate(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer it.Close()
+	rec, err := it.Next(t.Context())
+	if err != nil {
+		return nil, err
+	}
+	defer rec.Release()
+	out, err := Tensors(rec, ds.Schema())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range out {
+		out[i].Tensor = out[i].Tensor.Clone()
+	}
+	_, err = it.Next(t.Context())
+	return out, err
+}
+
+func TestGeneratorValues(t *testing.T) {
+	type word string
+	for _, c := range []struct {
+		column ColumnSpec
+		values []any
+		want   any
+	}{
+		{ColumnSpec{Name: "f"}, []any{1.5, float32(2), 3, uint8(4)}, []float32{1.5, 2, 3, 4}},
+		{ColumnSpec{Name: "d", DType: "float64"}, []any{0.1, -1e300}, []float64{0.1, -1e300}},
+		{ColumnSpec{Name: "i", DType: "int64"}, []any{int64(1) << 62, int8(-1), uint(7)}, []int64{1 << 62, -1, 7}},
+		{ColumnSpec{Name: "b", DType: "uint8", Shape: []int{2}}, []any{[]byte{0, 255}, [2]int{1, 2}}, []uint8{0, 255, 1, 2}},
+		{ColumnSpec{Name: "m", Default: -1}, []any{nil, 2.0}, []float32{-1, 2}},
+		{ColumnSpec{Name: "v", Vocabulary: []string{"a", "b"}}, []any{"b", word("a"), []byte("c")}, []int64{1, 0, -1}},
+		{ColumnSpec{Name: "r", DType: "int64", Ragged: true}, []any{[]int{1, 2}, []int{}, nil, []int32{3}}, []int64{1, 2, 3}},
+	} {
+		got, err := generate(t, c.column, c.values...)
+		if !errors.Is(err, io.EOF) {
+			t.Errorf("%s: %v", c.column.Name, err)
+			continue
+		}
+		var values any
+		switch x := got[0].Tensor; x.DType {
+		case tensor.Float32:
+			values = tensor.Values[float32](x)
+		case tensor.Float64:
+			values = tensor.Values[float64](x)
+		case tensor.Int64:
+			values = tensor.Values[int64](x)
+		case tensor.Uint8:
+			values = tensor.Values[uint8](x)
+		}
+		if d := cmp.Diff(c.want, values); d != "" {
+			t.Errorf("%s: %s", c.column.Name, d)
+		}
+	}
+}
+
+func TestGeneratorRefuses(t *testing.T) {
+	for want, c := range map[string]struct {
+		column ColumnSpec
+		values []any
+	}{
+		"row 1: column \"x\"":    {ColumnSpec{Name: "x"}, []any{complex(1, 1)}},
+		"value is missing":       {ColumnSpec{Name: "x"}, []any{nil}},
+		"value has 1 elements":   {ColumnSpec{Name: "x", Shape: []int{2}}, []any{1.5}},
+		"is not an int64 number": {ColumnSpec{Name: "x", DType: "int64"}, []any{1.5}},
+		"the connection is lost": {ColumnSpec{Name: "x"}, []any{errors.New("the connection is lost")}},
+		"data set is empty":      {ColumnSpec{Name: "x"}, nil},
+	} {
+		if _, err := generate(t, c.column, c.values...); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %v", want, err)
+		}
+	}
+	// Rows before a bad one are delivered.
+	got, err := generate(t, ColumnSpec{Name: "x"}, 1, errors.New("lost"))
+	if err == nil || !strings.Contains(err.Error(), "row 2: lost") || len(got) != 1 || got[0].Tensor.Len() != 1 {
+		t.Errorf("got %v, %v", got, err)
+	}
+	if _, err := Generator(nil, ArrowOptions{}); err == nil {
+		t.Error("no columns: expected an error")
+	}
+}
+
+func TestRowsOf(t *testing.T) {
+	rows := make(chan Row, 3)
+	for i := range 3 {
+		rows <- Row{"x": i}
+	}
+	close(rows)
+	ds, err := Generator(RowsOf(rows), ArrowOptions{Columns: []ColumnSpec{{Name: "x"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	it, err := Pipe(ds, Batch(3, true)).Iterate(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer it.Close()
+	rec, err := it.Next(t.Context())
+	if err != nil || rec.NumRows() != 3 {
+		t.Fatalf("got %v, %v", rec, err)
+	}
+	rec.Release()
+
+	// One that nobody closes ends with the context.
+	ctx, cancel := context.WithCancel(t.Context())
+	ds, _ = Generator(RowsOf(make(chan Row)), ArrowOptions{Columns: []ColumnSpec{{Name: "x"}}})
+	waiting, err := ds.Iterate(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer waiting.Close()
+	cancel()
+	if _, err := waiting.Next(context.Background()); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, expected that the context ended", err)
+	}
+}
