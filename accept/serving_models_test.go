@@ -18,6 +18,7 @@ import (
 	"github.com/wamuir/graft/tensorflow/core/example/example_protos_go_proto"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/internal/config"
 	"github.com/goestimator/goestimator/internal/testkit"
 )
@@ -175,7 +176,7 @@ func features(t *testing.T, cfg *config.Config, file string) []map[string]any {
 }
 
 // cell is one feature of a row.
-func cell(t *testing.T, c config.Column, v any) any {
+func cell(t *testing.T, c inputs.ColumnSpec, v any) any {
 	t.Helper()
 	if v == "" && c.Default != nil {
 		v = fmt.Sprint(c.Default)

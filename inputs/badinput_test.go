@@ -87,7 +87,7 @@ func TestBadInput(t *testing.T) {
 		"unknown format":   {Spec{Format: "xls"}, []string{`unknown input format "xls"`}},
 		"missing file":     {Spec{Format: "cifar10", Files: []string{"nowhere.bin"}}, []string{"nowhere.bin does not exist", "data_dir"}},
 		"missing glob":     {Spec{Format: "cifar10", Files: []string{"nowhere*.bin"}}, []string{`no file matches "nowhere*.bin"`}},
-		"no files":         {Spec{Format: "csv"}, []string{"set files"}},
+		"no files":         {Spec{Format: "csv", Columns: xy}, []string{"files: got [], expected at least one file name"}},
 		"folder":           {Spec{Format: "csv", Files: []string{t.TempDir()}, Columns: xy}, []string{"is a folder"}},
 		"idx magic":        {idx([]byte("hello, world"), labels), []string{"images: this is text, expected an IDX file"}},
 		"idx other magic":  {idx([]byte("\x01\x02\x03\x04"), labels), []string{"wrong magic number 01 02 03 04", "images"}},
@@ -117,7 +117,7 @@ func TestBadInput(t *testing.T) {
 		"csv no header":    {header(""), []string{"t.csv", "no header"}},
 		"csv unknown":      {header("x,z\n1,2\n"), []string{"t.csv:1", `column "y"`, "unknown column", "x, z"}},
 		"csv header twice": {header("x,y,x\n1,a,2\n"), []string{"t.csv:1", `column "x"`, "this name twice"}},
-		"csv no columns":   {Spec{Format: "csv", Files: []string{write(t, "t.csv", nil)}}, []string{"list of columns"}},
+		"csv no columns":   {Spec{Format: "csv", Files: []string{write(t, "t.csv", nil)}}, []string{"columns: got nothing, expected the columns of the file"}},
 		"csv delimiter":    {Spec{Format: "csv", Delimiter: "::", Files: []string{write(t, "t.csv", nil)}, Columns: xy}, []string{"one character"}},
 		"csv same name":    {Spec{Format: "csv", Files: []string{write(t, "t.csv", nil)}, Columns: []ColumnSpec{{Name: "x"}, {Name: "x"}}}, []string{`"x" occurs twice`}},
 		"csv dtype":        {Spec{Format: "csv", Files: []string{write(t, "t.csv", nil)}, Columns: []ColumnSpec{{Name: "x", DType: "floaty"}}}, []string{"floaty", `"x"`}},
@@ -134,8 +134,8 @@ func TestBadInput(t *testing.T) {
 		"jsonl null":       {Spec{Format: "jsonl", Files: []string{write(t, "t.jsonl", []byte("null\n"))}, Columns: xy}, []string{"t.jsonl:1", "it is null"}},
 		"jsonl value":      {Spec{Format: "jsonl", Files: []string{write(t, "t.jsonl", []byte("{\"x\":\"q\",\"y\":\"a\"}\n"))}, Columns: xy}, []string{"t.jsonl:1", `column "x"`, `"q"`}},
 		"mean":             {Spec{Format: "glyphs", Count: 3, Mean: []float64{1, 2}, Std: []float64{1, 2}}, []string{`column "image"`, "mean has 2 values, expected 1 or 1"}},
-		"std":              {Spec{Format: "glyphs", Count: 3, Std: []float64{2}}, []string{"std is set without mean"}},
-		"split":            {Spec{Format: "glyphs", Count: 3, Split: SplitSpec{Folds: 3, Part: "test"}}, []string{`train or eval, got "test"`}},
+		"std":              {Spec{Format: "glyphs", Count: 3, Std: []float64{2}}, []string{"std: got [2], expected as many values as mean"}},
+		"split":            {Spec{Format: "glyphs", Count: 3, Split: SplitSpec{Folds: 3, Part: "test"}}, []string{`split.part: got "test", expected one of train, eval`}},
 		"fold":             {Spec{Format: "glyphs", Count: 3, Split: SplitSpec{Folds: 3, HeldOut: 3, Part: "train"}}, []string{"got 3"}},
 	} {
 		t.Run(name, func(t *testing.T) {

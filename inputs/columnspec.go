@@ -12,24 +12,43 @@ import (
 // Ignore is the role of a column of a file that is not read.
 const Ignore Role = "ignore"
 
-// ColumnSpec describes one column of a file of typed data.
+// ColumnSpec is one column of typed data.
 type ColumnSpec struct {
-	Name string
-	// DType is float32, float64, int64, ...; "" means int64 with a vocabulary, what
-	// the file says where it does (parquet, arrow), else float32.
-	DType string
-	Shape []int // of one value; empty: a scalar
-	// Ragged says that a value is a list of any length, of scalars (not in csv). A
-	// missing one is empty, but of a label an error. Parquet and Arrow files tell
-	// lists themselves; there it asks for one.
-	Ragged bool
-	Role   Role // "": Feature
-	// Default is the value (number, string or bool) of a missing cell; nil: a
-	// missing cell is an error.
-	Default any
-	// Vocabulary maps strings to int64 ids, their places in it; each of a ragged
-	// column's. A label that is not in it is an error, a feature gets id -1.
-	Vocabulary []string
+	// Name of the column, and of the feature.
+	Name string `yaml:"name"`
+	// numeric or categorical. Default numeric; categorical where there is a vocabulary or the dtype is string.
+	Kind string `yaml:"kind,omitempty"`
+	// float32, float64, int64 or string: the type that the feature has; values of the file that it cannot hold are errors. Default: what the file says (parquet, arrow), else string for categorical, float32 for numeric.
+	DType string `yaml:"dtype,omitempty"`
+	// Shape of one value. Empty: a single number or string.
+	Shape []int `yaml:"shape,omitempty"`
+	// jsonl, tfrecord: a value is a list of any length, as features of several values are (hash_bucket, vocabulary, identity, embedding). A missing list is empty; of a label it is an error. In parquet and arrow files lists are such without it; with it, other columns are refused.
+	Ragged bool `yaml:"ragged,omitempty"`
+	// Value that stands for a missing one (tfrecord: a feature that is not there or has no list). An exported model that parses examples has it, too. Left out: a missing value is an error. A ragged column has none.
+	Default any `yaml:"default,omitempty"`
+	// feature, label, weight (of the example) or ignore. Default feature.
+	Role Role `yaml:"role,omitempty"`
+	// Values of a categorical column; they become integers, their places in the list, and so does each value of a ragged column. A label that is not in the list is an error, a feature gets -1.
+	Vocabulary []string `yaml:"vocabulary,omitempty"`
+}
+
+// complete fills in the kind and the role where they are left out.
+func (s *ColumnSpec) complete() {
+	if s.Kind == "" {
+		s.Kind = "numeric"
+		if len(s.Vocabulary) > 0 || s.DType == "string" {
+			s.Kind = "categorical"
+		}
+	}
+	if s.Role == "" {
+		s.Role = Feature
+	}
+}
+
+// textual reports whether the pipeline gives strings where no type is named: not ids of a
+// vocabulary, and not what files say that have types.
+func (s ColumnSpec) textual(format string) bool {
+	return s.Kind == "categorical" && s.DType == "" && len(s.Vocabulary) == 0 && format != "parquet" && format != "arrow"
 }
 
 // column returns the column that a spec makes; fallback is the type where the

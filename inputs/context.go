@@ -26,6 +26,9 @@ type Context struct {
 	GlobalBatch    int              // examples of one step over all replicas in sync; 0: not set
 	Seed           int64            // seeds shuffling and augmentation
 	Allocator      memory.Allocator // where record batches are allocated; nil: Arrow's default
+	// Spec is the section of the config file that names a registered input_fn, with its
+	// params, batch_size and all other keys, for the function to heed; nil: none.
+	Spec *Spec
 }
 
 // PerReplicaBatch returns the share of one replica in the global batch. It

@@ -23,13 +23,15 @@ func Open(ctx context.Context, spec Spec, ic Context) (Dataset, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if err := spec.check(); err != nil {
+	spec = spec.resolved(ic)
+	if err := spec.checkPipeline().Err(); err != nil {
 		return nil, err
 	}
 	if err := ic.validate(); err != nil {
 		return nil, err
 	}
-	batch, err := spec.batch(ic)
+	ic.GlobalBatch = spec.BatchSize
+	batch, err := ic.PerReplicaBatch()
 	if err != nil {
 		return nil, err
 	}
@@ -67,27 +69,13 @@ func Open(ctx context.Context, spec Spec, ic Context) (Dataset, error) {
 	return out, out.err
 }
 
-// batch returns the examples of one batch of this pipeline.
-func (s Spec) batch(ic Context) (int, error) {
-	if ic.GlobalBatch == 0 {
-		ic.GlobalBatch = s.BatchSize
-	}
-	return ic.PerReplicaBatch()
-}
-
 func (s Spec) expand() ([]string, error) {
 	switch s.Format {
 	case "glyphs":
 		return nil, nil
 	case "idx":
-		if s.Images == "" {
-			return nil, fmt.Errorf("format idx needs the file of the images: set images, and labels")
-		}
 		return []string{s.Images}, nil
 	case "cifar10", "csv", "parquet", "arrow", "jsonl", "tfrecord":
-		if len(s.Files) == 0 {
-			return nil, fmt.Errorf("format %s needs files: set files to names or globs", s.Format)
-		}
 		return Expand(s.Files...)
 	}
 	return nil, unknownFormat(s.Format)

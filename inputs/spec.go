@@ -5,53 +5,86 @@ import (
 	"strings"
 )
 
-// Spec describes a data set and its pipeline as a config file does. The steps
-// come in this order: split, shard, skip, take, shuffle, repeat, batch, scale,
-// augment, prefetch.
+// Spec is one input pipeline: a source, and what is done to its rows, in this
+// order: split, shard, skip, take, shuffle, repeat, parse and scale, augment, batch, prefetch.
 type Spec struct {
-	Format        string       // glyphs, idx, cifar10, csv, parquet, arrow, jsonl or tfrecord
-	Files         []string     // names or globs (cifar10, csv, parquet, arrow, jsonl, tfrecord)
-	Images        string       // idx: file of the images
-	Labels        string       // idx: file of the labels; may be "" to predict
-	Columns       []ColumnSpec // csv: in the order of the file; else the ones to read
-	Header        bool         // csv: the first row holds names
-	Delimiter     string       // csv: between two cells; "" means a comma
-	MissingValues []string     // csv: cells that mean a missing value, besides the empty one
-	Comment       string       // csv: character that starts lines to pass over
-	Count         int64        // glyphs: number of images; 0: endless
+	// glyphs (built-in procedural digits), idx, cifar10, csv, parquet, arrow, jsonl (a JSON object on each line), tfrecord (of tf.train.Example), or a registered input_fn. Empty: no input.
+	Format string `yaml:"format,omitempty"`
+	// File names or globs (cifar10, csv, parquet, arrow, jsonl, tfrecord); one name needs no list. A .gz is unpacked on the fly.
+	Files []string `yaml:"files,omitempty"`
+	// idx: file of the images. The feature of all image formats is named image, the label label.
+	Images string `yaml:"images,omitempty"`
+	// idx: file of the labels. Not needed to predict.
+	Labels string `yaml:"labels,omitempty"`
+	// The columns, in the order of the file (csv) or a choice of those in it (parquet, arrow, jsonl, tfrecord).
+	Columns []ColumnSpec `yaml:"columns,omitempty"`
+	// csv: the first row holds names, which must be those of columns.
+	Header bool `yaml:"header,omitempty"`
+	// csv: the character between two cells, tab, or whitespace: any number of spaces and tabs, as in aligned columns.
+	Delimiter string `yaml:"delimiter"`
+	// csv: cells that mean a missing value, besides the empty cell.
+	MissingValues []string `yaml:"missing_values,omitempty"`
+	// csv: character that starts lines to pass over. Empty: none.
+	Comment string `yaml:"comment,omitempty"`
+	// Parameters of a registered input_fn. Keys are lower-cased and split at dots.
+	Params map[string]any `yaml:"params,omitempty"`
+	// glyphs: number of examples. 0: endless.
+	Count int64 `yaml:"count,omitempty"`
 
-	Split  SplitSpec
-	Shard  string // how pipelines share the rows: auto (or ""), files, rows, off
-	Skip   int64  // rows left out at the start
-	Take   int64  // rows kept; 0: all
-	Repeat bool   // for ever
-	Epochs int    // passes over the data; wins over Repeat where it is positive
-
-	Shuffle int       // rows of the shuffle buffer; 0: the order of the files
-	Scale   float64   // divisor of numeric features; 0: none
-	Mean    []float64 // subtracted after scaling; one value or one for each channel
-	Std     []float64 // divisor after that
-	Augment AugmentSpec
-
-	// BatchSize counts the examples of one step of all replicas in sync; each
-	// takes its share. Context.GlobalBatch wins where it is set.
-	BatchSize     int
-	DropRemainder bool
-	Prefetch      int // batches prepared ahead; -1: as many as serve, 0: none
-	Parallelism   int // goroutines that prepare batches; 0: as many as there are cores
+	// Keep a part of the rows only, so that one file serves both training and evaluation.
+	Split SplitSpec `yaml:"split,omitempty"`
+	// How workers share the rows: auto (files where there are enough, else rows), files, rows, off (each sees all).
+	Shard string `yaml:"shard"`
+	// Rows left out at the start.
+	Skip int64 `yaml:"skip,omitempty"`
+	// Rows kept. 0: all.
+	Take int64 `yaml:"take,omitempty"`
+	// Rows of the shuffle buffer. 0: the order of the files.
+	Shuffle int `yaml:"shuffle,omitempty"`
+	// Start again at the end of the data, for ever.
+	Repeat bool `yaml:"repeat,omitempty"`
+	// Passes over the data; wins over Repeat where it is positive.
+	Epochs int `yaml:"-"`
+	// Divisor of numeric features, for example 255 for bytes of an image. 0: none.
+	Scale float64 `yaml:"scale,omitempty"`
+	// Subtracted after scaling: one value, or one per entry of the features' last dimension (channel).
+	Mean []float64 `yaml:"mean,omitempty"`
+	// Divisor after the mean: as many values as mean.
+	Std []float64 `yaml:"std,omitempty"`
+	// Random changes to images.
+	Augment AugmentSpec `yaml:"augment,omitempty"`
+	// Examples of one batch of the whole job; each worker takes its share.
+	BatchSize int `yaml:"batch_size"`
+	// Leave out the last batch where it is not full.
+	DropRemainder bool `yaml:"drop_remainder,omitempty"`
+	// Batches prepared ahead. -1: as many as serve; 0: none.
+	Prefetch int `yaml:"prefetch"`
+	// Goroutines that prepare batches; the order of the batches does not depend on it. 0: as many as there are cores.
+	Parallelism int `yaml:"parallelism,omitempty"`
 }
 
-// SplitSpec keeps a part of the rows: row i belongs to fold i mod Folds.
+// SplitSpec keeps a part of the rows: row i belongs to fold i mod folds, so the
+// parts are the same in every run and even where rows are sorted by class.
 type SplitSpec struct {
-	Folds   int    // 0: no split
-	HeldOut int    // the fold held out for evaluation, from 0
-	Part    string // train: all folds but that one; eval: that one
+	// Number of folds. 0: no split.
+	Folds int `yaml:"folds,omitempty"`
+	// The fold that is held out for evaluation, counted from 0.
+	HeldOut int `yaml:"held_out,omitempty"`
+	// train: all folds but the held-out one; eval: the held-out fold only.
+	Part string `yaml:"part,omitempty"`
 }
 
-// AugmentSpec names random changes to images, made in training only.
+// AugmentSpec names random changes to images, for training.
 type AugmentSpec struct {
-	CropPadding int  // zero pixels on each side before a random crop to the old size
-	Flip        bool // mirror left and right with probability 1/2
+	// Zero pixels added on each side before a random crop to the old size.
+	CropPadding int `yaml:"crop_padding,omitempty"`
+	// Mirror left and right with probability 1/2.
+	Flip bool `yaml:"flip,omitempty"`
+}
+
+// DefaultSpec returns the spec that an empty section of a config file gives.
+func DefaultSpec() Spec {
+	return Spec{Delimiter: ",", Shard: "auto", BatchSize: 128, Prefetch: -1}
 }
 
 // formats are the known values of Spec.Format.
@@ -65,25 +98,4 @@ func unknownFormat(name string) error {
 		return fmt.Errorf("input has no format: set format to one of %s", strings.Join(formats, ", "))
 	}
 	return fmt.Errorf("unknown input format %q: expected one of %s", name, strings.Join(formats, ", "))
-}
-
-// check reports settings that contradict each other or make no sense.
-func (s Spec) check() error {
-	switch {
-	case s.Skip < 0 || s.Take < 0 || s.Count < 0:
-		return fmt.Errorf("skip, take and count must not be negative, got %d, %d and %d", s.Skip, s.Take, s.Count)
-	case s.Shuffle < 0:
-		return fmt.Errorf("shuffle must not be negative, got %d: give the rows of its buffer, 0 for none", s.Shuffle)
-	case s.Split.Folds != 0 && s.Split.Part != "train" && s.Split.Part != "eval":
-		return fmt.Errorf("split.part must be train or eval, got %q", s.Split.Part)
-	case s.Scale < 0:
-		return fmt.Errorf("scale must be positive, got %g: it is a divisor, for example 255", s.Scale)
-	case len(s.Std) > 0 && len(s.Mean) == 0:
-		return fmt.Errorf("std is set without mean: give both")
-	}
-	switch s.Shard {
-	case "", "auto", "files", "rows", "off":
-		return nil
-	}
-	return fmt.Errorf("shard must be auto, files, rows or off, got %q", s.Shard)
 }

@@ -246,7 +246,7 @@ func TestBadTFRecord(t *testing.T) {
 		want    []string
 	}{
 		"empty":         {nil, columns, []string{"data set is empty"}},
-		"no columns":    {whole, nil, []string{"list of columns"}},
+		"no columns":    {whole, nil, []string{"columns: got nothing, expected the columns of the file"}},
 		"text":          {[]byte("x,y\n1,a\n2,b\n3,a\n"), columns, []string{"t: this is text, expected a TFRecord file: name another file, or set format: csv"}},
 		"other":         {[]byte("\x00\x00\x00\x01\x02\x03\x04\x00\x00\x00\x01\x02\x03\x04"), columns, []string{"t: record 1: this is not a TFRecord file, or it is damaged", "offset 0"}},
 		"no example":    {append(bytes.Clone(whole), tfrecord.Append(nil, []byte("hello"))...), columns, []string{"t: record 2", "not a tf.train.Example", fmt.Sprint("offset ", len(whole)+12)}},

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/internal/config"
 )
 
@@ -41,14 +42,14 @@ func modelParams(cfg *config.Config) (estimator.Params, error) {
 }
 
 // labelColumn is the config's only label column, if it has a vocabulary: of the data trained on, else of other data.
-func labelColumn(cfg *config.Config) (config.Column, bool) {
-	for _, in := range []config.Input{cfg.Train.Input, cfg.Eval.Input, cfg.Predict.Input} {
-		labels := slices.DeleteFunc(slices.Clone(in.Columns), func(c config.Column) bool { return c.Role != "label" })
+func labelColumn(cfg *config.Config) (inputs.ColumnSpec, bool) {
+	for _, in := range []inputs.Spec{cfg.Train.Input, cfg.Eval.Input, cfg.Predict.Input} {
+		labels := slices.DeleteFunc(slices.Clone(in.Columns), func(c inputs.ColumnSpec) bool { return c.Role != "label" })
 		if len(labels) > 0 {
 			return labels[0], len(labels) == 1 && len(labels[0].Vocabulary) > 0
 		}
 	}
-	return config.Column{}, false
+	return inputs.ColumnSpec{}, false
 }
 
 // classesOf reports whether a model has classes, and the parameter that counts them.

@@ -37,7 +37,8 @@ func WithModel(name string, fn estimator.ModelFn) Option {
 	return func(a *app) error { return a.models.Register(name, fn) }
 }
 
-// WithInput makes an input_fn available as input.format in config files.
+// WithInput makes an input_fn available as input.format in config files. The section that
+// names it is in the Spec of its context: its params and all other keys.
 func WithInput(format string, fn estimator.InputFn) Option {
 	return func(a *app) error {
 		if _, ok := a.inputs[format]; ok || format == "" || fn == nil {

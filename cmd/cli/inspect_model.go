@@ -10,6 +10,7 @@ import (
 
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/estimator/hooks"
+	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/internal/config"
 	"github.com/goestimator/goestimator/internal/format/graphdef"
 	"github.com/goestimator/goestimator/models"
@@ -108,7 +109,7 @@ func (a *app) looseJob(cfg *config.Config) (*job, error) {
 type section struct {
 	name string
 	mode models.Mode
-	in   config.Input
+	in   inputs.Spec
 }
 
 func (j *job) sections() []section {

@@ -101,30 +101,32 @@ func (h configWriter) AfterCreateSession(context.Context, hooks.Run) error {
 }
 
 // input is the input_fn of one section of the config.
-func (j *job) input(in config.Input, section string) (estimator.InputFn, error) {
+func (j *job) input(in inputs.Spec, section string) (estimator.InputFn, error) {
 	return j.inputRepeated(in, section, 0)
 }
 
-func (j *job) inputRepeated(in config.Input, section string, epochs int) (estimator.InputFn, error) {
-	if fn, ok := j.app.inputs[in.Format]; ok {
-		return fn, nil
-	}
+func (j *job) inputRepeated(in inputs.Spec, section string, epochs int) (estimator.InputFn, error) {
+	in.Epochs = epochs
+	fn, registered := j.app.inputs[in.Format]
 	switch known := j.app.formats(); {
+	case registered:
 	case in.Format == "":
 		return nil, usage(fmt.Errorf("%s.input.format is not set: expected one of %s", section, strings.Join(known, ", ")))
 	case !slices.Contains(known, in.Format):
 		return nil, usage(fmt.Errorf("%s.input: %w", section, unknownName("format", in.Format, known)))
 	}
-	spec := inputSpec(in)
-	spec.Epochs = epochs
 	return estimator.InputFunc(func(ctx context.Context, ic inputs.Context) (inputs.Dataset, error) {
 		ic.GlobalBatch = in.BatchSize
-		return inputs.Open(ctx, spec, ic)
+		if registered {
+			ic.Spec = &in
+			return fn.Input(ctx, ic)
+		}
+		return inputs.Open(ctx, in, ic)
 	}), nil
 }
 
 // trainInput is the input_fn of training: train.epochs, where set, says how often the data is passed over.
-func (j *job) trainInput(in config.Input) (estimator.InputFn, error) {
+func (j *job) trainInput(in inputs.Spec) (estimator.InputFn, error) {
 	in = j.cfg.Resolve(in)
 	if j.cfg.Train.Epochs > 0 && j.app.inputs[in.Format] != nil {
 		return nil, usage(fmt.Errorf("train.epochs: the input_fn %s repeats its data itself: use train.max_steps", in.Format))

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/internal/config"
 	"github.com/spf13/cobra"
 )
@@ -101,7 +102,7 @@ func (a *app) printPredicted(f predictFlags, n int64) error {
 var tables = map[string]string{".csv": "csv", ".parquet": "parquet", ".arrow": "arrow", ".jsonl": "jsonl", ".tfrecord": "tfrecord"}
 
 // predictInput is the config's input of prediction: one pass in order, over file where that is given.
-func (a *app) predictInput(cfg *config.Config, file string) (config.Input, error) {
+func (a *app) predictInput(cfg *config.Config, file string) (inputs.Spec, error) {
 	in := cfg.PredictInput()
 	in.Repeat, in.Shuffle, in.DropRemainder = false, 0, false
 	if file == "" {
@@ -110,7 +111,7 @@ func (a *app) predictInput(cfg *config.Config, file string) (config.Input, error
 	if a.inputs[in.Format] != nil || in.Format == "glyphs" {
 		return in, fmt.Errorf("--input %s: the input %s reads no file: set predict.input.format", file, in.Format)
 	}
-	in.Split, in.Skip, in.Take = config.Split{}, 0, 0
+	in.Split, in.Skip, in.Take = inputs.SplitSpec{}, 0, 0
 	if in.Format == "idx" {
 		in.Images, in.Labels = file, ""
 		return in, nil

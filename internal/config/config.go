@@ -1,6 +1,9 @@
 package config
 
-import "github.com/goestimator/goestimator/runconfig"
+import (
+	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/runconfig"
+)
 
 //go:generate go run ./docgen -out ../../docs/config.md
 
@@ -91,7 +94,7 @@ type Rename struct {
 
 // Default returns the config that an empty file gives.
 func Default() Config {
-	in := defaultInput()
+	in := inputs.DefaultSpec()
 	return Config{
 		Optimizer: Optimizer{
 			Name:            "adam",

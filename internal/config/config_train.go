@@ -1,10 +1,12 @@
 package config
 
+import "github.com/goestimator/goestimator/inputs"
+
 // Train says what is trained on and until when. The first of its limits to be
 // reached ends training; with none, the end of the input does.
 type Train struct {
 	// The training examples.
-	Input Input `yaml:"input"`
+	Input inputs.Spec `yaml:"input"`
 	// Global step at which training ends, counted over restarts. 0: no limit.
 	MaxSteps int64 `yaml:"max_steps,omitempty"`
 	// Passes over the input; the input is then repeated that often, whatever its repeat says. 0: as the input says.
@@ -38,7 +40,7 @@ type EarlyStopping struct {
 // Eval says what is evaluated on, how often, and what is exported afterwards.
 type Eval struct {
 	// The evaluation examples.
-	Input Input `yaml:"input"`
+	Input inputs.Spec `yaml:"input"`
 	// Batches of one evaluation. 0: to the end of the input.
 	Steps int64 `yaml:"steps,omitempty"`
 	// Name of the evaluation; its events go to model_dir/eval_<name>, without a name to model_dir/eval.
@@ -82,7 +84,7 @@ type Export struct {
 // Predict says what predictions are made of.
 type Predict struct {
 	// The examples; where its format is left out, those of eval.input. Labels are not needed.
-	Input Input `yaml:"input,omitempty"`
+	Input inputs.Spec `yaml:"input,omitempty"`
 	// Names of the predictions that are returned. Empty: all.
 	Keys []string `yaml:"keys,omitempty"`
 }

@@ -9,6 +9,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/runconfig"
 )
 
@@ -48,7 +49,7 @@ func (c *Config) InputPath(name string) string {
 }
 
 // Resolve returns a copy of an input whose file names are resolved against data_dir.
-func (c *Config) Resolve(in Input) Input {
+func (c *Config) Resolve(in inputs.Spec) inputs.Spec {
 	in.Images, in.Labels = c.InputPath(in.Images), c.InputPath(in.Labels)
 	in.Files = slices.Clone(in.Files)
 	for i, f := range in.Files {
@@ -59,7 +60,7 @@ func (c *Config) Resolve(in Input) Input {
 
 // PredictInput returns predict.input, or eval.input where that names no format,
 // with file names resolved.
-func (c *Config) PredictInput() Input {
+func (c *Config) PredictInput() inputs.Spec {
 	if c.Predict.Input.Format == "" {
 		return c.Resolve(c.Eval.Input)
 	}

@@ -79,7 +79,7 @@ func (n *node) addFields(t reflect.Type) {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		name, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
-		if name == "" {
+		if name == "" || name == "-" {
 			continue
 		}
 		path := name

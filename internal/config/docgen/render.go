@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/internal/config"
 )
 
@@ -90,7 +91,7 @@ func (r *renderer) table(s section) error {
 	for i := range s.typ.NumField() {
 		f := s.typ.Field(i)
 		key, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
-		if key == "" {
+		if key == "" || key == "-" {
 			continue
 		}
 		meaning := docs[name+"."+f.Name]
@@ -120,7 +121,7 @@ func (r *renderer) enqueue(s section, key string, t reflect.Type, field int) {
 	} else if s.value.IsValid() {
 		value = s.value.Field(field)
 	}
-	if t == reflect.TypeFor[config.Input]() {
+	if t == reflect.TypeFor[inputs.Spec]() {
 		path, title = "input", "input: train.input, eval.input and predict.input"
 	}
 	if t.Kind() != reflect.Struct || r.seen[t] {

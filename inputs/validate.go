@@ -1,0 +1,136 @@
+package inputs
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/goestimator/goestimator/internal/platform/violation"
+)
+
+// maxBatch bounds batches, so that a slip of the pen does not take all memory.
+const maxBatch = 1 << 24
+
+// Complete fills in the kinds and roles of columns that are left out.
+func (s *Spec) Complete() {
+	s.Columns = slices.Clone(s.Columns)
+	for i := range s.Columns {
+		s.Columns[i].complete()
+	}
+}
+
+// resolved is the spec as Open reads it: complete, with the defaults of what may not be empty.
+func (s Spec) resolved(ic Context) Spec {
+	s.Complete()
+	for i, c := range s.Columns {
+		if c.textual(s.Format) {
+			s.Columns[i].DType = "string"
+		}
+	}
+	s.Delimiter, s.Shard = cmp.Or(s.Delimiter, DefaultSpec().Delimiter), cmp.Or(s.Shard, DefaultSpec().Shard)
+	s.BatchSize = cmp.Or(ic.GlobalBatch, s.BatchSize)
+	return s
+}
+
+// Validate reports everything that is out of bounds in a complete spec, by the keys of
+// the config file. The names of formats are not checked: a command line may have more.
+func (s Spec) Validate() error {
+	vs := s.checkPipeline()
+	for i, c := range s.Columns {
+		field := "columns[" + strconv.Itoa(i) + "]"
+		vs.Include(field, c.validate())
+		vs.Require(!c.Ragged || s.Format != "csv", field+".ragged", c.Ragged, "expected a shape instead, or format jsonl, tfrecord, parquet or arrow: csv has no lists")
+	}
+	seen := map[string]bool{}
+	for i, c := range s.Columns {
+		vs.Require(!seen[c.Name], "columns["+strconv.Itoa(i)+"].name", c.Name, "expected a name that no other column has")
+		seen[c.Name] = true
+	}
+	return vs.Err()
+}
+
+// checkPipeline is what is wrong besides the columns.
+func (s Spec) checkPipeline() *violation.List {
+	vs := &violation.List{}
+	s.validateSource(vs)
+	s.validateRows(vs)
+	s.validateBatches(vs)
+	s.Split.validate(vs)
+	return vs
+}
+
+func (s Spec) validateSource(vs *violation.List) {
+	switch s.Format {
+	case "idx":
+		vs.Require(s.Images != "", "images", s.Images, "expected the file of the images")
+	case "cifar10", "csv", "parquet", "arrow", "jsonl", "tfrecord":
+		vs.Require(len(s.Files) > 0, "files", s.Files, "expected at least one file name")
+	}
+	if slices.Contains([]string{"csv", "jsonl", "tfrecord"}, s.Format) {
+		vs.Require(len(s.Columns) > 0, "columns", nil, "expected the columns of the file")
+	}
+	vs.Require(s.delimits(), "delimiter", s.Delimiter, "expected one character, tab or whitespace")
+	vs.Require(s.Count >= 0, "count", s.Count, "expected >= 0")
+}
+
+// delimits reports whether there is a delimiter of that name.
+func (s Spec) delimits() bool {
+	switch s.Delimiter {
+	case "whitespace", "tab", `\t`:
+		return true
+	}
+	return utf8.RuneCountInString(s.Delimiter) == 1 && s.Delimiter != "\n" && s.Delimiter != `"`
+}
+
+func (s Spec) validateRows(vs *violation.List) {
+	vs.OneOf("shard", s.Shard, "auto", "files", "rows", "off")
+	vs.Require(s.Skip >= 0, "skip", s.Skip, "expected >= 0")
+	vs.Require(s.Take >= 0, "take", s.Take, "expected > 0, or 0 for all")
+	vs.Require(s.Shuffle >= 0, "shuffle", s.Shuffle, "expected >= 0")
+	vs.Require(s.Scale >= 0, "scale", s.Scale, "expected > 0, or 0 for none")
+	vs.Require(len(s.Mean) == len(s.Std) || len(s.Std) == 0, "std", s.Std, "expected as many values as mean")
+	for i, x := range s.Std {
+		vs.Require(x > 0, "std["+strconv.Itoa(i)+"]", x, "expected > 0")
+	}
+}
+
+func (s Spec) validateBatches(vs *violation.List) {
+	vs.Require(s.BatchSize > 0 && s.BatchSize <= maxBatch, "batch_size", s.BatchSize, fmt.Sprintf("expected 1 to %d", maxBatch))
+	vs.Require(s.Prefetch >= -1, "prefetch", s.Prefetch, "expected >= 0, or -1 for as many as serve")
+	vs.Require(s.Parallelism >= 0, "parallelism", s.Parallelism, "expected >= 0")
+	vs.Require(s.Augment.CropPadding >= 0, "augment.crop_padding", s.Augment.CropPadding, "expected >= 0")
+}
+
+func (s SplitSpec) validate(vs *violation.List) {
+	if s == (SplitSpec{}) {
+		return
+	}
+	vs.Require(s.Folds >= 2, "split.folds", s.Folds, "expected >= 2")
+	vs.Require(s.HeldOut >= 0 && s.HeldOut < max(s.Folds, 1), "split.held_out", s.HeldOut, "expected >= 0 and < folds")
+	vs.OneOf("split.part", s.Part, "train", "eval")
+}
+
+func (s ColumnSpec) validate() error {
+	vs := &violation.List{}
+	vs.Require(s.Name != "", "name", s.Name, "expected a name")
+	vs.OneOf("kind", s.Kind, "numeric", "categorical")
+	vs.OneOf("dtype", s.DType, "", "float32", "float64", "int64", "string")
+	vs.OneOf("role", string(s.Role), "feature", "label", "weight", "ignore")
+	vs.Require(s.Kind != "numeric" || s.DType != "string" || s.Role == Ignore, "dtype", s.DType, "expected a number type for kind numeric")
+	for i, n := range s.Shape {
+		vs.Require(n > 0, "shape["+strconv.Itoa(i)+"]", n, "expected > 0")
+	}
+	if s.Ragged {
+		vs.Require(len(s.Shape) == 0, "shape", s.Shape, "expected none: a ragged column is a list of any length")
+		vs.Require(s.Default == nil, "default", s.Default, "expected none: a missing list of a ragged column is empty")
+		vs.Require(s.Role != Weight, "role", string(s.Role), "expected feature or label for a ragged column")
+	}
+	seen := map[string]bool{}
+	for _, word := range s.Vocabulary {
+		vs.Require(!seen[word], "vocabulary", word, "expected each value once")
+		seen[word] = true
+	}
+	return vs.Err()
+}
