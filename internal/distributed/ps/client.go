@@ -12,9 +12,11 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
 	"github.com/goestimator/goestimator/internal/distributed/settings"
+	"github.com/goestimator/goestimator/internal/distributed/wire"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -41,7 +43,7 @@ type Client struct {
 
 	mu       sync.Mutex
 	plan     *Plan
-	ids      []ident // by server; nil: not connected
+	ids      []*wire.SessionID // by server; nil: not connected
 	sequence uint64
 }
 
@@ -75,8 +77,8 @@ type Progress struct {
 	Came       []int  // of WaitStep in synchronous plans: ranks whose gradients are there for the present step
 }
 
-func (p progress) export() Progress {
-	return Progress{GlobalStep: p.step, Stop: p.stop, Reason: p.reason}
+func progressOf(m *wire.Progress) Progress {
+	return Progress{GlobalStep: m.GetStep(), Stop: m.GetStop(), Reason: m.GetReason()}
 }
 
 // Status is the state of all servers.
@@ -131,26 +133,27 @@ func (c *Client) connect(ctx context.Context, p *Plan, wait bool) (Status, error
 	if p.Servers != len(c.c.Servers) {
 		return Status{}, fmt.Errorf("%d parameter servers, the plan has %d", len(c.c.Servers), p.Servers)
 	}
-	replies := make([]statusReply, p.Servers)
+	replies := make([]*wire.StatusReply, p.Servers)
 	err := c.each(func(i int) error {
-		return c.ask(ctx, i, "Status", &statusRequest{wait: wait}, &replies[i])
+		replies[i] = &wire.StatusReply{}
+		return c.ask(ctx, i, "Status", &wire.StatusRequest{Wait: wait}, replies[i])
 	})
 	if err != nil {
 		return Status{}, err
 	}
-	s := Status{Ready: true, Session: replies[0].session, Last: replies[0].last, Progress: replies[0].progress.export()}
-	ids := make([]ident, p.Servers)
+	s := Status{Ready: true, Session: replies[0].Id.GetSession(), Last: replies[0].Last, Progress: progressOf(replies[0].Progress)}
+	ids := make([]*wire.SessionID, p.Servers)
 	for i, r := range replies {
-		s.Servers = append(s.Servers, r.export(c.c.Servers[i]))
-		ids[i] = r.ident
-		if r.session != s.Session {
+		s.Servers = append(s.Servers, serverStatus(r, c.c.Servers[i]))
+		ids[i] = r.Id
+		if r.Id.GetSession() != s.Session {
 			s.Session = 0
 		}
-		s.Ready = s.Ready && r.ready && s.Session != 0 && r.server == i
+		s.Ready = s.Ready && r.Ready && s.Session != 0 && r.Server == int64(i)
 	}
 	for i, r := range replies {
-		if s.Ready && r.digest != p.Digest() {
-			return s, c.otherPlan(p, i, &r)
+		if s.Ready && r.Digest != p.Digest() {
+			return s, c.otherPlan(p, i, r)
 		}
 	}
 	if s.Ready {
@@ -160,14 +163,14 @@ func (c *Client) connect(ctx context.Context, p *Plan, wait bool) (Status, error
 }
 
 // otherPlan says in what the plan of a server's session is not p.
-func (c *Client) otherPlan(p *Plan, server int, r *statusReply) error {
-	theirs, err := settings.Parse(r.common)
+func (c *Client) otherPlan(p *Plan, server int, r *wire.StatusReply) error {
+	theirs, err := settings.Parse(r.Settings)
 	if err != nil {
 		return explain(c.c.Servers[server], err)
 	}
 	list := p.Settings.Differences(theirs)
 	if len(list) == 0 {
-		list = []settings.Difference{{Name: "plan", Mine: p.Digest(), Theirs: r.digest}}
+		list = []settings.Difference{{Name: "plan", Mine: p.Digest(), Theirs: r.Digest}}
 	}
 	return fmt.Errorf("%w: %w", ErrPlan, c.Differ(server, list...))
 }
@@ -177,23 +180,24 @@ func (c *Client) Differ(server int, list ...settings.Difference) error {
 	return &settings.DifferError{Mine: "this task", Theirs: fmt.Sprintf("the job on %v", c.c.Servers[server]), Differences: list}
 }
 
-// export is the reply of a server to callers of the package.
-func (m *statusReply) export(task cluster.Task) ServerStatus {
-	s := ServerStatus{Task: task, Incarnation: m.incarnation, Session: m.session, Ready: m.ready, Digest: m.digest, Stats: m.stats}
-	if m.finished {
-		s.Finished = &m.outcome
+// serverStatus is the reply of a server to callers of the package.
+func serverStatus(m *wire.StatusReply, task cluster.Task) ServerStatus {
+	s := ServerStatus{Task: task, Incarnation: m.Id.GetIncarnation(), Session: m.Id.GetSession(), Ready: m.Ready, Digest: m.Digest, Stats: statsOf(m.Stats)}
+	if m.Finished {
+		o := outcomeOf(m.Outcome)
+		s.Finished = &o
 	}
 	return s
 }
 
-func (c *Client) join(p *Plan, ids []ident) {
+func (c *Client) join(p *Plan, ids []*wire.SessionID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.plan, c.ids = p, ids
 }
 
 // joined returns what the client has joined.
-func (c *Client) joined() (*Plan, []ident, error) {
+func (c *Client) joined() (*Plan, []*wire.SessionID, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.ids == nil {
@@ -265,22 +269,22 @@ func retry(ctx context.Context, attempt func() error, note func(error)) error {
 }
 
 // ask is call for requests that may arrive twice.
-func (c *Client) ask(ctx context.Context, server int, method string, req, reply message) error {
+func (c *Client) ask(ctx context.Context, server int, method string, req, reply proto.Message) error {
 	ctx, cancel := c.deadline(ctx)
 	defer cancel()
 	return c.retry(ctx, server, method, func() error { return c.call(ctx, server, method, req, reply) })
 }
 
 // call sends a request to a server and decodes its answer.
-func (c *Client) call(ctx context.Context, server int, method string, req, reply message) error {
+func (c *Client) call(ctx context.Context, server int, method string, req, reply proto.Message) error {
 	ctx, cancel := c.deadline(ctx)
 	defer cancel()
-	f, err := c.c.Client.Call(ctx, c.c.Servers[server], methodName(method), &cluster.Frame{Header: encode(req)})
+	f, err := c.c.Client.Call(ctx, c.c.Servers[server], methodName(method), &cluster.Frame{Header: wire.Encode(req)})
 	if err != nil {
 		return explain(c.c.Servers[server], err)
 	}
 	defer f.Release()
-	if err := decode(f.Header, reply); err != nil {
+	if err := wire.Decode(f.Header, reply); err != nil {
 		return explain(c.c.Servers[server], err)
 	}
 	return nil
@@ -297,17 +301,17 @@ func (c *Client) WaitStep(ctx context.Context, step int64) (Progress, error) {
 		if err != nil {
 			return last, err
 		}
-		var r waitReply
-		if err := c.ask(ctx, 0, "WaitStep", &waitRequest{ids[0], step}, &r); err != nil {
+		var r wire.WaitReply
+		if err := c.ask(ctx, 0, "WaitStep", &wire.WaitRequest{Id: ids[0], Step: step}, &r); err != nil {
 			return last, err
 		}
-		last = r.export()
-		last.Came = r.came
-		if r.step >= step || r.stop {
+		last = progressOf(r.Progress)
+		last.Came = ints(r.Came)
+		if last.GlobalStep >= step || last.Stop {
 			return last, nil
 		}
 		if err := ctx.Err(); err != nil {
-			return last, fmt.Errorf("parameter server %v: step %d did not come, it is at %d: %w", c.c.Servers[0], step, r.step, err)
+			return last, fmt.Errorf("parameter server %v: step %d did not come, it is at %d: %w", c.c.Servers[0], step, last.GlobalStep, err)
 		}
 	}
 }
@@ -319,7 +323,7 @@ func (c *Client) SetStop(ctx context.Context, reason string) error {
 	if err != nil {
 		return err
 	}
-	return c.ask(ctx, 0, "Stop", &stopRequest{ids[0], reason}, &nothing{})
+	return c.ask(ctx, 0, "Stop", &wire.StopRequest{Id: ids[0], Reason: reason}, &wire.Empty{})
 }
 
 // Later reports whether training that ends at step a goes on longer than to step b; 0 is no end.
@@ -332,17 +336,17 @@ func (c *Client) Extend(ctx context.Context, last int64) error {
 	if err != nil {
 		return err
 	}
-	return c.ask(ctx, 0, "Extend", &extendRequest{ids[0], last}, &nothing{})
+	return c.ask(ctx, 0, "Extend", &wire.ExtendRequest{Id: ids[0], Last: last}, &wire.Empty{})
 }
 
 // Finish tells all servers what became of the training: their processes end. It
 // needs no session.
 func (c *Client) Finish(ctx context.Context, o Outcome) error {
 	return c.each(func(i int) error {
-		var s statusReply
-		if err := c.ask(ctx, i, "Status", &statusRequest{}, &s); err != nil {
+		var s wire.StatusReply
+		if err := c.ask(ctx, i, "Status", &wire.StatusRequest{}, &s); err != nil {
 			return err
 		}
-		return c.ask(ctx, i, "Finish", &finishRequest{s.ident, o}, &nothing{})
+		return c.ask(ctx, i, "Finish", &wire.FinishRequest{Id: s.Id, Outcome: o.message()}, &wire.Empty{})
 	})
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
+	"github.com/goestimator/goestimator/internal/distributed/wire"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -54,15 +55,15 @@ func (c *Client) Create(ctx context.Context, p *Plan, s State) error {
 	if err != nil {
 		return fmt.Errorf("plan: %w", err)
 	}
-	ids := make([]ident, p.Servers)
+	ids := make([]*wire.SessionID, p.Servers)
 	session := nonZero()
 	for i, x := range status.Servers {
-		ids[i] = ident{x.Incarnation, session}
+		ids[i] = &wire.SessionID{Incarnation: x.Incarnation, Session: session}
 	}
 	m := &creation{c: c, p: p, State: s}
 	begin := func(i int) error {
-		req := &createRequest{ident: ids[i], server: i, step: s.Step, replace: s.Replace, last: s.Last, plan: text}
-		return c.ask(ctx, i, "Create", req, &nothing{})
+		req := &wire.CreateRequest{Id: ids[i], Server: int64(i), Step: s.Step, Replace: s.Replace, Last: s.Last, Plan: text}
+		return c.ask(ctx, i, "Create", req, &wire.Empty{})
 	}
 	if err = begin(0); err == nil { // of two jobs that come at the same time one gets all servers
 		err = c.each(func(i int) error {
@@ -78,13 +79,13 @@ func (c *Client) Create(ctx context.Context, p *Plan, s State) error {
 		return fmt.Errorf("create variables on the parameter servers: %w", err)
 	}
 	for i := range slices.Backward(ids) { // workers begin with server 0
-		req := &readyRequest{ident: ids[i]}
+		req := &wire.ReadyRequest{Id: ids[i]}
 		if i == 0 {
 			for r, state := range s.Positions {
-				req.positions = append(req.positions, position{r, state})
+				req.Positions = append(req.Positions, &wire.Position{Rank: int64(r), State: state})
 			}
 		}
-		if err := c.ask(ctx, i, "Ready", req, &nothing{}); err != nil {
+		if err := c.ask(ctx, i, "Ready", req, &wire.Empty{}); err != nil {
 			return err
 		}
 	}
@@ -101,7 +102,7 @@ type creation struct {
 }
 
 // fill sends the values of one server's units.
-func (m *creation) fill(ctx context.Context, server int, id ident) error {
+func (m *creation) fill(ctx context.Context, server int, id *wire.SessionID) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	task := m.c.c.Servers[server]
@@ -147,7 +148,7 @@ func (p *Plan) fieldsOf(u Unit) (names []string, types []graph.Type) {
 	return names, types
 }
 
-func (m *creation) fillUnit(st cluster.ClientStream, id ident, number int) error {
+func (m *creation) fillUnit(st cluster.ClientStream, id *wire.SessionID, number int) error {
 	u := m.p.units[number]
 	v := &m.p.Variables[u.Variable]
 	names, types := m.p.fieldsOf(u)
@@ -161,7 +162,7 @@ func (m *creation) fillUnit(st cluster.ClientStream, id ident, number int) error
 			}
 			continue
 		}
-		x := &filler{creation: m, st: st, header: fillHeader{ident: id, unit: number, field: field}, fill: fill}
+		x := &filler{creation: m, st: st, header: &wire.FillHeader{Id: id, Unit: int64(number), Field: int64(field)}, fill: fill}
 		if len(types[field].Shape.Dims) == 0 {
 			t := tensor.New(types[field].DType)
 			if err := x.send(t, 0); err != nil {
@@ -186,7 +187,7 @@ func (m *creation) fillUnit(st cluster.ClientStream, id ident, number int) error
 type filler struct {
 	*creation
 	st     cluster.ClientStream
-	header fillHeader
+	header *wire.FillHeader
 	fill   Fill
 }
 
@@ -201,10 +202,10 @@ func (x *filler) send(t *tensor.Tensor, first int) error {
 	}
 	for b := t.Bytes; len(b) > 0; {
 		n := min(len(b), frameBytes)
-		if err := x.st.Send(&cluster.Frame{Header: encode(&x.header), Body: [][]byte{b[:n]}}); err != nil {
+		if err := x.st.Send(&cluster.Frame{Header: wire.Encode(x.header), Body: [][]byte{b[:n]}}); err != nil {
 			return err
 		}
-		x.header.offset += n
+		x.header.Offset += int64(n)
 		b = b[n:]
 	}
 	return nil

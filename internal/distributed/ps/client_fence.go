@@ -8,6 +8,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
+	"github.com/goestimator/goestimator/internal/distributed/wire"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -26,7 +27,7 @@ type Snapshot struct {
 
 	c     *Client
 	p     *Plan
-	ids   []ident
+	ids   []*wire.SessionID
 	fence uint64
 }
 
@@ -69,16 +70,16 @@ func (c *Client) Fence(ctx context.Context) (*Snapshot, error) {
 	return s, nil
 }
 
-func (s *Snapshot) request(server int) *fenceRequest {
-	return &fenceRequest{s.ids[server], s.fence}
+func (s *Snapshot) request(server int) *wire.FenceRequest {
+	return &wire.FenceRequest{Id: s.ids[server], Fence: s.fence}
 }
 
 func (s *Snapshot) take(ctx context.Context) error {
-	var first, end fenceReply
+	var first, end wire.FenceReply
 	if err := s.c.call(ctx, 0, "FenceBegin", s.request(0), &first); err != nil {
 		return err
 	}
-	others := make([]fenceReply, s.p.Servers)
+	others := make([]wire.FenceReply, s.p.Servers)
 	err := s.c.each(func(i int) error {
 		if i == 0 {
 			return nil
@@ -91,12 +92,13 @@ func (s *Snapshot) take(ctx context.Context) error {
 	if err := s.c.call(ctx, 0, "FenceEnd", s.request(0), &end); err != nil {
 		return err
 	}
-	s.Step = first.step
-	for _, x := range first.positions {
-		s.Positions[x.rank] = x.state
+	s.Step = first.Step
+	for _, x := range first.Positions {
+		s.Positions[int(x.Rank)] = x.State
 	}
-	for _, r := range append(others, end) {
-		s.Held = max(s.Held, time.Duration(r.held))
+	s.Held = time.Duration(end.HeldNs)
+	for i := range others {
+		s.Held = max(s.Held, time.Duration(others[i].HeldNs))
 	}
 	return nil
 }
@@ -143,7 +145,7 @@ func (s *Snapshot) read(ctx context.Context, unit, field, offset int, dst []byte
 	server := s.p.units[unit].Server
 	for len(dst) > 0 {
 		n := min(len(dst), chunkBytes)
-		req := &sliceRequest{fenceRequest: *s.request(server), unit: unit, field: field, offset: offset, length: n}
+		req := &wire.SliceRequest{Id: s.ids[server], Fence: s.fence, Unit: int64(unit), Field: int64(field), Offset: int64(offset), Length: int64(n)}
 		if err := s.c.retry(ctx, server, "ReadSlice", func() error { return s.slice(ctx, server, req, dst[:n]) }); err != nil {
 			return err
 		}
@@ -152,9 +154,9 @@ func (s *Snapshot) read(ctx context.Context, unit, field, offset int, dst []byte
 	return nil
 }
 
-func (s *Snapshot) slice(ctx context.Context, server int, req *sliceRequest, dst []byte) error {
+func (s *Snapshot) slice(ctx context.Context, server int, req *wire.SliceRequest, dst []byte) error {
 	task := s.c.c.Servers[server]
-	f, err := s.c.c.Client.Call(ctx, task, methodName("ReadSlice"), &cluster.Frame{Header: encode(req)})
+	f, err := s.c.c.Client.Call(ctx, task, methodName("ReadSlice"), &cluster.Frame{Header: wire.Encode(req)})
 	if err != nil {
 		return explain(task, err)
 	}
@@ -190,7 +192,7 @@ func (s *Snapshot) Close() error {
 // release drops the snapshot on all servers; those that were restarted have none.
 func (s *Snapshot) release(ctx context.Context) error {
 	return s.c.each(func(i int) error {
-		if err := s.c.ask(ctx, i, "Release", s.request(i), &nothing{}); !errors.Is(err, ErrReset) {
+		if err := s.c.ask(ctx, i, "Release", s.request(i), &wire.Empty{}); !errors.Is(err, ErrReset) {
 			return err
 		}
 		return nil

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
+	"github.com/goestimator/goestimator/internal/distributed/wire"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -92,9 +93,9 @@ func (c *Client) Pull(ctx context.Context, m *Mirror) (Progress, error) {
 			return nil
 		}
 		return c.retry(ctx, i, "Pull", func() error {
-			end, err := c.pullFrom(ctx, i, &pullRequest{ids[i], transfer(c.c.Transfer), want[i]}, got)
+			end, err := c.pullFrom(ctx, i, &wire.PullRequest{Id: ids[i], Transfer: wire.Transfer(c.c.Transfer), Want: versions(want[i])}, got)
 			if i == 0 {
-				now = end.export()
+				now = end
 			}
 			return err
 		})
@@ -103,9 +104,9 @@ func (c *Client) Pull(ctx context.Context, m *Mirror) (Progress, error) {
 }
 
 // wanted are the parts of the variables by server, with the versions that are here.
-func (m *Mirror) wanted(p *Plan, ids []ident) ([][]have, error) {
-	if m.session != ids[0].session {
-		m.session = ids[0].session
+func (m *Mirror) wanted(p *Plan, ids []*wire.SessionID) ([][]have, error) {
+	if m.session != ids[0].Session {
+		m.session = ids[0].Session
 		clear(m.have)
 		clear(m.versions)
 	}
@@ -131,18 +132,18 @@ type arrivals struct {
 	mu sync.Mutex // of m.have
 }
 
-func (c *Client) pullFrom(ctx context.Context, server int, req *pullRequest, got *arrivals) (progress, error) {
+func (c *Client) pullFrom(ctx context.Context, server int, req *wire.PullRequest, got *arrivals) (Progress, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	task := c.c.Servers[server]
 	st, err := c.c.Client.Stream(ctx, task, methodName("Pull"))
 	if err != nil {
-		return progress{}, explain(task, err)
+		return Progress{}, explain(task, err)
 	}
-	if err := st.Send(&cluster.Frame{Header: encode(req)}); err != nil {
-		return progress{}, explain(task, reason(st, err))
+	if err := st.Send(&cluster.Frame{Header: wire.Encode(req)}); err != nil {
+		return Progress{}, explain(task, reason(st, err))
 	}
-	end, err := eachFrame(st, func(h *pullFrame, m *cluster.Message) error { return got.put(h, m, req.transfer) })
+	end, err := eachFrame(st, func(h *wire.PullFrame, m *cluster.Message) error { return got.put(h, m, transfer(req.Transfer)) })
 	if err != nil {
 		return end, explain(task, err)
 	}
@@ -150,35 +151,35 @@ func (c *Client) pullFrom(ctx context.Context, server int, req *pullRequest, got
 }
 
 // eachFrame calls put for the frames of an answer up to its end.
-func eachFrame(st cluster.Stream, put func(*pullFrame, *cluster.Message) error) (progress, error) {
+func eachFrame(st cluster.Stream, put func(*wire.PullFrame, *cluster.Message) error) (Progress, error) {
 	for {
 		m, err := cluster.Next(st)
 		if err != nil {
-			return progress{}, err
+			return Progress{}, err
 		}
-		var h pullFrame
-		if err := decode(m.Header, &h); err != nil {
-			return progress{}, err
+		var h wire.PullFrame
+		if err := wire.Decode(m.Header, &h); err != nil {
+			return Progress{}, err
 		}
-		if h.unit < 0 {
-			return h.progress, nil
+		if h.End != nil {
+			return progressOf(h.End), nil
 		}
 		if err := put(&h, m); err != nil {
-			return progress{}, err
+			return Progress{}, err
 		}
 	}
 }
 
 // put reads a frame's bytes to their place.
-func (a *arrivals) put(h *pullFrame, f *cluster.Message, t transfer) error {
-	if h.unit >= len(a.p.units) {
-		return fmt.Errorf("part %d does not exist", h.unit)
+func (a *arrivals) put(h *wire.PullFrame, f *cluster.Message, t transfer) error {
+	if h.Unit < 0 || h.Unit >= int64(len(a.p.units)) {
+		return fmt.Errorf("part %d does not exist", h.Unit)
 	}
-	u := a.p.units[h.unit]
+	u := a.p.units[h.Unit]
 	v := &a.p.Variables[u.Variable]
 	dst := a.m.tensors[v.Name]
 	if dst == nil {
-		return fmt.Errorf("part %d was not asked for", h.unit)
+		return fmt.Errorf("part %d was not asked for", h.Unit)
 	}
 	size := v.rowBytes()
 	part := dst.Bytes[u.Lo*size : u.Hi*size]
@@ -186,16 +187,17 @@ func (a *arrivals) put(h *pullFrame, f *cluster.Message, t transfer) error {
 	if t.half(v.DType) {
 		n *= 2
 	}
-	if h.offset < 0 || h.offset > len(part) || n > len(part)-h.offset {
-		return fmt.Errorf("bytes %d to %d of part %d of %s do not exist", h.offset, h.offset+n, u.Part, v.Name)
+	at := int(h.Offset)
+	if at < 0 || at > len(part) || n > len(part)-at {
+		return fmt.Errorf("bytes %d to %d of part %d of %s do not exist", at, at+n, u.Part, v.Name)
 	}
-	if err := fillFrom(f, part[h.offset:h.offset+n], t, v.DType); err != nil {
+	if err := fillFrom(f, part[at:at+n], t, v.DType); err != nil {
 		return err
 	}
-	if h.offset+n == len(part) {
+	if at+n == len(part) {
 		a.mu.Lock()
-		a.m.versions[v.Name] += h.version - a.m.have[h.unit]
-		a.m.have[h.unit] = h.version
+		a.m.versions[v.Name] += h.Version - a.m.have[int(h.Unit)]
+		a.m.have[int(h.Unit)] = h.Version
 		a.mu.Unlock()
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/goestimator/goestimator/internal/distributed/wire"
 	"github.com/goestimator/goestimator/models/optimizers"
 	"github.com/goestimator/goestimator/tensor"
 )
@@ -141,7 +142,7 @@ func (o *outgoing) prepare() error {
 }
 
 // want asks for the values that are to come with the answers.
-func (o *outgoing) want(ids []ident) error {
+func (o *outgoing) want(ids []*wire.SessionID) error {
 	if o.Into == nil || o.p.Sync != nil {
 		return nil
 	}

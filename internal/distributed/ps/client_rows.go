@@ -8,6 +8,7 @@ import (
 	"sort"
 
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
+	"github.com/goestimator/goestimator/internal/distributed/wire"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -27,7 +28,7 @@ func (c *Client) PullRows(ctx context.Context, rows ...Rows) (Progress, error) {
 	}
 	requests := make([]*rowsCall, p.Servers)
 	for i := range requests {
-		requests[i] = &rowsCall{req: rowsRequest{ident: ids[i], transfer: transfer(c.c.Transfer)}}
+		requests[i] = &rowsCall{req: &wire.RowsRequest{Id: ids[i], Transfer: wire.Transfer(c.c.Transfer)}}
 	}
 	for _, r := range rows {
 		w, err := newWanted(p, r)
@@ -41,7 +42,7 @@ func (c *Client) PullRows(ctx context.Context, rows ...Rows) (Progress, error) {
 	defer cancel()
 	var now Progress
 	err = c.each(func(i int) error {
-		if i > 0 && len(requests[i].req.want) == 0 {
+		if i > 0 && len(requests[i].req.Unit) == 0 {
 			return nil
 		}
 		return c.retry(ctx, i, "PullRows", func() error {
@@ -49,7 +50,7 @@ func (c *Client) PullRows(ctx context.Context, rows ...Rows) (Progress, error) {
 			r.into = slices.Clone(r.into)
 			end, err := c.rowsFrom(ctx, i, &r)
 			if i == 0 {
-				now = end.export()
+				now = end
 			}
 			return err
 		})
@@ -86,7 +87,7 @@ func (w *wantedRows) split(p *Plan, requests []*rowsCall) {
 	eachPart(p, w.first, w.d.unique, func(unit, lo, hi int) {
 		u := p.units[unit]
 		r := requests[u.Server]
-		r.req.want = append(r.req.want, rowCount{unit, hi - lo})
+		r.req.Unit, r.req.Rows = append(r.req.Unit, int64(unit)), append(r.req.Rows, int64(hi-lo))
 		r.ids = slices.Grow(r.ids, hi-lo)
 		for _, id := range w.d.unique[lo:hi] {
 			r.ids = append(r.ids, int32(id-int64(u.Lo)))
@@ -110,7 +111,7 @@ func eachPart(p *Plan, first int, ids []int64, f func(unit, lo, hi int)) {
 
 // rowsCall is a request for rows to one server, and where they go.
 type rowsCall struct {
-	req  rowsRequest
+	req  *wire.RowsRequest
 	ids  []int32
 	into []rowsInto
 }
@@ -121,24 +122,24 @@ type rowsInto struct {
 	next, end int
 }
 
-func (c *Client) rowsFrom(ctx context.Context, server int, r *rowsCall) (progress, error) {
+func (c *Client) rowsFrom(ctx context.Context, server int, r *rowsCall) (Progress, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	task := c.c.Servers[server]
 	st, err := c.c.Client.Stream(ctx, task, methodName("PullRows"))
 	if err != nil {
-		return progress{}, explain(task, err)
+		return Progress{}, explain(task, err)
 	}
 	ids, err := tensor.FromSlice(r.ids, len(r.ids))
 	if err != nil {
-		return progress{}, err
+		return Progress{}, err
 	}
-	if err := st.Send(&cluster.Frame{Header: encode(&r.req), Body: [][]byte{ids.Bytes}}); err != nil {
-		return progress{}, explain(task, reason(st, err))
+	if err := st.Send(&cluster.Frame{Header: wire.Encode(r.req), Body: [][]byte{ids.Bytes}}); err != nil {
+		return Progress{}, explain(task, reason(st, err))
 	}
 	block := takeScratch(rowBlock)
 	defer func() { giveScratch(block) }()
-	end, err := eachFrame(st, func(_ *pullFrame, m *cluster.Message) error { return r.put(m, &block) })
+	end, err := eachFrame(st, func(_ *wire.PullFrame, m *cluster.Message) error { return r.put(m, &block) })
 	if err == nil && len(r.into) > 0 {
 		err = errors.New("rows are missing in the answer")
 	}
@@ -158,7 +159,8 @@ func (r *rowsCall) put(m *cluster.Message, block *[]byte) error {
 	}
 	x := &r.into[0]
 	size := x.v.rowBytes()
-	sent := r.req.transfer.size(x.v.DType, size)
+	t := transfer(r.req.Transfer)
+	sent := t.size(x.v.DType, size)
 	if n := m.Len(); sent == 0 || n == 0 || n%sent != 0 || n/sent > x.end-x.next {
 		return fmt.Errorf("%d bytes of rows, expected at most %d rows of %d", n, x.end-x.next, sent)
 	}
@@ -166,12 +168,12 @@ func (r *rowsCall) put(m *cluster.Message, block *[]byte) error {
 		n := min(max(rowBlock/size, 1), m.Len()/sent)
 		if x.d.order == nil { // they have their places one after the other
 			n = m.Len() / sent
-			if err := fillFrom(m, x.Into.Bytes[x.next*size:(x.next+n)*size], r.req.transfer, x.v.DType); err != nil {
+			if err := fillFrom(m, x.Into.Bytes[x.next*size:(x.next+n)*size], t, x.v.DType); err != nil {
 				return err
 			}
 		} else {
 			rows := resizeScratch(block, n*size)
-			if err := fillFrom(m, rows, r.req.transfer, x.v.DType); err != nil {
+			if err := fillFrom(m, rows, t, x.v.DType); err != nil {
 				return err
 			}
 			x.d.spread(x.Into.Bytes, rows, x.next, size)

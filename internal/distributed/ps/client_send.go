@@ -6,16 +6,17 @@ import (
 	"sync"
 
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
+	"github.com/goestimator/goestimator/internal/distributed/wire"
 )
 
 // send brings the shares to the servers. Server 0's commit waits for the
 // others' answers; where a verdict is asked for, they wait for that.
-func (o *outgoing) send(ctx context.Context, ids []ident, cancel context.CancelFunc) (Reply, error) {
+func (o *outgoing) send(ctx context.Context, ids []*wire.SessionID, cancel context.CancelFunc) (Reply, error) {
 	admitted, others := make(chan struct{}), make(chan struct{})
 	if !o.ask {
 		close(admitted)
 	}
-	var reply pushReply
+	var reply *wire.PushReply
 	errs := make([]error, o.p.Servers)
 	var first, rest sync.WaitGroup
 	for i := range o.parts {
@@ -29,7 +30,7 @@ func (o *outgoing) send(ctx context.Context, ids []ident, cancel context.CancelF
 		rest.Go(func() {
 			select {
 			case <-admitted:
-				_, errs[i] = o.retry(ctx, i, func() (pushReply, error) { return o.attempt(ctx, i, ids[i], nil, nil) })
+				_, errs[i] = o.retry(ctx, i, func() (*wire.PushReply, error) { return o.attempt(ctx, i, ids[i], nil, nil) })
 			case <-ctx.Done():
 				errs[i] = context.Cause(ctx)
 			}
@@ -40,29 +41,29 @@ func (o *outgoing) send(ctx context.Context, ids []ident, cancel context.CancelF
 	}
 	go func() { rest.Wait(); close(others) }()
 	first.Wait()
-	if errs[0] != nil || reply.stale {
+	if errs[0] != nil || reply.Stale {
 		cancel()
 	}
 	rest.Wait()
 	if errs[0] == nil {
-		return Reply{Progress: reply.progress.export(), Stale: reply.stale, Pulled: o.got != nil && !reply.stale && !reply.done}, nil
+		return Reply{Progress: progressOf(reply.Progress), Stale: reply.Stale, Pulled: o.got != nil && !reply.Stale && !reply.Done}, nil
 	}
 	return Reply{}, fmt.Errorf("push of step %d: %w", o.Step, join(errs))
 }
 
 // sendFirst is the part of server 0.
-func (o *outgoing) sendFirst(ctx context.Context, id ident, admitted, others chan struct{}) (pushReply, error) {
+func (o *outgoing) sendFirst(ctx context.Context, id *wire.SessionID, admitted, others chan struct{}) (*wire.PushReply, error) {
 	var once sync.Once
 	admit := func() {
 		if o.ask {
 			once.Do(func() { close(admitted) })
 		}
 	}
-	return o.retry(ctx, 0, func() (pushReply, error) { return o.attempt(ctx, 0, id, admit, others) })
+	return o.retry(ctx, 0, func() (*wire.PushReply, error) { return o.attempt(ctx, 0, id, admit, others) })
 }
 
 // retry attempts again where the connection broke.
-func (o *outgoing) retry(ctx context.Context, server int, attempt func() (pushReply, error)) (r pushReply, err error) {
+func (o *outgoing) retry(ctx context.Context, server int, attempt func() (*wire.PushReply, error)) (r *wire.PushReply, err error) {
 	err = o.c.retry(ctx, server, "Push", func() error {
 		r, err = attempt()
 		return err
@@ -71,13 +72,13 @@ func (o *outgoing) retry(ctx context.Context, server int, attempt func() (pushRe
 }
 
 // attempt sends one server's share once.
-func (o *outgoing) attempt(ctx context.Context, server int, id ident, admit func(), others chan struct{}) (pushReply, error) {
+func (o *outgoing) attempt(ctx context.Context, server int, id *wire.SessionID, admit func(), others chan struct{}) (*wire.PushReply, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	task := o.c.c.Servers[server]
 	st, err := o.c.c.Client.Stream(ctx, task, methodName("Push"))
 	if err != nil {
-		return pushReply{}, explain(task, err)
+		return nil, explain(task, err)
 	}
 	r, err := o.stream(ctx, st, server, id, admit, others)
 	if err != nil {
@@ -86,23 +87,23 @@ func (o *outgoing) attempt(ctx context.Context, server int, id ident, admit func
 	return r, nil
 }
 
-func (o *outgoing) stream(ctx context.Context, st cluster.ClientStream, server int, id ident, admit func(), others chan struct{}) (r pushReply, err error) {
+func (o *outgoing) stream(ctx context.Context, st cluster.ClientStream, server int, id *wire.SessionID, admit func(), others chan struct{}) (r *wire.PushReply, err error) {
 	part := &o.parts[server]
-	h := &pushHeader{ident: id, rank: o.c.c.Rank, client: o.c.id, sequence: o.sequence, step: o.Step, weight: o.Weight,
-		transfer: transfer(o.c.c.Transfer), ask: o.ask && server == 0, want: part.want, entries: part.entries}
+	h := &wire.PushHeader{Id: id, Rank: int64(o.c.c.Rank), Client: o.c.id, Sequence: o.sequence, Step: o.Step, Weight: o.Weight,
+		Transfer: wire.Transfer(o.c.c.Transfer), Ask: o.ask && server == 0, Want: versions(part.want), Entries: entriesMessage(part.entries)}
 	if server == 0 {
-		h.tally = headerOf(o.Tally)
+		h.Tally = headerOf(o.Tally)
 	}
-	if err := st.Send(&cluster.Frame{Header: encode(h)}); err != nil {
+	if err := st.Send(&cluster.Frame{Header: wire.Encode(h)}); err != nil {
 		return r, err
 	}
-	if h.ask {
-		if r, err = receiveReply(st); err != nil || r.stale || r.done {
+	if h.Ask {
+		if r, err = receiveReply(st); err != nil || r.Stale || r.Done {
 			return r, err
 		}
 		admit()
 	}
-	if err := sendSegments(st, h.transfer, part.segments); err != nil {
+	if err := sendSegments(st, transfer(h.Transfer), part.segments); err != nil {
 		return r, err
 	}
 	if others != nil {
@@ -114,7 +115,7 @@ func (o *outgoing) stream(ctx context.Context, st cluster.ClientStream, server i
 			return r, fmt.Errorf("the other servers have not taken their shares: %w", context.Cause(ctx))
 		}
 	}
-	if err := st.Send(&cluster.Frame{Header: encode(&pushEnd{o.Position})}); err != nil {
+	if err := st.Send(&cluster.Frame{Header: wire.Encode(&wire.PushEnd{Commit: true, Position: o.Position})}); err != nil {
 		return r, err
 	}
 	if err := st.CloseSend(); err != nil {
@@ -124,22 +125,23 @@ func (o *outgoing) stream(ctx context.Context, st cluster.ClientStream, server i
 }
 
 // receiveAnswer reads the outcome, and then the values that were wanted.
-func (o *outgoing) receiveAnswer(st cluster.ClientStream, want []have) (pushReply, error) {
+func (o *outgoing) receiveAnswer(st cluster.ClientStream, want []have) (*wire.PushReply, error) {
 	r, err := receiveReply(st)
 	if err != nil || len(want) == 0 {
 		return r, err
 	}
-	_, err = eachFrame(st, func(h *pullFrame, m *cluster.Message) error { return o.got.put(h, m, transfer(o.c.c.Transfer)) })
+	_, err = eachFrame(st, func(h *wire.PullFrame, m *cluster.Message) error { return o.got.put(h, m, transfer(o.c.c.Transfer)) })
 	return r, err
 }
 
-func receiveReply(st cluster.ClientStream) (r pushReply, err error) {
+func receiveReply(st cluster.ClientStream) (*wire.PushReply, error) {
 	f, err := st.Recv()
 	if err != nil {
-		return r, err
+		return nil, err
 	}
 	defer f.Release()
-	return r, decode(f.Header, &r)
+	r := &wire.PushReply{}
+	return r, wire.Decode(f.Header, r)
 }
 
 // frames sends a body in frames of about frameBytes.

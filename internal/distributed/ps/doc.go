@@ -99,34 +99,29 @@
 //
 // # Protocol
 //
-// Methods are of the service goestimator.ParameterServer. Headers hold fields one after the
-// other: u is an unsigned varint, i a zigzag varint, f a little-endian float64, b a
-// byte 0 or 1, s a length (u) and bytes, [..] a count (u) and elements. Bodies are
-// raw little-endian tensor elements. "id" is incarnation u, session u. "progress" is
-// step i, stop b, reason s; "outcome" is reason s, exit code i, step i. A transfer u is TensorFlow's number of float32,
-// bfloat16 or float16: what float32 elements travel as.
+// Methods are of the service goestimator.ParameterServer. Headers are the messages of
+// package wire; bodies are raw little-endian tensor elements.
 //
-//	Status    b wait                                       -> id, ready b, server i, plan digest s, settings s (JSON), last step i, progress, done b, finished b, outcome,
-//	                                                          counters: pushes u, duplicates u, stale u, steps u, fences u, held ns u, queued u, copied u
-//	Create    id, server i, step i, replace b, last step i, plan s (JSON) -> (empty)
-//	Fill      stream of: id, unit i, field i, offset i, body: bytes from the offset on; at the end -> (empty)
-//	Ready     id, positions [rank i, state s]              -> (empty)
-//	Pull      id, transfer u, [unit i, version u]          -> stream of: unit i, version u, offset i, body: elements; last: -1 i, progress
-//	PullRows  id, transfer u, [unit i, rows i], body: row numbers int32 -> stream of: unit i, 0 u, 0 i, body: rows; last: -1 i, progress
-//	Push      stream of: id, rank i, client u, number u, step i, weight f, transfer u, ask b, [unit i, version u] wanted,
-//	          [unit i, kind u (0 dense, 1 sparse, 2 assignment, 3 sparse with repeated rows), lookup i, rows i], tally b; with it: stamp i, sums i, records i;
-//	          with ask, the verdict: progress, stale b, used before b; if neither, frames without a header whose bodies
-//	          are the entries' (sparse: row numbers int32, increasing, of kind 3 not falling) and values, then the
-//	          tally's sums (8 bytes each) and records; then: position s; the answer is a verdict and,
-//	          where values are wanted, what Pull answers
-//	WaitStep  id, step i                                   -> progress, ranks that have come for a synchronous step [i]; when it is reached, stopped, or after 10 s
-//	Stop      id, reason s                                 -> (empty)
-//	Extend    id, last step i                              -> (empty); to server 0
-//	Finish    id, outcome                                  -> (empty); any session
-//	FenceBegin, FenceMark, FenceEnd, Release: id, fence u  -> step i, held ns i, positions [rank i, state s]; Release: (empty)
-//	ReadSlice id, fence u, unit i, field i, offset i, length i -> body: bytes
-//	Norms     id, step i, ranks [i], factors [f]           -> sums of squares by variable [f]; between servers
-//	Apply     id, step i, ranks [i], factors [f]           -> (empty); between servers
+//	Status      StatusRequest                  -> StatusReply
+//	Create      CreateRequest                  -> Empty
+//	Fill        stream of FillHeader, body: bytes from the offset on -> Empty, at the end
+//	Ready       ReadyRequest                   -> Empty
+//	Pull        PullRequest                    -> stream of PullFrame, body: elements; the last has its end set
+//	PullRows    RowsRequest, body: row numbers int32 -> stream of PullFrame, body: rows; the last has its end set
+//	Push        stream of: PushHeader; with ask, the answer is a PushReply, and where that is stale or done
+//	            nothing follows; else frames without a header, whose bodies are the entries' (sparse ones: row
+//	            numbers int32, increasing, of ROWS_APART not falling) and values, then the tally's sums (8 bytes
+//	            each) and records; then PushEnd -> PushReply and, where values are wanted, what Pull answers
+//	WaitStep    WaitRequest                    -> WaitReply; when the step is reached, stopped, or after 10 s
+//	Position    PositionRequest                -> PositionReply; to server 0
+//	Stop        StopRequest                    -> Empty; to server 0
+//	Extend      ExtendRequest                  -> Empty; to server 0
+//	Finish      FinishRequest                  -> Empty; any session
+//	FenceBegin, FenceMark, FenceEnd: FenceRequest -> FenceReply
+//	Release     FenceRequest                   -> Empty
+//	ReadSlice   SliceRequest                   -> Empty, body: bytes
+//	Norms       RoundRequest                   -> NormsReply; between servers
+//	Apply       RoundRequest                   -> Empty; between servers
 //
 // Units are numbered in the plan's order; field 0 of a unit is its value, then
 // come its slots, then shared scalars.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/goestimator/goestimator/estimator/checkpoint"
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
+	"github.com/goestimator/goestimator/internal/distributed/wire"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/initializers"
 	"github.com/goestimator/goestimator/models/optimizers"
@@ -156,9 +157,9 @@ func TestFenceQueues(t *testing.T) {
 	_, c, p := big(t, optimizers.SGD{}, 2, ServerConfig{})
 	ctx := testContext(t)
 	_, ids, _ := c.joined()
-	var begin fenceReply
-	if err := c.call(ctx, 0, "FenceBegin", &fenceRequest{ids[0], 77}, &begin); err != nil || begin.step != 0 {
-		t.Fatal(begin, err)
+	var begin wire.FenceReply
+	if err := c.call(ctx, 0, "FenceBegin", &wire.FenceRequest{Id: ids[0], Fence: 77}, &begin); err != nil || begin.Step != 0 {
+		t.Fatal(&begin, err)
 	}
 	pushed := make(chan error)
 	go func() {
@@ -172,8 +173,8 @@ func TestFenceQueues(t *testing.T) {
 		}
 		queued = s.Servers[0].Stats.Queued
 	}
-	if err := c.call(ctx, 0, "FenceEnd", &fenceRequest{ids[0], 77}, &begin); err != nil || begin.held <= 0 {
-		t.Fatal(begin, err)
+	if err := c.call(ctx, 0, "FenceEnd", &wire.FenceRequest{Id: ids[0], Fence: 77}, &begin); err != nil || begin.HeldNs <= 0 {
+		t.Fatal(&begin, err)
 	}
 	if err := <-pushed; err != nil {
 		t.Fatal(err)
@@ -186,13 +187,13 @@ func TestFenceGivenUp(t *testing.T) {
 	l, c, _ := big(t, optimizers.SGD{}, 1, ServerConfig{FenceHold: time.Second, FenceLease: time.Second})
 	ctx := testContext(t)
 	_, ids, _ := c.joined()
-	if err := c.call(ctx, 0, "FenceBegin", &fenceRequest{ids[0], 77}, &fenceReply{}); err != nil {
+	if err := c.call(ctx, 0, "FenceBegin", &wire.FenceRequest{Id: ids[0], Fence: 77}, &wire.FenceReply{}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.Push(ctx, Push{Gradients: []Gradient{{Variable: "x", Value: constant(-1, 3000, 100)}}}); err != nil {
 		t.Fatal(err)
 	}
-	err := c.call(ctx, 0, "FenceEnd", &fenceRequest{ids[0], 77}, &fenceReply{})
+	err := c.call(ctx, 0, "FenceEnd", &wire.FenceRequest{Id: ids[0], Fence: 77}, &wire.FenceReply{})
 	if err == nil || errors.Is(err, ErrReset) || !strings.Contains(err.Error(), "took too long") {
 		t.Error(err)
 	}
@@ -218,7 +219,7 @@ func TestLeaseEndsWithoutTheHold(t *testing.T) {
 	_, c, _ := big(t, optimizers.SGD{}, 1, ServerConfig{FenceHold: time.Hour, FenceLease: 50 * time.Millisecond})
 	ctx := testContext(t)
 	_, ids, _ := c.joined()
-	if err := c.call(ctx, 0, "FenceBegin", &fenceRequest{ids[0], 77}, &fenceReply{}); err != nil {
+	if err := c.call(ctx, 0, "FenceBegin", &wire.FenceRequest{Id: ids[0], Fence: 77}, &wire.FenceReply{}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.Push(ctx, Push{Gradients: []Gradient{{Variable: "x", Value: constant(-1, 3000, 100)}}}); err != nil {

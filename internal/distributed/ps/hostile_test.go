@@ -8,8 +8,10 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
+	"github.com/goestimator/goestimator/internal/distributed/wire"
 	"github.com/goestimator/goestimator/models/optimizers"
 )
 
@@ -31,7 +33,7 @@ func (s *script) Send(f *cluster.Frame) error {
 }
 
 // target is a server without a network, with a session of a job.
-func target(tb testing.TB, c Config, parameters map[string]any) (*Server, ident, *Plan) {
+func target(tb testing.TB, c Config, parameters map[string]any) (*Server, *wire.SessionID, *Plan) {
 	tb.Helper()
 	j := newJob(tb, "adam", parameters)
 	p := j.plan(tb, c)
@@ -40,11 +42,11 @@ func target(tb testing.TB, c Config, parameters map[string]any) (*Server, ident,
 	if err != nil {
 		tb.Fatal(err)
 	}
-	id := ident{s.c.Incarnation, 5}
-	if _, err := s.create(context.Background(), &createRequest{ident: id, plan: text}); err != nil {
+	id := &wire.SessionID{Incarnation: s.c.Incarnation, Session: 5}
+	if _, err := s.create(context.Background(), &wire.CreateRequest{Id: id, Plan: text}); err != nil {
 		tb.Fatal(err)
 	}
-	if _, err := s.ready(context.Background(), &readyRequest{ident: id}); err != nil {
+	if _, err := s.ready(context.Background(), &wire.ReadyRequest{Id: id}); err != nil {
 		tb.Fatal(err)
 	}
 	return s, id, p
@@ -54,21 +56,27 @@ func target(tb testing.TB, c Config, parameters map[string]any) (*Server, ident,
 // a status error, and the server can still be pushed to. The first byte
 // chooses the method; a header that can be decoded gets the right session.
 func FuzzServer(f *testing.F) {
-	ok := ident{}
 	floats := make([]byte, 84)
-	for i, m := range []message{
-		&pushHeader{ident: ok, client: 1, sequence: 1, transfer: 1, entries: []entry{{unit: 0}}},
-		&pushHeader{ident: ok, client: 1, sequence: 1, transfer: 1, tally: &tallyHeader{sums: 1 << 40, records: 3}},
-		&pushHeader{ident: ok, client: 1, sequence: 2, transfer: 19, entries: []entry{{unit: 1, kind: sparseGradient, rows: 2}}},
-		&pushHeader{ident: ok, client: 1, sequence: 3, weight: 1, transfer: 1, entries: []entry{{unit: 1, kind: sparseGradient, rows: 2}, {unit: 1, lookup: 1, kind: rowsApart, rows: 20}, {unit: 1, lookup: 2}}},
-		&pullRequest{ident: ok, transfer: 14, want: []have{{0, 0}, {1, 9}}},
-		&rowsRequest{ident: ok, transfer: 1, want: []rowCount{{1, 2}, {0, 1}}},
-		&fillHeader{ident: ok, unit: 1}, &sliceRequest{fenceRequest: fenceRequest{fence: 7}, unit: 1, length: 8},
-		&fenceRequest{fence: 7}, &roundRequest{ranks: []int{0}}, &statusRequest{}, &waitRequest{step: 0}, &readyRequest{positions: []position{{70000, nil}}},
+	push := func(sequence uint64, t wire.Transfer, weight float64, list ...entry) *wire.PushHeader {
+		return &wire.PushHeader{Client: 1, Sequence: sequence, Transfer: t, Weight: weight, Entries: entriesMessage(list)}
+	}
+	withTally := push(1, 1, 0)
+	withTally.Tally = &wire.Tally{Sums: 1 << 40, Records: 3}
+	for i, m := range []proto.Message{
+		push(1, 1, 0, entry{unit: 0}), withTally,
+		push(2, 19, 0, entry{unit: 1, kind: sparseGradient, rows: 2}),
+		push(3, 1, 1, entry{unit: 1, kind: sparseGradient, rows: 2}, entry{unit: 1, lookup: 1, kind: rowsApart, rows: 20}, entry{unit: 1, lookup: 2}),
+		&wire.PushHeader{Client: 1, Transfer: 1, Entries: &wire.Entries{Unit: []int64{0, 1}}},
+		&wire.PullRequest{Transfer: 14, Want: versions([]have{{0, 0}, {1, 9}})},
+		&wire.PullRequest{Transfer: 1, Want: &wire.Versions{Unit: []int64{0, 1}}},
+		&wire.RowsRequest{Transfer: 1, Unit: []int64{1, 0}, Rows: []int64{2, 1}}, &wire.RowsRequest{Transfer: 1, Rows: []int64{2, 1}},
+		&wire.FillHeader{Unit: 1}, &wire.SliceRequest{Fence: 7, Unit: 1, Length: 8},
+		&wire.FenceRequest{Fence: 7}, &wire.RoundRequest{Ranks: []int64{0}}, &wire.StatusRequest{}, &wire.WaitRequest{},
+		&wire.ReadyRequest{Positions: []*wire.Position{{Rank: 70000}}},
 	} {
 		for method := range byte(len(fuzzed)) {
-			f.Add(method, encode(m), floats[:8*(i%3)])
-			f.Add(method, encode(m), floats)
+			f.Add(method, wire.Encode(m), floats[:8*(i%3)])
+			f.Add(method, wire.Encode(m), floats)
 		}
 	}
 	f.Fuzz(func(t *testing.T, method byte, header, body []byte) {
@@ -83,7 +91,7 @@ func FuzzServer(f *testing.F) {
 			cancel() // nothing may wait
 			h := m.adopt(header, id)
 			if handler := s.Service().Streams[m.name]; handler != nil {
-				checkStatus(t, handler(ctx, &script{in: []*cluster.Frame{{Header: h, Body: [][]byte{body}}, {Body: [][]byte{body}}, {Header: encode(&pushEnd{})}}}))
+				checkStatus(t, handler(ctx, &script{in: []*cluster.Frame{{Header: h, Body: [][]byte{body}}, {Body: [][]byte{body}}, {Header: wire.Encode(&wire.PushEnd{Commit: true})}}}))
 			} else {
 				_, err := s.Service().Unary[m.name](ctx, &cluster.Frame{Header: h, Body: [][]byte{body}})
 				checkStatus(t, err)
@@ -107,36 +115,38 @@ func FuzzServer(f *testing.F) {
 // fuzzed are the methods and how to put a session into their messages.
 var fuzzed = []struct {
 	name  string
-	adopt func(header []byte, id ident) []byte
+	adopt func(header []byte, id *wire.SessionID) []byte
 }{
-	{"Push", adopt[pushHeader](func(m *pushHeader, id ident) { m.ident = id })},
-	{"Pull", adopt[pullRequest](func(m *pullRequest, id ident) { m.ident = id })},
-	{"PullRows", adopt[rowsRequest](func(m *rowsRequest, id ident) { m.ident = id })},
-	{"Fill", adopt[fillHeader](func(m *fillHeader, id ident) { m.ident = id })},
-	{"ReadSlice", adopt[sliceRequest](func(m *sliceRequest, id ident) { m.ident = id })},
-	{"FenceBegin", adopt[fenceRequest](func(m *fenceRequest, id ident) { m.ident = id })},
-	{"FenceMark", adopt[fenceRequest](func(m *fenceRequest, id ident) { m.ident = id })},
-	{"FenceEnd", adopt[fenceRequest](func(m *fenceRequest, id ident) { m.ident = id })},
-	{"Release", adopt[fenceRequest](func(m *fenceRequest, id ident) { m.ident = id })},
-	{"Norms", adopt[roundRequest](func(m *roundRequest, id ident) { m.ident = id })},
-	{"Apply", adopt[roundRequest](func(m *roundRequest, id ident) { m.ident = id })},
-	{"WaitStep", adopt[waitRequest](func(m *waitRequest, id ident) { m.ident = id })},
-	{"Ready", adopt[readyRequest](func(m *readyRequest, id ident) { m.ident = id })},
-	{"Stop", adopt[stopRequest](func(m *stopRequest, id ident) { m.ident = id })},
-	{"Finish", adopt[finishRequest](func(m *finishRequest, id ident) { m.ident = id })},
-	{"Status", adopt[statusRequest](func(*statusRequest, ident) {})},
-	{"Extend", adopt[extendRequest](func(m *extendRequest, id ident) { m.ident = id })},
-	{"Create", adopt[createRequest](func(m *createRequest, id ident) { m.incarnation = id.incarnation })},
+	{"Push", adopt[wire.PushHeader](func(m *wire.PushHeader, id *wire.SessionID) { m.Id = id })},
+	{"Pull", adopt[wire.PullRequest](func(m *wire.PullRequest, id *wire.SessionID) { m.Id = id })},
+	{"PullRows", adopt[wire.RowsRequest](func(m *wire.RowsRequest, id *wire.SessionID) { m.Id = id })},
+	{"Fill", adopt[wire.FillHeader](func(m *wire.FillHeader, id *wire.SessionID) { m.Id = id })},
+	{"ReadSlice", adopt[wire.SliceRequest](func(m *wire.SliceRequest, id *wire.SessionID) { m.Id = id })},
+	{"FenceBegin", adopt[wire.FenceRequest](func(m *wire.FenceRequest, id *wire.SessionID) { m.Id = id })},
+	{"FenceMark", adopt[wire.FenceRequest](func(m *wire.FenceRequest, id *wire.SessionID) { m.Id = id })},
+	{"FenceEnd", adopt[wire.FenceRequest](func(m *wire.FenceRequest, id *wire.SessionID) { m.Id = id })},
+	{"Release", adopt[wire.FenceRequest](func(m *wire.FenceRequest, id *wire.SessionID) { m.Id = id })},
+	{"Norms", adopt[wire.RoundRequest](func(m *wire.RoundRequest, id *wire.SessionID) { m.Id = id })},
+	{"Apply", adopt[wire.RoundRequest](func(m *wire.RoundRequest, id *wire.SessionID) { m.Id = id })},
+	{"WaitStep", adopt[wire.WaitRequest](func(m *wire.WaitRequest, id *wire.SessionID) { m.Id = id })},
+	{"Ready", adopt[wire.ReadyRequest](func(m *wire.ReadyRequest, id *wire.SessionID) { m.Id = id })},
+	{"Stop", adopt[wire.StopRequest](func(m *wire.StopRequest, id *wire.SessionID) { m.Id = id })},
+	{"Finish", adopt[wire.FinishRequest](func(m *wire.FinishRequest, id *wire.SessionID) { m.Id = id })},
+	{"Status", adopt[wire.StatusRequest](func(*wire.StatusRequest, *wire.SessionID) {})},
+	{"Extend", adopt[wire.ExtendRequest](func(m *wire.ExtendRequest, id *wire.SessionID) { m.Id = id })},
+	{"Create", adopt[wire.CreateRequest](func(m *wire.CreateRequest, id *wire.SessionID) {
+		m.Id = &wire.SessionID{Incarnation: id.Incarnation, Session: m.Id.GetSession()}
+	})},
 }
 
-func adopt[T any, PT pointerTo[T]](set func(PT, ident)) func([]byte, ident) []byte {
-	return func(header []byte, id ident) []byte {
+func adopt[T any, PT pointerTo[T]](set func(PT, *wire.SessionID)) func([]byte, *wire.SessionID) []byte {
+	return func(header []byte, id *wire.SessionID) []byte {
 		m := PT(new(T))
-		if decode(header, m) != nil {
+		if wire.Decode(header, m) != nil {
 			return header
 		}
 		set(m, id)
-		return encode(m)
+		return wire.Encode(m)
 	}
 }
 
@@ -171,7 +181,7 @@ func FuzzPlan(f *testing.F) {
 		if total > 1<<20 || len(p.Units()) > 100 {
 			return
 		}
-		s, err := newSession(p, &createRequest{ident: ident{1, 1}})
+		s, err := newSession(p, &wire.CreateRequest{Id: &wire.SessionID{Incarnation: 1, Session: 1}})
 		if err != nil {
 			return
 		}

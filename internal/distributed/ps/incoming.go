@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
+	"github.com/goestimator/goestimator/internal/distributed/wire"
 	"github.com/goestimator/goestimator/models/optimizers"
 )
 
@@ -28,17 +29,21 @@ type place struct {
 }
 
 // prepare checks a push's entries and makes room for them.
-func (s *session) prepare(h *pushHeader) ([]*incoming, error) {
+func (s *session) prepare(h *wire.PushHeader) ([]*incoming, error) {
 	bad := func(format string, args ...any) ([]*incoming, error) {
 		return nil, status.Errorf(codes.InvalidArgument, format, args...)
 	}
-	if h.step < 0 || !(h.weight >= 0) || math.IsInf(h.weight, 0) || h.client == 0 {
-		return bad("push of step %d with weight %g: expected a step >= 0 and a finite weight >= 0", h.step, h.weight)
+	if h.Step < 0 || !(h.Weight >= 0) || math.IsInf(h.Weight, 0) || h.Client == 0 {
+		return bad("push of step %d with weight %g: expected a step >= 0 and a finite weight >= 0", h.Step, h.Weight)
 	}
 	kind, _ := s.plan.Rules.clip()
-	seen, units := map[place]bool{}, map[int]entryKind{}
+	seen, units := map[place]bool{}, map[int]wire.EntryKind{}
+	entries, err := entriesOf(h.Entries)
+	if err != nil {
+		return nil, err
+	}
 	var all []*incoming
-	for _, e := range h.entries {
+	for _, e := range entries {
 		u, err := s.unit(e.unit)
 		if err != nil {
 			return nil, err
@@ -47,7 +52,7 @@ func (s *session) prepare(h *pushHeader) ([]*incoming, error) {
 		switch {
 		case seen[place{u, e.lookup}], again && (e.kind == assignment || before == assignment):
 			return bad("part %d of %s is there twice", u.Part, u.v.Name)
-		case e.kind > rowsApart:
+		case e.kind < 0 || e.kind > rowsApart:
 			return bad("entry of kind %d", e.kind)
 		case e.kind != assignment && u.train == nil:
 			return bad("variable %s has no optimizer: it takes assignments alone", u.v.Name)
@@ -160,13 +165,13 @@ func (u *unit) giveBuffer(b []byte) {
 }
 
 // receive reads the bodies of the entries and the tally; the push's end is left.
-func receive(in *body, all []*incoming, h *pushHeader) (*optimizers.Tally, error) {
+func receive(in *body, all []*incoming, h *wire.PushHeader) (*optimizers.Tally, error) {
 	for _, x := range all {
-		if err := x.read(in, h.transfer); err != nil {
+		if err := x.read(in, transfer(h.Transfer)); err != nil {
 			return nil, err
 		}
 	}
-	return in.tally(h.tally)
+	return in.tally(h.Tally)
 }
 
 // finish checks the row numbers.
@@ -211,12 +216,18 @@ func (b *body) next() (err error) {
 }
 
 // end reads the frame with the pushEnd.
-func (b *body) end(m *pushEnd) error {
+func (b *body) end(m *wire.PushEnd) error {
 	if b.m != nil && b.m.Len() > 0 {
 		return status.Error(codes.InvalidArgument, errBody.Error())
 	}
 	if err := b.next(); err != nil {
 		return err
 	}
-	return parse(b.m.Header, m)
+	if err := parse(b.m.Header, m); err != nil {
+		return err
+	}
+	if !m.Commit {
+		return status.Error(codes.InvalidArgument, errBody.Error())
+	}
+	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
+	"github.com/goestimator/goestimator/internal/distributed/wire"
 	"github.com/goestimator/goestimator/models/optimizers"
 	"github.com/goestimator/goestimator/tensor"
 	"pgregory.net/rapid"
@@ -53,7 +54,7 @@ func TestLookupsOfAGradient(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all, err := x.prepare(&pushHeader{ident: id, client: 1, weight: 1, entries: c.entries})
+		all, err := x.prepare(&wire.PushHeader{Id: id, Client: 1, Weight: 1, Entries: entriesMessage(c.entries)})
 		freeAll(all)
 		if c.want == "" && err != nil || c.want != "" && (status.Code(err) != codes.InvalidArgument || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: got %v, expected %q", c.why, err, c.want)
@@ -65,7 +66,7 @@ func TestLookupsOfAGradient(t *testing.T) {
 // TestRowsOfLookups checks the row numbers of both kinds of sparse entries.
 func TestRowsOfLookups(t *testing.T) {
 	for _, c := range []struct {
-		kind entryKind
+		kind wire.EntryKind
 		ids  []int32
 		good bool
 	}{
@@ -90,10 +91,10 @@ func TestUnboundedRowsTakeWhatComes(t *testing.T) {
 	for i := range 1000 {
 		entries = append(entries, entry{unit: 1, kind: rowsApart, lookup: i, rows: math.MaxInt32})
 	}
-	h := encode(&pushHeader{ident: id, client: 1, sequence: 1, weight: 1, transfer: transfer(tensor.Float32), entries: entries})
+	h := wire.Encode(&wire.PushHeader{Id: id, Client: 1, Sequence: 1, Weight: 1, Transfer: wire.Transfer_TRANSFER_FLOAT32, Entries: entriesMessage(entries)})
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	err := s.push(context.Background(), &script{in: []*cluster.Frame{{Header: h}, {Body: [][]byte{make([]byte, 1<<20)}}, {Header: encode(&pushEnd{})}}})
+	err := s.push(context.Background(), &script{in: []*cluster.Frame{{Header: h}, {Body: [][]byte{make([]byte, 1<<20)}}, {Header: wire.Encode(&wire.PushEnd{Commit: true})}}})
 	runtime.ReadMemStats(&after)
 	if status.Code(err) != codes.InvalidArgument {
 		t.Errorf("got %v, expected that the body is too short", err)

@@ -1,39 +1,22 @@
 package ps
 
-import "context"
+import (
+	"context"
 
-// positionRequest asks server 0 for the place of a worker in its input, behind
-// the last batch of it that the variables have seen.
-type positionRequest struct {
-	ident
-	rank int
-}
+	"google.golang.org/protobuf/proto"
 
-func (m *positionRequest) wire(c *coder) {
-	m.ident.wire(c)
-	c.int(&m.rank)
-}
+	"github.com/goestimator/goestimator/internal/distributed/wire"
+)
 
-// positionReply has the place; without known, the worker has made no step.
-type positionReply struct {
-	known bool
-	state []byte
-}
-
-func (m *positionReply) wire(c *coder) {
-	c.bool(&m.known)
-	c.bytes(&m.state)
-}
-
-func (s *Server) position(_ context.Context, req *positionRequest) (message, error) {
-	x, err := s.find(req.ident)
+func (s *Server) position(_ context.Context, req *wire.PositionRequest) (proto.Message, error) {
+	x, err := s.find(req.Id)
 	if err != nil {
 		return nil, err
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	state, ok := x.positions[req.rank]
-	return &positionReply{known: ok, state: state}, nil
+	state, ok := x.positions[int(req.Rank)]
+	return &wire.PositionReply{Known: ok, State: state}, nil
 }
 
 // Position returns the place of this worker in its input, behind the last batch
@@ -45,9 +28,9 @@ func (c *Client) Position(ctx context.Context) ([]byte, error) {
 	}
 	ctx, cancel := c.deadline(ctx)
 	defer cancel()
-	var reply positionReply
-	if err := c.call(ctx, 0, "Position", &positionRequest{ids[0], c.c.Rank}, &reply); err != nil || !reply.known {
+	var reply wire.PositionReply
+	if err := c.call(ctx, 0, "Position", &wire.PositionRequest{Id: ids[0], Rank: int64(c.c.Rank)}, &reply); err != nil || !reply.Known {
 		return nil, err
 	}
-	return reply.state, nil
+	return reply.State, nil
 }

@@ -12,8 +12,10 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
+	"github.com/goestimator/goestimator/internal/distributed/wire"
 	"github.com/goestimator/goestimator/models/optimizers"
 )
 
@@ -35,7 +37,7 @@ type rounds struct {
 
 // merged are the means of one step's gradients, lookup by lookup, and assignments, by unit.
 type merged struct {
-	ranks     []int
+	ranks     []int64
 	gradients map[*unit][]*gradient
 	assigned  map[*unit][]byte
 }
@@ -61,19 +63,19 @@ func (r *rounds) over(step int64, rank int) bool {
 func (r *rounds) add(a *arrival) (stale bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	old := r.got[a.rank]
+	old := r.got[int(a.Rank)]
 	switch {
-	case a.step > r.step:
+	case a.Step > r.step:
 		freeAll(a.all)
-		return false, status.Errorf(codes.InvalidArgument, "gradients of step %d, at step %d", a.step, r.step)
-	case a.step < r.step || r.closing || old != nil && r.s.server == 0:
+		return false, status.Errorf(codes.InvalidArgument, "gradients of step %d, at step %d", a.Step, r.step)
+	case a.Step < r.step || r.closing || old != nil && r.s.server == 0:
 		freeAll(a.all)
 		return true, nil
 	}
 	if old != nil {
 		freeAll(old.all)
 	}
-	r.got[a.rank] = a
+	r.got[int(a.Rank)] = a
 	if r.s.server == 0 && len(r.got) == r.s.plan.Sync.Aggregate {
 		r.closing = true
 		ranks := slices.Sorted(maps.Keys(r.got))
@@ -104,12 +106,12 @@ func (r *rounds) finish(ranks []int) {
 }
 
 func (r *rounds) finishAll(ctx context.Context, ranks []int) error {
-	req := &roundRequest{step: r.step, ranks: ranks}
+	req := &wire.RoundRequest{Step: r.step, Ranks: int64s(ranks)}
 	var err error
-	if req.factors, err = r.factors(ctx, req); err != nil {
+	if req.Factors, err = r.factors(ctx, req); err != nil {
 		return err
 	}
-	if err := r.others(ctx, "Apply", req, func() message { return &nothing{} }, nil); err != nil {
+	if err := r.others(ctx, "Apply", req, func() proto.Message { return &wire.Empty{} }, nil); err != nil {
 		return err
 	}
 	positions := map[int][]byte{}
@@ -123,13 +125,13 @@ func (r *rounds) finishAll(ctx context.Context, ranks []int) error {
 	if err := r.apply(req); err != nil {
 		return err
 	}
-	r.s.advance(req.step+1, positions)
+	r.s.advance(req.Step+1, positions)
 	return nil
 }
 
 // factors returns what each variable's mean gradient is to be multiplied by;
 // norms are over the parts on all servers.
-func (r *rounds) factors(ctx context.Context, req *roundRequest) ([]float64, error) {
+func (r *rounds) factors(ctx context.Context, req *wire.RoundRequest) ([]float64, error) {
 	kind, limit := r.s.plan.Rules.clip()
 	if kind != optimizers.ClipNorm && kind != optimizers.ClipGlobalNorm {
 		return nil, nil
@@ -138,8 +140,8 @@ func (r *rounds) factors(ctx context.Context, req *roundRequest) ([]float64, err
 	if err != nil {
 		return nil, err
 	}
-	err = r.others(ctx, "Norms", req, func() message { return &normsReply{} }, func(m message) error {
-		other := m.(*normsReply).squares
+	err = r.others(ctx, "Norms", req, func() proto.Message { return &wire.NormsReply{} }, func(m proto.Message) error {
+		other := m.(*wire.NormsReply).Squares
 		if len(other) != len(sums) {
 			return fmt.Errorf("norms of %d variables, expected %d", len(other), len(sums))
 		}
@@ -180,7 +182,7 @@ func clipFactors(kind optimizers.TransformKind, limit float64, squares []float64
 
 // others calls a method on the servers but 0, all at once; use gets the
 // replies, in the servers' order.
-func (r *rounds) others(ctx context.Context, method string, req *roundRequest, reply func() message, use func(message) error) error {
+func (r *rounds) others(ctx context.Context, method string, req *wire.RoundRequest, reply func() proto.Message, use func(proto.Message) error) error {
 	n := r.s.plan.Servers
 	if n == 1 {
 		return nil
@@ -188,7 +190,7 @@ func (r *rounds) others(ctx context.Context, method string, req *roundRequest, r
 	if r.servers.Client == nil || len(r.servers.Servers) != n {
 		return fmt.Errorf("%d parameter servers are configured, the plan has %d", len(r.servers.Servers), n)
 	}
-	replies := make([]message, n-1)
+	replies := make([]proto.Message, n-1)
 	errs := make([]error, n-1)
 	var wg sync.WaitGroup
 	for i, task := range r.servers.Servers[1:] {
@@ -208,16 +210,15 @@ func (r *rounds) others(ctx context.Context, method string, req *roundRequest, r
 }
 
 // call asks another server about this session, whose incarnation it need not know.
-func (r *rounds) call(ctx context.Context, to cluster.Task, method string, req *roundRequest, reply message) error {
-	q := *req
-	q.session = r.s.id
+func (r *rounds) call(ctx context.Context, to cluster.Task, method string, req *wire.RoundRequest, reply proto.Message) error {
+	q := &wire.RoundRequest{Id: &wire.SessionID{Session: r.s.id}, Step: req.Step, Ranks: req.Ranks, Factors: req.Factors}
 	once := func() error {
-		f, err := r.servers.Client.Call(ctx, to, methodName(method), &cluster.Frame{Header: encode(&q)})
+		f, err := r.servers.Client.Call(ctx, to, methodName(method), &cluster.Frame{Header: wire.Encode(q)})
 		if err != nil {
 			return err
 		}
 		defer f.Release()
-		return decode(f.Header, reply)
+		return wire.Decode(f.Header, reply)
 	}
 	return retry(ctx, once, func(err error) {
 		r.servers.Log.Warn("the connection between parameter servers broke; the request is sent again", "server", to, "method", method, "error", err)
@@ -225,25 +226,25 @@ func (r *rounds) call(ctx context.Context, to cluster.Task, method string, req *
 }
 
 // merge computes the means of the given ranks' gradients, once; mu is held.
-func (r *rounds) merge(req *roundRequest) (*merged, error) {
-	if req.step != r.step {
-		return nil, status.Errorf(codes.FailedPrecondition, "step %d is asked for at step %d", req.step, r.step)
+func (r *rounds) merge(req *wire.RoundRequest) (*merged, error) {
+	if req.Step != r.step {
+		return nil, status.Errorf(codes.FailedPrecondition, "step %d is asked for at step %d", req.Step, r.step)
 	}
-	if m := r.merged; m != nil && slices.Equal(m.ranks, req.ranks) {
+	if m := r.merged; m != nil && slices.Equal(m.ranks, req.Ranks) {
 		return m, nil
 	}
-	m := &merged{ranks: req.ranks, gradients: map[*unit][]*gradient{}, assigned: map[*unit][]byte{}}
+	m := &merged{ranks: req.Ranks, gradients: map[*unit][]*gradient{}, assigned: map[*unit][]byte{}}
 	all := map[place][]weighted{}
 	total := map[place]float64{}
-	for _, k := range req.ranks {
-		a := r.got[k]
+	for _, k := range req.Ranks {
+		a := r.got[int(k)]
 		if a == nil {
 			continue // it had nothing for this server
 		}
 		for _, in := range a.all {
 			at := place{in.u, in.lookup}
-			all[at] = append(all[at], weighted{&in.gradient, a.weight})
-			total[at] += a.weight
+			all[at] = append(all[at], weighted{&in.gradient, a.Weight})
+			total[at] += a.Weight
 			if in.kind == assignment && m.assigned[in.u] == nil {
 				m.assigned[in.u] = in.values
 			}
@@ -287,7 +288,7 @@ func share(weight, total float64, n int) float64 {
 }
 
 // norms returns the sums of squares of the means on this server, by variable.
-func (r *rounds) norms(req *roundRequest) ([]float64, error) {
+func (r *rounds) norms(req *wire.RoundRequest) ([]float64, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	m, err := r.merge(req)
@@ -305,24 +306,24 @@ func (r *rounds) norms(req *roundRequest) ([]float64, error) {
 }
 
 // apply uses the means on this server and begins the next step.
-func (r *rounds) apply(req *roundRequest) error {
+func (r *rounds) apply(req *wire.RoundRequest) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if req.step < r.step {
+	if req.Step < r.step {
 		return nil // asked again
 	}
 	m, err := r.merge(req)
 	if err != nil {
 		return err
 	}
-	if n := len(req.factors); n > 0 && n != len(r.s.plan.Variables) {
+	if n := len(req.Factors); n > 0 && n != len(r.s.plan.Variables) {
 		return status.Errorf(codes.InvalidArgument, "%d factors, expected %d", n, len(r.s.plan.Variables))
 	}
 	units := append(slices.Collect(maps.Keys(m.gradients)), slices.Collect(maps.Keys(m.assigned))...)
 	if err := parallel(len(units), func(i int) error { return r.update(units[i], m, req) }); err != nil {
 		return err
 	}
-	if err := r.applyTallies(req.ranks); err != nil {
+	if err := r.applyTallies(req.Ranks); err != nil {
 		return err
 	}
 	for u, lookups := range m.gradients {
@@ -340,14 +341,14 @@ func (r *rounds) apply(req *roundRequest) error {
 	return nil
 }
 
-func (r *rounds) update(u *unit, m *merged, req *roundRequest) error {
+func (r *rounds) update(u *unit, m *merged, req *wire.RoundRequest) error {
 	lookups := m.gradients[u]
 	if lookups == nil {
 		return u.assign(m.assigned[u])
 	}
 	factor, bound := 1.0, 0.0
-	if len(req.factors) > 0 {
-		factor = req.factors[u.Variable]
+	if len(req.Factors) > 0 {
+		factor = req.Factors[u.Variable]
 	}
 	if kind, limit := r.s.plan.Rules.clip(); kind == optimizers.ClipValue {
 		bound = limit
@@ -359,22 +360,22 @@ func (r *rounds) update(u *unit, m *merged, req *roundRequest) error {
 	if !g.sparse && len(lookups) > 1 {
 		defer u.giveBuffer(g.values)
 	}
-	return u.apply(context.Background(), req.step, g)
+	return u.apply(context.Background(), req.Step, g)
 }
 
 // norms and applyRound are what server 0 asks of the others. They are not bound
 // to an incarnation: the session's number is enough.
 
-func (s *Server) norms(_ context.Context, req *roundRequest) (message, error) {
+func (s *Server) norms(_ context.Context, req *wire.RoundRequest) (proto.Message, error) {
 	x, err := s.round(req)
 	if err != nil {
 		return nil, err
 	}
 	sums, err := x.rounds.norms(req)
-	return &normsReply{sums}, err
+	return &wire.NormsReply{Squares: sums}, err
 }
 
-func (s *Server) applyRound(ctx context.Context, req *roundRequest) (message, error) {
+func (s *Server) applyRound(ctx context.Context, req *wire.RoundRequest) (proto.Message, error) {
 	x, err := s.round(req)
 	if err != nil {
 		return nil, err
@@ -383,15 +384,15 @@ func (s *Server) applyRound(ctx context.Context, req *roundRequest) (message, er
 		return nil, err
 	}
 	defer x.gate.leave()
-	return &nothing{}, x.rounds.apply(req)
+	return &wire.Empty{}, x.rounds.apply(req)
 }
 
-func (s *Server) round(req *roundRequest) (*session, error) {
-	x, err := s.find(ident{s.c.Incarnation, req.session})
+func (s *Server) round(req *wire.RoundRequest) (*session, error) {
+	x, err := s.find(&wire.SessionID{Incarnation: s.c.Incarnation, Session: req.Id.GetSession()})
 	if err != nil {
 		return nil, err
 	}
-	if x.plan.Sync == nil || x.server == 0 || len(req.ranks) > maxRanks {
+	if x.plan.Sync == nil || x.server == 0 || len(req.Ranks) > maxRanks {
 		return nil, status.Error(codes.InvalidArgument, "not a round of a synchronous plan")
 	}
 	return x, nil

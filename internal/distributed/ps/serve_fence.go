@@ -7,8 +7,10 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
+	"github.com/goestimator/goestimator/internal/distributed/wire"
 )
 
 // fences are what a session knows of its latest checkpoint.
@@ -33,37 +35,37 @@ func (f *fences) close() {
 
 // fenceBegin holds pushes back and marks the state; FenceEnd lets them go on.
 // The chief asks server 0 first, so that no step is counted meanwhile.
-func (s *Server) fenceBegin(ctx context.Context, req *fenceRequest) (message, error) {
-	x, err := s.find(req.ident)
+func (s *Server) fenceBegin(ctx context.Context, req *wire.FenceRequest) (proto.Message, error) {
+	x, err := s.find(req.Id)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.mark(ctx, x, req.fence); err != nil {
+	if err := s.mark(ctx, x, req.Fence); err != nil {
 		return nil, err
 	}
-	return &fenceReply{step: x.now().step, positions: x.listPositions()}, nil
+	return &wire.FenceReply{Step: x.now().step, Positions: x.listPositions()}, nil
 }
 
 // fenceMark marks the state of one of the other servers.
-func (s *Server) fenceMark(ctx context.Context, req *fenceRequest) (message, error) {
-	x, err := s.find(req.ident)
+func (s *Server) fenceMark(ctx context.Context, req *wire.FenceRequest) (proto.Message, error) {
+	x, err := s.find(req.Id)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.mark(ctx, x, req.fence); err != nil {
+	if err := s.mark(ctx, x, req.Fence); err != nil {
 		return nil, err
 	}
-	held, err := x.unhold(req.fence)
-	return &fenceReply{held: int64(held)}, err
+	held, err := x.unhold(req.Fence)
+	return &wire.FenceReply{HeldNs: int64(held)}, err
 }
 
-func (s *Server) fenceEnd(_ context.Context, req *fenceRequest) (message, error) {
-	x, err := s.find(req.ident)
+func (s *Server) fenceEnd(_ context.Context, req *wire.FenceRequest) (proto.Message, error) {
+	x, err := s.find(req.Id)
 	if err != nil {
 		return nil, err
 	}
-	held, err := x.unhold(req.fence)
-	return &fenceReply{held: int64(held)}, err
+	held, err := x.unhold(req.Fence)
+	return &wire.FenceReply{HeldNs: int64(held)}, err
 }
 
 // mark closes the gate and freezes all units.
@@ -142,18 +144,18 @@ func (s *session) thaw(fence uint64) bool {
 	return true
 }
 
-func (s *Server) release(_ context.Context, req *fenceRequest) (message, error) {
-	x, err := s.find(req.ident)
+func (s *Server) release(_ context.Context, req *wire.FenceRequest) (proto.Message, error) {
+	x, err := s.find(req.Id)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := x.unhold(req.fence); err == nil {
+	if _, err := x.unhold(req.Fence); err == nil {
 		s.c.Log.Warn("a checkpoint was given up while it held pushes back")
 	}
-	if x.thaw(req.fence) {
+	if x.thaw(req.Fence) {
 		x.noteCheckpoint()
 	}
-	return &nothing{}, nil
+	return &wire.Empty{}, nil
 }
 
 // maxSlice bounds what one ReadSlice returns.
@@ -163,33 +165,33 @@ var sliceBuffers = sync.Pool{New: func() any { return new([]byte) }}
 
 // readSlice returns bytes of a field as of a fence.
 func (s *Server) readSlice(_ context.Context, f *cluster.Frame) (*cluster.Frame, error) {
-	var req sliceRequest
+	var req wire.SliceRequest
 	if err := parse(f.Header, &req); err != nil {
 		return nil, err
 	}
-	x, err := s.find(req.ident)
+	x, err := s.find(req.Id)
 	if err != nil {
 		return nil, err
 	}
-	u, err := x.unit(req.unit)
+	u, err := x.unit(int(req.Unit))
 	if err != nil {
 		return nil, err
 	}
-	if req.length < 0 || req.length > maxSlice {
-		return nil, status.Errorf(codes.InvalidArgument, "%d bytes: expected at most %d", req.length, maxSlice)
+	if req.Length < 0 || req.Length > maxSlice {
+		return nil, status.Errorf(codes.InvalidArgument, "%d bytes: expected at most %d", req.Length, maxSlice)
 	}
-	if !x.fences.renew(req.fence, s.c.FenceLease) {
-		return nil, status.Errorf(codes.NotFound, "there is no checkpoint %x: it was given up, or another began", req.fence)
+	if !x.fences.renew(req.Fence, s.c.FenceLease) {
+		return nil, status.Errorf(codes.NotFound, "there is no checkpoint %x: it was given up, or another began", req.Fence)
 	}
-	b := sliceBuffers.Get().(*[]byte)
-	if cap(*b) < req.length {
-		*b = make([]byte, req.length)
+	b, n := sliceBuffers.Get().(*[]byte), int(req.Length)
+	if cap(*b) < n {
+		*b = make([]byte, n)
 	}
-	if err := u.readFrozen(req.fence, req.field, req.offset, (*b)[:req.length]); err != nil {
+	if err := u.readFrozen(req.Fence, int(req.Field), int(req.Offset), (*b)[:n]); err != nil {
 		sliceBuffers.Put(b)
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
-	return &cluster.Frame{Header: encode(&nothing{}), Body: [][]byte{(*b)[:req.length]}, Done: func() { sliceBuffers.Put(b) }}, nil
+	return &cluster.Frame{Header: wire.Encode(&wire.Empty{}), Body: [][]byte{(*b)[:n]}, Done: func() { sliceBuffers.Put(b) }}, nil
 }
 
 // renew extends the lease of the latest fence; false where it is another.

@@ -7,6 +7,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
+	"github.com/goestimator/goestimator/internal/distributed/wire"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -15,12 +16,20 @@ const frameBytes = 1 << 20
 
 // pull streams values of units that are newer than the caller's.
 func (s *Server) pull(_ context.Context, st cluster.Stream) error {
-	var req pullRequest
-	x, err := s.open(st, &req, func() ident { return req.ident })
+	var req wire.PullRequest
+	x, err := s.open(st, &req)
 	if err != nil {
 		return err
 	}
-	return x.sendValues(st, req.want, req.transfer)
+	t, err := transferOf(req.Transfer)
+	if err != nil {
+		return err
+	}
+	want, err := versionsOf(req.Want)
+	if err != nil {
+		return err
+	}
+	return x.sendValues(st, want, t)
 }
 
 // sendValues sends the values of units that are newer than the caller's, and
@@ -44,7 +53,7 @@ func (s *session) sendValues(st cluster.Stream, want []have, t transfer) error {
 			return err
 		}
 	}
-	return st.Send(&cluster.Frame{Header: encode(&pullFrame{unit: -1, progress: s.now()})})
+	return st.Send(&cluster.Frame{Header: wire.Encode(&wire.PullFrame{End: s.now().message()})})
 }
 
 // loading is an image that is being made, and what is to come after it.
@@ -90,7 +99,7 @@ func (l *loading) drop() {
 }
 
 // open receives a stream's first frame and finds its session.
-func (s *Server) open(st cluster.Stream, m message, id func() ident) (*session, error) {
+func (s *Server) open(st cluster.Stream, m sessionMessage) (*session, error) {
 	f, err := st.Recv()
 	if err != nil {
 		return nil, err
@@ -99,7 +108,7 @@ func (s *Server) open(st cluster.Stream, m message, id func() ident) (*session, 
 	if err := parse(f.Header, m); err != nil {
 		return nil, err
 	}
-	return s.find(id())
+	return s.find(m.GetId())
 }
 
 // sendImage sends an image when it is made.
@@ -116,7 +125,7 @@ func sendImage(st cluster.Stream, l *loading, t transfer, scratch []byte) error 
 			t.narrow(scratch[:len(chunk)/2], chunk)
 			chunk = scratch[:len(chunk)/2]
 		}
-		f := &cluster.Frame{Header: encode(&pullFrame{unit: u.number, version: m.version, offset: at}), Body: [][]byte{chunk}}
+		f := &cluster.Frame{Header: wire.Encode(&wire.PullFrame{Unit: int64(u.number), Version: m.version, Offset: int64(at)}), Body: [][]byte{chunk}}
 		if err := st.Send(f); err != nil {
 			return err
 		}
@@ -134,20 +143,21 @@ func (s *Server) pullRows(_ context.Context, st cluster.Stream) error {
 		return err
 	}
 	defer first.Release()
-	var req rowsRequest
+	var req wire.RowsRequest
 	if err := parse(first.Header, &req); err != nil {
 		return err
 	}
-	x, err := s.find(req.ident)
+	x, err := s.find(req.Id)
 	if err != nil {
 		return err
 	}
-	n := 0
-	for _, w := range req.want {
-		if w.rows < 0 || w.rows > maxRows || n+w.rows > maxRows {
-			return status.Errorf(codes.InvalidArgument, "%d rows: expected at most %d", w.rows, maxRows)
-		}
-		n += w.rows
+	t, err := transferOf(req.Transfer)
+	if err != nil {
+		return err
+	}
+	n, err := countRows(&req)
+	if err != nil {
+		return err
 	}
 	if first.Len() != 4*n {
 		return status.Errorf(codes.InvalidArgument, "%d bytes of row numbers, expected %d", first.Len(), 4*n)
@@ -156,19 +166,34 @@ func (s *Server) pullRows(_ context.Context, st cluster.Stream) error {
 	defer giveScratch(numbers)
 	first.CopyTo(numbers, 0)
 	rest := int32s(numbers)
-	out := &rowSender{st: st, transfer: req.transfer}
+	out := &rowSender{st: st, transfer: t}
 	defer out.free()
-	for _, w := range req.want {
-		u, err := x.unit(w.unit)
+	for i, rows := range req.Rows {
+		u, err := x.unit(int(req.Unit[i]))
 		if err != nil {
 			return err
 		}
-		if err := out.send(u, rest[:w.rows]); err != nil {
+		if err := out.send(u, rest[:rows]); err != nil {
 			return err
 		}
-		rest = rest[w.rows:]
+		rest = rest[rows:]
 	}
-	return st.Send(&cluster.Frame{Header: encode(&pullFrame{unit: -1, progress: x.now()})})
+	return st.Send(&cluster.Frame{Header: wire.Encode(&wire.PullFrame{End: x.now().message()})})
+}
+
+// countRows checks and adds up the rows of a request.
+func countRows(req *wire.RowsRequest) (int, error) {
+	if len(req.Unit) != len(req.Rows) {
+		return 0, status.Errorf(codes.InvalidArgument, "rows: %v: %d units, %d numbers of rows", errLengths, len(req.Unit), len(req.Rows))
+	}
+	n := int64(0)
+	for _, rows := range req.Rows {
+		if rows < 0 || rows > maxRows || n+rows > maxRows {
+			return 0, status.Errorf(codes.InvalidArgument, "%d rows: expected at most %d", rows, maxRows)
+		}
+		n += rows
+	}
+	return int(n), nil
 }
 
 // rowSender sends rows in frames of about rowFrame bytes.
@@ -193,7 +218,7 @@ func (r *rowSender) send(u *unit, ids []int32) error {
 			r.transfer.narrow(half, chunk)
 			chunk = half
 		}
-		if err := r.st.Send(&cluster.Frame{Header: encode(&pullFrame{unit: u.number}), Body: [][]byte{chunk}}); err != nil {
+		if err := r.st.Send(&cluster.Frame{Header: wire.Encode(&wire.PullFrame{Unit: int64(u.number)}), Body: [][]byte{chunk}}); err != nil {
 			return err
 		}
 		ids = ids[n:]

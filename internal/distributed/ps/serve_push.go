@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
+	"github.com/goestimator/goestimator/internal/distributed/wire"
 	"github.com/goestimator/goestimator/models/optimizers"
 )
 
@@ -20,58 +21,66 @@ const maxPosition = 16 << 20
 // push receives the gradients of one worker's step for this server and, in
 // asynchronous plans, applies them; in synchronous ones they wait for the others'.
 func (s *Server) push(ctx context.Context, st cluster.Stream) error {
-	var h pushHeader
-	x, err := s.open(st, &h, func() ident { return h.ident })
+	h := &wire.PushHeader{}
+	x, err := s.open(st, h)
 	if err != nil {
 		return err
 	}
-	r, err := x.rank(h.rank)
+	t, err := transferOf(h.Transfer)
 	if err != nil {
 		return err
 	}
-	if h.ask {
-		v := x.verdict(r, &h)
-		if err := st.Send(&cluster.Frame{Header: encode(&v)}); err != nil || v.stale || v.done {
+	want, err := versionsOf(h.Want)
+	if err != nil {
+		return err
+	}
+	r, err := x.rank(int(h.Rank))
+	if err != nil {
+		return err
+	}
+	if h.Ask {
+		v := x.verdict(r, h)
+		if err := st.Send(&cluster.Frame{Header: wire.Encode(v)}); err != nil || v.Stale || v.Done {
 			return err
 		}
 	}
-	if err := x.expectTally(&h); err != nil {
+	if err := x.expectTally(h); err != nil {
 		return err
 	}
-	all, err := x.prepare(&h)
+	all, err := x.prepare(h)
 	if err != nil {
 		return err
 	}
-	stale, err := x.take(ctx, st, r, &arrival{pushHeader: h, all: all})
+	stale, err := x.take(ctx, st, r, &arrival{PushHeader: h, all: all})
 	if err != nil {
 		return err
 	}
-	err = st.Send(&cluster.Frame{Header: encode(&pushReply{progress: x.now(), stale: stale})})
-	if err != nil || len(h.want) == 0 {
+	err = st.Send(&cluster.Frame{Header: wire.Encode(&wire.PushReply{Progress: x.now().message(), Stale: stale})})
+	if err != nil || len(want) == 0 {
 		return err
 	}
-	return x.sendValues(st, h.want, h.transfer)
+	return x.sendValues(st, want, t)
 }
 
 // take receives the rest of a push and uses it. Where other servers have a share,
 // server 0 applies its own before it hears that they have theirs.
 func (s *session) take(ctx context.Context, st cluster.Stream, r *rank, a *arrival) (stale bool, err error) {
 	in := &body{st: st}
-	if a.tally, err = receive(in, a.all, &a.pushHeader); err == nil && s.server == 0 && s.plan.Servers > 1 && s.plan.Sync == nil && a.tally == nil {
+	if a.tally, err = receive(in, a.all, a.PushHeader); err == nil && s.server == 0 && s.plan.Servers > 1 && s.plan.Sync == nil && a.tally == nil {
 		err = s.applyEarly(ctx, r, a)
 	}
-	var end pushEnd
+	var end wire.PushEnd
 	if err == nil {
 		err = in.end(&end)
 	}
-	if err == nil && len(end.position) > maxPosition {
-		err = status.Errorf(codes.InvalidArgument, "a position of %d bytes: expected at most %d", len(end.position), maxPosition)
+	if err == nil && len(end.Position) > maxPosition {
+		err = status.Errorf(codes.InvalidArgument, "a position of %d bytes: expected at most %d", len(end.Position), maxPosition)
 	}
 	if err != nil {
 		freeAll(a.all)
 		return false, err
 	}
-	a.position = end.position
+	a.position = end.Position
 	return s.commit(ctx, r, a)
 }
 
@@ -79,19 +88,19 @@ func (s *session) take(ctx context.Context, st cluster.Stream, r *rank, a *arriv
 func (s *session) applyEarly(ctx context.Context, r *rank, a *arrival) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.client == a.client && a.sequence <= max(r.sequence, r.early) {
+	if r.client == a.Client && a.Sequence <= max(r.sequence, r.early) {
 		return nil // it came before
 	}
 	if err := s.enter(ctx); err != nil {
 		return err
 	}
 	defer s.gate.leave()
-	if r.client != a.client {
-		r.client, r.sequence, r.stale, r.err = a.client, 0, false, nil
+	if r.client != a.Client {
+		r.client, r.sequence, r.stale, r.err = a.Client, 0, false, nil
 	}
-	r.early = a.sequence
+	r.early = a.Sequence
 	if err := s.applyAll(a); err != nil {
-		r.sequence, r.err = a.sequence, status.Error(codes.Internal, err.Error())
+		r.sequence, r.err = a.Sequence, status.Error(codes.Internal, err.Error())
 		return r.err
 	}
 	return nil
@@ -99,44 +108,44 @@ func (s *session) applyEarly(ctx context.Context, r *rank, a *arrival) error {
 
 // arrival is a push that has come whole.
 type arrival struct {
-	pushHeader
+	*wire.PushHeader
 	all      []*incoming
 	tally    *optimizers.Tally // nil: none
 	position []byte
 }
 
 // verdict tells whether it makes sense to send the gradients.
-func (s *session) verdict(r *rank, h *pushHeader) pushReply {
+func (s *session) verdict(r *rank, h *wire.PushHeader) *wire.PushReply {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	v := pushReply{progress: s.now()}
-	if r.client == h.client && h.sequence == r.sequence && r.err == nil {
-		v.stale, v.done = r.stale, true
+	v := &wire.PushReply{Progress: s.now().message()}
+	if r.client == h.Client && h.Sequence == r.sequence && r.err == nil {
+		v.Stale, v.Done = r.stale, true
 		s.count(func(c *Stats) { c.Duplicates++ })
 		return v
 	}
-	if v.stale = s.tooOld(h); v.stale {
+	if v.Stale = s.tooOld(h); v.Stale {
 		s.count(func(c *Stats) { c.Stale++ })
 	}
 	return v
 }
 
 // tooOld reports whether gradients will not be used.
-func (s *session) tooOld(h *pushHeader) bool {
+func (s *session) tooOld(h *wire.PushHeader) bool {
 	if s.plan.Sync != nil {
-		return s.rounds.over(h.step, h.rank)
+		return s.rounds.over(h.Step, int(h.Rank))
 	}
-	return s.plan.Staleness > 0 && s.now().step-h.step > s.plan.Staleness
+	return s.plan.Staleness > 0 && s.now().step-h.Step > s.plan.Staleness
 }
 
 // commit uses a push exactly once. It owns the entries' memory.
 func (s *session) commit(ctx context.Context, r *rank, a *arrival) (stale bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.client == a.client && a.sequence <= r.sequence {
+	if r.client == a.Client && a.Sequence <= r.sequence {
 		freeAll(a.all)
 		s.count(func(c *Stats) { c.Duplicates++ })
-		if a.sequence < r.sequence {
+		if a.Sequence < r.sequence {
 			return true, nil
 		}
 		return r.stale, r.err
@@ -149,12 +158,12 @@ func (s *session) commit(ctx context.Context, r *rank, a *arrival) (stale bool, 
 			return false, err
 		}
 		defer s.gate.leave()
-		stale, err = s.applyNow(a, r.client == a.client && r.early == a.sequence)
+		stale, err = s.applyNow(a, r.client == a.Client && r.early == a.Sequence)
 	}
-	if r.client != a.client {
+	if r.client != a.Client {
 		r.early = 0 // it was of the worker's run before
 	}
-	r.client, r.sequence, r.stale, r.err = a.client, a.sequence, stale, err
+	r.client, r.sequence, r.stale, r.err = a.Client, a.Sequence, stale, err
 	s.count(func(c *Stats) {
 		if stale {
 			c.Stale++
@@ -203,7 +212,7 @@ func (s *session) applyNow(a *arrival, early bool) (stale bool, err error) {
 		defer s.mu.Unlock()
 		s.step++
 		if len(a.position) > 0 {
-			s.positions[a.rank] = a.position
+			s.positions[int(a.Rank)] = a.position
 		}
 		s.signal()
 	}
@@ -212,7 +221,7 @@ func (s *session) applyNow(a *arrival, early bool) (stale bool, err error) {
 
 // applyAll updates the units of all entries.
 func (s *session) applyAll(a *arrival) error {
-	return parallel(len(a.all), func(i int) error { return a.all[i].use(a.step) })
+	return parallel(len(a.all), func(i int) error { return a.all[i].use(a.Step) })
 }
 
 // use updates the entry's unit. What has begun is not given up half-way.

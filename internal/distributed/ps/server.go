@@ -10,8 +10,10 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
+	"github.com/goestimator/goestimator/internal/distributed/wire"
 )
 
 // ServiceName is the name that the methods are called by.
@@ -127,11 +129,11 @@ func (s *Server) Service() cluster.Service {
 // pointerTo is a message that is decoded into a *T.
 type pointerTo[T any] interface {
 	*T
-	message
+	proto.Message
 }
 
 // unary makes a handler of a function on messages.
-func unary[Q any, PQ pointerTo[Q]](f func(context.Context, PQ) (message, error)) cluster.Handler {
+func unary[Q any, PQ pointerTo[Q]](f func(context.Context, PQ) (proto.Message, error)) cluster.Handler {
 	return func(ctx context.Context, req *cluster.Frame) (*cluster.Frame, error) {
 		q := PQ(new(Q))
 		if err := parse(req.Header, q); err != nil {
@@ -141,19 +143,12 @@ func unary[Q any, PQ pointerTo[Q]](f func(context.Context, PQ) (message, error))
 		if err != nil {
 			return nil, err
 		}
-		return &cluster.Frame{Header: encode(reply)}, nil
+		return &cluster.Frame{Header: wire.Encode(reply)}, nil
 	}
-}
-
-func parse(header []byte, m message) error {
-	if err := decode(header, m); err != nil {
-		return status.Error(codes.InvalidArgument, err.Error())
-	}
-	return nil
 }
 
 // find returns the ready session that a caller means.
-func (s *Server) find(id ident) (*session, error) {
+func (s *Server) find(id *wire.SessionID) (*session, error) {
 	x, err := s.findAny(id)
 	if err != nil {
 		return nil, err
@@ -161,7 +156,7 @@ func (s *Server) find(id ident) (*session, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if !x.ready {
-		return nil, status.Errorf(codes.FailedPrecondition, "session %x is still being created", id.session)
+		return nil, status.Errorf(codes.FailedPrecondition, "session %x is still being created", id.GetSession())
 	}
 	if x.failed != nil {
 		return nil, failure(x.failed)
@@ -170,14 +165,14 @@ func (s *Server) find(id ident) (*session, error) {
 }
 
 // findAny returns the session that a caller means, ready or not.
-func (s *Server) findAny(id ident) (*session, error) {
+func (s *Server) findAny(id *wire.SessionID) (*session, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if id.incarnation != s.c.Incarnation {
-		return nil, status.Errorf(codes.FailedPrecondition, "this is incarnation %x of the parameter server, not %x: it was restarted", s.c.Incarnation, id.incarnation)
+	if id.GetIncarnation() != s.c.Incarnation {
+		return nil, status.Errorf(codes.FailedPrecondition, "this is incarnation %x of the parameter server, not %x: it was restarted", s.c.Incarnation, id.GetIncarnation())
 	}
-	if s.session == nil || s.session.id != id.session {
-		return nil, status.Errorf(codes.FailedPrecondition, "this parameter server has no session %x: it is empty, or the chief began another", id.session)
+	if s.session == nil || s.session.id != id.GetSession() {
+		return nil, status.Errorf(codes.FailedPrecondition, "this parameter server has no session %x: it is empty, or the chief began another", id.GetSession())
 	}
 	return s.session, nil
 }
@@ -192,12 +187,12 @@ func longPoll(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, wait)
 }
 
-func (s *Server) status(ctx context.Context, req *statusRequest) (message, error) {
+func (s *Server) status(ctx context.Context, req *wire.StatusRequest) (proto.Message, error) {
 	ctx, cancel := longPoll(ctx)
 	defer cancel()
 	for {
 		r, changed := s.describe()
-		if !req.wait || r.ready || r.done {
+		if !req.Wait || r.Ready || r.Done {
 			return r, nil
 		}
 		select {
@@ -209,30 +204,30 @@ func (s *Server) status(ctx context.Context, req *statusRequest) (message, error
 }
 
 // describe returns the state and a channel that is closed when it changes.
-func (s *Server) describe() (*statusReply, chan struct{}) {
+func (s *Server) describe() (*wire.StatusReply, chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r := &statusReply{ident: ident{incarnation: s.c.Incarnation}}
+	r := &wire.StatusReply{Id: &wire.SessionID{Incarnation: s.c.Incarnation}}
 	select {
 	case <-s.finished:
-		r.done, r.finished, r.outcome = true, true, s.outcome
+		r.Done, r.Finished, r.Outcome = true, true, s.outcome.message()
 	default:
 	}
 	if s.closed {
-		r.done = true
+		r.Done = true
 	}
 	if x := s.session; x != nil {
 		x.mu.Lock()
 		defer x.mu.Unlock()
-		r.session, r.ready, r.server, r.digest, r.progress, r.stats = x.id, x.ready && x.failed == nil, x.server, x.plan.Digest(), x.progress, x.stats
-		r.common, r.last = x.plan.Settings.Encode(), x.last
-		r.stats.Queued = x.gate.waited()
+		r.Id.Session, r.Ready, r.Server, r.Digest = x.id, x.ready && x.failed == nil, int64(x.server), x.plan.Digest()
+		r.Settings, r.Last, r.Progress, r.Stats = x.plan.Settings.Encode(), x.last, x.progress.message(), x.stats.message()
+		r.Stats.Queued = x.gate.waited()
 	}
 	return r, s.changed
 }
 
-func (s *Server) create(ctx context.Context, req *createRequest) (message, error) {
-	p, err := parsePlan(req.plan)
+func (s *Server) create(ctx context.Context, req *wire.CreateRequest) (proto.Message, error) {
+	p, err := parsePlan(req.Plan)
 	if err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
@@ -243,14 +238,14 @@ func (s *Server) create(ctx context.Context, req *createRequest) (message, error
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed || req.incarnation != s.c.Incarnation {
-		return nil, status.Errorf(codes.FailedPrecondition, "this is incarnation %x of the parameter server, not %x", s.c.Incarnation, req.incarnation)
+	if s.closed || req.Id.GetIncarnation() != s.c.Incarnation {
+		return nil, status.Errorf(codes.FailedPrecondition, "this is incarnation %x of the parameter server, not %x", s.c.Incarnation, req.Id.GetIncarnation())
 	}
 	if old := s.session; old != nil {
-		if old.id == req.session && old.plan.Digest() == p.Digest() && old.server == req.server {
-			return &nothing{}, nil // asked again
+		if old.id == req.Id.Session && old.plan.Digest() == p.Digest() && int64(old.server) == req.Server {
+			return &wire.Empty{}, nil // asked again
 		}
-		if !req.replace && s.readyLocked() {
+		if !req.Replace && s.readyLocked() {
 			return nil, status.Errorf(codes.AlreadyExists, "session %x at step %d is there already", old.id, old.now().step)
 		}
 		old.close(errEnded)
@@ -263,7 +258,7 @@ func (s *Server) create(ctx context.Context, req *createRequest) (message, error
 	x.rounds.reach(s.c)
 	s.session = x
 	s.signal()
-	return &nothing{}, nil
+	return &wire.Empty{}, nil
 }
 
 func (s *Server) readyLocked() bool {
@@ -272,8 +267,8 @@ func (s *Server) readyLocked() bool {
 	return s.session.ready
 }
 
-func (s *Server) ready(_ context.Context, req *readyRequest) (message, error) {
-	x, err := s.findAny(req.ident)
+func (s *Server) ready(_ context.Context, req *wire.ReadyRequest) (proto.Message, error) {
+	x, err := s.findAny(req.Id)
 	if err != nil {
 		return nil, err
 	}
@@ -282,69 +277,69 @@ func (s *Server) ready(_ context.Context, req *readyRequest) (message, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if !x.ready {
-		for _, p := range req.positions {
-			if p.rank < 0 || p.rank >= maxRanks {
-				return nil, status.Errorf(codes.InvalidArgument, "rank %d: expected 0 to %d", p.rank, maxRanks-1)
+		for _, p := range req.Positions {
+			if p.Rank < 0 || p.Rank >= maxRanks {
+				return nil, status.Errorf(codes.InvalidArgument, "rank %d: expected 0 to %d", p.Rank, maxRanks-1)
 			}
-			x.positions[p.rank] = p.state
+			x.positions[int(p.Rank)] = p.State
 		}
 		x.ready = true
 		s.signal()
 	}
-	return &nothing{}, nil
+	return &wire.Empty{}, nil
 }
 
-func (s *Server) waitStep(ctx context.Context, req *waitRequest) (message, error) {
-	x, err := s.find(req.ident)
+func (s *Server) waitStep(ctx context.Context, req *wire.WaitRequest) (proto.Message, error) {
+	x, err := s.find(req.Id)
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := longPoll(ctx)
 	defer cancel()
-	p, err := x.wait(ctx, func() bool { return x.step >= req.step || x.stop })
-	return &waitReply{p, x.rounds.came()}, err
+	p, err := x.wait(ctx, func() bool { return x.step >= req.Step || x.stop })
+	return &wire.WaitReply{Progress: p.message(), Came: int64s(x.rounds.came())}, err
 }
 
-func (s *Server) stop(_ context.Context, req *stopRequest) (message, error) {
-	x, err := s.find(req.ident)
+func (s *Server) stop(_ context.Context, req *wire.StopRequest) (proto.Message, error) {
+	x, err := s.find(req.Id)
 	if err != nil {
 		return nil, err
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if !x.progress.stop {
-		x.progress.stop, x.reason = true, req.reason
+		x.progress.stop, x.reason = true, req.Reason
 		x.signal()
 	}
-	return &nothing{}, nil
+	return &wire.Empty{}, nil
 }
 
-func (s *Server) extend(_ context.Context, req *extendRequest) (message, error) {
-	x, err := s.find(req.ident)
+func (s *Server) extend(_ context.Context, req *wire.ExtendRequest) (proto.Message, error) {
+	x, err := s.find(req.Id)
 	if err != nil {
 		return nil, err
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if req.last != x.last && !Later(req.last, x.last) {
-		return nil, status.Errorf(codes.InvalidArgument, "training ends at step %d: expected a later one, got %d", x.last, req.last)
+	if req.Last != x.last && !Later(req.Last, x.last) {
+		return nil, status.Errorf(codes.InvalidArgument, "training ends at step %d: expected a later one, got %d", x.last, req.Last)
 	}
-	x.last = req.last
-	return &nothing{}, nil
+	x.last = req.Last
+	return &wire.Empty{}, nil
 }
 
-func (s *Server) finish(_ context.Context, req *finishRequest) (message, error) {
+func (s *Server) finish(_ context.Context, req *wire.FinishRequest) (proto.Message, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if req.incarnation != s.c.Incarnation {
-		return nil, status.Errorf(codes.FailedPrecondition, "this is incarnation %x of the parameter server, not %x", s.c.Incarnation, req.incarnation)
+	if req.Id.GetIncarnation() != s.c.Incarnation {
+		return nil, status.Errorf(codes.FailedPrecondition, "this is incarnation %x of the parameter server, not %x", s.c.Incarnation, req.Id.GetIncarnation())
 	}
 	select {
 	case <-s.finished:
 	default:
-		s.outcome = req.Outcome
+		s.outcome = outcomeOf(req.Outcome)
 		close(s.finished)
 		s.signal()
 	}
-	return &nothing{}, nil
+	return &wire.Empty{}, nil
 }

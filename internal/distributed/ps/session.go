@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/goestimator/goestimator/internal/distributed/wire"
 	"github.com/goestimator/goestimator/internal/runtime/device"
 )
 
@@ -54,29 +55,29 @@ type rank struct {
 // errEnded is the cause of the end of a replaced session.
 var errEnded = errors.New("the session was replaced by a new one")
 
-func newSession(p *Plan, req *createRequest) (*session, error) {
-	if req.server < 0 || req.server >= p.Servers {
-		return nil, fmt.Errorf("server %d of %d", req.server, p.Servers)
+func newSession(p *Plan, req *wire.CreateRequest) (*session, error) {
+	if req.Server < 0 || req.Server >= int64(p.Servers) {
+		return nil, fmt.Errorf("server %d of %d", req.Server, p.Servers)
 	}
-	if req.step < 0 || req.last < 0 || req.session == 0 {
-		return nil, fmt.Errorf("session %x from step %d to %d: expected a session other than 0 and steps >= 0", req.session, req.step, req.last)
+	if req.Step < 0 || req.Last < 0 || req.Id.GetSession() == 0 {
+		return nil, fmt.Errorf("session %x from step %d to %d: expected a session other than 0 and steps >= 0", req.Id.GetSession(), req.Step, req.Last)
 	}
-	s := &session{id: req.session, plan: p, server: req.server, units: map[int]*unit{}, dev: device.NewHost(), gate: newGate(),
+	s := &session{id: req.Id.Session, plan: p, server: int(req.Server), units: map[int]*unit{}, dev: device.NewHost(), gate: newGate(),
 		changed: make(chan struct{}), positions: map[int][]byte{}, ranks: map[int]*rank{}}
-	s.step, s.last = req.step, req.last
+	s.step, s.last = req.Step, req.Last
 	s.ends, s.end = context.WithCancelCause(context.Background())
 	s.rounds.init(s)
 	for i, u := range p.units {
-		if u.Server != req.server {
+		if u.Server != s.server {
 			continue
 		}
 		var err error
-		if s.units[i], err = newUnit(p, i, s.dev, req.step); err != nil {
+		if s.units[i], err = newUnit(p, i, s.dev, req.Step); err != nil {
 			s.close(err)
 			return nil, err
 		}
 	}
-	if p.Rules.Step != nil && req.server == 0 {
+	if p.Rules.Step != nil && s.server == 0 {
 		var err error
 		if s.function, err = newStepUnits(p, s.units); err != nil {
 			s.close(err)
@@ -189,11 +190,11 @@ func (s *session) advance(step int64, positions map[int][]byte) {
 }
 
 // listPositions returns all positions; mu is not held.
-func (s *session) listPositions() (out []position) {
+func (s *session) listPositions() (out []*wire.Position) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for r, p := range s.positions {
-		out = append(out, position{r, p})
+		out = append(out, &wire.Position{Rank: int64(r), State: p})
 	}
 	return out
 }

@@ -1,6 +1,10 @@
 package ps
 
-import "time"
+import (
+	"time"
+
+	"github.com/goestimator/goestimator/internal/distributed/wire"
+)
 
 // Stats count what a server did in this session.
 type Stats struct {
@@ -14,12 +18,12 @@ type Stats struct {
 	CopiedBytes uint64        // copied on write while a fence was read
 }
 
-func (m *Stats) wire(c *coder) {
-	held := uint64(m.FenceHeld)
-	for _, v := range []*uint64{&m.Pushes, &m.Duplicates, &m.Stale, &m.Steps, &m.Fences, &held, &m.Queued, &m.CopiedBytes} {
-		c.uint64(v)
-	}
-	if c.reading {
-		m.FenceHeld = time.Duration(held)
-	}
+func (s Stats) message() *wire.Stats {
+	return &wire.Stats{Pushes: s.Pushes, Duplicates: s.Duplicates, Stale: s.Stale, Steps: s.Steps, Fences: s.Fences,
+		FenceHeldNs: uint64(s.FenceHeld), Queued: s.Queued, CopiedBytes: s.CopiedBytes}
+}
+
+func statsOf(m *wire.Stats) Stats {
+	return Stats{Pushes: m.GetPushes(), Duplicates: m.GetDuplicates(), Stale: m.GetStale(), Steps: m.GetSteps(), Fences: m.GetFences(),
+		FenceHeld: time.Duration(m.GetFenceHeldNs()), Queued: m.GetQueued(), CopiedBytes: m.GetCopiedBytes()}
 }

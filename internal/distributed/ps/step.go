@@ -101,13 +101,13 @@ func (f *stepUnits) apply(t *optimizers.Tally) (stale bool, err error) {
 }
 
 // applyTallies uses the sums over those ranks, in their order; mu is held.
-func (r *rounds) applyTallies(ranks []int) error {
+func (r *rounds) applyTallies(ranks []int64) error {
 	if r.s.function == nil {
 		return nil
 	}
 	var total optimizers.Tally
 	for i, k := range ranks {
-		t := r.got[k].tally
+		t := r.got[int(k)].tally
 		if i == 0 {
 			total.Set(t)
 			continue

@@ -8,27 +8,16 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/goestimator/goestimator/internal/distributed/wire"
 	"github.com/goestimator/goestimator/models/optimizers"
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// tallyHeader announces a tally: 8 bytes a sum, then the records.
-type tallyHeader struct {
-	stamp         int64
-	sums, records int
-}
-
-func (m *tallyHeader) wire(c *coder) {
-	c.int64(&m.stamp)
-	c.int(&m.sums)
-	c.int(&m.records)
-}
-
-func headerOf(t *optimizers.Tally) *tallyHeader {
+func headerOf(t *optimizers.Tally) *wire.Tally {
 	if t == nil {
 		return nil
 	}
-	return &tallyHeader{stamp: t.Stamp, sums: len(t.Sums), records: len(t.Records)}
+	return &wire.Tally{Stamp: t.Stamp, Sums: int64(len(t.Sums)), Records: int64(len(t.Records))}
 }
 
 // maxTally bounds the bytes of a tally.
@@ -57,28 +46,28 @@ func (o *outgoing) addTally() error {
 }
 
 // expectTally checks that a push brings a tally where it has to.
-func (s *session) expectTally(h *pushHeader) error {
-	t := h.tally
+func (s *session) expectTally(h *wire.PushHeader) error {
+	t := h.Tally
 	switch {
 	case (t != nil) != (s.function != nil):
 		return status.Error(codes.InvalidArgument, "expected a tally on server 0 of a plan with a step function, and only there")
-	case t != nil && (t.sums < 0 || t.records < 0 || t.sums > maxTally/8 || t.records > maxTally):
-		return status.Errorf(codes.InvalidArgument, "a tally of %d sums and %d bytes of records", t.sums, t.records)
+	case t != nil && (t.Sums < 0 || t.Records < 0 || t.Sums > maxTally/8 || t.Records > maxTally):
+		return status.Errorf(codes.InvalidArgument, "a tally of %d sums and %d bytes of records", t.Sums, t.Records)
 	}
 	return nil
 }
 
 // tally reads what a header announces, nil for nothing.
-func (b *body) tally(h *tallyHeader) (*optimizers.Tally, error) {
+func (b *body) tally(h *wire.Tally) (*optimizers.Tally, error) {
 	if h == nil {
 		return nil, nil
 	}
-	sums, err := b.some(8 * h.sums)
+	sums, err := b.some(8 * int(h.Sums))
 	if err != nil {
 		return nil, err
 	}
-	records, err := b.some(h.records)
-	return &optimizers.Tally{Stamp: h.stamp, Sums: floats[float64](sums), Records: records}, err
+	records, err := b.some(int(h.Records))
+	return &optimizers.Tally{Stamp: h.Stamp, Sums: floats[float64](sums), Records: records}, err
 }
 
 // some reads n bytes; memory is taken as they come.

@@ -12,20 +12,6 @@ import (
 // they are), BFloat16 or Float16. Values on the servers stay float32.
 type transfer tensor.DType
 
-func (m *transfer) wire(c *coder) {
-	u := uint64(*m)
-	c.uint64(&u)
-	if !c.reading {
-		return
-	}
-	switch d := tensor.DType(u); d {
-	case tensor.Float32, tensor.BFloat16, tensor.Float16:
-		*m = transfer(d)
-	default:
-		c.fail(fmt.Errorf("transfer type %d: expected float32, bfloat16 or float16", u))
-	}
-}
-
 // ParseTransfer returns the type of a name in config files: "float32" (or ""),
 // "bfloat16" or "float16".
 func ParseTransfer(name string) (tensor.DType, error) {
