@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
+	"github.com/goestimator/goestimator/internal/distributed/wire"
 )
 
 // Client is the Board of the leader as another task uses it; it is safe for concurrent use.
@@ -37,15 +38,15 @@ const (
 )
 
 // call asks once.
-func (c *Client) call(ctx context.Context, method string, r request) (*reply, error) {
+func (c *Client) call(ctx context.Context, method string, r *wire.StoreRequest) (*wire.StoreReply, error) {
 	c.mu.Lock()
-	r.board = c.board
+	r.Store = c.board
 	err := c.reset
 	c.mu.Unlock()
 	if err != nil {
 		return nil, err
 	}
-	f, err := c.node.Call(ctx, c.leader, "/"+serviceName+"/"+method, &cluster.Frame{Header: r.marshal()})
+	f, err := c.node.Call(ctx, c.leader, "/"+serviceName+"/"+method, &cluster.Frame{Header: wire.Encode(r)})
 	if err != nil {
 		err = fromWire(err)
 		if errors.Is(err, ErrLeaderReset) {
@@ -54,11 +55,11 @@ func (c *Client) call(ctx context.Context, method string, r request) (*reply, er
 		return nil, err
 	}
 	defer f.Release()
-	var out reply
-	if err := out.unmarshal(f.Header); err != nil {
+	out, err := decodeReply(f.Header)
+	if err != nil {
 		return nil, fmt.Errorf("answer of %v to %s: %w", c.leader, method, err)
 	}
-	return &out, c.pin(out.board)
+	return out, c.pin(out.Store)
 }
 
 func (c *Client) lose(err error) {
@@ -91,18 +92,19 @@ func (c *Client) met() bool {
 
 // poll asks until a reply is found or ctx, which has a deadline, ends; the last reply
 // before that, if any, comes along with the error.
-func (c *Client) poll(ctx context.Context, method string, r request) (*reply, error) {
+func (c *Client) poll(ctx context.Context, method string, r *wire.StoreRequest) (*wire.StoreReply, error) {
 	deadline, _ := ctx.Deadline()
 	heard := time.Now()
-	var last *reply
+	var last *wire.StoreReply
 	for {
 		// Half of what remains, so that an answer tells what is missing before the end.
-		r.wait = min(clientHold, time.Until(deadline)/2)
-		once, cancel := context.WithTimeout(ctx, max(r.wait, 0)+leaderGrace)
+		hold := max(min(clientHold, time.Until(deadline)/2), 0)
+		r.WaitMs = milliseconds(hold)
+		once, cancel := context.WithTimeout(ctx, hold+leaderGrace)
 		out, err := c.call(once, method, r)
 		cancel()
 		switch {
-		case err == nil && out.found:
+		case err == nil && out.Found:
 			return out, nil
 		case err == nil:
 			last, heard = out, time.Now()
@@ -128,33 +130,33 @@ func (c *Client) poll(ctx context.Context, method string, r request) (*reply, er
 
 // Set sets a value; the last one stays.
 func (c *Client) Set(ctx context.Context, key string, value []byte) error {
-	_, err := c.call(ctx, "Set", request{name: key, value: value})
+	_, err := c.call(ctx, "Set", &wire.StoreRequest{Name: key, Value: value})
 	return err
 }
 
 // Get returns a value and whether it was set.
 func (c *Client) Get(ctx context.Context, key string) ([]byte, bool, error) {
-	out, err := c.call(ctx, "Get", request{name: key})
-	if err != nil || len(out.values) == 0 {
+	out, err := c.call(ctx, "Get", &wire.StoreRequest{Name: key})
+	if err != nil || len(out.Values) == 0 {
 		return nil, false, err
 	}
-	return out.values[0], true, nil
+	return out.Values[0], true, nil
 }
 
 // Wait returns a value as soon as it is set, or an error at the end of ctx.
 func (c *Client) Wait(ctx context.Context, key string) ([]byte, error) {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
-	out, err := c.poll(ctx, "Wait", request{name: key})
+	out, err := c.poll(ctx, "Wait", &wire.StoreRequest{Name: key})
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return nil, fmt.Errorf("wait for %q: %w", clip(key), ctx.Err())
 	case err != nil:
 		return nil, fmt.Errorf("wait for %q: %w", clip(key), err)
-	case len(out.values) != 1:
-		return nil, fmt.Errorf("wait for %q: %w: %d values from %v, expected one", clip(key), ErrInvalid, len(out.values), c.leader)
+	case len(out.Values) != 1:
+		return nil, fmt.Errorf("wait for %q: %w: %d values from %v, expected one", clip(key), ErrInvalid, len(out.Values), c.leader)
 	}
-	return out.values[0], nil
+	return out.Values[0], nil
 }
 
 // Gather returns the values of all ranks, by rank, as soon as all are there.
@@ -163,7 +165,7 @@ func (c *Client) Gather(ctx context.Context, g Gather) ([][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return out.values, nil
+	return out.Values, nil
 }
 
 // NextGeneration waits until all ranks of g.Name ask and gives all the same new number.
@@ -175,49 +177,53 @@ func (c *Client) NextGeneration(ctx context.Context, g Gather, after int64) (Gen
 	if err != nil {
 		return Generation{}, err
 	}
-	return Generation{out.generation, out.values}, nil
+	return Generation{int64(out.Generation), out.Values}, nil
 }
 
 // Missing lists ranks that do not wait in the round which forms under a name.
 func (c *Client) Missing(ctx context.Context, name string) ([]int, error) {
-	out, err := c.call(ctx, "Missing", request{name: name})
+	out, err := c.call(ctx, "Missing", &wire.StoreRequest{Name: name})
 	if err != nil {
 		return nil, err
 	}
-	return out.missing, nil
+	return missingOf(out.Missing), nil
 }
 
 // meet is the common part of Gather and NextGeneration.
-func (c *Client) meet(ctx context.Context, method string, g Gather, after int64) (*reply, error) {
+func (c *Client) meet(ctx context.Context, method string, g Gather, after int64) (*wire.StoreReply, error) {
 	if g.Rank < 0 || g.Rank >= g.Size {
 		return nil, fmt.Errorf("%w: gather %q: rank %d of %d ranks", ErrInvalid, clip(g.Name), g.Rank, g.Size)
 	}
 	ctx, cancel := bounded(ctx)
 	defer cancel()
-	out, err := c.poll(ctx, method, request{name: g.Name, rank: int64(g.Rank), size: int64(g.Size), value: g.Value, after: after})
+	out, err := c.poll(ctx, method, &wire.StoreRequest{Name: g.Name, Rank: uint64(g.Rank), Size: uint64(g.Size), Value: g.Value, After: uint64(after)})
 	if err != nil && ctx.Err() != nil {
 		missing := &MissingError{Name: clip(g.Name), Size: g.Size, Err: ctx.Err()}
 		if out != nil {
-			missing.Ranks = out.missing
+			missing.Ranks = missingOf(out.Missing)
 		}
 		return nil, missing
 	}
 	if err != nil {
 		return nil, err
 	}
-	if len(out.values) != g.Size {
-		return nil, fmt.Errorf("gather %q: %w: %d values from %v, expected %d", clip(g.Name), ErrInvalid, len(out.values), c.leader, g.Size)
+	if len(out.Values) != g.Size {
+		return nil, fmt.Errorf("gather %q: %w: %d values from %v, expected %d", clip(g.Name), ErrInvalid, len(out.Values), c.leader, g.Size)
 	}
 	return out, nil
 }
 
 // Members lists the tasks that have had a Presence, sorted by rank, then by task.
 func (c *Client) Members(ctx context.Context) ([]Member, error) {
-	out, err := c.call(ctx, "Members", request{})
+	out, err := c.call(ctx, "Members", &wire.StoreRequest{})
 	if err != nil {
 		return nil, err
 	}
-	return out.members, nil
+	members := make([]Member, len(out.Members))
+	for i, m := range out.Members {
+		members[i] = memberOf(m)
+	}
+	return members, nil
 }
 
 // Beat tells that the task is there.
@@ -225,9 +231,9 @@ func (c *Client) Beat(ctx context.Context, b Beat) (string, error) {
 	if b.Rank < 0 {
 		return "", fmt.Errorf("%w: rank %d", ErrInvalid, b.Rank)
 	}
-	out, err := c.call(ctx, "Beat", request{rank: int64(b.Rank), done: b.Done, knowsStop: b.KnowsStop, wait: b.Hold, stepSecs: b.StepSecs})
+	out, err := c.call(ctx, "Beat", &wire.StoreRequest{Rank: uint64(b.Rank), Done: b.Done, KnowsStop: b.KnowsStop, WaitMs: milliseconds(b.Hold), StepSecs: b.StepSecs})
 	if err != nil {
 		return "", err
 	}
-	return out.stop, nil
+	return out.Stop, nil
 }

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
+	"github.com/goestimator/goestimator/internal/distributed/wire"
 )
 
 // serviceName is the gRPC service of a Board.
@@ -19,10 +20,10 @@ const serviceName = "goestimator.Coordinator"
 const maxHold = 30 * time.Second
 
 // answer serves one method of a Board to a peer.
-type answer func(ctx context.Context, v view, r *request) (*reply, error)
+type answer func(ctx context.Context, v view, r *wire.StoreRequest) (*wire.StoreReply, error)
 
 // Service is the Board for the Clients of other tasks; register it on the leader's node.
-// Its methods and messages are described in the package's source, wire.go.
+// Its messages are StoreRequest and StoreReply of package wire.
 func (b *Board) Service() cluster.Service {
 	s := cluster.Service{Name: serviceName, Unary: map[string]cluster.Handler{}}
 	for name, a := range map[string]answer{
@@ -39,84 +40,84 @@ func (b *Board) serve(ctx context.Context, f *cluster.Frame, a answer) (*cluster
 	if !ok {
 		return nil, fmt.Errorf("%w: the caller did not tell its task", ErrInvalid)
 	}
-	var r request
-	if err := r.unmarshal(f.Header); err != nil {
+	r, err := decodeRequest(f.Header)
+	if err != nil {
 		return nil, err
 	}
-	if r.board != 0 && r.board != b.id {
+	if r.Store != 0 && r.Store != b.id {
 		return nil, ErrLeaderReset
 	}
-	out, err := a(ctx, view{b, peer}, &r)
+	out, err := a(ctx, view{b, peer}, r)
 	if err != nil {
 		if ctx.Err() != nil { // nobody reads this
 			return nil, status.FromContextError(ctx.Err()).Err()
 		}
 		return nil, err
 	}
-	out.board = b.id
-	header := out.marshal()
+	out.Store = b.id
+	header := wire.Encode(out)
 	if limit := b.o.MaxBytes + b.o.MaxBytes/4; len(header) > limit {
 		return nil, status.Errorf(codes.Internal, "an answer of %d bytes, expected at most %d", len(header), limit)
 	}
 	return &cluster.Frame{Header: header}, nil
 }
 
-func serveSet(ctx context.Context, v view, r *request) (*reply, error) {
-	return &reply{}, v.Set(ctx, r.name, r.value)
+func serveSet(ctx context.Context, v view, r *wire.StoreRequest) (*wire.StoreReply, error) {
+	return &wire.StoreReply{}, v.Set(ctx, r.Name, r.Value)
 }
 
-func serveGet(ctx context.Context, v view, r *request) (*reply, error) {
-	return found(v.Get(ctx, r.name))
+func serveGet(ctx context.Context, v view, r *wire.StoreRequest) (*wire.StoreReply, error) {
+	return found(v.Get(ctx, r.Name))
 }
 
-func serveWait(ctx context.Context, v view, r *request) (*reply, error) {
-	return found(v.wait(ctx, r.name, hold(r)))
+func serveWait(ctx context.Context, v view, r *wire.StoreRequest) (*wire.StoreReply, error) {
+	return found(v.wait(ctx, r.Name, hold(r)))
 }
 
-func found(value []byte, ok bool, err error) (*reply, error) {
+func found(value []byte, ok bool, err error) (*wire.StoreReply, error) {
 	if !ok {
-		return &reply{}, err
+		return &wire.StoreReply{}, err
 	}
-	return &reply{found: true, values: [][]byte{value}}, err
+	return &wire.StoreReply{Found: true, Values: [][]byte{value}}, err
 }
 
 // hold is how long the caller wants to be held, at least a little: none would mean forever.
-func hold(r *request) time.Duration { return max(r.wait, time.Millisecond) }
+func hold(r *wire.StoreRequest) time.Duration { return max(holdOf(r), time.Millisecond) }
 
-func (r *request) gather() Gather {
-	return Gather{Name: r.name, Rank: int(r.rank), Size: int(r.size), Value: r.value}
+func serveGather(ctx context.Context, v view, r *wire.StoreRequest) (*wire.StoreReply, error) {
+	values, err := v.gather(ctx, gatherOf(r), hold(r))
+	return gathered(&wire.StoreReply{Found: true, Values: values}, err)
 }
 
-func serveGather(ctx context.Context, v view, r *request) (*reply, error) {
-	values, err := v.gather(ctx, r.gather(), hold(r))
-	return gathered(&reply{found: true, values: values}, err)
-}
-
-func serveGeneration(ctx context.Context, v view, r *request) (*reply, error) {
-	g, err := v.generation(ctx, r.gather(), r.after, hold(r))
-	return gathered(&reply{found: true, values: g.Values, generation: g.Number}, err)
+func serveGeneration(ctx context.Context, v view, r *wire.StoreRequest) (*wire.StoreReply, error) {
+	g, err := v.generation(ctx, gatherOf(r), int64(r.After), hold(r))
+	return gathered(&wire.StoreReply{Found: true, Values: g.Values, Generation: uint64(g.Number)}, err)
 }
 
 // gathered turns the end of a request's patience into a reply.
-func gathered(out *reply, err error) (*reply, error) {
+func gathered(out *wire.StoreReply, err error) (*wire.StoreReply, error) {
 	var m *MissingError
 	if errors.As(err, &m) && m.Err == errPending {
-		return &reply{missing: m.Ranks}, nil
+		return &wire.StoreReply{Missing: missingMessage(m.Ranks)}, nil
 	}
 	return out, err
 }
 
-func serveBeat(ctx context.Context, v view, r *request) (*reply, error) {
-	stop, err := v.Beat(ctx, Beat{Rank: int(r.rank), Done: r.done, KnowsStop: r.knowsStop, Hold: r.wait, StepSecs: r.stepSecs})
-	return &reply{stop: stop}, err
+func serveBeat(ctx context.Context, v view, r *wire.StoreRequest) (*wire.StoreReply, error) {
+	stop, err := v.Beat(ctx, Beat{Rank: int(r.Rank), Done: r.Done, KnowsStop: r.KnowsStop, Hold: holdOf(r), StepSecs: r.StepSecs})
+	return &wire.StoreReply{Stop: stop}, err
 }
 
-func serveMissing(ctx context.Context, v view, r *request) (*reply, error) {
-	missing, err := v.Missing(ctx, r.name)
-	return &reply{missing: missing}, err
+func serveMissing(ctx context.Context, v view, r *wire.StoreRequest) (*wire.StoreReply, error) {
+	missing, err := v.Missing(ctx, r.Name)
+	return &wire.StoreReply{Missing: missingMessage(missing)}, err
 }
 
-func serveMembers(ctx context.Context, v view, _ *request) (*reply, error) {
+func serveMembers(ctx context.Context, v view, _ *wire.StoreRequest) (*wire.StoreReply, error) {
 	members, err := v.Members(ctx)
-	return &reply{members: members}, err
+	out := &wire.StoreReply{}
+	for _, m := range members {
+		out.Members = append(out.Members, memberMessage(m))
+	}
+	return out, err
 }
