@@ -40,18 +40,8 @@
 // # On the wire
 //
 // A stream /goestimator.Collective/Link carries messages one way. Each is a frame
-// whose header says, as a protocol buffer,
-//
-//	1 kind        1 hello, 2 data, 3 farewell
-//	2 group       fixed64, new for each formation
-//	3 generation  4 rank of the sender
-//	5 call        number of the call in the group, from 1
-//	6 layout      fixed64, digest of what the call does
-//	7 index       number of the message on this link in this call, from 0
-//	8 text        hello: the group's name; data 0: what the call does; farewell: the reason
-//	9 mismatch    farewell: because programs differ
-//
-// and whose body is a run of little-endian elements: which run follows from the
+// whose header is a GroupHeader of package wire, with a GroupText behind it in hello, farewell and
+// the first message of a call, and whose body is a run of little-endian elements: which run follows from the
 // call's layout and the index. The first message is hello; the stream ends when
 // the receiver's group does, with status OK (closed in good order), Aborted (its
 // reason) or FailedPrecondition (a mismatch).

@@ -11,6 +11,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
 	"github.com/goestimator/goestimator/internal/distributed/coordinator"
+	"github.com/goestimator/goestimator/internal/distributed/wire"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -268,27 +269,25 @@ func TestGenerations(t *testing.T) {
 func TestStrangers(t *testing.T) {
 	s := newSite(t, 2, false)
 	groups := s.form(t, 3, nil)
-	good := groups[1].header(hello)
-	good.text = []byte("workers")
 	for name, c := range map[string]struct {
-		change func(*header)
+		change func(*wire.GroupHeader, *wire.GroupText)
 		words  string
 	}{
-		"no such group":   {func(h *header) { h.text = []byte("others") }, "no group"},
-		"dead generation": {func(h *header) { h.generation = 2 }, "generation 2 of group workers is over"},
-		"another process": {func(h *header) { h.group++ }, "without this process"},
-		"linked already":  {func(h *header) {}, "without this process"},
-		"rank":            {func(h *header) { h.rank = 999 }, "without this process"},
-		"not hello":       {func(h *header) { h.kind = data }, "says hello"},
-		"garbage":         {func(h *header) { h.kind = 77 }, "says hello"},
+		"no such group":   {func(h *wire.GroupHeader, x *wire.GroupText) { x.Text = "others" }, "no group"},
+		"dead generation": {func(h *wire.GroupHeader, x *wire.GroupText) { h.Generation = 2 }, "generation 2 of group workers is over"},
+		"another process": {func(h *wire.GroupHeader, x *wire.GroupText) { h.Group++ }, "without this process"},
+		"linked already":  {func(h *wire.GroupHeader, x *wire.GroupText) {}, "without this process"},
+		"rank":            {func(h *wire.GroupHeader, x *wire.GroupText) { h.Rank = 999 }, "without this process"},
+		"not hello":       {func(h *wire.GroupHeader, x *wire.GroupText) { h.Kind = data }, "says hello"},
+		"garbage":         {func(h *wire.GroupHeader, x *wire.GroupText) { h.Kind = 77 }, "says hello"},
 	} {
-		h := good
-		c.change(&h)
+		h, x := groups[1].header(hello), &wire.GroupText{Text: "workers"}
+		c.change(h, x)
 		stream, err := s.nodes[1].Stream(within(t), s.tasks[0], linkMethod)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := stream.Send(&cluster.Frame{Header: h.append(nil)}); err != nil {
+		if err := stream.Send(&cluster.Frame{Header: encodeHeader(nil, h, x)}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := stream.Recv(); err == nil || !strings.Contains(err.Error(), c.words) {

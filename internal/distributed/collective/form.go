@@ -2,7 +2,6 @@ package collective
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
 	"github.com/goestimator/goestimator/internal/distributed/coordinator"
+	"github.com/goestimator/goestimator/internal/distributed/wire"
 	"github.com/goestimator/goestimator/internal/platform/waiting"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -174,23 +174,24 @@ func (e *Endpoint) expect(f *forming) error {
 func settings(c Config) []byte {
 	h := fnv.New64a()
 	fmt.Fprint(h, c.Tasks)
-	b := binary.LittleEndian.AppendUint64(nil, uint64(c.BytesPerPack))
-	b = binary.LittleEndian.AppendUint64(b, h.Sum64())
-	return binary.LittleEndian.AppendUint64(b, rand.Uint64()) // makes the group's id unique
+	return wire.Encode(&wire.GroupSettings{BytesPerPack: uint64(c.BytesPerPack), Tasks: h.Sum64(), Nonce: rand.Uint64()})
 }
 
 // agree checks the others' settings and returns the group's id.
 func agree(c Config, all [][]byte) (uint64, error) {
 	h := fnv.New64a()
-	mine := all[c.Rank]
+	var mine, theirs wire.GroupSettings
+	if err := wire.Decode(all[c.Rank], &mine); err != nil {
+		return 0, err
+	}
 	for r, b := range all {
-		if len(b) != 24 {
-			return 0, fmt.Errorf("%w: %v sent %d bytes of settings, expected 24", ErrMismatch, c.Tasks[r], len(b))
+		if err := wire.Decode(b, &theirs); err != nil {
+			return 0, fmt.Errorf("%w: %v sent settings that cannot be read: %w", ErrMismatch, c.Tasks[r], err)
 		}
-		if theirs := binary.LittleEndian.Uint64(b); theirs != uint64(c.BytesPerPack) {
-			return 0, fmt.Errorf("%w: %v packs %d bytes, expected %d", ErrMismatch, c.Tasks[r], theirs, c.BytesPerPack)
+		if theirs.BytesPerPack != uint64(c.BytesPerPack) {
+			return 0, fmt.Errorf("%w: %v packs %d bytes, expected %d", ErrMismatch, c.Tasks[r], theirs.BytesPerPack, c.BytesPerPack)
 		}
-		if string(b[8:16]) != string(mine[8:16]) {
+		if theirs.Tasks != mine.Tasks {
 			return 0, fmt.Errorf("%w: %v has another list of tasks, expected %v", ErrMismatch, c.Tasks[r], c.Tasks)
 		}
 		h.Write(b)
@@ -249,9 +250,7 @@ func (g *Group) connect(client cluster.Client, rank int) error {
 		return err
 	}
 	o := &outlet{peer: g.tasks[rank], stream: s}
-	h := g.header(hello)
-	h.text = []byte(g.name)
-	if err := o.send(&h, nil); err != nil {
+	if err := o.send(notice{g.header(hello), &wire.GroupText{Text: g.name}}, nil); err != nil {
 		return peerError(o.peer, err)
 	}
 	g.mu.Lock()
@@ -271,25 +270,26 @@ func (e *Endpoint) link(ctx context.Context, s cluster.Stream) error {
 		return err
 	}
 	defer first.Release()
-	h, err := parseHeader(first.Header)
-	if err != nil || h.kind != hello {
+	var h wire.GroupHeader
+	err = decodeHeader(first.Header, &h)
+	if err != nil || h.Kind != hello {
 		return status.Errorf(codes.InvalidArgument, "expected a message that says hello: %v", err)
 	}
-	f, err := e.find(ctx, &h)
+	f, err := e.find(ctx, &h, textOf(first.Header).Text)
 	if err != nil {
 		return err
 	}
-	f.links <- &inlet{peer: f.tasks[h.rank], rank: h.rank, stream: s}
+	f.links <- &inlet{peer: f.tasks[h.Rank], rank: int(h.Rank), stream: s}
 	return f.serve(ctx)
 }
 
 // find returns the group that a peer says hello to.
-func (e *Endpoint) find(ctx context.Context, h *header) (*forming, error) {
+func (e *Endpoint) find(ctx context.Context, h *wire.GroupHeader, name string) (*forming, error) {
 	e.mu.Lock()
-	f := e.groups[string(h.text)]
+	f := e.groups[name]
 	e.mu.Unlock()
 	if f == nil {
-		return nil, status.Errorf(codes.Aborted, "no group %q is being formed here", h.text)
+		return nil, status.Errorf(codes.Aborted, "no group %q is being formed here", name)
 	}
 	select {
 	case <-f.known: // the board has told a peer a moment before it tells us
@@ -297,11 +297,11 @@ func (e *Endpoint) find(ctx context.Context, h *header) (*forming, error) {
 	case <-ctx.Done():
 		return nil, status.FromContextError(ctx.Err()).Err()
 	}
-	if err := f.Err(); h.generation != f.generation || err != nil {
-		return nil, status.Errorf(codes.Aborted, "generation %d of group %s is over here, which is at %d", h.generation, h.text, f.generation)
+	if err := f.Err(); h.Generation != uint64(f.generation) || err != nil {
+		return nil, status.Errorf(codes.Aborted, "generation %d of group %s is over here, which is at %d", h.Generation, name, f.generation)
 	}
-	if h.group != f.id || !f.take(h.rank) {
-		return nil, status.Errorf(codes.Aborted, "generation %d of group %s was formed without this process of rank %d", h.generation, h.text, h.rank)
+	if h.Group != f.id || !f.take(int(h.Rank)) {
+		return nil, status.Errorf(codes.Aborted, "generation %d of group %s was formed without this process of rank %d", h.Generation, name, h.Rank)
 	}
 	return f, nil
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
+	"github.com/goestimator/goestimator/internal/distributed/wire"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
@@ -174,19 +175,17 @@ func (g *Group) kill(err error) {
 		return
 	}
 	g.err = &GroupError{g.name, g.generation, err}
-	h := g.header(farewell)
-	h.text, h.mismatch = []byte(err.Error()), errors.Is(err, ErrMismatch)
-	g.part(&h, partingTime)
+	g.part(&notice{g.header(farewell), &wire.GroupText{Text: err.Error(), Mismatch: errors.Is(err, ErrMismatch)}}, partingTime)
 	close(g.done)
 }
 
 // part says farewell, or just the end, to all peers, and cuts the links when they
 // have ended, too, or patience is over.
-func (g *Group) part(h *header, patience time.Duration) {
+func (g *Group) part(n *notice, patience time.Duration) {
 	var parting sync.WaitGroup
 	for _, o := range g.out {
 		if o != nil {
-			parting.Go(func() { o.part(h) })
+			parting.Go(func() { o.part(n) })
 		}
 	}
 	g.workers.Go(func() {
@@ -265,6 +264,6 @@ func (g *Group) watch(o *outlet) {
 	})
 }
 
-func (g *Group) header(k kind) header {
-	return header{kind: k, group: g.id, generation: g.generation, rank: g.rank}
+func (g *Group) header(k wire.GroupMessageKind) *wire.GroupHeader {
+	return &wire.GroupHeader{Kind: k, Group: g.id, Generation: uint64(g.generation), Rank: uint64(g.rank)}
 }

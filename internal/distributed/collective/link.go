@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
+	"github.com/goestimator/goestimator/internal/distributed/wire"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
@@ -17,35 +18,42 @@ type outlet struct {
 	peer   cluster.Task
 	stream cluster.ClientStream
 
-	mu    sync.Mutex // held while sending
-	frame cluster.Frame
-	body  [][]byte // of who sends data
-	index uint64   // of the next message of this call
+	mu     sync.Mutex // held while sending
+	frame  cluster.Frame
+	header wire.GroupHeader // of who sends data
+	body   [][]byte         // likewise
+	index  uint64           // of the next message of this call
+}
+
+// notice is a header with its text, which may be nil.
+type notice struct {
+	header *wire.GroupHeader
+	text   *wire.GroupText
 }
 
 // send sends one message of bytes.
-func (o *outlet) send(h *header, body [][]byte) error {
+func (o *outlet) send(n notice, body [][]byte) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.write(h, body)
+	return o.write(n, body)
 }
 
 // write is send for who holds the lock.
-func (o *outlet) write(h *header, body [][]byte) error {
-	o.frame.Header = h.append(o.frame.Header[:0])
+func (o *outlet) write(n notice, body [][]byte) error {
+	o.frame.Header = encodeHeader(o.frame.Header[:0], n.header, n.text)
 	o.frame.Body = body
 	return o.stream.Send(&o.frame)
 }
 
 // part tells the peer why the group is dead, unless a message is stuck in the way,
 // and that no more follows.
-func (o *outlet) part(h *header) {
+func (o *outlet) part(n *notice) {
 	if !o.mu.TryLock() {
 		return
 	}
 	defer o.mu.Unlock()
-	if h != nil {
-		_ = o.write(h, nil) // the peer notices otherwise, too, if later
+	if n != nil {
+		_ = o.write(*n, nil) // the peer notices otherwise, too, if later
 	}
 	_ = o.stream.CloseSend()
 }
@@ -86,26 +94,28 @@ type inlet struct {
 	peer   cluster.Task
 	rank   int
 	stream cluster.Stream
-	index  uint64 // of the next message of this call
+	header wire.GroupHeader // of the message that was received last
+	index  uint64           // of the next message of this call
 }
 
-// receive returns the next message, which is valid until the next call.
-func (i *inlet) receive() (*cluster.Message, header, error) {
+// receive returns the next message, which is valid until the next call, as is i.header.
+func (i *inlet) receive() (*cluster.Message, error) {
 	m, err := cluster.Next(i.stream)
 	if errors.Is(err, io.EOF) {
-		return nil, header{}, fmt.Errorf("lost %v: it has left the group", i.peer)
+		return nil, fmt.Errorf("lost %v: it has left the group", i.peer)
 	}
 	if err != nil {
-		return nil, header{}, peerError(i.peer, err)
+		return nil, peerError(i.peer, err)
 	}
-	h, err := parseHeader(m.Header)
-	switch {
-	case err != nil:
-		return nil, h, fmt.Errorf("%v: %w", i.peer, err)
-	case h.kind == farewell && h.mismatch:
-		return nil, h, fmt.Errorf("%v: %w: %s", i.peer, ErrMismatch, h.text)
-	case h.kind == farewell:
-		return nil, h, fmt.Errorf("%v gave up: %s", i.peer, h.text)
+	if err := decodeHeader(m.Header, &i.header); err != nil {
+		return nil, fmt.Errorf("%v: %w", i.peer, err)
 	}
-	return m, h, nil
+	if i.header.Kind != farewell {
+		return m, nil
+	}
+	why := textOf(m.Header)
+	if why.Mismatch {
+		return nil, fmt.Errorf("%v: %w: %s", i.peer, ErrMismatch, why.Text)
+	}
+	return nil, fmt.Errorf("%v gave up: %s", i.peer, why.Text)
 }

@@ -5,6 +5,7 @@ import (
 	"hash/fnv"
 	"strings"
 
+	"github.com/goestimator/goestimator/internal/distributed/wire"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -31,8 +32,8 @@ func (o Op) String() string {
 // schedule is what one call does: passes, in an order that is the same on all workers.
 type schedule struct {
 	passes []*pass
-	text   []byte // what the call does, for the peers' errors
-	digest uint64 // of it; equal on all workers, else their programs differ
+	text   *wire.GroupText // what the call does, for the peers' errors
+	digest uint64          // of it; equal on all workers, else their programs differ
 }
 
 func (s *schedule) describe(text string, details ...any) {
@@ -42,7 +43,7 @@ func (s *schedule) describe(text string, details ...any) {
 		fmt.Fprint(h, "|", d)
 	}
 	s.digest = h.Sum64()
-	s.text = fmt.Appendf(s.text[:0], "%s, digest %08x", text, s.digest>>32)
+	s.text = &wire.GroupText{Text: fmt.Sprintf("%s, digest %08x", text, s.digest>>32)}
 }
 
 // part is the type and size of one tensor of a layout.

@@ -3,12 +3,12 @@ package collective
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
+	"github.com/goestimator/goestimator/internal/distributed/wire"
 	"github.com/goestimator/goestimator/internal/platform/waiting"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -126,42 +126,42 @@ func (g *Group) stalled(ctx context.Context, client cluster.Client, call uint64)
 
 // whereIs asks a worker to which call it has brought its part.
 func (g *Group) whereIs(ctx context.Context, client cluster.Client, rank int) (uint64, error) {
-	h := g.header(hello)
-	h.text = []byte(g.name)
-	f, err := client.Call(ctx, g.tasks[rank], whereMethod, &cluster.Frame{Header: h.append(nil)})
+	f, err := client.Call(ctx, g.tasks[rank], whereMethod, &cluster.Frame{Header: encodeHeader(nil, g.header(hello), &wire.GroupText{Text: g.name})})
 	if err != nil {
 		return 0, err
 	}
 	defer f.Release()
-	answer, err := parseHeader(f.Header)
-	if err == nil && answer.rank != rank {
-		err = fmt.Errorf("%v answers as rank %d, expected %d", g.tasks[rank], answer.rank, rank)
+	var answer wire.GroupHeader
+	err = decodeHeader(f.Header, &answer)
+	if err == nil && answer.Rank != uint64(rank) {
+		err = fmt.Errorf("%v answers as rank %d, expected %d", g.tasks[rank], answer.Rank, rank)
 	}
-	return answer.call, err
+	return answer.Call, err
 }
 
 // where answers a worker that waits.
 func (e *Endpoint) where(_ context.Context, req *cluster.Frame) (*cluster.Frame, error) {
-	h, err := parseHeader(slices.Clone(req.Header))
-	if err != nil {
+	var h wire.GroupHeader
+	if err := decodeHeader(req.Header, &h); err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
+	name := textOf(req.Header).Text
 	e.mu.Lock()
-	f := e.groups[string(h.text)]
+	f := e.groups[name]
 	e.mu.Unlock()
 	if f == nil || !f.formed(&h) {
-		return nil, status.Errorf(codes.Aborted, "no group %q of generation %d is here", h.text, h.generation)
+		return nil, status.Errorf(codes.Aborted, "no group %q of generation %d is here", name, h.Generation)
 	}
 	answer := f.header(hello)
-	answer.call = f.at.brought()
-	return &cluster.Frame{Header: answer.append(nil)}, nil
+	answer.Call = f.at.brought()
+	return &cluster.Frame{Header: wire.Encode(answer)}, nil
 }
 
 // formed reports whether a message is of this group, which has been formed.
-func (f *forming) formed(h *header) bool {
+func (f *forming) formed(h *wire.GroupHeader) bool {
 	select {
 	case <-f.known:
-		return h.group == f.id
+		return h.Group == f.id
 	default:
 		return false
 	}

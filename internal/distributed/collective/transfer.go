@@ -108,14 +108,16 @@ func (g *Group) awaitChunk(p *pass, chunk int) error {
 // send sends bytes [lo, hi) of the pass to a peer.
 func (g *Group) send(to int, s *schedule, p *pass, lo, hi int) error {
 	o := g.out[to]
-	h := g.header(data)
-	h.call, h.layout, h.index = g.call, s.digest, o.index
+	h := &o.header
+	h.Kind, h.Group, h.Generation, h.Rank = data, g.id, uint64(g.generation), uint64(g.rank)
+	h.Call, h.Layout, h.Index = g.call, s.digest, o.index
+	n := notice{header: h}
 	if o.index == 0 {
-		h.text = s.text
+		n.text = s.text
 	}
 	o.index++
 	o.body = p.view(o.body[:0], lo, hi)
-	err := o.send(&h, o.body)
+	err := o.send(n, o.body)
 	if err == nil {
 		return nil
 	}
@@ -202,11 +204,11 @@ func (g *Group) add(from int, m *cluster.Message, a *arithmetic, dst []byte) err
 // receive returns the next message from a peer, which must carry n bytes of this call.
 func (g *Group) receive(from int, s *schedule, n int) (*cluster.Message, error) {
 	i := g.in[from]
-	m, h, err := i.receive()
+	m, err := i.receive()
 	if err != nil {
 		return nil, err
 	}
-	if err := g.check(i, &h, s, m.Len(), n); err != nil {
+	if err := g.check(i, s, m, n); err != nil {
 		return nil, err
 	}
 	i.index++
@@ -214,16 +216,17 @@ func (g *Group) receive(from int, s *schedule, n int) (*cluster.Message, error) 
 }
 
 // check refuses a message that is not the expected one.
-func (g *Group) check(i *inlet, h *header, s *schedule, got, want int) error {
+func (g *Group) check(i *inlet, s *schedule, m *cluster.Message, want int) error {
+	h, got := &i.header, m.Len()
 	switch {
-	case h.kind != data || h.group != g.id || h.generation != g.generation:
-		return fmt.Errorf("%v sends to another group: expected generation %d, got %d", i.peer, g.generation, h.generation)
-	case h.call != g.call:
-		return fmt.Errorf("%w: %v is at another call: expected call %d (%s), got call %d (%s)", ErrMismatch, i.peer, g.call, s.text, h.call, h.text)
-	case h.layout != s.digest && h.index == 0:
-		return fmt.Errorf("%w: %v reduces another layout at call %d: expected %s, got %s", ErrMismatch, i.peer, g.call, s.text, h.text)
-	case h.layout != s.digest || h.index != i.index || got != want:
-		return fmt.Errorf("%w: %v sends message %d of %d bytes at call %d: expected message %d of %d (%s)", ErrMismatch, i.peer, h.index, got, g.call, i.index, want, s.text)
+	case h.Kind != data || h.Group != g.id || h.Generation != uint64(g.generation):
+		return fmt.Errorf("%v sends to another group: expected generation %d, got %d", i.peer, g.generation, h.Generation)
+	case h.Call != g.call:
+		return fmt.Errorf("%w: %v is at another call: expected call %d (%s), got call %d (%s)", ErrMismatch, i.peer, g.call, s.text.Text, h.Call, textOf(m.Header).Text)
+	case h.Layout != s.digest && h.Index == 0:
+		return fmt.Errorf("%w: %v reduces another layout at call %d: expected %s, got %s", ErrMismatch, i.peer, g.call, s.text.Text, textOf(m.Header).Text)
+	case h.Layout != s.digest || h.Index != i.index || got != want:
+		return fmt.Errorf("%w: %v sends message %d of %d bytes at call %d: expected message %d of %d (%s)", ErrMismatch, i.peer, h.Index, got, g.call, i.index, want, s.text.Text)
 	}
 	return nil
 }

@@ -2591,19 +2591,19 @@ func (x *GroupSettings) GetNonce() uint64 {
 	return 0
 }
 
-// GroupHeader precedes every message of a group.
+// GroupHeader precedes every message of a group. A GroupText may follow it in the
+// same header: as their fields have different numbers, the bytes of both, one behind the
+// other, are those of a message that has the fields of both. Who does not need the
+// text, which is in the first message of every call, does not read it.
 type GroupHeader struct {
-	state      protoimpl.MessageState `protogen:"open.v1"`
-	Kind       GroupMessageKind       `protobuf:"varint,1,opt,name=kind,enum=goestimator.cluster.v1.GroupMessageKind" json:"kind,omitempty"`
-	Group      uint64                 `protobuf:"fixed64,2,opt,name=group" json:"group,omitempty"` // differs for each formation
-	Generation uint64                 `protobuf:"varint,3,opt,name=generation" json:"generation,omitempty"`
-	Rank       uint64                 `protobuf:"varint,4,opt,name=rank" json:"rank,omitempty"`      // of the sender
-	Call       uint64                 `protobuf:"varint,5,opt,name=call" json:"call,omitempty"`      // number of the call in the group, from 1
-	Layout     uint64                 `protobuf:"fixed64,6,opt,name=layout" json:"layout,omitempty"` // digest of what the call does
-	Index      uint64                 `protobuf:"varint,7,opt,name=index" json:"index,omitempty"`    // number of the message in the call, from 0
-	// The group's name (HELLO), what the call does (DATA of index 0), or the reason (FAREWELL).
-	Text          []byte `protobuf:"bytes,8,opt,name=text" json:"text,omitempty"`
-	Mismatch      bool   `protobuf:"varint,9,opt,name=mismatch" json:"mismatch,omitempty"` // FAREWELL: because programs differ
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Kind          GroupMessageKind       `protobuf:"varint,1,opt,name=kind,enum=goestimator.cluster.v1.GroupMessageKind" json:"kind,omitempty"`
+	Group         uint64                 `protobuf:"fixed64,2,opt,name=group" json:"group,omitempty"` // differs for each formation
+	Generation    uint64                 `protobuf:"varint,3,opt,name=generation" json:"generation,omitempty"`
+	Rank          uint64                 `protobuf:"varint,4,opt,name=rank" json:"rank,omitempty"`      // of the sender
+	Call          uint64                 `protobuf:"varint,5,opt,name=call" json:"call,omitempty"`      // number of the call in the group, from 1
+	Layout        uint64                 `protobuf:"fixed64,6,opt,name=layout" json:"layout,omitempty"` // digest of what the call does
+	Index         uint64                 `protobuf:"varint,7,opt,name=index" json:"index,omitempty"`    // number of the message in the call, from 0
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2687,14 +2687,52 @@ func (x *GroupHeader) GetIndex() uint64 {
 	return 0
 }
 
-func (x *GroupHeader) GetText() []byte {
+type GroupText struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Text          string                 `protobuf:"bytes,8,opt,name=text" json:"text,omitempty"`          // the group's name (HELLO), what the call does (DATA of index 0), or the reason (FAREWELL)
+	Mismatch      bool                   `protobuf:"varint,9,opt,name=mismatch" json:"mismatch,omitempty"` // FAREWELL: because programs differ
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GroupText) Reset() {
+	*x = GroupText{}
+	mi := &file_cluster_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GroupText) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GroupText) ProtoMessage() {}
+
+func (x *GroupText) ProtoReflect() protoreflect.Message {
+	mi := &file_cluster_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GroupText.ProtoReflect.Descriptor instead.
+func (*GroupText) Descriptor() ([]byte, []int) {
+	return file_cluster_proto_rawDescGZIP(), []int{37}
+}
+
+func (x *GroupText) GetText() string {
 	if x != nil {
 		return x.Text
 	}
-	return nil
+	return ""
 }
 
-func (x *GroupHeader) GetMismatch() bool {
+func (x *GroupText) GetMismatch() bool {
 	if x != nil {
 		return x.Mismatch
 	}
@@ -2711,7 +2749,7 @@ type BulkTicket struct {
 
 func (x *BulkTicket) Reset() {
 	*x = BulkTicket{}
-	mi := &file_cluster_proto_msgTypes[37]
+	mi := &file_cluster_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2723,7 +2761,7 @@ func (x *BulkTicket) String() string {
 func (*BulkTicket) ProtoMessage() {}
 
 func (x *BulkTicket) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[37]
+	mi := &file_cluster_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2736,7 +2774,7 @@ func (x *BulkTicket) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BulkTicket.ProtoReflect.Descriptor instead.
 func (*BulkTicket) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{37}
+	return file_cluster_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *BulkTicket) GetTicket() []byte {
@@ -2757,7 +2795,7 @@ type InputPositionRequest struct {
 
 func (x *InputPositionRequest) Reset() {
 	*x = InputPositionRequest{}
-	mi := &file_cluster_proto_msgTypes[38]
+	mi := &file_cluster_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2769,7 +2807,7 @@ func (x *InputPositionRequest) String() string {
 func (*InputPositionRequest) ProtoMessage() {}
 
 func (x *InputPositionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[38]
+	mi := &file_cluster_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2782,7 +2820,7 @@ func (x *InputPositionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InputPositionRequest.ProtoReflect.Descriptor instead.
 func (*InputPositionRequest) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{38}
+	return file_cluster_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *InputPositionRequest) GetStep() int64 {
@@ -2982,7 +3020,7 @@ const file_cluster_proto_rawDesc = "" +
 	"\rGroupSettings\x12$\n" +
 	"\x0ebytes_per_pack\x18\x01 \x01(\x04R\fbytesPerPack\x12\x14\n" +
 	"\x05tasks\x18\x02 \x01(\x06R\x05tasks\x12\x14\n" +
-	"\x05nonce\x18\x03 \x01(\x06R\x05nonce\"\x87\x02\n" +
+	"\x05nonce\x18\x03 \x01(\x06R\x05nonce\"\xe3\x01\n" +
 	"\vGroupHeader\x12<\n" +
 	"\x04kind\x18\x01 \x01(\x0e2(.goestimator.cluster.v1.GroupMessageKindR\x04kind\x12\x14\n" +
 	"\x05group\x18\x02 \x01(\x06R\x05group\x12\x1e\n" +
@@ -2992,9 +3030,11 @@ const file_cluster_proto_rawDesc = "" +
 	"\x04rank\x18\x04 \x01(\x04R\x04rank\x12\x12\n" +
 	"\x04call\x18\x05 \x01(\x04R\x04call\x12\x16\n" +
 	"\x06layout\x18\x06 \x01(\x06R\x06layout\x12\x14\n" +
-	"\x05index\x18\a \x01(\x04R\x05index\x12\x12\n" +
-	"\x04text\x18\b \x01(\fR\x04text\x12\x1a\n" +
-	"\bmismatch\x18\t \x01(\bR\bmismatch\"$\n" +
+	"\x05index\x18\a \x01(\x04R\x05indexJ\x04\b\b\x10\tJ\x04\b\t\x10\n" +
+	"\"A\n" +
+	"\tGroupText\x12\x12\n" +
+	"\x04text\x18\b \x01(\tR\x04text\x12\x1a\n" +
+	"\bmismatch\x18\t \x01(\bR\bmismatchJ\x04\b\x01\x10\b\"$\n" +
 	"\n" +
 	"BulkTicket\x12\x16\n" +
 	"\x06ticket\x18\x01 \x01(\fR\x06ticket\"*\n" +
@@ -3029,7 +3069,7 @@ func file_cluster_proto_rawDescGZIP() []byte {
 }
 
 var file_cluster_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_cluster_proto_msgTypes = make([]protoimpl.MessageInfo, 39)
+var file_cluster_proto_msgTypes = make([]protoimpl.MessageInfo, 40)
 var file_cluster_proto_goTypes = []any{
 	(Transfer)(0),                // 0: goestimator.cluster.v1.Transfer
 	(EntryKind)(0),               // 1: goestimator.cluster.v1.EntryKind
@@ -3071,8 +3111,9 @@ var file_cluster_proto_goTypes = []any{
 	(*Member)(nil),               // 37: goestimator.cluster.v1.Member
 	(*GroupSettings)(nil),        // 38: goestimator.cluster.v1.GroupSettings
 	(*GroupHeader)(nil),          // 39: goestimator.cluster.v1.GroupHeader
-	(*BulkTicket)(nil),           // 40: goestimator.cluster.v1.BulkTicket
-	(*InputPositionRequest)(nil), // 41: goestimator.cluster.v1.InputPositionRequest
+	(*GroupText)(nil),            // 40: goestimator.cluster.v1.GroupText
+	(*BulkTicket)(nil),           // 41: goestimator.cluster.v1.BulkTicket
+	(*InputPositionRequest)(nil), // 42: goestimator.cluster.v1.InputPositionRequest
 }
 var file_cluster_proto_depIdxs = []int32{
 	3,  // 0: goestimator.cluster.v1.StatusReply.id:type_name -> goestimator.cluster.v1.SessionID
@@ -3127,7 +3168,7 @@ func file_cluster_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cluster_proto_rawDesc), len(file_cluster_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   39,
+			NumMessages:   40,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -43,6 +43,16 @@ func Decode(b []byte, m proto.Message) error {
 	return nil
 }
 
+// DecodePart is Decode of one of several messages whose bytes follow each other: it
+// skips all fields that m does not have. It allocates nothing where m has only
+// numbers, so m may be used again and again.
+func DecodePart(b []byte, m proto.Message) error {
+	if err := (proto.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(b, m); err != nil {
+		return fmt.Errorf("%w %s: %w", ErrMalformed, m.ProtoReflect().Descriptor().Name(), err)
+	}
+	return nil
+}
+
 // checkUnknown refuses fields that are unknown because of their type alone.
 func checkUnknown(b []byte, d protoreflect.MessageDescriptor) error {
 	for len(b) > 0 {
