@@ -2,11 +2,11 @@ package distribute
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 	"sync"
 
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
+	"github.com/goestimator/goestimator/internal/distributed/wire"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
@@ -58,16 +58,15 @@ func (p *positions) reset(step int64, position []byte) {
 	}
 }
 
-// service answers other tasks: the header is the step, 8 bytes little endian;
-// the answer's header is 1 and its body the position, or an empty header where
-// training began there without any.
+// service answers other tasks' InputPositionRequests.
 func (p *positions) service() cluster.Service {
 	return cluster.Service{Name: positionService, Unary: map[string]cluster.Handler{"Position": func(_ context.Context, req *cluster.Frame) (*cluster.Frame, error) {
-		if len(req.Header) != 8 {
-			return nil, status.Errorf(codes.InvalidArgument, "position: expected a step of 8 bytes, got %d", len(req.Header))
+		var q wire.InputPositionRequest
+		if err := wire.Decode(req.Header, &q); err != nil {
+			return nil, status.Errorf(codes.InvalidArgument, "position: %v", err)
 		}
-		if v, ok := p.at(int64(binary.LittleEndian.Uint64(req.Header))); ok {
-			return &cluster.Frame{Header: []byte{1}, Body: [][]byte{v}}, nil
+		if v, ok := p.at(q.Step); ok {
+			return &cluster.Frame{Header: wire.Encode(&wire.InputPositionReply{Known: true}), Body: [][]byte{v}}, nil
 		}
 		return &cluster.Frame{}, nil
 	}}}
@@ -75,13 +74,14 @@ func (p *positions) service() cluster.Service {
 
 // positionOf asks a task where its input stood after a step.
 func positionOf(ctx context.Context, c cluster.Client, task cluster.Task, step int64) ([]byte, bool, error) {
-	reply, err := c.Call(ctx, task, positionMethod, &cluster.Frame{Header: binary.LittleEndian.AppendUint64(nil, uint64(step))})
+	reply, err := c.Call(ctx, task, positionMethod, &cluster.Frame{Header: wire.Encode(&wire.InputPositionRequest{Step: step})})
 	if err != nil {
 		return nil, false, fmt.Errorf("input position: %w", err)
 	}
 	defer reply.Release()
-	if len(reply.Header) == 0 {
-		return nil, false, nil
+	var r wire.InputPositionReply
+	if err := wire.Decode(reply.Header, &r); err != nil || !r.Known {
+		return nil, false, err
 	}
 	v := make([]byte, reply.Len())
 	reply.CopyTo(v, 0)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
 	"github.com/goestimator/goestimator/internal/distributed/collective"
+	"github.com/goestimator/goestimator/internal/distributed/wire"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -124,13 +125,16 @@ func sessionLost(err error) error {
 	return err
 }
 
-// appendSparse appends the joined rows: the number of batch rows, then for each
-// gradient the sizes of ids and rows in bytes, and both. Numbers are 8 bytes, little endian.
+// appendSparse appends the joined rows: a SparseSums behind its length, then the ids
+// and rows of each gradient.
 func (s *sums) appendSparse(b []byte) []byte {
-	b = binary.LittleEndian.AppendUint64(b, uint64(s.rows))
+	head := &wire.SparseSums{Rows: int64(s.rows)}
 	for _, j := range s.sparse {
-		b = binary.LittleEndian.AppendUint64(b, uint64(len(j.ids.Bytes)))
-		b = binary.LittleEndian.AppendUint64(b, uint64(len(j.rows.Bytes)))
+		head.IdsBytes, head.RowsBytes = append(head.IdsBytes, uint64(len(j.ids.Bytes))), append(head.RowsBytes, uint64(len(j.rows.Bytes)))
+	}
+	text := wire.Encode(head)
+	b = append(binary.AppendUvarint(b, uint64(len(text))), text...)
+	for _, j := range s.sparse {
 		b = append(append(b, j.ids.Bytes...), j.rows.Bytes...)
 	}
 	return b
@@ -159,20 +163,29 @@ func (s *sums) joinPart(b []byte) error {
 		b = b[n:]
 		return head, nil
 	}
-	head, err := next(8)
+	n, size := binary.Uvarint(b)
+	if size <= 0 {
+		return errors.New("expected the length of what begins it")
+	}
+	b = b[size:]
+	text, err := next(n)
 	if err != nil {
 		return err
 	}
-	s.rows += int(binary.LittleEndian.Uint64(head))
+	var head wire.SparseSums
+	if err := wire.Decode(text, &head); err != nil {
+		return err
+	}
+	if len(head.IdsBytes) != len(s.sparse) || len(head.RowsBytes) != len(s.sparse) {
+		return fmt.Errorf("%d ids and %d rows, expected %d of both", len(head.IdsBytes), len(head.RowsBytes), len(s.sparse))
+	}
+	s.rows += int(head.Rows)
 	for i := range s.sparse {
-		if head, err = next(16); err != nil {
-			return err
-		}
-		ids, err := next(binary.LittleEndian.Uint64(head))
+		ids, err := next(head.IdsBytes[i])
 		if err != nil {
 			return err
 		}
-		rows, err := next(binary.LittleEndian.Uint64(head[8:]))
+		rows, err := next(head.RowsBytes[i])
 		if err != nil {
 			return err
 		}

@@ -15,6 +15,8 @@ import (
 	"google.golang.org/grpc/credentials"
 	grpcpeer "google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
+
+	"github.com/goestimator/goestimator/internal/distributed/wire"
 )
 
 const (
@@ -139,11 +141,15 @@ func (n *Node) openBulk(ctx context.Context, p *peer) (*bulkConn, error) {
 	}
 	defer answer.Release()
 	carrier := connOf(&by)
-	var t ticket
-	if len(answer.Header) != len(t) || carrier == nil {
-		return nil, fmt.Errorf("%v answered with a ticket of %d bytes, expected %d", p.task, len(answer.Header), len(t))
+	var m wire.BulkTicket
+	if err := wire.Decode(answer.Header, &m); err != nil {
+		return nil, fmt.Errorf("the ticket of %v: %w", p.task, err)
 	}
-	copy(t[:], answer.Header)
+	var t ticket
+	if len(m.Ticket) != len(t) || carrier == nil {
+		return nil, fmt.Errorf("%v answered with a ticket of %d bytes, expected %d", p.task, len(m.Ticket), len(t))
+	}
+	copy(t[:], m.Ticket)
 	raw, err := n.dialBulk(ctx, p, t)
 	if err != nil {
 		return nil, fmt.Errorf("a bulk connection to %v: %w", p.task, err)

@@ -19,6 +19,8 @@ import (
 	"google.golang.org/grpc/metadata"
 	grpcpeer "google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
+
+	"github.com/goestimator/goestimator/internal/distributed/wire"
 )
 
 const (
@@ -109,7 +111,7 @@ func (s *bulkServer) open(ctx context.Context, _ *Frame) (*Frame, error) {
 			return nil, status.Errorf(codes.ResourceExhausted, "the caller has %d bulk connections already", bulkLimit)
 		}
 	}
-	return &Frame{Header: slot.ticket[:]}, nil
+	return &Frame{Header: wire.Encode(&wire.BulkTicket{Ticket: slot.ticket[:]})}, nil
 }
 
 // enter gives out a slot's ticket, unless the carrier has too many.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"strings"
 	"testing"
 	"time"
 
@@ -41,9 +42,9 @@ func TestFirstBytes(t *testing.T) {
 		got  []byte
 		want string
 	}{
-		"greeting":    {ours[:], "474548021c6f0385"},
-		"bulk":        {hello[:5], "4745420201"},
-		"bulk answer": {bulkTaken[:], "474542024a9c523f"},
+		"greeting":    {ours[:], "474548031fec6877"},
+		"bulk":        {hello[:5], "4745420301"},
+		"bulk answer": {bulkTaken[:], "47454203491f39cd"},
 		"record":      {written(t, []byte("hello")), "050000004cbb719a86d7c65f" + hex.EncodeToString([]byte("hello"))},
 	} {
 		if got := hex.EncodeToString(c.got); got != c.want {
@@ -207,10 +208,18 @@ func TestDamagedGreetings(t *testing.T) {
 	}
 }
 
+// secondVersion is what a release of version 2 says first, as caller and as server.
+var secondVersion = []byte{'G', 'E', 'H', 2, 0x1c, 0x6f, 0x03, 0x85}
+
 // TestOtherVersions: each side tells the other, and itself, what to do.
 func TestOtherVersions(t *testing.T) {
-	const want = "run the same version of goestimator in all tasks"
-	for name, answer := range map[string][]byte{"version 1": {0, 0, 18, 4, 0, 0, 0, 0, 0, 0, 3}, "version 3": append(greet(3).bytes(), 1)} {
+	const todo = "run the same version of goestimator in all tasks"
+	for want, answer := range map[string][]byte{
+		"it speaks version 1 of the protocol between tasks, this task version 3: ": {0, 0, 18, 4, 0, 0, 0, 0, 0, 0, 3},
+		"it speaks version 2 of the protocol between tasks, this task version 3: ": secondVersion,
+		"it speaks version 4 of the protocol between tasks, this task version 3: ": append(greet(4).bytes(), 1),
+	} {
+		want += todo
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
@@ -227,21 +236,24 @@ func TestOtherVersions(t *testing.T) {
 			}
 		}()
 		from, _ := sockets(t, func(c *Config) { c.Spec = runconfig.NewClusterSpec(map[string][]string{"ps": {l.Addr().String()}}) })
-		if _, err := from.Call(testContext(t), ps0, "/test.Echo/Echo", &Frame{}); !errors.Is(err, ErrRefused) || !bytes.Contains([]byte(err.Error()), []byte(want)) {
-			t.Errorf("%s: got %v", name, err)
+		if _, err := from.Call(testContext(t), ps0, "/test.Echo/Echo", &Frame{}); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, expected %q", err, want)
 		}
 		l.Close()
 	}
 	_, to := sockets(t, nil, echo())
-	c, err := net.Dial("tcp", to.Addr())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	c.SetDeadline(time.Now().Add(30 * time.Second))
-	c.Write(greet(3).bytes())
-	if got, err := io.ReadAll(c); err != nil || !bytes.Equal(got, ours[:]) {
-		t.Errorf("a caller of version 3: got %x, %v", got, err)
+	for _, first := range [][]byte{secondVersion, greet(4).bytes()} {
+		c, err := net.Dial("tcp", to.Addr())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		c.SetDeadline(time.Now().Add(30 * time.Second))
+		c.Write(first)
+		// The answer is a whole greeting of this version, by which the caller names both, and then the end.
+		if got, err := io.ReadAll(c); err != nil || !bytes.Equal(got, ours[:]) {
+			t.Errorf("a caller of version %d: got %x, %v", first[3], got, err)
+		}
 	}
 }
 

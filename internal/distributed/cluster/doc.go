@@ -68,12 +68,12 @@
 //
 // All numbers are little-endian but gRPC's own. A checksum is the CRC-32C
 // (Castagnoli, 0x82f63b78 reflected) of the bytes named, as a 32-bit number. The
-// version of all of this is 2; tasks of another are refused with a sentence that
+// version of all of this, with the messages of package wire, is 3; tasks of another are refused with a sentence that
 // says so. Behind the TLS handshake, if there is one, a caller's first bytes on a
 // connection, and the answer to them, are
 //
-//	bytes 0-3    47 45 48 02: "GEH" and the version
-//	bytes 4-7    1c 6f 03 85: their checksum
+//	bytes 0-3    47 45 48 03: "GEH" and the version
+//	bytes 4-7    1f ec 68 77: their checksum
 //
 // An answer of zeros means that the caller's were damaged. What follows is gRPC, in
 // plaintext within records, either way:
@@ -99,7 +99,7 @@
 //
 //	bytes 0-3    47 45 46 01: "GEF" and the version of this framing, 1
 //	bytes 4-7    h, the length of the header, 32-bit little-endian; at most the rest of the message
-//	h bytes      the header: a marshalled proto, the method's package says which
+//	h bytes      the header: a message of package wire, the method's package says which
 //	the rest     the body: raw bytes, tensors in their little-endian layout
 //
 // There is no compression and no padding. The body is not copied on its way to
@@ -119,14 +119,14 @@
 // caller's memory.
 //
 // A caller gets a ticket by the call /goestimator.Bulk/Open, whose answer's header
-// is 16 random bytes, dials within 10 s, and after the TLS handshake, if there is
+// is a BulkTicket of 16 random bytes, dials within 10 s, and after the TLS handshake, if there is
 // one, sends
 //
-//	bytes 0-3    47 45 42 02: "GEB" and the version
+//	bytes 0-3    47 45 42 03: "GEB" and the version
 //	16 bytes     the ticket, which is good for one connection
 //	4 bytes      the checksum of these 20
 //
-// The task answers with bytes 0-3 and their checksum, 4a 9c 52 3f, with zeros where
+// The task answers with bytes 0-3 and their checksum, 49 1f 39 cd, with zeros where
 // what came was damaged, or closes the connection. A bulk connection
 // belongs to the gRPC connection that its ticket came by: streams over it are
 // opened there, with the metadata

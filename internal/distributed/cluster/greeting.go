@@ -10,8 +10,9 @@ import (
 )
 
 // wireVersion is that of everything that tasks exchange. It changes whenever
-// tasks of the version before would misunderstand.
-const wireVersion = 2
+// tasks of the version before would misunderstand: see package wire. Version 3 has
+// the messages of that schema.
+const wireVersion = 3
 
 // greeting is what both ends of a gRPC connection say first, after the TLS
 // handshake where there is one: "GEH", the version, and the checksum of these four.

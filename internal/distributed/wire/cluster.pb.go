@@ -2784,8 +2784,7 @@ func (x *BulkTicket) GetTicket() []byte {
 	return nil
 }
 
-// InputPositionRequest asks a worker for its place in its input at a global step; the
-// answer's body is the place.
+// InputPositionRequest asks a worker for its place in its input at a global step.
 type InputPositionRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Step          int64                  `protobuf:"varint,1,opt,name=step" json:"step,omitempty"`
@@ -2828,6 +2827,113 @@ func (x *InputPositionRequest) GetStep() int64 {
 		return x.Step
 	}
 	return 0
+}
+
+// InputPositionReply comes with the place as its body.
+type InputPositionReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Known         bool                   `protobuf:"varint,1,opt,name=known" json:"known,omitempty"` // false: training began there without any
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *InputPositionReply) Reset() {
+	*x = InputPositionReply{}
+	mi := &file_cluster_proto_msgTypes[40]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *InputPositionReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*InputPositionReply) ProtoMessage() {}
+
+func (x *InputPositionReply) ProtoReflect() protoreflect.Message {
+	mi := &file_cluster_proto_msgTypes[40]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use InputPositionReply.ProtoReflect.Descriptor instead.
+func (*InputPositionReply) Descriptor() ([]byte, []int) {
+	return file_cluster_proto_rawDescGZIP(), []int{40}
+}
+
+func (x *InputPositionReply) GetKnown() bool {
+	if x != nil {
+		return x.Known
+	}
+	return false
+}
+
+// SparseSums begins, behind its length as a varint, what a worker gives the others of
+// sparse gradients; the ids and rows of each gradient follow it as raw bytes.
+type SparseSums struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Rows          int64                  `protobuf:"varint,1,opt,name=rows" json:"rows,omitempty"` // of the worker's batch
+	IdsBytes      []uint64               `protobuf:"varint,2,rep,packed,name=ids_bytes,json=idsBytes" json:"ids_bytes,omitempty"`
+	RowsBytes     []uint64               `protobuf:"varint,3,rep,packed,name=rows_bytes,json=rowsBytes" json:"rows_bytes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SparseSums) Reset() {
+	*x = SparseSums{}
+	mi := &file_cluster_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SparseSums) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SparseSums) ProtoMessage() {}
+
+func (x *SparseSums) ProtoReflect() protoreflect.Message {
+	mi := &file_cluster_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SparseSums.ProtoReflect.Descriptor instead.
+func (*SparseSums) Descriptor() ([]byte, []int) {
+	return file_cluster_proto_rawDescGZIP(), []int{41}
+}
+
+func (x *SparseSums) GetRows() int64 {
+	if x != nil {
+		return x.Rows
+	}
+	return 0
+}
+
+func (x *SparseSums) GetIdsBytes() []uint64 {
+	if x != nil {
+		return x.IdsBytes
+	}
+	return nil
+}
+
+func (x *SparseSums) GetRowsBytes() []uint64 {
+	if x != nil {
+		return x.RowsBytes
+	}
+	return nil
 }
 
 var File_cluster_proto protoreflect.FileDescriptor
@@ -3039,7 +3145,15 @@ const file_cluster_proto_rawDesc = "" +
 	"BulkTicket\x12\x16\n" +
 	"\x06ticket\x18\x01 \x01(\fR\x06ticket\"*\n" +
 	"\x14InputPositionRequest\x12\x12\n" +
-	"\x04step\x18\x01 \x01(\x03R\x04step*g\n" +
+	"\x04step\x18\x01 \x01(\x03R\x04step\"*\n" +
+	"\x12InputPositionReply\x12\x14\n" +
+	"\x05known\x18\x01 \x01(\bR\x05known\"\\\n" +
+	"\n" +
+	"SparseSums\x12\x12\n" +
+	"\x04rows\x18\x01 \x01(\x03R\x04rows\x12\x1b\n" +
+	"\tids_bytes\x18\x02 \x03(\x04R\bidsBytes\x12\x1d\n" +
+	"\n" +
+	"rows_bytes\x18\x03 \x03(\x04R\trowsBytes*g\n" +
 	"\bTransfer\x12\x18\n" +
 	"\x14TRANSFER_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10TRANSFER_FLOAT32\x10\x01\x12\x15\n" +
@@ -3069,7 +3183,7 @@ func file_cluster_proto_rawDescGZIP() []byte {
 }
 
 var file_cluster_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_cluster_proto_msgTypes = make([]protoimpl.MessageInfo, 40)
+var file_cluster_proto_msgTypes = make([]protoimpl.MessageInfo, 42)
 var file_cluster_proto_goTypes = []any{
 	(Transfer)(0),                // 0: goestimator.cluster.v1.Transfer
 	(EntryKind)(0),               // 1: goestimator.cluster.v1.EntryKind
@@ -3114,6 +3228,8 @@ var file_cluster_proto_goTypes = []any{
 	(*GroupText)(nil),            // 40: goestimator.cluster.v1.GroupText
 	(*BulkTicket)(nil),           // 41: goestimator.cluster.v1.BulkTicket
 	(*InputPositionRequest)(nil), // 42: goestimator.cluster.v1.InputPositionRequest
+	(*InputPositionReply)(nil),   // 43: goestimator.cluster.v1.InputPositionReply
+	(*SparseSums)(nil),           // 44: goestimator.cluster.v1.SparseSums
 }
 var file_cluster_proto_depIdxs = []int32{
 	3,  // 0: goestimator.cluster.v1.StatusReply.id:type_name -> goestimator.cluster.v1.SessionID
@@ -3168,7 +3284,7 @@ func file_cluster_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cluster_proto_rawDesc), len(file_cluster_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   40,
+			NumMessages:   42,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
