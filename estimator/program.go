@@ -169,7 +169,7 @@ func (e *Estimator) render(mode models.Mode, in inputSpec, batch int) (*renderin
 }
 
 // addInputs makes a leaf for each column, and a second one for the offsets of a ragged feature.
-func (mc *ModelContext) addInputs(in inputSpec) (features, labels models.Features, err error) {
+func (mc *ModelContext) addInputs(in inputSpec) (features models.Features, labels models.Labels, err error) {
 	b := mc.Builder
 	var fs, ls []models.Feature
 	var weights *G.Node
@@ -202,7 +202,7 @@ func (mc *ModelContext) addInputs(in inputSpec) (features, labels models.Feature
 		}
 		mc.leaves = append(mc.leaves, leaf)
 	}
-	return models.NewFeatures(b, fs...).WithWeights(weights), models.NewFeatures(b, ls...), b.Err()
+	return models.NewFeatures(b, fs...).WithWeights(weights), models.NewLabels(b, ls...), b.Err()
 }
 
 // lower translates everything that the Spec and the Builder name.

@@ -21,9 +21,6 @@ type Features struct {
 	weights *G.Node
 }
 
-// Labels are the targets: features by another name, empty when predicting.
-type Labels = Features
-
 // NewFeatures returns the set of the given features, in that order.
 func NewFeatures(c Context, list ...Feature) Features { return Features{b: c.Core(), list: list} }
 

@@ -182,7 +182,7 @@ func (m Multi) labels(mc *estimator.ModelContext, labels models.Labels) ([]model
 		if at < 0 {
 			return nil, fmt.Errorf("labels has missing values for head(s): %s. The input has %v", h.Name(), labels.Names())
 		}
-		out[i] = models.NewFeatures(mc, labels.All()[at])
+		out[i] = models.NewLabels(mc, labels.All()[at])
 	}
 	return out, nil
 }

@@ -41,7 +41,7 @@ func (s stepsOf) labels(mc *estimator.ModelContext, labels models.Labels, own st
 	x := mc.Encode(t.node, estimator.Encoder{DType: own.dtype, Shape: []int{s.shape[1], own.dimension}, Encode: own.encode})
 	x = s.flat(mc, x, own.dimension)
 	x = ops.Where(mc, s.flat(mc, s.mask, 1), x, ops.Scalar(mc, own.dtype, 0))
-	return models.NewFeatures(mc, models.Feature{Name: t.name, Dense: x}), mc.Err()
+	return models.NewLabels(mc, models.Feature{Name: t.name, Dense: x}), mc.Err()
 }
 
 // encode writes the labels of all steps to dst [batch, T, dimension]. A step of
