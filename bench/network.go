@@ -58,10 +58,7 @@ func classifier(network string, params map[string]any, rule string, hyper map[st
 		if err != nil {
 			return nil, err
 		}
-		h, err := heads.NewMultiClass(10)
-		if err != nil {
-			return nil, err
-		}
+		h := heads.MultiClass(10)
 		return heads.ModelFn(n, h, o), nil
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/goestimator/goestimator/distribute"
 	"github.com/goestimator/goestimator/estimator/summary"
 	"github.com/goestimator/goestimator/internal/runtime/gpus"
+	"github.com/goestimator/goestimator/models/optimizers"
 	"github.com/goestimator/goestimator/runconfig"
 	"github.com/goestimator/goestimator/tensor"
 )
@@ -29,6 +30,7 @@ type Estimator struct {
 	gpus     gpus.Source
 	untold   *sync.Once // that a precision is not the host's
 	warm     *WarmStart
+	opt      *optimizers.Optimizer
 	auto     AutoSummaries
 	seed     int64
 	dtype    tensor.DType
@@ -42,7 +44,7 @@ type Estimator struct {
 // with returns an Estimator of another model_fn on the same model_dir; it shares nothing that runs.
 func (e *Estimator) with(fn ModelFn) *Estimator {
 	c := &Estimator{modelFn: fn, config: e.config, params: e.params, modelDir: e.modelDir, strategy: e.strategy,
-		gpus: e.gpus, untold: e.untold, warm: e.warm, auto: e.auto, seed: e.seed, dtype: e.dtype, log: e.log}
+		gpus: e.gpus, untold: e.untold, warm: e.warm, opt: e.opt, auto: e.auto, seed: e.seed, dtype: e.dtype, log: e.log}
 	c.ready, c.evalEvents = map[string]*inference{}, map[string]*summary.FileWriter{}
 	return c
 }
@@ -72,6 +74,18 @@ func WithModelDir(dir string) Option {
 	}
 }
 
+// WithOptimizer sets what trains a model_fn that has no optimizer of its own: it
+// finds it in its context. One that has its own is an error of training.
+func WithOptimizer(o *optimizers.Optimizer) Option {
+	return func(e *Estimator) error {
+		if o == nil {
+			return errors.New("the optimizer must not be nil: leave the option out where the model_fn has its own")
+		}
+		e.opt = o
+		return nil
+	}
+}
+
 // WithLogger sets where progress is told; the default is slog's default.
 func WithLogger(l *slog.Logger) Option {
 	return func(e *Estimator) error {
@@ -87,6 +101,11 @@ func WithLogger(l *slog.Logger) Option {
 func New(modelFn ModelFn, opts ...Option) (*Estimator, error) {
 	if modelFn == nil {
 		return nil, errors.New("model_fn must be provided to Estimator")
+	}
+	if made, ok := modelFn.(interface{ Err() error }); ok {
+		if err := made.Err(); err != nil {
+			return nil, fmt.Errorf("estimator: model_fn: %w", err)
+		}
 	}
 	rc, err := runconfig.New()
 	if err != nil {

@@ -48,18 +48,9 @@ func headed(t *testing.T, h heads.Head, labels inputs.NamedTensor) (*estimator.E
 // TestExportModesOfHeads: labels that heads encode on the host are fed encoded to
 // the graphs of evaluation and training.
 func TestExportModesOfHeads(t *testing.T) {
-	three, err := heads.NewMultiClass(3, heads.WithLabelVocabulary("a", "b", "c"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	many, err := heads.NewMultiLabel(3)
-	if err != nil {
-		t.Fatal(err)
-	}
-	binary, err := heads.NewBinaryClass()
-	if err != nil {
-		t.Fatal(err)
-	}
+	three := heads.MultiClass(3, heads.WithLabelVocabulary("a", "b", "c"))
+	many := heads.MultiLabel(3)
+	binary := heads.BinaryClass()
 	for name, c := range map[string]struct {
 		head   heads.Head
 		labels inputs.NamedTensor

@@ -8,13 +8,15 @@ import (
 
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/models/optimizers"
 	"github.com/goestimator/goestimator/runconfig"
 	G "gorgonia.org/gorgonia"
 )
 
 // A ModelFn builds the graph of one mode. It is called more than once for a
 // mode (at two batch sizes, to learn which dimensions follow the batch) and must
-// build the same graph each time; labels are empty when predicting.
+// build the same graph each time; labels are empty when predicting. One that has a
+// method Err() error is asked by New whether it was made well.
 type ModelFn interface {
 	Model(mc *ModelContext, features models.Features, labels models.Labels) (*Spec, error)
 }
@@ -61,6 +63,9 @@ type ModelContext struct {
 	params   Params
 	config   runconfig.RunConfig
 	replicas int
+	// optimizer is the Estimator's, asked whether the model_fn took it.
+	optimizer *optimizers.Optimizer
+	asked     bool
 
 	columns []inputs.Column
 	leaves  []*G.Node // of the columns
@@ -76,6 +81,12 @@ func (mc *ModelContext) Config() runconfig.RunConfig { return mc.config }
 // ReplicasInSync returns the number of replicas whose gradients make one step,
 // at least 1. Strategies apply the mean of the replicas' gradients.
 func (mc *ModelContext) ReplicasInSync() int { return mc.replicas }
+
+// Optimizer returns the optimizer of WithOptimizer, nil without one.
+func (mc *ModelContext) Optimizer() *optimizers.Optimizer {
+	mc.asked = true
+	return mc.optimizer
+}
 
 // CommonSeed returns a seed that all tasks of the job have in common, for step functions:
 // Seed where tf_random_seed is set or the task is alone, else the same number always.

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/models/optimizers"
 )
 
 // TestOptionsOfCalls: each call takes the options that mean something to it, and no others compile.
@@ -39,5 +40,14 @@ func TestNilOptions(t *testing.T) {
 	}
 	if _, err := estimator.NewInMemoryEvaluator(e, &toyData{}, 1, estimator.CheckpointPath("model.ckpt-1")); err == nil || !strings.Contains(err.Error(), "leave CheckpointPath out") {
 		t.Errorf("got %v, expected that a checkpoint is refused", err)
+	}
+}
+
+// TestSecondOptimizer: an optimizer that the model_fn does not take is an error, not silence.
+func TestSecondOptimizer(t *testing.T) {
+	sgd := &optimizers.Optimizer{Rule: optimizers.SGD{}, LearningRate: optimizers.Constant(0.1)}
+	e := toy(t, t.TempDir(), estimator.WithOptimizer(sgd))
+	if _, err := e.Train(t.Context(), &toyData{}); err == nil || !strings.Contains(err.Error(), "has an optimizer of its own: leave WithOptimizer out") {
+		t.Errorf("got %v, expected an error that says so", err)
 	}
 }

@@ -143,7 +143,7 @@ func (e *Estimator) render(mode models.Mode, in inputSpec, batch int) (*renderin
 	r := &rendering{program: &program{mode: mode, graph: graph.New(), sizes: in.sizes}}
 	opts := models.Options{Mode: mode, Batch: batch, Seed: e.seed, DType: e.dtype}
 	_, err := models.Build(opts, func(b *models.Builder) error {
-		mc := &ModelContext{Builder: b, params: e.params.clone(), config: e.config, columns: in.columns}
+		mc := &ModelContext{Builder: b, params: e.params.clone(), config: e.config, columns: in.columns, optimizer: e.opt}
 		mc.replicas = e.inputContext(mode).ReplicasInSync
 		features, labels, err := mc.addInputs(in)
 		if err != nil {
@@ -158,6 +158,9 @@ func (e *Estimator) render(mode models.Mode, in inputSpec, batch int) (*renderin
 		}
 		if err := spec.validate(mode); err != nil {
 			return err
+		}
+		if mode == models.Train && e.opt != nil && !mc.asked {
+			return errors.New("the model_fn has an optimizer of its own: leave WithOptimizer out, or let it take the context's")
 		}
 		r.program.spec = spec
 		return r.lower(mc)

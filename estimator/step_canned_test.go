@@ -81,10 +81,7 @@ func TestCannedUnderEveryStrategy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	head, err := heads.NewRegression(1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	head := heads.Regression(1)
 	rnn, err := canned.RNNEstimator{Head: head, Units: []int{4}, CellType: layers.LSTM,
 		SequenceColumns: []feature.Column{&feature.Embedding{Of: &feature.Sequence{Of: &feature.Identity{Key: "words", Size: 10}}, Dimension: 3}}}.ModelFn()
 	if err != nil {

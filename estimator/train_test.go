@@ -24,10 +24,7 @@ func glyphModel(t *testing.T, network string, params map[string]any) estimator.M
 	if err != nil {
 		t.Fatal(err)
 	}
-	head, err := heads.NewMultiClass(10)
-	if err != nil {
-		t.Fatal(err)
-	}
+	head := heads.MultiClass(10)
 	opt, err := optimizers.New("adam", map[string]any{"learning_rate": 0.001})
 	if err != nil {
 		t.Fatal(err)

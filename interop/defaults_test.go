@@ -59,10 +59,7 @@ func TestDefaultsAndNamesAreServed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	head, err := heads.NewMultiClass(3, heads.WithClassNames(names...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	head := heads.MultiClass(3, heads.WithClassNames(names...))
 	net, err := networks.New("mlp", map[string]any{"hidden_units": []int{4}})
 	if err != nil {
 		t.Fatal(err)

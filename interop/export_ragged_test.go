@@ -56,10 +56,7 @@ func TestRaggedModelsAreServed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	head, err := heads.NewMultiClass(3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	head := heads.MultiClass(3)
 	dir := filepath.Join(work, "ragged")
 	e := job{dir: filepath.Join(dir, "model")}.estimatorOf(t, heads.ModelFn(raggedNetwork, head, opt))
 	in := raggedSet(d)

@@ -228,14 +228,11 @@ func (o supervisedOptimizer) model(t *testing.T) estimator.ModelFn {
 	var head heads.Head
 	switch o.labels {
 	case "label2":
-		head, err = heads.NewBinaryClass()
+		head = heads.BinaryClass()
 	case "label3":
-		head, err = heads.NewMultiClass(3)
+		head = heads.MultiClass(3)
 	default:
-		head, err = heads.NewRegression(1)
-	}
-	if err != nil {
-		t.Fatal(err)
+		head = heads.Regression(1)
 	}
 	return heads.ModelFn(network, head, opt)
 }

@@ -45,10 +45,7 @@ func (j job) modelFn(t *testing.T) estimator.ModelFn {
 	if err != nil {
 		t.Fatal(err)
 	}
-	head, err := heads.NewMultiClass(10)
-	if err != nil {
-		t.Fatal(err)
-	}
+	head := heads.MultiClass(10)
 	return heads.ModelFn(net, head, opt)
 }
 

@@ -37,10 +37,7 @@ func line(ctx context.Context, ic inputs.Context) (inputs.Dataset, error) {
 
 // fit is a dense layer with a regression head as a model_fn.
 func fit(mc *estimator.ModelContext, features models.Features, labels models.Labels) (*estimator.Spec, error) {
-	head, err := heads.NewRegression(1)
-	if err != nil {
-		return nil, err
-	}
+	head := heads.Regression(1)
 	rate, _ := mc.Params().Float("rate", 0.1)
 	opt, err := optimizers.New("sgd", map[string]any{"learning_rate": rate})
 	if err != nil {

@@ -120,7 +120,7 @@ func TestBoostedTreesThatExplainNothing(t *testing.T) {
 	if _, err := (canned.BoostedTreesClassifier{BoostedTreesOptions: o, Classes: 3}).ModelFn(); err == nil || !contains(err, "explanations: expected two classes") {
 		t.Errorf("three classes: got %v", err)
 	}
-	model := ok(canned.BoostedTreesEstimator{BoostedTreesOptions: o, Head: ok(heads.NewRegression(1))}.ModelFn())
+	model := ok(canned.BoostedTreesEstimator{BoostedTreesOptions: o, Head: heads.Regression(1)}.ModelFn())
 	if _, _, err := model.Explain(estimator.Prediction{}); err == nil || !contains(err, "no explanation") {
 		t.Errorf("no explanation: got %v", err)
 	}

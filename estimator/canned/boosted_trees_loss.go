@@ -44,7 +44,7 @@ func hessian(mc *estimator.ModelContext, h heads.Head, logits *G.Node) *G.Node {
 // memoryLoss names the loss of a head that can be trained in memory.
 func memoryLoss(h heads.Head) (heads.LossKind, error) {
 	kind := heads.KindOfLoss(h)
-	if _, several := h.(heads.MultiLabel); several || kind == heads.PoissonLoss {
+	if _, several := h.(heads.MultiLabelHead); several || kind == heads.PoissonLoss {
 		return "", fmt.Errorf("boosted trees: a head %T of a loss %s cannot be trained in memory: set train_in_memory to false", h, kind)
 	}
 	return kind, nil

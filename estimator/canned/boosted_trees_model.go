@@ -78,8 +78,8 @@ func newBoostedTrees(o BoostedTreesOptions, h heads.Head, weights string) (*Boos
 	}
 	c.PerExample = 1
 	switch h.(type) {
-	case heads.MultiClass:
-	case heads.MultiLabel: // the mean over the labels, whatever the reduction
+	case heads.MultiClassHead:
+	case heads.MultiLabelHead: // the mean over the labels, whatever the reduction
 		c.PerExample = c.Dim
 	default:
 		if c.Mean {

@@ -37,10 +37,7 @@ func twoLabels(_ context.Context, ic inputs.Context) (inputs.Dataset, error) {
 func TestBoostedTreesReduction(t *testing.T) {
 	var values [2]*tensor.Tensor
 	for i, r := range []losses.Reduction{losses.SumOverBatchSize, losses.Sum} {
-		h, err := heads.NewMultiLabel(2, heads.WithLossReduction(r))
-		if err != nil {
-			t.Fatal(err)
-		}
+		h := heads.MultiLabel(2, heads.WithLossReduction(r))
 		fn, err := canned.BoostedTreesEstimator{Head: h, BoostedTreesOptions: canned.BoostedTreesOptions{Columns: []feature.Column{&feature.Numeric{Key: "x"}}, Trees: 2, MaxDepth: 2, L2: 0.01}}.ModelFn()
 		if err != nil {
 			t.Fatal(err)
@@ -71,10 +68,7 @@ func TestBoostedTreesReduction(t *testing.T) {
 // TestBoostedTreesInMemoryReduction: the loss that is told is reduced as the head says.
 func TestBoostedTreesInMemoryReduction(t *testing.T) {
 	for r, want := range map[losses.Reduction]float64{losses.SumOverBatchSize: (100 + 60) / 400.0, losses.Sum: 100 + 60} {
-		h, err := heads.NewRegression(2, heads.WithLossReduction(r))
-		if err != nil {
-			t.Fatal(err)
-		}
+		h := heads.Regression(2, heads.WithLossReduction(r))
 		rc, err := runconfig.FromTFConfig("", runconfig.ModelDir(t.TempDir()), runconfig.TFRandomSeed(1))
 		if err != nil {
 			t.Fatal(err)

@@ -15,7 +15,7 @@ func classifier(classes int, weightColumn string, vocabulary []string, r losses.
 	if len(vocabulary) > 0 {
 		opts = append(opts, heads.WithLabelVocabulary(vocabulary...))
 	}
-	return heads.ForClasses(classes, opts...)
+	return checkedHead(heads.ForClasses(classes, opts...))
 }
 
 // regressor is the head of a canned regressor.
@@ -23,7 +23,15 @@ func regressor(dimension int, weightColumn string, r losses.Reduction) (heads.He
 	if dimension == 0 {
 		dimension = 1
 	}
-	return heads.NewRegression(dimension, options(weightColumn, r)...)
+	return checkedHead(heads.Regression(dimension, options(weightColumn, r)...))
+}
+
+// checkedHead is a head where its options are right.
+func checkedHead(h heads.Head) (heads.Head, error) {
+	if err := heads.Check(h); err != nil {
+		return nil, err
+	}
+	return h, nil
 }
 
 func options(weightColumn string, r losses.Reduction) []heads.Option {

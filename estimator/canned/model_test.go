@@ -114,7 +114,7 @@ func TestEstimatorsTrainAndResume(t *testing.T) {
 	wide := []feature.Column{trade(), &feature.Bucketized{Of: &feature.Numeric{Key: "age"}, Boundaries: []float64{30, 50}},
 		&feature.Crossed{Of: []feature.Column{feature.Key("trade"), trade()}, Size: 20}}
 	deep := []feature.Column{age(), &feature.Indicator{Of: trade()}, &feature.Embedding{Of: trade(), Dimension: 4}}
-	poisson := ok(heads.NewPoisson(1))
+	poisson := heads.Poisson(1)
 	for name, c := range map[string]struct {
 		fn    func() (*canned.Model, error)
 		label string

@@ -81,7 +81,7 @@ func (o RNNEstimator) ModelFn() (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	seq, each := o.Head.(heads.Sequential)
+	seq, each := o.Head.(heads.SequentialHead)
 	if o.Head != nil && each != o.ReturnSequences {
 		return nil, fmt.Errorf("return_sequences is %v and the head a %T: expected a heads.Sequential where, and only where, return_sequences is true", o.ReturnSequences, o.Head)
 	}

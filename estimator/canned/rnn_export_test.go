@@ -18,7 +18,7 @@ import (
 // length, and its metrics are those of Evaluate.
 func TestRNNExportModes(t *testing.T) {
 	q := sequences{"label", map[string]any{"x": [][]float32{{1}, {2, 3, 4}}, "label": [][]float32{{2}, {4, 6, 8}}, "weight": [][]float32{{1}, {1, 2, 0}}}}
-	head := ok(heads.NewSequential(ok(heads.NewRegression(1, heads.WithWeightColumn("weight"))), ""))
+	head := heads.Sequential(heads.Regression(1, heads.WithWeightColumn("weight")), "")
 	e := ok(canned.RNNEstimator{Head: head, SequenceColumns: []feature.Column{&feature.SequenceNumeric{Key: "x"}}, WeightColumn: "weight",
 		Units: []int{2}, ReturnSequences: true}.New(scratch(t)...))
 	defer e.Close()

@@ -33,7 +33,7 @@ func sequential(h heads.Head, mask string) (heads.Head, error) {
 	if mask == "" {
 		mask = "sequence_mask"
 	}
-	return heads.NewSequential(h, mask)
+	return checkedHead(heads.Sequential(h, mask))
 }
 
 // cells reads units and cell_type: a type for all layers, or a list of one for each.

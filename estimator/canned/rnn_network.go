@@ -76,7 +76,7 @@ func (r *rnn) minimize(mc *estimator.ModelContext, loss *G.Node) *optimizers.Tra
 
 // maskedHead gives a head of steps the mask of the steps that there are.
 type maskedHead struct {
-	heads.Sequential
+	heads.SequentialHead
 	sequence []feature.Input
 }
 
@@ -88,5 +88,5 @@ func (h maskedHead) Spec(mc *estimator.ModelContext, in heads.Inputs) (*estimato
 	}
 	list := append(slices.Clone(in.Features.All()), models.Feature{Name: h.Mask(), Dense: mask})
 	in.Features = models.NewFeatures(mc, list...)
-	return h.Sequential.Spec(mc, in)
+	return h.SequentialHead.Spec(mc, in)
 }

@@ -183,7 +183,7 @@ func TestRNNLearnsParityAtEachStep(t *testing.T) {
 func TestRNNCountsSteps(t *testing.T) {
 	q := sequences{"label", map[string]any{"x": [][]float32{{1}, {2, 3, 4}, {}}, "label": [][]float32{{2}, {4, 6, 8}, {}},
 		"weight": [][]float32{{1}, {1, 2, 0}, {}}}}
-	head := ok(heads.NewSequential(ok(heads.NewRegression(1, heads.WithWeightColumn("weight"))), ""))
+	head := heads.Sequential(heads.Regression(1, heads.WithWeightColumn("weight")), "")
 	e := ok(canned.RNNEstimator{Head: head, SequenceColumns: []feature.Column{&feature.SequenceNumeric{Key: "x"}}, WeightColumn: "weight",
 		Units: []int{2}, ReturnSequences: true}.New(scratch(t)...))
 	defer e.Close()
@@ -260,7 +260,7 @@ func TestRNNOptionsThatAreWrong(t *testing.T) {
 			t.Errorf("expected an error with %q, got %v", want, err)
 		}
 	}
-	if _, err := (canned.RNNEstimator{Head: ok(heads.NewRegression(1)), SequenceColumns: good.SequenceColumns, Units: good.Units, ReturnSequences: true}).ModelFn(); err == nil {
+	if _, err := (canned.RNNEstimator{Head: heads.Regression(1), SequenceColumns: good.SequenceColumns, Units: good.Units, ReturnSequences: true}).ModelFn(); err == nil {
 		t.Error("a static head for sequences: expected an error")
 	}
 }

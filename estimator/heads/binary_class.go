@@ -6,42 +6,45 @@ import (
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/losses"
+	"github.com/goestimator/goestimator/models/networks"
 	"github.com/goestimator/goestimator/models/ops"
 	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 )
 
-// BinaryClass classifies each example into one of two classes by one logit:
+// BinaryClassHead classifies each example into one of two classes by one logit:
 // sigmoid cross-entropy over labels 0 and 1 (tf.estimator.BinaryClassHead).
 // Predictions are logits, logistic, probabilities [batch, 2], class_ids, classes,
 // all_class_ids and all_classes.
-type BinaryClass struct{ base }
+type BinaryClassHead struct{ base }
 
-var _ Head = BinaryClass{}
+var _ Head = BinaryClassHead{}
 
-// NewBinaryClass returns a head for two classes. It takes WithName,
+// BinaryClass returns a head for two classes. It takes WithName,
 // WithWeightColumn, WithThresholds, WithLabelVocabulary, WithClassNames, WithLossReduction and WithLossFn.
-func NewBinaryClass(opts ...Option) (BinaryClass, error) {
+func BinaryClass(opts ...Option) BinaryClassHead {
 	o, err := newOptions("binary class", []string{"thresholds", "label_vocabulary", "class_names", "loss_fn"}, opts)
 	if err == nil {
 		err = o.checkClasses(2)
 	}
-	if err != nil {
-		return BinaryClass{}, err
-	}
-	return BinaryClass{base{o, 1}}, nil
+	return BinaryClassHead{base{o, 1, err}}
 }
 
+// Of returns the model_fn of a network with this head; the Estimator's optimizer trains it.
+func (h BinaryClassHead) Of(n networks.Network) estimator.ModelFn { return ModelFn(n, h, nil) }
+
 // Spec returns the Spec of mc's mode.
-func (h BinaryClass) Spec(mc *estimator.ModelContext, in Inputs) (*estimator.Spec, error) {
+func (h BinaryClassHead) Spec(mc *estimator.ModelContext, in Inputs) (*estimator.Spec, error) {
 	return spec(mc, h, in)
 }
 
 // Mean returns what logits of any shape predict: the probability of the second class.
-func (h BinaryClass) Mean(c models.Context, logits *G.Node) *G.Node { return ops.Sigmoid(c, logits) }
+func (h BinaryClassHead) Mean(c models.Context, logits *G.Node) *G.Node {
+	return ops.Sigmoid(c, logits)
+}
 
 // Part returns predictions, loss and metrics.
-func (h BinaryClass) Part(mc *estimator.ModelContext, in Inputs) (*Part, error) {
+func (h BinaryClassHead) Part(mc *estimator.ModelContext, in Inputs) (*Part, error) {
 	if err := h.checkLogits(in.Logits); err != nil {
 		return nil, err
 	}
@@ -75,7 +78,7 @@ func (h BinaryClass) Part(mc *estimator.ModelContext, in Inputs) (*Part, error) 
 }
 
 // labels returns 0 and 1 as floats [batch, 1].
-func (h BinaryClass) labels(mc *estimator.ModelContext, labels models.Labels) (*G.Node, error) {
+func (h BinaryClassHead) labels(mc *estimator.ModelContext, labels models.Labels) (*G.Node, error) {
 	t, err := only(mc, labels)
 	if err != nil {
 		return nil, err
@@ -100,7 +103,7 @@ func (b base) checkWords(t target) error {
 	return nil
 }
 
-func (h BinaryClass) metrics(weights, each, labels *G.Node, p *Part) estimator.Metrics {
+func (h BinaryClassHead) metrics(weights, each, labels *G.Node, p *Part) estimator.Metrics {
 	m := h.newMetrics(weights)
 	logistic, ids := p.Predictions["logistic"], p.Predictions["class_ids"]
 	m.add("average_loss", "mean", []*G.Node{each})

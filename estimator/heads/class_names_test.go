@@ -25,11 +25,11 @@ func TestClassNames(t *testing.T) {
 		classes []string
 		all     []string
 	}{
-		{"binary", must(heads.NewBinaryClass(two)), []float32{-1, 2}, inputs.Slice("y", inputs.Label, []int64{0, 1}),
+		{"binary", made(heads.BinaryClass(two)), []float32{-1, 2}, inputs.Slice("y", inputs.Label, []int64{0, 1}),
 			[]int64{0, 1}, []string{"no", "yes"}, []string{"no", "yes"}},
-		{"multi-class", must(heads.NewMultiClass(3, three)), []float32{0, 1, 2, 5, 0, 0}, inputs.Slice("y", inputs.Label, []int64{2, 0}),
+		{"multi-class", made(heads.MultiClass(3, three)), []float32{0, 1, 2, 5, 0, 0}, inputs.Slice("y", inputs.Label, []int64{2, 0}),
 			[]int64{2, 0}, []string{"8", "3"}, []string{"3", "4", "8"}},
-		{"multi-label", must(heads.NewMultiLabel(3, three)), []float32{0, 1, 2, 5, 0, 0}, inputs.Slice("y", inputs.Label, []int64{1, 0, 1, 0, 0, 1}, 3),
+		{"multi-label", made(heads.MultiLabel(3, three)), []float32{0, 1, 2, 5, 0, 0}, inputs.Slice("y", inputs.Label, []int64{1, 0, 1, 0, 0, 1}, 3),
 			nil, []string{"3", "4", "8", "3", "4", "8"}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -63,12 +63,12 @@ func TestClassNames(t *testing.T) {
 
 // TestClassNamesOfSeveralHeads: each head of several has the names of its own classes.
 func TestClassNamesOfSeveralHeads(t *testing.T) {
-	sick := must(heads.NewBinaryClass(heads.WithName("sick"), heads.WithClassNames("no", "yes")))
-	kind := must(heads.NewMultiClass(3, heads.WithName("kind"), heads.WithClassNames("3", "4", "8")))
+	sick := made(heads.BinaryClass(heads.WithName("sick"), heads.WithClassNames("no", "yes")))
+	kind := made(heads.MultiClass(3, heads.WithName("kind"), heads.WithClassNames("3", "4", "8")))
 	in := batchesOf(2, inputs.Slice("logits", inputs.Feature, []float32{-1, 0, 1, 2, 3, 5, 0, 0}, 4),
 		inputs.Slice("sick", inputs.Label, []int64{0, 1}), inputs.Slice("kind", inputs.Label, []int64{2, 0}))
 	got := map[string][]string{}
-	for p, err := range openHead(t, must(heads.NewMulti([]heads.Head{sick, kind}, nil))).Predict(t.Context(), in) {
+	for p, err := range openHead(t, made(heads.Multi(sick, kind))).Predict(t.Context(), in) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -85,7 +85,7 @@ func TestClassNamesOfSeveralHeads(t *testing.T) {
 
 // TestClassMetricsByClassName: metrics of single classes have the names.
 func TestClassMetricsByClassName(t *testing.T) {
-	h := must(heads.NewMultiLabel(2, heads.WithClassNames("cat", "dog"), heads.WithClassMetricsByName("dog")))
+	h := made(heads.MultiLabel(2, heads.WithClassNames("cat", "dog"), heads.WithClassMetricsByName("dog")))
 	res, err := openHead(t, h).Evaluate(context.Background(), batchesOf(2, inputs.Slice("logits", inputs.Feature, []float32{0, 0, 0, 0}, 2),
 		inputs.Slice("y", inputs.Label, []int64{1, 0, 0, 1}, 2)))
 	if err != nil {
@@ -98,7 +98,7 @@ func TestClassMetricsByClassName(t *testing.T) {
 
 // TestClassNamesOfSteps: the classes of steps have names, too.
 func TestClassNamesOfSteps(t *testing.T) {
-	h := must(heads.NewSequential(must(heads.NewMultiClass(3, heads.WithClassNames("a", "b", "c"))), "mask"))
+	h := made(heads.Sequential(made(heads.MultiClass(3, heads.WithClassNames("a", "b", "c"))), "mask"))
 	e := open(t, func(mc *estimator.ModelContext, f models.Features, l models.Labels) (*estimator.Spec, error) {
 		return h.Spec(mc, heads.Inputs{Features: f, Labels: l, Logits: f.Dense("logits"), Optimizer: sgd(0.1)})
 	})

@@ -9,12 +9,12 @@ import (
 )
 
 // ForClasses returns what tf.estimator's canned classifiers take for n classes:
-// NewBinaryClass for 2, else NewMultiClass.
-func ForClasses(n int, opts ...Option) (Head, error) {
+// BinaryClass for 2, else MultiClass.
+func ForClasses(n int, opts ...Option) Head {
 	if n == 2 {
-		return made(NewBinaryClass(opts...))
+		return BinaryClass(opts...)
 	}
-	return made(NewMultiClass(n, opts...))
+	return MultiClass(n, opts...)
 }
 
 // allClassIDs returns 0 to n-1 for each example, int32 [batch, n].

@@ -99,36 +99,27 @@ func (o goldenOptions) options() []heads.Option {
 	return opts
 }
 
-func (o goldenOptions) head() (heads.Head, error) {
+func (o goldenOptions) head() heads.Head {
 	opts := o.options()
 	switch o.Head {
 	case "binary":
-		return heads.NewBinaryClass(opts...)
+		return heads.BinaryClass(opts...)
 	case "multi_class":
-		return heads.NewMultiClass(o.NClasses, opts...)
+		return heads.MultiClass(o.NClasses, opts...)
 	case "multi_label":
-		return heads.NewMultiLabel(o.NClasses, opts...)
+		return heads.MultiLabel(o.NClasses, opts...)
 	case "regression":
-		return heads.NewRegression(max(1, o.LabelDimension), opts...)
+		return heads.Regression(max(1, o.LabelDimension), opts...)
 	case "poisson":
-		return heads.NewPoisson(max(1, o.LabelDimension), opts...)
+		return heads.Poisson(max(1, o.LabelDimension), opts...)
 	case "logistic":
-		return heads.NewLogistic(opts...)
+		return heads.Logistic(opts...)
 	}
 	with := func(name string) []heads.Option { return append(slices.Clone(opts), heads.WithName(name)) }
-	kind, err := heads.NewMultiClass(3, with("kind")...)
-	if err != nil {
-		return nil, err
-	}
-	size, err := heads.NewRegression(1, with("size")...)
-	if err != nil {
-		return nil, err
-	}
-	sold, err := heads.NewBinaryClass(with("sold")...)
-	if err != nil {
-		return nil, err
-	}
-	return heads.NewMulti([]heads.Head{kind, size, sold}, o.HeadWeights)
+	kind := heads.MultiClass(3, with("kind")...)
+	size := heads.Regression(1, with("size")...)
+	sold := heads.BinaryClass(with("sold")...)
+	return heads.Multi(kind, size, sold).Weighted(o.HeadWeights...)
 }
 
 // columns are the data of some batches, one after the other.
@@ -206,10 +197,7 @@ func unmarshal(t *testing.T, data []byte, v any) {
 // estimator returns one whose logits are the feature of that name, and sees the Specs.
 func (k goldenCase) estimator(t *testing.T, see func(*estimator.Spec)) *estimator.Estimator {
 	t.Helper()
-	h, err := k.Options.head()
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := k.Options.head()
 	return open(t, func(mc *estimator.ModelContext, f models.Features, l models.Labels) (*estimator.Spec, error) {
 		logits := passThrough(mc, f, h.LogitsDimension())
 		for _, r := range k.Regularization {
@@ -331,10 +319,7 @@ func TestGoldenExports(t *testing.T) {
 	kinds := map[estimator.ExportKind]string{estimator.ExportClassify: "ClassificationOutput", estimator.ExportRegress: "RegressionOutput", estimator.ExportPredict: "PredictOutput"}
 	for head, want := range readGolden(t).Exports {
 		k := goldenCase{Options: goldenOptions{Head: head, NClasses: 3}}
-		h, err := k.Options.head()
-		if err != nil {
-			t.Fatal(err)
-		}
+		h := k.Options.head()
 		var spec *estimator.Spec
 		e := k.estimator(t, func(s *estimator.Spec) { spec = s })
 		x := inputs.Slice("logits", inputs.Feature, make([]float32, h.LogitsDimension()), h.LogitsDimension())

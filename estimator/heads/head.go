@@ -8,7 +8,6 @@ import (
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/losses"
-	"github.com/goestimator/goestimator/models/networks"
 	"github.com/goestimator/goestimator/models/ops"
 	"github.com/goestimator/goestimator/models/optimizers"
 	G "gorgonia.org/gorgonia"
@@ -34,9 +33,9 @@ type Inputs struct {
 	Labels   models.Labels
 	// Logits are [batch, LogitsDimension].
 	Logits *G.Node
-	// HeadLogits are the logits of each head of a Multi by its name, in place of Logits.
+	// HeadLogits are the logits of each head of a MultiHead by its name, in place of Logits.
 	HeadLogits map[string]*G.Node
-	// Optimizer minimises the loss when training.
+	// Optimizer minimises the loss when training; nil: the Estimator's.
 	Optimizer *optimizers.Optimizer
 	// TrainOp, in place of an Optimizer, says how the loss is minimised.
 	TrainOp func(loss *G.Node) *optimizers.TrainOp
@@ -51,22 +50,15 @@ type Part struct {
 	Metrics       estimator.Metrics
 }
 
-// ModelFn is the model_fn of a network with a head, trained by an optimizer.
-func ModelFn(n networks.Network, h Head, o *optimizers.Optimizer) estimator.ModelFn {
-	return estimator.ModelFunc(func(mc *estimator.ModelContext, features models.Features, labels models.Labels) (*estimator.Spec, error) {
-		logits := n(mc, features, h.LogitsDimension())
-		if mc.Failed() {
-			return nil, mc.Err()
-		}
-		return h.Spec(mc, Inputs{Features: features, Labels: labels, Logits: logits, Optimizer: o})
-	})
-}
-
 // base is what the heads have in common: their options and the logits that they need.
 type base struct {
 	options
 	dimension int
+	err       error // of the constructor
 }
+
+// Err returns what is wrong with the options that the constructor was given.
+func (b base) Err() error { return b.err }
 
 // Name is the name of WithName, "" without.
 func (b base) Name() string { return b.name }
@@ -77,8 +69,11 @@ func (b base) LogitsDimension() int { return b.dimension }
 // LossReduction is that of WithLossReduction.
 func (b base) LossReduction() losses.Reduction { return b.reduction }
 
-// checkLogits reports logits of another shape than [batch, dimension].
+// checkLogits reports wrong options and logits of another shape than [batch, dimension].
 func (b base) checkLogits(logits *G.Node) error {
+	if b.err != nil {
+		return b.err
+	}
 	if logits == nil {
 		return errors.New("the logits are nil: expected a node [batch, logits_dimension]")
 	}
@@ -152,14 +147,16 @@ func trainOp(mc *estimator.ModelContext, in Inputs, loss *G.Node) (*optimizers.T
 		return in.Optimizer.Minimize(mc, loss), nil
 	case in.TrainOp != nil:
 		return in.TrainOp(loss), nil
+	case mc.Optimizer() != nil:
+		return mc.Optimizer().Minimize(mc, loss), nil
 	}
-	return nil, errors.New("train_op_fn and optimizer cannot both be nil")
+	return nil, errors.New("train_op_fn and optimizer cannot both be nil: give the Estimator an optimizer, by WithOptimizer")
 }
 
 // summarize shows a loss of a training step; "loss" itself the training loop shows.
 func summarize(mc *estimator.ModelContext, h Head, key string, n *G.Node) {
 	tag := suffixed(key, h.Name())
-	if _, ok := h.(Multi); ok {
+	if _, ok := h.(MultiHead); ok {
 		tag = key
 	}
 	if mc.Training() && tag != "loss" {

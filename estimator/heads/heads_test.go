@@ -45,10 +45,7 @@ func softmaxLoss(label int, logits ...float64) float64 {
 }
 
 func TestMultiClass(t *testing.T) {
-	h, err := heads.NewMultiClass(3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := heads.MultiClass(3)
 	logits := inputs.Slice("logits", inputs.Feature, []float32{2, 0, 0, 0, 3, 0, 1, 0, 2}, 3)
 	a, b, c := softmaxLoss(0, 2, 0, 0), softmaxLoss(1, 0, 3, 0), softmaxLoss(0, 1, 0, 2)
 	for _, labels := range []inputs.NamedTensor{
@@ -88,10 +85,7 @@ func TestMultiClass(t *testing.T) {
 }
 
 func TestRegression(t *testing.T) {
-	h, err := heads.NewRegression(1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := heads.Regression(1)
 	logits := inputs.Slice("logits", inputs.Feature, []float32{1, 2, 4}, 1)
 	for _, labels := range []inputs.NamedTensor{inputs.Slice("y", inputs.Label, []float32{1, 4, 3}), inputs.Slice("y", inputs.Label, []float64{1, 4, 3}, 1),
 		inputs.Slice("y", inputs.Label, []int64{1, 4, 3}, 1)} {
@@ -111,10 +105,7 @@ func TestRegression(t *testing.T) {
 }
 
 func TestTrainingLowersTheLoss(t *testing.T) {
-	h, err := heads.NewMultiClass(3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := heads.MultiClass(3)
 	e, in, before, err := run(t, h, inputs.Slice("logits", inputs.Feature, []float32{1, 0, 0, 0, 1, 0}, 3), inputs.Slice("label", inputs.Label, []int64{1, 0}))
 	if err != nil {
 		t.Fatal(err)
@@ -132,14 +123,8 @@ func TestTrainingLowersTheLoss(t *testing.T) {
 }
 
 func TestWrongInputs(t *testing.T) {
-	classes, err := heads.NewMultiClass(3)
-	if err != nil {
-		t.Fatal(err)
-	}
-	values, err := heads.NewRegression(2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	classes := heads.MultiClass(3)
+	values := heads.Regression(2)
 	logits := func(n int) inputs.NamedTensor {
 		return inputs.Slice("logits", inputs.Feature, make([]float32, 2*n), n)
 	}
@@ -164,27 +149,23 @@ func TestWrongInputs(t *testing.T) {
 			t.Errorf("%s: got %v, expected %q", c.name, err, c.want)
 		}
 	}
-	if _, err := heads.NewMultiClass(1); err == nil {
+	if heads.MultiClass(1).Err() == nil {
 		t.Error("one class: expected an error")
 	}
-	if _, err := heads.NewRegression(0); err == nil {
+	if heads.Regression(0).Err() == nil {
 		t.Error("dimension 0: expected an error")
 	}
 }
 
-func ExampleModelFn() {
-	head, err := heads.NewBinaryClass(heads.WithLabelVocabulary("no", "yes"))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+func ExampleBinaryClassHead_Of() {
+	head := heads.BinaryClass(heads.WithLabelVocabulary("no", "yes"))
 	dir, err := os.MkdirTemp("", "heads-")
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	defer os.RemoveAll(dir)
-	est, err := estimator.New(heads.ModelFn(passThrough, head, sgd(0.1)), estimator.WithModelDir(dir),
+	est, err := estimator.New(head.Of(passThrough), estimator.WithOptimizer(sgd(0.1)), estimator.WithModelDir(dir),
 		estimator.WithLogger(slog.New(slog.NewTextHandler(io.Discard, nil))))
 	if err != nil {
 		fmt.Println(err)

@@ -17,8 +17,8 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-func must[H heads.Head](h H, err error) heads.Head {
-	if err != nil {
+func made(h heads.Head) heads.Head {
+	if err := heads.Check(h); err != nil {
 		panic(err)
 	}
 	return h
@@ -30,11 +30,11 @@ func TestLabelsAtTheirBounds(t *testing.T) {
 		head   heads.Head
 		labels inputs.NamedTensor
 	}{
-		"classes":  {must(heads.NewMultiClass(3)), inputs.Slice("y", inputs.Label, []int64{0, 2})},
-		"binary":   {must(heads.NewBinaryClass()), inputs.Slice("y", inputs.Label, []float32{0, 1})},
-		"counts":   {must(heads.NewPoisson(1)), inputs.Slice("y", inputs.Label, []float32{0, 1e9})},
-		"logistic": {must(heads.NewLogistic()), inputs.Slice("y", inputs.Label, []float32{0, 1})},
-		"numbers":  {must(heads.NewRegression(1)), inputs.Slice("y", inputs.Label, []float32{-math.MaxFloat32, 0})},
+		"classes":  {made(heads.MultiClass(3)), inputs.Slice("y", inputs.Label, []int64{0, 2})},
+		"binary":   {made(heads.BinaryClass()), inputs.Slice("y", inputs.Label, []float32{0, 1})},
+		"counts":   {made(heads.Poisson(1)), inputs.Slice("y", inputs.Label, []float32{0, 1e9})},
+		"logistic": {made(heads.Logistic()), inputs.Slice("y", inputs.Label, []float32{0, 1})},
+		"numbers":  {made(heads.Regression(1)), inputs.Slice("y", inputs.Label, []float32{-math.MaxFloat32, 0})},
 	} {
 		logits := inputs.Slice("logits", inputs.Feature, make([]float32, 2*c.head.LogitsDimension()), c.head.LogitsDimension())
 		if _, err := openHead(t, c.head).Evaluate(context.Background(), batchesOf(100, logits, c.labels)); err != nil {
@@ -73,25 +73,25 @@ func TestWrongLabels(t *testing.T) {
 		labels inputs.NamedTensor
 		want   string
 	}{
-		{"class too high", must(heads.NewMultiClass(3)), ids(0, 3, 1), `row 2: column "y": label 3: labels must be <= n_classes - 1 (2): correct it, or set n_classes (classes of a network) to at least 4`},
-		{"class too low", must(heads.NewMultiClass(3)), ids(0, 1, -1), `row 3: column "y": label -1: labels must be >= 0`},
-		{"binary too high", must(heads.NewBinaryClass()), ids(0, 2, 1), "row 2: column \"y\": label 2: labels must be <= n_classes - 1 (1)"},
-		{"binary width", must(heads.NewBinaryClass()), inputs.Slice("y", inputs.Label, []int64{0, 1, 0, 0, 0, 1}, 2), "mismatched label shape. Expected labels dimension=1"},
-		{"binary ragged", must(heads.NewBinaryClass(yesNo)), ragged, "SparseTensor labels are not supported"},
-		{"binary NaN", must(heads.NewBinaryClass()), floats(0, 1, nan), "row 3: column \"y\": label NaN: labels must be class ids, 0 to 1"},
-		{"text without vocabulary", must(heads.NewBinaryClass()), text, "label y is text: give a label_vocabulary"},
-		{"vocabulary without text", must(heads.NewBinaryClass(yesNo)), ids(0, 1, 1), "labels dtype should be string if there is a vocabulary. Instead got int64"},
-		{"unknown word", must(heads.NewBinaryClass(yesNo)), text, `row 3: column "y": label "maybe" is not in the label_vocabulary of 2 words`},
-		{"ragged", must(heads.NewMultiClass(3, three)), ragged, "SparseTensor labels are not supported"},
-		{"indicator", must(heads.NewMultiLabel(3)), inputs.Slice("y", inputs.Label, []int64{0, 1, 0, 0, 0, 2, 0, 0, 1}, 3),
+		{"class too high", made(heads.MultiClass(3)), ids(0, 3, 1), `row 2: column "y": label 3: labels must be <= n_classes - 1 (2): correct it, or set n_classes (classes of a network) to at least 4`},
+		{"class too low", made(heads.MultiClass(3)), ids(0, 1, -1), `row 3: column "y": label -1: labels must be >= 0`},
+		{"binary too high", made(heads.BinaryClass()), ids(0, 2, 1), "row 2: column \"y\": label 2: labels must be <= n_classes - 1 (1)"},
+		{"binary width", made(heads.BinaryClass()), inputs.Slice("y", inputs.Label, []int64{0, 1, 0, 0, 0, 1}, 2), "mismatched label shape. Expected labels dimension=1"},
+		{"binary ragged", made(heads.BinaryClass(yesNo)), ragged, "SparseTensor labels are not supported"},
+		{"binary NaN", made(heads.BinaryClass()), floats(0, 1, nan), "row 3: column \"y\": label NaN: labels must be class ids, 0 to 1"},
+		{"text without vocabulary", made(heads.BinaryClass()), text, "label y is text: give a label_vocabulary"},
+		{"vocabulary without text", made(heads.BinaryClass(yesNo)), ids(0, 1, 1), "labels dtype should be string if there is a vocabulary. Instead got int64"},
+		{"unknown word", made(heads.BinaryClass(yesNo)), text, `row 3: column "y": label "maybe" is not in the label_vocabulary of 2 words`},
+		{"ragged", made(heads.MultiClass(3, three)), ragged, "SparseTensor labels are not supported"},
+		{"indicator", made(heads.MultiLabel(3)), inputs.Slice("y", inputs.Label, []int64{0, 1, 0, 0, 0, 2, 0, 0, 1}, 3),
 			"row 2: column \"y\": label 2: labels must be an integer indicator tensor with values in [0, 1]"},
-		{"indicator width", must(heads.NewMultiLabel(3)), ids(0, 1, 1), "mismatched label shape. Expected labels dimension=3"},
-		{"unknown word in a list", must(heads.NewMultiLabel(3, three)), ragged, `row 2: column "y": label "z" is not in the label_vocabulary of 3 words`},
-		{"list without vocabulary", must(heads.NewMultiLabel(3)), ragged, "label y is text: give a label_vocabulary"},
-		{"text for a regression", must(heads.NewRegression(1)), text, "label y has type string: expected numbers"},
-		{"NaN for a regression", must(heads.NewRegression(1)), floats(1, nan, 0), `row 2: column "y": label NaN: labels must be finite`},
-		{"negative count", must(heads.NewPoisson(1)), floats(1, -1, 0), "row 2: column \"y\": label -1: labels must be >= 0"},
-		{"above one", must(heads.NewLogistic()), floats(0.5, 0, 1.5), "row 3: column \"y\": label 1.5: labels must be in range [0, 1]"},
+		{"indicator width", made(heads.MultiLabel(3)), ids(0, 1, 1), "mismatched label shape. Expected labels dimension=3"},
+		{"unknown word in a list", made(heads.MultiLabel(3, three)), ragged, `row 2: column "y": label "z" is not in the label_vocabulary of 3 words`},
+		{"list without vocabulary", made(heads.MultiLabel(3)), ragged, "label y is text: give a label_vocabulary"},
+		{"text for a regression", made(heads.Regression(1)), text, "label y has type string: expected numbers"},
+		{"NaN for a regression", made(heads.Regression(1)), floats(1, nan, 0), `row 2: column "y": label NaN: labels must be finite`},
+		{"negative count", made(heads.Poisson(1)), floats(1, -1, 0), "row 2: column \"y\": label -1: labels must be >= 0"},
+		{"above one", made(heads.Logistic()), floats(0.5, 0, 1.5), "row 3: column \"y\": label 1.5: labels must be in range [0, 1]"},
 	}
 	for _, c := range cases {
 		_, err := openHead(t, c.head).Evaluate(context.Background(), batchesOf(100, zeros(c.head.LogitsDimension()), c.labels))
@@ -112,12 +112,12 @@ func TestWrongWeights(t *testing.T) {
 		weight inputs.NamedTensor
 		want   string
 	}{
-		{must(heads.NewBinaryClass(heads.WithWeightColumn("v"))), weight(), `weight_column "v" is no feature: the input has [logits w]`},
-		{must(heads.NewBinaryClass(heads.WithWeightColumn("w"))), inputs.Slice("w", inputs.Feature, make([]float32, 4), 2),
+		{made(heads.BinaryClass(heads.WithWeightColumn("v"))), weight(), `weight_column "v" is no feature: the input has [logits w]`},
+		{made(heads.BinaryClass(heads.WithWeightColumn("w"))), inputs.Slice("w", inputs.Feature, make([]float32, 4), 2),
 			"weights shape must be [D0, D1, ... DN] or [D0, D1, ... DN, 1], logits_shape: [1009 1]. weights_shape: (1009, 2)"},
-		{must(heads.NewRegression(1, heads.WithWeightColumn("w"))), inputs.Slice("w", inputs.Feature, make([]float32, 4), 2),
+		{made(heads.Regression(1, heads.WithWeightColumn("w"))), inputs.Slice("w", inputs.Feature, make([]float32, 4), 2),
 			"weights shape must be [D0, D1, ... DN], [D0, D1, ... DN, 1] or [D0, D1, ... DN, logits_dimension]"},
-		{must(heads.NewRegression(1, heads.WithWeightColumn("w"))), inputs.Strings("w", inputs.Feature, []string{"1", "2"}),
+		{made(heads.Regression(1, heads.WithWeightColumn("w"))), inputs.Strings("w", inputs.Feature, []string{"1", "2"}),
 			"weight column should be castable to float. Given dtype: string"},
 	}
 	for _, c := range cases {
@@ -135,20 +135,20 @@ func TestWeightsThatAreNone(t *testing.T) {
 	labels := inputs.Slice("y", inputs.Label, []float32{0, 1, 1})
 	nan, inf := float32(math.NaN()), float32(math.Inf(1))
 	column := heads.WithWeightColumn("w")
-	multi := must(heads.NewMulti([]heads.Head{must(heads.NewRegression(1, column, heads.WithName("a")))}, nil))
+	multi := made(heads.Multi(heads.Regression(1, column, heads.WithName("a"))))
 	for _, c := range []struct {
 		head   heads.Head
 		weight inputs.NamedTensor
 		want   string
 	}{
-		{must(heads.NewBinaryClass(column)), inputs.Slice("w", inputs.Feature, []float32{1, -1, 0}), `row 2: column "w": weight -1: weights of examples must be finite and not negative`},
-		{must(heads.NewRegression(1, column)), inputs.Slice("w", inputs.Feature, []float32{1, 0, nan}, 1), `row 3: column "w": weight NaN`},
-		{must(heads.NewRegression(1)), inputs.Slice("w", inputs.Weight, []float32{inf, 0, 1}), `row 1: column "w": weight +Inf`},
-		{must(heads.NewPoisson(1, column)), inputs.Slice("w", inputs.Feature, []int64{1, 0, -3}), `row 3: column "w": weight -3`},
+		{made(heads.BinaryClass(column)), inputs.Slice("w", inputs.Feature, []float32{1, -1, 0}), `row 2: column "w": weight -1: weights of examples must be finite and not negative`},
+		{made(heads.Regression(1, column)), inputs.Slice("w", inputs.Feature, []float32{1, 0, nan}, 1), `row 3: column "w": weight NaN`},
+		{made(heads.Regression(1)), inputs.Slice("w", inputs.Weight, []float32{inf, 0, 1}), `row 1: column "w": weight +Inf`},
+		{made(heads.Poisson(1, column)), inputs.Slice("w", inputs.Feature, []int64{1, 0, -3}), `row 3: column "w": weight -3`},
 		{multi, inputs.Slice("w", inputs.Feature, []float32{-0.5, 0, 1}), `row 1: column "w": weight -0.5`},
 	} {
 		in := batchesOf(100, logits, c.weight, labels)
-		if _, ok := c.head.(heads.Multi); ok {
+		if _, ok := c.head.(heads.MultiHead); ok {
 			in = batchesOf(100, logits, c.weight, inputs.Slice("a", inputs.Label, []float32{0, 1, 1}))
 		}
 		for _, run := range []func() error{
@@ -167,7 +167,7 @@ func TestLabelForms(t *testing.T) {
 	logits := inputs.Slice("logits", inputs.Feature, []float32{1, -2, 0.5, 0, 2, -1}, 3)
 	vocabulary := heads.WithLabelVocabulary("a", "b", "c")
 	hot := inputs.Slice("y", inputs.Label, []int64{1, 0, 1, 0, 1, 0}, 3)
-	want, err := openHead(t, must(heads.NewMultiLabel(3))).Evaluate(context.Background(), batchesOf(100, logits, hot))
+	want, err := openHead(t, made(heads.MultiLabel(3))).Evaluate(context.Background(), batchesOf(100, logits, hot))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,10 +178,10 @@ func TestLabelForms(t *testing.T) {
 		head   heads.Head
 		labels inputs.NamedTensor
 	}{
-		{must(heads.NewMultiLabel(3, vocabulary)), words([]string{"a", "c"}, []string{"b"})},
-		{must(heads.NewMultiLabel(3)), ids},
-		{must(heads.NewMultiLabel(3, vocabulary)), pairs},
-		{must(heads.NewMultiLabel(3)), inputs.Slice("y", inputs.Label, []bool{true, false, true, false, true, false}, 3)},
+		{made(heads.MultiLabel(3, vocabulary)), words([]string{"a", "c"}, []string{"b"})},
+		{made(heads.MultiLabel(3)), ids},
+		{made(heads.MultiLabel(3, vocabulary)), pairs},
+		{made(heads.MultiLabel(3)), inputs.Slice("y", inputs.Label, []bool{true, false, true, false, true, false}, 3)},
 	} {
 		got, err := openHead(t, c.head).Evaluate(context.Background(), batchesOf(100, logits, c.labels))
 		if err != nil {
@@ -203,13 +203,13 @@ func TestComputedLabels(t *testing.T) {
 		dtype  tensor.DType
 		labels func(shape ...int) inputs.NamedTensor // shape of an example
 	}{
-		"binary": {must(heads.NewBinaryClass()), tensor.Float32, func(shape ...int) inputs.NamedTensor {
+		"binary": {made(heads.BinaryClass()), tensor.Float32, func(shape ...int) inputs.NamedTensor {
 			return inputs.Slice("y", inputs.Label, []float32{1, 0, 0, 1, 1, 0}, shape...)
 		}},
-		"classes": {must(heads.NewMultiClass(3)), tensor.Int64, func(shape ...int) inputs.NamedTensor {
+		"classes": {made(heads.MultiClass(3)), tensor.Int64, func(shape ...int) inputs.NamedTensor {
 			return inputs.Slice("y", inputs.Label, []int64{2, 0}, shape...)
 		}},
-		"regression": {must(heads.NewRegression(1)), tensor.Float32, func(shape ...int) inputs.NamedTensor {
+		"regression": {made(heads.Regression(1)), tensor.Float32, func(shape ...int) inputs.NamedTensor {
 			return inputs.Slice("y", inputs.Label, []float32{1, 0.5, 0, 1, 1, 0}, shape...)
 		}},
 	} {
@@ -222,7 +222,7 @@ func TestComputedLabels(t *testing.T) {
 		}
 		e := open(t, func(mc *estimator.ModelContext, f models.Features, l models.Labels) (*estimator.Spec, error) {
 			same := ops.Mul(mc, l.Only(), ops.Scalar(mc, c.dtype, 1))
-			return c.head.Spec(mc, heads.Inputs{Features: f, Labels: models.NewFeatures(mc, models.Feature{Name: "y", Dense: same}),
+			return c.head.Spec(mc, heads.Inputs{Features: f, Labels: models.NewLabels(mc, models.Feature{Name: "y", Dense: same}),
 				Logits: passThrough(mc, f, c.head.LogitsDimension()), Optimizer: sgd(0.1)})
 		})
 		for _, shape := range [][]int{nil, {1}} {
@@ -247,11 +247,11 @@ func TestLabelsOfOwnLoss(t *testing.T) {
 		shapes = append(shapes, in.Labels.Shape())
 		return ops.Cast(mc, in.Labels, tensor.Float32)
 	})
-	for name, h := range map[string]heads.Head{"binary": must(heads.NewBinaryClass(loss)), "classes": must(heads.NewMultiClass(3, loss)), "regression": must(heads.NewRegression(1, loss))} {
+	for name, h := range map[string]heads.Head{"binary": made(heads.BinaryClass(loss)), "classes": made(heads.MultiClass(3, loss)), "regression": made(heads.Regression(1, loss))} {
 		for _, computed := range []bool{false, true} {
 			e := open(t, func(mc *estimator.ModelContext, f models.Features, l models.Labels) (*estimator.Spec, error) {
 				if computed {
-					l = models.NewFeatures(mc, models.Feature{Name: "y", Dense: ops.Mul(mc, l.Only(), ops.Scalar(mc, tensor.Int64, 1))})
+					l = models.NewLabels(mc, models.Feature{Name: "y", Dense: ops.Mul(mc, l.Only(), ops.Scalar(mc, tensor.Int64, 1))})
 				}
 				return h.Spec(mc, heads.Inputs{Features: f, Labels: l, Logits: passThrough(mc, f, h.LogitsDimension()), Optimizer: sgd(0.1)})
 			})
@@ -274,7 +274,7 @@ func TestOwnLossAndLink(t *testing.T) {
 	absolute := func(mc *estimator.ModelContext, in heads.LossInputs) *G.Node {
 		return losses.MeanAbsoluteError(mc, in.Labels, in.Logits, losses.Options{Reduction: losses.None})
 	}
-	h := must(heads.NewRegression(1, heads.WithLossFn(absolute), heads.WithInverseLink(ops.Exp)))
+	h := made(heads.Regression(1, heads.WithLossFn(absolute), heads.WithInverseLink(ops.Exp)))
 	columns := []inputs.NamedTensor{inputs.Slice("logits", inputs.Feature, []float32{1, 2}, 1), inputs.Slice("y", inputs.Label, []float32{3, 1})}
 	_, _, res, err := run(t, h, columns...)
 	if err != nil {
@@ -283,7 +283,7 @@ func TestOwnLossAndLink(t *testing.T) {
 	check(t, res, map[string]float64{"loss": 1.5, "average_loss": 1.5, "label/mean": 2, "prediction/mean": (math.E + math.Exp(2)) / 2})
 	scalar := func(mc *estimator.ModelContext, in heads.LossInputs) *G.Node { return ops.Sum(mc, in.Logits) }
 	for _, fn := range []heads.LossFn{scalar, func(*estimator.ModelContext, heads.LossInputs) *G.Node { return nil }} {
-		_, _, _, err = run(t, must(heads.NewRegression(1, heads.WithLossFn(fn))), columns...)
+		_, _, _, err = run(t, made(heads.Regression(1, heads.WithLossFn(fn))), columns...)
 		if err == nil || !strings.Contains(err.Error(), "loss_fn must return a node of shape [D0, D1, ... DN, 1]") {
 			t.Errorf("got %v, expected the shape of the loss to be refused", err)
 		}

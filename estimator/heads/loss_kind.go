@@ -16,13 +16,13 @@ const (
 // KindOfLoss returns the kind of a head's loss.
 func KindOfLoss(h Head) LossKind {
 	switch h := h.(type) {
-	case BinaryClass:
+	case BinaryClassHead:
 		return h.kindUnless(SigmoidLoss)
-	case MultiLabel:
+	case MultiLabelHead:
 		return h.kindUnless(SigmoidLoss)
-	case MultiClass:
+	case MultiClassHead:
 		return h.kindUnless(SoftmaxLoss)
-	case Regression:
+	case RegressionHead:
 		switch { // by what its labels may be
 		case h.own == nil:
 			return h.kindUnless(SquaredLoss)

@@ -7,22 +7,10 @@ import (
 )
 
 func TestKindOfLoss(t *testing.T) {
-	must := func(h heads.Head, err error) heads.Head {
-		if err != nil {
-			t.Fatal(err)
-		}
-		return h
-	}
-	binary, err1 := heads.NewBinaryClass()
-	multi, err2 := heads.NewMultiClass(3)
-	label, err3 := heads.NewMultiLabel(3)
-	number, err4 := heads.NewRegression(2)
-	count, err5 := heads.NewPoisson(1)
-	odds, err6 := heads.NewLogistic()
 	for h, want := range map[heads.LossKind]heads.LossKind{
-		heads.KindOfLoss(must(binary, err1)): heads.SigmoidLoss, heads.KindOfLoss(must(multi, err2)): heads.SoftmaxLoss,
-		heads.KindOfLoss(must(label, err3)): heads.SigmoidLoss, heads.KindOfLoss(must(number, err4)): heads.SquaredLoss,
-		heads.KindOfLoss(must(count, err5)): heads.PoissonLoss, heads.KindOfLoss(must(odds, err6)): heads.SigmoidLoss,
+		heads.KindOfLoss(heads.BinaryClass()): heads.SigmoidLoss, heads.KindOfLoss(heads.MultiClass(3)): heads.SoftmaxLoss,
+		heads.KindOfLoss(heads.MultiLabel(3)): heads.SigmoidLoss, heads.KindOfLoss(heads.Regression(2)): heads.SquaredLoss,
+		heads.KindOfLoss(heads.Poisson(1)): heads.PoissonLoss, heads.KindOfLoss(heads.Logistic()): heads.SigmoidLoss,
 	} {
 		if h != want {
 			t.Errorf("got %q, expected %q", h, want)

@@ -8,50 +8,76 @@ import (
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/losses"
+	"github.com/goestimator/goestimator/models/networks"
 	"github.com/goestimator/goestimator/models/ops"
 	G "gorgonia.org/gorgonia"
 )
 
-// Multi is several heads over one model: its loss is the weighted sum of theirs
+// MultiHead is several heads over one model: its loss is the weighted sum of theirs
 // (tf.estimator.MultiHead). The label of each is the one of its name. Metrics are
 // loss/<head> and theirs; a prediction's name is <head>/<key>.
-type Multi struct {
+type MultiHead struct {
 	heads   []Head
 	weights []float64
+	err     error
 }
 
-var _ Head = Multi{}
+var _ Head = MultiHead{}
 
-// NewMulti returns the head of several, all named and of one loss reduction; the
-// first is the default when serving. headWeights weigh their losses; nil weighs all 1.
-func NewMulti(hs []Head, headWeights []float64) (Multi, error) {
-	if len(hs) == 0 {
-		return Multi{}, fmt.Errorf("%w: must specify heads. Given: %v", ErrOption, hs)
+// Multi returns the head of several, all named and of one loss reduction; the
+// first is the default when serving.
+func Multi(hs ...Head) MultiHead { return MultiHead{heads: slices.Clone(hs), err: checkHeads(hs)} }
+
+// Weighted returns the head with weights of the heads' losses, one each; none weighs all 1.
+func (m MultiHead) Weighted(headWeights ...float64) MultiHead {
+	if n := len(headWeights); n > 0 && n != len(m.heads) && m.err == nil {
+		m.err = fmt.Errorf("%w: heads and head_weights must have the same size. Given len(heads): %d. Given len(head_weights): %d", ErrOption, len(m.heads), n)
 	}
-	if headWeights != nil && len(headWeights) != len(hs) {
-		return Multi{}, fmt.Errorf("%w: heads and head_weights must have the same size. Given len(heads): %d. Given len(head_weights): %d", ErrOption, len(hs), len(headWeights))
+	m.weights = slices.Clone(headWeights)
+	return m
+}
+
+// Of returns the model_fn of a network with this head; the Estimator's optimizer trains it.
+func (m MultiHead) Of(n networks.Network) estimator.ModelFn { return ModelFn(n, m, nil) }
+
+// Err returns what is wrong with the heads.
+func (m MultiHead) Err() error { return m.err }
+
+// checkHeads reports heads that cannot be together.
+func checkHeads(hs []Head) error {
+	if len(hs) == 0 {
+		return fmt.Errorf("%w: must specify heads. Given: %v", ErrOption, hs)
 	}
 	var names []string
-	var reductions []losses.Reduction
 	for i, h := range hs {
 		if h == nil || h.Name() == "" {
-			return Multi{}, fmt.Errorf("%w: all given heads must have name specified. Head %d has none", ErrOption, i)
+			return fmt.Errorf("%w: all given heads must have name specified. Head %d has none", ErrOption, i)
+		}
+		if err := Check(h); err != nil {
+			return err
 		}
 		if slices.Contains(names, h.Name()) {
-			return Multi{}, fmt.Errorf("%w: two heads have the name %q", ErrOption, h.Name())
+			return fmt.Errorf("%w: two heads have the name %q", ErrOption, h.Name())
 		}
-		names, reductions = append(names, h.Name()), append(reductions, h.LossReduction())
+		names = append(names, h.Name())
+	}
+	var reductions []losses.Reduction
+	for _, h := range hs {
+		reductions = append(reductions, h.LossReduction())
 	}
 	if len(slices.Compact(slices.Clone(reductions))) > 1 {
-		return Multi{}, fmt.Errorf("%w: the loss_reduction must be the same for different heads. Given: %v", ErrOption, reductions)
+		return fmt.Errorf("%w: the loss_reduction must be the same for different heads. Given: %v", ErrOption, reductions)
 	}
-	return Multi{slices.Clone(hs), slices.Clone(headWeights)}, nil
+	return nil
 }
 
 // Name is the names of the heads, joined by "_".
-func (m Multi) Name() string { return strings.Join(m.names(), "_") }
+func (m MultiHead) Name() string { return strings.Join(m.names(), "_") }
 
-func (m Multi) names() []string {
+func (m MultiHead) names() []string {
+	if m.err != nil {
+		return nil
+	}
 	var names []string
 	for _, h := range m.heads {
 		names = append(names, h.Name())
@@ -60,7 +86,10 @@ func (m Multi) names() []string {
 }
 
 // LogitsDimension is the sum of those of the heads.
-func (m Multi) LogitsDimension() int {
+func (m MultiHead) LogitsDimension() int {
+	if m.err != nil {
+		return 0
+	}
 	n := 0
 	for _, h := range m.heads {
 		n += h.LogitsDimension()
@@ -69,15 +98,23 @@ func (m Multi) LogitsDimension() int {
 }
 
 // LossReduction is that of the heads.
-func (m Multi) LossReduction() losses.Reduction { return m.heads[0].LossReduction() }
+func (m MultiHead) LossReduction() losses.Reduction {
+	if m.err != nil {
+		return losses.SumOverBatchSize
+	}
+	return m.heads[0].LossReduction()
+}
 
 // Spec returns the Spec of mc's mode.
-func (m Multi) Spec(mc *estimator.ModelContext, in Inputs) (*estimator.Spec, error) {
+func (m MultiHead) Spec(mc *estimator.ModelContext, in Inputs) (*estimator.Spec, error) {
 	return spec(mc, m, in)
 }
 
 // Part merges the parts of the heads.
-func (m Multi) Part(mc *estimator.ModelContext, in Inputs) (*Part, error) {
+func (m MultiHead) Part(mc *estimator.ModelContext, in Inputs) (*Part, error) {
+	if m.err != nil {
+		return nil, m.err
+	}
 	logits, err := m.split(mc, in)
 	if err != nil {
 		return nil, err
@@ -105,7 +142,7 @@ func (m Multi) Part(mc *estimator.ModelContext, in Inputs) (*Part, error) {
 	return out, mc.Err()
 }
 
-func (m Multi) weight(i int) float64 {
+func (m MultiHead) weight(i int) float64 {
 	if m.weights == nil {
 		return 1
 	}
@@ -146,7 +183,7 @@ func (p *Part) addLoss(mc *estimator.ModelContext, head string, of *Part, weight
 }
 
 // split returns the logits of each head.
-func (m Multi) split(mc *estimator.ModelContext, in Inputs) ([]*G.Node, error) {
+func (m MultiHead) split(mc *estimator.ModelContext, in Inputs) ([]*G.Node, error) {
 	out := make([]*G.Node, len(m.heads))
 	if in.HeadLogits != nil {
 		for i, h := range m.heads {
@@ -169,7 +206,7 @@ func (m Multi) split(mc *estimator.ModelContext, in Inputs) ([]*G.Node, error) {
 }
 
 // labels returns the label of each head, none when predicting.
-func (m Multi) labels(mc *estimator.ModelContext, labels models.Labels) ([]models.Labels, error) {
+func (m MultiHead) labels(mc *estimator.ModelContext, labels models.Labels) ([]models.Labels, error) {
 	out := make([]models.Labels, len(m.heads))
 	if mc.Mode() == models.Predict {
 		return out, nil

@@ -6,42 +6,43 @@ import (
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/losses"
+	"github.com/goestimator/goestimator/models/networks"
 	"github.com/goestimator/goestimator/models/ops"
 	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 )
 
-// MultiClass classifies each example into one of three or more classes: softmax
+// MultiClassHead classifies each example into one of three or more classes: softmax
 // cross-entropy over class ids (tf.estimator.MultiClassHead). Predictions are
 // logits, probabilities, class_ids, classes, all_class_ids and all_classes;
 // metrics are accuracy and average_loss.
-type MultiClass struct{ base }
+type MultiClassHead struct{ base }
 
-var _ Head = MultiClass{}
+var _ Head = MultiClassHead{}
 
-// NewMultiClass returns a head for n classes, more than two (see ForClasses). It
+// MultiClass returns a head for n classes, more than two (see ForClasses). It
 // takes WithName, WithWeightColumn, WithLabelVocabulary, WithClassNames, WithLossReduction and WithLossFn.
-func NewMultiClass(n int, opts ...Option) (MultiClass, error) {
-	if n <= 2 {
-		return MultiClass{}, fmt.Errorf("%w: n_classes must be > 2: %d; or 2, for which there is a head of its own", ErrOption, n)
-	}
+func MultiClass(n int, opts ...Option) MultiClassHead {
 	o, err := newOptions("multi-class", []string{"label_vocabulary", "class_names", "loss_fn"}, opts)
-	if err == nil {
+	switch {
+	case n <= 2:
+		err = fmt.Errorf("%w: n_classes must be > 2: %d; or 2, for which there is a head of its own", ErrOption, n)
+	case err == nil:
 		err = o.checkClasses(n)
 	}
-	if err != nil {
-		return MultiClass{}, err
-	}
-	return MultiClass{base{o, n}}, nil
+	return MultiClassHead{base{o, n, err}}
 }
 
+// Of returns the model_fn of a network with this head; the Estimator's optimizer trains it.
+func (h MultiClassHead) Of(n networks.Network) estimator.ModelFn { return ModelFn(n, h, nil) }
+
 // Spec returns the Spec of mc's mode.
-func (h MultiClass) Spec(mc *estimator.ModelContext, in Inputs) (*estimator.Spec, error) {
+func (h MultiClassHead) Spec(mc *estimator.ModelContext, in Inputs) (*estimator.Spec, error) {
 	return spec(mc, h, in)
 }
 
 // Part returns predictions, loss and metrics.
-func (h MultiClass) Part(mc *estimator.ModelContext, in Inputs) (*Part, error) {
+func (h MultiClassHead) Part(mc *estimator.ModelContext, in Inputs) (*Part, error) {
 	if err := h.checkLogits(in.Logits); err != nil {
 		return nil, err
 	}
@@ -76,7 +77,7 @@ func (h MultiClass) Part(mc *estimator.ModelContext, in Inputs) (*Part, error) {
 }
 
 // labels returns class ids, int64 [batch].
-func (h MultiClass) labels(mc *estimator.ModelContext, labels models.Labels) (*G.Node, error) {
+func (h MultiClassHead) labels(mc *estimator.ModelContext, labels models.Labels) (*G.Node, error) {
 	t, err := only(mc, labels)
 	if err != nil {
 		return nil, err

@@ -7,39 +7,40 @@ import (
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/losses"
+	"github.com/goestimator/goestimator/models/networks"
 	"github.com/goestimator/goestimator/models/ops"
 	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 )
 
-// MultiLabel says of each of several classes whether an example is in it: the
+// MultiLabelHead says of each of several classes whether an example is in it: the
 // mean over the classes of sigmoid cross-entropy (tf.estimator.MultiLabelHead).
 // Labels are 0 or 1 per class, [batch, n_classes], or lists of class ids or words, ragged
 // or (words) of a fixed length. Predictions are logits, probabilities and
 // classes, which are all classes.
-type MultiLabel struct{ base }
+type MultiLabelHead struct{ base }
 
-var _ Head = MultiLabel{}
+var _ Head = MultiLabelHead{}
 
-// NewMultiLabel returns a head for n classes, at least two. It takes WithName,
+// MultiLabel returns a head for n classes, at least two. It takes WithName,
 // WithWeightColumn, WithThresholds, WithLabelVocabulary, WithClassNames, WithLossReduction,
 // WithLossFn, WithClassMetrics and WithClassMetricsByName.
-func NewMultiLabel(n int, opts ...Option) (MultiLabel, error) {
-	if n < 2 {
-		return MultiLabel{}, fmt.Errorf("%w: n_classes must be > 1 for multi-label classification. Given: %d", ErrOption, n)
-	}
+func MultiLabel(n int, opts ...Option) MultiLabelHead {
 	o, err := newOptions("multi-label", []string{"thresholds", "label_vocabulary", "class_names", "loss_fn", "classes_for_class_based_metrics"}, opts)
+	if n < 2 {
+		err = fmt.Errorf("%w: n_classes must be > 1 for multi-label classification. Given: %d", ErrOption, n)
+	}
 	if err == nil {
 		err = o.checkClasses(n)
 	}
 	if err == nil {
 		err = o.resolveClasses(n)
 	}
-	if err != nil {
-		return MultiLabel{}, err
-	}
-	return MultiLabel{base{o, n}}, nil
+	return MultiLabelHead{base{o, n, err}}
 }
+
+// Of returns the model_fn of a network with this head; the Estimator's optimizer trains it.
+func (h MultiLabelHead) Of(n networks.Network) estimator.ModelFn { return ModelFn(n, h, nil) }
 
 // resolveClasses checks the classes that have metrics of their own and turns names into ids.
 func (o *options) resolveClasses(n int) error {
@@ -63,12 +64,12 @@ func (o *options) resolveClasses(n int) error {
 }
 
 // Spec returns the Spec of mc's mode.
-func (h MultiLabel) Spec(mc *estimator.ModelContext, in Inputs) (*estimator.Spec, error) {
+func (h MultiLabelHead) Spec(mc *estimator.ModelContext, in Inputs) (*estimator.Spec, error) {
 	return spec(mc, h, in)
 }
 
 // Part returns predictions, loss and metrics.
-func (h MultiLabel) Part(mc *estimator.ModelContext, in Inputs) (*Part, error) {
+func (h MultiLabelHead) Part(mc *estimator.ModelContext, in Inputs) (*Part, error) {
 	if err := h.checkLogits(in.Logits); err != nil {
 		return nil, err
 	}
@@ -99,7 +100,7 @@ func (h MultiLabel) Part(mc *estimator.ModelContext, in Inputs) (*Part, error) {
 }
 
 // labels returns 0 and 1 as floats [batch, classes].
-func (h MultiLabel) labels(mc *estimator.ModelContext, labels models.Labels) (*G.Node, error) {
+func (h MultiLabelHead) labels(mc *estimator.ModelContext, labels models.Labels) (*G.Node, error) {
 	t, err := only(mc, labels)
 	if err != nil {
 		return nil, err
@@ -127,7 +128,7 @@ func indicator(v float64) error {
 	return nil
 }
 
-func (h MultiLabel) metrics(mc *estimator.ModelContext, weights, each, labels, probabilities *G.Node) estimator.Metrics {
+func (h MultiLabelHead) metrics(mc *estimator.ModelContext, weights, each, labels, probabilities *G.Node) estimator.Metrics {
 	m := h.newMetrics(weights)
 	m.add("average_loss", "mean", []*G.Node{each})
 	m.addAUC("", labels, probabilities)

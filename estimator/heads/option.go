@@ -48,7 +48,7 @@ type options struct {
 	shortLoss    bool
 }
 
-// WithName names the head: "/name" is appended to its metrics. A head of a Multi needs one.
+// WithName names the head: "/name" is appended to its metrics. A head of a MultiHead needs one.
 func WithName(name string) Option { return Option{"name", func(o *options) { o.name = name }} }
 
 // WithWeightColumn names the feature that weighs the examples, [batch] or

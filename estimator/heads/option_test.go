@@ -12,18 +12,15 @@ import (
 )
 
 func TestOptionErrors(t *testing.T) {
-	binary := func(opts ...heads.Option) error { _, err := heads.NewBinaryClass(opts...); return err }
-	multi := func(n int, opts ...heads.Option) error { _, err := heads.NewMultiClass(n, opts...); return err }
-	label := func(n int, opts ...heads.Option) error { _, err := heads.NewMultiLabel(n, opts...); return err }
-	regression := func(n int, opts ...heads.Option) error { _, err := heads.NewRegression(n, opts...); return err }
-	poisson := func(n int, opts ...heads.Option) error { _, err := heads.NewPoisson(n, opts...); return err }
-	logistic := func(opts ...heads.Option) error { _, err := heads.NewLogistic(opts...); return err }
-	many := func(w []float64, hs ...heads.Head) error { _, err := heads.NewMulti(hs, w); return err }
+	binary := func(opts ...heads.Option) error { return heads.BinaryClass(opts...).Err() }
+	multi := func(n int, opts ...heads.Option) error { return heads.MultiClass(n, opts...).Err() }
+	label := func(n int, opts ...heads.Option) error { return heads.MultiLabel(n, opts...).Err() }
+	regression := func(n int, opts ...heads.Option) error { return heads.Regression(n, opts...).Err() }
+	poisson := func(n int, opts ...heads.Option) error { return heads.Poisson(n, opts...).Err() }
+	logistic := func(opts ...heads.Option) error { return heads.Logistic(opts...).Err() }
+	many := func(w []float64, hs ...heads.Head) error { return heads.Multi(hs...).Weighted(w...).Err() }
 	named := func(name string, opts ...heads.Option) heads.Head {
-		h, err := heads.NewBinaryClass(append(opts, heads.WithName(name))...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		h := heads.BinaryClass(append(opts, heads.WithName(name))...)
 		return h
 	}
 	cases := []struct {

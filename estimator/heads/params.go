@@ -44,32 +44,29 @@ func FromParams(params estimator.Params) (Head, map[string]any, error) {
 	return h, rest, err
 }
 
-func newHead(kind string, classes, dimension int, opts []Option) (Head, error) {
+func newHead(kind string, classes, dimension int, opts []Option) (h Head, err error) {
 	switch kind {
 	case "classes":
-		return ForClasses(classes, opts...)
+		h = ForClasses(classes, opts...)
 	case "binary":
 		if classes != 2 {
 			return nil, fmt.Errorf("%s: expected 2 for the binary head, got %d", paramClasses, classes)
 		}
-		return made(NewBinaryClass(opts...))
+		h = BinaryClass(opts...)
 	case "multi_class":
-		return made(NewMultiClass(classes, opts...))
+		h = MultiClass(classes, opts...)
 	case "multi_label":
-		return made(NewMultiLabel(classes, opts...))
+		h = MultiLabel(classes, opts...)
 	case "regression":
-		return made(NewRegression(dimension, opts...))
+		h = Regression(dimension, opts...)
 	case "poisson":
-		return made(NewPoisson(dimension, opts...))
+		h = Poisson(dimension, opts...)
 	case "logistic":
-		return made(NewLogistic(opts...))
+		h = Logistic(opts...)
+	default:
+		return nil, fmt.Errorf("%s: unknown head %q: expected binary, multi_class, multi_label, regression, poisson or logistic", paramHead, kind)
 	}
-	return nil, fmt.Errorf("%s: unknown head %q: expected binary, multi_class, multi_label, regression, poisson or logistic", paramHead, kind)
-}
-
-// made is a head where there is no error.
-func made[H Head](h H, err error) (Head, error) {
-	if err != nil {
+	if err := Check(h); err != nil {
 		return nil, err
 	}
 	return h, nil

@@ -50,9 +50,9 @@ func (d drawn) close(t *rapid.T, what string, got, want float64) {
 // with the same labels as words, and with itself as the only head of a Multi.
 func TestBinaryProperties(t *testing.T) {
 	weighted := heads.WithWeightColumn("w")
-	plain := openHead(t, must(heads.NewBinaryClass(weighted)))
-	worded := openHead(t, must(heads.NewBinaryClass(weighted, heads.WithLabelVocabulary("no", "yes"))))
-	multi := openHead(t, must(heads.NewMulti([]heads.Head{must(heads.NewBinaryClass(weighted, heads.WithName("only")))}, []float64{0.5})))
+	plain := openHead(t, made(heads.BinaryClass(weighted)))
+	worded := openHead(t, made(heads.BinaryClass(weighted, heads.WithLabelVocabulary("no", "yes"))))
+	multi := openHead(t, made(heads.Multi(heads.BinaryClass(weighted, heads.WithName("only"))).Weighted(0.5)))
 	rapid.Check(t, func(t *rapid.T) {
 		d := draw(t)
 		res := evaluate(t, plain, d.input("y"))
@@ -102,7 +102,7 @@ func TestBinaryProperties(t *testing.T) {
 // most probable, and its word is the vocabulary's.
 func TestPredictionProperties(t *testing.T) {
 	vocabulary := []string{"ant", "", "é\x00", "cow"}
-	e := openHead(t, must(heads.NewMultiClass(4, heads.WithLabelVocabulary(vocabulary...))))
+	e := openHead(t, made(heads.MultiClass(4, heads.WithLabelVocabulary(vocabulary...))))
 	rapid.Check(t, func(t *rapid.T) {
 		rows := rapid.IntRange(1, 9).Draw(t, "rows")
 		logits := rapid.SliceOfN(rapid.Float32Range(-1e4, 1e4), 4*rows, 4*rows).Draw(t, "logits")

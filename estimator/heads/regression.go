@@ -7,27 +7,28 @@ import (
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/losses"
+	"github.com/goestimator/goestimator/models/networks"
 	"github.com/goestimator/goestimator/models/ops"
 	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 )
 
-// Regression predicts real values: squared error (tf.estimator.RegressionHead),
-// or the losses of NewPoisson and NewLogistic. The prediction is "predictions",
+// RegressionHead predicts real values: squared error (tf.estimator.RegressionHead),
+// or the losses of Poisson and Logistic. The prediction is "predictions",
 // and "logits" where there is an inverse link; metrics are average_loss,
 // prediction/mean, label/mean and, of squared error, rmse and mae.
-type Regression struct {
+type RegressionHead struct {
 	base
 	own   func(mc *estimator.ModelContext, labels, logits *G.Node, o losses.Options) *G.Node // nil: squared error
 	check func(float64) error                                                                // of one label; nil: any number
 }
 
-var _ Head = Regression{}
+var _ Head = RegressionHead{}
 
-// NewRegression returns a head for labels of n values per example. It takes
+// Regression returns a head for labels of n values per example. It takes
 // WithName, WithWeightColumn, WithLossReduction, WithLossFn and WithInverseLink.
-func NewRegression(n int, opts ...Option) (Regression, error) {
-	h, err := newRegression("regression", n, []string{"loss_fn", "inverse_link_fn"}, opts)
+func Regression(n int, opts ...Option) RegressionHead {
+	h := newRegression("regression", n, []string{"loss_fn", "inverse_link_fn"}, opts)
 	if h.lossFn == nil { // which may give such numbers a meaning
 		h.check = func(v float64) error {
 			if math.IsNaN(v) || math.IsInf(v, 0) {
@@ -36,14 +37,14 @@ func NewRegression(n int, opts ...Option) (Regression, error) {
 			return nil
 		}
 	}
-	return h, err
+	return h
 }
 
-// NewPoisson returns a head for n counts per example, whose logits are logarithms
+// Poisson returns a head for n counts per example, whose logits are logarithms
 // of rates (tf.estimator.PoissonRegressionHead). It takes WithName,
 // WithWeightColumn, WithLossReduction and WithFullLoss.
-func NewPoisson(n int, opts ...Option) (Regression, error) {
-	h, err := newRegression("Poisson", n, []string{"compute_full_loss"}, opts)
+func Poisson(n int, opts ...Option) RegressionHead {
+	h := newRegression("Poisson", n, []string{"compute_full_loss"}, opts)
 	h.inverseLink = ops.Exp
 	h.own = func(mc *estimator.ModelContext, labels, logits *G.Node, o losses.Options) *G.Node {
 		return losses.LogPoisson(mc, labels, logits, !h.shortLoss, o)
@@ -54,14 +55,14 @@ func NewPoisson(n int, opts ...Option) (Regression, error) {
 		}
 		return nil
 	}
-	return h, err
+	return h
 }
 
-// NewLogistic returns a head for labels in [0, 1], whose logits are log-odds
+// Logistic returns a head for labels in [0, 1], whose logits are log-odds
 // (tf.estimator.LogisticRegressionHead). It takes WithName, WithWeightColumn and
 // WithLossReduction.
-func NewLogistic(opts ...Option) (Regression, error) {
-	h, err := newRegression("logistic", 1, nil, opts)
+func Logistic(opts ...Option) RegressionHead {
+	h := newRegression("logistic", 1, nil, opts)
 	h.inverseLink = ops.Sigmoid
 	h.own = func(mc *estimator.ModelContext, labels, logits *G.Node, o losses.Options) *G.Node {
 		return losses.SigmoidCrossEntropy(mc, labels, logits, o)
@@ -72,24 +73,27 @@ func NewLogistic(opts ...Option) (Regression, error) {
 		}
 		return nil
 	}
-	return h, err
+	return h
 }
 
-func newRegression(head string, n int, takes []string, opts []Option) (Regression, error) {
-	if n < 1 {
-		return Regression{}, fmt.Errorf("%w: invalid label_dimension %d", ErrOption, n)
-	}
+func newRegression(head string, n int, takes []string, opts []Option) RegressionHead {
 	o, err := newOptions(head, takes, opts)
-	return Regression{base: base{o, n}}, err
+	if n < 1 {
+		err = fmt.Errorf("%w: invalid label_dimension %d", ErrOption, n)
+	}
+	return RegressionHead{base: base{o, n, err}}
 }
+
+// Of returns the model_fn of a network with this head; the Estimator's optimizer trains it.
+func (h RegressionHead) Of(n networks.Network) estimator.ModelFn { return ModelFn(n, h, nil) }
 
 // Spec returns the Spec of mc's mode.
-func (h Regression) Spec(mc *estimator.ModelContext, in Inputs) (*estimator.Spec, error) {
+func (h RegressionHead) Spec(mc *estimator.ModelContext, in Inputs) (*estimator.Spec, error) {
 	return spec(mc, h, in)
 }
 
 // Part returns predictions, loss and metrics.
-func (h Regression) Part(mc *estimator.ModelContext, in Inputs) (*Part, error) {
+func (h RegressionHead) Part(mc *estimator.ModelContext, in Inputs) (*Part, error) {
 	if err := h.checkLogits(in.Logits); err != nil {
 		return nil, err
 	}
@@ -121,7 +125,7 @@ func (h Regression) Part(mc *estimator.ModelContext, in Inputs) (*Part, error) {
 }
 
 // predicted returns predictions and signatures.
-func (h Regression) predicted(mc *estimator.ModelContext, z *G.Node) *Part {
+func (h RegressionHead) predicted(mc *estimator.ModelContext, z *G.Node) *Part {
 	p := &Part{Predictions: estimator.Nodes{"predictions": h.Mean(mc, z)}}
 	if h.inverseLink != nil {
 		p.Predictions["logits"] = z
@@ -136,7 +140,7 @@ func (h Regression) predicted(mc *estimator.ModelContext, z *G.Node) *Part {
 }
 
 // Mean returns what logits of any shape predict: the inverse link of them.
-func (h Regression) Mean(c models.Context, logits *G.Node) *G.Node {
+func (h RegressionHead) Mean(c models.Context, logits *G.Node) *G.Node {
 	if h.inverseLink == nil {
 		return logits
 	}
@@ -144,7 +148,7 @@ func (h Regression) Mean(c models.Context, logits *G.Node) *G.Node {
 }
 
 // labels returns floats [batch, dimension].
-func (h Regression) labels(mc *estimator.ModelContext, labels models.Labels) (*G.Node, error) {
+func (h RegressionHead) labels(mc *estimator.ModelContext, labels models.Labels) (*G.Node, error) {
 	t, err := only(mc, labels)
 	if err != nil {
 		return nil, err
@@ -161,7 +165,7 @@ func (h Regression) labels(mc *estimator.ModelContext, labels models.Labels) (*G
 	return t.encode(mc, encoding{mc.DType(), []int{h.dimension}, h.check, nil}), mc.Err()
 }
 
-func (h Regression) metrics(weights, each, labels, predictions *G.Node) estimator.Metrics {
+func (h RegressionHead) metrics(weights, each, labels, predictions *G.Node) estimator.Metrics {
 	m := h.newMetrics(weights)
 	m.add("average_loss", "mean", []*G.Node{each})
 	m.add("prediction/mean", "mean", []*G.Node{predictions})

@@ -27,7 +27,7 @@ func TestReplicas(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			h := must(heads.NewBinaryClass(heads.WithLossReduction(reduction)))
+			h := made(heads.BinaryClass(heads.WithLossReduction(reduction)))
 			e, err := estimator.New(heads.ModelFn(passThrough, h, sgd(0.1)), estimator.WithRunConfig(rc),
 				estimator.WithLogger(slog.New(slog.NewTextHandler(io.Discard, nil))))
 			if err != nil {

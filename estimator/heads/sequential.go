@@ -8,51 +8,62 @@ import (
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/losses"
+	"github.com/goestimator/goestimator/models/networks"
 	"github.com/goestimator/goestimator/models/ops"
 	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 )
 
-// Sequential makes a prediction for every step of a sequence by another head
+// SequentialHead makes a prediction for every step of a sequence by another head
 // (tf.estimator's SequentialHeadWrapper). Logits are [batch, T, LogitsDimension];
 // the label, and the weight column if the head has one, are ragged features
 // with as many values as the example has steps, times the label's dimension. A
 // dense feature, bool [batch, T], says which steps there are; the others count
 // neither in the loss nor in the metrics. Predictions are the head's with a
 // dimension of T after the batch, and that mask.
-type Sequential struct {
+type SequentialHead struct {
 	static Head
 	mask   string
+	err    error
 }
 
-var _ Head = Sequential{}
+var _ Head = SequentialHead{}
 
-// NewSequential returns a head for every step: a BinaryClass, MultiClass or
-// Regression. mask names the feature that says which steps there are; "" means
+// Sequential returns a head for every step: a BinaryClassHead, MultiClassHead or
+// RegressionHead. mask names the feature that says which steps there are; "" means
 // sequence_length_mask.
-func NewSequential(static Head, mask string) (Sequential, error) {
+func Sequential(static Head, mask string) SequentialHead {
+	h := SequentialHead{static: static, mask: mask}
 	switch static.(type) {
-	case BinaryClass, MultiClass, Regression:
+	case BinaryClassHead, MultiClassHead, RegressionHead:
+		h.err = Check(static)
 	default:
-		return Sequential{}, fmt.Errorf("%w: sequential head: %T is not supported: expected a binary, multi-class or regression head", ErrOption, static)
+		h.static = BinaryClass()
+		h.err = fmt.Errorf("%w: sequential head: %T is not supported: expected a binary, multi-class or regression head", ErrOption, static)
 	}
 	if mask == "" {
-		mask = "sequence_length_mask"
+		h.mask = "sequence_length_mask"
 	}
-	return Sequential{static, mask}, nil
+	return h
 }
 
+// Of returns the model_fn of a network with this head; the Estimator's optimizer trains it.
+func (h SequentialHead) Of(n networks.Network) estimator.ModelFn { return ModelFn(n, h, nil) }
+
+// Err returns what is wrong with the head of each step.
+func (h SequentialHead) Err() error { return h.err }
+
 // Mask is the name of the feature that says which steps there are.
-func (h Sequential) Mask() string { return h.mask }
+func (h SequentialHead) Mask() string { return h.mask }
 
 // LabelDimension is the number of values of a step's label.
-func (h Sequential) LabelDimension() int {
+func (h SequentialHead) LabelDimension() int {
 	_, own := withoutWords(h.static)
 	return own.dimension
 }
 
 // Name is the head's with the suffix _sequential, "" where it has none.
-func (h Sequential) Name() string {
+func (h SequentialHead) Name() string {
 	if h.static.Name() == "" {
 		return ""
 	}
@@ -60,18 +71,21 @@ func (h Sequential) Name() string {
 }
 
 // LogitsDimension is the number of logits per step.
-func (h Sequential) LogitsDimension() int { return h.static.LogitsDimension() }
+func (h SequentialHead) LogitsDimension() int { return h.static.LogitsDimension() }
 
 // LossReduction is the head's.
-func (h Sequential) LossReduction() losses.Reduction { return h.static.LossReduction() }
+func (h SequentialHead) LossReduction() losses.Reduction { return h.static.LossReduction() }
 
 // Spec returns the Spec of mc's mode.
-func (h Sequential) Spec(mc *estimator.ModelContext, in Inputs) (*estimator.Spec, error) {
+func (h SequentialHead) Spec(mc *estimator.ModelContext, in Inputs) (*estimator.Spec, error) {
 	return spec(mc, h, in)
 }
 
 // Part returns predictions, loss and metrics.
-func (h Sequential) Part(mc *estimator.ModelContext, in Inputs) (*Part, error) {
+func (h SequentialHead) Part(mc *estimator.ModelContext, in Inputs) (*Part, error) {
+	if h.err != nil {
+		return nil, h.err
+	}
 	s, err := h.steps(mc, in)
 	if err != nil {
 		return nil, err
@@ -103,15 +117,15 @@ func (h Sequential) Part(mc *estimator.ModelContext, in Inputs) (*Part, error) {
 // withoutWords returns the head for labels that are ids already, and what it makes of them.
 func withoutWords(static Head) (Head, stepLabels) {
 	switch h := static.(type) {
-	case BinaryClass:
+	case BinaryClassHead:
 		own := stepLabels{h.options, encoding{check: inRange(2), words: h.vocabulary}, 1, false}
 		h.vocabulary = nil
 		return h, own
-	case MultiClass:
+	case MultiClassHead:
 		own := stepLabels{h.options, encoding{dtype: tensor.Int64, check: inRange(h.dimension), words: h.vocabulary}, 1, true}
 		h.vocabulary = nil
 		return h, own
-	case Regression:
+	case RegressionHead:
 		check := h.check
 		if check == nil {
 			check = func(float64) error { return nil }
@@ -129,7 +143,7 @@ type stepsOf struct {
 	there  *G.Node // 0 or 1, [batch*T, 1]
 }
 
-func (h Sequential) steps(mc *estimator.ModelContext, in Inputs) (s stepsOf, err error) {
+func (h SequentialHead) steps(mc *estimator.ModelContext, in Inputs) (s stepsOf, err error) {
 	if in.Logits == nil || len(in.Logits.Shape()) != 3 || in.Logits.Shape()[2] != h.LogitsDimension() {
 		return s, fmt.Errorf("logits shape of a sequential head must be [batch, steps, logits_dimension], got %v: expected [batch steps %d]", shapeOf(in.Logits), h.LogitsDimension())
 	}

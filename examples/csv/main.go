@@ -59,10 +59,7 @@ func run(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	head, err := heads.NewRegression(1)
-	if err != nil {
-		return err
-	}
+	head := heads.Regression(1)
 	adam, err := optimizers.New("adam", map[string]any{"learning_rate": 0.05})
 	if err != nil {
 		return err

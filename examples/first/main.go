@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log"
 
@@ -20,11 +19,12 @@ func digits(ctx context.Context, ic inputs.Context) (inputs.Dataset, error) {
 }
 
 func main() {
-	network, err1 := networks.New("mlp", map[string]any{"hidden_units": []int{128}})
-	head, err2 := heads.NewMultiClass(10)
-	adam, err3 := optimizers.New("adam", map[string]any{"learning_rate": 0.002})
-	est, err4 := estimator.New(heads.ModelFn(network, head, adam))
-	if err := errors.Join(err1, err2, err3, err4); err != nil {
+	adam, err := optimizers.New("adam", map[string]any{"learning_rate": 0.002})
+	if err != nil {
+		log.Fatal(err)
+	}
+	est, err := estimator.New(heads.MultiClass(10).Of(networks.MLP(128)), estimator.WithOptimizer(adam))
+	if err != nil {
 		log.Fatal(err)
 	}
 	input := estimator.InputFunc(digits)

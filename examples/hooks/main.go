@@ -59,10 +59,7 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	head, err := heads.NewMultiClass(10)
-	if err != nil {
-		return err
-	}
+	head := heads.MultiClass(10)
 	adam, err := optimizers.New("adam", nil)
 	if err != nil {
 		return err
