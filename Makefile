@@ -4,7 +4,7 @@ GO     ?= go
 PYTHON ?= python3
 VENV   ?= .venv
 
-.PHONY: help check fmt vet test test-arm64 race examples fuzz-short accept interop parity peers bench bench-peers bench-record generate gpu-build gpu-test gpu-bench
+.PHONY: help check fmt vet lint test test-arm64 race examples fuzz-short accept interop parity peers bench bench-peers bench-record generate gpu-build gpu-test gpu-bench
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -17,6 +17,10 @@ fmt: ## no file that gofmt would change
 vet:
 	$(GO) vet ./...
 	GOARCH=arm64 $(GO) vet ./...
+
+lint: ## golangci-lint and govulncheck, pinned in tools/go.mod
+	$(GO) tool -modfile=tools/go.mod golangci-lint run ./...
+	$(GO) tool -modfile=tools/go.mod govulncheck ./...
 
 test: ## the whole test suite
 	$(GO) test ./...

@@ -38,7 +38,7 @@ func ceilingWork(name string) float64 {
 // ceilingElements is the length of each array so that all take up the size.
 func ceilingElements(size string, arrays int) int {
 	n, unit := 0, ""
-	fmt.Sscanf(size, "%d%s", &n, &unit)
+	_, _ = fmt.Sscanf(size, "%d%s", &n, &unit)
 	return n << map[string]uint{"KB": 10, "MB": 20}[unit] / 4 / arrays
 }
 

@@ -105,9 +105,9 @@ func (w *child) read() (reply, error) {
 // end is stop, the first time.
 func (w *child) end() error {
 	w.in.Close()
-	timer := time.AfterFunc(5*time.Second, func() { w.cmd.Process.Kill() })
+	timer := time.AfterFunc(5*time.Second, func() { _ = w.cmd.Process.Kill() })
 	defer timer.Stop()
-	io.Copy(io.Discard, w.out)
+	_, _ = io.Copy(io.Discard, w.out)
 	var exit *exec.ExitError
 	if err := w.cmd.Wait(); err != nil && !errors.As(err, &exit) {
 		return err

@@ -102,7 +102,7 @@ func ringWorker(kind string, connect func(rank int, l net.Listener, addresses []
 		var others []*child
 		defer func() {
 			for _, o := range others {
-				o.stop()
+				_ = o.stop()
 			}
 		}()
 		for rank := 1; rank < ringProcesses; rank++ {

@@ -62,7 +62,7 @@ func denseBlock(c command) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	defer w.stop()
+	defer func() { _ = w.stop() }()
 	return w.run(c.steps, "")
 }
 

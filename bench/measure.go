@@ -104,7 +104,7 @@ func (s settings) process(ctx context.Context, j job) error {
 	var ws []*child
 	defer func() {
 		for _, w := range ws {
-			w.stop()
+			_ = w.stop()
 		}
 	}()
 	for _, c := range j.contenders {
@@ -125,7 +125,7 @@ func (s settings) process(ctx context.Context, j job) error {
 		} else if err != nil {
 			j.r.miss(err.Error() + ": not measured")
 			ws = ws[:len(ws)-1]
-			w.stop()
+			_ = w.stop()
 			continue
 		}
 		j.r.Versions[c.name] = w.ready.Version

@@ -36,7 +36,7 @@ func overheadWorker(l *link, args []string) error {
 	chiefs := map[string]*child{}
 	defer func() {
 		for _, w := range chiefs {
-			w.stop()
+			_ = w.stop()
 		}
 	}()
 	var first reply

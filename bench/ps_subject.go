@@ -126,7 +126,7 @@ func startPeers(kind string, n int) (ws []*child, addresses []string, err error)
 
 func stopAll(ws []*child) {
 	for _, w := range ws {
-		w.stop()
+		_ = w.stop()
 	}
 }
 

@@ -75,7 +75,7 @@ func serveFixedWorker(_ *link, args []string) error {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	go func() {
-		io.Copy(io.Discard, os.Stdin)
+		_, _ = io.Copy(io.Discard, os.Stdin)
 		stop()
 	}()
 	s, err := newFixed(args[0])
@@ -85,7 +85,7 @@ func serveFixedWorker(_ *link, args []string) error {
 	go func() {
 		select {
 		case <-s.Available():
-			json.NewEncoder(os.Stdout).Encode(s.Addresses())
+			_ = json.NewEncoder(os.Stdout).Encode(s.Addresses())
 		case <-ctx.Done():
 		}
 	}()

@@ -58,7 +58,7 @@ func startServer(argv ...string) (*server, error) {
 		var at struct{ GRPC, Version string }
 		if json.Unmarshal(lines.Bytes(), &at) == nil && at.GRPC != "" {
 			s.address, s.version = at.GRPC, at.Version
-			go io.Copy(io.Discard, out)
+			go func() { _, _ = io.Copy(io.Discard, out) }()
 			return s, nil
 		}
 	}
@@ -69,9 +69,9 @@ func startServer(argv ...string) (*server, error) {
 // stop ends the process.
 func (s *server) stop() {
 	s.in.Close()
-	kill := time.AfterFunc(5*time.Second, func() { s.cmd.Process.Kill() })
+	kill := time.AfterFunc(5*time.Second, func() { _ = s.cmd.Process.Kill() })
 	defer kill.Stop()
-	s.cmd.Wait()
+	_ = s.cmd.Wait() // killed, or ended by the end of its input
 }
 
 // cpu is the processor time that the server has used, in seconds; false where the system does not tell.
@@ -95,7 +95,7 @@ func serveWorker(_ *link, args []string) error {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	go func() {
-		io.Copy(io.Discard, os.Stdin)
+		_, _ = io.Copy(io.Discard, os.Stdin)
 		stop()
 	}()
 	line := []string{"serve", "--host", "127.0.0.1", "--port", "0", "--rest-port", "0", "--json", "--drain-seconds", "1"}

@@ -72,7 +72,7 @@ func newRecordReader(name string, o ArrowOptions, schema *Schema, open func() (*
 		err = fmt.Errorf("it has the columns %s, the first file %s: name files of one schema", c.schema, schema)
 	}
 	if err != nil {
-		f.stop()
+		_ = f.stop() // the error is known
 		return nil, &DataError{File: name, Err: err}
 	}
 	return &recordReader{name: name, file: f, conform: c}, nil

@@ -129,7 +129,7 @@ func (s *quoteScan) take(c rune) {
 	switch {
 	case s.quoted && c == '"':
 		if after, err := s.next(); err == nil && after == '"' {
-			s.in.ReadRune()
+			_, _, _ = s.in.ReadRune() // after
 			s.at.column++
 			return
 		}

@@ -8,13 +8,13 @@ import (
 )
 
 var (
-	// ErrEmpty: the data set has no rows at all.
+	// ErrEmpty is the error of a data set without rows.
 	ErrEmpty = errors.New("data set is empty")
-	// ErrStateMismatch: an iterator state belongs to another pipeline.
+	// ErrStateMismatch is the error of an iterator state that belongs to another pipeline.
 	ErrStateMismatch = errors.New("input state belongs to a different pipeline")
-	// ErrBadState: an iterator state is damaged or of an unknown version.
+	// ErrBadState is the error of an iterator state that is damaged or of an unknown version.
 	ErrBadState = errors.New("input state is damaged")
-	// ErrClosed: the iterator was closed.
+	// ErrClosed is the error of a closed iterator.
 	ErrClosed = errors.New("input iterator is closed")
 )
 

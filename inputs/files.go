@@ -108,7 +108,7 @@ func unmarked(in io.Reader) *bufio.Reader {
 	br := bufio.NewReader(in)
 	const mark = "\ufeff"
 	if first, _ := br.Peek(len(mark)); string(first) == mark {
-		br.Discard(len(mark))
+		_, _ = br.Discard(len(mark)) // they were there
 	}
 	return br
 }

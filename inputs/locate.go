@@ -114,7 +114,7 @@ func (t *retraced) describe(ctx context.Context, st stage, first, rows, at int64
 	}
 	row := first + at
 	if f, ok := st.(*fileStage); ok {
-		first, row = 0, f.row-rows+at // of its file
+		row = f.row - rows + at // of its file
 		if d := f.src.placeOf(ctx, f.src.files[f.file], row, column, element); d != nil {
 			d.Name, d.Err = column, err
 			return d

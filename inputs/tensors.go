@@ -114,9 +114,7 @@ func fill(t *tensor.Tensor, elems arrow.Array, start, count int) {
 				t.Bytes[i] = 1
 			}
 		}
-	case interface{ ValueOffset(int) int }: // String
-		t.Strings = stringViews(t.Strings[:0], d, start, count)
-	case *array.Binary:
+	case interface{ ValueOffset(int) int }: // String, Binary
 		t.Strings = stringViews(t.Strings[:0], d, start, count)
 	default:
 		if count == 0 {

@@ -80,7 +80,7 @@ func (e *emitter) tokens(key string, steps bool) (l listNodes, here graph.Output
 			return tokenNodes{list: l}
 		}
 		x := e.integers(e.matrix(key))
-		none := graph.Output{}
+		var none graph.Output
 		if x.DType() == tensor.String {
 			none = e.texts("none", [][]byte{{}})
 		} else {

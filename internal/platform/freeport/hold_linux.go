@@ -17,12 +17,12 @@ func hold() (port int, release func() error, err error) {
 		err = unix.Bind(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}})
 	}
 	if err != nil {
-		release()
+		_ = release() // the error is known
 		return 0, nil, fmt.Errorf("bind: %w", err)
 	}
 	name, err := unix.Getsockname(fd)
 	if err != nil {
-		release()
+		_ = release() // the error is known
 		return 0, nil, fmt.Errorf("getsockname: %w", err)
 	}
 	return name.(*unix.SockaddrInet4).Port, release, nil

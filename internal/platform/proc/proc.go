@@ -71,10 +71,10 @@ func (p *Process) run(linger time.Duration, out *outputs, started chan<- error) 
 	}
 	started <- nil
 	reap := awaitExit(p.cmd.Process)
-	signalGroup(p.cmd.Process, syscall.SIGTERM)
+	_ = signalGroup(p.cmd.Process, syscall.SIGTERM) // it may be empty
 	out.drain(linger)
 	p.mu.Lock()
-	signalGroup(p.cmd.Process, syscall.SIGKILL)
+	_ = signalGroup(p.cmd.Process, syscall.SIGKILL)
 	state, err := reap()
 	p.ended, p.code = true, exitCode(state, err)
 	p.mu.Unlock()

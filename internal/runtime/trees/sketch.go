@@ -235,14 +235,14 @@ func (s *Sketch) Boundaries(n int) []float32 {
 		}
 		return out
 	}
-	left, heavy, limit := n, 0, rest/float64(n)
+	heavy, limit := 0, rest/float64(n)
 	for _, w := range weights {
 		if w > limit {
 			heavy++
 			rest -= w
 		}
 	}
-	left = max(n-heavy, 1)
+	left := max(n-heavy, 1)
 	bucket, sum := rest/float64(left), 0.0
 	for i, w := range weights[:len(weights)-1] {
 		isHeavy := w > limit

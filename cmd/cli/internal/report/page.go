@@ -26,6 +26,6 @@ func (r *Run) Write(w io.Writer) error {
 	return page.Execute(w, map[string]any{
 		"Dir": r.Dir, "Step": r.lastStep(), "Metrics": r.metrics(), "Checkpoints": r.saved(), "Config": r.Config,
 		"Curves": curves, "Histograms": histograms, "Damage": damage,
-		"ECharts": template.JS(echarts.Script), // ours, not of the data
+		"ECharts": template.JS(echarts.Script), //nolint:gosec // ours, not of the data
 	})
 }
