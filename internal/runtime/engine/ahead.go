@@ -28,17 +28,17 @@ type Ahead struct {
 
 // feedSet is device memory for the feeds of one batch.
 type feedSet struct {
+	a       *acceleratorExecutor
 	buf     device.Buffer
 	size    int
 	offsets []int
 	ready   device.Event // it is uploaded
 	taken   device.Event // a run has copied it
-
-	residents []Resident // feeds elsewhere on the device: no others then
 }
 
 // aheads are the sets of a program, which go round.
 type aheads struct {
+	a      *acceleratorExecutor
 	mu     sync.Mutex
 	stream device.Stream
 	free   []*feedSet
@@ -57,13 +57,19 @@ func (p *Program) Ahead(batch int, feeds []*tensor.Tensor) (*Ahead, error) {
 	if err := p.checkFeeds(batch, feeds); err != nil {
 		return nil, err
 	}
-	if p.lowered == nil {
-		return a, nil
+	set, err := p.pipe.upload(feeds)
+	if err != nil {
+		return nil, err
 	}
-	h := &p.lowered.ahead
+	a.set = set
+	return a, nil
+}
+
+func (a *acceleratorExecutor) upload(feeds []*tensor.Tensor) (*feedSet, error) {
+	h := &a.ahead
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if err := h.open(p.dev); err != nil {
+	if err := h.open(); err != nil {
 		return nil, err
 	}
 	n := len(h.free)
@@ -71,63 +77,48 @@ func (p *Program) Ahead(batch int, feeds []*tensor.Tensor) (*Ahead, error) {
 		return nil, ErrAhead
 	}
 	set := h.free[n-1]
-	if err := set.upload(p, h.stream, feeds); err != nil {
+	if err := set.upload(h.stream, feeds); err != nil {
 		return nil, errors.Join(fmt.Errorf("ahead: %w", err), h.stream.Synchronize())
 	}
-	h.free, a.set = h.free[:n-1], set
-	return a, nil
+	h.free = h.free[:n-1]
+	return set, nil
 }
 
 // open makes what Ahead needs when it is first called.
-func (h *aheads) open(dev device.Device) (err error) {
+func (h *aheads) open() (err error) {
 	if h.closed {
 		return ErrClosed
 	}
 	if h.stream != nil {
 		return nil
 	}
-	h.stream, err = dev.NewStream()
+	h.stream, err = h.a.dev.NewStream()
 	for range maxAhead {
-		h.free = append(h.free, &feedSet{})
+		h.free = append(h.free, &feedSet{a: h.a})
 	}
 	return err
 }
 
 // upload issues the copies of a batch.
-func (s *feedSet) upload(p *Program, stream device.Stream, feeds []*tensor.Tensor) error {
+func (s *feedSet) upload(stream device.Stream, feeds []*tensor.Tensor) error {
 	size := 0
 	s.offsets = s.offsets[:0]
-	for i, f := range p.feeds {
+	for i, f := range s.a.feeds {
 		s.offsets = append(s.offsets, size)
-		if p.lowered.host.onDevice[f.op.out[0]] {
+		if s.a.onDevice[f.op.out[0]] {
 			size += alignUp(len(feeds[i].Bytes), acceleratorAlignment)
 		}
 	}
-	if size > s.size {
-		if s.buf != nil {
-			if s.taken != nil {
-				if err := s.taken.Wait(); err != nil {
-					return err
-				}
-			}
-			if err := s.buf.Free(); err != nil {
-				return err
-			}
-			s.buf, s.size = nil, 0
-		}
-		buf, err := p.dev.Alloc(size)
-		if err != nil {
-			return err
-		}
-		s.buf, s.size = buf, size
+	if err := s.reserve(size); err != nil {
+		return err
 	}
 	if s.taken != nil {
 		if err := stream.After(s.taken); err != nil {
 			return err
 		}
 	}
-	for i, f := range p.feeds {
-		if !p.lowered.host.onDevice[f.op.out[0]] || len(feeds[i].Bytes) == 0 {
+	for i, f := range s.a.feeds {
+		if !s.a.onDevice[f.op.out[0]] || len(feeds[i].Bytes) == 0 {
 			continue
 		}
 		if err := stream.Upload(s.buf, s.offsets[i], feeds[i].Bytes); err != nil {
@@ -137,6 +128,26 @@ func (s *feedSet) upload(p *Program, stream device.Stream, feeds []*tensor.Tenso
 	var err error
 	s.ready, err = stream.Record()
 	return err
+}
+
+// reserve makes the set large enough, once the run before has copied it.
+func (s *feedSet) reserve(size int) (err error) {
+	if size <= s.size {
+		return nil
+	}
+	if s.buf != nil && s.taken != nil {
+		if err := s.taken.Wait(); err != nil {
+			return err
+		}
+	}
+	if err := s.free(); err != nil {
+		return err
+	}
+	if s.buf, err = s.a.dev.Alloc(size); err != nil {
+		return err
+	}
+	s.size = size
+	return nil
 }
 
 // RunAhead is Run of a batch that was brought to the device before. Each batch can be run once.
@@ -150,7 +161,7 @@ func (p *Program) RunAhead(ctx context.Context, a *Ahead) error {
 	}
 	err := p.runBatch(ctx, a.batch, a.feeds, a.set)
 	// An error of the copies is the stream's on which they were made.
-	return errors.Join(err, a.release())
+	return errors.Join(err, a.set.release())
 }
 
 // Drop gives up a batch that is not to be run. It does nothing after RunAhead.
@@ -160,19 +171,19 @@ func (a *Ahead) Drop() error {
 		return nil
 	}
 	a.used = true
-	return a.release()
+	return a.set.release()
 }
 
 // release lets the set be used again, once the copies to it are done.
-func (a *Ahead) release() error {
-	err := a.set.ready.Wait()
-	h := &a.p.lowered.ahead
+func (s *feedSet) release() error {
+	err := s.ready.Wait()
+	h := &s.a.ahead
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed {
-		return errors.Join(err, a.set.free())
+		return errors.Join(err, s.free())
 	}
-	h.free = append(h.free, a.set)
+	h.free = append(h.free, s)
 	return err
 }
 
@@ -185,24 +196,24 @@ func (s *feedSet) free() error {
 	return err
 }
 
-// take brings a set's feeds to where the program reads them.
-func (l *lowered) feedAhead(set *feedSet, feeds []*tensor.Tensor) error {
-	p := l.p
-	if err := p.stream.After(set.ready); err != nil {
+// feed brings the set's feeds to where the program reads them.
+func (s *feedSet) feed(feeds []*tensor.Tensor) error {
+	a := s.a
+	if err := a.stream.After(s.ready); err != nil {
 		return fmt.Errorf("ahead: %w", err)
 	}
-	for i, f := range p.feeds {
+	for i, f := range a.feeds {
 		v := f.op.out[0]
 		v.mem = f.aligned(feeds[i].Bytes)
-		if n := len(feeds[i].Bytes); l.host.onDevice[v] && n > 0 {
-			if err := p.stream.Copy(p.arena, v.off, set.buf, set.offsets[i], n); err != nil {
+		if n := len(feeds[i].Bytes); a.onDevice[v] && n > 0 {
+			if err := a.stream.Copy(a.arena, v.off, s.buf, s.offsets[i], n); err != nil {
 				return fmt.Errorf("feed %s: %w", f.name, err)
 			}
 		}
 	}
-	p.shareFeeds()
+	a.shareFeeds()
 	var err error
-	set.taken, err = p.stream.Record()
+	s.taken, err = a.stream.Record()
 	return err
 }
 

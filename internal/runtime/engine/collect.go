@@ -24,8 +24,8 @@ type collector struct {
 	errs   []error
 }
 
-// collect prunes, merges and resolves; it sets p's feeds and fetches.
-func collect(g *graph.Graph, spec Spec, p *Program) ([]*op, error) {
+// collect prunes, merges and resolves; it sets the feeds and fetches of the plan.
+func collect(g *graph.Graph, spec Spec, p *plan) ([]*op, error) {
 	c := &collector{index: map[*graph.Node]int{}, feeds: map[graph.Output]*op{}, byNode: map[*graph.Node]*op{},
 		open: map[*graph.Node]bool{}, equal: map[string][]*op{}, shapes: map[string]*op{}, seed: maphash.MakeSeed()}
 	for i, n := range g.Nodes() {

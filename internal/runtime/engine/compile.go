@@ -3,7 +3,6 @@ package engine
 import (
 	"errors"
 	"fmt"
-	"sync/atomic"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/device"
@@ -51,15 +50,28 @@ type Options struct {
 // must exist). Its error lists every node that cannot be compiled; errors.As finds UnsupportedOpError, ErrCycle,
 // ErrNotFed and ErrVariable.
 func Compile(g *graph.Graph, spec Spec, dev device.Device, vars *Variables, opts Options) (*Program, error) {
-	p := &Program{dev: dev, vars: vars, opts: opts, allow: opts.Allow}
-	defer p.allowAll()
-	p.lowered = newLowered(p)
-	ops, err := collect(g, spec, p)
+	t := targetOf(dev)
+	plan, err := newPlan(g, spec, t, vars, opts)
+	if err != nil {
+		plan.releaseWeights(vars)
+		return nil, fmt.Errorf("compile: %w", err)
+	}
+	p, err := newProgram(plan, t, dev, vars)
 	if err != nil {
 		return nil, fmt.Errorf("compile: %w", err)
 	}
+	return p, nil
+}
+
+// newPlan plans a graph for a kind of device. The plan has shared weights to release even where it fails.
+func newPlan(g *graph.Graph, spec Spec, t target, vars *Variables, opts Options) (*plan, error) {
+	p := &plan{options: opts, onDevice: map[*value]bool{}, serial: opts.Profile}
+	ops, err := collect(g, spec, p)
+	if err != nil {
+		return p, err
+	}
 	if err := connectVariables(ops, vars); err != nil {
-		return nil, fmt.Errorf("compile: %w", err)
+		return p, err
 	}
 	p.written = writtenBy(ops)
 	p.changing = p.written
@@ -68,56 +80,20 @@ func Compile(g *graph.Graph, spec Spec, dev device.Device, vars *Variables, opts
 	}
 	ops = guardUpdates(ops, p.fetched)
 	ops = fuseRagged(ops, p.fetched)
-	if p.lowered != nil {
-		ops = p.lowered.fuse(ops)
-	} else {
-		ops = fuse(ops, p.fetched, p.changing, opts.CheckNumerics)
-		if opts.OwnFetches { // an accelerator's are downloaded, each into its own memory
-			ops = ownFetches(ops, p.fetched)
-		}
+	ops = t.fuse(p, ops)
+	if p.ops, err = order(ops, p.fetched, opts.OnFetch != nil); err != nil {
+		return p, err
 	}
-	if ops, err = order(ops, p.fetched, opts.OnFetch != nil); err != nil {
-		return nil, fmt.Errorf("compile: %w", err)
+	markOverflow(p.ops)
+	makeValues(p.ops)
+	if err := p.bindAll(t, &vars.weights); err != nil {
+		return p, err
 	}
-	markOverflow(ops)
-	makeValues(ops)
-	if err := p.bindAll(ops); err != nil {
-		return nil, errors.Join(fmt.Errorf("compile: %w", err), p.Close())
-	}
-	if err := p.finish(); err != nil {
-		return nil, errors.Join(fmt.Errorf("compile: %w", err), p.Close())
-	}
-	return p, nil
-}
-
-// finish divides the steps, decides where each runs, and gives everything its place.
-func (p *Program) finish() (err error) {
-	capacity := max(p.opts.Capacity, 1)
-	assignFrequencies(p.steps, capacity)
+	assignFrequencies(p.steps, max(opts.Capacity, 1))
 	p.splitByFrequency()
-	p.ready = make([]atomic.Bool, len(p.fetched))
 	p.splitPhases()
 	p.connectSteps()
-	if p.stream, err = p.dev.NewStream(); err != nil {
-		return err
-	}
-	p.exec.p = p
-	if p.lowered == nil {
-		if err := p.uploadConstants(p.ops); err != nil {
-			return err
-		}
-		return p.plan(capacity)
-	}
-	if err := p.lowered.lower(); err != nil {
-		return err
-	}
-	if err := p.lowered.split(); err != nil {
-		return err
-	}
-	if err := p.lowered.uploadConstants(p.ops); err != nil {
-		return err
-	}
-	return p.plan(capacity)
+	return p, t.place(p, vars)
 }
 
 // makeValues gives every output a value and says which share storage.
@@ -144,40 +120,51 @@ func makeValues(ops []*op) {
 	}
 }
 
-// bindAll compiles every op that computes something into a step. Its error lists all that failed.
-func (p *Program) bindAll(ops []*op) error {
+// bindAll makes a step of every op that computes something. Its error lists all that failed.
+func (p *plan) bindAll(t target, shared *sharedWeights) error {
 	var errs []error
-	for _, o := range ops {
+	for _, o := range p.ops {
 		if o.feed >= 0 || o.def.compile == nil || (o.reads != nil && !o.copy) {
 			continue
 		}
-		c := &binding{node: o.node, op: o, out: o.out, changing: p.changing, shared: &p.vars.weights}
-		var in []*value
+		s := &step{op: o, out: o.out}
 		for _, from := range o.in {
-			in = append(in, from.value())
+			s.in = append(s.in, from.value())
 		}
-		c.in = o.operands(in)
-		var run runFunc
-		var err error
-		if p.lowered == nil || o.def.alias {
-			run, err = compileOp(c)
-		}
-		p.weights = append(p.weights, c.weights...)
-		if err != nil {
+		if err := t.bind(p, s, shared); err != nil {
 			errs = append(errs, &UnsupportedOpError{Op: o.node.Op, Node: o.node.Name, Reason: err.Error()})
 			continue
 		}
-		if run == nil && (p.lowered == nil || o.def.alias) {
+		if s.compute == nil {
 			continue
 		}
-		if o.guarded && run != nil {
-			run = guarded(run, in[len(in)-1])
-		}
 		p.updates = p.updates || len(o.write) > 0
-		p.steps = append(p.steps, &step{op: o, compute: run, onBatch: c.onBatch, in: in, out: c.out})
+		p.steps = append(p.steps, s)
 	}
-	p.ops = ops
 	return errors.Join(errs...)
+}
+
+// bind compiles the step as Go code, of its op or of a twin of that with other variables; those that change are not packed.
+func (s *step) bind(p *plan, o *op, changing map[*variable]bool, shared *sharedWeights) error {
+	c := &binding{node: o.node, op: o, in: o.operands(s.in), out: s.out, changing: changing, shared: shared}
+	run, err := compileOp(c)
+	p.weights = append(p.weights, c.weights...)
+	if err != nil || run == nil {
+		return err
+	}
+	if o.guarded {
+		run = guarded(run, s.in[len(s.in)-1])
+	}
+	s.compute, s.onBatch = run, c.onBatch
+	return nil
+}
+
+// releaseWeights gives up the weights that the plan shares with other programs.
+func (p *plan) releaseWeights(vars *Variables) {
+	for _, k := range p.weights {
+		vars.weights.release(k)
+	}
+	p.weights = nil
 }
 
 // compileOp makes the step of an op; a graph that it did not expect is an error, not the end of the process.

@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"runtime/debug"
 )
 
 // UnsupportedOpError tells that the engine has no form of an op on the device.
@@ -50,6 +51,14 @@ type PanicError struct {
 	Op, Node string // "" outside of the steps
 	Value    any    // what the panic said
 	Stack    []byte
+}
+
+func newPanicError(r any, s *step) *PanicError {
+	e := &PanicError{Value: r, Stack: debug.Stack()}
+	if s != nil {
+		e.Op, e.Node = s.op.node.Op, s.op.node.Name
+	}
+	return e
 }
 
 // Error implements error.

@@ -1,17 +1,12 @@
 package engine
 
 import (
-	"errors"
 	"fmt"
 	"unsafe"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
-	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/tensor"
 )
-
-// errStopped tells that the context ended between two kernels.
-var errStopped = errors.New("run stopped")
 
 // feed is a value that the caller gives to every run.
 type feed struct {
@@ -21,40 +16,8 @@ type feed struct {
 	staging []byte // aligned copy of a host tensor that is not aligned
 }
 
-// hostFeeds reports whether kernels can read the caller's memory.
-func (p *Program) hostFeeds() bool { return p.dev.Kind() == device.KindHost }
-
-// bindFeeds checks the feeds and makes them the values of their placeholders.
-func (p *Program) bindFeeds(batch int, feeds []*tensor.Tensor, set *feedSet) error {
-	if err := p.checkFeeds(batch, feeds); err != nil {
-		return err
-	}
-	switch {
-	case set != nil && set.residents != nil:
-		return p.lowered.takeResidents(set.residents, feeds)
-	case set != nil:
-		return p.lowered.feedAhead(set, feeds)
-	case p.lowered != nil:
-		return p.lowered.bindFeeds(feeds)
-	}
-	for i, f := range p.feeds {
-		v := f.op.out[0]
-		if p.hostFeeds() {
-			v.mem = f.aligned(feeds[i].Bytes)
-			continue
-		}
-		if err := p.stream.Upload(p.arena, v.off, feeds[i].Bytes); err != nil {
-			return fmt.Errorf("feed %s: %w", f.name, err)
-		}
-	}
-	if p.hostFeeds() {
-		p.shareFeeds()
-	}
-	return nil
-}
-
 // checkFeeds compares tensors with what is expected.
-func (p *Program) checkFeeds(batch int, feeds []*tensor.Tensor) error {
+func (p *plan) checkFeeds(batch int, feeds []*tensor.Tensor) error {
 	if len(feeds) != len(p.feeds) {
 		return fmt.Errorf("run: expected %d feeds, got %d", len(p.feeds), len(feeds))
 	}
@@ -67,7 +30,7 @@ func (p *Program) checkFeeds(batch int, feeds []*tensor.Tensor) error {
 }
 
 // shareFeeds points the views of feeds (reshapes) at this run's tensors.
-func (p *Program) shareFeeds() {
+func (p *plan) shareFeeds() {
 	for _, v := range p.feedViews {
 		v.mem = v.base().mem
 	}
@@ -103,9 +66,11 @@ func (f *feed) aligned(b []byte) []byte {
 	return f.staging[:len(b)]
 }
 
-// uploadConstants brings the constants that ops need to the device; on the host they are used where they lie.
-func (p *Program) uploadConstants(ops []*op) error {
-	for _, o := range ops {
+// uploadConstants finds the constants, and brings those that the device's memory must hold there, into one buffer.
+func (s *state) uploadConstants(align int) error {
+	size := 0
+	var used []*op
+	for _, o := range s.ops {
 		if o.node.Op != "Const" || o.feed >= 0 {
 			continue
 		}
@@ -113,22 +78,27 @@ func (p *Program) uploadConstants(ops []*op) error {
 		if err != nil {
 			return err
 		}
-		if p.hostFeeds() {
-			o.out[0].mem = t.Bytes
-			continue
+		v := o.out[0]
+		v.mem = t.Bytes
+		if s.onDevice[v] {
+			v.off, used = size, append(used, o)
+			size += alignUp(len(t.Bytes), align)
 		}
-		buf, err := p.dev.Alloc(len(t.Bytes))
-		if err != nil {
-			return fmt.Errorf("constant %s: %w", o.node.Name, err)
-		}
-		o.constant = buf
-		p.consts = append(p.consts, buf)
-		if err := p.stream.Upload(buf, 0, t.Bytes); err != nil {
-			return fmt.Errorf("constant %s: %w", o.node.Name, err)
-		}
-		o.out[0].mem = buf.(device.Mapped).Map()
 	}
-	return p.stream.Synchronize()
+	if len(used) == 0 {
+		return nil
+	}
+	buf, err := s.dev.Alloc(size)
+	if err != nil {
+		return fmt.Errorf("constants: %w", err)
+	}
+	s.consts = buf
+	for _, o := range used {
+		if err := s.stream.Upload(buf, o.out[0].off, o.out[0].mem); err != nil {
+			return fmt.Errorf("constant %s: %w", o.node.Name, err)
+		}
+	}
+	return s.stream.Synchronize()
 }
 
 // constTensor returns a Const's value after comparing it with the node's output type. A host tensor that is not

@@ -10,67 +10,67 @@ import (
 
 // resizeResults shapes the host's view of every fetch for the current batch. On the host the bytes are those of the
 // program, else memory that the results are downloaded to.
-func (p *Program) resizeResults() {
-	if p.results == nil {
-		p.results = make([]*tensor.Tensor, len(p.fetched))
+func (s *state) resizeResults() {
+	if s.results == nil {
+		s.results = make([]*tensor.Tensor, len(s.fetched))
 	}
-	for i, f := range p.fetched {
+	for i, f := range s.fetched {
 		v := f.value()
-		if p.results[i] == nil {
-			p.results[i] = &tensor.Tensor{DType: v.typ.DType, Shape: slices.Clone(v.dims)}
+		if s.results[i] == nil {
+			s.results[i] = &tensor.Tensor{DType: v.typ.DType, Shape: slices.Clone(v.dims)}
 		}
-		copy(p.results[i].Shape, v.dims)
-		if p.left(i) {
+		copy(s.results[i].Shape, v.dims)
+		if s.left[i] {
 			continue
 		}
-		if n := v.n * v.elem; !p.hostFeeds() && cap(p.results[i].Bytes) < n {
-			p.results[i].Bytes = tensor.New(tensor.Uint8, n).Bytes
-		} else if !p.hostFeeds() {
-			p.results[i].Bytes = p.results[i].Bytes[:n]
+		if n := v.n * v.elem; !s.inPlace && cap(s.results[i].Bytes) < n {
+			s.results[i].Bytes = tensor.New(tensor.Uint8, n).Bytes
+		} else if !s.inPlace {
+			s.results[i].Bytes = s.results[i].Bytes[:n]
 		}
 	}
 }
 
-// download brings some fetches to the host.
-func (p *Program) download(fetches []int) error {
-	for _, i := range fetches {
-		if p.left(i) {
+// download brings the fetches of a phase to the host and waits for them.
+func (s *state) download(phase int) error {
+	for _, i := range s.phases[phase].fetches {
+		if s.left[i] {
 			continue
 		}
-		f := p.fetched[i]
-		v, t := f.value(), p.results[i]
-		if p.hostFeeds() {
+		f := s.fetched[i]
+		v, t := f.value(), s.results[i]
+		if s.inPlace {
 			t.Bytes = v.bytes()
 			continue
 		}
 		if len(t.Bytes) == 0 {
 			continue
 		}
-		buf, off := p.bufferOf(f)
-		if err := p.stream.Download(t.Bytes, buf, off); err != nil {
+		buf, off := s.bufferOf(f)
+		if err := s.stream.Download(t.Bytes, buf, off); err != nil {
 			return fmt.Errorf("fetch %d (%s): %w", i, f.op.node.Name, err)
 		}
 	}
-	return nil
+	return s.stream.Synchronize()
 }
 
 // bufferOf returns where a fetched value lies on the device.
-func (p *Program) bufferOf(f port) (device.Buffer, int) {
+func (s *state) bufferOf(f port) (device.Buffer, int) {
 	o := storageOf(f).op
 	switch o.out[0].home {
 	case inVariable:
 		return o.reads.buf, 0
 	case inConst:
-		return o.constant, o.out[0].off
+		return s.consts, o.out[0].off
 	}
-	return p.arena, f.value().base().off
+	return s.arena, f.value().base().off
 }
 
 // Value returns fetch i of the last run: a view that is valid until the next one and, without Options.OwnFetches, must
-// not be changed; nil unless that run succeeded, or has told Options.OnFetch of it, and there is such a fetch that
+// not be changed; nil unless that run succeeded, or has called Options.OnFetch for it, and there is such a fetch that
 // was not left on the device.
 func (p *Program) Value(i int) *tensor.Tensor {
-	if i < 0 || i >= len(p.ready) || !p.ready[i].Load() || p.left(i) {
+	if i < 0 || i >= len(p.ready) || !p.ready[i].Load() || p.left[i] {
 		return nil
 	}
 	return p.results[i]
@@ -90,7 +90,7 @@ func (p *Program) Fetch(i int, dst *tensor.Tensor) error {
 	if i < 0 || i >= len(p.fetched) {
 		return fmt.Errorf("fetch %d: the program has %d", i, len(p.fetched))
 	}
-	if !p.ready[i].Load() || p.left(i) {
+	if !p.ready[i].Load() || p.left[i] {
 		return fmt.Errorf("fetch %d: the last run gave no results", i)
 	}
 	r := p.results[i]

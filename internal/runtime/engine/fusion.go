@@ -22,13 +22,12 @@ type fusion struct {
 
 // fuse merges what an accelerator does in one kernel: products and convolutions with bias and ReLU, batch normalization
 // with addition and ReLU and, unless results are checked, elementwise ops in fusions. It returns the ops that are left.
-func (l *lowered) fuse(ops []*op) []*op {
-	p := l.p
-	if p.opts.Precision == BF16Mixed {
-		ops = l.mix(ops)
+func (t *acceleratorTarget) fuse(p *plan, ops []*op) []*op {
+	if p.options.Precision == BF16Mixed {
+		ops = t.mix(p, ops)
 	}
 	f := newFuser(ops, p.fetched, p.written)
-	f.fits = l.fits
+	f.fits = t.fits
 	for _, o := range ops {
 		switch o.node.Op {
 		case "BiasAdd":
@@ -41,15 +40,15 @@ func (l *lowered) fuse(ops []*op) []*op {
 		}
 	}
 	ops = slices.DeleteFunc(ops, func(o *op) bool { return f.gone[o] })
-	if p.opts.CheckNumerics {
+	if p.options.CheckNumerics {
 		return ops
 	}
-	return l.fuseElementwise(ops)
+	return t.fuseElementwise(p, ops)
 }
 
 // fits asks the accelerator whether it has a kernel of the node on inputs.
-func (l *lowered) fits(n *graph.Node, in []port) bool {
-	return l.dev.Supports(typedOperation(n, in)) == nil
+func (t *acceleratorTarget) fits(n *graph.Node, in []port) bool {
+	return t.dev.Supports(typedOperation(n, in)) == nil
 }
 
 // typedOperation is an operation of which only the types are known.
@@ -66,12 +65,12 @@ func typedOperation(n *graph.Node, in []port) *Operation {
 
 // fuseElementwise puts elementwise ops that use each other into fusions, as far as the accelerator can compile them and no circle
 // arises, and returns the ops that are left.
-func (l *lowered) fuseElementwise(ops []*op) []*op {
+func (t *acceleratorTarget) fuseElementwise(p *plan, ops []*op) []*op {
 	sorted, err := sortOps(ops, nil)
 	if err != nil {
 		return ops // order reports the error
 	}
-	g := &fusionBuilder{l: l, of: make([]*fusion, len(sorted)), seen: make([]int, len(sorted)), varies: map[*op]bool{}, users: map[*op][]*op{}}
+	g := &fusionBuilder{dev: t.dev, p: p, of: make([]*fusion, len(sorted)), seen: make([]int, len(sorted)), varies: map[*op]bool{}, users: map[*op][]*op{}}
 	for i, o := range sorted {
 		o.at = i
 		if isTransparent(o) {
@@ -82,7 +81,7 @@ func (l *lowered) fuseElementwise(ops []*op) []*op {
 			g.users[from] = append(g.users[from], o)
 		}
 	}
-	outside := l.p.fetched
+	outside := p.fetched
 	for _, o := range sorted {
 		for _, d := range o.after {
 			if isTransparent(d) { // it stays, for what it is waited for
@@ -102,7 +101,8 @@ func (l *lowered) fuseElementwise(ops []*op) []*op {
 
 // fusionBuilder finds the fusions of a graph, which it visits inputs first.
 type fusionBuilder struct {
-	l      *lowered
+	dev    Accelerator
+	p      *plan
 	users  map[*op][]*op // who reads results, by way of transparent ops too; nil is the caller
 	of     []*fusion     // by op.at
 	seen   []int         // by op.at: in which search an op was met last
@@ -201,7 +201,7 @@ func (g *fusionBuilder) compiles(r *fusion) bool {
 	g.describe(r, o)
 	operation := typedOperation(o.node, o.in)
 	operation.Body, operation.Sources, operation.Results = r.nodes, r.sources, r.results
-	return g.l.dev.Supports(operation) == nil
+	return g.dev.Supports(operation) == nil
 }
 
 // describe makes o do the work of the fusion's ops, and returns what their results are now.
@@ -281,12 +281,12 @@ func (g *fusionBuilder) replace(ops []*op) []*op {
 			o.in = nil
 		}
 	}
-	for i, f := range g.l.p.fetched {
+	for i, f := range g.p.fetched {
 		if to, ok := renamed[f]; ok {
-			g.l.p.fetched[i] = to
+			g.p.fetched[i] = to
 		}
 	}
-	return withoutUnused(left, handing, g.l.p.fetched)
+	return withoutUnused(left, handing, g.p.fetched)
 }
 
 // fusionDef is what the engine knows of a fusion: its first result may lie where any input of the same type is.

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"cmp"
-	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -11,56 +10,9 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// parallelGroup is steps that do not depend on each other. One step uses all workers by itself; several are each too small for
-// that, and every worker takes some of them.
-type parallelGroup struct {
-	p     *Program
-	steps []*step
-	errs  []error // of several steps
-}
-
-// run runs the steps and returns the error of the first in the program's order.
-func (t *parallelGroup) runSteps() error {
-	if len(t.steps) == 1 {
-		t.p.at = t.steps[0]
-		return t.p.runStep(t.steps[0])
-	}
-	t.p.at = nil
-	kernels.Parallel(len(t.steps), 1, t)
-	var first error
-	at := 0
-	for i, err := range t.errs {
-		if s := t.steps[i]; err != nil && (first == nil || s.index < at) {
-			first, at = err, s.index
-		}
-	}
-	return first
-}
-
-// Run implements kernels.Task.
-func (t *parallelGroup) Run(lo, hi int) {
-	for i := lo; i < hi; i++ {
-		t.errs[i] = t.p.runRecovered(t.steps[i])
-	}
-}
-
-// guarded runs a step whose panic is its error, since the steps beside it go on.
-func (p *Program) runRecovered(s *step) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = newPanicError(r, s)
-		}
-	}()
-	return p.runStep(s)
-}
-
-func newPanicError(r any, s *step) *PanicError {
-	e := &PanicError{Value: r, Stack: debug.Stack()}
-	if s != nil {
-		e.Op, e.Node = s.op.node.Op, s.op.node.Name
-	}
-	return e
-}
+// parallelGroup is steps that do not depend on each other. One step uses all workers by itself; several are each too small
+// for that, and every worker takes some of them.
+type parallelGroup []*step
 
 // What a step takes by itself is estimated in nanoseconds, roughly: only differences of several times matter.
 const (
@@ -79,7 +31,6 @@ const (
 // groupBuilder puts the steps of a range into parallel groups. Small steps wait until something needs one of them, so that there are
 // several to choose from.
 type groupBuilder struct {
-	p       *Program
 	threads float64
 	every   bool // form all parallel groups that can be, whether or not they pay
 	groups  []parallelGroup
@@ -89,10 +40,10 @@ type groupBuilder struct {
 }
 
 // groupSteps divides the steps of all phases into parallel groups, for batches of the given capacity.
-func (p *Program) groupSteps(capacity int) {
-	a := groupBuilder{p: p, threads: float64(kernels.Threads()), every: p.opts.groupAll}
+func (p *plan) groupSteps(capacity int) {
+	a := groupBuilder{threads: float64(kernels.Threads()), every: p.options.groupAll}
 	steps := p.byFrequency[perRun]
-	alone := p.opts.Profile || p.lowered != nil || (a.threads == 1 && !a.every)
+	alone := p.serial || (a.threads == 1 && !a.every)
 	for i := range p.phases {
 		r := &p.phases[i]
 		r.groups = nil
@@ -103,7 +54,7 @@ func (p *Program) groupSteps(capacity int) {
 		}
 		for _, part := range [][]*step{steps[r.from:first], steps[first:r.to]} {
 			if alone {
-				r.groups = append(r.groups, p.singly(part)...)
+				r.groups = append(r.groups, singly(part)...)
 				continue
 			}
 			r.groups = append(r.groups, a.build(part, capacity)...)
@@ -112,10 +63,10 @@ func (p *Program) groupSteps(capacity int) {
 }
 
 // singly makes a parallel group of each step.
-func (p *Program) singly(steps []*step) []parallelGroup {
+func singly(steps []*step) []parallelGroup {
 	groups := make([]parallelGroup, len(steps))
 	for i := range steps {
-		groups[i] = parallelGroup{p: p, steps: steps[i : i+1 : i+1]}
+		groups[i] = steps[i : i+1 : i+1]
 	}
 	return groups
 }
@@ -131,11 +82,11 @@ func (a *groupBuilder) build(steps []*step, capacity int) []parallelGroup {
 		if slices.ContainsFunc(s.needs, a.waits) {
 			a.flush()
 		}
-		a.groups = append(a.groups, a.p.singly([]*step{s})...)
+		a.groups = append(a.groups, singly([]*step{s})...)
 	}
 	a.flush()
 	if !a.pays {
-		return a.p.singly(steps)
+		return singly(steps)
 	}
 	return a.groups
 }
@@ -221,10 +172,10 @@ func (a *groupBuilder) form(steps []*step) {
 			}
 		}
 	}
-	a.groups = append(a.groups, a.p.singly(steps[:best])...)
+	a.groups = append(a.groups, singly(steps[:best])...)
 	if best < len(steps) {
 		a.pays = true
-		a.groups = append(a.groups, parallelGroup{p: a.p, steps: steps[best:], errs: make([]error, len(steps)-best)})
+		a.groups = append(a.groups, steps[best:])
 	}
 }
 
@@ -240,7 +191,7 @@ func (a *groupBuilder) gain(steps []*step) float64 {
 }
 
 // connectSteps tells every step of a run which others it has to follow.
-func (p *Program) connectSteps() {
+func (p *plan) connectSteps() {
 	steps := p.byFrequency[perRun]
 	made := make(map[*op][]*step, len(p.ops)) // the steps that an op and what it needs end in
 	of := make(map[*op]*step, len(steps))

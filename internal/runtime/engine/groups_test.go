@@ -73,7 +73,7 @@ func branchRows(n int) []*tensor.Tensor {
 func checkTeams(t interface{ Fatalf(string, ...any) }, p *Program) (largest int) {
 	done, wrote := map[*step]bool{}, false
 	for _, group := range p.allGroups() {
-		for _, s := range group.steps {
+		for _, s := range group {
 			if done[s] {
 				t.Fatalf("node %s runs twice", s.op.node.Name)
 			}
@@ -82,15 +82,15 @@ func checkTeams(t interface{ Fatalf(string, ...any) }, p *Program) (largest int)
 					t.Fatalf("node %s runs before %s, which it needs", s.op.node.Name, n.op.node.Name)
 				}
 			}
-			if !wrote && len(s.op.write) == 0 && len(group.steps[0].op.write) > 0 {
+			if !wrote && len(s.op.write) == 0 && len(group[0].op.write) > 0 {
 				t.Fatalf("node %s runs with the first update", s.op.node.Name)
 			}
 		}
-		for _, s := range group.steps {
+		for _, s := range group {
 			done[s] = true
 			wrote = wrote || len(s.op.write) > 0
 		}
-		largest = max(largest, len(group.steps))
+		largest = max(largest, len(group))
 	}
 	if len(done) != len(p.byFrequency[perRun]) {
 		t.Fatalf("%d of %d steps run", len(done), len(p.byFrequency[perRun]))
@@ -226,7 +226,7 @@ func BenchmarkBranches(b *testing.B) {
 				p := ok(Compile(g.Graph, g.spec, dev, g.variables(dev), Options{Capacity: 16}))
 				if way == "single" {
 					for i := range p.phases {
-						p.phases[i].groups = p.singly(p.byFrequency[perRun])
+						p.phases[i].groups = singly(p.byFrequency[perRun])
 					}
 				}
 				b.ReportAllocs()

@@ -11,7 +11,7 @@ import (
 type hostSide struct {
 	shadows  map[*variable]*shadow
 	mirrored map[*value]bool // made or read on the host
-	onDevice map[*value]bool // read on the device, or fetched
+	touched  []*shadow       // that steps use
 	mem      []byte
 	free     func() error
 }
@@ -29,6 +29,14 @@ func (h *hostSide) shadow(v *variable) *shadow {
 		h.shadows[v] = s
 	}
 	return s
+}
+
+// memoryOf returns where Go code on the host reads a variable, nil where none does.
+func (h *hostSide) memoryOf(v *variable) []byte {
+	if s := h.shadows[v]; s != nil {
+		return s.copy.memory()
+	}
+	return nil
 }
 
 // open gives the copy memory.
@@ -82,15 +90,14 @@ func (h *hostSide) close() error {
 	return err
 }
 
-// plan lays out the copies of values as the values themselves are: by lifetime, or for good.
-func (l *lowered) planHost() error {
-	h := &l.host
+// reserve lays out the copies of values as the values themselves are: by lifetime, or for good.
+func (h *hostSide) reserve(ops []*op, dev device.Device) error {
 	bases := map[*value]bool{}
-	var bySteps, kept, all []*value
+	var bySteps, kept []*value
 	for v := range h.mirrored {
 		bases[v.base()] = true
 	}
-	for _, o := range l.p.ops { // in this order, so that the layout is the same each time
+	for _, o := range ops { // in this order, so that the layout is the same each time
 		for _, v := range o.out {
 			if !bases[v] {
 				continue
@@ -109,10 +116,10 @@ func (l *lowered) planHost() error {
 		t.off = size
 		size += alignUp(t.size, device.Alignment)
 	}
-	if err := h.allocate(l.dev, size); err != nil {
+	if err := h.allocate(dev, size); err != nil {
 		return err
 	}
-	for _, t := range append(append(all, bySteps...), kept...) {
+	for _, t := range append(bySteps, kept...) {
 		t.root.mem = h.mem[t.off : t.off+t.size : t.off+t.size]
 	}
 	return nil

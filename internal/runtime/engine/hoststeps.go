@@ -21,3 +21,10 @@ func CountOps(steps []string) string {
 	}
 	return strings.Join(out, ", ")
 }
+
+// HostSteps returns the steps of each run that are done on the host since the accelerator has no kernel for them: node,
+// op and reason. It is empty on other devices.
+func (p *Program) HostSteps() []string { return slices.Clone(p.hostSteps) }
+
+// DeviceSteps returns how many steps of each run the device does.
+func (p *Program) DeviceSteps() int { return len(p.byFrequency[perRun]) - len(p.hostSteps) }

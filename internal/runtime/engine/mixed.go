@@ -42,7 +42,7 @@ var narrowed = map[string]struct{ in, out []int }{
 
 // mixer rewrites ops for BF16Mixed.
 type mixer struct {
-	l     *lowered
+	dev   Accelerator
 	ops   []*op
 	users map[*op][]*op
 	leads map[*op]bool // results reach a product through followers
@@ -51,12 +51,12 @@ type mixer struct {
 
 // mix lets products and what follows them work on bfloat16, with Cast ops between, one for each value. Variables, fetches
 // and feeds keep their types.
-func (l *lowered) mix(ops []*op) []*op {
+func (t *acceleratorTarget) mix(p *plan, ops []*op) []*op {
 	sorted, err := sortOps(ops, nil)
 	if err != nil {
-		return ops // whoever orders them tells
+		return ops // order reports the error
 	}
-	m := &mixer{l: l, users: map[*op][]*op{}, leads: map[*op]bool{}, casts: map[port]port{}}
+	m := &mixer{dev: t.dev, users: map[*op][]*op{}, leads: map[*op]bool{}, casts: map[port]port{}}
 	for _, o := range sorted {
 		for _, in := range o.in {
 			m.users[in.op] = append(m.users[in.op], o)
@@ -69,8 +69,8 @@ func (l *lowered) mix(ops []*op) []*op {
 		m.visit(o)
 		m.ops = append(m.ops, o)
 	}
-	for i, f := range l.p.fetched {
-		l.p.fetched[i] = m.as(f, tensor.Float32)
+	for i, f := range p.fetched {
+		p.fetched[i] = m.as(f, tensor.Float32)
 	}
 	return m.ops
 }
@@ -150,7 +150,7 @@ func (m *mixer) try(o *op, in, out map[int]bool) bool {
 			x.Type.DType, x.Constant = tensor.BFloat16, nil
 		}
 	}
-	if m.l.dev.Supports(operation) != nil {
+	if m.dev.Supports(operation) != nil {
 		return false
 	}
 	o.node = trial.node

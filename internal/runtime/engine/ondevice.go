@@ -19,32 +19,33 @@ type Resident struct {
 func (p *Program) Leave(fetches ...int) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.lowered == nil {
-		return fmt.Errorf("leave fetches on the device: expected an accelerator, got device %s", p.dev.Kind())
-	}
-	for _, i := range fetches {
-		if i < 0 || i >= len(p.fetched) {
-			return fmt.Errorf("leave fetch %d on the device: the program has %d", i, len(p.fetched))
-		}
-	}
-	for _, i := range fetches {
-		if p.lowered.left == nil {
-			p.lowered.left = map[int]bool{}
-		}
-		p.lowered.left[i] = true
+	if err := p.pipe.leave(fetches); err != nil {
+		return err
 	}
 	p.dropResults()
 	return nil
 }
 
-// left reports whether a fetch stays on the device.
-func (p *Program) left(fetch int) bool { return p.lowered != nil && p.lowered.left[fetch] }
+func (a *acceleratorExecutor) leave(fetches []int) error {
+	for _, i := range fetches {
+		if i < 0 || i >= len(a.fetched) {
+			return fmt.Errorf("leave fetch %d on the device: the program has %d", i, len(a.fetched))
+		}
+	}
+	if a.left == nil {
+		a.left = map[int]bool{}
+	}
+	for _, i := range fetches {
+		a.left[i] = true
+	}
+	return nil
+}
 
 // Place returns where fetch i of the last run lies: its bytes are as those of Value would be, until the next run.
 func (p *Program) Place(i int) (Resident, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !(i >= 0 && i < len(p.fetched) && p.left(i)) {
+	if !(i >= 0 && i < len(p.fetched) && p.left[i]) {
 		return Resident{}, fmt.Errorf("place of fetch %d: it was not left on the device", i)
 	}
 	if !p.ready[i].Load() {
@@ -54,61 +55,75 @@ func (p *Program) Place(i int) (Resident, error) {
 	return Resident{Buffer: buf, Offset: off}, nil
 }
 
-// RunOn is Run with feeds that lie on the accelerator: those of which at has a Buffer, where they must be complete. The
-// tensor of such a feed tells type and shape; its bytes are overwritten where a step on the host reads them.
+// RunOn is Run with feeds that lie on the accelerator, complete, where at has a Buffer for them. The tensor of such a feed
+// has its type and shape; its bytes are overwritten where a step on the host reads them.
 func (p *Program) RunOn(ctx context.Context, batch int, feeds []*tensor.Tensor, at []Resident) error {
-	if p.lowered == nil {
-		return fmt.Errorf("run on values of the device: expected an accelerator, got device %s", p.dev.Kind())
+	from, err := p.pipe.resident(at)
+	if err != nil {
+		return err
 	}
-	if len(at) != len(p.feeds) {
-		return fmt.Errorf("run: expected the places of %d feeds, got %d", len(p.feeds), len(at))
-	}
-	if len(at) == 0 {
-		return p.runBatch(ctx, batch, feeds, nil)
-	}
-	return p.runBatch(ctx, batch, feeds, &feedSet{residents: at})
+	return p.runBatch(ctx, batch, feeds, from)
 }
 
-// takeResidents copies feeds on the device to their places, and to the host what steps there read; others are uploaded.
-func (l *lowered) takeResidents(at []Resident, feeds []*tensor.Tensor) error {
-	p, onHost := l.p, false
-	for i, f := range p.feeds {
-		v, n := f.op.out[0], len(feeds[i].Bytes)
-		v.mem = f.aligned(feeds[i].Bytes)
-		if n == 0 {
+func (a *acceleratorExecutor) resident(at []Resident) (feeder, error) {
+	if len(at) != len(a.feeds) {
+		return nil, fmt.Errorf("run: expected the places of %d feeds, got %d", len(a.feeds), len(at))
+	}
+	return residentFeeds{a, at}, nil
+}
+
+// residentFeeds are feeds that lie on the device, or are uploaded where they do not.
+type residentFeeds struct {
+	a  *acceleratorExecutor
+	at []Resident
+}
+
+// feed copies feeds to their places, and to the host what steps there read.
+func (r residentFeeds) feed(feeds []*tensor.Tensor) error {
+	a, onHost := r.a, false
+	for i, f := range a.feeds {
+		f.op.out[0].mem = f.aligned(feeds[i].Bytes)
+		if len(feeds[i].Bytes) == 0 {
 			continue
 		}
-		var err error
-		if at[i].Buffer == nil {
-			if l.host.onDevice[v] {
-				err = p.stream.Upload(p.arena, v.off, feeds[i].Bytes)
-			}
-		} else {
-			if l.host.onDevice[v] {
-				err = p.stream.Copy(p.arena, v.off, at[i].Buffer, at[i].Offset, n)
-			}
-			if err == nil && l.readOnHost(v) {
-				onHost = true
-				err = p.stream.Download(v.mem, at[i].Buffer, at[i].Offset)
-			}
-		}
+		read, err := r.copy(i, f.op.out[0], feeds[i].Bytes)
 		if err != nil {
 			return fmt.Errorf("feed %s: %w", f.name, err)
 		}
+		onHost = onHost || read
 	}
-	p.shareFeeds()
+	a.shareFeeds()
 	if onHost {
-		return p.stream.Synchronize()
+		return a.stream.Synchronize()
 	}
 	return nil
 }
 
+// copy issues the copies of feed i, and reports whether the host is to read it.
+func (r residentFeeds) copy(i int, v *value, bytes []byte) (onHost bool, err error) {
+	a, from := r.a, r.at[i]
+	switch {
+	case from.Buffer == nil && a.onDevice[v]:
+		return false, a.stream.Upload(a.arena, v.off, bytes)
+	case from.Buffer == nil:
+		return false, nil
+	case a.onDevice[v]:
+		if err := a.stream.Copy(a.arena, v.off, from.Buffer, from.Offset, len(bytes)); err != nil {
+			return false, err
+		}
+	}
+	if !a.readOnHost(v) {
+		return false, nil
+	}
+	return true, a.stream.Download(v.mem, from.Buffer, from.Offset)
+}
+
 // readOnHost reports whether a step on the host reads a feed.
-func (l *lowered) readOnHost(feed *value) bool {
-	if len(l.onHost) == 0 {
+func (a *acceleratorExecutor) readOnHost(feed *value) bool {
+	if len(a.hostSteps) == 0 {
 		return false
 	}
-	for _, s := range l.p.steps {
+	for _, s := range a.steps {
 		if s.operation != nil {
 			continue
 		}

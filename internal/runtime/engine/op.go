@@ -2,7 +2,6 @@ package engine
 
 import (
 	"github.com/goestimator/goestimator/internal/compiler/graph"
-	"github.com/goestimator/goestimator/internal/runtime/device"
 )
 
 // op is a node of the program being compiled: the graph's node with inputs resolved to other ops, so that the graph
@@ -27,8 +26,6 @@ type op struct {
 	fusion      *fusion // of elementwise ops on an accelerator
 	// phantom ops stand for operands of which only the type matters; their values have no storage.
 	phantom bool
-
-	constant device.Buffer // of a Const on a device other than the host
 }
 
 // port is an output of an op.

@@ -10,13 +10,13 @@ import (
 type phase struct {
 	from, to int
 	fetches  []int
-	groups   []parallelGroup // of its steps: set by plan
+	groups   []parallelGroup // of its steps: set by layout
 }
 
 // splitPhases cuts a run after every step that makes a fetch, where somebody wants to know; else all is one phase.
-func (p *Program) splitPhases() {
+func (p *plan) splitPhases() {
 	steps := p.byFrequency[perRun]
-	if p.opts.OnFetch == nil {
+	if p.options.OnFetch == nil {
 		all := phase{to: len(steps)}
 		for i := range p.fetched {
 			all.fetches = append(all.fetches, i)

@@ -19,9 +19,4 @@ func (p Precision) String() string {
 }
 
 // Precision returns what the program computes with: Float32 on devices that are no accelerators, whatever was asked for.
-func (p *Program) Precision() Precision {
-	if p.lowered == nil {
-		return Float32
-	}
-	return p.opts.Precision
-}
+func (p *Program) Precision() Precision { return p.precision }

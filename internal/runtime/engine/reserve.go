@@ -13,9 +13,9 @@ func (p *Program) Reserve(rows int, allow func(bytes int) error) (err error) {
 	}
 	defer p.recovered(&err)
 	p.allow = allow
-	defer p.allowAll()
+	defer func() { p.allow = nil }()
 	p.dropResults()
-	return p.plan(rows)
+	return p.exec.reserve(rows)
 }
 
 // Shrink gives up memory beyond that for batches of so many rows.
@@ -30,7 +30,7 @@ func (p *Program) Shrink(rows int) (err error) {
 	}
 	defer p.recovered(&err)
 	p.dropResults()
-	return p.plan(rows)
+	return p.exec.reserve(rows)
 }
 
 // maxStaging is the largest copy of a feed whose memory is used again.
@@ -41,7 +41,7 @@ func (p *Program) Release() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.dropResults()
-	if p.lowered != nil || !p.hostFeeds() {
+	if !p.inPlace {
 		return
 	}
 	for _, f := range p.feeds {

@@ -1,119 +1,96 @@
 package engine
 
-import (
-	"fmt"
+import "fmt"
 
-	"github.com/goestimator/goestimator/tensor"
-)
+// issuePhase issues a phase's work; that of the accelerator may still be under way then.
+func (a *acceleratorExecutor) issuePhase(i int) error {
+	if i == 0 {
+		if err := a.runPending(); err != nil {
+			return err
+		}
+	}
+	return a.issueSegments(a.low.phases[i], true)
+}
 
-// prepare runs what need not run each time, and waits for it, so that it is known to be done.
-func (l *lowered) prepare() error {
-	p := l.p
-	if !p.fresh && !p.exec.rebatch {
+// runPending does what need not be done each time, and waits for it, so that it is known to be done.
+func (a *acceleratorExecutor) runPending() error {
+	if a.pending == [perRun]bool{} {
 		return nil
 	}
-	if p.fresh {
-		if err := l.runSegments(l.once[perCompile], false); err != nil {
+	for often, segments := range a.low.once {
+		if !a.pending[often] {
+			continue
+		}
+		if err := a.issueSegments(segments, false); err != nil {
 			return err
 		}
 	}
-	if p.exec.rebatch {
-		if err := l.runSegments(l.once[perBatchSize], false); err != nil {
-			return err
-		}
-	}
-	if err := p.stream.Synchronize(); err != nil {
+	if err := a.stream.Synchronize(); err != nil {
 		return err
 	}
-	p.fresh = false
+	a.pending = [perRun]bool{}
 	return nil
 }
 
-// runPhase issues a phase's work; that of the accelerator may still be under way then.
-func (l *lowered) runPhase(i int) error {
-	if i == 0 {
-		if err := l.prepare(); err != nil {
-			return err
-		}
-	}
-	return l.runSegments(l.phases[i], true)
-}
-
-// run issues parts, which can be stopped until one updates a variable.
-func (l *lowered) runSegments(parts []segment, stops bool) error {
-	for i := range parts {
-		t := &parts[i]
+// issueSegments issues segments, between which a run can be stopped until one updates a variable.
+func (a *acceleratorExecutor) issueSegments(segments []segment, stops bool) error {
+	for i := range segments {
+		t := &segments[i]
 		if stops {
-			if t.kernel != nil && t.writes() {
-				if err := l.p.exec.stopped(); err != nil {
-					return err
-				}
-				l.p.exec.done = nil
-			}
-			if err := l.p.exec.stopped(); err != nil {
+			if err := a.stopped(); err != nil {
 				return err
 			}
+			if !t.onHost && t.writes() {
+				a.done = nil
+			}
 		}
-		if err := l.runSegment(t); err != nil {
+		if err := a.runSegment(t); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// stopped is the context's error where the run is to end.
-func (e *execution) stopped() error {
-	select {
-	case <-e.done:
-		return e.ctx.Err()
-	default:
-		return nil
-	}
-}
-
-func (l *lowered) runSegment(t *segment) error {
-	p := l.p
+func (a *acceleratorExecutor) runSegment(t *segment) error {
 	switch {
-	case t.kernel == nil:
-		return l.runHostSegment(t)
-	case p.opts.Profile:
-		defer t.steps[0].measure(p.batch)()
-		if err := p.stream.Launch(t.kernel); err != nil {
+	case t.onHost:
+		return a.runHostSegment(t)
+	case a.options.Profile:
+		defer t.steps[0].measure(a.batch)()
+		if err := a.stream.Launch(t.kernel); err != nil {
 			return err
 		}
-		if err := p.stream.Synchronize(); err != nil {
+		if err := a.stream.Synchronize(); err != nil {
 			return err
 		}
 	default:
-		if err := p.stream.Launch(t.kernel); err != nil {
+		if err := a.stream.Launch(t.kernel); err != nil {
 			return err
 		}
 	}
-	if p.opts.CheckNumerics {
-		return l.checkStep(t.steps[0])
+	if a.options.CheckNumerics {
+		return a.checkStep(t.steps[0])
 	}
 	return nil
 }
 
 // runHostSegment brings operands to the host, runs the steps, and brings to the device what it needs of their results.
-func (l *lowered) runHostSegment(t *segment) error {
-	p := l.p
-	if err := l.load(t.loads, t.loadVars); err != nil {
+func (a *acceleratorExecutor) runHostSegment(t *segment) error {
+	if err := a.fetchToHost(t.loads, t.loadVars); err != nil {
 		return err
 	}
 	for _, s := range t.steps {
 		if len(s.op.write) > 0 {
-			if err := p.exec.stopped(); err != nil {
+			if err := a.commit(); err != nil {
 				return err
 			}
-			p.exec.done = nil
 		}
-		p.at = s
-		if err := p.runStep(s); err != nil {
+		a.at = s
+		if err := a.runStep(s); err != nil {
 			return err
 		}
-		p.at = nil
-		if err := p.exec.stopped(); err != nil {
+		a.at = nil
+		if err := a.stopped(); err != nil {
 			return err
 		}
 	}
@@ -121,40 +98,39 @@ func (l *lowered) runHostSegment(t *segment) error {
 		if v.n == 0 {
 			continue
 		}
-		if err := p.stream.Upload(p.arena, v.base().off, v.bytes()); err != nil {
-			return fmt.Errorf("bring a result of the host to %s: %w", l.dev.Kind(), err)
+		if err := a.stream.Upload(a.arena, v.base().off, v.bytes()); err != nil {
+			return fmt.Errorf("bring a result of the host to %s: %w", a.kind(), err)
 		}
 	}
 	for _, x := range t.storeVars {
-		if err := p.stream.Upload(x.of.buf, 0, x.copy.memory()); err != nil {
-			return fmt.Errorf("bring a variable of the host to %s: %w", l.dev.Kind(), err)
+		if err := a.stream.Upload(x.of.buf, 0, x.copy.memory()); err != nil {
+			return fmt.Errorf("bring a variable of the host to %s: %w", a.kind(), err)
 		}
 	}
 	return nil
 }
 
-// load brings values and variables to the host and waits for them, and for all that was issued before, whose faults must
+// fetchToHost brings values and variables to the host and waits for them, and for all that was issued before, whose faults must
 // end the run here.
-func (l *lowered) load(values []*value, vars []*shadow) error {
-	p := l.p
+func (a *acceleratorExecutor) fetchToHost(values []*value, vars []*shadow) error {
 	for _, v := range values {
 		if v.n == 0 {
 			continue
 		}
-		if err := p.stream.Download(v.bytes(), p.arena, v.base().off); err != nil {
-			return fmt.Errorf("bring an operand from %s to the host: %w", l.dev.Kind(), err)
+		if err := a.stream.Download(v.bytes(), a.arena, v.base().off); err != nil {
+			return fmt.Errorf("bring an operand from %s to the host: %w", a.kind(), err)
 		}
 	}
 	for _, x := range vars {
-		if err := p.stream.Download(x.copy.memory(), x.of.buf, 0); err != nil {
-			return fmt.Errorf("bring a variable from %s to the host: %w", l.dev.Kind(), err)
+		if err := a.stream.Download(x.copy.memory(), x.of.buf, 0); err != nil {
+			return fmt.Errorf("bring a variable from %s to the host: %w", a.kind(), err)
 		}
 	}
-	return p.stream.Synchronize()
+	return a.stream.Synchronize()
 }
 
 // checkStep looks for NaN and infinities in the results of a step of the accelerator.
-func (l *lowered) checkStep(s *step) error {
+func (a *acceleratorExecutor) checkStep(s *step) error {
 	var made []*value
 	for _, v := range s.out {
 		if v.typ.DType.Float() {
@@ -164,14 +140,14 @@ func (l *lowered) checkStep(s *step) error {
 	if len(made) == 0 {
 		return nil
 	}
-	if err := l.load(made, nil); err != nil {
+	if err := a.fetchToHost(made, nil); err != nil {
 		return err
 	}
 	for _, v := range made {
 		if finite, _ := finiteValue(v); finite {
 			continue
 		}
-		if err := l.loadVariables(s); err != nil {
+		if err := a.loadVariables(s); err != nil {
 			return err
 		}
 		return s.checkNumerics()
@@ -180,7 +156,7 @@ func (l *lowered) checkStep(s *step) error {
 }
 
 // loadVariables brings the variables that a step has read to the host, where feeds are anyway: see step.checkNumerics.
-func (l *lowered) loadVariables(s *step) error {
+func (a *acceleratorExecutor) loadVariables(s *step) error {
 	var copies []*value
 	var vars []*shadow
 	for _, in := range s.op.in {
@@ -188,30 +164,10 @@ func (l *lowered) loadVariables(s *step) error {
 		switch v := in.value(); {
 		case in.op.reads == nil:
 		case v.home == inVariable:
-			vars = append(vars, l.host.shadow(in.op.reads))
+			vars = append(vars, a.low.host.shadow(in.op.reads))
 		default:
 			copies = append(copies, v)
 		}
 	}
-	return l.load(copies, vars)
+	return a.fetchToHost(copies, vars)
 }
-
-// bindFeeds uploads the feeds that the accelerator needs; the host reads them where they are.
-func (l *lowered) bindFeeds(feeds []*tensor.Tensor) error {
-	p := l.p
-	for i, f := range p.feeds {
-		v := f.op.out[0]
-		v.mem = f.aligned(feeds[i].Bytes)
-		if !l.host.onDevice[v] || len(feeds[i].Bytes) == 0 {
-			continue
-		}
-		if err := p.stream.Upload(p.arena, v.off, feeds[i].Bytes); err != nil {
-			return fmt.Errorf("feed %s: %w", f.name, err)
-		}
-	}
-	p.shareFeeds()
-	return nil
-}
-
-// drain waits for what a failed run has left, so that nothing uses the caller's memory any more.
-func (l *lowered) drain() { _ = l.p.stream.Synchronize() }

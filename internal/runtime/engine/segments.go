@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/goestimator/goestimator/internal/runtime/device"
@@ -9,94 +10,103 @@ import (
 // segment is steps of a program on an accelerator that follow each other on the same side.
 type segment struct {
 	steps  []*step
-	kernel device.Kernel // nil on the host
+	onHost bool
+	kernel device.Kernel // of the accelerator, when its code is made
 
-	// Of a part on the host:
+	// On the host:
 	loads, stores       []*value // to bring before, to give back after
 	loadVars, storeVars []*shadow
 }
 
-// split cuts the program where the side changes, and after every step that is looked at by itself.
-func (l *lowered) split() error {
+// split cuts the plan where the side changes, and after every step that is looked at by itself.
+func (l *lowering) split() {
 	p := l.p
 	for i := range l.once {
-		l.once[i] = l.segments(p.byFrequency[i])
+		l.once[i] = l.cut(p.byFrequency[i])
 	}
 	for _, r := range p.phases {
-		l.phases = append(l.phases, l.segments(p.byFrequency[perRun][r.from:r.to]))
+		l.phases = append(l.phases, l.cut(p.byFrequency[perRun][r.from:r.to]))
 	}
-	l.findWanted()
+	l.findOnDevice()
 	t := transfers{l: l, has: map[*value]bool{}, current: map[*shadow]bool{}}
 	for i := range l.once {
 		t.visit(l.once[i])
 	}
+	p.continuous = p.options.OnFetch == nil && !l.singly()
 	for i := range l.phases {
 		t.visit(l.phases[i])
+		p.continuous = p.continuous && !slices.ContainsFunc(l.phases[i], func(s segment) bool { return s.onHost })
 	}
-	for s := range t.current {
-		if err := s.open(); err != nil {
-			return err
-		}
-	}
-	return nil
+	l.host.touched = slices.Collect(maps.Keys(t.current))
 }
 
-// segments divides steps into parts, and makes kernels of those of the accelerator.
-func (l *lowered) segments(steps []*step) []segment {
-	singly := l.p.opts.CheckNumerics || l.p.opts.Profile
-	var parts []segment
+// singly reports whether each step is launched and waited for by itself.
+func (l *lowering) singly() bool { return l.p.options.CheckNumerics || l.p.options.Profile }
+
+// cut divides steps into segments.
+func (l *lowering) cut(steps []*step) []segment {
+	var all []segment
 	for from := 0; from < len(steps); {
 		to := from + 1
-		for to < len(steps) && !singly && (steps[to].operation == nil) == (steps[from].operation == nil) {
+		for to < len(steps) && !l.singly() && (steps[to].operation == nil) == (steps[from].operation == nil) {
 			to++
 		}
-		t := segment{steps: steps[from:to:to]}
-		if steps[from].operation != nil {
-			var ops []int
-			for _, s := range t.steps {
-				ops = append(ops, s.operation.Index)
-			}
-			t.kernel = l.code.Segment(ops)
-		}
-		parts = append(parts, t)
+		all = append(all, segment{steps: steps[from:to:to], onHost: steps[from].operation == nil})
 		from = to
 	}
-	return parts
+	return all
 }
 
-// writes reports whether a step of the part updates a variable.
+// each visits all segments.
+func (l *lowering) each(f func(s *segment)) {
+	for _, segments := range append(l.once[:], l.phases...) {
+		for i := range segments {
+			f(&segments[i])
+		}
+	}
+}
+
+// operationIndices are those of the accelerator's operations.
+func (t *segment) operationIndices() []int {
+	all := make([]int, len(t.steps))
+	for i, s := range t.steps {
+		all[i] = s.operation.Index
+	}
+	return all
+}
+
+// writes reports whether a step of the segment updates a variable.
 func (t *segment) writes() bool {
 	return slices.ContainsFunc(t.steps, func(s *step) bool { return len(s.op.write) > 0 })
 }
 
-// findWanted finds the values that have to be on the device.
-func (l *lowered) findWanted() {
-	l.host.onDevice = map[*value]bool{}
+// findOnDevice finds the values that have to be on the device.
+func (l *lowering) findOnDevice() {
 	for _, s := range l.p.steps {
 		if s.operation == nil {
 			continue
 		}
 		for _, in := range s.op.in {
-			l.host.onDevice[storageOf(in).value()] = true
+			l.p.onDevice[storageOf(in).value()] = true
 		}
 	}
 	for _, f := range l.p.fetched {
-		l.host.onDevice[storageOf(f).value()] = true
+		l.p.onDevice[storageOf(f).value()] = true
 	}
 }
 
-// transfers finds what parts on the host have to copy, given what the host has already when they run.
+// transfers finds what segments on the host have to copy, given what the host has already when they run.
 type transfers struct {
-	l       *lowered
+	l       *lowering
 	has     map[*value]bool  // the host has the value
 	current map[*shadow]bool // the copy is as the variable; false: it was once
 }
 
-func (t *transfers) visit(parts []segment) {
-	for i := range parts {
-		at := &parts[i]
+func (t *transfers) visit(segments []segment) {
+	for i := range segments {
+		at := &segments[i]
 		for _, s := range at.steps {
-			if at.kernel == nil {
+			if at.onHost {
 				t.onHost(at, s)
 				continue
 			}
@@ -105,7 +115,7 @@ func (t *transfers) visit(parts []segment) {
 					t.current[x] = false
 				}
 			}
-			if t.l.p.opts.CheckNumerics { // see lowered.checkPart
+			if t.l.p.options.CheckNumerics { // see acceleratorExecutor.checkStep
 				t.mirror(s)
 			}
 		}
@@ -139,7 +149,7 @@ func (t *transfers) onHost(at *segment, s *step) {
 	}
 	for _, v := range s.out {
 		h.mirrored[v], t.has[v] = true, true
-		if h.onDevice[v] {
+		if t.l.p.onDevice[v] {
 			at.stores = append(at.stores, v)
 		}
 	}

@@ -36,6 +36,14 @@ type variable struct {
 	version uint64
 }
 
+// memory returns the variable's storage where Go kernels can address it.
+func (v *variable) memory() []byte {
+	if m, ok := v.buf.(device.Mapped); ok {
+		return m.Map()
+	}
+	return nil
+}
+
 // NewVariables returns an empty set on dev.
 func NewVariables(dev device.Device) (*Variables, error) {
 	s, err := dev.NewStream()

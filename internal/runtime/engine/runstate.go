@@ -1,0 +1,146 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/goestimator/goestimator/internal/runtime/device"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// state is a plan with the device's memory for it and the run under way, which a Program and its executor share.
+type state struct {
+	*plan
+	dev    device.Device
+	vars   *Variables
+	stream device.Stream
+
+	arena    device.Buffer
+	consts   device.Buffer
+	capacity int
+	allow    func(bytes int) error // nil: memory may be allocated
+
+	batch   int          // that sizes are set for, 0 for none
+	pending [perRun]bool // steps of this frequency have to run before those of the next run
+	results []*tensor.Tensor
+	left    map[int]bool // fetches that stay on the device
+
+	ctx  context.Context
+	done <-chan struct{} // of ctx, nil from the first update on: then the run is completed
+	at   *step           // what runs, for the error of a panic
+}
+
+// begin notes the context that may end a run, and end that the run is over.
+func (s *state) begin(ctx context.Context) { s.ctx, s.done = ctx, ctx.Done() }
+func (s *state) end()                      { s.ctx, s.done = nil, nil }
+
+// stopped is the context's error where the run is to end.
+func (s *state) stopped() error {
+	select {
+	case <-s.done:
+		return s.ctx.Err()
+	default:
+		return nil
+	}
+}
+
+// commit keeps a run from being stopped: it is about to update a variable.
+func (s *state) commit() error {
+	err := s.stopped()
+	if err == nil {
+		s.done = nil
+	}
+	return err
+}
+
+// runStep does a step on the host.
+func (s *state) runStep(x *step) error {
+	if s.options.Profile {
+		defer x.measure(s.batch)()
+	}
+	if err := x.compute(); err != nil {
+		return fmt.Errorf("node %s (%s): %w", x.op.node.Name, x.op.node.Op, err)
+	}
+	if s.options.CheckNumerics {
+		return x.checkNumerics()
+	}
+	return nil
+}
+
+// resize sets all sizes for a batch.
+func (s *state) resize(batch int) error {
+	s.batch = 0
+	if err := s.plan.resize(batch, &s.at); err != nil {
+		return err
+	}
+	s.resizeResults()
+	s.batch, s.pending[perBatchSize] = batch, true
+	return nil
+}
+
+// alloc allocates memory for values, where that is allowed.
+func (s *state) alloc(size int) (device.Buffer, error) {
+	if s.allow != nil {
+		if err := s.allow(size); err != nil {
+			return nil, err
+		}
+	}
+	return s.dev.Alloc(size)
+}
+
+// replaceArena gives up the values of all runs for a new arena.
+func (s *state) replaceArena(arena device.Buffer, capacity int) error {
+	if s.arena != nil {
+		if err := s.arena.Free(); err != nil {
+			return errors.Join(err, arena.Free())
+		}
+	}
+	s.arena, s.capacity = arena, capacity
+	s.renew()
+	return nil
+}
+
+// renew makes all steps run again.
+func (s *state) renew() { s.batch, s.pending[perCompile] = 0, true }
+
+// locate points values at their places in an arena that Go kernels can address.
+func locate(values []*value, arena []byte) {
+	for _, v := range values {
+		v.mem = arena[v.off : v.off+v.size : v.off+v.size]
+	}
+}
+
+// shareStorage points values at the storage of their bases, those of variables at what read returns. Views of feeds wait
+// for each run's tensor.
+func (s *state) shareStorage(read func(v *variable) []byte) {
+	s.feedViews = s.feedViews[:0]
+	for _, o := range s.ops {
+		for _, v := range o.out {
+			base := v.base()
+			if base.home == inVariable && base == v {
+				v.mem = read(o.reads)
+			}
+			if base.home == inFeed && base != v {
+				s.feedViews = append(s.feedViews, v)
+			}
+			v.mem = base.mem
+		}
+	}
+}
+
+// close frees the memory and the stream.
+func (s *state) close() error {
+	var errs []error
+	for _, b := range []device.Buffer{s.consts, s.arena} {
+		if b != nil {
+			errs = append(errs, b.Free())
+		}
+	}
+	s.consts, s.arena = nil, nil
+	if c, ok := s.stream.(io.Closer); ok {
+		errs = append(errs, c.Close())
+	}
+	return errors.Join(errs...)
+}
