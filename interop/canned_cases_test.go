@@ -40,7 +40,7 @@ var cannedColumns = []feature.Spec{
 	{Name: "city", Type: "hash_bucket", Key: "city", Buckets: 30},
 	{Name: "home", Type: "hash_bucket", Key: "home", Buckets: 30},
 	{Name: "level", Type: "identity", Key: "level", Buckets: 7},
-	{Name: "cross", Type: "crossed", Buckets: 100, Keys: []feature.PartOf{{Key: "job"}, {Column: "ages"}, {Key: "level"}}},
+	{Name: "cross", Type: "crossed", Buckets: 100, Keys: []feature.CrossPart{{Key: "job"}, {Column: "ages"}, {Key: "level"}}},
 	{Name: "words", Type: "hash_bucket", Key: "words", Buckets: 40},
 	{Name: "weighted_words", Type: "weighted", Of: "words", WeightKey: "weights"},
 	{Name: "job_present", Type: "indicator", Of: "job"},

@@ -50,7 +50,7 @@ func TestDefaultsAndNamesAreServed(t *testing.T) {
 		{Name: "trade", Type: "vocabulary", Key: "trade", Vocabulary: []string{"baker", "nurse", "smith"}},
 		{Name: "trade_vector", Type: "embedding", Of: "trade", Dimension: 2}, {Name: "grade", Type: "identity", Key: "grade", Buckets: 4},
 		{Name: "paid", Type: "weighted", Of: "grade", WeightKey: "fee"},
-		{Name: "both", Type: "crossed", Buckets: 10, Keys: []feature.PartOf{{Key: "trade"}, {Column: "ages"}}}})
+		{Name: "both", Type: "crossed", Buckets: 10, Keys: []feature.CrossPart{{Key: "trade"}, {Column: "ages"}}}})
 	if err != nil {
 		t.Fatal(err)
 	}

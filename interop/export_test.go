@@ -79,7 +79,7 @@ func exportableRun(c cannedCase, d map[string]*tensor.Tensor) *cannedRun {
 	for i := range c.Columns {
 		// By its key a number is crossed by its digits where it comes in an example.
 		if c.Columns[i].Type == "crossed" && len(c.Columns[i].Keys) == 3 {
-			c.Columns[i].Keys = []feature.PartOf{{Key: "job"}, {Column: "ages"}, {Column: "level"}}
+			c.Columns[i].Keys = []feature.CrossPart{{Key: "job"}, {Column: "ages"}, {Column: "level"}}
 		}
 	}
 	for i, s := range d["job"].Strings {

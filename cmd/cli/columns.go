@@ -1,9 +1,9 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/estimator/canned"
@@ -33,30 +33,9 @@ func cannedModel(cfg *config.Config) (estimator.ModelFn, error) {
 
 // columnSet makes the columns of a config; file names start from data_dir.
 func columnSet(cfg *config.Config) (*feature.Set, error) {
-	specs := make([]feature.Spec, len(cfg.FeatureColumns))
-	for i, c := range cfg.FeatureColumns {
-		if c.HashKey < 0 {
-			return nil, errors.New("hash_key: expected >= 0")
-		}
-		specs[i] = columnSpec(c)
+	specs := slices.Clone(cfg.FeatureColumns)
+	for i, c := range specs {
 		specs[i].File = cfg.InputPath(c.File)
 	}
 	return feature.Build(specs)
-}
-
-// columnSpec translates an entry of the config.
-func columnSpec(c config.FeatureColumn) feature.Spec {
-	s := feature.Spec{
-		Name: c.Name, Type: c.Type, Key: c.Key, Of: c.Of,
-		DType: c.DType, Shape: c.Shape, Default: c.Default, Defaults: c.Defaults, Sequence: c.Sequence, AllowNaN: c.AllowNaN,
-		Normalize:  feature.NormalizeSpec{Scale: c.Normalize.Scale, Log: c.Normalize.Log, Mean: c.Normalize.Mean, Std: c.Normalize.Std},
-		Boundaries: c.Boundaries, Buckets: c.Buckets, Vocabulary: c.Vocabulary, File: c.File, Size: c.Size, OOVBuckets: c.OOVBuckets,
-		HashKey: uint64(c.HashKey), WeightKey: c.WeightKey,
-		Columns: c.Columns, Dimension: c.Dimension, Combiner: c.Combiner, Stddev: c.Stddev, MaxNorm: c.MaxNorm,
-		Frozen: c.Frozen, Checkpoint: c.Checkpoint, Tensor: c.Tensor, Table: c.Table,
-	}
-	for _, k := range c.Keys {
-		s.Keys = append(s.Keys, feature.PartOf{Key: k.Key, Column: k.Column})
-	}
-	return s
 }

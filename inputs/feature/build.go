@@ -7,37 +7,41 @@ import (
 	"strings"
 )
 
-// fields are those of a Spec that count for each type, but for name and type.
-var fields = map[string]string{
-	"numeric":           "key shape default defaults normalize allow_nan sequence",
-	"bucketized":        "of boundaries",
-	"hash_bucket":       "key buckets dtype sequence",
-	"vocabulary":        "key vocabulary dtype default oov_buckets sequence",
-	"vocabulary_file":   "key file size dtype default oov_buckets sequence",
-	"identity":          "key buckets default sequence",
-	"crossed":           "keys buckets hash_key",
-	"weighted":          "of weight_key",
-	"indicator":         "of",
-	"embedding":         "of dimension combiner stddev max_norm frozen checkpoint tensor",
-	"shared_embeddings": "columns dimension combiner stddev max_norm frozen checkpoint tensor table",
+// fields are the types of columns, as the documents list them, and the keys of a Spec
+// that count for each, but for name and type.
+var fields = []struct{ typ, keys string }{
+	{"numeric", "key shape default defaults normalize allow_nan sequence"},
+	{"bucketized", "of boundaries"},
+	{"hash_bucket", "key buckets dtype sequence"},
+	{"vocabulary", "key vocabulary dtype default oov_buckets sequence"},
+	{"vocabulary_file", "key file size dtype default oov_buckets sequence"},
+	{"identity", "key buckets default sequence"},
+	{"crossed", "keys buckets hash_key"},
+	{"weighted", "of weight_key"},
+	{"indicator", "of"},
+	{"embedding", "of dimension combiner stddev max_norm frozen checkpoint tensor"},
+	{"shared_embeddings", "columns dimension combiner stddev max_norm frozen checkpoint tensor table"},
 }
 
-// Types returns the known values of Spec.Type.
-func Types() []string {
-	var out []string
-	for t := range fields {
-		out = append(out, t)
+// types returns the known values of Spec.Type in the order of the documents.
+func types() []string {
+	out := make([]string, len(fields))
+	for i, f := range fields {
+		out[i] = f.typ
 	}
-	slices.Sort(out)
 	return out
 }
 
+// Types returns the known values of Spec.Type, sorted.
+func Types() []string { return slices.Sorted(slices.Values(types())) }
+
 // checkFields reports a field that is set without counting.
 func (s Spec) checkFields() error {
-	list, ok := fields[s.Type]
-	if !ok {
+	at := slices.Index(types(), s.Type)
+	if at < 0 {
 		return fmt.Errorf("unknown type %q: expected one of %s", s.Type, strings.Join(Types(), ", "))
 	}
+	list := fields[at].keys
 	allowed := append(strings.Fields(list), "type")
 	if s.Type != "shared_embeddings" {
 		allowed = append(allowed, "name")
@@ -141,7 +145,10 @@ func (s *Set) bucketized(spec Spec) ([]Column, error) {
 }
 
 func (s *Set) crossed(spec Spec) ([]Column, error) {
-	c := &Crossed{Size: spec.Buckets, HashKey: spec.HashKey}
+	if spec.HashKey < 0 {
+		return nil, fmt.Errorf("hash_key: expected >= 0, got %d", spec.HashKey)
+	}
+	c := &Crossed{Size: spec.Buckets, HashKey: uint64(spec.HashKey)}
 	for i, k := range spec.Keys {
 		switch {
 		case (k.Key == "") == (k.Column == ""):

@@ -46,7 +46,7 @@ func FuzzBuild(f *testing.F) {
 			{Type: kind, Of: "base", Dimension: dimension},
 			{Type: kind, Of: key, Dimension: dimension},
 			{Type: kind, Key: key, Vocabulary: []string{key, kind}, OOVBuckets: buckets, DType: key},
-			{Type: kind, Keys: []PartOf{{Key: key}, {Key: kind}}, Buckets: buckets},
+			{Type: kind, Keys: []CrossPart{{Key: key}, {Key: kind}}, Buckets: buckets},
 			{Type: kind, Columns: []string{key, "base"}, Dimension: dimension},
 			{Type: kind, Key: key, Shape: []int{buckets, dimension}, Sequence: true},
 		} {

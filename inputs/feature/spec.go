@@ -3,76 +3,121 @@ package feature
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/goestimator/goestimator/internal/platform/violation"
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Spec declares a column as a config file does. Which fields count depends on Type:
+// Spec declares a feature column, by which a canned model reads the
+// features. Which keys count depends on the type; another one that is set is an
+// error:
 //
-//	numeric          key, shape, default or defaults, normalize, allow_nan, sequence
-//	bucketized       of, boundaries
-//	hash_bucket      key, buckets, dtype, sequence
-//	vocabulary       key, vocabulary, dtype, default, oov_buckets, sequence
-//	vocabulary_file  key, file, size, dtype, default, oov_buckets, sequence
-//	identity         key, buckets, default, sequence
-//	crossed          keys, buckets, hash_key
-//	weighted         of, weight_key
-//	indicator        of
-//	embedding        of, dimension, combiner, stddev, max_norm, frozen, checkpoint, tensor
+//	numeric            key, shape, default or defaults, normalize, allow_nan, sequence
+//	bucketized         of, boundaries
+//	hash_bucket        key, buckets, dtype, sequence
+//	vocabulary         key, vocabulary, dtype, default, oov_buckets, sequence
+//	vocabulary_file    key, file, size, dtype, default, oov_buckets, sequence
+//	identity           key, buckets, default, sequence
+//	crossed            keys, buckets, hash_key
+//	weighted           of, weight_key
+//	indicator          of
+//	embedding          of, dimension, combiner, stddev, max_norm, frozen, checkpoint, tensor
 //	shared_embeddings  columns and those of embedding; table
-//
-// Another one that is set is an error.
 type Spec struct {
-	// Name is what other declarations and the model call the column; "": TensorFlow's
-	// name. A shared_embeddings declaration has none: its columns go by TensorFlow's.
+	// What other columns and the model call the column. Empty: TensorFlow's name, which is the key, followed by _bucketized, _embedding and so on. Columns of shared_embeddings always go by TensorFlow's.
 	Name string `yaml:"name,omitempty" json:"name"`
+	// numeric, bucketized, hash_bucket, vocabulary, vocabulary_file, identity, crossed, weighted, indicator, embedding or shared_embeddings.
 	Type string `yaml:"type" json:"type"`
-	Key  string `yaml:"key,omitempty" json:"key"` // of the feature
-	Of   string `yaml:"of,omitempty" json:"of"`   // name of the column that this one is made of
-
-	DType    string    `yaml:"dtype,omitempty" json:"dtype"` // of a categorical feature; "": string
-	Shape    []int     `yaml:"shape,omitempty" json:"shape"`
-	Default  *float64  `yaml:"default,omitempty" json:"default"` // of missing numbers, or the id of unknown values
+	// The feature: a column of the input.
+	Key string `yaml:"key,omitempty" json:"key"`
+	// Name of the column, declared before, that this one is made of.
+	Of string `yaml:"of,omitempty" json:"of"`
+	// Type of a categorical feature: string, int32 or int64. Empty: string.
+	DType string `yaml:"dtype,omitempty" json:"dtype"`
+	// Shape of a numeric feature. Empty: one number.
+	Shape []int `yaml:"shape,omitempty" json:"shape"`
+	// Number that stands for a missing one, or id of a value outside the vocabulary or range.
+	Default *float64 `yaml:"default,omitempty" json:"default"`
+	// Numbers that stand for missing ones, as many as the shape has.
 	Defaults []float64 `yaml:"defaults,omitempty" json:"defaults"`
-	// Sequence makes the values of an example steps.
-	Sequence  bool          `yaml:"sequence,omitempty" json:"sequence"`
-	AllowNaN  bool          `yaml:"allow_nan,omitempty" json:"allow_nan"`
+	// The values of an example are the steps of a sequence.
+	Sequence bool `yaml:"sequence,omitempty" json:"sequence"`
+	// NaN passes, instead of being an error.
+	AllowNaN bool `yaml:"allow_nan,omitempty" json:"allow_nan"`
+	// What is done to the numbers.
 	Normalize NormalizeSpec `yaml:"normalize,omitempty" json:"normalize"`
-
+	// Ascending numbers that separate the buckets.
 	Boundaries []float64 `yaml:"boundaries,omitempty" json:"boundaries"`
-	Buckets    int       `yaml:"buckets,omitempty" json:"buckets"`
-	Vocabulary []string  `yaml:"vocabulary,omitempty" json:"vocabulary"` // integers in decimal where dtype is one
-	File       string    `yaml:"file,omitempty" json:"file"`
-	Size       int       `yaml:"size,omitempty" json:"size"` // lines of the file that are read; 0: all
-	OOVBuckets int       `yaml:"oov_buckets,omitempty" json:"oov_buckets"`
-	Keys       []PartOf  `yaml:"keys,omitempty" json:"keys"`
-	HashKey    uint64    `yaml:"hash_key,omitempty" json:"hash_key"`
-	WeightKey  string    `yaml:"weight_key,omitempty" json:"weight_key"`
-
-	Columns    []string `yaml:"columns,omitempty" json:"columns"` // that share a table
-	Dimension  int      `yaml:"dimension,omitempty" json:"dimension"`
-	Combiner   string   `yaml:"combiner,omitempty" json:"combiner"`
-	Stddev     float64  `yaml:"stddev,omitempty" json:"stddev"`
-	MaxNorm    float64  `yaml:"max_norm,omitempty" json:"max_norm"`
-	Frozen     bool     `yaml:"frozen,omitempty" json:"frozen"`
-	Checkpoint string   `yaml:"checkpoint,omitempty" json:"checkpoint"`
-	Tensor     string   `yaml:"tensor,omitempty" json:"tensor"`
-	Table      string   `yaml:"table,omitempty" json:"table"`
+	// Number of buckets that values are hashed to, or of identity's ids.
+	Buckets int `yaml:"buckets,omitempty" json:"buckets"`
+	// Values in the order of their ids; integers are written in decimal.
+	Vocabulary []string `yaml:"vocabulary,omitempty" json:"vocabulary"`
+	// File of a value a line, in the order of their ids. Relative to data_dir.
+	File string `yaml:"file,omitempty" json:"file"`
+	// Lines of the file that are read. 0: all.
+	Size int `yaml:"size,omitempty" json:"size"`
+	// Ids, after those of the vocabulary, that values outside of it are hashed to.
+	OOVBuckets int `yaml:"oov_buckets,omitempty" json:"oov_buckets"`
+	// Parts of a cross.
+	Keys []CrossPart `yaml:"keys,omitempty" json:"keys"`
+	// Seed of the hashes of a cross. 0: TensorFlow's default.
+	HashKey int64 `yaml:"hash_key,omitempty" json:"hash_key"`
+	// The feature of the weights of a weighted column.
+	WeightKey string `yaml:"weight_key,omitempty" json:"weight_key"`
+	// Columns that share a table.
+	Columns []string `yaml:"columns,omitempty" json:"columns"`
+	// Width of an embedding.
+	Dimension int `yaml:"dimension,omitempty" json:"dimension"`
+	// How several ids of an example become one vector: mean, sqrtn or sum. Empty: mean.
+	Combiner string `yaml:"combiner,omitempty" json:"combiner"`
+	// Standard deviation of the table's initial values. 0: 1/sqrt(dimension).
+	Stddev float64 `yaml:"stddev,omitempty" json:"stddev"`
+	// Rows of a larger L2 norm are scaled to it when they are read. 0: no limit.
+	MaxNorm float64 `yaml:"max_norm,omitempty" json:"max_norm"`
+	// The table is not trained.
+	Frozen bool `yaml:"frozen,omitempty" json:"frozen"`
+	// Checkpoint, or a folder of them, whose tensor the table starts from.
+	Checkpoint string `yaml:"checkpoint,omitempty" json:"checkpoint"`
+	// Name of the tensor in the checkpoint.
+	Tensor string `yaml:"tensor,omitempty" json:"tensor"`
+	// Name of the table of shared_embeddings. Empty: TensorFlow's.
+	Table string `yaml:"table,omitempty" json:"table"`
 }
 
-// PartOf is a part of a cross: a feature, or a declared column.
-type PartOf struct {
-	Key    string `yaml:"key,omitempty" json:"key"`
+// NormalizeSpec is what a numeric column does to its numbers, in the order of the keys.
+type NormalizeSpec struct {
+	// Divisor. 0: none.
+	Scale float64 `yaml:"scale,omitempty" json:"scale"`
+	// Take the natural logarithm.
+	Log bool `yaml:"log,omitempty" json:"log"`
+	// Subtracted: one number, or as many as the shape has.
+	Mean []float64 `yaml:"mean,omitempty" json:"mean"`
+	// Divisor after that: as many numbers as mean.
+	Std []float64 `yaml:"std,omitempty" json:"std"`
+}
+
+// CrossPart is a part of a cross: a feature, or a column that was declared before.
+type CrossPart struct {
+	// The feature.
+	Key string `yaml:"key,omitempty" json:"key"`
+	// Name of the column.
 	Column string `yaml:"column,omitempty" json:"column"`
 }
 
-// NormalizeSpec is a Normalizer.
-type NormalizeSpec struct {
-	Scale float64   `yaml:"scale,omitempty" json:"scale"`
-	Log   bool      `yaml:"log,omitempty" json:"log"`
-	Mean  []float64 `yaml:"mean,omitempty" json:"mean"`
-	Std   []float64 `yaml:"std,omitempty" json:"std"`
+// ValidateSpecs reports types that do not exist and names that several columns have;
+// [Build] reports all else.
+func ValidateSpecs(specs []Spec) error {
+	var vs violation.List
+	seen := map[string]bool{}
+	for i, c := range specs {
+		field := "[" + strconv.Itoa(i) + "]"
+		vs.OneOf(field+".type", c.Type, types()...)
+		vs.Require(c.Name == "" || !seen[c.Name], field+".name", c.Name, "expected a name that no other column has")
+		seen[c.Name] = true
+	}
+	return vs.Err()
 }
 
 // Set holds declared columns by name.

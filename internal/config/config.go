@@ -2,6 +2,7 @@ package config
 
 import (
 	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/inputs/feature"
 	"github.com/goestimator/goestimator/runconfig"
 )
 
@@ -18,7 +19,7 @@ type Config struct {
 	// Seed of initial values, dropout, shuffling and augmentation. 0: none given, a fresh one is drawn at each start.
 	Seed int64 `yaml:"seed"`
 	// How canned models read the features. A column is declared before those that are made of it.
-	FeatureColumns []FeatureColumn `yaml:"feature_columns,omitempty"`
+	FeatureColumns []feature.Spec `yaml:"feature_columns,omitempty"`
 	// The network.
 	Model Model `yaml:"model"`
 	// How gradients become updates.

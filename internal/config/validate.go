@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/inputs/feature"
 	"github.com/goestimator/goestimator/internal/platform/violation"
 	"github.com/goestimator/goestimator/runconfig"
 )
@@ -39,7 +40,7 @@ func (c *Config) validate(vs *violation.List) {
 	vs.Include("eval.input", c.Eval.Input.Validate())
 	vs.Include("predict.input", c.Predict.Input.Validate())
 	c.Export.validate(vs)
-	validateColumns(c.FeatureColumns, vs)
+	vs.Include("feature_columns", feature.ValidateSpecs(c.FeatureColumns))
 	vs.Regexp("model.warm_start.vars", c.Model.WarmStart.Vars)
 	vs.Regexp("optimizer.weight_decay_exclude", c.Optimizer.WeightDecayExclude)
 }
