@@ -26,7 +26,7 @@ type overwriting struct {
 
 func (o overwriting) Allocate(size int) []byte {
 	b := o.BatchMemory.Allocate(size)
-	if o.allocated.Add(1); !o.BatchMemory.Gains(b) && size >= 64<<10 {
+	if o.allocated.Add(1); !o.BatchMemory.Prefers(b) && size >= 64<<10 {
 		o.large.Add(1)
 	}
 	for i := range b {

@@ -55,7 +55,7 @@ func (s *batchStage) batch(ctx context.Context) (arrow.Record, error) {
 			break
 		}
 		if eof(err) {
-			s.forget()
+			s.discard()
 		}
 		if err != nil {
 			return nil, err
@@ -76,7 +76,7 @@ func (s *batchStage) have() int {
 	return n
 }
 
-func (s *batchStage) forget() {
+func (s *batchStage) discard() {
 	releaseAll(s.parts)
 	s.parts = nil
 }
@@ -93,7 +93,7 @@ func (s *batchStage) save(w *stateWriter) error {
 
 func (s *batchStage) load(ctx context.Context, r *stateReader) error {
 	s.discard()
-	s.forget()
+	s.discard()
 	for range r.count(int64(s.size)) {
 		rec, err := r.record(s.node.schema)
 		if err != nil {
@@ -113,6 +113,6 @@ func (s *batchStage) load(ctx context.Context, r *stateReader) error {
 
 func (s *batchStage) close() error {
 	s.discard()
-	s.forget()
+	s.discard()
 	return s.up.close()
 }

@@ -12,8 +12,8 @@ import (
 // there without a copy on the host. What is allocated comes as it was left.
 type BatchMemory interface {
 	memory.Allocator
-	// Gains reports whether a copy of b, made there, would go to the device faster than b does.
-	Gains(b []byte) bool
+	// Prefers reports whether a copy of b, made there, would go to the device faster than b does.
+	Prefers(b []byte) bool
 }
 
 type batchMemoryKey struct{}
@@ -54,10 +54,10 @@ func memoryOf(ctx context.Context, otherwise memory.Allocator) memory.Allocator 
 	return otherwise
 }
 
-// gains reports whether some column would better lie in mem.
-func gains(mem BatchMemory, rec arrow.Record) bool {
+// prefers reports whether some column would better lie in mem.
+func prefers(mem BatchMemory, rec arrow.Record) bool {
 	for i := range int(rec.NumCols()) {
-		if b := values(peek(rec, i)); len(b) > 0 && mem.Gains(b) {
+		if b := values(peek(rec, i)); len(b) > 0 && mem.Prefers(b) {
 			return true
 		}
 	}

@@ -19,18 +19,20 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// lending is BatchMemory that holds nonsense before and after it is used, and
+// trackingMemory is BatchMemory that holds nonsense before and after it is used, and
 // uses little memory again and again.
-type lending struct {
-	mu   sync.Mutex
-	free map[int][][]byte
-	lent map[*byte][]byte
-	made int
+type trackingMemory struct {
+	mu        sync.Mutex
+	free      map[int][][]byte
+	allocated map[*byte][]byte
+	made      int
 }
 
-func newLending() *lending { return &lending{free: map[int][][]byte{}, lent: map[*byte][]byte{}} }
+func newTrackingMemory() *trackingMemory {
+	return &trackingMemory{free: map[int][][]byte{}, allocated: map[*byte][]byte{}}
+}
 
-func (l *lending) Allocate(size int) []byte {
+func (l *trackingMemory) Allocate(size int) []byte {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if size == 0 {
@@ -46,39 +48,39 @@ func (l *lending) Allocate(size int) []byte {
 	for i := range b {
 		b[i] = 0xA5
 	}
-	l.lent[unsafe.SliceData(b)] = b
+	l.allocated[unsafe.SliceData(b)] = b
 	return b
 }
 
-func (l *lending) Reallocate(size int, b []byte) []byte {
+func (l *trackingMemory) Reallocate(size int, b []byte) []byte {
 	n := l.Allocate(size)
 	copy(n, b)
 	l.Free(b)
 	return n
 }
 
-func (l *lending) Free(b []byte) {
+func (l *trackingMemory) Free(b []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(b) == 0 {
 		return
 	}
-	whole, ok := l.lent[unsafe.SliceData(b)]
+	whole, ok := l.allocated[unsafe.SliceData(b)]
 	if !ok {
 		panic("freed what was not lent, or twice")
 	}
-	delete(l.lent, unsafe.SliceData(b))
+	delete(l.allocated, unsafe.SliceData(b))
 	for i := range whole {
 		whole[i] = 0x5A
 	}
 	l.free[len(whole)] = append(l.free[len(whole)], whole)
 }
 
-func (l *lending) Gains(b []byte) bool {
+func (l *trackingMemory) Prefers(b []byte) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	at := uintptr(unsafe.Pointer(unsafe.SliceData(b)))
-	for p, whole := range l.lent {
+	for p, whole := range l.allocated {
 		if from := uintptr(unsafe.Pointer(p)); at >= from && at < from+uintptr(len(whole)) {
 			return false
 		}
@@ -87,10 +89,10 @@ func (l *lending) Gains(b []byte) bool {
 }
 
 // outstanding is how many pieces are lent.
-func (l *lending) outstanding() int {
+func (l *trackingMemory) outstanding() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return len(l.lent)
+	return len(l.allocated)
 }
 
 // pipelines end in every step that makes or passes on batches.
@@ -105,7 +107,7 @@ func pipelines(ds Dataset, size int) map[string]Dataset {
 		"cut":          Pipe(ds, Batch(3*size, false), Prefetch(1), Batch(size, false), Prefetch(1)),
 		"filter":       Pipe(ds, Filter("most", mostRows), Batch(size, false), Prefetch(1)),
 		"cached":       Pipe(ds, Cache(), Repeat(2), Shuffle(7, 1), Batch(size, false), Prefetch(1)),
-		"a stranger":   Pipe(stranger{Pipe(ds, Shuffle(9, 3), Batch(size, false))}, Prefetch(2)),
+		"a stranger":   Pipe(opaqueDataset{Pipe(ds, Shuffle(9, 3), Batch(size, false))}, Prefetch(2)),
 	}
 }
 
@@ -125,7 +127,7 @@ func TestBatchMemory(t *testing.T) {
 		size, hold := rapid.IntRange(1, 20).Draw(rt, "size"), rapid.IntRange(1, 4).Draw(rt, "hold")
 		stop := rapid.IntRange(0, 40).Draw(rt, "stop")
 		for name, ds := range pipelines(src, size) {
-			mem := newLending()
+			mem := newTrackingMemory()
 			it, err := ds.Iterate(WithBatchMemory(context.Background(), mem))
 			if err != nil {
 				rt.Fatal(name, err)
@@ -146,7 +148,7 @@ func TestBatchMemory(t *testing.T) {
 type consumer struct {
 	schema     *Schema
 	stop, hold int
-	mem        *lending
+	mem        *trackingMemory
 	there      bool // all dense columns lie in mem
 }
 
@@ -160,7 +162,7 @@ func holding(t *testing.T, it Iterator, c consumer) (out []string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if c.there && gains(c.mem, rec) {
+		if c.there && prefers(c.mem, rec) {
 			t.Fatal("a column is not in batch memory")
 		}
 		if held = append(held, rec); len(held) == c.hold {
@@ -179,7 +181,7 @@ func holding(t *testing.T, it Iterator, c consumer) (out []string) {
 // TestBatchMemoryIsUsedAgain: a pass of many batches needs the memory of those on their way.
 func TestBatchMemoryIsUsedAgain(t *testing.T) {
 	for name, ds := range pipelines(numbers(t, memory.NewGoAllocator(), 4000), 8) {
-		mem := newLending()
+		mem := newTrackingMemory()
 		it, err := ds.Iterate(WithBatchMemory(context.Background(), mem))
 		if err != nil {
 			t.Fatal(err)
@@ -205,7 +207,7 @@ func TestBatchMemoryComesBackAfterErrors(t *testing.T) {
 		"parallel": {Batch(8, false), ParallelMap(failing, 3), Prefetch(2)},
 		"map":      {Batch(8, false), Map(failing), Prefetch(2)},
 	} {
-		mem := newLending()
+		mem := newTrackingMemory()
 		it, err := Pipe(numbers(t, memory.NewGoAllocator(), 100), steps...).Iterate(WithBatchMemory(t.Context(), mem))
 		if err != nil {
 			t.Fatal(err)
@@ -235,7 +237,7 @@ func TestBatchMemoryComesBackAfterErrors(t *testing.T) {
 
 // TestKeptColumnsAreNotOverwritten: whoever asks a settled record for a column may keep it.
 func TestKeptColumnsAreNotOverwritten(t *testing.T) {
-	mem := newLending()
+	mem := newTrackingMemory()
 	it, err := Pipe(numbers(t, memory.NewGoAllocator(), 100), Batch(10, false), Prefetch(1)).Iterate(WithBatchMemory(t.Context(), mem))
 	if err != nil {
 		t.Fatal(err)
@@ -275,10 +277,10 @@ func TestKeptColumnsAreNotOverwritten(t *testing.T) {
 	}
 }
 
-// TestSettleOddColumns: strings, lists and nulls are copied as they are, views of rows too.
-func TestSettleOddColumns(t *testing.T) {
+// TestCopyOddColumns: strings, lists and nulls are copied as they are, views of rows too.
+func TestCopyOddColumns(t *testing.T) {
 	ds := oddColumns(t)
-	mem := newLending()
+	mem := newTrackingMemory()
 	for _, steps := range [][]Transform{{Batch(3, false), Prefetch(1)}, {Shuffle(4, 1), Batch(3, false), Prefetch(1)}} {
 		p := Pipe(ds, steps...)
 		it, err := p.Iterate(WithBatchMemory(t.Context(), mem))
@@ -295,15 +297,15 @@ func TestSettleOddColumns(t *testing.T) {
 	}
 }
 
-// TestSettleKeepsNulls: a null of a column is an error that names its row, wherever the record lies.
-func TestSettleKeepsNulls(t *testing.T) {
+// TestCopyKeepsNulls: a null of a column is an error that names its row, wherever the record lies.
+func TestCopyKeepsNulls(t *testing.T) {
 	s, rec := nullRecord(t)
 	defer rec.Release()
 	ds, err := Records(s, []arrow.Record{rec}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	it, err := Pipe(ds, Batch(4, false), Prefetch(1)).Iterate(WithBatchMemory(t.Context(), newLending()))
+	it, err := Pipe(ds, Batch(4, false), Prefetch(1)).Iterate(WithBatchMemory(t.Context(), newTrackingMemory()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -320,11 +322,11 @@ func TestSettleKeepsNulls(t *testing.T) {
 	}
 }
 
-// TestSettleAllocatesNothing: batches that are copied to batch memory in the background are made in frames.
-func TestSettleAllocatesNothing(t *testing.T) {
+// TestCopyAllocatesNothing: batches that are copied to batch memory in the background are made in frames.
+func TestCopyAllocatesNothing(t *testing.T) {
 	ds := numbers(t, memory.NewGoAllocator(), 64)
-	mem := newLending()
-	s := newSettler(mem, ds.Schema())
+	mem := newTrackingMemory()
+	s := newBatchCopier(mem, ds.Schema())
 	ix := ds.(*indexedNode)
 	rec, err := ix.Gather(t.Context(), seq(64))
 	if err != nil {
@@ -333,7 +335,7 @@ func TestSettleAllocatesNothing(t *testing.T) {
 	defer rec.Release()
 	if n := testing.AllocsPerRun(100, func() {
 		rec.Retain()
-		out, err := s.settle(rec)
+		out, err := s.copyRecord(rec)
 		if err != nil {
 			t.Fatal(err)
 		}

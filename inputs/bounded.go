@@ -20,11 +20,11 @@ type bounded struct {
 
 // boundedFor returns an allocator for content of the given size, which may be compressed.
 func boundedFor(size int64) bounded {
-	return bounded{memory.NewGoAllocator(), size, int(mostUnpacked(size))}
+	return bounded{memory.NewGoAllocator(), size, int(maxUnpacked(size))}
 }
 
-// mostUnpacked is how many bytes content of the given size may unpack to at once: more is taken for an attack.
-func mostUnpacked(size int64) int64 { return 64<<20 + 100*size }
+// maxUnpacked is how many bytes content of the given size may unpack to at once: more is taken for an attack.
+func maxUnpacked(size int64) int64 { return 64<<20 + 100*size }
 
 // boundedForFile returns the allocator for reading f.
 func boundedForFile(f seekable) (bounded, error) {

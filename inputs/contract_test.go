@@ -54,7 +54,7 @@ func datasets(t testing.TB, mem memory.Allocator) map[string]Dataset {
 		t.Fatal(err)
 	}
 	ds := map[string]Dataset{
-		"slices": src, "glyphs": glyphs, "stream": streamOf(src), "stranger": Pipe(stranger{src}, Batch(5, false)),
+		"slices": src, "glyphs": glyphs, "stream": streamOf(src), "opaque": Pipe(opaqueDataset{src}, Batch(5, false)),
 		"everything":           Pipe(src, Shuffle(20, 1), Repeat(2), Batch(5, false), ParallelMap(double(), 3), Prefetch(2)),
 		"everything streaming": Pipe(streamOf(src), Filter("odd", odd), Shuffle(9, 1), Repeat(3), Map(double()), Batch(4, true), Prefetch(3)),
 		"prefetched rows":      Pipe(src, Prefetch(2), ParallelMap(double(), 2), Batch(3, false)),
@@ -62,7 +62,7 @@ func datasets(t testing.TB, mem memory.Allocator) map[string]Dataset {
 		"cached shuffle":       Pipe(streamOf(src), Cache(), Shuffle(40, 2), Repeat(2), Batch(7, false)),
 		"repeated batches":     Pipe(src, Batch(10, false), Repeat(2)),
 		"generator":            generated(t, mem, 37), "generator shuffled": Pipe(generated(t, mem, 37), Shuffle(9, 1), Repeat(2), Batch(5, false)),
-		"stranger shuffled": Pipe(stranger{Pipe(src, Batch(10, false))}, Shuffle(8, 2), Batch(3, false)),
+		"opaque shuffled": Pipe(opaqueDataset{Pipe(src, Batch(10, false))}, Shuffle(8, 2), Batch(3, false)),
 	}
 	for name, tr := range map[string]Transform{
 		"batch": Batch(8, false), "batch drop": Batch(8, true), "take": Take(11), "skip": Skip(30), "shard": Shard(1, 3),

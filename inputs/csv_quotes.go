@@ -119,7 +119,7 @@ func (s *quoteScan) skipLine() bool {
 	}
 }
 
-// take goes past c, the next character.
+// frame goes past c, the next character.
 func (s *quoteScan) take(c rune) {
 	_, size, _ := s.in.ReadRune()
 	here := s.at

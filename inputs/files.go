@@ -124,7 +124,7 @@ func readFile(name string) ([]byte, error) {
 	if err != nil {
 		return nil, fileError(name, "file cannot be read: %w", err)
 	}
-	most := mostUnpacked(st.Size())
+	most := maxUnpacked(st.Size())
 	data, err := io.ReadAll(io.LimitReader(f, most+1))
 	if err != nil {
 		return nil, fileError(name, "file cannot be read to its end, it may be cut short: %w", err)

@@ -19,7 +19,7 @@ type Frame struct {
 	columns []arrow.Array
 	reuse   func()
 	refs    atomic.Int64
-	lent    atomic.Bool
+	shared  atomic.Bool
 }
 
 var _ arrow.Record = (*Frame)(nil)
@@ -30,7 +30,7 @@ var _ arrow.Record = (*Frame)(nil)
 // somebody may keep columns, the references are released and reuse is not called.
 func (f *Frame) Reset(schema *arrow.Schema, columns []arrow.Array, rows int64, reuse func()) {
 	f.schema, f.columns, f.rows, f.reuse = schema, columns, rows, reuse
-	f.lent.Store(false)
+	f.shared.Store(false)
 	f.refs.Store(1)
 }
 
@@ -43,7 +43,7 @@ func (f *Frame) Release() {
 	case n > 0:
 	case n < 0:
 		panic("inputs: a record was released more often than it was retained")
-	case !f.lent.Load():
+	case !f.shared.Load():
 		f.reuse()
 	default:
 		for _, c := range f.columns {
@@ -67,13 +67,13 @@ func (f *Frame) ColumnName(i int) string { return f.schema.Field(i).Name }
 
 // Columns returns all columns; f is not used again.
 func (f *Frame) Columns() []arrow.Array {
-	f.lent.Store(true)
+	f.shared.Store(true)
 	return f.columns
 }
 
 // Column returns column i; f is not used again.
 func (f *Frame) Column(i int) arrow.Array {
-	f.lent.Store(true)
+	f.shared.Store(true)
 	return f.columns[i]
 }
 

@@ -14,13 +14,13 @@ import (
 	"pgregory.net/rapid"
 )
 
-// poisoned gives the records of a data set as frames whose memory is overwritten
+// failAfter gives the records of a data set as frames whose memory is overwritten
 // when they are released: whoever still reads it reads nonsense.
-type poisoned struct{ Dataset }
+type failAfter struct{ Dataset }
 
-func (p poisoned) Iterate(ctx context.Context) (Iterator, error) { return p.IterateEpoch(ctx, 0) }
+func (p failAfter) Iterate(ctx context.Context) (Iterator, error) { return p.IterateEpoch(ctx, 0) }
 
-func (p poisoned) IterateEpoch(ctx context.Context, epoch int64) (Iterator, error) {
+func (p failAfter) IterateEpoch(ctx context.Context, epoch int64) (Iterator, error) {
 	open := func() (Iterator, error) { return p.Dataset.Iterate(ctx) }
 	if e, ok := p.Dataset.(Epoched); ok {
 		open = func() (Iterator, error) { return e.IterateEpoch(ctx, epoch) }
@@ -79,12 +79,12 @@ func TestStagesLetGo(t *testing.T) {
 	names := slices.Sorted(maps.Keys(stages))
 	rapid.Check(t, func(rt *rapid.T) {
 		source, _ := drawSource(t, rt)
-		plain, poisonous := streamOf(source), Dataset(poisoned{streamOf(source)})
+		plain, poisonous := streamOf(source), Dataset(failAfter{streamOf(source)})
 		for range rapid.IntRange(1, 4).Draw(rt, "stages") {
 			s := stages[rapid.SampledFrom(names).Draw(rt, "stage")](rapid.IntRange(1, 9).Draw(rt, "size"))
-			plain, poisonous = Pipe(plain, s), poisoned{Pipe(poisonous, s)}
+			plain, poisonous = Pipe(plain, s), failAfter{Pipe(poisonous, s)}
 		}
-		plain, poisonous = Pipe(plain, Batch(5, false)), poisoned{Pipe(poisonous, Batch(5, false))}
+		plain, poisonous = Pipe(plain, Batch(5, false)), failAfter{Pipe(poisonous, Batch(5, false))}
 		for pass := range 2 { // of a cache, the second is another
 			if diff := cmp.Diff(passOf(t, plain), passOf(t, poisonous)); diff != "" {
 				rt.Fatalf("pass %d: %s", pass, diff)

@@ -38,8 +38,8 @@ func streamOf(ds Dataset) Dataset {
 	return n.derive("stream", n.start)
 }
 
-// stranger hides everything but the public methods.
-type stranger struct{ Dataset }
+// opaqueDataset hides everything but the public methods.
+type opaqueDataset struct{ Dataset }
 
 func iterate(t testing.TB, ds Dataset) Iterator {
 	t.Helper()

@@ -214,7 +214,7 @@ func TestLocateFindsFailuresOfSteps(t *testing.T) {
 	if got := Locate(ended, ds, pass); got != nil {
 		t.Errorf("got %v of an ended context", got)
 	}
-	if got := Locate(context.Background(), Pipe(stranger{src}, Map(failing)), pass); got != nil {
+	if got := Locate(context.Background(), Pipe(opaqueDataset{src}, Map(failing)), pass); got != nil {
 		t.Errorf("got %v of data of another package", got)
 	}
 	endless, err := Glyphs(1, 0, nil)

@@ -135,7 +135,7 @@ func (s *mapStage) mapped(ctx context.Context) (arrow.Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.forget()
+	s.discard()
 	s.row += out.NumRows()
 	return out, nil
 }
@@ -152,7 +152,7 @@ func (s *mapStage) save(w *stateWriter) error {
 }
 
 func (s *mapStage) load(ctx context.Context, r *stateReader) error {
-	s.forget()
+	s.discard()
 	s.discard()
 	s.row = r.count(math.MaxInt64)
 	var err error
@@ -165,8 +165,8 @@ func (s *mapStage) load(ctx context.Context, r *stateReader) error {
 	return s.up.load(ctx, r)
 }
 
-// forget releases the record that waits to be mapped.
-func (s *mapStage) forget() {
+// discard releases the record that waits to be mapped.
+func (s *mapStage) discard() {
 	if s.pending != nil {
 		s.pending.Release()
 		s.pending = nil
@@ -174,7 +174,7 @@ func (s *mapStage) forget() {
 }
 
 func (s *mapStage) close() error {
-	s.forget()
+	s.discard()
 	s.discard()
 	return s.up.close()
 }

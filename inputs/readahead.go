@@ -33,7 +33,7 @@ func Prefetch(n int) Transform {
 			if err != nil {
 				return nil, err
 			}
-			return &aheadStage{ctx: ctx, up: st, depth: n, settler: newSettler(BatchMemoryOf(ctx), d.schema)}, nil
+			return &aheadStage{ctx: ctx, up: st, depth: n, copier: newBatchCopier(BatchMemoryOf(ctx), d.schema)}, nil
 		}
 		return d
 	}
@@ -55,7 +55,7 @@ func ParallelMap(m Mapper, workers int) Transform {
 				return nil, err
 			}
 			bound := m.bind(d, epoch)
-			return &aheadStage{ctx: ctx, up: st, m: &bound, depth: workers, workers: workers, settler: newSettler(BatchMemoryOf(ctx), d.schema)}, nil
+			return &aheadStage{ctx: ctx, up: st, m: &bound, depth: workers, workers: workers, copier: newBatchCopier(BatchMemoryOf(ctx), d.schema)}, nil
 		}
 		return d
 	}
@@ -70,7 +70,7 @@ type aheadStage struct {
 	m       *boundMapper
 	depth   int
 	workers int
-	settler *settler // nil: records stay where they are
+	copier  *batchCopier // nil: records stay where they are
 	cutter
 
 	run   *aheadRun
@@ -202,6 +202,6 @@ func (s *aheadStage) halt() {
 
 func (s *aheadStage) close() error {
 	s.halt()
-	s.settler.close()
+	s.copier.close()
 	return s.up.close()
 }

@@ -14,7 +14,7 @@ type aheadRun struct {
 	cancel context.CancelFunc
 	queue  chan *aheadItem
 	jobs   chan *aheadItem // nil without a mapper
-	settle *settler
+	copier *batchCopier
 	wg     sync.WaitGroup
 }
 
@@ -27,7 +27,7 @@ func (s *aheadStage) begin() error {
 		}
 	}
 	at := &stateReader{buf: s.base}
-	run := &aheadRun{queue: make(chan *aheadItem, s.depth), settle: s.settler}
+	run := &aheadRun{queue: make(chan *aheadItem, s.depth), copier: s.copier}
 	run.ctx, run.cancel = context.WithCancel(s.ctx)
 	if s.m != nil {
 		run.jobs = make(chan *aheadItem, s.workers)
@@ -69,7 +69,7 @@ func (r *aheadRun) read(up stage, row, skip int64) {
 			item.first = from.row
 			from.row += item.rec.NumRows()
 			if r.jobs == nil {
-				item.rec, item.err = r.settle.settle(item.rec)
+				item.rec, item.err = r.copier.copyRecord(item.rec)
 			}
 		}
 		last := item.err != nil // a worker may write the item once it is sent
@@ -145,7 +145,7 @@ func (r *aheadRun) work(m *boundMapper) {
 		item.rec, item.err = m.apply(r.ctx, in, item.first)
 		in.Release()
 		if item.err == nil {
-			item.rec, item.err = r.settle.settle(item.rec)
+			item.rec, item.err = r.copier.copyRecord(item.rec)
 		}
 		item.done <- struct{}{}
 	}

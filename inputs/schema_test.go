@@ -56,7 +56,7 @@ func TestEveryLayout(t *testing.T) {
 	src := mixed(t, checked(t), 40)
 	for name, ds := range map[string]Dataset{
 		"rows": src, "batches": Pipe(src, Batch(7, false)), "numbers": Pipe(src, Shuffle(15, 1), Batch(7, false), Prefetch(1)),
-		"streamed": Pipe(streamOf(src), Shuffle(15, 1), Repeat(2), Batch(7, false)), "filtered": Pipe(stranger{src}, Fold(3, 1, false), Batch(4, false), Batch(3, false)),
+		"streamed": Pipe(streamOf(src), Shuffle(15, 1), Repeat(2), Batch(7, false)), "filtered": Pipe(opaqueDataset{src}, Fold(3, 1, false), Batch(4, false), Batch(3, false)),
 	} {
 		t.Run(name, func(t *testing.T) { checkDataset(t, ds) })
 	}

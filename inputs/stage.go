@@ -71,11 +71,11 @@ func (n *node) open(ctx context.Context, epoch int64) (stage, error) {
 // self is how adopt finds the node within an indexedNode.
 func (n *node) self() *node { return n }
 
-type ours interface{ self() *node }
+type innerNode interface{ self() *node }
 
 // adopt returns the node of any Dataset.
 func adopt(ds Dataset) *node {
-	if o, ok := ds.(ours); ok {
+	if o, ok := ds.(innerNode); ok {
 		return o.self()
 	}
 	n := &node{schema: ds.Schema(), mem: memory.DefaultAllocator, desc: fmt.Sprintf("%T", ds)}
@@ -159,7 +159,7 @@ func (it *iterator) State() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return w.seal(), nil
+	return w.finalize(), nil
 }
 
 // Mark notes where a pass is, which costs less than its State where the last step is Prefetch or ParallelMap: what it returns
@@ -174,7 +174,7 @@ func Mark(it Iterator) (func() []byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return w.seal, nil
+	return w.finalize, nil
 }
 
 func (it *iterator) Restore(state []byte) error {

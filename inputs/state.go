@@ -153,8 +153,8 @@ func writeState(describe string, st stage) (*stateWriter, error) {
 	return w, nil
 }
 
-// seal returns the state with its checksum.
-func (w *stateWriter) seal() []byte {
+// finalize returns the state with its checksum.
+func (w *stateWriter) finalize() []byte {
 	b := w.all()
 	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
 }

@@ -140,8 +140,8 @@ func (p *PinnedPool) release(at *byte) (func(error), error) {
 	return onReturned, err
 }
 
-// Gains reports whether b would be copied to the device faster from memory of the pool.
-func (p *PinnedPool) Gains(b []byte) bool {
+// Prefers reports whether b would be copied to the device faster from memory of the pool.
+func (p *PinnedPool) Prefers(b []byte) bool {
 	if len(b) < minPinned {
 		return false
 	}

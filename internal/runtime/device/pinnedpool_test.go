@@ -82,13 +82,13 @@ func TestPinnedPoolReuses(t *testing.T) {
 	if unsafe.SliceData(again) != unsafe.SliceData(first) || d.made != 1 {
 		t.Errorf("expected the same block, got another; %d were made", d.made)
 	}
-	if small := l.Allocate(100); d.has(small) || l.Gains(small) {
+	if small := l.Allocate(100); d.has(small) || l.Prefers(small) {
 		t.Error("expected ordinary memory for 100 bytes")
 	}
-	if l.Gains(again) || l.Gains(again[1<<10:]) {
+	if l.Prefers(again) || l.Prefers(again[1<<10:]) {
 		t.Error("expected nothing to gain for memory of the pool")
 	}
-	if !l.Gains(make([]byte, 200<<10)) || l.Gains(make([]byte, 2<<20)) {
+	if !l.Prefers(make([]byte, 200<<10)) || l.Prefers(make([]byte, 2<<20)) {
 		t.Error("expected to gain for ordinary memory, as far as there is room")
 	}
 	copy(again, "abc")
@@ -100,7 +100,7 @@ func TestPinnedPoolReuses(t *testing.T) {
 	if err := l.Close(nil); err != nil || len(d.held) != 0 {
 		t.Errorf("expected all memory back, got %v, %d blocks are left", err, len(d.held))
 	}
-	if late := l.Allocate(1 << 17); d.has(late) || l.Gains(late) {
+	if late := l.Allocate(1 << 17); d.has(late) || l.Prefers(late) {
 		t.Error("closed: expected ordinary memory")
 	}
 }

@@ -9,43 +9,43 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 )
 
-// settler copies records to batch memory, into frames that it fills again once
+// copier copies records to batch memory, into frames that it fills again once
 // they are released. It is safe for concurrent use.
-type settler struct {
+type batchCopier struct {
 	mem    BatchMemory
 	schema *arrow.Schema
 
 	mu     sync.Mutex
-	free   []*settled
+	free   []*copiedFrame
 	closed bool
 }
 
-// settled is such a frame.
-type settled struct {
+// copiedFrame is such a frame.
+type copiedFrame struct {
 	out     Frame
-	of      *settler
+	of      *batchCopier
 	columns []arrow.Array
 	buffers []*memory.Buffer // of the columns of dense numbers, which own them
 	rows    int64
 	back    func()
 }
 
-// newSettler returns nil where there is no memory to settle in.
-func newSettler(mem BatchMemory, s *Schema) *settler {
+// newBatchCopier returns nil where there is no memory to settle in.
+func newBatchCopier(mem BatchMemory, s *Schema) *batchCopier {
 	if mem == nil {
 		return nil
 	}
-	return &settler{mem: mem, schema: s.Arrow()}
+	return &batchCopier{mem: mem, schema: s.Arrow()}
 }
 
-// settle returns the record in batch memory, which may be rec itself. It takes
+// copier returns the record in batch memory, which may be rec itself. It takes
 // rec over, whether or not it fails.
-func (s *settler) settle(rec arrow.Record) (arrow.Record, error) {
-	if s == nil || !gains(s.mem, rec) {
+func (s *batchCopier) copyRecord(rec arrow.Record) (arrow.Record, error) {
+	if s == nil || !prefers(s.mem, rec) {
 		return rec, nil
 	}
 	defer rec.Release()
-	f := s.take(rec.NumRows())
+	f := s.frame(rec.NumRows())
 	for i := range f.columns {
 		if err := f.copy(i, peek(rec, i)); err != nil {
 			f.release()
@@ -56,8 +56,8 @@ func (s *settler) settle(rec arrow.Record) (arrow.Record, error) {
 	return &f.out, nil
 }
 
-// take returns a frame for so many rows.
-func (s *settler) take(rows int64) *settled {
+// frame returns a frame for so many rows.
+func (s *batchCopier) frame(rows int64) *copiedFrame {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if n := len(s.free) - 1; n >= 0 {
@@ -70,13 +70,13 @@ func (s *settler) take(rows int64) *settled {
 		f.release()
 	}
 	n := s.schema.NumFields()
-	f := &settled{of: s, rows: rows, columns: make([]arrow.Array, n), buffers: make([]*memory.Buffer, n)}
-	f.back = f.giveBack
+	f := &copiedFrame{of: s, rows: rows, columns: make([]arrow.Array, n), buffers: make([]*memory.Buffer, n)}
+	f.back = f.recycle
 	return f
 }
 
 // copy makes column i what arr is.
-func (f *settled) copy(i int, arr arrow.Array) error {
+func (f *copiedFrame) copy(i int, arr arrow.Array) error {
 	from := values(arr)
 	if b := f.buffers[i]; b != nil && len(from) == b.Len() {
 		copy(b.Bytes(), from)
@@ -103,8 +103,8 @@ func (f *settled) copy(i int, arr arrow.Array) error {
 	return nil
 }
 
-// giveBack makes the frame ready for the next record.
-func (f *settled) giveBack() {
+// recycle makes the frame ready for the next record.
+func (f *copiedFrame) recycle() {
 	f.of.mu.Lock()
 	defer f.of.mu.Unlock()
 	if f.of.closed {
@@ -115,7 +115,7 @@ func (f *settled) giveBack() {
 }
 
 // release gives the memory up.
-func (f *settled) release() {
+func (f *copiedFrame) release() {
 	for i, c := range f.columns {
 		if c != nil {
 			c.Release()
@@ -125,7 +125,7 @@ func (f *settled) release() {
 }
 
 // close gives up the memory of frames that are not in use, and of the others when they come back.
-func (s *settler) close() {
+func (s *batchCopier) close() {
 	if s == nil {
 		return
 	}
