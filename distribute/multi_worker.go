@@ -85,7 +85,7 @@ func (m *multiWorker) synchronize(ctx context.Context, restore func() (Notes, er
 	}
 	limited, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	defer waiting.While(m.job.log, m.absentForRing)()
+	defer waiting.ReportEvery(m.job.log, m.absentForRing)()
 	for {
 		if err := m.form(limited); err != nil {
 			return Notes{}, m.apart(ctx, timeout, err)
@@ -321,7 +321,7 @@ func (m *multiWorker) Finish(ctx context.Context, over bool) error {
 		}
 		return m.awaitLeaving(ctx, over, left)
 	}
-	defer waiting.While(m.job.log, func(ctx context.Context) []waiting.For {
+	defer waiting.ReportEvery(m.job.log, func(ctx context.Context) []waiting.Target {
 		return m.job.absentChief(ctx, "it has not saved the last state yet")
 	})()
 	for {
@@ -360,7 +360,7 @@ func (m *multiWorker) awaitLeaving(ctx context.Context, over bool, left func(ran
 		if err != nil || len(staying) == 0 {
 			return err
 		}
-		wait.Tell(m.job.log, func() []waiting.For { return m.job.absent(limited, staying, "it has not ended yet") })
+		wait.Report(m.job.log, func() []waiting.Target { return m.job.absent(limited, staying, "it has not ended yet") })
 		select {
 		case <-time.After(settlePoll / 4):
 		case <-limited.Done():

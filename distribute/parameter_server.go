@@ -261,7 +261,7 @@ func (p *parameterServer) Settle(ctx context.Context, drain bool) error {
 			p.job.log.Warn("workers did not stop; training ends without them", "workers", others)
 			return nil
 		}
-		wait.Tell(p.job.log, func() []waiting.For { return p.job.absent(ctx, others, "it trains") })
+		wait.Report(p.job.log, func() []waiting.Target { return p.job.absent(ctx, others, "it trains") })
 		select {
 		case <-time.After(settlePoll):
 		case <-ctx.Done():

@@ -42,7 +42,7 @@ func (p *parameterServer) synchronize(ctx context.Context, restore func() (Notes
 		defer withdrawn.Wait()
 		defer cancel()
 	} else {
-		defer waiting.While(p.job.log, p.absentForSession)()
+		defer waiting.ReportEvery(p.job.log, p.absentForSession)()
 	}
 	for {
 		notes, err := p.synchronizeOnce(limited, restore)

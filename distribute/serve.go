@@ -127,7 +127,7 @@ func (j *Job) abandoned(ctx context.Context, stands bool) <-chan error {
 				since, wait = time.Now(), waiting.Begin(time.Now())
 			}
 			if !stands {
-				wait.Tell(j.log, func() []waiting.For { return j.absentChief(ctx, "it does not train yet") })
+				wait.Report(j.log, func() []waiting.Target { return j.absentChief(ctx, "it does not train yet") })
 			}
 			if time.Since(since) >= limit {
 				out <- lost(fmt.Sprintf("nobody has trained for %v: waiting for %v", limit, j.firstWorker()), context.DeadlineExceeded)
@@ -150,7 +150,7 @@ func (j *Job) firstWorker() string {
 func (j *Job) part(server *ps.Server) {
 	last, cancel := context.WithTimeout(context.Background(), partingTime)
 	defer cancel()
-	defer waiting.While(j.log, func(ctx context.Context) []waiting.For {
+	defer waiting.ReportEvery(j.log, func(ctx context.Context) []waiting.Target {
 		return j.absent(ctx, j.active(ctx), "it has not saved and left yet")
 	})()
 	go func() {

@@ -21,14 +21,14 @@ func (j *Job) asking() board {
 }
 
 // absent describes tasks that are waited for; the ones that answer still have something to do.
-func (j *Job) absent(ctx context.Context, tasks []cluster.Task, todo string) []waiting.For {
-	out := make([]waiting.For, len(tasks))
+func (j *Job) absent(ctx context.Context, tasks []cluster.Task, todo string) []waiting.Target {
+	out := make([]waiting.Target, len(tasks))
 	var asked sync.WaitGroup
 	for i, t := range tasks {
 		asked.Go(func() {
-			out[i] = waiting.For{Whom: j.node.Place(t), Why: j.node.Probe(ctx, t)}
-			if out[i].Why == "" {
-				out[i].Why = todo
+			out[i] = waiting.Target{Name: j.node.Place(t), Reason: j.node.Probe(ctx, t)}
+			if out[i].Reason == "" {
+				out[i].Reason = todo
 			}
 		})
 	}
@@ -37,16 +37,16 @@ func (j *Job) absent(ctx context.Context, tasks []cluster.Task, todo string) []w
 }
 
 // absentChief describes the chief, where it is known which task that is.
-func (j *Job) absentChief(ctx context.Context, todo string) []waiting.For {
+func (j *Job) absentChief(ctx context.Context, todo string) []waiting.Target {
 	if len(j.workers) == 0 {
-		return []waiting.For{{Whom: "the chief", Why: todo}}
+		return []waiting.Target{{Name: "the chief", Reason: todo}}
 	}
 	return j.absent(ctx, j.workers[:1], todo)
 }
 
 // absentForSession says for whom a worker waits that joins the session. Of servers
 // that do not answer the node tells.
-func (p *parameterServer) absentForSession(ctx context.Context) []waiting.For {
+func (p *parameterServer) absentForSession(ctx context.Context) []waiting.Target {
 	for _, s := range p.job.servers {
 		if p.job.node.Probe(ctx, s) != "" {
 			return nil
@@ -56,7 +56,7 @@ func (p *parameterServer) absentForSession(ctx context.Context) []waiting.For {
 }
 
 // absentForStep says whose gradients a synchronous step waits for.
-func (p *parameterServer) absentForStep(ctx context.Context, now ps.Progress) []waiting.For {
+func (p *parameterServer) absentForStep(ctx context.Context, now ps.Progress) []waiting.Target {
 	var tasks []cluster.Task
 	for rank, task := range p.job.workers {
 		if rank != p.job.rank && !slices.Contains(now.Came, rank) {
@@ -68,7 +68,7 @@ func (p *parameterServer) absentForStep(ctx context.Context, now ps.Progress) []
 
 // absentForRing says for whom a worker waits that forms a ring. Of a leader that
 // does not answer the node tells.
-func (m *multiWorker) absentForRing(ctx context.Context) []waiting.For {
+func (m *multiWorker) absentForRing(ctx context.Context) []waiting.Target {
 	ranks, err := m.job.asking().Missing(ctx, ringName)
 	if err != nil {
 		return nil

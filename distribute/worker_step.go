@@ -300,7 +300,7 @@ func (p *parameterServer) awaitStep(ctx context.Context, step int64) (ps.Progres
 		if err == nil || !late || errors.Is(err, cluster.ErrPeerLost) || errors.Is(err, ps.ErrReset) {
 			return progress, err
 		}
-		told.Tell(p.job.log, func() []waiting.For { return p.absentForStep(ctx, progress) })
+		told.Report(p.job.log, func() []waiting.Target { return p.absentForStep(ctx, progress) })
 		others, err := p.others(ctx)
 		switch {
 		case err != nil:

@@ -145,8 +145,8 @@ func (v *evaluator) wait(ctx context.Context, d time.Duration) error {
 			return err
 		}
 		if v.absent != nil {
-			v.absent.Tell(v.est.log, func() []waiting.For {
-				return []waiting.For{{Whom: "the first checkpoint in " + v.est.modelDir, Why: "the chief has not saved one"}}
+			v.absent.Report(v.est.log, func() []waiting.Target {
+				return []waiting.Target{{Name: "the first checkpoint in " + v.est.modelDir, Reason: "the chief has not saved one"}}
 			})
 		}
 		if s, err := checkpoint.LoadRunState(atomicfile.OS{}, v.est.modelDir); err == nil && s.Finished != nil {

@@ -86,8 +86,8 @@ func (e *Estimator) awaitEvaluator(ctx context.Context, eval EvalSpec, step int6
 	}
 	wait := waiting.Begin(time.Now())
 	for until := time.Now().Add(limit); time.Now().Before(until) && !done(); {
-		wait.Tell(e.log, func() []waiting.For {
-			return []waiting.For{{Whom: "the evaluator", Why: fmt.Sprintf("it has not evaluated and exported step %d yet", step)}}
+		wait.Report(e.log, func() []waiting.Target {
+			return []waiting.Target{{Name: "the evaluator", Reason: fmt.Sprintf("it has not evaluated and exported step %d yet", step)}}
 		})
 		if err := sleep(ctx, evaluatorPoll); err != nil {
 			return err

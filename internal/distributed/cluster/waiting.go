@@ -62,7 +62,7 @@ func (n *Node) watchPeers() {
 		n.mu.Unlock()
 		for _, p := range all {
 			if waited, why := p.overdue(time.Now()); waited > 0 {
-				n.config.Log.Info(waiting.For{Whom: n.Place(p.task), Why: why}.Text(waited))
+				n.config.Log.Info(waiting.Target{Name: n.Place(p.task), Reason: why}.Text(waited))
 			}
 		}
 	}

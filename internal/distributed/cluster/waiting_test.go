@@ -53,7 +53,7 @@ func TestOverduePeer(t *testing.T) {
 	}
 	p.overdue(now) // notices
 	for _, c := range []struct{ after, want time.Duration }{
-		{waiting.Every - 1, 0}, {waiting.Every, waiting.Every}, {waiting.Every + 1, 0}, {2*waiting.Every - 1, 0}, {2 * waiting.Every, 2 * waiting.Every},
+		{waiting.Interval - 1, 0}, {waiting.Interval, waiting.Interval}, {waiting.Interval + 1, 0}, {2*waiting.Interval - 1, 0}, {2 * waiting.Interval, 2 * waiting.Interval},
 	} {
 		if waited, why := p.overdue(now.Add(c.after)); waited != c.want || waited > 0 && why != "connection refused" {
 			t.Errorf("after %v: overdue by %v (%s), expected %v", c.after, waited, why, c.want)

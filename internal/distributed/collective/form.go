@@ -49,7 +49,7 @@ type Config struct {
 	BytesPerPack int
 	// Describe describes tasks that a call waits for, those that are there with what
 	// they have still to do, for Log. Nil: they are not logged.
-	Describe func(ctx context.Context, tasks []cluster.Task, todo string) []waiting.For
+	Describe func(ctx context.Context, tasks []cluster.Task, todo string) []waiting.Target
 	Log      *slog.Logger
 }
 

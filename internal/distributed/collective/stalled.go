@@ -91,7 +91,7 @@ func (g *Group) lookOut(c Config) {
 		if call != latest {
 			latest, wait = call, waiting.Begin(since)
 		}
-		wait.Tell(c.Log, func() []waiting.For {
+		wait.Report(c.Log, func() []waiting.Target {
 			return c.Describe(ctx, g.stalled(ctx, c.Endpoint.client, call), "its part of the step has not come")
 		})
 	}

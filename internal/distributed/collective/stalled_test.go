@@ -98,7 +98,7 @@ func TestLookOutEnds(t *testing.T) {
 	s := newSite(t, 2, false)
 	groups := s.form(t, 1, func(c *Config) {
 		c.Log = slog.New(slog.DiscardHandler)
-		c.Describe = func(context.Context, []cluster.Task, string) []waiting.For { return nil }
+		c.Describe = func(context.Context, []cluster.Task, string) []waiting.Target { return nil }
 	})
 	closeAll(groups) // goleak finds what is left
 }

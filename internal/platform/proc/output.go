@@ -76,7 +76,7 @@ func (o *outputs) drain(limit time.Duration) bool {
 // close ends the reading. What was written by processes that are dead is read
 // first; one that left the group and still writes is cut off.
 func (o *outputs) close() {
-	if !o.drain(strayOutput) {
+	if !o.drain(outputGrace) {
 		for _, r := range o.read {
 			_ = r.SetReadDeadline(time.Now()) // pipes have deadlines
 		}
@@ -87,5 +87,5 @@ func (o *outputs) close() {
 	}
 }
 
-// strayOutput is how long output is read after the whole group was killed.
-const strayOutput = 5 * time.Second
+// outputGrace is how long output is read after the whole group was killed.
+const outputGrace = 5 * time.Second

@@ -22,13 +22,13 @@ const parentEnv = "PROC_TEST_PARENT"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(parentEnv) != "" {
-		beParent()
+		runParent()
 	}
 	goleak.VerifyTestMain(m)
 }
 
-// beParent starts a child, tells its process id and waits.
-func beParent() {
+// runParent starts a child, tells its process id and waits.
+func runParent() {
 	p, err := Start(Command{Args: []string{"sleep", "600"}})
 	if err != nil {
 		fmt.Println(err)
@@ -103,7 +103,7 @@ func TestChildrenLeftBehindAreEnded(t *testing.T) {
 	if got := await(t, p); got != 0 {
 		t.Errorf("exit code %d", got)
 	}
-	requireGone(t, strings.TrimSpace(out.String()))
+	requireExited(t, strings.TrimSpace(out.String()))
 }
 
 func TestChildrenLeftBehindMayFinish(t *testing.T) {
@@ -135,11 +135,11 @@ func TestChildDiesWithItsParent(t *testing.T) {
 	}
 	parent.Process.Kill()
 	parent.Wait()
-	requireGone(t, strings.TrimSpace(string(line[:n])))
+	requireExited(t, strings.TrimSpace(string(line[:n])))
 }
 
-// requireGone waits until a process has ended or is a zombie that init has yet to reap.
-func requireGone(t *testing.T, pid string) {
+// requireExited waits until a process has ended or is a zombie that init has yet to reap.
+func requireExited(t *testing.T, pid string) {
 	t.Helper()
 	n, err := strconv.Atoi(pid)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 func Example() {
 	start := time.Now()
 	w := waiting.Begin(start)
-	ps := waiting.For{Whom: "/job:ps/task:1 at host:2222", Why: "connection refused"}
+	ps := waiting.Target{Name: "/job:ps/task:1 at host:2222", Reason: "connection refused"}
 	for _, after := range []time.Duration{5 * time.Second, 12 * time.Second, 13 * time.Second} {
 		if waited, due := w.Due(start.Add(after)); due {
 			fmt.Println(ps.Text(waited))

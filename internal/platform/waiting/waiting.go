@@ -8,27 +8,27 @@ import (
 	"time"
 )
 
-// Every is how often a task tells for whom it waits.
-const Every = 10 * time.Second
+// Interval is how often a task tells for whom it waits.
+const Interval = 10 * time.Second
 
-// For is somebody who is waited for, or something.
-type For struct {
-	Whom string // "/job:ps/task:1 at host:port"
-	Why  string // "connection refused"; "": nobody knows
+// Target is somebody who is waited for, or something.
+type Target struct {
+	Name   string // "/job:ps/task:1 at host:port"
+	Reason string // "connection refused"; "": nobody knows
 }
 
 // Text is what is told after a while of waiting: "waiting for /job:ps/task:1 at
 // host:port (12 s): connection refused".
-func (f For) Text(waited time.Duration) string {
-	s := fmt.Sprintf("waiting for %s (%d s)", f.Whom, int(waited.Seconds()))
-	if f.Why != "" {
-		s += ": " + f.Why
+func (f Target) Text(waited time.Duration) string {
+	s := fmt.Sprintf("waiting for %s (%d s)", f.Name, int(waited.Seconds()))
+	if f.Reason != "" {
+		s += ": " + f.Reason
 	}
 	return s
 }
 
 // Wait is a wait that its caller looks at again and again.
-type Wait struct{ began, told time.Time }
+type Wait struct{ began, reported time.Time }
 
 // Begin begins a wait.
 func Begin(now time.Time) Wait { return Wait{now, now} }
@@ -36,35 +36,35 @@ func Begin(now time.Time) Wait { return Wait{now, now} }
 // Due reports whether it is time to tell, which it is every ten seconds, and how
 // long the wait has been.
 func (w *Wait) Due(now time.Time) (waited time.Duration, due bool) {
-	if now.Sub(w.told) < Every {
+	if now.Sub(w.reported) < Interval {
 		return 0, false
 	}
-	w.told = now
+	w.reported = now
 	return now.Sub(w.began), true
 }
 
-// Tell tells, where it is time to, for whom the caller waits.
-func (w *Wait) Tell(log *slog.Logger, whom func() []For) {
+// Report tells, where it is time to, for whom the caller waits.
+func (w *Wait) Report(log *slog.Logger, targets func() []Target) {
 	if waited, due := w.Due(time.Now()); due {
-		tell(log, whom(), waited)
+		report(log, targets(), waited)
 	}
 }
 
-func tell(log *slog.Logger, list []For, waited time.Duration) {
+func report(log *slog.Logger, list []Target, waited time.Duration) {
 	for _, f := range list {
 		log.Info(f.Text(waited))
 	}
 }
 
-// While tells every ten seconds, until stop is called, for whom the caller waits.
+// ReportEvery tells every ten seconds, until stop is called, for whom the caller waits.
 // It asks whom each time.
-func While(log *slog.Logger, whom func(context.Context) []For) (stop func()) {
+func ReportEvery(log *slog.Logger, targets func(context.Context) []Target) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	began := time.Now()
 	go func() {
 		defer close(done)
-		tick := time.NewTicker(Every)
+		tick := time.NewTicker(Interval)
 		defer tick.Stop()
 		for {
 			select {
@@ -72,11 +72,11 @@ func While(log *slog.Logger, whom func(context.Context) []For) (stop func()) {
 			case <-ctx.Done():
 				return
 			}
-			list := whom(ctx)
+			list := targets(ctx)
 			if ctx.Err() != nil {
 				return
 			}
-			tell(log, list, time.Since(began))
+			report(log, list, time.Since(began))
 		}
 	}()
 	return func() {

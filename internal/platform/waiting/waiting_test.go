@@ -36,14 +36,14 @@ func TestWhile(t *testing.T) {
 		var b text
 		log := slog.New(slog.NewTextHandler(&b, nil))
 		asked := 0
-		stop := While(log, func(context.Context) []For {
+		stop := ReportEvery(log, func(context.Context) []Target {
 			asked++
-			return []For{{"/job:ps/task:1 at host:2222", "connection refused"}, {"/job:ps/task:2", ""}}[:asked-1]
+			return []Target{{"/job:ps/task:1 at host:2222", "connection refused"}, {"/job:ps/task:2", ""}}[:asked-1]
 		})
 		for _, c := range []struct {
 			after time.Duration
 			want  int // lines so far
-		}{{Every - 1, 0}, {1, 0}, {Every - 1, 0}, {1, 1}, {Every, 3}} {
+		}{{Interval - 1, 0}, {1, 0}, {Interval - 1, 0}, {1, 1}, {Interval, 3}} {
 			time.Sleep(c.after)
 			synctest.Wait()
 			if got := strings.Count(b.String(), "\n"); got != c.want {
@@ -51,7 +51,7 @@ func TestWhile(t *testing.T) {
 			}
 		}
 		stop()
-		time.Sleep(10 * Every)
+		time.Sleep(10 * Interval)
 		for i, want := range []string{"waiting for /job:ps/task:1 at host:2222 (20 s): connection refused", "waiting for /job:ps/task:1 at host:2222 (30 s): connection refused", "waiting for /job:ps/task:2 (30 s)"} {
 			line := strings.Split(b.String(), "\n")[i]
 			if !strings.Contains(line, fmt.Sprintf("msg=%q", want)) {
@@ -68,11 +68,11 @@ func TestWhile(t *testing.T) {
 func TestStopWhileAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b text
-		stop := While(slog.New(slog.NewTextHandler(&b, nil)), func(ctx context.Context) []For {
+		stop := ReportEvery(slog.New(slog.NewTextHandler(&b, nil)), func(ctx context.Context) []Target {
 			<-ctx.Done()
-			return []For{{Whom: "nobody"}}
+			return []Target{{Name: "nobody"}}
 		})
-		time.Sleep(2 * Every)
+		time.Sleep(2 * Interval)
 		stop()
 		if b.String() != "" {
 			t.Errorf("told %s", &b)
