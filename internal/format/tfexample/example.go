@@ -8,16 +8,16 @@ import (
 
 // A message may be of very many very small fields: each function below looks at ctx after so many, and reports false
 // (Count: -1) once it has ended.
-const looks = 1 << 12
+const checkEvery = 1 << 12
 
-// joined is a message that came in parts: protocol buffers are merged by concatenation. The usual case of one part
+// mergedMessage is a message that came in parts: protocol buffers are merged by concatenation. The usual case of one part
 // copies nothing; further ones cost what they hold, however many there are.
-type joined struct {
+type mergedMessage struct {
 	data []byte
 	own  bool // data is a copy, to which is appended
 }
 
-func (j *joined) add(part []byte) {
+func (j *mergedMessage) add(part []byte) {
 	switch {
 	case len(j.data) == 0:
 		j.data = part
@@ -34,7 +34,7 @@ func (j *joined) add(part []byte) {
 // than once: the last one counts. EachFeature returns false where f did, where
 // the bytes are malformed, and where ctx has ended.
 func EachFeature(ctx context.Context, example []byte, f func(name, feature []byte) bool) bool {
-	w := walk{ctx: ctx, f: f}
+	w := decoder{ctx: ctx, f: f}
 	for len(example) > 0 {
 		features, rest, ok := w.next(example)
 		if !ok {
@@ -51,23 +51,23 @@ func EachFeature(ctx context.Context, example []byte, f func(name, feature []byt
 	return true
 }
 
-// walk goes through an example.
-type walk struct {
+// decoder goes through an example.
+type decoder struct {
 	ctx  context.Context
 	f    func(name, feature []byte) bool
 	seen int // fields
 }
 
 // next is nextField until ctx ends.
-func (w *walk) next(b []byte) (wireField, []byte, bool) {
-	if w.seen++; w.seen%looks == 0 && w.ctx.Err() != nil {
+func (w *decoder) next(b []byte) (wireField, []byte, bool) {
+	if w.seen++; w.seen%checkEvery == 0 && w.ctx.Err() != nil {
 		return wireField{}, nil, false
 	}
 	return nextField(b)
 }
 
 // entries goes through the map entries of a Features message.
-func (w *walk) entries(features []byte) bool {
+func (w *decoder) entries(features []byte) bool {
 	for len(features) > 0 {
 		entry, rest, ok := w.next(features)
 		if !ok {
@@ -81,7 +81,7 @@ func (w *walk) entries(features []byte) bool {
 			return false
 		}
 		var name []byte
-		var feature joined
+		var feature mergedMessage
 		for b := entry.data; len(b) > 0; {
 			var part wireField
 			if part, b, ok = w.next(b); !ok {
@@ -124,10 +124,10 @@ func (k Kind) String() string {
 // below; ok is false where the bytes are malformed. Of a feature with several, which no writer makes, the
 // last one counts, merged with those of its kind directly before it.
 func List(ctx context.Context, feature []byte) (kind Kind, data []byte, ok bool) {
-	var list joined
+	var list mergedMessage
 	for n := 1; len(feature) > 0; n++ {
 		f, rest, ok := nextField(feature)
-		if !ok || n%looks == 0 && ctx.Err() != nil {
+		if !ok || n%checkEvery == 0 && ctx.Err() != nil {
 			return None, nil, false
 		}
 		feature = rest
@@ -138,7 +138,7 @@ func List(ctx context.Context, feature []byte) (kind Kind, data []byte, ok bool)
 			return None, nil, false
 		}
 		if k := Kind(f.number); k != kind {
-			kind, list = k, joined{}
+			kind, list = k, mergedMessage{}
 		}
 		list.add(f.data)
 	}
@@ -150,7 +150,7 @@ func Count(ctx context.Context, kind Kind, data []byte) int {
 	n := 0
 	for k := 1; len(data) > 0; k++ {
 		f, rest, ok := nextField(data)
-		if !ok || k%looks == 0 && ctx.Err() != nil {
+		if !ok || k%checkEvery == 0 && ctx.Err() != nil {
 			return -1
 		}
 		data = rest
