@@ -20,8 +20,8 @@ import (
 
 var ctx = context.Background()
 
-// quiet is a logger whose text a test may look at.
-func quiet() (*slog.Logger, *bytes.Buffer) {
+// bufferLogger is a logger whose text a test may look at.
+func bufferLogger() (*slog.Logger, *bytes.Buffer) {
 	var b bytes.Buffer
 	return slog.New(slog.NewTextHandler(&b, nil)), &b
 }
@@ -48,7 +48,7 @@ func checkValues(t testing.TB, r *Reader) {
 func newSaver(t testing.TB, dir string, o Options) *Saver {
 	t.Helper()
 	if o.Log == nil {
-		o.Log, _ = quiet()
+		o.Log, _ = bufferLogger()
 	}
 	s, err := NewSaver(dir, o)
 	if err != nil {
@@ -92,7 +92,7 @@ func steps(t testing.TB, s Store) (list []int64) {
 
 // Every Store keeps this contract.
 func TestStoreContract(t *testing.T) {
-	log, _ := quiet()
+	log, _ := bufferLogger()
 	for name, open := range map[string]func(Options) (*Saver, error){
 		"disk":   func(o Options) (*Saver, error) { return NewSaver(filepath.Join(t.TempDir(), "new"), o) },
 		"memory": NewMemory,

@@ -234,7 +234,7 @@ func TestPowerLossAtEveryOperation(t *testing.T) {
 func survivor(t *testing.T, m *atomicfile.Mem, cut int, must, saved bool) {
 	t.Helper()
 	// A reader that looks before the chief is back.
-	log, _ := quiet()
+	log, _ := bufferLogger()
 	r, _, err := directory{fs: m, path: "/d", log: log}.openLatest(ctx)
 	if err == nil {
 		_ = r.Close()

@@ -72,7 +72,7 @@ func TestEveryDamageFallsBack(t *testing.T) {
 
 func fallsBack(t *testing.T, m *atomicfile.Mem, what string) {
 	t.Helper()
-	log, text := quiet()
+	log, text := bufferLogger()
 	before := names(t, m)
 	r, failed, err := directory{fs: m, path: "/d", log: log}.openLatest(ctx)
 	if err != nil || r.Step() != 1 || len(failed) != 1 {

@@ -78,14 +78,14 @@ func NewSaver(dir string, o Options) (*Saver, error) {
 	if err := atomicfile.MkdirAll(o.FS, dir); err != nil {
 		return nil, err
 	}
-	if err := s.takeOver(); err != nil {
+	if err := s.adoptExisting(); err != nil {
 		return nil, err
 	}
 	return s, s.clean()
 }
 
-// takeOver reads the list of an earlier run.
-func (s *Saver) takeOver() error {
+// adoptExisting reads the list of an earlier run.
+func (s *Saver) adoptExisting() error {
 	s.lastPreserved = s.opts.Clock()
 	st, err := s.readState()
 	if err != nil {
@@ -163,16 +163,16 @@ func (s *Saver) OpenLatest(ctx context.Context) (*Reader, error) {
 	if len(failed) == 0 {
 		return r, nil
 	}
-	if err := s.setAside(failed, r.Prefix()); err != nil {
+	if err := s.quarantine(failed, r.Prefix()); err != nil {
 		_ = r.Close()
 		return nil, err
 	}
 	return r, nil
 }
 
-// setAside renames the files of damaged checkpoints and takes them off the list,
+// quarantine renames the files of damaged checkpoints and takes them off the list,
 // which names the good one at least.
-func (s *Saver) setAside(failed []Attempt, good string) error {
+func (s *Saver) quarantine(failed []Attempt, good string) error {
 	for _, a := range failed {
 		for _, f := range s.filesOf(a.Prefix) {
 			if err := s.fs.Rename(f, f+brokenSuffix); err != nil {
