@@ -42,7 +42,7 @@ func (it *poisonedIterator) Next(ctx context.Context) (arrow.Record, error) {
 	f := &inputs.Frame{}
 	f.Reset(rec.Schema(), columns, rec.NumRows(), func() {
 		for _, c := range columns {
-			testkit.Spoil(c.Data())
+			testkit.Overwrite(c.Data())
 		}
 	})
 	return f, nil

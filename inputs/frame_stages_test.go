@@ -49,7 +49,7 @@ func (it *poisonedIterator) Next(ctx context.Context) (arrow.Record, error) {
 	f := &Frame{}
 	f.Reset(rec.Schema(), columns, rec.NumRows(), func() {
 		for _, c := range columns {
-			testkit.Spoil(c.Data())
+			testkit.Overwrite(c.Data())
 		}
 	})
 	return f, nil

@@ -2,8 +2,8 @@ package testkit
 
 import "github.com/apache/arrow/go/v15/arrow"
 
-// Spoil overwrites the values of an array, but not which of them are null, so that a test sees who reads them later.
-func Spoil(d arrow.ArrayData) {
+// Overwrite overwrites the values of an array, but not which of them are null, so that a test sees who reads them later.
+func Overwrite(d arrow.ArrayData) {
 	for i, b := range d.Buffers() {
 		if i > 0 && b != nil {
 			for k := range b.Bytes() {
@@ -12,6 +12,6 @@ func Spoil(d arrow.ArrayData) {
 		}
 	}
 	for _, c := range d.Children() {
-		Spoil(c)
+		Overwrite(c)
 	}
 }
