@@ -47,11 +47,11 @@ func ceilingsField(context.Context, settings, string) (field, error) {
 	return field{contenders: []contender{{name: ours, argv: argv}}}, err
 }
 
-// moving is a copy, or a sum of two arrays into a third.
-type moving struct{ dst, a, b []float32 }
+// arrayCopy is a copy, or a sum of two arrays into a third.
+type arrayCopy struct{ dst, a, b []float32 }
 
 // Run does a part.
-func (m *moving) Run(lo, hi int) {
+func (m *arrayCopy) Run(lo, hi int) {
 	if m.b == nil {
 		copy(m.dst[lo:hi], m.a[lo:hi])
 		return
@@ -91,7 +91,7 @@ func ceilingStep(name string) (func(), error) {
 		return func() { kernels.Gemm(g) }, nil
 	case "copy":
 		n := ceilingElements(size, 2)
-		m := &moving{dst: touched(n), a: touched(n)}
+		m := &arrayCopy{dst: touched(n), a: touched(n)}
 		return func() { kernels.Parallel(n, 1<<12, m) }, nil
 	case "triad":
 		n := ceilingElements(size, 3)

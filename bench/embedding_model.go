@@ -77,7 +77,7 @@ func embeddingField(ctx context.Context, s settings, dir string) (field, error) 
 	if err := (slope{}).Init(kernel, 0); err != nil {
 		return field{}, err
 	}
-	g := &given{}
+	g := &fixtures{}
 	g.add("kernel", false, kernel)
 	g.add("x", true, x)
 	g.add("y", true, y)
@@ -101,7 +101,7 @@ func embeddingWorker(l *link, args []string) error {
 	if err != nil {
 		return err
 	}
-	g, err := readGiven(args[0])
+	g, err := readFixtures(args[0])
 	if err != nil {
 		return err
 	}

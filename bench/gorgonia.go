@@ -14,8 +14,8 @@ import (
 	gtensor "gorgonia.org/tensor"
 )
 
-// stock is the mlp as Gorgonia's users write it: a tape machine and its Adam.
-type stock struct {
+// gorgoniaMLP is the mlp as Gorgonia's users write it: a tape machine and its Adam.
+type gorgoniaMLP struct {
 	x, onehot *tensor.Tensor
 	batch     int
 	at        int
@@ -30,7 +30,7 @@ type stock struct {
 // gorgoniaWorker trains the mlp given in DIR with Gorgonia alone.
 func gorgoniaWorker(l *link, args []string) error {
 	runtime.GOMAXPROCS(max(threads(), 1)) // its BLAS has a goroutine per processor
-	s, err := newStock(args[0])
+	s, err := newGorgoniaMLP(args[0])
 	if err != nil {
 		return err
 	}
@@ -54,12 +54,12 @@ func gorgoniaWorker(l *link, args []string) error {
 	})
 }
 
-func newStock(dir string) (*stock, error) {
-	d, err := readGiven(dir)
+func newGorgoniaMLP(dir string) (*gorgoniaMLP, error) {
+	d, err := readFixtures(dir)
 	if err != nil {
 		return nil, err
 	}
-	s := &stock{batch: workloads["mlp"].batch, solver: G.NewAdamSolver()}
+	s := &gorgoniaMLP{batch: workloads["mlp"].batch, solver: G.NewAdamSolver()}
 	if s.x, err = d.get("x"); err != nil {
 		return nil, err
 	}
@@ -74,7 +74,7 @@ func newStock(dir string) (*stock, error) {
 	return s, s.build(dir)
 }
 
-func (s *stock) build(dir string) error {
+func (s *gorgoniaMLP) build(dir string) error {
 	r, err := checkpoint.OpenLatest(context.Background(), filepath.Join(dir, "weights"))
 	if err != nil {
 		return err
@@ -115,7 +115,7 @@ func (s *stock) build(dir string) error {
 }
 
 // layer is x*kernel + bias with values of the checkpoint.
-func (s *stock) layer(r *checkpoint.Reader, g *G.ExprGraph, x *G.Node, name string) (*G.Node, error) {
+func (s *gorgoniaMLP) layer(r *checkpoint.Reader, g *G.ExprGraph, x *G.Node, name string) (*G.Node, error) {
 	var ns []*G.Node
 	for _, part := range []string{"kernel", "bias"} {
 		t, err := r.Tensor(name + "/" + part)
@@ -137,7 +137,7 @@ func (s *stock) layer(r *checkpoint.Reader, g *G.ExprGraph, x *G.Node, name stri
 	return G.BroadcastAdd(y, ns[1], nil, []byte{0})
 }
 
-func (s *stock) step() error {
+func (s *gorgoniaMLP) step() error {
 	i := s.at
 	s.at = (i + s.batch) % s.x.Shape[0]
 	copy(s.xs.Data().([]float32), tensor.Values[float32](s.x)[i*784:])

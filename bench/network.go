@@ -147,10 +147,10 @@ func (w workload) draw(r *rand.Rand) (x, y *tensor.Tensor) {
 }
 
 // give draws data and weights and writes them to dir.
-func (w workload) give(ctx context.Context, dir string) (*given, error) {
+func (w workload) give(ctx context.Context, dir string) (*fixtures, error) {
 	r := rand.New(rand.NewPCG(1, 2))
 	x, y := w.draw(r)
-	g := &given{}
+	g := &fixtures{}
 	e, err := w.estimator(estimator.WithModelDir(filepath.Join(dir, "describe")))
 	if err != nil {
 		return nil, err

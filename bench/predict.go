@@ -37,7 +37,7 @@ func newPredictor(dir, name string, opts ...estimator.PredictOption) (*predictor
 		return nil, err
 	}
 	dir = filepath.Join(dir, network)
-	g, err := readGiven(dir)
+	g, err := readFixtures(dir)
 	if err != nil {
 		return nil, err
 	}

@@ -128,13 +128,13 @@ func overloadWorker(l *link, args []string) error {
 	})
 }
 
-// offered is what became of open-loop load, sorted.
-type offered struct{ accepted, refused []time.Duration }
+// openLoad is what became of open-loop load, sorted.
+type openLoad struct{ accepted, refused []time.Duration }
 
 // offer sends n requests, one every so often. Times count from when a request was due.
-func offer(c *caller, request []byte, n int, every time.Duration) (offered, error) {
+func offer(c *caller, request []byte, n int, every time.Duration) (openLoad, error) {
 	var mu sync.Mutex
-	var o offered
+	var o openLoad
 	var failed error
 	var work sync.WaitGroup
 	begun := time.Now()

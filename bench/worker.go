@@ -56,7 +56,7 @@ func trainWorker(l *link, args []string) error {
 
 // train trains a workload on what is given in dir until the hook has enough.
 func train(ctx context.Context, w workload, dir string, p hooks.Hook, opts ...estimator.Option) error {
-	g, err := readGiven(dir)
+	g, err := readFixtures(dir)
 	if err != nil {
 		return err
 	}

@@ -52,13 +52,13 @@ func ceilings(g *gpu) ([]ceiling, error) {
 	return out, p.Close()
 }
 
-// areas is memory that is given back together.
-type areas struct {
+// allocations is memory that is given back together.
+type allocations struct {
 	c   driver.Context
 	all []driver.Ptr
 }
 
-func (a *areas) alloc(bytes int) (driver.Ptr, error) {
+func (a *allocations) alloc(bytes int) (driver.Ptr, error) {
 	p, err := a.c.Alloc(bytes)
 	if err == nil {
 		a.all = append(a.all, p)
@@ -66,7 +66,7 @@ func (a *areas) alloc(bytes int) (driver.Ptr, error) {
 	return p, err
 }
 
-func (a *areas) free() error {
+func (a *allocations) free() error {
 	var errs []error
 	for _, p := range a.all {
 		errs = append(errs, a.c.Free(p))
@@ -102,7 +102,7 @@ func best(g *gpu, repeat int, issue func(s driver.Stream) error) (seconds float6
 
 func copyRate(g *gpu) (rate float64, err error) {
 	const bytes = 4 << 30
-	m := areas{c: g.Context()}
+	m := allocations{c: g.Context()}
 	defer func() { err = errors.Join(err, m.free()) }()
 	from, err1 := m.alloc(bytes)
 	to, err2 := m.alloc(bytes)
@@ -115,7 +115,7 @@ func copyRate(g *gpu) (rate float64, err error) {
 
 func productRate(g *gpu, p *cublaslt.Products, t tensor.DType, how lower.Precision) (rate float64, err error) {
 	const n = 8192
-	m := areas{c: g.Context()}
+	m := allocations{c: g.Context()}
 	defer func() { err = errors.Join(err, m.free()) }()
 	matrix := lower.Matrix{Type: t, Stride: n}
 	q := lower.Product{M: n, N: n, K: n, Precision: how, A: matrix, B: matrix, Out: matrix}

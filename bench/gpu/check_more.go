@@ -53,8 +53,8 @@ func firstLosses(ctx context.Context, t *training, dev device.Device, how engine
 }
 
 // snapshotAfter is all variables after some steps, enqueued.
-func snapshotAfter(ctx context.Context, g *gpu, l *lesson, n int) (all map[string]*tensor.Tensor, err error) {
-	t, err := newTraining(&l.kase, false)
+func snapshotAfter(ctx context.Context, g *gpu, l *trainingCheck, n int) (all map[string]*tensor.Tensor, err error) {
+	t, err := newTraining(&l.benchCase, false)
 	if err != nil {
 		return nil, err
 	}
@@ -101,8 +101,8 @@ func moves(ctx context.Context, g *gpu) (string, error) {
 	return "trained on one, gone on with on the other", nil
 }
 
-func (l *lesson) move(ctx context.Context, from, to device.Device) (err error) {
-	t, err := newTraining(&l.kase, false)
+func (l *trainingCheck) move(ctx context.Context, from, to device.Device) (err error) {
+	t, err := newTraining(&l.benchCase, false)
 	if err != nil {
 		return err
 	}
@@ -137,7 +137,7 @@ func (l *lesson) move(ctx context.Context, from, to device.Device) (err error) {
 // memoryStays does 10,000 steps and compares the memory of GPU and host before and after.
 func memoryStays(ctx context.Context, g *gpu) (string, error) {
 	l := lessons["mlp"].on(g)
-	t, err := newTraining(&l.kase, false)
+	t, err := newTraining(&l.benchCase, false)
 	if err != nil {
 		return "", err
 	}

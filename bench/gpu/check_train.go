@@ -13,21 +13,21 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// lesson is a training on glyphs, the built-in digits: data that is drawn and can be learned.
-type lesson struct {
-	kase
+// trainingCheck is a training on glyphs, the built-in digits: data that is drawn and can be learned.
+type trainingCheck struct {
+	benchCase
 	steps int
 	least float64 // accuracy
 }
 
-var lessons = map[string]lesson{
-	"mlp":      {kase{Name: "mlp", Net: "mlp", Batch: 128, Dims: []int{28, 28, 1}, Classes: 10, Rule: "adam", Rate: 0.001}, 600, 0.9},
-	"cnn":      {kase{Name: "cnn", Net: "cnn", Batch: 64, Dims: []int{28, 28, 1}, Classes: 10, Rule: "adam", Rate: 0.001}, 300, 0.95},
-	"resnet20": {kase{Name: "resnet20", Net: "resnet20", Batch: 64, Dims: []int{28, 28, 1}, Classes: 10, Rule: "momentum", Rate: 0.02}, 250, 0.95},
+var lessons = map[string]trainingCheck{
+	"mlp":      {benchCase{Name: "mlp", Net: "mlp", Batch: 128, Dims: []int{28, 28, 1}, Classes: 10, Rule: "adam", Rate: 0.001}, 600, 0.9},
+	"cnn":      {benchCase{Name: "cnn", Net: "cnn", Batch: 64, Dims: []int{28, 28, 1}, Classes: 10, Rule: "adam", Rate: 0.001}, 300, 0.95},
+	"resnet20": {benchCase{Name: "resnet20", Net: "resnet20", Batch: 64, Dims: []int{28, 28, 1}, Classes: 10, Rule: "momentum", Rate: 0.02}, 250, 0.95},
 }
 
 // on is the lesson for a device: of a few steps for the emulated one.
-func (l lesson) on(g *gpu) lesson {
+func (l trainingCheck) on(g *gpu) trainingCheck {
 	if g.emulated {
 		l.Tiny, l.Batch, l.steps, l.least = true, 8, 3, 0
 	}
@@ -35,7 +35,7 @@ func (l lesson) on(g *gpu) lesson {
 }
 
 // batch draws examples from index on.
-func (l *lesson) batch(from int) (x, labels *tensor.Tensor) {
+func (l *trainingCheck) batch(from int) (x, labels *tensor.Tensor) {
 	x, labels = tensor.New(tensor.Float32, append([]int{l.Batch}, l.Dims...)...), tensor.New(tensor.Int64, l.Batch)
 	pixels := make([]byte, glyphs.Pixels)
 	for i := range l.Batch {
@@ -48,7 +48,7 @@ func (l *lesson) batch(from int) (x, labels *tensor.Tensor) {
 }
 
 // feeds draws the batches of a training.
-func (l *lesson) feeds(step int) []*tensor.Tensor {
+func (l *trainingCheck) feeds(step int) []*tensor.Tensor {
 	x, labels := l.batch(step * l.Batch)
 	return []*tensor.Tensor{x, labels}
 }
@@ -57,8 +57,8 @@ func (l *lesson) feeds(step int) []*tensor.Tensor {
 const heldOut = 1 << 30
 
 // accuracy is the share of right answers among held-out examples.
-func (l *lesson) accuracy(ctx context.Context, dev device.Device, vars *engine.Variables, how engine.Precision) (float64, error) {
-	t, err := newLogits(&l.kase)
+func (l *trainingCheck) accuracy(ctx context.Context, dev device.Device, vars *engine.Variables, how engine.Precision) (float64, error) {
+	t, err := newLogits(&l.benchCase)
 	if err != nil {
 		return 0, err
 	}
@@ -98,8 +98,8 @@ type outcome struct {
 	onHost   []string // ops that the host did in place of the GPU
 }
 
-func (l *lesson) learn(ctx context.Context, dev device.Device, how engine.Precision) (o outcome, err error) {
-	t, err := newTraining(&l.kase, false)
+func (l *trainingCheck) learn(ctx context.Context, dev device.Device, how engine.Precision) (o outcome, err error) {
+	t, err := newTraining(&l.benchCase, false)
 	if err != nil {
 		return o, err
 	}

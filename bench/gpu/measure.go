@@ -86,7 +86,7 @@ func (s settings) run(ctx context.Context) (err error) {
 var errTime = errors.New("no time was left")
 
 // measure is one case: both sides are made ready and checked, then their blocks alternate.
-func (b *bench) measure(ctx context.Context, k *kase) (err error) {
+func (b *bench) measure(ctx context.Context, k *benchCase) (err error) {
 	if b.left() < 20*time.Second {
 		return errTime
 	}
@@ -94,7 +94,7 @@ func (b *bench) measure(ctx context.Context, k *kase) (err error) {
 	if err != nil {
 		return err
 	}
-	c := &contest{bench: b, k: k, t: t, losses: map[string][]float64{}, seconds: map[string][]float64{}, steps: map[string]int{}}
+	c := &comparison{bench: b, k: k, t: t, losses: map[string][]float64{}, seconds: map[string][]float64{}, steps: map[string]int{}}
 	defer func() { err = errors.Join(err, c.close()) }()
 	c.prepare() // first: the reference may take much memory
 	if c.ours, err = t.start(b.g, k.precision(), nil); err != nil {

@@ -10,7 +10,7 @@ import (
 )
 
 // network is what a case trains. Its inputs are the case's.
-type network func(c *models.Builder, k *kase, in inputs) *G.Node // logits
+type network func(c *models.Builder, k *benchCase, in inputs) *G.Node // logits
 
 // inputs are a batch.
 type inputs struct{ x, ids, labels *G.Node }
@@ -22,7 +22,7 @@ func relu(units int, c *models.Builder, x *G.Node) *G.Node {
 }
 
 // mlp is that of models/networks: 512 and 256 units.
-func mlp(c *models.Builder, k *kase, in inputs) *G.Node {
+func mlp(c *models.Builder, k *benchCase, in inputs) *G.Node {
 	x := ops.Flatten(c, in.x)
 	for _, n := range []int{512, 256} {
 		x = relu(n/k.narrow(), c, x)
@@ -31,7 +31,7 @@ func mlp(c *models.Builder, k *kase, in inputs) *G.Node {
 }
 
 // cnn is two convolutions with pools, and 128 units.
-func cnn(c *models.Builder, k *kase, in inputs) *G.Node {
+func cnn(c *models.Builder, k *benchCase, in inputs) *G.Node {
 	x := in.x
 	for _, n := range []int{32, 64} {
 		x = layers.Conv2D(c, x, n/k.narrow(), layers.Square(3, 1, ops.Same), layers.Weights{Activation: ops.Relu})
@@ -49,7 +49,7 @@ func normed(c *models.Builder, x *G.Node, filters, size, stride int) *G.Node {
 
 // resnet20 is the network for small images of He et al. 2015, section 4.2, with convolutions of 1x1 where a shortcut
 // changes the shape.
-func resnet20(c *models.Builder, k *kase, in inputs) *G.Node {
+func resnet20(c *models.Builder, k *benchCase, in inputs) *G.Node {
 	x := ops.Relu(c, normed(c, in.x, 16/k.narrow(), 3, 1))
 	for stage := range 3 {
 		for block := range k.depth(3) {
@@ -69,7 +69,7 @@ func resnet20(c *models.Builder, k *kase, in inputs) *G.Node {
 }
 
 // resnet50 is the network for ImageNet of He et al. 2015 with the stride in the 3x3 convolutions, as torchvision has it.
-func resnet50(c *models.Builder, k *kase, in inputs) *G.Node {
+func resnet50(c *models.Builder, k *benchCase, in inputs) *G.Node {
 	x := ops.Relu(c, normed(c, in.x, 64/k.narrow(), 7, 2))
 	x = layers.MaxPool2D(c, x, layers.Square(3, 2, ops.Same))
 	stages := []int{3, 4, 6, 3}
@@ -95,7 +95,7 @@ func resnet50(c *models.Builder, k *kase, in inputs) *G.Node {
 }
 
 // wideDeep is a linear model on ids and dense layers on their vectors and on numbers.
-func wideDeep(c *models.Builder, k *kase, in inputs) *G.Node {
+func wideDeep(c *models.Builder, k *benchCase, in inputs) *G.Node {
 	slots := k.IDs
 	wide := ops.Sum(c, layers.Embedding(c, in.ids, k.Rows, 1, layers.Weights{}), ops.Axes(1))
 	deep := layers.Embedding(c, in.ids, k.Rows, k.Width, layers.Weights{})
@@ -107,7 +107,7 @@ func wideDeep(c *models.Builder, k *kase, in inputs) *G.Node {
 }
 
 // loss is the mean cross-entropy of the logits.
-func loss(c *models.Builder, k *kase, in inputs, logits *G.Node) *G.Node {
+func loss(c *models.Builder, k *benchCase, in inputs, logits *G.Node) *G.Node {
 	if k.Classes > 1 {
 		return losses.SparseSoftmaxCrossEntropy(c, in.labels, logits, losses.Options{})
 	}

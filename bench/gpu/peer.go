@@ -42,7 +42,7 @@ type answer struct {
 
 // peerCase is a case with what its variables begin with.
 type peerCase struct {
-	*kase
+	*benchCase
 	Variables []initial `json:"variables"`
 }
 

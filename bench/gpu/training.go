@@ -16,7 +16,7 @@ import (
 
 // training is a case as the engine's graph: its train step, and its logits in evaluation.
 type training struct {
-	k        *kase
+	k        *benchCase
 	graph    *graph.Graph
 	spec     engine.Spec
 	initials []initial // of the weights, in the order of their making
@@ -31,7 +31,7 @@ type built struct {
 	trainOp *optimizers.TrainOp
 }
 
-func (k *kase) model(mode models.Mode) (m built, err error) {
+func (k *benchCase) model(mode models.Mode) (m built, err error) {
 	net := networks[k.Net]
 	m.b, err = models.Build(models.Options{Mode: mode, Seed: 4, Batch: k.Batch}, func(b *models.Builder) error {
 		m.in.x = b.Input("x", tensor.Float32, append([]int{k.Batch}, k.Dims...)...)
@@ -61,7 +61,7 @@ func (k *kase) model(mode models.Mode) (m built, err error) {
 
 // newTraining makes the train step. Where the data is resident it is variables, "data/x" and so on, else feeds: x,
 // (ids,) labels.
-func newTraining(k *kase, resident bool) (*training, error) {
+func newTraining(k *benchCase, resident bool) (*training, error) {
 	m, err := k.model(models.Train)
 	if err != nil {
 		return nil, err
@@ -124,7 +124,7 @@ func (t *training) leaves(gb *graph.Builder, m built, resident bool) map[*G.Node
 }
 
 // newLogits makes a graph of x, and ids, to the logits in evaluation.
-func newLogits(k *kase) (*training, error) {
+func newLogits(k *benchCase) (*training, error) {
 	m, err := k.model(models.Eval)
 	if err != nil {
 		return nil, err

@@ -60,7 +60,7 @@ def end():
 def model(features, labels, mode):
     table = v1.get_variable("table", [ROWS, WIDTH], initializer=v1.zeros_initializer(), partitioner=v1.fixed_size_partitioner(SERVERS))
     x = tf.reduce_sum(tf.nn.embedding_lookup(table, features["x"]), 1)
-    kernel = v1.get_variable("kernel", [WIDTH, 1], initializer=v1.constant_initializer(given.weights["kernel"]))
+    kernel = v1.get_variable("kernel", [WIDTH, 1], initializer=v1.constant_initializer(fixtures.weights["kernel"]))
     bias = v1.get_variable("bias", [1], initializer=v1.zeros_initializer())
     logits = tf.matmul(x, kernel) + bias
     loss = v1.losses.sigmoid_cross_entropy(tf.cast(labels, tf.float32)[:, None], logits)
@@ -69,7 +69,7 @@ def model(features, labels, mode):
 
 
 def dataset():
-    return tf.data.Dataset.from_tensor_slices(({"x": given.x}, given.y)).batch(BATCH, drop_remainder=True).cache().repeat().prefetch(2)
+    return tf.data.Dataset.from_tensor_slices(({"x": fixtures.x}, fixtures.y)).batch(BATCH, drop_remainder=True).cache().repeat().prefetch(2)
 
 
 def train():
@@ -98,7 +98,7 @@ def follow():
     os._exit(0)
 
 
-given, servers = link.Given(sys.argv[1]), []
+fixtures, servers = link.Fixtures(sys.argv[1]), []
 if "TF_CONFIG" not in os.environ:
     free = ports(SERVERS + 1)
     cluster = {"chief": free[:1], "ps": free[1:]}

@@ -15,8 +15,8 @@ torch.set_num_threads(link.THREADS)
 CASES = [(n, b) for n in ["mlp", "cnn", "resnet20"] for b in [1, 64]]
 
 
-def network(name, given):
-    return torch.nn.Sequential(nets.build(name, given, same=True), torch.nn.Softmax(-1)).eval()
+def network(name, fixtures):
+    return torch.nn.Sequential(nets.build(name, fixtures, same=True), torch.nn.Softmax(-1)).eval()
 
 
 def torch_runner(model, x, dtype):
@@ -43,8 +43,8 @@ def onnx_runner(model, x):
 
 runners, sizes = {}, {}
 for name in ["mlp", "cnn", "resnet20"]:
-    given = link.Given(os.path.join(folder, name))
-    x, model = nets.images(name, given.x), network(name, given)
+    fixtures = link.Fixtures(os.path.join(folder, name))
+    x, model = nets.images(name, fixtures.x), network(name, fixtures)
     sizes[name] = len(x)
     runners[name] = onnx_runner(model, x) if kind == "onnxruntime" else torch_runner(model, x, torch.float64 if kind == "float64" else torch.float32)
 

@@ -35,13 +35,13 @@ def serve(version, values, run):
         send(seconds=run(steps, case), peak_kb=peak_kb())
 
 
-class Given:
+class Fixtures:
     """weights: names to arrays, in the order of their making; x, y: the data."""
 
     def __init__(self, folder):
-        with open(os.path.join(folder, "given.json")) as f:
+        with open(os.path.join(folder, "fixtures.json")) as f:
             tensors = json.load(f)["tensors"]
-        with open(os.path.join(folder, "given.bin"), "rb") as f:
+        with open(os.path.join(folder, "fixtures.bin"), "rb") as f:
             raw = f.read()
         self.weights = {}
         for t in tensors:

@@ -15,15 +15,15 @@ logging.disable(logging.WARNING)
 v1.logging.set_verbosity(v1.logging.ERROR)
 
 name, kind = sys.argv[1], sys.argv[3]
-given, batch = link.Given(sys.argv[2]), link.BATCH[name]
+fixtures, batch = link.Fixtures(sys.argv[2]), link.BATCH[name]
 
 
 def dataset(x):
-    return tf.data.Dataset.from_tensor_slices((x, given.y)).batch(batch, drop_remainder=True).cache().repeat().prefetch(2)
+    return tf.data.Dataset.from_tensor_slices((x, fixtures.y)).batch(batch, drop_remainder=True).cache().repeat().prefetch(2)
 
 
 def estimator_mlp(features, labels, mode):
-    x, kernels, biases = features["x"], given.ending("/kernel"), given.ending("/bias")
+    x, kernels, biases = features["x"], fixtures.ending("/kernel"), fixtures.ending("/bias")
     for i, (k, b) in enumerate(zip(kernels, biases)):
         x = v1.layers.dense(x, k.shape[1], activation=tf.nn.relu if i < 2 else None,
                             kernel_initializer=v1.constant_initializer(k), bias_initializer=v1.constant_initializer(b))
@@ -44,10 +44,10 @@ def estimator():
         column = tf.feature_column.categorical_column_with_identity("x", 1000000)
         est = v1.estimator.LinearClassifier([column], optimizer=v1.train.AdagradOptimizer(0.1), config=run_config(),
                                             loss_reduction=v1.losses.Reduction.SUM_OVER_BATCH_SIZE)
-        scope = {"linear/linear_model/x/weights": given.ending("/embeddings")[0], "linear/linear_model/bias_weights": given.weights["bias"]}
+        scope = {"linear/linear_model/x/weights": fixtures.ending("/embeddings")[0], "linear/linear_model/bias_weights": fixtures.weights["bias"]}
         hook = PacerHook(Pacer(), lambda: loss_of(v1.get_default_graph()))
         hook = WithValues(hook, scope)
-    est.train(lambda: dataset({"x": given.x}), hooks=[hook])
+    est.train(lambda: dataset({"x": fixtures.x}), hooks=[hook])
 
 
 class WithValues(v1.train.SessionRunHook):
@@ -66,9 +66,9 @@ class WithValues(v1.train.SessionRunHook):
 def graph_sparse():
     """The same model, written by hand: embedding_lookup_sparse and Adagrad."""
     with tf.Graph().as_default():
-        x, y = v1.data.make_one_shot_iterator(dataset(given.x)).get_next()
-        table = v1.get_variable("w", initializer=given.ending("/embeddings")[0], use_resource=True)
-        bias = v1.get_variable("b", initializer=given.weights["bias"], use_resource=True)
+        x, y = v1.data.make_one_shot_iterator(dataset(fixtures.x)).get_next()
+        table = v1.get_variable("w", initializer=fixtures.ending("/embeddings")[0], use_resource=True)
+        bias = v1.get_variable("b", initializer=fixtures.weights["bias"], use_resource=True)
         rows = tf.repeat(tf.range(batch, dtype=tf.int64), 40)
         at = tf.stack([rows, tf.tile(tf.range(40, dtype=tf.int64), [batch])], 1)
         ids = tf.SparseTensor(at, tf.reshape(x, [-1]), [batch, 40])
@@ -102,10 +102,10 @@ def keras():
     dense = tf.keras.layers.Dense
     model = tf.keras.Sequential([dense(512, "relu"), dense(256, "relu"), dense(10)])
     model.build((None, 784))
-    model.set_weights([v for pair in zip(given.ending("/kernel"), given.ending("/bias")) for v in pair])
+    model.set_weights([v for pair in zip(fixtures.ending("/kernel"), fixtures.ending("/bias")) for v in pair])
     model.compile(tf.keras.optimizers.Adam(epsilon=1e-8), tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True))
     # steps_per_epoch bounds a run: nobody asks for that many steps.
-    model.fit(dataset(given.x), steps_per_epoch=1 << 30, verbose=0, callbacks=[PacerCallback()])
+    model.fit(dataset(fixtures.x), steps_per_epoch=1 << 30, verbose=0, callbacks=[PacerCallback()])
 
 
 {"estimator": estimator, "keras": keras, "graph": graph_sparse}[kind]()

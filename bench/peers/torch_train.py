@@ -10,15 +10,15 @@ import nets
 
 name, kind = sys.argv[1], sys.argv[3]
 checked = 1 if "startup" in sys.argv else 4
-given, batch = link.Given(sys.argv[2]), link.BATCH[name]
+fixtures, batch = link.Fixtures(sys.argv[2]), link.BATCH[name]
 torch.set_num_threads(link.THREADS)
 DECAY = 1e-4 if name == "resnet20" else 0  # of kernels: loss + DECAY * sum(w^2)
 
 
 class Training:
     def __init__(self, same):
-        self.model = nets.build(name, given, same).train()
-        self.x, self.y = nets.images(name, given.x), torch.tensor(given.y)
+        self.model = nets.build(name, fixtures, same).train()
+        self.x, self.y = nets.images(name, fixtures.x), torch.tensor(fixtures.y)
         if kind == "channels_last":
             self.model, self.x = self.model.to(memory_format=torch.channels_last), self.x.contiguous(memory_format=torch.channels_last)
         if kind == "float64":

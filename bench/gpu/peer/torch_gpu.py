@@ -1,4 +1,4 @@
-"""torch_gpu.py CASE.json: a case of ../kase.go in PyTorch. Commands on stdin, an answer of one line of JSON to each:
+"""torch_gpu.py CASE.json: a case of ../cases.go in PyTorch. Commands on stdin, an answer of one line of JSON to each:
 
     reference          {"losses": [...]}              eager, in the case's reference type
     prepare KIND       {"losses": [...], "seconds"}   of the first steps, as they are timed later

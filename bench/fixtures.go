@@ -14,16 +14,16 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// given is what all contenders of a subject start from: initial weights, in the
+// fixtures is what all contenders of a subject start from: initial weights, in the
 // order of their making, and batches. It is a folder with the tensors one after
-// the other in given.bin, a list of them in given.json, and the weights once more
+// the other in fixtures.bin, a list of them in fixtures.json, and the weights once more
 // as a checkpoint.
-type given struct {
-	Tensors []givenTensor `json:"tensors"`
+type fixtures struct {
+	Tensors []fixtureTensor `json:"tensors"`
 	values  []*tensor.Tensor
 }
 
-type givenTensor struct {
+type fixtureTensor struct {
 	Name   string `json:"name"`
 	DType  string `json:"dtype"` // NumPy's name
 	Shape  []int  `json:"shape"`
@@ -31,26 +31,26 @@ type givenTensor struct {
 	Data   bool   `json:"data"` // a batch's, not a weight
 }
 
-func (g *given) add(name string, data bool, t *tensor.Tensor) {
+func (g *fixtures) add(name string, data bool, t *tensor.Tensor) {
 	offset := 0
 	for _, v := range g.values {
 		offset += len(v.Bytes)
 	}
-	g.Tensors = append(g.Tensors, givenTensor{name, t.DType.String(), t.Shape, offset, data})
+	g.Tensors = append(g.Tensors, fixtureTensor{name, t.DType.String(), t.Shape, offset, data})
 	g.values = append(g.values, t)
 }
 
 // get returns a tensor; a name that is not there is a mistake of this program.
-func (g *given) get(name string) (*tensor.Tensor, error) {
+func (g *fixtures) get(name string) (*tensor.Tensor, error) {
 	for i, t := range g.Tensors {
 		if t.Name == name {
 			return g.values[i], nil
 		}
 	}
-	return nil, fmt.Errorf("no tensor %s is given", name)
+	return nil, fmt.Errorf("no tensor %s among the fixtures", name)
 }
 
-func (g *given) write(ctx context.Context, dir string) error {
+func (g *fixtures) write(ctx context.Context, dir string) error {
 	list, err := json.Marshal(g)
 	if err != nil {
 		return err
@@ -58,7 +58,7 @@ func (g *given) write(ctx context.Context, dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(dir, "given.json"), list, 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "fixtures.json"), list, 0o644); err != nil {
 		return err
 	}
 	var b []byte
@@ -69,7 +69,7 @@ func (g *given) write(ctx context.Context, dir string) error {
 			weights[g.Tensors[i].Name] = v
 		}
 	}
-	if err := os.WriteFile(filepath.Join(dir, "given.bin"), b, 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "fixtures.bin"), b, 0o644); err != nil {
 		return err
 	}
 	s, err := checkpoint.NewSaver(filepath.Join(dir, "weights"), checkpoint.Options{})
@@ -80,19 +80,19 @@ func (g *given) write(ctx context.Context, dir string) error {
 	return err
 }
 
-var givenTypes = map[string]tensor.DType{"float32": tensor.Float32, "int64": tensor.Int64}
+var fixtureTypes = map[string]tensor.DType{"float32": tensor.Float32, "int64": tensor.Int64}
 
-// readGiven reads the batches alone: weights come from the checkpoint.
-func readGiven(dir string) (*given, error) {
-	list, err := os.ReadFile(filepath.Join(dir, "given.json"))
+// readFixtures reads the batches alone: weights come from the checkpoint.
+func readFixtures(dir string) (*fixtures, error) {
+	list, err := os.ReadFile(filepath.Join(dir, "fixtures.json"))
 	if err != nil {
 		return nil, err
 	}
-	g := &given{}
+	g := &fixtures{}
 	if err := json.Unmarshal(list, g); err != nil {
 		return nil, err
 	}
-	f, err := os.Open(filepath.Join(dir, "given.bin"))
+	f, err := os.Open(filepath.Join(dir, "fixtures.bin"))
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +102,7 @@ func readGiven(dir string) (*given, error) {
 			g.values = append(g.values, nil)
 			continue
 		}
-		v := tensor.New(givenTypes[t.DType], t.Shape...)
+		v := tensor.New(fixtureTypes[t.DType], t.Shape...)
 		if _, err := f.ReadAt(v.Bytes, int64(t.Offset)); err != nil {
 			return nil, err
 		}

@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// contest is ours and the peer's ways of one case.
-type contest struct {
+// comparison is ours and the peer's ways of one case.
+type comparison struct {
 	*bench
-	k       *kase
+	k       *benchCase
 	t       *training
 	ours    *session
 	peer    *peer // nil: none
@@ -22,7 +22,7 @@ type contest struct {
 	steps   map[string]int       // in a block
 }
 
-func (c *contest) close() error {
+func (c *comparison) close() error {
 	var errs []error
 	if c.peer != nil {
 		errs = append(errs, c.peer.stop())
@@ -34,7 +34,7 @@ func (c *contest) close() error {
 }
 
 // prepare starts the peer and makes its ways ready. Without one ours is measured alone.
-func (c *contest) prepare() {
+func (c *comparison) prepare() {
 	if !c.join() {
 		return
 	}
@@ -68,7 +68,7 @@ func (c *contest) prepare() {
 }
 
 // join starts the peer; it reports whether there is one.
-func (c *contest) join() bool {
+func (c *comparison) join() bool {
 	p, err := startPeer(context.Background(), c.python, c.dir, c.t)
 	if err != nil {
 		c.r.miss(c.k.Name, err)
@@ -84,7 +84,7 @@ func (c *contest) join() bool {
 }
 
 // ready prepares a way of the peer, or notes why it cannot.
-func (c *contest) ready(kind string) {
+func (c *comparison) ready(kind string) {
 	a, err := c.peer.ask(min(c.left(), 3*time.Minute), "prepare", kind)
 	if err != nil {
 		c.missKind(kind, err)
@@ -94,7 +94,7 @@ func (c *contest) ready(kind string) {
 }
 
 // missKind notes an error of a way of the peer, after which there may be no peer.
-func (c *contest) missKind(kind string, err error) {
+func (c *comparison) missKind(kind string, err error) {
 	c.r.miss(c.k.Name+", PyTorch "+kind, err)
 	if errors.Is(err, errEnded) {
 		c.lose()
@@ -102,7 +102,7 @@ func (c *contest) missKind(kind string, err error) {
 }
 
 // lose ends the peer.
-func (c *contest) lose() {
+func (c *comparison) lose() {
 	if err := c.peer.stop(); err != nil {
 		c.r.miss(c.k.Name, err)
 	}
@@ -111,7 +111,7 @@ func (c *contest) lose() {
 
 // check compares the losses with the reference. A peer's way that computes something else is not measured; where there is
 // no reference, ours is compared with the peer's first way.
-func (c *contest) check() error {
+func (c *comparison) check() error {
 	right, name := c.losses["reference"], "the reference"
 	if right == nil && len(c.kinds) > 0 {
 		right, name = c.losses[c.kinds[0]], c.kinds[0]
@@ -155,7 +155,7 @@ func finite(losses []float64) error {
 }
 
 // rounds times blocks in turn: ours, theirs, ours, theirs. The first round finds how many steps make a block, and warms up.
-func (c *contest) rounds(ctx context.Context) error {
+func (c *comparison) rounds(ctx context.Context) error {
 	all := append([]string{ours}, c.kinds...)
 	for _, name := range all {
 		c.steps[name] = 3
@@ -186,7 +186,7 @@ func (c *contest) rounds(ctx context.Context) error {
 }
 
 // time is the seconds of a step, over a block.
-func (c *contest) time(ctx context.Context, name string) (float64, error) {
+func (c *comparison) time(ctx context.Context, name string) (float64, error) {
 	n := c.steps[name]
 	if name == ours {
 		took, err := c.g.timed(func() error { return c.ours.steps(ctx, n) })
@@ -197,7 +197,7 @@ func (c *contest) time(ctx context.Context, name string) (float64, error) {
 }
 
 // report adds the rows of the case.
-func (c *contest) report() {
+func (c *comparison) report() {
 	flops, bytes := c.t.cost()
 	for _, name := range append([]string{ours}, c.kinds...) {
 		s := slices.Sorted(slices.Values(c.seconds[name]))

@@ -9,8 +9,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// kase is one row of the table: a network, its sizes and how both sides compute.
-type kase struct {
+// benchCase is one row of the table: a network, its sizes and how both sides compute.
+type benchCase struct {
 	Name      string   `json:"name"`
 	Net       string   `json:"net"`
 	Batch     int      `json:"batch"`
@@ -28,7 +28,7 @@ type kase struct {
 	Tolerance float64  `json:"tolerance"`      // relative, of the losses
 }
 
-var cases = []kase{
+var cases = []benchCase{
 	{Name: "mlp_128", Net: "mlp", Batch: 128, Dims: []int{784}, Classes: 10, Precision: "tf32", Rule: "adam", Rate: 0.001, Kinds: []string{"max-autotune", "graph"}, Reference: "float64", Tolerance: 5e-3},
 	{Name: "mlp_8192", Net: "mlp", Batch: 8192, Dims: []int{784}, Classes: 10, Precision: "tf32", Rule: "adam", Rate: 0.001, Kinds: []string{"max-autotune", "graph"}, Reference: "float64", Tolerance: 5e-3},
 	{Name: "resnet20_128", Net: "resnet20", Batch: 128, Dims: []int{32, 32, 3}, Classes: 10, Precision: "tf32", Rule: "momentum", Rate: 0.01, Kinds: []string{"reduce-overhead", "graph"}, Reference: "float64", Tolerance: 1e-2},
@@ -38,7 +38,7 @@ var cases = []kase{
 }
 
 // tiny is the case for the emulated GPU.
-func (k kase) tiny() kase {
+func (k benchCase) tiny() benchCase {
 	k.Tiny, k.Batch, k.Kinds = true, 4, []string{"eager"}
 	if k.precision() == engine.BF16Mixed {
 		k.Tolerance = 0.3 // statistics over a few numbers make rounding count
@@ -55,7 +55,7 @@ func (k kase) tiny() kase {
 }
 
 // narrow is what widths are divided by.
-func (k *kase) narrow() int {
+func (k *benchCase) narrow() int {
 	if k.Tiny {
 		return 8
 	}
@@ -63,26 +63,26 @@ func (k *kase) narrow() int {
 }
 
 // depth is how many blocks a stage has.
-func (k *kase) depth(blocks int) int {
+func (k *benchCase) depth(blocks int) int {
 	if k.Tiny {
 		return 1
 	}
 	return blocks
 }
 
-func (k *kase) precision() engine.Precision {
+func (k *benchCase) precision() engine.Precision {
 	all := []engine.Precision{engine.Float32, engine.TF32, engine.BF16Mixed}
 	return all[max(0, slices.IndexFunc(all, func(p engine.Precision) bool { return p.String() == k.Precision }))]
 }
 
 // chosen are the cases of a list of names; all of an empty one.
-func chosen(names string) ([]kase, error) {
+func chosen(names string) ([]benchCase, error) {
 	if names == "" {
 		return cases, nil
 	}
-	var out []kase
+	var out []benchCase
 	for name := range strings.SplitSeq(names, ",") {
-		i := slices.IndexFunc(cases, func(k kase) bool { return k.Name == name })
+		i := slices.IndexFunc(cases, func(k benchCase) bool { return k.Name == name })
 		if i < 0 {
 			var known []string
 			for _, k := range cases {
@@ -103,7 +103,7 @@ const (
 )
 
 // data are the batch that is used in every step: x, ids, labels; those that the case does not have are nil.
-func (k *kase) data() (x, ids, labels *tensor.Tensor) {
+func (k *benchCase) data() (x, ids, labels *tensor.Tensor) {
 	x = tensor.New(tensor.Float32, append([]int{k.Batch}, k.Dims...)...)
 	uniform(tensor.Values[float32](x), seedX, 1)
 	labels = tensor.New(tensor.Int64, k.Batch)
