@@ -1,0 +1,44 @@
+package ops
+
+// Convolutions, pools and other work on images.
+var (
+	AvgPool = define("AvgPool(value: T) -> output: T",
+		"ksize: list(int)", "strides: list(int)", "padding: {'SAME', 'VALID'}", "data_format: {'NHWC', 'NCHW'} = 'NHWC'", "T: floats").precision(Follows).heavy()
+	Conv2D = define("Conv2D(input: T, filter: T) -> output: T",
+		"T: {int32, float16, bfloat16, float32, float64}", "strides: list(int)", "use_cudnn_on_gpu: bool = true", "padding: {'SAME', 'VALID', 'EXPLICIT'}", "explicit_paddings: list(int) = []", "data_format: {'NHWC', 'NCHW'} = 'NHWC'", "dilations: list(int) = [1,1,1,1]").precision(Multiplies).heavy()
+	Conv2DBackpropInput = define("Conv2DBackpropInput(input_sizes: int32 unread, filter: T, out_backprop: T) -> output: T",
+		"T: {int32, float16, bfloat16, float32, float64}", "strides: list(int)", "use_cudnn_on_gpu: bool = true", "padding: {'SAME', 'VALID', 'EXPLICIT'}", "explicit_paddings: list(int) = []", "data_format: {'NHWC', 'NCHW'} = 'NHWC'", "dilations: list(int) = [1,1,1,1]").precision(Multiplies).grows()
+	DepthwiseConv2dNative = define("DepthwiseConv2dNative(input: T, filter: T) -> output: T",
+		"T: floats", "strides: list(int)", "padding: {'SAME', 'VALID', 'EXPLICIT'}", "explicit_paddings: list(int) = []", "data_format: {'NHWC', 'NCHW'} = 'NHWC'", "dilations: list(int) = [1,1,1,1]").precision(Multiplies).heavy()
+	MaxPool = define("MaxPool(input: T) -> output: T",
+		"T: {int8, int16, int32, int64, uint8, uint16, float16, bfloat16, float32, float64} = float32", "ksize: list(int)", "strides: list(int)", "padding: {'SAME', 'VALID', 'EXPLICIT'}", "explicit_paddings: list(int) = []", "data_format: {'NHWC', 'NCHW', 'NCHW_VECT_C'} = 'NHWC'").precision(Follows).heavy()
+	ResizeBilinear = define("ResizeBilinear(images: T, size: int32 size) -> resized_images: float32",
+		"T: {int8, int16, int32, int64, uint8, uint16, float16, bfloat16, float32, float64}", "align_corners: bool = false", "half_pixel_centers: bool = false").grows()
+	ResizeNearestNeighbor = define("ResizeNearestNeighbor(images: T, size: int32 size) -> resized_images: T",
+		"T: {int8, int16, int32, int64, uint8, uint16, float16, bfloat16, float32, float64}", "align_corners: bool = false", "half_pixel_centers: bool = false").grows()
+	Conv2DBackpropFilter = define("Conv2DBackpropFilter(input: T, filter_sizes: int32 unread, out_backprop: T) -> output: T",
+		"T: floats", "strides: list(int)", "use_cudnn_on_gpu: bool = true", "padding: {'SAME', 'VALID', 'EXPLICIT'}", "explicit_paddings: list(int) = []", "data_format: {'NHWC', 'NCHW'} = 'NHWC'", "dilations: list(int) = [1,1,1,1]").precision(Multiplies)
+	DepthwiseConv2dNativeBackpropFilter = define("DepthwiseConv2dNativeBackpropFilter(input: T, filter_sizes: int32 unread, out_backprop: T) -> output: T",
+		"T: floats", "strides: list(int)", "padding: {'SAME', 'VALID', 'EXPLICIT'}", "explicit_paddings: list(int) = []", "data_format: {'NHWC', 'NCHW'} = 'NHWC'", "dilations: list(int) = [1,1,1,1]").precision(Multiplies)
+	DepthwiseConv2dNativeBackpropInput = define("DepthwiseConv2dNativeBackpropInput(input_sizes: int32 unread, filter: T, out_backprop: T) -> output: T",
+		"T: floats", "strides: list(int)", "padding: {'SAME', 'VALID', 'EXPLICIT'}", "explicit_paddings: list(int) = []", "data_format: {'NHWC', 'NCHW'} = 'NHWC'", "dilations: list(int) = [1,1,1,1]").precision(Multiplies)
+	AvgPoolGrad = define("AvgPoolGrad(orig_input_shape: int32 unread, grad: T) -> output: T",
+		"ksize: list(int)", "strides: list(int)", "padding: {'SAME', 'VALID'}", "data_format: {'NHWC', 'NCHW'} = 'NHWC'", "T: floats").precision(Follows)
+	MaxPoolGrad = define("MaxPoolGrad(orig_input: T, orig_output: T, grad: T) -> output: T",
+		"ksize: list(int)", "strides: list(int)", "padding: {'SAME', 'VALID', 'EXPLICIT'}", "explicit_paddings: list(int) = []", "data_format: {'NHWC', 'NCHW'} = 'NHWC'", "T: reals = float32").precision(Follows)
+	ResizeArea = define("ResizeArea(images: T, size: int32) -> resized_images: float32",
+		"T: {int8, int16, int32, int64, uint8, uint16, float16, bfloat16, float32, float64}", "align_corners: bool = false")
+	ResizeBicubic = define("ResizeBicubic(images: T, size: int32) -> resized_images: float32",
+		"T: {int8, int16, int32, int64, uint8, uint16, float16, bfloat16, float32, float64}", "align_corners: bool = false", "half_pixel_centers: bool = false")
+	LRN = define("LRN(input: T) -> output: T",
+		"depth_radius: int = 5", "bias: float = 1.0", "alpha: float = 1.0", "beta: float = 0.5", "T: {float16, bfloat16, float32} = float32").sameShape()
+	AdjustContrastv2        = define("AdjustContrastv2(images: T, contrast_factor: float32) -> output: T", "T: {float16, float32} = float32").sameShape()
+	AdjustHue               = define("AdjustHue(images: T, delta: float32) -> output: T", "T: {float16, float32} = float32").sameShape()
+	AdjustSaturation        = define("AdjustSaturation(images: T, scale: float32) -> output: T", "T: {float16, float32} = float32").sameShape()
+	HSVToRGB                = define("HSVToRGB(images: T) -> output: T", "T: floats = float32").sameShape()
+	RGBToHSV                = define("RGBToHSV(images: T) -> output: T", "T: floats = float32").sameShape()
+	FakeQuantWithMinMaxArgs = define("FakeQuantWithMinMaxArgs(inputs: float32) -> outputs: float32",
+		"min: float = -6.0", "max: float = 6.0", "num_bits: int = 8", "narrow_range: bool = false").sameShape()
+	FakeQuantWithMinMaxVars = define("FakeQuantWithMinMaxVars(inputs: float32, min: float32, max: float32) -> outputs: float32",
+		"num_bits: int = 8", "narrow_range: bool = false").sameShape()
+)

@@ -1,0 +1,21 @@
+package ops
+
+// Ops that only compiled programs have: what fusion makes of several.
+var (
+	FusedMatMul      = define("_FusedMatMul(a: T, b: T, args: num_args*T) -> product: T", "T: floats", "transpose_a: bool = false", "transpose_b: bool = false")
+	FusedConv2D      = define("_FusedConv2D(input: T, filter: T, args: num_args*T) -> output: T", "T: floats")
+	FusedBatchNormEx = define("_FusedBatchNormEx(x: T, scale: U, offset: U, mean: U, variance: U, side_input: num_side_inputs*T) -> " +
+		"y: T, batch_mean: U, batch_variance: U, reserve_space_1: U, reserve_space_2: U, reserve_space_3: U")
+
+	// ElementwiseRegion is a part of a graph that works element by element: see NewChain of the GPU's kernels.
+	ElementwiseRegion = define("_Elementwise(sources: [Tin]) -> results: [Tout]")
+	// Guard gives 0 where updates are to be made.
+	Guard = define("_Guard(made: bool) -> guard: int64")
+	// RowNumbers gives the row of each value of a ragged column, RaggedCombine the sums of its rows, and RaggedSpread a
+	// row's value for each of its values.
+	RowNumbers    = define("_RowNumbers(ids: Tids, offsets: int64) -> rows: int32")
+	RaggedCombine = define("_RaggedCombine(values: T, args: [Targs]) -> sums: T")
+	RaggedSpread  = define("_RaggedSpread(rows: T, ids: Tids, offsets: int64) -> values: T")
+	// SumByIndex sums rows of equal index: see graph.SumByIndex.
+	SumByIndex = define("_SumByIndex(values: T, indices: Tindices) -> sums: T, first: Tindices", "rows: int")
+)

@@ -1,0 +1,38 @@
+package ops
+
+import (
+	"slices"
+
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// Update is the order of the inputs of an op that updates variables by a gradient.
+type Update struct {
+	Variables int   // how many come first: the trained one, then its slots
+	Gradient  int   // which input is the gradient, or what is added to rows
+	Indices   int   // which input has the rows' indices, -1 for none: whole variables are updated
+	Scalars   []int // the other inputs in order
+	Inputs    int   // all of them
+}
+
+// gradientNames are TensorFlow's.
+var gradientNames = []string{"grad", "delta", "updates"}
+
+// Update returns the order of an update's inputs, false where the op is none.
+func (d *Def) Update() (Update, bool) {
+	in := d.Inputs()
+	u := Update{Indices: -1, Gradient: -1, Inputs: len(in)}
+	for i, a := range in {
+		switch {
+		case a.TypeAttr == "" && a.Type == tensor.Resource:
+			u.Variables++
+		case slices.Contains(gradientNames, a.Name):
+			u.Gradient = i
+		case a.Name == "indices":
+			u.Indices = i
+		default:
+			u.Scalars = append(u.Scalars, i)
+		}
+	}
+	return u, d.State == Writes && u.Variables > 0 && u.Gradient >= 0
+}

@@ -1,0 +1,21 @@
+package ops
+
+// Variables and checkpoints.
+var (
+	Assert                = define("Assert(condition: bool, data: [T])", "summarize: int = 3").state(Effects)
+	Assign                = define("Assign(ref: &T, value: T) -> output_ref: &T", "validate_shape: bool = true", "use_locking: bool = true").state(Writes)
+	AssignAddVariableOp   = define("AssignAddVariableOp(resource: resource, value: dtype)").state(Writes)
+	AssignSubVariableOp   = define("AssignSubVariableOp(resource: resource, value: dtype)").state(Writes)
+	AssignVariableOp      = define("AssignVariableOp(resource: resource, value: dtype)", "validate_shape: bool = false").state(Writes)
+	DestroyResourceOp     = define("DestroyResourceOp(resource: resource)", "ignore_lookup_error: bool = true").state(Writes).opaque()
+	IsVariableInitialized = define("IsVariableInitialized(ref: &dtype) -> is_initialized: bool").state(Reads)
+	ReadVariableOp        = define("ReadVariableOp(resource: resource) -> value: dtype").state(Reads)
+	RestoreV2             = define("RestoreV2(prefix: string, tensor_names: string, shape_and_slices: string) -> tensors: [dtypes]").state(Reads)
+	VarHandleOp           = define("VarHandleOp() -> resource: resource",
+		"container: string = ''", "shared_name: string = ''", "debug_name: string = ''", "dtype: type", "shape: shape", "allowed_devices: list(string) = []").state(Handle)
+	VarIsInitializedOp = define("VarIsInitializedOp(resource: resource) -> is_initialized: bool").state(Reads)
+	Variable           = define("Variable() -> ref: &dtype", "shape: shape", "container: string = ''", "shared_name: string = ''").state(Handle)
+	VariableV2         = define("VariableV2() -> ref: &dtype", "shape: shape", "container: string = ''", "shared_name: string = ''").state(Handle)
+	ResourceScatterAdd = define("ResourceScatterAdd(resource: resource, indices: Tindices, updates: dtype)", "dtype: numbers", "Tindices: indices").state(Writes)
+	ResourceScatterSub = define("ResourceScatterSub(resource: resource, indices: Tindices, updates: dtype)", "dtype: numbers", "Tindices: indices").state(Writes)
+)
