@@ -6,14 +6,15 @@ import (
 	"math"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
 )
 
 // normOps are batch normalization over all dimensions but the last.
-var normOps = map[string]opDef{
-	"_FusedBatchNormEx":    {compile: floats(compileBatchNorm[float32], compileBatchNorm[float64])},
-	"FusedBatchNormV3":     {compile: floats(compileBatchNorm[float32], compileBatchNorm[float64])},
-	"FusedBatchNormGradV3": {compile: floats(compileBatchNormGrad[float32], compileBatchNormGrad[float64])},
+var normOps = map[*ops.Def]opDef{
+	ops.FusedBatchNormEx:     {compile: floats(compileBatchNorm[float32], compileBatchNorm[float64])},
+	ops.FusedBatchNormV3:     {compile: floats(compileBatchNorm[float32], compileBatchNorm[float64])},
+	ops.FusedBatchNormGradV3: {compile: floats(compileBatchNormGrad[float32], compileBatchNormGrad[float64])},
 }
 
 // perChannel checks that the given values are vectors of x's channels and of its type.

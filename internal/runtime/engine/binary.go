@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
 	"github.com/goestimator/goestimator/tensor"
 )
@@ -17,28 +18,28 @@ type number interface {
 type integer interface{ int32 | int64 | uint8 }
 
 // binaryOps take two operands under NumPy's broadcasting.
-var binaryOps = map[string]opDef{
-	"Add":               arithmetic(kernels.Add, add[int32], add[int64], add[uint8]),
-	"AddV2":             arithmetic(kernels.Add, add[int32], add[int64], add[uint8]),
-	"Sub":               arithmetic(kernels.Sub, sub[int32], sub[int64], sub[uint8]),
-	"Mul":               arithmetic(kernels.Mul, mul[int32], mul[int64], mul[uint8]),
-	"Maximum":           arithmetic(kernels.Max, larger[int32], larger[int64], larger[uint8]),
-	"Minimum":           arithmetic(kernels.Min, smaller[int32], smaller[int64], smaller[uint8]),
-	"SquaredDifference": arithmetic(kernels.SquaredDifference, sqdiff[int32], sqdiff[int64], sqdiff[uint8]),
-	"RealDiv":           arithmetic(kernels.Div, nil, nil, nil),
-	"Div":               arithmetic(kernels.Div, nil, nil, nil),
-	"Pow":               arithmetic(kernels.Pow, nil, nil, nil),
-	"DivNoNan":          elementwise(map[tensor.DType]compileFunc{tensor.Float32: kernelBinary[float32](kernels.DivNoNan), tensor.Float64: kernelBinary[float64](kernels.DivNoNan)}),
-	"FloorDiv":          elementwise(map[tensor.DType]compileFunc{tensor.Float32: scalarBinary(floorDivFloat[float32]), tensor.Float64: scalarBinary(floorDivFloat[float64]), tensor.Int32: checkedDivision(floorDiv[int32]), tensor.Int64: checkedDivision(floorDiv[int64])}),
-	"FloorMod":          elementwise(map[tensor.DType]compileFunc{tensor.Float32: scalarBinary(floorModFloat[float32]), tensor.Float64: scalarBinary(floorModFloat[float64]), tensor.Int32: checkedDivision(floorMod[int32]), tensor.Int64: checkedDivision(floorMod[int64])}),
-	"LogicalAnd":        elementwise(map[tensor.DType]compileFunc{tensor.Bool: scalarBinary(func(a, b bool) bool { return a && b })}),
-	"LogicalOr":         elementwise(map[tensor.DType]compileFunc{tensor.Bool: scalarBinary(func(a, b bool) bool { return a || b })}),
-	"Equal":             comparison(equal[float32], equal[float64], equal[int32], equal[int64], equal[uint8], equal[bool]),
-	"NotEqual":          comparison(notEqual[float32], notEqual[float64], notEqual[int32], notEqual[int64], notEqual[uint8], notEqual[bool]),
-	"Less":              comparison(less[float32], less[float64], less[int32], less[int64], less[uint8], nil),
-	"LessEqual":         comparison(lessEqual[float32], lessEqual[float64], lessEqual[int32], lessEqual[int64], lessEqual[uint8], nil),
-	"Greater":           comparison(greater[float32], greater[float64], greater[int32], greater[int64], greater[uint8], nil),
-	"GreaterEqual":      comparison(greaterEqual[float32], greaterEqual[float64], greaterEqual[int32], greaterEqual[int64], greaterEqual[uint8], nil),
+var binaryOps = map[*ops.Def]opDef{
+	ops.Add:               arithmetic(kernels.Add, add[int32], add[int64], add[uint8]),
+	ops.AddV2:             arithmetic(kernels.Add, add[int32], add[int64], add[uint8]),
+	ops.Sub:               arithmetic(kernels.Sub, sub[int32], sub[int64], sub[uint8]),
+	ops.Mul:               arithmetic(kernels.Mul, mul[int32], mul[int64], mul[uint8]),
+	ops.Maximum:           arithmetic(kernels.Max, larger[int32], larger[int64], larger[uint8]),
+	ops.Minimum:           arithmetic(kernels.Min, smaller[int32], smaller[int64], smaller[uint8]),
+	ops.SquaredDifference: arithmetic(kernels.SquaredDifference, sqdiff[int32], sqdiff[int64], sqdiff[uint8]),
+	ops.RealDiv:           arithmetic(kernels.Div, nil, nil, nil),
+	ops.Div:               arithmetic(kernels.Div, nil, nil, nil),
+	ops.Pow:               arithmetic(kernels.Pow, nil, nil, nil),
+	ops.DivNoNan:          elementwise(map[tensor.DType]compileFunc{tensor.Float32: kernelBinary[float32](kernels.DivNoNan), tensor.Float64: kernelBinary[float64](kernels.DivNoNan)}),
+	ops.FloorDiv:          elementwise(map[tensor.DType]compileFunc{tensor.Float32: scalarBinary(floorDivFloat[float32]), tensor.Float64: scalarBinary(floorDivFloat[float64]), tensor.Int32: checkedDivision(floorDiv[int32]), tensor.Int64: checkedDivision(floorDiv[int64])}),
+	ops.FloorMod:          elementwise(map[tensor.DType]compileFunc{tensor.Float32: scalarBinary(floorModFloat[float32]), tensor.Float64: scalarBinary(floorModFloat[float64]), tensor.Int32: checkedDivision(floorMod[int32]), tensor.Int64: checkedDivision(floorMod[int64])}),
+	ops.LogicalAnd:        elementwise(map[tensor.DType]compileFunc{tensor.Bool: scalarBinary(func(a, b bool) bool { return a && b })}),
+	ops.LogicalOr:         elementwise(map[tensor.DType]compileFunc{tensor.Bool: scalarBinary(func(a, b bool) bool { return a || b })}),
+	ops.Equal:             comparison(equal[float32], equal[float64], equal[int32], equal[int64], equal[uint8], equal[bool]),
+	ops.NotEqual:          comparison(notEqual[float32], notEqual[float64], notEqual[int32], notEqual[int64], notEqual[uint8], notEqual[bool]),
+	ops.Less:              comparison(less[float32], less[float64], less[int32], less[int64], less[uint8], nil),
+	ops.LessEqual:         comparison(lessEqual[float32], lessEqual[float64], lessEqual[int32], lessEqual[int64], lessEqual[uint8], nil),
+	ops.Greater:           comparison(greater[float32], greater[float64], greater[int32], greater[int64], greater[uint8], nil),
+	ops.GreaterEqual:      comparison(greaterEqual[float32], greaterEqual[float64], greaterEqual[int32], greaterEqual[int64], greaterEqual[uint8], nil),
 }
 
 func add[T number](a, b T) T     { return a + b }

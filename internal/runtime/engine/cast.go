@@ -4,12 +4,13 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/tensor"
 )
 
 // castOps convert element types.
-var castOps = map[string]opDef{
-	"Cast": {compile: compileCast},
+var castOps = map[*ops.Def]opDef{
+	ops.Cast: {compile: compileCast},
 }
 
 func compileCast(c *binding) (runFunc, error) {

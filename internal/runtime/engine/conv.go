@@ -4,19 +4,20 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/internal/compiler/window"
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
 )
 
 // convOps are convolutions over NHWC images.
-var convOps = map[string]opDef{
-	"_FusedConv2D":                        {inplace: addedAt, alone: true, compile: floats(conv(forward, kernels.Conv2D[float32], false), conv(forward, kernels.Conv2D[float64], false))},
-	"Conv2D":                              {compile: floats(conv(forward, kernels.Conv2D[float32], false), conv(forward, kernels.Conv2D[float64], false))},
-	"Conv2DBackpropInput":                 {unread: []int{0}, compile: floats(conv(inputGrad, triple(kernels.Conv2DInputGrad[float32]), false), conv(inputGrad, triple(kernels.Conv2DInputGrad[float64]), false))},
-	"Conv2DBackpropFilter":                {unread: []int{1}, compile: floats(conv(filterGrad, triple(kernels.Conv2DFilterGrad[float32]), false), conv(filterGrad, triple(kernels.Conv2DFilterGrad[float64]), false))},
-	"DepthwiseConv2dNative":               {compile: floats(conv(forward, triple(kernels.DepthwiseConv2D[float32]), true), conv(forward, triple(kernels.DepthwiseConv2D[float64]), true))},
-	"DepthwiseConv2dNativeBackpropInput":  {unread: []int{0}, compile: floats(conv(inputGrad, triple(kernels.DepthwiseInputGrad[float32]), true), conv(inputGrad, triple(kernels.DepthwiseInputGrad[float64]), true))},
-	"DepthwiseConv2dNativeBackpropFilter": {unread: []int{1}, compile: floats(conv(filterGrad, triple(kernels.DepthwiseFilterGrad[float32]), true), conv(filterGrad, triple(kernels.DepthwiseFilterGrad[float64]), true))},
+var convOps = map[*ops.Def]opDef{
+	ops.FusedConv2D:                         {inplace: addedAt, alone: true, compile: floats(conv(forward, kernels.Conv2D[float32], false), conv(forward, kernels.Conv2D[float64], false))},
+	ops.Conv2D:                              {compile: floats(conv(forward, kernels.Conv2D[float32], false), conv(forward, kernels.Conv2D[float64], false))},
+	ops.Conv2DBackpropInput:                 {compile: floats(conv(inputGrad, triple(kernels.Conv2DInputGrad[float32]), false), conv(inputGrad, triple(kernels.Conv2DInputGrad[float64]), false))},
+	ops.Conv2DBackpropFilter:                {compile: floats(conv(filterGrad, triple(kernels.Conv2DFilterGrad[float32]), false), conv(filterGrad, triple(kernels.Conv2DFilterGrad[float64]), false))},
+	ops.DepthwiseConv2dNative:               {compile: floats(conv(forward, triple(kernels.DepthwiseConv2D[float32]), true), conv(forward, triple(kernels.DepthwiseConv2D[float64]), true))},
+	ops.DepthwiseConv2dNativeBackpropInput:  {compile: floats(conv(inputGrad, triple(kernels.DepthwiseInputGrad[float32]), true), conv(inputGrad, triple(kernels.DepthwiseInputGrad[float64]), true))},
+	ops.DepthwiseConv2dNativeBackpropFilter: {compile: floats(conv(filterGrad, triple(kernels.DepthwiseFilterGrad[float32]), true), conv(filterGrad, triple(kernels.DepthwiseFilterGrad[float64]), true))},
 }
 
 // role says where an op of the convolution family has the images x, the filter w and the result y (a position below

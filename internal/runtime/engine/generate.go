@@ -5,20 +5,21 @@ import (
 	"fmt"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
 	"github.com/goestimator/goestimator/tensor"
 )
 
 // generateOps make tensors out of shapes and scalars.
-var generateOps = map[string]opDef{
-	"Fill":                       {unread: []int{0}, compile: compileFill},
-	"ZerosLike":                  {shape: true, compile: compileZeros},
-	"OnesLike":                   {shape: true, compile: onesOf()},
-	"Range":                      {unread: []int{1}, compile: byType(map[tensor.DType]compileFunc{tensor.Float32: compileRange[float32], tensor.Float64: compileRange[float64], tensor.Int32: compileRange[int32], tensor.Int64: compileRange[int64]}, out0)},
-	"OneHot":                     {unread: []int{1}, compile: compileOneHot},
-	"StatelessRandomUniformV2":   {unread: []int{0}, compile: floats(random(kernels.Uniform[float32]), random(kernels.Uniform[float64]))},
-	"StatelessRandomNormalV2":    {unread: []int{0}, compile: floats(random(kernels.Normal[float32]), random(kernels.Normal[float64]))},
-	"StatelessTruncatedNormalV2": {unread: []int{0}, compile: floats(random(kernels.TruncatedNormal[float32]), random(kernels.TruncatedNormal[float64]))},
+var generateOps = map[*ops.Def]opDef{
+	ops.Fill:                       {compile: compileFill},
+	ops.ZerosLike:                  {compile: compileZeros},
+	ops.OnesLike:                   {compile: onesOf()},
+	ops.Range:                      {compile: byType(map[tensor.DType]compileFunc{tensor.Float32: compileRange[float32], tensor.Float64: compileRange[float64], tensor.Int32: compileRange[int32], tensor.Int64: compileRange[int64]}, out0)},
+	ops.OneHot:                     {compile: compileOneHot},
+	ops.StatelessRandomUniformV2:   {compile: floats(random(kernels.Uniform[float32]), random(kernels.Uniform[float64]))},
+	ops.StatelessRandomNormalV2:    {compile: floats(random(kernels.Normal[float32]), random(kernels.Normal[float64]))},
+	ops.StatelessTruncatedNormalV2: {compile: floats(random(kernels.TruncatedNormal[float32]), random(kernels.TruncatedNormal[float64]))},
 }
 
 // compileFill takes dims, which are not read, and the value.

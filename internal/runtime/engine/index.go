@@ -6,18 +6,19 @@ import (
 	"math"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
 	"github.com/goestimator/goestimator/tensor"
 )
 
 // indexOps select by index, or make indices.
-var indexOps = map[string]opDef{
-	"GatherV2":           {compile: compileGather},
-	"UnsortedSegmentSum": {unread: []int{2}, compile: byType(map[tensor.DType]compileFunc{tensor.Float32: segmentSum[float32], tensor.Float64: segmentSum[float64], tensor.Int32: segmentSum[int32], tensor.Int64: segmentSum[int64]}, out0)},
-	"ArgMax":             {compile: argExtreme(false)},
-	"ArgMin":             {compile: argExtreme(true)},
-	"TopKV2":             {unread: []int{1}, compile: floats(compileTopK[float32], compileTopK[float64])},
-	"InTopKV2":           {compile: floatsIn(compileInTopK[float32], compileInTopK[float64])},
+var indexOps = map[*ops.Def]opDef{
+	ops.GatherV2:           {compile: compileGather},
+	ops.UnsortedSegmentSum: {compile: byType(map[tensor.DType]compileFunc{tensor.Float32: segmentSum[float32], tensor.Float64: segmentSum[float64], tensor.Int32: segmentSum[int32], tensor.Int64: segmentSum[int64]}, out0)},
+	ops.ArgMax:             {compile: argExtreme(false)},
+	ops.ArgMin:             {compile: argExtreme(true)},
+	ops.TopKV2:             {compile: floats(compileTopK[float32], compileTopK[float64])},
+	ops.InTopKV2:           {compile: floatsIn(compileInTopK[float32], compileInTopK[float64])},
 }
 
 // compileGather takes params, indices and a constant axis.

@@ -3,24 +3,25 @@ package engine
 import (
 	"fmt"
 
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
 	"github.com/goestimator/goestimator/tensor"
 )
 
 // layoutOps move elements of any type.
-var layoutOps = map[string]opDef{
-	"Transpose":        {compile: compileTranspose},
-	"BroadcastTo":      {unread: []int{1}, compile: compileBroadcastTo},
-	"Tile":             {unread: []int{1}, compile: compileTile},
-	"Slice":            {unread: []int{2}, compile: compileSlice},
-	"StridedSlice":     {unread: []int{2}, compile: compileStridedSlice},
-	"StridedSliceGrad": {unread: []int{0, 2}, compile: compileStridedSliceGrad},
-	"Pad":              {compile: compilePad},
-	"PadV2":            {compile: compilePad},
-	"ConcatV2":         {compile: compileConcat},
-	"Pack":             {compile: compilePack},
-	"Unpack":           {compile: compileUnpack},
-	"Split":            {compile: compileSplit},
+var layoutOps = map[*ops.Def]opDef{
+	ops.Transpose:        {compile: compileTranspose},
+	ops.BroadcastTo:      {compile: compileBroadcastTo},
+	ops.Tile:             {compile: compileTile},
+	ops.Slice:            {compile: compileSlice},
+	ops.StridedSlice:     {compile: compileStridedSlice},
+	ops.StridedSliceGrad: {compile: compileStridedSliceGrad},
+	ops.Pad:              {compile: compilePad},
+	ops.PadV2:            {compile: compilePad},
+	ops.ConcatV2:         {compile: compileConcat},
+	ops.Pack:             {compile: compilePack},
+	ops.Unpack:           {compile: compileUnpack},
+	ops.Split:            {compile: compileSplit},
 }
 
 func compileTranspose(c *binding) (runFunc, error) {

@@ -3,16 +3,17 @@ package engine
 import (
 	"fmt"
 
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
 )
 
 // matmulOps are matrix products and biases.
-var matmulOps = map[string]opDef{
-	"_FusedMatMul":  {inplace: addedAt, alone: true, compile: floats(compileMatMul[float32], compileMatMul[float64])},
-	"MatMul":        {compile: floats(compileMatMul[float32], compileMatMul[float64])},
-	"BatchMatMulV2": {compile: floats(compileBatchMatMul[float32], compileBatchMatMul[float64])},
-	"BiasAdd":       {inplace: []int{0}, compile: floats(compileBiasAdd[float32], compileBiasAdd[float64])},
-	"BiasAddGrad":   {compile: floats(compileBiasAddGrad[float32], compileBiasAddGrad[float64])},
+var matmulOps = map[*ops.Def]opDef{
+	ops.FusedMatMul:   {inplace: addedAt, alone: true, compile: floats(compileMatMul[float32], compileMatMul[float64])},
+	ops.MatMul:        {compile: floats(compileMatMul[float32], compileMatMul[float64])},
+	ops.BatchMatMulV2: {compile: floats(compileBatchMatMul[float32], compileBatchMatMul[float64])},
+	ops.BiasAdd:       {inplace: []int{0}, compile: floats(compileBiasAdd[float32], compileBiasAdd[float64])},
+	ops.BiasAddGrad:   {compile: floats(compileBiasAddGrad[float32], compileBiasAddGrad[float64])},
 }
 
 // product is the geometry of C [m,n] = op(A) * op(B).

@@ -5,40 +5,9 @@ import (
 	"slices"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/tensor"
 )
-
-// What BF16Mixed does with an op, after TensorFlow's auto_mixed_precision: products work on bfloat16; followers do where
-// an operand is bfloat16 and their results lead to products; reducers read bfloat16 where the accelerator can, and sum
-// up and give float32; all else works in float32.
-type manner uint8
-
-const (
-	inFull manner = iota
-	multiplies
-	follows
-	sumsUp
-)
-
-var manners = map[string]manner{
-	"MatMul": multiplies, "BatchMatMul": multiplies, "BatchMatMulV2": multiplies, "Conv2D": multiplies, "Conv2DBackpropInput": multiplies, "Conv2DBackpropFilter": multiplies,
-	"DepthwiseConv2dNative": multiplies, "DepthwiseConv2dNativeBackpropInput": multiplies, "DepthwiseConv2dNativeBackpropFilter": multiplies,
-
-	"BiasAdd": follows, "Add": follows, "AddV2": follows, "AddN": follows, "Sub": follows, "Mul": follows, "Neg": follows,
-	"Relu": follows, "Relu6": follows, "LeakyRelu": follows, "Elu": follows, "Selu": follows, "Tanh": follows, "Sigmoid": follows, "Erf": follows,
-	"ReluGrad": follows, "Relu6Grad": follows, "LeakyReluGrad": follows, "EluGrad": follows, "SeluGrad": follows, "TanhGrad": follows, "SigmoidGrad": follows,
-	"Maximum": follows, "Minimum": follows, "SelectV2": follows, "ZerosLike": follows,
-	"MaxPool": follows, "MaxPoolGrad": follows, "AvgPool": follows, "AvgPoolGrad": follows, "FusedBatchNormV3": follows, "FusedBatchNormGradV3": follows,
-	"Transpose": follows, "Pad": follows, "ConcatV2": follows, "Slice": follows, "StridedSlice": follows,
-
-	"Mean": sumsUp, "Sum": sumsUp, "BiasAddGrad": sumsUp, "SparseSoftmaxCrossEntropyWithLogits": sumsUp,
-}
-
-// narrowed are the operands and results of ops of which only some may be bfloat16; of others all of float32 may.
-var narrowed = map[string]struct{ in, out []int }{
-	"FusedBatchNormV3":     {[]int{0}, []int{0}},
-	"FusedBatchNormGradV3": {[]int{0, 1}, []int{0}},
-}
 
 // mixer rewrites ops for BF16Mixed.
 type mixer struct {
@@ -83,12 +52,12 @@ func (m *mixer) wants(o *op) bool {
 	case o.def.alias:
 		return m.leads[o]
 	}
-	switch manners[o.node.Op] {
-	case multiplies:
+	switch o.def.precision {
+	case ops.Multiplies:
 		return true
-	case follows:
+	case ops.Follows:
 		return m.leads[o]
-	case sumsUp: // of images
+	case ops.SumsUp: // of images
 		return o.node.Op == "Mean" && typeOf(o.in[0]).Shape.Rank() > 2
 	}
 	return false
@@ -99,23 +68,23 @@ func (m *mixer) visit(o *op) {
 		return
 	}
 	narrow := slices.ContainsFunc(o.in, func(p port) bool { return typeOf(p).DType == tensor.BFloat16 })
-	how := manners[o.node.Op]
+	how := o.def.precision
 	switch {
 	case o.def.alias:
 		if narrow {
 			o.retype(map[int]bool{0: true})
 		}
 		return
-	case how == multiplies:
+	case how == ops.Multiplies:
 		in, out := m.operands(o)
 		if m.leads[o] && m.try(o, in, out) || m.try(o, in, nil) || m.try(o, in, out) {
 			return
 		}
-	case how == follows && narrow && m.leads[o]:
+	case how == ops.Follows && narrow && m.leads[o]:
 		if in, out := m.operands(o); m.try(o, in, out) {
 			return
 		}
-	case how == sumsUp && narrow:
+	case how == ops.SumsUp && narrow:
 		if in, _ := m.operands(o); m.try(o, in, nil) {
 			return
 		}
@@ -123,17 +92,17 @@ func (m *mixer) visit(o *op) {
 	m.widen(o)
 }
 
-// operands returns which inputs and outputs may be bfloat16.
+// operands returns which inputs and outputs may be bfloat16: those of the op's type T.
 func (m *mixer) operands(o *op) (in, out map[int]bool) {
 	in, out = map[int]bool{}, map[int]bool{}
-	some, limited := narrowed[o.node.Op]
+	def := ops.Find(o.node.Op)
 	for i, p := range o.in {
 		if d := typeOf(p).DType; (d == tensor.Float32 || d == tensor.BFloat16) && !p.op.phantom {
-			in[i] = !limited || slices.Contains(some.in, i)
+			in[i] = def.InputAt(i, len(o.in)).TypeAttr == "T"
 		}
 	}
 	for i, t := range o.node.Outputs {
-		out[i] = t.DType == tensor.Float32 && (!limited || slices.Contains(some.out, i))
+		out[i] = t.DType == tensor.Float32 && def.OutputAt(i, len(o.node.Outputs)).TypeAttr == "T"
 	}
 	return in, out
 }

@@ -3,15 +3,16 @@ package engine
 import (
 	"fmt"
 
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
 )
 
 // poolOps are poolings over NHWC images.
-var poolOps = map[string]opDef{
-	"MaxPool":     {compile: floats(pool(kernels.MaxPool[float32]), pool(kernels.MaxPool[float64]))},
-	"AvgPool":     {compile: floats(pool(kernels.AvgPool[float32]), pool(kernels.AvgPool[float64]))},
-	"MaxPoolGrad": {compile: floats(compileMaxPoolGrad[float32], compileMaxPoolGrad[float64])},
-	"AvgPoolGrad": {unread: []int{0}, compile: floats(compileAvgPoolGrad[float32], compileAvgPoolGrad[float64])},
+var poolOps = map[*ops.Def]opDef{
+	ops.MaxPool:     {compile: floats(pool(kernels.MaxPool[float32]), pool(kernels.MaxPool[float64]))},
+	ops.AvgPool:     {compile: floats(pool(kernels.AvgPool[float32]), pool(kernels.AvgPool[float64]))},
+	ops.MaxPoolGrad: {compile: floats(compileMaxPoolGrad[float32], compileMaxPoolGrad[float64])},
+	ops.AvgPoolGrad: {compile: floats(compileAvgPoolGrad[float32], compileAvgPoolGrad[float64])},
 }
 
 // pooling keeps the window between images x and pooled y, and more values of their type, up to date with the batch.

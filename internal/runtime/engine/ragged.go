@@ -5,18 +5,19 @@ import (
 	"fmt"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
 	"github.com/goestimator/goestimator/tensor"
 )
 
 // raggedOps work on values of examples of different lengths: example i owns values offsets[i] to offsets[i+1]-1.
 // Those that begin with _ are what fuseRagged makes.
-var raggedOps = map[string]opDef{
-	"UpperBound":           {compile: byType(map[tensor.DType]compileFunc{tensor.Int32: upperBound[int32], tensor.Int64: upperBound[int64], tensor.Float32: upperBound[float32], tensor.Float64: upperBound[float64]}, in0)},
-	"RaggedTensorToTensor": {unread: []int{0}, compile: raggedToTensor},
-	"_RowNumbers":          {compile: compileRowNumbers},
-	"_RaggedCombine":       {compile: floats(compileCombine[float32], compileCombine[float64])},
-	"_RaggedSpread":        {compile: floats(compileSpread[float32], compileSpread[float64])},
+var raggedOps = map[*ops.Def]opDef{
+	ops.UpperBound:           {compile: byType(map[tensor.DType]compileFunc{tensor.Int32: upperBound[int32], tensor.Int64: upperBound[int64], tensor.Float32: upperBound[float32], tensor.Float64: upperBound[float64]}, in0)},
+	ops.RaggedTensorToTensor: {compile: raggedToTensor},
+	ops.RowNumbers:           {compile: compileRowNumbers},
+	ops.RaggedCombine:        {compile: floats(compileCombine[float32], compileCombine[float64])},
+	ops.RaggedSpread:         {compile: floats(compileSpread[float32], compileSpread[float64])},
 }
 
 // upperBound takes sorted rows [n,m] and values [n,k] and gives, for each value, how many elements of its row are not

@@ -8,20 +8,21 @@ import (
 	"slices"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
 	"github.com/goestimator/goestimator/tensor"
 )
 
 // reduceOps fold dimensions away; input 1 holds the axes, a constant.
-var reduceOps = map[string]opDef{
-	"Sum":    reduction(kernels.ReduceSum, fold[int32]{0, add[int32]}, fold[int64]{0, add[int64]}),
-	"Prod":   reduction(kernels.ReduceProd, fold[int32]{1, mul[int32]}, fold[int64]{1, mul[int64]}),
-	"Max":    reduction(kernels.ReduceMax, fold[int32]{math.MinInt32, larger[int32]}, fold[int64]{math.MinInt64, larger[int64]}),
-	"Min":    reduction(kernels.ReduceMin, fold[int32]{math.MaxInt32, smaller[int32]}, fold[int64]{math.MaxInt64, smaller[int64]}),
-	"Mean":   {compile: floats(reduceFloat[float32](kernels.ReduceMean), reduceFloat[float64](kernels.ReduceMean))},
-	"All":    {compile: byType(map[tensor.DType]compileFunc{tensor.Bool: reduceAll}, out0)},
-	"Any":    {compile: byType(map[tensor.DType]compileFunc{tensor.Bool: reduceBy(fold[bool]{false, func(a, b bool) bool { return a || b }})}, out0)},
-	"L2Loss": {compile: floats(compileL2Loss[float32], compileL2Loss[float64])},
+var reduceOps = map[*ops.Def]opDef{
+	ops.Sum:    reduction(kernels.ReduceSum, fold[int32]{0, add[int32]}, fold[int64]{0, add[int64]}),
+	ops.Prod:   reduction(kernels.ReduceProd, fold[int32]{1, mul[int32]}, fold[int64]{1, mul[int64]}),
+	ops.Max:    reduction(kernels.ReduceMax, fold[int32]{math.MinInt32, larger[int32]}, fold[int64]{math.MinInt64, larger[int64]}),
+	ops.Min:    reduction(kernels.ReduceMin, fold[int32]{math.MaxInt32, smaller[int32]}, fold[int64]{math.MaxInt64, smaller[int64]}),
+	ops.Mean:   {compile: floats(reduceFloat[float32](kernels.ReduceMean), reduceFloat[float64](kernels.ReduceMean))},
+	ops.All:    {compile: byType(map[tensor.DType]compileFunc{tensor.Bool: reduceAll}, out0)},
+	ops.Any:    {compile: byType(map[tensor.DType]compileFunc{tensor.Bool: reduceBy(fold[bool]{false, func(a, b bool) bool { return a || b }})}, out0)},
+	ops.L2Loss: {compile: floats(compileL2Loss[float32], compileL2Loss[float64])},
 }
 
 // fold is a reduction of elements one by one.

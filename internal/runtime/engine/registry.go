@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -20,14 +21,26 @@ type opDef struct {
 	alias   bool  // output 0 is input 0 with another shape: no step at all
 	inplace []int // inputs whose storage output `into` may take over
 	into    int
-	alone   bool  // it works in several passes: no other input may share the storage that it takes over
-	writes  bool  // updates the variables of its resource inputs
-	strict  bool  // must not see a variable that it writes through an input's storage
-	shape   bool  // depends on its input's shape alone, not on its elements
-	unread  []int // inputs that are not read: the type of the result says what they say
-	effect  bool  // never merged with an equal op
+	alone   bool // it works in several passes: no other input may share the storage that it takes over
 
 	elemental *elemental // nil where it does not work element by element on floats
+
+	// What the op's definition says:
+	writes bool  // updates the variables of its resource inputs
+	strict bool  // must not see a variable that it writes through an input's storage
+	shape  bool  // depends on its input's shape alone, not on its elements
+	unread []int // inputs that are not read: the type of the result says what they say
+	effect bool  // never merged with an equal op
+
+	precision ops.Precision // what BF16Mixed does with it
+}
+
+// describe takes over what an op's definition says.
+func (d *opDef) describe(op *ops.Def) {
+	d.writes, d.effect, d.shape = op.State == ops.Writes, op.State == ops.Effects, op.ByShape
+	d.precision = op.Precision
+	d.strict = d.writes && op.Input("indices") >= 0
+	d.unread = op.With(ops.RoleSize, ops.RoleUnread)
 }
 
 // minOut returns how many outputs a node must have for the engine's bookkeeping.
@@ -43,17 +56,19 @@ func (d *opDef) minOut(op string) int {
 }
 
 // families are the tables of ops, one per file of kernels.
-func families() []map[string]opDef {
-	return []map[string]opDef{structureOps, stateOps, updateOps, unaryOps, binaryOps, matmulOps, reduceOps,
+func families() []map[*ops.Def]opDef {
+	own := []map[*ops.Def]opDef{structureOps, stateOps, updateOps, unaryOps, binaryOps, matmulOps, reduceOps,
 		softmaxOps, castOps, layoutOps, generateOps, indexOps, selectOps, convOps, poolOps, normOps, raggedOps, sumByIndexOps}
+	return append(own, definedOps(own))
 }
 
 // registry is all families in one.
 var registry = sync.OnceValue(func() map[string]*opDef {
 	all := map[string]*opDef{}
 	for _, f := range families() {
-		for name, d := range f {
-			all[name] = &d
+		for op, d := range f {
+			d.describe(op)
+			all[op.Name] = &d
 		}
 	}
 	return all

@@ -3,14 +3,15 @@ package engine
 import (
 	"fmt"
 
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
 	"github.com/goestimator/goestimator/tensor"
 )
 
 // selectOps choose and add up several tensors.
-var selectOps = map[string]opDef{
-	"SelectV2": {inplace: []int{1, 2}, compile: compileSelect},
-	"AddN":     {inplace: []int{0}, alone: true, compile: byType(map[tensor.DType]compileFunc{tensor.Float32: addFloats[float32], tensor.Float64: addFloats[float64], tensor.Int32: addInts[int32], tensor.Int64: addInts[int64]}, out0)},
+var selectOps = map[*ops.Def]opDef{
+	ops.SelectV2: {inplace: []int{1, 2}, compile: compileSelect},
+	ops.AddN:     {inplace: []int{0}, alone: true, compile: byType(map[tensor.DType]compileFunc{tensor.Float32: addFloats[float32], tensor.Float64: addFloats[float64], tensor.Int32: addInts[int32], tensor.Int64: addInts[int64]}, out0)},
 }
 
 // compileSelect takes condition, and the values where it holds and where not, all broadcast.

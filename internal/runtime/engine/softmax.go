@@ -4,16 +4,17 @@ import (
 	"fmt"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
 	"github.com/goestimator/goestimator/tensor"
 )
 
 // softmaxOps are over the last dimension.
-var softmaxOps = map[string]opDef{
-	"Softmax":                             {inplace: []int{0}, compile: floats(compileSoftmax(kernels.Softmax[float32]), compileSoftmax(kernels.Softmax[float64]))},
-	"LogSoftmax":                          {inplace: []int{0}, compile: floats(compileSoftmax(kernels.LogSoftmax[float32]), compileSoftmax(kernels.LogSoftmax[float64]))},
-	"SoftmaxCrossEntropyWithLogits":       {compile: floats(compileXent[float32], compileXent[float64])},
-	"SparseSoftmaxCrossEntropyWithLogits": {inplace: []int{0}, into: 1, compile: floats(compileSparseXent[float32], compileSparseXent[float64])},
+var softmaxOps = map[*ops.Def]opDef{
+	ops.Softmax:                             {inplace: []int{0}, compile: floats(compileSoftmax(kernels.Softmax[float32]), compileSoftmax(kernels.Softmax[float64]))},
+	ops.LogSoftmax:                          {inplace: []int{0}, compile: floats(compileSoftmax(kernels.LogSoftmax[float32]), compileSoftmax(kernels.LogSoftmax[float64]))},
+	ops.SoftmaxCrossEntropyWithLogits:       {compile: floats(compileXent[float32], compileXent[float64])},
+	ops.SparseSoftmaxCrossEntropyWithLogits: {inplace: []int{0}, into: 1, compile: floats(compileSparseXent[float32], compileSparseXent[float64])},
 }
 
 func compileSoftmax[T kernels.Float](f func(dst, x []T, rows, cols int)) compileFunc {

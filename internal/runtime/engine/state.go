@@ -4,20 +4,21 @@ import (
 	"fmt"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
 	"github.com/goestimator/goestimator/tensor"
 )
 
 // stateOps read and assign variables.
-var stateOps = map[string]opDef{
-	"VarHandleOp":         {},
-	guardOp:               {compile: compileGuard},
-	"ReadVariableOp":      {compile: compileRead},
-	"AssignVariableOp":    {writes: true, compile: compileAssign},
-	"AssignAddVariableOp": {writes: true, compile: byElement(assignBy[float32](kernels.Add), assignBy[float64](kernels.Add), assignIntsBy(add[int32]), assignIntsBy(add[int64]))},
-	"AssignSubVariableOp": {writes: true, compile: byElement(assignBy[float32](kernels.Sub), assignBy[float64](kernels.Sub), assignIntsBy(sub[int32]), assignIntsBy(sub[int64]))},
-	"ResourceScatterAdd":  {writes: true, strict: true, compile: byElement(scatterBy[float32](kernels.Add), scatterBy[float64](kernels.Add), scatterIntsBy(add[int32]), scatterIntsBy(add[int64]))},
-	"ResourceScatterSub":  {writes: true, strict: true, compile: byElement(scatterBy[float32](kernels.Sub), scatterBy[float64](kernels.Sub), scatterIntsBy(sub[int32]), scatterIntsBy(sub[int64]))},
+var stateOps = map[*ops.Def]opDef{
+	ops.VarHandleOp:         {},
+	ops.Guard:               {compile: compileGuard},
+	ops.ReadVariableOp:      {compile: compileRead},
+	ops.AssignVariableOp:    {compile: compileAssign},
+	ops.AssignAddVariableOp: {compile: byElement(assignBy[float32](kernels.Add), assignBy[float64](kernels.Add), assignIntsBy(add[int32]), assignIntsBy(add[int64]))},
+	ops.AssignSubVariableOp: {compile: byElement(assignBy[float32](kernels.Sub), assignBy[float64](kernels.Sub), assignIntsBy(sub[int32]), assignIntsBy(sub[int64]))},
+	ops.ResourceScatterAdd:  {compile: byElement(scatterBy[float32](kernels.Add), scatterBy[float64](kernels.Add), scatterIntsBy(add[int32]), scatterIntsBy(add[int64]))},
+	ops.ResourceScatterSub:  {compile: byElement(scatterBy[float32](kernels.Sub), scatterBy[float64](kernels.Sub), scatterIntsBy(sub[int32]), scatterIntsBy(sub[int64]))},
 }
 
 // byElement picks a form by the element type of the first variable that an op writes.

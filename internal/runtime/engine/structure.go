@@ -5,26 +5,27 @@ import (
 	"fmt"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/tensor"
 )
 
 // structureOps move values about without computing: constants, feeds, other shapes of the same elements, shapes as
 // values.
-var structureOps = map[string]opDef{
-	"Const":                  {},
-	"Placeholder":            {},
-	"PlaceholderWithDefault": {alias: true, compile: sameElements},
-	"Identity":               {alias: true, compile: sameElements},
-	"StopGradient":           {alias: true, compile: sameElements},
-	"PreventGradient":        {alias: true, compile: sameElements},
-	"Reshape":                {alias: true, unread: []int{1}, compile: sameElements},
-	"ExpandDims":             {alias: true, unread: []int{1}, compile: sameElements},
-	"Squeeze":                {alias: true, compile: sameElements},
-	"DeepCopy":               {effect: true, compile: compileCopy},
-	"NoOp":                   {effect: true},
-	"Shape":                  {compile: compileShape, shape: true},
-	"Size":                   {compile: compileSize, shape: true},
-	"Rank":                   {compile: compileRank, shape: true},
+var structureOps = map[*ops.Def]opDef{
+	ops.Const:                  {},
+	ops.Placeholder:            {},
+	ops.PlaceholderWithDefault: {alias: true, compile: sameElements},
+	ops.Identity:               {alias: true, compile: sameElements},
+	ops.StopGradient:           {alias: true, compile: sameElements},
+	ops.PreventGradient:        {alias: true, compile: sameElements},
+	ops.Reshape:                {alias: true, compile: sameElements},
+	ops.ExpandDims:             {alias: true, compile: sameElements},
+	ops.Squeeze:                {alias: true, compile: sameElements},
+	ops.DeepCopy:               {compile: compileCopy},
+	ops.NoOp:                   {},
+	ops.Shape:                  {compile: compileShape},
+	ops.Size:                   {compile: compileSize},
+	ops.Rank:                   {compile: compileRank},
 }
 
 // sameElements checks that input and output are two shapes of the same elements; there is no step.

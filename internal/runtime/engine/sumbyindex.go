@@ -4,14 +4,14 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
 	"github.com/goestimator/goestimator/tensor"
 )
 
 // sumByIndexOps sum rows of equal index (see graph.SumByIndex).
-var sumByIndexOps = map[string]opDef{
-	graph.SumByIndex: {compile: floats(compileSumByIndex[float32], compileSumByIndex[float64])},
+var sumByIndexOps = map[*ops.Def]opDef{
+	ops.SumByIndex: {compile: floats(compileSumByIndex[float32], compileSumByIndex[float64])},
 }
 
 func compileSumByIndex[T kernels.Float](c *binding) (runFunc, error) {

@@ -2,59 +2,60 @@ package engine
 
 import (
 	"math"
+	"slices"
 
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
 	"github.com/goestimator/goestimator/tensor"
 )
 
 // unaryOps are functions of one tensor, element by element, and the gradients of activations.
-var unaryOps = map[string]opDef{
-	"Neg":        unaryWithInts(kernels.Neg, negInt[int32], negInt[int64]),
-	"Abs":        unaryWithInts(kernels.Abs, absInt[int32], absInt[int64]),
-	"Sign":       unaryWithInts(kernels.Sign, signInt[int32], signInt[int64]),
-	"Square":     unaryWithInts(kernels.Square, squareInt[int32], squareInt[int64]),
-	"Sqrt":       unary(kernels.Sqrt),
-	"Rsqrt":      unary(kernels.Rsqrt),
-	"Reciprocal": unary(kernels.Reciprocal),
-	"Inv":        unary(kernels.Reciprocal),
-	"Exp":        unary(kernels.Exp),
-	"Log":        unary(kernels.Log),
-	"Log1p":      unary(kernels.Log1p),
-	"Expm1":      unary(kernels.Expm1),
-	"Floor":      unary(kernels.Floor),
-	"Ceil":       unary(kernels.Ceil),
-	"Erf":        unary(kernels.Erf),
-	"Sin":        unary(kernels.Sin),
-	"Cos":        unary(kernels.Cos),
-	"Tanh":       unary(kernels.Tanh),
-	"Sigmoid":    unary(kernels.Sigmoid),
-	"Relu":       unary(kernels.Relu),
-	"Relu6":      unary(kernels.Relu6),
-	"Elu":        unary(kernels.Elu),
-	"Softplus":   unary(kernels.Softplus),
-	"Softsign":   unary(kernels.Softsign),
-	"Round":      scalarUnaryOp(math.RoundToEven),
-	"Selu":       {inplace: []int{0}, compile: floats(test(selu[float32]), test(selu[float64]))},
-	"LeakyRelu":  {inplace: []int{0}, compile: floats(compileLeakyRelu[float32], compileLeakyRelu[float64])},
-	"IsFinite":   {compile: floatsIn(finite[float32], finite[float64])},
-	"IsNan":      {compile: floatsIn(test(notEqualSelf[float32]), test(notEqualSelf[float64]))},
-	"IsInf":      {compile: floatsIn(test(infinite[float32]), test(infinite[float64]))},
-	"LogicalNot": {inplace: []int{0}, compile: test(func(b bool) bool { return !b })},
+var unaryOps = map[*ops.Def]opDef{
+	ops.Neg:        unaryWithInts(kernels.Neg, negInt[int32], negInt[int64]),
+	ops.Abs:        unaryWithInts(kernels.Abs, absInt[int32], absInt[int64]),
+	ops.Sign:       unaryWithInts(kernels.Sign, signInt[int32], signInt[int64]),
+	ops.Square:     unaryWithInts(kernels.Square, squareInt[int32], squareInt[int64]),
+	ops.Sqrt:       unary(kernels.Sqrt),
+	ops.Rsqrt:      unary(kernels.Rsqrt),
+	ops.Reciprocal: unary(kernels.Reciprocal),
+	ops.Inv:        unary(kernels.Reciprocal),
+	ops.Exp:        unary(kernels.Exp),
+	ops.Log:        unary(kernels.Log),
+	ops.Log1p:      unary(kernels.Log1p),
+	ops.Expm1:      unary(kernels.Expm1),
+	ops.Floor:      unary(kernels.Floor),
+	ops.Ceil:       unary(kernels.Ceil),
+	ops.Erf:        unary(kernels.Erf),
+	ops.Sin:        unary(kernels.Sin),
+	ops.Cos:        unary(kernels.Cos),
+	ops.Tanh:       unary(kernels.Tanh),
+	ops.Sigmoid:    unary(kernels.Sigmoid),
+	ops.Relu:       unary(kernels.Relu),
+	ops.Relu6:      unary(kernels.Relu6),
+	ops.Elu:        unary(kernels.Elu),
+	ops.Softplus:   unary(kernels.Softplus),
+	ops.Softsign:   unary(kernels.Softsign),
+	ops.Selu:       {inplace: []int{0}, compile: floats(test(selu[float32]), test(selu[float64]))},
+	ops.LeakyRelu:  {inplace: []int{0}, compile: floats(compileLeakyRelu[float32], compileLeakyRelu[float64])},
+	ops.IsFinite:   {compile: floatsIn(finite[float32], finite[float64])},
+	ops.IsNan:      {compile: floatsIn(test(notEqualSelf[float32]), test(notEqualSelf[float64]))},
+	ops.IsInf:      {compile: floatsIn(test(infinite[float32]), test(infinite[float64]))},
+	ops.LogicalNot: {inplace: []int{0}, compile: test(func(b bool) bool { return !b })},
 
 	// The gradients take (y, dy) or (gradients, features) as TensorFlow's ops do; the kernels (dy, x).
-	"SigmoidGrad":    gradOp(kernels.SigmoidGrad, 1, 0),
-	"TanhGrad":       gradOp(kernels.TanhGrad, 1, 0),
-	"SqrtGrad":       gradOp(kernels.SqrtGrad, 1, 0),
-	"RsqrtGrad":      gradOp(kernels.RsqrtGrad, 1, 0),
-	"ReciprocalGrad": gradOp(kernels.ReciprocalGrad, 1, 0),
-	"InvGrad":        gradOp(kernels.ReciprocalGrad, 1, 0),
-	"ReluGrad":       gradOp(kernels.ReluGrad, 0, 1),
-	"Relu6Grad":      gradOp(kernels.Relu6Grad, 0, 1),
-	"EluGrad":        gradOp(kernels.EluGrad, 0, 1),
-	"SoftplusGrad":   gradOp(kernels.SoftplusGrad, 0, 1),
-	"SeluGrad":       scalarGradOp(seluGrad[float32], seluGrad[float64]),
-	"SoftsignGrad":   scalarGradOp(softsignGrad[float32], softsignGrad[float64]),
-	"LeakyReluGrad":  {inplace: []int{0, 1}, compile: floats(compileLeakyReluGrad[float32], compileLeakyReluGrad[float64])},
+	ops.SigmoidGrad:    gradOp(kernels.SigmoidGrad, 1, 0),
+	ops.TanhGrad:       gradOp(kernels.TanhGrad, 1, 0),
+	ops.SqrtGrad:       gradOp(kernels.SqrtGrad, 1, 0),
+	ops.RsqrtGrad:      gradOp(kernels.RsqrtGrad, 1, 0),
+	ops.ReciprocalGrad: gradOp(kernels.ReciprocalGrad, 1, 0),
+	ops.InvGrad:        gradOp(kernels.ReciprocalGrad, 1, 0),
+	ops.ReluGrad:       gradOp(kernels.ReluGrad, 0, 1),
+	ops.Relu6Grad:      gradOp(kernels.Relu6Grad, 0, 1),
+	ops.EluGrad:        gradOp(kernels.EluGrad, 0, 1),
+	ops.SoftplusGrad:   gradOp(kernels.SoftplusGrad, 0, 1),
+	ops.SeluGrad:       scalarGradOp(seluGrad[float32], seluGrad[float64]),
+	ops.SoftsignGrad:   scalarGradOp(softsignGrad[float32], softsignGrad[float64]),
+	ops.LeakyReluGrad:  {inplace: []int{0, 1}, compile: floats(compileLeakyReluGrad[float32], compileLeakyReluGrad[float64])},
 }
 
 // The constants of Klambauer et al., "Self-normalizing neural networks" (2017).
@@ -110,6 +111,18 @@ func unaryWithInts(op kernels.UnaryOp, i32 func(int32) int32, i64 func(int64) in
 	return opDef{inplace: []int{0}, elemental: &elemental{op: int(op)}, compile: byType(map[tensor.DType]compileFunc{
 		tensor.Float32: kernelUnary[float32](op), tensor.Float64: kernelUnary[float64](op),
 		tensor.Int32: test(i32), tensor.Int64: test(i64)}, out0)}
+}
+
+// definedOps are ops whose definitions have the function of one element, for hosts and accelerators, which no other table has.
+func definedOps(tables []map[*ops.Def]opDef) map[*ops.Def]opDef {
+	defined := map[*ops.Def]opDef{}
+	for _, d := range ops.Defs() {
+		has := func(t map[*ops.Def]opDef) bool { _, ok := t[d]; return ok }
+		if e := d.Element; e.Float != nil && e.CUDA != "" && !slices.ContainsFunc(tables, has) {
+			defined[d] = scalarUnaryOp(e.Float)
+		}
+	}
+	return defined
 }
 
 func scalarUnaryOp(f func(float64) float64) opDef {

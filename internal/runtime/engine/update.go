@@ -5,40 +5,36 @@ import (
 	"math"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
 )
 
 // updateOps are TensorFlow's optimizer rules. The variables come first among the inputs, the gradient and the scalars
 // in the order of the op's definition. The ResourceSparseApply ops sum rows of equal index before the rule, as
 // TensorFlow's optimizers do before they call the op.
-var updateOps = map[string]opDef{
-	"ResourceApplyGradientDescent":       update(rule[float32]{1, "sg", applySGD[float32]}, rule[float64]{1, "sg", applySGD[float64]}),
-	"ResourceApplyMomentum":              update(rule[float32]{2, "sgs", applyMomentum[float32]}, rule[float64]{2, "sgs", applyMomentum[float64]}),
-	"ResourceApplyKerasMomentum":         update(rule[float32]{2, "sgs", applyKerasMomentum[float32]}, rule[float64]{2, "sgs", applyKerasMomentum[float64]}),
-	"ResourceApplyAdam":                  update(rule[float32]{3, "ssssssg", applyAdam[float32]}, rule[float64]{3, "ssssssg", applyAdam[float64]}),
-	"ResourceApplyAdagrad":               update(rule[float32]{2, "sg", applyAdagrad[float32]}, rule[float64]{2, "sg", applyAdagrad[float64]}),
-	"ResourceApplyAdagradV2":             update(rule[float32]{2, "ssg", applyAdagrad[float32]}, rule[float64]{2, "ssg", applyAdagrad[float64]}),
-	"ResourceApplyRMSProp":               update(rule[float32]{3, "ssssg", applyRMSProp[float32]}, rule[float64]{3, "ssssg", applyRMSProp[float64]}),
-	"ResourceApplyCenteredRMSProp":       update(rule[float32]{4, "ssssg", applyCenteredRMSProp[float32]}, rule[float64]{4, "ssssg", applyCenteredRMSProp[float64]}),
-	"ResourceApplyFtrl":                  update(rule[float32]{3, "gssss", applyFtrl[float32]}, rule[float64]{3, "gssss", applyFtrl[float64]}),
-	"ResourceApplyFtrlV2":                update(rule[float32]{3, "gsssss", applyFtrl[float32]}, rule[float64]{3, "gsssss", applyFtrl[float64]}),
-	"ResourceSparseApplyAdagrad":         update(rule[float32]{2, "sgi", applyAdagrad[float32]}, rule[float64]{2, "sgi", applyAdagrad[float64]}),
-	"ResourceSparseApplyAdagradV2":       update(rule[float32]{2, "ssgi", applyAdagrad[float32]}, rule[float64]{2, "ssgi", applyAdagrad[float64]}),
-	"ResourceSparseApplyMomentum":        update(rule[float32]{2, "sgis", applyMomentum[float32]}, rule[float64]{2, "sgis", applyMomentum[float64]}),
-	"ResourceSparseApplyKerasMomentum":   update(rule[float32]{2, "sgis", applyKerasMomentum[float32]}, rule[float64]{2, "sgis", applyKerasMomentum[float64]}),
-	"ResourceSparseApplyRMSProp":         update(rule[float32]{3, "ssssgi", applyRMSProp[float32]}, rule[float64]{3, "ssssgi", applyRMSProp[float64]}),
-	"ResourceSparseApplyCenteredRMSProp": update(rule[float32]{4, "ssssgi", applyCenteredRMSProp[float32]}, rule[float64]{4, "ssssgi", applyCenteredRMSProp[float64]}),
-	"ResourceSparseApplyFtrlV2":          update(rule[float32]{3, "gisssss", applyFtrl[float32]}, rule[float64]{3, "gisssss", applyFtrl[float64]}),
-	"ResourceSparseApplyFtrl":            update(rule[float32]{3, "gissss", applyFtrl[float32]}, rule[float64]{3, "gissss", applyFtrl[float64]}),
+var updateOps = map[*ops.Def]opDef{
+	ops.ResourceApplyGradientDescent:       update(applySGD[float32], applySGD[float64]),
+	ops.ResourceApplyMomentum:              update(applyMomentum[float32], applyMomentum[float64]),
+	ops.ResourceApplyKerasMomentum:         update(applyKerasMomentum[float32], applyKerasMomentum[float64]),
+	ops.ResourceApplyAdam:                  update(applyAdam[float32], applyAdam[float64]),
+	ops.ResourceApplyAdagrad:               update(applyAdagrad[float32], applyAdagrad[float64]),
+	ops.ResourceApplyAdagradV2:             update(applyAdagrad[float32], applyAdagrad[float64]),
+	ops.ResourceApplyRMSProp:               update(applyRMSProp[float32], applyRMSProp[float64]),
+	ops.ResourceApplyCenteredRMSProp:       update(applyCenteredRMSProp[float32], applyCenteredRMSProp[float64]),
+	ops.ResourceApplyFtrl:                  update(applyFtrl[float32], applyFtrl[float64]),
+	ops.ResourceApplyFtrlV2:                update(applyFtrl[float32], applyFtrl[float64]),
+	ops.ResourceSparseApplyAdagrad:         update(applyAdagrad[float32], applyAdagrad[float64]),
+	ops.ResourceSparseApplyAdagradV2:       update(applyAdagrad[float32], applyAdagrad[float64]),
+	ops.ResourceSparseApplyMomentum:        update(applyMomentum[float32], applyMomentum[float64]),
+	ops.ResourceSparseApplyKerasMomentum:   update(applyKerasMomentum[float32], applyKerasMomentum[float64]),
+	ops.ResourceSparseApplyRMSProp:         update(applyRMSProp[float32], applyRMSProp[float64]),
+	ops.ResourceSparseApplyCenteredRMSProp: update(applyCenteredRMSProp[float32], applyCenteredRMSProp[float64]),
+	ops.ResourceSparseApplyFtrlV2:          update(applyFtrl[float32], applyFtrl[float64]),
+	ops.ResourceSparseApplyFtrl:            update(applyFtrl[float32], applyFtrl[float64]),
 }
 
-// rule is an optimizer's update: how many variables (the trained one, then slots), what the other inputs are
-// (s: a scalar, g: the gradient, i: indices), and the update of equally long parts of them.
-type rule[T kernels.Float] struct {
-	variables int
-	inputs    string
-	apply     func(p *part[T])
-}
+// rule is an optimizer's update of equally long parts of its variables.
+type rule[T kernels.Float] func(p *part[T])
 
 // part is what a rule works on: all of the variables, or one row of each.
 type part[T kernels.Float] struct {
@@ -50,16 +46,12 @@ type part[T kernels.Float] struct {
 }
 
 func update(f32 rule[float32], f64 rule[float64]) opDef {
-	sparse := false
-	for _, k := range f32.inputs {
-		sparse = sparse || k == 'i'
-	}
-	return opDef{writes: true, strict: sparse, compile: byElement(compileUpdate(f32), compileUpdate(f64), nil, nil)}
+	return opDef{compile: byElement(compileUpdate(f32), compileUpdate(f64), nil, nil)}
 }
 
 // bound is a rule with its inputs found.
 type bound[T kernels.Float] struct {
-	rule[T]
+	apply   rule[T]
 	vars    []*variable
 	scalars []*value
 	grad    *value
@@ -95,38 +87,30 @@ func compileUpdate[T kernels.Float](r rule[T]) compileFunc {
 	}
 }
 
-// bindRule checks the inputs against the rule.
+// bindRule checks the inputs against the op's definition.
 func bindRule[T kernels.Float](c *binding, r rule[T]) (*bound[T], error) {
-	if len(c.in) != r.variables+len(r.inputs) || len(c.op.write) != r.variables {
-		return nil, fmt.Errorf("expected %d inputs with %d variables first, got %d with %d", r.variables+len(r.inputs), r.variables, len(c.in), len(c.op.write))
+	u, _ := ops.Find(c.node.Op).Update()
+	if len(c.in) != u.Inputs || len(c.op.write) != u.Variables {
+		return nil, fmt.Errorf("expected %d inputs with %d variables first, got %d with %d", u.Inputs, u.Variables, len(c.in), len(c.op.write))
 	}
-	b := &bound[T]{rule: r, vars: c.op.write}
+	b := &bound[T]{apply: r, vars: c.op.write}
 	for _, s := range b.vars[1:] {
 		if v := b.vars[0]; s.dtype != v.dtype || !graph.ShapeOf(s.shape...).Equal(graph.ShapeOf(v.shape...)) {
 			return nil, fmt.Errorf("expected slots of %v %v as the variable, got %v %v", v.dtype, v.shape, s.dtype, s.shape)
 		}
 	}
-	ids, grad := -1, -1
-	for i, kind := range r.inputs {
-		at := r.variables + i
-		switch kind {
-		case 'g':
-			grad = at
-		case 'i':
-			ids = at
-		default:
-			if t := c.in[at].typ; t.DType != b.vars[0].dtype || len(t.Shape.Dims) != 0 {
-				return nil, fmt.Errorf("input %d: expected a scalar of type %v, got %v %v", at, b.vars[0].dtype, t.DType, t.Shape)
-			}
-			b.scalars = append(b.scalars, c.in[at])
+	for _, at := range u.Scalars {
+		if t := c.in[at].typ; t.DType != b.vars[0].dtype || len(t.Shape.Dims) != 0 {
+			return nil, fmt.Errorf("input %d: expected a scalar of type %v, got %v %v", at, b.vars[0].dtype, t.DType, t.Shape)
 		}
+		b.scalars = append(b.scalars, c.in[at])
 	}
 	var err error
-	if ids >= 0 {
-		b.rows, err = c.rowUpdate(b.vars[0], ids, grad)
-		b.grad = c.in[grad]
+	if u.Indices >= 0 {
+		b.rows, err = c.rowUpdate(b.vars[0], u.Indices, u.Gradient)
+		b.grad = c.in[u.Gradient]
 	} else {
-		b.grad, err = c.operand(grad, b.vars[0])
+		b.grad, err = c.operand(u.Gradient, b.vars[0])
 	}
 	return b, err
 }

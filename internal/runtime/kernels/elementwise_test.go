@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/goestimator/goestimator/internal/compiler/ops/scalar"
 	"pgregory.net/rapid"
 )
 
@@ -30,8 +31,8 @@ var unaryReference = map[UnaryOp]func(float64) float64{
 	Expm1:      math.Expm1,
 	Sigmoid:    func(x float64) float64 { return 1 / (1 + math.Exp(-x)) },
 	Tanh:       math.Tanh,
-	Softplus:   softplus,
-	Elu:        elu,
+	Softplus:   scalar.Softplus,
+	Elu:        scalar.Elu,
 	Softsign:   func(x float64) float64 { return x / (1 + math.Abs(x)) },
 	Sin:        math.Sin,
 	Cos:        math.Cos,

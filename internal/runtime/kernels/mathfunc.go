@@ -1,6 +1,10 @@
 package kernels
 
-import "math"
+import (
+	"math"
+
+	"github.com/goestimator/goestimator/internal/compiler/ops/scalar"
+)
 
 func abs[T Float](v T) T { return T(math.Abs(float64(v))) }
 
@@ -25,26 +29,14 @@ var mathFuncs = [unaryCount]func(float64) float64{
 	Log:      math.Log,
 	Log1p:    math.Log1p,
 	Expm1:    math.Expm1,
-	Sigmoid:  sigmoid,
+	Sigmoid:  scalar.Sigmoid,
 	Tanh:     math.Tanh,
-	Softplus: softplus,
-	Elu:      elu,
-	Softsign: func(v float64) float64 { return v / (1 + math.Abs(v)) },
+	Softplus: scalar.Softplus,
+	Elu:      scalar.Elu,
+	Softsign: scalar.Softsign,
 	Sin:      math.Sin,
 	Cos:      math.Cos,
 	Erf:      math.Erf,
-}
-
-func sigmoid(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
-
-// softplus is log(1+exp(x)) without overflow.
-func softplus(x float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }
-
-func elu(x float64) float64 {
-	if x < 0 {
-		return math.Expm1(x)
-	}
-	return x
 }
 
 // gradientFuncs are the operations from ReluGrad on, of (dy, x) or (dy, y).
@@ -57,7 +49,7 @@ var gradientFuncs = [binaryCount]func(dy, x float64) float64{
 	RsqrtGrad:      unlessZero(func(dy, y float64) float64 { return dy * -0.5 * y * y * y }),
 	ReciprocalGrad: unlessZero(func(dy, y float64) float64 { return -dy * y * y }),
 	EluGrad:        eluGrad,
-	SoftplusGrad:   func(dy, x float64) float64 { return dy * sigmoid(x) },
+	SoftplusGrad:   func(dy, x float64) float64 { return dy * scalar.Sigmoid(x) },
 	Pow:            math.Pow,
 }
 
