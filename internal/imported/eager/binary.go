@@ -6,51 +6,52 @@ import (
 	"math"
 	"slices"
 
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/tensor"
 )
 
 // binaryOps work on pairs of elements, broadcast.
 var binaryOps = binaryTable()
 
-func binaryTable() map[string]opDef {
-	all := map[string]opDef{
-		"Equal":        {in: 2, out: 1, make: equality(true)},
-		"NotEqual":     {in: 2, out: 1, make: equality(false)},
-		"LogicalAnd":   {in: 2, out: 1, make: plain((&typed{tensor.Bool: pairs(func(a, b bool) bool { return a && b })}).on(0))},
-		"LogicalOr":    {in: 2, out: 1, make: plain((&typed{tensor.Bool: pairs(func(a, b bool) bool { return a || b })}).on(0))},
-		"Less":         {in: 2, out: 1, make: plain(ordering(0))},
-		"LessEqual":    {in: 2, out: 1, make: plain(ordering(1))},
-		"Greater":      {in: 2, out: 1, make: plain(ordering(2))},
-		"GreaterEqual": {in: 2, out: 1, make: plain(ordering(3))},
+func binaryTable() map[*ops.Def]maker {
+	all := map[*ops.Def]maker{
+		ops.Equal:        equality(true),
+		ops.NotEqual:     equality(false),
+		ops.LogicalAnd:   plain((&typed{tensor.Bool: pairs(func(a, b bool) bool { return a && b })}).on(0)),
+		ops.LogicalOr:    plain((&typed{tensor.Bool: pairs(func(a, b bool) bool { return a || b })}).on(0)),
+		ops.Less:         plain(ordering(0)),
+		ops.LessEqual:    plain(ordering(1)),
+		ops.Greater:      plain(ordering(2)),
+		ops.GreaterEqual: plain(ordering(3)),
 	}
-	for _, op := range []string{"Add", "AddV2", "Sub", "Mul", "Maximum", "Minimum", "SquaredDifference", "Div", "FloorDiv", "TruncateDiv", "FloorMod", "Mod", "TruncateMod", "Pow"} {
-		all[op] = opDef{in: 2, out: 1, make: plain(arithmetic(op))}
+	for _, op := range []*ops.Def{ops.Add, ops.AddV2, ops.Sub, ops.Mul, ops.Maximum, ops.Minimum, ops.SquaredDifference, ops.Div, ops.FloorDiv, ops.TruncateDiv, ops.FloorMod, ops.Mod, ops.TruncateMod, ops.Pow} {
+		all[op] = plain(arithmetic(op))
 	}
-	for _, op := range []string{"RealDiv", "DivNoNan", "MulNoNan", "Xdivy", "Xlogy", "Xlog1py", "Atan2"} {
-		all[op] = opDef{in: 2, out: 1, make: plain(floats(floatPairs[float32](op), floatPairs[float64](op)).on(0))}
+	for _, op := range []*ops.Def{ops.RealDiv, ops.DivNoNan, ops.MulNoNan, ops.Xdivy, ops.Xlogy, ops.Xlog1py, ops.Atan2} {
+		all[op] = plain(floats(floatPairs[float32](op), floatPairs[float64](op)).on(0))
 	}
-	for _, op := range []string{"BitwiseAnd", "BitwiseOr", "BitwiseXor", "LeftShift", "RightShift"} {
-		all[op] = opDef{in: 2, out: 1, make: plain(bitwise(op))}
+	for _, op := range []*ops.Def{ops.BitwiseAnd, ops.BitwiseOr, ops.BitwiseXor, ops.LeftShift, ops.RightShift} {
+		all[op] = plain(bitwise(op))
 	}
 	return all
 }
 
 // arithmetic returns the kernel of an op on all numbers; Add joins strings too.
-func arithmetic(op string) kernel {
+func arithmetic(op *ops.Def) kernel {
 	t := numbers(numberPairs[float32](op), numberPairs[float64](op), intPairs[int8](op), intPairs[int16](op), intPairs[int32](op),
 		intPairs[int64](op), intPairs[uint8](op), intPairs[uint16](op), intPairs[uint32](op), intPairs[uint64](op))
-	if op == "Add" || op == "AddV2" {
+	if op == ops.Add || op == ops.AddV2 {
 		t[tensor.String] = stringPairs
 	}
 	return t.on(0)
 }
 
 // numberPairs are the ops whose floats need nothing special but division.
-func numberPairs[T float](op string) kernel {
+func numberPairs[T float](op *ops.Def) kernel {
 	switch op {
-	case "FloorDiv":
+	case ops.FloorDiv:
 		return pairs(func(a, b T) T { return T(math.Floor(float64(a / b))) })
-	case "FloorMod":
+	case ops.FloorMod:
 		return pairs(func(a, b T) T {
 			m := math.Mod(float64(a), float64(b))
 			if m != 0 && (b < 0) != (m < 0) {
@@ -58,42 +59,42 @@ func numberPairs[T float](op string) kernel {
 			}
 			return T(m)
 		})
-	case "Mod", "TruncateMod":
+	case ops.Mod, ops.TruncateMod:
 		return pairs(func(a, b T) T { return T(math.Mod(float64(a), float64(b))) })
-	case "TruncateDiv":
+	case ops.TruncateDiv:
 		return pairs(func(a, b T) T { return T(math.Trunc(float64(a / b))) })
-	case "Div":
+	case ops.Div:
 		return pairs(func(a, b T) T { return a / b })
-	case "Pow":
+	case ops.Pow:
 		return pairs(func(a, b T) T { return T(math.Pow(float64(a), float64(b))) })
 	}
 	return simplePairs[T](op)
 }
 
 // simplePairs are the same for floats and integers.
-func simplePairs[T number](op string) kernel {
+func simplePairs[T number](op *ops.Def) kernel {
 	switch op {
-	case "Add", "AddV2":
+	case ops.Add, ops.AddV2:
 		return pairs(func(a, b T) T { return a + b })
-	case "Sub":
+	case ops.Sub:
 		return pairs(func(a, b T) T { return a - b })
-	case "Mul":
+	case ops.Mul:
 		return pairs(func(a, b T) T { return a * b })
-	case "Maximum":
+	case ops.Maximum:
 		return pairs(func(a, b T) T {
 			if a < b || b != b {
 				return b
 			}
 			return a
 		})
-	case "Minimum":
+	case ops.Minimum:
 		return pairs(func(a, b T) T {
 			if b < a || b != b {
 				return b
 			}
 			return a
 		})
-	case "SquaredDifference":
+	case ops.SquaredDifference:
 		return pairs(func(a, b T) T { return (a - b) * (a - b) })
 	}
 	return nil
@@ -104,13 +105,13 @@ type integral interface {
 }
 
 // intPairs are the ops on integers; those that divide refuse zeros first.
-func intPairs[T integral](op string) kernel {
+func intPairs[T integral](op *ops.Def) kernel {
 	switch op {
-	case "Div", "TruncateDiv":
+	case ops.Div, ops.TruncateDiv:
 		return divided[T](pairs(func(a, b T) T { return a / b }))
-	case "Mod", "TruncateMod":
+	case ops.Mod, ops.TruncateMod:
 		return divided[T](pairs(func(a, b T) T { return a % b }))
-	case "FloorDiv":
+	case ops.FloorDiv:
 		return divided[T](pairs(func(a, b T) T {
 			q := a / b
 			if a%b != 0 && (a < 0) != (b < 0) {
@@ -118,7 +119,7 @@ func intPairs[T integral](op string) kernel {
 			}
 			return q
 		}))
-	case "FloorMod":
+	case ops.FloorMod:
 		return divided[T](pairs(func(a, b T) T {
 			m := a % b
 			if m != 0 && (m < 0) != (b < 0) {
@@ -126,7 +127,7 @@ func intPairs[T integral](op string) kernel {
 			}
 			return m
 		}))
-	case "Pow":
+	case ops.Pow:
 		return intPowers[T]()
 	}
 	return simplePairs[T](op)
@@ -164,7 +165,7 @@ func intPowers[T integral]() kernel {
 }
 
 // floatPairs are the ops on floats alone.
-func floatPairs[T float](op string) kernel {
+func floatPairs[T float](op *ops.Def) kernel {
 	zero := func(f func(a, b float64) float64, at int) kernel { // 0 where operand `at` is 0
 		return pairs(func(a, b T) T {
 			if [2]T{a, b}[at] == 0 {
@@ -174,36 +175,36 @@ func floatPairs[T float](op string) kernel {
 		})
 	}
 	switch op {
-	case "RealDiv":
+	case ops.RealDiv:
 		return pairs(func(a, b T) T { return a / b })
-	case "DivNoNan":
+	case ops.DivNoNan:
 		return zero(func(a, b float64) float64 { return a / b }, 1)
-	case "MulNoNan":
+	case ops.MulNoNan:
 		return zero(func(a, b float64) float64 { return a * b }, 1)
-	case "Xdivy":
+	case ops.Xdivy:
 		return zero(func(a, b float64) float64 { return a / b }, 0)
-	case "Xlogy":
+	case ops.Xlogy:
 		return zero(func(a, b float64) float64 { return a * math.Log(b) }, 0)
-	case "Xlog1py":
+	case ops.Xlog1py:
 		return zero(func(a, b float64) float64 { return a * math.Log1p(b) }, 0)
 	}
 	return pairs(func(a, b T) T { return T(math.Atan2(float64(a), float64(b))) })
 }
 
-func bitwise(op string) kernel {
+func bitwise(op *ops.Def) kernel {
 	t := numbers(nil, nil, bits2[int8](op, 8), bits2[int16](op, 16), bits2[int32](op, 32), bits2[int64](op, 64), bits2[uint8](op, 8), bits2[uint16](op, 16), bits2[uint32](op, 32), bits2[uint64](op, 64))
 	return t.on(0)
 }
 
-func bits2[T integral](op string, size T) kernel {
+func bits2[T integral](op *ops.Def, size T) kernel {
 	switch op {
-	case "BitwiseAnd":
+	case ops.BitwiseAnd:
 		return pairs(func(a, b T) T { return a & b })
-	case "BitwiseOr":
+	case ops.BitwiseOr:
 		return pairs(func(a, b T) T { return a | b })
-	case "BitwiseXor":
+	case ops.BitwiseXor:
 		return pairs(func(a, b T) T { return a ^ b })
-	case "LeftShift":
+	case ops.LeftShift:
 		return pairs(func(a, b T) T { return a << min(max(b, 0), size-1) })
 	}
 	return pairs(func(a, b T) T { return a >> min(max(b, 0), size-1) })

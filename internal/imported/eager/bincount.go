@@ -4,14 +4,15 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/tensor"
 )
 
 // bincountOps count values.
-var bincountOps = map[string]opDef{
-	"Bincount":       {in: 3, out: 1, make: bincount(0)},
-	"DenseBincount":  {in: 3, out: 1, make: bincount(0)},
-	"RaggedBincount": {in: 4, out: 1, make: bincount(1)},
+var bincountOps = map[*ops.Def]maker{
+	ops.Bincount:       bincount(0),
+	ops.DenseBincount:  bincount(0),
+	ops.RaggedBincount: bincount(1),
 }
 
 // bincount returns the maker of an op whose values are input `at`, after the row

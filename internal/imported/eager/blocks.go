@@ -3,14 +3,16 @@ package eager
 import (
 	"fmt"
 	"slices"
+
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 )
 
 // blockOps move blocks of elements.
-var blockOps = map[string]opDef{
-	"Roll":           {in: 3, out: 1, make: plain(roll)},
-	"MatrixBandPart": {in: 3, out: 1, make: plain(bandPart)},
-	"SpaceToBatchND": {in: 3, out: 1, make: plain(spaceToBatch)},
-	"BatchToSpaceND": {in: 3, out: 1, make: plain(batchToSpace)},
+var blockOps = map[*ops.Def]maker{
+	ops.Roll:           plain(roll),
+	ops.MatrixBandPart: plain(bandPart),
+	ops.SpaceToBatchND: plain(spaceToBatch),
+	ops.BatchToSpaceND: plain(batchToSpace),
 }
 
 // roll shifts one dimension after the other.

@@ -4,12 +4,13 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/tensor"
 )
 
 // castOps change element types.
-var castOps = map[string]opDef{
-	"Cast": {in: 1, out: 1, make: cast},
+var castOps = map[*ops.Def]maker{
+	ops.Cast: cast,
 }
 
 func cast(s *site) (kernel, error) {

@@ -4,22 +4,23 @@ import (
 	"fmt"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/tensor"
 )
 
 // controlOps call functions of Env: branches and loops. A loop ends with the context of its run.
-var controlOps = map[string]opDef{
-	"If":             {in: variadic, opaque: true, make: branch},
-	"StatelessIf":    {in: variadic, opaque: true, make: branch},
-	"Case":           {in: variadic, opaque: true, make: choice},
-	"StatelessCase":  {in: variadic, opaque: true, make: choice},
-	"While":          {in: variadic, opaque: true, make: while},
-	"StatelessWhile": {in: variadic, opaque: true, make: while},
+var controlOps = map[*ops.Def]maker{
+	ops.If:             branch,
+	ops.StatelessIf:    branch,
+	ops.Case:           choice,
+	ops.StatelessCase:  choice,
+	ops.While:          while,
+	ops.StatelessWhile: while,
 }
 
 // Called returns the names of the functions that a node calls.
 func Called(n *graph.Node) []string {
-	if controlOps[n.Op].make == nil {
+	if controlOps[ops.Find(n.Op)] == nil {
 		return nil
 	}
 	var names []string

@@ -5,15 +5,16 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/internal/imported/fingerprint"
 	"github.com/goestimator/goestimator/tensor"
 )
 
 // crossOps combine the values of several sparse and dense columns row by row.
-var crossOps = map[string]opDef{
-	"SparseCross":       {in: variadic, out: 3, make: sparseCross},
-	"SparseCrossV2":     {in: variadic, out: 3, make: sparseCrossV2},
-	"SparseCrossHashed": {in: variadic, out: 3, make: sparseCrossHashed},
+var crossOps = map[*ops.Def]maker{
+	ops.SparseCross:       sparseCross,
+	ops.SparseCrossV2:     sparseCrossV2,
+	ops.SparseCrossHashed: sparseCrossHashed,
 }
 
 // crossColumn is one column of a cross.

@@ -4,13 +4,14 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
 	"github.com/goestimator/goestimator/tensor"
 )
 
 // crossEntropyOps are losses, which exported graphs of evaluation have.
-var crossEntropyOps = map[string]opDef{
-	"SparseSoftmaxCrossEntropyWithLogits": {in: 2, out: 2, make: plain(floats(crossEntropy(kernels.LogSoftmax[float32]), crossEntropy(kernels.LogSoftmax[float64])).on(0))},
+var crossEntropyOps = map[*ops.Def]maker{
+	ops.SparseSoftmaxCrossEntropyWithLogits: plain(floats(crossEntropy(kernels.LogSoftmax[float32]), crossEntropy(kernels.LogSoftmax[float64])).on(0)),
 }
 
 // crossEntropy gives the loss of each row of logits [N, classes], and its gradient, softmax less the label's one.

@@ -127,7 +127,7 @@ func prepare(n *graph.Node) (p *prepared, err error) {
 	if err != nil {
 		return nil, &Error{n.Name, n.Op, err}
 	}
-	return &prepared{node: n, def: def, outputs: s.outputs, kernel: k, grows: grows(n.Op)}, nil
+	return &prepared{node: n, def: def, outputs: s.outputs, kernel: k, grows: def.op.Grows}, nil
 }
 
 // run checks the inputs and calls the kernel.
@@ -158,7 +158,7 @@ func (p *prepared) check(in []Value) error {
 			if in[i].Resource == nil {
 				return fmt.Errorf("input %d: expected a resource", i)
 			}
-		} else if in[i].T == nil && !p.def.opaque {
+		} else if in[i].T == nil && !p.def.op.Opaque {
 			if in[i].Resource != nil {
 				return fmt.Errorf("input %d: %w", i, ErrUninitialized)
 			}

@@ -5,11 +5,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/tensor"
 )
 
 // einsumOps are sums of products in Einstein's notation.
-var einsumOps = map[string]opDef{"Einsum": {in: variadic, out: 1, make: einsum}}
+var einsumOps = map[*ops.Def]maker{ops.Einsum: einsum}
 
 // firstEllipsis is the label of the first of the dimensions that "..." stands
 // for, counted from the last: labels are the letters and what follows this.

@@ -5,14 +5,15 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/tensor"
 )
 
 // exampleOps parse serialized tf.Examples.
-var exampleOps = map[string]opDef{
-	"ParseExample":       {in: variadic, make: parseExample},
-	"ParseExampleV2":     {in: variadic, make: parseExampleV2},
-	"ParseSingleExample": {in: variadic, make: parseSingleExample},
+var exampleOps = map[*ops.Def]maker{
+	ops.ParseExample:       parseExample,
+	ops.ParseExampleV2:     parseExampleV2,
+	ops.ParseSingleExample: parseSingleExample,
 }
 
 // parser is a parsing op: its columns, and the spec of the names and defaults

@@ -4,23 +4,24 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/tensor"
 )
 
 // gatherOps take and put elements by index.
-var gatherOps = map[string]opDef{
-	"Gather":                {in: 2, out: 1, make: plain(func(c call) error { return gather(c, c.t(0), gatherAxes{}) })},
-	"GatherV2":              {in: 3, out: 1, make: gatherV2},
-	"ResourceGather":        {in: 2, out: 1, resources: 1, make: resourceGather},
-	"GatherNd":              {in: 2, out: 1, make: plain(func(c call) error { return gatherNd(c, c.t(0)) })},
-	"ResourceGatherNd":      {in: 2, out: 1, resources: 1, make: plain(resourceGatherNd)},
-	"ScatterNd":             {in: 3, out: 1, make: plain(scatterNd)},
-	"TensorScatterUpdate":   {in: 3, out: 1, make: plain(tensorScatterUpdate)},
-	"TensorScatterAdd":      {in: 3, out: 1, make: plain(tensorScatterAdd)},
-	"DynamicPartition":      {in: 2, make: dynamicPartition},
-	"DynamicStitch":         {in: variadic, out: 1, make: dynamicStitch},
-	"ParallelDynamicStitch": {in: variadic, out: 1, make: dynamicStitch},
-	"ReverseSequence":       {in: 2, out: 1, make: reverseSequence},
+var gatherOps = map[*ops.Def]maker{
+	ops.Gather:                plain(func(c call) error { return gather(c, c.t(0), gatherAxes{}) }),
+	ops.GatherV2:              gatherV2,
+	ops.ResourceGather:        resourceGather,
+	ops.GatherNd:              plain(func(c call) error { return gatherNd(c, c.t(0)) }),
+	ops.ResourceGatherNd:      plain(resourceGatherNd),
+	ops.ScatterNd:             plain(scatterNd),
+	ops.TensorScatterUpdate:   plain(tensorScatterUpdate),
+	ops.TensorScatterAdd:      plain(tensorScatterAdd),
+	ops.DynamicPartition:      dynamicPartition,
+	ops.DynamicStitch:         dynamicStitch,
+	ops.ParallelDynamicStitch: dynamicStitch,
+	ops.ReverseSequence:       reverseSequence,
 }
 
 // gatherAxes are the dimension that indices count and how many leading ones are of a batch. A strict gather checks indices

@@ -5,23 +5,24 @@ import (
 	"math"
 	"slices"
 
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/tensor"
 )
 
 // generateOps make tensors of a shape or of conditions.
-var generateOps = map[string]opDef{
-	"Fill":      {in: 2, out: 1, make: plain(fill)},
-	"ZerosLike": {in: 1, out: 1, make: plain(like(0))},
-	"OnesLike":  {in: 1, out: 1, make: plain(like(1))},
-	"Empty":     {in: 1, out: 1, make: empty},
-	"Range": {in: 3, out: 1, make: plain(numbers(ranged[float32], ranged[float64], ranged[int8], ranged[int16], ranged[int32], ranged[int64],
-		nil, ranged[uint16], ranged[uint32], ranged[uint64]).on(0))},
-	"LinSpace":   {in: 3, out: 1, make: plain(floats(linSpace[float32], linSpace[float64]).on(0))},
-	"OneHot":     {in: 4, out: 1, make: oneHot},
-	"Where":      {in: 1, out: 1, make: plain(where)},
-	"Select":     {in: 3, out: 1, make: plain(selectV1)},
-	"SelectV2":   {in: 3, out: 1, make: plain(selectV2)},
-	"MatrixDiag": {in: 1, out: 1, make: plain(matrixDiag)},
+var generateOps = map[*ops.Def]maker{
+	ops.Fill:      plain(fill),
+	ops.ZerosLike: plain(like(0)),
+	ops.OnesLike:  plain(like(1)),
+	ops.Empty:     empty,
+	ops.Range: plain(numbers(ranged[float32], ranged[float64], ranged[int8], ranged[int16], ranged[int32], ranged[int64],
+		nil, ranged[uint16], ranged[uint32], ranged[uint64]).on(0)),
+	ops.LinSpace:   plain(floats(linSpace[float32], linSpace[float64]).on(0)),
+	ops.OneHot:     oneHot,
+	ops.Where:      plain(where),
+	ops.Select:     plain(selectV1),
+	ops.SelectV2:   plain(selectV2),
+	ops.MatrixDiag: plain(matrixDiag),
 }
 
 func fill(c call) error {

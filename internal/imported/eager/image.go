@@ -5,23 +5,24 @@ import (
 	"math"
 	"slices"
 
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/internal/compiler/window"
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
 	"github.com/goestimator/goestimator/tensor"
 )
 
 // imageOps work on images [batch, height, width, channels].
-var imageOps = map[string]opDef{
-	"Conv2D":                {in: 2, out: 1, make: windowed(convolution[float32], convolution[float64])},
-	"Conv2DBackpropInput":   {in: 3, out: 1, make: transposedConvolution},
-	"DepthwiseConv2dNative": {in: 2, out: 1, make: windowed(depthwise[float32], depthwise[float64])},
-	"MaxPool":               {in: 1, out: 1, make: windowed(pooling(kernels.MaxPool[float32]), pooling(kernels.MaxPool[float64]))},
-	"AvgPool":               {in: 1, out: 1, make: windowed(pooling(kernels.AvgPool[float32]), pooling(kernels.AvgPool[float64]))},
-	"FusedBatchNorm":        {in: 5, out: 5, make: batchNorm},
-	"FusedBatchNormV2":      {in: 5, out: 5, make: batchNorm},
-	"FusedBatchNormV3":      {in: 5, out: 6, make: batchNorm},
-	"ResizeBilinear":        {in: 2, out: 1, make: resizeBilinear},
-	"ResizeNearestNeighbor": {in: 2, out: 1, make: resizeNearest},
+var imageOps = map[*ops.Def]maker{
+	ops.Conv2D:                windowed(convolution[float32], convolution[float64]),
+	ops.Conv2DBackpropInput:   transposedConvolution,
+	ops.DepthwiseConv2dNative: windowed(depthwise[float32], depthwise[float64]),
+	ops.MaxPool:               windowed(pooling(kernels.MaxPool[float32]), pooling(kernels.MaxPool[float64])),
+	ops.AvgPool:               windowed(pooling(kernels.AvgPool[float32]), pooling(kernels.AvgPool[float64])),
+	ops.FusedBatchNorm:        batchNorm,
+	ops.FusedBatchNormV2:      batchNorm,
+	ops.FusedBatchNormV3:      batchNorm,
+	ops.ResizeBilinear:        resizeBilinear,
+	ops.ResizeNearestNeighbor: resizeNearest,
 }
 
 // windowed is the maker of ops on windows, of two element types.

@@ -4,29 +4,30 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/tensor"
 )
 
 // layoutOps move elements by position.
-var layoutOps = map[string]opDef{
-	"Pack":              {in: variadic, out: 1, make: pack},
-	"Unpack":            {in: 1, make: unpack},
-	"ConcatV2":          {in: variadic, out: 1, make: plain(func(c call) error { return concat(c, c.in[:len(c.in)-1], len(c.in)-1) })},
-	"Concat":            {in: variadic, out: 1, make: plain(func(c call) error { return concat(c, c.in[1:], 0) })},
-	"Split":             {in: 2, make: split},
-	"SplitV":            {in: 3, make: splitV},
-	"Slice":             {in: 3, out: 1, make: plain(slice)},
-	"StridedSlice":      {in: 4, out: 1, make: stridedSlice},
-	"Transpose":         {in: 2, out: 1, make: plain(transpose)},
-	"Tile":              {in: 2, out: 1, make: plain(tile)},
-	"BroadcastTo":       {in: 2, out: 1, make: plain(broadcastTo)},
-	"ReverseV2":         {in: 2, out: 1, make: plain(reverse)},
-	"Pad":               {in: 2, out: 1, make: plain(pad)},
-	"PadV2":             {in: 3, out: 1, make: plain(pad)},
-	"MirrorPad":         {in: 2, out: 1, make: mirrorPad},
-	"SpaceToDepth":      {in: 1, out: 1, make: spaceToDepth},
-	"DepthToSpace":      {in: 1, out: 1, make: depthToSpace},
-	"InvertPermutation": {in: 1, out: 1, make: plain(invertPermutation)},
+var layoutOps = map[*ops.Def]maker{
+	ops.Pack:              pack,
+	ops.Unpack:            unpack,
+	ops.ConcatV2:          plain(func(c call) error { return concat(c, c.in[:len(c.in)-1], len(c.in)-1) }),
+	ops.Concat:            plain(func(c call) error { return concat(c, c.in[1:], 0) }),
+	ops.Split:             split,
+	ops.SplitV:            splitV,
+	ops.Slice:             plain(slice),
+	ops.StridedSlice:      stridedSlice,
+	ops.Transpose:         plain(transpose),
+	ops.Tile:              plain(tile),
+	ops.BroadcastTo:       plain(broadcastTo),
+	ops.ReverseV2:         plain(reverse),
+	ops.Pad:               plain(pad),
+	ops.PadV2:             plain(pad),
+	ops.MirrorPad:         mirrorPad,
+	ops.SpaceToDepth:      spaceToDepth,
+	ops.DepthToSpace:      depthToSpace,
+	ops.InvertPermutation: plain(invertPermutation),
 }
 
 // sameType fails unless all values have the type of the first.

@@ -4,27 +4,28 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/tensor"
 )
 
 // listOps are on lists of tensors, which TensorFlow's TensorArray is.
-var listOps = map[string]opDef{
-	"EmptyTensorList":        {in: 2, out: 1, make: madeList(func(call) (int, error) { return 0, nil })},
-	"TensorListReserve":      {in: 2, out: 1, make: madeList(func(c call) (int, error) { return integer("num_elements", c.t(1)) })},
-	"TensorListFromTensor":   {in: 2, out: 1, make: plain(listFromTensor)},
-	"TensorListLength":       {in: 1, out: 1, resources: 1, make: plain(listLength)},
-	"TensorListElementShape": {in: 1, out: 1, resources: 1, make: listElementShape},
-	"TensorListGetItem":      {in: 3, out: 1, resources: 1, make: plain(listGet)},
-	"TensorListSetItem":      {in: 3, out: 1, resources: 1, make: listSet},
-	"TensorListPushBack":     {in: 2, out: 1, resources: 1, make: plain(listPush)},
-	"TensorListPopBack":      {in: 2, out: 2, resources: 1, make: plain(listPop)},
-	"TensorListResize":       {in: 2, out: 1, resources: 1, make: plain(listResize)},
-	"TensorListStack":        {in: 2, out: 1, resources: 1, make: listStack},
-	"TensorListGather":       {in: 3, out: 1, resources: 1, make: plain(listGather)},
-	"TensorListScatter":      {in: 3, out: 1, make: plain(listScatter)},
-	"TensorListScatterV2":    {in: 4, out: 1, make: plain(listScatter)},
-	"TensorListConcat":       {in: 1, out: 2, resources: 1, make: plain(listConcat)},
-	"TensorListConcatV2":     {in: 3, out: 2, resources: 1, make: plain(listConcat)},
+var listOps = map[*ops.Def]maker{
+	ops.EmptyTensorList:        madeList(func(call) (int, error) { return 0, nil }),
+	ops.TensorListReserve:      madeList(func(c call) (int, error) { return integer("num_elements", c.t(1)) }),
+	ops.TensorListFromTensor:   plain(listFromTensor),
+	ops.TensorListLength:       plain(listLength),
+	ops.TensorListElementShape: listElementShape,
+	ops.TensorListGetItem:      plain(listGet),
+	ops.TensorListSetItem:      listSet,
+	ops.TensorListPushBack:     plain(listPush),
+	ops.TensorListPopBack:      plain(listPop),
+	ops.TensorListResize:       plain(listResize),
+	ops.TensorListStack:        listStack,
+	ops.TensorListGather:       plain(listGather),
+	ops.TensorListScatter:      plain(listScatter),
+	ops.TensorListScatterV2:    plain(listScatter),
+	ops.TensorListConcat:       plain(listConcat),
+	ops.TensorListConcatV2:     plain(listConcat),
 }
 
 // list returns the list of input 0.

@@ -5,22 +5,23 @@ import (
 	"math"
 	"slices"
 
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
 	"github.com/goestimator/goestimator/tensor"
 )
 
 // linearOps are products of matrices and what goes with them.
-var linearOps = map[string]opDef{
-	"MatMul":        {in: 2, out: 1, make: matMul},
-	"BatchMatMul":   {in: 2, out: 1, make: batchMatMul},
-	"BatchMatMulV2": {in: 2, out: 1, make: batchMatMul},
-	"BatchMatMulV3": {in: 2, out: 1, make: batchMatMul},
-	"BiasAdd":       {in: 2, out: 1, make: biasAdd},
-	"BiasAddV1":     {in: 2, out: 1, make: biasAdd},
-	"Softmax":       {in: 1, out: 1, make: plain(floats(softmax(kernels.Softmax[float32]), softmax(kernels.Softmax[float64])).on(0))},
-	"LogSoftmax":    {in: 1, out: 1, make: plain(floats(softmax(kernels.LogSoftmax[float32]), softmax(kernels.LogSoftmax[float64])).on(0))},
-	"L2Loss":        {in: 1, out: 1, make: plain(floats(l2Loss[float32], l2Loss[float64]).on(0))},
-	"AddN":          {in: variadic, out: 1, make: plain(addN)},
+var linearOps = map[*ops.Def]maker{
+	ops.MatMul:        matMul,
+	ops.BatchMatMul:   batchMatMul,
+	ops.BatchMatMulV2: batchMatMul,
+	ops.BatchMatMulV3: batchMatMul,
+	ops.BiasAdd:       biasAdd,
+	ops.BiasAddV1:     biasAdd,
+	ops.Softmax:       plain(floats(softmax(kernels.Softmax[float32]), softmax(kernels.Softmax[float64])).on(0)),
+	ops.LogSoftmax:    plain(floats(softmax(kernels.LogSoftmax[float32]), softmax(kernels.LogSoftmax[float64])).on(0)),
+	ops.L2Loss:        plain(floats(l2Loss[float32], l2Loss[float64]).on(0)),
+	ops.AddN:          plain(addN),
 }
 
 // product2 is a product of matrices op(a) [m,k] and op(b) [k,n].
@@ -135,7 +136,7 @@ func batched[T number](transA, transB bool, f func(p product2, c, a, b []T)) ker
 
 func biasAdd(s *site) (kernel, error) {
 	channels := s.str("data_format", "NHWC") == "NCHW"
-	add := arithmetic("AddV2")
+	add := arithmetic(ops.AddV2)
 	return func(c call) error {
 		x, b := c.t(0), c.t(1)
 		k := len(x.Shape) - 1
@@ -177,7 +178,7 @@ func l2Loss[T float](c call) error {
 	return nil
 }
 
-var addPair = arithmetic("AddV2")
+var addPair = arithmetic(ops.AddV2)
 
 func addN(c call) error {
 	if len(c.in) == 0 {
@@ -199,14 +200,14 @@ func addN(c call) error {
 }
 
 // scanOps go along one dimension.
-var scanOps = map[string]opDef{
-	"ArgMax":   {in: 2, out: 1, make: argMax(false)},
-	"ArgMin":   {in: 2, out: 1, make: argMax(true)},
-	"Cumsum":   {in: 2, out: 1, make: cumulate(false)},
-	"Cumprod":  {in: 2, out: 1, make: cumulate(true)},
-	"TopKV2":   {in: 2, out: 2, make: topK},
-	"TopK":     {in: 1, out: 2, make: topK},
-	"InTopKV2": {in: 3, out: 1, make: plain(inTopK)},
+var scanOps = map[*ops.Def]maker{
+	ops.ArgMax:   argMax(false),
+	ops.ArgMin:   argMax(true),
+	ops.Cumsum:   cumulate(false),
+	ops.Cumprod:  cumulate(true),
+	ops.TopKV2:   topK,
+	ops.TopK:     topK,
+	ops.InTopKV2: plain(inTopK),
 }
 
 // lane is one dimension of a tensor: outer times n times inner elements.

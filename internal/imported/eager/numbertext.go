@@ -7,13 +7,14 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/tensor"
 )
 
 // numberTextOps convert between numbers and strings.
-var numberTextOps = map[string]opDef{
-	"AsString":       {in: 1, out: 1, make: asString},
-	"StringToNumber": {in: 1, out: 1, make: stringToNumber},
+var numberTextOps = map[*ops.Def]maker{
+	ops.AsString:       asString,
+	ops.StringToNumber: stringToNumber,
 }
 
 // format is how AsString writes numbers: C's printf with the given flag, width and precision.

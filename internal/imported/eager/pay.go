@@ -1,10 +1,6 @@
 package eager
 
-import (
-	"strings"
-
-	"github.com/goestimator/goestimator/internal/serving/budget"
-)
+import "github.com/goestimator/goestimator/internal/serving/budget"
 
 // Payer says who pays for what kernels allocate, and how. The zero value: nobody counts.
 type Payer struct {
@@ -78,26 +74,4 @@ func held(values []Value) (n int) {
 		}
 	}
 	return n
-}
-
-// growing are the ops whose outputs are as large as the values of their inputs say; those of binaryOps are as large as the
-// sizes of their inputs multiplied.
-var growing = map[string]bool{
-	"BatchToSpaceND": true, "Bincount": true, "BroadcastTo": true, "Conv2DBackpropInput": true, "DenseBincount": true, "DynamicStitch": true,
-	"Empty": true, "EmptyTensorList": true, "Fill": true, "LinSpace": true, "MatrixDiag": true, "MirrorPad": true, "OneHot": true, "Pad": true,
-	"PadV2": true, "ParallelDynamicStitch": true, "RaggedBincount": true, "RaggedRange": true, "RaggedTensorToTensor": true, "Range": true,
-	"RegexReplace": true, "ResizeBilinear": true, "ResizeNearestNeighbor": true, "ScatterNd": true, "Select": true, "SelectV2": true,
-	"SpaceToBatchND": true, "SparseCross": true, "SparseCrossHashed": true, "SparseCrossV2": true, "SparseFillEmptyRows": true,
-	"SparseTensorDenseMatMul": true, "SparseToDense": true, "StaticRegexReplace": true, "StringJoin": true, "TensorListReserve": true,
-	"TensorListResize": true, "TensorListStack": true, "Tile": true,
-}
-
-func grows(op string) bool {
-	return Broadcasts(op) || growing[op] || strings.HasPrefix(op, "UnsortedSegment")
-}
-
-// Broadcasts reports whether an op works on pairs of elements, so that the sizes of its inputs may multiply.
-func Broadcasts(op string) bool {
-	_, ok := binaryOps[op]
-	return ok
 }

@@ -5,15 +5,16 @@ import (
 	"math"
 	"slices"
 
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/tensor"
 )
 
 // raggedOps work on values and row splits.
-var raggedOps = map[string]opDef{
-	"RaggedTensorToTensor": {in: variadic, out: 1, make: raggedToTensor},
-	"RaggedTensorToSparse": {in: variadic, out: 3, make: raggedToSparse},
-	"RaggedRange":          {in: 3, out: 2, make: raggedRange},
-	"RaggedGather":         {in: variadic, make: raggedGather},
+var raggedOps = map[*ops.Def]maker{
+	ops.RaggedTensorToTensor: raggedToTensor,
+	ops.RaggedTensorToSparse: raggedToSparse,
+	ops.RaggedRange:          raggedRange,
+	ops.RaggedGather:         raggedGather,
 }
 
 // splitsOf checks row splits: from 0 up to n.

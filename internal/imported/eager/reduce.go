@@ -5,24 +5,25 @@ import (
 	"math"
 	"slices"
 
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/tensor"
 )
 
 // reduceOps reduce dimensions.
 var reduceOps = reduceTable()
 
-func reduceTable() map[string]opDef {
-	all := map[string]opDef{
-		"All": {in: 2, out: 1, make: boolReduce(true)},
-		"Any": {in: 2, out: 1, make: boolReduce(false)},
+func reduceTable() map[*ops.Def]maker {
+	all := map[*ops.Def]maker{
+		ops.All: boolReduce(true),
+		ops.Any: boolReduce(false),
 	}
-	for _, op := range []string{"Sum", "Mean", "Max", "Min", "Prod", "EuclideanNorm"} {
-		all[op] = opDef{in: 2, out: 1, make: reduceMaker(op)}
+	for _, op := range []*ops.Def{ops.Sum, ops.Mean, ops.Max, ops.Min, ops.Prod, ops.EuclideanNorm} {
+		all[op] = reduceMaker(op)
 	}
 	return all
 }
 
-func reduceMaker(op string) maker {
+func reduceMaker(op *ops.Def) maker {
 	return func(s *site) (kernel, error) {
 		keep := s.boolean("keep_dims", false)
 		return numbers(floatReduce[float32](op, keep), floatReduce[float64](op, keep), intReduce[int8](op, keep), intReduce[int16](op, keep), intReduce[int32](op, keep),
@@ -115,7 +116,7 @@ func (r span) walk(f func(i, o int)) {
 }
 
 // floatReduce adds and multiplies in float64, whatever the type.
-func floatReduce[T float](op string, keep bool) kernel {
+func floatReduce[T float](op *ops.Def, keep bool) kernel {
 	return func(c call) error {
 		r, err := reduced(c.t(0).Shape, c.t(1), keep)
 		if err != nil {
@@ -130,9 +131,9 @@ func floatReduce[T float](op string, keep bool) kernel {
 		fold(op, r, acc, func(i int) float64 { return float64(src[i]) }, [2]float64{math.Inf(-1), math.Inf(1)})
 		for i, v := range acc {
 			switch op {
-			case "Mean":
+			case ops.Mean:
 				v /= float64(r.count)
-			case "EuclideanNorm":
+			case ops.EuclideanNorm:
 				v = math.Sqrt(v)
 			}
 			dst[i] = T(v)
@@ -141,7 +142,7 @@ func floatReduce[T float](op string, keep bool) kernel {
 	}
 }
 
-func intReduce[T integral](op string, keep bool) kernel {
+func intReduce[T integral](op *ops.Def, keep bool) kernel {
 	return func(c call) error {
 		r, err := reduced(c.t(0).Shape, c.t(1), keep)
 		if err != nil {
@@ -155,9 +156,9 @@ func intReduce[T integral](op string, keep bool) kernel {
 		fold(op, r, dst, func(i int) T { return src[i] }, [2]T{lowest[T](), highest[T]()})
 		for i, v := range dst {
 			switch {
-			case op == "Mean" && r.count > 0:
+			case op == ops.Mean && r.count > 0:
 				dst[i] = T(float64(v) / float64(r.count))
-			case op == "EuclideanNorm":
+			case op == ops.EuclideanNorm:
 				dst[i] = T(math.Sqrt(float64(v)))
 			}
 		}
@@ -166,19 +167,19 @@ func intReduce[T integral](op string, keep bool) kernel {
 }
 
 // fold reduces elements into acc; ends are what Max and Min start from.
-func fold[A number](op string, r span, acc []A, elem func(i int) A, ends [2]A) {
-	start := map[string]A{"Max": ends[0], "Min": ends[1], "Prod": 1}[op]
+func fold[A number](op *ops.Def, r span, acc []A, elem func(i int) A, ends [2]A) {
+	start := map[*ops.Def]A{ops.Max: ends[0], ops.Min: ends[1], ops.Prod: 1}[op]
 	for i := range acc {
 		acc[i] = start
 	}
 	switch op {
-	case "Max":
+	case ops.Max:
 		r.walk(func(i, o int) { acc[o] = max(acc[o], elem(i)) })
-	case "Min":
+	case ops.Min:
 		r.walk(func(i, o int) { acc[o] = min(acc[o], elem(i)) })
-	case "Prod":
+	case ops.Prod:
 		r.walk(func(i, o int) { acc[o] *= elem(i) })
-	case "EuclideanNorm":
+	case ops.EuclideanNorm:
 		r.walk(func(i, o int) { acc[o] += elem(i) * elem(i) })
 	default:
 		r.walk(func(i, o int) { acc[o] += elem(i) })

@@ -6,17 +6,18 @@ import (
 	"regexp"
 	"sync/atomic"
 
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/tensor"
 )
 
 // regexOps match regular expressions, whose syntax is RE2's as Go's is, and split strings.
-var regexOps = map[string]opDef{
-	"RegexReplace":         {in: 3, out: 1, make: regexReplace},
-	"StaticRegexReplace":   {in: 1, out: 1, make: staticRegexReplace},
-	"RegexFullMatch":       {in: 2, out: 1, make: regexFullMatch},
-	"StaticRegexFullMatch": {in: 1, out: 1, make: staticRegexFullMatch},
-	"StringSplit":          {in: 2, out: 3, make: stringSplit},
-	"StringSplitV2":        {in: 2, out: 3, make: stringSplitV2},
+var regexOps = map[*ops.Def]maker{
+	ops.RegexReplace:         regexReplace,
+	ops.StaticRegexReplace:   staticRegexReplace,
+	ops.RegexFullMatch:       regexFullMatch,
+	ops.StaticRegexFullMatch: staticRegexFullMatch,
+	ops.StringSplit:          stringSplit,
+	ops.StringSplitV2:        stringSplitV2,
 }
 
 // rewrite is a compiled replacement.

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -23,32 +24,37 @@ type call struct {
 // maker resolves a node's attributes into a kernel.
 type maker func(s *site) (kernel, error)
 
-// opDef is what is known of an op.
+// opDef is an op with what its definition says that each run needs.
 type opDef struct {
-	in        int  // inputs; any: as many as there are
-	out       int  // outputs; a maker may set site.outputs instead
-	resources int  // how many leading inputs are resources
-	opaque    bool // inputs may be anything
+	op        *ops.Def
+	in        int // inputs, -1 for any number
+	out       int // outputs; where that depends on attributes, makers set site.outputs
+	resources int // how many leading inputs are resources
 	make      maker
 }
 
-// any number of inputs.
-const variadic = -1
+func newDef(op *ops.Def, m maker) *opDef {
+	d := &opDef{op: op, in: op.Arity(), out: max(op.Results(), 0), make: m}
+	for in := op.Inputs(); !op.Opaque && d.resources < len(in) && in[d.resources].Resource(); {
+		d.resources++
+	}
+	return d
+}
 
 // families are the tables of ops, one per file of kernels.
-func families() []map[string]opDef {
-	return []map[string]opDef{structureOps, shapeOps, layoutOps, exampleOps, gatherOps, generateOps, segmentOps, sparseOps, uniqueOps, stringOps, regexOps, numberTextOps, reduceOps, tableOps, variableOps, crossOps, raggedOps, bincountOps, blockOps, linearOps, einsumOps, scanOps, crossEntropyOps, imageOps, castOps, binaryOps, unaryOps, controlOps, listOps}
+func families() []map[*ops.Def]maker {
+	return []map[*ops.Def]maker{structureOps, shapeOps, layoutOps, exampleOps, gatherOps, generateOps, segmentOps, sparseOps, uniqueOps, stringOps, regexOps, numberTextOps, reduceOps, tableOps, variableOps, crossOps, raggedOps, bincountOps, blockOps, linearOps, einsumOps, scanOps, crossEntropyOps, imageOps, castOps, binaryOps, unaryOps, controlOps, listOps}
 }
 
 // registry is all families in one.
 var registry = sync.OnceValue(func() map[string]*opDef {
 	all := map[string]*opDef{}
 	for _, f := range families() {
-		for name, d := range f {
-			if all[name] != nil {
-				panic("eager: two kernels of " + name)
+		for op, m := range f {
+			if all[op.Name] != nil {
+				panic("eager: two kernels of " + op.Name)
 			}
-			all[name] = &d
+			all[op.Name] = newDef(op, m)
 		}
 	}
 	return all

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
 	"github.com/goestimator/goestimator/tensor"
 )
@@ -13,18 +14,17 @@ import (
 // segmentOps reduce runs and groups of rows.
 var segmentOps = segmentTable()
 
-func segmentTable() map[string]opDef {
-	all := map[string]opDef{}
-	for name, r := range map[string]reduction{"Sum": sumOf, "Mean": meanOf, "Max": maxOf, "Min": minOf, "Prod": prodOf} {
-		all["Segment"+name] = opDef{in: 2, out: 1, make: plain(segment(r, false))}
-		if r != meanOf {
-			all["UnsortedSegment"+name] = opDef{in: 3, out: 1, make: plain(segment(r, true))}
-		}
+func segmentTable() map[*ops.Def]maker {
+	all := map[*ops.Def]maker{}
+	for op, r := range map[*ops.Def]reduction{ops.SegmentSum: sumOf, ops.SegmentMean: meanOf, ops.SegmentMax: maxOf, ops.SegmentMin: minOf, ops.SegmentProd: prodOf} {
+		all[op] = plain(segment(r, false))
 	}
-	for name, r := range map[string]reduction{"Sum": sumOf, "Mean": meanOf, "SqrtN": sqrtOf} {
-		k := floats(sparseSegment[float32](r), sparseSegment[float64](r)).on(0)
-		all["SparseSegment"+name] = opDef{in: 3, out: 1, make: plain(k)}
-		all["SparseSegment"+name+"WithNumSegments"] = opDef{in: 4, out: 1, make: plain(k)}
+	for op, r := range map[*ops.Def]reduction{ops.UnsortedSegmentSum: sumOf, ops.UnsortedSegmentMax: maxOf, ops.UnsortedSegmentMin: minOf, ops.UnsortedSegmentProd: prodOf} {
+		all[op] = plain(segment(r, true))
+	}
+	for op, r := range map[*ops.Def]reduction{ops.SparseSegmentSum: sumOf, ops.SparseSegmentMean: meanOf, ops.SparseSegmentSqrtN: sqrtOf,
+		ops.SparseSegmentSumWithNumSegments: sumOf, ops.SparseSegmentMeanWithNumSegments: meanOf, ops.SparseSegmentSqrtNWithNumSegments: sqrtOf} {
+		all[op] = plain(floats(sparseSegment[float32](r), sparseSegment[float64](r)).on(0))
 	}
 	return all
 }

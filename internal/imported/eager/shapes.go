@@ -5,24 +5,25 @@ import (
 	"slices"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/tensor"
 )
 
 // shapeOps read shapes and give tensors other ones, without moving elements.
-var shapeOps = map[string]opDef{
-	"Shape":         {in: 1, out: 1, make: shapeN},
-	"ShapeN":        {in: variadic, make: shapeN},
-	"VariableShape": {in: 1, out: 1, resources: 1, make: variableShape},
-	"Size":          {in: 1, out: 1, make: size},
-	"Rank": {in: 1, out: 1, make: plain(func(c call) error {
+var shapeOps = map[*ops.Def]maker{
+	ops.Shape:         shapeN,
+	ops.ShapeN:        shapeN,
+	ops.VariableShape: variableShape,
+	ops.Size:          size,
+	ops.Rank: plain(func(c call) error {
 		return c.scalarInt(0, tensor.Int32, len(c.t(0).Shape))
-	})},
-	"Reshape":       {in: 2, out: 1, make: plain(reshape)},
-	"Squeeze":       {in: 1, out: 1, make: squeeze},
-	"ExpandDims":    {in: 2, out: 1, make: plain(expandDims)},
-	"EnsureShape":   {in: 1, out: 1, make: ensureShape},
-	"BroadcastArgs": {in: 2, out: 1, make: plain(broadcastArgs)},
-	"Bitcast":       {in: 1, out: 1, make: bitcast},
+	}),
+	ops.Reshape:       plain(reshape),
+	ops.Squeeze:       squeeze,
+	ops.ExpandDims:    plain(expandDims),
+	ops.EnsureShape:   ensureShape,
+	ops.BroadcastArgs: plain(broadcastArgs),
+	ops.Bitcast:       bitcast,
 }
 
 func shapeN(s *site) (kernel, error) {

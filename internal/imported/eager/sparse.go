@@ -4,21 +4,22 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/tensor"
 )
 
 // sparseOps work on sparse tensors: indices [n, rank], values [n] and a dense shape [rank].
-var sparseOps = map[string]opDef{
-	"SparseToDense":           {in: 4, out: 1, make: sparseToDense},
-	"SparseReshape":           {in: 3, out: 2, make: plain(sparseReshape)},
-	"SparseFillEmptyRows":     {in: 4, out: 4, make: plain(sparseFillEmptyRows)},
-	"SparseReorder":           {in: 3, out: 2, make: plain(sparseReorder)},
-	"SparseSlice":             {in: 5, out: 3, make: plain(sparseSlice)},
-	"SparseConcat":            {in: variadic, out: 3, make: sparseConcat},
-	"SparseTensorDenseMatMul": {in: 4, out: 1, make: sparseDenseMatMul},
-	"SparseDenseCwiseMul":     {in: 4, out: 1, make: plain(sparseCwise(arithmetic("Mul")))},
-	"SparseDenseCwiseDiv":     {in: 4, out: 1, make: plain(sparseCwise(arithmetic("Div")))},
-	"SparseDenseCwiseAdd":     {in: 4, out: 1, make: plain(sparseCwise(arithmetic("AddV2")))},
+var sparseOps = map[*ops.Def]maker{
+	ops.SparseToDense:           sparseToDense,
+	ops.SparseReshape:           plain(sparseReshape),
+	ops.SparseFillEmptyRows:     plain(sparseFillEmptyRows),
+	ops.SparseReorder:           plain(sparseReorder),
+	ops.SparseSlice:             plain(sparseSlice),
+	ops.SparseConcat:            sparseConcat,
+	ops.SparseTensorDenseMatMul: sparseDenseMatMul,
+	ops.SparseDenseCwiseMul:     plain(sparseCwise(arithmetic(ops.Mul))),
+	ops.SparseDenseCwiseDiv:     plain(sparseCwise(arithmetic(ops.Div))),
+	ops.SparseDenseCwiseAdd:     plain(sparseCwise(arithmetic(ops.AddV2))),
 }
 
 // coords are the indices and shape of a sparse tensor.

@@ -7,25 +7,26 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/internal/imported/fingerprint"
 	"github.com/goestimator/goestimator/tensor"
 )
 
 // stringOps work on strings.
-var stringOps = map[string]opDef{
-	"StringToHashBucketFast":   {in: 1, out: 1, make: hashBucket},
-	"StringToHashBucketStrong": {in: 1, out: 1, make: hashBucket},
-	"StringToHashBucket":       {in: 1, out: 1, make: hashBucket},
-	"StringJoin":               {in: variadic, out: 1, make: stringJoin},
-	"StringLower":              {in: 1, out: 1, make: letterCase(toLower, bytes.ToLower)},
-	"StringUpper":              {in: 1, out: 1, make: letterCase(toUpper, bytes.ToUpper)},
-	"StringStrip":              {in: 1, out: 1, make: plain(eachString(stripSpace))},
-	"StringLength":             {in: 1, out: 1, make: stringLength},
-	"Substr":                   {in: 3, out: 1, make: substr},
-	"EncodeBase64":             {in: 1, out: 1, make: encodeBase64},
-	"DecodeBase64":             {in: 1, out: 1, make: plain(eachStringErr(decodeBase64))},
-	"DecodeRaw":                {in: 1, out: 1, make: decodeRaw},
-	"ReduceJoin":               {in: 2, out: 1, make: reduceJoin},
+var stringOps = map[*ops.Def]maker{
+	ops.StringToHashBucketFast:   hashBucket,
+	ops.StringToHashBucketStrong: hashBucket,
+	ops.StringToHashBucket:       hashBucket,
+	ops.StringJoin:               stringJoin,
+	ops.StringLower:              letterCase(toLower, bytes.ToLower),
+	ops.StringUpper:              letterCase(toUpper, bytes.ToUpper),
+	ops.StringStrip:              plain(eachString(stripSpace)),
+	ops.StringLength:             stringLength,
+	ops.Substr:                   substr,
+	ops.EncodeBase64:             encodeBase64,
+	ops.DecodeBase64:             plain(eachStringErr(decodeBase64)),
+	ops.DecodeRaw:                decodeRaw,
+	ops.ReduceJoin:               reduceJoin,
 }
 
 // textRoom counts the bytes of strings made, within the limit, and pays for them in steps.

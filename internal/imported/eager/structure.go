@@ -3,25 +3,26 @@ package eager
 import (
 	"fmt"
 
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/tensor"
 )
 
 // structureOps are constants, inputs and what passes values on.
-var structureOps = map[string]opDef{
-	"Const":                  {in: 0, out: 1, make: constant},
-	"Placeholder":            {in: 0, out: 1, make: placeholder},
-	"PlaceholderV2":          {in: 0, out: 1, make: placeholder},
-	"PlaceholderWithDefault": {in: 1, out: 1, opaque: true, make: plain(pass)},
-	"Identity":               {in: 1, out: 1, opaque: true, make: plain(pass)},
-	"RefIdentity":            {in: 1, out: 1, opaque: true, make: plain(pass)},
-	"Snapshot":               {in: 1, out: 1, make: plain(pass)},
-	"StopGradient":           {in: 1, out: 1, make: plain(pass)},
-	"PreventGradient":        {in: 1, out: 1, make: plain(pass)},
-	"IdentityN":              {in: variadic, opaque: true, make: identityN},
-	"Print":                  {in: variadic, out: 1, opaque: true, make: plain(printed)}, // a server's log is no place for them
-	"PrintV2":                {in: 1, make: plain(func(call) error { return nil })},
-	"NoOp":                   {in: variadic, opaque: true, make: plain(func(call) error { return nil })},
-	"ControlTrigger":         {in: variadic, opaque: true, make: plain(func(call) error { return nil })},
+var structureOps = map[*ops.Def]maker{
+	ops.Const:                  constant,
+	ops.Placeholder:            placeholder,
+	ops.PlaceholderV2:          placeholder,
+	ops.PlaceholderWithDefault: plain(pass),
+	ops.Identity:               plain(pass),
+	ops.RefIdentity:            plain(pass),
+	ops.Snapshot:               plain(pass),
+	ops.StopGradient:           plain(pass),
+	ops.PreventGradient:        plain(pass),
+	ops.IdentityN:              identityN,
+	ops.Print:                  plain(printed), // a server's log is no place for them
+	ops.PrintV2:                plain(func(call) error { return nil }),
+	ops.NoOp:                   plain(func(call) error { return nil }),
+	ops.ControlTrigger:         plain(func(call) error { return nil }),
 }
 
 func constant(s *site) (kernel, error) {

@@ -5,33 +5,30 @@ import (
 	"slices"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/tensor"
 )
 
 // tableOps make, fill and read lookup tables.
 var tableOps = tableTable()
 
-func tableTable() map[string]opDef {
-	all := map[string]opDef{}
-	for _, op := range []string{"HashTable", "HashTableV2", "AnonymousHashTable", "MutableHashTable", "MutableHashTableV2", "MutableHashTableOfTensors",
-		"MutableHashTableOfTensorsV2", "AnonymousMutableHashTable", "AnonymousMutableHashTableOfTensors"} {
-		all[op] = opDef{in: 0, out: 1, make: makeTable}
+func tableTable() map[*ops.Def]maker {
+	all := map[*ops.Def]maker{}
+	for _, op := range []*ops.Def{ops.HashTable, ops.HashTableV2, ops.AnonymousHashTable, ops.MutableHashTable, ops.MutableHashTableV2, ops.MutableHashTableOfTensors, ops.MutableHashTableOfTensorsV2, ops.AnonymousMutableHashTable, ops.AnonymousMutableHashTableOfTensors} {
+		all[op] = makeTable
 	}
 	// A dense table gets an empty and a deleted key, which ours needs not.
-	for _, op := range []string{"MutableDenseHashTableV2", "AnonymousMutableDenseHashTable"} {
-		all[op] = opDef{in: 2, out: 1, make: makeTable}
+	for _, op := range []*ops.Def{ops.MutableDenseHashTableV2, ops.AnonymousMutableDenseHashTable} {
+		all[op] = makeTable
 	}
-	both := func(op string, d opDef) {
-		d.resources = 1
-		all[op], all[op+"V2"] = d, d
-	}
-	both("InitializeTable", opDef{in: 3, make: onTable(func(t *Table, c call) error { return t.initialize(c.t(1), c.t(2)) })})
-	both("InitializeTableFromTextFile", opDef{in: 2, make: initializeFromFile})
-	both("LookupTableFind", opDef{in: 3, out: 1, make: onTable(func(t *Table, c call) error { return t.find(c, c.t(1), c.t(2)) })})
-	both("LookupTableSize", opDef{in: 1, out: 1, make: onTable(tableSize)})
-	both("LookupTableInsert", opDef{in: 3, make: onTable(func(t *Table, c call) error { return t.insert(c.t(1), c.t(2), false) })})
-	both("LookupTableImport", opDef{in: 3, make: onTable(func(t *Table, c call) error { return t.insert(c.t(1), c.t(2), true) })})
-	both("LookupTableExport", opDef{in: 1, out: 2, make: onTable(exportTable)})
+	both := func(op, v2 *ops.Def, m maker) { all[op], all[v2] = m, m }
+	both(ops.InitializeTable, ops.InitializeTableV2, onTable(func(t *Table, c call) error { return t.initialize(c.t(1), c.t(2)) }))
+	both(ops.InitializeTableFromTextFile, ops.InitializeTableFromTextFileV2, initializeFromFile)
+	both(ops.LookupTableFind, ops.LookupTableFindV2, onTable(func(t *Table, c call) error { return t.find(c, c.t(1), c.t(2)) }))
+	both(ops.LookupTableSize, ops.LookupTableSizeV2, onTable(tableSize))
+	both(ops.LookupTableInsert, ops.LookupTableInsertV2, onTable(func(t *Table, c call) error { return t.insert(c.t(1), c.t(2), false) }))
+	both(ops.LookupTableImport, ops.LookupTableImportV2, onTable(func(t *Table, c call) error { return t.insert(c.t(1), c.t(2), true) }))
+	both(ops.LookupTableExport, ops.LookupTableExportV2, onTable(exportTable))
 	return all
 }
 

@@ -4,60 +4,33 @@ import (
 	"errors"
 	"math"
 
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/tensor"
 )
 
 // unaryOps work on each element alone.
 var unaryOps = unaryTable()
 
-// floatFuncs are ops that floats alone have.
-var floatFuncs = map[string]func(x float64) float64{
-	"Sqrt": math.Sqrt, "Exp": math.Exp, "Expm1": math.Expm1, "Log": math.Log, "Log1p": math.Log1p,
-	"Floor": math.Floor, "Ceil": math.Ceil, "Round": math.RoundToEven, "Rint": math.RoundToEven,
-	"Erf": math.Erf, "Erfc": math.Erfc, "Erfinv": math.Erfinv,
-	"Sin": math.Sin, "Cos": math.Cos, "Tan": math.Tan, "Asin": math.Asin, "Acos": math.Acos, "Atan": math.Atan,
-	"Sinh": math.Sinh, "Cosh": math.Cosh, "Asinh": math.Asinh, "Acosh": math.Acosh, "Atanh": math.Atanh, "Tanh": math.Tanh,
-	"Rsqrt":      func(x float64) float64 { return 1 / math.Sqrt(x) },
-	"Reciprocal": func(x float64) float64 { return 1 / x },
-	"Inv":        func(x float64) float64 { return 1 / x },
-	"Lgamma": func(x float64) float64 {
-		v, _ := math.Lgamma(x)
-		return v
-	},
-	"Sigmoid": func(x float64) float64 { return 1 / (1 + math.Exp(-x)) },
-	"Elu": func(x float64) float64 {
-		if x < 0 {
-			return math.Expm1(x)
-		}
-		return x
-	},
-	"Softplus": func(x float64) float64 {
-		if x > 0 {
-			return x + math.Log1p(math.Exp(-x))
-		}
-		return math.Log1p(math.Exp(x))
-	},
-	"Softsign": func(x float64) float64 { return x / (1 + math.Abs(x)) },
-}
-
-func unaryTable() map[string]opDef {
-	all := map[string]opDef{
-		"LogicalNot":      {in: 1, out: 1, make: plain(eachOf(func(x bool) bool { return !x }))},
-		"LeakyRelu":       {in: 1, out: 1, make: leakyRelu},
-		"IsNan":           {in: 1, out: 1, make: plain(floats(eachOf(isNaN[float32]), eachOf(isNaN[float64])).on(0))},
-		"IsInf":           {in: 1, out: 1, make: plain(floats(eachOf(isInf[float32]), eachOf(isInf[float64])).on(0))},
-		"IsFinite":        {in: 1, out: 1, make: plain(floats(eachOf(isFinite[float32]), eachOf(isFinite[float64])).on(0))},
-		"CheckNumerics":   {in: 1, out: 1, make: checkNumerics},
-		"CheckNumericsV2": {in: 1, out: 1, make: checkNumerics},
-		"ClipByValue":     {in: 3, out: 1, make: plain(clipByValue)},
-		"Selu":            {in: 1, out: 1, make: plain(floats(eachOf(selu[float32]), eachOf(selu[float64])).on(0))},
+func unaryTable() map[*ops.Def]maker {
+	all := map[*ops.Def]maker{
+		ops.LogicalNot:      plain(eachOf(func(x bool) bool { return !x })),
+		ops.LeakyRelu:       leakyRelu,
+		ops.IsNan:           plain(floats(eachOf(isNaN[float32]), eachOf(isNaN[float64])).on(0)),
+		ops.IsInf:           plain(floats(eachOf(isInf[float32]), eachOf(isInf[float64])).on(0)),
+		ops.IsFinite:        plain(floats(eachOf(isFinite[float32]), eachOf(isFinite[float64])).on(0)),
+		ops.CheckNumerics:   checkNumerics,
+		ops.CheckNumericsV2: checkNumerics,
+		ops.ClipByValue:     plain(clipByValue),
+		ops.Selu:            plain(floats(eachOf(selu[float32]), eachOf(selu[float64])).on(0)),
 	}
-	for op, f := range floatFuncs {
-		all[op] = opDef{in: 1, out: 1, make: plain(floats(mapped[float32](f), mapped[float64](f)).on(0))}
+	for _, op := range ops.Defs() {
+		if f := op.Element.Float; f != nil {
+			all[op] = plain(floats(mapped[float32](f), mapped[float64](f)).on(0))
+		}
 	}
-	for _, op := range []string{"Neg", "Abs", "Sign", "Square", "Relu", "Relu6", "Invert"} {
-		all[op] = opDef{in: 1, out: 1, make: plain(numbers(simple[float32](op), simple[float64](op), simple[int8](op), simple[int16](op),
-			simple[int32](op), simple[int64](op), simple[uint8](op), simple[uint16](op), simple[uint32](op), simple[uint64](op)).on(0))}
+	for _, op := range []*ops.Def{ops.Neg, ops.Abs, ops.Sign, ops.Square, ops.Relu, ops.Relu6, ops.Invert} {
+		all[op] = plain(numbers(simple[float32](op), simple[float64](op), simple[int8](op), simple[int16](op),
+			simple[int32](op), simple[int64](op), simple[uint8](op), simple[uint16](op), simple[uint32](op), simple[uint64](op)).on(0))
 	}
 	return all
 }
@@ -96,18 +69,18 @@ func isNaN[T float](x T) bool    { return x != x }
 func isInf[T float](x T) bool    { return math.IsInf(float64(x), 0) }
 func isFinite[T float](x T) bool { return x-x == 0 }
 
-func simple[T number](op string) kernel {
+func simple[T number](op *ops.Def) kernel {
 	switch op {
-	case "Neg":
+	case ops.Neg:
 		return eachOf(func(x T) T { return -x })
-	case "Abs":
+	case ops.Abs:
 		return eachOf(func(x T) T {
 			if x <= 0 {
 				return 0 - x
 			}
 			return x
 		})
-	case "Sign":
+	case ops.Sign:
 		return eachOf(func(x T) T {
 			switch {
 			case x > 0:
@@ -118,11 +91,11 @@ func simple[T number](op string) kernel {
 			}
 			return x // zero or NaN
 		})
-	case "Square":
+	case ops.Square:
 		return eachOf(func(x T) T { return x * x })
-	case "Relu":
+	case ops.Relu:
 		return eachOf(func(x T) T { return max(x, 0) })
-	case "Relu6":
+	case ops.Relu6:
 		return eachOf(func(x T) T { return min(max(x, 0), 6) })
 	}
 	var z T
@@ -176,4 +149,4 @@ func clipByValue(c call) error {
 	return maximum(c)
 }
 
-var minimum, maximum = arithmetic("Minimum"), arithmetic("Maximum")
+var minimum, maximum = arithmetic(ops.Minimum), arithmetic(ops.Maximum)

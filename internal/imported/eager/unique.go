@@ -6,19 +6,20 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/tensor"
 )
 
 // uniqueOps find values: distinct ones, and the places of some among sorted ones.
-var uniqueOps = map[string]opDef{
-	"Unique":             {in: 1, out: 2, make: unique},
-	"UniqueV2":           {in: 2, out: 2, make: unique},
-	"UniqueWithCounts":   {in: 1, out: 3, make: unique},
-	"UniqueWithCountsV2": {in: 2, out: 3, make: unique},
-	"ListDiff":           {in: 2, out: 2, make: listDiff},
-	"LowerBound":         {in: 2, out: 1, make: bound(true)},
-	"UpperBound":         {in: 2, out: 1, make: bound(false)},
-	"Bucketize":          {in: 1, out: 1, make: bucketize},
+var uniqueOps = map[*ops.Def]maker{
+	ops.Unique:             unique,
+	ops.UniqueV2:           unique,
+	ops.UniqueWithCounts:   unique,
+	ops.UniqueWithCountsV2: unique,
+	ops.ListDiff:           listDiff,
+	ops.LowerBound:         bound(true),
+	ops.UpperBound:         bound(false),
+	ops.Bucketize:          bucketize,
 }
 
 // keysOf returns a comparable value for each element: its bits, or the string.

@@ -7,24 +7,25 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/tensor"
 )
 
 // variableOps read, assign and restore variables.
-var variableOps = map[string]opDef{
-	"VarHandleOp":           {in: 0, out: 1, make: varHandle},
-	"ReadVariableOp":        {in: 1, out: 1, resources: 1, make: readVariable},
-	"AssignVariableOp":      {in: 2, resources: 1, make: assignVariable},
-	"AssignAddVariableOp":   {in: 2, resources: 1, make: plain(updateVariable(arithmetic("AddV2")))},
-	"AssignSubVariableOp":   {in: 2, resources: 1, make: plain(updateVariable(arithmetic("Sub")))},
-	"VarIsInitializedOp":    {in: 1, out: 1, resources: 1, make: plain(isInitialized)},
-	"IsVariableInitialized": {in: 1, out: 1, resources: 1, make: plain(isInitialized)},
-	"VariableV2":            {in: 0, out: 1, make: refVariable},
-	"Variable":              {in: 0, out: 1, make: refVariable},
-	"Assign":                {in: 2, out: 1, resources: 1, make: assignRef},
-	"RestoreV2":             {in: 3, make: restore},
-	"Assert":                {in: variadic, make: assert},
-	"DestroyResourceOp":     {in: 1, opaque: true, make: plain(func(call) error { return nil })},
+var variableOps = map[*ops.Def]maker{
+	ops.VarHandleOp:           varHandle,
+	ops.ReadVariableOp:        readVariable,
+	ops.AssignVariableOp:      assignVariable,
+	ops.AssignAddVariableOp:   plain(updateVariable(arithmetic(ops.AddV2))),
+	ops.AssignSubVariableOp:   plain(updateVariable(arithmetic(ops.Sub))),
+	ops.VarIsInitializedOp:    plain(isInitialized),
+	ops.IsVariableInitialized: plain(isInitialized),
+	ops.VariableV2:            refVariable,
+	ops.Variable:              refVariable,
+	ops.Assign:                assignRef,
+	ops.RestoreV2:             restore,
+	ops.Assert:                assert,
+	ops.DestroyResourceOp:     plain(func(call) error { return nil }),
 }
 
 // variableOf finds the variable that a node stands for.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/internal/format/graphdef"
 	"github.com/goestimator/goestimator/internal/format/savedmodel"
 	"github.com/goestimator/goestimator/internal/platform/fault"
@@ -17,28 +18,17 @@ import (
 
 // oddOps are those of which the session knows more than their names, and variables' and some that nobody knows better.
 func oddOps() []string {
-	ops := map[string]bool{}
-	for _, names := range []any{forms, inputRoles, heavyOps, notCompiledOps} {
-		switch m := names.(type) {
-		case map[string]form:
-			for op := range m {
-				ops[op] = true
-			}
-		case map[string]map[int]role:
-			for op := range m {
-				ops[op] = true
-			}
-		case map[string]bool:
-			for op := range m {
-				ops[op] = true
-			}
+	odd := map[string]bool{}
+	for _, d := range ops.Defs() {
+		if forms[d] != nil || len(d.With(ops.RoleConstant, ops.RoleSize)) > 0 || d.Heavy || eagerOps[d] || d.State == ops.Fed || d.State == ops.Random {
+			odd[d.Name] = true
 		}
 	}
 	for _, op := range []string{"ReadVariableOp", "VariableShape", "Identity", "Cast", "AddV2", "Relu", "Softmax", "Squeeze", "Pack", "Unpack", "Assert",
 		"SparseToDense", "ParseExampleV2", "StringSplit", "If", "While", "AddN", "Cumsum", "DynamicPartition", "Where", "LookupTableFindV2"} {
-		ops[op] = true
+		odd[op] = true
 	}
-	return slices.Sorted(maps.Keys(ops))
+	return slices.Sorted(maps.Keys(odd))
 }
 
 // oddModel is a graph of the op on so many inputs of a kind, which a program reads beside the result of an eager op.

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/internal/imported/eager"
 	"github.com/goestimator/goestimator/tensor"
 )
@@ -67,7 +68,7 @@ func (d *division) choose(onlyHeavy bool) {
 				after = true
 			}
 		}
-		d.compiled[i] = heavyOps[n.Op] || !onlyHeavy && (static || after)
+		d.compiled[i] = heavy(n.Op) || !onlyHeavy && (static || after)
 		if n.Op == "Const" || n.Op == "ReadVariableOp" || static && d.constant(n) {
 			d.compiled[i] = false // programs take these themselves
 		}
@@ -89,11 +90,11 @@ func (d *division) inputsKnown(i int, n *graph.Node) bool {
 	for k, at := range in {
 		a, b := d.v.at[0][at], d.v.at[1][at]
 		switch inputRole(n.Op, k, len(in)) {
-		case roleConstant:
+		case ops.RoleConstant:
 			if !same(a, b) {
 				return false
 			}
-		case roleSize:
+		case ops.RoleSize:
 			if a.T == nil || b.T == nil {
 				return false
 			}
@@ -139,7 +140,7 @@ func (d *division) demand() {
 // a variable.
 func (d *division) enters(i, k int) bool {
 	n, at := d.p.nodes[i], d.p.sources[i][k]
-	if inputRole(n.Op, k, len(d.p.sources[i])) == roleSize || n.Inputs[k].DType() == tensor.Resource {
+	if inputRole(n.Op, k, len(d.p.sources[i])) == ops.RoleSize || n.Inputs[k].DType() == tensor.Resource {
 		return false
 	}
 	if from := d.producer[at]; from >= 0 && d.p.nodes[from].Op == "ReadVariableOp" && d.p.compilable(d.p.nodes[from]) {
@@ -263,9 +264,21 @@ func (d *division) eagerStage(part []int) (stage, error) {
 	return s, nil
 }
 
+// heavy reports whether an op is worth a program even where the sizes of its inputs are not known before they are there.
+func heavy(op string) bool {
+	d := ops.Find(op)
+	return d != nil && d.Heavy
+}
+
+// broadcasts reports whether an op works on pairs of elements, so that the sizes of its inputs may multiply.
+func broadcasts(op string) bool {
+	d := ops.Find(op)
+	return d != nil && d.Shape == ops.Broadcast
+}
+
 // fixed reports whether the sizes of a node's outputs are known but for the batch: no value of a feed decides them.
 func (d *division) fixed(n *graph.Node) bool {
-	if len(eager.Called(n)) > 0 || d.v.concrete && eager.Broadcasts(n.Op) { // sizes of inputs that are multiplied
+	if len(eager.Called(n)) > 0 || d.v.concrete && broadcasts(n.Op) { // sizes of inputs that are multiplied
 		return false
 	}
 	for o := range n.Outputs {

@@ -6,6 +6,7 @@ import (
 	"maps"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
 	"github.com/goestimator/goestimator/tensor"
 )
@@ -98,7 +99,7 @@ func (e *emitter) node(i int) error {
 		}
 		x.types = append(x.types, t)
 	}
-	form := forms[n.Op]
+	form := forms[ops.Find(n.Op)]
 	if form == nil {
 		form = asItIs
 	}
@@ -124,7 +125,7 @@ func (e *emitter) input(i, k int) (graph.Output, error) {
 	switch {
 	case n.Inputs[k].DType() == tensor.Resource:
 		return e.variable(n.Inputs[k])
-	case same(a, b) || inputRole(n.Op, k, len(n.Inputs)) == roleSize && a.T != nil:
+	case same(a, b) || inputRole(n.Op, k, len(n.Inputs)) == ops.RoleSize && a.T != nil:
 		o := e.b.Const(e.b.Graph.UniqueName(fmt.Sprintf("const_%d", at)), a.T)
 		if same(a, b) {
 			e.made[at] = o

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/internal/imported/eager"
 	"github.com/goestimator/goestimator/internal/imported/session/infer"
 )
@@ -62,12 +62,8 @@ func (p *plan) node(n *graph.Node, in []infer.Value) ([]infer.Value, error) {
 
 // folds reports whether an op with known inputs has a known result: no state, no chance, no files.
 func folds(op string) bool {
-	for _, s := range []string{"Random", "Shuffle", "Table", "Restore", "Save", "File", "Multinomial", "Variable", "Assert", "Print", "Placeholder"} {
-		if strings.Contains(op, s) {
-			return false
-		}
-	}
-	return true
+	d := ops.Find(op)
+	return d != nil && d.State == ops.Pure
 }
 
 // kernel returns a node's kernel.

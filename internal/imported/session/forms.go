@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -12,17 +13,17 @@ import (
 type form func(x *emission) ([]graph.Output, error)
 
 // forms are of ops that the engine has under another name or as several.
-var forms = map[string]form{
-	"FusedBatchNorm": batchNorm, "FusedBatchNormV2": batchNorm, "BatchMatMul": named("BatchMatMulV2"), "BatchMatMulV3": named("BatchMatMulV2"),
-	"IdentityN": passOn, "Snapshot": passOn, "EnsureShape": passOn, "Gather": gather, "ResourceGather": resourceGather, "Concat": concat,
-	"SplitV": splitV, "Select": selectForm, "Rint": named("Round"), "Einsum": einsum, "FusedBatchNormV3": layerNorm, "SpaceToBatchND": spaceToBatch, "BatchToSpaceND": batchToSpace,
-	"Conv2D": channelsLast, "DepthwiseConv2dNative": channelsLast, "MaxPool": channelsLast, "AvgPool": channelsLast, "BiasAdd": biasAdd,
+var forms = map[*ops.Def]form{
+	ops.FusedBatchNorm: batchNorm, ops.FusedBatchNormV2: batchNorm, ops.BatchMatMul: named(ops.BatchMatMulV2), ops.BatchMatMulV3: named(ops.BatchMatMulV2),
+	ops.IdentityN: passOn, ops.Snapshot: passOn, ops.EnsureShape: passOn, ops.Gather: gather, ops.ResourceGather: resourceGather, ops.Concat: concat,
+	ops.SplitV: splitV, ops.Select: selectForm, ops.Rint: named(ops.Round), ops.Einsum: einsum, ops.FusedBatchNormV3: layerNorm, ops.SpaceToBatchND: spaceToBatch, ops.BatchToSpaceND: batchToSpace,
+	ops.Conv2D: channelsLast, ops.DepthwiseConv2dNative: channelsLast, ops.MaxPool: channelsLast, ops.AvgPool: channelsLast, ops.BiasAdd: biasAdd,
 }
 
 // named is the form of an op that the engine has under another name.
-func named(op string) form {
+func named(op *ops.Def) form {
 	return func(x *emission) ([]graph.Output, error) {
-		return outputs(x.add(op, x.types, x.attrs, x.in...)), x.b.Err()
+		return outputs(x.add(op.Name, x.types, x.attrs, x.in...)), x.b.Err()
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/internal/imported/eager"
 	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
@@ -62,14 +63,10 @@ func (v *variables) readBy(n *graph.Node) (string, bool) {
 
 // writes reports whether a node updates variables or tables.
 func writes(n *graph.Node) bool {
-	if len(n.Outputs) > 0 {
-		return n.Op == "ResourceCountUpTo"
+	if d := ops.Find(n.Op); d != nil {
+		return d.State == ops.Writes
 	}
-	switch n.Op {
-	case "NoOp", "Assert", "PrintV2":
-		return false
-	}
-	return true
+	return len(n.Outputs) == 0
 }
 
 // note finds the variables that the serving nodes update.

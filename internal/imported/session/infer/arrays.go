@@ -3,12 +3,14 @@ package infer
 import (
 	"fmt"
 	"slices"
+
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 )
 
 // arrayRules are of ops that put tensors together and take them apart.
-var arrayRules = map[string]rule{
-	"ConcatV2": concatV2, "Concat": concatV1, "Pack": pack, "Unpack": unpack, "Split": split, "SplitV": splitV, "GatherV2": gatherV2, "Gather": gatherRows,
-	"GatherNd": gatherNd, "Pad": pad, "PadV2": pad, "MirrorPad": pad, "ScatterNd": scatterNd,
+var arrayRules = map[*ops.Def]rule{
+	ops.ConcatV2: concatV2, ops.Concat: concatV1, ops.Pack: pack, ops.Unpack: unpack, ops.Split: split, ops.SplitV: splitV, ops.GatherV2: gatherV2, ops.Gather: gatherRows,
+	ops.GatherNd: gatherNd, ops.Pad: pad, ops.PadV2: pad, ops.MirrorPad: pad, ops.ScatterNd: scatterNd,
 }
 
 func concatV2(s *site) ([]Value, error) { return concat(s, 0, len(s.in)-1, len(s.in)-1) }

@@ -3,33 +3,16 @@ package infer
 import (
 	"fmt"
 	"slices"
-	"strings"
+
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 )
 
-// elementRules are of ops that work element by element.
-var elementRules = elementTable()
+// elementRules are of ops that work element by element, beside those whose definitions state the rule.
+var elementRules = map[*ops.Def]rule{ops.IdentityN: each, ops.Select: selectShape, ops.SelectV2: selectV2, ops.LookupTableFind: lookup, ops.LookupTableFindV2: lookup,
+	ops.StringJoin: join}
 
-const sameAsFirst = `Identity StopGradient PreventGradient Snapshot CheckNumerics DeepCopy EnsureShape PlaceholderWithDefault
-Neg Abs Square Sqrt Rsqrt Exp Log Log1p Expm1 Sign Reciprocal Inv Floor Ceil Round Rint Erf Erfc Erfinv Lgamma Digamma Sin Cos Tan Asin Acos Atan Sinh Cosh
-Asinh Acosh Atanh Tanh Sigmoid Relu Relu6 LeakyRelu Elu Selu Softplus Softsign Softmax LogSoftmax IsFinite IsInf IsNan LogicalNot Cast ZerosLike OnesLike Invert
-BiasAdd BiasAddV1 Cumsum Cumprod ReverseV2 Reverse ReverseSequence MatrixBandPart Roll LRN ClipByValue Bucketize InvertPermutation
-AsString StringToNumber StringToHashBucketFast StringToHashBucketStrong StringToHashBucket StringLower StringUpper StringStrip StringLength RegexReplace StaticRegexReplace
-StaticRegexFullMatch RegexFullMatch Substr EncodeBase64 DecodeBase64 Bitcast_ RGBToHSV HSVToRGB AdjustContrastv2 AdjustHue AdjustSaturation InTopK_ FakeQuantWithMinMaxArgs FakeQuantWithMinMaxVars`
-
-const twoBroadcast = `Add AddV2 Sub Mul Div RealDiv DivNoNan MulNoNan FloorDiv TruncateDiv FloorMod Mod TruncateMod Maximum Minimum Pow SquaredDifference Atan2 Xdivy Xlogy Xlog1py
-Equal NotEqual Less LessEqual Greater GreaterEqual LogicalAnd LogicalOr BitwiseAnd BitwiseOr BitwiseXor LeftShift RightShift ApproximateEqual`
-
-func elementTable() map[string]rule {
-	t := map[string]rule{"AddN": same, "AccumulateNV2": same, "IdentityN": each, "Select": selectShape, "SelectV2": selectV2, "LookupTableFindV2": lookup,
-		"LookupTableFind": lookup, "StringJoin": join}
-	for _, op := range strings.Fields(sameAsFirst) {
-		t[op] = same
-	}
-	for _, op := range strings.Fields(twoBroadcast) {
-		t[op] = binary
-	}
-	return t
-}
+// stated are the rules that definitions name.
+var stated = map[ops.ShapeRule]rule{ops.SameShape: same, ops.Broadcast: binary}
 
 func same(s *site) ([]Value, error) {
 	x, err := s.shape(0)

@@ -4,16 +4,17 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/internal/compiler/window"
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
 )
 
 // imageRules are of ops on images [N,H,W,C].
-var imageRules = map[string]rule{
-	"Conv2D": windows((*window.Attrs).Conv2D), "DepthwiseConv2dNative": windows((*window.Attrs).Depthwise), "MaxPool": windows(poolWindow), "AvgPool": windows(poolWindow), "FusedBatchNorm": batchNorm, "FusedBatchNormV2": batchNorm,
-	"FusedBatchNormV3": batchNorm, "ResizeBilinear": resize, "ResizeNearestNeighbor": resize, "ResizeBicubic": resize, "ResizeArea": resize,
-	"SpaceToBatchND": spaceToBatch, "BatchToSpaceND": batchToSpace,
-	"SpaceToDepth": spaceToDepth, "DepthToSpace": depthToSpace,
+var imageRules = map[*ops.Def]rule{
+	ops.Conv2D: windows((*window.Attrs).Conv2D), ops.DepthwiseConv2dNative: windows((*window.Attrs).Depthwise), ops.MaxPool: windows(poolWindow), ops.AvgPool: windows(poolWindow), ops.FusedBatchNorm: batchNorm, ops.FusedBatchNormV2: batchNorm,
+	ops.FusedBatchNormV3: batchNorm, ops.ResizeBilinear: resize, ops.ResizeNearestNeighbor: resize, ops.ResizeBicubic: resize, ops.ResizeArea: resize,
+	ops.SpaceToBatchND: spaceToBatch, ops.BatchToSpaceND: batchToSpace,
+	ops.SpaceToDepth: spaceToDepth, ops.DepthToSpace: depthToSpace,
 }
 
 // windows is the rule of an op that moves windows over images, and has a filter.

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -104,16 +105,24 @@ func Breadth(shape []int) int {
 }
 
 // families are the tables of rules.
-func families() []map[string]rule {
-	return []map[string]rule{elementRules, shapeRules, arrayRules, sliceRules, mathRules, imageRules, otherRules}
+func families() []map[*ops.Def]rule {
+	return []map[*ops.Def]rule{elementRules, shapeRules, arrayRules, sliceRules, mathRules, imageRules, otherRules}
 }
 
 var rules = sync.OnceValue(func() map[string]rule {
 	all := map[string]rule{}
+	for _, d := range ops.Defs() {
+		if r := stated[d.Shape]; r != nil {
+			all[d.Name] = r
+		}
+	}
 	for _, f := range families() {
 		for op, r := range f {
-			all[op] = r
+			all[op.Name] = r
 		}
 	}
 	return all
 })
+
+// Supported reports whether there is a rule of the op.
+func Supported(op string) bool { return rules()[op] != nil }

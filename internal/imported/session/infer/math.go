@@ -4,14 +4,16 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 )
 
 // mathRules are of products and reductions.
-var mathRules = map[string]rule{
-	"MatMul": matMul, "BatchMatMul": batchMatMul, "BatchMatMulV2": batchMatMul, "BatchMatMulV3": batchMatMul, "Einsum": einsum,
-	"Sum": reduce, "Mean": reduce, "Max": reduce, "Min": reduce, "Prod": reduce, "All": reduce, "Any": reduce, "EuclideanNorm": reduce,
-	"ArgMax": arg, "ArgMin": arg, "TopKV2": topK, "L2Loss": toScalar, "UnsortedSegmentSum": segments, "UnsortedSegmentMax": segments, "UnsortedSegmentMin": segments,
-	"UnsortedSegmentProd": segments, "InTopKV2": inTopK,
+var mathRules = map[*ops.Def]rule{
+	ops.MatMul: matMul, ops.BatchMatMul: batchMatMul, ops.BatchMatMulV2: batchMatMul, ops.BatchMatMulV3: batchMatMul, ops.Einsum: einsum,
+	ops.Sum: reduce, ops.Mean: reduce, ops.Max: reduce, ops.Min: reduce, ops.Prod: reduce, ops.All: reduce, ops.Any: reduce, ops.EuclideanNorm: reduce,
+	ops.ArgMax: arg, ops.ArgMin: arg, ops.TopKV2: topK, ops.L2Loss: toScalar, ops.UnsortedSegmentSum: segments, ops.UnsortedSegmentMax: segments, ops.UnsortedSegmentMin: segments,
+	ops.UnsortedSegmentProd: segments, ops.InTopKV2: inTopK,
 }
 
 func matMul(s *site) ([]Value, error) {

@@ -4,10 +4,11 @@ import (
 	"slices"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 )
 
 // otherRules are of parsing and tables.
-var otherRules = map[string]rule{"ParseExample": parseExample, "ParseExampleV2": parseExampleV2}
+var otherRules = map[*ops.Def]rule{ops.ParseExample: parseExample, ops.ParseExampleV2: parseExampleV2}
 
 // parseExample: the dense outputs have the batch before their shapes; what is sparse depends on data.
 func parseExample(s *site) ([]Value, error) {

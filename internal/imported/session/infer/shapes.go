@@ -5,13 +5,14 @@ import (
 	"slices"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/tensor"
 )
 
 // shapeRules are of ops about shapes and of other shapes of the same elements.
-var shapeRules = map[string]rule{
-	"Const": constant, "Shape": shapeOf, "ShapeN": shapesOf, "Size": sizeOf, "Rank": rankOf, "Reshape": reshape, "ExpandDims": expand, "Squeeze": squeeze,
-	"Transpose": transpose, "Fill": fill, "BroadcastTo": broadcastTo, "Tile": tile, "Range": ranges, "OneHot": oneHot,
+var shapeRules = map[*ops.Def]rule{
+	ops.Const: constant, ops.Shape: shapeOf, ops.ShapeN: shapesOf, ops.Size: sizeOf, ops.Rank: rankOf, ops.Reshape: reshape, ops.ExpandDims: expand, ops.Squeeze: squeeze,
+	ops.Transpose: transpose, ops.Fill: fill, ops.BroadcastTo: broadcastTo, ops.Tile: tile, ops.Range: ranges, ops.OneHot: oneHot,
 }
 
 func constant(s *site) ([]Value, error) {

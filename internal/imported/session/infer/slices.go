@@ -4,10 +4,11 @@ import (
 	"fmt"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 )
 
 // sliceRules are of ops that cut.
-var sliceRules = map[string]rule{"Slice": slice, "StridedSlice": stridedSlice}
+var sliceRules = map[*ops.Def]rule{ops.Slice: slice, ops.StridedSlice: stridedSlice}
 
 func slice(s *site) ([]Value, error) {
 	x, err := s.shape(0)
