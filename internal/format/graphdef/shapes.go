@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -33,9 +34,9 @@ func readOutputs(n *graph.Node, refs int) error {
 	switch types, ok := typeList(n.Attrs[typesAttr]); {
 	case ok:
 		n.Outputs = retype(n.Outputs, types)
-	case signatures[n.Op] == nil && hasShapes && len(given) > maxOutputs:
+	case ops.Find(n.Op) == nil && hasShapes && len(given) > maxOutputs:
 		return fmt.Errorf("attribute %s lists %d outputs", shapesAttr, len(given))
-	case signatures[n.Op] == nil && hasShapes && len(given) >= refs:
+	case ops.Find(n.Op) == nil && hasShapes && len(given) >= refs:
 		n.Outputs = make([]graph.Type, len(given))
 		for i := range given {
 			n.Outputs[i] = graph.Type{DType: unknownType(n), Shape: graph.Shape{UnknownRank: true}}

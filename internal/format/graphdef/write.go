@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/tensor"
 	"github.com/wamuir/graft/tensorflow/core/framework/attr_value_go_proto"
 	"github.com/wamuir/graft/tensorflow/core/framework/function_go_proto"
@@ -143,7 +144,7 @@ func writeOutputs(to map[string]*attr_value_go_proto.AttrValue, n *graph.Node, r
 			}
 		}
 		failed = append(failed, add(shapesAttr, shapes))
-		if signatures[n.Op] == nil {
+		if ops.Find(n.Op) == nil {
 			refs = len(n.Outputs)
 		}
 	}
