@@ -51,7 +51,7 @@ func NewChain(nodes []*graph.Node, outputs []graph.Output) (*Chain, error) {
 // ChainModule is a module of chains, each kernel once.
 func ChainModule(name string, chains ...*Chain) Module {
 	var text strings.Builder
-	text.WriteString(chainSource)
+	text.WriteString(libm() + chainSource)
 	var all []Kernel
 	for _, c := range chains {
 		if slices.Contains(all, c.Kernel) {

@@ -3,17 +3,18 @@ package lower
 import (
 	"fmt"
 
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/internal/compiler/window"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
 	"github.com/goestimator/goestimator/tensor"
 )
 
 // convOps are convolutions over NHWC images.
-var convOps = map[string]lowering{
-	"Conv2D":               lowerConv(Forward),
-	"_FusedConv2D":         lowerConv(Forward),
-	"Conv2DBackpropInput":  lowerConv(InputGradient),
-	"Conv2DBackpropFilter": lowerConv(FilterGradient),
+var convOps = map[*ops.Def]lowering{
+	ops.Conv2D:               lowerConv(Forward),
+	ops.FusedConv2D:          lowerConv(Forward),
+	ops.Conv2DBackpropInput:  lowerConv(InputGradient),
+	ops.Conv2DBackpropFilter: lowerConv(FilterGradient),
 }
 
 // convolution is the step of an op of the family; x, filter and y are the operands that stand for them.

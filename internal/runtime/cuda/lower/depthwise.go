@@ -3,16 +3,17 @@ package lower
 import (
 	"fmt"
 
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/kernels"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
 	"github.com/goestimator/goestimator/tensor"
 )
 
 // depthwiseOps are convolutions of each channel by filters of its own.
-var depthwiseOps = map[string]lowering{
-	"DepthwiseConv2dNative":               lowerDepthwise(Forward, kernels.Depthwise.Forward),
-	"DepthwiseConv2dNativeBackpropInput":  lowerDepthwise(InputGradient, kernels.Depthwise.InputGrad),
-	"DepthwiseConv2dNativeBackpropFilter": lowerDepthwise(FilterGradient, kernels.Depthwise.FilterGrad),
+var depthwiseOps = map[*ops.Def]lowering{
+	ops.DepthwiseConv2dNative:               lowerDepthwise(Forward, kernels.Depthwise.Forward),
+	ops.DepthwiseConv2dNativeBackpropInput:  lowerDepthwise(InputGradient, kernels.Depthwise.InputGrad),
+	ops.DepthwiseConv2dNativeBackpropFilter: lowerDepthwise(FilterGradient, kernels.Depthwise.FilterGrad),
 }
 
 func lowerDepthwise(d Direction, calls func(kernels.Depthwise) []kernels.Call) lowering {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/driver"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/kernels"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
@@ -13,12 +14,14 @@ import (
 // elementwiseOps are regions of elementwise nodes, and such nodes on their own: kernels are generated for them.
 var elementwiseOps = elementwiseTable()
 
-func elementwiseTable() map[string]lowering {
-	all := map[string]lowering{"_Elementwise": lowerRegion}
-	for _, op := range kernels.ElementwiseOps() {
-		all[op] = lowerElement
+func elementwiseTable() map[*ops.Def]lowering {
+	all := map[*ops.Def]lowering{ops.ElementwiseRegion: lowerRegion}
+	for _, op := range ops.Defs() {
+		if kernels.Elementwise(op.Name) {
+			all[op] = lowerElement
+		}
 	}
-	all["ZerosLike"] = lowerZeros
+	all[ops.ZerosLike] = lowerZeros
 	return all
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/driver"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/kernels"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
@@ -11,9 +12,9 @@ import (
 )
 
 // generateOps make tensors out of scalars, or are copies.
-var generateOps = map[string]lowering{
-	"Fill": lowerFill, "Range": lowerRange, "DeepCopy": lowerCopy, "ReadVariableOp": lowerCopy,
-	"StatelessRandomUniformV2": random(kernels.Uniform), "StatelessRandomNormalV2": random(kernels.Normal), "StatelessTruncatedNormalV2": random(kernels.TruncatedNormal),
+var generateOps = map[*ops.Def]lowering{
+	ops.Fill: lowerFill, ops.Range: lowerRange, ops.DeepCopy: lowerCopy, ops.ReadVariableOp: lowerCopy,
+	ops.StatelessRandomUniformV2: random(kernels.Uniform), ops.StatelessRandomNormalV2: random(kernels.Normal), ops.StatelessTruncatedNormalV2: random(kernels.TruncatedNormal),
 }
 
 // lowerCopy copies input 0, a value or a variable.

@@ -4,17 +4,18 @@ import (
 	"fmt"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/kernels"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
 	"github.com/goestimator/goestimator/tensor"
 )
 
 // indexOps select by index.
-var indexOps = map[string]lowering{
-	"GatherV2": lowerGather,
-	"OneHot":   lowerOneHot,
-	"TopKV2":   lowerTopK,
-	"InTopKV2": lowerInTopK,
+var indexOps = map[*ops.Def]lowering{
+	ops.GatherV2: lowerGather,
+	ops.OneHot:   lowerOneHot,
+	ops.TopKV2:   lowerTopK,
+	ops.InTopKV2: lowerInTopK,
 }
 
 // integers fails unless input i is int32 or int64; wide says which.

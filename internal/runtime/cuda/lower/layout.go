@@ -4,25 +4,26 @@ import (
 	"fmt"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/driver"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/kernels"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
 )
 
 // layoutOps move elements of any type.
-var layoutOps = map[string]lowering{
-	"Transpose":        lowerTranspose,
-	"BroadcastTo":      lowerBroadcast,
-	"Tile":             lowerTile,
-	"Slice":            lowerSlice,
-	"StridedSlice":     lowerStridedSlice,
-	"StridedSliceGrad": lowerStridedSliceGrad,
-	"Pad":              lowerPad,
-	"PadV2":            lowerPad,
-	"ConcatV2":         lowerConcat,
-	"Pack":             lowerPack,
-	"Unpack":           lowerUnpack,
-	"Split":            lowerSplit,
+var layoutOps = map[*ops.Def]lowering{
+	ops.Transpose:        lowerTranspose,
+	ops.BroadcastTo:      lowerBroadcast,
+	ops.Tile:             lowerTile,
+	ops.Slice:            lowerSlice,
+	ops.StridedSlice:     lowerStridedSlice,
+	ops.StridedSliceGrad: lowerStridedSliceGrad,
+	ops.Pad:              lowerPad,
+	ops.PadV2:            lowerPad,
+	ops.ConcatV2:         lowerConcat,
+	ops.Pack:             lowerPack,
+	ops.Unpack:           lowerUnpack,
+	ops.Split:            lowerSplit,
 }
 
 // maxMoved is the most dimensions of what is moved: see kernels.Move.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/driver"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/kernels"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
@@ -58,8 +59,8 @@ type Launch interface {
 }
 
 // families are the tables of ops, one per file.
-func families() []map[string]lowering {
-	return []map[string]lowering{elementwiseOps, reduceOps, softmaxOps, normOps, updateOps, generateOps, matmulOps, convOps, depthwiseOps, poolOps,
+func families() []map[*ops.Def]lowering {
+	return []map[*ops.Def]lowering{elementwiseOps, reduceOps, softmaxOps, normOps, updateOps, generateOps, matmulOps, convOps, depthwiseOps, poolOps,
 		layoutOps, indexOps, raggedOps, rowsOps}
 }
 
@@ -67,8 +68,8 @@ func families() []map[string]lowering {
 var registry = sync.OnceValue(func() map[string]lowering {
 	all := map[string]lowering{}
 	for _, f := range families() {
-		for name, l := range f {
-			all[name] = l
+		for op, l := range f {
+			all[op.Name] = l
 		}
 	}
 	return all

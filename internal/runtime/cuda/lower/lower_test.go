@@ -4,20 +4,21 @@ import (
 	"testing"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
 	"github.com/goestimator/goestimator/tensor"
 )
 
 func TestEveryOpHasOneLowering(t *testing.T) {
-	seen := map[string]int{}
+	seen := map[*ops.Def]int{}
 	for i, f := range families() {
 		for op := range f {
 			if was, ok := seen[op]; ok {
-				t.Errorf("op %s is in tables %d and %d", op, was, i)
+				t.Errorf("op %s is in tables %d and %d", op.Name, was, i)
 			}
 			seen[op] = i
-			if op != "_Elementwise" && !engine.Supported(op) && op[0] != '_' {
-				t.Errorf("op %s is none of the engine's", op)
+			if op != ops.ElementwiseRegion && !engine.Supported(op.Name) && op.Name[0] != '_' {
+				t.Errorf("op %s is none of the engine's", op.Name)
 			}
 		}
 	}

@@ -3,13 +3,14 @@ package lower
 import (
 	"fmt"
 
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/driver"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
 	"github.com/goestimator/goestimator/tensor"
 )
 
 // matmulOps are products of matrices.
-var matmulOps = map[string]lowering{"MatMul": lowerMatMul, "_FusedMatMul": lowerMatMul, "BatchMatMulV2": lowerMatMul}
+var matmulOps = map[*ops.Def]lowering{ops.MatMul: lowerMatMul, ops.FusedMatMul: lowerMatMul, ops.BatchMatMulV2: lowerMatMul}
 
 // matmul is one product for each matrix of the result's leading dimensions, to which the operands' broadcast.
 type matmul struct {

@@ -5,14 +5,15 @@ import (
 	"fmt"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/kernels"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
 	"github.com/goestimator/goestimator/tensor"
 )
 
 // normOps are batch normalization over all dimensions but the last: activations of float32 or bfloat16, all else float32.
-var normOps = map[string]lowering{
-	"FusedBatchNormV3": lowerNorm, "_FusedBatchNormEx": lowerNorm, "FusedBatchNormGradV3": lowerNormGrad,
+var normOps = map[*ops.Def]lowering{
+	ops.FusedBatchNormV3: lowerNorm, ops.FusedBatchNormEx: lowerNorm, ops.FusedBatchNormGradV3: lowerNormGrad,
 }
 
 // norm is a step with the sizes that it needs before operands have any.

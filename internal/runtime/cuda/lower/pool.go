@@ -3,16 +3,17 @@ package lower
 import (
 	"fmt"
 
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/kernels"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
 )
 
 // poolOps are poolings over NHWC images.
-var poolOps = map[string]lowering{
-	"MaxPool":     lowerPool(1, kernels.Pool.Max),
-	"AvgPool":     lowerPool(1, kernels.Pool.Mean),
-	"MaxPoolGrad": lowerPool(3, kernels.Pool.MaxGrad),
-	"AvgPoolGrad": lowerPool(2, kernels.Pool.MeanGrad),
+var poolOps = map[*ops.Def]lowering{
+	ops.MaxPool:     lowerPool(1, kernels.Pool.Max),
+	ops.AvgPool:     lowerPool(1, kernels.Pool.Mean),
+	ops.MaxPoolGrad: lowerPool(3, kernels.Pool.MaxGrad),
+	ops.AvgPoolGrad: lowerPool(2, kernels.Pool.MeanGrad),
 }
 
 // lowerPool makes the step of an op with x as input, x, y and dy, or sizes of x that are not read and dy.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/driver"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/kernels"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
@@ -12,12 +13,12 @@ import (
 )
 
 // raggedOps work on values of examples of different lengths: see internal/runtime/engine's ops of the same names.
-var raggedOps = map[string]lowering{
-	"UpperBound":           lowerUpperBound,
-	"RaggedTensorToTensor": lowerRaggedDense,
-	"_RowNumbers":          lowerRowNumbers,
-	"_RaggedCombine":       lowerCombine,
-	"_RaggedSpread":        lowerSpread,
+var raggedOps = map[*ops.Def]lowering{
+	ops.UpperBound:           lowerUpperBound,
+	ops.RaggedTensorToTensor: lowerRaggedDense,
+	ops.RowNumbers:           lowerRowNumbers,
+	ops.RaggedCombine:        lowerCombine,
+	ops.RaggedSpread:         lowerSpread,
 }
 
 // elementOf are the types that sums and searches work on.

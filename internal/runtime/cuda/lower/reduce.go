@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/kernels"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
 	host "github.com/goestimator/goestimator/internal/runtime/kernels"
@@ -11,10 +12,10 @@ import (
 )
 
 // reduceOps fold dimensions away.
-var reduceOps = map[string]lowering{
-	"Sum": reduction(host.ReduceSum), "Mean": reduction(host.ReduceMean), "Prod": reduction(host.ReduceProd),
-	"Max": reduction(host.ReduceMax), "Min": reduction(host.ReduceMin), "All": reduction(host.ReduceMin), "Any": reduction(host.ReduceMax),
-	"L2Loss": lowerL2Loss, "BiasAddGrad": lowerBiasAddGrad, "ArgMax": argBest(false), "ArgMin": argBest(true),
+var reduceOps = map[*ops.Def]lowering{
+	ops.Sum: reduction(host.ReduceSum), ops.Mean: reduction(host.ReduceMean), ops.Prod: reduction(host.ReduceProd),
+	ops.Max: reduction(host.ReduceMax), ops.Min: reduction(host.ReduceMin), ops.All: reduction(host.ReduceMin), ops.Any: reduction(host.ReduceMax),
+	ops.L2Loss: lowerL2Loss, ops.BiasAddGrad: lowerBiasAddGrad, ops.ArgMax: argBest(false), ops.ArgMin: argBest(true),
 }
 
 // reduce is a reduction over some dimensions of input 0.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/driver"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/kernels"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
@@ -13,14 +14,11 @@ import (
 )
 
 // rowsOps add up rows that ids name, for tensors and for variables.
-var rowsOps = map[string]lowering{
-	"UnsortedSegmentSum":         lowerSegmentSum,
-	graph.SumByIndex:             lowerSumByIndex,
-	"ResourceScatterAdd":         lowerScatter(host.Add),
-	"ResourceScatterSub":         lowerScatter(host.Sub),
-	"ResourceSparseApplyAdagrad": lowerSparseUpdate, "ResourceSparseApplyAdagradV2": lowerSparseUpdate, "ResourceSparseApplyMomentum": lowerSparseUpdate,
-	"ResourceSparseApplyKerasMomentum": lowerSparseUpdate, "ResourceSparseApplyRMSProp": lowerSparseUpdate, "ResourceSparseApplyFtrl": lowerSparseUpdate,
-	"ResourceSparseApplyCenteredRMSProp": lowerSparseUpdate, "ResourceSparseApplyFtrlV2": lowerSparseUpdate,
+var rowsOps = map[*ops.Def]lowering{
+	ops.UnsortedSegmentSum: lowerSegmentSum,
+	ops.SumByIndex:         lowerSumByIndex,
+	ops.ResourceScatterAdd: lowerScatter(host.Add),
+	ops.ResourceScatterSub: lowerScatter(host.Sub),
 }
 
 // rows is a step that sums rows [ids..., ...] by ids, for a table [n, ...]. Its workspace is that of the sort, then the sums of parts.
@@ -146,11 +144,11 @@ func lowerScatter(op host.BinaryOp) lowering {
 
 // lowerSparseUpdate takes variables, scalars, rows and ids as updates says; rows of equal ids are summed before the rule.
 func lowerSparseUpdate(t *Target, o *engine.Operation) (Step, error) {
-	r, err := checkUpdate(o)
+	u, err := checkUpdate(o)
 	if err != nil {
 		return nil, err
 	}
-	s, err := newRows(t, o, r.at('i'), r.at('g'), o.In[0])
+	s, err := newRows(t, o, u.Indices, u.Gradient, o.In[0])
 	if err != nil {
 		return nil, err
 	}

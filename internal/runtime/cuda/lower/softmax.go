@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/kernels"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
 	host "github.com/goestimator/goestimator/internal/runtime/kernels"
@@ -11,9 +12,9 @@ import (
 )
 
 // softmaxOps are over the last dimension, of float32.
-var softmaxOps = map[string]lowering{
-	"Softmax": softmax(false), "LogSoftmax": softmax(true),
-	"SoftmaxCrossEntropyWithLogits": lowerXent, "SparseSoftmaxCrossEntropyWithLogits": lowerSparseXent,
+var softmaxOps = map[*ops.Def]lowering{
+	ops.Softmax: softmax(false), ops.LogSoftmax: softmax(true),
+	ops.SoftmaxCrossEntropyWithLogits: lowerXent, ops.SparseSoftmaxCrossEntropyWithLogits: lowerSparseXent,
 }
 
 func softmax(log bool) lowering {

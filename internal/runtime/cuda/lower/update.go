@@ -4,98 +4,98 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/driver"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/kernels"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// updateRule is an optimizer op: its rule, how many variables come first among the inputs, and what the other inputs are
-// (s: a scalar, g: the gradient, i: indices).
+// updateRule is what the kernels have of an optimizer's op.
 type updateRule struct {
-	rule      kernels.Rule
-	variables int
-	inputs    string
-	scalars   []int // the place among the kernel's scalars of each of the op's, nil for their order
-	slots     []int // likewise of the slots
+	rule    kernels.Rule
+	scalars []int // the place among the kernel's scalars of each of the op's, nil for their order
+	slots   []int // likewise of the slots
 }
+
+var (
+	ftrlScalars  = []int{0, 1, 2, 4}
+	centredSlots = []int{2, 0, 1} // mg, ms, mom
+)
 
 // updates are TensorFlow's optimizer rules, dense and sparse.
-var updates = map[string]updateRule{
-	"ResourceApplyGradientDescent":       {kernels.SGD, 1, "sg", nil, nil},
-	"ResourceApplyMomentum":              {kernels.Momentum, 2, "sgs", nil, nil},
-	"ResourceApplyKerasMomentum":         {kernels.KerasMomentum, 2, "sgs", nil, nil},
-	"ResourceApplyAdam":                  {kernels.Adam, 3, "ssssssg", nil, nil},
-	"ResourceApplyAdagrad":               {kernels.Adagrad, 2, "sg", nil, nil},
-	"ResourceApplyAdagradV2":             {kernels.Adagrad, 2, "ssg", nil, nil},
-	"ResourceApplyRMSProp":               {kernels.RMSProp, 3, "ssssg", nil, nil},
-	"ResourceApplyCenteredRMSProp":       {kernels.RMSProp, 4, "ssssg", nil, []int{2, 0, 1}}, // mg, ms, mom
-	"ResourceApplyFtrl":                  {kernels.Ftrl, 3, "gssss", []int{0, 1, 2, 4}, nil},
-	"ResourceApplyFtrlV2":                {kernels.Ftrl, 3, "gsssss", nil, nil},
-	"ResourceSparseApplyAdagrad":         {kernels.Adagrad, 2, "sgi", nil, nil},
-	"ResourceSparseApplyAdagradV2":       {kernels.Adagrad, 2, "ssgi", nil, nil},
-	"ResourceSparseApplyMomentum":        {kernels.Momentum, 2, "sgis", nil, nil},
-	"ResourceSparseApplyKerasMomentum":   {kernels.KerasMomentum, 2, "sgis", nil, nil},
-	"ResourceSparseApplyRMSProp":         {kernels.RMSProp, 3, "ssssgi", nil, nil},
-	"ResourceSparseApplyCenteredRMSProp": {kernels.RMSProp, 4, "ssssgi", nil, []int{2, 0, 1}},
-	"ResourceSparseApplyFtrlV2":          {kernels.Ftrl, 3, "gisssss", nil, nil},
-	"ResourceSparseApplyFtrl":            {kernels.Ftrl, 3, "gissss", []int{0, 1, 2, 4}, nil},
+var updates = map[*ops.Def]updateRule{
+	ops.ResourceApplyGradientDescent:       {kernels.SGD, nil, nil},
+	ops.ResourceApplyMomentum:              {kernels.Momentum, nil, nil},
+	ops.ResourceApplyKerasMomentum:         {kernels.KerasMomentum, nil, nil},
+	ops.ResourceApplyAdam:                  {kernels.Adam, nil, nil},
+	ops.ResourceApplyAdagrad:               {kernels.Adagrad, nil, nil},
+	ops.ResourceApplyAdagradV2:             {kernels.Adagrad, nil, nil},
+	ops.ResourceApplyRMSProp:               {kernels.RMSProp, nil, nil},
+	ops.ResourceApplyCenteredRMSProp:       {kernels.RMSProp, nil, centredSlots},
+	ops.ResourceApplyFtrl:                  {kernels.Ftrl, ftrlScalars, nil},
+	ops.ResourceApplyFtrlV2:                {kernels.Ftrl, nil, nil},
+	ops.ResourceSparseApplyAdagrad:         {kernels.Adagrad, nil, nil},
+	ops.ResourceSparseApplyAdagradV2:       {kernels.Adagrad, nil, nil},
+	ops.ResourceSparseApplyMomentum:        {kernels.Momentum, nil, nil},
+	ops.ResourceSparseApplyKerasMomentum:   {kernels.KerasMomentum, nil, nil},
+	ops.ResourceSparseApplyRMSProp:         {kernels.RMSProp, nil, nil},
+	ops.ResourceSparseApplyCenteredRMSProp: {kernels.RMSProp, nil, centredSlots},
+	ops.ResourceSparseApplyFtrlV2:          {kernels.Ftrl, nil, nil},
+	ops.ResourceSparseApplyFtrl:            {kernels.Ftrl, ftrlScalars, nil},
 }
 
-// updateOps are those of whole variables, and assignments.
-var updateOps = map[string]lowering{
-	"ResourceApplyGradientDescent": lowerUpdate, "ResourceApplyMomentum": lowerUpdate, "ResourceApplyKerasMomentum": lowerUpdate,
-	"ResourceApplyAdam": lowerUpdate, "ResourceApplyAdagrad": lowerUpdate, "ResourceApplyAdagradV2": lowerUpdate,
-	"ResourceApplyRMSProp": lowerUpdate, "ResourceApplyCenteredRMSProp": lowerUpdate, "ResourceApplyFtrl": lowerUpdate, "ResourceApplyFtrlV2": lowerUpdate,
-	"_Guard":           lowerGuard,
-	"AssignVariableOp": assignment(0), "AssignAddVariableOp": assignment(1), "AssignSubVariableOp": assignment(-1),
-}
+// updateOps are the rules, and assignments.
+var updateOps = updateTable()
 
-// at returns which input of the op is the gradient ('g') or the indices ('i').
-func (r updateRule) at(kind rune) int {
-	for i, k := range r.inputs {
-		if k == kind {
-			return r.variables + i
+func updateTable() map[*ops.Def]lowering {
+	all := map[*ops.Def]lowering{ops.Guard: lowerGuard, ops.AssignVariableOp: assignment(0), ops.AssignAddVariableOp: assignment(1), ops.AssignSubVariableOp: assignment(-1)}
+	for op := range updates {
+		if u, _ := op.Update(); u.Indices >= 0 {
+			all[op] = lowerSparseUpdate
+		} else {
+			all[op] = lowerUpdate
 		}
 	}
-	return -1
+	return all
 }
 
 // checkUpdate fails where the kernels of an op's rule do not take its operands, but for its gradient and indices.
-func checkUpdate(o *engine.Operation) (updateRule, error) {
-	r, ok := updates[o.Node.Op]
-	if !ok || len(o.In) != r.variables+len(r.inputs) {
-		return r, fmt.Errorf("expected %d inputs, got %d", r.variables+len(r.inputs), len(o.In))
+func checkUpdate(o *engine.Operation) (ops.Update, error) {
+	op := ops.Find(o.Node.Op)
+	u, _ := op.Update()
+	if _, ok := updates[op]; !ok || len(o.In) != u.Inputs {
+		return u, fmt.Errorf("expected %d inputs, got %d", u.Inputs, len(o.In))
 	}
 	if v, ok := o.Node.Attrs["update_slots"].(bool); ok && !v {
-		return r, fmt.Errorf("update_slots=false is not supported")
+		return u, fmt.Errorf("update_slots=false is not supported")
 	}
 	if o.Node.Bool("multiply_linear_by_lr") {
-		return r, fmt.Errorf("multiply_linear_by_lr=true is not supported")
+		return u, fmt.Errorf("multiply_linear_by_lr=true is not supported")
 	}
-	for i, in := range o.In[:r.variables] {
+	for i, in := range o.In[:u.Variables] {
 		if !in.Variable || in.Type.DType != tensor.Float32 || !in.Type.Shape.Equal(o.In[0].Type.Shape) {
-			return r, fmt.Errorf("input %d: expected a variable float32 %v, got %v %v", i, o.In[0].Type.Shape, in.Type.DType, in.Type.Shape)
+			return u, fmt.Errorf("input %d: expected a variable float32 %v, got %v %v", i, o.In[0].Type.Shape, in.Type.DType, in.Type.Shape)
 		}
 	}
-	for i, k := range r.inputs {
-		if in := o.In[r.variables+i]; k == 's' && (in.Type.DType != tensor.Float32 || in.Type.Shape.Rank() != 0) {
-			return r, fmt.Errorf("input %d: expected a scalar float32, got %v %v", r.variables+i, in.Type.DType, in.Type.Shape)
+	for _, i := range u.Scalars {
+		if in := o.In[i]; in.Type.DType != tensor.Float32 || in.Type.Shape.Rank() != 0 {
+			return u, fmt.Errorf("input %d: expected a scalar float32, got %v %v", i, in.Type.DType, in.Type.Shape)
 		}
 	}
-	return r, nil
+	return u, nil
 }
 
 // updateOf is the update of an operation that checkUpdate has passed, with the operands' present places.
 func updateOf(t *Target, o *engine.Operation) kernels.Update {
-	r := updates[o.Node.Op]
+	op := ops.Find(o.Node.Op)
+	r := updates[op]
+	of, _ := op.Update()
 	u := kernels.Update{Rule: r.rule, Var: Address(o.In[0]), Fault: t.guard(o), Flag: o.Node.Bool("use_nesterov")}
-	arrange(u.Slots[:], r.slots, o.In[1:r.variables])
+	arrange(u.Slots[:], r.slots, o.In[1:of.Variables])
 	var scalars []*engine.Operand
-	for i, k := range r.inputs {
-		if k == 's' {
-			scalars = append(scalars, o.In[r.variables+i])
-		}
+	for _, i := range of.Scalars {
+		scalars = append(scalars, o.In[i])
 	}
 	arrange(u.Scalars[:], r.scalars, scalars)
 	return u
@@ -113,11 +113,11 @@ func arrange(to []driver.Ptr, order []int, from []*engine.Operand) {
 }
 
 func lowerUpdate(t *Target, o *engine.Operation) (Step, error) {
-	r, err := checkUpdate(o)
+	u, err := checkUpdate(o)
 	if err != nil {
 		return nil, err
 	}
-	g := o.In[r.at('g')]
+	g := o.In[u.Gradient]
 	if g.Type.DType != tensor.Float32 || !g.Type.Shape.Equal(o.In[0].Type.Shape) {
 		return nil, fmt.Errorf("expected a gradient float32 %v as the variable has, got %v %v", o.In[0].Type.Shape, g.Type.DType, g.Type.Shape)
 	}
