@@ -2,18 +2,20 @@ package export
 
 import (
 	"fmt"
+
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 )
 
 // imageOps work on images [batch, height, width, channels], which ONNX has with
 // the channels first.
-var imageOps = map[string]func(*site) error{
-	"Conv2D":                conv,
-	"DepthwiseConv2dNative": conv,
-	"MaxPool":               pool("MaxPool"),
-	"AvgPool":               pool("AveragePool"),
-	"FusedBatchNorm":        batchNorm,
-	"FusedBatchNormV2":      batchNorm,
-	"FusedBatchNormV3":      batchNorm,
+var imageOps = map[*ops.Def]func(*site) error{
+	ops.Conv2D:                conv,
+	ops.DepthwiseConv2dNative: conv,
+	ops.MaxPool:               pool("MaxPool"),
+	ops.AvgPool:               pool("AveragePool"),
+	ops.FusedBatchNorm:        batchNorm,
+	ops.FusedBatchNormV2:      batchNorm,
+	ops.FusedBatchNormV3:      batchNorm,
 }
 
 // pair is the part of a list of four that is about height and width.

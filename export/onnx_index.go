@@ -3,22 +3,23 @@ package export
 import (
 	"fmt"
 
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/tensor"
 )
 
 // indexOps choose elements by their places, or count.
-var indexOps = map[string]func(*site) error{
-	"GatherV2":           gather,
-	"OneHot":             oneHot,
-	"UnsortedSegmentSum": segmentSum,
-	"UpperBound":         upperBound,
-	"LowerBound":         upperBound,
-	"Bucketize":          bucketize,
-	"Where":              func(s *site) error { return s.yield(s.swapped(s.step("NonZero", nil, s.in(0)), 1, 0)) },
-	"GatherNd": func(s *site) error {
+var indexOps = map[*ops.Def]func(*site) error{
+	ops.GatherV2:           gather,
+	ops.OneHot:             oneHot,
+	ops.UnsortedSegmentSum: segmentSum,
+	ops.UpperBound:         upperBound,
+	ops.LowerBound:         upperBound,
+	ops.Bucketize:          bucketize,
+	ops.Where:              func(s *site) error { return s.yield(s.swapped(s.step("NonZero", nil, s.in(0)), 1, 0)) },
+	ops.GatherNd: func(s *site) error {
 		return s.emit("GatherND", nil, s.in(0), s.as64(s.in(1), s.node.Inputs[1].DType()))
 	},
-	"ScatterNd": scatterNd,
+	ops.ScatterNd: scatterNd,
 }
 
 func gather(s *site) error {

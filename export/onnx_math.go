@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -15,10 +16,18 @@ var onnxOps = merged(mathOps, shapeOps, imageOps, indexOps, structureOps)
 // OnnxOps are the ops that have a form in ONNX, sorted.
 func OnnxOps() []string { return slices.Sorted(maps.Keys(onnxOps)) }
 
-func merged(families ...map[string]func(*site) error) map[string]func(*site) error {
+// merged returns families by name, and the ops that ONNX has an operator of.
+func merged(families ...map[*ops.Def]func(*site) error) map[string]func(*site) error {
 	all := map[string]func(*site) error{}
+	for _, d := range ops.Defs() {
+		if d.Onnx != "" {
+			all[d.Name] = as(d.Onnx)
+		}
+	}
 	for _, f := range families {
-		maps.Copy(all, f)
+		for op, form := range f {
+			all[op.Name] = form
+		}
 	}
 	return all
 }
@@ -39,41 +48,36 @@ func after(ops ...string) func(*site) error {
 	}
 }
 
-var mathOps = map[string]func(*site) error{
-	"Add": as("Add"), "AddV2": as("Add"), "Sub": as("Sub"), "Mul": as("Mul"), "RealDiv": as("Div"), "Div": as("Div"), "Pow": as("Pow"),
-	"Maximum": as("Max"), "Minimum": as("Min"), "AddN": as("Sum"), "BiasAdd": biasAdd,
-	"Abs": as("Abs"), "Neg": as("Neg"), "Exp": as("Exp"), "Log": as("Log"), "Sqrt": as("Sqrt"), "Floor": as("Floor"), "Ceil": as("Ceil"),
-	"Rint": as("Round"), "Round": as("Round"), "Sign": as("Sign"), "Sin": as("Sin"), "Cos": as("Cos"), "Tan": as("Tan"), "Erf": as("Erf"),
-	"Tanh": as("Tanh"), "Sigmoid": as("Sigmoid"), "Relu": as("Relu"), "Softplus": as("Softplus"), "Softsign": as("Softsign"), "Elu": as("Elu"), "Selu": as("Selu"),
-	"Reciprocal": as("Reciprocal"), "Inv": as("Reciprocal"), "Rsqrt": after("Sqrt", "Reciprocal"), "IsNan": as("IsNaN"), "IsInf": as("IsInf"),
-	"LogicalNot": as("Not"), "LogicalAnd": as("And"), "LogicalOr": as("Or"),
-	"Equal": as("Equal"), "Less": as("Less"), "LessEqual": as("LessOrEqual"), "Greater": as("Greater"), "GreaterEqual": as("GreaterOrEqual"),
-	"NotEqual":          func(s *site) error { return s.emit("Not", nil, s.step("Equal", nil, s.ins()...)) },
-	"SelectV2":          as("Where"),
-	"Square":            func(s *site) error { return s.emit("Mul", nil, s.in(0), s.in(0)) },
-	"SquaredDifference": func(s *site) error { d := s.step("Sub", nil, s.ins()...); return s.emit("Mul", nil, d, d) },
-	"LeakyRelu": func(s *site) error {
+var mathOps = map[*ops.Def]func(*site) error{
+	ops.BiasAdd: biasAdd,
+
+	ops.Rsqrt: after("Sqrt", "Reciprocal"),
+
+	ops.NotEqual:          func(s *site) error { return s.emit("Not", nil, s.step("Equal", nil, s.ins()...)) },
+	ops.Square:            func(s *site) error { return s.emit("Mul", nil, s.in(0), s.in(0)) },
+	ops.SquaredDifference: func(s *site) error { d := s.step("Sub", nil, s.ins()...); return s.emit("Mul", nil, d, d) },
+	ops.LeakyRelu: func(s *site) error {
 		return s.emit("LeakyRelu", map[string]any{"alpha": s.node.Float("alpha", 0.2)}, s.in(0))
 	},
-	"Relu6":         relu6,
-	"Log1p":         func(s *site) error { return s.shifted("Add", 1, "Log") },
-	"Expm1":         func(s *site) error { return s.shifted("Sub", 1, "") },
-	"FloorMod":      floorMod,
-	"FloorDiv":      floorDiv,
-	"DivNoNan":      divNoNan,
-	"Softmax":       lastAxis("Softmax"),
-	"LogSoftmax":    lastAxis("LogSoftmax"),
-	"MatMul":        matMul,
-	"BatchMatMulV2": batchMatMul,
-	"BatchMatMul":   batchMatMul,
-	"Sum":           reduceSum,
-	"Mean":          reduce("ReduceMean"),
-	"Max":           reduce("ReduceMax"),
-	"Min":           reduce("ReduceMin"),
-	"Prod":          reduce("ReduceProd"),
-	"ArgMax":        argument("ArgMax"),
-	"ArgMin":        argument("ArgMin"),
-	"Cast":          func(s *site) error { return s.yield(s.cast(s.in(0), s.node.Outputs[0].DType)) },
+	ops.Relu6:         relu6,
+	ops.Log1p:         func(s *site) error { return s.shifted("Add", 1, "Log") },
+	ops.Expm1:         func(s *site) error { return s.shifted("Sub", 1, "") },
+	ops.FloorMod:      floorMod,
+	ops.FloorDiv:      floorDiv,
+	ops.DivNoNan:      divNoNan,
+	ops.Softmax:       lastAxis("Softmax"),
+	ops.LogSoftmax:    lastAxis("LogSoftmax"),
+	ops.MatMul:        matMul,
+	ops.BatchMatMulV2: batchMatMul,
+	ops.BatchMatMul:   batchMatMul,
+	ops.Sum:           reduceSum,
+	ops.Mean:          reduce("ReduceMean"),
+	ops.Max:           reduce("ReduceMax"),
+	ops.Min:           reduce("ReduceMin"),
+	ops.Prod:          reduce("ReduceProd"),
+	ops.ArgMax:        argument("ArgMax"),
+	ops.ArgMin:        argument("ArgMin"),
+	ops.Cast:          func(s *site) error { return s.yield(s.cast(s.in(0), s.node.Outputs[0].DType)) },
 }
 
 func lastAxis(op string) func(*site) error {

@@ -4,28 +4,29 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/internal/format/onnx"
 	"github.com/goestimator/goestimator/tensor"
 )
 
 // shapeOps move elements or tell of shapes.
-var shapeOps = map[string]func(*site) error{
-	"Shape":        func(s *site) error { return s.yield(s.from64(s.step("Shape", nil, s.in(0)))) },
-	"Size":         func(s *site) error { return s.yield(s.from64(s.step("Size", nil, s.in(0)))) },
-	"Reshape":      func(s *site) error { return s.emit("Reshape", nil, s.in(0), s.as64(s.in(1), s.node.Inputs[1].DType())) },
-	"ExpandDims":   expandDims,
-	"Squeeze":      squeeze,
-	"Transpose":    transpose,
-	"ConcatV2":     concat,
-	"Pack":         pack,
-	"Unpack":       unpack,
-	"Split":        split,
-	"Slice":        slice,
-	"StridedSlice": stridedSlice,
-	"Tile":         func(s *site) error { return s.emit("Tile", nil, s.in(0), s.as64(s.in(1), s.node.Inputs[1].DType())) },
-	"BroadcastTo":  func(s *site) error { return s.emit("Expand", nil, s.in(0), s.as64(s.in(1), s.node.Inputs[1].DType())) },
-	"Pad":          pad,
-	"PadV2":        pad,
+var shapeOps = map[*ops.Def]func(*site) error{
+	ops.Shape:        func(s *site) error { return s.yield(s.from64(s.step("Shape", nil, s.in(0)))) },
+	ops.Size:         func(s *site) error { return s.yield(s.from64(s.step("Size", nil, s.in(0)))) },
+	ops.Reshape:      func(s *site) error { return s.emit("Reshape", nil, s.in(0), s.as64(s.in(1), s.node.Inputs[1].DType())) },
+	ops.ExpandDims:   expandDims,
+	ops.Squeeze:      squeeze,
+	ops.Transpose:    transpose,
+	ops.ConcatV2:     concat,
+	ops.Pack:         pack,
+	ops.Unpack:       unpack,
+	ops.Split:        split,
+	ops.Slice:        slice,
+	ops.StridedSlice: stridedSlice,
+	ops.Tile:         func(s *site) error { return s.emit("Tile", nil, s.in(0), s.as64(s.in(1), s.node.Inputs[1].DType())) },
+	ops.BroadcastTo:  func(s *site) error { return s.emit("Expand", nil, s.in(0), s.as64(s.in(1), s.node.Inputs[1].DType())) },
+	ops.Pad:          pad,
+	ops.PadV2:        pad,
 }
 
 // from64 is an int64 result in the type that the node gives.

@@ -4,24 +4,24 @@ import (
 	"fmt"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/internal/format/onnx"
 	"github.com/goestimator/goestimator/tensor"
 )
 
 // structureOps carry values without computing any.
-var structureOps = map[string]func(*site) error{
-	"Const":           onnxConst,
-	"Identity":        func(s *site) error { return s.yield(s.in(0)) },
-	"StopGradient":    func(s *site) error { return s.yield(s.in(0)) },
-	"PreventGradient": func(s *site) error { return s.yield(s.in(0)) },
-	"Snapshot":        func(s *site) error { return s.yield(s.in(0)) },
-	"VarHandleOp":     func(s *site) error { return s.yield("variable") },
-	"ReadVariableOp":  readVariable,
-	"AsString":        asString,
-	"ZerosLike":       filledLike(0),
-	"OnesLike":        filledLike(1),
-	"Fill":            func(s *site) error { return s.emit("Expand", nil, s.in(1), s.as64(s.in(0), s.node.Inputs[0].DType())) },
-	"Range":           as("Range"),
+var structureOps = map[*ops.Def]func(*site) error{
+	ops.Const:           onnxConst,
+	ops.Identity:        func(s *site) error { return s.yield(s.in(0)) },
+	ops.StopGradient:    func(s *site) error { return s.yield(s.in(0)) },
+	ops.PreventGradient: func(s *site) error { return s.yield(s.in(0)) },
+	ops.Snapshot:        func(s *site) error { return s.yield(s.in(0)) },
+	ops.VarHandleOp:     func(s *site) error { return s.yield("variable") },
+	ops.ReadVariableOp:  readVariable,
+	ops.AsString:        asString,
+	ops.ZerosLike:       filledLike(0),
+	ops.OnesLike:        filledLike(1),
+	ops.Fill:            func(s *site) error { return s.emit("Expand", nil, s.in(1), s.as64(s.in(0), s.node.Inputs[0].DType())) },
 }
 
 func onnxConst(s *site) error {

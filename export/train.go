@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 )
 
 // train makes one node of the train op, and of the order that the engine keeps by
@@ -80,22 +81,17 @@ func takes(u, n *graph.Node) bool {
 	return slices.ContainsFunc(u.Inputs, func(o graph.Output) bool { return o.Node == n })
 }
 
-// sparseUpdates say which operands of an update by rows are the rows and their indices.
-var sparseUpdates = map[string]struct{ rows, indices int }{
-	"ResourceScatterSub": {2, 1}, "ResourceScatterAdd": {2, 1},
-	"ResourceSparseApplyAdagrad": {3, 4}, "ResourceSparseApplyAdagradV2": {4, 5},
-	"ResourceSparseApplyMomentum": {3, 4}, "ResourceSparseApplyKerasMomentum": {3, 4},
-	"ResourceSparseApplyFtrl": {3, 4}, "ResourceSparseApplyFtrlV2": {3, 4},
-	"ResourceSparseApplyRMSProp": {7, 8}, "ResourceSparseApplyCenteredRMSProp": {8, 9},
-}
-
 // rowsOnce gives an update by rows each row once, and none of negative index: TensorFlow
 // applies a rule to equal indices one after the other, and refuses negative ones.
 func (a *assembly) rowsOnce(n *graph.Node) {
-	at, ok := sparseUpdates[n.Op]
-	if !ok {
+	op := ops.Find(n.Op)
+	if op == nil {
+		return
+	}
+	at, ok := op.Update()
+	if !ok || at.Indices < 0 {
 		return
 	}
 	n.Inputs = slices.Clone(n.Inputs)
-	n.Inputs[at.rows], n.Inputs[at.indices] = a.once(n.Name+"/once", n.Inputs[at.rows], n.Inputs[at.indices])
+	n.Inputs[at.Gradient], n.Inputs[at.Indices] = a.once(n.Name+"/once", n.Inputs[at.Gradient], n.Inputs[at.Indices])
 }
