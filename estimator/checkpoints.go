@@ -8,10 +8,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/goestimator/goestimator/distribute"
 	"github.com/goestimator/goestimator/estimator/checkpoint"
 	"github.com/goestimator/goestimator/estimator/hooks"
 	"github.com/goestimator/goestimator/estimator/summary"
+	"github.com/goestimator/goestimator/internal/distribute"
 	"github.com/goestimator/goestimator/tensor"
 )
 

@@ -10,8 +10,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/goestimator/goestimator/distribute"
 	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/internal/distribute"
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
 )
 

@@ -8,9 +8,9 @@ import (
 	"regexp"
 	"testing"
 
-	"github.com/goestimator/goestimator/distribute"
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/estimator/checkpoint"
+	"github.com/goestimator/goestimator/internal/distribute"
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 	"github.com/goestimator/goestimator/internal/platform/freeport"
 	"github.com/goestimator/goestimator/models/optimizers"

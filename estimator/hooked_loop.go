@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/goestimator/goestimator/distribute"
 	"github.com/goestimator/goestimator/estimator/hooks"
+	"github.com/goestimator/goestimator/internal/distribute"
 	"github.com/goestimator/goestimator/models"
 )
 

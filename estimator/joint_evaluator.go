@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/goestimator/goestimator/distribute"
 	"github.com/goestimator/goestimator/estimator/hooks"
 	"github.com/goestimator/goestimator/estimator/metrics"
+	"github.com/goestimator/goestimator/internal/distribute"
 	"github.com/goestimator/goestimator/models"
 )
 

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 
-	"github.com/goestimator/goestimator/distribute"
 	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/internal/distribute"
 	"github.com/goestimator/goestimator/internal/runtime/device"
 )
 

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/goestimator/goestimator/distribute"
+	"github.com/goestimator/goestimator/internal/distribute"
 )
 
 // Loop trains a model step by step under its strategy, in one process or as a
@@ -23,7 +23,7 @@ type Loop struct {
 
 // OpenLoop builds the model, joins the cluster that TF_CONFIG names, and goes on
 // from the newest checkpoint in model_dir where there is one. Where training has
-// ended before this task could take part the error is a *distribute.EndError.
+// ended before this task could take part the error wraps ErrEnded.
 func OpenLoop(ctx context.Context, modelFn ModelFn, input InputFn, opts ...Option) (*Loop, error) {
 	e, err := New(modelFn, opts...)
 	if err != nil {
@@ -63,8 +63,18 @@ func (l *Loop) GlobalStep() int64 { return l.t.progress.step }
 // NaN before the first.
 func (l *Loop) Loss() float64 { return l.t.lastLoss }
 
+// Replicas counts the copies of the model that work on one step.
+type Replicas struct {
+	InSync int // whose gradients make one update, over all tasks
+	Local  int // of this task: how many batches a step takes here
+	// Lockstep: every task takes part in every step, so that none may stop alone.
+	Lockstep bool
+	// Sharded: the variables are spread over other tasks.
+	Sharded bool
+}
+
 // Replicas returns how many replicas make one step.
-func (l *Loop) Replicas() distribute.Replicas { return l.t.session.strategy.Replicas() }
+func (l *Loop) Replicas() Replicas { return Replicas(l.t.session.strategy.Replicas()) }
 
 // ReduceOp says how Reduce combines values.
 type ReduceOp int

@@ -3,7 +3,7 @@ package estimator
 import (
 	"context"
 
-	"github.com/goestimator/goestimator/distribute"
+	"github.com/goestimator/goestimator/internal/distribute"
 )
 
 // RunParameterServer serves this task's share of the variables until the chief

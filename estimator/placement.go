@@ -3,7 +3,7 @@ package estimator
 import (
 	"strconv"
 
-	"github.com/goestimator/goestimator/distribute"
+	"github.com/goestimator/goestimator/internal/distribute"
 	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
 	"github.com/goestimator/goestimator/models"

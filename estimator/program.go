@@ -6,10 +6,10 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/goestimator/goestimator/distribute"
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/compiler/lower"
+	"github.com/goestimator/goestimator/internal/distribute"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"

@@ -1,6 +1,6 @@
 package estimator
 
-import "github.com/goestimator/goestimator/distribute"
+import "github.com/goestimator/goestimator/internal/distribute"
 
 // mostQuiet is how many steps may follow each other that nobody looks at: guards see a NaN no later.
 const mostQuiet = 99

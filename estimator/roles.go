@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/goestimator/goestimator/distribute"
+	"github.com/goestimator/goestimator/internal/distribute"
 	"github.com/goestimator/goestimator/internal/platform/waiting"
 	"github.com/goestimator/goestimator/runconfig"
 )
@@ -15,6 +15,10 @@ import (
 // ErrPeerLost is wrapped by errors that end a task because another one of its
 // cluster was lost: it should be started again, and goes on then.
 var ErrPeerLost = distribute.ErrPeerLost
+
+// ErrEnded is wrapped by the error of a task whose job had ended before it could
+// take part; ExitCode of it is the chief's exit code.
+var ErrEnded = distribute.ErrEnded
 
 // runRole does what the task's role asks for. See tf.estimator's
 // train_and_evaluate: only the legacy master evaluates beside its training, for

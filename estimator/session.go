@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/goestimator/goestimator/distribute"
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/distribute"
 	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/tensor"

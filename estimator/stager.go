@@ -2,8 +2,8 @@ package estimator
 
 import (
 	"github.com/apache/arrow/go/v15/arrow"
-	"github.com/goestimator/goestimator/distribute"
 	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/internal/distribute"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/tensor"
 )

@@ -6,8 +6,8 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/goestimator/goestimator/distribute"
 	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/internal/distribute"
 	"github.com/goestimator/goestimator/models"
 )
 

@@ -3,8 +3,8 @@ package estimator
 import (
 	"errors"
 
-	"github.com/goestimator/goestimator/distribute"
 	"github.com/goestimator/goestimator/estimator/hooks"
+	"github.com/goestimator/goestimator/internal/distribute"
 )
 
 // trainingHooks are all hooks of a training loop: the caller's, the model_fn's

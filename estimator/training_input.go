@@ -7,8 +7,8 @@ import (
 	"io"
 	"slices"
 
-	"github.com/goestimator/goestimator/distribute"
 	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/internal/distribute"
 )
 
 // trainingInput reads the batches of a training loop: those of one step, and,

@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/goestimator/goestimator/distribute"
 	"github.com/goestimator/goestimator/estimator/hooks"
 	"github.com/goestimator/goestimator/estimator/summary"
+	"github.com/goestimator/goestimator/internal/distribute"
 )
 
 // trainingView is a training loop as its hooks see it: some of them save checkpoints and write summaries.

@@ -15,7 +15,7 @@ import (
 )
 
 // folders are where mutants are drawn from by default.
-const folders = "./estimator/...,./distribute/...,./inputs/...,./serving/...,./internal/distributed/...,./internal/serving/...,./internal/runtime/engine/...,./internal/imported/session/..."
+const folders = "./estimator/...,./internal/distribute/...,./inputs/...,./serving/...,./internal/distributed/...,./internal/serving/...,./internal/runtime/engine/...,./internal/imported/session/..."
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)

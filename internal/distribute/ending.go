@@ -23,8 +23,14 @@ type End struct {
 	Sure bool
 }
 
+// ErrEnded is wrapped by every EndError.
+var ErrEnded = errors.New("the job has ended")
+
 // EndError is the error of a task whose job has ended while it waited for the others.
 type EndError struct{ End }
+
+// Unwrap returns ErrEnded.
+func (e *EndError) Unwrap() error { return ErrEnded }
 
 // Error tells what became of the job.
 func (e *EndError) Error() string {

@@ -133,3 +133,11 @@ func TestStandingServerTellsOfFormerJob(t *testing.T) {
 		t.Errorf("a chief trains anew, and the end of the run before is told still: %+v", end)
 	}
 }
+
+func TestEndErrorIsErrEnded(t *testing.T) {
+	err := fmt.Errorf("joining: %w", &EndError{End{Code: 3, Reason: "no data"}})
+	var end *EndError
+	if !errors.Is(err, ErrEnded) || !errors.As(err, &end) || end.Error() != "the chief has ended with exit code 3: no data" {
+		t.Errorf("got %v", err)
+	}
+}
