@@ -120,7 +120,7 @@ func echo(sigs map[string]*pb.SignatureDef) *servable.Func {
 			case f == "scalar:0":
 				out = append(out, tensor.Scalar(float32(7)))
 			case f == "floats:0":
-				out = append(out, floats(9000000, 999999, 0.5, .0003, .00003, 555557.5, 0.1, 1.0/3, 16777216, 1e10, 1.5e-40, -0.0, 0,
+				out = append(out, floats(9000000, 999999, 0.5, .0003, .00003, 555557.5, 0.1, 1.0/3, 16777216, 1e10, 1.5e-40, 0, 0,
 					math.MaxFloat32, math.SmallestNonzeroFloat32, 123456.7, 1234567, 100000, 1e6, 0.0001, 0.00001, float32(math.NaN()),
 					float32(math.Inf(1)), float32(math.Inf(-1)), float32(math.Copysign(0, -1))))
 			case f == "doubles:0":
