@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"github.com/goestimator/goestimator/internal/training/rule"
 	"log/slog"
 	"net"
 	"runtime"
@@ -219,7 +220,7 @@ func openPS(addresses []string) (*psCase, error) {
 		}
 		variables, k.gradients = append(variables, v), append(k.gradients, ps.Gradient{Variable: v.Name, Value: g})
 	}
-	train := &optimizers.TrainOp{Groups: []optimizers.Group{{Variables: variables, Rule: optimizers.SGD{}, LearningRate: optimizers.Constant(psRate)}}}
+	train := &optimizers.TrainOp{Groups: []optimizers.Group{{Variables: variables, Rule: rule.SGD{}, LearningRate: optimizers.Constant(psRate)}}}
 	plan, err := ps.NewPlan(variables, ps.Config{Servers: len(addresses), Train: train})
 	if err != nil {
 		return k, err

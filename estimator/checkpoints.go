@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/goestimator/goestimator/internal/training/update"
 	"iter"
 	"strconv"
 	"strings"
@@ -168,7 +169,7 @@ func (c *checkpoints) write(ctx context.Context, snap *distribute.Snapshot) (str
 		}
 		tensors[inputKey(c.session.est.rank())] = stringScalar(position)
 	}
-	for name, v := range c.session.program.spec.TrainOp.Hyperparameters() {
+	for name, v := range update.Hyperparameters(c.session.program.spec.TrainOp) {
 		tensors[name] = tensor.Scalar(float32(v))
 	}
 	tensors[featuresKey] = stringScalar([]byte(c.session.featureSignature()))

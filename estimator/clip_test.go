@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"github.com/goestimator/goestimator/internal/training/rule"
 	"maps"
 	"math"
 	"os"
@@ -147,7 +148,7 @@ func (g *clipGolden) model(clip optimizers.TransformKind) estimator.ModelFn {
 		}
 		spec := &estimator.Spec{Loss: loss}
 		if mc.Mode() == models.Train {
-			o := optimizers.Optimizer{Rule: optimizers.SGD{}, LearningRate: optimizers.Constant(g.Rate), Transforms: []optimizers.Transform{{Kind: clip, Limit: g.Clips[clip]}}}
+			o := optimizers.Optimizer{Rule: rule.SGD{}, LearningRate: optimizers.Constant(g.Rate), Transforms: []optimizers.Transform{{Kind: clip, Limit: g.Clips[clip]}}}
 			spec.TrainOp = o.Minimize(mc, loss)
 		}
 		return spec, nil

@@ -3,6 +3,7 @@ package estimator_test
 import (
 	"context"
 	"fmt"
+	"github.com/goestimator/goestimator/internal/training/rule"
 	"log/slog"
 	"path/filepath"
 	"sync"
@@ -10,7 +11,6 @@ import (
 
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/estimator/checkpoint"
-	"github.com/goestimator/goestimator/models/optimizers"
 	"github.com/goestimator/goestimator/runconfig"
 )
 
@@ -26,7 +26,7 @@ func TestLoopEndsInAllTasks(t *testing.T) {
 			}
 			all.Go(func() {
 				ctx := context.Background()
-				l, err := estimator.OpenLoop(ctx, equalModel(optimizers.SGD{}, 0.1, false), estimator.InputFunc(equalData),
+				l, err := estimator.OpenLoop(ctx, equalModel(rule.SGD{}, 0.1, false), estimator.InputFunc(equalData),
 					estimator.WithRunConfig(rc), estimator.WithLogger(slog.New(slog.DiscardHandler)))
 				if err != nil {
 					t.Error(err)
@@ -73,7 +73,7 @@ func TestLoopReduceAndSave(t *testing.T) {
 			}
 			all.Go(func() {
 				ctx := context.Background()
-				l, err := estimator.OpenLoop(ctx, equalModel(optimizers.SGD{}, 0.1, false), estimator.InputFunc(equalData),
+				l, err := estimator.OpenLoop(ctx, equalModel(rule.SGD{}, 0.1, false), estimator.InputFunc(equalData),
 					estimator.WithRunConfig(rc), estimator.WithLogger(slog.New(slog.DiscardHandler)))
 				if err != nil {
 					t.Error(err)
@@ -120,7 +120,7 @@ func TestLoopReduceAndSave(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l, err := estimator.OpenLoop(t.Context(), equalModel(optimizers.SGD{}, 0.1, false), estimator.InputFunc(equalData), estimator.WithRunConfig(rc))
+		l, err := estimator.OpenLoop(t.Context(), equalModel(rule.SGD{}, 0.1, false), estimator.InputFunc(equalData), estimator.WithRunConfig(rc))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -3,6 +3,7 @@ package estimator_test
 import (
 	"bytes"
 	"context"
+	"github.com/goestimator/goestimator/internal/training/rule"
 	"log/slog"
 	"strings"
 	"sync"
@@ -13,7 +14,6 @@ import (
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/estimator/summary"
 	"github.com/goestimator/goestimator/inputs"
-	"github.com/goestimator/goestimator/models/optimizers"
 	"github.com/goestimator/goestimator/runconfig"
 )
 
@@ -67,7 +67,7 @@ func TestClusterNamesStragglers(t *testing.T) {
 			dir := t.TempDir()
 			log := &watchedLog{text: "stragglers=worker_1", found: stop}
 			res := trainCluster(t, dir, 3, s.servers, s.s, func(rank int, m *member) {
-				m.ctx, m.fn = ctx, equalModel(optimizers.SGD{}, 0.01, true)
+				m.ctx, m.fn = ctx, equalModel(rule.SGD{}, 0.01, true)
 				m.input = estimator.InputFunc(func(ctx context.Context, ic inputs.Context) (inputs.Dataset, error) {
 					ds, err := equalData(ctx, ic)
 					delay := time.Duration(0)

@@ -22,7 +22,7 @@ func largeModel(mc *estimator.ModelContext, features models.Features, labels mod
 	logits := layers.Dense(mc, ops.Concat(mc, 1, x, layers.Flatten(mc, table)), 3, layers.Weights{})
 	spec := &estimator.Spec{Loss: losses.SparseSoftmaxCrossEntropy(mc, labels.Only(), logits, losses.Options{})}
 	if mc.Mode() == models.Train {
-		o := optimizers.Optimizer{Rule: optimizers.Momentum{Momentum: 0.9}, LearningRate: optimizers.Constant(0.05)}
+		o := optimizers.Momentum(0.05)
 		spec.TrainOp = o.Minimize(mc, spec.Loss)
 	}
 	return spec, nil

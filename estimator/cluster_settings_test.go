@@ -2,6 +2,7 @@ package estimator_test
 
 import (
 	"context"
+	"github.com/goestimator/goestimator/internal/training/rule"
 	"strings"
 	"testing"
 
@@ -29,7 +30,7 @@ type terms struct {
 
 // commonTerms are those of all tasks but for what a test changes.
 func commonTerms(s runconfig.Strategy) *terms {
-	return &terms{optimizer: optimizers.Optimizer{Rule: optimizers.Momentum{Momentum: 0.9}, LearningRate: optimizers.Constant(0.05)},
+	return &terms{optimizer: *optimizers.Momentum(0.05),
 		units: 16, activate: ops.Tanh, batch: equalBatch, maxSteps: 1 << 30, strategy: s}
 }
 
@@ -96,9 +97,9 @@ func TestClusterComparesSettings(t *testing.T) {
 		{"schedule", "", func(x *terms) {
 			x.optimizer.LearningRate = optimizers.Warmup{Steps: 3, Then: optimizers.Constant(0.05)}
 		}, []string{`learning_rate="Warmup{Steps:3, Then:0.05}"`, "learning_rate=0.05"}},
-		{"hyper-parameter", "", func(x *terms) { x.optimizer.Rule = optimizers.Momentum{Momentum: 0.8} }, []string{"Momentum:0.8", "Momentum:0.9"}},
-		{"rule of equal slots", "", func(x *terms) { x.optimizer.Rule = optimizers.Momentum{Momentum: 0.9, Nesterov: true} }, []string{"Nesterov:true", "Nesterov:false"}},
-		{"rule", "", func(x *terms) { x.optimizer.Rule = optimizers.SGD{} }, []string{"optimizer=SGD{}", "Momentum{Momentum:0.9"}},
+		{"hyper-parameter", "", func(x *terms) { x.optimizer.Rule = rule.Momentum{Momentum: 0.8} }, []string{"Momentum:0.8", "Momentum:0.9"}},
+		{"rule of equal slots", "", func(x *terms) { x.optimizer.Rule = rule.Momentum{Momentum: 0.9, Nesterov: true} }, []string{"Nesterov:true", "Nesterov:false"}},
+		{"rule", "", func(x *terms) { x.optimizer.Rule = rule.SGD{} }, []string{"optimizer=SGD{}", "Momentum{Momentum:0.9"}},
 		{"clip", "", func(x *terms) {
 			x.optimizer.Transforms = []optimizers.Transform{{Kind: optimizers.ClipNorm, Limit: 2}}
 		}, []string{`clip="clip_norm 2"`, "clip=none"}},

@@ -31,7 +31,7 @@ func oddModel(mc *estimator.ModelContext, features models.Features, labels model
 	x = ops.Add(mc, ops.Mul(mc, x, scale), ops.Cast(mc, shift, tensor.Float32))
 	spec := &estimator.Spec{Loss: losses.SparseSoftmaxCrossEntropy(mc, labels.Only(), layers.Dense(mc, x, 3, layers.Weights{}), losses.Options{})}
 	if mc.Mode() == models.Train {
-		o := optimizers.Optimizer{Rule: optimizers.Adam{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8}, LearningRate: optimizers.Constant(0.01)}
+		o := optimizers.Adam(0.01)
 		spec.TrainOp = o.Minimize(mc, spec.Loss)
 	}
 	return spec, nil

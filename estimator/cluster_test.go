@@ -3,6 +3,7 @@ package estimator_test
 import (
 	"context"
 	"errors"
+	"github.com/goestimator/goestimator/internal/training/rule"
 	"log/slog"
 	"maps"
 	"math"
@@ -13,7 +14,6 @@ import (
 
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/estimator/hooks"
-	"github.com/goestimator/goestimator/models/optimizers"
 	"github.com/goestimator/goestimator/runconfig"
 )
 
@@ -46,7 +46,7 @@ func trainCluster(t *testing.T, dir string, workers, servers int, s runconfig.St
 	var tasks, serving sync.WaitGroup
 	out := make([]ended, workers+servers)
 	for i, text := range equalTasks(t, workers, servers) {
-		m := &member{text: text, fn: equalModel(optimizers.Momentum{Momentum: 0.9}, 0.05, true), input: estimator.InputFunc(equalData), ctx: all, log: slog.New(slog.DiscardHandler)}
+		m := &member{text: text, fn: equalModel(rule.Momentum{Momentum: 0.9}, 0.05, true), input: estimator.InputFunc(equalData), ctx: all, log: slog.New(slog.DiscardHandler)}
 		rpc := runconfig.RPC{Security: "auto", PeerTimeoutSecs: 10, RejoinSecs: 2, CallTimeoutSecs: 20, MaxMessageMB: 64}
 		m.run = []runconfig.Option{runconfig.ModelDir(dir), runconfig.TFRandomSeed(1), runconfig.LogStepCountSteps(0), runconfig.TrainDistribute(s),
 			runconfig.Connections(rpc), runconfig.SessionCreationTimeoutSecs(30)}

@@ -2,12 +2,12 @@ package estimator_test
 
 import (
 	"errors"
+	"github.com/goestimator/goestimator/internal/training/rule"
 	"strings"
 	"testing"
 
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/estimator/hooks"
-	"github.com/goestimator/goestimator/models/optimizers"
 	"github.com/goestimator/goestimator/runconfig"
 )
 
@@ -22,14 +22,14 @@ func TestClusterOfDifferentTasks(t *testing.T) {
 		other   func(m *member) // what the last worker has that is different
 		want    string          // in the error of some task
 	}{
-		{"ring, other model", 0, ring, func(m *member) { m.fn = equalModel(optimizers.Momentum{Momentum: 0.9}, 0.05, false) }, "differ"},
-		{"ring, other optimizer", 0, ring, func(m *member) { m.fn = equalModel(optimizers.SGD{}, 0.05, true) }, "differ"},
+		{"ring, other model", 0, ring, func(m *member) { m.fn = equalModel(rule.Momentum{Momentum: 0.9}, 0.05, false) }, "differ"},
+		{"ring, other optimizer", 0, ring, func(m *member) { m.fn = equalModel(rule.SGD{}, 0.05, true) }, "differ"},
 		{"ring, other packs", 0, ring, func(m *member) { strategy(m, runconfig.Strategy{Name: "multi_worker_mirrored", BytesPerPack: 1000}) }, "differ"},
 		{"ring, other cluster", 0, ring, func(m *member) {
 			m.text = strings.Replace(m.text, `"worker":[`, `"worker":["localhost:1",`, 1)
 			m.text = strings.Replace(m.text, `"index":1`, `"index":2`, 1)
 		}, "ranks"},
-		{"servers, other model", 2, ps, func(m *member) { m.fn = equalModel(optimizers.Momentum{Momentum: 0.9}, 0.05, false) }, "differ"},
+		{"servers, other model", 2, ps, func(m *member) { m.fn = equalModel(rule.Momentum{Momentum: 0.9}, 0.05, false) }, "differ"},
 		{"servers, ring", 1, ring, nil, "ps tasks"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -40,7 +40,7 @@ func flowerModel(mc *estimator.ModelContext, f models.Features, l models.Labels)
 		spec.Loss = losses.MeanSquaredError(mc, l.Only(), y, losses.Options{})
 	}
 	if mc.Mode() == models.Train {
-		o := optimizers.Optimizer{Rule: optimizers.SGD{}, LearningRate: optimizers.Constant(0.01)}
+		o := optimizers.SGD(0.01)
 		spec.TrainOp = o.Minimize(mc, spec.Loss)
 	}
 	return spec, nil

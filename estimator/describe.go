@@ -3,6 +3,7 @@ package estimator
 import (
 	"context"
 	"errors"
+	"github.com/goestimator/goestimator/internal/training/update"
 
 	"github.com/goestimator/goestimator/estimator/hooks"
 	"github.com/goestimator/goestimator/inputs"
@@ -58,7 +59,7 @@ func (p *program) describe() *Description {
 		d.Inputs = append(d.Inputs, DescribedInput{Column: f.column, Tensor: f.output.String()})
 	}
 	if p.mode == models.Train {
-		for _, s := range p.spec.TrainOp.Slots() {
+		for _, s := range update.Slots(p.spec.TrainOp) {
 			d.Slots = append(d.Slots, hooks.VariableInfo{Name: s.Name, DType: s.Type.DType, Shape: s.Type.Shape.At(0)})
 		}
 	}

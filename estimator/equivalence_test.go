@@ -3,6 +3,7 @@ package estimator_test
 import (
 	"context"
 	"fmt"
+	"github.com/goestimator/goestimator/internal/training/rule"
 	"log/slog"
 	"math"
 	"sync"
@@ -222,9 +223,9 @@ func TestSynchronousEquivalence(t *testing.T) {
 		rule optimizers.Rule
 		rate float64
 	}{
-		{"sgd", optimizers.SGD{}, 0.2},
-		{"momentum", optimizers.Momentum{Momentum: 0.9}, 0.05},
-		{"adam", optimizers.Adam{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8}, 0.01},
+		{"sgd", rule.SGD{}, 0.2},
+		{"momentum", rule.Momentum{Momentum: 0.9}, 0.05},
+		{"adam", rule.Adam{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8}, 0.01},
 	}
 	for _, rule := range rules {
 		for _, embedding := range []bool{false, true} {

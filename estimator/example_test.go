@@ -24,7 +24,7 @@ func lineModel(mc *estimator.ModelContext, features models.Features, labels mode
 		spec.Loss = losses.MeanSquaredError(mc, labels.Only(), y, losses.Options{})
 	}
 	if mc.Mode() == models.Train {
-		sgd := optimizers.Optimizer{Rule: optimizers.SGD{}, LearningRate: optimizers.Constant(0.1)}
+		sgd := optimizers.SGD(0.1)
 		spec.TrainOp = sgd.Minimize(mc, spec.Loss)
 	}
 	return spec, nil

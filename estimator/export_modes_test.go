@@ -33,7 +33,7 @@ func headed(t *testing.T, h heads.Head, labels inputs.NamedTensor) (*estimator.E
 	network := func(mc models.Context, f models.Features, n int) *G.Node {
 		return layers.Dense(mc, f.Dense("x"), n, layers.Weights{})
 	}
-	fn := heads.ModelFn(network, h, &optimizers.Optimizer{Rule: optimizers.SGD{}, LearningRate: optimizers.Constant(0.1)})
+	fn := heads.ModelFn(network, h, optimizers.SGD(0.1))
 	e := custom(t, fn, t.TempDir())
 	if _, err := e.Train(context.Background(), in, estimator.Steps(1)); err != nil {
 		t.Fatal(err)
@@ -198,7 +198,7 @@ func TestExportModesWithoutGraph(t *testing.T) {
 		own := func() (metrics.Accumulator, error) { return strangeMetric{metrics.NewMean()}, nil }
 		spec.EvalMetrics = estimator.Metrics{"own": {New: own, Args: []*G.Node{y}}, "mae": estimator.NewMetric("mae", l.Only(), y)}
 		if mc.Mode() == models.Train {
-			spec.TrainOp = (&optimizers.Optimizer{Rule: optimizers.SGD{}, LearningRate: optimizers.Constant(0.1)}).Minimize(mc, spec.Loss)
+			spec.TrainOp = optimizers.SGD(0.1).Minimize(mc, spec.Loss)
 		}
 		return spec, mc.Err()
 	})

@@ -64,7 +64,7 @@ func TestExportsOfOddColumns(t *testing.T) {
 		spec := &estimator.Spec{Predictions: nodes}
 		if mc.Mode() == models.Train {
 			spec.Loss = ops.Mean(mc, y)
-			spec.TrainOp = (&optimizers.Optimizer{Rule: optimizers.SGD{}, LearningRate: optimizers.Constant(0.1)}).Minimize(mc, spec.Loss)
+			spec.TrainOp = optimizers.SGD(0.1).Minimize(mc, spec.Loss)
 		}
 		return spec, mc.Err()
 	})

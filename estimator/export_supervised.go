@@ -3,6 +3,7 @@ package estimator
 import (
 	"errors"
 	"fmt"
+	"github.com/goestimator/goestimator/internal/training/update"
 	"slices"
 
 	"github.com/goestimator/goestimator/estimator/metrics"
@@ -70,8 +71,8 @@ func (x *exporting) check(p *program) error {
 		want(v.Name, v.Type())
 	}
 	if p.mode == models.Train {
-		for _, slot := range p.spec.TrainOp.Slots() {
-			if _, ok := x.reader.Lookup(slot.Name); !ok && p.spec.TrainOp.Iterations(slot.Name) {
+		for _, slot := range update.Slots(p.spec.TrainOp) {
+			if _, ok := x.reader.Lookup(slot.Name); !ok && update.Iterations(p.spec.TrainOp, slot.Name) {
 				x.stored[slot.Name] = distribute.GlobalStep // as tf.estimator counts updates
 			}
 			want(slot.Name, slot.Type)

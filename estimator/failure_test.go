@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/goestimator/goestimator/internal/training/rule"
 	"log/slog"
 	"regexp"
 	"testing"
@@ -13,7 +14,6 @@ import (
 	"github.com/goestimator/goestimator/internal/distribute"
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 	"github.com/goestimator/goestimator/internal/platform/freeport"
-	"github.com/goestimator/goestimator/models/optimizers"
 	"github.com/goestimator/goestimator/runconfig"
 )
 
@@ -38,7 +38,7 @@ func TestClusterChiefDiffers(t *testing.T) {
 			if err != nil {
 				return estimator.TrainResult{}, err
 			}
-			e, err := estimator.New(equalModel(optimizers.SGD{}, rate, true), estimator.WithRunConfig(rc), estimator.WithLogger(m.log))
+			e, err := estimator.New(equalModel(rule.SGD{}, rate, true), estimator.WithRunConfig(rc), estimator.WithLogger(m.log))
 			if err != nil {
 				return estimator.TrainResult{}, err
 			}

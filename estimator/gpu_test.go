@@ -39,7 +39,7 @@ func smallNet(mc *estimator.ModelContext, features models.Features, labels model
 	}
 	spec.Loss = losses.SparseSoftmaxCrossEntropy(mc, labels.Only(), logits, losses.Options{})
 	if mc.Mode() == models.Train {
-		o := optimizers.Optimizer{Rule: optimizers.Adam{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-7}, LearningRate: optimizers.Constant(0.01)}
+		o := optimizers.Adam(0.01, optimizers.WithEpsilon(1e-7))
 		spec.TrainOp = o.Minimize(mc, spec.Loss)
 	}
 	return spec, nil

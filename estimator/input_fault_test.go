@@ -90,7 +90,7 @@ func TestSpoiltInput(t *testing.T) {
 				y := layers.Dense(mc, x, 1, layers.Weights{})
 				spec := &estimator.Spec{Predictions: estimator.Nodes{"y": y}, Loss: losses.MeanSquaredError(mc, l.Only(), y, losses.Options{})}
 				if mc.Mode() == models.Train {
-					o := optimizers.Optimizer{Rule: optimizers.SGD{}, LearningRate: optimizers.Constant(0.01)}
+					o := optimizers.SGD(0.01)
 					spec.TrainOp = o.Minimize(mc, spec.Loss)
 				}
 				return spec, nil

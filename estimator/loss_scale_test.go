@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/goestimator/goestimator/internal/training/rule"
 	"log/slog"
 	"math"
 	"strings"
@@ -36,7 +37,7 @@ func scaledModel(scale optimizers.LossScale, adjust func(o *optimizers.Optimizer
 		loss := losses.SparseSoftmaxCrossEntropy(mc, labels.Only(), logits, losses.Options{})
 		spec := &estimator.Spec{Loss: ops.Mul(mc, loss, ops.Scalar(mc, tensor.Float32, 1024))}
 		if mc.Mode() == models.Train {
-			o := optimizers.Optimizer{Rule: optimizers.Momentum{Momentum: 0.9}, LearningRate: optimizers.Constant(0x1p-14), LossScale: scale}
+			o := optimizers.Optimizer{Rule: rule.Momentum{Momentum: 0.9}, LearningRate: optimizers.Constant(0x1p-14), LossScale: scale}
 			if adjust != nil {
 				adjust(&o)
 			}

@@ -45,7 +45,7 @@ func TestNilOptions(t *testing.T) {
 
 // TestSecondOptimizer: an optimizer that the model_fn does not take is an error, not silence.
 func TestSecondOptimizer(t *testing.T) {
-	sgd := &optimizers.Optimizer{Rule: optimizers.SGD{}, LearningRate: optimizers.Constant(0.1)}
+	sgd := optimizers.SGD(0.1)
 	e := toy(t, t.TempDir(), estimator.WithOptimizer(sgd))
 	if _, err := e.Train(t.Context(), &toyData{}); err == nil || !strings.Contains(err.Error(), "has an optimizer of its own: leave WithOptimizer out") {
 		t.Errorf("got %v, expected an error that says so", err)

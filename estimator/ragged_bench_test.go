@@ -93,7 +93,7 @@ func BenchmarkWideLinear(b *testing.B) {
 					table := mc.Variable("table", []int{wideRows, width}, models.WithInit(initializers.Zeros()))
 					y := ops.Sum(mc, form.look(mc, f, table), ops.KeepAxes(1))
 					spec := &estimator.Spec{Loss: losses.SigmoidCrossEntropy(mc, ops.ExpandDims(mc, l.Only(), -1), y, losses.Options{})}
-					o := optimizers.Optimizer{Rule: optimizers.Adagrad{Initial: 0.1}, LearningRate: optimizers.Constant(0.1)}
+					o := optimizers.Adagrad(0.1)
 					spec.TrainOp = o.Minimize(mc, spec.Loss)
 					return spec, nil
 				})

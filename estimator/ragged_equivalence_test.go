@@ -2,6 +2,7 @@ package estimator_test
 
 import (
 	"context"
+	"github.com/goestimator/goestimator/internal/training/rule"
 	"math"
 	"testing"
 
@@ -80,8 +81,8 @@ func raggedEqualModel(rule optimizers.Rule, rate float64) estimator.ModelFn {
 // TestRaggedEquivalence is TestSynchronousEquivalence with ragged columns.
 func TestRaggedEquivalence(t *testing.T) {
 	for name, fn := range map[string]estimator.ModelFn{
-		"sgd":  raggedEqualModel(optimizers.SGD{}, 0.1),
-		"adam": raggedEqualModel(optimizers.Adam{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8}, 0.01),
+		"sgd":  raggedEqualModel(rule.SGD{}, 0.1),
+		"adam": raggedEqualModel(rule.Adam{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8}, 0.01),
 	} {
 		want := equalRun(t, equalJob{fn: fn, data: raggedEqualData, strategy: runconfig.Strategy{Name: "default"}, workers: 1})
 		if want[equalSteps-1] >= want[0] {
@@ -106,7 +107,7 @@ func TestRaggedEquivalence(t *testing.T) {
 // TestRaggedColumnsAreFetchedAhead: rows of the next batch are fetched also where
 // the program has to be built again for it.
 func TestRaggedColumnsAreFetchedAhead(t *testing.T) {
-	fn := raggedEqualModel(optimizers.Adagrad{Initial: 0.1}, 0.1)
+	fn := raggedEqualModel(rule.Adagrad{Initial: 0.1}, 0.1)
 	want := equalRun(t, equalJob{fn: fn, data: raggedEqualData, strategy: runconfig.Strategy{Name: "default"}, workers: 1})
 	got := equalRun(t, equalJob{fn: fn, data: raggedEqualData, strategy: runconfig.Strategy{Name: "parameter_server", Partitioner: runconfig.Partitioner{Kind: "fixed_shards"}}, workers: 1, servers: 2})
 	for i := range want {

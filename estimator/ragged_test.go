@@ -97,7 +97,7 @@ func raggedModel(mc *estimator.ModelContext, f models.Features, l models.Labels)
 	}
 	spec.Loss = losses.MeanSquaredError(mc, l.Only(), y, losses.Options{})
 	if mc.Mode() == models.Train {
-		o := optimizers.Optimizer{Rule: optimizers.Adagrad{Initial: 0.1}, LearningRate: optimizers.Constant(0.5)}
+		o := optimizers.Adagrad(0.5)
 		spec.TrainOp = o.Minimize(mc, spec.Loss)
 	}
 	return spec, nil
@@ -182,7 +182,7 @@ func unrolledModel(mc *estimator.ModelContext, f models.Features, l models.Label
 	spec.EvalMetrics = estimator.Metrics{"rmse": estimator.NewMetric("rmse", l.Only(), y)}
 	if mc.Mode() == models.Train {
 		mc.Summarize(models.ScalarSummary, "mean_y", ops.Mean(mc, y))
-		o := optimizers.Optimizer{Rule: optimizers.SGD{}, LearningRate: optimizers.Constant(0.001)}
+		o := optimizers.SGD(0.001)
 		spec.TrainOp = o.Minimize(mc, spec.Loss)
 	}
 	return spec, nil
@@ -253,7 +253,7 @@ func lateModel(later int) estimator.ModelFunc {
 		}
 		spec.Loss = losses.MeanSquaredError(mc, l.Only(), y, losses.Options{})
 		if mc.Mode() == models.Train {
-			o := optimizers.Optimizer{Rule: optimizers.Adagrad{Initial: 0.1}, LearningRate: optimizers.Constant(0.1)}
+			o := optimizers.Adagrad(0.1)
 			spec.TrainOp = o.Minimize(mc, spec.Loss)
 		}
 		return spec, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/goestimator/goestimator/internal/training/rule"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -12,7 +13,6 @@ import (
 
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/estimator/hooks"
-	"github.com/goestimator/goestimator/models/optimizers"
 	"github.com/goestimator/goestimator/runconfig"
 )
 
@@ -45,7 +45,7 @@ func TestServerReplacedUnderLookups(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	strategy := runconfig.Strategy{Name: "parameter_server", Partitioner: runconfig.Partitioner{Kind: "fixed_shards"}}
-	fn := equalModel(optimizers.SGD{}, 0.1, true)
+	fn := equalModel(rule.SGD{}, 0.1, true)
 	dir := t.TempDir()
 	open := func(c string) *estimator.Estimator {
 		rc, err := runconfig.FromTFConfig(c, runconfig.ModelDir(dir), runconfig.TFRandomSeed(1), runconfig.LogStepCountSteps(0),

@@ -3,13 +3,13 @@ package estimator_test
 import (
 	"context"
 	"errors"
+	"github.com/goestimator/goestimator/internal/training/rule"
 	"io"
 	"testing"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/inputs"
-	"github.com/goestimator/goestimator/models/optimizers"
 	"github.com/goestimator/goestimator/runconfig"
 )
 
@@ -44,7 +44,7 @@ func (it *slowIterator) Next(ctx context.Context) (arrow.Record, error) {
 // TestInterruptedBetweenReplicas: a batch that was read for one replica, when
 // training is interrupted before there is one for the other, comes again.
 func TestInterruptedBetweenReplicas(t *testing.T) {
-	fn := equalModel(optimizers.SGD{}, 0.1, false)
+	fn := equalModel(rule.SGD{}, 0.1, false)
 	rc := func(dir string) runconfig.RunConfig {
 		c, err := runconfig.FromTFConfig("", runconfig.ModelDir(dir), runconfig.TFRandomSeed(1), runconfig.LogStepCountSteps(0),
 			runconfig.TrainDistribute(runconfig.Strategy{Name: "mirrored", Replicas: 2}))

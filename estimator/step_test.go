@@ -2,6 +2,7 @@ package estimator
 
 import (
 	"context"
+	"github.com/goestimator/goestimator/internal/training/rule"
 	"log/slog"
 	"testing"
 
@@ -22,7 +23,7 @@ func line(mc *ModelContext, features models.Features, labels models.Labels) (*Sp
 func scaledLine(mc *ModelContext, features models.Features, labels models.Labels, scale optimizers.LossScale) (*Spec, error) {
 	y := layers.Dense(mc, features.Dense("x"), 1, layers.Weights{})
 	loss := losses.MeanSquaredError(mc, labels.Only(), y, losses.Options{})
-	o := optimizers.Optimizer{Rule: optimizers.SGD{}, LearningRate: optimizers.Constant(0.01), LossScale: scale}
+	o := optimizers.Optimizer{Rule: rule.SGD{}, LearningRate: optimizers.Constant(0.01), LossScale: scale}
 	return &Spec{Loss: loss, TrainOp: o.Minimize(mc, loss)}, nil
 }
 

@@ -2,6 +2,7 @@ package estimator
 
 import (
 	"fmt"
+	"github.com/goestimator/goestimator/internal/training/update"
 
 	"github.com/goestimator/goestimator/estimator/hooks"
 	"github.com/goestimator/goestimator/inputs"
@@ -75,7 +76,7 @@ func (p *program) appliedGradients() ([]lower.Value, error) {
 		grads = append(grads, *g)
 	}
 	b := graph.NewBuilder(p.graph)
-	plain, err := p.spec.TrainOp.Unscale(b, grads)
+	plain, err := update.Unscale(p.spec.TrainOp, b, grads)
 	if err != nil || !plain.Finite.Valid() {
 		return plain.Gradients, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/goestimator/goestimator/internal/training/update"
 	"slices"
 	"strings"
 
@@ -58,7 +59,7 @@ func (s *session) initialize(put func(name string, t graph.Type, value distribut
 		}
 	}
 	if s.program.mode == models.Train {
-		for _, slot := range s.program.spec.TrainOp.Slots() {
+		for _, slot := range update.Slots(s.program.spec.TrainOp) {
 			if err := one(slot.Name, slot.Type, slot.Init); err != nil {
 				return err
 			}
@@ -96,7 +97,7 @@ func (s *session) checkMemory() error {
 		types[v.Name] = v.Type()
 	}
 	if s.program.mode == models.Train {
-		for _, slot := range s.program.spec.TrainOp.Slots() {
+		for _, slot := range update.Slots(s.program.spec.TrainOp) {
 			types[slot.Name] = slot.Type
 		}
 	}
@@ -164,7 +165,7 @@ func (s *session) restore(r *checkpoint.Reader) error {
 // storedName is the name of a variable's value in a checkpoint: its own, but for
 // a count of updates that tf.estimator has no variable for beside the global step.
 func (s *session) storedName(r *checkpoint.Reader, name string) string {
-	if _, ok := r.Lookup(name); ok || s.program.mode != models.Train || !s.program.spec.TrainOp.Iterations(name) {
+	if _, ok := r.Lookup(name); ok || s.program.mode != models.Train || !update.Iterations(s.program.spec.TrainOp, name) {
 		return name
 	}
 	return distribute.GlobalStep

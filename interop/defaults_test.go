@@ -64,7 +64,7 @@ func TestDefaultsAndNamesAreServed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plain := heads.ModelFn(net, head, &optimizers.Optimizer{Rule: optimizers.SGD{}, LearningRate: optimizers.Constant(0.01)})
+	plain := heads.ModelFn(net, head, optimizers.SGD(0.01))
 	ids := slices.Clone(defaultsColumns) // a plain model takes words as ids
 	ids[3] = inputs.ColumnSpec{Name: "trade", Default: "smith", Vocabulary: []string{"baker", "nurse", "smith", ""}}
 	work := t.TempDir()

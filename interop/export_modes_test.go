@@ -25,7 +25,7 @@ func straight(mc *estimator.ModelContext, features models.Features, labels model
 	}
 	spec.Loss = losses.MeanSquaredError(mc, labels.Only(), y, losses.Options{})
 	if mc.Mode() == models.Train {
-		o := optimizers.Optimizer{Rule: optimizers.SGD{}, LearningRate: optimizers.Constant(0.1)}
+		o := optimizers.SGD(0.1)
 		spec.TrainOp = o.Minimize(mc, spec.Loss)
 	}
 	return spec, nil

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"github.com/goestimator/goestimator/internal/training/update"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/compiler/lower"
@@ -20,7 +21,7 @@ type training struct {
 	graph    *graph.Graph
 	spec     engine.Spec
 	initials []initial // of the weights, in the order of their making
-	slots    []optimizers.Slot
+	slots    []update.Slot
 }
 
 // built is a model before it is lowered.
@@ -66,7 +67,7 @@ func newTraining(k *benchCase, resident bool) (*training, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &training{k: k, graph: graph.New(), slots: m.trainOp.Slots()}
+	t := &training{k: k, graph: graph.New(), slots: update.Slots(m.trainOp)}
 	for i, v := range m.b.Variables() {
 		t.initials = append(t.initials, begin(v.Name, v.Shape, uint32(100+i)))
 	}
@@ -85,7 +86,7 @@ func newTraining(k *benchCase, resident bool) (*training, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", k.Name, err)
 	}
-	applied, err := m.trainOp.Emit(gb, optimizers.Env{GlobalStep: step, Gradients: values[1 : 1+gradients]})
+	applied, err := update.Emit(m.trainOp, gb, update.Env{GlobalStep: step, Gradients: values[1 : 1+gradients]})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", k.Name, err)
 	}

@@ -30,7 +30,7 @@ func passThrough(c models.Context, f models.Features, units int) *G.Node {
 }
 
 func sgd(rate float64) *optimizers.Optimizer {
-	return &optimizers.Optimizer{Rule: optimizers.SGD{}, LearningRate: optimizers.Constant(rate)}
+	return optimizers.SGD(rate)
 }
 
 // open returns a quiet estimator in a directory of its own.

@@ -30,7 +30,7 @@ func modelFn(mc *estimator.ModelContext, features models.Features, labels models
 	spec.Loss = losses.SparseSoftmaxCrossEntropy(mc, label, logits, losses.Options{})
 	spec.EvalMetrics = estimator.Metrics{"accuracy": estimator.NewMetric("accuracy", label, classes)}
 	if mc.Mode() == models.Train {
-		adam := optimizers.Optimizer{Rule: optimizers.Adam{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8}, LearningRate: optimizers.Constant(0.002)}
+		adam := optimizers.Adam(0.002)
 		spec.TrainOp = adam.Minimize(mc, spec.Loss)
 	}
 	return spec, nil

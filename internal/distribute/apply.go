@@ -3,13 +3,13 @@ package distribute
 import (
 	"context"
 	"fmt"
+	"github.com/goestimator/goestimator/internal/training/update"
 	"slices"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/compiler/lower"
 	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
-	"github.com/goestimator/goestimator/models/optimizers"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -47,7 +47,7 @@ func compileApplication(p TrainProgram, l *layout, to target) (*application, err
 	}
 	stepType := graph.Type{DType: tensor.Int64}
 	step := b.Read(b.Variable(GlobalStep, stepType), stepType)
-	applied, err := p.Train.Emit(b, optimizers.Env{GlobalStep: step, Gradients: grads})
+	applied, err := update.Emit(p.Train, b, update.Env{GlobalStep: step, Gradients: grads})
 	if err != nil {
 		return nil, err
 	}
@@ -93,9 +93,9 @@ func gradientOf(b *graph.Builder, places []place, table graph.Shape, dense, spar
 // Emit adds to the program's graph what a step of one task changes: the optimizer's update,
 // the assignments of Updates, and the global step. The error wraps
 // optimizers.ErrStepFunction where the optimizer is a step function.
-func (p TrainProgram) Emit() (optimizers.Applied, error) {
+func (p TrainProgram) Emit() (update.Applied, error) {
 	b := graph.NewBuilder(p.Graph)
-	applied, err := p.Train.Emit(b, optimizers.Env{GlobalStep: p.GlobalStep, Gradients: p.Gradients})
+	applied, err := update.Emit(p.Train, b, update.Env{GlobalStep: p.GlobalStep, Gradients: p.Gradients})
 	if err != nil {
 		return applied, err
 	}

@@ -3,6 +3,7 @@ package distribute
 import (
 	"cmp"
 	"fmt"
+	"github.com/goestimator/goestimator/models/expr"
 	"strconv"
 	"strings"
 
@@ -85,7 +86,7 @@ func describeUpdate(t *optimizers.TrainOp, add func(name string, value any)) {
 			of = fmt.Sprintf(" of group %d", i)
 		}
 		add("optimizer"+of, plain(g.Rule))
-		add("learning_rate"+of, plain(g.LearningRate))
+		add("learning_rate"+of, describeSchedule(g.LearningRate))
 		add("weight_decay"+of, g.WeightDecay)
 		add("weight_decay_exclude"+of, orNone(g.NoDecay))
 		if of != "" {
@@ -102,8 +103,18 @@ func describeUpdate(t *optimizers.TrainOp, add func(name string, value any)) {
 	add("slot_names", orNone(string(t.SlotNames)))
 }
 
-// plain is a value of package optimizers as Go writes it, without the package's name.
-func plain(v any) string { return strings.ReplaceAll(fmt.Sprintf("%#v", v), "optimizers.", "") }
+// plain is a rule or a setting as Go writes it, without the package's name.
+func plain(v any) string {
+	return strings.NewReplacer("optimizers.", "", "rule.", "").Replace(fmt.Sprintf("%#v", v))
+}
+
+// describeSchedule is a schedule as Go writes it, or its formula's digest where it is a user's own.
+func describeSchedule(s optimizers.Schedule) string {
+	if strings.HasPrefix(fmt.Sprintf("%T", s), "optimizers.") {
+		return plain(s)
+	}
+	return "formula " + settings.Digest(fmt.Append(nil, expr.Trace(s.At(expr.Input("step")))))
+}
 
 func variableNames(g optimizers.Group) string {
 	var names []string

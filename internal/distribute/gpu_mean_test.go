@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/goestimator/goestimator/internal/training/rule"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -34,7 +35,7 @@ func regression(b *graph.Builder) TrainProgram {
 	return TrainProgram{
 		Program:    Program{Graph: b.Graph, Feeds: []graph.Output{x}, Fetches: []graph.Output{y, loss}},
 		GlobalStep: step, Loss: loss,
-		Train:     &optimizers.TrainOp{Groups: []optimizers.Group{{Variables: []*models.Variable{v}, Rule: optimizers.SGD{}, LearningRate: optimizers.Constant(0.01)}}},
+		Train:     &optimizers.TrainOp{Groups: []optimizers.Group{{Variables: []*models.Variable{v}, Rule: rule.SGD{}, LearningRate: optimizers.Constant(0.01)}}},
 		Gradients: []lower.Value{{Output: product("grad", wType, true, x, y)}},
 		Updates:   []Update{{Variable: "seen", Value: double}},
 	}

@@ -3,6 +3,7 @@ package distribute
 import (
 	"context"
 	"fmt"
+	"github.com/goestimator/goestimator/internal/training/rule"
 	"math"
 	"runtime"
 	"slices"
@@ -39,7 +40,7 @@ func square(b *graph.Builder) TrainProgram {
 		Program:    Program{Graph: b.Graph, Feeds: []graph.Output{x}, Fetches: []graph.Output{loss}},
 		GlobalStep: step,
 		Loss:       loss,
-		Train:      &optimizers.TrainOp{Groups: []optimizers.Group{{Variables: []*models.Variable{v}, Rule: optimizers.SGD{}, LearningRate: optimizers.Constant(0.25)}}},
+		Train:      &optimizers.TrainOp{Groups: []optimizers.Group{{Variables: []*models.Variable{v}, Rule: rule.SGD{}, LearningRate: optimizers.Constant(0.25)}}},
 		Gradients:  []lower.Value{{Output: grad}},
 		Updates:    []Update{{Variable: "seen", Value: mean("seen_mean", x)}},
 	}

@@ -3,7 +3,7 @@ package distribute
 import (
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/distributed/ps"
-	"github.com/goestimator/goestimator/models/optimizers"
+	"github.com/goestimator/goestimator/internal/training/update"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -12,7 +12,7 @@ import (
 // scale. Of workers that push at the same time the last one's counts.
 type lossScale struct {
 	flag  graph.Output // bool: the gradients are finite
-	next  []optimizers.Next
+	next  []update.Next
 	first int // fetch of the flag; those of next follow
 }
 
@@ -21,7 +21,7 @@ func unscale(t TrainProgram) (TrainProgram, *lossScale, error) {
 	if t.Train.Step != nil {
 		return t, nil, nil
 	}
-	u, err := t.Train.Unscale(graph.NewBuilder(t.Graph), t.Gradients)
+	u, err := update.Unscale(t.Train, graph.NewBuilder(t.Graph), t.Gradients)
 	if err != nil {
 		return t, nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/goestimator/goestimator/internal/training/update"
 	"maps"
 	"slices"
 	"time"
@@ -154,7 +155,7 @@ func (p *parameterServer) makePlan(t TrainProgram) error {
 // slotsOf are the variables that are not the model's: the optimizer's, and the global step.
 func slotsOf(t *optimizers.TrainOp) map[string]bool {
 	slots := map[string]bool{GlobalStep: true}
-	for _, s := range t.Slots() {
+	for _, s := range update.Slots(t) {
 		slots[s.Name] = true
 	}
 	return slots

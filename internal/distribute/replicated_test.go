@@ -3,6 +3,7 @@ package distribute
 import (
 	"context"
 	"fmt"
+	"github.com/goestimator/goestimator/internal/training/rule"
 	"math"
 	"testing"
 
@@ -115,7 +116,7 @@ func embedding(b *graph.Builder, rows int) TrainProgram {
 	return TrainProgram{
 		Program:    Program{Graph: b.Graph, Feeds: []graph.Output{ids}, Fetches: []graph.Output{loss}},
 		GlobalStep: step, Loss: loss,
-		Train:     &optimizers.TrainOp{Groups: []optimizers.Group{{Variables: []*models.Variable{v}, Rule: optimizers.SGD{}, LearningRate: optimizers.Constant(0.5)}}},
+		Train:     &optimizers.TrainOp{Groups: []optimizers.Group{{Variables: []*models.Variable{v}, Rule: rule.SGD{}, LearningRate: optimizers.Constant(0.5)}}},
 		Gradients: []lower.Value{lower.SparseValue(tableType.Shape, lower.Slices{Rows: picked, Indices: ids})},
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/goestimator/goestimator/internal/training/rule"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -12,7 +13,6 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/cuda/driver"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/peers"
 	"github.com/goestimator/goestimator/internal/runtime/device"
-	"github.com/goestimator/goestimator/models/optimizers"
 )
 
 // lame is a network that fails.
@@ -78,7 +78,7 @@ func (g *lameGroup) Abort() error { return errors.Join(g.Group.Abort(), errors.N
 func TestWorkerLostInJoining(t *testing.T) {
 	defer func(d time.Duration) { joinTime = d }(joinTime)
 	joinTime = time.Hour
-	c := newCrew(t, 3, by(optimizers.SGD{}))
+	c := newCrew(t, 3, by(rule.SGD{}))
 	memory := c.network(0)
 	killed, kill := context.WithCancel(t.Context())
 	c.network = func(rank int) peers.Network {
@@ -126,7 +126,7 @@ func TestWorkerLostInJoining(t *testing.T) {
 func TestWorkerLostInASum(t *testing.T) {
 	for _, x := range []struct{ workers, lost, from int }{{2, 1, 3}, {3, 2, 3}, {3, 0, 0}} { // a new chief has no checkpoint here
 		t.Run(fmt.Sprintf("%d of %d", x.lost, x.workers), func(t *testing.T) {
-			c := newCrew(t, x.workers, by(optimizers.Momentum{Momentum: 0.9}))
+			c := newCrew(t, x.workers, by(rule.Momentum{Momentum: 0.9}))
 			memory, gone := c.network(0), errors.New("killed")
 			var dies atomic.Bool
 			c.network = func(rank int) peers.Network {
@@ -168,7 +168,7 @@ func TestWorkerLostInASum(t *testing.T) {
 
 // TestLastSumFails: workers that have ended the last sum do not leave one alone that has not.
 func TestLastSumFails(t *testing.T) {
-	c := newCrew(t, 3, by(optimizers.Momentum{Momentum: 0.9}))
+	c := newCrew(t, 3, by(rule.Momentum{Momentum: 0.9}))
 	memory, torn := c.network(0), errors.New("the cable is torn")
 	var fails atomic.Bool
 	c.network = func(rank int) peers.Network {
@@ -212,7 +212,7 @@ func TestLastSumFails(t *testing.T) {
 func TestSumThatFailsOnOne(t *testing.T) {
 	for _, failing := range []int{0, 1} {
 		t.Run(fmt.Sprintf("worker %d", failing), func(t *testing.T) {
-			c := newCrew(t, 3, by(optimizers.Adam{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-7}))
+			c := newCrew(t, 3, by(rule.Adam{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-7}))
 			memory, torn := c.network(0), errors.New("the cable is torn")
 			var fails atomic.Bool
 			c.network = func(rank int) peers.Network {
@@ -257,7 +257,7 @@ func TestSumThatFailsOnOne(t *testing.T) {
 
 // TestGPULostInASum: a process whose GPU is lost ends, which the others wait for.
 func TestGPULostInASum(t *testing.T) {
-	c := newCrew(t, 2, by(optimizers.SGD{}))
+	c := newCrew(t, 2, by(rule.SGD{}))
 	memory := c.network(0)
 	c.gpus.Lost = true
 	c.network = func(rank int) peers.Network {
@@ -282,7 +282,7 @@ func TestGPULostInASum(t *testing.T) {
 
 // TestSumsThatFail: where sums between GPUs fail again and again, the workers go on without.
 func TestSumsThatFail(t *testing.T) {
-	c := newCrew(t, 2, by(optimizers.SGD{}))
+	c := newCrew(t, 2, by(rule.SGD{}))
 	memory, torn := c.network(0), errors.New("the cable is torn")
 	c.network = func(rank int) peers.Network {
 		l := lame{Network: memory}
@@ -313,7 +313,7 @@ func TestSumsThatFail(t *testing.T) {
 func TestGroupsThatFail(t *testing.T) {
 	defer func(d time.Duration) { joinTime = d }(joinTime)
 	joinTime = 100 * time.Millisecond
-	c := newCrew(t, 2, by(optimizers.SGD{}))
+	c := newCrew(t, 2, by(rule.SGD{}))
 	memory := c.network(0)
 	c.network = func(rank int) peers.Network {
 		return lame{Network: memory, join: []error{nil, errors.New("a wall")}[rank]}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/goestimator/goestimator/internal/training/rule"
 	"math"
 	"strings"
 	"testing"
@@ -36,8 +37,8 @@ func TestWorkersSumOnGPUs(t *testing.T) {
 		workers int
 		program func(*graph.Builder) TrainProgram
 	}{
-		{"momentum", 2, by(optimizers.Momentum{Momentum: 0.9})},
-		{"adam", 3, by(optimizers.Adam{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-7})},
+		{"momentum", 2, by(rule.Momentum{Momentum: 0.9})},
+		{"adam", 3, by(rule.Adam{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-7})},
 		{"sparse", 2, sparse},
 	} {
 		t.Run(fmt.Sprintf("%s on %d", x.name, x.workers), func(t *testing.T) {
@@ -100,7 +101,7 @@ func TestWorkersThatCannotSumOnGPUs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			defer func(d time.Duration) { joinTime = d }(joinTime)
 			joinTime = 2 * time.Second
-			c := newCrew(t, 2, by(optimizers.SGD{}))
+			c := newCrew(t, 2, by(rule.SGD{}))
 			memory := c.network(0)
 			c.network = func(rank int) peers.Network { return x.network(rank, memory) }
 			c.device = func(rank int) string { return []string{"/gpu:0", x.device}[rank] }
@@ -122,7 +123,7 @@ func TestWorkersThatCannotSumOnGPUs(t *testing.T) {
 
 // TestCompiledAgain: a worker whose program is made anew between two steps, as for longer examples, sums on as before.
 func TestCompiledAgain(t *testing.T) {
-	c := newCrew(t, 2, by(optimizers.Momentum{Momentum: 0.9}))
+	c := newCrew(t, 2, by(rule.Momentum{Momentum: 0.9}))
 	c.assemble()
 	c.steps(0, 2)
 	h := c.hands[1]
@@ -139,7 +140,7 @@ func TestCompiledAgain(t *testing.T) {
 
 // TestNoPlaintextBesideTLS: where connections have to be encrypted, gradients do not go beside them.
 func TestNoPlaintextBesideTLS(t *testing.T) {
-	c := newCrew(t, 2, by(optimizers.SGD{}))
+	c := newCrew(t, 2, by(rule.SGD{}))
 	c.assemble()
 	rc, err := runconfig.FromTFConfig(c.tfConfig(1), runconfig.Connections(runconfig.RPC{Security: "auto", CertFile: "a", KeyFile: "b",
 		PeerTimeoutSecs: 10, RejoinSecs: 30, CallTimeoutSecs: 20, MaxMessageMB: 64}))

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/goestimator/goestimator/internal/training/update"
+	"github.com/goestimator/goestimator/models/optimizers"
 	"slices"
 	"time"
 
@@ -41,7 +43,7 @@ func newWorkerStep(p *parameterServer, t TrainProgram) (*workerStep, error) {
 		return nil, err
 	}
 	if !p.config.Sync && t.Train.Step == nil {
-		if t.Train, t.Gradients, err = t.Train.Clip(graph.NewBuilder(t.Graph), t.Gradients); err != nil {
+		if t.Train, t.Gradients, err = update.Clip(t.Train, graph.NewBuilder(t.Graph), t.Gradients); err != nil {
 			return nil, err
 		}
 	}
@@ -148,7 +150,7 @@ func (s *workerStep) run(ctx context.Context, in Step) (Outcome, error) {
 		}
 		s.push.Tally = &s.function.tally
 	} else {
-		s.rate = s.train.Train.Groups[0].LearningRate.At(s.step)
+		s.rate = optimizers.RateAt(s.train.Train.Groups[0].LearningRate, s.step)
 	}
 	if err := s.fill(in); err != nil {
 		return Outcome{}, err

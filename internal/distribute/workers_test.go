@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/goestimator/goestimator/internal/training/update"
 	"log/slog"
 	"math/rand/v2"
 	"sync"
@@ -147,7 +148,7 @@ func initialize(vars Variables, p TrainProgram) error {
 	for _, v := range p.Train.Groups[0].Variables {
 		errs = append(errs, create(v.Name, random(r, v.DType, v.Shape...)))
 	}
-	for _, s := range p.Train.Slots() {
+	for _, s := range update.Slots(p.Train) {
 		v := tensor.New(s.Type.DType, s.Type.Shape.At(0)...)
 		for i := range tensor.Values[float32](v) {
 			tensor.Values[float32](v)[i] = float32(s.Init.(initializers.Constant).Value)

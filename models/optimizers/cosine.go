@@ -1,6 +1,10 @@
 package optimizers
 
-import "math"
+import (
+	"math"
+
+	"github.com/goestimator/goestimator/models/expr"
+)
 
 // Cosine goes from Initial to Alpha*Initial in Steps along half a cosine
 // (Loshchilov and Hutter 2016; tf.compat.v1.train.cosine_decay).
@@ -10,16 +14,15 @@ type Cosine struct {
 }
 
 // At returns the rate at a step.
-func (s Cosine) At(step int64) float64 { return at(s, step) }
-func (s Cosine) rate(c calc, step num) num {
-	n := number(float64(s.Steps))
-	return cosine(c, c.div(c.min(step, n), n), number(1), s.Initial, s.Alpha)
+func (s Cosine) At(step expr.Expr) expr.Expr {
+	n := expr.Number(float64(s.Steps))
+	return cosine(step.Min(n).Div(n), expr.Number(1), s.Initial, s.Alpha)
 }
 
 // cosine is initial * ((1-alpha)*scale*(1+cos(pi*x))/2 + alpha).
-func cosine(c calc, x, scale num, initial, alpha float64) num {
-	h := c.mul(c.mul(number(0.5), scale), c.add(number(1), c.cos(c.mul(number(math.Pi), x))))
-	return c.mul(number(initial), c.add(c.mul(number(1-alpha), h), number(alpha)))
+func cosine(x, scale expr.Expr, initial, alpha float64) expr.Expr {
+	h := expr.Number(0.5).Mul(scale).Mul(expr.Number(1).Add(expr.Number(math.Pi).Mul(x).Cos()))
+	return expr.Number(initial).Mul(expr.Number(1 - alpha).Mul(h).Plus(alpha))
 }
 
 // CosineRestarts is Cosine begun anew after each period, periods growing by
@@ -33,23 +36,22 @@ type CosineRestarts struct {
 const rounding = 1e-9
 
 // At returns the rate at a step.
-func (s CosineRestarts) At(step int64) float64 { return at(s, step) }
-func (s CosineRestarts) rate(c calc, step num) num {
-	x := c.div(step, number(float64(s.Steps))) // in first periods
-	one := number(1)
-	var restarts, within num
+func (s CosineRestarts) At(step expr.Expr) expr.Expr {
+	x := step.Div(expr.Number(float64(s.Steps))) // in first periods
+	one := expr.Number(1)
+	var restarts, within expr.Expr
 	if s.TMul == 1 {
-		restarts = c.floor(x)
-		within = c.sub(x, restarts)
+		restarts = x.Floor()
+		within = x.Sub(restarts)
 	} else {
 		// The first i periods take (1-TMul^i)/(1-TMul).
-		ratio := number(1 - s.TMul)
-		restarts = c.floor(c.add(c.div(c.log(c.sub(one, c.mul(x, ratio))), number(math.Log(s.TMul))), number(rounding)))
-		grown := c.pow(number(s.TMul), restarts)
-		within = c.div(c.sub(x, c.div(c.sub(one, grown), ratio)), grown)
+		ratio := expr.Number(1 - s.TMul)
+		restarts = one.Sub(x.Mul(ratio)).Log().Div(expr.Number(math.Log(s.TMul))).Plus(rounding).Floor()
+		grown := expr.Number(s.TMul).Pow(restarts)
+		within = x.Sub(one.Sub(grown).Div(ratio)).Div(grown)
 	}
 	// MMul scales the cosine alone, as in TensorFlow; alpha is of the first rate.
-	return cosine(c, within, c.pow(number(s.MMul), restarts), s.Initial, s.Alpha)
+	return cosine(within, expr.Number(s.MMul).Pow(restarts), s.Initial, s.Alpha)
 }
 
 // Noam is Initial * Model^-0.5 * min(t^-0.5, t*Warmup^-1.5) with t = step+1
@@ -61,11 +63,10 @@ type Noam struct {
 }
 
 // At returns the rate at a step.
-func (s Noam) At(step int64) float64 { return at(s, step) }
-func (s Noam) rate(c calc, step num) num {
-	t := c.add(step, number(1))
+func (s Noam) At(step expr.Expr) expr.Expr {
+	t := step.Plus(1)
 	scale := s.Initial / math.Sqrt(float64(s.Model))
-	return c.mul(number(scale), c.min(c.div(number(1), c.sqrt(t)), c.mul(t, number(math.Pow(float64(s.Warmup), -1.5)))))
+	return expr.Number(scale).Mul(expr.Number(1).Div(t.Sqrt()).Min(t.Times(math.Pow(float64(s.Warmup), -1.5))))
 }
 
 // Warmup grows linearly from 0 to what Then begins with in Steps steps, and is
@@ -76,10 +77,9 @@ type Warmup struct {
 }
 
 // At returns the rate at a step.
-func (s Warmup) At(step int64) float64 { return at(s, step) }
-func (s Warmup) rate(c calc, step num) num {
-	n := number(float64(s.Steps))
-	growing := c.mul(number(s.Then.At(0)), c.div(step, n))
+func (s Warmup) At(step expr.Expr) expr.Expr {
+	n := expr.Number(float64(s.Steps))
+	growing := expr.Number(RateAt(s.Then, 0)).Mul(step.Div(n))
 	// Then is evaluated before its beginning too, where it is not used.
-	return c.whenLess(step, n, growing, s.Then.rate(c, c.max(c.sub(step, n), number(0))))
+	return expr.WhenLess(step, n, growing, s.Then.At(step.Sub(n).Max(expr.Number(0))))
 }

@@ -18,7 +18,7 @@ func ExampleNew() {
 	}
 	fmt.Println(o.Rule.Name(), o.Transforms)
 	for _, step := range []int64{0, 50, 100, 600, 1100} {
-		fmt.Printf("step %d: %.3f\n", step, o.LearningRate.At(step))
+		fmt.Printf("step %d: %.3f\n", step, optimizers.RateAt(o.LearningRate, step))
 	}
 	// Output:
 	// adam [{global_clip_norm 1}]

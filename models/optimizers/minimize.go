@@ -50,6 +50,9 @@ func (o *Optimizer) minimize(b *models.Builder, loss *G.Node, specs []GroupSpec)
 	if loss == nil || !loss.IsScalar() || loss.Graph() != b.Expr() {
 		return nil, errors.New("expected a scalar loss of the model's own graph")
 	}
+	if o.err != nil {
+		return nil, o.err
+	}
 	if o.Rule == nil || o.LearningRate == nil {
 		return nil, errors.New("expected an optimizer with a rule and a learning rate")
 	}
@@ -108,6 +111,11 @@ func (o *Optimizer) groups(vars []*models.Variable, specs []GroupSpec) ([]Group,
 			return nil, fmt.Errorf("group %q matches %d variables: expected at least one, a rule and a learning rate", s.Variables, len(g.Variables))
 		}
 		out, vars = append(out, g), rest
+	}
+	for _, g := range append(out, Group{Rule: o.Rule}) {
+		if err := checkRule(g.Rule); err != nil {
+			return nil, err
+		}
 	}
 	if len(vars) > 0 {
 		out = append(out, Group{Variables: vars, Rule: o.Rule, LearningRate: o.LearningRate, WeightDecay: o.WeightDecay, NoDecay: o.NoDecay})

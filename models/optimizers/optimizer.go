@@ -1,6 +1,7 @@
 package optimizers
 
-// Optimizer says how a loss is minimised.
+// Optimizer says how a loss is minimised. The constructors, Adam(0.001) and the
+// like, make one with the defaults of the field.
 type Optimizer struct {
 	Rule         Rule
 	LearningRate Schedule
@@ -18,6 +19,8 @@ type Optimizer struct {
 	SlotNames SlotNames
 	// LossScale is a factor on the loss while it is differentiated.
 	LossScale LossScale
+
+	err error // of a constructor
 }
 
 // Transform is a change of the gradients before the rules.

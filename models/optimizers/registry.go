@@ -2,6 +2,7 @@ package optimizers
 
 import (
 	"fmt"
+	"github.com/goestimator/goestimator/internal/training/rule"
 	"maps"
 	"regexp"
 	"slices"
@@ -20,27 +21,27 @@ type registered struct {
 // registry holds the rules. Defaults are TensorFlow's; where its V1 optimizers
 // have no default learning rate, they are those of their Keras kin.
 var registry = map[string]registered{
-	"sgd": {rate: 0.01, rule: func(*params.Reader) Rule { return SGD{} }},
+	"sgd": {rate: 0.01, rule: func(*params.Reader) Rule { return rule.SGD{} }},
 	"momentum": {rate: 0.01, rule: func(p *params.Reader) Rule {
-		return Momentum{p.Float("momentum", 0.9), p.Bool("nesterov", false)}
+		return rule.Momentum{Momentum: p.Float("momentum", 0.9), Nesterov: p.Bool("nesterov", false)}
 	}},
 	"adam":    {rate: 0.001, rule: func(p *params.Reader) Rule { return readAdam(p, 1e-8) }},
-	"adamw":   {rate: 0.001, weightDecay: 0.01, rule: func(p *params.Reader) Rule { return AdamW{readAdam(p, 1e-8)} }},
-	"adagrad": {rate: 0.001, rule: func(p *params.Reader) Rule { return Adagrad{readInitial(p)} }},
+	"adamw":   {rate: 0.001, weightDecay: 0.01, rule: func(p *params.Reader) Rule { return rule.AdamW{Adam: readAdam(p, 1e-8)} }},
+	"adagrad": {rate: 0.001, rule: func(p *params.Reader) Rule { return rule.Adagrad{Initial: readInitial(p)} }},
 	"rmsprop": {rate: 0.001, rule: func(p *params.Reader) Rule { return readRMSProp(p, 1e-10) }},
 	"ftrl":    {rate: 0.001, rule: func(p *params.Reader) Rule { return readFtrl(p) }},
 	"keras_sgd": {rate: 0.01, rule: func(p *params.Reader) Rule {
-		return KerasSGD{p.Float("momentum", 0), p.Bool("nesterov", false)}
+		return rule.KerasSGD{Momentum: p.Float("momentum", 0), Nesterov: p.Bool("nesterov", false)}
 	}},
-	"keras_adam": {rate: 0.001, rule: func(p *params.Reader) Rule { return KerasAdam(readAdam(p, 1e-7)) }},
+	"keras_adam": {rate: 0.001, rule: func(p *params.Reader) Rule { return rule.KerasAdam(readAdam(p, 1e-7)) }},
 	"keras_adamw": {rate: 0.001, weightDecay: 0.004, rule: func(p *params.Reader) Rule {
-		return KerasAdamW{KerasAdam(readAdam(p, 1e-7))}
+		return rule.KerasAdamW{KerasAdam: rule.KerasAdam(readAdam(p, 1e-7))}
 	}},
 	"keras_adagrad": {rate: 0.001, rule: func(p *params.Reader) Rule {
-		return KerasAdagrad{readInitial(p), p.Float("epsilon", 1e-7)}
+		return rule.KerasAdagrad{Initial: readInitial(p), Epsilon: p.Float("epsilon", 1e-7)}
 	}},
-	"keras_rmsprop": {rate: 0.001, rule: func(p *params.Reader) Rule { return KerasRMSProp(readRMSProp(p, 1e-7)) }},
-	"keras_ftrl":    {rate: 0.001, rule: func(p *params.Reader) Rule { return KerasFtrl{readFtrl(p)} }},
+	"keras_rmsprop": {rate: 0.001, rule: func(p *params.Reader) Rule { return rule.KerasRMSProp(readRMSProp(p, 1e-7)) }},
+	"keras_ftrl":    {rate: 0.001, rule: func(p *params.Reader) Rule { return rule.KerasFtrl{Ftrl: readFtrl(p)} }},
 }
 
 // Names returns the names of the rules, sorted.
@@ -57,6 +58,11 @@ func New(name string, parameters map[string]any) (*Optimizer, error) {
 	if !ok {
 		return nil, fmt.Errorf("unknown optimizer %q: expected one of %s", name, strings.Join(Names(), ", "))
 	}
+	return r.optimizer(name, parameters)
+}
+
+// optimizer reads the parameters of the rule and those of every optimizer.
+func (r registered) optimizer(name string, parameters map[string]any) (*Optimizer, error) {
 	p := params.Read("optimizer "+name, parameters)
 	o := &Optimizer{Rule: r.rule(p), LearningRate: Constant(r.rate), WeightDecay: p.Float("weight_decay", r.weightDecay),
 		NoDecay: p.String("no_decay", ""), AccumulateSteps: p.Int("accumulate_steps", 1, 1),
@@ -109,8 +115,8 @@ func (o *Optimizer) validate() error {
 	return nil
 }
 
-func readAdam(p *params.Reader, epsilon float64) Adam {
-	return Adam{p.Rate("beta1", 0.9), p.Rate("beta2", 0.999), notNegative(p, "epsilon", epsilon)}
+func readAdam(p *params.Reader, epsilon float64) rule.Adam {
+	return rule.Adam{Beta1: p.Rate("beta1", 0.9), Beta2: p.Rate("beta2", 0.999), Epsilon: notNegative(p, "epsilon", epsilon)}
 }
 
 func notNegative(p *params.Reader, name string, def float64) float64 {
@@ -123,8 +129,8 @@ func notNegative(p *params.Reader, name string, def float64) float64 {
 
 func readInitial(p *params.Reader) float64 { return notNegative(p, "initial_accumulator_value", 0.1) }
 
-func readRMSProp(p *params.Reader, epsilon float64) RMSProp {
-	return RMSProp{Rho: p.Rate("rho", 0.9), Momentum: p.Float("momentum", 0),
+func readRMSProp(p *params.Reader, epsilon float64) rule.RMSProp {
+	return rule.RMSProp{Rho: p.Rate("rho", 0.9), Momentum: p.Float("momentum", 0),
 		Epsilon: notNegative(p, "epsilon", epsilon), Centered: p.Bool("centered", false)}
 }
 
@@ -132,11 +138,11 @@ func readRMSProp(p *params.Reader, epsilon float64) RMSProp {
 var ftrlNames = map[string]string{"lr_power": "learning_rate_power", "l1_regularization_strength": "l1",
 	"l2_regularization_strength": "l2", "l2_shrinkage_regularization_strength": "l2_shrinkage"}
 
-func readFtrl(p *params.Reader) Ftrl {
+func readFtrl(p *params.Reader) rule.Ftrl {
 	for other, name := range ftrlNames {
 		p.Also(name, other)
 	}
-	f := Ftrl{Power: p.Float("learning_rate_power", -0.5), Initial: readInitial(p), L1: notNegative(p, "l1", 0),
+	f := rule.Ftrl{Power: p.Float("learning_rate_power", -0.5), Initial: readInitial(p), L1: notNegative(p, "l1", 0),
 		L2: notNegative(p, "l2", 0), Shrinkage: notNegative(p, "l2_shrinkage", 0), Beta: notNegative(p, "beta", 0)}
 	if f.Power > 0 {
 		p.Refuse("learning_rate_power", fmt.Errorf("got %g, expected <= 0", f.Power))

@@ -1,106 +1,119 @@
 package optimizers
 
 import (
-	"github.com/goestimator/goestimator/internal/compiler/graph"
-	"github.com/goestimator/goestimator/models"
+	"fmt"
+
+	"github.com/goestimator/goestimator/internal/training/rule"
+	"github.com/goestimator/goestimator/models/expr"
 )
 
-// Rule is a named update rule with its hyper-parameters. The types of this
-// package implement it; New makes one by name.
+// Rule is an update rule with its hyper-parameters: that of an optimizer which
+// a constructor made, or one of your own, by NewRule.
 type Rule interface {
-	// Name is the name that New knows the rule by.
+	// Name is the name that New knows the rule by, or that of NewRule.
 	Name() string
-	// traits says what of the rule does not depend on the variable.
-	traits() traits
-	// slots lists the rule's state of each variable, in TensorFlow's order of creation.
-	slots() []slot
-	// update adds the nodes that apply a gradient.
-	update(a *application) []*graph.Node
 }
 
-// traits are what rules differ in besides their updates.
-type traits struct {
-	label  string    // TensorFlow's name of the optimizer: "Adam"
-	powers []float64 // V1 Adam's running powers: beta1, beta2
-	keras  bool      // counts its own iterations
-}
-
-// slot is one state of a variable.
-type slot struct {
-	keras string // its name in Keras optimizers; V1 numbers them
-	init  float64
-}
-
-// application is the update of one variable.
-type application struct {
-	b     *graph.Builder
-	scope string // of node names, ends in a slash
-	v     *models.Variable
-	grad  gradient
-	lr    graph.Output   // scalar of the variable's type
-	slots []graph.Output // resources, in the rule's order
-	*state
-}
-
-// gradient is dense, or rows and where they belong.
-type gradient struct {
-	graph.Output
-	Indices graph.Output
-}
-
-// Sparse reports whether g is rows.
-func (g gradient) Sparse() bool { return g.Indices.Valid() }
-
-// state is what the variables of one group share.
-type state struct {
-	powers []graph.Output // float scalars: V1 Adam's, as of the start of the step
-	steps  graph.Output   // float64 scalar: Keras's iterations, as of the start of the step
-}
-
-func (a *application) variable() graph.Output { return a.b.Variable(a.v.Name, a.v.Type()) }
-
-// value reads the variable as of the start of the step.
-func (a *application) value() graph.Output { return a.b.Read(a.variable(), a.v.Type()) }
-
-// slot reads a slot as of the start of the step.
-func (a *application) slot(i int) graph.Output { return a.b.Read(a.slots[i], a.v.Type()) }
-
-// scalar adds a constant of the variable's type.
-func (a *application) scalar(name string, v float64) graph.Output {
-	return a.b.Scalar(a.scope+name, a.v.DType, v)
-}
-
-// apply adds one of TensorFlow's ResourceApply* ops on the variable and its slots.
-func (a *application) apply(op string, attrs graph.Attrs, in ...graph.Output) []*graph.Node {
-	attrs["T"] = a.v.DType
-	attrs["use_locking"] = false
-	if a.grad.Sparse() {
-		attrs["Tindices"] = a.grad.Indices.DType()
+// NewRule returns a rule of your own. The function is called once, with what an
+// update can read; it says by Assign how one variable and its slots change:
+//
+//	func signs(beta float64) optimizers.Rule {
+//		return optimizers.NewRule("Signs", func(u *optimizers.Update) {
+//			m := u.Slot("m", 0)
+//			next := m.Times(beta).Add(u.Gradient().Times(1 - beta))
+//			u.Assign(m, next)
+//			u.Assign(u.Variable(), u.Variable().Sub(u.LearningRate().Mul(next.Sign())))
+//		})
+//	}
+//
+// The rule is then data: it runs under every strategy and on every device, and
+// on parameter servers that have never seen the function. The name is part of
+// the names of its slots in checkpoints. A gradient of few rows is made dense.
+// A rule that takes the Norm of a tensor keeps each variable on one parameter server.
+// What is wrong with the rule is the error of Minimize.
+func NewRule(name string, define func(u *Update)) Rule {
+	u := &Update{rule: rule.Custom{Label: name}, next: map[expr.Expr]expr.Expr{}, variable: expr.Input(rule.InputVariable)}
+	define(u)
+	next := []expr.Expr{u.value(u.variable)}
+	for _, s := range u.slots {
+		next = append(next, u.value(s))
 	}
-	in = append(append([]graph.Output{a.variable()}, a.slots...), in...)
-	return []*graph.Node{a.b.Node(op, a.scope+op, nil, attrs, in...)}
-}
-
-// binary adds an elementwise op on two outputs, the second of which may be a scalar.
-func (a *application) binary(op string, x, y graph.Output) graph.Output {
-	return a.b.Op(op, a.scope+op, x.Type(), graph.Attrs{"T": x.DType()}, x, y)
-}
-
-func (a *application) unary(op string, x graph.Output) graph.Output {
-	return a.b.Op(op, a.scope+op, x.Type(), graph.Attrs{"T": x.DType()}, x)
-}
-
-// assign sets a resource to a value of the variable's type.
-func (a *application) assign(op string, resource, value graph.Output, after ...*graph.Node) *graph.Node {
-	return assign(a.b, op, a.scope+op, resource, value, after...)
-}
-
-func assign(b *graph.Builder, op, name string, resource, value graph.Output, after ...*graph.Node) *graph.Node {
-	attrs := graph.Attrs{}
-	if value.Valid() {
-		attrs["dtype"] = value.DType()
+	u.rule.Next = expr.Trace(next...)
+	if u.err == nil {
+		u.err = u.rule.Check()
 	}
-	n := b.Node(op, name, nil, attrs, resource, value)
-	n.Control = after
-	return n
+	if u.err != nil {
+		return brokenRule{u.rule, fmt.Errorf("rule %s: %w", name, u.err)}
+	}
+	return u.rule
+}
+
+// brokenRule is a rule that cannot be used.
+type brokenRule struct {
+	rule.Custom
+	err error
+}
+
+// Update is what a rule of your own reads and assigns: expressions over the
+// values of one variable as they are at the start of a step. Tensors have the
+// variable's shape.
+type Update struct {
+	rule     rule.Custom
+	variable expr.Expr
+	slots    []expr.Expr
+	next     map[expr.Expr]expr.Expr
+	err      error
+}
+
+// Variable is the variable's value.
+func (u *Update) Variable() expr.Expr { return u.variable }
+
+// Gradient is the gradient of the loss by the variable, clipped and unscaled.
+func (u *Update) Gradient() expr.Expr { return expr.Input(rule.InputGradient) }
+
+// LearningRate is the rate of this step, a scalar.
+func (u *Update) LearningRate() expr.Expr { return expr.Input(rule.InputRate) }
+
+// Step is the global step, a scalar that begins at 0.
+func (u *Update) Step() expr.Expr { return expr.Input(rule.InputStep) }
+
+// Slot is a state of the variable's shape that the rule keeps from step to step,
+// saved in checkpoints; all its elements begin at initial.
+func (u *Update) Slot(name string, initial float64) expr.Expr {
+	s := expr.Input(name)
+	u.rule.States = append(u.rule.States, rule.CustomSlot{Name: name, Init: initial})
+	u.slots = append(u.slots, s)
+	return s
+}
+
+// Assign sets what Variable or Slot returned to a value, from the next step on.
+// What is not assigned stays as it is.
+func (u *Update) Assign(target, value expr.Expr) {
+	known := target == u.variable
+	for _, s := range u.slots {
+		known = known || s == target
+	}
+	if _, twice := u.next[target]; (!known || twice) && u.err == nil {
+		u.err = fmt.Errorf("assignment %d: expected the variable or a slot, each once", len(u.next)+1)
+	}
+	u.next[target] = value
+}
+
+// value is the next value of a target.
+func (u *Update) value(target expr.Expr) expr.Expr {
+	if v, ok := u.next[target]; ok {
+		return v
+	}
+	return target
+}
+
+// checkRule reports a rule that cannot be used.
+func checkRule(r Rule) error {
+	if b, ok := r.(brokenRule); ok {
+		return b.err
+	}
+	if _, ok := r.(rule.Rule); !ok {
+		return fmt.Errorf("rule %T: expected that of a constructor, or one of NewRule", r)
+	}
+	return nil
 }

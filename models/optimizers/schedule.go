@@ -1,24 +1,32 @@
 package optimizers
 
-import "math"
+import (
+	"math"
 
-// Schedule is a learning rate that may depend on the step.
+	"github.com/goestimator/goestimator/models/expr"
+)
+
+// Schedule is a learning rate that may depend on the step. Besides those of
+// this package there may be others: the formula is all that a strategy, a device
+// or a parameter server needs.
 type Schedule interface {
-	// At returns the rate at a step.
-	At(step int64) float64
-	// rate is the formula, over a number or a node of the graph.
-	rate(c calc, step num) num
+	// At returns the rate at a step, a scalar; of a number it must be one.
+	At(step expr.Expr) expr.Expr
 }
 
-// at evaluates a schedule's formula at a number.
-func at(s Schedule, step int64) float64 { return s.rate(calc{}, number(float64(step))).v }
+// RateAt returns the rate of s at a step, NaN where s does not make a number of one.
+func RateAt(s Schedule, step int64) float64 {
+	if v, ok := s.At(expr.Number(float64(step))).Value(); ok {
+		return v
+	}
+	return math.NaN()
+}
 
 // Constant is the same rate at every step.
 type Constant float64
 
 // At returns the rate.
-func (s Constant) At(int64) float64   { return float64(s) }
-func (s Constant) rate(calc, num) num { return number(float64(s)) }
+func (s Constant) At(expr.Expr) expr.Expr { return expr.Number(float64(s)) }
 
 // Decay holds what the decaying schedules share.
 type Decay struct {
@@ -28,10 +36,10 @@ type Decay struct {
 	Staircase bool    // decay at the ends of periods only
 }
 
-func (d Decay) periods(c calc, step num) num {
-	p := c.div(step, number(float64(d.Steps)))
+func (d Decay) periods(step expr.Expr) expr.Expr {
+	p := step.Div(expr.Number(float64(d.Steps)))
 	if d.Staircase {
-		return c.floor(p)
+		return p.Floor()
 	}
 	return p
 }
@@ -40,27 +48,24 @@ func (d Decay) periods(c calc, step num) num {
 type Exponential struct{ Decay }
 
 // At returns the rate at a step.
-func (s Exponential) At(step int64) float64 { return at(s, step) }
-func (s Exponential) rate(c calc, step num) num {
-	return c.mul(number(s.Initial), c.pow(number(s.Rate), s.periods(c, step)))
+func (s Exponential) At(step expr.Expr) expr.Expr {
+	return expr.Number(s.Initial).Mul(expr.Number(s.Rate).Pow(s.periods(step)))
 }
 
 // InverseTime is Initial / (1 + Rate*step/Steps) (tf.compat.v1.train.inverse_time_decay).
 type InverseTime struct{ Decay }
 
 // At returns the rate at a step.
-func (s InverseTime) At(step int64) float64 { return at(s, step) }
-func (s InverseTime) rate(c calc, step num) num {
-	return c.div(number(s.Initial), c.add(number(1), c.mul(number(s.Rate), s.periods(c, step))))
+func (s InverseTime) At(step expr.Expr) expr.Expr {
+	return expr.Number(s.Initial).Div(expr.Number(1).Add(expr.Number(s.Rate).Mul(s.periods(step))))
 }
 
 // NaturalExp is Initial * exp(-Rate*step/Steps) (tf.compat.v1.train.natural_exp_decay).
 type NaturalExp struct{ Decay }
 
 // At returns the rate at a step.
-func (s NaturalExp) At(step int64) float64 { return at(s, step) }
-func (s NaturalExp) rate(c calc, step num) num {
-	return c.mul(number(s.Initial), c.exp(c.mul(number(-s.Rate), s.periods(c, step))))
+func (s NaturalExp) At(step expr.Expr) expr.Expr {
+	return expr.Number(s.Initial).Mul(expr.Number(-s.Rate).Mul(s.periods(step)).Exp())
 }
 
 // PiecewiseConstant is Values[i] up to and including step Boundaries[i], and
@@ -72,14 +77,13 @@ type PiecewiseConstant struct {
 }
 
 // At returns the rate at a step.
-func (s PiecewiseConstant) At(step int64) float64 { return at(s, step) }
-func (s PiecewiseConstant) rate(c calc, step num) num {
+func (s PiecewiseConstant) At(step expr.Expr) expr.Expr {
 	if len(s.Values) != len(s.Boundaries)+1 {
-		return number(math.NaN())
+		return expr.Number(math.NaN())
 	}
-	r := number(s.Values[0])
+	r := expr.Number(s.Values[0])
 	for i, b := range s.Boundaries {
-		r = c.whenLess(number(float64(b)), step, number(s.Values[i+1]), r)
+		r = expr.WhenLess(expr.Number(float64(b)), step, expr.Number(s.Values[i+1]), r)
 	}
 	return r
 }
@@ -94,16 +98,14 @@ type Polynomial struct {
 }
 
 // At returns the rate at a step.
-func (s Polynomial) At(step int64) float64 { return at(s, step) }
-func (s Polynomial) rate(c calc, step num) num {
-	n := number(float64(s.Steps))
+func (s Polynomial) At(step expr.Expr) expr.Expr {
+	n := expr.Number(float64(s.Steps))
 	if s.Cycle {
-		// -floor(-x) is ceil, which the graph has no op for.
-		ceil := c.mul(c.floor(c.div(step, c.mul(n, number(-1)))), number(-1))
-		n = c.mul(n, c.max(ceil, number(1)))
+		ceil := step.Div(n.Times(-1)).Floor().Times(-1)
+		n = n.Mul(ceil.Max(expr.Number(1)))
 	} else {
-		step = c.min(step, n)
+		step = step.Min(n)
 	}
-	left := c.sub(number(1), c.div(step, n))
-	return c.add(c.mul(number(s.Initial-s.End), c.pow(left, number(s.Power))), number(s.End))
+	left := expr.Number(1).Sub(step.Div(n))
+	return expr.Number(s.Initial - s.End).Mul(left.Pow(expr.Number(s.Power))).Plus(s.End)
 }

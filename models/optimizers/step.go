@@ -101,6 +101,9 @@ func RegisterStepFunction(name string, make MakeStepFunction) {
 	stepFunctions[name] = make
 }
 
+// ErrStepFunction is returned for a TrainOp with a step function where one with gradients is needed.
+var ErrStepFunction = errors.New("train op is a step function: it has no gradients to apply")
+
 // check reports a StepOp that cannot run.
 func (o *StepOp) check() error {
 	if len(o.Variables) == 0 {
@@ -132,7 +135,7 @@ func (t *TrainOp) Check() error {
 		return nil
 	case len(t.Groups) > 0:
 		return fmt.Errorf("train op: step function %q beside %d groups of variables: expected one or the other", t.Step.Function, len(t.Groups))
-	case len(t.Transforms) > 0 || t.accumulates() || !t.LossScale.none():
+	case len(t.Transforms) > 0 || t.accumulates() || !t.LossScale.None():
 		return fmt.Errorf("train op: step function %q has no gradients: expected no transforms, accumulate_steps and loss_scale", t.Step.Function)
 	}
 	return t.Step.check()

@@ -108,7 +108,7 @@ func TestWrongStepFunctions(t *testing.T) {
 
 // TestCheckTrainOp: a TrainOp has groups or a step function that can run.
 func TestCheckTrainOp(t *testing.T) {
-	v := []*models.Variable{variable("v", 2)}
+	v := []*models.Variable{{Name: "v", DType: tensor.Float64, Shape: []int{2}, Trainable: true}}
 	for want, op := range map[string]*TrainOp{
 		"expected groups of variables, or a step":      {},
 		"beside 1 groups":                              {Groups: []Group{{}}, Step: &StepOp{Function: "wrong", Variables: v}},

@@ -76,6 +76,14 @@ func (b *Builder) Scalar(name string, d tensor.DType, v float64) Output {
 	return b.Const(name, t)
 }
 
+// Cast converts x to another element type; x itself where it has that type.
+func (b *Builder) Cast(name string, x Output, to tensor.DType) Output {
+	if !x.Valid() || x.DType() == to {
+		return x
+	}
+	return b.Op("Cast", name, Type{DType: to, Shape: x.Shape()}, Attrs{"SrcT": x.DType(), "DstT": to, "Truncate": false}, x)
+}
+
 // Placeholder adds an input that is fed at run time.
 func (b *Builder) Placeholder(name string, t Type) Output {
 	return b.Op("Placeholder", name, t, Attrs{"dtype": t.DType, "shape": t.Shape})

@@ -13,6 +13,9 @@ type Type struct {
 	Shape Shape
 }
 
+// TypeOf returns a type of fixed dimensions.
+func TypeOf(d tensor.DType, dims ...int) Type { return Type{DType: d, Shape: ShapeOf(dims...)} }
+
 // Output names one output of a node. The zero Output is no value.
 type Output struct {
 	Node  *Node

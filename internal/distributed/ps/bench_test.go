@@ -3,6 +3,7 @@ package ps
 import (
 	"context"
 	"fmt"
+	"github.com/goestimator/goestimator/internal/training/rule"
 	"log/slog"
 	"math/rand/v2"
 	"net"
@@ -57,7 +58,7 @@ func loopback(b *testing.B, servers int, c ClientConfig) *Client {
 // begin makes a session of variables under plain SGD.
 func begin(b *testing.B, c *Client, variables []*models.Variable, f Config) *Plan {
 	b.Helper()
-	f.Train = &optimizers.TrainOp{Groups: []optimizers.Group{{Variables: variables, Rule: optimizers.SGD{}, LearningRate: optimizers.Constant(0.01)}}}
+	f.Train = &optimizers.TrainOp{Groups: []optimizers.Group{{Variables: variables, Rule: rule.SGD{}, LearningRate: optimizers.Constant(0.01)}}}
 	p, err := NewPlan(variables, f)
 	if err != nil {
 		b.Fatal(err)

@@ -3,6 +3,7 @@ package ps_test
 import (
 	"context"
 	"fmt"
+	"github.com/goestimator/goestimator/internal/training/rule"
 	"time"
 
 	"github.com/goestimator/goestimator/internal/distributed/ps"
@@ -25,7 +26,7 @@ func Example() {
 
 	table := &models.Variable{Name: "table", DType: tensor.Float32, Shape: []int{4, 2}, Init: initializers.Ones()}
 	variables := []*models.Variable{table}
-	train := &optimizers.TrainOp{Groups: []optimizers.Group{{Variables: variables, Rule: optimizers.SGD{}, LearningRate: optimizers.Constant(0.5)}}}
+	train := &optimizers.TrainOp{Groups: []optimizers.Group{{Variables: variables, Rule: rule.SGD{}, LearningRate: optimizers.Constant(0.5)}}}
 	plan, err := ps.NewPlan(variables, ps.Config{Servers: 2, Partitioner: ps.FixedShards(2), Train: train})
 	if err != nil {
 		fmt.Println(err)

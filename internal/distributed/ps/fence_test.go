@@ -3,6 +3,7 @@ package ps
 import (
 	"context"
 	"errors"
+	"github.com/goestimator/goestimator/internal/training/rule"
 	"strings"
 	"sync"
 	"testing"
@@ -53,7 +54,7 @@ func constant(x float32, shape ...int) *tensor.Tensor {
 // TestSnapshotIsOneMoment reads a snapshot while training goes on, with dense
 // and sparse updates between the reads.
 func TestSnapshotIsOneMoment(t *testing.T) {
-	_, c, p := big(t, optimizers.SGD{}, 1, ServerConfig{})
+	_, c, p := big(t, rule.SGD{}, 1, ServerConfig{})
 	ctx := testContext(t)
 	all := Gradient{Variable: "x", Value: constant(-1, 3000, 100)}
 	some := Gradient{Variable: "x", Value: constant(-1, 3, 100), IDs: []int64{0, 1500, 2999}}
@@ -108,7 +109,7 @@ func TestSnapshotIsOneMoment(t *testing.T) {
 // TestFenceWhilePushing takes snapshots while workers push: each holds as many
 // gradients as its step says, on one server; and pushes go on.
 func TestFenceWhilePushing(t *testing.T) {
-	l, c, p := big(t, optimizers.SGD{}, 1, ServerConfig{})
+	l, c, p := big(t, rule.SGD{}, 1, ServerConfig{})
 	ctx := testContext(t)
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
@@ -154,7 +155,7 @@ func TestFenceWhilePushing(t *testing.T) {
 
 // TestFenceQueues holds a push back between begin and end of a fence.
 func TestFenceQueues(t *testing.T) {
-	_, c, p := big(t, optimizers.SGD{}, 2, ServerConfig{})
+	_, c, p := big(t, rule.SGD{}, 2, ServerConfig{})
 	ctx := testContext(t)
 	_, ids, _ := c.joined()
 	var begin wire.FenceReply
@@ -184,7 +185,7 @@ func TestFenceQueues(t *testing.T) {
 // TestFenceGivenUp has a chief that is gone between begin and end, and one that
 // never reads: pushes go on, and the snapshots are dropped.
 func TestFenceGivenUp(t *testing.T) {
-	l, c, _ := big(t, optimizers.SGD{}, 1, ServerConfig{FenceHold: time.Second, FenceLease: time.Second})
+	l, c, _ := big(t, rule.SGD{}, 1, ServerConfig{FenceHold: time.Second, FenceLease: time.Second})
 	ctx := testContext(t)
 	_, ids, _ := c.joined()
 	if err := c.call(ctx, 0, "FenceBegin", &wire.FenceRequest{Id: ids[0], Fence: 77}, &wire.FenceReply{}); err != nil {
@@ -216,7 +217,7 @@ func TestFenceGivenUp(t *testing.T) {
 // TestLeaseEndsWithoutTheHold: pushes go on after the lease, where that is shorter
 // than they may be held back.
 func TestLeaseEndsWithoutTheHold(t *testing.T) {
-	_, c, _ := big(t, optimizers.SGD{}, 1, ServerConfig{FenceHold: time.Hour, FenceLease: 50 * time.Millisecond})
+	_, c, _ := big(t, rule.SGD{}, 1, ServerConfig{FenceHold: time.Hour, FenceLease: 50 * time.Millisecond})
 	ctx := testContext(t)
 	_, ids, _ := c.joined()
 	if err := c.call(ctx, 0, "FenceBegin", &wire.FenceRequest{Id: ids[0], Fence: 77}, &wire.FenceReply{}); err != nil {

@@ -3,6 +3,7 @@ package ps
 import (
 	"context"
 	"fmt"
+	"github.com/goestimator/goestimator/internal/training/update"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -115,7 +116,7 @@ func newReference(tb testing.TB, j *job) *reference {
 			tb.Fatal(err)
 		}
 	}
-	for _, s := range j.train.Slots() {
+	for _, s := range update.Slots(j.train) {
 		t := tensor.New(s.Type.DType, s.Type.Shape.At(0)...)
 		if err := s.Init.Init(t, 0); err != nil {
 			tb.Fatal(err)
@@ -145,7 +146,7 @@ func newReference(tb testing.TB, j *job) *reference {
 	if j.clipped() {
 		table = append(table, rows("gather", 6, false), lower.Slices{Rows: feed("whole", f(11, 2))})
 	}
-	applied, err := j.train.Emit(b, optimizers.Env{GlobalStep: step, Gradients: []lower.Value{
+	applied, err := update.Emit(j.train, b, update.Env{GlobalStep: step, Gradients: []lower.Value{
 		{Output: w}, lower.SparseValue(graph.ShapeOf(11, 2), table...), {Output: bias}}})
 	if err != nil {
 		tb.Fatal(err)

@@ -2,6 +2,7 @@ package ps
 
 import (
 	"encoding/json"
+	"github.com/goestimator/goestimator/internal/training/rule"
 	"math"
 	"strings"
 	"testing"
@@ -106,11 +107,11 @@ func TestRefusedPlans(t *testing.T) {
 	v := func(name string, d tensor.DType, shape ...int) []*models.Variable {
 		return []*models.Variable{{Name: name, DType: d, Shape: shape}}
 	}
-	trained := &optimizers.TrainOp{Groups: []optimizers.Group{{Variables: v("x", tensor.Float32, 2), Rule: optimizers.SGD{}, LearningRate: optimizers.Constant(1)}}}
+	trained := &optimizers.TrainOp{Groups: []optimizers.Group{{Variables: v("x", tensor.Float32, 2), Rule: rule.SGD{}, LearningRate: optimizers.Constant(1)}}}
 	twice := &optimizers.TrainOp{Groups: append(trained.Groups, trained.Groups...)}
-	integer := &optimizers.TrainOp{Groups: []optimizers.Group{{Variables: v("x", tensor.Int32, 2), Rule: optimizers.SGD{}, LearningRate: optimizers.Constant(1)}}}
-	nan := &optimizers.TrainOp{Groups: []optimizers.Group{{Variables: v("x", tensor.Float32, 2), Rule: optimizers.SGD{}, LearningRate: optimizers.PiecewiseConstant{}}}}
-	pattern := &optimizers.TrainOp{Groups: []optimizers.Group{{Variables: v("x", tensor.Float32, 2), Rule: optimizers.SGD{}, LearningRate: optimizers.Constant(1), WeightDecay: 0.1, NoDecay: "("}}}
+	integer := &optimizers.TrainOp{Groups: []optimizers.Group{{Variables: v("x", tensor.Int32, 2), Rule: rule.SGD{}, LearningRate: optimizers.Constant(1)}}}
+	nan := &optimizers.TrainOp{Groups: []optimizers.Group{{Variables: v("x", tensor.Float32, 2), Rule: rule.SGD{}, LearningRate: optimizers.PiecewiseConstant{}}}}
+	pattern := &optimizers.TrainOp{Groups: []optimizers.Group{{Variables: v("x", tensor.Float32, 2), Rule: rule.SGD{}, LearningRate: optimizers.Constant(1), WeightDecay: 0.1, NoDecay: "("}}}
 	for want, c := range map[string]struct {
 		v []*models.Variable
 		c Config
@@ -158,8 +159,8 @@ func TestRulesTravel(t *testing.T) {
 			continue
 		}
 		for step := range int64(9) {
-			if got.At(step) != s.At(step) {
-				t.Errorf("%s at %d: %g, expected %g", text, step, got.At(step), s.At(step))
+			if optimizers.RateAt(got, step) != optimizers.RateAt(s, step) {
+				t.Errorf("%s at %d: %g, expected %g", text, step, optimizers.RateAt(got, step), optimizers.RateAt(s, step))
 			}
 		}
 	}
@@ -182,7 +183,7 @@ func TestRulesTravel(t *testing.T) {
 			t.Errorf("%s: expected an error", text)
 		}
 	}
-	if _, err := json.Marshal(ruleJSON{optimizers.Momentum{Momentum: math.NaN()}}); err == nil {
+	if _, err := json.Marshal(ruleJSON{rule.Momentum{Momentum: math.NaN()}}); err == nil {
 		t.Error("NaN: expected an error")
 	}
 }

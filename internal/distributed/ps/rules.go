@@ -3,6 +3,8 @@ package ps
 import (
 	"errors"
 	"fmt"
+	"github.com/goestimator/goestimator/internal/training/rule"
+	"github.com/goestimator/goestimator/internal/training/update"
 	"math"
 	"regexp"
 
@@ -60,7 +62,7 @@ func (r *Rules) check() error {
 		if _, err := regexp.Compile(g.NoDecay); err != nil {
 			return fmt.Errorf("rules: group %d: no_decay: %w", i, err)
 		}
-		if math.IsNaN(g.LearningRate.At(0)) {
+		if math.IsNaN(optimizers.RateAt(g.LearningRate, 0)) {
 			return fmt.Errorf("rules: group %d: learning rate %+v is NaN at step 0", i, g.LearningRate.Schedule)
 		}
 	}
@@ -94,11 +96,8 @@ func (r *Rules) byRow(group int) bool {
 	if r.Groups[group].WeightDecay != 0 || r.AccumulateSteps > 1 {
 		return false
 	}
-	switch r.Groups[group].Rule.Rule.(type) {
-	case optimizers.Adam, optimizers.AdamW, optimizers.KerasAdam, optimizers.KerasAdamW:
-		return false // moments of all rows decay
-	}
-	return true
+	given, ok := r.Groups[group].Rule.Rule.(rule.Rule)
+	return ok && !given.Traits().AllRows
 }
 
 // counts returns how many slots a variable of a group has, its accumulator
@@ -106,7 +105,7 @@ func (r *Rules) byRow(group int) bool {
 func (r *Rules) counts(group int, d tensor.DType) (slots, shared, sums int) {
 	v := &models.Variable{Name: "v", DType: d, Shape: []int{1}}
 	w := &models.Variable{Name: "w", DType: d, Shape: []int{1}}
-	one, two := len(r.trainOp(group, v).Slots()), len(r.trainOp(group, v, w).Slots())
+	one, two := len(update.Slots(r.trainOp(group, v))), len(update.Slots(r.trainOp(group, v, w)))
 	if r.AccumulateSteps > 1 {
 		sums = 1
 	}
@@ -130,7 +129,7 @@ func assignGroups(t *optimizers.TrainOp) (map[string]*grouped, error) {
 	if err != nil || rules.Step != nil {
 		return out, err
 	}
-	left := t.Slots()
+	left := update.Slots(t)
 	take := func(n int) (s []Slot) {
 		for _, x := range left[:n] {
 			c, _ := x.Init.(initializers.Constant)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"github.com/goestimator/goestimator/internal/training/update"
 	"math"
 	"sync"
 
@@ -64,7 +65,7 @@ func newUnit(p *Plan, number int, dev device.Device, step int64) (*unit, error) 
 		u.byRow = p.Rules.byRow(v.Group)
 		u.idle = u.byRow && len(v.Shared) == 0
 		// TrainOp.Slots lists scalars before the accumulator, a Variable after it.
-		own := u.train.Slots()
+		own := update.Slots(u.train)
 		slots, shared, _ := p.Rules.counts(v.Group, v.DType)
 		order := append(append(own[:slots:slots], own[slots+shared:]...), own[slots:slots+shared]...)
 		for i, o := range order {
@@ -210,7 +211,7 @@ func (u *unit) program(sparse bool) (*engine.Program, error) {
 		g.Output = b.Placeholder("gradient", graph.Type{DType: u.v.DType, Shape: dense})
 		feeds = append(feeds, g.Output)
 	}
-	applied, err := u.train.Emit(b, optimizers.Env{GlobalStep: step, Gradients: []lower.Value{g}})
+	applied, err := update.Emit(u.train, b, update.Env{GlobalStep: step, Gradients: []lower.Value{g}})
 	if err != nil {
 		return nil, err
 	}

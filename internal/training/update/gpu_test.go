@@ -1,0 +1,54 @@
+package update
+
+import (
+	"errors"
+	"os/exec"
+	"testing"
+
+	"github.com/goestimator/goestimator/internal/runtime/cuda"
+	"github.com/goestimator/goestimator/internal/runtime/cuda/driver/fake"
+	"github.com/goestimator/goestimator/internal/runtime/cuda/dylib"
+	"github.com/goestimator/goestimator/internal/runtime/cuda/emulate"
+	"github.com/goestimator/goestimator/internal/runtime/device"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// gpu is this machine's GPU, or one emulated by the processor. What uses it closes it.
+func gpu(t *testing.T) device.Device {
+	t.Helper()
+	if d, err := cuda.Open(t.Context(), 0); err == nil {
+		return d
+	}
+	f := fake.New(fake.Default)
+	machine, err := emulate.NewMachine(f, emulate.Default())
+	if errors.Is(err, exec.ErrNotFound) {
+		t.Skipf("skipped: %v", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := f.Open(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := cuda.New(t.Context(), c, cuda.Parts{Name: "the emulated GPU", Compiler: machine, Arch: 90})
+	if errors.Is(err, dylib.ErrNoLoader) {
+		t.Skipf("skipped: %v", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// TestEveryCombinationOnGPU: as TestEveryCombination, on a GPU that must have all ops; a share of them where tests are to be short.
+func TestEveryCombinationOnGPU(t *testing.T) {
+	a := tensorflow(t)
+	for i, c := range a.Cases {
+		if testing.Short() && i%5 != 0 {
+			continue
+		}
+		c.train(t, gpu(t), tensor.Float32, a.Dense).near(t, c.String()+" dense", c.Dense, 1e-4)
+		c.train(t, gpu(t), tensor.Float32, a.Sparse).near(t, c.String()+" sparse", c.Sparse, 1e-4)
+	}
+}

@@ -1,0 +1,106 @@
+package update
+
+import (
+	"fmt"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/training/rule"
+	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/models/initializers"
+	"github.com/goestimator/goestimator/models/optimizers"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// Slot is a variable of the optimizer, to be created before the first update.
+type Slot struct {
+	Name string
+	Type graph.Type
+	Init models.Initializer
+}
+
+// Slots lists the optimizer's variables: the state of each variable in the
+// order of the groups, each group followed by what its variables share.
+func Slots(t *optimizers.TrainOp) []Slot {
+	var out []Slot
+	for i, g := range t.Groups {
+		r, n := ruleOf(g), namesOf(t, i)
+		for _, v := range g.Variables {
+			for j, s := range r.Slots() {
+				out = append(out, Slot{n.slot(v, j), graph.TypeOf(v.DType, v.Shape...), initializers.Constant{Value: s.Init}})
+			}
+		}
+		for j, p := range r.Traits().Powers {
+			out = append(out, Slot{n.power(j), graph.TypeOf(dtypeOf(g)), initializers.Constant{Value: p}})
+		}
+		if r.Traits().Keras {
+			out = append(out, Slot{n.iterations(), graph.TypeOf(tensor.Int64), initializers.Zeros()})
+		}
+	}
+	if accumulates(t) {
+		for _, g := range t.Groups {
+			for _, v := range g.Variables {
+				out = append(out, Slot{accumulatorName(v), graph.TypeOf(v.DType, v.Shape...), initializers.Zeros()})
+			}
+		}
+	}
+	return out
+}
+
+func accumulates(t *optimizers.TrainOp) bool { return t.AccumulateSteps > 1 }
+
+// accumulatorName is where the gradients of several batches are summed.
+func accumulatorName(v *models.Variable) string { return v.Name + "/gradient_accumulator" }
+
+// ruleOf is the group's rule, which check found to be one.
+func ruleOf(g optimizers.Group) rule.Rule {
+	r, ok := g.Rule.(rule.Rule)
+	if !ok {
+		panic(fmt.Sprintf("update: rule %T was not made by package optimizers", g.Rule))
+	}
+	return r
+}
+
+// dtypeOf is the type of what the group's variables share.
+func dtypeOf(g optimizers.Group) tensor.DType { return g.Variables[0].DType }
+
+// names makes the names of one group's state.
+type names struct {
+	keras  bool
+	rule   rule.Rule
+	suffix string // "", "_1", ... where earlier groups have the same names
+}
+
+func namesOf(t *optimizers.TrainOp, group int) names {
+	n := names{keras: t.SlotNames == optimizers.KerasNames, rule: ruleOf(t.Groups[group])}
+	same := 0
+	for _, g := range t.Groups[:group] {
+		if a, b := ruleOf(g).Traits(), n.rule.Traits(); a.Label == b.Label || (a.Powers != nil && b.Powers != nil) {
+			same++
+		}
+	}
+	if same > 0 {
+		n.suffix = fmt.Sprintf("_%d", same)
+	}
+	return n
+}
+
+// slot returns the name of state i of a variable. V1 numbers what an optimizer
+// of one name makes for a variable; Keras names it.
+func (n names) slot(v *models.Variable, i int) string {
+	label := n.rule.Traits().Label
+	if n.keras {
+		return fmt.Sprintf("training/%s%s/%s/%s", label, n.suffix, v.Name, n.rule.Slots()[i].Keras)
+	}
+	if i == 0 {
+		return v.Name + "/" + label
+	}
+	return fmt.Sprintf("%s/%s_%d", v.Name, label, i)
+}
+
+// power returns the name of V1 Adam's running power of beta1 or beta2.
+func (n names) power(i int) string { return fmt.Sprintf("beta%d_power%s", i+1, n.suffix) }
+
+// iterations returns the name of a Keras optimizer's own count of updates.
+func (n names) iterations() string {
+	return fmt.Sprintf("training/%s%s/iter", n.rule.Traits().Label, n.suffix)
+}
