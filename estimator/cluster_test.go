@@ -24,6 +24,7 @@ type member struct {
 	input estimator.InputFn
 	run   []runconfig.Option
 	opts  []estimator.TrainOption
+	est   []estimator.Option
 	ctx   context.Context
 	log   *slog.Logger
 	train func(ctx context.Context, e *estimator.Estimator) (estimator.TrainResult, error) // nil: Train
@@ -57,7 +58,7 @@ func trainCluster(t *testing.T, dir string, workers, servers int, s runconfig.St
 		if err != nil {
 			t.Fatal(err)
 		}
-		e, err := estimator.New(m.fn, estimator.WithRunConfig(rc), estimator.WithLogger(m.log))
+		e, err := estimator.New(m.fn, append(m.est, estimator.WithRunConfig(rc), estimator.WithLogger(m.log))...)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"sync"
 
 	"github.com/goestimator/goestimator/estimator/summary"
@@ -30,6 +31,7 @@ type Estimator struct {
 	gpus     gpus.Source
 	untold   *sync.Once // that a precision is not the host's
 	warm     *WarmStart
+	frozen   []*regexp.Regexp
 	opt      *optimizers.Optimizer
 	auto     AutoSummaries
 	seed     int64
@@ -44,7 +46,7 @@ type Estimator struct {
 // with returns an Estimator of another model_fn on the same model_dir; it shares nothing that runs.
 func (e *Estimator) with(fn ModelFn) *Estimator {
 	c := &Estimator{modelFn: fn, config: e.config, params: e.params, modelDir: e.modelDir, strategy: e.strategy,
-		gpus: e.gpus, untold: e.untold, warm: e.warm, opt: e.opt, auto: e.auto, seed: e.seed, dtype: e.dtype, log: e.log}
+		gpus: e.gpus, untold: e.untold, warm: e.warm, frozen: e.frozen, opt: e.opt, auto: e.auto, seed: e.seed, dtype: e.dtype, log: e.log}
 	c.ready, c.evalEvents = map[string]*inference{}, map[string]*summary.FileWriter{}
 	return c
 }

@@ -141,7 +141,7 @@ type inputSpec struct {
 
 func (e *Estimator) render(mode models.Mode, in inputSpec, batch int) (*rendering, error) {
 	r := &rendering{program: &program{mode: mode, graph: graph.New(), sizes: in.sizes}}
-	opts := models.Options{Mode: mode, Batch: batch, Seed: e.seed, DType: e.dtype}
+	opts := models.Options{Mode: mode, Batch: batch, Seed: e.seed, DType: e.dtype, Frozen: e.isFrozen}
 	_, err := models.Build(opts, func(b *models.Builder) error {
 		mc := &ModelContext{Builder: b, params: e.params.clone(), config: e.config, columns: in.columns, optimizer: e.opt}
 		mc.replicas = e.inputContext(mode).ReplicasInSync
@@ -161,6 +161,11 @@ func (e *Estimator) render(mode models.Mode, in inputSpec, batch int) (*renderin
 		}
 		if mode == models.Train && e.opt != nil && !mc.asked {
 			return errors.New("the model_fn has an optimizer of its own: leave WithOptimizer out, or let it take the context's")
+		}
+		if mode == models.Train {
+			if err := e.checkFrozen(spec, b.Variables()); err != nil {
+				return err
+			}
 		}
 		r.program.spec = spec
 		return r.lower(mc)

@@ -20,7 +20,7 @@ type WarmStart struct {
 	// From is a checkpoint prefix, a folder (its newest checkpoint), or a SavedModel folder.
 	From string
 	// Vars is a regular expression that must match the beginning of the names of
-	// the trainable variables to take; empty: all of them.
+	// the trainable variables, frozen ones included, to take; empty: all of them.
 	Vars string
 	// Previous maps names of variables here to their names in the checkpoint.
 	Previous map[string]string
@@ -72,7 +72,7 @@ func (s *session) warmStart() error {
 	match := regexp.MustCompile("^(?:" + w.Vars + ")")
 	taken, renamed, remapped := 0, 0, 0
 	for _, v := range s.program.variables {
-		if !v.Trainable || !match.MatchString(v.Name) {
+		if !v.Trainable && !v.Frozen || !match.MatchString(v.Name) {
 			continue
 		}
 		if err := s.warmStartVariable(r, v); err != nil {

@@ -15,6 +15,8 @@ type Options struct {
 	Batch int          // rows of the stand-in batch, >= 1
 	Seed  int64        // of initial values and random ops
 	DType tensor.DType // Float32 (default) or Float64
+	// Frozen names the variables that training leaves as they are; nil: none.
+	Frozen func(variable string) bool
 }
 
 // construction is held while a graph is built: Gorgonia keeps a package global

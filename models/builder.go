@@ -17,6 +17,7 @@ type Builder struct {
 	opts   Options
 	graph  *G.ExprGraph
 	scopes []string
+	frozen int            // calls of Frozen that are under way
 	used   map[string]int // names of ops and of unique scopes
 
 	inputs    []Input
@@ -82,6 +83,15 @@ func (b *Builder) Scope(name string, fn func()) {
 	}
 	b.scopes = append(b.scopes, name)
 	defer func() { b.scopes = b.scopes[:len(b.scopes)-1] }()
+	fn()
+}
+
+// Frozen runs fn, whose variables keep their values in training: no gradient is
+// computed, sent or reduced for them, the optimizer has no slots of them, and
+// Assign leaves them as they are.
+func (b *Builder) Frozen(fn func()) {
+	b.frozen++
+	defer func() { b.frozen-- }()
 	fn()
 }
 
@@ -180,7 +190,9 @@ func (b *Builder) Assign(variable, value *G.Node) {
 		b.Failf("assign to variable %s: the value is %v %v: expected %v %v", v.Name, value.Dtype(), value.Shape(), v.DType, v.Shape)
 		return
 	}
-	b.updates = append(b.updates, Update{v, value})
+	if !v.Frozen {
+		b.updates = append(b.updates, Update{v, value})
+	}
 }
 
 // Updates returns the assignments.

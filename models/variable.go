@@ -27,6 +27,7 @@ type Variable struct {
 	Shape     []int
 	Init      Initializer
 	Trainable bool
+	Frozen    bool    // it keeps its value in training: see Builder.Frozen
 	Node      *G.Node // its value in the graph that made it
 }
 
@@ -40,7 +41,7 @@ type VarOption func(*varOptions)
 
 type varOptions struct {
 	init        Initializer
-	frozen      bool
+	untrained   bool
 	dtype       tensor.DType
 	regularizer Regularizer
 }
@@ -50,7 +51,7 @@ type varOptions struct {
 func WithInit(i Initializer) VarOption { return func(o *varOptions) { o.init = i } }
 
 // NonTrainable keeps the optimizer from the variable.
-func NonTrainable() VarOption { return func(o *varOptions) { o.frozen = true } }
+func NonTrainable() VarOption { return func(o *varOptions) { o.untrained = true } }
 
 // WithDType sets an element type other than the model's float type.
 func WithDType(d tensor.DType) VarOption { return func(o *varOptions) { o.dtype = d } }
@@ -86,7 +87,8 @@ func (b *Builder) Variable(name string, shape []int, opts ...VarOption) *G.Node 
 		o.init = defaultInit(o.dtype)
 	}
 	v := &Variable{Name: full, DType: o.dtype, Shape: append([]int(nil), shape...), Init: o.init,
-		Trainable: !o.frozen && o.dtype.Float(), Node: b.leaf(full, dt, shape)}
+		Frozen: b.frozen > 0 || b.opts.Frozen != nil && b.opts.Frozen(full), Node: b.leaf(full, dt, shape)}
+	v.Trainable = !o.untrained && !v.Frozen && o.dtype.Float()
 	b.variables = append(b.variables, v)
 	b.byName[full], b.byNode[v.Node] = v, v
 	if o.regularizer != nil {
