@@ -58,7 +58,7 @@ func (s *compiledStage) run(ctx context.Context, r *run) error {
 	if sp.concrete || rows < 1 {
 		rows = 1
 	}
-	p, err := sp.programs.take(ctx, rows, r.payer)
+	p, err := sp.programs.acquire(ctx, rows, r.payer)
 	if err != nil {
 		return err
 	}

@@ -179,18 +179,18 @@ func (d *division) layers() int {
 
 // available fails where a node that is not compiled has no eager form, and names all such.
 func (d *division) available() error {
-	lacking := map[string][]string{}
+	unsupported := map[string][]string{}
 	var why error
 	for i, n := range d.p.nodes {
 		if d.needed[i] && !d.compiled[i] && !eager.Supported(n.Op) {
-			lacking[n.Op] = append(lacking[n.Op], n.Name)
+			unsupported[n.Op] = append(unsupported[n.Op], n.Name)
 			if why == nil {
 				why = d.p.forced[n]
 			}
 		}
 	}
-	if len(lacking) > 0 {
-		return &LackingError{Ops: lacking, Why: why}
+	if len(unsupported) > 0 {
+		return &UnsupportedError{Ops: unsupported, Why: why}
 	}
 	return nil
 }
@@ -232,7 +232,7 @@ func (d *division) eagerStage(part []int) (stage, error) {
 		n := d.p.nodes[i]
 		if d.constant(n) {
 			at := d.p.slots[n.Out(0)]
-			s.given = append(s.given, givenValue{at, eager.Value{T: d.v.at[0][at].T}})
+			s.constants = append(s.constants, constantValue{at, eager.Value{T: d.v.at[0][at].T}})
 			continue
 		}
 		k, err := d.p.kernel(n)
@@ -247,7 +247,7 @@ func (d *division) eagerStage(part []int) (stage, error) {
 			}
 		}
 		if v, ok := d.lasting(n); ok {
-			s.given = append(s.given, givenValue{d.p.slots[n.Out(0)], v})
+			s.constants = append(s.constants, constantValue{d.p.slots[n.Out(0)], v})
 			continue
 		}
 		st := eagerStep{kernel: k, in: d.p.sources[i], fixed: d.fixed(n)}

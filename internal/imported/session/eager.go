@@ -8,14 +8,14 @@ import (
 
 // eagerStage runs nodes one by one.
 type eagerStage struct {
-	env   *eager.Env
-	given []givenValue // values that are the same in all runs
-	steps []eagerStep
-	width int // most inputs and outputs of a step
+	env       *eager.Env
+	constants []constantValue // values that are the same in all runs
+	steps     []eagerStep
+	width     int // most inputs and outputs of a step
 }
 
-// givenValue is a value with its slot.
-type givenValue struct {
+// constantValue is a value with its slot.
+type constantValue struct {
 	at int
 	v  eager.Value
 }
@@ -28,7 +28,7 @@ type eagerStep struct {
 }
 
 func (s *eagerStage) run(ctx context.Context, r *run) error {
-	for _, g := range s.given {
+	for _, g := range s.constants {
 		r.values[g.at] = g.v
 	}
 	room := make([]eager.Value, s.width)

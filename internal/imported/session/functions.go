@@ -12,7 +12,7 @@ import (
 // functions makes what branches and loops call, all of whose nodes are eager, and returns these nodes. It names all ops that are lacking.
 // Functions do not update variables: which run does has to be known before it begins.
 func functions(callees []*inline.Callee) (map[string]*eager.Function, []*graph.Node, error) {
-	lacking := map[string][]string{}
+	unsupported := map[string][]string{}
 	graphs := make([]*graph.Graph, len(callees))
 	var nodes []*graph.Node
 	for i, c := range callees {
@@ -23,13 +23,13 @@ func functions(callees []*inline.Callee) (map[string]*eager.Function, []*graph.N
 		graphs[i] = g
 		for _, n := range g.Nodes() {
 			if !eager.Supported(n.Op) || writes(n) {
-				lacking[n.Op] = append(lacking[n.Op], n.Name+" of function "+c.Name)
+				unsupported[n.Op] = append(unsupported[n.Op], n.Name+" of function "+c.Name)
 			}
 			nodes = append(nodes, n)
 		}
 	}
-	if len(lacking) > 0 {
-		return nil, nil, &LackingError{Ops: lacking}
+	if len(unsupported) > 0 {
+		return nil, nil, &UnsupportedError{Ops: unsupported}
 	}
 	made := make(map[string]*eager.Function, len(callees))
 	for i, c := range callees {

@@ -211,15 +211,15 @@ func TestCool(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	rows := 2 * coolAbove / 4
+	rows := 2 * trimAbove / 4
 	negate(t, s, rows, 1)
-	if held := s.idle.Load(); held < 2*coolAbove {
+	if held := s.idle.Load(); held < 2*trimAbove {
 		t.Fatalf("idle programs hold %d bytes", held)
 	}
 	all := func(before time.Time) (freed int64, warm bool) {
 		for _, p := range s.plans {
 			for _, ps := range programsOf([]*plan{p}) {
-				f, w := ps.cool(before)
+				f, w := ps.trim(before)
 				freed, warm = freed+f, warm || w
 			}
 		}
@@ -228,7 +228,7 @@ func TestCool(t *testing.T) {
 	if freed, warm := all(time.Now().Add(-time.Hour)); freed != 0 || !warm {
 		t.Errorf("%d bytes of programs that were used are freed", freed)
 	}
-	if freed, warm := all(time.Now().Add(time.Hour)); freed < coolAbove || warm || s.idle.Load() > coolAbove {
+	if freed, warm := all(time.Now().Add(time.Hour)); freed < trimAbove || warm || s.idle.Load() > trimAbove {
 		t.Errorf("%d bytes are freed, %d are held", freed, s.idle.Load())
 	}
 	negate(t, s, rows, 1)

@@ -243,7 +243,7 @@ func (p *plan) run(ctx context.Context, feeds map[string]*tensor.Tensor) ([]*ten
 	r.payer = r.payerOf(ctx)
 	p.s.countedBy(r.payer.Account.Server())
 	before := r.payer.Account.Mark()
-	out, err := r.settle(ctx)
+	out, err := r.runUntilCompiled(ctx)
 	kept := 0
 	for _, t := range out {
 		kept += t.MemoryBytes()
@@ -255,8 +255,8 @@ func (p *plan) run(ctx context.Context, feeds map[string]*tensor.Tensor) ([]*ten
 	return out, err
 }
 
-// settle runs the plan, again where nodes turn out not to compile.
-func (r *run) settle(ctx context.Context) ([]*tensor.Tensor, error) {
+// runUntilCompiled runs the plan, again where nodes turn out not to compile.
+func (r *run) runUntilCompiled(ctx context.Context) ([]*tensor.Tensor, error) {
 	p := r.p
 	before := r.payer.Account.Mark()
 	for range len(p.nodes) + 2 {

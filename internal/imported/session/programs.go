@@ -67,7 +67,7 @@ func (ps *programs) make(rows int, by eager.Payer) (*instance, error) {
 // tell says once which steps are not done by the device.
 func (s *Session) tell(p *engine.Program) {
 	if steps := p.HostSteps(); len(steps) > 0 && s.options.OnHost != nil {
-		s.told.Do(func() { s.options.OnHost(steps, p.DeviceSteps()) })
+		s.reported.Do(func() { s.options.OnHost(steps, p.DeviceSteps()) })
 	}
 }
 
@@ -125,8 +125,8 @@ func refused(err error) error {
 	return nil
 }
 
-// take waits for a program that is free, and is planned for so many rows.
-func (ps *programs) take(ctx context.Context, rows int, by eager.Payer) (*instance, error) {
+// acquire waits for a program that is free, and is planned for so many rows.
+func (ps *programs) acquire(ctx context.Context, rows int, by eager.Payer) (*instance, error) {
 	select {
 	case ps.room <- struct{}{}:
 	default:
@@ -172,9 +172,9 @@ func (ps *programs) give(p *instance) {
 	if !ps.rest(p) {
 		_ = p.program.Close() // host memory: there is nobody left to tell
 	} else if ps.s.idle.Load() > ps.s.options.Limit {
-		ps.s.shed(ps)
+		ps.s.evict(ps)
 		if ps.s.idle.Load() > ps.s.options.Limit {
-			ps.shed()
+			ps.evict()
 		}
 	}
 	<-ps.room
@@ -183,8 +183,8 @@ func (ps *programs) give(p *instance) {
 // rest makes a program idle, false where all are closed.
 func (ps *programs) rest(p *instance) bool {
 	p.held, p.since = int64(p.program.Memory()), time.Now()
-	if p.held > coolAbove {
-		ps.s.coolLater()
+	if p.held > trimAbove {
+		ps.s.scheduleTrim()
 	}
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
@@ -196,8 +196,8 @@ func (ps *programs) rest(p *instance) bool {
 	return true
 }
 
-// shed frees the idle programs.
-func (ps *programs) shed() {
+// evict frees the idle programs.
+func (ps *programs) evict() {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
 	for _, p := range ps.idle {
@@ -212,5 +212,5 @@ func (ps *programs) close() {
 	ps.mu.Lock()
 	ps.closed = true
 	ps.mu.Unlock()
-	ps.shed()
+	ps.evict()
 }

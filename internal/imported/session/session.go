@@ -40,14 +40,14 @@ type Session struct {
 	dev     device.Device
 	vars    *variables
 
-	cooling sync.Mutex
-	cooler  *time.Timer                   // calls cool; nil: there is nothing to take
-	cold    bool                          // the session is closed
-	memory  atomic.Pointer[budget.Server] // of the last request; nil: nobody counts
+	trimMu      sync.Mutex
+	trimTimer   *time.Timer                   // calls trim; nil: there is nothing to free
+	trimStopped bool                          // the session is closed
+	memory      atomic.Pointer[budget.Server] // of the last request; nil: nobody counts
 
-	told  sync.Once    // of steps on the host
-	idle  atomic.Int64 // bytes that idle programs hold
-	state sync.RWMutex // held for writing by runs that update variables
+	reported sync.Once    // of steps on the host
+	idle     atomic.Int64 // bytes that idle programs hold
+	state    sync.RWMutex // held for writing by runs that update variables
 
 	made   atomic.Int64 // plans, so far: the clock of what was used last
 	mu     sync.RWMutex
@@ -113,11 +113,11 @@ func (s *Session) plan(feeds map[string]*tensor.Tensor, fetches []string) (*plan
 	if err != nil {
 		return nil, err
 	}
-	return s.keep(string(key), p)
+	return s.addPlan(string(key), p)
 }
 
-// keep adds a plan, in the place of the one that was not used the longest where there are too many.
-func (s *Session) keep(key string, p *plan) (*plan, error) {
+// addPlan adds a plan, in the place of the one that was not used the longest where there are too many.
+func (s *Session) addPlan(key string, p *plan) (*plan, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -150,7 +150,7 @@ func (s *Session) Close() error {
 		return nil
 	}
 	s.closed = true
-	s.stopCooling()
+	s.stopTrimming()
 	for _, p := range slices.Collect(maps.Values(s.plans)) {
 		p.close()
 	}

@@ -207,7 +207,7 @@ func TestLacking(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := session.Load(context.Background(), metaGraph(t, b.Graph, x, z), session.Options{})
-	var lacking *session.LackingError
+	var lacking *session.UnsupportedError
 	if !errors.As(err, &lacking) || len(lacking.Ops) != 2 || !strings.Contains(err.Error(), "NorThis (node two") {
 		t.Fatalf("got %v", err)
 	}

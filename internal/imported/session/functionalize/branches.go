@@ -20,7 +20,7 @@ type join struct {
 
 // branches replaces the conditions of a graph without loops, those within others first, and returns the nodes that
 // those of the given names need.
-func (c *converter) branches(s *scope, keep []string) ([]*nodeDef, error) {
+func (c *converter) branches(s *scope, roots []string) ([]*nodeDef, error) {
 	blocked := map[string]string{}
 	for {
 		ready, waiting, err := c.joins(s, blocked)
@@ -31,7 +31,7 @@ func (c *converter) branches(s *scope, keep []string) ([]*nodeDef, error) {
 			return nil, fmt.Errorf("node %q (Merge): the condition lies within itself: expected one of tf.cond", waiting[0])
 		}
 		if len(ready) == 0 {
-			return c.needed(s, keep)
+			return c.needed(s, roots)
 		}
 		groups, err := c.groups(s, ready)
 		if err != nil {
@@ -46,9 +46,9 @@ func (c *converter) branches(s *scope, keep []string) ([]*nodeDef, error) {
 }
 
 // needed returns the nodes that those of the given names need; none is of control flow any more.
-func (c *converter) needed(s *scope, keep []string) ([]*nodeDef, error) {
+func (c *converter) needed(s *scope, roots []string) ([]*nodeDef, error) {
 	var starts []source
-	for _, name := range keep {
+	for _, name := range roots {
 		starts = append(starts, source{name, 0})
 	}
 	region, err := c.walk(s, starts, func(source) bool { return false })

@@ -37,13 +37,13 @@ var flowOps = map[string]bool{"Switch": true, "Merge": true, "Enter": true, "Exi
 
 // Graph replaces the control flow of TensorFlow 1 in flat, a graph without calls, and in the functions that it calls, by
 // While and If. It keeps of the graph what the nodes of the given names need, and returns the functions with those that it made.
-func Graph(flat *graph_go_proto.GraphDef, keep []string, callees []*inline.Callee) ([]*inline.Callee, error) {
+func Graph(flat *graph_go_proto.GraphDef, roots []string, callees []*inline.Callee) ([]*inline.Callee, error) {
 	c := &converter{versions: flat.GetVersions(), taken: map[string]bool{}, room: maxBytes + maxTimes*proto.Size(flat)}
 	for _, f := range callees {
 		c.taken[f.Name] = true
 		c.room += maxTimes * proto.Size(f.Graph)
 	}
-	if err := c.convert(flat, keep); err != nil {
+	if err := c.convert(flat, roots); err != nil {
 		return nil, err
 	}
 	for _, f := range callees {
@@ -72,7 +72,7 @@ type scope struct {
 
 func newScope() *scope { return &scope{nodes: map[string]*nodeDef{}, several: map[string]bool{}} }
 
-func (c *converter) convert(gd *graph_go_proto.GraphDef, keep []string) error {
+func (c *converter) convert(gd *graph_go_proto.GraphDef, roots []string) error {
 	if !slices.ContainsFunc(gd.Node, func(n *nodeDef) bool { return flowOps[strings.TrimPrefix(n.GetOp(), "Ref")] || isArray(n.GetOp()) }) {
 		return nil
 	}
@@ -89,7 +89,7 @@ func (c *converter) convert(gd *graph_go_proto.GraphDef, keep []string) error {
 	if err := c.loops(s); err != nil {
 		return err
 	}
-	nodes, err := c.branches(s, keep)
+	nodes, err := c.branches(s, roots)
 	if err != nil {
 		return err
 	}

@@ -8,10 +8,10 @@ import (
 
 // loop is a frame: what tf.compat.v1.while_loop makes.
 type loop struct {
-	name      string
-	variables []*variable
-	given     []*nodeDef // the Enters of what stays the same
-	cond      *nodeDef   // the LoopCond
+	name       string
+	variables  []*variable
+	invariants []*nodeDef // the Enters of what stays the same
+	cond       *nodeDef   // the LoopCond
 }
 
 // variable is one that a loop changes.
@@ -97,7 +97,7 @@ func frames(s *scope) (map[string]*loop, error) {
 	}
 	for _, name := range s.names {
 		if l, n := entered[name], s.nodes[name]; l != nil && !changes[n] {
-			l.given = append(l.given, n)
+			l.invariants = append(l.invariants, n)
 		}
 	}
 	return all, nil
@@ -157,7 +157,7 @@ func (c *converter) loop(s *scope, l *loop) (done bool, err error) {
 			return false, nil
 		}
 	}
-	for _, e := range l.given {
+	for _, e := range l.invariants {
 		results = append(results, source{e.GetName(), 0})
 	}
 	loop := &nodeDef{Name: s.free(l.name + "/While"), Op: "While", Attr: map[string]*attrValue{"T": typeList(types)}}
@@ -194,7 +194,7 @@ func (l *loop) enters() []*nodeDef {
 	for _, v := range l.variables {
 		out = append(out, v.enter)
 	}
-	return append(out, l.given...)
+	return append(out, l.invariants...)
 }
 
 // arguments are those of condition and body: the variables, then what stays the same.
@@ -205,7 +205,7 @@ func (l *loop) arguments() (cond, body []argument, types []dataType) {
 		cond = append(cond, argument{[]source{{v.merge.GetName(), 0}}, t})
 		body = append(body, argument{[]source{{v.choice.GetName(), 1}}, t})
 	}
-	for _, e := range l.given {
+	for _, e := range l.invariants {
 		t := dtype(e)
 		types = append(types, t)
 		same := argument{[]source{{e.GetName(), 0}}, t}

@@ -31,8 +31,8 @@ const (
 
 // Flatten returns the part of gd that the nodes of the given names need, without function calls and reference
 // variables. gd stays as it is. Functions that are branches or bodies of If and While stay in the library.
-func Flatten(gd *graph_go_proto.GraphDef, keep []string) (*graph_go_proto.GraphDef, error) {
-	out, err := newFlattener(gd).flatten(gd.GetNode(), keep)
+func Flatten(gd *graph_go_proto.GraphDef, roots []string) (*graph_go_proto.GraphDef, error) {
+	out, err := newFlattener(gd).flatten(gd.GetNode(), roots)
 	if err != nil {
 		return nil, err
 	}
@@ -50,9 +50,9 @@ func newFlattener(gd *graph_go_proto.GraphDef) *flattener {
 }
 
 // flatten is Flatten of a graph without a library.
-func (f *flattener) flatten(all []*nodeDef, keep []string) (*graph_go_proto.GraphDef, error) {
+func (f *flattener) flatten(all []*nodeDef, roots []string) (*graph_go_proto.GraphDef, error) {
 	f.taken, f.out = map[string]bool{}, &graph_go_proto.GraphDef{Versions: f.versions}
-	nodes, err := reachable(all, keep, nil)
+	nodes, err := reachable(all, roots, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -88,13 +88,13 @@ func nodeName(input string) string {
 }
 
 // reachable returns the nodes that those of the given names need, in their order; args are names of no node.
-func reachable(all []*nodeDef, keep []string, args map[string]bool) ([]*nodeDef, error) {
+func reachable(all []*nodeDef, roots []string, args map[string]bool) ([]*nodeDef, error) {
 	byName := make(map[string]*nodeDef, len(all))
 	for _, n := range all {
 		byName[n.GetName()] = n
 	}
 	seen := map[string]bool{}
-	stack := slices.Clone(keep)
+	stack := slices.Clone(roots)
 	for len(stack) > 0 {
 		name := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]

@@ -13,13 +13,13 @@ import (
 )
 
 // LackingError lists the ops of a model that goestimator does not have.
-type LackingError struct {
+type UnsupportedError struct {
 	Ops map[string][]string // op -> nodes
 	Why error               // what the engine says of one of them, or nil
 }
 
 // Error names each op and one of its nodes.
-func (e *LackingError) Error() string {
+func (e *UnsupportedError) Error() string {
 	var parts []string
 	for op, nodes := range e.Ops {
 		parts = append(parts, fmt.Sprintf("%s (node %s, %d in all)", op, nodes[0], len(nodes)))
@@ -33,21 +33,21 @@ func (e *LackingError) Error() string {
 }
 
 // Unwrap says of what kind the error is.
-func (e *LackingError) Unwrap() error { return eager.ErrUnsupported }
+func (e *UnsupportedError) Unwrap() error { return eager.ErrUnsupported }
 
 // checkOps names all ops that nobody has.
 func checkOps(plans []*plan) error {
-	lacking, seen := map[string][]string{}, map[*graph.Node]bool{}
+	unsupported, seen := map[string][]string{}, map[*graph.Node]bool{}
 	for _, p := range plans {
 		for _, n := range p.nodes {
 			if !seen[n] && (p.eagerly || !compiles(n.Op)) && !eager.Supported(n.Op) {
-				lacking[n.Op] = append(lacking[n.Op], n.Name)
+				unsupported[n.Op] = append(unsupported[n.Op], n.Name)
 			}
 			seen[n] = true
 		}
 	}
-	if len(lacking) > 0 {
-		return &LackingError{Ops: lacking}
+	if len(unsupported) > 0 {
+		return &UnsupportedError{Ops: unsupported}
 	}
 	return nil
 }
@@ -55,7 +55,7 @@ func checkOps(plans []*plan) error {
 // check fails where signatures read variables that have no value after all was restored and initialised, and names them:
 // every request would fail. What a signature itself assigns first need not be there.
 func (v *variables) check(plans []*plan) error {
-	lacking := map[string]bool{}
+	unsupported := map[string]bool{}
 	for _, p := range plans {
 		assigned := map[string]bool{}
 		for _, n := range p.nodes {
@@ -69,16 +69,16 @@ func (v *variables) check(plans []*plan) error {
 					assigned[name] = true
 				case "ReadVariableOp", "ResourceGather", "ResourceGatherNd", "VariableShape":
 					if _, has := v.typ(name); !has && !assigned[name] {
-						lacking[name] = true
+						unsupported[name] = true
 					}
 				}
 			}
 		}
 	}
-	if len(lacking) == 0 {
+	if len(unsupported) == 0 {
 		return nil
 	}
-	names := slices.Sorted(maps.Keys(lacking))
+	names := slices.Sorted(maps.Keys(unsupported))
 	const most = 10
 	more := ""
 	if len(names) > most {

@@ -10,39 +10,39 @@ import (
 	"github.com/goestimator/goestimator/internal/serving/budget"
 )
 
-// A program of the host that nobody used for coolAfter gives up the memory of its large batches, where it holds more than coolAbove.
+// A program of the host that nobody used for trimAfter gives up the memory of its large batches, where it holds more than trimAbove.
 const (
-	coolAbove = 8 << 20
-	coolAfter = 5 * time.Second
+	trimAbove = 8 << 20
+	trimAfter = 5 * time.Second
 )
 
-// coolLater sees to it that cool is called.
-func (s *Session) coolLater() {
+// scheduleTrim sees to it that trim is called.
+func (s *Session) scheduleTrim() {
 	if s.dev.Kind() != device.KindHost {
 		return // planning is dear there, and the memory is not the process's
 	}
-	s.cooling.Lock()
-	defer s.cooling.Unlock()
-	if s.cooler == nil && !s.cold {
-		s.cooler = time.AfterFunc(coolAfter, s.cool)
+	s.trimMu.Lock()
+	defer s.trimMu.Unlock()
+	if s.trimTimer == nil && !s.trimStopped {
+		s.trimTimer = time.AfterFunc(trimAfter, s.trim)
 	}
 }
 
-// cool takes memory from the programs that were not used lately, and looks again later where others hold much.
-func (s *Session) cool() {
-	s.cooling.Lock()
-	s.cooler = nil
-	s.cooling.Unlock()
+// trim takes memory from the programs that were not used lately, and looks again later where others hold much.
+func (s *Session) trim() {
+	s.trimMu.Lock()
+	s.trimTimer = nil
+	s.trimMu.Unlock()
 	s.mu.RLock()
 	plans := slices.Collect(maps.Values(s.plans))
 	s.mu.RUnlock()
-	freed, warm := int64(0), false
+	freed, later := int64(0), false
 	for _, ps := range programsOf(plans) {
-		f, w := ps.cool(time.Now().Add(-coolAfter))
-		freed, warm = freed+f, warm || w
+		f, w := ps.trim(time.Now().Add(-trimAfter))
+		freed, later = freed+f, later || w
 	}
-	if warm {
-		s.coolLater()
+	if later {
+		s.scheduleTrim()
 	}
 	if freed == 0 {
 		return
@@ -61,13 +61,13 @@ func (s *Session) countedBy(m *budget.Server) {
 	}
 }
 
-// stopCooling ends it for good.
-func (s *Session) stopCooling() {
-	s.cooling.Lock()
-	defer s.cooling.Unlock()
-	s.cold = true
-	if s.cooler != nil {
-		s.cooler.Stop()
+// stopTrimming ends it for good.
+func (s *Session) stopTrimming() {
+	s.trimMu.Lock()
+	defer s.trimMu.Unlock()
+	s.trimStopped = true
+	if s.trimTimer != nil {
+		s.trimTimer.Stop()
 	}
 }
 
@@ -91,16 +91,16 @@ func programsOf(plans []*plan) (all []*programs) {
 	return all
 }
 
-// cool shrinks the programs that are idle since before then to one row, and reports what that freed, and whether others hold much.
-func (ps *programs) cool(before time.Time) (freed int64, warm bool) {
+// trim shrinks the programs that are idle since before then to one row, and reports what that freed, and whether others hold much.
+func (ps *programs) trim(before time.Time) (freed int64, later bool) {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
 	for _, p := range ps.idle {
-		if p.held <= coolAbove {
+		if p.held <= trimAbove {
 			continue
 		}
 		if p.since.After(before) {
-			warm = true
+			later = true
 			continue
 		}
 		if p.program.Shrink(1) != nil {
@@ -111,5 +111,5 @@ func (ps *programs) cool(before time.Time) (freed int64, warm bool) {
 		freed += p.held - now
 		p.held = now
 	}
-	return freed, warm
+	return freed, later
 }

@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// shed frees the idle programs of all plans, but for those of keep.
-func (s *Session) shed(keep *programs) {
+// evict frees the idle programs of all plans but for those of except.
+func (s *Session) evict(except *programs) {
 	s.mu.RLock()
 	plans := slices.Collect(maps.Values(s.plans))
 	s.mu.RUnlock()
 	for _, ps := range programsOf(plans) {
-		if ps != keep {
-			ps.shed()
+		if ps != except {
+			ps.evict()
 		}
 	}
 }
