@@ -49,16 +49,16 @@ func (n Name) String() string {
 
 // Chooser opens devices. It is safe for concurrent use.
 type Chooser struct {
-	gpus Source
-	log  *slog.Logger
-	mu   sync.Mutex
-	told map[string]bool
+	gpus     Source
+	log      *slog.Logger
+	mu       sync.Mutex
+	reported map[string]bool
 }
 
 // NewChooser returns a Chooser of a source's GPUs, each of which is shared by all who use it. The log is told, once, why a GPU
 // that is there is not used.
 func NewChooser(s Source, log *slog.Logger) *Chooser {
-	return &Chooser{gpus: share(s), log: log, told: map[string]bool{}}
+	return &Chooser{gpus: share(s), log: log, reported: map[string]bool{}}
 }
 
 // Open returns the device of that name, which the caller closes, and its name. Any is the GPU of that number if it can be used
@@ -102,8 +102,8 @@ func (c *Chooser) Count() int {
 
 func (c *Chooser) warn(err error) {
 	c.mu.Lock()
-	known := c.told[err.Error()]
-	c.told[err.Error()] = true
+	known := c.reported[err.Error()]
+	c.reported[err.Error()] = true
 	c.mu.Unlock()
 	if !known {
 		c.log.Warn("the GPU is not used: computing on the host", "why", err)

@@ -70,7 +70,7 @@ func (s *shared) Open(ctx context.Context, number int) (device.Device, error) {
 		s.open[number] = g
 	}
 	g.users++
-	return lend(g.dev, sync.OnceValue(func() error { return s.close(number, g) })), nil
+	return handle(g.dev, sync.OnceValue(func() error { return s.close(number, g) })), nil
 }
 
 // close ends one use.
