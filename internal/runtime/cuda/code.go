@@ -210,7 +210,7 @@ func (g *segment) launch(s *Stream) error {
 	return r.issue(s.s)
 }
 
-// launches are those of the segment's operations, joined where they can be.
+// launches are those of the segment's operations, merged where they can be.
 func (g *segment) launches(b *bound) []lower.Launch {
 	var all []lower.Launch
 	for _, i := range g.ops {

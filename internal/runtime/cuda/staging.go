@@ -36,8 +36,8 @@ type arrival struct {
 	number   int // of the copy
 }
 
-// take returns up to n bytes of a block, and the block. It waits for the stream where all are in use.
-func (r *ring) take(s driver.Stream, n int) ([]byte, *stage, error) {
+// acquire returns up to n bytes of a block, and the block. It waits for the stream where all are in use.
+func (r *ring) acquire(s driver.Stream, n int) ([]byte, *stage, error) {
 	if len(r.blocks) == 0 {
 		if err := r.grow(); err != nil {
 			return nil, nil, err

@@ -40,7 +40,7 @@ func (s *Stream) Upload(dst device.Buffer, offset int, src []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for len(src) > 0 {
-		mem, _, err := s.ring.take(s.s, len(src))
+		mem, _, err := s.ring.acquire(s.s, len(src))
 		if err != nil {
 			return s.done("upload", err)
 		}
@@ -65,7 +65,7 @@ func (s *Stream) Download(dst []byte, src device.Buffer, offset int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for len(dst) > 0 {
-		mem, b, err := s.ring.take(s.s, len(dst))
+		mem, b, err := s.ring.acquire(s.s, len(dst))
 		if err != nil {
 			return s.done("download", err)
 		}
@@ -179,7 +179,7 @@ func (s *Stream) Synchronize() error {
 		}
 	}
 	err := s.done("synchronize", s.s.Synchronize())
-	s.settle(err == nil)
+	s.finish(err == nil)
 	if err != nil {
 		return err
 	}
@@ -191,8 +191,8 @@ func (s *Stream) Synchronize() error {
 	return nil
 }
 
-// settle ends what waits for the stream's work, which is over: whether well or not.
-func (s *Stream) settle(well bool) {
+// finish ends what waits for the stream's work, which is over: whether well or not.
+func (s *Stream) finish(well bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if well {
@@ -215,7 +215,7 @@ func (s *Stream) Close() error {
 		return nil
 	}
 	errs := []error{s.s.Close()}
-	s.settle(false)
+	s.finish(false)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, e := range s.spare {

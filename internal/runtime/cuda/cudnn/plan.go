@@ -79,8 +79,8 @@ func ready(n *native, p problem, config descriptor) (descriptor, int) {
 		return 0, 0
 	}
 	defer n.destroy(engines[0])
-	told, err := n.numbers(engines[0], engineNotes, typeNumericalNote, 4, notes)
-	if err != nil || !p.takes(told) {
+	numerical, err := n.numbers(engines[0], engineNotes, typeNumericalNote, 4, notes)
+	if err != nil || !p.takes(numerical) {
 		return 0, 0
 	}
 	d, err := n.create(kindPlan, pointers(planHandle, typeHandle, n.handle), descriptors(planConfig, config))
@@ -97,7 +97,7 @@ func ready(n *native, p problem, config descriptor) (descriptor, int) {
 
 // takes reports whether an engine with these numerical notes gives the same bits from run to run, and rounds no more than
 // the problem allows.
-func (p problem) takes(told []int64) bool {
+func (p problem) takes(numerical []int64) bool {
 	refused := []int64{noteNondeterminist, noteDownConvert, noteReducedSums, noteWinograd6x6, noteWinograd13x13}
 	if !p.bfloat16 {
 		refused = append(refused, noteFFT)
@@ -105,7 +105,7 @@ func (p problem) takes(told []int64) bool {
 			refused = append(refused, noteTensorCore)
 		}
 	}
-	return !slices.ContainsFunc(told, func(n int64) bool { return slices.Contains(refused, n) })
+	return !slices.ContainsFunc(numerical, func(n int64) bool { return slices.Contains(refused, n) })
 }
 
 // run issues the plan. The places are those of the tensors in cuDNN's layout.

@@ -153,7 +153,7 @@ func homeFolder() string {
 	return home
 }
 
-// existing keeps absolute directories that exist, each once. (A relative one would let whoever chooses the working
+// existing keeps absolute directories that exist, each once. (A relative one would let an attacker who chooses the working
 // directory choose the code that is loaded.)
 func existing(dirs []string) []string {
 	var out []string

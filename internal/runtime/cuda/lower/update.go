@@ -141,11 +141,11 @@ func (u updating) Issue(s driver.Stream) error {
 }
 
 // Join makes fewer launches of those that follow each other.
-func Join(launches []Launch) (joined []Launch) {
+func Join(launches []Launch) (merged []Launch) {
 	for i := 0; i < len(launches); {
 		first, ok := launches[i].(updating)
 		if !ok {
-			joined = append(joined, launches[i])
+			merged = append(merged, launches[i])
 			i++
 			continue
 		}
@@ -157,9 +157,9 @@ func Join(launches []Launch) (joined []Launch) {
 			}
 			all = append(all, u.d)
 		}
-		joined = append(joined, Launches(first.l, kernels.Calls(all)...)...)
+		merged = append(merged, Launches(first.l, kernels.Calls(all)...)...)
 	}
-	return joined
+	return merged
 }
 
 // guard is where an update looks whether it is to be made: like a fault record, it has 0 first then.

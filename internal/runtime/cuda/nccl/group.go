@@ -86,7 +86,7 @@ func join(ctx context.Context, lib calls, contexts []driver.Context, at place) (
 		return nil
 	})
 	if err == nil {
-		err = g.settle(ctx)
+		err = g.waitAll(ctx)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("NCCL: join %d GPUs: %w", at.total, err), g.Abort())
@@ -94,8 +94,8 @@ func join(ctx context.Context, lib calls, contexts []driver.Context, at place) (
 	return g, nil
 }
 
-// settle waits for the last call of every rank.
-func (g *Group) settle(ctx context.Context) error {
+// waitAll waits for the last call of every rank.
+func (g *Group) waitAll(ctx context.Context) error {
 	var tick *time.Ticker
 	for _, c := range g.ranks {
 		for {
@@ -148,7 +148,7 @@ func (g *Group) Reduce(ctx context.Context, parts []peers.Part) error {
 		return nil
 	})
 	if err == nil && g.remote() {
-		err = g.settle(ctx)
+		err = g.waitAll(ctx)
 	}
 	if err != nil {
 		g.broken = true
@@ -186,7 +186,7 @@ func (g *Group) Close() error {
 	}
 	if err == nil {
 		ctx, cancel := context.WithTimeout(context.Background(), g.patience)
-		err = g.settle(ctx)
+		err = g.waitAll(ctx)
 		cancel()
 	}
 	if err != nil { // the others have gone, or are slow: nothing that this process needs is lost

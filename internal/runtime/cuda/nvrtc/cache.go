@@ -82,7 +82,7 @@ func (c *Cache) make(ctx context.Context, key string, s Source, arch Arch) ([]by
 	}
 	if c.dir != "" && atomicfile.MkdirAll(c.fs, c.dir) == nil {
 		// Not written: compiled again by the next process.
-		_ = atomicfile.WriteFile(c.fs, c.path(key), seal(ptx))
+		_ = atomicfile.WriteFile(c.fs, c.path(key), withChecksum(ptx))
 	}
 	return ptx, nil
 }
@@ -103,8 +103,8 @@ func (c *Cache) read(key string) ([]byte, bool) {
 	return ptx, string(sum[:]) == string(b[:sha256.Size])
 }
 
-// seal puts the checksum before the text.
-func seal(ptx []byte) []byte {
+// withChecksum puts the checksum before the text.
+func withChecksum(ptx []byte) []byte {
 	sum := sha256.Sum256(ptx)
 	return append(sum[:], ptx...)
 }
