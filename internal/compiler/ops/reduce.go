@@ -19,8 +19,9 @@ var (
 	Cumsum   = define("Cumsum(x: T, axis: Tidx) -> out: T", "exclusive: bool = false", "reverse: bool = false", "T: numbers", "Tidx: indices = int32").sameShape()
 	InTopKV2 = define("InTopKV2(predictions: float32, targets: T, k: T) -> precision: bool", "T: indices = int32")
 	TopK     = define("TopK(input: T) -> values: T, indices: int32", "k: int", "sorted: bool = true", "T: reals")
-	TopKV2   = define("TopKV2(input: T, k: Tk size) -> values: T, indices: index_type",
-		"sorted: bool = true", "T: reals", "Tk: {int16, int32, int64} = int32", "index_type: {int16, int32, int64} = int32")
+	// TopKV2 has indices of int32: graphs state no index_type, which TensorFlow has since 2.12.
+	TopKV2 = define("TopKV2(input: T, k: Tk size) -> values: T, indices: int32",
+		"sorted: bool = true", "T: reals", "Tk: {int16, int32, int64} = int32")
 	L2Loss = define("L2Loss(t: T) -> output: T", "T: floats")
 	AddN   = define("AddN(inputs: N*T) -> sum: T",
 		"T: {int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64, complex64, variant}").sameShape().precision(Follows).onnx("Sum")

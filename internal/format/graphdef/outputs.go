@@ -29,10 +29,7 @@ func infer(n *graph.Node, refs int) ([]graph.Type, error) {
 		}
 		d, count := o.Type, 1
 		if o.TypeAttr != "" {
-			var ok bool
-			if d, ok = n.Attrs[o.TypeAttr].(tensor.DType); !ok {
-				d = op.DefaultType(o.TypeAttr)
-			}
+			d, _ = n.Attrs[o.TypeAttr].(tensor.DType)
 		}
 		if o.Count != "" {
 			count = n.Int(o.Count, 0)
