@@ -16,4 +16,6 @@
 //
 // layers.txt orders packages: one imports packages of its own layer and of the
 // layers below. A test refuses an import that goes up, and a map that is stale.
+// Another compares the table of CONTRIBUTING.md, which files to touch to add
+// something, with the files that name the examples of the table.
 package main

@@ -13,7 +13,7 @@ func main() {
 	var o options
 	flag.StringVar(&o.root, "root", ".", "folder of the module")
 	flag.StringVar(&o.against, "against", "", "print the figures of this commit as well")
-	flag.StringVar(&o.list, "list", "", "print, in place of the table, internal: signatures that name internal types; undocumented, unexampled: packages; large: functions and files")
+	flag.StringVar(&o.list, "list", "", "print, in place of the table, internal: signatures that name internal types; undocumented, unexampled: packages; large: functions and files; ops: files that name each op")
 	flag.BoolVar(&o.houseMap, "map", false, "write the map of packages into docs/architecture.md")
 	flag.Parse()
 	if err := run(os.Stdout, o); err != nil {
