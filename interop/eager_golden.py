@@ -86,7 +86,7 @@ def run(op, kwargs, feed, tol, name):
     while isinstance(out, (list, tuple)) and not hasattr(out, "op"):
         out = [o for o in out if not isinstance(o, (list, tuple)) or o][0]
     node = out.op if hasattr(out, "op") else out
-    c = {"name": name, "op": op, "attrs": {k: attr(v) for k, v in node.node_def.attr.items() if not k.startswith("_")},
+    c = {"name": name, "op": op, "def": node.node_def, "attrs": {k: attr(v) for k, v in node.node_def.attr.items() if not k.startswith("_")},
          "inputs": [tensor(feed[i]) for i in node.inputs], "tolerance": tol}
     try:
         with tf.compat.v1.Session() as s:
@@ -598,12 +598,15 @@ def odd():
         case("FusedBatchNormV3", rand(*x), f32(1, 2, 3), f32(1, 2, 3), f32(1, 2, 3), f32(1, 2, 3), is_training=False, tol=1e-5, name="first only")
 
 
+def write(path, cases):
+    with gzip.GzipFile(path, "wb", mtime=0) as out:
+        out.write(json.dumps([{k: v for k, v in c.items() if k != "def"} for c in cases], separators=(",", ":")).encode())
+
+
 def main():
     for group in [elementwise, shapes, strided, gathers, reductions, linear, string_ops, sparse, parsing, odd]:
         group()
-    out = gzip.GzipFile(sys.argv[1], "wb", mtime=0)
-    out.write(json.dumps(CASES, separators=(",", ":")).encode())
-    out.close()
+    write(sys.argv[1], CASES)
     print(len(CASES), "cases,", sum("error" in c for c in CASES), "errors")
     if len(sys.argv) > 2:
         for c in CASES:
@@ -611,4 +614,5 @@ def main():
                 print(c["name"], "|", c["error"][:300])
 
 
-main()
+if __name__ == "__main__":
+    main()

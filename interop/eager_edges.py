@@ -1,0 +1,235 @@
+"""Writes internal/imported/eager/testdata/edges.json.gz: what TensorFlow computes, or refuses, at the edges of single ops.
+
+    python interop/eager_edges.py internal/imported/eager/testdata/edges.json.gz
+
+The cases are those of eager_golden.py and of more(), with one input changed: zeros of both signs, NaN and infinities, the
+limits of integers, ties, strings that are empty or no UTF-8, rank 0, a dimension of 0, one rank more. TensorFlow aborts the
+process on some of them: each op runs in a process of its own, and a case that ends it is written down as a crash.
+"""
+
+import copy
+import hashlib
+import json
+import resource
+import subprocess
+import sys
+
+import numpy as np
+import tensorflow as tf
+
+import eager_golden as base
+from eager_golden import case, f32, i32, i64, rand, s, scalar
+
+LARGEST = 400  # elements of the inputs of a case that is changed
+PAIRS = np.array([0.0, -0.0, 1, -1, 2.5, np.inf, -np.inf, np.nan, 3e38, -3e38])
+
+
+def more():
+    """Ops that eager_golden.py leaves out."""
+    x = rand(2, 3)
+    for op in ["Greater", "LessEqual", "Xlog1py", "TruncateMod", "LeftShift", "RightShift", "BitwiseAnd", "BitwiseOr", "BitwiseXor"]:
+        args = (f32(1, -2, 0.5), f32(2, -3, 0.5)) if op in ("Greater", "LessEqual", "Xlog1py") else (i32(7, -7, 5), i32(2, 3, 1))
+        case(op, *args, tol=2e-6)
+    for op in ["Erfinv", "Inv"]:
+        case(op, f32(0.3, -0.7, 0.5), tol=2e-6)
+    case("Invert", i32(0, 5, -1))
+    for op in ["Identity", "Snapshot", "StopGradient", "PreventGradient"]:
+        case(op, x)
+    case("IdentityN", [x, i32(1)])
+    case("PlaceholderWithDefault", x, shape=[2, 3])
+    for op in ["BatchMatMul", "BatchMatMulV3"]:
+        case(op, rand(2, 3, 4), rand(2, 4, 2), tol=2e-6, **({"Tout": tf.float32} if op.endswith("V3") else {}))
+    case("BiasAddV1", x, rand(3), tol=1e-6)
+    case("BroadcastArgs", i32(2, 1), i32(3))
+    case("BroadcastArgs", i32(2, 2), i32(3))
+    case("CheckNumericsV2", f32(1, 2), message="m")
+    case("Concat", scalar(0), [x, x])
+    case("Concat", scalar(2), [x, x])
+    case("Empty", i32(0, 3), dtype=tf.float32)
+    for op in ["FusedBatchNorm", "FusedBatchNormV2"]:
+        case(op, rand(1, 2, 2, 3), *[np.abs(rand(3)) + 0.1 for _ in range(4)], is_training=False, tol=5e-6, name="first only")
+    case("Gather", x, i32(1, 0))
+    case("Gather", x, i32(2))
+    case("ParallelDynamicStitch", [i32(2, 0), i32(1)], [f32([1, 2], [3, 4]), f32([5, 6])])
+    idx, val, dense = i64([0, 0], [0, 2], [2, 1]), f32(1, 2, 3), i64(4, 3)
+    case("SparseDenseCwiseDiv", idx, val, dense, np.abs(rand(4, 1)) + 0.5, tol=1e-6)
+    case("SparseSoftmaxCrossEntropyWithLogits", x, i64(0, 2), tol=2e-6)
+    case("SparseSoftmaxCrossEntropyWithLogits", x, i64(0, 3), tol=2e-6)
+    case("UniqueV2", i64(5, 3, 5), i64(0))
+    case("UniqueV2", i64([5, 3], [5, 3]), i64(0))
+    case("UniqueWithCountsV2", i64(5, 3, 5), i64(0))
+
+
+def decode(t):
+    shape, d = t["shape"], tf.as_dtype(t["dtype"])
+    if d == tf.string:
+        a = np.empty(len(t["strings"]), object)
+        a[:] = [base.base64.b64decode(v) for v in t["strings"]]
+        return a.reshape(shape)
+    return np.frombuffer(base.base64.b64decode(t["bytes"]), d.as_numpy_dtype).reshape(shape).copy()
+
+
+def cycle(a, values):
+    out = np.empty(a.size, a.dtype)
+    out[:] = [values[i % len(values)] for i in range(a.size)]
+    return out.reshape(a.shape)
+
+
+def values(a):
+    """Inputs of a's shape, or of a shape at the edge, by the name of the edge."""
+    kind = a.dtype.kind
+    if kind == "f":
+        wide = a if a.size >= 6 or a.ndim == 0 else np.resize(a, (6,) + a.shape[1:]) if a.ndim == 1 else a
+        yield "specials", cycle(a, PAIRS[[0, 1, 7, 5, 6, 2]].astype(a.dtype))
+        if wide is not a:
+            yield "specials", cycle(wide, PAIRS[[0, 1, 7, 5, 6, 2]].astype(a.dtype))
+        yield "zeros", cycle(a, [-0.0, 0.0])
+        yield "infinities", cycle(a, [np.inf, -np.inf, 1])
+    if kind in "iu":
+        limits = np.iinfo(a.dtype)
+        yield "limits", cycle(a, [limits.min, limits.max])
+        yield "limits", cycle(a, [limits.max, limits.min])
+        yield "negative", cycle(a, [-1 if kind == "i" else limits.max])
+        yield "zeros", np.zeros_like(a)
+    if kind in "fiu":
+        yield "ties", cycle(a, [2])
+    if kind == "O":
+        yield "strings", cycle(a, [b"", b"\xff\xfe"])
+        yield "strings", cycle(a, [b"\xff\xfe", b""])
+        yield "strings", cycle(np.empty((), object) if not a.size else a, [b""])
+
+
+def shapes(a):
+    if a.size and a.ndim:
+        yield "rank 0", a.reshape(-1)[0:1].reshape(())
+    for k in {0, a.ndim - 1} if a.ndim else ():
+        to = list(a.shape)
+        to[k] = 0
+        yield "empty", np.empty(to, a.dtype)
+        if a.shape[k] > 1:
+            yield "shorter", np.take(a, range(a.shape[k] - 1), k)
+    yield "rank more", a[None]
+
+
+def variants(c):
+    """Cases of the op of c with one input changed, then with all of them emptied together, and for two equal inputs all pairs of values."""
+    arrays = [decode(t) for t in c["inputs"]]
+    seen = set()
+
+    def unseen(name, changed):
+        key = hashlib.sha1(repr([(a.dtype, a.shape, a.tolist()) for a in changed]).encode()).hexdigest()
+        if key not in seen:
+            seen.add(key)
+            yield name, changed
+
+    for k, a in enumerate(arrays):
+        for name, v in [*values(a), *shapes(a)]:
+            yield from unseen(name, arrays[:k] + [v] + arrays[k + 1:])
+    for k in (0, -1):
+        yield from unseen("all empty", [np.empty([0 if i == k % a.ndim else d for i, d in enumerate(a.shape)], a.dtype) if a.ndim else a for a in arrays])
+    yield from unseen("all rank 0", [a.reshape(-1)[0:1].reshape(()) if a.size else a for a in arrays])
+    if len(arrays) == 2 and arrays[0].dtype == arrays[1].dtype and arrays[0].shape == arrays[1].shape and arrays[0].ndim == 1:
+        kind = arrays[0].dtype.kind
+        grid = PAIRS if kind == "f" else np.array([np.iinfo(arrays[0].dtype).min, np.iinfo(arrays[0].dtype).max, -1, 0, 1, 3, 40]) if kind == "i" else None
+        if grid is not None:
+            v = grid.astype(arrays[0].dtype)
+            yield from unseen("pairs", [v[:, None], v[None]])
+
+
+def run(c, name, arrays):
+    graph = tf.compat.v1.GraphDef(versions=tf.compat.v1.get_default_graph().as_graph_def().versions)
+    node = copy.deepcopy(c["def"])
+    del node.input[:]
+    feed = {}
+    for i, a in enumerate(arrays):
+        p = graph.node.add(name="in%d" % i, op="Placeholder")
+        p.attr["dtype"].type = c["inputs"][i]["dtype"]
+        node.input.append(p.name)
+        feed[p.name + ":0"] = a
+    node.name = "node"
+    graph.node.append(node)
+    out = {"name": c["name"] + ", " + name, "op": c["op"], "attrs": c["attrs"], "inputs": [base.tensor(a) for a in arrays], "tolerance": c["tolerance"] and max(c["tolerance"], 2e-6)}
+    if c["name"] == "first only":
+        out["name"] = c["name"]
+    with tf.Graph().as_default() as g:
+        try:
+            tf.import_graph_def(graph, name="")
+            with tf.compat.v1.Session() as session:
+                out["outputs"] = [base.tensor(v) for v in session.run(list(g.get_operation_by_name("node").outputs), feed)]
+        except tf.errors.ResourceExhaustedError:
+            return None
+        except tf.errors.OpError as e:
+            out["error"] = e.message.split("\n")[0][:200]
+        except (ValueError, TypeError) as e:
+            out["error"] = str(e).split("\n")[0][:200]
+    if sum(len(v.get("bytes", "")) + 8 * len(v.get("strings", "")) for v in out.get("outputs", ())) > 20000:
+        return None
+    return out
+
+
+def bases():
+    """The smallest accepted case of each op and types of inputs, at most two of an op."""
+    for group in [base.elementwise, base.shapes, base.gathers, base.reductions, base.linear, base.string_ops, base.sparse, base.parsing, more]:
+        group()
+    chosen = {}
+    for c in base.CASES:
+        size = sum(int(np.prod(t["shape"])) for t in c["inputs"])
+        if "outputs" in c and c["inputs"] and size <= LARGEST and all(t["dtype"] != 14 for t in c["inputs"]):
+            chosen.setdefault((c["op"], tuple(t["dtype"] for t in c["inputs"])), []).append(c)
+    out = {}
+    for (op, _), all_of in chosen.items():
+        if len(out.setdefault(op, [])) < 2:
+            out[op].append(next((c for c in all_of if all(int(np.prod(t["shape"])) for t in c["inputs"])), all_of[0]))
+    return out
+
+
+def worker(skip):
+    """Prints a line before each case and its result after it."""
+    resource.setrlimit(resource.RLIMIT_AS, (16 << 30, 16 << 30))
+    all_of = bases()
+    i = 0
+    for op, cases in all_of.items():
+        for c in cases:
+            for name, arrays in variants(c):
+                i += 1
+                if i <= skip:
+                    continue
+                began = {"name": c["name"] + ", " + name, "op": op, "attrs": c["attrs"], "inputs": [base.tensor(a) for a in arrays], "tolerance": 0, "crash": True}
+                print(json.dumps(["begin", i, began]), flush=True)
+                print(json.dumps(["end", i, run(c, name, arrays)]), flush=True)
+
+
+def main():
+    out, done = [], 0
+    while True:
+        p = subprocess.Popen([sys.executable, __file__, "worker", str(done)], stdout=subprocess.PIPE, text=True)
+        begun = None
+        for line in p.stdout:
+            if not line.startswith("["):
+                continue
+            what, i, c = json.loads(line)
+            if what == "begin":
+                begun = c
+            else:
+                begun = None
+                if c:
+                    out.append(c)
+            done = i
+        if p.wait() == 0:
+            break
+        if begun is None:
+            raise SystemExit("the worker failed outside a case")
+        print("crashed:", begun["name"], flush=True)
+        out.append(begun)
+    base.CASES.clear()
+    more()
+    out = base.CASES + out
+    base.write(sys.argv[1], out)
+    print(len(out), "cases,", sum("error" in c for c in out), "errors,", sum("crash" in c for c in out), "crashes")
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "worker":
+        worker(int(sys.argv[2]))
+    else:
+        main()
