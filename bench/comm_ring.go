@@ -84,7 +84,7 @@ type ringMember interface {
 }
 
 // ringWorker is a process of the ring. The one without arguments is rank 0, which
-// starts the others and passes each command on to those that take part.
+// starts the others and passes each command on to the participants.
 func ringWorker(kind string, connect func(rank int, l net.Listener, addresses []string) (ringMember, map[string][]float64, error)) func(*link, []string) error {
 	return func(l *link, args []string) error {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -4,8 +4,8 @@
 //	go run ./bench -subject mlp,cnn -threads 1,2 -rounds 7 -processes 3
 //
 // Every contender is a process that stays alive and times a block of steps when
-// it is told to, so that blocks alternate: ours, theirs, ours, theirs, with a
-// pause between. What is told is the median over all rounds of all processes.
+// it gets a command, so that blocks alternate: ours, theirs, ours, theirs, with a
+// pause between. The result is the median over all rounds of all processes.
 // Before anything is timed, each contender's results are compared with a
 // reference in float64. Peers that are not installed are left out, and named.
 //

@@ -14,9 +14,9 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// fixtures is what all contenders of a subject start from: initial weights, in the
-// order of their making, and batches. It is a folder with the tensors one after
-// the other in fixtures.bin, a list of them in fixtures.json, and the weights once more
+// fixtures are what all contenders of a subject start from: initial weights, in the
+// order of their creation, and batches. They are a folder with the tensors one after
+// the other in fixtures.bin, a list of them in fixtures.json, and the weights again
 // as a checkpoint.
 type fixtures struct {
 	Tensors []fixtureTensor `json:"tensors"`

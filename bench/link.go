@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// A worker is told one command per line and answers each with one line of JSON.
+// A worker reads one command per line and answers each with one line of JSON.
 // It first says that it is ready:
 //
 //	< {"values": {"case": [numbers to compare with the reference]}, "version": "..."}
@@ -30,7 +30,7 @@ type reply struct {
 	Error string             `json:"error,omitempty"`
 }
 
-// command is what a worker is told to do: that many steps of a case. None: quit.
+// command is a worker's order: so many steps of a case. None: quit.
 type command struct {
 	steps int
 	name  string // of the case
@@ -72,7 +72,7 @@ func (l *link) next() (command, bool, error) {
 	return c, true, err
 }
 
-// serve does what it is told with run, which times the steps itself.
+// serve obeys commands with run, which times the steps itself.
 func (l *link) serve(ready reply, run func(command) (reply, error)) error {
 	if err := l.send(ready); err != nil {
 		return err

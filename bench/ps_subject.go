@@ -131,7 +131,7 @@ func stopAll(ws []*child) {
 	}
 }
 
-// psServerWorker is a parameter server: it listens, is told its place and the
+// psServerWorker is a parameter server: it listens, receives its place and the
 // addresses of all, and serves until its input ends.
 func psServerWorker(l *link, _ []string) error {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -21,7 +21,7 @@ const (
 	adultBatch = 128
 )
 
-// wideDeepColumns are those of configs/adult_wide_deep.yaml, the vocabularies of
+// wideDeepColumns are the columns of configs/adult_wide_deep.yaml, the vocabularies of
 // which are given by hash here.
 var wideDeepColumns = []feature.Spec{
 	scaled("age", 38.58, 13.64), scaled("education_num", 10.08, 2.57), scaled("capital_gain", 1077.6, 7385.2),

@@ -9,7 +9,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 )
 
-// copier copies records to batch memory, into frames that it fills again once
+// batchCopier copies records to batch memory, into frames that it uses again once
 // they are released. It is safe for concurrent use.
 type batchCopier struct {
 	mem    BatchMemory
@@ -20,7 +20,7 @@ type batchCopier struct {
 	closed bool
 }
 
-// copiedFrame is such a frame.
+// copiedFrame is a frame of a batchCopier.
 type copiedFrame struct {
 	out     Frame
 	of      *batchCopier
@@ -30,7 +30,7 @@ type copiedFrame struct {
 	back    func()
 }
 
-// newBatchCopier returns nil where there is no memory to settle in.
+// newBatchCopier returns nil where there is no batch memory.
 func newBatchCopier(mem BatchMemory, s *Schema) *batchCopier {
 	if mem == nil {
 		return nil
@@ -38,7 +38,7 @@ func newBatchCopier(mem BatchMemory, s *Schema) *batchCopier {
 	return &batchCopier{mem: mem, schema: s.Arrow()}
 }
 
-// copier returns the record in batch memory, which may be rec itself. It takes
+// copyRecord returns the record in batch memory, which may be rec itself. It takes
 // rec over, whether or not it fails.
 func (s *batchCopier) copyRecord(rec arrow.Record) (arrow.Record, error) {
 	if s == nil || !prefers(s.mem, rec) {
@@ -56,7 +56,7 @@ func (s *batchCopier) copyRecord(rec arrow.Record) (arrow.Record, error) {
 	return &f.out, nil
 }
 
-// frame returns a frame for so many rows.
+// frame returns a free frame of that many rows, or a new one.
 func (s *batchCopier) frame(rows int64) *copiedFrame {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,7 +103,7 @@ func (f *copiedFrame) copy(i int, arr arrow.Array) error {
 	return nil
 }
 
-// recycle makes the frame ready for the next record.
+// recycle returns the frame to the copier.
 func (f *copiedFrame) recycle() {
 	f.of.mu.Lock()
 	defer f.of.mu.Unlock()
@@ -114,7 +114,7 @@ func (f *copiedFrame) recycle() {
 	f.of.free = append(f.of.free, f)
 }
 
-// release gives the memory up.
+// release frees the memory.
 func (f *copiedFrame) release() {
 	for i, c := range f.columns {
 		if c != nil {
@@ -124,7 +124,7 @@ func (f *copiedFrame) release() {
 	}
 }
 
-// close gives up the memory of frames that are not in use, and of the others when they come back.
+// close frees the frames that are not in use now, and the others when they are released.
 func (s *batchCopier) close() {
 	if s == nil {
 		return

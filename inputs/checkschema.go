@@ -13,7 +13,7 @@ import (
 // it looks whether the bytes are there: a damaged count would take all memory.
 // The functions here read the same flatbuffers (format/Schema.fbs, Message.fbs
 // and File.fbs of Arrow) first. Bytes that lie outside are a panic, which
-// recoverArrow makes an error, as those of the library are.
+// recoverArrow makes an error of a panic, in the form of the library's errors.
 
 // flatbuffer reads a flatbuffer of fields.
 type flatbuffer struct {

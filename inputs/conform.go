@@ -99,7 +99,7 @@ func planColumn(as *arrow.Schema, s ColumnSpec) (conformColumn, error) {
 		if err != nil {
 			return conformColumn{}, fmt.Errorf("column %q: %w", s.Name, err)
 		}
-		if write, err := newCellWriter(s, out); err == nil { // else a missing value is told
+		if write, err := newCellWriter(s, out); err == nil { // else a missing value is an error
 			if out.Default, err = out.defaultOf(write, cell); err != nil {
 				return conformColumn{}, err
 			}

@@ -45,7 +45,7 @@ func CSV(files []string, o CSVOptions) (Dataset, error) {
 		return nil, errNoFiles
 	}
 	src := fileSource{files: files, open: func(name string) (rowReader, error) { return f.open(name) }}
-	first, err := src.open(files[0]) // a wrong name or header is told now
+	first, err := src.open(files[0]) // a wrong name or header fails now
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// rowLimit ends the reading of a row that goes on and on, as behind a quote that is not closed.
+// rowLimit ends the reading of a row without an end, as behind a quote that is not closed.
 type rowLimit struct {
 	in   io.Reader
 	left int // bytes that the present row may still take
@@ -119,7 +119,7 @@ func (s *quoteScan) skipLine() bool {
 	}
 }
 
-// frame goes past c, the next character.
+// take goes past c, the next character.
 func (s *quoteScan) take(c rune) {
 	_, size, _ := s.in.ReadRune()
 	here := s.at

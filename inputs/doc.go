@@ -21,6 +21,6 @@
 // restored into an Iterator of the same pipeline, with any depth of prefetching
 // and any parallelism.
 //
-// Records are reference counted: whoever receives one releases it. Background
+// Records are reference counted: the receiver of one releases it. Background
 // goroutines end with the Iterator or its context.
 package inputs

@@ -10,7 +10,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// fileKind is what a file holds, told by its first bytes, and how it can be read.
+// fileKind is what a file holds, by its first bytes, and how it can be read.
 type fileKind struct {
 	format string // of Spec.Format; "": none reads it
 	what   string
@@ -168,7 +168,7 @@ func mistakenFile(name, format, expected string) error {
 	return mistaken(name, format, expected, head[:n])
 }
 
-// notA returns the error of a file in which the marks of its format are missing: what it is instead, where that can be told.
+// notA returns the error of a file in which the marks of its format are missing: what it is instead, where that is known.
 func notA(name, format, expected string, err error) error {
 	if other := mistakenFile(name, format, expected); other != nil {
 		return other

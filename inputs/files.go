@@ -44,7 +44,7 @@ func Expand(patterns ...string) ([]string, error) {
 
 var errNoFiles = errors.New("no input files given: name at least one")
 
-// checkFiles fails unless there are files, all of which can be read.
+// checkFiles fails unless there are files and all can be read.
 func checkFiles(files []string) error {
 	if len(files) == 0 {
 		return errNoFiles
@@ -79,7 +79,7 @@ type file struct {
 
 func (f *file) Close() error { return f.f.Close() }
 
-// openFile opens a file; gzip is told by its first bytes, not by the name.
+// openFile opens a file; gzip is detected by its first bytes, not by the name.
 func openFile(name string) (*file, error) { return openUnless(name, nil) }
 
 // openUnless is openFile where plain may tell, by the first bytes, that they only look like gzip.

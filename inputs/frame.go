@@ -11,7 +11,7 @@ import (
 // A Frame is a record whose maker fills its memory anew once the last reference
 // to the record is released: a pipeline that makes one record after the other
 // then allocates nothing. A TensorReader reads it without asking for its columns.
-// Whoever does ask for columns may keep them, as those of any record: such a frame
+// A caller that asks for columns may keep them, as with any record: such a frame
 // is not used again, and its memory is the garbage collector's.
 type Frame struct {
 	schema  *arrow.Schema

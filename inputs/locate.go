@@ -54,7 +54,7 @@ func retrace(n *node, check func(context.Context, arrow.Record) error) *retraced
 	t := &retraced{check: check}
 	var steps []*node
 	for ; n.up != nil; n = n.up {
-		if n.mixes { // positions behind it are others than those of the files
+		if n.mixes { // positions behind it differ from the files'
 			steps = slices.DeleteFunc(steps, func(s *node) bool { return s.byPosition })
 		}
 		if n.again != nil {

@@ -159,7 +159,7 @@ const (
 	thriftStruct
 )
 
-// fields calls f for each field of a struct; f returns false for those that are to be passed over.
+// fields calls f for each field of a struct; f returns false for fields to skip.
 func (t *thriftReader) fields(depth int, f func(id int64, typ byte) (bool, error)) error {
 	if depth > 16 {
 		return errThrift
@@ -222,7 +222,7 @@ func (t *thriftReader) int(typ byte, to *int64) (bool, error) {
 	return true, err
 }
 
-// pageHeader reads Parquet's PageHeader, within which are those of data pages (5; 8 in version 2) and dictionaries.
+// pageHeader reads Parquet's PageHeader, with the headers of data pages (5; 8 in version 2) and dictionaries in it.
 func (t *thriftReader) pageHeader() (h pageHeader, err error) {
 	var definition, repetition int64
 	err = t.fields(0, func(id int64, typ byte) (bool, error) {

@@ -38,7 +38,7 @@ type node struct {
 	up         *node                     // what it is made of; nil: a source
 	again      rowStep                   // what it does to rows one by one; nil: it passes them on
 	byPosition bool                      // again goes by the rows' positions
-	mixes      bool                      // its rows come in another order than those of up, or again
+	mixes      bool                      // its rows come in another order than up's, or again
 	place      func(row int64) DataError // of a source that ends: where a row lies; nil: that is not known
 }
 

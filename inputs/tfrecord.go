@@ -18,8 +18,8 @@ import (
 )
 
 // TFRecord returns the rows of TFRecord files of serialized tf.train.Example
-// messages, gzip or not. Names are those of the features; other features are
-// passed over. Types need not be those of the file: a column takes every value
+// messages, gzip or not. Columns are named after features; other features are
+// skipped. Types need not equal the file's: a column takes every value
 // that its dtype can hold, text too. A feature that is absent, or has no list, is
 // missing. Errors are *DataError with file, record and column; those of a damaged
 // record wrap a *tfrecord.CorruptError, which has its offset.
@@ -48,7 +48,7 @@ const (
 )
 
 // startsRecord reports whether a file starts with the header of a record, whose
-// first bytes may be those of gzip.
+// first bytes may look like gzip's.
 func startsRecord(head []byte) bool {
 	return len(head) >= 12 && binary.LittleEndian.Uint32(head[8:]) == maskedcrc.Of(head[:8])
 }

@@ -12,12 +12,12 @@ import (
 	"github.com/goestimator/goestimator/internal/serving/grpcapi"
 )
 
-// isAdmin reports whether a method is for those who run the server: one that changes what it does, or tells how it is made.
+// isAdmin reports whether a method is for the server's operator: it changes what the server does, or describes it.
 func isAdmin(method string) bool {
 	return method == "/"+grpcapi.ModelService+"/HandleReloadConfigRequest" || strings.HasPrefix(method, "/grpc.reflection.")
 }
 
-// admit returns why a call may not be made; remote says whether other machines reach the port that it came to.
+// admit returns why a call is refused, nil where it is not. remote says whether other machines reach the call's port.
 func (s *Server) admit(ctx context.Context, method string, remote bool) error {
 	switch {
 	case s.o.Token != nil:

@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// keepAliveGrace is how long a server that drains goes on answering on open connections of the REST port, so that replies tell
-// clients to close them. A connection that the server closes first may cross a request on its way, which would be lost.
+// keepAliveGrace is how long a draining server still answers on open connections of the REST port: its replies ask clients to
+// close them. If the server closed a connection first, a request on its way would be lost.
 const keepAliveGrace = 500 * time.Millisecond
 
-// connections are those of an HTTP server.
+// connections counts the open connections of an HTTP server.
 type connections struct {
 	mu     sync.Mutex
 	open   int
@@ -69,7 +69,7 @@ func (c *connections) closeUnused() {
 	}
 }
 
-// closeOnDrain tells clients in replies that their connection will be closed, once the server drains.
+// closeOnDrain asks clients, in each reply, to close their connection once the server drains.
 func (s *Server) closeOnDrain(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if s.draining.Err() != nil {
@@ -79,9 +79,9 @@ func (s *Server) closeOnDrain(h http.Handler) http.Handler {
 	})
 }
 
-// stopREST answers what comes on open connections for the time of a farewell and lets requests finish; it reports
-// whether they did before ctx ended. It closes the port first: else clients that were told to close their connections
-// would open new ones, and the system would cut off those that wait to be accepted when the port closes.
+// stopREST closes the port, answers on open connections for the keep-alive grace and lets requests finish. It reports
+// whether they did before ctx ended. The port is closed first: otherwise clients would open new connections in place of
+// the closed ones, and the system would cut off connections not accepted yet.
 func (s *Server) stopREST(ctx context.Context) bool {
 	for _, l := range s.listeners.rest {
 		_ = l.Close() // Shutdown does it again

@@ -62,7 +62,7 @@ func (l Listen) tcp(what string, port int) (ls []net.Listener, err error) {
 const freePorts = 50
 
 // onLoopback listens at 127.0.0.1 and at [::1], on one port, so that localhost is this server whichever of them a client
-// takes it for; at the one where the machine lacks the other.
+// takes it for; at one of them where the machine does not have the other.
 func onLoopback(listen func(network, address string) (net.Listener, error), port int) ([]net.Listener, error) {
 	for try := 1; ; try++ {
 		four, err := listen("tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
@@ -92,7 +92,7 @@ func onLoopback(listen func(network, address string) (net.Listener, error), port
 	}
 }
 
-// remote reports whether others than this machine reach any of ls.
+// remote reports whether other machines reach any of ls.
 func remote(ls []net.Listener) bool {
 	return slices.ContainsFunc(ls, func(l net.Listener) bool {
 		at, ok := l.Addr().(*net.TCPAddr)
@@ -100,8 +100,8 @@ func remote(ls []net.Listener) bool {
 	})
 }
 
-// listenUnix listens on a Unix socket. A socket that a server has left behind
-// makes way; one that answers, or has no time to, does not.
+// listenUnix listens on a Unix socket. It replaces a socket that no server
+// answers on.
 func listenUnix(path string) (net.Listener, error) {
 	if info, err := os.Lstat(path); err == nil && info.Mode()&os.ModeSocket != 0 {
 		ctx, stop := context.WithTimeout(context.Background(), time.Second)
@@ -145,7 +145,7 @@ func addresses(ls []net.Listener) (at []string) {
 	return at
 }
 
-// firstAddress is the address that clients are told, "" where there is none.
+// firstAddress is the address that the Server reports, "" where there is none.
 func firstAddress(ls []net.Listener) string {
 	if len(ls) == 0 {
 		return ""

@@ -32,7 +32,7 @@ type Options struct {
 	Batching    *Batching // nil: requests do not share runs
 	Overload    *Overload // nil: nothing is refused for its wait
 	NoWarmUp    bool      // warm-up requests in models are not replayed
-	// WarmUpRuns is how often each of them is replayed; 0: once.
+	// WarmUpRuns is how often each warm-up request is replayed; 0: once.
 	WarmUpRuns int
 	Requests   Requests
 
@@ -43,7 +43,7 @@ type Options struct {
 	RequestLogDir string
 	Tracing       *tracing.Options // nil: no spans
 
-	// Drain is how long requests that are going on may take when the Server is told to end; default 30 s.
+	// Drain bounds how long accepted requests may take once the Server ends; default 30 s.
 	Drain time.Duration
 	Log   *slog.Logger
 }
@@ -58,13 +58,13 @@ type Listen struct {
 	Socket string // path of a Unix socket for gRPC, without TLS; "": none
 }
 
-// Batching says that requests share runs, and how.
+// Batching makes requests share runs.
 type Batching struct {
 	batching.Parameters
 	PerModel bool // a version directory may have its own parameters
 }
 
-// Overload says that requests are refused which would wait long.
+// Overload refuses requests that would wait long.
 type Overload struct {
 	Slots    int           // runs of a model at the same time; 0: as many as there are CPUs
 	MaxDelay time.Duration // longest estimated wait; 0: as long as one run takes, or 5 ms

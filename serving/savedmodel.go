@@ -19,8 +19,8 @@ type SavedModelOptions struct {
 	Device device.Device // which computes, of all models; nil: the host
 	// HardPlacement refuses models with ops that the device has no kernel for; else those run on the host.
 	HardPlacement bool
-	Tags          []string     // of the graph of each that is served, exactly these; none: serve
-	Log           *slog.Logger // warned of such ops, once for each version; nil: nobody is
+	Tags          []string     // of the graph that is served, exactly these; none: serve
+	Log           *slog.Logger // where such ops are logged, once for each version; nil: nowhere
 }
 
 // SavedModels loads SavedModels.

@@ -101,8 +101,8 @@ func (s *Server) queued() float64 {
 	return float64(s.waiting.Load())
 }
 
-// Addresses are those that a Server listens at, as host:port or a path; "" where it does not. Where it listens at both
-// addresses of loopback the one of IPv4 is told.
+// Addresses are where a Server listens, as host:port or a path; "" where it does not. Of the two loopback addresses it
+// is the IPv4 one.
 type Addresses struct {
 	GRPC   string `json:"grpc,omitempty"`
 	REST   string `json:"rest,omitempty"`
@@ -126,7 +126,7 @@ func (s *Server) Available() <-chan struct{} { return s.available }
 // Run answers requests until ctx ends. It answers from the beginning, requests
 // for models with UNAVAILABLE until these are loaded; a config whose
 // models cannot be loaded is an error. When ctx ends it is no longer ready, takes no new
-// connections, asks clients to let go of theirs, lets requests finish as long as
+// connections, asks clients to close theirs, lets requests finish for up to
 // Options.Drain, and unloads. It returns nil where all did finish.
 func (s *Server) Run(ctx context.Context) (err error) {
 	if s.o.Tracing != nil {
@@ -162,7 +162,7 @@ func (s *Server) Run(ctx context.Context) (err error) {
 	return err
 }
 
-// serve begins to answer on all ports; broken is told of a port that fails.
+// serve begins to answer on all ports and sends errors of ports to failures.
 func (s *Server) serve(work *sync.WaitGroup, failures chan<- error) {
 	take := func(serve func(net.Listener) error, l net.Listener) {
 		work.Go(func() {
@@ -197,7 +197,7 @@ func (s *Server) serve(work *sync.WaitGroup, failures chan<- error) {
 	s.logListeners()
 }
 
-// logListeners logs where requests are taken, and warns of what strangers can do there.
+// logListeners logs the addresses and warns of what unauthenticated callers can do there.
 func (s *Server) logListeners() {
 	var at []any
 	for _, l := range []struct {
@@ -271,8 +271,8 @@ func (s *Server) Close() error {
 	return errors.Join(err, s.unload())
 }
 
-// unload unloads the models. Requests that were cut off have five seconds to leave them: a run that does not end must not
-// keep the server from ending.
+// unload unloads the models. Requests that were cut off have five seconds to release them: a run that does not end must
+// not keep the server from ending.
 func (s *Server) unload() error {
 	s.memory.Close()
 	ctx, stop := context.WithTimeout(context.Background(), min(s.o.Drain, 5*time.Second))
@@ -305,7 +305,7 @@ func stopGracefully(ctx context.Context, g *grpc.Server) bool {
 	case <-done:
 		return true
 	case <-ctx.Done():
-		g.Stop() // GracefulStop still waits for handlers; whether they end is the models' matter
+		g.Stop() // GracefulStop still waits for handlers, which end when their models do
 		return false
 	}
 }

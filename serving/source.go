@@ -54,7 +54,7 @@ func (m Models) read() (*config.ModelServerConfig, error) {
 	return m.Config, nil
 }
 
-// reloadLimit bounds a reload that nobody waits for.
+// reloadLimit bounds a reload in the background.
 const reloadLimit = 10 * time.Minute
 
 // follow reloads the config when its source has changed, until ctx ends. What was

@@ -31,10 +31,10 @@ func (s *Server) service(entrypoint string) *inference.Service {
 	}
 }
 
-// streamWindow is how much of a request may be on its way, in bytes.
+// streamWindow is the flow-control window of a stream, in bytes.
 const streamWindow = 1 << 20
 
-// Limits of what is answered before it is known who calls.
+// Limits of calls before their token is checked.
 const (
 	maxHeaders      = 64 << 10         // bytes of headers of a request, on all ports
 	maxSmallMessage = 4 << 10          // bytes of a message to the services of health and reflection
@@ -51,7 +51,7 @@ func (s *Server) newGRPC(secure *tls.Config, remote bool) *grpc.Server {
 		grpc.MaxHeaderListSize(maxHeaders), grpc.ConnectionTimeout(s.handshakeTimeout),
 		grpc.ChainUnaryInterceptor(s.registry.Unary, s.logAdmin),
 		grpc.ChainStreamInterceptor(s.registry.Stream, s.logAdminStream, s.endStreams),
-		// Clients may keep connections through proxies alive; those of hosts that are gone are found out.
+		// Clients may keep connections through proxies alive; connections of hosts that are gone are closed.
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second, PermitWithoutStream: true}),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: time.Minute, Timeout: 20 * time.Second}),
 	}
@@ -85,8 +85,8 @@ func (s *Server) metrics() (value func(name string) int64) {
 	}
 }
 
-// endStreams ends streams, such as those that watch the health, when the server
-// drains: they would go on for ever.
+// endStreams ends streams, such as health watches, when the server drains: they
+// would never end by themselves.
 func (s *Server) endStreams(srv any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
 	ctx, stop := context.WithCancel(stream.Context())
 	defer stop()
@@ -103,8 +103,8 @@ type endingStream struct {
 // Context implements grpc.ServerStream.
 func (s endingStream) Context() context.Context { return s.ctx }
 
-// services are the names under which gRPC's health service is asked: those of
-// TensorFlow Serving, the full names, and the server as a whole.
+// services are the names that gRPC's health service knows: TensorFlow Serving's
+// short names, the full names, and the server as a whole.
 var services = []string{"", "PredictionService", "ModelService", grpcapi.PredictionService, grpcapi.ModelService}
 
 func newHealth() *health.Server {

@@ -6,6 +6,6 @@
 //	gomlx predict DIR          predicts with the networks given in DIR/mlp and DIR/cnn
 //
 // It is a module of its own, so that goestimator does not depend on GoMLX. What
-// it is told and answers is described in bench/link.go, the files in DIR in
+// it reads and answers is described in bench/link.go, the files in DIR in
 // bench/given.go. BENCH_THREADS sets the threads.
 package main

@@ -19,7 +19,7 @@ type reply struct {
 }
 
 // serve says that the worker is ready, and then times blocks of steps of a case
-// until it is told to quit.
+// until the command to quit.
 func serve(in io.Reader, out io.Writer, ready reply, step func(name string) error) error {
 	answers := json.NewEncoder(out)
 	if err := answers.Encode(ready); err != nil {

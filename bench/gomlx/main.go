@@ -21,7 +21,7 @@ func main() {
 	}
 }
 
-// worker answers on out what it is told on in, on the data in dir.
+// worker reads commands from in and writes answers to out, on the data in dir.
 type worker func(b backends.Backend, dir string, in io.Reader, out io.Writer) error
 
 // run is the worker; what GoMLX panics with becomes an error.

@@ -95,14 +95,14 @@ func chosen(names string) ([]benchCase, error) {
 	return out, nil
 }
 
-// Seeds of the data: those of the variables are 100 and more.
+// Seeds of the data; seeds of variables are 100 and more.
 const (
 	seedX uint32 = 1 + iota
 	seedIDs
 	seedLabels
 )
 
-// data are the batch that is used in every step: x, ids, labels; those that the case does not have are nil.
+// data returns the batch of every step: x, ids, labels; nil where the case has none.
 func (k *benchCase) data() (x, ids, labels *tensor.Tensor) {
 	x = tensor.New(tensor.Float32, append([]int{k.Batch}, k.Dims...)...)
 	uniform(tensor.Values[float32](x), seedX, 1)

@@ -14,7 +14,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// casesRun does a few steps of every benchmark's case, smaller, on both devices: losses are those of the processor, in
+// casesRun does a few steps of every benchmark's case, smaller, on both devices: losses equal the processor's, in
 // float32 and in the case's precision.
 func casesRun(ctx context.Context, g *gpu) (string, error) {
 	var errs []error

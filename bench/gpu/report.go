@@ -21,7 +21,7 @@ type report struct {
 	Missing  []string  `json:"missing,omitempty"`
 }
 
-// row is one contender of a case. Times are those of a step; Milliseconds is the median of the blocks.
+// row is one contender of a case. Times are per step; Milliseconds is the median of the blocks.
 type row struct {
 	Case         string    `json:"case"`
 	Batch        int       `json:"batch"`

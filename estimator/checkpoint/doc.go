@@ -4,7 +4,7 @@
 //
 // # Safety
 //
-// A Saver, of which a directory has one (the chief's), writes in this order: the
+// A directory has one Saver, the chief's. It writes in this order: the
 // data file under a temporary name, fsync, rename; the index likewise; fsync of
 // the directory; the list likewise; only then it deletes old checkpoints. A crash
 // or power cut at any moment leaves a loadable checkpoint once there was one.

@@ -25,7 +25,7 @@ type Attempt struct {
 	Err    error
 }
 
-// UnloadableError says that a directory holds checkpoints of which none loads.
+// UnloadableError says that a directory holds checkpoints and none of them loads.
 // Nothing was changed in it.
 type UnloadableError struct {
 	Dir   string

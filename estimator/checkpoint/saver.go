@@ -19,7 +19,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// The points of a save, besides those of package bundle, where a crash is worth
+// The points of a save, besides package bundle's, where a crash is worth
 // simulating.
 var (
 	fpStart         = failpoint.New("checkpoint/start")
@@ -232,7 +232,7 @@ func (s *Saver) save(ctx context.Context, prefix string, snap Snapshot) error {
 	return fpDone.Here()
 }
 
-// list puts a new checkpoint at the list's end and takes off those to delete.
+// list appends a new checkpoint to the list and returns the ones to delete.
 // Where the list cannot be written, it stays as it was.
 func (s *Saver) list(e Entry) error {
 	kept, lastPreserved, deleting := s.kept, s.lastPreserved, s.deleting

@@ -27,7 +27,7 @@ type Snapshot struct {
 	Step int64
 	// Tensors by name. GlobalStep is added; where it is given it must equal Step.
 	Tensors map[string]*tensor.Tensor
-	// Parts are further tensors, and slices of partitioned ones; those of one name
+	// Parts are further tensors, and slices of partitioned ones; slices of one name
 	// must cover it exactly once. They are asked for one after the other, once, and
 	// each is written before the next, so that they may be made as they are asked
 	// for. An error ends the save. Nil: there are none.

@@ -9,7 +9,7 @@ import (
 // Store keeps the checkpoints of one training run. A Saver is one on disk;
 // NewMemory gives one for tests.
 type Store interface {
-	// Save writes a checkpoint, then deletes those that need not be kept. It
+	// Save writes a checkpoint, then deletes the ones that need not be kept. It
 	// returns the new one's prefix.
 	Save(ctx context.Context, s Snapshot) (prefix string, err error)
 	// OpenLatest opens the newest checkpoint that passes verification. The error

@@ -20,7 +20,7 @@ type Prediction struct {
 	Outputs   map[string]Tensor
 }
 
-// Predict runs a model; outputs names those to return, none for all.
+// Predict runs a model; outputs names the outputs to return; none: all.
 func (c *Client) Predict(ctx context.Context, m Model, in Inputs, outputs ...string) (*Prediction, error) {
 	req := &apis.PredictRequest{ModelSpec: m.spec(), OutputFilter: outputs, Inputs: make(map[string]*tensor_go_proto.TensorProto, len(in))}
 	for name, v := range in {

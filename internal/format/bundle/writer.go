@@ -31,7 +31,7 @@ var (
 	fpDirSynced    = failpoint.New("bundle/dir-synced")
 )
 
-// tableOptions are those of TensorFlow's index writer.
+// tableOptions equal TensorFlow's index writer's.
 var tableOptions = &opt.Options{
 	Compression: opt.NoCompression, BlockSize: 262144, BlockRestartInterval: 16,
 }

@@ -54,7 +54,7 @@ func FromGraphDef(gd *graph_go_proto.GraphDef) (*graph.Graph, error) {
 	return g, nil
 }
 
-// maxOutputs bounds the outputs of one node, maxAllOutputs those of a graph, so
+// maxOutputs bounds the outputs of one node, maxAllOutputs of a graph, so
 // that a few damaged bytes cannot claim much memory.
 const (
 	maxOutputs    = 1 << 16

@@ -19,7 +19,7 @@ const maxRank = 254
 
 // ViewTensorProto returns a tensor that shares p's memory where p lays the elements out as a tensor does, else a copy, for
 // which the account pays: p must not change while the tensor is in use. It reads what TensorFlow's runtime reads of a
-// request: raw content or typed values, of which fewer than elements repeat the last, none are zeros, and more are left out.
+// request: raw content or typed values. Too few values repeat the last, none are zeros, and surplus ones are left out.
 // In contrast to FromTensorProto, names of dimensions and unknown fields are passed over, since nothing is written back.
 func ViewTensorProto(p *tensor_go_proto.TensorProto, a *budget.Account) (*tensor.Tensor, error) {
 	d := tensor.DType(p.GetDtype())
@@ -83,7 +83,7 @@ const maxViewed = budget.Expansion
 var ErrExpands = errors.New("the tensor is too large")
 
 // expand takes the memory of few values that stand for very many. Strings count as often as they are repeated, though
-// they lie in one place: whoever copies or writes them does so each time.
+// they lie in one place, and are copied or written as often as they count.
 func (w view) expand(bytes int) error {
 	if bytes > maxViewed {
 		return fmt.Errorf("%w: %d elements given by fewer values take %d bytes, and may take %d", ErrExpands, w.n, bytes, maxViewed)
@@ -113,7 +113,7 @@ func (w view) strings() ([][]byte, error) {
 	return out, nil
 }
 
-// repeatedSize is what n strings take of which the last of vals is the rest, at most math.MaxInt.
+// repeatedSize is what n strings take where the last of vals repeats, at most math.MaxInt.
 func repeatedSize(vals [][]byte, n int) int {
 	size, last := 0, 0
 	for _, v := range vals {

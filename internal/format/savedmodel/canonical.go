@@ -81,7 +81,7 @@ func (w *wire) signature(s *pb.SignatureDef) {
 	w.message(&pb.SignatureDef{MethodName: s.GetMethodName(), Defaults: s.GetDefaults()})
 }
 
-// tensorInfo adds the encoding, of which a name is the only one that comes first, and the rest.
+// tensorInfo adds the encoding, a name first where that is the encoding, and the rest.
 func (w *wire) tensorInfo(t *pb.TensorInfo) {
 	rest := &pb.TensorInfo{Dtype: t.GetDtype(), TensorShape: t.GetTensorShape()}
 	if _, ok := t.GetEncoding().(*pb.TensorInfo_Name); ok {

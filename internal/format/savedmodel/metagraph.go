@@ -20,7 +20,7 @@ import (
 type MetaGraph struct {
 	Dir        string       // of the SavedModel, absolute
 	Tags       []string     // sorted
-	Graph      *graph.Graph // checked: unique names, edges that lead somewhere, no cycle but those of loops
+	Graph      *graph.Graph // checked: unique names, edges that lead somewhere, no cycle outside loops
 	Signatures map[string]*pb.SignatureDef
 	Proto      *pb.MetaGraphDef // what else there is: the saver, collections, the object graph
 	Assets     []Asset
@@ -57,7 +57,7 @@ func newMetaGraph(m *Model, p *pb.MetaGraphDef) (*MetaGraph, error) {
 	return out, out.readInitOps()
 }
 
-// readAssets resolves the files: those of the MetaGraphDef, else those of the collection in which graphs of TensorFlow 1
+// readAssets resolves the files: from the MetaGraphDef, else from the collection in which graphs of TensorFlow 1
 // have them.
 func (g *MetaGraph) readAssets() error {
 	for _, a := range g.Proto.GetAssetFileDef() {

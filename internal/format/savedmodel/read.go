@@ -129,7 +129,7 @@ func (m *Model) Tags() [][]string {
 }
 
 // MetaGraph returns the graph that has exactly these tags, in any order. The error
-// of an unknown set lists those that there are.
+// of an unknown set lists the existing ones.
 func (m *Model) MetaGraph(tags ...string) (*MetaGraph, error) {
 	want := slices.Compact(slices.Sorted(slices.Values(tags)))
 	have := m.Tags()

@@ -83,7 +83,7 @@ func (w Writing) fill(fsys atomicfile.FS, dir string) error {
 	return writeFile(fsys, filepath.Join(dir, BinaryFile), data)
 }
 
-// addFingerprint writes the fingerprint of a model with that file, of which the variables are there.
+// addFingerprint writes the fingerprint of a model with that file; its variables are written already.
 func (w Writing) addFingerprint(fsys atomicfile.FS, dir string, file []byte) error {
 	var index []byte
 	if w.Variables != nil {

@@ -4,5 +4,5 @@
 //
 // It accepts what protocol buffers accept: fields in any order, packed and
 // unpacked numbers, messages in parts that are merged, unknown fields. Malformed
-// bytes are told, never a panic. What it returns aliases the example's bytes.
+// bytes are reported, never a panic. What it returns aliases the example's bytes.
 package tfexample

@@ -6,12 +6,12 @@ import (
 	"math"
 )
 
-// A message may be of very many very small fields: each function below looks at ctx after so many, and reports false
+// A message may have very many small fields: each function below checks ctx after so many of them, and reports false
 // (Count: -1) once it has ended.
 const checkEvery = 1 << 12
 
-// mergedMessage is a message that came in parts: protocol buffers are merged by concatenation. The usual case of one part
-// copies nothing; further ones cost what they hold, however many there are.
+// mergedMessage is a message that came in parts: protocol buffers are merged by concatenation. One part, the usual case,
+// is not copied; each further part is copied once.
 type mergedMessage struct {
 	data []byte
 	own  bool // data is a copy, to which is appended
@@ -51,7 +51,7 @@ func EachFeature(ctx context.Context, example []byte, f func(name, feature []byt
 	return true
 }
 
-// decoder goes through an example.
+// decoder reads the fields of an example.
 type decoder struct {
 	ctx  context.Context
 	f    func(name, feature []byte) bool
@@ -122,7 +122,7 @@ func (k Kind) String() string {
 
 // List returns the list of a feature, to be counted and read by the functions
 // below; ok is false where the bytes are malformed. Of a feature with several, which no writer makes, the
-// last one counts, merged with those of its kind directly before it.
+// last one counts, merged with the lists of its kind directly before it.
 func List(ctx context.Context, feature []byte) (kind Kind, data []byte, ok bool) {
 	var list mergedMessage
 	for n := 1; len(feature) > 0; n++ {

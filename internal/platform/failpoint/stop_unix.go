@@ -9,7 +9,7 @@ import (
 )
 
 // handling is how many times a process that was continued sleeps for a millisecond, so that
-// it handles signals before it goes on. One long sleep would pass while it stands still.
+// it handles signals before it continues. One long sleep would pass while it stands still.
 const handling = 100
 
 // stop stops this process until it gets SIGCONT.

@@ -51,7 +51,7 @@ func copyAll(w io.Writer, r io.Reader) {
 	}
 }
 
-// started closes the child's ends, of which it has its own copies by now.
+// started closes our copies of the child's ends; the child has its own by now.
 func (o *outputs) started() {
 	for _, w := range o.write {
 		w.Close()

@@ -4,7 +4,7 @@ package spelling
 import "strings"
 
 // Nearest returns the known name most like name, the first of several, or "" where
-// none is like it: the shortest that begins with it, else one of which a third of the
+// none is like it: the shortest that begins with it, else a name where a third of the
 // letters differ, or two.
 func Nearest(name string, known []string) string {
 	if whole := beginning(name, known); whole != "" {

@@ -1,4 +1,4 @@
-// Package waiting tells in the log for whom a task waits, as long as it does.
+// Package waiting logs what a task waits for, as long as it waits.
 package waiting
 
 import (
@@ -8,16 +8,16 @@ import (
 	"time"
 )
 
-// Interval is how often a task tells for whom it waits.
+// Interval is the time between two reports.
 const Interval = 10 * time.Second
 
-// Target is somebody who is waited for, or something.
+// Target is a task, or something else, that is waited for.
 type Target struct {
 	Name   string // "/job:ps/task:1 at host:port"
-	Reason string // "connection refused"; "": nobody knows
+	Reason string // "connection refused"; "": unknown
 }
 
-// Text is what is told after a while of waiting: "waiting for /job:ps/task:1 at
+// Text is the log line after a while of waiting: "waiting for /job:ps/task:1 at
 // host:port (12 s): connection refused".
 func (f Target) Text(waited time.Duration) string {
 	s := fmt.Sprintf("waiting for %s (%d s)", f.Name, int(waited.Seconds()))
@@ -27,14 +27,14 @@ func (f Target) Text(waited time.Duration) string {
 	return s
 }
 
-// Wait is a wait that its caller looks at again and again.
+// Wait is a wait that its caller polls.
 type Wait struct{ began, reported time.Time }
 
 // Begin begins a wait.
 func Begin(now time.Time) Wait { return Wait{now, now} }
 
-// Due reports whether it is time to tell, which it is every ten seconds, and how
-// long the wait has been.
+// Due reports whether a report is due, as it is every Interval, and how long the
+// wait has been.
 func (w *Wait) Due(now time.Time) (waited time.Duration, due bool) {
 	if now.Sub(w.reported) < Interval {
 		return 0, false
@@ -43,7 +43,7 @@ func (w *Wait) Due(now time.Time) (waited time.Duration, due bool) {
 	return now.Sub(w.began), true
 }
 
-// Report tells, where it is time to, for whom the caller waits.
+// Report logs what the caller waits for, where a report is due.
 func (w *Wait) Report(log *slog.Logger, targets func() []Target) {
 	if waited, due := w.Due(time.Now()); due {
 		report(log, targets(), waited)
@@ -56,8 +56,8 @@ func report(log *slog.Logger, list []Target, waited time.Duration) {
 	}
 }
 
-// ReportEvery tells every ten seconds, until stop is called, for whom the caller waits.
-// It asks whom each time.
+// ReportEvery logs every Interval, until stop is called, what the caller waits for.
+// It asks targets each time.
 func ReportEvery(log *slog.Logger, targets func(context.Context) []Target) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})

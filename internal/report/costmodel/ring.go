@@ -24,7 +24,7 @@ func Ring(c Cluster, j Job) Prediction {
 	return p
 }
 
-// allReduce is the time of one bucket: 2(n-1) rounds, in each of which every
+// allReduce is the time of one bucket: 2(n-1) rounds. In each round every
 // worker sends an n-th of it to the next, and half of which add what arrives; or,
 // if it is small, one round in which every worker sends it to all others.
 func (c Cluster) allReduce(j Job) float64 {
@@ -38,7 +38,7 @@ func (c Cluster) allReduce(j Job) float64 {
 	return 2*(n-1)*c.round(1, bytes/n) + (n-1)*per(bytes/n, j.Add)
 }
 
-// allGather is the time of n-1 rounds, in each of which every worker sends one worker's rows.
+// allGather is the time of n-1 rounds; in each every worker sends one worker's rows.
 func (c Cluster) allGather(bytes float64) float64 {
 	if bytes == 0 {
 		return 0

@@ -9,7 +9,7 @@ func Synchronous(c Cluster, j Job) Prediction {
 	wait := j.straggle(c.Workers-j.Backup, c.Workers)
 	bytes := j.Dense + j.Rows
 	arrive, apply := c.spread(bytes, used), per(bytes/float64(c.Servers), j.Apply)
-	// Applying goes on while more arrives: the slower of the two, and one of the other.
+	// Applying overlaps with receiving: the slower of the two, and one message of the other.
 	single := per(bytes/float64(c.Servers), c.Bandwidth)
 	latency := c.latency(n * float64(c.Servers))
 	push := 2*latency + max(arrive+apply, single+used*apply)

@@ -35,7 +35,7 @@ func simulateRing(e *engine, j Job, steps int) Simulated {
 	return Simulated{Step: e.now / float64(steps), Rate: float64(n) / e.now, Bytes: r.bytes / float64(n)}
 }
 
-// step starts a worker's computing, on the way of which its buckets become ready.
+// step starts a worker's computation, during which its buckets become ready.
 func (r *ring) step(i int) {
 	compute := r.e.compute(r.j)
 	for k := range r.parts {

@@ -9,7 +9,7 @@ type psWorker struct {
 	port
 	index   int
 	version int // of the values that it pulled
-	pending int // messages until it goes on
+	pending int // messages until it continues
 }
 
 // psServer is one parameter server.
@@ -56,7 +56,7 @@ func (p *psJob) each(w *psWorker, do func(*psServer)) {
 	}
 }
 
-// arrive goes on when the last of a worker's messages has come.
+// arrive continues when the last of a worker's messages has come.
 func (w *psWorker) arrive(then func()) {
 	if w.pending--; w.pending == 0 {
 		then()
@@ -91,7 +91,7 @@ func (p *psJob) push(w *psWorker) {
 	})
 }
 
-// pushed is when all servers have told that they are done with a worker's gradients.
+// pushed runs when all servers have applied a worker's gradients.
 func (p *psJob) pushed(w *psWorker) {
 	p.steps++
 	switch {

@@ -13,8 +13,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Limited registers services that strangers may call, such as that of the health, or whose messages are small. gRPC's own
-// limits are of all services of a server.
+// Limited registers services that unauthenticated callers may use, such as health, or whose messages are small. gRPC's own
+// limits apply to all services of a server.
 type Limited struct {
 	grpc.ServiceRegistrar
 	Limit    int           // bytes of a message, also decompressed

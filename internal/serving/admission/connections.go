@@ -15,7 +15,7 @@ type perConnection struct {
 	limit int // 0: any number
 
 	mu    sync.Mutex
-	calls map[net.Addr]int // by the address as gRPC has it, of which each connection has its own
+	calls map[net.Addr]int // by gRPC's address of the connection, one per connection
 }
 
 // begin counts a call until its end.

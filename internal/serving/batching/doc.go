@@ -10,7 +10,7 @@
 // queue.
 //
 // One request cannot spoil another: feeds of another type than the signature's
-// do not enter a batch, those of other shapes share one only with their like, and
+// do not enter a batch, requests of other shapes share one only with their like, and
 // where a batch fails for its arguments its requests run again, each alone. Where
 // the signature leaves a size open and padding is off, requests that differ in it
 // from the first one of their batch are refused, with TensorFlow Serving's text;

@@ -43,7 +43,7 @@ func (m *Model) Close() error {
 	return m.inner.Close()
 }
 
-// Run implements servable.Model. Beside the model's own errors there are those of TensorFlow Serving's batching:
+// Run implements servable.Model. It returns the model's own errors and TensorFlow Serving's batching errors:
 // Unavailable where the queue is full, ResourceExhausted where the deadline passed in it, InvalidArgument and
 // FailedPrecondition for feeds or results that are no batch.
 func (m *Model) Run(ctx context.Context, feeds map[string]*tensor.Tensor, fetches []string) ([]*tensor.Tensor, error) {
@@ -160,8 +160,8 @@ func inputs(sigs map[string]*pb.SignatureDef) map[string]input {
 	return all
 }
 
-// batchable says whether feeds may share a batch: those that the model refuses, or that have no batch dimension, go to the
-// model alone. Odd ones have other shapes than the signature says, which binds nobody.
+// batchable says whether feeds may share a batch: feeds that the model refuses, or that have no batch dimension, go to
+// the model alone. Odd ones have other shapes than the signature says, which binds nobody.
 func (m *Model) batchable(feeds map[string]*tensor.Tensor) (batchable, irregular bool) {
 	for name, t := range feeds {
 		in, known := m.inputs[name]

@@ -33,7 +33,7 @@ type Parameters struct {
 	MaxExecutionBatchSize     int           // rows of a batch where requests are split; 0: MaxBatchSize
 }
 
-// Defaults are those of TensorFlow Serving.
+// Defaults returns TensorFlow Serving's defaults.
 func Defaults() Parameters {
 	return Parameters{MaxBatchSize: 1000, MaxEnqueuedBatches: 10, NumBatchThreads: runtime.NumCPU(), ThreadPoolName: "batch_threads"}
 }

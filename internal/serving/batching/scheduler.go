@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// BatchStats says what became of one batch.
+// BatchStats describes one batch that ran.
 type BatchStats struct {
 	Model   servable.ID
 	Pool    string          // Options.Name of the scheduler
@@ -24,7 +24,7 @@ type BatchStats struct {
 	Err     error
 }
 
-// An Observer is told of every batch after it ran. It is called by several workers at once.
+// An Observer receives the statistics of each batch after it ran. It is called by several workers at once.
 type Observer interface{ Batch(BatchStats) }
 
 // Options of a Scheduler.
@@ -117,7 +117,7 @@ func (s *Scheduler) next(now time.Time) *batch {
 }
 
 // start makes the context of the batch's run: it has the latest deadline of its requests, and ends when the last caller
-// gives up. Its values, such as a trace, are those of the first request, but for the account, which is of all together.
+// gives up. Its values, such as a trace, come from the first request, but the account is of all together.
 func (b *batch) start(now time.Time) {
 	b.started = true
 	b.waiting = len(b.tasks)
@@ -243,8 +243,7 @@ func (s *Scheduler) removeQueue(q *queue) {
 	s.active = slices.DeleteFunc(s.active, func(o *queue) bool { return o == q })
 }
 
-// finishExcept ends the tasks of a batch but those that are run: their callers, who have given up or whose feeds do not fit,
-// wait for nobody's run.
+// finishExcept ends the tasks of a batch that are not run: their callers have given up, or their feeds do not fit.
 func (s *Scheduler) finishExcept(b *batch, run []*task) {
 	if len(run) == len(b.tasks) {
 		return

@@ -11,19 +11,19 @@ type Account struct {
 	s *Server
 
 	mu       sync.Mutex
-	requests int64 // whose account it is
+	requests int64 // how many requests share the account
 	received int64 // their bytes, decompressed
 	expand   int64 // requests that have values which stand for many
 	padding  struct{ rows, elements int }
-	others   int64 // bytes of what the request makes large that other accounts hold
-	used     int64 // of what the request makes large
-	model    int64 // of what the model takes for the rows that were sent
+	others   int64 // bytes sized by the requests, held by other accounts
+	used     int64 // sized by the requests
+	model    int64 // of the model, for rows that were sent
 	reserved int64 // of the Server, for both
 	closed   bool
 	refused  *Error
 }
 
-// Shares of the Server are taken in steps of chunk, and given back once spare are too many.
+// An account reserves from the Server in steps of chunk and keeps up to maxUnused bytes that it does not use.
 const (
 	chunk     = 16 << 10
 	maxUnused = 256 << 10
@@ -37,7 +37,7 @@ func (s *Server) Open() *Account {
 	return &Account{s: s, requests: 1}
 }
 
-// Server returns whose account it is; nil: nobody's.
+// Server returns how many requests share the account; nil: nobody's.
 func (a *Account) Server() *Server {
 	if a == nil {
 		return nil
@@ -45,7 +45,7 @@ func (a *Account) Server() *Server {
 	return a.s
 }
 
-// Combine begins the account of what requests do together: it may hold the sum of what each may, less what they hold. Close ends it.
+// Combine begins the account of what requests do together. Its limit is the sum of theirs, less what they hold. Close ends it.
 func Combine(of []*Account) *Account {
 	var j *Account
 	for _, a := range of {
@@ -65,7 +65,7 @@ func Combine(of []*Account) *Account {
 	return j
 }
 
-// Received notes that n bytes of the request are here, decompressed; that they are held is Reserve's to count.
+// Received notes that n bytes of the request have arrived, decompressed. It does not count them as held.
 func (a *Account) Received(n int) {
 	if a == nil {
 		return
@@ -75,7 +75,7 @@ func (a *Account) Received(n int) {
 	a.received += int64(n)
 }
 
-// SentBytesFor reports whether n things may be what the request was sent for, one by one: it has as many bytes.
+// SentBytesFor reports whether the request has at least n bytes, so that n values may have been sent one by one.
 func (a *Account) SentBytesFor(n int) bool {
 	if a == nil {
 		return true
@@ -85,8 +85,7 @@ func (a *Account) SentBytesFor(n int) bool {
 	return int64(n) <= a.received
 }
 
-// Pad notes that so many rows, and elements of all rows, of the batch that the requests run in next were not sent: the batch was
-// filled up with them.
+// Pad notes how many rows, and elements of all rows, of the next batch are padding.
 func (a *Account) Pad(rows, elements int) {
 	if a == nil {
 		return
@@ -96,7 +95,7 @@ func (a *Account) Pad(rows, elements int) {
 	a.padding.rows, a.padding.elements = rows, elements
 }
 
-// WithoutPadding returns how many of the rows and elements of a batch it was not filled up with.
+// WithoutPadding returns the numbers of rows and elements of a batch without its padding.
 func (a *Account) WithoutPadding(rows, elements int) (int, int) {
 	if a == nil {
 		return rows, elements
@@ -106,7 +105,7 @@ func (a *Account) WithoutPadding(rows, elements int) (int, int) {
 	return max(rows-a.padding.rows, 0), max(elements-a.padding.elements, 0)
 }
 
-// AllowExpansion notes that a few values stand for many, for which a request may take Expansion besides.
+// AllowExpansion notes that a few values stand for many; the limit grows by Expansion.
 func (a *Account) AllowExpansion() {
 	if a == nil {
 		return
@@ -116,14 +115,14 @@ func (a *Account) AllowExpansion() {
 	a.expand = a.requests
 }
 
-// Reserve counts n bytes that are about to be allocated. Its error is an *Error: they must not be.
+// Reserve counts n bytes that are about to be allocated. It fails with an *Error where the limit does not allow them.
 func (a *Account) Reserve(n int) error { return a.reserve(int64(n), false) }
 
-// ReserveModel is Reserve of what a model computes for rows that were sent in full: what the bytes of the request allow does
-// not bound it.
+// ReserveModel is Reserve for what a model computes for rows that were sent in full. The size of the request does not
+// bound it.
 func (a *Account) ReserveModel(n int) error { return a.reserve(int64(n), true) }
 
-// ReserveArray is Reserve of count things of so many bytes each.
+// ReserveArray is Reserve of count values of size bytes each.
 func (a *Account) ReserveArray(count, size int) error {
 	if size > 0 && count > math.MaxInt64/2/size {
 		return a.reserve(math.MaxInt64/2, false)
@@ -142,7 +141,7 @@ func (a *Account) reserve(n int64, model bool) error {
 	defer a.mu.Unlock()
 	allowed, limit := a.allowed(), a.limit()
 	switch {
-	case a.closed: // nobody would give it back
+	case a.closed: // nothing would release it
 		return a.refuse(&Error{Asked: n, Received: a.received})
 	case !model && n > allowed-a.used-a.others:
 		return a.refuse(&Error{Asked: n, Held: a.used, Allowed: allowed, Received: a.received})
@@ -166,7 +165,7 @@ func (a *Account) reserve(n int64, model bool) error {
 	return nil
 }
 
-// allowed is how much the requests may make of their bytes.
+// allowed is the limit that follows from the size of the requests.
 func (a *Account) allowed() int64 {
 	if a.s.limits.Request > 0 {
 		return a.limit()
@@ -175,7 +174,7 @@ func (a *Account) allowed() int64 {
 	return min(n, a.s.limits.Server)
 }
 
-// limit is the most that the requests may hold, whatever their bytes.
+// limit is what the requests may hold, independent of their size.
 func (a *Account) limit() int64 {
 	l := a.s.limits
 	if l.Request == 0 || l.Request > l.Server/a.requests {
@@ -184,7 +183,7 @@ func (a *Account) limit() int64 {
 	return l.Request * a.requests
 }
 
-// Fits reports whether Reserve of n bytes would do now, without refusing anything.
+// Fits reports whether Reserve of n bytes would succeed now.
 func (a *Account) Fits(n int) bool { return a.fits(int64(n), false) }
 
 // FitsModel is Fits of ReserveModel.
@@ -207,7 +206,7 @@ func (a *Account) refuse(e *Error) error {
 	return e
 }
 
-// Refused returns the first error that the account gave; nil: none.
+// Refused returns the account's first error; nil: none.
 func (a *Account) Refused() *Error {
 	if a == nil {
 		return nil
@@ -217,7 +216,7 @@ func (a *Account) Refused() *Error {
 	return a.refused
 }
 
-// Release counts n bytes of Reserve that nobody needs any more.
+// Release gives back n bytes of Reserve.
 func (a *Account) Release(n int) { a.release(int64(n), false) }
 
 // ReleaseModel is Release of ReserveModel.
@@ -256,7 +255,7 @@ func (a *Account) Mark() (m Mark) {
 	return Mark{a.used, a.model}
 }
 
-// ReleaseSince gives back what was taken since the mark, but for kept bytes of it.
+// ReleaseSince releases what was reserved since the mark, except kept bytes.
 func (a *Account) ReleaseSince(to Mark, kept int) {
 	if a == nil {
 		return
@@ -277,7 +276,7 @@ func (a *Account) Held() int64 {
 	return m.used + m.model
 }
 
-// Detach moves n bytes of Reserve out of the account, which may be closed before they are given back: by release, once.
+// Detach moves n bytes of Reserve out of the account, which may be closed earlier than they are released by calling release.
 func (a *Account) Detach(n int) (release func()) {
 	if a == nil || n <= 0 {
 		return func() {}
@@ -293,8 +292,8 @@ func (a *Account) Detach(n int) (release func()) {
 	})
 }
 
-// Transfer moves n bytes, which a result takes, to the account that pays for them from now on, as for what a model takes. The
-// Server counts them all the time; the new account takes what a does not hold.
+// Transfer moves the n bytes of a result to another account, as model memory. The Server counts them all the time; the new
+// account reserves what a does not hold.
 func (a *Account) Transfer(n int, to *Account) error {
 	if a == nil || to == nil {
 		return to.ReserveModel(n)
@@ -308,7 +307,7 @@ func (a *Account) Transfer(n int, to *Account) error {
 	return to.reserve(int64(n)-moved, true)
 }
 
-// withdraw takes up to n bytes out of the account, which the Server goes on counting.
+// withdraw takes up to n bytes out of the account; the Server still counts them.
 func (a *Account) withdraw(n int64) int64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -320,7 +319,7 @@ func (a *Account) withdraw(n int64) int64 {
 	return model + used
 }
 
-// deposit puts n bytes that the Server counts into the account.
+// deposit puts n bytes, which the Server counts already, into the account.
 func (a *Account) deposit(n int64) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -1,15 +1,14 @@
-// Package budget counts the memory that the requests of a server take, before they take it.
+// Package budget accounts for the memory of a server's requests before it is allocated.
 //
-// A Server is what all requests may hold together, an Account what one of them may. Whoever is about to allocate for a
-// request what the request can make large calls Reserve, and Release when that is garbage; Close gives back what is left,
+// A Server limits what all requests hold together, an Account what one request holds. Code calls Reserve before it
+// allocates memory whose size the request decides, and Release when that memory is garbage. Close releases the rest,
 // however the request ended. An Account travels in the context of its request. A nil Account allows everything, so that
-// code which also serves others, such as the loading of models, needs no case of its own.
+// code that also runs without a request, such as the loading of models, needs no case of its own.
 //
-// What a request may hold grows with its bytes: an amplification that its author chose ends there. What a model computes
-// for rows that were sent one by one, its answer and that as text included, is the model's own affair, and bounded by the
-// Server alone: ReserveModel. What it computes for rows that a shape stands for, and what values of the request make large (the
-// sizes of a Fill, say), is the request's: Reserve.
+// A request's limit grows with its size in bytes, which bounds amplification attacks. What a model computes for rows that
+// were sent in full, its answer included, is bounded by the Server alone (ReserveModel). What it computes for rows that only
+// a shape declares, or for values that stand for many (the sizes of a Fill), counts against the request's limit (Reserve).
 //
-// The counts are of live memory. That the collector follows is this package's business too: it is run where much was
-// given back since it last ran, and memory goes back to the system once large requests have ended.
+// The counts are of live memory. The package also runs the garbage collector when much was released since its last run,
+// and returns memory to the system once large requests have ended.
 package budget

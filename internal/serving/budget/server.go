@@ -26,7 +26,7 @@ type Limits struct {
 	Request int64 // each; 0: as many as its own bytes allow, and no more than Server
 }
 
-// unknown is Limits.Server where the system does not tell how much memory there is.
+// unknown is Limits.Server where the system's memory size is not known.
 const unknown = 8 << 30
 
 func (l *Limits) setDefaults() {
@@ -42,7 +42,7 @@ func (l *Limits) setDefaults() {
 	}
 }
 
-// A Server is what all requests of a server may hold.
+// A Server limits what all requests of a server hold.
 type Server struct {
 	limits  Limits
 	used    atomic.Int64
@@ -58,7 +58,7 @@ type Server struct {
 	isClosed      bool
 }
 
-// NewServer returns the Server of these limits; Close ends what it does by itself.
+// NewServer returns a Server with these limits; Close stops its timer.
 func NewServer(l Limits) *Server {
 	l.setDefaults()
 	return &Server{limits: l, start: time.Now()}
@@ -90,13 +90,13 @@ func (s *Server) reserve(n int64) bool {
 func (s *Server) release(n int64) { s.used.Add(-n) }
 
 const (
-	largeReserve = 1 << 20  // the smallest piece before which the collector may run
-	garbageLimit = 32 << 20 // garbage that is left alone; besides an eighth of what is in use
+	largeReserve = 1 << 20  // the smallest reservation before which the collector may run
+	garbageLimit = 32 << 20 // garbage that is tolerated, as is an eighth of what is in use
 	freeDelay    = time.Second
 )
 
-// collect runs the collector where what was given back is much: a large piece is about to be taken, and the collector's
-// own time, when the heap has doubled, may be far.
+// collect runs the garbage collector before a large reservation where much was released: the collector's own trigger, a heap
+// of twice the size, may be far.
 func (s *Server) collect() {
 	s.lastLarge.Store(int64(time.Since(s.start)))
 	if s.garbage.Load() <= max(garbageLimit, s.used.Load()/8) || !s.collecting.TryLock() {
@@ -108,10 +108,10 @@ func (s *Server) collect() {
 	s.scheduleFree()
 }
 
-// scheduleFree sees to it that the memory of large requests goes back to the system once there are none.
+// scheduleFree schedules the return of memory to the system after large requests.
 func (s *Server) scheduleFree() {
 	if s.garbage.Load() > garbageLimit {
-		s.lastLarge.Store(int64(time.Since(s.start))) // many small ones are as good as a large one
+		s.lastLarge.Store(int64(time.Since(s.start))) // many small releases count as a large one
 	}
 	if s.lastLarge.Load() == 0 || s.freeScheduled.Load() { // free looks at busy again after it has disarmed
 		return
@@ -124,13 +124,13 @@ func (s *Server) scheduleFree() {
 	}
 }
 
-// FreeSoon sees to it that memory goes back to the system as after large requests: something else has given up much.
+// FreeSoon schedules the return of memory to the system, as after large requests.
 func (s *Server) FreeSoon() {
 	s.lastLarge.Store(int64(time.Since(s.start)))
 	s.scheduleFree()
 }
 
-// free gives memory back, or waits where large requests are still coming.
+// free returns memory to the system, or waits while large requests are still coming.
 func (s *Server) free() {
 	s.mu.Lock()
 	if s.isClosed {
@@ -153,7 +153,7 @@ func (s *Server) free() {
 	debug.FreeOSMemory()
 }
 
-// Close ends what the Server does by itself.
+// Close stops the Server's timer.
 func (s *Server) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

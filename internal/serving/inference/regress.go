@@ -85,7 +85,7 @@ func (t task) regressions(a *budget.Account, n int, outs map[string]*tensor.Tens
 	return r, nil
 }
 
-// checkStorage refuses a tensor whose elements are not those of its shape.
+// checkStorage refuses a tensor whose elements do not fit its shape.
 func checkStorage(t *tensor.Tensor) error {
 	if n := t.Len(); t.DType == tensor.String && len(t.Strings) != n || t.DType != tensor.String && len(t.Bytes) != n*t.DType.Size() {
 		return status.Errorf(codes.Internal, "the model answered a tensor of %v%v with %d bytes and %d strings", t.DType, t.Shape, len(t.Bytes), len(t.Strings))

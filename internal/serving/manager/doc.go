@@ -1,5 +1,5 @@
 // Package manager keeps the models of a server: it looks for versions below base
-// paths, loads those that the config asks for, swaps them without a moment
+// paths, loads the versions that the config asks for, swaps them without a moment
 // in which a model is missing, and hands them out by reference counts.
 //
 // Its behaviour, config (ModelServerConfig) and error texts are TensorFlow

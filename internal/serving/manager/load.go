@@ -85,7 +85,7 @@ func (m *Manager) load(abandoned context.Context, f *model, e *entry, slots chan
 	m.step(f)
 }
 
-// attempt loads, wraps and warms up one version, when a slot is free.
+// attempt loads, wraps and warms up one version once a slot is free.
 func (m *Manager) attempt(abandoned context.Context, e *entry, slots chan struct{}) (loaded servable.Model, err error) {
 	select {
 	case slots <- struct{}{}:
@@ -154,7 +154,7 @@ func (m *Manager) close(id servable.ID, closing servable.Model) {
 }
 
 // retryable reports whether another attempt may succeed: files that cannot be
-// read and resources that are lacking now, not models that are wrong.
+// read and resources that are exhausted now, not models that are wrong.
 func retryable(err error) bool {
 	switch status.Code(err) {
 	case codes.Unavailable, codes.ResourceExhausted, codes.DeadlineExceeded, codes.Aborted:

@@ -43,9 +43,9 @@ type Options struct {
 	StartWait time.Duration
 	// Partial makes the first config good although models of it fail; they are logged.
 	Partial bool
-	// Loaded is told of each attempt to load.
+	// Loaded is called after each attempt to load.
 	Loaded func(Load)
-	// Unloaded is told of each version that was available and is closed.
+	// Unloaded is called for each version that was available and is closed.
 	Unloaded func(id servable.ID, dir string)
 	// FreeMemory runs after unloading, at most once a second; the default gives free memory back to the system.
 	FreeMemory func()
@@ -106,7 +106,7 @@ type model struct {
 	seen    map[string]string // marks of the versions on disk by directory: see settle
 	scanned bool
 	problem error  // of the last look at the base path
-	warning string // the warning last logged, so that it is logged once
+	warning string // the last warning that was logged, so that it is logged once
 	wanted  bool   // not lazy, or asked for
 }
 

@@ -22,7 +22,7 @@ const (
 	unload
 )
 
-// next chooses what to do, and with which version; versions are those of one
+// next chooses what to do, and with which version; versions belong to one
 // model that have not ended without being aspired.
 func (p Policy) next(versions []*entry) (action, *entry) {
 	if p == ResourcePreserving {

@@ -105,8 +105,8 @@ func (m *Manager) scanModel(f *model, why scanReason) {
 	}
 }
 
-// scanResult is what was seen below a base path: the versions that the config picks, and
-// the marks of all by directory.
+// scanResult is what a base path holds: the versions that the config picks, and
+// the fingerprints of all version directories.
 type scanResult struct {
 	chosen       []versionDir
 	fingerprints map[string]string
@@ -142,8 +142,8 @@ func keepServed(complete, served []versionDir, marks map[string]string) []versio
 // closely; what becomes of them later is not of interest.
 const stable = ""
 
-// stableVersions leaves out versions whose files have changed since the last look, or
-// that are new: somebody may be copying them. before and seen are marks by directory.
+// stableVersions leaves out versions whose files have changed since the last scan, or
+// that are new: they may still be copied. before and seen are fingerprints by directory.
 func stableVersions(all []versionDir, before map[string]string, why scanReason) (complete []versionDir, seen map[string]string) {
 	seen = make(map[string]string, len(all))
 	for _, v := range all {
@@ -210,7 +210,7 @@ func newWatcher(hints chan<- struct{}, log *slog.Logger) *watcher {
 	return &watcher{fs: w}
 }
 
-// follow makes paths what is watched; those that do not exist are left to polling.
+// follow replaces the watched paths; paths that do not exist are only polled.
 func (w *watcher) follow(paths []string) {
 	if w.fs == nil {
 		return

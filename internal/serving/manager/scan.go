@@ -23,7 +23,7 @@ type versionDir struct {
 }
 
 // scan returns the versions below base, the newest first: children whose name
-// is a number. warn is told of what is left out.
+// is a number. warn is called for what is left out.
 func scan(name, base string, warn func(string)) ([]versionDir, error) {
 	children, err := os.ReadDir(base)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	config "github.com/wamuir/graft/tensorflow/serving/config_go_proto"
 )
 
-// choose returns those of all versions (the newest first) that policy asks for: the
+// choose returns the versions (the newest first) that policy asks for: the
 // latest one where it says nothing.
 func choose(name string, all []versionDir, policy *config.FileSystemStoragePathSourceConfig_ServableVersionPolicy, warn func(string)) []versionDir {
 	switch p := policy.GetPolicyChoice().(type) {

@@ -56,7 +56,7 @@ func (r *Registry) Done(c inference.Call) {
 	}
 }
 
-// Remove drops the series of a version that was unloaded from dir, so that a long-lived server does not keep those of every
+// Remove drops the series of a version that was unloaded from dir, so that a long-lived server does not keep the series of every
 // version it ever had.
 func (r *Registry) Remove(id servable.ID, dir string) {
 	of := prometheus.Labels{"model": label(id.Name), "version": strconv.FormatInt(id.Version, 10)}

@@ -41,7 +41,7 @@ func (l *Logger) write() {
 	}
 }
 
-// files are those that are being written, by prefix.
+// files are the open log files, by prefix.
 type files struct {
 	l     *Logger
 	open  map[string]*file

@@ -142,7 +142,7 @@ func (c cursor) decodeBase64() ([]byte, error) {
 	return out, nil
 }
 
-// content returns the bytes of a string, or those that {"b64": "..."} stands for.
+// content returns the bytes of a string, or the bytes that {"b64": "..."} encodes.
 func (c cursor) content(b64 bool) ([]byte, error) {
 	if b64 {
 		return c.decodeBase64()

@@ -108,7 +108,7 @@ func appendOutputs(out []byte, o outputs) ([]byte, error) {
 	return w.buf, w.err
 }
 
-// values are a tensor's elements, of which the first next are written.
+// values are a tensor's elements; the first next of them are written.
 type values struct {
 	t    *tensor.Tensor
 	b64  bool

@@ -176,7 +176,7 @@ closing:
 	goto behind
 }
 
-// scanNumbers checks the number at p and, in a list, those that follow it; it counts all but the last.
+// scanNumbers checks the number at p and, in a list, the numbers that follow it; it counts all but the last.
 func (d *document) scanNumbers(p int) (int, string) {
 	b := d.b
 	p, text := scanNumber(b, p)

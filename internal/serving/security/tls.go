@@ -42,7 +42,7 @@ func ParseSSLConfig(text []byte) (*tls.Config, error) {
 	return settings(pair, clients), nil
 }
 
-// pool reads the authorities of clients. Without any, and where clients must have a certificate, those of the system count.
+// pool reads the authorities of clients. Without any, and where clients must have a certificate, the system's authorities count.
 func pool(pem string, verify bool) (*x509.CertPool, error) {
 	if !verify {
 		return nil, nil

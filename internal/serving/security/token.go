@@ -19,7 +19,7 @@ import (
 
 // Token is a secret that requests show as "Authorization: Bearer <secret>". It is compared in constant time.
 type Token struct {
-	sums   [][sha256.Size]byte // of secrets, each of which is good
+	sums   [][sha256.Size]byte // of the accepted secrets
 	exempt map[string]bool
 }
 

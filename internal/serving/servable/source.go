@@ -27,7 +27,7 @@ type Source interface {
 	Acquire(name string, v Version) (Handle, error)
 }
 
-// State is where a version is in its life; the numbers are those of ModelVersionStatus.State.
+// State is where a version is in its life; the numbers equal ModelVersionStatus.State's.
 type State int
 
 // The states, in the order in which a version passes them.

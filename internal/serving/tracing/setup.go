@@ -43,7 +43,7 @@ func Setup(ctx context.Context, o Options) (shutdown func(context.Context) error
 	p := sdk.NewTracerProvider(sdk.WithBatcher(exporter), sdk.WithResource(describe(o.Service)), sdk.WithSampler(sampler(o.Ratio)))
 	before, beforeText := otel.GetTracerProvider(), otel.GetTextMapPropagator()
 	otel.SetTracerProvider(p)
-	otel.SetTextMapPropagator(propagation.TraceContext{}) // baggage would be read of strangers, and goes nowhere
+	otel.SetTextMapPropagator(propagation.TraceContext{}) // baggage would come from untrusted callers, and goes nowhere
 	recording.Store(true)
 	return func(ctx context.Context) error {
 		recording.Store(false)

@@ -75,7 +75,7 @@ func (r reader) field1(f protoreflect.FieldDescriptor, typ protowire.Type, end, 
 		}
 		return r.bytesField(f, n, depth)
 	}
-	return 0, false // groups: the ordinary codec reads those of small messages
+	return 0, false // groups: the ordinary codec reads groups of small messages
 }
 
 func (r reader) bytesField(f protoreflect.FieldDescriptor, n, depth int) (int, bool) {

@@ -36,7 +36,7 @@ func unmarshalExamples(data mem.BufferSlice, v proto.Message, in **apis.Input) b
 	return ok
 }
 
-// Examples are those of an Input, serialized; Context goes before each.
+// Examples are the serialized examples of an Input; Context goes before each.
 type Examples struct {
 	Serialized [][]byte
 	Context    []byte
@@ -87,7 +87,7 @@ func ExamplesOf(in *apis.Input, a *budget.Account) (e Examples, err error) {
 const stringHeader = 24
 
 // Input returns the message of examples, which holds its bytes as one that was read does. Examples that do not parse are
-// left empty, so that whoever reads it can.
+// left empty for readers that can.
 func (e Examples) Input() *apis.Input {
 	kind, room := protowire.Number(1), protowire.SizeBytes(len(e.Context))+1 // example_list
 	for _, x := range e.Serialized {

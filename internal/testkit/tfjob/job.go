@@ -46,7 +46,7 @@ type Job struct {
 	BackoffLimit   *int           // nil: none
 	DynamicWorkers bool           // enableDynamicWorker: the sparse TF_CONFIG
 
-	Env []string // NAME=VALUE of all replicas, besides those of this process
+	Env []string // NAME=VALUE of all replicas, besides this process's
 	// Addresses has the tasks' addresses; nil: free ports of 127.0.0.1.
 	Addresses map[string][]string
 	// Grace is the time from SIGTERM to SIGKILL when a pod is deleted; 0: 30 s.

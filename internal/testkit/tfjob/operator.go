@@ -165,7 +165,7 @@ func (o *Operator) Close() error {
 	return o.ports.Close()
 }
 
-// notify tells those who wait that something changed; mu is held.
+// notify wakes waiters after a change; mu is held.
 func (o *Operator) notify() {
 	close(o.changed)
 	o.changed = make(chan struct{})

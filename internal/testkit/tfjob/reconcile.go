@@ -8,7 +8,7 @@ import (
 )
 
 // reconcile does what the operator does after each change, until nothing is left
-// to do, and tells those who wait. mu is held, here and below.
+// to do, and wakes waiters. mu is held, here and below.
 func (o *Operator) reconcile() {
 	for !o.closed && o.pass() {
 	}

@@ -1,4 +1,4 @@
-// Package admissiontest calls gRPC servers as a stranger might: with bodies that no
+// Package admissiontest calls gRPC servers as an attacker might: with bodies that no
 // library would send.
 package admissiontest
 

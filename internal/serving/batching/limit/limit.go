@@ -22,7 +22,7 @@ type Options struct {
 	Rows bool
 	// Hold lets only Slots units into the model at once, the others wait in order; not for models that batch, which queue.
 	Hold bool
-	// Waiting counts the requests that wait because of Hold, of all Limiters that share it; nil: nobody is told.
+	// Waiting counts the requests that wait because of Hold, of all Limiters that share it; nil: not counted.
 	Waiting *atomic.Int64
 }
 
