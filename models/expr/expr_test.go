@@ -44,6 +44,21 @@ func TestTraceSharesNodes(t *testing.T) {
 	}
 }
 
+// TestBind: a program with numbers for its inputs is what the expressions are of these numbers.
+func TestBind(t *testing.T) {
+	f := func(x, y expr.Expr) expr.Expr {
+		return expr.WhenLess(x.Neg(), y.Times(2), x.Pow(y), y.Norm()).Plus(0.5)
+	}
+	p := expr.Trace(f(expr.Input("x"), expr.Input("y")))
+	for _, c := range [][2]float64{{2, 3}, {-9, 1}} {
+		x, y := expr.Number(c[0]), expr.Number(c[1])
+		got, ok := p.Bind(map[string]expr.Expr{"x": x, "y": y})[0].Value()
+		if want, _ := f(x, y).Value(); !ok || got != want {
+			t.Errorf("%v: got %v, %v: expected %v", c, got, ok, want)
+		}
+	}
+}
+
 func TestCheck(t *testing.T) {
 	one := func(i expr.Instruction) expr.Program {
 		return expr.Program{Instructions: []expr.Instruction{{Op: "Input", Name: "x"}, i}, Results: []int{1}}

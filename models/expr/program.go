@@ -57,6 +57,34 @@ func (t *tracer) add(x Expr) int {
 	return len(t.Instructions) - 1
 }
 
+// Bind returns the results with expressions in place of the inputs, by name. The
+// program must be one that Trace made or Check accepted.
+func (p Program) Bind(inputs map[string]Expr) []Expr {
+	values := make([]Expr, 0, len(p.Instructions))
+	for _, i := range p.Instructions {
+		values = append(values, i.bind(values, inputs))
+	}
+	out := make([]Expr, len(p.Results))
+	for i, r := range p.Results {
+		out[i] = values[r]
+	}
+	return out
+}
+
+func (x Instruction) bind(values []Expr, inputs map[string]Expr) Expr {
+	switch {
+	case x.Op == opNumber:
+		return Number(x.Value)
+	case x.Op == opInput:
+		return inputs[x.Name]
+	case x.Op == opWhenLess:
+		return WhenLess(values[x.Args[0]], values[x.Args[1]], values[x.Args[2]], values[x.Args[3]])
+	case len(x.Args) == 1:
+		return values[x.Args[0]].unary(x.Op)
+	}
+	return values[x.Args[0]].binary(x.Op, values[x.Args[1]])
+}
+
 // Check reports what is wrong with a program from elsewhere: its size, an
 // unknown op, an operand that does not come before, a number that is not
 // finite, an input that is not among those allowed.

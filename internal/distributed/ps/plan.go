@@ -114,6 +114,9 @@ func NewPlan(variables []*models.Variable, c Config) (*Plan, error) {
 		}
 		if g, ok := group[v.Name]; ok {
 			x.Group, x.Slots, x.Shared = g.group, g.slots, g.shared
+			if p.Rules.whole(g.group) {
+				x.Parts = 1
+			}
 			delete(group, v.Name)
 		}
 		p.Variables = append(p.Variables, x)
@@ -241,6 +244,9 @@ func (p *Plan) check() error {
 		v := &p.Variables[i]
 		if err := v.check(len(p.Rules.Groups)); err != nil {
 			return err
+		}
+		if v.Group >= 0 && v.Parts > 1 && p.Rules.whole(v.Group) {
+			return fmt.Errorf("variable %q: %d parts: expected one, as its rule takes a norm of the whole", v.Name, v.Parts)
 		}
 		if _, twice := p.byName[v.Name]; twice {
 			return fmt.Errorf("variable %q is there twice", v.Name)

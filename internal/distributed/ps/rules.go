@@ -59,6 +59,11 @@ func (r *Rules) check() error {
 		if g.Rule.Rule == nil || g.LearningRate.Schedule == nil {
 			return fmt.Errorf("rules: group %d: expected a rule and a learning rate", i)
 		}
+		if own, ok := g.Rule.Rule.(rule.Custom); ok {
+			if err := own.Check(); err != nil {
+				return fmt.Errorf("rules: group %d: %w", i, err)
+			}
+		}
 		if _, err := regexp.Compile(g.NoDecay); err != nil {
 			return fmt.Errorf("rules: group %d: no_decay: %w", i, err)
 		}
@@ -96,8 +101,14 @@ func (r *Rules) byRow(group int) bool {
 	if r.Groups[group].WeightDecay != 0 || r.AccumulateSteps > 1 {
 		return false
 	}
-	given, ok := r.Groups[group].Rule.Rule.(rule.Rule)
-	return ok && !given.Traits().AllRows
+	own, ok := r.Groups[group].Rule.Rule.(rule.Rule)
+	return ok && !own.Traits().AllRows
+}
+
+// whole reports whether an update depends on all elements of a variable, which then has one part.
+func (r *Rules) whole(group int) bool {
+	own, ok := r.Groups[group].Rule.Rule.(rule.Rule)
+	return ok && own.Traits().Whole
 }
 
 // counts returns how many slots a variable of a group has, its accumulator

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/goestimator/goestimator/internal/training/rule"
+	"github.com/goestimator/goestimator/models/expr"
 	"reflect"
 
 	"github.com/goestimator/goestimator/models/optimizers"
@@ -35,6 +37,30 @@ var (
 
 const warmup = "warmup"
 
+// The names of a user's own rule and schedule, which travel as programs.
+const (
+	customRule = "custom"
+	formula    = "formula"
+)
+
+// formulaSchedule is a schedule whose Go code this process need not have.
+type formulaSchedule struct{ expr.Program }
+
+const formulaInput = "step"
+
+// At returns the rate at a step.
+func (s formulaSchedule) At(step expr.Expr) expr.Expr {
+	return s.Bind(map[string]expr.Expr{formulaInput: step})[0]
+}
+
+// check reports a formula that At cannot evaluate.
+func (s formulaSchedule) check() error {
+	if len(s.Results) != 1 {
+		return fmt.Errorf("formula with %d results: expected one", len(s.Results))
+	}
+	return s.Check(formulaInput)
+}
+
 func init() {
 	for _, name := range optimizers.Names() {
 		o, err := optimizers.New(name, nil)
@@ -43,6 +69,7 @@ func init() {
 		}
 		ruleTypes[name] = reflect.TypeOf(o.Rule)
 	}
+	ruleTypes[customRule] = reflect.TypeFor[rule.Custom]()
 }
 
 // MarshalJSON implements json.Marshaler.
@@ -50,14 +77,18 @@ func (r ruleJSON) MarshalJSON() ([]byte, error) {
 	if r.Rule == nil {
 		return nil, errors.New("no rule")
 	}
-	if ruleTypes[r.Name()] != reflect.TypeOf(r.Rule) {
-		return nil, fmt.Errorf("rule %s is not registered as a %T", r.Name(), r.Rule)
+	name := r.Name()
+	if _, own := r.Rule.(rule.Custom); own {
+		name = customRule
+	}
+	if ruleTypes[name] != reflect.TypeOf(r.Rule) {
+		return nil, fmt.Errorf("rule %s is not registered as a %T", name, r.Rule)
 	}
 	p, err := json.Marshal(r.Rule)
 	if err != nil {
 		return nil, fmt.Errorf("rule %s: %w", r.Name(), err)
 	}
-	return json.Marshal(named{Name: r.Name(), Parameters: p})
+	return json.Marshal(named{Name: name, Parameters: p})
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -92,7 +123,18 @@ func (s scheduleJSON) MarshalJSON() ([]byte, error) {
 			return json.Marshal(named{Name: name, Parameters: p})
 		}
 	}
-	return nil, fmt.Errorf("schedule %T is not known to parameter servers", s.Schedule)
+	own, ok := s.Schedule.(formulaSchedule)
+	if !ok {
+		own = formulaSchedule{expr.Trace(s.At(expr.Input(formulaInput)))}
+	}
+	if err := own.check(); err != nil {
+		return nil, fmt.Errorf("schedule %T: %w", s.Schedule, err)
+	}
+	p, err := json.Marshal(own.Program)
+	if err != nil {
+		return nil, fmt.Errorf("schedule %T: %w", s.Schedule, err)
+	}
+	return json.Marshal(named{Name: formula, Parameters: p})
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -108,6 +150,17 @@ func (s *scheduleJSON) UnmarshalJSON(text []byte) error {
 		}
 		w.Then = n.Then.Schedule
 		s.Schedule = w
+		return nil
+	}
+	if n.Name == formula {
+		var own formulaSchedule
+		if err := json.Unmarshal(n.Parameters, &own.Program); err != nil {
+			return fmt.Errorf("schedule %s: %w", formula, err)
+		}
+		if err := own.check(); err != nil {
+			return fmt.Errorf("schedule: %w", err)
+		}
+		s.Schedule = own
 		return nil
 	}
 	v, _, err := decodeNamed(text, scheduleTypes)

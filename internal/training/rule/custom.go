@@ -36,8 +36,11 @@ const (
 
 var _ Rule = Custom{}
 
-// maxSlots bounds the state of a rule.
-const maxSlots = 16
+// Bounds of a rule.
+const (
+	maxSlots        = 16
+	maxInstructions = 512
+)
 
 var plainName = regexp.MustCompile(`^[A-Za-z0-9.][A-Za-z0-9_.-]{0,63}$`)
 
@@ -87,6 +90,9 @@ func (r Custom) Check() error {
 			return fmt.Errorf("rule %s: slot %s begins at %v: expected a finite number", r.Label, s.Name, s.Init)
 		}
 		inputs = append(inputs, s.Name)
+	}
+	if n := len(r.Next.Instructions); n > maxInstructions {
+		return fmt.Errorf("rule %s: %d instructions: expected at most %d", r.Label, n, maxInstructions)
 	}
 	if err := r.Next.Check(inputs...); err != nil {
 		return fmt.Errorf("rule %s: %w", r.Label, err)
