@@ -226,6 +226,7 @@ func TestSynchronousEquivalence(t *testing.T) {
 		{"sgd", rule.SGD{}, 0.2},
 		{"momentum", rule.Momentum{Momentum: 0.9}, 0.05},
 		{"adam", rule.Adam{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8}, 0.01},
+		{"own", ownRule(), 0.1},
 	}
 	for _, rule := range rules {
 		for _, embedding := range []bool{false, true} {
