@@ -40,7 +40,7 @@ func (a *app) modelFn(cfg *config.Config) (estimator.ModelFn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("model.params: %w", err)
 	}
-	opt, err := optimizerOf(cfg.Optimizer)
+	opt, err := cfg.Optimizer.Optimizer()
 	if err != nil {
 		return nil, fmt.Errorf("optimizer: %w", err)
 	}

@@ -16,7 +16,7 @@ import (
 // either of their names; what it takes makes an optimizer.
 func TestConfigKnowsTheOptimizers(t *testing.T) {
 	keys := map[string]string{} // values by key
-	typ := reflect.TypeFor[config.Optimizer]()
+	typ := reflect.TypeFor[optimizers.Spec]()
 	for i := range typ.NumField() {
 		f := typ.Field(i)
 		key, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
@@ -42,7 +42,7 @@ func TestConfigKnowsTheOptimizers(t *testing.T) {
 			if err != nil {
 				continue
 			}
-			if _, err := optimizerOf(cfg.Optimizer); err != nil {
+			if _, err := cfg.Optimizer.Optimizer(); err != nil {
 				t.Errorf("%s, %s: %v", rule, key, err)
 			}
 		}

@@ -3,6 +3,7 @@ package config
 import (
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/inputs/feature"
+	"github.com/goestimator/goestimator/models/optimizers"
 	"github.com/goestimator/goestimator/runconfig"
 )
 
@@ -23,7 +24,7 @@ type Config struct {
 	// The network.
 	Model Model `yaml:"model"`
 	// How gradients become updates.
-	Optimizer Optimizer `yaml:"optimizer"`
+	Optimizer optimizers.Spec `yaml:"optimizer"`
 	// Training.
 	Train Train `yaml:"train"`
 	// Evaluation.
@@ -97,19 +98,13 @@ type Rename struct {
 func Default() Config {
 	in := inputs.DefaultSpec()
 	return Config{
-		Optimizer: Optimizer{
-			Name:            "adam",
-			LearningRate:    LearningRate{Schedule: "constant", Initial: 0.001},
-			AccumulateSteps: 1,
-			LossScale:       "none",
-			SlotNames:       "v1",
-		},
-		Train:    Train{Input: in, FailOnNaNLoss: true, EarlyStopping: EarlyStopping{CheckEverySecs: 60}},
-		Eval:     Eval{Input: in},
-		Predict:  Predict{Input: in},
-		Run:      runconfig.DefaultSpec(),
-		Export:   Export{ServingInput: "auto"},
-		Strategy: runconfig.Strategy{Name: "default"},
-		RPC:      runconfig.DefaultRPC(),
+		Optimizer: optimizers.DefaultSpec(),
+		Train:     Train{Input: in, FailOnNaNLoss: true, EarlyStopping: EarlyStopping{CheckEverySecs: 60}},
+		Eval:      Eval{Input: in},
+		Predict:   Predict{Input: in},
+		Run:       runconfig.DefaultSpec(),
+		Export:    Export{ServingInput: "auto"},
+		Strategy:  runconfig.Strategy{Name: "default"},
+		RPC:       runconfig.DefaultRPC(),
 	}
 }

@@ -61,6 +61,9 @@ func load(o LoadOptions, source []byte) (*Config, error) {
 			return nil, err
 		}
 	}
+	if lr := &cfg.Optimizer.LearningRate; origin("optimizer.learning_rate.initial") == "" {
+		lr.Initial = lr.DefaultInitial()
+	}
 	cfg.complete()
 	known := len(vs.Found)
 	cfg.validate(&vs.List)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/testkit"
 
+	"github.com/goestimator/goestimator/models/optimizers"
 	"github.com/goestimator/goestimator/runconfig"
 )
 
@@ -124,14 +125,16 @@ func TestLearningRateForms(t *testing.T) {
 	for _, c := range []struct {
 		text string
 		sets []string
-		want LearningRate
+		want optimizers.LearningRateSpec
 	}{
-		{"", nil, LearningRate{Schedule: "constant", Initial: 0.001}},
-		{"optimizer: {learning_rate: 1}", nil, LearningRate{Schedule: "constant", Initial: 1}},
-		{cosine, nil, LearningRate{Schedule: "cosine", Initial: 0.1, DecaySteps: 100}},
-		{cosine, []string{"optimizer.learning_rate=0.5"}, LearningRate{Schedule: "constant", Initial: 0.5}},
-		{cosine, []string{"optimizer.learning_rate.initial=0.5"}, LearningRate{Schedule: "cosine", Initial: 0.5, DecaySteps: 100}},
-		{"optimizer: {learning_rate: 1}", []string{"optimizer.learning_rate={schedule: cosine, decay_steps: 7}"}, LearningRate{Schedule: "cosine", Initial: 1, DecaySteps: 7}},
+		{"", nil, optimizers.LearningRateSpec{Schedule: "constant", Initial: 0.001}},
+		{"optimizer: {learning_rate: 1}", nil, optimizers.LearningRateSpec{Schedule: "constant", Initial: 1}},
+		{cosine, nil, optimizers.LearningRateSpec{Schedule: "cosine", Initial: 0.1, DecaySteps: 100}},
+		{"optimizer: {learning_rate: {schedule: noam, model_size: 64, decay_steps: 9}}", nil, optimizers.LearningRateSpec{Schedule: "noam", Initial: 1, ModelSize: 64, DecaySteps: 9}},
+		{"optimizer: {learning_rate: {schedule: noam, model_size: 64, decay_steps: 9, initial: 2}}", nil, optimizers.LearningRateSpec{Schedule: "noam", Initial: 2, ModelSize: 64, DecaySteps: 9}},
+		{cosine, []string{"optimizer.learning_rate=0.5"}, optimizers.LearningRateSpec{Schedule: "constant", Initial: 0.5}},
+		{cosine, []string{"optimizer.learning_rate.initial=0.5"}, optimizers.LearningRateSpec{Schedule: "cosine", Initial: 0.5, DecaySteps: 100}},
+		{"optimizer: {learning_rate: 1}", []string{"optimizer.learning_rate={schedule: cosine, decay_steps: 7}"}, optimizers.LearningRateSpec{Schedule: "cosine", Initial: 1, DecaySteps: 7}},
 	} {
 		cfg := mustLoad(t, c.text, nil, c.sets)
 		if d := cmp.Diff(c.want, cfg.Optimizer.LearningRate); d != "" {

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/goestimator/goestimator/internal/platform/spelling"
+	"github.com/goestimator/goestimator/models/optimizers"
 )
 
 // kind is the sort of value that a key takes.
@@ -73,7 +74,7 @@ func newNode(path, name string, t reflect.Type) *node {
 }
 
 func (n *node) addFields(t reflect.Type) {
-	if t == reflect.TypeFor[LearningRate]() {
+	if t == reflect.TypeFor[optimizers.LearningRateSpec]() {
 		n.scalar = "initial"
 	}
 	for i := range t.NumField() {

@@ -14,7 +14,7 @@ import (
 
 // complete fills in what depends on other values.
 func (c *Config) complete() {
-	c.Optimizer.LearningRate = c.Optimizer.LearningRate.normalize()
+	c.Optimizer.LearningRate.Complete()
 	for _, in := range []*inputs.Spec{&c.Train.Input, &c.Eval.Input, &c.Predict.Input} {
 		in.Complete()
 	}
@@ -32,7 +32,7 @@ func (c *Config) complete() {
 // validate reports every value out of bounds.
 func (c *Config) validate(vs *violation.List) {
 	c.validateRun(vs)
-	c.Optimizer.validate(vs)
+	vs.Include("optimizer", c.Optimizer.Validate())
 	c.Train.validate(vs)
 	c.Eval.validate(vs)
 	c.validateEvaluated(vs)
@@ -42,7 +42,6 @@ func (c *Config) validate(vs *violation.List) {
 	c.Export.validate(vs)
 	vs.Include("feature_columns", feature.ValidateSpecs(c.FeatureColumns))
 	vs.Regexp("model.warm_start.vars", c.Model.WarmStart.Vars)
-	vs.Regexp("optimizer.weight_decay_exclude", c.Optimizer.WeightDecayExclude)
 }
 
 // validateRun takes the rules of RunConfig; its fields live below run here.

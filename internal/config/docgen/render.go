@@ -7,6 +7,7 @@ import (
 
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/internal/config"
+	"github.com/goestimator/goestimator/models/optimizers"
 )
 
 const intro = `# The config file
@@ -138,7 +139,7 @@ func (r *renderer) defaultOf(s section, field int) string {
 	v := s.value.Field(field)
 	switch v.Kind() {
 	case reflect.Struct, reflect.Pointer, reflect.Map, reflect.Slice, reflect.Interface:
-		if lr, ok := v.Interface().(config.LearningRate); ok {
+		if lr, ok := v.Interface().(optimizers.LearningRateSpec); ok {
 			return fmt.Sprintf("`%g`", lr.Initial)
 		}
 		return ""
@@ -165,7 +166,7 @@ func typeWords(t reflect.Type) string {
 	case reflect.Slice:
 		return "list of " + typeWords(t.Elem())
 	case reflect.Struct:
-		if t == reflect.TypeFor[config.LearningRate]() {
+		if t == reflect.TypeFor[optimizers.LearningRateSpec]() {
 			return "number or map"
 		}
 		return "map"

@@ -1,13 +1,13 @@
-package config
+package optimizers
 
-// Optimizer names an update rule, its hyper-parameters and what happens to the
+// Spec names an update rule, its hyper-parameters and what happens to the
 // gradients before it. A hyper-parameter that is left out takes the rule's own
 // default; one that the rule does not have is an error.
-type Optimizer struct {
+type Spec struct {
 	// The rule: sgd, momentum, adam, adamw, adagrad, rmsprop, ftrl (TensorFlow 1 definitions), or keras_ followed by sgd, adam, adamw, adagrad, rmsprop, ftrl.
 	Name string `yaml:"name"`
 	// Step size: a number, or a map with the keys below it.
-	LearningRate LearningRate `yaml:"learning_rate"`
+	LearningRate LearningRateSpec `yaml:"learning_rate"`
 	// Momentum of momentum, keras_sgd, rmsprop, keras_rmsprop. Default 0.9 for momentum, else 0.
 	Momentum *float64 `yaml:"momentum,omitempty"`
 	// Nesterov's form of momentum, for momentum and keras_sgd.
@@ -52,15 +52,26 @@ type Optimizer struct {
 	SlotNames string `yaml:"slot_names"`
 }
 
-// LearningRate is a schedule of the step size. In a file it is a number (a
+// DefaultSpec returns the spec that an empty section of a config file gives.
+func DefaultSpec() Spec {
+	return Spec{
+		Name:            "adam",
+		LearningRate:    LearningRateSpec{Schedule: "constant", Initial: 0.001},
+		AccumulateSteps: 1,
+		LossScale:       "none",
+		SlotNames:       string(V1Names),
+	}
+}
+
+// LearningRateSpec is a schedule of the step size. In a file it is a number (a
 // constant) or a map. The meaning of each schedule is that of the class of the
 // same name in tf.compat.v1.train and tf.keras.optimizers.schedules.
-type LearningRate struct {
-	// One of constant, exponential, inverse_time, natural_exp, polynomial, piecewise_constant, cosine, cosine_restarts.
+type LearningRateSpec struct {
+	// One of constant, exponential, inverse_time, natural_exp, polynomial, piecewise_constant, cosine, cosine_restarts, noam.
 	Schedule string `yaml:"schedule"`
-	// Learning rate at step 0 (after the warm-up, where there is one).
+	// Learning rate at step 0 (after the warm-up, where there is one). noam: the factor, 1 where it is left out.
 	Initial float64 `yaml:"initial"`
-	// Steps of one decay period. Needed by all but constant and piecewise_constant.
+	// Steps of one decay period, of growth for noam. Needed by all but constant and piecewise_constant.
 	DecaySteps int64 `yaml:"decay_steps,omitempty"`
 	// Factor per period of exponential, inverse_time and natural_exp.
 	DecayRate float64 `yaml:"decay_rate,omitempty"`
@@ -78,6 +89,8 @@ type LearningRate struct {
 	TMul float64 `yaml:"t_mul,omitempty"`
 	// cosine_restarts: factor on the initial learning rate at each restart. 0: 1.
 	MMul float64 `yaml:"m_mul,omitempty"`
+	// noam: width of the model (Vaswani et al. 2017).
+	ModelSize int64 `yaml:"model_size,omitempty"`
 	// piecewise_constant: increasing steps at which the value changes.
 	Boundaries []int64 `yaml:"boundaries,omitempty"`
 	// piecewise_constant: the values, one more than there are boundaries.
@@ -87,19 +100,26 @@ type LearningRate struct {
 }
 
 // MarshalYAML writes a plain constant as a number.
-func (l LearningRate) MarshalYAML() (any, error) {
+func (l LearningRateSpec) MarshalYAML() (any, error) {
 	if l.Schedule == "constant" && l.WarmupSteps == 0 {
 		return l.Initial, nil
 	}
-	type plain LearningRate
+	type plain LearningRateSpec
 	return plain(l), nil
 }
 
-// normalize drops what a constant does not have, so that a number laid over a
+// Complete drops what a constant does not have, so that a number laid over a
 // schedule of a lower layer replaces all of it.
-func (l LearningRate) normalize() LearningRate {
+func (l *LearningRateSpec) Complete() {
 	if l.Schedule == "constant" {
-		return LearningRate{Schedule: l.Schedule, Initial: l.Initial, WarmupSteps: l.WarmupSteps}
+		*l = LearningRateSpec{Schedule: l.Schedule, Initial: l.Initial, WarmupSteps: l.WarmupSteps}
 	}
-	return l
+}
+
+// DefaultInitial is the value of Initial where none is set.
+func (l LearningRateSpec) DefaultInitial() float64 {
+	if l.Schedule == "noam" {
+		return 1
+	}
+	return DefaultSpec().LearningRate.Initial
 }

@@ -1,0 +1,56 @@
+package optimizers
+
+// Optimizer makes the optimizer of the spec; what is not set takes the rule's own default.
+func (s Spec) Optimizer() (*Optimizer, error) { return New(s.Name, s.parameters()) }
+
+// parameters are the spec's values that are set, by the names that New knows.
+func (s Spec) parameters() map[string]any {
+	p := map[string]any{"learning_rate": s.LearningRate.parameters()}
+	for _, h := range s.hypers() {
+		p[h.name] = *h.value
+	}
+	if s.WeightDecay != nil {
+		p["weight_decay"] = *s.WeightDecay
+	}
+	put(p, "nesterov", s.Nesterov)
+	put(p, "centered", s.Centered)
+	put(p, "no_decay", s.WeightDecayExclude)
+	put(p, string(ClipNorm), s.ClipNorm)
+	put(p, string(ClipValue), s.ClipValue)
+	put(p, string(ClipGlobalNorm), s.GlobalClipNorm)
+	put(p, "accumulate_steps", s.AccumulateSteps)
+	put(p, "loss_scale", s.LossScale)
+	put(p, "slot_names", s.SlotNames)
+	return p
+}
+
+// parameters are the schedule's values that are set, by the names that NewSchedule knows.
+func (l LearningRateSpec) parameters() map[string]any {
+	p := map[string]any{"schedule": l.Schedule, "initial": l.Initial}
+	put(p, "decay_steps", l.DecaySteps)
+	put(p, "decay_rate", l.DecayRate)
+	put(p, "staircase", l.Staircase)
+	put(p, "end", l.End)
+	put(p, "power", l.Power)
+	put(p, "cycle", l.Cycle)
+	put(p, "alpha", l.Alpha)
+	put(p, "t_mul", l.TMul)
+	put(p, "m_mul", l.MMul)
+	put(p, "model_size", l.ModelSize)
+	put(p, "warmup_steps", l.WarmupSteps)
+	if len(l.Boundaries) > 0 {
+		p["boundaries"] = l.Boundaries
+	}
+	if len(l.Values) > 0 {
+		p["values"] = l.Values
+	}
+	return p
+}
+
+// put adds a value that is set.
+func put[T comparable](p map[string]any, name string, value T) {
+	var none T
+	if value != none {
+		p[name] = value
+	}
+}
