@@ -8,6 +8,7 @@ import (
 	"math"
 
 	"github.com/goestimator/goestimator/internal/distribute"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Loop trains a model step by step under its strategy, in one process or as a
@@ -62,6 +63,31 @@ func (l *Loop) GlobalStep() int64 { return l.t.progress.step }
 // Loss returns the loss of the last step, the mean over the replicas in sync;
 // NaN before the first.
 func (l *Loop) Loss() float64 { return l.t.lastLoss }
+
+// Fetch asks for tensors of every step that follows, by the names that
+// hooks.Setup.Fetch takes or by the names of the Spec's predictions.
+func (l *Loop) Fetch(names ...string) error {
+	for _, name := range names {
+		if err := l.t.session.fetchNamed(name); err != nil {
+			return err
+		}
+	}
+	if l.t.session.prepared() {
+		return nil
+	}
+	l.t.progress.ran = false
+	return l.t.session.prepare()
+}
+
+// Value returns a tensor of the last step, that of this task's first replica:
+// "loss", "learning_rate", or one that Fetch asked for before the step. It is
+// valid until the next step begins.
+func (l *Loop) Value(name string) (*tensor.Tensor, error) {
+	if !l.t.progress.ran {
+		return nil, fmt.Errorf("tensor %q has no value: no step on data was made since Fetch", name)
+	}
+	return l.t.loop.view.Value(name)
+}
 
 // Replicas counts the copies of the model that work on one step.
 type Replicas struct {

@@ -3,6 +3,7 @@ package estimator
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -79,7 +80,7 @@ func (s *session) fetch(name string, o graph.Output) {
 	}
 }
 
-// output finds "loss" or an output by its TensorFlow name.
+// output finds "loss", an output by its TensorFlow name, or a prediction by its name.
 func (s *session) output(name string) (graph.Output, error) {
 	if name == "loss" && s.program.loss.Valid() {
 		return s.program.loss, nil
@@ -93,15 +94,23 @@ func (s *session) output(name string) (graph.Output, error) {
 		node, index = name[:i], n
 	}
 	n := s.program.graph.Node(node)
+	if i := slices.IndexFunc(s.program.predictions, func(p named) bool { return p.name == name && p.text == nil }); n == nil && i >= 0 {
+		return s.program.predictions[i].output, nil
+	}
 	if n == nil || index < 0 || index >= len(n.Outputs) || n.Outputs[index].DType == tensor.Resource {
 		return graph.Output{}, fmt.Errorf("no tensor %q in the graph of mode %s: `goestimator inspect model` lists them", name, s.program.mode)
 	}
 	return n.Out(index), nil
 }
 
+// prepared reports whether the compiled program has all that was asked for.
+func (s *session) prepared() bool {
+	return s.stepper != nil && s.compiled == len(s.fetches) && (s.profiled || !s.profile)
+}
+
 // prepare compiles the program with what was asked for, unless it is already.
 func (s *session) prepare() error {
-	if s.stepper != nil && s.compiled == len(s.fetches) && (s.profiled || !s.profile) {
+	if s.prepared() {
 		return nil
 	}
 	if s.stepper != nil {

@@ -12,8 +12,11 @@ import (
 )
 
 // ErrSecondMinimize is recorded when a graph is differentiated twice, which
-// gives wrong gradients: sum the losses, or use MinimizeGroups.
-var ErrSecondMinimize = errors.New("the graph was differentiated before: call Minimize once; sum several losses, give several rules to MinimizeGroups")
+// gives wrong gradients: sum the losses, or use MinimizeGroups or MinimizeEach.
+var ErrSecondMinimize = errors.New("the graph was differentiated before: call Minimize once; sum several losses, give several rules to MinimizeGroups, or each loss variables of its own by MinimizeEach")
+
+// everyVariable matches all names.
+var everyVariable = regexp.MustCompile("")
 
 // GroupSpec gives the variables that a pattern matches a rule of their own.
 type GroupSpec struct {
@@ -38,7 +41,7 @@ func (o *Optimizer) MinimizeGroups(c models.Context, loss *G.Node, specs []Group
 	if b.Failed() {
 		return nil
 	}
-	t, err := o.minimize(b, loss, specs)
+	t, err := o.minimize(b, loss, specs, everyVariable)
 	if err != nil {
 		b.Fail(fmt.Errorf("minimize: %w", err))
 		return nil
@@ -46,7 +49,7 @@ func (o *Optimizer) MinimizeGroups(c models.Context, loss *G.Node, specs []Group
 	return t
 }
 
-func (o *Optimizer) minimize(b *models.Builder, loss *G.Node, specs []GroupSpec) (*TrainOp, error) {
+func (o *Optimizer) minimize(b *models.Builder, loss *G.Node, specs []GroupSpec, of *regexp.Regexp) (*TrainOp, error) {
 	if loss == nil || !loss.IsScalar() || loss.Graph() != b.Expr() {
 		return nil, errors.New("expected a scalar loss of the model's own graph")
 	}
@@ -56,7 +59,7 @@ func (o *Optimizer) minimize(b *models.Builder, loss *G.Node, specs []GroupSpec)
 	if o.Rule == nil || o.LearningRate == nil {
 		return nil, errors.New("expected an optimizer with a rule and a learning rate")
 	}
-	vars, unreached, err := reached(b, loss)
+	vars, unreached, err := reached(b, loss, of)
 	if err != nil {
 		return nil, err
 	}
@@ -123,12 +126,13 @@ func (o *Optimizer) groups(vars []*models.Variable, specs []GroupSpec) ([]Group,
 	return out, nil
 }
 
-// reached returns the trainable variables that the loss depends on
+// reached returns the trainable variables of these names that the loss depends on
 // differentiably, and the names of the others.
-func reached(b *models.Builder, loss *G.Node) (vars []*models.Variable, others []string, err error) {
+func reached(b *models.Builder, loss *G.Node, of *regexp.Regexp) (vars []*models.Variable, others []string, err error) {
 	seen := differentiable(loss)
 	for _, v := range b.TrainableVariables() {
 		switch {
+		case !of.MatchString(v.Name):
 		case !seen[v.Node]:
 			others = append(others, v.Name)
 		case v.Node.Deriv() != nil:

@@ -1,0 +1,109 @@
+package optimizers
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"regexp"
+	"slices"
+
+	"github.com/goestimator/goestimator/internal/compiler/lower"
+	"github.com/goestimator/goestimator/models"
+	G "gorgonia.org/gorgonia"
+)
+
+// Objective is a loss, the variables that are to minimise it, and how.
+type Objective struct {
+	Loss      *G.Node
+	Optimizer *Optimizer
+	Variables string // regular expression that the beginnings of their full names match
+}
+
+// MinimizeEach differentiates several losses, each by variables of its own: those
+// of a generator and of a discriminator, for example. All gradients are those of
+// the variables as they are before the step, in which all are updated. A variable
+// may have one objective only; those of none keep their values. Transforms are of
+// the gradients of all objectives, whose optimizers must agree in what is not by
+// group: transforms, accumulation, names of slots and loss scale, which must not
+// change. Errors are the Builder's; the result is then nil.
+func MinimizeEach(c models.Context, objectives ...Objective) *TrainOp {
+	b := c.Core()
+	if b.Failed() {
+		return nil
+	}
+	t, err := minimizeEach(b, objectives)
+	if err != nil {
+		b.Fail(fmt.Errorf("minimize each: %w", err))
+		return nil
+	}
+	return t
+}
+
+func minimizeEach(b *models.Builder, objectives []Objective) (*TrainOp, error) {
+	if len(objectives) == 0 {
+		return nil, errors.New("expected at least one objective")
+	}
+	total := &TrainOp{}
+	updated := map[string]bool{}
+	for i, o := range objectives {
+		t, err := o.differentiate(b)
+		if err != nil {
+			return nil, fmt.Errorf("objective %d: %w", i, err)
+		}
+		for _, g := range t.Groups {
+			for _, v := range g.Variables {
+				if updated[v.Name] {
+					return nil, fmt.Errorf("objective %d: variable %s has another objective: expected variables of its own for each", i, v.Name)
+				}
+				updated[v.Name] = true
+			}
+		}
+		if i == 0 {
+			total = t
+			continue
+		}
+		if err := total.agrees(t); err != nil {
+			return nil, fmt.Errorf("objective %d: %w", i, err)
+		}
+		total.Groups = append(total.Groups, t.Groups...)
+	}
+	total.Loss, total.Unreached = nil, nil
+	for _, v := range b.TrainableVariables() {
+		if !updated[v.Name] {
+			total.Unreached = append(total.Unreached, v.Name)
+		}
+	}
+	return total, nil
+}
+
+// differentiate is Minimize by the objective's variables.
+func (o Objective) differentiate(b *models.Builder) (*TrainOp, error) {
+	of, err := regexp.Compile("^(?:" + o.Variables + ")")
+	if err != nil {
+		return nil, fmt.Errorf("variables: %w", err)
+	}
+	if o.Optimizer == nil {
+		return nil, errors.New("expected an optimizer")
+	}
+	if o.Optimizer.LossScale.Dynamic() {
+		return nil, errors.New("a loss scale that changes is of one loss: give a number as loss_scale")
+	}
+	defer lower.SetAsideDerivatives(b.Expr())()
+	return o.Optimizer.minimize(b, o.Loss, nil, of)
+}
+
+// agrees reports settings that t and o, which are not by group, have not in common.
+func (t *TrainOp) agrees(o *TrainOp) error {
+	for _, x := range []struct {
+		name string
+		a, b any
+	}{
+		{"transforms", slices.Clone(t.Transforms), slices.Clone(o.Transforms)}, {"accumulate_steps", max(t.AccumulateSteps, 1), max(o.AccumulateSteps, 1)},
+		{"slot_names", t.SlotNames, o.SlotNames}, {"loss_scale", t.LossScale, o.LossScale},
+	} {
+		if !reflect.DeepEqual(x.a, x.b) {
+			return fmt.Errorf("%s %v, but %v of the first objective: expected one for all", x.name, x.b, x.a)
+		}
+	}
+	return nil
+}
