@@ -28,8 +28,8 @@ type checkpoints struct {
 	prefix   string // of that checkpoint
 }
 
-// keepStatesOf sets whose states are restored and saved.
-func (c *checkpoints) keepStatesOf(hs []hooks.Hook) {
+// setStateful sets whose states are restored and saved.
+func (c *checkpoints) setStateful(hs []hooks.Hook) {
 	for _, h := range hs {
 		if st, ok := h.(hooks.Stateful); ok {
 			c.stateful = append(c.stateful, st)

@@ -18,7 +18,7 @@ type Encoder struct {
 	Shape []int        // of one example's; empty for a scalar
 	// Encode sets dst, which is zero, [rows, Shape...], from the column's values.
 	// Its errors should name the value and its row, best as an inputs.RowError, which
-	// is told with the row's place in the files. It may be called by several goroutines
+	// is reported with the row's place in the files. It may be called by several goroutines
 	// at once.
 	Encode func(dst *tensor.Tensor, column inputs.NamedTensor) error
 }

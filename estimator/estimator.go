@@ -23,20 +23,20 @@ import (
 // times, by one goroutine at a time; evaluating and predicting again reuse the
 // compiled program.
 type Estimator struct {
-	modelFn  ModelFn
-	config   runconfig.RunConfig
-	params   Params
-	modelDir string
-	strategy distribute.Config
-	gpus     gpus.Source
-	untold   *sync.Once // that a precision is not the host's
-	warm     *WarmStart
-	frozen   []*regexp.Regexp
-	opt      *optimizers.Optimizer
-	auto     AutoSummaries
-	seed     int64
-	dtype    tensor.DType
-	log      *slog.Logger
+	modelFn          ModelFn
+	config           runconfig.RunConfig
+	params           Params
+	modelDir         string
+	strategy         distribute.Config
+	gpus             gpus.Source
+	precisionWarning *sync.Once // that a precision is not the host's
+	warm             *WarmStart
+	frozen           []*regexp.Regexp
+	opt              *optimizers.Optimizer
+	auto             AutoSummaries
+	seed             int64
+	dtype            tensor.DType
+	log              *slog.Logger
 
 	mu         sync.Mutex
 	ready      map[string]*inference          // compiled programs of evaluation and prediction
@@ -46,7 +46,7 @@ type Estimator struct {
 // with returns an Estimator of another model_fn on the same model_dir; it shares nothing that runs.
 func (e *Estimator) with(fn ModelFn) *Estimator {
 	c := &Estimator{modelFn: fn, config: e.config, params: e.params, modelDir: e.modelDir, strategy: e.strategy,
-		gpus: e.gpus, untold: e.untold, warm: e.warm, frozen: e.frozen, opt: e.opt, auto: e.auto, seed: e.seed, dtype: e.dtype, log: e.log}
+		gpus: e.gpus, precisionWarning: e.precisionWarning, warm: e.warm, frozen: e.frozen, opt: e.opt, auto: e.auto, seed: e.seed, dtype: e.dtype, log: e.log}
 	c.ready, c.evalEvents = map[string]*inference{}, map[string]*summary.FileWriter{}
 	return c
 }
@@ -88,7 +88,7 @@ func WithOptimizer(o *optimizers.Optimizer) Option {
 	}
 }
 
-// WithLogger sets where progress is told; the default is slog's default.
+// WithLogger sets where progress is logged; the default is slog's default.
 func WithLogger(l *slog.Logger) Option {
 	return func(e *Estimator) error {
 		if l == nil {
@@ -113,7 +113,7 @@ func New(modelFn ModelFn, opts ...Option) (*Estimator, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Estimator{modelFn: modelFn, config: rc, params: Params{}, log: slog.Default(), gpus: gpus.CUDA(), untold: &sync.Once{}, ready: map[string]*inference{}, evalEvents: map[string]*summary.FileWriter{}}
+	e := &Estimator{modelFn: modelFn, config: rc, params: Params{}, log: slog.Default(), gpus: gpus.CUDA(), precisionWarning: &sync.Once{}, ready: map[string]*inference{}, evalEvents: map[string]*summary.FileWriter{}}
 	for _, o := range opts {
 		if err := o(e); err != nil {
 			return nil, fmt.Errorf("estimator: %w", err)
@@ -128,7 +128,7 @@ func New(modelFn ModelFn, opts ...Option) (*Estimator, error) {
 	return e, nil
 }
 
-// resolveModelDir settles the folder: the constructor's, the RunConfig's, or a temporary one.
+// resolveModelDir chooses the folder: the constructor's, the RunConfig's, or a temporary one.
 func (e *Estimator) resolveModelDir() error {
 	rc := e.config.ModelDir()
 	switch {

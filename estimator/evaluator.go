@@ -107,11 +107,11 @@ func (v *evaluator) turn(ctx context.Context) (over bool, err error) {
 		return false, err
 	}
 	v.evaluated = res.GlobalStep
-	return over, v.told(ctx, res, over)
+	return over, v.report(ctx, res, over)
 }
 
-// told passes an evaluation on.
-func (v *evaluator) told(ctx context.Context, res EvalResult, final bool) error {
+// report passes an evaluation on.
+func (v *evaluator) report(ctx context.Context, res EvalResult, final bool) error {
 	v.last, v.passed, v.closed = &res, true, final
 	dirs, err := v.spec.after(ctx, v.est, res, final)
 	v.exports = append(v.exports, dirs...)
@@ -119,7 +119,7 @@ func (v *evaluator) told(ctx context.Context, res EvalResult, final bool) error 
 }
 
 // catchUp tells the exporters of the last evaluation, that of a checkpoint, again where they
-// may not have been told that training is over, or nothing: an evaluator may have ended in between.
+// may not know that training is over, or of the evaluation: an evaluator may have ended in between.
 func (v *evaluator) catchUp(ctx context.Context, prefix string, over bool) error {
 	if v.closed || v.passed && !over {
 		return nil

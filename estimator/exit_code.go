@@ -71,14 +71,14 @@ type interruption struct{ cause, err error }
 func (e *interruption) Error() string   { return fmt.Sprintf("interrupted: %v", e.cause) }
 func (e *interruption) Unwrap() []error { return []error{ErrInterrupted, e.cause, e.err} }
 
-// consequences are errors of tasks that were told to end, or whose peers were.
+// consequences are errors of tasks that were asked to end, or whose peers were.
 var consequences = []error{ErrInterrupted, context.Canceled, context.DeadlineExceeded, net.ErrClosed,
 	distribute.ErrPeerLost, distribute.ErrSessionLost, cluster.ErrPeerLost}
 
 // joined is the type of what errors.Join returns.
 var joined = reflect.TypeOf(errors.Join(errors.ErrUnsupported))
 
-// follows reports whether a task that was told to end may fail so for no reason of
+// follows reports whether a task that was asked to end may fail so for no reason of
 // its own. Of errors that were joined all must be such, of those that wrap each other one.
 func follows(err error) bool {
 	for _, c := range consequences {

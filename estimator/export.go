@@ -23,7 +23,7 @@ type ServingInput struct {
 	columns []inputs.Column
 }
 
-// RawServingInput feeds a tensor for each feature. Columns are those of the data
+// RawServingInput feeds a tensor for each feature. Columns are the data's
 // (ServingColumns); a model of feature columns knows what it reads, but not in
 // which shapes, and takes lists where no columns are given. Such a model offers
 // predictions alone.

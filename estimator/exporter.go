@@ -35,8 +35,8 @@ type Evaluation struct {
 	Final bool   // training is over
 }
 
-// ExporterOptions are what all exporters have. Their semantics are those of
-// tf.estimator's exporters; but a run that was started again knows what it
+// ExporterOptions are what all exporters have. They mean what
+// tf.estimator's exporters mean by them; but a run that was started again knows what it
 // exported before.
 type ExporterOptions struct {
 	Name    string

@@ -14,24 +14,24 @@ import (
 	"github.com/goestimator/goestimator/runconfig"
 )
 
-// toldError is an error that the other tasks know.
-type toldError struct{ err error }
+// reportedError is an error that the other tasks know.
+type reportedError struct{ err error }
 
-func (e *toldError) Error() string { return e.err.Error() }
-func (e *toldError) Unwrap() error { return e.err }
+func (e *reportedError) Error() string { return e.err.Error() }
+func (e *reportedError) Unwrap() error { return e.err }
 
-// TellFailure tells the other tasks of the cluster that this one, where it trains, ends
+// ReportFailure reports to the other tasks of the cluster that this one, where it trains, ends
 // with an error after which it is not to be started again (exit code 1 or 2): when it is
 // the chief, they end, too. An error that only follows from the end of ctx is no failure.
 // Train and TrainAndEvaluate do so with their errors themselves; it is for programs that
 // fail outside of them.
-func TellFailure(ctx context.Context, rc runconfig.RunConfig, log *slog.Logger, err error) {
-	tellFailure(ctx, rc, log, nil, err)
+func ReportFailure(ctx context.Context, rc runconfig.RunConfig, log *slog.Logger, err error) {
+	reportFailure(ctx, rc, log, nil, err)
 }
 
-// tellFailure is TellFailure of a task that may be in its job. It returns the error as
-// [Interruption] does, marked where the others were told.
-func tellFailure(ctx context.Context, rc runconfig.RunConfig, log *slog.Logger, j *distribute.Job, err error) error {
+// reportFailure is ReportFailure of a task that may be in its job. It returns the error as
+// [Interruption] does, marked where it was reported to the others.
+func reportFailure(ctx context.Context, rc runconfig.RunConfig, log *slog.Logger, j *distribute.Job, err error) error {
 	err = Interruption(ctx, err)
 	if !fatal(err) || refused(rc, err) || rc.ClusterSpec().Len() == 0 || rc.TaskType() == runconfig.PS || rc.TaskType() == runconfig.Evaluator {
 		return err
@@ -54,7 +54,7 @@ func tellFailure(ctx context.Context, rc runconfig.RunConfig, log *slog.Logger, 
 			log.Warn("the other tasks were not told that this one ends with an error", "error", ferr)
 		}
 	}
-	return &toldError{err}
+	return &reportedError{err}
 }
 
 // fatal reports whether an error ends a job, whose other tasks do not know of it. That
@@ -63,7 +63,7 @@ func fatal(err error) bool {
 	if code := ExitCode(err); code != ExitError && code != ExitMistake {
 		return false
 	}
-	return !errors.As(err, new(*toldError)) && !errors.As(err, new(*distribute.EndError)) &&
+	return !errors.As(err, new(*reportedError)) && !errors.As(err, new(*distribute.EndError)) &&
 		!errors.Is(err, ErrLocked) && !errors.Is(err, coordinator.ErrSuperseded) && !errors.Is(err, ErrInterrupted)
 }
 

@@ -84,7 +84,7 @@ func TestClusterSecondChiefFails(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			}
-			estimator.TellFailure(t.Context(), rc, m.log, errors.New("bad config"))
+			estimator.ReportFailure(t.Context(), rc, m.log, errors.New("bad config"))
 			if f := failedOf(t, dir); f != nil {
 				t.Errorf("model_dir tells of a failure: %+v", f)
 			}
@@ -118,7 +118,7 @@ func TestSkippedTrainingForgetsFailure(t *testing.T) {
 	if err := train(); err != nil {
 		t.Fatal(err)
 	}
-	estimator.TellFailure(t.Context(), task("chief").Config(), slog.New(slog.DiscardHandler), errors.New("export failed"))
+	estimator.ReportFailure(t.Context(), task("chief").Config(), slog.New(slog.DiscardHandler), errors.New("export failed"))
 	if failedOf(t, dir) == nil {
 		t.Fatal("model_dir does not tell of the failure")
 	}
@@ -185,7 +185,7 @@ func TestTellFailureOfInterruption(t *testing.T) {
 		if own {
 			err = errors.New("no data")
 		}
-		estimator.TellFailure(ctx, rc, slog.New(slog.DiscardHandler), err)
+		estimator.ReportFailure(ctx, rc, slog.New(slog.DiscardHandler), err)
 		if f := failedOf(t, dir); (f != nil) != own {
 			t.Errorf("%v: model_dir tells of %+v", err, f)
 		}

@@ -107,7 +107,7 @@ func (h *InMemoryEvaluator) evaluate(ctx context.Context, r hooks.Run) error {
 	return h.est.writeEvalEvents(h.opts.name, h.last)
 }
 
-// copyFrom sets all variables to those of another session.
+// copyFrom sets all variables to the values of another session.
 func (s *inference) copyFrom(o *session) error {
 	to, from := s.session.strategy.Variables(), o.strategy.Variables()
 	for _, name := range to.Names() {

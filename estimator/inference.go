@@ -116,7 +116,7 @@ func (e *Estimator) openForInference(prefix string) (*checkpoint.Reader, error) 
 
 // each runs the records of a pass over ds, at most limit (0: all), and calls fn after each.
 func (s *inference) each(ctx context.Context, ds inputs.Dataset, limit int64, fn func() error) (err error) {
-	it, err := ds.Iterate(s.session.lend(ctx))
+	it, err := ds.Iterate(s.session.withPinnedMemory(ctx))
 	if err != nil {
 		return err
 	}

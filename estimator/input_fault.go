@@ -29,12 +29,12 @@ func (s *session) located(ctx context.Context, ds inputs.Dataset, err error) err
 	return err
 }
 
-// locateQuietly is how long the files are read again before that is told.
-const locateQuietly = 3 * time.Second
+// locateNoticeAfter is how long the files are read again before that is logged.
+const locateNoticeAfter = 3 * time.Second
 
 // locate is inputs.Locate, which may have much to read.
 func (s *session) locate(ctx context.Context, ds inputs.Dataset, check func(context.Context, arrow.Record) error) *inputs.DataError {
-	notice := time.AfterFunc(locateQuietly, func() {
+	notice := time.AfterFunc(locateNoticeAfter, func() {
 		s.est.log.Info("the input has a value that cannot be used: looking for its place in the files")
 	})
 	defer notice.Stop()
@@ -100,7 +100,7 @@ func (s *session) finite(columns []int) func(context.Context, arrow.Record) erro
 	}
 }
 
-// fedColumns returns the columns of the schema that the feed of that name takes, for "" those of all feeds that something uses.
+// fedColumns returns the columns of the schema that the feed of that name takes, for "" the columns of all feeds that something uses.
 func (s *session) fedColumns(feed string) []int {
 	used := map[graph.Output]bool{}
 	for _, n := range s.program.graph.Nodes() {

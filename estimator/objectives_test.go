@@ -166,23 +166,23 @@ func TestObjectiveErrors(t *testing.T) {
 		"expected at least one objective":    func(*G.Node) []optimizers.Objective { return nil },
 		"objective 0: expected an optimizer": func(l *G.Node) []optimizers.Objective { return []optimizers.Objective{{Loss: l}} },
 		"objective 1: variable dense/kernel has another objective": func(l *G.Node) []optimizers.Objective {
-			return []optimizers.Objective{{l, optimizers.SGD(1), ""}, {l, optimizers.SGD(1), "dense/kernel"}}
+			return []optimizers.Objective{{Loss: l, Optimizer: optimizers.SGD(1), Variables: ""}, {Loss: l, Optimizer: optimizers.SGD(1), Variables: "dense/kernel"}}
 		},
 		"objective 0: no trainable variable reaches the loss": func(l *G.Node) []optimizers.Objective {
-			return []optimizers.Objective{{l, optimizers.SGD(1), "kernel"}}
+			return []optimizers.Objective{{Loss: l, Optimizer: optimizers.SGD(1), Variables: "kernel"}}
 		},
 		"objective 0: variables: error parsing regexp": func(l *G.Node) []optimizers.Objective {
-			return []optimizers.Objective{{l, optimizers.SGD(1), "("}}
+			return []optimizers.Objective{{Loss: l, Optimizer: optimizers.SGD(1), Variables: "("}}
 		},
 		"objective 1: accumulate_steps 2, but 1 of the first objective": func(l *G.Node) []optimizers.Objective {
 			second := optimizers.SGD(1)
 			second.AccumulateSteps = 2
-			return []optimizers.Objective{{l, optimizers.SGD(1), "dense/kernel"}, {l, second, "dense/bias"}}
+			return []optimizers.Objective{{Loss: l, Optimizer: optimizers.SGD(1), Variables: "dense/kernel"}, {Loss: l, Optimizer: second, Variables: "dense/bias"}}
 		},
 		"a loss scale that changes is of one loss": func(l *G.Node) []optimizers.Objective {
 			o := optimizers.SGD(1)
 			o.LossScale = optimizers.DynamicLossScale()
-			return []optimizers.Objective{{l, o, ""}}
+			return []optimizers.Objective{{Loss: l, Optimizer: o, Variables: ""}}
 		},
 	} {
 		fn := estimator.ModelFunc(func(mc *estimator.ModelContext, f models.Features, _ models.Labels) (*estimator.Spec, error) {

@@ -9,8 +9,8 @@ import (
 	"github.com/goestimator/goestimator/models"
 )
 
-// tellPlacement says where the program runs: what is not as it was asked for is a warning.
-func (s *session) tellPlacement() {
+// logPlacement says where the program runs: what is not as it was asked for is a warning.
+func (s *session) logPlacement() {
 	placed, ok := s.stepper.(distribute.Placed)
 	if !ok {
 		return
@@ -19,7 +19,7 @@ func (s *session) tellPlacement() {
 	asked := s.est.config.Session().Precision
 	if p.Device == device.KindHost {
 		if asked == "tf32" || asked == "bf16_mixed" {
-			s.est.untold.Do(func() {
+			s.est.precisionWarning.Do(func() {
 				s.est.log.Warn("precision "+asked+" is a GPU's: the host computes in float32", "mode", s.program.mode)
 			})
 		}

@@ -13,7 +13,7 @@ import (
 // Prediction is what the model says of one example: a tensor of one example's
 // shape for each name of its Spec's predictions. It is a view of its batch's
 // results and stays valid and unchanged for as long as the caller keeps it;
-// keeping one keeps those of its batch. The zero Prediction has no names.
+// keeping one keeps the results of its batch. The zero Prediction has no names.
 type Prediction struct {
 	batch *predictedBatch
 	row   int

@@ -35,7 +35,7 @@ type raggedFeed struct {
 	*models.RaggedInput
 	column int               // of the schema
 	like   int               // the column of the schema whose offsets must be equal, -1 for none
-	most   models.RaggedSize // that batches took since spare looked
+	most   models.RaggedSize // that batches took since headroom looked
 }
 
 // raggedTensors are a batch's two tensors of a ragged column.

@@ -23,7 +23,7 @@ func (s *session) setFeeds() {
 
 // startProgram builds the first program of a session, of the least sizes: but
 // where a longer example would train variables that one of a single value does
-// not, such as those of a step that follows another, it has room for that. They
+// not, such as the variables of a step that follows another, it has room for that. They
 // need their slots from the start.
 func (e *Estimator) startProgram(mode models.Mode, schema *inputs.Schema) (*program, error) {
 	p, err := e.buildProgram(mode, schema, nil)
@@ -63,9 +63,9 @@ func (s *session) fit(stagers ...*stager) error {
 		}
 		var sizes raggedSizes
 		if len(need) > 0 {
-			s.spare.grown()
+			s.headroom.grown()
 			sizes = s.program.sizes.raise(need)
-		} else if sizes = s.spare.after(s.feeds); sizes == nil {
+		} else if sizes = s.headroom.after(s.feeds); sizes == nil {
 			return nil
 		}
 		if err := s.regrow(sizes); err != nil {
@@ -93,7 +93,7 @@ func (s *session) regrow(sizes raggedSizes) error {
 		return err
 	}
 	if p.spec.TrainOp != nil {
-		p.spec.TrainOp.Unreached = nil // told once
+		p.spec.TrainOp.Unreached = nil // reported once
 	}
 	fetches, err := s.program.moved(s.fetches, p)
 	if err != nil {

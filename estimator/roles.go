@@ -30,7 +30,7 @@ func (e *Estimator) runRole(ctx context.Context, train TrainSpec, eval EvalSpec)
 	case runconfig.PS:
 		return Result{TrainResult: TrainResult{GlobalStep: -1, Loss: math.NaN()}}, e.RunParameterServer(ctx)
 	}
-	if e.config.ClusterSpec().Len() <= 1 || e.config.TaskType() == runconfig.Master && !e.evaluatesTogether() {
+	if e.config.ClusterSpec().Len() <= 1 || e.config.TaskType() == runconfig.Master && !e.evaluatesOnWorkers() {
 		return e.trainAndEvaluateLocal(ctx, train, eval)
 	}
 	if !e.config.IsChief() {
@@ -42,19 +42,19 @@ func (e *Estimator) runRole(ctx context.Context, train TrainSpec, eval EvalSpec)
 	if e.config.IsChief() {
 		opts = append(opts, WithSavingListeners(train.Listeners...))
 	}
-	joint := newJointEvaluator(e, eval)
-	if e.evaluatesTogether() {
-		opts = append(opts, WithHooks(joint))
+	together := newDistributedEvaluator(e, eval)
+	if e.evaluatesOnWorkers() {
+		opts = append(opts, WithHooks(together))
 	}
 	if train.MaxSteps > 0 {
 		opts = append(opts, MaxSteps(train.MaxSteps))
 	}
 	tr, err := e.Train(ctx, train.Input, opts...)
-	res := Result{TrainResult: tr, Eval: joint.last}
+	res := Result{TrainResult: tr, Eval: together.last}
 	switch {
 	case err != nil || !e.config.IsChief():
-	case e.evaluatesTogether():
-		res.Exports, err = e.exportLast(ctx, eval, joint.last, tr.GlobalStep)
+	case e.evaluatesOnWorkers():
+		res.Exports, err = e.exportLast(ctx, eval, together.last, tr.GlobalStep)
 	default:
 		err = e.awaitEvaluator(ctx, eval, tr.GlobalStep)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
 
-// noteStart clears what an earlier run told of its end, and refuses to train
+// noteStart clears what an earlier run wrote of its end, and refuses to train
 // where too many starts brought no new checkpoint.
 func (e *Estimator) noteStart() error {
 	limit := e.config.MaxRestarts()
@@ -50,7 +50,7 @@ func reversed(in []string) []string {
 }
 
 // noteSkipped tells the other tasks that there was nothing left to train, whatever an
-// earlier run told of a failure.
+// earlier run wrote of a failure.
 func (e *Estimator) noteSkipped(step int64) error {
 	if !e.config.IsChief() {
 		return nil

@@ -31,8 +31,8 @@ type session struct {
 	profiled bool           // the stepper does
 	terms    distribute.Terms
 	feeds    []fed
-	spare    spareRoom
-	lender   *device.PinnedPool // of memory for batches; nil: they lie anywhere
+	headroom headroom
+	pinned   *device.PinnedPool // of memory for batches; nil: they lie anywhere
 }
 
 // newSession builds a mode's program for data of that schema and creates its
@@ -42,12 +42,12 @@ func (e *Estimator) newSession(mode models.Mode, schema *inputs.Schema, config d
 	if err != nil {
 		return nil, err
 	}
-	s := &session{est: e, program: p, schema: schema, index: map[string]int{}, spare: spareRoom{least: p.sizes}}
+	s := &session{est: e, program: p, schema: schema, index: map[string]int{}, headroom: headroom{least: p.sizes}}
 	s.setFeeds()
 	if s.strategy, err = distribute.New(config); err != nil {
 		return nil, err
 	}
-	s.lender = newLender(s.strategy)
+	s.pinned = newPinnedPool(s.strategy)
 	if err := s.initialize(s.strategy.Variables().Create); err != nil {
 		return nil, errors.Join(err, s.strategy.Close())
 	}
@@ -122,7 +122,7 @@ func (s *session) prepare() error {
 	s.stepper, err = s.compile()
 	s.compiled, s.profiled = len(s.fetches), s.profile
 	if err == nil {
-		s.tellPlacement()
+		s.logPlacement()
 	}
 	return err
 }

@@ -39,11 +39,11 @@ type TrainResult struct {
 // model_dir, at the position of the input where that was saved.
 func (e *Estimator) Train(ctx context.Context, input InputFn, opts ...TrainOption) (TrainResult, error) {
 	res, err := e.trainInJob(ctx, input, opts)
-	return res, tellFailure(ctx, e.config, e.log, nil, err)
+	return res, reportFailure(ctx, e.config, e.log, nil, err)
 }
 
 // trainInJob trains as a member of the job, unless it is done. Errors of the training
-// are told while this task is a member.
+// are reported while this task is a member.
 func (e *Estimator) trainInJob(ctx context.Context, input InputFn, opts []TrainOption) (TrainResult, error) {
 	o, err := newRunOptions(opts, TrainOption.forTrain)
 	if err != nil {
@@ -68,7 +68,7 @@ func (e *Estimator) trainInJob(ctx context.Context, input InputFn, opts []TrainO
 		e.log.Info("training ended before this task could take part", "global_step", ended.GlobalStep)
 		res, err = ended, nil
 	}
-	err = tellFailure(ctx, e.config, e.log, config.Job, err)
+	err = reportFailure(ctx, e.config, e.log, config.Job, err)
 	return res, errors.Join(err, leave())
 }
 
@@ -102,7 +102,7 @@ func (e *Estimator) alreadyTrained(o runOptions) (bool, int64, error) {
 	}
 	defer r.Close()
 	if !seeded {
-		if err := e.takeSeed(r); err != nil {
+		if err := e.restoreSeed(r); err != nil {
 			return false, 0, err
 		}
 	}
@@ -113,8 +113,8 @@ func (e *Estimator) alreadyTrained(o runOptions) (bool, int64, error) {
 	return false, 0, nil
 }
 
-// takeSeed sets the seed to the one that the checkpoint was trained with, where it tells.
-func (e *Estimator) takeSeed(r *checkpoint.Reader) error {
+// restoreSeed sets the seed to the one that the checkpoint was trained with, where it tells.
+func (e *Estimator) restoreSeed(r *checkpoint.Reader) error {
 	text, ok, err := readString(r, seedKey)
 	if err != nil || !ok {
 		return err
@@ -129,7 +129,7 @@ func (e *Estimator) takeSeed(r *checkpoint.Reader) error {
 // replica takes batches of its own, and every worker has its share of the data.
 func (e *Estimator) inputContext(mode models.Mode) inputs.Context {
 	ic := inputs.Context{Mode: mode, NumPipelines: 1, ReplicasInSync: 1, Seed: e.seed}
-	if mode == models.Predict || mode == models.Eval && !e.evaluatesTogether() {
+	if mode == models.Predict || mode == models.Eval && !e.evaluatesOnWorkers() {
 		return ic
 	}
 	if n := e.config.NumWorkers(); n > 1 {

@@ -38,7 +38,7 @@ type EvalSpec struct {
 	Exporters []Exporter
 }
 
-// options are those of each evaluation.
+// options are the options of each evaluation.
 func (s EvalSpec) options() []EvalOption {
 	opts := []EvalOption{EvalName(s.Name), WithHooks(s.Hooks...)}
 	if s.Steps > 0 {
@@ -95,7 +95,7 @@ func (s EvalSpec) validate() error {
 // not have is an [UnknownMetricError] before training.
 func TrainAndEvaluate(ctx context.Context, e *Estimator, train TrainSpec, eval EvalSpec) (Result, error) {
 	res, err := e.trainAndEvaluate(ctx, train, eval)
-	return res, tellFailure(ctx, e.config, e.log, nil, err)
+	return res, reportFailure(ctx, e.config, e.log, nil, err)
 }
 
 func (e *Estimator) trainAndEvaluate(ctx context.Context, train TrainSpec, eval EvalSpec) (Result, error) {
@@ -146,7 +146,7 @@ func (l *evalListener) makeUp(ctx context.Context, step int64) error {
 		if err := l.est.checkModel(ctx, l.spec.Input); err != nil {
 			return err
 		}
-		return l.told(ctx, *res, true)
+		return l.report(ctx, *res, true)
 	}
 	// Not by its prefix: where the newest is damaged, the next is evaluated.
 	err = l.evaluate(ctx, "", true)
@@ -252,11 +252,11 @@ func (l *evalListener) evaluate(ctx context.Context, prefix string, final bool) 
 	if err != nil {
 		return err
 	}
-	return l.told(ctx, res, final)
+	return l.report(ctx, res, final)
 }
 
-// told passes an evaluation on.
-func (l *evalListener) told(ctx context.Context, res EvalResult, final bool) error {
+// report passes an evaluation on.
+func (l *evalListener) report(ctx context.Context, res EvalResult, final bool) error {
 	l.evaluated, l.last = res.GlobalStep, &res
 	dirs, err := l.spec.after(ctx, l.est, res, final)
 	l.exports = append(l.exports, dirs...)

@@ -27,7 +27,7 @@ type training struct {
 	whole    context.Context
 	lastLoss float64
 	lossRead bool // lastLoss is that of a step
-	quiet    quietSteps
+	unread   unreadSteps
 }
 
 // openTraining opens the input, builds and compiles the program, and brings
@@ -43,7 +43,7 @@ func (e *Estimator) openTraining(ctx context.Context, input InputFn, config dist
 	}
 	s.terms = e.terms(ds, o)
 	t := &training{est: e, session: s, progress: &progress{}, files: &trainingFiles{}, whole: context.WithoutCancel(ctx),
-		input: &trainingInput{session: s, ds: ds, now: s.newStager()}, lastLoss: math.NaN(), quiet: quietSteps{never: o.bare}}
+		input: &trainingInput{session: s, ds: ds, now: s.newStager()}, lastLoss: math.NaN(), unread: unreadSteps{never: o.bare}}
 	t.shared, _ = s.strategy.(distribute.Shared)
 	t.position = t.input.state
 	t.checkpoints = &checkpoints{session: s, progress: t.progress, input: t.input, files: t.files, saved: -1}
@@ -74,7 +74,7 @@ func (t *training) open(ctx context.Context, o runOptions) error {
 	if err != nil {
 		return err
 	}
-	t.checkpoints.keepStatesOf(hs)
+	t.checkpoints.setStateful(hs)
 	t.session.fetch("loss", t.session.program.loss)
 	if err := t.loop.begin(hs); err != nil {
 		return err

@@ -11,15 +11,15 @@ import (
 	"github.com/goestimator/goestimator/internal/distribute"
 )
 
-// trainingInput reads the batches of a training loop: those of one step, and,
-// where asked, those of the next ones while the present ones are still in use.
+// trainingInput reads the batches of a training loop: of one step and, where
+// asked, of the next ones while the present ones are still in use.
 type trainingInput struct {
 	session  *session
 	ds       inputs.Dataset
 	it       inputs.Iterator
 	now      *stager
 	ahead    []readAhead // of the next steps, in their order
-	spare    []*stager
+	free     []*stager
 	list     []*stager // of all
 	position []byte    // behind the batches of the last step; nil: that is where it is
 }
@@ -37,20 +37,20 @@ func (in *trainingInput) rewind(ctx context.Context, position []byte) error {
 		return err
 	}
 	var err error
-	if in.it, err = in.ds.Iterate(in.session.lend(ctx)); err != nil || position == nil {
+	if in.it, err = in.ds.Iterate(in.session.withPinnedMemory(ctx)); err != nil || position == nil {
 		return err
 	}
 	return in.it.Restore(position)
 }
 
 // next returns the next step's batches, fewer or none at the end of the input.
-// Those of the step before are released.
+// The batches of the step before are released.
 func (in *trainingInput) next(ctx context.Context) ([]distribute.Batch, error) {
 	in.now.release()
 	if len(in.ahead) > 0 {
 		next := in.ahead[0]
 		in.ahead = slices.Delete(in.ahead, 0, 1)
-		in.spare, in.now, in.position = append(in.spare, in.now), next.batches, nil
+		in.free, in.now, in.position = append(in.free, in.now), next.batches, nil
 		return in.now.batches(), next.err
 	}
 	if len(in.now.readers) > 1 { // what was read of a step that then is not made comes again
@@ -67,15 +67,15 @@ func (in *trainingInput) next(ctx context.Context) ([]distribute.Batch, error) {
 }
 
 // readAhead reads the batches of one more step after the present one: none where
-// the input fails, of which next tells when all before are trained on.
+// the input fails, which next reports when all before are trained on.
 func (in *trainingInput) readAhead(ctx context.Context) (*stager, error) {
 	before, err := inputs.Mark(in.it)
 	if err != nil {
 		return nil, err
 	}
 	var st *stager
-	if n := len(in.spare) - 1; n >= 0 {
-		st, in.spare = in.spare[n], in.spare[:n]
+	if n := len(in.free) - 1; n >= 0 {
+		st, in.free = in.free[n], in.free[:n]
 	} else {
 		st = in.session.newStager()
 	}
@@ -92,7 +92,7 @@ func (in *trainingInput) stagers() []*stager {
 	for _, a := range in.ahead {
 		in.list = append(in.list, a.batches)
 	}
-	in.list = append(in.list, in.spare...)
+	in.list = append(in.list, in.free...)
 	return in.list
 }
 
@@ -144,7 +144,7 @@ func (in *trainingInput) close() error {
 	in.now.release()
 	for _, a := range in.ahead {
 		a.batches.release()
-		in.spare = append(in.spare, a.batches)
+		in.free = append(in.free, a.batches)
 	}
 	in.ahead, in.position = in.ahead[:0], nil
 	if in.it == nil {

@@ -89,7 +89,7 @@ func (t *training) turn(ctx context.Context) (over bool, err error) {
 	return t.trainStep(ctx, step)
 }
 
-// lastBatches reads those of the step with which training is interrupted, none
+// lastBatches reads the batches of the step in which training is interrupted, none
 // where that takes too long.
 func (t *training) lastBatches() ([]distribute.Batch, error) {
 	ctx, cancel := context.WithTimeout(t.whole, leaveTime)
@@ -111,7 +111,7 @@ func (t *training) trainStep(ctx context.Context, step distribute.Step) (over bo
 			return true, err
 		}
 	}
-	step.Quiet = t.quiet.next(t.loop, t.input.last())
+	step.Quiet = t.unread.next(t.loop, t.input.last())
 	out, err := t.loop.step(t.whole, step)
 	if err != nil {
 		err = t.session.blamed(ctx, t.input.ds, t.input.now, err)
@@ -205,7 +205,7 @@ func (t *training) endedElsewhere() bool {
 
 // finish ends training in all tasks, then tells the hooks.
 func (t *training) finish(ctx context.Context) error {
-	if err := fpSettle.Here(); err != nil {
+	if err := fpFinish.Here(); err != nil {
 		return err
 	}
 	if t.shared == nil {
@@ -232,8 +232,8 @@ func (t *training) finish(ctx context.Context) error {
 	return err
 }
 
-// interrupted saves what was done and tells why training stopped. Hooks are not
-// told of an end: what they do there, evaluating for example, can take longer
+// interrupted saves what was done and tells why training stopped. Their End is not
+// called: what they do there, evaluating for example, can take longer
 // than the grace that a signal gives.
 func (t *training) interrupted(cause error) error {
 	t.progress.reason = "interrupted"
@@ -257,7 +257,7 @@ func (t *training) interrupted(cause error) error {
 	return err
 }
 
-// leaveTime bounds how long a task that was told to end tries to tell the others.
+// leaveTime bounds how long a task that is to end tries to report that to the others.
 const leaveTime = 3 * time.Second
 
 // saveOnExit saves a checkpoint where this task does so at all.

@@ -24,7 +24,7 @@ var ErrNoCheckpoint = errors.New("could not find trained model")
 type MismatchError struct {
 	Prefix   string
 	Problems []string // one per variable
-	// The features that it was trained on and those of the input, where these differ.
+	// The features that it was trained on and the input's, where these differ.
 	Trained, Given string
 }
 

@@ -61,7 +61,7 @@ func (w *WarmStart) open() (*checkpoint.Reader, error) {
 	return checkpoint.OpenLatest(context.Background(), w.From)
 }
 
-// warmStart overwrites initial values with those of the warm-start checkpoint.
+// warmStart overwrites initial values with the values in the warm-start checkpoint.
 func (s *session) warmStart() error {
 	w := s.est.warm
 	r, err := w.open()

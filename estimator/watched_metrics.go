@@ -77,7 +77,7 @@ func (e *Estimator) checkWatched(ctx context.Context, train TrainSpec, eval Eval
 
 // evaluates reports whether this task evaluates. An evaluator knows of no cluster.
 func (e *Estimator) evaluates() bool {
-	return e.config.ClusterSpec().Len() <= 1 || e.config.TaskType() == runconfig.Master || e.evaluatesTogether()
+	return e.config.ClusterSpec().Len() <= 1 || e.config.TaskType() == runconfig.Master || e.evaluatesOnWorkers()
 }
 
 // metricsOf are the numericMetrics of evaluations on an input.

@@ -78,7 +78,7 @@ func (a *app) tellFailure(ctx context.Context, cfg *config.Config, err error) {
 		rc, rerr = cfg.RunConfig()
 	}
 	if rerr == nil {
-		estimator.TellFailure(ctx, rc, a.log, err)
+		estimator.ReportFailure(ctx, rc, a.log, err)
 	}
 }
 

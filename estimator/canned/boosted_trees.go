@@ -27,7 +27,7 @@ type BoostedTreesOptions struct {
 	PruningMode     string  // "none", "pre" or "post"; "none"
 	// QuantileSketchEpsilon is the error of the ranks of a numeric column's bucket
 	// boundaries, and one over it the number of its buckets, at most 256; 0.01.
-	// The boundaries are those of the first BatchesPerLayer batches.
+	// The boundaries are of the first BatchesPerLayer batches.
 	QuantileSketchEpsilon float64
 	// TrainInMemory says that each batch is the whole data, in any order; other rows in
 	// a later batch are an error. A step then grows many

@@ -233,7 +233,7 @@ func exampleLoss(c *treeConfig, z, y []float32) float64 {
 	return sum / float64(len(z))
 }
 
-// boundaries are those of the space, as their variable has them.
+// boundaries are the boundaries of the space, as their variable has them.
 func (m *memory) boundaries(c *treeConfig) []float32 {
 	out := make([]float32, len(c.Features)*256)
 	for i, f := range m.space.Features {

@@ -245,7 +245,7 @@ func (b *BoostedTrees) Model(mc *estimator.ModelContext, features models.Feature
 // batchSpec trains by the gradients of the head's loss.
 func (b *BoostedTrees) batchSpec(mc *estimator.ModelContext, v treeNodes, features models.Features, labels models.Labels) (*estimator.Spec, error) {
 	x := b.input(mc, features)
-	// Gradients are those of a leaf of zeros that is added to the logits.
+	// Gradients are by a leaf of zeros that is added to the logits.
 	zeros := mc.Encode(features.Dense(b.model.plan.Dense()[0].Values), estimator.Encoder{DType: mc.DType(), Shape: []int{b.config.Dim},
 		Encode: func(dst *tensor.Tensor, _ inputs.NamedTensor) error {
 			clear(dst.Bytes)

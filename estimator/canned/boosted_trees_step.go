@@ -57,7 +57,7 @@ func setBoundaries(row, b []float32) {
 	copy(row, b)
 }
 
-// sought reports whether the boundaries of feature i are those of a sketch.
+// sought reports whether the boundaries of feature i are a sketch's.
 func (c *treeConfig) sought(i int) bool {
 	return c.Features[i].Width == 0 && c.Features[i].Boundaries == nil
 }

@@ -8,7 +8,7 @@
 //	}
 //	est, err := classifier.New(estimator.WithModelDir("runs/adult"))
 //
-// Options, their defaults (those of TensorFlow 2's tf.estimator), definitions,
+// Options, their defaults (as in TensorFlow 2's tf.estimator), definitions,
 // names and shapes of variables, names of optimizer state and names of summaries
 // are tf.estimator's, so that a checkpoint can be made by either and trained on
 // by the other.

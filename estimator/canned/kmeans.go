@@ -202,7 +202,7 @@ func unit(mc *estimator.ModelContext, x *G.Node) *G.Node {
 	return ops.Mul(mc, x, ops.Rsqrt(mc, ops.Maximum(mc, squares, ops.Scalar(mc, tensor.Float32, 1e-12))))
 }
 
-// distances returns those of all points to all centers, [batch, clusters].
+// distances returns the distances of all points to all centers, [batch, clusters].
 func (m *KMeansModel) distances(mc *estimator.ModelContext, x, centers *G.Node) *G.Node {
 	if m.options.DistanceMetric == Cosine {
 		return ops.Sub(mc, ops.Scalar(mc, tensor.Float32, 1), ops.MatMulT(mc, x, centers, false, true))

@@ -26,7 +26,7 @@ var kerasRules = map[string]string{
 
 // NewOptimizer returns an optimizer as config files give canned models one: name is one of
 // tf.estimator's (Adagrad, Adam, Ftrl, RMSProp, SGD), whose state checkpoints then name as tf.estimator's do, or of
-// optimizers.Names, and params are those of optimizers.New. Without a learning rate it has the rule's own.
+// optimizers.Names, and params are the parameters of optimizers.New. Without a learning rate it has the rule's own.
 func NewOptimizer(name string, params map[string]any) (*optimizers.Optimizer, error) {
 	return made(name, params)
 }

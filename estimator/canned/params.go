@@ -200,7 +200,7 @@ const (
 	anyHead                   // head and what it takes
 )
 
-// head makes the head; the parameters are those of heads.FromParams, but that
+// head makes the head; the parameters are as of heads.FromParams, but that
 // the number of classes has tf.estimator's name.
 func (r *paramReader) head(k kindOfHead) heads.Head {
 	p := estimator.Params{}

@@ -16,7 +16,7 @@ import (
 type RNNClassifier struct {
 	SequenceColumns []feature.Column // sequence_feature_columns; at least one
 	ContextColumns  []feature.Column // context_feature_columns: dense ones, repeated at every step
-	Units           []int            // units of each layer; names are those of tf.estimator's list, also where it has one number
+	Units           []int            // units of each layer; names are as of tf.estimator's list, also where it has one number
 	CellType        layers.CellType  // "": layers.SimpleRNN
 	Cells           []layers.Cell    // rnn_cell_fn: a cell for each layer, in place of Units and CellType
 	ReturnSequences bool             // a prediction for each step, and a label: a ragged column of as many
@@ -58,7 +58,7 @@ type RNNEstimator struct {
 	SequenceColumns []feature.Column // sequence_feature_columns; at least one
 	ContextColumns  []feature.Column // context_feature_columns: dense ones, repeated at every step
 	WeightColumn    string           // the feature that the head's weight column names; "": none
-	Units           []int            // units of each layer; names are those of tf.estimator's list, also where it has one number
+	Units           []int            // units of each layer; names are as of tf.estimator's list, also where it has one number
 	CellType        layers.CellType  // "": layers.SimpleRNN
 	Cells           []layers.Cell    // rnn_cell_fn: a cell for each layer, in place of Units and CellType
 	ReturnSequences bool             // a prediction for each step, and a label: a ragged column of as many

@@ -52,7 +52,7 @@ func (r *rnn) logits(mc *estimator.ModelContext, f models.Features, units int) *
 	return layers.Dense(mc, x, units, layers.Weights{Name: "rnn_model/logits"})
 }
 
-// scopes are those of the layers' variables: several of one name are numbered.
+// scopes are the scopes of the layers' variables: several of one name are numbered.
 func (r *rnn) scopes() []string {
 	parent := "rnn_model/rnn/"
 	if len(r.cells) > 1 {

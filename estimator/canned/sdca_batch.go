@@ -95,7 +95,7 @@ func (b *sdcaBatch) label(i int) (float64, error) {
 	return 2*y - 1, nil
 }
 
-// features returns those of an example that are not 0, each once; valid until
+// features returns the features of an example that are not 0, each once; valid until
 // the next call. Ids that the column does not have are of unknown words, and no features.
 func (b *sdcaBatch) features(i int) []nonzero {
 	b.row = b.row[:0]

@@ -75,8 +75,8 @@ func (t exampleTable) room(id int64) (int, error) {
 }
 
 // add puts an example's new state in its place. The dual variable changes by as
-// much as it did for whoever worked on it, as the weights do: their relation
-// holds even where two worked on one example at a time. totals are those of the
+// much as it did for the replica that worked on it, as the weights do: their relation
+// holds even where two worked on one example at a time. totals are the totals of the
 // losses and the weight.
 func (t exampleTable) add(at int, x exampleState, totals []float64) {
 	t.ids[at] = x.id

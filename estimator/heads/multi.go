@@ -85,7 +85,7 @@ func (m MultiHead) names() []string {
 	return names
 }
 
-// LogitsDimension is the sum of those of the heads.
+// LogitsDimension is the sum of the heads' dimensions.
 func (m MultiHead) LogitsDimension() int {
 	if m.err != nil {
 		return 0

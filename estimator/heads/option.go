@@ -33,7 +33,7 @@ type Option struct {
 	set  func(*options)
 }
 
-// options are those of all heads; each head reads its own.
+// options are the options of all heads; each head reads its own.
 type options struct {
 	name         string
 	weightColumn string

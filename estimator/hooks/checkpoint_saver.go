@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// A CheckpointListener is told of each checkpoint that a CheckpointSaver writes.
+// A CheckpointListener is called around each checkpoint that a CheckpointSaver writes.
 type CheckpointListener interface {
 	// Begin is called once, before the loop.
 	Begin() error

@@ -8,7 +8,7 @@ import (
 )
 
 // A Hook is called at fixed points of a training, evaluation or prediction
-// loop; the points are those of tf.estimator.SessionRunHook. Embed Base for
+// loop; the points are tf.estimator.SessionRunHook's. Embed Base for
 // those that do not matter.
 type Hook interface {
 	// Begin is called once, before the program is compiled: request tensors here.

@@ -15,7 +15,7 @@ type NodeTime struct {
 	Count    int // how often it ran
 	Total    time.Duration
 	// Flops are floating-point operations of matrix products and convolutions,
-	// Bytes those of operands, results and variables, each time it ran.
+	// Bytes the bytes of operands, results and variables, each time it ran.
 	Flops, Bytes int64
 }
 

@@ -19,7 +19,7 @@ type WorkerStep struct {
 
 // WorkerTimer is a Run that several workers share: training in a cluster.
 type WorkerTimer interface {
-	// WorkerSteps returns the times of the workers that have told theirs.
+	// WorkerSteps returns the times of the workers that have reported theirs.
 	WorkerSteps(ctx context.Context) ([]WorkerStep, error)
 }
 

@@ -12,15 +12,15 @@ import (
 	"github.com/goestimator/goestimator/models"
 )
 
-// evaluatesTogether reports whether all workers evaluate, each its share of the data.
-func (e *Estimator) evaluatesTogether() bool {
+// evaluatesOnWorkers reports whether all workers evaluate, each its share of the data.
+func (e *Estimator) evaluatesOnWorkers() bool {
 	return distribute.Config{Strategy: e.config.EvalDistribute()}.Lockstep() && e.config.NumWorkers() > 1
 }
 
-// jointEvaluator is a hook of every worker in lock step: at the same steps each
+// distributedEvaluator is a hook of every worker in lock step: at the same steps each
 // evaluates the variables as they are on its share of the data, and the metrics
 // are merged, so that every example counts once.
-type jointEvaluator struct {
+type distributedEvaluator struct {
 	hooks.Base
 	est    *Estimator
 	spec   EvalSpec
@@ -28,17 +28,17 @@ type jointEvaluator struct {
 	last   *EvalResult
 }
 
-var _ hooks.Tensorless = (*jointEvaluator)(nil)
+var _ hooks.Tensorless = (*distributedEvaluator)(nil)
 
-func newJointEvaluator(e *Estimator, spec EvalSpec) *jointEvaluator {
-	return &jointEvaluator{est: e, spec: spec, latest: -1}
+func newDistributedEvaluator(e *Estimator, spec EvalSpec) *distributedEvaluator {
+	return &distributedEvaluator{est: e, spec: spec, latest: -1}
 }
 
 // Tensorless marks that a worker without data to train on takes part.
-func (h *jointEvaluator) Tensorless() {}
+func (h *distributedEvaluator) Tensorless() {}
 
 // AfterRun evaluates every so many steps, where asked.
-func (h *jointEvaluator) AfterRun(ctx context.Context, r hooks.Run) error {
+func (h *distributedEvaluator) AfterRun(ctx context.Context, r hooks.Run) error {
 	if h.spec.EverySteps == 0 || r.GlobalStep()%h.spec.EverySteps != 0 {
 		return nil
 	}
@@ -46,21 +46,21 @@ func (h *jointEvaluator) AfterRun(ctx context.Context, r hooks.Run) error {
 }
 
 // End evaluates the last step.
-func (h *jointEvaluator) End(ctx context.Context, r hooks.Run) error {
+func (h *distributedEvaluator) End(ctx context.Context, r hooks.Run) error {
 	if h.latest == r.GlobalStep() {
 		return nil
 	}
 	return h.evaluate(ctx, r, true)
 }
 
-func (h *jointEvaluator) evaluate(ctx context.Context, r hooks.Run, final bool) error {
+func (h *distributedEvaluator) evaluate(ctx context.Context, r hooks.Run, final bool) error {
 	v, ok := r.(trainingView)
 	if !ok {
-		return errors.New("joint evaluation: expected a training loop")
+		return errors.New("distributed evaluation: expected a training loop")
 	}
 	all, ok := v.session.strategy.(distribute.Gatherer)
 	if !ok {
-		return mistakef("joint evaluation: strategy %s has no workers in lock step", v.session.strategy.Name())
+		return mistakef("distributed evaluation: strategy %s has no workers in lock step", v.session.strategy.Name())
 	}
 	o, err := newRunOptions(h.spec.options(), EvalOption.forEval)
 	if err != nil {
@@ -83,7 +83,7 @@ func (h *jointEvaluator) evaluate(ctx context.Context, r hooks.Run, final bool) 
 	}
 	res, err := inf.evaluate(ctx, ds, o)
 	if err != nil {
-		return fmt.Errorf("joint evaluation: %w", err)
+		return fmt.Errorf("distributed evaluation: %w", err)
 	}
 	h.latest, h.last = r.GlobalStep(), &res
 	if !v.IsChief() {
@@ -135,7 +135,7 @@ func (a *accumulators) list() []metrics.Accumulator {
 	return out
 }
 
-// others are empty accumulators like those of list.
+// others are empty accumulators of the same kinds as list.
 func (a *accumulators) others() ([]metrics.Accumulator, error) {
 	out := []metrics.Accumulator{metrics.NewMean()}
 	for _, b := range a.bound {

@@ -2,10 +2,10 @@ package estimator
 
 import "github.com/goestimator/goestimator/models"
 
-// spareRoom decides when a program that was built for a batch of many values, or for a
+// headroom decides when a program that was built for a batch of many values, or for a
 // long example, is to be built for less again: an RNN goes along all steps that there is room
 // for. It counts steps and not time, so that a run can be repeated.
-type spareRoom struct {
+type headroom struct {
 	least  raggedSizes // of the first program
 	window int         // steps until it looks; twice as many each time that it was wrong
 	steps  int         // since it looked
@@ -17,7 +17,7 @@ const firstWindow = 64
 
 // after returns the sizes that the program of those feeds shall have after a step for which
 // there was room, nil for those it has.
-func (r *spareRoom) after(feeds []fed) raggedSizes {
+func (r *headroom) after(feeds []fed) raggedSizes {
 	r.window = max(r.window, firstWindow)
 	if r.steps++; r.steps < r.window {
 		return nil
@@ -42,7 +42,7 @@ func (r *spareRoom) after(feeds []fed) raggedSizes {
 }
 
 // grown tells that there was too little room.
-func (r *spareRoom) grown() {
+func (r *headroom) grown() {
 	if r.shrunk {
 		r.window *= 2
 	}

@@ -9,11 +9,11 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/device"
 )
 
-// lentShare is the part of the machine's memory that batches may lock: one in so many bytes.
-const lentShare = 8
+// pinnedShare is the part of the machine's memory that batches may lock: one in so many bytes.
+const pinnedShare = 8
 
-// newLender returns what lends the strategy's device's memory to batches; nil where ordinary memory is as good.
-func newLender(s distribute.Strategy) *device.PinnedPool {
+// newPinnedPool returns a pool of the strategy's device's memory for batches; nil where ordinary memory is as good.
+func newPinnedPool(s distribute.Strategy) *device.PinnedPool {
 	p, ok := s.(distribute.Pinning)
 	if !ok {
 		return nil
@@ -23,25 +23,25 @@ func newLender(s distribute.Strategy) *device.PinnedPool {
 	if from == nil || !known {
 		return nil
 	}
-	return device.NewPinnedPool(from, int(total/lentShare))
+	return device.NewPinnedPool(from, int(total/pinnedShare))
 }
 
-// lend returns a context for passes over the input whose batches go to the device.
-func (s *session) lend(ctx context.Context) context.Context {
-	if s.lender == nil {
+// withPinnedMemory returns a context for passes over the input whose batches go to the device.
+func (s *session) withPinnedMemory(ctx context.Context) context.Context {
+	if s.pinned == nil {
 		return ctx
 	}
-	return inputs.WithBatchMemory(ctx, s.lender)
+	return inputs.WithBatchMemory(ctx, s.pinned)
 }
 
 // closeStrategy frees the variables and the device. Where somebody still holds a record of the input, that is put off until it is
 // released: the record lies in the device's memory.
 func (s *session) closeStrategy() error {
-	if s.lender == nil {
+	if s.pinned == nil {
 		return s.strategy.Close()
 	}
 	log, strategy := s.est.log, s.strategy
-	err := s.lender.Close(func(err error) {
+	err := s.pinned.Close(func(err error) {
 		if err := errors.Join(err, strategy.Close()); err != nil {
 			log.Warn("the device was not closed well", "error", err)
 		}
