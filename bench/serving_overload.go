@@ -14,7 +14,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/serving/manager"
 	"github.com/goestimator/goestimator/internal/serving/servable"
 	"github.com/goestimator/goestimator/serving"
 	"github.com/goestimator/goestimator/tensor"
@@ -62,8 +61,8 @@ func newFixed(dir string) (*serving.Server, error) {
 		return nil, err
 	}
 	return serving.New(serving.Options{
-		Loader:   servable.LoaderFunc(func(context.Context, string) (servable.Model, error) { return fixed(), nil }),
-		Models:   serving.Models{Config: manager.Single(map[string]string{"mlp": base})},
+		Loader:   func(context.Context, string) (serving.Model, error) { return fixed(), nil },
+		Models:   serving.Models{Config: serving.ModelDirs(map[string]string{"mlp": base})},
 		Listen:   serving.Listen{Host: "127.0.0.1", REST: -1},
 		Overload: &serving.Overload{Slots: 1},
 		Log:      slog.New(slog.NewTextHandler(io.Discard, nil)),

@@ -21,7 +21,7 @@ func isAdmin(method string) bool {
 func (s *Server) admit(ctx context.Context, method string, remote bool) error {
 	switch {
 	case s.o.Token != nil:
-		return s.o.Token.Check(ctx, method)
+		return s.o.Token.check.Check(ctx, method)
 	case remote && isAdmin(method) && !s.o.RemoteAdmin:
 		return status.Error(codes.PermissionDenied, "this server is reached by other machines and asks for no token: reloading and reflection "+
 			"are refused; start it with --token-file, or with --allow-remote-admin")

@@ -14,7 +14,6 @@ import (
 
 	"github.com/goestimator/goestimator/internal/serving/admission/admissiontest"
 	"github.com/goestimator/goestimator/internal/serving/grpcapi"
-	"github.com/goestimator/goestimator/internal/serving/security"
 	apis "github.com/wamuir/graft/tensorflow/serving/apis_go_proto"
 	config "github.com/wamuir/graft/tensorflow/serving/config_go_proto"
 	"google.golang.org/grpc"
@@ -76,7 +75,7 @@ func plain(t *testing.T, target string) *grpc.ClientConn {
 // Where other machines reach a server that asks for no token, predicting is open and nothing else; each admin call is
 // logged with its peer, whether it is let in or not.
 func TestAdminCalls(t *testing.T) {
-	token, err := security.NewToken("s3cret")
+	token, err := NewToken("s3cret")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +83,7 @@ func TestAdminCalls(t *testing.T) {
 	for _, c := range []struct {
 		name          string
 		host, header  string
-		token         *security.Token
+		token         *Token
 		allowed, unix bool
 		predict       codes.Code
 		admin         codes.Code
@@ -125,7 +124,7 @@ func TestAdminCalls(t *testing.T) {
 			if status.Code(err) != c.admin {
 				t.Errorf("reload: %v", err)
 			}
-			if got := strings.Join(s.Catalog().Models(), ","); (got == "n") != (c.admin == codes.OK) {
+			if got := strings.Join(s.models.Models(), ","); (got == "n") != (c.admin == codes.OK) {
 				t.Errorf("models %s", got)
 			}
 			for _, method := range []string{reloadMethod, "ServerReflectionInfo"} {
@@ -160,7 +159,7 @@ func TestDamagedAdminCalls(t *testing.T) {
 
 // With TLS and a token nothing is warned of.
 func TestNothingToWarnOf(t *testing.T) {
-	token, err := security.NewToken("s3cret")
+	token, err := NewToken("s3cret")
 	if err != nil {
 		t.Fatal(err)
 	}

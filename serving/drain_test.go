@@ -8,9 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/serving/batching"
 	"github.com/goestimator/goestimator/internal/serving/inference/modeltest"
-	"github.com/goestimator/goestimator/internal/serving/servable"
 	"github.com/goestimator/goestimator/tensor"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
@@ -18,8 +16,8 @@ import (
 )
 
 // slow is a model whose runs wait for a token.
-func slow(began chan<- struct{}, token <-chan struct{}) servable.Loader {
-	return servable.LoaderFunc(func(context.Context, string) (servable.Model, error) {
+func slow(began chan<- struct{}, token <-chan struct{}) Loader {
+	return func(context.Context, string) (Model, error) {
 		m := modeltest.New()
 		compute := m.Compute
 		m.Compute = func(ctx context.Context, feeds map[string]*tensor.Tensor, fetches []string) ([]*tensor.Tensor, error) {
@@ -28,7 +26,7 @@ func slow(began chan<- struct{}, token <-chan struct{}) servable.Loader {
 			return compute(ctx, feeds, fetches)
 		}
 		return m, nil
-	})
+	}
 }
 
 // TestDrains: requests that are going on are answered, whoever comes later finds the door closed.
@@ -115,7 +113,7 @@ func TestDrainEnds(t *testing.T) {
 
 // TestStuckModel: a run that heeds no context keeps neither the server from ending nor, where requests are batched, the others.
 func TestStuckModel(t *testing.T) {
-	for name, b := range map[string]*Batching{"alone": nil, "batched": {Parameters: batching.Defaults()}} {
+	for name, b := range map[string]*Batching{"alone": nil, "batched": {BatchingParameters: DefaultBatching()}} {
 		t.Run(name, func(t *testing.T) {
 			root := folders(t, "m/1")
 			began, token := make(chan struct{}), make(chan struct{})

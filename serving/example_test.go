@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 
 	"github.com/goestimator/goestimator/internal/serving/inference/modeltest"
-	"github.com/goestimator/goestimator/internal/serving/manager"
-	"github.com/goestimator/goestimator/internal/serving/servable"
 	"github.com/goestimator/goestimator/serving"
 	"github.com/goestimator/goestimator/serving/client"
 )
@@ -26,8 +24,8 @@ func Example() {
 		return
 	}
 	s, err := serving.New(serving.Options{
-		Loader: servable.LoaderFunc(func(context.Context, string) (servable.Model, error) { return modeltest.New(), nil }),
-		Models: serving.Models{Config: manager.Single(map[string]string{"half_plus_two": base})},
+		Loader: func(context.Context, string) (serving.Model, error) { return modeltest.New(), nil },
+		Models: serving.Models{Config: serving.ModelDirs(map[string]string{"half_plus_two": base})},
 		Listen: serving.Listen{Host: "127.0.0.1"},
 	})
 	if err != nil {

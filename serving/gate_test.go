@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/goestimator/goestimator/internal/serving/admission/admissiontest"
-	"github.com/goestimator/goestimator/internal/serving/security"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
@@ -25,7 +24,7 @@ import (
 
 // Without the token no message is received, much less decompressed; what needs none takes only small ones.
 func TestNothingIsReceivedWithoutToken(t *testing.T) {
-	token, err := security.NewToken("s3cret")
+	token, err := NewToken("s3cret")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +105,7 @@ func TestHealthStreamsOfAConnection(t *testing.T) {
 
 // The health service takes what its clients send, whether they compress or not.
 func TestHealthWithoutToken(t *testing.T) {
-	token, err := security.NewToken("s3cret")
+	token, err := NewToken("s3cret")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,6 @@ import (
 
 	"github.com/goestimator/goestimator/internal/serving/inference/modeltest"
 	"github.com/goestimator/goestimator/internal/serving/manager"
-	"github.com/goestimator/goestimator/internal/serving/servable"
 	"github.com/goestimator/goestimator/serving/client"
 	"go.uber.org/goleak"
 )
@@ -31,12 +30,12 @@ func testContext(t testing.TB) context.Context {
 }
 
 // loader makes every version directory the same model, except one with a file "wrong".
-var loader = servable.LoaderFunc(func(_ context.Context, dir string) (servable.Model, error) {
+var loader = func(_ context.Context, dir string) (Model, error) {
 	if _, err := os.Stat(filepath.Join(dir, "wrong")); err == nil {
 		return nil, errors.New("the model is wrong")
 	}
 	return modeltest.New(), nil
-})
+}
 
 // folders makes version directories.
 func folders(t testing.TB, versions ...string) (root string) {
@@ -66,7 +65,7 @@ func run(t testing.TB, o Options) *running {
 	if o.Loader == nil {
 		o.Loader = loader
 	}
-	o.Manager.FreeMemory = func() {}
+	o.Loading.freeMemory = func() {}
 	s, err := New(o)
 	if err != nil {
 		t.Fatal(err)

@@ -21,8 +21,8 @@ const warmUpLimit = 10 * time.Minute
 // newManager makes the manager of s, whose models are batched, limited, warmed
 // up and counted as the options say.
 func (s *Server) newManager() (*manager.Manager, error) {
-	o := s.o.Manager
-	o.Loader, o.Wrap, o.Log = s.o.Loader, s.wrap, s.o.Log
+	o := s.o.Loading.manager()
+	o.Loader, o.Wrap, o.Log = s.o.Loader.servable(), s.wrap, s.o.Log
 	if !s.o.NoWarmUp {
 		o.WarmUp = func(ctx context.Context, id servable.ID, m servable.Model, dir string) error {
 			ctx, stop := context.WithTimeout(ctx, warmUpLimit)
@@ -45,7 +45,7 @@ func (s *Server) newManager() (*manager.Manager, error) {
 func (s *Server) wrap(id servable.ID, m servable.Model, dir string) (servable.Model, error) {
 	over := limit.Options{Hold: true, Waiting: &s.waiting}
 	if b := s.o.Batching; b != nil {
-		p := b.Parameters
+		p := b.internal()
 		if b.PerModel {
 			own, ok, err := batching.ForModel(dir)
 			if err != nil {
@@ -81,8 +81,9 @@ func (s source) Acquire(name string, v servable.Version) (servable.Handle, error
 	return h, err
 }
 
-// Reload replaces the models that are served: see manager.Manager.Reload. Which
-// requests are logged changes with it.
+// Reload replaces the config: models that are not in it are unloaded. It waits until each model that is new or changed is
+// available, or its error is known. A config that is wrong changes nothing; one whose models fail is in force nevertheless,
+// as in TensorFlow Serving. Which requests are logged changes with it. Errors carry a gRPC status.
 func (s *Server) Reload(ctx context.Context, cfg *config.ModelServerConfig) error {
 	if err := manager.Validate(s.models.Config(), cfg); err != nil {
 		return err

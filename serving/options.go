@@ -8,25 +8,21 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/serving/batching"
 	"github.com/goestimator/goestimator/internal/serving/manager"
-	"github.com/goestimator/goestimator/internal/serving/security"
-	"github.com/goestimator/goestimator/internal/serving/servable"
 	"github.com/goestimator/goestimator/internal/serving/tracing"
 )
 
 // Options say what a Server serves and how. Loader and Models are required; the zero
 // value of everything else is a default.
 type Options struct {
-	Loader servable.Loader // of version directories
-	Models Models
-	// Manager says how models are kept. Its Loader, Wrap, WarmUp, Loaded and Unloaded are the Server's.
-	Manager manager.Options
+	Loader  Loader // of version directories, such as SavedModels
+	Models  Models
+	Loading Loading
 
 	Listen  Listen
-	TLS     *tls.Config     // of the gRPC port; nil: plaintext
-	RESTTLS *tls.Config     // of the REST port; nil: plaintext
-	Token   *security.Token // that requests on all ports show; nil: none is asked for
+	TLS     *tls.Config // of the gRPC port; nil: plaintext
+	RESTTLS *tls.Config // of the REST port; nil: plaintext
+	Token   *Token      // that requests on all ports show; nil: none is asked for
 	// RemoteAdmin answers reloading and reflection to other machines without a Token too, which are refused else.
 	RemoteAdmin bool
 	Batching    *Batching // nil: requests do not share runs
@@ -41,7 +37,7 @@ type Options struct {
 	AccessLog bool   // a log line for each request
 	// RequestLogDir is the folder that request logs lie below; "": a config that asks for them is refused.
 	RequestLogDir string
-	Tracing       *tracing.Options // nil: no spans
+	Tracing       *Tracing // nil: no spans
 
 	// Drain bounds how long accepted requests may take once the Server ends; default 30 s.
 	Drain time.Duration
@@ -58,10 +54,52 @@ type Listen struct {
 	Socket string // path of a Unix socket for gRPC, without TLS; "": none
 }
 
-// Batching makes requests share runs.
-type Batching struct {
-	batching.Parameters
-	PerModel bool // a version directory may have its own parameters
+// Loading says how versions are found, loaded and kept.
+type Loading struct {
+	// Poll is the time between two looks at the base paths: 0 looks once, and at each Reload; less never looks but at Reload after the first.
+	Poll time.Duration
+	// StartWait is how long the first Reload waits for base paths and versions that are not there yet.
+	StartWait time.Duration
+	// Retries is how often loading is tried again, RetryInterval apart (default a minute), after an error that may pass.
+	Retries       int
+	RetryInterval time.Duration
+	// Threads is how many versions load at the same time, once the first config is loaded (default 1); those of the
+	// first config load on FirstThreads (default: as many as there are CPUs).
+	Threads, FirstThreads int
+	// Lazy, where it is above 0, is how many models are kept loaded: one is loaded when it is first asked for, in place
+	// of the one that was not asked for the longest. The request waits up to LazyWait (default 30 s).
+	Lazy     int
+	LazyWait time.Duration
+	// UnloadFirst unloads a version before the next is loaded: never more in memory than is asked for, but for a moment none.
+	UnloadFirst bool
+	// LabelsForUnavailable lets a new label name a version that is not available.
+	LabelsForUnavailable bool
+	// Partial makes the first config good although models of it fail; they are logged.
+	Partial bool
+
+	freeMemory func() // for tests; nil: the manager's default
+}
+
+// manager returns the manager's options that l says.
+func (l Loading) manager() manager.Options {
+	o := manager.Options{Poll: l.Poll, StartWait: l.StartWait, Retries: l.Retries, RetryInterval: l.RetryInterval, Threads: l.Threads, FirstThreads: l.FirstThreads,
+		Lazy: l.Lazy, LazyWait: l.LazyWait, LabelsForUnavailable: l.LabelsForUnavailable, Partial: l.Partial, FreeMemory: l.freeMemory}
+	if l.UnloadFirst {
+		o.Policy = manager.ResourcePreserving
+	}
+	return o
+}
+
+// Tracing says where spans of requests go.
+type Tracing struct {
+	Endpoint string  // host:port of an OTLP collector (gRPC); empty: what OTEL_EXPORTER_OTLP_ENDPOINT says, or nowhere
+	Insecure bool    // talk to Endpoint without TLS
+	Service  string  // service.name; empty: OTEL_SERVICE_NAME, or "goestimator"
+	Ratio    float64 // of the requests that begin here and are recorded, in (0, 1]; 0: all. One that comes with a trace keeps its sampling
+}
+
+func (t Tracing) internal() tracing.Options {
+	return tracing.Options{Endpoint: t.Endpoint, Insecure: t.Insecure, Service: t.Service, Ratio: t.Ratio}
 }
 
 // Overload refuses requests that would wait long.
@@ -97,7 +135,7 @@ func (o *Options) setDefaults() error {
 		return errors.New("metrics are on the REST port, which is off")
 	}
 	if o.Batching != nil {
-		if err := o.Batching.Validate(); err != nil {
+		if err := o.Batching.internal().Validate(); err != nil {
 			return fmt.Errorf("batching: %w", err)
 		}
 	}

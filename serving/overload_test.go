@@ -20,7 +20,7 @@ import (
 func TestOverload(t *testing.T) {
 	gate, inside := make(chan struct{}), make(chan struct{}, 2)
 	first := true
-	slow := servable.LoaderFunc(func(context.Context, string) (servable.Model, error) {
+	slow := func(context.Context, string) (Model, error) {
 		inner := modeltest.New()
 		return &servable.Func{Sigs: inner.Signatures(), Compute: func(ctx context.Context, feeds map[string]*tensor.Tensor, fetches []string) ([]*tensor.Tensor, error) {
 			if first { // one slot: nobody else is here
@@ -32,7 +32,7 @@ func TestOverload(t *testing.T) {
 			}
 			return inner.Run(ctx, feeds, fetches)
 		}}, nil
-	})
+	}
 	s := run(t, Options{Loader: slow, Models: single(folders(t, "m/1"), "m"), Metrics: "/metrics", Overload: &Overload{Slots: 1}}).wait(t)
 	open := sync.OnceFunc(func() { close(gate) })
 	defer open()

@@ -2,21 +2,40 @@ package serving
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"strconv"
 
 	"github.com/goestimator/goestimator/internal/imported/session"
 	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
+	"github.com/goestimator/goestimator/internal/runtime/gpus"
 	"github.com/goestimator/goestimator/internal/serving/servable"
 )
 
 var _ servable.Model = (*session.Session)(nil)
 
+// Device is where models compute; OpenDevice opens one. It is closed after the Server has ended.
+type Device interface{ Close() error }
+
+// OpenDevice opens a device by the name that it has in config files: "cpu", "gpu", "gpu:1", or "auto", a GPU where
+// there is one, else the host. Log, where it is not nil, is warned of a GPU that auto cannot use.
+func OpenDevice(ctx context.Context, name string, log *slog.Logger) (Device, error) {
+	n, err := gpus.Parse(name)
+	if err != nil {
+		return nil, err
+	}
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	d, _, err := gpus.NewChooser(gpus.CUDA(), log).Open(ctx, n)
+	return d, err
+}
+
 // SavedModelOptions say how SavedModels are run.
 type SavedModelOptions struct {
-	Runs   int           // of a model at the same time; 0: as many as there are CPUs
-	Device device.Device // which computes, of all models; nil: the host
+	Runs   int    // of a model at the same time; 0: as many as there are CPUs
+	Device Device // which computes, of all models: of OpenDevice; nil: the host
 	// HardPlacement refuses models with ops that the device has no kernel for; else those run on the host.
 	HardPlacement bool
 	Tags          []string     // of the graph that is served, exactly these; none: serve
@@ -24,15 +43,19 @@ type SavedModelOptions struct {
 }
 
 // SavedModels loads SavedModels.
-func SavedModels(o SavedModelOptions) servable.Loader {
-	return servable.LoaderFunc(func(ctx context.Context, dir string) (servable.Model, error) {
-		s, err := session.Open(ctx, dir, session.Options{MaxConcurrent: o.Runs, Device: o.Device, HardPlacement: o.HardPlacement, Tags: o.Tags,
+func SavedModels(o SavedModelOptions) Loader {
+	return func(ctx context.Context, dir string) (Model, error) {
+		dev, ok := o.Device.(device.Device)
+		if !ok && o.Device != nil {
+			return nil, fmt.Errorf("device of type %T: expected one of serving.OpenDevice", o.Device)
+		}
+		s, err := session.Open(ctx, dir, session.Options{MaxConcurrent: o.Runs, Device: dev, HardPlacement: o.HardPlacement, Tags: o.Tags,
 			OnHost: o.onHost(dir)})
 		if err != nil {
 			return nil, err
 		}
 		return s, nil
-	})
+	}
 }
 
 // onHost warns of what the device does not do for the model in dir.

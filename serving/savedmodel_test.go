@@ -31,8 +31,8 @@ func TestVersionWithoutVariables(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(base, "2", "variables")); err != nil {
 		t.Fatal(err)
 	}
-	versions := s.Catalog().Status("m")
-	for limit := time.Now().Add(waitLimit); versions[0].State != servable.End && time.Now().Before(limit); versions = s.Catalog().Status("m") {
+	versions := s.models.Status("m")
+	for limit := time.Now().Add(waitLimit); versions[0].State != servable.End && time.Now().Before(limit); versions = s.models.Status("m") {
 		if err := s.Reload(testContext(t), s.models.Config()); err != nil {
 			t.Fatal(err)
 		}

@@ -19,7 +19,6 @@ import (
 	"github.com/goestimator/goestimator/internal/serving/monitoring"
 	"github.com/goestimator/goestimator/internal/serving/page"
 	"github.com/goestimator/goestimator/internal/serving/requestlog"
-	"github.com/goestimator/goestimator/internal/serving/servable"
 	"github.com/goestimator/goestimator/internal/serving/tracing"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health"
@@ -114,9 +113,6 @@ func (s *Server) Addresses() Addresses {
 	return Addresses{GRPC: firstAddress(s.listeners.grpc), REST: firstAddress(s.listeners.rest), Socket: firstAddress(s.listeners.sockets())}
 }
 
-// Catalog returns the models that s keeps.
-func (s *Server) Catalog() servable.Catalog { return s.models }
-
 // Ready reports whether the models of the config are available and s is not ending.
 func (s *Server) Ready() bool { return s.ready.Load() }
 
@@ -130,7 +126,7 @@ func (s *Server) Available() <-chan struct{} { return s.available }
 // Options.Drain, and unloads. It returns nil where all did finish.
 func (s *Server) Run(ctx context.Context) (err error) {
 	if s.o.Tracing != nil {
-		shutdown, err := tracing.Setup(ctx, *s.o.Tracing)
+		shutdown, err := tracing.Setup(ctx, s.o.Tracing.internal())
 		if err != nil {
 			return errors.Join(fmt.Errorf("tracing: %w", err), s.Close())
 		}

@@ -12,10 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/serving/batching"
 	"github.com/goestimator/goestimator/internal/serving/inference/modeltest"
-	"github.com/goestimator/goestimator/internal/serving/security"
-	"github.com/goestimator/goestimator/internal/serving/servable"
 	"github.com/goestimator/goestimator/serving/client"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -27,9 +24,9 @@ import (
 func TestServes(t *testing.T) {
 	root := folders(t, "m/1", "m/2")
 	socket := filepath.Join(root, "socket")
-	p := batching.Defaults()
+	p := DefaultBatching()
 	s := run(t, Options{
-		Models: single(root, "m"), Listen: Listen{Socket: socket}, Metrics: "/metrics", Batching: &Batching{Parameters: p},
+		Models: single(root, "m"), Listen: Listen{Socket: socket}, Metrics: "/metrics", Batching: &Batching{BatchingParameters: p},
 		Overload: &Overload{MaxDelay: time.Minute}, AccessLog: true,
 	}).wait(t)
 	at := s.Addresses()
@@ -141,10 +138,10 @@ func TestOnePort(t *testing.T) {
 func TestWhileLoading(t *testing.T) {
 	root := folders(t, "m/1")
 	gate := make(chan struct{})
-	s := run(t, Options{Models: single(root, "m"), Loader: servable.LoaderFunc(func(context.Context, string) (servable.Model, error) {
+	s := run(t, Options{Models: single(root, "m"), Loader: func(context.Context, string) (Model, error) {
 		<-gate
 		return modeltest.New(), nil
-	})})
+	}})
 	c := dial(t, s.Addresses().GRPC)
 	if _, err := predict(t, c, "m"); status.Code(err) != codes.Unavailable {
 		t.Errorf("while loading: %v, want UNAVAILABLE", err)
@@ -180,7 +177,7 @@ func TestFollowsFile(t *testing.T) {
 	write("")
 	write("n")
 	for start := time.Now(); ; time.Sleep(time.Millisecond) {
-		if got := fmt.Sprint(s.Catalog().Models()); got == "[n]" {
+		if got := fmt.Sprint(s.models.Models()); got == "[n]" {
 			break
 		} else if time.Since(start) > waitLimit {
 			t.Fatalf("models: %s, want [n]", got)
@@ -211,7 +208,7 @@ func TestFollowsRoot(t *testing.T) {
 
 func TestToken(t *testing.T) {
 	root := folders(t, "m/1")
-	token, err := security.NewToken("a secret that is long enough", "/healthz")
+	token, err := NewToken("a secret that is long enough", "/healthz")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,6 +22,9 @@ type Models struct {
 	Poll time.Duration
 }
 
+// ModelDirs is the Config of models by their names, each with its base path, whose newest version is served.
+func ModelDirs(bases map[string]string) *config.ModelServerConfig { return manager.Single(bases) }
+
 func (m Models) validate() error {
 	n := 0
 	for _, set := range []bool{m.Config != nil, m.File != "", m.Root != ""} {

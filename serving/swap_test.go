@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/serving/batching"
-	"github.com/goestimator/goestimator/internal/serving/manager"
 	"github.com/goestimator/goestimator/internal/serving/servable"
 	"github.com/goestimator/goestimator/internal/testkit"
 	"github.com/goestimator/goestimator/serving/client"
@@ -48,7 +46,7 @@ func TestSwaps(t *testing.T) {
 	put(0)
 	s := run(t, Options{
 		Loader: SavedModels(SavedModelOptions{}), Models: single(root, "m"), Listen: Listen{REST: -1},
-		Manager: manager.Options{Poll: poll}, Batching: &Batching{Parameters: batching.Defaults()},
+		Loading: Loading{Poll: poll}, Batching: &Batching{BatchingParameters: DefaultBatching()},
 	}).wait(t)
 
 	ctx, stop := context.WithTimeout(context.Background(), time.Duration(swaps)*every+waitLimit)
@@ -74,7 +72,7 @@ func TestSwaps(t *testing.T) {
 	for i := 1; i <= swaps && asking.Err() == nil; i++ {
 		next := time.After(every)
 		put(i)
-		for asking.Err() == nil && !available(s.Catalog(), i) {
+		for asking.Err() == nil && !available(s.models, i) {
 			time.Sleep(time.Millisecond)
 		}
 		if err := os.RemoveAll(filepath.Join(root, "m", fmt.Sprint(i-1))); err != nil {

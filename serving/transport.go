@@ -133,7 +133,7 @@ func (s *Server) newREST() *http.Server {
 		Timeout: s.o.Requests.RESTTimeout, MaxBody: s.o.Requests.MaxBytes, Memory: s.memory, CORS: s.o.Requests.CORS, Extra: extra,
 	})
 	if s.o.Token != nil {
-		h = s.o.Token.Handler(h)
+		h = s.o.Token.check.Handler(h)
 	}
 	h = security.Browsers{Loopback: !remote(s.listeners.rest), Name: s.o.Listen.Host, AnyOrigin: s.o.Requests.CORS}.Handler(h)
 	if s.o.Tracing != nil {

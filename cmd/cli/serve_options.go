@@ -19,7 +19,6 @@ import (
 	"github.com/goestimator/goestimator/internal/serving/page"
 	"github.com/goestimator/goestimator/internal/serving/requestlog"
 	"github.com/goestimator/goestimator/internal/serving/security"
-	"github.com/goestimator/goestimator/internal/serving/tracing"
 	"github.com/goestimator/goestimator/serving"
 	"github.com/spf13/pflag"
 	"google.golang.org/grpc/status"
@@ -29,7 +28,7 @@ import (
 func (f *serveFlags) options(set *pflag.FlagSet, log *slog.Logger) (serving.Options, error) {
 	o := serving.Options{
 		Listen:        serving.Listen{Host: f.host, Port: f.port, REST: f.restPort, Socket: f.socket},
-		Manager:       f.manager(),
+		Loading:       f.loading(),
 		NoWarmUp:      !f.warmUp,
 		NoPage:        f.noPage,
 		AccessLog:     f.accessLog,
@@ -50,22 +49,18 @@ func (f *serveFlags) options(set *pflag.FlagSet, log *slog.Logger) (serving.Opti
 		}
 	}
 	if f.traces != "" || os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") != "" {
-		o.Tracing = &tracing.Options{Endpoint: f.traces, Insecure: f.traces != ""}
+		o.Tracing = &serving.Tracing{Endpoint: f.traces, Insecure: f.traces != ""}
 	}
 	f.warn(log)
 	return o, nil
 }
 
-func (f *serveFlags) manager() manager.Options {
-	o := manager.Options{
+func (f *serveFlags) loading() serving.Loading {
+	return serving.Loading{
 		Poll: time.Duration(f.poll) * time.Second, StartWait: time.Duration(f.startWait) * time.Second,
 		Retries: f.retries, RetryInterval: time.Duration(f.retryMicros) * time.Microsecond,
-		Threads: f.loadThreads, Lazy: f.loaded, LabelsForUnavailable: f.anyLabels,
+		Threads: f.loadThreads, Lazy: f.loaded, LabelsForUnavailable: f.anyLabels, UnloadFirst: f.unloadFirst,
 	}
-	if f.unloadFirst {
-		o.Policy = manager.ResourcePreserving
-	}
-	return o
 }
 
 // checkNumbers refuses numbers that make no sense.
@@ -187,13 +182,13 @@ func (f *serveFlags) setBatching(o *serving.Options, set *pflag.FlagSet) error {
 			}
 		}
 	} else {
-		b := serving.Batching{Parameters: batching.Defaults(), PerModel: f.perModelBatching}
+		b := serving.Batching{BatchingParameters: serving.DefaultBatching(), PerModel: f.perModelBatching}
 		if f.batchingFile != "" {
 			p, err := batching.ReadFile(f.batchingFile)
 			if err != nil {
 				return fmt.Errorf("--batching-parameters-file: %w", plain(err))
 			}
-			b.Parameters = p
+			b.BatchingParameters = serving.BatchingParameters(p)
 		}
 		o.Batching = &b
 	}
@@ -256,7 +251,7 @@ func (f *serveFlags) setSecurity(o *serving.Options, _ *pflag.FlagSet) (err erro
 		o.RESTTLS = o.TLS
 	}
 	if f.tokenFile != "" {
-		if o.Token, err = security.ReadToken(f.tokenFile, append([]string{"/healthz", "/readyz"}, page.Public...)...); err != nil {
+		if o.Token, err = serving.ReadToken(f.tokenFile, append([]string{"/healthz", "/readyz"}, page.Public...)...); err != nil {
 			return fmt.Errorf("--token-file: %w", plain(err))
 		}
 	}

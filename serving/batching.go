@@ -1,0 +1,31 @@
+package serving
+
+import (
+	"time"
+
+	"github.com/goestimator/goestimator/internal/serving/batching"
+)
+
+// Batching makes requests share runs.
+type Batching struct {
+	BatchingParameters
+	PerModel bool // a version directory may have its own parameters
+}
+
+// BatchingParameters are TensorFlow Serving's: see DefaultBatching.
+type BatchingParameters struct {
+	MaxBatchSize              int           // rows of a batch
+	BatchTimeout              time.Duration // how long a batch that is not full waits for more
+	MaxEnqueuedBatches        int           // batches that wait in a queue
+	NumBatchThreads           int           // workers of the scheduler; of no meaning in a model's own file
+	ThreadPoolName            string        // label of metrics
+	AllowedBatchSizes         []int         // sizes that the model is run with, ascending; empty: any
+	PadVariableLengthInputs   bool          // requests of different lengths share a batch
+	EnableLargeBatchSplitting bool          // a request may go into several batches
+	MaxExecutionBatchSize     int           // rows of a batch where requests are split; 0: MaxBatchSize
+}
+
+// DefaultBatching returns the defaults of TensorFlow Serving.
+func DefaultBatching() BatchingParameters { return BatchingParameters(batching.Defaults()) }
+
+func (p BatchingParameters) internal() batching.Parameters { return batching.Parameters(p) }
