@@ -12,6 +12,7 @@ import (
 	"github.com/goestimator/goestimator/export"
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/internal/format/graphdef"
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 	"github.com/goestimator/goestimator/models"
@@ -192,6 +193,12 @@ func onnxMathOps() []opCase {
 	}
 	for _, op := range []string{"Abs", "Neg", "Exp", "Floor", "Ceil", "Rint", "Sign", "Sin", "Cos", "Tan", "Relu", "Square"} {
 		all = append(all, opCase{op, f32, []operand{odd}, float(8), 0})
+	}
+	for _, op := range ops.Defs() { // what other lists leave out
+		listed := func(c opCase) bool { return strings.HasPrefix(c.name+" ", op.Name+" ") }
+		if op.Element.Float != nil && op.Onnx != "" && !slices.ContainsFunc(append(mathOps(), all...), listed) {
+			all = append(all, opCase{op.Name, f32, []operand{given(tensor.Float32, 0.5, -0.75, 0, 1e-3)}, float(4), 0})
+		}
 	}
 	for _, op := range []string{"Add", "AddV2", "Sub", "Mul", "RealDiv", "Div", "Maximum", "Minimum"} {
 		all = append(all, opCase{op, f32, []operand{random(3, 1, 4), given(tensor.Float32, 0.5, -2)}, float(3, 1, 4), 0})

@@ -80,6 +80,9 @@ func unaryCases() []*opCase {
 	} {
 		add(op, n, f)
 	}
+	for op := range definedOps() {
+		add(op.Name, n, op.Element.Float)
+	}
 	for op, f := range map[string]func(float64) float64{"Neg": func(x float64) float64 { return -x }, "Abs": math.Abs,
 		"Square": func(x float64) float64 { return x * x }, "Sign": sign} {
 		for _, d := range []tensor.DType{tensor.Int32, tensor.Int64} {

@@ -55,17 +55,16 @@ func (d *opDef) minOut(op string) int {
 	return d.into * min(len(d.inplace), 1)
 }
 
-// families are the tables of ops, one per file of kernels.
+// families are the tables of ops, one per file of kernels; see definedOps too.
 func families() []map[*ops.Def]opDef {
-	own := []map[*ops.Def]opDef{structureOps, stateOps, updateOps, unaryOps, binaryOps, matmulOps, reduceOps,
+	return []map[*ops.Def]opDef{structureOps, stateOps, updateOps, unaryOps, binaryOps, matmulOps, reduceOps,
 		softmaxOps, castOps, layoutOps, generateOps, indexOps, selectOps, convOps, poolOps, normOps, raggedOps, sumByIndexOps}
-	return append(own, definedOps(own))
 }
 
 // registry is all families in one.
 var registry = sync.OnceValue(func() map[string]*opDef {
 	all := map[string]*opDef{}
-	for _, f := range families() {
+	for _, f := range append(families(), definedOps()) {
 		for op, d := range f {
 			d.describe(op)
 			all[op.Name] = &d

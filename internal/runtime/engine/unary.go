@@ -2,7 +2,6 @@ package engine
 
 import (
 	"math"
-	"slices"
 
 	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
@@ -35,6 +34,7 @@ var unaryOps = map[*ops.Def]opDef{
 	ops.Elu:        unary(kernels.Elu),
 	ops.Softplus:   unary(kernels.Softplus),
 	ops.Softsign:   unary(kernels.Softsign),
+	ops.Round:      scalarUnaryOp(ops.Round.Element.Float),
 	ops.Selu:       {inplace: []int{0}, compile: floats(test(selu[float32]), test(selu[float64]))},
 	ops.LeakyRelu:  {inplace: []int{0}, compile: floats(compileLeakyRelu[float32], compileLeakyRelu[float64])},
 	ops.IsFinite:   {compile: floatsIn(finite[float32], finite[float64])},
@@ -113,12 +113,12 @@ func unaryWithInts(op kernels.UnaryOp, i32 func(int32) int32, i64 func(int64) in
 		tensor.Int32: test(i32), tensor.Int64: test(i64)}, out0)}
 }
 
-// definedOps are ops whose definitions have the function of one element, for hosts and accelerators, which no other table has.
-func definedOps(tables []map[*ops.Def]opDef) map[*ops.Def]opDef {
+// definedOps are ops whose definitions have the function of one element, for hosts and accelerators, without kernels of
+// their own.
+func definedOps() map[*ops.Def]opDef {
 	defined := map[*ops.Def]opDef{}
 	for _, d := range ops.Defs() {
-		has := func(t map[*ops.Def]opDef) bool { _, ok := t[d]; return ok }
-		if e := d.Element; e.Float != nil && e.CUDA != "" && !slices.ContainsFunc(tables, has) {
+		if e := d.Element; e.Float != nil && e.CUDA != "" && unaryOps[d].compile == nil {
 			defined[d] = scalarUnaryOp(e.Float)
 		}
 	}

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/driver"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/dylib"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/kernels"
@@ -181,6 +183,12 @@ func opsCase(t *testing.T, d tensor.DType) chainCase {
 	for _, name := range []string{"Sub", "RealDiv", "DivNoNan", "FloorDiv", "FloorMod", "Minimum", "SquaredDifference", "SigmoidGrad", "TanhGrad", "ReciprocalGrad",
 		"ReluGrad", "Relu6Grad", "EluGrad", "SoftplusGrad", "SeluGrad", "SoftsignGrad", "LeakyReluGrad"} {
 		outputs = append(outputs, g.op(name, d, s, x, y))
+	}
+	for _, op := range ops.Defs() { // what is defined by a function of C's library, and not above
+		listed := func(o graph.Output) bool { return o.Node.Op == op.Name }
+		if op.Element.Libm != "" && !slices.ContainsFunc(outputs, listed) {
+			outputs = append(outputs, g.op(op.Name, d, s, x))
+		}
 	}
 	outputs = append(outputs, g.op("Pow", d, s, positive, y), g.op("SqrtGrad", d, s, positive, y), g.op("RsqrtGrad", d, s, positive, y))
 	for _, name := range []string{"IsFinite", "IsNan", "IsInf"} {

@@ -75,6 +75,9 @@ var registry = sync.OnceValue(func() map[string]lowering {
 	return all
 })
 
+// Supported reports whether there are kernels of the op, for some operands at least.
+func Supported(op string) bool { return registry()[op] != nil }
+
 // Supports returns nil where Lower makes a step of the operation, else what is missing.
 func Supports(o *engine.Operation) error {
 	_, err := Lower(&Target{}, o)

@@ -1,0 +1,46 @@
+package opsmatrix
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/goestimator/goestimator/export"
+	"github.com/goestimator/goestimator/internal/compiler/ops"
+	"github.com/goestimator/goestimator/internal/imported/eager"
+	"github.com/goestimator/goestimator/internal/imported/session/infer"
+	"github.com/goestimator/goestimator/internal/runtime/cuda/lower"
+	"github.com/goestimator/goestimator/internal/runtime/engine"
+)
+
+// Column is something that an op may have.
+type Column struct {
+	Name  string
+	Means string
+	Has   func(op string) bool
+}
+
+// Backends returns a column for each backend.
+func Backends() []Column {
+	onnx := export.OnnxOps()
+	return []Column{
+		{"GraphDef", "read and written in TensorFlow's form, with its outputs' types", func(op string) bool { return !strings.HasPrefix(op, "_") }},
+		{"engine", "compiled, on the processor: training and serving", engine.Supported},
+		{"eager", "computed node by node in imported models", eager.Supported},
+		{"shapes", "sizes of the results are inferred in imported models", infer.Supported},
+		{"CUDA", "kernels on a GPU", lower.Supported},
+		{"ONNX", "has a form in ONNX exports", func(op string) bool { return slices.Contains(onnx, op) }},
+	}
+}
+
+// Known returns the definitions of ops that no backend but GraphDef has, and the others.
+func Known(backends []Column) (known, computed []*ops.Def) {
+	for _, d := range ops.Defs() {
+		has := func(c Column) bool { return c.Name != "GraphDef" && c.Has(d.Name) }
+		if slices.ContainsFunc(backends, has) {
+			computed = append(computed, d)
+		} else {
+			known = append(known, d)
+		}
+	}
+	return known, computed
+}

@@ -1,0 +1,109 @@
+package opsmatrix_test
+
+import (
+	"compress/gzip"
+	"encoding/json"
+	"os"
+	"testing"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/ops"
+	"github.com/goestimator/goestimator/internal/format/graphdef"
+	"github.com/goestimator/goestimator/internal/testkit/kinks"
+	"github.com/goestimator/goestimator/internal/testkit/opsmatrix"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+const top = "../../../"
+
+// recorded are the ops of which files say what TensorFlow gives.
+type recorded struct {
+	tensorflow map[string]bool // values at edges
+	gradient   map[string]bool // and gradients through models/ops
+	float64    map[string]bool // both, or values alone, in float64
+}
+
+func (r *recorded) columns() []opsmatrix.Column {
+	in := func(m map[string]bool) func(op string) bool { return func(op string) bool { return m[op] } }
+	return []opsmatrix.Column{
+		{Name: "gradient", Means: "`models/ops` differentiates it: compared with finite differences and TensorFlow's gradients", Has: in(r.gradient)},
+		{Name: "float64", Means: "tested in float64 too", Has: in(r.float64)},
+		{Name: "TensorFlow", Means: "compared with TensorFlow's recorded results at edges: zeros of both signs, ties, infinities, NaN, denormals, large values", Has: in(r.tensorflow)},
+	}
+}
+
+func readRecorded(t *testing.T) *recorded {
+	r := &recorded{map[string]bool{}, map[string]bool{}, map[string]bool{}}
+	r.eager(t, top+"internal/imported/eager/testdata/golden.json.gz")
+	for _, file := range []string{"models/ops/", "internal/runtime/engine/"} {
+		graphs := map[int]*graph.Graph{}
+		for _, c := range kinks.Read(t, top+file+kinks.File) {
+			if graphs[c.Which] == nil && c.Which > 0 {
+				g, err := graphdef.Unmarshal(c.Graph)
+				if err != nil {
+					t.Fatal(err)
+				}
+				graphs[c.Which] = g
+			}
+			if c.Error == "" && c.Which > 0 {
+				r.kinks(graphs[c.Which], c)
+			}
+		}
+	}
+	return r
+}
+
+// eager notes the ops of single nodes.
+func (r *recorded) eager(t *testing.T, file string) {
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cases []struct {
+		Op     string
+		Inputs []struct{ DType tensor.DType }
+	}
+	if err := json.NewDecoder(z).Decode(&cases); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range cases {
+		r.tensorflow[c.Op] = true
+		for _, in := range c.Inputs {
+			r.float64[c.Op] = r.float64[c.Op] || in.DType == tensor.Float64
+		}
+	}
+}
+
+// kinks notes the ops that depend on what is fed; of cases with gradients those whose operands are differentiated.
+func (r *recorded) kinks(g *graph.Graph, c kinks.Case) {
+	fed, differentiated := map[string]bool{}, map[string]bool{}
+	wide := false
+	for _, f := range c.Feeds {
+		fed[f.Name], wide = true, wide || f.DType == tensor.Float64
+	}
+	for _, name := range c.WRT {
+		differentiated[name] = true
+	}
+	sorted, err := graph.Sort(g)
+	if err != nil {
+		return
+	}
+	for _, n := range sorted {
+		for _, in := range n.Inputs {
+			if fed[in.Node.Name] {
+				fed[n.Name] = true
+				r.tensorflow[n.Op] = true
+				r.float64[n.Op] = r.float64[n.Op] || wide
+			}
+			if differentiated[in.Node.Name] && len(n.Outputs) > 0 && n.Outputs[0].DType.Float() && n.Op != ops.StopGradient.Name {
+				differentiated[n.Name] = true
+				r.gradient[n.Op] = true
+			}
+		}
+	}
+}
