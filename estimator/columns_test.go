@@ -81,7 +81,7 @@ func TestColumnsOfAnyName(t *testing.T) {
 		if diff := cmp.Diff(wantColumns, columns) + cmp.Diff(wantTensors, tensors); diff != "" {
 			t.Errorf("%s: %s", mode, diff)
 		}
-		importable(t, d.Graph)
+		importable(t, estimator.GraphOf(d))
 	}
 }
 

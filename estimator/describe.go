@@ -8,20 +8,26 @@ import (
 	"github.com/goestimator/goestimator/estimator/hooks"
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/format/graphdef"
 	"github.com/goestimator/goestimator/models"
 )
 
 // Description is the program of one mode, as it is compiled.
 type Description struct {
 	Mode        models.Mode
-	Graph       *graph.Graph // gradients and the optimizer included, where training
+	Ops         map[string]int // how many nodes of each op; gradients and the optimizer included, where training
 	Inputs      []DescribedInput
 	Variables   []hooks.VariableInfo // the model's, in the order of their making
 	Slots       []hooks.VariableInfo // the optimizer's, where training
 	Predictions []string             // names, sorted
 	Metrics     []string             // names, sorted; where evaluating
 	Summaries   []string             // tags
+
+	graph *graph.Graph
 }
+
+// GraphDef returns the graph as a GraphDef in protobuf's text format.
+func (d *Description) GraphDef() ([]byte, error) { return graphdef.MarshalText(d.graph) }
 
 // DescribedInput is a column of the data and the placeholder that it is fed to.
 type DescribedInput struct {
@@ -54,7 +60,10 @@ func (e *Estimator) Describe(ctx context.Context, mode models.Mode, input InputF
 }
 
 func (p *program) describe() *Description {
-	d := &Description{Mode: p.mode, Graph: p.graph, Variables: p.variableInfos()}
+	d := &Description{Mode: p.mode, graph: p.graph, Ops: map[string]int{}, Variables: p.variableInfos()}
+	for _, n := range p.graph.Nodes() {
+		d.Ops[n.Op]++
+	}
 	for _, f := range p.feeds {
 		d.Inputs = append(d.Inputs, DescribedInput{Column: f.column, Tensor: f.output.String()})
 	}

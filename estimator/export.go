@@ -19,7 +19,7 @@ import (
 
 // ServingInput says what an exported model is fed with.
 type ServingInput struct {
-	form    export.ServingInput
+	form    export.InputForm
 	columns []inputs.Column
 }
 

@@ -1,8 +1,14 @@
 package estimator
 
-import "github.com/goestimator/goestimator/internal/runtime/gpus"
+import (
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/runtime/gpus"
+)
 
 // WithGPUs replaces this machine's GPUs.
 func WithGPUs(s gpus.Source) Option {
 	return func(e *Estimator) error { e.gpus = s; return nil }
 }
+
+// GraphOf is the graph that a Description is of.
+func GraphOf(d *Description) *graph.Graph { return d.graph }

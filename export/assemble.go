@@ -82,7 +82,7 @@ func addWarmUp(w *savedmodel.Writing, m Model) error {
 type assembly struct {
 	emitter
 	mode       models.Mode
-	input      ServingInput
+	input      InputForm
 	feeds      []Feed
 	columns    *feature.Plan
 	rawColumns []inputs.Column

@@ -18,7 +18,7 @@ import (
 )
 
 // ofColumns is a model of a number, kept as it is too, and of a word of a vocabulary file as an indicator.
-func ofColumns(t *testing.T, in export.ServingInput) export.Model {
+func ofColumns(t *testing.T, in export.InputForm) export.Model {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "jobs.txt")
 	if err := os.WriteFile(file, []byte("smith\nbaker\n"), 0o644); err != nil {
@@ -53,7 +53,7 @@ func ofColumns(t *testing.T, in export.ServingInput) export.Model {
 // Feature columns are a part of the exported model, files of vocabularies its assets.
 func TestColumns(t *testing.T) {
 	for _, c := range []struct {
-		in    export.ServingInput
+		in    export.InputForm
 		feeds map[string]*tensor.Tensor
 	}{
 		{export.Raw(), map[string]*tensor.Tensor{"age": floats([]int{2}, 30, 40), "job": words("baker", "nurse")}},

@@ -32,7 +32,7 @@ type Variables struct {
 type Graph struct {
 	Mode  models.Mode
 	IR    *graph.Graph // is not changed
-	Input ServingInput
+	Input InputForm
 	Feeds []Feed
 	// Columns are the feature columns that make feeds of raw features; nil: there are none.
 	Columns *feature.Plan

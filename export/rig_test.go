@@ -105,7 +105,7 @@ func (m *toy) feeds() []export.Feed {
 	}
 }
 
-func (m *toy) graph(in export.ServingInput, s ...export.Signature) export.Graph {
+func (m *toy) graph(in export.InputForm, s ...export.Signature) export.Graph {
 	return export.Graph{Mode: models.Predict, IR: m.b.Graph, Input: in, Feeds: m.feeds(), Signatures: s}
 }
 

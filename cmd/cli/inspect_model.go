@@ -12,7 +12,6 @@ import (
 	"github.com/goestimator/goestimator/estimator/hooks"
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/internal/config"
-	"github.com/goestimator/goestimator/internal/format/graphdef"
 	"github.com/goestimator/goestimator/models"
 	"github.com/spf13/cobra"
 )
@@ -121,7 +120,7 @@ func (j *job) sections() []section {
 }
 
 func (a *app) printGraph(d *estimator.Description) error {
-	b, err := graphdef.MarshalText(d.Graph)
+	b, err := d.GraphDef()
 	if err != nil {
 		return err
 	}
@@ -143,10 +142,10 @@ type modelInfo struct {
 }
 
 func newModelInfo(d *estimator.Description) modelInfo {
-	i := modelInfo{Mode: string(d.Mode), Nodes: len(d.Graph.Nodes()), Ops: map[string]int{}, Inputs: []string{}, Predictions: list(d.Predictions),
+	i := modelInfo{Mode: string(d.Mode), Ops: d.Ops, Inputs: []string{}, Predictions: list(d.Predictions),
 		Metrics: list(d.Metrics), Summaries: list(d.Summaries), Variables: tensorInfos(d.Variables), Slots: tensorInfos(d.Slots)}
-	for _, n := range d.Graph.Nodes() {
-		i.Ops[n.Op]++
+	for _, n := range d.Ops {
+		i.Nodes += n
 	}
 	for _, in := range d.Inputs {
 		i.Inputs = append(i.Inputs, in.Tensor+" "+in.Column.String())
