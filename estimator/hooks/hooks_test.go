@@ -123,8 +123,8 @@ func TestStopAtStep(t *testing.T) {
 		if err := l.run(t, 100, c.hook); err != nil {
 			t.Fatal(err)
 		}
-		if l.step != c.want || l.reason != hooks.StopMaxSteps {
-			t.Errorf("%s: stopped at step %d for %q, expected %d for %q", c.name, l.step, l.reason, c.want, hooks.StopMaxSteps)
+		if l.step != c.want || l.reason != "max_steps" {
+			t.Errorf("%s: stopped at step %d for %q, expected %d for %q", c.name, l.step, l.reason, c.want, "max_steps")
 		}
 	}
 }

@@ -2,8 +2,8 @@ package hooks
 
 import "context"
 
-// StopMaxSteps is the reason that StopAtStep gives.
-const StopMaxSteps = "max_steps"
+// stopMaxSteps is the reason that StopAtStep gives.
+const stopMaxSteps = "max_steps"
 
 // StopAtStep ends training at a global step.
 type StopAtStep struct {
@@ -46,6 +46,6 @@ func (h *StopAtStep) AfterRun(_ context.Context, r Run) error {
 
 func (h *StopAtStep) check(r Run) {
 	if r.GlobalStep() >= h.last {
-		r.RequestStop(StopMaxSteps)
+		r.RequestStop(stopMaxSteps)
 	}
 }

@@ -47,7 +47,7 @@ func (h *StopAtCheckpointStep) AfterRun(ctx context.Context, r Run) error {
 			return fmt.Errorf("waiting for the checkpoint of step %d: %w", h.last, err)
 		}
 	}
-	r.RequestStop(StopMaxSteps)
+	r.RequestStop(stopMaxSteps)
 	return nil
 }
 
