@@ -19,11 +19,7 @@ func digits(ctx context.Context, ic inputs.Context) (inputs.Dataset, error) {
 }
 
 func main() {
-	adam, err := optimizers.New("adam", map[string]any{"learning_rate": 0.002})
-	if err != nil {
-		log.Fatal(err)
-	}
-	est, err := estimator.New(heads.MultiClass(10).Of(networks.MLP(128)), estimator.WithOptimizer(adam))
+	est, err := estimator.New(heads.MultiClass(10).Of(networks.MLP(128)), estimator.WithOptimizer(optimizers.Adam(0.002)))
 	if err != nil {
 		log.Fatal(err)
 	}
