@@ -1,0 +1,310 @@
+package estimator
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/lower"
+	"github.com/goestimator/goestimator/internal/distribute"
+	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/tensor"
+	G "gorgonia.org/gorgonia"
+)
+
+// rendering is one building of the model_fn at one batch size. It remembers
+// where in the program each root's value belongs.
+type rendering struct {
+	program *program
+	nodes   []*G.Node
+	places  []place
+}
+
+type place struct {
+	what  string
+	dense *graph.Output // where a dense value goes,
+	value *lower.Value  // or one that may be sparse
+}
+
+func (r *rendering) addDense(n *G.Node, what string, dst *graph.Output) {
+	r.nodes = append(r.nodes, n)
+	r.places = append(r.places, place{what: what, dense: dst})
+}
+
+// inputSpec says what a program takes in.
+type inputSpec struct {
+	columns []inputs.Column
+	sizes   raggedSizes
+}
+
+func (e *Estimator) render(mode models.Mode, in inputSpec, batch int) (*rendering, error) {
+	r := &rendering{program: &program{mode: mode, graph: graph.New(), sizes: in.sizes}}
+	opts := models.Options{Mode: mode, Batch: batch, Seed: e.seed, DType: e.dtype, Frozen: e.isFrozen}
+	_, err := models.Build(opts, func(b *models.Builder) error {
+		mc := &ModelContext{Builder: b, params: e.params.clone(), config: e.config, columns: in.columns, optimizer: e.opt}
+		mc.replicas = e.inputContext(mode).ReplicasInSync
+		features, labels, err := mc.addInputs(in)
+		if err != nil {
+			return err
+		}
+		spec, err := e.modelFn.Model(mc, features, labels)
+		if err != nil {
+			return err
+		}
+		if b.Failed() {
+			return b.Err()
+		}
+		if err := spec.validate(mode); err != nil {
+			return err
+		}
+		if mode == models.Train && e.opt != nil && !mc.asked {
+			return errors.New("the model_fn has an optimizer of its own: leave WithOptimizer out, or let it take the context's")
+		}
+		if mode == models.Train {
+			if err := e.checkFrozen(spec, b.Variables()); err != nil {
+				return err
+			}
+		}
+		r.program.spec = spec
+		return r.lower(mc)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("model_fn, mode %s: %w", mode, err)
+	}
+	return r, nil
+}
+
+// addInputs makes a leaf for each column, and a second one for the offsets of a ragged feature.
+func (mc *ModelContext) addInputs(in inputSpec) (features models.Features, labels models.Labels, err error) {
+	b := mc.Builder
+	var fs, ls []models.Feature
+	var weights *G.Node
+	for _, c := range in.columns {
+		shape := append([]int{b.Batch()}, c.Shape...)
+		var leaf *G.Node
+		switch {
+		case c.Role == inputs.Label:
+			leaf = b.Input("labels/"+c.Name, c.DType, shape...)
+			l := models.Feature{Name: c.Name, Dense: leaf}
+			if c.Ragged {
+				l.Ragged, l.Dense = &models.Ragged{Values: l.Dense}, nil
+			}
+			ls = append(ls, l)
+		case c.Role == inputs.Weight && c.Ragged:
+			return features, labels, fmt.Errorf("column %q is ragged: expected one weight for each example", c.Name)
+		case c.Role == inputs.Weight:
+			if weights != nil {
+				return features, labels, fmt.Errorf("column %q is a second weight: expected one column with the role weight at most", c.Name)
+			}
+			weights = b.Input("weights/"+c.Name, c.DType, shape...)
+			leaf = weights
+		case c.Ragged:
+			r := b.Ragged(c.Name, c.DType, in.sizes[c.Name])
+			leaf = r.Values
+			fs = append(fs, models.Feature{Name: c.Name, Ragged: r})
+		default:
+			leaf = b.Input("features/"+c.Name, c.DType, shape...)
+			fs = append(fs, models.Feature{Name: c.Name, Dense: leaf})
+		}
+		mc.leaves = append(mc.leaves, leaf)
+	}
+	return models.NewFeatures(b, fs...).WithWeights(weights), models.NewLabels(b, ls...), b.Err()
+}
+
+// lower translates everything that the Spec and the Builder name.
+func (r *rendering) lower(mc *ModelContext) error {
+	p, b := r.program, mc.Builder
+	p.variables = b.Variables()
+	gb := graph.NewBuilder(p.graph)
+	leaves := map[*G.Node]graph.Output{}
+	for _, in := range b.Inputs() {
+		leaves[in.Node] = gb.Placeholder(in.Name, graph.Type{DType: in.DType, Shape: graph.ShapeOf(in.Node.Shape()...)})
+	}
+	for i, c := range mc.columns {
+		p.feeds = append(p.feeds, feed{column: c, output: leaves[mc.leaves[i]]})
+	}
+	for _, in := range b.RaggedInputs() {
+		f := &p.feeds[slices.Index(mc.leaves, in.Values)]
+		f.ragged, f.offsets = in, leaves[in.Offsets]
+	}
+	for _, e := range mc.encoded {
+		p.feeds = append(p.feeds, e.feed(mc.columns, leaves[e.node]))
+	}
+	for _, v := range p.variables {
+		leaves[v.Node] = gb.Read(gb.Variable(v.Name, v.Type()), v.Type())
+		if t := p.spec.TrainOp; t != nil && t.Scale != nil && t.Scale.Scale == v && leaves[v.Node].Valid() {
+			leaves[v.Node].Node.Attrs[graph.MayOverflow] = true
+		}
+	}
+	stepType := graph.Type{DType: tensor.Int64}
+	p.step = gb.Read(gb.Variable(distribute.GlobalStep, stepType), stepType)
+	if err := gb.Err(); err != nil {
+		return err
+	}
+	r.collect(b)
+	values, err := lower.Expressions(gb, lower.Options{Seed: b.Seed(), GlobalStep: p.step}, r.nodes, leaves)
+	if err != nil {
+		return err
+	}
+	for i, v := range values {
+		switch at := r.places[i]; {
+		case at.value != nil:
+			*at.value = v
+		case v.Sparse():
+			return fmt.Errorf("%s is a sparse gradient: only an optimizer can take it", at.what)
+		default:
+			*at.dense = v.Output
+		}
+	}
+	return nil
+}
+
+// collect lists the roots: loss, predictions, metrics, gradients, updates, summaries.
+func (r *rendering) collect(b *models.Builder) {
+	p := r.program
+	if p.spec.Loss != nil {
+		r.addDense(p.spec.Loss, "loss", &p.loss)
+	}
+	p.predictions = r.named("prediction", p.spec.Predictions, p.spec.Texts)
+	switch p.mode {
+	case models.Predict:
+		r.collectExports()
+	case models.Eval:
+		r.collectMetrics()
+	}
+	if p.mode == models.Train {
+		r.collectEffects(b)
+	}
+	p.summaries = make([]summaryOutput, len(b.Summaries()))
+	for i, s := range b.Summaries() {
+		p.summaries[i].Summary = s
+		r.addDense(s.Node, "summary "+s.Tag, &p.summaries[i].output)
+	}
+}
+
+// named lists nodes and texts by name.
+func (r *rendering) named(what string, nodes Nodes, texts Texts) []named {
+	names := slices.Concat(sortedKeys(nodes), sortedKeys(texts))
+	slices.Sort(names)
+	out := make([]named, len(names))
+	for i, name := range names {
+		out[i].name = name
+		n := nodes[name]
+		if t, ok := texts[name]; ok {
+			out[i].text, n = &t, t.IDs
+		}
+		r.addDense(n, what+" "+name, &out[i].output)
+	}
+	return out
+}
+
+func (r *rendering) collectExports() {
+	for _, name := range sortedKeys(r.program.spec.ExportOutputs) {
+		o := r.program.spec.ExportOutputs[name]
+		r.program.exports = append(r.program.exports, exported{name, o.Kind, r.named("export output "+name, o.Outputs, o.Texts)})
+	}
+}
+
+func (r *rendering) collectMetrics() {
+	p := r.program
+	for _, name := range sortedKeys(p.spec.EvalMetrics) {
+		m := metricArgs{name: name, metric: p.spec.EvalMetrics[name]}
+		m.args = make([]graph.Output, len(m.metric.Args))
+		for i, n := range m.metric.Args {
+			r.addDense(n, "metric "+name, &m.args[i])
+		}
+		p.metrics = append(p.metrics, m)
+	}
+}
+
+func (r *rendering) collectEffects(b *models.Builder) {
+	p := r.program
+	for _, g := range p.spec.TrainOp.Groups {
+		for i, n := range g.Gradients {
+			v := &lower.Value{}
+			p.gradients = append(p.gradients, v)
+			r.nodes = append(r.nodes, n)
+			r.places = append(r.places, place{what: "gradient of " + g.Variables[i].Name, value: v})
+		}
+	}
+	if op := p.spec.TrainOp.Step; op != nil {
+		p.args = make([]graph.Output, len(op.Args))
+		for i, n := range op.Args {
+			r.addDense(n, fmt.Sprintf("argument %d of step function %s", i, op.Function), &p.args[i])
+		}
+	}
+	p.updates = make([]distribute.Update, len(b.Updates()))
+	for i, u := range b.Updates() {
+		p.updates[i].Variable = u.Variable.Name
+		r.addDense(u.Value, "update of "+u.Variable.Name, &p.updates[i].Value)
+	}
+}
+
+// rebase moves the program from its rendering's graph to the unified one.
+func (r *rendering) rebase(u *graph.Graph) *program {
+	move := func(o *graph.Output) {
+		if o.Valid() {
+			o.Node = u.Node(o.Node.Name)
+		}
+	}
+	for _, at := range r.places {
+		if at.value != nil {
+			move(&at.value.Output)
+			for i := range at.value.Slices {
+				move(&at.value.Slices[i].Rows)
+				move(&at.value.Slices[i].Indices)
+			}
+		} else {
+			move(at.dense)
+		}
+	}
+	for i := range r.program.feeds {
+		move(&r.program.feeds[i].output)
+		move(&r.program.feeds[i].offsets)
+	}
+	move(&r.program.step)
+	r.program.graph = u
+	return r.program
+}
+
+// leaveOutUnfed takes the columns of text, ragged ones, and those that are fed
+// encoded from the feeds where nothing uses them. Text, and ragged labels, that
+// something uses it refuses: programs compute with numbers.
+func (r *rendering) leaveOutUnfed() error {
+	used := map[graph.Output]bool{}
+	for _, n := range r.program.graph.Nodes() {
+		for _, in := range n.Inputs {
+			used[in] = true
+		}
+	}
+	for _, at := range r.places {
+		if at.dense != nil {
+			used[*at.dense] = true
+		}
+	}
+	encoded := map[string]bool{}
+	for _, f := range r.program.feeds {
+		encoded[f.column.Name] = encoded[f.column.Name] || f.encoder != nil
+	}
+	var errs []error
+	var feeds []feed
+	for _, f := range r.program.feeds {
+		unfit := f.column.DType == tensor.String || f.column.Ragged && f.ragged == nil
+		switch {
+		case f.ragged != nil && !unfit:
+			if used[f.output] || used[f.offsets] {
+				feeds = append(feeds, f)
+			}
+		case f.encoder != nil, !unfit && (used[f.output] || !encoded[f.column.Name]):
+			feeds = append(feeds, f)
+		case used[f.output] && f.column.Ragged && f.column.DType != tensor.String:
+			errs = append(errs, fmt.Errorf("column %q is a ragged label, and the model uses its values: expected a head that encodes them", f.column.Name))
+		case used[f.output]:
+			errs = append(errs, fmt.Errorf("column %q is text, and the model uses it: give it a vocabulary, or leave it out with role: ignore", f.column.Name))
+		}
+	}
+	r.program.feeds = feeds
+	return errors.Join(errs...)
+}
