@@ -23,33 +23,39 @@ import (
 // times, by one goroutine at a time; evaluating and predicting again reuse the
 // compiled program.
 type Estimator struct {
-	modelFn          ModelFn
-	config           runconfig.RunConfig
-	params           Params
-	modelDir         string
-	strategy         distribute.Config
-	gpus             gpus.Source
-	precisionWarning *sync.Once // that a precision is not the host's
-	warm             *WarmStart
-	frozen           []*regexp.Regexp
-	opt              *optimizers.Optimizer
-	auto             AutoSummaries
-	seed             int64
-	dtype            tensor.DType
-	log              *slog.Logger
+	modelFn ModelFn
+	settings
 
 	mu         sync.Mutex
 	ready      map[string]*inference          // compiled programs of evaluation and prediction
 	evalEvents map[string]*summary.FileWriter // by the name of the evaluation
 }
 
-// with returns an Estimator of another model_fn on the same model_dir; it shares nothing that runs.
-func (e *Estimator) with(fn ModelFn) *Estimator {
-	c := &Estimator{modelFn: fn, config: e.config, params: e.params, modelDir: e.modelDir, strategy: e.strategy,
-		gpus: e.gpus, precisionWarning: e.precisionWarning, warm: e.warm, frozen: e.frozen, opt: e.opt, auto: e.auto, seed: e.seed, dtype: e.dtype, log: e.log}
-	c.ready, c.evalEvents = map[string]*inference{}, map[string]*summary.FileWriter{}
-	return c
+// settings are what options and the RunConfig set.
+type settings struct {
+	config   runconfig.RunConfig
+	params   Params
+	modelDir string
+	strategy distribute.Config
+	gpus     gpus.Source
+	warm     *WarmStart
+	frozen   []*regexp.Regexp
+	opt      *optimizers.Optimizer
+	auto     AutoSummaries
+	seed     int64
+	dtype    tensor.DType
+	log      *slog.Logger
+
+	precisionWarning *sync.Once // that a precision is not the host's
 }
+
+// newEstimator returns an Estimator that runs nothing yet.
+func newEstimator(fn ModelFn, s settings) *Estimator {
+	return &Estimator{modelFn: fn, settings: s, ready: map[string]*inference{}, evalEvents: map[string]*summary.FileWriter{}}
+}
+
+// with returns an Estimator of another model_fn on the same model_dir; it shares nothing that runs.
+func (e *Estimator) with(fn ModelFn) *Estimator { return newEstimator(fn, e.settings) }
 
 // Option adjusts a new Estimator.
 type Option func(*Estimator) error
@@ -113,7 +119,7 @@ func New(modelFn ModelFn, opts ...Option) (*Estimator, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Estimator{modelFn: modelFn, config: rc, params: Params{}, log: slog.Default(), gpus: gpus.CUDA(), precisionWarning: &sync.Once{}, ready: map[string]*inference{}, evalEvents: map[string]*summary.FileWriter{}}
+	e := newEstimator(modelFn, settings{config: rc, params: Params{}, log: slog.Default(), gpus: gpus.CUDA(), precisionWarning: &sync.Once{}})
 	for _, o := range opts {
 		if err := o(e); err != nil {
 			return nil, fmt.Errorf("estimator: %w", err)
