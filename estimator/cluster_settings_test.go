@@ -107,7 +107,7 @@ func TestClusterComparesSettings(t *testing.T) {
 		{"no decay", "", func(x *terms) { x.optimizer.NoDecay = "bias" }, []string{"weight_decay_exclude=bias", "weight_decay_exclude=none"}},
 		{"accumulation", "", func(x *terms) { x.optimizer.AccumulateSteps = 2 }, []string{"accumulate_steps=2", "accumulate_steps=1"}},
 		{"loss scale", "", func(x *terms) { x.optimizer.LossScale = optimizers.LossScale{Initial: 8} }, []string{"Initial:8", "Initial:0"}},
-		{"slot names", "", func(x *terms) { x.optimizer.SlotNames = optimizers.KerasNames }, []string{"slot_names=keras", "slot_names=none"}},
+		{"slot names", "", func(x *terms) { x.optimizer.SlotNames = optimizers.KerasNames }, []string{"slot_names=keras", "slot_names=v1"}},
 		{"batch size", "", func(x *terms) { x.batch = equalBatch / 2 }, []string{"batch_size=12", "batch_size=24"}},
 		{"fewer steps", "", func(x *terms) { x.maxSteps = 10 }, []string{"max_steps=10", "max_steps=1073741824"}},
 		{"more steps", "", func(x *terms) { x.maxSteps++ }, []string{"max_steps=1073741825", "max_steps=1073741824"}},
