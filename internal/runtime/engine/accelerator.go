@@ -6,8 +6,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Accelerator is a device that makes kernels of its own, where other devices run Go code. A program compiled for one is
-// lowered: each of its steps becomes an Operation.
+// Accelerator is a device that makes kernels of its own, where other devices run Go code. The steps of a program compiled for
+// one become Operations.
 type Accelerator interface {
 	device.Device
 	// Supports returns nil where Lower makes a kernel for the operation, else what is missing. Operands have types and
@@ -38,15 +38,15 @@ type Code interface {
 }
 
 // Operation is a step of a program as an accelerator sees it. Faults that the kernels find (an index out of range) are
-// told by the stream's Synchronize, as a *FaultError, and keep later updates of the same run from happening.
+// reported by the stream's Synchronize, as a *FaultError, and keep later updates of the same run from happening.
 type Operation struct {
 	Index int         // among the program's operations
 	Node  *graph.Node // op, name, attributes and types, with what fusion has taken in; its inputs are not to be followed
 	In    []*Operand  // by input; a resource input is the variable
 	Out   []*Operand
 	Guard *Operand // of an update that is made only where this int64, the result of an op "_Guard", is 0; else nil
-	// Parts are the nodes of an op "_Elementwise", in order: their inputs are results of parts before, or Sources, which
-	// are In; Results, which are Out, are some of theirs.
+	// Body is the nodes of a fusion, an op "_Elementwise", in order: their inputs are results of nodes before, or Sources,
+	// which are In; Results, which are Out, are some of theirs.
 	Body             []*graph.Node
 	Sources, Results []graph.Output
 	Workspace        Operand // of as many bytes as Code.Workspace has asked for; for this operation alone
@@ -65,13 +65,13 @@ type Operand struct {
 	N      int // elements
 }
 
-// FaultError tells what a kernel of an accelerator found wrong in what it was given.
+// FaultError reports what a kernel of an accelerator found wrong in what it was given.
 type FaultError struct {
 	Operation int   // its Operation.Index
 	Err       error // an *IndexError, say
 }
 
-// Error tells the fault without the node's name, which only the program knows.
+// Error describes the fault without the node's name, which only the program knows.
 func (e *FaultError) Error() string { return e.Err.Error() }
 
 // Unwrap returns the fault itself.

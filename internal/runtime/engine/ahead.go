@@ -14,7 +14,7 @@ import (
 // maxAhead is how many batches may be on the device at once: one that is being run, and two before their runs.
 const maxAhead = 3
 
-// ErrAhead tells that so many batches are ahead already that one has to be run, or dropped, before the next.
+// ErrAhead means that so many batches are ahead already that one has to be run, or dropped, before the next.
 var ErrAhead = fmt.Errorf("%d batches are on the device", maxAhead)
 
 // Ahead is a batch that is brought to the device while other batches run.

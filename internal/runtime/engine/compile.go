@@ -177,7 +177,7 @@ func compileOp(c *binding) (run runFunc, err error) {
 	return c.op.def.compile(c)
 }
 
-// checkOp tells what keeps an op from being compiled, apart from its own compile function.
+// checkOp returns what keeps an op from being compiled, apart from its own compile function.
 func checkOp(n *graph.Node) error {
 	if !Supported(n.Op) {
 		return &UnsupportedOpError{Op: n.Op, Node: n.Name}

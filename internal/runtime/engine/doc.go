@@ -12,16 +12,22 @@
 // Variables.Set or another program has changed them. Profiles name the parts of what is merged. With
 // Options.CheckNumerics chains stay apart, so that the node is named in which a NaN arises.
 //
-// Steps run one after the other, each on all workers. Steps that are too small for that and do not depend on each other
-// form parallel groups, where an estimate of their times says that it pays: the workers then take one each. Memory is planned
-// so that what a parallel group uses does not overlap, and results are the same bits.
+// The result is a plan: ops in order, the steps that compute them, and how they are divided. Five kinds of division exist.
+// A step's frequency is once per compilation, once per batch size, or every run. The steps of a run are one phase, or several
+// with the fetches that are complete after each (Options.OnFetch). On the host a phase is a list of parallel groups: mostly
+// single steps that use all workers, one after the other; where an estimate of times says that it pays, small steps that do
+// not depend on each other, one for each worker. On an accelerator it is a list of segments: steps that follow each other on
+// the accelerator, launched as one, or on the host beside it. A fusion is elementwise ops that are one kernel. Memory is
+// planned so that values used at the same time do not overlap; results are the same bits in any division.
+//
+// An executor does the plan, one for devices that run Go code and one for accelerators; Program is what both have in common:
+// locking, cancellation, panics, results.
 //
 // Fetches can be read while a run goes on, each as soon as it is complete (Options.OnFetch), and be changed in place
 // between runs (Options.OwnFetches): so are gradients exchanged with other workers while more are computed.
 //
-// On an Accelerator a program is a list of operations, lowered once to kernels of its own. Elementwise ops that use each
-// other become fusions, one kernel each; values lie in one arena of the device, and the steps between two points at which
-// the host is needed are one launch. What the accelerator has no kernel for runs on the host, its operands and results
+// On an Accelerator steps become operations, which it compiles once to kernels of its own. Values lie in one arena of the
+// device, and a segment is one launch. What the accelerator has no kernel for runs on the host, its operands and results
 // copied (Program.HostSteps), or is refused (Options.HardPlacement); what is computed once per batch size runs on the host
 // anyway. A run can be cancelled up to the launch that holds the first update; kernels that find a fault keep later updates
 // from happening. With Options.CheckNumerics or Options.Profile every step is launched and waited for by itself. Ahead

@@ -65,7 +65,7 @@ func EnqueueOn(t *testing.T, dev device.Device) {
 	}
 }
 
-// TestEnqueueFails sees that a fault is told later, with the node's name, and that the program goes on.
+// TestEnqueueFails sees that a fault is reported later, with the node's name, and that the program goes on.
 func TestEnqueueFails(t *testing.T) {
 	m := newMLP(tensor.Float32, 2, 3, 2, 0.1)
 	d := newTwin()

@@ -6,11 +6,11 @@ import (
 	"runtime/debug"
 )
 
-// UnsupportedOpError tells that the engine has no form of an op on the device.
+// UnsupportedOpError reports that the engine has no form of an op on the device.
 type UnsupportedOpError struct {
 	Op, Node string
 	Reason   string // "" where the op is unknown altogether
-	// Placement tells that only the accelerator lacks the op: without Options.HardPlacement it would run on the host.
+	// Placement reports that only the accelerator does not support the op: without Options.HardPlacement it would run on the host.
 	Placement bool
 }
 
@@ -46,7 +46,7 @@ func (e *NumericsError) Error() string {
 	return fmt.Sprintf("node %s (%s) made %s in output %d from finite inputs: lower the learning rate or clip gradients", e.Node, e.Op, what, e.Output)
 }
 
-// PanicError tells that the engine's code for a node panicked: a mistake of goestimator, not of its user.
+// PanicError reports that the engine's code for a node panicked: a mistake of goestimator, not of its user.
 type PanicError struct {
 	Op, Node string // "" outside of the steps
 	Value    any    // what the panic said
@@ -75,16 +75,16 @@ func (e *PanicError) Unwrap() error {
 	return err
 }
 
-// errFusion tells that a fusion is made for the accelerator that can do it: it has no Go form.
+// errFusion means that a fusion is made for the accelerator that can do it: it has no Go form.
 var errFusion = errors.New("elementwise regions are of accelerators")
 
 var (
-	// ErrClosed tells that a program was run after its Close.
+	// ErrClosed means that a program was run after its Close.
 	ErrClosed = errors.New("the program is closed")
-	// ErrCycle tells that nodes depend on each other in a circle.
+	// ErrCycle means that nodes depend on each other in a circle.
 	ErrCycle = errors.New("graph has a cycle")
-	// ErrNotFed tells that a placeholder has no feed.
+	// ErrNotFed means that a placeholder has no feed.
 	ErrNotFed = errors.New("placeholder is not fed")
-	// ErrVariable tells that a variable is absent or of another type.
+	// ErrVariable means that a variable is absent or of another type.
 	ErrVariable = errors.New("variable does not fit")
 )

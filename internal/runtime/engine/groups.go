@@ -190,7 +190,7 @@ func (a *groupBuilder) gain(steps []*step) float64 {
 	return serial - max(steps[0].alone, sum/a.threads) - handOver
 }
 
-// connectSteps tells every step of a run which others it has to follow.
+// connectSteps notes for every step of a run which others it has to follow.
 func (p *plan) connectSteps() {
 	steps := p.byFrequency[perRun]
 	made := make(map[*op][]*step, len(p.ops)) // the steps that an op and what it needs end in

@@ -68,9 +68,9 @@ func branchRows(n int) []*tensor.Tensor {
 	return []*tensor.Tensor{x}
 }
 
-// checkTeams sees that each step runs once, after what it needs, and that none that does not write is behind the first
+// checkGroups sees that each step runs once, after what it needs, and that none that does not write is behind the first
 // that does unless it must be.
-func checkTeams(t interface{ Fatalf(string, ...any) }, p *Program) (largest int) {
+func checkGroups(t interface{ Fatalf(string, ...any) }, p *Program) (largest int) {
 	done, wrote := map[*step]bool{}, false
 	for _, group := range p.allGroups() {
 		for _, s := range group {
@@ -128,7 +128,7 @@ func TestConcurrentEqualsSequential(t *testing.T) {
 				}
 			}
 			p := ok(Compile(g.Graph, Spec{Feeds: []graph.Output{g.x}, Fetches: fetches, Targets: g.targets}, dev, vars, o))
-			checkTeams(t, p)
+			checkGroups(t, p)
 			for range 3 {
 				if err := p.Run(bg, rows, []*tensor.Tensor{x}); err != nil {
 					t.Fatal(err)
@@ -155,7 +155,7 @@ func TestBranchesRunTogether(t *testing.T) {
 		var sums [2][]byte
 		for i, profile := range []bool{true, false} {
 			p := ok(Compile(b.Graph, b.spec, dev, b.variables(dev), Options{Capacity: 16, Profile: profile}))
-			if largest := checkTeams(t, p); (largest > 1) == profile {
+			if largest := checkGroups(t, p); (largest > 1) == profile {
 				t.Errorf("profile %v: groups of up to %d", profile, largest)
 			}
 			step := func() {

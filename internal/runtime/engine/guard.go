@@ -10,7 +10,7 @@ import (
 )
 
 // guardOp gives 0 where its operand, a bool, is true: updates that take it as their last operand are made then, and left
-// out otherwise. On an accelerator it tells of faults, too.
+// out otherwise. On an accelerator it reports faults, too.
 const guardOp = "_Guard"
 
 // undone is an assignment that takes the updates of a variable back unless a condition holds.

@@ -29,7 +29,7 @@ func mlpBatch(n, in int) []*tensor.Tensor {
 	return feeds
 }
 
-// TestOnFetch sees that every fetch is told once, late layers' gradients first, that its bytes are final then for
+// TestOnFetch sees that every fetch is reported once, late layers' gradients first, that its bytes are final then for
 // other goroutines too, and that the caller may overwrite it at once.
 func TestOnFetch(t *testing.T) {
 	onSplits(t, func(t *testing.T, dev device.Device) {
@@ -113,18 +113,18 @@ func TestOwnFetches(t *testing.T) {
 	})
 }
 
-// TestOnFetchOfAFailedRun sees that a run that ends early takes back what it has told.
+// TestOnFetchOfAFailedRun sees that a run that ends early takes back what it has reported.
 func TestOnFetchOfAFailedRun(t *testing.T) {
 	m := newMLP(tensor.Float32, 3, 4, 2, 0.1)
 	dev := device.NewHost()
 	ctx, cancel := context.WithCancel(bg)
-	told := 0
-	p := ok(Compile(m.g, gradients(m), dev, m.variables(t, dev, 1), Options{OnFetch: func(int) { told++; cancel() }}))
+	reported := 0
+	p := ok(Compile(m.g, gradients(m), dev, m.variables(t, dev, 1), Options{OnFetch: func(int) { reported++; cancel() }}))
 	if err := p.Run(ctx, 1, mlpBatch(1, 3)); !errors.Is(err, context.Canceled) {
 		t.Errorf("expected a cancelled run, got %v", err)
 	}
-	if told != 1 || p.Value(4) != nil {
-		t.Errorf("expected one fetch told and none kept, got %d and %v", told, p.Value(4))
+	if reported != 1 || p.Value(4) != nil {
+		t.Errorf("expected one fetch reported and none kept, got %d and %v", reported, p.Value(4))
 	}
 }
 

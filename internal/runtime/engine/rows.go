@@ -29,7 +29,7 @@ func (c *binding) integers(i int) (indices, error) {
 	return indices{c.in[i]}, nil
 }
 
-// IndexError tells that an index is outside of the dimension that it selects from.
+// IndexError reports that an index is outside of the dimension that it selects from.
 type IndexError struct {
 	Index, Position, Size int
 }

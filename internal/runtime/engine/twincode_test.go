@@ -275,7 +275,7 @@ func (t *twinOp) bind(batch int, moved bool) error {
 	t.bound = t.places(nil)
 	for i, b := range t.bound {
 		if !moved && (was == nil || was[i].buf != b.buf || was[i].offset != b.offset) {
-			return errors.New("moved, but Bind was not told")
+			return errors.New("moved, but Bind was not called")
 		}
 	}
 	for _, x := range t.all {

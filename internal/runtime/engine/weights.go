@@ -17,7 +17,7 @@ type weights[T kernels.Float] struct {
 	bias   []T // nil without normalization
 }
 
-// weightsKey tells what weights are made of. Constants have no variable.
+// weightsKey says what weights are made of. Constants have no variable.
 type weightsKey struct {
 	w, bias, scale, offset, mean, variance *variable
 	epsilon                                float64
