@@ -63,16 +63,20 @@ func fromHalf(x uint16) float32 { return math.Float32frombits(uint32(x) << 16) }
 
 // castElements converts bfloat16, which is uint16 to Go, by a function.
 func castElements[A, B convertible](c *binding, f func(A) B) (runFunc, error) {
+	return mapSlices(c, func(d []B, s []A) {
+		for i, e := range s {
+			d[i] = f(e)
+		}
+	})
+}
+
+// mapSlices makes output 0 of input 0, range by range.
+func mapSlices[A, B convertible](c *binding, f func(dst []B, src []A)) (runFunc, error) {
 	in, out, err := c.sameShape()
 	if err != nil {
 		return nil, err
 	}
-	do := parallel(cheapGrain, func(lo, hi int) {
-		d := view[B](out)[lo:hi]
-		for i, e := range view[A](in)[lo:hi] {
-			d[i] = f(e)
-		}
-	})
+	do := parallel(cheapGrain, func(lo, hi int) { f(view[B](out)[lo:hi], view[A](in)[lo:hi]) })
 	return func() error { do(out.n); return nil }, nil
 }
 
@@ -111,17 +115,11 @@ func castFrom[A convertible](c *binding) (runFunc, error) {
 
 // convert truncates floats toward zero, as C does; what does not fit is undefined, as in TensorFlow.
 func convert[A, B convertible](c *binding) (runFunc, error) {
-	in, out, err := c.sameShape()
-	if err != nil {
-		return nil, err
-	}
-	do := parallel(cheapGrain, func(lo, hi int) {
-		d := view[B](out)[lo:hi]
-		for i, e := range view[A](in)[lo:hi] {
+	return mapSlices(c, func(d []B, s []A) {
+		for i, e := range s {
 			d[i] = B(e)
 		}
 	})
-	return func() error { do(out.n); return nil }, nil
 }
 
 func castFromBool(c *binding) (runFunc, error) {
@@ -146,17 +144,11 @@ func castFromBool(c *binding) (runFunc, error) {
 
 // fromBool reads bytes: a branch on what booleans say is mostly predicted wrong.
 func fromBool[B convertible](c *binding) (runFunc, error) {
-	in, out, err := c.sameShape()
-	if err != nil {
-		return nil, err
-	}
-	do := parallel(cheapGrain, func(lo, hi int) {
-		d := view[B](out)[lo:hi]
-		for i, e := range view[uint8](in)[lo:hi] {
+	return mapSlices(c, func(d []B, s []uint8) {
+		for i, e := range s {
 			d[i] = B(min(e, 1))
 		}
 	})
-	return func() error { do(out.n); return nil }, nil
 }
 
 // copyElements makes output 0 a copy of input 0.

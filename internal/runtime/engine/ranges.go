@@ -2,30 +2,9 @@ package engine
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/goestimator/goestimator/internal/runtime/device"
-	"github.com/goestimator/goestimator/tensor"
 )
-
-// CreateZero adds a variable of zeros, without a tensor of its size besides. It fails where the name is taken.
-func (v *Variables) CreateZero(name string, d tensor.DType, shape ...int) error {
-	if d.Size() == 0 {
-		return fmt.Errorf("variable %s: type %v has no numeric elements", name, d)
-	}
-	v.lock(nil)
-	defer v.mu.Unlock()
-	if v.byName[name] != nil {
-		return fmt.Errorf("variable %s already exists", name)
-	}
-	n := tensor.NumElements(shape)
-	buf, err := v.dev.Alloc(n * d.Size())
-	if err != nil {
-		return fmt.Errorf("variable %s: %w", name, err)
-	}
-	v.byName[name] = &variable{dtype: d, shape: slices.Clone(shape), elem: d.Size(), n: n, buf: buf}
-	return nil
-}
 
 // ReadAt copies a part of a variable's bytes, from offset on, into dst. Unlike Get it needs no memory of its own.
 func (v *Variables) ReadAt(name string, dst []byte, offset int) error {

@@ -55,39 +55,32 @@ func NewVariables(dev device.Device) (*Variables, error) {
 
 // Create adds a variable with an initial value, which is copied. It fails where the name is taken.
 func (v *Variables) Create(name string, initial *tensor.Tensor) error {
-	if initial.DType.Size() == 0 {
-		return fmt.Errorf("variable %s: type %v has no numeric elements", name, initial.DType)
-	}
-	v.lock(nil)
-	defer v.mu.Unlock()
-	if v.byName[name] != nil {
-		return fmt.Errorf("variable %s already exists", name)
-	}
-	buf, err := v.dev.Alloc(len(initial.Bytes))
-	if err != nil {
-		return fmt.Errorf("variable %s: %w", name, err)
-	}
-	x := &variable{dtype: initial.DType, shape: slices.Clone(initial.Shape), elem: initial.DType.Size(), n: initial.Len(), buf: buf}
-	if err := v.upload(x, initial); err != nil {
-		return fmt.Errorf("variable %s: %w", name, err)
-	}
-	v.byName[name] = x
-	return nil
+	return v.create(name, initial.DType, initial.Shape, func(x *variable) error { return v.upload(x, initial) })
 }
 
 // CreateBy adds a variable with the value that fill writes into a tensor of its type: on the host
 // into the variable's own memory. It fails where the name is taken.
 func (v *Variables) CreateBy(name string, t graph.Type, fill func(*tensor.Tensor) error) error {
-	shape := t.Shape.At(0)
-	if t.DType.Size() == 0 {
-		return fmt.Errorf("variable %s: type %v has no numeric elements", name, t.DType)
+	return v.create(name, t.DType, t.Shape.At(0), func(x *variable) error { return v.fill(x, fill) })
+}
+
+// CreateZero adds a variable of zeros, without a tensor of its size besides. It fails where the name is taken.
+func (v *Variables) CreateZero(name string, d tensor.DType, shape ...int) error {
+	return v.create(name, d, shape, func(*variable) error { return nil })
+}
+
+// create adds a variable whose zeros set replaces.
+func (v *Variables) create(name string, d tensor.DType, shape []int, set func(x *variable) error) error {
+	if d.Size() == 0 {
+		return fmt.Errorf("variable %s: type %v has no numeric elements", name, d)
 	}
-	buf, err := v.dev.Alloc(tensor.NumElements(shape) * t.DType.Size())
+	x := &variable{dtype: d, shape: slices.Clone(shape), elem: d.Size(), n: tensor.NumElements(shape)}
+	buf, err := v.dev.Alloc(x.n * x.elem)
 	if err != nil {
 		return fmt.Errorf("variable %s: %w", name, err)
 	}
-	x := &variable{dtype: t.DType, shape: shape, elem: t.DType.Size(), n: tensor.NumElements(shape), buf: buf}
-	if err := v.fill(x, fill); err != nil {
+	x.buf = buf
+	if err := set(x); err != nil {
 		return errors.Join(fmt.Errorf("variable %s: %w", name, err), buf.Free())
 	}
 	v.lock(nil)
