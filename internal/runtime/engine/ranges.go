@@ -45,7 +45,7 @@ func (v *Variables) ReadRows(name string, rows []int32, dst []byte) error {
 		if len(dst) != len(rows)*k.size {
 			return fmt.Errorf("%d rows of variable %s take %d bytes, got %d", len(rows), name, len(rows)*k.size, len(dst))
 		}
-		if _, ok := v.dev.(Accelerator); ok {
+		if _, ok := x.buf.(device.Mapped); !ok {
 			return k.download(v.stream)
 		}
 		return v.stream.Launch(k)
