@@ -33,6 +33,7 @@ test-arm64: ## the portable kernels and what stands on them, on an emulated arm6
 
 examples: ## build and run every example, checking what it prints
 	$(GO) test -count=1 ./examples/...
+	cd examples/outside && $(GO) test -count=1 ./...
 
 fuzz-short: ## every fuzz target for some seconds
 	./scripts/fuzz 10s
