@@ -2,7 +2,6 @@ package runconfig
 
 import (
 	"maps"
-	"slices"
 	"strconv"
 )
 
@@ -46,12 +45,8 @@ func (c RunConfig) GlobalID() (id int, ok bool) { return max(c.r.globalID, 0), c
 // does not train.
 func (c RunConfig) WorkerRank() int { return c.r.workerRank }
 
-// DeviceFilters returns the tasks that this one may talk to: those of the
-// session where given, else tf.estimator's by the task's type; nil: all.
+// DeviceFilters returns the tasks that tf.estimator lets this one talk to, by its type; nil: all.
 func (c RunConfig) DeviceFilters() []string {
-	if given := c.s.DeviceFilters; given != nil {
-		return slices.Clone(given)
-	}
 	if c.r.cluster.Len() == 0 {
 		return nil
 	}

@@ -12,8 +12,8 @@ import (
 type SessionConfig struct {
 	// IntraOpThreads is the number of threads of one step; 0: one per core.
 	IntraOpThreads int
-	// DeviceFilters names the tasks that this one may talk to; nil: by the
-	// task's type, see [RunConfig.DeviceFilters].
+	// DeviceFilters names the tasks that this one may talk to. Nothing heeds them yet:
+	// only none are taken, see [RunConfig.DeviceFilters].
 	DeviceFilters []string
 	// Precision is float32, float64, tf32 or bf16_mixed; empty: float32.
 	Precision string
@@ -104,7 +104,7 @@ func EvalDistribute(strategy Strategy) Option {
 	return func(s *settings) { s.evalDistribute = strategy }
 }
 
-// DeviceFn sets a function that chooses the device string of each op; nil: none.
+// DeviceFn sets a function that chooses the device string of each op. Nothing asks it yet: only nil is taken.
 func DeviceFn(fn func(Op) string) Option { return func(s *settings) { s.deviceFn = fn } }
 
 // Connections sets how tasks of a cluster connect to each other.
@@ -177,6 +177,7 @@ func (s settings) validate(vs *violation.List) {
 	vs.Require(s.modelDir != "" || !s.modelDirGiven, "model_dir", s.modelDir, "model_dir should be non-empty")
 	s.Spec.validate(vs)
 	vs.Require(s.ExperimentalMaxWorkerDelaySecs != workerDelayNotGiven || !s.workerDelayGiven, "experimental_max_worker_delay_secs", s.ExperimentalMaxWorkerDelaySecs, "expected >= 0")
+	vs.Require(s.deviceFn == nil, "device_fn", "a function", "expected none: ops are placed by strategy.device, nothing asks a device function yet")
 	s.trainDistribute.validate("train_distribute.", vs)
 	s.evalDistribute.validate("eval_distribute.", vs)
 	s.rpc.validate(vs)

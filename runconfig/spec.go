@@ -37,7 +37,7 @@ type Spec struct {
 	MaxRestarts int `yaml:"max_restarts"`
 	// Seconds that a chief which is done waits for the evaluator's last evaluation. 0: not at all.
 	EvaluatorWaitSecs float64 `yaml:"evaluator_wait_secs,omitempty"`
-	// Tasks that this one may talk to, for example /job:ps. Empty: by the task's type.
+	// Tasks that this one may talk to, for example /job:ps. Nothing heeds them yet: only an empty list is taken.
 	DeviceFilters []string `yaml:"device_filters,omitempty"`
 	// Threads of one step. 0: as many as there are cores.
 	IntraOpThreads int `yaml:"intra_op_threads,omitempty"`
@@ -114,6 +114,7 @@ func (s Spec) validate(vs *violation.List) {
 	vs.Require(s.Protocol == "" || s.Protocol == "grpc", "protocol", s.Protocol, "expected grpc or nothing (grpc+verbs is not available)")
 	vs.Require(s.ExperimentalMaxWorkerDelaySecs >= workerDelayNotGiven, "experimental_max_worker_delay_secs", s.ExperimentalMaxWorkerDelaySecs, "expected >= 0")
 	vs.Require(s.SessionCreationTimeoutSecs > 0, "session_creation_timeout_secs", s.SessionCreationTimeoutSecs, "expected > 0")
+	vs.Require(len(s.DeviceFilters) == 0, "device_filters", s.DeviceFilters, "expected none: nothing heeds filters yet, a task talks to all that its strategy needs")
 	vs.OneOf("precision", s.Precision, "", "float32", "float64", "tf32", "bf16_mixed")
 	vs.Require(s.IntraOpThreads >= 0, "intra_op_threads", s.IntraOpThreads, "expected >= 0")
 	vs.Require(s.MaxRestarts >= 0, "max_restarts", s.MaxRestarts, "expected >= 0")

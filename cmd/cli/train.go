@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"os"
 	"time"
 
@@ -124,12 +125,7 @@ func (j *job) trainAndEvaluate(ctx context.Context) (estimator.Result, error) {
 		return estimator.Result{}, usage(err)
 	}
 	if j.cfg.Eval.Input.Format == "" {
-		opts := []estimator.TrainOption{estimator.WithHooks(hs...)}
-		if j.cfg.Train.MaxSteps > 0 {
-			opts = append(opts, estimator.MaxSteps(j.cfg.Train.MaxSteps))
-		}
-		tr, err := j.est.Train(ctx, trainInput, opts...)
-		return estimator.Result{TrainResult: tr}, err
+		return j.trainAlone(ctx, trainInput, hs)
 	}
 	evalInput, err := j.input(j.cfg.Resolve(j.cfg.Eval.Input), "eval")
 	if err != nil {
@@ -144,6 +140,20 @@ func (j *job) trainAndEvaluate(ctx context.Context) (estimator.Result, error) {
 		StartDelay: seconds(j.cfg.Eval.StartDelaySecs), Throttle: seconds(j.cfg.Eval.ThrottleSecs), EverySteps: j.cfg.Eval.EverySteps,
 		AfterEval: j.tellEval, Exporters: exporters}
 	return estimator.TrainAndEvaluate(ctx, j.est, train, eval)
+}
+
+// trainAlone trains where nothing evaluates; a parameter server serves those who do.
+func (j *job) trainAlone(ctx context.Context, in estimator.InputFn, hs []hooks.Hook) (estimator.Result, error) {
+	if j.est.Config().TaskType() == runconfig.PS {
+		none := estimator.TrainResult{GlobalStep: -1, Loss: math.NaN()}
+		return estimator.Result{TrainResult: none}, j.est.RunParameterServer(ctx)
+	}
+	opts := []estimator.TrainOption{estimator.WithHooks(hs...)}
+	if j.cfg.Train.MaxSteps > 0 {
+		opts = append(opts, estimator.MaxSteps(j.cfg.Train.MaxSteps))
+	}
+	tr, err := j.est.Train(ctx, in, opts...)
+	return estimator.Result{TrainResult: tr}, err
 }
 
 // warnEndless tells of a training that nothing but a signal will end.
@@ -276,14 +286,14 @@ func checkExporters(list []config.Exporter, res *estimator.EvalResult) error {
 	return nil
 }
 
-// dryRun runs one batch of everything in a folder that is then removed.
+// dryRun runs one batch of everything in this process, in a folder that is then removed.
 func (a *app) dryRun(ctx context.Context, cfg *config.Config, f trainFlags) error {
 	dir, err := os.MkdirTemp("", "goestimator-fast-dev-run-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	short := *cfg
+	short := cfg.Local()
 	short.ModelDir = dir
 	short.Train.MaxSteps, short.Train.Epochs = 1, 0
 	short.Eval.Steps, short.Eval.Exporters = 1, nil

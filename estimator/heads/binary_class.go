@@ -1,8 +1,6 @@
 package heads
 
 import (
-	"fmt"
-
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/losses"
@@ -96,9 +94,9 @@ func (h BinaryClassHead) labels(mc *estimator.ModelContext, labels models.Labels
 func (b base) checkWords(t target) error {
 	switch words := t.dtype() == tensor.String; {
 	case b.vocabulary != nil && !words:
-		return fmt.Errorf("labels dtype should be string if there is a vocabulary. Instead got %v, of label %s: leave label_vocabulary out, or set the column's dtype to string", t.dtype(), t.name)
+		return mistakef("labels dtype should be string if there is a vocabulary. Instead got %v, of label %s: leave label_vocabulary out, or set the column's dtype to string", t.dtype(), t.name)
 	case b.vocabulary == nil && words:
-		return fmt.Errorf("label %s is text: give a label_vocabulary, or give the column a vocabulary", t.name)
+		return mistakef("label %s is text: give a label_vocabulary, or give the column a vocabulary", t.name)
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/ops"
+	"github.com/goestimator/goestimator/runconfig"
 	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 	gtensor "gorgonia.org/tensor"
@@ -41,6 +42,11 @@ func only(mc *estimator.ModelContext, labels models.Labels) (target, error) {
 	return target{name: labels.Names()[0], node: n}, nil
 }
 
+// mistakef is an error of labels that the same configuration brings again.
+func mistakef(format string, args ...any) error {
+	return runconfig.Mistake(fmt.Errorf(format, args...))
+}
+
 func (t target) dtype() tensor.DType { return models.GraphType(t.node.Dtype()) }
 
 // whole reports whether the labels are whole numbers.
@@ -49,13 +55,13 @@ func whole(d tensor.DType) bool { return d != tensor.String && !d.Float() }
 // dense checks that a label has shape [batch, dimension], or [batch] where dimension is 1.
 func (t target) dense(dimension int) error {
 	if t.ragged {
-		return fmt.Errorf("SparseTensor labels are not supported. Label %s is ragged: expected shape [batch %d]", t.name, dimension)
+		return mistakef("SparseTensor labels are not supported. Label %s is ragged: expected shape [batch %d]", t.name, dimension)
 	}
 	s := t.node.Shape()
 	if len(s) == 1 && dimension == 1 || len(s) == 2 && s[1] == dimension {
 		return nil
 	}
-	return fmt.Errorf("mismatched label shape. Expected labels dimension=%d.  Received %v. Suggested fix: if your classifier expects one-hot encoding label, "+
+	return mistakef("mismatched label shape. Expected labels dimension=%d.  Received %v. Suggested fix: if your classifier expects one-hot encoding label, "+
 		"check your n_classes argument to the estimator and/or the shape of your label. Otherwise, check the shape of label %s", dimension, exampleShape(s), t.name)
 }
 

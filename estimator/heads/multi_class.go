@@ -89,7 +89,7 @@ func (h MultiClassHead) labels(mc *estimator.ModelContext, labels models.Labels)
 		return nil, err
 	}
 	if h.vocabulary == nil && !whole(t.dtype()) {
-		return nil, fmt.Errorf("labels dtype should be integer. Instead got %v, of label %s: expected class ids in [0, %d): set its dtype to int64, or give the column a vocabulary", t.dtype(), t.name, h.dimension)
+		return nil, mistakef("labels dtype should be integer. Instead got %v, of label %s: expected class ids in [0, %d): set its dtype to int64, or give the column a vocabulary", t.dtype(), t.name, h.dimension)
 	}
 	return t.encode(mc, encoding{tensor.Int64, nil, inRange(h.dimension), h.vocabulary}), mc.Err()
 }

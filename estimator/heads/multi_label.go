@@ -110,7 +110,7 @@ func (h MultiLabelHead) labels(mc *estimator.ModelContext, labels models.Labels)
 			return nil, err
 		}
 		if t.dtype() != tensor.String && !whole(t.dtype()) {
-			return nil, fmt.Errorf("labels dtype should be integer. Instead got %v, of label %s: set its dtype to int64, or give a label_vocabulary", t.dtype(), t.name)
+			return nil, mistakef("labels dtype should be integer. Instead got %v, of label %s: set its dtype to int64, or give a label_vocabulary", t.dtype(), t.name)
 		}
 		return t.multiHot(mc, h.dimension, h.vocabulary), mc.Err()
 	}

@@ -157,7 +157,7 @@ func (h RegressionHead) labels(mc *estimator.ModelContext, labels models.Labels)
 		return nil, err
 	}
 	if d := t.dtype(); d == tensor.String || d == tensor.Bool {
-		return nil, fmt.Errorf("label %s has type %v: expected numbers: for classes take a classifier", t.name, d)
+		return nil, mistakef("label %s has type %v: expected numbers: for classes take a classifier", t.name, d)
 	}
 	if h.check == nil {
 		return t.numbers(mc, h.dimension), mc.Err()

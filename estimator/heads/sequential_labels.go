@@ -27,13 +27,13 @@ func (s stepsOf) labels(mc *estimator.ModelContext, labels models.Labels, own st
 		return labels, err
 	}
 	if !t.ragged {
-		return labels, fmt.Errorf("label %s is %v%v: expected a ragged label, a value for each step", t.name, t.dtype(), t.node.Shape())
+		return labels, mistakef("label %s is %v%v: expected a ragged label, a value for each step", t.name, t.dtype(), t.node.Shape())
 	}
 	if words := t.dtype() == tensor.String; words != (own.words != nil) {
-		return labels, fmt.Errorf("label %s is %v: expected words where there is a label_vocabulary, else numbers", t.name, t.dtype())
+		return labels, mistakef("label %s is %v: expected words where there is a label_vocabulary, else numbers", t.name, t.dtype())
 	}
 	if own.ids && own.words == nil && !whole(t.dtype()) {
-		return labels, fmt.Errorf("labels dtype should be integer. Instead got %v, of label %s", t.dtype(), t.name)
+		return labels, mistakef("labels dtype should be integer. Instead got %v, of label %s", t.dtype(), t.name)
 	}
 	if !own.ids {
 		own.dtype = mc.DType()

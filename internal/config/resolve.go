@@ -40,6 +40,17 @@ func (c *Config) RunConfig() (runconfig.RunConfig, error) {
 	return runconfig.FromSpec(c.Run, c.tfConfig, opts...)
 }
 
+// Local returns a copy for a process that is no task of a cluster, whatever TF_CONFIG says.
+func (c *Config) Local() Config {
+	local := *c
+	local.tfConfig = ""
+	switch local.Strategy.Name {
+	case "multi_worker_mirrored", "parameter_server":
+		local.Strategy = runconfig.Strategy{Name: "default", Device: c.Strategy.Device}
+	}
+	return local
+}
+
 // InputPath resolves a file name (or glob) of an input against data_dir.
 func (c *Config) InputPath(name string) string {
 	if name == "" || filepath.IsAbs(name) {

@@ -77,6 +77,8 @@ func TestBounds(t *testing.T) {
 		{[]string{"run.cluster_resolver=consul"}, "run.cluster_resolver: got \"consul\", expected one of tf_config"},
 		{[]string{"rpc.security=none"}, "rpc.security: got \"none\", expected one of auto, tls"},
 		{[]string{"run.save_checkpoints_steps=5", "run.save_checkpoints_secs=5"}, "run.save_checkpoints_secs: got 5, save_checkpoints_steps and save_checkpoints_secs cannot be both set"},
+		{[]string{"run.device_filters=/job:ps"}, "run.device_filters: got [/job:ps], expected none: nothing heeds filters yet"},
+		{[]string{"run.protocol=grpc+verbs"}, `run.protocol: got "grpc+verbs", expected grpc or nothing`},
 		{[]string{"run.profile_steps=-1"}, "run.profile_steps: got -1, expected >= 0"},
 		{[]string{"seed=1.5"}, "seed: got 1.5, expected an integer (--set seed)"},
 		{[]string{"seed="}, "seed: got \"\", expected an integer (--set seed)"},
