@@ -23,7 +23,7 @@ func (a advancing) Synchronize(_ context.Context, restore func() (distribute.Not
 	return notes, a.Variables().Set(distribute.GlobalStep, distribute.Whole(tensor.Scalar(a.step)))
 }
 
-func (advancing) Settle(context.Context, bool) error { return nil }
+func (advancing) Drain(context.Context, bool) error  { return nil }
 func (advancing) Finish(context.Context, bool) error { return nil }
 
 // TestRestoredCheckpointHasItsOwnStep: steps that asynchronous workers make while a task restores are not saved ones.

@@ -67,7 +67,7 @@ func (l *hookedLoop) step(ctx context.Context, in distribute.Step) (distribute.O
 		p.rows += b.Rows
 	}
 	out, err := l.session.stepper.Step(ctx, in)
-	p.unread = in.Quiet
+	p.unread = in.Unread
 	if err != nil || train && !out.Applied {
 		return out, err
 	}

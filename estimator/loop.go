@@ -163,5 +163,5 @@ func (l *Loop) end(ctx context.Context) error {
 			return err
 		}
 	}
-	return errors.Join(l.t.shared.Settle(ctx, false), l.t.shared.Finish(ctx, true))
+	return errors.Join(l.t.shared.Drain(ctx, false), l.t.shared.Finish(ctx, true))
 }

@@ -111,7 +111,7 @@ func (t *training) trainStep(ctx context.Context, step distribute.Step) (over bo
 			return true, err
 		}
 	}
-	step.Quiet = t.unread.next(t.loop, t.input.last())
+	step.Unread = t.unread.next(t.loop, t.input.last())
 	out, err := t.loop.step(t.whole, step)
 	if err != nil {
 		err = t.session.blamed(ctx, t.input.ds, t.input.now, err)
@@ -211,7 +211,7 @@ func (t *training) finish(ctx context.Context) error {
 	if t.shared == nil {
 		return t.loop.end(t.whole)
 	}
-	err := t.shared.Settle(ctx, t.progress.reason == StopEndOfInput)
+	err := t.shared.Drain(ctx, t.progress.reason == StopEndOfInput)
 	cut := err != nil && ctx.Err() != nil && follows(err)
 	if err != nil && !cut {
 		return err
@@ -239,7 +239,7 @@ func (t *training) interrupted(cause error) error {
 	t.progress.reason = "interrupted"
 	err := fmt.Errorf("%w at step %d: %w", ErrInterrupted, t.progress.step, cause)
 	if t.session.strategy.Replicas().Lockstep {
-		serr := t.shared.Settle(t.whole, false)
+		serr := t.shared.Drain(t.whole, false)
 		if serr == nil {
 			serr = errors.Join(t.saveOnExit(), t.shared.Finish(t.whole, false))
 		}

@@ -94,7 +94,7 @@ func (s *aheadStep) Step(ctx context.Context, in Step) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	if in.Quiet && s.global > 0 {
+	if in.Unread && s.global > 0 {
 		if err := s.program.Enqueue(ctx, a); err != nil {
 			return Outcome{}, err
 		}

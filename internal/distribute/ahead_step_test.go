@@ -55,7 +55,7 @@ func TestBatchesToldAhead(t *testing.T) {
 					t.Fatal(i, err)
 				}
 			}
-			if o, err := stepper.Step(t.Context(), Step{Batches: batches[step.run : step.run+1], Quiet: i%2 == 1}); err != nil || o.GlobalStep != int64(i+1) {
+			if o, err := stepper.Step(t.Context(), Step{Batches: batches[step.run : step.run+1], Unread: i%2 == 1}); err != nil || o.GlobalStep != int64(i+1) {
 				t.Fatal(i, o, err)
 			}
 		}

@@ -90,8 +90,8 @@ func TestLocalRank(t *testing.T) {
 	}
 }
 
-// TestQuietSteps trains with steps that nobody reads, the next batch copied ahead, and compares with the host.
-func TestQuietSteps(t *testing.T) {
+// TestUnreadSteps trains with steps that nobody reads, the next batch copied ahead, and compares with the host.
+func TestUnreadSteps(t *testing.T) {
 	var want, got []float64
 	for _, c := range []struct {
 		config Config
@@ -101,7 +101,7 @@ func TestQuietSteps(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		*c.into = trainQuietly(t, s)
+		*c.into = trainUnread(t, s)
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
@@ -113,8 +113,8 @@ func TestQuietSteps(t *testing.T) {
 	}
 }
 
-// trainQuietly reads the loss of every fifth step, and w in the end.
-func trainQuietly(t *testing.T, s Strategy) []float64 {
+// trainUnread reads the loss of every fifth step, and w in the end.
+func trainUnread(t *testing.T, s Strategy) []float64 {
 	t.Helper()
 	for name, v := range map[string]*tensor.Tensor{"w": tensor.Scalar(1.0), "seen": tensor.Scalar(0.0), GlobalStep: tensor.Scalar(int64(0))} {
 		if err := s.Variables().Create(name, graph.Type{DType: v.DType}, Whole(v)); err != nil {
@@ -145,12 +145,12 @@ func trainQuietly(t *testing.T, s Strategy) []float64 {
 				}
 			}
 		}
-		in := Step{Batches: []Batch{now}, Quiet: i%5 != 0}
+		in := Step{Batches: []Batch{now}, Unread: i%5 != 0}
 		o, err := stepper.Step(context.Background(), in)
 		if err != nil || o.GlobalStep != int64(i+1) || !o.Applied {
 			t.Fatal(fmt.Sprintf("step %d: %+v", i, o), err)
 		}
-		if !in.Quiet {
+		if !in.Unread {
 			out = append(out, stepper.Value(0).Float(0))
 		}
 	}

@@ -151,7 +151,7 @@ func (j *Job) post(ctx context.Context, e End) error {
 func (j *Job) withdraw(ctx context.Context) {
 	for j.asking().Set(ctx, endKey, nil) != nil {
 		select {
-		case <-time.After(settlePoll):
+		case <-time.After(membersPoll):
 		case <-ctx.Done():
 			return
 		}
@@ -179,7 +179,7 @@ func (j *Job) linger(ctx context.Context) {
 			return
 		}
 		select {
-		case <-time.After(settlePoll / 2):
+		case <-time.After(membersPoll / 2):
 		case <-ctx.Done():
 			return
 		}

@@ -100,7 +100,7 @@ func (m *multiWorker) synchronize(ctx context.Context, restore func() (Notes, er
 		}
 		m.job.log.Warn("forming the ring of workers again", "cause", err)
 		select {
-		case <-time.After(settlePoll):
+		case <-time.After(membersPoll):
 		case <-limited.Done():
 		}
 	}
@@ -167,7 +167,7 @@ func (m *multiWorker) form(ctx context.Context) error {
 		}
 		m.job.log.Warn("forming the ring of workers again", "cause", err)
 		select {
-		case <-time.After(settlePoll):
+		case <-time.After(membersPoll):
 		case <-ctx.Done():
 		}
 	}
@@ -303,8 +303,8 @@ func (m *multiWorker) Gather(ctx context.Context, value []byte) ([][]byte, error
 	return all, nil
 }
 
-// Settle has nothing to wait for: all workers made the same steps.
-func (m *multiWorker) Settle(context.Context, bool) error { return nil }
+// Drain has nothing to wait for: all workers made the same steps.
+func (m *multiWorker) Drain(context.Context, bool) error { return nil }
 
 // Finish keeps the workers together until the chief has saved the last state
 // and all have heard of it.
@@ -362,7 +362,7 @@ func (m *multiWorker) awaitLeaving(ctx context.Context, over bool, left func(ran
 		}
 		wait.Report(m.job.log, func() []waiting.Target { return m.job.absent(limited, staying, "it has not ended yet") })
 		select {
-		case <-time.After(settlePoll / 4):
+		case <-time.After(membersPoll / 4):
 		case <-limited.Done():
 			m.job.log.Warn("workers did not end in time; training ends without them", "workers", staying)
 			return ctx.Err()

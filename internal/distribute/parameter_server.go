@@ -231,15 +231,15 @@ func recoverable(ctx context.Context, err error) error {
 	return err
 }
 
-// settlePoll is how often the chief looks whether workers are still there.
-const settlePoll = 200 * time.Millisecond
+// membersPoll is how often the chief looks whether workers are still there.
+const membersPoll = 200 * time.Millisecond
 
-// Settle ends this worker's part, which for other workers than the chief is
+// Drain ends this worker's part, which for other workers than the chief is
 // nobody else's business. The chief waits for the others: they stop at their
-// next step or, draining, at the ends of their inputs, those too that begin
+// next step or, where toEnd is set, at the ends of their inputs, those too that begin
 // later. In synchronous training the end of one input is the end of training.
-func (p *parameterServer) Settle(ctx context.Context, drain bool) error {
-	if p.job.chief() && !drain || p.config.Sync {
+func (p *parameterServer) Drain(ctx context.Context, toEnd bool) error {
+	if p.job.chief() && !toEnd || p.config.Sync {
 		if err := p.client.SetStop(ctx, "finished"); err != nil {
 			return recoverable(ctx, err)
 		}
@@ -247,7 +247,7 @@ func (p *parameterServer) Settle(ctx context.Context, drain bool) error {
 	if !p.job.chief() {
 		return nil
 	}
-	drain = drain && !p.config.Sync
+	toEnd = toEnd && !p.config.Sync
 	limit := time.Now().Add(p.job.rejoinTimeout())
 	for wait := waiting.Begin(time.Now()); ; {
 		members, err := p.job.board.Members(ctx)
@@ -255,16 +255,16 @@ func (p *parameterServer) Settle(ctx context.Context, drain bool) error {
 			return recoverable(ctx, err)
 		}
 		others := p.active(members)
-		if len(others) == 0 && !(drain && p.expects(members)) {
+		if len(others) == 0 && !(toEnd && p.expects(members)) {
 			return nil
 		}
-		if !drain && time.Now().After(limit) {
+		if !toEnd && time.Now().After(limit) {
 			p.job.log.Warn("workers did not stop; training ends without them", "workers", others)
 			return nil
 		}
 		wait.Report(p.job.log, func() []waiting.Target { return p.job.absent(ctx, others, "it trains") })
 		select {
-		case <-time.After(settlePoll):
+		case <-time.After(membersPoll):
 		case <-ctx.Done():
 			return ctx.Err()
 		}

@@ -60,7 +60,7 @@ func (p *parameterServer) synchronize(ctx context.Context, restore func() (Notes
 		// A server ended, or began anew, in the middle.
 		p.job.log.Warn("looking for the parameter servers again", "cause", err)
 		select {
-		case <-time.After(settlePoll):
+		case <-time.After(membersPoll):
 		case <-limited.Done():
 		}
 	}
@@ -104,7 +104,7 @@ func (p *parameterServer) joinSession(ctx context.Context) error {
 		}
 		there, told = p.chiefSince(ctx, began), true
 		select {
-		case <-time.After(settlePoll):
+		case <-time.After(membersPoll):
 		case <-ctx.Done():
 			return fmt.Errorf("waiting for %v to be started with max_steps %d: %w", p.job.firstWorker(), p.last, ctx.Err())
 		}

@@ -47,9 +47,9 @@ func (s *replicatedStepper) compile() error {
 			return err
 		}
 		s.updates = append(s.updates, a)
-		quiet := *p.Train
-		quiet.Unreached = nil // told once
-		p.Train = &quiet
+		reached := *p.Train
+		reached.Unreached = nil // reported once
+		p.Train = &reached
 	}
 	if r.workers != nil {
 		return r.workers.adopt(s)

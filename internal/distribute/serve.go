@@ -160,7 +160,7 @@ func (j *Job) part(server *ps.Server) {
 				idle = -1
 			}
 			select {
-			case <-time.After(settlePoll / 2):
+			case <-time.After(membersPoll / 2):
 			case <-last.Done():
 				return
 			}
@@ -169,7 +169,7 @@ func (j *Job) part(server *ps.Server) {
 	server.Part(last)
 	// Those that saved have still to tell that they leave.
 	for until := time.Now().Add(leavingTime); time.Now().Before(until) && j.anyActive(last); {
-		time.Sleep(settlePoll / 4)
+		time.Sleep(membersPoll / 4)
 	}
 }
 

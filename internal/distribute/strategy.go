@@ -61,11 +61,11 @@ type Shared interface {
 	// called: it sets the variables to what training goes on from, and returns
 	// the notes to share with all tasks. Synchronize returns the job's notes.
 	Synchronize(ctx context.Context, restore func() (Notes, error)) (Notes, error)
-	// Settle ends this task's training. On the chief it returns when no task
-	// changes the variables any more: workers are told to stop, or, where drain is
+	// Drain ends this task's training. On the chief it returns when no task
+	// changes the variables any more: workers are asked to stop, or, where toEnd is
 	// set, left to reach the ends of their inputs.
-	Settle(ctx context.Context, drain bool) error
-	// Finish leaves the job after Settle, over telling whether training is done
+	Drain(ctx context.Context, toEnd bool) error
+	// Finish leaves the job after Drain, over telling whether training is done
 	// or only interrupted. A task in lock step with the chief waits for the chief
 	// to do so, not for ever.
 	Finish(ctx context.Context, over bool) error
@@ -171,9 +171,9 @@ type Step struct {
 	Position func() ([]byte, error)
 	// Stop asks all tasks in lock step with this one to stop after this step.
 	Stop Stop
-	// Quiet tells that nobody reads values or the learning rate of this step: it may still be under way when Step returns,
-	// and then it has none. What goes wrong in it is the error of a step after it, at the latest of the first that is not quiet.
-	Quiet bool
+	// Unread says that nobody reads values or the learning rate of this step: it may still be under way when Step returns,
+	// and then it has none. What goes wrong in it is the error of a step after it, at the latest of the first that is read.
+	Unread bool
 	// Waiting ends the waiting for other tasks' share of the step: the outcome is
 	// then not applied, and Interrupted. Nil: it is waited for.
 	Waiting context.Context
@@ -228,9 +228,9 @@ type Prefetcher interface {
 	Prefetch(ctx context.Context, batches []Batch) error
 }
 
-// An Enqueuer is a Stepper that may heed Step.Quiet.
+// An Enqueuer is a Stepper that may heed Step.Unread.
 type Enqueuer interface {
-	// Enqueues reports whether quiet steps are not waited for.
+	// Enqueues reports whether steps that nobody reads are not waited for.
 	Enqueues() bool
 }
 
