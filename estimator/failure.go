@@ -26,7 +26,7 @@ func (e *reportedError) Unwrap() error { return e.err }
 // Train and TrainAndEvaluate do so with their errors themselves; it is for programs that
 // fail outside of them.
 func ReportFailure(ctx context.Context, rc runconfig.RunConfig, log *slog.Logger, err error) {
-	reportFailure(ctx, rc, log, nil, err)
+	_ = reportFailure(ctx, rc, log, nil, err) // the caller has the error
 }
 
 // reportFailure is ReportFailure of a task that may be in its job. It returns the error as

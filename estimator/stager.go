@@ -17,7 +17,6 @@ type stager struct {
 	staged  []distribute.Batch
 	ragged  [][]raggedTensors // by replica and feed
 	records []arrow.Record
-	rows    int
 	need    raggedSizes // what the program has no room for; nil where all was staged
 }
 
