@@ -83,7 +83,8 @@ func WithModelDir(dir string) Option {
 }
 
 // WithOptimizer sets what trains a model_fn that has no optimizer of its own: it
-// finds it in its context. One that has its own is an error of training.
+// finds it in its context (heads.MultiClassHead.Of makes such a model_fn). One that
+// has its own, as canned models have, is an error of training.
 func WithOptimizer(o *optimizers.Optimizer) Option {
 	return func(e *Estimator) error {
 		if o == nil {

@@ -1,7 +1,11 @@
 // Package heads turns logits into losses, predictions, metrics and signatures:
 // the last part of a model, by the names and definitions of tf.estimator's
-// heads (TensorFlow 2.15, tf.estimator.*Head). ModelFn puts a network, a head and
-// an optimizer together.
+// heads (TensorFlow 2.15, tf.estimator.*Head). A head of a network is a model_fn:
+//
+//	est, err := estimator.New(heads.MultiClass(10).Of(networks.MLP(128)), estimator.WithOptimizer(optimizers.Adam(0.002)))
+//
+// Constructors return no error: a head made with wrong options keeps it, and
+// estimator.New reports it.
 //
 //	head              loss                          labels
 //	BinaryClass       sigmoid cross-entropy         0 or 1, or one of two words
