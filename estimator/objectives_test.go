@@ -2,8 +2,10 @@ package estimator_test
 
 import (
 	"context"
+	"log/slog"
 	"math"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/goestimator/goestimator/estimator"
@@ -197,4 +199,52 @@ func TestObjectiveErrors(t *testing.T) {
 			t.Errorf("got %v, expected %q", err, want)
 		}
 	}
+}
+
+// TestLoopFetchesInLockstep: workers in lock step may ask for tensors between two steps.
+func TestLoopFetchesInLockstep(t *testing.T) {
+	const name = "made"
+	g, _, _, _ := adversarialSteps(1)
+	dir := t.TempDir()
+	var all sync.WaitGroup
+	for rank, text := range equalTasks(t, 2, 0) {
+		rc, err := runconfig.FromTFConfig(text, runconfig.ModelDir(dir), runconfig.TFRandomSeed(1), runconfig.TrainDistribute(runconfig.Strategy{Name: "multi_worker_mirrored"}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Go(func() {
+			ctx := t.Context()
+			l, err := estimator.OpenLoop(ctx, estimator.ModelFunc(adversaries), estimator.InputFunc(adversarialData),
+				estimator.WithRunConfig(rc), estimator.WithLogger(slog.New(slog.DiscardHandler)))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer func() {
+				if err := l.Close(ctx); err != nil {
+					t.Errorf("rank %d: %v", rank, err)
+				}
+			}()
+			for i := range 2 {
+				if i == 1 {
+					if err := l.Fetch(name); err != nil {
+						t.Errorf("rank %d: %v", rank, err)
+					}
+				}
+				if more, err := l.Step(ctx); !more || err != nil {
+					t.Errorf("rank %d: %v %v", rank, more, err)
+					return
+				}
+			}
+			v, err := l.Value(name)
+			if err != nil {
+				t.Errorf("rank %d: %v", rank, err)
+				return
+			}
+			if got, want := v.Float(0), g*float64(adversarialRows[rank]); math.Abs(got-want) > 1e-5 {
+				t.Errorf("rank %d: %s is %v, expected %v", rank, name, got, want)
+			}
+		})
+	}
+	all.Wait()
 }
