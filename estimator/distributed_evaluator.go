@@ -70,11 +70,7 @@ func (h *distributedEvaluator) evaluate(ctx context.Context, r hooks.Run, final 
 	o.merge = func(ctx context.Context, acc *accumulators, batches int64) (int64, error) {
 		return acc.mergeAll(ctx, all, batches)
 	}
-	ds, err := h.est.openInput(ctx, h.spec.Input, models.Eval)
-	if err != nil {
-		return err
-	}
-	inf, err := h.est.inference(models.Eval, ds.Schema())
+	inf, ds, err := h.est.openInference(ctx, models.Eval, h.spec.Input)
 	if err != nil {
 		return err
 	}

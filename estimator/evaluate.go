@@ -38,11 +38,7 @@ func (e *Estimator) Evaluate(ctx context.Context, input InputFn, opts ...EvalOpt
 	if err != nil {
 		return EvalResult{}, err
 	}
-	ds, err := e.openInput(ctx, input, models.Eval)
-	if err != nil {
-		return EvalResult{}, err
-	}
-	s, err := e.inference(models.Eval, ds.Schema())
+	s, ds, err := e.openInference(ctx, models.Eval, input)
 	if err != nil {
 		return EvalResult{}, err
 	}

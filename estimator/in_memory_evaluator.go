@@ -23,7 +23,6 @@ type InMemoryEvaluator struct {
 	caller context.Context
 	opts   runOptions
 	last   EvalResult
-	inf    *inference
 	latest int64
 }
 
@@ -85,17 +84,14 @@ func (h *InMemoryEvaluator) evaluate(ctx context.Context, r hooks.Run) error {
 	if h.caller != nil {
 		ctx = h.caller
 	}
-	ds, err := h.est.openInput(ctx, h.input, models.Eval)
+	inf, ds, err := h.est.openInference(ctx, models.Eval, h.input)
 	if err != nil {
 		return err
 	}
-	if h.inf, err = h.est.inference(models.Eval, ds.Schema()); err != nil {
+	if err := inf.copyFrom(v.session); err != nil {
 		return err
 	}
-	if err := h.inf.copyFrom(v.session); err != nil {
-		return err
-	}
-	res, err := h.inf.evaluate(ctx, ds, h.opts)
+	res, err := inf.evaluate(ctx, ds, h.opts)
 	if ctx.Err() != nil {
 		return nil // the loop ends by itself
 	}

@@ -68,6 +68,16 @@ func (e *Estimator) inference(mode models.Mode, schema *inputs.Schema) (*inferen
 	return inf, nil
 }
 
+// openInference opens an input and returns what runs the mode on it.
+func (e *Estimator) openInference(ctx context.Context, mode models.Mode, input InputFn) (*inference, inputs.Dataset, error) {
+	ds, err := e.openInput(ctx, input, mode)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := e.inference(mode, ds.Schema())
+	return s, ds, err
+}
+
 // load brings the variables to a checkpoint: the given one, or the newest, or,
 // where there is none, leaves their initial values.
 func (s *inference) load(prefix string) error {

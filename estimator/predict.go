@@ -37,11 +37,7 @@ func (e *Estimator) predict(ctx context.Context, input InputFn, opts []PredictOp
 	if err != nil {
 		return err
 	}
-	ds, err := e.openInput(ctx, input, models.Predict)
-	if err != nil {
-		return err
-	}
-	s, err := e.inference(models.Predict, ds.Schema())
+	s, ds, err := e.openInference(ctx, models.Predict, input)
 	if err != nil {
 		return err
 	}

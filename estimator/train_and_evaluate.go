@@ -159,11 +159,7 @@ func (l *evalListener) makeUp(ctx context.Context, step int64) error {
 // checkModel fails where the newest checkpoint is of another model, so that its
 // recorded evaluation does not pass for this one's.
 func (e *Estimator) checkModel(ctx context.Context, input InputFn) error {
-	ds, err := e.openInput(ctx, input, models.Eval)
-	if err != nil {
-		return err
-	}
-	s, err := e.inference(models.Eval, ds.Schema())
+	s, _, err := e.openInference(ctx, models.Eval, input)
 	if err != nil {
 		return err
 	}
