@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"github.com/goestimator/goestimator/internal/training/update"
-	"slices"
 
 	"github.com/goestimator/goestimator/estimator/metrics"
 	"github.com/goestimator/goestimator/export"
@@ -57,15 +56,7 @@ func (x *exporting) addMetrics(p *program, g *export.Graph) error {
 // check fails unless the checkpoint holds what the program's graph reads and updates.
 func (x *exporting) check(p *program) error {
 	mismatch := &MismatchError{Prefix: x.reader.Prefix()}
-	want := func(name string, t graph.Type) {
-		have, ok := x.reader.Lookup(x.storedName(name))
-		switch shape := t.Shape.At(0); {
-		case !ok:
-			mismatch.Problems = append(mismatch.Problems, fmt.Sprintf("no variable %s", name))
-		case have.DType != t.DType || !slices.Equal(have.Shape, shape):
-			mismatch.Problems = append(mismatch.Problems, fmt.Sprintf("variable %s: expected %v%v, got %v%v", name, t.DType, shape, have.DType, have.Shape))
-		}
-	}
+	want := func(name string, t graph.Type) { mismatch.fits(x.reader, name, x.storedName(name), t) }
 	for _, v := range p.variables {
 		x.trainable[v.Name] = v.Trainable
 		want(v.Name, v.Type())

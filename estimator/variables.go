@@ -44,6 +44,20 @@ func (e *MismatchError) Error() string {
 		e.Prefix, strings.Join(shown, "; "), more)
 }
 
+// fits reports whether the checkpoint has a variable of that type under the stored name, and notes where not.
+func (e *MismatchError) fits(r *checkpoint.Reader, name, stored string, want graph.Type) bool {
+	have, ok := r.Lookup(stored)
+	switch shape := want.Shape.At(0); {
+	case !ok:
+		e.Problems = append(e.Problems, fmt.Sprintf("no variable %s", name))
+		return false
+	case have.DType != want.DType || !slices.Equal(have.Shape, shape):
+		e.Problems = append(e.Problems, fmt.Sprintf("variable %s: expected %v%v, got %v%v", name, want.DType, shape, have.DType, have.Shape))
+		return false
+	}
+	return true
+}
+
 // initialize puts the initial values of the program's variables: the model's,
 // the optimizer's slots when training, and the global step.
 func (s *session) initialize(put func(name string, t graph.Type, value distribute.Fill) error) error {
@@ -130,14 +144,7 @@ func (s *session) restore(r *checkpoint.Reader) error {
 	for _, name := range vars.Names() {
 		want, _ := vars.Type(name)
 		from := s.storedName(r, name)
-		have, ok := r.Lookup(from)
-		if !ok {
-			mismatch.Problems = append(mismatch.Problems, fmt.Sprintf("no variable %s", name))
-			continue
-		}
-		if have.DType != want.DType || !slices.Equal(have.Shape, want.Shape.At(0)) {
-			mismatch.Problems = append(mismatch.Problems, fmt.Sprintf("variable %s: expected %v%v, got %v%v",
-				name, want.DType, want.Shape.At(0), have.DType, have.Shape))
+		if !mismatch.fits(r, name, from, want) {
 			continue
 		}
 		if shared {
