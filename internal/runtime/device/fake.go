@@ -12,7 +12,7 @@ func NewFake() Device { return &fakeDevice{buffers: map[*fakeBuffer]struct{}{}} 
 
 // fakeDevice protects all its buffers together: they are open while any of its streams works.
 type fakeDevice struct {
-	turn    sync.Mutex // of the streams: one works at a time
+	streams sync.Mutex // one works at a time
 	mu      sync.Mutex // of what follows
 	buffers map[*fakeBuffer]struct{}
 	working int

@@ -58,8 +58,8 @@ func (s *fakeStream) Launch(k Kernel) error {
 }
 
 func (s *fakeStream) Record() (Event, error) {
-	s.dev.turn.Lock()
-	defer s.dev.turn.Unlock()
+	s.dev.streams.Lock()
+	defer s.dev.streams.Unlock()
 	return fakeEvent{s, s.done + len(s.queue) - s.head}, nil
 }
 
@@ -77,8 +77,8 @@ func (s *fakeStream) After(e Event) error {
 func (s *fakeStream) Synchronize() error { return s.work(-1) }
 
 func (s *fakeStream) add(c command) {
-	s.dev.turn.Lock()
-	defer s.dev.turn.Unlock()
+	s.dev.streams.Lock()
+	defer s.dev.streams.Unlock()
 	s.queue = append(s.queue, c)
 }
 
@@ -100,13 +100,13 @@ func (s *fakeStream) memory(b Buffer, offset, n int) ([]byte, error) {
 // work does queued commands up to the one numbered at since the stream was made, -1 for all. After an error those left of
 // them are dropped.
 func (s *fakeStream) work(at int) error {
-	s.dev.turn.Lock()
-	defer s.dev.turn.Unlock()
-	return s.inTurn(at)
+	s.dev.streams.Lock()
+	defer s.dev.streams.Unlock()
+	return s.workLocked(at)
 }
 
-// inTurn is work while no other stream of the device does any.
-func (s *fakeStream) inTurn(at int) (err error) {
+// workLocked is work while no other stream of the device does any.
+func (s *fakeStream) workLocked(at int) (err error) {
 	if at < 0 {
 		at = s.done + len(s.queue) - s.head
 	}
@@ -142,7 +142,7 @@ func (c *command) do() error {
 	case c.kernel != nil:
 		return c.kernel.Run()
 	case c.after != nil:
-		_ = c.after.s.inTurn(c.after.at) // its error is reported to those who wait for that stream
+		_ = c.after.s.workLocked(c.after.at) // its error is reported to those who wait for that stream
 	default:
 		copy(c.to, c.from)
 	}
