@@ -265,7 +265,7 @@ func (r *run) runUntilCompiled(ctx context.Context) ([]*tensor.Tensor, error) {
 		if err != nil {
 			return nil, err
 		}
-		err = v.run(ctx, r)
+		err = v.runStages(ctx, r)
 		if again, ok := err.(*notCompiled); ok && !p.eagerly {
 			p.force(again.nodes)
 			continue

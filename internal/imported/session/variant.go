@@ -289,7 +289,7 @@ func (v *variant) rows(r *run) int {
 	return r.batch
 }
 
-func (v *variant) run(ctx context.Context, r *run) error {
+func (v *variant) runStages(ctx context.Context, r *run) error {
 	for _, s := range v.stages {
 		if err := ctx.Err(); err != nil {
 			return err
