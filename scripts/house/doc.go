@@ -4,7 +4,7 @@
 //	go run ./scripts/house                   # of the working tree
 //	go run ./scripts/house -against 239d0cd  # of that commit and of the working tree, side by side
 //	go run ./scripts/house -list internal    # where public signatures name internal types
-//	go generate ./scripts/house              # the map of packages in docs/architecture.md
+//	go generate ./scripts/house              # the map of packages in docs/architecture.md, and docs/dependencies.md
 //
 // Production code is what is neither a test nor generated, in the module itself
 // and not in those below it. A package is public where another module can import

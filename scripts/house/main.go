@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -14,7 +15,7 @@ func main() {
 	flag.StringVar(&o.root, "root", ".", "folder of the module")
 	flag.StringVar(&o.against, "against", "", "print the figures of this commit as well")
 	flag.StringVar(&o.list, "list", "", "print, in place of the table, internal: signatures that name internal types; undocumented, unexampled: packages; large: functions and files; ops: files that name each op")
-	flag.BoolVar(&o.houseMap, "map", false, "write the map of packages into docs/architecture.md")
+	flag.BoolVar(&o.houseMap, "map", false, "write the map of packages into docs/architecture.md, and docs/dependencies.md")
 	flag.Parse()
 	if err := run(os.Stdout, o); err != nil {
 		fmt.Fprintln(os.Stderr, "house:", err)
@@ -30,7 +31,7 @@ type options struct {
 
 func run(out io.Writer, o options) error {
 	if o.houseMap {
-		return writeMap(o.root)
+		return errors.Join(writeMap(o.root), writeDependencies(o.root))
 	}
 	now, err := measure(o.root)
 	if err != nil {
