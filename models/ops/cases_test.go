@@ -60,6 +60,7 @@ func unaryCases() []opCase {
 		{"Sin", ops.Sin, all, 2, math.Sin},
 		{"Cos", ops.Cos, all, 2, math.Cos},
 		{"Erf", ops.Erf, all, 2, math.Erf},
+		{"Atan", ops.Atan, all, 2, math.Atan},
 		{"Floor", ops.Floor, all, 2, math.Floor},
 		{"Round", ops.Round, all, 2, math.RoundToEven},
 		{"Tanh", ops.Tanh, all, 2, math.Tanh},

@@ -109,6 +109,14 @@ func Erf(c models.Context, x *G.Node) *G.Node {
 	})
 }
 
+// Atan returns the inverse tangent of x, from -π/2 to π/2.
+func Atan(c models.Context, x *G.Node) *G.Node {
+	return unary(c, "Atan", x, func(a *adjoint) *G.Node {
+		slope := Reciprocal(a, Add(a, scalarLike(a, a.in[0], 1), Square(a, a.in[0])))
+		return Mul(a, a.grad, slope)
+	})
+}
+
 // Floor returns the largest integer not above x. Its gradient is zero.
 func Floor(c models.Context, x *G.Node) *G.Node {
 	return unary(c, "Floor", x, func(a *adjoint) *G.Node { return ZerosLike(a, a.in[0]) })
