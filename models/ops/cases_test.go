@@ -61,6 +61,7 @@ func unaryCases() []opCase {
 		{"Cos", ops.Cos, all, 2, math.Cos},
 		{"Erf", ops.Erf, all, 2, math.Erf},
 		{"Atan", ops.Atan, all, 2, math.Atan},
+		{"Atanh", ops.Atanh, -0.8, 0.8, math.Atanh},
 		{"Floor", ops.Floor, all, 2, math.Floor},
 		{"Round", ops.Round, all, 2, math.RoundToEven},
 		{"Tanh", ops.Tanh, all, 2, math.Tanh},

@@ -117,6 +117,14 @@ func Atan(c models.Context, x *G.Node) *G.Node {
 	})
 }
 
+// Atanh returns the inverse hyperbolic tangent of x, NaN outside of -1 to 1.
+func Atanh(c models.Context, x *G.Node) *G.Node {
+	return unary(c, "Atanh", x, func(a *adjoint) *G.Node {
+		slope := Reciprocal(a, Sub(a, scalarLike(a, a.in[0], 1), Square(a, a.in[0])))
+		return Mul(a, a.grad, slope)
+	})
+}
+
 // Floor returns the largest integer not above x. Its gradient is zero.
 func Floor(c models.Context, x *G.Node) *G.Node {
 	return unary(c, "Floor", x, func(a *adjoint) *G.Node { return ZerosLike(a, a.in[0]) })

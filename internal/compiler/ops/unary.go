@@ -14,7 +14,7 @@ var (
 	Asin       = define("Asin(x: T) -> y: T", "T: inexact").sameShape().float(math.Asin)
 	Asinh      = define("Asinh(x: T) -> y: T", "T: inexact").sameShape().float(math.Asinh)
 	Atan       = define("Atan(x: T) -> y: T", "T: inexact").sameShape().float(math.Atan).libm("atan").onnx("Atan")
-	Atanh      = define("Atanh(x: T) -> y: T", "T: inexact").sameShape().float(math.Atanh)
+	Atanh      = define("Atanh(x: T) -> y: T", "T: inexact").sameShape().float(math.Atanh).libm("atanh").onnx("Atanh")
 	Ceil       = define("Ceil(x: T) -> y: T", "T: floats").sameShape().float(math.Ceil).libm("ceil").onnx("Ceil")
 	Cos        = define("Cos(x: T) -> y: T", "T: inexact").sameShape().float(math.Cos).libm("cos").onnx("Cos")
 	Cosh       = define("Cosh(x: T) -> y: T", "T: inexact").sameShape().float(math.Cosh)
