@@ -26,7 +26,7 @@ func TestClusterDamagedBytes(t *testing.T) {
 		{"synchronous", "chief-0 worker-0 ps-0 ps-1", "chief-0", "ps-0", synchronous, 2, 50_000, 0},
 		{"between_servers", "chief-0 ps-0 ps-1", "ps-0", "ps-1", synchronous, 2, 500, 0},
 		{"all_reduce", "chief-0 worker-0 worker-1", "worker-0", "worker-1", allReduce, 1, 200_000, 0},
-		{"blackboard", "chief-0 worker-0 worker-1", "worker-1", "chief-0", allReduce, 1, 200_000, 0},
+		{"key-value store", "chief-0 worker-0 worker-1", "worker-1", "chief-0", allReduce, 1, 200_000, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			flips := 4

@@ -49,7 +49,7 @@ type Ends struct {
 }
 
 const (
-	// endKey is the value on the blackboard that is the End of a job, as JSON.
+	// endKey is the value on the key-value store that is the End of a job, as JSON.
 	endKey = "job/end"
 	// endPoll is how often a task that waits looks whether the job has ended.
 	endPoll = time.Second
@@ -70,7 +70,7 @@ func (j *Job) unlessEnded(ctx context.Context, e *Ends, f func(context.Context) 
 	waiting, cancel := context.WithCancelCause(ctx)
 	began := time.Now()
 	var watchers sync.WaitGroup
-	for _, look := range []func(context.Context) (End, bool){e.inModelDir, j.onBoard} {
+	for _, look := range []func(context.Context) (End, bool){e.inModelDir, j.inStore} {
 		watchers.Go(func() {
 			if end, ok := e.await(waiting, began, look); ok {
 				cancel(&EndError{end})
@@ -128,8 +128,8 @@ func (e *Ends) inModelDir(context.Context) (End, bool) {
 	return e.Look()
 }
 
-// onBoard asks the leader for the end of this job.
-func (j *Job) onBoard(ctx context.Context) (e End, ok bool) {
+// inStore asks the leader for the end of this job.
+func (j *Job) inStore(ctx context.Context) (e End, ok bool) {
 	value, ok, err := j.asking().Get(ctx, endKey)
 	if err != nil || !ok || json.Unmarshal(value, &e) != nil {
 		return End{}, false
@@ -137,13 +137,13 @@ func (j *Job) onBoard(ctx context.Context) (e End, ok bool) {
 	return e, e.Job.Same(j.node.Job())
 }
 
-// post puts the end of a job on the blackboard, which is in this process.
+// post puts the end of a job on the key-value store, which is in this process.
 func (j *Job) post(ctx context.Context, e End) error {
 	value, err := json.Marshal(e)
 	if err != nil {
 		return err
 	}
-	return j.board.Set(ctx, endKey, value)
+	return j.store.Set(ctx, endKey, value)
 }
 
 // withdraw tells the leader, as soon as it answers, that the job trains anew: the end that a standing server tells of
@@ -188,7 +188,7 @@ func (j *Job) linger(ctx context.Context) {
 
 // late are the workers, but for the chief, that have not left yet.
 func (j *Job) late(ctx context.Context) ([]cluster.Task, error) {
-	members, err := j.board.Members(ctx)
+	members, err := j.store.Members(ctx)
 	if err != nil {
 		return nil, err
 	}

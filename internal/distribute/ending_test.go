@@ -115,7 +115,7 @@ func TestStandingServerTellsOfFormerJob(t *testing.T) {
 	limited, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	// The server takes a moment to begin anew; the worker began before the end.
-	end, ok := (&Ends{Since: began}).await(limited, began, worker.onBoard)
+	end, ok := (&Ends{Since: began}).await(limited, began, worker.inStore)
 	if !ok || end.GlobalStep != 42 || end.Code != 0 || end.Sure {
 		t.Errorf("%+v, %v, expected the end at step 42, of which nobody is sure that it is this run's", end, ok)
 	}
@@ -129,7 +129,7 @@ func TestStandingServerTellsOfFormerJob(t *testing.T) {
 	}
 	defer chief.Close()
 	chief.withdraw(limited)
-	if end, ok := worker.onBoard(limited); ok {
+	if end, ok := worker.inStore(limited); ok {
 		t.Errorf("a chief trains anew, and the end of the run before is told still: %+v", end)
 	}
 }

@@ -15,7 +15,7 @@ func TestFinishWithoutAWorker(t *testing.T) {
 	c.assemble()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	if err := c.hands[1].job.board.Set(ctx, "left/1/1", nil); err != nil {
+	if err := c.hands[1].job.store.Set(ctx, "left/1/1", nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.hands[0].worker.Finish(ctx, false); err != nil {

@@ -18,12 +18,12 @@ import (
 // of a job requires of those that call it.
 const TokenVariable = "GOESTIMATOR_JOB_TOKEN"
 
-// Job is this task's membership in a cluster: its node, and the blackboard that
+// Job is this task's membership in a cluster: its node, and the key-value store that
 // the tasks share.
 type Job struct {
 	config    runconfig.RunConfig
 	node      *cluster.Node
-	board     board
+	store     store
 	leader    cluster.Task
 	workers   []cluster.Task // by rank; nil where they are not known
 	servers   []cluster.Task // parameter servers
@@ -33,9 +33,9 @@ type Job struct {
 	log       *slog.Logger
 }
 
-// board is the blackboard in all its parts.
-type board interface {
-	coordinator.Blackboard
+// store is the key-value store in all its parts.
+type store interface {
+	coordinator.KeyValue
 	coordinator.Regrouper
 	coordinator.Pulse
 }
@@ -87,14 +87,14 @@ func (j *Job) security() cluster.Security {
 		ClientAuth: rpc.ClientAuth, ServerName: rpc.ServerName, Token: os.Getenv(TokenVariable)}
 }
 
-// serve registers services, the blackboard among them on the leader, and begins.
+// serve registers services, the key-value store among them on the leader, and begins.
 func (j *Job) serve(services ...cluster.Service) error {
 	if self := j.node.Task(); j.leads() {
-		b := coordinator.NewBoard(coordinator.Options{Self: cluster.Peer{Task: self, Incarnation: j.node.Incarnation()}})
-		j.board = b
+		b := coordinator.NewStore(coordinator.Options{Self: cluster.Peer{Task: self, Incarnation: j.node.Incarnation()}})
+		j.store = b
 		services = append(services, b.Service())
 	} else {
-		j.board = coordinator.NewClient(j.node, j.leader)
+		j.store = coordinator.NewClient(j.node, j.leader)
 	}
 	for _, s := range services {
 		if err := j.node.Register(s); err != nil {
@@ -115,7 +115,7 @@ func (j *Job) Close() error { return j.node.Close() }
 // Rank is this task's number among those that train, -1 for others.
 func (j *Job) Rank() int { return j.rank }
 
-// leads reports whether this task holds the blackboard.
+// leads reports whether this task holds the key-value store.
 func (j *Job) leads() bool { return j.node.Task() == j.leader }
 
 // chief reports whether this task is the one that restores and saves.
@@ -147,7 +147,7 @@ func workers(spec runconfig.ClusterSpec) []cluster.Task {
 	return append(out, tasks(spec, runconfig.Worker)...)
 }
 
-// leader is the task that holds the blackboard: the first parameter server, or
+// leader is the task that holds the key-value store: the first parameter server, or
 // else the first worker.
 func leader(servers, workers []cluster.Task) cluster.Task {
 	if len(servers) > 0 {

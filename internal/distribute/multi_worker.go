@@ -187,7 +187,7 @@ func hopeless(err error) bool {
 	return false
 }
 
-// ringName is what the ring of all workers is called on the blackboard.
+// ringName is what the ring of all workers is called on the key-value store.
 const ringName = "workers"
 
 func (m *multiWorker) formOnce(ctx context.Context) error {
@@ -200,7 +200,7 @@ func (m *multiWorker) formOnce(ctx context.Context) error {
 	if err := m.compare(next.Values); err != nil {
 		return err
 	}
-	m.ring.group, err = collective.Form(ctx, collective.Config{Endpoint: m.job.links, Board: m.job.board, Tasks: m.job.workers, Rank: m.job.rank,
+	m.ring.group, err = collective.Form(ctx, collective.Config{Endpoint: m.job.links, Store: m.job.store, Tasks: m.job.workers, Rank: m.job.rank,
 		Generation: next.Number, BytesPerPack: m.config.BytesPerPack, CallTimeout: max(longestCall, m.job.sessionTimeout()),
 		Describe: m.job.absent, Log: m.job.log})
 	return err
@@ -224,9 +224,9 @@ func (m *multiWorker) compare(all [][]byte) error {
 
 // nextGeneration asks the leader, a new one where it came back without its state.
 func (j *Job) nextGeneration(ctx context.Context, g coordinator.Gather, after int64) (coordinator.Generation, error) {
-	next, err := j.board.NextGeneration(ctx, g, after)
+	next, err := j.store.NextGeneration(ctx, g, after)
 	if errors.Is(err, coordinator.ErrLeaderReset) {
-		j.board = coordinator.NewClient(j.node, j.leader)
+		j.store = coordinator.NewClient(j.node, j.leader)
 	}
 	return next, err
 }
@@ -316,7 +316,7 @@ func (m *multiWorker) Finish(ctx context.Context, over bool) error {
 				return err
 			}
 		}
-		if err := m.job.board.Set(ctx, saved, nil); err != nil {
+		if err := m.job.store.Set(ctx, saved, nil); err != nil {
 			return err
 		}
 		return m.awaitLeaving(ctx, over, left)
@@ -325,13 +325,13 @@ func (m *multiWorker) Finish(ctx context.Context, over bool) error {
 		return m.job.absentChief(ctx, "it has not saved the last state yet")
 	})()
 	for {
-		_, err := m.job.board.Wait(ctx, saved)
+		_, err := m.job.store.Wait(ctx, saved)
 		if harm := damaged(err); harm != nil {
 			return harm
 		}
 		switch {
 		case err == nil:
-			if err := m.job.board.Set(ctx, left(m.job.rank), nil); err != nil {
+			if err := m.job.store.Set(ctx, left(m.job.rank), nil); err != nil {
 				m.job.log.Warn("the chief was not told that this worker leaves", "error", err)
 			}
 			return nil
@@ -381,7 +381,7 @@ func (m *multiWorker) staying(ctx context.Context, left func(rank int) string) (
 		if !slices.Contains(late, task) {
 			continue // it was started again, and told of the end
 		}
-		_, ok, err := m.job.board.Get(ctx, left(rank))
+		_, ok, err := m.job.store.Get(ctx, left(rank))
 		if err != nil {
 			return nil, err
 		}

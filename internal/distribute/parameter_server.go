@@ -180,7 +180,7 @@ func partitionerOf(c runconfig.Partitioner, servers int) (ps.Partitioner, error)
 
 // Paces are those that came with heartbeats, and this task's own.
 func (p *parameterServer) Paces(ctx context.Context) ([]Pace, error) {
-	members, err := p.job.board.Members(ctx)
+	members, err := p.job.store.Members(ctx)
 	return pacesOfMembers(members, Pace{p.job.node.Task(), p.pace.secs()}), err
 }
 
@@ -250,7 +250,7 @@ func (p *parameterServer) Drain(ctx context.Context, toEnd bool) error {
 	toEnd = toEnd && !p.config.Sync
 	limit := time.Now().Add(p.job.rejoinTimeout())
 	for wait := waiting.Begin(time.Now()); ; {
-		members, err := p.job.board.Members(ctx)
+		members, err := p.job.store.Members(ctx)
 		if err != nil {
 			return recoverable(ctx, err)
 		}
@@ -273,7 +273,7 @@ func (p *parameterServer) Drain(ctx context.Context, toEnd bool) error {
 
 // others are the workers that train besides this one.
 func (p *parameterServer) others(ctx context.Context) ([]cluster.Task, error) {
-	members, err := p.job.board.Members(ctx)
+	members, err := p.job.store.Members(ctx)
 	return p.active(members), err
 }
 

@@ -193,12 +193,12 @@ func sessionName(id uint64) string { return fmt.Sprintf("%016x", id) }
 func (p *parameterServer) register(ctx context.Context) error {
 	if p.presence != nil {
 		p.presence.Close()
-		p.job.board = coordinator.NewClient(p.job.node, p.job.leader)
+		p.job.store = coordinator.NewClient(p.job.node, p.job.leader)
 	}
 	if p.began.IsZero() {
 		p.began = time.Now()
 	}
 	var err error
-	p.presence, err = coordinator.Join(ctx, coordinator.PresenceConfig{Pulse: p.job.board, Rank: max(p.job.rank, 0), StepSecs: p.pace.secs})
+	p.presence, err = coordinator.Join(ctx, coordinator.PresenceConfig{Pulse: p.job.store, Rank: max(p.job.rank, 0), StepSecs: p.pace.secs})
 	return err
 }

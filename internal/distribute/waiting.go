@@ -11,11 +11,11 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/waiting"
 )
 
-// asking is the blackboard as a task sees it that only asks: a leader that was
+// asking is the key-value store as a task sees it that only asks: a leader that was
 // replaced does not refuse it.
-func (j *Job) asking() board {
+func (j *Job) asking() store {
 	if j.leads() {
-		return j.board
+		return j.store
 	}
 	return coordinator.NewClient(j.node, j.leader)
 }

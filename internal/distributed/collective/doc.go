@@ -2,7 +2,7 @@
 // all-gather over the streams of package cluster.
 //
 // A node gets an [Endpoint] before it serves. [Form] meets the other workers at
-// the coordinator's board, checks that all have the same settings, and links up: a
+// the coordinator's key-value store, checks that all have the same settings, and links up: a
 // [Group] has a stream to the next worker of the ring and, among up to 16 workers,
 // one to every other. A group is formed with a generation; who still is in an
 // older one, or was not there when the group formed, is refused.

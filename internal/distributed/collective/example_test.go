@@ -16,7 +16,7 @@ import (
 func Example() {
 	tasks := []cluster.Task{{Job: "worker", Index: 0}, {Job: "worker", Index: 1}}
 	nodes, _ := cluster.NewLocal(tasks...) // in one process; cluster.Open makes real ones
-	board := coordinator.NewBoard(coordinator.Options{})
+	store := coordinator.NewStore(coordinator.Options{})
 	var workers sync.WaitGroup
 	for rank, task := range tasks {
 		node := nodes[task]
@@ -27,7 +27,7 @@ func Example() {
 		node.Serve()
 		workers.Go(func() {
 			defer node.Close()
-			mean, err := average(endpoint, board, tasks, rank)
+			mean, err := average(endpoint, store, tasks, rank)
 			if err != nil {
 				log.Fatal(err)
 			}
@@ -40,9 +40,9 @@ func Example() {
 	// Output: [0.5 10]
 }
 
-func average(e *collective.Endpoint, board *coordinator.Board, tasks []cluster.Task, rank int) ([]float32, error) {
+func average(e *collective.Endpoint, store *coordinator.Store, tasks []cluster.Task, rank int) ([]float32, error) {
 	ctx := context.Background()
-	g, err := collective.Form(ctx, collective.Config{Endpoint: e, Board: board, Tasks: tasks, Rank: rank})
+	g, err := collective.Form(ctx, collective.Config{Endpoint: e, Store: store, Tasks: tasks, Rank: rank})
 	if err != nil {
 		return nil, err
 	}

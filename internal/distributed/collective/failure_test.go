@@ -226,7 +226,7 @@ func TestBlackHole(t *testing.T) {
 func TestFormationWithoutAWorker(t *testing.T) {
 	s := newSite(t, 3, false)
 	errs := each(2, func(rank int) error {
-		_, err := Form(context.Background(), Config{Endpoint: s.endpoints[rank], Board: s.board, Tasks: s.tasks, Rank: rank, Timeout: 50 * time.Millisecond})
+		_, err := Form(context.Background(), Config{Endpoint: s.endpoints[rank], Store: s.store, Tasks: s.tasks, Rank: rank, Timeout: 50 * time.Millisecond})
 		return err
 	})
 	for rank, err := range errs {
@@ -239,7 +239,7 @@ func TestFormationWithoutAWorker(t *testing.T) {
 func TestFormationDisagrees(t *testing.T) {
 	s := newSite(t, 2, false)
 	for rank, err := range each(2, func(rank int) error {
-		_, err := Form(within(t), Config{Endpoint: s.endpoints[rank], Board: s.board.As(cluster.Peer{Task: s.tasks[rank]}), Tasks: s.tasks, Rank: rank, BytesPerPack: 5 + rank})
+		_, err := Form(within(t), Config{Endpoint: s.endpoints[rank], Store: s.store.As(cluster.Peer{Task: s.tasks[rank]}), Tasks: s.tasks, Rank: rank, BytesPerPack: 5 + rank})
 		return err
 	}) {
 		if !errors.Is(err, ErrMismatch) || !strings.Contains(err.Error(), "packs") {
@@ -252,7 +252,7 @@ func TestGenerations(t *testing.T) {
 	s := newSite(t, 2, false)
 	first := s.form(t, 1, nil)
 	for _, generation := range []int64{0, 1} {
-		if _, err := Form(t.Context(), Config{Endpoint: s.endpoints[0], Board: s.board, Tasks: s.tasks, Generation: generation}); err == nil {
+		if _, err := Form(t.Context(), Config{Endpoint: s.endpoints[0], Store: s.store, Tasks: s.tasks, Generation: generation}); err == nil {
 			t.Errorf("generation %d while 1 lives: expected an error", generation)
 		}
 	}
@@ -307,7 +307,7 @@ func TestBadConfig(t *testing.T) {
 	}
 }
 
-var _ Gatherer = coordinator.Blackboard(nil)
+var _ Gatherer = coordinator.KeyValue(nil)
 
 // TestAbortWhileNobodyCalls: all hear of it, and why, without a call.
 func TestAbortWhileNobodyCalls(t *testing.T) {

@@ -24,7 +24,7 @@ const (
 	linkMethod  = "/" + serviceName + "/Link"
 )
 
-// Gatherer is the part of a coordinator.Blackboard that forming a group takes.
+// Gatherer is the part of a coordinator.KeyValue that forming a group takes.
 type Gatherer interface {
 	Gather(ctx context.Context, g coordinator.Gather) ([][]byte, error)
 }
@@ -32,7 +32,7 @@ type Gatherer interface {
 // Config describes a group and this worker's place in it.
 type Config struct {
 	Endpoint *Endpoint
-	Board    Gatherer
+	Store    Gatherer
 	Name     string         // of the group; "" is "workers"
 	Tasks    []cluster.Task // by rank
 	Rank     int            // of this worker
@@ -74,8 +74,8 @@ func (c Config) withDefaults() (Config, error) {
 		return c, fmt.Errorf("collective: rank %d: expected 0 to %d, as there are %d tasks", c.Rank, len(c.Tasks)-1, len(c.Tasks))
 	case c.Generation < 0 || c.Generation > maxGeneration:
 		return c, fmt.Errorf("collective: generation %d: expected 0 to %d", c.Generation, int64(maxGeneration))
-	case len(c.Tasks) > 1 && (c.Endpoint == nil || c.Board == nil):
-		return c, errors.New("collective: a group of more than one task needs an endpoint and a board")
+	case len(c.Tasks) > 1 && (c.Endpoint == nil || c.Store == nil):
+		return c, errors.New("collective: a group of more than one task needs an endpoint and a key-value store")
 	}
 	return c, nil
 }
@@ -124,7 +124,7 @@ func Attach(n interface {
 		Unary: map[string]cluster.Handler{"Where": e.where}})
 }
 
-// Form meets the other workers at the board and returns the group when all links
+// Form meets the other workers by the key-value store and returns the group when all links
 // to and from this worker stand. A former group of the same name dies.
 func Form(ctx context.Context, c Config) (*Group, error) {
 	c, err := c.withDefaults()
@@ -170,7 +170,7 @@ func (e *Endpoint) expect(f *forming) error {
 	return nil
 }
 
-// settings is what a worker tells the others at the board.
+// settings is what a worker gives the others by the key-value store.
 func settings(c Config) []byte {
 	h := fnv.New64a()
 	fmt.Fprint(h, c.Tasks)
@@ -201,13 +201,13 @@ func agree(c Config, all [][]byte) (uint64, error) {
 
 // join meets the others and links up.
 func (g *Group) join(ctx context.Context, c Config, f *forming) error {
-	all, err := c.Board.Gather(ctx, coordinator.Gather{
+	all, err := c.Store.Gather(ctx, coordinator.Gather{
 		Name: fmt.Sprintf("collective/%s/%d", g.name, g.generation), Rank: g.rank, Size: g.size, Value: settings(c)})
 	if err != nil {
 		return err
 	}
 	if len(all) != g.size {
-		return fmt.Errorf("the board gave the values of %d workers, expected %d", len(all), g.size)
+		return fmt.Errorf("the key-value store gave the values of %d workers, expected %d", len(all), g.size)
 	}
 	if g.id, err = agree(c, all); err != nil {
 		return err
@@ -292,7 +292,7 @@ func (e *Endpoint) find(ctx context.Context, h *wire.GroupHeader, name string) (
 		return nil, status.Errorf(codes.Aborted, "no group %q is being formed here", name)
 	}
 	select {
-	case <-f.known: // the board has told a peer a moment before it tells us
+	case <-f.known: // the store has told a peer a moment before it tells us
 	case <-f.done:
 	case <-ctx.Done():
 		return nil, status.FromContextError(ctx.Err()).Err()

@@ -36,7 +36,7 @@ type site struct {
 	nodes     []*cluster.Node
 	endpoints []*Endpoint
 	faults    *cluster.Faults
-	board     *coordinator.Board
+	store     *coordinator.Store
 }
 
 func workers(n int) []cluster.Task {
@@ -50,7 +50,7 @@ func workers(n int) []cluster.Task {
 // newSite makes workers in memory, or on sockets.
 func newSite(t testing.TB, n int, sockets bool) *site {
 	t.Helper()
-	s := &site{tasks: workers(n), board: coordinator.NewBoard(coordinator.Options{})}
+	s := &site{tasks: workers(n), store: coordinator.NewStore(coordinator.Options{})}
 	if sockets {
 		s.listen(t)
 	} else {
@@ -127,7 +127,7 @@ func (s *site) form(t testing.TB, generation int64, change func(*Config)) []*Gro
 	t.Helper()
 	groups := make([]*Group, len(s.tasks))
 	all(t, len(groups), func(rank int) (err error) {
-		c := Config{Endpoint: s.endpoints[rank], Board: s.board.As(cluster.Peer{Task: s.tasks[rank]}), Tasks: s.tasks, Rank: rank, Generation: generation}
+		c := Config{Endpoint: s.endpoints[rank], Store: s.store.As(cluster.Peer{Task: s.tasks[rank]}), Tasks: s.tasks, Rank: rank, Generation: generation}
 		if change != nil {
 			change(&c)
 		}

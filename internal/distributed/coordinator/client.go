@@ -11,7 +11,7 @@ import (
 	"github.com/goestimator/goestimator/internal/distributed/wire"
 )
 
-// Client is the Board of the leader as another task uses it; it is safe for concurrent use.
+// Client is the Store of the leader as another task uses it; it is safe for concurrent use.
 //
 // Until the leader has answered once, calls wait for it to come up. After that, one
 // that does not answer for 30 s ends them with cluster.ErrPeerLost. Calls of Set, Get and
@@ -21,7 +21,7 @@ type Client struct {
 	leader cluster.Task
 
 	mu    sync.Mutex
-	board uint64 // the one that answered first, 0 before
+	store uint64 // the one that answered first, 0 before
 	reset error  // that it is gone
 }
 
@@ -40,7 +40,7 @@ const (
 // call asks once.
 func (c *Client) call(ctx context.Context, method string, r *wire.StoreRequest) (*wire.StoreReply, error) {
 	c.mu.Lock()
-	r.Store = c.board
+	r.Store = c.store
 	err := c.reset
 	c.mu.Unlock()
 	if err != nil {
@@ -68,16 +68,16 @@ func (c *Client) lose(err error) {
 	c.reset = err
 }
 
-// pin notes which Board answered.
-func (c *Client) pin(board uint64) error {
+// pin notes which Store answered.
+func (c *Client) pin(store uint64) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
 	case c.reset != nil:
 		return c.reset
-	case c.board == 0:
-		c.board = board
-	case c.board != board:
+	case c.store == 0:
+		c.store = store
+	case c.store != store:
 		c.reset = fmt.Errorf("%v: %w", c.leader, ErrLeaderReset)
 		return c.reset
 	}
@@ -87,7 +87,7 @@ func (c *Client) pin(board uint64) error {
 func (c *Client) met() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.board != 0
+	return c.store != 0
 }
 
 // poll asks until a reply is found or ctx, which has a deadline, ends; the last reply

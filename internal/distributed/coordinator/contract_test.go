@@ -18,16 +18,16 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// everything is all that a Board and a Client are.
+// everything is all that a Store and a Client are.
 type everything interface {
-	Blackboard
+	KeyValue
 	Regrouper
 	Pulse
 }
 
 // scene is a leader and a way to be its other tasks.
 type scene struct {
-	board   *Board
+	store   *Store
 	as      func(index int) everything // worker index
 	restart func(index int) everything // the same task as another process
 }
@@ -36,9 +36,9 @@ func worker(i int) cluster.Task { return cluster.Task{Job: "worker", Index: i} }
 
 var leader = cluster.Task{Job: "ps", Index: 0}
 
-// inMemory has the tasks on the Board itself.
+// inMemory has the tasks on the Store itself.
 func inMemory(_ *testing.T, o Options) scene {
-	b := NewBoard(o)
+	b := NewStore(o)
 	next := uint64(0)
 	restart := func(i int) everything {
 		next++
@@ -55,7 +55,7 @@ func inMemory(_ *testing.T, o Options) scene {
 
 // overWire has the tasks on nodes of their own.
 func overWire(t *testing.T, o Options) scene {
-	b := NewBoard(o)
+	b := NewStore(o)
 	nodes, network := cluster.NewLocal(leader, worker(0), worker(1), worker(2))
 	t.Cleanup(func() {
 		for task, n := range nodes {
@@ -78,7 +78,7 @@ func overWire(t *testing.T, o Options) scene {
 
 // contract runs a test of both twins.
 func contract(t *testing.T, o Options, test func(t *testing.T, s scene)) {
-	t.Run("board", func(t *testing.T) { test(t, inMemory(t, o)) })
+	t.Run("store", func(t *testing.T) { test(t, inMemory(t, o)) })
 	t.Run("client", func(t *testing.T) { test(t, overWire(t, o)) })
 }
 
@@ -203,7 +203,7 @@ func expectMissing(t *testing.T, ranks []int, ask func(context.Context) error) {
 }
 
 // arrived waits until ranks have come to a gather.
-func arrived(t *testing.T, b *Board, name string, ranks int) {
+func arrived(t *testing.T, b *Store, name string, ranks int) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		b.mu.Lock()
@@ -229,17 +229,17 @@ func TestRestartedRankReplacesItsValue(t *testing.T) {
 		var got0 [][]byte
 		first := s.as(1)
 		wait.Go(func() { _, oldErr = first.Gather(old, Gather{"g", 1, 2, []byte("old")}) })
-		arrived(t, s.board, "g", 1)
+		arrived(t, s.store, "g", 1)
 		second := s.restart(1)
 		zero := s.as(0)
 		var got1 [][]byte
 		var err1 error
 		wait.Go(func() { got1, err1 = second.Gather(ctx, Gather{"g", 1, 2, []byte("new")}) })
 		for {
-			s.board.mu.Lock()
-			r := s.board.rounds["g"]
+			s.store.mu.Lock()
+			r := s.store.rounds["g"]
 			new := r != nil && r.slots[1] != nil && string(r.slots[1].value) == "new"
-			s.board.mu.Unlock()
+			s.store.mu.Unlock()
 			if new || ctx.Err() != nil {
 				break
 			}
@@ -281,7 +281,7 @@ func TestRefusals(t *testing.T) {
 		var wait sync.WaitGroup
 		short, cancel := context.WithCancel(ctx)
 		wait.Go(func() { a.Gather(short, Gather{"two", 0, 2, nil}) })
-		arrived(t, s.board, "two", 1)
+		arrived(t, s.store, "two", 1)
 		_, err = s.as(1).Gather(ctx, Gather{"two", 1, 3, nil})
 		wantError(t, err, ErrInvalid)
 		_, err = s.as(1).Gather(ctx, Gather{"two", 0, 2, nil})
@@ -314,16 +314,16 @@ func TestFinishedGathersAreForgotten(t *testing.T) {
 			_, err := s.as(0).Gather(patient(t), Gather{fmt.Sprint("g", i), 0, 1, []byte("v")})
 			must(t, err)
 		}
-		s.board.mu.Lock()
-		defer s.board.mu.Unlock()
-		if len(s.board.rounds) != 4 || len(s.board.over) != 4 || s.board.bytes != 4 {
-			t.Errorf("%d gathers, %d names and %d bytes are kept, expected 4", len(s.board.rounds), len(s.board.over), s.board.bytes)
+		s.store.mu.Lock()
+		defer s.store.mu.Unlock()
+		if len(s.store.rounds) != 4 || len(s.store.over) != 4 || s.store.bytes != 4 {
+			t.Errorf("%d gathers, %d names and %d bytes are kept, expected 4", len(s.store.rounds), len(s.store.over), s.store.bytes)
 		}
 	})
 }
 
 func TestSupersededProcessIsRefused(t *testing.T) {
-	b := NewBoard(Options{})
+	b := NewStore(Options{})
 	one, two := b.As(cluster.Peer{Task: worker(0), Incarnation: 1}), b.As(cluster.Peer{Task: worker(0), Incarnation: 2})
 	ctx := patient(t)
 	must(t, one.Set(ctx, "k", nil))

@@ -1,9 +1,9 @@
-// Package coordinator lets the tasks of a job agree: a small blackboard in the
+// Package coordinator lets the tasks of a job agree: a small key-value store in the
 // memory of one task, the leader, with values, gathers (barriers that carry a
 // value of each rank), generations and members. It holds no tensors.
 //
-// [Board] is the state and runs on the leader; [Client] is the same from any
-// other task; both are a [Blackboard], a [Regrouper] and a [Pulse]. [Presence]
+// [Store] is the state and runs on the leader; [Client] is the same from any
+// other task; both are a [KeyValue], a [Regrouper] and a [Pulse]. [Presence]
 // is the heartbeat of one task.
 //
 // # Who asks
@@ -12,7 +12,7 @@
 // Once a task was seen with a new incarnation, its former ones are refused with
 // [ErrSuperseded], so that what a dead process left in the network changes
 // nothing and two processes that were given the same task do not take turns.
-// A Board that came back empty is another Board: every request names the one
+// A Store that came back empty is another Store: every request names the one
 // that it means, and a Client reports [ErrLeaderReset] from then on.
 //
 // # Gathers

@@ -18,7 +18,7 @@ type fault struct {
 func (f *fault) Error() string              { return f.text }
 func (f *fault) GRPCStatus() *status.Status { return status.New(f.code, f.text) }
 
-// What a Board answers to requests that it cannot grant. status.Code of them, and of
+// What a Store answers to requests that it cannot grant. status.Code of them, and of
 // errors that wrap them, is the code of the same meaning, on the leader and elsewhere.
 var (
 	// ErrStale: the gather is complete without this process (Aborted).
@@ -29,8 +29,8 @@ var (
 	ErrLeaderReset error = &fault{codes.FailedPrecondition, "the leader came back without its state: join again"}
 	// ErrInvalid: the request makes no sense, or contradicts those of other ranks (InvalidArgument).
 	ErrInvalid error = &fault{codes.InvalidArgument, "invalid request"}
-	// ErrFull: the Board's bounds are reached (ResourceExhausted).
-	ErrFull error = &fault{codes.ResourceExhausted, "the leader's blackboard is full"}
+	// ErrFull: the Store's bounds are reached (ResourceExhausted).
+	ErrFull error = &fault{codes.ResourceExhausted, "the leader's key-value store is full"}
 )
 
 var faults = []error{ErrStale, ErrSuperseded, ErrLeaderReset, ErrInvalid, ErrFull}

@@ -10,12 +10,12 @@ import (
 	"github.com/goestimator/goestimator/internal/distributed/coordinator"
 )
 
-// The leader serves a Board; two workers meet over it.
+// The leader serves a Store; two workers meet over it.
 func Example() {
 	leader := cluster.Task{Job: "chief"}
 	workers := []cluster.Task{{Job: "worker", Index: 0}, {Job: "worker", Index: 1}}
 	nodes, _ := cluster.NewLocal(append(workers, leader)...)
-	if err := nodes[leader].Register(coordinator.NewBoard(coordinator.Options{}).Service()); err != nil {
+	if err := nodes[leader].Register(coordinator.NewStore(coordinator.Options{}).Service()); err != nil {
 		panic(err)
 	}
 	nodes[leader].Serve()
@@ -26,8 +26,8 @@ func Example() {
 	lines := make([]string, len(workers))
 	for rank, task := range workers {
 		all.Go(func() {
-			board := coordinator.NewClient(nodes[task], leader)
-			values, err := board.Gather(ctx, coordinator.Gather{Name: "hosts", Rank: rank, Size: len(workers), Value: fmt.Append(nil, "host", rank)})
+			store := coordinator.NewClient(nodes[task], leader)
+			values, err := store.Gather(ctx, coordinator.Gather{Name: "hosts", Rank: rank, Size: len(workers), Value: fmt.Append(nil, "host", rank)})
 			lines[rank] = fmt.Sprintf("rank %d: %s %v", rank, values, err)
 		})
 	}

@@ -57,7 +57,7 @@ func (v view) gather(ctx context.Context, g Gather, patience time.Duration) ([][
 }
 
 // forget drops the oldest finished gather, with its name.
-func (b *Board) forget() bool {
+func (b *Store) forget() bool {
 	if len(b.over) == 0 {
 		return false
 	}
@@ -68,7 +68,7 @@ func (b *Board) forget() bool {
 }
 
 // release drops the values of a finished round.
-func (b *Board) release(r *round) {
+func (b *Store) release(r *round) {
 	for _, value := range r.values {
 		b.bytes -= len(value)
 	}
@@ -78,7 +78,7 @@ func (b *Board) release(r *round) {
 
 // sweep drops, at most once a second, the values of gathers that have lingered and
 // the gathers that all ranks left.
-func (b *Board) sweep(now time.Time) {
+func (b *Store) sweep(now time.Time) {
 	if now.Sub(b.swept) < time.Second {
 		return
 	}

@@ -88,7 +88,7 @@ func (v view) Missing(_ context.Context, name string) ([]int, error) {
 const maxGeneration = 1 << 48
 
 // lineOf returns the line of a name, a new one if there is none.
-func (b *Board) lineOf(name string) (*line, error) {
+func (b *Store) lineOf(name string) (*line, error) {
 	l := b.lines[name]
 	if l == nil {
 		if most := max(b.o.MaxGathers/16, 1); len(b.lines) >= most {
@@ -101,7 +101,7 @@ func (b *Board) lineOf(name string) (*line, error) {
 }
 
 // succeed makes the open round of l, which is complete, its latest generation.
-func (b *Board) succeed(l *line) {
+func (b *Store) succeed(l *line) {
 	r := l.open
 	r.number = r.after + 1
 	if l.last != nil {

@@ -62,10 +62,10 @@ type fate struct {
 	down    time.Duration   // and the next one starts so much later
 }
 
-// sim is a job of workers that form groups over a Board and work in them until
+// sim is a job of workers that form groups over a Store and work in them until
 // they have done goal steps in one group.
 type sim struct {
-	board    *Board
+	store    *Store
 	size     int
 	mu       sync.Mutex
 	broken   map[int64]chan struct{} // closed when a group is broken, by generation
@@ -104,7 +104,7 @@ func (s *sim) breakUp(generation int64) {
 
 // process is one life of a rank: it ends with the work, or with ctx, which breaks its group.
 func (s *sim) process(ctx context.Context, rank int, incarnation uint64) {
-	who := s.board.As(cluster.Peer{Task: worker(rank), Incarnation: incarnation})
+	who := s.store.As(cluster.Peer{Task: worker(rank), Incarnation: incarnation})
 	for in := int64(0); ctx.Err() == nil; {
 		forming, cancel := context.WithTimeout(ctx, simPatience)
 		g, err := who.NextGeneration(forming, Gather{"ring", rank, s.size, nil}, in)
@@ -165,7 +165,7 @@ func TestGenerationsConverge(t *testing.T) {
 			f.down = time.Duration(rapid.IntRange(0, 5000).Draw(r, "down")) * time.Millisecond
 			total += time.Duration(len(f.crashes)) * (f.down + 8*time.Second)
 		}
-		s := &sim{board: NewBoard(Options{}), size: len(fates), broken: map[int64]chan struct{}{}, finished: map[int]int64{}}
+		s := &sim{store: NewStore(Options{}), size: len(fates), broken: map[int64]chan struct{}{}, finished: map[int]int64{}}
 		synctest.Test(t, func(*testing.T) { s.run(fates, total+simPatience+2*simWork) })
 		s.check(r)
 	})
@@ -204,7 +204,7 @@ func (s *sim) check(t *rapid.T) {
 // TestLeaseOfOneWhoWentAwayUnheard: a rank that asked from afar and did not ask again is not waited with.
 func TestLeaseOfOneWhoWentAwayUnheard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := NewBoard(Options{Lease: time.Second})
+		b := NewStore(Options{Lease: time.Second})
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		gone := view{b, cluster.Peer{Task: worker(0), Incarnation: 1}}

@@ -22,7 +22,7 @@ type history struct {
 const maxFormer = 64
 
 // admit notes the process that asks and refuses those that had a successor.
-func (b *Board) admit(p cluster.Peer) error {
+func (b *Store) admit(p cluster.Peer) error {
 	if p.Incarnation == 0 {
 		return nil
 	}
@@ -79,13 +79,13 @@ func (v view) Beat(ctx context.Context, beat Beat) (string, error) {
 	return "", err
 }
 
-func (b *Board) stopped() bool {
+func (b *Store) stopped() bool {
 	e := b.values[stopKey]
 	return e != nil && e.isSet()
 }
 
 // memberOf finds or makes the entry of the process that beats.
-func (b *Board) memberOf(p cluster.Peer, beat Beat) (*member, error) {
+func (b *Store) memberOf(p cluster.Peer, beat Beat) (*member, error) {
 	if beat.Rank < 0 || beat.Rank >= b.o.MaxMembers {
 		return nil, fmt.Errorf("%w: %v has rank %d, expected 0 to %d", ErrInvalid, p.Task, beat.Rank, b.o.MaxMembers-1)
 	}

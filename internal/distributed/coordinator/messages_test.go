@@ -67,7 +67,7 @@ func TestNumbersAreChecked(t *testing.T) {
 func FuzzRequest(f *testing.F) {
 	f.Add(wire.Encode(fullRequest()))
 	f.Add([]byte{})
-	b := NewBoard(Options{})
+	b := NewStore(Options{})
 	methods := []answer{serveSet, serveGet, serveWait, serveMembers, serveGather, serveGeneration, serveBeat}
 	f.Fuzz(func(t *testing.T, msg []byte) {
 		r, err := decodeRequest(msg)

@@ -39,7 +39,7 @@ type Event struct {
 
 // PresenceConfig is what a Presence needs; zero durations have the defaults.
 type PresenceConfig struct {
-	Pulse     Pulse         // a Client, or the Board on the leader
+	Pulse     Pulse         // a Client, or the Store on the leader
 	Rank      int           // of this task
 	Interval  time.Duration // between heartbeats (2 s)
 	LostAfter time.Duration // without an answer, the leader is lost (20 s)
@@ -147,7 +147,7 @@ func (p *Presence) Leave(ctx context.Context) error {
 }
 
 // RequestStop asks all tasks that have a Presence to stop, for a reason, which must not be empty.
-func RequestStop(ctx context.Context, b Blackboard, reason string) error {
+func RequestStop(ctx context.Context, b KeyValue, reason string) error {
 	if reason == "" {
 		return fmt.Errorf("%w: a stop without a reason", ErrInvalid)
 	}

@@ -65,7 +65,7 @@ func TestStopReachesAllAtOnce(t *testing.T) {
 
 func TestSilentMemberIsLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := NewBoard(Options{})
+		b := NewStore(Options{})
 		p, err := Join(context.Background(), PresenceConfig{Pulse: b, Rank: 0})
 		must(t, err)
 		state := func() State {
@@ -86,7 +86,7 @@ func TestSilentMemberIsLost(t *testing.T) {
 }
 
 func TestNewerProcessEndsTheOlder(t *testing.T) {
-	b := NewBoard(Options{})
+	b := NewStore(Options{})
 	ctx := patient(t)
 	p, err := Join(ctx, PresenceConfig{Pulse: b.As(cluster.Peer{Task: worker(0), Incarnation: 1}), Interval: 20 * time.Millisecond})
 	must(t, err)
@@ -126,7 +126,7 @@ func TestSilentLeaderIsLost(t *testing.T) {
 func TestRestartedLeaderIsNoticed(t *testing.T) {
 	nodes, network := cluster.NewLocal(leader, worker(0))
 	serve := func(n *cluster.Node) *cluster.Node {
-		must(t, n.Register(NewBoard(Options{}).Service()))
+		must(t, n.Register(NewStore(Options{}).Service()))
 		n.Serve()
 		return n
 	}

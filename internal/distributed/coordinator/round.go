@@ -47,7 +47,7 @@ func (r *round) took(p cluster.Peer, g Gather) bool {
 }
 
 // live drops the ranks that went away unheard and tells whether anyone is left.
-func (b *Board) live(r *round, now time.Time) bool {
+func (b *Store) live(r *round, now time.Time) bool {
 	for rank, s := range r.slots {
 		if s.waiters == 0 && now.After(s.lease) {
 			b.vacate(r, rank)
@@ -57,7 +57,7 @@ func (b *Board) live(r *round, now time.Time) bool {
 }
 
 // vacate takes a rank out of a round that is not complete.
-func (b *Board) vacate(r *round, rank int) {
+func (b *Store) vacate(r *round, rank int) {
 	s := r.slots[rank]
 	close(s.gone)
 	b.bytes -= len(s.value)
@@ -65,7 +65,7 @@ func (b *Board) vacate(r *round, rank int) {
 }
 
 // enter puts p into r, which is not complete, and completes it if it is the last.
-func (b *Board) enter(r *round, p cluster.Peer, g Gather) (*slot, error) {
+func (b *Store) enter(r *round, p cluster.Peer, g Gather) (*slot, error) {
 	now := time.Now()
 	b.live(r, now)
 	s := r.slots[g.Rank]
@@ -105,7 +105,7 @@ func (b *Board) enter(r *round, p cluster.Peer, g Gather) (*slot, error) {
 	return s, nil
 }
 
-func (b *Board) finish(r *round, now time.Time) {
+func (b *Store) finish(r *round, now time.Time) {
 	r.ended = now
 	r.values = make([][]byte, r.size)
 	for rank, s := range r.slots {
@@ -115,7 +115,7 @@ func (b *Board) finish(r *round, now time.Time) {
 }
 
 // await waits in s until r completes; it is called with the lock held.
-func (b *Board) await(ctx context.Context, r *round, g Gather, s *slot, patience time.Duration) error {
+func (b *Store) await(ctx context.Context, r *round, g Gather, s *slot, patience time.Duration) error {
 	if !r.complete() {
 		b.mu.Unlock()
 		err := pause(ctx, patience, r.done, s.gone)
@@ -154,7 +154,7 @@ func (r *round) missing() []int {
 }
 
 // check refuses what cannot be a gather.
-func (b *Board) check(g Gather) error {
+func (b *Store) check(g Gather) error {
 	switch {
 	case g.Name == "" || len(g.Name) > maxName:
 		return fmt.Errorf("%w: a name of %d bytes, expected 1 to %d", ErrInvalid, len(g.Name), maxName)

@@ -13,18 +13,18 @@ import (
 	"github.com/goestimator/goestimator/internal/distributed/wire"
 )
 
-// serviceName is the gRPC service of a Board.
+// serviceName is the gRPC service of a Store.
 const serviceName = "goestimator.Coordinator"
 
 // maxHold is the longest that a request is held; who waits for longer asks again.
 const maxHold = 30 * time.Second
 
-// answer serves one method of a Board to a peer.
+// answer serves one method of a Store to a peer.
 type answer func(ctx context.Context, v view, r *wire.StoreRequest) (*wire.StoreReply, error)
 
-// Service is the Board for the Clients of other tasks; register it on the leader's node.
+// Service is the Store for the Clients of other tasks; register it on the leader's node.
 // Its messages are StoreRequest and StoreReply of package wire.
-func (b *Board) Service() cluster.Service {
+func (b *Store) Service() cluster.Service {
 	s := cluster.Service{Name: serviceName, Unary: map[string]cluster.Handler{}}
 	for name, a := range map[string]answer{
 		"Set": serveSet, "Get": serveGet, "Wait": serveWait, "Members": serveMembers,
@@ -35,7 +35,7 @@ func (b *Board) Service() cluster.Service {
 	return s
 }
 
-func (b *Board) serve(ctx context.Context, f *cluster.Frame, a answer) (*cluster.Frame, error) {
+func (b *Store) serve(ctx context.Context, f *cluster.Frame, a answer) (*cluster.Frame, error) {
 	peer, ok := cluster.PeerOf(ctx)
 	if !ok {
 		return nil, fmt.Errorf("%w: the caller did not tell its task", ErrInvalid)

@@ -11,8 +11,8 @@ import (
 // DefaultWait bounds a Wait, Gather or NextGeneration whose context has no deadline.
 const DefaultWait = 10 * time.Minute
 
-// Blackboard is what tasks share. *Board and *Client implement it.
-type Blackboard interface {
+// KeyValue is what tasks share. *Store and *Client implement it.
+type KeyValue interface {
 	// Set sets a value; the last one stays.
 	Set(ctx context.Context, key string, value []byte) error
 	// Get returns a value and whether it was set.
@@ -26,7 +26,7 @@ type Blackboard interface {
 	Members(ctx context.Context) ([]Member, error)
 }
 
-// Regrouper numbers the groups that form one after the other. *Board and *Client implement it.
+// Regrouper numbers the groups that form one after the other. *Store and *Client implement it.
 type Regrouper interface {
 	// NextGeneration waits until all ranks of g.Name ask and gives all the same
 	// new number; after is the number of the generation that the caller was in, 0 if in none.
@@ -36,7 +36,7 @@ type Regrouper interface {
 	Missing(ctx context.Context, name string) ([]int, error)
 }
 
-// Pulse is the heartbeat as the leader takes it. *Board and *Client implement it.
+// Pulse is the heartbeat as the leader takes it. *Store and *Client implement it.
 type Pulse interface {
 	// Beat tells that the task is there and returns the reason for which the job
 	// was asked to stop, "" if it was not. It returns after b.Hold, or at once when

@@ -11,9 +11,9 @@ import (
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
 )
 
-// Options bounds a Board; zero fields have the defaults.
+// Options bounds a Store; zero fields have the defaults.
 type Options struct {
-	Self       cluster.Peer  // as whom the methods of the Board itself ask
+	Self       cluster.Peer  // as whom the methods of the Store itself ask
 	MaxKeys    int           // values that are set (4096)
 	MaxValue   int           // bytes of one value (1 MiB)
 	MaxBytes   int           // bytes of all values (32 MiB)
@@ -43,10 +43,10 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Board is the blackboard in memory, on the leader; it is safe for concurrent use
+// Store is the key-value store in memory, on the leader; it is safe for concurrent use
 // and has no goroutine of its own. Values that it is given and gives are shared:
 // nobody may change their bytes.
-type Board struct {
+type Store struct {
 	view // asks as Options.Self
 	o    Options
 	id   uint64
@@ -62,9 +62,9 @@ type Board struct {
 	swept   time.Time
 }
 
-// view is the Board as one peer sees it.
+// view is the Store as one peer sees it.
 type view struct {
-	b    *Board
+	b    *Store
 	peer cluster.Peer
 }
 
@@ -84,9 +84,9 @@ func (e *entry) isSet() bool {
 	}
 }
 
-// NewBoard returns an empty Board.
-func NewBoard(o Options) *Board {
-	b := &Board{o: o.withDefaults(), values: map[string]*entry{}, rounds: map[string]*round{}, lines: map[string]*line{},
+// NewStore returns an empty Store.
+func NewStore(o Options) *Store {
+	b := &Store{o: o.withDefaults(), values: map[string]*entry{}, rounds: map[string]*round{}, lines: map[string]*line{},
 		tasks: map[cluster.Task]*history{}, members: map[cluster.Task]*member{}}
 	for b.id == 0 {
 		b.id = rand.Uint64()
@@ -96,9 +96,9 @@ func NewBoard(o Options) *Board {
 	return b
 }
 
-// As returns the Board as peer p uses it: requests through it come from p.
-func (b *Board) As(p cluster.Peer) interface {
-	Blackboard
+// As returns the Store as peer p uses it: requests through it come from p.
+func (b *Store) As(p cluster.Peer) interface {
+	KeyValue
 	Regrouper
 	Pulse
 } {
@@ -134,7 +134,7 @@ func (v view) Set(_ context.Context, key string, value []byte) error {
 }
 
 // reserve counts value, which takes the place of that of old.
-func (b *Board) reserve(value []byte, old *entry) error {
+func (b *Store) reserve(value []byte, old *entry) error {
 	freed := 0
 	if old != nil {
 		freed = len(old.value)
@@ -152,7 +152,7 @@ func (b *Board) reserve(value []byte, old *entry) error {
 const maxName = 1024
 
 // checkKey tells whether one more key has room.
-func (b *Board) checkKey(key string) error {
+func (b *Store) checkKey(key string) error {
 	if key == "" || len(key) > maxName {
 		return fmt.Errorf("%w: a name of %d bytes, expected 1 to %d", ErrInvalid, len(key), maxName)
 	}
