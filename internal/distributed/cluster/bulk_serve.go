@@ -77,7 +77,7 @@ type bulkSlot struct {
 	server  *bulkServer
 	ticket  ticket
 	carrier *watchedConn // the gRPC connection that the ticket was given by: it takes this one along
-	given   time.Time
+	issued   time.Time
 	conn    *bulkConn     // nil until the peer has shown the ticket
 	idle    chan struct{} // holds a token while it serves no stream
 	gone    chan struct{} // closed when it is
@@ -101,7 +101,7 @@ func (s *bulkServer) open(ctx context.Context, _ *Frame) (*Frame, error) {
 	if carrier == nil {
 		return nil, status.Error(codes.Unimplemented, "bulk connections need a gRPC connection to belong to")
 	}
-	slot := &bulkSlot{server: s, carrier: carrier, given: time.Now(), idle: make(chan struct{}, 1), gone: make(chan struct{})}
+	slot := &bulkSlot{server: s, carrier: carrier, issued: time.Now(), idle: make(chan struct{}, 1), gone: make(chan struct{})}
 	if _, err := rand.Read(slot.ticket[:]); err != nil {
 		return nil, err
 	}
@@ -120,7 +120,7 @@ func (s *bulkServer) enter(slot *bulkSlot) bool {
 	defer s.mu.Unlock()
 	mine := 0
 	for t, other := range s.slots {
-		if other.conn == nil && time.Since(other.given) > bulkTimeout {
+		if other.conn == nil && time.Since(other.issued) > bulkTimeout {
 			delete(s.slots, t)
 		} else if other.carrier == slot.carrier {
 			mine++
@@ -174,7 +174,7 @@ func (s *bulkServer) accept(c net.Conn, sums bool) error {
 	}
 	s.mu.Lock()
 	slot := s.slots[t]
-	if slot == nil || slot.conn != nil || time.Since(slot.given) > bulkTimeout {
+	if slot == nil || slot.conn != nil || time.Since(slot.issued) > bulkTimeout {
 		s.mu.Unlock()
 		return errTicket
 	}

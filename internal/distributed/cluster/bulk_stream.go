@@ -31,7 +31,7 @@ type bulkClientStream struct {
 	cancel context.CancelCauseFunc
 	conn   *bulkConn
 
-	settled atomic.Bool   // somebody sees to what becomes of the connection
+	claimed atomic.Bool   // somebody sees to what becomes of the connection
 	over    chan struct{} // closed when gRPC has said how the stream ended
 	status  error         // what it said; io.EOF: well
 
@@ -67,7 +67,7 @@ func (s *bulkClientStream) watch() {
 // abandon takes the connection from a stream that its caller has left before its
 // end. Where the peer was at the end already, the connection serves another.
 func (s *bulkClientStream) abandon() {
-	if s.settled.Swap(true) {
+	if s.claimed.Swap(true) {
 		return
 	}
 	if !s.sending.TryLock() {
@@ -221,7 +221,7 @@ func (s *bulkClientStream) readBody(p []byte) (int, error) {
 // end is the end of the stream, which err is of the connection. That serves
 // another stream where all has come, and the peer knows that no more follows.
 func (s *bulkClientStream) end(err error) {
-	abandoned := s.settled.Swap(true)
+	abandoned := s.claimed.Swap(true)
 	s.final = s.why(err)
 	switch {
 	case abandoned:

@@ -273,9 +273,9 @@ func (s *bulkServer) carriers() map[*watchedConn]bool {
 	return m
 }
 
-// TestStrangersGetNothing: a connection without a ticket that was given to a
+// TestUntrustedGetNothing: a connection without a ticket that was given to a
 // caller with the token is closed without an answer, and tickets are of use once.
-func TestStrangersGetNothing(t *testing.T) {
+func TestUntrustedGetNothing(t *testing.T) {
 	from, to := sockets(t, func(c *Config) { c.Security.Token = "secret" }, echo())
 	s := open(t, from, "/test.Echo/Stream")
 	exchange(t, s, "a friend")

@@ -97,22 +97,22 @@ func TestMalformedRecords(t *testing.T) {
 		"GEE\x02\x00\x00\x00\x00\x01\x00\x00\x00": codes.Internal,
 		"PRI * HTTP/2": codes.Internal,
 	} {
-		c := bulkOver(sealed(text), 100)
+		c := bulkOver(withSums(text), 100)
 		if _, err := c.next(); status.Code(err) != code || !c.broken.Load() {
 			t.Errorf("%q: got %v", text, err)
 		}
 	}
 }
 
-// sealed adds the checksums to kind and lengths of a record without a body.
-func sealed(text string) []byte {
+// withSums adds the checksums to kind and lengths of a record without a body.
+func withSums(text string) []byte {
 	b := append([]byte(text), make([]byte, 8)...)
 	return binary.LittleEndian.AppendUint32(b, checksum(b))
 }
 
 func FuzzRecords(f *testing.F) {
 	f.Add(records(f, &Frame{Header: []byte("head"), Body: [][]byte{[]byte("body")}}, &Frame{}), 100)
-	f.Add(sealed("GEF\x02\x00\x00\x00\x00\xff\xff\xff\x00"), 1<<30)
+	f.Add(withSums("GEF\x02\x00\x00\x00\x00\xff\xff\xff\x00"), 1<<30)
 	f.Fuzz(func(t *testing.T, b []byte, limit int) {
 		c := bulkOver(b, limit)
 		for {
@@ -138,7 +138,7 @@ func FuzzRecords(f *testing.F) {
 // TestHeadersTakeMemoryAsTheyCome: what a record claims is not taken at its word.
 func TestHeadersTakeMemoryAsTheyCome(t *testing.T) {
 	for _, b := range []string{"GEF\x02\x00\x00\x00\x40\x00\x00\x00\x00", "GEF\x02\x00\x00\x00\x00\x00\x00\x00\x40"} {
-		c := bulkOver(sealed(b), 1<<31-1)
+		c := bulkOver(withSums(b), 1<<31-1)
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		m, err := c.next()

@@ -79,15 +79,15 @@ func TestEveryFlippedBitIsNoticed(t *testing.T) {
 	first := sumPrefix + len("first")
 	for bit := range 8 * len(b) {
 		b[bit/8] ^= 1 << (bit % 8)
-		var told error
-		c := newSummed(&bytesConn{in: bytes.NewReader(b)}, func(err error) { told = err })
+		var reported error
+		c := newSummed(&bytesConn{in: bytes.NewReader(b)}, func(err error) { reported = err })
 		got, err := io.ReadAll(c)
 		want := ""
 		if bit/8 >= first {
 			want = "first"
 		}
-		if string(got) != want || !errors.Is(err, ErrDamaged) || !errors.Is(told, ErrDamaged) {
-			t.Fatalf("bit %d: got %q, %v, told %v", bit, got, err, told)
+		if string(got) != want || !errors.Is(err, ErrDamaged) || !errors.Is(reported, ErrDamaged) {
+			t.Fatalf("bit %d: got %q, %v, reported %v", bit, got, err, reported)
 		}
 		b[bit/8] ^= 1 << (bit % 8)
 	}

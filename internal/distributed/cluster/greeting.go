@@ -83,7 +83,7 @@ const (
 	openBulk                 // a bulk connection
 )
 
-var errStranger = errors.New("its first bytes are no task's, nor a probe's")
+var errUntrusted = errors.New("its first bytes are no task's, nor a probe's")
 
 // greetClient reads the first bytes of a caller, and answers those of a task of
 // this version. What a probe has sent is read again from the connection returned.
@@ -111,7 +111,7 @@ func greetClient(c net.Conn) (net.Conn, opening, error) {
 		return c, openCalls, err
 	}
 	// Of another version, or damaged: the answer lets the caller find out.
-	err := errStranger
+	err := errUntrusted
 	if g.whole() {
 		err = errVersion(g[3])
 		dismiss(c, ours[:])

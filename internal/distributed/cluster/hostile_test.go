@@ -90,7 +90,7 @@ func TestCallWithoutAMessage(t *testing.T) {
 	}
 }
 
-func TestPeerOfAStranger(t *testing.T) {
+func TestUntrustedPeer(t *testing.T) {
 	if p, ok := PeerOf(context.Background()); ok {
 		t.Errorf("a caller that said nothing is %v", p)
 	}

@@ -27,7 +27,7 @@ type peer struct {
 	bulk    bulkPool
 	probe   time.Duration // how long it may take to show that it is alive
 
-	told func(error) // of damage
+	reportDamage func(error)
 
 	mu      sync.Mutex
 	refusal error // why the last attempt to connect was refused, nil where it was not
@@ -54,7 +54,7 @@ func (n *Node) peer(to Task) (*peer, error) {
 	if !ok {
 		return nil, fmt.Errorf("cluster: %v is not in the cluster %v", to, n.config.Spec)
 	}
-	p := &peer{task: to, address: address, waiting: map[*waiter]struct{}{}, probe: probeTimeout, told: n.damaged}
+	p := &peer{task: to, address: address, waiting: map[*waiter]struct{}{}, probe: probeTimeout, reportDamage: n.damaged}
 	conn, err := grpc.NewClient("passthrough:///"+address, n.dialOptions(p)...)
 	if err != nil {
 		return nil, fmt.Errorf("cluster: %v at %s: %w", to, address, err)
@@ -96,7 +96,7 @@ func (p *peer) damaged(err error) {
 	}
 	p.mu.Unlock()
 	if first {
-		p.told(fmt.Errorf("%v (%s): %w", p.task, p.address, err))
+		p.reportDamage(fmt.Errorf("%v (%s): %w", p.task, p.address, err))
 	}
 }
 

@@ -90,7 +90,7 @@ func issue(t *testing.T, a *clustertest.Authority, c clustertest.Certificate) cl
 }
 
 func TestWhoMayTalkToWhom(t *testing.T) {
-	a, stranger := clustertest.NewAuthority(t), clustertest.NewAuthority(t)
+	a, untrusted := clustertest.NewAuthority(t), clustertest.NewAuthority(t)
 	good := issue(t, a, clustertest.Certificate{})
 	mutual := good
 	mutual.ClientAuth, mutual.Mode = true, "tls"
@@ -98,8 +98,8 @@ func TestWhoMayTalkToWhom(t *testing.T) {
 	expecting := good
 	expecting.ServerName = "job.example"
 	trusting := good
-	trusting.CA = stranger.CAFile
-	foreign := issue(t, stranger, clustertest.Certificate{})
+	trusting.CA = untrusted.CAFile
+	foreign := issue(t, untrusted, clustertest.Certificate{})
 	foreign.CA = a.CAFile
 	expired := issue(t, a, clustertest.Certificate{Expired: true})
 	token, wrong := cluster.Security{Token: "secret"}, cluster.Security{Token: "guess"}
@@ -153,11 +153,11 @@ func TestRefusedStreamAndHealth(t *testing.T) {
 			t.Errorf("health: got %v", err)
 		}
 	}
-	stranger := client(t, cluster.Security{}, serve(t, cluster.Security{Token: "secret"}, "127.0.0.1:0").Addr())
-	if err := stranger.Healthy(t.Context(), ps); err != nil {
+	untrusted := client(t, cluster.Security{}, serve(t, cluster.Security{Token: "secret"}, "127.0.0.1:0").Addr())
+	if err := untrusted.Healthy(t.Context(), ps); err != nil {
 		t.Errorf("a probe needs no token: got %v", err)
 	}
-	s, err := stranger.Stream(t.Context(), ps, "/test.Ping/Ping")
+	s, err := untrusted.Stream(t.Context(), ps, "/test.Ping/Ping")
 	if err == nil {
 		_, err = s.Recv()
 	}
@@ -214,8 +214,8 @@ func TestCertificatesAreReadAgain(t *testing.T) {
 	}
 }
 
-// TestReadingCertificatesAgainIsTold: what has changed is told once; what cannot be used, at every look.
-func TestReadingCertificatesAgainIsTold(t *testing.T) {
+// TestReadingCertificatesAgainIsLogged: what has changed is logged once; what cannot be used, at every look.
+func TestReadingCertificatesAgainIsLogged(t *testing.T) {
 	var out lines
 	s := issue(t, clustertest.NewAuthority(t), clustertest.Certificate{})
 	n, err := cluster.Open(cluster.Config{Task: ps, Address: "127.0.0.1:0", Security: s, Log: slog.New(slog.NewTextHandler(&out, nil))})

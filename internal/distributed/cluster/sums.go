@@ -27,7 +27,7 @@ const (
 	sumPrefix = 12
 	// sumBytes is the most that one record holds.
 	sumBytes = bufferSize
-	// alertTime bounds how long a peer is told that its bytes are damaged.
+	// alertTime bounds how long damage is reported to a peer.
 	alertTime = time.Second
 )
 
@@ -37,7 +37,7 @@ const (
 // read while others write.
 type summed struct {
 	net.Conn
-	met func(error) // is told of the damage before Read returns it
+	met func(error) // the damage is reported to it before Read returns it
 
 	writing sync.Mutex
 	out     []byte

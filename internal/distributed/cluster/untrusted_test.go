@@ -22,19 +22,19 @@ import (
 
 // Who does not show the token has nothing received, whether it greets as a task does or not; the health service, which
 // takes none, receives little.
-func TestNothingIsReceivedOfStrangers(t *testing.T) {
+func TestNothingIsReceivedFromUntrusted(t *testing.T) {
 	if encoding.GetCompressor("gzip") == nil {
 		t.Fatal("no gzip")
 	}
 	from, to := sockets(t, func(c *Config) { c.Security.Token = "secret" }, echo())
 	const room = 16 << 20
-	stranger := admissiontest.NewRawClient(t, to.Addr())
+	untrusted := admissiontest.NewRawClient(t, to.Addr())
 	bomb := admissiontest.Zeros(t, 256)
 	for method, want := range map[string]string{"/test.Echo/Echo": "12", "/test.Nobody/Echo": "12", "/grpc.health.v1.Health/Check": "8", "/grpc.health.v1.Health/Watch": "8", "/grpc.health.v1.Health/List": "8"} {
 		for name, body := range map[string]io.Reader{
 			"gzip": bytes.NewReader(admissiontest.Framed(true, len(bomb), bomb)), "small": bytes.NewReader(admissiontest.Framed(true, 4000, bomb[:4000])), "plain": admissiontest.Endless(256 << 20),
 		} {
-			if r := stranger.Call(t, method, body, "Grpc-Encoding", "gzip"); r.Status != want || r.Allocated > room || r.Sent > room {
+			if r := untrusted.Call(t, method, body, "Grpc-Encoding", "gzip"); r.Status != want || r.Allocated > room || r.Sent > room {
 				t.Errorf("%s, %s: %+v, expected status %s", method, name, r, want)
 			}
 		}
