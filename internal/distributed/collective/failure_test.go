@@ -266,7 +266,7 @@ func TestGenerations(t *testing.T) {
 }
 
 // What does not belong to a group is refused, and does it no harm.
-func TestStrangers(t *testing.T) {
+func TestUntrusted(t *testing.T) {
 	s := newSite(t, 2, false)
 	groups := s.form(t, 3, nil)
 	for name, c := range map[string]struct {

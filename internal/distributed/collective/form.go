@@ -94,18 +94,18 @@ type forming struct {
 	known chan struct{} // closed when the group's id is known
 	links chan *inlet
 
-	mu    sync.Mutex
-	taken []bool // ranks whose links came
+	mu       sync.Mutex
+	accepted []bool // ranks whose links came
 }
 
-// take tells whether a rank's link is expected, which it is once.
-func (f *forming) take(rank int) bool {
+// accept tells whether a rank's link is expected, which it is once.
+func (f *forming) accept(rank int) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if !slices.Contains(f.linked(), rank) || f.taken[rank] {
+	if !slices.Contains(f.linked(), rank) || f.accepted[rank] {
 		return false
 	}
-	f.taken[rank] = true
+	f.accepted[rank] = true
 	return true
 }
 
@@ -138,7 +138,7 @@ func Form(ctx context.Context, c Config) (*Group, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
-	f := &forming{Group: g, known: make(chan struct{}), links: make(chan *inlet, g.size), taken: make([]bool, g.size)}
+	f := &forming{Group: g, known: make(chan struct{}), links: make(chan *inlet, g.size), accepted: make([]bool, g.size)}
 	if err := c.Endpoint.expect(f); err != nil {
 		g.cancel()
 		return nil, err
@@ -300,7 +300,7 @@ func (e *Endpoint) find(ctx context.Context, h *wire.GroupHeader, name string) (
 	if err := f.Err(); h.Generation != uint64(f.generation) || err != nil {
 		return nil, status.Errorf(codes.Aborted, "generation %d of group %s is over here, which is at %d", h.Generation, name, f.generation)
 	}
-	if h.Group != f.id || !f.take(int(h.Rank)) {
+	if h.Group != f.id || !f.accept(int(h.Rank)) {
 		return nil, status.Errorf(codes.Aborted, "generation %d of group %s was formed without this process of rank %d", h.Generation, name, h.Rank)
 	}
 	return f, nil

@@ -113,13 +113,13 @@ func (g *Group) Err() error {
 	return g.err
 }
 
-func (g *Group) meshed() bool  { return g.size <= meshSize }
-func (g *Group) next() int     { return (g.rank + 1) % g.size }
-func (g *Group) previous() int { return modulo(g.rank-1, g.size) }
+func (g *Group) fullMesh() bool { return g.size <= meshSize }
+func (g *Group) next() int      { return (g.rank + 1) % g.size }
+func (g *Group) previous() int  { return modulo(g.rank-1, g.size) }
 func (g *Group) linked() []int { // ranks that this one sends to and receives from
 	var to []int
 	for r := range g.size {
-		if r != g.rank && (g.meshed() || r == g.next() || r == g.previous()) {
+		if r != g.rank && (g.fullMesh() || r == g.next() || r == g.previous()) {
 			to = append(to, r)
 		}
 	}

@@ -124,7 +124,7 @@ func (g *Group) newPlan(op Op, tensors []*tensor.Tensor) (*plan, error) {
 	p.small = true
 	total := 0
 	for _, q := range p.passes {
-		q.exchange = g.meshed() && q.len() <= exchangeBytes
+		q.exchange = g.fullMesh() && q.len() <= exchangeBytes
 		total += q.len()
 		p.small = p.small && q.exchange && total <= 2*exchangeBytes
 		if !q.exchange {

@@ -79,14 +79,14 @@ func TestStalledWorkersAreNamed(t *testing.T) {
 	}
 }
 
-// TestStrangersDoNotKnowWhere: a worker answers those of its group alone.
-func TestStrangersDoNotKnowWhere(t *testing.T) {
+// TestOtherGroupsAreNotAnswered: a worker answers those of its group alone.
+func TestOtherGroupsAreNotAnswered(t *testing.T) {
 	s := newSite(t, 2, false)
 	groups := s.form(t, 1, nil)
-	stranger := newGroup(Config{Name: "workers", Generation: 1, Tasks: s.tasks})
-	stranger.id = groups[0].id + 1
-	if at, err := stranger.whereIs(within(t), s.nodes[0], 1); err == nil {
-		t.Errorf("another group is told of call %d", at)
+	other := newGroup(Config{Name: "workers", Generation: 1, Tasks: s.tasks})
+	other.id = groups[0].id + 1
+	if at, err := other.whereIs(within(t), s.nodes[0], 1); err == nil {
+		t.Errorf("another group learns of call %d", at)
 	}
 	if _, err := groups[0].whereIs(within(t), s.nodes[0], 1); err != nil {
 		t.Error(err)
