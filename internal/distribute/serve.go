@@ -166,7 +166,7 @@ func (j *Job) part(server *ps.Server) {
 			}
 		}
 	}()
-	server.Part(last)
+	server.Linger(last)
 	// Those that saved have still to tell that they leave.
 	for until := time.Now().Add(leavingTime); time.Now().Before(until) && j.anyActive(last); {
 		time.Sleep(membersPoll / 4)

@@ -77,7 +77,7 @@ type bulkSlot struct {
 	server  *bulkServer
 	ticket  ticket
 	carrier *watchedConn // the gRPC connection that the ticket was given by: it takes this one along
-	issued   time.Time
+	issued  time.Time
 	conn    *bulkConn     // nil until the peer has shown the ticket
 	idle    chan struct{} // holds a token while it serves no stream
 	gone    chan struct{} // closed when it is

@@ -78,7 +78,7 @@ type weighted struct {
 // rows are to stay apart.
 func (u *unit) mean(all []weighted) *gradient {
 	if slices.ContainsFunc(all, func(w weighted) bool { return !w.sparse }) {
-		sum := u.takeBuffer()
+		sum := u.acquireBuffer()
 		clear(sum)
 		for _, w := range all {
 			u.addTo(sum, w)

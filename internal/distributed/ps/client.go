@@ -196,8 +196,8 @@ func (c *Client) join(p *Plan, ids []*wire.SessionID) {
 	c.plan, c.ids = p, ids
 }
 
-// joined returns what the client has joined.
-func (c *Client) joined() (*Plan, []*wire.SessionID, error) {
+// connection returns the plan and the session that the client has joined.
+func (c *Client) connection() (*Plan, []*wire.SessionID, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.ids == nil {
@@ -297,7 +297,7 @@ func (c *Client) WaitStep(ctx context.Context, step int64) (Progress, error) {
 	defer cancel()
 	var last Progress
 	for {
-		_, ids, err := c.joined()
+		_, ids, err := c.connection()
 		if err != nil {
 			return last, err
 		}
@@ -319,7 +319,7 @@ func (c *Client) WaitStep(ctx context.Context, step int64) (Progress, error) {
 // SetStop asks all workers to stop: the replies that they get say so. The first
 // reason counts.
 func (c *Client) SetStop(ctx context.Context, reason string) error {
-	_, ids, err := c.joined()
+	_, ids, err := c.connection()
 	if err != nil {
 		return err
 	}
@@ -332,7 +332,7 @@ func Later(a, b int64) bool { return b != 0 && (a == 0 || a > b) }
 // Extend puts off the end of training to a later global step, 0 for none, of
 // which the tasks that join from now on are told.
 func (c *Client) Extend(ctx context.Context, last int64) error {
-	_, ids, err := c.joined()
+	_, ids, err := c.connection()
 	if err != nil {
 		return err
 	}

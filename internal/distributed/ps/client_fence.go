@@ -51,20 +51,20 @@ const maxPartBytes = 32 << 20
 // back until all servers have marked their state, then training goes on and
 // what changes is copied first.
 func (c *Client) Fence(ctx context.Context) (*Snapshot, error) {
-	p, ids, err := c.joined()
+	p, ids, err := c.connection()
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := c.deadline(ctx)
 	defer cancel()
 	s := &Snapshot{c: c, p: p, ids: ids, fence: nonZero(), Positions: map[int][]byte{}, Scalars: map[string]*tensor.Tensor{}}
-	if err := s.take(ctx); err != nil {
-		s.giveUp()
+	if err := s.begin(ctx); err != nil {
+		s.abandon()
 		return nil, fmt.Errorf("checkpoint on the parameter servers: %w", err)
 	}
 	s.list()
 	if err := s.readScalars(ctx); err != nil {
-		s.giveUp()
+		s.abandon()
 		return nil, fmt.Errorf("checkpoint on the parameter servers: %w", err)
 	}
 	return s, nil
@@ -74,7 +74,7 @@ func (s *Snapshot) request(server int) *wire.FenceRequest {
 	return &wire.FenceRequest{Id: s.ids[server], Fence: s.fence}
 }
 
-func (s *Snapshot) take(ctx context.Context) error {
+func (s *Snapshot) begin(ctx context.Context) error {
 	var first, end wire.FenceReply
 	if err := s.c.call(ctx, 0, "FenceBegin", s.request(0), &first); err != nil {
 		return err
@@ -199,13 +199,13 @@ func (s *Snapshot) release(ctx context.Context) error {
 	})
 }
 
-// giveUpTime bounds the clean-up of a snapshot that failed; servers that are
+// abandonTime bounds the clean-up of a snapshot that failed; servers that are
 // not reached do it on their own after their lease.
-const giveUpTime = 2 * time.Second
+const abandonTime = 2 * time.Second
 
-// giveUp releases what a failed snapshot holds.
-func (s *Snapshot) giveUp() {
-	ctx, cancel := context.WithTimeout(context.Background(), giveUpTime)
+// abandon releases what a failed snapshot holds.
+func (s *Snapshot) abandon() {
+	ctx, cancel := context.WithTimeout(context.Background(), abandonTime)
 	defer cancel()
 	if err := s.release(ctx); err != nil {
 		s.c.c.Log.Warn("a checkpoint that failed could not be released", "error", err)

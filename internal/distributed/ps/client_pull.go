@@ -76,7 +76,7 @@ func (m *Mirror) Version(name string) uint64 { return m.versions[name] }
 // Pull brings a mirror up to date. After an error its values may be of
 // different versions, until the next Pull.
 func (c *Client) Pull(ctx context.Context, m *Mirror) (Progress, error) {
-	p, ids, err := c.joined()
+	p, ids, err := c.connection()
 	if err != nil {
 		return Progress{}, err
 	}

@@ -64,7 +64,7 @@ type Reply struct {
 // Asynchronous plans count it as a step; synchronous ones when enough have
 // come: see WaitStep. Tensors are not changed and may be reused afterwards.
 func (c *Client) Push(ctx context.Context, x Push) (Reply, error) {
-	p, ids, err := c.joined()
+	p, ids, err := c.connection()
 	if err != nil {
 		return Reply{}, err
 	}

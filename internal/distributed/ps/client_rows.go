@@ -22,7 +22,7 @@ type Rows struct {
 // PullRows fetches rows; each row of a variable is sent once, however often it
 // is asked for.
 func (c *Client) PullRows(ctx context.Context, rows ...Rows) (Progress, error) {
-	p, ids, err := c.joined()
+	p, ids, err := c.connection()
 	if err != nil {
 		return Progress{}, err
 	}
@@ -35,7 +35,7 @@ func (c *Client) PullRows(ctx context.Context, rows ...Rows) (Progress, error) {
 		if err != nil {
 			return Progress{}, err
 		}
-		c.known.keep(r.Variable, w.d)
+		c.known.record(r.Variable, w.d)
 		w.split(p, requests)
 	}
 	ctx, cancel := c.deadline(ctx)
@@ -137,8 +137,8 @@ func (c *Client) rowsFrom(ctx context.Context, server int, r *rowsCall) (Progres
 	if err := st.Send(&cluster.Frame{Header: wire.Encode(r.req), Body: [][]byte{ids.Bytes}}); err != nil {
 		return Progress{}, explain(task, reason(st, err))
 	}
-	block := takeScratch(rowBlock)
-	defer func() { giveScratch(block) }()
+	block := acquireScratch(rowBlock)
+	defer func() { releaseScratch(block) }()
 	end, err := eachFrame(st, func(_ *wire.PullFrame, m *cluster.Message) error { return r.put(m, &block) })
 	if err == nil && len(r.into) > 0 {
 		err = errors.New("rows are missing in the answer")

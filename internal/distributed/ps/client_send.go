@@ -155,7 +155,7 @@ type frames struct {
 
 func sendSegments(st cluster.ClientStream, t transfer, segments []segment) error {
 	out := &frames{st: st, transfer: t}
-	defer func() { giveScratch(out.block); giveScratch(out.half) }()
+	defer func() { releaseScratch(out.block); releaseScratch(out.half) }()
 	for _, s := range segments {
 		var err error
 		if s.rows != nil {

@@ -157,7 +157,7 @@ func TestFenceWhilePushing(t *testing.T) {
 func TestFenceQueues(t *testing.T) {
 	_, c, p := big(t, rule.SGD{}, 2, ServerConfig{})
 	ctx := testContext(t)
-	_, ids, _ := c.joined()
+	_, ids, _ := c.connection()
 	var begin wire.FenceReply
 	if err := c.call(ctx, 0, "FenceBegin", &wire.FenceRequest{Id: ids[0], Fence: 77}, &begin); err != nil || begin.Step != 0 {
 		t.Fatal(&begin, err)
@@ -187,7 +187,7 @@ func TestFenceQueues(t *testing.T) {
 func TestFenceGivenUp(t *testing.T) {
 	l, c, _ := big(t, rule.SGD{}, 1, ServerConfig{FenceHold: time.Second, FenceLease: time.Second})
 	ctx := testContext(t)
-	_, ids, _ := c.joined()
+	_, ids, _ := c.connection()
 	if err := c.call(ctx, 0, "FenceBegin", &wire.FenceRequest{Id: ids[0], Fence: 77}, &wire.FenceReply{}); err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +219,7 @@ func TestFenceGivenUp(t *testing.T) {
 func TestLeaseEndsWithoutTheHold(t *testing.T) {
 	_, c, _ := big(t, rule.SGD{}, 1, ServerConfig{FenceHold: time.Hour, FenceLease: 50 * time.Millisecond})
 	ctx := testContext(t)
-	_, ids, _ := c.joined()
+	_, ids, _ := c.connection()
 	if err := c.call(ctx, 0, "FenceBegin", &wire.FenceRequest{Id: ids[0], Fence: 77}, &wire.FenceReply{}); err != nil {
 		t.Fatal(err)
 	}

@@ -188,7 +188,7 @@ func FuzzPlan(f *testing.F) {
 		defer s.close(errClosed)
 		for _, u := range s.units {
 			if u.train != nil {
-				_ = u.apply(context.Background(), 0, &gradient{values: u.takeBuffer()}) // an error, or not: no crash
+				_ = u.apply(context.Background(), 0, &gradient{values: u.acquireBuffer()}) // an error, or not: no crash
 			}
 		}
 	})

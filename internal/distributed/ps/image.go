@@ -31,7 +31,7 @@ func (u *unit) image(have uint64) (*image, error) {
 	}
 	i := &u.images
 	if i.latest == nil || i.latest.version != u.version {
-		b := i.take()
+		b := i.acquire()
 		if err := u.vars.ReadAt(u.v.Name, b, 0); err != nil {
 			return nil, err
 		}
@@ -51,11 +51,11 @@ func (u *unit) release(m *image) {
 	if u.images.latest == m {
 		u.images.latest = nil
 	}
-	u.images.give(m.bytes)
+	u.images.release(m.bytes)
 }
 
-// take returns memory of the size of the value; the unit is locked.
-func (i *images) take() []byte {
+// acquire returns memory of the size of the value; the unit is locked.
+func (i *images) acquire() []byte {
 	if n := len(i.free); n > 0 {
 		b := i.free[n-1]
 		i.free = i.free[:n-1]
@@ -64,8 +64,8 @@ func (i *images) take() []byte {
 	return tensor.New(tensor.Uint8, i.size).Bytes
 }
 
-// give keeps memory for the next take; the unit is locked.
-func (i *images) give(b []byte) {
+// release keeps memory for the next acquire; the unit is locked.
+func (i *images) release(b []byte) {
 	if len(i.free) < maxFree {
 		i.free = append(i.free, b)
 	}

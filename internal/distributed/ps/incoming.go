@@ -79,10 +79,10 @@ func (in *incoming) makeRoom() {
 	switch {
 	case in.more:
 	case in.gradient.sparse:
-		in.numbers = takeScratch(4 * in.rows)
-		in.values = takeScratch(in.rows * in.u.v.rowBytes())
+		in.numbers = acquireScratch(4 * in.rows)
+		in.values = acquireScratch(in.rows * in.u.v.rowBytes())
 	default:
-		in.values = in.u.takeBuffer()
+		in.values = in.u.acquireBuffer()
 	}
 }
 
@@ -117,18 +117,18 @@ const firstRoom = 1 << 16
 // grown returns n bytes that fill reads, one piece after the other. No more room is
 // made than twice of what has come, as nothing else bounds n.
 func grown(n int, fill func([]byte) error) ([]byte, error) {
-	b := takeScratch(min(n, firstRoom))
+	b := acquireScratch(min(n, firstRoom))
 	for have := 0; ; {
 		if err := fill(b[have:]); err != nil {
-			giveScratch(b)
+			releaseScratch(b)
 			return nil, err
 		}
 		if have = len(b); have == n {
 			return b, nil
 		}
-		next := takeScratch(min(n, 2*have))
+		next := acquireScratch(min(n, 2*have))
 		copy(next, b)
-		giveScratch(b)
+		releaseScratch(b)
 		b = next
 	}
 }
@@ -137,10 +137,10 @@ func grown(n int, fill func([]byte) error) ([]byte, error) {
 func (in *incoming) free() {
 	switch {
 	case in.more || in.entry.sparse():
-		giveScratch(in.values)
-		giveScratch(in.numbers)
+		releaseScratch(in.values)
+		releaseScratch(in.numbers)
 	case in.values != nil:
-		in.u.giveBuffer(in.values)
+		in.u.releaseBuffer(in.values)
 	}
 	in.values, in.ids, in.numbers = nil, nil, nil
 }
@@ -151,17 +151,17 @@ func freeAll(all []*incoming) {
 	}
 }
 
-// takeBuffer returns memory of the size of the value.
-func (u *unit) takeBuffer() []byte {
+// acquireBuffer returns memory of the size of the value.
+func (u *unit) acquireBuffer() []byte {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	return u.images.take()
+	return u.images.acquire()
 }
 
-func (u *unit) giveBuffer(b []byte) {
+func (u *unit) releaseBuffer(b []byte) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.images.give(b)
+	u.images.release(b)
 }
 
 // receive reads the bodies of the entries and the tally; the push's end is left.

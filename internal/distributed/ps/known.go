@@ -16,7 +16,7 @@ type knownIDs struct {
 // whose rows are fetched ahead come before the gradients of the present one.
 const knownLists = 3
 
-func (k *knownIDs) keep(variable string, d *distinct) {
+func (k *knownIDs) record(variable string, d *distinct) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.of == nil {

@@ -12,7 +12,7 @@ func TestKnownIDs(t *testing.T) {
 	var kept []*distinct
 	for _, ids := range lists {
 		kept = append(kept, newDistinct(ids))
-		k.keep("table", kept[len(kept)-1])
+		k.record("table", kept[len(kept)-1])
 	}
 	for i, ids := range lists {
 		d := k.distinct("table", slices.Clone(ids))

@@ -122,7 +122,7 @@ func TestGrownReadsWhole(t *testing.T) {
 		if err != nil || !bytes.Equal(got, want) {
 			r.Fatalf("%d bytes: %v, %d read", n, err, len(got))
 		}
-		giveScratch(got)
+		releaseScratch(got)
 	})
 }
 

@@ -22,7 +22,7 @@ func (s *Server) position(_ context.Context, req *wire.PositionRequest) (proto.M
 // Position returns the place of this worker in its input, behind the last batch
 // that the variables have seen; nil where there is none.
 func (c *Client) Position(ctx context.Context) ([]byte, error) {
-	_, ids, err := c.joined()
+	_, ids, err := c.connection()
 	if err != nil {
 		return nil, err
 	}

@@ -43,7 +43,7 @@ func TestPushAppliedBeforeItsEnd(t *testing.T) {
 	b := newBegun(t, Config{Servers: 2, Partitioner: FixedShards(2)}, 1, ServerConfig{})
 	ctx := testContext(t)
 	g := b.gradients(5)
-	_, ids, _ := b.c.joined()
+	_, ids, _ := b.c.connection()
 	out := &outgoing{c: b.c, p: b.p, Push: Push{Gradients: g}, parts: make([]outgoingPart, 2), sequence: 1}
 	if err := out.prepare(); err != nil {
 		t.Fatal(err)

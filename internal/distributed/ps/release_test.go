@@ -30,7 +30,7 @@ func TestSnapshotOfRestartedServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	log.Reset()
-	s.giveUp()
+	s.abandon()
 	if log.Len() > 0 {
 		t.Errorf("logged: %s", &log)
 	}

@@ -329,7 +329,7 @@ func (r *rounds) apply(req *wire.RoundRequest) error {
 	for u, lookups := range m.gradients {
 		for _, g := range lookups {
 			if !g.sparse {
-				u.giveBuffer(g.values)
+				u.releaseBuffer(g.values)
 			}
 		}
 	}
@@ -358,7 +358,7 @@ func (r *rounds) update(u *unit, m *merged, req *wire.RoundRequest) error {
 	}
 	g := u.sum(lookups)
 	if !g.sparse && len(lookups) > 1 {
-		defer u.giveBuffer(g.values)
+		defer u.releaseBuffer(g.values)
 	}
 	return u.apply(context.Background(), req.Step, g)
 }

@@ -12,8 +12,8 @@ import (
 // tables beside which it is small.
 var scratch [64]sync.Pool
 
-// takeScratch returns n bytes of any contents, aligned for every element type.
-func takeScratch(n int) []byte {
+// acquireScratch returns n bytes of any contents, aligned for every element type.
+func acquireScratch(n int) []byte {
 	if n == 0 {
 		return nil
 	}
@@ -24,8 +24,8 @@ func takeScratch(n int) []byte {
 	return tensor.New(tensor.Uint8, 1<<class).Bytes[:n]
 }
 
-// giveScratch takes back what takeScratch returned; nobody uses it any more.
-func giveScratch(b []byte) {
+// releaseScratch takes back what acquireScratch returned; nobody uses it any more.
+func releaseScratch(b []byte) {
 	if b = b[:cap(b)]; len(b) > 0 {
 		scratch[bits.Len(uint(len(b)-1))].Put(&b)
 	}
@@ -39,8 +39,8 @@ func int32s(b []byte) []int32 {
 // resizeScratch returns n bytes of any contents in *b, which is replaced where it is too small.
 func resizeScratch(b *[]byte, n int) []byte {
 	if cap(*b) < n {
-		giveScratch(*b)
-		*b = takeScratch(n)
+		releaseScratch(*b)
+		*b = acquireScratch(n)
 	}
 	return (*b)[:n]
 }

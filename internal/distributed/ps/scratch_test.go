@@ -7,12 +7,12 @@ import (
 
 func TestScratchIsOfTheSizeAskedFor(t *testing.T) {
 	for _, n := range []int{0, 1, 2, 3, 4, 7, 8, 9, 1000, 1024, 1025} {
-		a := takeScratch(n)
+		a := acquireScratch(n)
 		if len(a) != n || cap(a) >= 2*max(n, 1) {
 			t.Errorf("%d bytes: got %d, with room for %d", n, len(a), cap(a))
 		}
-		giveScratch(a)
-		if b := takeScratch(n); len(b) != n {
+		releaseScratch(a)
+		if b := acquireScratch(n); len(b) != n {
 			t.Errorf("%d bytes again: got %d", n, len(b))
 		}
 	}
@@ -22,12 +22,12 @@ func TestScratchIsOfTheSizeAskedFor(t *testing.T) {
 func TestScratchIsNotShared(t *testing.T) {
 	var used [][]int32
 	for i := range int32(100) {
-		b := int32s(takeScratch(4 * (1 + int(i)%7)))
+		b := int32s(acquireScratch(4 * (1 + int(i)%7)))
 		for k := range b {
 			b[k] = i
 		}
 		if i%3 == 0 {
-			giveScratch(takeScratch(16))
+			releaseScratch(acquireScratch(16))
 		}
 		used = append(used, b)
 	}

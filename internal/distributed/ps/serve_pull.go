@@ -73,7 +73,7 @@ func (s *session) load(want []have, held heldImages) *loading {
 		return l
 	}
 	l.rest = want[1:]
-	if x, ok := held.take(want[0].unit); ok {
+	if x, ok := held.remove(want[0].unit); ok {
 		l.u, l.m = x.u, x.m
 		close(l.done)
 		return l
@@ -162,8 +162,8 @@ func (s *Server) pullRows(_ context.Context, st cluster.Stream) error {
 	if first.Len() != 4*n {
 		return status.Errorf(codes.InvalidArgument, "%d bytes of row numbers, expected %d", first.Len(), 4*n)
 	}
-	numbers := takeScratch(4 * n)
-	defer giveScratch(numbers)
+	numbers := acquireScratch(4 * n)
+	defer releaseScratch(numbers)
 	first.CopyTo(numbers, 0)
 	rest := int32s(numbers)
 	out := &rowSender{st: st, transfer: t}
@@ -227,6 +227,6 @@ func (r *rowSender) send(u *unit, ids []int32) error {
 }
 
 func (r *rowSender) free() {
-	giveScratch(r.buf)
-	giveScratch(r.half)
+	releaseScratch(r.buf)
+	releaseScratch(r.half)
 }

@@ -51,7 +51,7 @@ func (s *Server) push(ctx context.Context, st cluster.Stream) error {
 	if err != nil {
 		return err
 	}
-	stale, err := x.take(ctx, st, r, &arrival{PushHeader: h, all: all})
+	stale, err := x.receive(ctx, st, r, &arrival{PushHeader: h, all: all})
 	if err != nil {
 		return err
 	}
@@ -62,9 +62,9 @@ func (s *Server) push(ctx context.Context, st cluster.Stream) error {
 	return x.sendValues(st, want, t)
 }
 
-// take receives the rest of a push and uses it. Where other servers have a share,
+// receive receives the rest of a push and uses it. Where other servers have a share,
 // server 0 applies its own before it hears that they have theirs.
-func (s *session) take(ctx context.Context, st cluster.Stream, r *rank, a *arrival) (stale bool, err error) {
+func (s *session) receive(ctx context.Context, st cluster.Stream, r *rank, a *arrival) (stale bool, err error) {
 	in := &body{st: st}
 	if a.tally, err = receive(in, a.all, a.PushHeader); err == nil && s.server == 0 && s.plan.Servers > 1 && s.plan.Sync == nil && a.tally == nil {
 		err = s.applyEarly(ctx, r, a)

@@ -168,8 +168,8 @@ func (f *stepUnits) images(want []have) (heldImages, error) {
 	return held, nil
 }
 
-// take hands an image over, false where there is none of that unit.
-func (h heldImages) take(number int) (heldImage, bool) {
+// remove hands an image over, false where there is none of that unit.
+func (h heldImages) remove(number int) (heldImage, bool) {
 	m, ok := h[number]
 	delete(h, number)
 	return m, ok

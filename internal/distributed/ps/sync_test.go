@@ -70,7 +70,7 @@ func TestWorkerGone(t *testing.T) {
 	if _, err := gone.WaitReady(ctx, b.p); err != nil {
 		t.Fatal(err)
 	}
-	_, ids, _ := gone.joined()
+	_, ids, _ := gone.connection()
 	out := &outgoing{c: gone, p: b.p, Push: Push{Gradients: b.gradients(8)}, parts: make([]outgoingPart, 2), sequence: 1}
 	if err := out.prepare(); err != nil {
 		t.Fatal(err)

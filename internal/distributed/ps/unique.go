@@ -169,8 +169,8 @@ func sortedOrder(ids []int64) []int32 {
 		return order
 	}
 	// Keys are an id above its position, so that a pass reads nothing else.
-	memory := takeScratch(16 * len(ids))
-	defer giveScratch(memory)
+	memory := acquireScratch(16 * len(ids))
+	defer releaseScratch(memory)
 	all := tensor.Values[uint64](&tensor.Tensor{DType: tensor.Uint64, Shape: []int{2 * len(ids)}, Bytes: memory})
 	keys, other := all[:len(ids)], all[len(ids):]
 	for i, id := range ids {

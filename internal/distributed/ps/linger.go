@@ -2,10 +2,10 @@ package ps
 
 import "context"
 
-// Part serves on, for a process that was told to end, until the chief, which was
-// probably told so too, has read a last checkpoint or finished, or until ctx
+// Linger serves on, for a process that has to end, until the chief, which was
+// probably asked to end too, has read a last checkpoint or finished, or until ctx
 // ends. Where there is no session it returns at once.
-func (s *Server) Part(ctx context.Context) {
+func (s *Server) Linger(ctx context.Context) {
 	s.mu.Lock()
 	x := s.session
 	s.mu.Unlock()
