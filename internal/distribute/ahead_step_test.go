@@ -13,8 +13,8 @@ import (
 // there is room for, of some that never come, of none. What was told and has not come goes with the stepper.
 func TestBatchesToldAhead(t *testing.T) {
 	steps := []struct {
-		told []int // before the step
-		run  int
+		prefetched []int // before the step
+		run        int
 	}{
 		{nil, 0},
 		{[]int{1, 2}, 1},
@@ -47,7 +47,7 @@ func TestBatchesToldAhead(t *testing.T) {
 		}
 		ahead, _ := stepper.(Prefetcher)
 		for i, step := range steps {
-			for _, k := range step.told {
+			for _, k := range step.prefetched {
 				if ahead == nil {
 					break
 				}

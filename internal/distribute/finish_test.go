@@ -21,8 +21,8 @@ func TestFinishWithoutAWorker(t *testing.T) {
 	if err := c.hands[0].worker.Finish(ctx, false); err != nil {
 		t.Errorf("got %v, expected that the chief ends", err)
 	}
-	told := regexp.MustCompile(`workers did not end in time.* workers=(\S+)`).FindAllStringSubmatch(c.hands[0].log.String(), -1)
-	if len(told) != 1 || told[0][1] != "[/job:worker/task:1]" {
-		t.Errorf("told of %q, expected the worker of rank 2 alone", told)
+	warned := regexp.MustCompile(`workers did not end in time.* workers=(\S+)`).FindAllStringSubmatch(c.hands[0].log.String(), -1)
+	if len(warned) != 1 || warned[0][1] != "[/job:worker/task:1]" {
+		t.Errorf("warned of %q, expected the worker of rank 2 alone", warned)
 	}
 }

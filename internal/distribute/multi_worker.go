@@ -130,7 +130,7 @@ func (m *multiWorker) apart(ctx context.Context, timeout time.Duration, err erro
 	return lost(what, err)
 }
 
-// agree settles how gradients travel, and takes the chief's variables and notes.
+// agree decides how gradients travel, and takes the chief's variables and notes.
 func (m *multiWorker) agree(ctx context.Context, restore func() (Notes, error)) (Notes, error) {
 	var notes Notes
 	if err := m.workers.meet(ctx, m.ring.group); err != nil {

@@ -91,7 +91,7 @@ func (p *parameterServer) synchronizeOnce(ctx context.Context, restore func() (N
 // joinSession waits for the chief to have begun a session. A task that was started
 // with more steps than the session has also waits for the chief to come with as many.
 func (p *parameterServer) joinSession(ctx context.Context) error {
-	for began, there, told := time.Now(), false, false; ; {
+	for began, there, asked := time.Now(), false, false; ; {
 		status, err := p.awaitSession(ctx)
 		if err != nil {
 			return err
@@ -99,10 +99,10 @@ func (p *parameterServer) joinSession(ctx context.Context) error {
 		if err = p.sameEnd(status); err == nil || there || !ps.Later(p.last, status.Last) {
 			return err
 		}
-		if !told {
+		if !asked {
 			p.job.log.Info("waiting for the chief to be started again with as many steps", "chief", p.job.firstWorker(), "max_steps", p.last)
 		}
-		there, told = p.chiefSince(ctx, began), true
+		there, asked = p.chiefSince(ctx, began), true
 		select {
 		case <-time.After(membersPoll):
 		case <-ctx.Done():

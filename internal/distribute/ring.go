@@ -86,7 +86,7 @@ func (r *ring) wait(ctx context.Context, s *sums) error {
 	if err != nil {
 		return sessionLost(err)
 	}
-	if err := s.joinAll(all); err != nil {
+	if err := s.mergeAll(all); err != nil {
 		return r.abort(err)
 	}
 	return nil
@@ -125,7 +125,7 @@ func sessionLost(err error) error {
 	return err
 }
 
-// appendSparse appends the joined rows: a SparseSums behind its length, then the ids
+// appendSparse appends the gathered rows: a SparseSums behind its length, then the ids
 // and rows of each gradient.
 func (s *sums) appendSparse(b []byte) []byte {
 	head := &wire.SparseSums{Rows: int64(s.rows)}
@@ -140,21 +140,21 @@ func (s *sums) appendSparse(b []byte) []byte {
 	return b
 }
 
-// joinAll replaces the joined rows by those of all tasks.
-func (s *sums) joinAll(all [][]byte) error {
+// mergeAll replaces the gathered rows by those of all tasks.
+func (s *sums) mergeAll(all [][]byte) error {
 	for i := range s.sparse {
 		s.sparse[i].reset()
 	}
 	s.rows = 0
 	for rank, b := range all {
-		if err := s.joinPart(b); err != nil {
+		if err := s.merge(b); err != nil {
 			return fmt.Errorf("sparse gradients of worker %d: %w", rank, err)
 		}
 	}
 	return nil
 }
 
-func (s *sums) joinPart(b []byte) error {
+func (s *sums) merge(b []byte) error {
 	next := func(n uint64) ([]byte, error) {
 		if uint64(len(b)) < n {
 			return nil, fmt.Errorf("expected %d bytes more, got %d", n, len(b))

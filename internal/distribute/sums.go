@@ -9,7 +9,7 @@ import (
 type sums struct {
 	dense  []*tensor.Tensor // as layout.dense: gradients, updates, loss
 	stay   int              // the first of dense, which stay on the workers' GPUs
-	sparse []*joined        // as layout.sparse
+	sparse []*gatheredRows  // as layout.sparse
 	votes  *tensor.Tensor   // float64: see the vote constants; behind them the seconds of each task's steps
 	rows   int              // of the batches behind sparse
 }
@@ -29,7 +29,7 @@ func newSums(l *layout, tasks int) *sums {
 		s.dense = append(s.dense, tensor.New(t.DType, t.Shape.At(0)...))
 	}
 	for _, p := range l.sparse {
-		s.sparse = append(s.sparse, newJoined(l.fetches[p.rows].Type(), l.fetches[p.ids].Type()))
+		s.sparse = append(s.sparse, newGatheredRows(l.fetches[p.rows].Type(), l.fetches[p.ids].Type()))
 	}
 	return s
 }

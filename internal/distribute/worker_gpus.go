@@ -30,7 +30,7 @@ type workerGPUs struct {
 	life    context.Context    // of the ring
 	failed  int                // groups and means in a row that failed while the ring was well
 	failure error
-	told    string // the latest warning
+	warned  string // the latest warning
 }
 
 // joinTime is how long the GPUs of the other workers are waited for.
@@ -98,10 +98,10 @@ func (w *workerGPUs) meet(ctx context.Context, ring *collective.Group) error {
 
 // warn tells why this worker's GPU, or another's, is not made use of in full.
 func (w *workerGPUs) warn(why string) {
-	if why != "" && why != w.told {
+	if why != "" && why != w.warned {
 		w.job.log.Warn("gradients of the workers are summed through the host, not between their GPUs", "why", why)
 	}
-	w.told = why
+	w.warned = why
 }
 
 // form makes the group of GPUs. It is not made, and the reason returned, where any

@@ -287,7 +287,7 @@ func chosen(rows *tensor.Tensor, ids []int64, places []int) ps.Gradient {
 // awaitStep waits for a synchronous step to be made: as long as there are
 // enough workers for it, and for lost ones to come back.
 func (p *parameterServer) awaitStep(ctx context.Context, step int64) (ps.Progress, error) {
-	missing, told := time.Time{}, waiting.Begin(time.Now())
+	missing, report := time.Time{}, waiting.Begin(time.Now())
 	limit := p.job.rejoinTimeout()
 	if !p.stepped { // they come together for the first time
 		limit = p.job.sessionTimeout()
@@ -302,7 +302,7 @@ func (p *parameterServer) awaitStep(ctx context.Context, step int64) (ps.Progres
 		if err == nil || !late || errors.Is(err, cluster.ErrPeerLost) || errors.Is(err, ps.ErrReset) {
 			return progress, err
 		}
-		told.Report(p.job.log, func() []waiting.Target { return p.absentForStep(ctx, progress) })
+		report.Report(p.job.log, func() []waiting.Target { return p.absentForStep(ctx, progress) })
 		others, err := p.others(ctx)
 		switch {
 		case err != nil:

@@ -8,33 +8,33 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// joined collects the rows of one sparse gradient over replicas and tasks, but
+// gatheredRows collects the rows of one sparse gradient over replicas and tasks, but
 // for those of negative ids.
-type joined struct {
+type gatheredRows struct {
 	rows, ids *tensor.Tensor
 	rowBytes  int
 	perRow    int // ids for each row of a batch, as the program that takes them has it
 }
 
-// newJoined returns an empty collection for a gradient of these types, whose
+// newGatheredRows returns an empty collection for a gradient of these types, whose
 // first dimensions are the number of ids.
-func newJoined(rows, ids graph.Type) *joined {
+func newGatheredRows(rows, ids graph.Type) *gatheredRows {
 	shape := rows.Shape.At(0)
 	shape[0] = 1
-	j := &joined{rows: tensor.New(rows.DType, shape...), ids: tensor.New(ids.DType, 0)}
+	j := &gatheredRows{rows: tensor.New(rows.DType, shape...), ids: tensor.New(ids.DType, 0)}
 	j.rowBytes, j.perRow = len(j.rows.Bytes), max(ids.Shape.Dims[0].PerBatch, 1)
 	j.reset()
 	return j
 }
 
 // reset empties the collection, keeping its memory.
-func (j *joined) reset() {
+func (j *gatheredRows) reset() {
 	j.rows.Bytes, j.ids.Bytes = j.rows.Bytes[:0], j.ids.Bytes[:0]
 	j.rows.Shape[0], j.ids.Shape[0] = 0, 0
 }
 
 // add appends rows and their ids.
-func (j *joined) add(rows, ids []byte) error {
+func (j *gatheredRows) add(rows, ids []byte) error {
 	n := len(ids) / j.ids.DType.Size()
 	if n*j.ids.DType.Size() != len(ids) || n*j.rowBytes != len(rows) {
 		return fmt.Errorf("expected ids of %d bytes with a row of %d bytes each, got %d and %d bytes", j.ids.DType.Size(), j.rowBytes, len(ids), len(rows))
@@ -55,21 +55,21 @@ func (j *joined) add(rows, ids []byte) error {
 }
 
 // negative reports whether id i is: the sign is in the last byte, values being little endian.
-func (j *joined) negative(ids []byte, i int) bool {
+func (j *gatheredRows) negative(ids []byte, i int) bool {
 	return ids[(i+1)*j.ids.DType.Size()-1]&0x80 != 0
 }
 
 // count sets the shapes to what there is.
-func (j *joined) count() {
+func (j *gatheredRows) count() {
 	n := len(j.ids.Bytes) / j.ids.DType.Size()
 	j.rows.Shape[0], j.ids.Shape[0] = n, n
 }
 
 // batch is the number of rows of a batch that has room for the collection.
-func (j *joined) batch() int { return (j.ids.Shape[0] + j.perRow - 1) / j.perRow }
+func (j *gatheredRows) batch() int { return (j.ids.Shape[0] + j.perRow - 1) / j.perRow }
 
 // fill adds rows of zeros with negative ids to what a batch of rows has.
-func (j *joined) fill(rows int) {
+func (j *gatheredRows) fill(rows int) {
 	n := rows*j.perRow - j.ids.Shape[0]
 	j.rows.Bytes = appendBytes(j.rows.Bytes, n*j.rowBytes, 0)
 	j.ids.Bytes = appendBytes(j.ids.Bytes, n*j.ids.DType.Size(), 0xff)
