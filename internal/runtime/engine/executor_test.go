@@ -110,12 +110,19 @@ func TestProgramOfAnyExecutor(t *testing.T) {
 	}
 	expect("feed fails", "prepare 4 after 0, feed 2")
 
-	twin.fails, twin.panic = nil, "phase 1"
+	twin.fails = nil
 	var panicked *PanicError
-	if err := p.Run(bg, 4, feeds); !errors.As(err, &panicked) {
-		t.Errorf("a phase panics: %v", err)
+	for _, c := range []struct{ panics, calls string }{
+		{"prepare 4 after 0", "prepare 4 after 0"},
+		{"feed 2", "prepare 4 after 0, feed 2"},
+		{"phase 1", "prepare 4 after 0, feed 2, phase 0, phase 1"},
+	} {
+		twin.panic = c.panics
+		if err := p.Run(bg, 4, feeds); !errors.As(err, &panicked) {
+			t.Errorf("%s panics: %v", c.panics, err)
+		}
+		expect(c.panics+" panics", c.calls)
 	}
-	expect("a phase panics", "prepare 4 after 0, feed 2, phase 0, phase 1")
 	twin.panic = ""
 	ended, cancel := context.WithCancel(bg)
 	cancel()

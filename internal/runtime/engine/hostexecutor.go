@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/goestimator/goestimator/internal/runtime/device"
@@ -29,7 +30,7 @@ func (h *hostExecutor) reserve(rows int) error {
 	}
 	mapped, ok := arena.(device.Mapped)
 	if !ok {
-		return fmt.Errorf("device %s: its memory is not addressable by Go kernels", h.dev.Kind())
+		return errors.Join(fmt.Errorf("device %s: its memory is not addressable by Go kernels", h.dev.Kind()), arena.Free())
 	}
 	if err := h.replaceArena(arena, rows); err != nil {
 		return err

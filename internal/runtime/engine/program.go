@@ -90,10 +90,10 @@ func (p *Program) runBatch(ctx context.Context, batch int, feeds []*tensor.Tenso
 	if batch < 1 {
 		return fmt.Errorf("run: expected a batch of at least 1 row, got %d", batch)
 	}
+	defer p.recovered(&err)
 	if err := p.checkFeeds(batch, feeds); err != nil {
 		return err
 	}
-	defer p.recovered(&err)
 	if err := p.exec.prepare(batch); err != nil {
 		return p.fail(err)
 	}

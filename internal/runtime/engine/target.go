@@ -25,12 +25,11 @@ func targetOf(dev device.Device) target {
 	return hostTarget{dev}
 }
 
-// executor does a plan on one kind of device. A Program calls it, one call at a time; after an error it waits for what was
-// issued.
+// executor does a plan on one kind of device. A Program calls it, one call at a time, and waits for its stream after an error.
 type executor interface {
 	feeder
-	// reserve gives all values storage for batches of up to so many rows. Where that fails, the executor keeps what it has
-	// or forgets it, as its state says.
+	// reserve gives all values storage for batches of up to so many rows. After an error the capacity of its state is what
+	// there is, 0 for nothing.
 	reserve(rows int) error
 	// prepare makes sure that a batch has storage, and sets all sizes for it.
 	prepare(batch int) error
@@ -46,7 +45,7 @@ type feeder interface {
 }
 
 // pipeline is how batches, runs and results follow each other on a device without waiting for the host. The program is
-// locked, but for upload.
+// locked, but for upload and resident.
 type pipeline interface {
 	// upload begins to bring feeds to the device for a later run; nil where they are read in place.
 	upload(feeds []*tensor.Tensor) (*feedSet, error)
