@@ -16,7 +16,7 @@ func (x *emission) op(op string, s graph.Shape, attrs graph.Attrs, in ...graph.O
 	return n.Out(0)
 }
 
-// product multiplies sizes, of which one may depend on the batch.
+// product multiplies sizes; one of them may depend on the batch.
 func product(dims ...graph.Dim) (graph.Dim, error) {
 	p := graph.Fixed(1)
 	for _, d := range dims {

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// evict frees the idle programs of all plans but for those of except.
+// evict frees the idle programs of all plans but except.
 func (s *Session) evict(except *programs) {
 	s.mu.RLock()
 	plans := slices.Collect(maps.Values(s.plans))

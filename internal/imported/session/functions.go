@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/internal/imported/session/inline"
 )
 
-// functions makes what branches and loops call, all of whose nodes are eager, and returns these nodes. It names all ops that are lacking.
+// functions makes what branches and loops call, with eager nodes alone, and returns these nodes. It names all unsupported ops.
 // Functions do not update variables: which run does has to be known before it begins.
 func functions(callees []*inline.Callee) (map[string]*eager.Function, []*graph.Node, error) {
 	unsupported := map[string][]string{}

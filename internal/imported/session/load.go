@@ -43,7 +43,7 @@ func Open(ctx context.Context, dir string, o Options) (*Session, error) {
 }
 
 // Load makes a Session of a graph: variables restored, tables initialised. It fails where an op or the value of a variable
-// that the signatures need is lacking, and names all such.
+// that the signatures need is unsupported, and names all such.
 func Load(ctx context.Context, mg *savedmodel.MetaGraph, o Options) (s *Session, err error) {
 	defer recovered(&err)
 	if o.MaxConcurrent <= 0 {

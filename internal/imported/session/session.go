@@ -25,7 +25,7 @@ type Options struct {
 	Device        device.Device // of compiled parts; nil: the host
 	// HardPlacement refuses a model with ops that the device has no kernel for, but the host has; else they run there.
 	HardPlacement bool
-	// OnHost is told of such ops, "node (op): reason", and how many others the device does in the same run: once, of the
+	// OnHost gets such ops, "node (op): reason", and how many others the device does in the same run: once, of the
 	// first program that has some. Nil: nobody is.
 	OnHost func(steps []string, others int)
 }

@@ -172,7 +172,7 @@ func (p *plan) infer(r *run, concrete bool) (*variant, error) {
 	return v, nil
 }
 
-// known infers the sizes of all slots at a batch size; over overrules those of slots that stages have computed.
+// known infers the sizes of all slots at a batch size; over overrules the sizes of slots that stages have computed.
 func (v *variant) known(batch int, over map[int]infer.Value) ([]infer.Value, error) {
 	p := v.p
 	all := make([]infer.Value, p.size)

@@ -153,7 +153,7 @@ func (c *code) Close() error {
 	ok := c.d.programs[c]
 	delete(c.d.programs, c)
 	c.d.mu.Unlock()
-	if !ok || c.d.alive() != nil { // gone with the context, of which calls may not even return
+	if !ok || c.d.alive() != nil { // gone with the context, whose calls may not even return
 		return nil
 	}
 	errs := []error{c.drop(0)}
@@ -210,7 +210,7 @@ func (g *segment) launch(s *Stream) error {
 	return r.issue(s.s)
 }
 
-// launches are those of the segment's operations, merged where they can be.
+// launches returns the launches of the segment's operations, merged where they can be.
 func (g *segment) launches(b *bound) []lower.Launch {
 	var all []lower.Launch
 	for _, i := range g.ops {

@@ -69,7 +69,7 @@ func (g *meanGPU) drain(done <-chan error, why error) error {
 	}
 }
 
-// abandon marks a GPU lost of which calls do not return: nothing waits for it any more, or gives anything of it back.
+// abandon marks a GPU lost when its calls do not return: nothing waits for it any more, or gives anything of it back.
 func (d *Device) abandon(err error) error {
 	for _, s := range left(d, d.streams) {
 		s.mu.Lock()

@@ -120,7 +120,7 @@ func (r *ring) arrive(until int) {
 	}
 }
 
-// reset makes all blocks free, of which the stream has done all copies. Downloads that did not arrive never will.
+// reset makes all blocks free, since the stream has done all copies. Downloads that did not arrive never will.
 func (r *ring) reset() {
 	for _, b := range r.blocks {
 		clear(b.out)

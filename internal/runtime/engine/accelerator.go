@@ -13,7 +13,7 @@ type Accelerator interface {
 	// Supports returns nil where Lower makes a kernel for the operation, else what is missing. Operands have types and
 	// constants by then, but no places.
 	Supports(o *Operation) error
-	// Lower makes the kernels of a program's operations, all of which it supports.
+	// Lower makes the kernels of a program's operations; it supports all of them.
 	Lower(ops []*Operation, how LowerOptions) (Code, error)
 }
 

@@ -18,7 +18,7 @@ type collector struct {
 	byNode map[*graph.Node]*op
 	open   map[*graph.Node]bool // on the way from the root: meeting one again is a cycle
 	equal  map[string][]*op
-	shapes map[string]*op // stand-ins for operands of which only the type matters
+	shapes map[string]*op // stand-ins for operands whose type alone matters
 	seed   maphash.Seed
 	ops    []*op
 	errs   []error

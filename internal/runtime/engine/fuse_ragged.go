@@ -186,7 +186,7 @@ func countUses(ops []*op, fetched []port) map[port]int {
 	return uses
 }
 
-// withoutUnused returns ops without those of the dropped ones, and what they alone use, that nothing uses.
+// withoutUnused returns ops without the dropped ones that nothing uses, and without what those alone use.
 func withoutUnused(ops, dropped []*op, fetched []port) []*op {
 	used := map[*op]int{}
 	for p, n := range countUses(ops, fetched) {

@@ -51,7 +51,7 @@ func (t *acceleratorTarget) fits(n *graph.Node, in []port) bool {
 	return t.dev.Supports(typedOperation(n, in)) == nil
 }
 
-// typedOperation is an operation of which only the types are known.
+// typedOperation is an operation whose types alone are known.
 func typedOperation(n *graph.Node, in []port) *Operation {
 	o := &Operation{Node: n}
 	for _, p := range in {
@@ -142,7 +142,7 @@ func transparent(p port) port {
 	return p
 }
 
-// join merges two fusions, of which the second has the op at hand, if they may be.
+// join merges two fusions, if they may be merged; the second has the op at hand.
 func (g *fusionBuilder) join(a, b *fusion) {
 	both := &fusion{ops: append(slices.Clone(a.ops), b.ops...)}
 	slices.SortFunc(both.ops, func(x, y *op) int { return x.at - y.at })

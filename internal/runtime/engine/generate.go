@@ -75,7 +75,7 @@ func compileRange[T number](c *binding) (runFunc, error) {
 	}, checkRank("result", out, 1)
 }
 
-// checkRange fails for constants of which the limit is on the other side of the start than delta leads to.
+// checkRange fails for constants where delta leads away from the limit.
 func checkRange(c *binding) error {
 	var v [3]float64
 	for i := range v {

@@ -143,7 +143,7 @@ func (a *groupBuilder) wait(s *step) {
 	}
 }
 
-// flush puts the waiting steps into parallel groups, level by level: those of one level do not depend on each other.
+// flush puts the waiting steps into parallel groups, level by level: steps of one level do not depend on each other.
 func (a *groupBuilder) flush() {
 	slices.SortStableFunc(a.waiting, func(x, y *step) int { return cmp.Compare(x.level, y.level) })
 	for from := 0; from < len(a.waiting); {
@@ -160,7 +160,7 @@ func (a *groupBuilder) flush() {
 	a.waiting, a.work = a.waiting[:0], 0
 }
 
-// form makes a parallel group of those of independent steps for which it pays most; the longest run by themselves.
+// form makes a parallel group of the independent steps for which it pays most; the longest run by themselves.
 func (a *groupBuilder) form(steps []*step) {
 	slices.SortStableFunc(steps, func(x, y *step) int { return cmp.Compare(y.alone, x.alone) })
 	best, gain := len(steps), float64(minGain)

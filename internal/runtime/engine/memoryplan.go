@@ -142,7 +142,7 @@ func (s *step) reads(base *value) bool {
 	return slices.ContainsFunc(s.in, func(v *value) bool { return v.base() == base })
 }
 
-// allGroups returns those of all phases in the order of their running.
+// allGroups returns the groups of all phases in the order of their running.
 func (p *plan) allGroups() []parallelGroup {
 	var all []parallelGroup
 	for _, r := range p.phases {

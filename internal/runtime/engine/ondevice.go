@@ -41,7 +41,7 @@ func (a *acceleratorExecutor) leave(fetches []int) error {
 	return nil
 }
 
-// Place returns where fetch i of the last run lies: its bytes are as those of Value would be, until the next run.
+// Place returns where fetch i of the last run lies: its bytes are what Value would have, until the next run.
 func (p *Program) Place(i int) (Resident, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -24,7 +24,7 @@ type op struct {
 	links       []link  // of a chain
 	at          int     // place among the ops while fusions are formed
 	fusion      *fusion // of elementwise ops on an accelerator
-	// phantom ops stand for operands of which only the type matters; their values have no storage.
+	// phantom ops stand for operands whose type alone matters; their values have no storage.
 	phantom bool
 }
 

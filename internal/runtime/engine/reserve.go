@@ -36,7 +36,7 @@ func (p *Program) Shrink(rows int) (err error) {
 // maxStaging is the largest copy of a feed whose memory is used again.
 const maxStaging = 1 << 20
 
-// Release forgets the feeds and results of the last run, which else are kept until the next one. Value then returns nil.
+// Release drops the feeds and results of the last run, which else stay until the next one. Value then returns nil.
 func (p *Program) Release() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

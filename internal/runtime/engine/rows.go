@@ -84,7 +84,7 @@ func clearRows[I int32 | int64](rows []byte, ids []I, n int) {
 	}
 }
 
-// rowUpdate are rows of values that go to rows of a variable; those of negative indices, which pad a gradient, are left out.
+// rowUpdate are rows of values that go to rows of a variable. Negative indices pad a gradient; their rows are left out.
 type rowUpdate struct {
 	ids    indices
 	values *value

@@ -23,7 +23,7 @@ type state struct {
 	allow    func(bytes int) error // nil: memory may be allocated
 
 	batch   int          // that sizes are set for, 0 for none
-	pending [perRun]bool // steps of this frequency have to run before those of the next run
+	pending [perRun]bool // steps of this frequency have to run before the next run
 	results []*tensor.Tensor
 	left    map[int]bool // fetches that stay on the device
 
@@ -112,7 +112,7 @@ func locate(values []*value, arena []byte) {
 	}
 }
 
-// shareStorage points values at the storage of their bases, those of variables at what read returns. Views of feeds wait
+// shareStorage points values at the storage of their bases, and reads of variables at what read returns. Views of feeds wait
 // for each run's tensor.
 func (s *state) shareStorage(read func(v *variable) []byte) {
 	s.feedViews = s.feedViews[:0]

@@ -66,7 +66,7 @@ func (l *lowering) each(f func(s *segment)) {
 	}
 }
 
-// operationIndices are those of the accelerator's operations.
+// operationIndices returns the indices of the segment's operations.
 func (t *segment) operationIndices() []int {
 	all := make([]int, len(t.steps))
 	for i, s := range t.steps {

@@ -37,7 +37,7 @@ func compileSlice(c *binding) (runFunc, error) {
 	})
 }
 
-// slicing is TensorFlow's strided slice of a tensor x, whose ends are not read: the sizes are those of the result.
+// slicing is TensorFlow's strided slice of a tensor x, whose ends are not read: the result has the sizes.
 type slicing struct {
 	begin, stride                        []int
 	beginMask, ellipsis, newAxis, shrink int
@@ -73,7 +73,7 @@ func slicingOf(n *graph.Node, begin, stride []int) (*slicing, error) {
 
 // StridedSlice returns, for a StridedSlice or StridedSliceGrad with these begins and strides, a function that says where the
 // elements of a result lie in a dense tensor x: element (i0, i1, ...) of the sizes is at base + i0*steps[0] + i1*steps[1] + ...
-// It fails where sizes x do not give those of the result.
+// It fails where sizes x do not give the sizes of the result.
 func StridedSlice(n *graph.Node, begin, strides []int) (func(x, result []int) (sizes, steps []int, base int, err error), error) {
 	l, err := slicingOf(n, begin, strides)
 	if err != nil {

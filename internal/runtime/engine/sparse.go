@@ -204,7 +204,7 @@ func (u *uniqueRows[T]) collect(rows *rowUpdate) error {
 	return nil
 }
 
-// group groups the rows by their ids; those of negative ids are in no group.
+// group groups the rows by their ids; rows of negative ids are in no group.
 func group[T kernels.Float, I int32 | int64](u *uniqueRows[T], ids []I) {
 	for len(ids) > 0 && ids[len(ids)-1] < 0 { // padding
 		ids = ids[:len(ids)-1]
@@ -294,7 +294,7 @@ func groupDirectly[T kernels.Float, I int32 | int64](u *uniqueRows[T], ids []I) 
 	u.reset()
 }
 
-// forget makes the direct table zeros again.
+// reset makes the direct table zeros again.
 func (u *uniqueRows[T]) reset() {
 	for _, id := range u.ids {
 		u.direct[id] = 0

@@ -161,7 +161,7 @@ func moving(c *binding, dense, far *value, into bool, walk func(s *strided) erro
 	return func() error { m.run(); return nil }, nil
 }
 
-// denseSteps fills steps with those of a dense tensor.
+// denseSteps fills steps with the strides of a dense tensor.
 func denseSteps(steps, dims []int) []int {
 	steps = append(steps[:0], dims...)
 	n := 1

@@ -25,7 +25,7 @@ type weightsKey struct {
 	level                                  kernels.Level
 }
 
-// sharedWeights are those of variables, used by all programs that only read these.
+// sharedWeights are packed variables, used by all programs that only read these.
 type sharedWeights struct {
 	mu  sync.Mutex
 	all map[weightsKey]*weightsUse

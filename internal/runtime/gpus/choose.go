@@ -55,7 +55,7 @@ type Chooser struct {
 	reported map[string]bool
 }
 
-// NewChooser returns a Chooser of a source's GPUs, each of which is shared by all who use it. The log is told, once, why a GPU
+// NewChooser returns a Chooser of a source's GPUs, and all users of a GPU share it. The log has, once, why a GPU
 // that is there is not used.
 func NewChooser(s Source, log *slog.Logger) *Chooser {
 	return &Chooser{gpus: share(s), log: log, reported: map[string]bool{}}

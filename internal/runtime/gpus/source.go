@@ -40,7 +40,7 @@ func (machine) Open(ctx context.Context, number int) (device.Device, error) {
 	return cuda.Open(ctx, number)
 }
 
-// share returns a Source of which each GPU is opened once for all who use it at the same time, and closed when the last has
+// share returns a Source that opens each GPU once for all who use it at the same time, and closes it when the last has
 // closed it.
 func share(s Source) Source { return &shared{Source: s, open: map[int]*sharedGPU{}} }
 

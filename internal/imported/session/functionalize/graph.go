@@ -67,7 +67,7 @@ type converter struct {
 type scope struct {
 	names   []string // in the graph's order
 	nodes   map[string]*nodeDef
-	several map[string]bool // nodes of which another output than the first is read
+	several map[string]bool // nodes with a read output that is not the first
 }
 
 func newScope() *scope { return &scope{nodes: map[string]*nodeDef{}, several: map[string]bool{}} }

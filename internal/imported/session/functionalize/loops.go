@@ -197,7 +197,7 @@ func (l *loop) enters() []*nodeDef {
 	return append(out, l.invariants...)
 }
 
-// arguments are those of condition and body: the variables, then what stays the same.
+// arguments are what condition and body take: the variables, then what stays the same.
 func (l *loop) arguments() (cond, body []argument, types []dataType) {
 	for _, v := range l.variables {
 		t := dtype(v.enter)

@@ -22,7 +22,7 @@ type Value struct {
 // Of returns the Value of a tensor that is known.
 func Of(t *tensor.Tensor) Value { return Value{Known: true, Shape: t.Shape, T: t} }
 
-// Shaped returns the Value of a tensor of which the shape is known.
+// Shaped returns the Value of a tensor whose shape is known.
 func Shaped(sizes ...int) Value { return Value{Known: true, Shape: sizes} }
 
 // maxElements bounds a tensor: more cannot be held, whatever the type.
@@ -91,7 +91,7 @@ func Elements(shape []int) (int, error) {
 	return n, nil
 }
 
-// Breadth returns the product of the sizes that are not 0, none of which is negative, or a number that no memory can hold.
+// Breadth returns the product of the sizes that are not 0, and not negative, or a number that no memory can hold.
 func Breadth(shape []int) int {
 	n := uint64(1)
 	for _, d := range shape {

@@ -83,7 +83,7 @@ func (b *bodyScope) rename(n *nodeDef) (*nodeDef, error) {
 	return c, nil
 }
 
-// bound returns an attribute in which those of the call stand for placeholders.
+// bound returns an attribute in which attributes of the call replace placeholders.
 func (b *bodyScope) bound(a *attrValue) *attrValue {
 	if v := b.attrs[a.GetPlaceholder()]; a.GetPlaceholder() != "" && v != nil {
 		return v

@@ -119,7 +119,7 @@ func reachable(all []*nodeDef, roots []string, args map[string]bool) ([]*nodeDef
 	return out, nil
 }
 
-// add appends a node or, for a call, the called function. Inputs are those of the flat graph already.
+// add appends a node or, for a call, the called function. Inputs are of the flat graph already.
 func (f *flattener) add(n *nodeDef, calls []string) error {
 	if len(f.out.Node) >= maxNodes {
 		return fmt.Errorf("node %q: the graph has more than %d nodes once its functions are inlined", n.GetName(), maxNodes)

@@ -145,7 +145,7 @@ func (r *references) after(n *nodeDef) []string {
 	return r.following(nodeName(n.GetInput()[0]), controls(n))
 }
 
-// following adds an update, the result of which is read, to what is to be waited for. A variable itself is not: it may
+// following adds an update, whose result is read, to what is to be waited for. A variable itself is not: it may
 // have no value yet.
 func (r *references) following(node string, after []string) []string {
 	if r.variables[node] {

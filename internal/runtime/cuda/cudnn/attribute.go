@@ -9,7 +9,7 @@ import (
 // descriptor is a cudnnBackendDescriptor_t.
 type descriptor uintptr
 
-// attribute is what a descriptor is told.
+// attribute is what is set of a descriptor.
 type attribute struct {
 	name, typ, n int
 	bytes        []byte // n elements of the type

@@ -108,7 +108,7 @@ func (p problem) takes(numerical []int64) bool {
 	return !slices.ContainsFunc(numerical, func(n int64) bool { return slices.Contains(refused, n) })
 }
 
-// run issues the plan. The places are those of the tensors in cuDNN's layout.
+// run issues the plan. The tensors at the places are in cuDNN's layout.
 func (p *plan) run(c lower.Convolution, filter, workspace uint64, stream uintptr) error {
 	ids, places := []int64{idX, idW, idY}, []uint64{uint64(c.X), filter, uint64(c.Y)}
 	if p.bias {

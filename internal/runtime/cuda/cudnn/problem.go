@@ -41,7 +41,7 @@ func (p problem) dataType() int {
 // axis is a window along one dimension of the images.
 type axis struct{ in, out, k, stride, dilation, pre, post int }
 
-// axes are those of height and width. The padding behind is what the sizes ask for.
+// axes are height and width. The padding behind is what the sizes ask for.
 func (p problem) axes() (h, w axis) {
 	g := p.window
 	h = axis{g.InH, g.OutH, g.KH, g.StrideH, g.DilH, g.PadTop, 0}
@@ -69,7 +69,7 @@ func (a axis) equal() (b axis, before int, ok bool) {
 	return b, before, true
 }
 
-// layout is the axes that cuDNN is told, and where in its filter the given one begins.
+// layout is the axes as cuDNN gets them, and where in its filter ours begins.
 type layout struct {
 	h, w      axis
 	top, left int

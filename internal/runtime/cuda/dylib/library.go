@@ -33,7 +33,7 @@ func (l *Library) Path() string { return l.path }
 // Proc is a C function. Its arguments are integers and pointers of up to 64 bits, its result an integer.
 type Proc uintptr
 
-// Bind looks functions up by name. Its error names all that the library lacks.
+// Bind looks functions up by name. Its error names all that the library does not have.
 func (l *Library) Bind(procs map[string]*Proc) error {
 	var errs []error
 	for name, p := range procs {

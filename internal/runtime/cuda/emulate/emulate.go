@@ -58,7 +58,7 @@ func build(ctx context.Context, m kernels.Module, lib string) error {
 	return nil
 }
 
-// register loads a library and makes its kernels those of a driver.
+// register loads a library and makes its kernels a driver's.
 func register(d *fake.Driver, m kernels.Module, lib dylib.Name, dir string) error {
 	l, err := dylib.Open(lib, dir)
 	if err != nil {

@@ -63,7 +63,7 @@ func ChainModule(name string, chains ...*Chain) Module {
 	return module(name, text.String(), all...)
 }
 
-// Call is a launch over n elements of the outputs; pointers are those of Outputs and Inputs. Integer divisions by zero are noted
+// Call is a launch over n elements of the outputs; pointers are to Outputs and Inputs. Integer divisions by zero are noted
 // as faults, with the place of the result as the position.
 func (c *Chain) Call(outputs, inputs []driver.Ptr, n int, f Fault) (Call, error) {
 	if len(outputs) != len(c.Outputs) || len(inputs) != len(c.Inputs) {

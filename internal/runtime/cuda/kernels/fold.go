@@ -114,7 +114,7 @@ func CanRange(d tensor.DType) bool {
 	return d == tensor.Float32 || d == tensor.Float64 || d == tensor.Int32 || d == tensor.Int64
 }
 
-// Range sets dst to start + i*delta, of which the two lie on the GPU.
+// Range sets dst to start + i*delta, which lie on the GPU.
 func Range(d tensor.DType, dst, start, delta driver.Ptr, n int) Call {
 	grid, block := over(n)
 	return call("range_"+suffixes[d], grid, block, dst, start, delta, n)

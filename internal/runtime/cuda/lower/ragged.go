@@ -76,7 +76,7 @@ func raggedFault(f FaultRecord) error {
 	return &engine.IndexError{Index: int(f.Index), Position: int(f.Position), Size: int(f.Size)}
 }
 
-// of fails unless the offsets are those of so many examples.
+// of fails unless there are offsets for so many examples.
 func (s *ragged) of(examples graph.Dim) error {
 	examples.Const++
 	return shaped("offsets", s.o.In[s.offsets], []graph.Dim{examples})

@@ -17,7 +17,7 @@ type ID [idBytes]byte
 type Group struct {
 	lib    calls
 	ranks  []communicator
-	total  int  // with those of other processes
+	total  int  // with the ranks of other processes
 	broken bool // it has failed or ended
 
 	patience  time.Duration // of Close, for other processes

@@ -12,7 +12,7 @@ type Network interface {
 	// Version names what sums, and its version: processes whose versions differ make no group. Its error tells why the GPU
 	// of that context can be in none.
 	Version(c driver.Context) (string, error)
-	// NewID names a new group, of which this process is the meeting point.
+	// NewID names a new group, whose members meet at this process.
 	NewID() ([]byte, error)
 	// Join makes this process's ranks of a group, one on each GPU. It returns when all ranks of all processes have come, or
 	// ctx has ended.
@@ -38,5 +38,5 @@ type Group interface {
 	Close() error
 }
 
-// ErrBroken tells of a group of which a call has failed, or which has ended.
+// ErrBroken means that a call of a group has failed, or that the group has ended.
 var ErrBroken = errors.New("the group of GPUs has failed or ended before")

@@ -100,7 +100,7 @@ func sumBFloat16(r *Rig, reducer peers.Reducer, count int) {
 	r.compare(parts, bytesOf(want))
 }
 
-// refuses sees that parts that do not fit are told of.
+// refuses sees that parts that do not fit are errors.
 func refuses(r *Rig, reducer peers.Reducer) {
 	r.T.Helper()
 	good := make([]peers.Part, len(r.Devices))

@@ -78,7 +78,7 @@ func (r *Rig) must(err error) {
 	}
 }
 
-// Contexts are those of the devices.
+// Contexts returns the contexts of the devices.
 func (r *Rig) Contexts() []driver.Context {
 	var all []driver.Context
 	for _, d := range r.Devices {
