@@ -17,7 +17,7 @@ const (
 	seedKey       = privatePrefix + "seed" // decimal
 )
 
-// checkFeatures compares the features that the checkpoint was trained on with those of the input.
+// checkFeatures compares the features that the checkpoint was trained on with the input's.
 func (s *session) checkFeatures(r *checkpoint.Reader) error {
 	trained, ok, err := readString(r, featuresKey)
 	if err != nil || !ok {

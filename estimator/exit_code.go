@@ -75,8 +75,8 @@ func (e *interruption) Unwrap() []error { return []error{ErrInterrupted, e.cause
 var consequences = []error{ErrInterrupted, context.Canceled, context.DeadlineExceeded, net.ErrClosed,
 	distribute.ErrPeerLost, distribute.ErrSessionLost, cluster.ErrPeerLost}
 
-// joined is the type of what errors.Join returns.
-var joined = reflect.TypeOf(errors.Join(errors.ErrUnsupported))
+// joinedErrors is the type of what errors.Join returns.
+var joinedErrors = reflect.TypeOf(errors.Join(errors.ErrUnsupported))
 
 // follows reports whether a task that was asked to end may fail so for no reason of
 // its own. Of errors that were joined all must be such, of those that wrap each other one.
@@ -96,7 +96,7 @@ func follows(err error) bool {
 		inner := x.Unwrap()
 		return inner != nil && follows(inner)
 	case interface{ Unwrap() []error }:
-		all := reflect.TypeOf(err) == joined
+		all := reflect.TypeOf(err) == joinedErrors
 		for _, inner := range x.Unwrap() {
 			if follows(inner) != all {
 				return !all

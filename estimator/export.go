@@ -40,7 +40,7 @@ func ParsingServingInput(columns ...inputs.Column) ServingInput {
 func (s ServingInput) String() string { return s.form.String() }
 
 // ServingColumns returns the columns of an input_fn's data, without reading it. Modes are
-// those of ExportModes: with such, the data has labels, which in Predict it need not have.
+// the modes of ExportModes: with such, the data has labels, which in Predict it need not have.
 func (e *Estimator) ServingColumns(ctx context.Context, input InputFn, modes ...models.Mode) ([]inputs.Column, error) {
 	mode := models.Predict
 	if len(modes) > 0 {

@@ -38,7 +38,7 @@ func lockDir(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// nameHolder writes the id of this process into its lock, for whoever finds the
+// nameHolder writes the id of this process into its lock, for a person who finds the
 // folder locked. A folder where not even that can be written takes no checkpoint.
 func nameHolder(f interface {
 	io.Writer

@@ -135,7 +135,7 @@ func firstNotBelow[T int32 | int64](ids []T, limit int64) int {
 	return -1
 }
 
-// set makes the tensors those of t, padded to n values.
+// set makes the tensors t's, padded to n values.
 func (d *raggedTensors) set(t inputs.NamedTensor, n int) {
 	d.values.DType, d.values.Shape = t.Tensor.DType, append(d.values.Shape[:0], n)
 	if size := n * t.Tensor.DType.Size(); size == len(t.Tensor.Bytes) {

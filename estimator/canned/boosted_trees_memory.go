@@ -72,14 +72,14 @@ func (m *memory) load(c *treeConfig, s memoryStep) error {
 		w, args = float32s(args[0]), args[1:]
 	}
 	rows := len(y) / c.labels()
-	if m.trainer != nil && slices.Equal(y, m.y) && slices.Equal(w, m.w) && slices.Equal(m.trainer.Ensemble.State, s.e.State) && isJoined(m.x, args, rows, c.Width) {
+	if m.trainer != nil && slices.Equal(y, m.y) && slices.Equal(w, m.w) && slices.Equal(m.trainer.Ensemble.State, s.e.State) && areSideBySide(m.x, args, rows, c.Width) {
 		return nil
 	}
 	m.trainer = nil // not that of other data, should this one be wrong
 	if rows == 0 {
 		return fmt.Errorf("train_in_memory: a batch without examples: expected the whole data")
 	}
-	m.x, m.y, m.w = joined(args, rows, c.Width), slices.Clone(y), slices.Clone(w)
+	m.x, m.y, m.w = sideBySide(args, rows, c.Width), slices.Clone(y), slices.Clone(w)
 	was, seen := m.sum, m.seen
 	if m.sum, m.seen = m.sumOfRows(rows), true; seen && m.sum != was {
 		return fmt.Errorf("train_in_memory: this batch of %d examples has not the same ones as the batch before: expected that each batch is the whole data: "+
@@ -130,8 +130,8 @@ func (m *memory) sumOfRows(rows int) (sum uint64) {
 	return sum
 }
 
-// joined puts columns [rows, ...] side by side, width numbers a row.
-func joined(columns []*tensor.Tensor, rows, width int) []float32 {
+// sideBySide puts columns [rows, ...] side by side, width numbers a row.
+func sideBySide(columns []*tensor.Tensor, rows, width int) []float32 {
 	x := make([]float32, rows*width)
 	at := 0
 	for _, t := range columns {
@@ -145,9 +145,9 @@ func joined(columns []*tensor.Tensor, rows, width int) []float32 {
 	return x
 }
 
-// isJoined reports whether x is what joined makes of the columns, to the bit: a
+// areSideBySide reports whether x is what sideBySide makes of the columns, to the bit: a
 // missing number is NaN.
-func isJoined(x []float32, columns []*tensor.Tensor, rows, width int) bool {
+func areSideBySide(x []float32, columns []*tensor.Tensor, rows, width int) bool {
 	at := 0
 	for _, t := range columns {
 		v := float32s(t)

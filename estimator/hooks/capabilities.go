@@ -15,14 +15,14 @@ type Checkpointer interface {
 	SaveCheckpoint(ctx context.Context) (prefix string, err error)
 }
 
-// Tensorless hooks take no tensors: they are told of all steps, those of other
-// tasks too in which this one has had no data yet, so that tensors have no values.
+// Tensorless hooks take no tensors: they also run after steps of other tasks in
+// which this one has had no data yet, so that tensors have no values.
 type Tensorless interface {
 	Hook
 	Tensorless()
 }
 
-// Selective hooks read tensors only in some steps. A step of which no hook reads any may still be under way, on a GPU, when
+// Selective hooks read tensors only in some steps. A step whose tensors no hook reads may still be under way, on a GPU, when
 // AfterRun is called; see Unread. Hooks that are neither Selective nor Tensorless read tensors of every step.
 type Selective interface {
 	Hook
