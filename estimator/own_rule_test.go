@@ -60,18 +60,18 @@ func TestOwnRuleOnStandingServers(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer ports.Close()
-	var log [servers]bytes.Buffer
+	var out, log [servers]bytes.Buffer // of one each: they are written at the same time
 	spec := fmt.Sprintf("chief|%s,ps|%s;%s", ports.Address(0), ports.Address(1), ports.Address(2))
 	for i := range servers {
 		p, err := proc.Start(proc.Command{Args: []string{program, "server", "--cluster-spec", spec, "--task-index", fmt.Sprint(i)},
-			Env: append(os.Environ(), "TF_CONFIG=", "NO_COLOR=1"), Stdout: &log[i], Stderr: &log[i]})
+			Env: append(os.Environ(), "TF_CONFIG=", "NO_COLOR=1"), Stdout: &out[i], Stderr: &log[i]})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer func() {
 			p.Stop(20 * time.Second)
 			if t.Failed() {
-				t.Logf("server %d:\n%s", i, log[i].String())
+				t.Logf("server %d:\n%s%s", i, out[i].String(), log[i].String())
 			}
 		}()
 	}
