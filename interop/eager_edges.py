@@ -10,16 +10,19 @@ process on some of them: each op runs in a process of its own, and a case that e
 import copy
 import hashlib
 import json
+import pickle
 import resource
 import subprocess
 import sys
+import tempfile
 
 import numpy as np
-import tensorflow as tf
 
-import eager_golden as base
+import eager_golden as base  # before TensorFlow, which it configures
+import tensorflow as tf
 from eager_golden import case, f32, i32, i64, rand, s, scalar
 
+STATIC = ("SpaceToBatchND", "BatchToSpaceND")  # ops that are refused in graphs where shapes are unknown
 LARGEST = 400  # elements of the inputs of a case that is changed
 PAIRS = np.array([0.0, -0.0, 1, -1, 2.5, np.inf, -np.inf, np.nan, 3e38, -3e38])
 
@@ -55,6 +58,12 @@ def more():
     case("SparseDenseCwiseDiv", idx, val, dense, np.abs(rand(4, 1)) + 0.5, tol=1e-6)
     case("SparseSoftmaxCrossEntropyWithLogits", x, i64(0, 2), tol=2e-6)
     case("SparseSoftmaxCrossEntropyWithLogits", x, i64(0, 3), tol=2e-6)
+    case("Conv2D", rand(1, 3, 3, 1), rand(2, 2, 1, 2), strides=[1, 1, 1, 1], padding="SAME", tol=5e-6)
+    case("Conv2DBackpropInput", i32(1, 3, 3, 1), rand(2, 2, 1, 2), rand(1, 3, 3, 2), strides=[1, 1, 1, 1], padding="SAME", tol=5e-6)
+    case("DepthwiseConv2dNative", rand(1, 3, 3, 1), rand(2, 2, 1, 2), strides=[1, 1, 1, 1], padding="SAME", tol=5e-6)
+    case("StridedSlice", np.arange(12, dtype=np.int32).reshape(3, 4), i32(0, 1), i32(3, 3), i32(2, 1))
+    case("BroadcastTo", f32(1, 2, 3), i32(2, 3))
+    case("Fill", i32(2, 3), np.float32(1.5))
     case("UniqueV2", i64(5, 3, 5), i64(0))
     case("UniqueV2", i64([5, 3], [5, 3]), i64(0))
     case("UniqueWithCountsV2", i64(5, 3, 5), i64(0))
@@ -83,6 +92,8 @@ def values(a):
         yield "specials", cycle(a, PAIRS[[0, 1, 7, 5, 6, 2]].astype(a.dtype))
         if wide is not a:
             yield "specials", cycle(wide, PAIRS[[0, 1, 7, 5, 6, 2]].astype(a.dtype))
+        for first in (np.nan, np.inf) if a.size == 1 else ():
+            yield "specials", cycle(a, [first])
         yield "zeros", cycle(a, [-0.0, 0.0])
         yield "infinities", cycle(a, [np.inf, -np.inf, 1])
     if kind in "iu":
@@ -151,85 +162,94 @@ def run(c, name, arrays):
     out = {"name": c["name"] + ", " + name, "op": c["op"], "attrs": c["attrs"], "inputs": [base.tensor(a) for a in arrays], "tolerance": c["tolerance"] and max(c["tolerance"], 2e-6)}
     if c["name"] == "first only":
         out["name"] = c["name"]
+    if c["op"] in STATIC:
+        for p, a in zip(graph.node, arrays):
+            p.attr["shape"].shape.CopyFrom(tf.TensorShape(a.shape).as_proto())
     with tf.Graph().as_default() as g:
         try:
             tf.import_graph_def(graph, name="")
             with tf.compat.v1.Session() as session:
-                out["outputs"] = [base.tensor(v) for v in session.run(list(g.get_operation_by_name("node").outputs), feed)]
-        except tf.errors.ResourceExhaustedError:
+                values = session.run(list(g.get_operation_by_name("node").outputs), feed)
+            if sum(np.size(v) for v in values) > LARGEST * 4:
+                return None
+            out["outputs"] = [base.tensor(v) for v in values]
+        except (tf.errors.ResourceExhaustedError, MemoryError):
             return None
         except tf.errors.OpError as e:
-            out["error"] = e.message.split("\n")[0][:200]
+            out["error"] = base.reason(e)[:200]
         except (ValueError, TypeError) as e:
             out["error"] = str(e).split("\n")[0][:200]
-    if sum(len(v.get("bytes", "")) + 8 * len(v.get("strings", "")) for v in out.get("outputs", ())) > 20000:
-        return None
     return out
 
 
 def bases():
-    """The smallest accepted case of each op and types of inputs, at most two of an op."""
+    """An accepted case of each op for each kind of its inputs."""
     for group in [base.elementwise, base.shapes, base.gathers, base.reductions, base.linear, base.string_ops, base.sparse, base.parsing, more]:
         group()
     chosen = {}
     for c in base.CASES:
         size = sum(int(np.prod(t["shape"])) for t in c["inputs"])
         if "outputs" in c and c["inputs"] and size <= LARGEST and all(t["dtype"] != 14 for t in c["inputs"]):
-            chosen.setdefault((c["op"], tuple(t["dtype"] for t in c["inputs"])), []).append(c)
+            kinds = tuple(decode(t).dtype.kind for t in c["inputs"])
+            chosen.setdefault((c["op"], kinds), []).append(c)
     out = {}
     for (op, _), all_of in chosen.items():
-        if len(out.setdefault(op, [])) < 2:
-            out[op].append(next((c for c in all_of if all(int(np.prod(t["shape"])) for t in c["inputs"])), all_of[0]))
+        out.setdefault(op, []).append(next((c for c in all_of if all(int(np.prod(t["shape"])) for t in c["inputs"])), all_of[0]))
     return out
 
 
-def worker(skip):
-    """Prints a line before each case and its result after it."""
-    resource.setrlimit(resource.RLIMIT_AS, (16 << 30, 16 << 30))
-    all_of = bases()
-    i = 0
-    for op, cases in all_of.items():
-        for c in cases:
+def worker(file, op, first):
+    """Prints each case of op after the first ones as a crash, and then as it ended."""
+    resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
+    with open(file, "rb") as f:
+        _, all_of = pickle.load(f)
+    for op in list(all_of)[list(all_of).index(op):]:
+        i = 0
+        for c in all_of[op]:
             for name, arrays in variants(c):
                 i += 1
-                if i <= skip:
-                    continue
-                began = {"name": c["name"] + ", " + name, "op": op, "attrs": c["attrs"], "inputs": [base.tensor(a) for a in arrays], "tolerance": 0, "crash": True}
-                print(json.dumps(["begin", i, began]), flush=True)
-                print(json.dumps(["end", i, run(c, name, arrays)]), flush=True)
+                if i > first:
+                    began = {"name": c["name"] + ", " + name, "op": op, "attrs": c["attrs"], "inputs": [base.tensor(a) for a in arrays], "tolerance": 0, "crash": True}
+                    print("CASE" + json.dumps([op, i, began]), flush=True)
+                    print("CASE" + json.dumps([op, i, run(c, name, arrays)]), flush=True)
+        first = 0
+
+
+def child(*args):
+    return subprocess.Popen([sys.executable, __file__, *args], stdout=subprocess.PIPE, text=True)
 
 
 def main():
-    out, done = [], 0
-    while True:
-        p = subprocess.Popen([sys.executable, __file__, "worker", str(done)], stdout=subprocess.PIPE, text=True)
-        begun = None
-        for line in p.stdout:
-            if not line.startswith("["):
-                continue
-            what, i, c = json.loads(line)
-            if what == "begin":
-                begun = c
-            else:
-                begun = None
-                if c:
-                    out.append(c)
-            done = i
-        if p.wait() == 0:
-            break
-        if begun is None:
-            raise SystemExit("the worker failed outside a case")
-        print("crashed:", begun["name"], flush=True)
-        out.append(begun)
-    base.CASES.clear()
-    more()
-    out = base.CASES + out
+    with tempfile.NamedTemporaryFile() as file:
+        child("bases", file.name).wait()
+        out, all_of = pickle.load(file)
+        op, first = next(iter(all_of)), 0
+        while True:
+            p, begun = child("worker", file.name, op, str(first)), None
+            for line in p.stdout:
+                if line.startswith("CASE"):
+                    op, first, c = json.loads(line[4:])
+                    begun = c if c and "crash" in c else None
+                    if c and begun is None:
+                        out.append(c)
+            if p.wait() == 0:
+                break
+            if begun is None:  # the last case, whatever it returned, has damaged the memory
+                begun = {k: v for k, v in out.pop().items() if k not in ("outputs", "error")} | {"crash": True}
+            print("TensorFlow ends the process of", begun["name"], flush=True)
+            out.append(begun)
     base.write(sys.argv[1], out)
     print(len(out), "cases,", sum("error" in c for c in out), "errors,", sum("crash" in c for c in out), "crashes")
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "worker":
-        worker(int(sys.argv[2]))
+    if sys.argv[1] == "bases":
+        all_of = bases()
+        base.CASES.clear()
+        more()
+        with open(sys.argv[2], "wb") as f:
+            pickle.dump(([{k: v for k, v in c.items() if k != "def"} for c in base.CASES], all_of), f)
+    elif sys.argv[1] == "worker":
+        worker(sys.argv[2], sys.argv[3], int(sys.argv[4]))
     else:
         main()

@@ -11,6 +11,7 @@ import os
 import sys
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")  # Eigen's kernels, which are the same on every machine
 
 import numpy as np
 import tensorflow as tf
@@ -92,10 +93,14 @@ def run(op, kwargs, feed, tol, name):
         with tf.compat.v1.Session() as s:
             c["outputs"] = [tensor(v) for v in s.run(list(node.outputs), feed)] if node.outputs else s.run(node, feed) or []
     except tf.errors.OpError as e:
-        lines = e.message.split("\n")  # a message of the kernel, then a line that names the node
-        where = [i for i, x in enumerate(lines) if x.startswith("\t [[")]
-        c["error"] = where and lines[where[0] - 1] or "?"
+        c["error"] = reason(e)
     return c
+
+
+def reason(e):
+    lines = e.message.split("\n")  # a message of the kernel, then a line that names the node
+    where = [i for i, x in enumerate(lines) if x.startswith("\t [[")]
+    return where and lines[where[0] - 1] or "?"
 
 
 def f32(*a): return np.array(a, np.float32)

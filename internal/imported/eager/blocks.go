@@ -25,6 +25,9 @@ func roll(c call) error {
 	if err != nil {
 		return err
 	}
+	if len(c.t(1).Shape) > 1 || len(c.t(2).Shape) > 1 {
+		return fmt.Errorf("shift and axis must be scalars or vectors, got shapes %v and %v", c.t(1).Shape, c.t(2).Shape)
+	}
 	if len(shifts) != len(axes) {
 		return fmt.Errorf("shift and axis must have the same size, got %d and %d", len(shifts), len(axes))
 	}

@@ -34,6 +34,9 @@ type gatherAxes struct {
 func gatherV2(s *site) (kernel, error) {
 	batch := s.node.Int("batch_dims", 0)
 	return func(c call) error {
+		if err := rank("axis", c.t(2), 0); err != nil {
+			return err
+		}
 		k, err := axisOf("axis", c.t(2), len(c.t(0).Shape))
 		if err != nil {
 			return err
@@ -229,7 +232,7 @@ func scatter(idx, updates *tensor.Tensor, shape []int) (slots, error) {
 }
 
 func scatterNd(c call) error {
-	shape, err := integers("shape", c.t(2))
+	shape, err := vector("shape", c.t(2))
 	if err != nil {
 		return err
 	}

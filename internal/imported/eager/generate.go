@@ -110,7 +110,7 @@ func linSpace[T float](c call) error {
 	if err != nil {
 		return err
 	}
-	if c.t(0).Len() != 1 || c.t(1).Len() != 1 || c.t(1).DType != c.t(0).DType {
+	if len(c.t(0).Shape) != 0 || len(c.t(1).Shape) != 0 || c.t(1).DType != c.t(0).DType {
 		return fmt.Errorf("expected scalars of one type, got shapes %v and %v", c.t(0).Shape, c.t(1).Shape)
 	}
 	if n <= 0 {
@@ -121,8 +121,9 @@ func linSpace[T float](c call) error {
 	if err != nil {
 		return err
 	}
-	for i := range out {
-		out[i] = lo + (hi-lo)/T(max(n-1, 1))*T(i)
+	out[0] = lo
+	for i := 1; i < n; i++ {
+		out[i] = lo + (hi-lo)/T(n-1)*T(i)
 	}
 	if n > 1 {
 		out[n-1] = hi
@@ -196,6 +197,9 @@ func where(c call) error {
 		}
 	}
 	r := len(c.t(0).Shape)
+	if r == 0 {
+		return fmt.Errorf("unhandled input dimensions: 0")
+	}
 	dst, err := outputOf[int64](c, 0, n, r)
 	if err != nil {
 		return err

@@ -173,6 +173,9 @@ func split(s *site) (kernel, error) {
 	s.outputs = n
 	return func(c call) error {
 		t := c.t(1)
+		if err := rank("split_dim", c.t(0), 0); err != nil {
+			return err
+		}
 		k, err := axisOf("split_dim", c.t(0), len(t.Shape))
 		if err != nil {
 			return err
@@ -192,7 +195,7 @@ func splitV(s *site) (kernel, error) {
 		if err != nil {
 			return err
 		}
-		sizes, err := integers("size_splits", c.t(1))
+		sizes, err := vector("size_splits", c.t(1))
 		if err != nil {
 			return err
 		}
@@ -220,11 +223,11 @@ func splitV(s *site) (kernel, error) {
 
 func slice(c call) error {
 	t := c.t(0)
-	begin, err := integers("begin", c.t(1))
+	begin, err := vector("begin", c.t(1))
 	if err != nil {
 		return err
 	}
-	sizes, err := integers("size", c.t(2))
+	sizes, err := vector("size", c.t(2))
 	if err != nil {
 		return err
 	}
@@ -255,7 +258,7 @@ func (c call) box(t *tensor.Tensor, shape []int, from stride) error {
 
 func transpose(c call) error {
 	t := c.t(0)
-	perm, err := integers("perm", c.t(1))
+	perm, err := vector("perm", c.t(1))
 	if err != nil {
 		return err
 	}
@@ -280,7 +283,7 @@ func transpose(c call) error {
 
 func tile(c call) error {
 	t := c.t(0)
-	times, err := integers("multiples", c.t(1))
+	times, err := vector("multiples", c.t(1))
 	if err != nil {
 		return err
 	}
@@ -321,11 +324,8 @@ func spread(in, shape []int) stride {
 
 func broadcastTo(c call) error {
 	t := c.t(0)
-	shape, err := integers("shape", c.t(1))
+	shape, err := vector("shape", c.t(1))
 	if err != nil {
-		return err
-	}
-	if err := rank("shape", c.t(1), 1); err != nil {
 		return err
 	}
 	if _, err := elements(shape); err != nil {
@@ -340,14 +340,15 @@ func broadcastTo(c call) error {
 
 func reverse(c call) error {
 	t := c.t(0)
-	dims, err := integers("axis", c.t(1))
+	if len(t.Shape) == 0 { // TensorFlow does not look at the axes
+		c.set(0, t)
+		return nil
+	}
+	dims, err := vector("axis", c.t(1))
 	if err != nil {
 		return err
 	}
-	if err := rank("axis", c.t(1), 1); err != nil {
-		return err
-	}
-	if len(t.Shape) == 0 || t.Len() == 0 { // TensorFlow does not look at the axes
+	if t.Len() == 0 { // nor does it look at their values
 		c.set(0, t)
 		return nil
 	}
@@ -369,7 +370,7 @@ func reverse(c call) error {
 }
 
 func invertPermutation(c call) error {
-	p, err := integers("x", c.t(0))
+	p, err := vector("x", c.t(0))
 	if err != nil {
 		return err
 	}

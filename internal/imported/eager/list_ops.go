@@ -10,7 +10,7 @@ import (
 
 // listOps are on lists of tensors, which TensorFlow's TensorArray is.
 var listOps = map[*ops.Def]maker{
-	ops.EmptyTensorList:        madeList(func(call) (int, error) { return 0, nil }),
+	ops.EmptyTensorList:        madeList(func(c call) (int, error) { return 0, rank("max_num_elements", c.t(1), 0) }),
 	ops.TensorListReserve:      madeList(func(c call) (int, error) { return integer("num_elements", c.t(1)) }),
 	ops.TensorListFromTensor:   plain(listFromTensor),
 	ops.TensorListLength:       plain(listLength),
@@ -216,12 +216,14 @@ func listPop(c call) error {
 	if err != nil {
 		return err
 	}
-	shape, err := partial(c.t(1))
-	if err != nil {
-		return err
-	}
 	if l.n == 0 {
 		return fmt.Errorf("Trying to pop from an empty list.")
+	}
+	var shape []int
+	if l.root()[l.n-1] == nil { // the shape is of no interest else
+		if shape, err = partial(c.t(1)); err != nil {
+			return err
+		}
 	}
 	t, err := l.get(c, l.n-1, shape)
 	if err != nil {
@@ -325,7 +327,7 @@ func listGather(c call) error {
 	return c.stacked(l, picked, shape)
 }
 
-// listScatter makes a list of rows at their indices; V2 says how long it is at least.
+// listScatter makes a list of rows at their indices, V2 one of as many elements as it says; -1: as many as the indices need.
 func listScatter(c call) error {
 	indices, err := integers("indices", c.t(1))
 	if err != nil {
@@ -342,15 +344,19 @@ func listScatter(c call) error {
 	if len(rows) != len(indices) {
 		return fmt.Errorf("expected an index for each of %d rows, got %d", len(rows), len(indices))
 	}
-	n := 0
+	num := -1
 	if len(c.in) == 4 {
-		if n, err = integer("num_elements", c.t(3)); err != nil {
+		if num, err = integer("num_elements", c.t(3)); err != nil {
 			return err
 		}
 	}
+	n := max(num, 0)
 	for _, i := range indices {
 		if i < 0 {
 			return fmt.Errorf("Indices in TensorListScatter must all be non-negative.")
+		}
+		if num >= 0 && i >= num {
+			return fmt.Errorf("TensorListScatter: Trying to scatter at index %d in list with size %d", i, num)
 		}
 		n = max(n, i+1)
 	}

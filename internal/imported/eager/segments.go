@@ -129,7 +129,8 @@ type segments[T number] struct {
 	width  int
 }
 
-// start gives each row its neutral element, where empty segments show it.
+// start gives each row its neutral element, where empty segments show it. An infinity does not get past that of a maximum or
+// minimum, which is finite.
 func (s *segments[T]) start(unsorted bool) {
 	if !unsorted {
 		return
@@ -142,9 +143,14 @@ func (s *segments[T]) start(unsorted bool) {
 		v = highest[T]()
 	case prodOf:
 		v = 1
+	default:
+		return
 	}
 	for i := range s.dst {
 		s.dst[i] = v
+	}
+	for i := range s.counts {
+		s.counts[i] = 1
 	}
 }
 

@@ -65,8 +65,8 @@ func reshape(c call) error {
 	if err != nil {
 		return err
 	}
-	if err := rank("shape", c.t(1), 1); err != nil {
-		return err
+	if len(c.t(1).Shape) > 1 {
+		return rank("shape", c.t(1), 1)
 	}
 	if shape, err = graph.Reshape(c.t(0).Shape, shape); err != nil {
 		return err

@@ -212,7 +212,7 @@ func (t *Table) insert(keys, values *tensor.Tensor, replace bool) error {
 func (t *Table) find(c call, keys, def *tensor.Tensor) error {
 	width := product(t.shape)
 	each := slices.Equal(def.Shape, slices.Concat(keys.Shape, t.shape)) && len(keys.Shape) > 0
-	if keys.DType != t.key || def.DType != t.value || !each && def.Len() != width {
+	if keys.DType != t.key || def.DType != t.value || !each && !slices.Equal(def.Shape, t.shape) {
 		return fmt.Errorf("table %q maps %v to %v of shape %v, got keys of type %v and a default of type %v and shape %v",
 			t.name, t.key, t.value, t.shape, keys.DType, def.DType, def.Shape)
 	}

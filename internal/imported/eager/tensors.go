@@ -131,10 +131,18 @@ func integers(what string, t *tensor.Tensor) ([]int, error) {
 	return out, nil
 }
 
-// integer returns the only element of an integer tensor.
+// vector returns the elements of an int32 or int64 tensor of one dimension as ints.
+func vector(what string, t *tensor.Tensor) ([]int, error) {
+	if err := rank(what, t, 1); err != nil {
+		return nil, err
+	}
+	return integers(what, t)
+}
+
+// integer returns the element of an integer scalar.
 func integer(what string, t *tensor.Tensor) (int, error) {
-	if t.Len() != 1 {
-		return 0, fmt.Errorf("%s: expected one element, got shape %v", what, t.Shape)
+	if err := rank(what, t, 0); err != nil {
+		return 0, err
 	}
 	switch t.DType {
 	case tensor.Int32:
@@ -164,9 +172,12 @@ func axis(what string, v, rank int) (int, error) {
 	return v, nil
 }
 
-// axisOf is axis of the only element of t.
+// axisOf is axis of the only element of t, whose rank does not matter.
 func axisOf(what string, t *tensor.Tensor, rank int) (int, error) {
-	v, err := integer(what, t)
+	if t.Len() != 1 {
+		return 0, fmt.Errorf("%s: expected one element, got shape %v", what, t.Shape)
+	}
+	v, err := integer(what, reshaped(t))
 	if err != nil {
 		return 0, err
 	}

@@ -2,7 +2,9 @@ package eager
 
 import (
 	"errors"
+	"fmt"
 	"math"
+	"slices"
 
 	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/tensor"
@@ -141,6 +143,11 @@ func checkNumerics(s *site) (kernel, error) {
 
 // clipByValue is Minimum and then Maximum.
 func clipByValue(c call) error {
+	for _, limit := range []*tensor.Tensor{c.t(1), c.t(2)} {
+		if len(limit.Shape) != 0 && !slices.Equal(limit.Shape, c.t(0).Shape) {
+			return fmt.Errorf("clip_value_min and clip_value_max must be scalars or of the shape %v of the input, got %v", c.t(0).Shape, limit.Shape)
+		}
+	}
 	mid := call{ctx: c.ctx, env: c.env, in: []Value{c.in[0], c.in[2]}, out: make([]Value, 1)}
 	if err := minimum(mid); err != nil {
 		return err

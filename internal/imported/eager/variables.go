@@ -224,7 +224,7 @@ func assert(s *site) (kernel, error) {
 		if err := want("condition", c.t(0), tensor.Bool); err != nil {
 			return err
 		}
-		if c.t(0).Len() != 1 {
+		if len(c.t(0).Shape) != 0 {
 			return fmt.Errorf("in[0] should be a scalar: %v", c.t(0).Shape)
 		}
 		if tensor.Values[bool](c.t(0))[0] {

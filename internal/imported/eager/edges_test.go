@@ -1,0 +1,174 @@
+package eager
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// unrecorded are the ops without cases of TensorFlow's, and why.
+var unrecorded = map[string]string{
+	"TopK": "removed from TensorFlow: TopKV2 is recorded",
+}
+
+// families of ops that need more than one op to be seen at work, and where they are compared.
+const (
+	byTables    = "a table lives longer than one op: compared with TensorFlow in table_test.go and interop"
+	byLists     = "a list of tensors is no tensor: compared with TensorFlow in list_test.go and session's golden graphs"
+	byVariables = "a variable lives longer than one op: compared with TensorFlow in variables_test.go and interop"
+	byControl   = "functions and control flow: compared with TensorFlow in session's golden graphs"
+	byGraph     = "has no inputs: its value is an attribute or fed"
+)
+
+// TestEdges: what TensorFlow 2.15 computes and refuses at the edges, so do we. Where it ends its process, we do not.
+func TestEdges(t *testing.T) {
+	var d differ
+	for _, c := range readCases[goldenCase](t, "testdata/edges.json.gz") {
+		d.check(t, c.Name, compare(t, c))
+	}
+	d.done(t, func(name string) bool { return !strings.HasPrefix(name, "sequence ") })
+}
+
+// differ checks that only known cases differ from TensorFlow, and that these still do.
+type differ struct{ seen map[string]bool }
+
+func (d *differ) check(t *testing.T, name string, err error) {
+	t.Helper()
+	switch {
+	case err == nil:
+	case differences[name] == "":
+		t.Errorf("%s: %v", name, err)
+	default:
+		if d.seen == nil {
+			d.seen = map[string]bool{}
+		}
+		d.seen[name] = true
+	}
+}
+
+func (d *differ) done(t *testing.T, mine func(name string) bool) {
+	t.Helper()
+	for name := range differences {
+		if mine(name) && !d.seen[name] {
+			t.Errorf("%s agrees with TensorFlow: take it out of differences", name)
+		}
+	}
+}
+
+// compare runs a case and returns how the result differs from TensorFlow's.
+func compare(t testing.TB, c goldenCase) error {
+	n, in := c.node(t)
+	out, err := Run(context.Background(), n, in, nil)
+	switch {
+	case c.Crash:
+		return nil
+	case c.Error != "" && err == nil:
+		return fmt.Errorf("accepted, expected the error %q", c.Error)
+	case c.Error != "":
+		return nil
+	case err != nil:
+		return err
+	}
+	if c.Name == "first only" {
+		out, c.Outputs = out[:1], c.Outputs[:1]
+	}
+	if len(out) != len(c.Outputs) {
+		return fmt.Errorf("got %d outputs, expected %d", len(out), len(c.Outputs))
+	}
+	for k := range out {
+		if err := near(out[k].T, c.Outputs[k].tensor(), c.Tolerance); err != nil {
+			return fmt.Errorf("output %d of %v: %w", k, n.Attrs, err)
+		}
+	}
+	return nil
+}
+
+// TestEveryOpHasEdges: each op has recorded cases of TensorFlow's at the edges that its inputs can have.
+func TestEveryOpHasEdges(t *testing.T) {
+	seen := map[string]map[string]bool{}
+	for _, c := range slices.Concat(readGolden(t), readCases[goldenCase](t, "testdata/edges.json.gz")) {
+		if seen[c.Op] == nil {
+			seen[c.Op] = map[string]bool{}
+		}
+		c.edges(seen[c.Op])
+	}
+	for _, op := range slices.Sorted(maps.Keys(registry())) {
+		why := unrecorded[op]
+		switch {
+		case seen[op] == nil && why == "":
+			t.Errorf("%s has no recorded case of TensorFlow's: add one to interop/eager_edges.py", op)
+		case seen[op] != nil && why != "":
+			t.Errorf("%s has recorded cases: take it out of unrecorded", op)
+		case seen[op] == nil:
+			continue
+		}
+		for _, edge := range required(seen[op]) {
+			if reason := missing[op+": "+edge]; !seen[op][edge] && reason == "" {
+				t.Errorf("%s has no recorded case of the edge %q", op, edge)
+			}
+		}
+	}
+}
+
+// missing are edges of an op that no case has, and why.
+var missing = map[string]string{}
+
+// edges notes the types of the inputs of a case and the edges that it has.
+func (c goldenCase) edges(seen map[string]bool) {
+	if c.Error != "" || c.Crash {
+		seen["refused"] = true
+	}
+	for _, g := range c.Inputs {
+		x := g.tensor()
+		seen[[]string{"rank 0", "some rank"}[min(len(x.Shape), 1)]] = true
+		seen["a dimension of 0"] = seen["a dimension of 0"] || x.Len() == 0
+		switch {
+		case x.DType == tensor.String:
+			seen["strings"] = true
+			for _, s := range x.Strings {
+				seen["an empty string"] = seen["an empty string"] || len(s) == 0
+				seen["no UTF-8"] = seen["no UTF-8"] || !utf8.Valid(s)
+			}
+		case x.DType.Float():
+			seen["floats"] = true
+			for i := range x.Len() {
+				v := x.Float(i)
+				seen["a zero"] = seen["a zero"] || v == 0 && !math.Signbit(v)
+				seen["a negative zero"] = seen["a negative zero"] || v == 0 && math.Signbit(v)
+				seen["NaN"] = seen["NaN"] || math.IsNaN(v)
+				seen["infinities"] = seen["infinities"] || math.IsInf(v, 0)
+			}
+		case x.DType == tensor.Int32 || x.DType == tensor.Int64:
+			seen["integers"] = true
+			for i := range x.Len() {
+				v := x.Float(i)
+				seen["the largest integer"] = seen["the largest integer"] || v >= math.MaxInt32
+				seen["the smallest integer"] = seen["the smallest integer"] || v <= math.MinInt32
+			}
+		}
+	}
+}
+
+// required are the edges that an op needs whose cases have inputs of these types.
+func required(seen map[string]bool) (out []string) {
+	if seen["rank 0"] || seen["some rank"] {
+		out = append(out, "rank 0", "a dimension of 0", "refused")
+	}
+	if seen["strings"] {
+		out = append(out, "an empty string", "no UTF-8")
+	}
+	if seen["floats"] {
+		out = append(out, "a zero", "a negative zero", "NaN", "infinities")
+	}
+	if seen["integers"] {
+		out = append(out, "the largest integer", "the smallest integer")
+	}
+	return out
+}

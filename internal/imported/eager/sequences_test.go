@@ -1,0 +1,79 @@
+package eager
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+)
+
+// goldenSequence is ops of TensorFlow's that run one after the other: see interop/eager_sequences.py.
+type goldenSequence struct {
+	Name  string
+	Steps []goldenStep
+	Error string // of the last step
+}
+
+type goldenStep struct {
+	Op, Node string
+	Attrs    map[string]goldenAttr
+	Inputs   []struct {
+		Tensor       *goldenTensor
+		Step, Output int
+	}
+	Outputs []*goldenTensor // nil: a variable, a table or a list
+}
+
+// TestSequences: what TensorFlow 2.15 computes and refuses by ops on variables, tables and lists, so do we.
+func TestSequences(t *testing.T) {
+	var d differ
+	for _, c := range readCases[goldenSequence](t, "testdata/sequences.json.gz") {
+		d.check(t, "sequence "+c.Name, c.compare(t))
+	}
+	d.done(t, func(name string) bool { return strings.HasPrefix(name, "sequence ") })
+}
+
+func (c goldenSequence) compare(t testing.TB) error {
+	env := &Env{Resources: NewResources(), Open: func(path string) (io.ReadCloser, error) { return os.Open(path) }}
+	var done [][]Value
+	for k, s := range c.Steps {
+		n := &graph.Node{Name: s.Node, Op: s.Op, Attrs: graph.Attrs{}}
+		for name, a := range s.Attrs {
+			n.Attrs[name] = a.value(t)
+		}
+		var in []Value
+		for _, x := range s.Inputs {
+			if x.Tensor != nil {
+				in = append(in, Value{T: x.Tensor.tensor()})
+			} else {
+				in = append(in, done[x.Step][x.Output])
+			}
+		}
+		out, err := Run(context.Background(), n, in, env)
+		fails := c.Error != "" && k == len(c.Steps)-1
+		switch {
+		case fails && err == nil:
+			return fmt.Errorf("%s: accepted, expected the error %q", s.Op, c.Error)
+		case fails:
+			return nil
+		case err != nil:
+			return err
+		case len(out) != len(s.Outputs):
+			return fmt.Errorf("%s: got %d outputs, expected %d", s.Op, len(out), len(s.Outputs))
+		}
+		for i, want := range s.Outputs {
+			if want == nil {
+				continue
+			}
+			if err := near(out[i].T, want.tensor(), 0); err != nil {
+				return fmt.Errorf("%s, output %d: %w", s.Op, i, err)
+			}
+		}
+		done = append(done, out)
+	}
+	return nil
+}
