@@ -92,7 +92,7 @@ def values(a):
         yield "specials", cycle(a, PAIRS[[0, 1, 7, 5, 6, 2]].astype(a.dtype))
         if wide is not a:
             yield "specials", cycle(wide, PAIRS[[0, 1, 7, 5, 6, 2]].astype(a.dtype))
-        for first in (np.nan, np.inf) if a.size == 1 else ():
+        for first in (np.nan, np.inf) if a.size < 6 else ():
             yield "specials", cycle(a, [first])
         yield "zeros", cycle(a, [-0.0, 0.0])
         yield "infinities", cycle(a, [np.inf, -np.inf, 1])
@@ -147,6 +147,10 @@ def variants(c):
             yield from unseen("pairs", [v[:, None], v[None]])
 
 
+def title(c, name):
+    return "%s%s, %s" % ("first only " if c["name"] == "first only" else "", c["op"] if c["name"] == "first only" else c["name"], name)
+
+
 def run(c, name, arrays):
     graph = tf.compat.v1.GraphDef(versions=tf.compat.v1.get_default_graph().as_graph_def().versions)
     node = copy.deepcopy(c["def"])
@@ -159,9 +163,7 @@ def run(c, name, arrays):
         feed[p.name + ":0"] = a
     node.name = "node"
     graph.node.append(node)
-    out = {"name": c["name"] + ", " + name, "op": c["op"], "attrs": c["attrs"], "inputs": [base.tensor(a) for a in arrays], "tolerance": c["tolerance"] and max(c["tolerance"], 2e-6)}
-    if c["name"] == "first only":
-        out["name"] = c["name"]
+    out = {"name": title(c, name), "op": c["op"], "attrs": c["attrs"], "inputs": [base.tensor(a) for a in arrays], "tolerance": c["tolerance"] and max(c["tolerance"], 2e-6)}
     if c["op"] in STATIC:
         for p, a in zip(graph.node, arrays):
             p.attr["shape"].shape.CopyFrom(tf.TensorShape(a.shape).as_proto())
@@ -209,7 +211,7 @@ def worker(file, op, first):
             for name, arrays in variants(c):
                 i += 1
                 if i > first:
-                    began = {"name": c["name"] + ", " + name, "op": op, "attrs": c["attrs"], "inputs": [base.tensor(a) for a in arrays], "tolerance": 0, "crash": True}
+                    began = {"name": title(c, name), "op": op, "attrs": c["attrs"], "inputs": [base.tensor(a) for a in arrays], "tolerance": 0, "crash": True}
                     print("CASE" + json.dumps([op, i, began]), flush=True)
                     print("CASE" + json.dumps([op, i, run(c, name, arrays)]), flush=True)
         first = 0

@@ -37,6 +37,8 @@ def build(graph, steps):
     def place(a):
         if isinstance(a, Of):
             return nodes[a.step].outputs[a.output]
+        if a is ANY:
+            return tf.constant(a)  # a shape that is not known must be a constant
         p = tf.compat.v1.placeholder(tf.string if a.dtype == object else tf.as_dtype(a.dtype), a.shape)
         feed[p] = a
         return p
@@ -65,30 +67,30 @@ def run(steps):
     nodes, feed = build(graph, steps)
     with tf.compat.v1.Session(graph=graph) as session:
         fetched = session.run([[t for t in n.outputs if plain(t)] or n for n in nodes], feed)
-    return nodes, feed, fetched
+    return nodes, fetched
 
 
 def record(name, *steps):
     last, failed, before = len(steps), None, []
     try:
-        nodes, feed, fetched = run(steps)
+        nodes, fetched = run(steps)
     except (tf.errors.OpError, ValueError, TypeError):
         for last in range(1, len(steps) + 1):
             try:
-                before = run(steps[:last])[2]
+                before = run(steps[:last])[1]
             except tf.errors.OpError as e:
                 failed = base.reason(e)
                 break
             except (ValueError, TypeError):
                 return  # no graph of TensorFlow's
         try:
-            nodes, feed = build(tf.Graph(), steps[:last])
+            nodes, _ = build(tf.Graph(), steps[:last])
         except (tf.errors.OpError, ValueError, TypeError):
             return
         fetched = before + [None]
-    fed, out = iter(feed.values()), []
+    out = []
     for (op, inputs, _), node, values in zip(steps, nodes, fetched):
-        taken = [{"step": a.step, "output": a.output} if isinstance(a, Of) else {"tensor": base.tensor(next(fed))} for x in inputs for a in (x if isinstance(x, list) else [x])]
+        taken = [{"step": a.step, "output": a.output} if isinstance(a, Of) else {"tensor": base.tensor(a)} for x in inputs for a in (x if isinstance(x, list) else [x])]
         values = iter(values if isinstance(values, list) else [])
         out.append({"op": op, "node": node.name, "attrs": {k: base.attr(v) for k, v in node.node_def.attr.items() if not k.startswith("_")}, "inputs": taken,
                     "outputs": [base.tensor(next(values)) if plain(t) and (failed is None or node is not nodes[-1]) else None for t in node.outputs]})
@@ -156,7 +158,7 @@ def tables():
     for op, inputs in [("MutableHashTableOfTensors", []), ("MutableHashTableOfTensorsV2", []), ("AnonymousMutableHashTableOfTensors", []), ("MutableDenseHashTableV2", [scalar(-1, np.int64), scalar(-2, np.int64)]),
                        ("AnonymousMutableDenseHashTable", [scalar(-1, np.int64), scalar(-2, np.int64)])]:
         v = "V2" if op != "MutableHashTableOfTensors" else ""
-        vary("vectors in " + op, (op, inputs, dict(d, value_shape=[2])), ("LookupTableInsert" + v, [Of(0), i64(5, 6), vectors], {}), ("LookupTableFind" + v, [Of(0), i64(6, 7), f32(0, 9)], {}), ("LookupTableSize" + v, [Of(0)], {}))
+        vary("vectors in " + op, (op, inputs, dict({"value_dtype": tf.float32} if inputs else d, value_shape=[2])), ("LookupTableInsert" + v, [Of(0), i64(5, 6), vectors], {}), ("LookupTableFind" + v, [Of(0), i64(6, 7), f32(0, 9)], {}), ("LookupTableSize" + v, [Of(0)], {}))
     for op in ["AnonymousHashTable", "AnonymousMutableHashTable"]:
         fill = "InitializeTableV2" if op == "AnonymousHashTable" else "LookupTableInsertV2"
         record(op, (op, [], dict(key_dtype=tf.string, value_dtype=tf.int64)), (fill, [Of(0), words, ids], {}), ("LookupTableFindV2", [Of(0), words, scalar(0, np.int64)], {}))
@@ -180,13 +182,19 @@ def variables():
         record("read of no " + name, handle, read)
         record("shape of no " + name, handle, ("VariableShape", [Of(0)], {}))
         record("destroyed " + name, handle, ("AssignVariableOp", [Of(0), x], {}), ("DestroyResourceOp", [Of(0)], {}), ("VarIsInitializedOp", [Of(0)], {}))
-    x = f32(0.0, -0.0, base.nan, base.inf, -base.inf)
-    record("ref of specials", ("VariableV2", [], dict(dtype=tf.float32, shape=[5])), ("Assign", [Of(0), x], {}), ("RefIdentity", [Of(1)], {}), ("Neg", [Of(1)], {}))
+    for x in [f32(0.0, -0.0, base.nan, base.inf, -base.inf), np.zeros((0, 2), np.float32), np.float32(3), i32(2**31 - 1, -2**31), s("", b"\xff")]:
+        x = np.asarray(x)
+        record("ref of %s %s" % (x.dtype, x.shape), ("VariableV2", [], dict(dtype=tf.string if x.dtype == object else tf.as_dtype(x.dtype), shape=x.shape)), ("Assign", [Of(0), x], {}), ("RefIdentity", [Of(1)], {}), ("StringLength" if x.dtype == object else "Neg", [Of(1)], {}))
 
 
 def others():
     for yes in (True, False):
         vary("Assert %s" % yes, ("Assert", [np.array(yes), [f32(1, base.nan), s("a", b"\xff", "")]], {}))
+    edges = [f32(0.0, -0.0, base.nan, base.inf), np.zeros((0, 2), np.float32), s("", b"\xff"), i64(2**63 - 1, -2**63)]
+    record("Assert of edges", ("Assert", [np.array(False), edges], {}))
+    record("Print of edges", ("Print", [edges[0], edges], {}))
+    record("PrintV2 of no UTF-8", ("PrintV2", [text(b"\xff")], dict(output_stream="file:///dev/null")))
+    record("PrintV2 of nothing", ("PrintV2", [text("")], dict(output_stream="file:///dev/null")))
     vary("Print", ("Print", [f32(1, 2), [s("x")]], dict(message="")))
     vary("PrintV2", ("PrintV2", [text("x")], dict(output_stream="file:///dev/null")))
     record("NoOp", ("NoOp", [], {}), ("ControlTrigger", [], {}))

@@ -137,9 +137,6 @@ func parseSingleExample(s *site) (kernel, error) {
 		if _, err := text("serialized", c.t(0)); err != nil {
 			return err
 		}
-		if err := rank("serialized", c.t(0), 0); err != nil {
-			return err
-		}
 		return parse(c, &parsing{spec: spec, examples: c.t(0).Strings}, true)
 	}, nil
 }

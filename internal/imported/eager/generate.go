@@ -44,7 +44,7 @@ func fill(c call) error {
 func empty(s *site) (kernel, error) {
 	d := s.dtype("dtype", tensor.Float32)
 	return func(c call) error {
-		shape, err := integers("shape", c.t(0))
+		shape, err := vector("shape", c.t(0))
 		if err != nil {
 			return err
 		}

@@ -85,7 +85,7 @@ func transposedConvolution(s *site) (kernel, error) {
 
 func enlarge[T float](c call, w *window.Attrs) error {
 	f, dy := c.t(1), c.t(2)
-	shape, err := integers("input_sizes", c.t(0))
+	shape, err := vector("input_sizes", c.t(0))
 	if err != nil {
 		return err
 	}
@@ -206,7 +206,7 @@ func (r scaling) nearest(i int) int {
 
 // resizing checks the inputs of a resize and returns the scalings of height and width.
 func resizing(c call, s *site) (h, w scaling, err error) {
-	size, err := integers("size", c.t(1))
+	size, err := vector("size", c.t(1))
 	if err != nil {
 		return h, w, err
 	}

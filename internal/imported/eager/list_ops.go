@@ -159,7 +159,7 @@ func listGet(c call) error {
 	if err != nil {
 		return err
 	}
-	i, err := integer("index", c.t(1))
+	i, err := only("index", c.t(1))
 	if err != nil {
 		return err
 	}

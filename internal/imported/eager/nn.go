@@ -98,7 +98,17 @@ func matMul(s *site) (kernel, error) {
 }
 
 func batchMatMul(s *site) (kernel, error) {
-	return multiplier(s.boolean("adj_x", false), s.boolean("adj_y", false)).on(0), nil
+	k := multiplier(s.boolean("adj_x", false), s.boolean("adj_y", false)).on(0)
+	if s.node.Op != ops.BatchMatMul.Name {
+		return k, nil
+	}
+	return func(c call) error { // the first version does not broadcast
+		a, b := c.t(0).Shape, c.t(1).Shape
+		if len(a) != len(b) || !slices.Equal(a[:max(len(a)-2, 0)], b[:max(len(b)-2, 0)]) {
+			return fmt.Errorf("expected the same batch dimensions, got shapes %v and %v", a, b)
+		}
+		return k(c)
+	}, nil
 }
 
 func batched[T number](transA, transB bool, f func(p product2, c, a, b []T)) kernel {
@@ -240,6 +250,9 @@ func argMax(least bool) maker {
 func argOf[T number](d tensor.DType, least bool) kernel {
 	return func(c call) error {
 		t := c.t(0)
+		if err := rank("dimension", c.t(1), 0); err != nil {
+			return err
+		}
 		k, err := axisOf("dimension", c.t(1), len(t.Shape))
 		if err != nil {
 			return err
@@ -271,6 +284,9 @@ func cumulate(times bool) maker {
 func cumulateOf[T number](times, exclusive, backwards bool) kernel {
 	return func(c call) error {
 		t := c.t(0)
+		if err := rank("axis", c.t(1), 0); err != nil {
+			return err
+		}
 		k, err := axisOf("axis", c.t(1), len(t.Shape))
 		if err != nil {
 			return err

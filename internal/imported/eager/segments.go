@@ -242,7 +242,10 @@ func sparseSegment[T float](r reduction) kernel {
 
 func sparseSegmentBy[T float, I int32 | int64](c call, r reduction) error {
 	t, idx := c.t(0), tensor.Values[I](c.t(1))
-	ids, err := integers("segment_ids", c.t(2))
+	if err := rank("indices", c.t(1), 1); err != nil {
+		return err
+	}
+	ids, err := vector("segment_ids", c.t(2))
 	if err != nil {
 		return err
 	}

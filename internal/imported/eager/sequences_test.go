@@ -77,3 +77,22 @@ func (c goldenSequence) compare(t testing.TB) error {
 	}
 	return nil
 }
+
+// stepCases are the steps of all sequences as cases of their ops.
+func stepCases(t testing.TB) (all []goldenCase) {
+	for _, c := range readCases[goldenSequence](t, "testdata/sequences.json.gz") {
+		for k, s := range c.Steps {
+			step := goldenCase{Name: c.Name, Op: s.Op}
+			for _, x := range s.Inputs {
+				if x.Tensor != nil {
+					step.Inputs = append(step.Inputs, *x.Tensor)
+				}
+			}
+			if k == len(c.Steps)-1 {
+				step.Error = c.Error
+			}
+			all = append(all, step)
+		}
+	}
+	return all
+}

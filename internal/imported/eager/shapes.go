@@ -160,11 +160,11 @@ func broadcastShape(a, b []int) ([]int, error) {
 }
 
 func broadcastArgs(c call) error {
-	a, err := integers("s0", c.t(0))
+	a, err := vector("s0", c.t(0))
 	if err != nil {
 		return err
 	}
-	b, err := integers("s1", c.t(1))
+	b, err := vector("s1", c.t(1))
 	if err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ var sparseOps = map[*ops.Def]maker{
 	ops.SparseConcat:            sparseConcat,
 	ops.SparseTensorDenseMatMul: sparseDenseMatMul,
 	ops.SparseDenseCwiseMul:     plain(sparseCwise(arithmetic(ops.Mul))),
-	ops.SparseDenseCwiseDiv:     plain(sparseCwise(arithmetic(ops.Div))),
+	ops.SparseDenseCwiseDiv:     plain(sparseCwise(dividing)),
 	ops.SparseDenseCwiseAdd:     plain(sparseCwise(arithmetic(ops.AddV2))),
 }
 
@@ -73,7 +73,7 @@ func sparseToDense(s *site) (kernel, error) {
 	strict := s.boolean("validate_indices", true)
 	return func(c call) error {
 		idx, values, def := c.t(0), c.t(2), c.t(3)
-		shape, err := integers("output_shape", c.t(1))
+		shape, err := vector("output_shape", c.t(1))
 		if err != nil {
 			return err
 		}
@@ -132,7 +132,7 @@ func sparseReshape(c call) error {
 	if err != nil {
 		return err
 	}
-	to, err := integers("new_shape", c.t(2))
+	to, err := vector("new_shape", c.t(2))
 	if err != nil {
 		return err
 	}
@@ -286,11 +286,11 @@ func sparseSlice(c call) error {
 	if err != nil {
 		return err
 	}
-	start, err := integers("start", c.t(3))
+	start, err := vector("start", c.t(3))
 	if err != nil {
 		return err
 	}
-	size, err := integers("size", c.t(4))
+	size, err := vector("size", c.t(4))
 	if err != nil {
 		return err
 	}

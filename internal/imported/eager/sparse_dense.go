@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -73,3 +74,17 @@ func sparseCwise(k kernel) kernel {
 		return k(c)
 	}
 }
+
+// dividing is division by a tensor without zeros.
+func dividing(c call) error {
+	yes, err := truth(c.t(1))
+	if err != nil {
+		return err
+	}
+	if slices.Contains(yes, false) {
+		return errors.New("cannot divide by zero, but the dense input contains one")
+	}
+	return quotient(c)
+}
+
+var quotient = arithmetic(ops.Div)

@@ -18,7 +18,7 @@ func stridedSlice(s *site) (kernel, error) {
 	return func(c call) error {
 		var spec [3][]int
 		for i := range spec {
-			v, err := integers([]string{"begin", "end", "strides"}[i], c.t(i+1))
+			v, err := vector([]string{"begin", "end", "strides"}[i], c.t(i+1))
 			if err != nil {
 				return err
 			}

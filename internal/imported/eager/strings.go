@@ -310,6 +310,9 @@ func cutString(s []byte, pos, size int, chars bool) ([]byte, error) {
 	}
 	end := pos + min(max(size, 0), n-pos)
 	if !chars {
+		if size < 0 { // TensorFlow takes it for a large number
+			end = n
+		}
 		return s[pos:end:end], nil
 	}
 	at = append(at, len(s))

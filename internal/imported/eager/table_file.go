@@ -74,9 +74,6 @@ func (f textTable) read(c call, t *Table, file io.Reader) (keys, values *tensor.
 		if n&0xfff == 0 && c.ctx.Err() != nil {
 			return nil, nil, c.ctx.Err()
 		}
-		if len(line) == 0 {
-			return nil, nil, fmt.Errorf("line %d is empty", n)
-		}
 		if n < f.offset {
 			continue
 		}

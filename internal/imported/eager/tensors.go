@@ -153,9 +153,9 @@ func integer(what string, t *tensor.Tensor) (int, error) {
 	return 0, fmt.Errorf("%s: expected int32 or int64, got %v", what, t.DType)
 }
 
-// text returns the only element of a string tensor.
+// text returns the element of a string scalar.
 func text(what string, t *tensor.Tensor) ([]byte, error) {
-	if t.DType != tensor.String || len(t.Strings) != 1 {
+	if t.DType != tensor.String || len(t.Strings) != 1 || len(t.Shape) != 0 {
 		return nil, fmt.Errorf("%s: expected one string, got %v of shape %v", what, t.DType, t.Shape)
 	}
 	return t.Strings[0], nil
@@ -172,12 +172,17 @@ func axis(what string, v, rank int) (int, error) {
 	return v, nil
 }
 
-// axisOf is axis of the only element of t, whose rank does not matter.
-func axisOf(what string, t *tensor.Tensor, rank int) (int, error) {
+// only returns the only element of an integer tensor of any rank.
+func only(what string, t *tensor.Tensor) (int, error) {
 	if t.Len() != 1 {
 		return 0, fmt.Errorf("%s: expected one element, got shape %v", what, t.Shape)
 	}
-	v, err := integer(what, reshaped(t))
+	return integer(what, reshaped(t))
+}
+
+// axisOf is axis of the only element of t.
+func axisOf(what string, t *tensor.Tensor, rank int) (int, error) {
+	v, err := only(what, t)
 	if err != nil {
 		return 0, err
 	}

@@ -2,6 +2,7 @@ package eager
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"sort"
@@ -49,7 +50,7 @@ func unique(s *site) (kernel, error) {
 			return fmt.Errorf("unique expects a 1D vector, got shape %v", t.Shape)
 		}
 		if len(c.in) == 2 {
-			if axes, err := integers("axis", c.t(1)); err != nil || len(axes) > 1 || len(axes) == 1 && axes[0] != 0 && axes[0] != -1 {
+			if axes, err := vector("axis", c.t(1)); err != nil || len(axes) > 1 || len(axes) == 1 && axes[0] != 0 && axes[0] != -1 {
 				return fmt.Errorf("axis %v of a vector: expected 0 or none", axes)
 			}
 		}
@@ -121,6 +122,9 @@ func listDiff(s *site) (kernel, error) {
 			return err
 		}
 		x, y := c.t(0), c.t(1)
+		if err := errors.Join(rank("x", x, 1), rank("y", y, 1)); err != nil {
+			return err
+		}
 		keyX, err := keysOf(x)
 		if err != nil {
 			return err

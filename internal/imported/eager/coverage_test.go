@@ -1,0 +1,77 @@
+package eager
+
+import "strings"
+
+// unrecorded are the ops without cases of TensorFlow's, and why.
+var unrecorded = map[string]string{
+	"TopK":           "removed from TensorFlow: TopKV2 is recorded",
+	"Const":          "its value is an attribute",
+	"Placeholder":    "what is fed",
+	"PlaceholderV2":  "what is fed; removed from TensorFlow",
+	"RestoreV2":      "reads a checkpoint: interop compares checkpoints",
+	"Case":           byControl,
+	"If":             byControl,
+	"While":          byControl,
+	"StatelessCase":  byControl,
+	"StatelessIf":    byControl,
+	"StatelessWhile": byControl,
+}
+
+const byControl = "runs functions, which the recorder has not: interop/v1_control_test.go compares models with branches and loops"
+
+// total are ops that refuse nothing, or only what TensorFlow's graphs do not let in: they have no case that is refused.
+var total = strings.Fields(`
+	Abs Acos Acosh Add AsString Asin Asinh Assign AssignVariableOp Atan Atanh Bitcast Bucketize Cast Ceil Cos Cosh Elu EncodeBase64 Erf Erfc Erfinv Exp
+	Expm1 Floor Identity IdentityN Inv Invert IsFinite IsInf IsNan L2Loss LeakyRelu Lgamma Log Log1p LogicalNot OnesLike PlaceholderWithDefault
+	PreventGradient Print PrintV2 Rank Reciprocal Relu Relu6 Rint Round Rsqrt Selu Shape ShapeN Sigmoid Sign Sin Sinh Size Snapshot Softplus Softsign Sqrt
+	Square StaticRegexFullMatch StaticRegexReplace StopGradient StringLower StringStrip StringToHashBucket StringToHashBucketFast StringToHashBucketStrong
+	StringUpper Tan Tanh TensorListConcatV2 ZerosLike
+`)
+
+// Reasons why no case has an edge.
+const (
+	beyondMemory = "a list or a tensor of that length is larger than the recorder's memory"
+	noGraph      = "TensorFlow's graphs do not let it in"
+	onlyPrinted  = "the values are only printed"
+)
+
+// missing are edges of an op that no case has, and why.
+var missing = map[string]string{
+	"AnonymousMutableDenseHashTable: a dimension of 0": noGraph,
+	"Assert: a dimension of 0":                         onlyPrinted,
+	"Assert: a negative zero":                          onlyPrinted,
+	"Assert: a zero":                                   onlyPrinted,
+	"Assert: infinities":                               onlyPrinted,
+	"InitializeTable: a dimension of 0":                noGraph,
+	"InitializeTable: rank 0":                          noGraph,
+	"InitializeTableFromTextFile: a dimension of 0":    noGraph,
+	"InitializeTableFromTextFile: no UTF-8":            noGraph,
+	"InitializeTableFromTextFileV2: a dimension of 0":  noGraph,
+	"InitializeTableFromTextFileV2: no UTF-8":          noGraph,
+	"InitializeTableV2: a dimension of 0":              noGraph,
+	"InitializeTableV2: rank 0":                        noGraph,
+	"LinSpace: a dimension of 0":                       noGraph,
+	"LinSpace: the largest integer":                    beyondMemory,
+	"LookupTableImportV2: a dimension of 0":            noGraph,
+	"LookupTableImportV2: rank 0":                      noGraph,
+	"MutableDenseHashTableV2: a dimension of 0":        noGraph,
+	"PrintV2: a dimension of 0":                        noGraph,
+	"Range: a dimension of 0":                          noGraph,
+	"ResourceGatherNd: rank 0":                         noGraph,
+	"TensorListConcatV2: the largest integer":          beyondMemory,
+	"TensorListConcatV2: the smallest integer":         beyondMemory,
+	"TensorListFromTensor: rank 0":                     noGraph,
+	"TensorListGetItem: a dimension of 0":              noGraph,
+	"TensorListReserve: the largest integer":           beyondMemory,
+	"TensorListReserve: the smallest integer":          beyondMemory,
+	"TensorListResize: a dimension of 0":               noGraph,
+	"TensorListResize: the largest integer":            beyondMemory,
+	"TensorListResize: the smallest integer":           beyondMemory,
+	"TensorListScatter: the largest integer":           beyondMemory,
+	"TensorListScatter: the smallest integer":          beyondMemory,
+	"TensorListScatterV2: the largest integer":         beyondMemory,
+	"TensorListScatterV2: the smallest integer":        beyondMemory,
+	"TensorListStack: a dimension of 0":                noGraph,
+	"TensorListStack: the largest integer":             beyondMemory,
+	"TensorListStack: the smallest integer":            beyondMemory,
+}
