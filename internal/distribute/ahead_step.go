@@ -11,7 +11,7 @@ import (
 )
 
 // aheadStep is a localStepper on an accelerator: the next batches are copied to it while the present one is computed, and
-// nobody waits for a step of which nobody reads anything.
+// nobody waits for a step that nobody reads.
 type aheadStep struct {
 	*localStepper
 	queue  []copied // batches that were told, in their order

@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestBatchesToldAhead: whatever was told of the batches that come, each step is made on the one that it is given: of more than
+// TestBatchesToldAhead: whatever batches were prefetched, each step is made on its own: of more than
 // there is room for, of some that never come, of none. What was told and has not come goes with the stepper.
 func TestBatchesToldAhead(t *testing.T) {
 	steps := []struct {

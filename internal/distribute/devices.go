@@ -16,7 +16,7 @@ import (
 // localRanks are the environment variables by which launchers number the processes of a machine: torchrun, Slurm, Open MPI.
 var localRanks = []string{"LOCAL_RANK", "SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK"}
 
-// localRank is this process's number among those of its machine, each of which takes a GPU of its own; 0 where nobody tells.
+// localRank is this process's number on its machine, where each process takes a GPU of its own; 0 where it is unknown.
 func localRank() int {
 	for _, name := range localRanks {
 		if n, err := strconv.ParseUint(os.Getenv(name), 10, 16); err == nil {

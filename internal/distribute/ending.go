@@ -169,7 +169,7 @@ func (j *Job) leave(ctx context.Context) {
 // lingerTime is how long the leader of a job that has ended tells so those that come late.
 const lingerTime = 5 * time.Second
 
-// linger returns when all workers have left, or were told of the end, at last after a while.
+// linger returns when all workers have left, or know of the end, at last after a while.
 func (j *Job) linger(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, lingerTime)
 	defer cancel()

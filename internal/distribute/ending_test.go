@@ -49,7 +49,7 @@ func TestWhichEndCounts(t *testing.T) {
 	}
 }
 
-// TestEndThatIsTakenBack: a chief that begins anew takes back what an earlier run told of its end.
+// TestEndThatIsTakenBack: a chief that begins anew takes back what an earlier run reported of its end.
 func TestEndThatIsTakenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()

@@ -32,7 +32,7 @@ type place struct {
 	index   int
 	byIndex bool           // as in lower.Slices
 	ids     *tensor.Tensor // of dense rows that are not of the whole table: the same in all replicas
-	apart   [][]int        // the places of ids, in lists of which none has an id twice
+	apart   [][]int        // the places of ids, in lists without an id twice
 }
 
 // newLayout lays out a program's results. The lookups of a sparse gradient stay

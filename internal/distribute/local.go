@@ -113,7 +113,7 @@ func (s *localStepper) Step(ctx context.Context, in Step) (Outcome, error) {
 	return s.outcome(in), nil
 }
 
-// outcome is that of a training step of which the fetches were read.
+// outcome is that of a training step whose fetches were read.
 func (s *localStepper) outcome(in Step) Outcome {
 	return Outcome{GlobalStep: tensor.Values[int64](s.program.Value(s.step))[0] + 1, Applied: true, Stop: in.Stop}
 }

@@ -30,7 +30,7 @@ func idsOf(gather *graph.Node) graph.Output {
 	return ids
 }
 
-// findLookups returns the lookups of variables of which the program reads
+// findLookups returns the lookups of variables where the program reads
 // nothing else, for variables with a sparse gradient.
 func findLookups(p TrainProgram, fetches []graph.Output) []lookup {
 	sparse := map[string]bool{}

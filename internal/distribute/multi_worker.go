@@ -379,7 +379,7 @@ func (m *multiWorker) staying(ctx context.Context, left func(rank int) string) (
 	var out []cluster.Task
 	for rank, task := range m.job.workers {
 		if !slices.Contains(late, task) {
-			continue // it was started again, and told of the end
+			continue // it was started again, and knows of the end
 		}
 		_, ok, err := m.job.store.Get(ctx, left(rank))
 		if err != nil {

@@ -22,7 +22,7 @@ type replica struct {
 }
 
 // compileReplica compiles the gradient program of a replica on a device. Ready, if not nil,
-// is told of each dense result as soon as it is complete.
+// gets each dense result as soon as it is complete.
 func compileReplica(p TrainProgram, l *layout, dev device.Device, o replicaOptions) (*replica, error) {
 	r := &replica{layout: l, dev: dev, vars: o.variables, number: o.number}
 	spec := engine.Spec{Feeds: p.Feeds, Fetches: l.fetches}

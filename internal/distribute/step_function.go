@@ -89,7 +89,7 @@ func (f *stepFunction) load() error {
 	return f.replicas[0].run.Begin(f.values, &f.total)
 }
 
-// collect takes what the program of a replica told of its batch; value returns
+// collect takes what the program of a replica reported of its batch; value returns
 // a fetch. Replicas may collect at the same time.
 func (f *stepFunction) collect(replica int, value func(int) *tensor.Tensor) error {
 	c := f.replicas[replica]

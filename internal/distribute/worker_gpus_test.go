@@ -27,7 +27,7 @@ func by(rule optimizers.Rule) func(*graph.Builder) TrainProgram {
 	}
 }
 
-// sparse is embedding, of which no gradient is dense.
+// sparse is embedding without a dense gradient.
 func sparse(b *graph.Builder) TrainProgram { return embedding(b, 4) }
 
 // TestWorkersSumOnGPUs trains on workers with a GPU each as on workers without.

@@ -81,7 +81,7 @@ func dismiss(c net.Conn, why []byte) {
 	linger(c)
 }
 
-// prefixedConn is a connection of which some bytes were read already.
+// prefixedConn is a connection with some bytes that were read already.
 type prefixedConn struct {
 	net.Conn
 	prefix []byte

@@ -129,7 +129,7 @@ func (g *Group) AllGather(ctx context.Context, value []byte) ([][]byte, error) {
 	return out, nil
 }
 
-// gather fills all, of which this worker has its block, along the ring.
+// gather fills all along the ring; this worker begins with its own block.
 func (g *Group) gather(all []byte, bounds []int) error {
 	if g.size == 1 {
 		return nil

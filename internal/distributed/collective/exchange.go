@@ -59,7 +59,7 @@ func (g *Group) receiveFromAll(s *schedule, p *pass) error {
 	return nil
 }
 
-// addRank adds the pack of rank r to the sum, of which that of rank 0 is the start.
+// addRank adds the pack of rank r to the sum, which starts as the pack of rank 0.
 func (g *Group) addRank(s *schedule, p *pass, r int, sum []byte) error {
 	if r == g.rank {
 		for _, part := range g.buffers.parts {

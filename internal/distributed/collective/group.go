@@ -243,7 +243,7 @@ func (g *Group) serve(ctx context.Context) error {
 	select {
 	case <-g.done:
 	case <-ctx.Done():
-		return nil // whoever reads notices; a peer that left in good order is missed by the next call only
+		return nil // the reader notices; a peer that left in good order is missed by the next call only
 	}
 	err := g.Err().(*GroupError).Err
 	switch {

@@ -66,7 +66,7 @@ func (p *pass) ring(bounds []int, rank int) {
 	number(p.receives)
 }
 
-// gather makes rank's stages of a ring all-gather over blocks, of which each
+// gather makes rank's stages of a ring all-gather over blocks; each
 // rank has its own.
 func (p *pass) gather(bounds []int, rank int) {
 	n := len(bounds) - 1

@@ -33,11 +33,11 @@
 //  1. A rank that was in the latest generation g, as this process, and says
 //     that it was in an older one, did not get the answer: it gets g again,
 //     unless someone already waits for the one after g.
-//  2. Anyone else waits in the open round, of which there is one.
+//  2. Anyone else waits in the only open round.
 //  3. The round completes when all ranks wait in it at the same time. Its number
 //     is one more than g and than every number that somebody in it was in.
 //
-// Whoever finds the group of g broken closes it, which breaks it for the others,
+// The first that finds the group of g broken closes it, which breaks it for the others,
 // and asks for the one after g; a restarted worker asks with 0 and waits. One
 // that dies while it waits is no longer there, so its round waits for the next
 // process of that rank, or ends for each waiting rank at its own deadline with

@@ -84,7 +84,7 @@ func (v view) Missing(_ context.Context, name string) ([]int, error) {
 	return l.open.missing(), nil
 }
 
-// maxGeneration keeps a stranger from using up the numbers.
+// maxGeneration keeps an untrusted peer from using up the numbers.
 const maxGeneration = 1 << 48
 
 // lineOf returns the line of a name, a new one if there is none.

@@ -40,7 +40,7 @@ type Regrouper interface {
 type Pulse interface {
 	// Beat tells that the task is there and returns the reason for which the job
 	// was asked to stop, "" if it was not. It returns after b.Hold, or at once when
-	// there is a stop of which the caller does not know.
+	// there is a stop that the caller does not know.
 	Beat(ctx context.Context, b Beat) (stop string, err error)
 }
 
@@ -89,7 +89,7 @@ type Member struct {
 type Beat struct {
 	Rank      int
 	Done      bool          // the task leaves, having finished
-	KnowsStop bool          // the caller was told of the stop
+	KnowsStop bool          // the caller knows of the stop
 	Hold      time.Duration // the leader may keep the request for so long
 	StepSecs  float64       // that a step takes the task; 0: it does not tell
 }

@@ -162,7 +162,7 @@ func (b *Store) checkKey(key string) error {
 	return nil
 }
 
-// clip shortens a name that a stranger chose, for error texts.
+// clip shortens an untrusted name, for error texts.
 func clip(name string) string {
 	if len(name) > 80 {
 		return name[:80] + "..."

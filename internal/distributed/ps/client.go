@@ -252,7 +252,7 @@ func (c *Client) retry(ctx context.Context, server int, method string, attempt f
 }
 
 // retry attempts again, with growing pauses, while a connection breaks and ctx
-// lasts. Note is told of each failure but the last.
+// lasts. Note is called for each failure but the last.
 func retry(ctx context.Context, attempt func() error, note func(error)) error {
 	for pause := 20 * time.Millisecond; ; pause = min(2*pause, time.Second) {
 		err := attempt()

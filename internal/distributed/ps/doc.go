@@ -68,8 +68,8 @@
 //
 // The variables of a TrainOp's step function are whole and on server 0, which
 // runs it as it counts the step: with each push's tally or, where Sync is set,
-// with the sum of those that make the step. They change together, and whoever
-// pulls them gets all as of one moment. A tally whose stamp is not that of the
+// with the sum of those that make the step. They change together: a pull
+// gets all as of one moment. A tally whose stamp is not that of the
 // variables is dropped and counted as stale. A function that fails changes
 // nothing; its error ends the training.
 //

@@ -46,7 +46,7 @@ func checkSame(t *testing.T, c *Client, j *job) {
 	compare(t, read(t, s), one.all(), 1e-5)
 }
 
-// TestSyncSameAsOneProcess lets three workers of which two suffice, then all,
+// TestSyncSameAsOneProcess lets three workers, where two suffice, then all,
 // make steps together.
 func TestSyncSameAsOneProcess(t *testing.T) {
 	for _, kind := range []string{"", "clip_norm", "clip_value", "global_clip_norm"} {

@@ -75,7 +75,7 @@ func NewServer(c ServerConfig) *Server {
 // Done is closed when the chief has said that training is over: the process may end.
 func (s *Server) Done() <-chan struct{} { return s.finished }
 
-// Outcome is what the chief told of the end; valid after Done.
+// Outcome is what the chief reported of the end; valid after Done.
 func (s *Server) Outcome() Outcome {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -53,7 +53,7 @@ func TestExtend(t *testing.T) {
 	}
 }
 
-// TestPlanOfManySettings: a stranger's plan does not make every status long.
+// TestPlanOfManySettings: an untrusted plan does not make every status long.
 func TestPlanOfManySettings(t *testing.T) {
 	p := newJob(t, "adam", nil).plan(t, Config{Servers: 1, Settings: settings.Settings{"x": strings.Repeat("y", 1<<20)}})
 	text, err := json.Marshal(p)

@@ -145,7 +145,7 @@ func TestFailingApply(t *testing.T) {
 	}
 }
 
-// TestStepVariablesChangeTogether: whoever pulls while others push gets all values of one moment.
+// TestStepVariablesChangeTogether: a pull while others push gets all values of one moment.
 func TestStepVariablesChangeTogether(t *testing.T) {
 	_, p, c := newLayered(t, 3, nil)
 	var pushing sync.WaitGroup

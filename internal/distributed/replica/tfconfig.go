@@ -40,7 +40,7 @@ func TFConfig(cluster map[string][]string, t Task) string {
 }
 
 // SparseTFConfig returns TF_CONFIG of a task in TFJob's dynamic-worker form: a
-// worker is told of itself and of all parameter servers (null where there are
+// worker knows itself and all parameter servers (null where there are
 // none), a parameter server of itself, and every other task of nobody.
 func SparseTFConfig(cluster map[string][]string, t Task) string {
 	c := sparseJSON{Task: taskJSON{t.Type, t.Index}}
