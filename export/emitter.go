@@ -8,11 +8,6 @@ import (
 // emitter adds nodes to a graph.
 type emitter struct{ *graph.Builder }
 
-// typed is a type of unknown rank: what only TensorFlow needs to know, it infers.
-func typed(d tensor.DType) graph.Type {
-	return graph.Type{DType: d, Shape: graph.Shape{UnknownRank: true}}
-}
-
 // vector is a type of rank 1 and unknown length.
 func vector(d tensor.DType) graph.Type { return ofRank(d, graph.Unknown) }
 

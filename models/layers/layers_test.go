@@ -33,7 +33,7 @@ func TestVariableNamesAndShapes(t *testing.T) {
 		x = layers.AvgPool2D(b, x, layers.Square(2, 1, ops.Same))
 		x = layers.LayerNorm(b, layers.Flatten(b, x), layers.Norm{})
 		x = layers.Dense(b, x, 5, layers.Weights{Activation: ops.Relu})
-		x = layers.Dense(b, x, 5, layers.Weights{Name: "logits", NoBias: true})
+		layers.Dense(b, x, 5, layers.Weights{Name: "logits", NoBias: true})
 		e := layers.Embedding(b, b.Input("ids", tensor.Int64, 2, 3), 10, 4, layers.Weights{})
 		if !slices.Equal(e.Shape(), []int{2, 3, 4}) {
 			t.Errorf("embedding: %v", e.Shape())

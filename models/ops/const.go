@@ -33,7 +33,7 @@ func Constant(c models.Context, t *tensor.Tensor) *G.Node {
 
 // Scalar adds a scalar constant of the given type, converted from v.
 func Scalar(c models.Context, d tensor.DType, v float64) *G.Node {
-	t := tensor.New(d)
+	var t *tensor.Tensor
 	switch d {
 	case tensor.Float32:
 		t = tensor.Scalar(float32(v))

@@ -59,7 +59,6 @@ func (n *Node) dialOptions(p *peer) []grpc.DialOption {
 		grpc.WithInitialConnWindowSize(grpcWindow),
 		grpc.WithWriteBufferSize(bufferSize),
 		grpc.WithReadBufferSize(0), // connections have their own
-		grpc.WithSharedWriteBuffer(true),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: pingAfter, Timeout: n.config.pingTimeout(), PermitWithoutStream: true}),
 		grpc.WithConnectParams(grpc.ConnectParams{
 			Backoff:           backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 2 * time.Second},
@@ -83,7 +82,6 @@ func (n *Node) serverOptions() []grpc.ServerOption {
 		grpc.InitialConnWindowSize(grpcWindow),
 		grpc.WriteBufferSize(bufferSize),
 		grpc.ReadBufferSize(0),
-		grpc.SharedWriteBuffer(true),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: pingAfter, Timeout: n.config.pingTimeout()}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: pingAfter / 2, PermitWithoutStream: true}),
 	}

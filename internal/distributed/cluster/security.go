@@ -208,7 +208,7 @@ func (s *security) Info() credentials.ProtocolInfo {
 	if s.files != nil {
 		kind = "tls"
 	}
-	return credentials.ProtocolInfo{SecurityProtocol: kind, ServerName: s.settings.ServerName}
+	return credentials.ProtocolInfo{SecurityProtocol: kind, ServerName: s.settings.ServerName} //nolint:staticcheck // deprecated for callers; gRPC reads it
 }
 
 // Clone returns the same credentials: nothing in them changes.

@@ -167,11 +167,11 @@ func (c *summed) alert() {
 // unread would reset it, and the peer might not see what it was told.
 func linger(c net.Conn) {
 	c.SetReadDeadline(time.Now().Add(alertTime))
-	io.CopyN(io.Discard, c, 64<<10)
+	_, _ = io.CopyN(io.Discard, c, 64<<10)
 }
 
 func closeWrite(c net.Conn) {
 	if h, ok := c.(interface{ CloseWrite() error }); ok {
-		h.CloseWrite()
+		_ = h.CloseWrite() // the connection ends
 	}
 }

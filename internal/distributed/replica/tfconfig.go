@@ -36,14 +36,14 @@ func TFConfig(cluster map[string][]string, t Task) string {
 	if total <= 1 {
 		return ""
 	}
-	return text(denseJSON{cluster, taskJSON{t.Type, t.Index}, "cloud"})
+	return text(denseJSON{cluster, taskJSON(t), "cloud"})
 }
 
 // SparseTFConfig returns TF_CONFIG of a task in TFJob's dynamic-worker form: a
 // worker knows itself and all parameter servers (null where there are
 // none), a parameter server of itself, and every other task of nobody.
 func SparseTFConfig(cluster map[string][]string, t Task) string {
-	c := sparseJSON{Task: taskJSON{t.Type, t.Index}}
+	c := sparseJSON{Task: taskJSON(t)}
 	c.Cluster.Worker, c.Cluster.PS = map[string]string{}, []string{}
 	switch t.Type {
 	case PS:

@@ -76,16 +76,6 @@ func reduced(in []int, axes *tensor.Tensor, keep bool) (span, error) {
 	return r, nil
 }
 
-// place returns the output element of input element i.
-func (r span) place(i int) int {
-	o := 0
-	for k := len(r.in) - 1; k >= 0; k-- {
-		o += i % r.in[k] * r.steps[k]
-		i /= r.in[k]
-	}
-	return o
-}
-
 // walk calls f for every input element with the output element that it goes to,
 // in the order of the input.
 func (r span) walk(f func(i, o int)) {

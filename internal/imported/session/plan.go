@@ -10,7 +10,6 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/imported/eager"
-	"github.com/goestimator/goestimator/internal/imported/session/infer"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -325,12 +324,4 @@ func (r *run) results(v *variant) ([]*tensor.Tensor, error) {
 		out[i] = t
 	}
 	return out, nil
-}
-
-// shapeOf returns what is known of a value.
-func shapeOf(v eager.Value) infer.Value {
-	if v.T == nil {
-		return infer.Value{}
-	}
-	return infer.Shaped(v.T.Shape...)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// LackingError lists the ops of a model that goestimator does not have.
+// UnsupportedError lists the ops of a model that goestimator does not have.
 type UnsupportedError struct {
 	Ops map[string][]string // op -> nodes
 	Why error               // what the engine says of one of them, or nil

@@ -281,14 +281,6 @@ func (v *variant) fit(a, b infer.Value) (graph.Shape, bool) {
 	return s, true
 }
 
-// rows returns the batch that programs of the variant are run with.
-func (v *variant) rows(r *run) int {
-	if v.concrete {
-		return 1
-	}
-	return r.batch
-}
-
 func (v *variant) runStages(ctx context.Context, r *run) error {
 	for _, s := range v.stages {
 		if err := ctx.Err(); err != nil {

@@ -42,7 +42,6 @@ type aheads struct {
 	mu     sync.Mutex
 	stream device.Stream
 	free   []*feedSet
-	made   int
 	closed bool
 }
 

@@ -116,10 +116,11 @@ func (w *window2) counts(xs, ys []int) nd {
 func normCases() []*opCase {
 	var all []*opCase
 	for _, s := range []string{"B,3,2,5", "2B,5"} {
-		x, p := feedOf(s), positive("5")
+		p := positive("5")
 		outs := []graph.Type{fl(s), fl("5"), fl("5"), fl("5"), fl("5"), fl("")}
 		for _, training := range []bool{false, true} {
-			if x = feedOf(s); !training {
+			x := feedOf(s)
+			if !training {
 				x = kinkedOf(s)
 			}
 			for _, factor := range []float32{1, 0.25} {

@@ -163,7 +163,9 @@ func (t *transfers) mirror(s *step) {
 		case in.op.reads == nil:
 		case v.home == inVariable:
 			x := t.l.host.shadow(in.op.reads)
-			t.current[x] = t.current[x]
+			if _, known := t.current[x]; !known {
+				t.current[x] = false
+			}
 		default:
 			t.l.host.mirrored[v] = true
 		}

@@ -68,7 +68,7 @@ func copyRun[T Float](dst, src []T) {
 		return
 	}
 	src = src[:len(dst)]
-	for i, v := range src {
+	for i, v := range src { //nolint:staticcheck // a call of copy costs more
 		dst[i] = v
 	}
 }

@@ -175,7 +175,7 @@ func (p *Proxy) forward(from net.Conn) {
 	var both sync.WaitGroup
 	for way, ends := range [][2]net.Conn{ToTarget: {from, to}, FromTarget: {to, from}} {
 		both.Go(func() {
-			io.Copy(ends[1], &disturbed{ends[0], p, Way(way)})
+			_, _ = io.Copy(ends[1], &disturbed{ends[0], p, Way(way)})
 			from.Close() // one direction's end ends both: tasks do not half-close
 			to.Close()
 		})

@@ -5,7 +5,7 @@ import "github.com/goestimator/goestimator/internal/runtime/cuda/driver"
 // Random is where a stream of random numbers is on the GPU: the key, and the counter's low and high half, uint64 each.
 type Random struct{ Key, Counter driver.Ptr }
 
-// Uniform, Normal and TruncatedNormal fill n float32 of dst with the host's streams of the same names.
+// Uniform fills n float32 of dst with the host's stream of the same name, as Normal and TruncatedNormal do with theirs.
 func Uniform(dst driver.Ptr, rng Random, n int) Call { return fill("random_uniform", dst, rng, n) }
 
 // Normal draws standard normals.

@@ -142,7 +142,7 @@ func (s *stream) Capture(record func() error) (driver.Graph, error) {
 	captured := new(uintptr)
 	err := errors.Join(recorded, c.do("cuStreamEndCapture", c.endCapture, s.handle, uintptr(unsafe.Pointer(captured))))
 	if *captured != 0 {
-		defer c.do("cuGraphDestroy", c.graphDestroy, *captured)
+		defer func() { _ = c.do("cuGraphDestroy", c.graphDestroy, *captured) }()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("capture: %w", err)
