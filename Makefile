@@ -69,8 +69,9 @@ $(VENV)/bench-ready: bench/requirements.txt interop/requirements.txt
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r bench/requirements.txt
 	touch $@
 
-generate: ## docs/config.md, the map of packages, the assembly kernels, the code of the cluster's messages
+generate: ## docs/config.md, docs/ops.md, the map of packages, the assembly kernels, the code of the cluster's messages
 	$(GO) generate ./scripts/house ./internal/config ./internal/runtime/kernels ./internal/distributed/wire
+	$(GO) test ./internal/testkit/opsmatrix -update
 
 gpu-build: ## what a machine with a GPU needs, in build/gpu and build/gpu.tar.gz
 	GO="$(GO)" ./scripts/gpu-build
