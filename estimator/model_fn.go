@@ -2,9 +2,6 @@ package estimator
 
 import (
 	"context"
-	"fmt"
-	"sort"
-	"strings"
 
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/models"
@@ -144,40 +141,4 @@ func (p Params) Float(name string, def float64) (float64, bool) {
 		return float64(v), true
 	}
 	return def, false
-}
-
-// Registry holds model_fns by name.
-type Registry struct{ fns map[string]ModelFn }
-
-// Register adds a model_fn. A taken name is an error.
-func (r *Registry) Register(name string, fn ModelFn) error {
-	if name == "" || fn == nil {
-		return fmt.Errorf("register model %q: expected a name and a model_fn", name)
-	}
-	if _, ok := r.fns[name]; ok {
-		return fmt.Errorf("model %q is registered already: choose another name", name)
-	}
-	if r.fns == nil {
-		r.fns = map[string]ModelFn{}
-	}
-	r.fns[name] = fn
-	return nil
-}
-
-// Lookup returns the model_fn of that name; the error of an unknown one lists what there is.
-func (r *Registry) Lookup(name string) (ModelFn, error) {
-	if fn, ok := r.fns[name]; ok {
-		return fn, nil
-	}
-	return nil, fmt.Errorf("unknown model %q: expected one of %s", name, strings.Join(r.Names(), ", "))
-}
-
-// Names returns the registered names, sorted.
-func (r *Registry) Names() []string {
-	names := make([]string, 0, len(r.fns))
-	for n := range r.fns {
-		names = append(names, n)
-	}
-	sort.Strings(names)
-	return names
 }

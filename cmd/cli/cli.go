@@ -11,6 +11,7 @@ import (
 
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/internal/distribute"
+	"github.com/goestimator/goestimator/internal/platform/registry"
 	"github.com/goestimator/goestimator/internal/runtime/gpus"
 	"github.com/spf13/cobra"
 )
@@ -18,9 +19,9 @@ import (
 // app is one invocation of the command line.
 type app struct {
 	name   string // of the binary
-	models estimator.Registry
+	models *registry.Registry[estimator.ModelFn]
 	gpus   gpus.Source
-	inputs map[string]estimator.InputFn
+	inputs *registry.Registry[estimator.InputFn]
 	stdout io.Writer
 	stderr *console
 	log    *slog.Logger
@@ -34,18 +35,22 @@ type Option func(*app) error
 
 // WithModel makes a model_fn available as model.name in config files.
 func WithModel(name string, fn estimator.ModelFn) Option {
-	return func(a *app) error { return a.models.Register(name, fn) }
+	return func(a *app) error {
+		if fn == nil {
+			return fmt.Errorf("register model %q: expected a model_fn", name)
+		}
+		return a.models.Register(name, fn)
+	}
 }
 
 // WithInput makes an input_fn available as input.format in config files. The section that
 // names it is in the Spec of its context: its params and all other keys.
 func WithInput(format string, fn estimator.InputFn) Option {
 	return func(a *app) error {
-		if _, ok := a.inputs[format]; ok || format == "" || fn == nil {
-			return fmt.Errorf("input %q: expected an input_fn under a name that is not taken", format)
+		if fn == nil {
+			return fmt.Errorf("register input %q: expected an input_fn", format)
 		}
-		a.inputs[format] = fn
-		return nil
+		return a.inputs.Register(format, fn)
 	}
 }
 
@@ -61,7 +66,8 @@ func Main(opts ...Option) {
 
 // Run runs a command line and returns the exit code.
 func Run(ctx context.Context, args []string, stdout, stderr io.Writer, opts ...Option) (code int) {
-	a := &app{name: "goestimator", gpus: gpus.CUDA(), inputs: map[string]estimator.InputFn{}, stdout: stdout, stderr: &console{out: stderr}}
+	a := &app{name: "goestimator", gpus: gpus.CUDA(), models: registry.New[estimator.ModelFn]("model", nil),
+		inputs: registry.New[estimator.InputFn]("input", nil), stdout: stdout, stderr: &console{out: stderr}}
 	a.logs.color = colorful(stderr)
 	defer func() {
 		if p := recover(); p != nil {

@@ -8,10 +8,7 @@ import (
 
 // formats are what input.format may be.
 func (a *app) formats() []string {
-	names := inputs.Formats()
-	for name := range a.inputs {
-		names = append(names, name)
-	}
+	names := append(inputs.Formats(), a.inputs.Names()...)
 	slices.Sort(names)
 	return names
 }

@@ -107,9 +107,9 @@ func (j *job) input(in inputs.Spec, section string) (estimator.InputFn, error) {
 
 func (j *job) inputRepeated(in inputs.Spec, section string, epochs int) (estimator.InputFn, error) {
 	in.Epochs = epochs
-	fn, registered := j.app.inputs[in.Format]
+	fn, notRegistered := j.app.inputs.Lookup(in.Format)
 	switch known := j.app.formats(); {
-	case registered:
+	case notRegistered == nil:
 	case in.Format == "":
 		return nil, usage(fmt.Errorf("%s.input.format is not set: expected one of %s", section, strings.Join(known, ", ")))
 	case !slices.Contains(known, in.Format):
@@ -117,7 +117,7 @@ func (j *job) inputRepeated(in inputs.Spec, section string, epochs int) (estimat
 	}
 	return estimator.InputFunc(func(ctx context.Context, ic inputs.Context) (inputs.Dataset, error) {
 		ic.GlobalBatch = in.BatchSize
-		if registered {
+		if notRegistered == nil {
 			ic.Spec = &in
 			return fn.Input(ctx, ic)
 		}
@@ -128,7 +128,7 @@ func (j *job) inputRepeated(in inputs.Spec, section string, epochs int) (estimat
 // trainInput is the input_fn of training: train.epochs, where set, says how often the data is passed over.
 func (j *job) trainInput(in inputs.Spec) (estimator.InputFn, error) {
 	in = j.cfg.Resolve(in)
-	if j.cfg.Train.Epochs > 0 && j.app.inputs[in.Format] != nil {
+	if j.cfg.Train.Epochs > 0 && j.app.inputs.Has(in.Format) {
 		return nil, usage(fmt.Errorf("train.epochs: the input_fn %s repeats its data itself: use train.max_steps", in.Format))
 	}
 	return j.inputRepeated(in, "train", j.cfg.Train.Epochs)

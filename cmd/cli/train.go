@@ -159,7 +159,7 @@ func (j *job) trainAlone(ctx context.Context, in estimator.InputFn, hs []hooks.H
 // warnEndless tells of a training that nothing but a signal will end.
 func (j *job) warnEndless() {
 	in := j.cfg.Train.Input
-	if !j.cfg.Train.Endless() || j.app.inputs[in.Format] != nil || !j.est.Config().IsChief() {
+	if !j.cfg.Train.Endless() || j.app.inputs.Has(in.Format) || !j.est.Config().IsChief() {
 		return
 	}
 	why := "repeat: true"

@@ -1,20 +1,16 @@
 package canned
 
 import (
-	"fmt"
-	"maps"
-	"slices"
-	"strings"
-
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/inputs/feature"
+	"github.com/goestimator/goestimator/internal/platform/registry"
 )
 
 // maker makes a model of its parameters.
 type maker func(r *paramReader) (estimator.ModelFn, error)
 
-// registry holds the models by the names that config files know them by.
-var registry = map[string]maker{
+// makers holds the models by the names that config files know them by.
+var makers = registry.New("model", map[string]maker{
 	"linear_classifier":              linearOf(classes),
 	"linear_regressor":               linearOf(numbers),
 	"linear_estimator":               linearOf(anyHead),
@@ -33,10 +29,10 @@ var registry = map[string]maker{
 	"rnn_classifier":                 rnnOf(classes),
 	"rnn_estimator":                  rnnOf(anyHead),
 	"kmeans":                         kmeansNamed,
-}
+})
 
 // Names returns the names that Named knows, sorted.
-func Names() []string { return slices.Sorted(maps.Keys(registry)) }
+func Names() []string { return makers.Names() }
 
 // Named makes the model that a config file names. Parameters have the names of
 // tf.estimator's arguments; feature_columns, linear_feature_columns and
@@ -48,9 +44,9 @@ func Names() []string { return slices.Sorted(maps.Keys(registry)) }
 //
 // All errors are reported together; each names its parameter.
 func Named(name string, p estimator.Params, set *feature.Set) (estimator.ModelFn, error) {
-	mk, ok := registry[name]
-	if !ok {
-		return nil, fmt.Errorf("unknown model %q: expected one of %s", name, strings.Join(Names(), ", "))
+	mk, err := makers.Lookup(name)
+	if err != nil {
+		return nil, err
 	}
 	return mk(&paramReader{params: p, set: set})
 }

@@ -1,15 +1,15 @@
 package metrics
 
 import (
-	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
+
+	"github.com/goestimator/goestimator/internal/platform/registry"
 )
 
 // ErrUnknown is wrapped by New's error for a name that is not registered.
-var ErrUnknown = errors.New("unknown metric")
+var ErrUnknown = registry.ErrUnknown
 
 // A Param sets one parameter of a metric made by New.
 type Param struct {
@@ -62,7 +62,7 @@ type maker struct {
 	make     func(settings) (Accumulator, error)
 }
 
-var makers = map[string]maker{
+var makers = registry.New("metric", map[string]maker{
 	"accuracy":                        plain(func() Accumulator { return NewAccuracy() }),
 	"accuracy_baseline":               plain(func() Accumulator { return NewAccuracyBaseline() }),
 	"mean":                            plain(func() Accumulator { return NewMean() }),
@@ -96,18 +96,18 @@ var makers = map[string]maker{
 	"top_k":                           {takes: []string{"k"}, required: true, make: makeTopK},
 	"confusion_matrix":                {takes: []string{"classes"}, required: true, make: makeConfusionMatrix},
 	"mean_iou":                        {takes: []string{"classes"}, required: true, make: makeMeanIoU},
-}
+})
 
 // Names returns the names that New knows, sorted.
-func Names() []string { return slices.Sorted(maps.Keys(makers)) }
+func Names() []string { return makers.Names() }
 
 // New returns an empty accumulator of the kind that name registers. It fails
 // with ErrUnknown for another name, and with ErrParameter for a parameter that is
 // missing, out of range, or not one of that kind.
 func New(name string, params ...Param) (Accumulator, error) {
-	m, ok := makers[name]
-	if !ok {
-		return nil, fmt.Errorf("%w %q: expected one of %s", ErrUnknown, name, strings.Join(Names(), ", "))
+	m, err := makers.Lookup(name)
+	if err != nil {
+		return nil, err
 	}
 	var s settings
 	given := make([]string, 0, len(params))

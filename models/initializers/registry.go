@@ -1,11 +1,7 @@
 package initializers
 
 import (
-	"fmt"
-	"maps"
-	"slices"
-	"strings"
-
+	"github.com/goestimator/goestimator/internal/platform/registry"
 	"github.com/goestimator/goestimator/models/internal/params"
 	"github.com/goestimator/goestimator/tensor"
 )
@@ -15,8 +11,8 @@ type Initializer interface {
 	Init(t *tensor.Tensor, key uint64) error
 }
 
-// registry makes initializers of their parameters. Defaults are TensorFlow's.
-var registry = map[string]func(p *params.Reader) Initializer{
+// makers make initializers of their parameters. Defaults are TensorFlow's.
+var makers = registry.New("initializer", map[string]func(p *params.Reader) Initializer{
 	"zeros":    func(*params.Reader) Initializer { return Zeros() },
 	"ones":     func(*params.Reader) Initializer { return Ones() },
 	"constant": func(p *params.Reader) Initializer { return Constant{p.Float("value", 0)} },
@@ -44,17 +40,17 @@ var registry = map[string]func(p *params.Reader) Initializer{
 	},
 	"orthogonal": func(p *params.Reader) Initializer { return Orthogonal{p.Float("gain", 1)} },
 	"identity":   func(p *params.Reader) Initializer { return Identity{p.Float("gain", 1)} },
-}
+})
 
 // Names returns the names that New knows, sorted.
-func Names() []string { return slices.Sorted(maps.Keys(registry)) }
+func Names() []string { return makers.Names() }
 
 // New returns the initializer of TensorFlow's name with the given parameters
 // (nil: the defaults). Unknown names and parameters are errors that list the known ones.
 func New(name string, parameters map[string]any) (Initializer, error) {
-	make := registry[name]
-	if make == nil {
-		return nil, fmt.Errorf("unknown initializer %q: expected one of %s", name, strings.Join(Names(), ", "))
+	make, err := makers.Lookup(name)
+	if err != nil {
+		return nil, err
 	}
 	p := params.Read("initializer "+name, parameters)
 	i := make(p)

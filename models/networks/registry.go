@@ -1,13 +1,9 @@
 package networks
 
 import (
-	"errors"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
-	"sync"
 
+	"github.com/goestimator/goestimator/internal/platform/registry"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/internal/params"
 	G "gorgonia.org/gorgonia"
@@ -22,41 +18,28 @@ type Constructor func(p *Params) Network
 
 var (
 	// ErrUnknown is returned for a name that no network has.
-	ErrUnknown = errors.New("unknown network")
+	ErrUnknown = registry.ErrUnknown
 	// ErrDuplicate is returned where a name is registered twice.
-	ErrDuplicate = errors.New("network registered twice")
+	ErrDuplicate = registry.ErrDuplicate
 )
 
-var (
-	mu       sync.RWMutex
-	registry = map[string]Constructor{"linear": linear, "mlp": mlp, "cnn": cnn, "resnet20": resnet20}
-)
+var constructors = registry.New("network", map[string]Constructor{"linear": linear, "mlp": mlp, "cnn": cnn, "resnet20": resnet20})
 
 // Register adds a network under a new name.
 func Register(name string, f Constructor) error {
-	mu.Lock()
-	defer mu.Unlock()
-	if name == "" || f == nil {
-		return fmt.Errorf("register network %q: expected a name and a constructor", name)
+	if f == nil {
+		return fmt.Errorf("register network %q: expected a constructor", name)
 	}
-	if registry[name] != nil {
-		return fmt.Errorf("%w: %q", ErrDuplicate, name)
-	}
-	registry[name] = f
-	return nil
+	return constructors.Register(name, f)
 }
 
 // Names returns the registered names, sorted.
-func Names() []string {
-	mu.RLock()
-	defer mu.RUnlock()
-	return slices.Sorted(maps.Keys(registry))
-}
+func Names() []string { return constructors.Names() }
 
 // Keys returns the parameters that the named network takes, sorted; a canned
 // model leaves them to the network and takes the others itself.
 func Keys(name string) ([]string, error) {
-	f, err := lookup(name)
+	f, err := constructors.Lookup(name)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +51,7 @@ func Keys(name string) ([]string, error) {
 // New returns the named network with the given parameters, whose values may be
 // what YAML, JSON or a command line makes of numbers, strings and lists.
 func New(name string, parameters map[string]any) (Network, error) {
-	f, err := lookup(name)
+	f, err := constructors.Lookup(name)
 	if err != nil {
 		return nil, err
 	}
@@ -78,14 +61,4 @@ func New(name string, parameters map[string]any) (Network, error) {
 		return nil, err
 	}
 	return n, nil
-}
-
-func lookup(name string) (Constructor, error) {
-	mu.RLock()
-	f := registry[name]
-	mu.RUnlock()
-	if f == nil {
-		return nil, fmt.Errorf("%w %q: expected one of %s", ErrUnknown, name, strings.Join(Names(), ", "))
-	}
-	return f, nil
 }

@@ -3,15 +3,14 @@ package optimizers
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
-	"strings"
 
+	"github.com/goestimator/goestimator/internal/platform/registry"
 	"github.com/goestimator/goestimator/models/internal/params"
 )
 
 // schedules makes a schedule of its parameters.
-var schedules = map[string]func(p *params.Reader) Schedule{
+var schedules = registry.New("schedule", map[string]func(p *params.Reader) Schedule{
 	"constant":           func(p *params.Reader) Schedule { return Constant(initial(p)) },
 	"exponential":        func(p *params.Reader) Schedule { return Exponential{readDecay(p)} },
 	"inverse_time":       func(p *params.Reader) Schedule { return InverseTime{readDecay(p)} },
@@ -33,7 +32,7 @@ var schedules = map[string]func(p *params.Reader) Schedule{
 	"noam": func(p *params.Reader) Schedule {
 		return Noam{Initial: p.Float("initial", 1), Model: positive(p, "model_size"), Warmup: positive(p, "decay_steps")}
 	},
-}
+})
 
 // NewSchedule returns a learning rate given as in a config file: a number, or a
 // map with the name of the schedule (key schedule; constant where absent), its
@@ -45,10 +44,9 @@ func NewSchedule(spec any) (Schedule, error) {
 	}
 	p := params.Read("learning_rate", m)
 	name := p.String("schedule", "constant")
-	read := schedules[name]
-	if read == nil {
-		return nil, fmt.Errorf("learning_rate: unknown schedule %q: expected one of %s", name,
-			strings.Join(slices.Sorted(maps.Keys(schedules)), ", "))
+	read, err := schedules.Lookup(name)
+	if err != nil {
+		return nil, fmt.Errorf("learning_rate: %w", err)
 	}
 	s := read(p)
 	warmup := int64(p.Int("warmup_steps", 0, 0))

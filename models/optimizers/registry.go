@@ -2,12 +2,10 @@ package optimizers
 
 import (
 	"fmt"
-	"github.com/goestimator/goestimator/internal/training/rule"
-	"maps"
 	"regexp"
-	"slices"
-	"strings"
 
+	"github.com/goestimator/goestimator/internal/platform/registry"
+	"github.com/goestimator/goestimator/internal/training/rule"
 	"github.com/goestimator/goestimator/models/internal/params"
 )
 
@@ -18,9 +16,9 @@ type registered struct {
 	weightDecay float64
 }
 
-// registry holds the rules. Defaults are TensorFlow's; where its V1 optimizers
+// rules holds the rules. Defaults are TensorFlow's; where its V1 optimizers
 // have no default learning rate, they are those of their Keras kin.
-var registry = map[string]registered{
+var rules = registry.New("optimizer", map[string]registered{
 	"sgd": {rate: 0.01, rule: func(*params.Reader) Rule { return rule.SGD{} }},
 	"momentum": {rate: 0.01, rule: func(p *params.Reader) Rule {
 		return rule.Momentum{Momentum: p.Float("momentum", 0.9), Nesterov: p.Bool("nesterov", false)}
@@ -42,10 +40,10 @@ var registry = map[string]registered{
 	}},
 	"keras_rmsprop": {rate: 0.001, rule: func(p *params.Reader) Rule { return rule.KerasRMSProp(readRMSProp(p, 1e-7)) }},
 	"keras_ftrl":    {rate: 0.001, rule: func(p *params.Reader) Rule { return rule.KerasFtrl{Ftrl: readFtrl(p)} }},
-}
+})
 
 // Names returns the names of the rules, sorted.
-func Names() []string { return slices.Sorted(maps.Keys(registry)) }
+func Names() []string { return rules.Names() }
 
 // New returns the optimizer of the named rule. Parameters are the keys of the
 // optimizer section of a config file: learning_rate (a number, or a map, see
@@ -54,9 +52,9 @@ func Names() []string { return slices.Sorted(maps.Keys(registry)) }
 // slot_names and loss_scale (none, dynamic or a number). What is left out takes its default. Unknown names and
 // parameters are errors that list the known ones.
 func New(name string, parameters map[string]any) (*Optimizer, error) {
-	r, ok := registry[name]
-	if !ok {
-		return nil, fmt.Errorf("unknown optimizer %q: expected one of %s", name, strings.Join(Names(), ", "))
+	r, err := rules.Lookup(name)
+	if err != nil {
+		return nil, err
 	}
 	return r.optimizer(name, parameters)
 }

@@ -1,14 +1,13 @@
 package optimizers
 
 import (
-	"maps"
 	"slices"
 	"strings"
 	"testing"
 )
 
 func TestScheduleNames(t *testing.T) {
-	if got, want := slices.Sorted(slices.Values(scheduleNames)), slices.Sorted(maps.Keys(schedules)); !slices.Equal(got, want) {
+	if got, want := slices.Sorted(slices.Values(scheduleNames)), schedules.Names(); !slices.Equal(got, want) {
 		t.Errorf("the config knows the schedules %v, NewSchedule %v", got, want)
 	}
 }

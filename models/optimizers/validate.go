@@ -24,9 +24,9 @@ func ruleNames() []string {
 }
 
 // keysOf returns the hyper-parameters that a rule has, besides those that all have.
-func keysOf(rule string) []string {
+func keysOf(r registered) []string {
 	p := params.Read("", nil)
-	registry[rule].rule(p)
+	r.rule(p)
 	return p.Known()
 }
 
@@ -78,8 +78,8 @@ func (h hyper) validate(vs *violation.List) {
 func (s Spec) Validate() error {
 	vs := &violation.List{}
 	vs.OneOf("name", s.Name, ruleNames()...)
-	if _, known := registry[s.Name]; known {
-		s.validateRule(vs)
+	if r, err := rules.Lookup(s.Name); err == nil {
+		s.validateRule(keysOf(r), vs)
 	} else {
 		for _, h := range s.hypers() {
 			h.validate(vs)
@@ -98,9 +98,8 @@ func (s Spec) Validate() error {
 	return vs.Err()
 }
 
-// validateRule checks what is set against what the rule has.
-func (s Spec) validateRule(vs *violation.List) {
-	has := keysOf(s.Name)
+// validateRule checks what is set against the hyper-parameters that the rule has.
+func (s Spec) validateRule(has []string, vs *violation.List) {
 	none := "which the rule " + s.Name + " does not have"
 	for _, h := range s.hypers() {
 		if slices.Contains(has, h.name) {
