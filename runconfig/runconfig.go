@@ -30,7 +30,7 @@ func New(opts ...Option) (RunConfig, error) {
 // an empty text is a process without a cluster. All violations are reported
 // together as a [*ViolationsError].
 //
-// Besides tf.estimator's forms it takes those of TFJob: an evaluator listed in
+// Besides tf.estimator's forms it takes TFJob's: an evaluator listed in
 // the cluster or without any, "ps": null, sparse clusters, and clusters without
 // a chief, where worker 0 takes its part. [StrictTFConfig] refuses them.
 func FromTFConfig(text string, opts ...Option) (RunConfig, error) {

@@ -102,7 +102,7 @@ func (a *app) trainedJob(cfg *config.Config, path string) (*job, string, error) 
 }
 
 // findCheckpoint returns the prefix that path means: a prefix, one of its
-// files, or the folder of which the newest checkpoint is taken.
+// files, or a folder, whose newest checkpoint is taken.
 func findCheckpoint(path string) (string, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		prefix, err := checkpoint.LatestPrefix(path)

@@ -11,15 +11,15 @@ import (
 	"github.com/goestimator/goestimator/runconfig"
 )
 
-// The exit codes that commands have besides those of package estimator.
+// The exit codes of commands.
 const (
 	exitDone        = estimator.ExitDone
 	exitUsage       = estimator.ExitMistake
 	exitInterrupted = estimator.ExitInterrupted
 )
 
-// errQuiet marks an error that has been told already.
-var errQuiet = errors.New("told")
+// errReported marks an error that has been reported already.
+var errReported = errors.New("reported")
 
 // usage marks err as a mistake in the command line or the config.
 func usage(err error) error { return runconfig.Mistake(err) }
@@ -33,8 +33,8 @@ type codeError struct {
 func (e *codeError) Error() string { return e.err.Error() }
 func (e *codeError) Unwrap() error { return e.err }
 
-// end tells what came of a command whose context was ctx in one line, and returns its
-// exit code. Where a signal has ended ctx, an error of the command's own is told as
+// end reports in one line what came of a command whose context was ctx, and returns its
+// exit code. Where a signal has ended ctx, an error of the command's own is reported as
 // ever; all else is an interruption, unless the command drains.
 func (a *app) end(ctx context.Context, err error) int {
 	err = estimator.Interruption(ctx, err)
@@ -47,12 +47,12 @@ func (a *app) end(ctx context.Context, err error) int {
 	return a.fail(err)
 }
 
-// fail tells the error in one line and returns its exit code.
+// fail reports the error in one line and returns its exit code.
 func (a *app) fail(err error) int {
 	a.startLog() // flags that were read before the mistake count
 	code := exitCode(err)
 	switch {
-	case errors.Is(err, errQuiet):
+	case errors.Is(err, errReported):
 	case code == exitUsage && !a.logs.json: // a line for each mistake of a config
 		a.complain(strings.Join(errorLines(err), "\n  "))
 	default:
@@ -61,7 +61,7 @@ func (a *app) fail(err error) int {
 	return code
 }
 
-// panicked tells of a panic and where it came from, and returns its exit code.
+// panicked reports a panic and where it came from, and returns its exit code.
 func (a *app) panicked(value any, stack []byte) int {
 	a.stderr.detach()
 	a.startLog()
@@ -71,7 +71,7 @@ func (a *app) panicked(value any, stack []byte) int {
 		return estimator.ExitError
 	}
 	a.complain(text)
-	_, _ = a.stderr.Write(stack) // there is nothing left to tell it to
+	_, _ = a.stderr.Write(stack) // there is nowhere left to report it
 	return estimator.ExitError
 }
 
@@ -87,7 +87,7 @@ func exitCode(err error) int {
 // oneLine joins the lines of an error.
 func oneLine(err error) string { return strings.Join(errorLines(err), "; ") }
 
-// errorLines are the lines of an error, which may quote names of strangers.
+// errorLines are the lines of an error, which may quote untrusted names.
 func errorLines(err error) []string {
 	var lines []string
 	for line := range strings.Lines(err.Error()) {

@@ -170,7 +170,7 @@ func (j *job) exampleInput() (estimator.InputFn, error) {
 	return j.input(j.cfg.Resolve(in), "eval")
 }
 
-// exporters are those of eval.exporters.
+// exporters are the exporters that eval.exporters lists.
 func (j *job) exporters(ctx context.Context) ([]estimator.Exporter, error) {
 	if len(j.cfg.Eval.Exporters) == 0 {
 		return nil, nil

@@ -23,7 +23,7 @@ func (a *app) inspectSavedModelCommand() *cobra.Command {
 		Short: "list signatures, variables, assets and ops of a SavedModel",
 		Long: `Reads a SavedModel, ours or TensorFlow's, and lists of each of its graphs the
 signatures with their tensors, the variables, the assets and the ops. DIR is its
-folder, or the folder of its versions, of which the newest is meant.`,
+folder, or the folder of its versions: then the newest is meant.`,
 		Example: `  goestimator inspect savedmodel exports/glyphs
   goestimator inspect savedmodel exports/glyphs/1795251262 --json`,
 		Args: onePath,
@@ -178,7 +178,7 @@ func signatureSlots(tensors map[string]*pb.TensorInfo) []signatureSlot {
 	return out
 }
 
-// refTypes is what the numbers of reference types, those of variables of TensorFlow 1, have more than their elements'.
+// refTypes is by how much the numbers of reference types (variables of TensorFlow 1) exceed the numbers of their elements' types.
 const refTypes = 100
 
 func typeName(d tensor.DType) string {

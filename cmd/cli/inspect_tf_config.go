@@ -68,7 +68,7 @@ func (a *app) tellViolations(err error) error {
 	for _, x := range v.Violations {
 		a.complain(x.String())
 	}
-	return errors.Join(errQuiet, usage(err))
+	return errors.Join(errReported, usage(err))
 }
 
 // roleField is one thing that a TF_CONFIG says.

@@ -22,7 +22,7 @@ const psTimeout = 15 * time.Second
 // restartDelay is the first pause before a restart; each next one is twice as long.
 const restartDelay = 500 * time.Millisecond
 
-// launchFlags are those of launch.
+// launchFlags are the flags of launch.
 type launchFlags struct {
 	job           launcher.Job
 	on            string

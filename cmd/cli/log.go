@@ -147,7 +147,7 @@ type lineHandler struct {
 	attrs []slog.Attr
 }
 
-// Enabled reports whether the level is told.
+// Enabled reports whether lines of the level are written.
 func (h *lineHandler) Enabled(_ context.Context, l slog.Level) bool { return l >= h.level }
 
 // Handle writes the line.
@@ -195,7 +195,7 @@ func isTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb"
 }
 
-// The colours of a terminal, as it is told of them.
+// The escape sequences of colours.
 const (
 	dim    = "2"
 	red    = "31"

@@ -55,7 +55,7 @@ func TestWriteFile(t *testing.T) {
 		if _, err := os.Stat(path); err != nil {
 			t.Error(err)
 		}
-		if _, err := writeFile(filepath.Join(dir, "failed"+ext), func(predictionWriter) (int64, error) { return 0, errQuiet }); err != errQuiet {
+		if _, err := writeFile(filepath.Join(dir, "failed"+ext), func(predictionWriter) (int64, error) { return 0, errReported }); err != errReported {
 			t.Errorf("%s: got %v", ext, err)
 		}
 	}

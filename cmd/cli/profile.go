@@ -42,7 +42,7 @@ func newOpProfile(a *app, dir string) *opProfile {
 	return &opProfile{app: a, path: filepath.Join(dir, "profile.json")}
 }
 
-// Priority is between that of writers and of the saver: lines of the loop come before, those of a last evaluation after.
+// Priority is between the writers and the saver: lines of the loop come before, lines of a last evaluation after.
 func (h *opProfile) Priority() int { return (hooks.PriorityWrite + hooks.PrioritySave) / 2 }
 
 // Begin asks for the times of nodes.

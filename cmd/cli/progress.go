@@ -31,7 +31,7 @@ type progress struct {
 	state    atomic.Pointer[progressState]
 	first    int64 // step that this run began with
 	start    time.Time
-	told     time.Time
+	drawn    time.Time
 	examples int64 // since start
 }
 
@@ -64,7 +64,7 @@ func (h *progress) Begin(s hooks.Setup) error { return s.Fetch("loss") }
 // AfterCreateSession draws the bar.
 func (h *progress) AfterCreateSession(_ context.Context, r hooks.Run) error {
 	h.first, h.start, h.examples = r.GlobalStep(), h.now(), 0
-	h.told = h.start
+	h.drawn = h.start
 	h.state.Store(&progressState{step: h.first})
 	h.bars = mpb.New(mpb.WithOutput(h.out.out), mpb.WithRefreshRate(redrawEvery), mpb.WithAutoRefresh())
 	h.bar = h.bars.MustAdd(0, h.filler(), mpb.BarFillerTrim())
@@ -75,16 +75,16 @@ func (h *progress) AfterCreateSession(_ context.Context, r hooks.Run) error {
 }
 
 // Reads reports whether the bar is due.
-func (h *progress) Reads(hooks.Run) bool { return h.now().Sub(h.told) >= redrawEvery }
+func (h *progress) Reads(hooks.Run) bool { return h.now().Sub(h.drawn) >= redrawEvery }
 
 // AfterRun leaves the numbers of the step, if the bar is due.
 func (h *progress) AfterRun(_ context.Context, r hooks.Run) error {
 	h.examples += int64(r.BatchSize())
 	now := h.now()
-	if now.Sub(h.told) < redrawEvery || hooks.Unread(r) {
+	if now.Sub(h.drawn) < redrawEvery || hooks.Unread(r) {
 		return nil
 	}
-	h.told = now
+	h.drawn = now
 	return h.tell(r, now)
 }
 

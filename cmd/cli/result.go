@@ -31,7 +31,7 @@ func newSummary(j *job, res estimator.Result) summary {
 	return s
 }
 
-// jsonSummary is a summary as JSON holds it: what is not finite is null, and told in NotFinite by its path.
+// jsonSummary is a summary as JSON holds it: what is not finite is null, and is in NotFinite by its path.
 type jsonSummary struct {
 	GlobalStep *int64            `json:"global_step"`
 	Loss       any               `json:"loss"`

@@ -94,7 +94,7 @@ func (l *layer) unknownEnv(name, text string, keys map[string]*node) {
 }
 
 // putText stores a value that was given as text: as it stands where the key
-// wants text, else read as YAML (of which JSON is a part).
+// wants text, else read as YAML (JSON is a part of it).
 func (l *layer) putText(n *node, path, text string) {
 	if n.kind == kindString {
 		l.put(n, path, text)

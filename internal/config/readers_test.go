@@ -76,9 +76,9 @@ type trace struct {
 	fields map[keyField]string
 	schema map[string]bool // packages that own keys
 	export map[string]string
-	read   map[string][]keyField  // by the function that reads
-	calls  map[string][]string // functions of schema packages, by the function that names them
-	roots  []string            // functions of other packages
+	read   map[string][]keyField // by the function that reads
+	calls  map[string][]string   // functions of schema packages, by the function that names them
+	roots  []string              // functions of other packages
 }
 
 type listed struct {

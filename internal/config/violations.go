@@ -21,7 +21,7 @@ func (p *problems) follows(v, source violation.Violation) bool {
 	return source.Field != "" && (violation.Within(v.Field, source.Field) || violation.Within(source.Field, v.Field)) || meant != "" && violation.Within(meant, v.Field)
 }
 
-// distinct removes what follows from one of the first n violations, and those of the same
+// distinct removes what follows from one of the first n violations, and repetitions of one
 // place in a file, which several sections may share.
 func (p *problems) distinct(n int) {
 	type key struct{ field, value, bound, where string }

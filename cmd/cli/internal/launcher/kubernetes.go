@@ -187,7 +187,7 @@ func (k Kubernetes) secret() string {
 	return k.Name + "-token"
 }
 
-// pod is what the tasks of a type run, with environment variables besides those of all.
+// pod is what the tasks of a type run, with environment variables besides the common ones.
 func (k Kubernetes) pod(typ string, env ...envVar) podSpec {
 	c := container{
 		Name: "tensorflow", Image: k.Image, Command: k.command(), // TFJob wants this name

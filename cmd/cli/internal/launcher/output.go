@@ -30,14 +30,14 @@ func (s *sink) hold() (release func()) {
 	return s.mu.Unlock
 }
 
-// maxLine is how long a line may become before it is told in parts.
+// maxLine is how long a line may become before it is written in parts.
 const maxLine = 64 << 10
 
 // lineWriter tells what one stream of a task writes line by line, with the
 // task's name before each, and keeps a copy.
 type lineWriter struct {
 	prefix []byte
-	record string // the task's name; empty: lines are told as they are
+	record string // the task's name; empty: lines are written as they are
 	to     *sink
 	tail   *tail
 	file   io.Writer // nil: no log file
@@ -137,7 +137,7 @@ func (t *tail) last() []string {
 	return append([]string(nil), t.lines...)
 }
 
-// colors are those of names on a terminal, in the order of tasks: cyan, yellow,
+// colors are the colours of names on a terminal, in the order of tasks: cyan, yellow,
 // green, magenta, blue, and the bright ones of these.
 var colors = []int{36, 33, 32, 35, 34, 96, 93, 92, 95, 94}
 

@@ -48,7 +48,7 @@ type cluster struct {
 // says, and any task that fails for good, a parameter server or evaluator too, is
 // the failure of the job. Unlike there, exit code 0 of the leader is success
 // under every policy, and MaxRestarts bounds the restarts of a task. Failures
-// after the leader's success are told as warnings.
+// after the leader's success are logged as warnings.
 func Run(ctx context.Context, l Local) (outcomes []Outcome, err error) {
 	if err := l.Validate(); err != nil {
 		return nil, err

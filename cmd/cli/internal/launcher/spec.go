@@ -55,7 +55,7 @@ type count struct {
 	n   int
 }
 
-// counts lists the jobs in the order in which tasks are started and told.
+// counts lists the jobs in the order in which tasks are started and reported.
 func (j Job) counts() []count {
 	return []count{{replica.Chief, j.Chiefs}, {replica.Worker, j.Workers}, {replica.PS, j.PS}, {replica.Evaluator, j.Evaluators}}
 }

@@ -39,7 +39,7 @@ func (c *cluster) supervise(ctx context.Context) {
 	c.timer.Stop()
 }
 
-// start starts a task; what it writes is told after the line about its start.
+// start starts a task; what it writes comes after the line about its start.
 func (c *cluster) start(t *task) bool {
 	defer c.stdout.hold()()
 	defer c.stderr.hold()()

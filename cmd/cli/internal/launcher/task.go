@@ -45,7 +45,7 @@ func (t *task) openLog(dir string) error {
 	return nil
 }
 
-// start starts the task's process; events is told when it has ended.
+// start starts the task's process; events receives its end.
 func (t *task) start(l Local, events chan<- event) error {
 	t.starts++
 	if t.file != nil {
