@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/goestimator/goestimator/internal/platform/registry"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
@@ -89,16 +90,15 @@ func (t *Tally) Add(other *Tally) error {
 // MakeStepFunction makes a function of a StepOp's Config.
 type MakeStepFunction func(config []byte) (StepFunction, error)
 
-var stepFunctions = map[string]MakeStepFunction{}
+var stepFunctions = registry.New[MakeStepFunction]("step function", nil)
 
 // RegisterStepFunction makes a function available under a name that no other
 // has, in this process: call it in an init function of a package that is linked
 // into every task's binary, the parameter servers' too.
 func RegisterStepFunction(name string, make MakeStepFunction) {
-	if name == "" || make == nil || stepFunctions[name] != nil {
+	if make == nil || stepFunctions.Register(name, make) != nil {
 		panic(fmt.Sprintf("step function %q: expected a new name and a function", name))
 	}
-	stepFunctions[name] = make
 }
 
 // ErrStepFunction is returned for a TrainOp with a step function where one with gradients is needed.

@@ -2,7 +2,6 @@ package optimizers
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/goestimator/goestimator/tensor"
@@ -17,9 +16,9 @@ type StepRun struct {
 
 // NewStepRun makes an instance of a registered function.
 func NewStepRun(function string, config []byte) (r *StepRun, err error) {
-	make := stepFunctions[function]
-	if make == nil {
-		return nil, fmt.Errorf("step function %q is not registered in this program: expected one of %q; link the package that registers it", function, slices.Sorted(maps.Keys(stepFunctions)))
+	make, err := stepFunctions.Lookup(function)
+	if err != nil {
+		return nil, fmt.Errorf("step function %q is not registered in this program: expected one of %q; link the package that registers it", function, stepFunctions.Names())
 	}
 	r = &StepRun{name: function}
 	err = r.guard("configuration", func() error {
