@@ -55,7 +55,7 @@ func (s *batchStage) batch(ctx context.Context) (arrow.Record, error) {
 			break
 		}
 		if eof(err) {
-			s.discard()
+			s.discardParts()
 		}
 		if err != nil {
 			return nil, err
@@ -76,7 +76,7 @@ func (s *batchStage) have() int {
 	return n
 }
 
-func (s *batchStage) discard() {
+func (s *batchStage) discardParts() {
 	releaseAll(s.parts)
 	s.parts = nil
 }
@@ -93,7 +93,7 @@ func (s *batchStage) save(w *stateWriter) error {
 
 func (s *batchStage) load(ctx context.Context, r *stateReader) error {
 	s.discard()
-	s.discard()
+	s.discardParts()
 	for range r.count(int64(s.size)) {
 		rec, err := r.record(s.node.schema)
 		if err != nil {
@@ -113,6 +113,6 @@ func (s *batchStage) load(ctx context.Context, r *stateReader) error {
 
 func (s *batchStage) close() error {
 	s.discard()
-	s.discard()
+	s.discardParts()
 	return s.up.close()
 }
