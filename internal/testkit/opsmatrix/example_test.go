@@ -1,14 +1,10 @@
 package opsmatrix_test
 
-import (
-	"fmt"
-
-	"github.com/goestimator/goestimator/internal/testkit/opsmatrix"
-)
+import "fmt"
 
 func Example() {
-	for _, c := range opsmatrix.Backends() {
-		fmt.Println(c.Name, c.Has("Relu"), c.Has("StringJoin"))
+	for _, c := range backends() {
+		fmt.Println(c.name, c.has("Relu"), c.has("StringJoin"))
 	}
 	// Output:
 	// GraphDef true true

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/goestimator/goestimator/internal/compiler/ops"
-	"github.com/goestimator/goestimator/internal/testkit/opsmatrix"
 )
 
 var update = flag.Bool("update", false, "write docs/ops.md")
@@ -18,10 +17,9 @@ const page = top + "docs/ops.md"
 
 // TestMatrix: docs/ops.md is what the registries say.
 func TestMatrix(t *testing.T) {
-	backends, tests := opsmatrix.Backends(), readRecorded(t).columns()
-	known, computed := opsmatrix.Known(backends)
-	columns := append(backends, tests...)
-	text := render(columns, known, computed)
+	columns := backends()
+	others, computed := known(columns)
+	text := render(append(columns, readRecorded(t).columns()...), others, computed)
 	t.Logf("\n%s", text)
 	if *update {
 		if err := os.WriteFile(page, text, 0o644); err != nil {
@@ -40,8 +38,8 @@ func TestMatrix(t *testing.T) {
 // TestMatrixHolds: what has to be true of every op.
 func TestMatrixHolds(t *testing.T) {
 	has := map[string]func(op string) bool{}
-	for _, c := range append(opsmatrix.Backends(), readRecorded(t).columns()...) {
-		has[c.Name] = c.Has
+	for _, c := range append(backends(), readRecorded(t).columns()...) {
+		has[c.name] = c.has
 	}
 	for _, d := range ops.Defs() {
 		op := d.Name
@@ -59,17 +57,17 @@ func TestMatrixHolds(t *testing.T) {
 }
 
 // render writes the page.
-func render(columns []opsmatrix.Column, known, computed []*ops.Def) []byte {
+func render(columns []column, others, computed []*ops.Def) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# Ops\n\nWritten by `go test ./internal/testkit/opsmatrix -update` from the definitions in `internal/compiler/ops` and the registries of the\n"+
-		"backends; the test fails where it is stale. %d ops are computed, %d more are known to GraphDef alone.\n\n", len(computed), len(known))
+		"backends; the test fails where it is stale. %d ops are computed, %d more are known to GraphDef alone.\n\n", len(computed), len(others))
 	head, rule, sums := "| op |", "|---|", "| **all** |"
 	for _, c := range columns {
-		fmt.Fprintf(&b, "- **%s**: %s.\n", c.Name, c.Means)
-		head, rule = head+" "+c.Name+" |", rule+"---|"
+		fmt.Fprintf(&b, "- **%s**: %s.\n", c.name, c.means)
+		head, rule = head+" "+c.name+" |", rule+"---|"
 		count := 0
 		for _, d := range computed {
-			if c.Has(d.Name) {
+			if c.has(d.Name) {
 				count++
 			}
 		}
@@ -80,7 +78,7 @@ func render(columns []opsmatrix.Column, known, computed []*ops.Def) []byte {
 		fmt.Fprintf(&b, "| %s |", d.Name)
 		for _, c := range columns {
 			mark := " "
-			if c.Has(d.Name) {
+			if c.has(d.Name) {
 				mark = " ✓ "
 			}
 			fmt.Fprintf(&b, "%s|", mark)
@@ -89,7 +87,7 @@ func render(columns []opsmatrix.Column, known, computed []*ops.Def) []byte {
 	}
 	fmt.Fprintf(&b, "%s\n\n## Known to GraphDef alone\n\nA model with one of these can be read. Control flow of TensorFlow 1, calls of functions and reference variables are rewritten when a\nmodel is loaded; others are refused by name where they would have to be computed.\n\n", sums)
 	var names []string
-	for _, d := range known {
+	for _, d := range others {
 		names = append(names, d.Name)
 	}
 	fmt.Fprintln(&b, wrap(strings.Join(names, ", "), 120))

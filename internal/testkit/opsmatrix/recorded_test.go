@@ -10,7 +10,6 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/internal/format/graphdef"
 	"github.com/goestimator/goestimator/internal/testkit/kinks"
-	"github.com/goestimator/goestimator/internal/testkit/opsmatrix"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -23,12 +22,12 @@ type recorded struct {
 	float64    map[string]bool // both, or values alone, in float64
 }
 
-func (r *recorded) columns() []opsmatrix.Column {
+func (r *recorded) columns() []column {
 	in := func(m map[string]bool) func(op string) bool { return func(op string) bool { return m[op] } }
-	return []opsmatrix.Column{
-		{Name: "gradient", Means: "`models/ops` differentiates it: compared with finite differences and TensorFlow's gradients", Has: in(r.gradient)},
-		{Name: "float64", Means: "tested in float64 too", Has: in(r.float64)},
-		{Name: "TensorFlow", Means: "compared with TensorFlow's recorded results at edges: zeros of both signs, ties, infinities, NaN, denormals, large values", Has: in(r.tensorflow)},
+	return []column{
+		{name: "gradient", means: "`models/ops` differentiates it: compared with finite differences and TensorFlow's gradients", has: in(r.gradient)},
+		{name: "float64", means: "tested in float64 too", has: in(r.float64)},
+		{name: "TensorFlow", means: "compared with TensorFlow's recorded results at edges: zeros of both signs, ties, infinities, NaN, denormals, large values", has: in(r.tensorflow)},
 	}
 }
 

@@ -1,4 +1,4 @@
-package opsmatrix
+package opsmatrix_test
 
 import (
 	"slices"
@@ -12,17 +12,17 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/engine"
 )
 
-// Column is something that an op may have.
-type Column struct {
-	Name  string
-	Means string
-	Has   func(op string) bool
+// column is something that an op may have.
+type column struct {
+	name  string
+	means string
+	has   func(op string) bool
 }
 
-// Backends returns a column for each backend.
-func Backends() []Column {
+// backends returns a column for each backend.
+func backends() []column {
 	onnx := export.OnnxOps()
-	return []Column{
+	return []column{
 		{"GraphDef", "read and written in TensorFlow's form, with its outputs' types", func(op string) bool { return !strings.HasPrefix(op, "_") }},
 		{"engine", "compiled, on the processor: training and serving", engine.Supported},
 		{"eager", "computed node by node in imported models", eager.Supported},
@@ -32,15 +32,15 @@ func Backends() []Column {
 	}
 }
 
-// Known returns the definitions of ops that no backend but GraphDef has, and the others.
-func Known(backends []Column) (known, computed []*ops.Def) {
+// known returns the definitions of ops that no backend but GraphDef has, and the others.
+func known(backends []column) (others, computed []*ops.Def) {
 	for _, d := range ops.Defs() {
-		has := func(c Column) bool { return c.Name != "GraphDef" && c.Has(d.Name) }
+		has := func(c column) bool { return c.name != "GraphDef" && c.has(d.Name) }
 		if slices.ContainsFunc(backends, has) {
 			computed = append(computed, d)
 		} else {
-			known = append(known, d)
+			others = append(others, d)
 		}
 	}
-	return known, computed
+	return others, computed
 }
