@@ -29,7 +29,7 @@ race: ## the concurrent packages under the race detector
 	$(GO) test -race ./internal/distribute/... ./inputs/... ./internal/distributed/... ./internal/serving/... ./internal/runtime/... ./estimator/... ./serving/... ./internal/imported/session/... ./internal/imported/eager/...
 
 test-arm64: ## the portable kernels and what stands on them, on an emulated arm64 (qemu-user)
-	GOARCH=arm64 CGO_ENABLED=0 $(GO) test -tags static -exec qemu-aarch64 ./internal/runtime/kernels ./internal/runtime/engine ./internal/runtime/trees ./internal/imported/session ./models/... ./inputs/... ./export ./estimator/canned
+	GOARCH=arm64 CGO_ENABLED=0 $(GO) test -tags static -exec qemu-aarch64 ./internal/runtime/kernels ./internal/runtime/engine ./internal/runtime/trees ./internal/imported/session ./models/... ./inputs/... ./internal/export ./estimator/canned
 
 examples: ## build and run every example, checking what it prints
 	$(GO) test -count=1 ./examples/...

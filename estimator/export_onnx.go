@@ -3,7 +3,7 @@ package estimator
 import (
 	"context"
 
-	"github.com/goestimator/goestimator/export"
+	"github.com/goestimator/goestimator/internal/export"
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
 

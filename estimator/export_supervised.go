@@ -6,9 +6,9 @@ import (
 	"github.com/goestimator/goestimator/internal/training/update"
 
 	"github.com/goestimator/goestimator/estimator/metrics"
-	"github.com/goestimator/goestimator/export"
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/distribute"
+	"github.com/goestimator/goestimator/internal/export"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/optimizers"
 	"github.com/goestimator/goestimator/tensor"
@@ -59,7 +59,7 @@ func (x *exporting) check(p *program) error {
 	want := func(name string, t graph.Type) { mismatch.fits(x.reader, name, x.storedName(name), t) }
 	for _, v := range p.variables {
 		x.trainable[v.Name] = v.Trainable
-		want(v.Name, v.Type())
+		want(v.Name, graph.TypeOf(v.DType, v.Shape...))
 	}
 	if p.mode == models.Train {
 		for _, slot := range update.Slots(p.spec.TrainOp) {

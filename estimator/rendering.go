@@ -133,7 +133,7 @@ func (r *rendering) lower(mc *ModelContext) error {
 		p.feeds = append(p.feeds, e.feed(mc.columns, leaves[e.node]))
 	}
 	for _, v := range p.variables {
-		leaves[v.Node] = gb.Read(gb.Variable(v.Name, v.Type()), v.Type())
+		leaves[v.Node] = gb.Read(gb.Variable(v.Name, graph.TypeOf(v.DType, v.Shape...)), graph.TypeOf(v.DType, v.Shape...))
 		if t := p.spec.TrainOp; t != nil && t.Scale != nil && t.Scale.Scale == v && leaves[v.Node].Valid() {
 			leaves[v.Node].Node.Attrs[graph.MayOverflow] = true
 		}

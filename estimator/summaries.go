@@ -58,7 +58,7 @@ func (p *program) histograms() []hooks.SummaryTensor {
 	i := 0
 	for _, g := range p.spec.TrainOp.Groups {
 		for _, v := range g.Variables {
-			read := graph.NewBuilder(p.graph).Read(p.graph.Node(v.Name).Out(0), v.Type())
+			read := graph.NewBuilder(p.graph).Read(p.graph.Node(v.Name).Out(0), graph.TypeOf(v.DType, v.Shape...))
 			out = append(out, hooks.SummaryTensor{Tag: v.Name, Kind: models.HistogramSummary, Fetch: read.String()})
 			if grad := grads[i]; !grad.Sparse() {
 				out = append(out, hooks.SummaryTensor{Tag: v.Name + "/gradient", Kind: models.HistogramSummary, Fetch: grad.Output.String()})

@@ -68,7 +68,7 @@ func (s *session) initialize(put func(name string, t graph.Type, value distribut
 		return put(name, t, s.initial(name, t, init))
 	}
 	for _, v := range s.program.variables {
-		if err := one(v.Name, v.Type(), v.Init); err != nil {
+		if err := one(v.Name, graph.TypeOf(v.DType, v.Shape...), v.Init); err != nil {
 			return err
 		}
 	}
@@ -108,7 +108,7 @@ func (s *session) checkMemory() error {
 	}
 	types := map[string]graph.Type{}
 	for _, v := range s.program.variables {
-		types[v.Name] = v.Type()
+		types[v.Name] = graph.TypeOf(v.DType, v.Shape...)
 	}
 	if s.program.mode == models.Train {
 		for _, slot := range update.Slots(s.program.spec.TrainOp) {

@@ -7,8 +7,8 @@ import (
 	"io"
 	"slices"
 
-	"github.com/goestimator/goestimator/export"
 	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/internal/export"
 	"github.com/goestimator/goestimator/internal/format/graphdef"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/tensor"

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goestimator/goestimator/export"
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/compiler/ops"
+	"github.com/goestimator/goestimator/internal/export"
 	"github.com/goestimator/goestimator/internal/format/graphdef"
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 	"github.com/goestimator/goestimator/models"

@@ -3,6 +3,7 @@ package models_test
 import (
 	"errors"
 	"fmt"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"strings"
 	"testing"
 
@@ -130,7 +131,7 @@ func TestVariables(t *testing.T) {
 	})
 	var got []string
 	for _, v := range b.Variables() {
-		got = append(got, fmt.Sprint(v.Name, " ", v.Type().DType, v.Shape, " ", v.Trainable))
+		got = append(got, fmt.Sprint(v.Name, " ", graph.TypeOf(v.DType, v.Shape...).DType, v.Shape, " ", v.Trainable))
 	}
 	want := []string{"layer/kernel float64 [2 3] true", "layer/mean float64 [3] false", "steps int64 [] false"}
 	if d := cmp.Diff(want, got); d != "" {

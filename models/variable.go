@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models/initializers"
 	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
@@ -29,11 +28,6 @@ type Variable struct {
 	Trainable bool
 	Frozen    bool    // it keeps its value in training: see Builder.Frozen
 	Node      *G.Node // its value in the graph that made it
-}
-
-// Type returns the variable's type in the intermediate representation.
-func (v *Variable) Type() graph.Type {
-	return graph.Type{DType: v.DType, Shape: graph.ShapeOf(v.Shape...)}
 }
 
 // VarOption adjusts a variable when it is made.

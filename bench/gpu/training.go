@@ -94,7 +94,7 @@ func newTraining(k *benchCase, resident bool) (*training, error) {
 	for i, u := range m.b.Updates() {
 		v := values[1+gradients+i].Output
 		t.spec.Targets = append(t.spec.Targets, gb.Node("AssignVariableOp", u.Variable.Name+"/Assign", nil,
-			graph.Attrs{"dtype": v.Type().DType}, gb.Variable(u.Variable.Name, u.Variable.Type()), v))
+			graph.Attrs{"dtype": v.Type().DType}, gb.Variable(u.Variable.Name, graph.TypeOf(u.Variable.DType, u.Variable.Shape...)), v))
 	}
 	t.spec.Targets = append(t.spec.Targets, gb.Node("AssignAddVariableOp", globalStep+"/AssignAdd", nil,
 		graph.Attrs{"dtype": stepType.DType}, gb.Variable(globalStep, stepType), gb.Scalar(globalStep+"/one", tensor.Int64, 1)))
@@ -119,7 +119,7 @@ func (t *training) leaves(gb *graph.Builder, m built, resident bool) map[*G.Node
 		t.spec.Feeds = append(t.spec.Feeds, leaves[in.Node])
 	}
 	for _, v := range m.b.Variables() {
-		leaves[v.Node] = gb.Read(gb.Variable(v.Name, v.Type()), v.Type())
+		leaves[v.Node] = gb.Read(gb.Variable(v.Name, graph.TypeOf(v.DType, v.Shape...)), graph.TypeOf(v.DType, v.Shape...))
 	}
 	return leaves
 }

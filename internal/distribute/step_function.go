@@ -3,6 +3,7 @@ package distribute
 import (
 	"context"
 	"fmt"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"slices"
 
 	"github.com/goestimator/goestimator/internal/distributed/collective"
@@ -42,7 +43,7 @@ func newStepFunction(op *optimizers.StepOp, args []int, r *replicated) (*stepFun
 		f.rowCost = rowCostOnGPUs
 	}
 	for _, v := range op.Variables {
-		if t, ok := r.copies[0].Type(v.Name); !ok || t.DType != v.DType || !t.Shape.Equal(v.Type().Shape) {
+		if t, ok := r.copies[0].Type(v.Name); !ok || t.DType != v.DType || !t.Shape.Equal(graph.TypeOf(v.DType, v.Shape...).Shape) {
 			return nil, fmt.Errorf("step function %q: no variable %s of %v%v", op.Function, v.Name, v.DType, v.Shape)
 		}
 		f.tensors[v.Name] = tensor.New(v.DType, v.Shape...)

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goestimator/goestimator/export"
+	"github.com/goestimator/goestimator/internal/export"
 	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/internal/imported/eager"
 	"github.com/goestimator/goestimator/internal/imported/session/infer"

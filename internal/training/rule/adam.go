@@ -48,7 +48,7 @@ func (r Adam) applySparse(a *Application, power1, power2 graph.Output) []*graph.
 	// With betas of 1 the moments stay, whatever the gradient; m stands in for it.
 	one := a.scalar("one", 1)
 	step := b.Node("ResourceApplyAdam", a.Scope+"ResourceApplyAdam", nil, graph.Attrs{"T": a.V.DType, "use_locking": false, "use_nesterov": false},
-		a.variable(), m, v, power1, power2, a.Rate, one, one, a.scalar("epsilon", r.Epsilon), b.Read(m, a.V.Type(), addM))
+		a.variable(), m, v, power1, power2, a.Rate, one, one, a.scalar("epsilon", r.Epsilon), b.Read(m, graph.TypeOf(a.V.DType, a.V.Shape...), addM))
 	step.Control = []*graph.Node{addM, addV}
 	return []*graph.Node{oldM, addM, oldV, addV, step}
 }
@@ -56,7 +56,7 @@ func (r Adam) applySparse(a *Application, power1, power2 graph.Output) []*graph.
 // shrink takes a share of a slot from itself, in place.
 func (a *Application) shrink(slot graph.Output, share float64) *graph.Node {
 	return a.B.Node("ResourceApplyGradientDescent", a.Scope+"shrink/ResourceApplyGradientDescent", nil,
-		graph.Attrs{"T": a.V.DType, "use_locking": false}, slot, a.scalar("share", share), a.B.Read(slot, a.V.Type()))
+		graph.Attrs{"T": a.V.DType, "use_locking": false}, slot, a.scalar("share", share), a.B.Read(slot, graph.TypeOf(a.V.DType, a.V.Shape...)))
 }
 
 // adagrad adds the square of factor times the gradient to a slot and descends

@@ -86,7 +86,7 @@ func (r KerasRMSProp) Update(a *Application) []*graph.Node {
 func (r KerasRMSProp) centered(a *Application) []*graph.Node {
 	g := a.Grad.Output
 	if a.Grad.Sparse() {
-		g = lower.Densify(a.B, a.Scope, lower.SparseValue(a.V.Type().Shape, lower.Slices{Rows: g, Indices: a.Grad.Indices}))
+		g = lower.Densify(a.B, a.Scope, lower.SparseValue(graph.TypeOf(a.V.DType, a.V.Shape...).Shape, lower.Slices{Rows: g, Indices: a.Grad.Indices}))
 	}
 	ms := r.average(a, a.slot(0), a.unary("Square", g))
 	mg := r.average(a, a.slot(1), g)

@@ -30,7 +30,7 @@ func (em *emission) accumulate(grads []lower.Value) []lower.Value {
 }
 
 func (em *emission) accumulateOne(v *models.Variable, g lower.Value) lower.Value {
-	b, t := em.b, v.Type()
+	b, t := em.b, graph.TypeOf(v.DType, v.Shape...)
 	scope := "accumulate/" + v.Name + "/"
 	sum := b.Variable(accumulatorName(v), t)
 	old := em.wild(b.Read(sum, t)) // until the window ends

@@ -76,7 +76,7 @@ func lowered(t testing.TB, o models.Options, rows int, build func(b *models.Buil
 		leaves[in.Node], p.feeds = f, append(p.feeds, f)
 	}
 	for _, v := range b.Variables() {
-		leaves[v.Node] = gb.Read(gb.Variable(v.Name, v.Type()), v.Type())
+		leaves[v.Node] = gb.Read(gb.Variable(v.Name, graph.TypeOf(v.DType, v.Shape...)), graph.TypeOf(v.DType, v.Shape...))
 	}
 	values, err := lower.Expressions(gb, lower.Options{Seed: o.Seed, GlobalStep: step}, roots, leaves)
 	if err != nil {

@@ -83,7 +83,7 @@ func (m *imageModel) lower(t *testing.T, b *models.Builder, roots []*G.Node) {
 		leaves[in.Node], m.spec.Feeds = f, append(m.spec.Feeds, f)
 	}
 	for _, v := range b.Variables() {
-		leaves[v.Node] = gb.Read(gb.Variable(v.Name, v.Type()), v.Type())
+		leaves[v.Node] = gb.Read(gb.Variable(v.Name, graph.TypeOf(v.DType, v.Shape...)), graph.TypeOf(v.DType, v.Shape...))
 		m.variables[v.Name] = tensor.New(v.DType, v.Shape...)
 		if err := v.Init.Init(m.variables[v.Name], models.Key(4, v.Name)); err != nil {
 			t.Fatal(err)

@@ -7,7 +7,7 @@ import (
 	"os"
 	"slices"
 
-	"github.com/goestimator/goestimator/export"
+	"github.com/goestimator/goestimator/internal/export"
 	"github.com/goestimator/goestimator/internal/format/savedmodel"
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )

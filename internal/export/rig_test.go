@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goestimator/goestimator/export"
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/export"
 	"github.com/goestimator/goestimator/internal/format/savedmodel"
 	"github.com/goestimator/goestimator/internal/imported/session"
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
