@@ -31,8 +31,8 @@ type pkg struct {
 	example    bool
 }
 
-// measure measures the module at root.
-func measure(root string) (*figures, error) {
+// measure measures the module at root, with its own ops or those of another one.
+func measure(root string, ops []string) (*figures, error) {
 	fset := token.NewFileSet()
 	files, err := sources(root, fset)
 	if err != nil {
@@ -53,7 +53,7 @@ func measure(root string) (*figures, error) {
 	}
 	h.files.sort()
 	h.functions.sort()
-	h.ops = opFiles(files)
+	h.ops = opFiles(files, ops)
 	h.count(packages)
 	return h, h.surface(root)
 }

@@ -82,7 +82,7 @@ func write(t *testing.T, files map[string]string) string {
 }
 
 func TestMeasure(t *testing.T) {
-	h, err := measure(write(t, small))
+	h, err := measure(write(t, small), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +151,7 @@ func TestList(t *testing.T) {
 	if err := run(&out, options{root: root, list: "all"}); err == nil {
 		t.Error("-list all: no error")
 	}
-	if _, err := measure(t.TempDir()); err == nil {
+	if _, err := measure(t.TempDir(), nil); err == nil {
 		t.Error("a folder without Go files: no error")
 	}
 }

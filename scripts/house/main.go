@@ -33,23 +33,28 @@ func run(out io.Writer, o options) error {
 	if o.houseMap {
 		return errors.Join(writeMap(o.root), writeDependencies(o.root))
 	}
-	now, err := measure(o.root)
-	if err != nil {
-		return err
-	}
-	if o.list != "" {
-		return now.list(out, o.list)
-	}
-	if o.against == "" {
-		return table(out, []string{"now"}, now)
-	}
 	var before *figures
-	err = withCommit(o.root, o.against, func(root string) (err error) {
-		before, err = measure(root)
+	var ops []string // of the earlier commit, so that both columns are about the same
+	if o.against != "" {
+		err := withCommit(o.root, o.against, func(root string) (err error) {
+			before, err = measure(root, nil)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		for _, s := range before.ops {
+			ops = append(ops, s.what)
+		}
+	}
+	now, err := measure(o.root, ops)
+	switch {
+	case err != nil:
 		return err
-	})
-	if err != nil {
-		return err
+	case o.list != "":
+		return now.list(out, o.list)
+	case before == nil:
+		return table(out, []string{"now"}, now)
 	}
 	return table(out, []string{o.against, "now"}, before, now)
 }

@@ -11,9 +11,9 @@ import (
 
 var opName = regexp.MustCompile(`^[A-Z][A-Za-z]*[A-Za-z0-9]*$`)
 
-// opFiles counts, for each op that the engine and eager both name, the production files that name it: as a string literal,
-// as TensorFlow spells it.
-func opFiles(files []*source) (out sizes) {
+// opFiles counts, for each of the named ops, or of those that the engine and eager both name, the production files that name
+// it: as a string literal, as TensorFlow spells it.
+func opFiles(files []*source, names []string) (out sizes) {
 	named := map[string][]string{}
 	within := map[string]map[string]bool{"engine": {}, "eager": {}}
 	for _, s := range files {
@@ -29,9 +29,12 @@ func opFiles(files []*source) (out sizes) {
 		}
 	}
 	for name := range within["engine"] {
-		if within["eager"][name] {
+		if names == nil && within["eager"][name] {
 			out = append(out, size{name, len(named[name])})
 		}
+	}
+	for _, name := range names {
+		out = append(out, size{name, len(named[name])})
 	}
 	slices.SortFunc(out, func(a, b size) int {
 		if a.lines != b.lines {
