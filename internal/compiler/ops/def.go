@@ -134,9 +134,6 @@ func (d *Def) DefaultType(attr string) tensor.DType {
 // Signature returns inputs and outputs as text.
 func (d *Def) Signature() string { return d.text }
 
-// Elementwise reports whether each element of the result comes from one element of each input.
-func (d *Def) Elementwise() bool { return d.Element.CUDA != "" || d.Element.Float != nil }
-
 // InputAt returns the input that operand k of n belongs to.
 func (d *Def) InputAt(k, n int) Arg { return argAt(d.Inputs(), k, n) }
 
