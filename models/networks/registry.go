@@ -45,7 +45,7 @@ func Keys(name string) ([]string, error) {
 	}
 	p := &Params{params.Read("network "+name, nil)}
 	f(p)
-	return p.Known(), nil
+	return p.r.Known(), nil
 }
 
 // New returns the named network with the given parameters, whose values may be
@@ -57,7 +57,7 @@ func New(name string, parameters map[string]any) (Network, error) {
 	}
 	p := &Params{params.Read("network "+name, parameters)}
 	n := f(p)
-	if err := p.Done(); err != nil {
+	if err := p.r.Done(); err != nil {
 		return nil, err
 	}
 	return n, nil
