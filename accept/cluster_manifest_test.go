@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goestimator/goestimator/estimator/checkpoint"
 	"github.com/goestimator/goestimator/internal/distributed/replica"
+	"github.com/goestimator/goestimator/internal/format/checkpoint"
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 	"github.com/goestimator/goestimator/internal/testkit"
 	"github.com/goestimator/goestimator/internal/testkit/tfjob"

@@ -17,8 +17,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goestimator/goestimator/estimator/checkpoint"
 	"github.com/goestimator/goestimator/internal/distributed/cluster/clustertest"
+	"github.com/goestimator/goestimator/internal/format/checkpoint"
 	"github.com/goestimator/goestimator/internal/platform/freeport"
 	"github.com/goestimator/goestimator/internal/platform/proc"
 	"github.com/goestimator/goestimator/internal/testkit"

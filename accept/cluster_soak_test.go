@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goestimator/goestimator/estimator/checkpoint"
+	"github.com/goestimator/goestimator/internal/format/checkpoint"
 )
 
 // soakTime is how long each soak disturbs its job: GOESTIMATOR_SOAK, a duration, or a minute.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goestimator/goestimator/estimator/checkpoint"
+	"github.com/goestimator/goestimator/internal/format/checkpoint"
 	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 	gtensor "gorgonia.org/tensor"

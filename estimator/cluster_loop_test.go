@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/goestimator/goestimator/estimator"
-	"github.com/goestimator/goestimator/estimator/checkpoint"
+	"github.com/goestimator/goestimator/internal/format/checkpoint"
 	"github.com/goestimator/goestimator/runconfig"
 )
 

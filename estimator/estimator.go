@@ -10,8 +10,8 @@ import (
 	"regexp"
 	"sync"
 
-	"github.com/goestimator/goestimator/estimator/summary"
 	"github.com/goestimator/goestimator/internal/distribute"
+	"github.com/goestimator/goestimator/internal/format/summary"
 	"github.com/goestimator/goestimator/internal/runtime/gpus"
 	"github.com/goestimator/goestimator/models/optimizers"
 	"github.com/goestimator/goestimator/runconfig"

@@ -7,8 +7,8 @@ import (
 
 	"github.com/goestimator/goestimator/estimator/hooks"
 	"github.com/goestimator/goestimator/estimator/metrics"
-	"github.com/goestimator/goestimator/estimator/summary"
 	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/internal/format/summary"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/tensor"
 )

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/goestimator/goestimator/estimator/checkpoint"
-	"github.com/goestimator/goestimator/estimator/summary"
 	"github.com/goestimator/goestimator/internal/distribute"
+	"github.com/goestimator/goestimator/internal/format/checkpoint"
+	"github.com/goestimator/goestimator/internal/format/summary"
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 	"github.com/goestimator/goestimator/internal/platform/waiting"
 )

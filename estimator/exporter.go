@@ -12,9 +12,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goestimator/goestimator/estimator/summary"
 	"github.com/goestimator/goestimator/internal/format/bundle"
 	"github.com/goestimator/goestimator/internal/format/savedmodel"
+	"github.com/goestimator/goestimator/internal/format/summary"
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
 

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/goestimator/goestimator/estimator"
-	"github.com/goestimator/goestimator/estimator/checkpoint"
 	"github.com/goestimator/goestimator/internal/distribute"
+	"github.com/goestimator/goestimator/internal/format/checkpoint"
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 	"github.com/goestimator/goestimator/internal/platform/freeport"
 	"github.com/goestimator/goestimator/runconfig"

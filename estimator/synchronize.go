@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/goestimator/goestimator/estimator/checkpoint"
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/internal/distribute"
+	"github.com/goestimator/goestimator/internal/format/checkpoint"
 )
 
 // synchronize brings variables, step and input to where training goes on from:

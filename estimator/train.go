@@ -7,9 +7,9 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/goestimator/goestimator/estimator/checkpoint"
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/internal/distribute"
+	"github.com/goestimator/goestimator/internal/format/checkpoint"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/runconfig"
 )

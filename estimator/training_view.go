@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"github.com/goestimator/goestimator/estimator/hooks"
-	"github.com/goestimator/goestimator/estimator/summary"
 	"github.com/goestimator/goestimator/internal/distribute"
+	"github.com/goestimator/goestimator/internal/format/summary"
 )
 
 // trainingView is a training loop as its hooks see it: some of them save checkpoints and write summaries.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/goestimator/goestimator/estimator/checkpoint"
 	"github.com/goestimator/goestimator/inputs/feature"
+	"github.com/goestimator/goestimator/internal/format/checkpoint"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/initializers"
 	"github.com/goestimator/goestimator/tensor"

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
-	"github.com/goestimator/goestimator/internal/platform/violation"
+	"github.com/goestimator/goestimator/runconfig/violation"
 )
 
 // maxBatch bounds batches, so that a slip of the pen does not take all memory.

@@ -1,6 +1,6 @@
 package runconfig
 
-import "github.com/goestimator/goestimator/internal/platform/violation"
+import "github.com/goestimator/goestimator/runconfig/violation"
 
 // ErrMistake is in the chain of errors that report a mistake in a configuration:
 // a process that is started again in the same way fails again.

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/goestimator/goestimator/internal/platform/violation"
+	"github.com/goestimator/goestimator/runconfig/violation"
 )
 
 // SessionConfig says how one task runs its programs; it takes the place of

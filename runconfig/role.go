@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goestimator/goestimator/internal/platform/violation"
+	"github.com/goestimator/goestimator/runconfig/violation"
 )
 
 // role is one task's place in a cluster, derived from TF_CONFIG by the rules of

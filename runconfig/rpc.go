@@ -1,6 +1,6 @@
 package runconfig
 
-import "github.com/goestimator/goestimator/internal/platform/violation"
+import "github.com/goestimator/goestimator/runconfig/violation"
 
 // RPC configures connections between the tasks of a cluster.
 type RPC struct {

@@ -5,7 +5,7 @@ import (
 	"os"
 	"slices"
 
-	"github.com/goestimator/goestimator/internal/platform/violation"
+	"github.com/goestimator/goestimator/runconfig/violation"
 )
 
 // RunConfig describes one task of a run, as tf.estimator.RunConfig does: what

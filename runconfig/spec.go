@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"slices"
 
-	"github.com/goestimator/goestimator/internal/platform/violation"
+	"github.com/goestimator/goestimator/runconfig/violation"
 )
 
 // Spec holds the fields of [RunConfig] and of its session that a file can set.

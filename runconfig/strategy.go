@@ -1,6 +1,6 @@
 package runconfig
 
-import "github.com/goestimator/goestimator/internal/platform/violation"
+import "github.com/goestimator/goestimator/runconfig/violation"
 
 // Strategy names where variables live and how gradients travel.
 type Strategy struct {

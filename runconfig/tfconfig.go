@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/goestimator/goestimator/internal/platform/violation"
+	"github.com/goestimator/goestimator/runconfig/violation"
 )
 
 // tfConfig is what a TF_CONFIG says, before any role is derived from it.

@@ -1,6 +1,6 @@
 package runconfig
 
-import "github.com/goestimator/goestimator/internal/platform/violation"
+import "github.com/goestimator/goestimator/runconfig/violation"
 
 // Violation is one thing that is wrong in a configuration: the key or option, the
 // value found, what was expected, and the source of the value.

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/goestimator/goestimator/estimator"
-	"github.com/goestimator/goestimator/estimator/checkpoint"
 	"github.com/goestimator/goestimator/internal/config"
+	"github.com/goestimator/goestimator/internal/format/checkpoint"
 	"github.com/spf13/cobra"
 )
 

@@ -3,7 +3,7 @@ package cli
 import (
 	"fmt"
 
-	"github.com/goestimator/goestimator/estimator/checkpoint"
+	"github.com/goestimator/goestimator/internal/format/checkpoint"
 	"github.com/spf13/cobra"
 )
 

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/goestimator/goestimator/estimator/checkpoint"
+	"github.com/goestimator/goestimator/internal/format/checkpoint"
 )
 
 // TestDryRunTellsNobody: a config that does not load ends a job, but not where --fast-dev-run was to try it.

@@ -5,8 +5,8 @@ import (
 	"os"
 	"slices"
 
-	"github.com/goestimator/goestimator/estimator/checkpoint"
 	"github.com/goestimator/goestimator/inputs/feature"
+	"github.com/goestimator/goestimator/internal/format/checkpoint"
 )
 
 // startingPoints replaces folders of checkpoints, which embeddings start from,

@@ -6,7 +6,7 @@ import (
 	"log/slog"
 	"math"
 
-	"github.com/goestimator/goestimator/estimator/summary"
+	"github.com/goestimator/goestimator/internal/format/summary"
 )
 
 // EarlyStopping ends training when a condition holds; the condition is looked

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/goestimator/goestimator/estimator/summary"
+	"github.com/goestimator/goestimator/internal/format/summary"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/tensor"
 )

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/goestimator/goestimator/estimator/checkpoint"
+	"github.com/goestimator/goestimator/internal/format/checkpoint"
 )
 
 // StopAtCheckpointStep ends training when the global step reaches a step; tasks

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goestimator/goestimator/estimator/summary"
+	"github.com/goestimator/goestimator/internal/format/summary"
 )
 
 func TestStragglers(t *testing.T) {

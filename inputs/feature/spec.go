@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/goestimator/goestimator/internal/platform/violation"
+	"github.com/goestimator/goestimator/runconfig/violation"
 	"github.com/goestimator/goestimator/tensor"
 )
 

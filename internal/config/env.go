@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/goestimator/goestimator/internal/platform/spelling"
-	"github.com/goestimator/goestimator/internal/platform/violation"
 	"github.com/goestimator/goestimator/runconfig"
+	"github.com/goestimator/goestimator/runconfig/violation"
 	"go.yaml.in/yaml/v3"
 )
 

@@ -8,8 +8,8 @@ import (
 
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/inputs/feature"
-	"github.com/goestimator/goestimator/internal/platform/violation"
 	"github.com/goestimator/goestimator/runconfig"
+	"github.com/goestimator/goestimator/runconfig/violation"
 )
 
 // complete fills in what depends on other values.

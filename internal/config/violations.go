@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goestimator/goestimator/internal/platform/violation"
+	"github.com/goestimator/goestimator/runconfig/violation"
 )
 
 // problems collects what is wrong in the sources of a config, then what is wrong in

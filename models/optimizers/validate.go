@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goestimator/goestimator/internal/platform/violation"
 	"github.com/goestimator/goestimator/models/internal/params"
+	"github.com/goestimator/goestimator/runconfig/violation"
 )
 
 // ruleNames lists TensorFlow 1's rules, then those of Keras.

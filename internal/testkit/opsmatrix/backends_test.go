@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goestimator/goestimator/internal/export"
 	"github.com/goestimator/goestimator/internal/compiler/ops"
+	"github.com/goestimator/goestimator/internal/export"
 	"github.com/goestimator/goestimator/internal/imported/eager"
 	"github.com/goestimator/goestimator/internal/imported/session/infer"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/lower"

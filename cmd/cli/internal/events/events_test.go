@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/goestimator/goestimator/estimator/summary"
+	"github.com/goestimator/goestimator/internal/format/summary"
 	"github.com/goestimator/goestimator/tensor"
 	"github.com/google/go-cmp/cmp"
 )

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/goestimator/goestimator/cmd/cli/internal/events"
-	"github.com/goestimator/goestimator/estimator/checkpoint"
+	"github.com/goestimator/goestimator/internal/format/checkpoint"
 )
 
 // ErrNothing is wrapped where a folder holds neither events nor checkpoints.

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/goestimator/goestimator/cmd/cli/internal/events"
-	"github.com/goestimator/goestimator/estimator/summary"
+	"github.com/goestimator/goestimator/internal/format/summary"
 	"github.com/goestimator/goestimator/internal/report/echarts"
 	"github.com/goestimator/goestimator/tensor"
 	summarypb "github.com/wamuir/graft/tensorflow/core/framework/summary_go_proto"

@@ -3,7 +3,7 @@ package violation_test
 import (
 	"fmt"
 
-	"github.com/goestimator/goestimator/internal/platform/violation"
+	"github.com/goestimator/goestimator/runconfig/violation"
 )
 
 func Example() {

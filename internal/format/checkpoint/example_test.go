@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/goestimator/goestimator/estimator/checkpoint"
+	"github.com/goestimator/goestimator/internal/format/checkpoint"
 	"github.com/goestimator/goestimator/tensor"
 )
 
