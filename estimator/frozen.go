@@ -35,8 +35,9 @@ func (e *Estimator) isFrozen(variable string) bool {
 
 // checkFrozen reports patterns without a variable, and a step function, which heeds none.
 func (e *Estimator) checkFrozen(spec *Spec, all []*models.Variable) error {
-	if len(e.frozen) > 0 && spec.TrainOp.Step != nil {
-		return errors.New("frozen: the model trains by a step function, which changes its variables as a whole: leave WithFrozen out")
+	marked := slices.ContainsFunc(all, func(v *models.Variable) bool { return v.Frozen })
+	if (marked || len(e.frozen) > 0) && spec.TrainOp.Step != nil {
+		return errors.New("frozen: the model trains by a step function, which changes its variables as a whole: freeze none of them")
 	}
 	for _, r := range e.frozen {
 		if !slices.ContainsFunc(all, func(v *models.Variable) bool { return r.MatchString(v.Name) }) {

@@ -67,6 +67,11 @@ func (l *Loop) Loss() float64 { return l.t.lastLoss }
 // Fetch asks for tensors of every step that follows, by the names that
 // hooks.Setup.Fetch takes or by the names of the Spec's predictions.
 func (l *Loop) Fetch(names ...string) error {
+	for _, name := range names { // all or none
+		if _, err := l.t.session.output(name); err != nil && name != learningRate {
+			return err
+		}
+	}
 	for _, name := range names {
 		if err := l.t.session.fetchNamed(name); err != nil {
 			return err

@@ -37,7 +37,7 @@ func (v loopView) Value(name string) (*tensor.Tensor, error) {
 	switch {
 	case v.unread && (ok || name == learningRate):
 		return nil, fmt.Errorf("tensor %q has no value in step %d, since no hook was to read any: see hooks.Selective", name, v.step)
-	case ok:
+	case ok && i < v.session.compiled:
 		return v.session.stepper.Value(i), nil
 	case name == learningRate:
 		return tensor.Scalar(v.session.stepper.LearningRate()), nil

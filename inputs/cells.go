@@ -22,7 +22,11 @@ type textField struct {
 
 func newTextField(s ColumnSpec) (textField, Column, error) {
 	f := textField{spec: s}
-	c, err := s.column(tensor.Float32)
+	fallback := tensor.Float32
+	if s.textual("") {
+		fallback = tensor.String
+	}
+	c, err := s.column(fallback)
 	if err != nil {
 		return f, c, err
 	}

@@ -59,6 +59,7 @@ func datasets(t testing.TB, mem memory.Allocator) map[string]Dataset {
 		"everything streaming": Pipe(streamOf(src), Filter("odd", odd), Shuffle(9, 1), Repeat(3), Map(double()), Batch(4, true), Prefetch(3)),
 		"prefetched rows":      Pipe(src, Prefetch(2), ParallelMap(double(), 2), Batch(3, false)),
 		"batch of batches":     Pipe(src, Batch(7, false), Batch(3, false), Take(30), Repeat(2), Batch(4, false)),
+		"map of batches":       Pipe(src, Batch(7, false), Map(double()), Batch(3, false), Take(20)),
 		"cached shuffle":       Pipe(streamOf(src), Cache(), Shuffle(40, 2), Repeat(2), Batch(7, false)),
 		"repeated batches":     Pipe(src, Batch(10, false), Repeat(2)),
 		"generator":            generated(t, mem, 37), "generator shuffled": Pipe(generated(t, mem, 37), Shuffle(9, 1), Repeat(2), Batch(5, false)),

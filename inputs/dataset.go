@@ -53,8 +53,12 @@ type Epoched interface {
 // An invalid argument is reported by Iterate of the result.
 type Transform func(Dataset) Dataset
 
-// Pipe applies transforms from left to right.
+// Pipe applies transforms from left to right. It returns nil for no data set, so that
+// a source's error can be returned beside what is made of it.
 func Pipe(ds Dataset, transforms ...Transform) Dataset {
+	if ds == nil {
+		return nil
+	}
 	for _, t := range transforms {
 		ds = t(ds)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"math"
 	"reflect"
 	"strconv"
 
@@ -20,7 +21,7 @@ type Row map[string]any
 
 // Generator returns the rows that a function yields, as tf.data's from_generator does:
 // rows of a database, of a channel, of a simulation. Each pass calls the function once, with
-// the context of the pass; an error that it yields ends the pass. A position is restored
+// a context that ends with the pass; an error that it yields ends the pass. A position is restored
 // by passing over as many rows as were delivered, so the function must yield the same rows
 // in each pass for a training that resumes exactly. Values of columns that o does not list are passed over.
 func Generator(rows func(ctx context.Context) iter.Seq2[Row, error], o ArrowOptions) (Dataset, error) {
@@ -31,11 +32,13 @@ func Generator(rows func(ctx context.Context) iter.Seq2[Row, error], o ArrowOpti
 	n := &node{schema: schema, mem: alloc(o.Allocator)}
 	source := func(ctx context.Context) fileSource {
 		return fileSource{files: []string{"generator"}, open: func(string) (rowReader, error) {
+			ctx, cancel := context.WithCancel(ctx)
 			next, stop := iter.Pull2(rows(ctx))
-			return &generatorReader{node: n, fields: fields, next: next, stop: stop}, nil
+			return &generatorReader{node: n, fields: fields, next: next, cancel: cancel, stop: stop}, nil
 		}}
 	}
 	n = source(context.Background()).node(n, "generator")
+	n.place = nil // a second look for a bad row would take further rows
 	n.start = func(ctx context.Context, _ int64) (stage, error) { return &fileStage{src: source(ctx)}, nil }
 	return n, nil
 }
@@ -45,12 +48,14 @@ type generatorReader struct {
 	node   *node
 	fields []textField
 	next   func() (Row, error, bool)
+	cancel func() // ends the context that rows were asked for with
 	stop   func()
 	row    int64 // rows taken
 	err    error // found behind rows that were still good; io.EOF included
 }
 
-func (r *generatorReader) read(_ context.Context, limit int) (arrow.Record, error) {
+func (r *generatorReader) read(ctx context.Context, limit int) (arrow.Record, error) {
+	defer context.AfterFunc(ctx, r.cancel)()
 	if limit <= 0 {
 		limit = chunkRows
 	}
@@ -99,6 +104,7 @@ func (r *generatorReader) append(b *array.RecordBuilder) error {
 }
 
 func (r *generatorReader) skip(ctx context.Context, n int64) error {
+	defer context.AfterFunc(ctx, r.cancel)()
 	for range n {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -111,6 +117,7 @@ func (r *generatorReader) skip(ctx context.Context, n int64) error {
 }
 
 func (r *generatorReader) close() error {
+	r.cancel()
 	r.stop()
 	return nil
 }
@@ -120,10 +127,6 @@ func jsonValueOf(v any, t arrow.DataType) (any, error) {
 	switch x := v.(type) {
 	case nil, string, bool:
 		return x, nil
-	case []byte:
-		if _, list := t.(arrow.ListLikeType); !list {
-			return string(x), nil
-		}
 	}
 	r := reflect.ValueOf(v)
 	switch r.Kind() {
@@ -134,13 +137,24 @@ func jsonValueOf(v any, t arrow.DataType) (any, error) {
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
 		return json.Number(strconv.FormatUint(r.Uint(), 10)), nil
 	case reflect.Float32:
-		return json.Number(strconv.FormatFloat(r.Float(), 'g', -1, 32)), nil
+		return floatValue(r.Float(), 32), nil
 	case reflect.Float64:
-		return json.Number(strconv.FormatFloat(r.Float(), 'g', -1, 64)), nil
+		return floatValue(r.Float(), 64), nil
 	case reflect.Slice, reflect.Array:
+		if _, list := t.(arrow.ListLikeType); !list && r.Kind() == reflect.Slice && r.Type().Elem().Kind() == reflect.Uint8 {
+			return string(r.Bytes()), nil // a text, as database/sql gives it
+		}
 		return jsonListOf(r, t)
 	}
 	return nil, fmt.Errorf("value is of type %T, expected a number, a string, a bool, []byte or a slice of these", v)
+}
+
+// floatValue returns a number as text; whole ones without an exponent, as columns of integers read them.
+func floatValue(x float64, bits int) json.Number {
+	if x == math.Trunc(x) && math.Abs(x) < 1<<53 {
+		return json.Number(strconv.FormatFloat(x, 'f', -1, bits))
+	}
+	return json.Number(strconv.FormatFloat(x, 'g', -1, bits))
 }
 
 // jsonListOf returns a slice as the list of a JSON object.

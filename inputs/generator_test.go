@@ -87,6 +87,7 @@ func TestGeneratorValues(t *testing.T) {
 		{ColumnSpec{Name: "b", DType: "uint8", Shape: []int{2}}, []any{[]byte{0, 255}, [2]int{1, 2}}, []uint8{0, 255, 1, 2}},
 		{ColumnSpec{Name: "m", Default: -1}, []any{nil, 2.0}, []float32{-1, 2}},
 		{ColumnSpec{Name: "v", Vocabulary: []string{"a", "b"}}, []any{"b", word("a"), []byte("c")}, []int64{1, 0, -1}},
+		{ColumnSpec{Name: "w", DType: "int64"}, []any{1e6, float32(1 << 24), -0.0}, []int64{1000000, 1 << 24, 0}},
 		{ColumnSpec{Name: "r", DType: "int64", Ragged: true}, []any{[]int{1, 2}, []int{}, nil, []int32{3}}, []int64{1, 2, 3}},
 	} {
 		got, err := generate(t, c.column, c.values...)
@@ -169,5 +170,66 @@ func TestRowsOf(t *testing.T) {
 	cancel()
 	if _, err := waiting.Next(context.Background()); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, expected that the context ended", err)
+	}
+}
+
+// TestGeneratorEndsWithIterator: a pass whose channel is silent ends when it is closed, also under Prefetch.
+func TestGeneratorEndsWithIterator(t *testing.T) {
+	ended := make(chan struct{})
+	ds, err := Generator(func(ctx context.Context) iter.Seq2[Row, error] {
+		return func(yield func(Row, error) bool) {
+			defer close(ended)
+			if yield(Row{"x": 1}, nil) {
+				RowsOf(make(chan Row))(ctx)(yield)
+			}
+		}
+	}, ArrowOptions{Columns: []ColumnSpec{{Name: "x"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	it, err := Pipe(ds, Batch(1, false), Prefetch(2)).Iterate(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec, err := it.Next(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec.Release()
+	if err := it.Close(); err != nil {
+		t.Error(err)
+	}
+	<-ended
+}
+
+// TestGeneratorReadEndsWithItsContext: who waits for a row may stop to wait.
+func TestGeneratorReadEndsWithItsContext(t *testing.T) {
+	ds, err := Generator(RowsOf(make(chan Row)), ArrowOptions{Columns: []ColumnSpec{{Name: "x"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	it, err := ds.Iterate(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer it.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	go cancel()
+	if _, err := it.Next(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, expected that the context ended", err)
+	}
+}
+
+func TestGeneratorOfTexts(t *testing.T) {
+	type raw []byte // as sql.RawBytes
+	got, err := generate(t, ColumnSpec{Name: "city", Kind: "categorical"}, raw("Oslo"), "Rom", []byte("x"))
+	if !errors.Is(err, io.EOF) || len(got) != 1 || got[0].Tensor.DType != tensor.String || string(got[0].Tensor.Strings[0]) != "Oslo" {
+		t.Errorf("got %v, %v", got, err)
+	}
+}
+
+func TestPipeOfNothing(t *testing.T) {
+	if ds := Pipe(nil, Batch(3, false)); ds != nil {
+		t.Errorf("got %v, expected nil", ds)
 	}
 }

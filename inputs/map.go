@@ -135,7 +135,7 @@ func (s *mapStage) mapped(ctx context.Context) (arrow.Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.discard()
+	s.discardPending()
 	s.row += out.NumRows()
 	return out, nil
 }
@@ -153,7 +153,7 @@ func (s *mapStage) save(w *stateWriter) error {
 
 func (s *mapStage) load(ctx context.Context, r *stateReader) error {
 	s.discard()
-	s.discard()
+	s.discardPending()
 	s.row = r.count(math.MaxInt64)
 	var err error
 	if s.pending, err = r.record(s.in.schema); err != nil {
@@ -165,8 +165,8 @@ func (s *mapStage) load(ctx context.Context, r *stateReader) error {
 	return s.up.load(ctx, r)
 }
 
-// discard releases the record that waits to be mapped.
-func (s *mapStage) discard() {
+// discardPending releases the record that waits to be mapped.
+func (s *mapStage) discardPending() {
 	if s.pending != nil {
 		s.pending.Release()
 		s.pending = nil
@@ -175,6 +175,6 @@ func (s *mapStage) discard() {
 
 func (s *mapStage) close() error {
 	s.discard()
-	s.discard()
+	s.discardPending()
 	return s.up.close()
 }

@@ -125,6 +125,9 @@ func (o *Options) setDefaults() error {
 	if o.Loader == nil {
 		return errors.New("serving: no loader")
 	}
+	if o.Token != nil && o.Token.check == nil {
+		return errors.New("serving: a Token without content: make it by NewToken or ReadToken")
+	}
 	if err := o.Models.validate(); err != nil {
 		return err
 	}

@@ -118,7 +118,8 @@ func (j *job) inputRepeated(in inputs.Spec, section string, epochs int) (estimat
 	return estimator.InputFunc(func(ctx context.Context, ic inputs.Context) (inputs.Dataset, error) {
 		ic.GlobalBatch = in.BatchSize
 		if notRegistered == nil {
-			ic.Spec = &in
+			own := in // an input_fn may change it
+			ic.Spec = &own
 			return fn.Input(ctx, ic)
 		}
 		return inputs.Open(ctx, in, ic)

@@ -41,7 +41,12 @@ func (m MultiHead) Weighted(headWeights ...float64) MultiHead {
 func (m MultiHead) Of(n networks.Network) estimator.ModelFn { return ModelFn(n, m, nil) }
 
 // Err returns what is wrong with the heads.
-func (m MultiHead) Err() error { return m.err }
+func (m MultiHead) Err() error {
+	if m.err == nil && len(m.heads) == 0 { // the zero MultiHead
+		return checkHeads(nil)
+	}
+	return m.err
+}
 
 // checkHeads reports heads that cannot be together.
 func checkHeads(hs []Head) error {
@@ -99,7 +104,7 @@ func (m MultiHead) LogitsDimension() int {
 
 // LossReduction is that of the heads.
 func (m MultiHead) LossReduction() losses.Reduction {
-	if m.err != nil {
+	if m.Err() != nil {
 		return losses.SumOverBatchSize
 	}
 	return m.heads[0].LossReduction()
@@ -112,8 +117,8 @@ func (m MultiHead) Spec(mc *estimator.ModelContext, in Inputs) (*estimator.Spec,
 
 // Part merges the parts of the heads.
 func (m MultiHead) Part(mc *estimator.ModelContext, in Inputs) (*Part, error) {
-	if m.err != nil {
-		return nil, m.err
+	if err := m.Err(); err != nil {
+		return nil, err
 	}
 	logits, err := m.split(mc, in)
 	if err != nil {

@@ -51,30 +51,43 @@ func Sequential(static Head, mask string) SequentialHead {
 func (h SequentialHead) Of(n networks.Network) estimator.ModelFn { return ModelFn(n, h, nil) }
 
 // Err returns what is wrong with the head of each step.
-func (h SequentialHead) Err() error { return h.err }
+func (h SequentialHead) Err() error {
+	if h.static == nil { // the zero SequentialHead
+		return Sequential(nil, h.mask).err
+	}
+	return h.err
+}
+
+// step is the head of each step, some head where there is none.
+func (h SequentialHead) step() Head {
+	if h.static == nil {
+		return BinaryClass()
+	}
+	return h.static
+}
 
 // Mask is the name of the feature that says which steps there are.
 func (h SequentialHead) Mask() string { return h.mask }
 
 // LabelDimension is the number of values of a step's label.
 func (h SequentialHead) LabelDimension() int {
-	_, own := withoutWords(h.static)
+	_, own := withoutWords(h.step())
 	return own.dimension
 }
 
 // Name is the head's with the suffix _sequential, "" where it has none.
 func (h SequentialHead) Name() string {
-	if h.static.Name() == "" {
+	if h.step().Name() == "" {
 		return ""
 	}
-	return h.static.Name() + "_sequential"
+	return h.step().Name() + "_sequential"
 }
 
 // LogitsDimension is the number of logits per step.
-func (h SequentialHead) LogitsDimension() int { return h.static.LogitsDimension() }
+func (h SequentialHead) LogitsDimension() int { return h.step().LogitsDimension() }
 
 // LossReduction is the head's.
-func (h SequentialHead) LossReduction() losses.Reduction { return h.static.LossReduction() }
+func (h SequentialHead) LossReduction() losses.Reduction { return h.step().LossReduction() }
 
 // Spec returns the Spec of mc's mode.
 func (h SequentialHead) Spec(mc *estimator.ModelContext, in Inputs) (*estimator.Spec, error) {
@@ -83,14 +96,14 @@ func (h SequentialHead) Spec(mc *estimator.ModelContext, in Inputs) (*estimator.
 
 // Part returns predictions, loss and metrics.
 func (h SequentialHead) Part(mc *estimator.ModelContext, in Inputs) (*Part, error) {
-	if h.err != nil {
-		return nil, h.err
+	if err := h.Err(); err != nil {
+		return nil, err
 	}
 	s, err := h.steps(mc, in)
 	if err != nil {
 		return nil, err
 	}
-	static, own := withoutWords(h.static)
+	static, own := withoutWords(h.step())
 	each := Inputs{Logits: s.logits}
 	if mc.Mode() != models.Predict {
 		if each.Labels, err = s.labels(mc, in.Labels, own); err != nil {

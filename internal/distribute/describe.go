@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"github.com/goestimator/goestimator/models/expr"
+	"reflect"
 	"strconv"
 	"strings"
 
@@ -110,7 +111,10 @@ func plain(v any) string {
 
 // describeSchedule is a schedule as Go writes it, or its formula's digest where it is a user's own.
 func describeSchedule(s optimizers.Schedule) string {
-	if strings.HasPrefix(fmt.Sprintf("%T", s), "optimizers.") {
+	if w, ok := s.(optimizers.Warmup); ok {
+		return fmt.Sprintf("Warmup{Steps:%d, Then:%s}", w.Steps, describeSchedule(w.Then))
+	}
+	if reflect.TypeOf(s).PkgPath() == reflect.TypeFor[optimizers.Warmup]().PkgPath() {
 		return plain(s)
 	}
 	return "formula " + settings.Digest(fmt.Append(nil, expr.Trace(s.At(expr.Input("step")))))

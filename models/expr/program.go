@@ -17,9 +17,9 @@ type Program struct {
 type Instruction struct {
 	// Op is "Const", "Input", "WhenLess", "Norm", or one of TensorFlow's elementwise ops.
 	Op    string  `json:"op"`
-	Args  []int   `json:"args,omitempty"`  // earlier instructions
-	Name  string  `json:"name,omitempty"`  // of an Input
-	Value float64 `json:"value,omitempty"` // of a Const
+	Args  []int   `json:"args,omitempty"` // earlier instructions
+	Name  string  `json:"name,omitempty"` // of an Input
+	Value float64 `json:"value"`          // of a Const
 }
 
 // maxInstructions bounds a Program.
@@ -55,6 +55,17 @@ func (t *tracer) add(x Expr) int {
 	t.Instructions = append(t.Instructions, i)
 	t.known[n] = len(t.Instructions) - 1
 	return len(t.Instructions) - 1
+}
+
+// Inputs lists the names of the inputs that the program reads, each once.
+func (p Program) Inputs() []string {
+	var out []string
+	for _, i := range p.Instructions {
+		if i.Op == opInput && !slices.Contains(out, i.Name) {
+			out = append(out, i.Name)
+		}
+	}
+	return out
 }
 
 // Bind returns the results with expressions in place of the inputs, by name. The

@@ -73,7 +73,9 @@ func units(name string, sizes []int) Option {
 func named(name string, opts []Option) Network {
 	p := map[string]any{}
 	for _, o := range opts {
-		o(p)
+		if o != nil {
+			o(p)
+		}
 	}
 	n, err := New(name, p)
 	if err != nil {

@@ -96,6 +96,9 @@ func (u *Update) Assign(target, value expr.Expr) {
 	if _, twice := u.next[target]; (!known || twice) && u.err == nil {
 		u.err = fmt.Errorf("assignment %d: expected the variable or a slot, each once", len(u.next)+1)
 	}
+	if u.next == nil { // an Update that NewRule did not make
+		u.next = map[expr.Expr]expr.Expr{}
+	}
 	u.next[target] = value
 }
 

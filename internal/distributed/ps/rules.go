@@ -67,6 +67,9 @@ func (r *Rules) check() error {
 		if _, err := regexp.Compile(g.NoDecay); err != nil {
 			return fmt.Errorf("rules: group %d: no_decay: %w", i, err)
 		}
+		if n := boundaries(g.LearningRate.Schedule); n > maxBoundaries {
+			return fmt.Errorf("rules: group %d: learning rate of %d boundaries: expected at most %d", i, n, maxBoundaries)
+		}
 		if math.IsNaN(optimizers.RateAt(g.LearningRate, 0)) {
 			return fmt.Errorf("rules: group %d: learning rate %+v is NaN at step 0", i, g.LearningRate.Schedule)
 		}
@@ -85,6 +88,20 @@ func (r *Rules) check() error {
 		}
 	}
 	return nil
+}
+
+// maxBoundaries bounds a piecewise constant rate, whose formula nests as deep as it has boundaries.
+const maxBoundaries = 4096
+
+// boundaries is how many steps a schedule changes its formula at.
+func boundaries(s optimizers.Schedule) int {
+	switch s := s.(type) {
+	case optimizers.Warmup:
+		return boundaries(s.Then)
+	case optimizers.PiecewiseConstant:
+		return len(s.Boundaries)
+	}
+	return 0
 }
 
 // trainOp returns the rules of one group for the given variables alone. The

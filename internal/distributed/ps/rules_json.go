@@ -20,7 +20,7 @@ type scheduleJSON struct{ optimizers.Schedule }
 type named struct {
 	Name       string          `json:"name"`
 	Parameters json.RawMessage `json:"parameters"`
-	Then       *scheduleJSON   `json:"then,omitempty"`
+	Then       json.RawMessage `json:"then,omitempty"` // of a warm-up: the schedule behind it
 }
 
 // rules and schedules by name: their zero values.
@@ -112,7 +112,14 @@ func (s scheduleJSON) MarshalJSON() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		return json.Marshal(named{Name: warmup, Parameters: steps, Then: &scheduleJSON{w.Then}})
+		if _, nested := w.Then.(optimizers.Warmup); nested {
+			return nil, errNestedWarmup
+		}
+		then, err := json.Marshal(scheduleJSON{w.Then})
+		if err != nil {
+			return nil, err
+		}
+		return json.Marshal(named{Name: warmup, Parameters: steps, Then: then})
 	}
 	for name, t := range scheduleTypes {
 		if t == reflect.TypeOf(s.Schedule) {
@@ -144,13 +151,7 @@ func (s *scheduleJSON) UnmarshalJSON(text []byte) error {
 		return fmt.Errorf("schedule: %w", err)
 	}
 	if n.Name == warmup {
-		w := optimizers.Warmup{}
-		if err := json.Unmarshal(n.Parameters, &w.Steps); err != nil || n.Then == nil || n.Then.Schedule == nil {
-			return fmt.Errorf("schedule %s: expected a number of steps and the schedule behind it", warmup)
-		}
-		w.Then = n.Then.Schedule
-		s.Schedule = w
-		return nil
+		return s.warmUp(n)
 	}
 	if n.Name == formula {
 		var own formulaSchedule
@@ -168,6 +169,30 @@ func (s *scheduleJSON) UnmarshalJSON(text []byte) error {
 		return fmt.Errorf("schedule: %w", err)
 	}
 	s.Schedule, _ = v.(optimizers.Schedule)
+	return nil
+}
+
+// errNestedWarmup: each warm-up computes the schedule behind it twice, so a chain of them would take exponential time.
+var errNestedWarmup = fmt.Errorf("schedule %s: expected a schedule behind it that is not one itself", warmup)
+
+// warmUp sets s to a warm-up.
+func (s *scheduleJSON) warmUp(n named) error {
+	var behind named
+	if err := json.Unmarshal(n.Then, &behind); err != nil {
+		return fmt.Errorf("schedule %s: expected a number of steps and the schedule behind it: %w", warmup, err)
+	}
+	if behind.Name == warmup {
+		return errNestedWarmup
+	}
+	w, then := optimizers.Warmup{}, scheduleJSON{}
+	if err := json.Unmarshal(n.Parameters, &w.Steps); err != nil {
+		return fmt.Errorf("schedule %s: expected a number of steps: %w", warmup, err)
+	}
+	if err := json.Unmarshal(n.Then, &then); err != nil {
+		return err
+	}
+	w.Then = then.Schedule
+	s.Schedule = w
 	return nil
 }
 

@@ -25,8 +25,8 @@ func Append(b []byte, m proto.Message) []byte {
 }
 
 // Decode sets m to the message in b and copies what it needs of it. Fields that the
-// schema does not have are skipped; a field that has another type on the wire than
-// in the schema is an error.
+// schema does not have are skipped; a field of m itself that has another type on the
+// wire than in the schema is an error. In messages within m such a field is skipped.
 func Decode(b []byte, m proto.Message) error {
 	if err := proto.Unmarshal(b, m); err != nil {
 		return fmt.Errorf("%w %s: %w", ErrMalformed, m.ProtoReflect().Descriptor().Name(), err)

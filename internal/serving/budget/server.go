@@ -52,7 +52,7 @@ type Server struct {
 	lastLarge  atomic.Int64 // when a large piece was taken last, in nanoseconds since start
 	start      time.Time
 
-	freeScheduled atomic.Bool // freeing is not nil
+	freeScheduled atomic.Bool // freeTimer runs
 	mu            sync.Mutex
 	freeTimer     *time.Timer // runs when memory may go back to the system; nil: there is nothing to give back
 	isClosed      bool
@@ -113,7 +113,7 @@ func (s *Server) scheduleFree() {
 	if s.garbage.Load() > garbageLimit {
 		s.lastLarge.Store(int64(time.Since(s.start))) // many small releases count as a large one
 	}
-	if s.lastLarge.Load() == 0 || s.freeScheduled.Load() { // free looks at busy again after it has disarmed
+	if s.lastLarge.Load() == 0 || s.freeScheduled.Load() { // free looks at lastLarge again once it is no longer scheduled
 		return
 	}
 	s.mu.Lock()

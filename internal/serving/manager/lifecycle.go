@@ -126,7 +126,7 @@ func (f *lifecycle) available() []*entry {
 	return out
 }
 
-// stable reports whether nothing is to be begun or going on that makes a version available.
+// converged reports whether nothing is to be begun or going on that makes a version available.
 func (f *lifecycle) converged() bool {
 	return !slices.ContainsFunc(f.versions, func(e *entry) bool {
 		return e.aspired && e.state < servable.Available

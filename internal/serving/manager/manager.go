@@ -103,7 +103,7 @@ type model struct {
 	cfg     *config.ModelConfig // nil: no longer configured
 	served  *servedModel
 	chosen  []versionDir      // what the policy of the config picks on disk
-	seen    map[string]string // marks of the versions on disk by directory: see settle
+	seen    map[string]string // fingerprints of the versions on disk by directory: see stableVersions
 	scanned bool
 	problem error  // of the last look at the base path
 	warning string // the last warning that was logged, so that it is logged once

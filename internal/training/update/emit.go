@@ -153,7 +153,14 @@ func (em *emission) group(i int, grads []lower.Value) error {
 func (em *emission) learningRate(s optimizers.Schedule) graph.Output {
 	const step = "step"
 	e := rule.Emission{B: em.b, Scope: "learning_rate/", Tensor: rule.Scalar, Inputs: map[string]graph.Output{step: em.step}}
-	return e.Emit(expr.Trace(s.At(expr.Input(step))))[0]
+	p := expr.Trace(s.At(expr.Input(step)))
+	for _, name := range p.Inputs() {
+		if name != step {
+			em.b.Fail(fmt.Errorf("learning rate %T: unknown input %q: expected one of the step alone", s, name))
+			return graph.Output{}
+		}
+	}
+	return e.Emit(p)[0]
 }
 
 // application prepares the update of a variable, its gradient of the variable's type.
