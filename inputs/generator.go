@@ -22,7 +22,7 @@ type Row map[string]any
 // Generator returns the rows that a function yields, as tf.data's from_generator does:
 // rows of a database, of a channel, of a simulation. Each pass calls the function once, with
 // a context that ends with the pass; an error that it yields ends the pass. A position is restored
-// by passing over as many rows as were delivered, so the function must yield the same rows
+// by passing over as many rows as were delivered, and a pass whose reading was cancelled is over, so the function must yield the same rows
 // in each pass for a training that resumes exactly. Values of columns that o does not list are passed over.
 func Generator(rows func(ctx context.Context) iter.Seq2[Row, error], o ArrowOptions) (Dataset, error) {
 	fields, schema, err := declared("a generator", o)
@@ -34,7 +34,7 @@ func Generator(rows func(ctx context.Context) iter.Seq2[Row, error], o ArrowOpti
 		return fileSource{files: []string{"generator"}, open: func(string) (rowReader, error) {
 			ctx, cancel := context.WithCancel(ctx)
 			next, stop := iter.Pull2(rows(ctx))
-			return &generatorReader{node: n, fields: fields, next: next, cancel: cancel, stop: stop}, nil
+			return &generatorReader{ctx: ctx, node: n, fields: fields, next: next, cancel: cancel, stop: stop}, nil
 		}}
 	}
 	n = source(context.Background()).node(n, "generator")
@@ -45,10 +45,11 @@ func Generator(rows func(ctx context.Context) iter.Seq2[Row, error], o ArrowOpti
 
 // generatorReader reads the rows of one pass.
 type generatorReader struct {
+	ctx    context.Context // that rows were asked for with
 	node   *node
 	fields []textField
 	next   func() (Row, error, bool)
-	cancel func() // ends the context that rows were asked for with
+	cancel func() // ends ctx
 	stop   func()
 	row    int64 // rows taken
 	err    error // found behind rows that were still good; io.EOF included
@@ -76,7 +77,10 @@ func (r *generatorReader) read(ctx context.Context, limit int) (arrow.Record, er
 // take returns the next row.
 func (r *generatorReader) take() (Row, error) {
 	row, err, ok := r.next()
-	if !ok {
+	switch {
+	case !ok && r.ctx.Err() != nil: // the function heeded it: these are not all rows
+		return nil, r.ctx.Err()
+	case !ok:
 		return nil, io.EOF
 	}
 	r.row++

@@ -233,3 +233,37 @@ func TestPipeOfNothing(t *testing.T) {
 		t.Errorf("got %v, expected nil", ds)
 	}
 }
+
+// TestCancelledGeneratorIsNotAtItsEnd: a function that returns when its context ends has not yielded all rows.
+func TestCancelledGeneratorIsNotAtItsEnd(t *testing.T) {
+	ds, err := Generator(func(ctx context.Context) iter.Seq2[Row, error] {
+		return func(yield func(Row, error) bool) {
+			if yield(Row{"x": 1}, nil) {
+				<-ctx.Done()
+			}
+		}
+	}, ArrowOptions{Columns: []ColumnSpec{{Name: "x"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	it, err := Pipe(ds, Take(9)).Iterate(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer it.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	go cancel()
+	for range 2 { // the row before may come first
+		rec, err := it.Next(ctx)
+		if err == nil {
+			rec.Release()
+			continue
+		}
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v, expected that the context ended", err)
+		}
+	}
+	if rec, err := it.Next(t.Context()); errors.Is(err, io.EOF) {
+		t.Errorf("got %v, %v: expected no end of the rows", rec, err)
+	}
+}

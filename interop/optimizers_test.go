@@ -9,5 +9,5 @@ import (
 
 // TestOptimizersAreTensorFlows asks TensorFlow again for what the tests of models/optimizers compare with.
 func TestOptimizersAreTensorFlows(t *testing.T) {
-	peers(t).run(t, "optimizers.py", "check", filepath.Join(testkit.Root(), "models", "optimizers", "testdata", "tensorflow.json.gz"))
+	peers(t).run(t, "optimizers.py", "check", filepath.Join(testkit.Root(), "internal", "training", "update", "testdata", "tensorflow.json.gz"))
 }

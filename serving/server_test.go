@@ -106,11 +106,12 @@ func TestOptionsFail(t *testing.T) {
 	models := single(t.TempDir(), "m")
 	for want, o := range map[string]Options{
 		"serving: no loader": {},
-		"expected exactly one of a config, a config file and a root folder": {Loader: loader},
-		"neither a gRPC port, a REST port nor a socket to listen on":        {Loader: loader, Models: models, Listen: Listen{Port: -1, REST: -1}},
-		"metrics are on the REST port, which is off":                        {Loader: loader, Models: models, Listen: Listen{REST: -1}, Metrics: "/metrics"},
-		fmt.Sprintf("gRPC port %d is taken by another process", port):       {Loader: loader, Models: models, Listen: Listen{Host: "127.0.0.1", Port: port}},
-		fmt.Sprintf("REST port %d is taken by another process", port):       {Loader: loader, Models: models, Listen: Listen{Host: "127.0.0.1", REST: port}},
+		"expected exactly one of a config, a config file and a root folder":  {Loader: loader},
+		"neither a gRPC port, a REST port nor a socket to listen on":         {Loader: loader, Models: models, Listen: Listen{Port: -1, REST: -1}},
+		"serving: a Token without content: make it by NewToken or ReadToken": {Loader: loader, Models: models, Token: &Token{}},
+		"metrics are on the REST port, which is off":                         {Loader: loader, Models: models, Listen: Listen{REST: -1}, Metrics: "/metrics"},
+		fmt.Sprintf("gRPC port %d is taken by another process", port):        {Loader: loader, Models: models, Listen: Listen{Host: "127.0.0.1", Port: port}},
+		fmt.Sprintf("REST port %d is taken by another process", port):        {Loader: loader, Models: models, Listen: Listen{Host: "127.0.0.1", REST: port}},
 		"batching: ": {Loader: loader, Models: models, Batching: &Batching{}},
 	} {
 		if s, err := New(o); err == nil || !strings.Contains(err.Error(), want) {

@@ -170,6 +170,9 @@ func (c *combined) check() error {
 		return nil
 	}
 	w, d := c.wide.optimizer, c.deep.optimizer
+	if err := cmp.Or(w.Err(), d.Err()); err != nil {
+		return err
+	}
 	names := func(o *optimizers.Optimizer) optimizers.SlotNames { return cmp.Or(o.SlotNames, optimizers.V1Names) }
 	if names(w) != names(d) || !slices.Equal(w.Transforms, d.Transforms) || max(w.AccumulateSteps, 1) != max(d.AccumulateSteps, 1) || w.LossScale != d.LossScale {
 		return fmt.Errorf("linear_optimizer and dnn_optimizer: expected equal slot_names, clips, accumulate_steps and loss_scale, as a step has one of each")

@@ -111,7 +111,7 @@ func plain(v any) string {
 
 // describeSchedule is a schedule as Go writes it, or its formula's digest where it is a user's own.
 func describeSchedule(s optimizers.Schedule) string {
-	if w, ok := s.(optimizers.Warmup); ok {
+	if w, ok := s.(optimizers.Warmup); ok && w.Then != nil {
 		return fmt.Sprintf("Warmup{Steps:%d, Then:%s}", w.Steps, describeSchedule(w.Then))
 	}
 	if reflect.TypeOf(s).PkgPath() == reflect.TypeFor[optimizers.Warmup]().PkgPath() {

@@ -78,6 +78,9 @@ type Warmup struct {
 
 // At returns the rate at a step.
 func (s Warmup) At(step expr.Expr) expr.Expr {
+	if s.Then == nil {
+		return expr.Number(math.NaN()) // which Minimize reports
+	}
 	n := expr.Number(float64(s.Steps))
 	growing := expr.Number(RateAt(s.Then, 0)).Mul(step.Div(n))
 	// Then is evaluated before its beginning too, where it is not used.

@@ -1,11 +1,11 @@
 package optimizers
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
 	"regexp"
-	"slices"
 
 	"github.com/goestimator/goestimator/internal/compiler/lower"
 	"github.com/goestimator/goestimator/models"
@@ -98,8 +98,8 @@ func (t *TrainOp) agrees(o *TrainOp) error {
 		name string
 		a, b any
 	}{
-		{"transforms", slices.Clone(t.Transforms), slices.Clone(o.Transforms)}, {"accumulate_steps", max(t.AccumulateSteps, 1), max(o.AccumulateSteps, 1)},
-		{"slot_names", t.SlotNames, o.SlotNames}, {"loss_scale", t.LossScale, o.LossScale},
+		{"transforms", append([]Transform{}, t.Transforms...), append([]Transform{}, o.Transforms...)}, {"accumulate_steps", max(t.AccumulateSteps, 1), max(o.AccumulateSteps, 1)},
+		{"slot_names", cmp.Or(t.SlotNames, V1Names), cmp.Or(o.SlotNames, V1Names)}, {"loss_scale", t.LossScale, o.LossScale},
 	} {
 		if !reflect.DeepEqual(x.a, x.b) {
 			return fmt.Errorf("%s %v, but %v of the first objective: expected one for all", x.name, x.b, x.a)

@@ -23,6 +23,9 @@ type Optimizer struct {
 	err error // of a constructor
 }
 
+// Err returns what is wrong with the arguments that o was made of; Minimize fails with it, too.
+func (o *Optimizer) Err() error { return o.err }
+
 // Transform is a change of the gradients before the rules.
 type Transform struct {
 	Kind  TransformKind

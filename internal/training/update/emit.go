@@ -127,6 +127,9 @@ func (em *emission) group(i int, grads []lower.Value) error {
 		return fmt.Errorf("train op: group %d: no_decay: %w", i, err)
 	}
 	rate := em.learningRate(g.LearningRate)
+	if err := em.b.Err(); err != nil {
+		return err
+	}
 	if !em.rate.Valid() {
 		em.rate = rate
 	}
