@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"math"
 	"strings"
 	"testing"
 
@@ -87,7 +88,7 @@ func TestGeneratorValues(t *testing.T) {
 		{ColumnSpec{Name: "b", DType: "uint8", Shape: []int{2}}, []any{[]byte{0, 255}, [2]int{1, 2}}, []uint8{0, 255, 1, 2}},
 		{ColumnSpec{Name: "m", Default: -1}, []any{nil, 2.0}, []float32{-1, 2}},
 		{ColumnSpec{Name: "v", Vocabulary: []string{"a", "b"}}, []any{"b", word("a"), []byte("c")}, []int64{1, 0, -1}},
-		{ColumnSpec{Name: "w", DType: "int64"}, []any{1e6, float32(1 << 24), -0.0}, []int64{1000000, 1 << 24, 0}},
+		{ColumnSpec{Name: "w", DType: "int64"}, []any{1e6, float32(1 << 24), math.Copysign(0, -1)}, []int64{1000000, 1 << 24, 0}},
 		{ColumnSpec{Name: "r", DType: "int64", Ragged: true}, []any{[]int{1, 2}, []int{}, nil, []int32{3}}, []int64{1, 2, 3}},
 	} {
 		got, err := generate(t, c.column, c.values...)
