@@ -22,7 +22,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// exported are the jobs of which there are exports.
+// exported are the jobs that have exports.
 var exported = []string{"columns", "dense", "trees"}
 
 // TestServe serves the exports of the earlier commit, and what this one exports of its checkpoints: both answer every request

@@ -140,7 +140,7 @@ func (s *sums) appendSparse(b []byte) []byte {
 	return b
 }
 
-// mergeAll replaces the gathered rows by those of all tasks.
+// mergeAll replaces the gathered rows by all tasks' rows.
 func (s *sums) mergeAll(all [][]byte) error {
 	for i := range s.sparse {
 		s.sparse[i].reset()

@@ -59,7 +59,7 @@ func New(name string, parameters map[string]any) (*Optimizer, error) {
 	return r.optimizer(name, parameters)
 }
 
-// optimizer reads the parameters of the rule and those of every optimizer.
+// optimizer reads the parameters of the rule and of every optimizer.
 func (r registered) optimizer(name string, parameters map[string]any) (*Optimizer, error) {
 	p := params.Read("optimizer "+name, parameters)
 	o := &Optimizer{Rule: r.rule(p), LearningRate: Constant(r.rate), WeightDecay: p.Float("weight_decay", r.weightDecay),

@@ -10,7 +10,7 @@ import (
 	"github.com/goestimator/goestimator/runconfig/violation"
 )
 
-// ruleNames lists TensorFlow 1's rules, then those of Keras.
+// ruleNames lists TensorFlow 1's rules, then Keras'.
 func ruleNames() []string {
 	var v1, keras []string
 	for _, name := range Names() {

@@ -58,7 +58,7 @@ func between(cell string) (out []string) {
 	return out
 }
 
-// check compares the files of a row with those of the module at root that name its example.
+// check compares the files of a row with the files of the module at root that name its example.
 func (a addition) check(root string, files []*source) (wrong []string) {
 	escaped := make([]string, len(a.examples))
 	for i, e := range a.examples {

@@ -1,4 +1,4 @@
-// House prints what the shape of the code is: lines, packages, the public
+// Command house prints what the shape of the code is: lines, packages, the public
 // surface, sizes of functions and files, what lacks a doc or an Example.
 //
 //	go run ./scripts/house                   # of the working tree

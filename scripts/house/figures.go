@@ -31,7 +31,7 @@ type pkg struct {
 	example    bool
 }
 
-// measure measures the module at root, with its own ops or those of another one.
+// measure measures the module at root, by its own ops or by the ops of another module.
 func measure(root string, ops []string) (*figures, error) {
 	fset := token.NewFileSet()
 	files, err := sources(root, fset)

@@ -1,4 +1,4 @@
-// Mutate measures how much the tests notice. It draws functions uniformly from
+// Command mutate measures how much the tests notice. It draws functions uniformly from
 // the packages below some folders, breaks one thing in each, and runs the tests
 // of the package and of the packages that import it. A mutant that no test
 // notices survives: it is a missing test, or the mutant is equivalent.

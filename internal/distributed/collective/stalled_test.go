@@ -79,7 +79,7 @@ func TestStalledWorkersAreNamed(t *testing.T) {
 	}
 }
 
-// TestOtherGroupsAreNotAnswered: a worker answers those of its group alone.
+// TestOtherGroupsAreNotAnswered: a worker answers its own group alone.
 func TestOtherGroupsAreNotAnswered(t *testing.T) {
 	s := newSite(t, 2, false)
 	groups := s.form(t, 1, nil)

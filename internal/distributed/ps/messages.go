@@ -118,7 +118,7 @@ func entriesOf(m *wire.Entries) ([]entry, error) {
 func transferOf(t wire.Transfer) (transfer, error) {
 	switch t {
 	case wire.Transfer_TRANSFER_FLOAT32, wire.Transfer_TRANSFER_BFLOAT16, wire.Transfer_TRANSFER_FLOAT16:
-		return transfer(t), nil // the numbers are those of tensor.DType
+		return transfer(t), nil // the numbers are tensor.DType's
 	}
 	return 0, status.Error(codes.InvalidArgument, fmt.Sprintf("transfer type %d: expected float32, bfloat16 or float16", t))
 }

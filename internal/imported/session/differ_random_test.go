@@ -67,7 +67,7 @@ func (c *choices) near(n int) int {
 	return n
 }
 
-// outputOf returns small whole numbers, of which float ops make no more than rounding differs in.
+// outputOf returns small whole numbers: with them float ops differ by rounding alone.
 func (c *choices) tensor(d tensor.DType, shape ...int) *tensor.Tensor {
 	t := tensor.New(d, shape...)
 	for i := range t.Len() {

@@ -131,7 +131,7 @@ func TestFunctionsLack(t *testing.T) {
 		"AssignVariableOp": `node_def { name: "v" op: "VarHandleOp" ` + number + ` } node_def { name: "w" op: "AssignVariableOp" input: "v" input: "i" ` + number + ` } ret { key: "j" value: "i" } control_ret { key: "w" value: "w" }`,
 	} {
 		_, err := loopModel(t, "x", body)
-		if lacking := (*session.UnsupportedError)(nil); !errors.As(err, &lacking) && !errors.Is(err, eager.ErrUnsupported) || !strings.Contains(err.Error(), op) || !strings.Contains(err.Error(), "function body") {
+		if unsupported := (*session.UnsupportedError)(nil); !errors.As(err, &unsupported) && !errors.Is(err, eager.ErrUnsupported) || !strings.Contains(err.Error(), op) || !strings.Contains(err.Error(), "function body") {
 			t.Errorf("got %v, expected %s", err, op)
 		}
 	}

@@ -96,7 +96,7 @@ func (v *Variables) end(p *plan) {
 // Enqueue is RunAhead that returns before the run is done, so that the accelerator goes on to the next one at once. The
 // fetches are not read: Value gives nil. The feeds may be changed when it returns. An error that the run comes to leaves
 // the variables as they were, also by runs after it, and is returned by the next call that waits: Wait, Run or RunAhead.
-// Whoever reads or writes the variables meanwhile waits for it. Programs with steps on the host, with OnFetch,
+// A read or a write of the variables waits for it. Programs with steps on the host, with OnFetch,
 // CheckNumerics or Profile, and devices that are no accelerators, do as RunAhead does.
 func (p *Program) Enqueue(ctx context.Context, a *Ahead) error {
 	if a.set == nil || !p.continuous || a.p != p || a.used {

@@ -92,7 +92,7 @@ func (m *mixer) visit(o *op) {
 	m.widen(o)
 }
 
-// operands returns which inputs and outputs may be bfloat16: those of the op's type T.
+// operands returns which inputs and outputs may be bfloat16: the ones of the op's type T.
 func (m *mixer) operands(o *op) (in, out map[int]bool) {
 	in, out = map[int]bool{}, map[int]bool{}
 	def := ops.Find(o.node.Op)

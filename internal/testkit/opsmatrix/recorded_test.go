@@ -15,7 +15,7 @@ import (
 
 const top = "../../../"
 
-// recorded are the ops of which files say what TensorFlow gives.
+// recorded are the ops with recorded answers of TensorFlow.
 type recorded struct {
 	tensorflow map[string]bool // values at edges
 	gradient   map[string]bool // and gradients through models/ops

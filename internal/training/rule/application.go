@@ -103,7 +103,7 @@ func (a *Application) apply(op string, attrs graph.Attrs, in ...graph.Output) []
 	return []*graph.Node{a.B.Node(op, a.Scope+op, nil, attrs, in...)}
 }
 
-// binary adds an elementwise op on two outputs, the second of which may be a scalar.
+// binary adds an elementwise op on two outputs; the second may be a scalar.
 func (a *Application) binary(op string, x, y graph.Output) graph.Output {
 	return a.B.Op(op, a.Scope+op, x.Type(), graph.Attrs{"T": x.DType()}, x, y)
 }
