@@ -207,8 +207,8 @@ func TestLacking(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := session.Load(context.Background(), metaGraph(t, b.Graph, x, z), session.Options{})
-	var lacking *session.UnsupportedError
-	if !errors.As(err, &lacking) || len(lacking.Ops) != 2 || !strings.Contains(err.Error(), "NorThis (node two") {
+	var unsupported *session.UnsupportedError
+	if !errors.As(err, &unsupported) || len(unsupported.Ops) != 2 || !strings.Contains(err.Error(), "NorThis (node two") {
 		t.Fatalf("got %v", err)
 	}
 }
