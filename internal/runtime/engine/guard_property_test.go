@@ -146,7 +146,6 @@ func (g *updatesGraph) run(dev device.Device, fetches []graph.Output, first int)
 func TestGuardedEqualsTakenBack(t *testing.T) {
 	host := device.NewHost()
 	devices := append(splitTwins(), host)
-	guarded, all := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		g := drawUpdates(t)
 		var some []graph.Output
@@ -167,9 +166,6 @@ func TestGuardedEqualsTakenBack(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if all++; found {
-				guarded++
-			}
 			for i := range want {
 				if !bytes.Equal(got[i].Bytes, want[i].Bytes) {
 					t.Fatalf("%s: guarded=%v: result %d: got %v, expected %v", dev.Kind(), found, i, tensor.Values[float32](got[i]), tensor.Values[float32](want[i]))
@@ -182,8 +178,23 @@ func TestGuardedEqualsTakenBack(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	t.Logf("%d of %d programs have guarded updates", guarded, all)
-	if guarded == 0 {
-		t.Errorf("none of %d programs has guarded updates", all)
+}
+
+// TestDrawnUpdatesAreGuarded shows that what is drawn for TestGuardedEqualsTakenBack has guarded updates at times.
+func TestDrawnUpdatesAreGuarded(t *testing.T) {
+	host := device.NewHost()
+	defer host.Close()
+	guarded := rapid.Custom(func(t *rapid.T) bool {
+		_, found, err := drawUpdates(t).run(host, nil, 0)
+		return err == nil && found
+	})
+	n := 0
+	for seed := range 100 {
+		if guarded.Example(seed) {
+			n++
+		}
+	}
+	if n < 5 {
+		t.Errorf("%d of 100 programs have guarded updates, expected 5 or more", n)
 	}
 }

@@ -209,9 +209,13 @@ func (l *Limiter) leave(units, others int, start time.Time, took time.Duration) 
 	if i := slices.Index(l.started, start); i >= 0 {
 		l.started = slices.Delete(l.started, i, i+1)
 	}
-	updateMean(&l.run, took)
-	if l.o.Hold || others == 0 {
-		updateMean(&l.alone, took)
+	updateMean(&l.run, took, 8)
+	switch {
+	case l.o.Hold:
+		updateMean(&l.alone, took, 8)
+	case others == 0:
+		// Lone requests become rare as the limit grows: what few of them took must count.
+		updateMean(&l.alone, took, 3)
 	}
 	if l.o.Hold || l.alone == 0 {
 		return
@@ -228,11 +232,11 @@ func (l *Limiter) leave(units, others int, start time.Time, took time.Duration) 
 	}
 }
 
-// updateMean moves a mean towards a value.
-func updateMean(mean *time.Duration, value time.Duration) {
+// updateMean moves a mean towards a value, by one nth of the difference.
+func updateMean(mean *time.Duration, value time.Duration, n time.Duration) {
 	if *mean == 0 {
 		*mean = value
 		return
 	}
-	*mean += (value - *mean) / 8
+	*mean += (value - *mean) / n
 }
