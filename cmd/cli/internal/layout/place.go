@@ -1,0 +1,103 @@
+package layout
+
+import (
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/goestimator/goestimator/internal/distributed/replica"
+	"github.com/goestimator/goestimator/runconfig"
+)
+
+// Placed is a task on its host.
+type Placed struct {
+	Host     string
+	Task     replica.Task
+	Address  string // host:port
+	TFConfig string
+}
+
+// Options are what a placement needs beside the layout.
+type Options struct {
+	Hosts   []string // names or IP addresses, each with :port or without
+	Port    int      // of the first task of a host without one; the next tasks there have the next ports
+	Servers int      // parameter servers, where the layout counts them
+}
+
+// Place places tasks on hosts, in the order of the hosts. Every TF_CONFIG was read
+// back by [runconfig.FromTFConfig], as its task will read it.
+func (l Layout) Place(o Options) ([]Placed, error) {
+	least := l.MinHosts
+	if l.CountsServers {
+		least += max(o.Servers-1, 0)
+	}
+	if len(o.Hosts) < least {
+		return nil, fmt.Errorf("layout %s: got %d hosts, expected %d at least", l.Name, len(o.Hosts), least)
+	}
+	var tasks []Placed
+	cluster, owner := map[string][]string{}, map[string]replica.Task{}
+	for i, roles := range l.roles(len(o.Hosts), o.Servers) {
+		host, port, err := splitHost(o.Hosts[i], o.Port)
+		if err != nil {
+			return nil, err
+		}
+		for j, role := range roles {
+			p := Placed{Host: host, Task: replica.Task{Type: role, Index: len(cluster[role])}}
+			if p.Address, err = address(host, port+j); err != nil {
+				return nil, fmt.Errorf("%v: %w", p.Task, err)
+			}
+			if other, taken := owner[p.Address]; taken {
+				return nil, fmt.Errorf("%v and %v have the same address %s: list each host once, or with ports of its own (host:port)", other, p.Task, p.Address)
+			}
+			owner[p.Address] = p.Task
+			cluster[role] = append(cluster[role], p.Address)
+			tasks = append(tasks, p)
+		}
+	}
+	return tasks, configure(tasks, cluster)
+}
+
+// configure gives each task its TF_CONFIG.
+func configure(tasks []Placed, cluster map[string][]string) error {
+	for i := range tasks {
+		p := &tasks[i]
+		p.TFConfig = replica.TFConfig(cluster, p.Task)
+		rc, err := runconfig.FromTFConfig(p.TFConfig)
+		if err != nil {
+			return fmt.Errorf("%v on %s: %w", p.Task, p.Host, err)
+		}
+		if rc.TaskType() != p.Task.Type || rc.TaskID() != p.Task.Index {
+			return fmt.Errorf("%v on %s: its TF_CONFIG reads as %s-%d", p.Task, p.Host, rc.TaskType(), rc.TaskID())
+		}
+	}
+	return nil
+}
+
+// splitHost returns the name of a host and the port of its first task.
+func splitHost(text string, port int) (string, int, error) {
+	host := text
+	if h, p, err := net.SplitHostPort(text); err == nil {
+		n, err := strconv.Atoi(p)
+		if err != nil {
+			return "", 0, fmt.Errorf("host %q: got port %q, expected a number", text, p)
+		}
+		host, port = h, n
+	}
+	host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+	known := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || slices.Contains([]rune(".-_:%"), r)
+	}
+	if host == "" || strings.ContainsFunc(host, func(r rune) bool { return !known(r) }) || strings.Contains(host, ":") && net.ParseIP(host) == nil {
+		return "", 0, fmt.Errorf("host %q: expected a host name or IP address, with :port or without", text)
+	}
+	return host, port, nil
+}
+
+func address(host string, port int) (string, error) {
+	if port < 1 || port > 65535 {
+		return "", fmt.Errorf("got port %d on %s, expected 1 to 65535", port, host)
+	}
+	return net.JoinHostPort(host, strconv.Itoa(port)), nil
+}
