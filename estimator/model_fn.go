@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/internal/platform/params"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/optimizers"
 	"github.com/goestimator/goestimator/runconfig"
@@ -108,37 +109,24 @@ func (p Params) clone() Params {
 	return c
 }
 
-// Int returns an integer parameter, or def where it is absent. Values of other
-// types, fractions too, give def and false.
+// Int returns an integer parameter, or def where it is absent. What is no whole
+// number gives def and false; a number may be text.
 func (p Params) Int(name string, def int) (int, bool) {
-	switch v := p[name].(type) {
-	case nil:
-		return def, true
-	case int:
-		return v, true
-	case int64:
-		return int(v), true
-	case float64:
-		if v == float64(int(v)) {
-			return int(v), true
-		}
-	}
-	return def, false
+	return param(p, name, def, params.Integer)
 }
 
-// Float returns a numeric parameter, or def where it is absent. Values of other types give def and false.
+// Float returns a numeric parameter, or def where it is absent. What is no number
+// gives def and false; a number may be text.
 func (p Params) Float(name string, def float64) (float64, bool) {
-	switch v := p[name].(type) {
-	case nil:
+	return param(p, name, def, params.Float)
+}
+
+func param[T any](p Params, name string, def T, convert func(any) (T, bool)) (T, bool) {
+	if p[name] == nil {
 		return def, true
-	case float64:
+	}
+	if v, ok := convert(p[name]); ok {
 		return v, true
-	case float32:
-		return float64(v), true
-	case int:
-		return float64(v), true
-	case int64:
-		return float64(v), true
 	}
 	return def, false
 }

@@ -3,6 +3,7 @@ package canned
 import (
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/inputs/feature"
+	"github.com/goestimator/goestimator/internal/platform/params"
 	"github.com/goestimator/goestimator/internal/platform/registry"
 )
 
@@ -48,12 +49,12 @@ func Named(name string, p estimator.Params, set *feature.Set) (estimator.ModelFn
 	if err != nil {
 		return nil, err
 	}
-	return mk(&paramReader{params: p, set: set})
+	return mk(&paramReader{params.Read("", p), set})
 }
 
 // finish makes the model of options that were read without an error.
 func finish[M estimator.ModelFn](r *paramReader, modelFn func() (M, error)) (estimator.ModelFn, error) {
-	if err := r.done(); err != nil {
+	if err := r.Done(); err != nil {
 		return nil, err
 	}
 	m, err := modelFn()
@@ -79,7 +80,7 @@ func dnnOf(k kindOfHead) maker {
 	return func(r *paramReader) (estimator.ModelFn, error) {
 		o := DNNEstimator{Head: r.head(k), Columns: r.columns("feature_columns"), WeightColumn: r.text("weight_column"),
 			HiddenUnits: r.wholes("hidden_units"), Optimizer: r.optimizer("optimizer", ownRate), Activation: r.activation("activation_fn"),
-			Dropout: r.number("dropout", 0), BatchNorm: r.truth("batch_norm")}
+			Dropout: r.Float("dropout", 0), BatchNorm: r.Bool("batch_norm", false)}
 		return finish(r, o.ModelFn)
 	}
 }
@@ -89,7 +90,7 @@ func combinedOf(k kindOfHead) maker {
 		o := DNNLinearCombinedEstimator{Head: r.head(k), WeightColumn: r.text("weight_column"),
 			Linear: r.columns("linear_feature_columns"), DNN: r.columns("dnn_feature_columns"), HiddenUnits: r.wholes("dnn_hidden_units"),
 			DNNOptimizer: r.optimizer("dnn_optimizer", combinedDNNRate), Activation: r.activation("dnn_activation_fn"),
-			Dropout: r.number("dnn_dropout", 0), BatchNorm: r.truth("batch_norm"), SparseCombiner: r.combiner("linear_sparse_combiner")}
+			Dropout: r.Float("dnn_dropout", 0), BatchNorm: r.Bool("batch_norm", false), SparseCombiner: r.combiner("linear_sparse_combiner")}
 		o.LinearOptimizer = r.optimizer("linear_optimizer", rateOfColumns(max(len(o.Linear), 1)))
 		return finish(r, o.ModelFn)
 	}

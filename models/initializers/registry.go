@@ -1,8 +1,8 @@
 package initializers
 
 import (
+	"github.com/goestimator/goestimator/internal/platform/params"
 	"github.com/goestimator/goestimator/internal/platform/registry"
-	"github.com/goestimator/goestimator/models/internal/params"
 	"github.com/goestimator/goestimator/tensor"
 )
 

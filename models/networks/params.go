@@ -1,7 +1,7 @@
 package networks
 
 import (
-	"github.com/goestimator/goestimator/models/internal/params"
+	"github.com/goestimator/goestimator/internal/platform/params"
 	"github.com/goestimator/goestimator/models/layers"
 )
 

@@ -3,9 +3,9 @@ package networks
 import (
 	"fmt"
 
+	"github.com/goestimator/goestimator/internal/platform/params"
 	"github.com/goestimator/goestimator/internal/platform/registry"
 	"github.com/goestimator/goestimator/models"
-	"github.com/goestimator/goestimator/models/internal/params"
 	G "gorgonia.org/gorgonia"
 )
 

@@ -1,6 +1,6 @@
 package optimizers
 
-import "github.com/goestimator/goestimator/models/internal/params"
+import "github.com/goestimator/goestimator/internal/platform/params"
 
 // Option sets what a constructor leaves at its default. One that the rule does
 // not take, or a value out of range, is an error of Minimize.

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/goestimator/goestimator/internal/platform/params"
 	"github.com/goestimator/goestimator/internal/platform/registry"
-	"github.com/goestimator/goestimator/models/internal/params"
 )
 
 // schedules makes a schedule of its parameters.

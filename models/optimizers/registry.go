@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"regexp"
 
+	"github.com/goestimator/goestimator/internal/platform/params"
 	"github.com/goestimator/goestimator/internal/platform/registry"
 	"github.com/goestimator/goestimator/internal/training/rule"
-	"github.com/goestimator/goestimator/models/internal/params"
 )
 
 // registered makes a rule of its hyper-parameters.

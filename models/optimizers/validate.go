@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goestimator/goestimator/models/internal/params"
+	"github.com/goestimator/goestimator/internal/platform/params"
 	"github.com/goestimator/goestimator/runconfig/violation"
 )
 

@@ -19,7 +19,7 @@ type Reader struct {
 	errs  []error
 }
 
-// Read returns a Reader of m; what names the owner in errors.
+// Read returns a Reader of m; what names the owner in errors, "" none.
 func Read(what string, m map[string]any) *Reader {
 	return &Reader{what: what, m: m, wrong: map[string]bool{}}
 }
@@ -28,16 +28,28 @@ func Read(what string, m map[string]any) *Reader {
 // is wrong itself, which may be the cause.
 func (r *Reader) Fail(err error) {
 	if len(r.errs) == 0 {
-		r.errs = append(r.errs, fmt.Errorf("%s: %w", r.what, err))
+		r.add(err)
 	}
+}
+
+func (r *Reader) add(err error) {
+	if r.what != "" {
+		err = fmt.Errorf("%s: %w", r.what, err)
+	}
+	r.errs = append(r.errs, err)
 }
 
 // Refuse records what is wrong with one parameter; its first error counts.
 func (r *Reader) Refuse(name string, err error) {
 	if !r.wrong[name] {
 		r.wrong[name] = true
-		r.errs = append(r.errs, fmt.Errorf("%s: %s: %w", r.what, name, err))
+		r.add(fmt.Errorf("%s: %w", name, err))
 	}
+}
+
+// Expect refuses a parameter's value; expected says in words what it takes.
+func (r *Reader) Expect(name, expected string) {
+	r.Refuse(name, fmt.Errorf("expected %s, got %v (%T)", expected, r.m[name], r.m[name]))
 }
 
 // Has reports whether the parameter is given.
@@ -65,15 +77,25 @@ func (r *Reader) Any(name string) any {
 // Known returns the names that were asked for, sorted.
 func (r *Reader) Known() []string { return slices.Compact(slices.Sorted(slices.Values(r.known))) }
 
-// get converts a parameter; def is for one that is absent or wrong.
-func get[T any](r *Reader, name, expected string, def T, convert func(any) (T, bool)) T {
+// Rest returns the parameters that nobody asked for.
+func (r *Reader) Rest() map[string]any {
+	rest := maps.Clone(r.m)
+	for _, name := range r.known {
+		delete(rest, name)
+	}
+	return rest
+}
+
+// Get converts a parameter; def is for one that is absent or wrong, expected says
+// in words what convert takes.
+func Get[T any](r *Reader, name, expected string, def T, convert func(any) (T, bool)) T {
 	raw := r.Any(name)
 	if raw == nil {
 		return def
 	}
 	v, ok := convert(raw)
 	if !ok {
-		r.Refuse(name, fmt.Errorf("expected %s, got %v (%T)", expected, raw, raw))
+		r.Expect(name, expected)
 		return def
 	}
 	return v
@@ -81,66 +103,66 @@ func get[T any](r *Reader, name, expected string, def T, convert func(any) (T, b
 
 // Float returns a number.
 func (r *Reader) Float(name string, def float64) float64 {
-	return get(r, name, "a number", def, float)
+	return Get(r, name, "a number", def, Float)
 }
 
 // FloatIn returns a number in min..max.
 func (r *Reader) FloatIn(name string, def, min, max float64) float64 {
-	return get(r, name, fmt.Sprintf("a number in %g..%g", min, max), def, func(x any) (float64, bool) {
-		v, ok := float(x)
+	return Get(r, name, fmt.Sprintf("a number in %g..%g", min, max), def, func(x any) (float64, bool) {
+		v, ok := Float(x)
 		return v, ok && v >= min && v <= max
 	})
 }
 
 // Rate returns a number in 0..1, 1 excluded.
 func (r *Reader) Rate(name string, def float64) float64 {
-	return get(r, name, "a number >= 0 and < 1", def, func(x any) (float64, bool) {
-		v, ok := float(x)
+	return Get(r, name, "a number >= 0 and < 1", def, func(x any) (float64, bool) {
+		v, ok := Float(x)
 		return v, ok && v >= 0 && v < 1
 	})
 }
 
 // Int returns an integer of at least min.
 func (r *Reader) Int(name string, def, min int) int {
-	return get(r, name, fmt.Sprintf("an integer >= %d", min), def, atLeast(min))
+	return Get(r, name, fmt.Sprintf("an integer >= %d", min), def, atLeast(min))
 }
 
 // Bool returns a truth value.
 func (r *Reader) Bool(name string, def bool) bool {
-	return get(r, name, "true or false", def, truth)
+	return Get(r, name, "true or false", def, truth)
 }
 
 // String returns a string.
 func (r *Reader) String(name, def string) string {
-	return get(r, name, "a string", def, func(x any) (string, bool) { s, ok := x.(string); return s, ok })
+	return Get(r, name, "a string", def, Text)
 }
 
 // Floats returns a list of numbers.
 func (r *Reader) Floats(name string, def ...float64) []float64 {
-	return get(r, name, "a list of numbers", def, func(x any) ([]float64, bool) { return list(x, float) })
+	return Get(r, name, "a list of numbers", def, func(x any) ([]float64, bool) { return OneOrMore(x, Float) })
 }
 
 // Ints returns a list of integers of at least min.
 func (r *Reader) Ints(name string, min int, def ...int) []int {
-	return get(r, name, fmt.Sprintf("a list of integers >= %d", min), def, func(x any) ([]int, bool) { return list(x, atLeast(min)) })
+	return Get(r, name, fmt.Sprintf("a list of integers >= %d", min), def, func(x any) ([]int, bool) { return OneOrMore(x, atLeast(min)) })
 }
+
+// Words returns a list of texts, of what YAML took for something else too, or nil.
+func (r *Reader) Words(name string) []string {
+	return Get(r, name, "a list of words", nil, words)
+}
+
+// Err returns what is wrong with the parameters that were asked for.
+func (r *Reader) Err() error { return errors.Join(r.errs...) }
 
 // Done returns all errors, parameters that nobody asked for included.
 func (r *Reader) Done() error {
-	known := r.Known()
-	var unknown []string
-	for _, name := range slices.Sorted(maps.Keys(r.m)) {
-		if !slices.Contains(known, name) {
-			unknown = append(unknown, name)
-		}
-	}
-	errs := r.errs
-	if len(unknown) > 0 {
+	if unknown := slices.Sorted(maps.Keys(r.Rest())); len(unknown) > 0 {
 		takes := "it takes none"
-		if len(known) > 0 {
+		if known := r.Known(); len(known) > 0 {
 			takes = "known are " + strings.Join(known, ", ")
 		}
-		errs = append(slices.Clip(errs), fmt.Errorf("%s: unknown parameter %s: %s", r.what, strings.Join(unknown, ", "), takes))
+		r.add(fmt.Errorf("unknown parameter %s: %s", strings.Join(unknown, ", "), takes))
 	}
-	return errors.Join(errs...)
+	return r.Err()
 }

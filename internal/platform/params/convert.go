@@ -1,13 +1,14 @@
 package params
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
 )
 
-// float takes any number, and text that is one: flags and the environment have text.
-func float(x any) (float64, bool) {
+// Float takes any number, and text that is one: flags and the environment have text.
+func Float(x any) (float64, bool) {
 	switch v := x.(type) {
 	case float64:
 		return v, true
@@ -28,21 +29,21 @@ func float(x any) (float64, bool) {
 	return 0, false
 }
 
-// integer takes any number that is whole.
-func integer(x any) (int, bool) {
+// Integer takes any number that is whole.
+func Integer(x any) (int, bool) {
 	switch v := x.(type) {
 	case int:
 		return v, true
 	case int64:
 		return int(v), int64(int(v)) == v
 	}
-	f, ok := float(x)
+	f, ok := Float(x)
 	return int(f), ok && f == math.Trunc(f) && math.Abs(f) < 1<<53 && float64(int(f)) == f
 }
 
 func atLeast(min int) func(any) (int, bool) {
 	return func(x any) (int, bool) {
-		v, ok := integer(x)
+		v, ok := Integer(x)
 		return v, ok && v >= min
 	}
 }
@@ -58,8 +59,14 @@ func truth(x any) (bool, bool) {
 	return false, false
 }
 
-// list takes a list, one item, or text such as "512, 256"; "" is the empty list.
-func list[T any](x any, convert func(any) (T, bool)) ([]T, bool) {
+// Text takes a string.
+func Text(x any) (string, bool) {
+	s, ok := x.(string)
+	return s, ok
+}
+
+// List takes a list, or text such as "512, 256"; "" is the empty list.
+func List[T any](x any, convert func(any) (T, bool)) ([]T, bool) {
 	switch v := x.(type) {
 	case []any:
 		return each(v, convert)
@@ -83,7 +90,23 @@ func list[T any](x any, convert func(any) (T, bool)) ([]T, bool) {
 		}
 		return each(strings.Split(s, ","), convert)
 	}
-	return each([]any{x}, convert)
+	return nil, false
+}
+
+// OneOrMore takes what List takes, or one item.
+func OneOrMore[T any](x any, convert func(any) (T, bool)) ([]T, bool) {
+	if one, ok := convert(x); ok {
+		return []T{one}, true
+	}
+	return List(x, convert)
+}
+
+// words takes a list of anything, as its items print, or words between commas.
+func words(x any) ([]string, bool) {
+	if text, ok := x.(string); ok {
+		return strings.Split(text, ","), true
+	}
+	return List(x, func(item any) (string, bool) { return fmt.Sprint(item), true })
 }
 
 func each[E, T any](in []E, convert func(any) (T, bool)) ([]T, bool) {
