@@ -7,16 +7,8 @@ import (
 
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/internal/compiler/graph"
-	"github.com/goestimator/goestimator/internal/compiler/lower"
-	"github.com/goestimator/goestimator/internal/distribute"
+	"github.com/goestimator/goestimator/internal/distribute/trace"
 	"github.com/goestimator/goestimator/models"
-)
-
-// The stand-in batch sizes that a model_fn is built at: large primes, so that a
-// dimension which follows the batch cannot be taken for a constant.
-const (
-	firstBatch  = 1009
-	secondBatch = 1013
 )
 
 // program is a model_fn's graph of one mode in the intermediate representation,
@@ -33,9 +25,7 @@ type program struct {
 	predictions []named
 	exports     []exported // signatures; of mode Predict
 	metrics     []metricArgs
-	gradients   []*lower.Value
-	args        []graph.Output // of the step function
-	updates     []distribute.Update
+	effects     trace.Effects
 	summaries   []summaryOutput
 	sizes       raggedSizes // that it was built for
 	unreached   []string    // trainable variables that the loss does not depend on
@@ -78,19 +68,18 @@ type summaryOutput struct {
 // Ragged columns have the room that sizes says.
 func (e *Estimator) buildProgram(mode models.Mode, schema *inputs.Schema, sizes raggedSizes) (*program, error) {
 	in := inputSpec{columns: fedColumns(mode, schema), sizes: sizes}
-	a, err := e.render(mode, in, firstBatch)
+	a, err := e.render(mode, in, trace.FirstBatch)
 	if err != nil {
 		return nil, err
 	}
-	b, err := e.render(mode, in, secondBatch)
+	b, err := e.render(mode, in, trace.SecondBatch)
 	if err != nil {
 		return nil, err
 	}
-	u, err := graph.Unify(a.program.graph, firstBatch, b.program.graph, secondBatch)
+	p, err := b.unified(a)
 	if err != nil {
 		return nil, fmt.Errorf("model_fn, mode %s: %w", mode, err)
 	}
-	p := b.rebase(u)
 	if err := b.leaveOutUnfed(); err != nil {
 		return nil, fmt.Errorf("model_fn, mode %s: %w", mode, err)
 	}

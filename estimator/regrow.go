@@ -166,11 +166,11 @@ func (p *program) outputs() []graph.Output {
 	for _, m := range p.metrics {
 		out = append(out, m.args...)
 	}
-	for _, g := range p.gradients {
+	for _, g := range p.effects.Gradients {
 		out = append(out, g.Outputs()...)
 	}
 	for _, x := range p.summaries {
 		out = append(out, x.output)
 	}
-	return append(out, p.args...)
+	return append(out, p.effects.Args...)
 }

@@ -7,30 +7,16 @@ import (
 
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/internal/compiler/graph"
-	"github.com/goestimator/goestimator/internal/compiler/lower"
-	"github.com/goestimator/goestimator/internal/distribute"
+	"github.com/goestimator/goestimator/internal/distribute/trace"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 )
 
-// rendering is one building of the model_fn at one batch size. It remembers
-// where in the program each root's value belongs.
+// rendering is one building of the model_fn at one batch size.
 type rendering struct {
+	*trace.Tracing
 	program *program
-	nodes   []*G.Node
-	places  []place
-}
-
-type place struct {
-	what  string
-	dense *graph.Output // where a dense value goes,
-	value *lower.Value  // or one that may be sparse
-}
-
-func (r *rendering) addDense(n *G.Node, what string, dst *graph.Output) {
-	r.nodes = append(r.nodes, n)
-	r.places = append(r.places, place{what: what, dense: dst})
 }
 
 // inputSpec says what a program takes in.
@@ -40,7 +26,7 @@ type inputSpec struct {
 }
 
 func (e *Estimator) render(mode models.Mode, in inputSpec, batch int) (*rendering, error) {
-	r := &rendering{program: &program{mode: mode, graph: graph.New(), sizes: in.sizes}}
+	r := &rendering{program: &program{mode: mode, sizes: in.sizes}}
 	opts := models.Options{Mode: mode, Batch: batch, Seed: e.seed, DType: e.dtype, Frozen: e.isFrozen}
 	_, err := models.Build(opts, func(b *models.Builder) error {
 		mc := &ModelContext{Builder: b, params: e.params.clone(), config: e.config, columns: in.columns, optimizer: e.opt}
@@ -114,58 +100,35 @@ func (mc *ModelContext) addInputs(in inputSpec) (features models.Features, label
 }
 
 // lower translates everything that the Spec and the Builder name.
-func (r *rendering) lower(mc *ModelContext) error {
+func (r *rendering) lower(mc *ModelContext) (err error) {
 	p, b := r.program, mc.Builder
 	p.variables = b.Variables()
-	gb := graph.NewBuilder(p.graph)
-	leaves := map[*G.Node]graph.Output{}
-	for _, in := range b.Inputs() {
-		leaves[in.Node] = gb.Placeholder(in.Name, graph.Type{DType: in.DType, Shape: graph.ShapeOf(in.Node.Shape()...)})
+	if r.Tracing, err = trace.New(b, p.spec.TrainOp); err != nil {
+		return err
 	}
 	for i, c := range mc.columns {
-		p.feeds = append(p.feeds, feed{column: c, output: leaves[mc.leaves[i]]})
+		p.feeds = append(p.feeds, feed{column: c, output: r.Leaves[mc.leaves[i]]})
 	}
 	for _, in := range b.RaggedInputs() {
 		f := &p.feeds[slices.Index(mc.leaves, in.Values)]
-		f.ragged, f.offsets = in, leaves[in.Offsets]
+		f.ragged, f.offsets = in, r.Leaves[in.Offsets]
 	}
 	for _, e := range mc.encoded {
-		p.feeds = append(p.feeds, e.feed(mc.columns, leaves[e.node]))
+		p.feeds = append(p.feeds, e.feed(mc.columns, r.Leaves[e.node]))
 	}
-	for _, v := range p.variables {
-		leaves[v.Node] = gb.Read(gb.Variable(v.Name, graph.TypeOf(v.DType, v.Shape...)), graph.TypeOf(v.DType, v.Shape...))
-		if t := p.spec.TrainOp; t != nil && t.Scale != nil && t.Scale.Scale == v && leaves[v.Node].Valid() {
-			leaves[v.Node].Node.Attrs[graph.MayOverflow] = true
-		}
-	}
-	stepType := graph.Type{DType: tensor.Int64}
-	p.step = gb.Read(gb.Variable(distribute.GlobalStep, stepType), stepType)
-	if err := gb.Err(); err != nil {
-		return err
+	for i := range p.feeds {
+		r.Move(&p.feeds[i].output)
+		r.Move(&p.feeds[i].offsets)
 	}
 	r.collect(b)
-	values, err := lower.Expressions(gb, lower.Options{Seed: b.Seed(), GlobalStep: p.step}, r.nodes, leaves)
-	if err != nil {
-		return err
-	}
-	for i, v := range values {
-		switch at := r.places[i]; {
-		case at.value != nil:
-			*at.value = v
-		case v.Sparse():
-			return fmt.Errorf("%s is a sparse gradient: only an optimizer can take it", at.what)
-		default:
-			*at.dense = v.Output
-		}
-	}
-	return nil
+	return r.Lower(b)
 }
 
 // collect lists the roots: loss, predictions, metrics, gradients, updates, summaries.
 func (r *rendering) collect(b *models.Builder) {
 	p := r.program
 	if p.spec.Loss != nil {
-		r.addDense(p.spec.Loss, "loss", &p.loss)
+		r.Add(p.spec.Loss, "loss", &p.loss)
 	}
 	p.predictions = r.named("prediction", p.spec.Predictions, p.spec.Texts)
 	switch p.mode {
@@ -175,12 +138,12 @@ func (r *rendering) collect(b *models.Builder) {
 		r.collectMetrics()
 	}
 	if p.mode == models.Train {
-		r.collectEffects(b)
+		p.effects = r.Effects(b, p.spec.TrainOp)
 	}
 	p.summaries = make([]summaryOutput, len(b.Summaries()))
 	for i, s := range b.Summaries() {
 		p.summaries[i].Summary = s
-		r.addDense(s.Node, "summary "+s.Tag, &p.summaries[i].output)
+		r.Add(s.Node, "summary "+s.Tag, &p.summaries[i].output)
 	}
 }
 
@@ -195,7 +158,7 @@ func (r *rendering) named(what string, nodes Nodes, texts Texts) []named {
 		if t, ok := texts[name]; ok {
 			out[i].text, n = &t, t.IDs
 		}
-		r.addDense(n, what+" "+name, &out[i].output)
+		r.Add(n, what+" "+name, &out[i].output)
 	}
 	return out
 }
@@ -213,77 +176,26 @@ func (r *rendering) collectMetrics() {
 		m := metricArgs{name: name, metric: p.spec.EvalMetrics[name]}
 		m.args = make([]graph.Output, len(m.metric.Args))
 		for i, n := range m.metric.Args {
-			r.addDense(n, "metric "+name, &m.args[i])
+			r.Add(n, "metric "+name, &m.args[i])
 		}
 		p.metrics = append(p.metrics, m)
 	}
 }
 
-func (r *rendering) collectEffects(b *models.Builder) {
-	p := r.program
-	for _, g := range p.spec.TrainOp.Groups {
-		for i, n := range g.Gradients {
-			v := &lower.Value{}
-			p.gradients = append(p.gradients, v)
-			r.nodes = append(r.nodes, n)
-			r.places = append(r.places, place{what: "gradient of " + g.Variables[i].Name, value: v})
-		}
+// unified is the program of two renderings, of first and of r, on one graph.
+func (r *rendering) unified(first *rendering) (*program, error) {
+	if err := trace.Unify(first.Tracing, r.Tracing); err != nil {
+		return nil, err
 	}
-	if op := p.spec.TrainOp.Step; op != nil {
-		p.args = make([]graph.Output, len(op.Args))
-		for i, n := range op.Args {
-			r.addDense(n, fmt.Sprintf("argument %d of step function %s", i, op.Function), &p.args[i])
-		}
-	}
-	p.updates = make([]distribute.Update, len(b.Updates()))
-	for i, u := range b.Updates() {
-		p.updates[i].Variable = u.Variable.Name
-		r.addDense(u.Value, "update of "+u.Variable.Name, &p.updates[i].Value)
-	}
-}
-
-// rebase moves the program from its rendering's graph to the unified one.
-func (r *rendering) rebase(u *graph.Graph) *program {
-	move := func(o *graph.Output) {
-		if o.Valid() {
-			o.Node = u.Node(o.Node.Name)
-		}
-	}
-	for _, at := range r.places {
-		if at.value != nil {
-			move(&at.value.Output)
-			for i := range at.value.Slices {
-				move(&at.value.Slices[i].Rows)
-				move(&at.value.Slices[i].Indices)
-			}
-		} else {
-			move(at.dense)
-		}
-	}
-	for i := range r.program.feeds {
-		move(&r.program.feeds[i].output)
-		move(&r.program.feeds[i].offsets)
-	}
-	move(&r.program.step)
-	r.program.graph = u
-	return r.program
+	r.program.graph, r.program.step = r.Graph, r.Step
+	return r.program, nil
 }
 
 // leaveOutUnfed takes the columns of text, ragged ones, and those that are fed
 // encoded from the feeds where nothing uses them. Text, and ragged labels, that
 // something uses it refuses: programs compute with numbers.
 func (r *rendering) leaveOutUnfed() error {
-	used := map[graph.Output]bool{}
-	for _, n := range r.program.graph.Nodes() {
-		for _, in := range n.Inputs {
-			used[in] = true
-		}
-	}
-	for _, at := range r.places {
-		if at.dense != nil {
-			used[*at.dense] = true
-		}
-	}
+	used := r.Used()
 	encoded := map[string]bool{}
 	for _, f := range r.program.feeds {
 		encoded[f.column.Name] = encoded[f.column.Name] || f.encoder != nil

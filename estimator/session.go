@@ -145,10 +145,8 @@ func (s *session) compile() (distribute.Stepper, error) {
 
 // training adds to what is computed what an update needs.
 func (p *program) training(computed distribute.Program) distribute.TrainProgram {
-	t := distribute.TrainProgram{Program: computed, GlobalStep: p.step, Loss: p.loss, Train: p.spec.TrainOp, Args: p.args, Updates: p.updates}
-	for _, g := range p.gradients {
-		t.Gradients = append(t.Gradients, *g)
-	}
+	t := p.effects.Program(computed, p.spec.TrainOp)
+	t.GlobalStep, t.Loss = p.step, p.loss
 	return t
 }
 

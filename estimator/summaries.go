@@ -72,7 +72,7 @@ func (p *program) histograms() []hooks.SummaryTensor {
 // appliedGradients are the gradients without a loss scale: 0 where that leaves the update out, as there is no histogram of a NaN.
 func (p *program) appliedGradients() ([]lower.Value, error) {
 	var grads []lower.Value
-	for _, g := range p.gradients {
+	for _, g := range p.effects.Gradients {
 		grads = append(grads, *g)
 	}
 	b := graph.NewBuilder(p.graph)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/goestimator/goestimator/estimator/hooks"
 	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/internal/distribute/trace"
 	"github.com/goestimator/goestimator/internal/platform/spelling"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/runconfig"
@@ -91,7 +92,7 @@ func (e *Estimator) metricsOf(ctx context.Context, input InputFn) ([]string, err
 
 // numericMetrics returns the names of the metrics of evaluations that are numbers, sorted.
 func (e *Estimator) numericMetrics(schema *inputs.Schema) ([]string, error) {
-	r, err := e.render(models.Eval, inputSpec{columns: fedColumns(models.Eval, schema)}, firstBatch)
+	r, err := e.render(models.Eval, inputSpec{columns: fedColumns(models.Eval, schema)}, trace.FirstBatch)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,50 @@
+package trace
+
+import (
+	"fmt"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/lower"
+	"github.com/goestimator/goestimator/internal/distribute"
+	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/models/optimizers"
+)
+
+// Effects are what a training step changes variables by.
+type Effects struct {
+	Gradients []*lower.Value // in the order of the TrainOp's groups and their variables
+	Args      []graph.Output // of the step function
+	Updates   []distribute.Update
+}
+
+// Effects asks for the gradients of op, the arguments of its step function, and the updates of b.
+func (t *Tracing) Effects(b *models.Builder, op *optimizers.TrainOp) Effects {
+	e := Effects{Updates: make([]distribute.Update, len(b.Updates()))}
+	for _, g := range op.Groups {
+		for i, n := range g.Gradients {
+			v := &lower.Value{}
+			e.Gradients = append(e.Gradients, v)
+			t.AddGradient(n, "gradient of "+g.Variables[i].Name, v)
+		}
+	}
+	if op.Step != nil {
+		e.Args = make([]graph.Output, len(op.Step.Args))
+		for i, n := range op.Step.Args {
+			t.Add(n, fmt.Sprintf("argument %d of step function %s", i, op.Step.Function), &e.Args[i])
+		}
+	}
+	for i, u := range b.Updates() {
+		e.Updates[i].Variable = u.Variable.Name
+		t.Add(u.Value, "update of "+u.Variable.Name, &e.Updates[i].Value)
+	}
+	return e
+}
+
+// Program adds what an update needs to what is computed.
+func (e Effects) Program(p distribute.Program, op *optimizers.TrainOp) distribute.TrainProgram {
+	t := distribute.TrainProgram{Program: p, Train: op, Args: e.Args, Updates: e.Updates}
+	for _, g := range e.Gradients {
+		t.Gradients = append(t.Gradients, *g)
+	}
+	return t
+}
