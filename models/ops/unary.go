@@ -101,10 +101,61 @@ func Cos(c models.Context, x *G.Node) *G.Node {
 	return unary(c, "Cos", x, func(a *adjoint) *G.Node { return Mul(a, a.grad, Neg(a, Sin(a, a.in[0]))) })
 }
 
+// Tan returns the tangent of x, in radians.
+func Tan(c models.Context, x *G.Node) *G.Node {
+	return unary(c, "Tan", x, func(a *adjoint) *G.Node {
+		return Mul(a, Square(a, Reciprocal(a, Cos(a, a.in[0]))), a.grad)
+	})
+}
+
+// Asin returns the inverse sine of x, NaN outside of -1 to 1.
+func Asin(c models.Context, x *G.Node) *G.Node {
+	return unary(c, "Asin", x, func(a *adjoint) *G.Node {
+		cosine := Sqrt(a, Sub(a, scalarLike(a, a.in[0], 1), Square(a, a.in[0])))
+		return Mul(a, a.grad, Reciprocal(a, cosine))
+	})
+}
+
+// Acos returns the inverse cosine of x, from 0 to π, NaN outside of -1 to 1.
+func Acos(c models.Context, x *G.Node) *G.Node {
+	return unary(c, "Acos", x, func(a *adjoint) *G.Node {
+		sine := Sqrt(a, Sub(a, scalarLike(a, a.in[0], 1), Square(a, a.in[0])))
+		return Mul(a, Neg(a, a.grad), Reciprocal(a, sine))
+	})
+}
+
+// Sinh returns the hyperbolic sine of x.
+func Sinh(c models.Context, x *G.Node) *G.Node {
+	return unary(c, "Sinh", x, func(a *adjoint) *G.Node { return Mul(a, a.grad, Cosh(a, a.in[0])) })
+}
+
+// Cosh returns the hyperbolic cosine of x.
+func Cosh(c models.Context, x *G.Node) *G.Node {
+	return unary(c, "Cosh", x, func(a *adjoint) *G.Node { return Mul(a, a.grad, Sinh(a, a.in[0])) })
+}
+
+// Asinh returns the inverse hyperbolic sine of x.
+func Asinh(c models.Context, x *G.Node) *G.Node {
+	return unary(c, "Asinh", x, func(a *adjoint) *G.Node { return Div(a, a.grad, Cosh(a, a.out)) })
+}
+
+// Acosh returns the inverse hyperbolic cosine of x, NaN below 1.
+func Acosh(c models.Context, x *G.Node) *G.Node {
+	return unary(c, "Acosh", x, func(a *adjoint) *G.Node { return Div(a, a.grad, Sinh(a, a.out)) })
+}
+
 // Erf returns the error function of x.
 func Erf(c models.Context, x *G.Node) *G.Node {
 	return unary(c, "Erf", x, func(a *adjoint) *G.Node {
 		top := Mul(a, a.grad, scalarLike(a, a.in[0], 2/math.Sqrt(math.Pi)))
+		return Mul(a, top, Exp(a, Neg(a, Square(a, a.in[0]))))
+	})
+}
+
+// Erfc returns 1 - Erf(x), exact where x is large.
+func Erfc(c models.Context, x *G.Node) *G.Node {
+	return unary(c, "Erfc", x, func(a *adjoint) *G.Node {
+		top := Mul(a, a.grad, scalarLike(a, a.in[0], -2/math.Sqrt(math.Pi)))
 		return Mul(a, top, Exp(a, Neg(a, Square(a, a.in[0]))))
 	})
 }
