@@ -197,7 +197,7 @@ func onnxMathOps() []opCase {
 	for _, op := range ops.Defs() { // what other lists leave out
 		listed := func(c opCase) bool { return strings.HasPrefix(c.name+" ", op.Name+" ") }
 		if op.Element.Float != nil && op.Onnx != "" && !slices.ContainsFunc(append(mathOps(), all...), listed) {
-			all = append(all, opCase{op.Name, f32, []operand{given(tensor.Float32, 0.5, -0.75, 0, 1e-3)}, float(4), 0})
+			all = append(all, opCase{op.Name, f32, []operand{given(tensor.Float32, 0.5, -0.75, 0, 1e-3, 1.5, -6)}, float(6), 0})
 		}
 	}
 	for _, op := range []string{"Add", "AddV2", "Sub", "Mul", "RealDiv", "Div", "Maximum", "Minimum"} {
