@@ -30,7 +30,7 @@ var schedules = registry.New("schedule", map[string]func(p *params.Reader) Sched
 		return s
 	},
 	"noam": func(p *params.Reader) Schedule {
-		return Noam{Initial: p.Float("initial", 1), Model: positive(p, "model_size"), Warmup: positive(p, "decay_steps")}
+		return Noam{Initial: bounded(p, "initial", 1), Model: positive(p, "model_size"), Warmup: positive(p, "decay_steps")}
 	},
 })
 
@@ -63,15 +63,11 @@ func initial(p *params.Reader) float64 {
 	if !p.Has("initial") {
 		p.Refuse("initial", errors.New("expected a number"))
 	}
-	return notNegative(p, "initial", 0)
+	return bounded(p, "initial", 0)
 }
 
 func readDecay(p *params.Reader) Decay {
-	d := Decay{Initial: initial(p), Steps: positive(p, "decay_steps"), Rate: p.Float("decay_rate", 0), Staircase: p.Bool("staircase", false)}
-	if !(d.Rate > 0) {
-		p.Refuse("decay_rate", fmt.Errorf("got %g, expected > 0", d.Rate))
-	}
-	return d
+	return Decay{Initial: initial(p), Steps: positive(p, "decay_steps"), Rate: bounded(p, "decay_rate", 0), Staircase: p.Bool("staircase", false)}
 }
 
 func positive(p *params.Reader, name string) int64 {

@@ -3,10 +3,12 @@ package optimizers
 import (
 	"fmt"
 	"regexp"
+	"slices"
 
 	"github.com/goestimator/goestimator/internal/platform/params"
 	"github.com/goestimator/goestimator/internal/platform/registry"
 	"github.com/goestimator/goestimator/internal/training/rule"
+	"github.com/goestimator/goestimator/runconfig/violation"
 )
 
 // registered makes a rule of its hyper-parameters.
@@ -21,7 +23,7 @@ type registered struct {
 var rules = registry.New("optimizer", map[string]registered{
 	"sgd": {rate: 0.01, rule: func(*params.Reader) Rule { return rule.SGD{} }},
 	"momentum": {rate: 0.01, rule: func(p *params.Reader) Rule {
-		return rule.Momentum{Momentum: p.Float("momentum", 0.9), Nesterov: p.Bool("nesterov", false)}
+		return rule.Momentum{Momentum: bounded(p, "momentum", 0.9), Nesterov: p.Bool("nesterov", false)}
 	}},
 	"adam":    {rate: 0.001, rule: func(p *params.Reader) Rule { return readAdam(p, 1e-8) }},
 	"adamw":   {rate: 0.001, weightDecay: 0.01, rule: func(p *params.Reader) Rule { return rule.AdamW{Adam: readAdam(p, 1e-8)} }},
@@ -29,7 +31,7 @@ var rules = registry.New("optimizer", map[string]registered{
 	"rmsprop": {rate: 0.001, rule: func(p *params.Reader) Rule { return readRMSProp(p, 1e-10) }},
 	"ftrl":    {rate: 0.001, rule: func(p *params.Reader) Rule { return readFtrl(p) }},
 	"keras_sgd": {rate: 0.01, rule: func(p *params.Reader) Rule {
-		return rule.KerasSGD{Momentum: p.Float("momentum", 0), Nesterov: p.Bool("nesterov", false)}
+		return rule.KerasSGD{Momentum: bounded(p, "momentum", 0), Nesterov: p.Bool("nesterov", false)}
 	}},
 	"keras_adam": {rate: 0.001, rule: func(p *params.Reader) Rule { return rule.KerasAdam(readAdam(p, 1e-7)) }},
 	"keras_adamw": {rate: 0.001, weightDecay: 0.004, rule: func(p *params.Reader) Rule {
@@ -72,64 +74,47 @@ func (r registered) optimizer(name string, parameters map[string]any) (*Optimize
 		}
 		o.LearningRate = s
 	}
-	for _, kind := range []TransformKind{ClipNorm, ClipValue, ClipGlobalNorm} {
-		if limit := p.Float(string(kind), 0); limit != 0 {
-			o.Transforms = append(o.Transforms, Transform{kind, limit})
-		}
-	}
+	o.Transforms = transforms(p.Float(string(ClipNorm), 0), p.Float(string(ClipValue), 0), p.Float(string(ClipGlobalNorm), 0))
 	if l := p.Any("loss_scale"); l != nil {
 		var err error
 		if o.LossScale, err = NewLossScale(l); err != nil {
 			p.Refuse("loss_scale", err)
 		}
 	}
-	if err := o.validate(); err != nil {
-		p.Fail(err)
-	}
+	o.refuse(p)
 	if err := p.Done(); err != nil {
 		return nil, err
 	}
 	return o, nil
 }
 
-func (o *Optimizer) validate() error {
-	if o.SlotNames != V1Names && o.SlotNames != KerasNames {
-		return fmt.Errorf("slot_names: got %q, expected v1 or keras", o.SlotNames)
-	}
-	if !(o.WeightDecay >= 0) {
-		return fmt.Errorf("weight_decay: got %g, expected >= 0", o.WeightDecay)
+// refuse reports to p what is wrong with parameters that all rules have.
+func (o *Optimizer) refuse(p *params.Reader) {
+	vs := &violation.List{}
+	o.validate(vs)
+	for _, v := range vs.Found {
+		p.Refuse(v.Field, fmt.Errorf("got %s, %s", violation.Quote(v.Value), v.Bound))
 	}
 	if _, err := regexp.Compile(o.NoDecay); err != nil {
-		return fmt.Errorf("no_decay: %w", err)
+		p.Refuse("no_decay", err)
 	}
-	if len(o.Transforms) > 1 {
-		return fmt.Errorf("%s and %s: expected at most one of clip_norm, clip_value, global_clip_norm", o.Transforms[0].Kind, o.Transforms[1].Kind)
-	}
-	for _, t := range o.Transforms {
-		if !(t.Limit > 0) {
-			return fmt.Errorf("%s: got %g, expected > 0, or 0 for no limit", t.Kind, t.Limit)
-		}
-	}
-	return nil
+}
+
+// transforms are those of the clips whose limit is not 0.
+func transforms(norm, value, global float64) []Transform {
+	clips := []Transform{{ClipNorm, norm}, {ClipValue, value}, {ClipGlobalNorm, global}}
+	return slices.DeleteFunc(clips, func(t Transform) bool { return t.Limit == 0 })
 }
 
 func readAdam(p *params.Reader, epsilon float64) rule.Adam {
-	return rule.Adam{Beta1: p.Rate("beta1", 0.9), Beta2: p.Rate("beta2", 0.999), Epsilon: notNegative(p, "epsilon", epsilon)}
+	return rule.Adam{Beta1: bounded(p, "beta1", 0.9), Beta2: bounded(p, "beta2", 0.999), Epsilon: bounded(p, "epsilon", epsilon)}
 }
 
-func notNegative(p *params.Reader, name string, def float64) float64 {
-	v := p.Float(name, def)
-	if !(v >= 0) {
-		p.Refuse(name, fmt.Errorf("got %g, expected >= 0", v))
-	}
-	return v
-}
-
-func readInitial(p *params.Reader) float64 { return notNegative(p, "initial_accumulator_value", 0.1) }
+func readInitial(p *params.Reader) float64 { return bounded(p, "initial_accumulator_value", 0.1) }
 
 func readRMSProp(p *params.Reader, epsilon float64) rule.RMSProp {
-	return rule.RMSProp{Rho: p.Rate("rho", 0.9), Momentum: p.Float("momentum", 0),
-		Epsilon: notNegative(p, "epsilon", epsilon), Centered: p.Bool("centered", false)}
+	return rule.RMSProp{Rho: bounded(p, "rho", 0.9), Momentum: bounded(p, "momentum", 0),
+		Epsilon: bounded(p, "epsilon", epsilon), Centered: p.Bool("centered", false)}
 }
 
 // ftrlNames are other names of ftrl's parameters: the config file's, and TensorFlow's.
@@ -140,10 +125,6 @@ func readFtrl(p *params.Reader) rule.Ftrl {
 	for other, name := range ftrlNames {
 		p.Also(name, other)
 	}
-	f := rule.Ftrl{Power: p.Float("learning_rate_power", -0.5), Initial: readInitial(p), L1: notNegative(p, "l1", 0),
-		L2: notNegative(p, "l2", 0), Shrinkage: notNegative(p, "l2_shrinkage", 0), Beta: notNegative(p, "beta", 0)}
-	if f.Power > 0 {
-		p.Refuse("learning_rate_power", fmt.Errorf("got %g, expected <= 0", f.Power))
-	}
-	return f
+	return rule.Ftrl{Power: bounded(p, "learning_rate_power", -0.5), Initial: readInitial(p), L1: bounded(p, "l1", 0),
+		L2: bounded(p, "l2", 0), Shrinkage: bounded(p, "l2_shrinkage", 0), Beta: bounded(p, "beta", 0)}
 }

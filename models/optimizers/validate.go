@@ -1,8 +1,6 @@
 package optimizers
 
 import (
-	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -23,54 +21,40 @@ func ruleNames() []string {
 	return append(v1, keras...)
 }
 
-// keysOf returns the hyper-parameters that a rule has, besides those that all have.
-func keysOf(r registered) []string {
+// known returns the parameters that read asks for.
+func known(read func(p *params.Reader)) []string {
 	p := params.Read("", nil)
-	r.rule(p)
+	read(p)
 	return p.Known()
 }
 
-// hyper is one hyper-parameter that is set, with its bounds.
+// hyper is one hyper-parameter that is set.
 type hyper struct {
 	name  string
 	value *float64
-	low   float64
-	high  float64
-	open  bool // high itself is not allowed
 }
 
 // hypers lists the hyper-parameters that are set.
 func (s Spec) hypers() []hyper {
-	inf := math.Inf(1)
 	all := []hyper{
-		{"momentum", s.Momentum, 0, 1, false},
-		{"beta1", s.Beta1, 0, 1, true},
-		{"beta2", s.Beta2, 0, 1, true},
-		{"rho", s.Rho, 0, 1, false},
-		{"epsilon", s.Epsilon, 0, inf, false},
-		{"initial_accumulator_value", s.InitialAccumulatorValue, 0, inf, false},
-		{"lr_power", s.LearningRatePower, -inf, 0, false},
-		{"l1", s.L1, 0, inf, false},
-		{"l2", s.L2, 0, inf, false},
-		{"l2_shrinkage", s.L2Shrinkage, 0, inf, false},
-		{"beta", s.Beta, 0, inf, false},
+		{"momentum", s.Momentum},
+		{"beta1", s.Beta1},
+		{"beta2", s.Beta2},
+		{"rho", s.Rho},
+		{"epsilon", s.Epsilon},
+		{"initial_accumulator_value", s.InitialAccumulatorValue},
+		{"lr_power", s.LearningRatePower},
+		{"l1", s.L1},
+		{"l2", s.L2},
+		{"l2_shrinkage", s.L2Shrinkage},
+		{"beta", s.Beta},
 	}
 	return slices.DeleteFunc(all, func(h hyper) bool { return h.value == nil })
 }
 
-func (h hyper) validate(vs *violation.List) {
-	x := *h.value
-	ok := x >= h.low && x <= h.high && !(h.open && x == h.high)
-	bound := fmt.Sprintf("expected >= %g and <= %g", h.low, h.high)
-	switch {
-	case math.IsInf(h.high, 1):
-		bound = fmt.Sprintf("expected >= %g", h.low)
-	case math.IsInf(h.low, -1):
-		bound = fmt.Sprintf("expected <= %g", h.high)
-	case h.open:
-		bound = fmt.Sprintf("expected >= %g and < %g", h.low, h.high)
-	}
-	vs.Require(ok, h.name, x, bound)
+// require adds a violation where a parameter is out of its range.
+func require(vs *violation.List, name string, x float64) {
+	vs.Require(bounds[name].holds(x), name, x, bounds[name].String())
 }
 
 // Validate reports everything that is out of bounds, and hyper-parameters that the
@@ -79,20 +63,20 @@ func (s Spec) Validate() error {
 	vs := &violation.List{}
 	vs.OneOf("name", s.Name, ruleNames()...)
 	if r, err := rules.Lookup(s.Name); err == nil {
-		s.validateRule(keysOf(r), vs)
+		s.validateRule(known(func(p *params.Reader) { r.rule(p) }), vs)
 	} else {
 		for _, h := range s.hypers() {
-			h.validate(vs)
+			require(vs, h.name, *h.value)
 		}
 	}
+	o := Optimizer{SlotNames: SlotNames(s.SlotNames), Transforms: transforms(s.ClipNorm, s.ClipValue, s.GlobalClipNorm)}
 	if s.WeightDecay != nil {
-		vs.Require(*s.WeightDecay >= 0, "weight_decay", *s.WeightDecay, "expected >= 0")
+		o.WeightDecay = *s.WeightDecay
 	}
-	s.validateClips(vs)
+	o.validate(vs)
 	vs.Require(s.AccumulateSteps >= 1, "accumulate_steps", s.AccumulateSteps, "expected >= 1")
 	_, err := NewLossScale(s.LossScale)
 	vs.Require(err == nil, "loss_scale", s.LossScale, "expected none, dynamic or a number from 1.18e-38 to 3.4e+38")
-	vs.OneOf("slot_names", s.SlotNames, string(V1Names), string(KerasNames))
 	vs.Include("learning_rate", s.LearningRate.Validate())
 	vs.Regexp("weight_decay_exclude", s.WeightDecayExclude)
 	return vs.Err()
@@ -103,7 +87,7 @@ func (s Spec) validateRule(has []string, vs *violation.List) {
 	none := "which the rule " + s.Name + " does not have"
 	for _, h := range s.hypers() {
 		if slices.Contains(has, h.name) {
-			h.validate(vs)
+			require(vs, h.name, *h.value)
 		} else {
 			vs.Add(h.name, *h.value, none)
 		}
@@ -112,18 +96,14 @@ func (s Spec) validateRule(has []string, vs *violation.List) {
 	vs.Require(!s.Centered || slices.Contains(has, "centered"), "centered", s.Centered, none)
 }
 
-func (s Spec) validateClips(vs *violation.List) {
-	set := 0
-	for _, clip := range []struct {
-		name  string
-		value float64
-	}{{"clip_norm", s.ClipNorm}, {"clip_value", s.ClipValue}, {"global_clip_norm", s.GlobalClipNorm}} {
-		vs.Require(clip.value >= 0, clip.name, clip.value, "expected > 0, or 0 for no limit")
-		if clip.value > 0 {
-			set++
-		}
-		vs.Require(set < 2 || clip.value <= 0, clip.name, clip.value, "expected at most one of clip_norm, clip_value, global_clip_norm")
+// validate checks what all rules have in common.
+func (o *Optimizer) validate(vs *violation.List) {
+	require(vs, "weight_decay", o.WeightDecay)
+	for i, t := range o.Transforms {
+		vs.Require(t.Limit > 0, string(t.Kind), t.Limit, "expected > 0, or 0 for no limit")
+		vs.Require(i == 0, string(t.Kind), t.Limit, "expected at most one of clip_norm, clip_value, global_clip_norm")
 	}
+	vs.OneOf("slot_names", string(o.SlotNames), string(V1Names), string(KerasNames))
 }
 
 // scheduleNames are the schedules in the order of the documents.
@@ -134,19 +114,25 @@ func (l LearningRateSpec) Validate() error {
 	vs := &violation.List{}
 	vs.OneOf("schedule", l.Schedule, scheduleNames...)
 	vs.Require(l.WarmupSteps >= 0, "warmup_steps", l.WarmupSteps, "expected >= 0")
-	switch l.Schedule {
-	case "constant":
-	case "piecewise_constant":
+	if l.Schedule == "piecewise_constant" {
 		vs.Require(len(l.Values) == len(l.Boundaries)+1, "values", l.Values, "expected one value more than there are boundaries")
 		vs.Require(slices.IsSorted(l.Boundaries), "boundaries", l.Boundaries, "expected increasing steps")
 		return vs.Err()
-	default:
-		vs.Require(l.DecaySteps > 0, "decay_steps", l.DecaySteps, "expected > 0 for schedule "+l.Schedule)
 	}
-	if slices.Contains([]string{"exponential", "inverse_time", "natural_exp"}, l.Schedule) {
-		vs.Require(l.DecayRate > 0, "decay_rate", l.DecayRate, "expected > 0 for schedule "+l.Schedule)
+	if read, err := schedules.Lookup(l.Schedule); err == nil {
+		l.validateSchedule(known(func(p *params.Reader) { read(p) }), vs)
 	}
-	vs.Require(l.ModelSize > 0 || l.Schedule != "noam", "model_size", l.ModelSize, "expected > 0 for schedule "+l.Schedule)
-	vs.Require(l.Initial >= 0, "initial", l.Initial, "expected >= 0")
+	require(vs, "initial", l.Initial)
 	return vs.Err()
+}
+
+// validateSchedule checks what the schedule has besides its initial rate.
+func (l LearningRateSpec) validateSchedule(has []string, vs *violation.List) {
+	for _, p := range []struct {
+		name  string
+		value float64
+	}{{"decay_steps", float64(l.DecaySteps)}, {"decay_rate", l.DecayRate}, {"model_size", float64(l.ModelSize)}} {
+		b := bounds[p.name]
+		vs.Require(!slices.Contains(has, p.name) || b.holds(p.value), p.name, p.value, b.String()+" for schedule "+l.Schedule)
+	}
 }
