@@ -6,7 +6,6 @@ import (
 
 	"github.com/goestimator/goestimator/estimator/hooks"
 	"github.com/goestimator/goestimator/internal/distribute"
-	"github.com/goestimator/goestimator/internal/format/summary"
 )
 
 // trainingView is a training loop as its hooks see it: some of them save checkpoints and write summaries.
@@ -25,7 +24,7 @@ var (
 )
 
 // Events is the chief's event file.
-func (v trainingView) Events() summary.Writer { return v.files.events }
+func (v trainingView) Events() hooks.EventWriter { return v.files.events }
 
 // WorkerSteps are the times of the workers whose strategy knows them.
 func (v trainingView) WorkerSteps(ctx context.Context) ([]hooks.WorkerStep, error) {

@@ -3,9 +3,9 @@ package hooks
 import (
 	"context"
 
-	"github.com/goestimator/goestimator/internal/format/summary"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/tensor"
+	summarypb "github.com/wamuir/graft/tensorflow/core/framework/summary_go_proto"
 )
 
 // Checkpointer is a Run that can save: a training loop on the chief.
@@ -38,7 +38,16 @@ func Unread(r Run) bool {
 
 // Summarizer is a Run that has an event file: training on the chief.
 type Summarizer interface {
-	Events() summary.Writer
+	// Events is the event file; nil where this task writes none.
+	Events() EventWriter
+}
+
+// An EventWriter adds to an event file.
+type EventWriter interface {
+	// Scalar adds one number.
+	Scalar(step int64, tag string, value float64) error
+	// Values adds summaries of any kind, as one event.
+	Values(step int64, values ...*summarypb.Summary_Value) error
 }
 
 // SummaryTensor is a summary that a model_fn asked for, with the name to Fetch its value by.

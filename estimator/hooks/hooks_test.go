@@ -62,7 +62,7 @@ func (l *loop) RequestStop(reason string) {
 	}
 }
 func (l *loop) StopRequested() bool              { return l.reason != "" }
-func (l *loop) Events() summary.Writer           { return l.events }
+func (l *loop) Events() hooks.EventWriter        { return l.events }
 func (l *loop) Summaries() []hooks.SummaryTensor { return l.tensors }
 func (l *loop) SaveCheckpoint(context.Context) (string, error) {
 	l.saves = append(l.saves, l.step)

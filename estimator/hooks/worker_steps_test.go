@@ -54,8 +54,8 @@ type clusterRun struct {
 	err    error
 }
 
-func (r *clusterRun) GlobalStep() int64      { return r.step }
-func (r *clusterRun) Events() summary.Writer { return r.events }
+func (r *clusterRun) GlobalStep() int64   { return r.step }
+func (r *clusterRun) Events() EventWriter { return r.events }
 func (r *clusterRun) WorkerSteps(context.Context) ([]WorkerStep, error) {
 	r.asked++
 	return r.all, r.err
