@@ -15,6 +15,7 @@ import (
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/inputs/feature"
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/export/columngraph"
 	"github.com/goestimator/goestimator/internal/format/graphdef"
 	"github.com/goestimator/goestimator/tensor"
 )
@@ -57,7 +58,7 @@ func (c columnsExport) write(t *testing.T, plan *feature.Plan, dir string) {
 	g := graph.New()
 	b := graph.NewBuilder(g)
 	raw, feeds := c.raw(t, b, plan)
-	e, err := plan.Emit(b, raw)
+	e, err := columngraph.Emit(plan, b, raw)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +112,7 @@ func spoiled(c columnsExport, name string) []exportFeature {
 }
 
 // raw adds the raw features; feeds are the placeholders by column, "" of examples.
-func (c columnsExport) raw(t *testing.T, b *graph.Builder, plan *feature.Plan) (map[string]feature.Raw, map[string]graph.Output) {
+func (c columnsExport) raw(t *testing.T, b *graph.Builder, plan *feature.Plan) (map[string]columngraph.Raw, map[string]graph.Output) {
 	t.Helper()
 	if c.parse {
 		specs, err := plan.ExampleSpecs()
@@ -119,7 +120,7 @@ func (c columnsExport) raw(t *testing.T, b *graph.Builder, plan *feature.Plan) (
 			t.Fatal(err)
 		}
 		x := b.Placeholder("examples", graph.Type{DType: tensor.String, Shape: graph.BatchOf()})
-		raw, err := feature.EmitParse(b, x, specs)
+		raw, err := columngraph.Parse(b, x, specs)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -129,7 +130,7 @@ func (c columnsExport) raw(t *testing.T, b *graph.Builder, plan *feature.Plan) (
 	if err != nil {
 		t.Fatal(err)
 	}
-	raw, feeds, err := feature.EmitPlaceholders(b, s.Columns())
+	raw, feeds, err := columngraph.Placeholders(b, s.Columns())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +172,7 @@ func example(t *testing.T, d []exportFeature, row int) []byte {
 }
 
 // wanted is what Transform makes, by the tensors of the emission.
-func wanted(t *testing.T, plan *feature.Plan, d []exportFeature, e *feature.Emission) map[string]*tensor.Tensor {
+func wanted(t *testing.T, plan *feature.Plan, d []exportFeature, e *columngraph.Emission) map[string]*tensor.Tensor {
 	t.Helper()
 	rec, err := plan.Apply(t.Context(), exportRecord(d))
 	if err != nil {

@@ -157,17 +157,17 @@ func (p *Plan) computeParallel(ctx context.Context, b *batch, f *frame) error {
 }
 
 // safely is make, whose panic becomes an error: it may run in the background.
-func (o *output) safely(b *batch, m *made) (err error) {
+func (o *Output) safely(b *batch, m *made) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = columnError(o.column, fmt.Errorf("panicked at a batch that begins with row %d: %v", b.first, p))
+			err = columnError(o.Column, fmt.Errorf("panicked at a batch that begins with row %d: %v", b.first, p))
 		}
 	}()
 	if err = o.make(b, m); err != nil {
 		if row := (*inputs.RowError)(nil); errors.As(err, &row) {
 			return err
 		}
-		return columnError(o.column, err)
+		return columnError(o.Column, err)
 	}
 	return nil
 }

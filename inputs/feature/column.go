@@ -5,7 +5,6 @@ import (
 	"regexp"
 
 	"github.com/goestimator/goestimator/inputs"
-	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -31,9 +30,6 @@ type Categorical interface {
 	// Buckets is the number of ids: they lie in [0, Buckets).
 	Buckets() int
 	ids(b *batch) (*idList, error)
-	// emitIDs adds to a graph what ids computes: of steps of a sequence where asked
-	// for, of a column that can be one.
-	emitIDs(e *emitter, steps bool) listNodes
 }
 
 // A Dense column makes a vector of every example, of Width numbers.
@@ -42,8 +38,6 @@ type Dense interface {
 	Width() int
 	// dense writes rows*Width numbers over out, which is all zeros.
 	dense(b *batch, out []float32) error
-	// emitDense adds to a graph what dense computes, [B, Width].
-	emitDense(e *emitter) graph.Output
 }
 
 // kind says what values a column can read.

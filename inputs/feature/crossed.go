@@ -62,6 +62,9 @@ func (c *Crossed) String() string {
 // Buckets is Size.
 func (c *Crossed) Buckets() int { return c.Size }
 
+// Leaves are the parts, where those of a cross in it take its place.
+func (c *Crossed) Leaves() []Column { return c.leaves(nil) }
+
 // leaves appends the parts, without crosses.
 func (c *Crossed) leaves(out []Column) []Column {
 	for _, p := range c.Of {

@@ -22,8 +22,8 @@
 // For the model, Linear, Dense and Sequence say which columns of the transformed
 // records each column became, and which variables it has: Input is plain data.
 //
-// An exported model has no host side: Plan.Emit adds the columns to its graph as
-// TensorFlow operations, over features that EmitParse or EmitPlaceholders give.
+// An exported model has no host side: its graph has the columns as TensorFlow
+// operations, over serialized examples or raw features.
 //
 // Columns can also be declared in a config file: see Spec and Build.
 //

@@ -31,7 +31,7 @@ func (e ExampleSpec) WithDefault(c inputs.Column) ExampleSpec {
 	if e.VarLen {
 		e.VarLen, e.Shape = false, c.Shape
 	}
-	t := exampleType(e.DType)
+	t := e.Type()
 	e.Missing = tensor.New(t, e.Shape...)
 	for i := range e.Missing.Len() {
 		switch t {
@@ -44,6 +44,19 @@ func (e ExampleSpec) WithDefault(c inputs.Column) ExampleSpec {
 		}
 	}
 	return e
+}
+
+// Type is the type that the feature is parsed as: string, float32 or int64; Invalid where examples cannot hold it.
+func (e ExampleSpec) Type() tensor.DType {
+	switch {
+	case e.DType == tensor.String:
+		return tensor.String
+	case e.DType == tensor.Float32 || e.DType == tensor.Float64:
+		return tensor.Float32
+	case isInteger(e.DType):
+		return tensor.Int64
+	}
+	return tensor.Invalid
 }
 
 // String is like VarLenFeature(string) or FixedLenFeature([1], float32).

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/internal/testkit/rawrows"
 )
 
 // TestMemoryIsUsedAgain: a plan that has transformed other records makes the same
@@ -17,7 +18,7 @@ import (
 func TestMemoryIsUsedAgain(t *testing.T) {
 	used := planOf(t, manyColumns())
 	rapid.Check(t, func(t *rapid.T) {
-		rec := drawRecord(t)
+		rec := rawrows.Draw(t)
 		got, err := used.Apply(context.Background(), rec)
 		if err != nil {
 			t.Fatal(err)

@@ -11,56 +11,57 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// form is what an output holds of its column.
-type form int
+// Form is what a column of the transformed records holds of a feature column.
+type Form int
 
+// The forms of an Output.
 const (
-	formDense           form = iota // float32 [Width]
-	formIDs                         // ragged int64
-	formWeights                     // ragged float32
-	formPositiveIDs                 // formIDs of positive weight
-	formPositiveWeights             // their weights
-	formIDSteps                     // ragged int64, a step each, -1: none
-	formNumberSteps                 // ragged float32, Width a step
+	FormDense           Form = iota // float32 [Width]
+	FormIDs                         // ragged int64
+	FormWeights                     // ragged float32
+	FormPositiveIDs                 // FormIDs of positive weight
+	FormPositiveWeights             // their weights
+	FormIDSteps                     // ragged int64, a step each, -1: none
+	FormNumberSteps                 // ragged float32, Width a step
 )
 
-func (f form) suffix() string {
+func (f Form) suffix() string {
 	return [...]string{"", "/ids", "/weights", "/positive/ids", "/positive/weights", "/steps", "/steps"}[f]
 }
 
-// output is a column of the transformed records.
-type output struct {
-	name   string
-	form   form
-	column Column
+// Output is a column of the transformed records.
+type Output struct {
+	Name   string
+	Form   Form
+	Column Column // what it is made of
 }
 
 // describe is the output as a column of a data set.
-func (o *output) describe() inputs.Column {
-	c := inputs.Column{Name: o.name, DType: tensor.Float32, Ragged: true}
-	switch o.form {
-	case formDense:
-		c.Ragged, c.Shape = false, []int{o.column.(Dense).Width()}
-	case formIDs, formPositiveIDs, formIDSteps:
+func (o *Output) describe() inputs.Column {
+	c := inputs.Column{Name: o.Name, DType: tensor.Float32, Ragged: true}
+	switch o.Form {
+	case FormDense:
+		c.Ragged, c.Shape = false, []int{o.Column.(Dense).Width()}
+	case FormIDs, FormPositiveIDs, FormIDSteps:
 		c.DType = tensor.Int64
 	}
 	return c
 }
 
 // make computes the output into m.
-func (o *output) make(b *batch, m *made) error {
-	switch o.form {
-	case formDense:
-		c := o.column.(Dense)
+func (o *Output) make(b *batch, m *made) error {
+	switch o.Form {
+	case FormDense:
+		c := o.Column.(Dense)
 		return c.dense(b, m.dense(b.rows(), c.Width()))
-	case formNumberSteps:
-		x, offsets, err := o.column.(series).steps(b)
+	case FormNumberSteps:
+		x, offsets, err := o.Column.(series).steps(b)
 		if err == nil {
 			m.numberLists(x, offsets)
 		}
 		return err
-	case formIDSteps:
-		l, err := o.column.(Categorical).ids(b)
+	case FormIDSteps:
+		l, err := o.Column.(Categorical).ids(b)
 		if err == nil {
 			m.idLists(l.values, l.offsets)
 		}
@@ -70,7 +71,7 @@ func (o *output) make(b *batch, m *made) error {
 	switch {
 	case err != nil:
 		return err
-	case o.form == formWeights || o.form == formPositiveWeights:
+	case o.Form == FormWeights || o.Form == FormPositiveWeights:
 		m.numberLists(l.weights, l.offsets)
 	default:
 		m.idLists(l.values, l.offsets)
@@ -79,19 +80,19 @@ func (o *output) make(b *batch, m *made) error {
 }
 
 // known returns the ids of the output without those of -1.
-func (o *output) known(b *batch) (*idList, error) {
+func (o *Output) known(b *batch) (*idList, error) {
 	positive, what := false, "known"
-	if o.form == formPositiveIDs || o.form == formPositiveWeights {
+	if o.Form == FormPositiveIDs || o.Form == FormPositiveWeights {
 		positive, what = true, "known positive"
 	}
-	l, err := o.column.(Categorical).ids(b)
+	l, err := o.Column.(Categorical).ids(b)
 	if err != nil {
 		return nil, err
 	}
 	if !l.dropsAny(positive) {
 		return l, nil
 	}
-	return b.ids(o.column, what, func(into *idList) (*idList, error) {
+	return b.ids(o.Column, what, func(into *idList) (*idList, error) {
 		l.known(positive, into)
 		return into, nil
 	})

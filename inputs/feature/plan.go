@@ -32,7 +32,7 @@ type Plan struct {
 	dense   []Input
 	linear  []Input
 	series  []Input
-	outputs []*output
+	outputs []*Output
 	names   map[string]bool // of outputs
 	reads   []read
 	seen    map[string]bool // declarations whose reads are known
@@ -149,7 +149,7 @@ func (p *Plan) addDense(c Column) (Input, error) {
 	case *Embedding:
 		return p.addEmbedding(c, IDs), nil
 	case Dense:
-		return Input{Column: c.Name(), Kind: Numbers, Width: c.Width(), Values: p.output(c, formDense).name}, nil
+		return Input{Column: c.Name(), Kind: Numbers, Width: c.Width(), Values: p.output(c, FormDense).Name}, nil
 	case *SequenceNumeric:
 		return Input{}, fmt.Errorf("%v is a sequence: move it to the sequence columns", c)
 	}
@@ -163,7 +163,7 @@ func (p *Plan) addSequence(c Column) (Input, error) {
 	case overSequence(c) && embedding:
 		return p.addEmbedding(c.(*Embedding), IDSteps), nil
 	case ok && (overSequence(c) || isSequenceNumeric(c)):
-		in := Input{Column: c.Name(), Kind: NumberSteps, Width: s.Width(), Values: p.output(c, formNumberSteps).name}
+		in := Input{Column: c.Name(), Kind: NumberSteps, Width: s.Width(), Values: p.output(c, FormNumberSteps).Name}
 		if n, ok := c.(*SequenceNumeric); ok {
 			in.Pad = n.Default
 		}
@@ -177,8 +177,6 @@ type series interface {
 	Column
 	Width() int
 	steps(b *batch) ([]float32, []int32, error)
-	// emitSteps adds to a graph what steps computes.
-	emitSteps(e *emitter) Emitted
 }
 
 func isSequenceNumeric(c Column) bool { _, ok := c.(*SequenceNumeric); return ok }
@@ -186,7 +184,7 @@ func isSequenceNumeric(c Column) bool { _, ok := c.(*SequenceNumeric); return ok
 func (p *Plan) addEmbedding(c *Embedding, kind Kind) Input {
 	in := Input{Column: c.Name(), Kind: kind, Width: c.Dimension, Buckets: c.Of.Buckets(), Combiner: c.Combiner.or(Mean), MaxNorm: c.MaxNorm, Table: c.variable()}
 	if kind == IDSteps {
-		in.Values = p.output(c.Of, formIDSteps).name
+		in.Values = p.output(c.Of, FormIDSteps).Name
 	} else {
 		in.Values, in.Weights = p.idOutputs(c.Of, in.Combiner)
 	}
@@ -199,17 +197,17 @@ func (p *Plan) idOutputs(c Categorical, comb Combiner) (ids, weights string) {
 	w, ok := c.(*Weighted)
 	switch {
 	case !ok:
-		return p.output(c, formIDs).name, ""
+		return p.output(c, FormIDs).Name, ""
 	case comb == Sum:
-		return p.output(w, formIDs).name, p.output(w, formWeights).name
+		return p.output(w, FormIDs).Name, p.output(w, FormWeights).Name
 	}
-	return p.output(w, formPositiveIDs).name, p.output(w, formPositiveWeights).name
+	return p.output(w, FormPositiveIDs).Name, p.output(w, FormPositiveWeights).Name
 }
 
 // output returns the output of a column, a new one where there is none yet.
-func (p *Plan) output(c Column, form form) *output {
+func (p *Plan) output(c Column, form Form) *Output {
 	for _, o := range p.outputs {
-		if o.form == form && o.column.String() == c.String() {
+		if o.Form == form && o.Column.String() == c.String() {
 			return o
 		}
 	}
@@ -219,7 +217,7 @@ func (p *Plan) output(c Column, form form) *output {
 		name = fmt.Sprintf("%s/%d", base, i)
 	}
 	p.names[name] = true
-	o := &output{name: name, form: form, column: c}
+	o := &Output{Name: name, Form: form, Column: c}
 	p.outputs = append(p.outputs, o)
 	return o
 }
@@ -239,6 +237,47 @@ func (p *Plan) checkTables() error {
 		if !reflect.DeepEqual(first.Table, in.Table) || first.MaxNorm != in.MaxNorm || first.Combiner != in.Combiner {
 			return fmt.Errorf("columns %q and %q share table %q but differ in buckets (%d and %d) or in settings: make them equal",
 				first.Column, in.Column, in.Table.Name, first.Buckets, in.Buckets)
+		}
+	}
+	return nil
+}
+
+// Outputs lists the columns of the transformed records, in their order. Those of Columns.Keep come before them.
+func (p *Plan) Outputs() []Output {
+	out := make([]Output, len(p.outputs))
+	for i, o := range p.outputs {
+		out[i] = *o
+	}
+	return out
+}
+
+// Kept lists the raw features that the transformed records keep.
+func (p *Plan) Kept() []string { return slices.Clone(p.columns.Keep) }
+
+// Reads lists the raw features that the columns read, in their order, each once.
+func (p *Plan) Reads() []string {
+	var keys []string
+	for _, r := range p.reads {
+		if !slices.Contains(keys, r.key) {
+			keys = append(keys, r.key)
+		}
+	}
+	return keys
+}
+
+// Check reports whether the columns can read a raw feature that the data has as c, whose name is the
+// feature's. A shape that holds -1 is not known, and not checked.
+func (p *Plan) Check(c inputs.Column) error {
+	unknown := slices.Contains(c.Shape, -1)
+	for _, r := range p.reads {
+		if r.key != c.Name {
+			continue
+		}
+		if unknown {
+			c.Shape = r.shape
+		}
+		if err := r.accepts(c); err != nil {
+			return fmt.Errorf("feature columns: %w", err)
 		}
 	}
 	return nil

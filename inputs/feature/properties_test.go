@@ -5,18 +5,17 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
-	"github.com/apache/arrow/go/v15/arrow/memory"
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
 	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/internal/testkit/rawrows"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// manyColumns has a column of every type over the features of drawRecord.
+// manyColumns has a column of every type over the features of rawrows.Draw.
 func manyColumns() Columns {
 	words := &HashBucket{Key: "words", Size: 7}
 	voc := &Vocabulary{Key: "words", Values: []string{"a", "b"}}
@@ -32,42 +31,6 @@ func manyColumns() Columns {
 	}
 }
 
-// drawRecord draws rows: words and weights are ragged, word is a string, ids an
-// integer (-1: missing), x two numbers, which may be null.
-func drawRecord(t *rapid.T) arrow.Record {
-	mem := memory.DefaultAllocator
-	words, weights := array.NewListBuilder(mem, arrow.BinaryTypes.Binary), array.NewListBuilder(mem, arrow.PrimitiveTypes.Float32)
-	word, ids := array.NewStringBuilder(mem), array.NewInt32Builder(mem)
-	x := array.NewFixedSizeListBuilder(mem, 2, arrow.PrimitiveTypes.Float64)
-	rows := rapid.IntRange(0, 12).Draw(t, "rows")
-	some := rapid.SampledFrom([]string{"", "a", "b", "c"})
-	for range rows {
-		n := rapid.IntRange(0, 3).Draw(t, "n")
-		words.Append(true)
-		weights.Append(true)
-		for range n {
-			words.ValueBuilder().(*array.BinaryBuilder).AppendString(some.Draw(t, "w"))
-			weights.ValueBuilder().(*array.Float32Builder).Append(float32(rapid.IntRange(-2, 5).Draw(t, "weight")))
-		}
-		word.Append(some.Draw(t, "word"))
-		ids.Append(int32(rapid.IntRange(-1, 4).Draw(t, "id")))
-		x.Append(true)
-		for range 2 {
-			if v := rapid.IntRange(-3, 3).Draw(t, "x"); v == -3 {
-				x.ValueBuilder().AppendNull()
-			} else {
-				x.ValueBuilder().(*array.Float64Builder).Append(float64(v) / 2)
-			}
-		}
-	}
-	arrays := []arrow.Array{words.NewArray(), weights.NewArray(), word.NewArray(), ids.NewArray(), x.NewArray()}
-	var fields []arrow.Field
-	for k, name := range []string{"words", "weights", "word", "ids", "x"} {
-		fields = append(fields, arrow.Field{Name: name, Type: arrays[k].DataType(), Nullable: true})
-	}
-	return array.NewRecord(arrow.NewSchema(fields, nil), arrays, int64(rows))
-}
-
 // TestRowsAreIndependent: a record in pieces becomes what it becomes as a whole.
 func TestRowsAreIndependent(t *testing.T) {
 	plan, err := New(manyColumns())
@@ -75,7 +38,7 @@ func TestRowsAreIndependent(t *testing.T) {
 		t.Fatal(err)
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		rec := drawRecord(t)
+		rec := rawrows.Draw(t)
 		whole, err := plan.Apply(context.Background(), rec)
 		if err != nil {
 			t.Fatal(err)
@@ -107,7 +70,7 @@ func TestIdsLieInTheirBuckets(t *testing.T) {
 		t.Fatal(err)
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		out, err := plan.Apply(context.Background(), drawRecord(t))
+		out, err := plan.Apply(context.Background(), rawrows.Draw(t))
 		if err != nil {
 			t.Fatal(err)
 		}

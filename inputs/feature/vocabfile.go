@@ -47,6 +47,9 @@ func (c *VocabularyFile) String() string {
 // is known once check has read the file.
 func (c *VocabularyFile) Buckets() int { return c.entries.size + c.OOVBuckets }
 
+// Entries are the lines, strings or int64, in the order of their ids; nil before a Plan has the column.
+func (c *VocabularyFile) Entries() *tensor.Tensor { return c.entries.tensor() }
+
 func (c *VocabularyFile) check() error {
 	if err := noKey(c.Key); err != nil {
 		return err

@@ -56,6 +56,9 @@ func oovText(n int) string {
 // Buckets is the number of entries and of out-of-vocabulary buckets together.
 func (c *Vocabulary) Buckets() int { return len(c.Values) + len(c.Ints) + c.OOVBuckets }
 
+// Entries are the entries in the order of their ids, strings or int64; nil before a Plan has the column.
+func (c *Vocabulary) Entries() *tensor.Tensor { return c.entries.tensor() }
+
 func (c *Vocabulary) dtype() tensor.DType {
 	if len(c.Ints) > 0 {
 		return tensor.Int64
@@ -89,6 +92,25 @@ func (t *table) fill(values []string, ints []int64) error {
 	}
 	t.strings, err = indexOf(values)
 	return err
+}
+
+// tensor has the entries in the order of their ids.
+func (t *table) tensor() *tensor.Tensor {
+	switch {
+	case t.ints != nil:
+		out := tensor.New(tensor.Int64, t.size)
+		for v, id := range t.ints {
+			tensor.Values[int64](out)[id] = v
+		}
+		return out
+	case t.strings != nil:
+		out := tensor.New(tensor.String, t.size)
+		for v, id := range t.strings {
+			out.Strings[id] = []byte(v)
+		}
+		return out
+	}
+	return nil
 }
 
 func indexOf[K comparable](values []K) (map[K]int64, error) {

@@ -11,6 +11,7 @@ import (
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/inputs/feature"
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/export/columngraph"
 	"github.com/goestimator/goestimator/internal/format/bundle"
 	"github.com/goestimator/goestimator/internal/format/savedmodel"
 	"github.com/goestimator/goestimator/internal/format/tfrecord"
@@ -48,7 +49,7 @@ func assemble(m Model, o Options) (savedmodel.Writing, error) {
 	return w, addWarmUp(&w, m)
 }
 
-func mergeAssets(to map[string][]byte, from []feature.Asset) error {
+func mergeAssets(to map[string][]byte, from []columngraph.Asset) error {
 	for _, f := range from {
 		if old, ok := to[f.Name]; ok && !bytes.Equal(old, f.Content) {
 			return fmt.Errorf("two assets are named %q and differ", f.Name)
@@ -89,7 +90,7 @@ type assembly struct {
 	signatures []Signature // of outputs in this graph
 	inputs     []input
 	init       []*graph.Node
-	assets     []feature.Asset
+	assets     []columngraph.Asset
 	step       graph.Output // the handle of global_step; invalid where there is none
 	variables  []variable
 	local      map[string]*tensor.Tensor

@@ -3,9 +3,9 @@ package export
 import (
 	"fmt"
 
-	"github.com/goestimator/goestimator/inputs/feature"
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/compiler/lower"
+	"github.com/goestimator/goestimator/internal/export/columngraph"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -49,11 +49,11 @@ func (a *assembly) feed() error {
 }
 
 // emitColumns adds the nodes of the feature columns and returns what they make.
-func (a *assembly) emitColumns(raw map[string]feature.Raw) (map[string]feature.Emitted, error) {
+func (a *assembly) emitColumns(raw map[string]columngraph.Raw) (map[string]columngraph.Emitted, error) {
 	if a.columns == nil {
 		return nil, nil
 	}
-	em, err := a.columns.Emit(a.Builder, raw)
+	em, err := columngraph.Emit(a.columns, a.Builder, raw)
 	if err != nil {
 		return nil, err
 	}
@@ -62,16 +62,16 @@ func (a *assembly) emitColumns(raw map[string]feature.Raw) (map[string]feature.E
 }
 
 // plain is a feature as a feed takes it.
-func (a *assembly) plain(f Feed, r feature.Raw) feature.Emitted {
+func (a *assembly) plain(f Feed, r columngraph.Raw) columngraph.Emitted {
 	if !f.Offsets.Valid() {
-		return feature.Emitted{Dense: r.Dense}
+		return columngraph.Emitted{Dense: r.Dense}
 	}
 	values, offsets := a.listed("fed/"+f.Column.Name, r)
-	return feature.Emitted{Values: values, Offsets: offsets}
+	return columngraph.Emitted{Values: values, Offsets: offsets}
 }
 
 // connect lets what is served take the place of a feed's placeholders.
-func (a *assembly) connect(f Feed, by feature.Emitted) {
+func (a *assembly) connect(f Feed, by columngraph.Emitted) {
 	name := "fed/" + f.Column.Name
 	if !f.Offsets.Valid() {
 		a.swap(f.Values, a.shaped(name, a.cast(name+"/cast", by.Dense, f.Values.DType()), f.Values.Shape()))
@@ -90,7 +90,7 @@ func (a *assembly) connect(f Feed, by feature.Emitted) {
 
 // direct gives the graph the rows of values, and how many there are, where it would
 // compute them of offsets that were made of them: half of the nodes between examples and tables.
-func (a *assembly) direct(f Feed, by feature.Emitted) {
+func (a *assembly) direct(f Feed, by columngraph.Emitted) {
 	name := "fed/" + f.Column.Name
 	for _, numbers := range lower.NumberedBy(a.Graph, f.Offsets) {
 		a.swap(numbers, a.cast(name+"/rows", by.Rows, numbers.DType()))

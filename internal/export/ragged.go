@@ -3,15 +3,15 @@ package export
 import (
 	"fmt"
 
-	"github.com/goestimator/goestimator/inputs/feature"
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/compiler/lower"
+	"github.com/goestimator/goestimator/internal/export/columngraph"
 	"github.com/goestimator/goestimator/tensor"
 )
 
 // listed adds nodes that make values and offsets, int64 [B+1], of a feature. Of a
 // dense one, [B, longest], elements that stand for nothing are left out.
-func (e emitter) listed(name string, r feature.Raw) (values, offsets graph.Output) {
+func (e emitter) listed(name string, r columngraph.Raw) (values, offsets graph.Output) {
 	if s := r.Sparse; s != nil {
 		return s.Values, e.rowOffsets(name, s.Indices, s.DenseShape)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/inputs/feature"
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/export/columngraph"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -129,13 +130,13 @@ func madeBy(p *feature.Plan) (map[string]bool, error) {
 }
 
 // serve adds the serving input.
-func (a *assembly) serve(w *wanted) (map[string]feature.Raw, error) {
+func (a *assembly) serve(w *wanted) (map[string]columngraph.Raw, error) {
 	if !a.input.parsing {
-		raw, placeholders, err := feature.EmitPlaceholders(a.Builder, w.columns)
+		raw, placeholders, err := columngraph.Placeholders(a.Builder, w.columns)
 		for _, c := range w.columns {
 			a.inputs = append(a.inputs, input{c.Name, placeholders[c.Name]})
 			if w.plain[c.Name] {
-				raw[c.Name] = feature.Raw{Dense: placeholders[c.Name]}
+				raw[c.Name] = columngraph.Raw{Dense: placeholders[c.Name]}
 			}
 		}
 		return raw, err
@@ -145,5 +146,5 @@ func (a *assembly) serve(w *wanted) (map[string]feature.Raw, error) {
 	if len(w.specs) == 0 {
 		return nil, nil
 	}
-	return feature.EmitParse(a.Builder, examples, w.specs)
+	return columngraph.Parse(a.Builder, examples, w.specs)
 }

@@ -1,14 +1,16 @@
-package feature
+package columngraph
 
 import (
 	"fmt"
+	"slices"
 
+	"github.com/goestimator/goestimator/inputs/feature"
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// emitValues adds the normalised numbers, [B, Width].
-func (c *Numeric) emitValues(e *emitter) graph.Output {
+// values adds the normalised numbers, [B, Width].
+func (e *emitter) values(c *feature.Numeric) graph.Output {
 	type valuesOf string
 	return emitOnce(e, valuesOf(c.String()), func() graph.Output {
 		e := e.at(c.Key)
@@ -16,15 +18,15 @@ func (c *Numeric) emitValues(e *emitter) graph.Output {
 		if s := x.Shape(); s.Dims[1] != graph.Fixed(c.Width()) {
 			x = e.reshape("numbers", x, graph.Shape{Dims: []graph.Dim{s.Dims[0], graph.Fixed(c.Width())}}, -1, int64(c.Width()))
 		}
-		return c.Normalizer.emit(e, c, x, func(name string, v []float32, none float32) graph.Output {
+		return e.normalized(c.Normalizer, c, x, func(name string, v []float32, none float32) graph.Output {
 			return e.floats(name, spread(v, none, c.Width()), c.Width())
 		})
 	})
 }
 
-// emit adds the normalisation of x; each makes of the values of Mean or Std a tensor of
+// normalized adds the normalisation of x; each makes of the values of Mean or Std a tensor of
 // one for each number of x.
-func (n Normalizer) emit(e *emitter, c Column, x graph.Output, each func(name string, v []float32, none float32) graph.Output) graph.Output {
+func (e *emitter) normalized(n feature.Normalizer, c feature.Column, x graph.Output, each func(name string, v []float32, none float32) graph.Output) graph.Output {
 	if n.Func != nil {
 		e.b.Fail(fmt.Errorf("column %q: normalizer func %q is a function of the program, which a graph cannot hold: use scale, log, mean and std", c.Name(), n.Name))
 		return x
@@ -45,6 +47,17 @@ func (n Normalizer) emit(e *emitter, c Column, x graph.Output, each func(name st
 	return x
 }
 
+// spread is values for each of size numbers: v, its one value, or none.
+func spread(v []float32, none float32, size int) []float32 {
+	if len(v) == size {
+		return v
+	}
+	if len(v) == 1 {
+		none = v[0]
+	}
+	return slices.Repeat([]float32{none}, size)
+}
+
 // divided is x/y, exactly rounded whatever an optimizer does: TensorFlow's multiplies by the
 // reciprocal of a constant. In float64 that is near enough: a quotient of two float32 numbers is
 // never as near to the middle between two others as the error of the product.
@@ -53,20 +66,19 @@ func (e *emitter) divided(name string, x, y graph.Output) graph.Output {
 	return e.cast(name, e.binary("RealDiv", name+"/quotient", x, y), tensor.Float32)
 }
 
-func (c *Numeric) emitDense(e *emitter) graph.Output { return c.emitValues(e) }
-
-// emitBuckets adds the bucket of every number, int32 [B, numbers].
-func (c *Bucketized) emitBuckets(e *emitter) graph.Output {
+// buckets adds the bucket of every number, int32 [B, numbers].
+func (e *emitter) buckets(c *feature.Bucketized) graph.Output {
 	type bucketsOf string
 	return emitOnce(e, bucketsOf(c.String()), func() graph.Output {
-		x := c.Of.emitValues(e)
+		x := e.values(c.Of)
 		return e.at(c.Name()).op("Bucketize", "bucket", graph.Type{DType: tensor.Int32, Shape: x.Shape()},
-			graph.Attrs{"T": tensor.Float32, "boundaries": convert[float32](c.Boundaries)}, x)
+			graph.Attrs{"T": tensor.Float32, "boundaries": narrow(c.Boundaries)}, x)
 	})
 }
 
-func (c *Bucketized) emitDense(e *emitter) graph.Output {
-	x := c.emitBuckets(e)
+// bucketVectors adds the one-hot vectors of the buckets.
+func (e *emitter) bucketVectors(c *feature.Bucketized) graph.Output {
+	x := e.buckets(c)
 	dims := x.Shape().Dims
 	hot := e.oneHot(x, len(c.Boundaries)+1)
 	return e.reshape("flat", hot, graph.Shape{Dims: []graph.Dim{dims[0], graph.Fixed(c.Width())}}, -1, int64(c.Width()))
@@ -80,10 +92,11 @@ func (e *emitter) oneHot(ids graph.Output, n int) graph.Output {
 		ids, e.ints("depth", tensor.Int32, []int64{int64(n)}), e.floats("on", []float32{1}), e.floats("off", []float32{0}))
 }
 
-func (c *Bucketized) emitIDs(e *emitter, _ bool) listNodes {
+// bucketized adds the ids of the buckets.
+func (e *emitter) bucketized(c *feature.Bucketized) listNodes {
 	return emitOnce(e, listOf{column: c}, func() listNodes {
 		e := e.at(c.Name())
-		x := e.cast("int64", c.emitBuckets(e), tensor.Int64)
+		x := e.cast("int64", e.buckets(c), tensor.Int64)
 		first := make([]int64, c.Of.Width())
 		for i := range first {
 			first[i] = int64(i * (len(c.Boundaries) + 1))
@@ -95,9 +108,9 @@ func (c *Bucketized) emitIDs(e *emitter, _ bool) listNodes {
 	})
 }
 
-// emitDense adds the counts, a sum over equal places of all ids.
-func (c *Indicator) emitDense(e *emitter) graph.Output {
-	l := c.Of.emitIDs(e, false).present(false)
+// counts adds the counts, a sum over equal places of all ids.
+func (e *emitter) counts(c *feature.Indicator) graph.Output {
+	l := e.ids(c.Of, false).present(false)
 	w := c.Width()
 	places := e.op("Pack", "places", graph.Type{DType: tensor.Int64, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown, graph.Fixed(2)}}},
 		graph.Attrs{"T": tensor.Int64, "N": int64(2), "axis": int64(1)}, l.row(), l.values)
@@ -112,22 +125,32 @@ func (c *Indicator) emitDense(e *emitter) graph.Output {
 		graph.Attrs{"T": tensor.Float32, "Tindices": tensor.Int64}, places, counts, to)
 }
 
-func (c *Indicator) emitSteps(e *emitter) Emitted {
-	l := c.Of.emitIDs(e, true)
+// countSteps adds the counts of each step.
+func (e *emitter) countSteps(c *feature.Indicator) Emitted {
+	l := e.ids(c.Of, true)
 	w := c.Width()
 	return Emitted{Values: e.reshape("steps", e.oneHot(l.values, w), vector, -1),
 		Offsets: e.binary("Mul", "offsets", l.offsets(), e.scalar("width", int64(w)))}
 }
 
-// emitSteps adds whole steps: a last one that lacks numbers is filled.
-func (c *SequenceNumeric) emitSteps(e *emitter) Emitted {
-	l := c.emitNumbers(e)
+// narrow is the numbers as float32.
+func narrow(x []float64) []float32 {
+	out := make([]float32, len(x))
+	for i, v := range x {
+		out[i] = float32(v)
+	}
+	return out
+}
+
+// numberSteps adds whole steps: a last one that lacks numbers is filled.
+func (e *emitter) numberSteps(c *feature.SequenceNumeric) Emitted {
+	l := e.numbers(c)
 	l.e = e
 	w := int64(c.Width())
 	x := e.cast("float32", l.values, tensor.Float32)
 	place := e.column("place", l.indices, 1)
 	within := e.op("FloorMod", "within_step", place.Type(), graph.Attrs{"T": tensor.Int64}, place, e.scalar("step", w))
-	x = c.Normalizer.emit(e, c, x, func(name string, v []float32, none float32) graph.Output {
+	x = e.normalized(c.Normalizer, c, x, func(name string, v []float32, none float32) graph.Output {
 		if len(v) == 1 {
 			return e.floats(name, v)
 		}
@@ -146,9 +169,9 @@ func (c *SequenceNumeric) emitSteps(e *emitter) Emitted {
 	return Emitted{Values: values, Offsets: offsets}
 }
 
-// emitNumbers lists the numbers. Of a dense feature, NaN at the end of a row fills it up, but
+// numbers lists the numbers. Of a dense feature, NaN at the end of a row fills it up, but
 // where NaN is allowed.
-func (c *SequenceNumeric) emitNumbers(e *emitter) listNodes {
+func (e *emitter) numbers(c *feature.SequenceNumeric) listNodes {
 	x := e.raw[c.Key].Dense
 	if c.AllowNaN || !x.Valid() || !x.DType().Float() {
 		return e.all(c.Key)

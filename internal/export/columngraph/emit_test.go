@@ -1,4 +1,4 @@
-package feature
+package columngraph
 
 import (
 	"os"
@@ -9,15 +9,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/inputs/feature"
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/format/graphdef"
 	"github.com/goestimator/goestimator/tensor"
 )
 
 // emitParsed emits columns over serialized examples.
-func emitParsed(t *testing.T, c Columns) (*graph.Builder, *Plan, *Emission) {
+func emitParsed(t *testing.T, c feature.Columns) (*graph.Builder, *feature.Plan, *Emission) {
 	t.Helper()
-	plan, err := New(c)
+	plan, err := feature.New(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,11 +27,11 @@ func emitParsed(t *testing.T, c Columns) (*graph.Builder, *Plan, *Emission) {
 		t.Fatal(err)
 	}
 	b := graph.NewBuilder(graph.New())
-	raw, err := EmitParse(b, b.Placeholder("examples", graph.Type{DType: tensor.String, Shape: graph.BatchOf()}), specs)
+	raw, err := Parse(b, b.Placeholder("examples", graph.Type{DType: tensor.String, Shape: graph.BatchOf()}), specs)
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := plan.Emit(b, raw)
+	e, err := Emit(plan, b, raw)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,8 +41,8 @@ func emitParsed(t *testing.T, c Columns) (*graph.Builder, *Plan, *Emission) {
 // TestEmitted: every output is there with its type and shape, and the graph is whole.
 func TestEmitted(t *testing.T) {
 	columns := manyColumns()
-	columns.Dense[0] = &Numeric{Key: "x", Shape: []int{2}, Default: []float32{9}, Normalizer: Normalizer{Scale: 2, Log: true, Mean: []float32{1}, Std: []float32{2, 3}}}
-	columns.Linear = append(columns.Linear, &Numeric{Key: "image", Shape: []int{2, 3}}, &Identity{Key: "levels", Size: 3, Default: new(int)}, &Vocabulary{Key: "numbers", Ints: []int64{4, 2}, OOVBuckets: 2})
+	columns.Dense[0] = &feature.Numeric{Key: "x", Shape: []int{2}, Default: []float32{9}, Normalizer: feature.Normalizer{Scale: 2, Log: true, Mean: []float32{1}, Std: []float32{2, 3}}}
+	columns.Linear = append(columns.Linear, &feature.Numeric{Key: "image", Shape: []int{2, 3}}, &feature.Identity{Key: "levels", Size: 3, Default: new(int)}, &feature.Vocabulary{Key: "numbers", Ints: []int64{4, 2}, OOVBuckets: 2})
 	b, plan, e := emitParsed(t, columns)
 	if err := graph.Validate(b.Graph); err != nil {
 		t.Error(err)
@@ -53,18 +54,39 @@ func TestEmitted(t *testing.T) {
 	if _, err := graphdef.Unmarshal(def); err != nil {
 		t.Error(err)
 	}
-	for _, o := range plan.outputs {
-		got, want := e.Outputs[o.name], o.describe()
+	made := madeColumns(t, plan)
+	for _, o := range plan.Outputs() {
+		got, want := e.Outputs[o.Name], made[o.Name]
 		if !want.Ragged {
-			checkType(t, o.name, got.Dense, graph.Type{DType: tensor.Float32, Shape: graph.BatchOf(want.Shape...)})
+			checkType(t, o.Name, got.Dense, graph.Type{DType: tensor.Float32, Shape: graph.BatchOf(want.Shape...)})
 			continue
 		}
-		checkType(t, o.name, got.Values, graph.Type{DType: want.DType, Shape: vector})
-		checkType(t, o.name+" offsets", got.Offsets, graph.Type{DType: tensor.Int64, Shape: graph.Shape{Dims: []graph.Dim{{PerBatch: 1, Const: 1}}}})
+		checkType(t, o.Name, got.Values, graph.Type{DType: want.DType, Shape: vector})
+		checkType(t, o.Name+" offsets", got.Offsets, graph.Type{DType: tensor.Int64, Shape: graph.Shape{Dims: []graph.Dim{{PerBatch: 1, Const: 1}}}})
 	}
-	if len(e.Outputs) != len(plan.outputs) || len(e.Init) != 2 || len(e.Assets) != 0 {
-		t.Errorf("%d outputs, %d initialisers, %d assets: expected %d, one for each of 2 vocabularies, none", len(e.Outputs), len(e.Init), len(e.Assets), len(plan.outputs))
+	if len(e.Outputs) != len(plan.Outputs()) || len(e.Init) != 2 || len(e.Assets) != 0 {
+		t.Errorf("%d outputs, %d initialisers, %d assets: expected %d, one for each of 2 vocabularies, none", len(e.Outputs), len(e.Init), len(e.Assets), len(plan.Outputs()))
 	}
+}
+
+// madeColumns are the columns of the transformed records, by name.
+func madeColumns(t *testing.T, plan *feature.Plan) map[string]inputs.Column {
+	t.Helper()
+	in, err := inputs.NewSchema(inputs.Column{Name: "words", DType: tensor.String, Ragged: true}, inputs.Column{Name: "weights", DType: tensor.Float32, Ragged: true},
+		inputs.Column{Name: "word", DType: tensor.String}, inputs.Column{Name: "ids", DType: tensor.Int32}, inputs.Column{Name: "x", DType: tensor.Float64, Shape: []int{2}},
+		inputs.Column{Name: "image", DType: tensor.Float32, Shape: []int{2, 3}}, inputs.Column{Name: "levels", DType: tensor.Int64}, inputs.Column{Name: "numbers", DType: tensor.Int64})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := plan.Mapper().Schema(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := map[string]inputs.Column{}
+	for _, c := range out.Columns() {
+		made[c.Name] = c
+	}
+	return made
 }
 
 func checkType(t *testing.T, name string, got graph.Output, want graph.Type) {
@@ -90,8 +112,8 @@ func TestEmittedAssets(t *testing.T) {
 		return path
 	}
 	one := file("1", "a\r\nb\nc")
-	_, _, e := emitParsed(t, Columns{Linear: []Column{&VocabularyFile{Key: "u", File: one}, &VocabularyFile{Key: "v", File: one, OOVBuckets: 3},
-		&VocabularyFile{Key: "w", File: file("2", "x\n")}, &VocabularyFile{Key: "n", File: file("3", "07\n-1\n"), DType: tensor.Int64}, &VocabularyFile{Key: "y", File: one, Size: 2}}})
+	_, _, e := emitParsed(t, feature.Columns{Linear: []feature.Column{&feature.VocabularyFile{Key: "u", File: one}, &feature.VocabularyFile{Key: "v", File: one, OOVBuckets: 3},
+		&feature.VocabularyFile{Key: "w", File: file("2", "x\n")}, &feature.VocabularyFile{Key: "n", File: file("3", "07\n-1\n"), DType: tensor.Int64}, &feature.VocabularyFile{Key: "y", File: one, Size: 2}}})
 	got := map[string]string{}
 	for _, a := range e.Assets {
 		got[a.Name] = string(a.Content)
@@ -108,16 +130,16 @@ func TestEmittedAssets(t *testing.T) {
 
 // TestEmitKeeps: kept features pass as they are.
 func TestEmitKeeps(t *testing.T) {
-	plan, err := New(Columns{Dense: []Column{&Numeric{Key: "x"}}, Keep: []string{"image", "word", "absent"}})
+	plan, err := feature.New(feature.Columns{Dense: []feature.Column{&feature.Numeric{Key: "x"}}, Keep: []string{"image", "word", "absent"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	b := graph.NewBuilder(graph.New())
-	raw, feeds, err := EmitPlaceholders(b, []inputs.Column{{Name: "x", DType: tensor.Int16}, {Name: "image", DType: tensor.Uint8, Shape: []int{2, 2}}, {Name: "word", DType: tensor.String, Ragged: true}})
+	raw, feeds, err := Placeholders(b, []inputs.Column{{Name: "x", DType: tensor.Int16}, {Name: "image", DType: tensor.Uint8, Shape: []int{2, 2}}, {Name: "word", DType: tensor.String, Ragged: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := plan.Emit(b, raw)
+	e, err := Emit(plan, b, raw)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,10 +156,10 @@ func TestEmitRefuses(t *testing.T) {
 		return Raw{Dense: b.Placeholder("raw", graph.Type{DType: d, Shape: s})}
 	}
 	sparse := Raw{Sparse: &SparseTensor{Indices: input(tensor.Int64, grid).Dense, Values: input(tensor.Float32, vector).Dense, DenseShape: input(tensor.Int64, graph.ShapeOf(2)).Dense}}
-	x := &Numeric{Key: "x", Shape: []int{2}}
-	custom := &Numeric{Key: "x", Shape: []int{2}, Normalizer: Normalizer{Name: "twice", Func: func(x []float32) {}}}
+	x := &feature.Numeric{Key: "x", Shape: []int{2}}
+	custom := &feature.Numeric{Key: "x", Shape: []int{2}, Normalizer: feature.Normalizer{Name: "twice", Func: func(x []float32) {}}}
 	for want, c := range map[string]struct {
-		column Column
+		column feature.Column
 		raw    map[string]Raw
 	}{
 		`feature "x" is missing`:                               {x, nil},
@@ -146,16 +168,16 @@ func TestEmitRefuses(t *testing.T) {
 		`expected shape [2], the data has x float32[3]`:        {x, map[string]Raw{"x": input(tensor.Float32, graph.BatchOf(3))}},
 		`expected shape [2], the data has x float32[...]`:      {x, map[string]Raw{"x": sparse}},
 		`expected numbers, the data has x string`:              {x, map[string]Raw{"x": input(tensor.String, graph.BatchOf(2))}},
-		`expected integers, the data has i float32`:            {&Identity{Key: "i", Size: 3}, map[string]Raw{"i": input(tensor.Float32, graph.BatchOf(2))}},
+		`expected integers, the data has i float32`:            {&feature.Identity{Key: "i", Size: 3}, map[string]Raw{"i": input(tensor.Float32, graph.BatchOf(2))}},
 		`it has shape <unknown rank>: expected [B]`:            {x, map[string]Raw{"x": input(tensor.Float32, graph.Shape{UnknownRank: true})}},
 		`it has shape [B,?,2]`:                                 {x, map[string]Raw{"x": input(tensor.Float32, graph.Shape{Dims: []graph.Dim{graph.Batch, graph.Unknown, graph.Fixed(2)}})}},
 		`column "x": normalizer func "twice" is a function of`: {custom, map[string]Raw{"x": input(tensor.Float32, graph.BatchOf(2))}},
 	} {
-		plan, err := New(Columns{Dense: []Column{dense(c.column)}})
+		plan, err := feature.New(feature.Columns{Dense: []feature.Column{dense(c.column)}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := plan.Emit(graph.NewBuilder(graph.New()), c.raw); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Emit(plan, graph.NewBuilder(graph.New()), c.raw); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want an error with %s", err, want)
 		}
 	}
@@ -165,9 +187,12 @@ func TestEmitRefuses(t *testing.T) {
 }
 
 // dense is a column, or one of its counts.
-func dense(c Column) Column {
-	if cat, ok := c.(Categorical); ok {
-		return &Indicator{Of: cat}
+func dense(c feature.Column) feature.Column {
+	if cat, ok := c.(feature.Categorical); ok {
+		return &feature.Indicator{Of: cat}
 	}
 	return c
 }
+
+// grid is a shape of two unknown dimensions.
+var grid = graph.Shape{Dims: []graph.Dim{graph.Unknown, graph.Unknown}}

@@ -1,6 +1,7 @@
-package feature
+package columngraph
 
 import (
+	"github.com/goestimator/goestimator/inputs/feature"
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/tensor"
 )
@@ -14,6 +15,15 @@ type listNodes struct {
 	weights graph.Output // float32 [n]; the zero Output: none
 	absent  bool         // ids may be -1: none
 }
+
+// tokensOf is the key of the tokens of a feature, listOf of the ids of a column.
+type (
+	tokensOf struct {
+		key   string
+		steps bool
+	}
+	listOf struct{ column feature.Column }
+)
 
 // matrix is a dense raw feature as [B, n].
 func (e *emitter) matrix(key string) graph.Output {

@@ -1,25 +1,26 @@
-package feature
+package columngraph
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/goestimator/goestimator/inputs/feature"
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// EmitParse adds a ParseExampleV2 that parses a vector of serialized tf.train.Examples, string [B],
+// Parse adds a ParseExampleV2 that parses a vector of serialized tf.train.Examples, string [B],
 // as specs say (Plan.ExampleSpecs), and returns the features by key: VarLen ones sparse, the others
 // dense, [B] and their shape. Integers come as int64, numbers as float32.
-func EmitParse(b *graph.Builder, serialized graph.Output, specs []ExampleSpec) (map[string]Raw, error) {
+func Parse(b *graph.Builder, serialized graph.Output, specs []feature.ExampleSpec) (map[string]Raw, error) {
 	if err := checkSpecs(specs); err != nil {
 		return nil, fmt.Errorf("parsing of examples: %w", err)
 	}
 	if b.Err() == nil && (!serialized.Valid() || serialized.DType() != tensor.String) {
 		return nil, fmt.Errorf("parsing of examples: expected a vector of strings, got %v", serialized)
 	}
-	specs = slices.SortedFunc(slices.Values(specs), func(a, b ExampleSpec) int { return strings.Compare(a.Key, b.Key) })
+	specs = slices.SortedFunc(slices.Values(specs), func(a, b feature.ExampleSpec) int { return strings.Compare(a.Key, b.Key) })
 	e := &emitter{b: b, scope: "parse_example/"}
 	p := newParsing(e, specs)
 	sparse, dense := len(p.sparse), len(p.dense)
@@ -39,7 +40,7 @@ func EmitParse(b *graph.Builder, serialized graph.Output, specs []ExampleSpec) (
 	return out, nil
 }
 
-func checkSpecs(specs []ExampleSpec) error {
+func checkSpecs(specs []feature.ExampleSpec) error {
 	if len(specs) == 0 {
 		return fmt.Errorf("no features: give at least one")
 	}
@@ -48,13 +49,13 @@ func checkSpecs(specs []ExampleSpec) error {
 		switch {
 		case seen[s.Key]:
 			return fmt.Errorf("feature %q is there twice", s.Key)
-		case exampleType(s.DType) == tensor.Invalid:
+		case s.Type() == tensor.Invalid:
 			return fmt.Errorf("feature %q: examples have no %s: expected string, float32 or an integer type", s.Key, s.DType)
-		case s.Missing != nil && (s.VarLen || s.Missing.DType != exampleType(s.DType) || s.Missing.Len() != shapeSize(s.Shape)):
-			return fmt.Errorf("feature %q: a default of %s for %s of shape %v", s.Key, elements(s.Missing), s.DType, s.Shape)
-		case !s.VarLen && s.Default != nil && (exampleType(s.DType) != tensor.Float32 || len(s.Default) != shapeSize(s.Shape)):
+		case s.Missing != nil && (s.VarLen || s.Missing.DType != s.Type() || s.Missing.Len() != tensor.NumElements(s.Shape)):
+			return fmt.Errorf("feature %q: a default of %s%v for %s of shape %v", s.Key, s.Missing.DType, s.Missing.Shape, s.DType, s.Shape)
+		case !s.VarLen && s.Default != nil && (s.Type() != tensor.Float32 || len(s.Default) != tensor.NumElements(s.Shape)):
 			return fmt.Errorf("feature %q: a default of %d numbers for %s of shape %v", s.Key, len(s.Default), s.DType, s.Shape)
-		case s.Optional && (s.VarLen || exampleType(s.DType) == tensor.Float32):
+		case s.Optional && (s.VarLen || s.Type() == tensor.Float32):
 			return fmt.Errorf("feature %q: optional for %v: expected strings or integers of fixed length", s.Key, s)
 		}
 		seen[s.Key] = true
@@ -62,26 +63,13 @@ func checkSpecs(specs []ExampleSpec) error {
 	return nil
 }
 
-// exampleType is the type that a feature of an example is parsed as.
-func exampleType(d tensor.DType) tensor.DType {
-	switch {
-	case d == tensor.String:
-		return tensor.String
-	case d == tensor.Float32 || d == tensor.Float64:
-		return tensor.Float32
-	case isInteger(d):
-		return tensor.Int64
-	}
-	return tensor.Invalid
-}
-
 // parsing is a ParseExampleV2 as it is being made.
 type parsing struct {
-	sparse, dense []ExampleSpec
+	sparse, dense []feature.ExampleSpec
 	defaults      []graph.Output // of the dense ones; [0] where there must be a value
 }
 
-func newParsing(e *emitter, specs []ExampleSpec) parsing {
+func newParsing(e *emitter, specs []feature.ExampleSpec) parsing {
 	var p parsing
 	for _, s := range specs {
 		if s.VarLen {
@@ -96,9 +84,9 @@ func newParsing(e *emitter, specs []ExampleSpec) parsing {
 		case s.Default != nil:
 			p.defaults = append(p.defaults, e.floats(name, s.Default, s.Shape...))
 		case s.Optional:
-			p.defaults = append(p.defaults, e.constant(name, nothing(exampleType(s.DType), s.Shape), nil))
+			p.defaults = append(p.defaults, e.constant(name, nothing(s.Type(), s.Shape), nil))
 		default:
-			p.defaults = append(p.defaults, e.constant(name, tensor.New(exampleType(s.DType), 0), nil))
+			p.defaults = append(p.defaults, e.constant(name, tensor.New(s.Type(), 0), nil))
 		}
 	}
 	return p
@@ -113,7 +101,7 @@ func nothing(d tensor.DType, shape []int) *tensor.Tensor {
 	return t
 }
 
-func (p parsing) keys(specs []ExampleSpec) [][]byte {
+func (p parsing) keys(specs []feature.ExampleSpec) [][]byte {
 	out := make([][]byte, len(specs))
 	for i, s := range specs {
 		out[i] = []byte(s.Key)
@@ -127,10 +115,10 @@ func (p parsing) attrs() graph.Attrs {
 	var sparse, dense []tensor.DType
 	var shapes []graph.Shape
 	for _, s := range p.sparse {
-		sparse = append(sparse, exampleType(s.DType))
+		sparse = append(sparse, s.Type())
 	}
 	for _, s := range p.dense {
-		dense, shapes = append(dense, exampleType(s.DType)), append(shapes, graph.ShapeOf(s.Shape...))
+		dense, shapes = append(dense, s.Type()), append(shapes, graph.ShapeOf(s.Shape...))
 	}
 	if len(sparse) > 0 {
 		a["sparse_types"] = sparse
@@ -146,11 +134,11 @@ func (p parsing) outputs() []graph.Type {
 	var indices, values, shapes, dense []graph.Type
 	for _, s := range p.sparse {
 		indices = append(indices, graph.Type{DType: tensor.Int64, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown, graph.Fixed(2)}}})
-		values = append(values, graph.Type{DType: exampleType(s.DType), Shape: vector})
+		values = append(values, graph.Type{DType: s.Type(), Shape: vector})
 		shapes = append(shapes, graph.Type{DType: tensor.Int64, Shape: graph.ShapeOf(2)})
 	}
 	for _, s := range p.dense {
-		dense = append(dense, graph.Type{DType: exampleType(s.DType), Shape: graph.BatchOf(s.Shape...)})
+		dense = append(dense, graph.Type{DType: s.Type(), Shape: graph.BatchOf(s.Shape...)})
 	}
 	return slices.Concat(indices, values, shapes, dense)
 }

@@ -1,4 +1,4 @@
-package feature_test
+package columngraph_test
 
 import (
 	"fmt"
@@ -6,11 +6,12 @@ import (
 
 	"github.com/goestimator/goestimator/inputs/feature"
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/export/columngraph"
 	"github.com/goestimator/goestimator/tensor"
 )
 
 // The columns as a part of an exported graph, which reads serialized examples.
-func ExamplePlan_Emit() {
+func Example() {
 	job := &feature.Vocabulary{Key: "job", Values: []string{"Sales", "Tech-support"}, OOVBuckets: 1}
 	plan, err := feature.New(feature.Columns{Dense: []feature.Column{&feature.Numeric{Key: "age"}, &feature.Embedding{Of: job, Dimension: 4}}})
 	if err != nil {
@@ -22,11 +23,11 @@ func ExamplePlan_Emit() {
 	}
 	b := graph.NewBuilder(graph.New())
 	examples := b.Placeholder("examples", graph.Type{DType: tensor.String, Shape: graph.BatchOf()})
-	raw, err := feature.EmitParse(b, examples, specs)
+	raw, err := columngraph.Parse(b, examples, specs)
 	if err != nil {
 		log.Fatal(err)
 	}
-	e, err := plan.Emit(b, raw)
+	e, err := columngraph.Emit(plan, b, raw)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package feature
+package columngraph
 
 import (
 	"bytes"
@@ -6,40 +6,41 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/goestimator/goestimator/inputs/feature"
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// vocabularyNodes is what is looked up in a graph: see table.
+// vocabularyNodes is what is looked up in a graph.
 type vocabularyNodes struct {
-	table   *table
-	outside int64 // the id of values outside the table
-	oov     int   // or so many buckets after it
+	entries *tensor.Tensor // strings or int64, in the order of their ids
+	outside int64          // the id of values outside the table
+	oov     int            // or so many buckets after it
 	// fill adds the operation that fills the table.
 	fill func(e *emitter, handle graph.Output) *graph.Node
 }
 
-func newVocabularyNodes(t *table, def *int, oov int) vocabularyNodes {
-	v := vocabularyNodes{table: t, outside: -1, oov: oov}
+func newVocabularyNodes(entries *tensor.Tensor, def *int, oov int) vocabularyNodes {
+	v := vocabularyNodes{entries: entries, outside: -1, oov: oov}
 	if def != nil {
 		v.outside = int64(*def)
 	}
 	return v
 }
 
-func (c *Vocabulary) emitIDs(e *emitter, steps bool) listNodes {
-	v := newVocabularyNodes(&c.entries, c.Default, c.OOVBuckets)
+func (e *emitter) vocabulary(c *feature.Vocabulary, steps bool) listNodes {
+	v := newVocabularyNodes(c.Entries(), c.Default, c.OOVBuckets)
 	v.fill = v.fromList
 	return v.emit(e, c, c.Key, steps)
 }
 
-func (c *VocabularyFile) emitIDs(e *emitter, steps bool) listNodes {
-	v := newVocabularyNodes(&c.entries, c.Default, c.OOVBuckets)
+func (e *emitter) vocabularyFile(c *feature.VocabularyFile, steps bool) listNodes {
+	v := newVocabularyNodes(c.Entries(), c.Default, c.OOVBuckets)
 	v.fill = func(e *emitter, handle graph.Output) *graph.Node { return v.fromFile(e, handle, c.File) }
 	return v.emit(e, c, c.Key, steps)
 }
 
-func (v vocabularyNodes) emit(e *emitter, c Column, key string, steps bool) listNodes {
+func (v vocabularyNodes) emit(e *emitter, c feature.Column, key string, steps bool) listNodes {
 	l := emitTokenIDs(e, c, key, steps, func(e *emitter, values graph.Output) graph.Output {
 		handle := v.handle(e, c)
 		found := e.op("LookupTableFindV2", "lookup", int64s(values), graph.Attrs{"Tin": values.DType(), "Tout": tensor.Int64},
@@ -47,7 +48,7 @@ func (v vocabularyNodes) emit(e *emitter, c Column, key string, steps bool) list
 		if v.oov == 0 {
 			return found
 		}
-		other := e.binary("AddV2", "oov_ids", e.bucket(values, v.oov), e.scalar("entries", int64(v.table.size)))
+		other := e.binary("AddV2", "oov_ids", e.bucket(values, v.oov), e.scalar("entries", int64(v.entries.Len())))
 		return e.selected("ids", e.compare("GreaterEqual", "in_vocabulary", found, e.scalar("first", 0)), found, other)
 	})
 	l.absent = l.absent || v.oov == 0 && v.outside < 0
@@ -55,7 +56,7 @@ func (v vocabularyNodes) emit(e *emitter, c Column, key string, steps bool) list
 }
 
 // handle is the table of a column, one for its ids and its steps.
-func (v vocabularyNodes) handle(e *emitter, c Column) graph.Output {
+func (v vocabularyNodes) handle(e *emitter, c feature.Column) graph.Output {
 	type handleOf string
 	return emitOnce(e, handleOf(c.String()), func() graph.Output {
 		handle := e.op("HashTableV2", "table", graph.Type{DType: tensor.Resource}, graph.Attrs{"container": []byte{}, "shared_name": []byte{},
@@ -66,29 +67,17 @@ func (v vocabularyNodes) handle(e *emitter, c Column) graph.Output {
 }
 
 func (v vocabularyNodes) keys() tensor.DType {
-	if v.table.ints != nil {
-		return tensor.Int64
-	}
-	return tensor.String
+	return v.entries.DType
 }
 
 // fromList fills the table from constants.
 func (v vocabularyNodes) fromList(e *emitter, handle graph.Output) *graph.Node {
-	n := v.table.size
+	n := v.entries.Len()
 	ids := make([]int64, n)
 	for i := range ids {
 		ids[i] = int64(i)
 	}
-	var keys graph.Output
-	if v.table.ints != nil {
-		keys = e.ints("entries_list", tensor.Int64, inOrder(v.table.ints), n)
-	} else {
-		texts := make([][]byte, n)
-		for i, s := range inOrder(v.table.strings) {
-			texts[i] = []byte(s)
-		}
-		keys = e.texts("entries_list", texts, n)
-	}
+	keys := e.constant("entries_list", v.entries, nil)
 	return e.b.Node("LookupTableImportV2", e.scope+"table_init", nil, graph.Attrs{"Tin": v.keys(), "Tout": tensor.Int64},
 		handle, keys, e.ints("entries_ids", tensor.Int64, ids, n))
 }
@@ -96,28 +85,23 @@ func (v vocabularyNodes) fromList(e *emitter, handle graph.Output) *graph.Node {
 // fromFile fills the table from an asset.
 func (v vocabularyNodes) fromFile(e *emitter, handle graph.Output, file string) *graph.Node {
 	const wholeLine, lineNumber = -2, -1
-	attrs := graph.Attrs{"vocab_size": int64(v.table.size), "key_index": int64(wholeLine), "value_index": int64(lineNumber),
+	attrs := graph.Attrs{"vocab_size": int64(v.entries.Len()), "key_index": int64(wholeLine), "value_index": int64(lineNumber),
 		"delimiter": []byte("\t"), "offset": int64(0)}
-	return e.b.Node("InitializeTableFromTextFileV2", e.scope+"table_init", nil, attrs, handle, e.asset(file, v.table.lines()))
-}
-
-// inOrder are the keys of a vocabulary by their ids.
-func inOrder[K comparable](ids map[K]int64) []K {
-	out := make([]K, len(ids))
-	for k, id := range ids {
-		out[id] = k
-	}
-	return out
+	return e.b.Node("InitializeTableFromTextFileV2", e.scope+"table_init", nil, attrs, handle, e.asset(file, v.lines()))
 }
 
 // lines is the vocabulary as a file: what was read of it when the Plan was made.
-func (t *table) lines() []byte {
+func (v vocabularyNodes) lines() []byte {
 	var out bytes.Buffer
-	for _, v := range inOrder(t.ints) {
-		fmt.Fprintln(&out, v)
+	if v.entries.DType == tensor.Int64 {
+		for _, x := range tensor.Values[int64](v.entries) {
+			fmt.Fprintln(&out, x)
+		}
+		return out.Bytes()
 	}
-	for _, v := range inOrder(t.strings) {
-		fmt.Fprintln(&out, v)
+	for _, x := range v.entries.Strings {
+		out.Write(x)
+		out.WriteByte('\n')
 	}
 	return out.Bytes()
 }

@@ -1,8 +1,9 @@
-package feature
+package columngraph
 
 import (
 	"slices"
 
+	"github.com/goestimator/goestimator/inputs/feature"
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/tensor"
 )
@@ -13,8 +14,8 @@ type crossNodes struct {
 }
 
 // add adds a part, as newPart makes it: dense features come last in the op, too.
-func (x *crossNodes) add(e *emitter, leaf Column) {
-	k, ok := leaf.(Key)
+func (x *crossNodes) add(e *emitter, leaf feature.Column) {
+	k, ok := leaf.(feature.Key)
 	if ok && e.raw[string(k)].Sparse == nil {
 		x.dense = append(x.dense, e.at(string(k)).integers(e.matrix(string(k))))
 		return
@@ -24,7 +25,7 @@ func (x *crossNodes) add(e *emitter, leaf Column) {
 		l = e.all(string(k))
 		l.values = e.at(string(k)).integers(l.values)
 	} else {
-		l = leaf.(Categorical).emitIDs(e, false)
+		l = e.ids(leaf, false)
 	}
 	x.indices, x.values, x.shapes = append(x.indices, l.indices), append(x.values, l.values), append(x.shapes, l.shape)
 }
@@ -39,16 +40,16 @@ func (x *crossNodes) internal() tensor.DType {
 	return tensor.String
 }
 
-func (c *Crossed) emitIDs(e *emitter, _ bool) listNodes {
+func (e *emitter) crossed(c *feature.Crossed) listNodes {
 	return emitOnce(e, listOf{column: c}, func() listNodes {
 		e := e.at(c.Name())
 		var x crossNodes
-		for _, leaf := range c.leaves(nil) {
+		for _, leaf := range c.Leaves() {
 			x.add(e, leaf)
 		}
 		seed := c.HashKey
 		if seed == 0 {
-			seed = DefaultHashKey
+			seed = feature.DefaultHashKey
 		}
 		attrs := graph.Attrs{"N": int64(len(x.indices)), "hashed_output": true, "num_buckets": int64(c.Size), "hash_key": int64(seed),
 			"sparse_types": typesOf(x.values), "dense_types": typesOf(x.dense), "out_type": tensor.Int64, "internal_type": x.internal()}

@@ -1,14 +1,15 @@
-package feature
+package columngraph
 
 import (
 	"fmt"
 
+	"github.com/goestimator/goestimator/inputs/feature"
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/tensor"
 )
 
 // emitTokenIDs adds the ids of the values of a feature; id adds those of values.
-func emitTokenIDs(e *emitter, c Column, key string, steps bool, id func(e *emitter, values graph.Output) graph.Output) listNodes {
+func emitTokenIDs(e *emitter, c feature.Column, key string, steps bool, id func(e *emitter, values graph.Output) graph.Output) listNodes {
 	type tokenIDsOf struct {
 		column string
 		steps  bool
@@ -37,11 +38,11 @@ func (e *emitter) bucket(values graph.Output, n int) graph.Output {
 	return e.op("StringToHashBucketFast", "bucket", int64s(values), graph.Attrs{"num_buckets": int64(n)}, values)
 }
 
-func (c *HashBucket) emitIDs(e *emitter, steps bool) listNodes {
+func (e *emitter) hashBucket(c *feature.HashBucket, steps bool) listNodes {
 	return emitTokenIDs(e, c, c.Key, steps, func(e *emitter, values graph.Output) graph.Output { return e.bucket(values, c.Size) })
 }
 
-func (c *Identity) emitIDs(e *emitter, steps bool) listNodes {
+func (e *emitter) identity(c *feature.Identity, steps bool) listNodes {
 	l := emitTokenIDs(e, c, c.Key, steps, func(e *emitter, values graph.Output) graph.Output {
 		low := e.compare("Less", "below", values, e.scalar("first", 0))
 		high := e.compare("GreaterEqual", "above", values, e.scalar("size", int64(c.Size)))
@@ -56,7 +57,7 @@ func (c *Identity) emitIDs(e *emitter, steps bool) listNodes {
 }
 
 // refused is values, of which none may be too large.
-func (e *emitter) refused(c *Identity, values, high graph.Output) graph.Output {
+func (e *emitter) refused(c *feature.Identity, values, high graph.Output) graph.Output {
 	fine := e.op("LogicalNot", "fine", high.Type(), nil, high)
 	fine = e.op("All", "all_fine", graph.Type{DType: tensor.Bool}, graph.Attrs{"Tidx": tensor.Int32, "keep_dims": false}, fine, e.ints("dims", tensor.Int32, []int64{0}, 1))
 	return e.asserted(values, fine, fmt.Sprintf("column %q: expected ids below %d", c.Key, c.Size), values)
@@ -70,5 +71,3 @@ func (e *emitter) asserted(x, ok graph.Output, message string, data graph.Output
 	n.Control = []*graph.Node{check}
 	return n.Out(0)
 }
-
-func (c *Sequence) emitIDs(e *emitter, _ bool) listNodes { return c.Of.emitIDs(e, true) }

@@ -1,18 +1,19 @@
-package feature
+package columngraph
 
 import (
 	"fmt"
 
 	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/inputs/feature"
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// EmitPlaceholders adds a placeholder for every column of the data and returns them, and the raw
+// Placeholders adds a placeholder for every column of the data and returns them, and the raw
 // features that they make, by name. A placeholder has the column's name and type and is [B] and the column's
 // shape. That of a ragged column is [B, longest row], rows being filled up with "" or -1, which
 // count for nothing there; numbers are filled up with NaN, weights with anything.
-func EmitPlaceholders(b *graph.Builder, columns []inputs.Column) (map[string]Raw, map[string]graph.Output, error) {
+func Placeholders(b *graph.Builder, columns []inputs.Column) (map[string]Raw, map[string]graph.Output, error) {
 	raw, feeds := map[string]Raw{}, map[string]graph.Output{}
 	e := &emitter{b: b, raw: raw, known: map[any]any{}}
 	for _, c := range columns {
@@ -25,7 +26,7 @@ func EmitPlaceholders(b *graph.Builder, columns []inputs.Column) (map[string]Raw
 		}
 		x := b.Placeholder(nodeName(c.Name), graph.Type{DType: c.DType, Shape: shape})
 		feeds[c.Name], raw[c.Name] = x, Raw{Dense: x}
-		if c.Ragged && (c.DType == tensor.String || isInteger(c.DType)) {
+		if t := (feature.ExampleSpec{DType: c.DType}).Type(); c.Ragged && (t == tensor.String || t == tensor.Int64) {
 			l, _ := e.tokens(c.Name, false)
 			raw[c.Name] = Raw{Sparse: &SparseTensor{Indices: l.indices, Values: l.values, DenseShape: l.shape}}
 		}

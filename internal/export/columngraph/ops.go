@@ -1,4 +1,4 @@
-package feature
+package columngraph
 
 import (
 	"github.com/goestimator/goestimator/internal/compiler/graph"
@@ -7,9 +7,6 @@ import (
 
 // vector is a shape of one unknown dimension.
 var vector = graph.Shape{Dims: []graph.Dim{graph.Unknown}}
-
-// grid is a shape of two unknown dimensions.
-var grid = graph.Shape{Dims: []graph.Dim{graph.Unknown, graph.Unknown}}
 
 // op adds an operation of one output.
 func (e *emitter) op(op, name string, out graph.Type, attrs graph.Attrs, in ...graph.Output) graph.Output {
@@ -21,7 +18,11 @@ func (e *emitter) ints(name string, d tensor.DType, values []int64, shape ...int
 	var t *tensor.Tensor
 	var err error
 	if d == tensor.Int32 {
-		t, err = tensor.FromSlice(convert[int32](values), shape...)
+		narrow := make([]int32, len(values))
+		for i, v := range values {
+			narrow[i] = int32(v)
+		}
+		t, err = tensor.FromSlice(narrow, shape...)
 	} else {
 		t, err = tensor.FromSlice(values, shape...)
 	}

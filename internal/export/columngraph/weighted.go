@@ -1,15 +1,16 @@
-package feature
+package columngraph
 
 import (
 	"fmt"
 
+	"github.com/goestimator/goestimator/inputs/feature"
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/tensor"
 )
 
-func (c *Weighted) emitIDs(e *emitter, _ bool) listNodes {
+func (e *emitter) weighted(c *feature.Weighted) listNodes {
 	return emitOnce(e, listOf{column: c}, func() listNodes {
-		l := c.Of.emitIDs(e, false)
+		l := e.ids(c.Of, false)
 		e := e.at(c.Name())
 		l.e = e
 		if e.raw[c.WeightKey].Sparse == nil { // a weight is found by its place

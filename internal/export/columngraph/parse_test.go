@@ -1,4 +1,4 @@
-package feature
+package columngraph
 
 import (
 	"errors"
@@ -8,14 +8,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/inputs/feature"
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/tensor"
 )
 
-func TestEmitParse(t *testing.T) {
+func TestParse(t *testing.T) {
 	b := graph.NewBuilder(graph.New())
 	examples := b.Placeholder("examples", graph.Type{DType: tensor.String, Shape: graph.BatchOf()})
-	raw, err := EmitParse(b, examples, []ExampleSpec{{Key: "w", DType: tensor.String, VarLen: true}, {Key: "y", DType: tensor.Float64, Shape: []int{2}, Default: []float32{1, 2}},
+	raw, err := Parse(b, examples, []feature.ExampleSpec{{Key: "w", DType: tensor.String, VarLen: true}, {Key: "y", DType: tensor.Float64, Shape: []int{2}, Default: []float32{1, 2}},
 		{Key: "i", DType: tensor.Uint8, VarLen: true}, {Key: "s", DType: tensor.String, Shape: []int{1}}})
 	if err != nil {
 		t.Fatal(err)
@@ -40,19 +41,19 @@ func TestEmitParse(t *testing.T) {
 func TestEmitParseRefuses(t *testing.T) {
 	b := graph.NewBuilder(graph.New())
 	examples := b.Placeholder("examples", graph.Type{DType: tensor.String, Shape: graph.BatchOf()})
-	word := ExampleSpec{Key: "w", DType: tensor.String, VarLen: true}
+	word := feature.ExampleSpec{Key: "w", DType: tensor.String, VarLen: true}
 	for want, c := range map[string]struct {
 		from  graph.Output
-		specs []ExampleSpec
+		specs []feature.ExampleSpec
 	}{
 		"no features":                        {examples, nil},
-		`feature "w" is there twice`:         {examples, []ExampleSpec{word, word}},
-		`feature "b": examples have no bool`: {examples, []ExampleSpec{{Key: "b", DType: tensor.Bool, VarLen: true}}},
-		`feature "x": a default of 1 number`: {examples, []ExampleSpec{{Key: "x", DType: tensor.Float32, Shape: []int{2}, Default: []float32{1}}}},
-		"expected a vector of strings":       {graph.Output{}, []ExampleSpec{word}},
-		"expected strings or integers of":    {examples, []ExampleSpec{{Key: "x", DType: tensor.Float32, Optional: true}}},
+		`feature "w" is there twice`:         {examples, []feature.ExampleSpec{word, word}},
+		`feature "b": examples have no bool`: {examples, []feature.ExampleSpec{{Key: "b", DType: tensor.Bool, VarLen: true}}},
+		`feature "x": a default of 1 number`: {examples, []feature.ExampleSpec{{Key: "x", DType: tensor.Float32, Shape: []int{2}, Default: []float32{1}}}},
+		"expected a vector of strings":       {graph.Output{}, []feature.ExampleSpec{word}},
+		"expected strings or integers of":    {examples, []feature.ExampleSpec{{Key: "x", DType: tensor.Float32, Optional: true}}},
 	} {
-		if _, err := EmitParse(b, c.from, c.specs); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Parse(b, c.from, c.specs); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want an error with %s", err, want)
 		}
 	}
@@ -62,7 +63,7 @@ func TestEmitParseRefuses(t *testing.T) {
 func TestEmitParseOptional(t *testing.T) {
 	b := graph.NewBuilder(graph.New())
 	examples := b.Placeholder("examples", graph.Type{DType: tensor.String, Shape: graph.BatchOf()})
-	raw, err := EmitParse(b, examples, []ExampleSpec{{Key: "i", DType: tensor.Int32, Shape: []int{2}, Optional: true}, {Key: "s", DType: tensor.String, Optional: true}})
+	raw, err := Parse(b, examples, []feature.ExampleSpec{{Key: "i", DType: tensor.Int32, Shape: []int{2}, Optional: true}, {Key: "s", DType: tensor.String, Optional: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,18 +81,18 @@ func TestEmitAfterAnError(t *testing.T) {
 	b := graph.NewBuilder(graph.New())
 	failed := errors.New("earlier")
 	b.Fail(failed)
-	raw, _, err := EmitPlaceholders(b, []inputs.Column{{Name: "x", DType: tensor.Float32}, {Name: "w", DType: tensor.String, Ragged: true}})
+	raw, _, err := Placeholders(b, []inputs.Column{{Name: "x", DType: tensor.Float32}, {Name: "w", DType: tensor.String, Ragged: true}})
 	if !errors.Is(err, failed) {
 		t.Errorf("placeholders: got %v", err)
 	}
-	if _, err := EmitParse(b, graph.Output{}, []ExampleSpec{{Key: "x", DType: tensor.Float32, Shape: []int{1}}}); !errors.Is(err, failed) || raw != nil {
+	if _, err := Parse(b, graph.Output{}, []feature.ExampleSpec{{Key: "x", DType: tensor.Float32, Shape: []int{1}}}); !errors.Is(err, failed) || raw != nil {
 		t.Errorf("parsing: got %v", err)
 	}
 }
 
 func TestEmitPlaceholdersRefuses(t *testing.T) {
 	x := inputs.Column{Name: "x", DType: tensor.Float32}
-	if _, _, err := EmitPlaceholders(graph.NewBuilder(graph.New()), []inputs.Column{x, x}); err == nil || !strings.Contains(err.Error(), `column "x" is there twice`) {
+	if _, _, err := Placeholders(graph.NewBuilder(graph.New()), []inputs.Column{x, x}); err == nil || !strings.Contains(err.Error(), `column "x" is there twice`) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package feature
+package columngraph
 
 import (
 	"bytes"
@@ -14,22 +14,24 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/inputs/feature"
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/imported/eager"
+	"github.com/goestimator/goestimator/internal/testkit/rawrows"
 	"github.com/goestimator/goestimator/tensor"
 )
 
 // TestEmittedRowsAreTransformed: the operations make of random rows what Apply makes.
 func TestEmittedRowsAreTransformed(t *testing.T) {
 	columns := manyColumns()
-	columns.Linear = append(columns.Linear, &VocabularyFile{Key: "word", File: filepath.Join("testdata", "vocabulary.txt"), OOVBuckets: 3},
-		&Crossed{Of: []Column{Key("ids"), Key("word"), &Vocabulary{Key: "words", Values: []string{"a", "b"}}}, Size: 1 << 20})
-	plan, err := New(columns)
+	columns.Linear = append(columns.Linear, &feature.VocabularyFile{Key: "word", File: filepath.Join("..", "..", "..", "inputs", "feature", "testdata", "vocabulary.txt"), OOVBuckets: 3},
+		&feature.Crossed{Of: []feature.Column{feature.Key("ids"), feature.Key("word"), &feature.Vocabulary{Key: "words", Values: []string{"a", "b"}}}, Size: 1 << 20})
+	plan, err := feature.New(columns)
 	if err != nil {
 		t.Fatal(err)
 	}
 	b := graph.NewBuilder(graph.New())
-	raw, feeds, err := EmitPlaceholders(b, []inputs.Column{{Name: "word", DType: tensor.String}, {Name: "ids", DType: tensor.Int32}, {Name: "x", DType: tensor.Float64, Shape: []int{2}}})
+	raw, feeds, err := Placeholders(b, []inputs.Column{{Name: "word", DType: tensor.String}, {Name: "ids", DType: tensor.Int32}, {Name: "x", DType: tensor.Float64, Shape: []int{2}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,13 +41,13 @@ func TestEmittedRowsAreTransformed(t *testing.T) {
 		raw[name] = Raw{Sparse: s}
 		feeds[name+"/indices"], feeds[name+"/values"], feeds[name+"/shape"] = s.Indices, s.Values, s.DenseShape
 	}
-	e, err := plan.Emit(b, raw)
+	e, err := Emit(plan, b, raw)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := newGraphRun(t, b.Graph, e)
 	rapid.Check(t, func(t *rapid.T) {
-		rec := drawRecord(t)
+		rec := rawrows.Draw(t)
 		fed := map[graph.Output]*tensor.Tensor{}
 		for name, x := range rawTensors(rec) {
 			fed[feeds[name]] = x
@@ -60,6 +62,22 @@ func TestEmittedRowsAreTransformed(t *testing.T) {
 		}
 		compareRun(t, out, e, got)
 	})
+}
+
+// manyColumns has a column of every type over the features of rawrows.Draw.
+func manyColumns() feature.Columns {
+	words := &feature.HashBucket{Key: "words", Size: 7}
+	voc := &feature.Vocabulary{Key: "words", Values: []string{"a", "b"}}
+	x := &feature.Numeric{Key: "x", Shape: []int{2}, Default: []float32{9}}
+	ages := &feature.Bucketized{Of: x, Boundaries: []float64{-1, 0, 1}}
+	ids := &feature.Identity{Key: "ids", Size: 5}
+	return feature.Columns{
+		Linear: []feature.Column{words, ages, ids, &feature.Crossed{Of: []feature.Column{ages, feature.Key("word"), feature.Key("words")}, Size: 100}, &feature.Crossed{Of: []feature.Column{ids, feature.Key("word")}, Size: 50},
+			&feature.Weighted{Of: voc, WeightKey: "weights"}},
+		Dense: []feature.Column{x, ages, &feature.Indicator{Of: voc}, &feature.Indicator{Of: &feature.Weighted{Of: words, WeightKey: "weights"}}, &feature.Embedding{Of: &feature.Weighted{Of: voc, WeightKey: "weights"}, Dimension: 2}},
+		Sequence: []feature.Column{&feature.Embedding{Of: &feature.Sequence{Of: voc}, Dimension: 3}, &feature.Indicator{Of: &feature.Sequence{Of: &feature.Identity{Key: "ids", Size: 5}}},
+			&feature.SequenceNumeric{Key: "weights", Shape: []int{2}}},
+	}
 }
 
 // graphRun runs a graph node by node.
@@ -127,7 +145,7 @@ func (r *graphRun) run(fed map[graph.Output]*tensor.Tensor) (map[*graph.Node][]e
 	return known, nil
 }
 
-// rawTensors are the features of drawRecord as placeholders take them; 9 is the default of x.
+// rawTensors are the features of rawrows.Draw as placeholders take them; 9 is the default of x.
 func rawTensors(rec arrow.Record) map[string]*tensor.Tensor {
 	rows := int(rec.NumRows())
 	word, ids, x := tensor.New(tensor.String, rows), tensor.New(tensor.Int32, rows), tensor.New(tensor.Float64, rows, 2)
@@ -190,7 +208,7 @@ func compareRun(t *rapid.T, rec arrow.Record, e *Emission, got map[*graph.Node][
 			continue
 		}
 		equalTensor(t, want.Name, value(to.Values), want.Tensor)
-		if diff := cmp.Diff(convert[int64](want.Offsets), tensor.Values[int64](value(to.Offsets))); diff != "" {
+		if diff := cmp.Diff(wide(want.Offsets), tensor.Values[int64](value(to.Offsets))); diff != "" {
 			t.Errorf("%s: offsets differ (-want +got):\n%s", want.Name, diff)
 		}
 	}
@@ -200,4 +218,12 @@ func equalTensor(t *rapid.T, name string, got, want *tensor.Tensor) {
 	if got.DType != want.DType || fmt.Sprint(got.Shape) != fmt.Sprint(want.Shape) || !bytes.Equal(got.Bytes, want.Bytes) {
 		t.Errorf("%s: got %v%v %v, want %v%v %v", name, got.DType, got.Shape, got.Bytes, want.DType, want.Shape, want.Bytes)
 	}
+}
+
+func wide(x []int32) []int64 {
+	out := make([]int64, len(x))
+	for i, v := range x {
+		out[i] = int64(v)
+	}
+	return out
 }

@@ -1,10 +1,12 @@
-package feature
+package columngraph
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 
 	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/inputs/feature"
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/tensor"
 )
@@ -62,23 +64,23 @@ type Emission struct {
 	Assets []Asset
 }
 
-// Emit adds TensorFlow operations to the graph of b that compute what Transform
+// Emit adds TensorFlow operations to the graph of b that compute what p.Transform
 // computes, bit for bit, from raw features by key; TensorFlow runs them too. It
 // needs every feature that columns read, and the error names the feature or column: a
 // Normalizer.Func has no operations. Where Transform fails with an inputs.RowError, the operations do what
 // TensorFlow's columns do: NaN and infinite numbers pass; an id that is too large for
 // an Identity, and weights that do not belong to the ids, fail the run.
-func (p *Plan) Emit(b *graph.Builder, raw map[string]Raw) (*Emission, error) {
-	for _, r := range p.reads {
-		if err := r.emittable(raw); err != nil {
-			return nil, fmt.Errorf("feature columns: %w", err)
+func Emit(p *feature.Plan, b *graph.Builder, raw map[string]Raw) (*Emission, error) {
+	for _, key := range p.Reads() {
+		if err := readable(p, key, raw); err != nil {
+			return nil, err
 		}
 	}
 	e := &emitter{b: b, raw: raw, known: map[any]any{}, out: &Emission{Outputs: map[string]Emitted{}}}
-	for _, o := range p.outputs {
-		e.out.Outputs[o.name] = o.emit(e)
+	for _, o := range p.Outputs() {
+		e.out.Outputs[o.Name] = e.output(o)
 	}
-	for _, key := range p.columns.Keep {
+	for _, key := range p.Kept() {
 		if r, ok := raw[key]; ok && r.check() == nil {
 			e.out.Outputs[key] = e.keep(key, r)
 		}
@@ -115,22 +117,22 @@ func (r Raw) check() error {
 	return nil
 }
 
-// emittable reports whether a column can read raw features of a graph.
-func (r read) emittable(raw map[string]Raw) error {
-	x, ok := raw[r.key]
+// readable reports whether the columns can read a raw feature of a graph.
+func readable(p *feature.Plan, key string, raw map[string]Raw) error {
+	x, ok := raw[key]
 	if !ok {
-		return fmt.Errorf("feature %q is missing: the columns read it", r.key)
+		return fmt.Errorf("feature columns: feature %q is missing: the columns read it", key)
 	}
 	if err := x.check(); err != nil {
-		return fmt.Errorf("feature %q: %w", r.key, err)
+		return fmt.Errorf("feature columns: feature %q: %w", key, err)
 	}
-	c := inputs.Column{Name: r.key, DType: x.dtype(), Ragged: x.Sparse != nil, Shape: r.shape}
+	c := inputs.Column{Name: key, DType: x.dtype(), Ragged: x.Sparse != nil, Shape: []int{-1}}
 	if x.Sparse == nil {
 		if n, known := rowSize(x.Dense.Shape()); known {
 			c.Shape = []int{n}
 		}
 	}
-	return r.accepts(c)
+	return p.Check(c)
 }
 
 // rowSize is how many values a row of that shape has.
@@ -155,6 +157,11 @@ type emitter struct {
 	scope string // of the names of nodes
 }
 
+var notInScope = regexp.MustCompile(`[^A-Za-z0-9_.\-]`)
+
+// scope is a name as part of a node's.
+func scope(name string) string { return notInScope.ReplaceAllString(name, "_") }
+
 // at returns e for the nodes of a column or feature.
 func (e *emitter) at(name string) *emitter {
 	to := *e
@@ -172,23 +179,23 @@ func emitOnce[T any](e *emitter, key any, f func() T) T {
 	return v
 }
 
-// emit adds the nodes of an output.
-func (o *output) emit(e *emitter) Emitted {
-	e = e.at(o.column.Name())
-	switch o.form {
-	case formDense:
-		return Emitted{Dense: o.column.(Dense).emitDense(e)}
-	case formNumberSteps:
-		return o.column.(series).emitSteps(e)
+// output adds the nodes of an output.
+func (e *emitter) output(o feature.Output) Emitted {
+	e = e.at(o.Column.Name())
+	switch o.Form {
+	case feature.FormDense:
+		return Emitted{Dense: e.dense(o.Column)}
+	case feature.FormNumberSteps:
+		return e.steps(o.Column)
 	}
-	l := o.column.(Categorical).emitIDs(e, false)
-	switch o.form {
-	case formIDs, formWeights:
+	l := e.ids(o.Column, false)
+	switch o.Form {
+	case feature.FormIDs, feature.FormWeights:
 		l = l.present(false)
-	case formPositiveIDs, formPositiveWeights:
+	case feature.FormPositiveIDs, feature.FormPositiveWeights:
 		l = l.present(true)
 	}
-	if o.form == formWeights || o.form == formPositiveWeights {
+	if o.Form == feature.FormWeights || o.Form == feature.FormPositiveWeights {
 		return l.emitted(l.weights)
 	}
 	return l.emitted(l.values)
