@@ -3,12 +3,12 @@ package estimator
 import (
 	"errors"
 	"fmt"
-	"github.com/goestimator/goestimator/internal/training/update"
 
-	"github.com/goestimator/goestimator/estimator/metrics"
+	"github.com/goestimator/goestimator/estimator/internal/metricgraph"
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/distribute"
 	"github.com/goestimator/goestimator/internal/export"
+	"github.com/goestimator/goestimator/internal/training/update"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/optimizers"
 	"github.com/goestimator/goestimator/tensor"
@@ -36,8 +36,8 @@ func (x *exporting) addMetrics(p *program, g *export.Graph) error {
 			return fmt.Errorf("metric %s: %w", m.name, err)
 		}
 		key := "metrics/" + m.name
-		e, err := metrics.Emit(b, key+"/", acc, m.args...)
-		if errors.Is(err, metrics.ErrNoGraph) {
+		e, err := metricgraph.Emit(b, key+"/", acc, m.args...)
+		if errors.Is(err, metricgraph.ErrNone) {
 			left = append(left, m.name)
 			continue
 		}

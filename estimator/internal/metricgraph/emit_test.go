@@ -1,4 +1,4 @@
-package metrics_test
+package metricgraph_test
 
 import (
 	"context"
@@ -8,9 +8,11 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/goestimator/goestimator/estimator/internal/metricgraph"
 	"github.com/goestimator/goestimator/estimator/metrics"
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/imported/eager"
+	"github.com/goestimator/goestimator/models/expr"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -91,7 +93,7 @@ var exportedKinds = map[string]struct {
 type emittedMetric struct {
 	t   *testing.T
 	g   *graph.Graph
-	m   metrics.Emitted
+	m   metricgraph.Emitted
 	in  []graph.Output
 	env *eager.Env
 }
@@ -104,7 +106,7 @@ func emitted(t *testing.T, acc metrics.Accumulator, like []*tensor.Tensor) *emit
 		e.in = append(e.in, b.Placeholder(fmt.Sprintf("arg%d", i), graph.Type{DType: a.DType, Shape: graph.BatchOf(a.Shape[1:]...)}))
 	}
 	var err error
-	if e.m, err = metrics.Emit(b, "metrics/it/", acc, e.in...); err != nil {
+	if e.m, err = metricgraph.Emit(b, "metrics/it/", acc, e.in...); err != nil {
 		t.Fatal(err)
 	}
 	h := e.one(e.g.Node(e.m.Variable), nil)
@@ -180,12 +182,33 @@ func TestEmit(t *testing.T) {
 	}
 }
 
+// TestEmitFormula: a formula's nodes give what its accumulator does.
+func TestEmitFormula(t *testing.T) {
+	acc, err := metrics.NewFormula("unexplained", func(y, p expr.Expr) []expr.Expr {
+		return []expr.Expr{expr.Number(1), y, y.Square(), y.Sub(p).Square(), expr.WhenLess(y, p, p, y.Neg())}
+	}, func(s []expr.Expr) expr.Expr { return s[3].Div(s[2].Sub(s[1].Square().Div(s[0]))).Add(s[4].Div(s[0])) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, weighted := range []string{"", "examples", "column"} {
+		acc.Reset()
+		t.Run(weighted, func(t *testing.T) { compareEmit(t, acc, numbers, weighted) })
+	}
+}
+
 func checkEmit(t *testing.T, name string, args operands, weighted string, params []metrics.Param) {
-	r := rand.New(rand.NewPCG(1, 2))
+	t.Helper()
 	acc, err := metrics.New(name, params...)
 	if err != nil {
 		t.Fatal(err)
 	}
+	compareEmit(t, acc, args, weighted)
+}
+
+// compareEmit updates an accumulator and its nodes with the same batches.
+func compareEmit(t *testing.T, acc metrics.Accumulator, args operands, weighted string) {
+	t.Helper()
+	r := rand.New(rand.NewPCG(1, 2))
 	batch := func(n int) []*tensor.Tensor {
 		a := args(r, n)
 		switch weighted {
@@ -235,7 +258,7 @@ type strange struct{ metrics.Accumulator }
 func TestEmitRefuses(t *testing.T) {
 	b := graph.NewBuilder(graph.New())
 	x := b.Placeholder("x", graph.Type{DType: tensor.Float32, Shape: graph.BatchOf()})
-	if _, err := metrics.Emit(b, "m/", strange{}, x); !errors.Is(err, metrics.ErrNoGraph) {
+	if _, err := metricgraph.Emit(b, "m/", strange{}, x); !errors.Is(err, metricgraph.ErrNone) {
 		t.Errorf("somebody else's metric: %v", err)
 	}
 	for name, args := range map[string][]graph.Output{"accuracy": {x}, "auc": nil, "sparse_categorical_crossentropy": {x, x}, "mean": {x, {}}} {
@@ -243,7 +266,7 @@ func TestEmitRefuses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := metrics.Emit(graph.NewBuilder(graph.New()), "m/", acc, args...); err == nil {
+		if _, err := metricgraph.Emit(graph.NewBuilder(graph.New()), "m/", acc, args...); err == nil {
 			t.Errorf("%s of %d operands that do not fit: expected an error", name, len(args))
 		}
 	}

@@ -1,9 +1,10 @@
-package metrics
+package metricgraph
 
 import (
 	"errors"
 	"strings"
 
+	"github.com/goestimator/goestimator/estimator/metrics"
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/tensor"
 )
@@ -14,11 +15,11 @@ var (
 	errWeights = errors.New("weights: expected one per example or a shape that broadcasts to that of predictions")
 )
 
-// batch counts, for each label, the predictions that are above as many thresholds.
-func (m *histogram) batch(e *emission) graph.Output {
+// histogram counts, for each label, the predictions that are above as many thresholds.
+func (e *emission) histogram() graph.Output {
 	labels, predictions := e.pair()
-	n := len(m.thresholds)
-	sorted, err := tensor.FromSlice(m.thresholds, 1, n)
+	n := len(e.form.Thresholds)
+	sorted, err := tensor.FromSlice(e.form.Thresholds, 1, n)
 	if err != nil {
 		e.b.Fail(err)
 		return predictions
@@ -28,14 +29,14 @@ func (m *histogram) batch(e *emission) graph.Output {
 	negative := e.cast(e.compare("Equal", labels, e.scalar(0)), tensor.Int32)
 	shift := e.op("Mul", tensor.Int32, nil, negative, e.b.Scalar(e.scope+"negatives", tensor.Int32, float64(n+1)))
 	bucket := e.op("AddV2", tensor.Int32, nil, e.reshape(at, -1), shift)
-	return e.counted(e.weightsOf(predictions, e.shape(), 2), bucket, len(m.sums))
+	return e.counted(e.weightsOf(predictions, e.shape(), 2), bucket, 2*(n+1))
 }
 
 // matrices is the confusion at each threshold, as vectors.
 type matrices struct{ tp, fp, tn, fn graph.Output }
 
-func (m *histogram) matrices(e *emission, sums graph.Output) matrices {
-	n := len(m.thresholds)
+func (e *emission) matrices(sums graph.Output) matrices {
+	n := len(e.form.Thresholds)
 	cumulated := func(from int, reverse bool) graph.Output {
 		return e.op("Cumsum", tensor.Float64, graph.Attrs{"Tidx": tensor.Int32, "exclusive": false, "reverse": reverse},
 			e.slice(sums, from, n), e.b.Scalar(e.scope+"axis", tensor.Int32, 0))
@@ -60,57 +61,57 @@ func (e *emission) share(part, rest graph.Output) graph.Output {
 	return e.of("DivNoNan", part, e.of("AddV2", part, rest))
 }
 
-func (m *AtThresholds) value(e *emission, sums graph.Output) graph.Output {
-	v := shares[m.name()](e, m.matrices(e, sums))
-	if len(m.order) == 1 {
+func (e *emission) atThresholds(sums graph.Output) graph.Output {
+	v := shares[e.form.Name](e, e.matrices(sums))
+	if len(e.form.Order) == 1 {
 		return e.at(v, 0)
 	}
-	return e.gather(v, m.order)
+	return e.gather(v, e.form.Order)
 }
 
-func (m *OperatingPoint) value(e *emission, sums graph.Output) graph.Output {
-	dependent, constrained, _ := strings.Cut(m.name(), "_at_")
-	c := m.matrices(e, sums)
-	kept := e.compare("GreaterEqual", shares[constrained](e, c), e.scalar(m.bound))
+func (e *emission) operatingPoint(sums graph.Output) graph.Output {
+	dependent, constrained, _ := strings.Cut(e.form.Name, "_at_")
+	c := e.matrices(sums)
+	kept := e.compare("GreaterEqual", shares[constrained](e, c), e.scalar(e.form.Bound))
 	of := shares[dependent](e, c)
 	return e.over("Max", e.choose(kept, of, e.of("ZerosLike", of)), 0)
 }
 
-func (m *AUC) value(e *emission, sums graph.Output) graph.Output {
-	c := m.matrices(e, sums)
-	n := len(m.thresholds) - 1
-	interpolated := m.options.Summation == Interpolation || m.options.Summation == CarefulInterpolation
-	if m.options.Curve == PR && interpolated {
+func (e *emission) auc(sums graph.Output) graph.Output {
+	c := e.matrices(sums)
+	n := len(e.form.Thresholds) - 1
+	interpolated := e.form.Summation == metrics.Interpolation || e.form.Summation == metrics.CarefulInterpolation
+	if e.form.Curve == metrics.PR && interpolated {
 		part := func(from int) matrices {
 			return matrices{tp: e.slice(c.tp, from, n), fp: e.slice(c.fp, from, n), fn: e.slice(c.fn, from, n)}
 		}
 		return e.sum(e.interpolatedPR(part(0), part(1)))
 	}
-	x, y := m.points(e, c)
+	x, y := e.points(c)
 	width := e.of("Sub", e.slice(x, 0, n), e.slice(x, 1, n))
-	return e.sum(e.of("Mul", width, m.heights(e, e.slice(y, 0, n), e.slice(y, 1, n))))
+	return e.sum(e.of("Mul", width, e.heights(e.slice(y, 0, n), e.slice(y, 1, n))))
 }
 
 // points is point at all thresholds.
-func (m *AUC) points(e *emission, c matrices) (x, y graph.Output) {
-	if m.options.Summation == Interpolation {
+func (e *emission) points(c matrices) (x, y graph.Output) {
+	if e.form.Summation == metrics.Interpolation {
 		return e.share(c.fp, c.tn), e.share(c.tp, c.fn)
 	}
 	epsilon := e.scalar(ratioEpsilon)
 	tp := e.of("AddV2", c.tp, epsilon)
 	recall := e.of("RealDiv", tp, e.of("AddV2", tp, c.fn))
-	if m.options.Curve == ROC {
+	if e.form.Curve == metrics.ROC {
 		return e.of("RealDiv", c.fp, e.of("AddV2", e.of("AddV2", c.fp, c.tn), epsilon)), recall
 	}
 	return recall, e.of("RealDiv", tp, e.of("AddV2", tp, c.fp))
 }
 
 // heights is height between all points.
-func (m *AUC) heights(e *emission, y0, y1 graph.Output) graph.Output {
-	switch m.options.Summation {
-	case Minoring:
+func (e *emission) heights(y0, y1 graph.Output) graph.Output {
+	switch e.form.Summation {
+	case metrics.Minoring:
 		return e.of("Minimum", y0, y1)
-	case Majoring:
+	case metrics.Majoring:
 		return e.of("Maximum", y0, y1)
 	}
 	return e.of("Mul", e.of("AddV2", y0, y1), e.scalar(0.5))

@@ -1,15 +1,16 @@
-package metrics
+package metricgraph
 
 import (
 	"errors"
 	"fmt"
 
+	"github.com/goestimator/goestimator/estimator/metrics"
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// ErrNoGraph is wrapped by Emit's error for an accumulator that is not of this package.
-var ErrNoGraph = errors.New("the metric has no form as a graph")
+// ErrNone is wrapped by Emit's error for an accumulator that has no form as a graph.
+var ErrNone = errors.New("the metric has no form as a graph: metrics.NewFormula makes metrics that have one")
 
 // Emitted is a metric as nodes of a graph, in the manner of tf.compat.v1.metrics.
 type Emitted struct {
@@ -24,48 +25,45 @@ type Emitted struct {
 // Emit adds the nodes, of TensorFlow's ops, that compute what acc does of the same
 // operands. What acc has seen plays no part. Scope, which ends in a slash, begins the
 // names of nodes and variable. The nodes do not check labels and predictions as
-// Update does. The error wraps ErrNoGraph where acc is not of this package.
-func Emit(b *graph.Builder, scope string, acc Accumulator, args ...graph.Output) (Emitted, error) {
-	m, ok := acc.(emitter)
+// acc.Update does. The error wraps ErrNone where acc is not of package metrics.
+func Emit(b *graph.Builder, scope string, acc metrics.Accumulator, args ...graph.Output) (Emitted, error) {
+	form, ok := metrics.FormOf(acc)
 	if !ok {
-		return Emitted{}, fmt.Errorf("%T: %w", acc, ErrNoGraph)
+		return Emitted{}, fmt.Errorf("%T: %w", acc, ErrNone)
 	}
-	s := m.merged()
-	e := &emission{b: b, scope: scope, args: args}
-	if err := e.check(len(args)); err != nil {
-		return Emitted{}, fmt.Errorf("%s: %w", s.kind, err)
-	}
-	out := Emitted{Variable: b.Graph.UniqueName(scope + "sums"), First: tensor.New(tensor.Float64, len(s.sums))}
-	for i := range s.sums {
-		tensor.Values[float64](out.First)[i] = s.init
-	}
-	t := e.floats(len(s.sums))
-	v := b.Variable(out.Variable, t)
-	batch := m.batch(e)
-	if err := b.Err(); err != nil {
-		return out, fmt.Errorf("%s: %w", s.kind, err)
-	}
-	var fold *graph.Node
-	if s.join == nil {
-		fold = b.Node("AssignAddVariableOp", scope+"add", nil, graph.Attrs{"dtype": tensor.Float64}, v, batch)
-	} else {
-		fold = b.Node("AssignVariableOp", scope+"assign", nil, graph.Attrs{"dtype": tensor.Float64}, v, e.joined(s.init > 0, b.Read(v, t), batch))
-	}
-	out.Value = e.result("value", m.value(e, b.Read(v, t)))
-	out.Update = e.result("update_op", m.value(e, b.Read(v, t, fold)))
-	if err := b.Err(); err != nil {
-		return out, fmt.Errorf("%s: %w", s.kind, err)
+	e := &emission{b: b, scope: scope, args: args, form: form}
+	out, err := e.emit(kindOf(form))
+	if err != nil {
+		return out, fmt.Errorf("%s: %w", form.Name, err)
 	}
 	return out, nil
 }
 
-// emitter is a metric that has a form as a graph.
-type emitter interface {
-	merger
-	// batch adds the nodes that make the sums of one batch, [sums].
-	batch(e *emission) graph.Output
-	// value adds the nodes that make the metric of sums.
-	value(e *emission, sums graph.Output) graph.Output
+// emit adds the nodes of a metric of that kind.
+func (e *emission) emit(k kind) (Emitted, error) {
+	if err := e.check(len(e.args)); err != nil {
+		return Emitted{}, err
+	}
+	b, n := e.b, k.sums(e.form)
+	out := Emitted{Variable: b.Graph.UniqueName(e.scope + "sums"), First: tensor.New(tensor.Float64, n)}
+	for i := range n {
+		tensor.Values[float64](out.First)[i] = k.first
+	}
+	t := e.floats(n)
+	v := b.Variable(out.Variable, t)
+	batch := k.batch(e)
+	if err := b.Err(); err != nil {
+		return out, err
+	}
+	var fold *graph.Node
+	if k.first == 0 {
+		fold = b.Node("AssignAddVariableOp", e.scope+"add", nil, graph.Attrs{"dtype": tensor.Float64}, v, batch)
+	} else {
+		fold = b.Node("AssignVariableOp", e.scope+"assign", nil, graph.Attrs{"dtype": tensor.Float64}, v, e.joined(k.first > 0, b.Read(v, t), batch))
+	}
+	out.Value = e.result("value", k.value(e, b.Read(v, t)))
+	out.Update = e.result("update_op", k.value(e, b.Read(v, t, fold)))
+	return out, b.Err()
 }
 
 // emission adds the nodes of one metric. Types of unknown rank are TensorFlow's to infer.
@@ -73,6 +71,7 @@ type emission struct {
 	b     *graph.Builder
 	scope string
 	args  []graph.Output
+	form  metrics.Form
 }
 
 // check wants one to three operands of known rank.

@@ -1,8 +1,7 @@
-package metrics
+package metricgraph
 
 import (
 	"math"
-	"strings"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/tensor"
@@ -68,15 +67,17 @@ func (e *emission) pair() (labels, predictions graph.Output) {
 // shape is that of the predictions.
 func (e *emission) shape() graph.Shape { return e.args[min(1, len(e.args)-1)].Shape() }
 
-func (r *ratio) value(e *emission, sums graph.Output) graph.Output {
+// mean is the mean of the sums of a ratio.
+func (e *emission) mean(sums graph.Output) graph.Output {
 	return e.of("DivNoNan", e.at(sums, 0), e.at(sums, 1))
 }
 
-func (m *Mean) batch(e *emission) graph.Output {
+// values gives the sums of a mean of values.
+func (e *emission) values() graph.Output {
 	return e.ratio(e.flat(e.args[0], tensor.Float64), e.args[0].Shape(), 1)
 }
 
-func (m *AccuracyBaseline) value(e *emission, sums graph.Output) graph.Output {
+func (e *emission) accuracyBaseline(sums graph.Output) graph.Output {
 	ones, all := e.at(sums, 0), e.at(sums, 1)
 	return e.of("DivNoNan", e.of("Maximum", ones, e.of("Sub", all, ones)), all)
 }
@@ -86,35 +87,31 @@ func (e *emission) equal(x, y graph.Output) graph.Output {
 	return e.ratio(e.cast(e.compare("Equal", x, y), tensor.Float64), e.shape(), 2)
 }
 
-func (m *Accuracy) batch(e *emission) graph.Output { return e.equal(e.pair()) }
+func (e *emission) accuracy() graph.Output { return e.equal(e.pair()) }
 
-func (m *BinaryAccuracy) batch(e *emission) graph.Output {
+func (e *emission) binaryAccuracy() graph.Output {
 	labels, predictions := e.pair()
-	above := e.compare("Greater", e.cast(predictions, tensor.Float32), e.b.Scalar(e.scope+"threshold", tensor.Float32, float64(m.threshold)))
+	above := e.compare("Greater", e.cast(predictions, tensor.Float32), e.b.Scalar(e.scope+"threshold", tensor.Float32, float64(e.form.Thresholds[0])))
 	return e.equal(labels, e.cast(above, tensor.Float64))
 }
 
-func (m *MeanError) batch(e *emission) graph.Output {
-	labels, predictions := e.pair()
-	var loss graph.Output
-	switch m.kind {
-	case "mse", "rmse":
-		loss = e.of("SquaredDifference", predictions, labels)
-	case "mae":
-		loss = e.of("Abs", e.of("Sub", predictions, labels))
-	case "log_loss":
-		loss = e.binaryCrossentropy(labels, predictions)
+// meanError gives the sums of a mean of what loss makes of labels and predictions.
+func meanError(loss func(e *emission, labels, predictions graph.Output) graph.Output) func(e *emission) graph.Output {
+	return func(e *emission) graph.Output {
+		labels, predictions := e.pair()
+		return e.ratio(loss(e, labels, predictions), e.shape(), 2)
 	}
-	return e.ratio(loss, e.shape(), 2)
 }
 
-func (m *MeanError) value(e *emission, sums graph.Output) graph.Output {
-	mean := m.ratio.value(e, sums)
-	if m.kind == "rmse" {
-		mean = e.of("Sqrt", mean)
-	}
-	return mean
+func (e *emission) squaredError(labels, predictions graph.Output) graph.Output {
+	return e.of("SquaredDifference", predictions, labels)
 }
+
+func (e *emission) absoluteError(labels, predictions graph.Output) graph.Output {
+	return e.of("Abs", e.of("Sub", predictions, labels))
+}
+
+func (e *emission) rootOfMean(sums graph.Output) graph.Output { return e.of("Sqrt", e.mean(sums)) }
 
 // clip is the function of that name on nodes.
 func (e *emission) clip(p graph.Output) graph.Output {
@@ -139,10 +136,10 @@ func (e *emission) scored(d tensor.DType) (labels, scores graph.Output, examples
 	return e.flat(e.args[0], tensor.Int64), e.reshape(e.cast(e.args[1], d), -1, dims[last].Const), graph.Shape{Dims: dims[:last]}
 }
 
-// batch takes the logarithms of clipped probabilities for logits: their softmax normalises them.
-func (m *CrossEntropy) batch(e *emission) graph.Output {
+// crossEntropy takes the logarithms of clipped probabilities for logits: their softmax normalises them.
+func (e *emission) crossEntropy() graph.Output {
 	labels, scores, examples := e.scored(tensor.Float64)
-	if !m.fromLogits {
+	if !e.form.FromLogits {
 		scores = e.of("Log", e.clip(scores))
 	}
 	top := e.over("Max", scores, 1)
@@ -166,21 +163,21 @@ func (e *emission) oneHot(labels graph.Output, scores graph.Shape) graph.Output 
 		graph.Attrs{"T": tensor.Bool, "TI": tensor.Int64, "axis": int64(-1)}, labels, n, truth(true), truth(false))
 }
 
-func (m *TopK) batch(e *emission) graph.Output {
+func (e *emission) topK() graph.Output {
 	labels, scores, examples := e.scored(tensor.Float32)
 	in := e.b.Op("InTopKV2", e.scope+"InTopKV2", graph.Type{DType: tensor.Bool, Shape: graph.Shape{UnknownRank: true}}, graph.Attrs{"T": tensor.Int64},
-		scores, labels, e.b.Scalar(e.scope+"k", tensor.Int64, float64(m.k)))
+		scores, labels, e.b.Scalar(e.scope+"k", tensor.Int64, float64(e.form.K)))
 	return e.ratio(e.cast(in, tensor.Float64), examples, 2)
 }
 
 func (e *emission) nan() graph.Output { return e.scalar(math.NaN()) }
 
-// extreme of the values that have a weight, and 0 where there are such.
-func (x *extreme) batch(e *emission) graph.Output {
+// extreme gives the extreme, from none on, of the values that have a weight, and 0 where there are such.
+func (e *emission) extreme(first float64) graph.Output {
 	values := e.flat(e.args[0], tensor.Float64)
 	counts := e.compare("NotEqual", e.weightsOf(values, e.args[0].Shape(), 1), e.scalar(0))
-	op, none := "Max", e.scalar(x.init)
-	if x.init > 0 {
+	op, none := "Max", e.scalar(first)
+	if first > 0 {
 		op = "Min"
 	}
 	nan := e.b.Op("LogicalAnd", e.scope+"LogicalAnd", graph.Type{DType: tensor.Bool, Shape: graph.Shape{UnknownRank: true}}, nil, counts, e.op("IsNan", tensor.Bool, nil, values))
@@ -189,15 +186,15 @@ func (x *extreme) batch(e *emission) graph.Output {
 	return e.pack(most, seen)
 }
 
-func (x *extreme) value(e *emission, sums graph.Output) graph.Output {
+func (e *emission) extremeSeen(sums graph.Output) graph.Output {
 	seen := e.compare("Equal", e.at(sums, 1), e.scalar(0))
 	return e.choose(seen, e.at(sums, 0), e.nan())
 }
 
-func (m *classCounts) batch(e *emission) graph.Output {
+func (e *emission) classCounts() graph.Output {
 	labels, predictions := e.pair()
-	pairs := e.cast(e.of("AddV2", e.of("Mul", labels, e.scalar(float64(m.classes))), predictions), tensor.Int64)
-	return e.counted(e.weightsOf(predictions, e.shape(), 2), pairs, len(m.sums))
+	pairs := e.cast(e.of("AddV2", e.of("Mul", labels, e.scalar(float64(e.form.Classes))), predictions), tensor.Int64)
+	return e.counted(e.weightsOf(predictions, e.shape(), 2), pairs, e.form.Classes*e.form.Classes)
 }
 
 // counted sums weights by number of a bucket.
@@ -206,24 +203,18 @@ func (e *emission) counted(weights, buckets graph.Output, n int) graph.Output {
 		weights, buckets, e.b.Scalar(e.scope+"n", tensor.Int32, float64(n)))
 }
 
-func (m *ConfusionMatrix) value(e *emission, sums graph.Output) graph.Output {
-	return e.reshape(sums, m.classes, m.classes)
+func (e *emission) confusionMatrix(sums graph.Output) graph.Output {
+	return e.reshape(sums, e.form.Classes, e.form.Classes)
 }
 
-func (m *MeanIoU) value(e *emission, sums graph.Output) graph.Output {
-	matrix := e.reshape(sums, m.classes, m.classes)
-	diagonal := make([]int, m.classes)
+func (e *emission) meanIoU(sums graph.Output) graph.Output {
+	matrix := e.confusionMatrix(sums)
+	diagonal := make([]int, e.form.Classes)
 	for i := range diagonal {
-		diagonal[i] = i * (m.classes + 1)
+		diagonal[i] = i * (e.form.Classes + 1)
 	}
 	hits := e.gather(sums, diagonal)
 	union := e.of("Sub", e.of("AddV2", e.over("Sum", matrix, 1), e.over("Sum", matrix, 0)), hits)
 	valid := e.cast(e.compare("NotEqual", union, e.scalar(0)), tensor.Float64)
 	return e.of("DivNoNan", e.sum(e.of("DivNoNan", hits, union)), e.sum(valid))
-}
-
-// name is the metric's name without its parameters.
-func (s *state) name() string {
-	name, _, _ := strings.Cut(s.kind, "(")
-	return name
 }

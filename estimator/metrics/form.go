@@ -1,0 +1,72 @@
+package metrics
+
+import "strings"
+
+// Form is a metric of this package as data: what another implementation of it needs, such as
+// the graph of an exported model. Fields that say nothing about a kind are zero.
+type Form struct {
+	Name       string    // as New takes it, or one of the names that mean the same
+	Thresholds []float32 // ascending
+	Order      []int     // of the results at thresholds: the place of each in Thresholds
+	Bound      float64
+	K          int
+	Classes    int
+	FromLogits bool
+	Curve      Curve
+	Summation  Summation
+	Formula    *Formula // of a metric that NewFormula made
+}
+
+// FormOf returns the form of a metric of this package; ok is false for an Accumulator of another type.
+func FormOf(acc Accumulator) (f Form, ok bool) {
+	switch m := acc.(type) {
+	case *Mean:
+		f = m.form()
+	case *Min:
+		f = m.form()
+	case *Max:
+		f = m.form()
+	case *AccuracyBaseline:
+		f = m.form()
+	case *Accuracy:
+		f = m.form()
+	case *MeanError:
+		f = m.form()
+	case *BinaryAccuracy:
+		f = m.form()
+		f.Thresholds = []float32{m.threshold}
+	case *CrossEntropy:
+		f = m.form()
+		f.FromLogits = m.fromLogits
+	case *TopK:
+		f = m.form()
+		f.K = m.k
+	case *ConfusionMatrix:
+		f = m.form()
+		f.Classes = m.classes
+	case *MeanIoU:
+		f = m.form()
+		f.Classes = m.classes
+	case *AtThresholds:
+		f = m.form()
+		f.Thresholds, f.Order = m.thresholds, m.order
+	case *OperatingPoint:
+		f = m.form()
+		f.Thresholds, f.Bound = m.thresholds, m.bound
+	case *AUC:
+		f = m.form()
+		f.Thresholds, f.Curve, f.Summation = m.thresholds, m.options.Curve, m.options.Summation
+	case *Formula:
+		f = m.form()
+		f.Formula = m
+	default:
+		return f, false
+	}
+	return f, true
+}
+
+// form is the form of a kind without parameters.
+func (s *state) form() Form {
+	name, _, _ := strings.Cut(s.kind, "(")
+	return Form{Name: name}
+}
