@@ -17,7 +17,7 @@ type Builder struct {
 	opts   Options
 	graph  *G.ExprGraph
 	scopes []string
-	frozen int            // calls of Frozen that are under way
+	frozen int            // active calls of Frozen
 	used   map[string]int // names of ops and of unique scopes
 
 	inputs    []Input
@@ -75,8 +75,8 @@ func (b *Builder) Failf(format string, args ...any) {
 // Failed reports whether an error was recorded.
 func (b *Builder) Failed() bool { return b.err != nil }
 
-// Scope runs fn with name appended to the scope of variables and ops; what
-// TensorFlow does not take for a name fails the model.
+// Scope runs fn with name appended to the scope of variables and ops; a name that
+// TensorFlow does not accept fails the model.
 func (b *Builder) Scope(name string, fn func()) {
 	if err := checkName(name, b.join(name)); err != nil {
 		b.Failf("scope: %w", err)
@@ -102,11 +102,11 @@ func (b *Builder) UniqueScope(name string, fn func()) {
 	b.Scope(strings.TrimPrefix(full, "scope:"+b.join("")), fn)
 }
 
-// ScopeName returns the current scope, parts joined by "/".
+// ScopeName returns the current scope, its parts separated by "/".
 func (b *Builder) ScopeName() string { return strings.Join(b.scopes, "/") }
 
-// UniqueName returns the scoped name of an op, made unique and one that
-// TensorFlow takes: "_" stands for other characters.
+// UniqueName returns the scoped name of an op. It is unique and valid in
+// TensorFlow: "_" replaces other characters.
 func (b *Builder) UniqueName(op string) string { return b.unique(nodeName(b.join(op))) }
 
 func (b *Builder) join(name string) string {
@@ -127,14 +127,14 @@ func (b *Builder) unique(name string) string {
 
 // Input is a fed leaf of the graph.
 type Input struct {
-	Name  string // the node's, unique
+	Name  string // the node's name, unique
 	DType tensor.DType
 	Node  *G.Node
 }
 
-// Input adds a leaf that is fed at run time; shape includes the batch. The name
-// may be any text, a column's for example: the node's name has "_" for what
-// TensorFlow does not take, and a number where it was used before.
+// Input adds a leaf that is fed at run time; shape includes the batch. The name may
+// be any text, such as a column's: in the node's name, "_" replaces characters that
+// TensorFlow does not accept, and a number makes it unique.
 func (b *Builder) Input(name string, d tensor.DType, shape ...int) *G.Node {
 	if b.Failed() {
 		return nil
@@ -163,7 +163,7 @@ func (b *Builder) leaf(name string, dt gtensor.Dtype, shape []int) *G.Node {
 	return G.NewTensor(b.graph, dt, len(shape), G.WithName(name), G.WithShape(shape...))
 }
 
-// Inputs returns the fed leaves in order of their making.
+// Inputs returns the fed leaves in the order in which they were made.
 func (b *Builder) Inputs() []Input { return b.inputs }
 
 // Update assigns a node's value to a variable after each training step.
@@ -210,5 +210,5 @@ func (b *Builder) AddLoss(loss *G.Node) {
 	b.losses = append(b.losses, loss)
 }
 
-// RegularizationLosses returns what AddLoss was given, in order.
+// RegularizationLosses returns the losses added by AddLoss, in order.
 func (b *Builder) RegularizationLosses() []*G.Node { return b.losses }

@@ -1,7 +1,8 @@
 package models
 
-// Context is whatever carries a Builder: a *Builder itself, or the model
-// context that an Estimator hands to a model_fn. Ops and layers take one first.
+// Context is implemented by types that carry a Builder: *Builder itself, and the
+// model context that an Estimator passes to a model_fn. Ops and layers take one
+// first.
 type Context interface {
 	// Core returns the Builder.
 	Core() *Builder

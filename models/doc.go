@@ -1,8 +1,8 @@
-// Package models is what a network is made of: the mode it is built for, the
-// features and labels that come in, and the Builder that a model_fn draws
-// variables, scopes, updates and summaries from while it builds Gorgonia nodes.
+// Package models has the parts of a model that a model_fn works with: the mode it
+// is built for, its features and labels, and the Builder. While the model_fn builds
+// Gorgonia nodes, the Builder makes variables, scopes, updates and summaries.
 //
 // Differentiable ops are in models/ops, layers in models/layers, losses in
-// models/losses, optimizers in models/optimizers, and whole networks, features
-// in and logits out, in models/networks.
+// models/losses, optimizers in models/optimizers. Whole networks, from features to
+// logits, are in models/networks.
 package models

@@ -91,7 +91,7 @@ func TestScopesAndNames(t *testing.T) {
 	}
 }
 
-// Names that come from data become names of TensorFlow's, each its own.
+// Names that come from data become distinct names that TensorFlow accepts.
 func TestNamesOfData(t *testing.T) {
 	b := build(t, models.Options{}, func(b *models.Builder) error {
 		for _, name := range []string{"features/sepal length (cm)", "features/sepal_length (cm)", "_id", "größe", "a.b-c/d_e", "a.b-c/d_e"} {

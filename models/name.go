@@ -7,14 +7,15 @@ import (
 	"strings"
 )
 
-// namePattern is what TensorFlow takes for the name of a node.
+// namePattern matches the names that TensorFlow accepts for a node.
 const namePattern = `[A-Za-z0-9.][A-Za-z0-9_.\-/]*`
 
 var validName = regexp.MustCompile(`^` + namePattern + `$`)
 
 var errNoName = errors.New("it has no name")
 
-// checkName checks the name of a variable or scope; full is it with its scopes.
+// checkName checks the name of a variable or scope; full is the name with its
+// scopes.
 func checkName(name, full string) error {
 	if name == "" {
 		return errNoName
@@ -25,8 +26,8 @@ func checkName(name, full string) error {
 	return nil
 }
 
-// nodeName makes a name that TensorFlow takes of one that comes from data: "_"
-// stands for each other character.
+// nodeName turns a name that comes from data into one that TensorFlow accepts: "_"
+// replaces each other character.
 func nodeName(name string) string {
 	out := strings.Map(func(r rune) rune {
 		if r == '_' || r == '-' || r == '/' || validName.MatchString(string(r)) {

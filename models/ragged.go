@@ -8,14 +8,14 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// Ragged is a feature with a varying number of values per example: Values
-// [capacity*batch] holds them all, one example after the other, and example i
-// owns Values[Offsets[i]:Offsets[i+1]]; Offsets is int64 [batch+1]. What lies
-// behind the last example's values is -1 for integers and 0 for other types.
-// Weights, one per value, may be nil.
+// Ragged is a feature with a varying number of values per example. Values
+// [capacity*batch] holds them all, one example after the other: example i owns
+// Values[Offsets[i]:Offsets[i+1]]. Offsets is int64 [batch+1]. After the last
+// example's values, Values is -1 for integers and 0 for other types. Weights, one
+// per value, may be nil.
 //
-// The Estimator raises the capacity, building the model again, when a batch holds
-// more values.
+// When a batch holds more values, the Estimator builds the model again with a
+// larger capacity.
 type Ragged struct {
 	Values, Offsets, Weights *G.Node
 
@@ -23,12 +23,13 @@ type Ragged struct {
 	width int          // values of a step; 0 means 1
 }
 
-// RaggedInput is a ragged column that is fed, and what the model needs of it.
+// RaggedInput is a ragged column that is fed, with what the model needs to know
+// about it.
 type RaggedInput struct {
 	Name            string // the column's
 	Values, Offsets *G.Node
-	Capacity        int // values per example, on average, that Values has room for
-	Length          int // steps of an example that MaxLength tells of
+	Capacity        int // values per example, on average, that Values can hold
+	Length          int // MaxLength returns at least the steps of each example, up to this number
 
 	Limit  int64  // every value is below it, where it is not 0
 	Step   int    // values of a step where the model asked for MaxLength or SequenceLengths; else 0
@@ -36,7 +37,7 @@ type RaggedInput struct {
 	Like   string // the column that must have equal offsets, "" for none
 }
 
-// RaggedSize says how much room a build of a model has for a ragged column.
+// RaggedSize is the size of a ragged column that a model is built for.
 type RaggedSize struct {
 	Capacity int // values per example, on average
 	Length   int // steps of the longest example
@@ -52,7 +53,7 @@ func (b *Builder) Ragged(name string, d tensor.DType, size RaggedSize) *Ragged {
 	return r
 }
 
-// RaggedInputs returns the ragged columns in the order of their making.
+// RaggedInputs returns the ragged columns in the order in which they were made.
 func (b *Builder) RaggedInputs() []*RaggedInput { return b.ragged }
 
 // Name is the column's name, "" where the feature is not fed as it is.
@@ -76,8 +77,8 @@ func (r *Ragged) Steps(width int) *Ragged {
 // Width is the number of values of a step, 1 unless Steps said otherwise.
 func (r *Ragged) Width() int { return max(r.width, 1) }
 
-// MaxLength returns a number of steps, a power of two, that no example exceeds,
-// and marks that the model depends on it: it is built again when longer ones come.
+// MaxLength returns a number of steps, a power of two, that no example exceeds, and
+// records that the model depends on it: it is built again when longer ones come.
 func (r *Ragged) MaxLength() int {
 	if r.input == nil {
 		return 1
@@ -86,8 +87,8 @@ func (r *Ragged) MaxLength() int {
 	return r.input.Length
 }
 
-// Below marks that every value must be below limit: the Estimator refuses a
-// batch with others, naming column, row and value.
+// Below records that every value must be below limit: the Estimator refuses a batch
+// with others, naming column, row and value.
 func (r *Ragged) Below(limit int) {
 	if r.input != nil && (r.input.Limit == 0 || int64(limit) < r.input.Limit) {
 		r.input.Limit = int64(limit)

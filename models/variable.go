@@ -93,7 +93,7 @@ func (b *Builder) Variable(name string, shape []int, opts ...VarOption) *G.Node 
 	return v.Node
 }
 
-// maxElements bounds the elements of one tensor: more come from a mistake.
+// maxElements bounds the elements of one tensor: a larger number is a mistake.
 const maxElements = 1 << 40
 
 // checkShape checks the shape of a variable or input.
@@ -119,10 +119,11 @@ func defaultInit(d tensor.DType) Initializer {
 	return initializers.Zeros()
 }
 
-// Variables returns all variables in order of their making.
+// Variables returns all variables in the order in which they were made.
 func (b *Builder) Variables() []*Variable { return b.variables }
 
-// TrainableVariables returns those that optimizers update, in order of their making.
+// TrainableVariables returns the variables that optimizers update, in the order in
+// which they were made.
 func (b *Builder) TrainableVariables() []*Variable {
 	var out []*Variable
 	for _, v := range b.variables {
@@ -133,7 +134,7 @@ func (b *Builder) TrainableVariables() []*Variable {
 	return out
 }
 
-// VariableOf returns the variable whose value n is, or nil.
+// VariableOf returns the variable that has the value n, or nil.
 func (b *Builder) VariableOf(n *G.Node) *Variable { return b.byNode[n] }
 
 // GorgoniaType returns Gorgonia's type for d.

@@ -7,6 +7,6 @@
 //	linear/linear_model/job/weights
 //	linear/linear_model/bias_weights
 //
-// Definitions are those of DenseFeatures, LinearModel and SequenceFeatures of
+// The definitions follow DenseFeatures, LinearModel and SequenceFeatures in
 // tensorflow/python/feature_column (TensorFlow 2.15).
 package columns

@@ -8,8 +8,9 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// SequenceScope is the scope of the tables in tf.estimator's recurrent models, and
-// ContextScope that of the tables of what is repeated at every step.
+// SequenceScope is the scope of the tables in tf.estimator's recurrent models.
+// ContextScope is the scope of the tables of the columns that are repeated at every
+// step.
 const (
 	SequenceScope = "sequence_features"
 	ContextScope  = "dense_features"
@@ -17,15 +18,15 @@ const (
 
 // Sequence is the input of a recurrent network.
 type Sequence struct {
-	Steps   *G.Node // [batch, T, width]; what stands after an example's last step means nothing
+	Steps   *G.Node // [batch, T, width]; values after an example's last step have no meaning
 	Lengths *G.Node // steps of each example, int64 [batch]
 }
 
 // SequenceInput returns the sequence columns side by side, in the order of in,
-// padded to T steps, a power of two that no example of the batch exceeds: the
-// model is built again when longer ones come. Tables are variables below scope,
-// for example SequenceScope. Every example must have as many steps in
-// every column, which the caller has made sure of.
+// padded to T steps, a power of two that no example of the batch exceeds: the model
+// is built again when longer ones come. Tables are variables below scope, for
+// example SequenceScope. Every example must have the same number of steps in every
+// column; the caller checks this.
 func SequenceInput(c models.Context, f models.Features, in []feature.Input, scope string) Sequence {
 	rs, length := sequences(c, f, in)
 	if c.Core().Failed() {
@@ -95,7 +96,7 @@ func rowsOfSteps(c models.Context, in feature.Input, ids, rows *G.Node) *G.Node 
 	if in.MaxNorm == 0 || c.Core().Failed() {
 		return x
 	}
-	// Below half the limit the norm does not matter, and that of 0 has no gradient.
+	// Below half the limit the norm does not matter, and the norm of 0 has no gradient.
 	limit := func(v float64) *G.Node { return ops.Scalar(c, c.Core().DType(), v) }
 	squares := ops.Sum(c, ops.Square(c, x), ops.KeepAxes(-1))
 	norm := ops.Sqrt(c, ops.Maximum(c, squares, limit(in.MaxNorm*in.MaxNorm/4)))
@@ -113,7 +114,7 @@ func (s Sequence) WithContext(c models.Context, context *G.Node) Sequence {
 	return Sequence{Steps: ops.Concat(c, 2, s.Steps, repeated), Lengths: s.Lengths}
 }
 
-// SequenceMask says which of SequenceInput's steps there are, bool [batch, T].
+// SequenceMask says which of SequenceInput's steps are present, bool [batch, T].
 func SequenceMask(c models.Context, f models.Features, in []feature.Input) *G.Node {
 	rs, length := sequences(c, f, in)
 	if c.Core().Failed() {

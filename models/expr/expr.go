@@ -3,8 +3,8 @@ package expr
 import "math"
 
 // Expr is a float64 number, or an expression of inputs. The zero value is the
-// number 0. Shapes: an operation on scalars is a scalar; a scalar beside a tensor
-// counts for each element; two tensors have one shape.
+// number 0. Shapes: an operation on scalars is a scalar; a scalar is broadcast to
+// the shape of a tensor; two tensors have one shape.
 type Expr struct{ n *node }
 
 // node is an operation, an input or a number; it is never changed.
@@ -15,7 +15,7 @@ type node struct {
 	value float64 // of a number
 }
 
-// Ops of nodes that are none of TensorFlow's elementwise ops.
+// Ops that are not TensorFlow's elementwise ops.
 const (
 	opNumber   = "Const"
 	opInput    = "Input"

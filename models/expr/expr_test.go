@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/models/expr"
 )
 
-// TestNumbers: operations on numbers are computed at once.
+// TestNumbers: operations on numbers are computed immediately.
 func TestNumbers(t *testing.T) {
 	x, y := expr.Number(2), expr.Number(-3)
 	for _, c := range []struct {
@@ -44,7 +44,8 @@ func TestTraceSharesNodes(t *testing.T) {
 	}
 }
 
-// TestBind: a program with numbers for its inputs is what the expressions are of these numbers.
+// TestBind: binding numbers to a program's inputs gives the expressions' values for these
+// numbers.
 func TestBind(t *testing.T) {
 	f := func(x, y expr.Expr) expr.Expr {
 		return expr.WhenLess(x.Neg(), y.Times(2), x.Pow(y), y.Norm()).Plus(0.5)

@@ -9,7 +9,7 @@ import (
 // Program is expressions as a list of instructions, each after its operands.
 type Program struct {
 	Instructions []Instruction `json:"instructions"`
-	// Results are the instructions that compute what Trace was called with.
+	// Results are the instructions that compute the expressions passed to Trace.
 	Results []int `json:"results"`
 }
 
@@ -25,8 +25,8 @@ type Instruction struct {
 // maxInstructions bounds a Program.
 const maxInstructions = 4096
 
-// Trace returns the program that computes the expressions; what several of
-// them share is there once.
+// Trace returns the program that computes the expressions; a subexpression that
+// several of them share is computed once.
 func Trace(results ...Expr) Program {
 	t := tracer{known: map[*node]int{}}
 	for _, x := range results {

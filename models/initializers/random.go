@@ -32,8 +32,8 @@ func (r RandomNormal) InitRows(t *tensor.Tensor, rows Rows, key uint64) error {
 	return draw(place{t, key, rows.offset()}, normal, r.Stddev, r.Mean)
 }
 
-// TruncatedNormal draws from a normal distribution; what lies two or more
-// standard deviations from the mean is drawn again.
+// TruncatedNormal draws from a normal distribution; values two or more standard
+// deviations from the mean are drawn again.
 type TruncatedNormal struct{ Mean, Stddev float64 }
 
 // Init fills t, of a float type.
@@ -54,7 +54,7 @@ const (
 	truncated
 )
 
-// place is what to fill: elements of a stream of random numbers from first on.
+// place is a range to fill: elements of a stream of random numbers from first on.
 type place struct {
 	t     *tensor.Tensor
 	key   uint64
@@ -76,8 +76,8 @@ func draw(p place, d distribution, scale, shift float64) error {
 
 func drawAs[T kernels.Float](p place, d distribution, scale, shift float64) {
 	data := tensor.Values[T](p.t)
-	// Numbers come in groups of 16 bytes, one counter each; a truncated normal's
-	// group has room for 256 counters of float32, 128 of float64 (TensorFlow's).
+	// Numbers come in groups of 16 bytes with one counter each. As in TensorFlow, a
+	// truncated normal's group reserves 256 counters for float32 and 128 for float64.
 	width := 16 / p.t.DType.Size()
 	group, skip := uint64(p.first/width), p.first%width
 	if d == truncated {

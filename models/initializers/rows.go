@@ -21,11 +21,11 @@ type RowInitializer interface {
 	InitRows(t *tensor.Tensor, rows Rows, key uint64) error
 }
 
-// maxWhole bounds the whole that is made for a few rows of it.
+// maxWhole bounds the size of a whole tensor that is made for a few of its rows.
 const maxWhole = 1 << 30
 
-// InitRows fills t with rows of what i makes of a whole tensor, equal to the
-// bit. Where i is no RowInitializer it makes the whole, of at most 1 GiB.
+// InitRows fills t with the rows that i gives a whole tensor, equal to the bit.
+// Where i is not a RowInitializer it makes the whole tensor, of at most 1 GiB.
 func InitRows(i Initializer, t *tensor.Tensor, rows Rows, key uint64) error {
 	if len(t.Shape) != len(rows.Full) {
 		return fmt.Errorf("initial rows of shape %v of a tensor of shape %v: expected the same rank", t.Shape, rows.Full)

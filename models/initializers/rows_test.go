@@ -9,7 +9,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestRowsOfTheWhole compares rows with those of the whole, to the bit.
+// TestRowsOfTheWhole compares rows made alone with the same rows of a whole tensor,
+// to the bit.
 func TestRowsOfTheWhole(t *testing.T) {
 	for _, name := range Names() {
 		i, err := New(name, nil)
@@ -39,7 +40,7 @@ func TestRowsOfTheWhole(t *testing.T) {
 	}
 }
 
-// TestFarRows draws rows that lie far behind what a small counter counts.
+// TestFarRows draws rows beyond the range of a 32-bit counter.
 func TestFarRows(t *testing.T) {
 	a, b := tensor.New(tensor.Float32, 2, 16), tensor.New(tensor.Float32, 1, 16)
 	full := []int{1 << 40, 16}

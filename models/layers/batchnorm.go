@@ -86,7 +86,7 @@ func fused(c models.Context, x *G.Node, n ops.Norm) (y, mean, variance *G.Node) 
 	return ops.FusedBatchNorm(c, x, n)
 }
 
-// composed normalises tensors that are no images, as tf.nn.moments and
+// composed normalises tensors other than images, as tf.nn.moments and
 // tf.nn.batch_normalization do; its variance is not corrected.
 func composed(c models.Context, x *G.Node, n ops.Norm) (y, mean, variance *G.Node) {
 	if c.Core().Failed() {

@@ -20,17 +20,17 @@ type Cell interface {
 	// Check reports what is wrong with the cell's options.
 	Check() error
 	// Begin makes the variables, in a scope of the cell's own. x [T, batch, features] is the
-	// input of all steps, so that what does not depend on a state can be computed
-	// for all of them at once. A nil Steps after a failure of c is allowed.
+	// input of all steps, so that parts that do not depend on a state can be computed for
+	// all steps in one op. A nil Steps after a failure of c is allowed.
 	Begin(c models.Context, x *G.Node) *Steps
 }
 
-// Steps is a cell whose variables are there.
+// Steps is a cell with its variables.
 type Steps struct {
-	Inputs *G.Node // [T, batch, ...]: what each step gets of it; nil: the input of Begin
+	Inputs *G.Node // [T, batch, ...]: the part that each step gets; nil: the input of Begin
 	States []int   // how wide each state is; they begin as zeros, [batch, width]
-	// Step goes one step on from the states before: of x [batch, ...] it returns the
-	// output [batch, units] and the next states. Each output and each state should
+	// Step advances by one step: from x [batch, ...] and the states before, it returns
+	// the output [batch, units] and the next states. Each output and each state should
 	// depend on the states, so that a single step trains all variables.
 	Step func(x *G.Node, states []*G.Node) (output *G.Node, next []*G.Node)
 }
@@ -38,9 +38,9 @@ type Steps struct {
 // CellType is the kind of one of Keras' cells; its values are tf.estimator's cell_type.
 type CellType string
 
-// The cells, as Keras defines them (keras/layers/rnn, TensorFlow 2.15). Of the
-// input x, the output h of the step before, the kernel W, the recurrent kernel U
-// and the bias b, products are taken of the gates side by side, in the order named.
+// The cells, as Keras defines them (keras/layers/rnn, TensorFlow 2.15). x is the
+// input, h the output of the step before, W the kernel, U the recurrent kernel, b
+// the bias. One product has all gates side by side, in the order named.
 const (
 	SimpleRNN CellType = "simple_rnn" // h' = tanh(xW + b + hU)
 	// LSTM has gates i, f, c, o: c' = s(f)*c + s(i)*tanh(c), h' = s(o)*tanh(c'), of
@@ -81,7 +81,7 @@ func (k kerasCell) Check() error {
 	return nil
 }
 
-// Begin projects the input of all steps at once.
+// Begin projects the input of all steps in one product.
 func (k kerasCell) Begin(c models.Context, x *G.Node) *Steps {
 	b, n := c.Core(), gates[k.kind]*k.units
 	steps, features := x.Shape()[0], x.Shape()[2]
@@ -102,7 +102,8 @@ func (k kerasCell) Begin(c models.Context, x *G.Node) *Steps {
 	return out
 }
 
-// bias returns the bias of the input and, of a GRU, that of the recurrent product.
+// bias returns the bias of the input and, for a GRU, the bias of the recurrent
+// product.
 func (k kerasCell) bias(c models.Context, n int) (input, recurrent *G.Node) {
 	switch b := c.Core(); k.kind {
 	case GRU:
@@ -130,7 +131,8 @@ func (f forgetBias) Init(t *tensor.Tensor, key uint64) error {
 	return nil
 }
 
-// kerasSteps are the variables of the recurrent product, and the steps of each cell.
+// kerasSteps holds the variables of the recurrent product, and runs the steps of
+// each cell.
 type kerasSteps struct {
 	models.Context
 	units        int
@@ -158,7 +160,7 @@ func (s kerasSteps) gru(x *G.Node, states []*G.Node) (output *G.Node, next []*G.
 	return h, []*G.Node{h}
 }
 
-// gates takes x apart.
+// gates splits x into the gates.
 func (s kerasSteps) gates(x *G.Node, n int) []*G.Node {
 	out := make([]*G.Node, n)
 	for i := range out {

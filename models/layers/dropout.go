@@ -13,7 +13,7 @@ func Dropout(c models.Context, x *G.Node, rate float64) (y *G.Node) {
 	if !usable(c, "dropout", x) {
 		return nil
 	}
-	if !(rate >= 0 && rate < 1) { // NaN neither
+	if !(rate >= 0 && rate < 1) { // rejects NaN too
 		c.Core().Failf("dropout: rate %v: expected 0 <= rate < 1", rate)
 		return nil
 	}

@@ -202,7 +202,8 @@ func TestDropout(t *testing.T) {
 	}
 }
 
-// What is dropped does not depend on the order of building, but on step and name.
+// The dropped elements do not depend on the order of building, but on step and
+// name.
 func TestDropoutDependsOnNameAndStep(t *testing.T) {
 	masks := func(swap bool, step int64) [2]string {
 		p := modeltest.New(t, models.Options{Mode: models.Train}, func(b *models.Builder) []*G.Node {

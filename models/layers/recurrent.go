@@ -16,10 +16,10 @@ type Rnn struct {
 }
 
 // Recurrent runs a cell along the steps of x [batch, T, features] and returns its
-// output after each step, [batch, T, units]. Where mask, bool [batch, T], is
-// false a step changes nothing: the output is that of the step before, zeros at
-// the beginning. The last step's output is therefore that after an example's own last
-// step. A nil mask is true everywhere.
+// output after each step, [batch, T, units]. Where mask, bool [batch, T], is false, a
+// step changes nothing: its output repeats the output of the step before, or is zero
+// at the beginning. The last step's output is therefore the output after an example's
+// own last step. A nil mask is true everywhere.
 func Recurrent(c models.Context, x, mask *G.Node, o Rnn) (y *G.Node) {
 	if !usable(c, "recurrent", x, 3) {
 		return nil
@@ -41,9 +41,9 @@ func Recurrent(c models.Context, x, mask *G.Node, o Rnn) (y *G.Node) {
 	return y
 }
 
-// along goes along the steps.
+// along iterates over the steps.
 func along(c models.Context, x, mask *G.Node, cell Cell) *G.Node {
-	// Steps first, so that those of all examples are neighbours in memory.
+	// Steps first, so that one step of all examples is contiguous in memory.
 	x = ops.Transpose(c, x, 1, 0, 2)
 	if c.Core().Failed() {
 		return nil
@@ -70,7 +70,7 @@ func along(c models.Context, x, mask *G.Node, cell Cell) *G.Node {
 	return ops.Concat(c, 1, out...)
 }
 
-// recurrence is a layer between two steps.
+// recurrence is the state of a layer between two steps.
 type recurrence struct {
 	models.Context
 	cell   Cell
@@ -79,9 +79,9 @@ type recurrence struct {
 	output *G.Node // nil before the first step
 }
 
-// begin checks what the cell began with and sets the states to zeros of as many rows
-// as x has. They are not constants: even a single step thus depends on all variables, which
-// are the same whatever the number of steps.
+// begin checks what the cell's Begin returned and sets the states to zeros of as many rows
+// as x has. The zeros are not constants: even a single step depends on all variables, so
+// the variables are the same for any number of steps.
 func (r *recurrence) begin(x *G.Node) bool {
 	s := r.steps
 	if s == nil || s.Step == nil {
@@ -111,7 +111,7 @@ func (r *recurrence) zeros(x *G.Node, n int) *G.Node {
 	return ops.Add(r, one, ops.Constant(r, tensor.New(models.GraphType(one.Dtype()), n)))
 }
 
-// step goes one step on, where there is true or nil.
+// step advances by one step, where mask is true or nil.
 func (r *recurrence) step(x, there *G.Node) bool {
 	if r.Core().Failed() {
 		return false
@@ -153,8 +153,8 @@ func (r *recurrence) fail(format string, args ...any) bool {
 	return false
 }
 
-// apart returns x[0], x[1], ... It halves x again and again, so that the gradient
-// takes T log T, not T*T, elements of x.
+// apart returns x[0], x[1], ... It halves x repeatedly, so that the gradient needs
+// T log T, not T*T, elements of x.
 func apart(c models.Context, x *G.Node) []*G.Node {
 	if c.Core().Failed() {
 		return nil

@@ -114,7 +114,8 @@ func recurrentProgram(t *testing.T, cell layers.CellType) *modeltest.Program {
 	})
 }
 
-// The outputs are those of the definition, the gradients those of finite differences.
+// The outputs are compared with the definition, the gradients with finite
+// differences.
 func TestRecurrent(t *testing.T) {
 	for _, cell := range []layers.CellType{layers.SimpleRNN, layers.LSTM, layers.GRU} {
 		t.Run(string(cell), func(t *testing.T) {

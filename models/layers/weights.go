@@ -31,8 +31,8 @@ func scope(c models.Context, name, layer string, fn func()) {
 	c.Core().UniqueScope(layer, fn)
 }
 
-// usable reports whether a layer can look at x: nothing has failed, and x is a
-// node of one of the given ranks.
+// usable reports whether a layer can inspect x: nothing has failed, and x is a node
+// of one of the given ranks.
 func usable(c models.Context, layer string, x *G.Node, ranks ...int) bool {
 	b := c.Core()
 	if b.Failed() {

@@ -83,7 +83,7 @@ func Log(c models.Context, labels, predictions *G.Node, o Options) *G.Node {
 	return Weighted(c, ops.Sub(c, ops.Neg(c, yes), no), o)
 }
 
-// given reports whether a loss can look at its operands.
+// given reports whether a loss can inspect its operands.
 func given(c models.Context, loss string, in ...*G.Node) bool {
 	b := c.Core()
 	for i, n := range in {

@@ -22,7 +22,7 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// tried is a loss and the labels that it is tried with.
+// tried is a loss and the labels that it is tested with.
 type tried struct {
 	exported, name string
 	loss           loss
@@ -94,7 +94,7 @@ func drawLosses(which int, d tensor.DType) []kinkedLoss {
 	}
 	styles := kinks.Styles(tensor.Float32)
 	if !c.rows {
-		all := kinks.All(tensor.Float32) // in which tf.losses compute; denormals are seen in ops
+		all := kinks.All(tensor.Float32) // the type that tf.losses computes in; denormals are tested in models/ops
 		all.Values = slices.DeleteFunc(all.Values, func(v float64) bool { is, _ := kinks.Denormal(tensor.Float32, v); return is })
 		product := kinks.Product(c.labels, all.Values, []float64{1, 0, -2})
 		add(all.Name, losses.None, product[0], product[1], nil, product[2])
@@ -111,7 +111,7 @@ func drawLosses(which int, d tensor.DType) []kinkedLoss {
 		}
 		for _, weights := range [][]float64{{0}, {0, 1, 0.5}} {
 			if !s.Finite() || !s.Ordinary() {
-				continue // what is not finite times a weight of 0 is NaN in every loss
+				continue // a number that is not finite times a weight of 0 is NaN in every loss
 			}
 			for _, how := range []losses.Reduction{losses.None, losses.Sum, losses.Mean, losses.SumByNonzeroWeights, losses.SumOverBatchSize} {
 				add(fmt.Sprint(s.Name, " weighted ", weights), how, draw(rows*columns, c.labels), draw(rows*columns, s.Values), draw(rows, weights), draw(rows*columns, s.Cotangents))
@@ -157,8 +157,8 @@ func (k kinkedLoss) program(t *testing.T) *modeltest.Program {
 	})
 }
 
-// TestKinks compares every loss and its gradient with TensorFlow's: where labels and predictions are equal, 0, 1, not finite, and
-// where all weights are 0.
+// TestKinks compares every loss and its gradient with TensorFlow's: where labels and predictions are equal,
+// 0, 1 or not finite, and where all weights are 0.
 func TestKinks(t *testing.T) {
 	var all []kinkedLoss
 	var asked []kinks.Case

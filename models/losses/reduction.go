@@ -9,7 +9,7 @@ import (
 )
 
 // Reduction says how per-element losses become one number. Its values are
-// those of tf.losses.Reduction.
+// tf.losses.Reduction's.
 type Reduction string
 
 // The reductions. The empty one is SumByNonzeroWeights, tf.losses' default.
@@ -84,8 +84,8 @@ func Weighted(c models.Context, losses *G.Node, o Options) *G.Node {
 	return ops.DivNoNan(c, sum, ops.Sum(c, spread(c, present, losses)))
 }
 
-// align appends dimensions of 1 to the weights until their rank is that of the
-// losses, or removes a last dimension of 1, as TensorFlow does.
+// align appends dimensions of 1 to the weights until they have the losses' rank, or
+// removes a last dimension of 1, as TensorFlow does.
 func align(c models.Context, losses, weights *G.Node) *G.Node {
 	for !c.Core().Failed() && len(weights.Shape()) > 0 && len(weights.Shape()) < len(losses.Shape()) {
 		weights = ops.ExpandDims(c, weights, -1)

@@ -7,10 +7,10 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// cnn is, for each entry of filters, a 3x3 convolution and a 2x2 max pool,
-// then dense layers. Parameters: filters (32, 64), dense_units (128), dropout
-// before the logits (0), activation (relu), batch_norm (false), l2 (0), and
-// those of newImages.
+// cnn is, for each entry of filters, a 3x3 convolution and a 2x2 max pool, then
+// dense layers. Parameters: filters (32, 64), dense_units (128), dropout before the
+// logits (0), activation (relu), batch_norm (false), l2 (0), and the parameters of
+// newImages.
 func cnn(p *Params) Network {
 	filters, units := p.Ints("filters", 1, 32, 64), p.Ints("dense_units", 1, 128)
 	rate, norm := p.Rate("dropout", 0), p.Bool("batch_norm", false)

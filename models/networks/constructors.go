@@ -69,7 +69,7 @@ func units(name string, sizes []int) Option {
 	}
 }
 
-// named is New, whose error fails the model.
+// named is New; an error fails the model.
 func named(name string, opts []Option) Network {
 	p := map[string]any{}
 	for _, o := range opts {

@@ -2,7 +2,8 @@
 // model joins one with a head, which turns logits into predictions and a loss,
 // and with an optimizer.
 //
-// In Go, a constructor makes a network: MLP(128, 64). New makes one by its name
-// in a config file and decodes its parameters strictly: an unknown key or a value
-// of the wrong type is an error that says what is expected. Register adds one's own.
+// In Go, a constructor makes a network: MLP(128, 64). New makes one by its name in a
+// config file and decodes its parameters strictly: an unknown key or a value of the
+// wrong type is an error that says what is expected. Register adds a network of your
+// own.
 package networks

@@ -11,7 +11,8 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// images says what is done to images as part of the program, on the device: bytes are fed as they are, a quarter of what floats take.
+// images says what the program does to images, on the device: bytes are fed unchanged, a quarter of the size
+// of floats.
 type images struct {
 	mean, std []float64 // one for all, or one for each channel; empty: 0 and 1
 	padding   int

@@ -12,7 +12,8 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// Bytes that the program scales and normalizes give what floats give that were so before.
+// Bytes that the program scales and normalizes give the same results as floats that were
+// normalized before.
 func TestImagesAreNormalizedInTheProgram(t *testing.T) {
 	mean, std := []float64{0.5, 0.25, 0.75}, []float64{0.2, 0.3, 0.4}
 	raw, ready := tensor.New(tensor.Uint8, 4, 8, 8, 3), tensor.New(tensor.Float32, 4, 8, 8, 3)

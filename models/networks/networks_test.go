@@ -139,7 +139,7 @@ func TestGradientsOfNetworks(t *testing.T) {
 	}
 }
 
-// Bytes are scaled to 0..1, several features are joined in order.
+// Bytes are scaled to 0..1; several features are concatenated in order.
 func TestFeatures(t *testing.T) {
 	net, err := networks.New("linear", nil)
 	if err != nil {
@@ -229,7 +229,7 @@ func TestRegistry(t *testing.T) {
 			return ops.Scalar(c, tensor.Float32, float64(n*outputs))
 		}
 	}
-	name := fmt.Sprint("mine", len(networks.Names())) // new in every round of -count
+	name := fmt.Sprint("mine", len(networks.Names())) // a new name in every round of -count
 	if err := networks.Register(name, mine); err != nil {
 		t.Fatal(err)
 	}

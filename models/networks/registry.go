@@ -17,7 +17,7 @@ type Network func(c models.Context, features models.Features, outputs int) *G.No
 type Constructor func(p *Params) Network
 
 var (
-	// ErrUnknown is returned for a name that no network has.
+	// ErrUnknown is returned for a name that is not registered.
 	ErrUnknown = registry.ErrUnknown
 	// ErrDuplicate is returned where a name is registered twice.
 	ErrDuplicate = registry.ErrDuplicate
@@ -48,8 +48,8 @@ func Keys(name string) ([]string, error) {
 	return p.r.Known(), nil
 }
 
-// New returns the named network with the given parameters, whose values may be
-// what YAML, JSON or a command line makes of numbers, strings and lists.
+// New returns the named network with the given parameters. Values may be numbers,
+// strings and lists as YAML, JSON or a command line gives them.
 func New(name string, parameters map[string]any) (Network, error) {
 	f, err := constructors.Lookup(name)
 	if err != nil {

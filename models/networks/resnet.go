@@ -17,11 +17,11 @@ type residual struct {
 	width  int
 }
 
-// resnet20 is the CIFAR network with 20 layers: a 3x3 convolution, three
-// stages of three blocks with 16, 32 and 64 filters, global average pooling and
-// a dense layer; shortcuts are option A, without parameters. Parameters: blocks
-// (3; 5 gives ResNet-32), width (16), batch_norm_momentum (0.9),
-// batch_norm_epsilon (1e-5), l2 (1e-4, of kernels), and those of newImages.
+// resnet20 is the CIFAR network with 20 layers: a 3x3 convolution, three stages of
+// three blocks with 16, 32 and 64 filters, global average pooling and a dense
+// layer; shortcuts are option A, without parameters. Parameters: blocks (3; 5 gives
+// ResNet-32), width (16), batch_norm_momentum (0.9), batch_norm_epsilon (1e-5), l2
+// (1e-4, of kernels), and the parameters of newImages.
 func resnet20(p *Params) Network {
 	r := residual{images: newImages(p), blocks: p.Int("blocks", 3, 1), width: p.Int("width", 16, 1), l2: p.FloatIn("l2", 1e-4, 0, 1e6)}
 	r.norm = layers.Norm{Momentum: p.FloatIn("batch_norm_momentum", 0.9, 1e-9, 1), Epsilon: p.FloatIn("batch_norm_epsilon", 1e-5, 1e-12, 1)}
@@ -56,8 +56,8 @@ func (r residual) conv(c models.Context, x *G.Node, filters, stride int) *G.Node
 	return layers.BatchNorm(c, layers.Conv2D(c, x, filters, layers.Square(3, stride, ops.Same), w), r.norm)
 }
 
-// shortcut is option A: every stride-th pixel, and zeros for the channels that
-// x lacks, half of them before and half after.
+// shortcut is option A: every stride-th pixel, and zeros for the missing channels,
+// half of them before and half after.
 func shortcut(c models.Context, x *G.Node, filters, stride int) *G.Node {
 	if c.Core().Failed() {
 		return nil

@@ -50,8 +50,8 @@ func FusedBatchNorm(c models.Context, x *G.Node, n Norm) (y, mean, variance *G.N
 	return y, output(c, y, 1), output(c, y, 2)
 }
 
-// batchNormGrad applies FusedBatchNormGradV3 to the statistics that the
-// forward op kept, or to the moving averages.
+// batchNormGrad applies FusedBatchNormGradV3 to the statistics that the forward op
+// saved, or to the moving averages.
 func batchNormGrad(a *adjoint, attrs graph.Attrs, training bool) []*G.Node {
 	x, scale := a.in[0], a.in[1]
 	in := []*G.Node{a.grad, x, scale}

@@ -9,10 +9,10 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// raggedCapacity is the values for each row of a batch that ragged operands have room for.
+// raggedCapacity is the number of values per row of a batch that ragged operands can hold.
 const raggedCapacity = 4
 
-// raggedStarts are the offsets of a batch: no example is as long as another one.
+// raggedStarts are the offsets of a batch: all examples have different lengths.
 func raggedStarts(rows int) []float64 {
 	if rows == 1 {
 		return []float64{0, 3}
@@ -60,7 +60,7 @@ func raggedCases() []opCase {
 		for _, weights := range []bool{false, true} {
 			for _, norm := range []float64{0, 1.5} {
 				for _, table := range []operand{param(5, 3), param(5, 20), param(5, 1), param(5)} {
-					c := opCase{fn: "LookupSparse", detail: combiner, in: []operand{table, ids, offsetsOperand()}, ours: true, loose: 5e-5,
+					c := opCase{fn: "LookupSparse", detail: combiner, in: []operand{table, ids, offsetsOperand()}, ours: true, tolerance: 5e-5,
 						build: func(c models.Context, in []*G.Node) *G.Node {
 							return ops.LookupSparse(c, in[0], raggedOf(in, weights), combiner, norm)
 						},

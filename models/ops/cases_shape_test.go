@@ -18,7 +18,7 @@ func shapeCases() []opCase {
 	to := func(d tensor.DType) unaryOp {
 		return func(c models.Context, x *G.Node) *G.Node { return ops.Cast(c, x, d) }
 	}
-	// There and back: what the model's float type loses is within tolerance.
+	// There and back: the rounding to the model's float type is within tolerance.
 	round := func(c models.Context, x *G.Node) *G.Node {
 		other := map[tensor.DType]tensor.DType{tensor.Float32: tensor.Float64, tensor.Float64: tensor.Float32}
 		d := models.GraphType(x.Dtype())
@@ -108,7 +108,8 @@ func lossCases() []opCase {
 		logp := softmaxed(true)(in[:1])
 		return fill(in[1].shape, func(i []int) float64 { return -logp.at(i[0], int(in[1].at(i...))) })
 	}
-	// The labels are a softmax themselves: TensorFlow's gradient takes them to be normalised.
+	// The labels are a softmax themselves: TensorFlow's gradient assumes that they are
+	// normalised.
 	softened := func(c models.Context, in []*G.Node) *G.Node {
 		return ops.SoftmaxCrossEntropyWithLogits(c, ops.Softmax(c, in[1]), in[0])
 	}
@@ -136,6 +137,6 @@ func lossCases() []opCase {
 		{fn: sx, detail: "int32", in: []operand{batch(4), labels(tensor.Int32)}, build: flip(ops.SparseSoftmaxCrossEntropyWithLogits), ref: sparse},
 		{fn: sm, in: []operand{batch(4), batch(4)}, build: softened, ref: soft},
 		{fn: sg, in: []operand{batch(4).in(-6, 6), batch(4).in(0, 1)}, build: flip(ops.SigmoidCrossEntropyWithLogits),
-			ref: zipped(func(x, z float64) float64 { return -z*math.Log(sigmoid(x)) - (1-z)*math.Log(1-sigmoid(x)) }), loose: 1e-4},
+			ref: zipped(func(x, z float64) float64 { return -z*math.Log(sigmoid(x)) - (1-z)*math.Log(1-sigmoid(x)) }), tolerance: 1e-4},
 	}
 }

@@ -96,11 +96,11 @@ func unaryCases() []opCase {
 	var out []opCase
 	for _, u := range list {
 		noGrad := u.fn == "OnesLike" || u.fn == "ZerosLike"
-		out = append(out, opCase{fn: u.fn, in: []operand{batch(7).in(u.lo, u.hi)}, build: first(u.op), ref: mapped(u.ref), noGrad: noGrad, loose: 1e-4})
+		out = append(out, opCase{fn: u.fn, in: []operand{batch(7).in(u.lo, u.hi)}, build: first(u.op), ref: mapped(u.ref), noGrad: noGrad, tolerance: 1e-4})
 	}
 	return append(out,
 		opCase{fn: "Relu", detail: "scalar", in: []operand{param()}, build: first(ops.Relu), ref: mapped(func(x float64) float64 { return max(x, 0) })},
-		// x·stop(x): the gradient is that of the first factor alone.
+		// x·stop(x): only the first factor has a gradient.
 		opCase{fn: "StopGradient", in: []operand{batch(4), batch(4).constant()}, ref: zipped(func(x, y float64) float64 { return x * y }),
 			build: func(c models.Context, in []*G.Node) *G.Node { return ops.Mul(c, in[0], ops.StopGradient(c, in[1])) }},
 		opCase{fn: "Scalar Constant", in: []operand{batch(2)}, ref: mapped(func(x float64) float64 { return x*1.5 - 1 }),
@@ -145,7 +145,7 @@ func binaryCases() []opCase {
 	for _, b := range list {
 		for _, s := range shapes {
 			out = append(out, opCase{fn: b.fn, detail: s.detail, in: []operand{s.x.in(b.lo, 2), s.y.in(b.lo, 2)},
-				build: second(b.op), ref: zipped(b.ref), loose: 1e-4})
+				build: second(b.op), ref: zipped(b.ref), tolerance: 1e-4})
 		}
 	}
 	// Used twice, an operand's gradients are added by Gorgonia's own op, whose

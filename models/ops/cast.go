@@ -7,8 +7,8 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// Cast converts x to another element type; one that has it already is returned
-// as it is. Only casts between float types have a gradient.
+// Cast converts x to another element type; an x of that type is returned unchanged.
+// Only casts between float types have a gradient.
 func Cast(c models.Context, x *G.Node, to tensor.DType) *G.Node {
 	if !ready(c, "Cast", x) {
 		return nil

@@ -8,8 +8,8 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// Concat joins tensors along an axis in which alone they may differ. Along the
-// batch axis it has no gradient for more than one batch size.
+// Concat joins tensors along an axis, the only one in which they may differ. Along
+// the batch axis it has no gradient for more than one batch size.
 func Concat(c models.Context, along int, in ...*G.Node) *G.Node {
 	const name = "ConcatV2"
 	if len(in) == 0 {
@@ -40,7 +40,7 @@ func Concat(c models.Context, along int, in ...*G.Node) *G.Node {
 		grad:  func(a *adjoint) []*G.Node { return unconcat(a, k) }}, in...)
 }
 
-// unconcat cuts the gradient into the operands' parts.
+// unconcat splits the gradient into the operands' parts.
 func unconcat(a *adjoint, k int) []*G.Node {
 	var out []*G.Node
 	begin := make([]int, len(a.out.Shape()))
@@ -54,5 +54,5 @@ func unconcat(a *adjoint, k int) []*G.Node {
 	return out
 }
 
-// wholeSize is a Slice size of everything from begin on.
+// wholeSize is the Slice size that selects everything from begin on.
 func wholeSize(n *G.Node) []int { return slices.Repeat([]int{-1}, len(n.Shape())) }

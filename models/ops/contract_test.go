@@ -30,7 +30,8 @@ type operand struct {
 	draw  func(rows int) []float64 // the values; nil: random ones
 }
 
-// Dimensions that stand for others than the batch: of the values of a ragged operand, and of its offsets.
+// Dimensions other than the batch that vary: the number of values of a ragged operand, and the length of
+// its offsets.
 const (
 	raggedDim  = -2
 	offsetsDim = -3
@@ -77,8 +78,8 @@ type opCase struct {
 	noGrad bool
 	// ours says that the gradient is in a form that TensorFlow does not run.
 	ours bool
-	// loose is the relative tolerance in float32; 0 means 2e-5.
-	loose float64
+	// tolerance is the relative tolerance in float32; 0 means 2e-5.
+	tolerance float64
 }
 
 func (c opCase) name() string { return strings.TrimSpace(strings.Fields(c.fn)[0] + " " + c.detail) }
@@ -115,7 +116,7 @@ func (c opCase) compare(t *testing.T, where string, d tensor.DType, got, want []
 			tol, what = 1e-6, fmt.Sprintf("gradient of differentiable operand %d", i-1)
 		}
 		if d == tensor.Float32 {
-			if tol = c.loose; tol == 0 {
+			if tol = c.tolerance; tol == 0 {
 				tol = 2e-5
 			}
 		}
@@ -134,8 +135,8 @@ func randomArray(r *rand.Rand, shape []int, lo, hi float64) *array {
 	return fill(shape, func([]int) float64 { return lo + (hi-lo)*r.Float64() })
 }
 
-// values draws the operands. Floats keep away from 0, where many ops have a
-// kink, and are representable in float32.
+// values draws the operands. Floats stay away from 0, where many ops are not
+// differentiable, and are representable in float32.
 func (c opCase) values(rows int) []*array {
 	r := rand.New(rand.NewPCG(1, 2))
 	var out []*array

@@ -1,12 +1,12 @@
-// Package ops holds the differentiable ops that networks are made of. Each is
-// one to one with a TensorFlow op of the same name: its shapes, its gradient
+// Package ops holds the differentiable ops that networks are made of. Each
+// corresponds to the TensorFlow op of the same name: in its shapes, its gradient
 // (made of TensorFlow's gradient ops) and its form in the intermediate
 // representation. Gorgonia's own ops may be mixed in, except those that
 // internal/compiler/lower refuses.
 //
-// Every function takes a models.Context first and returns a node. The first
-// error sticks to the Builder: after it every function returns nil and accepts
-// nil operands, so a model_fn checks once, at its end. Images are NHWC,
-// convolution filters HWIO, labels integers. Elementwise ops of two operands
-// broadcast by NumPy's rules. Gradients are those of TensorFlow.
+// Every function takes a models.Context first and returns a node. The first error
+// sticks to the Builder: after it every function returns nil and accepts nil
+// operands, so a model_fn checks once, at its end. Images are NHWC, convolution
+// filters HWIO, labels integers. Elementwise ops of two operands broadcast by
+// NumPy's rules. Gradients are TensorFlow's.
 package ops

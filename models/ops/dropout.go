@@ -12,9 +12,8 @@ import (
 // philox is TensorFlow's number of the Philox generator (rng_alg.h).
 const philox = 1
 
-// RandomUniform returns numbers in [0, 1) of x's type and shape, other ones at
-// each step. They follow from the model's seed, the node's name and the global
-// step alone.
+// RandomUniform returns numbers in [0, 1) of x's type and shape, different at each
+// step. They depend only on the model's seed, the node's name and the global step.
 func RandomUniform(c models.Context, x *G.Node) *G.Node {
 	const name = "StatelessRandomUniformV2"
 	if !floats(c, name, x) {
@@ -42,13 +41,13 @@ func randomUniform(e *emission) []graph.Output {
 	return e.all(e.shapeOf(e.in[0]), k, counter, alg)
 }
 
-// Dropout sets the fraction rate (0 <= rate < 1) of x to zero and multiplies
-// the rest by 1/(1-rate), whatever the mode; layers.Dropout does so only in Train.
+// Dropout sets the fraction rate (0 <= rate < 1) of x to zero and multiplies the
+// rest by 1/(1-rate), in every mode; layers.Dropout does so only in Train.
 func Dropout(c models.Context, x *G.Node, rate float64) *G.Node {
 	if !floats(c, "Dropout", x) {
 		return nil
 	}
-	if !(rate >= 0 && rate < 1) { // NaN neither
+	if !(rate >= 0 && rate < 1) { // rejects NaN too
 		c.Core().Failf("Dropout: rate %v: expected 0 <= rate < 1", rate)
 		return nil
 	}

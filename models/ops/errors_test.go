@@ -97,7 +97,7 @@ func TestOpsTolerateFailure(t *testing.T) {
 			}
 			b.Failf("the cause")
 			if strings.HasPrefix(c.fn, "Scalar") || c.fn == "Cast" {
-				return nil // these cases look at their operands themselves
+				return nil // these cases inspect their operands themselves
 			}
 			c.build(b, make([]*G.Node, len(in)))
 			return nil

@@ -12,9 +12,9 @@ import (
 )
 
 // Gather returns the rows of table [rows, ...] at indices (int32 or int64, any
-// shape): shape indices + table[1:]. The gradient of the table is sparse: no
-// tensor of its size is made for it. To a clip of gradients each index is a row
-// of its own, also where it is not the first of its number, as in TensorFlow.
+// shape): shape indices + table[1:]. The gradient of the table is sparse: no tensor
+// of its size is made for it. A clip of gradients counts each index as a row of its
+// own, even where it repeats an earlier one, as in TensorFlow.
 func Gather(c models.Context, table, indices *G.Node) *G.Node {
 	const name = "GatherV2"
 	if !ready(c, name, table, indices) {
@@ -35,9 +35,9 @@ func Gather(c models.Context, table, indices *G.Node) *G.Node {
 		grad:  func(a *adjoint) []*G.Node { return []*G.Node{gatherGrad(a, false), nil} }}, table, indices)
 }
 
-// gatherGrad stands for a tensor of the table's shape; it lowers to the rows of
-// the gradient and where they belong. With byIndex, TensorFlow's gather takes each
-// row once: see lower.Slices.
+// gatherGrad represents a tensor of the table's shape; it lowers to the rows of the
+// gradient and their indices. With byIndex, TensorFlow's gather takes each row
+// once: see lower.Slices.
 func gatherGrad(a *adjoint, byIndex bool) *G.Node {
 	table, indices := a.in[0], a.in[1]
 	n := elements(indices.Shape())
@@ -49,7 +49,7 @@ func gatherGrad(a *adjoint, byIndex bool) *G.Node {
 	}}, a.grad, indices)
 }
 
-// reshape emits a Reshape unless x has the shape already.
+// reshape emits a Reshape unless x already has the shape.
 func (e *emission) reshape(name string, x graph.Output, shape ...int) graph.Output {
 	t := graph.Type{DType: x.DType(), Shape: graph.ShapeOf(shape...)}
 	if t.Shape.Equal(x.Shape()) {

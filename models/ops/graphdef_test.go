@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// form is what the IR says of a node.
+// form is a node as the IR describes it.
 type form struct {
 	Name, Op string
 	Inputs   []string
@@ -26,7 +26,7 @@ func forms(g *graph.Graph) []form {
 			f.Inputs = append(f.Inputs, in.String())
 		}
 		for k, v := range n.Attrs {
-			// How a tensor was encoded is a remark that reading adds.
+			// Reading adds a remark on how a tensor was encoded.
 			if len(k) < 1 || k[0] != '_' {
 				f.Attrs[k] = v
 			}

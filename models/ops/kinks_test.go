@@ -15,7 +15,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// kinked is a contract case at kinks, in one float type.
+// kinked is a contract case on edge values, in one float type.
 type kinked struct {
 	opCase
 	d     tensor.DType
@@ -62,19 +62,19 @@ func kinksOf(c opCase, d tensor.DType) []kinked {
 	return out
 }
 
-// comparable reports whether TensorFlow has an answer for a style that does not depend on how it is computed.
+// comparable reports whether TensorFlow's answer for a style is independent of how it is computed.
 func (c opCase) comparable(s kinks.Style) bool {
 	switch fn := strings.Fields(c.fn)[0]; {
 	case fn == "DepthwiseConv2D" && c.detail == "valid strided":
-		return false // TensorFlow takes equal strides alone
+		return false // TensorFlow supports only equal strides
 	case fn == "Conv2D" || fn == "DepthwiseConv2D":
-		return s.Finite() // else it matters whether the zeros around an image are multiplied: TensorFlow's two differ in that
+		return s.Finite() // else it matters whether the zeros around an image are multiplied, and TensorFlow's two kernels differ in that
 	case fn == "Div" || fn == "DivNoNan" || fn == "Pow":
-		return s.Name != kinks.Tiny // their squares and quotients leave the range
+		return s.Name != kinks.Tiny // their squares and quotients overflow or underflow
 	case fn == "FusedBatchNorm":
-		return s.Name != kinks.Tiny && s.Ordinary() // TensorFlow has it for float32 alone
+		return s.Name != kinks.Tiny && s.Ordinary() // TensorFlow has it only for float32
 	case c.ours:
-		return s.Name != "cotangents" // what belongs to no id is left out, where TensorFlow multiplies it by 0
+		return s.Name != "cotangents" // values without an id are left out, where TensorFlow multiplies them by 0
 	}
 	return true
 }
@@ -94,7 +94,7 @@ func (c opCase) combined(d tensor.DType) (kinks.Style, bool) {
 	return kinks.Pairs(), len(c.in) == 2
 }
 
-// product has each combination of operands and cotangent at one place.
+// product has every combination of operands and cotangent in one element.
 func (c opCase) product(d tensor.DType, s kinks.Style) kinked {
 	var sets [][]float64
 	for range c.in {
@@ -117,7 +117,7 @@ func (c opCase) product(d tensor.DType, s kinks.Style) kinked {
 	return k
 }
 
-// functions are TensorFlow's of what is several ops.
+// functions are TensorFlow's functions that consist of several ops.
 var functions = map[string]string{"ClipByValue": "clip_by_value", "Swish": "silu", "Gelu": "gelu", "GeluTanh": "gelu_tanh",
 	"SigmoidCrossEntropyWithLogits": "sigmoid_cross_entropy_with_logits"}
 
@@ -132,7 +132,7 @@ func (k kinked) asked() tensor.DType {
 	return k.d
 }
 
-// ask is what TensorFlow is asked, in a float type.
+// ask is the question to TensorFlow, in a float type.
 func (k kinked) ask(t *testing.T, forward *modeltest.Program, d tensor.DType) kinks.Case {
 	t.Helper()
 	data, err := graphdef.Marshal(forward.Graph)
@@ -156,8 +156,8 @@ func (k kinked) ask(t *testing.T, forward *modeltest.Program, d tensor.DType) ki
 	return c
 }
 
-// TestKinks compares every op that has a gradient with TensorFlow where it has kinks, at every SIMD level and in both float
-// types.
+// TestKinks compares every op that has a gradient with TensorFlow on edge values, at every SIMD level and in
+// both float types.
 func TestKinks(t *testing.T) {
 	var all []kinked
 	var asked []kinks.Case
@@ -208,7 +208,8 @@ func (k kinked) check(t *testing.T, p *modeltest.Program, want []kinks.Tensor) {
 	}
 }
 
-// at are the operands that element i of a result comes of, where it comes of one of each.
+// at are the operands that element i of a result depends on, where it depends on one of
+// each.
 func (k kinked) at(i int) string {
 	if k.style.Name != "all" && k.style.Name != "pairs" {
 		return ""

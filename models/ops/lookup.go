@@ -8,16 +8,18 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// LookupSparse combines, for every example, the rows of table [rows, ...] that
-// its ids choose: shape [batch, ...]. Combiners are those of TensorFlow's
-// safe_embedding_lookup_sparse, whose results it has: "sum" of weight times
-// row, "mean", that over the sum of the weights, and "sqrtn", over the root of
-// the sum of their squares. A negative id counts as none, and so does, but for
-// "sum", a weight that is not positive; an example without ids gives zeros.
-// Rows of a larger L2 norm than maxNorm, where that is not 0, are scaled to it.
+// LookupSparse combines, for every example, the rows of table [rows, ...] that its
+// ids choose: shape [batch, ...]. Its results are those of TensorFlow's
+// safe_embedding_lookup_sparse. The combiner "sum" is the sum of weight times row,
+// "mean" divides it by the sum of the weights, and "sqrtn" by the root of the sum
+// of their squares.
 //
-// An id of a row that table lacks is an error of the step that names column,
-// row and value. The gradient of the table is sparse; a clip of gradients sees, of
+// Negative ids are ignored. Except with "sum", so are weights that are not
+// positive. An example without ids gives zeros. Rows with an L2 norm above maxNorm,
+// where that is not 0, are scaled to it.
+//
+// An id that is not a row of table is an error of the step that names column, row
+// and value. The gradient of the table is sparse. A clip of gradients sees, for
 // each row of the table, the sum over the batch.
 func LookupSparse(c models.Context, table *G.Node, ids *models.Ragged, combiner string, maxNorm float64) *G.Node {
 	const name = "LookupSparse"
@@ -69,7 +71,7 @@ func Lookup(c models.Context, table, ids *G.Node) *G.Node {
 	return Mul(c, rows, column(c, there, rows))
 }
 
-// keptIDs are the ids that count, -1 in the place of others, and their weights, nil where all are 1.
+// keptIDs are the ids that count, -1 in place of the others, and their weights, nil where all are 1.
 func keptIDs(c models.Context, table *G.Node, ids *models.Ragged, combiner string) (kept, weights *G.Node) {
 	if ids.Weights == nil {
 		return ids.Values, nil
@@ -107,14 +109,14 @@ func clipRows(c models.Context, rows *G.Node, limit float64) *G.Node {
 		}
 		squares = Sum(c, squares, Axes(axes...))
 	}
-	// Below half the limit the norm does not matter, and that of 0 has no gradient.
+	// Below half the limit the norm does not matter, and the norm of 0 has no gradient.
 	norm := Sqrt(c, Maximum(c, squares, scalarLike(c, rows, limit*limit/4)))
 	most := scalarLike(c, rows, limit)
 	return Mul(c, rows, column(c, Div(c, most, Maximum(c, norm, most)), rows))
 }
 
-// rowsOf returns the rows of table at ids; what stands for a negative id is row
-// 0, and the gradient leaves it out.
+// rowsOf returns the rows of table at ids. A negative id reads row 0, and the
+// gradient leaves it out.
 func rowsOf(c models.Context, table, ids *G.Node) *G.Node {
 	if !ready(c, "GatherV2", table, ids) {
 		return nil
@@ -148,14 +150,15 @@ func segmentSum(c models.Context, x, numbers, offsets *G.Node) *G.Node {
 		grad: func(a *adjoint) []*G.Node { return []*G.Node{toValues(a), nil, nil} }}, x, numbers, offsets)
 }
 
-// rowCount emits the number of rows that offsets are of.
+// rowCount emits the number of rows that offsets describe.
 func (e *emission) rowCount(offsets graph.Output) graph.Output {
 	t := graph.Type{DType: tensor.Int32}
 	n := e.Op("Size", e.Name+"/Size", t, graph.Attrs{"T": offsets.DType(), "out_type": tensor.Int32}, offsets)
 	return e.Op("Sub", e.Name+"/num_segments", t, graph.Attrs{"T": tensor.Int32}, n, e.Scalar(e.Name+"/one", tensor.Int32, 1))
 }
 
-// toValues gives every value the gradient of its example, and zeros to those of none.
+// toValues gives every value the gradient of its example, and zeros to values without
+// an example.
 func toValues(a *adjoint) *G.Node {
 	x, numbers := a.in[0], a.in[1]
 	return apply(a, spec{op: "GatherV2", outs: []kind{kindOf(x)}, emit: func(e *emission) []graph.Output {

@@ -141,15 +141,15 @@ func TestLookupSparseProperties(t *testing.T) {
 			programs[key] = lookupProgram(t, l)
 		}
 		out := programs[key].Host(t, batch, l.feeds(t)...)
-		y, grad := l.byHand()
+		y, grad := l.byDefinition()
 		if err := errors.Join(near(modeltest.Floats(out[0]), y), near(modeltest.Floats(out[1]), grad)); err != nil {
 			r.Fatalf("%+v: %v", l, err)
 		}
 	})
 }
 
-// byHand is the lookup and its gradient by their definition.
-func (l lookupCase) byHand() (y, grad []float64) {
+// byDefinition is the lookup and its gradient by their definition.
+func (l lookupCase) byDefinition() (y, grad []float64) {
 	y, grad = make([]float64, len(l.Cot)), make([]float64, len(l.Table))
 	for e := range len(l.Offsets) - 1 {
 		type used struct {

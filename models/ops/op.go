@@ -15,12 +15,12 @@ import (
 	gtensor "gorgonia.org/tensor"
 )
 
-// spec says what one application of an op is. Everything in it is fixed when
-// the node is made, so the op itself holds no logic but its gradient.
+// spec says what one application of an op is. Everything in it is fixed when the
+// node is made, so the op's only logic is its gradient.
 type spec struct {
 	op     string      // TensorFlow's op name
 	attrs  graph.Attrs // TensorFlow's attributes, types included
-	outs   []kind      // of every output; the node stands for the first
+	outs   []kind      // of every output; the node is the first
 	consts []operand   // constant operands that follow the others
 	fixed  []int       // float operands without a gradient
 
@@ -69,7 +69,7 @@ func (k kind) graph() graph.Type {
 	return graph.Type{DType: k.dtype(), Shape: graph.ShapeOf(k.shape...)}
 }
 
-// base is what every Gorgonia op of this package is.
+// base is embedded in every Gorgonia op of this package.
 type base struct {
 	spec
 	b    *models.Builder
@@ -82,17 +82,17 @@ type base struct {
 // op is the Gorgonia op of one node.
 type op struct{ base }
 
-// selector stands for another output of its operand.
+// selector is the op of a node for another output of its operand.
 type selector struct {
 	base
 	index int
 }
 
-// OutputIndex returns the index of the output that the node stands for.
+// OutputIndex returns the index of the output that the node represents.
 func (s *selector) OutputIndex() int { return s.index }
 
-// lastID numbers the ops, so that no two have the same hash: Gorgonia merges
-// nodes whose hashes are equal, and the engine merges by real equality.
+// lastID numbers the ops, so that no two have the same hash: Gorgonia merges nodes
+// whose hashes are equal, and the engine merges nodes that are really equal.
 var lastID atomic.Uint32
 
 // apply makes the node of s.
@@ -113,8 +113,9 @@ func apply(c models.Context, s spec, in ...*G.Node) *G.Node {
 	return n
 }
 
-// leaf makes a node without operands. Grad removes such nodes from the graph
-// where nothing uses them, and mixes up the others: hence a use that nothing asks for.
+// leaf makes a node without operands. Grad removes such nodes from the graph where
+// nothing uses them, and mixes up the others. An unused op that reads the leaf
+// prevents that.
 func leaf(o *op) *G.Node {
 	n := G.NewUniqueNode(G.WithType(o.outs[0].expr()), G.WithOp(o), G.In(o.b.Expr()),
 		G.WithShape(o.outs[0].shape...), G.WithName(o.name))
@@ -214,8 +215,8 @@ func (o *base) SymDiff(in G.Nodes, out, grad *G.Node) (G.Nodes, error) {
 	return ds, nil
 }
 
-// adjoint is what a gradient rule works on: operands, output and the gradient
-// of the output, in a Context whose scope is the gradient's.
+// adjoint is the argument of a gradient rule: operands, output and the gradient of
+// the output, in a Context with the gradient's scope.
 type adjoint struct {
 	*models.Builder
 	in        []*G.Node

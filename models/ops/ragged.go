@@ -11,8 +11,8 @@ import (
 
 // RaggedToDense returns the first steps of every example, [batch, steps], or
 // [batch, steps, width] where r is a sequence of steps of more than one value.
-// Behind the last step of a shorter example stands -1 in integers, 0 in other
-// types. r.MaxLength() steps leave nothing out. It has no gradient.
+// After the last step of a shorter example the elements are -1 in integers, 0 in
+// other types. r.MaxLength() steps leave nothing out. It has no gradient.
 func RaggedToDense(c models.Context, r *models.Ragged, steps int) *G.Node {
 	const name = "RaggedTensorToTensor"
 	if !readyRagged(c, name, r) {
@@ -37,7 +37,7 @@ func RaggedToDense(c models.Context, r *models.Ragged, steps int) *G.Node {
 	return Reshape(c, flat, rows, steps, width)
 }
 
-// padding emits the scalar that stands for a value that is not there.
+// padding emits the scalar that fills the place of missing values.
 func (e *emission) padding(d tensor.DType) graph.Output {
 	v := tensor.New(d)
 	switch d {
@@ -66,8 +66,8 @@ func SequenceLengths(c models.Context, r *models.Ragged) *G.Node {
 	return binary(c, "FloorDiv", values, Scalar(c, tensor.Int64, float64(r.Width())), nil)
 }
 
-// rowNumbers returns the number of the example that each value belongs to,
-// int32, and -1 for a negative id, those behind the last example included.
+// rowNumbers returns the number of the example that each value belongs to, int32,
+// and -1 for a negative id, including the ids after the last example.
 func rowNumbers(c models.Context, ids, offsets *G.Node) *G.Node {
 	if !ready(c, "UpperBound", ids, offsets) {
 		return nil

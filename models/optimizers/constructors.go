@@ -2,11 +2,11 @@ package optimizers
 
 import "github.com/goestimator/goestimator/internal/platform/params"
 
-// Option sets what a constructor leaves at its default. One that the rule does
-// not take, or a value out of range, is an error of Minimize.
+// Option changes a default of a constructor. An option that the rule does not have,
+// or a value out of range, is an error of Minimize.
 type Option func(c *construction)
 
-// construction is what options change.
+// construction is the state that options change.
 type construction struct {
 	prefix     string // of the rule's name
 	parameters map[string]any
@@ -57,7 +57,7 @@ func Of(r Rule, learningRate float64, opts ...Option) *Optimizer {
 	})
 }
 
-// named is New, whose error is that of Minimize.
+// named is New; its error is reported by Minimize.
 func named(name string, learningRate float64, opts []Option) *Optimizer {
 	return construct(learningRate, opts, func(c construction) (*Optimizer, error) { return New(c.prefix+name, c.parameters) })
 }
@@ -109,7 +109,7 @@ func WithClipValue(limit float64) Option { return set(string(ClipValue), limit) 
 // WithClipGlobalNorm bounds the L2 norm of all gradients together (tf.clip_by_global_norm).
 func WithClipGlobalNorm(limit float64) Option { return set(string(ClipGlobalNorm), limit) }
 
-// WithAccumulateSteps makes one update of the mean gradient of so many batches.
+// WithAccumulateSteps makes one update of the mean gradient of that many batches.
 func WithAccumulateSteps(n int) Option { return set("accumulate_steps", n) }
 
 // WithMomentum sets the share of the last step that goes into the next.

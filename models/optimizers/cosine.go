@@ -25,8 +25,8 @@ func cosine(x, scale expr.Expr, initial, alpha float64) expr.Expr {
 	return expr.Number(initial).Mul(expr.Number(1 - alpha).Mul(h).Plus(alpha))
 }
 
-// CosineRestarts is Cosine begun anew after each period, periods growing by
-// TMul and initial rates by MMul (SGDR; tf.compat.v1.train.cosine_decay_restarts).
+// CosineRestarts is Cosine restarted after each period. Periods grow by TMul,
+// initial rates by MMul (SGDR; tf.compat.v1.train.cosine_decay_restarts).
 type CosineRestarts struct {
 	Initial, Alpha, TMul, MMul float64
 	Steps                      int64 // of the first period
@@ -69,8 +69,8 @@ func (s Noam) At(step expr.Expr) expr.Expr {
 	return expr.Number(scale).Mul(expr.Number(1).Div(t.Sqrt()).Min(t.Times(math.Pow(float64(s.Warmup), -1.5))))
 }
 
-// Warmup grows linearly from 0 to what Then begins with in Steps steps, and is
-// Then from there on: Then's step 0 is the warm-up's end.
+// Warmup grows linearly from 0 to the first rate of Then in Steps steps. From there
+// on it is Then, whose step 0 is the end of the warm-up.
 type Warmup struct {
 	Steps int64 // > 0
 	Then  Schedule
@@ -79,7 +79,7 @@ type Warmup struct {
 // At returns the rate at a step.
 func (s Warmup) At(step expr.Expr) expr.Expr {
 	if s.Then == nil {
-		return expr.Number(math.NaN()) // which Minimize reports
+		return expr.Number(math.NaN()) // Minimize reports it
 	}
 	n := expr.Number(float64(s.Steps))
 	growing := expr.Number(RateAt(s.Then, 0)).Mul(step.Div(n))

@@ -1,6 +1,7 @@
 package optimizers
 
-// Optimizer makes the optimizer of the spec; what is not set takes the rule's own default.
+// Optimizer makes the optimizer of the spec; values that are not set take the rule's own
+// default.
 func (s Spec) Optimizer() (*Optimizer, error) { return New(s.Name, s.parameters()) }
 
 // parameters are the spec's values that are set, by the names that New knows.

@@ -12,25 +12,25 @@ import (
 )
 
 // LossScale is a factor on the loss while it is differentiated, so that small
-// gradients do not vanish on their way back through a type of few bits. The
-// gradients are divided by it before transforms and rules. The zero value scales
-// nothing. Loss scaling is that of tf.keras.mixed_precision.LossScaleOptimizer.
+// gradients do not underflow in a type of few bits. The gradients are divided by it
+// before transforms and rules. The zero value scales nothing. Loss scaling follows
+// tf.keras.mixed_precision.LossScaleOptimizer.
 type LossScale struct {
 	// Initial is the factor, or the first one where it changes: from 2^-126 to the largest
 	// float32, so that its inverse is one too, and >= 1 where it changes.
 	Initial float64
-	// GrowthSteps > 0 lets the factor change: it doubles after so many updates in a
-	// row whose gradients were finite. An update of which some gradient is not is
-	// left out - variables and slots stay as they are, while the global step goes
-	// on - and the factor halved, down to 1. 0: the factor is fixed, and no update left out.
+	// GrowthSteps > 0 lets the factor change: it doubles after GrowthSteps updates in a row
+	// with finite gradients. An update with a gradient that is not finite is skipped:
+	// variables and slots do not change, the global step advances, and the factor is halved,
+	// down to 1. With 0 the factor is fixed, and no update is skipped.
 	GrowthSteps int64
 }
 
 // DynamicLossScale begins with 2^15 and grows after 2000 updates, as Keras does.
 func DynamicLossScale() LossScale { return LossScale{Initial: 1 << 15, GrowthSteps: 2000} }
 
-// NewLossScale returns a loss scale given as in a config file: none, dynamic or
-// a number > 0, as text too.
+// NewLossScale returns the loss scale of a config file's value: none, dynamic or a
+// number > 0, also as text.
 func NewLossScale(spec any) (LossScale, error) {
 	switch spec {
 	case "none":
@@ -46,7 +46,8 @@ func NewLossScale(spec any) (LossScale, error) {
 	return l, l.Check()
 }
 
-// leastScale is the least float32 that is normal: inverses of lesser ones are infinite.
+// leastScale is the least float32 that is normal: inverses of smaller numbers are
+// infinite.
 const leastScale = 0x1p-126
 
 // Dynamic reports whether the factor changes.
@@ -74,7 +75,8 @@ type ScaleState struct {
 	Good  *models.Variable // "good_steps", int64: finite updates since the scale last changed
 }
 
-// scaled returns what is differentiated in place of the loss, and the state that it depends on.
+// scaled returns the node that is differentiated in place of the loss, and the state that it
+// depends on.
 func (l LossScale) scaled(b *models.Builder, loss *G.Node) (*G.Node, *ScaleState, error) {
 	if err := l.Check(); err != nil {
 		return nil, nil, fmt.Errorf("loss_scale: %w", err)

@@ -18,7 +18,7 @@ var ErrSecondMinimize = errors.New("the graph was differentiated before: call Mi
 // everyVariable matches all names.
 var everyVariable = regexp.MustCompile("")
 
-// GroupSpec gives the variables that a pattern matches a rule of their own.
+// GroupSpec gives the variables that match a pattern a rule of their own.
 type GroupSpec struct {
 	Variables    string // regular expression on the full name; the first spec that matches counts
 	Rule         Rule
@@ -73,7 +73,7 @@ func (o *Optimizer) minimize(b *models.Builder, loss *G.Node, specs []GroupSpec,
 			wrt = append(wrt, v.Node)
 		}
 	}
-	// Grad destroys the traces of nodes that Gorgonia merged although they differ.
+	// Grad removes the traces of nodes that Gorgonia merged although they differ.
 	if err := lower.Check(b.Expr()); err != nil {
 		return nil, err
 	}

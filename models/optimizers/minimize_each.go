@@ -19,13 +19,15 @@ type Objective struct {
 	Variables string // regular expression that the beginnings of their full names match
 }
 
-// MinimizeEach differentiates several losses, each by variables of its own: those
-// of a generator and of a discriminator, for example. All gradients are those of
-// the variables as they are before the step, in which all are updated. A variable
-// may have one objective only; those of none keep their values. Transforms are of
-// the gradients of all objectives, whose optimizers must agree in what is not by
-// group: transforms, accumulation, names of slots and loss scale, which must not
-// change. Errors are the Builder's; the result is then nil.
+// MinimizeEach differentiates several losses, each by its own variables, such as
+// the generator's and the discriminator's. All gradients are computed from the
+// variables before the step, and all variables are updated in one step. A variable
+// may have one objective only; variables without an objective keep their values.
+//
+// Transforms apply to the gradients of all objectives. The objectives' optimizers
+// must agree in the settings that are not per group: transforms, accumulation,
+// names of slots and loss scale, which must not change. Errors are the Builder's;
+// the result is then nil.
 func MinimizeEach(c models.Context, objectives ...Objective) *TrainOp {
 	b := c.Core()
 	if b.Failed() {
@@ -92,7 +94,8 @@ func (o Objective) differentiate(b *models.Builder) (*TrainOp, error) {
 	return o.Optimizer.minimize(b, o.Loss, nil, of)
 }
 
-// agrees reports settings that t and o, which are not by group, have not in common.
+// agrees reports an error where settings that are not per group differ between t
+// and o.
 func (t *TrainOp) agrees(o *TrainOp) error {
 	for _, x := range []struct {
 		name string

@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/registry"
 )
 
-// schedules makes a schedule of its parameters.
+// schedules makes schedules from their parameters.
 var schedules = registry.New("schedule", map[string]func(p *params.Reader) Schedule{
 	"constant":           func(p *params.Reader) Schedule { return Constant(initial(p)) },
 	"exponential":        func(p *params.Reader) Schedule { return Exponential{readDecay(p)} },
@@ -34,8 +34,8 @@ var schedules = registry.New("schedule", map[string]func(p *params.Reader) Sched
 	},
 })
 
-// NewSchedule returns a learning rate given as in a config file: a number, or a
-// map with the name of the schedule (key schedule; constant where absent), its
+// NewSchedule returns a learning rate as a config file gives it: a number, or a map
+// with the name of the schedule (key schedule; constant where absent), its
 // parameters, and warmup_steps, which puts a linear warm-up before any.
 func NewSchedule(spec any) (Schedule, error) {
 	m, ok := spec.(map[string]any)
@@ -82,7 +82,7 @@ func readPiecewise(p *params.Reader) Schedule {
 	for _, n := range p.Ints("boundaries", 0) {
 		s.Boundaries = append(s.Boundaries, int64(n))
 	}
-	// A config section always has its default of initial; the values stand for it.
+	// A config section always has its default of initial; the values take its place.
 	p.Float("initial", 0)
 	if len(s.Values) != len(s.Boundaries)+1 || !slices.IsSorted(s.Boundaries) {
 		p.Fail(fmt.Errorf("%d boundaries, %d values: expected increasing boundaries and one value more", len(s.Boundaries), len(s.Values)))

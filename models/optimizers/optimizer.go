@@ -1,7 +1,7 @@
 package optimizers
 
-// Optimizer says how a loss is minimised. The constructors, Adam(0.001) and the
-// like, make one with the defaults of the field.
+// Optimizer says how a loss is minimised. The constructors, such as Adam(0.001),
+// make one with the usual defaults.
 type Optimizer struct {
 	Rule         Rule
 	LearningRate Schedule
@@ -23,7 +23,7 @@ type Optimizer struct {
 	err error // of a constructor
 }
 
-// Err returns what is wrong with the arguments that o was made of; Minimize fails with it, too.
+// Err returns the error of the arguments that o was made from. Minimize fails with it, too.
 func (o *Optimizer) Err() error { return o.err }
 
 // Transform is a change of the gradients before the rules.

@@ -11,15 +11,15 @@ import (
 	"github.com/goestimator/goestimator/runconfig/violation"
 )
 
-// registered makes a rule of its hyper-parameters.
+// registered makes a rule from its hyper-parameters.
 type registered struct {
 	rule        func(p *params.Reader) Rule
 	rate        float64 // default learning rate
 	weightDecay float64
 }
 
-// rules holds the rules. Defaults are TensorFlow's; where its V1 optimizers
-// have no default learning rate, they are those of their Keras kin.
+// rules holds the rules. Defaults are TensorFlow's; where a V1 optimizer has no
+// default learning rate, the Keras optimizer's is used.
 var rules = registry.New("optimizer", map[string]registered{
 	"sgd": {rate: 0.01, rule: func(*params.Reader) Rule { return rule.SGD{} }},
 	"momentum": {rate: 0.01, rule: func(p *params.Reader) Rule {
@@ -47,12 +47,11 @@ var rules = registry.New("optimizer", map[string]registered{
 // Names returns the names of the rules, sorted.
 func Names() []string { return rules.Names() }
 
-// New returns the optimizer of the named rule. Parameters are the keys of the
-// optimizer section of a config file: learning_rate (a number, or a map, see
-// NewSchedule), the rule's hyper-parameters, weight_decay, no_decay, at most
-// one of clip_norm, clip_value and global_clip_norm (0: none), accumulate_steps,
-// slot_names and loss_scale (none, dynamic or a number). What is left out takes its default. Unknown names and
-// parameters are errors that list the known ones.
+// New returns the optimizer of the named rule. Parameters are the keys of the optimizer section of a config
+// file: learning_rate (a number, or a map, see NewSchedule), the rule's hyper-parameters, weight_decay,
+// no_decay, at most one of clip_norm, clip_value and global_clip_norm (0: none), accumulate_steps, slot_names
+// and loss_scale (none, dynamic or a number). Parameters that are left out take their defaults. Unknown names
+// and parameters are errors that list the known ones.
 func New(name string, parameters map[string]any) (*Optimizer, error) {
 	r, err := rules.Lookup(name)
 	if err != nil {

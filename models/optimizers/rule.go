@@ -7,15 +7,16 @@ import (
 	"github.com/goestimator/goestimator/models/expr"
 )
 
-// Rule is an update rule with its hyper-parameters: that of an optimizer which
-// a constructor made, or one of your own, by NewRule.
+// Rule is an update rule with its hyper-parameters: made by the constructor of an
+// optimizer, or by NewRule.
 type Rule interface {
-	// Name is the name that New knows the rule by, or that of NewRule.
+	// Name is the rule's name in New, or the name passed to NewRule.
 	Name() string
 }
 
-// NewRule returns a rule of your own. The function is called once, with what an
-// update can read; it says by Assign how one variable and its slots change:
+// NewRule returns a rule of your own. The function is called once, with the values
+// that an update can read. Its calls of Assign say how one variable and its slots
+// change:
 //
 //	func signs(beta float64) optimizers.Rule {
 //		return optimizers.NewRule("Signs", func(u *optimizers.Update) {
@@ -26,11 +27,11 @@ type Rule interface {
 //		})
 //	}
 //
-// The rule is then data: it runs under every strategy and on every device, and
-// on parameter servers that have never seen the function. The name is part of
-// the names of its slots in checkpoints. A gradient of few rows is made dense.
-// A rule that takes the Norm of a tensor keeps each variable on one parameter server.
-// What is wrong with the rule is the error of Minimize.
+// The rule is then data: it runs under every strategy and on every device, and on
+// parameter servers that have never seen the function. The name is part of the names
+// of its slots in checkpoints. A gradient of few rows is made dense. A rule that
+// takes the Norm of a tensor keeps each variable on one parameter server. An invalid
+// rule is an error of Minimize.
 func NewRule(name string, define func(u *Update)) Rule {
 	u := &Update{rule: rule.Custom{Label: name}, next: map[expr.Expr]expr.Expr{}, variable: expr.Input(rule.InputVariable)}
 	define(u)
@@ -78,7 +79,7 @@ func (u *Update) LearningRate() expr.Expr { return expr.Input(rule.InputRate) }
 func (u *Update) Step() expr.Expr { return expr.Input(rule.InputStep) }
 
 // Slot is a state of the variable's shape that the rule keeps from step to step,
-// saved in checkpoints; all its elements begin at initial.
+// saved in checkpoints; all its elements start at initial.
 func (u *Update) Slot(name string, initial float64) expr.Expr {
 	s := expr.Input(name)
 	u.rule.States = append(u.rule.States, rule.CustomSlot{Name: name, Init: initial})
@@ -87,7 +88,7 @@ func (u *Update) Slot(name string, initial float64) expr.Expr {
 }
 
 // Assign sets what Variable or Slot returned to a value, from the next step on.
-// What is not assigned stays as it is.
+// Values that are not assigned do not change.
 func (u *Update) Assign(target, value expr.Expr) {
 	known := target == u.variable
 	for _, s := range u.slots {

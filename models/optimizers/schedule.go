@@ -6,15 +6,16 @@ import (
 	"github.com/goestimator/goestimator/models/expr"
 )
 
-// Schedule is a learning rate that may depend on the step. Besides those of
-// this package there may be others: the formula is all that a strategy, a device
-// or a parameter server needs.
+// Schedule is a learning rate that may depend on the step. Any type with this
+// method is one, besides those of this package: a strategy, a device or a parameter
+// server only needs its formula.
 type Schedule interface {
-	// At returns the rate at a step, a scalar; of a number it must be one.
+	// At returns the rate at a step, a scalar. For a step that is a number it must be a
+	// number.
 	At(step expr.Expr) expr.Expr
 }
 
-// RateAt returns the rate of s at a step, NaN where s does not make a number of one.
+// RateAt returns the rate of s at a step, NaN where the result is not a number.
 func RateAt(s Schedule, step int64) float64 {
 	if v, ok := s.At(expr.Number(float64(step))).Value(); ok {
 		return v
@@ -68,9 +69,9 @@ func (s NaturalExp) At(step expr.Expr) expr.Expr {
 	return expr.Number(s.Initial).Mul(expr.Number(-s.Rate).Mul(s.periods(step)).Exp())
 }
 
-// PiecewiseConstant is Values[i] up to and including step Boundaries[i], and
-// the last value after them (tf.compat.v1.train.piecewise_constant); NaN where
-// there is not one value more than boundaries.
+// PiecewiseConstant is Values[i] up to and including step Boundaries[i], and the
+// last value after them (tf.compat.v1.train.piecewise_constant); NaN unless there
+// is one value more than boundaries.
 type PiecewiseConstant struct {
 	Boundaries []int64 // increasing
 	Values     []float64

@@ -24,7 +24,8 @@ type Spec struct {
 	Epsilon *float64 `yaml:"epsilon,omitempty"`
 	// First value of the accumulators of adagrad and ftrl. Default 0.1.
 	InitialAccumulatorValue *float64 `yaml:"initial_accumulator_value,omitempty"`
-	// Power of ftrl's learning rate, at most 0. Default -0.5. Its variable is GOESTIMATOR_OPTIMIZER_LR_POWER: GOESTIMATOR_OPTIMIZER_LEARNING_RATE_POWER is that of learning_rate.power.
+	// Power of ftrl's learning rate, at most 0. Default -0.5. Its variable is GOESTIMATOR_OPTIMIZER_LR_POWER,
+	// since GOESTIMATOR_OPTIMIZER_LEARNING_RATE_POWER belongs to learning_rate.power.
 	LearningRatePower *float64 `yaml:"lr_power,omitempty" alias:"learning_rate_power"`
 	// L1 regularization strength of ftrl. Default 0.
 	L1 *float64 `yaml:"l1,omitempty" alias:"l1_regularization_strength"`
@@ -36,7 +37,8 @@ type Spec struct {
 	Beta *float64 `yaml:"beta,omitempty"`
 	// Decoupled weight decay, multiplied by the learning rate. Default 0.01 for adamw, 0.004 for keras_adamw, else 0. Every rule has it.
 	WeightDecay *float64 `yaml:"weight_decay,omitempty"`
-	// Regular expression of the variables without weight decay, for example bias|norm. Empty: all have it.
+	// Regular expression of the variables without weight decay, for example bias|norm. Empty: all
+	// variables have it.
 	WeightDecayExclude string `yaml:"weight_decay_exclude,omitempty"`
 	// Largest L2 norm of the gradient of each variable, whole even where it is partitioned. 0: no limit. At most one of the three clips.
 	ClipNorm float64 `yaml:"clip_norm,omitempty"`
@@ -64,8 +66,8 @@ func DefaultSpec() Spec {
 }
 
 // LearningRateSpec is a schedule of the step size. In a file it is a number (a
-// constant) or a map. The meaning of each schedule is that of the class of the
-// same name in tf.compat.v1.train and tf.keras.optimizers.schedules.
+// constant) or a map. Each schedule means what the class of the same name means in
+// tf.compat.v1.train and tf.keras.optimizers.schedules.
 type LearningRateSpec struct {
 	// One of constant, exponential, inverse_time, natural_exp, polynomial, piecewise_constant, cosine, cosine_restarts, noam.
 	Schedule string `yaml:"schedule"`

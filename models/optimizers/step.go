@@ -14,29 +14,29 @@ import (
 // gradients: K-means, boosted trees, dual coordinate ascent. It is data, so that
 // every strategy can run the function where the variables are.
 type StepOp struct {
-	Function  string             // as registered
+	Function  string             // its registered name
 	Config    []byte             // what the function is made with
 	Args      []*G.Node          // of the graph; Collect gets their values for each batch
 	Variables []*models.Variable // that Apply may change, and both may read
 }
 
-// StepFunction is one training step as a map and a reduce. An instance is used
-// by one goroutine at a time, and there are several: it keeps nothing between
-// calls but memory to use again. What it knows is in the variables.
+// StepFunction is one training step as a map and a reduce. An instance is used by
+// one goroutine at a time, and there are several: it keeps nothing between calls
+// but memory to reuse. All state is in the variables.
 //
 // Tensors of float32 may be rounded on their way between workers and parameter
-// servers where the strategy's transfer says so; those of other types are not.
+// servers where the strategy's transfer says so; tensors of other types are not.
 type StepFunction interface {
-	// Begin tells how many sums a step has at the variables' present values, and
-	// their stamp: sums of one stamp can be added. Tallies of another are stale,
-	// such as those for the nodes of a layer that a tree has no more, and are
-	// dropped. A function that can use late sums has one stamp for ever.
+	// Begin returns the number of sums that a step has at the variables' present
+	// values, and their stamp: sums of one stamp can be added. Tallies of another stamp
+	// are stale and are dropped, such as those for the nodes of a layer that a tree no
+	// longer has. A function that can use late sums always returns the same stamp.
 	Begin(vars StepVariables) (sums int, stamp int64, err error)
-	// Collect adds to t what a batch tells. It changes no variable.
+	// Collect adds a batch's contribution to t. It changes no variable.
 	Collect(vars StepVariables, args []*tensor.Tensor, t *Tally) error
-	// Apply changes the variables by a tally of one or more batches. It depends on
-	// its arguments alone: where there are copies of the variables all get the same
-	// bits. After an error the variables are as they were before.
+	// Apply changes the variables by a tally of one or more batches. It depends only on
+	// its arguments, so that all copies of the variables get the same bits. After an
+	// error the variables are as they were before.
 	Apply(vars StepVariables, t *Tally) error
 }
 
@@ -46,14 +46,15 @@ type StepVariables interface {
 	Value(name string) *tensor.Tensor
 	// Change returns a value that is to be changed in place, in Apply.
 	Change(name string) *tensor.Tensor
-	// ChangeRow returns a value of which one row, along the first dimension, is to be
-	// changed in place, in Apply. A step that changes few rows of a large variable costs by the rows.
+	// ChangeRow returns a value with one row, along the first dimension, that is to be changed in
+	// place, in Apply. A step that changes few rows of a large variable costs by the rows.
 	ChangeRow(name string, row int) *tensor.Tensor
 }
 
-// Tally is what Collect makes of batches and Apply uses.
+// Tally is the result of Collect for one or more batches, and the input of Apply.
 type Tally struct {
-	// Stamp and the length of Sums are those that Begin told; a new tally's sums are 0.
+	// Stamp and the length of Sums are the ones that Begin returned; a new tally's sums
+	// are 0.
 	Stamp int64
 	Sums  []float64
 	// Records are put one behind the other, in the order of the replicas.
@@ -92,9 +93,9 @@ type MakeStepFunction func(config []byte) (StepFunction, error)
 
 var stepFunctions = registry.New[MakeStepFunction]("step function", nil)
 
-// RegisterStepFunction makes a function available under a name that no other
-// has, in this process: call it in an init function of a package that is linked
-// into every task's binary, the parameter servers' too.
+// RegisterStepFunction makes a function available in this process, under a name of
+// its own. Call it in an init function of a package that is linked into every
+// task's binary, including the parameter servers'.
 func RegisterStepFunction(name string, make MakeStepFunction) {
 	if make == nil || stepFunctions.Register(name, make) != nil {
 		panic(fmt.Sprintf("step function %q: expected a new name and a function", name))
@@ -125,8 +126,8 @@ func (o *StepOp) check() error {
 	return err
 }
 
-// Check reports a TrainOp that has neither or both of groups and a step function,
-// that would change gradients which a step function does not have, or whose function cannot run.
+// Check reports a TrainOp that has neither or both of groups and a step function. It also
+// reports gradient settings with a step function, and a function that cannot run.
 func (t *TrainOp) Check() error {
 	switch {
 	case t.Step == nil && len(t.Groups) == 0:

@@ -95,7 +95,7 @@ func (r *StepRun) Fits(v *StepValues, t *Tally) (fits bool, err error) {
 	return fits, err
 }
 
-// Apply changes the values. After an error they are of no more use.
+// Apply changes the values. After an error they must not be used.
 func (r *StepRun) Apply(v *StepValues, t *Tally) error {
 	v.reset()
 	defer func() { v.open = false }()
@@ -132,8 +132,8 @@ func NewStepValues(tensors map[string]*tensor.Tensor) *StepValues {
 // Value returns a value, nil where there is none of that name.
 func (v *StepValues) Value(name string) *tensor.Tensor { return v.tensors[name] }
 
-// Change returns a value and notes that it is changed. It panics where that is
-// not allowed, which StepRun makes an error of.
+// Change returns a value and notes that it is changed. It panics where that is not
+// allowed, which StepRun turns into an error.
 func (v *StepValues) Change(name string) *tensor.Tensor {
 	t := v.tensors[name]
 	if t == nil {
@@ -167,7 +167,7 @@ func (v *StepValues) check(name string) {
 	}
 }
 
-// reset forgets what is changed.
+// reset clears the record of changes.
 func (v *StepValues) reset() {
 	for _, c := range v.changed {
 		c.all, c.rows = false, c.rows[:0]

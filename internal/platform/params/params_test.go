@@ -59,8 +59,8 @@ func TestWrongValues(t *testing.T) {
 	}
 }
 
-// All errors are told, but none that another may have caused.
-// TestTwoNames: a parameter has either of its names, not both.
+// All errors are reported, except those that another may have caused. TestTwoNames:
+// a parameter has either of its names, not both.
 func TestTwoNames(t *testing.T) {
 	for _, c := range []struct {
 		m    map[string]any
