@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// whitespace is the delimiter of cells separated by spaces and tabs, as many as there are.
+// whitespace is the delimiter of cells separated by any number of spaces and tabs.
 const whitespace = "whitespace"
 
 // cellRows reads the rows of a text file as cells; *csv.Reader does. Errors of rows are *csv.ParseError.

@@ -16,7 +16,7 @@ func ArrowFile(files []string, o ArrowOptions) (Dataset, error) {
 	return openRecords("arrow", files, o, openArrow)
 }
 
-// recordOpener opens a file of records: their schema, and a reader of those of
+// recordOpener opens a file of records. It returns their schema, and a reader of
 // the wanted columns.
 type recordOpener func(name string, want []string) (*recordFile, error)
 
@@ -24,7 +24,7 @@ type recordOpener func(name string, want []string) (*recordFile, error)
 type recordFile struct {
 	schema *arrow.Schema
 	next   func(ctx context.Context) (arrow.Record, error) // io.EOF at the end
-	jump   func(rows int64) (skipped int64, err error)     // passes over whole blocks; nil: cannot
+	jump   func(rows int64) (skipped int64, err error)     // skips whole blocks; nil: not supported
 	stop   func() error
 }
 
@@ -72,7 +72,7 @@ func newRecordReader(name string, o ArrowOptions, schema *Schema, open func() (*
 		err = fmt.Errorf("it has the columns %s, the first file %s: name files of one schema", c.schema, schema)
 	}
 	if err != nil {
-		_ = f.stop() // the error is known
+		_ = f.stop() // the error to report is known
 		return nil, &DataError{File: name, Err: err}
 	}
 	return &recordReader{name: name, file: f, conform: c}, nil

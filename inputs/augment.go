@@ -11,7 +11,7 @@ import (
 type Augmentation struct {
 	CropPadding int   // zero pixels added on each side before a random crop to the old size
 	Flip        bool  // mirror left and right with probability 1/2
-	Seed        int64 // with the epoch and the row, decides what happens to an image
+	Seed        int64 // decides the changes to an image, with the epoch and the row
 }
 
 // Augment returns a Mapper that changes every feature of shape [height, width,
@@ -26,7 +26,7 @@ func Augment(a Augmentation) Mapper {
 			return c, nil, fmt.Errorf("crop padding must lie in [0, %d], got %d", max(c.Shape[0], c.Shape[1]), a.CropPadding)
 		}
 		im := image{h: c.Shape[0], w: c.Shape[1], pixel: c.Shape[2] * c.DType.Size()}
-		c.Default = nil // what is served is not augmented
+		c.Default = nil // data to predict is not augmented
 		return c, func(dst []byte, src *tensor.Tensor, rows Rows) error {
 			a.batch(im, dst, src.Bytes, rows)
 			return nil

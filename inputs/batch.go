@@ -29,8 +29,8 @@ func Batch(n int, dropRemainder bool) Transform {
 	}
 }
 
-// BatchSize returns the rows of a batch of a data set as its last Batch asks for
-// them, 0 where there is none, or where it is followed by what is not of this package.
+// BatchSize returns the number of rows that the last Batch of a data set asks for. It
+// is 0 where there is no Batch, or where a data set of another package follows it.
 func BatchSize(ds Dataset) int { return adopt(ds).batch }
 
 type batchStage struct {
@@ -46,8 +46,8 @@ func (s *batchStage) pull(ctx context.Context, limit int) (arrow.Record, error) 
 	return s.cutter.pull(ctx, limit, s.batch)
 }
 
-// batch collects one batch. What it has when an error stops it (a cancelled
-// context) stays for the next call.
+// batch collects one batch. The rows collected before an error, such as a cancelled
+// context, are kept for the next call.
 func (s *batchStage) batch(ctx context.Context) (arrow.Record, error) {
 	for s.have() < s.size {
 		rec, err := s.up.pull(ctx, s.size-s.have())

@@ -9,8 +9,8 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 )
 
-// batchCopier copies records to batch memory, into frames that it uses again once
-// they are released. It is safe for concurrent use.
+// batchCopier copies records to batch memory, into frames that it reuses once they
+// are released. It is safe for concurrent use.
 type batchCopier struct {
 	mem    BatchMemory
 	schema *arrow.Schema
@@ -39,7 +39,7 @@ func newBatchCopier(mem BatchMemory, s *Schema) *batchCopier {
 }
 
 // copyRecord returns the record in batch memory, which may be rec itself. It takes
-// rec over, whether or not it fails.
+// ownership of rec, even where it fails.
 func (s *batchCopier) copyRecord(rec arrow.Record) (arrow.Record, error) {
 	if s == nil || !prefers(s.mem, rec) {
 		return rec, nil
@@ -75,7 +75,7 @@ func (s *batchCopier) frame(rows int64) *copiedFrame {
 	return f
 }
 
-// copy makes column i what arr is.
+// copy copies arr to column i.
 func (f *copiedFrame) copy(i int, arr arrow.Array) error {
 	from := values(arr)
 	if b := f.buffers[i]; b != nil && len(from) == b.Len() {
@@ -91,7 +91,7 @@ func (f *copiedFrame) copy(i int, arr arrow.Array) error {
 		b := newBuffer(f.of.mem, len(from))
 		copy(b.Bytes(), from)
 		f.columns[i], f.buffers[i] = denseArray(t, int(f.rows), b), b
-		b.Release() // the array has it
+		b.Release() // the array now owns the reference
 		return nil
 	}
 	d, err := gatherData(memory.NewGoAllocator(), t, []arrow.ArrayData{arr.Data()}, []span{{0, 0, arr.Len()}})

@@ -8,8 +8,8 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 )
 
-// BatchMemory is where batches are made that go to a device, which reads them
-// there without a copy on the host. What is allocated comes as it was left.
+// BatchMemory allocates the batches that go to a device, in memory that the device
+// reads without a copy on the host. Allocated memory is not cleared.
 type BatchMemory interface {
 	memory.Allocator
 	// Prefers reports whether a copy of b, made there, would go to the device faster than b does.
@@ -18,26 +18,27 @@ type BatchMemory interface {
 
 type batchMemoryKey struct{}
 
-// WithBatchMemory returns a context whose passes make their batches in mem: the
-// rows that Shuffle and Batch bring together and the columns that a Mapper makes
-// are written there at once, and what ParallelMap and Prefetch deliver is copied
-// there in the background where it is not there yet. Records that hold no more
-// than views keep them otherwise. All records must be released.
+// WithBatchMemory returns a context whose passes make their batches in mem. The
+// rows that Shuffle and Batch collect, and the columns that a Mapper makes, are
+// written there directly. ParallelMap and Prefetch copy other records there in the
+// background; otherwise records that are only views stay where they are. All
+// records must be released.
 func WithBatchMemory(ctx context.Context, mem BatchMemory) context.Context {
 	return context.WithValue(ctx, batchMemoryKey{}, mem)
 }
 
-// BatchMemoryOf returns where a pass that is started with this context should
-// make its batches; nil: anywhere. It is for data sets of other packages.
+// BatchMemoryOf returns the memory in which a pass that is started with this
+// context should make its batches; nil: any. It is for data sets of other packages.
 func BatchMemoryOf(ctx context.Context) BatchMemory {
 	mem, _ := ctx.Value(batchMemoryKey{}).(BatchMemory)
 	return mem
 }
 
-// The context of stage.pull has the batch memory where what is pulled is to lie
-// there, that of node.open where it does so in the background.
+// The context of stage.pull carries the batch memory where pulled records must be
+// in it. The context of node.open carries it where they are copied there in the
+// background.
 
-// withoutBatchMemory is for the steps upstream of one that keeps or replaces the
+// withoutBatchMemory is for the steps upstream of a step that keeps or replaces the
 // rows: their records are not the batches.
 func withoutBatchMemory(ctx context.Context) context.Context {
 	if BatchMemoryOf(ctx) == nil {
@@ -54,7 +55,7 @@ func memoryOf(ctx context.Context, otherwise memory.Allocator) memory.Allocator 
 	return otherwise
 }
 
-// prefers reports whether some column would better lie in mem.
+// prefers reports whether some column should be copied to mem.
 func prefers(mem BatchMemory, rec arrow.Record) bool {
 	for i := range int(rec.NumCols()) {
 		if b := values(peek(rec, i)); len(b) > 0 && mem.Prefers(b) {
@@ -64,8 +65,8 @@ func prefers(mem BatchMemory, rec arrow.Record) bool {
 	return false
 }
 
-// values returns the bytes of the dense numbers that an array holds, nil for
-// other arrays and where some may be null.
+// values returns the bytes of an array of dense numbers, nil for other arrays and
+// where elements may be null.
 func values(arr arrow.Array) []byte {
 	elems, size := arr, 1
 	if list, ok := arr.(*array.FixedSizeList); ok {

@@ -19,8 +19,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// trackingMemory is BatchMemory that holds nonsense before and after it is used, and
-// uses little memory again and again.
+// trackingMemory is BatchMemory that is filled with garbage before and after its
+// use, and reuses a small amount of memory.
 type trackingMemory struct {
 	mu        sync.Mutex
 	free      map[int][][]byte
@@ -88,14 +88,14 @@ func (l *trackingMemory) Prefers(b []byte) bool {
 	return true
 }
 
-// outstanding is how many pieces are lent.
+// outstanding is the number of allocations that were not released.
 func (l *trackingMemory) outstanding() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.allocated)
 }
 
-// pipelines end in every step that makes or passes on batches.
+// pipelines end in each of the steps that make or pass on batches.
 func pipelines(ds Dataset, size int) map[string]Dataset {
 	return map[string]Dataset{
 		"views":        Pipe(ds, Batch(size, false), Prefetch(2)),
@@ -118,9 +118,9 @@ func mostRows(_ context.Context, _ arrow.Record, keep []bool) error {
 	return nil
 }
 
-// TestBatchMemory: passes deliver the same in batch memory that holds nonsense
-// outside of its use, also where the consumer holds several batches, stops early
-// or goes back; dense columns lie in that memory; all of it comes back.
+// TestBatchMemory: passes deliver the same in batch memory that is garbage outside
+// of its use, also where the consumer holds several batches, stops early or goes
+// back. Dense columns are in that memory, and all of it is released.
 func TestBatchMemory(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		src, _ := drawSource(t, rt)
@@ -144,12 +144,12 @@ func TestBatchMemory(t *testing.T) {
 	})
 }
 
-// consumer reads batches and shows each after some more were read.
+// consumer reads batches and prints each after more were read.
 type consumer struct {
 	schema     *Schema
 	stop, hold int
 	mem        *trackingMemory
-	there      bool // all dense columns lie in mem
+	there      bool // all dense columns are in mem
 }
 
 func holding(t *testing.T, it Iterator, c consumer) (out []string) {
@@ -178,8 +178,9 @@ func holding(t *testing.T, it Iterator, c consumer) (out []string) {
 	return out
 }
 
-// TestBatchMemoryIsUsedAgain: a pass of many batches needs the memory of those on their way.
-func TestBatchMemoryIsUsedAgain(t *testing.T) {
+// TestBatchMemoryIsReused: a pass of many batches needs memory only for the batches in
+// flight.
+func TestBatchMemoryIsReused(t *testing.T) {
 	for name, ds := range pipelines(numbers(t, memory.NewGoAllocator(), 4000), 8) {
 		mem := newTrackingMemory()
 		it, err := ds.Iterate(WithBatchMemory(context.Background(), mem))
@@ -193,8 +194,9 @@ func TestBatchMemoryIsUsedAgain(t *testing.T) {
 	}
 }
 
-// TestBatchMemoryComesBackAfterErrors: a mapper fails in the middle, and the records are released late.
-func TestBatchMemoryComesBackAfterErrors(t *testing.T) {
+// TestBatchMemoryIsReleasedAfterErrors: a mapper fails in the middle, and the records are released
+// late.
+func TestBatchMemoryIsReleasedAfterErrors(t *testing.T) {
 	broken := errors.New("broken")
 	failing := Mapper{Name: "failing", Map: func(_ context.Context, in arrow.Record, rows Rows) (arrow.Record, error) {
 		if rows.First >= 40 {
@@ -235,7 +237,8 @@ func TestBatchMemoryComesBackAfterErrors(t *testing.T) {
 	}
 }
 
-// TestKeptColumnsAreNotOverwritten: whoever asks a settled record for a column may keep it.
+// TestKeptColumnsAreNotOverwritten: a caller that asks a record in batch memory for a
+// column may keep it.
 func TestKeptColumnsAreNotOverwritten(t *testing.T) {
 	mem := newTrackingMemory()
 	it, err := Pipe(numbers(t, memory.NewGoAllocator(), 100), Batch(10, false), Prefetch(1)).Iterate(WithBatchMemory(t.Context(), mem))
@@ -277,7 +280,8 @@ func TestKeptColumnsAreNotOverwritten(t *testing.T) {
 	}
 }
 
-// TestCopyOddColumns: strings, lists and nulls are copied as they are, views of rows too.
+// TestCopyOddColumns: strings, lists and nulls are copied unchanged, also from views of
+// rows.
 func TestCopyOddColumns(t *testing.T) {
 	ds := oddColumns(t)
 	mem := newTrackingMemory()
@@ -297,7 +301,7 @@ func TestCopyOddColumns(t *testing.T) {
 	}
 }
 
-// TestCopyKeepsNulls: a null of a column is an error that names its row, wherever the record lies.
+// TestCopyKeepsNulls: a null of a column is an error that names its row, in any memory.
 func TestCopyKeepsNulls(t *testing.T) {
 	s, rec := nullRecord(t)
 	defer rec.Release()
@@ -322,7 +326,7 @@ func TestCopyKeepsNulls(t *testing.T) {
 	}
 }
 
-// TestCopyAllocatesNothing: batches that are copied to batch memory in the background are made in frames.
+// TestCopyAllocatesNothing: batches that are copied to batch memory in the background use frames.
 func TestCopyAllocatesNothing(t *testing.T) {
 	ds := numbers(t, memory.NewGoAllocator(), 64)
 	mem := newTrackingMemory()

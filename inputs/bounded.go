@@ -7,11 +7,10 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 )
 
-// bounded allocates for the Arrow library while it reads bytes that may be
-// damaged: a size that the bytes cannot hold becomes a panic, which
-// recoverArrow turns into an error, instead of a request for the whole memory.
-// What it allocates belongs to Go's garbage collector, so that nothing leaks
-// where the library gives up half-way.
+// bounded allocates for the Arrow library while it reads bytes that may be damaged.
+// A size larger than the bytes can hold becomes a panic, which recoverArrow turns
+// into an error, instead of a request for all memory. The allocations are garbage
+// collected, so nothing leaks where the library stops half-way.
 type bounded struct {
 	memory.Allocator
 	size  int64 // of the content
@@ -23,7 +22,8 @@ func boundedFor(size int64) bounded {
 	return bounded{memory.NewGoAllocator(), size, int(maxUnpacked(size))}
 }
 
-// maxUnpacked is how many bytes content of the given size may unpack to at once: more is taken for an attack.
+// maxUnpacked is the number of bytes that content of the given size may unpack to; more is refused as an
+// attack.
 func maxUnpacked(size int64) int64 { return 64<<20 + 100*size }
 
 // boundedForFile returns the allocator for reading f.

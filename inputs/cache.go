@@ -10,7 +10,7 @@ import (
 )
 
 // Cache reads all rows into memory at the first use and serves every pass from
-// there. A Shuffle right behind it keeps row numbers, as over an Indexed data
+// there. A Shuffle directly after it keeps row numbers, as over an Indexed data
 // set. The rows belong to Go's garbage collector, not to the allocator.
 func Cache() Transform {
 	return func(ds Dataset) Dataset {
@@ -39,7 +39,8 @@ type cache struct {
 	ix  Indexed
 }
 
-// rows reads the data the first time; a failure is tried again next time.
+// rows reads the data the first time; after a failure it tries again at the next
+// call.
 func (c *cache) rows(ctx context.Context) (Indexed, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

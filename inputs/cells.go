@@ -117,7 +117,7 @@ func newCellWriter(s ColumnSpec, c Column) (cellWriter, error) {
 	}, nil
 }
 
-// plainWriter returns the writer of elements that stand in the file as they are.
+// plainWriter returns the writer of elements without a vocabulary.
 func plainWriter(s ColumnSpec, c Column) (cellWriter, error) {
 	switch c.DType {
 	case tensor.Float32:
@@ -145,7 +145,7 @@ func wrongValue(cell, what string) error {
 	return fmt.Errorf("value %s is not %s: correct the cell, change the column's dtype, or list the value under missing_values", shown(cell), what)
 }
 
-// shown is a value as messages have it, the start of a long one.
+// shown is a value as it is printed in messages: the start of a long one.
 func shown(cell string) string {
 	const most = 100
 	if len(cell) > most {

@@ -9,11 +9,11 @@ import (
 	pq "github.com/apache/arrow/go/v15/parquet/file"
 )
 
-// The Arrow library makes lists as long as the metadata of a file claims, before
-// it looks whether the bytes are there: a damaged count would take all memory.
-// The functions here read the same flatbuffers (format/Schema.fbs, Message.fbs
-// and File.fbs of Arrow) first. Bytes that lie outside are a panic, which
-// recoverArrow makes an error of a panic, in the form of the library's errors.
+// The Arrow library allocates lists of the length that a file's metadata claims
+// before it checks that the bytes exist: a damaged count would take all memory. The
+// functions here first read the same flatbuffers (format/Schema.fbs, Message.fbs
+// and File.fbs of Arrow). Offsets outside of the bytes panic; recoverArrow turns
+// the panic into an error, in the form of the library's errors.
 
 // flatbuffer reads a flatbuffer of fields.
 type flatbuffer struct {
@@ -26,7 +26,7 @@ func newFlatbuffer(buf []byte) *flatbuffer { return &flatbuffer{buf: buf, fields
 func (f *flatbuffer) u16(at int) int { return int(binary.LittleEndian.Uint16(f.buf[at:])) }
 func (f *flatbuffer) u32(at int) int { return int(binary.LittleEndian.Uint32(f.buf[at:])) }
 
-// target returns what the offset at a place points to.
+// target returns the position that the offset at a position points to.
 func (f *flatbuffer) target(at int) int { return at + f.u32(at) }
 
 // slot returns where field i of a table lies, 0 where it is absent.
@@ -75,16 +75,16 @@ func (f *flatbuffer) checkFields(table, i int) {
 
 // checkFooter checks the metadata at the end of a file of the IPC file format.
 func checkFooter(f io.ReaderAt, size int64) error {
-	tail := make([]byte, 4+len(arrowMagic))
-	if _, err := f.ReadAt(tail, size-int64(len(tail))); err != nil {
+	trailer := make([]byte, 4+len(arrowMagic))
+	if _, err := f.ReadAt(trailer, size-int64(len(trailer))); err != nil {
 		return fmt.Errorf("its end cannot be read: %w", err)
 	}
-	n := int64(binary.LittleEndian.Uint32(tail))
-	if n > size-int64(len(tail)) {
+	n := int64(binary.LittleEndian.Uint32(trailer))
+	if n > size-int64(len(trailer)) {
 		return fmt.Errorf("it claims a footer of %d bytes, the file has %d", n, size)
 	}
 	buf := make([]byte, n)
-	if _, err := f.ReadAt(buf, size-int64(len(tail))-n); err != nil {
+	if _, err := f.ReadAt(buf, size-int64(len(trailer))-n); err != nil {
 		return fmt.Errorf("its footer cannot be read: %w", err)
 	}
 	footer := newFlatbuffer(buf)

@@ -70,7 +70,7 @@ func (m columnMap) planAll(in *Schema) (*Schema, []columnFunc, error) {
 	return s, funcs, err
 }
 
-// defaultBy returns what f makes of the column's default, as of any other value.
+// defaultBy applies f to the column's default, as to any other value.
 func (c Column) defaultBy(f columnFunc) (*tensor.Tensor, error) {
 	if c.Default == nil {
 		return nil, nil

@@ -16,19 +16,24 @@ const Ignore Role = "ignore"
 type ColumnSpec struct {
 	// Name of the column, and of the feature.
 	Name string `yaml:"name"`
-	// numeric or categorical. Default numeric; categorical where there is a vocabulary or the dtype is string.
+	// numeric or categorical. Default numeric; categorical if it has a vocabulary or the dtype is string.
 	Kind string `yaml:"kind,omitempty"`
-	// float32, float64, int64 or string: the type that the feature has; values of the file that it cannot hold are errors. Default: what the file says (parquet, arrow), else string for categorical, float32 for numeric.
+	// float32, float64, int64 or string: the type of the feature. Values of the file that it cannot represent are
+	// errors. Default: the file's type (parquet, arrow), else string for categorical, float32 for numeric.
 	DType string `yaml:"dtype,omitempty"`
 	// Shape of one value. Empty: a single number or string.
 	Shape []int `yaml:"shape,omitempty"`
-	// jsonl, tfrecord: a value is a list of any length, as features of several values are (hash_bucket, vocabulary, identity, embedding). A missing list is empty; of a label it is an error. In parquet and arrow files lists are such without it; with it, other columns are refused.
+	// jsonl, tfrecord: a value is a list of any length, as for features of several values (hash_bucket,
+	// vocabulary, identity, embedding). A missing list is empty; of a label it is an error. In parquet and arrow
+	// files, lists are ragged without this key; with it, other columns are refused.
 	Ragged bool `yaml:"ragged,omitempty"`
-	// Value that stands for a missing one (tfrecord: a feature that is not there or has no list). An exported model that parses examples has it, too. Left out: a missing value is an error. A ragged column has none.
+	// Value that replaces a missing one (tfrecord: a feature that is absent or has no list). An exported model
+	// that parses examples has it, too. Left out: a missing value is an error. A ragged column has none.
 	Default any `yaml:"default,omitempty"`
 	// feature, label, weight (of the example) or ignore. Default feature.
 	Role Role `yaml:"role,omitempty"`
-	// Values of a categorical column; they become integers, their places in the list, and so does each value of a ragged column. A label that is not in the list is an error, a feature gets -1.
+	// Values of a categorical column. They become integers, their positions in the list; in a ragged column each
+	// value does. A label that is not in the list is an error, a feature gets -1.
 	Vocabulary []string `yaml:"vocabulary,omitempty"`
 }
 
@@ -45,14 +50,14 @@ func (s *ColumnSpec) complete() {
 	}
 }
 
-// textual reports whether the pipeline gives strings where no type is named: not ids of a
-// vocabulary, and not what files say that have types.
+// textual reports whether a column without a named type holds strings: it has no
+// vocabulary, and the file format has no types.
 func (s ColumnSpec) textual(format string) bool {
 	return s.Kind == "categorical" && s.DType == "" && len(s.Vocabulary) == 0 && format != "parquet" && format != "arrow"
 }
 
-// column returns the column that a spec makes; fallback is the type where the
-// spec names none.
+// column returns the column of a spec; fallback is the type where the spec names
+// none.
 func (s ColumnSpec) column(fallback tensor.DType) (Column, error) {
 	c := Column{Name: s.Name, DType: fallback, Shape: s.Shape, Ragged: s.Ragged, Role: s.Role}
 	if c.Role == "" {
@@ -96,7 +101,7 @@ func kept(specs []ColumnSpec) []ColumnSpec {
 	return slices.DeleteFunc(slices.Clone(specs), func(s ColumnSpec) bool { return s.Role == Ignore })
 }
 
-// vocabulary looks strings up.
+// vocabulary maps strings to their positions.
 type vocabulary struct {
 	ids    map[string]int64
 	strict bool // an unknown one is an error
@@ -129,7 +134,7 @@ func (v *vocabulary) id(value string) (int64, error) {
 	return 0, fmt.Errorf("unknown label %s, expected one of %s%s: correct the cell or extend the vocabulary", shown(value), strings.Join(known, ", "), more)
 }
 
-// text returns a default value as it would stand in a file.
+// text returns a default value as a file would have it.
 func text(v any) (string, error) {
 	switch x := v.(type) {
 	case string:

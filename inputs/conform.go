@@ -131,7 +131,8 @@ func logicalType(t arrow.DataType) arrow.DataType {
 	return t
 }
 
-// record converts a record whose first row is row first of the file. It keeps in.
+// record converts a record whose first row is row first of the file. It does not
+// release in.
 func (c *conformer) record(in arrow.Record, first int64) (arrow.Record, error) {
 	cols := make([]arrow.Array, len(c.columns))
 	for i, cc := range c.columns {
@@ -180,7 +181,8 @@ func (cc conformColumn) convert(mem memory.Allocator, arr arrow.Array, t arrow.D
 
 func isList(t arrow.DataType) bool { _, ok := t.(arrow.ListLikeType); return ok }
 
-// wrap returns a column of scalars as lists of one element, for a shape like [1].
+// wrap returns a column of scalars as lists of one element, for a shape such as
+// [1].
 func (cc conformColumn) wrap(mem memory.Allocator, arr arrow.Array, t *arrow.FixedSizeListType, first int64) (arrow.Array, error) {
 	cc.out.Shape = nil
 	elems, err := cc.convert(mem, arr, t.Elem(), first)
@@ -193,7 +195,8 @@ func (cc conformColumn) wrap(mem memory.Allocator, arr arrow.Array, t *arrow.Fix
 	return array.MakeFromData(d), nil
 }
 
-// rewrite fills nulls, looks strings up and changes the type, value by value.
+// rewrite fills nulls, maps strings by the vocabulary and changes the type, value
+// by value.
 func (cc conformColumn) rewrite(mem memory.Allocator, arr arrow.Array, first int64) (arrow.Array, error) {
 	write, err := newCellWriter(cc.spec, cc.out)
 	if err != nil {

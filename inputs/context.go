@@ -27,7 +27,8 @@ type Context struct {
 	Seed           int64            // seeds shuffling and augmentation
 	Allocator      memory.Allocator // where record batches are allocated; nil: Arrow's default
 	// Spec is the section of the config file that names a registered input_fn, with its
-	// params, batch_size and all other keys, for the function to heed; nil: none.
+	// params, batch_size and all other keys; nil: none. The function must apply them
+	// itself.
 	Spec *Spec
 }
 

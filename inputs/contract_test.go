@@ -196,7 +196,8 @@ func TestRestoreRefusesOtherStates(t *testing.T) {
 	}
 }
 
-// TestRestoreOfAStateCutShort cuts a state everywhere, behind a right checksum.
+// TestRestoreOfAStateCutShort cuts a state at every byte and gives it a correct
+// checksum.
 func TestRestoreOfAStateCutShort(t *testing.T) {
 	ds := Pipe(numbers(t, memory.DefaultAllocator, 40), Shuffle(40, 1), Batch(4, false), Prefetch(1))
 	state, err := iterate(t, ds).State()

@@ -17,10 +17,11 @@ import (
 )
 
 // CSVOptions describes CSV files. Cells may be quoted, space around them is
-// dropped, empty lines are passed over. A column with a shape takes as many
-// cells as one value has elements, one after the other.
+// dropped, empty lines are skipped. A column with a shape reads as many consecutive
+// cells as one value has elements.
 type CSVOptions struct {
-	// Columns in the order of the file; with a header, found by name, in any order.
+	// Columns in the order of the file; with a header they are found by name, in any
+	// order.
 	Columns []ColumnSpec
 	Header  bool // the first row of every file holds names
 	// Delimiter is the character between two cells, tab, or whitespace: any number of spaces and
@@ -28,7 +29,7 @@ type CSVOptions struct {
 	Delimiter string
 	// MissingValues are cells that mean a missing value, besides the empty one.
 	MissingValues []string
-	// Comment starts lines that are passed over; "": none are.
+	// Comment starts lines that are skipped; "": none.
 	Comment string
 	// Unlabeled leaves out the label columns, which then need not be in the files.
 	Unlabeled bool
@@ -45,7 +46,7 @@ func CSV(files []string, o CSVOptions) (Dataset, error) {
 		return nil, errNoFiles
 	}
 	src := fileSource{files: files, open: func(name string) (rowReader, error) { return f.open(name) }}
-	first, err := src.open(files[0]) // a wrong name or header fails now
+	first, err := src.open(files[0]) // report a wrong name or header now
 	if err != nil {
 		return nil, err
 	}
@@ -203,7 +204,7 @@ func (r *csvReader) header() error {
 	return nil
 }
 
-// unknownName is the error of a column that the header lacks.
+// unknownName is the error of a column that the header does not have.
 func unknownName(name string, names []string) error {
 	for _, n := range names {
 		if strings.EqualFold(n, name) {

@@ -12,8 +12,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// What is wrong with a CSV file is rarely what its first wrong cell says: the functions here look
-// at the file again to name the cause.
+// The first wrong cell rarely shows what is wrong with a CSV file. The functions here read the
+// file again to find the cause.
 
 // explained is an error in other words.
 type explained struct {
@@ -65,10 +65,10 @@ func (r *csvReader) wrongCount(cells []string) error {
 	return e
 }
 
-// delimiter is what stands between cells, as messages have it.
+// delimiter names the delimiter in messages.
 func (f *csvFormat) delimiter() string { return delimiterName(f.comma) }
 
-// emptyCell is what stands for a missing value, as messages have it.
+// emptyCell names the cell of a missing value in messages.
 func (f *csvFormat) emptyCell() string {
 	if f.comma == 0 {
 		return `"" in its place, or one of missing_values`
@@ -86,7 +86,7 @@ func delimiterName(c rune) string {
 	return strconv.QuoteRune(c)
 }
 
-// setting is what the config says for that delimiter.
+// setting is the value of that delimiter in the config.
 func setting(c rune) string {
 	switch c {
 	case 0:
@@ -125,7 +125,7 @@ func (r *csvReader) explainCell(cells []string, cell int, f textField, err error
 	return e
 }
 
-// numeric reports whether the column takes numbers as they stand in the file.
+// numeric reports whether the column reads numbers without a vocabulary.
 func (f textField) numeric() bool {
 	return len(f.spec.Vocabulary) == 0 && f.spec.DType != tensor.String.String() && f.spec.DType != tensor.Bool.String()
 }
@@ -145,7 +145,8 @@ func (r *csvReader) isHeader(cells []string) bool {
 	return false
 }
 
-// explainHeader returns the error of a first row that lacks a name.
+// explainHeader returns the error of a first row in which a column's name is
+// missing.
 func (r *csvReader) explainHeader(names []string, err *DataError) error {
 	if other := r.otherwise(err.Line, len(names)); other != nil {
 		return other
@@ -180,13 +181,13 @@ func firstOf(cells []string) string {
 	return strings.Join(text, ", ")
 }
 
-// mistaken returns the error of a file that is another kind of text than CSV, nil where it is none that is known.
+// mistaken returns the error of a file that is another known kind of text than CSV, else nil.
 func (r *csvReader) mistaken() error {
 	return mistakenFile(r.name, "csv", "CSV")
 }
 
-// otherwise returns the error of a file that reads well as another kind of file, or with another delimiter, than it is
-// read, nil where it does not. Its first row has that many cells.
+// otherwise returns the error of a file that would be valid as another kind of file or with another
+// delimiter, else nil. Its first row has that many cells.
 func (r *csvReader) otherwise(line, cells int) error {
 	if other := r.mistaken(); other != nil {
 		return other
@@ -207,8 +208,8 @@ func (r *csvReader) otherwise(line, cells int) error {
 		delimiterName(comma), r.format.delimiter(), setting(comma), more)}
 }
 
-// guess returns the delimiter by which the first rows have more cells than now, best as many as are expected, and how
-// many these are; 0 where there is none.
+// guess returns a delimiter by which the first rows have more cells than now, preferably the expected number,
+// and the number of cells; 0 where there is none.
 func (r *csvReader) guess(head []byte, cells int) (comma rune, n int) {
 	if cells == r.format.cells {
 		return 0, 0
@@ -240,8 +241,8 @@ func (r *csvReader) head() []byte {
 	return head[:n]
 }
 
-// cellsWith returns how many cells each of the first rows has with another delimiter: 0 where they do not agree, or
-// fewer than are expected.
+// cellsWith returns the number of cells that each of the first rows has with another delimiter: 0 where the
+// rows differ, or have fewer than expected.
 func (f *csvFormat) cellsWith(comma rune, text []byte) int {
 	const rows = 20
 	if comma == f.comment && comma != 0 {

@@ -104,7 +104,7 @@ func TestCSVMistakes(t *testing.T) {
 	}
 }
 
-// utf16Of is a text in UTF-16, behind a mark.
+// utf16Of is a text in UTF-16, after a byte order mark.
 func utf16Of(text, mark string, big bool) string {
 	out := []byte(mark)
 	for _, u := range utf16.Encode([]rune(text)) {
@@ -139,7 +139,7 @@ func TestLongRow(t *testing.T) {
 	}
 }
 
-// TestLongRowWithQuotes: the quote that is not closed is looked for in twice the longest row, and not beyond.
+// TestLongRowWithQuotes: the search for the quote that is not closed ends after twice the longest row.
 func TestLongRowWithQuotes(t *testing.T) {
 	const longest = 1 << 20
 	for at, want := range map[int]int{2*longest - 1: 2 * longest, 2 * longest: 3} {
@@ -163,8 +163,8 @@ func TestLongRowWithQuotes(t *testing.T) {
 	}
 }
 
-// TestAlignedColumns: cells separated by white space are those of the same file with commas, quotes included, wherever the
-// reading begins again.
+// TestAlignedColumns: cells separated by white space equal the cells of the same file with commas, quotes
+// included, wherever reading starts again.
 func TestAlignedColumns(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rows := rapid.IntRange(1, 40).Draw(t, "rows")

@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// rowLimit ends the reading of a row without an end, as behind a quote that is not closed.
+// rowLimit ends the reading of a row that does not end, as after a quote that is not
+// closed.
 type rowLimit struct {
 	in   io.Reader
 	left int // bytes that the present row may still take
@@ -60,8 +61,8 @@ func (r *csvReader) badQuote(pe *csv.ParseError) error {
 		what + `: close it, or write "" for a quote that belongs to the text`}}
 }
 
-// openingQuote returns the quote that opens the cell in which a row of the file goes wrong: the row begins in a line, and
-// goes wrong at a place, or, for nil, never ends. ended says that the text ends within that cell.
+// openingQuote returns the quote that opens the cell in which a row of the file is wrong. The row begins at a
+// line, and is wrong at a place, or, for nil, never ends. ended says that the text ends within that cell.
 func (r *csvReader) openingQuote(line int, at *place) (open place, ended bool) {
 	if at != nil {
 		open = *at
@@ -74,7 +75,7 @@ func (r *csvReader) openingQuote(line int, at *place) (open place, ended bool) {
 	s := quoteScan{in: unmarked(f), comma: r.format.comma, comment: r.format.comment, at: place{1, 1}, fresh: true}
 	for s.at.line < line && s.skipLine() {
 	}
-	for n := 0; n < 2*r.format.longest; n++ { // what was buffered before does not count there
+	for n := 0; n < 2*r.format.longest; n++ { // bytes buffered before are not counted
 		switch c, err := s.next(); {
 		case err != nil:
 			return s.opened(open), s.quoted
@@ -94,7 +95,7 @@ type quoteScan struct {
 	at             place // of the next character
 	fresh          bool  // it may begin a cell
 	quoted         bool  // it is within a cell in quotes
-	open           place // which this one opens
+	open           place // the quote that opens it
 }
 
 func (s *quoteScan) next() (rune, error) {
@@ -119,7 +120,7 @@ func (s *quoteScan) skipLine() bool {
 	}
 }
 
-// take goes past c, the next character.
+// take advances past c, the next character.
 func (s *quoteScan) take(c rune) {
 	_, size, _ := s.in.ReadRune()
 	here := s.at
@@ -148,7 +149,7 @@ func (s *quoteScan) take(c rune) {
 	}
 }
 
-// opened is the quote that is open, else the place given.
+// opened is the open quote, else the given place.
 func (s *quoteScan) opened(otherwise place) place {
 	if s.open == (place{}) {
 		return otherwise
@@ -156,7 +157,7 @@ func (s *quoteScan) opened(otherwise place) place {
 	return s.open
 }
 
-// longCell says of a row that a cell of it runs over several lines, which a quote that is not closed makes it do.
+// longCell says that a cell of the row extends over several lines, as a quote that is not closed causes.
 func longCell(cells []string) (cell int, lines int) {
 	for i, c := range cells {
 		if n := strings.Count(c, "\n"); n > 0 {

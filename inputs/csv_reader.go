@@ -22,7 +22,7 @@ type csvReader struct {
 	rows    int64    // read so far
 	last    int      // line in which the row before begins, 0: none was read
 	builder *array.RecordBuilder
-	err     error // found behind rows that were still good; io.EOF included
+	err     error // found after good rows; includes io.EOF
 }
 
 func (r *csvReader) read(ctx context.Context, limit int) (arrow.Record, error) {
@@ -44,8 +44,8 @@ func (r *csvReader) read(ctx context.Context, limit int) (arrow.Record, error) {
 	return completeRows(r.builder, n), nil
 }
 
-// completeRows returns the first n rows of a builder; a row behind them may be
-// half written.
+// completeRows returns the first n rows of a builder; a row after them may be
+// incomplete.
 func completeRows(b *array.RecordBuilder, n int) arrow.Record {
 	cols := make([]arrow.Array, len(b.Fields()))
 	for i, f := range b.Fields() {
@@ -60,8 +60,8 @@ func completeRows(b *array.RecordBuilder, n int) arrow.Record {
 	return array.NewRecord(b.Schema(), cols, int64(n))
 }
 
-// next returns the cells of the next row of data. The first one tells whether label
-// columns are there.
+// next returns the cells of the next row of data. The first row shows whether label
+// columns are present.
 func (r *csvReader) next() ([]string, error) {
 	cells, err := r.cellsOfRow()
 	if err == nil && r.rows == 0 && r.unlabeled(len(cells)) {
@@ -128,13 +128,13 @@ func (r *csvReader) absent(cell string) bool {
 	return cell == "" || slices.Contains(r.format.missing, cell)
 }
 
-// unlabeled reports whether a file without a header lacks the label columns.
+// unlabeled reports whether a file without a header has no label columns.
 func (r *csvReader) unlabeled(cells int) bool {
 	f := r.format
 	return f.opts.Unlabeled && !f.opts.Header && f.labels > 0 && cells == f.cells-f.labels
 }
 
-// shiftLabels moves the fields together that lie behind absent label columns.
+// shiftLabels moves up the fields after absent label columns.
 func (r *csvReader) shiftLabels() {
 	f := r.format
 	r.cells = f.cells - f.labels

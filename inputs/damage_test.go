@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestDamagedBytes changes bytes of files at random: whatever they then claim,
-// the library neither takes all memory nor ends the process.
+// TestDamagedBytes changes bytes of files at random: the library must neither
+// allocate all memory nor end the process.
 func TestDamagedBytes(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 7))
 	for _, name := range []string{"plain.arrow", "lz4.arrow", "stream.arrow", "snappy.parquet", "zstd.parquet"} {

@@ -21,12 +21,13 @@ type Dataset interface {
 type Iterator interface {
 	// Next returns the next record, which the caller releases, or io.EOF at the end.
 	Next(ctx context.Context) (arrow.Record, error)
-	// State returns the exact position: that of the last record that Next delivered.
+	// State returns the exact position, which is after the last record that Next
+	// delivered.
 	State() ([]byte, error)
-	// Restore moves to a position that State returned for the same pipeline, so
-	// that Next continues with the first record not delivered then. The error wraps
-	// ErrStateMismatch for a state of another pipeline, ErrBadState for a damaged
-	// one; the Iterator is then of no further use but to be closed.
+	// Restore moves to a position that State returned for the same pipeline, so that
+	// Next continues with the first record not delivered then. The error wraps
+	// ErrStateMismatch for a state of another pipeline, ErrBadState for a damaged one;
+	// the Iterator can then only be closed.
 	Restore(state []byte) error
 	// Close ends the pass and releases what it holds.
 	Close() error
@@ -53,8 +54,8 @@ type Epoched interface {
 // An invalid argument is reported by Iterate of the result.
 type Transform func(Dataset) Dataset
 
-// Pipe applies transforms from left to right. It returns nil for no data set, so that
-// a source's error can be returned beside what is made of it.
+// Pipe applies transforms from left to right. It returns nil for a nil data set, so
+// that callers can return its result together with a source's error.
 func Pipe(ds Dataset, transforms ...Transform) Dataset {
 	if ds == nil {
 		return nil

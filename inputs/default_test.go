@@ -9,7 +9,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestDefaultOfColumn: the schema tells what stands for a missing value, as the pipeline makes it, in every format.
+// TestDefaultOfColumn: the schema has the default of a missing value, as the pipeline fills it in, in every
+// format.
 func TestDefaultOfColumn(t *testing.T) {
 	specs := []ColumnSpec{{Name: "f", Default: 2.5}, {Name: "v", Shape: []int{2}, Default: 4}, {Name: "i", DType: "int64", Default: 7}, {Name: "w", DType: "string", Default: "q"},
 		{Name: "k", Vocabulary: []string{"a", "b"}, Default: "b"}, {Name: "b", DType: "bool", Default: true}, {Name: "n"}}

@@ -11,10 +11,9 @@
 //		inputs.ParallelMap(inputs.Augment(inputs.Augmentation{CropPadding: 4, Flip: true, Seed: seed}), 2),
 //		inputs.Prefetch(2))
 //
-// Everything counts rows: a record in front of Batch is just a convenient run of
-// rows. The same seed gives the same batches whatever the parallelism, because a
-// shuffle depends on (seed, epoch), and randomness within a Map on (seed, epoch,
-// row), never on scheduling.
+// All counts are rows: a record before Batch is just a convenient run of rows. The same seed gives the
+// same batches at any parallelism, because a shuffle depends on (seed, epoch), and randomness within a
+// Map on (seed, epoch, row), never on scheduling.
 //
 // An Iterator's State is small and exact, shuffle buffer included: row numbers
 // where the source has random access (Indexed), rows otherwise. It can be

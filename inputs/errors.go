@@ -18,13 +18,13 @@ var (
 	ErrClosed = errors.New("input iterator is closed")
 )
 
-// What is said of a value that a row lacks.
+// The messages for a missing value.
 var (
 	errMissing     = errors.New("value is missing: give the column a default, or correct the file")
 	errMissingList = errors.New("value is missing: a label needs its list, which may be empty; correct the file")
 )
 
-// DataError says where a file holds what cannot be read.
+// DataError is a value of a file that cannot be read, with its place.
 type DataError struct {
 	File   string // path
 	Line   int    // from 1; 0: not known
@@ -61,7 +61,7 @@ func (e *DataError) Error() string {
 	return strings.Join(append(parts, e.Err.Error()), ": ")
 }
 
-// Unwrap returns what happened.
+// Unwrap returns the cause.
 func (e *DataError) Unwrap() error { return e.Err }
 
 // fileError returns a DataError of a file as a whole.
@@ -69,7 +69,8 @@ func fileError(file, format string, args ...any) error {
 	return &DataError{File: file, Err: fmt.Errorf(format, args...)}
 }
 
-// baseNames lists files without their folders: a state survives moving the data.
+// baseNames lists files without their folders: a state stays valid when the data is
+// moved.
 func baseNames(files []string) string {
 	names := make([]string, len(files))
 	for i, f := range files {

@@ -10,14 +10,15 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// fileKind is what a file holds, by its first bytes, and how it can be read.
+// fileKind is a kind of file, recognized by its first bytes, and how it can be
+// read.
 type fileKind struct {
 	format string // of Spec.Format; "": none reads it
 	what   string
 	fix    string
 }
 
-// headBytes is how much of a file fileKind looks at.
+// headBytes is the number of bytes that fileKind examines.
 const headBytes = 1 << 10
 
 // fileMarks are the bytes that files begin with.
@@ -59,7 +60,8 @@ func packedAs(name string) fileKind {
 	return fileKind{"", "a file packed with " + name, "unpack it; gzip is unpacked on the fly"}
 }
 
-// binaryKind tells what a file is that cannot be text in UTF-8, by its first bytes.
+// binaryKind returns the kind of a file that cannot be UTF-8 text, by its first
+// bytes.
 func binaryKind(head []byte) (fileKind, bool) {
 	for _, m := range fileMarks {
 		if bytes.HasPrefix(head, []byte(m.mark)) {
@@ -88,9 +90,9 @@ func binaryKind(head []byte) (fileKind, bool) {
 	return fileKind{}, false
 }
 
-// isUTF16 reports whether the first bytes of a file are text in UTF-16, whose ASCII characters, as digits and the ends of
-// lines, have their zero byte behind (1) or before (0) the other one: nearly all characters are such, or all are
-// text, and every fourth at least is such.
+// isUTF16 reports whether the first bytes of a file are UTF-16 text. ASCII characters, such as digits and
+// line ends, have their zero byte after (1) or before (0) the other one. Either nearly all characters are
+// ASCII, or all are text and at least every fourth is ASCII.
 func isUTF16(head []byte, zeroAt int) bool {
 	units := make([]uint16, len(head)/2)
 	ascii := 0
@@ -107,7 +109,7 @@ func isUTF16(head []byte, zeroAt int) bool {
 	return ascii*10 >= len(units)*9 || ascii*4 >= len(units) && isText([]byte(string(utf16.Decode(units))))
 }
 
-// textKind tells what text is, by its first bytes.
+// textKind returns the kind of a text, by its first bytes.
 func textKind(head []byte) (fileKind, bool) {
 	head = bytes.TrimSpace(bytes.TrimPrefix(head, []byte("\ufeff")))
 	switch {
@@ -125,7 +127,7 @@ func textKind(head []byte) (fileKind, bool) {
 	return fileKind{}, false
 }
 
-// isText reports whether all is text in UTF-8, but perhaps for a character that is cut at the end.
+// isText reports whether b is UTF-8 text, except perhaps for a character that is cut at the end.
 func isText(head []byte) bool {
 	for i := 0; i < len(head); {
 		c, n := utf8.DecodeRune(head[i:])
@@ -144,7 +146,8 @@ func begins(head []byte, first, then string) bool {
 	return ok && len(rest) > 0 && bytes.IndexByte([]byte(then), rest[0]) >= 0
 }
 
-// mistaken returns the error of a file that is another kind of file than expected, nil where its first bytes do not tell.
+// mistaken returns the error of a file that is another kind of file than expected, nil where its first bytes
+// do not show it.
 func mistaken(name, format, expected string, head []byte) error {
 	k, ok := binaryKind(head)
 	if !ok {
@@ -168,7 +171,8 @@ func mistakenFile(name, format, expected string) error {
 	return mistaken(name, format, expected, head[:n])
 }
 
-// notA returns the error of a file in which the marks of its format are missing: what it is instead, where that is known.
+// notA returns the error of a file without the marks of its format. It names the actual kind, where that is
+// known.
 func notA(name, format, expected string, err error) error {
 	if other := mistakenFile(name, format, expected); other != nil {
 		return other
@@ -176,7 +180,7 @@ func notA(name, format, expected string, err error) error {
 	return fileError(name, "this is not %s, or it is damaged: %w", expected, err)
 }
 
-// checkText refuses what cannot be text in UTF-8 before it is read as such.
+// checkText refuses a file that cannot be UTF-8 text before it is parsed.
 func checkText(name, expected string, head []byte) error {
 	if k, ok := binaryKind(head); ok {
 		return fileError(name, "this is %s, expected %s: %s", k.what, expected, k.fix)
@@ -184,7 +188,7 @@ func checkText(name, expected string, head []byte) error {
 	return nil
 }
 
-// otherText says of a cell in an error that it is not UTF-8, "" where it is.
+// otherText adds to the error of a cell that it is not UTF-8, "" where it is.
 func otherText(cell string) string {
 	if utf8.ValidString(cell) {
 		return ""

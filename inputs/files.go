@@ -14,8 +14,8 @@ import (
 	"strings"
 )
 
-// Expand returns the files that names and globs stand for: each glob's matches
-// sorted, the names in the order given. A name or glob that matches nothing is an error.
+// Expand returns the files that names and globs match: the matches of each glob sorted,
+// the names in the given order. A name or glob that matches nothing is an error.
 func Expand(patterns ...string) ([]string, error) {
 	var files []string
 	for _, p := range patterns {
@@ -82,7 +82,8 @@ func (f *file) Close() error { return f.f.Close() }
 // openFile opens a file; gzip is detected by its first bytes, not by the name.
 func openFile(name string) (*file, error) { return openUnless(name, nil) }
 
-// openUnless is openFile where plain may tell, by the first bytes, that they only look like gzip.
+// openUnless is openFile, except that plain may decide, by the first bytes, that a file only
+// looks like gzip.
 func openUnless(name string, plain func(head *bufio.Reader) bool) (*file, error) {
 	if err := checkFile(name); err != nil {
 		return nil, err
@@ -108,7 +109,7 @@ func unmarked(in io.Reader) *bufio.Reader {
 	br := bufio.NewReader(in)
 	const mark = "\ufeff"
 	if first, _ := br.Peek(len(mark)); string(first) == mark {
-		_, _ = br.Discard(len(mark)) // they were there
+		_, _ = br.Discard(len(mark)) // Peek has already read them
 	}
 	return br
 }

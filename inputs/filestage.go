@@ -13,7 +13,7 @@ import (
 type rowReader interface {
 	// read returns 1 to limit rows (a convenient number where limit is 0), or io.EOF.
 	read(ctx context.Context, limit int) (arrow.Record, error)
-	// skip passes over n rows; fewer are an error.
+	// skip skips n rows; fewer are an error.
 	skip(ctx context.Context, n int64) error
 	close() error
 }
@@ -28,7 +28,7 @@ type fileSource struct {
 func (src fileSource) node(n *node, format string) *node {
 	n.desc = fmt.Sprintf("%s(%s)[%s]", format, baseNames(src.files), n.schema)
 	n.start = func(context.Context, int64) (stage, error) { return &fileStage{src: src}, nil }
-	n.place = func(int64) DataError { return DataError{} } // the stage knows
+	n.place = func(int64) DataError { return DataError{} } // the stage marks this itself
 	return n
 }
 

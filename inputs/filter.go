@@ -57,7 +57,7 @@ func (s *filterStage) pull(ctx context.Context, limit int) (arrow.Record, error)
 	}
 }
 
-// filter returns the rows of rec that stay, nil where none does. It releases rec.
+// filter returns the rows of rec that stay, nil where none do. It releases rec.
 func (s *filterStage) filter(ctx context.Context, rec arrow.Record) (arrow.Record, error) {
 	keep := make([]bool, rec.NumRows())
 	if err := s.choose(ctx, rec, keep); err != nil {
@@ -67,7 +67,8 @@ func (s *filterStage) filter(ctx context.Context, rec arrow.Record) (arrow.Recor
 	return keepRows(s.node, rec, func(i int) bool { return keep[i] })
 }
 
-// choose calls the filter, whose panic becomes an error: it may run in the background.
+// choose calls the filter. A panic becomes an error, since the filter may run in the
+// background.
 func (s *filterStage) choose(ctx context.Context, rec arrow.Record, keep []bool) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 )
 
-// cutter serves records of the size asked for out of records of any size.
+// cutter cuts records of any size into records of the requested size.
 type cutter struct{ rest arrow.Record }
 
 // pull returns at most limit rows (all of a record where limit is 0), taking

@@ -8,11 +8,12 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 )
 
-// A Frame is a record whose maker fills its memory anew once the last reference
-// to the record is released: a pipeline that makes one record after the other
-// then allocates nothing. A TensorReader reads it without asking for its columns.
-// A caller that asks for columns may keep them, as with any record: such a frame
-// is not used again, and its memory is the garbage collector's.
+// A Frame is a record with reusable memory: its maker fills it again once the last
+// reference is released. A pipeline that makes one record after the other then
+// allocates nothing. A TensorReader reads it without asking for its columns.
+//
+// A caller that asks for columns may keep them, as with any record. Such a frame is
+// not reused, and its memory is garbage collected.
 type Frame struct {
 	schema  *arrow.Schema
 	rows    int64
@@ -27,7 +28,7 @@ var _ arrow.Record = (*Frame)(nil)
 // Reset makes f a record of rows rows, with one reference. Each column must be of
 // its field's type; f takes over a reference to each and keeps the slice. When the
 // record is released, reuse is called with the columns still referenced, or, where
-// somebody may keep columns, the references are released and reuse is not called.
+// a caller may keep columns, the references are released and reuse is not called.
 func (f *Frame) Reset(schema *arrow.Schema, columns []arrow.Array, rows int64, reuse func()) {
 	f.schema, f.columns, f.rows, f.reuse = schema, columns, rows, reuse
 	f.shared.Store(false)
@@ -108,7 +109,7 @@ func (f *Frame) String() string {
 	return fmt.Sprint(rec)
 }
 
-// peek returns column i of a record, to look at until the record is released.
+// peek returns column i of a record, to read until the record is released.
 func peek(rec arrow.Record, i int) arrow.Array {
 	if f, ok := rec.(*Frame); ok {
 		return f.columns[i]

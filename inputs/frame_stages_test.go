@@ -14,8 +14,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// failAfter gives the records of a data set as frames whose memory is overwritten
-// when they are released: whoever still reads it reads nonsense.
+// failAfter returns the records of a data set as frames whose memory is overwritten
+// when they are released: a stage that still reads one reads garbage.
 type failAfter struct{ Dataset }
 
 func (p failAfter) Iterate(ctx context.Context) (Iterator, error) { return p.IterateEpoch(ctx, 0) }
@@ -55,9 +55,9 @@ func (it *poisonedIterator) Next(ctx context.Context) (arrow.Record, error) {
 	return f, nil
 }
 
-// TestStagesLetGo: no stage reads a record that it has released, whatever stages
-// come before and after it, nor does one release a record that is held.
-func TestStagesLetGo(t *testing.T) {
+// TestStagesRelease: no stage reads a record that it has released, in any
+// combination with other stages, and no stage releases a record that is held.
+func TestStagesRelease(t *testing.T) {
 	same := Mapper{Name: "same", Map: func(_ context.Context, rec arrow.Record, _ Rows) (arrow.Record, error) {
 		rec.Retain()
 		return rec, nil
@@ -93,7 +93,7 @@ func TestStagesLetGo(t *testing.T) {
 	})
 }
 
-// passOf is a pass in a printable form, the error at its end, or at its beginning, included.
+// passOf is a pass in a printable form, including the error at its beginning or end.
 func passOf(t *testing.T, ds Dataset) (out []string) {
 	it, err := ds.Iterate(context.Background())
 	if err != nil { // there is nothing to cache

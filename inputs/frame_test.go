@@ -23,8 +23,8 @@ func frameOf(t *testing.T, values []int64, reuse func()) (*Frame, *Schema) {
 	return f, s
 }
 
-// TestFrameIsGivenBack: once the last reference is gone, and not before.
-func TestFrameIsGivenBack(t *testing.T) {
+// TestFrameIsReused: once the last reference is gone, and not before.
+func TestFrameIsReused(t *testing.T) {
 	back := 0
 	f, s := frameOf(t, []int64{3, 4}, func() { back++ })
 	x, err := Tensors(f, s)
@@ -40,8 +40,8 @@ func TestFrameIsGivenBack(t *testing.T) {
 	}
 }
 
-// TestFrameThatIsLent: who asks for columns may keep them.
-func TestFrameThatIsLent(t *testing.T) {
+// TestFrameWithColumnsKept: a caller that asks for columns may keep them.
+func TestFrameWithColumnsKept(t *testing.T) {
 	for name, ask := range map[string]func(f *Frame) arrow.Array{
 		"column":  func(f *Frame) arrow.Array { f.Column(0).Retain(); return f.Column(0) },
 		"columns": func(f *Frame) arrow.Array { f.Columns()[0].Retain(); return f.Columns()[0] },

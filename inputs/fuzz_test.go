@@ -13,8 +13,8 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 )
 
-// exhaust reads rows to the end or an error; what it is given must not panic,
-// leak or go on for ever.
+// exhaust reads rows to the end or an error; the input must not make it panic, leak
+// or run forever.
 func exhaust(t *testing.T, r rowReader, schema *Schema) {
 	defer r.close()
 	for range 1000 {
@@ -40,7 +40,7 @@ func FuzzCSV(f *testing.F) {
 		if aligned {
 			delimiter = whitespace
 		}
-		// Errors are explained by what a file of that name holds.
+		// Errors are explained from the content of a file of that name.
 		name := filepath.Join(t.TempDir(), "fuzz.csv")
 		if err := os.WriteFile(name, data, 0o644); err != nil {
 			t.Fatal(err)
@@ -105,7 +105,7 @@ func FuzzCIFAR(f *testing.F) {
 	})
 }
 
-// maxFuzzFile bounds what is handed to the Arrow library.
+// maxFuzzFile bounds the input of the Arrow library.
 const maxFuzzFile = 64 << 10
 
 func addFiles(f *testing.F, pattern string) {
@@ -147,7 +147,7 @@ func FuzzParquet(f *testing.F) {
 	})
 }
 
-// FuzzRestore mutates what the stages saved, behind a right checksum.
+// FuzzRestore mutates saved states and gives them a correct checksum.
 func FuzzRestore(f *testing.F) {
 	open := func(t testing.TB) (*iterator, Dataset) {
 		ds := Pipe(streamOf(numbers(t, checked(t), 30)), Map(double()), Shuffle(6, 1), Repeat(2), Batch(4, false), Prefetch(2))

@@ -16,14 +16,15 @@ import (
 
 // Row has the values of one example by the names of their columns: numbers, strings,
 // bools, []byte, and slices of these for columns with a shape and ragged ones. A value
-// that is nil or absent is a missing one.
+// that is nil or absent is missing.
 type Row map[string]any
 
-// Generator returns the rows that a function yields, as tf.data's from_generator does:
-// rows of a database, of a channel, of a simulation. Each pass calls the function once, with
-// a context that ends with the pass; an error that it yields ends the pass. A position is restored
-// by passing over as many rows as were delivered, and a pass whose reading was cancelled is over, so the function must yield the same rows
-// in each pass for a training that resumes exactly. Values of columns that o does not list are passed over.
+// Generator returns the rows that a function yields, like tf.data's from_generator: rows of a database, of a
+// channel, of a simulation. Each pass calls the function once, with a context that ends with the pass; an
+// error that it yields ends the pass. Columns that o does not list are ignored.
+//
+// A position is restored by skipping the rows that were delivered, and a pass that was cancelled is over. A
+// training job resumes exactly only if the function yields the same rows in each pass.
 func Generator(rows func(ctx context.Context) iter.Seq2[Row, error], o ArrowOptions) (Dataset, error) {
 	fields, schema, err := declared("a generator", o)
 	if err != nil {
@@ -38,21 +39,21 @@ func Generator(rows func(ctx context.Context) iter.Seq2[Row, error], o ArrowOpti
 		}}
 	}
 	n = source(context.Background()).node(n, "generator")
-	n.place = nil // a second look for a bad row would take further rows
+	n.place = nil // reading again to look for a bad row would consume further rows
 	n.start = func(ctx context.Context, _ int64) (stage, error) { return &fileStage{src: source(ctx)}, nil }
 	return n, nil
 }
 
 // generatorReader reads the rows of one pass.
 type generatorReader struct {
-	ctx    context.Context // that rows were asked for with
+	ctx    context.Context // of the last call that asked for rows
 	node   *node
 	fields []textField
 	next   func() (Row, error, bool)
 	cancel func() // ends ctx
 	stop   func()
 	row    int64 // rows taken
-	err    error // found behind rows that were still good; io.EOF included
+	err    error // found after good rows; includes io.EOF
 }
 
 func (r *generatorReader) read(ctx context.Context, limit int) (arrow.Record, error) {
@@ -78,7 +79,7 @@ func (r *generatorReader) read(ctx context.Context, limit int) (arrow.Record, er
 func (r *generatorReader) take() (Row, error) {
 	row, err, ok := r.next()
 	switch {
-	case !ok && r.ctx.Err() != nil: // the function heeded it: these are not all rows
+	case !ok && r.ctx.Err() != nil: // the function stopped for it: these are not all rows
 		return nil, r.ctx.Err()
 	case !ok:
 		return nil, io.EOF

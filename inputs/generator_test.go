@@ -160,7 +160,7 @@ func TestRowsOf(t *testing.T) {
 	}
 	rec.Release()
 
-	// One that nobody closes ends with the context.
+	// A channel that is never closed ends with the context.
 	ctx, cancel := context.WithCancel(t.Context())
 	ds, _ = Generator(RowsOf(make(chan Row)), ArrowOptions{Columns: []ColumnSpec{{Name: "x"}}})
 	waiting, err := ds.Iterate(ctx)
@@ -203,7 +203,8 @@ func TestGeneratorEndsWithIterator(t *testing.T) {
 	<-ended
 }
 
-// TestGeneratorReadEndsWithItsContext: who waits for a row may stop to wait.
+// TestGeneratorReadEndsWithItsContext: a read that waits for a row can be
+// cancelled.
 func TestGeneratorReadEndsWithItsContext(t *testing.T) {
 	ds, err := Generator(RowsOf(make(chan Row)), ArrowOptions{Columns: []ColumnSpec{{Name: "x"}}})
 	if err != nil {

@@ -21,9 +21,9 @@ func imageSchema(shape ...int) (*Schema, error) {
 
 var labelColumn = Column{Name: "label", DType: tensor.Int64, Role: Label}
 
-// Glyphs returns count procedurally drawn digits, endlessly many where count is
-// 0: "image" uint8[28,28,1] and "label" int64, 0 to 9. Image i depends on seed
-// and i alone.
+// Glyphs returns count procedurally drawn digits, endlessly many where count is 0:
+// "image" uint8[28,28,1] and "label" int64, 0 to 9. Image i depends only on seed
+// and i.
 func Glyphs(seed, count int64, mem memory.Allocator) (Indexed, error) {
 	if count < 0 {
 		return nil, fmt.Errorf("glyphs count must not be negative, got %d: give a number of images, or 0 for endless ones", count)

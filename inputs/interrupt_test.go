@@ -32,8 +32,8 @@ func (it *interruptedIterator) Next(ctx context.Context) (arrow.Record, error) {
 	return it.Iterator.Next(ctx)
 }
 
-// patient reads a pass, calling again after each interruption; it checks that
-// the state in between leads to the same record.
+// patient reads a pass and repeats interrupted calls; it checks that the state in
+// between leads to the same record.
 func patient(t *testing.T, ds Dataset) []string {
 	t.Helper()
 	it := iterate(t, ds)
@@ -61,7 +61,8 @@ func patient(t *testing.T, ds Dataset) []string {
 	return nil
 }
 
-// TestRestoringReadsLittleAgain: reading ahead takes a snapshot now and then, from which a restored pass goes on.
+// TestRestoringReadsLittleAgain: reading ahead takes a snapshot now and then, and a restored pass starts from
+// the last one.
 func TestRestoringReadsLittleAgain(t *testing.T) {
 	var made atomic.Int64
 	count := Mapper{Name: "count", Map: func(_ context.Context, rec arrow.Record, _ Rows) (arrow.Record, error) {

@@ -14,9 +14,9 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 )
 
-// JSONL returns the rows of files that hold one JSON object on each line, gzip or
-// not. Names are the columns', null and absent values are missing ones, lists
-// (nested or not) fill a column's shape, or are the values of a ragged one. Other names are passed over.
+// JSONL returns the rows of files that hold one JSON object on each line, gzip or not. Names are the
+// columns', null and absent values are missing, lists (nested or not) fill a column's shape, or are the
+// values of a ragged one. Other names are ignored.
 func JSONL(files []string, o ArrowOptions) (Dataset, error) {
 	f, err := newJSONFormat(o)
 	if err != nil {
@@ -72,7 +72,7 @@ type jsonReader struct {
 	lines  *bufio.Scanner
 	closer io.Closer // nil in tests
 	line   int
-	err    error // found behind rows that were still good; io.EOF included
+	err    error // found after good rows; includes io.EOF
 }
 
 // next moves to the next line that is not empty.
@@ -162,10 +162,11 @@ func badJSON(line []byte, err error) error {
 	return fmt.Errorf("line is not a JSON object: %w", err)
 }
 
-// notANumber reports whether a line has one of the numbers there that JSON lacks.
+// notANumber reports whether a line has a number there that JSON does not allow,
+// such as NaN.
 func notANumber(line []byte, at int) bool {
 	for _, word := range []string{"NaN", "Infinity", "nan", "inf"} {
-		for back := range 2 { // -Infinity goes wrong behind its sign
+		for back := range 2 { // the parser fails after the sign of -Infinity
 			if from := at - back; from >= 0 && from < len(line) && bytes.HasPrefix(line[from:], []byte(word)) {
 				return true
 			}
@@ -240,7 +241,7 @@ func (f textField) jsonCell(b array.Builder, v any) error {
 	return fmt.Errorf("value is an object, expected a number, a string, true or false")
 }
 
-// flatten appends the elements of a value, of lists within lists too.
+// flatten appends the elements of a value, including nested lists.
 func flatten(out []any, v any) []any {
 	list, ok := v.([]any)
 	if !ok {

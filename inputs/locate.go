@@ -8,10 +8,12 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 )
 
-// Locate finds where the data has what cannot be used. It reads the rows of a data set again,
-// in the order of the files, without what mixes them (shuffles, repeats, batches), until check
-// or a step of the data set's own fails at a row. It returns that failure with its place: nil
-// where there is none, for data without an end, and for data that this package does not read.
+// Locate finds the row of the files that has a bad value. It reads a data set again in the
+// order of the files, without shuffles, repeats and batches, until check or a step of the data
+// set fails at a row.
+//
+// It returns that failure with its place. The result is nil where nothing fails, for data
+// without an end, and for data that this package does not read.
 func Locate(ctx context.Context, ds Dataset, check func(context.Context, arrow.Record) error) *DataError {
 	t := retrace(adopt(ds), check)
 	if t == nil {
@@ -37,11 +39,11 @@ func Locate(ctx context.Context, ds Dataset, check func(context.Context, arrow.R
 	}
 }
 
-// rowStep does to a record what a step of a pipeline does to its rows, each by itself. It takes
-// the record over, and returns nil where no row is left. seen counts the rows that came to the step.
+// rowStep applies a step of a pipeline to the rows of a record, each by itself. It takes ownership
+// of the record, and returns nil where no row is left. seen counts the rows that came to the step.
 type rowStep func(ctx context.Context, rec arrow.Record, seen *int64) (arrow.Record, error)
 
-// retraced is a data set whose rows are looked at in the order of its source.
+// retraced is a data set that is read in the order of its source.
 type retraced struct {
 	source *node
 	steps  []rowStep
@@ -54,7 +56,7 @@ func retrace(n *node, check func(context.Context, arrow.Record) error) *retraced
 	t := &retraced{check: check}
 	var steps []*node
 	for ; n.up != nil; n = n.up {
-		if n.mixes { // positions behind it differ from the files'
+		if n.mixes { // positions after it differ from the files'
 			steps = slices.DeleteFunc(steps, func(s *node) bool { return s.byPosition })
 		}
 		if n.again != nil {
@@ -86,10 +88,10 @@ func (t *retraced) search(ctx context.Context, rec arrow.Record) (row int64, err
 			return i, err
 		}
 	}
-	return 0, nil // it fails as a whole alone
+	return 0, nil // only the whole fails
 }
 
-// run passes a record through all steps, then checks what is left of it.
+// run passes a record through all steps, then checks the remaining rows.
 func (t *retraced) run(ctx context.Context, rec arrow.Record) error {
 	rec.Retain()
 	for i, step := range t.steps {
@@ -114,7 +116,7 @@ func (t *retraced) describe(ctx context.Context, st stage, first, rows, at int64
 	}
 	row := first + at
 	if f, ok := st.(*fileStage); ok {
-		row = f.row - rows + at // of its file
+		row = f.row - rows + at // of the row's file
 		if d := f.src.placeOf(ctx, f.src.files[f.file], row, column, element); d != nil {
 			d.Name, d.Err = column, err
 			return d
@@ -126,7 +128,7 @@ func (t *retraced) describe(ctx context.Context, st stage, first, rows, at int64
 	return &d
 }
 
-// placed is a reader that knows where the values of the last row that it has read begin.
+// placed is a reader that knows where the values of the last row that it read begin.
 type placed interface {
 	// placeOf returns the place of an element of a column; "" or a name that is not read: of the row.
 	placeOf(column string, element int) DataError

@@ -33,7 +33,8 @@ func refuse(s *Schema, column string, bad float64) func(context.Context, arrow.R
 	}
 }
 
-// TestLocate: a row is found in its file whatever the pipeline does to the order, and only where the pipeline has it.
+// TestLocate: a row is found in its file for every order that the pipeline makes, and only if the pipeline
+// has it.
 func TestLocate(t *testing.T) {
 	double := Mapper{Name: "double", Map: func(_ context.Context, in arrow.Record, _ Rows) (arrow.Record, error) {
 		in.Retain()
@@ -59,7 +60,7 @@ func TestLocate(t *testing.T) {
 		"folds of what is left": {[]Transform{Skip(10), Fold(5, 2, false), Batch(5, false)}, func(row int) bool { return row >= 10 && (row-10)%5 != 2 }},
 		"mapped":                {[]Transform{Batch(64, false), ParallelMap(double, 3), Prefetch(1)}, func(int) bool { return true }},
 		"filtered":              {[]Transform{Filter("odd", odd), Shuffle(10, 1), Batch(64, false)}, func(row int) bool { return row%2 == 1 }},
-		// Which rows come behind a repeat or a shuffle is not looked at.
+		// Rows after a repeat or a shuffle are not checked.
 		"skip of a repeat":   {[]Transform{Repeat(0), Skip(1000), Batch(5, false)}, func(int) bool { return true }},
 		"taken of a shuffle": {[]Transform{Shuffle(600, 1), Take(1), Repeat(0), Batch(1, false)}, func(int) bool { return true }},
 	}
@@ -118,7 +119,7 @@ func adoptSchema(rec arrow.Record) *Schema {
 	return s
 }
 
-// TestLocateInFormats: each format says where a row is as its other errors do.
+// TestLocateInFormats: each format gives the place of a row as its other errors do.
 func TestLocateInFormats(t *testing.T) {
 	columns := []ColumnSpec{{Name: "a"}, {Name: "b"}}
 	arrows := ArrowOptions{Columns: columns, Allocator: checked(t)}
@@ -181,8 +182,8 @@ func TestLocateInFormats(t *testing.T) {
 	}
 }
 
-// TestLocateFindsFailuresOfSteps: a step of the data set that fails at a row tells of it as a check does; what fails at no row
-// by itself, an ended context and data of other packages have no place.
+// TestLocateFindsFailuresOfSteps: the failure of a step of the data set at a row has a place, as a check's.
+// Failures without a row, an ended context and data of other packages have none.
 func TestLocateFindsFailuresOfSteps(t *testing.T) {
 	src := numbers(t, checked(t), 300)
 	failing := Mapper{Name: "fails", Map: func(_ context.Context, in arrow.Record, _ Rows) (arrow.Record, error) {

@@ -11,9 +11,9 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/splitmix"
 )
 
-// Mapper is what Map and ParallelMap do to every record.
+// Mapper is applied to every record by Map and ParallelMap.
 type Mapper struct {
-	// Name tells this mapper from others; it becomes part of the pipeline's
+	// Name distinguishes this mapper from others; it becomes part of the pipeline's
 	// description, so include its settings.
 	Name string
 	// Schema returns the schema of the results; nil: it does not change.
@@ -26,15 +26,15 @@ type Mapper struct {
 	Seed int64
 }
 
-// Rows tells a Mapper which rows of the stream it is given.
+// Rows tells a Mapper which rows of the stream a record holds.
 type Rows struct {
 	First     int64            // position in the pass of row 0 of the record
-	Allocator memory.Allocator // for the result; what it allocates need not be zero
+	Allocator memory.Allocator // for the result; allocated memory may not be zeroed
 	key       uint64
 }
 
-// Seed returns a seed that depends on the Mapper's seed, the epoch and the
-// position of row i of the record alone, never on batching or scheduling.
+// Seed returns a seed that depends on the Mapper's seed, the epoch and the position
+// of row i of the record, never on batching or scheduling.
 func (r Rows) Seed(i int) uint64 {
 	return splitmix.Hash(r.key ^ splitmix.Hash(uint64(r.First)+uint64(i)))
 }
@@ -89,7 +89,8 @@ func (m Mapper) bind(n *node, epoch int64) boundMapper {
 	return boundMapper{Mapper: m, node: n, key: splitmix.Mix(uint64(m.Seed), uint64(epoch), 0x3a)}
 }
 
-// apply maps the record whose first row is row first of the pass. It keeps in.
+// apply maps the record whose first row is row first of the pass. It does not
+// release in.
 func (m boundMapper) apply(ctx context.Context, in arrow.Record, first int64) (out arrow.Record, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -114,7 +115,7 @@ type mapStage struct {
 	m       boundMapper
 	row     int64        // rows mapped
 	limit   int          // of the present call
-	pending arrow.Record // pulled, but mapping it failed: the next call tries again
+	pending arrow.Record // pulled, but not mapped after a failure: the next call tries again
 	cutter
 }
 

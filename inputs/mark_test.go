@@ -7,7 +7,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 )
 
-// TestMark: a mark gives the state of its time, however far the pass went on, and when it is over.
+// TestMark: a mark gives the state at its time, even after the pass went on or ended.
 func TestMark(t *testing.T) {
 	for name, ds := range pipelines(numbers(t, memory.NewGoAllocator(), 900), 8) {
 		it := iterate(t, ds)
@@ -49,7 +49,7 @@ func TestMark(t *testing.T) {
 	}
 }
 
-// BenchmarkPosition is what noting the position of a shuffled data set of MNIST's size takes.
+// BenchmarkPosition measures Mark for a shuffled data set of MNIST's size.
 func BenchmarkPosition(b *testing.B) {
 	ds, err := Slices(memory.NewGoAllocator(), Slice("x", Feature, make([]float32, 60000)))
 	if err != nil {

@@ -145,7 +145,7 @@ func Slices(mem memory.Allocator, columns ...NamedTensor) (Indexed, error) {
 	if err != nil {
 		return nil, err
 	}
-	// What has to be copied is left to Go's allocator: the data set has no end.
+	// Copies are made by Go's allocator, since a data set is never closed.
 	arrays := make([]arrow.Array, len(columns))
 	for i, c := range columns {
 		arrays[i] = tensorArray(s.Arrow().Field(i).Type, c.Tensor, rows)

@@ -7,12 +7,13 @@ import (
 	"strings"
 )
 
-// StateMismatchError tells that an iterator state is of another pipeline. It wraps ErrStateMismatch.
+// StateMismatchError reports that an iterator state belongs to another pipeline. It wraps
+// ErrStateMismatch.
 type StateMismatchError struct {
 	Saved, Now string // the descriptions of both pipelines
 }
 
-// Error says what to set as it was, then what it is now: of the first step that differs.
+// Error says what to set back, then what the first step that differs is now.
 func (e *StateMismatchError) Error() string {
 	saved, now := strings.Split(e.Saved, " | "), strings.Split(e.Now, " | ")
 	if saved[0] != now[0] {
@@ -28,12 +29,12 @@ func (e *StateMismatchError) Error() string {
 	return stepsMismatch(saved[same:], now[same:])
 }
 
-// configured are the steps that a Spec asks for: shuffling brings its cache by itself.
+// configured are the steps that a Spec asks for: a Shuffle adds its cache by itself.
 func configured(steps []string) []string {
 	return slices.DeleteFunc(slices.Clone(steps), func(s string) bool { return s == "cache" })
 }
 
-// stepsMismatch compares what is behind the first steps, which are the same.
+// stepsMismatch compares the steps after the first ones, which are the same.
 func stepsMismatch(saved, now []string) string {
 	switch {
 	case len(now) == 0 || len(saved) > 0 && !hasStep(now, saved[0]):
@@ -116,7 +117,8 @@ func listed(names []string) string {
 // stepForm is the description of a step: name(settings).
 var stepForm = regexp.MustCompile(`(?s)^(\w+)\((.*)\)\*?$`)
 
-// settings are what the settings of a step are called in a Spec, where they are, in their order.
+// settings are the names in a Spec of the settings of a step, in their order, for the settings
+// that have one.
 var settings = map[string][]string{"shuffle": {"shuffle", "seed"}, "batch": {"batch_size", "drop_remainder"}, "skip": {"skip"}, "take": {"take"}}
 
 // stepMismatch compares a step on the way from the rows to batches.

@@ -74,12 +74,12 @@ func (n Normalization) table(c Column) (*channels, error) {
 		return nil, fmt.Errorf("std must not be 0, got %v", t.std)
 	}
 	size := max(len(t.mean), len(t.std))
-	t.mean, t.std = stretch(t.mean, size), stretch(t.std, size)
+	t.mean, t.std = expand(t.mean, size), expand(t.std, size)
 	return t, nil
 }
 
-// stretch repeats a single value.
-func stretch(v []float64, n int) []float64 {
+// expand repeats a single value.
+func expand(v []float64, n int) []float64 {
 	if len(v) == n {
 		return v
 	}
@@ -117,7 +117,7 @@ func (t *channels) write(dst []byte, src *tensor.Tensor, _ Rows) error {
 	return nil
 }
 
-// bytes looks values up: a byte has only 256 of them.
+// bytes uses a table: a byte has only 256 values.
 func (t *channels) bytes(out []float32, src []byte) {
 	n := len(t.mean)
 	table := make([][256]float32, n)

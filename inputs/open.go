@@ -13,7 +13,8 @@ import (
 // memory: parsed once, shuffled by row number.
 const cacheBytes = 64 << 20
 
-// autoPrefetch is how many batches serve to hide the making of one.
+// autoPrefetch is the number of batches prefetched by default, enough to hide the
+// time to make one.
 const autoPrefetch = 2
 
 // Open returns the share of one pipeline in the data set that spec describes.
@@ -81,13 +82,14 @@ func (s Spec) expand() ([]string, error) {
 	return nil, unknownFormat(s.Format)
 }
 
-// share returns the files of this pipeline, and whether it has to share rows too.
+// share returns the files of this pipeline, and whether it must also share the
+// rows.
 func (s Spec) share(files []string, ic Context) ([]string, bool) {
 	n := ic.NumPipelines
 	if n <= 1 || s.Shard == "off" {
 		return files, false
 	}
-	// Positions of rows must not depend on who reads which file.
+	// Positions of rows must not depend on which worker reads which file.
 	positions := s.Split.Folds > 0 || s.Skip > 0 || s.Take > 0
 	byFile := s.Shard == "files" || (s.Shard != "rows" && !positions)
 	if s.Format == "idx" || len(files) < n || !byFile {
@@ -170,7 +172,7 @@ func (s Spec) selectRows(ic Context, shardRows bool) []Transform {
 	return steps
 }
 
-// prepare returns the steps behind Batch.
+// prepare returns the steps after Batch.
 func (s Spec) prepare(ic Context) []Transform {
 	var maps []Mapper
 	if s.Scale != 0 || len(s.Mean) > 0 {

@@ -121,8 +121,8 @@ func TestPredictCSVWithoutLabels(t *testing.T) {
 	}
 }
 
-// TestRestoreCSVWithoutLabels: whether label columns are there is seen in the
-// first row, which a restored pass skips.
+// TestRestoreCSVWithoutLabels: the first row shows whether label columns are
+// present, and a restored pass skips it.
 func TestRestoreCSVWithoutLabels(t *testing.T) {
 	columns := []ColumnSpec{{Name: "y", Role: Label}, {Name: "a"}}
 	ds, err := CSV([]string{write(t, "p.csv", []byte("1\n2\n3\n"))}, CSVOptions{Columns: columns, Unlabeled: true, Allocator: checked(t)})

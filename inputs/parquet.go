@@ -84,8 +84,8 @@ type parquetFile struct {
 	table  *array.TableReader // of the row group before that
 }
 
-// next returns the next record. A row group is read as a whole: only so does the
-// library read dictionaries that change within a column.
+// next returns the next record. A row group is read as a whole, because otherwise
+// the library cannot read dictionaries that change within a column.
 func (p *parquetFile) next(ctx context.Context) (arrow.Record, error) {
 	for {
 		if p.table != nil {
@@ -110,9 +110,9 @@ func (p *parquetFile) next(ctx context.Context) (arrow.Record, error) {
 	}
 }
 
-// read returns the next row group. It reads column by column in this goroutine:
-// the library's ReadRowGroups takes one of its own, in which a panic over damaged
-// bytes would end the process.
+// read returns the next row group. It reads column by column in this goroutine: the
+// library's ReadRowGroups starts a goroutine, in which a panic over damaged bytes
+// would end the process.
 func (p *parquetFile) read(ctx context.Context) (arrow.Table, error) {
 	indices, err := p.reader.Manifest.GetFieldIndices(p.leaves)
 	if err != nil {
@@ -151,7 +151,7 @@ func (p *parquetFile) read(ctx context.Context) (arrow.Table, error) {
 	return array.NewTable(arrow.NewSchema(fields, nil), columns, -1), nil
 }
 
-// check looks at the pages of a leaf in the next row group.
+// check checks the pages of a leaf in the next row group.
 func (p *parquetFile) check(leaf int) error {
 	c, err := p.file.MetaData().RowGroup(p.group).ColumnChunk(leaf)
 	if err != nil {

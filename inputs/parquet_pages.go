@@ -19,14 +19,16 @@ type pageChunk struct {
 	codec       compress.Compression
 }
 
-// pageChecker looks at pages before the library does, which believes the sizes that they claim, and what their content says.
+// pageChecker checks pages before the library reads them, since the library trusts the sizes in pages and in
+// their content.
 type pageChecker struct {
 	file io.ReaderAt
 	size int64 // of the file
 	most int64 // bytes that a page may unpack to
 }
 
-// check fails where a page of the chunk claims, or unpacks to, more than the file can mean. It names the page.
+// check fails where a page of the chunk claims, or unpacks to, more than the file can hold. It names the
+// page.
 func (c pageChecker) check(chunk pageChunk) error {
 	if chunk.start < 0 || chunk.size < 0 || chunk.start > c.size || chunk.size > c.size-chunk.start {
 		return fmt.Errorf("its %d bytes at offset %d do not lie in the file of %d bytes", chunk.size, chunk.start, c.size)
@@ -76,11 +78,12 @@ func (c pageChecker) page(h pageHeader, codec compress.Compression, body, end in
 	return nil
 }
 
-// emptyContent is the most that nothing takes once it is compressed.
+// emptyContent is the largest compressed size of empty content.
 const emptyContent = 64
 
-// unpackedSize returns what compressed content unpacks to where the library asks it, and not the page's header: exactly of
-// Snappy's, at most of Zstandard's. Of the others it takes no more than the header says.
+// unpackedSize returns the unpacked size of compressed content, where the library reads the size from the
+// content and not from the page's header. It is exact for Snappy and an upper bound for Zstandard. For other
+// codecs the library unpacks no more than the header says.
 func unpackedSize(content *io.SectionReader, codec compress.Compression) (size int64, known bool, err error) {
 	switch codec {
 	case compress.Codecs.Snappy:
@@ -100,7 +103,7 @@ func unpackedSize(content *io.SectionReader, codec compress.Compression) (size i
 	return 0, false, nil
 }
 
-// pageHeader is what matters of Parquet's PageHeader.
+// pageHeader has the fields of Parquet's PageHeader that are checked.
 type pageHeader struct {
 	unpacked, packed int64
 	values           int64 // of a data page
@@ -116,7 +119,8 @@ type thriftReader struct {
 
 var errThrift = errors.New("damaged Thrift data")
 
-// maxThrift bounds what of a header is passed over: statistics have values of any size.
+// maxThrift bounds the bytes of a header that are skipped: statistics have values of
+// any size.
 const maxThrift = 64 << 20
 
 // ReadByte implements io.ByteReader.
@@ -188,7 +192,7 @@ func (t *thriftReader) fields(depth int, f func(id int64, typ byte) (bool, error
 	}
 }
 
-// skip passes over a value.
+// skip skips a value.
 func (t *thriftReader) skip(typ byte, depth int) error {
 	switch typ {
 	case thriftTrue, thriftFalse:

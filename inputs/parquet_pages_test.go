@@ -66,7 +66,7 @@ func zstdOf(kind, size uint32, content ...byte) []byte {
 	return append([]byte{0x28, 0xB5, 0x2F, 0xFD, 0, 0, byte(b), byte(b >> 8), byte(b >> 16)}, content...)
 }
 
-// TestPages draws the edges of what pages may claim and unpack to.
+// TestPages tests the limits of the sizes that pages may claim and unpack to.
 func TestPages(t *testing.T) {
 	const most = 1000
 	bomb := zipped(t, make([]byte, 100_000))
@@ -93,7 +93,7 @@ func TestPages(t *testing.T) {
 		"levels that are not":    {compress.Codecs.Snappy, page2(102, 4, 1, 5, false, 0, 0, 0, 0), "cannot be"},
 		"levels, more":           {compress.Codecs.Snappy, page2(101, 4, 1, 2, false, append([]byte{0, 0}, append(snappy100, 0)...)...), "unpack to more"},
 		"not packed":             {compress.Codecs.Snappy, page2(4, 4, 1, 2, true, 0xff, 0xff, 0xff, 0xff), ""},
-		"gzip":                   {compress.Codecs.Gzip, page(100, int64(len(bomb)), 1, bomb...), ""}, // as much is taken, and no more
+		"gzip":                   {compress.Codecs.Gzip, page(100, int64(len(bomb)), 1, bomb...), ""}, // this much is accepted, and no more
 		"gzip of nothing":        {compress.Codecs.Gzip, page(0, int64(len(zipped(t, nil))), 1, zipped(t, nil)...), ""},
 		"gzip, said to be none":  {compress.Codecs.Gzip, page(0, int64(len(bomb)), 1, bomb...), "unpack to more than the 0"},
 		"zstd":                   {compress.Codecs.Zstd, page(100, 10, 1, zstdOf(1, most, 7)...), ""},

@@ -110,10 +110,10 @@ func TestSelections(t *testing.T) {
 		out := rapid.IntRange(0, k-1).Draw(rt, "held out")
 		rest = append(flat(ids(t, Fold(k, out, true)(ds))), flat(ids(t, Fold(k, out, false)(ds)))...)
 		cut := int64(rapid.IntRange(0, n+3).Draw(rt, "cut"))
-		joined := append(flat(ids(t, Take(cut)(ds))), flat(ids(t, Skip(cut)(ds)))...)
+		together := append(flat(ids(t, Take(cut)(ds))), flat(ids(t, Skip(cut)(ds)))...)
 		slices.Sort(parts)
 		slices.Sort(rest)
-		if d := cmp.Diff(seq(n), parts) + cmp.Diff(seq(n), rest) + cmp.Diff(seq(n), joined); d != "" {
+		if d := cmp.Diff(seq(n), parts) + cmp.Diff(seq(n), rest) + cmp.Diff(seq(n), together); d != "" {
 			rt.Fatal(d)
 		}
 	})
@@ -134,10 +134,10 @@ func TestParallelismDoesNotMatter(t *testing.T) {
 	})
 }
 
-// TestShuffleIsUniform counts which row comes at which place, over many seeds.
-// With a buffer of all rows each row comes at each place equally often; with a
-// smaller one, the first is drawn uniformly from the buffer, and place by place
-// the odds follow from those before.
+// TestShuffleIsUniform counts which row comes at which place, over many seeds. With
+// a buffer of all rows each row comes at each place equally often. With a smaller
+// one, the first row is drawn uniformly from the buffer, and the odds of each place
+// follow from the places before.
 func TestShuffleIsUniform(t *testing.T) {
 	const rows, seeds = 5, 20_000
 	src := numbers(t, memory.DefaultAllocator, rows)
@@ -172,7 +172,7 @@ func TestShuffleIsUniform(t *testing.T) {
 // shuffleOdds returns how likely each row is at each place: before a draw, row r is
 // in the buffer unless it was drawn before, once r < place+buffer.
 func shuffleOdds(rows, buffer int) [][]float64 {
-	left := make([]float64, rows) // the odds that a row was not drawn yet
+	left := make([]float64, rows) // the odds that a row was not yet drawn
 	for i := range left {
 		left[i] = 1
 	}

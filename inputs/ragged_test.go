@@ -173,7 +173,7 @@ func TestBadRaggedColumns(t *testing.T) {
 	}
 }
 
-// TestMissingVectorsTakeTheDefault: a default stands for each element of a missing vector.
+// TestMissingVectorsTakeTheDefault: each element of a missing vector is the default.
 func TestMissingVectorsTakeTheDefault(t *testing.T) {
 	ds, err := JSONL([]string{write(t, "f", []byte("{\"v\": [1, null]}\n{}\n"))}, ArrowOptions{Columns: []ColumnSpec{{Name: "v", Shape: []int{2}, Default: 7}}, Allocator: checked(t)})
 	if err != nil {

@@ -9,12 +9,12 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 )
 
-// snapshotEvery is how many records a background reader passes on between two
-// snapshots of its upstream. A state is the last snapshot and the rows since, so
-// it stays small, and restoring reads at most this many records again.
+// snapshotEvery is the number of records that a background reader passes on between
+// two snapshots of its upstream. A state is the last snapshot and the number of
+// rows since. It stays small, and restoring reads at most this many records again.
 const snapshotEvery = 32
 
-// maxAhead bounds records read ahead and workers: more come from a mistake.
+// maxAhead bounds records read ahead and workers: a larger number is a mistake.
 const maxAhead = 1 << 14
 
 // Prefetch reads up to n records ahead in the background; n <= 0 reads none.
@@ -39,8 +39,8 @@ func Prefetch(n int) Transform {
 	}
 }
 
-// ParallelMap applies m to records in the given number of goroutines, keeping
-// their order. What it delivers is what Map delivers, whatever the number.
+// ParallelMap applies m to records in the given number of goroutines, keeping their
+// order. It delivers what Map delivers, for any number.
 func ParallelMap(m Mapper, workers int) Transform {
 	return func(ds Dataset) Dataset {
 		up := adopt(ds)
@@ -70,7 +70,7 @@ type aheadStage struct {
 	m       *boundMapper
 	depth   int
 	workers int
-	copier  *batchCopier // nil: records stay where they are
+	copier  *batchCopier // nil: records are not copied
 	cutter
 
 	run   *aheadRun
@@ -80,7 +80,7 @@ type aheadStage struct {
 	err   error      // ended the stream; io.EOF included
 }
 
-// aheadItem is one record on its way.
+// aheadItem is one record in flight.
 type aheadItem struct {
 	rec      arrow.Record
 	err      error
@@ -89,7 +89,7 @@ type aheadItem struct {
 	done     chan struct{} // has an element once rec and err are final
 }
 
-// spareItems are those that were passed on.
+// spareItems are items that were passed on and can be reused.
 var spareItems = sync.Pool{New: func() any { return &aheadItem{done: make(chan struct{}, 1)} }}
 
 func (s *aheadStage) pull(ctx context.Context, limit int) (arrow.Record, error) {
@@ -176,7 +176,7 @@ func (s *aheadStage) load(ctx context.Context, r *stateReader) error {
 	return s.rewind(ctx)
 }
 
-// rewind puts the upstream back to base.
+// rewind restores the upstream to base.
 func (s *aheadStage) rewind(ctx context.Context) error {
 	sub := &stateReader{buf: s.base}
 	sub.count(math.MaxInt64)

@@ -41,9 +41,9 @@ func (s *aheadStage) begin() error {
 	return nil
 }
 
-// read passes on what the upstream has, leaving out the first skip rows.
-// Snapshots fall on the same records whether or not the pass was restored
-// between, so that equal positions have equal states.
+// read passes on the upstream's records, without the first skip rows. Snapshots are
+// taken at the same records whether or not the pass was restored in between, so
+// that equal positions have equal states.
 func (r *aheadRun) read(up stage, row, skip int64) {
 	defer close(r.queue)
 	if r.jobs != nil {
@@ -94,8 +94,8 @@ func (s *source) pull(ctx context.Context) (arrow.Record, error) {
 	return rec, err
 }
 
-// skip leaves out rows; it returns what remains of the record in which they
-// end, nil where they end with one.
+// skip skips rows. It returns the rest of the record in which they end, nil where
+// they end at the end of a record.
 func (s *source) skip(ctx context.Context, rows *int64) (arrow.Record, error) {
 	for *rows > 0 {
 		rec, err := s.pull(ctx)
@@ -115,7 +115,7 @@ func (s *source) skip(ctx context.Context, rows *int64) (arrow.Record, error) {
 }
 
 // send queues an item for the consumer and, with a mapper, for the workers. It
-// reports whether the reader may go on.
+// reports whether the reader may continue.
 func (r *aheadRun) send(item *aheadItem) bool {
 	mapped := r.jobs != nil && item.err == nil
 	if !mapped {
@@ -151,8 +151,8 @@ func (r *aheadRun) work(m *boundMapper) {
 	}
 }
 
-// stop ends the background work and releases what is on its way; cur is the
-// item that the consumer holds, or nil.
+// stop ends the background work and releases the records in flight; cur is the item
+// that the consumer holds, or nil.
 func (r *aheadRun) stop(cur *aheadItem) {
 	r.cancel()
 	r.wg.Wait()

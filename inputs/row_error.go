@@ -2,13 +2,13 @@ package inputs
 
 import "fmt"
 
-// A RowError says in which row a column holds what cannot be used. Locate finds that row in the files.
+// A RowError names the row in which a column has an invalid value. Locate finds that row in the files.
 type RowError struct {
 	Column  string // its name
 	Row     int64  // from 0: of the pass over the data set or, where InBatch, of its batch
 	InBatch bool
 	Element int    // of the row's values, from 0
-	Value   string // what is there, quoted where it is a string; "" where that says nothing
+	Value   string // the value, quoted where it is a string; "" where it does not help
 	Err     error  // what is wrong with it
 }
 
@@ -29,5 +29,5 @@ func (e *RowError) what() string {
 	return fmt.Sprintf("value %s: %v", e.Value, e.Err)
 }
 
-// Unwrap returns what is wrong.
+// Unwrap returns the cause.
 func (e *RowError) Unwrap() error { return e.Err }

@@ -27,8 +27,9 @@ type Column struct {
 	Shape  []int // of one example; empty: a scalar
 	Ragged bool  // a list of DType scalars of any length in each example; Shape is empty
 	Role   Role  // "" means Feature
-	// Default is the value of an example that lacks one, of DType and Shape; nil: there is none.
-	// Sources put it into their records; it is here for what is fed in place of them, an exported model's examples.
+	// Default is the value of an example in which the column is missing, of DType and Shape; nil: there is none.
+	// Sources already fill it in. It is here for inputs that do not come from a source, such as an exported
+	// model's examples.
 	Default *tensor.Tensor
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Keys of the Arrow field metadata that carry what Arrow types cannot say.
+// Keys of the Arrow field metadata for properties that Arrow types cannot express.
 const (
 	metaShape = "goestimator.shape" // dimensions, comma separated
 	metaRole  = "goestimator.role"

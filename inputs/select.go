@@ -55,8 +55,8 @@ func Shard(index, count int) Transform {
 }
 
 // Fold divides the rows into folds, row i into fold i mod folds, and keeps the
-// held-out fold or all the others: parts for evaluation and training that are
-// the same in every run, and even where rows are sorted by class.
+// held-out fold or all the others. These parts for evaluation and training are the
+// same in every run, and balanced even where rows are sorted by class.
 func Fold(folds, heldOut int, keepHeldOut bool) Transform {
 	if keepHeldOut {
 		return Shard(heldOut, folds)
@@ -104,7 +104,8 @@ func (sel selection) transform(valid bool, format string, args ...any) Transform
 	}
 }
 
-// indexed returns the selection from a data set with random access, which keeps it.
+// indexed returns the selection from a data set with random access; the result has
+// random access, too.
 func (sel selection) indexed(d *node, ix Indexed) Dataset {
 	return newIndexed(d, sel.count(ix.Len()), func(ctx context.Context, rows []int64) (arrow.Record, error) {
 		src := make([]int64, len(rows))
@@ -148,7 +149,7 @@ func (s *selectStage) pull(ctx context.Context, limit int) (arrow.Record, error)
 		if err != nil {
 			return nil, err
 		}
-		if rec.NumRows() > left { // the rest of the stream is not wanted
+		if rec.NumRows() > left { // the rest of the stream is not needed
 			whole := rec
 			rec = whole.NewSlice(0, left)
 			whole.Release()
@@ -165,7 +166,7 @@ func (s *selectStage) pull(ctx context.Context, limit int) (arrow.Record, error)
 	}
 }
 
-// keepRows returns the rows of rec that pass, nil where none does. It releases rec.
+// keepRows returns the rows of rec that pass, nil where none do. It releases rec.
 func keepRows(n *node, rec arrow.Record, pass func(i int) bool) (arrow.Record, error) {
 	var spans []span
 	for i := range int(rec.NumRows()) {

@@ -12,7 +12,7 @@ import (
 
 // Shuffle delivers rows in random order out of a buffer of the given number of
 // rows: each is drawn uniformly from the buffer and replaced by the next one
-// upstream, as tf.data does. The order depends on seed and epoch alone. Over an
+// upstream, as tf.data does. The order depends only on seed and epoch. Over an
 // Indexed data set the buffer holds row numbers and a buffer of its length is a
 // full permutation; else it holds the rows.
 func Shuffle(buffer int, seed int64) Transform {
@@ -45,7 +45,7 @@ func Shuffle(buffer int, seed int64) Transform {
 	}
 }
 
-// store is where the rows of a shuffle buffer live; a slot names one of them.
+// store holds the rows of a shuffle buffer; a slot identifies one of them.
 type store interface {
 	// next takes in one more row, or returns io.EOF.
 	next(ctx context.Context) (slot int64, err error)
@@ -73,7 +73,7 @@ func (s *shuffleStage) pull(ctx context.Context, limit int) (arrow.Record, error
 	for len(drawn) < limit {
 		slot, err := s.draw(ctx)
 		if err != nil && len(drawn) > 0 {
-			break // deliver what was drawn; the error comes again
+			break // deliver the drawn rows; the error will be returned again
 		}
 		if err != nil {
 			return nil, err
@@ -83,7 +83,7 @@ func (s *shuffleStage) pull(ctx context.Context, limit int) (arrow.Record, error
 	return s.rows.gather(ctx, drawn, s.slots)
 }
 
-// draw fills the buffer and takes a random row out of it.
+// draw fills the buffer and removes a random row.
 func (s *shuffleStage) draw(ctx context.Context) (int64, error) {
 	for !s.done && len(s.slots) < s.buffer {
 		slot, err := s.rows.next(ctx)

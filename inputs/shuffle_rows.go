@@ -15,7 +15,7 @@ type rowStore struct {
 	node *node
 	recs []arrow.Record
 	held int64 // rows in recs
-	pos  int64 // rows of the last record that were taken in
+	pos  int64 // rows of the last record that are in the buffer
 }
 
 const slotShift = 32
@@ -58,8 +58,8 @@ func slotSpans(slots []int64) []span {
 	return spans
 }
 
-// compact copies the rows of keep, in that order, into one record, followed by
-// one of the rows that were not taken in yet, and renames the slots.
+// compact copies the rows of keep, in that order, into one record, followed by one
+// of the rows that are not in the buffer yet, and renames the slots.
 func (s *rowStore) compact(keep []int64) error {
 	var recs []arrow.Record
 	if len(keep) > 0 {

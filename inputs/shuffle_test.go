@@ -9,8 +9,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestRestoredRowNumbers: a shuffle buffer holds rows before its position, and
-// no state may claim others. Each number is drawn at its limit and beyond it.
+// TestRestoredRowNumbers: a shuffle buffer holds rows before its position, and a
+// state with other rows is refused. Each number is drawn at its limit and beyond
+// it.
 func TestRestoredRowNumbers(t *testing.T) {
 	const rows, buffer = 10, 4
 	for name, c := range map[string]struct {
@@ -35,7 +36,8 @@ func TestRestoredRowNumbers(t *testing.T) {
 				t.Fatal(err)
 			}
 			s := &indexStore{src: src}
-			// Bytes of later stages follow, so that the number of rows is not bounded by them.
+			// The remaining bytes belong to later stages, too, so they do not bound the number
+			// of rows.
 			keep, err := s.load(context.Background(), &stateReader{buf: append(w.all(), make([]byte, 100)...)}, buffer)
 			if c.bad {
 				if !errors.Is(err, ErrBadState) {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Spec is one input pipeline: a source, and what is done to its rows, in this
-// order: split, shard, skip, take, shuffle, repeat, parse and scale, augment, batch, prefetch.
+// Spec is one input pipeline: a source, and the steps for its rows, in this order: split,
+// shard, skip, take, shuffle, repeat, parse and scale, augment, batch, prefetch.
 type Spec struct {
 	// glyphs (built-in procedural digits), idx, cifar10, csv, parquet, arrow, jsonl (a JSON object on each line), tfrecord (of tf.train.Example), or a registered input_fn. Empty: no input.
 	Format string `yaml:"format,omitempty"`
@@ -18,7 +18,7 @@ type Spec struct {
 	Labels string `yaml:"labels,omitempty"`
 	// The columns, in the order of the file (csv) or a choice of those in it (parquet, arrow, jsonl, tfrecord).
 	Columns []ColumnSpec `yaml:"columns,omitempty"`
-	// csv: the first row holds names, which must be those of columns.
+	// csv: the first row holds names, which must be the names of columns.
 	Header bool `yaml:"header,omitempty"`
 	// csv: the character between two cells, tab, or whitespace: any number of spaces and tabs, as in aligned columns.
 	Delimiter string `yaml:"delimiter"`
@@ -41,7 +41,7 @@ type Spec struct {
 	Take int64 `yaml:"take,omitempty"`
 	// Rows of the shuffle buffer. 0: the order of the files.
 	Shuffle int `yaml:"shuffle,omitempty"`
-	// Start again at the end of the data, for ever.
+	// Start again at the end of the data, without end.
 	Repeat bool `yaml:"repeat,omitempty"`
 	// Passes over the data; wins over Repeat where it is positive.
 	Epochs int `yaml:"-"`
@@ -57,14 +57,15 @@ type Spec struct {
 	BatchSize int `yaml:"batch_size"`
 	// Leave out the last batch where it is not full.
 	DropRemainder bool `yaml:"drop_remainder,omitempty"`
-	// Batches prepared ahead. -1: as many as serve; 0: none.
+	// Batches prepared ahead. -1: a suitable number; 0: none.
 	Prefetch int `yaml:"prefetch"`
 	// Goroutines that prepare batches; the order of the batches does not depend on it. 0: as many as there are cores.
 	Parallelism int `yaml:"parallelism,omitempty"`
 }
 
 // SplitSpec keeps a part of the rows: row i belongs to fold i mod folds, so the
-// parts are the same in every run and even where rows are sorted by class.
+// parts are the same in every run, and balanced even where rows are sorted by
+// class.
 type SplitSpec struct {
 	// Number of folds. 0: no split.
 	Folds int `yaml:"folds,omitempty"`

@@ -9,13 +9,13 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 )
 
-// chunkRows is the size of records that nobody asked a size for: large enough
-// to amortise the cost of a call, small enough to stay in cache.
+// chunkRows is the number of rows of records of no requested size: large enough to
+// amortise the cost of a call, small enough to stay in cache.
 const chunkRows = 256
 
-// stage is one pass through one step of a pipeline. Asking for a number of rows
-// lets steps downstream take exactly what they need, so that positions are
-// exact without leftovers.
+// stage is one pass through one step of a pipeline. Steps downstream ask for
+// exactly the number of rows that they need, so that positions are exact without
+// leftovers.
 type stage interface {
 	// pull returns a record of 1 to limit rows, or of its natural size where limit
 	// is 0, or io.EOF.
@@ -29,14 +29,14 @@ type stage interface {
 type node struct {
 	schema *Schema
 	mem    memory.Allocator
-	desc   string // what distinguishes this pipeline from others, for its state
+	desc   string // description that distinguishes this pipeline from others, for its state
 	start  func(ctx context.Context, epoch int64) (stage, error)
-	index  func(ctx context.Context) (Indexed, error) // random access, where reading the data first gives it; else nil
+	index  func(ctx context.Context) (Indexed, error) // random access that is available once the data was read; else nil
 	err    error                                      // an invalid argument; reported by Iterate
-	batch  int                                        // rows of a batch, 0 where nobody asked for a size
+	batch  int                                        // rows of a batch, 0 where no size was requested
 
-	up         *node                     // what it is made of; nil: a source
-	again      rowStep                   // what it does to rows one by one; nil: it passes them on
+	up         *node                     // its upstream; nil: a source
+	again      rowStep                   // its effect on single rows; nil: it passes them on
 	byPosition bool                      // again goes by the rows' positions
 	mixes      bool                      // its rows come in another order than up's, or again
 	place      func(row int64) DataError // of a source that ends: where a row lies; nil: that is not known
@@ -63,7 +63,7 @@ func (n *node) open(ctx context.Context, epoch int64) (stage, error) {
 	}
 	st, err := n.start(ctx, epoch)
 	if err != nil {
-		return nil, err // whatever came with it
+		return nil, err // ignore io.EOF that came with the bytes
 	}
 	return st, nil
 }

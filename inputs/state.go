@@ -23,7 +23,8 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// stateWriter collects a state: what it was given by reference, each piece behind what was written before, then buf.
+// stateWriter collects a state: the pieces passed by reference, each after the bytes written before it, then
+// buf.
 type stateWriter struct {
 	before [][]byte
 	buf    []byte
@@ -35,14 +36,14 @@ func (w *stateWriter) bytes(b []byte) {
 	w.buf = append(w.buf, b...)
 }
 
-// reference is bytes of what never changes, which is copied later.
+// reference is bytes that never change and are copied later.
 func (w *stateWriter) reference(b []byte) {
 	w.buf = binary.AppendUvarint(w.buf, uint64(len(b)))
 	w.before = append(w.before, w.buf, b)
 	w.buf = nil
 }
 
-// all copies together what was written.
+// all returns everything written, as one copy.
 func (w *stateWriter) all() []byte { return append(slices.Concat(w.before...), w.buf...) }
 
 // record writes a record as an Arrow IPC stream; nil is an empty field.
@@ -143,7 +144,7 @@ func recoverArrow(what string, err *error) {
 	}
 }
 
-// writeState writes the state of a pass, which seal completes.
+// writeState writes the state of a pass, which finalize completes.
 func writeState(describe string, st stage) (*stateWriter, error) {
 	w := &stateWriter{buf: append([]byte(stateMagic), stateVersion)}
 	w.bytes([]byte(describe))

@@ -31,7 +31,7 @@ func Tensors(rec arrow.Record, s *Schema) ([]NamedTensor, error) {
 }
 
 // TensorReader turns one record after the other into tensors, in memory that it
-// uses again. It is for one goroutine.
+// reuses. It is for one goroutine.
 type TensorReader struct {
 	schema  *Schema
 	columns []NamedTensor
@@ -55,8 +55,8 @@ func emptyColumn(c Column) NamedTensor {
 	return NamedTensor{Name: c.Name, Role: c.Role, Tensor: &tensor.Tensor{DType: c.DType, Shape: shape}}
 }
 
-// Read is Tensors, but what it returns is valid only until the next Read, and
-// not after one that failed.
+// Read is Tensors, but its result is valid only until the next Read, also if that
+// fails.
 func (r *TensorReader) Read(rec arrow.Record) ([]NamedTensor, error) {
 	if int(rec.NumCols()) != len(r.columns) {
 		return nil, fmt.Errorf("record has %d columns, its schema %d (%s)", rec.NumCols(), len(r.columns), r.schema.names())
@@ -69,7 +69,8 @@ func (r *TensorReader) Read(rec arrow.Record) ([]NamedTensor, error) {
 	return r.columns, nil
 }
 
-// read makes nt the values of a column of that kind; its shape is c's already but for the rows.
+// read sets nt to the values of a column of that kind; its shape is already c's, except for the
+// rows.
 func (nt *NamedTensor) read(arr arrow.Array, c Column) error {
 	if n := arr.NullN(); n > 0 {
 		return fmt.Errorf("%d of %d rows are null, the first is row %d of its batch: fill missing values or filter such rows",

@@ -19,10 +19,10 @@ import (
 
 // TFRecord returns the rows of TFRecord files of serialized tf.train.Example
 // messages, gzip or not. Columns are named after features; other features are
-// skipped. Types need not equal the file's: a column takes every value
-// that its dtype can hold, text too. A feature that is absent, or has no list, is
-// missing. Errors are *DataError with file, record and column; those of a damaged
-// record wrap a *tfrecord.CorruptError, which has its offset.
+// skipped. Types need not equal the file's: a column takes every value that its
+// dtype can hold, text too. A feature that is absent, or has no list, is missing.
+// Errors are *DataError with file, record and column. Errors of a damaged record
+// wrap a *tfrecord.CorruptError with its offset.
 func TFRecord(files []string, o ArrowOptions) (Dataset, error) {
 	f, err := newExampleFormat(o)
 	if err != nil {
@@ -85,11 +85,11 @@ type exampleReader struct {
 	closer  io.Closer // nil in tests
 	record  int       // read so far
 	found   [][]byte  // the features of the present example, for each field; nil: absent
-	parsed  []feature // the same
+	parsed  []feature // their parsed form
 	again   []byte    // the present example where reading it was interrupted
 	largest int       // bytes of an example
 	values  valueBuffer
-	err     error // found behind rows that were still good; io.EOF included
+	err     error // found after good rows; includes io.EOF
 }
 
 // next returns the next example, valid until the call after.
@@ -149,7 +149,7 @@ func (r *exampleReader) read(ctx context.Context, limit int) (arrow.Record, erro
 	return nil, r.err
 }
 
-// row reads one example into the builder. Where ctx ends meanwhile nothing is written, and the example is kept.
+// row reads one example into the builder. If ctx ends meanwhile, nothing is written and the example is kept.
 func (r *exampleReader) row(ctx context.Context, b *array.RecordBuilder) (err error) {
 	example := r.again
 	if r.again = nil; example == nil {

@@ -173,7 +173,7 @@ func TestTFRecordLargestExample(t *testing.T) {
 	}
 }
 
-// fading is a context that ends when it was looked at so often.
+// fading is a context that ends after its error was asked for a number of times.
 type fading struct {
 	context.Context
 	left int
@@ -186,7 +186,8 @@ func (f *fading) Err() error {
 	return nil
 }
 
-// TestTFRecordInterrupted: an example of very many parts is given up when the context ends, and read when it is asked for again.
+// TestTFRecordInterrupted: reading an example of very many parts stops when the context ends, and is repeated
+// at the next call.
 func TestTFRecordInterrupted(t *testing.T) {
 	many := bytes.Repeat([]byte{0x1a, 2, 8, 7}, 50_000) // parts of a list of integers, one value each
 	entry := protowire.AppendBytes([]byte{0x0a, 1, 'x', 0x12}, many)
@@ -296,7 +297,7 @@ func FuzzTFRecord(f *testing.F) {
 	f.Add(seed, false)
 	f.Add(tfrecord.Append(nil, seed), true)
 	f.Fuzz(func(t *testing.T, data []byte, whole bool) {
-		if !whole { // behind right checksums
+		if !whole { // with correct checksums
 			data = tfrecord.Append(nil, data)
 		}
 		format, err := newExampleFormat(ArrowOptions{Allocator: checked(t), Columns: []ColumnSpec{

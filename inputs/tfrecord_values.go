@@ -14,7 +14,7 @@ import (
 
 // feature is a feature of an example, found but not yet read.
 type feature struct {
-	kind  tfexample.Kind // None: the example lacks it
+	kind  tfexample.Kind // None: the example does not have it
 	list  []byte
 	count int
 }
@@ -29,7 +29,7 @@ func newFeature(ctx context.Context, serialized []byte) (feature, error) {
 	return feature{kind, list, n}, nil
 }
 
-// valueBuffer holds the values of one feature, in memory that is used again.
+// valueBuffer holds the values of one feature, in memory that is reused.
 type valueBuffer struct {
 	bytes  [][]byte
 	floats []float32
@@ -70,8 +70,8 @@ func (v *valueBuffer) dense(f textField, b array.Builder, x feature) error {
 	return v.elements(f, b, x)
 }
 
-// elements writes all values of a feature; where the type of the column is not
-// that of the file, by way of text.
+// elements writes all values of a feature; as text where the column's type differs
+// from the file's.
 func (v *valueBuffer) elements(f textField, b array.Builder, x feature) error {
 	switch x.kind {
 	case tfexample.Bytes:

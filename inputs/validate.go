@@ -10,7 +10,7 @@ import (
 	"github.com/goestimator/goestimator/runconfig/violation"
 )
 
-// maxBatch bounds batches, so that a slip of the pen does not take all memory.
+// maxBatch bounds batches, so that a typing error does not take all memory.
 const maxBatch = 1 << 24
 
 // Complete fills in the kinds and roles of columns that are left out.
@@ -21,7 +21,8 @@ func (s *Spec) Complete() {
 	}
 }
 
-// resolved is the spec as Open reads it: complete, with the defaults of what may not be empty.
+// resolved is the spec as Open reads it: complete, with defaults for keys that must not be
+// empty.
 func (s Spec) resolved(ic Context) Spec {
 	s.Complete()
 	for i, c := range s.Columns {
@@ -51,7 +52,7 @@ func (s Spec) Validate() error {
 	return vs.Err()
 }
 
-// checkPipeline is what is wrong besides the columns.
+// checkPipeline reports errors outside of the columns.
 func (s Spec) checkPipeline() *violation.List {
 	vs := &violation.List{}
 	s.validateSource(vs)

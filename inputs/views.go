@@ -9,9 +9,9 @@ import (
 // keptViews bounds the views that a data set in memory keeps.
 const keptViews = 256
 
-// views keeps the first records that a data set in memory gave, so that passes
-// over little data make no objects after the first. It never lets them go: it
-// is for records whose memory is Go's.
+// views keeps the first records that a data set in memory delivered, so that passes
+// over little data make no objects after the first pass. They are never released:
+// their memory is garbage collected.
 type views struct {
 	mu    sync.Mutex
 	fresh func(start, rows int64) arrow.Record

@@ -8,7 +8,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Passes over data in memory give the same rows, whether or not their records are kept, to several readers at once.
+// Passes over data in memory give the same rows, whether or not their records are kept, also for several
+// concurrent readers.
 func TestKeptViews(t *testing.T) {
 	const rows, passes = keptViews + 20, 3
 	y := make([]int64, rows)

@@ -12,8 +12,8 @@ var errZstd = errors.New("damaged Zstandard data")
 // zstdBlock is the most that a block unpacks to.
 const zstdBlock = 128 << 10
 
-// zstdSize returns how many bytes Zstandard frames unpack to at most, by the sizes of their blocks (RFC 8878): what a frame's header
-// says of that need not be true. It reads the headers alone.
+// zstdSize returns an upper bound of the unpacked size of Zstandard frames, from the sizes of their blocks
+// (RFC 8878): the size in a frame's header may be false. It reads only the headers.
 func zstdSize(content *io.SectionReader) (size int64, err error) {
 	z := zstdReader{content: content, in: bufio.NewReaderSize(content, 512)}
 	for {
@@ -28,7 +28,7 @@ func zstdSize(content *io.SectionReader) (size int64, err error) {
 	}
 }
 
-// zstdReader reads some of Zstandard data, and passes over the rest.
+// zstdReader reads parts of Zstandard data, and skips the rest.
 type zstdReader struct {
 	content *io.SectionReader
 	in      *bufio.Reader // of content
@@ -43,7 +43,7 @@ func (z *zstdReader) number(n int) (uint32, error) {
 	return binary.LittleEndian.Uint32(b[:]), nil
 }
 
-// skip passes over the next n bytes without reading them.
+// skip skips the next n bytes without reading them.
 func (z *zstdReader) skip(n int64) error {
 	buffered := int64(z.in.Buffered())
 	if n <= buffered {

@@ -41,7 +41,7 @@ func Draw(dst []byte, seed int64, index int64) (label int) {
 			last = next
 		}
 	}
-	if rnd.Next()&3 == 0 { // a stray mark
+	if rnd.Next()&3 == 0 { // a stray line
 		a := point{rnd.between(2, Side-2), rnd.between(2, Side-2)}
 		b := point{a.x + rnd.between(-5, 5), a.y + rnd.between(-5, 5)}
 		c.segment(a, b, rnd.between(0.5, 1))
