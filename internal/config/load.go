@@ -12,7 +12,6 @@ import (
 	"github.com/go-viper/mapstructure/v2"
 	"github.com/spf13/viper"
 
-	"github.com/goestimator/goestimator/runconfig"
 )
 
 // LoadOptions names the sources of a [Config].
@@ -57,7 +56,7 @@ func load(o LoadOptions, source []byte) (*Config, error) {
 	}
 	cfg.tfConfig = tfConfig
 	if cfg.Run.ClusterResolver == "slurm" {
-		if cfg.tfConfig, err = runconfig.SlurmTFConfig(lookup(o.Env)); err != nil {
+		if err := cfg.slurmRole(vs, o.Env); err != nil {
 			return nil, err
 		}
 	}

@@ -162,6 +162,30 @@ func TestSlurmGivesTheCluster(t *testing.T) {
 	}
 }
 
+// TestSlurmLeavesModelDir: TF_CONFIG's model_dir counts where Slurm gives the cluster, whatever is wrong with the rest of it.
+func TestSlurmLeavesModelDir(t *testing.T) {
+	slurm := []string{"GOESTIMATOR_RUN_CLUSTER_RESOLVER=slurm", "GOESTIMATOR_SLURM_JOBS=chief=1", "SLURM_PROCID=0", "SLURM_STEP_NUM_TASKS=1",
+		"SLURM_STEP_NODELIST=n1", "SLURM_STEP_TASKS_PER_NODE=1"}
+	for _, c := range []struct{ tf, dir, err string }{
+		{`{"model_dir": "tf"}`, "tf", ""},
+		{`{"model_dir": "tf", "task": 5, "cluster": {"worker": [1]}}`, "tf", ""},
+		{`{"task": 5}`, "file", ""},
+		{`{"model_dir": "tf"`, "", "TF_CONFIG: got"},
+		{`{"model_dir": ""}`, "", "TF_CONFIG.model_dir: got"},
+		{`{"model_dir": 3}`, "", "TF_CONFIG.model_dir: got 3, expected text"},
+	} {
+		cfg, err := loadText("model_dir: file", append(slices.Clone(slurm), "TF_CONFIG="+c.tf), nil)
+		switch {
+		case c.err != "":
+			if err == nil || !strings.Contains(err.Error(), c.err) {
+				t.Errorf("%s: got %v, expected %q", c.tf, err, c.err)
+			}
+		case err != nil || cfg.ModelDir != c.dir:
+			t.Errorf("%s: got %+v, %v, expected model_dir %s", c.tf, cfg, err, c.dir)
+		}
+	}
+}
+
 // What Keys lists can be set.
 func TestKeys(t *testing.T) {
 	keys := Keys()

@@ -1,8 +1,9 @@
 package config
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -10,18 +11,38 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 	"github.com/goestimator/goestimator/runconfig"
 )
 
-// tfLayer takes model_dir of TF_CONFIG, and the text of it for RunConfig.
+// tfLayer takes model_dir of TF_CONFIG, and the text of it for RunConfig. It counts
+// also where something else in the text is wrong, which is reported with the role.
 func tfLayer(vs *problems, environ []string) (*layer, string) {
 	l := newLayer(vs, func(string) string { return "TF_CONFIG" })
 	text := lookup(environ)("TF_CONFIG")
-	// What is wrong in it is reported with the role, by validate.
-	if rc, err := runconfig.FromTFConfig(text); err == nil && rc.ModelDir() != "" {
-		l.values["model_dir"] = rc.ModelDir()
+	var tf map[string]any
+	if json.Unmarshal([]byte(text), &tf) == nil {
+		if dir, _ := tf["model_dir"].(string); dir != "" {
+			l.values["model_dir"] = dir
+		}
 	}
 	return l, text
+}
+
+// slurmRole takes the cluster and the role from Slurm in place of TF_CONFIG, which
+// may have a model_dir alone: what keeps that from being read is reported.
+func (c *Config) slurmRole(vs *problems, environ []string) (err error) {
+	_, err = runconfig.FromTFConfig(c.tfConfig)
+	var wrong *runconfig.ViolationsError
+	if errors.As(err, &wrong) {
+		for _, v := range wrong.Violations {
+			if v.Field == "TF_CONFIG" || v.Field == "TF_CONFIG.model_dir" {
+				vs.Found = append(vs.Found, v)
+			}
+		}
+	}
+	c.tfConfig, err = runconfig.SlurmTFConfig(lookup(environ))
+	return err
 }
 
 // RunConfig returns the configuration of this task. It takes the cluster and the
@@ -90,30 +111,13 @@ func (c *Config) Marshal() ([]byte, error) {
 	return []byte(b.String()), nil
 }
 
-// WriteFile writes [Config.Marshal] to a file, by a temporary file and a rename.
+// WriteFile writes [Config.Marshal] to a file, which appears whole or not at all.
 func (c *Config) WriteFile(path string) error {
 	text, err := c.Marshal()
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".tmp-*")
-	if err != nil {
-		return fmt.Errorf("write the configuration: %w", err)
-	}
-	defer os.Remove(f.Name()) // fails, as it should, once renamed
-	if _, err = f.Write(text); err == nil {
-		err = f.Sync()
-	}
-	if e := f.Close(); err == nil {
-		err = e
-	}
-	if err == nil {
-		err = os.Chmod(f.Name(), 0o644)
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
+	if err := atomicfile.WriteFile(atomicfile.OS{}, path, text); err != nil {
 		return fmt.Errorf("write the configuration to %s: %w", path, err)
 	}
 	return nil
