@@ -7,11 +7,11 @@ import (
 	"github.com/goestimator/goestimator/models"
 )
 
-// A MetricFn makes metrics of what a model_fn was given and what it predicts.
+// A MetricFn makes metrics from a model_fn's inputs and predictions.
 type MetricFn func(mc *ModelContext, features models.Features, labels models.Labels, predictions Nodes) (Metrics, error)
 
-// AddMetrics returns an Estimator like e, of the same model_dir, whose
-// evaluations have the metrics of fn besides. A name that the model has itself is replaced.
+// AddMetrics returns a copy of e with the same model_dir, whose evaluations also have the
+// metrics of fn. They replace the model's metrics of the same names.
 func AddMetrics(e *Estimator, fn MetricFn) *Estimator {
 	inner := e.modelFn
 	wrapped := ModelFunc(func(mc *ModelContext, features models.Features, labels models.Labels) (*Spec, error) {

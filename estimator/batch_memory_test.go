@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// poisoned gives batches whose memory is overwritten when they are released.
+// poisoned delivers batches whose memory is overwritten when they are released.
 type poisoned struct{ inputs.Dataset }
 
 func (p poisoned) Iterate(ctx context.Context) (inputs.Iterator, error) {
@@ -48,9 +48,9 @@ func (it *poisonedIterator) Next(ctx context.Context) (arrow.Record, error) {
 	return f, nil
 }
 
-// TestBatchesAreNotReadOnceReleased: training, evaluation and predictions that are
-// kept, of which some are a column as it is, are the same whatever becomes of the
-// memory of batches.
+// TestBatchesAreNotReadOnceReleased: training, evaluation and kept predictions do
+// not depend on the memory of released batches. Some predictions are an input
+// column, unchanged.
 func TestBatchesAreNotReadOnceReleased(t *testing.T) {
 	ctx := context.Background()
 	results := func(in estimator.InputFn) (out []string) {

@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// What a checkpoint holds besides variables, as scalar strings.
+// The keys of a checkpoint besides variables, which are scalar strings.
 const (
 	inputStateKey = privatePrefix + "input_state/"
 	hookStateKey  = privatePrefix + "hooks/"

@@ -16,8 +16,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// checkpoints restores and saves the state of a training: variables, the input's
-// position and the hooks' states.
+// checkpoints restores and saves the state of a training job: variables, the
+// input's position and the hooks' states.
 type checkpoints struct {
 	session  *session
 	progress *progress
@@ -28,7 +28,7 @@ type checkpoints struct {
 	prefix   string // of that checkpoint
 }
 
-// setStateful sets whose states are restored and saved.
+// setStateful sets the hooks with states to restore and save.
 func (c *checkpoints) setStateful(hs []hooks.Hook) {
 	for _, h := range hs {
 		if st, ok := h.(hooks.Stateful); ok {
@@ -37,7 +37,7 @@ func (c *checkpoints) setStateful(hs []hooks.Hook) {
 	}
 }
 
-// restoreOrInit loads the newest checkpoint that is whole, which stays open, or
+// restoreOrInit loads the newest complete checkpoint, which stays open, or
 // warm-starts, or keeps initial values.
 func (c *checkpoints) restoreOrInit() (*checkpoint.Reader, distribute.Notes, error) {
 	if err := fpRestore.Here(); err != nil {
@@ -53,7 +53,7 @@ func (c *checkpoints) restoreOrInit() (*checkpoint.Reader, distribute.Notes, err
 	notes, err := c.restoreAll(r)
 	var other *MismatchError
 	if errors.As(err, &other) && r.Step() == 0 {
-		// A first run that failed leaves one, and its cure may be another model.
+		// A first run that failed leaves one, and the next run may have another model.
 		c.session.est.log.Warn("the checkpoint is of another model, but of step 0: training begins anew", "prefix", r.Prefix())
 		return nil, distribute.Notes{}, errors.Join(r.Close(), c.initOnce())
 	}
@@ -63,7 +63,7 @@ func (c *checkpoints) restoreOrInit() (*checkpoint.Reader, distribute.Notes, err
 	return r, notes, nil
 }
 
-// initOnce gives variables other values than their initial ones, where asked.
+// initOnce sets variables by a warm start or the model's InitFn, if there is one.
 func (c *checkpoints) initOnce() error {
 	if c.session.est.warm != nil {
 		return c.session.warmStart()
@@ -82,7 +82,7 @@ func (v variableSetter) Set(name string, value *tensor.Tensor) error {
 	return v.Variables.Set(name, distribute.Whole(value))
 }
 
-// newest opens the newest whole checkpoint; the chief sets damaged ones aside.
+// newest opens the newest complete checkpoint; the chief quarantines damaged ones.
 func (c *checkpoints) newest() (*checkpoint.Reader, error) {
 	if c.files.saver != nil {
 		return c.files.saver.OpenLatest(context.Background())
@@ -156,7 +156,7 @@ func (c *checkpoints) save(ctx context.Context) (string, error) {
 	return prefix, c.files.events.Add(summary.SessionCheckpoint(snap.Step, prefix))
 }
 
-// write adds what is not the strategy's to a snapshot, and writes it.
+// write completes a strategy's snapshot and writes it.
 func (c *checkpoints) write(ctx context.Context, snap *distribute.Snapshot) (string, error) {
 	tensors := snap.Tensors
 	for rank, position := range snap.Notes.Positions {
@@ -181,7 +181,7 @@ func (c *checkpoints) write(ctx context.Context, snap *distribute.Snapshot) (str
 		}
 		tensors[hookStateKey+st.StateKey()] = stringScalar(state)
 	}
-	// What was reported of the steps so far is on disk before they count as saved.
+	// The events of these steps must be on disk before the steps count as saved.
 	if err := c.files.events.Flush(); err != nil {
 		return "", err
 	}

@@ -9,7 +9,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// advancing is a strategy whose other workers have made steps when it is synchronized.
+// advancing is a strategy in which other workers have made steps when it is
+// synchronized.
 type advancing struct {
 	distribute.Strategy
 	step int64
@@ -26,7 +27,8 @@ func (a advancing) Synchronize(_ context.Context, restore func() (distribute.Not
 func (advancing) Drain(context.Context, bool) error  { return nil }
 func (advancing) Finish(context.Context, bool) error { return nil }
 
-// TestRestoredCheckpointHasItsOwnStep: steps that asynchronous workers make while a task restores are not saved ones.
+// TestRestoredCheckpointHasItsOwnStep: steps that asynchronous workers make while a task restores do not
+// count as saved.
 func TestRestoredCheckpointHasItsOwnStep(t *testing.T) {
 	ctx := t.Context()
 	tr := openLine(t, line)

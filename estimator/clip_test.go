@@ -39,15 +39,15 @@ type clipGolden struct {
 		G, H, Seq [][]int64
 		X         []float32
 	}
-	Initial, Factors map[string]given
-	Trained          map[optimizers.TransformKind][2]map[string]given // after the first step and after the last
+	Initial, Factors map[string]fixed
+	Trained          map[optimizers.TransformKind][2]map[string]fixed // after the first step and after the last
 }
 
-// given are the values of a variable.
-type given []float32
+// fixed are the values of a variable.
+type fixed []float32
 
 // Init implements models.Initializer.
-func (v given) Init(t *tensor.Tensor, _ uint64) error {
+func (v fixed) Init(t *tensor.Tensor, _ uint64) error {
 	copy(tensor.Values[float32](t), v)
 	return nil
 }
@@ -155,7 +155,7 @@ func (g *clipGolden) model(clip optimizers.TransformKind) estimator.ModelFn {
 	})
 }
 
-// check trains, and compares the variables with those of TensorFlow.
+// check trains, and compares the variables with TensorFlow's.
 func (g *clipGolden) check(t *testing.T, clip optimizers.TransformKind, j equalJob) {
 	t.Helper()
 	j.fn, j.data = g.model(clip), g.input
@@ -174,9 +174,9 @@ func (g *clipGolden) check(t *testing.T, clip optimizers.TransformKind, j equalJ
 	}
 }
 
-// TestClipsAreTensorFlows trains with each clip, alone and under each strategy: a
-// lookup of sparse ids gives the clip a row once, a gather each place by itself, and
-// replicas, workers and servers change nothing about it.
+// TestClipsAreTensorFlows trains with each clip, alone and under each strategy. A
+// clip sees each row of a sparse lookup once, and each place of a gather by itself.
+// Replicas, workers and servers do not change this.
 func TestClipsAreTensorFlows(t *testing.T) {
 	g := readClipGolden(t)
 	shards := runconfig.Partitioner{Kind: "fixed_shards"}

@@ -13,8 +13,8 @@ import (
 	"github.com/goestimator/goestimator/runconfig"
 )
 
-// TestAsynchronousWorkersReadTheirShares: every worker trains on all of its
-// share, one too that starts when the others are done. Rows are fetched ahead.
+// TestAsynchronousWorkersReadTheirShares: every worker trains on all of its share,
+// including one that starts when the others are done. Rows are fetched ahead.
 func TestAsynchronousWorkersReadTheirShares(t *testing.T) {
 	const batches = (equalSteps*equalBatch/3 + equalBatch - 1) / equalBatch // of each
 	s := runconfig.Strategy{Name: "parameter_server"}
@@ -36,7 +36,7 @@ func TestAsynchronousWorkersReadTheirShares(t *testing.T) {
 }
 
 // TestChiefIsInterruptedWhileOthersTrain: a chief at the end of its input, which
-// waits for the others, saves and ends when it is told to.
+// waits for the others, saves and ends when it is interrupted.
 func TestChiefIsInterruptedWhileOthersTrain(t *testing.T) {
 	bounded, end := context.WithTimeout(t.Context(), time.Minute)
 	defer end()

@@ -47,12 +47,12 @@ var synchronous = []struct {
 	{"parameter_server", 2, runconfig.Strategy{Name: "parameter_server", Sync: true}},
 }
 
-// TestClusterEndsWithSlowWorker: a worker that takes its time at the end has not failed.
+// TestClusterEndsWithSlowWorker: a worker that is slow to end has not failed.
 func TestClusterEndsWithSlowWorker(t *testing.T) {
 	for _, r := range trainCluster(t, t.TempDir(), 2, 0, runconfig.Strategy{Name: "multi_worker_mirrored"}, func(rank int, m *member) {
 		m.opts = []estimator.TrainOption{estimator.MaxSteps(3)}
 		if rank == 1 {
-			m.run = append(m.run, runconfig.ModelDir(t.TempDir())) // where nobody tells of an end
+			m.run = append(m.run, runconfig.ModelDir(t.TempDir())) // where no task reports an end
 			m.opts = append(m.opts, estimator.WithHooks(hookFuncs{end: func() { time.Sleep(2500 * time.Millisecond) }}))
 		}
 	}) {
@@ -62,7 +62,8 @@ func TestClusterEndsWithSlowWorker(t *testing.T) {
 	}
 }
 
-// TestClusterStopsTogether: where a hook of one worker asks to stop, all do, at the same step.
+// TestClusterStopsTogether: where a hook of one worker asks to stop, all workers stop at the
+// same step.
 func TestClusterStopsTogether(t *testing.T) {
 	for _, c := range synchronous {
 		for who := range 2 {
@@ -92,8 +93,8 @@ func TestClusterStopsTogether(t *testing.T) {
 	}
 }
 
-// TestClusterWorkerFails: the others wait for it, then ask to be started again,
-// and go on from the last checkpoint as if nothing had happened.
+// TestClusterWorkerFails: the others wait for it, then ask to be restarted, and
+// continue from the last checkpoint.
 func TestClusterWorkerFails(t *testing.T) {
 	s := runconfig.Strategy{Name: "multi_worker_mirrored"}
 	dir, broken := t.TempDir(), errors.New("broken")
@@ -126,8 +127,8 @@ func TestClusterWorkerFails(t *testing.T) {
 	}
 }
 
-// TestClusterWorkerWithoutData: in lock step the others go on; in synchronous
-// training with parameter servers the first end is the end.
+// TestClusterWorkerWithoutData: in lock step the others continue; in synchronous
+// training with parameter servers, the first end of data ends training.
 func TestClusterWorkerWithoutData(t *testing.T) {
 	for i, c := range synchronous {
 		t.Run(c.name, func(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 	"github.com/goestimator/goestimator/runconfig"
 )
 
-// TestClusterWorkerComesLate: a worker that comes when the others are about to end,
-// or have ended, takes part or ends as they do, whether it sees their model_dir or not.
+// TestClusterWorkerComesLate: a worker that starts when the others are about to end, or
+// have ended, takes part or ends as they do, whether or not it shares their model_dir.
 func TestClusterWorkerComesLate(t *testing.T) {
 	const last = 20
 	moments := map[string]int64{"in between": 15, "at the last step": last, "at the end": -1, "when the chief is gone": -2}
@@ -33,8 +33,8 @@ func TestClusterWorkerComesLate(t *testing.T) {
 	}
 }
 
-// lateness says when the worker of lateWorker comes: some time after the chief made
-// a step, is in its last hook (-1), or has ended (-2).
+// lateness says when the worker of lateWorker starts: some time after the chief
+// made a step, is in its last hook (-1), or has ended (-2).
 type lateness struct {
 	last, moment int64
 	after        time.Duration
@@ -73,7 +73,7 @@ func lateWorker(t *testing.T, l lateness) {
 	}
 }
 
-// tell is a hook of the chief that lets the worker come.
+// tell is a hook of the chief that lets the worker start.
 func (l lateness) tell(come chan struct{}) hooks.Hook {
 	return hookFuncs{
 		after: func(r hooks.Run) error {

@@ -52,9 +52,9 @@ func TestLoopEndsInAllTasks(t *testing.T) {
 	}
 }
 
-// TestLoopReduceAndSave: Reduce combines the values of all tasks in lock step,
-// and Save writes a checkpoint of the present step on the chief alone, from
-// which another loop goes on.
+// TestLoopReduceAndSave: Reduce combines the values of all tasks in lock step, and
+// Save writes a checkpoint of the present step on the chief alone, from which
+// another loop continues.
 func TestLoopReduceAndSave(t *testing.T) {
 	const steps = 3
 	s := runconfig.Strategy{Name: "multi_worker_mirrored"}
@@ -114,7 +114,7 @@ func TestLoopReduceAndSave(t *testing.T) {
 			t.Errorf("%d workers: the checkpoint is of step %d, expected %d: %v", workers, step, steps, err)
 		}
 		if workers > 1 {
-			continue // the places in the input are those of as many workers
+			continue // the input's position is that of as many workers
 		}
 		rc, err := runconfig.New(runconfig.ModelDir(dir), runconfig.TFRandomSeed(1))
 		if err != nil {

@@ -41,7 +41,7 @@ func (p delayedPass) Next(ctx context.Context) (arrow.Record, error) {
 	return p.Iterator.Next(ctx)
 }
 
-// watchedLog calls back when a line holds a text.
+// watchedLog calls a function when a line contains a text.
 type watchedLog struct {
 	mu    sync.Mutex
 	text  string
@@ -96,7 +96,7 @@ func TestClusterNamesStragglers(t *testing.T) {
 					}
 				}
 			}
-			// With parameter servers worker 0 may not have told its own yet.
+			// With parameter servers worker 0 may not have reported its own time yet.
 			if !seen["workers/step_secs/chief_0"] || !seen["workers/step_secs/worker_1"] {
 				t.Errorf("summaries of %v", seen)
 			}

@@ -28,8 +28,9 @@ func largeModel(mc *estimator.ModelContext, features models.Features, labels mod
 	return spec, nil
 }
 
-// TestPartitionersRestoreEachOther: training goes on under another partitioner, cut
-// or whole, as if it had not stopped: a kernel, a table, and their slots.
+// TestPartitionersRestoreEachOther: training continues under another partitioner,
+// partitioned or whole, as if it had not stopped. It has a kernel, a table, and
+// their slots.
 func TestPartitionersRestoreEachOther(t *testing.T) {
 	strategy := func(kind string) runconfig.Strategy {
 		return runconfig.Strategy{Name: "parameter_server", Sync: true, Partitioner: runconfig.Partitioner{Kind: kind}}
@@ -70,7 +71,7 @@ func TestPartitionersRestoreEachOther(t *testing.T) {
 	}
 }
 
-// infosOf lists what the newest checkpoint holds.
+// infosOf lists the tensors of the newest checkpoint.
 func infosOf(t *testing.T, dir string) map[string]checkpoint.Info {
 	t.Helper()
 	r, err := checkpoint.OpenLatest(t.Context(), dir)

@@ -17,7 +17,7 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// terms are what a task of a cluster is started with.
+// terms are the settings of a task of a cluster.
 type terms struct {
 	optimizer optimizers.Optimizer
 	units     int
@@ -28,7 +28,7 @@ type terms struct {
 	strategy  runconfig.Strategy
 }
 
-// commonTerms are those of all tasks but for what a test changes.
+// commonTerms are the settings that all tasks share unless a test changes them.
 func commonTerms(s runconfig.Strategy) *terms {
 	return &terms{optimizer: *optimizers.Momentum(0.05),
 		units: 16, activate: ops.Tanh, batch: equalBatch, maxSteps: 1 << 30, strategy: s}
@@ -53,7 +53,7 @@ func (x *terms) input(ctx context.Context, ic inputs.Context) (inputs.Dataset, e
 	return inputs.Pipe(ds, inputs.Repeat(0), inputs.Batch(x.batch/max(ic.ReplicasInSync, 1), false)), nil
 }
 
-// trainOnTerms trains a chief and a worker, whose terms are adjusted. They all end
+// trainOnTerms trains a chief and a worker with adjusted settings. They all end
 // when the worker does.
 func trainOnTerms(t *testing.T, servers int, s runconfig.Strategy, adjust func(x *terms)) []ended {
 	ctx, cancel := context.WithCancel(t.Context())
@@ -84,8 +84,8 @@ var strategiesOfClusters = []struct {
 	{"parameter_server, sync", 1, runconfig.Strategy{Name: "parameter_server", Sync: true}},
 }
 
-// TestClusterComparesSettings: a worker with another setting is refused, and told
-// which, with both values.
+// TestClusterComparesSettings: a worker with a different setting is refused. Its
+// error names the setting and both values.
 func TestClusterComparesSettings(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -145,7 +145,8 @@ func TestClusterComparesSettings(t *testing.T) {
 	}
 }
 
-// TestClusterSettingsOfHosts: what a host is like is no setting, nor is a seed that nobody gave.
+// TestClusterSettingsOfHosts: properties of a host are not settings, nor is a seed that was not
+// set.
 func TestClusterSettingsOfHosts(t *testing.T) {
 	for _, s := range strategiesOfClusters {
 		t.Run(s.name, func(t *testing.T) {
@@ -153,7 +154,7 @@ func TestClusterSettingsOfHosts(t *testing.T) {
 				x := commonTerms(s.s)
 				m.fn, m.input = estimator.ModelFunc(x.model), estimator.InputFunc(x.input)
 				m.opts = []estimator.TrainOption{estimator.MaxSteps(20)}
-				m.run[1] = runconfig.LogStepCountSteps(0) // in place of the seed
+				m.run[1] = runconfig.LogStepCountSteps(0) // instead of the seed
 				if rank == 1 {
 					x.strategy.Device = "/cpu:0"
 					m.run = append(m.run, runconfig.ModelDir(t.TempDir()), runconfig.TrainDistribute(x.strategy), runconfig.SaveSummarySteps(1),

@@ -37,9 +37,9 @@ func oddModel(mc *estimator.ModelContext, features models.Features, labels model
 	return spec, nil
 }
 
-// TestReplicasAreTheSameEverywhere: replicas of one process, workers in a ring
-// and workers with parameter servers drop out the same, normalize their own
-// batches, and average what they did not train.
+// TestReplicasAreTheSameEverywhere: replicas of one process, workers in a ring and
+// workers with parameter servers have the same dropout. They normalize their own
+// batches, and average the variables that are not trained.
 func TestReplicasAreTheSameEverywhere(t *testing.T) {
 	train := func(s runconfig.Strategy, workers, servers int) map[string]*tensor.Tensor {
 		dir := t.TempDir()

@@ -17,7 +17,7 @@ import (
 	"github.com/goestimator/goestimator/runconfig"
 )
 
-// member is what one task of a small cluster in this process runs.
+// member is one task of a small cluster in this process.
 type member struct {
 	text  string // TF_CONFIG
 	fn    estimator.ModelFn
@@ -38,8 +38,8 @@ type ended struct {
 }
 
 // trainCluster runs workers and parameter servers, each an Estimator of this
-// process; adjust says what each does that is not what all do. Parameter servers
-// are told to end once all workers have.
+// process. adjust sets the differences of a task. Parameter servers are asked to
+// end once all workers have ended.
 func trainCluster(t *testing.T, dir string, workers, servers int, s runconfig.Strategy, adjust func(rank int, m *member)) []ended {
 	t.Helper()
 	all, stop := context.WithTimeout(t.Context(), 2*time.Minute)
@@ -89,8 +89,8 @@ func trainCluster(t *testing.T, dir string, workers, servers int, s runconfig.St
 	return out
 }
 
-// TestInterruptedClusterResumesExactly: a synchronous cluster that is
-// interrupted and goes on has the losses of one that is not.
+// TestInterruptedClusterResumesExactly: a synchronous cluster that is interrupted
+// and resumed has the same losses as one that is not.
 func TestInterruptedClusterResumesExactly(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -123,7 +123,7 @@ func TestInterruptedClusterResumesExactly(t *testing.T) {
 	}
 }
 
-// stepOf is a step as one worker made it.
+// stepOf is one worker's record of a step.
 type stepOf struct {
 	step int64
 	rank int
@@ -140,7 +140,7 @@ func lossesOf(t *testing.T, dir string, workers, servers int, s runconfig.Strate
 	res := trainCluster(t, dir, workers, servers, s, func(rank int, m *member) {
 		m.ctx = ctx
 		hs := []hooks.Hook{hookFuncs{after: func(r hooks.Run) error {
-			v, err := r.Value("loss") // the guard against NaN fetches it
+			v, err := r.Value("loss") // the NaN guard fetches it
 			if err != nil {
 				return err
 			}

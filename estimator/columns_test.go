@@ -18,7 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// flowers has columns named as people name them: two measures, one note and the target.
+// flowers has columns with arbitrary names: two measures, one note and the target.
 var flowers = estimator.InputFunc(func(context.Context, inputs.Context) (inputs.Dataset, error) {
 	ds, err := inputs.Slices(nil,
 		inputs.Slice("sepal length (cm)", inputs.Feature, []float32{1, 2, 3, 4}, 1),
@@ -85,7 +85,7 @@ func TestColumnsOfAnyName(t *testing.T) {
 	}
 }
 
-// importable sees that a graph has TensorFlow's names and is read back as it is.
+// importable checks that a graph has TensorFlow's names and survives a round trip.
 func importable(t *testing.T, g *graph.Graph) {
 	t.Helper()
 	valid := regexp.MustCompile(`^[A-Za-z0-9.][A-Za-z0-9_.\-/]*$`)

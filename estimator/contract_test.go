@@ -43,7 +43,7 @@ func model(change func(mc *estimator.ModelContext, s *estimator.Spec)) estimator
 	})
 }
 
-// TestTrainErrors holds what tf.estimator refuses, and how it says so.
+// TestTrainErrors checks what tf.estimator refuses, and the texts of its errors.
 func TestTrainErrors(t *testing.T) {
 	cases := []struct {
 		name string
@@ -349,7 +349,7 @@ func TestAddMetrics(t *testing.T) {
 	}
 }
 
-// TestEvalEvents holds what an evaluation leaves in its folder.
+// TestEvalEvents checks what an evaluation leaves in its folder.
 func TestEvalEvents(t *testing.T) {
 	ctx := context.Background()
 	e := toy(t, t.TempDir())
@@ -373,7 +373,7 @@ func TestEvalEvents(t *testing.T) {
 	}
 }
 
-// TestLossIsTheMeanOfTheBatches, as tf.estimator's is, whatever their sizes.
+// TestLossIsTheMeanOfTheBatches, as tf.estimator's is, for batches of any size.
 func TestLossIsTheMeanOfTheBatches(t *testing.T) {
 	ctx := context.Background()
 	e := toy(t, t.TempDir())

@@ -8,7 +8,8 @@ import (
 	"github.com/goestimator/goestimator/runconfig"
 )
 
-// TestEndedBeforeItsDelay: a worker that is told to end while it waits for the chief's start does not open its input.
+// TestEndedBeforeItsDelay: a worker that is interrupted while it waits for the chief's start does not open
+// its input.
 func TestEndedBeforeItsDelay(t *testing.T) {
 	rc, err := runconfig.FromTFConfig(`{"cluster":{"chief":["127.0.0.1:1"],"worker":["127.0.0.1:2"],"ps":["127.0.0.1:3"]},"task":{"type":"worker","index":0}}`,
 		runconfig.ModelDir(t.TempDir()), runconfig.ExperimentalMaxWorkerDelaySecs(60), runconfig.TrainDistribute(runconfig.Strategy{Name: "parameter_server"}))

@@ -17,7 +17,7 @@ type Description struct {
 	Mode        models.Mode
 	Ops         map[string]int // how many nodes of each op; gradients and the optimizer included, where training
 	Inputs      []DescribedInput
-	Variables   []hooks.VariableInfo // the model's, in the order of their making
+	Variables   []hooks.VariableInfo // the model's, in the order in which they were made
 	Slots       []hooks.VariableInfo // the optimizer's, where training
 	Predictions []string             // names, sorted
 	Metrics     []string             // names, sorted; where evaluating
@@ -36,7 +36,8 @@ type DescribedInput struct {
 }
 
 // Describe builds and compiles the program of a mode for the data of an input_fn,
-// without reading that data, and says what is in it. It reads and writes no checkpoint.
+// without reading that data, and returns its description. It reads and writes no
+// checkpoint.
 func (e *Estimator) Describe(ctx context.Context, mode models.Mode, input InputFn) (d *Description, err error) {
 	ds, err := e.openInput(ctx, input, mode)
 	if err != nil {

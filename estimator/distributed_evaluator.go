@@ -17,9 +17,9 @@ func (e *Estimator) evaluatesOnWorkers() bool {
 	return distribute.Config{Strategy: e.config.EvalDistribute()}.Lockstep() && e.config.NumWorkers() > 1
 }
 
-// distributedEvaluator is a hook of every worker in lock step: at the same steps each
-// evaluates the variables as they are on its share of the data, and the metrics
-// are merged, so that every example counts once.
+// distributedEvaluator is a hook of every worker in lock step. At the same steps each
+// worker evaluates the current variables on its share of the data. The metrics are
+// merged, so that every example counts once.
 type distributedEvaluator struct {
 	hooks.Base
 	est    *Estimator
@@ -34,10 +34,10 @@ func newDistributedEvaluator(e *Estimator, spec EvalSpec) *distributedEvaluator 
 	return &distributedEvaluator{est: e, spec: spec, latest: -1}
 }
 
-// Tensorless marks that a worker without data to train on takes part.
+// Tensorless marks that the hook also runs on a worker without data to train on.
 func (h *distributedEvaluator) Tensorless() {}
 
-// AfterRun evaluates every so many steps, where asked.
+// AfterRun evaluates every n steps, if configured.
 func (h *distributedEvaluator) AfterRun(ctx context.Context, r hooks.Run) error {
 	if h.spec.EverySteps == 0 || r.GlobalStep()%h.spec.EverySteps != 0 {
 		return nil
@@ -91,9 +91,10 @@ func (h *distributedEvaluator) evaluate(ctx context.Context, r hooks.Run, final 
 	return h.spec.AfterEval(ctx, res, final)
 }
 
-// mergeAll replaces what was accumulated here by what all tasks accumulated, in
-// the order of their ranks, so that all have the same to the bit. Each tells its
-// batches and, with its size before it, each state; numbers are 8 bytes, little endian.
+// mergeAll replaces the accumulators of this task by all tasks' accumulators, merged in
+// the order of their ranks, so that all tasks have the same to the bit. Each task sends
+// its number of batches and, prefixed with its size, each state; numbers are 8 bytes,
+// little endian.
 func (a *accumulators) mergeAll(ctx context.Context, g distribute.Gatherer, batches int64) (int64, error) {
 	mine := binary.LittleEndian.AppendUint64(nil, uint64(batches))
 	for _, acc := range a.list() {
@@ -144,7 +145,7 @@ func (a *accumulators) others() ([]metrics.Accumulator, error) {
 	return out, nil
 }
 
-// mergeOne takes in a task's message; the first one replaces what is here.
+// mergeOne merges a task's message; the first one replaces the accumulators.
 func (a *accumulators) mergeOne(b []byte, others []metrics.Accumulator, first bool) (batches int64, err error) {
 	if len(b) < 8 {
 		return 0, fmt.Errorf("expected at least 8 bytes, got %d", len(b))

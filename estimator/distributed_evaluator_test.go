@@ -27,8 +27,8 @@ func shared(ctx context.Context, ic inputs.Context) (inputs.Dataset, error) {
 	return inputs.Pipe(ds, inputs.Batch(2, false)), nil
 }
 
-// TestEvaluationOnAllWorkers: every example counts once, all workers have the same metrics to the bit, and they are those
-// of one process over all the data.
+// TestEvaluationOnAllWorkers: every example counts once. All workers have the same metrics to the bit, and
+// one process over all the data has the same metrics.
 func TestEvaluationOnAllWorkers(t *testing.T) {
 	const workers = 3
 	ports, err := freeport.Reserve(workers)

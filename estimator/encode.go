@@ -11,28 +11,28 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// An Encoder makes numbers of a column of the input, on the host, each time
-// that a batch is fed: programs compute with numbers, data has words.
+// An Encoder turns a column of the input into numbers, on the host, each time that
+// a batch is fed: programs compute with numbers, data may be text.
 type Encoder struct {
-	DType tensor.DType // of what it makes; not String
-	Shape []int        // of one example's; empty for a scalar
-	// Encode sets dst, which is zero, [rows, Shape...], from the column's values.
-	// Its errors should name the value and its row, best as an inputs.RowError, which
-	// is reported with the row's place in the files. It may be called by several goroutines
-	// at once.
+	DType tensor.DType // of the result; not String
+	Shape []int        // of one example's result; empty for a scalar
+	// Encode sets dst, which is zero, [rows, Shape...], from the column's values. Its
+	// errors should name the value and its row, best as an inputs.RowError, which is
+	// reported with the row's place in the files. It may be called by several goroutines
+	// concurrently.
 	Encode func(dst *tensor.Tensor, column inputs.NamedTensor) error
 }
 
-// encoded is a leaf of the program that is fed with what an encoder makes.
+// encoded is a leaf of the program that is fed with an encoder's result.
 type encoded struct {
 	node    *G.Node
-	column  int // of the columns that the model_fn was given
+	column  int // of the columns passed to the model_fn
 	encoder *Encoder
 }
 
-// Encode returns a node [batch, e.Shape...] that is fed with what e makes of a
-// column. The column is given by its node, as the model_fn got it; a ragged one
-// by the node of its values. Text that is only encoded need not be numbers.
+// Encode returns a node [batch, e.Shape...] that is fed with e's encoding of a
+// column. The column is named by the node that the model_fn got, a ragged one by
+// the node of its values. A column that is only encoded may be text.
 func (mc *ModelContext) Encode(column *G.Node, e Encoder) *G.Node {
 	if mc.Failed() {
 		return nil
@@ -52,17 +52,18 @@ func (mc *ModelContext) Encode(column *G.Node, e Encoder) *G.Node {
 	return n
 }
 
-// IsColumn reports whether a node is a column of the input, so that Encode takes it.
+// IsColumn reports whether a node is a column of the input, so that Encode accepts
+// it.
 func (mc *ModelContext) IsColumn(n *G.Node) bool { return n != nil && slices.Contains(mc.leaves, n) }
 
-// encodedFeed says what an encoded leaf is fed with: a column of the encoder's type.
+// encodedFeed is the column that an encoded leaf is fed with, of the encoder's type.
 func (e encoded) feed(columns []inputs.Column, out graph.Output) feed {
 	c := columns[e.column]
 	c.DType, c.Shape, c.Ragged, c.Default = e.encoder.DType, e.encoder.Shape, false, nil
 	return feed{column: c, output: out, encoder: e.encoder}
 }
 
-// run encodes a column of rows rows into dst, whose memory it uses again.
+// run encodes a column of rows rows into dst, whose memory it reuses.
 func (e *Encoder) run(dst *tensor.Tensor, column inputs.NamedTensor, rows int) error {
 	dst.DType = e.DType
 	dst.Shape = append(append(dst.Shape[:0], rows), e.Shape...)

@@ -11,8 +11,8 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
 
-// lastEnd is when this process began or, later, ended its latest training: what
-// model_dir tells of an end before may be that of an earlier run.
+// lastEnd is when this process began or, later, ended its latest training: an
+// earlier end in model_dir may belong to an earlier run.
 var lastEnd atomic.Pointer[time.Time]
 
 func init() { noteLastEnd() }
@@ -22,7 +22,8 @@ func noteLastEnd() {
 	lastEnd.Store(&now)
 }
 
-// ends is what model_dir tells of the end of a training to maxSteps, 0 for no such number.
+// ends returns model_dir's record of the end of a training to maxSteps, 0 for no such
+// number.
 func (e *Estimator) ends(maxSteps int64) *distribute.Ends {
 	return &distribute.Ends{Since: *lastEnd.Load(), Look: func() (distribute.End, bool) { return e.endInModelDir(maxSteps) }}
 }
@@ -37,14 +38,14 @@ func (e *Estimator) endInModelDir(maxSteps int64) (distribute.End, bool) {
 	}
 	f := s.Finished
 	reached := maxSteps > 0 && f.Reason == StopMaxSteps
-	if reached && f.GlobalStep < maxSteps { // it was raised since
+	if reached && f.GlobalStep < maxSteps { // maxSteps was raised since
 		return distribute.End{}, false
 	}
 	return distribute.End{GlobalStep: f.GlobalStep, Reason: f.Reason, At: f.At, Sure: reached && e.savedStep() >= maxSteps}, true
 }
 
 // endedBefore is the result of a training that other tasks ended before this one
-// could take part in it; false where err tells nothing of that kind.
+// could take part in it; false for other errors.
 func endedBefore(err error) (TrainResult, bool) {
 	var end *distribute.EndError
 	if !errors.As(err, &end) || end.Code != ExitDone {

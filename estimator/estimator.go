@@ -31,7 +31,7 @@ type Estimator struct {
 	evalEvents map[string]*summary.FileWriter // by the name of the evaluation
 }
 
-// settings are what options and the RunConfig set.
+// settings are set by options and the RunConfig.
 type settings struct {
 	config   runconfig.RunConfig
 	params   Params
@@ -46,7 +46,7 @@ type settings struct {
 	dtype    tensor.DType
 	log      *slog.Logger
 
-	precisionWarning *sync.Once // that a precision is not the host's
+	precisionWarning *sync.Once // reports a precision that the host does not have
 }
 
 // newEstimator returns an Estimator that runs nothing yet.
@@ -54,18 +54,20 @@ func newEstimator(fn ModelFn, s settings) *Estimator {
 	return &Estimator{modelFn: fn, settings: s, ready: map[string]*inference{}, evalEvents: map[string]*summary.FileWriter{}}
 }
 
-// with returns an Estimator of another model_fn on the same model_dir; it shares nothing that runs.
+// with returns an Estimator of another model_fn on the same model_dir; they share no running state.
 func (e *Estimator) with(fn ModelFn) *Estimator { return newEstimator(fn, e.settings) }
 
 // Option adjusts a new Estimator.
 type Option func(*Estimator) error
 
-// WithRunConfig sets the run's configuration; the default is that of an empty TF_CONFIG.
+// WithRunConfig sets the run's configuration; the default is the configuration of an
+// empty TF_CONFIG.
 func WithRunConfig(rc runconfig.RunConfig) Option {
 	return func(e *Estimator) error { e.config = rc; return nil }
 }
 
-// WithParams sets the hyper-parameters that the model_fn finds in its context. They are copied.
+// WithParams sets the hyper-parameters that the model_fn reads from its context. They are
+// copied.
 func WithParams(p Params) Option {
 	return func(e *Estimator) error { e.params = p.clone(); return nil }
 }
@@ -82,9 +84,10 @@ func WithModelDir(dir string) Option {
 	}
 }
 
-// WithOptimizer sets what trains a model_fn that has no optimizer of its own: it
-// finds it in its context (heads.MultiClassHead.Of makes such a model_fn). One that
-// has its own, as canned models have, is an error of training.
+// WithOptimizer sets the optimizer of a model_fn without one of its own. The
+// model_fn reads it from its context (heads.MultiClassHead.Of makes such a
+// model_fn). For a model_fn with an optimizer of its own, such as a canned model's,
+// it is an error of training.
 func WithOptimizer(o *optimizers.Optimizer) Option {
 	return func(e *Estimator) error {
 		if o == nil {
@@ -193,7 +196,7 @@ func (e *Estimator) EvalDir(name string) string {
 	return filepath.Join(e.modelDir, "eval_"+name)
 }
 
-// Close frees the programs that evaluation and prediction keep, and closes their event files.
+// Close frees the programs of evaluation and prediction, and closes their event files.
 func (e *Estimator) Close() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -30,9 +30,9 @@ func (r EvalResult) Scalar(name string) (float64, bool) {
 	return v.Scalar()
 }
 
-// Evaluate computes loss and metrics of the newest checkpoint over the input,
-// all of it or Steps batches, and writes them to the events in EvalDir. Where
-// model_dir has no checkpoint, freshly initialised variables are evaluated.
+// Evaluate computes loss and metrics of the newest checkpoint over the whole input,
+// or Steps batches of it, and writes them to the events in EvalDir. Where model_dir
+// has no checkpoint, freshly initialised variables are evaluated.
 func (e *Estimator) Evaluate(ctx context.Context, input InputFn, opts ...EvalOption) (EvalResult, error) {
 	o, err := newRunOptions(opts, EvalOption.forEval)
 	if err != nil {
@@ -89,7 +89,7 @@ func (s *inference) evaluate(ctx context.Context, ds inputs.Dataset, o runOption
 	return EvalResult{GlobalStep: s.progress.step, Checkpoint: s.loaded, Metrics: acc.results()}, nil
 }
 
-// accumulators are the metrics of one evaluation and where their operands are fetched.
+// accumulators are the metrics of one evaluation, and the names of their operands.
 type accumulators struct {
 	loss  *metrics.Mean
 	bound []boundMetric
@@ -121,7 +121,7 @@ func (s *inference) accumulators() (*accumulators, error) {
 	return a, nil
 }
 
-// update takes in the last step of a loop.
+// update adds the last step of a loop.
 func (a *accumulators) update(r hooks.Run) error {
 	loss, err := r.Value("loss")
 	if err != nil {

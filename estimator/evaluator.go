@@ -17,7 +17,7 @@ import (
 // evaluatorPoll is how often an evaluator looks for a new checkpoint, at most.
 const evaluatorPoll = time.Second
 
-// runEvaluator evaluates the newest checkpoint again and again until training is over, or has failed.
+// runEvaluator evaluates each newest checkpoint until training is over, or has failed.
 func (e *Estimator) runEvaluator(ctx context.Context, maxSteps int64, eval EvalSpec) (Result, error) {
 	ctx, stop := e.untilFailure(ctx)
 	defer stop()
@@ -55,7 +55,7 @@ func (e *Estimator) evaluateAll(ctx context.Context, maxSteps int64, eval EvalSp
 	}
 }
 
-// evaluator is a side-car that evaluates what the chief saves.
+// evaluator is a side-car that evaluates the chief's checkpoints.
 type evaluator struct {
 	est       *Estimator
 	spec      EvalSpec
@@ -63,7 +63,7 @@ type evaluator struct {
 	evaluated int64 // step of the last evaluation, -1 for none
 	last      *EvalResult
 	exports   []string
-	passed    bool // the last evaluation was passed on,
+	passed    bool // the last evaluation was reported,
 	closed    bool // and as the last one
 	reason    string
 	absent    *waiting.Wait // for the first checkpoint; nil: there is one
@@ -92,8 +92,8 @@ func (v *evaluator) turn(ctx context.Context) (over bool, err error) {
 	if err := r.Close(); err != nil {
 		return false, err
 	}
-	// Nothing comes after the end, though the last checkpoint may be damaged or
-	// never have been written. But max_steps may have been raised since.
+	// Nothing comes after the end, though the last checkpoint may be damaged or never
+	// have been written. But max_steps may have been raised since.
 	raised := state.Finished != nil && state.Finished.Reason == StopMaxSteps && state.Finished.GlobalStep < v.maxSteps
 	over = state.Finished != nil && !raised || v.maxSteps > 0 && step >= v.maxSteps
 	if state.Finished != nil {
@@ -110,7 +110,7 @@ func (v *evaluator) turn(ctx context.Context) (over bool, err error) {
 	return over, v.report(ctx, res, over)
 }
 
-// report passes an evaluation on.
+// report passes an evaluation to AfterEval and the exporters.
 func (v *evaluator) report(ctx context.Context, res EvalResult, final bool) error {
 	v.last, v.passed, v.closed = &res, true, final
 	dirs, err := v.spec.after(ctx, v.est, res, final)
@@ -118,8 +118,8 @@ func (v *evaluator) report(ctx context.Context, res EvalResult, final bool) erro
 	return err
 }
 
-// catchUp tells the exporters of the last evaluation, that of a checkpoint, again where they
-// may not know that training is over, or of the evaluation: an evaluator may have ended in between.
+// catchUp repeats the last evaluation of a checkpoint for exporters that may have missed it, or
+// that it is the final one: an evaluator may have ended in between.
 func (v *evaluator) catchUp(ctx context.Context, prefix string, over bool) error {
 	if v.closed || v.passed && !over {
 		return nil
@@ -137,7 +137,7 @@ func (v *evaluator) catchUp(ctx context.Context, prefix string, over bool) error
 	return err
 }
 
-// wait lets time pass between two evaluations; the end of training cuts it short.
+// wait waits between two evaluations; the end of training cuts it short.
 func (v *evaluator) wait(ctx context.Context, d time.Duration) error {
 	until := time.Now().Add(max(d, evaluatorPoll))
 	for time.Now().Before(until) {

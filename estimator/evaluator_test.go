@@ -14,8 +14,8 @@ import (
 	"github.com/goestimator/goestimator/runconfig"
 )
 
-// TestEvaluatorEnds: where training has ended without its last checkpoint, and,
-// where max_steps was raised since, with the new training only.
+// TestEvaluatorEnds: it ends where training has ended without its last checkpoint.
+// Where max_steps was raised since, it ends only with the new training.
 func TestEvaluatorEnds(t *testing.T) {
 	for _, c := range []struct {
 		name           string
@@ -61,21 +61,21 @@ func TestEvaluatorEnds(t *testing.T) {
 	}
 }
 
-// told is an Exporter that remembers what it was told.
-type told struct {
+// recordingExporter is an Exporter that records its evaluations.
+type recordingExporter struct {
 	all  []estimator.Evaluation
 	then func(ev estimator.Evaluation) error
 }
 
-func (x *told) Name() string { return "told" }
+func (x *recordingExporter) Name() string { return "recording" }
 
-func (x *told) Export(_ context.Context, _ *estimator.Estimator, _ string, ev estimator.Evaluation) (string, error) {
+func (x *recordingExporter) Export(_ context.Context, _ *estimator.Estimator, _ string, ev estimator.Evaluation) (string, error) {
 	x.all = append(x.all, ev)
 	return "", x.then(ev)
 }
 
 // TestEvaluatorExportsAgain: an evaluator that ended between an evaluation and its
-// export makes up for it when it is started again, though training goes on.
+// export makes the export when it is started again, even while training continues.
 func TestEvaluatorExportsAgain(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
@@ -98,10 +98,10 @@ func TestEvaluatorExportsAgain(t *testing.T) {
 		return err
 	}
 	killed := errors.New("killed")
-	if err := run(&told{then: func(estimator.Evaluation) error { return killed }}); !errors.Is(err, killed) {
+	if err := run(&recordingExporter{then: func(estimator.Evaluation) error { return killed }}); !errors.Is(err, killed) {
 		t.Fatal(err)
 	}
-	x := &told{then: func(ev estimator.Evaluation) error {
+	x := &recordingExporter{then: func(ev estimator.Evaluation) error {
 		if ev.GlobalStep == 3 {
 			training.Go(func() { train(6) })
 		}
@@ -111,6 +111,6 @@ func TestEvaluatorExportsAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(x.all) != 2 || x.all[0].GlobalStep != 3 || x.all[0].Final || x.all[0].Checkpoint != filepath.Join(dir, "model.ckpt-3") || x.all[1].GlobalStep != 6 || !x.all[1].Final {
-		t.Errorf("told of %+v, expected steps 3 and, as the last, 6", x.all)
+		t.Errorf("evaluations %+v, expected steps 3 and, as the last, 6", x.all)
 	}
 }

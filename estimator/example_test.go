@@ -78,7 +78,7 @@ func Example() {
 	// 1.00 3.00 5.00 7.00
 }
 
-// A loop of one's own, here over two local replicas.
+// A custom loop, here over two local replicas.
 func ExampleOpenLoop() {
 	rc, err := runconfig.New(runconfig.TrainDistribute(runconfig.Strategy{Name: "mirrored", Replicas: 2}))
 	if err != nil {

@@ -19,13 +19,13 @@ import (
 	"github.com/goestimator/goestimator/runconfig"
 )
 
-// The exit codes by which a process tells who started it what to do next. Those
-// of 128 and more ask to be started again, as TFJob's restart policy ExitCode does.
+// The exit codes by which a process tells its supervisor what to do next. Codes of
+// 128 and more ask for a restart, as TFJob's restart policy ExitCode does.
 const (
 	ExitDone        = 0
 	ExitError       = 1
-	ExitMistake     = 2   // a mistake in the configuration, also where it is not that of the others, or of their job
-	ExitPeerLost    = 138 // another task was lost past its deadline, or this one's GPU
+	ExitMistake     = 2   // a mistake in the configuration, also one that differs from the other tasks' configuration or from the job's
+	ExitPeerLost    = 138 // another task was lost past its deadline, or this task's GPU was lost
 	ExitInterrupted = 143 // SIGTERM, after a checkpoint
 )
 
@@ -49,15 +49,16 @@ func ExitCode(err error) int {
 	return ExitError
 }
 
-// mistakes are errors that the same configuration brings again.
+// mistakes are errors that recur with the same configuration.
 var mistakes = []error{runconfig.ErrMistake, cluster.ErrOtherJob, distribute.ErrDiffer, collective.ErrMismatch, coordinator.ErrInvalid}
 
 func isAny(err error, list []error) bool {
 	return slices.ContainsFunc(list, func(target error) bool { return errors.Is(err, target) })
 }
 
-// Interruption returns err as the caller should see it that ended ctx: an error that
-// only follows from that end wraps ErrInterrupted; any other is the task's own, and stays.
+// Interruption returns err as the caller that ended ctx should see it: an error that is
+// only a consequence of that end wraps ErrInterrupted; any other error is the task's own,
+// and is unchanged.
 func Interruption(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() == nil || errors.Is(err, ErrInterrupted) || !follows(err) {
 		return err
@@ -75,11 +76,11 @@ func (e *interruption) Unwrap() []error { return []error{ErrInterrupted, e.cause
 var consequences = []error{ErrInterrupted, context.Canceled, context.DeadlineExceeded, net.ErrClosed,
 	distribute.ErrPeerLost, distribute.ErrSessionLost, cluster.ErrPeerLost}
 
-// joinedErrors is the type of what errors.Join returns.
-var joinedErrors = reflect.TypeOf(errors.Join(errors.ErrUnsupported))
+// multiError is the type of the result of errors.Join.
+var multiError = reflect.TypeOf(errors.Join(errors.ErrUnsupported))
 
-// follows reports whether a task that was asked to end may fail so for no reason of
-// its own. Of errors that were joined all must be such, of those that wrap each other one.
+// follows reports whether err may be only a consequence of being asked to end. That must
+// hold for each error of errors.Join, and for any error in a chain of wrapped ones.
 func follows(err error) bool {
 	for _, c := range consequences {
 		if err == c {
@@ -96,7 +97,7 @@ func follows(err error) bool {
 		inner := x.Unwrap()
 		return inner != nil && follows(inner)
 	case interface{ Unwrap() []error }:
-		all := reflect.TypeOf(err) == joinedErrors
+		all := reflect.TypeOf(err) == multiError
 		for _, inner := range x.Unwrap() {
 			if follows(inner) != all {
 				return !all

@@ -17,16 +17,16 @@ import (
 	"github.com/wamuir/graft/tensorflow/serving/apis_go_proto"
 )
 
-// ServingInput says what an exported model is fed with.
+// ServingInput describes the inputs of an exported model.
 type ServingInput struct {
 	form    export.InputForm
 	columns []inputs.Column
 }
 
 // RawServingInput feeds a tensor for each feature. Columns are the data's
-// (ServingColumns); a model of feature columns knows what it reads, but not in
-// which shapes, and takes lists where no columns are given. Such a model offers
-// predictions alone.
+// (ServingColumns); a model of feature columns knows which features it reads, but
+// not their shapes, and accepts lists where no columns are given. Such a model only
+// offers predictions.
 func RawServingInput(columns ...inputs.Column) ServingInput {
 	return ServingInput{export.Raw(), columns}
 }
@@ -39,8 +39,8 @@ func ParsingServingInput(columns ...inputs.Column) ServingInput {
 // String is "raw" or "parsing".
 func (s ServingInput) String() string { return s.form.String() }
 
-// ServingColumns returns the columns of an input_fn's data, without reading it. Modes are
-// the modes of ExportModes: with such, the data has labels, which in Predict it need not have.
+// ServingColumns returns the columns of an input_fn's data, without reading it. Modes are the
+// modes of ExportModes: with them the data must have labels, which Predict does not need.
 func (e *Estimator) ServingColumns(ctx context.Context, input InputFn, modes ...models.Mode) ([]inputs.Column, error) {
 	mode := models.Predict
 	if len(modes) > 0 {
@@ -76,17 +76,19 @@ func ExportSequenceLength(steps int) ExportOption {
 	return func(o *exportOptions) { o.steps = steps }
 }
 
-// ExportModes adds the graphs of Train or Eval to that of Predict, with the tags
-// "train" and "eval". Their serving input needs labels among its columns (as ServingColumns
-// gives them for these modes). Labels and weights of steps are fed padded to the length of
-// ExportSequenceLength. A label, or the
-// weight column, that the model_fn encodes, as heads do, is fed as it was encoded: ids for the words of a
-// vocabulary, zeros and ones for several classes. Both graphs have the loss and the
-// predictions. That of Train has the update as its train_op, which TensorFlow runs from
-// the checkpoint on as Train would; a model that trains by a step function (boosted trees,
-// K-means) has none, and the error wraps optimizers.ErrStepFunction. That of Eval has
-// metrics/<name>/value and metrics/<name>/update_op of the Spec's EvalMetrics, but for
-// accumulators of other packages, which have no graph: these are left out, and named in the log.
+// ExportModes adds the graphs of Train or Eval to that of Predict, with the tags "train" and "eval".
+// Their serving input needs labels among its columns; ServingColumns returns these for the modes. Labels
+// and weights of steps are fed padded to the length of ExportSequenceLength.
+//
+// A label or weight column that the model_fn encodes, as heads do, is fed in its encoded form: ids for
+// the words of a vocabulary, zeros and ones for several classes.
+//
+// Both graphs have the loss and the predictions. The Train graph has the update as its train_op, with
+// which TensorFlow continues from the checkpoint as Train would. A model that trains by a step function
+// (boosted trees, K-means) has none; its error wraps optimizers.ErrStepFunction.
+//
+// The Eval graph has metrics/<name>/value and metrics/<name>/update_op of the Spec's EvalMetrics.
+// Accumulators of other packages have no graph; they are left out, and named in the log.
 func ExportModes(modes ...models.Mode) ExportOption {
 	return func(o *exportOptions) { o.modes = modes }
 }
@@ -106,11 +108,13 @@ func ExportText() ExportOption {
 	return func(o *exportOptions) { o.write.Text = true }
 }
 
-// ExportSavedModel writes the newest checkpoint as a SavedModel to a new folder
-// of base, whose name is the Unix time in seconds, and returns that folder, which
-// appears whole. Signatures follow the Spec's ExportOutputs: each under its name,
-// and one of them, the only one or that of this name, as serving_default. Without
-// a checkpoint the error wraps ErrNoCheckpoint.
+// ExportSavedModel writes the newest checkpoint as a SavedModel to a new folder of
+// base, and returns that folder. Its name is the Unix time in seconds, and it
+// appears complete.
+//
+// Signatures follow the Spec's ExportOutputs: each under its name, and one of them,
+// the only one or the one of this name, as serving_default. Without a checkpoint
+// the error wraps ErrNoCheckpoint.
 func (e *Estimator) ExportSavedModel(ctx context.Context, base string, serving ServingInput, opts ...ExportOption) (string, error) {
 	dir, err := e.export(ctx, serving, opts, func(m export.Model, o exportOptions) (string, error) {
 		return export.SavedModel(atomicfile.OS{}, base, m, o.write)
@@ -121,7 +125,7 @@ func (e *Estimator) ExportSavedModel(ctx context.Context, base string, serving S
 	return dir, nil
 }
 
-// export builds what is exported and gives it to write.
+// export builds the exported model and passes it to write.
 func (e *Estimator) export(ctx context.Context, serving ServingInput, opts []ExportOption, write func(export.Model, exportOptions) (string, error)) (string, error) {
 	o := exportOptions{write: export.Options{Log: e.log}}
 	for _, f := range opts {
@@ -158,10 +162,10 @@ type exporting struct {
 	options   exportOptions
 	reader    *checkpoint.Reader
 	trainable map[string]bool
-	stored    map[string]string // names in the checkpoint, of variables that have another there
+	stored    map[string]string // the names in the checkpoint of variables that have another name there
 }
 
-// graph builds a mode's graph and says what feeds it and what it offers.
+// graph builds a mode's graph with its inputs and signatures.
 func (x *exporting) graph(mode models.Mode) (export.Graph, error) {
 	p, err := x.program(mode)
 	if err != nil {
@@ -173,7 +177,7 @@ func (x *exporting) graph(mode models.Mode) (export.Graph, error) {
 	return x.describe(p)
 }
 
-// describe says what feeds a program's graph and what it offers.
+// describe returns a program's graph with its inputs and signatures.
 func (x *exporting) describe(p *program) (g export.Graph, err error) {
 	g = export.Graph{Mode: p.mode, IR: p.graph, Input: x.serving.form}
 	if plan := planOf(x.est.modelFn); plan != nil {
@@ -195,7 +199,7 @@ func (x *exporting) describe(p *program) (g export.Graph, err error) {
 	used := needed(g)
 	for _, f := range p.feeds {
 		if !used[f.output.Node] && !used[f.offsets.Node] {
-			continue // a column that nothing is computed of
+			continue // an unused column
 		}
 		if f.encoder != nil && p.mode == models.Predict {
 			return g, fmt.Errorf("column %q is encoded on the host by the model_fn: a model that does so to features cannot be exported", f.column.Name)
@@ -220,7 +224,7 @@ func needed(g export.Graph) map[*graph.Node]bool {
 	return graph.Reachable(nodes...)
 }
 
-// program builds the program of a mode for what the exported model is fed with.
+// program builds the program of a mode for the inputs of the exported model.
 func (x *exporting) program(mode models.Mode) (*program, error) {
 	schema, err := x.est.exportedSchema(x.serving.columns, mode)
 	if err != nil {
@@ -253,8 +257,8 @@ func (x *exporting) program(mode models.Mode) (*program, error) {
 	return build(sizes)
 }
 
-// exportedSchema is that of the data that the model_fn is given where the
-// exported model is fed with columns.
+// exportedSchema is the schema of the model_fn's data where the exported model is
+// fed with columns.
 func (e *Estimator) exportedSchema(columns []inputs.Column, mode models.Mode) (*inputs.Schema, error) {
 	if plan := planOf(e.modelFn); plan != nil {
 		specs, err := plan.ExampleSpecs()
@@ -283,8 +287,8 @@ func (e *Estimator) exportedSchema(columns []inputs.Column, mode models.Mode) (*
 	return ds.Schema(), nil
 }
 
-// unread are the columns that feature columns do not read and the model_fn may: labels and weights,
-// and where there are labels numbers too, as one of them may be the head's weight column.
+// unread are the columns that feature columns do not read but the model_fn may: labels and weights.
+// Where there are labels, they include numbers, since one of them may be the head's weight column.
 func unread(columns []inputs.Column, specs []feature.ExampleSpec, mode models.Mode) []inputs.Column {
 	read := map[string]bool{}
 	for _, s := range specs {
@@ -298,7 +302,7 @@ func unread(columns []inputs.Column, specs []feature.ExampleSpec, mode models.Mo
 	})
 }
 
-// described is a data set that nobody reads.
+// described is a data set that is never read.
 type described struct{ schema *inputs.Schema }
 
 // Schema implements inputs.Dataset.
@@ -320,7 +324,7 @@ func planOf(fn ModelFn) *feature.Plan {
 	return nil
 }
 
-// signatures are what the graph of the program's mode offers.
+// signatures are the signatures of the program's graph.
 func (p *program) signatures() ([]export.Signature, error) {
 	loss := export.Named{Name: "loss", Output: p.loss}
 	switch p.mode {
@@ -358,7 +362,7 @@ func (p *program) signatures() ([]export.Signature, error) {
 	return out, nil
 }
 
-// defaultSignature is the signature that a request means which names none.
+// defaultSignature is the signature of a request that names none.
 const defaultSignature = "serving_default"
 
 func (n named) exported() export.Named {

@@ -87,7 +87,8 @@ func TestExportModesOfHeads(t *testing.T) {
 	}
 }
 
-// checkEvalGraph runs the metrics of the exported graph, batch for batch, and compares with what Evaluate says.
+// checkEvalGraph runs the metrics of the exported graph, batch for batch, and compares with the result of
+// Evaluate.
 func checkEvalGraph(t *testing.T, e *estimator.Estimator, m *savedmodel.Model, labels inputs.NamedTensor) {
 	t.Helper()
 	g, err := m.MetaGraph(savedmodel.TagEval)
@@ -151,8 +152,8 @@ func encodedLabel(t *testing.T, labels inputs.NamedTensor, as *pb.TensorInfo) *t
 	return out
 }
 
-// checkTrainGraph: one op of the collection runs all updates, each after the reads that are to see the value
-// before it; the graph's ops, some of which the session lacks, keep nobody from serving.
+// checkTrainGraph: one op of the collection runs all updates, each after the reads that must see the value
+// before it. The session does not support some of the graph's ops; the model can be served nevertheless.
 func checkTrainGraph(t *testing.T, m *savedmodel.Model) {
 	t.Helper()
 	g, err := m.MetaGraph(savedmodel.TagTrain)
@@ -184,7 +185,7 @@ func checkTrainGraph(t *testing.T, m *savedmodel.Model) {
 	}
 }
 
-// TestExportModesWithoutGraph: a step function is refused by name, a metric of somebody else's is left out.
+// TestExportModesWithoutGraph: a step function is refused by name, a metric of another package is left out.
 func TestExportModesWithoutGraph(t *testing.T) {
 	in := columnsOf(inputs.Slice("x", inputs.Feature, []float32{1, 2, 3, 4, 5, 6, 7, 8}, 2), inputs.Slice("y", inputs.Label, []float32{1, 2, 3, 4}))
 	ctx := context.Background()
@@ -195,7 +196,7 @@ func TestExportModesWithoutGraph(t *testing.T) {
 			return spec, nil
 		}
 		spec.Loss = ops.Mean(mc, y)
-		own := func() (metrics.Accumulator, error) { return strangeMetric{metrics.NewMean()}, nil }
+		own := func() (metrics.Accumulator, error) { return foreignMetric{metrics.NewMean()}, nil }
 		spec.EvalMetrics = estimator.Metrics{"own": {New: own, Args: []*G.Node{y}}, "mae": estimator.NewMetric("mae", l.Only(), y)}
 		if mc.Mode() == models.Train {
 			spec.TrainOp = optimizers.SGD(0.1).Minimize(mc, spec.Loss)
@@ -240,5 +241,5 @@ func TestExportModesWithoutGraph(t *testing.T) {
 	}
 }
 
-// strangeMetric is an accumulator of another package.
-type strangeMetric struct{ metrics.Accumulator }
+// foreignMetric is an accumulator of another package.
+type foreignMetric struct{ metrics.Accumulator }

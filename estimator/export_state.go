@@ -13,18 +13,18 @@ import (
 // exportStateFile lies beside an exporter's exports.
 const exportStateFile = "exporter.json"
 
-// exportState is what an exporter remembers from evaluation to evaluation, and from run to run.
+// exportState is the state of an exporter that lasts between evaluations and runs.
 type exportState struct {
 	Dir   string   `json:"dir,omitempty"`  // the newest export, "" for none
 	Step  int64    `json:"step"`           // of it; -1 for none
-	Best  *float64 `json:"best,omitempty"` // its metric, by
-	Rule  string   `json:"rule,omitempty"` // which it was the best, such as "lowest loss"
-	Seen  int64    `json:"seen"`           // step of the last evaluation that was dealt with
+	Best  *float64 `json:"best,omitempty"` // the value of its metric
+	Rule  string   `json:"rule,omitempty"` // how the metric was chosen, such as "lowest loss"
+	Seen  int64    `json:"seen"`           // step of the last evaluation that was handled
 	Final bool     `json:"final"`          // it was the last one of a training
 }
 
-// readExportState reads the state in base. Without one, or where the export that
-// it tells of is gone, the newest export there counts, of an unknown step.
+// readExportState reads the state in base. Without one, or where the export that it
+// names no longer exists, the newest export there counts, of an unknown step.
 func readExportState(base string) (exportState, error) {
 	st := exportState{Step: -1, Seen: -1}
 	path := filepath.Join(base, exportStateFile)
@@ -46,7 +46,7 @@ func readExportState(base string) (exportState, error) {
 		return st, nil
 	}
 	if newest := names[len(names)-1]; st.Dir != newest {
-		st.Dir, st.Step = newest, -1 // somebody else's, or one of a run that ended before it wrote this file
+		st.Dir, st.Step = newest, -1 // made by another program, or by a run that ended before it wrote this file
 	}
 	return st, nil
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// emitUpdate adds what a training step changes to the program's graph: the rules' updates,
-// the model's own, and the global step. It returns the nodes that do so.
+// emitUpdate adds the updates of a training step to the program's graph: the rules'
+// updates, the model's own, and the global step. It returns the nodes that do so.
 func (p *program) emitUpdate() ([]*graph.Node, error) {
 	applied, err := p.training(distribute.Program{Graph: p.graph}).Emit()
 	if errors.Is(err, optimizers.ErrStepFunction) {

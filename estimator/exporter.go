@@ -23,21 +23,21 @@ import (
 type Exporter interface {
 	// Name is the folder of its exports below model_dir/export.
 	Name() string
-	// Export exports the evaluated model to a new folder in base, or does not. It returns the folder that holds this
-	// evaluation's export, "" where there is none. It is called again for an evaluation whose export was cut short.
+	// Export may export the evaluated model to a new folder in base. It returns the folder that holds this
+	// evaluation's export, "" where there is none. It is called again for an evaluation whose export was cut
+	// short.
 	Export(ctx context.Context, e *Estimator, base string, ev Evaluation) (dir string, err error)
 }
 
-// Evaluation is what an Exporter decides by.
+// Evaluation is the input of an Exporter's decision.
 type Evaluation struct {
 	EvalResult
 	Name  string // of the evaluation
 	Final bool   // training is over
 }
 
-// ExporterOptions are what all exporters have. They mean what
-// tf.estimator's exporters mean by them; but a run that was started again knows what it
-// exported before.
+// ExporterOptions are the options of all exporters. They mean what tf.estimator's do,
+// except that a run that was started again knows its earlier exports.
 type ExporterOptions struct {
 	Name    string
 	Serving ServingInput
@@ -68,8 +68,8 @@ func NewStepsExporter(o ExporterOptions, steps ...int64) (Exporter, error) {
 	})
 }
 
-// NewBestExporter exports when a metric is better than in all evaluations
-// before, of earlier runs too. metric "" means loss.
+// NewBestExporter exports when a metric is better than in all evaluations before,
+// including earlier runs. metric "" means loss.
 func NewBestExporter(o ExporterOptions, metric string, higherIsBetter bool) (Exporter, error) {
 	if metric == "" {
 		metric = "loss"
@@ -97,7 +97,7 @@ func (b best) String() string {
 }
 
 // improved reports whether an evaluation is the best one. A metric that is not
-// finite never is: of a training that diverged.
+// finite, as after training diverged, never is.
 func (b best) improved(e *Estimator, st exportState, ev Evaluation) (bool, error) {
 	v, ok := ev.Scalar(b.metric)
 	if !ok {
@@ -120,8 +120,9 @@ func (b best) improved(e *Estimator, st exportState, ev Evaluation) (bool, error
 	return v < before, nil
 }
 
-// recorded is the best value in the events of earlier evaluations, NaN for none: of
-// exports that tf.estimator wrote, or that were the best by another metric.
+// recorded is the best value in the events of earlier evaluations, NaN for none. It
+// is used for exports that tf.estimator wrote, or that were the best by another
+// metric.
 func (b best) recorded(e *Estimator, ev Evaluation) float64 {
 	all, err := summary.ReadScalars(e.EvalDir(ev.Name))
 	found := math.NaN()
@@ -137,7 +138,7 @@ func (b best) recorded(e *Estimator, ev Evaluation) float64 {
 	return found
 }
 
-// exporter exports where its rule says so.
+// exporter exports the evaluations that its rule selects.
 type exporter struct {
 	ExporterOptions
 	rule func(*Estimator, exportState, Evaluation) (bool, error)
@@ -202,19 +203,19 @@ func (x *exporter) export(ctx context.Context, e *Estimator, base string, ev Eva
 	return dir, errors.Join(x.seen(base, st, ev), x.collect(base))
 }
 
-// deleted reports whether a checkpoint is gone.
+// deleted reports whether a checkpoint no longer exists.
 func deleted(prefix string) bool {
 	_, err := os.Stat(bundle.IndexPath(prefix))
 	return errors.Is(err, os.ErrNotExist)
 }
 
-// seen remembers that an evaluation was dealt with.
+// seen records that an evaluation was handled.
 func (x *exporter) seen(base string, st exportState, ev Evaluation) error {
 	st.Seen, st.Final = ev.GlobalStep, ev.Final
 	return st.write(base)
 }
 
-// done reports whether the evaluation of that step, the last one, was dealt with.
+// done reports whether the evaluation of that step, the last one, was handled.
 func (x *exporter) done(base string, step int64) bool {
 	st, err := readExportState(base)
 	return err == nil && st.Final && st.Seen >= step
@@ -222,10 +223,12 @@ func (x *exporter) done(base string, step int64) bool {
 
 var exportName = regexp.MustCompile(`^\d{10}$`)
 
-// abandonedAfter is the age at which a directory that an export was making is taken for a killed one's.
+// abandonedAfter is the age at which the unfinished directory of an export counts as abandoned by a
+// killed process.
 const abandonedAfter = 24 * time.Hour
 
-// collect removes the oldest exports, and what killed ones left. A server that polls base sees each vanish at once.
+// collect removes the oldest exports and the remains of killed ones. For a server that polls base, each
+// disappears atomically.
 func (x *exporter) collect(base string) error {
 	names, err := exports(base)
 	if err != nil {

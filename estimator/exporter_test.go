@@ -17,7 +17,7 @@ import (
 	"github.com/goestimator/goestimator/runconfig"
 )
 
-// toyColumns are those of toyData.
+// toyColumns are toyData's columns.
 func toyColumns(t *testing.T) []inputs.Column {
 	t.Helper()
 	ds, err := (&toyData{}).Input(context.Background(), inputs.Context{})
@@ -46,25 +46,25 @@ func atSteps(steps ...int64) func(estimator.ExporterOptions) (estimator.Exporter
 func TestExporters(t *testing.T) {
 	serving := estimator.RawServingInput(toyColumns(t)...)
 	for name, c := range map[string]struct {
-		make  func(o estimator.ExporterOptions) (estimator.Exporter, error)
-		keep  int
-		first int // exports that a training to step 12 leaves; 5, 10 and 12 are evaluated
-		told  int // that it tells of
+		make     func(o estimator.ExporterOptions) (estimator.Exporter, error)
+		keep     int
+		first    int // exports that a training to step 12 leaves; 5, 10 and 12 are evaluated
+		reported int // the exports it reports
 	}{
-		"final":  {make: estimator.NewFinalExporter, first: 1, told: 1},
-		"latest": {make: estimator.NewLatestExporter, keep: 2, first: 2, told: 3},
+		"final":  {make: estimator.NewFinalExporter, first: 1, reported: 1},
+		"latest": {make: estimator.NewLatestExporter, keep: 2, first: 2, reported: 3},
 		"best": {make: func(o estimator.ExporterOptions) (estimator.Exporter, error) {
 			return estimator.NewBestExporter(o, "", false)
-		}, keep: -1, first: 3, told: 3},
+		}, keep: -1, first: 3, reported: 3},
 		"highest": {make: func(o estimator.ExporterOptions) (estimator.Exporter, error) {
 			return estimator.NewBestExporter(o, "loss", true)
-		}, first: 1, told: 1},
-		"steps":                {make: atSteps(3, 4, 11, 100), first: 2, told: 2},
-		"exactly at a step":    {make: atSteps(5), first: 1, told: 1},
-		"just before a step":   {make: atSteps(6), first: 1, told: 1},
-		"exactly at the end":   {make: atSteps(12), first: 1, told: 1},
-		"at two steps exactly": {make: atSteps(5, 10), first: 2, told: 2},
-		"step 0":               {make: atSteps(0), first: 1, told: 1},
+		}, first: 1, reported: 1},
+		"steps":                {make: atSteps(3, 4, 11, 100), first: 2, reported: 2},
+		"exactly at a step":    {make: atSteps(5), first: 1, reported: 1},
+		"just before a step":   {make: atSteps(6), first: 1, reported: 1},
+		"exactly at the end":   {make: atSteps(12), first: 1, reported: 1},
+		"at two steps exactly": {make: atSteps(5, 10), first: 2, reported: 2},
+		"step 0":               {make: atSteps(0), first: 1, reported: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -92,8 +92,8 @@ func TestExporters(t *testing.T) {
 			res := run()
 			base := filepath.Join(dir, "export", name)
 			left := exported(t, base)
-			if len(left) != c.first || len(res.Exports) != c.told || filepath.Base(res.Exports[c.told-1]) != filepath.Base(left[len(left)-1]) {
-				t.Fatalf("exports %v, told of %v: expected %d and %d of them, the newest the same", left, res.Exports, c.first, c.told)
+			if len(left) != c.first || len(res.Exports) != c.reported || filepath.Base(res.Exports[c.reported-1]) != filepath.Base(left[len(left)-1]) {
+				t.Fatalf("exports %v, reported %v: expected %d and %d of them, the newest the same", left, res.Exports, c.first, c.reported)
 			}
 			if _, err := savedmodel.Read(left[0], savedmodel.Limits{}); err != nil {
 				t.Error(err)
@@ -103,7 +103,7 @@ func TestExporters(t *testing.T) {
 				t.Errorf("a run that had nothing to do left %v, before it there were %v", after, left)
 			}
 			if name == "final" && !slices.Equal(again.Exports, res.Exports) {
-				t.Errorf("told of %v, expected %v", again.Exports, res.Exports)
+				t.Errorf("reported %v, expected %v", again.Exports, res.Exports)
 			}
 			if temp, _ := filepath.Glob(filepath.Join(base, "temp-*")); len(temp) > 0 {
 				t.Errorf("left over: %v", temp)
@@ -112,8 +112,8 @@ func TestExporters(t *testing.T) {
 	}
 }
 
-// TestBestExporterRemembers: what was best is known in another run, with the state
-// and, of exports that somebody else wrote, from the events.
+// TestBestExporterRemembers: another run knows the best evaluation: from the state
+// and, for exports of other programs, from the events.
 func TestBestExporterRemembers(t *testing.T) {
 	ctx := context.Background()
 	dir := t.TempDir()
@@ -166,8 +166,8 @@ func TestBestExporterRemembers(t *testing.T) {
 	}
 }
 
-// TestBestExporterOfOddMetrics: what is not finite is not the best, and a value of
-// one metric is not compared with one of another.
+// TestBestExporterOfOddMetrics: a value that is not finite is never the best, and
+// values of different metrics are not compared.
 func TestBestExporterOfOddMetrics(t *testing.T) {
 	ctx := context.Background()
 	dir := t.TempDir()
@@ -215,8 +215,8 @@ func TestBestExporterOfOddMetrics(t *testing.T) {
 	}
 }
 
-// TestExporterCleansUp: what killed exports left is removed after a day, and an
-// evaluation whose checkpoint was deleted is no error unless it is the last.
+// TestExporterCleansUp: the remains of killed exports are removed after a day, and
+// an evaluation whose checkpoint was deleted is no error unless it is the last.
 func TestExporterCleansUp(t *testing.T) {
 	dir := t.TempDir()
 	e := toy(t, dir)

@@ -2,12 +2,12 @@ package estimator
 
 import "github.com/goestimator/goestimator/internal/platform/failpoint"
 
-// Where a task may be stopped, or fail, besides while it saves.
+// The failpoints of a task besides saving.
 var (
 	fpConnect  = failpoint.New("estimator/connect")  // before it joins the cluster
 	fpRestore  = failpoint.New("estimator/restore")  // before variables get their values
 	fpStep     = failpoint.New("estimator/step")     // before a step of training
 	fpFinish   = failpoint.New("estimator/settle")   // after the last, before it waits for the others
 	fpEvaluate = failpoint.New("estimator/evaluate") // before the first batch of an evaluation
-	fpExport   = failpoint.New("estimator/export")   // before exporters are asked
+	fpExport   = failpoint.New("estimator/export")   // before exporters run
 )

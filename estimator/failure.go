@@ -14,23 +14,24 @@ import (
 	"github.com/goestimator/goestimator/runconfig"
 )
 
-// reportedError is an error that the other tasks know.
+// reportedError is an error that was reported to the other tasks.
 type reportedError struct{ err error }
 
 func (e *reportedError) Error() string { return e.err.Error() }
 func (e *reportedError) Unwrap() error { return e.err }
 
-// ReportFailure reports to the other tasks of the cluster that this one, where it trains, ends
-// with an error after which it is not to be started again (exit code 1 or 2): when it is
-// the chief, they end, too. An error that only follows from the end of ctx is no failure.
-// Train and TrainAndEvaluate do so with their errors themselves; it is for programs that
-// fail outside of them.
+// ReportFailure reports to the other tasks of the cluster that this task ends with err, if it
+// trains and the error rules out a restart (exit code 1 or 2). If it is the chief, the other
+// tasks end, too. An error that is only a consequence of the end of ctx is not a failure.
+//
+// Train and TrainAndEvaluate report their errors themselves; ReportFailure is for programs
+// that fail outside of them.
 func ReportFailure(ctx context.Context, rc runconfig.RunConfig, log *slog.Logger, err error) {
 	_ = reportFailure(ctx, rc, log, nil, err) // the caller has the error
 }
 
 // reportFailure is ReportFailure of a task that may be in its job. It returns the error as
-// [Interruption] does, marked where it was reported to the others.
+// [Interruption] does, and marks an error that was reported to the others.
 func reportFailure(ctx context.Context, rc runconfig.RunConfig, log *slog.Logger, j *distribute.Job, err error) error {
 	err = Interruption(ctx, err)
 	if !fatal(err) || refused(rc, err) || rc.ClusterSpec().Len() == 0 || rc.TaskType() == runconfig.PS || rc.TaskType() == runconfig.Evaluator {
@@ -38,7 +39,7 @@ func reportFailure(ctx context.Context, rc runconfig.RunConfig, log *slog.Logger
 	}
 	if rc.IsChief() && rc.ModelDir() != "" {
 		nerr := noteFailure(rc.ModelDir(), err)
-		if errors.Is(nerr, ErrLocked) { // the job is another chief's
+		if errors.Is(nerr, ErrLocked) { // the job belongs to another chief
 			return err
 		}
 		if nerr != nil {
@@ -51,14 +52,14 @@ func reportFailure(ctx context.Context, rc runconfig.RunConfig, log *slog.Logger
 		j.Fail(ctx, ExitCode(err), err.Error())
 	default:
 		if ferr := distribute.Fail(ctx, rc, log, ExitCode(err), err.Error()); ferr != nil {
-			log.Warn("the other tasks were not told that this one ends with an error", "error", ferr)
+			log.Warn("the other tasks were not informed that this one ends with an error", "error", ferr)
 		}
 	}
 	return &reportedError{err}
 }
 
-// fatal reports whether an error ends a job, whose other tasks do not know of it. That
-// another process trains in this one's place does not.
+// fatal reports whether an error ends a job and is unknown to the other tasks. That
+// another process trains in place of this one does not end a job.
 func fatal(err error) bool {
 	if code := ExitCode(err); code != ExitError && code != ExitMistake {
 		return false
@@ -67,13 +68,13 @@ func fatal(err error) bool {
 		!errors.Is(err, ErrLocked) && !errors.Is(err, coordinator.ErrSuperseded) && !errors.Is(err, ErrInterrupted)
 }
 
-// refused reports whether parameter servers do not let the chief go on with their job,
-// which then waits for one with the job's settings.
+// refused reports whether parameter servers refuse to continue the chief's job. The
+// job then waits for a chief with its settings.
 func refused(rc runconfig.RunConfig, err error) bool {
 	return rc.IsChief() && rc.NumPS() > 0 && errors.Is(err, distribute.ErrDiffer)
 }
 
-// noteFailure tells in model_dir, unless another process trains there, that its training has failed.
+// noteFailure records in model_dir that training has failed, unless another process trains there.
 func noteFailure(dir string, cause error) error {
 	if err := atomicfile.MkdirAll(atomicfile.OS{}, dir); err != nil {
 		return fmt.Errorf("model_dir: %w", err)

@@ -17,7 +17,7 @@ import (
 	"github.com/goestimator/goestimator/runconfig"
 )
 
-// failedOf returns what model_dir tells of a failure, nil for nothing.
+// failedOf returns the failure recorded in model_dir, nil for none.
 func failedOf(t *testing.T, dir string) *checkpoint.Failed {
 	t.Helper()
 	s, err := checkpoint.LoadRunState(atomicfile.OS{}, dir)
@@ -27,8 +27,8 @@ func failedOf(t *testing.T, dir string) *checkpoint.Failed {
 	return s.Failed
 }
 
-// TestClusterChiefDiffers: a chief that is started again with other settings is
-// refused, and ends neither its parameter servers nor the evaluator: the next one goes on.
+// TestClusterChiefDiffers: a chief that is started again with other settings is refused,
+// and ends neither its parameter servers nor the evaluator; the next chief continues.
 func TestClusterChiefDiffers(t *testing.T) {
 	dir := t.TempDir()
 	s := runconfig.Strategy{Name: "parameter_server"}
@@ -67,8 +67,8 @@ func TestClusterChiefDiffers(t *testing.T) {
 	}
 }
 
-// TestClusterSecondChiefFails: a chief that another node was given while the first one
-// still trains ends nothing where it fails before it trains.
+// TestClusterSecondChiefFails: a second chief on another node, while the first one
+// still trains, ends nothing where it fails before it trains.
 func TestClusterSecondChiefFails(t *testing.T) {
 	t.Setenv(runconfig.EnvName("run.job_id"), "one") // by which the tasks know each other at any address
 	dir := t.TempDir()
@@ -97,8 +97,9 @@ func TestClusterSecondChiefFails(t *testing.T) {
 	}
 }
 
-// TestSkippedTrainingForgetsFailure: a job that fails after its last step, as in an export,
-// and is started again has not failed: its chief skips training, and its evaluator ends well.
+// TestSkippedTrainingForgetsFailure: a job that failed after its last step, as in an export,
+// and is started again has not failed. Its chief skips training, and its evaluator ends
+// without an error.
 func TestSkippedTrainingForgetsFailure(t *testing.T) {
 	dir := t.TempDir()
 	text := func(task string) string {
@@ -134,8 +135,8 @@ func TestSkippedTrainingForgetsFailure(t *testing.T) {
 	}
 }
 
-// TestClusterChiefFailsBefore: parameter servers learn of a chief that fails before it
-// takes part in the job, whatever its error is.
+// TestClusterChiefFailsBefore: parameter servers learn of any error with which a chief
+// fails before it takes part in the job.
 func TestClusterChiefFailsBefore(t *testing.T) {
 	evaluate := func(eval estimator.EvalSpec) func(m *member) {
 		return func(m *member) {
@@ -171,7 +172,8 @@ func TestClusterChiefFailsBefore(t *testing.T) {
 	}
 }
 
-// TestTellFailureOfInterruption: what only follows from the end of the context fails no job.
+// TestTellFailureOfInterruption: a mere consequence of the context's end does not fail a
+// job.
 func TestTellFailureOfInterruption(t *testing.T) {
 	for _, own := range []bool{false, true} {
 		dir := t.TempDir()

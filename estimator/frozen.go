@@ -9,12 +9,11 @@ import (
 	"github.com/goestimator/goestimator/models"
 )
 
-// WithFrozen freezes the variables whose full names begin with a match of one of
-// the regular expressions: training leaves them as they are. No gradient is
-// computed, sent or reduced for them, the optimizer has no slots of them, and
-// running averages among them stand still. A warm start gives them values.
-// A pattern that matches no variable is an error of training. [models.Builder.Frozen]
-// freezes single layers.
+// WithFrozen freezes the variables whose full names begin with a match of one of the
+// regular expressions: training leaves them as they are. No gradient is computed,
+// sent or reduced for them, the optimizer has no slots of them, and running averages
+// among them do not change. A warm start gives them values. A pattern that matches no
+// variable is an error of training. [models.Builder.Frozen] freezes single layers.
 func WithFrozen(patterns ...string) Option {
 	return func(e *Estimator) error {
 		for _, p := range patterns {
@@ -33,7 +32,8 @@ func (e *Estimator) isFrozen(variable string) bool {
 	return slices.ContainsFunc(e.frozen, func(r *regexp.Regexp) bool { return r.MatchString(variable) })
 }
 
-// checkFrozen reports patterns without a variable, and a step function, which heeds none.
+// checkFrozen reports patterns without a variable, and a step function, which ignores
+// patterns.
 func (e *Estimator) checkFrozen(spec *Spec, all []*models.Variable) error {
 	marked := slices.ContainsFunc(all, func(v *models.Variable) bool { return v.Frozen })
 	if (marked || len(e.frozen) > 0) && spec.TrainOp.Step != nil {

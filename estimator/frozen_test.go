@@ -17,7 +17,8 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// partlyFrozen freezes its table and running averages by their layers; see reports what is trained.
+// partlyFrozen freezes its table and running averages by their layers; see reports the trained
+// variables.
 func partlyFrozen(see func(trained []string)) estimator.ModelFn {
 	return estimator.ModelFunc(func(mc *estimator.ModelContext, features models.Features, labels models.Labels) (*estimator.Spec, error) {
 		x := features.Dense("x")
@@ -129,7 +130,8 @@ func TestFrozenErrors(t *testing.T) {
 	}
 }
 
-// TestWarmStartOfFrozenLayers: a warm start gives frozen variables their values, and training leaves them so.
+// TestWarmStartOfFrozenLayers: a warm start gives frozen variables their values, and training does not change
+// them.
 func TestWarmStartOfFrozenLayers(t *testing.T) {
 	from := toy(t, t.TempDir())
 	if _, err := from.Train(t.Context(), forever(&toyData{}), estimator.Steps(20)); err != nil {

@@ -205,7 +205,7 @@ func nearly(t *testing.T, devs [2]string, name string, want, got *tensor.Tensor)
 	}
 }
 
-// counter counts steps and those of which tensors have values.
+// counter counts steps, and steps whose tensors have values.
 type counter struct {
 	hooks.Base
 	steps, read int
@@ -221,7 +221,7 @@ func (c *counter) AfterRun(_ context.Context, r hooks.Run) error {
 	return nil
 }
 
-// TestStepsThatNobodyReads sees that only those steps are waited for of which hooks read something, and the last.
+// TestStepsThatNobodyReads checks that only steps that hooks read, and the last one, are waited for.
 func TestStepsThatNobodyReads(t *testing.T) {
 	c := &counter{}
 	e := onDevice(t, t.TempDir(), "", estimator.WithGPUs(gpustest.Emulated(t, 1)))
@@ -238,7 +238,7 @@ func TestStepsThatNobodyReads(t *testing.T) {
 	}
 }
 
-// TestNaNOfUnreadStep sees that a NaN of a step that nobody read ends training before anything is saved.
+// TestNaNOfUnreadStep checks that a NaN in an unread step ends training before anything is saved.
 func TestNaNOfUnreadStep(t *testing.T) {
 	e := onDevice(t, t.TempDir(), "", estimator.WithGPUs(gpustest.Emulated(t, 1)))
 	data := estimator.InputFunc(func(ctx context.Context, ic inputs.Context) (inputs.Dataset, error) {
@@ -262,7 +262,7 @@ func TestNaNOfUnreadStep(t *testing.T) {
 	}
 }
 
-// TestLostGPU sees that a process whose GPU is lost asks to be started again.
+// TestLostGPU checks that a process asks to be restarted after its GPU is lost.
 func TestLostGPU(t *testing.T) {
 	gpu := gpustest.Emulated(t, 1)
 	gpu.Lost = true
@@ -282,7 +282,8 @@ func TestLostGPU(t *testing.T) {
 	}
 }
 
-// TestFullGPU sees that too large a model is told with sizes and what to do.
+// TestFullGPU checks that the error of a model that is too large has sizes and says
+// what to do.
 func TestFullGPU(t *testing.T) {
 	gpu := gpustest.Emulated(t, 1)
 	e := onDevice(t, t.TempDir(), "", estimator.WithGPUs(gpu))
@@ -304,8 +305,8 @@ func (hookFunc) BeforeRun(context.Context, hooks.Run) error          { return ni
 func (f hookFunc) AfterRun(_ context.Context, r hooks.Run) error     { return f(r) }
 func (hookFunc) End(context.Context, hooks.Run) error                { return nil }
 
-// TestWithoutGPU sees what is told where there is none: nothing, but for a precision that the host does not have; and that a
-// GPU that was asked for is an error.
+// TestWithoutGPU checks the reports without a GPU: there are none, except for a precision that the host does
+// not have. A GPU that was asked for is an error.
 func TestWithoutGPU(t *testing.T) {
 	var log bytes.Buffer
 	rc, err := runconfig.FromTFConfig("", runconfig.TFRandomSeed(1), runconfig.LogStepCountSteps(0), runconfig.Session(runconfig.SessionConfig{Precision: "bf16_mixed"}))
@@ -329,7 +330,7 @@ func TestWithoutGPU(t *testing.T) {
 	}
 }
 
-// noGPU is a machine without.
+// noGPU is a machine without GPUs.
 type noGPU struct{}
 
 func (noGPU) Count() (int, error) { return 0, gpus.ErrNone }

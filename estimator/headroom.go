@@ -2,21 +2,21 @@ package estimator
 
 import "github.com/goestimator/goestimator/models"
 
-// headroom decides when a program that was built for a batch of many values, or for a
-// long example, is to be built for less again: an RNN goes along all steps that there is room
-// for. It counts steps and not time, so that a run can be repeated.
+// headroom decides when a program that was built for a batch of many values, or for a long
+// example, is built again for less: an RNN runs all steps of its capacity. It counts steps
+// and not time, so that a run can be repeated.
 type headroom struct {
 	least  raggedSizes // of the first program
-	window int         // steps until it looks; twice as many each time that it was wrong
-	steps  int         // since it looked
-	shrunk bool        // and there was room for all since
+	window int         // steps between checks; doubled each time that it was wrong
+	steps  int         // since the last check
+	shrunk bool        // and the capacity sufficed since then
 }
 
 // firstWindow is in steps; building a program again takes as long as some ten to a hundred.
 const firstWindow = 64
 
-// after returns the sizes that the program of those feeds shall have after a step for which
-// there was room, nil for those it has.
+// after returns the new sizes for the program of these feeds after a step within its
+// capacity, nil for no change.
 func (r *headroom) after(feeds []fed) raggedSizes {
 	r.window = max(r.window, firstWindow)
 	if r.steps++; r.steps < r.window {
@@ -41,7 +41,7 @@ func (r *headroom) after(feeds []fed) raggedSizes {
 	return less
 }
 
-// grown tells that there was too little room.
+// grown records that the capacity was too small.
 func (r *headroom) grown() {
 	if r.shrunk {
 		r.window *= 2

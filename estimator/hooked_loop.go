@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/models"
 )
 
-// hookedLoop makes a session's steps, and calls hooks around each.
+// hookedLoop runs a session's steps, and calls hooks around each.
 type hookedLoop struct {
 	session  *session
 	progress *progress
@@ -85,7 +85,7 @@ func (l *hookedLoop) step(ctx context.Context, in distribute.Step) (distribute.O
 	return out, nil
 }
 
-// reads reports whether a hook reads tensors of the step that comes.
+// reads reports whether a hook reads tensors of the next step.
 func (l *hookedLoop) reads() bool {
 	for _, h := range l.hooks {
 		if sel, ok := h.(hooks.Selective); ok {

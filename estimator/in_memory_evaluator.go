@@ -10,9 +10,9 @@ import (
 	"github.com/goestimator/goestimator/models"
 )
 
-// InMemoryEvaluator is a training hook that evaluates the variables as they
-// are, without a checkpoint: when training begins, every so many steps, and at
-// the end. It is for training in one process.
+// InMemoryEvaluator is a training hook that evaluates the current variables,
+// without a checkpoint: when training begins, every n steps, and at the end. It is
+// for training in one process.
 type InMemoryEvaluator struct {
 	hooks.Base
 	est    *Estimator
@@ -60,7 +60,7 @@ func (h *InMemoryEvaluator) AfterCreateSession(ctx context.Context, r hooks.Run)
 // Reads reports whether the model is evaluated after the next step.
 func (h *InMemoryEvaluator) Reads(r hooks.Run) bool { return (r.GlobalStep()+1)%h.every == 0 }
 
-// AfterRun evaluates if it is time.
+// AfterRun evaluates if an evaluation is due.
 func (h *InMemoryEvaluator) AfterRun(ctx context.Context, r hooks.Run) error {
 	if r.GlobalStep()%h.every != 0 {
 		return nil

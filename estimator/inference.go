@@ -23,7 +23,7 @@ type inference struct {
 	loop     *hookedLoop
 	batches  *stager
 	loaded   string            // prefix of the checkpoint that the variables are from, "" for other values
-	digest   [sha256.Size]byte // of that checkpoint: another may take its prefix
+	digest   [sha256.Size]byte // of that checkpoint: another checkpoint may reuse its prefix
 	// inMemory: the variables are copies of a training loop's.
 	inMemory bool
 	busy     bool // a loop is running: guarded by the Estimator's mutex
@@ -33,7 +33,7 @@ type inference struct {
 // the same mode and columns is still running on the Estimator.
 var ErrBusy = errors.New("the Estimator is running this already")
 
-// acquire makes the caller the only one who runs the session until release.
+// acquire gives the caller exclusive use of the session until release.
 func (s *inference) acquire() (release func(), err error) {
 	s.est.mu.Lock()
 	defer s.est.mu.Unlock()
@@ -68,7 +68,7 @@ func (e *Estimator) inference(mode models.Mode, schema *inputs.Schema) (*inferen
 	return inf, nil
 }
 
-// openInference opens an input and returns what runs the mode on it.
+// openInference opens an input and returns the inference of the mode for it.
 func (e *Estimator) openInference(ctx context.Context, mode models.Mode, input InputFn) (*inference, inputs.Dataset, error) {
 	ds, err := e.openInput(ctx, input, mode)
 	if err != nil {
@@ -78,8 +78,8 @@ func (e *Estimator) openInference(ctx context.Context, mode models.Mode, input I
 	return s, ds, err
 }
 
-// load brings the variables to a checkpoint: the given one, or the newest, or,
-// where there is none, leaves their initial values.
+// load sets the variables from the given checkpoint, or the newest. Without a
+// checkpoint they keep their initial values.
 func (s *inference) load(prefix string) error {
 	r, err := s.est.openForInference(prefix)
 	if errors.Is(err, checkpoint.ErrNone) {
@@ -111,7 +111,7 @@ func (s *inference) load(prefix string) error {
 	return nil
 }
 
-// readStep takes the loop's step count from the global step variable.
+// readStep sets the loop's step count from the global step variable.
 func (s *inference) readStep() (err error) {
 	s.progress.step, err = s.session.globalStep()
 	return err

@@ -17,8 +17,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// located returns an error of reading or encoding the input with the place in the files of the row that it is about:
-// err itself where there is no such row, or where nobody knows its place.
+// located adds to an error of reading or encoding the input the place of its row in the files. It returns err
+// itself where there is no such row, or its place is unknown.
 func (s *session) located(ctx context.Context, ds inputs.Dataset, err error) error {
 	if !errors.As(err, new(*inputs.RowError)) || errors.As(err, new(*inputs.DataError)) {
 		return err
@@ -32,7 +32,7 @@ func (s *session) located(ctx context.Context, ds inputs.Dataset, err error) err
 // locateNoticeAfter is how long the files are read again before that is logged.
 const locateNoticeAfter = 3 * time.Second
 
-// locate is inputs.Locate, which may have much to read.
+// locate is inputs.Locate, which may read much data.
 func (s *session) locate(ctx context.Context, ds inputs.Dataset, check func(context.Context, arrow.Record) error) *inputs.DataError {
 	notice := time.AfterFunc(locateNoticeAfter, func() {
 		s.est.log.Info("the input has a value that cannot be used: looking for its place in the files")
@@ -41,7 +41,7 @@ func (s *session) locate(ctx context.Context, ds inputs.Dataset, check func(cont
 	return inputs.Locate(ctx, ds, check)
 }
 
-// encodes fails where a feed cannot be made of the rows of a record.
+// encodes fails where the rows of a record cannot be encoded for a feed.
 func (s *session) encodes(_ context.Context, rec arrow.Record) error {
 	st := newStager(s.schema, s.feeds, 1)
 	defer st.release()
@@ -49,20 +49,20 @@ func (s *session) encodes(_ context.Context, rec arrow.Record) error {
 	return st.add(rec)
 }
 
-// errInput tells that a step met a value of the input that is not finite.
+// errInput reports that a value of the input in a step is not finite.
 var errInput = errors.New("the input is not finite")
 
-// inputFault is the error of a step that a value of the input has spoilt.
+// inputFault is the error of a step that was caused by a value of the input.
 type inputFault struct {
-	at  error // where the value is
-	met error // what the step met
+	at  error // the value's place
+	met error // the error of the step
 }
 
 func (e *inputFault) Error() string   { return fmt.Sprintf("%v: %v", errInput, e.at) }
 func (e *inputFault) Unwrap() []error { return []error{e.at, e.met} }
 
-// blamed returns the error of a step on the staged batches that met a NaN or an infinity, with the value of the input
-// that is to blame, where one is. Where the model made it, err says so.
+// blamed returns the error of a step on the staged batches that met a NaN or an infinity. If a value of the
+// input is the cause, the error names it; otherwise the model made it, and err is returned.
 func (s *session) blamed(ctx context.Context, ds inputs.Dataset, st *stager, err error) error {
 	var met *engine.NumericsError
 	var loss *hooks.NaNLossError
@@ -100,7 +100,8 @@ func (s *session) finite(columns []int) func(context.Context, arrow.Record) erro
 	}
 }
 
-// fedColumns returns the columns of the schema that the feed of that name takes, for "" the columns of all feeds that something uses.
+// fedColumns returns the columns of the schema that the feed of that name takes, for "" the columns of all
+// feeds that are used.
 func (s *session) fedColumns(feed string) []int {
 	used := map[graph.Output]bool{}
 	for _, n := range s.program.graph.Nodes() {

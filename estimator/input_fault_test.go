@@ -20,7 +20,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// spoilt is 40 rows of x [2], unused and y, of which one number of a column is bad, or all are.
+// spoilt is 40 rows of x [2], unused and y. One number of a column is bad, or all are.
 type spoilt struct {
 	all     bool
 	column  string
@@ -52,15 +52,16 @@ func (d spoilt) Input(_ context.Context, ic inputs.Context) (inputs.Dataset, err
 		out = inputs.Pipe(ds, inputs.Batch(4, false))
 	}
 	if d.foreign {
-		return strange{out}, nil
+		return foreign{out}, nil
 	}
 	return out, nil
 }
 
-// strange is a data set that is not of package inputs.
-type strange struct{ inputs.Dataset }
+// foreign is a data set of another package.
+type foreign struct{ inputs.Dataset }
 
-// TestSpoiltInput: the value that spoils a step is named with its row, and only where the input has one that is used.
+// TestSpoiltInput: the value that spoils a step is named with its row, but only if it is in a used column of
+// the input.
 func TestSpoiltInput(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(-1)
 	for name, c := range map[string]struct {
@@ -68,7 +69,7 @@ func TestSpoiltInput(t *testing.T) {
 		numeric bool // run.check_numerics
 		evals   bool // evaluates instead of training
 		two     bool // replicas
-		explode bool // the model itself makes infinities
+		explode bool // the model itself produces infinities
 		want    string
 		not     string
 	}{

@@ -47,8 +47,8 @@ func (e *Estimator) joinJob(maxSteps int64) (config distribute.Config, leave fun
 	return config, config.Job.Close, nil
 }
 
-// sessionFile keeps the name of the job's session on the parameter servers in
-// model_dir, as a chief that is started again must know its own.
+// sessionFile holds the name of the job's session on the parameter servers in
+// model_dir, for a chief that is started again.
 type sessionFile struct{ dir string }
 
 // Session returns the name, "" for none.
@@ -57,12 +57,12 @@ func (f sessionFile) Session() (string, error) {
 	return s.Session, err
 }
 
-// SetSession notes the name.
+// SetSession stores the name.
 func (f sessionFile) SetSession(id string) error {
 	return checkpoint.UpdateRunState(atomicfile.OS{}, f.dir, func(s *checkpoint.RunState) { s.Session = id })
 }
 
-// mistakef is the error of a cluster or strategy that cannot be.
+// mistakef is the error of an invalid cluster or strategy.
 func mistakef(format string, args ...any) error {
 	return runconfig.Mistake(fmt.Errorf(format, args...))
 }

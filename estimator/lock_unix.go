@@ -28,7 +28,7 @@ func lockDir(dir string) (*os.File, error) {
 		return nil, fmt.Errorf("%w: process %s: stop it, or choose another model_dir", ErrLocked, strings.TrimSpace(string(holder)))
 	}
 	if err != nil {
-		// A file system without locks: training there is the user's to coordinate.
+		// A file system without locks: users must coordinate training there.
 		return f, nil
 	}
 	if err := nameHolder(f); err != nil {
@@ -39,7 +39,7 @@ func lockDir(dir string) (*os.File, error) {
 }
 
 // nameHolder writes the id of this process into its lock, for a person who finds the
-// folder locked. A folder where not even that can be written takes no checkpoint.
+// folder locked. A folder where this write fails cannot hold a checkpoint either.
 func nameHolder(f interface {
 	io.Writer
 	Truncate(size int64) error

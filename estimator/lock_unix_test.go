@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// fullFile is a lock whose file takes a truncation, or not, and no write.
+// fullFile is a lock file that may accept a truncation, and accepts no write.
 type fullFile struct{ truncate error }
 
 var errFull = errors.New("no space left")

@@ -18,12 +18,12 @@ type Loop struct {
 	est   *Estimator
 	t     *training
 	leave func() error
-	over  bool // training is over, in all tasks that are in lock step
+	over  bool // training is over, in all lock-step tasks
 	lost  bool // a step failed: the others are not waited for
 }
 
-// OpenLoop builds the model, joins the cluster that TF_CONFIG names, and goes on
-// from the newest checkpoint in model_dir where there is one. Where training has
+// OpenLoop builds the model, joins the cluster that TF_CONFIG names, and resumes
+// from the newest checkpoint in model_dir, if there is one. Where training has
 // ended before this task could take part the error wraps ErrEnded.
 func OpenLoop(ctx context.Context, modelFn ModelFn, input InputFn, opts ...Option) (*Loop, error) {
 	e, err := New(modelFn, opts...)
@@ -42,9 +42,9 @@ func OpenLoop(ctx context.Context, modelFn ModelFn, input InputFn, opts ...Optio
 }
 
 // Step trains on the next batch of each local replica. It returns false where
-// training is over: at the end of the input, or because another task in lock
-// step has stopped. After a peer was lost and came back, training has gone back
-// to the last checkpoint; see GlobalStep.
+// training is over: at the end of the input, or because another task in lock step
+// has stopped. After a peer was lost and has returned, training continues from the
+// last checkpoint; see GlobalStep.
 func (l *Loop) Step(ctx context.Context) (bool, error) {
 	if l.over || l.lost {
 		return false, nil
@@ -98,7 +98,7 @@ func (l *Loop) Value(name string) (*tensor.Tensor, error) {
 type Replicas struct {
 	InSync int // whose gradients make one update, over all tasks
 	Local  int // of this task: how many batches a step takes here
-	// Lockstep: every task takes part in every step, so that none may stop alone.
+	// Lockstep: every task takes part in every step, so that no task may stop alone.
 	Lockstep bool
 	// Sharded: the variables are spread over other tasks.
 	Sharded bool
@@ -116,9 +116,9 @@ const (
 	Mean
 )
 
-// Reduce combines a value of each task in lock step; all call it between the
-// same two steps, and get the same result to the bit. Where tasks are not in
-// lock step it returns x.
+// Reduce combines a value of each task in lock step; all tasks call it between the
+// same two steps, and get the same result to the bit. Where tasks are not in lock
+// step it returns x.
 func (l *Loop) Reduce(ctx context.Context, op ReduceOp, x float64) (float64, error) {
 	g, ok := l.t.session.strategy.(distribute.Gatherer)
 	if !ok {
@@ -141,7 +141,7 @@ func (l *Loop) Reduce(ctx context.Context, op ReduceOp, x float64) (float64, err
 	return sum, nil
 }
 
-// Save writes a checkpoint of the present step on the chief, and does nothing
+// Save writes a checkpoint of the current step on the chief, and does nothing
 // elsewhere. It returns the prefix.
 func (l *Loop) Save(ctx context.Context) (string, error) {
 	if !l.est.config.IsChief() {

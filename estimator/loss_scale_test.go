@@ -58,7 +58,7 @@ func scaledEstimator(t *testing.T, fn estimator.ModelFn, dir string, s runconfig
 	return custom(t, fn, dir, append([]estimator.Option{estimator.WithRunConfig(rc), estimator.WithLogger(slog.New(slog.DiscardHandler))}, more...)...)
 }
 
-// scaleWatch records the scale that each step begins with.
+// scaleWatch records the scale at the beginning of each step.
 type scaleWatch struct {
 	hooks.Base
 	scales []float64
@@ -81,7 +81,7 @@ func (w *scaleWatch) AfterRun(_ context.Context, r hooks.Run) error {
 	return err
 }
 
-// checkOverflowed fails unless some updates were left out, the scale grew again, and training went well.
+// checkOverflowed fails unless some updates were skipped, the scale grew again, and training converged.
 func checkOverflowed(t *testing.T, w *scaleWatch) {
 	t.Helper()
 	fell, grew := 0, 0
@@ -99,8 +99,8 @@ func checkOverflowed(t *testing.T, w *scaleWatch) {
 	}
 }
 
-// TestLossScaleStrategies: with a scale under which nothing overflows, training is bit by bit what it is without; with
-// one that overflows updates are left out, in all replicas at once, and training goes on.
+// TestLossScaleStrategies: with a scale under which nothing overflows, training is the same bit by bit as
+// without. With one that overflows, updates are skipped in all replicas together, and training continues.
 func TestLossScaleStrategies(t *testing.T) {
 	gpu := gpustest.Emulated(t, 2)
 	for _, c := range []struct {
@@ -141,7 +141,7 @@ func TestLossScaleStrategies(t *testing.T) {
 	}
 }
 
-// TestLossScaleResumes: scale and count go on where training was interrupted.
+// TestLossScaleResumes: scale and count continue where training was interrupted.
 func TestLossScaleResumes(t *testing.T) {
 	for _, accumulate := range []int{1, 3} {
 		fn := scaledModel(overflowing, func(o *optimizers.Optimizer) {
@@ -160,8 +160,8 @@ func TestLossScaleResumes(t *testing.T) {
 	}
 }
 
-// TestLossScaleAndCheckNumerics: an overflow that is looked after is none to report; a NaN without a scale is, and one of
-// the model itself.
+// TestLossScaleAndCheckNumerics: an overflow that the loss scale handles is not reported. A NaN without a
+// scale is, and so is a NaN of the model itself.
 func TestLossScaleAndCheckNumerics(t *testing.T) {
 	gpu := gpustest.Emulated(t, 1)
 	for _, device := range []string{"/cpu:0", "/gpu:0"} {
@@ -191,7 +191,7 @@ func TestLossScaleAndCheckNumerics(t *testing.T) {
 	}
 }
 
-// nanBatch is equalData with a NaN in a batch.
+// nanBatch is equalData with a NaN in one batch.
 func nanBatch(batch int) estimator.InputFn {
 	return estimator.InputFunc(func(context.Context, inputs.Context) (inputs.Dataset, error) {
 		const n = 20 * equalBatch
@@ -212,8 +212,8 @@ func nanBatch(batch int) estimator.InputFn {
 	})
 }
 
-// TestNaNBatchIsLeftOut: a batch whose loss is NaN ends training as ever, unless the guard looks elsewhere; then it is
-// left out.
+// TestNaNBatchIsLeftOut: a batch with a NaN loss ends training as usual, unless the guard watches another
+// tensor; then its update is skipped.
 func TestNaNBatchIsLeftOut(t *testing.T) {
 	fn := scaledModel(optimizers.DynamicLossScale(), nil)
 	_, err := scaledEstimator(t, fn, t.TempDir(), runconfig.Strategy{Name: "default"}, "").Train(t.Context(), nanBatch(3), estimator.MaxSteps(20))
@@ -236,8 +236,8 @@ func TestNaNBatchIsLeftOut(t *testing.T) {
 	}
 }
 
-// TestLossScaleOfClusters: workers in lock step leave out the same updates, asynchronous ones their own; parameter
-// servers that add up gradients refuse a scale that changes, and take a fixed one.
+// TestLossScaleOfClusters: workers in lock step skip the same updates, asynchronous workers their own.
+// Parameter servers that add up gradients refuse a scale that changes, and accept a fixed one.
 func TestLossScaleOfClusters(t *testing.T) {
 	for _, c := range []struct {
 		strategy runconfig.Strategy
@@ -280,7 +280,8 @@ func TestLossScaleOfClusters(t *testing.T) {
 	}
 }
 
-// TestLossScaleHistograms: histograms are of gradients as they are applied, and an overflow ends nothing.
+// TestLossScaleHistograms: histograms show the gradients that are applied, and an overflow does not end
+// training.
 func TestLossScaleHistograms(t *testing.T) {
 	dir := t.TempDir()
 	rc, err := runconfig.FromTFConfig("", runconfig.ModelDir(dir), runconfig.TFRandomSeed(1), runconfig.SaveSummarySteps(1), runconfig.SaveCheckpointsSteps(100))

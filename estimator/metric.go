@@ -5,7 +5,7 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// Metric binds an accumulator to the nodes that it is updated with in each batch.
+// Metric binds an accumulator to the nodes that update it in each batch.
 type Metric struct {
 	// New makes an empty accumulator.
 	New func() (metrics.Accumulator, error)

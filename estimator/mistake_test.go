@@ -10,7 +10,7 @@ import (
 	"github.com/goestimator/goestimator/runconfig"
 )
 
-// TestMistakesOfStrategies: a cluster and a strategy that do not go together are exit code 2, in each role.
+// TestMistakesOfStrategies: an incompatible cluster and strategy give exit code 2, in each role.
 func TestMistakesOfStrategies(t *testing.T) {
 	const chiefs, servers = `"chief":["localhost:1"],"worker":["localhost:2"]`, `"ps":["localhost:3"]`
 	for name, c := range map[string]struct{ text, strategy string }{

@@ -11,18 +11,18 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// A ModelFn builds the graph of one mode. It is called more than once for a
-// mode (at two batch sizes, to learn which dimensions follow the batch) and must
-// build the same graph each time; labels are empty when predicting. One that has a
-// method Err() error is asked by New whether it was made well.
+// A ModelFn builds the graph of one mode. It is called more than once for a mode
+// (at two batch sizes, to learn which dimensions follow the batch) and must build
+// the same graph each time. Labels are empty when predicting. If it has a method
+// Err() error, New checks it.
 type ModelFn interface {
 	Model(mc *ModelContext, features models.Features, labels models.Labels) (*Spec, error)
 }
 
-// A Preparer is a ModelFn that reads other columns than the data has: the
-// Estimator puts Prepare upon the data set of every input_fn, in every mode and
-// every task, and the model_fn is given the columns of the result. Labels and
-// weights must pass through. It must not read the data.
+// A Preparer is a ModelFn that reads other columns than the data has. The Estimator
+// applies Prepare to the data set of every input_fn, in every mode and every task,
+// and passes the columns of the result to the model_fn. Labels and weights must
+// pass through. Prepare must not read the data.
 type Preparer interface {
 	Prepare(ds inputs.Dataset) (inputs.Dataset, error)
 }
@@ -54,14 +54,14 @@ func (f InputFunc) Input(ctx context.Context, ic inputs.Context) (inputs.Dataset
 	return f(ctx, ic)
 }
 
-// ModelContext is what a model_fn builds with: the Builder and what the model
-// was given.
+// ModelContext is the context of a model_fn: the Builder and the settings of the
+// model.
 type ModelContext struct {
 	*models.Builder
 	params   Params
 	config   runconfig.RunConfig
 	replicas int
-	// optimizer is the Estimator's, asked whether the model_fn took it.
+	// optimizer is the Estimator's; asked reports whether the model_fn used it.
 	optimizer *optimizers.Optimizer
 	asked     bool
 
@@ -87,7 +87,7 @@ func (mc *ModelContext) Optimizer() *optimizers.Optimizer {
 }
 
 // CommonSeed returns a seed that all tasks of the job have in common, for step functions:
-// Seed where tf_random_seed is set or the task is alone, else the same number always.
+// Seed where tf_random_seed is set or the task is alone, else a constant.
 func (mc *ModelContext) CommonSeed() int64 {
 	if _, ok := mc.config.TFRandomSeed(); !ok && mc.config.ClusterSpec().Len() > 1 {
 		return unseeded
@@ -95,7 +95,7 @@ func (mc *ModelContext) CommonSeed() int64 {
 	return mc.Seed()
 }
 
-// unseeded is the seed of what the tasks of a cluster draw alike where none is given.
+// unseeded is the common seed of a cluster's tasks where none is set.
 const unseeded = 1
 
 // Params are a model's hyper-parameters by name.

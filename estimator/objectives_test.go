@@ -24,8 +24,9 @@ const (
 	firstGenerator, firstDiscriminator = 0.5, 2.0
 )
 
-// adversaries are two numbers: the generator makes g*x of x, the discriminator scores y as
-// d*y. Its loss is the mean of (d*g*x)^2 + (d*x-1)^2, the generator's that of (d*g*x-1)^2.
+// adversaries are two numbers: the generator maps x to g*x, the discriminator scores y as
+// d*y. The discriminator's loss is the mean of (d*g*x)^2 + (d*x-1)^2, the generator's that
+// of (d*g*x-1)^2.
 func adversaries(mc *estimator.ModelContext, features models.Features, _ models.Labels) (*estimator.Spec, error) {
 	x := features.Dense("x")
 	weight := func(scope string, first float64) (w *G.Node) {
@@ -50,7 +51,7 @@ func adversaries(mc *estimator.ModelContext, features models.Features, _ models.
 	return spec, mc.Err()
 }
 
-// adversarialData is -1, 0.5, 2, 1, -0.5, 1.5 for ever, in steps of six rows over all replicas.
+// adversarialData is -1, 0.5, 2, 1, -0.5, 1.5 repeated, in steps of six rows over all replicas.
 func adversarialData(_ context.Context, ic inputs.Context) (inputs.Dataset, error) {
 	var x []float32
 	for i, v := range adversarialRows {
@@ -115,7 +116,7 @@ func TestTwoLossesUnderEveryStrategy(t *testing.T) {
 	}
 }
 
-// TestLoopReadsTensors: a loop reads predictions and nodes of the graph by name, whenever it asks for them.
+// TestLoopReadsTensors: a loop reads predictions and nodes of the graph by name, at any time.
 func TestLoopReadsTensors(t *testing.T) {
 	rc, err := runconfig.New(runconfig.ModelDir(t.TempDir()))
 	if err != nil {
@@ -162,7 +163,7 @@ func TestLoopReadsTensors(t *testing.T) {
 	}
 }
 
-// TestObjectiveErrors: what cannot be together is an error of the model.
+// TestObjectiveErrors: incompatible objectives are an error of the model.
 func TestObjectiveErrors(t *testing.T) {
 	for want, objectives := range map[string]func(loss *G.Node) []optimizers.Objective{
 		"expected at least one objective":    func(*G.Node) []optimizers.Objective { return nil },

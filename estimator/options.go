@@ -59,9 +59,9 @@ type runOptions struct {
 	name                  string
 	keys                  []string
 	bare                  bool // no hooks at all
-	inMemory              bool // the variables are as they should be: load no checkpoint
-	// merge, where set, adds what other tasks accumulated over so many batches to
-	// the accumulators, and returns the number of batches of all.
+	inMemory              bool // use the current variables: load no checkpoint
+	// merge, if set, adds the other tasks' results over their batches to the
+	// accumulators, and returns the total number of batches.
 	merge func(ctx context.Context, acc *accumulators, batches int64) (int64, error)
 	err   error
 }
@@ -82,8 +82,8 @@ func Steps(n int64) RunOption {
 	return func(o *runOptions) { o.steps, o.stepsSet = n, true }
 }
 
-// MaxSteps ends training when the global step reaches n. Where it has been
-// reached already, nothing is done.
+// MaxSteps ends training when the global step reaches n. If it has been reached
+// already, nothing is done.
 func MaxSteps(n int64) TrainOption {
 	return trainOption(func(o *runOptions) { o.maxSteps, o.maxStepsSet = n, true })
 }
@@ -113,7 +113,7 @@ func PredictKeys(keys ...string) PredictOption {
 	return predictOption(func(o *runOptions) { o.keys = keys })
 }
 
-// newRunOptions applies each option by its method for the call.
+// newRunOptions applies each option by the method of the call.
 func newRunOptions[O comparable](opts []O, apply func(O, *runOptions)) (runOptions, error) {
 	var o runOptions
 	var none O

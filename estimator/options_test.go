@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/models/optimizers"
 )
 
-// TestOptionsOfCalls: each call takes the options that mean something to it, and no others compile.
+// TestOptionsOfCalls: each call accepts the options that apply to it, and no others compile.
 func TestOptionsOfCalls(t *testing.T) {
 	for name, c := range map[string]struct {
 		option                   any
@@ -43,7 +43,7 @@ func TestNilOptions(t *testing.T) {
 	}
 }
 
-// TestSecondOptimizer: an optimizer that the model_fn does not take is an error, not silence.
+// TestSecondOptimizer: an optimizer that the model_fn does not use is an error, not ignored.
 func TestSecondOptimizer(t *testing.T) {
 	sgd := optimizers.SGD(0.1)
 	e := toy(t, t.TempDir(), estimator.WithOptimizer(sgd))

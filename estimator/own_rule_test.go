@@ -19,7 +19,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// ownRule is a rule of a user's own: gradients in units of their running mean size.
+// ownRule is a user-defined rule: gradients in units of their running mean size.
 func ownRule() optimizers.Rule {
 	return optimizers.NewRule("Scaled", func(u *optimizers.Update) {
 		size := u.Slot("size", 1)
@@ -29,8 +29,8 @@ func ownRule() optimizers.Rule {
 	})
 }
 
-// TestOwnRuleOnStandingServers trains by a rule and a schedule that `goestimator server`
-// has no code of: with one worker its parameters are those of one process.
+// TestOwnRuleOnStandingServers trains by a rule and a schedule for which `goestimator
+// server` has no code. With one worker, the parameters are the same as in one process.
 func TestOwnRuleOnStandingServers(t *testing.T) {
 	program, err := testkit.Program()
 	if err != nil {
@@ -60,7 +60,7 @@ func TestOwnRuleOnStandingServers(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer ports.Close()
-	var out, log [servers]bytes.Buffer // of one each: they are written at the same time
+	var out, log [servers]bytes.Buffer // one each, since they are written at the same time
 	spec := fmt.Sprintf("chief|%s,ps|%s;%s", ports.Address(0), ports.Address(1), ports.Address(2))
 	for i := range servers {
 		p, err := proc.Start(proc.Command{Args: []string{program, "server", "--cluster-spec", spec, "--task-index", fmt.Sprint(i)},

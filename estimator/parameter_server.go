@@ -7,7 +7,7 @@ import (
 )
 
 // RunParameterServer serves this task's share of the variables until the chief
-// says that training is over, or ctx ends; the error wraps ErrInterrupted then.
+// reports that training is over, or ctx ends; the error wraps ErrInterrupted then.
 func (e *Estimator) RunParameterServer(ctx context.Context) error {
 	if _, err := e.strategy.InCluster(e.config.NumWorkers(), e.config.NumPS()); err != nil {
 		return err

@@ -12,7 +12,8 @@ import (
 // pinnedShare is the part of the machine's memory that batches may lock: one in so many bytes.
 const pinnedShare = 8
 
-// newPinnedPool returns a pool of the strategy's device's memory for batches; nil where ordinary memory is as good.
+// newPinnedPool returns a pool of the strategy's device's memory for batches; nil where ordinary memory is as
+// fast.
 func newPinnedPool(s distribute.Strategy) *device.PinnedPool {
 	p, ok := s.(distribute.Pinning)
 	if !ok {
@@ -34,8 +35,8 @@ func (s *session) withPinnedMemory(ctx context.Context) context.Context {
 	return inputs.WithBatchMemory(ctx, s.pinned)
 }
 
-// closeStrategy frees the variables and the device. Where somebody still holds a record of the input, that is put off until it is
-// released: the record lies in the device's memory.
+// closeStrategy frees the variables and the device. If a record of the input is still held, it waits for its
+// release, since the record is in the device's memory.
 func (s *session) closeStrategy() error {
 	if s.pinned == nil {
 		return s.strategy.Close()

@@ -18,7 +18,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// overwriting is the device's batch memory, filled with nonsense before and after it is used.
+// overwriting is the device's batch memory, filled with garbage before and after its use.
 type overwriting struct {
 	inputs.BatchMemory
 	large, allocated *atomic.Int64
@@ -42,21 +42,22 @@ func (o overwriting) Free(b []byte) {
 	o.BatchMemory.Free(b)
 }
 
-// lentTo gives batches of 500 rows of 64 features, 128 KiB, in the memory that f makes of the device.s.
-type lentTo struct {
+// pinnedData returns batches of 500 rows of 64 features, 128 KiB, in the memory that f makes from the
+// device's.
+type pinnedData struct {
 	inputs.Dataset
 	f func(inputs.BatchMemory) inputs.BatchMemory
 }
 
-func (w lentTo) Iterate(ctx context.Context) (inputs.Iterator, error) {
+func (w pinnedData) Iterate(ctx context.Context) (inputs.Iterator, error) {
 	if mem := inputs.BatchMemoryOf(ctx); mem != nil {
 		ctx = inputs.WithBatchMemory(ctx, w.f(mem))
 	}
 	return w.Dataset.Iterate(ctx)
 }
 
-// lentData is an input_fn of such batches in the memory that f makes of the device's.
-func lentData(f func(inputs.BatchMemory) inputs.BatchMemory, last ...inputs.Transform) estimator.InputFn {
+// pinnedInput is an input_fn of such batches.
+func pinnedInput(f func(inputs.BatchMemory) inputs.BatchMemory, last ...inputs.Transform) estimator.InputFn {
 	return estimator.InputFunc(func(context.Context, inputs.Context) (inputs.Dataset, error) {
 		const rows, width = 1000, 64
 		x, y := make([]float32, rows*width), make([]int32, rows)
@@ -71,12 +72,12 @@ func lentData(f func(inputs.BatchMemory) inputs.BatchMemory, last ...inputs.Tran
 		if err != nil {
 			return nil, err
 		}
-		return lentTo{inputs.Pipe(inputs.Pipe(ds, inputs.Shuffle(300, 1), inputs.Repeat(8), inputs.Batch(500, false)), last...), f}, nil
+		return pinnedData{inputs.Pipe(inputs.Pipe(ds, inputs.Shuffle(300, 1), inputs.Repeat(8), inputs.Batch(500, false)), last...), f}, nil
 	})
 }
 
-// TestBatchesInTheDevicesMemory trains on batches that are made where the GPU reads them, which is overwritten as soon as
-// they are released, and compares with ordinary memory.
+// TestBatchesInTheDevicesMemory trains on batches in memory that the GPU reads directly and that is
+// overwritten on release. It compares with ordinary memory.
 func TestBatchesInTheDevicesMemory(t *testing.T) {
 	gpu := gpustest.Emulated(t, 1)
 	var large, allocated atomic.Int64
@@ -102,11 +103,11 @@ func TestBatchesInTheDevicesMemory(t *testing.T) {
 		return all
 	}
 	ordinary := func(inputs.BatchMemory) inputs.BatchMemory { return nil }
-	lent := func(mem inputs.BatchMemory) inputs.BatchMemory { return overwriting{mem, &large, &allocated} }
-	want := train(lentData(ordinary))
+	pinned := func(mem inputs.BatchMemory) inputs.BatchMemory { return overwriting{mem, &large, &allocated} }
+	want := train(pinnedInput(ordinary))
 	for name, last := range map[string][]inputs.Transform{"none": nil, "prefetch": {inputs.Prefetch(2)}} {
 		large.Store(0)
-		for variable, v := range train(lentData(lent, last...)) {
+		for variable, v := range train(pinnedInput(pinned, last...)) {
 			if !bytes.Equal(v.Bytes, want[variable].Bytes) {
 				t.Errorf("%s: variable %s differs", name, variable)
 			}
@@ -142,12 +143,13 @@ func (it *keepingIterator) Next(ctx context.Context) (arrow.Record, error) {
 	return rec, err
 }
 
-// TestRecordsThatAreKept: who keeps a record beyond the training can still read it. The GPU is closed with it.
+// TestRecordsThatAreKept: a record that is kept beyond the training can still be read. The GPU is closed with
+// it.
 func TestRecordsThatAreKept(t *testing.T) {
 	gpu := gpustest.Emulated(t, 1)
 	var log strings.Builder
 	var kept []arrow.Record
-	in := lentData(func(mem inputs.BatchMemory) inputs.BatchMemory { return mem })
+	in := pinnedInput(func(mem inputs.BatchMemory) inputs.BatchMemory { return mem })
 	data := estimator.InputFunc(func(ctx context.Context, ic inputs.Context) (inputs.Dataset, error) {
 		ds, err := in.Input(ctx, ic)
 		return keeping{ds, &kept}, err
@@ -205,8 +207,8 @@ func (it *countedIterator) Next(ctx context.Context) (arrow.Record, error) {
 	return rec, err
 }
 
-// TestTwoBatchesAhead: while a step runs on a GPU the batches of the next two are on their way; a training that goes on from
-// a checkpoint makes each step on the batch that it would have had.
+// TestTwoBatchesAhead: while a step runs on a GPU, the batches of the next two are in flight. After resuming
+// from a checkpoint, each step gets the same batch as without the interruption.
 func TestTwoBatchesAhead(t *testing.T) {
 	gpu := gpustest.Emulated(t, 1)
 	var read atomic.Int64
@@ -271,7 +273,8 @@ func (it *breakingIterator) Next(ctx context.Context) (arrow.Record, error) {
 	return it.Iterator.Next(ctx)
 }
 
-// TestErrorBehindBatchesAhead: a GPU makes as many steps as the host before the training fails for want of the next batch.
+// TestErrorBehindBatchesAhead: where the input fails, a GPU makes as many steps as the host before training
+// fails.
 func TestErrorBehindBatchesAhead(t *testing.T) {
 	gpu, broken := gpustest.Emulated(t, 1), errors.New("broken")
 	for _, good := range []int{0, 1, 2, 7} {
@@ -294,7 +297,8 @@ func TestErrorBehindBatchesAhead(t *testing.T) {
 	}
 }
 
-// TestInterruptedWithBatchesAhead: what is saved on a signal is the position of the step done, not of what was read ahead.
+// TestInterruptedWithBatchesAhead: a checkpoint on a signal has the position of the last step, not of the
+// batches read ahead.
 func TestInterruptedWithBatchesAhead(t *testing.T) {
 	gpu := gpustest.Emulated(t, 1)
 	train := func(stops ...int64) *tensor.Tensor {

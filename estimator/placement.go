@@ -9,7 +9,8 @@ import (
 	"github.com/goestimator/goestimator/models"
 )
 
-// logPlacement says where the program runs: what is not as it was asked for is a warning.
+// logPlacement logs where the program runs. A placement other than the requested one is a
+// warning.
 func (s *session) logPlacement() {
 	placed, ok := s.stepper.(distribute.Placed)
 	if !ok {

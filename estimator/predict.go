@@ -12,7 +12,7 @@ import (
 	"github.com/goestimator/goestimator/models"
 )
 
-// errStop tells the loop that the caller wants no more predictions.
+// errStop ends the loop when the caller wants no more predictions.
 var errStop = errors.New("stop")
 
 // Predict runs the newest checkpoint on the input and yields a prediction per
@@ -86,8 +86,8 @@ func (s *inference) predictions(keys []string) ([]predicted, error) {
 	return chosen, nil
 }
 
-// predicted is an output to yield and the name of the tensor that it is, or
-// that the ids of its words are.
+// predicted is an output to yield, with the name of its tensor or of the ids of its
+// words.
 type predicted struct {
 	name, tensor string
 	text         *decoder // nil: the tensor is the prediction

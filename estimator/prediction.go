@@ -10,10 +10,10 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Prediction is what the model says of one example: a tensor of one example's
-// shape for each name of its Spec's predictions. It is a view of its batch's
-// results and stays valid and unchanged for as long as the caller keeps it;
-// keeping one keeps the results of its batch. The zero Prediction has no names.
+// Prediction is the model's output for one example: a tensor of one example's shape
+// for each name of its Spec's predictions. It is a view of its batch's results and
+// stays valid and unchanged for as long as the caller holds it; holding one keeps
+// the results of its batch in memory. The zero Prediction has no names.
 type Prediction struct {
 	batch *predictedBatch
 	row   int
@@ -25,8 +25,8 @@ type predictedBatch struct {
 	tensors []tensor.Tensor
 }
 
-// PredictionOf returns a Prediction of given tensors, as Predict yields them:
-// for tests of what takes predictions.
+// PredictionOf returns a Prediction of given tensors, as Predict yields them: for
+// tests of code that uses predictions.
 func PredictionOf(tensors map[string]*tensor.Tensor) Prediction {
 	b := &predictedBatch{names: slices.Sorted(maps.Keys(tensors))}
 	for _, name := range b.names {
@@ -35,7 +35,7 @@ func PredictionOf(tensors map[string]*tensor.Tensor) Prediction {
 	return Prediction{batch: b}
 }
 
-// Get returns what is predicted under a name, nil where there is no such name.
+// Get returns the prediction of a name, nil where there is no such name.
 func (p Prediction) Get(name string) *tensor.Tensor {
 	for i, n := range p.Names() {
 		if n == name {
@@ -53,7 +53,7 @@ func (p Prediction) Names() []string {
 	return p.batch.names
 }
 
-// All yields each name and what is predicted under it, names in order.
+// All yields each name and its prediction, in the order of the names.
 func (p Prediction) All() iter.Seq2[string, *tensor.Tensor] {
 	return func(yield func(string, *tensor.Tensor) bool) {
 		for i, name := range p.Names() {
@@ -68,7 +68,7 @@ func (p Prediction) at(i int) *tensor.Tensor {
 	return &p.batch.tensors[p.row*len(p.batch.names)+i]
 }
 
-// predictedRows hands out the rows of batches.
+// predictedRows yields the rows of batches.
 type predictedRows struct {
 	run    hooks.Run
 	keys   []predicted
@@ -77,7 +77,8 @@ type predictedRows struct {
 	emit   func(Prediction) error
 }
 
-// newPredictedRows hands out the given outputs, in the order of their names, of a loop's batches.
+// newPredictedRows returns the rows of a loop's batches, with the given outputs in the order of
+// their names.
 func newPredictedRows(run hooks.Run, keys []predicted, emit func(Prediction) error) *predictedRows {
 	r := &predictedRows{run: run, keys: keys, shapes: make([][]int, len(keys)), emit: emit}
 	for _, k := range keys {
@@ -86,8 +87,8 @@ func newPredictedRows(run hooks.Run, keys []predicted, emit func(Prediction) err
 	return r
 }
 
-// next yields the rows of the batch that was run last. They share one copy of it and one array of tensors, so that
-// an example by itself costs nothing.
+// next yields the rows of the batch that was run last. They share one copy of it and one array of tensors, so
+// that single examples allocate nothing.
 func (r *predictedRows) next() error {
 	rows := r.run.BatchSize()
 	b := &predictedBatch{names: r.names, tensors: make([]tensor.Tensor, rows*len(r.keys))}
@@ -111,7 +112,8 @@ func (r *predictedRows) next() error {
 	return nil
 }
 
-// split makes name i of every row a view of v's words, or of a copy of its numbers: v is the program's.
+// split makes name i of every row a view of v's words, or of a copy of its numbers: v belongs to the
+// program.
 func (r *predictedRows) split(b *predictedBatch, i int, v *tensor.Tensor) {
 	if !slices.Equal(r.shapes[i], v.Shape[1:]) {
 		r.shapes[i] = slices.Clone(v.Shape[1:])

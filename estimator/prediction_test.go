@@ -20,7 +20,8 @@ func echo(mc *estimator.ModelContext, f models.Features) *estimator.Spec {
 	return &estimator.Spec{Predictions: estimator.Nodes{"x": x, "double": ops.Add(mc, x, x)}}
 }
 
-// TestNamesOfPredictions are in order, those of texts among the others.
+// TestNamesOfPredictions: names are in order, with the names of texts among the
+// others.
 func TestNamesOfPredictions(t *testing.T) {
 	want := []string{"a", "b", "c", "d", "e", "f", "g", "h"}
 	e := custom(t, estimator.ModelFunc(func(mc *estimator.ModelContext, f models.Features, _ models.Labels) (*estimator.Spec, error) {
@@ -51,7 +52,7 @@ func TestNamesOfPredictions(t *testing.T) {
 	}
 }
 
-// countedUp is a column of rows numbers in batches of that size, repeated for ever where endless.
+// countedUp is a column of rows numbers in batches of that size, repeated where endless.
 func countedUp(rows, batch int, endless bool) estimator.InputFn {
 	return estimator.InputFunc(func(_ context.Context, ic inputs.Context) (inputs.Dataset, error) {
 		data := make([]float32, rows)
@@ -69,7 +70,7 @@ func countedUp(rows, batch int, endless bool) estimator.InputFn {
 	})
 }
 
-// What a caller keeps stays as it was, whatever ran since.
+// A prediction that a caller keeps does not change, even after later runs.
 func TestPredictionsMayBeKept(t *testing.T) {
 	kept, err := predictAll(predictor(t, echo), countedUp(50, 7, false))
 	if err != nil || len(kept) != 50 {
@@ -85,7 +86,7 @@ func TestPredictionsMayBeKept(t *testing.T) {
 	}
 }
 
-// A batch costs as many allocations, whatever its size.
+// A batch of any size costs the same number of allocations.
 func TestPredictAllocatesPerBatch(t *testing.T) {
 	perBatch := func(rows int) uint64 {
 		const batches = 200

@@ -21,7 +21,7 @@ type program struct {
 	variables []*models.Variable
 	step      graph.Output
 
-	loss        graph.Output // invalid where the mode has none
+	loss        graph.Output // invalid where the mode has no loss
 	predictions []named
 	exports     []exported // signatures; of mode Predict
 	metrics     []metricArgs
@@ -64,8 +64,8 @@ type summaryOutput struct {
 	output graph.Output
 }
 
-// buildProgram runs the model_fn at two batch sizes and unifies what it made.
-// Ragged columns have the room that sizes says.
+// buildProgram runs the model_fn at two batch sizes and unifies the two graphs.
+// Ragged columns have the capacity in sizes.
 func (e *Estimator) buildProgram(mode models.Mode, schema *inputs.Schema, sizes raggedSizes) (*program, error) {
 	in := inputSpec{columns: fedColumns(mode, schema), sizes: sizes}
 	a, err := e.render(mode, in, trace.FirstBatch)
@@ -89,7 +89,8 @@ func (e *Estimator) buildProgram(mode models.Mode, schema *inputs.Schema, sizes 
 	return p, nil
 }
 
-// fedColumns are the columns that a mode's graph takes in: all but labels when predicting.
+// fedColumns are the columns that a mode's graph reads: all, except labels when
+// predicting.
 func fedColumns(mode models.Mode, schema *inputs.Schema) []inputs.Column {
 	var out []inputs.Column
 	for _, c := range schema.Columns() {

@@ -1,12 +1,12 @@
 package estimator
 
-// progress is how far a loop has come.
+// progress is the progress of a loop.
 type progress struct {
 	step   int64
 	rows   int    // of the last step
-	unread bool   // the last step has no values: nobody was to read any
-	ran    bool   // a step with data was made: tensors have values
-	reason string // why the loop ends; "" while it goes on
+	unread bool   // the last step has no values, since none were to be read
+	ran    bool   // a step with data ran: tensors have values
+	reason string // why the loop ends; "" while it runs
 }
 
 // GlobalStep returns the number of training steps done.

@@ -12,9 +12,9 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// raggedSizes is how much room a build of a program has for each ragged column.
-// It begins with the least, as most columns have one value per example, and
-// grows with the data.
+// raggedSizes is the capacity of a build of a program for each ragged column. It
+// begins with the least, as most columns have one value per example, and grows with
+// the data.
 type raggedSizes map[string]models.RaggedSize
 
 // raise returns sizes of at least both.
@@ -35,7 +35,7 @@ type raggedFeed struct {
 	*models.RaggedInput
 	column int               // of the schema
 	like   int               // the column of the schema whose offsets must be equal, -1 for none
-	most   models.RaggedSize // that batches took since headroom looked
+	most   models.RaggedSize // the largest sizes of batches since headroom's last check
 }
 
 // raggedTensors are a batch's two tensors of a ragged column.
@@ -43,12 +43,12 @@ type raggedTensors struct {
 	values, offsets tensor.Tensor
 	padded          []byte // memory of values where they are not the record's
 	wide            []int64
-	narrow          []int32 // what wide and longest were made of: most batches are cut alike
+	narrow          []int32 // the source of wide and longest: most batches have the same shape
 	longest         int
 }
 
 // stage sets dst to the column's tensors for a batch of rows. Where they do not
-// fit, need says the room that they take, and dst is not to be used.
+// fit, need is the capacity that they require, and dst must not be used.
 func (f *raggedFeed) stage(dst *raggedTensors, columns []inputs.NamedTensor, rows int) (need models.RaggedSize, err error) {
 	t := columns[f.column]
 	if err := f.check(t, columns); err != nil {
@@ -68,7 +68,7 @@ func (f *raggedFeed) stage(dst *raggedTensors, columns []inputs.NamedTensor, row
 	return need, nil
 }
 
-// check compares values and offsets with what the model takes.
+// check checks that the model accepts the values and offsets.
 func (f *raggedFeed) check(t inputs.NamedTensor, columns []inputs.NamedTensor) error {
 	if f.like >= 0 {
 		if o := columns[f.like]; !slices.Equal(o.Offsets, t.Offsets) {
@@ -115,7 +115,8 @@ func (f *raggedFeed) bad(row, element int, err error) error {
 	return &inputs.RowError{Column: f.Name, Row: int64(row), InBatch: true, Element: element, Err: err}
 }
 
-// IDError tells of an id that chooses no row of a model's table. An inputs.RowError that wraps it names column and row.
+// IDError reports an id that selects no row of a model's table. An inputs.RowError that wraps it names column
+// and row.
 type IDError struct {
 	ID    int64
 	Limit int64 // rows of the table
@@ -151,7 +152,7 @@ func (d *raggedTensors) set(t inputs.NamedTensor, n int) {
 	d.offsets.Bytes = unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(d.wide))), 8*len(d.wide))
 }
 
-// setOffsets takes a batch's offsets in.
+// setOffsets sets a batch's offsets.
 func (d *raggedTensors) setOffsets(offsets []int32) {
 	if slices.Equal(d.narrow, offsets) {
 		return
@@ -177,9 +178,9 @@ func pad(b []byte, d tensor.DType) {
 	}
 }
 
-// roundedUp is the least number of three significant bits that is not less than
-// n, 1 at least: room for a quarter more than there is at most, so that a batch
-// rarely asks for more.
+// roundedUp is the least number of three significant bits that is not less than n,
+// at least 1. It exceeds n by a quarter at most, so that a batch rarely needs more
+// capacity.
 func roundedUp(n int) int {
 	step := 1 << max(bits.Len(uint(max(n, 1)))-3, 0)
 	return max((n+step-1)/step*step, 1)

@@ -55,7 +55,7 @@ func wideData(context.Context, inputs.Context) (inputs.Dataset, error) {
 	return inputs.Pipe(ds, inputs.Repeat(0), inputs.Batch(wideBatch, true)), nil
 }
 
-// stepTimes records how long steps take.
+// stepTimes records the duration of steps.
 type stepTimes struct {
 	hooks.Base
 	start time.Time

@@ -20,8 +20,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// raggedEqualData is equalData with ragged ids and weights: more of them as time
-// goes on, at times many for one worker alone, and some that are none.
+// raggedEqualData is equalData with ragged ids and weights. Their number grows over
+// time, sometimes one worker has many, and some ids are none.
 func raggedEqualData(_ context.Context, ic inputs.Context) (inputs.Dataset, error) {
 	schema, err := inputs.NewSchema(inputs.Column{Name: "ids", DType: tensor.Int64, Ragged: true},
 		inputs.Column{Name: "weights", DType: tensor.Float32, Ragged: true}, inputs.Column{Name: "y", DType: tensor.Int32, Role: inputs.Label})

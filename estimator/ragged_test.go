@@ -188,8 +188,8 @@ func unrolledModel(mc *estimator.ModelContext, f models.Features, l models.Label
 	return spec, nil
 }
 
-// TestProgramsThatDependOnTheLength: what is fetched stays the same when a longer example makes another graph, and
-// training goes on from a checkpoint with longer examples than before.
+// TestProgramsThatDependOnTheLength: fetched names stay the same when a longer example makes another graph,
+// and training resumes from a checkpoint with longer examples than before.
 func TestProgramsThatDependOnTheLength(t *testing.T) {
 	ctx := context.Background()
 	data := newRaggedData(64, 12, 8)
@@ -235,7 +235,7 @@ func TestProgramsThatDependOnTheLength(t *testing.T) {
 }
 
 // lateModel adds to the first step of an example step number later times a
-// variable of its own, which is no part of programs for shorter examples.
+// variable. Programs for shorter examples do not have the variable.
 func lateModel(later int) estimator.ModelFunc {
 	return func(mc *estimator.ModelContext, f models.Features, l models.Labels) (*estimator.Spec, error) {
 		steps := f.Ragged("steps")
@@ -260,8 +260,8 @@ func lateModel(later int) estimator.ModelFunc {
 	}
 }
 
-// TestVariablesOfLongerExamples: a variable that the first batches do not reach
-// is trained by later ones, and by those after a restart.
+// TestVariablesOfLongerExamples: a variable that the first batches do not reach is
+// trained by later ones, also after a restart.
 func TestVariablesOfLongerExamples(t *testing.T) {
 	data := &raggedData{batch: 2, y: []float32{1, 2, 3, 4}, ids: make([][]int64, 4), weights: make([][]float32, 4),
 		steps: [][]float32{{1}, {1}, {1, 2}, {2, 1, 3}}}

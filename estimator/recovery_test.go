@@ -16,8 +16,8 @@ import (
 	"github.com/goestimator/goestimator/runconfig"
 )
 
-// untilReplaced makes a server end at step 50, and the training 200 steps
-// after another one has taken its place.
+// untilReplaced ends a server at step 50, and the training 200 steps after its
+// replacement.
 type untilReplaced struct {
 	hooks.Base
 	end      func()
@@ -38,9 +38,9 @@ func (h *untilReplaced) AfterRun(_ context.Context, r hooks.Run) error {
 	return nil
 }
 
-// TestServerReplacedUnderLookups replaces a parameter server, whose rows are on
-// their way ahead of the steps, in the middle of the training: it goes on from
-// the last checkpoint and comes to its end.
+// TestServerReplacedUnderLookups replaces a parameter server in the middle of
+// training, while its rows are fetched ahead. Training resumes from the last
+// checkpoint and ends.
 func TestServerReplacedUnderLookups(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

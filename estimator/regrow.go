@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/models"
 )
 
-// setFeeds says what the program's feeds take of each record.
+// setFeeds sets what the program's feeds read from each record.
 func (s *session) setFeeds() {
 	s.feeds = nil
 	for _, f := range s.program.feeds {
@@ -21,10 +21,9 @@ func (s *session) setFeeds() {
 	}
 }
 
-// startProgram builds the first program of a session, of the least sizes: but
-// where a longer example would train variables that one of a single value does
-// not, such as the variables of a step that follows another, it has room for that. They
-// need their slots from the start.
+// startProgram builds the first program of a session, of the smallest sizes. If a
+// longer example would train more variables, such as those of a recurrent step, it
+// builds for that length, because the variables need their slots from the start.
 func (e *Estimator) startProgram(mode models.Mode, schema *inputs.Schema) (*program, error) {
 	p, err := e.buildProgram(mode, schema, nil)
 	if err != nil || len(p.unreached) == 0 {
@@ -49,10 +48,10 @@ func (e *Estimator) startProgram(mode models.Mode, schema *inputs.Schema) (*prog
 	return longer, nil
 }
 
-// fit makes room in the program for what the stagers hold: where a ragged column
-// has more values, or a longer example, than the program was built for, it is
-// built and compiled again, and the records are staged anew. Where it has had far
-// less for long, it is built for less.
+// fit makes the program's capacity sufficient for the stagers' records. Where a
+// ragged column has more values, or a longer example, the program is built and
+// compiled again, and the records are staged again. Where the records needed far
+// less for long, it is built smaller.
 func (s *session) fit(stagers ...*stager) error {
 	for {
 		var need raggedSizes
@@ -132,8 +131,8 @@ func (p *program) sameSlots(o *program) error {
 	return nil
 }
 
-// moved returns the outputs of another build of p that are what the given ones
-// are in p: the same loss, prediction and so on, or else of the same name.
+// moved returns the outputs of another build of p that correspond to the given
+// ones: the same loss, prediction and so on, or otherwise the same name.
 func (p *program) moved(outputs []graph.Output, to *program) ([]graph.Output, error) {
 	from, there := p.outputs(), to.outputs()
 	out := make([]graph.Output, len(outputs))

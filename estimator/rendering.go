@@ -19,7 +19,7 @@ type rendering struct {
 	program *program
 }
 
-// inputSpec says what a program takes in.
+// inputSpec describes the inputs of a program.
 type inputSpec struct {
 	columns []inputs.Column
 	sizes   raggedSizes
@@ -99,7 +99,7 @@ func (mc *ModelContext) addInputs(in inputSpec) (features models.Features, label
 	return models.NewFeatures(b, fs...).WithWeights(weights), models.NewLabels(b, ls...), b.Err()
 }
 
-// lower translates everything that the Spec and the Builder name.
+// lower lowers everything that the Spec and the Builder name.
 func (r *rendering) lower(mc *ModelContext) (err error) {
 	p, b := r.program, mc.Builder
 	p.variables = b.Variables()
@@ -191,9 +191,9 @@ func (r *rendering) unified(first *rendering) (*program, error) {
 	return r.program, nil
 }
 
-// leaveOutUnfed takes the columns of text, ragged ones, and those that are fed
-// encoded from the feeds where nothing uses them. Text, and ragged labels, that
-// something uses it refuses: programs compute with numbers.
+// leaveOutUnfed removes unused columns from the feeds if they are text, ragged, or
+// fed encoded. Used text, and used ragged labels, are an error: programs compute
+// with numbers.
 func (r *rendering) leaveOutUnfed() error {
 	used := r.Used()
 	encoded := map[string]bool{}

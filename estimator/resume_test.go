@@ -50,7 +50,7 @@ func compareCheckpoints(t *testing.T, a, b, name string) {
 	}
 }
 
-// cancelAt cancels the context of the training at a step.
+// cancelAt cancels the context of training at a step.
 type cancelAt struct {
 	hooks.Base
 	step   int64
@@ -87,8 +87,8 @@ func TestInterruptedTrainingSavesAndResumes(t *testing.T) {
 	compareCheckpoints(t, whole, cut, "model.ckpt-30")
 }
 
-// TestFirstRunThatFailed: what a run left that failed before its first step does not keep the next one from
-// another input, or another model, and leaves no trace in it.
+// TestFirstRunThatFailed: a run that failed before its first step does not keep the next run from another
+// input or another model, and leaves no trace in it.
 func TestFirstRunThatFailed(t *testing.T) {
 	broken := estimator.InputFunc(func(_ context.Context, ic inputs.Context) (inputs.Dataset, error) {
 		ds, err := inputs.Glyphs(ic.Seed, 300, ic.Allocator)

@@ -208,8 +208,8 @@ func TestNilsAreRefused(t *testing.T) {
 	}
 }
 
-// TestFinalEvaluation: the last evaluation is called final however training
-// ends, and an interruption is no end.
+// TestFinalEvaluation: the last evaluation is called final for every way that
+// training ends, and an interruption is not an end.
 func TestFinalEvaluation(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	for name, c := range map[string]struct {
@@ -340,8 +340,8 @@ func TestNestedLoopsAreRefused(t *testing.T) {
 	}
 }
 
-// The folders that a run or an export makes are durable before anything is written into them; those that are there are
-// nobody's to sync.
+// The folders that a run or an export makes are durable before anything is written into them. Existing
+// folders are not synced.
 func TestNewFoldersAreDurable(t *testing.T) {
 	in := forever(&toyData{rows: 40})
 	there := t.TempDir()

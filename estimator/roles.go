@@ -12,17 +12,16 @@ import (
 	"github.com/goestimator/goestimator/runconfig"
 )
 
-// ErrPeerLost is wrapped by errors that end a task because another one of its
-// cluster was lost: it should be started again, and goes on then.
+// ErrPeerLost is wrapped by errors that end a task because another task of its
+// cluster was lost. The task should be started again, and then continues.
 var ErrPeerLost = distribute.ErrPeerLost
 
 // ErrEnded is wrapped by the error of a task whose job had ended before it could
 // take part; ExitCode of it is the chief's exit code.
 var ErrEnded = distribute.ErrEnded
 
-// runRole does what the task's role asks for. See tf.estimator's
-// train_and_evaluate: only the legacy master evaluates beside its training, for
-// the chief an evaluator task does.
+// runRole runs the task's role. As in tf.estimator's train_and_evaluate, only the
+// legacy master evaluates while it trains; for a chief, an evaluator task does.
 func (e *Estimator) runRole(ctx context.Context, train TrainSpec, eval EvalSpec) (Result, error) {
 	switch e.config.TaskType() {
 	case runconfig.Evaluator:
@@ -62,7 +61,7 @@ func (e *Estimator) runRole(ctx context.Context, train TrainSpec, eval EvalSpec)
 }
 
 // exportLast exports the end of a training: the newest checkpoint with its
-// evaluation, by default that in the events.
+// evaluation, by default the one in the events.
 func (e *Estimator) exportLast(ctx context.Context, spec EvalSpec, last *EvalResult, step int64) ([]string, error) {
 	prefix, err := e.LatestCheckpoint()
 	if last == nil {
@@ -72,14 +71,15 @@ func (e *Estimator) exportLast(ctx context.Context, spec EvalSpec, last *EvalRes
 		return nil, err
 	}
 	res := *last
-	if res.Checkpoint == "" { // it was of variables in memory
+	if res.Checkpoint == "" { // it evaluated variables in memory
 		res.Checkpoint = prefix
 	}
 	return spec.export(ctx, e, res, true)
 }
 
 // awaitEvaluator waits, where the RunConfig asks for it, until the evaluator has
-// evaluated and exported the last step, so that nobody ends it in the middle of that.
+// evaluated and exported the last step, so that it is not killed in the middle of
+// that.
 func (e *Estimator) awaitEvaluator(ctx context.Context, eval EvalSpec, step int64) error {
 	limit := time.Duration(e.config.EvaluatorWaitSecs() * float64(time.Second))
 	done := func() bool {

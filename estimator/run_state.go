@@ -9,8 +9,8 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
 
-// noteStart clears what an earlier run wrote of its end, and refuses to train
-// where too many starts brought no new checkpoint.
+// noteStart clears an earlier run's record of its end, and refuses to train after
+// too many starts without a new checkpoint.
 func (e *Estimator) noteStart() error {
 	limit := e.config.MaxRestarts()
 	var failed error
@@ -49,8 +49,8 @@ func reversed(in []string) []string {
 	return out
 }
 
-// noteSkipped tells the other tasks that there was nothing left to train, whatever an
-// earlier run wrote of a failure.
+// noteSkipped records for the other tasks that there was nothing left to train, also
+// if an earlier run recorded a failure.
 func (e *Estimator) noteSkipped(step int64) error {
 	if !e.config.IsChief() {
 		return nil
@@ -63,8 +63,8 @@ func (e *Estimator) noteSkipped(step int64) error {
 	})
 }
 
-// noteEnd tells the other tasks that training is over, or counts a failure that
-// the chief chose to be started again for.
+// noteEnd records for the other tasks that training is over, or counts a failure
+// for which the chief chose a restart.
 func (t *training) noteEnd(cause error) error {
 	if t.files.saver == nil || cause != nil && !errors.Is(cause, ErrPeerLost) {
 		return nil

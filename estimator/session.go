@@ -32,7 +32,7 @@ type session struct {
 	terms    distribute.Terms
 	feeds    []fed
 	headroom headroom
-	pinned   *device.PinnedPool // of memory for batches; nil: they lie anywhere
+	pinned   *device.PinnedPool // of memory for batches; nil: ordinary memory
 }
 
 // newSession builds a mode's program for data of that schema and creates its
@@ -103,12 +103,13 @@ func (s *session) output(name string) (graph.Output, error) {
 	return n.Out(index), nil
 }
 
-// prepared reports whether the compiled program has all that was asked for.
+// prepared reports whether the compiled program has all requested fetches.
 func (s *session) prepared() bool {
 	return s.stepper != nil && s.compiled == len(s.fetches) && (s.profiled || !s.profile)
 }
 
-// prepare compiles the program with what was asked for, unless it is already.
+// prepare compiles the program with the requested fetches, unless it is compiled
+// already.
 func (s *session) prepare() error {
 	if s.prepared() {
 		return nil
@@ -143,14 +144,14 @@ func (s *session) compile() (distribute.Stepper, error) {
 	return s.strategy.Train(t)
 }
 
-// training adds to what is computed what an update needs.
+// training adds the parts of an update to the computed outputs.
 func (p *program) training(computed distribute.Program) distribute.TrainProgram {
 	t := p.effects.Program(computed, p.spec.TrainOp)
 	t.GlobalStep, t.Loss = p.step, p.loss
 	return t
 }
 
-// closeStepper frees the program, which reads no batch any more then.
+// closeStepper frees the program. It no longer reads any batch.
 func (s *session) closeStepper() error {
 	if s.stepper == nil {
 		return nil

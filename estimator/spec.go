@@ -20,7 +20,7 @@ type Spec struct {
 
 	// Predictions by name; dimension 0 of each is the batch.
 	Predictions Nodes
-	// Texts are predictions too, of words that the host makes of ids.
+	// Texts are further predictions: words, which the host looks up by ids.
 	Texts Texts
 	// Loss is the scalar to minimise.
 	Loss *G.Node
@@ -31,7 +31,7 @@ type Spec struct {
 	// ExportOutputs are the signatures of an export by name; none means one of all Predictions.
 	ExportOutputs map[string]ExportOutput
 
-	TrainingHooks      []hooks.Hook // on every task that trains
+	TrainingHooks      []hooks.Hook // on every training task
 	TrainingChiefHooks []hooks.Hook // on the chief only
 	EvaluationHooks    []hooks.Hook
 	PredictionHooks    []hooks.Hook

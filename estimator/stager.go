@@ -9,7 +9,7 @@ import (
 )
 
 // stager turns the records of one step, one per local replica, into batches of
-// tensors. It keeps the records while the step needs their memory.
+// tensors. It holds the records while the step needs their memory.
 type stager struct {
 	schema  *inputs.Schema
 	feeds   []fed
@@ -17,10 +17,10 @@ type stager struct {
 	staged  []distribute.Batch
 	ragged  [][]raggedTensors // by replica and feed
 	records []arrow.Record
-	need    raggedSizes // what the program has no room for; nil where all was staged
+	need    raggedSizes // the capacity that the program is missing; nil where all was staged
 }
 
-// fed says what a feed takes.
+// fed is the source of a feed.
 type fed struct {
 	column  int         // of the schema
 	encoder *Encoder    // nil: the column as it is
@@ -38,7 +38,7 @@ func newStager(schema *inputs.Schema, feeds []fed, replicas int) *stager {
 	return s
 }
 
-// setFeeds says what batches consist of from now on.
+// setFeeds sets the feeds of the batches from now on.
 func (s *stager) setFeeds(feeds []fed) {
 	s.feeds = feeds
 	for n := range s.staged {
@@ -60,13 +60,13 @@ func (s *stager) setFeeds(feeds []fed) {
 // full reports whether every replica has a batch.
 func (s *stager) full() bool { return len(s.records) == len(s.readers) }
 
-// add stages a record and takes it over, whether or not it fails.
+// add stages a record and takes ownership of it, even where it fails.
 func (s *stager) add(rec arrow.Record) error {
 	s.records = append(s.records, rec)
 	return s.stage(len(s.records) - 1)
 }
 
-// again stages all records anew.
+// again stages all records again.
 func (s *stager) again() error {
 	s.need = nil
 	for n := range s.records {
@@ -77,7 +77,7 @@ func (s *stager) again() error {
 	return nil
 }
 
-// stage makes the batch of record n.
+// stage stages the batch of record n.
 func (s *stager) stage(n int) error {
 	rec := s.records[n]
 	tensors, err := s.readers[n].Read(rec)
@@ -110,10 +110,10 @@ func (s *stager) stage(n int) error {
 	return nil
 }
 
-// batches are those staged so far.
+// batches are the batches staged so far.
 func (s *stager) batches() []distribute.Batch { return s.staged[:len(s.records)] }
 
-// release lets go of the records.
+// release releases the records.
 func (s *stager) release() {
 	for i, r := range s.records {
 		r.Release()

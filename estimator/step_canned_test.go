@@ -15,8 +15,8 @@ import (
 	"github.com/goestimator/goestimator/runconfig"
 )
 
-// identified is equalData with a number for each row, the same in each of so
-// many passes, and a label of its features.
+// identified is equalData with a number for each row, the same in each pass, and a
+// label of its features.
 func identified(_ context.Context, ic inputs.Context) (inputs.Dataset, error) {
 	const rows = 48
 	share := equalBatch / max(ic.NumPipelines, 1)
@@ -136,7 +136,7 @@ func TestCannedUnderEveryStrategy(t *testing.T) {
 	}
 }
 
-// three is equalData with three of its numbers.
+// three is equalData with only three of its numbers.
 func three(_ context.Context, ic inputs.Context) (inputs.Dataset, error) {
 	share := equalBatch / max(ic.NumPipelines, 1)
 	var x []float32
@@ -153,7 +153,7 @@ func three(_ context.Context, ic inputs.Context) (inputs.Dataset, error) {
 	return inputs.Pipe(ds, inputs.Batch(equalBatch/max(ic.ReplicasInSync, 1), false)), nil
 }
 
-// TestStepsWithoutASeed: tasks that were given no seed have the same step function.
+// TestStepsWithoutASeed: tasks without a seed have the same step function.
 func TestStepsWithoutASeed(t *testing.T) {
 	k, err := canned.KMeans{NumClusters: 3, Columns: []feature.Column{&feature.Numeric{Key: "three", Shape: []int{3}}}}.ModelFn()
 	if err != nil {
@@ -173,7 +173,7 @@ func TestStepsWithoutASeed(t *testing.T) {
 			t.Run(c.name+"/"+st.name, func(t *testing.T) {
 				for _, r := range trainCluster(t, t.TempDir(), 2, st.servers, st.s, func(_ int, m *member) {
 					m.fn, m.input, m.opts = c.fn, c.input, []estimator.TrainOption{estimator.MaxSteps(10)}
-					m.run[1] = runconfig.LogStepCountSteps(0) // in place of the seed
+					m.run[1] = runconfig.LogStepCountSteps(0) // instead of the seed
 				}) {
 					if r.err != nil {
 						t.Errorf("%s: %v", r.task, r.err)

@@ -21,7 +21,7 @@ import (
 )
 
 // meanStep keeps the mean of all rows seen, their number, and the greatest first
-// element, which travels as a record.
+// element, which is sent as a record.
 type meanStep struct{ fail string }
 
 func init() {
@@ -149,8 +149,8 @@ func TestStepFunctionIsTheSameEverywhere(t *testing.T) {
 	}
 }
 
-// TestStepFunctionResumes: training that is interrupted and goes on ends with
-// the variables of one that is not.
+// TestStepFunctionResumes: training that is interrupted and resumed ends with the
+// same variables as uninterrupted training.
 func TestStepFunctionResumes(t *testing.T) {
 	for _, c := range stepStrategies {
 		t.Run(c.name, func(t *testing.T) {
@@ -183,7 +183,7 @@ func TestFailingStepFunction(t *testing.T) {
 	for fail, want := range map[string]string{"collect": `step function "toy_mean": collect: as asked`, "apply": `step function "toy_mean": apply: panic: `} {
 		for _, c := range stepStrategies {
 			if c.workers+c.servers > 1 && os.Getenv("GOESTIMATOR_ACCEPT") == "" {
-				continue // what is left of the cluster waits for the others; internal/distributed/ps has its own test
+				continue // the rest of the cluster waits for the others; internal/distributed/ps has its own test
 			}
 			t.Run(fmt.Sprintf("%s under %s", fail, c.name), func(t *testing.T) {
 				found := false

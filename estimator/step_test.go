@@ -27,7 +27,7 @@ func scaledLine(mc *ModelContext, features models.Features, labels models.Labels
 	return &Spec{Loss: loss, TrainOp: o.Minimize(mc, loss)}, nil
 }
 
-// lineInput is a few rows in memory, again and again, one at a time.
+// lineInput is a few rows in memory, repeated, one at a time.
 func lineInput(context.Context, inputs.Context) (inputs.Dataset, error) {
 	x, y := []float32{0, 1, 2, 3}, []float32{1, 3, 5, 7}
 	ds, err := inputs.Slices(nil, inputs.Slice("x", inputs.Feature, x, 1), inputs.Slice("y", inputs.Label, y, 1))
@@ -84,15 +84,15 @@ func again(tb testing.TB, t *training) {
 	}
 }
 
-// A step on a record that is there allocates nothing between two lines of the log; nor does one that reads little data
-// in memory once more.
+// A step on a staged record allocates nothing between two lines of the log. Neither does a step that reads
+// little data in memory again.
 func TestStepAllocatesNothing(t *testing.T) {
 	scaled := func(mc *ModelContext, features models.Features, labels models.Labels) (*Spec, error) {
 		return scaledLine(mc, features, labels, optimizers.LossScale{Initial: 0x1p126, GrowthSteps: 2}) // some overflow
 	}
 	for _, fn := range []ModelFunc{line, scaled} {
 		tr := openLine(t, fn)
-		for range 8 { // the first are logged, saved and compiled for their batch size; the data is passed over once
+		for range 8 { // the first steps are logged, saved and compiled for their batch size; the data is read once
 			step(t, tr)
 		}
 		if n := testing.AllocsPerRun(100, func() { step(t, tr) }); n != 0 {
@@ -104,8 +104,8 @@ func TestStepAllocatesNothing(t *testing.T) {
 	}
 }
 
-// BenchmarkTrainStep is the loop around the kernels: a 1x1 linear model at batch 1 with the default hooks, on a record
-// that is there, and with the reading of it from memory.
+// BenchmarkTrainStep is the loop around the kernels: a 1x1 linear model at batch 1 with the default hooks, on
+// a staged record, and with reading the record from memory.
 func BenchmarkTrainStep(b *testing.B) {
 	for name, fn := range map[string]func(testing.TB, *training){"ready": again, "memory": step} {
 		b.Run(name, func(b *testing.B) {

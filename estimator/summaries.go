@@ -11,8 +11,7 @@ import (
 	"github.com/goestimator/goestimator/models"
 )
 
-// AutoSummaries are summaries that training writes besides those that the
-// model_fn asks for.
+// AutoSummaries are summaries that training writes in addition to the model_fn's.
 type AutoSummaries struct {
 	Histograms bool // of every trainable variable and its gradient
 	Images     int  // how many images of each batch to show, of features that are images
@@ -29,7 +28,7 @@ func WithAutoSummaries(a AutoSummaries) Option {
 	}
 }
 
-// summaryTensors are those that the model_fn asked for, and the automatic ones.
+// summaryTensors are the model_fn's summaries and the automatic ones.
 func (p *program) summaryTensors(auto AutoSummaries) []hooks.SummaryTensor {
 	var out []hooks.SummaryTensor
 	for _, s := range p.summaries {
@@ -48,11 +47,12 @@ func (p *program) summaryTensors(auto AutoSummaries) []hooks.SummaryTensor {
 	return out
 }
 
-// histograms are of the trainable variables, as of the start of the step, and of their dense gradients, as they are applied.
+// histograms are of the trainable variables at the start of the step, and of the dense gradients that are
+// applied.
 func (p *program) histograms() []hooks.SummaryTensor {
 	grads, err := p.appliedGradients()
 	if err != nil {
-		return nil // compilation tells
+		return nil // compilation reports the error
 	}
 	var out []hooks.SummaryTensor
 	i := 0
@@ -69,7 +69,8 @@ func (p *program) histograms() []hooks.SummaryTensor {
 	return out
 }
 
-// appliedGradients are the gradients without a loss scale: 0 where that leaves the update out, as there is no histogram of a NaN.
+// appliedGradients are the gradients without a loss scale: 0 where it skips the update, since a NaN has no
+// histogram.
 func (p *program) appliedGradients() ([]lower.Value, error) {
 	var grads []lower.Value
 	for _, g := range p.effects.Gradients {

@@ -10,12 +10,12 @@ import (
 	"github.com/goestimator/goestimator/internal/format/checkpoint"
 )
 
-// synchronize brings variables, step and input to where training goes on from:
-// the newest checkpoint, or what the other tasks of the job hold.
+// synchronize sets variables, step and input to where training continues: the
+// newest checkpoint, or the state of the job's other tasks.
 func (t *training) synchronize(ctx context.Context) error {
 	var r *checkpoint.Reader
 	restore := func() (notes distribute.Notes, err error) {
-		if r != nil { // it began again
+		if r != nil { // it started over
 			r.Close()
 		}
 		r, notes, err = t.checkpoints.restoreOrInit()
@@ -29,14 +29,14 @@ func (t *training) synchronize(ctx context.Context) error {
 		return err
 	}
 	if r != nil {
-		// Its own step: asynchronous workers may have made others meanwhile.
+		// The checkpoint's step: asynchronous workers may have made others meanwhile.
 		t.checkpoints.saved, t.checkpoints.prefix = r.Step(), r.Prefix()
 		t.est.log.Info("restored checkpoint", "prefix", r.Prefix(), "global_step", t.progress.step)
 	}
 	return t.seek(notes.Positions[t.est.rank()])
 }
 
-// meet brings variables and step to where the job is.
+// meet sets variables and step to the job's.
 func (t *training) meet(ctx context.Context, restore func() (distribute.Notes, error)) (distribute.Notes, error) {
 	for {
 		meeting := restore
@@ -55,16 +55,16 @@ func (t *training) meet(ctx context.Context, restore func() (distribute.Notes, e
 	}
 }
 
-// readStep takes the loop's step count from the global step variable.
+// readStep sets the loop's step count from the global step variable.
 func (t *training) readStep() (err error) {
 	t.progress.step, err = t.session.globalStep()
 	return err
 }
 
-// seek brings the input to a position.
+// seek moves the input to a position.
 func (t *training) seek(position []byte) error {
 	switch err := t.input.rewind(t.whole, position); {
-	case errors.Is(err, inputs.ErrStateMismatch) && t.progress.step == 0: // nothing of that input was trained on
+	case errors.Is(err, inputs.ErrStateMismatch) && t.progress.step == 0: // no batch of that input was trained on
 		return t.input.rewind(t.whole, nil)
 	case errors.Is(err, inputs.ErrStateMismatch):
 		return fmt.Errorf("%w, or train in another model_dir: checkpoint %s goes on in the midst of the input that it was made with", err, t.checkpoints.prefix)

@@ -8,7 +8,7 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// Text is a prediction of words: the host makes them of ids, since programs
+// Text is a prediction of words: the host looks them up by ids, since programs
 // compute with numbers. The word of id i is Vocabulary[i], "UNK" for an id outside
 // of it; without a vocabulary it is the id in decimal.
 type Text struct {
@@ -22,7 +22,7 @@ type Texts map[string]Text
 // unknownWord is what tf.lookup.index_to_string_table_from_tensor gives for an id without a word.
 const unknownWord = "UNK"
 
-// decoder makes the words of ids.
+// decoder looks up the words of ids.
 type decoder struct{ words [][]byte }
 
 func (t *Text) decoder() *decoder {

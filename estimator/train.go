@@ -18,7 +18,7 @@ import (
 // for it, after a checkpoint was written.
 var ErrInterrupted = errors.New("training was interrupted")
 
-// The reasons why training stops, besides those that hooks give.
+// The reasons why training stops. Hooks may give others.
 const (
 	StopMaxSteps   = "max_steps"
 	StopEndOfInput = "end_of_input"
@@ -27,16 +27,16 @@ const (
 
 // TrainResult says how training ended.
 type TrainResult struct {
-	GlobalStep int64   // negative: this task, a parameter server, knows of none
-	Loss       float64 // of the last step that was read, on the host every one; NaN where none was made
-	LossRead   bool    // such a step was made: a Loss that is not finite is the training's
+	GlobalStep int64   // negative on a parameter server, which does not know the step
+	Loss       float64 // of the last step that was read (on the host every step is); NaN where there was none
+	LossRead   bool    // there was such a step: a Loss that is not finite is the training's
 	StopReason string  // StopMaxSteps, StopEndOfInput or a hook's reason
 }
 
-// Train trains the model until max_steps or steps are done, the input ends, a
-// hook asks to stop, or ctx ends; then a checkpoint is written and the error
-// wraps ErrInterrupted. Training goes on from the newest checkpoint in
-// model_dir, at the position of the input where that was saved.
+// Train trains the model until max_steps or steps are done, the input ends, a hook
+// asks to stop, or ctx ends. If ctx ends, a checkpoint is written and the error
+// wraps ErrInterrupted. Training resumes from the newest checkpoint in model_dir,
+// at the position of the input when that was saved.
 func (e *Estimator) Train(ctx context.Context, input InputFn, opts ...TrainOption) (TrainResult, error) {
 	res, err := e.trainInJob(ctx, input, opts)
 	return res, reportFailure(ctx, e.config, e.log, nil, err)
@@ -88,9 +88,9 @@ func (e *Estimator) train(ctx context.Context, input InputFn, config distribute.
 	return TrainResult{GlobalStep: t.progress.step, Loss: t.lastLoss, LossRead: t.lossRead, StopReason: t.progress.reason}, err
 }
 
-// alreadyTrained reports whether the newest checkpoint has reached max_steps.
-// One that cannot be read counts as step 0; opening the training tells of it.
-// Where the RunConfig has no seed, training goes on with the checkpoint's.
+// alreadyTrained reports whether the newest checkpoint has reached max_steps. One
+// that cannot be read counts as step 0; opening the training reports it. Where the
+// RunConfig has no seed, training continues with the checkpoint's.
 func (e *Estimator) alreadyTrained(o runOptions) (bool, int64, error) {
 	_, seeded := e.config.TFRandomSeed()
 	if !o.maxStepsSet && seeded {
@@ -113,7 +113,7 @@ func (e *Estimator) alreadyTrained(o runOptions) (bool, int64, error) {
 	return false, 0, nil
 }
 
-// restoreSeed sets the seed to the one that the checkpoint was trained with, where it tells.
+// restoreSeed sets the seed to the checkpoint's, if that has one.
 func (e *Estimator) restoreSeed(r *checkpoint.Reader) error {
 	text, ok, err := readString(r, seedKey)
 	if err != nil || !ok {
@@ -136,7 +136,7 @@ func (e *Estimator) inputContext(mode models.Mode) inputs.Context {
 		ic.Pipeline, ic.NumPipelines = e.config.WorkerRank(), n
 	}
 	if e.config.ClusterSpec().Sparse() {
-		// Nobody knows how many workers there are: each reads all data, in an order of its own.
+		// The number of workers is not known: each reads all data, in an order of its own.
 		ic.Seed += int64(max(e.config.WorkerRank(), 0))
 	}
 	ic.ReplicasInSync = e.strategy.ReplicasInSync(ic.NumPipelines)
@@ -158,7 +158,7 @@ func (e *Estimator) callInput(ctx context.Context, input InputFn, mode models.Mo
 	return ds, nil
 }
 
-// openedBy is what an input_fn returns; its panic is an error, as that of a model_fn is.
+// openedBy is the result of an input_fn; a panic is an error, as in a model_fn.
 func openedBy(ctx context.Context, input InputFn, ic inputs.Context) (ds inputs.Dataset, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -168,7 +168,7 @@ func openedBy(ctx context.Context, input InputFn, ic inputs.Context) (ds inputs.
 	return input.Input(ctx, ic)
 }
 
-// openInput calls the input_fn; a model_fn that is a Preparer prepares what it returns.
+// openInput calls the input_fn; a model_fn that is a Preparer prepares its data.
 func (e *Estimator) openInput(ctx context.Context, input InputFn, mode models.Mode) (inputs.Dataset, error) {
 	ds, err := e.callInput(ctx, input, mode)
 	if err != nil {

@@ -21,9 +21,9 @@ type TrainSpec struct {
 	Listeners []hooks.CheckpointListener
 }
 
-// EvalSpec says how and when TrainAndEvaluate evaluates. Checkpoints are
-// evaluated as they are written, but not sooner than Throttle after the
-// evaluation before; the last one always is.
+// EvalSpec says how and when TrainAndEvaluate evaluates. Checkpoints are evaluated
+// as they are written, but not sooner than Throttle after the evaluation before;
+// the last one is always evaluated.
 type EvalSpec struct {
 	Input      InputFn
 	Steps      int64  // batches; 0: to the end of the data
@@ -31,8 +31,8 @@ type EvalSpec struct {
 	Hooks      []hooks.Hook
 	StartDelay time.Duration // of an evaluator task; local runs ignore it
 	Throttle   time.Duration // least time between two evaluations; 0: none
-	EverySteps int64         // besides: evaluate every so many steps, without a checkpoint; 0: off
-	// AfterEval is called with each evaluation; final tells that training is over.
+	EverySteps int64         // also evaluate every n steps, without a checkpoint; 0: off
+	// AfterEval is called with each evaluation; final says that training is over.
 	AfterEval func(ctx context.Context, res EvalResult, final bool) error
 	// Exporters export to model_dir/export/<name> after evaluations, in the process that evaluates.
 	Exporters []Exporter
@@ -47,7 +47,7 @@ func (s EvalSpec) options() []EvalOption {
 	return opts
 }
 
-// Result is what TrainAndEvaluate leaves behind.
+// Result is the outcome of TrainAndEvaluate.
 type Result struct {
 	TrainResult
 	Eval    *EvalResult // the last evaluation; nil where there was none
@@ -87,12 +87,13 @@ func (s EvalSpec) validate() error {
 	return nil
 }
 
-// TrainAndEvaluate trains and evaluates in the role that TF_CONFIG gives this
-// process. Without a cluster, or as its only task, it trains once and evaluates the checkpoints as
-// they are written, and the last one at the end. Where max_steps has been
-// reached already, the newest checkpoint is evaluated unless its evaluation is
-// in the events. Early stopping or an exporter by a metric that evaluations do
-// not have is an [UnknownMetricError] before training.
+// TrainAndEvaluate trains and evaluates in the role that TF_CONFIG gives this process. Without a
+// cluster, or as its only task, it trains once, evaluates checkpoints as they are written, and the
+// last one at the end.
+//
+// Where max_steps has been reached already, the newest checkpoint is evaluated unless its
+// evaluation is in the events. Early stopping or an exporter that uses a metric that evaluations
+// do not have is an [UnknownMetricError] before training.
 func TrainAndEvaluate(ctx context.Context, e *Estimator, train TrainSpec, eval EvalSpec) (Result, error) {
 	res, err := e.trainAndEvaluate(ctx, train, eval)
 	return res, reportFailure(ctx, e.config, e.log, nil, err)
@@ -136,7 +137,7 @@ func (e *Estimator) trainAndEvaluateLocal(ctx context.Context, train TrainSpec, 
 	return res, err
 }
 
-// makeUp evaluates the newest checkpoint, or takes its evaluation from the events.
+// makeUp evaluates the newest checkpoint, or reads its evaluation from the events.
 func (l *evalListener) makeUp(ctx context.Context, step int64) error {
 	prefix, err := l.est.LatestCheckpoint()
 	if err != nil || prefix == "" {
@@ -157,7 +158,7 @@ func (l *evalListener) makeUp(ctx context.Context, step int64) error {
 }
 
 // checkModel fails where the newest checkpoint is of another model, so that its
-// recorded evaluation does not pass for this one's.
+// recorded evaluation is not used for this model.
 func (e *Estimator) checkModel(ctx context.Context, input InputFn) error {
 	s, _, err := e.openInference(ctx, models.Eval, input)
 	if err != nil {
@@ -196,13 +197,13 @@ type evalListener struct {
 
 var _ hooks.CheckpointListener = (*evalListener)(nil)
 
-// loopWatcher is a hook that remembers the loop.
+// loopWatcher is a hook that records the loop.
 type loopWatcher struct {
 	hooks.Base
 	run hooks.Run
 }
 
-// AfterCreateSession takes the loop.
+// AfterCreateSession records the loop.
 func (w *loopWatcher) AfterCreateSession(_ context.Context, r hooks.Run) error { w.run = r; return nil }
 
 // Begin does nothing.
@@ -225,7 +226,7 @@ func (l *evalListener) AfterSave(_ context.Context, prefix string, step int64) (
 	return false, l.evaluateInLoop(l.loop.run.StopRequested())
 }
 
-// End evaluates the last checkpoint if that has not been done.
+// End evaluates the last checkpoint, unless that was done already.
 func (l *evalListener) End(_ context.Context, step int64) error {
 	if l.evaluated == step {
 		return nil
@@ -233,8 +234,8 @@ func (l *evalListener) End(_ context.Context, step int64) error {
 	return l.evaluateInLoop(true)
 }
 
-// evaluateInLoop evaluates the newest checkpoint. An evaluation that was
-// interrupted is no error: the loop ends by itself, and another run makes up for it.
+// evaluateInLoop evaluates the newest checkpoint. An interrupted evaluation is not
+// an error: the loop ends by itself, and another run repeats the evaluation.
 func (l *evalListener) evaluateInLoop(final bool) error {
 	err := l.evaluate(l.ctx, l.prefix, final)
 	if l.ctx.Err() != nil && err != nil && follows(err) {
@@ -251,7 +252,7 @@ func (l *evalListener) evaluate(ctx context.Context, prefix string, final bool) 
 	return l.report(ctx, res, final)
 }
 
-// report passes an evaluation on.
+// report passes an evaluation to AfterEval and the exporters.
 func (l *evalListener) report(ctx context.Context, res EvalResult, final bool) error {
 	l.evaluated, l.last = res.GlobalStep, &res
 	dirs, err := l.spec.after(ctx, l.est, res, final)
@@ -259,7 +260,7 @@ func (l *evalListener) report(ctx context.Context, res EvalResult, final bool) e
 	return err
 }
 
-// after does what is asked for after an evaluation and returns the exports.
+// after runs AfterEval and the exporters and returns the exports.
 func (s EvalSpec) after(ctx context.Context, e *Estimator, res EvalResult, final bool) ([]string, error) {
 	if s.AfterEval != nil {
 		if err := s.AfterEval(ctx, res, final); err != nil {

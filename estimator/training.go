@@ -11,8 +11,8 @@ import (
 	"github.com/goestimator/goestimator/models"
 )
 
-// training is a training loop: a session with its hooks, the input, the
-// checkpoints that it goes on from and writes, and its part in a job of several tasks.
+// training is a training loop: a session with its hooks, the input, the checkpoints
+// that it reads and writes, and its part in a job of several tasks.
 type training struct {
 	est         *Estimator
 	session     *session
@@ -22,16 +22,16 @@ type training struct {
 	position    func() ([]byte, error) // of the input
 	checkpoints *checkpoints
 	files       *trainingFiles
-	shared      distribute.Shared // the strategy, where other tasks share it; else nil
-	// whole is the context of what is finished once it has begun, so that what is saved is whole: it does not end.
+	shared      distribute.Shared // the strategy, if other tasks share it; else nil
+	// whole is the context of work that must be finished once begun, such as saving: it does not end.
 	whole    context.Context
 	lastLoss float64
-	lossRead bool // lastLoss is that of a step
+	lossRead bool // lastLoss is the loss of a step
 	unread   unreadSteps
 }
 
-// openTraining opens the input, builds and compiles the program, and brings
-// everything to where the newest checkpoint left it.
+// openTraining opens the input, builds and compiles the program, and restores the
+// newest checkpoint.
 func (e *Estimator) openTraining(ctx context.Context, input InputFn, config distribute.Config, o runOptions) (*training, error) {
 	ds, err := e.openInput(ctx, input, models.Train)
 	if err != nil {
@@ -54,7 +54,7 @@ func (e *Estimator) openTraining(ctx context.Context, input InputFn, config dist
 	return t, nil
 }
 
-// terms are what the tasks of a cluster compare besides the program.
+// terms are the settings that the tasks of a cluster compare, besides the program.
 func (e *Estimator) terms(ds inputs.Dataset, o runOptions) distribute.Terms {
 	t := distribute.Terms{MaxSteps: o.maxSteps, Batch: inputs.BatchSize(ds) * max(e.inputContext(models.Train).ReplicasInSync, 1)}
 	if seed, ok := e.config.TFRandomSeed(); ok {
@@ -82,11 +82,11 @@ func (t *training) open(ctx context.Context, o runOptions) error {
 	if err := t.synchronize(ctx); err != nil {
 		return err
 	}
-	// Not before it is known that the model_dir is this model's.
+	// Not before it is certain that the model_dir belongs to this model.
 	return t.files.describe(t.est, t.session.program, t.progress.step)
 }
 
-// close frees everything; what was written stays.
+// close frees everything in memory.
 func (t *training) close() error {
 	// The stepper may still read batches that it fetches rows for.
 	return errors.Join(t.session.closeStepper(), t.input.close(), t.session.close(), t.files.close())

@@ -17,7 +17,7 @@ import (
 // ErrLocked is returned where another training runs in the same model_dir.
 var ErrLocked = errors.New("model_dir is in use by another training")
 
-// trainingFiles are what the chief has open in model_dir. On other tasks all are nil.
+// trainingFiles are the chief's open files in model_dir. On other tasks all are nil.
 type trainingFiles struct {
 	lock   *os.File // nil also where files cannot be locked
 	saver  *checkpoint.Saver
@@ -45,7 +45,7 @@ func (f *trainingFiles) open(e *Estimator) error {
 	return nil
 }
 
-// describe writes the graph, and that a run begins after a step.
+// describe writes the graph, and a record that a run begins after a step.
 func (f *trainingFiles) describe(e *Estimator, p *program, step int64) error {
 	if f.events == nil {
 		return nil
@@ -56,11 +56,11 @@ func (f *trainingFiles) describe(e *Estimator, p *program, step int64) error {
 	if e.config.SaveSummarySteps() == 0 {
 		return nil
 	}
-	// Readers drop what an earlier run wrote of steps that come again now.
+	// Readers drop an earlier run's events of steps that will now be repeated.
 	return f.events.Add(summary.SessionStart(step + 1))
 }
 
-// writeGraph shows the graph to TensorBoard and, where the RunConfig asks for it, to people.
+// writeGraph writes the graph for TensorBoard and, where the RunConfig asks for it, as text.
 func (f *trainingFiles) writeGraph(e *Estimator, p *program) error {
 	def, err := graphdef.ToGraphDef(p.graph)
 	if err != nil {

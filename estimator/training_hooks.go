@@ -47,7 +47,8 @@ func (e *Estimator) trainingHooks(s *session, o runOptions) ([]hooks.Hook, error
 	return e.addSaver(hs, o)
 }
 
-// addSaver adds the checkpoint saver unless one is there, and gives it the listeners.
+// addSaver adds the checkpoint saver, unless there is one, and gives it the
+// listeners.
 func (e *Estimator) addSaver(hs []hooks.Hook, o runOptions) ([]hooks.Hook, error) {
 	for i, h := range hs {
 		if s, ok := h.(*hooks.CheckpointSaver); ok {

@@ -21,14 +21,14 @@ type trainingInput struct {
 	ahead    []readAhead // of the next steps, in their order
 	free     []*stager
 	list     []*stager // of all
-	position []byte    // behind the batches of the last step; nil: that is where it is
+	position []byte    // after the batches of the last step; nil: the current position
 }
 
-// readAhead is the batches of a step that comes.
+// readAhead is the batches of a later step.
 type readAhead struct {
 	batches *stager
 	before  func() []byte // the input's position before them
-	err     error         // of reading them, for when their turn comes
+	err     error         // of reading them, to be returned in their turn
 }
 
 // rewind starts a pass at a position, or at the beginning for nil.
@@ -53,7 +53,7 @@ func (in *trainingInput) next(ctx context.Context) ([]distribute.Batch, error) {
 		in.free, in.now, in.position = append(in.free, in.now), next.batches, nil
 		return in.now.batches(), next.err
 	}
-	if len(in.now.readers) > 1 { // what was read of a step that then is not made comes again
+	if len(in.now.readers) > 1 { // batches of a step that is not made are returned again
 		var err error
 		if in.position, err = in.it.State(); err != nil {
 			return nil, err
@@ -66,8 +66,8 @@ func (in *trainingInput) next(ctx context.Context) ([]distribute.Batch, error) {
 	return in.now.batches(), nil
 }
 
-// readAhead reads the batches of one more step after the present one: none where
-// the input fails, which next reports when all before are trained on.
+// readAhead reads the batches of one more step after the current one. It reads none
+// where the input fails; next reports the error after all earlier batches.
 func (in *trainingInput) readAhead(ctx context.Context) (*stager, error) {
 	before, err := inputs.Mark(in.it)
 	if err != nil {
@@ -86,7 +86,7 @@ func (in *trainingInput) readAhead(ctx context.Context) (*stager, error) {
 	return st, nil
 }
 
-// stagers are all that there are, in use or not, until the next call.
+// stagers are all stagers, in use or not, until the next call.
 func (in *trainingInput) stagers() []*stager {
 	in.list = append(in.list[:0], in.now)
 	for _, a := range in.ahead {
@@ -96,12 +96,12 @@ func (in *trainingInput) stagers() []*stager {
 	return in.list
 }
 
-// last reports whether it is known that the present step is the last.
+// last reports whether the current step is known to be the last.
 func (in *trainingInput) last() bool {
 	return len(in.ahead) > 0 && len(in.ahead[0].batches.batches()) == 0
 }
 
-// more reports whether there may be batches behind those that were read.
+// more reports whether there may be unread batches.
 func (in *trainingInput) more() bool {
 	n := len(in.ahead)
 	return n == 0 || in.ahead[n-1].batches.full()
@@ -128,7 +128,7 @@ func (in *trainingInput) fill(ctx context.Context, st *stager) error {
 	return nil
 }
 
-// state returns the position behind the present step's batches.
+// state returns the position after the current step's batches.
 func (in *trainingInput) state() ([]byte, error) {
 	if len(in.ahead) > 0 {
 		return in.ahead[0].before(), nil

@@ -14,10 +14,10 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
 
-// errOtherTask is why training is interrupted where another task in lock step asked for it.
+// errOtherTask is the cause of an interruption that another task in lock step asked for.
 var errOtherTask = errors.New("another task of the cluster was interrupted")
 
-// run trains to the end, through losses of the session.
+// run trains to the end, recovering lost sessions.
 func (t *training) run(ctx context.Context) error {
 	for {
 		err := t.runSession(ctx)
@@ -53,7 +53,7 @@ func (t *training) runSession(ctx context.Context) error {
 }
 
 // turn makes one step unless training is over. A step that has begun is finished,
-// and a batch that was read is trained on: the input's position is behind it.
+// and a batch that was read is trained on, since the input's position is after it.
 func (t *training) turn(ctx context.Context) (over bool, err error) {
 	if err := fpStep.Here(); err != nil {
 		return true, err
@@ -61,14 +61,14 @@ func (t *training) turn(ctx context.Context) (over bool, err error) {
 	step := distribute.Step{Began: time.Now(), Position: t.position, Waiting: ctx}
 	lockstep := t.session.strategy.Replicas().Lockstep
 	switch {
-	case t.progress.reason != "" && !lockstep && !t.progress.unread: // the last step is one that was read
+	case t.progress.reason != "" && !lockstep && !t.progress.unread: // the last step was read
 		return true, nil
 	case t.progress.reason != "" && lockstep:
 		step.Stop = distribute.Finished
 	case ctx.Err() != nil && !lockstep:
 		return true, t.interrupted(context.Cause(ctx))
 	case ctx.Err() != nil:
-		// The others do not know yet: without this task's batch the step would be another one.
+		// The others do not know yet: without this task's batch the step would differ.
 		step.Stop = distribute.Interrupted
 		if step.Batches, err = t.lastBatches(); err != nil {
 			return true, fmt.Errorf("after step %d: %w", t.progress.step, err)
@@ -89,8 +89,8 @@ func (t *training) turn(ctx context.Context) (over bool, err error) {
 	return t.trainStep(ctx, step)
 }
 
-// lastBatches reads the batches of the step in which training is interrupted, none
-// where that takes too long.
+// lastBatches reads the batches of the step in which training is interrupted, or
+// none if that takes too long.
 func (t *training) lastBatches() ([]distribute.Batch, error) {
 	ctx, cancel := context.WithTimeout(t.whole, leaveTime)
 	defer cancel()
@@ -101,7 +101,7 @@ func (t *training) lastBatches() ([]distribute.Batch, error) {
 	return batches, err
 }
 
-// trainStep runs one step and takes in what came of it.
+// trainStep runs one step and handles its result.
 func (t *training) trainStep(ctx context.Context, step distribute.Step) (over bool, err error) {
 	if err := t.session.fit(t.input.stagers()...); err != nil {
 		return true, fmt.Errorf("step %d: %w", t.progress.step, err)
@@ -146,18 +146,18 @@ func (t *training) trainStep(ctx context.Context, step distribute.Step) (over bo
 	return false, nil
 }
 
-// prefetch reads the batches of the next steps and tells the stepper of them.
+// prefetch reads the batches of the next steps and passes them to the stepper.
 func (t *training) prefetch(ctx context.Context, p distribute.Prefetcher) error {
 	for len(t.input.ahead) < p.Ahead() && t.input.more() {
 		next, err := t.input.readAhead(ctx)
 		if ctx.Err() != nil {
-			return nil // the loop finds out by itself
+			return nil // the loop will see the error itself
 		}
 		if err != nil {
 			return fmt.Errorf("after step %d: %w", t.progress.step, err)
 		}
 		if next.need != nil {
-			return nil // the program has no room for them yet
+			return nil // they exceed the program's capacity
 		}
 		if err := p.Prefetch(ctx, next.batches()); err != nil {
 			return err
@@ -166,14 +166,14 @@ func (t *training) prefetch(ctx context.Context, p distribute.Prefetcher) error 
 	return nil
 }
 
-// recover brings a job together again that lost a task or its variables. It
-// reports whether the others have ended the training meanwhile.
+// recover restores a job that lost a task or its variables. It reports whether the
+// others have ended the training meanwhile.
 func (t *training) recover(ctx context.Context, cause error) (over bool, err error) {
 	if t.endedElsewhere() {
 		return true, nil
 	}
 	t.est.log.Warn("the tasks of the job synchronize again", "global_step", t.progress.step, "cause", strings.ReplaceAll(cause.Error(), "\n", "; "))
-	t.progress.reason = "" // it is for the steps that come now to tell
+	t.progress.reason = "" // the following steps will report it
 	switch err = t.synchronize(ctx); {
 	case err == nil:
 		return false, nil
@@ -189,8 +189,8 @@ func (t *training) recover(ctx context.Context, cause error) (over bool, err err
 	return false, err
 }
 
-// endedElsewhere reports whether the chief has finished the training, which
-// this task, having come late, can only see in model_dir.
+// endedElsewhere reports whether the chief has finished the training, which a late
+// task can only see in model_dir.
 func (t *training) endedElsewhere() bool {
 	if t.est.config.IsChief() {
 		return false
@@ -232,9 +232,9 @@ func (t *training) finish(ctx context.Context) error {
 	return err
 }
 
-// interrupted saves what was done and tells why training stopped. Their End is not
-// called: what they do there, evaluating for example, can take longer
-// than the grace that a signal gives.
+// interrupted saves the work done and returns why training stopped. The hooks' End
+// is not called: an evaluation there, for example, can take longer than the grace
+// period of a signal.
 func (t *training) interrupted(cause error) error {
 	t.progress.reason = "interrupted"
 	err := fmt.Errorf("%w at step %d: %w", ErrInterrupted, t.progress.step, cause)
@@ -252,15 +252,15 @@ func (t *training) interrupted(cause error) error {
 	leaving, cancel := context.WithTimeout(t.whole, leaveTime)
 	defer cancel()
 	if lerr := t.shared.Finish(leaving, false); lerr != nil {
-		t.est.log.Warn("the other tasks were not told that this one leaves", "error", lerr)
+		t.est.log.Warn("the other tasks were not informed that this one leaves", "error", lerr)
 	}
 	return err
 }
 
-// leaveTime bounds how long a task that is to end tries to report that to the others.
+// leaveTime bounds how long a task that ends tries to report it to the others.
 const leaveTime = 3 * time.Second
 
-// saveOnExit saves a checkpoint where this task does so at all.
+// saveOnExit saves a checkpoint, if this task saves any.
 func (t *training) saveOnExit() error {
 	if t.files.saver == nil || !has[*hooks.CheckpointSaver](t.loop.hooks) {
 		return nil

@@ -20,7 +20,7 @@ type badHook struct{ hooks.Base }
 
 func (badHook) Begin(hooks.Setup) error { return errHook }
 
-// TestTrainingThatDoesNotBegin: whatever fails before the first step ends training.
+// TestTrainingThatDoesNotBegin: any failure before the first step ends training.
 func TestTrainingThatDoesNotBegin(t *testing.T) {
 	folder := func(name string) func(t *testing.T, dir string) {
 		return func(t *testing.T, dir string) {
@@ -68,5 +68,5 @@ func TestTrainingThatDoesNotBegin(t *testing.T) {
 	}
 }
 
-// nothing listens.
+// nothing listens there.
 type nothing struct{ hooks.CheckpointListener }

@@ -26,7 +26,7 @@ var (
 // Events is the chief's event file.
 func (v trainingView) Events() hooks.EventWriter { return v.files.events }
 
-// WorkerSteps are the times of the workers whose strategy knows them.
+// WorkerSteps are the times of the workers, if the strategy knows them.
 func (v trainingView) WorkerSteps(ctx context.Context) ([]hooks.WorkerStep, error) {
 	s, ok := v.session.strategy.(distribute.Paced)
 	if !ok {
@@ -43,7 +43,7 @@ func (v trainingView) WorkerSteps(ctx context.Context) ([]hooks.WorkerStep, erro
 // Variables are the model's, without the optimizer's slots.
 func (v trainingView) Variables() []hooks.VariableInfo { return v.session.program.variableInfos() }
 
-// Summaries are those that the model_fn asked for, and the automatic ones.
+// Summaries are the model_fn's summaries and the automatic ones.
 func (v trainingView) Summaries() []hooks.SummaryTensor {
 	return v.session.program.summaryTensors(v.session.est.auto)
 }

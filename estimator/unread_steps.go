@@ -2,16 +2,16 @@ package estimator
 
 import "github.com/goestimator/goestimator/internal/distribute"
 
-// mostUnread is how many steps may follow each other that nobody looks at: guards see a NaN no later.
+// mostUnread bounds the number of consecutive unread steps, and so the delay until guards see a NaN.
 const mostUnread = 99
 
-// unreadSteps decides which steps nobody reads, so that a GPU need not be waited for.
+// unreadSteps decides which steps are not read, so that a GPU need not be waited for.
 type unreadSteps struct {
 	never bool // the caller may read each
-	made  int  // since one that was read
+	made  int  // steps since the last one that was read
 }
 
-// next reports whether nobody reads the step that comes. Last says that no batch follows.
+// next reports whether the next step is unread. Last says that no batch follows.
 func (q *unreadSteps) next(l *hookedLoop, last bool) bool {
 	e, ok := l.session.stepper.(distribute.Enqueuer)
 	if q.never || last || l.progress.reason != "" || q.made >= mostUnread || !ok || !e.Enqueues() || l.reads() {

@@ -20,7 +20,7 @@ import (
 // ErrNoCheckpoint is returned where a trained model is needed and model_dir has none.
 var ErrNoCheckpoint = errors.New("could not find trained model")
 
-// MismatchError tells that a checkpoint is of another model.
+// MismatchError reports that a checkpoint belongs to another model.
 type MismatchError struct {
 	Prefix   string
 	Problems []string // one per variable
@@ -44,7 +44,8 @@ func (e *MismatchError) Error() string {
 		e.Prefix, strings.Join(shown, "; "), more)
 }
 
-// fits reports whether the checkpoint has a variable of that type under the stored name, and notes where not.
+// fits reports whether the checkpoint has a variable of that type under the stored name, and records a
+// mismatch.
 func (e *MismatchError) fits(r *checkpoint.Reader, name, stored string, want graph.Type) bool {
 	have, ok := r.Lookup(stored)
 	switch shape := want.Shape.At(0); {
@@ -82,7 +83,7 @@ func (s *session) initialize(put func(name string, t graph.Type, value distribut
 	return put(distribute.GlobalStep, graph.Type{DType: tensor.Int64}, distribute.Whole(tensor.Scalar(int64(0))))
 }
 
-// initial gives the initial value of a variable.
+// initial returns the initial value of a variable.
 func (s *session) initial(name string, t graph.Type, init models.Initializer) distribute.Fill {
 	key := models.Key(s.est.seed, name)
 	return func(dst *tensor.Tensor, first int) error {
@@ -151,7 +152,7 @@ func (s *session) restore(r *checkpoint.Reader) error {
 			values[name] = func(dst *tensor.Tensor, first int) error { return readRows(r, from, dst, first) }
 			continue
 		}
-		// Read before any is set, so that a damaged one leaves all as they were.
+		// Read before any is set, so that a damaged checkpoint changes none.
 		t, err := r.Tensor(from)
 		if err != nil {
 			return err
@@ -169,8 +170,8 @@ func (s *session) restore(r *checkpoint.Reader) error {
 	return nil
 }
 
-// storedName is the name of a variable's value in a checkpoint: its own, but for
-// a count of updates that tf.estimator has no variable for beside the global step.
+// storedName is the name of a variable's value in a checkpoint: its own, except for
+// a counter that tf.estimator replaces by the global step.
 func (s *session) storedName(r *checkpoint.Reader, name string) string {
 	if _, ok := r.Lookup(name); ok || s.program.mode != models.Train || !update.Iterations(s.program.spec.TrainOp, name) {
 		return name
@@ -244,7 +245,7 @@ func (e *Estimator) openLatest() (*checkpoint.Reader, error) {
 	return r, err
 }
 
-// privatePrefix begins the names of what checkpoints hold besides variables.
+// privatePrefix begins the names of a checkpoint's entries that are not variables.
 const privatePrefix = "goestimator/"
 
 func isPrivate(name string) bool { return strings.HasPrefix(name, privatePrefix) }

@@ -11,24 +11,24 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// VocabInfo says how a variable's rows (or columns) follow a vocabulary, and what
-// that vocabulary was when the checkpoint was made (tf.estimator's VocabInfo): an
-// entry of both vocabularies keeps its values, whatever its place; a new entry and
-// the out-of-vocabulary buckets, which are the last ones, get backup values.
+// VocabInfo says how a variable's rows (or columns) follow a vocabulary, and which
+// vocabulary the checkpoint was made with (tf.estimator's VocabInfo). An entry of
+// both vocabularies keeps its values at any position. New entries and the
+// out-of-vocabulary buckets, which are the last ones, get backup values.
 type VocabInfo struct {
 	NewVocab      string // file of this model's vocabulary, an entry a line
 	NewVocabSize  int    // lines of it that are used; 0: all
 	NumOOVBuckets int
 	OldVocab      string // file of the checkpoint's vocabulary
 	OldVocabSize  int    // lines of it that were used; 0: all
-	// BackupInitializer makes the values of what the checkpoint lacks; nil: zeros.
+	// BackupInitializer makes the values that the checkpoint does not have; nil: zeros.
 	BackupInitializer models.Initializer
 	// Axis is the dimension that follows the vocabulary: 0, as in embeddings and
 	// linear weights, or 1, as in the kernel of an output layer of classes.
 	Axis int
 }
 
-// check reports settings that make no sense.
+// check reports invalid settings.
 func (v VocabInfo) check() error {
 	switch {
 	case v.NewVocab == "" || v.OldVocab == "":
@@ -82,7 +82,7 @@ func readVocabulary(path string, size int) ([]string, error) {
 	return words, nil
 }
 
-// remap makes the first value of a variable from that of a checkpoint.
+// remap makes the initial value of a variable from a checkpoint's.
 func (v VocabInfo) remap(r *checkpoint.Reader, name string, to *models.Variable, key uint64) (*tensor.Tensor, error) {
 	places, old, err := v.places()
 	if err != nil {
@@ -103,7 +103,8 @@ func (v VocabInfo) remap(r *checkpoint.Reader, name string, to *models.Variable,
 	if err := backup.Init(out, key); err != nil {
 		return nil, fmt.Errorf("variable %s: backup initializer: %w", to.Name, err)
 	}
-	// One block is what a place holds: a row for axis 0, an element of each row for axis 1.
+	// One block holds the values of one entry: a row for axis 0, an element of each row for
+	// axis 1.
 	rows, size := 1, to.DType.Size()*tensor.NumElements(to.Shape[v.Axis+1:])
 	if v.Axis == 1 {
 		rows = to.Shape[0]
@@ -118,7 +119,7 @@ func (v VocabInfo) remap(r *checkpoint.Reader, name string, to *models.Variable,
 	return out, nil
 }
 
-// fits reports shapes that the vocabularies do not explain.
+// fits reports shapes that do not match the vocabularies.
 func (v VocabInfo) fits(from *tensor.Tensor, to *models.Variable, entries, old int) error {
 	switch {
 	case from.DType != to.DType || len(from.Shape) != len(to.Shape) || len(to.Shape) <= v.Axis:

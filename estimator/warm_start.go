@@ -24,8 +24,8 @@ type WarmStart struct {
 	Vars string
 	// Previous maps names of variables here to their names in the checkpoint.
 	Previous map[string]string
-	// Vocabularies are of variables, by their names here, whose vocabulary is
-	// another one than in the checkpoint.
+	// Vocabularies describe variables, by their names here, whose vocabulary differs
+	// from the checkpoint's.
 	Vocabularies map[string]VocabInfo
 }
 

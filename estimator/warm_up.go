@@ -68,7 +68,7 @@ type warmUp struct {
 	signature string
 }
 
-// describe finds what the exported model is fed with, and the name of a signature to predict.
+// describe returns the inputs of the exported model, and the name of a signature to predict.
 func (w *warmUp) describe(e *Estimator) error {
 	x := &exporting{est: e, serving: w.serving, options: exportOptions{steps: 1}}
 	p, err := x.program(models.Predict)

@@ -14,7 +14,8 @@ import (
 	"github.com/goestimator/goestimator/runconfig"
 )
 
-// UnknownMetricError tells that early stopping or an exporter uses a metric that evaluations do not have.
+// UnknownMetricError reports that early stopping or an exporter uses a metric that evaluations do not
+// have.
 type UnknownMetricError struct {
 	By     string // what uses it
 	Metric string
@@ -33,7 +34,7 @@ func (e *UnknownMetricError) Error() string {
 // watchedMetric is a metric that decides something, and what it decides.
 type watchedMetric struct{ by, name string }
 
-// watchedMetrics are those by which hooks and exporters decide.
+// watchedMetrics are the metrics by which hooks and exporters decide.
 func (e *Estimator) watchedMetrics(train TrainSpec, eval EvalSpec) []watchedMetric {
 	var out []watchedMetric
 	for _, h := range train.Hooks {
@@ -53,9 +54,9 @@ func (e *Estimator) watchedMetrics(train TrainSpec, eval EvalSpec) []watchedMetr
 	return out
 }
 
-// checkWatched looks at the evaluation's graph, before anything is trained, for the metrics by which hooks and
-// exporters decide. A chief that leaves evaluation to another task need not have that one's data, nor be able to
-// build that one's graph: then the other looks. Workers that do not evaluate leave it to both.
+// checkWatched checks, before training, that the evaluation's graph has the metrics by which hooks and
+// exporters decide. A chief that leaves evaluation to another task may not have that task's data, and may not
+// be able to build its graph; then the evaluator checks. Workers that do not evaluate leave it to both.
 func (e *Estimator) checkWatched(ctx context.Context, train TrainSpec, eval EvalSpec) error {
 	watched := e.watchedMetrics(train, eval)
 	if len(watched) == 0 || e.config.TaskType() == runconfig.PS || !e.config.IsChief() && !e.evaluates() {
@@ -76,7 +77,7 @@ func (e *Estimator) checkWatched(ctx context.Context, train TrainSpec, eval Eval
 	return nil
 }
 
-// evaluates reports whether this task evaluates. An evaluator knows of no cluster.
+// evaluates reports whether this task evaluates. An evaluator has no cluster.
 func (e *Estimator) evaluates() bool {
 	return e.config.ClusterSpec().Len() <= 1 || e.config.TaskType() == runconfig.Master || e.evaluatesOnWorkers()
 }

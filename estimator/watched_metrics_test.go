@@ -17,7 +17,7 @@ import (
 	"github.com/goestimator/goestimator/runconfig"
 )
 
-// measuredModel is the toy model with a metric that is no number.
+// measuredModel is the toy model with a metric that is not a number.
 func measuredModel(mc *estimator.ModelContext, features models.Features, labels models.Labels) (*estimator.Spec, error) {
 	spec, err := toyModel(mc, features, labels)
 	if err == nil && mc.Mode() == models.Eval {
@@ -26,7 +26,7 @@ func measuredModel(mc *estimator.ModelContext, features models.Features, labels 
 	return spec, err
 }
 
-// TestWatchedMetrics: what decides by a metric that evaluations do not have is an error before anything is trained.
+// TestWatchedMetrics: a decision by a metric that evaluations do not have is an error before training.
 func TestWatchedMetrics(t *testing.T) {
 	best := func(metric string) []estimator.Exporter {
 		x, err := estimator.NewBestExporter(estimator.ExporterOptions{Name: "top"}, metric, false)
@@ -96,8 +96,8 @@ func TestWatchedMetrics(t *testing.T) {
 	}
 }
 
-// TestClusterWatchedMetrics: tasks that leave evaluation to another one go on where they
-// cannot build its graph, and workers do not look at it; those that evaluate do.
+// TestClusterWatchedMetrics: tasks that leave evaluation to another task continue where
+// they cannot build its graph, and workers do not check it. Tasks that evaluate do.
 func TestClusterWatchedMetrics(t *testing.T) {
 	ring := runconfig.Strategy{Name: "multi_worker_mirrored"}
 	broken := errors.New("no such file")
