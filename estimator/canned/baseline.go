@@ -89,8 +89,8 @@ func (o BaselineEstimator) New(opts ...estimator.Option) (*estimator.Estimator, 
 	return newEstimator(o.ModelFn, opts)
 }
 
-// Baseline is the model_fn of the baselines. Of the features it reads one, to
-// learn how many examples there are, and the weights.
+// Baseline is the model_fn of the baselines. It reads one feature, for the number
+// of examples, and the weights.
 type Baseline struct {
 	head      heads.Head
 	weights   string
@@ -99,7 +99,7 @@ type Baseline struct {
 
 var _ estimator.Preparer = (*Baseline)(nil)
 
-// Prepare leaves labels, weights and one feature of fixed length, of numbers if there is one.
+// Prepare selects labels, weights and one feature of fixed length, numeric if there is one.
 func (b *Baseline) Prepare(ds inputs.Dataset) (inputs.Dataset, error) {
 	var names []string
 	var one *inputs.Column
@@ -128,7 +128,8 @@ func (b *Baseline) Model(mc *estimator.ModelContext, features models.Features, l
 	return b.head.Spec(mc, heads.Inputs{Features: features, Labels: labels, Logits: logits, Optimizer: b.optimizer})
 }
 
-// ones returns a one for each example, [batch, 1]. Text, which programs cannot read, is encoded so.
+// ones returns a one for each example, [batch, 1]. Text, which programs cannot read, is encoded as
+// ones.
 func (b *Baseline) ones(mc *estimator.ModelContext, features models.Features) *G.Node {
 	for _, f := range features.All() {
 		switch {

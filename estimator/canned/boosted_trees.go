@@ -6,11 +6,11 @@ import (
 	"github.com/goestimator/goestimator/inputs/feature"
 )
 
-// BoostedTreesOptions are what the boosted trees estimators have in common. A
-// zero is tf.estimator's default, which the comment tells.
+// BoostedTreesOptions are the common options of the boosted trees estimators. Zero
+// means tf.estimator's default, which the comments name.
 //
-// The penalties and MinNodeWeight are for the mean over the examples of a layer,
-// as tf.estimator's: XGBoost's lambda is L2 times their number.
+// As in tf.estimator, the penalties and MinNodeWeight apply to the mean over the
+// examples of a layer: XGBoost's lambda is L2 times their number.
 type BoostedTreesOptions struct {
 	// Columns are numeric, bucketized and categorical ones; a categorical column
 	// and its indicator are the same here, and are split one id against the rest.
@@ -21,7 +21,7 @@ type BoostedTreesOptions struct {
 	LearningRate    float64 // 0.1
 	L1              float64 // l1_regularization
 	L2              float64 // l2_regularization
-	TreeComplexity  float64 // what a split must gain, with a PruningMode
+	TreeComplexity  float64 // least gain of a split, with a PruningMode
 	MinNodeWeight   float64 // hessian of a node
 	CenterBias      bool    // begin with the best constant
 	PruningMode     string  // "none", "pre" or "post"; "none"
@@ -33,9 +33,9 @@ type BoostedTreesOptions struct {
 	// a later batch are an error. A step then grows many
 	// trees, from bins that stay in memory; only strategies of one replica have it.
 	TrainInMemory bool
-	// Explanations adds to the predictions what experimental_predict_with_explanations
-	// of tf.estimator does, for heads of one logit: bias, and dfc, the directional feature
-	// contributions. BoostedTrees.Explain reads them.
+	// Explanations adds the predictions of tf.estimator's
+	// experimental_predict_with_explanations, for heads of one logit: bias, and dfc, the
+	// directional feature contributions. BoostedTrees.Explain reads them.
 	Explanations bool
 }
 

@@ -19,7 +19,7 @@ func treeColumns(columns []feature.Column) ([]feature.Column, error) {
 			dense = append(dense, c)
 		}
 	}
-	// What the columns are is checked as for a linear model, which takes the same ones.
+	// The columns are checked as for a linear model, which accepts the same ones.
 	if _, err := feature.New(feature.Columns{Linear: columns}); err != nil {
 		return nil, fmt.Errorf("boosted trees: %w", cmp.Or(errors.Unwrap(err), err))
 	}

@@ -48,8 +48,8 @@ func regress(t *testing.T, x, y []float32, inMemory bool) (loss float64, err err
 	return loss, nil
 }
 
-// TestBoostedTreesMissingNumbers: the graph of evaluation sends NaN and infinite numbers where training has. NaN and -Inf
-// lie in one bucket here, as do Inf, the largest number and 7.
+// TestBoostedTreesMissingNumbers: the evaluation graph sends NaN and infinite numbers the same way as
+// training. NaN and -Inf share a bucket here, as do Inf, the largest number and 7.
 func TestBoostedTreesMissingNumbers(t *testing.T) {
 	nan, inf := float32(math.NaN()), float32(math.Inf(1))
 	x := []float32{1, nan, 3, nan, inf, -inf, math.MaxFloat32, 7, 2, -math.MaxFloat32}

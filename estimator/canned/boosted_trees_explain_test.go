@@ -17,7 +17,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// ensemble is what a test reads of one, tree by tree.
+// ensemble is a trained ensemble as a test reads it, tree by tree.
 type ensemble struct {
 	feature, left    []int32
 	threshold, value []float32
@@ -34,7 +34,7 @@ func ensembleOf(t *testing.T, e *estimator.Estimator, trees int) ensemble {
 	return x
 }
 
-// explained goes along the trees as tf.estimator's BoostedTreesExampleDebugOutputs does.
+// explained walks the trees as tf.estimator's BoostedTreesExampleDebugOutputs does.
 func (x ensemble) explained(row []float64, link func(float64) float64, features int) (bias float64, dfc []float64) {
 	dfc = make([]float64, features)
 	bias = link(float64(x.value[0]))
@@ -55,7 +55,8 @@ func (x ensemble) explained(row []float64, link func(float64) float64, features 
 	return bias, dfc
 }
 
-// TestBoostedTreesExplanations: bias and contributions are those of the definition, and together the prediction.
+// TestBoostedTreesExplanations: bias and contributions agree with the definition, and their sum is the
+// prediction.
 func TestBoostedTreesExplanations(t *testing.T) {
 	sigmoid := func(z float64) float64 { return 1 / (1 + math.Exp(-z)) }
 	for name, c := range map[string]struct {
@@ -126,7 +127,8 @@ func TestBoostedTreesThatExplainNothing(t *testing.T) {
 	}
 }
 
-// TestBoostedTreesInMemoryOfPartsOfTheData: batches that are not the whole data each are an error, not another model.
+// TestBoostedTreesInMemoryOfPartsOfTheData: batches that are not the whole data are an error, not another
+// model.
 func TestBoostedTreesInMemoryOfPartsOfTheData(t *testing.T) {
 	o := canned.BoostedTreesOptions{Columns: forestColumns(), Trees: 300, MaxDepth: 1, TrainInMemory: true}
 	for batch, want := range map[int]string{50: "", 60: "train_in_memory: this batch of 60 examples has not the same ones", 25: "has not the same ones"} {
@@ -139,7 +141,8 @@ func TestBoostedTreesInMemoryOfPartsOfTheData(t *testing.T) {
 	}
 }
 
-// Why a model of boosted trees says what it says of an example, tf.estimator's experimental_predict_with_explanations.
+// Explanations show why a model of boosted trees predicts what it does (tf.estimator's
+// experimental_predict_with_explanations).
 func ExampleBoostedTrees_Explain() {
 	dir, err := os.MkdirTemp("", "canned-")
 	if err != nil {

@@ -9,15 +9,15 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Importance is what the splits by one column gained.
+// Importance is the gain of the splits by one column.
 type Importance struct {
 	Column string // of several numbers "name[i]"
 	Gain   float64
 }
 
-// Importances returns what each feature column gained in all trees, the largest
-// first; normalized, they sum to 1, as experimental_feature_importances of
-// tf.estimator. value reads a variable of a trained model:
+// Importances returns the gain of each feature column in all trees, the largest
+// first. Normalized, they sum to 1, as tf.estimator's
+// experimental_feature_importances. value reads a variable of a trained model:
 // (*estimator.Estimator).VariableValue.
 func (b *BoostedTrees) Importances(value func(name string) (*tensor.Tensor, error), normalize bool) ([]Importance, error) {
 	var failed error

@@ -12,8 +12,8 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// checkLoss reports a head whose loss cannot be followed to its second
-// derivative, and whether the loss is a mean rather than a sum.
+// checkLoss reports a head whose loss has no known second derivative, and whether
+// the loss is a mean rather than a sum.
 func checkLoss(h heads.Head) (mean bool, err error) {
 	if heads.KindOfLoss(h) == heads.OtherLoss {
 		return false, fmt.Errorf("boosted trees: a head %T of a loss of its own: expected one of the losses of estimator/heads", h)
@@ -50,8 +50,8 @@ func memoryLoss(h heads.Head) (heads.LossKind, error) {
 	return kind, nil
 }
 
-// memorySpec trains from arguments that hold the whole data. Neither logits nor
-// the head are in the graph: the step function makes them.
+// memorySpec trains from arguments that hold the whole data. Neither logits nor the
+// head are in the graph: the step function computes them.
 func (b *BoostedTrees) memorySpec(mc *estimator.ModelContext, v treeNodes, features models.Features, labels models.Labels) (*estimator.Spec, error) {
 	if mc.ReplicasInSync() > 1 {
 		return nil, fmt.Errorf("boosted trees: train_in_memory with %d replicas: expected one; set train_in_memory to false", mc.ReplicasInSync())

@@ -13,15 +13,15 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// memory is training from data that each batch holds all of: a step grows many
-// trees. It keeps what it makes of the data as long as the data is the same.
+// memory trains from batches that each hold the whole data: a step grows many
+// trees. It caches what it derives from the data as long as the data is the same.
 type memory struct {
 	x       []float32
 	y, w    []float32
 	space   *trees.Space
 	trainer *trees.Trainer
-	seen    bool   // data, whose
-	sum     uint64 // this is
+	seen    bool   // the data, and
+	sum     uint64 // its checksum
 }
 
 // memoryStep is what a step begins with.
@@ -32,10 +32,11 @@ type memoryStep struct {
 	tally      *optimizers.Tally
 }
 
-// memoryRows is how many examples times trees a step is: it takes seconds at most.
+// memoryRows is how many examples times trees a step is: such a step takes seconds
+// at most.
 const memoryRows = 1 << 22
 
-// collect grows trees and records the ensemble that they make, after the boundaries.
+// collect grows trees and records the resulting ensemble, after the boundaries.
 func (m *memory) collect(c *treeConfig, s memoryStep) error {
 	if len(s.tally.Records) > 0 || s.tally.Sums[0] != 0 {
 		return fmt.Errorf("train_in_memory: a second batch in the same step: expected one replica")
@@ -75,7 +76,7 @@ func (m *memory) load(c *treeConfig, s memoryStep) error {
 	if m.trainer != nil && slices.Equal(y, m.y) && slices.Equal(w, m.w) && slices.Equal(m.trainer.Ensemble.State, s.e.State) && areSideBySide(m.x, args, rows, c.Width) {
 		return nil
 	}
-	m.trainer = nil // not that of other data, should this one be wrong
+	m.trainer = nil // do not reuse other data's bins if this fails
 	if rows == 0 {
 		return fmt.Errorf("train_in_memory: a batch without examples: expected the whole data")
 	}
@@ -115,7 +116,8 @@ func (m *memory) load(c *treeConfig, s memoryStep) error {
 	return nil
 }
 
-// sumOfRows tells data from other data, in whatever order the rows are.
+// sumOfRows is a checksum of the data that does not depend on the order of the
+// rows.
 func (m *memory) sumOfRows(rows int) (sum uint64) {
 	for r := range rows {
 		h := uint64(0)
@@ -260,7 +262,7 @@ func appendEnsemble(b []byte, boundaries []float32, e *trees.Ensemble) []byte {
 	return b
 }
 
-// applyMemory takes over what collect recorded.
+// applyMemory applies the ensemble that collect recorded.
 func (c *treeConfig) applyMemory(e *trees.Ensemble, boundaries []float32, loss *tensor.Tensor, t *optimizers.Tally) error {
 	b := t.Records
 	size := 4*(len(boundaries)+len(e.Threshold)+len(e.Values)+len(e.Gains)+len(e.Feature)+len(e.Left)) + 8*len(e.State)

@@ -79,7 +79,7 @@ func newBoostedTrees(o BoostedTreesOptions, h heads.Head, weights string) (*Boos
 	c.PerExample = 1
 	switch h.(type) {
 	case heads.MultiClassHead:
-	case heads.MultiLabelHead: // the mean over the labels, whatever the reduction
+	case heads.MultiLabelHead: // the mean over the labels, for every reduction
 		c.PerExample = c.Dim
 	default:
 		if c.Mean {
@@ -185,7 +185,8 @@ func (b *BoostedTrees) predict(mc *estimator.ModelContext, v treeNodes, x *G.Nod
 	return ops.Cast(mc, ops.Sum(mc, ops.Gather(mc, v["value"], leaves), ops.Axes(1)), mc.DType())
 }
 
-// descend returns the nodes [batch, trees] that examples pass, layer by layer, and those that they end at.
+// descend returns the nodes [batch, trees] that examples pass, layer by layer, and the nodes where they
+// end.
 func (b *BoostedTrees) descend(mc *estimator.ModelContext, v treeNodes, x *G.Node) (passed []*G.Node, node *G.Node) {
 	c := &b.config
 	if mc.Failed() {
@@ -196,7 +197,7 @@ func (b *BoostedTrees) descend(mc *estimator.ModelContext, v treeNodes, x *G.Nod
 	for i := range c.Trees {
 		tensor.Values[int32](roots)[i] = int32(i * per)
 	}
-	below := float64(math.Nextafter32(math.MaxFloat32, 0)) // no number reaches a leaf's threshold
+	below := float64(math.Nextafter32(math.MaxFloat32, 0)) // no number reaches the threshold of a leaf
 	x = ops.Minimum(mc, ops.Cast(mc, x, tensor.Float32), ops.Scalar(mc, tensor.Float32, below))
 	one := ops.Slice(mc, x, []int{0, 0}, []int{-1, 1})
 	none := ops.Cast(mc, ops.GreaterEqual(mc, one, ops.Scalar(mc, tensor.Float32, math.MaxFloat32)), tensor.Int32)
@@ -237,7 +238,7 @@ func (b *BoostedTrees) Model(mc *estimator.ModelContext, features models.Feature
 	if mc.Failed() {
 		return nil, mc.Err()
 	}
-	spec.TrainOp.Step.Args = append(spec.TrainOp.Step.Args, done) // it is in the graph for the hook
+	spec.TrainOp.Step.Args = append(spec.TrainOp.Step.Args, done) // in the graph for the hook
 	spec.TrainingHooks = append(spec.TrainingHooks, &treesDone{node: done.Name()})
 	return spec, mc.Err()
 }
@@ -301,7 +302,7 @@ func (b *BoostedTrees) trainOp(mc *estimator.ModelContext, v treeNodes, loss *G.
 	return &optimizers.TrainOp{Loss: loss, Step: op}
 }
 
-// done tells whether all trees are finished.
+// done is the node that says whether all trees are finished.
 func (b *BoostedTrees) done(mc *estimator.ModelContext, v treeNodes) *G.Node {
 	at := ops.Constant(mc, tensor.Scalar(int32(trees.StateTrees)))
 	return ops.GreaterEqual(mc, ops.Gather(mc, v["state"], at), ops.Scalar(mc, tensor.Int64, float64(b.config.Trees)))
@@ -328,9 +329,9 @@ func (h *treesDone) AfterRun(_ context.Context, r hooks.Run) error {
 	return nil
 }
 
-// Prepare puts the feature columns upon a data set.
+// Prepare applies the feature columns to a data set.
 func (b *BoostedTrees) Prepare(ds inputs.Dataset) (inputs.Dataset, error) { return b.model.Prepare(ds) }
 
-// Plan returns the model's feature columns: numbers in place of bucketized
-// columns, and indicators of categorical ones.
+// Plan returns the model's feature columns: numbers instead of bucketized columns,
+// and indicators of categorical ones.
 func (b *BoostedTrees) Plan() *feature.Plan { return b.model.plan }

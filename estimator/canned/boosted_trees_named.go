@@ -2,7 +2,7 @@ package canned
 
 import "github.com/goestimator/goestimator/estimator"
 
-// treesOf makes boosted trees of parameters that have the names of tf.estimator's arguments.
+// treesOf makes boosted trees from parameters with the names of tf.estimator's arguments.
 func treesOf(k kindOfHead) maker {
 	return func(r *paramReader) (estimator.ModelFn, error) {
 		h, weights := r.head(k), r.text("weight_column")

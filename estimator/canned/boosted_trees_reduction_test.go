@@ -65,7 +65,7 @@ func TestBoostedTreesReduction(t *testing.T) {
 	}
 }
 
-// TestBoostedTreesInMemoryReduction: the loss that is told is reduced as the head says.
+// TestBoostedTreesInMemoryReduction: the reported loss is reduced as the head says.
 func TestBoostedTreesInMemoryReduction(t *testing.T) {
 	for r, want := range map[losses.Reduction]float64{losses.SumOverBatchSize: (100 + 60) / 400.0, losses.Sum: 100 + 60} {
 		h := heads.Regression(2, heads.WithLossReduction(r))

@@ -24,8 +24,9 @@ func init() {
 	})
 }
 
-// treeStep grows a layer per step: batches tell sums for the nodes of the layer,
-// or, before the first one, sketches of the numbers whose buckets are sought.
+// treeStep grows a layer per step. Batches contribute sums for the nodes of the
+// layer. Before the first layer they contribute sketches of the numbers whose
+// buckets are not yet known.
 type treeStep struct {
 	config    treeConfig
 	collector trees.Collector
@@ -35,7 +36,8 @@ type treeStep struct {
 // stampSketch is the stamp of tallies of sketches.
 const stampSketch = -1
 
-// startBoundaries sets the boundaries that are given: of feature i row i, ended by NaN. A row that is to be sought begins with +Inf.
+// startBoundaries sets the given boundaries: feature i has row i, ended by NaN. A row whose boundaries are
+// still unknown begins with +Inf.
 func (c *treeConfig) startBoundaries(t *tensor.Tensor) {
 	v := tensor.Values[float32](t)
 	for i, f := range c.Features {
@@ -47,7 +49,7 @@ func (c *treeConfig) startBoundaries(t *tensor.Tensor) {
 	}
 }
 
-// unbounded stands for boundaries that are not there yet, and for the end of those that are.
+// unbounded marks boundaries that are not yet known, and the end of those that are.
 const unbounded = math.MaxFloat32
 
 func setBoundaries(row, b []float32) {
@@ -57,7 +59,7 @@ func setBoundaries(row, b []float32) {
 	copy(row, b)
 }
 
-// sought reports whether the boundaries of feature i are a sketch's.
+// sought reports whether the boundaries of feature i come from a sketch.
 func (c *treeConfig) sought(i int) bool {
 	return c.Features[i].Width == 0 && c.Features[i].Boundaries == nil
 }
@@ -79,7 +81,7 @@ func (c *treeConfig) space(boundaries []float32) (*trees.Space, error) {
 	return trees.NewSpace(features, c.Width)
 }
 
-// bounded reports whether no boundaries are to be sought.
+// bounded reports whether all boundaries are known.
 func (c *treeConfig) bounded(e *trees.Ensemble) bool {
 	if e.State[trees.StateBounded] != 0 {
 		return true
@@ -92,7 +94,7 @@ func (c *treeConfig) bounded(e *trees.Ensemble) bool {
 	return true
 }
 
-// collected is how many numbers the sums of the widest layer and their examples are.
+// collected is the number of sums of the widest layer, and their examples.
 func (c *treeConfig) collected() int {
 	bins := 0
 	for i, f := range c.Features {
@@ -108,7 +110,7 @@ func (c *treeConfig) collected() int {
 	return (1<<(c.Depth-1))*c.Dim*(bins+1)*2 + 1
 }
 
-// sketchBytes is how many bytes the sketches of all features take at most.
+// sketchBytes bounds the size of the sketches of all features.
 func (c *treeConfig) sketchBytes() int {
 	n := 0
 	for i := range c.Features {
@@ -127,7 +129,7 @@ func (c *treeConfig) values(get func(name string) *tensor.Tensor) (*trees.Ensemb
 	return e, tensor.Values[float32](get(treeVariable("bucket_boundaries"))), e.Check(&c.Config, c.Width)
 }
 
-// Begin tells how many sums the next layer has.
+// Begin returns the number of sums of the next layer.
 func (f *treeStep) Begin(vars optimizers.StepVariables) (sums int, stamp int64, err error) {
 	c := &f.config
 	e, boundaries, err := c.values(vars.Value)
@@ -203,8 +205,8 @@ func float32s(t *tensor.Tensor) []float32 {
 	return out
 }
 
-// sketch appends the sketches of a batch's numbers, where weights are given of as
-// much weight as the examples have.
+// sketch appends the sketches of a batch's numbers. With weights, buckets have
+// equal weight, not equal numbers of examples.
 func (c *treeConfig) sketch(x, weights []float32, b []byte) ([]byte, error) {
 	var err error
 	for i, feature := range c.Features {
@@ -307,7 +309,8 @@ func (c *treeConfig) applySketches(e *trees.Ensemble, boundaries []float32, vars
 	return nil
 }
 
-// merge merges the records of one or more batches; the result has a sketch for each feature that is sought.
+// merge merges the records of one or more batches; the result has a sketch for each feature without
+// boundaries.
 func (c *treeConfig) merge(records []byte) ([]*trees.Sketch, error) {
 	out := make([]*trees.Sketch, len(c.Features))
 	for first := true; first || len(records) > 0; first = false {

@@ -12,7 +12,8 @@ import (
 	"github.com/goestimator/goestimator/models/optimizers"
 )
 
-// TestMemoryOfOtherFeatures: a trainer is for its features, too, not for its labels alone.
+// TestMemoryOfOtherFeatures: a trainer belongs to its features, too, not only to its
+// labels.
 func TestMemoryOfOtherFeatures(t *testing.T) {
 	b, err := BoostedTreesRegressor{BoostedTreesOptions: BoostedTreesOptions{TrainInMemory: true, Columns: []feature.Column{&feature.Numeric{Key: "x"}, &feature.Numeric{Key: "z"}},
 		Trees: 3, MaxDepth: 1}}.ModelFn()
@@ -67,7 +68,7 @@ func TestMemoryOfOtherFeatures(t *testing.T) {
 	}
 }
 
-// TestEmptyBatchSetsNoBoundaries: a replica that has run out of data tells nothing of its numbers.
+// TestEmptyBatchSetsNoBoundaries: a replica that has run out of data contributes no numbers.
 func TestEmptyBatchSetsNoBoundaries(t *testing.T) {
 	b, err := BoostedTreesRegressor{BoostedTreesOptions: BoostedTreesOptions{Columns: []feature.Column{&feature.Numeric{Key: "x"}}, Trees: 1, MaxDepth: 1}}.ModelFn()
 	if err != nil {

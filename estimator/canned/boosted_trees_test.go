@@ -76,7 +76,7 @@ func (f forest) input(_ context.Context, ic inputs.Context) (inputs.Dataset, err
 	return inputs.Pipe(ds, inputs.Batch(f.batch, false)), nil
 }
 
-// table returns the examples as forestColumns make them: age, income, and for each job whether it is that.
+// table returns the examples as forestColumns make them: age, income, and an indicator for each job.
 func (f forest) table(t *testing.T) (rows [][]float64) {
 	t.Helper()
 	ds, err := f.input(t.Context(), inputs.Context{Mode: inputs.Predict})
@@ -201,8 +201,8 @@ func TestBoostedTreesLearn(t *testing.T) {
 }
 
 // TestBoostedTreesInMemoryAreTheSame: training in memory and by batches of the
-// whole data grow the same trees, but for the rounding of logits, with buckets of
-// the same boundaries: of as much weight where examples have weights.
+// whole data grow the same trees, except for the rounding of logits. Their buckets
+// have the same boundaries, of equal weight where examples have weights.
 func TestBoostedTreesInMemoryAreTheSame(t *testing.T) {
 	var boundaries []*tensor.Tensor
 	for _, weights := range []string{"", "w"} {
@@ -237,7 +237,7 @@ func TestBoostedTreesInMemoryAreTheSame(t *testing.T) {
 	}
 }
 
-// cancelTraining ends a training as a signal would.
+// cancelTraining ends training as a signal would.
 type cancelTraining struct {
 	hooks.Base
 	at     int64
@@ -298,7 +298,7 @@ func TestBoostedTreesResumeExactly(t *testing.T) {
 	}
 }
 
-// TestBoostedTreesUnderStrategies: replicas that together have the data of one grow trees as good.
+// TestBoostedTreesUnderStrategies: replicas that share the data of one grow trees as good as its.
 func TestBoostedTreesUnderStrategies(t *testing.T) {
 	o := canned.BoostedTreesOptions{Columns: forestColumns(), Trees: 5, MaxDepth: 3, LearningRate: 0.3, L2: 0.001}
 	for _, s := range []runconfig.Strategy{{Name: "default"}, {Name: "mirrored", Replicas: 3}, {Name: "central_storage", Replicas: 2}} {

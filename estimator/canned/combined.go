@@ -142,8 +142,8 @@ func (o DNNLinearCombinedEstimator) ModelFn() (*Model, error) {
 	return m, c.check()
 }
 
-// beside returns a default optimizer as it works in a step with one that was given. Clips
-// are not taken over: in tf.estimator they are of one part alone.
+// beside returns a default optimizer adjusted to run in one step with a given one. Clips
+// are not copied: in tf.estimator they belong to one part alone.
 func beside(def, given *optimizers.Optimizer) *optimizers.Optimizer {
 	o := *def
 	o.SlotNames, o.AccumulateSteps, o.LossScale = given.SlotNames, given.AccumulateSteps, given.LossScale
@@ -164,7 +164,7 @@ type combined struct {
 	deep *dnn
 }
 
-// check reports optimizers that cannot work side by side.
+// check reports optimizers that cannot be combined.
 func (c *combined) check() error {
 	if c.wide == nil || c.deep == nil {
 		return nil
@@ -195,8 +195,8 @@ func (c *combined) logits(mc *estimator.ModelContext, f models.Features, units i
 	return ops.Add(mc, deep, wide)
 }
 
-// minimize trains the parts with optimizers of their own. The deep one comes
-// first: in tf.estimator it is the one that counts global steps.
+// minimize trains the parts with optimizers of their own. The deep part is first,
+// because in tf.estimator it counts the global steps.
 func (c *combined) minimize(mc *estimator.ModelContext, loss *G.Node) *optimizers.TrainOp {
 	switch {
 	case c.wide == nil:
@@ -209,8 +209,8 @@ func (c *combined) minimize(mc *estimator.ModelContext, loss *G.Node) *optimizer
 		WeightDecay: o.WeightDecay, NoDecay: o.NoDecay}})
 }
 
-// deepVariables matches the names of the deep part's variables; tables that
-// columns share lie outside of its scope.
+// deepVariables matches the names of the deep part's variables; tables that columns
+// share are outside of its scope.
 func (c *combined) deepVariables() string {
 	names := []string{"dnn/.*"}
 	for _, in := range c.deep.inputs {

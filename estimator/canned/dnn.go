@@ -11,7 +11,7 @@ import (
 	"github.com/goestimator/goestimator/models/optimizers"
 )
 
-// DNNClassifier is tf.estimator.DNNClassifier: fully connected layers upon dense
+// DNNClassifier is tf.estimator.DNNClassifier: fully connected layers over dense
 // feature columns, for two or more classes.
 type DNNClassifier struct {
 	HiddenUnits     []int // units of each hidden layer; at least one
@@ -41,7 +41,7 @@ func (o DNNClassifier) New(opts ...estimator.Option) (*estimator.Estimator, erro
 	return newEstimator(o.ModelFn, opts)
 }
 
-// DNNRegressor is tf.estimator.DNNRegressor: fully connected layers upon dense
+// DNNRegressor is tf.estimator.DNNRegressor: fully connected layers over dense
 // feature columns, under squared error.
 type DNNRegressor struct {
 	HiddenUnits    []int // units of each hidden layer; at least one
@@ -101,7 +101,7 @@ func (o DNNEstimator) New(opts ...estimator.Option) (*estimator.Estimator, error
 	return newEstimator(o.ModelFn, opts)
 }
 
-// check reports options that make no sense.
+// check reports invalid options.
 func (d *dnn) check() error {
 	if len(d.hidden) == 0 {
 		return fmt.Errorf("hidden_units: expected the units of at least one hidden layer")

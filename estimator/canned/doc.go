@@ -1,5 +1,5 @@
-// Package canned holds the models of tf.estimator that are given feature columns
-// instead of a model_fn:
+// Package canned holds the models of tf.estimator that take feature columns instead
+// of a model_fn:
 //
 //	classifier := canned.DNNLinearCombinedClassifier{
 //		Linear:      []feature.Column{job, ages, crossed},
@@ -8,12 +8,12 @@
 //	}
 //	est, err := classifier.New(estimator.WithModelDir("runs/adult"))
 //
-// Options, their defaults (as in TensorFlow 2's tf.estimator), definitions,
-// names and shapes of variables, names of optimizer state and names of summaries
-// are tf.estimator's, so that a checkpoint can be made by either and trained on
-// by the other.
+// Everything follows TensorFlow 2's tf.estimator: options and defaults,
+// definitions, names and shapes of variables, names of optimizer state and of
+// summaries. Training can therefore continue from a checkpoint of tf.estimator, and
+// the other way round.
 //
-// The columns run on the host, before a batch is fed: a Model puts them upon
-// the data set of every input_fn (estimator.Preparer). Config files name a model
-// and its parameters: see Named.
+// The columns run on the host, before a batch is fed: a Model applies them to the
+// data set of every input_fn (estimator.Preparer). Config files name a model and
+// its parameters: see Named.
 package canned

@@ -26,7 +26,7 @@ func regressor(dimension int, weightColumn string, r losses.Reduction) (heads.He
 	return checkedHead(heads.Regression(dimension, options(weightColumn, r)...))
 }
 
-// checkedHead is a head where its options are right.
+// checkedHead returns a head if its options are valid.
 func checkedHead(h heads.Head) (heads.Head, error) {
 	if err := heads.Check(h); err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ func options(weightColumn string, r losses.Reduction) []heads.Option {
 	return opts
 }
 
-// newEstimator is estimator.New of what an options struct makes.
+// newEstimator is estimator.New for the model of an options struct.
 func newEstimator[M estimator.ModelFn](modelFn func() (M, error), opts []estimator.Option) (*estimator.Estimator, error) {
 	m, err := modelFn()
 	if err != nil {

@@ -31,7 +31,7 @@ const (
 	Cosine           = "cosine"
 )
 
-// The keys of what KMeans predicts and measures.
+// The keys of KMeans' predictions and metrics.
 const (
 	ClusterIndex = "cluster_index" // int64 [batch]: the closest center
 	AllDistances = "all_distances" // float32 [batch, clusters]: squared euclidean, or cosine, distances
@@ -41,22 +41,22 @@ const (
 // ClusterCenters is the name of the variable that holds the centers.
 const ClusterCenters = "clusters"
 
-// KMeans is tf.compat.v1.estimator.experimental.KMeans: K-means over whole
-// batches, or by mini-batches (Sculley 2010), with tf's variables: clusters,
-// initialized and, for mini-batches, Variable (the update counts), clusters_updated
-// and update_in_steps.
+// KMeans is tf.compat.v1.estimator.experimental.KMeans: K-means over whole batches,
+// or by mini-batches (Sculley 2010). It has tf's variables: clusters, initialized
+// and, for mini-batches, Variable (the update counts), clusters_updated and
+// update_in_steps.
 //
-// Where the centers are chosen from the data, the first step, or as many as it
-// takes, does that alone; its loss is 0. tf.estimator does it before its first
-// step. With several replicas the centers come from the first one's batch.
+// Centers that are chosen from the data take the first steps, as many as needed,
+// with loss 0; tf.estimator chooses them before its first step. With several
+// replicas the centers come from the first one's batch.
 //
 // A mini-batch moves a center x that had n points by (sum of its k new points -
-// k*x) / (n+k), as tf documents it. What tf.estimator 2.15 computes lies between
-// that and a division by n+2k, as it reads the counts while it changes them.
+// k*x) / (n+k), as tf documents it. tf.estimator 2.15 computes a value between that
+// and a division by n+2k, because it reads the counts while it changes them.
 type KMeans struct {
 	NumClusters     int              // at least 1; with Centers it may be 0
 	InitialClusters string           // RandomInit, KMeansPlusPlusInit or KMC2Init; "": RandomInit
-	Centers         [][]float32      // the initial clusters, in place of InitialClusters
+	Centers         [][]float32      // the initial clusters, instead of InitialClusters
 	DistanceMetric  string           // SquaredEuclidean or Cosine; "": SquaredEuclidean
 	Seed            int64            // of the choice of centers; 0: the Estimator's
 	FullBatch       bool             // each batch is all the data (use_mini_batch=False)
@@ -144,7 +144,7 @@ func (o KMeans) New(opts ...estimator.Option) (*estimator.Estimator, error) {
 	return newEstimator(o.ModelFn, opts)
 }
 
-// Prepare puts the feature columns upon a data set.
+// Prepare applies the feature columns to a data set.
 func (m *KMeansModel) Prepare(ds inputs.Dataset) (inputs.Dataset, error) {
 	if m.plan == nil {
 		return finiteFeatures(ds), nil
@@ -155,10 +155,10 @@ func (m *KMeansModel) Prepare(ds inputs.Dataset) (inputs.Dataset, error) {
 	return m.plan.Transform(runtime.GOMAXPROCS(0))(ds), nil
 }
 
-// Plan returns the model's feature columns, nil where it reads all features as they are.
+// Plan returns the model's feature columns, nil where it reads all features unchanged.
 func (m *KMeansModel) Plan() *feature.Plan { return m.plan }
 
-// points returns what is clustered, [batch, d], of unit length where the
+// points returns the points to cluster, [batch, d], of unit length where the
 // distance is cosine.
 func (m *KMeansModel) points(mc *estimator.ModelContext, f models.Features) *G.Node {
 	var x *G.Node
@@ -221,15 +221,15 @@ func (m *KMeansModel) Model(mc *estimator.ModelContext, features models.Features
 	v := m.variables(mc, x.Shape()[1])
 	centers := v.centers
 	if mc.Training() {
-		// What is not chosen yet is no number to compute with.
+		// Centers that are not chosen yet are masked out.
 		centers = ops.Where(mc, v.initialized, centers, ops.ZerosLike(mc, centers))
-		if v.updateIn != nil { // an iteration begins: it goes on from what the last one made
+		if v.updateIn != nil { // an iteration begins with the result of the last one
 			begins := ops.LessEqual(mc, v.updateIn, ops.Scalar(mc, tensor.Int64, 0))
 			centers = ops.Where(mc, begins, v.updated, centers)
 		}
 	}
 	var chosen *G.Node
-	if !mc.Training() { // training may have ended before all were chosen: nothing is near to the others
+	if !mc.Training() { // training may have ended before all were chosen: no point is near the others
 		chosen = ops.Greater(mc, ops.Min(mc, centers, ops.Axes(1)), ops.Scalar(mc, tensor.Float32, unchosen/2))
 		centers = ops.Where(mc, ops.ExpandDims(mc, chosen, 1), centers, ops.ZerosLike(mc, centers))
 	}
@@ -276,12 +276,13 @@ func (m *KMeansModel) Model(mc *estimator.ModelContext, features models.Features
 	return spec, mc.Err()
 }
 
-// normalized tells whether the variable holds centers of length 1 after each step.
+// normalized reports whether the variable holds centers of length 1 after each
+// step.
 func (o KMeans) normalized() bool {
 	return o.DistanceMetric == Cosine && (o.FullBatch || o.MiniBatchSteps > 1)
 }
 
-// kmeansVariables are those that a mode needs; nil where it does not.
+// kmeansVariables are the variables that a mode needs; the others are nil.
 type kmeansVariables struct {
 	centers, initialized, updated, updateIn *G.Node
 	all                                     []*models.Variable
@@ -314,7 +315,7 @@ func (m *KMeansModel) variables(mc *estimator.ModelContext, dimension int) (v km
 	return v
 }
 
-// updateCounts is the name that tf gives the counts of points by cluster.
+// updateCounts is tf's name of the counts of points by cluster.
 const updateCounts = "Variable"
 
 // toleranceHook ends training where the loss of a step differs little from that

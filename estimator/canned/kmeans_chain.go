@@ -13,10 +13,10 @@ import (
 const defaultChain = 200
 
 // chains chooses up to n rows of x by k-MC2 (Bachem, Lucic, Hassani and Krause
-// 2016), which draws about as k-means++ without looking at all rows: each part of
-// Chain rows makes one center, at which a Markov chain over them ends. Fewer rows
-// make one, too. The very first center is the first row, as in tf: batches are
-// expected to be shuffled.
+// 2016), which draws about as k-means++ without reading all rows. Each part of
+// Chain rows makes one center: the end of a Markov chain over them. Fewer rows make
+// one, too. The very first center is the first row, as in tf: batches are expected
+// to be shuffled.
 func (k *kmeansStep) chains(vars optimizers.StepVariables, x []float32, n int, r *rand.Rand) []float32 {
 	d := k.Dimension
 	if len(x) == 0 {
@@ -48,7 +48,7 @@ func nearestDistances(rows, centers []float32, d int) []float64 {
 	return out
 }
 
-// chainEnd is where a chain over rows ends that goes on to the next one with the
+// chainEnd is the end of a chain over rows. The chain moves to the next row with a
 // probability of the ratio of their squared distances.
 func chainEnd(distances []float64, r *rand.Rand) int {
 	at := 0

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestChainEnd: a chain moves on to what is further away, and from nowhere never
-// to a row that is a center already.
+// TestChainEnd: a chain moves to rows that are farther away, and never to a row
+// that is a center already.
 func TestChainEnd(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 100 {
@@ -18,7 +18,7 @@ func TestChainEnd(t *testing.T) {
 			t.Fatalf("the chain ends at %d, expected the only row that is no center, 1", at)
 		}
 	}
-	// A long chain ends where it does as often as k-means++ would choose it.
+	// A long chain ends at each row as often as k-means++ would choose it.
 	weights := []float64{1, 2, 3, 4}
 	counts := make([]float64, len(weights))
 	const chains, length = 4000, 50

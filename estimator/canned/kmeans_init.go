@@ -9,8 +9,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// unchosen is the first number of a center that is not chosen yet: finite, so
-// that nothing takes it for a mistake, and as far away as can be.
+// unchosen is the first number of a center that is not chosen yet: finite, so that
+// it passes numeric checks, and as far away as possible.
 const unchosen = -math.MaxFloat32
 
 // centersInit gives a matrix the given rows, or none.
@@ -80,7 +80,7 @@ func chosen(centers []float32, d int) int {
 	return n
 }
 
-// random returns n different rows of x, all where there are not more.
+// random returns n different rows of x, all if there are no more.
 func (k *kmeansStep) random(x []float32, n int, r *rand.Rand) []float32 {
 	d := k.Dimension
 	if len(x)/d <= n {
@@ -93,9 +93,10 @@ func (k *kmeansStep) random(x []float32, n int, r *rand.Rand) []float32 {
 	return out
 }
 
-// plusPlus chooses n of the rows of x by k-means++ (Arthur and Vassilvitskii
-// 2007): a row is drawn with a probability proportional to its squared distance to
-// the rows chosen before; of several draws that counts which leaves least.
+// plusPlus chooses n of the rows of x by k-means++ (Arthur and Vassilvitskii 2007):
+// a row is drawn with a probability proportional to its squared distance to the
+// rows chosen before; of several draws, the one that leaves the smallest sum
+// counts.
 func (k *kmeansStep) plusPlus(x []float32, n int, r *rand.Rand) ([]float32, error) {
 	d := k.Dimension
 	rows := len(x) / d
@@ -109,7 +110,7 @@ func (k *kmeansStep) plusPlus(x []float32, n int, r *rand.Rand) ([]float32, erro
 	}
 	best := r.IntN(rows)
 	out := append([]float32(nil), row(best)...)
-	nearest := make([]float64, rows) // squared distances to what is chosen
+	nearest := make([]float64, rows) // squared distances to the chosen rows
 	for i := range nearest {
 		nearest[i] = squaredDistance(row(i), row(best))
 	}

@@ -5,7 +5,7 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/params"
 )
 
-// kmeansNamed makes KMeans of parameters that have the names of tf's arguments.
+// kmeansNamed makes KMeans from parameters with the names of tf's arguments.
 func kmeansNamed(r *paramReader) (estimator.ModelFn, error) {
 	o := KMeans{Columns: r.columns("feature_columns"), NumClusters: r.count("num_clusters"), DistanceMetric: r.text("distance_metric"),
 		Seed: int64(r.whole("seed", 0)), MiniBatchSteps: r.count("mini_batch_steps_per_iteration"), Retries: r.whole("kmeans_plus_plus_num_retries", 0),

@@ -41,7 +41,7 @@ func (k *kmeansStep) initialized(vars optimizers.StepVariables) bool {
 	return tensor.Values[bool](vars.Value("initialized"))[0]
 }
 
-// Begin has another stamp as long as centers are to be chosen.
+// Begin returns a different stamp until the centers are chosen.
 func (k *kmeansStep) Begin(vars optimizers.StepVariables) (sums int, stamp int64, err error) {
 	if !k.initialized(vars) {
 		return 0, int64(-1 - k.chosen(vars)), nil
@@ -127,7 +127,8 @@ func (k *kmeansStep) choose(vars optimizers.StepVariables, t *optimizers.Tally) 
 	return nil
 }
 
-// replace sets each center to the mean of its points, as tf to 0 where it has none.
+// replace sets each center to the mean of its points; like tf, to 0 where it has
+// none.
 func (k *kmeansStep) replace(centers []float32, t *optimizers.Tally) {
 	d := k.Dimension
 	counts := t.Sums[k.Clusters*d:]
@@ -142,7 +143,7 @@ func (k *kmeansStep) replace(centers []float32, t *optimizers.Tally) {
 	}
 }
 
-// move moves each center towards its points, by the share that they are of all
+// move moves each center towards its new points, by their share of all points that
 // it had.
 func (k *kmeansStep) move(centers []float32, counts []int64, t *optimizers.Tally) {
 	d := k.Dimension
@@ -159,8 +160,8 @@ func (k *kmeansStep) move(centers []float32, counts []int64, t *optimizers.Tally
 	}
 }
 
-// iterate moves the copy of the centers; every Steps steps, before it does, they
-// take its values.
+// iterate moves the copy of the centers; every Steps steps, it first copies them to
+// the centers.
 func (k *kmeansStep) iterate(vars optimizers.StepVariables, t *optimizers.Tally) {
 	updated, counts := tensor.Values[float32](vars.Change("clusters_updated")), tensor.Values[int64](vars.Change(updateCounts))
 	left := tensor.Values[int64](vars.Change("update_in_steps"))

@@ -66,7 +66,7 @@ func points(x [][]float32, batch int) estimator.InputFn {
 	})
 }
 
-func quiet(t *testing.T, fn estimator.ModelFn, opts ...runconfig.Option) *estimator.Estimator {
+func newTestEstimator(t *testing.T, fn estimator.ModelFn, opts ...runconfig.Option) *estimator.Estimator {
 	t.Helper()
 	opts = append([]runconfig.Option{runconfig.ModelDir(t.TempDir()), runconfig.TFRandomSeed(1), runconfig.LogStepCountSteps(0)}, opts...)
 	rc, err := runconfig.FromTFConfig("", opts...)
@@ -126,13 +126,13 @@ func flatten(v any) []float64 {
 
 func close32(got, want float64) bool { return math.Abs(got-want) <= 1e-5*(1+math.Abs(want)) }
 
-// TestKMeansAgainstTensorFlow compares with tf.estimator from given centers, under several strategies.
+// TestKMeansAgainstTensorFlow compares with tf.estimator from fixed centers, under several strategies.
 func TestKMeansAgainstTensorFlow(t *testing.T) {
 	g := readKMeansGolden(t)
 	for _, c := range g.Cases {
 		for _, s := range []runconfig.Strategy{{Name: "default"}, {Name: "mirrored", Replicas: 2}, {Name: "central_storage", Replicas: 4}} {
 			t.Run(fmt.Sprintf("%s, %s", c.Metric, s.Name), func(t *testing.T) {
-				e := quiet(t, made(t, canned.KMeans{Centers: g.Start, DistanceMetric: c.Metric, FullBatch: true}.ModelFn), runconfig.TrainDistribute(s))
+				e := newTestEstimator(t, made(t, canned.KMeans{Centers: g.Start, DistanceMetric: c.Metric, FullBatch: true}.ModelFn), runconfig.TrainDistribute(s))
 				train(t, e, points(g.X, c.Batch), int64(c.Steps))
 				for name, want := range c.Variables {
 					v := value(t, e, name)
@@ -169,8 +169,8 @@ func TestKMeansAgainstTensorFlow(t *testing.T) {
 	}
 }
 
-// kmeansReference is the algorithm in double precision: a step of each batch of
-// the points, every so many steps an iteration.
+// kmeansReference is the algorithm in double precision: a step of each batch of the
+// points, and an iteration every few steps.
 func kmeansReference(g kmeansGolden, batch, every, steps int) map[string][]float64 {
 	k, d := len(g.Start), len(g.Start[0])
 	centers, updated, counts := make([]float64, k*d), make([]float64, k*d), make([]float64, k)
@@ -234,7 +234,7 @@ func TestKMeansMiniBatches(t *testing.T) {
 	for _, every := range []int{1, 3} {
 		for _, s := range []runconfig.Strategy{{Name: "default"}, {Name: "mirrored", Replicas: 4}} {
 			t.Run(fmt.Sprintf("%d steps an iteration, %s", every, s.Name), func(t *testing.T) {
-				e := quiet(t, made(t, canned.KMeans{Centers: g.Start, MiniBatchSteps: every}.ModelFn), runconfig.TrainDistribute(s))
+				e := newTestEstimator(t, made(t, canned.KMeans{Centers: g.Start, MiniBatchSteps: every}.ModelFn), runconfig.TrainDistribute(s))
 				train(t, e, points(g.X, batch), steps)
 				for name, want := range kmeansReference(g, batch, every, steps) {
 					v := value(t, e, name)
@@ -280,7 +280,7 @@ func TestKMeansChoosesCenters(t *testing.T) {
 		{"cosine", canned.KMeans{NumClusters: 3, DistanceMetric: canned.Cosine, MiniBatchSteps: 2}, 48, 1, math.Inf(1)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			e := quiet(t, made(t, c.o.ModelFn))
+			e := newTestEstimator(t, made(t, c.o.ModelFn))
 			for step := range c.chosen {
 				train(t, e, points(x, c.batch), step+1)
 				if got := tensor.Values[bool](value(t, e, "initialized"))[0]; got != (step+1 == c.chosen) {
@@ -315,14 +315,14 @@ func TestKMeansChoosesCenters(t *testing.T) {
 // TestKMeansStops where the loss does not change any more.
 func TestKMeansStops(t *testing.T) {
 	x := blobs(200, 4)
-	e := quiet(t, made(t, canned.KMeans{NumClusters: 4, InitialClusters: canned.KMeansPlusPlusInit, FullBatch: true, Tolerance: 1e-6}.ModelFn))
+	e := newTestEstimator(t, made(t, canned.KMeans{NumClusters: 4, InitialClusters: canned.KMeansPlusPlusInit, FullBatch: true, Tolerance: 1e-6}.ModelFn))
 	res, err := e.Train(context.Background(), points(x, 200), estimator.MaxSteps(1000))
 	if err != nil || res.GlobalStep >= 100 {
 		t.Errorf("%+v, %v: expected it to stop early", res, err)
 	}
 }
 
-// TestWrongKMeans: what is wrong is named.
+// TestWrongKMeans: errors name the cause.
 func TestWrongKMeans(t *testing.T) {
 	for want, o := range map[string]canned.KMeans{
 		"num_clusters":                   {},
@@ -338,22 +338,22 @@ func TestWrongKMeans(t *testing.T) {
 			t.Errorf("%+v: got %v, expected %s", o, err, want)
 		}
 	}
-	e := quiet(t, made(t, canned.KMeans{NumClusters: 9, InitialClusters: canned.KMeansPlusPlusInit}.ModelFn))
+	e := newTestEstimator(t, made(t, canned.KMeans{NumClusters: 9, InitialClusters: canned.KMeansPlusPlusInit}.ModelFn))
 	_, err := e.Train(context.Background(), points(blobs(8, 2), 4), estimator.MaxSteps(3))
 	if err == nil || !strings.Contains(err.Error(), "expected 9, got 4") {
 		t.Errorf("got %v, expected that the batch is too small", err)
 	}
-	e = quiet(t, made(t, canned.KMeans{Centers: [][]float32{{1, 2, 3}}}.ModelFn))
+	e = newTestEstimator(t, made(t, canned.KMeans{Centers: [][]float32{{1, 2, 3}}}.ModelFn))
 	_, err = e.Train(context.Background(), points(blobs(8, 2), 4), estimator.MaxSteps(3))
 	if err == nil || !strings.Contains(err.Error(), "the centers have 3 numbers, the features 2") {
 		t.Errorf("got %v, expected that the centers do not fit", err)
 	}
 }
 
-// Training that ends before all centers are chosen leaves some that are near to nothing.
+// Training that ends before all centers are chosen leaves some that are near no point.
 func TestKMeansEvaluatesWithFewCenters(t *testing.T) {
 	for _, metric := range []string{canned.SquaredEuclidean, canned.Cosine} {
-		e := quiet(t, made(t, canned.KMeans{NumClusters: 50, DistanceMetric: metric, Seed: 3}.ModelFn))
+		e := newTestEstimator(t, made(t, canned.KMeans{NumClusters: 50, DistanceMetric: metric, Seed: 3}.ModelFn))
 		x := points(blobs(8, 2), 4)
 		train(t, e, x, 1)
 		m, err := e.Evaluate(context.Background(), x, estimator.Steps(2))
@@ -366,11 +366,12 @@ func TestKMeansEvaluatesWithFewCenters(t *testing.T) {
 	}
 }
 
-// TestKMeansRefusesNaN: column, row and value are named, although there are no feature columns.
+// TestKMeansRefusesNaN: the error names column, row and value, although there are no feature
+// columns.
 func TestKMeansRefusesNaN(t *testing.T) {
 	x := blobs(8, 2)
 	x[5][1] = float32(math.NaN())
-	e := quiet(t, made(t, canned.KMeans{NumClusters: 2}.ModelFn))
+	e := newTestEstimator(t, made(t, canned.KMeans{NumClusters: 2}.ModelFn))
 	_, err := e.Train(context.Background(), points(x, 4), estimator.Steps(4))
 	var bad *inputs.RowError
 	if !errors.As(err, &bad) || bad.Row != 5 || bad.Value != "NaN" || bad.Column == "" {
@@ -394,7 +395,7 @@ func TestKMeansNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := quiet(t, fn)
+	e := newTestEstimator(t, fn)
 	train(t, e, points(g.X, c.Batch), int64(c.Steps))
 	v := value(t, e, canned.ClusterCenters)
 	for i, w := range flatten(c.Variables[canned.ClusterCenters]) {

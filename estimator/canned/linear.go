@@ -20,7 +20,7 @@ type LinearClassifier struct {
 	WeightColumn    string                // the feature that weighs the examples; "": none
 	LabelVocabulary []string              // labels are words; nil: they are ids
 	Optimizer       *optimizers.Optimizer // nil: Ftrl with learning rate 0.2
-	SDCA            *LinearSDCA           // in place of Optimizer; nil: none
+	SDCA            *LinearSDCA           // instead of Optimizer; nil: none
 	LossReduction   losses.Reduction      // "": losses.SumOverBatchSize
 	SparseCombiner  feature.Combiner      // of several ids of a column; "": feature.Sum
 }
@@ -50,7 +50,7 @@ type LinearRegressor struct {
 	LabelDimension int                   // numbers of a label; 0: 1
 	WeightColumn   string                // the feature that weighs the examples; "": none
 	Optimizer      *optimizers.Optimizer // nil: Ftrl with learning rate 0.2
-	SDCA           *LinearSDCA           // in place of Optimizer; nil: none
+	SDCA           *LinearSDCA           // instead of Optimizer; nil: none
 	LossReduction  losses.Reduction      // "": losses.SumOverBatchSize
 	SparseCombiner feature.Combiner      // of several ids of a column; "": feature.Sum
 }

@@ -19,7 +19,7 @@ type Model struct {
 	columns feature.Columns
 	plan    *feature.Plan
 	weights string   // the weight column; "": none
-	keep    []string // what is no feature column and stays where the data has it
+	keep    []string // columns that are not feature columns and pass through unchanged
 	head    heads.Head
 	body    body
 }
@@ -31,20 +31,20 @@ var (
 	_ estimator.Preparer = (*Model)(nil)
 )
 
-// body is what canned models differ in.
+// body is the part that differs between canned models.
 type body interface {
 	// logits returns the head's logits [batch, units].
 	logits(mc *estimator.ModelContext, f models.Features, units int) *G.Node
-	// minimize says how the loss is minimised.
+	// minimize returns the TrainOp of a loss.
 	minimize(mc *estimator.ModelContext, loss *G.Node) *optimizers.TrainOp
 }
 
-// dataTrained is a body whose training reads more of the data than the loss does.
+// dataTrained is a body whose training reads columns that its loss does not.
 type dataTrained interface {
 	train(mc *estimator.ModelContext, in heads.Inputs, loss *G.Node) *optimizers.TrainOp
 }
 
-// checked is a body that refuses some of what the columns made of the data.
+// checked is a body that refuses some results of the columns.
 type checked interface {
 	check(ds inputs.Dataset) inputs.Dataset
 }
@@ -80,8 +80,8 @@ func (m *Model) Model(mc *estimator.ModelContext, features models.Features, labe
 	return m.head.Spec(mc, in)
 }
 
-// Prepare puts the feature columns upon a data set. An error names the column
-// that does not fit the data.
+// Prepare applies the feature columns to a data set. An error names the column that
+// does not fit the data.
 func (m *Model) Prepare(ds inputs.Dataset) (inputs.Dataset, error) {
 	plan, c := m.plan, m.columns
 	for _, name := range m.keep {

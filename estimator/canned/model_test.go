@@ -72,7 +72,7 @@ func scratch(t testing.TB, opts ...estimator.Option) []estimator.Option {
 		estimator.WithLogger(slog.New(slog.DiscardHandler)))
 }
 
-// checkEstimator trains some steps, goes on in another Estimator of the same
+// checkEstimator trains some steps, continues in another Estimator of the same
 // folder, and evaluates and predicts; the loss must fall.
 func checkEstimator(t *testing.T, fn estimator.ModelFn, label string) {
 	t.Helper()
@@ -143,7 +143,7 @@ func TestEstimatorsTrainAndResume(t *testing.T) {
 	})
 }
 
-// A baseline learns from a feature how many examples there are; weights are none.
+// A baseline reads a feature for the number of examples; it has no weights for it.
 func TestBaselineWithoutFeatures(t *testing.T) {
 	weights := estimator.InputFunc(func(context.Context, inputs.Context) (inputs.Dataset, error) {
 		return inputs.Slices(nil, inputs.Slice("age", inputs.Feature, someone.ages), inputs.Slice("income", inputs.Label, someone.income))
@@ -161,7 +161,7 @@ func TestBaselineWithoutFeatures(t *testing.T) {
 	}
 }
 
-// The names are those of checkpoints of tf.estimator.
+// The names are the names in tf.estimator's checkpoints.
 func TestVariablesAndSlots(t *testing.T) {
 	deep := []feature.Column{age(), &feature.Embedding{Of: trade(), Dimension: 4}}
 	e := ok(canned.DNNLinearCombinedClassifier{HiddenUnits: []int{8}, BatchNorm: true, Linear: []feature.Column{trade()}, DNN: deep}.New(scratch(t)...))
@@ -191,7 +191,7 @@ func TestVariablesAndSlots(t *testing.T) {
 	}
 }
 
-// A warm start takes what entries of both vocabularies have learnt.
+// A warm start copies the weights of entries of both vocabularies.
 func TestWarmStartOfAnotherVocabulary(t *testing.T) {
 	dir := t.TempDir()
 	old, now := filepath.Join(dir, "old.txt"), filepath.Join(dir, "new.txt")

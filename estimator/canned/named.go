@@ -7,10 +7,10 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/registry"
 )
 
-// maker makes a model of its parameters.
+// maker makes a model from its parameters.
 type maker func(r *paramReader) (estimator.ModelFn, error)
 
-// makers holds the models by the names that config files know them by.
+// makers holds the makers of models by their names in config files.
 var makers = registry.New("model", map[string]maker{
 	"linear_classifier":              linearOf(classes),
 	"linear_regressor":               linearOf(numbers),
@@ -37,11 +37,12 @@ func Names() []string { return makers.Names() }
 
 // Named makes the model that a config file names. Parameters have the names of
 // tf.estimator's arguments; feature_columns, linear_feature_columns and
-// dnn_feature_columns are names of columns of set. An optimizer is one of
-// tf.estimator's names (Adagrad, Adam, Ftrl, RMSProp, SGD), which then has
-// tf.estimator's learning rate for the model, or a map of a name and
-// hyper-parameters, as optimizers.New takes them. Models under any head
-// (..._estimator) have the parameters of heads.FromParams.
+// dnn_feature_columns are names of columns of set.
+//
+// An optimizer is one of tf.estimator's names (Adagrad, Adam, Ftrl, RMSProp, SGD),
+// with tf.estimator's learning rate for the model. Or it is a map of a name and
+// hyper-parameters, as for optimizers.New. Models under any head (..._estimator)
+// have the parameters of heads.FromParams.
 //
 // All errors are reported together; each names its parameter.
 func Named(name string, p estimator.Params, set *feature.Set) (estimator.ModelFn, error) {
@@ -52,7 +53,7 @@ func Named(name string, p estimator.Params, set *feature.Set) (estimator.ModelFn
 	return mk(&paramReader{params.Read("", p), set})
 }
 
-// finish makes the model of options that were read without an error.
+// finish makes the model if its options were read without an error.
 func finish[M estimator.ModelFn](r *paramReader, modelFn func() (M, error)) (estimator.ModelFn, error) {
 	if err := r.Done(); err != nil {
 		return nil, err

@@ -21,7 +21,7 @@ func trades() *feature.Set {
 	}))
 }
 
-// An optimizer that is known by its name alone has tf.estimator's learning rate.
+// An optimizer that is given only by its name has tf.estimator's learning rate.
 func TestLearningRates(t *testing.T) {
 	many := []string{"trade", "age"}
 	for _, c := range []struct {
@@ -66,7 +66,7 @@ func values(x *tensor.Tensor) any {
 	return x.Float(0)
 }
 
-// Errors name the parameter, all of them at once.
+// Errors name the parameter, all of them together.
 func TestNamedRefuses(t *testing.T) {
 	for _, c := range []struct {
 		name   string

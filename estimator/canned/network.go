@@ -12,7 +12,7 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// batchNormMomentum is tf.estimator's, not that of the layer.
+// batchNormMomentum is tf.estimator's, which differs from the layer's.
 const batchNormMomentum = 0.999
 
 // dnn is fully connected layers as a body, or as a part of one.

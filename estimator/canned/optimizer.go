@@ -9,8 +9,8 @@ import (
 	"github.com/goestimator/goestimator/models/optimizers"
 )
 
-// The learning rates that tf.estimator gives an optimizer that is known by its
-// name alone.
+// The learning rates of tf.estimator for an optimizer that is given only by its
+// name.
 const (
 	linearRate         = 0.2
 	baselineRate       = 0.3
@@ -40,8 +40,8 @@ func named(name string, rate float64) (*optimizers.Optimizer, error) {
 	return made(name, params)
 }
 
-// made returns an optimizer with parameters. Rules of Keras name their state as
-// Keras does, unless slot_names says otherwise.
+// made returns an optimizer with parameters. Keras rules name their state as Keras
+// does, unless slot_names says otherwise.
 func made(name string, params map[string]any) (*optimizers.Optimizer, error) {
 	rule, ok := kerasRules[name]
 	if !ok {

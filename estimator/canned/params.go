@@ -58,8 +58,8 @@ func (r *paramReader) columns(name string) []feature.Column {
 	return c
 }
 
-// optimizer is a name, whose learning rate is then rate, or a map of a name and
-// its hyper-parameters; nil where it is not given.
+// optimizer is a name, whose learning rate is then rate, or a map of a name and its
+// hyper-parameters; nil where it is absent.
 func (r *paramReader) optimizer(name string, rate float64) *optimizers.Optimizer {
 	var o *optimizers.Optimizer
 	var err error
@@ -103,13 +103,13 @@ func (r *paramReader) combiner(name string) feature.Combiner {
 	return feature.Combiner(r.text(name))
 }
 
-// kindOfHead says which parameters tell of a model's head.
+// kindOfHead says which parameters describe a model's head.
 type kindOfHead int
 
 const (
 	classes kindOfHead = iota // n_classes
 	numbers                   // label_dimension
-	anyHead                   // head and what it takes
+	anyHead                   // head and its parameters
 )
 
 // head makes the head; the parameters are as of heads.FromParams, but that

@@ -26,7 +26,7 @@ type RNNClassifier struct {
 	// Optimizer; nil: Adagrad with learning rate 0.05 and gradients of a norm of at most 5.
 	Optimizer     *optimizers.Optimizer
 	LossReduction losses.Reduction // "": losses.SumOverBatchSize
-	// SequenceMask names the prediction that says which steps there are, with
+	// SequenceMask names the prediction of the steps that are present, with
 	// ReturnSequences; "": sequence_mask.
 	SequenceMask string
 }
@@ -66,7 +66,7 @@ type RNNEstimator struct {
 	Optimizer *optimizers.Optimizer
 }
 
-// tf.estimator's, of an optimizer that is known by its name alone.
+// tf.estimator's learning rate for an optimizer that is given only by its name.
 const (
 	rnnRate = 0.05
 	rnnClip = 5.0

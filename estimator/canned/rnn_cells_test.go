@@ -22,8 +22,8 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// projected is a cell with two states of different widths, whose output is neither: of the
-// input x it is m' = tanh(xW + hU), h' = m'P, and m'*2 the output.
+// projected is a cell with two states of different widths, whose output is neither of
+// them: for the input x, m' = tanh(xW + hU), h' = m'P, and the output is m'*2.
 type projected struct{ wide, narrow int }
 
 func (projected) Name() string { return "projected_cell" }
@@ -46,8 +46,8 @@ func (p projected) Begin(c models.Context, x *G.Node) *layers.Steps {
 	}}
 }
 
-// Cells of the user's own and of different kinds train under strategies, are resumed,
-// have tf.estimator's names and are exported.
+// Cells of the user's own and of different kinds train under strategies, resume, have
+// tf.estimator's names and are exported.
 func TestRNNOfCells(t *testing.T) {
 	cells := []layers.Cell{layers.LSTM.Of(5), projected{6, 3}, layers.LSTM.Of(4), layers.GRU.Of(3)}
 	data := bits(256, 9)
@@ -110,8 +110,8 @@ func TestRNNCellsThatAreWrong(t *testing.T) {
 	}
 }
 
-// minimal is the minimal gated unit of Zhou et al. 2016: of the input x and the
-// output h of the step before, f = s(x*Wf + h*Uf), h' = (1-f)*h + f*tanh(x*W + (f*h)*U).
+// minimal is the minimal gated unit of Zhou et al. 2016: with the input x and the output
+// h of the step before, f = s(x*Wf + h*Uf), h' = (1-f)*h + f*tanh(x*W + (f*h)*U).
 type minimal struct{ units int }
 
 func (minimal) Name() string { return "minimal_cell" }
@@ -129,7 +129,7 @@ func (m minimal) Begin(c models.Context, x *G.Node) *layers.Steps {
 	}}
 }
 
-// A recurrent model with a cell of one's own, tf.estimator's rnn_cell_fn, learns the first of three bits.
+// A recurrent model with a custom cell (tf.estimator's rnn_cell_fn) learns the first of three bits.
 func ExampleRNNClassifier() {
 	dir, err := os.MkdirTemp("", "canned-")
 	if err != nil {

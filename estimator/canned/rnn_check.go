@@ -60,7 +60,8 @@ func (r *rnn) check(ds inputs.Dataset) inputs.Dataset {
 	}}))
 }
 
-// sameLengths names the first row in which two columns have not as many steps.
+// sameLengths names the first row in which two columns differ in the number of
+// steps.
 func sameLengths(ts []inputs.NamedTensor, a, b stepped, rows inputs.Rows) error {
 	x, y := ts[a.at].Offsets, ts[b.at].Offsets
 	for row := range len(x) - 1 {

@@ -14,8 +14,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestRNNExportModes: labels and weights of steps are fed to the exported graph of evaluation padded to the exported
-// length, and its metrics are those of Evaluate.
+// TestRNNExportModes: labels and weights of steps are fed to the exported evaluation graph, padded to the
+// exported length, and its metrics agree with Evaluate.
 func TestRNNExportModes(t *testing.T) {
 	q := sequences{"label", map[string]any{"x": [][]float32{{1}, {2, 3, 4}}, "label": [][]float32{{2}, {4, 6, 8}}, "weight": [][]float32{{1}, {1, 2, 0}}}}
 	head := heads.Sequential(heads.Regression(1, heads.WithWeightColumn("weight")), "")

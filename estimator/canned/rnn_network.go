@@ -26,8 +26,8 @@ type rnn struct {
 	labels    int    // the numbers of a step's label
 }
 
-// logits builds the layers along the steps and a dense one upon the last output,
-// or, of sequences, upon every step's: [batch, T, units].
+// logits builds the layers along the steps, and a dense layer on the last output
+// or, for sequences, on every step's: [batch, T, units].
 func (r *rnn) logits(mc *estimator.ModelContext, f models.Features, units int) *G.Node {
 	s := columns.SequenceInput(mc, f, r.sequence, columns.SequenceScope)
 	if mc.Failed() {
@@ -74,7 +74,7 @@ func (r *rnn) minimize(mc *estimator.ModelContext, loss *G.Node) *optimizers.Tra
 	return r.optimizer.Minimize(mc, loss)
 }
 
-// maskedHead gives a head of steps the mask of the steps that there are.
+// maskedHead passes a head of steps the mask of the steps that are present.
 type maskedHead struct {
 	heads.SequentialHead
 	sequence []feature.Input

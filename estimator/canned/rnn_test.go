@@ -135,7 +135,7 @@ func TestRNNLearnsTheLastToken(t *testing.T) {
 	}
 }
 
-// parities are the label of each step: whether the ones so far are odd in number.
+// parities are the label of each step: whether the number of ones so far is odd.
 func parities(n, longest int) sequences {
 	q := bits(n, longest)
 	var labels [][]int64
@@ -179,7 +179,7 @@ func TestRNNLearnsParityAtEachStep(t *testing.T) {
 	}
 }
 
-// The loss and the metrics of sequences count the steps that there are, each once.
+// The loss and the metrics of sequences count the present steps, each once.
 func TestRNNCountsSteps(t *testing.T) {
 	q := sequences{"label", map[string]any{"x": [][]float32{{1}, {2, 3, 4}, {}}, "label": [][]float32{{2}, {4, 6, 8}, {}},
 		"weight": [][]float32{{1}, {1, 2, 0}, {}}}}

@@ -19,26 +19,25 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// LinearSDCA is tf.estimator.experimental.LinearSDCA: it trains a LinearClassifier of two
-// classes or a LinearRegressor of one number by stochastic dual coordinate
-// ascent (Shalev-Shwartz and Zhang 2013; with several replicas the adding of Ma
-// et al. 2015). It minimises, over the examples i with their weights c_i,
+// LinearSDCA is tf.estimator.experimental.LinearSDCA. It trains a LinearClassifier of two
+// classes or a LinearRegressor of one number by stochastic dual coordinate ascent
+// (Shalev-Shwartz and Zhang 2013; with several replicas, the adding of Ma et al. 2015). It
+// minimises, over the examples i with weights c_i,
 //
 //	sum of c_i*loss(y_i, w*x_i) + SymmetricL1*|w| + SymmetricL2/2*|w|^2
 //
-// where the bias is a weight of a feature that is always 1, the logistic loss is
-// the cross entropy, and the squared loss half the squared error. No learning
-// rate is needed.
+// The bias is a weight of a feature that is always 1, the logistic loss is the cross entropy,
+// and the squared loss half the squared error. No learning rate is needed.
 //
-// What is known of each example, by the fingerprint of its id, is in the
-// variables sdca/example_ids, sdca/example_state and sdca/totals, so that a checkpoint has it.
+// The state of each example, by the fingerprint of its id, is in the variables
+// sdca/example_ids, sdca/example_state and sdca/totals, so that a checkpoint has it.
 type LinearSDCA struct {
 	ExampleIDColumn   string  // text or whole numbers; equal ids are one example
-	NumLossPartitions int     // batches that are worked on at once; 0: as many as replicas in sync
+	NumLossPartitions int     // batches that are processed concurrently; 0: as many as replicas in sync
 	SymmetricL1       float64 // symmetric_l1_regularization, at least 0
 	SymmetricL2       float64 // symmetric_l2_regularization, above 0; 0: 1
-	Adaptive          bool    // examples of a batch are drawn by how much is to be gained from each (Csiba et al. 2015)
-	Examples          int     // how many different examples there may be; 0: 65536
+	Adaptive          bool    // examples of a batch are drawn by the gain expected from each (Csiba et al. 2015)
+	Examples          int     // largest number of different examples; 0: 65536
 }
 
 // check sets defaults.
@@ -114,7 +113,7 @@ func sdcaModel(o LinearEstimator, s sdca) (*Model, error) {
 
 var _ dataTrained = (*sdca)(nil)
 
-// train says how the weights are found.
+// train returns the TrainOp of the weights.
 func (s *sdca) train(mc *estimator.ModelContext, in heads.Inputs, loss *G.Node) *optimizers.TrainOp {
 	step := sdcaStep{Loss: s.loss, L1: s.options.SymmetricL1, L2: s.options.SymmetricL2, Adaptive: s.options.Adaptive, Seed: mc.CommonSeed(),
 		Partitions: max(s.options.NumLossPartitions, mc.ReplicasInSync()), Capacity: s.options.Examples + s.options.Examples/2}
@@ -172,8 +171,8 @@ func (s *sdca) train(mc *estimator.ModelContext, in heads.Inputs, loss *G.Node) 
 	return &optimizers.TrainOp{Loss: loss, Step: op}
 }
 
-// dualityGap returns how far the objective is from its minimum at most, by
-// example, as far as the examples' state is up to date; vars are weights and unshrunk weights in turn.
+// dualityGap bounds the distance of the objective from its minimum, per example, as far as the
+// examples' state is up to date. vars are weights and unshrunk weights in turn.
 func (s *sdca) dualityGap(mc *estimator.ModelContext, vars []*models.Variable, totals *G.Node) *G.Node {
 	number := func(x float64) *G.Node { return ops.Scalar(mc, tensor.Float32, x) }
 	sums := ops.Cast(mc, totals, tensor.Float32)
@@ -246,7 +245,7 @@ func (s *sdca) exampleIDs(mc *estimator.ModelContext, f models.Features) *G.Node
 			default:
 				return fmt.Errorf("ids of type %v: expected text or whole numbers", t.DType)
 			}
-			if out[i] == 0 { // which is the mark of a free place
+			if out[i] == 0 { // 0 marks a free place
 				out[i] = 1
 			}
 		}

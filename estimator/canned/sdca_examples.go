@@ -7,7 +7,7 @@ import (
 	"math"
 )
 
-// exampleState is what a step makes of one example.
+// exampleState is the state of one example after a step.
 type exampleState struct {
 	id                       int64
 	old, dual                float64 // the dual variable before and after
@@ -25,7 +25,7 @@ func (x exampleState) append(b []byte) []byte {
 	return b
 }
 
-// take reads a record and returns what follows it.
+// take reads a record and returns the remaining ones.
 func (x *exampleState) take(b []byte) ([]byte, error) {
 	if len(b) < stateBytes {
 		return nil, errors.New("a record of an example is too short")
@@ -44,7 +44,7 @@ type exampleTable struct {
 	state []float32
 }
 
-// place returns where an example is, or is to be; false where there is no room.
+// place returns where an example is, or is to be; false where the table is full.
 func (t exampleTable) place(id int64) (int, bool) {
 	n := uint64(len(t.ids))
 	for i := range n {
@@ -65,7 +65,7 @@ func (t exampleTable) dual(id int64) float64 {
 	return float64(t.state[4*at])
 }
 
-// room returns an example's place; its error says that there is none.
+// room returns an example's place, or an error where the table is full.
 func (t exampleTable) room(id int64) (int, error) {
 	at, ok := t.place(id)
 	if !ok {
@@ -74,9 +74,9 @@ func (t exampleTable) room(id int64) (int, error) {
 	return at, nil
 }
 
-// add puts an example's new state in its place. The dual variable changes by as
-// much as it did for the replica that worked on it, as the weights do: their relation
-// holds even where two worked on one example at a time. totals are the totals of the
+// add stores an example's new state. The dual variable changes by as much as it did
+// for the replica that worked on it, as the weights do. Their relation holds even
+// where two replicas worked on one example concurrently. totals are the totals of the
 // losses and the weight.
 func (t exampleTable) add(at int, x exampleState, totals []float64) {
 	t.ids[at] = x.id

@@ -25,8 +25,8 @@ func (squared) slope(y, wx float64) float64            { return wx - y }
 // logistic is log(1+exp(-y*wx)) for labels of -1 and 1; y*a lies between 0 and 1.
 type logistic struct{}
 
-// updated solves for x, where y*a is the logistic function of 2x, by Newton's method:
-// the best dual variable is that of the prediction which it leads to.
+// updated solves for x, where y*a is the logistic function of 2x, by Newton's method.
+// The best dual variable is the one at the prediction that it leads to.
 func (logistic) updated(y, wx, a, norm float64) float64 {
 	x := 0.0
 	for range 10 {

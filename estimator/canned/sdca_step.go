@@ -9,16 +9,16 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// The variables that hold what is known of the examples: fingerprints, 0 for a
-// free place, and for each the dual variable, the losses and the weight, whose totals are kept besides.
+// The variables that hold the state of the examples: fingerprints, 0 for a free place, and for each
+// example the dual variable, the losses and the weight. The totals are in a variable of their own.
 const (
 	sdcaIDs    = "sdca/example_ids"
 	sdcaState  = "sdca/example_state"
 	sdcaTotals = "sdca/totals"
 )
 
-// sdcaStep is the step function of LinearSDCA. The sums are what the unshrunk
-// weights change by, column by column; the records are the changed examples.
+// sdcaStep is the step function of LinearSDCA. The sums are the changes of the
+// unshrunk weights, column by column; the records are the changed examples.
 type sdcaStep struct {
 	Loss       string
 	L1, L2     float64
@@ -71,7 +71,7 @@ func (s *sdcaStep) shrink(w float64) float64 {
 	return math.Copysign(max(math.Abs(w)-s.L1/s.L2, 0), w)
 }
 
-// Begin has one stamp: what workers add to the weights is of use also when others added since.
+// Begin has one stamp: additions to the weights are valid also when other workers added since.
 func (s *sdcaStep) Begin(optimizers.StepVariables) (sums int, stamp int64, err error) {
 	for _, c := range s.Columns {
 		sums += c.Rows
@@ -90,7 +90,7 @@ func (s *sdcaStep) Collect(vars optimizers.StepVariables, args []*tensor.Tensor,
 		return err
 	}
 	changed := make([]exampleState, len(b.ids))
-	first := map[int64]int{} // an example that is there twice goes on from what it became
+	first := map[int64]int{} // an example that occurs twice continues from its new state
 	used := make([]bool, len(b.ids))
 	for _, i := range order {
 		weight := float64(b.weights[i])
@@ -134,8 +134,8 @@ func (s *sdcaStep) Collect(vars optimizers.StepVariables, args []*tensor.Tensor,
 	return nil
 }
 
-// order is random, another in each pass, or, adaptive, as many draws, by how far
-// the dual variable of each is from where the present prediction would have it.
+// order is random and different in each pass. If adaptive, it is as many draws, by
+// the distance of each dual variable from its optimum at the present prediction.
 func (s *sdcaStep) order(b *sdcaBatch) ([]int, error) {
 	r := b.random()
 	out := r.Perm(len(b.ids))
@@ -165,7 +165,7 @@ func (s *sdcaStep) order(b *sdcaBatch) ([]int, error) {
 	return out, nil
 }
 
-// Apply adds to the weights, and to what is known of the examples.
+// Apply updates the weights and the state of the examples.
 func (s *sdcaStep) Apply(vars optimizers.StepVariables, t *optimizers.Tally) error {
 	at := 0
 	for _, c := range s.Columns {

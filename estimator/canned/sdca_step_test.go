@@ -10,7 +10,8 @@ import (
 	"github.com/goestimator/goestimator/models/optimizers"
 )
 
-// TestSDCAChangesIDsOnlyForNewExamples: strategies copy the variables, and of them the rows, that changed.
+// TestSDCAChangesIDsOnlyForNewExamples: strategies copy only changed variables, and only their changed
+// rows.
 func TestSDCAChangesIDsOnlyForNewExamples(t *testing.T) {
 	config, err := json.Marshal(sdcaStep{Loss: squaredLoss, L2: 1, Partitions: 1, Capacity: 6, Columns: []sdcaColumn{{Variable: "bias", Rows: 1, Bias: true}}})
 	if err != nil {

@@ -80,7 +80,7 @@ func (g sdcaGolden) model(t *testing.T, label string, o canned.LinearSDCA) estim
 	return made(t, canned.LinearClassifier{Columns: g.columns(), WeightColumn: "weight", SDCA: &o}.ModelFn)
 }
 
-// sdcaWeights are those of x, of the words, and the bias.
+// sdcaWeights are the weights of x and of the words, and the bias.
 func sdcaWeights(t *testing.T, e *estimator.Estimator) []float64 {
 	t.Helper()
 	var w []float64
@@ -141,15 +141,15 @@ func (g sdcaGolden) distance(c sdcaCase, w []float64) float64 {
 	return worst
 }
 
-// TestSDCAFindsTheOptimum: the optimum of the regularised problem, which is also
-// what TensorFlow's finds; under several strategies, adaptive too.
+// TestSDCAFindsTheOptimum: it finds the optimum of the regularised problem, as
+// TensorFlow does, under several strategies, and adaptively.
 func TestSDCAFindsTheOptimum(t *testing.T) {
 	g := readSDCAGolden(t)
 	for _, c := range g.Cases {
 		for _, s := range []runconfig.Strategy{{Name: "default"}, {Name: "mirrored", Replicas: 2}} {
 			for _, adaptive := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%s, l1 %g, %s, adaptive %v", c.Label, c.L1, s.Name, adaptive), func(t *testing.T) {
-					e := quiet(t, g.model(t, c.Label, canned.LinearSDCA{SymmetricL1: c.L1, SymmetricL2: c.L2, Adaptive: adaptive, Examples: 100}), runconfig.TrainDistribute(s))
+					e := newTestEstimator(t, g.model(t, c.Label, canned.LinearSDCA{SymmetricL1: c.L1, SymmetricL2: c.L2, Adaptive: adaptive, Examples: 100}), runconfig.TrainDistribute(s))
 					train(t, e, g.input(c.Label), 800)
 					w := sdcaWeights(t, e)
 					if d := g.distance(c, w); d > 0.05 {
@@ -172,7 +172,8 @@ func TestSDCAFindsTheOptimum(t *testing.T) {
 	}
 }
 
-// TestSDCADualityGap: the gap that the examples' states tell falls from pass to pass and bounds the objective's distance to the optimum.
+// TestSDCADualityGap: the gap computed from the examples' states falls from pass to pass and bounds the
+// objective's distance to the optimum.
 func TestSDCADualityGap(t *testing.T) {
 	g := readSDCAGolden(t)
 	for _, c := range g.Cases {
@@ -181,7 +182,7 @@ func TestSDCADualityGap(t *testing.T) {
 			best = append(best, c.Variables["linear/linear_model/"+name]...)
 		}
 		_, least := g.slope(c, best)
-		e := quiet(t, g.model(t, c.Label, canned.LinearSDCA{SymmetricL1: c.L1, SymmetricL2: c.L2, Examples: 100}))
+		e := newTestEstimator(t, g.model(t, c.Label, canned.LinearSDCA{SymmetricL1: c.L1, SymmetricL2: c.L2, Examples: 100}))
 		first, last := 0.0, 0.0
 		for _, pass := range []int64{1, 3, 12} {
 			train(t, e, g.input(c.Label), 4*pass)
@@ -234,11 +235,11 @@ func TestSDCADualityGap(t *testing.T) {
 // TestSDCAResumes: training in pieces gives the bits of training in one.
 func TestSDCAResumes(t *testing.T) {
 	g := readSDCAGolden(t)
-	whole := quiet(t, g.model(t, "class", canned.LinearSDCA{Examples: 100}))
+	whole := newTestEstimator(t, g.model(t, "class", canned.LinearSDCA{Examples: 100}))
 	train(t, whole, g.input("class"), 23)
 	dir := t.TempDir()
 	for _, to := range []int64{5, 14, 23} {
-		e := quiet(t, g.model(t, "class", canned.LinearSDCA{Examples: 100}), runconfig.ModelDir(dir))
+		e := newTestEstimator(t, g.model(t, "class", canned.LinearSDCA{Examples: 100}), runconfig.ModelDir(dir))
 		train(t, e, g.input("class"), to)
 		if to < 23 {
 			continue
@@ -259,7 +260,7 @@ func TestSDCAResumes(t *testing.T) {
 	}
 }
 
-// TestWrongSDCA: what is wrong is named.
+// TestWrongSDCA: errors name the cause.
 func TestWrongSDCA(t *testing.T) {
 	g := readSDCAGolden(t)
 	columns := g.columns()
@@ -274,14 +275,14 @@ func TestWrongSDCA(t *testing.T) {
 			t.Errorf("got %v, expected %s", err, want)
 		}
 	}
-	e := quiet(t, g.model(t, "class", canned.LinearSDCA{Examples: 10}))
+	e := newTestEstimator(t, g.model(t, "class", canned.LinearSDCA{Examples: 10}))
 	_, err := e.Train(context.Background(), g.input("class"), estimator.MaxSteps(8))
 	if err == nil || !strings.Contains(err.Error(), "more than 10 different examples: raise num_examples") {
 		t.Errorf("got %v, expected that there is no room for so many examples", err)
 	}
 	bad := g
 	bad.X = append([][]float32{{1, 2, float32(math.NaN())}}, g.X[1:]...)
-	e = quiet(t, bad.model(t, "number", canned.LinearSDCA{}))
+	e = newTestEstimator(t, bad.model(t, "number", canned.LinearSDCA{}))
 	if _, err = e.Train(context.Background(), bad.input("number"), estimator.MaxSteps(2)); err == nil {
 		t.Error("a feature that is no number was taken")
 	}
@@ -300,7 +301,7 @@ func TestSDCANamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := quiet(t, fn)
+	e := newTestEstimator(t, fn)
 	train(t, e, g.input("class"), 200)
 	if d := g.distance(c, sdcaWeights(t, e)); d > 0.05 {
 		t.Errorf("the conditions of the optimum are missed by %g", d)

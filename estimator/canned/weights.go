@@ -10,7 +10,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Weight is what one value of a column adds to the logits of a linear model.
+// Weight is the contribution of one value of a column to the logits of a linear
+// model.
 type Weight struct {
 	Column string    `json:"column"` // TensorFlow's name, "bias" for the bias
 	Value  string    `json:"value"`  // the vocabulary's entry, "[30, 50)", "bucket 7", "oov 0", or the place of a number; "" for the bias
@@ -61,7 +62,7 @@ func rowOf(x *tensor.Tensor) []float64 {
 	return out
 }
 
-// valueNames returns what the rows of a column's weights are called.
+// valueNames returns the names of the rows of a column's weights.
 func valueNames(c feature.Column) (func(row int) string, error) {
 	switch c := c.(type) {
 	case *feature.Vocabulary:

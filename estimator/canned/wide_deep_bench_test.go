@@ -38,7 +38,7 @@ func (c *clocked) AfterRun(_ context.Context, r hooks.Run) error {
 }
 
 // BenchmarkWideDeepStep trains the wide and deep model of the Adult data on raw
-// rows in memory, batch 128: one step with all that belongs to it.
+// rows in memory, batch 128: one step with all its overhead.
 func BenchmarkWideDeepStep(b *testing.B) {
 	e, in := wideDeep(b)
 	if _, err := e.Train(b.Context(), in, estimator.WithHooks(&clocked{b: b})); err != nil {
