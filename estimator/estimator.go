@@ -41,6 +41,7 @@ type settings struct {
 	warm     *WarmStart
 	frozen   []*regexp.Regexp
 	opt      *optimizers.Optimizer
+	optional bool // a model_fn of its own optimizer may leave opt alone
 	auto     AutoSummaries
 	seed     int64
 	dtype    tensor.DType
@@ -95,6 +96,15 @@ func WithOptimizer(o *optimizers.Optimizer) Option {
 		}
 		e.opt = o
 		return nil
+	}
+}
+
+// WithDefaultOptimizer is WithOptimizer for a model_fn that may have an optimizer of its
+// own, which then trains it.
+func WithDefaultOptimizer(o *optimizers.Optimizer) Option {
+	return func(e *Estimator) error {
+		e.optional = true
+		return WithOptimizer(o)(e)
 	}
 }
 

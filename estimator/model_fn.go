@@ -80,7 +80,7 @@ func (mc *ModelContext) Config() runconfig.RunConfig { return mc.config }
 // at least 1. Strategies apply the mean of the replicas' gradients.
 func (mc *ModelContext) ReplicasInSync() int { return mc.replicas }
 
-// Optimizer returns the optimizer of WithOptimizer, nil without one.
+// Optimizer returns the optimizer of WithOptimizer or WithDefaultOptimizer, nil without one.
 func (mc *ModelContext) Optimizer() *optimizers.Optimizer {
 	mc.asked = true
 	return mc.optimizer

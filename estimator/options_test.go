@@ -50,4 +50,8 @@ func TestSecondOptimizer(t *testing.T) {
 	if _, err := e.Train(t.Context(), &toyData{}); err == nil || !strings.Contains(err.Error(), "has an optimizer of its own: leave WithOptimizer out") {
 		t.Errorf("got %v, expected an error that says so", err)
 	}
+	e = toy(t, t.TempDir(), estimator.WithDefaultOptimizer(sgd))
+	if _, err := e.Train(t.Context(), &toyData{}, estimator.MaxSteps(2)); err != nil {
+		t.Errorf("a default stands against the model_fn's own: %v", err)
+	}
 }

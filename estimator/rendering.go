@@ -45,8 +45,8 @@ func (e *Estimator) render(mode models.Mode, in inputSpec, batch int) (*renderin
 		if err := spec.validate(mode); err != nil {
 			return err
 		}
-		if mode == models.Train && e.opt != nil && !mc.asked {
-			return errors.New("the model_fn has an optimizer of its own: leave WithOptimizer out, or let it take the context's")
+		if mode == models.Train && e.opt != nil && !e.optional && !mc.asked {
+			return errors.New("the model_fn has an optimizer of its own: leave WithOptimizer out (in a config file, the section optimizer), or let it take the context's")
 		}
 		if mode == models.Train {
 			if err := e.checkFrozen(spec, b.Variables()); err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/layers"
+	"github.com/goestimator/goestimator/models/networks"
 	"github.com/goestimator/goestimator/models/optimizers"
 )
 
@@ -83,6 +84,33 @@ eval: {input: {format: line}}
 	run("evaluate")
 	run("inspect", "model")
 	run("inspect", "data")
+}
+
+// TestRegisteredOptimizer: the config's optimizer trains a registered model without its own, and is refused beside one.
+func TestRegisteredOptimizer(t *testing.T) {
+	config := filepath.Join(t.TempDir(), "config.yaml")
+	text := "model: {name: fit}\ntrain: {input: {format: line}, max_steps: 3}\n"
+	if err := os.WriteFile(config, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	without, own := heads.Regression(1).Of(networks.Linear()), estimator.ModelFn(estimator.ModelFunc(fit))
+	for _, c := range []struct {
+		fn   estimator.ModelFn
+		sets []string
+		want string // of standard error
+	}{
+		{without, nil, "learning_rate=0.001"},
+		{without, []string{"--set", "optimizer={name: sgd, learning_rate: 0.5}"}, "learning_rate=0.5"},
+		{own, nil, "learning_rate=0.1"},
+		{own, []string{"--set", "optimizer.name=sgd"}, "the model_fn has an optimizer of its own"},
+	} {
+		var stderr bytes.Buffer
+		args := append([]string{"train", "--config", config, "--set", "model_dir=" + t.TempDir()}, c.sets...)
+		Run(t.Context(), args, &bytes.Buffer{}, &stderr, WithModel("fit", c.fn), WithInput("line", estimator.InputFunc(line)))
+		if !strings.Contains(stderr.String(), c.want) {
+			t.Errorf("%v: got %s\nexpected %q", c.sets, stderr.String(), c.want)
+		}
+	}
 }
 
 func TestOptions(t *testing.T) {

@@ -66,8 +66,12 @@ func (a *app) newJob(cfg *config.Config) (*job, error) {
 	if err != nil {
 		return nil, usage(err)
 	}
-	opts := []estimator.Option{estimator.WithRunConfig(rc), estimator.WithParams(cfg.Model.Params), estimator.WithLogger(a.log),
-		estimator.WithAutoSummaries(estimator.AutoSummaries{Histograms: cfg.Run.SummaryHistograms, Images: cfg.Run.SummaryImages})}
+	opts, err := a.registeredOptimizer(cfg)
+	if err != nil {
+		return nil, usage(err)
+	}
+	opts = append(opts, estimator.WithRunConfig(rc), estimator.WithParams(cfg.Model.Params), estimator.WithLogger(a.log),
+		estimator.WithAutoSummaries(estimator.AutoSummaries{Histograms: cfg.Run.SummaryHistograms, Images: cfg.Run.SummaryImages}))
 	if cfg.Model.WarmStart.From != "" {
 		ws, err := warmStart(cfg)
 		if err != nil {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -11,6 +12,22 @@ import (
 	"github.com/goestimator/goestimator/internal/config"
 	"github.com/goestimator/goestimator/models/networks"
 )
+
+// registeredOptimizer is the config's optimizer for a model_fn of the user's, nothing for
+// other models, which have theirs. A section that says nothing does not stand against the model_fn's own.
+func (a *app) registeredOptimizer(cfg *config.Config) ([]estimator.Option, error) {
+	if !a.models.Has(cfg.Model.Name) {
+		return nil, nil
+	}
+	opt, err := cfg.Optimizer.Optimizer()
+	if err != nil {
+		return nil, fmt.Errorf("optimizer: %w", err)
+	}
+	if reflect.DeepEqual(cfg.Optimizer, config.Default().Optimizer) {
+		return []estimator.Option{estimator.WithDefaultOptimizer(opt)}, nil
+	}
+	return []estimator.Option{estimator.WithOptimizer(opt)}, nil
+}
 
 // modelFn finds the model_fn that a config names: one of the user's, a canned
 // model, or a network with the head that its parameters ask for.

@@ -23,7 +23,7 @@ type Config struct {
 	FeatureColumns []feature.Spec `yaml:"feature_columns,omitempty"`
 	// The network.
 	Model Model `yaml:"model"`
-	// How gradients become updates.
+	// How gradients become updates in networks, and in registered models without an optimizer of their own. Canned models have theirs among model.params.
 	Optimizer optimizers.Spec `yaml:"optimizer"`
 	// Training.
 	Train Train `yaml:"train"`
