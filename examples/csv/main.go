@@ -55,16 +55,8 @@ func run(ctx context.Context, dir string) error {
 		}
 		return inputs.Open(ctx, s, ic)
 	})
-	network, err := networks.New("linear", nil)
-	if err != nil {
-		return err
-	}
-	head := heads.Regression(1)
-	adam, err := optimizers.New("adam", map[string]any{"learning_rate": 0.05})
-	if err != nil {
-		return err
-	}
-	est, err := estimator.New(heads.ModelFn(network, head, adam), estimator.WithModelDir(filepath.Join(dir, "model")))
+	est, err := estimator.New(heads.Regression(1).Of(networks.Linear()),
+		estimator.WithOptimizer(optimizers.Adam(0.05)), estimator.WithModelDir(filepath.Join(dir, "model")))
 	if err != nil {
 		return err
 	}

@@ -12,10 +12,9 @@ import (
 	"github.com/goestimator/goestimator/models/layers"
 	"github.com/goestimator/goestimator/models/losses"
 	"github.com/goestimator/goestimator/models/ops"
-	"github.com/goestimator/goestimator/models/optimizers"
 )
 
-// xorModel is a network of one hidden layer, whose width the config sets.
+// xorModel is a network of one hidden layer, whose width and optimizer the config sets.
 func xorModel(mc *estimator.ModelContext, features models.Features, labels models.Labels) (*estimator.Spec, error) {
 	units, _ := mc.Params().Int("units", 8)
 	hidden := layers.Dense(mc, features.Dense("bits"), units, layers.Weights{Activation: ops.Tanh})
@@ -28,11 +27,7 @@ func xorModel(mc *estimator.ModelContext, features models.Features, labels model
 	spec.Loss = losses.SigmoidCrossEntropy(mc, labels.Only(), logits, losses.Options{})
 	spec.EvalMetrics = estimator.Metrics{"accuracy": estimator.NewMetric("binary_accuracy", labels.Only(), p)}
 	if mc.Mode() == models.Train {
-		adam, err := optimizers.New("adam", map[string]any{"learning_rate": 0.05})
-		if err != nil {
-			return nil, err
-		}
-		spec.TrainOp = adam.Minimize(mc, spec.Loss)
+		spec.TrainOp = mc.Optimizer().Minimize(mc, spec.Loss) // the config's
 	}
 	return spec, nil
 }
