@@ -133,7 +133,7 @@ func answer(t *testing.T, cases []Case, which []int) {
 	cmd.Env = append(os.Environ(), "CUDA_VISIBLE_DEVICES=", "PYTHONDONTWRITEBYTECODE=1")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
+		t.Fatalf("ask TensorFlow, which make peers installs: %v\n%s", err, out)
 	}
 	t.Logf("%s", out)
 	for i, c := range Read(t, file) {
