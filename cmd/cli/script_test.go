@@ -75,6 +75,9 @@ func runScript(t *testing.T, path string) {
 		for _, b := range s.bad {
 			t.Error(b)
 		}
+		if len(s.bad) > 0 {
+			t.Logf("where the new text is meant: go test -run %s ./cmd/cli -rewrite", t.Name())
+		}
 		return
 	}
 	if err := os.WriteFile(path, []byte(strings.Join(s.out, "\n")+"\n"), 0o644); err != nil {

@@ -160,10 +160,8 @@ func (f *serveFlags) basePaths() (map[string]string, error) {
 		if bases[name] != "" {
 			return nil, fmt.Errorf("--model: %s is given twice", name)
 		}
-		for _, file := range []string{"saved_model.pb", "saved_model.pbtxt"} {
-			if _, err := os.Stat(filepath.Join(dir, file)); err == nil {
-				return nil, fmt.Errorf("--model %s: %s is a SavedModel itself: expected the folder above it, in which each version has a folder named by its number", name, dir)
-			}
+		if err := isBasePath(name, dir); err != nil {
+			return nil, err
 		}
 		abs, err := filepath.Abs(dir)
 		if err != nil {
@@ -172,6 +170,22 @@ func (f *serveFlags) basePaths() (map[string]string, error) {
 		bases[name] = abs
 	}
 	return bases, nil
+}
+
+// isBasePath refuses a folder that is something else than a model's folder of versions.
+func isBasePath(name, dir string) error {
+	has := func(file string) bool {
+		_, err := os.Stat(filepath.Join(dir, file))
+		return err == nil
+	}
+	switch {
+	case has("saved_model.pb"), has("saved_model.pbtxt"):
+		return fmt.Errorf("--model %s: %s is a SavedModel itself: expected the folder above it, in which each version has a folder named by its number", name, dir)
+	case has("checkpoint") && has("config.yaml"):
+		return fmt.Errorf("--model %s: %s is a model_dir, of checkpoints: expected the folder that `goestimator export --config %s --to exports/%s` makes",
+			name, dir, filepath.Join(dir, "config.yaml"), name)
+	}
+	return nil
 }
 
 func (f *serveFlags) setBatching(o *serving.Options, set *pflag.FlagSet) error {

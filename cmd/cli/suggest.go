@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/goestimator/goestimator/internal/config"
 	"github.com/goestimator/goestimator/internal/platform/spelling"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -116,8 +117,25 @@ func unknownFlag(cmd *cobra.Command, err error) error {
 	if cmd.Name() == "serve" {
 		known = append(known, sortedNames(serveAliases)...)
 	}
-	if near := spelling.Nearest(name, known); near != "" {
+	if key := keyOf(name, cmd.Name()); key != "" && flags.Lookup("set") != nil {
+		err = fmt.Errorf("%w; did you mean --set %s=VALUE?", err, key)
+	} else if near := spelling.Nearest(name, known); near != "" {
 		err = fmt.Errorf("%w; did you mean --%s?", err, near)
 	}
 	return usage(err)
+}
+
+// sections are the parts of the config that are a command's before others.
+var sections = map[string]string{"train": "train.", "evaluate": "eval.", "predict": "predict."}
+
+// keyOf returns the key of the config that ends with a flag's name, of several the command's, "" where there is none.
+func keyOf(flag, command string) string {
+	name, found := strings.ReplaceAll(flag, "-", "_"), ""
+	own := func(key string) bool { return strings.HasPrefix(key, sections[command]) }
+	for _, key := range config.Keys() {
+		if (key == name || strings.HasSuffix(key, "."+name)) && (found == "" || own(key) && !own(found)) {
+			found = key
+		}
+	}
+	return found
 }

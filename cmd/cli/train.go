@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"math"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/goestimator/goestimator/estimator"
@@ -61,11 +62,15 @@ to be started again; 143 interrupted after a checkpoint;
 	return cmd
 }
 
-func noArgs(_ *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return usage(fmt.Errorf("unexpected argument %q", args[0]))
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
 	}
-	return nil
+	err := fmt.Errorf("unexpected argument %q", args[0])
+	if ext := filepath.Ext(args[0]); cmd.Flags().Lookup("config") != nil && (ext == ".yaml" || ext == ".yml") {
+		err = fmt.Errorf("%w; did you mean --config %s?", err, args[0])
+	}
+	return usage(err)
 }
 
 // tellFailure tells the other tasks of the cluster of an error that ends this one.
