@@ -86,7 +86,7 @@ func SaveCheckpointsSecs(secs float64) Option {
 // KeepCheckpointMax sets how many of the newest checkpoints are kept; 0: all.
 func KeepCheckpointMax(n int) Option { return func(s *settings) { s.KeepCheckpointMax = n } }
 
-// KeepCheckpointEveryNHours keeps one checkpoint for ever every so many hours, > 0.
+// KeepCheckpointEveryNHours never deletes one checkpoint in every n hours, > 0.
 func KeepCheckpointEveryNHours(h float64) Option {
 	return func(s *settings) { s.KeepCheckpointEveryNHours = h }
 }

@@ -26,13 +26,13 @@ func New(opts ...Option) (RunConfig, error) {
 	return FromTFConfig(os.Getenv("TF_CONFIG"), opts...)
 }
 
-// FromTFConfig returns the configuration of the task that a TF_CONFIG describes;
-// an empty text is a process without a cluster. All violations are reported
-// together as a [*ViolationsError].
+// FromTFConfig returns the configuration of the task that a TF_CONFIG describes; an
+// empty text is a process without a cluster. All violations are reported together
+// as a [*ViolationsError].
 //
-// Besides tf.estimator's forms it takes TFJob's: an evaluator listed in
-// the cluster or without any, "ps": null, sparse clusters, and clusters without
-// a chief, where worker 0 takes its part. [StrictTFConfig] refuses them.
+// Besides tf.estimator's forms it accepts TFJob's: an evaluator inside or outside
+// of the cluster, "ps": null, sparse clusters, and clusters without a chief, where
+// worker 0 takes its part. [StrictTFConfig] refuses them.
 func FromTFConfig(text string, opts ...Option) (RunConfig, error) {
 	vs := &violation.List{}
 	tf := parseTFConfig(text, vs)
@@ -79,7 +79,8 @@ func (c RunConfig) SaveCheckpointsSecs() float64 { return c.s.SaveCheckpointsSec
 // KeepCheckpointMax returns how many of the newest checkpoints are kept; 0: all.
 func (c RunConfig) KeepCheckpointMax() int { return c.s.KeepCheckpointMax }
 
-// KeepCheckpointEveryNHours returns the hours between checkpoints kept for ever.
+// KeepCheckpointEveryNHours returns the hours between checkpoints that are never
+// deleted.
 func (c RunConfig) KeepCheckpointEveryNHours() float64 { return c.s.KeepCheckpointEveryNHours }
 
 // LogStepCountSteps returns the steps between two log lines; 0: none.

@@ -16,14 +16,14 @@ import (
 const SlurmPortBase = 8888
 
 // SlurmTFConfig returns the TF_CONFIG of this task of a Slurm job step, empty where
-// the step has a single task. As tf.distribute's SlurmClusterResolver does, it
-// gives the tasks of the jobs, which GOESTIMATOR_SLURM_JOBS lists as
-// "chief=1,worker=3,ps=2", to the ranks of the step in the alphabetical order of
-// the jobs, and to the nodes in blocks of as many tasks as each node has.
+// the step has a single task. GOESTIMATOR_SLURM_JOBS lists the tasks as
+// "chief=1,worker=3,ps=2". As tf.distribute's SlurmClusterResolver does, it assigns
+// them to the ranks of the step in the alphabetical order of the jobs, and to the
+// nodes in blocks of as many tasks as each node has.
 //
-// It reads SLURM_PROCID, SLURM_NTASKS, SLURM_JOB_NODELIST and
-// SLURM_TASKS_PER_NODE (of the latter three, those of the step where they are
-// set), and SLURM_NODEID to check that ranks are in blocks.
+// It reads SLURM_PROCID, SLURM_NTASKS, SLURM_JOB_NODELIST and SLURM_TASKS_PER_NODE;
+// of the latter three, it prefers the step's own variables. It reads SLURM_NODEID
+// to check that ranks are in blocks.
 func SlurmTFConfig(getenv func(string) string) (string, error) {
 	s := slurmEnv{getenv: getenv}
 	step, err := s.step()

@@ -17,7 +17,7 @@ type Spec struct {
 	SaveCheckpointsSecs float64 `yaml:"save_checkpoints_secs"`
 	// Newest checkpoints that are kept. 0: all.
 	KeepCheckpointMax int `yaml:"keep_checkpoint_max"`
-	// Hours between checkpoints that are kept for ever, besides the newest.
+	// Hours between checkpoints that are never deleted, besides the newest.
 	KeepCheckpointEveryNHours float64 `yaml:"keep_checkpoint_every_n_hours"`
 	// Steps between two log lines. 0: none.
 	LogStepCountSteps int `yaml:"log_step_count_steps"`
@@ -31,9 +31,11 @@ type Spec struct {
 	ExperimentalMaxWorkerDelaySecs int `yaml:"experimental_max_worker_delay_secs"`
 	// Seconds that a task waits for the others before it fails.
 	SessionCreationTimeoutSecs int `yaml:"session_creation_timeout_secs"`
-	// Where the cluster and this task's place in it come from: tf_config (the environment variable) or slurm (those of a Slurm step).
+	// Where the cluster and this task's place in it come from: tf_config (the environment variable) or slurm (the
+	// variables of a Slurm step).
 	ClusterResolver string `yaml:"cluster_resolver"`
-	// Starts of the chief without a new checkpoint after exits that it chose, before it gives up with exit code 1. 0: no limit.
+	// Starts of the chief without a new checkpoint, after exits that it chose, until it ends with exit code 1. 0:
+	// no limit.
 	MaxRestarts int `yaml:"max_restarts"`
 	// Seconds that a chief which is done waits for the evaluator's last evaluation. 0: not at all.
 	EvaluatorWaitSecs float64 `yaml:"evaluator_wait_secs,omitempty"`

@@ -8,7 +8,8 @@ type Strategy struct {
 	Name string `yaml:"name"`
 	// Device that this process computes on: /gpu:N or /cpu:0. Empty: the first GPU where there is one (mirrored and central_storage: all of them; several workers of a machine: each its own, by LOCAL_RANK), else /cpu:0.
 	Device string `yaml:"device,omitempty"`
-	// Replicas of mirrored and central_storage in this process, each of which takes a batch of its own in every step. 0: one per GPU, or one where there is none.
+	// Replicas of mirrored and central_storage in this process; each takes a batch of its own in every step. 0:
+	// one per GPU, or one where there is none.
 	Replicas int `yaml:"replicas,omitempty"`
 	// Bytes of gradients that multi_worker_mirrored reduces in one message. 0: the default, 4 MiB.
 	BytesPerPack int `yaml:"bytes_per_pack,omitempty"`

@@ -11,7 +11,7 @@ import (
 	"github.com/goestimator/goestimator/internal/config"
 )
 
-// The parameters of models that tell of their classes.
+// The parameters of models that describe their classes.
 const (
 	paramVocabulary = "label_vocabulary"
 	paramNames      = "class_names"

@@ -160,7 +160,8 @@ func TestReadOnlyModelDir(t *testing.T) {
 	}
 }
 
-// A signal during a command that has nothing to save is told as such, whatever it cut short.
+// A signal during a command that has nothing to save is reported as a signal, for any work
+// that it cut short.
 func TestInterrupted(t *testing.T) {
 	dir := t.TempDir()
 	config := filepath.Join(dir, "config.yaml")

@@ -68,8 +68,8 @@ func (a *app) evaluate(ctx context.Context, cfg *config.Config, prefix string, a
 	return a.printResult(s, asJSON)
 }
 
-// trainedJob makes the estimator of a model that has been trained and settles
-// which of its checkpoints is meant: the one at path, or the newest.
+// trainedJob makes the estimator of a trained model and chooses its checkpoint: the
+// one at path, or the newest.
 func (a *app) trainedJob(cfg *config.Config, path string) (*job, string, error) {
 	prefix := ""
 	if path != "" {

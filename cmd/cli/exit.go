@@ -98,7 +98,7 @@ func errorLines(err error) []string {
 	return lines
 }
 
-// within says of an error, of each where several are joined, what it is about.
+// within returns the subject of an error; for joined errors, of each.
 func within(what string, err error) error {
 	joined, ok := err.(interface{ Unwrap() []error })
 	if !ok {

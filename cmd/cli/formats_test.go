@@ -167,8 +167,8 @@ func commandOutput(t *testing.T, args ...string) string {
 	return out.String()
 }
 
-// TestListsOfEveryFormat: the same rows, in whatever file they are, train the
-// same model, through the config alone.
+// TestListsOfEveryFormat: the same rows in a file of any format train the same
+// model, by the config alone.
 func TestListsOfEveryFormat(t *testing.T) {
 	config := filepath.Join(t.TempDir(), "lists.yaml")
 	if err := os.WriteFile(config, []byte(listConfig), 0o644); err != nil {

@@ -128,7 +128,7 @@ func (a *app) startLog() {
 	a.last.words(a.complain)
 }
 
-// complain tells of an error in one line.
+// complain reports an error in one line.
 func (a *app) complain(text string) {
 	if a.logs.json {
 		a.log.Error(text)
@@ -137,9 +137,9 @@ func (a *app) complain(text string) {
 	fmt.Fprintln(a.stderr, paint(a.logs.color, red, a.name+":")+" "+text)
 }
 
-// lineHandler writes a record as one plain line: the message, then its
-// attributes as key=value; warnings and errors begin with their level. Whatever
-// is in a record, the line is one line, and a value is one value.
+// lineHandler writes a record as one plain line: the message, then its attributes
+// as key=value; warnings and errors begin with their level. For any record, the
+// line is one line, and a value is one value.
 type lineHandler struct {
 	out   io.Writer // takes whole lines of several goroutines
 	level slog.Level

@@ -51,7 +51,7 @@ func TestLogLinesOfText(t *testing.T) {
 	}
 }
 
-// Whatever is told, a line is an object of values that programs can read.
+// For any record, a line is an object of values that programs can read.
 func TestLogLinesOfJSON(t *testing.T) {
 	text := lineOf(logs{json: true, color: true}, slog.LevelError, "a \"b\"\nc", "nan", math.NaN(), "inf", math.Inf(-1), "loss", 0.25, "step", int64(7),
 		"after", 1500*time.Millisecond, "task", cluster.Task{Job: "ps", Index: 1}, "error", errors.New("no\nway"), "shape", []int{2, 3}, "nothing", nil, "bidi", "\u202em\U000e0001")
@@ -93,7 +93,8 @@ func TestColorful(t *testing.T) {
 	}
 }
 
-// A record is one line whose values are told apart, whatever strangers put into it.
+// A record is one line, with values that can be separated even if untrusted input
+// is in them.
 func TestLogLines(t *testing.T) {
 	var out bytes.Buffer
 	log := slog.New((&logs{}).handler(&out)).With("from", "10.0.0.1:5 ready=yes")

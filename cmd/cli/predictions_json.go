@@ -13,8 +13,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// jsonLines writes each prediction as one line: an object of nested lists,
-// names in order. NaN and infinities, which JSON lacks, become null.
+// jsonLines writes each prediction as one line: an object of nested lists, names in
+// order. NaN and infinities, which JSON does not have, become null.
 type jsonLines struct {
 	out  *bufio.Writer
 	line []byte

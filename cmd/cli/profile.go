@@ -126,7 +126,7 @@ func (h *opProfile) tell(nodes []hooks.NodeTime) error {
 	return nil
 }
 
-// opTimes is what there is to tell of a training.
+// opTimes is the profile of a training run.
 type opTimes struct {
 	steps int
 	spent time.Duration // in steps

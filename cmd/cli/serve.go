@@ -214,7 +214,7 @@ func (i *ignoredFlag) String() string { return "" }
 // Type implements pflag.Value.
 func (i *ignoredFlag) Type() string { return "string" }
 
-// warn tells of flags that change nothing.
+// warn reports flags that have no effect.
 func (f *serveFlags) warn(log *slog.Logger) {
 	if len(f.ignored) > 0 {
 		log.Warn("flags of TensorFlow Serving that change nothing here", "flags", strings.Join(f.ignored, ","))

@@ -30,9 +30,10 @@ func TestServeOnGPU(t *testing.T) {
 	}
 }
 
-// TestServeWithHostSteps serves from a GPU that lacks all ops: that is told once, or refused.
+// TestServeWithHostSteps serves from a GPU that supports no op: that is reported once, or
+// refused.
 func TestServeWithHostSteps(t *testing.T) {
-	base, gpu := halfPlusTwoModel(t), lackingGPU{gpustest.Emulated(t, 1)}
+	base, gpu := halfPlusTwoModel(t), gpuWithoutKernels{gpustest.Emulated(t, 1)}
 	if log := servedOn(t, base, gpu); strings.Count(log, "done on the host") != 1 || !strings.Contains(log, "odd") {
 		t.Errorf("expected one warning:\n%s", log)
 	}
@@ -44,20 +45,20 @@ func TestServeWithHostSteps(t *testing.T) {
 	}
 }
 
-// lackingGPU has no kernels.
-type lackingGPU struct{ gpus.Source }
+// gpuWithoutKernels has no kernels.
+type gpuWithoutKernels struct{ gpus.Source }
 
-func (g lackingGPU) Open(ctx context.Context, number int) (device.Device, error) {
+func (g gpuWithoutKernels) Open(ctx context.Context, number int) (device.Device, error) {
 	d, err := g.Source.Open(ctx, number)
 	if err != nil {
 		return nil, err
 	}
-	return lacking{d.(*cuda.Device)}, nil
+	return deviceWithoutKernels{d.(*cuda.Device)}, nil
 }
 
-type lacking struct{ *cuda.Device }
+type deviceWithoutKernels struct{ *cuda.Device }
 
-func (lacking) Supports(*engine.Operation) error { return errors.New("it is an odd GPU") }
+func (deviceWithoutKernels) Supports(*engine.Operation) error { return errors.New("it is an odd GPU") }
 
 // halfPlusTwoModel is a folder of TensorFlow Serving's model, as version 1.
 func halfPlusTwoModel(t *testing.T) string {

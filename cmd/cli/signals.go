@@ -24,7 +24,7 @@ type lastResort struct {
 	tell func(text string) // nil before there is a way to tell
 }
 
-// words says how to tell of the exit.
+// words describes the exit.
 func (l *lastResort) words(tell func(text string)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

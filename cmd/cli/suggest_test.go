@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// A value that a flag cannot have is told with what was expected, in no words of Go.
+// An error of a flag's value names the expected values, and not Go's own words.
 func TestValuesOfFlags(t *testing.T) {
 	a := &app{name: "goestimator", stdout: io.Discard, stderr: &console{out: io.Discard}}
 	n := 0

@@ -11,7 +11,7 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/printable"
 )
 
-// variableTable is a hook that tells of the model's variables before the first step.
+// variableTable is a hook that prints the model's variables before the first step.
 type variableTable struct {
 	hooks.Base
 	app   *app

@@ -161,7 +161,7 @@ func (j *job) trainAlone(ctx context.Context, in estimator.InputFn, hs []hooks.H
 	return estimator.Result{TrainResult: tr}, err
 }
 
-// warnEndless tells of a training that nothing but a signal will end.
+// warnEndless warns of training that only a signal will end.
 func (j *job) warnEndless() {
 	in := j.cfg.Train.Input
 	if !j.cfg.Train.Endless() || j.app.inputs.Has(in.Format) || !j.est.Config().IsChief() {
@@ -224,7 +224,7 @@ func (j *job) hooks() ([]hooks.Hook, error) {
 	return append(hs, early...), nil
 }
 
-// lines are the hooks that tell of training every so many steps where the estimator's own lines will not do.
+// lines are the hooks that report training every few steps where the estimator's own lines are not enough.
 func (j *job) lines(every int64) []hooks.Hook {
 	a := j.app
 	switch {

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestBadYAML: what is no config file is told in one line, in words of YAML.
+// TestBadYAML: an invalid config file is reported in one line, in the words of
+// YAML.
 func TestBadYAML(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, c := range []struct{ text, want string }{

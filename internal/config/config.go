@@ -19,7 +19,7 @@ type Config struct {
 	DataDir string `yaml:"data_dir,omitempty"`
 	// Seed of initial values, dropout, shuffling and augmentation. 0: none given, a fresh one is drawn at each start.
 	Seed int64 `yaml:"seed"`
-	// How canned models read the features. A column is declared before those that are made of it.
+	// How canned models read the features. A column is declared before the columns that use it.
 	FeatureColumns []feature.Spec `yaml:"feature_columns,omitempty"`
 	// The network.
 	Model Model `yaml:"model"`
@@ -80,7 +80,8 @@ type VocabInfo struct {
 	OldVocab string `yaml:"old_vocab"`
 	// Lines of it that were used. 0: all.
 	OldVocabSize int `yaml:"old_vocab_size,omitempty"`
-	// Initializer of what the checkpoint lacks: its name and parameters, for example {name: truncated_normal, stddev: 0.1}. Empty: zeros.
+	// Initializer of values that the checkpoint does not have: its name and parameters, for example {name:
+	// truncated_normal, stddev: 0.1}. Empty: zeros.
 	BackupInitializer map[string]any `yaml:"backup_initializer,omitempty"`
 	// Dimension that follows the vocabulary: 0, or 1 for the kernel of an output layer of classes.
 	Axis int `yaml:"axis,omitempty"`

@@ -9,7 +9,8 @@ type Train struct {
 	Input inputs.Spec `yaml:"input"`
 	// Global step at which training ends, counted over restarts. 0: no limit.
 	MaxSteps int64 `yaml:"max_steps,omitempty"`
-	// Passes over the input; the input is then repeated that often, whatever its repeat says. 0: as the input says.
+	// Passes over the input; the input is then repeated that often, and its repeat is ignored. 0: as the input
+	// says.
 	Epochs int `yaml:"epochs,omitempty"`
 	// Seconds of training, counted over restarts. 0: no limit.
 	MaxSecs float64 `yaml:"max_secs,omitempty"`
@@ -83,7 +84,8 @@ type Export struct {
 
 // Predict says what predictions are made of.
 type Predict struct {
-	// The examples; where its format is left out, those of eval.input. Labels are not needed.
+	// The examples; where its format is left out, the examples of eval.input. Labels are not
+	// needed.
 	Input inputs.Spec `yaml:"input,omitempty"`
 	// Names of the predictions that are returned. Empty: all.
 	Keys []string `yaml:"keys,omitempty"`

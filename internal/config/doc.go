@@ -1,8 +1,8 @@
 // Package config reads the config file of a job. It composes the sections that other
-// packages own (inputs, feature columns, optimizer, run, strategy, connections) with
-// the sections of the command line, and lays --set over the environment over TF_CONFIG over
-// the file over the defaults.
+// packages own (inputs, feature columns, optimizer, run, strategy, connections) with the
+// sections of the command line. Values come from --set, else the environment, else
+// TF_CONFIG, else the file, else the defaults.
 //
-// Everything that is wrong is reported at once, as a [*runconfig.ViolationsError]
-// whose entries name the key, the value found, what was expected and where it is.
+// All errors are reported together, as a [*runconfig.ViolationsError]. Its entries name the
+// key, the value, what was expected, and the place.
 package config

@@ -162,7 +162,8 @@ func TestSlurmGivesTheCluster(t *testing.T) {
 	}
 }
 
-// TestSlurmLeavesModelDir: TF_CONFIG's model_dir counts where Slurm gives the cluster, whatever is wrong with the rest of it.
+// TestSlurmLeavesModelDir: TF_CONFIG's model_dir counts where Slurm gives the cluster, also if the rest of it
+// is invalid.
 func TestSlurmLeavesModelDir(t *testing.T) {
 	slurm := []string{"GOESTIMATOR_RUN_CLUSTER_RESOLVER=slurm", "GOESTIMATOR_SLURM_JOBS=chief=1", "SLURM_PROCID=0", "SLURM_STEP_NUM_TASKS=1",
 		"SLURM_STEP_NODELIST=n1", "SLURM_STEP_TASKS_PER_NODE=1"}

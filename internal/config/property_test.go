@@ -15,7 +15,7 @@ import (
 	"github.com/goestimator/goestimator/runconfig"
 )
 
-// validSets holds, by key, values that are valid whatever the others are.
+// validSets holds, by key, values that are valid for all values of the others.
 var validSets = map[string][]string{
 	"model_dir":                              {"runs/a", "/tmp/b c", "1e5", "yes", "null"},
 	"data_dir":                               {"", "data", "/data"},

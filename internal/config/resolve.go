@@ -61,7 +61,7 @@ func (c *Config) RunConfig() (runconfig.RunConfig, error) {
 	return runconfig.FromSpec(c.Run, c.tfConfig, opts...)
 }
 
-// Local returns a copy for a process that is no task of a cluster, whatever TF_CONFIG says.
+// Local returns a copy for a process that is not a task of a cluster, ignoring TF_CONFIG.
 func (c *Config) Local() Config {
 	local := *c
 	local.tfConfig = ""

@@ -11,7 +11,7 @@ import (
 	"github.com/goestimator/goestimator/runconfig"
 )
 
-// TestViolationsOnce: each mistake is told once, where it was written, without what only follows from it.
+// TestViolationsOnce: each mistake is reported once, where it was written, without its mere consequences.
 func TestViolationsOnce(t *testing.T) {
 	const start = `model: {name: linear}
 train:

@@ -155,8 +155,8 @@ func (k Kubernetes) validate(podName func(replica.Task) string) error {
 	return nil
 }
 
-// write writes the manifest of an object, after that of the Secret that its tasks
-// share, unless there is one.
+// write writes the manifest of an object. Before the first one, it writes the
+// manifest of the Secret that the job's tasks share.
 func (k Kubernetes) write(w io.Writer, object any) error {
 	var b bytes.Buffer
 	e := yaml.NewEncoder(&b)

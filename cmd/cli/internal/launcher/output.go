@@ -44,7 +44,7 @@ type lineWriter struct {
 	part   []byte    // of a line that has no end yet
 }
 
-// Write never fails: a task goes on where its output cannot be shown or kept.
+// Write never fails: a task continues where its output cannot be shown or stored.
 func (w *lineWriter) Write(p []byte) (int, error) {
 	if w.file != nil {
 		_, _ = w.file.Write(p)
@@ -104,7 +104,7 @@ func (w *lineWriter) flush() {
 	}
 }
 
-// The tail that an error quotes.
+// The size of the tail that an error quotes.
 const (
 	tailLines = 5
 	tailWidth = 300 // bytes of a line

@@ -40,15 +40,15 @@ type cluster struct {
 }
 
 // Run runs a job on this machine until all its processes have ended, and returns
-// how each did. The error is nil when the leader (the chief, else worker 0) ended
-// with exit code 0; a [*TaskError] when a task failed; [ErrInterrupted] when ctx
-// ended before; [ErrKilled].
+// the result of each. The error is nil when the leader (the chief, else worker 0)
+// ended with exit code 0. It is a [*TaskError] when a task failed, [ErrInterrupted]
+// when ctx ended first, or [ErrKilled].
 //
 // By the rules of TFJob, a task that ends is started again as the restart policy
-// says, and any task that fails for good, a parameter server or evaluator too, is
-// the failure of the job. Unlike there, exit code 0 of the leader is success
-// under every policy, and MaxRestarts bounds the restarts of a task. Failures
-// after the leader's success are logged as warnings.
+// says. If any task fails permanently, including a parameter server or evaluator,
+// the job fails. Unlike in TFJob, exit code 0 of the leader is success under every
+// policy, and MaxRestarts bounds the restarts of a task. Failures after the
+// leader's success are logged as warnings.
 func Run(ctx context.Context, l Local) (outcomes []Outcome, err error) {
 	if err := l.Validate(); err != nil {
 		return nil, err

@@ -71,7 +71,8 @@ func (j Job) Tasks() []replica.Task {
 	return tasks
 }
 
-// Leader returns the task whose success is that of the job: the chief, else worker 0.
+// Leader returns the task whose success is the job's success: the chief, else worker
+// 0.
 func (j Job) Leader() replica.Task {
 	if j.Chiefs > 0 {
 		return replica.Task{Type: replica.Chief}

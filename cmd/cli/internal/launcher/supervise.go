@@ -86,7 +86,7 @@ func (c *cluster) exited(t *task) {
 	}
 }
 
-// endedLate tells of a task that ended after the job's fate was decided.
+// endedLate reports a task that ended after the result of the job was decided.
 func (c *cluster) endedLate(t *task) {
 	switch {
 	case t.wasKilled():
@@ -146,7 +146,7 @@ func (c *cluster) fail(err error) {
 	}
 }
 
-// timeUp goes on to the next phase.
+// timeUp starts the next phase.
 func (c *cluster) timeUp() {
 	switch c.phase {
 	case finishing:

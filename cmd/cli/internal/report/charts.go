@@ -84,7 +84,7 @@ func (c *curve) add(step int64, value float64) {
 	c.points = append(c.points, opts.LineData{Value: []any{step, value}})
 }
 
-// gap ends the line before a step and goes on behind it.
+// gap ends the line before a step and continues it after the step.
 func (c *curve) gap(step int64) {
 	c.points = append(c.points, opts.LineData{Value: []any{step, "-"}})
 }

@@ -175,7 +175,7 @@ func order(tag string) string {
 	return "2" + tag
 }
 
-// lastStep is the highest step that events or checkpoints tell of.
+// lastStep is the highest step in events or checkpoints.
 func (r *Run) lastStep() int64 {
 	step := int64(0)
 	for _, run := range r.Events {
