@@ -50,12 +50,12 @@ func sideBySide(t *testing.T, script string, all []cannedCase, d map[string]*ten
 	write(t, list, text)
 	theirs, ours := filepath.Join(work, "theirs"), filepath.Join(work, "ours")
 	py.run(t, script, "train", list, given, theirs)
-	told := map[string]*cannedRun{}
+	answers := map[string]*cannedRun{}
 	for _, c := range cases {
 		t.Run(c.Name, func(t *testing.T) {
 			r := &cannedRun{cannedCase: c, data: d}
 			r.fromTheirs(t, filepath.Join(theirs, c.Name), filepath.Join(ours, c.Name))
-			told[c.Name] = r
+			answers[c.Name] = r
 		})
 	}
 	if t.Failed() {
@@ -64,7 +64,7 @@ func sideBySide(t *testing.T, script string, all []cannedCase, d map[string]*ten
 	py.run(t, script, "resume", list, given, ours)
 	for _, c := range cases {
 		t.Run(c.Name+"/taken_over", func(t *testing.T) {
-			told[c.Name].checkTold(t, filepath.Join(ours, c.Name, "told"))
+			answers[c.Name].checkAnswers(t, filepath.Join(ours, c.Name, "answers"))
 		})
 	}
 }
@@ -93,11 +93,11 @@ func (r *cannedRun) fromTheirs(t *testing.T, theirs, dir string) {
 	if _, err := e.Train(t.Context(), r.batches(), estimator.MaxSteps(int64(r.Steps)), estimator.WithHooks(h)); err != nil {
 		t.Fatal(err)
 	}
-	told := load(t, filepath.Join(theirs, "told"))
-	within(t, "losses", h.losses, tensor.Values[float64](told["losses"]), 1e-3)
+	answers := load(t, filepath.Join(theirs, "answers"))
+	within(t, "losses", h.losses, tensor.Values[float64](answers["losses"]), 1e-3)
 	trained := filepath.Join(theirs, "model.ckpt-200")
-	closeTo(t, "predictions of their checkpoint", r.predict(t, e, estimator.CheckpointPath(trained)), told["predictions"], 1e-5)
-	r.checkMetrics(t, told, r.evaluate(t, e, estimator.CheckpointPath(trained)))
+	closeTo(t, "predictions of their checkpoint", r.predict(t, e, estimator.CheckpointPath(trained)), answers["predictions"], 1e-5)
+	r.checkMetrics(t, answers, r.evaluate(t, e, estimator.CheckpointPath(trained)))
 	r.checkTags(t, theirs, dir)
 	checkVariables(t, stored(t, filepath.Join(dir, "model.ckpt-200")), stored(t, trained))
 
@@ -112,18 +112,18 @@ func (r *cannedRun) fromTheirs(t *testing.T, theirs, dir string) {
 	r.losses = h.losses
 }
 
-// checkTold compares with what the other side made of our checkpoint.
-func (r *cannedRun) checkTold(t *testing.T, dir string) {
-	told := load(t, dir)
-	closeTo(t, "their predictions of our checkpoint", told["predictions"], r.predictions, 1e-5)
-	within(t, "their losses from our checkpoint", tensor.Values[float64](told["losses"]), r.losses, 1e-3)
-	r.checkMetrics(t, told, r.metrics)
+// checkAnswers compares with the other side's results from our checkpoint.
+func (r *cannedRun) checkAnswers(t *testing.T, dir string) {
+	answers := load(t, dir)
+	closeTo(t, "their predictions of our checkpoint", answers["predictions"], r.predictions, 1e-5)
+	within(t, "their losses from our checkpoint", tensor.Values[float64](answers["losses"]), r.losses, 1e-3)
+	r.checkMetrics(t, answers, r.metrics)
 }
 
-func (r *cannedRun) checkMetrics(t *testing.T, told map[string]*tensor.Tensor, got map[string]float64) {
+func (r *cannedRun) checkMetrics(t *testing.T, answers map[string]*tensor.Tensor, got map[string]float64) {
 	t.Helper()
-	for i, name := range told["metrics"].Strings {
-		want := tensor.Values[float64](told["values"])[i]
+	for i, name := range answers["metrics"].Strings {
+		want := tensor.Values[float64](answers["values"])[i]
 		x, ok := got[string(name)]
 		if !ok || math.Abs(x-want) > 2e-5*max(1, math.Abs(want)) {
 			t.Errorf("metric %s: expected %v, got %v", name, want, x)

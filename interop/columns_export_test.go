@@ -96,7 +96,8 @@ func (c columnsExport) write(t *testing.T, plan *feature.Plan, dir string) {
 	write(t, filepath.Join(dir, "manifest.json"), manifest)
 }
 
-// spoiled are rows of which one has a value too many of a feature, which no id can be.
+// spoiled are rows; one of them has a value too many of a feature, which cannot be an
+// id.
 func spoiled(c columnsExport, name string) []exportFeature {
 	d := drawFeatures(20, c)
 	for _, f := range d {

@@ -38,8 +38,8 @@ var defaultsColumns = []inputs.ColumnSpec{
 	{Name: "trade", DType: "string", Default: "nurse"}, {Name: "grade", DType: "int64", Default: 1}, {Name: "fee", Default: 1.25},
 	{Name: "kind", Role: inputs.Label, Vocabulary: []string{"3", "5", "8"}}}
 
-// TestDefaultsAndNamesAreServed: what an example lacks is, for TensorFlow too, what the column's default makes of it in
-// training, and the classes are called as the label column's vocabulary says.
+// TestDefaultsAndNamesAreServed: where an example has no value, TensorFlow, too, uses the column's default,
+// as in training. The classes have the names in the label column's vocabulary.
 func TestDefaultsAndNamesAreServed(t *testing.T) {
 	py := peers(t)
 	names := []string{"3", "5", "8"}

@@ -9,8 +9,9 @@ import (
 	"github.com/goestimator/goestimator/internal/format/savedmodel"
 )
 
-// TestTrainOpOrder: in each exported graph of training, whatever takes a variable that the
-// step changes comes, by edges, before or after each change: TensorFlow runs the rest in any order.
+// TestTrainOpOrder: in each exported training graph, every reader of a variable that the step
+// changes has edges that order it before or after each change. TensorFlow runs the rest in any
+// order.
 func TestTrainOpOrder(t *testing.T) {
 	eachSupervised(t, t.TempDir(), func(m supervisedModel) {
 		name := filepath.Base(m.dir)
@@ -37,8 +38,8 @@ func TestTrainOpOrder(t *testing.T) {
 	})
 }
 
-// unordered counts the pairs of nodes that take a variable, one of which changes it, and
-// returns those of which neither needs the other.
+// unordered counts the pairs of a change of a variable and another use of it, and
+// returns the pairs without an order between them.
 func unordered(g *graph.Graph, roots []*graph.Node) (pairs int, wrong [][2]*graph.Node) {
 	needed := graph.Reachable(roots...)
 	takers := map[*graph.Node][]*graph.Node{}

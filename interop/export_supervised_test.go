@@ -131,7 +131,7 @@ func (m supervisedModel) export(t *testing.T) string {
 	return out
 }
 
-// supervised trains two steps, exports, evaluates and goes on.
+// supervised trains two steps, exports, evaluates and continues.
 func supervised(t *testing.T, m supervisedModel) supervisedCase {
 	t.Helper()
 	e, dir, d, in := m.e, m.dir, m.data, m.input
@@ -209,8 +209,8 @@ var supervisedOptimizers = []supervisedOptimizer{
 	{"keras_sgd", map[string]any{"learning_rate": 0.05, "loss_scale": 1024}, "label2"},
 }
 
-// model is a network with embeddings, whose gradients are sparse, batch normalisation, whose
-// averages are updates too, and dropout, whose numbers follow from the global step.
+// model is a network with embeddings (sparse gradients), batch normalisation (averages are
+// updates, too) and dropout (numbers that depend on the global step).
 func (o supervisedOptimizer) model(t *testing.T) estimator.ModelFn {
 	t.Helper()
 	opt, err := optimizers.New(o.rule, o.params)
@@ -220,7 +220,7 @@ func (o supervisedOptimizer) model(t *testing.T) estimator.ModelFn {
 	network := func(mc models.Context, f models.Features, n int) *G.Node {
 		level := f.Dense("level")
 		table := mc.Core().Variable("table", []int{7, 3}, models.WithInit(initializers.RandomUniform{Min: -1, Max: 1}))
-		looked := ops.Concat(mc, 1, ops.Lookup(mc, table, level), ops.Gather(mc, table, level)) // to clips two lookups, of which one sums
+		looked := ops.Concat(mc, 1, ops.Lookup(mc, table, level), ops.Gather(mc, table, level)) // a clip sees two lookups, and one of them sums
 		x := ops.Concat(mc, 1, f.Dense("pair"), layers.Embedding(mc, level, 7, 4, layers.Weights{}), looked)
 		x = layers.BatchNorm(mc, layers.Dense(mc, x, 8, layers.Weights{Activation: ops.Tanh}), layers.Norm{})
 		return layers.Dense(mc, layers.Dropout(mc, x, 0.25), n, layers.Weights{Name: "out"})

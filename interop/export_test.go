@@ -90,7 +90,7 @@ func exportableRun(c cannedCase, d map[string]*tensor.Tensor) *cannedRun {
 	return &cannedRun{cannedCase: c, data: d}
 }
 
-// predictions are those of all examples by name.
+// predictions are the predictions of all examples by name.
 func predictions(t *testing.T, e *estimator.Estimator, in estimator.InputFn) map[string]*tensor.Tensor {
 	t.Helper()
 	rows := map[string][]*tensor.Tensor{}

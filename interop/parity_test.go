@@ -22,10 +22,10 @@ const (
 
 // parityCases are the optimizers compared, and the activation of the network.
 //
-// Adam moves a weight by about its rate however small the gradient. One unit at
-// the kink of relu, where rounding decides whether an example reaches it, so
-// changes a float32 run by percents: PyTorch's own float32 and float64 losses part then. There
-// float64 is compared, and float32 with tanh, which has no kink.
+// Adam moves a weight by about its rate even for a tiny gradient. At the edge of relu,
+// rounding decides whether an example reaches a unit, and one such unit changes a float32 run
+// by percents: PyTorch's own float32 and float64 losses then differ. There float64 is
+// compared, and float32 with tanh, which is smooth.
 var parityCases = []parityCase{
 	{"sgd", "relu", map[string]float64{"mlp": 0.05, "cnn": 0.005}, true},
 	{"momentum", "relu", map[string]float64{"mlp": 0.02, "cnn": 0.002}, true},

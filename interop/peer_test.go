@@ -13,7 +13,7 @@ import (
 	"github.com/goestimator/goestimator/internal/testkit"
 )
 
-// scriptTime bounds one script; a quiet machine needs seconds.
+// scriptTime bounds one script; an idle machine needs seconds.
 const scriptTime = 10 * time.Minute
 
 // python is an interpreter that has a peer's modules.

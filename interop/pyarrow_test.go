@@ -35,7 +35,7 @@ func TestReadsArrowFiles(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := columns(t, ds)
-			if filepath.Base(file) == "plain.parquet" { // the length of the lists is in the Arrow schema, which it lacks
+			if filepath.Base(file) == "plain.parquet" { // the length of the lists is in the Arrow schema, which is missing
 				got["vector"].Shape = want["vector"].Shape
 			}
 			for name, w := range want {

@@ -52,7 +52,7 @@ func fashion(t *testing.T, model, config, steps string) []string {
 	return args
 }
 
-// probabilities are those of rows of predictions or of answers.
+// probabilities are the probabilities in rows of predictions or of answers.
 func probabilities(t *testing.T, rows []map[string]any) [][]float64 {
 	t.Helper()
 	var out [][]float64
@@ -99,8 +99,8 @@ func answers(t *testing.T, who string, text []byte) [][]float64 {
 	return out
 }
 
-// TestFashionServed trains the config of Fashion-MNIST, exports it by hand and by an exporter, serves both, and
-// asks with curl, grpcurl, Python's and JavaScript's clients: all get what `predict` says.
+// TestFashionServed trains the config of Fashion-MNIST, exports it by command and by an exporter, and serves
+// both. curl, grpcurl, Python's and JavaScript's clients get the same answers as `predict`.
 func TestFashionServed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skipped: runs processes (-short)")

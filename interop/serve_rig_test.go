@@ -62,7 +62,7 @@ func predictRows(t *testing.T, file string, args ...string) []map[string]any {
 	return rows
 }
 
-// addresses are those of a process of `goestimator serve`.
+// addresses are the addresses of a process of `goestimator serve`.
 type addresses struct{ GRPC, REST string }
 
 // serve starts a server, which ends with the test.

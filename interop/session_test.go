@@ -61,7 +61,8 @@ func compareExport(t *testing.T, s servedCase) {
 	}
 }
 
-// fitted gives a raw feature the dimension of its one value where it lacks it.
+// fitted adds the dimension of its one value to a raw feature that does not have
+// it.
 func fitted(x *tensor.Tensor, info *pb.TensorInfo) *tensor.Tensor {
 	if x == nil || len(info.GetTensorShape().GetDim()) != 2 || len(x.Shape) != 1 {
 		return x

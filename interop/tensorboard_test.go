@@ -137,15 +137,15 @@ func serveTensorBoard(t *testing.T, dir string) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { stop(); _ = cmd.Wait() })
-	var told strings.Builder
+	var output strings.Builder
 	for lines := bufio.NewScanner(stderr); lines.Scan(); {
-		told.WriteString(lines.Text() + "\n")
+		output.WriteString(lines.Text() + "\n")
 		if url := address.FindString(lines.Text()); url != "" {
 			go func() { _, _ = io.Copy(io.Discard, stderr) }()
 			return url
 		}
 	}
-	t.Fatalf("tensorboard ended:\n%s", told.String())
+	t.Fatalf("tensorboard ended:\n%s", output.String())
 	return ""
 }
 

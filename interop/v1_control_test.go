@@ -13,8 +13,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestControlFlowOfTensorFlow1 loads loops and conditions as TensorFlow 1 saves them, and compares what they compute;
-// what is irregular, or needs an op that is lacking, is refused by name.
+// TestControlFlowOfTensorFlow1 loads loops and conditions as TensorFlow 1 saves them, and compares their
+// results. Irregular ones, and ones that need an unsupported op, are refused by name.
 func TestControlFlowOfTensorFlow1(t *testing.T) {
 	if os.Getenv("GOESTIMATOR_ACCEPT") == "" {
 		t.Skip("skipped: takes long (GOESTIMATOR_ACCEPT=1, make parity)")

@@ -1,5 +1,5 @@
-// Command cluster trains in whatever role TF_CONFIG gives it, with no command
-// line of ours. Start all roles on this machine:
+// Command cluster trains in the role that TF_CONFIG gives it, without
+// goestimator's command line. Start all roles on this machine:
 //
 //	go build -o /tmp/cluster ./examples/cluster
 //	go run ./cmd/goestimator launch --chief 1 --workers 2 --ps 1 --evaluator 1 -- /tmp/cluster -model-dir runs/cluster

@@ -1,7 +1,7 @@
 """canned.py MODE CASES DATA OUT: tf.estimator's canned models, for canned_test.go.
 
 train:  each case of CASES is trained from its own initial values; OUT/<case> is its model_dir, with the checkpoint of
-        step 0 too, and OUT/<case>/told what it lost in each step, predicted and evaluated.
+        step 0 too, and OUT/<case>/answers: its losses by step, predictions and metrics.
 resume: OUT/<case> has a checkpoint of another's making: it predicts and evaluates, is trained on and tells the same.
 ids:    hash and cross ids of DATA's strings and integers go to OUT.
 """
@@ -127,7 +127,7 @@ class Losses(tf.estimator.SessionRunHook):
         self.values.append(float(values.results))
 
 
-def tell(e, data, case, folder, checkpoint, losses):
+def answer(e, data, case, folder, checkpoint, losses):
     """Writes losses, predictions and metrics of the first batches."""
     few = input_fn(data, case, 0, 20)
     predicted = list(e.predict(few, checkpoint_path=checkpoint))
@@ -144,7 +144,7 @@ def train(data, case, folder):
     if case["class"].startswith("Baseline"):  # whose initialisation takes a batch
         read = one_shot(lambda: dataset(data, case, 0, 1).concatenate(dataset(data, case, 0, case["steps"])))
     e.train(read, hooks=[h], max_steps=case["steps"])
-    tell(e, data, case, os.path.join(folder, "told"), tf.train.latest_checkpoint(folder), h.values)
+    answer(e, data, case, os.path.join(folder, "answers"), tf.train.latest_checkpoint(folder), h.values)
     events = [f for f in os.listdir(folder) if "tfevents" in f]
     tags = {v.tag for f in events for r in tf.compat.v1.train.summary_iterator(os.path.join(folder, f)) for v in r.summary.value}
     with open(os.path.join(folder, "tags"), "w") as f:
@@ -154,7 +154,7 @@ def train(data, case, folder):
 def resume(data, case, folder):
     e, h, given = estimator(case, folder), Losses(), tf.train.latest_checkpoint(folder)
     e.train(input_fn(data, case, case["steps"], case["more"]), hooks=[h], steps=case["more"])
-    tell(e, data, case, os.path.join(folder, "told"), given, h.values)
+    answer(e, data, case, os.path.join(folder, "answers"), given, h.values)
 
 
 def ids(data, out):
