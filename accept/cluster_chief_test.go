@@ -109,7 +109,7 @@ func TestClusterChiefKilledWhileSaving(t *testing.T) {
 }
 
 // TestClusterDamagedCheckpoint kills the chief and the server, and damages the
-// newest checkpoint: training goes on from the one before.
+// newest checkpoint: training continues from the one before.
 func TestClusterDamagedCheckpoint(t *testing.T) {
 	whole(t)
 	r := newRig(t, "chief-0 worker-0 ps-0", asynchronous...)

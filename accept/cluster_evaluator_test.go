@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// evaluations are the steps that the evaluator has told of, in all its lives.
+// evaluations are the steps that the evaluator has reported, in all its starts.
 func (r *rig) evaluations() []string {
 	var out []string
 	for _, m := range regexp.MustCompile(`(?m)^eval step=(\d+)`).FindAllStringSubmatch(r.tasks["evaluator-0"].all(), -1) {

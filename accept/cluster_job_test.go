@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// joining returns a cluster of other tasks whose parameter servers are those of r.
+// joining returns a cluster of other tasks with the parameter servers of r.
 func (r *rig) joining(t *testing.T, tasks string, args ...string) *rig {
 	t.Helper()
 	other := newRig(t, tasks, args...)
@@ -16,10 +16,10 @@ func (r *rig) joining(t *testing.T, tasks string, args ...string) *rig {
 	return other
 }
 
-// TestClusterStranger starts a chief and a worker of another cluster, without
-// token or name, that know the parameter servers of a running job: they are
-// refused, and the job goes on to its end.
-func TestClusterStranger(t *testing.T) {
+// TestClusterOtherJob starts a chief and a worker of another cluster, without token
+// or name, that know the parameter servers of a running job. They are refused, and
+// the job runs to its end.
+func TestClusterOtherJob(t *testing.T) {
 	for name, args := range map[string][]string{"asynchronous": asynchronous, "synchronous": synchronous} {
 		t.Run(name, func(t *testing.T) {
 			if !long(t) && name == "synchronous" {
@@ -29,11 +29,11 @@ func TestClusterStranger(t *testing.T) {
 			r.start()
 			at := r.reach("chief-0", 40)
 			for _, shape := range []string{"chief-0 worker-0", "chief-0", "chief-0 worker-0 worker-1"} {
-				stranger := r.joining(t, shape, args...)
-				for name := range stranger.tasks {
-					stranger.start(name)
-					stranger.exit(name, 2)
-					last := lastLine(stranger.tasks[name].all())
+				other := r.joining(t, shape, args...)
+				for name := range other.tasks {
+					other.start(name)
+					other.exit(name, 2)
+					last := lastLine(other.tasks[name].all())
 					t.Logf("%s of %s: %s", name, shape, last)
 					if !strings.Contains(last, "run.job_id") {
 						t.Errorf("the last line does not say what to do: %s", last)
@@ -45,24 +45,24 @@ func TestClusterStranger(t *testing.T) {
 			for _, name := range []string{"worker-0", "ps-0", "ps-1"} {
 				r.exit(name, 0)
 				if strings.Contains(r.tasks[name].all(), "synchronize again") {
-					t.Errorf("%s noticed the stranger", name)
+					t.Errorf("%s noticed the other job", name)
 				}
 			}
 		})
 	}
 }
 
-// TestClusterStrangerInRing: a worker that was given another job's chief.
-func TestClusterStrangerInRing(t *testing.T) {
+// TestClusterOtherJobInRing: a worker configured with another job's chief.
+func TestClusterOtherJobInRing(t *testing.T) {
 	whole(t)
 	r := newRig(t, "chief-0 worker-0 worker-1", set(allReduce, "train.max_steps=1000")...)
 	r.start()
 	r.reach("chief-0", 40)
-	stranger := newRig(t, "chief-0 worker-0 worker-1", allReduce...)
-	stranger.cluster["chief"] = r.cluster["chief"]
-	stranger.env = []string{"GOESTIMATOR_RUN_JOB_ID=theirs"}
-	stranger.start("worker-1")
-	stranger.exit("worker-1", 2)
+	other := newRig(t, "chief-0 worker-0 worker-1", allReduce...)
+	other.cluster["chief"] = r.cluster["chief"]
+	other.env = []string{"GOESTIMATOR_RUN_JOB_ID=theirs"}
+	other.start("worker-1")
+	other.exit("worker-1", 2)
 	r.ended("chief-0", 1000, 1000)
 	r.exit("worker-0", 0)
 	r.exit("worker-1", 0)
@@ -112,7 +112,7 @@ func TestClusterStandingServers(t *testing.T) {
 	third.start("chief-0")
 	third.exit("chief-0", 2)
 	if text := third.tasks["chief-0"].all(); !strings.Contains(text, `serves job "second"`) {
-		t.Errorf("the third job is not told whose the servers are: %s", lastLine(text))
+		t.Errorf("the third job does not learn whose servers these are: %s", lastLine(text))
 	}
 	second.reach("chief-0", at+1)
 	second.ended("chief-0", 3000, 3001)

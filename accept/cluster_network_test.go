@@ -128,7 +128,7 @@ func TestClusterSlowPeer(t *testing.T) {
 	}
 }
 
-// TestClusterFrozenPeer stops a process for good, which looks like a black hole.
+// TestClusterFrozenPeer stops a process permanently, which looks like a black hole.
 func TestClusterFrozenPeer(t *testing.T) {
 	whole(t)
 	r := newRig(t, "chief-0 worker-0", set(allReduce, "train.max_steps=1000", "rpc.rejoin_secs=30")...)
@@ -158,8 +158,8 @@ func TestClusterProxyVariables(t *testing.T) {
 	r.exit("ps-0", 0)
 }
 
-// TestClusterToken starts a worker without the job's token, or with another:
-// it is refused at once, and the job goes on.
+// TestClusterToken starts a worker without the job's token, or with another: it is
+// refused immediately, and the job continues.
 func TestClusterToken(t *testing.T) {
 	for name, args := range map[string][]string{"parameter_server": asynchronous, "all_reduce": allReduce} {
 		t.Run(name, func(t *testing.T) {
@@ -170,7 +170,7 @@ func TestClusterToken(t *testing.T) {
 			if name == "all_reduce" {
 				tasks, rest = "chief-0 worker-0", []string{"chief-0"}
 			}
-			r := newRig(t, tasks, set(args, "train.max_steps=6000")...) // it goes on while two starts are refused
+			r := newRig(t, tasks, set(args, "train.max_steps=6000")...) // the job continues while two starts are refused
 			r.env = []string{"GOESTIMATOR_JOB_TOKEN=correct-horse"}
 			x := r.tasks["worker-0"]
 			r.start(rest...)

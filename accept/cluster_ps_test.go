@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestClusterServerKilled kills each parameter server in turn and starts it
-// again, empty: that is noticed, and training goes on from the last checkpoint.
+// TestClusterServerKilled kills each parameter server in turn and starts it again,
+// empty: that is noticed, and training continues from the last checkpoint.
 func TestClusterServerKilled(t *testing.T) {
 	all := long(t)
 	victims, steps := []string{"ps-1", "ps-0"}, int64(4000)
@@ -36,7 +36,7 @@ func TestClusterServerKilled(t *testing.T) {
 	r.ended("chief-0", steps, steps+1)
 }
 
-// TestClusterServerGone waits in vain for a parameter server.
+// TestClusterServerGone waits for a parameter server that never starts again.
 func TestClusterServerGone(t *testing.T) {
 	for _, victim := range []string{"ps-1", "ps-0"} {
 		t.Run(victim, func(t *testing.T) {
@@ -69,7 +69,7 @@ func TestClusterServerDiesWhileWorkerRecovers(t *testing.T) {
 	r.reach("worker-0", 300)
 	r.kill("worker-0")
 	r.start("worker-0")
-	r.listening("worker-0") // it has joined the cluster and is about to look for the variables
+	r.listening("worker-0") // it has joined the cluster and is about to request the variables
 	r.kill("ps-0")
 	r.start("ps-0")
 	r.reach("worker-0", 1)

@@ -40,8 +40,8 @@ type rig struct {
 	began   time.Time
 }
 
-// newRig lays out a cluster of tasks such as "chief-0 worker-0 worker-1 ps-0",
-// each of which will run `train` with the job of testdata/cluster.yaml and args.
+// newRig makes a cluster of tasks such as "chief-0 worker-0 worker-1 ps-0". Each
+// will run `train` with the job of testdata/cluster.yaml and args.
 func newRig(t *testing.T, tasks string, args ...string) *rig {
 	t.Helper()
 	r := &rig{t: t, dir: filepath.Join(t.TempDir(), "model"), args: args, cluster: map[string][]string{}, tasks: map[string]*task{}, began: time.Now(), through: map[string]map[string]string{}}
@@ -299,7 +299,7 @@ func (r *rig) at(name string) int {
 	return len(text)
 }
 
-// step is the last step that the task told of.
+// step is the last step that the task reported.
 func (r *rig) step(name string) int64 {
 	text, _ := r.tasks[name].text()
 	all := stepLine.FindAllStringSubmatch(text, -1)
@@ -312,7 +312,7 @@ func (r *rig) step(name string) int64 {
 
 var stepLine = regexp.MustCompile(`(?m)^step=(\d+) `)
 
-// reach waits until a task tells of a step from n on.
+// reach waits until a task reports step n or a later one.
 func (r *rig) reach(name string, n int64) int64 {
 	r.t.Helper()
 	x := r.tasks[name]
@@ -336,7 +336,7 @@ func (r *rig) reach(name string, n int64) int64 {
 	}
 }
 
-// finished is the global step that the task told of in the end.
+// finished is the global step that the task reported at its end.
 func (r *rig) finished(name string) int64 {
 	r.t.Helper()
 	n, err := strconv.ParseInt(r.await(name, `(?m)^global_step=(\d+)`)[1], 10, 64)

@@ -6,7 +6,7 @@ import (
 )
 
 // TestClusterOtherSettings starts a worker with another learning rate than its job
-// has: it is refused with exit code 2, and told both values.
+// has: it is refused with exit code 2, and its error has both values.
 func TestClusterOtherSettings(t *testing.T) {
 	for _, c := range []struct {
 		name, tasks string

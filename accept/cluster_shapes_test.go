@@ -70,7 +70,8 @@ func TestClusterNobodyComes(t *testing.T) {
 	}
 }
 
-// alone starts some of the tasks, each of which ends because of one that is missing; it returns those that do not name it.
+// alone starts some of the tasks, which end because a task is missing. It returns the tasks that do not name
+// it.
 func (r *rig) alone(names []string, missing string) (unnamed []string) {
 	r.t.Helper()
 	r.start(names...)

@@ -65,10 +65,10 @@ func TestClusterTerminated(t *testing.T) {
 			if len(names) > 3 || c.name == "synchronous" {
 				return // the order of updates is not that of another run
 			}
-			quiet := newRig(t, c.tasks, args...)
-			quiet.start()
-			quiet.ended("chief-0", last, last)
-			compare(t, quiet.dir, r.dir, fmt.Sprint(last))
+			undisturbed := newRig(t, c.tasks, args...)
+			undisturbed.start()
+			undisturbed.ended("chief-0", last, last)
+			compare(t, undisturbed.dir, r.dir, fmt.Sprint(last))
 		})
 	}
 }
@@ -124,8 +124,8 @@ func TestClusterChiefTerminated(t *testing.T) {
 	r.ended("chief-0", 3000, 3001)
 }
 
-// TestClusterServerTerminated evicts a parameter server that nobody saves: it
-// goes on for a while and ends; started again it is filled again.
+// TestClusterServerTerminated evicts a parameter server that is not saved: it
+// serves for a while and ends. After a restart it gets the variables again.
 func TestClusterServerTerminated(t *testing.T) {
 	whole(t)
 	r := newRig(t, "chief-0 worker-0 ps-0", asynchronous...)

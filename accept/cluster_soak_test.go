@@ -155,7 +155,7 @@ func (s *soak) watch() {
 	}
 }
 
-// usageOf reads what the system tells of a process.
+// usageOf reads the system's statistics of a process.
 func usageOf(pid int) (u usage, err error) {
 	u.pid = pid
 	files, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))

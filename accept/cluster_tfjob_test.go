@@ -147,7 +147,7 @@ func TestClusterTFJobRestartPolicies(t *testing.T) {
 			whole(t)
 			args := set(allReduce, "train.max_steps=600", "rpc.rejoin_secs=10")
 			j := startTFJob(t, map[string]int{"chief": 1, "worker": 1}, policy, args, func(job *tfjob.Job) {
-				if policy == replica.Always { // the chief would be started again for ever
+				if policy == replica.Always { // the chief would be restarted without end
 					chief := job.Replicas["chief"]
 					chief.Restart = replica.OnFailure
 					job.Replicas["chief"] = chief
@@ -168,9 +168,9 @@ func TestClusterTFJobRestartPolicies(t *testing.T) {
 	}
 }
 
-// TestClusterTFJobExitCodes holds what the operator makes of the exit codes
-// that the program chooses: 2 is for good, 138 is tried again until the
-// restart budget is used up, and ends with 1 then.
+// TestClusterTFJobExitCodes checks what the operator does with the program's own
+// exit codes. 2 is permanent. 138 is retried until the restart budget is used up,
+// and then ends with 1.
 func TestClusterTFJobExitCodes(t *testing.T) {
 	t.Run("mistake", func(t *testing.T) {
 		whole(t)

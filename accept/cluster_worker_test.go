@@ -102,7 +102,7 @@ func TestClusterSyncWorkerKilled(t *testing.T) {
 	r.ended("chief-0", 1000, 1000)
 }
 
-// TestClusterSyncWorkerGone waits in vain for such a worker.
+// TestClusterSyncWorkerGone waits for such a worker that never starts again.
 func TestClusterSyncWorkerGone(t *testing.T) {
 	whole(t)
 	r := newRig(t, "chief-0 worker-0 ps-0", set(synchronous, "rpc.rejoin_secs=3", "train.max_steps=100000")...)
@@ -151,13 +151,14 @@ func TestClusterRingWorkerKilled(t *testing.T) {
 	if !all {
 		return
 	}
-	quiet := newRig(t, "chief-0 worker-0 worker-1", args...)
-	quiet.start()
-	quiet.ended("chief-0", 1500, 1500)
-	compare(t, quiet.dir, r.dir, "1500")
+	undisturbed := newRig(t, "chief-0 worker-0 worker-1", args...)
+	undisturbed.start()
+	undisturbed.ended("chief-0", 1500, 1500)
+	compare(t, undisturbed.dir, r.dir, "1500")
 }
 
-// TestClusterRingWorkerGone waits in vain for a worker of an all-reduce job.
+// TestClusterRingWorkerGone waits for a worker of an all-reduce job that never
+// starts again.
 func TestClusterRingWorkerGone(t *testing.T) {
 	whole(t)
 	r := newRig(t, "chief-0 worker-0 worker-1", set(allReduce, "rpc.rejoin_secs=3", "train.max_steps=100000")...)

@@ -202,7 +202,7 @@ func tableSample(t *testing.T, dir string, step int64, name string) (even, odd [
 }
 
 // TestEmbeddingOnServers trains a table of 10 million rows on two parameter
-// servers, saves it, and goes on with one: nobody but them ever holds it.
+// servers, saves it, and continues with one: no other process ever holds the table.
 func TestEmbeddingOnServers(t *testing.T) {
 	long(t)
 	dir := filepath.Join(t.TempDir(), "model")

@@ -14,7 +14,7 @@ import (
 // exporting are the settings of exporters at the end of training and of the best evaluation.
 const exporting = "eval.exporters=[{name: last, kind: final}, {name: best, kind: best}]"
 
-// exportsOf are the versions of an exporter, all of which must be whole.
+// exportsOf are the versions of an exporter; all must be complete.
 func exportsOf(t *testing.T, dir, exporter string) int {
 	t.Helper()
 	versions, err := filepath.Glob(filepath.Join(dir, "export", exporter, "[0-9]*"))
@@ -60,14 +60,14 @@ func TestClusterExports(t *testing.T) {
 			if best == 0 {
 				t.Error("no export of the best evaluation")
 			}
-			told := regexp.MustCompile(`(?m)^.*export=.*$`).FindAllString(string(out), -1)
-			for _, line := range told {
+			lines := regexp.MustCompile(`(?m)^.*export=.*$`).FindAllString(string(out), -1)
+			for _, line := range lines {
 				if !strings.Contains(line, "evaluator") {
 					t.Errorf("somebody else exports: %s", line)
 				}
 			}
-			if len(told) < 1+best {
-				t.Errorf("%d lines tell of exports, expected %d or more:\n%s", len(told), 1+best, tail(string(out)))
+			if len(lines) < 1+best {
+				t.Errorf("%d lines report exports, expected %d or more:\n%s", len(lines), 1+best, tail(string(out)))
 			}
 		})
 	}

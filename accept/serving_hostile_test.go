@@ -28,7 +28,7 @@ type mutation struct {
 	do   func(r *rand.Rand, dir, other string) error
 }
 
-// mutations are those of files' bytes, of whole files, and of what the protocol buffers say.
+// mutations change the bytes of files, whole files, and fields of protocol buffers.
 var mutations = []mutation{
 	{"flip", func(r *rand.Rand, dir, _ string) error { return inAnyFile(r, dir, flip) }},
 	{"flip_graph", func(r *rand.Rand, dir, _ string) error { return inFile(r, graphFile(dir), flip) }},
@@ -74,7 +74,7 @@ func flip(r *rand.Rand, b []byte) []byte {
 	return b
 }
 
-// splice repeats or leaves out a stretch.
+// splice repeats or removes a range of bytes.
 func splice(r *rand.Rand, b []byte) []byte {
 	i, j := r.IntN(len(b)+1), r.IntN(len(b)+1)
 	return append(slices.Clone(b[:i]), b[j:]...)
@@ -221,7 +221,7 @@ func limited(gib int, args ...string) []string {
 	return append([]string{"sh", "-c", fmt.Sprintf(`ulimit -v %d; exec "$0" "$@"`, gib<<20), path}, args...)
 }
 
-// crashed looks for what Go prints when it gives up.
+// crashed searches for the output of a crash of the Go runtime.
 func crashed(out string) bool {
 	return strings.Contains(out, "panic") || strings.Contains(out, "goroutine ") || strings.Contains(out, "fatal error") || strings.Contains(out, "SIG")
 }

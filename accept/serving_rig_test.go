@@ -31,7 +31,7 @@ func thorough(t *testing.T) bool {
 	return os.Getenv("GOESTIMATOR_ACCEPT") == "1"
 }
 
-// sink keeps what a process writes, and tells of changes.
+// sink stores the output of a process, and signals changes.
 type sink struct {
 	mu      sync.Mutex
 	text    bytes.Buffer

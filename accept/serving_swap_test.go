@@ -112,10 +112,10 @@ func versionOf(x, y []float32) (int64, error) {
 	return v, nil
 }
 
-// window is a stretch of time.
+// window is an interval of time.
 type window struct{ from, to time.Time }
 
-// crowd are clients that ask until they are told to stop.
+// crowd are clients that send requests until they are stopped.
 type crowd struct {
 	t         *testing.T
 	stop      context.CancelFunc
@@ -203,8 +203,8 @@ func (c *crowd) p99(in []window, overlap bool) (time.Duration, int) {
 	return all[len(all)*99/100], len(all)
 }
 
-// TestServingSwaps replaces the version every second under 200 clients that batch and some of whom give up: no request
-// fails, no answer is another's, and memory is what it was.
+// TestServingSwaps replaces the version every second under 200 clients that batch; some of them cancel
+// requests. No request fails, no answer belongs to another request, and memory returns to its former size.
 func TestServingSwaps(t *testing.T) {
 	swaps, clients := 8, 200
 	if thorough(t) {

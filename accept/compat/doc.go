@@ -1,6 +1,6 @@
-// Package compat holds what an earlier commit left on disk, and the tests that
-// this one goes on with it, bit for bit: it resumes trainings, serves exports,
-// exports checkpoints and loads configs.
+// Package compat holds files of an earlier commit, and tests that the present one
+// continues with them, bit for bit. It resumes training, serves exports, exports
+// checkpoints and loads configs.
 //
 // testdata was written by commit 239d0cd; ./remake does it again. Numbers are
 // recorded for each SIMD level, as levels round differently, and for two threads.

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestResume goes on from the checkpoints of interrupted trainings: losses, metrics and every byte of the next checkpoint
-// are those that the earlier commit had.
+// TestResume resumes the checkpoints of interrupted training runs: losses, metrics and every byte of the next
+// checkpoint are the earlier commit's.
 func TestResume(t *testing.T) {
 	for _, job := range jobs {
 		t.Run(job, func(t *testing.T) {
