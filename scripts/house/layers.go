@@ -3,7 +3,6 @@ package main
 import (
 	_ "embed"
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -51,22 +50,4 @@ func find(layers []layer, dir string) (index int, folder string) {
 		}
 	}
 	return index, folder
-}
-
-// upward returns what is wrong with the imports: packages without a layer, and imports of a higher layer.
-func upward(layers []layer, imports map[string][]string) (wrong []string) {
-	for dir, list := range imports {
-		from, _ := find(layers, dir)
-		if from < 0 {
-			wrong = append(wrong, dir+" is in no layer: add it to scripts/house/layers.txt")
-			continue
-		}
-		for _, to := range list {
-			if i, _ := find(layers, to); i >= 0 && i < from {
-				wrong = append(wrong, fmt.Sprintf("%s (layer %s) imports %s (layer %s above it)", dir, layers[from].name, to, layers[i].name))
-			}
-		}
-	}
-	slices.Sort(wrong)
-	return wrong
 }

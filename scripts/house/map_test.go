@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -90,4 +91,22 @@ func TestDraw(t *testing.T) {
 	if _, err := withMap("before\n"+mapBegin, drawn); err == nil {
 		t.Error("a document without the map's end: no error")
 	}
+}
+
+// upward returns what is wrong with the imports: packages without a layer, and imports of a higher layer.
+func upward(layers []layer, imports map[string][]string) (wrong []string) {
+	for dir, list := range imports {
+		from, _ := find(layers, dir)
+		if from < 0 {
+			wrong = append(wrong, dir+" is in no layer: add it to scripts/house/layers.txt")
+			continue
+		}
+		for _, to := range list {
+			if i, _ := find(layers, to); i >= 0 && i < from {
+				wrong = append(wrong, fmt.Sprintf("%s (layer %s) imports %s (layer %s above it)", dir, layers[from].name, to, layers[i].name))
+			}
+		}
+	}
+	slices.Sort(wrong)
+	return wrong
 }

@@ -1,12 +1,9 @@
 package ops
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
-
-	"github.com/goestimator/goestimator/internal/platform/spelling"
 )
 
 // registry is filled while the package is initialized, and not changed after that.
@@ -21,17 +18,6 @@ func register(d *Def) {
 
 // Find returns the definition of an op, nil where there is none.
 func Find(name string) *Def { return registry[name] }
-
-// Lookup returns the definition of an op; the error names the op nearest in spelling.
-func Lookup(name string) (*Def, error) {
-	if d := registry[name]; d != nil {
-		return d, nil
-	}
-	if near := spelling.Nearest(name, slices.Sorted(maps.Keys(registry))); near != "" {
-		return nil, fmt.Errorf("unknown op %q: is %s meant?", name, near)
-	}
-	return nil, fmt.Errorf("unknown op %q", name)
-}
 
 // Defs returns all definitions by name.
 func Defs() []*Def {

@@ -84,11 +84,6 @@ func SessionStart(step int64) *Event {
 	return sessionLog(step, &eventpb.SessionLog{Status: eventpb.SessionLog_START})
 }
 
-// SessionStop returns the mark of an orderly end.
-func SessionStop(step int64) *Event {
-	return sessionLog(step, &eventpb.SessionLog{Status: eventpb.SessionLog_STOP})
-}
-
 // SessionCheckpoint returns the mark of a saved checkpoint.
 func SessionCheckpoint(step int64, prefix string) *Event {
 	return sessionLog(step, &eventpb.SessionLog{Status: eventpb.SessionLog_CHECKPOINT, CheckpointPath: prefix})

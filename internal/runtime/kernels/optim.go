@@ -61,17 +61,12 @@ func runKerasMomentum[T Float](s *span[T], lo, hi int) {
 
 // AdamParams are the constants of one Adam step.
 type AdamParams[T Float] struct {
-	LR       T // lr * sqrt(1-beta2^t) / (1-beta1^t), t from 1: see AdamLR
+	LR       T // lr * sqrt(1-beta2^t) / (1-beta1^t), t from 1
 	Beta1    T
 	Beta2    T
 	Epsilon  T // TensorFlow's epsilon-hat: added to sqrt(v) without bias correction
 	Nesterov bool
 	Decay    T // decoupled weight decay: w *= 1-Decay before the update; AdamW passes lr*weight_decay
-}
-
-// AdamLR returns the bias-corrected rate of step t >= 1.
-func AdamLR(lr, beta1, beta2 float64, t int64) float64 {
-	return lr * math.Sqrt(1-math.Pow(beta2, float64(t))) / (1 - math.Pow(beta1, float64(t)))
 }
 
 // Adam sets m += (g-m)*(1-beta1), v += (g*g-v)*(1-beta2), w -= lr*m/(sqrt(v)+epsilon), with beta1*m+(1-beta1)*g in
@@ -101,9 +96,6 @@ func runAdam[T Float](s *span[T], lo, hi int) {
 		w[i] = w[i]*keep - mi*lr/(sqrt(vi)+eps)
 	}
 }
-
-// Adagrad sets a += g*g and w -= lr*g/sqrt(a) (ResourceApplyAdagrad).
-func Adagrad[T Float](w, a, g []T, lr T) { AdagradV2(w, a, g, lr, 0) }
 
 // AdagradV2 sets a += g*g and w -= lr*g/(sqrt(a)+epsilon) (ResourceApplyAdagradV2).
 func AdagradV2[T Float](w, a, g []T, lr, epsilon T) {

@@ -240,16 +240,3 @@ func reduceMiddle[T Float](op ReduceOp, acc, x []T, n int) {
 		}
 	}
 }
-
-// ArgMax sets dst[r] to the column of the first largest element of row r of x [rows, cols]; a NaN counts as largest.
-func ArgMax[T Float, I int32 | int64](dst []I, x []T, rows, cols int) {
-	for r := range rows {
-		row, best := x[r*cols:(r+1)*cols], 0
-		for c, v := range row {
-			if v > row[best] || (v != v && row[best] == row[best]) {
-				best = c
-			}
-		}
-		dst[r] = I(best)
-	}
-}

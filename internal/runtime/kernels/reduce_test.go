@@ -224,16 +224,6 @@ func TestReductionsDoNotAllocate(t *testing.T) {
 	requireNoAllocs(t, "BatchNormGrad", func() { BatchNormGrad(x, x, x, [3][]float32{acc, acc, acc}) })
 }
 
-func TestArgMax(t *testing.T) {
-	nan := math.NaN()
-	x := []float64{1, 3, 3, 2, 5, 4, nan, 9, 0, 0, 0, 0, 1, nan, nan, 7}
-	got := make([]int64, 4)
-	ArgMax(got, x, 4, 4)
-	if want := [4]int64{1, 2, 0, 1}; [4]int64(got) != want {
-		t.Errorf("got %v, want %v", got, want)
-	}
-}
-
 func BenchmarkReduce(b *testing.B) {
 	const rows, cols = 8192, 64
 	x, acc := vector[float32](newRand(1), rows*cols), make([]float32, cols)

@@ -266,14 +266,3 @@ func simdAdagrad[T Float](w, a, g []T, k *[6]T) bool {
 	s.adagrad(len(w), at(w), at(a), at(g), at(k[:]))
 	return true
 }
-
-//go:noinline
-func simdDropout[T Float](dst, x, u []T, keep, scale T) bool {
-	s := simdFor[T]()
-	if s == nil {
-		return false
-	}
-	_, _ = x[:len(dst)], u[:len(dst)]
-	s.dropout(len(dst), at(dst), at(x), at(u), floatBits(keep), floatBits(scale))
-	return true
-}

@@ -46,8 +46,6 @@ func simdRoutePixels[T Float](_ pixelRun, _, _, _, _ []T, _ int, _ bool) bool { 
 
 func simdAdagrad[T Float](_, _, _ []T, _ *[6]T) bool { return false }
 
-func simdDropout[T Float](_, _, _ []T, _, _ T) bool { return false }
-
 func simdCopyRows[T Float](_ []T, _ int, _ []T, _ int, _, _ int) bool { return false }
 
 func simdRouteWindow[T Float](_, _, _, _ []T, _ *pixelWindow) bool { return false }

@@ -10,7 +10,6 @@ type simdSet struct {
 	unary   [unaryCount]func(n int, dst, a *byte)
 	scalar  [binaryCount]func(n int, dst, a *byte, k uint64)
 	axpy    func(n int, y, x *byte, k uint64)
-	dropout func(n int, dst, x, u *byte, keep, scale uint64)
 	sum     func(n int, a *byte) uint64
 	dot     func(n int, a, b *byte) uint64
 	dotRows func(n, groups, stride, step int, dst, a, x *byte, alpha, keep, hop uint64)
@@ -84,7 +83,7 @@ var simdF32AVX2 = simdSet{
 		Mul: mulScalarF32AVX2,
 		Div: divScalarF32AVX2,
 	},
-	axpy: axpyF32AVX2, dropout: dropoutF32AVX2, sum: sumF32AVX2, dot: dotF32AVX2, dotRows: dotRowsF32AVX2, maxOf: maxOfF32AVX2,
+	axpy: axpyF32AVX2, sum: sumF32AVX2, dot: dotF32AVX2, dotRows: dotRowsF32AVX2, maxOf: maxOfF32AVX2,
 	bias:     [2]func(rows, cols, stride int, dst, x, shift *byte){biasRowsF32AVX2, biasReluRowsF32AVX2},
 	scale:    [2]func(rows, cols, stride int, dst, x, shift, scale *byte){scaleRowsF32AVX2, scaleReluRowsF32AVX2},
 	normGrad: normGradRowsF32AVX2,
@@ -143,7 +142,7 @@ var simdF32AVX512 = simdSet{
 		Mul: mulScalarF32AVX512,
 		Div: divScalarF32AVX512,
 	},
-	axpy: axpyF32AVX512, dropout: dropoutF32AVX512, sum: sumF32AVX512, dot: dotF32AVX512, dotRows: dotRowsF32AVX512, maxOf: maxOfF32AVX512,
+	axpy: axpyF32AVX512, sum: sumF32AVX512, dot: dotF32AVX512, dotRows: dotRowsF32AVX512, maxOf: maxOfF32AVX512,
 	bias:     [2]func(rows, cols, stride int, dst, x, shift *byte){biasRowsF32AVX512, biasReluRowsF32AVX512},
 	scale:    [2]func(rows, cols, stride int, dst, x, shift, scale *byte){scaleRowsF32AVX512, scaleReluRowsF32AVX512},
 	normGrad: normGradRowsF32AVX512,
@@ -193,7 +192,7 @@ var simdF64AVX2 = simdSet{
 		Mul: mulScalarF64AVX2,
 		Div: divScalarF64AVX2,
 	},
-	axpy: axpyF64AVX2, dropout: dropoutF64AVX2, sum: sumF64AVX2, dot: dotF64AVX2, dotRows: dotRowsF64AVX2, maxOf: maxOfF64AVX2,
+	axpy: axpyF64AVX2, sum: sumF64AVX2, dot: dotF64AVX2, dotRows: dotRowsF64AVX2, maxOf: maxOfF64AVX2,
 	bias:     [2]func(rows, cols, stride int, dst, x, shift *byte){biasRowsF64AVX2, biasReluRowsF64AVX2},
 	scale:    [2]func(rows, cols, stride int, dst, x, shift, scale *byte){scaleRowsF64AVX2, scaleReluRowsF64AVX2},
 	normGrad: normGradRowsF64AVX2,
@@ -236,7 +235,7 @@ var simdF64AVX512 = simdSet{
 		Mul: mulScalarF64AVX512,
 		Div: divScalarF64AVX512,
 	},
-	axpy: axpyF64AVX512, dropout: dropoutF64AVX512, sum: sumF64AVX512, dot: dotF64AVX512, dotRows: dotRowsF64AVX512, maxOf: maxOfF64AVX512,
+	axpy: axpyF64AVX512, sum: sumF64AVX512, dot: dotF64AVX512, dotRows: dotRowsF64AVX512, maxOf: maxOfF64AVX512,
 	bias:     [2]func(rows, cols, stride int, dst, x, shift *byte){biasRowsF64AVX512, biasReluRowsF64AVX512},
 	scale:    [2]func(rows, cols, stride int, dst, x, shift, scale *byte){scaleRowsF64AVX512, scaleReluRowsF64AVX512},
 	normGrad: normGradRowsF64AVX512,

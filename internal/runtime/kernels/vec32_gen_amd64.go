@@ -124,11 +124,6 @@ func divScalarF32AVX2(n int, dst *byte, a *byte, k uint64)
 //go:noescape
 func axpyF32AVX2(n int, y *byte, x *byte, k uint64)
 
-// dropoutF32AVX2 keeps x*scale where u is below keep.
-//
-//go:noescape
-func dropoutF32AVX2(n int, dst *byte, x *byte, u *byte, keep uint64, scale uint64)
-
 // sumF32AVX2 sums n elements.
 //
 //go:noescape
@@ -458,11 +453,6 @@ func divScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
 //
 //go:noescape
 func axpyF32AVX512(n int, y *byte, x *byte, k uint64)
-
-// dropoutF32AVX512 keeps x*scale where u is below keep.
-//
-//go:noescape
-func dropoutF32AVX512(n int, dst *byte, x *byte, u *byte, keep uint64, scale uint64)
 
 // sumF32AVX512 sums n elements.
 //

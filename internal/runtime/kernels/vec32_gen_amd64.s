@@ -1630,85 +1630,6 @@ done24:
 	VZEROUPPER
 	RET
 
-// func dropoutF32AVX2(n int, dst *byte, x *byte, u *byte, keep uint64, scale uint64)
-// Requires: AVX, AVX2
-TEXT ·dropoutF32AVX2(SB), NOSPLIT, $0-48
-	MOVQ         n+0(FP), AX
-	MOVQ         dst+8(FP), CX
-	MOVQ         x+16(FP), DX
-	MOVQ         u+24(FP), BX
-	MOVQ         keep+32(FP), SI
-	VMOVQ        SI, X0
-	VBROADCASTSS X0, Y0
-	MOVQ         scale+40(FP), SI
-	VMOVQ        SI, X1
-	VBROADCASTSS X1, Y1
-
-many25:
-	CMPQ    AX, $0x00000020
-	JLT     one25
-	VMOVUPS (DX), Y2
-	VMOVUPS (BX), Y3
-	VMULPS  Y1, Y2, Y2
-	VCMPPS  $0x11, Y0, Y3, Y3
-	VANDPS  Y2, Y3, Y2
-	VMOVUPS Y2, (CX)
-	VMOVUPS 32(DX), Y2
-	VMOVUPS 32(BX), Y3
-	VMULPS  Y1, Y2, Y2
-	VCMPPS  $0x11, Y0, Y3, Y3
-	VANDPS  Y2, Y3, Y2
-	VMOVUPS Y2, 32(CX)
-	VMOVUPS 64(DX), Y2
-	VMOVUPS 64(BX), Y3
-	VMULPS  Y1, Y2, Y2
-	VCMPPS  $0x11, Y0, Y3, Y3
-	VANDPS  Y2, Y3, Y2
-	VMOVUPS Y2, 64(CX)
-	VMOVUPS 96(DX), Y2
-	VMOVUPS 96(BX), Y3
-	VMULPS  Y1, Y2, Y2
-	VCMPPS  $0x11, Y0, Y3, Y3
-	VANDPS  Y2, Y3, Y2
-	VMOVUPS Y2, 96(CX)
-	ADDQ    $0x00000080, CX
-	ADDQ    $0x00000080, DX
-	ADDQ    $0x00000080, BX
-	SUBQ    $0x00000020, AX
-	JMP     many25
-
-one25:
-	CMPQ    AX, $0x00000008
-	JLT     rest25
-	VMOVUPS (DX), Y2
-	VMOVUPS (BX), Y3
-	VMULPS  Y1, Y2, Y2
-	VCMPPS  $0x11, Y0, Y3, Y3
-	VANDPS  Y2, Y3, Y2
-	VMOVUPS Y2, (CX)
-	ADDQ    $0x00000020, CX
-	ADDQ    $0x00000020, DX
-	ADDQ    $0x00000020, BX
-	SUBQ    $0x00000008, AX
-	JMP     one25
-
-rest25:
-	TESTQ        AX, AX
-	JZ           done25
-	VMOVQ        AX, X2
-	VPBROADCASTD X2, Y2
-	VPCMPGTD     iotaF32<>+0(SB), Y2, Y2
-	VMASKMOVPS   (DX), Y2, Y3
-	VMASKMOVPS   (BX), Y2, Y4
-	VMULPS       Y1, Y3, Y3
-	VCMPPS       $0x11, Y0, Y4, Y0
-	VANDPS       Y3, Y0, Y0
-	VMASKMOVPS   Y0, Y2, (CX)
-
-done25:
-	VZEROUPPER
-	RET
-
 // func sumF32AVX2(n int, a *byte) uint64
 // Requires: AVX, AVX2
 TEXT ·sumF32AVX2(SB), NOSPLIT, $0-24
@@ -1719,9 +1640,9 @@ TEXT ·sumF32AVX2(SB), NOSPLIT, $0-24
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 
-many26:
+many25:
 	CMPQ    AX, $0x00000020
-	JLT     one26
+	JLT     one25
 	VMOVUPS (CX), Y4
 	VADDPS  Y4, Y0, Y0
 	VMOVUPS 32(CX), Y4
@@ -1732,27 +1653,27 @@ many26:
 	VADDPS  Y4, Y3, Y3
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x00000020, AX
-	JMP     many26
+	JMP     many25
 
-one26:
+one25:
 	CMPQ    AX, $0x00000008
-	JLT     rest26
+	JLT     rest25
 	VMOVUPS (CX), Y4
 	VADDPS  Y4, Y0, Y0
 	ADDQ    $0x00000020, CX
 	SUBQ    $0x00000008, AX
-	JMP     one26
+	JMP     one25
 
-rest26:
+rest25:
 	TESTQ        AX, AX
-	JZ           done26
+	JZ           done25
 	VMOVQ        AX, X4
 	VPBROADCASTD X4, Y4
 	VPCMPGTD     iotaF32<>+0(SB), Y4, Y4
 	VMASKMOVPS   (CX), Y4, Y4
 	VADDPS       Y4, Y0, Y0
 
-done26:
+done25:
 	VADDPS       Y1, Y0, Y0
 	VADDPS       Y3, Y2, Y2
 	VADDPS       Y2, Y0, Y0
@@ -1778,9 +1699,9 @@ TEXT ·dotF32AVX2(SB), NOSPLIT, $0-32
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 
-many27:
+many26:
 	CMPQ        AX, $0x00000020
-	JLT         one27
+	JLT         one26
 	VMOVUPS     (CX), Y4
 	VMOVUPS     (DX), Y5
 	VFMADD231PS Y4, Y5, Y0
@@ -1796,22 +1717,22 @@ many27:
 	ADDQ        $0x00000080, CX
 	ADDQ        $0x00000080, DX
 	SUBQ        $0x00000020, AX
-	JMP         many27
+	JMP         many26
 
-one27:
+one26:
 	CMPQ        AX, $0x00000008
-	JLT         rest27
+	JLT         rest26
 	VMOVUPS     (CX), Y4
 	VMOVUPS     (DX), Y5
 	VFMADD231PS Y4, Y5, Y0
 	ADDQ        $0x00000020, CX
 	ADDQ        $0x00000020, DX
 	SUBQ        $0x00000008, AX
-	JMP         one27
+	JMP         one26
 
-rest27:
+rest26:
 	TESTQ        AX, AX
-	JZ           done27
+	JZ           done26
 	VMOVQ        AX, X4
 	VPBROADCASTD X4, Y4
 	VPCMPGTD     iotaF32<>+0(SB), Y4, Y4
@@ -1819,7 +1740,7 @@ rest27:
 	VMASKMOVPS   (DX), Y4, Y4
 	VFMADD231PS  Y5, Y4, Y0
 
-done27:
+done26:
 	VADDPS       Y1, Y0, Y0
 	VADDPS       Y3, Y2, Y2
 	VADDPS       Y2, Y0, Y0
@@ -1844,9 +1765,9 @@ TEXT ·maxOfF32AVX2(SB), NOSPLIT, $0-24
 	VMOVUPS constF32_ff800000<>+0(SB), Y2
 	VXORPS  Y3, Y3, Y3
 
-many28:
+many27:
 	CMPQ    AX, $0x00000010
-	JLT     one28
+	JLT     one27
 	VMOVUPS (CX), Y4
 	VCMPPS  $0x03, Y4, Y4, Y5
 	VANDPS  Y4, Y5, Y5
@@ -1859,11 +1780,11 @@ many28:
 	VMAXPS  Y4, Y2, Y2
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x00000010, AX
-	JMP     many28
+	JMP     many27
 
-one28:
+one27:
 	CMPQ    AX, $0x00000008
-	JLT     rest28
+	JLT     rest27
 	VMOVUPS (CX), Y4
 	VCMPPS  $0x03, Y4, Y4, Y5
 	VANDPS  Y4, Y5, Y5
@@ -1871,11 +1792,11 @@ one28:
 	VMAXPS  Y4, Y1, Y1
 	ADDQ    $0x00000020, CX
 	SUBQ    $0x00000008, AX
-	JMP     one28
+	JMP     one27
 
-rest28:
+rest27:
 	TESTQ        AX, AX
-	JZ           done28
+	JZ           done27
 	VMOVQ        AX, X4
 	VPBROADCASTD X4, Y4
 	VPCMPGTD     iotaF32<>+0(SB), Y4, Y4
@@ -1886,7 +1807,7 @@ rest28:
 	VORPS        Y4, Y3, Y3
 	VMAXPS       Y0, Y1, Y1
 
-done28:
+done27:
 	VMAXPS       Y2, Y1, Y1
 	VCMPPS       $0x03, Y3, Y3, Y0
 	VANDPS       Y3, Y0, Y0
@@ -1943,7 +1864,7 @@ TEXT ·dotRowsF32AVX2(SB), NOSPLIT, $0-80
 	CMPQ         DX, $0x00001000
 	CMOVQGT      R9, BX
 
-group29:
+group28:
 	MOVQ   DI, R9
 	LEAQ   (DI)(BX*1), R10
 	MOVQ   R8, R11
@@ -1959,9 +1880,9 @@ group29:
 	LEAQ   (DX)(DX*2), R13
 	LEAQ   (DX)(DX*2), R14
 
-many30:
+many29:
 	CMPQ        R12, $0x00000010
-	JLT         one30
+	JLT         one29
 	VMOVUPS     (R11), Y9
 	PREFETCHT0  (R10)
 	VMOVUPS     (R9), Y10
@@ -1988,11 +1909,11 @@ many30:
 	ADDQ        $0x00000040, R10
 	ADDQ        $0x00000040, R11
 	SUBQ        $0x00000010, R12
-	JMP         many30
+	JMP         many29
 
-one30:
+one29:
 	CMPQ        R12, $0x00000008
-	JLT         rest30
+	JLT         rest29
 	VMOVUPS     (R11), Y9
 	PREFETCHT0  (R10)
 	VMOVUPS     (R9), Y10
@@ -2010,11 +1931,11 @@ one30:
 	ADDQ        $0x00000020, R10
 	ADDQ        $0x00000020, R11
 	SUBQ        $0x00000008, R12
-	JMP         one30
+	JMP         one29
 
-rest30:
+rest29:
 	TESTQ        R12, R12
-	JZ           done30
+	JZ           done29
 	VMOVQ        R12, X9
 	VPBROADCASTD X9, Y9
 	VPCMPGTD     iotaF32<>+0(SB), Y9, Y9
@@ -2032,7 +1953,7 @@ rest30:
 	VMASKMOVPS   (R9)(R13*1), Y9, Y9
 	VFMADD231PS  Y10, Y9, Y4
 
-done30:
+done29:
 	VADDPS       Y5, Y1, Y1
 	VEXTRACTF128 $0x01, Y1, X5
 	VADDPS       X1, X5, X5
@@ -2067,13 +1988,13 @@ done30:
 	VMULSS       X0, X3, X3
 	MOVQ         keep+64(FP), R9
 	TESTQ        R9, R9
-	JZ           fresh31
+	JZ           fresh30
 	VADDSS       (SI), X5, X5
 	VADDSS       4(SI), X1, X1
 	VADDSS       8(SI), X2, X2
 	VADDSS       12(SI), X3, X3
 
-fresh31:
+fresh30:
 	VMOVSS X5, (SI)
 	VMOVSS X1, 4(SI)
 	VMOVSS X2, 8(SI)
@@ -2083,7 +2004,7 @@ fresh31:
 	MOVQ   step+24(FP), R9
 	ADDQ   R9, DI
 	DECQ   CX
-	JNZ    group29
+	JNZ    group28
 	VZEROUPPER
 	RET
 
@@ -2097,9 +2018,9 @@ TEXT ·colSumF32AVX2(SB), NOSPLIT, $0-32
 	MOVQ CX, SI
 	SHLQ $0x02, SI
 
-wide32:
+wide31:
 	CMPQ    CX, $0x00000020
-	JLT     narrow32
+	JLT     narrow31
 	VMOVUPS (DX), Y0
 	VMOVUPS 32(DX), Y1
 	VMOVUPS 64(DX), Y2
@@ -2107,7 +2028,7 @@ wide32:
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row33:
+row32:
 	VMOVUPS (R8), Y4
 	VADDPS  Y4, Y0, Y0
 	VMOVUPS 32(R8), Y4
@@ -2118,7 +2039,7 @@ row33:
 	VADDPS  Y4, Y3, Y3
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row33
+	JNZ     row32
 	VMOVUPS Y0, (DX)
 	VMOVUPS Y1, 32(DX)
 	VMOVUPS Y2, 64(DX)
@@ -2126,45 +2047,45 @@ row33:
 	ADDQ    $0x00000080, DX
 	ADDQ    $0x00000080, BX
 	SUBQ    $0x00000020, CX
-	JMP     wide32
+	JMP     wide31
 
-narrow32:
+narrow31:
 	CMPQ    CX, $0x00000008
-	JLT     edge32
+	JLT     edge31
 	VMOVUPS (DX), Y0
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row34:
+row33:
 	VMOVUPS (R8), Y1
 	VADDPS  Y1, Y0, Y0
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row34
+	JNZ     row33
 	VMOVUPS Y0, (DX)
 	ADDQ    $0x00000020, DX
 	ADDQ    $0x00000020, BX
 	SUBQ    $0x00000008, CX
-	JMP     narrow32
+	JMP     narrow31
 
-edge32:
+edge31:
 	TESTQ        CX, CX
-	JZ           end32
+	JZ           end31
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
 	VMASKMOVPS   (DX), Y0, Y1
 	MOVQ         BX, CX
 
-row35:
+row34:
 	VMASKMOVPS (CX), Y0, Y2
 	VADDPS     Y2, Y1, Y1
 	ADDQ       SI, CX
 	DECQ       AX
-	JNZ        row35
+	JNZ        row34
 	VMASKMOVPS Y1, Y0, (DX)
 
-end32:
+end31:
 	VZEROUPPER
 	RET
 
@@ -2179,9 +2100,9 @@ TEXT ·colCenteredF32AVX2(SB), NOSPLIT, $0-40
 	MOVQ CX, DI
 	SHLQ $0x02, DI
 
-wide36:
+wide35:
 	CMPQ    CX, $0x00000020
-	JLT     narrow36
+	JLT     narrow35
 	VMOVUPS (DX), Y0
 	VMOVUPS 32(DX), Y1
 	VMOVUPS 64(DX), Y2
@@ -2193,7 +2114,7 @@ wide36:
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row37:
+row36:
 	VMOVUPS     (R9), Y8
 	VSUBPS      Y4, Y8, Y8
 	VFMADD231PS Y8, Y8, Y0
@@ -2208,7 +2129,7 @@ row37:
 	VFMADD231PS Y8, Y8, Y3
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row37
+	JNZ         row36
 	VMOVUPS     Y0, (DX)
 	VMOVUPS     Y1, 32(DX)
 	VMOVUPS     Y2, 64(DX)
@@ -2217,33 +2138,33 @@ row37:
 	ADDQ        $0x00000080, BX
 	ADDQ        $0x00000080, SI
 	SUBQ        $0x00000020, CX
-	JMP         wide36
+	JMP         wide35
 
-narrow36:
+narrow35:
 	CMPQ    CX, $0x00000008
-	JLT     edge36
+	JLT     edge35
 	VMOVUPS (DX), Y0
 	VMOVUPS (SI), Y1
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row38:
+row37:
 	VMOVUPS     (R9), Y2
 	VSUBPS      Y1, Y2, Y2
 	VFMADD231PS Y2, Y2, Y0
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row38
+	JNZ         row37
 	VMOVUPS     Y0, (DX)
 	ADDQ        $0x00000020, DX
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	SUBQ        $0x00000008, CX
-	JMP         narrow36
+	JMP         narrow35
 
-edge36:
+edge35:
 	TESTQ        CX, CX
-	JZ           end36
+	JZ           end35
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -2251,16 +2172,16 @@ edge36:
 	VMASKMOVPS   (SI), Y0, Y2
 	MOVQ         BX, CX
 
-row39:
+row38:
 	VMASKMOVPS  (CX), Y0, Y3
 	VSUBPS      Y2, Y3, Y3
 	VFMADD231PS Y3, Y3, Y1
 	ADDQ        DI, CX
 	DECQ        AX
-	JNZ         row39
+	JNZ         row38
 	VMASKMOVPS  Y1, Y0, (DX)
 
-end36:
+end35:
 	VZEROUPPER
 	RET
 
@@ -2276,9 +2197,9 @@ TEXT ·colDotF32AVX2(SB), NOSPLIT, $0-48
 	MOVQ CX, R8
 	SHLQ $0x02, R8
 
-wide40:
+wide39:
 	CMPQ    CX, $0x00000020
-	JLT     narrow40
+	JLT     narrow39
 	VMOVUPS (DX), Y0
 	VMOVUPS 32(DX), Y1
 	VMOVUPS 64(DX), Y2
@@ -2291,7 +2212,7 @@ wide40:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row41:
+row40:
 	VMOVUPS     (R10), Y8
 	VMOVUPS     (R11), Y9
 	VSUBPS      Y4, Y9, Y9
@@ -2311,7 +2232,7 @@ row41:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row41
+	JNZ         row40
 	VMOVUPS     Y0, (DX)
 	VMOVUPS     Y1, 32(DX)
 	VMOVUPS     Y2, 64(DX)
@@ -2321,18 +2242,18 @@ row41:
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	SUBQ        $0x00000020, CX
-	JMP         wide40
+	JMP         wide39
 
-narrow40:
+narrow39:
 	CMPQ    CX, $0x00000008
-	JLT     edge40
+	JLT     edge39
 	VMOVUPS (DX), Y0
 	VMOVUPS (DI), Y1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row42:
+row41:
 	VMOVUPS     (R10), Y2
 	VMOVUPS     (R11), Y3
 	VSUBPS      Y1, Y3, Y3
@@ -2340,18 +2261,18 @@ row42:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row42
+	JNZ         row41
 	VMOVUPS     Y0, (DX)
 	ADDQ        $0x00000020, DX
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	SUBQ        $0x00000008, CX
-	JMP         narrow40
+	JMP         narrow39
 
-edge40:
+edge39:
 	TESTQ        CX, CX
-	JZ           end40
+	JZ           end39
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -2360,7 +2281,7 @@ edge40:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row43:
+row42:
 	VMASKMOVPS  (CX), Y0, Y3
 	VMASKMOVPS  (BX), Y0, Y4
 	VSUBPS      Y2, Y4, Y4
@@ -2368,10 +2289,10 @@ row43:
 	ADDQ        R8, CX
 	ADDQ        R8, BX
 	DECQ        AX
-	JNZ         row43
+	JNZ         row42
 	VMASKMOVPS  Y1, Y0, (DX)
 
-end40:
+end39:
 	VZEROUPPER
 	RET
 
@@ -2385,9 +2306,9 @@ TEXT ·biasRowsF32AVX2(SB), NOSPLIT, $0-48
 	MOVQ x+32(FP), SI
 	MOVQ shift+40(FP), DI
 
-wide44:
+wide43:
 	CMPQ    CX, $0x00000020
-	JLT     narrow44
+	JLT     narrow43
 	VMOVUPS (DI), Y0
 	VMOVUPS 32(DI), Y1
 	VMOVUPS 64(DI), Y2
@@ -2396,7 +2317,7 @@ wide44:
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row45:
+row44:
 	VMOVUPS (R10), Y4
 	VADDPS  Y0, Y4, Y4
 	VMOVUPS Y4, (R9)
@@ -2412,38 +2333,38 @@ row45:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row45
+	JNZ     row44
 	ADDQ    $0x00000080, BX
 	ADDQ    $0x00000080, SI
 	ADDQ    $0x00000080, DI
 	SUBQ    $0x00000020, CX
-	JMP     wide44
+	JMP     wide43
 
-narrow44:
+narrow43:
 	CMPQ    CX, $0x00000008
-	JLT     edge44
+	JLT     edge43
 	VMOVUPS (DI), Y0
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row46:
+row45:
 	VMOVUPS (R10), Y1
 	VADDPS  Y0, Y1, Y1
 	VMOVUPS Y1, (R9)
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row46
+	JNZ     row45
 	ADDQ    $0x00000020, BX
 	ADDQ    $0x00000020, SI
 	ADDQ    $0x00000020, DI
 	SUBQ    $0x00000008, CX
-	JMP     narrow44
+	JMP     narrow43
 
-edge44:
+edge43:
 	TESTQ        CX, CX
-	JZ           end44
+	JZ           end43
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -2451,16 +2372,16 @@ edge44:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row47:
+row46:
 	VMASKMOVPS (BX), Y0, Y2
 	VADDPS     Y1, Y2, Y2
 	VMASKMOVPS Y2, Y0, (CX)
 	ADDQ       DX, CX
 	ADDQ       DX, BX
 	DECQ       AX
-	JNZ        row47
+	JNZ        row46
 
-end44:
+end43:
 	VZEROUPPER
 	RET
 
@@ -2474,9 +2395,9 @@ TEXT ·biasReluRowsF32AVX2(SB), NOSPLIT, $0-48
 	MOVQ x+32(FP), SI
 	MOVQ shift+40(FP), DI
 
-wide48:
+wide47:
 	CMPQ    CX, $0x00000020
-	JLT     narrow48
+	JLT     narrow47
 	VMOVUPS (DI), Y0
 	VMOVUPS 32(DI), Y1
 	VMOVUPS 64(DI), Y2
@@ -2485,7 +2406,7 @@ wide48:
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row49:
+row48:
 	VMOVUPS (R10), Y4
 	VADDPS  Y0, Y4, Y4
 	VXORPS  Y5, Y5, Y5
@@ -2509,22 +2430,22 @@ row49:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row49
+	JNZ     row48
 	ADDQ    $0x00000080, BX
 	ADDQ    $0x00000080, SI
 	ADDQ    $0x00000080, DI
 	SUBQ    $0x00000020, CX
-	JMP     wide48
+	JMP     wide47
 
-narrow48:
+narrow47:
 	CMPQ    CX, $0x00000008
-	JLT     edge48
+	JLT     edge47
 	VMOVUPS (DI), Y0
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row50:
+row49:
 	VMOVUPS (R10), Y1
 	VADDPS  Y0, Y1, Y1
 	VXORPS  Y2, Y2, Y2
@@ -2533,16 +2454,16 @@ row50:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row50
+	JNZ     row49
 	ADDQ    $0x00000020, BX
 	ADDQ    $0x00000020, SI
 	ADDQ    $0x00000020, DI
 	SUBQ    $0x00000008, CX
-	JMP     narrow48
+	JMP     narrow47
 
-edge48:
+edge47:
 	TESTQ        CX, CX
-	JZ           end48
+	JZ           end47
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -2550,7 +2471,7 @@ edge48:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row51:
+row50:
 	VMASKMOVPS (BX), Y0, Y2
 	VADDPS     Y1, Y2, Y2
 	VXORPS     Y3, Y3, Y3
@@ -2559,9 +2480,9 @@ row51:
 	ADDQ       DX, CX
 	ADDQ       DX, BX
 	DECQ       AX
-	JNZ        row51
+	JNZ        row50
 
-end48:
+end47:
 	VZEROUPPER
 	RET
 
@@ -2576,9 +2497,9 @@ TEXT ·scaleRowsF32AVX2(SB), NOSPLIT, $0-56
 	MOVQ shift+40(FP), DI
 	MOVQ scale+48(FP), R8
 
-wide52:
+wide51:
 	CMPQ    CX, $0x00000020
-	JLT     narrow52
+	JLT     narrow51
 	VMOVUPS (DI), Y0
 	VMOVUPS 32(DI), Y1
 	VMOVUPS 64(DI), Y2
@@ -2591,7 +2512,7 @@ wide52:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row53:
+row52:
 	VMOVUPS     (R11), Y8
 	VFMADD213PS Y0, Y4, Y8
 	VMOVUPS     Y8, (R10)
@@ -2607,41 +2528,41 @@ row53:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row53
+	JNZ         row52
 	ADDQ        $0x00000080, BX
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	ADDQ        $0x00000080, R8
 	SUBQ        $0x00000020, CX
-	JMP         wide52
+	JMP         wide51
 
-narrow52:
+narrow51:
 	CMPQ    CX, $0x00000008
-	JLT     edge52
+	JLT     edge51
 	VMOVUPS (DI), Y0
 	VMOVUPS (R8), Y1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row54:
+row53:
 	VMOVUPS     (R11), Y2
 	VFMADD213PS Y0, Y1, Y2
 	VMOVUPS     Y2, (R10)
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row54
+	JNZ         row53
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	ADDQ        $0x00000020, R8
 	SUBQ        $0x00000008, CX
-	JMP         narrow52
+	JMP         narrow51
 
-edge52:
+edge51:
 	TESTQ        CX, CX
-	JZ           end52
+	JZ           end51
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -2650,16 +2571,16 @@ edge52:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row55:
+row54:
 	VMASKMOVPS  (BX), Y0, Y3
 	VFMADD213PS Y1, Y2, Y3
 	VMASKMOVPS  Y3, Y0, (CX)
 	ADDQ        DX, CX
 	ADDQ        DX, BX
 	DECQ        AX
-	JNZ         row55
+	JNZ         row54
 
-end52:
+end51:
 	VZEROUPPER
 	RET
 
@@ -2674,9 +2595,9 @@ TEXT ·scaleReluRowsF32AVX2(SB), NOSPLIT, $0-56
 	MOVQ shift+40(FP), DI
 	MOVQ scale+48(FP), R8
 
-wide56:
+wide55:
 	CMPQ    CX, $0x00000020
-	JLT     narrow56
+	JLT     narrow55
 	VMOVUPS (DI), Y0
 	VMOVUPS 32(DI), Y1
 	VMOVUPS 64(DI), Y2
@@ -2689,7 +2610,7 @@ wide56:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row57:
+row56:
 	VMOVUPS     (R11), Y8
 	VFMADD213PS Y0, Y4, Y8
 	VXORPS      Y9, Y9, Y9
@@ -2713,24 +2634,24 @@ row57:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row57
+	JNZ         row56
 	ADDQ        $0x00000080, BX
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	ADDQ        $0x00000080, R8
 	SUBQ        $0x00000020, CX
-	JMP         wide56
+	JMP         wide55
 
-narrow56:
+narrow55:
 	CMPQ    CX, $0x00000008
-	JLT     edge56
+	JLT     edge55
 	VMOVUPS (DI), Y0
 	VMOVUPS (R8), Y1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row58:
+row57:
 	VMOVUPS     (R11), Y2
 	VFMADD213PS Y0, Y1, Y2
 	VXORPS      Y3, Y3, Y3
@@ -2739,17 +2660,17 @@ row58:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row58
+	JNZ         row57
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	ADDQ        $0x00000020, R8
 	SUBQ        $0x00000008, CX
-	JMP         narrow56
+	JMP         narrow55
 
-edge56:
+edge55:
 	TESTQ        CX, CX
-	JZ           end56
+	JZ           end55
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -2758,7 +2679,7 @@ edge56:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row59:
+row58:
 	VMASKMOVPS  (BX), Y0, Y3
 	VFMADD213PS Y1, Y2, Y3
 	VXORPS      Y4, Y4, Y4
@@ -2767,9 +2688,9 @@ row59:
 	ADDQ        DX, CX
 	ADDQ        DX, BX
 	DECQ        AX
-	JNZ         row59
+	JNZ         row58
 
-end56:
+end55:
 	VZEROUPPER
 	RET
 
@@ -2787,9 +2708,9 @@ TEXT ·normGradRowsF32AVX2(SB), NOSPLIT, $0-64
 	MOVQ CX, R10
 	SHLQ $0x02, R10
 
-wide60:
+wide59:
 	CMPQ    CX, $0x00000020
-	JLT     narrow60
+	JLT     narrow59
 	VMOVUPS (DI), Y0
 	VMOVUPS 32(DI), Y1
 	VMOVUPS 64(DI), Y2
@@ -2807,7 +2728,7 @@ wide60:
 	MOVQ    BX, R13
 	MOVQ    SI, R14
 
-row61:
+row60:
 	VMOVUPS     (R13), Y12
 	VMOVUPS     (R14), Y13
 	VFMADD213PS Y8, Y4, Y13
@@ -2832,7 +2753,7 @@ row61:
 	ADDQ        R10, R13
 	ADDQ        R10, R14
 	DECQ        R11
-	JNZ         row61
+	JNZ         row60
 	ADDQ        $0x00000080, DX
 	ADDQ        $0x00000080, BX
 	ADDQ        $0x00000080, SI
@@ -2840,11 +2761,11 @@ row61:
 	ADDQ        $0x00000080, R8
 	ADDQ        $0x00000080, R9
 	SUBQ        $0x00000020, CX
-	JMP         wide60
+	JMP         wide59
 
-narrow60:
+narrow59:
 	CMPQ    CX, $0x00000008
-	JLT     edge60
+	JLT     edge59
 	VMOVUPS (DI), Y0
 	VMOVUPS (R8), Y1
 	VMOVUPS (R9), Y2
@@ -2853,7 +2774,7 @@ narrow60:
 	MOVQ    BX, R13
 	MOVQ    SI, R14
 
-row62:
+row61:
 	VMOVUPS     (R13), Y3
 	VMOVUPS     (R14), Y4
 	VFMADD213PS Y2, Y1, Y4
@@ -2863,7 +2784,7 @@ row62:
 	ADDQ        R10, R13
 	ADDQ        R10, R14
 	DECQ        R11
-	JNZ         row62
+	JNZ         row61
 	ADDQ        $0x00000020, DX
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
@@ -2871,11 +2792,11 @@ row62:
 	ADDQ        $0x00000020, R8
 	ADDQ        $0x00000020, R9
 	SUBQ        $0x00000008, CX
-	JMP         narrow60
+	JMP         narrow59
 
-edge60:
+edge59:
 	TESTQ        CX, CX
-	JZ           end60
+	JZ           end59
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -2886,7 +2807,7 @@ edge60:
 	MOVQ         BX, DX
 	MOVQ         SI, BX
 
-row63:
+row62:
 	VMASKMOVPS  (DX), Y0, Y4
 	VMASKMOVPS  (BX), Y0, Y5
 	VFMADD213PS Y3, Y2, Y5
@@ -2896,9 +2817,9 @@ row63:
 	ADDQ        R10, DX
 	ADDQ        R10, BX
 	DECQ        AX
-	JNZ         row63
+	JNZ         row62
 
-end60:
+end59:
 	VZEROUPPER
 	RET
 
@@ -2913,9 +2834,9 @@ TEXT ·momentumF32AVX2(SB), NOSPLIT, $0-40
 	VBROADCASTSS (SI), Y0
 	VBROADCASTSS 4(SI), Y1
 
-many64:
+many63:
 	CMPQ         AX, $0x00000010
-	JLT          one64
+	JLT          one63
 	VMOVUPS      (CX), Y2
 	VMOVUPS      (DX), Y3
 	VMOVUPS      (BX), Y4
@@ -2934,11 +2855,11 @@ many64:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000010, AX
-	JMP          many64
+	JMP          many63
 
-one64:
+one63:
 	CMPQ         AX, $0x00000008
-	JLT          rest64
+	JLT          rest63
 	VMOVUPS      (CX), Y2
 	VMOVUPS      (DX), Y3
 	VMOVUPS      (BX), Y4
@@ -2950,11 +2871,11 @@ one64:
 	ADDQ         $0x00000020, DX
 	ADDQ         $0x00000020, BX
 	SUBQ         $0x00000008, AX
-	JMP          one64
+	JMP          one63
 
-rest64:
+rest63:
 	TESTQ        AX, AX
-	JZ           done64
+	JZ           done63
 	VMOVQ        AX, X2
 	VPBROADCASTD X2, Y2
 	VPCMPGTD     iotaF32<>+0(SB), Y2, Y2
@@ -2966,7 +2887,7 @@ rest64:
 	VFNMADD231PS Y0, Y4, Y3
 	VMASKMOVPS   Y3, Y2, (CX)
 
-done64:
+done63:
 	VZEROUPPER
 	RET
 
@@ -2981,9 +2902,9 @@ TEXT ·kerasMomentumF32AVX2(SB), NOSPLIT, $0-40
 	VBROADCASTSS (SI), Y0
 	VBROADCASTSS 4(SI), Y1
 
-many65:
+many64:
 	CMPQ    AX, $0x00000010
-	JLT     one65
+	JLT     one64
 	VMOVUPS (CX), Y2
 	VMOVUPS (DX), Y3
 	VMOVUPS (BX), Y4
@@ -3006,11 +2927,11 @@ many65:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000010, AX
-	JMP     many65
+	JMP     many64
 
-one65:
+one64:
 	CMPQ    AX, $0x00000008
-	JLT     rest65
+	JLT     rest64
 	VMOVUPS (CX), Y2
 	VMOVUPS (DX), Y3
 	VMOVUPS (BX), Y4
@@ -3024,11 +2945,11 @@ one65:
 	ADDQ    $0x00000020, DX
 	ADDQ    $0x00000020, BX
 	SUBQ    $0x00000008, AX
-	JMP     one65
+	JMP     one64
 
-rest65:
+rest64:
 	TESTQ        AX, AX
-	JZ           done65
+	JZ           done64
 	VMOVQ        AX, X2
 	VPBROADCASTD X2, Y2
 	VPCMPGTD     iotaF32<>+0(SB), Y2, Y2
@@ -3042,7 +2963,7 @@ rest65:
 	VADDPS       Y4, Y3, Y3
 	VMASKMOVPS   Y3, Y2, (CX)
 
-done65:
+done64:
 	VZEROUPPER
 	RET
 
@@ -3057,9 +2978,9 @@ TEXT ·nesterovF32AVX2(SB), NOSPLIT, $0-40
 	VBROADCASTSS (SI), Y0
 	VBROADCASTSS 4(SI), Y1
 
-many66:
+many65:
 	CMPQ         AX, $0x00000010
-	JLT          one66
+	JLT          one65
 	VMOVUPS      (CX), Y2
 	VMOVUPS      (DX), Y3
 	VMOVUPS      (BX), Y4
@@ -3080,11 +3001,11 @@ many66:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000010, AX
-	JMP          many66
+	JMP          many65
 
-one66:
+one65:
 	CMPQ         AX, $0x00000008
-	JLT          rest66
+	JLT          rest65
 	VMOVUPS      (CX), Y2
 	VMOVUPS      (DX), Y3
 	VMOVUPS      (BX), Y4
@@ -3097,11 +3018,11 @@ one66:
 	ADDQ         $0x00000020, DX
 	ADDQ         $0x00000020, BX
 	SUBQ         $0x00000008, AX
-	JMP          one66
+	JMP          one65
 
-rest66:
+rest65:
 	TESTQ        AX, AX
-	JZ           done66
+	JZ           done65
 	VMOVQ        AX, X2
 	VPBROADCASTD X2, Y2
 	VPCMPGTD     iotaF32<>+0(SB), Y2, Y2
@@ -3114,7 +3035,7 @@ rest66:
 	VFNMADD231PS Y0, Y5, Y3
 	VMASKMOVPS   Y3, Y2, (CX)
 
-done66:
+done65:
 	VZEROUPPER
 	RET
 
@@ -3129,9 +3050,9 @@ TEXT ·kerasNesterovF32AVX2(SB), NOSPLIT, $0-40
 	VBROADCASTSS (SI), Y0
 	VBROADCASTSS 4(SI), Y1
 
-many67:
+many66:
 	CMPQ    AX, $0x00000010
-	JLT     one67
+	JLT     one66
 	VMOVUPS (CX), Y2
 	VMOVUPS (DX), Y3
 	VMOVUPS (BX), Y4
@@ -3158,11 +3079,11 @@ many67:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000010, AX
-	JMP     many67
+	JMP     many66
 
-one67:
+one66:
 	CMPQ    AX, $0x00000008
-	JLT     rest67
+	JLT     rest66
 	VMOVUPS (CX), Y2
 	VMOVUPS (DX), Y3
 	VMOVUPS (BX), Y4
@@ -3178,11 +3099,11 @@ one67:
 	ADDQ    $0x00000020, DX
 	ADDQ    $0x00000020, BX
 	SUBQ    $0x00000008, AX
-	JMP     one67
+	JMP     one66
 
-rest67:
+rest66:
 	TESTQ        AX, AX
-	JZ           done67
+	JZ           done66
 	VMOVQ        AX, X2
 	VPBROADCASTD X2, Y2
 	VPCMPGTD     iotaF32<>+0(SB), Y2, Y2
@@ -3198,7 +3119,7 @@ rest67:
 	VADDPS       Y4, Y3, Y3
 	VMASKMOVPS   Y3, Y2, (CX)
 
-done67:
+done66:
 	VZEROUPPER
 	RET
 
@@ -3213,9 +3134,9 @@ TEXT ·adagradF32AVX2(SB), NOSPLIT, $0-40
 	VBROADCASTSS (SI), Y0
 	VBROADCASTSS 4(SI), Y1
 
-many68:
+many67:
 	CMPQ        AX, $0x00000010
-	JLT         one68
+	JLT         one67
 	VMOVUPS     (CX), Y2
 	VMOVUPS     (DX), Y3
 	VMOVUPS     (BX), Y4
@@ -3242,11 +3163,11 @@ many68:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x00000010, AX
-	JMP         many68
+	JMP         many67
 
-one68:
+one67:
 	CMPQ        AX, $0x00000008
-	JLT         rest68
+	JLT         rest67
 	VMOVUPS     (CX), Y2
 	VMOVUPS     (DX), Y3
 	VMOVUPS     (BX), Y4
@@ -3262,11 +3183,11 @@ one68:
 	ADDQ        $0x00000020, DX
 	ADDQ        $0x00000020, BX
 	SUBQ        $0x00000008, AX
-	JMP         one68
+	JMP         one67
 
-rest68:
+rest67:
 	TESTQ        AX, AX
-	JZ           done68
+	JZ           done67
 	VMOVQ        AX, X2
 	VPBROADCASTD X2, Y2
 	VPCMPGTD     iotaF32<>+0(SB), Y2, Y2
@@ -3282,7 +3203,7 @@ rest68:
 	VSUBPS       Y5, Y3, Y3
 	VMASKMOVPS   Y3, Y2, (CX)
 
-done68:
+done67:
 	VZEROUPPER
 	RET
 
@@ -3300,9 +3221,9 @@ TEXT ·rmspropF32AVX2(SB), NOSPLIT, $0-48
 	VBROADCASTSS 8(DI), Y2
 	VBROADCASTSS 12(DI), Y3
 
-one69:
+one68:
 	CMPQ        AX, $0x00000008
-	JLT         rest69
+	JLT         rest68
 	VMOVUPS     (CX), Y4
 	VMOVUPS     (DX), Y5
 	VMOVUPS     (BX), Y6
@@ -3324,11 +3245,11 @@ one69:
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	SUBQ        $0x00000008, AX
-	JMP         one69
+	JMP         one68
 
-rest69:
+rest68:
 	TESTQ        AX, AX
-	JZ           done69
+	JZ           done68
 	VMOVQ        AX, X4
 	VPBROADCASTD X4, Y4
 	VPCMPGTD     iotaF32<>+0(SB), Y4, Y4
@@ -3349,7 +3270,7 @@ rest69:
 	VSUBPS       Y7, Y5, Y5
 	VMASKMOVPS   Y5, Y4, (CX)
 
-done69:
+done68:
 	VZEROUPPER
 	RET
 
@@ -3368,9 +3289,9 @@ TEXT ·rmspropCenteredF32AVX2(SB), NOSPLIT, $0-56
 	VBROADCASTSS 8(R8), Y2
 	VBROADCASTSS 12(R8), Y3
 
-one70:
+one69:
 	CMPQ         AX, $0x00000008
-	JLT          rest70
+	JLT          rest69
 	VMOVUPS      (CX), Y4
 	VMOVUPS      (DX), Y5
 	VMOVUPS      (BX), Y6
@@ -3398,11 +3319,11 @@ one70:
 	ADDQ         $0x00000020, SI
 	ADDQ         $0x00000020, DI
 	SUBQ         $0x00000008, AX
-	JMP          one70
+	JMP          one69
 
-rest70:
+rest69:
 	TESTQ        AX, AX
-	JZ           done70
+	JZ           done69
 	VMOVQ        AX, X4
 	VPBROADCASTD X4, Y4
 	VPCMPGTD     iotaF32<>+0(SB), Y4, Y4
@@ -3428,7 +3349,7 @@ rest70:
 	VSUBPS       Y7, Y5, Y5
 	VMASKMOVPS   Y5, Y4, (CX)
 
-done70:
+done69:
 	VZEROUPPER
 	RET
 
@@ -3446,9 +3367,9 @@ TEXT ·ftrlF32AVX2(SB), NOSPLIT, $0-48
 	VBROADCASTSS 8(DI), Y2
 	VBROADCASTSS 12(DI), Y3
 
-one71:
+one70:
 	CMPQ         AX, $0x00000008
-	JLT          rest71
+	JLT          rest70
 	VMOVUPS      (CX), Y4
 	VMOVUPS      (DX), Y5
 	VMOVUPS      (BX), Y6
@@ -3481,11 +3402,11 @@ one71:
 	ADDQ         $0x00000020, BX
 	ADDQ         $0x00000020, SI
 	SUBQ         $0x00000008, AX
-	JMP          one71
+	JMP          one70
 
-rest71:
+rest70:
 	TESTQ        AX, AX
-	JZ           done71
+	JZ           done70
 	VMOVQ        AX, X4
 	VPBROADCASTD X4, Y4
 	VPCMPGTD     iotaF32<>+0(SB), Y4, Y4
@@ -3517,7 +3438,7 @@ rest71:
 	VANDPS       Y8, Y0, Y0
 	VMASKMOVPS   Y0, Y4, (CX)
 
-done71:
+done70:
 	VZEROUPPER
 	RET
 
@@ -3537,9 +3458,9 @@ TEXT ·adamF32AVX2(SB), NOSPLIT, $0-48
 	VBROADCASTSS 16(DI), Y3
 	VBROADCASTSS 20(DI), Y4
 
-one72:
+one71:
 	CMPQ        AX, $0x00000008
-	JLT         rest72
+	JLT         rest71
 	VMOVUPS     (CX), Y5
 	VMOVUPS     (DX), Y6
 	VMOVUPS     (BX), Y7
@@ -3563,11 +3484,11 @@ one72:
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	SUBQ        $0x00000008, AX
-	JMP         one72
+	JMP         one71
 
-rest72:
+rest71:
 	TESTQ        AX, AX
-	JZ           done72
+	JZ           done71
 	VMOVQ        AX, X5
 	VPBROADCASTD X5, Y5
 	VPCMPGTD     iotaF32<>+0(SB), Y5, Y5
@@ -3590,7 +3511,7 @@ rest72:
 	VSUBPS       Y7, Y6, Y6
 	VMASKMOVPS   Y6, Y5, (CX)
 
-done72:
+done71:
 	VZEROUPPER
 	RET
 
@@ -3601,16 +3522,58 @@ TEXT ·maxWindowF32AVX2(SB), NOSPLIT, $0-80
 	MOVQ x+72(FP), CX
 	MOVQ cols+8(FP), DX
 
-wide73:
+wide72:
 	CMPQ DX, $0x00000010
-	JLT  narrow73
+	JLT  narrow72
+	MOVQ rows+0(FP), BX
+	MOVQ AX, SI
+	MOVQ CX, DI
+
+pixel73:
+	VMOVUPS constF32_ff7fffff<>+0(SB), Y0
+	VMOVUPS constF32_ff7fffff<>+0(SB), Y1
+	MOVQ    lines+32(FP), R9
+	MOVQ    DI, R8
+
+line73:
+	MOVQ taps+48(FP), R11
+	MOVQ R8, R10
+
+tap73:
+	VMOVUPS (R10), Y2
+	VMAXPS  Y0, Y2, Y0
+	VMOVUPS 32(R10), Y2
+	VMAXPS  Y1, Y2, Y1
+	MOVQ    tapStep+56(FP), R12
+	ADDQ    R12, R10
+	DECQ    R11
+	JNZ     tap73
+	MOVQ    lineStep+40(FP), R10
+	ADDQ    R10, R8
+	DECQ    R9
+	JNZ     line73
+	VMOVUPS Y0, (SI)
+	VMOVUPS Y1, 32(SI)
+	MOVQ    stride0+16(FP), R8
+	ADDQ    R8, SI
+	MOVQ    stride1+24(FP), R8
+	ADDQ    R8, DI
+	DECQ    BX
+	JNZ     pixel73
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, CX
+	SUBQ    $0x00000010, DX
+	JMP     wide72
+
+narrow72:
+	CMPQ DX, $0x00000008
+	JLT  edge72
 	MOVQ rows+0(FP), BX
 	MOVQ AX, SI
 	MOVQ CX, DI
 
 pixel74:
 	VMOVUPS constF32_ff7fffff<>+0(SB), Y0
-	VMOVUPS constF32_ff7fffff<>+0(SB), Y1
 	MOVQ    lines+32(FP), R9
 	MOVQ    DI, R8
 
@@ -3619,10 +3582,8 @@ line74:
 	MOVQ R8, R10
 
 tap74:
-	VMOVUPS (R10), Y2
-	VMAXPS  Y0, Y2, Y0
-	VMOVUPS 32(R10), Y2
-	VMAXPS  Y1, Y2, Y1
+	VMOVUPS (R10), Y1
+	VMAXPS  Y0, Y1, Y0
 	MOVQ    tapStep+56(FP), R12
 	ADDQ    R12, R10
 	DECQ    R11
@@ -3632,95 +3593,55 @@ tap74:
 	DECQ    R9
 	JNZ     line74
 	VMOVUPS Y0, (SI)
-	VMOVUPS Y1, 32(SI)
 	MOVQ    stride0+16(FP), R8
 	ADDQ    R8, SI
 	MOVQ    stride1+24(FP), R8
 	ADDQ    R8, DI
 	DECQ    BX
 	JNZ     pixel74
-	ADDQ    $0x00000040, AX
-	ADDQ    $0x00000040, CX
-	SUBQ    $0x00000010, DX
-	JMP     wide73
-
-narrow73:
-	CMPQ DX, $0x00000008
-	JLT  edge73
-	MOVQ rows+0(FP), BX
-	MOVQ AX, SI
-	MOVQ CX, DI
-
-pixel75:
-	VMOVUPS constF32_ff7fffff<>+0(SB), Y0
-	MOVQ    lines+32(FP), R9
-	MOVQ    DI, R8
-
-line75:
-	MOVQ taps+48(FP), R11
-	MOVQ R8, R10
-
-tap75:
-	VMOVUPS (R10), Y1
-	VMAXPS  Y0, Y1, Y0
-	MOVQ    tapStep+56(FP), R12
-	ADDQ    R12, R10
-	DECQ    R11
-	JNZ     tap75
-	MOVQ    lineStep+40(FP), R10
-	ADDQ    R10, R8
-	DECQ    R9
-	JNZ     line75
-	VMOVUPS Y0, (SI)
-	MOVQ    stride0+16(FP), R8
-	ADDQ    R8, SI
-	MOVQ    stride1+24(FP), R8
-	ADDQ    R8, DI
-	DECQ    BX
-	JNZ     pixel75
 	ADDQ    $0x00000020, AX
 	ADDQ    $0x00000020, CX
 	SUBQ    $0x00000008, DX
-	JMP     narrow73
+	JMP     narrow72
 
-edge73:
+edge72:
 	TESTQ        DX, DX
-	JZ           end73
+	JZ           end72
 	VMOVQ        DX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
 	MOVQ         rows+0(FP), DX
 	MOVQ         AX, AX
 
-pixel76:
+pixel75:
 	VMOVUPS constF32_ff7fffff<>+0(SB), Y1
 	MOVQ    lines+32(FP), SI
 	MOVQ    CX, BX
 
-line76:
+line75:
 	MOVQ taps+48(FP), R8
 	MOVQ BX, DI
 
-tap76:
+tap75:
 	VMASKMOVPS (DI), Y0, Y2
 	VMAXPS     Y1, Y2, Y1
 	MOVQ       tapStep+56(FP), R9
 	ADDQ       R9, DI
 	DECQ       R8
-	JNZ        tap76
+	JNZ        tap75
 	MOVQ       lineStep+40(FP), DI
 	ADDQ       DI, BX
 	DECQ       SI
-	JNZ        line76
+	JNZ        line75
 	VMASKMOVPS Y1, Y0, (AX)
 	MOVQ       stride0+16(FP), BX
 	ADDQ       BX, AX
 	MOVQ       stride1+24(FP), BX
 	ADDQ       BX, CX
 	DECQ       DX
-	JNZ        pixel76
+	JNZ        pixel75
 
-end73:
+end72:
 	VZEROUPPER
 	RET
 
@@ -3751,14 +3672,14 @@ TEXT ·routeWindowF32AVX2(SB), NOSPLIT, $0-96
 	MOVQ y+88(FP), BX
 	MOVQ cols+8(FP), SI
 
-wide77:
+wide76:
 	CMPQ SI, $0x00000010
-	JLT  narrow77
+	JLT  narrow76
 	MOVQ rows+0(FP), DI
 	XORQ R8, R8
 	XORQ R9, R9
 
-pixel78:
+pixel77:
 	VMOVUPS (BX)(R8*1), Y0
 	VMOVUPS (DX)(R8*1), Y1
 	VMOVUPS 32(BX)(R8*1), Y2
@@ -3781,13 +3702,13 @@ pixel78:
 	VANDPS  Y3, Y4, Y4
 	VXORPS  Y4, Y3, Y3
 	VMOVUPS Y4, 32(AX)(R12*1)
-	JMP     next78
+	JMP     next77
 
-line78:
+line77:
 	MOVQ R10, R12
 	MOVQ taps+48(FP), R13
 
-tap78:
+tap77:
 	VMOVUPS (CX)(R12*1), Y4
 	VMOVUPS constF32_ff7fffff<>+0(SB), Y5
 	VMAXPS  Y4, Y5, Y5
@@ -3802,6 +3723,64 @@ tap78:
 	VANDPS  Y3, Y4, Y4
 	VXORPS  Y4, Y3, Y3
 	VMOVUPS Y4, 32(AX)(R12*1)
+
+next77:
+	MOVQ tapStep+56(FP), R14
+	ADDQ R14, R12
+	DECQ R13
+	JNZ  tap77
+	MOVQ lineStep+40(FP), R12
+	ADDQ R12, R10
+	DECQ R11
+	JNZ  line77
+	MOVQ stride0+16(FP), R10
+	ADDQ R10, R8
+	MOVQ stride1+24(FP), R10
+	ADDQ R10, R9
+	DECQ DI
+	JNZ  pixel77
+	ADDQ $0x00000040, AX
+	ADDQ $0x00000040, CX
+	ADDQ $0x00000040, DX
+	ADDQ $0x00000040, BX
+	SUBQ $0x00000010, SI
+	JMP  wide76
+
+narrow76:
+	CMPQ SI, $0x00000008
+	JLT  edge76
+	MOVQ rows+0(FP), DI
+	XORQ R8, R8
+	XORQ R9, R9
+
+pixel78:
+	VMOVUPS (BX)(R8*1), Y0
+	VMOVUPS (DX)(R8*1), Y1
+	MOVQ    lines+32(FP), R11
+	MOVQ    R9, R10
+	MOVQ    R10, R12
+	MOVQ    taps+48(FP), R13
+	VMOVUPS (CX)(R12*1), Y2
+	VMOVUPS constF32_ff7fffff<>+0(SB), Y3
+	VMAXPS  Y2, Y3, Y3
+	VCMPPS  $0x08, Y0, Y3, Y2
+	VANDPS  Y1, Y2, Y2
+	VXORPS  Y2, Y1, Y1
+	VMOVUPS Y2, (AX)(R12*1)
+	JMP     next78
+
+line78:
+	MOVQ R10, R12
+	MOVQ taps+48(FP), R13
+
+tap78:
+	VMOVUPS (CX)(R12*1), Y2
+	VMOVUPS constF32_ff7fffff<>+0(SB), Y3
+	VMAXPS  Y2, Y3, Y3
+	VCMPPS  $0x00, Y0, Y3, Y2
+	VANDPS  Y1, Y2, Y2
+	VXORPS  Y2, Y1, Y1
+	VMOVUPS Y2, (AX)(R12*1)
 
 next78:
 	MOVQ tapStep+56(FP), R14
@@ -3818,74 +3797,16 @@ next78:
 	ADDQ R10, R9
 	DECQ DI
 	JNZ  pixel78
-	ADDQ $0x00000040, AX
-	ADDQ $0x00000040, CX
-	ADDQ $0x00000040, DX
-	ADDQ $0x00000040, BX
-	SUBQ $0x00000010, SI
-	JMP  wide77
-
-narrow77:
-	CMPQ SI, $0x00000008
-	JLT  edge77
-	MOVQ rows+0(FP), DI
-	XORQ R8, R8
-	XORQ R9, R9
-
-pixel79:
-	VMOVUPS (BX)(R8*1), Y0
-	VMOVUPS (DX)(R8*1), Y1
-	MOVQ    lines+32(FP), R11
-	MOVQ    R9, R10
-	MOVQ    R10, R12
-	MOVQ    taps+48(FP), R13
-	VMOVUPS (CX)(R12*1), Y2
-	VMOVUPS constF32_ff7fffff<>+0(SB), Y3
-	VMAXPS  Y2, Y3, Y3
-	VCMPPS  $0x08, Y0, Y3, Y2
-	VANDPS  Y1, Y2, Y2
-	VXORPS  Y2, Y1, Y1
-	VMOVUPS Y2, (AX)(R12*1)
-	JMP     next79
-
-line79:
-	MOVQ R10, R12
-	MOVQ taps+48(FP), R13
-
-tap79:
-	VMOVUPS (CX)(R12*1), Y2
-	VMOVUPS constF32_ff7fffff<>+0(SB), Y3
-	VMAXPS  Y2, Y3, Y3
-	VCMPPS  $0x00, Y0, Y3, Y2
-	VANDPS  Y1, Y2, Y2
-	VXORPS  Y2, Y1, Y1
-	VMOVUPS Y2, (AX)(R12*1)
-
-next79:
-	MOVQ tapStep+56(FP), R14
-	ADDQ R14, R12
-	DECQ R13
-	JNZ  tap79
-	MOVQ lineStep+40(FP), R12
-	ADDQ R12, R10
-	DECQ R11
-	JNZ  line79
-	MOVQ stride0+16(FP), R10
-	ADDQ R10, R8
-	MOVQ stride1+24(FP), R10
-	ADDQ R10, R9
-	DECQ DI
-	JNZ  pixel79
 	ADDQ $0x00000020, AX
 	ADDQ $0x00000020, CX
 	ADDQ $0x00000020, DX
 	ADDQ $0x00000020, BX
 	SUBQ $0x00000008, SI
-	JMP  narrow77
+	JMP  narrow76
 
-edge77:
+edge76:
 	TESTQ        SI, SI
-	JZ           end77
+	JZ           end76
 	VMOVQ        SI, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -3893,7 +3814,7 @@ edge77:
 	XORQ         DI, DI
 	XORQ         R8, R8
 
-pixel80:
+pixel79:
 	VMASKMOVPS (BX)(DI*1), Y0, Y1
 	VMASKMOVPS (DX)(DI*1), Y0, Y2
 	MOVQ       lines+32(FP), R10
@@ -3907,13 +3828,13 @@ pixel80:
 	VANDPS     Y2, Y3, Y3
 	VXORPS     Y3, Y2, Y2
 	VMASKMOVPS Y3, Y0, (AX)(R11*1)
-	JMP        next80
+	JMP        next79
 
-line80:
+line79:
 	MOVQ R9, R11
 	MOVQ taps+48(FP), R12
 
-tap80:
+tap79:
 	VMASKMOVPS (CX)(R11*1), Y0, Y3
 	VMOVUPS    constF32_ff7fffff<>+0(SB), Y4
 	VMAXPS     Y3, Y4, Y4
@@ -3922,23 +3843,23 @@ tap80:
 	VXORPS     Y3, Y2, Y2
 	VMASKMOVPS Y3, Y0, (AX)(R11*1)
 
-next80:
+next79:
 	MOVQ tapStep+56(FP), R13
 	ADDQ R13, R11
 	DECQ R12
-	JNZ  tap80
+	JNZ  tap79
 	MOVQ lineStep+40(FP), R11
 	ADDQ R11, R9
 	DECQ R10
-	JNZ  line80
+	JNZ  line79
 	MOVQ stride0+16(FP), R9
 	ADDQ R9, DI
 	MOVQ stride1+24(FP), R9
 	ADDQ R9, R8
 	DECQ SI
-	JNZ  pixel80
+	JNZ  pixel79
 
-end77:
+end76:
 	VZEROUPPER
 	RET
 
@@ -3953,16 +3874,16 @@ TEXT ·mulAddPixelsF32AVX2(SB), NOSPLIT, $0-56
 	MOVQ x+40(FP), DI
 	MOVQ w+48(FP), R8
 
-wide81:
+wide80:
 	CMPQ    CX, $0x00000010
-	JLT     narrow81
+	JLT     narrow80
 	VMOVUPS (R8), Y0
 	VMOVUPS 32(R8), Y1
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel82:
+pixel81:
 	VMOVUPS     (R10), Y2
 	VMOVUPS     (R11), Y3
 	VFMADD231PS Y0, Y3, Y2
@@ -3974,22 +3895,22 @@ pixel82:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel82
+	JNZ         pixel81
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000010, CX
-	JMP         wide81
+	JMP         wide80
 
-narrow81:
+narrow80:
 	CMPQ    CX, $0x00000008
-	JLT     edge81
+	JLT     edge80
 	VMOVUPS (R8), Y0
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel83:
+pixel82:
 	VMOVUPS     (R10), Y1
 	VMOVUPS     (R11), Y2
 	VFMADD231PS Y0, Y2, Y1
@@ -3997,16 +3918,16 @@ pixel83:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel83
+	JNZ         pixel82
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	ADDQ        $0x00000020, R8
 	SUBQ        $0x00000008, CX
-	JMP         narrow81
+	JMP         narrow80
 
-edge81:
+edge80:
 	TESTQ        CX, CX
-	JZ           end81
+	JZ           end80
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -4014,7 +3935,7 @@ edge81:
 	MOVQ         SI, CX
 	MOVQ         DI, SI
 
-pixel84:
+pixel83:
 	VMASKMOVPS  (CX), Y0, Y2
 	VMASKMOVPS  (SI), Y0, Y3
 	VFMADD231PS Y1, Y3, Y2
@@ -4022,9 +3943,9 @@ pixel84:
 	ADDQ        DX, CX
 	ADDQ        BX, SI
 	DECQ        AX
-	JNZ         pixel84
+	JNZ         pixel83
 
-end81:
+end80:
 	VZEROUPPER
 	RET
 
@@ -4039,16 +3960,16 @@ TEXT ·dotPixelsF32AVX2(SB), NOSPLIT, $0-56
 	MOVQ y+40(FP), DI
 	MOVQ acc+48(FP), R8
 
-wide85:
+wide84:
 	CMPQ    CX, $0x00000010
-	JLT     narrow85
+	JLT     narrow84
 	VMOVUPS (R8), Y0
 	VMOVUPS 32(R8), Y1
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel86:
+pixel85:
 	VMOVUPS     (R10), Y2
 	VMOVUPS     (R11), Y3
 	VFMADD231PS Y2, Y3, Y0
@@ -4058,41 +3979,41 @@ pixel86:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel86
+	JNZ         pixel85
 	VMOVUPS     Y0, (R8)
 	VMOVUPS     Y1, 32(R8)
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000010, CX
-	JMP         wide85
+	JMP         wide84
 
-narrow85:
+narrow84:
 	CMPQ    CX, $0x00000008
-	JLT     edge85
+	JLT     edge84
 	VMOVUPS (R8), Y0
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel87:
+pixel86:
 	VMOVUPS     (R10), Y1
 	VMOVUPS     (R11), Y2
 	VFMADD231PS Y1, Y2, Y0
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel87
+	JNZ         pixel86
 	VMOVUPS     Y0, (R8)
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	ADDQ        $0x00000020, R8
 	SUBQ        $0x00000008, CX
-	JMP         narrow85
+	JMP         narrow84
 
-edge85:
+edge84:
 	TESTQ        CX, CX
-	JZ           end85
+	JZ           end84
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -4100,17 +4021,17 @@ edge85:
 	MOVQ         SI, CX
 	MOVQ         DI, SI
 
-pixel88:
+pixel87:
 	VMASKMOVPS  (CX), Y0, Y2
 	VMASKMOVPS  (SI), Y0, Y3
 	VFMADD231PS Y2, Y3, Y1
 	ADDQ        DX, CX
 	ADDQ        BX, SI
 	DECQ        AX
-	JNZ         pixel88
+	JNZ         pixel87
 	VMASKMOVPS  Y1, Y0, (R8)
 
-end85:
+end84:
 	VZEROUPPER
 	RET
 
@@ -4126,9 +4047,56 @@ TEXT ·routePixelsF32AVX2(SB), NOSPLIT, $0-64
 	MOVQ left+48(FP), R8
 	MOVQ y+56(FP), R9
 
-wide89:
+wide88:
 	CMPQ CX, $0x00000010
-	JLT  narrow89
+	JLT  narrow88
+	MOVQ AX, R10
+	MOVQ SI, R11
+	MOVQ DI, R12
+	MOVQ R8, R13
+	MOVQ R9, R14
+
+pixel89:
+	VMOVUPS (R11), Y0
+	VMOVUPS (R12), Y1
+	VMOVUPS (R13), Y2
+	VMOVUPS (R14), Y3
+	VMOVUPS constF32_ff7fffff<>+0(SB), Y4
+	VMAXPS  Y1, Y4, Y4
+	VCMPPS  $0x00, Y3, Y4, Y1
+	VANDPS  Y2, Y1, Y1
+	VADDPS  Y1, Y0, Y0
+	VXORPS  Y1, Y2, Y2
+	VMOVUPS Y0, (R11)
+	VMOVUPS Y2, (R13)
+	VMOVUPS 32(R11), Y0
+	VMOVUPS 32(R12), Y1
+	VMOVUPS 32(R13), Y2
+	VMOVUPS 32(R14), Y3
+	VMOVUPS constF32_ff7fffff<>+0(SB), Y4
+	VMAXPS  Y1, Y4, Y4
+	VCMPPS  $0x00, Y3, Y4, Y1
+	VANDPS  Y2, Y1, Y1
+	VADDPS  Y1, Y0, Y0
+	VXORPS  Y1, Y2, Y2
+	VMOVUPS Y0, 32(R11)
+	VMOVUPS Y2, 32(R13)
+	ADDQ    DX, R11
+	ADDQ    DX, R12
+	ADDQ    BX, R13
+	ADDQ    BX, R14
+	DECQ    R10
+	JNZ     pixel89
+	ADDQ    $0x00000040, SI
+	ADDQ    $0x00000040, DI
+	ADDQ    $0x00000040, R8
+	ADDQ    $0x00000040, R9
+	SUBQ    $0x00000010, CX
+	JMP     wide88
+
+narrow88:
+	CMPQ CX, $0x00000008
+	JLT  edge88
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
@@ -4148,69 +4116,22 @@ pixel90:
 	VXORPS  Y1, Y2, Y2
 	VMOVUPS Y0, (R11)
 	VMOVUPS Y2, (R13)
-	VMOVUPS 32(R11), Y0
-	VMOVUPS 32(R12), Y1
-	VMOVUPS 32(R13), Y2
-	VMOVUPS 32(R14), Y3
-	VMOVUPS constF32_ff7fffff<>+0(SB), Y4
-	VMAXPS  Y1, Y4, Y4
-	VCMPPS  $0x00, Y3, Y4, Y1
-	VANDPS  Y2, Y1, Y1
-	VADDPS  Y1, Y0, Y0
-	VXORPS  Y1, Y2, Y2
-	VMOVUPS Y0, 32(R11)
-	VMOVUPS Y2, 32(R13)
 	ADDQ    DX, R11
 	ADDQ    DX, R12
 	ADDQ    BX, R13
 	ADDQ    BX, R14
 	DECQ    R10
 	JNZ     pixel90
-	ADDQ    $0x00000040, SI
-	ADDQ    $0x00000040, DI
-	ADDQ    $0x00000040, R8
-	ADDQ    $0x00000040, R9
-	SUBQ    $0x00000010, CX
-	JMP     wide89
-
-narrow89:
-	CMPQ CX, $0x00000008
-	JLT  edge89
-	MOVQ AX, R10
-	MOVQ SI, R11
-	MOVQ DI, R12
-	MOVQ R8, R13
-	MOVQ R9, R14
-
-pixel91:
-	VMOVUPS (R11), Y0
-	VMOVUPS (R12), Y1
-	VMOVUPS (R13), Y2
-	VMOVUPS (R14), Y3
-	VMOVUPS constF32_ff7fffff<>+0(SB), Y4
-	VMAXPS  Y1, Y4, Y4
-	VCMPPS  $0x00, Y3, Y4, Y1
-	VANDPS  Y2, Y1, Y1
-	VADDPS  Y1, Y0, Y0
-	VXORPS  Y1, Y2, Y2
-	VMOVUPS Y0, (R11)
-	VMOVUPS Y2, (R13)
-	ADDQ    DX, R11
-	ADDQ    DX, R12
-	ADDQ    BX, R13
-	ADDQ    BX, R14
-	DECQ    R10
-	JNZ     pixel91
 	ADDQ    $0x00000020, SI
 	ADDQ    $0x00000020, DI
 	ADDQ    $0x00000020, R8
 	ADDQ    $0x00000020, R9
 	SUBQ    $0x00000008, CX
-	JMP     narrow89
+	JMP     narrow88
 
-edge89:
+edge88:
 	TESTQ        CX, CX
-	JZ           end89
+	JZ           end88
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -4219,7 +4140,7 @@ edge89:
 	MOVQ         R8, DI
 	MOVQ         R9, R8
 
-pixel92:
+pixel91:
 	VMASKMOVPS (CX), Y0, Y1
 	VMASKMOVPS (SI), Y0, Y2
 	VMASKMOVPS (DI), Y0, Y3
@@ -4237,9 +4158,9 @@ pixel92:
 	ADDQ       BX, DI
 	ADDQ       BX, R8
 	DECQ       AX
-	JNZ        pixel92
+	JNZ        pixel91
 
-end89:
+end88:
 	VZEROUPPER
 	RET
 
@@ -4255,9 +4176,56 @@ TEXT ·routeFirstPixelsF32AVX2(SB), NOSPLIT, $0-64
 	MOVQ left+48(FP), R8
 	MOVQ y+56(FP), R9
 
-wide93:
+wide92:
 	CMPQ CX, $0x00000010
-	JLT  narrow93
+	JLT  narrow92
+	MOVQ AX, R10
+	MOVQ SI, R11
+	MOVQ DI, R12
+	MOVQ R8, R13
+	MOVQ R9, R14
+
+pixel93:
+	VMOVUPS (R11), Y0
+	VMOVUPS (R12), Y1
+	VMOVUPS (R13), Y2
+	VMOVUPS (R14), Y3
+	VMOVUPS constF32_ff7fffff<>+0(SB), Y4
+	VMAXPS  Y1, Y4, Y4
+	VCMPPS  $0x08, Y3, Y4, Y1
+	VANDPS  Y2, Y1, Y1
+	VADDPS  Y1, Y0, Y0
+	VXORPS  Y1, Y2, Y2
+	VMOVUPS Y0, (R11)
+	VMOVUPS Y2, (R13)
+	VMOVUPS 32(R11), Y0
+	VMOVUPS 32(R12), Y1
+	VMOVUPS 32(R13), Y2
+	VMOVUPS 32(R14), Y3
+	VMOVUPS constF32_ff7fffff<>+0(SB), Y4
+	VMAXPS  Y1, Y4, Y4
+	VCMPPS  $0x08, Y3, Y4, Y1
+	VANDPS  Y2, Y1, Y1
+	VADDPS  Y1, Y0, Y0
+	VXORPS  Y1, Y2, Y2
+	VMOVUPS Y0, 32(R11)
+	VMOVUPS Y2, 32(R13)
+	ADDQ    DX, R11
+	ADDQ    DX, R12
+	ADDQ    BX, R13
+	ADDQ    BX, R14
+	DECQ    R10
+	JNZ     pixel93
+	ADDQ    $0x00000040, SI
+	ADDQ    $0x00000040, DI
+	ADDQ    $0x00000040, R8
+	ADDQ    $0x00000040, R9
+	SUBQ    $0x00000010, CX
+	JMP     wide92
+
+narrow92:
+	CMPQ CX, $0x00000008
+	JLT  edge92
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
@@ -4277,69 +4245,22 @@ pixel94:
 	VXORPS  Y1, Y2, Y2
 	VMOVUPS Y0, (R11)
 	VMOVUPS Y2, (R13)
-	VMOVUPS 32(R11), Y0
-	VMOVUPS 32(R12), Y1
-	VMOVUPS 32(R13), Y2
-	VMOVUPS 32(R14), Y3
-	VMOVUPS constF32_ff7fffff<>+0(SB), Y4
-	VMAXPS  Y1, Y4, Y4
-	VCMPPS  $0x08, Y3, Y4, Y1
-	VANDPS  Y2, Y1, Y1
-	VADDPS  Y1, Y0, Y0
-	VXORPS  Y1, Y2, Y2
-	VMOVUPS Y0, 32(R11)
-	VMOVUPS Y2, 32(R13)
 	ADDQ    DX, R11
 	ADDQ    DX, R12
 	ADDQ    BX, R13
 	ADDQ    BX, R14
 	DECQ    R10
 	JNZ     pixel94
-	ADDQ    $0x00000040, SI
-	ADDQ    $0x00000040, DI
-	ADDQ    $0x00000040, R8
-	ADDQ    $0x00000040, R9
-	SUBQ    $0x00000010, CX
-	JMP     wide93
-
-narrow93:
-	CMPQ CX, $0x00000008
-	JLT  edge93
-	MOVQ AX, R10
-	MOVQ SI, R11
-	MOVQ DI, R12
-	MOVQ R8, R13
-	MOVQ R9, R14
-
-pixel95:
-	VMOVUPS (R11), Y0
-	VMOVUPS (R12), Y1
-	VMOVUPS (R13), Y2
-	VMOVUPS (R14), Y3
-	VMOVUPS constF32_ff7fffff<>+0(SB), Y4
-	VMAXPS  Y1, Y4, Y4
-	VCMPPS  $0x08, Y3, Y4, Y1
-	VANDPS  Y2, Y1, Y1
-	VADDPS  Y1, Y0, Y0
-	VXORPS  Y1, Y2, Y2
-	VMOVUPS Y0, (R11)
-	VMOVUPS Y2, (R13)
-	ADDQ    DX, R11
-	ADDQ    DX, R12
-	ADDQ    BX, R13
-	ADDQ    BX, R14
-	DECQ    R10
-	JNZ     pixel95
 	ADDQ    $0x00000020, SI
 	ADDQ    $0x00000020, DI
 	ADDQ    $0x00000020, R8
 	ADDQ    $0x00000020, R9
 	SUBQ    $0x00000008, CX
-	JMP     narrow93
+	JMP     narrow92
 
-edge93:
+edge92:
 	TESTQ        CX, CX
-	JZ           end93
+	JZ           end92
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -4348,7 +4269,7 @@ edge93:
 	MOVQ         R8, DI
 	MOVQ         R9, R8
 
-pixel96:
+pixel95:
 	VMASKMOVPS (CX), Y0, Y1
 	VMASKMOVPS (SI), Y0, Y2
 	VMASKMOVPS (DI), Y0, Y3
@@ -4366,9 +4287,9 @@ pixel96:
 	ADDQ       BX, DI
 	ADDQ       BX, R8
 	DECQ       AX
-	JNZ        pixel96
+	JNZ        pixel95
 
-end93:
+end92:
 	VZEROUPPER
 	RET
 
@@ -4382,14 +4303,14 @@ TEXT ·copyRowsF32AVX2(SB), NOSPLIT, $0-48
 	MOVQ dst+32(FP), SI
 	MOVQ x+40(FP), DI
 
-wide97:
+wide96:
 	CMPQ CX, $0x00000010
-	JLT  narrow97
+	JLT  narrow96
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-copy98:
+copy97:
 	PREFETCHT0 (R10)(BX*8)
 	VMOVUPS    (R10), Y0
 	VMOVUPS    Y0, (R9)
@@ -4399,51 +4320,51 @@ copy98:
 	ADDQ       DX, R9
 	ADDQ       BX, R10
 	DECQ       R8
-	JNZ        copy98
+	JNZ        copy97
 	ADDQ       $0x00000040, SI
 	ADDQ       $0x00000040, DI
 	SUBQ       $0x00000010, CX
-	JMP        wide97
+	JMP        wide96
 
-narrow97:
+narrow96:
 	CMPQ CX, $0x00000008
-	JLT  edge97
+	JLT  edge96
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-copy99:
+copy98:
 	PREFETCHT0 (R10)(BX*8)
 	VMOVUPS    (R10), Y0
 	VMOVUPS    Y0, (R9)
 	ADDQ       DX, R9
 	ADDQ       BX, R10
 	DECQ       R8
-	JNZ        copy99
+	JNZ        copy98
 	ADDQ       $0x00000020, SI
 	ADDQ       $0x00000020, DI
 	SUBQ       $0x00000008, CX
-	JMP        narrow97
+	JMP        narrow96
 
-edge97:
+edge96:
 	TESTQ        CX, CX
-	JZ           end97
+	JZ           end96
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
 	MOVQ         SI, CX
 	MOVQ         DI, SI
 
-copy100:
+copy99:
 	PREFETCHT0 (SI)(BX*8)
 	VMASKMOVPS (SI), Y0, Y1
 	VMASKMOVPS Y1, Y0, (CX)
 	ADDQ       DX, CX
 	ADDQ       BX, SI
 	DECQ       AX
-	JNZ        copy100
+	JNZ        copy99
 
-end97:
+end96:
 	VZEROUPPER
 	RET
 
@@ -4454,9 +4375,9 @@ TEXT ·expF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many101:
+many100:
 	CMPQ         AX, $0x00000010
-	JLT          one101
+	JLT          one100
 	VMOVUPS      (DX), Y0
 	VMOVUPS      constF32_c2d00000<>+0(SB), Y1
 	VMOVUPS      constF32_42b20000<>+0(SB), Y2
@@ -4516,11 +4437,11 @@ many101:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          many101
+	JMP          many100
 
-one101:
+one100:
 	CMPQ         AX, $0x00000008
-	JLT          rest101
+	JLT          rest100
 	VMOVUPS      (DX), Y0
 	VMOVUPS      constF32_c2d00000<>+0(SB), Y1
 	VMOVUPS      constF32_42b20000<>+0(SB), Y2
@@ -4552,11 +4473,11 @@ one101:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, AX
-	JMP          one101
+	JMP          one100
 
-rest101:
+rest100:
 	TESTQ        AX, AX
-	JZ           done101
+	JZ           done100
 	VMOVQ        AX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -4589,7 +4510,7 @@ rest101:
 	VMULPS       Y1, Y3, Y3
 	VMASKMOVPS   Y3, Y0, (CX)
 
-done101:
+done100:
 	VZEROUPPER
 	RET
 
@@ -4816,9 +4737,9 @@ TEXT ·sigmoidF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one102:
+one101:
 	CMPQ         AX, $0x00000008
-	JLT          rest102
+	JLT          rest101
 	VMOVUPS      (DX), Y0
 	VORPS        constF32_80000000<>+0(SB), Y0, Y1
 	VMOVUPS      constF32_c2d00000<>+0(SB), Y2
@@ -4856,11 +4777,11 @@ one102:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, AX
-	JMP          one102
+	JMP          one101
 
-rest102:
+rest101:
 	TESTQ        AX, AX
-	JZ           done102
+	JZ           done101
 	VMOVQ        AX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -4899,7 +4820,7 @@ rest102:
 	VDIVPS       Y3, Y1, Y1
 	VMASKMOVPS   Y1, Y0, (CX)
 
-done102:
+done101:
 	VZEROUPPER
 	RET
 
@@ -4910,9 +4831,9 @@ TEXT ·tanhF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one103:
+one102:
 	CMPQ         AX, $0x00000008
-	JLT          rest103
+	JLT          rest102
 	VMOVUPS      (DX), Y0
 	VANDPS       constF32_7fffffff<>+0(SB), Y0, Y1
 	VADDPS       Y1, Y1, Y2
@@ -4963,11 +4884,11 @@ one103:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, AX
-	JMP          one103
+	JMP          one102
 
-rest103:
+rest102:
 	TESTQ        AX, AX
-	JZ           done103
+	JZ           done102
 	VMOVQ        AX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -5019,7 +4940,7 @@ rest103:
 	VBLENDVPS    Y1, Y5, Y4, Y1
 	VMASKMOVPS   Y1, Y0, (CX)
 
-done103:
+done102:
 	VZEROUPPER
 	RET
 
@@ -5156,9 +5077,9 @@ TEXT ·logF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one104:
+one103:
 	CMPQ         AX, $0x00000008
-	JLT          rest104
+	JLT          rest103
 	VMOVUPS      (DX), Y0
 	VMULPS       constF32_4c000000<>+0(SB), Y0, Y1
 	VCMPPS       $0x11, constF32_800000<>+0(SB), Y0, Y2
@@ -5208,11 +5129,11 @@ one104:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, AX
-	JMP          one104
+	JMP          one103
 
-rest104:
+rest103:
 	TESTQ        AX, AX
-	JZ           done104
+	JZ           done103
 	VMOVQ        AX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -5263,7 +5184,7 @@ rest104:
 	VBLENDVPS    Y3, Y1, Y2, Y1
 	VMASKMOVPS   Y1, Y0, (CX)
 
-done104:
+done103:
 	VZEROUPPER
 	RET
 
@@ -5580,9 +5501,9 @@ TEXT ·log1pF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one105:
+one104:
 	CMPQ         AX, $0x00000008
-	JLT          rest105
+	JLT          rest104
 	VMOVUPS      (DX), Y0
 	VMOVUPS      constF32_3f800000<>+0(SB), Y1
 	VADDPS       Y0, Y1, Y1
@@ -5641,11 +5562,11 @@ one105:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, AX
-	JMP          one105
+	JMP          one104
 
-rest105:
+rest104:
 	TESTQ        AX, AX
-	JZ           done105
+	JZ           done104
 	VMOVQ        AX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -5705,7 +5626,7 @@ rest105:
 	VBLENDVPS    Y3, Y1, Y2, Y1
 	VMASKMOVPS   Y1, Y0, (CX)
 
-done105:
+done104:
 	VZEROUPPER
 	RET
 
@@ -5716,9 +5637,9 @@ TEXT ·softplusF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one106:
+one105:
 	CMPQ         AX, $0x00000008
-	JLT          rest106
+	JLT          rest105
 	VMOVUPS      (DX), Y0
 	VORPS        constF32_80000000<>+0(SB), Y0, Y1
 	VMOVUPS      constF32_c2d00000<>+0(SB), Y2
@@ -5807,11 +5728,11 @@ one106:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, AX
-	JMP          one106
+	JMP          one105
 
-rest106:
+rest105:
 	TESTQ        AX, AX
-	JZ           done106
+	JZ           done105
 	VMOVQ        AX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -5901,7 +5822,7 @@ rest106:
 	VADDPS       Y2, Y3, Y3
 	VMASKMOVPS   Y3, Y0, (CX)
 
-done106:
+done105:
 	VZEROUPPER
 	RET
 
@@ -5912,9 +5833,9 @@ TEXT ·erfF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one107:
+one106:
 	CMPQ         AX, $0x00000008
-	JLT          rest107
+	JLT          rest106
 	VMOVUPS      (DX), Y0
 	VMOVUPS      constF32_40800000<>+0(SB), Y2
 	VANDPS       constF32_7fffffff<>+0(SB), Y0, Y1
@@ -5973,11 +5894,11 @@ one107:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, AX
-	JMP          one107
+	JMP          one106
 
-rest107:
+rest106:
 	TESTQ        AX, AX
-	JZ           done107
+	JZ           done106
 	VMOVQ        AX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -6037,7 +5958,7 @@ rest107:
 	VBLENDVPS    Y1, Y5, Y4, Y1
 	VMASKMOVPS   Y1, Y0, (CX)
 
-done107:
+done106:
 	VZEROUPPER
 	RET
 
@@ -6354,9 +6275,9 @@ TEXT ·sinF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one108:
+one107:
 	CMPQ         AX, $0x00000008
-	JLT          rest108
+	JLT          rest107
 	VMOVUPS      (DX), Y0
 	VMULPS       constF32_3f22f983<>+0(SB), Y0, Y1
 	VROUNDPS     $0x08, Y1, Y1
@@ -6391,11 +6312,11 @@ one108:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, AX
-	JMP          one108
+	JMP          one107
 
-rest108:
+rest107:
 	TESTQ        AX, AX
-	JZ           done108
+	JZ           done107
 	VMOVQ        AX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -6431,7 +6352,7 @@ rest108:
 	VXORPS       Y3, Y1, Y1
 	VMASKMOVPS   Y1, Y0, (CX)
 
-done108:
+done107:
 	VZEROUPPER
 	RET
 
@@ -6658,9 +6579,9 @@ TEXT ·cosF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one109:
+one108:
 	CMPQ         AX, $0x00000008
-	JLT          rest109
+	JLT          rest108
 	VMOVUPS      (DX), Y0
 	VMULPS       constF32_3f22f983<>+0(SB), Y0, Y1
 	VROUNDPS     $0x08, Y1, Y1
@@ -6696,11 +6617,11 @@ one109:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, AX
-	JMP          one109
+	JMP          one108
 
-rest109:
+rest108:
 	TESTQ        AX, AX
-	JZ           done109
+	JZ           done108
 	VMOVQ        AX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -6737,7 +6658,7 @@ rest109:
 	VXORPS       Y3, Y1, Y1
 	VMASKMOVPS   Y1, Y0, (CX)
 
-done109:
+done108:
 	VZEROUPPER
 	RET
 
@@ -6772,9 +6693,436 @@ TEXT ·winogradInputF32AVX2(SB), NOSPLIT, $0-8
 	MOVQ    8(AX), DX
 	MOVQ    24(AX), BX
 
-wide110:
+wide109:
 	CMPQ BX, $0x00000008
-	JLT  narrow110
+	JLT  narrow109
+	MOVQ CX, SI
+	MOVQ DX, DI
+	MOVQ 16(AX), R8
+
+tile110:
+	MOVQ         64(AX), R10
+	MOVQ         DI, R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      (R9), Y5
+	VMOVUPS      (R9)(R10*1), Y6
+	VMOVUPS      (R9)(R10*2), Y7
+	VMOVUPS      (R9)(R11*1), Y8
+	VMOVUPS      (R9)(R10*4), Y9
+	VMOVUPS      (R12), Y10
+	VADDPS       Y9, Y5, Y5
+	VFNMADD231PS Y4, Y7, Y5
+	VMOVUPS      Y5, 128(AX)
+	VADDPS       Y6, Y10, Y10
+	VFNMADD231PS Y4, Y8, Y10
+	VMOVUPS      Y10, 1088(AX)
+	VMOVUPS      Y9, Y5
+	VMOVUPS      Y8, Y10
+	VFNMADD231PS Y3, Y7, Y5
+	VFNMADD231PS Y3, Y6, Y10
+	VMOVUPS      Y5, Y11
+	VFMADD231PS  Y10, Y0, Y11
+	VMOVUPS      Y11, 320(AX)
+	VFNMADD231PS Y10, Y0, Y5
+	VMOVUPS      Y5, 512(AX)
+	VMOVUPS      Y9, Y5
+	VMOVUPS      Y8, Y8
+	VFNMADD231PS Y2, Y7, Y5
+	VFNMADD231PS Y2, Y6, Y8
+	VMOVUPS      Y5, Y6
+	VFMADD231PS  Y8, Y1, Y6
+	VMOVUPS      Y6, 704(AX)
+	VFNMADD231PS Y8, Y1, Y5
+	VMOVUPS      Y5, 896(AX)
+	ADDQ         72(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      (R9), Y5
+	VMOVUPS      (R9)(R10*1), Y6
+	VMOVUPS      (R9)(R10*2), Y7
+	VMOVUPS      (R9)(R11*1), Y8
+	VMOVUPS      (R9)(R10*4), Y9
+	VMOVUPS      (R12), Y10
+	VADDPS       Y9, Y5, Y5
+	VFNMADD231PS Y4, Y7, Y5
+	VMOVUPS      Y5, 160(AX)
+	VADDPS       Y6, Y10, Y10
+	VFNMADD231PS Y4, Y8, Y10
+	VMOVUPS      Y10, 1120(AX)
+	VMOVUPS      Y9, Y5
+	VMOVUPS      Y8, Y10
+	VFNMADD231PS Y3, Y7, Y5
+	VFNMADD231PS Y3, Y6, Y10
+	VMOVUPS      Y5, Y11
+	VFMADD231PS  Y10, Y0, Y11
+	VMOVUPS      Y11, 352(AX)
+	VFNMADD231PS Y10, Y0, Y5
+	VMOVUPS      Y5, 544(AX)
+	VMOVUPS      Y9, Y5
+	VMOVUPS      Y8, Y8
+	VFNMADD231PS Y2, Y7, Y5
+	VFNMADD231PS Y2, Y6, Y8
+	VMOVUPS      Y5, Y6
+	VFMADD231PS  Y8, Y1, Y6
+	VMOVUPS      Y6, 736(AX)
+	VFNMADD231PS Y8, Y1, Y5
+	VMOVUPS      Y5, 928(AX)
+	ADDQ         72(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      (R9), Y5
+	VMOVUPS      (R9)(R10*1), Y6
+	VMOVUPS      (R9)(R10*2), Y7
+	VMOVUPS      (R9)(R11*1), Y8
+	VMOVUPS      (R9)(R10*4), Y9
+	VMOVUPS      (R12), Y10
+	VADDPS       Y9, Y5, Y5
+	VFNMADD231PS Y4, Y7, Y5
+	VMOVUPS      Y5, 192(AX)
+	VADDPS       Y6, Y10, Y10
+	VFNMADD231PS Y4, Y8, Y10
+	VMOVUPS      Y10, 1152(AX)
+	VMOVUPS      Y9, Y5
+	VMOVUPS      Y8, Y10
+	VFNMADD231PS Y3, Y7, Y5
+	VFNMADD231PS Y3, Y6, Y10
+	VMOVUPS      Y5, Y11
+	VFMADD231PS  Y10, Y0, Y11
+	VMOVUPS      Y11, 384(AX)
+	VFNMADD231PS Y10, Y0, Y5
+	VMOVUPS      Y5, 576(AX)
+	VMOVUPS      Y9, Y5
+	VMOVUPS      Y8, Y8
+	VFNMADD231PS Y2, Y7, Y5
+	VFNMADD231PS Y2, Y6, Y8
+	VMOVUPS      Y5, Y6
+	VFMADD231PS  Y8, Y1, Y6
+	VMOVUPS      Y6, 768(AX)
+	VFNMADD231PS Y8, Y1, Y5
+	VMOVUPS      Y5, 960(AX)
+	ADDQ         72(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      (R9), Y5
+	VMOVUPS      (R9)(R10*1), Y6
+	VMOVUPS      (R9)(R10*2), Y7
+	VMOVUPS      (R9)(R11*1), Y8
+	VMOVUPS      (R9)(R10*4), Y9
+	VMOVUPS      (R12), Y10
+	VADDPS       Y9, Y5, Y5
+	VFNMADD231PS Y4, Y7, Y5
+	VMOVUPS      Y5, 224(AX)
+	VADDPS       Y6, Y10, Y10
+	VFNMADD231PS Y4, Y8, Y10
+	VMOVUPS      Y10, 1184(AX)
+	VMOVUPS      Y9, Y5
+	VMOVUPS      Y8, Y10
+	VFNMADD231PS Y3, Y7, Y5
+	VFNMADD231PS Y3, Y6, Y10
+	VMOVUPS      Y5, Y11
+	VFMADD231PS  Y10, Y0, Y11
+	VMOVUPS      Y11, 416(AX)
+	VFNMADD231PS Y10, Y0, Y5
+	VMOVUPS      Y5, 608(AX)
+	VMOVUPS      Y9, Y5
+	VMOVUPS      Y8, Y8
+	VFNMADD231PS Y2, Y7, Y5
+	VFNMADD231PS Y2, Y6, Y8
+	VMOVUPS      Y5, Y6
+	VFMADD231PS  Y8, Y1, Y6
+	VMOVUPS      Y6, 800(AX)
+	VFNMADD231PS Y8, Y1, Y5
+	VMOVUPS      Y5, 992(AX)
+	ADDQ         72(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      (R9), Y5
+	VMOVUPS      (R9)(R10*1), Y6
+	VMOVUPS      (R9)(R10*2), Y7
+	VMOVUPS      (R9)(R11*1), Y8
+	VMOVUPS      (R9)(R10*4), Y9
+	VMOVUPS      (R12), Y10
+	VADDPS       Y9, Y5, Y5
+	VFNMADD231PS Y4, Y7, Y5
+	VMOVUPS      Y5, 256(AX)
+	VADDPS       Y6, Y10, Y10
+	VFNMADD231PS Y4, Y8, Y10
+	VMOVUPS      Y10, 1216(AX)
+	VMOVUPS      Y9, Y5
+	VMOVUPS      Y8, Y10
+	VFNMADD231PS Y3, Y7, Y5
+	VFNMADD231PS Y3, Y6, Y10
+	VMOVUPS      Y5, Y11
+	VFMADD231PS  Y10, Y0, Y11
+	VMOVUPS      Y11, 448(AX)
+	VFNMADD231PS Y10, Y0, Y5
+	VMOVUPS      Y5, 640(AX)
+	VMOVUPS      Y9, Y5
+	VMOVUPS      Y8, Y8
+	VFNMADD231PS Y2, Y7, Y5
+	VFNMADD231PS Y2, Y6, Y8
+	VMOVUPS      Y5, Y6
+	VFMADD231PS  Y8, Y1, Y6
+	VMOVUPS      Y6, 832(AX)
+	VFNMADD231PS Y8, Y1, Y5
+	VMOVUPS      Y5, 1024(AX)
+	ADDQ         72(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      (R9), Y5
+	VMOVUPS      (R9)(R10*1), Y6
+	VMOVUPS      (R9)(R10*2), Y7
+	VMOVUPS      (R9)(R11*1), Y8
+	VMOVUPS      (R9)(R10*4), Y9
+	VMOVUPS      (R12), Y10
+	VADDPS       Y9, Y5, Y5
+	VFNMADD231PS Y4, Y7, Y5
+	VMOVUPS      Y5, 288(AX)
+	VADDPS       Y6, Y10, Y10
+	VFNMADD231PS Y4, Y8, Y10
+	VMOVUPS      Y10, 1248(AX)
+	VMOVUPS      Y9, Y5
+	VMOVUPS      Y8, Y10
+	VFNMADD231PS Y3, Y7, Y5
+	VFNMADD231PS Y3, Y6, Y10
+	VMOVUPS      Y5, Y11
+	VFMADD231PS  Y10, Y0, Y11
+	VMOVUPS      Y11, 480(AX)
+	VFNMADD231PS Y10, Y0, Y5
+	VMOVUPS      Y5, 672(AX)
+	VMOVUPS      Y9, Y5
+	VMOVUPS      Y8, Y8
+	VFNMADD231PS Y2, Y7, Y5
+	VFNMADD231PS Y2, Y6, Y8
+	VMOVUPS      Y5, Y6
+	VFMADD231PS  Y8, Y1, Y6
+	VMOVUPS      Y6, 864(AX)
+	VFNMADD231PS Y8, Y1, Y5
+	VMOVUPS      Y5, 1056(AX)
+	MOVQ         48(AX), R10
+	MOVQ         SI, R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      128(AX), Y5
+	VMOVUPS      160(AX), Y6
+	VMOVUPS      192(AX), Y7
+	VMOVUPS      224(AX), Y8
+	VMOVUPS      256(AX), Y9
+	VMOVUPS      288(AX), Y10
+	VADDPS       Y9, Y5, Y5
+	VFNMADD231PS Y4, Y7, Y5
+	VMOVUPS      Y5, (R9)
+	VADDPS       Y6, Y10, Y10
+	VFNMADD231PS Y4, Y8, Y10
+	VMOVUPS      Y10, (R12)
+	VMOVUPS      Y9, Y5
+	VMOVUPS      Y8, Y10
+	VFNMADD231PS Y3, Y7, Y5
+	VFNMADD231PS Y3, Y6, Y10
+	VMOVUPS      Y5, Y11
+	VFMADD231PS  Y10, Y0, Y11
+	VMOVUPS      Y11, (R9)(R10*1)
+	VFNMADD231PS Y10, Y0, Y5
+	VMOVUPS      Y5, (R9)(R10*2)
+	VMOVUPS      Y9, Y5
+	VMOVUPS      Y8, Y8
+	VFNMADD231PS Y2, Y7, Y5
+	VFNMADD231PS Y2, Y6, Y8
+	VMOVUPS      Y5, Y6
+	VFMADD231PS  Y8, Y1, Y6
+	VMOVUPS      Y6, (R9)(R11*1)
+	VFNMADD231PS Y8, Y1, Y5
+	VMOVUPS      Y5, (R9)(R10*4)
+	ADDQ         40(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      320(AX), Y5
+	VMOVUPS      352(AX), Y6
+	VMOVUPS      384(AX), Y7
+	VMOVUPS      416(AX), Y8
+	VMOVUPS      448(AX), Y9
+	VMOVUPS      480(AX), Y10
+	VADDPS       Y9, Y5, Y5
+	VFNMADD231PS Y4, Y7, Y5
+	VMOVUPS      Y5, (R9)
+	VADDPS       Y6, Y10, Y10
+	VFNMADD231PS Y4, Y8, Y10
+	VMOVUPS      Y10, (R12)
+	VMOVUPS      Y9, Y5
+	VMOVUPS      Y8, Y10
+	VFNMADD231PS Y3, Y7, Y5
+	VFNMADD231PS Y3, Y6, Y10
+	VMOVUPS      Y5, Y11
+	VFMADD231PS  Y10, Y0, Y11
+	VMOVUPS      Y11, (R9)(R10*1)
+	VFNMADD231PS Y10, Y0, Y5
+	VMOVUPS      Y5, (R9)(R10*2)
+	VMOVUPS      Y9, Y5
+	VMOVUPS      Y8, Y8
+	VFNMADD231PS Y2, Y7, Y5
+	VFNMADD231PS Y2, Y6, Y8
+	VMOVUPS      Y5, Y6
+	VFMADD231PS  Y8, Y1, Y6
+	VMOVUPS      Y6, (R9)(R11*1)
+	VFNMADD231PS Y8, Y1, Y5
+	VMOVUPS      Y5, (R9)(R10*4)
+	ADDQ         40(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      512(AX), Y5
+	VMOVUPS      544(AX), Y6
+	VMOVUPS      576(AX), Y7
+	VMOVUPS      608(AX), Y8
+	VMOVUPS      640(AX), Y9
+	VMOVUPS      672(AX), Y10
+	VADDPS       Y9, Y5, Y5
+	VFNMADD231PS Y4, Y7, Y5
+	VMOVUPS      Y5, (R9)
+	VADDPS       Y6, Y10, Y10
+	VFNMADD231PS Y4, Y8, Y10
+	VMOVUPS      Y10, (R12)
+	VMOVUPS      Y9, Y5
+	VMOVUPS      Y8, Y10
+	VFNMADD231PS Y3, Y7, Y5
+	VFNMADD231PS Y3, Y6, Y10
+	VMOVUPS      Y5, Y11
+	VFMADD231PS  Y10, Y0, Y11
+	VMOVUPS      Y11, (R9)(R10*1)
+	VFNMADD231PS Y10, Y0, Y5
+	VMOVUPS      Y5, (R9)(R10*2)
+	VMOVUPS      Y9, Y5
+	VMOVUPS      Y8, Y8
+	VFNMADD231PS Y2, Y7, Y5
+	VFNMADD231PS Y2, Y6, Y8
+	VMOVUPS      Y5, Y6
+	VFMADD231PS  Y8, Y1, Y6
+	VMOVUPS      Y6, (R9)(R11*1)
+	VFNMADD231PS Y8, Y1, Y5
+	VMOVUPS      Y5, (R9)(R10*4)
+	ADDQ         40(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      704(AX), Y5
+	VMOVUPS      736(AX), Y6
+	VMOVUPS      768(AX), Y7
+	VMOVUPS      800(AX), Y8
+	VMOVUPS      832(AX), Y9
+	VMOVUPS      864(AX), Y10
+	VADDPS       Y9, Y5, Y5
+	VFNMADD231PS Y4, Y7, Y5
+	VMOVUPS      Y5, (R9)
+	VADDPS       Y6, Y10, Y10
+	VFNMADD231PS Y4, Y8, Y10
+	VMOVUPS      Y10, (R12)
+	VMOVUPS      Y9, Y5
+	VMOVUPS      Y8, Y10
+	VFNMADD231PS Y3, Y7, Y5
+	VFNMADD231PS Y3, Y6, Y10
+	VMOVUPS      Y5, Y11
+	VFMADD231PS  Y10, Y0, Y11
+	VMOVUPS      Y11, (R9)(R10*1)
+	VFNMADD231PS Y10, Y0, Y5
+	VMOVUPS      Y5, (R9)(R10*2)
+	VMOVUPS      Y9, Y5
+	VMOVUPS      Y8, Y8
+	VFNMADD231PS Y2, Y7, Y5
+	VFNMADD231PS Y2, Y6, Y8
+	VMOVUPS      Y5, Y6
+	VFMADD231PS  Y8, Y1, Y6
+	VMOVUPS      Y6, (R9)(R11*1)
+	VFNMADD231PS Y8, Y1, Y5
+	VMOVUPS      Y5, (R9)(R10*4)
+	ADDQ         40(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      896(AX), Y5
+	VMOVUPS      928(AX), Y6
+	VMOVUPS      960(AX), Y7
+	VMOVUPS      992(AX), Y8
+	VMOVUPS      1024(AX), Y9
+	VMOVUPS      1056(AX), Y10
+	VADDPS       Y9, Y5, Y5
+	VFNMADD231PS Y4, Y7, Y5
+	VMOVUPS      Y5, (R9)
+	VADDPS       Y6, Y10, Y10
+	VFNMADD231PS Y4, Y8, Y10
+	VMOVUPS      Y10, (R12)
+	VMOVUPS      Y9, Y5
+	VMOVUPS      Y8, Y10
+	VFNMADD231PS Y3, Y7, Y5
+	VFNMADD231PS Y3, Y6, Y10
+	VMOVUPS      Y5, Y11
+	VFMADD231PS  Y10, Y0, Y11
+	VMOVUPS      Y11, (R9)(R10*1)
+	VFNMADD231PS Y10, Y0, Y5
+	VMOVUPS      Y5, (R9)(R10*2)
+	VMOVUPS      Y9, Y5
+	VMOVUPS      Y8, Y8
+	VFNMADD231PS Y2, Y7, Y5
+	VFNMADD231PS Y2, Y6, Y8
+	VMOVUPS      Y5, Y6
+	VFMADD231PS  Y8, Y1, Y6
+	VMOVUPS      Y6, (R9)(R11*1)
+	VFNMADD231PS Y8, Y1, Y5
+	VMOVUPS      Y5, (R9)(R10*4)
+	ADDQ         40(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      1088(AX), Y5
+	VMOVUPS      1120(AX), Y6
+	VMOVUPS      1152(AX), Y7
+	VMOVUPS      1184(AX), Y8
+	VMOVUPS      1216(AX), Y9
+	VMOVUPS      1248(AX), Y10
+	VADDPS       Y9, Y5, Y5
+	VFNMADD231PS Y4, Y7, Y5
+	VMOVUPS      Y5, (R9)
+	VADDPS       Y6, Y10, Y10
+	VFNMADD231PS Y4, Y8, Y10
+	VMOVUPS      Y10, (R12)
+	VMOVUPS      Y9, Y5
+	VMOVUPS      Y8, Y10
+	VFNMADD231PS Y3, Y7, Y5
+	VFNMADD231PS Y3, Y6, Y10
+	VMOVUPS      Y5, Y11
+	VFMADD231PS  Y10, Y0, Y11
+	VMOVUPS      Y11, (R9)(R10*1)
+	VFNMADD231PS Y10, Y0, Y5
+	VMOVUPS      Y5, (R9)(R10*2)
+	VMOVUPS      Y9, Y5
+	VMOVUPS      Y8, Y8
+	VFNMADD231PS Y2, Y7, Y5
+	VFNMADD231PS Y2, Y6, Y8
+	VMOVUPS      Y5, Y6
+	VFMADD231PS  Y8, Y1, Y6
+	VMOVUPS      Y6, (R9)(R11*1)
+	VFNMADD231PS Y8, Y1, Y5
+	VMOVUPS      Y5, (R9)(R10*4)
+	ADDQ         32(AX), SI
+	ADDQ         56(AX), DI
+	DECQ         R8
+	JNZ          tile110
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	SUBQ         $0x00000008, BX
+	JMP          wide109
+
+narrow109:
+	CMPQ BX, $0x00000008
+	JLT  edge109
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
@@ -7197,445 +7545,18 @@ tile111:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, BX
-	JMP          wide110
+	JMP          narrow109
 
-narrow110:
-	CMPQ BX, $0x00000008
-	JLT  edge110
-	MOVQ CX, SI
-	MOVQ DX, DI
-	MOVQ 16(AX), R8
-
-tile112:
-	MOVQ         64(AX), R10
-	MOVQ         DI, R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      (R9), Y5
-	VMOVUPS      (R9)(R10*1), Y6
-	VMOVUPS      (R9)(R10*2), Y7
-	VMOVUPS      (R9)(R11*1), Y8
-	VMOVUPS      (R9)(R10*4), Y9
-	VMOVUPS      (R12), Y10
-	VADDPS       Y9, Y5, Y5
-	VFNMADD231PS Y4, Y7, Y5
-	VMOVUPS      Y5, 128(AX)
-	VADDPS       Y6, Y10, Y10
-	VFNMADD231PS Y4, Y8, Y10
-	VMOVUPS      Y10, 1088(AX)
-	VMOVUPS      Y9, Y5
-	VMOVUPS      Y8, Y10
-	VFNMADD231PS Y3, Y7, Y5
-	VFNMADD231PS Y3, Y6, Y10
-	VMOVUPS      Y5, Y11
-	VFMADD231PS  Y10, Y0, Y11
-	VMOVUPS      Y11, 320(AX)
-	VFNMADD231PS Y10, Y0, Y5
-	VMOVUPS      Y5, 512(AX)
-	VMOVUPS      Y9, Y5
-	VMOVUPS      Y8, Y8
-	VFNMADD231PS Y2, Y7, Y5
-	VFNMADD231PS Y2, Y6, Y8
-	VMOVUPS      Y5, Y6
-	VFMADD231PS  Y8, Y1, Y6
-	VMOVUPS      Y6, 704(AX)
-	VFNMADD231PS Y8, Y1, Y5
-	VMOVUPS      Y5, 896(AX)
-	ADDQ         72(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      (R9), Y5
-	VMOVUPS      (R9)(R10*1), Y6
-	VMOVUPS      (R9)(R10*2), Y7
-	VMOVUPS      (R9)(R11*1), Y8
-	VMOVUPS      (R9)(R10*4), Y9
-	VMOVUPS      (R12), Y10
-	VADDPS       Y9, Y5, Y5
-	VFNMADD231PS Y4, Y7, Y5
-	VMOVUPS      Y5, 160(AX)
-	VADDPS       Y6, Y10, Y10
-	VFNMADD231PS Y4, Y8, Y10
-	VMOVUPS      Y10, 1120(AX)
-	VMOVUPS      Y9, Y5
-	VMOVUPS      Y8, Y10
-	VFNMADD231PS Y3, Y7, Y5
-	VFNMADD231PS Y3, Y6, Y10
-	VMOVUPS      Y5, Y11
-	VFMADD231PS  Y10, Y0, Y11
-	VMOVUPS      Y11, 352(AX)
-	VFNMADD231PS Y10, Y0, Y5
-	VMOVUPS      Y5, 544(AX)
-	VMOVUPS      Y9, Y5
-	VMOVUPS      Y8, Y8
-	VFNMADD231PS Y2, Y7, Y5
-	VFNMADD231PS Y2, Y6, Y8
-	VMOVUPS      Y5, Y6
-	VFMADD231PS  Y8, Y1, Y6
-	VMOVUPS      Y6, 736(AX)
-	VFNMADD231PS Y8, Y1, Y5
-	VMOVUPS      Y5, 928(AX)
-	ADDQ         72(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      (R9), Y5
-	VMOVUPS      (R9)(R10*1), Y6
-	VMOVUPS      (R9)(R10*2), Y7
-	VMOVUPS      (R9)(R11*1), Y8
-	VMOVUPS      (R9)(R10*4), Y9
-	VMOVUPS      (R12), Y10
-	VADDPS       Y9, Y5, Y5
-	VFNMADD231PS Y4, Y7, Y5
-	VMOVUPS      Y5, 192(AX)
-	VADDPS       Y6, Y10, Y10
-	VFNMADD231PS Y4, Y8, Y10
-	VMOVUPS      Y10, 1152(AX)
-	VMOVUPS      Y9, Y5
-	VMOVUPS      Y8, Y10
-	VFNMADD231PS Y3, Y7, Y5
-	VFNMADD231PS Y3, Y6, Y10
-	VMOVUPS      Y5, Y11
-	VFMADD231PS  Y10, Y0, Y11
-	VMOVUPS      Y11, 384(AX)
-	VFNMADD231PS Y10, Y0, Y5
-	VMOVUPS      Y5, 576(AX)
-	VMOVUPS      Y9, Y5
-	VMOVUPS      Y8, Y8
-	VFNMADD231PS Y2, Y7, Y5
-	VFNMADD231PS Y2, Y6, Y8
-	VMOVUPS      Y5, Y6
-	VFMADD231PS  Y8, Y1, Y6
-	VMOVUPS      Y6, 768(AX)
-	VFNMADD231PS Y8, Y1, Y5
-	VMOVUPS      Y5, 960(AX)
-	ADDQ         72(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      (R9), Y5
-	VMOVUPS      (R9)(R10*1), Y6
-	VMOVUPS      (R9)(R10*2), Y7
-	VMOVUPS      (R9)(R11*1), Y8
-	VMOVUPS      (R9)(R10*4), Y9
-	VMOVUPS      (R12), Y10
-	VADDPS       Y9, Y5, Y5
-	VFNMADD231PS Y4, Y7, Y5
-	VMOVUPS      Y5, 224(AX)
-	VADDPS       Y6, Y10, Y10
-	VFNMADD231PS Y4, Y8, Y10
-	VMOVUPS      Y10, 1184(AX)
-	VMOVUPS      Y9, Y5
-	VMOVUPS      Y8, Y10
-	VFNMADD231PS Y3, Y7, Y5
-	VFNMADD231PS Y3, Y6, Y10
-	VMOVUPS      Y5, Y11
-	VFMADD231PS  Y10, Y0, Y11
-	VMOVUPS      Y11, 416(AX)
-	VFNMADD231PS Y10, Y0, Y5
-	VMOVUPS      Y5, 608(AX)
-	VMOVUPS      Y9, Y5
-	VMOVUPS      Y8, Y8
-	VFNMADD231PS Y2, Y7, Y5
-	VFNMADD231PS Y2, Y6, Y8
-	VMOVUPS      Y5, Y6
-	VFMADD231PS  Y8, Y1, Y6
-	VMOVUPS      Y6, 800(AX)
-	VFNMADD231PS Y8, Y1, Y5
-	VMOVUPS      Y5, 992(AX)
-	ADDQ         72(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      (R9), Y5
-	VMOVUPS      (R9)(R10*1), Y6
-	VMOVUPS      (R9)(R10*2), Y7
-	VMOVUPS      (R9)(R11*1), Y8
-	VMOVUPS      (R9)(R10*4), Y9
-	VMOVUPS      (R12), Y10
-	VADDPS       Y9, Y5, Y5
-	VFNMADD231PS Y4, Y7, Y5
-	VMOVUPS      Y5, 256(AX)
-	VADDPS       Y6, Y10, Y10
-	VFNMADD231PS Y4, Y8, Y10
-	VMOVUPS      Y10, 1216(AX)
-	VMOVUPS      Y9, Y5
-	VMOVUPS      Y8, Y10
-	VFNMADD231PS Y3, Y7, Y5
-	VFNMADD231PS Y3, Y6, Y10
-	VMOVUPS      Y5, Y11
-	VFMADD231PS  Y10, Y0, Y11
-	VMOVUPS      Y11, 448(AX)
-	VFNMADD231PS Y10, Y0, Y5
-	VMOVUPS      Y5, 640(AX)
-	VMOVUPS      Y9, Y5
-	VMOVUPS      Y8, Y8
-	VFNMADD231PS Y2, Y7, Y5
-	VFNMADD231PS Y2, Y6, Y8
-	VMOVUPS      Y5, Y6
-	VFMADD231PS  Y8, Y1, Y6
-	VMOVUPS      Y6, 832(AX)
-	VFNMADD231PS Y8, Y1, Y5
-	VMOVUPS      Y5, 1024(AX)
-	ADDQ         72(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      (R9), Y5
-	VMOVUPS      (R9)(R10*1), Y6
-	VMOVUPS      (R9)(R10*2), Y7
-	VMOVUPS      (R9)(R11*1), Y8
-	VMOVUPS      (R9)(R10*4), Y9
-	VMOVUPS      (R12), Y10
-	VADDPS       Y9, Y5, Y5
-	VFNMADD231PS Y4, Y7, Y5
-	VMOVUPS      Y5, 288(AX)
-	VADDPS       Y6, Y10, Y10
-	VFNMADD231PS Y4, Y8, Y10
-	VMOVUPS      Y10, 1248(AX)
-	VMOVUPS      Y9, Y5
-	VMOVUPS      Y8, Y10
-	VFNMADD231PS Y3, Y7, Y5
-	VFNMADD231PS Y3, Y6, Y10
-	VMOVUPS      Y5, Y11
-	VFMADD231PS  Y10, Y0, Y11
-	VMOVUPS      Y11, 480(AX)
-	VFNMADD231PS Y10, Y0, Y5
-	VMOVUPS      Y5, 672(AX)
-	VMOVUPS      Y9, Y5
-	VMOVUPS      Y8, Y8
-	VFNMADD231PS Y2, Y7, Y5
-	VFNMADD231PS Y2, Y6, Y8
-	VMOVUPS      Y5, Y6
-	VFMADD231PS  Y8, Y1, Y6
-	VMOVUPS      Y6, 864(AX)
-	VFNMADD231PS Y8, Y1, Y5
-	VMOVUPS      Y5, 1056(AX)
-	MOVQ         48(AX), R10
-	MOVQ         SI, R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      128(AX), Y5
-	VMOVUPS      160(AX), Y6
-	VMOVUPS      192(AX), Y7
-	VMOVUPS      224(AX), Y8
-	VMOVUPS      256(AX), Y9
-	VMOVUPS      288(AX), Y10
-	VADDPS       Y9, Y5, Y5
-	VFNMADD231PS Y4, Y7, Y5
-	VMOVUPS      Y5, (R9)
-	VADDPS       Y6, Y10, Y10
-	VFNMADD231PS Y4, Y8, Y10
-	VMOVUPS      Y10, (R12)
-	VMOVUPS      Y9, Y5
-	VMOVUPS      Y8, Y10
-	VFNMADD231PS Y3, Y7, Y5
-	VFNMADD231PS Y3, Y6, Y10
-	VMOVUPS      Y5, Y11
-	VFMADD231PS  Y10, Y0, Y11
-	VMOVUPS      Y11, (R9)(R10*1)
-	VFNMADD231PS Y10, Y0, Y5
-	VMOVUPS      Y5, (R9)(R10*2)
-	VMOVUPS      Y9, Y5
-	VMOVUPS      Y8, Y8
-	VFNMADD231PS Y2, Y7, Y5
-	VFNMADD231PS Y2, Y6, Y8
-	VMOVUPS      Y5, Y6
-	VFMADD231PS  Y8, Y1, Y6
-	VMOVUPS      Y6, (R9)(R11*1)
-	VFNMADD231PS Y8, Y1, Y5
-	VMOVUPS      Y5, (R9)(R10*4)
-	ADDQ         40(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      320(AX), Y5
-	VMOVUPS      352(AX), Y6
-	VMOVUPS      384(AX), Y7
-	VMOVUPS      416(AX), Y8
-	VMOVUPS      448(AX), Y9
-	VMOVUPS      480(AX), Y10
-	VADDPS       Y9, Y5, Y5
-	VFNMADD231PS Y4, Y7, Y5
-	VMOVUPS      Y5, (R9)
-	VADDPS       Y6, Y10, Y10
-	VFNMADD231PS Y4, Y8, Y10
-	VMOVUPS      Y10, (R12)
-	VMOVUPS      Y9, Y5
-	VMOVUPS      Y8, Y10
-	VFNMADD231PS Y3, Y7, Y5
-	VFNMADD231PS Y3, Y6, Y10
-	VMOVUPS      Y5, Y11
-	VFMADD231PS  Y10, Y0, Y11
-	VMOVUPS      Y11, (R9)(R10*1)
-	VFNMADD231PS Y10, Y0, Y5
-	VMOVUPS      Y5, (R9)(R10*2)
-	VMOVUPS      Y9, Y5
-	VMOVUPS      Y8, Y8
-	VFNMADD231PS Y2, Y7, Y5
-	VFNMADD231PS Y2, Y6, Y8
-	VMOVUPS      Y5, Y6
-	VFMADD231PS  Y8, Y1, Y6
-	VMOVUPS      Y6, (R9)(R11*1)
-	VFNMADD231PS Y8, Y1, Y5
-	VMOVUPS      Y5, (R9)(R10*4)
-	ADDQ         40(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      512(AX), Y5
-	VMOVUPS      544(AX), Y6
-	VMOVUPS      576(AX), Y7
-	VMOVUPS      608(AX), Y8
-	VMOVUPS      640(AX), Y9
-	VMOVUPS      672(AX), Y10
-	VADDPS       Y9, Y5, Y5
-	VFNMADD231PS Y4, Y7, Y5
-	VMOVUPS      Y5, (R9)
-	VADDPS       Y6, Y10, Y10
-	VFNMADD231PS Y4, Y8, Y10
-	VMOVUPS      Y10, (R12)
-	VMOVUPS      Y9, Y5
-	VMOVUPS      Y8, Y10
-	VFNMADD231PS Y3, Y7, Y5
-	VFNMADD231PS Y3, Y6, Y10
-	VMOVUPS      Y5, Y11
-	VFMADD231PS  Y10, Y0, Y11
-	VMOVUPS      Y11, (R9)(R10*1)
-	VFNMADD231PS Y10, Y0, Y5
-	VMOVUPS      Y5, (R9)(R10*2)
-	VMOVUPS      Y9, Y5
-	VMOVUPS      Y8, Y8
-	VFNMADD231PS Y2, Y7, Y5
-	VFNMADD231PS Y2, Y6, Y8
-	VMOVUPS      Y5, Y6
-	VFMADD231PS  Y8, Y1, Y6
-	VMOVUPS      Y6, (R9)(R11*1)
-	VFNMADD231PS Y8, Y1, Y5
-	VMOVUPS      Y5, (R9)(R10*4)
-	ADDQ         40(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      704(AX), Y5
-	VMOVUPS      736(AX), Y6
-	VMOVUPS      768(AX), Y7
-	VMOVUPS      800(AX), Y8
-	VMOVUPS      832(AX), Y9
-	VMOVUPS      864(AX), Y10
-	VADDPS       Y9, Y5, Y5
-	VFNMADD231PS Y4, Y7, Y5
-	VMOVUPS      Y5, (R9)
-	VADDPS       Y6, Y10, Y10
-	VFNMADD231PS Y4, Y8, Y10
-	VMOVUPS      Y10, (R12)
-	VMOVUPS      Y9, Y5
-	VMOVUPS      Y8, Y10
-	VFNMADD231PS Y3, Y7, Y5
-	VFNMADD231PS Y3, Y6, Y10
-	VMOVUPS      Y5, Y11
-	VFMADD231PS  Y10, Y0, Y11
-	VMOVUPS      Y11, (R9)(R10*1)
-	VFNMADD231PS Y10, Y0, Y5
-	VMOVUPS      Y5, (R9)(R10*2)
-	VMOVUPS      Y9, Y5
-	VMOVUPS      Y8, Y8
-	VFNMADD231PS Y2, Y7, Y5
-	VFNMADD231PS Y2, Y6, Y8
-	VMOVUPS      Y5, Y6
-	VFMADD231PS  Y8, Y1, Y6
-	VMOVUPS      Y6, (R9)(R11*1)
-	VFNMADD231PS Y8, Y1, Y5
-	VMOVUPS      Y5, (R9)(R10*4)
-	ADDQ         40(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      896(AX), Y5
-	VMOVUPS      928(AX), Y6
-	VMOVUPS      960(AX), Y7
-	VMOVUPS      992(AX), Y8
-	VMOVUPS      1024(AX), Y9
-	VMOVUPS      1056(AX), Y10
-	VADDPS       Y9, Y5, Y5
-	VFNMADD231PS Y4, Y7, Y5
-	VMOVUPS      Y5, (R9)
-	VADDPS       Y6, Y10, Y10
-	VFNMADD231PS Y4, Y8, Y10
-	VMOVUPS      Y10, (R12)
-	VMOVUPS      Y9, Y5
-	VMOVUPS      Y8, Y10
-	VFNMADD231PS Y3, Y7, Y5
-	VFNMADD231PS Y3, Y6, Y10
-	VMOVUPS      Y5, Y11
-	VFMADD231PS  Y10, Y0, Y11
-	VMOVUPS      Y11, (R9)(R10*1)
-	VFNMADD231PS Y10, Y0, Y5
-	VMOVUPS      Y5, (R9)(R10*2)
-	VMOVUPS      Y9, Y5
-	VMOVUPS      Y8, Y8
-	VFNMADD231PS Y2, Y7, Y5
-	VFNMADD231PS Y2, Y6, Y8
-	VMOVUPS      Y5, Y6
-	VFMADD231PS  Y8, Y1, Y6
-	VMOVUPS      Y6, (R9)(R11*1)
-	VFNMADD231PS Y8, Y1, Y5
-	VMOVUPS      Y5, (R9)(R10*4)
-	ADDQ         40(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      1088(AX), Y5
-	VMOVUPS      1120(AX), Y6
-	VMOVUPS      1152(AX), Y7
-	VMOVUPS      1184(AX), Y8
-	VMOVUPS      1216(AX), Y9
-	VMOVUPS      1248(AX), Y10
-	VADDPS       Y9, Y5, Y5
-	VFNMADD231PS Y4, Y7, Y5
-	VMOVUPS      Y5, (R9)
-	VADDPS       Y6, Y10, Y10
-	VFNMADD231PS Y4, Y8, Y10
-	VMOVUPS      Y10, (R12)
-	VMOVUPS      Y9, Y5
-	VMOVUPS      Y8, Y10
-	VFNMADD231PS Y3, Y7, Y5
-	VFNMADD231PS Y3, Y6, Y10
-	VMOVUPS      Y5, Y11
-	VFMADD231PS  Y10, Y0, Y11
-	VMOVUPS      Y11, (R9)(R10*1)
-	VFNMADD231PS Y10, Y0, Y5
-	VMOVUPS      Y5, (R9)(R10*2)
-	VMOVUPS      Y9, Y5
-	VMOVUPS      Y8, Y8
-	VFNMADD231PS Y2, Y7, Y5
-	VFNMADD231PS Y2, Y6, Y8
-	VMOVUPS      Y5, Y6
-	VFMADD231PS  Y8, Y1, Y6
-	VMOVUPS      Y6, (R9)(R11*1)
-	VFNMADD231PS Y8, Y1, Y5
-	VMOVUPS      Y5, (R9)(R10*4)
-	ADDQ         32(AX), SI
-	ADDQ         56(AX), DI
-	DECQ         R8
-	JNZ          tile112
-	ADDQ         $0x00000020, CX
-	ADDQ         $0x00000020, DX
-	SUBQ         $0x00000008, BX
-	JMP          narrow110
-
-edge110:
+edge109:
 	TESTQ        BX, BX
-	JZ           end110
+	JZ           end109
 	VMOVQ        BX, X5
 	VPBROADCASTD X5, Y5
 	VPCMPGTD     iotaF32<>+0(SB), Y5, Y5
 	MOVQ         DX, DX
 	MOVQ         16(AX), BX
 
-tile113:
+tile112:
 	MOVQ         64(AX), DI
 	MOVQ         DX, SI
 	LEAQ         (DI)(DI*2), R8
@@ -8049,9 +7970,9 @@ tile113:
 	ADDQ         32(AX), CX
 	ADDQ         56(AX), DX
 	DECQ         BX
-	JNZ          tile113
+	JNZ          tile112
 
-end110:
+end109:
 	VZEROUPPER
 	RET
 
@@ -8108,15 +8029,15 @@ TEXT ·winogradOutputF32AVX2(SB), NOSPLIT, $0-8
 	MOVQ    88(AX), DI
 	SUBQ    CX, DI
 
-wide114:
+wide113:
 	CMPQ BX, $0x00000008
-	JLT  narrow114
+	JLT  narrow113
 	MOVQ CX, R8
 	MOVQ DX, R9
 	MOVQ 16(AX), R10
 	MOVQ 112(AX), R10
 
-tile115:
+tile114:
 	MOVQ        64(AX), R12
 	MOVQ        R9, R11
 	LEAQ        (R12)(R12*2), R13
@@ -8290,6 +8211,30 @@ tile115:
 	VADDPS      Y12, Y6, Y6
 	VADDPS      Y8, Y6, Y6
 	CMPQ        80(AX), $0x00
+	JE          biased116
+	VMOVUPS     (SI), Y10
+	VADDPS      Y10, Y6, Y6
+
+biased116:
+	CMPQ    88(AX), $0x00
+	JE      added116
+	LEAQ    (R11), R14
+	VMOVUPS (R14)(DI*1), Y10
+	VADDPS  Y10, Y6, Y6
+
+added116:
+	CMPQ    96(AX), $0x00
+	JE      clipped116
+	VMOVUPS constF32_0<>+0(SB), Y10
+	VMAXPS  Y6, Y10, Y6
+
+clipped116:
+	VMOVUPS     Y6, (R11)
+	VMULPS      Y7, Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	CMPQ        R10, $0x01
+	JLE         row115
+	CMPQ        80(AX), $0x00
 	JE          biased117
 	VMOVUPS     (SI), Y10
 	VADDPS      Y10, Y6, Y6
@@ -8297,7 +8242,7 @@ tile115:
 biased117:
 	CMPQ    88(AX), $0x00
 	JE      added117
-	LEAQ    (R11), R14
+	LEAQ    (R11)(R12*1), R14
 	VMOVUPS (R14)(DI*1), Y10
 	VADDPS  Y10, Y6, Y6
 
@@ -8308,83 +8253,59 @@ added117:
 	VMAXPS  Y6, Y10, Y6
 
 clipped117:
-	VMOVUPS     Y6, (R11)
-	VMULPS      Y7, Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	CMPQ        R10, $0x01
-	JLE         row116
-	CMPQ        80(AX), $0x00
-	JE          biased118
-	VMOVUPS     (SI), Y10
-	VADDPS      Y10, Y6, Y6
-
-biased118:
-	CMPQ    88(AX), $0x00
-	JE      added118
-	LEAQ    (R11)(R12*1), R14
-	VMOVUPS (R14)(DI*1), Y10
-	VADDPS  Y10, Y6, Y6
-
-added118:
-	CMPQ    96(AX), $0x00
-	JE      clipped118
-	VMOVUPS constF32_0<>+0(SB), Y10
-	VMAXPS  Y6, Y10, Y6
-
-clipped118:
 	VMOVUPS     Y6, (R11)(R12*1)
 	VMULPS      Y12, Y2, Y6
 	VFMADD231PS Y8, Y3, Y6
 	CMPQ        R10, $0x02
-	JLE         row116
+	JLE         row115
 	CMPQ        80(AX), $0x00
-	JE          biased119
+	JE          biased118
 	VMOVUPS     (SI), Y8
 	VADDPS      Y8, Y6, Y6
 
-biased119:
+biased118:
 	CMPQ    88(AX), $0x00
-	JE      added119
+	JE      added118
 	LEAQ    (R11)(R12*2), R14
 	VMOVUPS (R14)(DI*1), Y8
 	VADDPS  Y8, Y6, Y6
 
-added119:
+added118:
 	CMPQ    96(AX), $0x00
-	JE      clipped119
+	JE      clipped118
 	VMOVUPS constF32_0<>+0(SB), Y8
 	VMAXPS  Y6, Y8, Y6
 
-clipped119:
+clipped118:
 	VMOVUPS     Y6, (R11)(R12*2)
 	VFMADD231PS Y7, Y4, Y11
 	VFMADD231PS Y9, Y5, Y11
 	CMPQ        R10, $0x03
-	JLE         row116
+	JLE         row115
 	CMPQ        80(AX), $0x00
-	JE          biased120
+	JE          biased119
 	VMOVUPS     (SI), Y6
 	VADDPS      Y6, Y11, Y11
 
-biased120:
+biased119:
 	CMPQ    88(AX), $0x00
-	JE      added120
+	JE      added119
 	LEAQ    (R11)(R13*1), R14
 	VMOVUPS (R14)(DI*1), Y6
 	VADDPS  Y6, Y11, Y11
 
-added120:
+added119:
 	CMPQ    96(AX), $0x00
-	JE      clipped120
+	JE      clipped119
 	VMOVUPS constF32_0<>+0(SB), Y6
 	VMAXPS  Y11, Y6, Y11
 
-clipped120:
+clipped119:
 	VMOVUPS Y11, (R11)(R13*1)
 
-row116:
+row115:
 	CMPQ    104(AX), $0x01
-	JLE     done115
+	JLE     done114
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 320(AX), Y6
@@ -8400,14 +8321,38 @@ row116:
 	VADDPS  Y12, Y6, Y6
 	VADDPS  Y8, Y6, Y6
 	CMPQ    80(AX), $0x00
-	JE      biased122
+	JE      biased121
 	VMOVUPS (SI), Y10
 	VADDPS  Y10, Y6, Y6
+
+biased121:
+	CMPQ    88(AX), $0x00
+	JE      added121
+	LEAQ    (R11), R14
+	VMOVUPS (R14)(DI*1), Y10
+	VADDPS  Y10, Y6, Y6
+
+added121:
+	CMPQ    96(AX), $0x00
+	JE      clipped121
+	VMOVUPS constF32_0<>+0(SB), Y10
+	VMAXPS  Y6, Y10, Y6
+
+clipped121:
+	VMOVUPS     Y6, (R11)
+	VMULPS      Y7, Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	CMPQ        R10, $0x01
+	JLE         row120
+	CMPQ        80(AX), $0x00
+	JE          biased122
+	VMOVUPS     (SI), Y10
+	VADDPS      Y10, Y6, Y6
 
 biased122:
 	CMPQ    88(AX), $0x00
 	JE      added122
-	LEAQ    (R11), R14
+	LEAQ    (R11)(R12*1), R14
 	VMOVUPS (R14)(DI*1), Y10
 	VADDPS  Y10, Y6, Y6
 
@@ -8418,83 +8363,59 @@ added122:
 	VMAXPS  Y6, Y10, Y6
 
 clipped122:
-	VMOVUPS     Y6, (R11)
-	VMULPS      Y7, Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	CMPQ        R10, $0x01
-	JLE         row121
-	CMPQ        80(AX), $0x00
-	JE          biased123
-	VMOVUPS     (SI), Y10
-	VADDPS      Y10, Y6, Y6
-
-biased123:
-	CMPQ    88(AX), $0x00
-	JE      added123
-	LEAQ    (R11)(R12*1), R14
-	VMOVUPS (R14)(DI*1), Y10
-	VADDPS  Y10, Y6, Y6
-
-added123:
-	CMPQ    96(AX), $0x00
-	JE      clipped123
-	VMOVUPS constF32_0<>+0(SB), Y10
-	VMAXPS  Y6, Y10, Y6
-
-clipped123:
 	VMOVUPS     Y6, (R11)(R12*1)
 	VMULPS      Y12, Y2, Y6
 	VFMADD231PS Y8, Y3, Y6
 	CMPQ        R10, $0x02
-	JLE         row121
+	JLE         row120
 	CMPQ        80(AX), $0x00
-	JE          biased124
+	JE          biased123
 	VMOVUPS     (SI), Y8
 	VADDPS      Y8, Y6, Y6
 
-biased124:
+biased123:
 	CMPQ    88(AX), $0x00
-	JE      added124
+	JE      added123
 	LEAQ    (R11)(R12*2), R14
 	VMOVUPS (R14)(DI*1), Y8
 	VADDPS  Y8, Y6, Y6
 
-added124:
+added123:
 	CMPQ    96(AX), $0x00
-	JE      clipped124
+	JE      clipped123
 	VMOVUPS constF32_0<>+0(SB), Y8
 	VMAXPS  Y6, Y8, Y6
 
-clipped124:
+clipped123:
 	VMOVUPS     Y6, (R11)(R12*2)
 	VFMADD231PS Y7, Y4, Y11
 	VFMADD231PS Y9, Y5, Y11
 	CMPQ        R10, $0x03
-	JLE         row121
+	JLE         row120
 	CMPQ        80(AX), $0x00
-	JE          biased125
+	JE          biased124
 	VMOVUPS     (SI), Y6
 	VADDPS      Y6, Y11, Y11
 
-biased125:
+biased124:
 	CMPQ    88(AX), $0x00
-	JE      added125
+	JE      added124
 	LEAQ    (R11)(R13*1), R14
 	VMOVUPS (R14)(DI*1), Y6
 	VADDPS  Y6, Y11, Y11
 
-added125:
+added124:
 	CMPQ    96(AX), $0x00
-	JE      clipped125
+	JE      clipped124
 	VMOVUPS constF32_0<>+0(SB), Y6
 	VMAXPS  Y11, Y6, Y11
 
-clipped125:
+clipped124:
 	VMOVUPS Y11, (R11)(R13*1)
 
-row121:
+row120:
 	CMPQ    104(AX), $0x02
-	JLE     done115
+	JLE     done114
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 512(AX), Y6
@@ -8510,14 +8431,38 @@ row121:
 	VADDPS  Y12, Y6, Y6
 	VADDPS  Y8, Y6, Y6
 	CMPQ    80(AX), $0x00
-	JE      biased127
+	JE      biased126
 	VMOVUPS (SI), Y10
 	VADDPS  Y10, Y6, Y6
+
+biased126:
+	CMPQ    88(AX), $0x00
+	JE      added126
+	LEAQ    (R11), R14
+	VMOVUPS (R14)(DI*1), Y10
+	VADDPS  Y10, Y6, Y6
+
+added126:
+	CMPQ    96(AX), $0x00
+	JE      clipped126
+	VMOVUPS constF32_0<>+0(SB), Y10
+	VMAXPS  Y6, Y10, Y6
+
+clipped126:
+	VMOVUPS     Y6, (R11)
+	VMULPS      Y7, Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	CMPQ        R10, $0x01
+	JLE         row125
+	CMPQ        80(AX), $0x00
+	JE          biased127
+	VMOVUPS     (SI), Y10
+	VADDPS      Y10, Y6, Y6
 
 biased127:
 	CMPQ    88(AX), $0x00
 	JE      added127
-	LEAQ    (R11), R14
+	LEAQ    (R11)(R12*1), R14
 	VMOVUPS (R14)(DI*1), Y10
 	VADDPS  Y10, Y6, Y6
 
@@ -8528,83 +8473,59 @@ added127:
 	VMAXPS  Y6, Y10, Y6
 
 clipped127:
-	VMOVUPS     Y6, (R11)
-	VMULPS      Y7, Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	CMPQ        R10, $0x01
-	JLE         row126
-	CMPQ        80(AX), $0x00
-	JE          biased128
-	VMOVUPS     (SI), Y10
-	VADDPS      Y10, Y6, Y6
-
-biased128:
-	CMPQ    88(AX), $0x00
-	JE      added128
-	LEAQ    (R11)(R12*1), R14
-	VMOVUPS (R14)(DI*1), Y10
-	VADDPS  Y10, Y6, Y6
-
-added128:
-	CMPQ    96(AX), $0x00
-	JE      clipped128
-	VMOVUPS constF32_0<>+0(SB), Y10
-	VMAXPS  Y6, Y10, Y6
-
-clipped128:
 	VMOVUPS     Y6, (R11)(R12*1)
 	VMULPS      Y12, Y2, Y6
 	VFMADD231PS Y8, Y3, Y6
 	CMPQ        R10, $0x02
-	JLE         row126
+	JLE         row125
 	CMPQ        80(AX), $0x00
-	JE          biased129
+	JE          biased128
 	VMOVUPS     (SI), Y8
 	VADDPS      Y8, Y6, Y6
 
-biased129:
+biased128:
 	CMPQ    88(AX), $0x00
-	JE      added129
+	JE      added128
 	LEAQ    (R11)(R12*2), R14
 	VMOVUPS (R14)(DI*1), Y8
 	VADDPS  Y8, Y6, Y6
 
-added129:
+added128:
 	CMPQ    96(AX), $0x00
-	JE      clipped129
+	JE      clipped128
 	VMOVUPS constF32_0<>+0(SB), Y8
 	VMAXPS  Y6, Y8, Y6
 
-clipped129:
+clipped128:
 	VMOVUPS     Y6, (R11)(R12*2)
 	VFMADD231PS Y7, Y4, Y11
 	VFMADD231PS Y9, Y5, Y11
 	CMPQ        R10, $0x03
-	JLE         row126
+	JLE         row125
 	CMPQ        80(AX), $0x00
-	JE          biased130
+	JE          biased129
 	VMOVUPS     (SI), Y6
 	VADDPS      Y6, Y11, Y11
 
-biased130:
+biased129:
 	CMPQ    88(AX), $0x00
-	JE      added130
+	JE      added129
 	LEAQ    (R11)(R13*1), R14
 	VMOVUPS (R14)(DI*1), Y6
 	VADDPS  Y6, Y11, Y11
 
-added130:
+added129:
 	CMPQ    96(AX), $0x00
-	JE      clipped130
+	JE      clipped129
 	VMOVUPS constF32_0<>+0(SB), Y6
 	VMAXPS  Y11, Y6, Y11
 
-clipped130:
+clipped129:
 	VMOVUPS Y11, (R11)(R13*1)
 
-row126:
+row125:
 	CMPQ    104(AX), $0x03
-	JLE     done115
+	JLE     done114
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 704(AX), Y6
@@ -8620,14 +8541,38 @@ row126:
 	VADDPS  Y12, Y6, Y6
 	VADDPS  Y8, Y6, Y6
 	CMPQ    80(AX), $0x00
-	JE      biased132
+	JE      biased131
 	VMOVUPS (SI), Y10
 	VADDPS  Y10, Y6, Y6
+
+biased131:
+	CMPQ    88(AX), $0x00
+	JE      added131
+	LEAQ    (R11), R14
+	VMOVUPS (R14)(DI*1), Y10
+	VADDPS  Y10, Y6, Y6
+
+added131:
+	CMPQ    96(AX), $0x00
+	JE      clipped131
+	VMOVUPS constF32_0<>+0(SB), Y10
+	VMAXPS  Y6, Y10, Y6
+
+clipped131:
+	VMOVUPS     Y6, (R11)
+	VMULPS      Y7, Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	CMPQ        R10, $0x01
+	JLE         row130
+	CMPQ        80(AX), $0x00
+	JE          biased132
+	VMOVUPS     (SI), Y10
+	VADDPS      Y10, Y6, Y6
 
 biased132:
 	CMPQ    88(AX), $0x00
 	JE      added132
-	LEAQ    (R11), R14
+	LEAQ    (R11)(R12*1), R14
 	VMOVUPS (R14)(DI*1), Y10
 	VADDPS  Y10, Y6, Y6
 
@@ -8638,104 +8583,80 @@ added132:
 	VMAXPS  Y6, Y10, Y6
 
 clipped132:
-	VMOVUPS     Y6, (R11)
-	VMULPS      Y7, Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	CMPQ        R10, $0x01
-	JLE         row131
-	CMPQ        80(AX), $0x00
-	JE          biased133
-	VMOVUPS     (SI), Y10
-	VADDPS      Y10, Y6, Y6
-
-biased133:
-	CMPQ    88(AX), $0x00
-	JE      added133
-	LEAQ    (R11)(R12*1), R14
-	VMOVUPS (R14)(DI*1), Y10
-	VADDPS  Y10, Y6, Y6
-
-added133:
-	CMPQ    96(AX), $0x00
-	JE      clipped133
-	VMOVUPS constF32_0<>+0(SB), Y10
-	VMAXPS  Y6, Y10, Y6
-
-clipped133:
 	VMOVUPS     Y6, (R11)(R12*1)
 	VMULPS      Y12, Y2, Y6
 	VFMADD231PS Y8, Y3, Y6
 	CMPQ        R10, $0x02
-	JLE         row131
+	JLE         row130
 	CMPQ        80(AX), $0x00
-	JE          biased134
+	JE          biased133
 	VMOVUPS     (SI), Y8
 	VADDPS      Y8, Y6, Y6
 
-biased134:
+biased133:
 	CMPQ    88(AX), $0x00
-	JE      added134
+	JE      added133
 	LEAQ    (R11)(R12*2), R14
 	VMOVUPS (R14)(DI*1), Y8
 	VADDPS  Y8, Y6, Y6
 
-added134:
+added133:
 	CMPQ    96(AX), $0x00
-	JE      clipped134
+	JE      clipped133
 	VMOVUPS constF32_0<>+0(SB), Y8
 	VMAXPS  Y6, Y8, Y6
 
-clipped134:
+clipped133:
 	VMOVUPS     Y6, (R11)(R12*2)
 	VFMADD231PS Y7, Y4, Y11
 	VFMADD231PS Y9, Y5, Y11
 	CMPQ        R10, $0x03
-	JLE         row131
+	JLE         row130
 	CMPQ        80(AX), $0x00
-	JE          biased135
+	JE          biased134
 	VMOVUPS     (SI), Y6
 	VADDPS      Y6, Y11, Y11
 
-biased135:
+biased134:
 	CMPQ    88(AX), $0x00
-	JE      added135
+	JE      added134
 	LEAQ    (R11)(R13*1), R12
 	VMOVUPS (R12)(DI*1), Y6
 	VADDPS  Y6, Y11, Y11
 
-added135:
+added134:
 	CMPQ    96(AX), $0x00
-	JE      clipped135
+	JE      clipped134
 	VMOVUPS constF32_0<>+0(SB), Y6
 	VMAXPS  Y11, Y6, Y11
 
-clipped135:
+clipped134:
 	VMOVUPS Y11, (R11)(R13*1)
 
-row131:
+row130:
 	CMPQ 104(AX), $0x04
-	JLE  done115
+	JLE  done114
 
-done115:
+done114:
 	ADDQ 32(AX), R8
 	ADDQ 56(AX), R9
 	SUBQ $0x04, R10
-	JG   tile115
+	JG   tile114
 	ADDQ $0x00000020, CX
 	ADDQ $0x00000020, DX
 	ADDQ $0x00000020, SI
 	SUBQ $0x00000008, BX
-	JMP  wide114
+	JMP  wide113
 
-narrow114:
+narrow113:
 	CMPQ BX, $0x00000008
-	JLT  edge114
+	JLT  edge113
 	MOVQ CX, R8
 	MOVQ DX, R9
 	MOVQ 16(AX), R10
 	MOVQ 112(AX), R10
 
-tile136:
+tile135:
 	MOVQ        64(AX), R12
 	MOVQ        R9, R11
 	LEAQ        (R12)(R12*2), R13
@@ -8909,6 +8830,30 @@ tile136:
 	VADDPS      Y12, Y6, Y6
 	VADDPS      Y8, Y6, Y6
 	CMPQ        80(AX), $0x00
+	JE          biased137
+	VMOVUPS     (SI), Y10
+	VADDPS      Y10, Y6, Y6
+
+biased137:
+	CMPQ    88(AX), $0x00
+	JE      added137
+	LEAQ    (R11), R14
+	VMOVUPS (R14)(DI*1), Y10
+	VADDPS  Y10, Y6, Y6
+
+added137:
+	CMPQ    96(AX), $0x00
+	JE      clipped137
+	VMOVUPS constF32_0<>+0(SB), Y10
+	VMAXPS  Y6, Y10, Y6
+
+clipped137:
+	VMOVUPS     Y6, (R11)
+	VMULPS      Y7, Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	CMPQ        R10, $0x01
+	JLE         row136
+	CMPQ        80(AX), $0x00
 	JE          biased138
 	VMOVUPS     (SI), Y10
 	VADDPS      Y10, Y6, Y6
@@ -8916,7 +8861,7 @@ tile136:
 biased138:
 	CMPQ    88(AX), $0x00
 	JE      added138
-	LEAQ    (R11), R14
+	LEAQ    (R11)(R12*1), R14
 	VMOVUPS (R14)(DI*1), Y10
 	VADDPS  Y10, Y6, Y6
 
@@ -8927,83 +8872,59 @@ added138:
 	VMAXPS  Y6, Y10, Y6
 
 clipped138:
-	VMOVUPS     Y6, (R11)
-	VMULPS      Y7, Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	CMPQ        R10, $0x01
-	JLE         row137
-	CMPQ        80(AX), $0x00
-	JE          biased139
-	VMOVUPS     (SI), Y10
-	VADDPS      Y10, Y6, Y6
-
-biased139:
-	CMPQ    88(AX), $0x00
-	JE      added139
-	LEAQ    (R11)(R12*1), R14
-	VMOVUPS (R14)(DI*1), Y10
-	VADDPS  Y10, Y6, Y6
-
-added139:
-	CMPQ    96(AX), $0x00
-	JE      clipped139
-	VMOVUPS constF32_0<>+0(SB), Y10
-	VMAXPS  Y6, Y10, Y6
-
-clipped139:
 	VMOVUPS     Y6, (R11)(R12*1)
 	VMULPS      Y12, Y2, Y6
 	VFMADD231PS Y8, Y3, Y6
 	CMPQ        R10, $0x02
-	JLE         row137
+	JLE         row136
 	CMPQ        80(AX), $0x00
-	JE          biased140
+	JE          biased139
 	VMOVUPS     (SI), Y8
 	VADDPS      Y8, Y6, Y6
 
-biased140:
+biased139:
 	CMPQ    88(AX), $0x00
-	JE      added140
+	JE      added139
 	LEAQ    (R11)(R12*2), R14
 	VMOVUPS (R14)(DI*1), Y8
 	VADDPS  Y8, Y6, Y6
 
-added140:
+added139:
 	CMPQ    96(AX), $0x00
-	JE      clipped140
+	JE      clipped139
 	VMOVUPS constF32_0<>+0(SB), Y8
 	VMAXPS  Y6, Y8, Y6
 
-clipped140:
+clipped139:
 	VMOVUPS     Y6, (R11)(R12*2)
 	VFMADD231PS Y7, Y4, Y11
 	VFMADD231PS Y9, Y5, Y11
 	CMPQ        R10, $0x03
-	JLE         row137
+	JLE         row136
 	CMPQ        80(AX), $0x00
-	JE          biased141
+	JE          biased140
 	VMOVUPS     (SI), Y6
 	VADDPS      Y6, Y11, Y11
 
-biased141:
+biased140:
 	CMPQ    88(AX), $0x00
-	JE      added141
+	JE      added140
 	LEAQ    (R11)(R13*1), R14
 	VMOVUPS (R14)(DI*1), Y6
 	VADDPS  Y6, Y11, Y11
 
-added141:
+added140:
 	CMPQ    96(AX), $0x00
-	JE      clipped141
+	JE      clipped140
 	VMOVUPS constF32_0<>+0(SB), Y6
 	VMAXPS  Y11, Y6, Y11
 
-clipped141:
+clipped140:
 	VMOVUPS Y11, (R11)(R13*1)
 
-row137:
+row136:
 	CMPQ    104(AX), $0x01
-	JLE     done136
+	JLE     done135
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 320(AX), Y6
@@ -9019,14 +8940,38 @@ row137:
 	VADDPS  Y12, Y6, Y6
 	VADDPS  Y8, Y6, Y6
 	CMPQ    80(AX), $0x00
-	JE      biased143
+	JE      biased142
 	VMOVUPS (SI), Y10
 	VADDPS  Y10, Y6, Y6
+
+biased142:
+	CMPQ    88(AX), $0x00
+	JE      added142
+	LEAQ    (R11), R14
+	VMOVUPS (R14)(DI*1), Y10
+	VADDPS  Y10, Y6, Y6
+
+added142:
+	CMPQ    96(AX), $0x00
+	JE      clipped142
+	VMOVUPS constF32_0<>+0(SB), Y10
+	VMAXPS  Y6, Y10, Y6
+
+clipped142:
+	VMOVUPS     Y6, (R11)
+	VMULPS      Y7, Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	CMPQ        R10, $0x01
+	JLE         row141
+	CMPQ        80(AX), $0x00
+	JE          biased143
+	VMOVUPS     (SI), Y10
+	VADDPS      Y10, Y6, Y6
 
 biased143:
 	CMPQ    88(AX), $0x00
 	JE      added143
-	LEAQ    (R11), R14
+	LEAQ    (R11)(R12*1), R14
 	VMOVUPS (R14)(DI*1), Y10
 	VADDPS  Y10, Y6, Y6
 
@@ -9037,83 +8982,59 @@ added143:
 	VMAXPS  Y6, Y10, Y6
 
 clipped143:
-	VMOVUPS     Y6, (R11)
-	VMULPS      Y7, Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	CMPQ        R10, $0x01
-	JLE         row142
-	CMPQ        80(AX), $0x00
-	JE          biased144
-	VMOVUPS     (SI), Y10
-	VADDPS      Y10, Y6, Y6
-
-biased144:
-	CMPQ    88(AX), $0x00
-	JE      added144
-	LEAQ    (R11)(R12*1), R14
-	VMOVUPS (R14)(DI*1), Y10
-	VADDPS  Y10, Y6, Y6
-
-added144:
-	CMPQ    96(AX), $0x00
-	JE      clipped144
-	VMOVUPS constF32_0<>+0(SB), Y10
-	VMAXPS  Y6, Y10, Y6
-
-clipped144:
 	VMOVUPS     Y6, (R11)(R12*1)
 	VMULPS      Y12, Y2, Y6
 	VFMADD231PS Y8, Y3, Y6
 	CMPQ        R10, $0x02
-	JLE         row142
+	JLE         row141
 	CMPQ        80(AX), $0x00
-	JE          biased145
+	JE          biased144
 	VMOVUPS     (SI), Y8
 	VADDPS      Y8, Y6, Y6
 
-biased145:
+biased144:
 	CMPQ    88(AX), $0x00
-	JE      added145
+	JE      added144
 	LEAQ    (R11)(R12*2), R14
 	VMOVUPS (R14)(DI*1), Y8
 	VADDPS  Y8, Y6, Y6
 
-added145:
+added144:
 	CMPQ    96(AX), $0x00
-	JE      clipped145
+	JE      clipped144
 	VMOVUPS constF32_0<>+0(SB), Y8
 	VMAXPS  Y6, Y8, Y6
 
-clipped145:
+clipped144:
 	VMOVUPS     Y6, (R11)(R12*2)
 	VFMADD231PS Y7, Y4, Y11
 	VFMADD231PS Y9, Y5, Y11
 	CMPQ        R10, $0x03
-	JLE         row142
+	JLE         row141
 	CMPQ        80(AX), $0x00
-	JE          biased146
+	JE          biased145
 	VMOVUPS     (SI), Y6
 	VADDPS      Y6, Y11, Y11
 
-biased146:
+biased145:
 	CMPQ    88(AX), $0x00
-	JE      added146
+	JE      added145
 	LEAQ    (R11)(R13*1), R14
 	VMOVUPS (R14)(DI*1), Y6
 	VADDPS  Y6, Y11, Y11
 
-added146:
+added145:
 	CMPQ    96(AX), $0x00
-	JE      clipped146
+	JE      clipped145
 	VMOVUPS constF32_0<>+0(SB), Y6
 	VMAXPS  Y11, Y6, Y11
 
-clipped146:
+clipped145:
 	VMOVUPS Y11, (R11)(R13*1)
 
-row142:
+row141:
 	CMPQ    104(AX), $0x02
-	JLE     done136
+	JLE     done135
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 512(AX), Y6
@@ -9129,14 +9050,38 @@ row142:
 	VADDPS  Y12, Y6, Y6
 	VADDPS  Y8, Y6, Y6
 	CMPQ    80(AX), $0x00
-	JE      biased148
+	JE      biased147
 	VMOVUPS (SI), Y10
 	VADDPS  Y10, Y6, Y6
+
+biased147:
+	CMPQ    88(AX), $0x00
+	JE      added147
+	LEAQ    (R11), R14
+	VMOVUPS (R14)(DI*1), Y10
+	VADDPS  Y10, Y6, Y6
+
+added147:
+	CMPQ    96(AX), $0x00
+	JE      clipped147
+	VMOVUPS constF32_0<>+0(SB), Y10
+	VMAXPS  Y6, Y10, Y6
+
+clipped147:
+	VMOVUPS     Y6, (R11)
+	VMULPS      Y7, Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	CMPQ        R10, $0x01
+	JLE         row146
+	CMPQ        80(AX), $0x00
+	JE          biased148
+	VMOVUPS     (SI), Y10
+	VADDPS      Y10, Y6, Y6
 
 biased148:
 	CMPQ    88(AX), $0x00
 	JE      added148
-	LEAQ    (R11), R14
+	LEAQ    (R11)(R12*1), R14
 	VMOVUPS (R14)(DI*1), Y10
 	VADDPS  Y10, Y6, Y6
 
@@ -9147,83 +9092,59 @@ added148:
 	VMAXPS  Y6, Y10, Y6
 
 clipped148:
-	VMOVUPS     Y6, (R11)
-	VMULPS      Y7, Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	CMPQ        R10, $0x01
-	JLE         row147
-	CMPQ        80(AX), $0x00
-	JE          biased149
-	VMOVUPS     (SI), Y10
-	VADDPS      Y10, Y6, Y6
-
-biased149:
-	CMPQ    88(AX), $0x00
-	JE      added149
-	LEAQ    (R11)(R12*1), R14
-	VMOVUPS (R14)(DI*1), Y10
-	VADDPS  Y10, Y6, Y6
-
-added149:
-	CMPQ    96(AX), $0x00
-	JE      clipped149
-	VMOVUPS constF32_0<>+0(SB), Y10
-	VMAXPS  Y6, Y10, Y6
-
-clipped149:
 	VMOVUPS     Y6, (R11)(R12*1)
 	VMULPS      Y12, Y2, Y6
 	VFMADD231PS Y8, Y3, Y6
 	CMPQ        R10, $0x02
-	JLE         row147
+	JLE         row146
 	CMPQ        80(AX), $0x00
-	JE          biased150
+	JE          biased149
 	VMOVUPS     (SI), Y8
 	VADDPS      Y8, Y6, Y6
 
-biased150:
+biased149:
 	CMPQ    88(AX), $0x00
-	JE      added150
+	JE      added149
 	LEAQ    (R11)(R12*2), R14
 	VMOVUPS (R14)(DI*1), Y8
 	VADDPS  Y8, Y6, Y6
 
-added150:
+added149:
 	CMPQ    96(AX), $0x00
-	JE      clipped150
+	JE      clipped149
 	VMOVUPS constF32_0<>+0(SB), Y8
 	VMAXPS  Y6, Y8, Y6
 
-clipped150:
+clipped149:
 	VMOVUPS     Y6, (R11)(R12*2)
 	VFMADD231PS Y7, Y4, Y11
 	VFMADD231PS Y9, Y5, Y11
 	CMPQ        R10, $0x03
-	JLE         row147
+	JLE         row146
 	CMPQ        80(AX), $0x00
-	JE          biased151
+	JE          biased150
 	VMOVUPS     (SI), Y6
 	VADDPS      Y6, Y11, Y11
 
-biased151:
+biased150:
 	CMPQ    88(AX), $0x00
-	JE      added151
+	JE      added150
 	LEAQ    (R11)(R13*1), R14
 	VMOVUPS (R14)(DI*1), Y6
 	VADDPS  Y6, Y11, Y11
 
-added151:
+added150:
 	CMPQ    96(AX), $0x00
-	JE      clipped151
+	JE      clipped150
 	VMOVUPS constF32_0<>+0(SB), Y6
 	VMAXPS  Y11, Y6, Y11
 
-clipped151:
+clipped150:
 	VMOVUPS Y11, (R11)(R13*1)
 
-row147:
+row146:
 	CMPQ    104(AX), $0x03
-	JLE     done136
+	JLE     done135
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 704(AX), Y6
@@ -9239,14 +9160,38 @@ row147:
 	VADDPS  Y12, Y6, Y6
 	VADDPS  Y8, Y6, Y6
 	CMPQ    80(AX), $0x00
-	JE      biased153
+	JE      biased152
 	VMOVUPS (SI), Y10
 	VADDPS  Y10, Y6, Y6
+
+biased152:
+	CMPQ    88(AX), $0x00
+	JE      added152
+	LEAQ    (R11), R14
+	VMOVUPS (R14)(DI*1), Y10
+	VADDPS  Y10, Y6, Y6
+
+added152:
+	CMPQ    96(AX), $0x00
+	JE      clipped152
+	VMOVUPS constF32_0<>+0(SB), Y10
+	VMAXPS  Y6, Y10, Y6
+
+clipped152:
+	VMOVUPS     Y6, (R11)
+	VMULPS      Y7, Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	CMPQ        R10, $0x01
+	JLE         row151
+	CMPQ        80(AX), $0x00
+	JE          biased153
+	VMOVUPS     (SI), Y10
+	VADDPS      Y10, Y6, Y6
 
 biased153:
 	CMPQ    88(AX), $0x00
 	JE      added153
-	LEAQ    (R11), R14
+	LEAQ    (R11)(R12*1), R14
 	VMOVUPS (R14)(DI*1), Y10
 	VADDPS  Y10, Y6, Y6
 
@@ -9257,98 +9202,74 @@ added153:
 	VMAXPS  Y6, Y10, Y6
 
 clipped153:
-	VMOVUPS     Y6, (R11)
-	VMULPS      Y7, Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	CMPQ        R10, $0x01
-	JLE         row152
-	CMPQ        80(AX), $0x00
-	JE          biased154
-	VMOVUPS     (SI), Y10
-	VADDPS      Y10, Y6, Y6
-
-biased154:
-	CMPQ    88(AX), $0x00
-	JE      added154
-	LEAQ    (R11)(R12*1), R14
-	VMOVUPS (R14)(DI*1), Y10
-	VADDPS  Y10, Y6, Y6
-
-added154:
-	CMPQ    96(AX), $0x00
-	JE      clipped154
-	VMOVUPS constF32_0<>+0(SB), Y10
-	VMAXPS  Y6, Y10, Y6
-
-clipped154:
 	VMOVUPS     Y6, (R11)(R12*1)
 	VMULPS      Y12, Y2, Y6
 	VFMADD231PS Y8, Y3, Y6
 	CMPQ        R10, $0x02
-	JLE         row152
+	JLE         row151
 	CMPQ        80(AX), $0x00
-	JE          biased155
+	JE          biased154
 	VMOVUPS     (SI), Y8
 	VADDPS      Y8, Y6, Y6
 
-biased155:
+biased154:
 	CMPQ    88(AX), $0x00
-	JE      added155
+	JE      added154
 	LEAQ    (R11)(R12*2), R14
 	VMOVUPS (R14)(DI*1), Y8
 	VADDPS  Y8, Y6, Y6
 
-added155:
+added154:
 	CMPQ    96(AX), $0x00
-	JE      clipped155
+	JE      clipped154
 	VMOVUPS constF32_0<>+0(SB), Y8
 	VMAXPS  Y6, Y8, Y6
 
-clipped155:
+clipped154:
 	VMOVUPS     Y6, (R11)(R12*2)
 	VFMADD231PS Y7, Y4, Y11
 	VFMADD231PS Y9, Y5, Y11
 	CMPQ        R10, $0x03
-	JLE         row152
+	JLE         row151
 	CMPQ        80(AX), $0x00
-	JE          biased156
+	JE          biased155
 	VMOVUPS     (SI), Y6
 	VADDPS      Y6, Y11, Y11
 
-biased156:
+biased155:
 	CMPQ    88(AX), $0x00
-	JE      added156
+	JE      added155
 	LEAQ    (R11)(R13*1), R12
 	VMOVUPS (R12)(DI*1), Y6
 	VADDPS  Y6, Y11, Y11
 
-added156:
+added155:
 	CMPQ    96(AX), $0x00
-	JE      clipped156
+	JE      clipped155
 	VMOVUPS constF32_0<>+0(SB), Y6
 	VMAXPS  Y11, Y6, Y11
 
-clipped156:
+clipped155:
 	VMOVUPS Y11, (R11)(R13*1)
 
-row152:
+row151:
 	CMPQ 104(AX), $0x04
-	JLE  done136
+	JLE  done135
 
-done136:
+done135:
 	ADDQ 32(AX), R8
 	ADDQ 56(AX), R9
 	SUBQ $0x04, R10
-	JG   tile136
+	JG   tile135
 	ADDQ $0x00000020, CX
 	ADDQ $0x00000020, DX
 	ADDQ $0x00000020, SI
 	SUBQ $0x00000008, BX
-	JMP  narrow114
+	JMP  narrow113
 
-edge114:
+edge113:
 	TESTQ        BX, BX
-	JZ           end114
+	JZ           end113
 	VMOVQ        BX, X6
 	VPBROADCASTD X6, Y6
 	VPCMPGTD     iotaF32<>+0(SB), Y6, Y6
@@ -9356,7 +9277,7 @@ edge114:
 	MOVQ         16(AX), BX
 	MOVQ         112(AX), BX
 
-tile157:
+tile156:
 	MOVQ        64(AX), R9
 	MOVQ        DX, R8
 	LEAQ        (R9)(R9*2), R10
@@ -9530,6 +9451,30 @@ tile157:
 	VADDPS      Y13, Y7, Y7
 	VADDPS      Y9, Y7, Y7
 	CMPQ        80(AX), $0x00
+	JE          biased158
+	VMASKMOVPS  (SI), Y6, Y11
+	VADDPS      Y11, Y7, Y7
+
+biased158:
+	CMPQ       88(AX), $0x00
+	JE         added158
+	LEAQ       (R8), R11
+	VMASKMOVPS (R11)(DI*1), Y6, Y11
+	VADDPS     Y11, Y7, Y7
+
+added158:
+	CMPQ    96(AX), $0x00
+	JE      clipped158
+	VMOVUPS constF32_0<>+0(SB), Y11
+	VMAXPS  Y7, Y11, Y7
+
+clipped158:
+	VMASKMOVPS  Y7, Y6, (R8)
+	VMULPS      Y8, Y0, Y7
+	VFMADD231PS Y10, Y1, Y7
+	CMPQ        BX, $0x01
+	JLE         row157
+	CMPQ        80(AX), $0x00
 	JE          biased159
 	VMASKMOVPS  (SI), Y6, Y11
 	VADDPS      Y11, Y7, Y7
@@ -9537,7 +9482,7 @@ tile157:
 biased159:
 	CMPQ       88(AX), $0x00
 	JE         added159
-	LEAQ       (R8), R11
+	LEAQ       (R8)(R9*1), R11
 	VMASKMOVPS (R11)(DI*1), Y6, Y11
 	VADDPS     Y11, Y7, Y7
 
@@ -9548,83 +9493,59 @@ added159:
 	VMAXPS  Y7, Y11, Y7
 
 clipped159:
-	VMASKMOVPS  Y7, Y6, (R8)
-	VMULPS      Y8, Y0, Y7
-	VFMADD231PS Y10, Y1, Y7
-	CMPQ        BX, $0x01
-	JLE         row158
-	CMPQ        80(AX), $0x00
-	JE          biased160
-	VMASKMOVPS  (SI), Y6, Y11
-	VADDPS      Y11, Y7, Y7
-
-biased160:
-	CMPQ       88(AX), $0x00
-	JE         added160
-	LEAQ       (R8)(R9*1), R11
-	VMASKMOVPS (R11)(DI*1), Y6, Y11
-	VADDPS     Y11, Y7, Y7
-
-added160:
-	CMPQ    96(AX), $0x00
-	JE      clipped160
-	VMOVUPS constF32_0<>+0(SB), Y11
-	VMAXPS  Y7, Y11, Y7
-
-clipped160:
 	VMASKMOVPS  Y7, Y6, (R8)(R9*1)
 	VMULPS      Y13, Y2, Y7
 	VFMADD231PS Y9, Y3, Y7
 	CMPQ        BX, $0x02
-	JLE         row158
+	JLE         row157
 	CMPQ        80(AX), $0x00
-	JE          biased161
+	JE          biased160
 	VMASKMOVPS  (SI), Y6, Y9
 	VADDPS      Y9, Y7, Y7
 
-biased161:
+biased160:
 	CMPQ       88(AX), $0x00
-	JE         added161
+	JE         added160
 	LEAQ       (R8)(R9*2), R11
 	VMASKMOVPS (R11)(DI*1), Y6, Y9
 	VADDPS     Y9, Y7, Y7
 
-added161:
+added160:
 	CMPQ    96(AX), $0x00
-	JE      clipped161
+	JE      clipped160
 	VMOVUPS constF32_0<>+0(SB), Y9
 	VMAXPS  Y7, Y9, Y7
 
-clipped161:
+clipped160:
 	VMASKMOVPS  Y7, Y6, (R8)(R9*2)
 	VFMADD231PS Y8, Y4, Y12
 	VFMADD231PS Y10, Y5, Y12
 	CMPQ        BX, $0x03
-	JLE         row158
+	JLE         row157
 	CMPQ        80(AX), $0x00
-	JE          biased162
+	JE          biased161
 	VMASKMOVPS  (SI), Y6, Y7
 	VADDPS      Y7, Y12, Y12
 
-biased162:
+biased161:
 	CMPQ       88(AX), $0x00
-	JE         added162
+	JE         added161
 	LEAQ       (R8)(R10*1), R11
 	VMASKMOVPS (R11)(DI*1), Y6, Y7
 	VADDPS     Y7, Y12, Y12
 
-added162:
+added161:
 	CMPQ    96(AX), $0x00
-	JE      clipped162
+	JE      clipped161
 	VMOVUPS constF32_0<>+0(SB), Y7
 	VMAXPS  Y12, Y7, Y12
 
-clipped162:
+clipped161:
 	VMASKMOVPS Y12, Y6, (R8)(R10*1)
 
-row158:
+row157:
 	CMPQ       104(AX), $0x01
-	JLE        done157
+	JLE        done156
 	ADDQ       40(AX), R8
 	LEAQ       (R9)(R9*2), R10
 	VMOVUPS    320(AX), Y7
@@ -9640,14 +9561,38 @@ row158:
 	VADDPS     Y13, Y7, Y7
 	VADDPS     Y9, Y7, Y7
 	CMPQ       80(AX), $0x00
-	JE         biased164
+	JE         biased163
 	VMASKMOVPS (SI), Y6, Y11
 	VADDPS     Y11, Y7, Y7
+
+biased163:
+	CMPQ       88(AX), $0x00
+	JE         added163
+	LEAQ       (R8), R11
+	VMASKMOVPS (R11)(DI*1), Y6, Y11
+	VADDPS     Y11, Y7, Y7
+
+added163:
+	CMPQ    96(AX), $0x00
+	JE      clipped163
+	VMOVUPS constF32_0<>+0(SB), Y11
+	VMAXPS  Y7, Y11, Y7
+
+clipped163:
+	VMASKMOVPS  Y7, Y6, (R8)
+	VMULPS      Y8, Y0, Y7
+	VFMADD231PS Y10, Y1, Y7
+	CMPQ        BX, $0x01
+	JLE         row162
+	CMPQ        80(AX), $0x00
+	JE          biased164
+	VMASKMOVPS  (SI), Y6, Y11
+	VADDPS      Y11, Y7, Y7
 
 biased164:
 	CMPQ       88(AX), $0x00
 	JE         added164
-	LEAQ       (R8), R11
+	LEAQ       (R8)(R9*1), R11
 	VMASKMOVPS (R11)(DI*1), Y6, Y11
 	VADDPS     Y11, Y7, Y7
 
@@ -9658,83 +9603,59 @@ added164:
 	VMAXPS  Y7, Y11, Y7
 
 clipped164:
-	VMASKMOVPS  Y7, Y6, (R8)
-	VMULPS      Y8, Y0, Y7
-	VFMADD231PS Y10, Y1, Y7
-	CMPQ        BX, $0x01
-	JLE         row163
-	CMPQ        80(AX), $0x00
-	JE          biased165
-	VMASKMOVPS  (SI), Y6, Y11
-	VADDPS      Y11, Y7, Y7
-
-biased165:
-	CMPQ       88(AX), $0x00
-	JE         added165
-	LEAQ       (R8)(R9*1), R11
-	VMASKMOVPS (R11)(DI*1), Y6, Y11
-	VADDPS     Y11, Y7, Y7
-
-added165:
-	CMPQ    96(AX), $0x00
-	JE      clipped165
-	VMOVUPS constF32_0<>+0(SB), Y11
-	VMAXPS  Y7, Y11, Y7
-
-clipped165:
 	VMASKMOVPS  Y7, Y6, (R8)(R9*1)
 	VMULPS      Y13, Y2, Y7
 	VFMADD231PS Y9, Y3, Y7
 	CMPQ        BX, $0x02
-	JLE         row163
+	JLE         row162
 	CMPQ        80(AX), $0x00
-	JE          biased166
+	JE          biased165
 	VMASKMOVPS  (SI), Y6, Y9
 	VADDPS      Y9, Y7, Y7
 
-biased166:
+biased165:
 	CMPQ       88(AX), $0x00
-	JE         added166
+	JE         added165
 	LEAQ       (R8)(R9*2), R11
 	VMASKMOVPS (R11)(DI*1), Y6, Y9
 	VADDPS     Y9, Y7, Y7
 
-added166:
+added165:
 	CMPQ    96(AX), $0x00
-	JE      clipped166
+	JE      clipped165
 	VMOVUPS constF32_0<>+0(SB), Y9
 	VMAXPS  Y7, Y9, Y7
 
-clipped166:
+clipped165:
 	VMASKMOVPS  Y7, Y6, (R8)(R9*2)
 	VFMADD231PS Y8, Y4, Y12
 	VFMADD231PS Y10, Y5, Y12
 	CMPQ        BX, $0x03
-	JLE         row163
+	JLE         row162
 	CMPQ        80(AX), $0x00
-	JE          biased167
+	JE          biased166
 	VMASKMOVPS  (SI), Y6, Y7
 	VADDPS      Y7, Y12, Y12
 
-biased167:
+biased166:
 	CMPQ       88(AX), $0x00
-	JE         added167
+	JE         added166
 	LEAQ       (R8)(R10*1), R11
 	VMASKMOVPS (R11)(DI*1), Y6, Y7
 	VADDPS     Y7, Y12, Y12
 
-added167:
+added166:
 	CMPQ    96(AX), $0x00
-	JE      clipped167
+	JE      clipped166
 	VMOVUPS constF32_0<>+0(SB), Y7
 	VMAXPS  Y12, Y7, Y12
 
-clipped167:
+clipped166:
 	VMASKMOVPS Y12, Y6, (R8)(R10*1)
 
-row163:
+row162:
 	CMPQ       104(AX), $0x02
-	JLE        done157
+	JLE        done156
 	ADDQ       40(AX), R8
 	LEAQ       (R9)(R9*2), R10
 	VMOVUPS    512(AX), Y7
@@ -9750,14 +9671,38 @@ row163:
 	VADDPS     Y13, Y7, Y7
 	VADDPS     Y9, Y7, Y7
 	CMPQ       80(AX), $0x00
-	JE         biased169
+	JE         biased168
 	VMASKMOVPS (SI), Y6, Y11
 	VADDPS     Y11, Y7, Y7
+
+biased168:
+	CMPQ       88(AX), $0x00
+	JE         added168
+	LEAQ       (R8), R11
+	VMASKMOVPS (R11)(DI*1), Y6, Y11
+	VADDPS     Y11, Y7, Y7
+
+added168:
+	CMPQ    96(AX), $0x00
+	JE      clipped168
+	VMOVUPS constF32_0<>+0(SB), Y11
+	VMAXPS  Y7, Y11, Y7
+
+clipped168:
+	VMASKMOVPS  Y7, Y6, (R8)
+	VMULPS      Y8, Y0, Y7
+	VFMADD231PS Y10, Y1, Y7
+	CMPQ        BX, $0x01
+	JLE         row167
+	CMPQ        80(AX), $0x00
+	JE          biased169
+	VMASKMOVPS  (SI), Y6, Y11
+	VADDPS      Y11, Y7, Y7
 
 biased169:
 	CMPQ       88(AX), $0x00
 	JE         added169
-	LEAQ       (R8), R11
+	LEAQ       (R8)(R9*1), R11
 	VMASKMOVPS (R11)(DI*1), Y6, Y11
 	VADDPS     Y11, Y7, Y7
 
@@ -9768,83 +9713,59 @@ added169:
 	VMAXPS  Y7, Y11, Y7
 
 clipped169:
-	VMASKMOVPS  Y7, Y6, (R8)
-	VMULPS      Y8, Y0, Y7
-	VFMADD231PS Y10, Y1, Y7
-	CMPQ        BX, $0x01
-	JLE         row168
-	CMPQ        80(AX), $0x00
-	JE          biased170
-	VMASKMOVPS  (SI), Y6, Y11
-	VADDPS      Y11, Y7, Y7
-
-biased170:
-	CMPQ       88(AX), $0x00
-	JE         added170
-	LEAQ       (R8)(R9*1), R11
-	VMASKMOVPS (R11)(DI*1), Y6, Y11
-	VADDPS     Y11, Y7, Y7
-
-added170:
-	CMPQ    96(AX), $0x00
-	JE      clipped170
-	VMOVUPS constF32_0<>+0(SB), Y11
-	VMAXPS  Y7, Y11, Y7
-
-clipped170:
 	VMASKMOVPS  Y7, Y6, (R8)(R9*1)
 	VMULPS      Y13, Y2, Y7
 	VFMADD231PS Y9, Y3, Y7
 	CMPQ        BX, $0x02
-	JLE         row168
+	JLE         row167
 	CMPQ        80(AX), $0x00
-	JE          biased171
+	JE          biased170
 	VMASKMOVPS  (SI), Y6, Y9
 	VADDPS      Y9, Y7, Y7
 
-biased171:
+biased170:
 	CMPQ       88(AX), $0x00
-	JE         added171
+	JE         added170
 	LEAQ       (R8)(R9*2), R11
 	VMASKMOVPS (R11)(DI*1), Y6, Y9
 	VADDPS     Y9, Y7, Y7
 
-added171:
+added170:
 	CMPQ    96(AX), $0x00
-	JE      clipped171
+	JE      clipped170
 	VMOVUPS constF32_0<>+0(SB), Y9
 	VMAXPS  Y7, Y9, Y7
 
-clipped171:
+clipped170:
 	VMASKMOVPS  Y7, Y6, (R8)(R9*2)
 	VFMADD231PS Y8, Y4, Y12
 	VFMADD231PS Y10, Y5, Y12
 	CMPQ        BX, $0x03
-	JLE         row168
+	JLE         row167
 	CMPQ        80(AX), $0x00
-	JE          biased172
+	JE          biased171
 	VMASKMOVPS  (SI), Y6, Y7
 	VADDPS      Y7, Y12, Y12
 
-biased172:
+biased171:
 	CMPQ       88(AX), $0x00
-	JE         added172
+	JE         added171
 	LEAQ       (R8)(R10*1), R11
 	VMASKMOVPS (R11)(DI*1), Y6, Y7
 	VADDPS     Y7, Y12, Y12
 
-added172:
+added171:
 	CMPQ    96(AX), $0x00
-	JE      clipped172
+	JE      clipped171
 	VMOVUPS constF32_0<>+0(SB), Y7
 	VMAXPS  Y12, Y7, Y12
 
-clipped172:
+clipped171:
 	VMASKMOVPS Y12, Y6, (R8)(R10*1)
 
-row168:
+row167:
 	CMPQ       104(AX), $0x03
-	JLE        done157
+	JLE        done156
 	ADDQ       40(AX), R8
 	LEAQ       (R9)(R9*2), R10
 	VMOVUPS    704(AX), Y7
@@ -9860,14 +9781,38 @@ row168:
 	VADDPS     Y13, Y7, Y7
 	VADDPS     Y9, Y7, Y7
 	CMPQ       80(AX), $0x00
-	JE         biased174
+	JE         biased173
 	VMASKMOVPS (SI), Y6, Y11
 	VADDPS     Y11, Y7, Y7
+
+biased173:
+	CMPQ       88(AX), $0x00
+	JE         added173
+	LEAQ       (R8), R11
+	VMASKMOVPS (R11)(DI*1), Y6, Y11
+	VADDPS     Y11, Y7, Y7
+
+added173:
+	CMPQ    96(AX), $0x00
+	JE      clipped173
+	VMOVUPS constF32_0<>+0(SB), Y11
+	VMAXPS  Y7, Y11, Y7
+
+clipped173:
+	VMASKMOVPS  Y7, Y6, (R8)
+	VMULPS      Y8, Y0, Y7
+	VFMADD231PS Y10, Y1, Y7
+	CMPQ        BX, $0x01
+	JLE         row172
+	CMPQ        80(AX), $0x00
+	JE          biased174
+	VMASKMOVPS  (SI), Y6, Y11
+	VADDPS      Y11, Y7, Y7
 
 biased174:
 	CMPQ       88(AX), $0x00
 	JE         added174
-	LEAQ       (R8), R11
+	LEAQ       (R8)(R9*1), R11
 	VMASKMOVPS (R11)(DI*1), Y6, Y11
 	VADDPS     Y11, Y7, Y7
 
@@ -9878,91 +9823,67 @@ added174:
 	VMAXPS  Y7, Y11, Y7
 
 clipped174:
-	VMASKMOVPS  Y7, Y6, (R8)
-	VMULPS      Y8, Y0, Y7
-	VFMADD231PS Y10, Y1, Y7
-	CMPQ        BX, $0x01
-	JLE         row173
-	CMPQ        80(AX), $0x00
-	JE          biased175
-	VMASKMOVPS  (SI), Y6, Y11
-	VADDPS      Y11, Y7, Y7
-
-biased175:
-	CMPQ       88(AX), $0x00
-	JE         added175
-	LEAQ       (R8)(R9*1), R11
-	VMASKMOVPS (R11)(DI*1), Y6, Y11
-	VADDPS     Y11, Y7, Y7
-
-added175:
-	CMPQ    96(AX), $0x00
-	JE      clipped175
-	VMOVUPS constF32_0<>+0(SB), Y11
-	VMAXPS  Y7, Y11, Y7
-
-clipped175:
 	VMASKMOVPS  Y7, Y6, (R8)(R9*1)
 	VMULPS      Y13, Y2, Y7
 	VFMADD231PS Y9, Y3, Y7
 	CMPQ        BX, $0x02
-	JLE         row173
+	JLE         row172
 	CMPQ        80(AX), $0x00
-	JE          biased176
+	JE          biased175
 	VMASKMOVPS  (SI), Y6, Y9
 	VADDPS      Y9, Y7, Y7
 
-biased176:
+biased175:
 	CMPQ       88(AX), $0x00
-	JE         added176
+	JE         added175
 	LEAQ       (R8)(R9*2), R11
 	VMASKMOVPS (R11)(DI*1), Y6, Y9
 	VADDPS     Y9, Y7, Y7
 
-added176:
+added175:
 	CMPQ    96(AX), $0x00
-	JE      clipped176
+	JE      clipped175
 	VMOVUPS constF32_0<>+0(SB), Y9
 	VMAXPS  Y7, Y9, Y7
 
-clipped176:
+clipped175:
 	VMASKMOVPS  Y7, Y6, (R8)(R9*2)
 	VFMADD231PS Y8, Y4, Y12
 	VFMADD231PS Y10, Y5, Y12
 	CMPQ        BX, $0x03
-	JLE         row173
+	JLE         row172
 	CMPQ        80(AX), $0x00
-	JE          biased177
+	JE          biased176
 	VMASKMOVPS  (SI), Y6, Y7
 	VADDPS      Y7, Y12, Y12
 
-biased177:
+biased176:
 	CMPQ       88(AX), $0x00
-	JE         added177
+	JE         added176
 	LEAQ       (R8)(R10*1), R9
 	VMASKMOVPS (R9)(DI*1), Y6, Y7
 	VADDPS     Y7, Y12, Y12
 
-added177:
+added176:
 	CMPQ    96(AX), $0x00
-	JE      clipped177
+	JE      clipped176
 	VMOVUPS constF32_0<>+0(SB), Y7
 	VMAXPS  Y12, Y7, Y12
 
-clipped177:
+clipped176:
 	VMASKMOVPS Y12, Y6, (R8)(R10*1)
 
-row173:
+row172:
 	CMPQ 104(AX), $0x04
-	JLE  done157
+	JLE  done156
 
-done157:
+done156:
 	ADDQ 32(AX), CX
 	ADDQ 56(AX), DX
 	SUBQ $0x04, BX
-	JG   tile157
+	JG   tile156
 
-end114:
+end113:
 	VZEROUPPER
 	RET
 
@@ -10014,9 +9935,300 @@ TEXT ·winogradGradF32AVX2(SB), NOSPLIT, $0-8
 	MOVQ    8(AX), DX
 	MOVQ    24(AX), BX
 
-wide178:
+wide177:
 	CMPQ BX, $0x00000008
-	JLT  narrow178
+	JLT  narrow177
+	MOVQ CX, SI
+	MOVQ DX, DI
+	MOVQ 16(AX), R8
+
+tile178:
+	MOVQ         64(AX), R10
+	MOVQ         DI, R9
+	LEAQ         (R10)(R10*2), R11
+	VMOVUPS      (R9), Y4
+	VMOVUPS      (R9)(R10*1), Y5
+	VMOVUPS      (R9)(R10*2), Y6
+	VMOVUPS      (R9)(R11*1), Y7
+	VMOVUPS      Y4, 128(AX)
+	VMOVUPS      Y4, Y8
+	VMOVUPS      Y5, Y9
+	VFMADD231PS  Y6, Y2, Y8
+	VFMADD231PS  Y7, Y2, Y9
+	VMOVUPS      Y8, Y10
+	VFMADD231PS  Y9, Y0, Y10
+	VMOVUPS      Y10, 256(AX)
+	VFNMADD231PS Y9, Y0, Y8
+	VMOVUPS      Y8, 384(AX)
+	VMOVUPS      Y4, Y4
+	VMOVUPS      Y5, Y5
+	VFMADD231PS  Y6, Y3, Y4
+	VFMADD231PS  Y7, Y3, Y5
+	VMOVUPS      Y4, Y6
+	VFMADD231PS  Y5, Y1, Y6
+	VMOVUPS      Y6, 512(AX)
+	VFNMADD231PS Y5, Y1, Y4
+	VMOVUPS      Y4, 640(AX)
+	VMOVUPS      Y7, 768(AX)
+	ADDQ         72(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	VMOVUPS      (R9), Y4
+	VMOVUPS      (R9)(R10*1), Y5
+	VMOVUPS      (R9)(R10*2), Y6
+	VMOVUPS      (R9)(R11*1), Y7
+	VMOVUPS      Y4, 160(AX)
+	VMOVUPS      Y4, Y8
+	VMOVUPS      Y5, Y9
+	VFMADD231PS  Y6, Y2, Y8
+	VFMADD231PS  Y7, Y2, Y9
+	VMOVUPS      Y8, Y10
+	VFMADD231PS  Y9, Y0, Y10
+	VMOVUPS      Y10, 288(AX)
+	VFNMADD231PS Y9, Y0, Y8
+	VMOVUPS      Y8, 416(AX)
+	VMOVUPS      Y4, Y4
+	VMOVUPS      Y5, Y5
+	VFMADD231PS  Y6, Y3, Y4
+	VFMADD231PS  Y7, Y3, Y5
+	VMOVUPS      Y4, Y6
+	VFMADD231PS  Y5, Y1, Y6
+	VMOVUPS      Y6, 544(AX)
+	VFNMADD231PS Y5, Y1, Y4
+	VMOVUPS      Y4, 672(AX)
+	VMOVUPS      Y7, 800(AX)
+	ADDQ         72(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	VMOVUPS      (R9), Y4
+	VMOVUPS      (R9)(R10*1), Y5
+	VMOVUPS      (R9)(R10*2), Y6
+	VMOVUPS      (R9)(R11*1), Y7
+	VMOVUPS      Y4, 192(AX)
+	VMOVUPS      Y4, Y8
+	VMOVUPS      Y5, Y9
+	VFMADD231PS  Y6, Y2, Y8
+	VFMADD231PS  Y7, Y2, Y9
+	VMOVUPS      Y8, Y10
+	VFMADD231PS  Y9, Y0, Y10
+	VMOVUPS      Y10, 320(AX)
+	VFNMADD231PS Y9, Y0, Y8
+	VMOVUPS      Y8, 448(AX)
+	VMOVUPS      Y4, Y4
+	VMOVUPS      Y5, Y5
+	VFMADD231PS  Y6, Y3, Y4
+	VFMADD231PS  Y7, Y3, Y5
+	VMOVUPS      Y4, Y6
+	VFMADD231PS  Y5, Y1, Y6
+	VMOVUPS      Y6, 576(AX)
+	VFNMADD231PS Y5, Y1, Y4
+	VMOVUPS      Y4, 704(AX)
+	VMOVUPS      Y7, 832(AX)
+	ADDQ         72(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	VMOVUPS      (R9), Y4
+	VMOVUPS      (R9)(R10*1), Y5
+	VMOVUPS      (R9)(R10*2), Y6
+	VMOVUPS      (R9)(R11*1), Y7
+	VMOVUPS      Y4, 224(AX)
+	VMOVUPS      Y4, Y8
+	VMOVUPS      Y5, Y9
+	VFMADD231PS  Y6, Y2, Y8
+	VFMADD231PS  Y7, Y2, Y9
+	VMOVUPS      Y8, Y10
+	VFMADD231PS  Y9, Y0, Y10
+	VMOVUPS      Y10, 352(AX)
+	VFNMADD231PS Y9, Y0, Y8
+	VMOVUPS      Y8, 480(AX)
+	VMOVUPS      Y4, Y4
+	VMOVUPS      Y5, Y5
+	VFMADD231PS  Y6, Y3, Y4
+	VFMADD231PS  Y7, Y3, Y5
+	VMOVUPS      Y4, Y6
+	VFMADD231PS  Y5, Y1, Y6
+	VMOVUPS      Y6, 608(AX)
+	VFNMADD231PS Y5, Y1, Y4
+	VMOVUPS      Y4, 736(AX)
+	VMOVUPS      Y7, 864(AX)
+	MOVQ         48(AX), R10
+	MOVQ         SI, R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      128(AX), Y4
+	VMOVUPS      160(AX), Y5
+	VMOVUPS      192(AX), Y6
+	VMOVUPS      224(AX), Y7
+	VMOVUPS      Y4, (R9)
+	VMOVUPS      Y4, Y8
+	VMOVUPS      Y5, Y9
+	VFMADD231PS  Y6, Y2, Y8
+	VFMADD231PS  Y7, Y2, Y9
+	VMOVUPS      Y8, Y10
+	VFMADD231PS  Y9, Y0, Y10
+	VMOVUPS      Y10, (R9)(R10*1)
+	VFNMADD231PS Y9, Y0, Y8
+	VMOVUPS      Y8, (R9)(R10*2)
+	VMOVUPS      Y4, Y4
+	VMOVUPS      Y5, Y5
+	VFMADD231PS  Y6, Y3, Y4
+	VFMADD231PS  Y7, Y3, Y5
+	VMOVUPS      Y4, Y6
+	VFMADD231PS  Y5, Y1, Y6
+	VMOVUPS      Y6, (R9)(R11*1)
+	VFNMADD231PS Y5, Y1, Y4
+	VMOVUPS      Y4, (R9)(R10*4)
+	VMOVUPS      Y7, (R12)
+	ADDQ         40(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      256(AX), Y4
+	VMOVUPS      288(AX), Y5
+	VMOVUPS      320(AX), Y6
+	VMOVUPS      352(AX), Y7
+	VMOVUPS      Y4, (R9)
+	VMOVUPS      Y4, Y8
+	VMOVUPS      Y5, Y9
+	VFMADD231PS  Y6, Y2, Y8
+	VFMADD231PS  Y7, Y2, Y9
+	VMOVUPS      Y8, Y10
+	VFMADD231PS  Y9, Y0, Y10
+	VMOVUPS      Y10, (R9)(R10*1)
+	VFNMADD231PS Y9, Y0, Y8
+	VMOVUPS      Y8, (R9)(R10*2)
+	VMOVUPS      Y4, Y4
+	VMOVUPS      Y5, Y5
+	VFMADD231PS  Y6, Y3, Y4
+	VFMADD231PS  Y7, Y3, Y5
+	VMOVUPS      Y4, Y6
+	VFMADD231PS  Y5, Y1, Y6
+	VMOVUPS      Y6, (R9)(R11*1)
+	VFNMADD231PS Y5, Y1, Y4
+	VMOVUPS      Y4, (R9)(R10*4)
+	VMOVUPS      Y7, (R12)
+	ADDQ         40(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      384(AX), Y4
+	VMOVUPS      416(AX), Y5
+	VMOVUPS      448(AX), Y6
+	VMOVUPS      480(AX), Y7
+	VMOVUPS      Y4, (R9)
+	VMOVUPS      Y4, Y8
+	VMOVUPS      Y5, Y9
+	VFMADD231PS  Y6, Y2, Y8
+	VFMADD231PS  Y7, Y2, Y9
+	VMOVUPS      Y8, Y10
+	VFMADD231PS  Y9, Y0, Y10
+	VMOVUPS      Y10, (R9)(R10*1)
+	VFNMADD231PS Y9, Y0, Y8
+	VMOVUPS      Y8, (R9)(R10*2)
+	VMOVUPS      Y4, Y4
+	VMOVUPS      Y5, Y5
+	VFMADD231PS  Y6, Y3, Y4
+	VFMADD231PS  Y7, Y3, Y5
+	VMOVUPS      Y4, Y6
+	VFMADD231PS  Y5, Y1, Y6
+	VMOVUPS      Y6, (R9)(R11*1)
+	VFNMADD231PS Y5, Y1, Y4
+	VMOVUPS      Y4, (R9)(R10*4)
+	VMOVUPS      Y7, (R12)
+	ADDQ         40(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      512(AX), Y4
+	VMOVUPS      544(AX), Y5
+	VMOVUPS      576(AX), Y6
+	VMOVUPS      608(AX), Y7
+	VMOVUPS      Y4, (R9)
+	VMOVUPS      Y4, Y8
+	VMOVUPS      Y5, Y9
+	VFMADD231PS  Y6, Y2, Y8
+	VFMADD231PS  Y7, Y2, Y9
+	VMOVUPS      Y8, Y10
+	VFMADD231PS  Y9, Y0, Y10
+	VMOVUPS      Y10, (R9)(R10*1)
+	VFNMADD231PS Y9, Y0, Y8
+	VMOVUPS      Y8, (R9)(R10*2)
+	VMOVUPS      Y4, Y4
+	VMOVUPS      Y5, Y5
+	VFMADD231PS  Y6, Y3, Y4
+	VFMADD231PS  Y7, Y3, Y5
+	VMOVUPS      Y4, Y6
+	VFMADD231PS  Y5, Y1, Y6
+	VMOVUPS      Y6, (R9)(R11*1)
+	VFNMADD231PS Y5, Y1, Y4
+	VMOVUPS      Y4, (R9)(R10*4)
+	VMOVUPS      Y7, (R12)
+	ADDQ         40(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      640(AX), Y4
+	VMOVUPS      672(AX), Y5
+	VMOVUPS      704(AX), Y6
+	VMOVUPS      736(AX), Y7
+	VMOVUPS      Y4, (R9)
+	VMOVUPS      Y4, Y8
+	VMOVUPS      Y5, Y9
+	VFMADD231PS  Y6, Y2, Y8
+	VFMADD231PS  Y7, Y2, Y9
+	VMOVUPS      Y8, Y10
+	VFMADD231PS  Y9, Y0, Y10
+	VMOVUPS      Y10, (R9)(R10*1)
+	VFNMADD231PS Y9, Y0, Y8
+	VMOVUPS      Y8, (R9)(R10*2)
+	VMOVUPS      Y4, Y4
+	VMOVUPS      Y5, Y5
+	VFMADD231PS  Y6, Y3, Y4
+	VFMADD231PS  Y7, Y3, Y5
+	VMOVUPS      Y4, Y6
+	VFMADD231PS  Y5, Y1, Y6
+	VMOVUPS      Y6, (R9)(R11*1)
+	VFNMADD231PS Y5, Y1, Y4
+	VMOVUPS      Y4, (R9)(R10*4)
+	VMOVUPS      Y7, (R12)
+	ADDQ         40(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      768(AX), Y4
+	VMOVUPS      800(AX), Y5
+	VMOVUPS      832(AX), Y6
+	VMOVUPS      864(AX), Y7
+	VMOVUPS      Y4, (R9)
+	VMOVUPS      Y4, Y8
+	VMOVUPS      Y5, Y9
+	VFMADD231PS  Y6, Y2, Y8
+	VFMADD231PS  Y7, Y2, Y9
+	VMOVUPS      Y8, Y10
+	VFMADD231PS  Y9, Y0, Y10
+	VMOVUPS      Y10, (R9)(R10*1)
+	VFNMADD231PS Y9, Y0, Y8
+	VMOVUPS      Y8, (R9)(R10*2)
+	VMOVUPS      Y4, Y4
+	VMOVUPS      Y5, Y5
+	VFMADD231PS  Y6, Y3, Y4
+	VFMADD231PS  Y7, Y3, Y5
+	VMOVUPS      Y4, Y6
+	VFMADD231PS  Y5, Y1, Y6
+	VMOVUPS      Y6, (R9)(R11*1)
+	VFNMADD231PS Y5, Y1, Y4
+	VMOVUPS      Y4, (R9)(R10*4)
+	VMOVUPS      Y7, (R12)
+	ADDQ         32(AX), SI
+	ADDQ         56(AX), DI
+	DECQ         R8
+	JNZ          tile178
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	SUBQ         $0x00000008, BX
+	JMP          wide177
+
+narrow177:
+	CMPQ BX, $0x00000008
+	JLT  edge177
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
@@ -10303,309 +10515,18 @@ tile179:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, BX
-	JMP          wide178
+	JMP          narrow177
 
-narrow178:
-	CMPQ BX, $0x00000008
-	JLT  edge178
-	MOVQ CX, SI
-	MOVQ DX, DI
-	MOVQ 16(AX), R8
-
-tile180:
-	MOVQ         64(AX), R10
-	MOVQ         DI, R9
-	LEAQ         (R10)(R10*2), R11
-	VMOVUPS      (R9), Y4
-	VMOVUPS      (R9)(R10*1), Y5
-	VMOVUPS      (R9)(R10*2), Y6
-	VMOVUPS      (R9)(R11*1), Y7
-	VMOVUPS      Y4, 128(AX)
-	VMOVUPS      Y4, Y8
-	VMOVUPS      Y5, Y9
-	VFMADD231PS  Y6, Y2, Y8
-	VFMADD231PS  Y7, Y2, Y9
-	VMOVUPS      Y8, Y10
-	VFMADD231PS  Y9, Y0, Y10
-	VMOVUPS      Y10, 256(AX)
-	VFNMADD231PS Y9, Y0, Y8
-	VMOVUPS      Y8, 384(AX)
-	VMOVUPS      Y4, Y4
-	VMOVUPS      Y5, Y5
-	VFMADD231PS  Y6, Y3, Y4
-	VFMADD231PS  Y7, Y3, Y5
-	VMOVUPS      Y4, Y6
-	VFMADD231PS  Y5, Y1, Y6
-	VMOVUPS      Y6, 512(AX)
-	VFNMADD231PS Y5, Y1, Y4
-	VMOVUPS      Y4, 640(AX)
-	VMOVUPS      Y7, 768(AX)
-	ADDQ         72(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	VMOVUPS      (R9), Y4
-	VMOVUPS      (R9)(R10*1), Y5
-	VMOVUPS      (R9)(R10*2), Y6
-	VMOVUPS      (R9)(R11*1), Y7
-	VMOVUPS      Y4, 160(AX)
-	VMOVUPS      Y4, Y8
-	VMOVUPS      Y5, Y9
-	VFMADD231PS  Y6, Y2, Y8
-	VFMADD231PS  Y7, Y2, Y9
-	VMOVUPS      Y8, Y10
-	VFMADD231PS  Y9, Y0, Y10
-	VMOVUPS      Y10, 288(AX)
-	VFNMADD231PS Y9, Y0, Y8
-	VMOVUPS      Y8, 416(AX)
-	VMOVUPS      Y4, Y4
-	VMOVUPS      Y5, Y5
-	VFMADD231PS  Y6, Y3, Y4
-	VFMADD231PS  Y7, Y3, Y5
-	VMOVUPS      Y4, Y6
-	VFMADD231PS  Y5, Y1, Y6
-	VMOVUPS      Y6, 544(AX)
-	VFNMADD231PS Y5, Y1, Y4
-	VMOVUPS      Y4, 672(AX)
-	VMOVUPS      Y7, 800(AX)
-	ADDQ         72(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	VMOVUPS      (R9), Y4
-	VMOVUPS      (R9)(R10*1), Y5
-	VMOVUPS      (R9)(R10*2), Y6
-	VMOVUPS      (R9)(R11*1), Y7
-	VMOVUPS      Y4, 192(AX)
-	VMOVUPS      Y4, Y8
-	VMOVUPS      Y5, Y9
-	VFMADD231PS  Y6, Y2, Y8
-	VFMADD231PS  Y7, Y2, Y9
-	VMOVUPS      Y8, Y10
-	VFMADD231PS  Y9, Y0, Y10
-	VMOVUPS      Y10, 320(AX)
-	VFNMADD231PS Y9, Y0, Y8
-	VMOVUPS      Y8, 448(AX)
-	VMOVUPS      Y4, Y4
-	VMOVUPS      Y5, Y5
-	VFMADD231PS  Y6, Y3, Y4
-	VFMADD231PS  Y7, Y3, Y5
-	VMOVUPS      Y4, Y6
-	VFMADD231PS  Y5, Y1, Y6
-	VMOVUPS      Y6, 576(AX)
-	VFNMADD231PS Y5, Y1, Y4
-	VMOVUPS      Y4, 704(AX)
-	VMOVUPS      Y7, 832(AX)
-	ADDQ         72(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	VMOVUPS      (R9), Y4
-	VMOVUPS      (R9)(R10*1), Y5
-	VMOVUPS      (R9)(R10*2), Y6
-	VMOVUPS      (R9)(R11*1), Y7
-	VMOVUPS      Y4, 224(AX)
-	VMOVUPS      Y4, Y8
-	VMOVUPS      Y5, Y9
-	VFMADD231PS  Y6, Y2, Y8
-	VFMADD231PS  Y7, Y2, Y9
-	VMOVUPS      Y8, Y10
-	VFMADD231PS  Y9, Y0, Y10
-	VMOVUPS      Y10, 352(AX)
-	VFNMADD231PS Y9, Y0, Y8
-	VMOVUPS      Y8, 480(AX)
-	VMOVUPS      Y4, Y4
-	VMOVUPS      Y5, Y5
-	VFMADD231PS  Y6, Y3, Y4
-	VFMADD231PS  Y7, Y3, Y5
-	VMOVUPS      Y4, Y6
-	VFMADD231PS  Y5, Y1, Y6
-	VMOVUPS      Y6, 608(AX)
-	VFNMADD231PS Y5, Y1, Y4
-	VMOVUPS      Y4, 736(AX)
-	VMOVUPS      Y7, 864(AX)
-	MOVQ         48(AX), R10
-	MOVQ         SI, R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      128(AX), Y4
-	VMOVUPS      160(AX), Y5
-	VMOVUPS      192(AX), Y6
-	VMOVUPS      224(AX), Y7
-	VMOVUPS      Y4, (R9)
-	VMOVUPS      Y4, Y8
-	VMOVUPS      Y5, Y9
-	VFMADD231PS  Y6, Y2, Y8
-	VFMADD231PS  Y7, Y2, Y9
-	VMOVUPS      Y8, Y10
-	VFMADD231PS  Y9, Y0, Y10
-	VMOVUPS      Y10, (R9)(R10*1)
-	VFNMADD231PS Y9, Y0, Y8
-	VMOVUPS      Y8, (R9)(R10*2)
-	VMOVUPS      Y4, Y4
-	VMOVUPS      Y5, Y5
-	VFMADD231PS  Y6, Y3, Y4
-	VFMADD231PS  Y7, Y3, Y5
-	VMOVUPS      Y4, Y6
-	VFMADD231PS  Y5, Y1, Y6
-	VMOVUPS      Y6, (R9)(R11*1)
-	VFNMADD231PS Y5, Y1, Y4
-	VMOVUPS      Y4, (R9)(R10*4)
-	VMOVUPS      Y7, (R12)
-	ADDQ         40(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      256(AX), Y4
-	VMOVUPS      288(AX), Y5
-	VMOVUPS      320(AX), Y6
-	VMOVUPS      352(AX), Y7
-	VMOVUPS      Y4, (R9)
-	VMOVUPS      Y4, Y8
-	VMOVUPS      Y5, Y9
-	VFMADD231PS  Y6, Y2, Y8
-	VFMADD231PS  Y7, Y2, Y9
-	VMOVUPS      Y8, Y10
-	VFMADD231PS  Y9, Y0, Y10
-	VMOVUPS      Y10, (R9)(R10*1)
-	VFNMADD231PS Y9, Y0, Y8
-	VMOVUPS      Y8, (R9)(R10*2)
-	VMOVUPS      Y4, Y4
-	VMOVUPS      Y5, Y5
-	VFMADD231PS  Y6, Y3, Y4
-	VFMADD231PS  Y7, Y3, Y5
-	VMOVUPS      Y4, Y6
-	VFMADD231PS  Y5, Y1, Y6
-	VMOVUPS      Y6, (R9)(R11*1)
-	VFNMADD231PS Y5, Y1, Y4
-	VMOVUPS      Y4, (R9)(R10*4)
-	VMOVUPS      Y7, (R12)
-	ADDQ         40(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      384(AX), Y4
-	VMOVUPS      416(AX), Y5
-	VMOVUPS      448(AX), Y6
-	VMOVUPS      480(AX), Y7
-	VMOVUPS      Y4, (R9)
-	VMOVUPS      Y4, Y8
-	VMOVUPS      Y5, Y9
-	VFMADD231PS  Y6, Y2, Y8
-	VFMADD231PS  Y7, Y2, Y9
-	VMOVUPS      Y8, Y10
-	VFMADD231PS  Y9, Y0, Y10
-	VMOVUPS      Y10, (R9)(R10*1)
-	VFNMADD231PS Y9, Y0, Y8
-	VMOVUPS      Y8, (R9)(R10*2)
-	VMOVUPS      Y4, Y4
-	VMOVUPS      Y5, Y5
-	VFMADD231PS  Y6, Y3, Y4
-	VFMADD231PS  Y7, Y3, Y5
-	VMOVUPS      Y4, Y6
-	VFMADD231PS  Y5, Y1, Y6
-	VMOVUPS      Y6, (R9)(R11*1)
-	VFNMADD231PS Y5, Y1, Y4
-	VMOVUPS      Y4, (R9)(R10*4)
-	VMOVUPS      Y7, (R12)
-	ADDQ         40(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      512(AX), Y4
-	VMOVUPS      544(AX), Y5
-	VMOVUPS      576(AX), Y6
-	VMOVUPS      608(AX), Y7
-	VMOVUPS      Y4, (R9)
-	VMOVUPS      Y4, Y8
-	VMOVUPS      Y5, Y9
-	VFMADD231PS  Y6, Y2, Y8
-	VFMADD231PS  Y7, Y2, Y9
-	VMOVUPS      Y8, Y10
-	VFMADD231PS  Y9, Y0, Y10
-	VMOVUPS      Y10, (R9)(R10*1)
-	VFNMADD231PS Y9, Y0, Y8
-	VMOVUPS      Y8, (R9)(R10*2)
-	VMOVUPS      Y4, Y4
-	VMOVUPS      Y5, Y5
-	VFMADD231PS  Y6, Y3, Y4
-	VFMADD231PS  Y7, Y3, Y5
-	VMOVUPS      Y4, Y6
-	VFMADD231PS  Y5, Y1, Y6
-	VMOVUPS      Y6, (R9)(R11*1)
-	VFNMADD231PS Y5, Y1, Y4
-	VMOVUPS      Y4, (R9)(R10*4)
-	VMOVUPS      Y7, (R12)
-	ADDQ         40(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      640(AX), Y4
-	VMOVUPS      672(AX), Y5
-	VMOVUPS      704(AX), Y6
-	VMOVUPS      736(AX), Y7
-	VMOVUPS      Y4, (R9)
-	VMOVUPS      Y4, Y8
-	VMOVUPS      Y5, Y9
-	VFMADD231PS  Y6, Y2, Y8
-	VFMADD231PS  Y7, Y2, Y9
-	VMOVUPS      Y8, Y10
-	VFMADD231PS  Y9, Y0, Y10
-	VMOVUPS      Y10, (R9)(R10*1)
-	VFNMADD231PS Y9, Y0, Y8
-	VMOVUPS      Y8, (R9)(R10*2)
-	VMOVUPS      Y4, Y4
-	VMOVUPS      Y5, Y5
-	VFMADD231PS  Y6, Y3, Y4
-	VFMADD231PS  Y7, Y3, Y5
-	VMOVUPS      Y4, Y6
-	VFMADD231PS  Y5, Y1, Y6
-	VMOVUPS      Y6, (R9)(R11*1)
-	VFNMADD231PS Y5, Y1, Y4
-	VMOVUPS      Y4, (R9)(R10*4)
-	VMOVUPS      Y7, (R12)
-	ADDQ         40(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      768(AX), Y4
-	VMOVUPS      800(AX), Y5
-	VMOVUPS      832(AX), Y6
-	VMOVUPS      864(AX), Y7
-	VMOVUPS      Y4, (R9)
-	VMOVUPS      Y4, Y8
-	VMOVUPS      Y5, Y9
-	VFMADD231PS  Y6, Y2, Y8
-	VFMADD231PS  Y7, Y2, Y9
-	VMOVUPS      Y8, Y10
-	VFMADD231PS  Y9, Y0, Y10
-	VMOVUPS      Y10, (R9)(R10*1)
-	VFNMADD231PS Y9, Y0, Y8
-	VMOVUPS      Y8, (R9)(R10*2)
-	VMOVUPS      Y4, Y4
-	VMOVUPS      Y5, Y5
-	VFMADD231PS  Y6, Y3, Y4
-	VFMADD231PS  Y7, Y3, Y5
-	VMOVUPS      Y4, Y6
-	VFMADD231PS  Y5, Y1, Y6
-	VMOVUPS      Y6, (R9)(R11*1)
-	VFNMADD231PS Y5, Y1, Y4
-	VMOVUPS      Y4, (R9)(R10*4)
-	VMOVUPS      Y7, (R12)
-	ADDQ         32(AX), SI
-	ADDQ         56(AX), DI
-	DECQ         R8
-	JNZ          tile180
-	ADDQ         $0x00000020, CX
-	ADDQ         $0x00000020, DX
-	SUBQ         $0x00000008, BX
-	JMP          narrow178
-
-edge178:
+edge177:
 	TESTQ        BX, BX
-	JZ           end178
+	JZ           end177
 	VMOVQ        BX, X4
 	VPBROADCASTD X4, Y4
 	VPCMPGTD     iotaF32<>+0(SB), Y4, Y4
 	MOVQ         DX, DX
 	MOVQ         16(AX), BX
 
-tile181:
+tile180:
 	MOVQ         64(AX), DI
 	MOVQ         DX, SI
 	LEAQ         (DI)(DI*2), R8
@@ -10883,9 +10804,9 @@ tile181:
 	ADDQ         32(AX), CX
 	ADDQ         56(AX), DX
 	DECQ         BX
-	JNZ          tile181
+	JNZ          tile180
 
-end178:
+end177:
 	VZEROUPPER
 	RET
 
@@ -10903,9 +10824,262 @@ TEXT ·winogradFilterF32AVX2(SB), NOSPLIT, $0-8
 	MOVQ    8(AX), DX
 	MOVQ    24(AX), BX
 
-wide182:
+wide181:
 	CMPQ BX, $0x00000008
-	JLT  narrow182
+	JLT  narrow181
+	MOVQ CX, SI
+	MOVQ DX, DI
+	MOVQ 16(AX), R8
+
+tile182:
+	MOVQ         64(AX), R10
+	MOVQ         DI, R9
+	VMOVUPS      (R9), Y6
+	VMOVUPS      (R9)(R10*1), Y7
+	VMOVUPS      (R9)(R10*2), Y8
+	VMOVUPS      Y6, 128(AX)
+	VMOVUPS      Y6, Y9
+	VFMADD231PS  Y8, Y2, Y9
+	VMULPS       Y4, Y9, Y9
+	VMULPS       Y4, Y7, Y10
+	VMOVUPS      Y9, Y11
+	VFMADD231PS  Y10, Y0, Y11
+	VMOVUPS      Y11, 224(AX)
+	VFNMADD231PS Y10, Y0, Y9
+	VMOVUPS      Y9, 320(AX)
+	VMOVUPS      Y6, Y6
+	VFMADD231PS  Y8, Y3, Y6
+	VMULPS       Y5, Y6, Y6
+	VMULPS       Y5, Y7, Y7
+	VMOVUPS      Y6, Y9
+	VFMADD231PS  Y7, Y1, Y9
+	VMOVUPS      Y9, 416(AX)
+	VFNMADD231PS Y7, Y1, Y6
+	VMOVUPS      Y6, 512(AX)
+	VMOVUPS      Y8, 608(AX)
+	ADDQ         72(AX), R9
+	VMOVUPS      (R9), Y6
+	VMOVUPS      (R9)(R10*1), Y7
+	VMOVUPS      (R9)(R10*2), Y8
+	VMOVUPS      Y6, 160(AX)
+	VMOVUPS      Y6, Y9
+	VFMADD231PS  Y8, Y2, Y9
+	VMULPS       Y4, Y9, Y9
+	VMULPS       Y4, Y7, Y10
+	VMOVUPS      Y9, Y11
+	VFMADD231PS  Y10, Y0, Y11
+	VMOVUPS      Y11, 256(AX)
+	VFNMADD231PS Y10, Y0, Y9
+	VMOVUPS      Y9, 352(AX)
+	VMOVUPS      Y6, Y6
+	VFMADD231PS  Y8, Y3, Y6
+	VMULPS       Y5, Y6, Y6
+	VMULPS       Y5, Y7, Y7
+	VMOVUPS      Y6, Y9
+	VFMADD231PS  Y7, Y1, Y9
+	VMOVUPS      Y9, 448(AX)
+	VFNMADD231PS Y7, Y1, Y6
+	VMOVUPS      Y6, 544(AX)
+	VMOVUPS      Y8, 640(AX)
+	ADDQ         72(AX), R9
+	VMOVUPS      (R9), Y6
+	VMOVUPS      (R9)(R10*1), Y7
+	VMOVUPS      (R9)(R10*2), Y8
+	VMOVUPS      Y6, 192(AX)
+	VMOVUPS      Y6, Y9
+	VFMADD231PS  Y8, Y2, Y9
+	VMULPS       Y4, Y9, Y9
+	VMULPS       Y4, Y7, Y10
+	VMOVUPS      Y9, Y11
+	VFMADD231PS  Y10, Y0, Y11
+	VMOVUPS      Y11, 288(AX)
+	VFNMADD231PS Y10, Y0, Y9
+	VMOVUPS      Y9, 384(AX)
+	VMOVUPS      Y6, Y6
+	VFMADD231PS  Y8, Y3, Y6
+	VMULPS       Y5, Y6, Y6
+	VMULPS       Y5, Y7, Y7
+	VMOVUPS      Y6, Y9
+	VFMADD231PS  Y7, Y1, Y9
+	VMOVUPS      Y9, 480(AX)
+	VFNMADD231PS Y7, Y1, Y6
+	VMOVUPS      Y6, 576(AX)
+	VMOVUPS      Y8, 672(AX)
+	MOVQ         48(AX), R10
+	MOVQ         SI, R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      128(AX), Y6
+	VMOVUPS      160(AX), Y7
+	VMOVUPS      192(AX), Y8
+	VMOVUPS      Y6, (R9)
+	VMOVUPS      Y6, Y9
+	VFMADD231PS  Y8, Y2, Y9
+	VMULPS       Y4, Y9, Y9
+	VMULPS       Y4, Y7, Y10
+	VMOVUPS      Y9, Y11
+	VFMADD231PS  Y10, Y0, Y11
+	VMOVUPS      Y11, (R9)(R10*1)
+	VFNMADD231PS Y10, Y0, Y9
+	VMOVUPS      Y9, (R9)(R10*2)
+	VMOVUPS      Y6, Y6
+	VFMADD231PS  Y8, Y3, Y6
+	VMULPS       Y5, Y6, Y6
+	VMULPS       Y5, Y7, Y7
+	VMOVUPS      Y6, Y9
+	VFMADD231PS  Y7, Y1, Y9
+	VMOVUPS      Y9, (R9)(R11*1)
+	VFNMADD231PS Y7, Y1, Y6
+	VMOVUPS      Y6, (R9)(R10*4)
+	VMOVUPS      Y8, (R12)
+	ADDQ         40(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      224(AX), Y6
+	VMOVUPS      256(AX), Y7
+	VMOVUPS      288(AX), Y8
+	VMOVUPS      Y6, (R9)
+	VMOVUPS      Y6, Y9
+	VFMADD231PS  Y8, Y2, Y9
+	VMULPS       Y4, Y9, Y9
+	VMULPS       Y4, Y7, Y10
+	VMOVUPS      Y9, Y11
+	VFMADD231PS  Y10, Y0, Y11
+	VMOVUPS      Y11, (R9)(R10*1)
+	VFNMADD231PS Y10, Y0, Y9
+	VMOVUPS      Y9, (R9)(R10*2)
+	VMOVUPS      Y6, Y6
+	VFMADD231PS  Y8, Y3, Y6
+	VMULPS       Y5, Y6, Y6
+	VMULPS       Y5, Y7, Y7
+	VMOVUPS      Y6, Y9
+	VFMADD231PS  Y7, Y1, Y9
+	VMOVUPS      Y9, (R9)(R11*1)
+	VFNMADD231PS Y7, Y1, Y6
+	VMOVUPS      Y6, (R9)(R10*4)
+	VMOVUPS      Y8, (R12)
+	ADDQ         40(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      320(AX), Y6
+	VMOVUPS      352(AX), Y7
+	VMOVUPS      384(AX), Y8
+	VMOVUPS      Y6, (R9)
+	VMOVUPS      Y6, Y9
+	VFMADD231PS  Y8, Y2, Y9
+	VMULPS       Y4, Y9, Y9
+	VMULPS       Y4, Y7, Y10
+	VMOVUPS      Y9, Y11
+	VFMADD231PS  Y10, Y0, Y11
+	VMOVUPS      Y11, (R9)(R10*1)
+	VFNMADD231PS Y10, Y0, Y9
+	VMOVUPS      Y9, (R9)(R10*2)
+	VMOVUPS      Y6, Y6
+	VFMADD231PS  Y8, Y3, Y6
+	VMULPS       Y5, Y6, Y6
+	VMULPS       Y5, Y7, Y7
+	VMOVUPS      Y6, Y9
+	VFMADD231PS  Y7, Y1, Y9
+	VMOVUPS      Y9, (R9)(R11*1)
+	VFNMADD231PS Y7, Y1, Y6
+	VMOVUPS      Y6, (R9)(R10*4)
+	VMOVUPS      Y8, (R12)
+	ADDQ         40(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      416(AX), Y6
+	VMOVUPS      448(AX), Y7
+	VMOVUPS      480(AX), Y8
+	VMOVUPS      Y6, (R9)
+	VMOVUPS      Y6, Y9
+	VFMADD231PS  Y8, Y2, Y9
+	VMULPS       Y4, Y9, Y9
+	VMULPS       Y4, Y7, Y10
+	VMOVUPS      Y9, Y11
+	VFMADD231PS  Y10, Y0, Y11
+	VMOVUPS      Y11, (R9)(R10*1)
+	VFNMADD231PS Y10, Y0, Y9
+	VMOVUPS      Y9, (R9)(R10*2)
+	VMOVUPS      Y6, Y6
+	VFMADD231PS  Y8, Y3, Y6
+	VMULPS       Y5, Y6, Y6
+	VMULPS       Y5, Y7, Y7
+	VMOVUPS      Y6, Y9
+	VFMADD231PS  Y7, Y1, Y9
+	VMOVUPS      Y9, (R9)(R11*1)
+	VFNMADD231PS Y7, Y1, Y6
+	VMOVUPS      Y6, (R9)(R10*4)
+	VMOVUPS      Y8, (R12)
+	ADDQ         40(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      512(AX), Y6
+	VMOVUPS      544(AX), Y7
+	VMOVUPS      576(AX), Y8
+	VMOVUPS      Y6, (R9)
+	VMOVUPS      Y6, Y9
+	VFMADD231PS  Y8, Y2, Y9
+	VMULPS       Y4, Y9, Y9
+	VMULPS       Y4, Y7, Y10
+	VMOVUPS      Y9, Y11
+	VFMADD231PS  Y10, Y0, Y11
+	VMOVUPS      Y11, (R9)(R10*1)
+	VFNMADD231PS Y10, Y0, Y9
+	VMOVUPS      Y9, (R9)(R10*2)
+	VMOVUPS      Y6, Y6
+	VFMADD231PS  Y8, Y3, Y6
+	VMULPS       Y5, Y6, Y6
+	VMULPS       Y5, Y7, Y7
+	VMOVUPS      Y6, Y9
+	VFMADD231PS  Y7, Y1, Y9
+	VMOVUPS      Y9, (R9)(R11*1)
+	VFNMADD231PS Y7, Y1, Y6
+	VMOVUPS      Y6, (R9)(R10*4)
+	VMOVUPS      Y8, (R12)
+	ADDQ         40(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      608(AX), Y6
+	VMOVUPS      640(AX), Y7
+	VMOVUPS      672(AX), Y8
+	VMOVUPS      Y6, (R9)
+	VMOVUPS      Y6, Y9
+	VFMADD231PS  Y8, Y2, Y9
+	VMULPS       Y4, Y9, Y9
+	VMULPS       Y4, Y7, Y10
+	VMOVUPS      Y9, Y11
+	VFMADD231PS  Y10, Y0, Y11
+	VMOVUPS      Y11, (R9)(R10*1)
+	VFNMADD231PS Y10, Y0, Y9
+	VMOVUPS      Y9, (R9)(R10*2)
+	VMOVUPS      Y6, Y6
+	VFMADD231PS  Y8, Y3, Y6
+	VMULPS       Y5, Y6, Y6
+	VMULPS       Y5, Y7, Y7
+	VMOVUPS      Y6, Y9
+	VFMADD231PS  Y7, Y1, Y9
+	VMOVUPS      Y9, (R9)(R11*1)
+	VFNMADD231PS Y7, Y1, Y6
+	VMOVUPS      Y6, (R9)(R10*4)
+	VMOVUPS      Y8, (R12)
+	ADDQ         32(AX), SI
+	ADDQ         56(AX), DI
+	DECQ         R8
+	JNZ          tile182
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	SUBQ         $0x00000008, BX
+	JMP          wide181
+
+narrow181:
+	CMPQ BX, $0x00000008
+	JLT  edge181
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
@@ -11154,271 +11328,18 @@ tile183:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, BX
-	JMP          wide182
+	JMP          narrow181
 
-narrow182:
-	CMPQ BX, $0x00000008
-	JLT  edge182
-	MOVQ CX, SI
-	MOVQ DX, DI
-	MOVQ 16(AX), R8
-
-tile184:
-	MOVQ         64(AX), R10
-	MOVQ         DI, R9
-	VMOVUPS      (R9), Y6
-	VMOVUPS      (R9)(R10*1), Y7
-	VMOVUPS      (R9)(R10*2), Y8
-	VMOVUPS      Y6, 128(AX)
-	VMOVUPS      Y6, Y9
-	VFMADD231PS  Y8, Y2, Y9
-	VMULPS       Y4, Y9, Y9
-	VMULPS       Y4, Y7, Y10
-	VMOVUPS      Y9, Y11
-	VFMADD231PS  Y10, Y0, Y11
-	VMOVUPS      Y11, 224(AX)
-	VFNMADD231PS Y10, Y0, Y9
-	VMOVUPS      Y9, 320(AX)
-	VMOVUPS      Y6, Y6
-	VFMADD231PS  Y8, Y3, Y6
-	VMULPS       Y5, Y6, Y6
-	VMULPS       Y5, Y7, Y7
-	VMOVUPS      Y6, Y9
-	VFMADD231PS  Y7, Y1, Y9
-	VMOVUPS      Y9, 416(AX)
-	VFNMADD231PS Y7, Y1, Y6
-	VMOVUPS      Y6, 512(AX)
-	VMOVUPS      Y8, 608(AX)
-	ADDQ         72(AX), R9
-	VMOVUPS      (R9), Y6
-	VMOVUPS      (R9)(R10*1), Y7
-	VMOVUPS      (R9)(R10*2), Y8
-	VMOVUPS      Y6, 160(AX)
-	VMOVUPS      Y6, Y9
-	VFMADD231PS  Y8, Y2, Y9
-	VMULPS       Y4, Y9, Y9
-	VMULPS       Y4, Y7, Y10
-	VMOVUPS      Y9, Y11
-	VFMADD231PS  Y10, Y0, Y11
-	VMOVUPS      Y11, 256(AX)
-	VFNMADD231PS Y10, Y0, Y9
-	VMOVUPS      Y9, 352(AX)
-	VMOVUPS      Y6, Y6
-	VFMADD231PS  Y8, Y3, Y6
-	VMULPS       Y5, Y6, Y6
-	VMULPS       Y5, Y7, Y7
-	VMOVUPS      Y6, Y9
-	VFMADD231PS  Y7, Y1, Y9
-	VMOVUPS      Y9, 448(AX)
-	VFNMADD231PS Y7, Y1, Y6
-	VMOVUPS      Y6, 544(AX)
-	VMOVUPS      Y8, 640(AX)
-	ADDQ         72(AX), R9
-	VMOVUPS      (R9), Y6
-	VMOVUPS      (R9)(R10*1), Y7
-	VMOVUPS      (R9)(R10*2), Y8
-	VMOVUPS      Y6, 192(AX)
-	VMOVUPS      Y6, Y9
-	VFMADD231PS  Y8, Y2, Y9
-	VMULPS       Y4, Y9, Y9
-	VMULPS       Y4, Y7, Y10
-	VMOVUPS      Y9, Y11
-	VFMADD231PS  Y10, Y0, Y11
-	VMOVUPS      Y11, 288(AX)
-	VFNMADD231PS Y10, Y0, Y9
-	VMOVUPS      Y9, 384(AX)
-	VMOVUPS      Y6, Y6
-	VFMADD231PS  Y8, Y3, Y6
-	VMULPS       Y5, Y6, Y6
-	VMULPS       Y5, Y7, Y7
-	VMOVUPS      Y6, Y9
-	VFMADD231PS  Y7, Y1, Y9
-	VMOVUPS      Y9, 480(AX)
-	VFNMADD231PS Y7, Y1, Y6
-	VMOVUPS      Y6, 576(AX)
-	VMOVUPS      Y8, 672(AX)
-	MOVQ         48(AX), R10
-	MOVQ         SI, R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      128(AX), Y6
-	VMOVUPS      160(AX), Y7
-	VMOVUPS      192(AX), Y8
-	VMOVUPS      Y6, (R9)
-	VMOVUPS      Y6, Y9
-	VFMADD231PS  Y8, Y2, Y9
-	VMULPS       Y4, Y9, Y9
-	VMULPS       Y4, Y7, Y10
-	VMOVUPS      Y9, Y11
-	VFMADD231PS  Y10, Y0, Y11
-	VMOVUPS      Y11, (R9)(R10*1)
-	VFNMADD231PS Y10, Y0, Y9
-	VMOVUPS      Y9, (R9)(R10*2)
-	VMOVUPS      Y6, Y6
-	VFMADD231PS  Y8, Y3, Y6
-	VMULPS       Y5, Y6, Y6
-	VMULPS       Y5, Y7, Y7
-	VMOVUPS      Y6, Y9
-	VFMADD231PS  Y7, Y1, Y9
-	VMOVUPS      Y9, (R9)(R11*1)
-	VFNMADD231PS Y7, Y1, Y6
-	VMOVUPS      Y6, (R9)(R10*4)
-	VMOVUPS      Y8, (R12)
-	ADDQ         40(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      224(AX), Y6
-	VMOVUPS      256(AX), Y7
-	VMOVUPS      288(AX), Y8
-	VMOVUPS      Y6, (R9)
-	VMOVUPS      Y6, Y9
-	VFMADD231PS  Y8, Y2, Y9
-	VMULPS       Y4, Y9, Y9
-	VMULPS       Y4, Y7, Y10
-	VMOVUPS      Y9, Y11
-	VFMADD231PS  Y10, Y0, Y11
-	VMOVUPS      Y11, (R9)(R10*1)
-	VFNMADD231PS Y10, Y0, Y9
-	VMOVUPS      Y9, (R9)(R10*2)
-	VMOVUPS      Y6, Y6
-	VFMADD231PS  Y8, Y3, Y6
-	VMULPS       Y5, Y6, Y6
-	VMULPS       Y5, Y7, Y7
-	VMOVUPS      Y6, Y9
-	VFMADD231PS  Y7, Y1, Y9
-	VMOVUPS      Y9, (R9)(R11*1)
-	VFNMADD231PS Y7, Y1, Y6
-	VMOVUPS      Y6, (R9)(R10*4)
-	VMOVUPS      Y8, (R12)
-	ADDQ         40(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      320(AX), Y6
-	VMOVUPS      352(AX), Y7
-	VMOVUPS      384(AX), Y8
-	VMOVUPS      Y6, (R9)
-	VMOVUPS      Y6, Y9
-	VFMADD231PS  Y8, Y2, Y9
-	VMULPS       Y4, Y9, Y9
-	VMULPS       Y4, Y7, Y10
-	VMOVUPS      Y9, Y11
-	VFMADD231PS  Y10, Y0, Y11
-	VMOVUPS      Y11, (R9)(R10*1)
-	VFNMADD231PS Y10, Y0, Y9
-	VMOVUPS      Y9, (R9)(R10*2)
-	VMOVUPS      Y6, Y6
-	VFMADD231PS  Y8, Y3, Y6
-	VMULPS       Y5, Y6, Y6
-	VMULPS       Y5, Y7, Y7
-	VMOVUPS      Y6, Y9
-	VFMADD231PS  Y7, Y1, Y9
-	VMOVUPS      Y9, (R9)(R11*1)
-	VFNMADD231PS Y7, Y1, Y6
-	VMOVUPS      Y6, (R9)(R10*4)
-	VMOVUPS      Y8, (R12)
-	ADDQ         40(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      416(AX), Y6
-	VMOVUPS      448(AX), Y7
-	VMOVUPS      480(AX), Y8
-	VMOVUPS      Y6, (R9)
-	VMOVUPS      Y6, Y9
-	VFMADD231PS  Y8, Y2, Y9
-	VMULPS       Y4, Y9, Y9
-	VMULPS       Y4, Y7, Y10
-	VMOVUPS      Y9, Y11
-	VFMADD231PS  Y10, Y0, Y11
-	VMOVUPS      Y11, (R9)(R10*1)
-	VFNMADD231PS Y10, Y0, Y9
-	VMOVUPS      Y9, (R9)(R10*2)
-	VMOVUPS      Y6, Y6
-	VFMADD231PS  Y8, Y3, Y6
-	VMULPS       Y5, Y6, Y6
-	VMULPS       Y5, Y7, Y7
-	VMOVUPS      Y6, Y9
-	VFMADD231PS  Y7, Y1, Y9
-	VMOVUPS      Y9, (R9)(R11*1)
-	VFNMADD231PS Y7, Y1, Y6
-	VMOVUPS      Y6, (R9)(R10*4)
-	VMOVUPS      Y8, (R12)
-	ADDQ         40(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      512(AX), Y6
-	VMOVUPS      544(AX), Y7
-	VMOVUPS      576(AX), Y8
-	VMOVUPS      Y6, (R9)
-	VMOVUPS      Y6, Y9
-	VFMADD231PS  Y8, Y2, Y9
-	VMULPS       Y4, Y9, Y9
-	VMULPS       Y4, Y7, Y10
-	VMOVUPS      Y9, Y11
-	VFMADD231PS  Y10, Y0, Y11
-	VMOVUPS      Y11, (R9)(R10*1)
-	VFNMADD231PS Y10, Y0, Y9
-	VMOVUPS      Y9, (R9)(R10*2)
-	VMOVUPS      Y6, Y6
-	VFMADD231PS  Y8, Y3, Y6
-	VMULPS       Y5, Y6, Y6
-	VMULPS       Y5, Y7, Y7
-	VMOVUPS      Y6, Y9
-	VFMADD231PS  Y7, Y1, Y9
-	VMOVUPS      Y9, (R9)(R11*1)
-	VFNMADD231PS Y7, Y1, Y6
-	VMOVUPS      Y6, (R9)(R10*4)
-	VMOVUPS      Y8, (R12)
-	ADDQ         40(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      608(AX), Y6
-	VMOVUPS      640(AX), Y7
-	VMOVUPS      672(AX), Y8
-	VMOVUPS      Y6, (R9)
-	VMOVUPS      Y6, Y9
-	VFMADD231PS  Y8, Y2, Y9
-	VMULPS       Y4, Y9, Y9
-	VMULPS       Y4, Y7, Y10
-	VMOVUPS      Y9, Y11
-	VFMADD231PS  Y10, Y0, Y11
-	VMOVUPS      Y11, (R9)(R10*1)
-	VFNMADD231PS Y10, Y0, Y9
-	VMOVUPS      Y9, (R9)(R10*2)
-	VMOVUPS      Y6, Y6
-	VFMADD231PS  Y8, Y3, Y6
-	VMULPS       Y5, Y6, Y6
-	VMULPS       Y5, Y7, Y7
-	VMOVUPS      Y6, Y9
-	VFMADD231PS  Y7, Y1, Y9
-	VMOVUPS      Y9, (R9)(R11*1)
-	VFNMADD231PS Y7, Y1, Y6
-	VMOVUPS      Y6, (R9)(R10*4)
-	VMOVUPS      Y8, (R12)
-	ADDQ         32(AX), SI
-	ADDQ         56(AX), DI
-	DECQ         R8
-	JNZ          tile184
-	ADDQ         $0x00000020, CX
-	ADDQ         $0x00000020, DX
-	SUBQ         $0x00000008, BX
-	JMP          narrow182
-
-edge182:
+edge181:
 	TESTQ        BX, BX
-	JZ           end182
+	JZ           end181
 	VMOVQ        BX, X6
 	VPBROADCASTD X6, Y6
 	VPCMPGTD     iotaF32<>+0(SB), Y6, Y6
 	MOVQ         DX, DX
 	MOVQ         16(AX), BX
 
-tile185:
+tile184:
 	MOVQ         64(AX), DI
 	MOVQ         DX, SI
 	VMASKMOVPS   (SI), Y6, Y7
@@ -11658,9 +11579,9 @@ tile185:
 	ADDQ         32(AX), CX
 	ADDQ         56(AX), DX
 	DECQ         BX
-	JNZ          tile185
+	JNZ          tile184
 
-end182:
+end181:
 	VZEROUPPER
 	RET
 
@@ -11714,9 +11635,262 @@ TEXT ·winogradFilterGradF32AVX2(SB), NOSPLIT, $0-8
 	MOVQ    8(AX), DX
 	MOVQ    24(AX), BX
 
-wide186:
+wide185:
 	CMPQ BX, $0x00000008
-	JLT  narrow186
+	JLT  narrow185
+	MOVQ CX, SI
+	MOVQ DX, DI
+	MOVQ 16(AX), R8
+
+tile186:
+	MOVQ        64(AX), R10
+	MOVQ        DI, R9
+	LEAQ        (R10)(R10*2), R11
+	LEAQ        (R9)(R10*4), R12
+	ADDQ        R10, R12
+	VMOVUPS     (R9), Y6
+	VMOVUPS     (R9)(R10*1), Y7
+	VMOVUPS     (R9)(R10*2), Y8
+	VMOVUPS     (R9)(R11*1), Y9
+	VMOVUPS     (R9)(R10*4), Y10
+	VMOVUPS     (R12), Y11
+	VMULPS      Y4, Y7, Y7
+	VMULPS      Y4, Y8, Y8
+	VMULPS      Y5, Y9, Y9
+	VMULPS      Y5, Y10, Y10
+	VADDPS      Y7, Y8, Y12
+	VSUBPS      Y8, Y7, Y7
+	VADDPS      Y9, Y10, Y8
+	VSUBPS      Y10, Y9, Y9
+	VADDPS      Y12, Y6, Y6
+	VADDPS      Y8, Y6, Y6
+	VMOVUPS     Y6, 128(AX)
+	VMULPS      Y7, Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	VMOVUPS     Y6, 320(AX)
+	VFMADD231PS Y12, Y2, Y11
+	VFMADD231PS Y8, Y3, Y11
+	VMOVUPS     Y11, 512(AX)
+	ADDQ        72(AX), R9
+	LEAQ        (R10)(R10*2), R11
+	LEAQ        (R9)(R10*4), R12
+	ADDQ        R10, R12
+	VMOVUPS     (R9), Y6
+	VMOVUPS     (R9)(R10*1), Y7
+	VMOVUPS     (R9)(R10*2), Y8
+	VMOVUPS     (R9)(R11*1), Y9
+	VMOVUPS     (R9)(R10*4), Y10
+	VMOVUPS     (R12), Y11
+	VMULPS      Y4, Y7, Y7
+	VMULPS      Y4, Y8, Y8
+	VMULPS      Y5, Y9, Y9
+	VMULPS      Y5, Y10, Y10
+	VADDPS      Y7, Y8, Y12
+	VSUBPS      Y8, Y7, Y7
+	VADDPS      Y9, Y10, Y8
+	VSUBPS      Y10, Y9, Y9
+	VADDPS      Y12, Y6, Y6
+	VADDPS      Y8, Y6, Y6
+	VMOVUPS     Y6, 160(AX)
+	VMULPS      Y7, Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	VMOVUPS     Y6, 352(AX)
+	VFMADD231PS Y12, Y2, Y11
+	VFMADD231PS Y8, Y3, Y11
+	VMOVUPS     Y11, 544(AX)
+	ADDQ        72(AX), R9
+	LEAQ        (R10)(R10*2), R11
+	LEAQ        (R9)(R10*4), R12
+	ADDQ        R10, R12
+	VMOVUPS     (R9), Y6
+	VMOVUPS     (R9)(R10*1), Y7
+	VMOVUPS     (R9)(R10*2), Y8
+	VMOVUPS     (R9)(R11*1), Y9
+	VMOVUPS     (R9)(R10*4), Y10
+	VMOVUPS     (R12), Y11
+	VMULPS      Y4, Y7, Y7
+	VMULPS      Y4, Y8, Y8
+	VMULPS      Y5, Y9, Y9
+	VMULPS      Y5, Y10, Y10
+	VADDPS      Y7, Y8, Y12
+	VSUBPS      Y8, Y7, Y7
+	VADDPS      Y9, Y10, Y8
+	VSUBPS      Y10, Y9, Y9
+	VADDPS      Y12, Y6, Y6
+	VADDPS      Y8, Y6, Y6
+	VMOVUPS     Y6, 192(AX)
+	VMULPS      Y7, Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	VMOVUPS     Y6, 384(AX)
+	VFMADD231PS Y12, Y2, Y11
+	VFMADD231PS Y8, Y3, Y11
+	VMOVUPS     Y11, 576(AX)
+	ADDQ        72(AX), R9
+	LEAQ        (R10)(R10*2), R11
+	LEAQ        (R9)(R10*4), R12
+	ADDQ        R10, R12
+	VMOVUPS     (R9), Y6
+	VMOVUPS     (R9)(R10*1), Y7
+	VMOVUPS     (R9)(R10*2), Y8
+	VMOVUPS     (R9)(R11*1), Y9
+	VMOVUPS     (R9)(R10*4), Y10
+	VMOVUPS     (R12), Y11
+	VMULPS      Y4, Y7, Y7
+	VMULPS      Y4, Y8, Y8
+	VMULPS      Y5, Y9, Y9
+	VMULPS      Y5, Y10, Y10
+	VADDPS      Y7, Y8, Y12
+	VSUBPS      Y8, Y7, Y7
+	VADDPS      Y9, Y10, Y8
+	VSUBPS      Y10, Y9, Y9
+	VADDPS      Y12, Y6, Y6
+	VADDPS      Y8, Y6, Y6
+	VMOVUPS     Y6, 224(AX)
+	VMULPS      Y7, Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	VMOVUPS     Y6, 416(AX)
+	VFMADD231PS Y12, Y2, Y11
+	VFMADD231PS Y8, Y3, Y11
+	VMOVUPS     Y11, 608(AX)
+	ADDQ        72(AX), R9
+	LEAQ        (R10)(R10*2), R11
+	LEAQ        (R9)(R10*4), R12
+	ADDQ        R10, R12
+	VMOVUPS     (R9), Y6
+	VMOVUPS     (R9)(R10*1), Y7
+	VMOVUPS     (R9)(R10*2), Y8
+	VMOVUPS     (R9)(R11*1), Y9
+	VMOVUPS     (R9)(R10*4), Y10
+	VMOVUPS     (R12), Y11
+	VMULPS      Y4, Y7, Y7
+	VMULPS      Y4, Y8, Y8
+	VMULPS      Y5, Y9, Y9
+	VMULPS      Y5, Y10, Y10
+	VADDPS      Y7, Y8, Y12
+	VSUBPS      Y8, Y7, Y7
+	VADDPS      Y9, Y10, Y8
+	VSUBPS      Y10, Y9, Y9
+	VADDPS      Y12, Y6, Y6
+	VADDPS      Y8, Y6, Y6
+	VMOVUPS     Y6, 256(AX)
+	VMULPS      Y7, Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	VMOVUPS     Y6, 448(AX)
+	VFMADD231PS Y12, Y2, Y11
+	VFMADD231PS Y8, Y3, Y11
+	VMOVUPS     Y11, 640(AX)
+	ADDQ        72(AX), R9
+	LEAQ        (R10)(R10*2), R11
+	LEAQ        (R9)(R10*4), R12
+	ADDQ        R10, R12
+	VMOVUPS     (R9), Y6
+	VMOVUPS     (R9)(R10*1), Y7
+	VMOVUPS     (R9)(R10*2), Y8
+	VMOVUPS     (R9)(R11*1), Y9
+	VMOVUPS     (R9)(R10*4), Y10
+	VMOVUPS     (R12), Y11
+	VMULPS      Y4, Y7, Y7
+	VMULPS      Y4, Y8, Y8
+	VMULPS      Y5, Y9, Y9
+	VMULPS      Y5, Y10, Y10
+	VADDPS      Y7, Y8, Y12
+	VSUBPS      Y8, Y7, Y7
+	VADDPS      Y9, Y10, Y8
+	VSUBPS      Y10, Y9, Y9
+	VADDPS      Y12, Y6, Y6
+	VADDPS      Y8, Y6, Y6
+	VMOVUPS     Y6, 288(AX)
+	VMULPS      Y7, Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	VMOVUPS     Y6, 480(AX)
+	VFMADD231PS Y12, Y2, Y11
+	VFMADD231PS Y8, Y3, Y11
+	VMOVUPS     Y11, 672(AX)
+	MOVQ        48(AX), R10
+	MOVQ        SI, R9
+	VMOVUPS     128(AX), Y6
+	VMOVUPS     160(AX), Y7
+	VMOVUPS     192(AX), Y8
+	VMOVUPS     224(AX), Y9
+	VMOVUPS     256(AX), Y10
+	VMOVUPS     288(AX), Y11
+	VMULPS      Y4, Y7, Y7
+	VMULPS      Y4, Y8, Y8
+	VMULPS      Y5, Y9, Y9
+	VMULPS      Y5, Y10, Y10
+	VADDPS      Y7, Y8, Y12
+	VSUBPS      Y8, Y7, Y7
+	VADDPS      Y9, Y10, Y8
+	VSUBPS      Y10, Y9, Y9
+	VADDPS      Y12, Y6, Y6
+	VADDPS      Y8, Y6, Y6
+	VMOVUPS     Y6, (R9)
+	VMULPS      Y7, Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	VMOVUPS     Y6, (R9)(R10*1)
+	VFMADD231PS Y12, Y2, Y11
+	VFMADD231PS Y8, Y3, Y11
+	VMOVUPS     Y11, (R9)(R10*2)
+	ADDQ        40(AX), R9
+	VMOVUPS     320(AX), Y6
+	VMOVUPS     352(AX), Y7
+	VMOVUPS     384(AX), Y8
+	VMOVUPS     416(AX), Y9
+	VMOVUPS     448(AX), Y10
+	VMOVUPS     480(AX), Y11
+	VMULPS      Y4, Y7, Y7
+	VMULPS      Y4, Y8, Y8
+	VMULPS      Y5, Y9, Y9
+	VMULPS      Y5, Y10, Y10
+	VADDPS      Y7, Y8, Y12
+	VSUBPS      Y8, Y7, Y7
+	VADDPS      Y9, Y10, Y8
+	VSUBPS      Y10, Y9, Y9
+	VADDPS      Y12, Y6, Y6
+	VADDPS      Y8, Y6, Y6
+	VMOVUPS     Y6, (R9)
+	VMULPS      Y7, Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	VMOVUPS     Y6, (R9)(R10*1)
+	VFMADD231PS Y12, Y2, Y11
+	VFMADD231PS Y8, Y3, Y11
+	VMOVUPS     Y11, (R9)(R10*2)
+	ADDQ        40(AX), R9
+	VMOVUPS     512(AX), Y6
+	VMOVUPS     544(AX), Y7
+	VMOVUPS     576(AX), Y8
+	VMOVUPS     608(AX), Y9
+	VMOVUPS     640(AX), Y10
+	VMOVUPS     672(AX), Y11
+	VMULPS      Y4, Y7, Y7
+	VMULPS      Y4, Y8, Y8
+	VMULPS      Y5, Y9, Y9
+	VMULPS      Y5, Y10, Y10
+	VADDPS      Y7, Y8, Y12
+	VSUBPS      Y8, Y7, Y7
+	VADDPS      Y9, Y10, Y8
+	VSUBPS      Y10, Y9, Y9
+	VADDPS      Y12, Y6, Y6
+	VADDPS      Y8, Y6, Y6
+	VMOVUPS     Y6, (R9)
+	VMULPS      Y7, Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	VMOVUPS     Y6, (R9)(R10*1)
+	VFMADD231PS Y12, Y2, Y11
+	VFMADD231PS Y8, Y3, Y11
+	VMOVUPS     Y11, (R9)(R10*2)
+	ADDQ        32(AX), SI
+	ADDQ        56(AX), DI
+	DECQ        R8
+	JNZ         tile186
+	ADDQ        $0x00000020, CX
+	ADDQ        $0x00000020, DX
+	SUBQ        $0x00000008, BX
+	JMP         wide185
+
+narrow185:
+	CMPQ BX, $0x00000008
+	JLT  edge185
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
@@ -11965,271 +12139,18 @@ tile187:
 	ADDQ        $0x00000020, CX
 	ADDQ        $0x00000020, DX
 	SUBQ        $0x00000008, BX
-	JMP         wide186
+	JMP         narrow185
 
-narrow186:
-	CMPQ BX, $0x00000008
-	JLT  edge186
-	MOVQ CX, SI
-	MOVQ DX, DI
-	MOVQ 16(AX), R8
-
-tile188:
-	MOVQ        64(AX), R10
-	MOVQ        DI, R9
-	LEAQ        (R10)(R10*2), R11
-	LEAQ        (R9)(R10*4), R12
-	ADDQ        R10, R12
-	VMOVUPS     (R9), Y6
-	VMOVUPS     (R9)(R10*1), Y7
-	VMOVUPS     (R9)(R10*2), Y8
-	VMOVUPS     (R9)(R11*1), Y9
-	VMOVUPS     (R9)(R10*4), Y10
-	VMOVUPS     (R12), Y11
-	VMULPS      Y4, Y7, Y7
-	VMULPS      Y4, Y8, Y8
-	VMULPS      Y5, Y9, Y9
-	VMULPS      Y5, Y10, Y10
-	VADDPS      Y7, Y8, Y12
-	VSUBPS      Y8, Y7, Y7
-	VADDPS      Y9, Y10, Y8
-	VSUBPS      Y10, Y9, Y9
-	VADDPS      Y12, Y6, Y6
-	VADDPS      Y8, Y6, Y6
-	VMOVUPS     Y6, 128(AX)
-	VMULPS      Y7, Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	VMOVUPS     Y6, 320(AX)
-	VFMADD231PS Y12, Y2, Y11
-	VFMADD231PS Y8, Y3, Y11
-	VMOVUPS     Y11, 512(AX)
-	ADDQ        72(AX), R9
-	LEAQ        (R10)(R10*2), R11
-	LEAQ        (R9)(R10*4), R12
-	ADDQ        R10, R12
-	VMOVUPS     (R9), Y6
-	VMOVUPS     (R9)(R10*1), Y7
-	VMOVUPS     (R9)(R10*2), Y8
-	VMOVUPS     (R9)(R11*1), Y9
-	VMOVUPS     (R9)(R10*4), Y10
-	VMOVUPS     (R12), Y11
-	VMULPS      Y4, Y7, Y7
-	VMULPS      Y4, Y8, Y8
-	VMULPS      Y5, Y9, Y9
-	VMULPS      Y5, Y10, Y10
-	VADDPS      Y7, Y8, Y12
-	VSUBPS      Y8, Y7, Y7
-	VADDPS      Y9, Y10, Y8
-	VSUBPS      Y10, Y9, Y9
-	VADDPS      Y12, Y6, Y6
-	VADDPS      Y8, Y6, Y6
-	VMOVUPS     Y6, 160(AX)
-	VMULPS      Y7, Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	VMOVUPS     Y6, 352(AX)
-	VFMADD231PS Y12, Y2, Y11
-	VFMADD231PS Y8, Y3, Y11
-	VMOVUPS     Y11, 544(AX)
-	ADDQ        72(AX), R9
-	LEAQ        (R10)(R10*2), R11
-	LEAQ        (R9)(R10*4), R12
-	ADDQ        R10, R12
-	VMOVUPS     (R9), Y6
-	VMOVUPS     (R9)(R10*1), Y7
-	VMOVUPS     (R9)(R10*2), Y8
-	VMOVUPS     (R9)(R11*1), Y9
-	VMOVUPS     (R9)(R10*4), Y10
-	VMOVUPS     (R12), Y11
-	VMULPS      Y4, Y7, Y7
-	VMULPS      Y4, Y8, Y8
-	VMULPS      Y5, Y9, Y9
-	VMULPS      Y5, Y10, Y10
-	VADDPS      Y7, Y8, Y12
-	VSUBPS      Y8, Y7, Y7
-	VADDPS      Y9, Y10, Y8
-	VSUBPS      Y10, Y9, Y9
-	VADDPS      Y12, Y6, Y6
-	VADDPS      Y8, Y6, Y6
-	VMOVUPS     Y6, 192(AX)
-	VMULPS      Y7, Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	VMOVUPS     Y6, 384(AX)
-	VFMADD231PS Y12, Y2, Y11
-	VFMADD231PS Y8, Y3, Y11
-	VMOVUPS     Y11, 576(AX)
-	ADDQ        72(AX), R9
-	LEAQ        (R10)(R10*2), R11
-	LEAQ        (R9)(R10*4), R12
-	ADDQ        R10, R12
-	VMOVUPS     (R9), Y6
-	VMOVUPS     (R9)(R10*1), Y7
-	VMOVUPS     (R9)(R10*2), Y8
-	VMOVUPS     (R9)(R11*1), Y9
-	VMOVUPS     (R9)(R10*4), Y10
-	VMOVUPS     (R12), Y11
-	VMULPS      Y4, Y7, Y7
-	VMULPS      Y4, Y8, Y8
-	VMULPS      Y5, Y9, Y9
-	VMULPS      Y5, Y10, Y10
-	VADDPS      Y7, Y8, Y12
-	VSUBPS      Y8, Y7, Y7
-	VADDPS      Y9, Y10, Y8
-	VSUBPS      Y10, Y9, Y9
-	VADDPS      Y12, Y6, Y6
-	VADDPS      Y8, Y6, Y6
-	VMOVUPS     Y6, 224(AX)
-	VMULPS      Y7, Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	VMOVUPS     Y6, 416(AX)
-	VFMADD231PS Y12, Y2, Y11
-	VFMADD231PS Y8, Y3, Y11
-	VMOVUPS     Y11, 608(AX)
-	ADDQ        72(AX), R9
-	LEAQ        (R10)(R10*2), R11
-	LEAQ        (R9)(R10*4), R12
-	ADDQ        R10, R12
-	VMOVUPS     (R9), Y6
-	VMOVUPS     (R9)(R10*1), Y7
-	VMOVUPS     (R9)(R10*2), Y8
-	VMOVUPS     (R9)(R11*1), Y9
-	VMOVUPS     (R9)(R10*4), Y10
-	VMOVUPS     (R12), Y11
-	VMULPS      Y4, Y7, Y7
-	VMULPS      Y4, Y8, Y8
-	VMULPS      Y5, Y9, Y9
-	VMULPS      Y5, Y10, Y10
-	VADDPS      Y7, Y8, Y12
-	VSUBPS      Y8, Y7, Y7
-	VADDPS      Y9, Y10, Y8
-	VSUBPS      Y10, Y9, Y9
-	VADDPS      Y12, Y6, Y6
-	VADDPS      Y8, Y6, Y6
-	VMOVUPS     Y6, 256(AX)
-	VMULPS      Y7, Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	VMOVUPS     Y6, 448(AX)
-	VFMADD231PS Y12, Y2, Y11
-	VFMADD231PS Y8, Y3, Y11
-	VMOVUPS     Y11, 640(AX)
-	ADDQ        72(AX), R9
-	LEAQ        (R10)(R10*2), R11
-	LEAQ        (R9)(R10*4), R12
-	ADDQ        R10, R12
-	VMOVUPS     (R9), Y6
-	VMOVUPS     (R9)(R10*1), Y7
-	VMOVUPS     (R9)(R10*2), Y8
-	VMOVUPS     (R9)(R11*1), Y9
-	VMOVUPS     (R9)(R10*4), Y10
-	VMOVUPS     (R12), Y11
-	VMULPS      Y4, Y7, Y7
-	VMULPS      Y4, Y8, Y8
-	VMULPS      Y5, Y9, Y9
-	VMULPS      Y5, Y10, Y10
-	VADDPS      Y7, Y8, Y12
-	VSUBPS      Y8, Y7, Y7
-	VADDPS      Y9, Y10, Y8
-	VSUBPS      Y10, Y9, Y9
-	VADDPS      Y12, Y6, Y6
-	VADDPS      Y8, Y6, Y6
-	VMOVUPS     Y6, 288(AX)
-	VMULPS      Y7, Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	VMOVUPS     Y6, 480(AX)
-	VFMADD231PS Y12, Y2, Y11
-	VFMADD231PS Y8, Y3, Y11
-	VMOVUPS     Y11, 672(AX)
-	MOVQ        48(AX), R10
-	MOVQ        SI, R9
-	VMOVUPS     128(AX), Y6
-	VMOVUPS     160(AX), Y7
-	VMOVUPS     192(AX), Y8
-	VMOVUPS     224(AX), Y9
-	VMOVUPS     256(AX), Y10
-	VMOVUPS     288(AX), Y11
-	VMULPS      Y4, Y7, Y7
-	VMULPS      Y4, Y8, Y8
-	VMULPS      Y5, Y9, Y9
-	VMULPS      Y5, Y10, Y10
-	VADDPS      Y7, Y8, Y12
-	VSUBPS      Y8, Y7, Y7
-	VADDPS      Y9, Y10, Y8
-	VSUBPS      Y10, Y9, Y9
-	VADDPS      Y12, Y6, Y6
-	VADDPS      Y8, Y6, Y6
-	VMOVUPS     Y6, (R9)
-	VMULPS      Y7, Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	VMOVUPS     Y6, (R9)(R10*1)
-	VFMADD231PS Y12, Y2, Y11
-	VFMADD231PS Y8, Y3, Y11
-	VMOVUPS     Y11, (R9)(R10*2)
-	ADDQ        40(AX), R9
-	VMOVUPS     320(AX), Y6
-	VMOVUPS     352(AX), Y7
-	VMOVUPS     384(AX), Y8
-	VMOVUPS     416(AX), Y9
-	VMOVUPS     448(AX), Y10
-	VMOVUPS     480(AX), Y11
-	VMULPS      Y4, Y7, Y7
-	VMULPS      Y4, Y8, Y8
-	VMULPS      Y5, Y9, Y9
-	VMULPS      Y5, Y10, Y10
-	VADDPS      Y7, Y8, Y12
-	VSUBPS      Y8, Y7, Y7
-	VADDPS      Y9, Y10, Y8
-	VSUBPS      Y10, Y9, Y9
-	VADDPS      Y12, Y6, Y6
-	VADDPS      Y8, Y6, Y6
-	VMOVUPS     Y6, (R9)
-	VMULPS      Y7, Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	VMOVUPS     Y6, (R9)(R10*1)
-	VFMADD231PS Y12, Y2, Y11
-	VFMADD231PS Y8, Y3, Y11
-	VMOVUPS     Y11, (R9)(R10*2)
-	ADDQ        40(AX), R9
-	VMOVUPS     512(AX), Y6
-	VMOVUPS     544(AX), Y7
-	VMOVUPS     576(AX), Y8
-	VMOVUPS     608(AX), Y9
-	VMOVUPS     640(AX), Y10
-	VMOVUPS     672(AX), Y11
-	VMULPS      Y4, Y7, Y7
-	VMULPS      Y4, Y8, Y8
-	VMULPS      Y5, Y9, Y9
-	VMULPS      Y5, Y10, Y10
-	VADDPS      Y7, Y8, Y12
-	VSUBPS      Y8, Y7, Y7
-	VADDPS      Y9, Y10, Y8
-	VSUBPS      Y10, Y9, Y9
-	VADDPS      Y12, Y6, Y6
-	VADDPS      Y8, Y6, Y6
-	VMOVUPS     Y6, (R9)
-	VMULPS      Y7, Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	VMOVUPS     Y6, (R9)(R10*1)
-	VFMADD231PS Y12, Y2, Y11
-	VFMADD231PS Y8, Y3, Y11
-	VMOVUPS     Y11, (R9)(R10*2)
-	ADDQ        32(AX), SI
-	ADDQ        56(AX), DI
-	DECQ        R8
-	JNZ         tile188
-	ADDQ        $0x00000020, CX
-	ADDQ        $0x00000020, DX
-	SUBQ        $0x00000008, BX
-	JMP         narrow186
-
-edge186:
+edge185:
 	TESTQ        BX, BX
-	JZ           end186
+	JZ           end185
 	VMOVQ        BX, X6
 	VPBROADCASTD X6, Y6
 	VPCMPGTD     iotaF32<>+0(SB), Y6, Y6
 	MOVQ         DX, DX
 	MOVQ         16(AX), BX
 
-tile189:
+tile188:
 	MOVQ        64(AX), DI
 	MOVQ        DX, SI
 	LEAQ        (DI)(DI*2), R8
@@ -12469,9 +12390,9 @@ tile189:
 	ADDQ        32(AX), CX
 	ADDQ        56(AX), DX
 	DECQ        BX
-	JNZ         tile189
+	JNZ         tile188
 
-end186:
+end185:
 	VZEROUPPER
 	RET
 
@@ -12483,9 +12404,9 @@ TEXT ·addF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many190:
+many189:
 	CMPQ    AX, $0x00000040
-	JLT     one190
+	JLT     one189
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
 	VADDPS  Z1, Z0, Z0
@@ -12506,6 +12427,69 @@ many190:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000040, AX
+	JMP     many189
+
+one189:
+	CMPQ    AX, $0x00000010
+	JLT     rest189
+	VMOVUPS (DX), Z0
+	VMOVUPS (BX), Z1
+	VADDPS  Z1, Z0, Z0
+	VMOVUPS Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000010, AX
+	JMP     one189
+
+rest189:
+	TESTQ     AX, AX
+	JZ        done189
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
+	VMOVUPS.Z (BX), K1, Z1
+	VADDPS    Z1, Z0, Z0
+	VMOVUPS   Z0, K1, (CX)
+
+done189:
+	VZEROUPPER
+	RET
+
+// func subF32AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·subF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many190:
+	CMPQ    AX, $0x00000040
+	JLT     one190
+	VMOVUPS (DX), Z0
+	VMOVUPS (BX), Z1
+	VSUBPS  Z1, Z0, Z0
+	VMOVUPS Z0, (CX)
+	VMOVUPS 64(DX), Z0
+	VMOVUPS 64(BX), Z1
+	VSUBPS  Z1, Z0, Z0
+	VMOVUPS Z0, 64(CX)
+	VMOVUPS 128(DX), Z0
+	VMOVUPS 128(BX), Z1
+	VSUBPS  Z1, Z0, Z0
+	VMOVUPS Z0, 128(CX)
+	VMOVUPS 192(DX), Z0
+	VMOVUPS 192(BX), Z1
+	VSUBPS  Z1, Z0, Z0
+	VMOVUPS Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	ADDQ    $0x00000100, BX
+	SUBQ    $0x00000040, AX
 	JMP     many190
 
 one190:
@@ -12513,7 +12497,7 @@ one190:
 	JLT     rest190
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
-	VADDPS  Z1, Z0, Z0
+	VSUBPS  Z1, Z0, Z0
 	VMOVUPS Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -12531,16 +12515,16 @@ rest190:
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
 	VMOVUPS.Z (BX), K1, Z1
-	VADDPS    Z1, Z0, Z0
+	VSUBPS    Z1, Z0, Z0
 	VMOVUPS   Z0, K1, (CX)
 
 done190:
 	VZEROUPPER
 	RET
 
-// func subF32AVX512(n int, dst *byte, a *byte, b *byte)
+// func mulF32AVX512(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·subF32AVX512(SB), NOSPLIT, $0-32
+TEXT ·mulF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -12551,19 +12535,19 @@ many191:
 	JLT     one191
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
-	VSUBPS  Z1, Z0, Z0
+	VMULPS  Z1, Z0, Z0
 	VMOVUPS Z0, (CX)
 	VMOVUPS 64(DX), Z0
 	VMOVUPS 64(BX), Z1
-	VSUBPS  Z1, Z0, Z0
+	VMULPS  Z1, Z0, Z0
 	VMOVUPS Z0, 64(CX)
 	VMOVUPS 128(DX), Z0
 	VMOVUPS 128(BX), Z1
-	VSUBPS  Z1, Z0, Z0
+	VMULPS  Z1, Z0, Z0
 	VMOVUPS Z0, 128(CX)
 	VMOVUPS 192(DX), Z0
 	VMOVUPS 192(BX), Z1
-	VSUBPS  Z1, Z0, Z0
+	VMULPS  Z1, Z0, Z0
 	VMOVUPS Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -12576,7 +12560,7 @@ one191:
 	JLT     rest191
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
-	VSUBPS  Z1, Z0, Z0
+	VMULPS  Z1, Z0, Z0
 	VMOVUPS Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -12594,16 +12578,16 @@ rest191:
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
 	VMOVUPS.Z (BX), K1, Z1
-	VSUBPS    Z1, Z0, Z0
+	VMULPS    Z1, Z0, Z0
 	VMOVUPS   Z0, K1, (CX)
 
 done191:
 	VZEROUPPER
 	RET
 
-// func mulF32AVX512(n int, dst *byte, a *byte, b *byte)
+// func divF32AVX512(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·mulF32AVX512(SB), NOSPLIT, $0-32
+TEXT ·divF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -12614,19 +12598,19 @@ many192:
 	JLT     one192
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
-	VMULPS  Z1, Z0, Z0
+	VDIVPS  Z1, Z0, Z0
 	VMOVUPS Z0, (CX)
 	VMOVUPS 64(DX), Z0
 	VMOVUPS 64(BX), Z1
-	VMULPS  Z1, Z0, Z0
+	VDIVPS  Z1, Z0, Z0
 	VMOVUPS Z0, 64(CX)
 	VMOVUPS 128(DX), Z0
 	VMOVUPS 128(BX), Z1
-	VMULPS  Z1, Z0, Z0
+	VDIVPS  Z1, Z0, Z0
 	VMOVUPS Z0, 128(CX)
 	VMOVUPS 192(DX), Z0
 	VMOVUPS 192(BX), Z1
-	VMULPS  Z1, Z0, Z0
+	VDIVPS  Z1, Z0, Z0
 	VMOVUPS Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -12639,7 +12623,7 @@ one192:
 	JLT     rest192
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
-	VMULPS  Z1, Z0, Z0
+	VDIVPS  Z1, Z0, Z0
 	VMOVUPS Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -12657,73 +12641,10 @@ rest192:
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
 	VMOVUPS.Z (BX), K1, Z1
-	VMULPS    Z1, Z0, Z0
-	VMOVUPS   Z0, K1, (CX)
-
-done192:
-	VZEROUPPER
-	RET
-
-// func divF32AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·divF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
-many193:
-	CMPQ    AX, $0x00000040
-	JLT     one193
-	VMOVUPS (DX), Z0
-	VMOVUPS (BX), Z1
-	VDIVPS  Z1, Z0, Z0
-	VMOVUPS Z0, (CX)
-	VMOVUPS 64(DX), Z0
-	VMOVUPS 64(BX), Z1
-	VDIVPS  Z1, Z0, Z0
-	VMOVUPS Z0, 64(CX)
-	VMOVUPS 128(DX), Z0
-	VMOVUPS 128(BX), Z1
-	VDIVPS  Z1, Z0, Z0
-	VMOVUPS Z0, 128(CX)
-	VMOVUPS 192(DX), Z0
-	VMOVUPS 192(BX), Z1
-	VDIVPS  Z1, Z0, Z0
-	VMOVUPS Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	ADDQ    $0x00000100, BX
-	SUBQ    $0x00000040, AX
-	JMP     many193
-
-one193:
-	CMPQ    AX, $0x00000010
-	JLT     rest193
-	VMOVUPS (DX), Z0
-	VMOVUPS (BX), Z1
-	VDIVPS  Z1, Z0, Z0
-	VMOVUPS Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000010, AX
-	JMP     one193
-
-rest193:
-	TESTQ     AX, AX
-	JZ        done193
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VMOVUPS.Z (BX), K1, Z1
 	VDIVPS    Z1, Z0, Z0
 	VMOVUPS   Z0, K1, (CX)
 
-done193:
+done192:
 	VZEROUPPER
 	RET
 
@@ -12735,9 +12656,9 @@ TEXT ·maxF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many194:
+many193:
 	CMPQ      AX, $0x00000040
-	JLT       one194
+	JLT       one193
 	VMOVUPS   (DX), Z0
 	VMOVUPS   (BX), Z1
 	VMAXPS    Z1, Z0, Z1
@@ -12766,6 +12687,81 @@ many194:
 	ADDQ      $0x00000100, DX
 	ADDQ      $0x00000100, BX
 	SUBQ      $0x00000040, AX
+	JMP       many193
+
+one193:
+	CMPQ      AX, $0x00000010
+	JLT       rest193
+	VMOVUPS   (DX), Z0
+	VMOVUPS   (BX), Z1
+	VMAXPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z6
+	VMOVUPS   Z6, (CX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	ADDQ      $0x00000040, BX
+	SUBQ      $0x00000010, AX
+	JMP       one193
+
+rest193:
+	TESTQ     AX, AX
+	JZ        done193
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
+	VMOVUPS.Z (BX), K1, Z1
+	VMAXPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K2
+	VBLENDMPS Z0, Z1, K2, Z7
+	VMOVUPS   Z7, K1, (CX)
+
+done193:
+	VZEROUPPER
+	RET
+
+// func minF32AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·minF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many194:
+	CMPQ      AX, $0x00000040
+	JLT       one194
+	VMOVUPS   (DX), Z0
+	VMOVUPS   (BX), Z1
+	VMINPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z2
+	VMOVUPS   Z2, (CX)
+	VMOVUPS   64(DX), Z0
+	VMOVUPS   64(BX), Z1
+	VMINPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z3
+	VMOVUPS   Z3, 64(CX)
+	VMOVUPS   128(DX), Z0
+	VMOVUPS   128(BX), Z1
+	VMINPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z4
+	VMOVUPS   Z4, 128(CX)
+	VMOVUPS   192(DX), Z0
+	VMOVUPS   192(BX), Z1
+	VMINPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z5
+	VMOVUPS   Z5, 192(CX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	ADDQ      $0x00000100, BX
+	SUBQ      $0x00000040, AX
 	JMP       many194
 
 one194:
@@ -12773,7 +12769,7 @@ one194:
 	JLT       rest194
 	VMOVUPS   (DX), Z0
 	VMOVUPS   (BX), Z1
-	VMAXPS    Z1, Z0, Z1
+	VMINPS    Z1, Z0, Z1
 	VCMPPS    $0x03, Z0, Z0, K1
 	VBLENDMPS Z0, Z1, K1, Z6
 	VMOVUPS   Z6, (CX)
@@ -12793,87 +12789,12 @@ rest194:
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
 	VMOVUPS.Z (BX), K1, Z1
-	VMAXPS    Z1, Z0, Z1
+	VMINPS    Z1, Z0, Z1
 	VCMPPS    $0x03, Z0, Z0, K2
 	VBLENDMPS Z0, Z1, K2, Z7
 	VMOVUPS   Z7, K1, (CX)
 
 done194:
-	VZEROUPPER
-	RET
-
-// func minF32AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·minF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
-many195:
-	CMPQ      AX, $0x00000040
-	JLT       one195
-	VMOVUPS   (DX), Z0
-	VMOVUPS   (BX), Z1
-	VMINPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z2
-	VMOVUPS   Z2, (CX)
-	VMOVUPS   64(DX), Z0
-	VMOVUPS   64(BX), Z1
-	VMINPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z3
-	VMOVUPS   Z3, 64(CX)
-	VMOVUPS   128(DX), Z0
-	VMOVUPS   128(BX), Z1
-	VMINPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z4
-	VMOVUPS   Z4, 128(CX)
-	VMOVUPS   192(DX), Z0
-	VMOVUPS   192(BX), Z1
-	VMINPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z5
-	VMOVUPS   Z5, 192(CX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000100, DX
-	ADDQ      $0x00000100, BX
-	SUBQ      $0x00000040, AX
-	JMP       many195
-
-one195:
-	CMPQ      AX, $0x00000010
-	JLT       rest195
-	VMOVUPS   (DX), Z0
-	VMOVUPS   (BX), Z1
-	VMINPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z6
-	VMOVUPS   Z6, (CX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000040, DX
-	ADDQ      $0x00000040, BX
-	SUBQ      $0x00000010, AX
-	JMP       one195
-
-rest195:
-	TESTQ     AX, AX
-	JZ        done195
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VMOVUPS.Z (BX), K1, Z1
-	VMINPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K2
-	VBLENDMPS Z0, Z1, K2, Z7
-	VMOVUPS   Z7, K1, (CX)
-
-done195:
 	VZEROUPPER
 	RET
 
@@ -12885,9 +12806,9 @@ TEXT ·squaredDifferenceF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many196:
+many195:
 	CMPQ    AX, $0x00000040
-	JLT     one196
+	JLT     one195
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
 	VSUBPS  Z1, Z0, Z0
@@ -12912,11 +12833,11 @@ many196:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000040, AX
-	JMP     many196
+	JMP     many195
 
-one196:
+one195:
 	CMPQ    AX, $0x00000010
-	JLT     rest196
+	JLT     rest195
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
 	VSUBPS  Z1, Z0, Z0
@@ -12926,11 +12847,11 @@ one196:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000010, AX
-	JMP     one196
+	JMP     one195
 
-rest196:
+rest195:
 	TESTQ     AX, AX
-	JZ        done196
+	JZ        done195
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -12942,7 +12863,7 @@ rest196:
 	VMULPS    Z0, Z0, Z0
 	VMOVUPS   Z0, K1, (CX)
 
-done196:
+done195:
 	VZEROUPPER
 	RET
 
@@ -12954,9 +12875,9 @@ TEXT ·reluGradF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many197:
+many196:
 	CMPQ      AX, $0x00000040
-	JLT       one197
+	JLT       one196
 	VMOVUPS   (DX), Z0
 	VMOVUPS   (BX), Z1
 	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
@@ -12989,6 +12910,95 @@ many197:
 	ADDQ      $0x00000100, DX
 	ADDQ      $0x00000100, BX
 	SUBQ      $0x00000040, AX
+	JMP       many196
+
+one196:
+	CMPQ      AX, $0x00000010
+	JLT       rest196
+	VMOVUPS   (DX), Z0
+	VMOVUPS   (BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS   constF32_3f800000<>+0(SB), Z1
+	VMOVUPS.Z Z1, K1, Z1
+	VMULPS    Z0, Z1, Z1
+	VMOVUPS   Z1, (CX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	ADDQ      $0x00000040, BX
+	SUBQ      $0x00000010, AX
+	JMP       one196
+
+rest196:
+	TESTQ     AX, AX
+	JZ        done196
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
+	VMOVUPS.Z (BX), K1, Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K2
+	VMOVUPS   constF32_3f800000<>+0(SB), Z1
+	VMOVUPS.Z Z1, K2, Z1
+	VMULPS    Z0, Z1, Z1
+	VMOVUPS   Z1, K1, (CX)
+
+done196:
+	VZEROUPPER
+	RET
+
+// func relu6GradF32AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·relu6GradF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many197:
+	CMPQ      AX, $0x00000040
+	JLT       one197
+	VMOVUPS   (DX), Z0
+	VMOVUPS   (BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS   constF32_3f800000<>+0(SB), Z2
+	VMOVUPS.Z Z2, K1, Z2
+	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
+	VMOVUPS.Z Z2, K1, Z1
+	VMULPS    Z0, Z1, Z1
+	VMOVUPS   Z1, (CX)
+	VMOVUPS   64(DX), Z0
+	VMOVUPS   64(BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS   constF32_3f800000<>+0(SB), Z2
+	VMOVUPS.Z Z2, K1, Z2
+	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
+	VMOVUPS.Z Z2, K1, Z1
+	VMULPS    Z0, Z1, Z1
+	VMOVUPS   Z1, 64(CX)
+	VMOVUPS   128(DX), Z0
+	VMOVUPS   128(BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS   constF32_3f800000<>+0(SB), Z2
+	VMOVUPS.Z Z2, K1, Z2
+	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
+	VMOVUPS.Z Z2, K1, Z1
+	VMULPS    Z0, Z1, Z1
+	VMOVUPS   Z1, 128(CX)
+	VMOVUPS   192(DX), Z0
+	VMOVUPS   192(BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS   constF32_3f800000<>+0(SB), Z2
+	VMOVUPS.Z Z2, K1, Z2
+	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
+	VMOVUPS.Z Z2, K1, Z1
+	VMULPS    Z0, Z1, Z1
+	VMOVUPS   Z1, 192(CX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	ADDQ      $0x00000100, BX
+	SUBQ      $0x00000040, AX
 	JMP       many197
 
 one197:
@@ -12997,8 +13007,10 @@ one197:
 	VMOVUPS   (DX), Z0
 	VMOVUPS   (BX), Z1
 	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS   constF32_3f800000<>+0(SB), Z1
-	VMOVUPS.Z Z1, K1, Z1
+	VMOVUPS   constF32_3f800000<>+0(SB), Z2
+	VMOVUPS.Z Z2, K1, Z2
+	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
+	VMOVUPS.Z Z2, K1, Z1
 	VMULPS    Z0, Z1, Z1
 	VMOVUPS   Z1, (CX)
 	ADDQ      $0x00000040, CX
@@ -13018,97 +13030,6 @@ rest197:
 	VMOVUPS.Z (DX), K1, Z0
 	VMOVUPS.Z (BX), K1, Z1
 	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K2
-	VMOVUPS   constF32_3f800000<>+0(SB), Z1
-	VMOVUPS.Z Z1, K2, Z1
-	VMULPS    Z0, Z1, Z1
-	VMOVUPS   Z1, K1, (CX)
-
-done197:
-	VZEROUPPER
-	RET
-
-// func relu6GradF32AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·relu6GradF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
-many198:
-	CMPQ      AX, $0x00000040
-	JLT       one198
-	VMOVUPS   (DX), Z0
-	VMOVUPS   (BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS   constF32_3f800000<>+0(SB), Z2
-	VMOVUPS.Z Z2, K1, Z2
-	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
-	VMOVUPS.Z Z2, K1, Z1
-	VMULPS    Z0, Z1, Z1
-	VMOVUPS   Z1, (CX)
-	VMOVUPS   64(DX), Z0
-	VMOVUPS   64(BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS   constF32_3f800000<>+0(SB), Z2
-	VMOVUPS.Z Z2, K1, Z2
-	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
-	VMOVUPS.Z Z2, K1, Z1
-	VMULPS    Z0, Z1, Z1
-	VMOVUPS   Z1, 64(CX)
-	VMOVUPS   128(DX), Z0
-	VMOVUPS   128(BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS   constF32_3f800000<>+0(SB), Z2
-	VMOVUPS.Z Z2, K1, Z2
-	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
-	VMOVUPS.Z Z2, K1, Z1
-	VMULPS    Z0, Z1, Z1
-	VMOVUPS   Z1, 128(CX)
-	VMOVUPS   192(DX), Z0
-	VMOVUPS   192(BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS   constF32_3f800000<>+0(SB), Z2
-	VMOVUPS.Z Z2, K1, Z2
-	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
-	VMOVUPS.Z Z2, K1, Z1
-	VMULPS    Z0, Z1, Z1
-	VMOVUPS   Z1, 192(CX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000100, DX
-	ADDQ      $0x00000100, BX
-	SUBQ      $0x00000040, AX
-	JMP       many198
-
-one198:
-	CMPQ      AX, $0x00000010
-	JLT       rest198
-	VMOVUPS   (DX), Z0
-	VMOVUPS   (BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS   constF32_3f800000<>+0(SB), Z2
-	VMOVUPS.Z Z2, K1, Z2
-	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
-	VMOVUPS.Z Z2, K1, Z1
-	VMULPS    Z0, Z1, Z1
-	VMOVUPS   Z1, (CX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000040, DX
-	ADDQ      $0x00000040, BX
-	SUBQ      $0x00000010, AX
-	JMP       one198
-
-rest198:
-	TESTQ     AX, AX
-	JZ        done198
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VMOVUPS.Z (BX), K1, Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K2
 	VMOVUPS   constF32_3f800000<>+0(SB), Z2
 	VMOVUPS.Z Z2, K2, Z2
 	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K2
@@ -13116,7 +13037,7 @@ rest198:
 	VMULPS    Z0, Z1, Z1
 	VMOVUPS   Z1, K1, (CX)
 
-done198:
+done197:
 	VZEROUPPER
 	RET
 
@@ -13128,9 +13049,9 @@ TEXT ·sigmoidGradF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many199:
+many198:
 	CMPQ    AX, $0x00000040
-	JLT     one199
+	JLT     one198
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
 	VMOVUPS constF32_3f800000<>+0(SB), Z2
@@ -13163,11 +13084,11 @@ many199:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000040, AX
-	JMP     many199
+	JMP     many198
 
-one199:
+one198:
 	CMPQ    AX, $0x00000010
-	JLT     rest199
+	JLT     rest198
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
 	VMOVUPS constF32_3f800000<>+0(SB), Z2
@@ -13179,11 +13100,11 @@ one199:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000010, AX
-	JMP     one199
+	JMP     one198
 
-rest199:
+rest198:
 	TESTQ     AX, AX
-	JZ        done199
+	JZ        done198
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -13197,7 +13118,7 @@ rest199:
 	VMULPS    Z2, Z0, Z0
 	VMOVUPS   Z0, K1, (CX)
 
-done199:
+done198:
 	VZEROUPPER
 	RET
 
@@ -13209,9 +13130,9 @@ TEXT ·tanhGradF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many200:
+many199:
 	CMPQ         AX, $0x00000040
-	JLT          one200
+	JLT          one199
 	VMOVUPS      (DX), Z0
 	VMOVUPS      (BX), Z1
 	VMOVUPS      constF32_3f800000<>+0(SB), Z2
@@ -13240,11 +13161,11 @@ many200:
 	ADDQ         $0x00000100, DX
 	ADDQ         $0x00000100, BX
 	SUBQ         $0x00000040, AX
-	JMP          many200
+	JMP          many199
 
-one200:
+one199:
 	CMPQ         AX, $0x00000010
-	JLT          rest200
+	JLT          rest199
 	VMOVUPS      (DX), Z0
 	VMOVUPS      (BX), Z1
 	VMOVUPS      constF32_3f800000<>+0(SB), Z2
@@ -13255,11 +13176,11 @@ one200:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000010, AX
-	JMP          one200
+	JMP          one199
 
-rest200:
+rest199:
 	TESTQ        AX, AX
-	JZ           done200
+	JZ           done199
 	MOVQ         AX, SI
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        SI, AX, AX
@@ -13272,7 +13193,7 @@ rest200:
 	VMULPS       Z2, Z0, Z0
 	VMOVUPS      Z0, K1, (CX)
 
-done200:
+done199:
 	VZEROUPPER
 	RET
 
@@ -13283,9 +13204,9 @@ TEXT ·negF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many201:
+many200:
 	CMPQ    AX, $0x00000040
-	JLT     one201
+	JLT     one200
 	VMOVUPS (DX), Z0
 	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
 	VMOVUPS Z0, (CX)
@@ -13301,13 +13222,67 @@ many201:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000040, AX
+	JMP     many200
+
+one200:
+	CMPQ    AX, $0x00000010
+	JLT     rest200
+	VMOVUPS (DX), Z0
+	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
+	VMOVUPS Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, AX
+	JMP     one200
+
+rest200:
+	TESTQ     AX, AX
+	JZ        done200
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
+	VXORPS    constF32_80000000<>+0(SB), Z0, Z0
+	VMOVUPS   Z0, K1, (CX)
+
+done200:
+	VZEROUPPER
+	RET
+
+// func absF32AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·absF32AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+
+many201:
+	CMPQ    AX, $0x00000040
+	JLT     one201
+	VMOVUPS (DX), Z0
+	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
+	VMOVUPS Z0, (CX)
+	VMOVUPS 64(DX), Z0
+	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
+	VMOVUPS Z0, 64(CX)
+	VMOVUPS 128(DX), Z0
+	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
+	VMOVUPS Z0, 128(CX)
+	VMOVUPS 192(DX), Z0
+	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
+	VMOVUPS Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000040, AX
 	JMP     many201
 
 one201:
 	CMPQ    AX, $0x00000010
 	JLT     rest201
 	VMOVUPS (DX), Z0
-	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
+	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
 	VMOVUPS Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -13323,16 +13298,16 @@ rest201:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
-	VXORPS    constF32_80000000<>+0(SB), Z0, Z0
+	VANDPS    constF32_7fffffff<>+0(SB), Z0, Z0
 	VMOVUPS   Z0, K1, (CX)
 
 done201:
 	VZEROUPPER
 	RET
 
-// func absF32AVX512(n int, dst *byte, a *byte)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·absF32AVX512(SB), NOSPLIT, $0-24
+// func squareF32AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·squareF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -13341,16 +13316,16 @@ many202:
 	CMPQ    AX, $0x00000040
 	JLT     one202
 	VMOVUPS (DX), Z0
-	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
+	VMULPS  Z0, Z0, Z0
 	VMOVUPS Z0, (CX)
 	VMOVUPS 64(DX), Z0
-	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
+	VMULPS  Z0, Z0, Z0
 	VMOVUPS Z0, 64(CX)
 	VMOVUPS 128(DX), Z0
-	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
+	VMULPS  Z0, Z0, Z0
 	VMOVUPS Z0, 128(CX)
 	VMOVUPS 192(DX), Z0
-	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
+	VMULPS  Z0, Z0, Z0
 	VMOVUPS Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -13361,7 +13336,7 @@ one202:
 	CMPQ    AX, $0x00000010
 	JLT     rest202
 	VMOVUPS (DX), Z0
-	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
+	VMULPS  Z0, Z0, Z0
 	VMOVUPS Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -13377,16 +13352,16 @@ rest202:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
-	VANDPS    constF32_7fffffff<>+0(SB), Z0, Z0
+	VMULPS    Z0, Z0, Z0
 	VMOVUPS   Z0, K1, (CX)
 
 done202:
 	VZEROUPPER
 	RET
 
-// func squareF32AVX512(n int, dst *byte, a *byte)
+// func sqrtF32AVX512(n int, dst *byte, a *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·squareF32AVX512(SB), NOSPLIT, $0-24
+TEXT ·sqrtF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -13395,16 +13370,16 @@ many203:
 	CMPQ    AX, $0x00000040
 	JLT     one203
 	VMOVUPS (DX), Z0
-	VMULPS  Z0, Z0, Z0
+	VSQRTPS Z0, Z0
 	VMOVUPS Z0, (CX)
 	VMOVUPS 64(DX), Z0
-	VMULPS  Z0, Z0, Z0
+	VSQRTPS Z0, Z0
 	VMOVUPS Z0, 64(CX)
 	VMOVUPS 128(DX), Z0
-	VMULPS  Z0, Z0, Z0
+	VSQRTPS Z0, Z0
 	VMOVUPS Z0, 128(CX)
 	VMOVUPS 192(DX), Z0
-	VMULPS  Z0, Z0, Z0
+	VSQRTPS Z0, Z0
 	VMOVUPS Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -13415,7 +13390,7 @@ one203:
 	CMPQ    AX, $0x00000010
 	JLT     rest203
 	VMOVUPS (DX), Z0
-	VMULPS  Z0, Z0, Z0
+	VSQRTPS Z0, Z0
 	VMOVUPS Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -13431,64 +13406,10 @@ rest203:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
-	VMULPS    Z0, Z0, Z0
-	VMOVUPS   Z0, K1, (CX)
-
-done203:
-	VZEROUPPER
-	RET
-
-// func sqrtF32AVX512(n int, dst *byte, a *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·sqrtF32AVX512(SB), NOSPLIT, $0-24
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-
-many204:
-	CMPQ    AX, $0x00000040
-	JLT     one204
-	VMOVUPS (DX), Z0
-	VSQRTPS Z0, Z0
-	VMOVUPS Z0, (CX)
-	VMOVUPS 64(DX), Z0
-	VSQRTPS Z0, Z0
-	VMOVUPS Z0, 64(CX)
-	VMOVUPS 128(DX), Z0
-	VSQRTPS Z0, Z0
-	VMOVUPS Z0, 128(CX)
-	VMOVUPS 192(DX), Z0
-	VSQRTPS Z0, Z0
-	VMOVUPS Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000040, AX
-	JMP     many204
-
-one204:
-	CMPQ    AX, $0x00000010
-	JLT     rest204
-	VMOVUPS (DX), Z0
-	VSQRTPS Z0, Z0
-	VMOVUPS Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000010, AX
-	JMP     one204
-
-rest204:
-	TESTQ     AX, AX
-	JZ        done204
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
 	VSQRTPS   Z0, Z0
 	VMOVUPS   Z0, K1, (CX)
 
-done204:
+done203:
 	VZEROUPPER
 	RET
 
@@ -13499,9 +13420,9 @@ TEXT ·rsqrtF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many205:
+many204:
 	CMPQ    AX, $0x00000040
-	JLT     one205
+	JLT     one204
 	VMOVUPS (DX), Z0
 	VMOVUPS constF32_3f800000<>+0(SB), Z1
 	VSQRTPS Z0, Z0
@@ -13525,6 +13446,68 @@ many205:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000040, AX
+	JMP     many204
+
+one204:
+	CMPQ    AX, $0x00000010
+	JLT     rest204
+	VMOVUPS (DX), Z0
+	VMOVUPS constF32_3f800000<>+0(SB), Z1
+	VSQRTPS Z0, Z0
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, AX
+	JMP     one204
+
+rest204:
+	TESTQ     AX, AX
+	JZ        done204
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
+	VMOVUPS   constF32_3f800000<>+0(SB), Z1
+	VSQRTPS   Z0, Z0
+	VDIVPS    Z0, Z1, Z1
+	VMOVUPS   Z1, K1, (CX)
+
+done204:
+	VZEROUPPER
+	RET
+
+// func reciprocalF32AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·reciprocalF32AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+
+many205:
+	CMPQ    AX, $0x00000040
+	JLT     one205
+	VMOVUPS (DX), Z0
+	VMOVUPS constF32_3f800000<>+0(SB), Z1
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)
+	VMOVUPS 64(DX), Z0
+	VMOVUPS constF32_3f800000<>+0(SB), Z1
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, 64(CX)
+	VMOVUPS 128(DX), Z0
+	VMOVUPS constF32_3f800000<>+0(SB), Z1
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, 128(CX)
+	VMOVUPS 192(DX), Z0
+	VMOVUPS constF32_3f800000<>+0(SB), Z1
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000040, AX
 	JMP     many205
 
 one205:
@@ -13532,7 +13515,6 @@ one205:
 	JLT     rest205
 	VMOVUPS (DX), Z0
 	VMOVUPS constF32_3f800000<>+0(SB), Z1
-	VSQRTPS Z0, Z0
 	VDIVPS  Z0, Z1, Z1
 	VMOVUPS Z1, (CX)
 	ADDQ    $0x00000040, CX
@@ -13550,71 +13532,10 @@ rest205:
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
 	VMOVUPS   constF32_3f800000<>+0(SB), Z1
-	VSQRTPS   Z0, Z0
 	VDIVPS    Z0, Z1, Z1
 	VMOVUPS   Z1, K1, (CX)
 
 done205:
-	VZEROUPPER
-	RET
-
-// func reciprocalF32AVX512(n int, dst *byte, a *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·reciprocalF32AVX512(SB), NOSPLIT, $0-24
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-
-many206:
-	CMPQ    AX, $0x00000040
-	JLT     one206
-	VMOVUPS (DX), Z0
-	VMOVUPS constF32_3f800000<>+0(SB), Z1
-	VDIVPS  Z0, Z1, Z1
-	VMOVUPS Z1, (CX)
-	VMOVUPS 64(DX), Z0
-	VMOVUPS constF32_3f800000<>+0(SB), Z1
-	VDIVPS  Z0, Z1, Z1
-	VMOVUPS Z1, 64(CX)
-	VMOVUPS 128(DX), Z0
-	VMOVUPS constF32_3f800000<>+0(SB), Z1
-	VDIVPS  Z0, Z1, Z1
-	VMOVUPS Z1, 128(CX)
-	VMOVUPS 192(DX), Z0
-	VMOVUPS constF32_3f800000<>+0(SB), Z1
-	VDIVPS  Z0, Z1, Z1
-	VMOVUPS Z1, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000040, AX
-	JMP     many206
-
-one206:
-	CMPQ    AX, $0x00000010
-	JLT     rest206
-	VMOVUPS (DX), Z0
-	VMOVUPS constF32_3f800000<>+0(SB), Z1
-	VDIVPS  Z0, Z1, Z1
-	VMOVUPS Z1, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000010, AX
-	JMP     one206
-
-rest206:
-	TESTQ     AX, AX
-	JZ        done206
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VMOVUPS   constF32_3f800000<>+0(SB), Z1
-	VDIVPS    Z0, Z1, Z1
-	VMOVUPS   Z1, K1, (CX)
-
-done206:
 	VZEROUPPER
 	RET
 
@@ -13625,9 +13546,9 @@ TEXT ·reluF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many207:
+many206:
 	CMPQ    AX, $0x00000040
-	JLT     one207
+	JLT     one206
 	VMOVUPS (DX), Z0
 	VPXORD  Z1, Z1, Z1
 	VMAXPS  Z0, Z1, Z1
@@ -13647,11 +13568,11 @@ many207:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000040, AX
-	JMP     many207
+	JMP     many206
 
-one207:
+one206:
 	CMPQ    AX, $0x00000010
-	JLT     rest207
+	JLT     rest206
 	VMOVUPS (DX), Z0
 	VPXORD  Z5, Z5, Z5
 	VMAXPS  Z0, Z5, Z5
@@ -13659,11 +13580,11 @@ one207:
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000010, AX
-	JMP     one207
+	JMP     one206
 
-rest207:
+rest206:
 	TESTQ     AX, AX
-	JZ        done207
+	JZ        done206
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -13674,7 +13595,7 @@ rest207:
 	VMAXPS    Z0, Z6, Z6
 	VMOVUPS   Z6, K1, (CX)
 
-done207:
+done206:
 	VZEROUPPER
 	RET
 
@@ -13685,9 +13606,9 @@ TEXT ·relu6F32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many208:
+many207:
 	CMPQ    AX, $0x00000040
-	JLT     one208
+	JLT     one207
 	VMOVUPS (DX), Z0
 	VMOVUPS constF32_40c00000<>+0(SB), Z2
 	VPXORD  Z1, Z1, Z1
@@ -13715,11 +13636,11 @@ many208:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000040, AX
-	JMP     many208
+	JMP     many207
 
-one208:
+one207:
 	CMPQ    AX, $0x00000010
-	JLT     rest208
+	JLT     rest207
 	VMOVUPS (DX), Z0
 	VMOVUPS constF32_40c00000<>+0(SB), Z1
 	VPXORD  Z6, Z6, Z6
@@ -13729,11 +13650,11 @@ one208:
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000010, AX
-	JMP     one208
+	JMP     one207
 
-rest208:
+rest207:
 	TESTQ     AX, AX
-	JZ        done208
+	JZ        done207
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -13746,7 +13667,7 @@ rest208:
 	VMINPS    Z7, Z1, Z1
 	VMOVUPS   Z1, K1, (CX)
 
-done208:
+done207:
 	VZEROUPPER
 	RET
 
@@ -13760,9 +13681,9 @@ TEXT ·addScalarF32AVX512(SB), NOSPLIT, $0-32
 	VMOVQ        BX, X0
 	VBROADCASTSS X0, Z0
 
-many209:
+many208:
 	CMPQ    AX, $0x00000040
-	JLT     one209
+	JLT     one208
 	VMOVUPS (DX), Z1
 	VADDPS  Z0, Z1, Z1
 	VMOVUPS Z1, (CX)
@@ -13778,13 +13699,70 @@ many209:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000040, AX
+	JMP     many208
+
+one208:
+	CMPQ    AX, $0x00000010
+	JLT     rest208
+	VMOVUPS (DX), Z1
+	VADDPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, AX
+	JMP     one208
+
+rest208:
+	TESTQ     AX, AX
+	JZ        done208
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z1
+	VADDPS    Z0, Z1, Z1
+	VMOVUPS   Z1, K1, (CX)
+
+done208:
+	VZEROUPPER
+	RET
+
+// func subScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·subScalarF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), AX
+	MOVQ         dst+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         k+24(FP), BX
+	VMOVQ        BX, X0
+	VBROADCASTSS X0, Z0
+
+many209:
+	CMPQ    AX, $0x00000040
+	JLT     one209
+	VMOVUPS (DX), Z1
+	VSUBPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)
+	VMOVUPS 64(DX), Z1
+	VSUBPS  Z0, Z1, Z1
+	VMOVUPS Z1, 64(CX)
+	VMOVUPS 128(DX), Z1
+	VSUBPS  Z0, Z1, Z1
+	VMOVUPS Z1, 128(CX)
+	VMOVUPS 192(DX), Z1
+	VSUBPS  Z0, Z1, Z1
+	VMOVUPS Z1, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000040, AX
 	JMP     many209
 
 one209:
 	CMPQ    AX, $0x00000010
 	JLT     rest209
 	VMOVUPS (DX), Z1
-	VADDPS  Z0, Z1, Z1
+	VSUBPS  Z0, Z1, Z1
 	VMOVUPS Z1, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -13800,16 +13778,16 @@ rest209:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z1
-	VADDPS    Z0, Z1, Z1
+	VSUBPS    Z0, Z1, Z1
 	VMOVUPS   Z1, K1, (CX)
 
 done209:
 	VZEROUPPER
 	RET
 
-// func subScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
+// func mulScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·subScalarF32AVX512(SB), NOSPLIT, $0-32
+TEXT ·mulScalarF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ         n+0(FP), AX
 	MOVQ         dst+8(FP), CX
 	MOVQ         a+16(FP), DX
@@ -13821,16 +13799,16 @@ many210:
 	CMPQ    AX, $0x00000040
 	JLT     one210
 	VMOVUPS (DX), Z1
-	VSUBPS  Z0, Z1, Z1
+	VMULPS  Z0, Z1, Z1
 	VMOVUPS Z1, (CX)
 	VMOVUPS 64(DX), Z1
-	VSUBPS  Z0, Z1, Z1
+	VMULPS  Z0, Z1, Z1
 	VMOVUPS Z1, 64(CX)
 	VMOVUPS 128(DX), Z1
-	VSUBPS  Z0, Z1, Z1
+	VMULPS  Z0, Z1, Z1
 	VMOVUPS Z1, 128(CX)
 	VMOVUPS 192(DX), Z1
-	VSUBPS  Z0, Z1, Z1
+	VMULPS  Z0, Z1, Z1
 	VMOVUPS Z1, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -13841,7 +13819,7 @@ one210:
 	CMPQ    AX, $0x00000010
 	JLT     rest210
 	VMOVUPS (DX), Z1
-	VSUBPS  Z0, Z1, Z1
+	VMULPS  Z0, Z1, Z1
 	VMOVUPS Z1, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -13857,16 +13835,16 @@ rest210:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z1
-	VSUBPS    Z0, Z1, Z1
+	VMULPS    Z0, Z1, Z1
 	VMOVUPS   Z1, K1, (CX)
 
 done210:
 	VZEROUPPER
 	RET
 
-// func mulScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
+// func divScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·mulScalarF32AVX512(SB), NOSPLIT, $0-32
+TEXT ·divScalarF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ         n+0(FP), AX
 	MOVQ         dst+8(FP), CX
 	MOVQ         a+16(FP), DX
@@ -13878,16 +13856,16 @@ many211:
 	CMPQ    AX, $0x00000040
 	JLT     one211
 	VMOVUPS (DX), Z1
-	VMULPS  Z0, Z1, Z1
+	VDIVPS  Z0, Z1, Z1
 	VMOVUPS Z1, (CX)
 	VMOVUPS 64(DX), Z1
-	VMULPS  Z0, Z1, Z1
+	VDIVPS  Z0, Z1, Z1
 	VMOVUPS Z1, 64(CX)
 	VMOVUPS 128(DX), Z1
-	VMULPS  Z0, Z1, Z1
+	VDIVPS  Z0, Z1, Z1
 	VMOVUPS Z1, 128(CX)
 	VMOVUPS 192(DX), Z1
-	VMULPS  Z0, Z1, Z1
+	VDIVPS  Z0, Z1, Z1
 	VMOVUPS Z1, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -13898,7 +13876,7 @@ one211:
 	CMPQ    AX, $0x00000010
 	JLT     rest211
 	VMOVUPS (DX), Z1
-	VMULPS  Z0, Z1, Z1
+	VDIVPS  Z0, Z1, Z1
 	VMOVUPS Z1, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -13914,67 +13892,10 @@ rest211:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z1
-	VMULPS    Z0, Z1, Z1
-	VMOVUPS   Z1, K1, (CX)
-
-done211:
-	VZEROUPPER
-	RET
-
-// func divScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·divScalarF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ         n+0(FP), AX
-	MOVQ         dst+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         k+24(FP), BX
-	VMOVQ        BX, X0
-	VBROADCASTSS X0, Z0
-
-many212:
-	CMPQ    AX, $0x00000040
-	JLT     one212
-	VMOVUPS (DX), Z1
-	VDIVPS  Z0, Z1, Z1
-	VMOVUPS Z1, (CX)
-	VMOVUPS 64(DX), Z1
-	VDIVPS  Z0, Z1, Z1
-	VMOVUPS Z1, 64(CX)
-	VMOVUPS 128(DX), Z1
-	VDIVPS  Z0, Z1, Z1
-	VMOVUPS Z1, 128(CX)
-	VMOVUPS 192(DX), Z1
-	VDIVPS  Z0, Z1, Z1
-	VMOVUPS Z1, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000040, AX
-	JMP     many212
-
-one212:
-	CMPQ    AX, $0x00000010
-	JLT     rest212
-	VMOVUPS (DX), Z1
-	VDIVPS  Z0, Z1, Z1
-	VMOVUPS Z1, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000010, AX
-	JMP     one212
-
-rest212:
-	TESTQ     AX, AX
-	JZ        done212
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z1
 	VDIVPS    Z0, Z1, Z1
 	VMOVUPS   Z1, K1, (CX)
 
-done212:
+done211:
 	VZEROUPPER
 	RET
 
@@ -13988,9 +13909,9 @@ TEXT ·axpyF32AVX512(SB), NOSPLIT, $0-32
 	VMOVQ        BX, X0
 	VBROADCASTSS X0, Z0
 
-many213:
+many212:
 	CMPQ        AX, $0x00000040
-	JLT         one213
+	JLT         one212
 	VMOVUPS     (CX), Z2
 	VMOVUPS     (DX), Z1
 	VFMADD231PS Z1, Z0, Z2
@@ -14010,11 +13931,11 @@ many213:
 	ADDQ        $0x00000100, CX
 	ADDQ        $0x00000100, DX
 	SUBQ        $0x00000040, AX
-	JMP         many213
+	JMP         many212
 
-one213:
+one212:
 	CMPQ        AX, $0x00000010
-	JLT         rest213
+	JLT         rest212
 	VMOVUPS     (CX), Z2
 	VMOVUPS     (DX), Z1
 	VFMADD231PS Z1, Z0, Z2
@@ -14022,11 +13943,11 @@ one213:
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000010, AX
-	JMP         one213
+	JMP         one212
 
-rest213:
+rest212:
 	TESTQ       AX, AX
-	JZ          done213
+	JZ          done212
 	MOVQ        AX, BX
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       BX, AX, AX
@@ -14037,88 +13958,7 @@ rest213:
 	VFMADD231PS Z1, Z0, Z2
 	VMOVUPS     Z2, K1, (CX)
 
-done213:
-	VZEROUPPER
-	RET
-
-// func dropoutF32AVX512(n int, dst *byte, x *byte, u *byte, keep uint64, scale uint64)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·dropoutF32AVX512(SB), NOSPLIT, $0-48
-	MOVQ         n+0(FP), AX
-	MOVQ         dst+8(FP), CX
-	MOVQ         x+16(FP), DX
-	MOVQ         u+24(FP), BX
-	MOVQ         keep+32(FP), SI
-	VMOVQ        SI, X0
-	VBROADCASTSS X0, Z0
-	MOVQ         scale+40(FP), SI
-	VMOVQ        SI, X1
-	VBROADCASTSS X1, Z1
-
-many214:
-	CMPQ      AX, $0x00000040
-	JLT       one214
-	VMOVUPS   (DX), Z2
-	VMOVUPS   (BX), Z3
-	VMULPS    Z1, Z2, Z2
-	VCMPPS    $0x11, Z0, Z3, K1
-	VMOVUPS.Z Z2, K1, Z2
-	VMOVUPS   Z2, (CX)
-	VMOVUPS   64(DX), Z2
-	VMOVUPS   64(BX), Z3
-	VMULPS    Z1, Z2, Z2
-	VCMPPS    $0x11, Z0, Z3, K1
-	VMOVUPS.Z Z2, K1, Z2
-	VMOVUPS   Z2, 64(CX)
-	VMOVUPS   128(DX), Z2
-	VMOVUPS   128(BX), Z3
-	VMULPS    Z1, Z2, Z2
-	VCMPPS    $0x11, Z0, Z3, K1
-	VMOVUPS.Z Z2, K1, Z2
-	VMOVUPS   Z2, 128(CX)
-	VMOVUPS   192(DX), Z2
-	VMOVUPS   192(BX), Z3
-	VMULPS    Z1, Z2, Z2
-	VCMPPS    $0x11, Z0, Z3, K1
-	VMOVUPS.Z Z2, K1, Z2
-	VMOVUPS   Z2, 192(CX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000100, DX
-	ADDQ      $0x00000100, BX
-	SUBQ      $0x00000040, AX
-	JMP       many214
-
-one214:
-	CMPQ      AX, $0x00000010
-	JLT       rest214
-	VMOVUPS   (DX), Z2
-	VMOVUPS   (BX), Z3
-	VMULPS    Z1, Z2, Z2
-	VCMPPS    $0x11, Z0, Z3, K1
-	VMOVUPS.Z Z2, K1, Z2
-	VMOVUPS   Z2, (CX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000040, DX
-	ADDQ      $0x00000040, BX
-	SUBQ      $0x00000010, AX
-	JMP       one214
-
-rest214:
-	TESTQ     AX, AX
-	JZ        done214
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z2
-	VMOVUPS.Z (BX), K1, Z3
-	VMULPS    Z1, Z2, Z2
-	VCMPPS    $0x11, Z0, Z3, K2
-	VMOVUPS.Z Z2, K2, Z0
-	VMOVUPS   Z0, K1, (CX)
-
-done214:
+done212:
 	VZEROUPPER
 	RET
 
@@ -14132,9 +13972,9 @@ TEXT ·sumF32AVX512(SB), NOSPLIT, $0-24
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 
-many215:
+many213:
 	CMPQ    AX, $0x00000040
-	JLT     one215
+	JLT     one213
 	VMOVUPS (CX), Z4
 	VADDPS  Z4, Z0, Z0
 	VMOVUPS 64(CX), Z4
@@ -14145,20 +13985,20 @@ many215:
 	VADDPS  Z4, Z3, Z3
 	ADDQ    $0x00000100, CX
 	SUBQ    $0x00000040, AX
-	JMP     many215
+	JMP     many213
 
-one215:
+one213:
 	CMPQ    AX, $0x00000010
-	JLT     rest215
+	JLT     rest213
 	VMOVUPS (CX), Z4
 	VADDPS  Z4, Z0, Z0
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x00000010, AX
-	JMP     one215
+	JMP     one213
 
-rest215:
+rest213:
 	TESTQ     AX, AX
-	JZ        done215
+	JZ        done213
 	MOVQ      AX, DX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     DX, AX, AX
@@ -14167,7 +14007,7 @@ rest215:
 	VMOVUPS.Z (CX), K1, Z4
 	VADDPS    Z4, Z0, Z0
 
-done215:
+done213:
 	VADDPS        Z1, Z0, Z0
 	VADDPS        Z3, Z2, Z2
 	VADDPS        Z2, Z0, Z0
@@ -14195,9 +14035,9 @@ TEXT ·dotF32AVX512(SB), NOSPLIT, $0-32
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 
-many216:
+many214:
 	CMPQ        AX, $0x00000040
-	JLT         one216
+	JLT         one214
 	VMOVUPS     (CX), Z4
 	VMOVUPS     (DX), Z5
 	VFMADD231PS Z4, Z5, Z0
@@ -14213,22 +14053,22 @@ many216:
 	ADDQ        $0x00000100, CX
 	ADDQ        $0x00000100, DX
 	SUBQ        $0x00000040, AX
-	JMP         many216
+	JMP         many214
 
-one216:
+one214:
 	CMPQ        AX, $0x00000010
-	JLT         rest216
+	JLT         rest214
 	VMOVUPS     (CX), Z4
 	VMOVUPS     (DX), Z5
 	VFMADD231PS Z4, Z5, Z0
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000010, AX
-	JMP         one216
+	JMP         one214
 
-rest216:
+rest214:
 	TESTQ       AX, AX
-	JZ          done216
+	JZ          done214
 	MOVQ        AX, BX
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       BX, AX, AX
@@ -14238,7 +14078,7 @@ rest216:
 	VMOVUPS.Z   (DX), K1, Z5
 	VFMADD231PS Z4, Z5, Z0
 
-done216:
+done214:
 	VADDPS        Z1, Z0, Z0
 	VADDPS        Z3, Z2, Z2
 	VADDPS        Z2, Z0, Z0
@@ -14265,9 +14105,9 @@ TEXT ·maxOfF32AVX512(SB), NOSPLIT, $0-24
 	VMOVUPS constF32_ff800000<>+0(SB), Z2
 	VPXORD  Z3, Z3, Z3
 
-many217:
+many215:
 	CMPQ      AX, $0x00000020
-	JLT       one217
+	JLT       one215
 	VMOVUPS   (CX), Z4
 	VCMPPS    $0x03, Z4, Z4, K1
 	VMOVUPS.Z Z4, K1, Z5
@@ -14280,11 +14120,11 @@ many217:
 	VMAXPS    Z4, Z2, Z2
 	ADDQ      $0x00000080, CX
 	SUBQ      $0x00000020, AX
-	JMP       many217
+	JMP       many215
 
-one217:
+one215:
 	CMPQ      AX, $0x00000010
-	JLT       rest217
+	JLT       rest215
 	VMOVUPS   (CX), Z4
 	VCMPPS    $0x03, Z4, Z4, K1
 	VMOVUPS.Z Z4, K1, Z5
@@ -14292,11 +14132,11 @@ one217:
 	VMAXPS    Z4, Z1, Z1
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, AX
-	JMP       one217
+	JMP       one215
 
-rest217:
+rest215:
 	TESTQ     AX, AX
-	JZ        done217
+	JZ        done215
 	MOVQ      AX, DX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     DX, AX, AX
@@ -14309,7 +14149,7 @@ rest217:
 	VORPS     Z0, Z3, Z3
 	VMAXPS    Z6, Z1, Z1
 
-done217:
+done215:
 	VMAXPS        Z2, Z1, Z1
 	VCMPPS        $0x03, Z3, Z3, K1
 	VMOVUPS.Z     Z3, K1, Z0
@@ -14352,7 +14192,7 @@ TEXT ·dotRowsF32AVX512(SB), NOSPLIT, $0-80
 	CMPQ         DX, $0x00001000
 	CMOVQGT      R9, BX
 
-group218:
+group216:
 	MOVQ   DI, R9
 	LEAQ   (DI)(BX*1), R10
 	MOVQ   R8, R11
@@ -14368,9 +14208,9 @@ group218:
 	LEAQ   (DX)(DX*2), R13
 	LEAQ   (DX)(DX*2), R14
 
-many219:
+many217:
 	CMPQ        R12, $0x00000020
-	JLT         one219
+	JLT         one217
 	VMOVUPS     (R11), Z9
 	PREFETCHT0  (R10)
 	VMOVUPS     (R9), Z10
@@ -14401,11 +14241,11 @@ many219:
 	ADDQ        $0x00000080, R10
 	ADDQ        $0x00000080, R11
 	SUBQ        $0x00000020, R12
-	JMP         many219
+	JMP         many217
 
-one219:
+one217:
 	CMPQ        R12, $0x00000010
-	JLT         rest219
+	JLT         rest217
 	VMOVUPS     (R11), Z9
 	PREFETCHT0  (R10)
 	VMOVUPS     (R9), Z10
@@ -14423,11 +14263,11 @@ one219:
 	ADDQ        $0x00000040, R10
 	ADDQ        $0x00000040, R11
 	SUBQ        $0x00000010, R12
-	JMP         one219
+	JMP         one217
 
-rest219:
+rest217:
 	TESTQ       R12, R12
-	JZ          done219
+	JZ          done217
 	MOVQ        R12, R15
 	MOVQ        $0x0000000000000001, R12
 	SHLXQ       R15, R12, R12
@@ -14447,7 +14287,7 @@ rest219:
 	VMOVUPS.Z   (R9)(R13*1), K1, Z10
 	VFMADD231PS Z9, Z10, Z4
 
-done219:
+done217:
 	VADDPS        Z5, Z1, Z1
 	VEXTRACTF64X4 $0x01, Z1, Y9
 	VADDPS        Y1, Y9, Y9
@@ -14490,13 +14330,13 @@ done219:
 	VMULSS        X0, X13, X13
 	MOVQ          keep+64(FP), R9
 	TESTQ         R9, R9
-	JZ            fresh220
+	JZ            fresh218
 	VADDSS        (SI), X10, X10
 	VADDSS        4(SI), X11, X11
 	VADDSS        8(SI), X12, X12
 	VADDSS        12(SI), X13, X13
 
-fresh220:
+fresh218:
 	VMOVSS X10, (SI)
 	VMOVSS X11, 4(SI)
 	VMOVSS X12, 8(SI)
@@ -14506,7 +14346,7 @@ fresh220:
 	MOVQ   step+24(FP), R9
 	ADDQ   R9, DI
 	DECQ   CX
-	JNZ    group218
+	JNZ    group216
 	VZEROUPPER
 	RET
 
@@ -14520,9 +14360,9 @@ TEXT ·colSumF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ CX, SI
 	SHLQ $0x02, SI
 
-wide221:
+wide219:
 	CMPQ    CX, $0x00000040
-	JLT     narrow221
+	JLT     narrow219
 	VMOVUPS (DX), Z0
 	VMOVUPS 64(DX), Z1
 	VMOVUPS 128(DX), Z2
@@ -14530,7 +14370,7 @@ wide221:
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row222:
+row220:
 	VMOVUPS (R8), Z4
 	VADDPS  Z4, Z0, Z0
 	VMOVUPS 64(R8), Z4
@@ -14541,7 +14381,7 @@ row222:
 	VADDPS  Z4, Z3, Z3
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row222
+	JNZ     row220
 	VMOVUPS Z0, (DX)
 	VMOVUPS Z1, 64(DX)
 	VMOVUPS Z2, 128(DX)
@@ -14549,30 +14389,30 @@ row222:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000040, CX
-	JMP     wide221
+	JMP     wide219
 
-narrow221:
+narrow219:
 	CMPQ    CX, $0x00000010
-	JLT     edge221
+	JLT     edge219
 	VMOVUPS (DX), Z0
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row223:
+row221:
 	VMOVUPS (R8), Z1
 	VADDPS  Z1, Z0, Z0
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row223
+	JNZ     row221
 	VMOVUPS Z0, (DX)
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000010, CX
-	JMP     narrow221
+	JMP     narrow219
 
-edge221:
+edge219:
 	TESTQ     CX, CX
-	JZ        end221
+	JZ        end219
 	MOVQ      CX, DI
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     DI, CX, CX
@@ -14581,15 +14421,15 @@ edge221:
 	VMOVUPS.Z (DX), K1, Z0
 	MOVQ      BX, CX
 
-row224:
+row222:
 	VMOVUPS.Z (CX), K1, Z1
 	VADDPS    Z1, Z0, Z0
 	ADDQ      SI, CX
 	DECQ      AX
-	JNZ       row224
+	JNZ       row222
 	VMOVUPS   Z0, K1, (DX)
 
-end221:
+end219:
 	VZEROUPPER
 	RET
 
@@ -14604,9 +14444,9 @@ TEXT ·colCenteredF32AVX512(SB), NOSPLIT, $0-40
 	MOVQ CX, DI
 	SHLQ $0x02, DI
 
-wide225:
+wide223:
 	CMPQ    CX, $0x00000040
-	JLT     narrow225
+	JLT     narrow223
 	VMOVUPS (DX), Z0
 	VMOVUPS 64(DX), Z1
 	VMOVUPS 128(DX), Z2
@@ -14618,7 +14458,7 @@ wide225:
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row226:
+row224:
 	VMOVUPS     (R9), Z8
 	VSUBPS      Z4, Z8, Z8
 	VFMADD231PS Z8, Z8, Z0
@@ -14633,7 +14473,7 @@ row226:
 	VFMADD231PS Z8, Z8, Z3
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row226
+	JNZ         row224
 	VMOVUPS     Z0, (DX)
 	VMOVUPS     Z1, 64(DX)
 	VMOVUPS     Z2, 128(DX)
@@ -14642,33 +14482,33 @@ row226:
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
 	SUBQ        $0x00000040, CX
-	JMP         wide225
+	JMP         wide223
 
-narrow225:
+narrow223:
 	CMPQ    CX, $0x00000010
-	JLT     edge225
+	JLT     edge223
 	VMOVUPS (DX), Z0
 	VMOVUPS (SI), Z1
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row227:
+row225:
 	VMOVUPS     (R9), Z2
 	VSUBPS      Z1, Z2, Z2
 	VFMADD231PS Z2, Z2, Z0
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row227
+	JNZ         row225
 	VMOVUPS     Z0, (DX)
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	SUBQ        $0x00000010, CX
-	JMP         narrow225
+	JMP         narrow223
 
-edge225:
+edge223:
 	TESTQ     CX, CX
-	JZ        end225
+	JZ        end223
 	MOVQ      CX, R8
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R8, CX, CX
@@ -14678,16 +14518,16 @@ edge225:
 	VMOVUPS.Z (SI), K1, Z1
 	MOVQ      BX, CX
 
-row228:
+row226:
 	VMOVUPS.Z   (CX), K1, Z2
 	VSUBPS      Z1, Z2, Z2
 	VFMADD231PS Z2, Z2, Z0
 	ADDQ        DI, CX
 	DECQ        AX
-	JNZ         row228
+	JNZ         row226
 	VMOVUPS     Z0, K1, (DX)
 
-end225:
+end223:
 	VZEROUPPER
 	RET
 
@@ -14703,9 +14543,9 @@ TEXT ·colDotF32AVX512(SB), NOSPLIT, $0-48
 	MOVQ CX, R8
 	SHLQ $0x02, R8
 
-wide229:
+wide227:
 	CMPQ    CX, $0x00000040
-	JLT     narrow229
+	JLT     narrow227
 	VMOVUPS (DX), Z0
 	VMOVUPS 64(DX), Z1
 	VMOVUPS 128(DX), Z2
@@ -14718,7 +14558,7 @@ wide229:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row230:
+row228:
 	VMOVUPS     (R10), Z8
 	VMOVUPS     (R11), Z9
 	VSUBPS      Z4, Z9, Z9
@@ -14738,7 +14578,7 @@ row230:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row230
+	JNZ         row228
 	VMOVUPS     Z0, (DX)
 	VMOVUPS     Z1, 64(DX)
 	VMOVUPS     Z2, 128(DX)
@@ -14748,18 +14588,18 @@ row230:
 	ADDQ        $0x00000100, SI
 	ADDQ        $0x00000100, DI
 	SUBQ        $0x00000040, CX
-	JMP         wide229
+	JMP         wide227
 
-narrow229:
+narrow227:
 	CMPQ    CX, $0x00000010
-	JLT     edge229
+	JLT     edge227
 	VMOVUPS (DX), Z0
 	VMOVUPS (DI), Z1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row231:
+row229:
 	VMOVUPS     (R10), Z2
 	VMOVUPS     (R11), Z3
 	VSUBPS      Z1, Z3, Z3
@@ -14767,18 +14607,18 @@ row231:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row231
+	JNZ         row229
 	VMOVUPS     Z0, (DX)
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	SUBQ        $0x00000010, CX
-	JMP         narrow229
+	JMP         narrow227
 
-edge229:
+edge227:
 	TESTQ     CX, CX
-	JZ        end229
+	JZ        end227
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -14789,7 +14629,7 @@ edge229:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row232:
+row230:
 	VMOVUPS.Z   (CX), K1, Z2
 	VMOVUPS.Z   (BX), K1, Z3
 	VSUBPS      Z1, Z3, Z3
@@ -14797,10 +14637,10 @@ row232:
 	ADDQ        R8, CX
 	ADDQ        R8, BX
 	DECQ        AX
-	JNZ         row232
+	JNZ         row230
 	VMOVUPS     Z0, K1, (DX)
 
-end229:
+end227:
 	VZEROUPPER
 	RET
 
@@ -14814,9 +14654,9 @@ TEXT ·biasRowsF32AVX512(SB), NOSPLIT, $0-48
 	MOVQ x+32(FP), SI
 	MOVQ shift+40(FP), DI
 
-wide233:
+wide231:
 	CMPQ    CX, $0x00000040
-	JLT     narrow233
+	JLT     narrow231
 	VMOVUPS (DI), Z0
 	VMOVUPS 64(DI), Z1
 	VMOVUPS 128(DI), Z2
@@ -14825,7 +14665,7 @@ wide233:
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row234:
+row232:
 	VMOVUPS (R10), Z4
 	VADDPS  Z0, Z4, Z4
 	VMOVUPS Z4, (R9)
@@ -14841,38 +14681,38 @@ row234:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row234
+	JNZ     row232
 	ADDQ    $0x00000100, BX
 	ADDQ    $0x00000100, SI
 	ADDQ    $0x00000100, DI
 	SUBQ    $0x00000040, CX
-	JMP     wide233
+	JMP     wide231
 
-narrow233:
+narrow231:
 	CMPQ    CX, $0x00000010
-	JLT     edge233
+	JLT     edge231
 	VMOVUPS (DI), Z0
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row235:
+row233:
 	VMOVUPS (R10), Z1
 	VADDPS  Z0, Z1, Z1
 	VMOVUPS Z1, (R9)
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row235
+	JNZ     row233
 	ADDQ    $0x00000040, BX
 	ADDQ    $0x00000040, SI
 	ADDQ    $0x00000040, DI
 	SUBQ    $0x00000010, CX
-	JMP     narrow233
+	JMP     narrow231
 
-edge233:
+edge231:
 	TESTQ     CX, CX
-	JZ        end233
+	JZ        end231
 	MOVQ      CX, R8
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R8, CX, CX
@@ -14882,16 +14722,16 @@ edge233:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row236:
+row234:
 	VMOVUPS.Z (BX), K1, Z1
 	VADDPS    Z0, Z1, Z1
 	VMOVUPS   Z1, K1, (CX)
 	ADDQ      DX, CX
 	ADDQ      DX, BX
 	DECQ      AX
-	JNZ       row236
+	JNZ       row234
 
-end233:
+end231:
 	VZEROUPPER
 	RET
 
@@ -14905,9 +14745,9 @@ TEXT ·biasReluRowsF32AVX512(SB), NOSPLIT, $0-48
 	MOVQ x+32(FP), SI
 	MOVQ shift+40(FP), DI
 
-wide237:
+wide235:
 	CMPQ    CX, $0x00000040
-	JLT     narrow237
+	JLT     narrow235
 	VMOVUPS (DI), Z0
 	VMOVUPS 64(DI), Z1
 	VMOVUPS 128(DI), Z2
@@ -14916,7 +14756,7 @@ wide237:
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row238:
+row236:
 	VMOVUPS (R10), Z4
 	VADDPS  Z0, Z4, Z4
 	VPXORD  Z5, Z5, Z5
@@ -14940,22 +14780,22 @@ row238:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row238
+	JNZ     row236
 	ADDQ    $0x00000100, BX
 	ADDQ    $0x00000100, SI
 	ADDQ    $0x00000100, DI
 	SUBQ    $0x00000040, CX
-	JMP     wide237
+	JMP     wide235
 
-narrow237:
+narrow235:
 	CMPQ    CX, $0x00000010
-	JLT     edge237
+	JLT     edge235
 	VMOVUPS (DI), Z0
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row239:
+row237:
 	VMOVUPS (R10), Z1
 	VADDPS  Z0, Z1, Z1
 	VPXORD  Z9, Z9, Z9
@@ -14964,16 +14804,16 @@ row239:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row239
+	JNZ     row237
 	ADDQ    $0x00000040, BX
 	ADDQ    $0x00000040, SI
 	ADDQ    $0x00000040, DI
 	SUBQ    $0x00000010, CX
-	JMP     narrow237
+	JMP     narrow235
 
-edge237:
+edge235:
 	TESTQ     CX, CX
-	JZ        end237
+	JZ        end235
 	MOVQ      CX, R8
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R8, CX, CX
@@ -14983,7 +14823,7 @@ edge237:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row240:
+row238:
 	VMOVUPS.Z (BX), K1, Z1
 	VADDPS    Z0, Z1, Z1
 	VPXORD    Z10, Z10, Z10
@@ -14992,9 +14832,9 @@ row240:
 	ADDQ      DX, CX
 	ADDQ      DX, BX
 	DECQ      AX
-	JNZ       row240
+	JNZ       row238
 
-end237:
+end235:
 	VZEROUPPER
 	RET
 
@@ -15009,9 +14849,9 @@ TEXT ·scaleRowsF32AVX512(SB), NOSPLIT, $0-56
 	MOVQ shift+40(FP), DI
 	MOVQ scale+48(FP), R8
 
-wide241:
+wide239:
 	CMPQ    CX, $0x00000040
-	JLT     narrow241
+	JLT     narrow239
 	VMOVUPS (DI), Z0
 	VMOVUPS 64(DI), Z1
 	VMOVUPS 128(DI), Z2
@@ -15024,7 +14864,7 @@ wide241:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row242:
+row240:
 	VMOVUPS     (R11), Z8
 	VFMADD213PS Z0, Z4, Z8
 	VMOVUPS     Z8, (R10)
@@ -15040,41 +14880,41 @@ row242:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row242
+	JNZ         row240
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
 	ADDQ        $0x00000100, DI
 	ADDQ        $0x00000100, R8
 	SUBQ        $0x00000040, CX
-	JMP         wide241
+	JMP         wide239
 
-narrow241:
+narrow239:
 	CMPQ    CX, $0x00000010
-	JLT     edge241
+	JLT     edge239
 	VMOVUPS (DI), Z0
 	VMOVUPS (R8), Z1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row243:
+row241:
 	VMOVUPS     (R11), Z2
 	VFMADD213PS Z0, Z1, Z2
 	VMOVUPS     Z2, (R10)
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row243
+	JNZ         row241
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000010, CX
-	JMP         narrow241
+	JMP         narrow239
 
-edge241:
+edge239:
 	TESTQ     CX, CX
-	JZ        end241
+	JZ        end239
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -15085,16 +14925,16 @@ edge241:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row244:
+row242:
 	VMOVUPS.Z   (BX), K1, Z2
 	VFMADD213PS Z0, Z1, Z2
 	VMOVUPS     Z2, K1, (CX)
 	ADDQ        DX, CX
 	ADDQ        DX, BX
 	DECQ        AX
-	JNZ         row244
+	JNZ         row242
 
-end241:
+end239:
 	VZEROUPPER
 	RET
 
@@ -15109,9 +14949,9 @@ TEXT ·scaleReluRowsF32AVX512(SB), NOSPLIT, $0-56
 	MOVQ shift+40(FP), DI
 	MOVQ scale+48(FP), R8
 
-wide245:
+wide243:
 	CMPQ    CX, $0x00000040
-	JLT     narrow245
+	JLT     narrow243
 	VMOVUPS (DI), Z0
 	VMOVUPS 64(DI), Z1
 	VMOVUPS 128(DI), Z2
@@ -15124,7 +14964,7 @@ wide245:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row246:
+row244:
 	VMOVUPS     (R11), Z8
 	VFMADD213PS Z0, Z4, Z8
 	VPXORD      Z9, Z9, Z9
@@ -15148,24 +14988,24 @@ row246:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row246
+	JNZ         row244
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
 	ADDQ        $0x00000100, DI
 	ADDQ        $0x00000100, R8
 	SUBQ        $0x00000040, CX
-	JMP         wide245
+	JMP         wide243
 
-narrow245:
+narrow243:
 	CMPQ    CX, $0x00000010
-	JLT     edge245
+	JLT     edge243
 	VMOVUPS (DI), Z0
 	VMOVUPS (R8), Z1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row247:
+row245:
 	VMOVUPS     (R11), Z2
 	VFMADD213PS Z0, Z1, Z2
 	VPXORD      Z13, Z13, Z13
@@ -15174,17 +15014,17 @@ row247:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row247
+	JNZ         row245
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000010, CX
-	JMP         narrow245
+	JMP         narrow243
 
-edge245:
+edge243:
 	TESTQ     CX, CX
-	JZ        end245
+	JZ        end243
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -15195,7 +15035,7 @@ edge245:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row248:
+row246:
 	VMOVUPS.Z   (BX), K1, Z2
 	VFMADD213PS Z0, Z1, Z2
 	VPXORD      Z14, Z14, Z14
@@ -15204,9 +15044,9 @@ row248:
 	ADDQ        DX, CX
 	ADDQ        DX, BX
 	DECQ        AX
-	JNZ         row248
+	JNZ         row246
 
-end245:
+end243:
 	VZEROUPPER
 	RET
 
@@ -15224,9 +15064,9 @@ TEXT ·normGradRowsF32AVX512(SB), NOSPLIT, $0-64
 	MOVQ CX, R10
 	SHLQ $0x02, R10
 
-wide249:
+wide247:
 	CMPQ    CX, $0x00000040
-	JLT     narrow249
+	JLT     narrow247
 	VMOVUPS (DI), Z0
 	VMOVUPS 64(DI), Z1
 	VMOVUPS 128(DI), Z2
@@ -15244,7 +15084,7 @@ wide249:
 	MOVQ    BX, R13
 	MOVQ    SI, R14
 
-row250:
+row248:
 	VMOVUPS     (R13), Z12
 	VMOVUPS     (R14), Z13
 	VFMADD213PS Z8, Z4, Z13
@@ -15269,7 +15109,7 @@ row250:
 	ADDQ        R10, R13
 	ADDQ        R10, R14
 	DECQ        R11
-	JNZ         row250
+	JNZ         row248
 	ADDQ        $0x00000100, DX
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
@@ -15277,11 +15117,11 @@ row250:
 	ADDQ        $0x00000100, R8
 	ADDQ        $0x00000100, R9
 	SUBQ        $0x00000040, CX
-	JMP         wide249
+	JMP         wide247
 
-narrow249:
+narrow247:
 	CMPQ    CX, $0x00000010
-	JLT     edge249
+	JLT     edge247
 	VMOVUPS (DI), Z0
 	VMOVUPS (R8), Z1
 	VMOVUPS (R9), Z2
@@ -15290,7 +15130,7 @@ narrow249:
 	MOVQ    BX, R13
 	MOVQ    SI, R14
 
-row251:
+row249:
 	VMOVUPS     (R13), Z3
 	VMOVUPS     (R14), Z4
 	VFMADD213PS Z2, Z1, Z4
@@ -15300,7 +15140,7 @@ row251:
 	ADDQ        R10, R13
 	ADDQ        R10, R14
 	DECQ        R11
-	JNZ         row251
+	JNZ         row249
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
@@ -15308,11 +15148,11 @@ row251:
 	ADDQ        $0x00000040, R8
 	ADDQ        $0x00000040, R9
 	SUBQ        $0x00000010, CX
-	JMP         narrow249
+	JMP         narrow247
 
-edge249:
+edge247:
 	TESTQ     CX, CX
-	JZ        end249
+	JZ        end247
 	MOVQ      CX, R11
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R11, CX, CX
@@ -15325,7 +15165,7 @@ edge249:
 	MOVQ      BX, DX
 	MOVQ      SI, BX
 
-row252:
+row250:
 	VMOVUPS.Z   (DX), K1, Z3
 	VMOVUPS.Z   (BX), K1, Z4
 	VFMADD213PS Z2, Z1, Z4
@@ -15335,9 +15175,9 @@ row252:
 	ADDQ        R10, DX
 	ADDQ        R10, BX
 	DECQ        AX
-	JNZ         row252
+	JNZ         row250
 
-end249:
+end247:
 	VZEROUPPER
 	RET
 
@@ -15352,9 +15192,9 @@ TEXT ·momentumF32AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSS (SI), Z0
 	VBROADCASTSS 4(SI), Z1
 
-many253:
+many251:
 	CMPQ         AX, $0x00000020
-	JLT          one253
+	JLT          one251
 	VMOVUPS      (CX), Z2
 	VMOVUPS      (DX), Z3
 	VMOVUPS      (BX), Z4
@@ -15373,11 +15213,11 @@ many253:
 	ADDQ         $0x00000080, DX
 	ADDQ         $0x00000080, BX
 	SUBQ         $0x00000020, AX
-	JMP          many253
+	JMP          many251
 
-one253:
+one251:
 	CMPQ         AX, $0x00000010
-	JLT          rest253
+	JLT          rest251
 	VMOVUPS      (CX), Z2
 	VMOVUPS      (DX), Z3
 	VMOVUPS      (BX), Z4
@@ -15389,11 +15229,11 @@ one253:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000010, AX
-	JMP          one253
+	JMP          one251
 
-rest253:
+rest251:
 	TESTQ        AX, AX
-	JZ           done253
+	JZ           done251
 	MOVQ         AX, SI
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        SI, AX, AX
@@ -15407,7 +15247,7 @@ rest253:
 	VFNMADD231PS Z0, Z3, Z2
 	VMOVUPS      Z2, K1, (CX)
 
-done253:
+done251:
 	VZEROUPPER
 	RET
 
@@ -15422,9 +15262,9 @@ TEXT ·kerasMomentumF32AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSS (SI), Z0
 	VBROADCASTSS 4(SI), Z1
 
-many254:
+many252:
 	CMPQ    AX, $0x00000020
-	JLT     one254
+	JLT     one252
 	VMOVUPS (CX), Z2
 	VMOVUPS (DX), Z3
 	VMOVUPS (BX), Z4
@@ -15447,6 +15287,162 @@ many254:
 	ADDQ    $0x00000080, DX
 	ADDQ    $0x00000080, BX
 	SUBQ    $0x00000020, AX
+	JMP     many252
+
+one252:
+	CMPQ    AX, $0x00000010
+	JLT     rest252
+	VMOVUPS (CX), Z2
+	VMOVUPS (DX), Z3
+	VMOVUPS (BX), Z4
+	VMULPS  Z0, Z4, Z4
+	VMULPS  Z1, Z3, Z3
+	VSUBPS  Z4, Z3, Z3
+	VMOVUPS Z3, (DX)
+	VADDPS  Z3, Z2, Z2
+	VMOVUPS Z2, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000010, AX
+	JMP     one252
+
+rest252:
+	TESTQ     AX, AX
+	JZ        done252
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (CX), K1, Z2
+	VMOVUPS.Z (DX), K1, Z3
+	VMOVUPS.Z (BX), K1, Z4
+	VMULPS    Z0, Z4, Z4
+	VMULPS    Z1, Z3, Z3
+	VSUBPS    Z4, Z3, Z3
+	VMOVUPS   Z3, K1, (DX)
+	VADDPS    Z3, Z2, Z2
+	VMOVUPS   Z2, K1, (CX)
+
+done252:
+	VZEROUPPER
+	RET
+
+// func nesterovF32AVX512(n int, w *byte, m *byte, grad *byte, k *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·nesterovF32AVX512(SB), NOSPLIT, $0-40
+	MOVQ         n+0(FP), AX
+	MOVQ         w+8(FP), CX
+	MOVQ         m+16(FP), DX
+	MOVQ         grad+24(FP), BX
+	MOVQ         k+32(FP), SI
+	VBROADCASTSS (SI), Z0
+	VBROADCASTSS 4(SI), Z1
+
+many253:
+	CMPQ         AX, $0x00000020
+	JLT          one253
+	VMOVUPS      (CX), Z2
+	VMOVUPS      (DX), Z3
+	VMOVUPS      (BX), Z4
+	VFMADD213PS  Z4, Z1, Z3
+	VMOVUPS      Z3, (DX)
+	VFMADD231PS  Z1, Z3, Z4
+	VFNMADD231PS Z0, Z4, Z2
+	VMOVUPS      Z2, (CX)
+	VMOVUPS      64(CX), Z2
+	VMOVUPS      64(DX), Z3
+	VMOVUPS      64(BX), Z4
+	VFMADD213PS  Z4, Z1, Z3
+	VMOVUPS      Z3, 64(DX)
+	VFMADD231PS  Z1, Z3, Z4
+	VFNMADD231PS Z0, Z4, Z2
+	VMOVUPS      Z2, 64(CX)
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000080, DX
+	ADDQ         $0x00000080, BX
+	SUBQ         $0x00000020, AX
+	JMP          many253
+
+one253:
+	CMPQ         AX, $0x00000010
+	JLT          rest253
+	VMOVUPS      (CX), Z2
+	VMOVUPS      (DX), Z3
+	VMOVUPS      (BX), Z4
+	VFMADD213PS  Z4, Z1, Z3
+	VMOVUPS      Z3, (DX)
+	VFMADD231PS  Z1, Z3, Z4
+	VFNMADD231PS Z0, Z4, Z2
+	VMOVUPS      Z2, (CX)
+	ADDQ         $0x00000040, CX
+	ADDQ         $0x00000040, DX
+	ADDQ         $0x00000040, BX
+	SUBQ         $0x00000010, AX
+	JMP          one253
+
+rest253:
+	TESTQ        AX, AX
+	JZ           done253
+	MOVQ         AX, SI
+	MOVQ         $0x0000000000000001, AX
+	SHLXQ        SI, AX, AX
+	DECQ         AX
+	KMOVW        AX, K1
+	VMOVUPS.Z    (CX), K1, Z2
+	VMOVUPS.Z    (DX), K1, Z3
+	VMOVUPS.Z    (BX), K1, Z4
+	VFMADD213PS  Z4, Z1, Z3
+	VMOVUPS      Z3, K1, (DX)
+	VFMADD231PS  Z1, Z3, Z4
+	VFNMADD231PS Z0, Z4, Z2
+	VMOVUPS      Z2, K1, (CX)
+
+done253:
+	VZEROUPPER
+	RET
+
+// func kerasNesterovF32AVX512(n int, w *byte, m *byte, grad *byte, k *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·kerasNesterovF32AVX512(SB), NOSPLIT, $0-40
+	MOVQ         n+0(FP), AX
+	MOVQ         w+8(FP), CX
+	MOVQ         m+16(FP), DX
+	MOVQ         grad+24(FP), BX
+	MOVQ         k+32(FP), SI
+	VBROADCASTSS (SI), Z0
+	VBROADCASTSS 4(SI), Z1
+
+many254:
+	CMPQ    AX, $0x00000020
+	JLT     one254
+	VMOVUPS (CX), Z2
+	VMOVUPS (DX), Z3
+	VMOVUPS (BX), Z4
+	VMULPS  Z0, Z4, Z4
+	VMULPS  Z1, Z3, Z3
+	VSUBPS  Z4, Z3, Z3
+	VMOVUPS Z3, (DX)
+	VMULPS  Z1, Z3, Z3
+	VSUBPS  Z4, Z3, Z3
+	VADDPS  Z3, Z2, Z2
+	VMOVUPS Z2, (CX)
+	VMOVUPS 64(CX), Z2
+	VMOVUPS 64(DX), Z3
+	VMOVUPS 64(BX), Z4
+	VMULPS  Z0, Z4, Z4
+	VMULPS  Z1, Z3, Z3
+	VSUBPS  Z4, Z3, Z3
+	VMOVUPS Z3, 64(DX)
+	VMULPS  Z1, Z3, Z3
+	VSUBPS  Z4, Z3, Z3
+	VADDPS  Z3, Z2, Z2
+	VMOVUPS Z2, 64(CX)
+	ADDQ    $0x00000080, CX
+	ADDQ    $0x00000080, DX
+	ADDQ    $0x00000080, BX
+	SUBQ    $0x00000020, AX
 	JMP     many254
 
 one254:
@@ -15459,6 +15455,8 @@ one254:
 	VMULPS  Z1, Z3, Z3
 	VSUBPS  Z4, Z3, Z3
 	VMOVUPS Z3, (DX)
+	VMULPS  Z1, Z3, Z3
+	VSUBPS  Z4, Z3, Z3
 	VADDPS  Z3, Z2, Z2
 	VMOVUPS Z2, (CX)
 	ADDQ    $0x00000040, CX
@@ -15482,170 +15480,12 @@ rest254:
 	VMULPS    Z1, Z3, Z3
 	VSUBPS    Z4, Z3, Z3
 	VMOVUPS   Z3, K1, (DX)
+	VMULPS    Z1, Z3, Z3
+	VSUBPS    Z4, Z3, Z3
 	VADDPS    Z3, Z2, Z2
 	VMOVUPS   Z2, K1, (CX)
 
 done254:
-	VZEROUPPER
-	RET
-
-// func nesterovF32AVX512(n int, w *byte, m *byte, grad *byte, k *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·nesterovF32AVX512(SB), NOSPLIT, $0-40
-	MOVQ         n+0(FP), AX
-	MOVQ         w+8(FP), CX
-	MOVQ         m+16(FP), DX
-	MOVQ         grad+24(FP), BX
-	MOVQ         k+32(FP), SI
-	VBROADCASTSS (SI), Z0
-	VBROADCASTSS 4(SI), Z1
-
-many255:
-	CMPQ         AX, $0x00000020
-	JLT          one255
-	VMOVUPS      (CX), Z2
-	VMOVUPS      (DX), Z3
-	VMOVUPS      (BX), Z4
-	VFMADD213PS  Z4, Z1, Z3
-	VMOVUPS      Z3, (DX)
-	VFMADD231PS  Z1, Z3, Z4
-	VFNMADD231PS Z0, Z4, Z2
-	VMOVUPS      Z2, (CX)
-	VMOVUPS      64(CX), Z2
-	VMOVUPS      64(DX), Z3
-	VMOVUPS      64(BX), Z4
-	VFMADD213PS  Z4, Z1, Z3
-	VMOVUPS      Z3, 64(DX)
-	VFMADD231PS  Z1, Z3, Z4
-	VFNMADD231PS Z0, Z4, Z2
-	VMOVUPS      Z2, 64(CX)
-	ADDQ         $0x00000080, CX
-	ADDQ         $0x00000080, DX
-	ADDQ         $0x00000080, BX
-	SUBQ         $0x00000020, AX
-	JMP          many255
-
-one255:
-	CMPQ         AX, $0x00000010
-	JLT          rest255
-	VMOVUPS      (CX), Z2
-	VMOVUPS      (DX), Z3
-	VMOVUPS      (BX), Z4
-	VFMADD213PS  Z4, Z1, Z3
-	VMOVUPS      Z3, (DX)
-	VFMADD231PS  Z1, Z3, Z4
-	VFNMADD231PS Z0, Z4, Z2
-	VMOVUPS      Z2, (CX)
-	ADDQ         $0x00000040, CX
-	ADDQ         $0x00000040, DX
-	ADDQ         $0x00000040, BX
-	SUBQ         $0x00000010, AX
-	JMP          one255
-
-rest255:
-	TESTQ        AX, AX
-	JZ           done255
-	MOVQ         AX, SI
-	MOVQ         $0x0000000000000001, AX
-	SHLXQ        SI, AX, AX
-	DECQ         AX
-	KMOVW        AX, K1
-	VMOVUPS.Z    (CX), K1, Z2
-	VMOVUPS.Z    (DX), K1, Z3
-	VMOVUPS.Z    (BX), K1, Z4
-	VFMADD213PS  Z4, Z1, Z3
-	VMOVUPS      Z3, K1, (DX)
-	VFMADD231PS  Z1, Z3, Z4
-	VFNMADD231PS Z0, Z4, Z2
-	VMOVUPS      Z2, K1, (CX)
-
-done255:
-	VZEROUPPER
-	RET
-
-// func kerasNesterovF32AVX512(n int, w *byte, m *byte, grad *byte, k *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·kerasNesterovF32AVX512(SB), NOSPLIT, $0-40
-	MOVQ         n+0(FP), AX
-	MOVQ         w+8(FP), CX
-	MOVQ         m+16(FP), DX
-	MOVQ         grad+24(FP), BX
-	MOVQ         k+32(FP), SI
-	VBROADCASTSS (SI), Z0
-	VBROADCASTSS 4(SI), Z1
-
-many256:
-	CMPQ    AX, $0x00000020
-	JLT     one256
-	VMOVUPS (CX), Z2
-	VMOVUPS (DX), Z3
-	VMOVUPS (BX), Z4
-	VMULPS  Z0, Z4, Z4
-	VMULPS  Z1, Z3, Z3
-	VSUBPS  Z4, Z3, Z3
-	VMOVUPS Z3, (DX)
-	VMULPS  Z1, Z3, Z3
-	VSUBPS  Z4, Z3, Z3
-	VADDPS  Z3, Z2, Z2
-	VMOVUPS Z2, (CX)
-	VMOVUPS 64(CX), Z2
-	VMOVUPS 64(DX), Z3
-	VMOVUPS 64(BX), Z4
-	VMULPS  Z0, Z4, Z4
-	VMULPS  Z1, Z3, Z3
-	VSUBPS  Z4, Z3, Z3
-	VMOVUPS Z3, 64(DX)
-	VMULPS  Z1, Z3, Z3
-	VSUBPS  Z4, Z3, Z3
-	VADDPS  Z3, Z2, Z2
-	VMOVUPS Z2, 64(CX)
-	ADDQ    $0x00000080, CX
-	ADDQ    $0x00000080, DX
-	ADDQ    $0x00000080, BX
-	SUBQ    $0x00000020, AX
-	JMP     many256
-
-one256:
-	CMPQ    AX, $0x00000010
-	JLT     rest256
-	VMOVUPS (CX), Z2
-	VMOVUPS (DX), Z3
-	VMOVUPS (BX), Z4
-	VMULPS  Z0, Z4, Z4
-	VMULPS  Z1, Z3, Z3
-	VSUBPS  Z4, Z3, Z3
-	VMOVUPS Z3, (DX)
-	VMULPS  Z1, Z3, Z3
-	VSUBPS  Z4, Z3, Z3
-	VADDPS  Z3, Z2, Z2
-	VMOVUPS Z2, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000010, AX
-	JMP     one256
-
-rest256:
-	TESTQ     AX, AX
-	JZ        done256
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (CX), K1, Z2
-	VMOVUPS.Z (DX), K1, Z3
-	VMOVUPS.Z (BX), K1, Z4
-	VMULPS    Z0, Z4, Z4
-	VMULPS    Z1, Z3, Z3
-	VSUBPS    Z4, Z3, Z3
-	VMOVUPS   Z3, K1, (DX)
-	VMULPS    Z1, Z3, Z3
-	VSUBPS    Z4, Z3, Z3
-	VADDPS    Z3, Z2, Z2
-	VMOVUPS   Z2, K1, (CX)
-
-done256:
 	VZEROUPPER
 	RET
 
@@ -15660,9 +15500,9 @@ TEXT ·adagradF32AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSS (SI), Z0
 	VBROADCASTSS 4(SI), Z1
 
-many257:
+many255:
 	CMPQ        AX, $0x00000020
-	JLT         one257
+	JLT         one255
 	VMOVUPS     (CX), Z2
 	VMOVUPS     (DX), Z3
 	VMOVUPS     (BX), Z4
@@ -15689,11 +15529,11 @@ many257:
 	ADDQ        $0x00000080, DX
 	ADDQ        $0x00000080, BX
 	SUBQ        $0x00000020, AX
-	JMP         many257
+	JMP         many255
 
-one257:
+one255:
 	CMPQ        AX, $0x00000010
-	JLT         rest257
+	JLT         rest255
 	VMOVUPS     (CX), Z2
 	VMOVUPS     (DX), Z3
 	VMOVUPS     (BX), Z4
@@ -15709,11 +15549,11 @@ one257:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x00000010, AX
-	JMP         one257
+	JMP         one255
 
-rest257:
+rest255:
 	TESTQ       AX, AX
-	JZ          done257
+	JZ          done255
 	MOVQ        AX, SI
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       SI, AX, AX
@@ -15731,7 +15571,7 @@ rest257:
 	VSUBPS      Z4, Z2, Z2
 	VMOVUPS     Z2, K1, (CX)
 
-done257:
+done255:
 	VZEROUPPER
 	RET
 
@@ -15749,9 +15589,9 @@ TEXT ·rmspropF32AVX512(SB), NOSPLIT, $0-48
 	VBROADCASTSS 8(DI), Z2
 	VBROADCASTSS 12(DI), Z3
 
-one258:
+one256:
 	CMPQ        AX, $0x00000010
-	JLT         rest258
+	JLT         rest256
 	VMOVUPS     (CX), Z4
 	VMOVUPS     (DX), Z5
 	VMOVUPS     (BX), Z6
@@ -15773,11 +15613,11 @@ one258:
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	SUBQ        $0x00000010, AX
-	JMP         one258
+	JMP         one256
 
-rest258:
+rest256:
 	TESTQ       AX, AX
-	JZ          done258
+	JZ          done256
 	MOVQ        AX, DI
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       DI, AX, AX
@@ -15800,7 +15640,7 @@ rest258:
 	VSUBPS      Z6, Z4, Z4
 	VMOVUPS     Z4, K1, (CX)
 
-done258:
+done256:
 	VZEROUPPER
 	RET
 
@@ -15819,9 +15659,9 @@ TEXT ·rmspropCenteredF32AVX512(SB), NOSPLIT, $0-56
 	VBROADCASTSS 8(R8), Z2
 	VBROADCASTSS 12(R8), Z3
 
-one259:
+one257:
 	CMPQ         AX, $0x00000010
-	JLT          rest259
+	JLT          rest257
 	VMOVUPS      (CX), Z4
 	VMOVUPS      (DX), Z5
 	VMOVUPS      (BX), Z6
@@ -15849,11 +15689,11 @@ one259:
 	ADDQ         $0x00000040, SI
 	ADDQ         $0x00000040, DI
 	SUBQ         $0x00000010, AX
-	JMP          one259
+	JMP          one257
 
-rest259:
+rest257:
 	TESTQ        AX, AX
-	JZ           done259
+	JZ           done257
 	MOVQ         AX, R8
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        R8, AX, AX
@@ -15881,7 +15721,7 @@ rest259:
 	VSUBPS       Z6, Z4, Z4
 	VMOVUPS      Z4, K1, (CX)
 
-done259:
+done257:
 	VZEROUPPER
 	RET
 
@@ -15899,9 +15739,9 @@ TEXT ·ftrlF32AVX512(SB), NOSPLIT, $0-48
 	VBROADCASTSS 8(DI), Z2
 	VBROADCASTSS 12(DI), Z3
 
-one260:
+one258:
 	CMPQ         AX, $0x00000010
-	JLT          rest260
+	JLT          rest258
 	VMOVUPS      (CX), Z4
 	VMOVUPS      (DX), Z5
 	VMOVUPS      (BX), Z6
@@ -15934,11 +15774,11 @@ one260:
 	ADDQ         $0x00000040, BX
 	ADDQ         $0x00000040, SI
 	SUBQ         $0x00000010, AX
-	JMP          one260
+	JMP          one258
 
-rest260:
+rest258:
 	TESTQ        AX, AX
-	JZ           done260
+	JZ           done258
 	MOVQ         AX, DI
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        DI, AX, AX
@@ -15972,7 +15812,7 @@ rest260:
 	VMOVUPS.Z    Z7, K2, Z0
 	VMOVUPS      Z0, K1, (CX)
 
-done260:
+done258:
 	VZEROUPPER
 	RET
 
@@ -15992,9 +15832,9 @@ TEXT ·adamF32AVX512(SB), NOSPLIT, $0-48
 	VBROADCASTSS 16(DI), Z3
 	VBROADCASTSS 20(DI), Z4
 
-one261:
+one259:
 	CMPQ        AX, $0x00000010
-	JLT         rest261
+	JLT         rest259
 	VMOVUPS     (CX), Z5
 	VMOVUPS     (DX), Z6
 	VMOVUPS     (BX), Z7
@@ -16018,11 +15858,11 @@ one261:
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	SUBQ        $0x00000010, AX
-	JMP         one261
+	JMP         one259
 
-rest261:
+rest259:
 	TESTQ       AX, AX
-	JZ          done261
+	JZ          done259
 	MOVQ        AX, DI
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       DI, AX, AX
@@ -16047,7 +15887,7 @@ rest261:
 	VSUBPS      Z6, Z5, Z5
 	VMOVUPS     Z5, K1, (CX)
 
-done261:
+done259:
 	VZEROUPPER
 	RET
 
@@ -16058,24 +15898,24 @@ TEXT ·maxWindowF32AVX512(SB), NOSPLIT, $0-80
 	MOVQ x+72(FP), CX
 	MOVQ cols+8(FP), DX
 
-wide262:
+wide260:
 	CMPQ DX, $0x00000020
-	JLT  narrow262
+	JLT  narrow260
 	MOVQ rows+0(FP), BX
 	MOVQ AX, SI
 	MOVQ CX, DI
 
-pixel263:
+pixel261:
 	VMOVUPS constF32_ff7fffff<>+0(SB), Z0
 	VMOVUPS constF32_ff7fffff<>+0(SB), Z1
 	MOVQ    lines+32(FP), R9
 	MOVQ    DI, R8
 
-line263:
+line261:
 	MOVQ taps+48(FP), R11
 	MOVQ R8, R10
 
-tap263:
+tap261:
 	VMOVUPS (R10), Z2
 	VMAXPS  Z0, Z2, Z0
 	VMOVUPS 64(R10), Z2
@@ -16083,11 +15923,11 @@ tap263:
 	MOVQ    tapStep+56(FP), R12
 	ADDQ    R12, R10
 	DECQ    R11
-	JNZ     tap263
+	JNZ     tap261
 	MOVQ    lineStep+40(FP), R10
 	ADDQ    R10, R8
 	DECQ    R9
-	JNZ     line263
+	JNZ     line261
 	VMOVUPS Z0, (SI)
 	VMOVUPS Z1, 64(SI)
 	MOVQ    stride0+16(FP), R8
@@ -16095,54 +15935,54 @@ tap263:
 	MOVQ    stride1+24(FP), R8
 	ADDQ    R8, DI
 	DECQ    BX
-	JNZ     pixel263
+	JNZ     pixel261
 	ADDQ    $0x00000080, AX
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x00000020, DX
-	JMP     wide262
+	JMP     wide260
 
-narrow262:
+narrow260:
 	CMPQ DX, $0x00000010
-	JLT  edge262
+	JLT  edge260
 	MOVQ rows+0(FP), BX
 	MOVQ AX, SI
 	MOVQ CX, DI
 
-pixel264:
+pixel262:
 	VMOVUPS constF32_ff7fffff<>+0(SB), Z0
 	MOVQ    lines+32(FP), R9
 	MOVQ    DI, R8
 
-line264:
+line262:
 	MOVQ taps+48(FP), R11
 	MOVQ R8, R10
 
-tap264:
+tap262:
 	VMOVUPS (R10), Z1
 	VMAXPS  Z0, Z1, Z0
 	MOVQ    tapStep+56(FP), R12
 	ADDQ    R12, R10
 	DECQ    R11
-	JNZ     tap264
+	JNZ     tap262
 	MOVQ    lineStep+40(FP), R10
 	ADDQ    R10, R8
 	DECQ    R9
-	JNZ     line264
+	JNZ     line262
 	VMOVUPS Z0, (SI)
 	MOVQ    stride0+16(FP), R8
 	ADDQ    R8, SI
 	MOVQ    stride1+24(FP), R8
 	ADDQ    R8, DI
 	DECQ    BX
-	JNZ     pixel264
+	JNZ     pixel262
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x00000010, DX
-	JMP     narrow262
+	JMP     narrow260
 
-edge262:
+edge260:
 	TESTQ DX, DX
-	JZ    end262
+	JZ    end260
 	MOVQ  DX, BX
 	MOVQ  $0x0000000000000001, DX
 	SHLXQ BX, DX, DX
@@ -16151,35 +15991,35 @@ edge262:
 	MOVQ  rows+0(FP), DX
 	MOVQ  AX, AX
 
-pixel265:
+pixel263:
 	VMOVUPS constF32_ff7fffff<>+0(SB), Z0
 	MOVQ    lines+32(FP), SI
 	MOVQ    CX, BX
 
-line265:
+line263:
 	MOVQ taps+48(FP), R8
 	MOVQ BX, DI
 
-tap265:
+tap263:
 	VMOVUPS.Z (DI), K1, Z1
 	VMAXPS    Z0, Z1, Z0
 	MOVQ      tapStep+56(FP), R9
 	ADDQ      R9, DI
 	DECQ      R8
-	JNZ       tap265
+	JNZ       tap263
 	MOVQ      lineStep+40(FP), DI
 	ADDQ      DI, BX
 	DECQ      SI
-	JNZ       line265
+	JNZ       line263
 	VMOVUPS   Z0, K1, (AX)
 	MOVQ      stride0+16(FP), BX
 	ADDQ      BX, AX
 	MOVQ      stride1+24(FP), BX
 	ADDQ      BX, CX
 	DECQ      DX
-	JNZ       pixel265
+	JNZ       pixel263
 
-end262:
+end260:
 	VZEROUPPER
 	RET
 
@@ -16192,14 +16032,14 @@ TEXT ·routeWindowF32AVX512(SB), NOSPLIT, $0-96
 	MOVQ y+88(FP), BX
 	MOVQ cols+8(FP), SI
 
-wide266:
+wide264:
 	CMPQ SI, $0x00000020
-	JLT  narrow266
+	JLT  narrow264
 	MOVQ rows+0(FP), DI
 	XORQ R8, R8
 	XORQ R9, R9
 
-pixel267:
+pixel265:
 	VMOVUPS   (BX)(R8*1), Z0
 	VMOVUPS   (DX)(R8*1), Z1
 	VMOVUPS   64(BX)(R8*1), Z2
@@ -16222,13 +16062,13 @@ pixel267:
 	VMOVUPS.Z Z3, K1, Z4
 	VXORPS    Z4, Z3, Z3
 	VMOVUPS   Z4, 64(AX)(R12*1)
-	JMP       next267
+	JMP       next265
 
-line267:
+line265:
 	MOVQ R10, R12
 	MOVQ taps+48(FP), R13
 
-tap267:
+tap265:
 	VMOVUPS   (CX)(R12*1), Z4
 	VMOVUPS   constF32_ff7fffff<>+0(SB), Z5
 	VMAXPS    Z4, Z5, Z5
@@ -16244,36 +16084,36 @@ tap267:
 	VXORPS    Z4, Z3, Z3
 	VMOVUPS   Z4, 64(AX)(R12*1)
 
-next267:
+next265:
 	MOVQ tapStep+56(FP), R14
 	ADDQ R14, R12
 	DECQ R13
-	JNZ  tap267
+	JNZ  tap265
 	MOVQ lineStep+40(FP), R12
 	ADDQ R12, R10
 	DECQ R11
-	JNZ  line267
+	JNZ  line265
 	MOVQ stride0+16(FP), R10
 	ADDQ R10, R8
 	MOVQ stride1+24(FP), R10
 	ADDQ R10, R9
 	DECQ DI
-	JNZ  pixel267
+	JNZ  pixel265
 	ADDQ $0x00000080, AX
 	ADDQ $0x00000080, CX
 	ADDQ $0x00000080, DX
 	ADDQ $0x00000080, BX
 	SUBQ $0x00000020, SI
-	JMP  wide266
+	JMP  wide264
 
-narrow266:
+narrow264:
 	CMPQ SI, $0x00000010
-	JLT  edge266
+	JLT  edge264
 	MOVQ rows+0(FP), DI
 	XORQ R8, R8
 	XORQ R9, R9
 
-pixel268:
+pixel266:
 	VMOVUPS   (BX)(R8*1), Z0
 	VMOVUPS   (DX)(R8*1), Z1
 	MOVQ      lines+32(FP), R11
@@ -16287,13 +16127,13 @@ pixel268:
 	VMOVUPS.Z Z1, K1, Z2
 	VXORPS    Z2, Z1, Z1
 	VMOVUPS   Z2, (AX)(R12*1)
-	JMP       next268
+	JMP       next266
 
-line268:
+line266:
 	MOVQ R10, R12
 	MOVQ taps+48(FP), R13
 
-tap268:
+tap266:
 	VMOVUPS   (CX)(R12*1), Z2
 	VMOVUPS   constF32_ff7fffff<>+0(SB), Z3
 	VMAXPS    Z2, Z3, Z3
@@ -16302,31 +16142,31 @@ tap268:
 	VXORPS    Z2, Z1, Z1
 	VMOVUPS   Z2, (AX)(R12*1)
 
-next268:
+next266:
 	MOVQ tapStep+56(FP), R14
 	ADDQ R14, R12
 	DECQ R13
-	JNZ  tap268
+	JNZ  tap266
 	MOVQ lineStep+40(FP), R12
 	ADDQ R12, R10
 	DECQ R11
-	JNZ  line268
+	JNZ  line266
 	MOVQ stride0+16(FP), R10
 	ADDQ R10, R8
 	MOVQ stride1+24(FP), R10
 	ADDQ R10, R9
 	DECQ DI
-	JNZ  pixel268
+	JNZ  pixel266
 	ADDQ $0x00000040, AX
 	ADDQ $0x00000040, CX
 	ADDQ $0x00000040, DX
 	ADDQ $0x00000040, BX
 	SUBQ $0x00000010, SI
-	JMP  narrow266
+	JMP  narrow264
 
-edge266:
+edge264:
 	TESTQ SI, SI
-	JZ    end266
+	JZ    end264
 	MOVQ  SI, DI
 	MOVQ  $0x0000000000000001, SI
 	SHLXQ DI, SI, SI
@@ -16336,7 +16176,7 @@ edge266:
 	XORQ  DI, DI
 	XORQ  R8, R8
 
-pixel269:
+pixel267:
 	VMOVUPS.Z (BX)(DI*1), K1, Z0
 	VMOVUPS.Z (DX)(DI*1), K1, Z1
 	MOVQ      lines+32(FP), R10
@@ -16350,13 +16190,13 @@ pixel269:
 	VMOVUPS.Z Z1, K2, Z2
 	VXORPS    Z2, Z1, Z1
 	VMOVUPS   Z2, K1, (AX)(R11*1)
-	JMP       next269
+	JMP       next267
 
-line269:
+line267:
 	MOVQ R9, R11
 	MOVQ taps+48(FP), R12
 
-tap269:
+tap267:
 	VMOVUPS.Z (CX)(R11*1), K1, Z2
 	VMOVUPS   constF32_ff7fffff<>+0(SB), Z3
 	VMAXPS    Z2, Z3, Z3
@@ -16365,23 +16205,23 @@ tap269:
 	VXORPS    Z2, Z1, Z1
 	VMOVUPS   Z2, K1, (AX)(R11*1)
 
-next269:
+next267:
 	MOVQ tapStep+56(FP), R13
 	ADDQ R13, R11
 	DECQ R12
-	JNZ  tap269
+	JNZ  tap267
 	MOVQ lineStep+40(FP), R11
 	ADDQ R11, R9
 	DECQ R10
-	JNZ  line269
+	JNZ  line267
 	MOVQ stride0+16(FP), R9
 	ADDQ R9, DI
 	MOVQ stride1+24(FP), R9
 	ADDQ R9, R8
 	DECQ SI
-	JNZ  pixel269
+	JNZ  pixel267
 
-end266:
+end264:
 	VZEROUPPER
 	RET
 
@@ -16396,16 +16236,16 @@ TEXT ·mulAddPixelsF32AVX512(SB), NOSPLIT, $0-56
 	MOVQ x+40(FP), DI
 	MOVQ w+48(FP), R8
 
-wide270:
+wide268:
 	CMPQ    CX, $0x00000020
-	JLT     narrow270
+	JLT     narrow268
 	VMOVUPS (R8), Z0
 	VMOVUPS 64(R8), Z1
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel271:
+pixel269:
 	VMOVUPS     (R10), Z2
 	VMOVUPS     (R11), Z3
 	VFMADD231PS Z0, Z3, Z2
@@ -16417,22 +16257,22 @@ pixel271:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel271
+	JNZ         pixel269
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	ADDQ        $0x00000080, R8
 	SUBQ        $0x00000020, CX
-	JMP         wide270
+	JMP         wide268
 
-narrow270:
+narrow268:
 	CMPQ    CX, $0x00000010
-	JLT     edge270
+	JLT     edge268
 	VMOVUPS (R8), Z0
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel272:
+pixel270:
 	VMOVUPS     (R10), Z1
 	VMOVUPS     (R11), Z2
 	VFMADD231PS Z0, Z2, Z1
@@ -16440,16 +16280,16 @@ pixel272:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel272
+	JNZ         pixel270
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000010, CX
-	JMP         narrow270
+	JMP         narrow268
 
-edge270:
+edge268:
 	TESTQ     CX, CX
-	JZ        end270
+	JZ        end268
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -16459,7 +16299,7 @@ edge270:
 	MOVQ      SI, CX
 	MOVQ      DI, SI
 
-pixel273:
+pixel271:
 	VMOVUPS.Z   (CX), K1, Z1
 	VMOVUPS.Z   (SI), K1, Z2
 	VFMADD231PS Z0, Z2, Z1
@@ -16467,9 +16307,9 @@ pixel273:
 	ADDQ        DX, CX
 	ADDQ        BX, SI
 	DECQ        AX
-	JNZ         pixel273
+	JNZ         pixel271
 
-end270:
+end268:
 	VZEROUPPER
 	RET
 
@@ -16484,16 +16324,16 @@ TEXT ·dotPixelsF32AVX512(SB), NOSPLIT, $0-56
 	MOVQ y+40(FP), DI
 	MOVQ acc+48(FP), R8
 
-wide274:
+wide272:
 	CMPQ    CX, $0x00000020
-	JLT     narrow274
+	JLT     narrow272
 	VMOVUPS (R8), Z0
 	VMOVUPS 64(R8), Z1
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel275:
+pixel273:
 	VMOVUPS     (R10), Z2
 	VMOVUPS     (R11), Z3
 	VFMADD231PS Z2, Z3, Z0
@@ -16503,41 +16343,41 @@ pixel275:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel275
+	JNZ         pixel273
 	VMOVUPS     Z0, (R8)
 	VMOVUPS     Z1, 64(R8)
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	ADDQ        $0x00000080, R8
 	SUBQ        $0x00000020, CX
-	JMP         wide274
+	JMP         wide272
 
-narrow274:
+narrow272:
 	CMPQ    CX, $0x00000010
-	JLT     edge274
+	JLT     edge272
 	VMOVUPS (R8), Z0
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel276:
+pixel274:
 	VMOVUPS     (R10), Z1
 	VMOVUPS     (R11), Z2
 	VFMADD231PS Z1, Z2, Z0
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel276
+	JNZ         pixel274
 	VMOVUPS     Z0, (R8)
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000010, CX
-	JMP         narrow274
+	JMP         narrow272
 
-edge274:
+edge272:
 	TESTQ     CX, CX
-	JZ        end274
+	JZ        end272
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -16547,17 +16387,17 @@ edge274:
 	MOVQ      SI, CX
 	MOVQ      DI, SI
 
-pixel277:
+pixel275:
 	VMOVUPS.Z   (CX), K1, Z1
 	VMOVUPS.Z   (SI), K1, Z2
 	VFMADD231PS Z1, Z2, Z0
 	ADDQ        DX, CX
 	ADDQ        BX, SI
 	DECQ        AX
-	JNZ         pixel277
+	JNZ         pixel275
 	VMOVUPS     Z0, K1, (R8)
 
-end274:
+end272:
 	VZEROUPPER
 	RET
 
@@ -16573,16 +16413,16 @@ TEXT ·routePixelsF32AVX512(SB), NOSPLIT, $0-64
 	MOVQ left+48(FP), R8
 	MOVQ y+56(FP), R9
 
-wide278:
+wide276:
 	CMPQ CX, $0x00000020
-	JLT  narrow278
+	JLT  narrow276
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel279:
+pixel277:
 	VMOVUPS   (R11), Z0
 	VMOVUPS   (R12), Z1
 	VMOVUPS   (R13), Z2
@@ -16612,24 +16452,24 @@ pixel279:
 	ADDQ      BX, R13
 	ADDQ      BX, R14
 	DECQ      R10
-	JNZ       pixel279
+	JNZ       pixel277
 	ADDQ      $0x00000080, SI
 	ADDQ      $0x00000080, DI
 	ADDQ      $0x00000080, R8
 	ADDQ      $0x00000080, R9
 	SUBQ      $0x00000020, CX
-	JMP       wide278
+	JMP       wide276
 
-narrow278:
+narrow276:
 	CMPQ CX, $0x00000010
-	JLT  edge278
+	JLT  edge276
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel280:
+pixel278:
 	VMOVUPS   (R11), Z0
 	VMOVUPS   (R12), Z1
 	VMOVUPS   (R13), Z2
@@ -16647,17 +16487,17 @@ pixel280:
 	ADDQ      BX, R13
 	ADDQ      BX, R14
 	DECQ      R10
-	JNZ       pixel280
+	JNZ       pixel278
 	ADDQ      $0x00000040, SI
 	ADDQ      $0x00000040, DI
 	ADDQ      $0x00000040, R8
 	ADDQ      $0x00000040, R9
 	SUBQ      $0x00000010, CX
-	JMP       narrow278
+	JMP       narrow276
 
-edge278:
+edge276:
 	TESTQ CX, CX
-	JZ    end278
+	JZ    end276
 	MOVQ  CX, R10
 	MOVQ  $0x0000000000000001, CX
 	SHLXQ R10, CX, CX
@@ -16668,7 +16508,7 @@ edge278:
 	MOVQ  R8, DI
 	MOVQ  R9, R8
 
-pixel281:
+pixel279:
 	VMOVUPS.Z (CX), K1, Z0
 	VMOVUPS.Z (SI), K1, Z1
 	VMOVUPS.Z (DI), K1, Z2
@@ -16686,9 +16526,9 @@ pixel281:
 	ADDQ      BX, DI
 	ADDQ      BX, R8
 	DECQ      AX
-	JNZ       pixel281
+	JNZ       pixel279
 
-end278:
+end276:
 	VZEROUPPER
 	RET
 
@@ -16704,16 +16544,16 @@ TEXT ·routeFirstPixelsF32AVX512(SB), NOSPLIT, $0-64
 	MOVQ left+48(FP), R8
 	MOVQ y+56(FP), R9
 
-wide282:
+wide280:
 	CMPQ CX, $0x00000020
-	JLT  narrow282
+	JLT  narrow280
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel283:
+pixel281:
 	VMOVUPS   (R11), Z0
 	VMOVUPS   (R12), Z1
 	VMOVUPS   (R13), Z2
@@ -16743,24 +16583,24 @@ pixel283:
 	ADDQ      BX, R13
 	ADDQ      BX, R14
 	DECQ      R10
-	JNZ       pixel283
+	JNZ       pixel281
 	ADDQ      $0x00000080, SI
 	ADDQ      $0x00000080, DI
 	ADDQ      $0x00000080, R8
 	ADDQ      $0x00000080, R9
 	SUBQ      $0x00000020, CX
-	JMP       wide282
+	JMP       wide280
 
-narrow282:
+narrow280:
 	CMPQ CX, $0x00000010
-	JLT  edge282
+	JLT  edge280
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel284:
+pixel282:
 	VMOVUPS   (R11), Z0
 	VMOVUPS   (R12), Z1
 	VMOVUPS   (R13), Z2
@@ -16778,17 +16618,17 @@ pixel284:
 	ADDQ      BX, R13
 	ADDQ      BX, R14
 	DECQ      R10
-	JNZ       pixel284
+	JNZ       pixel282
 	ADDQ      $0x00000040, SI
 	ADDQ      $0x00000040, DI
 	ADDQ      $0x00000040, R8
 	ADDQ      $0x00000040, R9
 	SUBQ      $0x00000010, CX
-	JMP       narrow282
+	JMP       narrow280
 
-edge282:
+edge280:
 	TESTQ CX, CX
-	JZ    end282
+	JZ    end280
 	MOVQ  CX, R10
 	MOVQ  $0x0000000000000001, CX
 	SHLXQ R10, CX, CX
@@ -16799,7 +16639,7 @@ edge282:
 	MOVQ  R8, DI
 	MOVQ  R9, R8
 
-pixel285:
+pixel283:
 	VMOVUPS.Z (CX), K1, Z0
 	VMOVUPS.Z (SI), K1, Z1
 	VMOVUPS.Z (DI), K1, Z2
@@ -16817,9 +16657,9 @@ pixel285:
 	ADDQ      BX, DI
 	ADDQ      BX, R8
 	DECQ      AX
-	JNZ       pixel285
+	JNZ       pixel283
 
-end282:
+end280:
 	VZEROUPPER
 	RET
 
@@ -16833,14 +16673,14 @@ TEXT ·copyRowsF32AVX512(SB), NOSPLIT, $0-48
 	MOVQ dst+32(FP), SI
 	MOVQ x+40(FP), DI
 
-wide286:
+wide284:
 	CMPQ CX, $0x00000020
-	JLT  narrow286
+	JLT  narrow284
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-copy287:
+copy285:
 	PREFETCHT0 (R10)(BX*8)
 	VMOVUPS    (R10), Z0
 	VMOVUPS    Z0, (R9)
@@ -16850,35 +16690,35 @@ copy287:
 	ADDQ       DX, R9
 	ADDQ       BX, R10
 	DECQ       R8
-	JNZ        copy287
+	JNZ        copy285
 	ADDQ       $0x00000080, SI
 	ADDQ       $0x00000080, DI
 	SUBQ       $0x00000020, CX
-	JMP        wide286
+	JMP        wide284
 
-narrow286:
+narrow284:
 	CMPQ CX, $0x00000010
-	JLT  edge286
+	JLT  edge284
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-copy288:
+copy286:
 	PREFETCHT0 (R10)(BX*8)
 	VMOVUPS    (R10), Z0
 	VMOVUPS    Z0, (R9)
 	ADDQ       DX, R9
 	ADDQ       BX, R10
 	DECQ       R8
-	JNZ        copy288
+	JNZ        copy286
 	ADDQ       $0x00000040, SI
 	ADDQ       $0x00000040, DI
 	SUBQ       $0x00000010, CX
-	JMP        narrow286
+	JMP        narrow284
 
-edge286:
+edge284:
 	TESTQ CX, CX
-	JZ    end286
+	JZ    end284
 	MOVQ  CX, R8
 	MOVQ  $0x0000000000000001, CX
 	SHLXQ R8, CX, CX
@@ -16887,16 +16727,16 @@ edge286:
 	MOVQ  SI, CX
 	MOVQ  DI, SI
 
-copy289:
+copy287:
 	PREFETCHT0 (SI)(BX*8)
 	VMOVUPS.Z  (SI), K1, Z0
 	VMOVUPS    Z0, K1, (CX)
 	ADDQ       DX, CX
 	ADDQ       BX, SI
 	DECQ       AX
-	JNZ        copy289
+	JNZ        copy287
 
-end286:
+end284:
 	VZEROUPPER
 	RET
 
@@ -16907,9 +16747,9 @@ TEXT ·expF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many290:
+many288:
 	CMPQ         AX, $0x00000020
-	JLT          one290
+	JLT          one288
 	VMOVUPS      (DX), Z0
 	VMOVUPS      constF32_c2d00000<>+0(SB), Z1
 	VMOVUPS      constF32_42b20000<>+0(SB), Z2
@@ -16953,11 +16793,11 @@ many290:
 	ADDQ         $0x00000080, CX
 	ADDQ         $0x00000080, DX
 	SUBQ         $0x00000020, AX
-	JMP          many290
+	JMP          many288
 
-one290:
+one288:
 	CMPQ         AX, $0x00000010
-	JLT          rest290
+	JLT          rest288
 	VMOVUPS      (DX), Z0
 	VMOVUPS      constF32_c2d00000<>+0(SB), Z1
 	VMOVUPS      constF32_42b20000<>+0(SB), Z2
@@ -16981,11 +16821,11 @@ one290:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one290
+	JMP          one288
 
-rest290:
+rest288:
 	TESTQ        AX, AX
-	JZ           done290
+	JZ           done288
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -17012,7 +16852,7 @@ rest290:
 	VSCALEFPS    Z0, Z2, Z2
 	VMOVUPS      Z2, K1, (CX)
 
-done290:
+done288:
 	VZEROUPPER
 	RET
 
@@ -17023,9 +16863,9 @@ TEXT ·sigmoidF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one291:
+one289:
 	CMPQ         AX, $0x00000010
-	JLT          rest291
+	JLT          rest289
 	VMOVUPS      (DX), Z0
 	VORPS        constF32_80000000<>+0(SB), Z0, Z1
 	VMOVUPS      constF32_c2d00000<>+0(SB), Z2
@@ -17055,11 +16895,11 @@ one291:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one291
+	JMP          one289
 
-rest291:
+rest289:
 	TESTQ        AX, AX
-	JZ           done291
+	JZ           done289
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -17092,7 +16932,7 @@ rest291:
 	VDIVPS       Z2, Z5, Z5
 	VMOVUPS      Z5, K1, (CX)
 
-done291:
+done289:
 	VZEROUPPER
 	RET
 
@@ -17103,9 +16943,9 @@ TEXT ·tanhF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one292:
+one290:
 	CMPQ         AX, $0x00000010
-	JLT          rest292
+	JLT          rest290
 	VMOVUPS      (DX), Z0
 	VANDPS       constF32_7fffffff<>+0(SB), Z0, Z1
 	VADDPS       Z1, Z1, Z2
@@ -17148,11 +16988,11 @@ one292:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one292
+	JMP          one290
 
-rest292:
+rest290:
 	TESTQ        AX, AX
-	JZ           done292
+	JZ           done290
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -17198,7 +17038,7 @@ rest292:
 	VBLENDMPS    Z4, Z3, K2, Z6
 	VMOVUPS      Z6, K1, (CX)
 
-done292:
+done290:
 	VZEROUPPER
 	RET
 
@@ -17209,9 +17049,9 @@ TEXT ·logF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one293:
+one291:
 	CMPQ         AX, $0x00000010
-	JLT          rest293
+	JLT          rest291
 	VMOVUPS      (DX), Z0
 	VMULPS       constF32_4c000000<>+0(SB), Z0, Z1
 	VCMPPS       $0x11, constF32_800000<>+0(SB), Z0, K1
@@ -17261,11 +17101,11 @@ one293:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one293
+	JMP          one291
 
-rest293:
+rest291:
 	TESTQ        AX, AX
-	JZ           done293
+	JZ           done291
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -17318,7 +17158,7 @@ rest293:
 	VBLENDMPS    Z0, Z12, K2, Z13
 	VMOVUPS      Z13, K1, (CX)
 
-done293:
+done291:
 	VZEROUPPER
 	RET
 
@@ -17329,9 +17169,9 @@ TEXT ·log1pF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one294:
+one292:
 	CMPQ         AX, $0x00000010
-	JLT          rest294
+	JLT          rest292
 	VMOVUPS      (DX), Z0
 	VMOVUPS      constF32_3f800000<>+0(SB), Z1
 	VADDPS       Z0, Z1, Z1
@@ -17390,11 +17230,11 @@ one294:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one294
+	JMP          one292
 
-rest294:
+rest292:
 	TESTQ        AX, AX
-	JZ           done294
+	JZ           done292
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -17456,7 +17296,7 @@ rest294:
 	VBLENDMPS    Z0, Z17, K2, Z18
 	VMOVUPS      Z18, K1, (CX)
 
-done294:
+done292:
 	VZEROUPPER
 	RET
 
@@ -17467,9 +17307,9 @@ TEXT ·softplusF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one295:
+one293:
 	CMPQ         AX, $0x00000010
-	JLT          rest295
+	JLT          rest293
 	VMOVUPS      (DX), Z0
 	VORPS        constF32_80000000<>+0(SB), Z0, Z1
 	VMOVUPS      constF32_c2d00000<>+0(SB), Z3
@@ -17550,11 +17390,11 @@ one295:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one295
+	JMP          one293
 
-rest295:
+rest293:
 	TESTQ        AX, AX
-	JZ           done295
+	JZ           done293
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -17638,7 +17478,7 @@ rest295:
 	VADDPS       Z13, Z21, Z21
 	VMOVUPS      Z21, K1, (CX)
 
-done295:
+done293:
 	VZEROUPPER
 	RET
 
@@ -17649,9 +17489,9 @@ TEXT ·erfF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one296:
+one294:
 	CMPQ         AX, $0x00000010
-	JLT          rest296
+	JLT          rest294
 	VMOVUPS      (DX), Z0
 	VMOVUPS      constF32_40800000<>+0(SB), Z2
 	VANDPS       constF32_7fffffff<>+0(SB), Z0, Z1
@@ -17702,11 +17542,11 @@ one296:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one296
+	JMP          one294
 
-rest296:
+rest294:
 	TESTQ        AX, AX
-	JZ           done296
+	JZ           done294
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -17760,7 +17600,7 @@ rest296:
 	VBLENDMPS    Z4, Z3, K2, Z5
 	VMOVUPS      Z5, K1, (CX)
 
-done296:
+done294:
 	VZEROUPPER
 	RET
 
@@ -17771,9 +17611,9 @@ TEXT ·sinF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one297:
+one295:
 	CMPQ         AX, $0x00000010
-	JLT          rest297
+	JLT          rest295
 	VMOVUPS      (DX), Z0
 	VMULPS       constF32_3f22f983<>+0(SB), Z0, Z1
 	VRNDSCALEPS  $0x08, Z1, Z1
@@ -17808,11 +17648,11 @@ one297:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one297
+	JMP          one295
 
-rest297:
+rest295:
 	TESTQ        AX, AX
-	JZ           done297
+	JZ           done295
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -17850,7 +17690,7 @@ rest297:
 	VXORPS       Z2, Z4, Z4
 	VMOVUPS      Z4, K1, (CX)
 
-done297:
+done295:
 	VZEROUPPER
 	RET
 
@@ -17861,9 +17701,9 @@ TEXT ·cosF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one298:
+one296:
 	CMPQ         AX, $0x00000010
-	JLT          rest298
+	JLT          rest296
 	VMOVUPS      (DX), Z0
 	VMULPS       constF32_3f22f983<>+0(SB), Z0, Z1
 	VRNDSCALEPS  $0x08, Z1, Z1
@@ -17899,11 +17739,11 @@ one298:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one298
+	JMP          one296
 
-rest298:
+rest296:
 	TESTQ        AX, AX
-	JZ           done298
+	JZ           done296
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -17942,7 +17782,7 @@ rest298:
 	VXORPS       Z2, Z4, Z4
 	VMOVUPS      Z4, K1, (CX)
 
-done298:
+done296:
 	VZEROUPPER
 	RET
 
@@ -17959,14 +17799,14 @@ TEXT ·winogradInputF32AVX512(SB), NOSPLIT, $0-8
 	MOVQ    8(AX), DX
 	MOVQ    24(AX), BX
 
-wide299:
+wide297:
 	CMPQ BX, $0x00000010
-	JLT  narrow299
+	JLT  narrow297
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile300:
+tile298:
 	MOVQ         64(AX), R10
 	MOVQ         DI, R9
 	LEAQ         (R10)(R10*2), R11
@@ -18380,20 +18220,20 @@ tile300:
 	ADDQ         32(AX), SI
 	ADDQ         56(AX), DI
 	DECQ         R8
-	JNZ          tile300
+	JNZ          tile298
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, BX
-	JMP          wide299
+	JMP          wide297
 
-narrow299:
+narrow297:
 	CMPQ BX, $0x00000010
-	JLT  edge299
+	JLT  edge297
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile301:
+tile299:
 	MOVQ         64(AX), R10
 	MOVQ         DI, R9
 	LEAQ         (R10)(R10*2), R11
@@ -18807,15 +18647,15 @@ tile301:
 	ADDQ         32(AX), SI
 	ADDQ         56(AX), DI
 	DECQ         R8
-	JNZ          tile301
+	JNZ          tile299
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, BX
-	JMP          narrow299
+	JMP          narrow297
 
-edge299:
+edge297:
 	TESTQ BX, BX
-	JZ    end299
+	JZ    end297
 	MOVQ  BX, SI
 	MOVQ  $0x0000000000000001, BX
 	SHLXQ SI, BX, BX
@@ -18824,7 +18664,7 @@ edge299:
 	MOVQ  DX, DX
 	MOVQ  16(AX), BX
 
-tile302:
+tile300:
 	MOVQ         64(AX), DI
 	MOVQ         DX, SI
 	LEAQ         (DI)(DI*2), R8
@@ -19238,9 +19078,9 @@ tile302:
 	ADDQ         32(AX), CX
 	ADDQ         56(AX), DX
 	DECQ         BX
-	JNZ          tile302
+	JNZ          tile300
 
-end299:
+end297:
 	VZEROUPPER
 	RET
 
@@ -19261,15 +19101,15 @@ TEXT ·winogradOutputF32AVX512(SB), NOSPLIT, $0-8
 	MOVQ    88(AX), DI
 	SUBQ    CX, DI
 
-wide303:
+wide301:
 	CMPQ BX, $0x00000010
-	JLT  narrow303
+	JLT  narrow301
 	MOVQ CX, R8
 	MOVQ DX, R9
 	MOVQ 16(AX), R10
 	MOVQ 112(AX), R10
 
-tile304:
+tile302:
 	MOVQ        64(AX), R12
 	MOVQ        R9, R11
 	LEAQ        (R12)(R12*2), R13
@@ -19443,101 +19283,101 @@ tile304:
 	VADDPS      Z12, Z6, Z6
 	VADDPS      Z8, Z6, Z6
 	CMPQ        80(AX), $0x00
-	JE          biased306
+	JE          biased304
 	VMOVUPS     (SI), Z10
 	VADDPS      Z10, Z6, Z6
+
+biased304:
+	CMPQ    88(AX), $0x00
+	JE      added304
+	LEAQ    (R11), R14
+	VMOVUPS (R14)(DI*1), Z10
+	VADDPS  Z10, Z6, Z6
+
+added304:
+	CMPQ    96(AX), $0x00
+	JE      clipped304
+	VMOVUPS constF32_0<>+0(SB), Z10
+	VMAXPS  Z6, Z10, Z6
+
+clipped304:
+	VMOVUPS     Z6, (R11)
+	VMULPS      Z7, Z0, Z6
+	VFMADD231PS Z9, Z1, Z6
+	CMPQ        R10, $0x01
+	JLE         row303
+	CMPQ        80(AX), $0x00
+	JE          biased305
+	VMOVUPS     (SI), Z10
+	VADDPS      Z10, Z6, Z6
+
+biased305:
+	CMPQ    88(AX), $0x00
+	JE      added305
+	LEAQ    (R11)(R12*1), R14
+	VMOVUPS (R14)(DI*1), Z10
+	VADDPS  Z10, Z6, Z6
+
+added305:
+	CMPQ    96(AX), $0x00
+	JE      clipped305
+	VMOVUPS constF32_0<>+0(SB), Z10
+	VMAXPS  Z6, Z10, Z6
+
+clipped305:
+	VMOVUPS     Z6, (R11)(R12*1)
+	VMULPS      Z12, Z2, Z6
+	VFMADD231PS Z8, Z3, Z6
+	CMPQ        R10, $0x02
+	JLE         row303
+	CMPQ        80(AX), $0x00
+	JE          biased306
+	VMOVUPS     (SI), Z8
+	VADDPS      Z8, Z6, Z6
 
 biased306:
 	CMPQ    88(AX), $0x00
 	JE      added306
-	LEAQ    (R11), R14
-	VMOVUPS (R14)(DI*1), Z10
-	VADDPS  Z10, Z6, Z6
-
-added306:
-	CMPQ    96(AX), $0x00
-	JE      clipped306
-	VMOVUPS constF32_0<>+0(SB), Z10
-	VMAXPS  Z6, Z10, Z6
-
-clipped306:
-	VMOVUPS     Z6, (R11)
-	VMULPS      Z7, Z0, Z6
-	VFMADD231PS Z9, Z1, Z6
-	CMPQ        R10, $0x01
-	JLE         row305
-	CMPQ        80(AX), $0x00
-	JE          biased307
-	VMOVUPS     (SI), Z10
-	VADDPS      Z10, Z6, Z6
-
-biased307:
-	CMPQ    88(AX), $0x00
-	JE      added307
-	LEAQ    (R11)(R12*1), R14
-	VMOVUPS (R14)(DI*1), Z10
-	VADDPS  Z10, Z6, Z6
-
-added307:
-	CMPQ    96(AX), $0x00
-	JE      clipped307
-	VMOVUPS constF32_0<>+0(SB), Z10
-	VMAXPS  Z6, Z10, Z6
-
-clipped307:
-	VMOVUPS     Z6, (R11)(R12*1)
-	VMULPS      Z12, Z2, Z6
-	VFMADD231PS Z8, Z3, Z6
-	CMPQ        R10, $0x02
-	JLE         row305
-	CMPQ        80(AX), $0x00
-	JE          biased308
-	VMOVUPS     (SI), Z8
-	VADDPS      Z8, Z6, Z6
-
-biased308:
-	CMPQ    88(AX), $0x00
-	JE      added308
 	LEAQ    (R11)(R12*2), R14
 	VMOVUPS (R14)(DI*1), Z8
 	VADDPS  Z8, Z6, Z6
 
-added308:
+added306:
 	CMPQ    96(AX), $0x00
-	JE      clipped308
+	JE      clipped306
 	VMOVUPS constF32_0<>+0(SB), Z8
 	VMAXPS  Z6, Z8, Z6
 
-clipped308:
+clipped306:
 	VMOVUPS     Z6, (R11)(R12*2)
 	VFMADD231PS Z7, Z4, Z11
 	VFMADD231PS Z9, Z5, Z11
 	CMPQ        R10, $0x03
-	JLE         row305
+	JLE         row303
 	CMPQ        80(AX), $0x00
-	JE          biased309
+	JE          biased307
 	VMOVUPS     (SI), Z6
 	VADDPS      Z6, Z11, Z11
 
-biased309:
+biased307:
 	CMPQ    88(AX), $0x00
-	JE      added309
+	JE      added307
 	LEAQ    (R11)(R13*1), R14
 	VMOVUPS (R14)(DI*1), Z6
 	VADDPS  Z6, Z11, Z11
 
-added309:
+added307:
 	CMPQ    96(AX), $0x00
-	JE      clipped309
+	JE      clipped307
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped309:
+clipped307:
 	VMOVUPS Z11, (R11)(R13*1)
 
-row305:
+row303:
 	CMPQ    104(AX), $0x01
-	JLE     done304
+	JLE     done302
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 512(AX), Z6
@@ -19553,101 +19393,101 @@ row305:
 	VADDPS  Z12, Z6, Z6
 	VADDPS  Z8, Z6, Z6
 	CMPQ    80(AX), $0x00
-	JE      biased311
+	JE      biased309
 	VMOVUPS (SI), Z10
 	VADDPS  Z10, Z6, Z6
 
-biased311:
+biased309:
 	CMPQ    88(AX), $0x00
-	JE      added311
+	JE      added309
 	LEAQ    (R11), R14
 	VMOVUPS (R14)(DI*1), Z10
 	VADDPS  Z10, Z6, Z6
 
-added311:
+added309:
 	CMPQ    96(AX), $0x00
-	JE      clipped311
+	JE      clipped309
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped311:
+clipped309:
 	VMOVUPS     Z6, (R11)
 	VMULPS      Z7, Z0, Z6
 	VFMADD231PS Z9, Z1, Z6
 	CMPQ        R10, $0x01
-	JLE         row310
+	JLE         row308
 	CMPQ        80(AX), $0x00
-	JE          biased312
+	JE          biased310
 	VMOVUPS     (SI), Z10
 	VADDPS      Z10, Z6, Z6
 
-biased312:
+biased310:
 	CMPQ    88(AX), $0x00
-	JE      added312
+	JE      added310
 	LEAQ    (R11)(R12*1), R14
 	VMOVUPS (R14)(DI*1), Z10
 	VADDPS  Z10, Z6, Z6
 
-added312:
+added310:
 	CMPQ    96(AX), $0x00
-	JE      clipped312
+	JE      clipped310
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped312:
+clipped310:
 	VMOVUPS     Z6, (R11)(R12*1)
 	VMULPS      Z12, Z2, Z6
 	VFMADD231PS Z8, Z3, Z6
 	CMPQ        R10, $0x02
-	JLE         row310
+	JLE         row308
 	CMPQ        80(AX), $0x00
-	JE          biased313
+	JE          biased311
 	VMOVUPS     (SI), Z8
 	VADDPS      Z8, Z6, Z6
 
-biased313:
+biased311:
 	CMPQ    88(AX), $0x00
-	JE      added313
+	JE      added311
 	LEAQ    (R11)(R12*2), R14
 	VMOVUPS (R14)(DI*1), Z8
 	VADDPS  Z8, Z6, Z6
 
-added313:
+added311:
 	CMPQ    96(AX), $0x00
-	JE      clipped313
+	JE      clipped311
 	VMOVUPS constF32_0<>+0(SB), Z8
 	VMAXPS  Z6, Z8, Z6
 
-clipped313:
+clipped311:
 	VMOVUPS     Z6, (R11)(R12*2)
 	VFMADD231PS Z7, Z4, Z11
 	VFMADD231PS Z9, Z5, Z11
 	CMPQ        R10, $0x03
-	JLE         row310
+	JLE         row308
 	CMPQ        80(AX), $0x00
-	JE          biased314
+	JE          biased312
 	VMOVUPS     (SI), Z6
 	VADDPS      Z6, Z11, Z11
 
-biased314:
+biased312:
 	CMPQ    88(AX), $0x00
-	JE      added314
+	JE      added312
 	LEAQ    (R11)(R13*1), R14
 	VMOVUPS (R14)(DI*1), Z6
 	VADDPS  Z6, Z11, Z11
 
-added314:
+added312:
 	CMPQ    96(AX), $0x00
-	JE      clipped314
+	JE      clipped312
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped314:
+clipped312:
 	VMOVUPS Z11, (R11)(R13*1)
 
-row310:
+row308:
 	CMPQ    104(AX), $0x02
-	JLE     done304
+	JLE     done302
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 896(AX), Z6
@@ -19663,101 +19503,101 @@ row310:
 	VADDPS  Z12, Z6, Z6
 	VADDPS  Z8, Z6, Z6
 	CMPQ    80(AX), $0x00
-	JE      biased316
+	JE      biased314
 	VMOVUPS (SI), Z10
 	VADDPS  Z10, Z6, Z6
 
-biased316:
+biased314:
 	CMPQ    88(AX), $0x00
-	JE      added316
+	JE      added314
 	LEAQ    (R11), R14
 	VMOVUPS (R14)(DI*1), Z10
 	VADDPS  Z10, Z6, Z6
 
-added316:
+added314:
 	CMPQ    96(AX), $0x00
-	JE      clipped316
+	JE      clipped314
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped316:
+clipped314:
 	VMOVUPS     Z6, (R11)
 	VMULPS      Z7, Z0, Z6
 	VFMADD231PS Z9, Z1, Z6
 	CMPQ        R10, $0x01
-	JLE         row315
+	JLE         row313
 	CMPQ        80(AX), $0x00
-	JE          biased317
+	JE          biased315
 	VMOVUPS     (SI), Z10
 	VADDPS      Z10, Z6, Z6
 
-biased317:
+biased315:
 	CMPQ    88(AX), $0x00
-	JE      added317
+	JE      added315
 	LEAQ    (R11)(R12*1), R14
 	VMOVUPS (R14)(DI*1), Z10
 	VADDPS  Z10, Z6, Z6
 
-added317:
+added315:
 	CMPQ    96(AX), $0x00
-	JE      clipped317
+	JE      clipped315
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped317:
+clipped315:
 	VMOVUPS     Z6, (R11)(R12*1)
 	VMULPS      Z12, Z2, Z6
 	VFMADD231PS Z8, Z3, Z6
 	CMPQ        R10, $0x02
-	JLE         row315
+	JLE         row313
 	CMPQ        80(AX), $0x00
-	JE          biased318
+	JE          biased316
 	VMOVUPS     (SI), Z8
 	VADDPS      Z8, Z6, Z6
 
-biased318:
+biased316:
 	CMPQ    88(AX), $0x00
-	JE      added318
+	JE      added316
 	LEAQ    (R11)(R12*2), R14
 	VMOVUPS (R14)(DI*1), Z8
 	VADDPS  Z8, Z6, Z6
 
-added318:
+added316:
 	CMPQ    96(AX), $0x00
-	JE      clipped318
+	JE      clipped316
 	VMOVUPS constF32_0<>+0(SB), Z8
 	VMAXPS  Z6, Z8, Z6
 
-clipped318:
+clipped316:
 	VMOVUPS     Z6, (R11)(R12*2)
 	VFMADD231PS Z7, Z4, Z11
 	VFMADD231PS Z9, Z5, Z11
 	CMPQ        R10, $0x03
-	JLE         row315
+	JLE         row313
 	CMPQ        80(AX), $0x00
-	JE          biased319
+	JE          biased317
 	VMOVUPS     (SI), Z6
 	VADDPS      Z6, Z11, Z11
 
-biased319:
+biased317:
 	CMPQ    88(AX), $0x00
-	JE      added319
+	JE      added317
 	LEAQ    (R11)(R13*1), R14
 	VMOVUPS (R14)(DI*1), Z6
 	VADDPS  Z6, Z11, Z11
 
-added319:
+added317:
 	CMPQ    96(AX), $0x00
-	JE      clipped319
+	JE      clipped317
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped319:
+clipped317:
 	VMOVUPS Z11, (R11)(R13*1)
 
-row315:
+row313:
 	CMPQ    104(AX), $0x03
-	JLE     done304
+	JLE     done302
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 1280(AX), Z6
@@ -19773,122 +19613,122 @@ row315:
 	VADDPS  Z12, Z6, Z6
 	VADDPS  Z8, Z6, Z6
 	CMPQ    80(AX), $0x00
-	JE      biased321
+	JE      biased319
 	VMOVUPS (SI), Z10
 	VADDPS  Z10, Z6, Z6
 
-biased321:
+biased319:
 	CMPQ    88(AX), $0x00
-	JE      added321
+	JE      added319
 	LEAQ    (R11), R14
 	VMOVUPS (R14)(DI*1), Z10
 	VADDPS  Z10, Z6, Z6
 
-added321:
+added319:
 	CMPQ    96(AX), $0x00
-	JE      clipped321
+	JE      clipped319
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped321:
+clipped319:
 	VMOVUPS     Z6, (R11)
 	VMULPS      Z7, Z0, Z6
 	VFMADD231PS Z9, Z1, Z6
 	CMPQ        R10, $0x01
-	JLE         row320
+	JLE         row318
 	CMPQ        80(AX), $0x00
-	JE          biased322
+	JE          biased320
 	VMOVUPS     (SI), Z10
 	VADDPS      Z10, Z6, Z6
 
-biased322:
+biased320:
 	CMPQ    88(AX), $0x00
-	JE      added322
+	JE      added320
 	LEAQ    (R11)(R12*1), R14
 	VMOVUPS (R14)(DI*1), Z10
 	VADDPS  Z10, Z6, Z6
 
-added322:
+added320:
 	CMPQ    96(AX), $0x00
-	JE      clipped322
+	JE      clipped320
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped322:
+clipped320:
 	VMOVUPS     Z6, (R11)(R12*1)
 	VMULPS      Z12, Z2, Z6
 	VFMADD231PS Z8, Z3, Z6
 	CMPQ        R10, $0x02
-	JLE         row320
+	JLE         row318
 	CMPQ        80(AX), $0x00
-	JE          biased323
+	JE          biased321
 	VMOVUPS     (SI), Z8
 	VADDPS      Z8, Z6, Z6
 
-biased323:
+biased321:
 	CMPQ    88(AX), $0x00
-	JE      added323
+	JE      added321
 	LEAQ    (R11)(R12*2), R14
 	VMOVUPS (R14)(DI*1), Z8
 	VADDPS  Z8, Z6, Z6
 
-added323:
+added321:
 	CMPQ    96(AX), $0x00
-	JE      clipped323
+	JE      clipped321
 	VMOVUPS constF32_0<>+0(SB), Z8
 	VMAXPS  Z6, Z8, Z6
 
-clipped323:
+clipped321:
 	VMOVUPS     Z6, (R11)(R12*2)
 	VFMADD231PS Z7, Z4, Z11
 	VFMADD231PS Z9, Z5, Z11
 	CMPQ        R10, $0x03
-	JLE         row320
+	JLE         row318
 	CMPQ        80(AX), $0x00
-	JE          biased324
+	JE          biased322
 	VMOVUPS     (SI), Z6
 	VADDPS      Z6, Z11, Z11
 
-biased324:
+biased322:
 	CMPQ    88(AX), $0x00
-	JE      added324
+	JE      added322
 	LEAQ    (R11)(R13*1), R12
 	VMOVUPS (R12)(DI*1), Z6
 	VADDPS  Z6, Z11, Z11
 
-added324:
+added322:
 	CMPQ    96(AX), $0x00
-	JE      clipped324
+	JE      clipped322
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped324:
+clipped322:
 	VMOVUPS Z11, (R11)(R13*1)
 
-row320:
+row318:
 	CMPQ 104(AX), $0x04
-	JLE  done304
+	JLE  done302
 
-done304:
+done302:
 	ADDQ 32(AX), R8
 	ADDQ 56(AX), R9
 	SUBQ $0x04, R10
-	JG   tile304
+	JG   tile302
 	ADDQ $0x00000040, CX
 	ADDQ $0x00000040, DX
 	ADDQ $0x00000040, SI
 	SUBQ $0x00000010, BX
-	JMP  wide303
+	JMP  wide301
 
-narrow303:
+narrow301:
 	CMPQ BX, $0x00000010
-	JLT  edge303
+	JLT  edge301
 	MOVQ CX, R8
 	MOVQ DX, R9
 	MOVQ 16(AX), R10
 	MOVQ 112(AX), R10
 
-tile325:
+tile323:
 	MOVQ        64(AX), R12
 	MOVQ        R9, R11
 	LEAQ        (R12)(R12*2), R13
@@ -20062,101 +19902,101 @@ tile325:
 	VADDPS      Z12, Z6, Z6
 	VADDPS      Z8, Z6, Z6
 	CMPQ        80(AX), $0x00
-	JE          biased327
+	JE          biased325
 	VMOVUPS     (SI), Z10
 	VADDPS      Z10, Z6, Z6
 
-biased327:
+biased325:
 	CMPQ    88(AX), $0x00
-	JE      added327
+	JE      added325
 	LEAQ    (R11), R14
 	VMOVUPS (R14)(DI*1), Z10
 	VADDPS  Z10, Z6, Z6
 
-added327:
+added325:
 	CMPQ    96(AX), $0x00
-	JE      clipped327
+	JE      clipped325
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped327:
+clipped325:
 	VMOVUPS     Z6, (R11)
 	VMULPS      Z7, Z0, Z6
 	VFMADD231PS Z9, Z1, Z6
 	CMPQ        R10, $0x01
-	JLE         row326
+	JLE         row324
 	CMPQ        80(AX), $0x00
-	JE          biased328
+	JE          biased326
 	VMOVUPS     (SI), Z10
 	VADDPS      Z10, Z6, Z6
 
-biased328:
+biased326:
 	CMPQ    88(AX), $0x00
-	JE      added328
+	JE      added326
 	LEAQ    (R11)(R12*1), R14
 	VMOVUPS (R14)(DI*1), Z10
 	VADDPS  Z10, Z6, Z6
 
-added328:
+added326:
 	CMPQ    96(AX), $0x00
-	JE      clipped328
+	JE      clipped326
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped328:
+clipped326:
 	VMOVUPS     Z6, (R11)(R12*1)
 	VMULPS      Z12, Z2, Z6
 	VFMADD231PS Z8, Z3, Z6
 	CMPQ        R10, $0x02
-	JLE         row326
+	JLE         row324
 	CMPQ        80(AX), $0x00
-	JE          biased329
+	JE          biased327
 	VMOVUPS     (SI), Z8
 	VADDPS      Z8, Z6, Z6
 
-biased329:
+biased327:
 	CMPQ    88(AX), $0x00
-	JE      added329
+	JE      added327
 	LEAQ    (R11)(R12*2), R14
 	VMOVUPS (R14)(DI*1), Z8
 	VADDPS  Z8, Z6, Z6
 
-added329:
+added327:
 	CMPQ    96(AX), $0x00
-	JE      clipped329
+	JE      clipped327
 	VMOVUPS constF32_0<>+0(SB), Z8
 	VMAXPS  Z6, Z8, Z6
 
-clipped329:
+clipped327:
 	VMOVUPS     Z6, (R11)(R12*2)
 	VFMADD231PS Z7, Z4, Z11
 	VFMADD231PS Z9, Z5, Z11
 	CMPQ        R10, $0x03
-	JLE         row326
+	JLE         row324
 	CMPQ        80(AX), $0x00
-	JE          biased330
+	JE          biased328
 	VMOVUPS     (SI), Z6
 	VADDPS      Z6, Z11, Z11
 
-biased330:
+biased328:
 	CMPQ    88(AX), $0x00
-	JE      added330
+	JE      added328
 	LEAQ    (R11)(R13*1), R14
 	VMOVUPS (R14)(DI*1), Z6
 	VADDPS  Z6, Z11, Z11
 
-added330:
+added328:
 	CMPQ    96(AX), $0x00
-	JE      clipped330
+	JE      clipped328
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped330:
+clipped328:
 	VMOVUPS Z11, (R11)(R13*1)
 
-row326:
+row324:
 	CMPQ    104(AX), $0x01
-	JLE     done325
+	JLE     done323
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 512(AX), Z6
@@ -20172,101 +20012,101 @@ row326:
 	VADDPS  Z12, Z6, Z6
 	VADDPS  Z8, Z6, Z6
 	CMPQ    80(AX), $0x00
-	JE      biased332
+	JE      biased330
 	VMOVUPS (SI), Z10
 	VADDPS  Z10, Z6, Z6
 
-biased332:
+biased330:
 	CMPQ    88(AX), $0x00
-	JE      added332
+	JE      added330
 	LEAQ    (R11), R14
 	VMOVUPS (R14)(DI*1), Z10
 	VADDPS  Z10, Z6, Z6
 
-added332:
+added330:
 	CMPQ    96(AX), $0x00
-	JE      clipped332
+	JE      clipped330
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped332:
+clipped330:
 	VMOVUPS     Z6, (R11)
 	VMULPS      Z7, Z0, Z6
 	VFMADD231PS Z9, Z1, Z6
 	CMPQ        R10, $0x01
-	JLE         row331
+	JLE         row329
 	CMPQ        80(AX), $0x00
-	JE          biased333
+	JE          biased331
 	VMOVUPS     (SI), Z10
 	VADDPS      Z10, Z6, Z6
 
-biased333:
+biased331:
 	CMPQ    88(AX), $0x00
-	JE      added333
+	JE      added331
 	LEAQ    (R11)(R12*1), R14
 	VMOVUPS (R14)(DI*1), Z10
 	VADDPS  Z10, Z6, Z6
 
-added333:
+added331:
 	CMPQ    96(AX), $0x00
-	JE      clipped333
+	JE      clipped331
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped333:
+clipped331:
 	VMOVUPS     Z6, (R11)(R12*1)
 	VMULPS      Z12, Z2, Z6
 	VFMADD231PS Z8, Z3, Z6
 	CMPQ        R10, $0x02
-	JLE         row331
+	JLE         row329
 	CMPQ        80(AX), $0x00
-	JE          biased334
+	JE          biased332
 	VMOVUPS     (SI), Z8
 	VADDPS      Z8, Z6, Z6
 
-biased334:
+biased332:
 	CMPQ    88(AX), $0x00
-	JE      added334
+	JE      added332
 	LEAQ    (R11)(R12*2), R14
 	VMOVUPS (R14)(DI*1), Z8
 	VADDPS  Z8, Z6, Z6
 
-added334:
+added332:
 	CMPQ    96(AX), $0x00
-	JE      clipped334
+	JE      clipped332
 	VMOVUPS constF32_0<>+0(SB), Z8
 	VMAXPS  Z6, Z8, Z6
 
-clipped334:
+clipped332:
 	VMOVUPS     Z6, (R11)(R12*2)
 	VFMADD231PS Z7, Z4, Z11
 	VFMADD231PS Z9, Z5, Z11
 	CMPQ        R10, $0x03
-	JLE         row331
+	JLE         row329
 	CMPQ        80(AX), $0x00
-	JE          biased335
+	JE          biased333
 	VMOVUPS     (SI), Z6
 	VADDPS      Z6, Z11, Z11
 
-biased335:
+biased333:
 	CMPQ    88(AX), $0x00
-	JE      added335
+	JE      added333
 	LEAQ    (R11)(R13*1), R14
 	VMOVUPS (R14)(DI*1), Z6
 	VADDPS  Z6, Z11, Z11
 
-added335:
+added333:
 	CMPQ    96(AX), $0x00
-	JE      clipped335
+	JE      clipped333
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped335:
+clipped333:
 	VMOVUPS Z11, (R11)(R13*1)
 
-row331:
+row329:
 	CMPQ    104(AX), $0x02
-	JLE     done325
+	JLE     done323
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 896(AX), Z6
@@ -20282,101 +20122,101 @@ row331:
 	VADDPS  Z12, Z6, Z6
 	VADDPS  Z8, Z6, Z6
 	CMPQ    80(AX), $0x00
-	JE      biased337
+	JE      biased335
 	VMOVUPS (SI), Z10
 	VADDPS  Z10, Z6, Z6
 
-biased337:
+biased335:
 	CMPQ    88(AX), $0x00
-	JE      added337
+	JE      added335
 	LEAQ    (R11), R14
 	VMOVUPS (R14)(DI*1), Z10
 	VADDPS  Z10, Z6, Z6
 
-added337:
+added335:
 	CMPQ    96(AX), $0x00
-	JE      clipped337
+	JE      clipped335
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped337:
+clipped335:
 	VMOVUPS     Z6, (R11)
 	VMULPS      Z7, Z0, Z6
 	VFMADD231PS Z9, Z1, Z6
 	CMPQ        R10, $0x01
-	JLE         row336
+	JLE         row334
 	CMPQ        80(AX), $0x00
-	JE          biased338
+	JE          biased336
 	VMOVUPS     (SI), Z10
 	VADDPS      Z10, Z6, Z6
 
-biased338:
+biased336:
 	CMPQ    88(AX), $0x00
-	JE      added338
+	JE      added336
 	LEAQ    (R11)(R12*1), R14
 	VMOVUPS (R14)(DI*1), Z10
 	VADDPS  Z10, Z6, Z6
 
-added338:
+added336:
 	CMPQ    96(AX), $0x00
-	JE      clipped338
+	JE      clipped336
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped338:
+clipped336:
 	VMOVUPS     Z6, (R11)(R12*1)
 	VMULPS      Z12, Z2, Z6
 	VFMADD231PS Z8, Z3, Z6
 	CMPQ        R10, $0x02
-	JLE         row336
+	JLE         row334
 	CMPQ        80(AX), $0x00
-	JE          biased339
+	JE          biased337
 	VMOVUPS     (SI), Z8
 	VADDPS      Z8, Z6, Z6
 
-biased339:
+biased337:
 	CMPQ    88(AX), $0x00
-	JE      added339
+	JE      added337
 	LEAQ    (R11)(R12*2), R14
 	VMOVUPS (R14)(DI*1), Z8
 	VADDPS  Z8, Z6, Z6
 
-added339:
+added337:
 	CMPQ    96(AX), $0x00
-	JE      clipped339
+	JE      clipped337
 	VMOVUPS constF32_0<>+0(SB), Z8
 	VMAXPS  Z6, Z8, Z6
 
-clipped339:
+clipped337:
 	VMOVUPS     Z6, (R11)(R12*2)
 	VFMADD231PS Z7, Z4, Z11
 	VFMADD231PS Z9, Z5, Z11
 	CMPQ        R10, $0x03
-	JLE         row336
+	JLE         row334
 	CMPQ        80(AX), $0x00
-	JE          biased340
+	JE          biased338
 	VMOVUPS     (SI), Z6
 	VADDPS      Z6, Z11, Z11
 
-biased340:
+biased338:
 	CMPQ    88(AX), $0x00
-	JE      added340
+	JE      added338
 	LEAQ    (R11)(R13*1), R14
 	VMOVUPS (R14)(DI*1), Z6
 	VADDPS  Z6, Z11, Z11
 
-added340:
+added338:
 	CMPQ    96(AX), $0x00
-	JE      clipped340
+	JE      clipped338
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped340:
+clipped338:
 	VMOVUPS Z11, (R11)(R13*1)
 
-row336:
+row334:
 	CMPQ    104(AX), $0x03
-	JLE     done325
+	JLE     done323
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 1280(AX), Z6
@@ -20392,116 +20232,116 @@ row336:
 	VADDPS  Z12, Z6, Z6
 	VADDPS  Z8, Z6, Z6
 	CMPQ    80(AX), $0x00
-	JE      biased342
+	JE      biased340
 	VMOVUPS (SI), Z10
 	VADDPS  Z10, Z6, Z6
 
-biased342:
+biased340:
 	CMPQ    88(AX), $0x00
-	JE      added342
+	JE      added340
 	LEAQ    (R11), R14
 	VMOVUPS (R14)(DI*1), Z10
 	VADDPS  Z10, Z6, Z6
 
-added342:
+added340:
 	CMPQ    96(AX), $0x00
-	JE      clipped342
+	JE      clipped340
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped342:
+clipped340:
 	VMOVUPS     Z6, (R11)
 	VMULPS      Z7, Z0, Z6
 	VFMADD231PS Z9, Z1, Z6
 	CMPQ        R10, $0x01
-	JLE         row341
+	JLE         row339
 	CMPQ        80(AX), $0x00
-	JE          biased343
+	JE          biased341
 	VMOVUPS     (SI), Z10
 	VADDPS      Z10, Z6, Z6
 
-biased343:
+biased341:
 	CMPQ    88(AX), $0x00
-	JE      added343
+	JE      added341
 	LEAQ    (R11)(R12*1), R14
 	VMOVUPS (R14)(DI*1), Z10
 	VADDPS  Z10, Z6, Z6
 
-added343:
+added341:
 	CMPQ    96(AX), $0x00
-	JE      clipped343
+	JE      clipped341
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped343:
+clipped341:
 	VMOVUPS     Z6, (R11)(R12*1)
 	VMULPS      Z12, Z2, Z6
 	VFMADD231PS Z8, Z3, Z6
 	CMPQ        R10, $0x02
-	JLE         row341
+	JLE         row339
 	CMPQ        80(AX), $0x00
-	JE          biased344
+	JE          biased342
 	VMOVUPS     (SI), Z8
 	VADDPS      Z8, Z6, Z6
 
-biased344:
+biased342:
 	CMPQ    88(AX), $0x00
-	JE      added344
+	JE      added342
 	LEAQ    (R11)(R12*2), R14
 	VMOVUPS (R14)(DI*1), Z8
 	VADDPS  Z8, Z6, Z6
 
-added344:
+added342:
 	CMPQ    96(AX), $0x00
-	JE      clipped344
+	JE      clipped342
 	VMOVUPS constF32_0<>+0(SB), Z8
 	VMAXPS  Z6, Z8, Z6
 
-clipped344:
+clipped342:
 	VMOVUPS     Z6, (R11)(R12*2)
 	VFMADD231PS Z7, Z4, Z11
 	VFMADD231PS Z9, Z5, Z11
 	CMPQ        R10, $0x03
-	JLE         row341
+	JLE         row339
 	CMPQ        80(AX), $0x00
-	JE          biased345
+	JE          biased343
 	VMOVUPS     (SI), Z6
 	VADDPS      Z6, Z11, Z11
 
-biased345:
+biased343:
 	CMPQ    88(AX), $0x00
-	JE      added345
+	JE      added343
 	LEAQ    (R11)(R13*1), R12
 	VMOVUPS (R12)(DI*1), Z6
 	VADDPS  Z6, Z11, Z11
 
-added345:
+added343:
 	CMPQ    96(AX), $0x00
-	JE      clipped345
+	JE      clipped343
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped345:
+clipped343:
 	VMOVUPS Z11, (R11)(R13*1)
 
-row341:
+row339:
 	CMPQ 104(AX), $0x04
-	JLE  done325
+	JLE  done323
 
-done325:
+done323:
 	ADDQ 32(AX), R8
 	ADDQ 56(AX), R9
 	SUBQ $0x04, R10
-	JG   tile325
+	JG   tile323
 	ADDQ $0x00000040, CX
 	ADDQ $0x00000040, DX
 	ADDQ $0x00000040, SI
 	SUBQ $0x00000010, BX
-	JMP  narrow303
+	JMP  narrow301
 
-edge303:
+edge301:
 	TESTQ BX, BX
-	JZ    end303
+	JZ    end301
 	MOVQ  BX, R8
 	MOVQ  $0x0000000000000001, BX
 	SHLXQ R8, BX, BX
@@ -20511,7 +20351,7 @@ edge303:
 	MOVQ  16(AX), BX
 	MOVQ  112(AX), BX
 
-tile346:
+tile344:
 	MOVQ        64(AX), R9
 	MOVQ        DX, R8
 	LEAQ        (R9)(R9*2), R10
@@ -20685,101 +20525,101 @@ tile346:
 	VADDPS      Z12, Z6, Z6
 	VADDPS      Z8, Z6, Z6
 	CMPQ        80(AX), $0x00
-	JE          biased348
+	JE          biased346
 	VMOVUPS.Z   (SI), K1, Z10
 	VADDPS      Z10, Z6, Z6
 
-biased348:
+biased346:
 	CMPQ      88(AX), $0x00
-	JE        added348
+	JE        added346
 	LEAQ      (R8), R11
 	VMOVUPS.Z (R11)(DI*1), K1, Z10
 	VADDPS    Z10, Z6, Z6
 
-added348:
+added346:
 	CMPQ    96(AX), $0x00
-	JE      clipped348
+	JE      clipped346
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped348:
+clipped346:
 	VMOVUPS     Z6, K1, (R8)
 	VMULPS      Z7, Z0, Z6
 	VFMADD231PS Z9, Z1, Z6
 	CMPQ        BX, $0x01
-	JLE         row347
+	JLE         row345
 	CMPQ        80(AX), $0x00
-	JE          biased349
+	JE          biased347
 	VMOVUPS.Z   (SI), K1, Z10
 	VADDPS      Z10, Z6, Z6
 
-biased349:
+biased347:
 	CMPQ      88(AX), $0x00
-	JE        added349
+	JE        added347
 	LEAQ      (R8)(R9*1), R11
 	VMOVUPS.Z (R11)(DI*1), K1, Z10
 	VADDPS    Z10, Z6, Z6
 
-added349:
+added347:
 	CMPQ    96(AX), $0x00
-	JE      clipped349
+	JE      clipped347
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped349:
+clipped347:
 	VMOVUPS     Z6, K1, (R8)(R9*1)
 	VMULPS      Z12, Z2, Z6
 	VFMADD231PS Z8, Z3, Z6
 	CMPQ        BX, $0x02
-	JLE         row347
+	JLE         row345
 	CMPQ        80(AX), $0x00
-	JE          biased350
+	JE          biased348
 	VMOVUPS.Z   (SI), K1, Z8
 	VADDPS      Z8, Z6, Z6
 
-biased350:
+biased348:
 	CMPQ      88(AX), $0x00
-	JE        added350
+	JE        added348
 	LEAQ      (R8)(R9*2), R11
 	VMOVUPS.Z (R11)(DI*1), K1, Z8
 	VADDPS    Z8, Z6, Z6
 
-added350:
+added348:
 	CMPQ    96(AX), $0x00
-	JE      clipped350
+	JE      clipped348
 	VMOVUPS constF32_0<>+0(SB), Z8
 	VMAXPS  Z6, Z8, Z6
 
-clipped350:
+clipped348:
 	VMOVUPS     Z6, K1, (R8)(R9*2)
 	VFMADD231PS Z7, Z4, Z11
 	VFMADD231PS Z9, Z5, Z11
 	CMPQ        BX, $0x03
-	JLE         row347
+	JLE         row345
 	CMPQ        80(AX), $0x00
-	JE          biased351
+	JE          biased349
 	VMOVUPS.Z   (SI), K1, Z6
 	VADDPS      Z6, Z11, Z11
 
-biased351:
+biased349:
 	CMPQ      88(AX), $0x00
-	JE        added351
+	JE        added349
 	LEAQ      (R8)(R10*1), R11
 	VMOVUPS.Z (R11)(DI*1), K1, Z6
 	VADDPS    Z6, Z11, Z11
 
-added351:
+added349:
 	CMPQ    96(AX), $0x00
-	JE      clipped351
+	JE      clipped349
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped351:
+clipped349:
 	VMOVUPS Z11, K1, (R8)(R10*1)
 
-row347:
+row345:
 	CMPQ      104(AX), $0x01
-	JLE       done346
+	JLE       done344
 	ADDQ      40(AX), R8
 	LEAQ      (R9)(R9*2), R10
 	VMOVUPS   512(AX), Z6
@@ -20795,101 +20635,101 @@ row347:
 	VADDPS    Z12, Z6, Z6
 	VADDPS    Z8, Z6, Z6
 	CMPQ      80(AX), $0x00
-	JE        biased353
+	JE        biased351
 	VMOVUPS.Z (SI), K1, Z10
 	VADDPS    Z10, Z6, Z6
 
-biased353:
+biased351:
 	CMPQ      88(AX), $0x00
-	JE        added353
+	JE        added351
 	LEAQ      (R8), R11
 	VMOVUPS.Z (R11)(DI*1), K1, Z10
 	VADDPS    Z10, Z6, Z6
 
-added353:
+added351:
 	CMPQ    96(AX), $0x00
-	JE      clipped353
+	JE      clipped351
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped353:
+clipped351:
 	VMOVUPS     Z6, K1, (R8)
 	VMULPS      Z7, Z0, Z6
 	VFMADD231PS Z9, Z1, Z6
 	CMPQ        BX, $0x01
-	JLE         row352
+	JLE         row350
 	CMPQ        80(AX), $0x00
-	JE          biased354
+	JE          biased352
 	VMOVUPS.Z   (SI), K1, Z10
 	VADDPS      Z10, Z6, Z6
 
-biased354:
+biased352:
 	CMPQ      88(AX), $0x00
-	JE        added354
+	JE        added352
 	LEAQ      (R8)(R9*1), R11
 	VMOVUPS.Z (R11)(DI*1), K1, Z10
 	VADDPS    Z10, Z6, Z6
 
-added354:
+added352:
 	CMPQ    96(AX), $0x00
-	JE      clipped354
+	JE      clipped352
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped354:
+clipped352:
 	VMOVUPS     Z6, K1, (R8)(R9*1)
 	VMULPS      Z12, Z2, Z6
 	VFMADD231PS Z8, Z3, Z6
 	CMPQ        BX, $0x02
-	JLE         row352
+	JLE         row350
 	CMPQ        80(AX), $0x00
-	JE          biased355
+	JE          biased353
 	VMOVUPS.Z   (SI), K1, Z8
 	VADDPS      Z8, Z6, Z6
 
-biased355:
+biased353:
 	CMPQ      88(AX), $0x00
-	JE        added355
+	JE        added353
 	LEAQ      (R8)(R9*2), R11
 	VMOVUPS.Z (R11)(DI*1), K1, Z8
 	VADDPS    Z8, Z6, Z6
 
-added355:
+added353:
 	CMPQ    96(AX), $0x00
-	JE      clipped355
+	JE      clipped353
 	VMOVUPS constF32_0<>+0(SB), Z8
 	VMAXPS  Z6, Z8, Z6
 
-clipped355:
+clipped353:
 	VMOVUPS     Z6, K1, (R8)(R9*2)
 	VFMADD231PS Z7, Z4, Z11
 	VFMADD231PS Z9, Z5, Z11
 	CMPQ        BX, $0x03
-	JLE         row352
+	JLE         row350
 	CMPQ        80(AX), $0x00
-	JE          biased356
+	JE          biased354
 	VMOVUPS.Z   (SI), K1, Z6
 	VADDPS      Z6, Z11, Z11
 
-biased356:
+biased354:
 	CMPQ      88(AX), $0x00
-	JE        added356
+	JE        added354
 	LEAQ      (R8)(R10*1), R11
 	VMOVUPS.Z (R11)(DI*1), K1, Z6
 	VADDPS    Z6, Z11, Z11
 
-added356:
+added354:
 	CMPQ    96(AX), $0x00
-	JE      clipped356
+	JE      clipped354
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped356:
+clipped354:
 	VMOVUPS Z11, K1, (R8)(R10*1)
 
-row352:
+row350:
 	CMPQ      104(AX), $0x02
-	JLE       done346
+	JLE       done344
 	ADDQ      40(AX), R8
 	LEAQ      (R9)(R9*2), R10
 	VMOVUPS   896(AX), Z6
@@ -20905,101 +20745,101 @@ row352:
 	VADDPS    Z12, Z6, Z6
 	VADDPS    Z8, Z6, Z6
 	CMPQ      80(AX), $0x00
-	JE        biased358
+	JE        biased356
 	VMOVUPS.Z (SI), K1, Z10
 	VADDPS    Z10, Z6, Z6
 
-biased358:
+biased356:
 	CMPQ      88(AX), $0x00
-	JE        added358
+	JE        added356
 	LEAQ      (R8), R11
 	VMOVUPS.Z (R11)(DI*1), K1, Z10
 	VADDPS    Z10, Z6, Z6
 
-added358:
+added356:
 	CMPQ    96(AX), $0x00
-	JE      clipped358
+	JE      clipped356
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped358:
+clipped356:
 	VMOVUPS     Z6, K1, (R8)
 	VMULPS      Z7, Z0, Z6
 	VFMADD231PS Z9, Z1, Z6
 	CMPQ        BX, $0x01
-	JLE         row357
+	JLE         row355
 	CMPQ        80(AX), $0x00
-	JE          biased359
+	JE          biased357
 	VMOVUPS.Z   (SI), K1, Z10
 	VADDPS      Z10, Z6, Z6
 
-biased359:
+biased357:
 	CMPQ      88(AX), $0x00
-	JE        added359
+	JE        added357
 	LEAQ      (R8)(R9*1), R11
 	VMOVUPS.Z (R11)(DI*1), K1, Z10
 	VADDPS    Z10, Z6, Z6
 
-added359:
+added357:
 	CMPQ    96(AX), $0x00
-	JE      clipped359
+	JE      clipped357
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped359:
+clipped357:
 	VMOVUPS     Z6, K1, (R8)(R9*1)
 	VMULPS      Z12, Z2, Z6
 	VFMADD231PS Z8, Z3, Z6
 	CMPQ        BX, $0x02
-	JLE         row357
+	JLE         row355
 	CMPQ        80(AX), $0x00
-	JE          biased360
+	JE          biased358
 	VMOVUPS.Z   (SI), K1, Z8
 	VADDPS      Z8, Z6, Z6
 
-biased360:
+biased358:
 	CMPQ      88(AX), $0x00
-	JE        added360
+	JE        added358
 	LEAQ      (R8)(R9*2), R11
 	VMOVUPS.Z (R11)(DI*1), K1, Z8
 	VADDPS    Z8, Z6, Z6
 
-added360:
+added358:
 	CMPQ    96(AX), $0x00
-	JE      clipped360
+	JE      clipped358
 	VMOVUPS constF32_0<>+0(SB), Z8
 	VMAXPS  Z6, Z8, Z6
 
-clipped360:
+clipped358:
 	VMOVUPS     Z6, K1, (R8)(R9*2)
 	VFMADD231PS Z7, Z4, Z11
 	VFMADD231PS Z9, Z5, Z11
 	CMPQ        BX, $0x03
-	JLE         row357
+	JLE         row355
 	CMPQ        80(AX), $0x00
-	JE          biased361
+	JE          biased359
 	VMOVUPS.Z   (SI), K1, Z6
 	VADDPS      Z6, Z11, Z11
 
-biased361:
+biased359:
 	CMPQ      88(AX), $0x00
-	JE        added361
+	JE        added359
 	LEAQ      (R8)(R10*1), R11
 	VMOVUPS.Z (R11)(DI*1), K1, Z6
 	VADDPS    Z6, Z11, Z11
 
-added361:
+added359:
 	CMPQ    96(AX), $0x00
-	JE      clipped361
+	JE      clipped359
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped361:
+clipped359:
 	VMOVUPS Z11, K1, (R8)(R10*1)
 
-row357:
+row355:
 	CMPQ      104(AX), $0x03
-	JLE       done346
+	JLE       done344
 	ADDQ      40(AX), R8
 	LEAQ      (R9)(R9*2), R10
 	VMOVUPS   1280(AX), Z6
@@ -21015,109 +20855,109 @@ row357:
 	VADDPS    Z12, Z6, Z6
 	VADDPS    Z8, Z6, Z6
 	CMPQ      80(AX), $0x00
-	JE        biased363
+	JE        biased361
 	VMOVUPS.Z (SI), K1, Z10
 	VADDPS    Z10, Z6, Z6
 
-biased363:
+biased361:
 	CMPQ      88(AX), $0x00
-	JE        added363
+	JE        added361
 	LEAQ      (R8), R11
 	VMOVUPS.Z (R11)(DI*1), K1, Z10
 	VADDPS    Z10, Z6, Z6
 
-added363:
+added361:
 	CMPQ    96(AX), $0x00
-	JE      clipped363
+	JE      clipped361
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped363:
+clipped361:
 	VMOVUPS     Z6, K1, (R8)
 	VMULPS      Z7, Z0, Z6
 	VFMADD231PS Z9, Z1, Z6
 	CMPQ        BX, $0x01
-	JLE         row362
+	JLE         row360
 	CMPQ        80(AX), $0x00
-	JE          biased364
+	JE          biased362
 	VMOVUPS.Z   (SI), K1, Z10
 	VADDPS      Z10, Z6, Z6
 
-biased364:
+biased362:
 	CMPQ      88(AX), $0x00
-	JE        added364
+	JE        added362
 	LEAQ      (R8)(R9*1), R11
 	VMOVUPS.Z (R11)(DI*1), K1, Z10
 	VADDPS    Z10, Z6, Z6
 
-added364:
+added362:
 	CMPQ    96(AX), $0x00
-	JE      clipped364
+	JE      clipped362
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped364:
+clipped362:
 	VMOVUPS     Z6, K1, (R8)(R9*1)
 	VMULPS      Z12, Z2, Z6
 	VFMADD231PS Z8, Z3, Z6
 	CMPQ        BX, $0x02
-	JLE         row362
+	JLE         row360
 	CMPQ        80(AX), $0x00
-	JE          biased365
+	JE          biased363
 	VMOVUPS.Z   (SI), K1, Z8
 	VADDPS      Z8, Z6, Z6
 
-biased365:
+biased363:
 	CMPQ      88(AX), $0x00
-	JE        added365
+	JE        added363
 	LEAQ      (R8)(R9*2), R11
 	VMOVUPS.Z (R11)(DI*1), K1, Z8
 	VADDPS    Z8, Z6, Z6
 
-added365:
+added363:
 	CMPQ    96(AX), $0x00
-	JE      clipped365
+	JE      clipped363
 	VMOVUPS constF32_0<>+0(SB), Z8
 	VMAXPS  Z6, Z8, Z6
 
-clipped365:
+clipped363:
 	VMOVUPS     Z6, K1, (R8)(R9*2)
 	VFMADD231PS Z7, Z4, Z11
 	VFMADD231PS Z9, Z5, Z11
 	CMPQ        BX, $0x03
-	JLE         row362
+	JLE         row360
 	CMPQ        80(AX), $0x00
-	JE          biased366
+	JE          biased364
 	VMOVUPS.Z   (SI), K1, Z6
 	VADDPS      Z6, Z11, Z11
 
-biased366:
+biased364:
 	CMPQ      88(AX), $0x00
-	JE        added366
+	JE        added364
 	LEAQ      (R8)(R10*1), R9
 	VMOVUPS.Z (R9)(DI*1), K1, Z6
 	VADDPS    Z6, Z11, Z11
 
-added366:
+added364:
 	CMPQ    96(AX), $0x00
-	JE      clipped366
+	JE      clipped364
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped366:
+clipped364:
 	VMOVUPS Z11, K1, (R8)(R10*1)
 
-row362:
+row360:
 	CMPQ 104(AX), $0x04
-	JLE  done346
+	JLE  done344
 
-done346:
+done344:
 	ADDQ 32(AX), CX
 	ADDQ 56(AX), DX
 	SUBQ $0x04, BX
-	JG   tile346
+	JG   tile344
 
-end303:
+end301:
 	VZEROUPPER
 	RET
 
@@ -21133,14 +20973,14 @@ TEXT ·winogradGradF32AVX512(SB), NOSPLIT, $0-8
 	MOVQ    8(AX), DX
 	MOVQ    24(AX), BX
 
-wide367:
+wide365:
 	CMPQ BX, $0x00000010
-	JLT  narrow367
+	JLT  narrow365
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile368:
+tile366:
 	MOVQ         64(AX), R10
 	MOVQ         DI, R9
 	LEAQ         (R10)(R10*2), R11
@@ -21418,20 +21258,20 @@ tile368:
 	ADDQ         32(AX), SI
 	ADDQ         56(AX), DI
 	DECQ         R8
-	JNZ          tile368
+	JNZ          tile366
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, BX
-	JMP          wide367
+	JMP          wide365
 
-narrow367:
+narrow365:
 	CMPQ BX, $0x00000010
-	JLT  edge367
+	JLT  edge365
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile369:
+tile367:
 	MOVQ         64(AX), R10
 	MOVQ         DI, R9
 	LEAQ         (R10)(R10*2), R11
@@ -21709,15 +21549,15 @@ tile369:
 	ADDQ         32(AX), SI
 	ADDQ         56(AX), DI
 	DECQ         R8
-	JNZ          tile369
+	JNZ          tile367
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, BX
-	JMP          narrow367
+	JMP          narrow365
 
-edge367:
+edge365:
 	TESTQ BX, BX
-	JZ    end367
+	JZ    end365
 	MOVQ  BX, SI
 	MOVQ  $0x0000000000000001, BX
 	SHLXQ SI, BX, BX
@@ -21726,7 +21566,7 @@ edge367:
 	MOVQ  DX, DX
 	MOVQ  16(AX), BX
 
-tile370:
+tile368:
 	MOVQ         64(AX), DI
 	MOVQ         DX, SI
 	LEAQ         (DI)(DI*2), R8
@@ -22004,9 +21844,9 @@ tile370:
 	ADDQ         32(AX), CX
 	ADDQ         56(AX), DX
 	DECQ         BX
-	JNZ          tile370
+	JNZ          tile368
 
-end367:
+end365:
 	VZEROUPPER
 	RET
 
@@ -22024,14 +21864,14 @@ TEXT ·winogradFilterF32AVX512(SB), NOSPLIT, $0-8
 	MOVQ    8(AX), DX
 	MOVQ    24(AX), BX
 
-wide371:
+wide369:
 	CMPQ BX, $0x00000010
-	JLT  narrow371
+	JLT  narrow369
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile372:
+tile370:
 	MOVQ         64(AX), R10
 	MOVQ         DI, R9
 	VMOVUPS      (R9), Z6
@@ -22271,20 +22111,20 @@ tile372:
 	ADDQ         32(AX), SI
 	ADDQ         56(AX), DI
 	DECQ         R8
-	JNZ          tile372
+	JNZ          tile370
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, BX
-	JMP          wide371
+	JMP          wide369
 
-narrow371:
+narrow369:
 	CMPQ BX, $0x00000010
-	JLT  edge371
+	JLT  edge369
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile373:
+tile371:
 	MOVQ         64(AX), R10
 	MOVQ         DI, R9
 	VMOVUPS      (R9), Z6
@@ -22524,15 +22364,15 @@ tile373:
 	ADDQ         32(AX), SI
 	ADDQ         56(AX), DI
 	DECQ         R8
-	JNZ          tile373
+	JNZ          tile371
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, BX
-	JMP          narrow371
+	JMP          narrow369
 
-edge371:
+edge369:
 	TESTQ BX, BX
-	JZ    end371
+	JZ    end369
 	MOVQ  BX, SI
 	MOVQ  $0x0000000000000001, BX
 	SHLXQ SI, BX, BX
@@ -22541,7 +22381,7 @@ edge371:
 	MOVQ  DX, DX
 	MOVQ  16(AX), BX
 
-tile374:
+tile372:
 	MOVQ         64(AX), DI
 	MOVQ         DX, SI
 	VMOVUPS.Z    (SI), K1, Z6
@@ -22781,9 +22621,9 @@ tile374:
 	ADDQ         32(AX), CX
 	ADDQ         56(AX), DX
 	DECQ         BX
-	JNZ          tile374
+	JNZ          tile372
 
-end371:
+end369:
 	VZEROUPPER
 	RET
 
@@ -22801,14 +22641,14 @@ TEXT ·winogradFilterGradF32AVX512(SB), NOSPLIT, $0-8
 	MOVQ    8(AX), DX
 	MOVQ    24(AX), BX
 
-wide375:
+wide373:
 	CMPQ BX, $0x00000010
-	JLT  narrow375
+	JLT  narrow373
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile376:
+tile374:
 	MOVQ        64(AX), R10
 	MOVQ        DI, R9
 	LEAQ        (R10)(R10*2), R11
@@ -23048,20 +22888,20 @@ tile376:
 	ADDQ        32(AX), SI
 	ADDQ        56(AX), DI
 	DECQ        R8
-	JNZ         tile376
+	JNZ         tile374
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000010, BX
-	JMP         wide375
+	JMP         wide373
 
-narrow375:
+narrow373:
 	CMPQ BX, $0x00000010
-	JLT  edge375
+	JLT  edge373
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile377:
+tile375:
 	MOVQ        64(AX), R10
 	MOVQ        DI, R9
 	LEAQ        (R10)(R10*2), R11
@@ -23301,15 +23141,15 @@ tile377:
 	ADDQ        32(AX), SI
 	ADDQ        56(AX), DI
 	DECQ        R8
-	JNZ         tile377
+	JNZ         tile375
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000010, BX
-	JMP         narrow375
+	JMP         narrow373
 
-edge375:
+edge373:
 	TESTQ BX, BX
-	JZ    end375
+	JZ    end373
 	MOVQ  BX, SI
 	MOVQ  $0x0000000000000001, BX
 	SHLXQ SI, BX, BX
@@ -23318,7 +23158,7 @@ edge375:
 	MOVQ  DX, DX
 	MOVQ  16(AX), BX
 
-tile378:
+tile376:
 	MOVQ        64(AX), DI
 	MOVQ        DX, SI
 	LEAQ        (DI)(DI*2), R8
@@ -23558,9 +23398,9 @@ tile378:
 	ADDQ        32(AX), CX
 	ADDQ        56(AX), DX
 	DECQ        BX
-	JNZ         tile378
+	JNZ         tile376
 
-end375:
+end373:
 	VZEROUPPER
 	RET
 

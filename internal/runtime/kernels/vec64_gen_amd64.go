@@ -124,11 +124,6 @@ func divScalarF64AVX2(n int, dst *byte, a *byte, k uint64)
 //go:noescape
 func axpyF64AVX2(n int, y *byte, x *byte, k uint64)
 
-// dropoutF64AVX2 keeps x*scale where u is below keep.
-//
-//go:noescape
-func dropoutF64AVX2(n int, dst *byte, x *byte, u *byte, keep uint64, scale uint64)
-
 // sumF64AVX2 sums n elements.
 //
 //go:noescape
@@ -388,11 +383,6 @@ func divScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
 //
 //go:noescape
 func axpyF64AVX512(n int, y *byte, x *byte, k uint64)
-
-// dropoutF64AVX512 keeps x*scale where u is below keep.
-//
-//go:noescape
-func dropoutF64AVX512(n int, dst *byte, x *byte, u *byte, keep uint64, scale uint64)
 
 // sumF64AVX512 sums n elements.
 //

@@ -1582,85 +1582,6 @@ done24:
 	VZEROUPPER
 	RET
 
-// func dropoutF64AVX2(n int, dst *byte, x *byte, u *byte, keep uint64, scale uint64)
-// Requires: AVX, AVX2
-TEXT ·dropoutF64AVX2(SB), NOSPLIT, $0-48
-	MOVQ         n+0(FP), AX
-	MOVQ         dst+8(FP), CX
-	MOVQ         x+16(FP), DX
-	MOVQ         u+24(FP), BX
-	MOVQ         keep+32(FP), SI
-	VMOVQ        SI, X0
-	VBROADCASTSD X0, Y0
-	MOVQ         scale+40(FP), SI
-	VMOVQ        SI, X1
-	VBROADCASTSD X1, Y1
-
-many25:
-	CMPQ    AX, $0x00000010
-	JLT     one25
-	VMOVUPD (DX), Y2
-	VMOVUPD (BX), Y3
-	VMULPD  Y1, Y2, Y2
-	VCMPPD  $0x11, Y0, Y3, Y3
-	VANDPD  Y2, Y3, Y2
-	VMOVUPD Y2, (CX)
-	VMOVUPD 32(DX), Y2
-	VMOVUPD 32(BX), Y3
-	VMULPD  Y1, Y2, Y2
-	VCMPPD  $0x11, Y0, Y3, Y3
-	VANDPD  Y2, Y3, Y2
-	VMOVUPD Y2, 32(CX)
-	VMOVUPD 64(DX), Y2
-	VMOVUPD 64(BX), Y3
-	VMULPD  Y1, Y2, Y2
-	VCMPPD  $0x11, Y0, Y3, Y3
-	VANDPD  Y2, Y3, Y2
-	VMOVUPD Y2, 64(CX)
-	VMOVUPD 96(DX), Y2
-	VMOVUPD 96(BX), Y3
-	VMULPD  Y1, Y2, Y2
-	VCMPPD  $0x11, Y0, Y3, Y3
-	VANDPD  Y2, Y3, Y2
-	VMOVUPD Y2, 96(CX)
-	ADDQ    $0x00000080, CX
-	ADDQ    $0x00000080, DX
-	ADDQ    $0x00000080, BX
-	SUBQ    $0x00000010, AX
-	JMP     many25
-
-one25:
-	CMPQ    AX, $0x00000004
-	JLT     rest25
-	VMOVUPD (DX), Y2
-	VMOVUPD (BX), Y3
-	VMULPD  Y1, Y2, Y2
-	VCMPPD  $0x11, Y0, Y3, Y3
-	VANDPD  Y2, Y3, Y2
-	VMOVUPD Y2, (CX)
-	ADDQ    $0x00000020, CX
-	ADDQ    $0x00000020, DX
-	ADDQ    $0x00000020, BX
-	SUBQ    $0x00000004, AX
-	JMP     one25
-
-rest25:
-	TESTQ        AX, AX
-	JZ           done25
-	VMOVQ        AX, X2
-	VPBROADCASTQ X2, Y2
-	VPCMPGTQ     iotaF64<>+0(SB), Y2, Y2
-	VMASKMOVPD   (DX), Y2, Y3
-	VMASKMOVPD   (BX), Y2, Y4
-	VMULPD       Y1, Y3, Y3
-	VCMPPD       $0x11, Y0, Y4, Y0
-	VANDPD       Y3, Y0, Y0
-	VMASKMOVPD   Y0, Y2, (CX)
-
-done25:
-	VZEROUPPER
-	RET
-
 // func sumF64AVX2(n int, a *byte) uint64
 // Requires: AVX, AVX2
 TEXT ·sumF64AVX2(SB), NOSPLIT, $0-24
@@ -1671,9 +1592,9 @@ TEXT ·sumF64AVX2(SB), NOSPLIT, $0-24
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 
-many26:
+many25:
 	CMPQ    AX, $0x00000010
-	JLT     one26
+	JLT     one25
 	VMOVUPD (CX), Y4
 	VADDPD  Y4, Y0, Y0
 	VMOVUPD 32(CX), Y4
@@ -1684,27 +1605,27 @@ many26:
 	VADDPD  Y4, Y3, Y3
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x00000010, AX
-	JMP     many26
+	JMP     many25
 
-one26:
+one25:
 	CMPQ    AX, $0x00000004
-	JLT     rest26
+	JLT     rest25
 	VMOVUPD (CX), Y4
 	VADDPD  Y4, Y0, Y0
 	ADDQ    $0x00000020, CX
 	SUBQ    $0x00000004, AX
-	JMP     one26
+	JMP     one25
 
-rest26:
+rest25:
 	TESTQ        AX, AX
-	JZ           done26
+	JZ           done25
 	VMOVQ        AX, X4
 	VPBROADCASTQ X4, Y4
 	VPCMPGTQ     iotaF64<>+0(SB), Y4, Y4
 	VMASKMOVPD   (CX), Y4, Y4
 	VADDPD       Y4, Y0, Y0
 
-done26:
+done25:
 	VADDPD       Y1, Y0, Y0
 	VADDPD       Y3, Y2, Y2
 	VADDPD       Y2, Y0, Y0
@@ -1728,9 +1649,9 @@ TEXT ·dotF64AVX2(SB), NOSPLIT, $0-32
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 
-many27:
+many26:
 	CMPQ        AX, $0x00000010
-	JLT         one27
+	JLT         one26
 	VMOVUPD     (CX), Y4
 	VMOVUPD     (DX), Y5
 	VFMADD231PD Y4, Y5, Y0
@@ -1746,22 +1667,22 @@ many27:
 	ADDQ        $0x00000080, CX
 	ADDQ        $0x00000080, DX
 	SUBQ        $0x00000010, AX
-	JMP         many27
+	JMP         many26
 
-one27:
+one26:
 	CMPQ        AX, $0x00000004
-	JLT         rest27
+	JLT         rest26
 	VMOVUPD     (CX), Y4
 	VMOVUPD     (DX), Y5
 	VFMADD231PD Y4, Y5, Y0
 	ADDQ        $0x00000020, CX
 	ADDQ        $0x00000020, DX
 	SUBQ        $0x00000004, AX
-	JMP         one27
+	JMP         one26
 
-rest27:
+rest26:
 	TESTQ        AX, AX
-	JZ           done27
+	JZ           done26
 	VMOVQ        AX, X4
 	VPBROADCASTQ X4, Y4
 	VPCMPGTQ     iotaF64<>+0(SB), Y4, Y4
@@ -1769,7 +1690,7 @@ rest27:
 	VMASKMOVPD   (DX), Y4, Y4
 	VFMADD231PD  Y5, Y4, Y0
 
-done27:
+done26:
 	VADDPD       Y1, Y0, Y0
 	VADDPD       Y3, Y2, Y2
 	VADDPD       Y2, Y0, Y0
@@ -1792,9 +1713,9 @@ TEXT ·maxOfF64AVX2(SB), NOSPLIT, $0-24
 	VMOVUPD constF64_fff0000000000000<>+0(SB), Y2
 	VXORPS  Y3, Y3, Y3
 
-many28:
+many27:
 	CMPQ    AX, $0x00000008
-	JLT     one28
+	JLT     one27
 	VMOVUPD (CX), Y4
 	VCMPPD  $0x03, Y4, Y4, Y5
 	VANDPD  Y4, Y5, Y5
@@ -1807,11 +1728,11 @@ many28:
 	VMAXPD  Y4, Y2, Y2
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x00000008, AX
-	JMP     many28
+	JMP     many27
 
-one28:
+one27:
 	CMPQ    AX, $0x00000004
-	JLT     rest28
+	JLT     rest27
 	VMOVUPD (CX), Y4
 	VCMPPD  $0x03, Y4, Y4, Y5
 	VANDPD  Y4, Y5, Y5
@@ -1819,11 +1740,11 @@ one28:
 	VMAXPD  Y4, Y1, Y1
 	ADDQ    $0x00000020, CX
 	SUBQ    $0x00000004, AX
-	JMP     one28
+	JMP     one27
 
-rest28:
+rest27:
 	TESTQ        AX, AX
-	JZ           done28
+	JZ           done27
 	VMOVQ        AX, X4
 	VPBROADCASTQ X4, Y4
 	VPCMPGTQ     iotaF64<>+0(SB), Y4, Y4
@@ -1834,7 +1755,7 @@ rest28:
 	VORPD        Y4, Y3, Y3
 	VMAXPD       Y0, Y1, Y1
 
-done28:
+done27:
 	VMAXPD       Y2, Y1, Y1
 	VCMPPD       $0x03, Y3, Y3, Y0
 	VANDPD       Y3, Y0, Y0
@@ -1879,7 +1800,7 @@ TEXT ·dotRowsF64AVX2(SB), NOSPLIT, $0-80
 	CMPQ         DX, $0x00001000
 	CMOVQGT      R9, BX
 
-group29:
+group28:
 	MOVQ   DI, R9
 	LEAQ   (DI)(BX*1), R10
 	MOVQ   R8, R11
@@ -1895,9 +1816,9 @@ group29:
 	LEAQ   (DX)(DX*2), R13
 	LEAQ   (DX)(DX*2), R14
 
-many30:
+many29:
 	CMPQ        R12, $0x00000008
-	JLT         one30
+	JLT         one29
 	VMOVUPD     (R11), Y9
 	PREFETCHT0  (R10)
 	VMOVUPD     (R9), Y10
@@ -1924,11 +1845,11 @@ many30:
 	ADDQ        $0x00000040, R10
 	ADDQ        $0x00000040, R11
 	SUBQ        $0x00000008, R12
-	JMP         many30
+	JMP         many29
 
-one30:
+one29:
 	CMPQ        R12, $0x00000004
-	JLT         rest30
+	JLT         rest29
 	VMOVUPD     (R11), Y9
 	PREFETCHT0  (R10)
 	VMOVUPD     (R9), Y10
@@ -1946,11 +1867,11 @@ one30:
 	ADDQ        $0x00000020, R10
 	ADDQ        $0x00000020, R11
 	SUBQ        $0x00000004, R12
-	JMP         one30
+	JMP         one29
 
-rest30:
+rest29:
 	TESTQ        R12, R12
-	JZ           done30
+	JZ           done29
 	VMOVQ        R12, X9
 	VPBROADCASTQ X9, Y9
 	VPCMPGTQ     iotaF64<>+0(SB), Y9, Y9
@@ -1968,7 +1889,7 @@ rest30:
 	VMASKMOVPD   (R9)(R13*1), Y9, Y9
 	VFMADD231PD  Y10, Y9, Y4
 
-done30:
+done29:
 	VADDPD       Y5, Y1, Y1
 	VEXTRACTF128 $0x01, Y1, X5
 	VADDPD       X1, X5, X5
@@ -1995,13 +1916,13 @@ done30:
 	VMULSD       X0, X3, X3
 	MOVQ         keep+64(FP), R9
 	TESTQ        R9, R9
-	JZ           fresh31
+	JZ           fresh30
 	VADDSD       (SI), X5, X5
 	VADDSD       8(SI), X1, X1
 	VADDSD       16(SI), X2, X2
 	VADDSD       24(SI), X3, X3
 
-fresh31:
+fresh30:
 	VMOVSD X5, (SI)
 	VMOVSD X1, 8(SI)
 	VMOVSD X2, 16(SI)
@@ -2011,7 +1932,7 @@ fresh31:
 	MOVQ   step+24(FP), R9
 	ADDQ   R9, DI
 	DECQ   CX
-	JNZ    group29
+	JNZ    group28
 	VZEROUPPER
 	RET
 
@@ -2025,9 +1946,9 @@ TEXT ·colSumF64AVX2(SB), NOSPLIT, $0-32
 	MOVQ CX, SI
 	SHLQ $0x03, SI
 
-wide32:
+wide31:
 	CMPQ    CX, $0x00000010
-	JLT     narrow32
+	JLT     narrow31
 	VMOVUPD (DX), Y0
 	VMOVUPD 32(DX), Y1
 	VMOVUPD 64(DX), Y2
@@ -2035,7 +1956,7 @@ wide32:
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row33:
+row32:
 	VMOVUPD (R8), Y4
 	VADDPD  Y4, Y0, Y0
 	VMOVUPD 32(R8), Y4
@@ -2046,7 +1967,7 @@ row33:
 	VADDPD  Y4, Y3, Y3
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row33
+	JNZ     row32
 	VMOVUPD Y0, (DX)
 	VMOVUPD Y1, 32(DX)
 	VMOVUPD Y2, 64(DX)
@@ -2054,45 +1975,45 @@ row33:
 	ADDQ    $0x00000080, DX
 	ADDQ    $0x00000080, BX
 	SUBQ    $0x00000010, CX
-	JMP     wide32
+	JMP     wide31
 
-narrow32:
+narrow31:
 	CMPQ    CX, $0x00000004
-	JLT     edge32
+	JLT     edge31
 	VMOVUPD (DX), Y0
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row34:
+row33:
 	VMOVUPD (R8), Y1
 	VADDPD  Y1, Y0, Y0
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row34
+	JNZ     row33
 	VMOVUPD Y0, (DX)
 	ADDQ    $0x00000020, DX
 	ADDQ    $0x00000020, BX
 	SUBQ    $0x00000004, CX
-	JMP     narrow32
+	JMP     narrow31
 
-edge32:
+edge31:
 	TESTQ        CX, CX
-	JZ           end32
+	JZ           end31
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
 	VMASKMOVPD   (DX), Y0, Y1
 	MOVQ         BX, CX
 
-row35:
+row34:
 	VMASKMOVPD (CX), Y0, Y2
 	VADDPD     Y2, Y1, Y1
 	ADDQ       SI, CX
 	DECQ       AX
-	JNZ        row35
+	JNZ        row34
 	VMASKMOVPD Y1, Y0, (DX)
 
-end32:
+end31:
 	VZEROUPPER
 	RET
 
@@ -2107,9 +2028,9 @@ TEXT ·colCenteredF64AVX2(SB), NOSPLIT, $0-40
 	MOVQ CX, DI
 	SHLQ $0x03, DI
 
-wide36:
+wide35:
 	CMPQ    CX, $0x00000010
-	JLT     narrow36
+	JLT     narrow35
 	VMOVUPD (DX), Y0
 	VMOVUPD 32(DX), Y1
 	VMOVUPD 64(DX), Y2
@@ -2121,7 +2042,7 @@ wide36:
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row37:
+row36:
 	VMOVUPD     (R9), Y8
 	VSUBPD      Y4, Y8, Y8
 	VFMADD231PD Y8, Y8, Y0
@@ -2136,7 +2057,7 @@ row37:
 	VFMADD231PD Y8, Y8, Y3
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row37
+	JNZ         row36
 	VMOVUPD     Y0, (DX)
 	VMOVUPD     Y1, 32(DX)
 	VMOVUPD     Y2, 64(DX)
@@ -2145,33 +2066,33 @@ row37:
 	ADDQ        $0x00000080, BX
 	ADDQ        $0x00000080, SI
 	SUBQ        $0x00000010, CX
-	JMP         wide36
+	JMP         wide35
 
-narrow36:
+narrow35:
 	CMPQ    CX, $0x00000004
-	JLT     edge36
+	JLT     edge35
 	VMOVUPD (DX), Y0
 	VMOVUPD (SI), Y1
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row38:
+row37:
 	VMOVUPD     (R9), Y2
 	VSUBPD      Y1, Y2, Y2
 	VFMADD231PD Y2, Y2, Y0
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row38
+	JNZ         row37
 	VMOVUPD     Y0, (DX)
 	ADDQ        $0x00000020, DX
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	SUBQ        $0x00000004, CX
-	JMP         narrow36
+	JMP         narrow35
 
-edge36:
+edge35:
 	TESTQ        CX, CX
-	JZ           end36
+	JZ           end35
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -2179,16 +2100,16 @@ edge36:
 	VMASKMOVPD   (SI), Y0, Y2
 	MOVQ         BX, CX
 
-row39:
+row38:
 	VMASKMOVPD  (CX), Y0, Y3
 	VSUBPD      Y2, Y3, Y3
 	VFMADD231PD Y3, Y3, Y1
 	ADDQ        DI, CX
 	DECQ        AX
-	JNZ         row39
+	JNZ         row38
 	VMASKMOVPD  Y1, Y0, (DX)
 
-end36:
+end35:
 	VZEROUPPER
 	RET
 
@@ -2204,9 +2125,9 @@ TEXT ·colDotF64AVX2(SB), NOSPLIT, $0-48
 	MOVQ CX, R8
 	SHLQ $0x03, R8
 
-wide40:
+wide39:
 	CMPQ    CX, $0x00000010
-	JLT     narrow40
+	JLT     narrow39
 	VMOVUPD (DX), Y0
 	VMOVUPD 32(DX), Y1
 	VMOVUPD 64(DX), Y2
@@ -2219,7 +2140,7 @@ wide40:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row41:
+row40:
 	VMOVUPD     (R10), Y8
 	VMOVUPD     (R11), Y9
 	VSUBPD      Y4, Y9, Y9
@@ -2239,7 +2160,7 @@ row41:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row41
+	JNZ         row40
 	VMOVUPD     Y0, (DX)
 	VMOVUPD     Y1, 32(DX)
 	VMOVUPD     Y2, 64(DX)
@@ -2249,18 +2170,18 @@ row41:
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	SUBQ        $0x00000010, CX
-	JMP         wide40
+	JMP         wide39
 
-narrow40:
+narrow39:
 	CMPQ    CX, $0x00000004
-	JLT     edge40
+	JLT     edge39
 	VMOVUPD (DX), Y0
 	VMOVUPD (DI), Y1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row42:
+row41:
 	VMOVUPD     (R10), Y2
 	VMOVUPD     (R11), Y3
 	VSUBPD      Y1, Y3, Y3
@@ -2268,18 +2189,18 @@ row42:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row42
+	JNZ         row41
 	VMOVUPD     Y0, (DX)
 	ADDQ        $0x00000020, DX
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	SUBQ        $0x00000004, CX
-	JMP         narrow40
+	JMP         narrow39
 
-edge40:
+edge39:
 	TESTQ        CX, CX
-	JZ           end40
+	JZ           end39
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -2288,7 +2209,7 @@ edge40:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row43:
+row42:
 	VMASKMOVPD  (CX), Y0, Y3
 	VMASKMOVPD  (BX), Y0, Y4
 	VSUBPD      Y2, Y4, Y4
@@ -2296,10 +2217,10 @@ row43:
 	ADDQ        R8, CX
 	ADDQ        R8, BX
 	DECQ        AX
-	JNZ         row43
+	JNZ         row42
 	VMASKMOVPD  Y1, Y0, (DX)
 
-end40:
+end39:
 	VZEROUPPER
 	RET
 
@@ -2313,9 +2234,9 @@ TEXT ·biasRowsF64AVX2(SB), NOSPLIT, $0-48
 	MOVQ x+32(FP), SI
 	MOVQ shift+40(FP), DI
 
-wide44:
+wide43:
 	CMPQ    CX, $0x00000010
-	JLT     narrow44
+	JLT     narrow43
 	VMOVUPD (DI), Y0
 	VMOVUPD 32(DI), Y1
 	VMOVUPD 64(DI), Y2
@@ -2324,7 +2245,7 @@ wide44:
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row45:
+row44:
 	VMOVUPD (R10), Y4
 	VADDPD  Y0, Y4, Y4
 	VMOVUPD Y4, (R9)
@@ -2340,38 +2261,38 @@ row45:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row45
+	JNZ     row44
 	ADDQ    $0x00000080, BX
 	ADDQ    $0x00000080, SI
 	ADDQ    $0x00000080, DI
 	SUBQ    $0x00000010, CX
-	JMP     wide44
+	JMP     wide43
 
-narrow44:
+narrow43:
 	CMPQ    CX, $0x00000004
-	JLT     edge44
+	JLT     edge43
 	VMOVUPD (DI), Y0
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row46:
+row45:
 	VMOVUPD (R10), Y1
 	VADDPD  Y0, Y1, Y1
 	VMOVUPD Y1, (R9)
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row46
+	JNZ     row45
 	ADDQ    $0x00000020, BX
 	ADDQ    $0x00000020, SI
 	ADDQ    $0x00000020, DI
 	SUBQ    $0x00000004, CX
-	JMP     narrow44
+	JMP     narrow43
 
-edge44:
+edge43:
 	TESTQ        CX, CX
-	JZ           end44
+	JZ           end43
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -2379,16 +2300,16 @@ edge44:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row47:
+row46:
 	VMASKMOVPD (BX), Y0, Y2
 	VADDPD     Y1, Y2, Y2
 	VMASKMOVPD Y2, Y0, (CX)
 	ADDQ       DX, CX
 	ADDQ       DX, BX
 	DECQ       AX
-	JNZ        row47
+	JNZ        row46
 
-end44:
+end43:
 	VZEROUPPER
 	RET
 
@@ -2402,9 +2323,9 @@ TEXT ·biasReluRowsF64AVX2(SB), NOSPLIT, $0-48
 	MOVQ x+32(FP), SI
 	MOVQ shift+40(FP), DI
 
-wide48:
+wide47:
 	CMPQ    CX, $0x00000010
-	JLT     narrow48
+	JLT     narrow47
 	VMOVUPD (DI), Y0
 	VMOVUPD 32(DI), Y1
 	VMOVUPD 64(DI), Y2
@@ -2413,7 +2334,7 @@ wide48:
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row49:
+row48:
 	VMOVUPD (R10), Y4
 	VADDPD  Y0, Y4, Y4
 	VXORPS  Y5, Y5, Y5
@@ -2437,22 +2358,22 @@ row49:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row49
+	JNZ     row48
 	ADDQ    $0x00000080, BX
 	ADDQ    $0x00000080, SI
 	ADDQ    $0x00000080, DI
 	SUBQ    $0x00000010, CX
-	JMP     wide48
+	JMP     wide47
 
-narrow48:
+narrow47:
 	CMPQ    CX, $0x00000004
-	JLT     edge48
+	JLT     edge47
 	VMOVUPD (DI), Y0
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row50:
+row49:
 	VMOVUPD (R10), Y1
 	VADDPD  Y0, Y1, Y1
 	VXORPS  Y2, Y2, Y2
@@ -2461,16 +2382,16 @@ row50:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row50
+	JNZ     row49
 	ADDQ    $0x00000020, BX
 	ADDQ    $0x00000020, SI
 	ADDQ    $0x00000020, DI
 	SUBQ    $0x00000004, CX
-	JMP     narrow48
+	JMP     narrow47
 
-edge48:
+edge47:
 	TESTQ        CX, CX
-	JZ           end48
+	JZ           end47
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -2478,7 +2399,7 @@ edge48:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row51:
+row50:
 	VMASKMOVPD (BX), Y0, Y2
 	VADDPD     Y1, Y2, Y2
 	VXORPS     Y3, Y3, Y3
@@ -2487,9 +2408,9 @@ row51:
 	ADDQ       DX, CX
 	ADDQ       DX, BX
 	DECQ       AX
-	JNZ        row51
+	JNZ        row50
 
-end48:
+end47:
 	VZEROUPPER
 	RET
 
@@ -2504,9 +2425,9 @@ TEXT ·scaleRowsF64AVX2(SB), NOSPLIT, $0-56
 	MOVQ shift+40(FP), DI
 	MOVQ scale+48(FP), R8
 
-wide52:
+wide51:
 	CMPQ    CX, $0x00000010
-	JLT     narrow52
+	JLT     narrow51
 	VMOVUPD (DI), Y0
 	VMOVUPD 32(DI), Y1
 	VMOVUPD 64(DI), Y2
@@ -2519,7 +2440,7 @@ wide52:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row53:
+row52:
 	VMOVUPD     (R11), Y8
 	VFMADD213PD Y0, Y4, Y8
 	VMOVUPD     Y8, (R10)
@@ -2535,41 +2456,41 @@ row53:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row53
+	JNZ         row52
 	ADDQ        $0x00000080, BX
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	ADDQ        $0x00000080, R8
 	SUBQ        $0x00000010, CX
-	JMP         wide52
+	JMP         wide51
 
-narrow52:
+narrow51:
 	CMPQ    CX, $0x00000004
-	JLT     edge52
+	JLT     edge51
 	VMOVUPD (DI), Y0
 	VMOVUPD (R8), Y1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row54:
+row53:
 	VMOVUPD     (R11), Y2
 	VFMADD213PD Y0, Y1, Y2
 	VMOVUPD     Y2, (R10)
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row54
+	JNZ         row53
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	ADDQ        $0x00000020, R8
 	SUBQ        $0x00000004, CX
-	JMP         narrow52
+	JMP         narrow51
 
-edge52:
+edge51:
 	TESTQ        CX, CX
-	JZ           end52
+	JZ           end51
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -2578,16 +2499,16 @@ edge52:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row55:
+row54:
 	VMASKMOVPD  (BX), Y0, Y3
 	VFMADD213PD Y1, Y2, Y3
 	VMASKMOVPD  Y3, Y0, (CX)
 	ADDQ        DX, CX
 	ADDQ        DX, BX
 	DECQ        AX
-	JNZ         row55
+	JNZ         row54
 
-end52:
+end51:
 	VZEROUPPER
 	RET
 
@@ -2602,9 +2523,9 @@ TEXT ·scaleReluRowsF64AVX2(SB), NOSPLIT, $0-56
 	MOVQ shift+40(FP), DI
 	MOVQ scale+48(FP), R8
 
-wide56:
+wide55:
 	CMPQ    CX, $0x00000010
-	JLT     narrow56
+	JLT     narrow55
 	VMOVUPD (DI), Y0
 	VMOVUPD 32(DI), Y1
 	VMOVUPD 64(DI), Y2
@@ -2617,7 +2538,7 @@ wide56:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row57:
+row56:
 	VMOVUPD     (R11), Y8
 	VFMADD213PD Y0, Y4, Y8
 	VXORPS      Y9, Y9, Y9
@@ -2641,24 +2562,24 @@ row57:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row57
+	JNZ         row56
 	ADDQ        $0x00000080, BX
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	ADDQ        $0x00000080, R8
 	SUBQ        $0x00000010, CX
-	JMP         wide56
+	JMP         wide55
 
-narrow56:
+narrow55:
 	CMPQ    CX, $0x00000004
-	JLT     edge56
+	JLT     edge55
 	VMOVUPD (DI), Y0
 	VMOVUPD (R8), Y1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row58:
+row57:
 	VMOVUPD     (R11), Y2
 	VFMADD213PD Y0, Y1, Y2
 	VXORPS      Y3, Y3, Y3
@@ -2667,17 +2588,17 @@ row58:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row58
+	JNZ         row57
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	ADDQ        $0x00000020, R8
 	SUBQ        $0x00000004, CX
-	JMP         narrow56
+	JMP         narrow55
 
-edge56:
+edge55:
 	TESTQ        CX, CX
-	JZ           end56
+	JZ           end55
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -2686,7 +2607,7 @@ edge56:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row59:
+row58:
 	VMASKMOVPD  (BX), Y0, Y3
 	VFMADD213PD Y1, Y2, Y3
 	VXORPS      Y4, Y4, Y4
@@ -2695,9 +2616,9 @@ row59:
 	ADDQ        DX, CX
 	ADDQ        DX, BX
 	DECQ        AX
-	JNZ         row59
+	JNZ         row58
 
-end56:
+end55:
 	VZEROUPPER
 	RET
 
@@ -2715,9 +2636,9 @@ TEXT ·normGradRowsF64AVX2(SB), NOSPLIT, $0-64
 	MOVQ CX, R10
 	SHLQ $0x03, R10
 
-wide60:
+wide59:
 	CMPQ    CX, $0x00000010
-	JLT     narrow60
+	JLT     narrow59
 	VMOVUPD (DI), Y0
 	VMOVUPD 32(DI), Y1
 	VMOVUPD 64(DI), Y2
@@ -2735,7 +2656,7 @@ wide60:
 	MOVQ    BX, R13
 	MOVQ    SI, R14
 
-row61:
+row60:
 	VMOVUPD     (R13), Y12
 	VMOVUPD     (R14), Y13
 	VFMADD213PD Y8, Y4, Y13
@@ -2760,7 +2681,7 @@ row61:
 	ADDQ        R10, R13
 	ADDQ        R10, R14
 	DECQ        R11
-	JNZ         row61
+	JNZ         row60
 	ADDQ        $0x00000080, DX
 	ADDQ        $0x00000080, BX
 	ADDQ        $0x00000080, SI
@@ -2768,11 +2689,11 @@ row61:
 	ADDQ        $0x00000080, R8
 	ADDQ        $0x00000080, R9
 	SUBQ        $0x00000010, CX
-	JMP         wide60
+	JMP         wide59
 
-narrow60:
+narrow59:
 	CMPQ    CX, $0x00000004
-	JLT     edge60
+	JLT     edge59
 	VMOVUPD (DI), Y0
 	VMOVUPD (R8), Y1
 	VMOVUPD (R9), Y2
@@ -2781,7 +2702,7 @@ narrow60:
 	MOVQ    BX, R13
 	MOVQ    SI, R14
 
-row62:
+row61:
 	VMOVUPD     (R13), Y3
 	VMOVUPD     (R14), Y4
 	VFMADD213PD Y2, Y1, Y4
@@ -2791,7 +2712,7 @@ row62:
 	ADDQ        R10, R13
 	ADDQ        R10, R14
 	DECQ        R11
-	JNZ         row62
+	JNZ         row61
 	ADDQ        $0x00000020, DX
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
@@ -2799,11 +2720,11 @@ row62:
 	ADDQ        $0x00000020, R8
 	ADDQ        $0x00000020, R9
 	SUBQ        $0x00000004, CX
-	JMP         narrow60
+	JMP         narrow59
 
-edge60:
+edge59:
 	TESTQ        CX, CX
-	JZ           end60
+	JZ           end59
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -2814,7 +2735,7 @@ edge60:
 	MOVQ         BX, DX
 	MOVQ         SI, BX
 
-row63:
+row62:
 	VMASKMOVPD  (DX), Y0, Y4
 	VMASKMOVPD  (BX), Y0, Y5
 	VFMADD213PD Y3, Y2, Y5
@@ -2824,9 +2745,9 @@ row63:
 	ADDQ        R10, DX
 	ADDQ        R10, BX
 	DECQ        AX
-	JNZ         row63
+	JNZ         row62
 
-end60:
+end59:
 	VZEROUPPER
 	RET
 
@@ -2841,9 +2762,9 @@ TEXT ·momentumF64AVX2(SB), NOSPLIT, $0-40
 	VBROADCASTSD (SI), Y0
 	VBROADCASTSD 8(SI), Y1
 
-many64:
+many63:
 	CMPQ         AX, $0x00000008
-	JLT          one64
+	JLT          one63
 	VMOVUPD      (CX), Y2
 	VMOVUPD      (DX), Y3
 	VMOVUPD      (BX), Y4
@@ -2862,11 +2783,11 @@ many64:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000008, AX
-	JMP          many64
+	JMP          many63
 
-one64:
+one63:
 	CMPQ         AX, $0x00000004
-	JLT          rest64
+	JLT          rest63
 	VMOVUPD      (CX), Y2
 	VMOVUPD      (DX), Y3
 	VMOVUPD      (BX), Y4
@@ -2878,11 +2799,11 @@ one64:
 	ADDQ         $0x00000020, DX
 	ADDQ         $0x00000020, BX
 	SUBQ         $0x00000004, AX
-	JMP          one64
+	JMP          one63
 
-rest64:
+rest63:
 	TESTQ        AX, AX
-	JZ           done64
+	JZ           done63
 	VMOVQ        AX, X2
 	VPBROADCASTQ X2, Y2
 	VPCMPGTQ     iotaF64<>+0(SB), Y2, Y2
@@ -2894,7 +2815,7 @@ rest64:
 	VFNMADD231PD Y0, Y4, Y3
 	VMASKMOVPD   Y3, Y2, (CX)
 
-done64:
+done63:
 	VZEROUPPER
 	RET
 
@@ -2909,9 +2830,9 @@ TEXT ·kerasMomentumF64AVX2(SB), NOSPLIT, $0-40
 	VBROADCASTSD (SI), Y0
 	VBROADCASTSD 8(SI), Y1
 
-many65:
+many64:
 	CMPQ    AX, $0x00000008
-	JLT     one65
+	JLT     one64
 	VMOVUPD (CX), Y2
 	VMOVUPD (DX), Y3
 	VMOVUPD (BX), Y4
@@ -2934,11 +2855,11 @@ many65:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000008, AX
-	JMP     many65
+	JMP     many64
 
-one65:
+one64:
 	CMPQ    AX, $0x00000004
-	JLT     rest65
+	JLT     rest64
 	VMOVUPD (CX), Y2
 	VMOVUPD (DX), Y3
 	VMOVUPD (BX), Y4
@@ -2952,11 +2873,11 @@ one65:
 	ADDQ    $0x00000020, DX
 	ADDQ    $0x00000020, BX
 	SUBQ    $0x00000004, AX
-	JMP     one65
+	JMP     one64
 
-rest65:
+rest64:
 	TESTQ        AX, AX
-	JZ           done65
+	JZ           done64
 	VMOVQ        AX, X2
 	VPBROADCASTQ X2, Y2
 	VPCMPGTQ     iotaF64<>+0(SB), Y2, Y2
@@ -2970,7 +2891,7 @@ rest65:
 	VADDPD       Y4, Y3, Y3
 	VMASKMOVPD   Y3, Y2, (CX)
 
-done65:
+done64:
 	VZEROUPPER
 	RET
 
@@ -2985,9 +2906,9 @@ TEXT ·nesterovF64AVX2(SB), NOSPLIT, $0-40
 	VBROADCASTSD (SI), Y0
 	VBROADCASTSD 8(SI), Y1
 
-many66:
+many65:
 	CMPQ         AX, $0x00000008
-	JLT          one66
+	JLT          one65
 	VMOVUPD      (CX), Y2
 	VMOVUPD      (DX), Y3
 	VMOVUPD      (BX), Y4
@@ -3008,11 +2929,11 @@ many66:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000008, AX
-	JMP          many66
+	JMP          many65
 
-one66:
+one65:
 	CMPQ         AX, $0x00000004
-	JLT          rest66
+	JLT          rest65
 	VMOVUPD      (CX), Y2
 	VMOVUPD      (DX), Y3
 	VMOVUPD      (BX), Y4
@@ -3025,11 +2946,11 @@ one66:
 	ADDQ         $0x00000020, DX
 	ADDQ         $0x00000020, BX
 	SUBQ         $0x00000004, AX
-	JMP          one66
+	JMP          one65
 
-rest66:
+rest65:
 	TESTQ        AX, AX
-	JZ           done66
+	JZ           done65
 	VMOVQ        AX, X2
 	VPBROADCASTQ X2, Y2
 	VPCMPGTQ     iotaF64<>+0(SB), Y2, Y2
@@ -3042,7 +2963,7 @@ rest66:
 	VFNMADD231PD Y0, Y5, Y3
 	VMASKMOVPD   Y3, Y2, (CX)
 
-done66:
+done65:
 	VZEROUPPER
 	RET
 
@@ -3057,9 +2978,9 @@ TEXT ·kerasNesterovF64AVX2(SB), NOSPLIT, $0-40
 	VBROADCASTSD (SI), Y0
 	VBROADCASTSD 8(SI), Y1
 
-many67:
+many66:
 	CMPQ    AX, $0x00000008
-	JLT     one67
+	JLT     one66
 	VMOVUPD (CX), Y2
 	VMOVUPD (DX), Y3
 	VMOVUPD (BX), Y4
@@ -3086,11 +3007,11 @@ many67:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000008, AX
-	JMP     many67
+	JMP     many66
 
-one67:
+one66:
 	CMPQ    AX, $0x00000004
-	JLT     rest67
+	JLT     rest66
 	VMOVUPD (CX), Y2
 	VMOVUPD (DX), Y3
 	VMOVUPD (BX), Y4
@@ -3106,11 +3027,11 @@ one67:
 	ADDQ    $0x00000020, DX
 	ADDQ    $0x00000020, BX
 	SUBQ    $0x00000004, AX
-	JMP     one67
+	JMP     one66
 
-rest67:
+rest66:
 	TESTQ        AX, AX
-	JZ           done67
+	JZ           done66
 	VMOVQ        AX, X2
 	VPBROADCASTQ X2, Y2
 	VPCMPGTQ     iotaF64<>+0(SB), Y2, Y2
@@ -3126,7 +3047,7 @@ rest67:
 	VADDPD       Y4, Y3, Y3
 	VMASKMOVPD   Y3, Y2, (CX)
 
-done67:
+done66:
 	VZEROUPPER
 	RET
 
@@ -3141,9 +3062,9 @@ TEXT ·adagradF64AVX2(SB), NOSPLIT, $0-40
 	VBROADCASTSD (SI), Y0
 	VBROADCASTSD 8(SI), Y1
 
-many68:
+many67:
 	CMPQ        AX, $0x00000008
-	JLT         one68
+	JLT         one67
 	VMOVUPD     (CX), Y2
 	VMOVUPD     (DX), Y3
 	VMOVUPD     (BX), Y4
@@ -3170,11 +3091,11 @@ many68:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x00000008, AX
-	JMP         many68
+	JMP         many67
 
-one68:
+one67:
 	CMPQ        AX, $0x00000004
-	JLT         rest68
+	JLT         rest67
 	VMOVUPD     (CX), Y2
 	VMOVUPD     (DX), Y3
 	VMOVUPD     (BX), Y4
@@ -3190,11 +3111,11 @@ one68:
 	ADDQ        $0x00000020, DX
 	ADDQ        $0x00000020, BX
 	SUBQ        $0x00000004, AX
-	JMP         one68
+	JMP         one67
 
-rest68:
+rest67:
 	TESTQ        AX, AX
-	JZ           done68
+	JZ           done67
 	VMOVQ        AX, X2
 	VPBROADCASTQ X2, Y2
 	VPCMPGTQ     iotaF64<>+0(SB), Y2, Y2
@@ -3210,7 +3131,7 @@ rest68:
 	VSUBPD       Y5, Y3, Y3
 	VMASKMOVPD   Y3, Y2, (CX)
 
-done68:
+done67:
 	VZEROUPPER
 	RET
 
@@ -3228,9 +3149,9 @@ TEXT ·rmspropF64AVX2(SB), NOSPLIT, $0-48
 	VBROADCASTSD 16(DI), Y2
 	VBROADCASTSD 24(DI), Y3
 
-one69:
+one68:
 	CMPQ        AX, $0x00000004
-	JLT         rest69
+	JLT         rest68
 	VMOVUPD     (CX), Y4
 	VMOVUPD     (DX), Y5
 	VMOVUPD     (BX), Y6
@@ -3252,11 +3173,11 @@ one69:
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	SUBQ        $0x00000004, AX
-	JMP         one69
+	JMP         one68
 
-rest69:
+rest68:
 	TESTQ        AX, AX
-	JZ           done69
+	JZ           done68
 	VMOVQ        AX, X4
 	VPBROADCASTQ X4, Y4
 	VPCMPGTQ     iotaF64<>+0(SB), Y4, Y4
@@ -3277,7 +3198,7 @@ rest69:
 	VSUBPD       Y7, Y5, Y5
 	VMASKMOVPD   Y5, Y4, (CX)
 
-done69:
+done68:
 	VZEROUPPER
 	RET
 
@@ -3296,9 +3217,9 @@ TEXT ·rmspropCenteredF64AVX2(SB), NOSPLIT, $0-56
 	VBROADCASTSD 16(R8), Y2
 	VBROADCASTSD 24(R8), Y3
 
-one70:
+one69:
 	CMPQ         AX, $0x00000004
-	JLT          rest70
+	JLT          rest69
 	VMOVUPD      (CX), Y4
 	VMOVUPD      (DX), Y5
 	VMOVUPD      (BX), Y6
@@ -3326,11 +3247,11 @@ one70:
 	ADDQ         $0x00000020, SI
 	ADDQ         $0x00000020, DI
 	SUBQ         $0x00000004, AX
-	JMP          one70
+	JMP          one69
 
-rest70:
+rest69:
 	TESTQ        AX, AX
-	JZ           done70
+	JZ           done69
 	VMOVQ        AX, X4
 	VPBROADCASTQ X4, Y4
 	VPCMPGTQ     iotaF64<>+0(SB), Y4, Y4
@@ -3356,7 +3277,7 @@ rest70:
 	VSUBPD       Y7, Y5, Y5
 	VMASKMOVPD   Y5, Y4, (CX)
 
-done70:
+done69:
 	VZEROUPPER
 	RET
 
@@ -3374,9 +3295,9 @@ TEXT ·ftrlF64AVX2(SB), NOSPLIT, $0-48
 	VBROADCASTSD 16(DI), Y2
 	VBROADCASTSD 24(DI), Y3
 
-one71:
+one70:
 	CMPQ         AX, $0x00000004
-	JLT          rest71
+	JLT          rest70
 	VMOVUPD      (CX), Y4
 	VMOVUPD      (DX), Y5
 	VMOVUPD      (BX), Y6
@@ -3409,11 +3330,11 @@ one71:
 	ADDQ         $0x00000020, BX
 	ADDQ         $0x00000020, SI
 	SUBQ         $0x00000004, AX
-	JMP          one71
+	JMP          one70
 
-rest71:
+rest70:
 	TESTQ        AX, AX
-	JZ           done71
+	JZ           done70
 	VMOVQ        AX, X4
 	VPBROADCASTQ X4, Y4
 	VPCMPGTQ     iotaF64<>+0(SB), Y4, Y4
@@ -3445,7 +3366,7 @@ rest71:
 	VANDPD       Y8, Y0, Y0
 	VMASKMOVPD   Y0, Y4, (CX)
 
-done71:
+done70:
 	VZEROUPPER
 	RET
 
@@ -3465,9 +3386,9 @@ TEXT ·adamF64AVX2(SB), NOSPLIT, $0-48
 	VBROADCASTSD 32(DI), Y3
 	VBROADCASTSD 40(DI), Y4
 
-one72:
+one71:
 	CMPQ        AX, $0x00000004
-	JLT         rest72
+	JLT         rest71
 	VMOVUPD     (CX), Y5
 	VMOVUPD     (DX), Y6
 	VMOVUPD     (BX), Y7
@@ -3491,11 +3412,11 @@ one72:
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	SUBQ        $0x00000004, AX
-	JMP         one72
+	JMP         one71
 
-rest72:
+rest71:
 	TESTQ        AX, AX
-	JZ           done72
+	JZ           done71
 	VMOVQ        AX, X5
 	VPBROADCASTQ X5, Y5
 	VPCMPGTQ     iotaF64<>+0(SB), Y5, Y5
@@ -3518,7 +3439,7 @@ rest72:
 	VSUBPD       Y7, Y6, Y6
 	VMASKMOVPD   Y6, Y5, (CX)
 
-done72:
+done71:
 	VZEROUPPER
 	RET
 
@@ -3529,16 +3450,58 @@ TEXT ·maxWindowF64AVX2(SB), NOSPLIT, $0-80
 	MOVQ x+72(FP), CX
 	MOVQ cols+8(FP), DX
 
-wide73:
+wide72:
 	CMPQ DX, $0x00000008
-	JLT  narrow73
+	JLT  narrow72
+	MOVQ rows+0(FP), BX
+	MOVQ AX, SI
+	MOVQ CX, DI
+
+pixel73:
+	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Y0
+	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Y1
+	MOVQ    lines+32(FP), R9
+	MOVQ    DI, R8
+
+line73:
+	MOVQ taps+48(FP), R11
+	MOVQ R8, R10
+
+tap73:
+	VMOVUPD (R10), Y2
+	VMAXPD  Y0, Y2, Y0
+	VMOVUPD 32(R10), Y2
+	VMAXPD  Y1, Y2, Y1
+	MOVQ    tapStep+56(FP), R12
+	ADDQ    R12, R10
+	DECQ    R11
+	JNZ     tap73
+	MOVQ    lineStep+40(FP), R10
+	ADDQ    R10, R8
+	DECQ    R9
+	JNZ     line73
+	VMOVUPD Y0, (SI)
+	VMOVUPD Y1, 32(SI)
+	MOVQ    stride0+16(FP), R8
+	ADDQ    R8, SI
+	MOVQ    stride1+24(FP), R8
+	ADDQ    R8, DI
+	DECQ    BX
+	JNZ     pixel73
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, CX
+	SUBQ    $0x00000008, DX
+	JMP     wide72
+
+narrow72:
+	CMPQ DX, $0x00000004
+	JLT  edge72
 	MOVQ rows+0(FP), BX
 	MOVQ AX, SI
 	MOVQ CX, DI
 
 pixel74:
 	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Y0
-	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Y1
 	MOVQ    lines+32(FP), R9
 	MOVQ    DI, R8
 
@@ -3547,10 +3510,8 @@ line74:
 	MOVQ R8, R10
 
 tap74:
-	VMOVUPD (R10), Y2
-	VMAXPD  Y0, Y2, Y0
-	VMOVUPD 32(R10), Y2
-	VMAXPD  Y1, Y2, Y1
+	VMOVUPD (R10), Y1
+	VMAXPD  Y0, Y1, Y0
 	MOVQ    tapStep+56(FP), R12
 	ADDQ    R12, R10
 	DECQ    R11
@@ -3560,95 +3521,55 @@ tap74:
 	DECQ    R9
 	JNZ     line74
 	VMOVUPD Y0, (SI)
-	VMOVUPD Y1, 32(SI)
 	MOVQ    stride0+16(FP), R8
 	ADDQ    R8, SI
 	MOVQ    stride1+24(FP), R8
 	ADDQ    R8, DI
 	DECQ    BX
 	JNZ     pixel74
-	ADDQ    $0x00000040, AX
-	ADDQ    $0x00000040, CX
-	SUBQ    $0x00000008, DX
-	JMP     wide73
-
-narrow73:
-	CMPQ DX, $0x00000004
-	JLT  edge73
-	MOVQ rows+0(FP), BX
-	MOVQ AX, SI
-	MOVQ CX, DI
-
-pixel75:
-	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Y0
-	MOVQ    lines+32(FP), R9
-	MOVQ    DI, R8
-
-line75:
-	MOVQ taps+48(FP), R11
-	MOVQ R8, R10
-
-tap75:
-	VMOVUPD (R10), Y1
-	VMAXPD  Y0, Y1, Y0
-	MOVQ    tapStep+56(FP), R12
-	ADDQ    R12, R10
-	DECQ    R11
-	JNZ     tap75
-	MOVQ    lineStep+40(FP), R10
-	ADDQ    R10, R8
-	DECQ    R9
-	JNZ     line75
-	VMOVUPD Y0, (SI)
-	MOVQ    stride0+16(FP), R8
-	ADDQ    R8, SI
-	MOVQ    stride1+24(FP), R8
-	ADDQ    R8, DI
-	DECQ    BX
-	JNZ     pixel75
 	ADDQ    $0x00000020, AX
 	ADDQ    $0x00000020, CX
 	SUBQ    $0x00000004, DX
-	JMP     narrow73
+	JMP     narrow72
 
-edge73:
+edge72:
 	TESTQ        DX, DX
-	JZ           end73
+	JZ           end72
 	VMOVQ        DX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
 	MOVQ         rows+0(FP), DX
 	MOVQ         AX, AX
 
-pixel76:
+pixel75:
 	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Y1
 	MOVQ    lines+32(FP), SI
 	MOVQ    CX, BX
 
-line76:
+line75:
 	MOVQ taps+48(FP), R8
 	MOVQ BX, DI
 
-tap76:
+tap75:
 	VMASKMOVPD (DI), Y0, Y2
 	VMAXPD     Y1, Y2, Y1
 	MOVQ       tapStep+56(FP), R9
 	ADDQ       R9, DI
 	DECQ       R8
-	JNZ        tap76
+	JNZ        tap75
 	MOVQ       lineStep+40(FP), DI
 	ADDQ       DI, BX
 	DECQ       SI
-	JNZ        line76
+	JNZ        line75
 	VMASKMOVPD Y1, Y0, (AX)
 	MOVQ       stride0+16(FP), BX
 	ADDQ       BX, AX
 	MOVQ       stride1+24(FP), BX
 	ADDQ       BX, CX
 	DECQ       DX
-	JNZ        pixel76
+	JNZ        pixel75
 
-end73:
+end72:
 	VZEROUPPER
 	RET
 
@@ -3671,14 +3592,14 @@ TEXT ·routeWindowF64AVX2(SB), NOSPLIT, $0-96
 	MOVQ y+88(FP), BX
 	MOVQ cols+8(FP), SI
 
-wide77:
+wide76:
 	CMPQ SI, $0x00000008
-	JLT  narrow77
+	JLT  narrow76
 	MOVQ rows+0(FP), DI
 	XORQ R8, R8
 	XORQ R9, R9
 
-pixel78:
+pixel77:
 	VMOVUPD (BX)(R8*1), Y0
 	VMOVUPD (DX)(R8*1), Y1
 	VMOVUPD 32(BX)(R8*1), Y2
@@ -3701,13 +3622,13 @@ pixel78:
 	VANDPD  Y3, Y4, Y4
 	VXORPD  Y4, Y3, Y3
 	VMOVUPD Y4, 32(AX)(R12*1)
-	JMP     next78
+	JMP     next77
 
-line78:
+line77:
 	MOVQ R10, R12
 	MOVQ taps+48(FP), R13
 
-tap78:
+tap77:
 	VMOVUPD (CX)(R12*1), Y4
 	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Y5
 	VMAXPD  Y4, Y5, Y5
@@ -3722,6 +3643,64 @@ tap78:
 	VANDPD  Y3, Y4, Y4
 	VXORPD  Y4, Y3, Y3
 	VMOVUPD Y4, 32(AX)(R12*1)
+
+next77:
+	MOVQ tapStep+56(FP), R14
+	ADDQ R14, R12
+	DECQ R13
+	JNZ  tap77
+	MOVQ lineStep+40(FP), R12
+	ADDQ R12, R10
+	DECQ R11
+	JNZ  line77
+	MOVQ stride0+16(FP), R10
+	ADDQ R10, R8
+	MOVQ stride1+24(FP), R10
+	ADDQ R10, R9
+	DECQ DI
+	JNZ  pixel77
+	ADDQ $0x00000040, AX
+	ADDQ $0x00000040, CX
+	ADDQ $0x00000040, DX
+	ADDQ $0x00000040, BX
+	SUBQ $0x00000008, SI
+	JMP  wide76
+
+narrow76:
+	CMPQ SI, $0x00000004
+	JLT  edge76
+	MOVQ rows+0(FP), DI
+	XORQ R8, R8
+	XORQ R9, R9
+
+pixel78:
+	VMOVUPD (BX)(R8*1), Y0
+	VMOVUPD (DX)(R8*1), Y1
+	MOVQ    lines+32(FP), R11
+	MOVQ    R9, R10
+	MOVQ    R10, R12
+	MOVQ    taps+48(FP), R13
+	VMOVUPD (CX)(R12*1), Y2
+	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Y3
+	VMAXPD  Y2, Y3, Y3
+	VCMPPD  $0x08, Y0, Y3, Y2
+	VANDPD  Y1, Y2, Y2
+	VXORPD  Y2, Y1, Y1
+	VMOVUPD Y2, (AX)(R12*1)
+	JMP     next78
+
+line78:
+	MOVQ R10, R12
+	MOVQ taps+48(FP), R13
+
+tap78:
+	VMOVUPD (CX)(R12*1), Y2
+	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Y3
+	VMAXPD  Y2, Y3, Y3
+	VCMPPD  $0x00, Y0, Y3, Y2
+	VANDPD  Y1, Y2, Y2
+	VXORPD  Y2, Y1, Y1
+	VMOVUPD Y2, (AX)(R12*1)
 
 next78:
 	MOVQ tapStep+56(FP), R14
@@ -3738,74 +3717,16 @@ next78:
 	ADDQ R10, R9
 	DECQ DI
 	JNZ  pixel78
-	ADDQ $0x00000040, AX
-	ADDQ $0x00000040, CX
-	ADDQ $0x00000040, DX
-	ADDQ $0x00000040, BX
-	SUBQ $0x00000008, SI
-	JMP  wide77
-
-narrow77:
-	CMPQ SI, $0x00000004
-	JLT  edge77
-	MOVQ rows+0(FP), DI
-	XORQ R8, R8
-	XORQ R9, R9
-
-pixel79:
-	VMOVUPD (BX)(R8*1), Y0
-	VMOVUPD (DX)(R8*1), Y1
-	MOVQ    lines+32(FP), R11
-	MOVQ    R9, R10
-	MOVQ    R10, R12
-	MOVQ    taps+48(FP), R13
-	VMOVUPD (CX)(R12*1), Y2
-	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Y3
-	VMAXPD  Y2, Y3, Y3
-	VCMPPD  $0x08, Y0, Y3, Y2
-	VANDPD  Y1, Y2, Y2
-	VXORPD  Y2, Y1, Y1
-	VMOVUPD Y2, (AX)(R12*1)
-	JMP     next79
-
-line79:
-	MOVQ R10, R12
-	MOVQ taps+48(FP), R13
-
-tap79:
-	VMOVUPD (CX)(R12*1), Y2
-	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Y3
-	VMAXPD  Y2, Y3, Y3
-	VCMPPD  $0x00, Y0, Y3, Y2
-	VANDPD  Y1, Y2, Y2
-	VXORPD  Y2, Y1, Y1
-	VMOVUPD Y2, (AX)(R12*1)
-
-next79:
-	MOVQ tapStep+56(FP), R14
-	ADDQ R14, R12
-	DECQ R13
-	JNZ  tap79
-	MOVQ lineStep+40(FP), R12
-	ADDQ R12, R10
-	DECQ R11
-	JNZ  line79
-	MOVQ stride0+16(FP), R10
-	ADDQ R10, R8
-	MOVQ stride1+24(FP), R10
-	ADDQ R10, R9
-	DECQ DI
-	JNZ  pixel79
 	ADDQ $0x00000020, AX
 	ADDQ $0x00000020, CX
 	ADDQ $0x00000020, DX
 	ADDQ $0x00000020, BX
 	SUBQ $0x00000004, SI
-	JMP  narrow77
+	JMP  narrow76
 
-edge77:
+edge76:
 	TESTQ        SI, SI
-	JZ           end77
+	JZ           end76
 	VMOVQ        SI, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -3813,7 +3734,7 @@ edge77:
 	XORQ         DI, DI
 	XORQ         R8, R8
 
-pixel80:
+pixel79:
 	VMASKMOVPD (BX)(DI*1), Y0, Y1
 	VMASKMOVPD (DX)(DI*1), Y0, Y2
 	MOVQ       lines+32(FP), R10
@@ -3827,13 +3748,13 @@ pixel80:
 	VANDPD     Y2, Y3, Y3
 	VXORPD     Y3, Y2, Y2
 	VMASKMOVPD Y3, Y0, (AX)(R11*1)
-	JMP        next80
+	JMP        next79
 
-line80:
+line79:
 	MOVQ R9, R11
 	MOVQ taps+48(FP), R12
 
-tap80:
+tap79:
 	VMASKMOVPD (CX)(R11*1), Y0, Y3
 	VMOVUPD    constF64_ffefffffffffffff<>+0(SB), Y4
 	VMAXPD     Y3, Y4, Y4
@@ -3842,23 +3763,23 @@ tap80:
 	VXORPD     Y3, Y2, Y2
 	VMASKMOVPD Y3, Y0, (AX)(R11*1)
 
-next80:
+next79:
 	MOVQ tapStep+56(FP), R13
 	ADDQ R13, R11
 	DECQ R12
-	JNZ  tap80
+	JNZ  tap79
 	MOVQ lineStep+40(FP), R11
 	ADDQ R11, R9
 	DECQ R10
-	JNZ  line80
+	JNZ  line79
 	MOVQ stride0+16(FP), R9
 	ADDQ R9, DI
 	MOVQ stride1+24(FP), R9
 	ADDQ R9, R8
 	DECQ SI
-	JNZ  pixel80
+	JNZ  pixel79
 
-end77:
+end76:
 	VZEROUPPER
 	RET
 
@@ -3873,16 +3794,16 @@ TEXT ·mulAddPixelsF64AVX2(SB), NOSPLIT, $0-56
 	MOVQ x+40(FP), DI
 	MOVQ w+48(FP), R8
 
-wide81:
+wide80:
 	CMPQ    CX, $0x00000008
-	JLT     narrow81
+	JLT     narrow80
 	VMOVUPD (R8), Y0
 	VMOVUPD 32(R8), Y1
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel82:
+pixel81:
 	VMOVUPD     (R10), Y2
 	VMOVUPD     (R11), Y3
 	VFMADD231PD Y0, Y3, Y2
@@ -3894,22 +3815,22 @@ pixel82:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel82
+	JNZ         pixel81
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000008, CX
-	JMP         wide81
+	JMP         wide80
 
-narrow81:
+narrow80:
 	CMPQ    CX, $0x00000004
-	JLT     edge81
+	JLT     edge80
 	VMOVUPD (R8), Y0
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel83:
+pixel82:
 	VMOVUPD     (R10), Y1
 	VMOVUPD     (R11), Y2
 	VFMADD231PD Y0, Y2, Y1
@@ -3917,16 +3838,16 @@ pixel83:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel83
+	JNZ         pixel82
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	ADDQ        $0x00000020, R8
 	SUBQ        $0x00000004, CX
-	JMP         narrow81
+	JMP         narrow80
 
-edge81:
+edge80:
 	TESTQ        CX, CX
-	JZ           end81
+	JZ           end80
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -3934,7 +3855,7 @@ edge81:
 	MOVQ         SI, CX
 	MOVQ         DI, SI
 
-pixel84:
+pixel83:
 	VMASKMOVPD  (CX), Y0, Y2
 	VMASKMOVPD  (SI), Y0, Y3
 	VFMADD231PD Y1, Y3, Y2
@@ -3942,9 +3863,9 @@ pixel84:
 	ADDQ        DX, CX
 	ADDQ        BX, SI
 	DECQ        AX
-	JNZ         pixel84
+	JNZ         pixel83
 
-end81:
+end80:
 	VZEROUPPER
 	RET
 
@@ -3959,16 +3880,16 @@ TEXT ·dotPixelsF64AVX2(SB), NOSPLIT, $0-56
 	MOVQ y+40(FP), DI
 	MOVQ acc+48(FP), R8
 
-wide85:
+wide84:
 	CMPQ    CX, $0x00000008
-	JLT     narrow85
+	JLT     narrow84
 	VMOVUPD (R8), Y0
 	VMOVUPD 32(R8), Y1
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel86:
+pixel85:
 	VMOVUPD     (R10), Y2
 	VMOVUPD     (R11), Y3
 	VFMADD231PD Y2, Y3, Y0
@@ -3978,41 +3899,41 @@ pixel86:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel86
+	JNZ         pixel85
 	VMOVUPD     Y0, (R8)
 	VMOVUPD     Y1, 32(R8)
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000008, CX
-	JMP         wide85
+	JMP         wide84
 
-narrow85:
+narrow84:
 	CMPQ    CX, $0x00000004
-	JLT     edge85
+	JLT     edge84
 	VMOVUPD (R8), Y0
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel87:
+pixel86:
 	VMOVUPD     (R10), Y1
 	VMOVUPD     (R11), Y2
 	VFMADD231PD Y1, Y2, Y0
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel87
+	JNZ         pixel86
 	VMOVUPD     Y0, (R8)
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	ADDQ        $0x00000020, R8
 	SUBQ        $0x00000004, CX
-	JMP         narrow85
+	JMP         narrow84
 
-edge85:
+edge84:
 	TESTQ        CX, CX
-	JZ           end85
+	JZ           end84
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -4020,17 +3941,17 @@ edge85:
 	MOVQ         SI, CX
 	MOVQ         DI, SI
 
-pixel88:
+pixel87:
 	VMASKMOVPD  (CX), Y0, Y2
 	VMASKMOVPD  (SI), Y0, Y3
 	VFMADD231PD Y2, Y3, Y1
 	ADDQ        DX, CX
 	ADDQ        BX, SI
 	DECQ        AX
-	JNZ         pixel88
+	JNZ         pixel87
 	VMASKMOVPD  Y1, Y0, (R8)
 
-end85:
+end84:
 	VZEROUPPER
 	RET
 
@@ -4046,9 +3967,56 @@ TEXT ·routePixelsF64AVX2(SB), NOSPLIT, $0-64
 	MOVQ left+48(FP), R8
 	MOVQ y+56(FP), R9
 
-wide89:
+wide88:
 	CMPQ CX, $0x00000008
-	JLT  narrow89
+	JLT  narrow88
+	MOVQ AX, R10
+	MOVQ SI, R11
+	MOVQ DI, R12
+	MOVQ R8, R13
+	MOVQ R9, R14
+
+pixel89:
+	VMOVUPD (R11), Y0
+	VMOVUPD (R12), Y1
+	VMOVUPD (R13), Y2
+	VMOVUPD (R14), Y3
+	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Y4
+	VMAXPD  Y1, Y4, Y4
+	VCMPPD  $0x00, Y3, Y4, Y1
+	VANDPD  Y2, Y1, Y1
+	VADDPD  Y1, Y0, Y0
+	VXORPD  Y1, Y2, Y2
+	VMOVUPD Y0, (R11)
+	VMOVUPD Y2, (R13)
+	VMOVUPD 32(R11), Y0
+	VMOVUPD 32(R12), Y1
+	VMOVUPD 32(R13), Y2
+	VMOVUPD 32(R14), Y3
+	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Y4
+	VMAXPD  Y1, Y4, Y4
+	VCMPPD  $0x00, Y3, Y4, Y1
+	VANDPD  Y2, Y1, Y1
+	VADDPD  Y1, Y0, Y0
+	VXORPD  Y1, Y2, Y2
+	VMOVUPD Y0, 32(R11)
+	VMOVUPD Y2, 32(R13)
+	ADDQ    DX, R11
+	ADDQ    DX, R12
+	ADDQ    BX, R13
+	ADDQ    BX, R14
+	DECQ    R10
+	JNZ     pixel89
+	ADDQ    $0x00000040, SI
+	ADDQ    $0x00000040, DI
+	ADDQ    $0x00000040, R8
+	ADDQ    $0x00000040, R9
+	SUBQ    $0x00000008, CX
+	JMP     wide88
+
+narrow88:
+	CMPQ CX, $0x00000004
+	JLT  edge88
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
@@ -4068,69 +4036,22 @@ pixel90:
 	VXORPD  Y1, Y2, Y2
 	VMOVUPD Y0, (R11)
 	VMOVUPD Y2, (R13)
-	VMOVUPD 32(R11), Y0
-	VMOVUPD 32(R12), Y1
-	VMOVUPD 32(R13), Y2
-	VMOVUPD 32(R14), Y3
-	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Y4
-	VMAXPD  Y1, Y4, Y4
-	VCMPPD  $0x00, Y3, Y4, Y1
-	VANDPD  Y2, Y1, Y1
-	VADDPD  Y1, Y0, Y0
-	VXORPD  Y1, Y2, Y2
-	VMOVUPD Y0, 32(R11)
-	VMOVUPD Y2, 32(R13)
 	ADDQ    DX, R11
 	ADDQ    DX, R12
 	ADDQ    BX, R13
 	ADDQ    BX, R14
 	DECQ    R10
 	JNZ     pixel90
-	ADDQ    $0x00000040, SI
-	ADDQ    $0x00000040, DI
-	ADDQ    $0x00000040, R8
-	ADDQ    $0x00000040, R9
-	SUBQ    $0x00000008, CX
-	JMP     wide89
-
-narrow89:
-	CMPQ CX, $0x00000004
-	JLT  edge89
-	MOVQ AX, R10
-	MOVQ SI, R11
-	MOVQ DI, R12
-	MOVQ R8, R13
-	MOVQ R9, R14
-
-pixel91:
-	VMOVUPD (R11), Y0
-	VMOVUPD (R12), Y1
-	VMOVUPD (R13), Y2
-	VMOVUPD (R14), Y3
-	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Y4
-	VMAXPD  Y1, Y4, Y4
-	VCMPPD  $0x00, Y3, Y4, Y1
-	VANDPD  Y2, Y1, Y1
-	VADDPD  Y1, Y0, Y0
-	VXORPD  Y1, Y2, Y2
-	VMOVUPD Y0, (R11)
-	VMOVUPD Y2, (R13)
-	ADDQ    DX, R11
-	ADDQ    DX, R12
-	ADDQ    BX, R13
-	ADDQ    BX, R14
-	DECQ    R10
-	JNZ     pixel91
 	ADDQ    $0x00000020, SI
 	ADDQ    $0x00000020, DI
 	ADDQ    $0x00000020, R8
 	ADDQ    $0x00000020, R9
 	SUBQ    $0x00000004, CX
-	JMP     narrow89
+	JMP     narrow88
 
-edge89:
+edge88:
 	TESTQ        CX, CX
-	JZ           end89
+	JZ           end88
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -4139,7 +4060,7 @@ edge89:
 	MOVQ         R8, DI
 	MOVQ         R9, R8
 
-pixel92:
+pixel91:
 	VMASKMOVPD (CX), Y0, Y1
 	VMASKMOVPD (SI), Y0, Y2
 	VMASKMOVPD (DI), Y0, Y3
@@ -4157,9 +4078,9 @@ pixel92:
 	ADDQ       BX, DI
 	ADDQ       BX, R8
 	DECQ       AX
-	JNZ        pixel92
+	JNZ        pixel91
 
-end89:
+end88:
 	VZEROUPPER
 	RET
 
@@ -4175,9 +4096,56 @@ TEXT ·routeFirstPixelsF64AVX2(SB), NOSPLIT, $0-64
 	MOVQ left+48(FP), R8
 	MOVQ y+56(FP), R9
 
-wide93:
+wide92:
 	CMPQ CX, $0x00000008
-	JLT  narrow93
+	JLT  narrow92
+	MOVQ AX, R10
+	MOVQ SI, R11
+	MOVQ DI, R12
+	MOVQ R8, R13
+	MOVQ R9, R14
+
+pixel93:
+	VMOVUPD (R11), Y0
+	VMOVUPD (R12), Y1
+	VMOVUPD (R13), Y2
+	VMOVUPD (R14), Y3
+	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Y4
+	VMAXPD  Y1, Y4, Y4
+	VCMPPD  $0x08, Y3, Y4, Y1
+	VANDPD  Y2, Y1, Y1
+	VADDPD  Y1, Y0, Y0
+	VXORPD  Y1, Y2, Y2
+	VMOVUPD Y0, (R11)
+	VMOVUPD Y2, (R13)
+	VMOVUPD 32(R11), Y0
+	VMOVUPD 32(R12), Y1
+	VMOVUPD 32(R13), Y2
+	VMOVUPD 32(R14), Y3
+	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Y4
+	VMAXPD  Y1, Y4, Y4
+	VCMPPD  $0x08, Y3, Y4, Y1
+	VANDPD  Y2, Y1, Y1
+	VADDPD  Y1, Y0, Y0
+	VXORPD  Y1, Y2, Y2
+	VMOVUPD Y0, 32(R11)
+	VMOVUPD Y2, 32(R13)
+	ADDQ    DX, R11
+	ADDQ    DX, R12
+	ADDQ    BX, R13
+	ADDQ    BX, R14
+	DECQ    R10
+	JNZ     pixel93
+	ADDQ    $0x00000040, SI
+	ADDQ    $0x00000040, DI
+	ADDQ    $0x00000040, R8
+	ADDQ    $0x00000040, R9
+	SUBQ    $0x00000008, CX
+	JMP     wide92
+
+narrow92:
+	CMPQ CX, $0x00000004
+	JLT  edge92
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
@@ -4197,69 +4165,22 @@ pixel94:
 	VXORPD  Y1, Y2, Y2
 	VMOVUPD Y0, (R11)
 	VMOVUPD Y2, (R13)
-	VMOVUPD 32(R11), Y0
-	VMOVUPD 32(R12), Y1
-	VMOVUPD 32(R13), Y2
-	VMOVUPD 32(R14), Y3
-	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Y4
-	VMAXPD  Y1, Y4, Y4
-	VCMPPD  $0x08, Y3, Y4, Y1
-	VANDPD  Y2, Y1, Y1
-	VADDPD  Y1, Y0, Y0
-	VXORPD  Y1, Y2, Y2
-	VMOVUPD Y0, 32(R11)
-	VMOVUPD Y2, 32(R13)
 	ADDQ    DX, R11
 	ADDQ    DX, R12
 	ADDQ    BX, R13
 	ADDQ    BX, R14
 	DECQ    R10
 	JNZ     pixel94
-	ADDQ    $0x00000040, SI
-	ADDQ    $0x00000040, DI
-	ADDQ    $0x00000040, R8
-	ADDQ    $0x00000040, R9
-	SUBQ    $0x00000008, CX
-	JMP     wide93
-
-narrow93:
-	CMPQ CX, $0x00000004
-	JLT  edge93
-	MOVQ AX, R10
-	MOVQ SI, R11
-	MOVQ DI, R12
-	MOVQ R8, R13
-	MOVQ R9, R14
-
-pixel95:
-	VMOVUPD (R11), Y0
-	VMOVUPD (R12), Y1
-	VMOVUPD (R13), Y2
-	VMOVUPD (R14), Y3
-	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Y4
-	VMAXPD  Y1, Y4, Y4
-	VCMPPD  $0x08, Y3, Y4, Y1
-	VANDPD  Y2, Y1, Y1
-	VADDPD  Y1, Y0, Y0
-	VXORPD  Y1, Y2, Y2
-	VMOVUPD Y0, (R11)
-	VMOVUPD Y2, (R13)
-	ADDQ    DX, R11
-	ADDQ    DX, R12
-	ADDQ    BX, R13
-	ADDQ    BX, R14
-	DECQ    R10
-	JNZ     pixel95
 	ADDQ    $0x00000020, SI
 	ADDQ    $0x00000020, DI
 	ADDQ    $0x00000020, R8
 	ADDQ    $0x00000020, R9
 	SUBQ    $0x00000004, CX
-	JMP     narrow93
+	JMP     narrow92
 
-edge93:
+edge92:
 	TESTQ        CX, CX
-	JZ           end93
+	JZ           end92
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -4268,7 +4189,7 @@ edge93:
 	MOVQ         R8, DI
 	MOVQ         R9, R8
 
-pixel96:
+pixel95:
 	VMASKMOVPD (CX), Y0, Y1
 	VMASKMOVPD (SI), Y0, Y2
 	VMASKMOVPD (DI), Y0, Y3
@@ -4286,9 +4207,9 @@ pixel96:
 	ADDQ       BX, DI
 	ADDQ       BX, R8
 	DECQ       AX
-	JNZ        pixel96
+	JNZ        pixel95
 
-end93:
+end92:
 	VZEROUPPER
 	RET
 
@@ -4302,14 +4223,14 @@ TEXT ·copyRowsF64AVX2(SB), NOSPLIT, $0-48
 	MOVQ dst+32(FP), SI
 	MOVQ x+40(FP), DI
 
-wide97:
+wide96:
 	CMPQ CX, $0x00000008
-	JLT  narrow97
+	JLT  narrow96
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-copy98:
+copy97:
 	PREFETCHT0 (R10)(BX*8)
 	VMOVUPD    (R10), Y0
 	VMOVUPD    Y0, (R9)
@@ -4319,51 +4240,51 @@ copy98:
 	ADDQ       DX, R9
 	ADDQ       BX, R10
 	DECQ       R8
-	JNZ        copy98
+	JNZ        copy97
 	ADDQ       $0x00000040, SI
 	ADDQ       $0x00000040, DI
 	SUBQ       $0x00000008, CX
-	JMP        wide97
+	JMP        wide96
 
-narrow97:
+narrow96:
 	CMPQ CX, $0x00000004
-	JLT  edge97
+	JLT  edge96
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-copy99:
+copy98:
 	PREFETCHT0 (R10)(BX*8)
 	VMOVUPD    (R10), Y0
 	VMOVUPD    Y0, (R9)
 	ADDQ       DX, R9
 	ADDQ       BX, R10
 	DECQ       R8
-	JNZ        copy99
+	JNZ        copy98
 	ADDQ       $0x00000020, SI
 	ADDQ       $0x00000020, DI
 	SUBQ       $0x00000004, CX
-	JMP        narrow97
+	JMP        narrow96
 
-edge97:
+edge96:
 	TESTQ        CX, CX
-	JZ           end97
+	JZ           end96
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
 	MOVQ         SI, CX
 	MOVQ         DI, SI
 
-copy100:
+copy99:
 	PREFETCHT0 (SI)(BX*8)
 	VMASKMOVPD (SI), Y0, Y1
 	VMASKMOVPD Y1, Y0, (CX)
 	ADDQ       DX, CX
 	ADDQ       BX, SI
 	DECQ       AX
-	JNZ        copy100
+	JNZ        copy99
 
-end97:
+end96:
 	VZEROUPPER
 	RET
 
@@ -4375,9 +4296,9 @@ TEXT ·addF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many101:
+many100:
 	CMPQ    AX, $0x00000020
-	JLT     one101
+	JLT     one100
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
 	VADDPD  Z1, Z0, Z0
@@ -4398,6 +4319,69 @@ many101:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000020, AX
+	JMP     many100
+
+one100:
+	CMPQ    AX, $0x00000008
+	JLT     rest100
+	VMOVUPD (DX), Z0
+	VMOVUPD (BX), Z1
+	VADDPD  Z1, Z0, Z0
+	VMOVUPD Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000008, AX
+	JMP     one100
+
+rest100:
+	TESTQ     AX, AX
+	JZ        done100
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z0
+	VMOVUPD.Z (BX), K1, Z1
+	VADDPD    Z1, Z0, Z0
+	VMOVUPD   Z0, K1, (CX)
+
+done100:
+	VZEROUPPER
+	RET
+
+// func subF64AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·subF64AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many101:
+	CMPQ    AX, $0x00000020
+	JLT     one101
+	VMOVUPD (DX), Z0
+	VMOVUPD (BX), Z1
+	VSUBPD  Z1, Z0, Z0
+	VMOVUPD Z0, (CX)
+	VMOVUPD 64(DX), Z0
+	VMOVUPD 64(BX), Z1
+	VSUBPD  Z1, Z0, Z0
+	VMOVUPD Z0, 64(CX)
+	VMOVUPD 128(DX), Z0
+	VMOVUPD 128(BX), Z1
+	VSUBPD  Z1, Z0, Z0
+	VMOVUPD Z0, 128(CX)
+	VMOVUPD 192(DX), Z0
+	VMOVUPD 192(BX), Z1
+	VSUBPD  Z1, Z0, Z0
+	VMOVUPD Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	ADDQ    $0x00000100, BX
+	SUBQ    $0x00000020, AX
 	JMP     many101
 
 one101:
@@ -4405,7 +4389,7 @@ one101:
 	JLT     rest101
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
-	VADDPD  Z1, Z0, Z0
+	VSUBPD  Z1, Z0, Z0
 	VMOVUPD Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -4423,16 +4407,16 @@ rest101:
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
 	VMOVUPD.Z (BX), K1, Z1
-	VADDPD    Z1, Z0, Z0
+	VSUBPD    Z1, Z0, Z0
 	VMOVUPD   Z0, K1, (CX)
 
 done101:
 	VZEROUPPER
 	RET
 
-// func subF64AVX512(n int, dst *byte, a *byte, b *byte)
+// func mulF64AVX512(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·subF64AVX512(SB), NOSPLIT, $0-32
+TEXT ·mulF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -4443,19 +4427,19 @@ many102:
 	JLT     one102
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
-	VSUBPD  Z1, Z0, Z0
+	VMULPD  Z1, Z0, Z0
 	VMOVUPD Z0, (CX)
 	VMOVUPD 64(DX), Z0
 	VMOVUPD 64(BX), Z1
-	VSUBPD  Z1, Z0, Z0
+	VMULPD  Z1, Z0, Z0
 	VMOVUPD Z0, 64(CX)
 	VMOVUPD 128(DX), Z0
 	VMOVUPD 128(BX), Z1
-	VSUBPD  Z1, Z0, Z0
+	VMULPD  Z1, Z0, Z0
 	VMOVUPD Z0, 128(CX)
 	VMOVUPD 192(DX), Z0
 	VMOVUPD 192(BX), Z1
-	VSUBPD  Z1, Z0, Z0
+	VMULPD  Z1, Z0, Z0
 	VMOVUPD Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -4468,7 +4452,7 @@ one102:
 	JLT     rest102
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
-	VSUBPD  Z1, Z0, Z0
+	VMULPD  Z1, Z0, Z0
 	VMOVUPD Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -4486,16 +4470,16 @@ rest102:
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
 	VMOVUPD.Z (BX), K1, Z1
-	VSUBPD    Z1, Z0, Z0
+	VMULPD    Z1, Z0, Z0
 	VMOVUPD   Z0, K1, (CX)
 
 done102:
 	VZEROUPPER
 	RET
 
-// func mulF64AVX512(n int, dst *byte, a *byte, b *byte)
+// func divF64AVX512(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·mulF64AVX512(SB), NOSPLIT, $0-32
+TEXT ·divF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -4506,19 +4490,19 @@ many103:
 	JLT     one103
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
-	VMULPD  Z1, Z0, Z0
+	VDIVPD  Z1, Z0, Z0
 	VMOVUPD Z0, (CX)
 	VMOVUPD 64(DX), Z0
 	VMOVUPD 64(BX), Z1
-	VMULPD  Z1, Z0, Z0
+	VDIVPD  Z1, Z0, Z0
 	VMOVUPD Z0, 64(CX)
 	VMOVUPD 128(DX), Z0
 	VMOVUPD 128(BX), Z1
-	VMULPD  Z1, Z0, Z0
+	VDIVPD  Z1, Z0, Z0
 	VMOVUPD Z0, 128(CX)
 	VMOVUPD 192(DX), Z0
 	VMOVUPD 192(BX), Z1
-	VMULPD  Z1, Z0, Z0
+	VDIVPD  Z1, Z0, Z0
 	VMOVUPD Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -4531,7 +4515,7 @@ one103:
 	JLT     rest103
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
-	VMULPD  Z1, Z0, Z0
+	VDIVPD  Z1, Z0, Z0
 	VMOVUPD Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -4549,73 +4533,10 @@ rest103:
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
 	VMOVUPD.Z (BX), K1, Z1
-	VMULPD    Z1, Z0, Z0
-	VMOVUPD   Z0, K1, (CX)
-
-done103:
-	VZEROUPPER
-	RET
-
-// func divF64AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·divF64AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
-many104:
-	CMPQ    AX, $0x00000020
-	JLT     one104
-	VMOVUPD (DX), Z0
-	VMOVUPD (BX), Z1
-	VDIVPD  Z1, Z0, Z0
-	VMOVUPD Z0, (CX)
-	VMOVUPD 64(DX), Z0
-	VMOVUPD 64(BX), Z1
-	VDIVPD  Z1, Z0, Z0
-	VMOVUPD Z0, 64(CX)
-	VMOVUPD 128(DX), Z0
-	VMOVUPD 128(BX), Z1
-	VDIVPD  Z1, Z0, Z0
-	VMOVUPD Z0, 128(CX)
-	VMOVUPD 192(DX), Z0
-	VMOVUPD 192(BX), Z1
-	VDIVPD  Z1, Z0, Z0
-	VMOVUPD Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	ADDQ    $0x00000100, BX
-	SUBQ    $0x00000020, AX
-	JMP     many104
-
-one104:
-	CMPQ    AX, $0x00000008
-	JLT     rest104
-	VMOVUPD (DX), Z0
-	VMOVUPD (BX), Z1
-	VDIVPD  Z1, Z0, Z0
-	VMOVUPD Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000008, AX
-	JMP     one104
-
-rest104:
-	TESTQ     AX, AX
-	JZ        done104
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z0
-	VMOVUPD.Z (BX), K1, Z1
 	VDIVPD    Z1, Z0, Z0
 	VMOVUPD   Z0, K1, (CX)
 
-done104:
+done103:
 	VZEROUPPER
 	RET
 
@@ -4627,9 +4548,9 @@ TEXT ·maxF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many105:
+many104:
 	CMPQ      AX, $0x00000020
-	JLT       one105
+	JLT       one104
 	VMOVUPD   (DX), Z0
 	VMOVUPD   (BX), Z1
 	VMAXPD    Z1, Z0, Z1
@@ -4658,6 +4579,81 @@ many105:
 	ADDQ      $0x00000100, DX
 	ADDQ      $0x00000100, BX
 	SUBQ      $0x00000020, AX
+	JMP       many104
+
+one104:
+	CMPQ      AX, $0x00000008
+	JLT       rest104
+	VMOVUPD   (DX), Z0
+	VMOVUPD   (BX), Z1
+	VMAXPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z6
+	VMOVUPD   Z6, (CX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	ADDQ      $0x00000040, BX
+	SUBQ      $0x00000008, AX
+	JMP       one104
+
+rest104:
+	TESTQ     AX, AX
+	JZ        done104
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z0
+	VMOVUPD.Z (BX), K1, Z1
+	VMAXPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K2
+	VBLENDMPD Z0, Z1, K2, Z7
+	VMOVUPD   Z7, K1, (CX)
+
+done104:
+	VZEROUPPER
+	RET
+
+// func minF64AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·minF64AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many105:
+	CMPQ      AX, $0x00000020
+	JLT       one105
+	VMOVUPD   (DX), Z0
+	VMOVUPD   (BX), Z1
+	VMINPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z2
+	VMOVUPD   Z2, (CX)
+	VMOVUPD   64(DX), Z0
+	VMOVUPD   64(BX), Z1
+	VMINPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z3
+	VMOVUPD   Z3, 64(CX)
+	VMOVUPD   128(DX), Z0
+	VMOVUPD   128(BX), Z1
+	VMINPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z4
+	VMOVUPD   Z4, 128(CX)
+	VMOVUPD   192(DX), Z0
+	VMOVUPD   192(BX), Z1
+	VMINPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z5
+	VMOVUPD   Z5, 192(CX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	ADDQ      $0x00000100, BX
+	SUBQ      $0x00000020, AX
 	JMP       many105
 
 one105:
@@ -4665,7 +4661,7 @@ one105:
 	JLT       rest105
 	VMOVUPD   (DX), Z0
 	VMOVUPD   (BX), Z1
-	VMAXPD    Z1, Z0, Z1
+	VMINPD    Z1, Z0, Z1
 	VCMPPD    $0x03, Z0, Z0, K1
 	VBLENDMPD Z0, Z1, K1, Z6
 	VMOVUPD   Z6, (CX)
@@ -4685,87 +4681,12 @@ rest105:
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
 	VMOVUPD.Z (BX), K1, Z1
-	VMAXPD    Z1, Z0, Z1
+	VMINPD    Z1, Z0, Z1
 	VCMPPD    $0x03, Z0, Z0, K2
 	VBLENDMPD Z0, Z1, K2, Z7
 	VMOVUPD   Z7, K1, (CX)
 
 done105:
-	VZEROUPPER
-	RET
-
-// func minF64AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·minF64AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
-many106:
-	CMPQ      AX, $0x00000020
-	JLT       one106
-	VMOVUPD   (DX), Z0
-	VMOVUPD   (BX), Z1
-	VMINPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z2
-	VMOVUPD   Z2, (CX)
-	VMOVUPD   64(DX), Z0
-	VMOVUPD   64(BX), Z1
-	VMINPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z3
-	VMOVUPD   Z3, 64(CX)
-	VMOVUPD   128(DX), Z0
-	VMOVUPD   128(BX), Z1
-	VMINPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z4
-	VMOVUPD   Z4, 128(CX)
-	VMOVUPD   192(DX), Z0
-	VMOVUPD   192(BX), Z1
-	VMINPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z5
-	VMOVUPD   Z5, 192(CX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000100, DX
-	ADDQ      $0x00000100, BX
-	SUBQ      $0x00000020, AX
-	JMP       many106
-
-one106:
-	CMPQ      AX, $0x00000008
-	JLT       rest106
-	VMOVUPD   (DX), Z0
-	VMOVUPD   (BX), Z1
-	VMINPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z6
-	VMOVUPD   Z6, (CX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000040, DX
-	ADDQ      $0x00000040, BX
-	SUBQ      $0x00000008, AX
-	JMP       one106
-
-rest106:
-	TESTQ     AX, AX
-	JZ        done106
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z0
-	VMOVUPD.Z (BX), K1, Z1
-	VMINPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K2
-	VBLENDMPD Z0, Z1, K2, Z7
-	VMOVUPD   Z7, K1, (CX)
-
-done106:
 	VZEROUPPER
 	RET
 
@@ -4777,9 +4698,9 @@ TEXT ·squaredDifferenceF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many107:
+many106:
 	CMPQ    AX, $0x00000020
-	JLT     one107
+	JLT     one106
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
 	VSUBPD  Z1, Z0, Z0
@@ -4804,11 +4725,11 @@ many107:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000020, AX
-	JMP     many107
+	JMP     many106
 
-one107:
+one106:
 	CMPQ    AX, $0x00000008
-	JLT     rest107
+	JLT     rest106
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
 	VSUBPD  Z1, Z0, Z0
@@ -4818,11 +4739,11 @@ one107:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000008, AX
-	JMP     one107
+	JMP     one106
 
-rest107:
+rest106:
 	TESTQ     AX, AX
-	JZ        done107
+	JZ        done106
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -4834,7 +4755,7 @@ rest107:
 	VMULPD    Z0, Z0, Z0
 	VMOVUPD   Z0, K1, (CX)
 
-done107:
+done106:
 	VZEROUPPER
 	RET
 
@@ -4846,9 +4767,9 @@ TEXT ·reluGradF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many108:
+many107:
 	CMPQ      AX, $0x00000020
-	JLT       one108
+	JLT       one107
 	VMOVUPD   (DX), Z0
 	VMOVUPD   (BX), Z1
 	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
@@ -4881,6 +4802,95 @@ many108:
 	ADDQ      $0x00000100, DX
 	ADDQ      $0x00000100, BX
 	SUBQ      $0x00000020, AX
+	JMP       many107
+
+one107:
+	CMPQ      AX, $0x00000008
+	JLT       rest107
+	VMOVUPD   (DX), Z0
+	VMOVUPD   (BX), Z1
+	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
+	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z1
+	VMOVUPD.Z Z1, K1, Z1
+	VMULPD    Z0, Z1, Z1
+	VMOVUPD   Z1, (CX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	ADDQ      $0x00000040, BX
+	SUBQ      $0x00000008, AX
+	JMP       one107
+
+rest107:
+	TESTQ     AX, AX
+	JZ        done107
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z0
+	VMOVUPD.Z (BX), K1, Z1
+	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K2
+	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z1
+	VMOVUPD.Z Z1, K2, Z1
+	VMULPD    Z0, Z1, Z1
+	VMOVUPD   Z1, K1, (CX)
+
+done107:
+	VZEROUPPER
+	RET
+
+// func relu6GradF64AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·relu6GradF64AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many108:
+	CMPQ      AX, $0x00000020
+	JLT       one108
+	VMOVUPD   (DX), Z0
+	VMOVUPD   (BX), Z1
+	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
+	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z2
+	VMOVUPD.Z Z2, K1, Z2
+	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K1
+	VMOVUPD.Z Z2, K1, Z1
+	VMULPD    Z0, Z1, Z1
+	VMOVUPD   Z1, (CX)
+	VMOVUPD   64(DX), Z0
+	VMOVUPD   64(BX), Z1
+	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
+	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z2
+	VMOVUPD.Z Z2, K1, Z2
+	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K1
+	VMOVUPD.Z Z2, K1, Z1
+	VMULPD    Z0, Z1, Z1
+	VMOVUPD   Z1, 64(CX)
+	VMOVUPD   128(DX), Z0
+	VMOVUPD   128(BX), Z1
+	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
+	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z2
+	VMOVUPD.Z Z2, K1, Z2
+	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K1
+	VMOVUPD.Z Z2, K1, Z1
+	VMULPD    Z0, Z1, Z1
+	VMOVUPD   Z1, 128(CX)
+	VMOVUPD   192(DX), Z0
+	VMOVUPD   192(BX), Z1
+	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
+	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z2
+	VMOVUPD.Z Z2, K1, Z2
+	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K1
+	VMOVUPD.Z Z2, K1, Z1
+	VMULPD    Z0, Z1, Z1
+	VMOVUPD   Z1, 192(CX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	ADDQ      $0x00000100, BX
+	SUBQ      $0x00000020, AX
 	JMP       many108
 
 one108:
@@ -4889,8 +4899,10 @@ one108:
 	VMOVUPD   (DX), Z0
 	VMOVUPD   (BX), Z1
 	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z1
-	VMOVUPD.Z Z1, K1, Z1
+	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z2
+	VMOVUPD.Z Z2, K1, Z2
+	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K1
+	VMOVUPD.Z Z2, K1, Z1
 	VMULPD    Z0, Z1, Z1
 	VMOVUPD   Z1, (CX)
 	ADDQ      $0x00000040, CX
@@ -4910,97 +4922,6 @@ rest108:
 	VMOVUPD.Z (DX), K1, Z0
 	VMOVUPD.Z (BX), K1, Z1
 	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K2
-	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z1
-	VMOVUPD.Z Z1, K2, Z1
-	VMULPD    Z0, Z1, Z1
-	VMOVUPD   Z1, K1, (CX)
-
-done108:
-	VZEROUPPER
-	RET
-
-// func relu6GradF64AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·relu6GradF64AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
-many109:
-	CMPQ      AX, $0x00000020
-	JLT       one109
-	VMOVUPD   (DX), Z0
-	VMOVUPD   (BX), Z1
-	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z2
-	VMOVUPD.Z Z2, K1, Z2
-	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K1
-	VMOVUPD.Z Z2, K1, Z1
-	VMULPD    Z0, Z1, Z1
-	VMOVUPD   Z1, (CX)
-	VMOVUPD   64(DX), Z0
-	VMOVUPD   64(BX), Z1
-	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z2
-	VMOVUPD.Z Z2, K1, Z2
-	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K1
-	VMOVUPD.Z Z2, K1, Z1
-	VMULPD    Z0, Z1, Z1
-	VMOVUPD   Z1, 64(CX)
-	VMOVUPD   128(DX), Z0
-	VMOVUPD   128(BX), Z1
-	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z2
-	VMOVUPD.Z Z2, K1, Z2
-	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K1
-	VMOVUPD.Z Z2, K1, Z1
-	VMULPD    Z0, Z1, Z1
-	VMOVUPD   Z1, 128(CX)
-	VMOVUPD   192(DX), Z0
-	VMOVUPD   192(BX), Z1
-	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z2
-	VMOVUPD.Z Z2, K1, Z2
-	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K1
-	VMOVUPD.Z Z2, K1, Z1
-	VMULPD    Z0, Z1, Z1
-	VMOVUPD   Z1, 192(CX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000100, DX
-	ADDQ      $0x00000100, BX
-	SUBQ      $0x00000020, AX
-	JMP       many109
-
-one109:
-	CMPQ      AX, $0x00000008
-	JLT       rest109
-	VMOVUPD   (DX), Z0
-	VMOVUPD   (BX), Z1
-	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z2
-	VMOVUPD.Z Z2, K1, Z2
-	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K1
-	VMOVUPD.Z Z2, K1, Z1
-	VMULPD    Z0, Z1, Z1
-	VMOVUPD   Z1, (CX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000040, DX
-	ADDQ      $0x00000040, BX
-	SUBQ      $0x00000008, AX
-	JMP       one109
-
-rest109:
-	TESTQ     AX, AX
-	JZ        done109
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z0
-	VMOVUPD.Z (BX), K1, Z1
-	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K2
 	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z2
 	VMOVUPD.Z Z2, K2, Z2
 	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K2
@@ -5008,7 +4929,7 @@ rest109:
 	VMULPD    Z0, Z1, Z1
 	VMOVUPD   Z1, K1, (CX)
 
-done109:
+done108:
 	VZEROUPPER
 	RET
 
@@ -5020,9 +4941,9 @@ TEXT ·sigmoidGradF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many110:
+many109:
 	CMPQ    AX, $0x00000020
-	JLT     one110
+	JLT     one109
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
 	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z2
@@ -5055,11 +4976,11 @@ many110:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000020, AX
-	JMP     many110
+	JMP     many109
 
-one110:
+one109:
 	CMPQ    AX, $0x00000008
-	JLT     rest110
+	JLT     rest109
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
 	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z2
@@ -5071,11 +4992,11 @@ one110:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000008, AX
-	JMP     one110
+	JMP     one109
 
-rest110:
+rest109:
 	TESTQ     AX, AX
-	JZ        done110
+	JZ        done109
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -5089,7 +5010,7 @@ rest110:
 	VMULPD    Z2, Z0, Z0
 	VMOVUPD   Z0, K1, (CX)
 
-done110:
+done109:
 	VZEROUPPER
 	RET
 
@@ -5101,9 +5022,9 @@ TEXT ·tanhGradF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many111:
+many110:
 	CMPQ         AX, $0x00000020
-	JLT          one111
+	JLT          one110
 	VMOVUPD      (DX), Z0
 	VMOVUPD      (BX), Z1
 	VMOVUPD      constF64_3ff0000000000000<>+0(SB), Z2
@@ -5132,11 +5053,11 @@ many111:
 	ADDQ         $0x00000100, DX
 	ADDQ         $0x00000100, BX
 	SUBQ         $0x00000020, AX
-	JMP          many111
+	JMP          many110
 
-one111:
+one110:
 	CMPQ         AX, $0x00000008
-	JLT          rest111
+	JLT          rest110
 	VMOVUPD      (DX), Z0
 	VMOVUPD      (BX), Z1
 	VMOVUPD      constF64_3ff0000000000000<>+0(SB), Z2
@@ -5147,11 +5068,11 @@ one111:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000008, AX
-	JMP          one111
+	JMP          one110
 
-rest111:
+rest110:
 	TESTQ        AX, AX
-	JZ           done111
+	JZ           done110
 	MOVQ         AX, SI
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        SI, AX, AX
@@ -5164,7 +5085,7 @@ rest111:
 	VMULPD       Z2, Z0, Z0
 	VMOVUPD      Z0, K1, (CX)
 
-done111:
+done110:
 	VZEROUPPER
 	RET
 
@@ -5175,9 +5096,9 @@ TEXT ·negF64AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many112:
+many111:
 	CMPQ    AX, $0x00000020
-	JLT     one112
+	JLT     one111
 	VMOVUPD (DX), Z0
 	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
 	VMOVUPD Z0, (CX)
@@ -5193,13 +5114,67 @@ many112:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000020, AX
+	JMP     many111
+
+one111:
+	CMPQ    AX, $0x00000008
+	JLT     rest111
+	VMOVUPD (DX), Z0
+	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
+	VMOVUPD Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000008, AX
+	JMP     one111
+
+rest111:
+	TESTQ     AX, AX
+	JZ        done111
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z0
+	VXORPD    constF64_8000000000000000<>+0(SB), Z0, Z0
+	VMOVUPD   Z0, K1, (CX)
+
+done111:
+	VZEROUPPER
+	RET
+
+// func absF64AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·absF64AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+
+many112:
+	CMPQ    AX, $0x00000020
+	JLT     one112
+	VMOVUPD (DX), Z0
+	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
+	VMOVUPD Z0, (CX)
+	VMOVUPD 64(DX), Z0
+	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
+	VMOVUPD Z0, 64(CX)
+	VMOVUPD 128(DX), Z0
+	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
+	VMOVUPD Z0, 128(CX)
+	VMOVUPD 192(DX), Z0
+	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
+	VMOVUPD Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000020, AX
 	JMP     many112
 
 one112:
 	CMPQ    AX, $0x00000008
 	JLT     rest112
 	VMOVUPD (DX), Z0
-	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
+	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
 	VMOVUPD Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -5215,16 +5190,16 @@ rest112:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
-	VXORPD    constF64_8000000000000000<>+0(SB), Z0, Z0
+	VANDPD    constF64_7fffffffffffffff<>+0(SB), Z0, Z0
 	VMOVUPD   Z0, K1, (CX)
 
 done112:
 	VZEROUPPER
 	RET
 
-// func absF64AVX512(n int, dst *byte, a *byte)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·absF64AVX512(SB), NOSPLIT, $0-24
+// func squareF64AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·squareF64AVX512(SB), NOSPLIT, $0-24
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -5233,16 +5208,16 @@ many113:
 	CMPQ    AX, $0x00000020
 	JLT     one113
 	VMOVUPD (DX), Z0
-	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
+	VMULPD  Z0, Z0, Z0
 	VMOVUPD Z0, (CX)
 	VMOVUPD 64(DX), Z0
-	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
+	VMULPD  Z0, Z0, Z0
 	VMOVUPD Z0, 64(CX)
 	VMOVUPD 128(DX), Z0
-	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
+	VMULPD  Z0, Z0, Z0
 	VMOVUPD Z0, 128(CX)
 	VMOVUPD 192(DX), Z0
-	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
+	VMULPD  Z0, Z0, Z0
 	VMOVUPD Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -5253,7 +5228,7 @@ one113:
 	CMPQ    AX, $0x00000008
 	JLT     rest113
 	VMOVUPD (DX), Z0
-	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
+	VMULPD  Z0, Z0, Z0
 	VMOVUPD Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -5269,16 +5244,16 @@ rest113:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
-	VANDPD    constF64_7fffffffffffffff<>+0(SB), Z0, Z0
+	VMULPD    Z0, Z0, Z0
 	VMOVUPD   Z0, K1, (CX)
 
 done113:
 	VZEROUPPER
 	RET
 
-// func squareF64AVX512(n int, dst *byte, a *byte)
+// func sqrtF64AVX512(n int, dst *byte, a *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·squareF64AVX512(SB), NOSPLIT, $0-24
+TEXT ·sqrtF64AVX512(SB), NOSPLIT, $0-24
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -5287,16 +5262,16 @@ many114:
 	CMPQ    AX, $0x00000020
 	JLT     one114
 	VMOVUPD (DX), Z0
-	VMULPD  Z0, Z0, Z0
+	VSQRTPD Z0, Z0
 	VMOVUPD Z0, (CX)
 	VMOVUPD 64(DX), Z0
-	VMULPD  Z0, Z0, Z0
+	VSQRTPD Z0, Z0
 	VMOVUPD Z0, 64(CX)
 	VMOVUPD 128(DX), Z0
-	VMULPD  Z0, Z0, Z0
+	VSQRTPD Z0, Z0
 	VMOVUPD Z0, 128(CX)
 	VMOVUPD 192(DX), Z0
-	VMULPD  Z0, Z0, Z0
+	VSQRTPD Z0, Z0
 	VMOVUPD Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -5307,7 +5282,7 @@ one114:
 	CMPQ    AX, $0x00000008
 	JLT     rest114
 	VMOVUPD (DX), Z0
-	VMULPD  Z0, Z0, Z0
+	VSQRTPD Z0, Z0
 	VMOVUPD Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -5323,64 +5298,10 @@ rest114:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
-	VMULPD    Z0, Z0, Z0
-	VMOVUPD   Z0, K1, (CX)
-
-done114:
-	VZEROUPPER
-	RET
-
-// func sqrtF64AVX512(n int, dst *byte, a *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·sqrtF64AVX512(SB), NOSPLIT, $0-24
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-
-many115:
-	CMPQ    AX, $0x00000020
-	JLT     one115
-	VMOVUPD (DX), Z0
-	VSQRTPD Z0, Z0
-	VMOVUPD Z0, (CX)
-	VMOVUPD 64(DX), Z0
-	VSQRTPD Z0, Z0
-	VMOVUPD Z0, 64(CX)
-	VMOVUPD 128(DX), Z0
-	VSQRTPD Z0, Z0
-	VMOVUPD Z0, 128(CX)
-	VMOVUPD 192(DX), Z0
-	VSQRTPD Z0, Z0
-	VMOVUPD Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000020, AX
-	JMP     many115
-
-one115:
-	CMPQ    AX, $0x00000008
-	JLT     rest115
-	VMOVUPD (DX), Z0
-	VSQRTPD Z0, Z0
-	VMOVUPD Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000008, AX
-	JMP     one115
-
-rest115:
-	TESTQ     AX, AX
-	JZ        done115
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z0
 	VSQRTPD   Z0, Z0
 	VMOVUPD   Z0, K1, (CX)
 
-done115:
+done114:
 	VZEROUPPER
 	RET
 
@@ -5391,9 +5312,9 @@ TEXT ·rsqrtF64AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many116:
+many115:
 	CMPQ    AX, $0x00000020
-	JLT     one116
+	JLT     one115
 	VMOVUPD (DX), Z0
 	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
 	VSQRTPD Z0, Z0
@@ -5417,6 +5338,68 @@ many116:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000020, AX
+	JMP     many115
+
+one115:
+	CMPQ    AX, $0x00000008
+	JLT     rest115
+	VMOVUPD (DX), Z0
+	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
+	VSQRTPD Z0, Z0
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000008, AX
+	JMP     one115
+
+rest115:
+	TESTQ     AX, AX
+	JZ        done115
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z0
+	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z1
+	VSQRTPD   Z0, Z0
+	VDIVPD    Z0, Z1, Z1
+	VMOVUPD   Z1, K1, (CX)
+
+done115:
+	VZEROUPPER
+	RET
+
+// func reciprocalF64AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·reciprocalF64AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+
+many116:
+	CMPQ    AX, $0x00000020
+	JLT     one116
+	VMOVUPD (DX), Z0
+	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, (CX)
+	VMOVUPD 64(DX), Z0
+	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, 64(CX)
+	VMOVUPD 128(DX), Z0
+	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, 128(CX)
+	VMOVUPD 192(DX), Z0
+	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000020, AX
 	JMP     many116
 
 one116:
@@ -5424,7 +5407,6 @@ one116:
 	JLT     rest116
 	VMOVUPD (DX), Z0
 	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
-	VSQRTPD Z0, Z0
 	VDIVPD  Z0, Z1, Z1
 	VMOVUPD Z1, (CX)
 	ADDQ    $0x00000040, CX
@@ -5442,71 +5424,10 @@ rest116:
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
 	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z1
-	VSQRTPD   Z0, Z0
 	VDIVPD    Z0, Z1, Z1
 	VMOVUPD   Z1, K1, (CX)
 
 done116:
-	VZEROUPPER
-	RET
-
-// func reciprocalF64AVX512(n int, dst *byte, a *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·reciprocalF64AVX512(SB), NOSPLIT, $0-24
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-
-many117:
-	CMPQ    AX, $0x00000020
-	JLT     one117
-	VMOVUPD (DX), Z0
-	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
-	VDIVPD  Z0, Z1, Z1
-	VMOVUPD Z1, (CX)
-	VMOVUPD 64(DX), Z0
-	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
-	VDIVPD  Z0, Z1, Z1
-	VMOVUPD Z1, 64(CX)
-	VMOVUPD 128(DX), Z0
-	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
-	VDIVPD  Z0, Z1, Z1
-	VMOVUPD Z1, 128(CX)
-	VMOVUPD 192(DX), Z0
-	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
-	VDIVPD  Z0, Z1, Z1
-	VMOVUPD Z1, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000020, AX
-	JMP     many117
-
-one117:
-	CMPQ    AX, $0x00000008
-	JLT     rest117
-	VMOVUPD (DX), Z0
-	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
-	VDIVPD  Z0, Z1, Z1
-	VMOVUPD Z1, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000008, AX
-	JMP     one117
-
-rest117:
-	TESTQ     AX, AX
-	JZ        done117
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z0
-	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z1
-	VDIVPD    Z0, Z1, Z1
-	VMOVUPD   Z1, K1, (CX)
-
-done117:
 	VZEROUPPER
 	RET
 
@@ -5517,9 +5438,9 @@ TEXT ·reluF64AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many118:
+many117:
 	CMPQ    AX, $0x00000020
-	JLT     one118
+	JLT     one117
 	VMOVUPD (DX), Z0
 	VPXORD  Z1, Z1, Z1
 	VMAXPD  Z0, Z1, Z1
@@ -5539,11 +5460,11 @@ many118:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000020, AX
-	JMP     many118
+	JMP     many117
 
-one118:
+one117:
 	CMPQ    AX, $0x00000008
-	JLT     rest118
+	JLT     rest117
 	VMOVUPD (DX), Z0
 	VPXORD  Z5, Z5, Z5
 	VMAXPD  Z0, Z5, Z5
@@ -5551,11 +5472,11 @@ one118:
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000008, AX
-	JMP     one118
+	JMP     one117
 
-rest118:
+rest117:
 	TESTQ     AX, AX
-	JZ        done118
+	JZ        done117
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -5566,7 +5487,7 @@ rest118:
 	VMAXPD    Z0, Z6, Z6
 	VMOVUPD   Z6, K1, (CX)
 
-done118:
+done117:
 	VZEROUPPER
 	RET
 
@@ -5577,9 +5498,9 @@ TEXT ·relu6F64AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many119:
+many118:
 	CMPQ    AX, $0x00000020
-	JLT     one119
+	JLT     one118
 	VMOVUPD (DX), Z0
 	VMOVUPD constF64_4018000000000000<>+0(SB), Z2
 	VPXORD  Z1, Z1, Z1
@@ -5607,11 +5528,11 @@ many119:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000020, AX
-	JMP     many119
+	JMP     many118
 
-one119:
+one118:
 	CMPQ    AX, $0x00000008
-	JLT     rest119
+	JLT     rest118
 	VMOVUPD (DX), Z0
 	VMOVUPD constF64_4018000000000000<>+0(SB), Z1
 	VPXORD  Z6, Z6, Z6
@@ -5621,11 +5542,11 @@ one119:
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000008, AX
-	JMP     one119
+	JMP     one118
 
-rest119:
+rest118:
 	TESTQ     AX, AX
-	JZ        done119
+	JZ        done118
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -5638,7 +5559,7 @@ rest119:
 	VMINPD    Z7, Z1, Z1
 	VMOVUPD   Z1, K1, (CX)
 
-done119:
+done118:
 	VZEROUPPER
 	RET
 
@@ -5652,9 +5573,9 @@ TEXT ·addScalarF64AVX512(SB), NOSPLIT, $0-32
 	VMOVQ        BX, X0
 	VBROADCASTSD X0, Z0
 
-many120:
+many119:
 	CMPQ    AX, $0x00000020
-	JLT     one120
+	JLT     one119
 	VMOVUPD (DX), Z1
 	VADDPD  Z0, Z1, Z1
 	VMOVUPD Z1, (CX)
@@ -5670,13 +5591,70 @@ many120:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000020, AX
+	JMP     many119
+
+one119:
+	CMPQ    AX, $0x00000008
+	JLT     rest119
+	VMOVUPD (DX), Z1
+	VADDPD  Z0, Z1, Z1
+	VMOVUPD Z1, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000008, AX
+	JMP     one119
+
+rest119:
+	TESTQ     AX, AX
+	JZ        done119
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z1
+	VADDPD    Z0, Z1, Z1
+	VMOVUPD   Z1, K1, (CX)
+
+done119:
+	VZEROUPPER
+	RET
+
+// func subScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·subScalarF64AVX512(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), AX
+	MOVQ         dst+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         k+24(FP), BX
+	VMOVQ        BX, X0
+	VBROADCASTSD X0, Z0
+
+many120:
+	CMPQ    AX, $0x00000020
+	JLT     one120
+	VMOVUPD (DX), Z1
+	VSUBPD  Z0, Z1, Z1
+	VMOVUPD Z1, (CX)
+	VMOVUPD 64(DX), Z1
+	VSUBPD  Z0, Z1, Z1
+	VMOVUPD Z1, 64(CX)
+	VMOVUPD 128(DX), Z1
+	VSUBPD  Z0, Z1, Z1
+	VMOVUPD Z1, 128(CX)
+	VMOVUPD 192(DX), Z1
+	VSUBPD  Z0, Z1, Z1
+	VMOVUPD Z1, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000020, AX
 	JMP     many120
 
 one120:
 	CMPQ    AX, $0x00000008
 	JLT     rest120
 	VMOVUPD (DX), Z1
-	VADDPD  Z0, Z1, Z1
+	VSUBPD  Z0, Z1, Z1
 	VMOVUPD Z1, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -5692,16 +5670,16 @@ rest120:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z1
-	VADDPD    Z0, Z1, Z1
+	VSUBPD    Z0, Z1, Z1
 	VMOVUPD   Z1, K1, (CX)
 
 done120:
 	VZEROUPPER
 	RET
 
-// func subScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
+// func mulScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·subScalarF64AVX512(SB), NOSPLIT, $0-32
+TEXT ·mulScalarF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ         n+0(FP), AX
 	MOVQ         dst+8(FP), CX
 	MOVQ         a+16(FP), DX
@@ -5713,16 +5691,16 @@ many121:
 	CMPQ    AX, $0x00000020
 	JLT     one121
 	VMOVUPD (DX), Z1
-	VSUBPD  Z0, Z1, Z1
+	VMULPD  Z0, Z1, Z1
 	VMOVUPD Z1, (CX)
 	VMOVUPD 64(DX), Z1
-	VSUBPD  Z0, Z1, Z1
+	VMULPD  Z0, Z1, Z1
 	VMOVUPD Z1, 64(CX)
 	VMOVUPD 128(DX), Z1
-	VSUBPD  Z0, Z1, Z1
+	VMULPD  Z0, Z1, Z1
 	VMOVUPD Z1, 128(CX)
 	VMOVUPD 192(DX), Z1
-	VSUBPD  Z0, Z1, Z1
+	VMULPD  Z0, Z1, Z1
 	VMOVUPD Z1, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -5733,7 +5711,7 @@ one121:
 	CMPQ    AX, $0x00000008
 	JLT     rest121
 	VMOVUPD (DX), Z1
-	VSUBPD  Z0, Z1, Z1
+	VMULPD  Z0, Z1, Z1
 	VMOVUPD Z1, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -5749,16 +5727,16 @@ rest121:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z1
-	VSUBPD    Z0, Z1, Z1
+	VMULPD    Z0, Z1, Z1
 	VMOVUPD   Z1, K1, (CX)
 
 done121:
 	VZEROUPPER
 	RET
 
-// func mulScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
+// func divScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·mulScalarF64AVX512(SB), NOSPLIT, $0-32
+TEXT ·divScalarF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ         n+0(FP), AX
 	MOVQ         dst+8(FP), CX
 	MOVQ         a+16(FP), DX
@@ -5770,16 +5748,16 @@ many122:
 	CMPQ    AX, $0x00000020
 	JLT     one122
 	VMOVUPD (DX), Z1
-	VMULPD  Z0, Z1, Z1
+	VDIVPD  Z0, Z1, Z1
 	VMOVUPD Z1, (CX)
 	VMOVUPD 64(DX), Z1
-	VMULPD  Z0, Z1, Z1
+	VDIVPD  Z0, Z1, Z1
 	VMOVUPD Z1, 64(CX)
 	VMOVUPD 128(DX), Z1
-	VMULPD  Z0, Z1, Z1
+	VDIVPD  Z0, Z1, Z1
 	VMOVUPD Z1, 128(CX)
 	VMOVUPD 192(DX), Z1
-	VMULPD  Z0, Z1, Z1
+	VDIVPD  Z0, Z1, Z1
 	VMOVUPD Z1, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -5790,7 +5768,7 @@ one122:
 	CMPQ    AX, $0x00000008
 	JLT     rest122
 	VMOVUPD (DX), Z1
-	VMULPD  Z0, Z1, Z1
+	VDIVPD  Z0, Z1, Z1
 	VMOVUPD Z1, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -5806,67 +5784,10 @@ rest122:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z1
-	VMULPD    Z0, Z1, Z1
-	VMOVUPD   Z1, K1, (CX)
-
-done122:
-	VZEROUPPER
-	RET
-
-// func divScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·divScalarF64AVX512(SB), NOSPLIT, $0-32
-	MOVQ         n+0(FP), AX
-	MOVQ         dst+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         k+24(FP), BX
-	VMOVQ        BX, X0
-	VBROADCASTSD X0, Z0
-
-many123:
-	CMPQ    AX, $0x00000020
-	JLT     one123
-	VMOVUPD (DX), Z1
-	VDIVPD  Z0, Z1, Z1
-	VMOVUPD Z1, (CX)
-	VMOVUPD 64(DX), Z1
-	VDIVPD  Z0, Z1, Z1
-	VMOVUPD Z1, 64(CX)
-	VMOVUPD 128(DX), Z1
-	VDIVPD  Z0, Z1, Z1
-	VMOVUPD Z1, 128(CX)
-	VMOVUPD 192(DX), Z1
-	VDIVPD  Z0, Z1, Z1
-	VMOVUPD Z1, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000020, AX
-	JMP     many123
-
-one123:
-	CMPQ    AX, $0x00000008
-	JLT     rest123
-	VMOVUPD (DX), Z1
-	VDIVPD  Z0, Z1, Z1
-	VMOVUPD Z1, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000008, AX
-	JMP     one123
-
-rest123:
-	TESTQ     AX, AX
-	JZ        done123
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z1
 	VDIVPD    Z0, Z1, Z1
 	VMOVUPD   Z1, K1, (CX)
 
-done123:
+done122:
 	VZEROUPPER
 	RET
 
@@ -5880,9 +5801,9 @@ TEXT ·axpyF64AVX512(SB), NOSPLIT, $0-32
 	VMOVQ        BX, X0
 	VBROADCASTSD X0, Z0
 
-many124:
+many123:
 	CMPQ        AX, $0x00000020
-	JLT         one124
+	JLT         one123
 	VMOVUPD     (CX), Z2
 	VMOVUPD     (DX), Z1
 	VFMADD231PD Z1, Z0, Z2
@@ -5902,11 +5823,11 @@ many124:
 	ADDQ        $0x00000100, CX
 	ADDQ        $0x00000100, DX
 	SUBQ        $0x00000020, AX
-	JMP         many124
+	JMP         many123
 
-one124:
+one123:
 	CMPQ        AX, $0x00000008
-	JLT         rest124
+	JLT         rest123
 	VMOVUPD     (CX), Z2
 	VMOVUPD     (DX), Z1
 	VFMADD231PD Z1, Z0, Z2
@@ -5914,11 +5835,11 @@ one124:
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000008, AX
-	JMP         one124
+	JMP         one123
 
-rest124:
+rest123:
 	TESTQ       AX, AX
-	JZ          done124
+	JZ          done123
 	MOVQ        AX, BX
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       BX, AX, AX
@@ -5929,88 +5850,7 @@ rest124:
 	VFMADD231PD Z1, Z0, Z2
 	VMOVUPD     Z2, K1, (CX)
 
-done124:
-	VZEROUPPER
-	RET
-
-// func dropoutF64AVX512(n int, dst *byte, x *byte, u *byte, keep uint64, scale uint64)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·dropoutF64AVX512(SB), NOSPLIT, $0-48
-	MOVQ         n+0(FP), AX
-	MOVQ         dst+8(FP), CX
-	MOVQ         x+16(FP), DX
-	MOVQ         u+24(FP), BX
-	MOVQ         keep+32(FP), SI
-	VMOVQ        SI, X0
-	VBROADCASTSD X0, Z0
-	MOVQ         scale+40(FP), SI
-	VMOVQ        SI, X1
-	VBROADCASTSD X1, Z1
-
-many125:
-	CMPQ      AX, $0x00000020
-	JLT       one125
-	VMOVUPD   (DX), Z2
-	VMOVUPD   (BX), Z3
-	VMULPD    Z1, Z2, Z2
-	VCMPPD    $0x11, Z0, Z3, K1
-	VMOVUPD.Z Z2, K1, Z2
-	VMOVUPD   Z2, (CX)
-	VMOVUPD   64(DX), Z2
-	VMOVUPD   64(BX), Z3
-	VMULPD    Z1, Z2, Z2
-	VCMPPD    $0x11, Z0, Z3, K1
-	VMOVUPD.Z Z2, K1, Z2
-	VMOVUPD   Z2, 64(CX)
-	VMOVUPD   128(DX), Z2
-	VMOVUPD   128(BX), Z3
-	VMULPD    Z1, Z2, Z2
-	VCMPPD    $0x11, Z0, Z3, K1
-	VMOVUPD.Z Z2, K1, Z2
-	VMOVUPD   Z2, 128(CX)
-	VMOVUPD   192(DX), Z2
-	VMOVUPD   192(BX), Z3
-	VMULPD    Z1, Z2, Z2
-	VCMPPD    $0x11, Z0, Z3, K1
-	VMOVUPD.Z Z2, K1, Z2
-	VMOVUPD   Z2, 192(CX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000100, DX
-	ADDQ      $0x00000100, BX
-	SUBQ      $0x00000020, AX
-	JMP       many125
-
-one125:
-	CMPQ      AX, $0x00000008
-	JLT       rest125
-	VMOVUPD   (DX), Z2
-	VMOVUPD   (BX), Z3
-	VMULPD    Z1, Z2, Z2
-	VCMPPD    $0x11, Z0, Z3, K1
-	VMOVUPD.Z Z2, K1, Z2
-	VMOVUPD   Z2, (CX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000040, DX
-	ADDQ      $0x00000040, BX
-	SUBQ      $0x00000008, AX
-	JMP       one125
-
-rest125:
-	TESTQ     AX, AX
-	JZ        done125
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z2
-	VMOVUPD.Z (BX), K1, Z3
-	VMULPD    Z1, Z2, Z2
-	VCMPPD    $0x11, Z0, Z3, K2
-	VMOVUPD.Z Z2, K2, Z0
-	VMOVUPD   Z0, K1, (CX)
-
-done125:
+done123:
 	VZEROUPPER
 	RET
 
@@ -6024,9 +5864,9 @@ TEXT ·sumF64AVX512(SB), NOSPLIT, $0-24
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 
-many126:
+many124:
 	CMPQ    AX, $0x00000020
-	JLT     one126
+	JLT     one124
 	VMOVUPD (CX), Z4
 	VADDPD  Z4, Z0, Z0
 	VMOVUPD 64(CX), Z4
@@ -6037,20 +5877,20 @@ many126:
 	VADDPD  Z4, Z3, Z3
 	ADDQ    $0x00000100, CX
 	SUBQ    $0x00000020, AX
-	JMP     many126
+	JMP     many124
 
-one126:
+one124:
 	CMPQ    AX, $0x00000008
-	JLT     rest126
+	JLT     rest124
 	VMOVUPD (CX), Z4
 	VADDPD  Z4, Z0, Z0
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x00000008, AX
-	JMP     one126
+	JMP     one124
 
-rest126:
+rest124:
 	TESTQ     AX, AX
-	JZ        done126
+	JZ        done124
 	MOVQ      AX, DX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     DX, AX, AX
@@ -6059,7 +5899,7 @@ rest126:
 	VMOVUPD.Z (CX), K1, Z4
 	VADDPD    Z4, Z0, Z0
 
-done126:
+done124:
 	VADDPD        Z1, Z0, Z0
 	VADDPD        Z3, Z2, Z2
 	VADDPD        Z2, Z0, Z0
@@ -6085,9 +5925,9 @@ TEXT ·dotF64AVX512(SB), NOSPLIT, $0-32
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 
-many127:
+many125:
 	CMPQ        AX, $0x00000020
-	JLT         one127
+	JLT         one125
 	VMOVUPD     (CX), Z4
 	VMOVUPD     (DX), Z5
 	VFMADD231PD Z4, Z5, Z0
@@ -6103,22 +5943,22 @@ many127:
 	ADDQ        $0x00000100, CX
 	ADDQ        $0x00000100, DX
 	SUBQ        $0x00000020, AX
-	JMP         many127
+	JMP         many125
 
-one127:
+one125:
 	CMPQ        AX, $0x00000008
-	JLT         rest127
+	JLT         rest125
 	VMOVUPD     (CX), Z4
 	VMOVUPD     (DX), Z5
 	VFMADD231PD Z4, Z5, Z0
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000008, AX
-	JMP         one127
+	JMP         one125
 
-rest127:
+rest125:
 	TESTQ       AX, AX
-	JZ          done127
+	JZ          done125
 	MOVQ        AX, BX
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       BX, AX, AX
@@ -6128,7 +5968,7 @@ rest127:
 	VMOVUPD.Z   (DX), K1, Z5
 	VFMADD231PD Z4, Z5, Z0
 
-done127:
+done125:
 	VADDPD        Z1, Z0, Z0
 	VADDPD        Z3, Z2, Z2
 	VADDPD        Z2, Z0, Z0
@@ -6153,9 +5993,9 @@ TEXT ·maxOfF64AVX512(SB), NOSPLIT, $0-24
 	VMOVUPD constF64_fff0000000000000<>+0(SB), Z2
 	VPXORD  Z3, Z3, Z3
 
-many128:
+many126:
 	CMPQ      AX, $0x00000010
-	JLT       one128
+	JLT       one126
 	VMOVUPD   (CX), Z4
 	VCMPPD    $0x03, Z4, Z4, K1
 	VMOVUPD.Z Z4, K1, Z5
@@ -6168,11 +6008,11 @@ many128:
 	VMAXPD    Z4, Z2, Z2
 	ADDQ      $0x00000080, CX
 	SUBQ      $0x00000010, AX
-	JMP       many128
+	JMP       many126
 
-one128:
+one126:
 	CMPQ      AX, $0x00000008
-	JLT       rest128
+	JLT       rest126
 	VMOVUPD   (CX), Z4
 	VCMPPD    $0x03, Z4, Z4, K1
 	VMOVUPD.Z Z4, K1, Z5
@@ -6180,11 +6020,11 @@ one128:
 	VMAXPD    Z4, Z1, Z1
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000008, AX
-	JMP       one128
+	JMP       one126
 
-rest128:
+rest126:
 	TESTQ     AX, AX
-	JZ        done128
+	JZ        done126
 	MOVQ      AX, DX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     DX, AX, AX
@@ -6197,7 +6037,7 @@ rest128:
 	VORPD     Z0, Z3, Z3
 	VMAXPD    Z6, Z1, Z1
 
-done128:
+done126:
 	VMAXPD        Z2, Z1, Z1
 	VCMPPD        $0x03, Z3, Z3, K1
 	VMOVUPD.Z     Z3, K1, Z0
@@ -6236,7 +6076,7 @@ TEXT ·dotRowsF64AVX512(SB), NOSPLIT, $0-80
 	CMPQ         DX, $0x00001000
 	CMOVQGT      R9, BX
 
-group129:
+group127:
 	MOVQ   DI, R9
 	LEAQ   (DI)(BX*1), R10
 	MOVQ   R8, R11
@@ -6252,9 +6092,9 @@ group129:
 	LEAQ   (DX)(DX*2), R13
 	LEAQ   (DX)(DX*2), R14
 
-many130:
+many128:
 	CMPQ        R12, $0x00000010
-	JLT         one130
+	JLT         one128
 	VMOVUPD     (R11), Z9
 	PREFETCHT0  (R10)
 	VMOVUPD     (R9), Z10
@@ -6285,11 +6125,11 @@ many130:
 	ADDQ        $0x00000080, R10
 	ADDQ        $0x00000080, R11
 	SUBQ        $0x00000010, R12
-	JMP         many130
+	JMP         many128
 
-one130:
+one128:
 	CMPQ        R12, $0x00000008
-	JLT         rest130
+	JLT         rest128
 	VMOVUPD     (R11), Z9
 	PREFETCHT0  (R10)
 	VMOVUPD     (R9), Z10
@@ -6307,11 +6147,11 @@ one130:
 	ADDQ        $0x00000040, R10
 	ADDQ        $0x00000040, R11
 	SUBQ        $0x00000008, R12
-	JMP         one130
+	JMP         one128
 
-rest130:
+rest128:
 	TESTQ       R12, R12
-	JZ          done130
+	JZ          done128
 	MOVQ        R12, R15
 	MOVQ        $0x0000000000000001, R12
 	SHLXQ       R15, R12, R12
@@ -6331,7 +6171,7 @@ rest130:
 	VMOVUPD.Z   (R9)(R13*1), K1, Z10
 	VFMADD231PD Z9, Z10, Z4
 
-done130:
+done128:
 	VADDPD        Z5, Z1, Z1
 	VEXTRACTF64X4 $0x01, Z1, Y9
 	VADDPD        Y1, Y9, Y9
@@ -6366,13 +6206,13 @@ done130:
 	VMULSD        X0, X13, X13
 	MOVQ          keep+64(FP), R9
 	TESTQ         R9, R9
-	JZ            fresh131
+	JZ            fresh129
 	VADDSD        (SI), X10, X10
 	VADDSD        8(SI), X11, X11
 	VADDSD        16(SI), X12, X12
 	VADDSD        24(SI), X13, X13
 
-fresh131:
+fresh129:
 	VMOVSD X10, (SI)
 	VMOVSD X11, 8(SI)
 	VMOVSD X12, 16(SI)
@@ -6382,7 +6222,7 @@ fresh131:
 	MOVQ   step+24(FP), R9
 	ADDQ   R9, DI
 	DECQ   CX
-	JNZ    group129
+	JNZ    group127
 	VZEROUPPER
 	RET
 
@@ -6396,9 +6236,9 @@ TEXT ·colSumF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ CX, SI
 	SHLQ $0x03, SI
 
-wide132:
+wide130:
 	CMPQ    CX, $0x00000020
-	JLT     narrow132
+	JLT     narrow130
 	VMOVUPD (DX), Z0
 	VMOVUPD 64(DX), Z1
 	VMOVUPD 128(DX), Z2
@@ -6406,7 +6246,7 @@ wide132:
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row133:
+row131:
 	VMOVUPD (R8), Z4
 	VADDPD  Z4, Z0, Z0
 	VMOVUPD 64(R8), Z4
@@ -6417,7 +6257,7 @@ row133:
 	VADDPD  Z4, Z3, Z3
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row133
+	JNZ     row131
 	VMOVUPD Z0, (DX)
 	VMOVUPD Z1, 64(DX)
 	VMOVUPD Z2, 128(DX)
@@ -6425,30 +6265,30 @@ row133:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000020, CX
-	JMP     wide132
+	JMP     wide130
 
-narrow132:
+narrow130:
 	CMPQ    CX, $0x00000008
-	JLT     edge132
+	JLT     edge130
 	VMOVUPD (DX), Z0
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row134:
+row132:
 	VMOVUPD (R8), Z1
 	VADDPD  Z1, Z0, Z0
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row134
+	JNZ     row132
 	VMOVUPD Z0, (DX)
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000008, CX
-	JMP     narrow132
+	JMP     narrow130
 
-edge132:
+edge130:
 	TESTQ     CX, CX
-	JZ        end132
+	JZ        end130
 	MOVQ      CX, DI
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     DI, CX, CX
@@ -6457,15 +6297,15 @@ edge132:
 	VMOVUPD.Z (DX), K1, Z0
 	MOVQ      BX, CX
 
-row135:
+row133:
 	VMOVUPD.Z (CX), K1, Z1
 	VADDPD    Z1, Z0, Z0
 	ADDQ      SI, CX
 	DECQ      AX
-	JNZ       row135
+	JNZ       row133
 	VMOVUPD   Z0, K1, (DX)
 
-end132:
+end130:
 	VZEROUPPER
 	RET
 
@@ -6480,9 +6320,9 @@ TEXT ·colCenteredF64AVX512(SB), NOSPLIT, $0-40
 	MOVQ CX, DI
 	SHLQ $0x03, DI
 
-wide136:
+wide134:
 	CMPQ    CX, $0x00000020
-	JLT     narrow136
+	JLT     narrow134
 	VMOVUPD (DX), Z0
 	VMOVUPD 64(DX), Z1
 	VMOVUPD 128(DX), Z2
@@ -6494,7 +6334,7 @@ wide136:
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row137:
+row135:
 	VMOVUPD     (R9), Z8
 	VSUBPD      Z4, Z8, Z8
 	VFMADD231PD Z8, Z8, Z0
@@ -6509,7 +6349,7 @@ row137:
 	VFMADD231PD Z8, Z8, Z3
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row137
+	JNZ         row135
 	VMOVUPD     Z0, (DX)
 	VMOVUPD     Z1, 64(DX)
 	VMOVUPD     Z2, 128(DX)
@@ -6518,33 +6358,33 @@ row137:
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
 	SUBQ        $0x00000020, CX
-	JMP         wide136
+	JMP         wide134
 
-narrow136:
+narrow134:
 	CMPQ    CX, $0x00000008
-	JLT     edge136
+	JLT     edge134
 	VMOVUPD (DX), Z0
 	VMOVUPD (SI), Z1
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row138:
+row136:
 	VMOVUPD     (R9), Z2
 	VSUBPD      Z1, Z2, Z2
 	VFMADD231PD Z2, Z2, Z0
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row138
+	JNZ         row136
 	VMOVUPD     Z0, (DX)
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	SUBQ        $0x00000008, CX
-	JMP         narrow136
+	JMP         narrow134
 
-edge136:
+edge134:
 	TESTQ     CX, CX
-	JZ        end136
+	JZ        end134
 	MOVQ      CX, R8
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R8, CX, CX
@@ -6554,16 +6394,16 @@ edge136:
 	VMOVUPD.Z (SI), K1, Z1
 	MOVQ      BX, CX
 
-row139:
+row137:
 	VMOVUPD.Z   (CX), K1, Z2
 	VSUBPD      Z1, Z2, Z2
 	VFMADD231PD Z2, Z2, Z0
 	ADDQ        DI, CX
 	DECQ        AX
-	JNZ         row139
+	JNZ         row137
 	VMOVUPD     Z0, K1, (DX)
 
-end136:
+end134:
 	VZEROUPPER
 	RET
 
@@ -6579,9 +6419,9 @@ TEXT ·colDotF64AVX512(SB), NOSPLIT, $0-48
 	MOVQ CX, R8
 	SHLQ $0x03, R8
 
-wide140:
+wide138:
 	CMPQ    CX, $0x00000020
-	JLT     narrow140
+	JLT     narrow138
 	VMOVUPD (DX), Z0
 	VMOVUPD 64(DX), Z1
 	VMOVUPD 128(DX), Z2
@@ -6594,7 +6434,7 @@ wide140:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row141:
+row139:
 	VMOVUPD     (R10), Z8
 	VMOVUPD     (R11), Z9
 	VSUBPD      Z4, Z9, Z9
@@ -6614,7 +6454,7 @@ row141:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row141
+	JNZ         row139
 	VMOVUPD     Z0, (DX)
 	VMOVUPD     Z1, 64(DX)
 	VMOVUPD     Z2, 128(DX)
@@ -6624,18 +6464,18 @@ row141:
 	ADDQ        $0x00000100, SI
 	ADDQ        $0x00000100, DI
 	SUBQ        $0x00000020, CX
-	JMP         wide140
+	JMP         wide138
 
-narrow140:
+narrow138:
 	CMPQ    CX, $0x00000008
-	JLT     edge140
+	JLT     edge138
 	VMOVUPD (DX), Z0
 	VMOVUPD (DI), Z1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row142:
+row140:
 	VMOVUPD     (R10), Z2
 	VMOVUPD     (R11), Z3
 	VSUBPD      Z1, Z3, Z3
@@ -6643,18 +6483,18 @@ row142:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row142
+	JNZ         row140
 	VMOVUPD     Z0, (DX)
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	SUBQ        $0x00000008, CX
-	JMP         narrow140
+	JMP         narrow138
 
-edge140:
+edge138:
 	TESTQ     CX, CX
-	JZ        end140
+	JZ        end138
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -6665,7 +6505,7 @@ edge140:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row143:
+row141:
 	VMOVUPD.Z   (CX), K1, Z2
 	VMOVUPD.Z   (BX), K1, Z3
 	VSUBPD      Z1, Z3, Z3
@@ -6673,10 +6513,10 @@ row143:
 	ADDQ        R8, CX
 	ADDQ        R8, BX
 	DECQ        AX
-	JNZ         row143
+	JNZ         row141
 	VMOVUPD     Z0, K1, (DX)
 
-end140:
+end138:
 	VZEROUPPER
 	RET
 
@@ -6690,9 +6530,9 @@ TEXT ·biasRowsF64AVX512(SB), NOSPLIT, $0-48
 	MOVQ x+32(FP), SI
 	MOVQ shift+40(FP), DI
 
-wide144:
+wide142:
 	CMPQ    CX, $0x00000020
-	JLT     narrow144
+	JLT     narrow142
 	VMOVUPD (DI), Z0
 	VMOVUPD 64(DI), Z1
 	VMOVUPD 128(DI), Z2
@@ -6701,7 +6541,7 @@ wide144:
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row145:
+row143:
 	VMOVUPD (R10), Z4
 	VADDPD  Z0, Z4, Z4
 	VMOVUPD Z4, (R9)
@@ -6717,38 +6557,38 @@ row145:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row145
+	JNZ     row143
 	ADDQ    $0x00000100, BX
 	ADDQ    $0x00000100, SI
 	ADDQ    $0x00000100, DI
 	SUBQ    $0x00000020, CX
-	JMP     wide144
+	JMP     wide142
 
-narrow144:
+narrow142:
 	CMPQ    CX, $0x00000008
-	JLT     edge144
+	JLT     edge142
 	VMOVUPD (DI), Z0
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row146:
+row144:
 	VMOVUPD (R10), Z1
 	VADDPD  Z0, Z1, Z1
 	VMOVUPD Z1, (R9)
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row146
+	JNZ     row144
 	ADDQ    $0x00000040, BX
 	ADDQ    $0x00000040, SI
 	ADDQ    $0x00000040, DI
 	SUBQ    $0x00000008, CX
-	JMP     narrow144
+	JMP     narrow142
 
-edge144:
+edge142:
 	TESTQ     CX, CX
-	JZ        end144
+	JZ        end142
 	MOVQ      CX, R8
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R8, CX, CX
@@ -6758,16 +6598,16 @@ edge144:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row147:
+row145:
 	VMOVUPD.Z (BX), K1, Z1
 	VADDPD    Z0, Z1, Z1
 	VMOVUPD   Z1, K1, (CX)
 	ADDQ      DX, CX
 	ADDQ      DX, BX
 	DECQ      AX
-	JNZ       row147
+	JNZ       row145
 
-end144:
+end142:
 	VZEROUPPER
 	RET
 
@@ -6781,9 +6621,9 @@ TEXT ·biasReluRowsF64AVX512(SB), NOSPLIT, $0-48
 	MOVQ x+32(FP), SI
 	MOVQ shift+40(FP), DI
 
-wide148:
+wide146:
 	CMPQ    CX, $0x00000020
-	JLT     narrow148
+	JLT     narrow146
 	VMOVUPD (DI), Z0
 	VMOVUPD 64(DI), Z1
 	VMOVUPD 128(DI), Z2
@@ -6792,7 +6632,7 @@ wide148:
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row149:
+row147:
 	VMOVUPD (R10), Z4
 	VADDPD  Z0, Z4, Z4
 	VPXORD  Z5, Z5, Z5
@@ -6816,22 +6656,22 @@ row149:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row149
+	JNZ     row147
 	ADDQ    $0x00000100, BX
 	ADDQ    $0x00000100, SI
 	ADDQ    $0x00000100, DI
 	SUBQ    $0x00000020, CX
-	JMP     wide148
+	JMP     wide146
 
-narrow148:
+narrow146:
 	CMPQ    CX, $0x00000008
-	JLT     edge148
+	JLT     edge146
 	VMOVUPD (DI), Z0
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row150:
+row148:
 	VMOVUPD (R10), Z1
 	VADDPD  Z0, Z1, Z1
 	VPXORD  Z9, Z9, Z9
@@ -6840,16 +6680,16 @@ row150:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row150
+	JNZ     row148
 	ADDQ    $0x00000040, BX
 	ADDQ    $0x00000040, SI
 	ADDQ    $0x00000040, DI
 	SUBQ    $0x00000008, CX
-	JMP     narrow148
+	JMP     narrow146
 
-edge148:
+edge146:
 	TESTQ     CX, CX
-	JZ        end148
+	JZ        end146
 	MOVQ      CX, R8
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R8, CX, CX
@@ -6859,7 +6699,7 @@ edge148:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row151:
+row149:
 	VMOVUPD.Z (BX), K1, Z1
 	VADDPD    Z0, Z1, Z1
 	VPXORD    Z10, Z10, Z10
@@ -6868,9 +6708,9 @@ row151:
 	ADDQ      DX, CX
 	ADDQ      DX, BX
 	DECQ      AX
-	JNZ       row151
+	JNZ       row149
 
-end148:
+end146:
 	VZEROUPPER
 	RET
 
@@ -6885,9 +6725,9 @@ TEXT ·scaleRowsF64AVX512(SB), NOSPLIT, $0-56
 	MOVQ shift+40(FP), DI
 	MOVQ scale+48(FP), R8
 
-wide152:
+wide150:
 	CMPQ    CX, $0x00000020
-	JLT     narrow152
+	JLT     narrow150
 	VMOVUPD (DI), Z0
 	VMOVUPD 64(DI), Z1
 	VMOVUPD 128(DI), Z2
@@ -6900,7 +6740,7 @@ wide152:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row153:
+row151:
 	VMOVUPD     (R11), Z8
 	VFMADD213PD Z0, Z4, Z8
 	VMOVUPD     Z8, (R10)
@@ -6916,41 +6756,41 @@ row153:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row153
+	JNZ         row151
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
 	ADDQ        $0x00000100, DI
 	ADDQ        $0x00000100, R8
 	SUBQ        $0x00000020, CX
-	JMP         wide152
+	JMP         wide150
 
-narrow152:
+narrow150:
 	CMPQ    CX, $0x00000008
-	JLT     edge152
+	JLT     edge150
 	VMOVUPD (DI), Z0
 	VMOVUPD (R8), Z1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row154:
+row152:
 	VMOVUPD     (R11), Z2
 	VFMADD213PD Z0, Z1, Z2
 	VMOVUPD     Z2, (R10)
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row154
+	JNZ         row152
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000008, CX
-	JMP         narrow152
+	JMP         narrow150
 
-edge152:
+edge150:
 	TESTQ     CX, CX
-	JZ        end152
+	JZ        end150
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -6961,16 +6801,16 @@ edge152:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row155:
+row153:
 	VMOVUPD.Z   (BX), K1, Z2
 	VFMADD213PD Z0, Z1, Z2
 	VMOVUPD     Z2, K1, (CX)
 	ADDQ        DX, CX
 	ADDQ        DX, BX
 	DECQ        AX
-	JNZ         row155
+	JNZ         row153
 
-end152:
+end150:
 	VZEROUPPER
 	RET
 
@@ -6985,9 +6825,9 @@ TEXT ·scaleReluRowsF64AVX512(SB), NOSPLIT, $0-56
 	MOVQ shift+40(FP), DI
 	MOVQ scale+48(FP), R8
 
-wide156:
+wide154:
 	CMPQ    CX, $0x00000020
-	JLT     narrow156
+	JLT     narrow154
 	VMOVUPD (DI), Z0
 	VMOVUPD 64(DI), Z1
 	VMOVUPD 128(DI), Z2
@@ -7000,7 +6840,7 @@ wide156:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row157:
+row155:
 	VMOVUPD     (R11), Z8
 	VFMADD213PD Z0, Z4, Z8
 	VPXORD      Z9, Z9, Z9
@@ -7024,24 +6864,24 @@ row157:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row157
+	JNZ         row155
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
 	ADDQ        $0x00000100, DI
 	ADDQ        $0x00000100, R8
 	SUBQ        $0x00000020, CX
-	JMP         wide156
+	JMP         wide154
 
-narrow156:
+narrow154:
 	CMPQ    CX, $0x00000008
-	JLT     edge156
+	JLT     edge154
 	VMOVUPD (DI), Z0
 	VMOVUPD (R8), Z1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row158:
+row156:
 	VMOVUPD     (R11), Z2
 	VFMADD213PD Z0, Z1, Z2
 	VPXORD      Z13, Z13, Z13
@@ -7050,17 +6890,17 @@ row158:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row158
+	JNZ         row156
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000008, CX
-	JMP         narrow156
+	JMP         narrow154
 
-edge156:
+edge154:
 	TESTQ     CX, CX
-	JZ        end156
+	JZ        end154
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -7071,7 +6911,7 @@ edge156:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row159:
+row157:
 	VMOVUPD.Z   (BX), K1, Z2
 	VFMADD213PD Z0, Z1, Z2
 	VPXORD      Z14, Z14, Z14
@@ -7080,9 +6920,9 @@ row159:
 	ADDQ        DX, CX
 	ADDQ        DX, BX
 	DECQ        AX
-	JNZ         row159
+	JNZ         row157
 
-end156:
+end154:
 	VZEROUPPER
 	RET
 
@@ -7100,9 +6940,9 @@ TEXT ·normGradRowsF64AVX512(SB), NOSPLIT, $0-64
 	MOVQ CX, R10
 	SHLQ $0x03, R10
 
-wide160:
+wide158:
 	CMPQ    CX, $0x00000020
-	JLT     narrow160
+	JLT     narrow158
 	VMOVUPD (DI), Z0
 	VMOVUPD 64(DI), Z1
 	VMOVUPD 128(DI), Z2
@@ -7120,7 +6960,7 @@ wide160:
 	MOVQ    BX, R13
 	MOVQ    SI, R14
 
-row161:
+row159:
 	VMOVUPD     (R13), Z12
 	VMOVUPD     (R14), Z13
 	VFMADD213PD Z8, Z4, Z13
@@ -7145,7 +6985,7 @@ row161:
 	ADDQ        R10, R13
 	ADDQ        R10, R14
 	DECQ        R11
-	JNZ         row161
+	JNZ         row159
 	ADDQ        $0x00000100, DX
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
@@ -7153,11 +6993,11 @@ row161:
 	ADDQ        $0x00000100, R8
 	ADDQ        $0x00000100, R9
 	SUBQ        $0x00000020, CX
-	JMP         wide160
+	JMP         wide158
 
-narrow160:
+narrow158:
 	CMPQ    CX, $0x00000008
-	JLT     edge160
+	JLT     edge158
 	VMOVUPD (DI), Z0
 	VMOVUPD (R8), Z1
 	VMOVUPD (R9), Z2
@@ -7166,7 +7006,7 @@ narrow160:
 	MOVQ    BX, R13
 	MOVQ    SI, R14
 
-row162:
+row160:
 	VMOVUPD     (R13), Z3
 	VMOVUPD     (R14), Z4
 	VFMADD213PD Z2, Z1, Z4
@@ -7176,7 +7016,7 @@ row162:
 	ADDQ        R10, R13
 	ADDQ        R10, R14
 	DECQ        R11
-	JNZ         row162
+	JNZ         row160
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
@@ -7184,11 +7024,11 @@ row162:
 	ADDQ        $0x00000040, R8
 	ADDQ        $0x00000040, R9
 	SUBQ        $0x00000008, CX
-	JMP         narrow160
+	JMP         narrow158
 
-edge160:
+edge158:
 	TESTQ     CX, CX
-	JZ        end160
+	JZ        end158
 	MOVQ      CX, R11
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R11, CX, CX
@@ -7201,7 +7041,7 @@ edge160:
 	MOVQ      BX, DX
 	MOVQ      SI, BX
 
-row163:
+row161:
 	VMOVUPD.Z   (DX), K1, Z3
 	VMOVUPD.Z   (BX), K1, Z4
 	VFMADD213PD Z2, Z1, Z4
@@ -7211,9 +7051,9 @@ row163:
 	ADDQ        R10, DX
 	ADDQ        R10, BX
 	DECQ        AX
-	JNZ         row163
+	JNZ         row161
 
-end160:
+end158:
 	VZEROUPPER
 	RET
 
@@ -7228,9 +7068,9 @@ TEXT ·momentumF64AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSD (SI), Z0
 	VBROADCASTSD 8(SI), Z1
 
-many164:
+many162:
 	CMPQ         AX, $0x00000010
-	JLT          one164
+	JLT          one162
 	VMOVUPD      (CX), Z2
 	VMOVUPD      (DX), Z3
 	VMOVUPD      (BX), Z4
@@ -7249,11 +7089,11 @@ many164:
 	ADDQ         $0x00000080, DX
 	ADDQ         $0x00000080, BX
 	SUBQ         $0x00000010, AX
-	JMP          many164
+	JMP          many162
 
-one164:
+one162:
 	CMPQ         AX, $0x00000008
-	JLT          rest164
+	JLT          rest162
 	VMOVUPD      (CX), Z2
 	VMOVUPD      (DX), Z3
 	VMOVUPD      (BX), Z4
@@ -7265,11 +7105,11 @@ one164:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000008, AX
-	JMP          one164
+	JMP          one162
 
-rest164:
+rest162:
 	TESTQ        AX, AX
-	JZ           done164
+	JZ           done162
 	MOVQ         AX, SI
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        SI, AX, AX
@@ -7283,7 +7123,7 @@ rest164:
 	VFNMADD231PD Z0, Z3, Z2
 	VMOVUPD      Z2, K1, (CX)
 
-done164:
+done162:
 	VZEROUPPER
 	RET
 
@@ -7298,9 +7138,9 @@ TEXT ·kerasMomentumF64AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSD (SI), Z0
 	VBROADCASTSD 8(SI), Z1
 
-many165:
+many163:
 	CMPQ    AX, $0x00000010
-	JLT     one165
+	JLT     one163
 	VMOVUPD (CX), Z2
 	VMOVUPD (DX), Z3
 	VMOVUPD (BX), Z4
@@ -7323,6 +7163,162 @@ many165:
 	ADDQ    $0x00000080, DX
 	ADDQ    $0x00000080, BX
 	SUBQ    $0x00000010, AX
+	JMP     many163
+
+one163:
+	CMPQ    AX, $0x00000008
+	JLT     rest163
+	VMOVUPD (CX), Z2
+	VMOVUPD (DX), Z3
+	VMOVUPD (BX), Z4
+	VMULPD  Z0, Z4, Z4
+	VMULPD  Z1, Z3, Z3
+	VSUBPD  Z4, Z3, Z3
+	VMOVUPD Z3, (DX)
+	VADDPD  Z3, Z2, Z2
+	VMOVUPD Z2, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000008, AX
+	JMP     one163
+
+rest163:
+	TESTQ     AX, AX
+	JZ        done163
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (CX), K1, Z2
+	VMOVUPD.Z (DX), K1, Z3
+	VMOVUPD.Z (BX), K1, Z4
+	VMULPD    Z0, Z4, Z4
+	VMULPD    Z1, Z3, Z3
+	VSUBPD    Z4, Z3, Z3
+	VMOVUPD   Z3, K1, (DX)
+	VADDPD    Z3, Z2, Z2
+	VMOVUPD   Z2, K1, (CX)
+
+done163:
+	VZEROUPPER
+	RET
+
+// func nesterovF64AVX512(n int, w *byte, m *byte, grad *byte, k *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·nesterovF64AVX512(SB), NOSPLIT, $0-40
+	MOVQ         n+0(FP), AX
+	MOVQ         w+8(FP), CX
+	MOVQ         m+16(FP), DX
+	MOVQ         grad+24(FP), BX
+	MOVQ         k+32(FP), SI
+	VBROADCASTSD (SI), Z0
+	VBROADCASTSD 8(SI), Z1
+
+many164:
+	CMPQ         AX, $0x00000010
+	JLT          one164
+	VMOVUPD      (CX), Z2
+	VMOVUPD      (DX), Z3
+	VMOVUPD      (BX), Z4
+	VFMADD213PD  Z4, Z1, Z3
+	VMOVUPD      Z3, (DX)
+	VFMADD231PD  Z1, Z3, Z4
+	VFNMADD231PD Z0, Z4, Z2
+	VMOVUPD      Z2, (CX)
+	VMOVUPD      64(CX), Z2
+	VMOVUPD      64(DX), Z3
+	VMOVUPD      64(BX), Z4
+	VFMADD213PD  Z4, Z1, Z3
+	VMOVUPD      Z3, 64(DX)
+	VFMADD231PD  Z1, Z3, Z4
+	VFNMADD231PD Z0, Z4, Z2
+	VMOVUPD      Z2, 64(CX)
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000080, DX
+	ADDQ         $0x00000080, BX
+	SUBQ         $0x00000010, AX
+	JMP          many164
+
+one164:
+	CMPQ         AX, $0x00000008
+	JLT          rest164
+	VMOVUPD      (CX), Z2
+	VMOVUPD      (DX), Z3
+	VMOVUPD      (BX), Z4
+	VFMADD213PD  Z4, Z1, Z3
+	VMOVUPD      Z3, (DX)
+	VFMADD231PD  Z1, Z3, Z4
+	VFNMADD231PD Z0, Z4, Z2
+	VMOVUPD      Z2, (CX)
+	ADDQ         $0x00000040, CX
+	ADDQ         $0x00000040, DX
+	ADDQ         $0x00000040, BX
+	SUBQ         $0x00000008, AX
+	JMP          one164
+
+rest164:
+	TESTQ        AX, AX
+	JZ           done164
+	MOVQ         AX, SI
+	MOVQ         $0x0000000000000001, AX
+	SHLXQ        SI, AX, AX
+	DECQ         AX
+	KMOVW        AX, K1
+	VMOVUPD.Z    (CX), K1, Z2
+	VMOVUPD.Z    (DX), K1, Z3
+	VMOVUPD.Z    (BX), K1, Z4
+	VFMADD213PD  Z4, Z1, Z3
+	VMOVUPD      Z3, K1, (DX)
+	VFMADD231PD  Z1, Z3, Z4
+	VFNMADD231PD Z0, Z4, Z2
+	VMOVUPD      Z2, K1, (CX)
+
+done164:
+	VZEROUPPER
+	RET
+
+// func kerasNesterovF64AVX512(n int, w *byte, m *byte, grad *byte, k *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·kerasNesterovF64AVX512(SB), NOSPLIT, $0-40
+	MOVQ         n+0(FP), AX
+	MOVQ         w+8(FP), CX
+	MOVQ         m+16(FP), DX
+	MOVQ         grad+24(FP), BX
+	MOVQ         k+32(FP), SI
+	VBROADCASTSD (SI), Z0
+	VBROADCASTSD 8(SI), Z1
+
+many165:
+	CMPQ    AX, $0x00000010
+	JLT     one165
+	VMOVUPD (CX), Z2
+	VMOVUPD (DX), Z3
+	VMOVUPD (BX), Z4
+	VMULPD  Z0, Z4, Z4
+	VMULPD  Z1, Z3, Z3
+	VSUBPD  Z4, Z3, Z3
+	VMOVUPD Z3, (DX)
+	VMULPD  Z1, Z3, Z3
+	VSUBPD  Z4, Z3, Z3
+	VADDPD  Z3, Z2, Z2
+	VMOVUPD Z2, (CX)
+	VMOVUPD 64(CX), Z2
+	VMOVUPD 64(DX), Z3
+	VMOVUPD 64(BX), Z4
+	VMULPD  Z0, Z4, Z4
+	VMULPD  Z1, Z3, Z3
+	VSUBPD  Z4, Z3, Z3
+	VMOVUPD Z3, 64(DX)
+	VMULPD  Z1, Z3, Z3
+	VSUBPD  Z4, Z3, Z3
+	VADDPD  Z3, Z2, Z2
+	VMOVUPD Z2, 64(CX)
+	ADDQ    $0x00000080, CX
+	ADDQ    $0x00000080, DX
+	ADDQ    $0x00000080, BX
+	SUBQ    $0x00000010, AX
 	JMP     many165
 
 one165:
@@ -7335,6 +7331,8 @@ one165:
 	VMULPD  Z1, Z3, Z3
 	VSUBPD  Z4, Z3, Z3
 	VMOVUPD Z3, (DX)
+	VMULPD  Z1, Z3, Z3
+	VSUBPD  Z4, Z3, Z3
 	VADDPD  Z3, Z2, Z2
 	VMOVUPD Z2, (CX)
 	ADDQ    $0x00000040, CX
@@ -7358,170 +7356,12 @@ rest165:
 	VMULPD    Z1, Z3, Z3
 	VSUBPD    Z4, Z3, Z3
 	VMOVUPD   Z3, K1, (DX)
+	VMULPD    Z1, Z3, Z3
+	VSUBPD    Z4, Z3, Z3
 	VADDPD    Z3, Z2, Z2
 	VMOVUPD   Z2, K1, (CX)
 
 done165:
-	VZEROUPPER
-	RET
-
-// func nesterovF64AVX512(n int, w *byte, m *byte, grad *byte, k *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·nesterovF64AVX512(SB), NOSPLIT, $0-40
-	MOVQ         n+0(FP), AX
-	MOVQ         w+8(FP), CX
-	MOVQ         m+16(FP), DX
-	MOVQ         grad+24(FP), BX
-	MOVQ         k+32(FP), SI
-	VBROADCASTSD (SI), Z0
-	VBROADCASTSD 8(SI), Z1
-
-many166:
-	CMPQ         AX, $0x00000010
-	JLT          one166
-	VMOVUPD      (CX), Z2
-	VMOVUPD      (DX), Z3
-	VMOVUPD      (BX), Z4
-	VFMADD213PD  Z4, Z1, Z3
-	VMOVUPD      Z3, (DX)
-	VFMADD231PD  Z1, Z3, Z4
-	VFNMADD231PD Z0, Z4, Z2
-	VMOVUPD      Z2, (CX)
-	VMOVUPD      64(CX), Z2
-	VMOVUPD      64(DX), Z3
-	VMOVUPD      64(BX), Z4
-	VFMADD213PD  Z4, Z1, Z3
-	VMOVUPD      Z3, 64(DX)
-	VFMADD231PD  Z1, Z3, Z4
-	VFNMADD231PD Z0, Z4, Z2
-	VMOVUPD      Z2, 64(CX)
-	ADDQ         $0x00000080, CX
-	ADDQ         $0x00000080, DX
-	ADDQ         $0x00000080, BX
-	SUBQ         $0x00000010, AX
-	JMP          many166
-
-one166:
-	CMPQ         AX, $0x00000008
-	JLT          rest166
-	VMOVUPD      (CX), Z2
-	VMOVUPD      (DX), Z3
-	VMOVUPD      (BX), Z4
-	VFMADD213PD  Z4, Z1, Z3
-	VMOVUPD      Z3, (DX)
-	VFMADD231PD  Z1, Z3, Z4
-	VFNMADD231PD Z0, Z4, Z2
-	VMOVUPD      Z2, (CX)
-	ADDQ         $0x00000040, CX
-	ADDQ         $0x00000040, DX
-	ADDQ         $0x00000040, BX
-	SUBQ         $0x00000008, AX
-	JMP          one166
-
-rest166:
-	TESTQ        AX, AX
-	JZ           done166
-	MOVQ         AX, SI
-	MOVQ         $0x0000000000000001, AX
-	SHLXQ        SI, AX, AX
-	DECQ         AX
-	KMOVW        AX, K1
-	VMOVUPD.Z    (CX), K1, Z2
-	VMOVUPD.Z    (DX), K1, Z3
-	VMOVUPD.Z    (BX), K1, Z4
-	VFMADD213PD  Z4, Z1, Z3
-	VMOVUPD      Z3, K1, (DX)
-	VFMADD231PD  Z1, Z3, Z4
-	VFNMADD231PD Z0, Z4, Z2
-	VMOVUPD      Z2, K1, (CX)
-
-done166:
-	VZEROUPPER
-	RET
-
-// func kerasNesterovF64AVX512(n int, w *byte, m *byte, grad *byte, k *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·kerasNesterovF64AVX512(SB), NOSPLIT, $0-40
-	MOVQ         n+0(FP), AX
-	MOVQ         w+8(FP), CX
-	MOVQ         m+16(FP), DX
-	MOVQ         grad+24(FP), BX
-	MOVQ         k+32(FP), SI
-	VBROADCASTSD (SI), Z0
-	VBROADCASTSD 8(SI), Z1
-
-many167:
-	CMPQ    AX, $0x00000010
-	JLT     one167
-	VMOVUPD (CX), Z2
-	VMOVUPD (DX), Z3
-	VMOVUPD (BX), Z4
-	VMULPD  Z0, Z4, Z4
-	VMULPD  Z1, Z3, Z3
-	VSUBPD  Z4, Z3, Z3
-	VMOVUPD Z3, (DX)
-	VMULPD  Z1, Z3, Z3
-	VSUBPD  Z4, Z3, Z3
-	VADDPD  Z3, Z2, Z2
-	VMOVUPD Z2, (CX)
-	VMOVUPD 64(CX), Z2
-	VMOVUPD 64(DX), Z3
-	VMOVUPD 64(BX), Z4
-	VMULPD  Z0, Z4, Z4
-	VMULPD  Z1, Z3, Z3
-	VSUBPD  Z4, Z3, Z3
-	VMOVUPD Z3, 64(DX)
-	VMULPD  Z1, Z3, Z3
-	VSUBPD  Z4, Z3, Z3
-	VADDPD  Z3, Z2, Z2
-	VMOVUPD Z2, 64(CX)
-	ADDQ    $0x00000080, CX
-	ADDQ    $0x00000080, DX
-	ADDQ    $0x00000080, BX
-	SUBQ    $0x00000010, AX
-	JMP     many167
-
-one167:
-	CMPQ    AX, $0x00000008
-	JLT     rest167
-	VMOVUPD (CX), Z2
-	VMOVUPD (DX), Z3
-	VMOVUPD (BX), Z4
-	VMULPD  Z0, Z4, Z4
-	VMULPD  Z1, Z3, Z3
-	VSUBPD  Z4, Z3, Z3
-	VMOVUPD Z3, (DX)
-	VMULPD  Z1, Z3, Z3
-	VSUBPD  Z4, Z3, Z3
-	VADDPD  Z3, Z2, Z2
-	VMOVUPD Z2, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000008, AX
-	JMP     one167
-
-rest167:
-	TESTQ     AX, AX
-	JZ        done167
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (CX), K1, Z2
-	VMOVUPD.Z (DX), K1, Z3
-	VMOVUPD.Z (BX), K1, Z4
-	VMULPD    Z0, Z4, Z4
-	VMULPD    Z1, Z3, Z3
-	VSUBPD    Z4, Z3, Z3
-	VMOVUPD   Z3, K1, (DX)
-	VMULPD    Z1, Z3, Z3
-	VSUBPD    Z4, Z3, Z3
-	VADDPD    Z3, Z2, Z2
-	VMOVUPD   Z2, K1, (CX)
-
-done167:
 	VZEROUPPER
 	RET
 
@@ -7536,9 +7376,9 @@ TEXT ·adagradF64AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSD (SI), Z0
 	VBROADCASTSD 8(SI), Z1
 
-many168:
+many166:
 	CMPQ        AX, $0x00000010
-	JLT         one168
+	JLT         one166
 	VMOVUPD     (CX), Z2
 	VMOVUPD     (DX), Z3
 	VMOVUPD     (BX), Z4
@@ -7565,11 +7405,11 @@ many168:
 	ADDQ        $0x00000080, DX
 	ADDQ        $0x00000080, BX
 	SUBQ        $0x00000010, AX
-	JMP         many168
+	JMP         many166
 
-one168:
+one166:
 	CMPQ        AX, $0x00000008
-	JLT         rest168
+	JLT         rest166
 	VMOVUPD     (CX), Z2
 	VMOVUPD     (DX), Z3
 	VMOVUPD     (BX), Z4
@@ -7585,11 +7425,11 @@ one168:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x00000008, AX
-	JMP         one168
+	JMP         one166
 
-rest168:
+rest166:
 	TESTQ       AX, AX
-	JZ          done168
+	JZ          done166
 	MOVQ        AX, SI
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       SI, AX, AX
@@ -7607,7 +7447,7 @@ rest168:
 	VSUBPD      Z4, Z2, Z2
 	VMOVUPD     Z2, K1, (CX)
 
-done168:
+done166:
 	VZEROUPPER
 	RET
 
@@ -7625,9 +7465,9 @@ TEXT ·rmspropF64AVX512(SB), NOSPLIT, $0-48
 	VBROADCASTSD 16(DI), Z2
 	VBROADCASTSD 24(DI), Z3
 
-one169:
+one167:
 	CMPQ        AX, $0x00000008
-	JLT         rest169
+	JLT         rest167
 	VMOVUPD     (CX), Z4
 	VMOVUPD     (DX), Z5
 	VMOVUPD     (BX), Z6
@@ -7649,11 +7489,11 @@ one169:
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	SUBQ        $0x00000008, AX
-	JMP         one169
+	JMP         one167
 
-rest169:
+rest167:
 	TESTQ       AX, AX
-	JZ          done169
+	JZ          done167
 	MOVQ        AX, DI
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       DI, AX, AX
@@ -7676,7 +7516,7 @@ rest169:
 	VSUBPD      Z6, Z4, Z4
 	VMOVUPD     Z4, K1, (CX)
 
-done169:
+done167:
 	VZEROUPPER
 	RET
 
@@ -7695,9 +7535,9 @@ TEXT ·rmspropCenteredF64AVX512(SB), NOSPLIT, $0-56
 	VBROADCASTSD 16(R8), Z2
 	VBROADCASTSD 24(R8), Z3
 
-one170:
+one168:
 	CMPQ         AX, $0x00000008
-	JLT          rest170
+	JLT          rest168
 	VMOVUPD      (CX), Z4
 	VMOVUPD      (DX), Z5
 	VMOVUPD      (BX), Z6
@@ -7725,11 +7565,11 @@ one170:
 	ADDQ         $0x00000040, SI
 	ADDQ         $0x00000040, DI
 	SUBQ         $0x00000008, AX
-	JMP          one170
+	JMP          one168
 
-rest170:
+rest168:
 	TESTQ        AX, AX
-	JZ           done170
+	JZ           done168
 	MOVQ         AX, R8
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        R8, AX, AX
@@ -7757,7 +7597,7 @@ rest170:
 	VSUBPD       Z6, Z4, Z4
 	VMOVUPD      Z4, K1, (CX)
 
-done170:
+done168:
 	VZEROUPPER
 	RET
 
@@ -7775,9 +7615,9 @@ TEXT ·ftrlF64AVX512(SB), NOSPLIT, $0-48
 	VBROADCASTSD 16(DI), Z2
 	VBROADCASTSD 24(DI), Z3
 
-one171:
+one169:
 	CMPQ         AX, $0x00000008
-	JLT          rest171
+	JLT          rest169
 	VMOVUPD      (CX), Z4
 	VMOVUPD      (DX), Z5
 	VMOVUPD      (BX), Z6
@@ -7810,11 +7650,11 @@ one171:
 	ADDQ         $0x00000040, BX
 	ADDQ         $0x00000040, SI
 	SUBQ         $0x00000008, AX
-	JMP          one171
+	JMP          one169
 
-rest171:
+rest169:
 	TESTQ        AX, AX
-	JZ           done171
+	JZ           done169
 	MOVQ         AX, DI
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        DI, AX, AX
@@ -7848,7 +7688,7 @@ rest171:
 	VMOVUPD.Z    Z7, K2, Z0
 	VMOVUPD      Z0, K1, (CX)
 
-done171:
+done169:
 	VZEROUPPER
 	RET
 
@@ -7868,9 +7708,9 @@ TEXT ·adamF64AVX512(SB), NOSPLIT, $0-48
 	VBROADCASTSD 32(DI), Z3
 	VBROADCASTSD 40(DI), Z4
 
-one172:
+one170:
 	CMPQ        AX, $0x00000008
-	JLT         rest172
+	JLT         rest170
 	VMOVUPD     (CX), Z5
 	VMOVUPD     (DX), Z6
 	VMOVUPD     (BX), Z7
@@ -7894,11 +7734,11 @@ one172:
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	SUBQ        $0x00000008, AX
-	JMP         one172
+	JMP         one170
 
-rest172:
+rest170:
 	TESTQ       AX, AX
-	JZ          done172
+	JZ          done170
 	MOVQ        AX, DI
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       DI, AX, AX
@@ -7923,7 +7763,7 @@ rest172:
 	VSUBPD      Z6, Z5, Z5
 	VMOVUPD     Z5, K1, (CX)
 
-done172:
+done170:
 	VZEROUPPER
 	RET
 
@@ -7934,24 +7774,24 @@ TEXT ·maxWindowF64AVX512(SB), NOSPLIT, $0-80
 	MOVQ x+72(FP), CX
 	MOVQ cols+8(FP), DX
 
-wide173:
+wide171:
 	CMPQ DX, $0x00000010
-	JLT  narrow173
+	JLT  narrow171
 	MOVQ rows+0(FP), BX
 	MOVQ AX, SI
 	MOVQ CX, DI
 
-pixel174:
+pixel172:
 	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Z0
 	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Z1
 	MOVQ    lines+32(FP), R9
 	MOVQ    DI, R8
 
-line174:
+line172:
 	MOVQ taps+48(FP), R11
 	MOVQ R8, R10
 
-tap174:
+tap172:
 	VMOVUPD (R10), Z2
 	VMAXPD  Z0, Z2, Z0
 	VMOVUPD 64(R10), Z2
@@ -7959,11 +7799,11 @@ tap174:
 	MOVQ    tapStep+56(FP), R12
 	ADDQ    R12, R10
 	DECQ    R11
-	JNZ     tap174
+	JNZ     tap172
 	MOVQ    lineStep+40(FP), R10
 	ADDQ    R10, R8
 	DECQ    R9
-	JNZ     line174
+	JNZ     line172
 	VMOVUPD Z0, (SI)
 	VMOVUPD Z1, 64(SI)
 	MOVQ    stride0+16(FP), R8
@@ -7971,54 +7811,54 @@ tap174:
 	MOVQ    stride1+24(FP), R8
 	ADDQ    R8, DI
 	DECQ    BX
-	JNZ     pixel174
+	JNZ     pixel172
 	ADDQ    $0x00000080, AX
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x00000010, DX
-	JMP     wide173
+	JMP     wide171
 
-narrow173:
+narrow171:
 	CMPQ DX, $0x00000008
-	JLT  edge173
+	JLT  edge171
 	MOVQ rows+0(FP), BX
 	MOVQ AX, SI
 	MOVQ CX, DI
 
-pixel175:
+pixel173:
 	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Z0
 	MOVQ    lines+32(FP), R9
 	MOVQ    DI, R8
 
-line175:
+line173:
 	MOVQ taps+48(FP), R11
 	MOVQ R8, R10
 
-tap175:
+tap173:
 	VMOVUPD (R10), Z1
 	VMAXPD  Z0, Z1, Z0
 	MOVQ    tapStep+56(FP), R12
 	ADDQ    R12, R10
 	DECQ    R11
-	JNZ     tap175
+	JNZ     tap173
 	MOVQ    lineStep+40(FP), R10
 	ADDQ    R10, R8
 	DECQ    R9
-	JNZ     line175
+	JNZ     line173
 	VMOVUPD Z0, (SI)
 	MOVQ    stride0+16(FP), R8
 	ADDQ    R8, SI
 	MOVQ    stride1+24(FP), R8
 	ADDQ    R8, DI
 	DECQ    BX
-	JNZ     pixel175
+	JNZ     pixel173
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x00000008, DX
-	JMP     narrow173
+	JMP     narrow171
 
-edge173:
+edge171:
 	TESTQ DX, DX
-	JZ    end173
+	JZ    end171
 	MOVQ  DX, BX
 	MOVQ  $0x0000000000000001, DX
 	SHLXQ BX, DX, DX
@@ -8027,35 +7867,35 @@ edge173:
 	MOVQ  rows+0(FP), DX
 	MOVQ  AX, AX
 
-pixel176:
+pixel174:
 	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Z0
 	MOVQ    lines+32(FP), SI
 	MOVQ    CX, BX
 
-line176:
+line174:
 	MOVQ taps+48(FP), R8
 	MOVQ BX, DI
 
-tap176:
+tap174:
 	VMOVUPD.Z (DI), K1, Z1
 	VMAXPD    Z0, Z1, Z0
 	MOVQ      tapStep+56(FP), R9
 	ADDQ      R9, DI
 	DECQ      R8
-	JNZ       tap176
+	JNZ       tap174
 	MOVQ      lineStep+40(FP), DI
 	ADDQ      DI, BX
 	DECQ      SI
-	JNZ       line176
+	JNZ       line174
 	VMOVUPD   Z0, K1, (AX)
 	MOVQ      stride0+16(FP), BX
 	ADDQ      BX, AX
 	MOVQ      stride1+24(FP), BX
 	ADDQ      BX, CX
 	DECQ      DX
-	JNZ       pixel176
+	JNZ       pixel174
 
-end173:
+end171:
 	VZEROUPPER
 	RET
 
@@ -8068,14 +7908,14 @@ TEXT ·routeWindowF64AVX512(SB), NOSPLIT, $0-96
 	MOVQ y+88(FP), BX
 	MOVQ cols+8(FP), SI
 
-wide177:
+wide175:
 	CMPQ SI, $0x00000010
-	JLT  narrow177
+	JLT  narrow175
 	MOVQ rows+0(FP), DI
 	XORQ R8, R8
 	XORQ R9, R9
 
-pixel178:
+pixel176:
 	VMOVUPD   (BX)(R8*1), Z0
 	VMOVUPD   (DX)(R8*1), Z1
 	VMOVUPD   64(BX)(R8*1), Z2
@@ -8098,13 +7938,13 @@ pixel178:
 	VMOVUPD.Z Z3, K1, Z4
 	VXORPD    Z4, Z3, Z3
 	VMOVUPD   Z4, 64(AX)(R12*1)
-	JMP       next178
+	JMP       next176
 
-line178:
+line176:
 	MOVQ R10, R12
 	MOVQ taps+48(FP), R13
 
-tap178:
+tap176:
 	VMOVUPD   (CX)(R12*1), Z4
 	VMOVUPD   constF64_ffefffffffffffff<>+0(SB), Z5
 	VMAXPD    Z4, Z5, Z5
@@ -8120,36 +7960,36 @@ tap178:
 	VXORPD    Z4, Z3, Z3
 	VMOVUPD   Z4, 64(AX)(R12*1)
 
-next178:
+next176:
 	MOVQ tapStep+56(FP), R14
 	ADDQ R14, R12
 	DECQ R13
-	JNZ  tap178
+	JNZ  tap176
 	MOVQ lineStep+40(FP), R12
 	ADDQ R12, R10
 	DECQ R11
-	JNZ  line178
+	JNZ  line176
 	MOVQ stride0+16(FP), R10
 	ADDQ R10, R8
 	MOVQ stride1+24(FP), R10
 	ADDQ R10, R9
 	DECQ DI
-	JNZ  pixel178
+	JNZ  pixel176
 	ADDQ $0x00000080, AX
 	ADDQ $0x00000080, CX
 	ADDQ $0x00000080, DX
 	ADDQ $0x00000080, BX
 	SUBQ $0x00000010, SI
-	JMP  wide177
+	JMP  wide175
 
-narrow177:
+narrow175:
 	CMPQ SI, $0x00000008
-	JLT  edge177
+	JLT  edge175
 	MOVQ rows+0(FP), DI
 	XORQ R8, R8
 	XORQ R9, R9
 
-pixel179:
+pixel177:
 	VMOVUPD   (BX)(R8*1), Z0
 	VMOVUPD   (DX)(R8*1), Z1
 	MOVQ      lines+32(FP), R11
@@ -8163,13 +8003,13 @@ pixel179:
 	VMOVUPD.Z Z1, K1, Z2
 	VXORPD    Z2, Z1, Z1
 	VMOVUPD   Z2, (AX)(R12*1)
-	JMP       next179
+	JMP       next177
 
-line179:
+line177:
 	MOVQ R10, R12
 	MOVQ taps+48(FP), R13
 
-tap179:
+tap177:
 	VMOVUPD   (CX)(R12*1), Z2
 	VMOVUPD   constF64_ffefffffffffffff<>+0(SB), Z3
 	VMAXPD    Z2, Z3, Z3
@@ -8178,31 +8018,31 @@ tap179:
 	VXORPD    Z2, Z1, Z1
 	VMOVUPD   Z2, (AX)(R12*1)
 
-next179:
+next177:
 	MOVQ tapStep+56(FP), R14
 	ADDQ R14, R12
 	DECQ R13
-	JNZ  tap179
+	JNZ  tap177
 	MOVQ lineStep+40(FP), R12
 	ADDQ R12, R10
 	DECQ R11
-	JNZ  line179
+	JNZ  line177
 	MOVQ stride0+16(FP), R10
 	ADDQ R10, R8
 	MOVQ stride1+24(FP), R10
 	ADDQ R10, R9
 	DECQ DI
-	JNZ  pixel179
+	JNZ  pixel177
 	ADDQ $0x00000040, AX
 	ADDQ $0x00000040, CX
 	ADDQ $0x00000040, DX
 	ADDQ $0x00000040, BX
 	SUBQ $0x00000008, SI
-	JMP  narrow177
+	JMP  narrow175
 
-edge177:
+edge175:
 	TESTQ SI, SI
-	JZ    end177
+	JZ    end175
 	MOVQ  SI, DI
 	MOVQ  $0x0000000000000001, SI
 	SHLXQ DI, SI, SI
@@ -8212,7 +8052,7 @@ edge177:
 	XORQ  DI, DI
 	XORQ  R8, R8
 
-pixel180:
+pixel178:
 	VMOVUPD.Z (BX)(DI*1), K1, Z0
 	VMOVUPD.Z (DX)(DI*1), K1, Z1
 	MOVQ      lines+32(FP), R10
@@ -8226,13 +8066,13 @@ pixel180:
 	VMOVUPD.Z Z1, K2, Z2
 	VXORPD    Z2, Z1, Z1
 	VMOVUPD   Z2, K1, (AX)(R11*1)
-	JMP       next180
+	JMP       next178
 
-line180:
+line178:
 	MOVQ R9, R11
 	MOVQ taps+48(FP), R12
 
-tap180:
+tap178:
 	VMOVUPD.Z (CX)(R11*1), K1, Z2
 	VMOVUPD   constF64_ffefffffffffffff<>+0(SB), Z3
 	VMAXPD    Z2, Z3, Z3
@@ -8241,23 +8081,23 @@ tap180:
 	VXORPD    Z2, Z1, Z1
 	VMOVUPD   Z2, K1, (AX)(R11*1)
 
-next180:
+next178:
 	MOVQ tapStep+56(FP), R13
 	ADDQ R13, R11
 	DECQ R12
-	JNZ  tap180
+	JNZ  tap178
 	MOVQ lineStep+40(FP), R11
 	ADDQ R11, R9
 	DECQ R10
-	JNZ  line180
+	JNZ  line178
 	MOVQ stride0+16(FP), R9
 	ADDQ R9, DI
 	MOVQ stride1+24(FP), R9
 	ADDQ R9, R8
 	DECQ SI
-	JNZ  pixel180
+	JNZ  pixel178
 
-end177:
+end175:
 	VZEROUPPER
 	RET
 
@@ -8272,16 +8112,16 @@ TEXT ·mulAddPixelsF64AVX512(SB), NOSPLIT, $0-56
 	MOVQ x+40(FP), DI
 	MOVQ w+48(FP), R8
 
-wide181:
+wide179:
 	CMPQ    CX, $0x00000010
-	JLT     narrow181
+	JLT     narrow179
 	VMOVUPD (R8), Z0
 	VMOVUPD 64(R8), Z1
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel182:
+pixel180:
 	VMOVUPD     (R10), Z2
 	VMOVUPD     (R11), Z3
 	VFMADD231PD Z0, Z3, Z2
@@ -8293,22 +8133,22 @@ pixel182:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel182
+	JNZ         pixel180
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	ADDQ        $0x00000080, R8
 	SUBQ        $0x00000010, CX
-	JMP         wide181
+	JMP         wide179
 
-narrow181:
+narrow179:
 	CMPQ    CX, $0x00000008
-	JLT     edge181
+	JLT     edge179
 	VMOVUPD (R8), Z0
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel183:
+pixel181:
 	VMOVUPD     (R10), Z1
 	VMOVUPD     (R11), Z2
 	VFMADD231PD Z0, Z2, Z1
@@ -8316,16 +8156,16 @@ pixel183:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel183
+	JNZ         pixel181
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000008, CX
-	JMP         narrow181
+	JMP         narrow179
 
-edge181:
+edge179:
 	TESTQ     CX, CX
-	JZ        end181
+	JZ        end179
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -8335,7 +8175,7 @@ edge181:
 	MOVQ      SI, CX
 	MOVQ      DI, SI
 
-pixel184:
+pixel182:
 	VMOVUPD.Z   (CX), K1, Z1
 	VMOVUPD.Z   (SI), K1, Z2
 	VFMADD231PD Z0, Z2, Z1
@@ -8343,9 +8183,9 @@ pixel184:
 	ADDQ        DX, CX
 	ADDQ        BX, SI
 	DECQ        AX
-	JNZ         pixel184
+	JNZ         pixel182
 
-end181:
+end179:
 	VZEROUPPER
 	RET
 
@@ -8360,16 +8200,16 @@ TEXT ·dotPixelsF64AVX512(SB), NOSPLIT, $0-56
 	MOVQ y+40(FP), DI
 	MOVQ acc+48(FP), R8
 
-wide185:
+wide183:
 	CMPQ    CX, $0x00000010
-	JLT     narrow185
+	JLT     narrow183
 	VMOVUPD (R8), Z0
 	VMOVUPD 64(R8), Z1
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel186:
+pixel184:
 	VMOVUPD     (R10), Z2
 	VMOVUPD     (R11), Z3
 	VFMADD231PD Z2, Z3, Z0
@@ -8379,41 +8219,41 @@ pixel186:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel186
+	JNZ         pixel184
 	VMOVUPD     Z0, (R8)
 	VMOVUPD     Z1, 64(R8)
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	ADDQ        $0x00000080, R8
 	SUBQ        $0x00000010, CX
-	JMP         wide185
+	JMP         wide183
 
-narrow185:
+narrow183:
 	CMPQ    CX, $0x00000008
-	JLT     edge185
+	JLT     edge183
 	VMOVUPD (R8), Z0
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel187:
+pixel185:
 	VMOVUPD     (R10), Z1
 	VMOVUPD     (R11), Z2
 	VFMADD231PD Z1, Z2, Z0
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel187
+	JNZ         pixel185
 	VMOVUPD     Z0, (R8)
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000008, CX
-	JMP         narrow185
+	JMP         narrow183
 
-edge185:
+edge183:
 	TESTQ     CX, CX
-	JZ        end185
+	JZ        end183
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -8423,17 +8263,17 @@ edge185:
 	MOVQ      SI, CX
 	MOVQ      DI, SI
 
-pixel188:
+pixel186:
 	VMOVUPD.Z   (CX), K1, Z1
 	VMOVUPD.Z   (SI), K1, Z2
 	VFMADD231PD Z1, Z2, Z0
 	ADDQ        DX, CX
 	ADDQ        BX, SI
 	DECQ        AX
-	JNZ         pixel188
+	JNZ         pixel186
 	VMOVUPD     Z0, K1, (R8)
 
-end185:
+end183:
 	VZEROUPPER
 	RET
 
@@ -8449,16 +8289,16 @@ TEXT ·routePixelsF64AVX512(SB), NOSPLIT, $0-64
 	MOVQ left+48(FP), R8
 	MOVQ y+56(FP), R9
 
-wide189:
+wide187:
 	CMPQ CX, $0x00000010
-	JLT  narrow189
+	JLT  narrow187
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel190:
+pixel188:
 	VMOVUPD   (R11), Z0
 	VMOVUPD   (R12), Z1
 	VMOVUPD   (R13), Z2
@@ -8488,24 +8328,24 @@ pixel190:
 	ADDQ      BX, R13
 	ADDQ      BX, R14
 	DECQ      R10
-	JNZ       pixel190
+	JNZ       pixel188
 	ADDQ      $0x00000080, SI
 	ADDQ      $0x00000080, DI
 	ADDQ      $0x00000080, R8
 	ADDQ      $0x00000080, R9
 	SUBQ      $0x00000010, CX
-	JMP       wide189
+	JMP       wide187
 
-narrow189:
+narrow187:
 	CMPQ CX, $0x00000008
-	JLT  edge189
+	JLT  edge187
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel191:
+pixel189:
 	VMOVUPD   (R11), Z0
 	VMOVUPD   (R12), Z1
 	VMOVUPD   (R13), Z2
@@ -8523,17 +8363,17 @@ pixel191:
 	ADDQ      BX, R13
 	ADDQ      BX, R14
 	DECQ      R10
-	JNZ       pixel191
+	JNZ       pixel189
 	ADDQ      $0x00000040, SI
 	ADDQ      $0x00000040, DI
 	ADDQ      $0x00000040, R8
 	ADDQ      $0x00000040, R9
 	SUBQ      $0x00000008, CX
-	JMP       narrow189
+	JMP       narrow187
 
-edge189:
+edge187:
 	TESTQ CX, CX
-	JZ    end189
+	JZ    end187
 	MOVQ  CX, R10
 	MOVQ  $0x0000000000000001, CX
 	SHLXQ R10, CX, CX
@@ -8544,7 +8384,7 @@ edge189:
 	MOVQ  R8, DI
 	MOVQ  R9, R8
 
-pixel192:
+pixel190:
 	VMOVUPD.Z (CX), K1, Z0
 	VMOVUPD.Z (SI), K1, Z1
 	VMOVUPD.Z (DI), K1, Z2
@@ -8562,9 +8402,9 @@ pixel192:
 	ADDQ      BX, DI
 	ADDQ      BX, R8
 	DECQ      AX
-	JNZ       pixel192
+	JNZ       pixel190
 
-end189:
+end187:
 	VZEROUPPER
 	RET
 
@@ -8580,16 +8420,16 @@ TEXT ·routeFirstPixelsF64AVX512(SB), NOSPLIT, $0-64
 	MOVQ left+48(FP), R8
 	MOVQ y+56(FP), R9
 
-wide193:
+wide191:
 	CMPQ CX, $0x00000010
-	JLT  narrow193
+	JLT  narrow191
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel194:
+pixel192:
 	VMOVUPD   (R11), Z0
 	VMOVUPD   (R12), Z1
 	VMOVUPD   (R13), Z2
@@ -8619,24 +8459,24 @@ pixel194:
 	ADDQ      BX, R13
 	ADDQ      BX, R14
 	DECQ      R10
-	JNZ       pixel194
+	JNZ       pixel192
 	ADDQ      $0x00000080, SI
 	ADDQ      $0x00000080, DI
 	ADDQ      $0x00000080, R8
 	ADDQ      $0x00000080, R9
 	SUBQ      $0x00000010, CX
-	JMP       wide193
+	JMP       wide191
 
-narrow193:
+narrow191:
 	CMPQ CX, $0x00000008
-	JLT  edge193
+	JLT  edge191
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel195:
+pixel193:
 	VMOVUPD   (R11), Z0
 	VMOVUPD   (R12), Z1
 	VMOVUPD   (R13), Z2
@@ -8654,17 +8494,17 @@ pixel195:
 	ADDQ      BX, R13
 	ADDQ      BX, R14
 	DECQ      R10
-	JNZ       pixel195
+	JNZ       pixel193
 	ADDQ      $0x00000040, SI
 	ADDQ      $0x00000040, DI
 	ADDQ      $0x00000040, R8
 	ADDQ      $0x00000040, R9
 	SUBQ      $0x00000008, CX
-	JMP       narrow193
+	JMP       narrow191
 
-edge193:
+edge191:
 	TESTQ CX, CX
-	JZ    end193
+	JZ    end191
 	MOVQ  CX, R10
 	MOVQ  $0x0000000000000001, CX
 	SHLXQ R10, CX, CX
@@ -8675,7 +8515,7 @@ edge193:
 	MOVQ  R8, DI
 	MOVQ  R9, R8
 
-pixel196:
+pixel194:
 	VMOVUPD.Z (CX), K1, Z0
 	VMOVUPD.Z (SI), K1, Z1
 	VMOVUPD.Z (DI), K1, Z2
@@ -8693,9 +8533,9 @@ pixel196:
 	ADDQ      BX, DI
 	ADDQ      BX, R8
 	DECQ      AX
-	JNZ       pixel196
+	JNZ       pixel194
 
-end193:
+end191:
 	VZEROUPPER
 	RET
 
@@ -8709,14 +8549,14 @@ TEXT ·copyRowsF64AVX512(SB), NOSPLIT, $0-48
 	MOVQ dst+32(FP), SI
 	MOVQ x+40(FP), DI
 
-wide197:
+wide195:
 	CMPQ CX, $0x00000010
-	JLT  narrow197
+	JLT  narrow195
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-copy198:
+copy196:
 	PREFETCHT0 (R10)(BX*8)
 	VMOVUPD    (R10), Z0
 	VMOVUPD    Z0, (R9)
@@ -8726,35 +8566,35 @@ copy198:
 	ADDQ       DX, R9
 	ADDQ       BX, R10
 	DECQ       R8
-	JNZ        copy198
+	JNZ        copy196
 	ADDQ       $0x00000080, SI
 	ADDQ       $0x00000080, DI
 	SUBQ       $0x00000010, CX
-	JMP        wide197
+	JMP        wide195
 
-narrow197:
+narrow195:
 	CMPQ CX, $0x00000008
-	JLT  edge197
+	JLT  edge195
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-copy199:
+copy197:
 	PREFETCHT0 (R10)(BX*8)
 	VMOVUPD    (R10), Z0
 	VMOVUPD    Z0, (R9)
 	ADDQ       DX, R9
 	ADDQ       BX, R10
 	DECQ       R8
-	JNZ        copy199
+	JNZ        copy197
 	ADDQ       $0x00000040, SI
 	ADDQ       $0x00000040, DI
 	SUBQ       $0x00000008, CX
-	JMP        narrow197
+	JMP        narrow195
 
-edge197:
+edge195:
 	TESTQ CX, CX
-	JZ    end197
+	JZ    end195
 	MOVQ  CX, R8
 	MOVQ  $0x0000000000000001, CX
 	SHLXQ R8, CX, CX
@@ -8763,15 +8603,15 @@ edge197:
 	MOVQ  SI, CX
 	MOVQ  DI, SI
 
-copy200:
+copy198:
 	PREFETCHT0 (SI)(BX*8)
 	VMOVUPD.Z  (SI), K1, Z0
 	VMOVUPD    Z0, K1, (CX)
 	ADDQ       DX, CX
 	ADDQ       BX, SI
 	DECQ       AX
-	JNZ        copy200
+	JNZ        copy198
 
-end197:
+end195:
 	VZEROUPPER
 	RET

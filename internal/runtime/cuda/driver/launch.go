@@ -56,6 +56,3 @@ func Int64(v int64) Arg { return Arg(v) }
 
 // Float32 passes a float.
 func Float32(v float32) Arg { return Arg(math.Float32bits(v)) }
-
-// Float64 passes a double.
-func Float64(v float64) Arg { return Arg(math.Float64bits(v)) }

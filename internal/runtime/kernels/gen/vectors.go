@@ -13,7 +13,6 @@ func vectors(e *elem) {
 		m.binaries()
 		m.unaries()
 		m.withScalar()
-		m.dropout()
 		m.reductions()
 		m.dotRows()
 		m.columns()
@@ -146,20 +145,6 @@ func (m *machine) withScalar() {
 		m.load(Mem{Base: p[1], Disp: disp}, x, k)
 		m.fma231(x, scalar, y)
 		m.store(y, Mem{Base: p[0], Disp: disp}, k)
-	})
-	end()
-}
-
-// dropout writes the kernel of Dropout.
-func (m *machine) dropout() {
-	n, p := m.function("dropout", "keeps x*scale where u is below keep.", []string{"n"}, []string{"dst", "x", "u"}, "keep", "scale")
-	limit, scale := m.scalar("keep"), m.scalar("scale")
-	m.each(n[0], p, unroll, func(disp int, k *mask) {
-		x, u := m.vec(), m.vec()
-		m.load(Mem{Base: p[1], Disp: disp}, x, k)
-		m.load(Mem{Base: p[2], Disp: disp}, u, k)
-		m.mul(scale, x, x)
-		m.store(m.compare(less, u, limit).keep(x), Mem{Base: p[0], Disp: disp}, k)
 	})
 	end()
 }
