@@ -162,12 +162,12 @@ func (c *checkpoints) write(ctx context.Context, snap *distribute.Snapshot) (str
 	for rank, position := range snap.Notes.Positions {
 		tensors[inputKey(rank)] = stringScalar(position)
 	}
-	if snap.Notes.Positions[c.session.est.rank()] == nil {
+	if snap.Notes.Positions[c.session.est.inputRank()] == nil {
 		position, err := c.input.state()
 		if err != nil {
 			return "", fmt.Errorf("input position: %w", err)
 		}
-		tensors[inputKey(c.session.est.rank())] = stringScalar(position)
+		tensors[inputKey(c.session.est.inputRank())] = stringScalar(position)
 	}
 	for name, v := range update.Hyperparameters(c.session.program.spec.TrainOp) {
 		tensors[name] = tensor.Scalar(float32(v))

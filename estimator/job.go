@@ -19,6 +19,17 @@ func (e *Estimator) localStrategy() distribute.Config {
 // distributed reports whether several tasks train together.
 func (e *Estimator) distributed() bool { return e.config.NumWorkers() > 1 || e.config.NumPS() > 0 }
 
+// elastic reports whether workers may go and come while the others train on.
+func (e *Estimator) elastic() bool { return e.strategy.Elastic.Enabled() && e.config.NumWorkers() > 1 }
+
+// inputRank is the rank by which the position of this task's input is known: all workers of an elastic job read the same.
+func (e *Estimator) inputRank() int {
+	if e.elastic() {
+		return 0
+	}
+	return e.rank()
+}
+
 // rank is this task's number among those that train.
 func (e *Estimator) rank() int { return max(e.config.WorkerRank(), 0) }
 
@@ -38,6 +49,9 @@ func (e *Estimator) joinJob(maxSteps int64) (config distribute.Config, leave fun
 	}
 	if config.Strategy, err = e.strategy.InCluster(e.config.NumWorkers(), e.config.NumPS()); err != nil {
 		return config, leave, err
+	}
+	if _, seeded := e.config.TFRandomSeed(); e.elastic() && !seeded {
+		return config, leave, mistakef("strategy.elastic: no seed is set, by which all workers read the same batches: set seed, or tf_random_seed of the RunConfig")
 	}
 	config.Job, err = distribute.Join(e.config, e.log)
 	if err != nil {

@@ -30,7 +30,7 @@ func (e *Estimator) render(mode models.Mode, in inputSpec, batch int) (*renderin
 	opts := models.Options{Mode: mode, Batch: batch, Seed: e.seed, DType: e.dtype, Frozen: e.isFrozen}
 	_, err := models.Build(opts, func(b *models.Builder) error {
 		mc := &ModelContext{Builder: b, params: e.params.clone(), config: e.config, columns: in.columns, optimizer: e.opt}
-		mc.replicas = e.inputContext(mode).ReplicasInSync
+		mc.replicas = e.replicasInSync(mode)
 		features, labels, err := mc.addInputs(in)
 		if err != nil {
 			return err

@@ -33,7 +33,7 @@ func (t *training) synchronize(ctx context.Context) error {
 		t.checkpoints.saved, t.checkpoints.prefix = r.Step(), r.Prefix()
 		t.est.log.Info("restored checkpoint", "prefix", r.Prefix(), "global_step", t.progress.step)
 	}
-	return t.seek(notes.Positions[t.est.rank()])
+	return t.seek(notes.Positions[t.est.inputRank()])
 }
 
 // meet sets variables and step to the job's.

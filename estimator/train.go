@@ -140,7 +140,18 @@ func (e *Estimator) inputContext(mode models.Mode) inputs.Context {
 		ic.Seed += int64(max(e.config.WorkerRank(), 0))
 	}
 	ic.ReplicasInSync = e.strategy.ReplicasInSync(ic.NumPipelines)
+	if e.elastic() { // every worker reads the same batches, and takes its share of them
+		ic.Pipeline, ic.NumPipelines, ic.ReplicasInSync = 0, 1, 1
+	}
 	return ic
+}
+
+// replicasInSync is how many replicas make one step, at most.
+func (e *Estimator) replicasInSync(mode models.Mode) int {
+	if mode == models.Train && e.elastic() {
+		return e.config.NumWorkers()
+	}
+	return e.inputContext(mode).ReplicasInSync
 }
 
 // callInput calls the input_fn.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/internal/distribute"
 )
@@ -109,21 +110,43 @@ func (in *trainingInput) more() bool {
 
 // fill stages a batch for each replica, as many as there are.
 func (in *trainingInput) fill(ctx context.Context, st *stager) error {
+	if x, ok := in.session.strategy.(distribute.Elastic); ok {
+		if share, ok := x.Share(); ok {
+			return in.fillShare(ctx, st, share)
+		}
+	}
 	for !st.full() {
+		rec, err := in.record(ctx)
+		if rec == nil || err != nil {
+			return err
+		}
+		if err := in.stage(ctx, st, rec); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// record returns the next record that has rows, nil at the end of the input.
+func (in *trainingInput) record(ctx context.Context) (arrow.Record, error) {
+	for {
 		rec, err := in.it.Next(ctx)
-		if errors.Is(err, io.EOF) {
-			return nil
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil, nil
+		case err != nil:
+			return nil, fmt.Errorf("input: %w", in.session.located(ctx, in.ds, err))
+		case rec.NumRows() > 0:
+			return rec, nil
 		}
-		if err != nil {
-			return fmt.Errorf("input: %w", in.session.located(ctx, in.ds, err))
-		}
-		if rec.NumRows() == 0 {
-			rec.Release()
-			continue
-		}
-		if err := st.add(rec); err != nil {
-			return fmt.Errorf("input: %w", in.session.located(ctx, in.ds, err))
-		}
+		rec.Release()
+	}
+}
+
+// stage makes a record a batch.
+func (in *trainingInput) stage(ctx context.Context, st *stager, rec arrow.Record) error {
+	if err := st.add(rec); err != nil {
+		return fmt.Errorf("input: %w", in.session.located(ctx, in.ds, err))
 	}
 	return nil
 }

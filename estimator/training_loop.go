@@ -69,7 +69,7 @@ func (t *training) turn(ctx context.Context) (over bool, err error) {
 		return true, t.interrupted(context.Cause(ctx))
 	case ctx.Err() != nil:
 		// The others do not know yet: without this task's batch the step would differ.
-		step.Stop = distribute.Interrupted
+		step.Stop = t.leaving()
 		if step.Batches, err = t.lastBatches(); err != nil {
 			return true, fmt.Errorf("after step %d: %w", t.progress.step, err)
 		}
@@ -139,6 +139,8 @@ func (t *training) trainStep(ctx context.Context, step distribute.Step) (over bo
 	case out.Stop == distribute.Finished:
 		t.progress.RequestStop(StopOtherTask)
 		return true, nil
+	case step.Stop == distribute.Leaving:
+		return true, t.leave(context.Cause(ctx))
 	case !out.Applied:
 		t.progress.RequestStop(StopEndOfInput)
 		return true, nil
@@ -255,6 +257,23 @@ func (t *training) interrupted(cause error) error {
 		t.est.log.Warn("the other tasks were not informed that this one leaves", "error", lerr)
 	}
 	return err
+}
+
+// leaving is how a task in lock step stops that has to end: alone, where the others go on without it.
+func (t *training) leaving() distribute.Stop {
+	if t.est.elastic() && !t.est.config.IsChief() {
+		return distribute.Leaving
+	}
+	return distribute.Interrupted
+}
+
+// leave is the end of a task without which the others go on.
+func (t *training) leave(cause error) error {
+	t.progress.reason = "interrupted"
+	if x, ok := t.session.strategy.(distribute.Elastic); ok {
+		x.Leave(t.whole)
+	}
+	return fmt.Errorf("%w at step %d: %w", ErrInterrupted, t.progress.step, cause)
 }
 
 // leaveTime bounds how long a task that ends tries to report it to the others.

@@ -25,6 +25,8 @@ type Strategy struct {
 	Partitioner Partitioner `yaml:"partitioner,omitempty"`
 	// Evaluate on all workers of multi_worker_mirrored, each its share of the data, instead of in the evaluator task.
 	DistributedEval bool `yaml:"distributed_eval,omitempty"`
+	// Lets workers of multi_worker_mirrored go and come while the others train on.
+	Elastic Elastic `yaml:"elastic,omitempty"`
 }
 
 // Partitioner splits variables along their first dimension.
@@ -55,6 +57,8 @@ func (s Strategy) validate(prefix string, vs *violation.List) {
 		vs.OneOf(prefix+"transfer", s.Transfer, "float32", "bfloat16", "float16")
 	}
 	s.Partitioner.validate(prefix+"partitioner.", vs)
+	s.Elastic.validate(prefix+"elastic.", vs)
+	vs.Require(!s.DistributedEval || !s.Elastic.Enabled(), prefix+"distributed_eval", s.DistributedEval, "which strategy.elastic does not have: leave the evaluation to an evaluator task")
 }
 
 // validateOwners reports fields of other strategies.
@@ -74,6 +78,7 @@ func (s Strategy) validateOwners(prefix string, vs *violation.List) {
 	only(s.Replicas != 0, "replicas", s.Replicas, "mirrored", "central_storage")
 	only(s.BytesPerPack != 0, "bytes_per_pack", s.BytesPerPack, "multi_worker_mirrored")
 	only(s.DistributedEval, "distributed_eval", s.DistributedEval, "multi_worker_mirrored")
+	only(s.Elastic != Elastic{}, "elastic.min", s.Elastic.Min, "multi_worker_mirrored")
 	only(s.Sync, "sync", s.Sync, ps)
 	only(s.ReplicasToAggregate != 0, "replicas_to_aggregate", s.ReplicasToAggregate, ps)
 	only(s.StalenessBound != 0, "staleness_bound", s.StalenessBound, ps)

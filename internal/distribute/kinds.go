@@ -71,6 +71,8 @@ func (c Config) InCluster(workers, servers int) (runconfig.Strategy, error) {
 		err = errors.New("strategy parameter_server: the cluster has no ps task: add one, or choose multi_worker_mirrored")
 	case k.lockstep && servers > 0:
 		err = fmt.Errorf("strategy multi_worker_mirrored: the cluster has %d ps tasks, which it has no use for: leave them out, or choose parameter_server", servers)
+	case c.Elastic.Enabled():
+		err = c.Elastic.InCluster(workers)
 	case k.servers || k.lockstep:
 	case (c.Name == "" || c.Name == "default") && servers > 0:
 		s.Name = parameterServerName

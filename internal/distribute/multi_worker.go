@@ -1,17 +1,14 @@
 package distribute
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
-	"github.com/goestimator/goestimator/internal/distributed/collective"
 	"github.com/goestimator/goestimator/internal/distributed/coordinator"
 	"github.com/goestimator/goestimator/internal/distributed/settings"
 	"github.com/goestimator/goestimator/internal/platform/waiting"
@@ -26,13 +23,16 @@ type multiWorker struct {
 	job        *Job
 	ring       *ring
 	generation int64
-	settings   []byte // what the workers compare, as it is sent
+	settings   []byte         // what the workers compare, as it is sent
+	members    []cluster.Task // of the present ring, by their ranks in it
+	elastic    *elastic       // nil: all workers are its members
 }
 
 var (
 	_ Shared   = (*multiWorker)(nil)
 	_ Gatherer = (*multiWorker)(nil)
 	_ Paced    = (*multiWorker)(nil)
+	_ Elastic  = (*multiWorker)(nil)
 )
 
 // newMultiWorker returns multi_worker_mirrored; in a process alone it is
@@ -50,7 +50,11 @@ func newMultiWorker(c Config) (Strategy, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &multiWorker{replicated: r, job: c.Job, ring: &ring{job: c.Job}}
+	m := &multiWorker{replicated: r, job: c.Job, ring: &ring{job: c.Job}, members: c.Job.workers}
+	if c.Elastic.Enabled() {
+		m.elastic = &elastic{config: c.Elastic, job: c.Job, state: state{Step: -1}}
+		m.ring.elastic = m.elastic
+	}
 	r.peers, r.workers = m.ring, newWorkerGPUs(c, dev)
 	return m, nil
 }
@@ -82,6 +86,9 @@ func (m *multiWorker) synchronize(ctx context.Context, restore func() (Notes, er
 	timeout := m.job.sessionTimeout()
 	if m.generation > 0 {
 		timeout = m.job.rejoinTimeout()
+	}
+	if err := m.noteState(); err != nil {
+		return Notes{}, err
 	}
 	limited, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -116,6 +123,9 @@ func (m *multiWorker) apart(ctx context.Context, timeout time.Duration, err erro
 		return err
 	}
 	what := fmt.Sprintf("the %d workers did not come together within %v", len(m.job.workers), timeout)
+	if m.elastic != nil {
+		what = fmt.Sprintf("not even %d of %d workers came together within %v", m.elastic.config.Min, len(m.job.workers), timeout)
+	}
 	var missing *coordinator.MissingError
 	if errors.As(err, &missing) {
 		absent := []cluster.Task{m.job.leader}
@@ -133,8 +143,11 @@ func (m *multiWorker) apart(ctx context.Context, timeout time.Duration, err erro
 // agree decides how gradients travel, and takes the chief's variables and notes.
 func (m *multiWorker) agree(ctx context.Context, restore func() (Notes, error)) (Notes, error) {
 	var notes Notes
-	if err := m.workers.meet(ctx, m.ring.group); err != nil {
+	if err := m.workers.meet(ctx, m.ring.group, m.members); err != nil {
 		return notes, m.ring.abort(sessionLost(err))
+	}
+	if m.elastic != nil {
+		return m.agreeElastic(ctx, restore)
 	}
 	if m.job.chief() {
 		var err error
@@ -142,7 +155,7 @@ func (m *multiWorker) agree(ctx context.Context, restore func() (Notes, error)) 
 			return notes, m.ring.abort(err)
 		}
 	}
-	notes, err := m.share(ctx, notes)
+	notes, err := m.share(ctx, handout{from: 0, notes: notes})
 	if err != nil {
 		return notes, sessionLost(err)
 	}
@@ -152,106 +165,41 @@ func (m *multiWorker) agree(ctx context.Context, restore func() (Notes, error)) 
 	return notes, err
 }
 
-// form meets the other workers, until ctx ends.
-func (m *multiWorker) form(ctx context.Context) error {
-	if err := errors.Join(m.workers.leave(), m.ring.close()); err != nil {
-		return err
-	}
-	for {
-		err := m.formOnce(ctx)
-		if err == nil || hopeless(err) {
-			return err
-		}
-		if ctx.Err() != nil {
-			return fmt.Errorf("%w: %w", ctx.Err(), err)
-		}
-		m.job.log.Warn("forming the ring of workers again", "cause", err)
-		select {
-		case <-time.After(membersPoll):
-		case <-ctx.Done():
-		}
-	}
+// handout is what one worker of a ring gives all others.
+type handout struct {
+	from  int   // its rank in the ring
+	notes Notes // that it has
+	has   bool  // this worker has the same variables already
 }
 
-// longestCall is how long the others are waited for in a step, at least: one may
-// evaluate or export between two steps. That it is alive is looked after otherwise.
-const longestCall = 10 * time.Minute
-
-// hopeless reports errors that forming the ring again does not help against.
-func hopeless(err error) bool {
-	for _, final := range []error{ErrDiffer, collective.ErrMismatch, coordinator.ErrSuperseded, coordinator.ErrInvalid, cluster.ErrRefused, cluster.ErrDamaged} {
-		if errors.Is(err, final) {
-			return true
-		}
-	}
-	return false
-}
-
-// ringName is what the ring of all workers is called on the key-value store.
-const ringName = "workers"
-
-func (m *multiWorker) formOnce(ctx context.Context) error {
-	g := coordinator.Gather{Name: ringName, Rank: m.job.rank, Size: len(m.job.workers), Value: m.settings}
-	next, err := m.job.nextGeneration(ctx, g, m.generation)
-	if err != nil {
-		return err
-	}
-	m.generation = next.Number
-	if err := m.compare(next.Values); err != nil {
-		return err
-	}
-	m.ring.group, err = collective.Form(ctx, collective.Config{Endpoint: m.job.links, Store: m.job.store, Tasks: m.job.workers, Rank: m.job.rank,
-		Generation: next.Number, BytesPerPack: m.config.BytesPerPack, CallTimeout: max(longestCall, m.job.sessionTimeout()),
-		Describe: m.job.absent, Log: m.job.log})
-	return err
-}
-
-// compare looks for a worker with other settings than the chief has.
-func (m *multiWorker) compare(all [][]byte) error {
-	for rank, text := range all {
-		if bytes.Equal(text, all[0]) {
-			continue
-		}
-		mine, err := settings.Parse(text)
-		theirs, cerr := settings.Parse(all[0])
-		if err := errors.Join(err, cerr); err != nil {
-			return fmt.Errorf("%w: %v: %w", ErrDiffer, m.job.workers[rank], err)
-		}
-		return &settings.DifferError{Mine: m.job.workers[rank].String(), Theirs: m.job.workers[0].String(), Differences: mine.Differences(theirs)}
-	}
-	return nil
-}
-
-// nextGeneration asks the leader, a new one where it came back without its state.
-func (j *Job) nextGeneration(ctx context.Context, g coordinator.Gather, after int64) (coordinator.Generation, error) {
-	next, err := j.store.NextGeneration(ctx, g, after)
-	if errors.Is(err, coordinator.ErrLeaderReset) {
-		j.store = coordinator.NewClient(j.node, j.leader)
-	}
-	return next, err
-}
-
-// share gives all workers the chief's variables and notes.
-func (m *multiWorker) share(ctx context.Context, notes Notes) (Notes, error) {
-	var mine []byte
-	if m.job.chief() {
+// share gives all workers the variables and notes of one.
+func (m *multiWorker) share(ctx context.Context, h handout) (Notes, error) {
+	mine := h.from == m.ring.group.Rank()
+	var text []byte
+	if mine {
 		var err error
-		if mine, err = json.Marshal(notes); err != nil {
-			return notes, err
+		if text, err = json.Marshal(h.notes); err != nil {
+			return h.notes, err
 		}
 	}
-	all, err := m.ring.group.AllGather(ctx, mine)
+	all, err := m.ring.group.AllGather(ctx, text)
 	if err != nil {
-		return notes, err
+		return h.notes, err
 	}
-	if err := json.Unmarshal(all[0], &notes); err != nil {
-		return notes, fmt.Errorf("the chief's notes: %w", err)
+	notes := Notes{}
+	if err := json.Unmarshal(all[h.from], &notes); err != nil {
+		return notes, fmt.Errorf("the notes of %v: %w", m.members[h.from], err)
 	}
 	for _, name := range m.copies[0].Names() {
-		broadcast := func(value *tensor.Tensor) error { return m.ring.group.Broadcast(ctx, 0, []*tensor.Tensor{value}) }
-		if m.job.chief() {
+		broadcast := func(value *tensor.Tensor) error {
+			return m.ring.group.Broadcast(ctx, h.from, []*tensor.Tensor{value})
+		}
+		switch {
+		case mine:
 			err = m.copies[0].View(name, broadcast)
-		} else {
+		case h.has:
+			err = m.copies[0].View(name, func(value *tensor.Tensor) error { return broadcast(tensor.New(value.DType, value.Shape...)) })
+		default:
 			err = m.Variables().Set(name, func(dst *tensor.Tensor, _ int) error { return broadcast(dst) })
 		}
 		if err != nil {
@@ -264,8 +212,8 @@ func (m *multiWorker) share(ctx context.Context, notes Notes) (Notes, error) {
 // Snapshot copies the variables and asks the other workers for their inputs' positions.
 func (m *multiWorker) Snapshot(ctx context.Context) (*Snapshot, error) {
 	s, err := m.replicated.Snapshot(ctx)
-	if err != nil {
-		return nil, err
+	if err != nil || m.elastic != nil { // all inputs stand where this one does
+		return s, err
 	}
 	s.Notes.Positions = map[int][]byte{}
 	for rank, task := range m.job.workers {
@@ -301,95 +249,6 @@ func (m *multiWorker) Gather(ctx context.Context, value []byte) ([][]byte, error
 		return nil, sessionLost(err)
 	}
 	return all, nil
-}
-
-// Drain has nothing to wait for: all workers made the same steps.
-func (m *multiWorker) Drain(context.Context, bool) error { return nil }
-
-// Finish keeps the workers together until the chief has saved the last state
-// and all have heard of it.
-func (m *multiWorker) Finish(ctx context.Context, over bool) error {
-	saved, left := fmt.Sprintf("finished/%d", m.generation), func(rank int) string { return fmt.Sprintf("left/%d/%d", m.generation, rank) }
-	if m.job.chief() {
-		if over {
-			if err := m.job.post(ctx, End{Job: m.job.node.Job(), GlobalStep: m.ring.step, At: time.Now(), Sure: true}); err != nil {
-				return err
-			}
-		}
-		if err := m.job.store.Set(ctx, saved, nil); err != nil {
-			return err
-		}
-		return m.awaitLeaving(ctx, over, left)
-	}
-	defer waiting.ReportEvery(m.job.log, func(ctx context.Context) []waiting.Target {
-		return m.job.absentChief(ctx, "it has not saved the last state yet")
-	})()
-	for {
-		_, err := m.job.store.Wait(ctx, saved)
-		if harm := damaged(err); harm != nil {
-			return harm
-		}
-		switch {
-		case err == nil:
-			if err := m.job.store.Set(ctx, left(m.job.rank), nil); err != nil {
-				m.job.log.Warn("the chief was not told that this worker leaves", "error", err)
-			}
-			return nil
-		case errors.Is(err, cluster.ErrPeerLost), errors.Is(err, coordinator.ErrLeaderReset):
-			return lost("the chief was lost before it saved the last state", err)
-		case ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded):
-			return err
-		}
-	}
-}
-
-// leaveTime is how long workers that have to end soon are waited for.
-const leaveTime = 3 * time.Second
-
-// awaitLeaving gives the others time to do what they do at the end: where the
-// chief was gone they could not know that all went well.
-func (m *multiWorker) awaitLeaving(ctx context.Context, over bool, left func(rank int) string) error {
-	limit := leaveTime
-	if over {
-		limit = max(limit, m.job.rejoinTimeout())
-	}
-	limited, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	for wait := waiting.Begin(time.Now()); ; {
-		staying, err := m.staying(ctx, left)
-		if err != nil || len(staying) == 0 {
-			return err
-		}
-		wait.Report(m.job.log, func() []waiting.Target { return m.job.absent(limited, staying, "it has not ended yet") })
-		select {
-		case <-time.After(membersPoll / 4):
-		case <-limited.Done():
-			m.job.log.Warn("workers did not end in time; training ends without them", "workers", staying)
-			return ctx.Err()
-		}
-	}
-}
-
-// staying are the workers that have not said that they leave.
-func (m *multiWorker) staying(ctx context.Context, left func(rank int) string) ([]cluster.Task, error) {
-	late, err := m.job.late(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var out []cluster.Task
-	for rank, task := range m.job.workers {
-		if !slices.Contains(late, task) {
-			continue // it was started again, and knows of the end
-		}
-		_, ok, err := m.job.store.Get(ctx, left(rank))
-		if err != nil {
-			return nil, err
-		}
-		if !ok {
-			out = append(out, task)
-		}
-	}
-	return out, nil
 }
 
 // Close leaves the ring and frees the variables.

@@ -94,6 +94,7 @@ func (r *replicated) Train(p TrainProgram) (Stepper, error) {
 		return nil, fmt.Errorf("strategy %s: %w", r.Name(), err)
 	}
 	s := &replicatedStepper{strategy: r, train: p, layout: l, sums: newSums(l, r.peers.tasks()), loss: -1}
+	s.sums.weighted = r.config.Elastic.Enabled()
 	for i, f := range p.Fetches {
 		if f == p.Loss {
 			s.loss = i

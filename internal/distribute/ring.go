@@ -24,6 +24,8 @@ type ring struct {
 	step      int64              // steps made
 	parts     []byte
 	secs      []float64 // of the workers' steps by rank, as of the last reduction
+	elastic   *elastic  // nil: its members stay the same
+	regroup   bool      // a worker has asked for another ring
 }
 
 var _ lockstep = (*ring)(nil)
@@ -40,6 +42,12 @@ func (r *ring) tasks() int { return len(r.job.workers) }
 func (r *ring) begin(ctx context.Context, s *sums, in Step) error {
 	if r.group == nil {
 		return errNotSynchronized
+	}
+	if r.regroup {
+		return fmt.Errorf("%w: %w", ErrSessionLost, errMembership)
+	}
+	if r.elastic != nil && r.elastic.someoneWaits() {
+		s.ask()
 	}
 	if in.Position != nil {
 		position, err := in.Position()
@@ -74,9 +82,12 @@ func (r *ring) wait(ctx context.Context, s *sums) error {
 	if err := r.reduction.Wait(); err != nil {
 		return sessionLost(err)
 	}
-	r.secs = append(r.secs[:0], s.secs()...)
+	r.secs, r.regroup = append(r.secs[:0], s.secs()...), s.regroups()
 	if s.replicas() > 0 {
 		r.step++
+	}
+	if r.elastic != nil {
+		r.elastic.stepped(r.step)
 	}
 	if len(s.sparse) == 0 {
 		return nil

@@ -80,8 +80,18 @@ type Gatherer interface {
 	Gather(ctx context.Context, value []byte) ([][]byte, error)
 }
 
+// An Elastic strategy's tasks may go and come. All read the same input, and each
+// takes its share of every step.
+type Elastic interface {
+	// Share returns this task's share of the next step, false where tasks may not come and go.
+	Share() (Share, bool)
+	// Leave says that this task takes part in no further step, after one with Stop Leaving.
+	Leave(ctx context.Context)
+}
+
 // Notes are what tasks share besides variables: the state of each input
-// pipeline by worker rank, behind the batches that the variables have seen.
+// pipeline by worker rank, behind the batches that the variables have seen. Where
+// the strategy is Elastic there is one, that of rank 0.
 type Notes struct {
 	Positions map[int][]byte
 }
@@ -193,6 +203,7 @@ type Stop int
 // The kinds of stop.
 const (
 	GoOn        Stop = iota
+	Leaving          // this task leaves; the others go on without it, where the strategy is Elastic
 	Finished         // training is over
 	Interrupted      // a process has to end; training goes on when it is started again
 )

@@ -12,13 +12,17 @@ type sums struct {
 	sparse []*gatheredRows  // as layout.sparse
 	votes  *tensor.Tensor   // float64: see the vote constants; behind them the seconds of each task's steps
 	rows   int              // of the batches behind sparse
+
+	weighted bool    // replicas count by the rows of their batches
+	weight   float64 // of this task's in the present step
 }
 
-// The elements of votes: how many replicas had data, and what tasks ask for.
+// The elements of votes: how many replicas had data, or with weights how many rows these had, and what tasks ask for.
 const (
 	voteReplicas = iota
 	voteFinished
 	voteInterrupted
+	voteRegroup
 	voteCount
 )
 
@@ -42,8 +46,10 @@ func (s *sums) begin(step Step) {
 	s.rows = 0
 	v := tensor.Values[float64](s.votes)
 	clear(v)
-	v[voteReplicas] = float64(len(step.Batches))
+	v[voteReplicas] = s.weigh(step.Batches)
 	switch step.Stop {
+	case Leaving:
+		v[voteRegroup] = 1
 	case Finished:
 		v[voteFinished] = 1
 	case Interrupted:
@@ -56,11 +62,27 @@ func (s *sums) begin(step Step) {
 	}
 }
 
+// weigh sets this task's weight and returns it.
+func (s *sums) weigh(batches []Batch) float64 {
+	if !s.weighted || len(batches) == 0 {
+		s.weight = 1
+		return float64(len(batches))
+	}
+	s.weight = float64(batches[0].Rows)
+	return s.weight
+}
+
 // secs are the seconds of each task's steps by rank.
 func (s *sums) secs() []float64 { return tensor.Values[float64](s.votes)[voteCount:] }
 
-// replicas is how many replicas are in the sums.
+// replicas is how many replicas are in the sums, by weight.
 func (s *sums) replicas() float64 { return tensor.Values[float64](s.votes)[voteReplicas] }
+
+// ask asks for a regrouping after this step.
+func (s *sums) ask() { tensor.Values[float64](s.votes)[voteRegroup] = 1 }
+
+// regroups reports whether a task asked for that.
+func (s *sums) regroups() bool { return tensor.Values[float64](s.votes)[voteRegroup] > 0 }
 
 // stop is what the tasks decided.
 func (s *sums) stop() Stop {
@@ -74,7 +96,10 @@ func (s *sums) stop() Stop {
 }
 
 // set takes dense result i of the first replica.
-func (s *sums) set(i int, t *tensor.Tensor) { copy(s.dense[i].Bytes, t.Bytes) }
+func (s *sums) set(i int, t *tensor.Tensor) {
+	copy(s.dense[i].Bytes, t.Bytes)
+	multiply(s.dense[i], s.weight)
+}
 
 // add adds the dense results of another replica.
 func (s *sums) add(r *replica) {
@@ -88,9 +113,11 @@ func (s *sums) join(r *replica, rows int) error {
 	s.rows += rows
 	for i, j := range s.sparse {
 		values, ids := r.sparse(i)
+		before := len(j.rows.Bytes)
 		if err := j.add(values.Bytes, ids.Bytes); err != nil {
 			return err
 		}
+		multiply(&tensor.Tensor{DType: j.rows.DType, Bytes: j.rows.Bytes[before:]}, s.weight)
 	}
 	return nil
 }
@@ -136,6 +163,20 @@ func addInto(dst, src *tensor.Tensor) {
 		return
 	}
 	kernels.Axpy(1, tensor.Values[float32](src), tensor.Values[float32](dst))
+}
+
+// multiply multiplies floats by n.
+func multiply(t *tensor.Tensor, n float64) {
+	if n == 1 {
+		return
+	}
+	if t.DType == tensor.Float64 {
+		x := tensor.Values[float64](t)
+		kernels.BinaryScalar(kernels.Mul, x, x, n)
+		return
+	}
+	x := tensor.Values[float32](t)
+	kernels.BinaryScalar(kernels.Mul, x, x, float32(n))
 }
 
 // divide divides floats by n.

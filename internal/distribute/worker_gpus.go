@@ -8,6 +8,7 @@ import (
 	"hash/fnv"
 	"time"
 
+	"github.com/goestimator/goestimator/internal/distributed/cluster"
 	"github.com/goestimator/goestimator/internal/distributed/collective"
 	"github.com/goestimator/goestimator/internal/runtime/cuda"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/driver"
@@ -31,6 +32,7 @@ type workerGPUs struct {
 	failed  int                // groups and means in a row that failed while the ring was well
 	failure error
 	warned  string // the latest warning
+	elastic bool
 }
 
 // joinTime is how long the GPUs of the other workers are waited for.
@@ -40,7 +42,7 @@ var joinTime = time.Minute
 const mostFailures = 2
 
 func newWorkerGPUs(c Config, dev device.Device) *workerGPUs {
-	w := &workerGPUs{job: c.Job, network: c.network()}
+	w := &workerGPUs{job: c.Job, network: c.network(), elastic: c.Elastic.Enabled()}
 	if own := gpus.Distinct([]device.Device{dev}); own != nil {
 		w.device = own[0]
 	}
@@ -70,8 +72,8 @@ func (w *workerGPUs) adopt(s *replicatedStepper) error {
 	return s.use(g)
 }
 
-// meet agrees with the other workers of a new ring. Its errors end the ring.
-func (w *workerGPUs) meet(ctx context.Context, ring *collective.Group) error {
+// meet agrees with the other workers of a new ring, which are these tasks. Its errors end the ring.
+func (w *workerGPUs) meet(ctx context.Context, ring *collective.Group, tasks []cluster.Task) error {
 	life, end := context.WithCancelCause(context.Background())
 	go func() {
 		<-ring.Done()
@@ -82,7 +84,7 @@ func (w *workerGPUs) meet(ctx context.Context, ring *collective.Group) error {
 	if err != nil {
 		return err
 	}
-	why, ok := agreed(offers, w.job.workers)
+	why, ok := agreed(offers, tasks)
 	if ok {
 		if why, err = w.form(ctx, ring); err != nil {
 			return err
@@ -265,6 +267,8 @@ func (w *workerGPUs) offer(s *replicatedStepper) gpuOffer {
 		o.Why = err.Error()
 	case w.job.security().TLS():
 		o.Why = "connections use TLS, and what GPUs send each other would be plaintext"
+	case w.elastic:
+		o.Why = "strategy.elastic weighs gradients by the rows of each worker, which is done on the host"
 	case w.failed >= mostFailures:
 		o.Why = fmt.Sprintf("it failed %d times in a row: %v", w.failed, w.failure)
 	}

@@ -37,6 +37,23 @@ func (n *Node) Probe(ctx context.Context, to Task) string {
 	return brief(err)
 }
 
+// Gone reports whether a task's machine refuses connections to its address: the task has ended. A task that just does not
+// answer, or whose machine does not, may come back.
+func (n *Node) Gone(ctx context.Context, to Task) bool {
+	address, ok := n.config.Spec.Address(to.Job, to.Index)
+	if !ok {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, probeTime)
+	defer cancel()
+	var d net.Dialer
+	c, err := d.DialContext(ctx, "tcp", address)
+	if err == nil {
+		c.Close()
+	}
+	return errors.Is(err, syscall.ECONNREFUSED)
+}
+
 const (
 	// probeTime is how long a task may take to show that it is there.
 	probeTime = 2 * time.Second

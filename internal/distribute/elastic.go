@@ -1,0 +1,277 @@
+package distribute
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/goestimator/goestimator/internal/distributed/cluster"
+	"github.com/goestimator/goestimator/internal/distributed/coordinator"
+	"github.com/goestimator/goestimator/runconfig"
+)
+
+// elastic is what multi_worker_mirrored has besides where its workers may go and come.
+type elastic struct {
+	config runconfig.Elastic
+	job    *Job
+	ranks  []int     // of the workers in the latest generation
+	state  state     // of this worker's variables
+	last   time.Time // of the last step; zero: none was made
+	formed bool      // a ring has formed that has made no step yet
+}
+
+var _ Elastic = (*multiWorker)(nil)
+
+// settlePoll is how often the leader looks who has come to a round that forms.
+const settlePoll = 50 * time.Millisecond
+
+// proposal is what an elastic worker says when it asks for the next generation.
+type proposal struct {
+	Settings   []byte `json:"settings"`
+	Generation int64  `json:"generation"` // that it was in; 0: none
+	Former     []int  `json:"former"`     // the ranks of that generation
+}
+
+// nextGeneration waits for the next generation. On the leader it also decides when
+// the generation begins, and with whom.
+func (e *elastic) nextGeneration(ctx context.Context, own proposal) (coordinator.Generation, []proposal, error) {
+	value, err := json.Marshal(own)
+	if err != nil {
+		return coordinator.Generation{}, nil, err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	var settling sync.WaitGroup
+	if s, ok := e.job.store.(*coordinator.Store); ok {
+		settling.Go(func() { e.settle(ctx, s) })
+	}
+	g := coordinator.Gather{Name: ringName, Rank: e.job.rank, Size: len(e.job.workers), Value: value}
+	next, err := e.job.nextGeneration(ctx, g, own.Generation)
+	stop()
+	settling.Wait()
+	if err != nil {
+		return next, nil, err
+	}
+	e.ranks = nil
+	var all []proposal
+	for rank, text := range next.Values {
+		if len(text) == 0 {
+			continue // it is not in this generation
+		}
+		p, err := parseProposal(text)
+		if err != nil {
+			return next, nil, fmt.Errorf("%v: %w", e.job.workers[rank], err)
+		}
+		e.ranks, all = append(e.ranks, rank), append(all, p)
+	}
+	return next, all, nil
+}
+
+func parseProposal(text []byte) (p proposal, err error) {
+	if err := json.Unmarshal(text, &p); err != nil {
+		return p, fmt.Errorf("%w: what it proposes: %w", ErrDiffer, err)
+	}
+	return p, nil
+}
+
+// settle completes the round that forms as soon as it may be, until ctx ends.
+func (e *elastic) settle(ctx context.Context, s *coordinator.Store) {
+	rule := coordinator.Elastic{Min: e.config.Min, Size: len(e.job.workers), Wait: seconds(e.config.StartSecs())}
+	absent := absences{job: e.job, since: map[int]time.Time{}}
+	began := time.Now()
+	tick := time.NewTicker(settlePoll)
+	defer tick.Stop()
+	for {
+		t := turnout(s.Forming(ringName))
+		t.Waited = time.Since(began)
+		if !rule.Complete(t) {
+			t.Gone = absent.look(ctx, t.Missing())
+		}
+		if rule.Complete(t) {
+			s.Settle(ringName, t.Came)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// turnout says who has come, and who was in the latest generation that one of them knows.
+func turnout(came []coordinator.Candidate) (t coordinator.Turnout) {
+	latest := int64(0)
+	for _, c := range came {
+		t.Came = append(t.Came, c.Rank)
+		if p, err := parseProposal(c.Value); err == nil && p.Generation > latest {
+			latest, t.Former = p.Generation, p.Former
+		}
+	}
+	return t
+}
+
+// absences finds out which workers will not come.
+type absences struct {
+	job   *Job
+	since map[int]time.Time // workers that do not answer, from when on
+}
+
+// look returns those of ranks that have ended or left, or that have not answered for the peer timeout.
+func (a *absences) look(ctx context.Context, ranks []int) []int {
+	if len(ranks) == 0 {
+		return nil
+	}
+	left := map[cluster.Task]bool{}
+	if members, err := a.job.store.Members(ctx); err == nil {
+		for _, m := range members {
+			left[m.Task] = m.State == coordinator.Done
+		}
+	}
+	reasons := make([]string, len(ranks))
+	ended := make([]bool, len(ranks))
+	var asked sync.WaitGroup
+	for i, rank := range ranks {
+		task := a.job.workers[rank]
+		asked.Go(func() {
+			if ended[i] = left[task] || a.job.node.Gone(ctx, task); !ended[i] {
+				reasons[i] = a.job.node.Probe(ctx, task)
+			}
+		})
+	}
+	asked.Wait()
+	var gone []int
+	for i, rank := range ranks {
+		if reasons[i] == "" {
+			delete(a.since, rank)
+		} else if a.since[rank].IsZero() {
+			a.since[rank] = time.Now()
+		}
+		silent := reasons[i] != "" && time.Since(a.since[rank]) >= a.job.silence()
+		if ended[i] || silent {
+			gone = append(gone, rank)
+		}
+	}
+	return gone
+}
+
+// silence is how long a worker may be without an answer before the others go on without it.
+func (j *Job) silence() time.Duration { return seconds(j.config.Connections().PeerTimeoutSecs) }
+
+// state says how far a worker's variables are: two workers of the same state have the same values.
+type state struct {
+	Generation int64 `json:"generation"` // in which the last step was made
+	Step       int64 `json:"step"`       // -1: it has none
+}
+
+// newer reports whether training goes on from s rather than from o.
+func (s state) newer(o state) bool {
+	return s.Step > o.Step || s.Step == o.Step && s.Generation > o.Generation
+}
+
+// noteState looks how far this worker got in the ring that ends.
+func (m *multiWorker) noteState() error {
+	if m.elastic == nil || m.elastic.state.Step < 0 {
+		return nil
+	}
+	step, err := m.globalStep()
+	if err == nil && step != m.elastic.state.Step {
+		m.elastic.state = state{Generation: m.generation, Step: step}
+	}
+	return err
+}
+
+// newest returns the place of the first of the newest states.
+func newest(all []state) int {
+	best := 0
+	for i, s := range all {
+		if s.newer(all[best]) {
+			best = i
+		}
+	}
+	return best
+}
+
+// agreeElastic takes the variables and notes of the worker that is furthest, or what
+// the chief restores where nobody has any.
+func (m *multiWorker) agreeElastic(ctx context.Context, restore func() (Notes, error)) (Notes, error) {
+	var notes Notes
+	e := m.elastic
+	all, err := gatherOf(ctx, m.ring.group, e.state)
+	if err != nil {
+		return notes, sessionLost(err)
+	}
+	from := newest(all)
+	switch fresh := all[from].Step < 0; {
+	case fresh && e.ranks[0] != 0:
+		return notes, m.ring.abort(lost("no worker has the variables, and the chief is not there to restore them", ErrSessionLost))
+	case fresh && m.job.chief():
+		if notes, err = restore(); err != nil {
+			return notes, m.ring.abort(err)
+		}
+	case from == m.ring.group.Rank():
+		position, ok := m.job.positions.at(e.state.Step)
+		if ok {
+			notes.Positions = map[int][]byte{0: position}
+		}
+	}
+	has := e.state.Step >= 0 && e.state == all[from]
+	if !has {
+		e.state = state{Step: -1} // until all variables have come
+	}
+	notes, err = m.share(ctx, handout{from: from, notes: notes, has: has})
+	if err != nil {
+		return notes, sessionLost(err)
+	}
+	step, err := m.globalStep()
+	if err != nil {
+		return notes, err
+	}
+	e.state = state{Generation: max(all[from].Generation, 0), Step: step}
+	if all[from].Step < 0 {
+		e.state.Generation = m.generation
+	}
+	m.job.positions.reset(step, notes.Positions[0])
+	m.ring.step, e.formed = step, true
+	return notes, nil
+}
+
+// Share is this worker's place in the present ring.
+func (m *multiWorker) Share() (Share, bool) {
+	if m.elastic == nil || m.ring.group == nil {
+		return Share{Count: 1}, m.elastic != nil
+	}
+	return Share{Index: m.ring.group.Rank(), Count: m.ring.group.Size(), Whole: m.elastic.config.Batch == runconfig.PerWorkerBatch}, true
+}
+
+// stepped notes that a step was made, and where it is the first of a ring says who made it and for how long there was none.
+func (e *elastic) stepped(step int64) {
+	now := time.Now()
+	if e.formed {
+		var names []string
+		for _, rank := range e.ranks {
+			names = append(names, e.job.workers[rank].String())
+		}
+		args := []any{"workers", len(names), "names", strings.Join(names, " "), "global_step", step}
+		if !e.last.IsZero() {
+			args = append(args, "secs_without_step", math.Round(now.Sub(e.last).Seconds()*1e3)/1e3)
+		}
+		e.job.log.Info("the ring of workers trains", args...)
+	}
+	e.last, e.formed = now, false
+}
+
+// Leave tells the leader not to wait for this worker any more.
+func (m *multiWorker) Leave(ctx context.Context) { m.job.leave(ctx) }
+
+// errMembership is why the ring forms anew where no worker was lost.
+var errMembership = errors.New("a worker joins or leaves")
+
+// someoneWaits reports, on the leader, whether a worker that is not in the ring asks to be.
+func (e *elastic) someoneWaits() bool {
+	s, ok := e.job.store.(*coordinator.Store)
+	return ok && len(s.Forming(ringName)) > 0
+}

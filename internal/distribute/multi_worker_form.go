@@ -1,0 +1,137 @@
+package distribute
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/goestimator/goestimator/internal/distributed/cluster"
+	"github.com/goestimator/goestimator/internal/distributed/collective"
+	"github.com/goestimator/goestimator/internal/distributed/coordinator"
+	"github.com/goestimator/goestimator/internal/distributed/settings"
+)
+
+// form meets the other workers, until ctx ends.
+func (m *multiWorker) form(ctx context.Context) error {
+	if err := errors.Join(m.workers.leave(), m.ring.close()); err != nil {
+		return err
+	}
+	for {
+		err := m.formOnce(ctx)
+		if err == nil || hopeless(err) {
+			return err
+		}
+		if ctx.Err() != nil {
+			return fmt.Errorf("%w: %w", ctx.Err(), err)
+		}
+		m.job.log.Warn("forming the ring of workers again", "cause", err)
+		select {
+		case <-time.After(membersPoll):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// longestCall is how long the others are waited for in a step, at least: one may
+// evaluate or export between two steps. That it is alive is looked after otherwise.
+const longestCall = 10 * time.Minute
+
+// hopeless reports errors that forming the ring again does not help against.
+func hopeless(err error) bool {
+	for _, final := range []error{ErrDiffer, collective.ErrMismatch, coordinator.ErrSuperseded, coordinator.ErrInvalid, cluster.ErrRefused, cluster.ErrDamaged} {
+		if errors.Is(err, final) {
+			return true
+		}
+	}
+	return false
+}
+
+// ringName is what the ring of all workers is called on the key-value store.
+const ringName = "workers"
+
+// formOnce asks for the next generation and links up with its workers.
+func (m *multiWorker) formOnce(ctx context.Context) error {
+	if err := m.nextGeneration(ctx); err != nil {
+		return err
+	}
+	c := collective.Config{Endpoint: m.job.links, Store: m.job.store, Tasks: m.members, Rank: slices.Index(m.members, m.job.workers[m.job.rank]),
+		Generation: m.generation, BytesPerPack: m.config.BytesPerPack, CallTimeout: max(longestCall, m.job.sessionTimeout()),
+		Describe: m.job.absent, Log: m.job.log}
+	if m.elastic != nil {
+		c.Timeout = formTime
+	}
+	var err error
+	m.ring.group, err = collective.Form(ctx, c)
+	m.ring.regroup = false
+	return err
+}
+
+// formTime is how long workers of an elastic job are waited for that have just come: one that is lost meanwhile
+// has to be done without.
+const formTime = 15 * time.Second
+
+// nextGeneration learns which workers make the next ring, and compares their settings.
+func (m *multiWorker) nextGeneration(ctx context.Context) error {
+	if m.elastic != nil {
+		return m.nextElastic(ctx)
+	}
+	g := coordinator.Gather{Name: ringName, Rank: m.job.rank, Size: len(m.job.workers), Value: m.settings}
+	next, err := m.job.nextGeneration(ctx, g, m.generation)
+	if err != nil {
+		return err
+	}
+	m.generation = next.Number
+	for rank, text := range next.Values {
+		if err := compare(settled{m.job.workers[rank], text}, settled{m.job.workers[0], next.Values[0]}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// nextElastic is nextGeneration where workers go and come. One with other settings than
+// the first ends, and the others go on without it.
+func (m *multiWorker) nextElastic(ctx context.Context) error {
+	e := m.elastic
+	next, all, err := e.nextGeneration(ctx, proposal{m.settings, m.generation, e.ranks})
+	if err != nil {
+		return err
+	}
+	m.generation, m.members = next.Number, nil
+	for _, rank := range e.ranks {
+		m.members = append(m.members, m.job.workers[rank])
+	}
+	own := m.job.workers[m.job.rank]
+	return compare(settled{own, m.settings}, settled{m.members[0], all[0].Settings})
+}
+
+// settled is a worker with its settings.
+type settled struct {
+	task cluster.Task
+	text []byte
+}
+
+// compare fails where a worker has other settings than the first.
+func compare(mine, first settled) error {
+	if bytes.Equal(mine.text, first.text) {
+		return nil
+	}
+	m, err := settings.Parse(mine.text)
+	f, ferr := settings.Parse(first.text)
+	if err := errors.Join(err, ferr); err != nil {
+		return fmt.Errorf("%w: %v: %w", ErrDiffer, mine.task, err)
+	}
+	return &settings.DifferError{Mine: mine.task.String(), Theirs: first.task.String(), Differences: m.Differences(f)}
+}
+
+// nextGeneration asks the leader, a new one where it came back without its state.
+func (j *Job) nextGeneration(ctx context.Context, g coordinator.Gather, after int64) (coordinator.Generation, error) {
+	next, err := j.store.NextGeneration(ctx, g, after)
+	if errors.Is(err, coordinator.ErrLeaderReset) {
+		j.store = coordinator.NewClient(j.node, j.leader)
+	}
+	return next, err
+}

@@ -1,0 +1,63 @@
+package runconfig
+
+import (
+	"fmt"
+
+	"github.com/goestimator/goestimator/runconfig/violation"
+)
+
+// Elastic says how many workers multi_worker_mirrored may go on with. Workers may then go and come while the others
+// train on, without a restart and without a checkpoint being restored.
+type Elastic struct {
+	// Fewest workers that train. 0: all workers take part in every step, and a lost one is waited for.
+	Min int `yaml:"min,omitempty"`
+	// Most workers that the cluster may list. 0: as many as it does.
+	Max int `yaml:"max,omitempty"`
+	// global: the workers divide batch_size among them, with gradients weighted by rows. per_worker: each takes batches of batch_size. Empty: global.
+	Batch string `yaml:"batch,omitempty"`
+	// Seconds that the first workers wait for all others before they begin without them. 0: 30.
+	WaitSecs float64 `yaml:"wait_secs,omitempty"`
+}
+
+// The kinds of Elastic.Batch.
+const (
+	GlobalBatch    = "global"
+	PerWorkerBatch = "per_worker"
+)
+
+// Enabled reports whether workers may go and come.
+func (e Elastic) Enabled() bool { return e.Min > 0 }
+
+// defaultElasticWaitSecs is how long torchelastic's last call is, too.
+const defaultElasticWaitSecs = 30
+
+// StartSecs is WaitSecs, or its default.
+func (e Elastic) StartSecs() float64 {
+	if e.WaitSecs > 0 {
+		return e.WaitSecs
+	}
+	return defaultElasticWaitSecs
+}
+
+// InCluster reports a cluster of so many workers that cannot train so.
+func (e Elastic) InCluster(workers int) error {
+	switch {
+	case workers < e.Min:
+		return fmt.Errorf("strategy.elastic.min is %d, but the cluster lists %d workers, the chief included: expected that many or more, as TF_CONFIG lists all that may come", e.Min, workers)
+	case e.Max > 0 && workers > e.Max:
+		return fmt.Errorf("strategy.elastic.max is %d, but the cluster lists %d workers, the chief included: expected at most that many", e.Max, workers)
+	}
+	return nil
+}
+
+func (e Elastic) validate(prefix string, vs *violation.List) {
+	vs.Require(e.Min >= 0 && e.Min <= 1<<16, prefix+"min", e.Min, "expected 0 to 65536")
+	vs.Require(e.Max >= 0 && e.Max <= 1<<16, prefix+"max", e.Max, "expected 0 to 65536")
+	vs.Require(e.Max == 0 || e.Max >= e.Min, prefix+"max", e.Max, "expected 0, or strategy.elastic.min or more")
+	if e.Batch != "" {
+		vs.OneOf(prefix+"batch", e.Batch, GlobalBatch, PerWorkerBatch)
+	}
+	vs.Require(e.WaitSecs >= 0 && e.WaitSecs <= 1e6, prefix+"wait_secs", e.WaitSecs, "expected 0 to 1000000")
+	off := Elastic{Min: e.Min}
+	vs.Require(e.Enabled() || e == off, prefix+"min", e.Min, "expected 1 or more where other settings of strategy.elastic are set")
+}
