@@ -22,10 +22,10 @@ func (r *rig) ring(name string, from, workers int) int64 {
 }
 
 // TestClusterElasticWorkerKilled: the others go on in their processes, from the step that
-// they were at; the worker joins them when it is started again, and another leaves on SIGTERM.
+// they were at; the worker joins them when it is started again, and another leaves on SIGTERM. All end with the chief.
 func TestClusterElasticWorkerKilled(t *testing.T) {
 	long(t)
-	r := newRig(t, "chief-0 worker-0 worker-1", set(elastic, "train.max_steps=1500", "run.save_checkpoints_steps=100000")...)
+	r := newRig(t, "chief-0 worker-0 worker-1", set(elastic, "train.max_steps=1000000", "run.save_checkpoints_steps=1000000")...)
 	r.start()
 	r.ring("chief-0", 0, 3)
 	at := r.reach("chief-0", 200)
@@ -44,6 +44,11 @@ func TestClusterElasticWorkerKilled(t *testing.T) {
 	r.signal(syscall.SIGTERM, "worker-0")
 	r.exit("worker-0", 143)
 	r.ring("chief-0", from, 2)
-	r.exit("worker-1", 0)
-	r.ended("chief-0", 1500, 1500)
+	r.signal(syscall.SIGTERM, "chief-0")
+	r.exit("worker-1", 143)
+	r.exit("chief-0", 143)
+	if saved := r.latest(); saved < at {
+		t.Errorf("the last checkpoint is of step %d, expected %d or later", saved, at)
+	}
+	r.clean()
 }
