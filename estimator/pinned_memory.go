@@ -6,6 +6,7 @@ import (
 
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/internal/distribute"
+	"github.com/goestimator/goestimator/internal/platform/hostmemory"
 	"github.com/goestimator/goestimator/internal/runtime/device"
 )
 
@@ -20,7 +21,7 @@ func newPinnedPool(s distribute.Strategy) *device.PinnedPool {
 		return nil
 	}
 	from := p.HostMemory()
-	total, known := device.HostMemory()
+	total, known := hostmemory.Total()
 	if from == nil || !known {
 		return nil
 	}

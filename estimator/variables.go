@@ -11,7 +11,7 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/distribute"
 	"github.com/goestimator/goestimator/internal/format/checkpoint"
-	"github.com/goestimator/goestimator/internal/runtime/device"
+	"github.com/goestimator/goestimator/internal/platform/hostmemory"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/initializers"
 	"github.com/goestimator/goestimator/tensor"
@@ -103,7 +103,7 @@ func (s *session) initial(name string, t graph.Type, init models.Initializer) di
 
 // checkMemory refuses a model that this machine cannot hold: the Go runtime would end the process.
 func (s *session) checkMemory() error {
-	total, ok := device.HostMemory()
+	total, ok := hostmemory.Total()
 	if !ok || s.strategy.Replicas().Sharded {
 		return nil
 	}

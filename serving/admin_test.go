@@ -12,7 +12,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/serving/admission/admissiontest"
+	"github.com/goestimator/goestimator/internal/platform/admission/admissiontest"
 	"github.com/goestimator/goestimator/internal/serving/grpcapi"
 	apis "github.com/wamuir/graft/tensorflow/serving/apis_go_proto"
 	config "github.com/wamuir/graft/tensorflow/serving/config_go_proto"

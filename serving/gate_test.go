@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/serving/admission/admissiontest"
+	"github.com/goestimator/goestimator/internal/platform/admission/admissiontest"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"

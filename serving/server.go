@@ -12,8 +12,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/goestimator/goestimator/internal/platform/budget"
 	"github.com/goestimator/goestimator/internal/serving/batching"
-	"github.com/goestimator/goestimator/internal/serving/budget"
 	"github.com/goestimator/goestimator/internal/serving/inference"
 	"github.com/goestimator/goestimator/internal/serving/manager"
 	"github.com/goestimator/goestimator/internal/serving/monitoring"

@@ -9,7 +9,7 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/serving/admission"
+	"github.com/goestimator/goestimator/internal/platform/admission"
 	"github.com/goestimator/goestimator/internal/serving/grpcapi"
 	"github.com/goestimator/goestimator/internal/serving/inference"
 	"github.com/goestimator/goestimator/internal/serving/rest"

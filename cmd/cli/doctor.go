@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/goestimator/goestimator/internal/platform/hostmemory"
 	"github.com/goestimator/goestimator/internal/runtime/cuda"
-	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
 	"github.com/goestimator/goestimator/runconfig"
 	"github.com/spf13/cobra"
@@ -80,8 +80,8 @@ func examine(b build) []fact {
 		fact{"gomaxprocs", runtime.GOMAXPROCS(0)},
 		fact{"simd", kernels.ActiveLevel().String()},
 		fact{"matmul_gflops", gemmSpeed()},
-		fact{"memory_bytes", known(device.HostMemory())},
-		fact{"memory_available_bytes", known(device.HostMemoryAvailable())},
+		fact{"memory_bytes", known(hostmemory.Total())},
+		fact{"memory_available_bytes", known(hostmemory.Available())},
 		fact{"disk_free_bytes", diskFree(".")})
 	facts = append(facts, gpuFacts(cuda.Detect(), listedGPUs())...)
 	facts = append(facts,

@@ -7,8 +7,8 @@ import (
 	"runtime"
 	"strings"
 
+	"github.com/goestimator/goestimator/internal/platform/budget"
 	"github.com/goestimator/goestimator/internal/runtime/gpus"
-	"github.com/goestimator/goestimator/internal/serving/budget"
 	"github.com/goestimator/goestimator/serving"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"

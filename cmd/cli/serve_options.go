@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/goestimator/goestimator/internal/platform/budget"
 	"github.com/goestimator/goestimator/internal/serving/batching"
-	"github.com/goestimator/goestimator/internal/serving/budget"
 	"github.com/goestimator/goestimator/internal/serving/manager"
 	"github.com/goestimator/goestimator/internal/serving/monitoring"
 	"github.com/goestimator/goestimator/internal/serving/page"

@@ -14,7 +14,7 @@ import (
 	"google.golang.org/grpc/health"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 
-	"github.com/goestimator/goestimator/internal/serving/admission"
+	"github.com/goestimator/goestimator/internal/platform/admission"
 	"github.com/goestimator/goestimator/runconfig"
 )
 

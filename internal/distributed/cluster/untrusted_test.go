@@ -17,7 +17,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
-	"github.com/goestimator/goestimator/internal/serving/admission/admissiontest"
+	"github.com/goestimator/goestimator/internal/platform/admission/admissiontest"
 )
 
 // Who does not show the token has nothing received, whether it greets as a task does or not; the health service, which

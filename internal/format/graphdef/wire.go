@@ -7,7 +7,7 @@ import (
 	"math"
 	"unsafe"
 
-	"github.com/goestimator/goestimator/internal/serving/budget"
+	"github.com/goestimator/goestimator/internal/platform/budget"
 	"github.com/goestimator/goestimator/tensor"
 	"github.com/wamuir/graft/tensorflow/core/framework/tensor_go_proto"
 	"github.com/wamuir/graft/tensorflow/core/framework/tensor_shape_go_proto"

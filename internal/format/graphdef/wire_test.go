@@ -6,7 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/goestimator/goestimator/internal/format/graphdef"
-	"github.com/goestimator/goestimator/internal/serving/budget"
+	"github.com/goestimator/goestimator/internal/platform/budget"
 	"github.com/goestimator/goestimator/tensor"
 	"github.com/google/go-cmp/cmp"
 	"github.com/wamuir/graft/tensorflow/core/framework/tensor_go_proto"

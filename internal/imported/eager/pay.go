@@ -1,6 +1,6 @@
 package eager
 
-import "github.com/goestimator/goestimator/internal/serving/budget"
+import "github.com/goestimator/goestimator/internal/platform/budget"
 
 // Payer says who pays for what kernels allocate, and how. The zero value: nobody counts.
 type Payer struct {

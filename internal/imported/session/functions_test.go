@@ -10,7 +10,7 @@ import (
 	"github.com/goestimator/goestimator/internal/format/savedmodel"
 	"github.com/goestimator/goestimator/internal/imported/eager"
 	"github.com/goestimator/goestimator/internal/imported/session"
-	"github.com/goestimator/goestimator/internal/serving/budget"
+	"github.com/goestimator/goestimator/internal/platform/budget"
 	"github.com/goestimator/goestimator/tensor"
 	"github.com/wamuir/graft/tensorflow/core/framework/graph_go_proto"
 	"github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"

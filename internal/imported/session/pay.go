@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/goestimator/goestimator/internal/imported/eager"
-	"github.com/goestimator/goestimator/internal/serving/budget"
+	"github.com/goestimator/goestimator/internal/platform/budget"
 )
 
 // Rows were sent one by one where the request has that many bytes for each, or they are few.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
-	"github.com/goestimator/goestimator/internal/serving/budget"
+	"github.com/goestimator/goestimator/internal/platform/budget"
 	"github.com/goestimator/goestimator/tensor"
 )
 

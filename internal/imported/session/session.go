@@ -11,8 +11,8 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/imported/eager"
+	"github.com/goestimator/goestimator/internal/platform/budget"
 	"github.com/goestimator/goestimator/internal/runtime/device"
-	"github.com/goestimator/goestimator/internal/serving/budget"
 	"github.com/goestimator/goestimator/tensor"
 	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 )

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/goestimator/goestimator/internal/platform/budget"
 	"github.com/goestimator/goestimator/internal/runtime/device"
-	"github.com/goestimator/goestimator/internal/serving/budget"
 )
 
 // A program of the host that nobody used for trimAfter gives up the memory of its large batches, where it holds more than trimAbove.

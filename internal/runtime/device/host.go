@@ -3,6 +3,8 @@ package device
 import (
 	"fmt"
 	"sync"
+
+	"github.com/goestimator/goestimator/internal/platform/hostmemory"
 )
 
 // NewHost returns the device that computes in the process's own memory. Its streams work at once.
@@ -14,7 +16,7 @@ type hostDevice struct{}
 const maxBytes = 1 << 47
 
 // hostMemory is asked once: it reads files.
-var hostMemory = sync.OnceValues(HostMemory)
+var hostMemory = sync.OnceValues(hostmemory.Total)
 
 func (hostDevice) Kind() string { return KindHost }
 

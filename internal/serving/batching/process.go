@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/goestimator/goestimator/internal/platform/budget"
 	"github.com/goestimator/goestimator/internal/platform/fault"
-	"github.com/goestimator/goestimator/internal/serving/budget"
 	"github.com/goestimator/goestimator/internal/serving/tracing"
 	"github.com/goestimator/goestimator/tensor"
 	"google.golang.org/grpc/codes"

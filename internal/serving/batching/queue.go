@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/serving/budget"
+	"github.com/goestimator/goestimator/internal/platform/budget"
 	"github.com/goestimator/goestimator/tensor"
 )
 

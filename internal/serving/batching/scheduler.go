@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/serving/budget"
+	"github.com/goestimator/goestimator/internal/platform/budget"
 	"github.com/goestimator/goestimator/internal/serving/servable"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"

@@ -6,7 +6,7 @@ import (
 	"net"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/serving/budget"
+	"github.com/goestimator/goestimator/internal/platform/budget"
 	"github.com/goestimator/goestimator/internal/serving/grpcapi"
 	"github.com/goestimator/goestimator/internal/serving/inference"
 	"github.com/goestimator/goestimator/internal/serving/servable"

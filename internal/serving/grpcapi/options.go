@@ -8,9 +8,9 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/goestimator/goestimator/internal/platform/budget"
 	"github.com/goestimator/goestimator/internal/platform/fault"
 	"github.com/goestimator/goestimator/internal/platform/printable"
-	"github.com/goestimator/goestimator/internal/serving/budget"
 	"github.com/goestimator/goestimator/internal/serving/wire"
 	"google.golang.org/grpc"
 	_ "google.golang.org/grpc/encoding/gzip" // clients may compress

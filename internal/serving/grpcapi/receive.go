@@ -4,9 +4,9 @@ import (
 	"context"
 	"io"
 
+	"github.com/goestimator/goestimator/internal/platform/admission"
+	"github.com/goestimator/goestimator/internal/platform/budget"
 	"github.com/goestimator/goestimator/internal/platform/fault"
-	"github.com/goestimator/goestimator/internal/serving/admission"
-	"github.com/goestimator/goestimator/internal/serving/budget"
 	"github.com/goestimator/goestimator/internal/serving/wire"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"

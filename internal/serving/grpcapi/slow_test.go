@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/serving/admission/admissiontest"
-	"github.com/goestimator/goestimator/internal/serving/budget"
+	"github.com/goestimator/goestimator/internal/platform/admission/admissiontest"
+	"github.com/goestimator/goestimator/internal/platform/budget"
 	"github.com/goestimator/goestimator/internal/serving/grpcapi"
 	"github.com/goestimator/goestimator/internal/serving/inference"
 	"github.com/goestimator/goestimator/internal/serving/inference/modeltest"

@@ -3,7 +3,7 @@ package inference
 import (
 	"errors"
 
-	"github.com/goestimator/goestimator/internal/serving/budget"
+	"github.com/goestimator/goestimator/internal/platform/budget"
 	"github.com/goestimator/goestimator/internal/serving/wire"
 	"github.com/goestimator/goestimator/tensor"
 	apis "github.com/wamuir/graft/tensorflow/serving/apis_go_proto"

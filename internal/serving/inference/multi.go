@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/goestimator/goestimator/internal/serving/budget"
+	"github.com/goestimator/goestimator/internal/platform/budget"
 	"github.com/goestimator/goestimator/internal/serving/servable"
 	apis "github.com/wamuir/graft/tensorflow/serving/apis_go_proto"
 	"google.golang.org/grpc/codes"

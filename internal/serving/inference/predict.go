@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/goestimator/goestimator/internal/format/graphdef"
-	"github.com/goestimator/goestimator/internal/serving/budget"
+	"github.com/goestimator/goestimator/internal/platform/budget"
 	"github.com/goestimator/goestimator/internal/serving/servable"
 	"github.com/goestimator/goestimator/tensor"
 	"github.com/wamuir/graft/tensorflow/core/framework/tensor_go_proto"

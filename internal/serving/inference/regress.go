@@ -4,7 +4,7 @@ import (
 	"context"
 	"unsafe"
 
-	"github.com/goestimator/goestimator/internal/serving/budget"
+	"github.com/goestimator/goestimator/internal/platform/budget"
 	"github.com/goestimator/goestimator/tensor"
 	"github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
 	apis "github.com/wamuir/graft/tensorflow/serving/apis_go_proto"

@@ -6,8 +6,8 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/goestimator/goestimator/internal/platform/budget"
 	"github.com/goestimator/goestimator/internal/platform/fault"
-	"github.com/goestimator/goestimator/internal/serving/budget"
 	"github.com/goestimator/goestimator/internal/serving/servable"
 	"github.com/goestimator/goestimator/tensor"
 	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"

@@ -3,7 +3,7 @@ package rest
 import (
 	"math"
 
-	"github.com/goestimator/goestimator/internal/serving/budget"
+	"github.com/goestimator/goestimator/internal/platform/budget"
 	"github.com/goestimator/goestimator/internal/serving/inference"
 	"google.golang.org/protobuf/encoding/protowire"
 )

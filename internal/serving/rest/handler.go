@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/serving/budget"
+	"github.com/goestimator/goestimator/internal/platform/budget"
 	"github.com/goestimator/goestimator/internal/serving/inference"
 	"github.com/goestimator/goestimator/internal/serving/servable"
 	apis "github.com/wamuir/graft/tensorflow/serving/apis_go_proto"

@@ -3,7 +3,7 @@ package rest
 import (
 	"errors"
 
-	"github.com/goestimator/goestimator/internal/serving/budget"
+	"github.com/goestimator/goestimator/internal/platform/budget"
 	"github.com/goestimator/goestimator/tensor"
 )
 

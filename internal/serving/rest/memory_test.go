@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/serving/budget"
+	"github.com/goestimator/goestimator/internal/platform/budget"
 	"github.com/goestimator/goestimator/internal/serving/inference/modeltest"
 	"github.com/goestimator/goestimator/internal/serving/servable"
 	"github.com/goestimator/goestimator/tensor"

@@ -1,6 +1,6 @@
 package rest
 
-import "github.com/goestimator/goestimator/internal/serving/budget"
+import "github.com/goestimator/goestimator/internal/platform/budget"
 
 // writer writes JSON as RapidJSON's PrettyWriter does: each value on a line of its own, lists on one line where single
 // is set.

@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 
 	"github.com/goestimator/goestimator/internal/format/tfrecord"
-	"github.com/goestimator/goestimator/internal/serving/budget"
+	"github.com/goestimator/goestimator/internal/platform/budget"
 	"github.com/goestimator/goestimator/internal/serving/inference"
 	"github.com/goestimator/goestimator/internal/serving/servable"
 	"github.com/goestimator/goestimator/internal/serving/wire"

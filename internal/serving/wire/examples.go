@@ -3,7 +3,7 @@ package wire
 import (
 	"errors"
 
-	"github.com/goestimator/goestimator/internal/serving/budget"
+	"github.com/goestimator/goestimator/internal/platform/budget"
 	ex "github.com/wamuir/graft/tensorflow/core/example/example_protos_go_proto"
 	apis "github.com/wamuir/graft/tensorflow/serving/apis_go_proto"
 	"google.golang.org/grpc/mem"

@@ -1,4 +1,4 @@
-package device
+package hostmemory
 
 import (
 	"bufio"
@@ -10,12 +10,12 @@ import (
 	"strings"
 )
 
-// HostMemory returns the bytes that this process may use: the machine's memory, or the limit of its control group
-// (version 1 or 2) where that is less; false where the system does not tell.
-func HostMemory() (int64, bool) { return memoryBelow("/") }
+// Total returns the bytes that this process may use: the machine's memory, or the limit of its control group
+// (version 1 or 2) where that is less; false where the system does not say.
+func Total() (int64, bool) { return totalBelow("/") }
 
-// memoryBelow is HostMemory of a system whose files lie below root.
-func memoryBelow(root string) (int64, bool) {
+// totalBelow is Total of a system whose files lie below root.
+func totalBelow(root string) (int64, bool) {
 	total, ok := meminfo(root, "MemTotal")
 	if !ok {
 		return 0, false
@@ -66,8 +66,8 @@ func limitFiles(root string) []string {
 	return files
 }
 
-// HostMemoryAvailable returns the bytes that can be used without displacing others; false where the system does not tell.
-func HostMemoryAvailable() (int64, bool) { return meminfo("/", "MemAvailable") }
+// Available returns the bytes that can be used without displacing others; false where the system does not say.
+func Available() (int64, bool) { return meminfo("/", "MemAvailable") }
 
 // meminfo reads a line of Linux's /proc/meminfo, in bytes.
 func meminfo(root, name string) (int64, bool) {

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/runtime/device"
+	"github.com/goestimator/goestimator/internal/platform/hostmemory"
 )
 
 // What a request may hold where Limits.Request does not say: Base, and Factor times its bytes; Expansion besides where it
@@ -33,7 +33,7 @@ func (l *Limits) setDefaults() {
 	if l.Server > 0 {
 		return
 	}
-	memory, ok := device.HostMemory()
+	memory, ok := hostmemory.Total()
 	if limit := debug.SetMemoryLimit(-1); limit < math.MaxInt64 && (!ok || limit < memory) {
 		memory, ok = limit, true
 	}

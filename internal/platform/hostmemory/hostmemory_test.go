@@ -1,4 +1,4 @@
-package device
+package hostmemory
 
 import (
 	"os"
@@ -40,11 +40,11 @@ func TestMemoryOfControlGroups(t *testing.T) {
 				}
 			}
 		}
-		if got, ok := memoryBelow(root); !ok || got != c.want {
+		if got, ok := totalBelow(root); !ok || got != c.want {
 			t.Errorf("%s: got %d, %v; expected %d", name, got, ok, c.want)
 		}
 	}
-	if _, ok := memoryBelow(t.TempDir()); ok {
-		t.Error("a system that tells nothing has memory")
+	if _, ok := totalBelow(t.TempDir()); ok {
+		t.Error("a system without these files has memory")
 	}
 }

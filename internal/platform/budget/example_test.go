@@ -3,7 +3,7 @@ package budget_test
 import (
 	"fmt"
 
-	"github.com/goestimator/goestimator/internal/serving/budget"
+	"github.com/goestimator/goestimator/internal/platform/budget"
 )
 
 // A request of 1000 bytes asks for a tensor of 64 MiB, which is more than 32 MiB and eight times its bytes.

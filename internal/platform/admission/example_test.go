@@ -13,7 +13,7 @@ import (
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
 
-	"github.com/goestimator/goestimator/internal/serving/admission"
+	"github.com/goestimator/goestimator/internal/platform/admission"
 )
 
 // A server whose calls need a header, which is looked at before a message is received.

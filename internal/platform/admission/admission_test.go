@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/serving/admission"
-	"github.com/goestimator/goestimator/internal/serving/admission/admissiontest"
+	"github.com/goestimator/goestimator/internal/platform/admission"
+	"github.com/goestimator/goestimator/internal/platform/admission/admissiontest"
 	"go.uber.org/goleak"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/serving/admission"
-	"github.com/goestimator/goestimator/internal/serving/admission/admissiontest"
+	"github.com/goestimator/goestimator/internal/platform/admission"
+	"github.com/goestimator/goestimator/internal/platform/admission/admissiontest"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"

@@ -1,0 +1,2 @@
+// Package hostmemory reads from Linux how much memory this process may use.
+package hostmemory
