@@ -8,14 +8,32 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// A Column is a feature column: plain data that says how features are read. The
-// pointer types of this package are the columns; they must not be changed once a
-// Plan has them.
+// A Column is a feature column: data that says how features are read. The pointer
+// types of this package are columns; users write others as a Formula or a Mapping. Columns must
+// not be changed once a Plan has them.
 type Column interface {
 	// Name is TensorFlow's name of the column, part of its variables' names.
 	Name() string
 	// String is the declaration, for reports and to tell columns apart.
 	String() string
+}
+
+// A Categorical column turns features into ids.
+type Categorical interface {
+	Column
+	// Buckets is the number of ids: they lie in [0, Buckets).
+	Buckets() int
+}
+
+// A Dense column makes a vector of every example, of Width numbers.
+type Dense interface {
+	Column
+	Width() int
+}
+
+// builtin is what all columns of this package, and those made of a user's, can tell of themselves.
+type builtin interface {
+	Column
 	// check returns what is wrong with the column itself.
 	check() error
 	// parents are the columns that it is made of.
@@ -24,20 +42,48 @@ type Column interface {
 	reads() []read
 }
 
-// A Categorical column turns features into ids.
-type Categorical interface {
-	Column
-	// Buckets is the number of ids: they lie in [0, Buckets).
-	Buckets() int
+// identifier is a column that makes ids.
+type identifier interface {
 	ids(b *batch) (*idList, error)
 }
 
-// A Dense column makes a vector of every example, of Width numbers.
-type Dense interface {
-	Column
+// vectorizer is a column that makes vectors.
+type vectorizer interface {
 	Width() int
 	// dense writes rows*Width numbers over out, which is all zeros.
 	dense(b *batch, out []float32) error
+}
+
+// asBuiltin is c as a column of this package: a user's one becomes one.
+func asBuiltin(c Column) (builtin, error) {
+	switch c := c.(type) {
+	case Formula:
+		return formula{c}, nil
+	case Mapping:
+		return mapping{c}, nil
+	case builtin:
+		return c, nil
+	}
+	return nil, fmt.Errorf("column %q of type %T: expected a column of package feature, or a type with the methods of feature.Formula or feature.Mapping", c.Name(), c)
+}
+
+// idsOf are the ids of a column that a Plan has checked.
+func idsOf(c Column, b *batch) (*idList, error) {
+	k, err := asBuiltin(c)
+	if err != nil {
+		return nil, err
+	}
+	return k.(identifier).ids(b)
+}
+
+// vectors returns c as a column that makes vectors, false where it makes none.
+func vectors(c Column) (vectorizer, bool) {
+	k, err := asBuiltin(c)
+	if err != nil {
+		return nil, false
+	}
+	v, ok := k.(vectorizer)
+	return v, ok
 }
 
 // kind says what values a column can read.

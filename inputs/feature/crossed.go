@@ -83,7 +83,7 @@ func (c *Crossed) check() error {
 	}
 	for _, p := range c.Of {
 		switch p := p.(type) {
-		case Key, *Crossed, *Bucketized, *Identity, *Vocabulary, *VocabularyFile:
+		case Key, *Crossed, *Bucketized, *Identity, *Vocabulary, *VocabularyFile, Mapping:
 		case *HashBucket:
 			return fmt.Errorf("hash bucket column %q cannot be crossed: give its key, which is hashed once and not twice", p.Key)
 		case nil:
@@ -145,7 +145,7 @@ func newPart(b *batch, leaf Column) (part, error) {
 		}
 		return part{hashes: h, offsets: cells.offsets}, nil
 	}
-	l, err := leaf.(Categorical).ids(b)
+	l, err := idsOf(leaf, b)
 	if err != nil {
 		return part{}, err
 	}

@@ -31,7 +31,7 @@ func (c *Indicator) parents() []Column { return []Column{c.Of} }
 func (c *Indicator) reads() []read     { return nil }
 
 func (c *Indicator) dense(b *batch, out []float32) error {
-	l, err := c.Of.ids(b)
+	l, err := idsOf(c.Of, b)
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func (l *idList) count(counts []float32, i int) {
 
 // steps returns the counts of every step.
 func (c *Indicator) steps(b *batch) ([]float32, []int32, error) {
-	l, err := c.Of.ids(b)
+	l, err := idsOf(c.Of, b)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -52,7 +52,10 @@ func (o *Output) describe() inputs.Column {
 func (o *Output) make(b *batch, m *made) error {
 	switch o.Form {
 	case FormDense:
-		c := o.Column.(Dense)
+		c, ok := vectors(o.Column)
+		if !ok {
+			return fmt.Errorf("%v makes no vectors", o.Column)
+		}
 		return c.dense(b, m.dense(b.rows(), c.Width()))
 	case FormNumberSteps:
 		x, offsets, err := o.Column.(series).steps(b)
@@ -61,7 +64,7 @@ func (o *Output) make(b *batch, m *made) error {
 		}
 		return err
 	case FormIDSteps:
-		l, err := o.Column.(Categorical).ids(b)
+		l, err := idsOf(o.Column, b)
 		if err == nil {
 			m.idLists(l.values, l.offsets)
 		}
@@ -85,7 +88,7 @@ func (o *Output) known(b *batch) (*idList, error) {
 	if o.Form == FormPositiveIDs || o.Form == FormPositiveWeights {
 		positive, what = true, "known positive"
 	}
-	l, err := o.Column.(Categorical).ids(b)
+	l, err := idsOf(o.Column, b)
 	if err != nil {
 		return nil, err
 	}

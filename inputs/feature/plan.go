@@ -97,26 +97,32 @@ func (p *Plan) visit(c Column, depth int) error {
 	if depth > 100 {
 		return fmt.Errorf("columns are made of one another more than 100 deep: is one a part of itself?")
 	}
-	for _, parent := range c.parents() {
+	k, err := asBuiltin(c)
+	if err != nil {
+		return err
+	}
+	for _, parent := range k.parents() {
 		if err := p.visit(parent, depth+1); err != nil {
 			return err
 		}
 	}
-	if err := c.check(); err != nil {
+	if err := k.check(); err != nil {
 		return fmt.Errorf("column %q: %w", c.Name(), err)
 	}
 	if !p.seen[c.String()] {
 		p.seen[c.String()] = true
-		p.reads = append(p.reads, c.reads()...)
+		p.reads = append(p.reads, k.reads()...)
 	}
 	return nil
 }
 
+// overSequence reports whether c is a sequence, or an indicator or embedding of one.
 func overSequence(c Column) bool {
-	for _, p := range c.parents() {
-		if _, ok := p.(*Sequence); ok {
-			return true
-		}
+	switch x := c.(type) {
+	case *Indicator:
+		c = x.Of
+	case *Embedding:
+		c = x.Of
 	}
 	_, ok := c.(*Sequence)
 	return ok
@@ -148,10 +154,11 @@ func (p *Plan) addDense(c Column) (Input, error) {
 	switch c := c.(type) {
 	case *Embedding:
 		return p.addEmbedding(c, IDs), nil
-	case Dense:
-		return Input{Column: c.Name(), Kind: Numbers, Width: c.Width(), Values: p.output(c, FormDense).Name}, nil
 	case *SequenceNumeric:
 		return Input{}, fmt.Errorf("%v is a sequence: move it to the sequence columns", c)
+	}
+	if v, ok := vectors(c); ok {
+		return Input{Column: c.Name(), Kind: Numbers, Width: v.Width(), Values: p.output(c, FormDense).Name}, nil
 	}
 	return Input{}, fmt.Errorf("%v has no dense form: wrap it in an indicator or embedding column", c)
 }

@@ -40,7 +40,7 @@ func (c *Weighted) reads() []read {
 
 func (c *Weighted) ids(b *batch) (*idList, error) {
 	return b.ids(c, "", func(out *idList) (*idList, error) {
-		l, err := c.Of.ids(b)
+		l, err := idsOf(c.Of, b)
 		if err != nil {
 			return nil, err
 		}

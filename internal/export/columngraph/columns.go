@@ -8,7 +8,7 @@ import (
 )
 
 // ids adds the ids of a categorical column: of steps of a sequence where asked for, of a column
-// that can be one.
+// that can be one. Emit has checked that a graph can hold it.
 func (e *emitter) ids(c feature.Column, steps bool) listNodes {
 	switch c := c.(type) {
 	case *feature.HashBucket:
@@ -28,13 +28,14 @@ func (e *emitter) ids(c feature.Column, steps bool) listNodes {
 	case *feature.Weighted:
 		return e.weighted(c)
 	}
-	e.refuse(c)
 	return listNodes{e: e}
 }
 
 // dense adds the numbers of a dense column, [B, Width].
 func (e *emitter) dense(c feature.Column) graph.Output {
 	switch c := c.(type) {
+	case feature.Formula:
+		return e.formula(c)
 	case *feature.Numeric:
 		return e.values(c)
 	case *feature.Bucketized:
@@ -42,7 +43,6 @@ func (e *emitter) dense(c feature.Column) graph.Output {
 	case *feature.Indicator:
 		return e.counts(c)
 	}
-	e.refuse(c)
 	return graph.Output{}
 }
 
@@ -54,11 +54,36 @@ func (e *emitter) steps(c feature.Column) Emitted {
 	case *feature.Indicator:
 		return e.countSteps(c)
 	}
-	e.refuse(c)
 	return Emitted{}
 }
 
-// refuse fails for a column that a graph cannot hold.
-func (e *emitter) refuse(c feature.Column) {
-	e.b.Fail(fmt.Errorf("column %q of type %T cannot be a part of a graph", c.Name(), c))
+// check reports a column that a graph cannot hold.
+func check(c feature.Column) error {
+	switch c := c.(type) {
+	case feature.Mapping:
+		key, _ := c.Feature()
+		return fmt.Errorf("column %q: its ids are a function of the program (%T), which a graph cannot hold: list its values in a feature.Vocabulary, or map %q to ids in the input function, read them by a feature.Identity and let clients send ids", c.Name(), c, key)
+	case feature.Formula:
+		return checkAll(c.Of())
+	case *feature.Crossed:
+		return checkAll(c.Leaves())
+	case *feature.Indicator:
+		return check(c.Of)
+	case *feature.Weighted:
+		return check(c.Of)
+	case *feature.Sequence:
+		return check(c.Of)
+	case feature.Key, *feature.HashBucket, *feature.Identity, *feature.Vocabulary, *feature.VocabularyFile, *feature.Bucketized, *feature.Numeric, *feature.SequenceNumeric:
+		return nil
+	}
+	return fmt.Errorf("column %q of type %T: expected one of package feature itself, or a feature.Formula: a graph cannot hold what another type adds to it", c.Name(), c)
+}
+
+func checkAll[C feature.Column](columns []C) error {
+	for _, c := range columns {
+		if err := check(c); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -76,6 +76,11 @@ func Emit(p *feature.Plan, b *graph.Builder, raw map[string]Raw) (*Emission, err
 			return nil, err
 		}
 	}
+	for _, o := range p.Outputs() {
+		if err := check(o.Column); err != nil {
+			return nil, fmt.Errorf("feature columns: %w", err)
+		}
+	}
 	e := &emitter{b: b, raw: raw, known: map[any]any{}, out: &Emission{Outputs: map[string]Emitted{}}}
 	for _, o := range p.Outputs() {
 		e.out.Outputs[o.Name] = e.output(o)

@@ -171,6 +171,8 @@ func TestEmitRefuses(t *testing.T) {
 		`expected integers, the data has i float32`:            {&feature.Identity{Key: "i", Size: 3}, map[string]Raw{"i": input(tensor.Float32, graph.BatchOf(2))}},
 		`it has shape <unknown rank>: expected [B]`:            {x, map[string]Raw{"x": input(tensor.Float32, graph.Shape{UnknownRank: true})}},
 		`it has shape [B,?,2]`:                                 {x, map[string]Raw{"x": input(tensor.Float32, graph.Shape{Dims: []graph.Dim{graph.Batch, graph.Unknown, graph.Fixed(2)}})}},
+		`list its values in a feature.Vocabulary, or map "s"`:  {&feature.Indicator{Of: letters{}}, map[string]Raw{"s": input(tensor.String, graph.BatchOf())}},
+		`expected one of package feature itself`:               {struct{ *feature.Numeric }{x}, map[string]Raw{"x": input(tensor.Float32, graph.BatchOf(2))}},
 		`column "x": normalizer func "twice" is a function of`: {custom, map[string]Raw{"x": input(tensor.Float32, graph.BatchOf(2))}},
 	} {
 		plan, err := feature.New(feature.Columns{Dense: []feature.Column{dense(c.column)}})
@@ -196,3 +198,12 @@ func dense(c feature.Column) feature.Column {
 
 // grid is a shape of two unknown dimensions.
 var grid = graph.Shape{Dims: []graph.Dim{graph.Unknown, graph.Unknown}}
+
+// letters is a mapping of a user's.
+type letters struct{}
+
+func (letters) Name() string                    { return "letters" }
+func (letters) String() string                  { return "letters" }
+func (letters) Buckets() int                    { return 3 }
+func (letters) Feature() (string, tensor.DType) { return "s", tensor.String }
+func (letters) ID(string) (int, error)          { return 0, nil }

@@ -18,6 +18,7 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/imported/eager"
 	"github.com/goestimator/goestimator/internal/testkit/rawrows"
+	"github.com/goestimator/goestimator/models/expr"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -26,6 +27,7 @@ func TestEmittedRowsAreTransformed(t *testing.T) {
 	columns := manyColumns()
 	columns.Linear = append(columns.Linear, &feature.VocabularyFile{Key: "word", File: filepath.Join("..", "..", "..", "inputs", "feature", "testdata", "vocabulary.txt"), OOVBuckets: 3},
 		&feature.Crossed{Of: []feature.Column{feature.Key("ids"), feature.Key("word"), &feature.Vocabulary{Key: "words", Values: []string{"a", "b"}}}, Size: 1 << 20})
+	columns.Dense = append(columns.Dense, &bell{of: columns.Dense[0].(feature.Dense)})
 	plan, err := feature.New(columns)
 	if err != nil {
 		t.Fatal(err)
@@ -226,4 +228,16 @@ func wide(x []int32) []int64 {
 		out[i] = int64(v)
 	}
 	return out
+}
+
+// bell is a formula of a user's.
+type bell struct{ of feature.Dense }
+
+func (c *bell) Name() string        { return "bell" }
+func (c *bell) String() string      { return fmt.Sprintf("bell(%v)", c.of) }
+func (c *bell) Width() int          { return c.of.Width() }
+func (c *bell) Of() []feature.Dense { return []feature.Dense{c.of} }
+func (c *bell) Formula(of []expr.Expr) expr.Expr {
+	x := of[0].Times(0.7)
+	return expr.WhenLess(x, expr.Number(0.3), x.Square().Neg().Exp(), x.Plus(2).Sqrt().Div(x.Abs().Plus(0.1)))
 }
