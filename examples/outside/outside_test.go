@@ -18,6 +18,7 @@ func TestPrograms(t *testing.T) {
 		"own_optimizer": "accuracy above 0.9: true\n",
 		"frozen_layers": "frozen layers are as before: true, accuracy above 0.9: true\n",
 		"gan":           "mean and deviation are those of the data: true\n",
+		"own_parts":     "explained above 0.99: true, served predictions as good: true, served metric equal: true\n",
 	}
 	programs, err := filepath.Glob("*/main.go")
 	if err != nil || len(programs) != len(want) {

@@ -25,6 +25,9 @@
 // An exported model has no host side: its graph has the columns as TensorFlow
 // operations, over serialized examples or raw features.
 //
+// Users write columns of their own as a Formula of other columns, or as a Mapping of
+// values to ids.
+//
 // Columns can also be declared in a config file: see Spec and Build.
 //
 // The semantics are those of tensorflow/python/feature_column of TensorFlow 2.15,

@@ -21,8 +21,8 @@ type Formula interface {
 	Formula(of []expr.Expr) expr.Expr
 }
 
-// Trace returns the program of a Formula. Its inputs are the places of the columns in Of: "0", "1", ...
-func Trace(c Formula) expr.Program {
+// FormulaProgram returns the program of a Formula. Its inputs are the places of the columns in Of: "0", "1", ...
+func FormulaProgram(c Formula) expr.Program {
 	in := make([]expr.Expr, len(c.Of()))
 	for i := range in {
 		in[i] = expr.Input(strconv.Itoa(i))
@@ -59,7 +59,7 @@ func (c formula) check() error {
 			return fmt.Errorf("a formula of width %d of %v, whose width is %d: expected one width", c.Width(), d, w)
 		}
 	}
-	p := Trace(c.Formula)
+	p := FormulaProgram(c.Formula)
 	if len(p.Inputs()) == 0 {
 		return fmt.Errorf("a formula that reads none of its columns: expected a function of them")
 	}
@@ -91,7 +91,7 @@ func (c formula) dense(b *batch, out []float32) error {
 		}
 		in[strconv.Itoa(i)] = convert[float64](x)
 	}
-	for i, v := range Trace(c.Formula).Compute(len(out), in)[0] {
+	for i, v := range FormulaProgram(c.Formula).Compute(len(out), in)[0] {
 		if out[i] = float32(v); math.IsNaN(v) || math.IsInf(float64(out[i]), 0) {
 			return &inputs.RowError{Column: c.Name(), Row: b.first + int64(i/c.Width()), Element: i % c.Width(), Value: strconv.FormatFloat(v, 'g', -1, 64),
 				Err: fmt.Errorf("not a finite number: correct the value or the formula, or filter such rows")}

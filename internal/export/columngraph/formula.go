@@ -17,6 +17,6 @@ func (e *emitter) formula(c feature.Formula) graph.Output {
 	for i, d := range c.Of() {
 		in[strconv.Itoa(i)] = e.cast("wide", e.dense(d), tensor.Float64)
 	}
-	x := rule.Emission{B: e.b, Scope: e.scope, Tensor: to, Inputs: in}.Emit(feature.Trace(c))[0]
+	x := rule.Emission{B: e.b, Scope: e.scope, Tensor: to, Inputs: in}.Emit(feature.FormulaProgram(c))[0]
 	return e.cast("numbers", x, tensor.Float32)
 }
