@@ -14,7 +14,7 @@ import (
 // nobody waits for a step that nobody reads.
 type aheadStep struct {
 	*localStepper
-	queue  []copied // batches that were told, in their order
+	queue  []copied // prefetched batches, in their order
 	alone  bool     // the host looks at nothing during a run
 	global int64    // step after the last one; 0: not known
 }
@@ -55,7 +55,8 @@ func (s *aheadStep) Prefetch(_ context.Context, batches []Batch) error {
 	return nil
 }
 
-// take returns the batch as it was told before, or brings it to the accelerator now. What was told before that is given up.
+// take returns the prefetched batch, or copies the batch to the accelerator now. Batches prefetched before it
+// are dropped.
 func (s *aheadStep) take(b Batch) (*engine.Ahead, error) {
 	at := slices.IndexFunc(s.queue, func(c copied) bool { return c.is(b) })
 	if at < 0 { // the first step's
@@ -72,7 +73,7 @@ func (s *aheadStep) take(b Batch) (*engine.Ahead, error) {
 	return a, nil
 }
 
-// drop gives up the first n batches.
+// drop drops the first n batches.
 func (s *aheadStep) drop(n int) error {
 	var errs []error
 	for _, c := range s.queue[:n] {

@@ -9,9 +9,9 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestBatchesToldAhead: whatever batches were prefetched, each step is made on its own: of more than
-// there is room for, of some that never come, of none. What was told and has not come goes with the stepper.
-func TestBatchesToldAhead(t *testing.T) {
+// TestPrefetchedBatches: each step runs on its own batch for any prefetched ones: more than there is room
+// for, some that never come, none. Prefetched batches that never came are freed with the stepper.
+func TestPrefetchedBatches(t *testing.T) {
 	steps := []struct {
 		prefetched []int // before the step
 		run        int
@@ -19,7 +19,7 @@ func TestBatchesToldAhead(t *testing.T) {
 		{nil, 0},
 		{[]int{1, 2}, 1},
 		{[]int{3, 4, 5, 6}, 2}, // 4 to 6 find no room
-		{nil, 4},               // not told, the first that was is kept
+		{nil, 4},               // not prefetched; the first one that was is kept
 		{nil, 3},
 		{[]int{5, 6}, 6}, // 5 never comes
 		{[]int{7, 8, 9}, 5},

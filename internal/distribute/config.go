@@ -62,7 +62,7 @@ func (c Config) network() peers.Network {
 	return nccl.Network{}
 }
 
-// names are those of the strategies, sorted.
+// names are the names of the strategies, sorted.
 func names() []string {
 	var out []string
 	for name := range kinds {

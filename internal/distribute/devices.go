@@ -80,7 +80,7 @@ func closeAll(devs []device.Device) error {
 	return errors.Join(errs...)
 }
 
-// options are those of the strategy's programs.
+// options are the options of the strategy's programs.
 func (c Config) options() engine.Options {
 	o := engine.Options{CheckNumerics: c.CheckNumerics, HardPlacement: c.HardPlacement}
 	switch c.Precision {

@@ -88,7 +88,7 @@ func (j *Job) unlessEnded(ctx context.Context, e *Ends, f func(context.Context) 
 	return end
 }
 
-// Await returns the end that model_dir tells of, or false at the end of ctx.
+// Await returns the end recorded in model_dir, or false at the end of ctx.
 func (e *Ends) Await(ctx context.Context) (End, bool) {
 	return e.await(ctx, time.Now(), e.inModelDir)
 }
@@ -146,8 +146,8 @@ func (j *Job) post(ctx context.Context, e End) error {
 	return j.store.Set(ctx, endKey, value)
 }
 
-// withdraw tells the leader, as soon as it answers, that the job trains anew: the end that a standing server tells of
-// is that of an earlier run.
+// withdraw informs the leader, as soon as it answers, that the job trains again: the end that a standing
+// server reports is an earlier run's.
 func (j *Job) withdraw(ctx context.Context) {
 	for j.asking().Set(ctx, endKey, nil) != nil {
 		select {

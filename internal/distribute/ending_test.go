@@ -15,7 +15,7 @@ import (
 )
 
 // TestWhichEndCounts: a sure end counts, one since the task began, and an older one
-// only when nobody has begun anew for long.
+// only if no task has started again for long.
 func TestWhichEndCounts(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -49,7 +49,7 @@ func TestWhichEndCounts(t *testing.T) {
 	}
 }
 
-// TestEndThatIsTakenBack: a chief that begins anew takes back what an earlier run reported of its end.
+// TestEndThatIsTakenBack: a chief that starts again withdraws the end that an earlier run reported.
 func TestEndThatIsTakenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
@@ -89,8 +89,8 @@ func (s station) task(t *testing.T, typ, job string) runconfig.RunConfig {
 	return rc
 }
 
-// TestStandingServerTellsOfFormerJob: it goes on telling those of the job that it
-// served last, and no others, that this has ended.
+// TestStandingServerTellsOfFormerJob: it continues to report the end of its last
+// job to that job's tasks, and to no others.
 func TestStandingServerTellsOfFormerJob(t *testing.T) {
 	s, log := newStation(t), slog.New(slog.DiscardHandler)
 	ctx, stop := context.WithCancel(t.Context())
@@ -114,7 +114,7 @@ func TestStandingServerTellsOfFormerJob(t *testing.T) {
 	defer worker.Close()
 	limited, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	// The server takes a moment to begin anew; the worker began before the end.
+	// The server takes a moment to start again; the worker began before the end.
 	end, ok := (&Ends{Since: began}).await(limited, began, worker.inStore)
 	if !ok || end.GlobalStep != 42 || end.Code != 0 || end.Sure {
 		t.Errorf("%+v, %v, expected the end at step 42, of which nobody is sure that it is this run's", end, ok)

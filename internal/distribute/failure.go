@@ -30,7 +30,7 @@ func (j *Job) Fail(ctx context.Context, code int, reason string) {
 		j.linger(ctx)
 	}
 	if err != nil {
-		j.log.Warn("the other tasks were not told that this one ends with an error", "error", err)
+		j.log.Warn("the other tasks were not informed that this one ends with an error", "error", err)
 	}
 }
 

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestFinishWithoutAWorker: where training goes on later, the chief waits a moment, not as long as for workers that start
-// again, and tells who has not left.
+// TestFinishWithoutAWorker: where training continues later, the chief waits a moment, shorter than for
+// workers that start again, and reports who has not left.
 func TestFinishWithoutAWorker(t *testing.T) {
 	c := newCrew(t, 3, regression).onHosts()
 	c.rejoin = 600

@@ -8,8 +8,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// gatheredRows collects the rows of one sparse gradient over replicas and tasks, but
-// for those of negative ids.
+// gatheredRows collects the rows of one sparse gradient over replicas and tasks,
+// without the rows of negative ids.
 type gatheredRows struct {
 	rows, ids *tensor.Tensor
 	rowBytes  int

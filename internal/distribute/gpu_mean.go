@@ -19,7 +19,7 @@ type gpuMean struct {
 	mean    *cuda.Mean
 	workers *workerGPUs         // whose GPUs they are; nil: this process's alone
 	places  [][]engine.Resident // per copy, as the feeds of its application
-	steps   []int64             // global steps that the applications told
+	steps   []int64             // global steps that the applications reported
 	failed  []error
 }
 

@@ -80,7 +80,7 @@ func open(rc runconfig.RunConfig, log *slog.Logger, anyJob bool) (*Job, error) {
 	return j, err
 }
 
-// security is that of the connections between tasks.
+// security is the security of the connections between tasks.
 func (j *Job) security() cluster.Security {
 	rpc := j.config.Connections()
 	return cluster.Security{Mode: rpc.Security, CA: rpc.CAFile, Cert: rpc.CertFile, Key: rpc.KeyFile,

@@ -87,8 +87,8 @@ func lookupsOf(g lower.Value) []lower.Value {
 }
 
 // place lays out a gradient of one lookup. Where the number of rows is not
-// proportional to the batch it is made dense or, if a clip is to see the rows and
-// their indices are constants, its rows are summed like a dense one.
+// proportional to the batch, it is made dense. If a clip must see the rows and
+// their indices are constants, its rows are summed like a dense gradient.
 func (l *layout) place(b *graph.Builder, g lower.Value, clipped bool) (place, error) {
 	if !g.Sparse() {
 		return place{index: l.addDense(g.Output)}, nil
@@ -149,8 +149,8 @@ func constantOf(g *graph.Graph, o graph.Output) (*tensor.Tensor, error) {
 	return p.Value(0).Clone(), nil
 }
 
-// joins reports whether the rows of several replicas make one sparse value: as
-// many as those of one replica with all their batches.
+// joins reports whether the rows of several replicas make one sparse value: as many
+// as one replica would have for all their batches.
 func joins(s lower.Slices) bool {
 	d := s.Indices.Shape().Dims
 	return len(d) == 1 && d[0].PerBatch > 0 && d[0].Const == 0
@@ -166,7 +166,7 @@ func (l *layout) addDense(o graph.Output) int {
 	return len(l.dense) - 1
 }
 
-// types are those of the tensors that l.dense fetches.
+// types are the types of the tensors that l.dense fetches.
 func (l *layout) types() []graph.Type {
 	var out []graph.Type
 	for _, i := range l.dense {

@@ -14,8 +14,8 @@ type lockstep interface {
 	tasks() int
 	// begin starts the reduction of a step to which this task brings s.
 	begin(ctx context.Context, s *sums, in Step) error
-	// ready tells that dense result i of this task is complete. Those of a task
-	// without batches are from the beginning.
+	// ready reports that dense result i of this task is complete. The results of a task
+	// without batches are complete from the beginning.
 	ready(i int)
 	// wait returns when s holds the sums over all tasks.
 	wait(ctx context.Context, s *sums) error

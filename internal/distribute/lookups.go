@@ -20,8 +20,8 @@ type lookup struct {
 	rows     graph.Output // of the gather
 }
 
-// idsOf are the indices of a gather, before it raised the negative ones where
-// nothing comes of their rows.
+// idsOf are the indices of a gather, before it raised the negative ones, if their
+// rows are not used.
 func idsOf(gather *graph.Node) graph.Output {
 	ids := gather.Inputs[1]
 	if gather.Bool(graph.NegativeLeftOut) && ids.Node.Op == "Maximum" && len(ids.Node.Inputs) == 2 {
@@ -60,7 +60,8 @@ func findLookups(p TrainProgram, fetches []graph.Output) []lookup {
 	return out
 }
 
-// reachable are the nodes that the outputs depend on, in no order; those of stop are not gone beyond.
+// reachable are the nodes that the outputs depend on, in no order; the search ends at the nodes of
+// stop.
 func reachable(outputs []graph.Output, stop map[*graph.Node]bool) map[*graph.Node]bool {
 	seen := map[*graph.Node]bool{}
 	var todo []*graph.Node

@@ -40,7 +40,7 @@ func (b *tables) table(name string, sparse bool) graph.Output {
 	return table
 }
 
-// gather reads rows, and fetches what comes of them.
+// gather reads rows, and fetches a result computed from them.
 func (b *tables) gather(name string, table, ids, axis graph.Output) graph.Output {
 	picked := b.Op("GatherV2", name, graph.Type{DType: tensor.Float64, Shape: graph.BatchOf(4)},
 		graph.Attrs{"Tparams": tensor.Float64, "Tindices": tensor.Int64, "Taxis": tensor.Int32, "batch_dims": int64(0)}, table, ids, axis)

@@ -13,7 +13,7 @@ import (
 type lossScale struct {
 	flag  graph.Output // bool: the gradients are finite
 	next  []update.Next
-	first int // fetch of the flag; those of next follow
+	first int // fetch of the flag; the fetches of next follow
 }
 
 // unscale takes the loss scale out of a program's gradients and update.

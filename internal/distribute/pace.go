@@ -12,8 +12,8 @@ import (
 
 // Paced is a strategy that knows how long a step takes each of its workers.
 type Paced interface {
-	// Paces returns the workers' times by rank: those of this task and of the
-	// others that have told theirs.
+	// Paces returns the workers' times by rank: this task's, and the others' that were
+	// reported.
 	Paces(ctx context.Context) ([]Pace, error)
 }
 

@@ -40,7 +40,8 @@ func TestPaceIsAMovingMean(t *testing.T) {
 	}
 }
 
-// TestPacesOfMembers: who is lost, has left or has told nothing that makes sense is left out.
+// TestPacesOfMembers: workers that are lost, have left or have reported nonsense are left
+// out.
 func TestPacesOfMembers(t *testing.T) {
 	member := func(index int, state coordinator.State, secs float64) coordinator.Member {
 		return coordinator.Member{Peer: cluster.Peer{Task: cluster.Task{Job: "worker", Index: index}}, Rank: index, State: state, StepSecs: secs}

@@ -184,7 +184,7 @@ func (p *parameterServer) Paces(ctx context.Context) ([]Pace, error) {
 	return pacesOfMembers(members, Pace{p.job.node.Task(), p.pace.secs()}), err
 }
 
-// Snapshot fences the servers; training goes on while the snapshot is read.
+// Snapshot fences the servers; training continues while the snapshot is read.
 func (p *parameterServer) Snapshot(ctx context.Context) (*Snapshot, error) {
 	limited, cancel := cluster.WithTimeout(ctx, fenceTime)
 	defer cancel()
@@ -212,12 +212,12 @@ func (p *parameterServer) Snapshot(ctx context.Context) (*Snapshot, error) {
 }
 
 // fenceTime bounds how long a checkpoint waits for the servers: a task that was
-// told to end has little time, and they hold pushes back no longer than 10 s.
+// asked to end has little time, and they hold pushes back no longer than 10 s.
 const fenceTime = 15 * time.Second
 
-// recoverable marks errors after which the job can go on, and those of tasks that
-// are there, but did not answer a request in time: this task is to be started
-// again. ctx is what the requests were made with.
+// recoverable marks errors after which the job can continue. They include tasks
+// that are alive, but did not answer a request in time: then this task should be
+// started again. ctx is the context of the requests.
 func recoverable(ctx context.Context, err error) error {
 	if harm := damaged(err); harm != nil {
 		return harm
@@ -313,7 +313,7 @@ func (p *parameterServer) Finish(ctx context.Context, over bool) error {
 		return harm // the next process tells them
 	}
 	if err != nil {
-		p.job.log.Warn("parameter servers were not told that training is over", "error", err)
+		p.job.log.Warn("parameter servers were not informed that training is over", "error", err)
 	}
 	return nil
 }

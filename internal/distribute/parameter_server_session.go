@@ -57,7 +57,7 @@ func (p *parameterServer) synchronize(ctx context.Context, restore func() (Notes
 		if !again {
 			return Notes{}, err
 		}
-		// A server ended, or began anew, in the middle.
+		// A server ended, or started again, in the middle.
 		p.job.log.Warn("looking for the parameter servers again", "cause", err)
 		select {
 		case <-time.After(membersPoll):
@@ -133,8 +133,8 @@ func (p *parameterServer) sameEnd(status ps.Status) error {
 	return p.client.Differ(0, settings.Difference{Name: maxSteps, Mine: step(p.last), Theirs: step(status.Last)})
 }
 
-// chiefSince reports whether the chief has told since then that it is there, which
-// it does once the session has its last step.
+// chiefSince reports whether the chief has sent a sign of life since then, which it
+// does once the session has its last step.
 func (p *parameterServer) chiefSince(ctx context.Context, then time.Time) bool {
 	members, err := p.job.asking().Members(ctx)
 	return err == nil && slices.ContainsFunc(members, func(m coordinator.Member) bool {
@@ -176,8 +176,8 @@ func (p *parameterServer) leadSession(ctx context.Context, restore func() (Notes
 	return p.config.Sessions.SetSession(sessionName(status.Session))
 }
 
-// takeOver goes on with the session that this job has. The chief may have been
-// started again with more steps.
+// takeOver continues the session that this job has. The chief may have been started
+// again with more steps.
 func (p *parameterServer) takeOver(ctx context.Context, status ps.Status) error {
 	p.job.log.Info("taking over the variables on the parameter servers", "global_step", status.GlobalStep)
 	if ps.Later(p.last, status.Last) {

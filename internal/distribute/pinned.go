@@ -20,7 +20,8 @@ func (l *local) HostMemory() device.HostAllocator {
 	return h
 }
 
-// HostMemory is that of the only replica's device: of several, one does not know the other's.
+// HostMemory is the host memory of the only replica's device. With several devices, one
+// cannot use another's.
 func (r *replicated) HostMemory() device.HostAllocator {
 	if len(r.compute) != 1 {
 		return nil

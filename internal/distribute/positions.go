@@ -26,7 +26,7 @@ type positions struct {
 
 func newPositions() *positions { return &positions{steps: [2]int64{-1, -1}} }
 
-// put remembers the position behind a step. A step told again replaces itself.
+// put stores the position after a step. A step stored again replaces itself.
 func (p *positions) put(step int64, position []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -26,7 +26,7 @@ func newPrefetchingStep(s *workerStep) (*prefetchingStep, error) {
 	return p, nil
 }
 
-// forget drops what is on the way: the input goes on elsewhere.
+// forget drops the batches in flight, since the input moved to another position.
 func (s *prefetchingStep) forget() {
 	s.workerStep.forget()
 	s.next = nil
@@ -65,7 +65,7 @@ func (s *prefetchingStep) Step(ctx context.Context, in Step) (Outcome, error) {
 	}
 	out, err := s.run(ctx, in)
 	if err != nil && s.arrived != nil {
-		// The loop begins elsewhere in the input if it goes on at all.
+		// If the loop continues, it starts at another position of the input.
 		err = errors.Join(err, s.await())
 	}
 	return out, err

@@ -42,7 +42,7 @@ func TestPresentRows(t *testing.T) {
 	}
 }
 
-func TestJoinedLeavesPaddingOut(t *testing.T) {
+func TestGatheredRowsLeavePaddingOut(t *testing.T) {
 	for _, d := range []tensor.DType{tensor.Int32, tensor.Int64} {
 		j := newGatheredRows(graph.Type{DType: tensor.Float32, Shape: graph.Shape{Dims: []graph.Dim{{PerBatch: 2}, graph.Fixed(1)}}},
 			graph.Type{DType: d, Shape: graph.Shape{Dims: []graph.Dim{{PerBatch: 2}}}})

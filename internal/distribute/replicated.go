@@ -19,7 +19,7 @@ type replicated struct {
 	replicas int
 	copies   []*engine.Variables // one per replica, or one for all
 	devices  []device.Device     // of the copies
-	compute  []device.Device     // of the replicas: those of the copies unless these are central
+	compute  []device.Device     // of the replicas: the copies' devices unless the copies are central
 	peers    lockstep
 	workers  *workerGPUs // of multi_worker_mirrored
 	pace     pace
@@ -68,7 +68,7 @@ func newReplicated(c Config, devs []device.Device, central bool) (*replicated, e
 // Name is the strategy's name in config files.
 func (r *replicated) Name() string { return r.config.Name }
 
-// Replicas counts those of this process.
+// Replicas counts the replicas of this process.
 func (r *replicated) Replicas() Replicas { return Replicas{InSync: r.replicas, Local: r.replicas} }
 
 // Variables sets every copy and reads the first.

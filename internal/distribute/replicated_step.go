@@ -102,7 +102,7 @@ func (s *replicatedStepper) use(g *gpuMean) error {
 	return errors.Join(errs...)
 }
 
-// ready takes a dense result while the only replica goes on computing.
+// ready receives a dense result while the only replica continues to compute.
 func (s *replicatedStepper) ready(i int) {
 	s.sums.set(i, s.replicas[0].dense(i))
 	s.strategy.peers.ready(i)

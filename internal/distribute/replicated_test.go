@@ -121,8 +121,8 @@ func embedding(b *graph.Builder, rows int) TrainProgram {
 	}
 }
 
-// TestSparseGradientsAreJoined: rows of several replicas update one table, rows that several have more than once.
-func TestSparseGradientsAreJoined(t *testing.T) {
+// TestSparseGradientsOfReplicas: rows of several replicas update one table, rows that several have more than once.
+func TestSparseGradientsOfReplicas(t *testing.T) {
 	s, err := newReplicated(Config{Strategy: runconfig.Strategy{Name: "mirrored"}}, []device.Device{device.NewHost(), device.NewHost()}, false)
 	if err != nil {
 		t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 	"github.com/goestimator/goestimator/runconfig"
 )
 
-// partingTime is how long a server that was told to end lets the chief save.
+// partingTime is how long a server that was asked to end lets the chief save.
 const partingTime = 15 * time.Second
 
 // leavingTime is how long it waits then for tasks to leave.
@@ -204,7 +204,7 @@ func Release(ctx context.Context, rc runconfig.RunConfig, log *slog.Logger, step
 	ctx, cancel := context.WithTimeout(ctx, j.rejoinTimeout())
 	defer cancel()
 	if err := client.Finish(ctx, ps.Outcome{Reason: "max_steps", GlobalStep: step}); err != nil {
-		log.Warn("parameter servers were not told that training is over", "error", err)
+		log.Warn("parameter servers were not informed that training is over", "error", err)
 	}
 	return j.Close()
 }

@@ -199,10 +199,10 @@ func (r *ring) tally(ctx context.Context, t *optimizers.Tally) error {
 	if err != nil {
 		return sessionLost(err)
 	}
-	joined := make([]byte, 0, int(tell.Float(0)))
+	records := make([]byte, 0, int(tell.Float(0)))
 	for _, b := range all {
-		joined = append(joined, b...)
+		records = append(records, b...)
 	}
-	t.Records = joined
+	t.Records = records
 	return nil
 }

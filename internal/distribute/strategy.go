@@ -15,13 +15,13 @@ import (
 // GlobalStep is the name of the int64 scalar variable that counts training steps.
 const GlobalStep = "global_step"
 
-// ErrSessionLost is wrapped by the errors of steps after which the job goes on
-// when every task has synchronized again: a worker left, or a parameter server
-// came back without its state.
+// ErrSessionLost is wrapped by the errors of steps after which the job continues
+// once every task has synchronized again: a worker left, or a parameter server came
+// back without its state.
 var ErrSessionLost = errors.New("the session was lost")
 
-// ErrPeerLost is wrapped by errors that tell of a task which was not reached
-// within its deadline. The process should end, to be started again.
+// ErrPeerLost is wrapped by errors about a task that was not reached within its
+// deadline. The process should end, to be started again.
 var ErrPeerLost = errors.New("a task of the cluster was lost")
 
 // A Strategy owns variables and turns programs into steps on its devices.
@@ -52,22 +52,22 @@ type Replicas struct {
 	Sharded bool
 }
 
-// A Shared strategy's variables are those of a job of several tasks.
+// A Shared strategy's variables belong to a job of several tasks.
 type Shared interface {
 	Strategy
-	// Synchronize brings this task's variables to the state of the job. Every
-	// task calls it before its first step and after an error that wraps
-	// ErrSessionLost. Where no task holds the job's state, the chief's restore is
-	// called: it sets the variables to what training goes on from, and returns
-	// the notes to share with all tasks. Synchronize returns the job's notes.
+	// Synchronize brings this task's variables to the state of the job. Every task
+	// calls it before its first step and after an error that wraps ErrSessionLost.
+	// Where no task holds the job's state, the chief's restore is called: it sets the
+	// variables from which training continues, and returns the notes to share with all
+	// tasks. Synchronize returns the job's notes.
 	Synchronize(ctx context.Context, restore func() (Notes, error)) (Notes, error)
 	// Drain ends this task's training. On the chief it returns when no task
 	// changes the variables any more: workers are asked to stop, or, where toEnd is
 	// set, left to reach the ends of their inputs.
 	Drain(ctx context.Context, toEnd bool) error
-	// Finish leaves the job after Drain, over telling whether training is done
-	// or only interrupted. A task in lock step with the chief waits for the chief
-	// to do so, not for ever.
+	// Finish leaves the job after Drain, over says whether training is done or only
+	// interrupted. A task in lock step with the chief waits for the chief to do so, for
+	// a limited time.
 	Finish(ctx context.Context, over bool) error
 }
 
@@ -110,10 +110,11 @@ type Variables interface {
 	Set(name string, value Fill) error
 }
 
-// Fill writes the rows of a variable's value, along its first dimension, that
-// begin with the given one into dst, which has the variable's type and shape
-// but for the number of rows. It may be called for any rows, in any order, and
-// until the strategy is synchronized or, where it is not Shared, only at once.
+// Fill writes rows of a variable's value, from the given one on along its first
+// dimension, into dst. dst has the variable's type and shape, except for the number
+// of rows. It may be called for any rows, in any order, until the strategy is
+// synchronized. Where the strategy is not Shared, it may be called only
+// immediately.
 type Fill func(dst *tensor.Tensor, first int) error
 
 // Snapshot is the state of a strategy at one moment between steps.
@@ -205,7 +206,7 @@ const (
 	GoOn        Stop = iota
 	Leaving          // this task leaves; the others go on without it, where the strategy is Elastic
 	Finished         // training is over
-	Interrupted      // a process has to end; training goes on when it is started again
+	Interrupted      // a process has to end; training continues when it is started again
 )
 
 // Outcome is what came of a step.
@@ -233,9 +234,10 @@ type Stepper interface {
 // A Prefetcher is a Stepper that gains from knowing the next step's batches
 // ahead: it fetches what they need while the present step runs.
 type Prefetcher interface {
-	// Ahead is of how many steps the batches may be told before the step that runs next.
+	// Ahead is the number of steps whose batches may be prefetched before the step that
+	// runs next.
 	Ahead() int
-	// Prefetch begins to fetch; the calls of Step that follow bring these batches, in the order in which they were told.
+	// Prefetch begins to fetch for batches. Later calls of Step pass these batches in the same order.
 	Prefetch(ctx context.Context, batches []Batch) error
 }
 

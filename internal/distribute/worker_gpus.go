@@ -145,7 +145,7 @@ func (w *workerGPUs) fail(err error) { w.failed, w.failure = w.failed+1, err }
 type gpuGroup struct {
 	ID     []byte `json:"id,omitempty"`     // of rank 0
 	Why    string `json:"why,omitempty"`    // it cannot be made
-	Waited bool   `json:"waited,omitempty"` // for others, of whom one may know better
+	Waited bool   `json:"waited,omitempty"` // for the others; one of them may know a better cause
 }
 
 func reason(err error) string {

@@ -121,7 +121,8 @@ func TestWorkersThatCannotSumOnGPUs(t *testing.T) {
 	}
 }
 
-// TestCompiledAgain: a worker whose program is made anew between two steps, as for longer examples, sums on as before.
+// TestCompiledAgain: a worker whose program is compiled again between two steps, as for longer examples, sums
+// on as before.
 func TestCompiledAgain(t *testing.T) {
 	c := newCrew(t, 2, by(rule.Momentum{Momentum: 0.9}))
 	c.assemble()

@@ -268,7 +268,7 @@ func (c *crew) steps(from, to int) []float64 {
 	return losses
 }
 
-// variables are those of a worker.
+// variables are the variables of a worker.
 func (c *crew) variables(rank int) map[string]*tensor.Tensor {
 	c.t.Helper()
 	s, err := deviceVariables{c.hands[rank].worker.copies[0]}.snapshot()

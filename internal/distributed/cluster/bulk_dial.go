@@ -22,7 +22,7 @@ import (
 const (
 	// bulkPatience bounds what a stream waits for a bulk connection to a peer that is there.
 	bulkPatience = 5 * time.Second
-	// bulkAttempts is how often a connection that breaks meanwhile is tried anew.
+	// bulkAttempts is how often a connection that breaks meanwhile is tried again.
 	bulkAttempts = 3
 	// bulkPause is how long a peer is not asked again that does not take bulk connections.
 	bulkPause = 30 * time.Second

@@ -165,8 +165,8 @@ func eventually(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// TestCallerThatLeaves gives up while a bulk connection is opened: that is no reason
-// not to ask the peer for the next stream's.
+// TestCallerThatLeaves cancels a call while a bulk connection is opened: the next
+// stream still asks the peer for one.
 func TestCallerThatLeaves(t *testing.T) {
 	caller, _, _ := local(t)
 	if _, err := caller.Call(testContext(t), ps0, "/test.Echo/Echo", &Frame{}); err != nil {

@@ -122,7 +122,7 @@ func (n *Node) open(ctx context.Context, cancel context.CancelCauseFunc, p *peer
 			go st.watch()
 			return st, nil
 		}
-		stop() // the peer was connected anew meanwhile
+		stop() // the peer was connected again meanwhile
 		bulk.drop()
 	}
 }

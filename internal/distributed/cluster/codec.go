@@ -57,8 +57,8 @@ func prefixAndHeader(header []byte) []byte {
 	return append(b, header...)
 }
 
-// decode reads a frame. It allocates no more than the header and one entry per
-// chunk of data, whatever lengths the message claims.
+// decode reads a frame. For any lengths that the message claims, it allocates no
+// more than the header and one entry per chunk of data.
 func decode(data mem.BufferSlice, f *Frame) error {
 	total := data.Len()
 	if total < prefixLen {

@@ -15,40 +15,34 @@
 //
 // # Waiting and losing
 //
-// Tasks start in any order. A call waits for a peer that is not up yet, or whose
-// name does not resolve yet, until its context's deadline; a call without one
-// gets Config.CallTimeout. Attempts to connect are repeated at least every 2 s
-// or so, and resolve the name anew. A stream may live as long as its context,
-// but the wait for its peer is bounded by Config.CallTimeout.
+// Tasks start in any order. A call waits for a peer that is not up yet, or whose name does not resolve yet,
+// until its context's deadline; a call without one gets Config.CallTimeout. Attempts to connect are repeated
+// at least every 2 s or so, and resolve the name each time. A stream may live as long as its context, but the
+// wait for its peer is bounded by Config.CallTimeout.
 //
-// Connections are pinged after 10 s of silence, by both sides, so that a peer
-// whose host is down, whose network swallows packets or whose process is
-// stopped is noticed within Config.PeerTimeout (25 s of the default of 30 s; the
-// least is 12 s, because gRPC pings no sooner). Every pending call and stream
-// then fails with ErrPeerLost, and handlers' contexts end. A call whose deadline
-// passes fails with context.DeadlineExceeded, and with ErrPeerLost as well where
-// the peer does not answer a health check within 1 s.
+// Both sides ping a connection after 10 s of silence. A host that is down, a network that drops packets or a
+// stopped process is therefore noticed within Config.PeerTimeout: 25 s of the default of 30 s. The least is
+// 12 s, because gRPC pings no sooner. Every pending call and stream then fails with ErrPeerLost, and
+// handlers' contexts end. A call whose deadline passes fails with context.DeadlineExceeded, and with
+// ErrPeerLost as well where the peer does not answer a health check within 1 s.
 //
 // # Refusals
 //
-// Where it can be known that a peer will not talk to this task, calls that wait
-// for it fail at once with ErrRefused and a sentence that says what to do: one
-// side speaks TLS and the other does not, a certificate is not accepted, the job
-// token is missing or wrong, it belongs to another job (ErrOtherJob), it is of
-// another version, a method is unknown. Attempts to connect go on
-// meanwhile, so calls succeed again soon after the cause is gone.
+// If a peer is known to refuse this task, calls that wait for it fail immediately with ErrRefused and a
+// sentence that says what to do. The causes: one side speaks TLS and the other does not; a certificate is not
+// accepted; the job token is missing or wrong; the peer belongs to another job (ErrOtherJob) or has another
+// version; a method is unknown. Attempts to connect continue, so calls succeed again soon after the cause is
+// gone.
 //
 // # Security
 //
-// Without certificates tasks talk in plaintext, and are warned of it once unless
-// all are on this machine; with them (Security) in TLS 1.2 or later. Files are read again at every handshake.
-// The job token, where set, is compared in constant time before anything of a
-// message is read. Health checks need no token, so that probes work: they tell
-// no more than that the task serves. HTTP proxy variables are ignored.
+// Without certificates tasks talk in plaintext, and are warned of it once unless all are on this machine;
+// with them (Security) in TLS 1.2 or later. Files are read again at every handshake. The job token, where
+// set, is compared in constant time before anything of a message is read. Health checks need no token, so
+// that probes work: they only report that the task serves. HTTP proxy variables are ignored.
 //
-// A task whose address is of loopback listens there only; any other listens on
-// all interfaces, because the name that others know it by need not be this
-// host's (a Kubernetes service).
+// A task with a loopback address listens only there. Any other task listens on all interfaces, because its
+// address need not be a name of this host (a Kubernetes service).
 //
 // A malformed or hostile message is an error of its call, a panic of a handler
 // an Internal error; both leave the server alone. Messages larger than
@@ -57,34 +51,33 @@
 //
 // # Damage
 //
-// TCP's checksum lets some of what a broken machine changes pass. In plaintext every
-// byte between tasks is therefore under a CRC-32C, which is looked at before the
-// byte is acted upon; with TLS, TLS does that. Where bytes were damaged, the task
-// that had made the connection finds ErrDamaged in the errors of its calls and
-// streams to that peer, from then on for good, and Node.Damaged is closed: it should
-// end, to be started again. The other side tells it, where that has noticed, and goes on.
+// TCP's checksum does not detect all damage by a broken machine. In plaintext every byte between tasks is
+// therefore covered by a CRC-32C, which is checked before the byte is used; with TLS, TLS does that.
+//
+// Where bytes were damaged, the task that made the connection gets ErrDamaged from all further calls and
+// streams to that peer, and Node.Damaged is closed. It should end, to be started again. If the other side
+// notices the damage, it reports it to that task, and continues.
 //
 // # Wire format
 //
-// All numbers are little-endian but gRPC's own. A checksum is the CRC-32C
-// (Castagnoli, 0x82f63b78 reflected) of the bytes named, as a 32-bit number. The
-// version of all of this, with the messages of package wire, is 3; tasks of another are refused with a sentence that
-// says so. Behind the TLS handshake, if there is one, a caller's first bytes on a
-// connection, and the answer to them, are
+// All numbers are little-endian but gRPC's own. A checksum is the CRC-32C (Castagnoli, 0x82f63b78 reflected)
+// of the bytes named, as a 32-bit number. The version of all of this, with the messages of package wire, is
+// 3; tasks of another version are refused with a sentence that says so. After the TLS handshake, if there is
+// one, a caller's first bytes on a connection, and the answer to them, are
 //
 //	bytes 0-3    47 45 48 03: "GEH" and the version
 //	bytes 4-7    1f ec 68 77: their checksum
 //
-// An answer of zeros means that the caller's were damaged. What follows is gRPC, in
-// plaintext within records, either way:
+// An answer of zeros means that the caller's bytes were damaged. gRPC follows, in plaintext within records,
+// in both directions:
 //
 //	bytes 0-3    n, the length of the record, at most 131072; 0: the peer has received damaged bytes, and the connection ends
 //	bytes 4-7    the checksum of the n bytes
 //	bytes 8-11   the checksum of bytes 0-7
 //	n bytes      of the connection
 //
-// Who begins with "PRI ", as gRPC itself does, is taken for a probe: it may call
-// the health service, and nothing else.
+// A caller that begins with "PRI ", as gRPC itself does, counts as a probe: it may only call the health
+// service.
 //
 // Calls are gRPC (HTTP/2) with content type application/grpc+goestimator-frame
 // and the metadata
@@ -108,28 +101,25 @@
 //
 // # Bulk connections
 //
-// gRPC costs about twice the processor time of a bare socket, because bytes are
-// copied through its buffers in small pieces. So the frames of streams go over
-// plain connections to the same address, where both ends know how: gRPC opens
-// the stream, authenticates the caller, says how the stream ended and notices that
-// a peer is lost; it carries no messages of it. Calls are gRPC's alone. Where there
-// is no bulk connection to be had (an older peer, a proxy that passes nothing but
-// HTTP/2, 64 of them in use) a stream's frames go by gRPC, and the peer is not
-// asked again for 30 s. Next receives from a bulk connection straight into the
-// caller's memory.
+// gRPC needs about twice the processor time of a bare socket, because bytes are copied through its buffers in
+// small pieces. The frames of streams therefore go over plain connections to the same address, where both
+// ends support them. gRPC opens the stream, authenticates the caller, reports how the stream ended and
+// notices that a peer is lost, but carries no messages of it. Calls use only gRPC.
 //
-// A caller gets a ticket by the call /goestimator.Bulk/Open, whose answer's header
-// is a BulkTicket of 16 random bytes, dials within 10 s, and after the TLS handshake, if there is
-// one, sends
+// Where a bulk connection is not available (an older peer, a proxy that only passes HTTP/2, 64 of them in
+// use) a stream's frames go by gRPC, and the peer is not asked again for 30 s. Next receives from a bulk
+// connection directly into the caller's memory.
+//
+// A caller gets a ticket by the call /goestimator.Bulk/Open: the header of the answer is a BulkTicket of 16
+// random bytes. It dials within 10 s, and after the TLS handshake, if there is one, sends
 //
 //	bytes 0-3    47 45 42 03: "GEB" and the version
 //	16 bytes     the ticket, which is good for one connection
 //	4 bytes      the checksum of these 20
 //
-// The task answers with bytes 0-3 and their checksum, 49 1f 39 cd, with zeros where
-// what came was damaged, or closes the connection. A bulk connection
-// belongs to the gRPC connection that its ticket came by: streams over it are
-// opened there, with the metadata
+// The task answers with bytes 0-3 and their checksum, 49 1f 39 cd, with zeros where the bytes were damaged,
+// or closes the connection. A bulk connection belongs to the gRPC connection that delivered its ticket:
+// streams over it are opened there, with the metadata
 //
 //	goestimator-bulk    the ticket, in hexadecimal
 //
@@ -145,15 +135,13 @@
 //	h bytes      the header
 //	b bytes      the body
 //
-// With TLS the three checksums are 0. A body is read before its checksum was looked
-// at: the read of its last bytes fails where that is wrong, so nothing may be done
-// with it before.
+// With TLS the three checksums are 0. A body is read before its checksum is checked. The read of its last
+// bytes fails if the checksum is wrong, so the body must not be used before.
 //
-// The serving side sends its last record when the handler returns, and then the
-// stream's status by gRPC, with goestimator-bulk in its trailer; where that is
-// missing the connection broke. What a caller has sent to a handler that returned
-// without receiving it is skipped, up to the caller's last record, before the
-// connection's next stream. Flow control is TCP's. Header and body exceed
-// Config.MaxMessageBytes nowhere, and memory is taken as bytes arrive, a MiB ahead at most.
-// On loopback a stream is as fast as a bare TCP connection (BenchmarkStream).
+// The serving side sends its last record when the handler returns, and then the stream's status by gRPC, with
+// goestimator-bulk in its trailer; where that is missing the connection broke. Records that a handler did not
+// receive before it returned are skipped, up to the caller's last record, before the connection's next
+// stream. Flow control is TCP's. Header and body exceed Config.MaxMessageBytes nowhere, and memory is taken
+// as bytes arrive, a MiB ahead at most. On loopback a stream is as fast as a bare TCP connection
+// (BenchmarkStream).
 package cluster

@@ -10,8 +10,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Whatever the moment at which the peer ends a stream, a Send returns, long
-// before its context does: gRPC forgets frames that it is about to queue then.
+// A peer may end a stream at any moment: a Send returns long before its context
+// ends, although gRPC drops frames that it is about to queue then.
 func TestSendToAStreamThatEnds(t *testing.T) { eachWay(t, testSendToAStreamThatEnds) }
 
 func testSendToAStreamThatEnds(t *testing.T, caller *Node) {

@@ -32,7 +32,7 @@ func (f *Faults) Cut(a, b Task) {
 }
 
 // Drop makes the network between two tasks a black hole: nothing passes, and
-// nobody is told.
+// neither side is informed.
 func (f *Faults) Drop(a, b Task) {
 	l := f.link(a, b)
 	l.mu.Lock()

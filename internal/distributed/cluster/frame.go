@@ -6,17 +6,16 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// Frame is one message: a small header (a marshalled proto of the package that
-// owns the method) and a body of raw bytes.
+// Frame is one message: a small header (a marshalled proto of the package that owns
+// the method) and a body of raw bytes.
 //
-// To send a frame set Header and Body. The chunks of Body are not changed, and
-// may be reused as soon as Send or Call returns. A frame that a Handler returns
-// is read after the handler has returned: its chunks must stay unchanged until
-// Done is called.
+// To send a frame, set Header and Body. The chunks of Body are not changed, and may
+// be reused as soon as Send or Call returns. A frame that a Handler returns is read
+// after the handler has returned: its chunks must not change until Done is called.
 //
-// In a received frame Body holds the chunks as they came from the wire; they
-// are valid until Release, Header stays valid. A received frame may be read by
-// several goroutines; Release must not run beside them.
+// In a received frame, Body holds the chunks as they came from the wire. They are
+// valid until Release; Header stays valid. Several goroutines may read a received
+// frame, but not while Release runs.
 type Frame struct {
 	Header []byte
 	Body   [][]byte

@@ -85,8 +85,8 @@ const (
 
 var errUntrusted = errors.New("its first bytes are no task's, nor a probe's")
 
-// greetClient reads the first bytes of a caller, and answers those of a task of
-// this version. What a probe has sent is read again from the connection returned.
+// greetClient reads the first bytes of a caller, and answers a task of this
+// version. A probe's bytes are read again from the returned connection.
 func greetClient(c net.Conn) (net.Conn, opening, error) {
 	first := make([]byte, 4)
 	if _, err := io.ReadFull(c, first); err != nil {

@@ -20,17 +20,18 @@ import (
 // job than this task: see JobID.
 var ErrOtherJob = errors.New("another job")
 
-// JobID tells the jobs apart whose tasks can reach each other. It is a name that
-// all tasks of a job were given or, where there is none, a digest of their cluster
-// in three parts. Tasks may know each other by different addresses, as when a
-// proxy stands between two of them: without names tasks are of one job where
-// their clusters have as many tasks of each kind, and they agree in the address
-// of the first task that trains, or of the caller.
+// JobID distinguishes jobs whose tasks can reach each other. It is the name set for
+// all tasks of a job or, without a name, a digest of their cluster in three parts.
+//
+// Tasks may know each other by different addresses, as when a proxy is between
+// them. Without names, tasks belong to one job if their clusters have equal numbers
+// of tasks of each kind, and agree in the address of the first training task, or of
+// the caller.
 type JobID struct {
 	Name  string
 	Shape uint64 // how many tasks of each kind; 0: nobody knows
 	Lead  uint64 // the address of the first task that trains
-	Own   uint64 // that of the task itself
+	Own   uint64 // of the task itself
 }
 
 // jobOf is the identity of a task.

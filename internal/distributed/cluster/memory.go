@@ -12,8 +12,8 @@ import (
 // memoryBuffer is how many bytes are on their way at most, in one direction.
 const memoryBuffer = 256 << 10
 
-// memoryListener accepts connections in memory. They behave as net.Conn says and
-// those of TCP do, deadlines included.
+// memoryListener accepts connections in memory. They behave like TCP connections,
+// as net.Conn specifies, deadlines included.
 type memoryListener struct {
 	conns chan net.Conn
 	done  chan struct{}

@@ -94,7 +94,7 @@ func TestMemoryConnDeadlines(t *testing.T) {
 	if _, err := io.ReadFull(server, make([]byte, memoryBuffer)); err != nil {
 		t.Fatal(err)
 	}
-	// A deadline that was taken back is none, whatever its timer was about to do.
+	// A deadline that was removed has no effect, even if its timer was about to fire.
 	for range 200 {
 		caller.SetDeadline(time.Now().Add(time.Microsecond))
 		caller.SetDeadline(time.Unix(1, 0))

@@ -101,10 +101,9 @@ func listen(c Config) (net.Listener, error) {
 	return l, nil
 }
 
-// listenAddress returns where a task with this address listens: on loopback
-// where the address says so, else on all interfaces, because the name that
-// peers know a task by need not resolve, nor belong to this host (a
-// Kubernetes service, an address behind NAT).
+// listenAddress returns where a task with this address listens: on loopback for a
+// loopback address, else on all interfaces. The address need not resolve here, nor
+// belong to this host (a Kubernetes service, an address behind NAT).
 func listenAddress(address string) string {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -227,15 +226,15 @@ func (n *Node) stopServer() {
 		close(stopped)
 	}()
 	const step, flush = 10 * time.Millisecond, 5 // the last answers take a moment to go out
-	quiet := 0
-	for waited := time.Duration(0); waited < closeGrace && quiet < flush; waited += step {
+	idle := 0
+	for waited := time.Duration(0); waited < closeGrace && idle < flush; waited += step {
 		select {
 		case <-stopped:
 			return
 		case <-time.After(step):
 		}
-		if quiet++; n.calls.Load() > 0 {
-			quiet = 0
+		if idle++; n.calls.Load() > 0 {
+			idle = 0
 		}
 	}
 	go n.server.Stop()

@@ -31,7 +31,7 @@ type peer struct {
 
 	mu      sync.Mutex
 	refusal error // why the last attempt to connect was refused, nil where it was not
-	damage  error // that bytes were damaged on the way to it, or from it; for good
+	damage  error // bytes were damaged on the way to it, or from it; never cleared
 	known   bool  // it has talked to this node
 	absent  absence
 	waiting map[*waiter]struct{}
@@ -170,7 +170,7 @@ func (p *peer) failure(ctx context.Context, method string, err error) error {
 		e.Err = fmt.Errorf("%w: %w", deadlineOf(ctx), err)
 	case p.conn.GetState() == connectivity.Shutdown:
 		e.Err = fmt.Errorf("%w: %w", net.ErrClosed, err)
-	case code == codes.Canceled && ctx.Err() != nil: // whatever its cause is
+	case code == codes.Canceled && ctx.Err() != nil: // for any cause
 		e.Err = fmt.Errorf("%w: %w", context.Canceled, err)
 	}
 	return e

@@ -52,9 +52,9 @@ var (
 	emptySettings = []byte{0, 0, 0, 4, 0, 0, 0, 0, 0}
 )
 
-// sniff looks at the first byte that a caller sends, and refuses one that
-// speaks TLS where this task does not, or the other way round, so that the
-// caller can tell why. The caller's bytes are read again from what it returns.
+// sniff reads the first byte that a caller sends. It refuses a caller that speaks
+// TLS where this task does not, or the other way round, so that the caller can
+// report why. The caller's bytes are read again from the result.
 func sniff(raw net.Conn, secured bool) (net.Conn, error) {
 	first := make([]byte, 1)
 	if _, err := io.ReadFull(raw, first); err != nil {

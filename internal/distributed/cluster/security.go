@@ -19,7 +19,7 @@ import (
 // place: a pair that cannot be used (half written) keeps the one before.
 type Security struct {
 	Mode       string // "auto" (also ""): TLS where any file is set, else plaintext with one warning; "tls": never plaintext
-	CA         string // certificates that the peers' are signed by; "": those of the system
+	CA         string // certificates that sign the peers' certificates; "": the system's
 	Cert       string // this task's certificate chain; a task that serves needs it
 	Key        string // its key
 	ClientAuth bool   // mutual TLS: callers must present a certificate that CA signed
@@ -78,13 +78,14 @@ func newSecurity(c Config) (*security, error) {
 	return s, nil
 }
 
-// clientCredentials are those of the connections to one peer.
+// clientCredentials are the credentials of the connections to one peer.
 type clientCredentials struct {
 	*security
 	peer *peer
 }
 
-// serverCredentials are those of the connections that others make to this task.
+// serverCredentials are the credentials of the connections that others make to this
+// task.
 type serverCredentials struct {
 	*security
 	bulk        *bulkServer
@@ -110,8 +111,8 @@ func (s *security) info(kind string, c *watchedConn) authInfo {
 	return authInfo{CommonAuthInfo: credentials.CommonAuthInfo{SecurityLevel: level}, kind: kind, conn: c}
 }
 
-// ClientHandshake makes a connection to the peer secure. What it finds out
-// about a peer that will not talk, the calls waiting for the peer are told.
+// ClientHandshake makes a connection to the peer secure. If the peer refuses, the
+// calls that wait for it get the cause.
 func (c clientCredentials) ClientHandshake(ctx context.Context, authority string, raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	kind := "plaintext"
 	if c.files != nil {
@@ -222,7 +223,7 @@ func (*security) OverrideServerName(string) error {
 	return errors.New("cluster: set Security.ServerName instead")
 }
 
-// clientConfig and serverConfig are made anew for every handshake.
+// clientConfig and serverConfig are made again for every handshake.
 func (f *files) clientConfig(s Security) *tls.Config {
 	pair, pool := f.current()
 	c := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: pool, ServerName: s.ServerName}

@@ -108,7 +108,7 @@ func TestWhoMayTalkToWhom(t *testing.T) {
 
 	for name, c := range map[string]struct {
 		from, to cluster.Security
-		refused  string // a part of what the caller is told; "": it may talk
+		refused  string // a part of the caller's error; "": it is accepted
 	}{
 		"plain to plain":                       {cluster.Security{}, cluster.Security{}, ""},
 		"TLS to TLS":                           {cluster.Security{CA: a.CAFile}, good, ""},

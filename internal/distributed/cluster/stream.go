@@ -71,9 +71,9 @@ func (s *clientStream) drain() error {
 	return s.final
 }
 
-// look receives a frame ahead, because gRPC does not tell otherwise that the
-// peer has ended a stream, nor does it let go of a frame that it was just about
-// to send then: without this a Send could wait for that until its deadline.
+// look receives a frame ahead. Otherwise gRPC would neither report that the peer
+// has ended a stream, nor release a frame that it was about to send then: a Send
+// could wait until its deadline.
 func (s *clientStream) look() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

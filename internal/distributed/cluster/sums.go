@@ -163,8 +163,8 @@ func (c *summed) alert() {
 	}
 }
 
-// linger waits a moment for the peer to hang up: to close a connection with bytes
-// unread would reset it, and the peer might not see what it was told.
+// linger waits a moment for the peer to hang up. Closing a connection with unread
+// bytes would reset it, and the peer might not receive the last message.
 func linger(c net.Conn) {
 	c.SetReadDeadline(time.Now().Add(alertTime))
 	_, _ = io.CopyN(io.Discard, c, 64<<10)

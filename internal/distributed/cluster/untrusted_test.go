@@ -90,7 +90,7 @@ func TestRefusedCallsLeaveNothing(t *testing.T) {
 	}
 }
 
-// What a peer says is shown as text, whatever it says.
+// Any bytes that a peer sends are shown as text.
 func TestErrorsOfPeersAreText(t *testing.T) {
 	const hostile = "no\nready grpc=127.0.0.1:8500\x1b[2J\u009b31m\u202e"
 	s := Service{Name: "test.Hostile", Unary: map[string]Handler{"Say": func(context.Context, *Frame) (*Frame, error) {

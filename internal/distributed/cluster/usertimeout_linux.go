@@ -9,9 +9,9 @@ import (
 // tcpUserTimeout is TCP_USER_TIMEOUT, which package syscall does not name.
 const tcpUserTimeout = 18
 
-// loseAfter makes the system end a connection whose peer's host acknowledges
-// nothing for d, so that a connection that alone is swallowed by the network,
-// unlike the gRPC connection that it belongs to, is noticed, too.
+// loseAfter makes the system end a connection if the peer's host acknowledges
+// nothing for d. This also detects a network that drops only this connection, and
+// not the gRPC connection that it belongs to.
 func loseAfter(c net.Conn, d time.Duration) {
 	t, ok := c.(*net.TCPConn)
 	if !ok {

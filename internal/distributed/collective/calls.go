@@ -55,8 +55,7 @@ func (g *Group) plan(op Op, tensors []*tensor.Tensor) (*plan, error) {
 	return p, nil
 }
 
-// Broadcast replaces the values of tensors, of any type but strings, by those of
-// the root.
+// Broadcast replaces the values of tensors, of any type but strings, by the root's.
 func (g *Group) Broadcast(ctx context.Context, root int, tensors []*tensor.Tensor) error {
 	stop, err := g.begin(ctx, 0)
 	if err != nil {

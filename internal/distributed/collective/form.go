@@ -292,7 +292,7 @@ func (e *Endpoint) find(ctx context.Context, h *wire.GroupHeader, name string) (
 		return nil, status.Errorf(codes.Aborted, "no group %q is being formed here", name)
 	}
 	select {
-	case <-f.known: // the store has told a peer a moment before it tells us
+	case <-f.known: // the store answered a peer a moment before this task
 	case <-f.done:
 	case <-ctx.Done():
 		return nil, status.FromContextError(ctx.Err()).Err()

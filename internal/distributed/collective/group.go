@@ -167,7 +167,7 @@ func (g *Group) end(stop func() bool) {
 	g.turn <- struct{}{}
 }
 
-// kill ends the group for err, once: all calls fail, peers are told.
+// kill ends the group for err, once: all calls fail, and the peers get the cause.
 func (g *Group) kill(err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

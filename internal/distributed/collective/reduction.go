@@ -7,7 +7,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Reduction is an AllReduce that goes on while its tensors are being computed.
+// Reduction is an AllReduce that runs while its tensors are being computed.
 type Reduction struct {
 	g     *Group
 	plan  *plan
@@ -21,12 +21,14 @@ func (r *Reduction) init(g *Group, p *plan) {
 	*r = Reduction{g: g, plan: p, ready: make([]atomic.Bool, len(p.parts)), done: make(chan struct{}, 1)}
 }
 
-// Start begins an AllReduce of tensors whose values come later: Ready tells of
-// each. Tensors are packed as AllReduce does, and packs are reduced in the order
-// of that packing (from the last tensor to the first) whatever order they become
-// ready in, as the order must be the same on all workers. A tensor must not be
-// touched from its Ready until Wait has returned. To give a reduction up, end ctx,
-// which kills the group. The Reduction is valid until the next call of Start.
+// Start begins an AllReduce of tensors whose values come later: Ready reports each.
+// Tensors are packed as AllReduce does. Packs are reduced in the order of that
+// packing (from the last tensor to the first), even if tensors become ready in
+// another order, because the order must be the same on all workers.
+//
+// A tensor must not be touched from its Ready until Wait has returned. To cancel a
+// reduction, end ctx, which kills the group. The Reduction is valid until the next
+// call of Start.
 func (g *Group) Start(ctx context.Context, tensors []*tensor.Tensor, op Op) (*Reduction, error) {
 	stop, err := g.begin(ctx, len(tensors))
 	if err != nil {

@@ -10,7 +10,7 @@ const chunkBytes = 512 << 10
 // stage is a run of bytes of a vector that one worker sends or receives.
 type stage struct {
 	lo, hi int
-	first  int  // number of the stage's first chunk among those of its list
+	first  int  // number of the stage's first chunk among the chunks of its list
 	after  int  // of a sent one: the received stage that it passes on, -1 if none
 	add    bool // of a received one: its bytes are added to those there
 	divide bool // of a received one: the sum is complete, and divided for the mean

@@ -13,9 +13,9 @@ import (
 
 // Client is the Store of the leader as another task uses it; it is safe for concurrent use.
 //
-// Until the leader has answered once, calls wait for it to come up. After that, one
-// that does not answer for 30 s ends them with cluster.ErrPeerLost. Calls of Set, Get and
-// Members whose context has no deadline have that of the node's calls.
+// Until the leader has answered once, calls wait for it to start. After that, calls fail
+// with cluster.ErrPeerLost if it does not answer for 30 s. Calls of Set, Get and Members
+// without a deadline in their context have the deadline of the node's calls.
 type Client struct {
 	node   cluster.Client
 	leader cluster.Task

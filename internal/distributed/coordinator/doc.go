@@ -1,6 +1,6 @@
-// Package coordinator lets the tasks of a job agree: a small key-value store in the
-// memory of one task, the leader, with values, gathers (barriers that carry a
-// value of each rank), generations and members. It holds no tensors.
+// Package coordinator lets the tasks of a job agree. It is a small key-value store in
+// the memory of one task, the leader. It has values, gathers (barriers that carry a
+// value of each rank), generations and members, but no tensors.
 //
 // [Store] is the state and runs on the leader; [Client] is the same from any
 // other task; both are a [KeyValue], a [Regrouper] and a [Pulse]. [Presence]
@@ -8,21 +8,21 @@
 //
 // # Who asks
 //
-// A request comes from a cluster.Peer: a task and the incarnation of its process.
-// Once a task was seen with a new incarnation, its former ones are refused with
-// [ErrSuperseded], so that what a dead process left in the network changes
-// nothing and two processes that were given the same task do not take turns.
-// A Store that came back empty is another Store: every request names the one
-// that it means, and a Client reports [ErrLeaderReset] from then on.
+// A request comes from a cluster.Peer: a task and the incarnation of its process. Once
+// a task was seen with a new incarnation, its former ones are refused with
+// [ErrSuperseded]. Messages of a dead process therefore have no effect, and two
+// processes with the same task do not take turns. A Store that came back empty is
+// another Store: every request names the one that it means, and a Client reports
+// [ErrLeaderReset] from then on.
 //
 // # Gathers
 //
-// A gather has a name, used once, and a size. Each rank comes with a value and
-// stays until all ranks are there at the same time; then all get the values in
-// the order of the ranks. A rank whose patience ends goes away and takes its
-// value along, so a gather never completes with one who left. A rank that comes
-// as another process replaces its value; after completion only the process that
-// took part may ask again (its answer was lost), anyone else gets [ErrStale].
+// A gather has a name, used once, and a size. Each rank comes with a value and stays
+// until all ranks are there at the same time; then all get the values in the order of
+// the ranks. A rank whose patience ends leaves with its value, so a gather never
+// completes with a rank that left. A rank that comes as another process replaces its
+// value; after completion only the process that took part may ask again (its answer was
+// lost), anyone else gets [ErrStale].
 //
 // # Generations
 //

@@ -27,7 +27,8 @@ var (
 	ErrSuperseded error = &fault{codes.AlreadyExists, "a newer process has taken this task: end this one"}
 	// ErrLeaderReset: the leader came back without its state (FailedPrecondition). A new Client talks to the new one.
 	ErrLeaderReset error = &fault{codes.FailedPrecondition, "the leader came back without its state: join again"}
-	// ErrInvalid: the request makes no sense, or contradicts those of other ranks (InvalidArgument).
+	// ErrInvalid: the request is invalid, or contradicts the requests of other ranks
+	// (InvalidArgument).
 	ErrInvalid error = &fault{codes.InvalidArgument, "invalid request"}
 	// ErrFull: the Store's bounds are reached (ResourceExhausted).
 	ErrFull error = &fault{codes.ResourceExhausted, "the leader's key-value store is full"}

@@ -182,8 +182,8 @@ func (s *sim) run(fates []fate, limit time.Duration) {
 	all.Wait()
 }
 
-// check tells whether all ranks finished in the same generation, having been told on the
-// way whom they missed.
+// check reports whether all ranks finished in the same generation, after learning on the
+// way which ranks they missed.
 func (s *sim) check(t *rapid.T) {
 	if len(s.finished) != s.size {
 		t.Fatalf("ranks %v finished of %d; errors %v", s.finished, s.size, s.missing)

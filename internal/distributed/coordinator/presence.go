@@ -43,7 +43,7 @@ type PresenceConfig struct {
 	Rank      int           // of this task
 	Interval  time.Duration // between heartbeats (2 s)
 	LostAfter time.Duration // without an answer, the leader is lost (20 s)
-	// StepSecs, where set, is what heartbeats tell of the task's steps: see Member.
+	// StepSecs, where set, returns the step times that heartbeats report: see Member.
 	StepSecs func() float64
 }
 

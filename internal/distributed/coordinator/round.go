@@ -31,7 +31,7 @@ type slot struct {
 	gone    chan struct{} // closed when it was taken from its process
 }
 
-// errPending: the patience of a request ended, not that of the rank.
+// errPending: the patience of a request ended, but not the rank's.
 var errPending = errors.New("pending")
 
 func newRound(name string, size int) *round {

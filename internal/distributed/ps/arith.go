@@ -131,7 +131,7 @@ func (u *unit) addTo(sum []byte, w weighted) {
 	}
 }
 
-// merge adds sparse rows to sparse rows, those of equal numbers to one another.
+// merge adds sparse rows to sparse rows, summing rows of equal numbers.
 func (u *unit) merge(a *gradient, w weighted) *gradient {
 	size := u.v.rowBytes()
 	ids := slices.Concat(a.ids, w.ids)
@@ -141,7 +141,7 @@ func (u *unit) merge(a *gradient, w weighted) *gradient {
 	place := func(g *gradient, share float64) {
 		at := 0
 		for i, id := range g.ids {
-			if id < ids[at] { // those of the next worker
+			if id < ids[at] { // the rows of the next worker
 				at, _ = slices.BinarySearch(ids, id)
 			}
 			for ids[at] != id {

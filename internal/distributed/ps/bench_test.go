@@ -31,11 +31,11 @@ func loopback(b *testing.B, servers int, c ClientConfig) *Client {
 		listeners = append(listeners, l)
 		jobs["ps"] = append(jobs["ps"], l.Addr().String())
 	}
-	spec, quiet := runconfig.NewClusterSpec(jobs), slog.New(slog.DiscardHandler)
+	spec, discard := runconfig.NewClusterSpec(jobs), slog.New(slog.DiscardHandler)
 	for i, l := range listeners {
 		task := cluster.Task{Job: "ps", Index: i}
 		c.Servers = append(c.Servers, task)
-		n, err := cluster.Open(cluster.Config{Task: task, Listener: l, Spec: spec, Log: quiet})
+		n, err := cluster.Open(cluster.Config{Task: task, Listener: l, Spec: spec, Log: discard})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -46,7 +46,7 @@ func loopback(b *testing.B, servers int, c ClientConfig) *Client {
 		n.Serve()
 		b.Cleanup(func() { s.Close(); n.Close() })
 	}
-	n, err := cluster.Open(cluster.Config{Task: cluster.Task{Job: "worker"}, Spec: spec, Log: quiet})
+	n, err := cluster.Open(cluster.Config{Task: cluster.Task{Job: "worker"}, Spec: spec, Log: discard})
 	if err != nil {
 		b.Fatal(err)
 	}

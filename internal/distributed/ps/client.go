@@ -96,7 +96,7 @@ type ServerStatus struct {
 	Task                 cluster.Task
 	Incarnation, Session uint64
 	Ready                bool
-	Finished             *Outcome // what the chief told; nil: it did not yet
+	Finished             *Outcome // what the chief reported; nil: nothing yet
 	Digest               string   // of its plan
 	Stats                Stats
 }
@@ -326,11 +326,12 @@ func (c *Client) SetStop(ctx context.Context, reason string) error {
 	return c.ask(ctx, 0, "Stop", &wire.StopRequest{Id: ids[0], Reason: reason}, &wire.Empty{})
 }
 
-// Later reports whether training that ends at step a goes on longer than to step b; 0 is no end.
+// Later reports whether training that ends at step a continues longer than to step b; 0 is no
+// end.
 func Later(a, b int64) bool { return b != 0 && (a == 0 || a > b) }
 
-// Extend puts off the end of training to a later global step, 0 for none, of
-// which the tasks that join from now on are told.
+// Extend moves the end of training to a later global step, 0 for none. Tasks that
+// join from now on get the new end.
 func (c *Client) Extend(ctx context.Context, last int64) error {
 	_, ids, err := c.connection()
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Snapshot is the state of all servers at one global step. Training goes on
-// while it is read; Close it in the end.
+// Snapshot is the state of all servers at one global step. Training continues while
+// it is read. Close it at the end.
 type Snapshot struct {
 	Step      int64
 	Positions map[int][]byte // of the workers' inputs, by rank
@@ -21,8 +21,8 @@ type Snapshot struct {
 	Held time.Duration
 	// Scalars are what the optimizer's variables share, such as Adam's powers.
 	Scalars map[string]*tensor.Tensor
-	// Parts are the variables and slots, in the order in which they must be read.
-	// Those of one name cover it.
+	// Parts are the variables and slots, in the order in which they must be read. The
+	// parts of one name cover it.
 	Parts []Part
 
 	c     *Client
@@ -47,9 +47,9 @@ type Part struct {
 // rows allow.
 const maxPartBytes = 32 << 20
 
-// Fence takes a checkpoint at the present global step: server 0 holds pushes
-// back until all servers have marked their state, then training goes on and
-// what changes is copied first.
+// Fence takes a checkpoint at the present global step: server 0 holds pushes back
+// until all servers have marked their state, then training continues, and data that
+// changes is copied first.
 func (c *Client) Fence(ctx context.Context) (*Snapshot, error) {
 	p, ids, err := c.connection()
 	if err != nil {

@@ -19,7 +19,7 @@ type Gradient struct {
 	// Lookup tells gradients of one variable apart, which the clip of a
 	// synchronous plan is to see one beside the other; other plans take one alone, 0.
 	Lookup int
-	// Apart tells that the clip is to see each row by itself, also those of equal ids.
+	// Apart says that the clip must see each row by itself, also rows of equal ids.
 	Apart bool
 }
 

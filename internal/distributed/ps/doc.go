@@ -1,13 +1,11 @@
 // Package ps holds the variables of a job on parameter servers.
 //
-// A Server runs in each ps task as a cluster.Service. It knows nothing of
-// models: a Plan says which variables there are, how they are cut along axis 0
-// and which server has which part, and a TrainOp's rules as data. Each part is
-// a unit: value, slots and the optimizer's scalars under one lock, with an
-// update program compiled for it. Units share no lock, so pushes of several
-// workers are applied at the same time.
+// A Server runs in each ps task as a cluster.Service. It does not know models: a Plan names the variables,
+// how they are partitioned along axis 0 and which server has which part. It also has a TrainOp's rules as
+// data. Each part is a unit: value, slots and the optimizer's scalars under one lock, with an update program
+// compiled for it. Units share no lock, so pushes of several workers are applied at the same time.
 //
-// The global step is no variable of a plan: server 0 counts it.
+// The global step is not a variable of a plan: server 0 counts it.
 //
 // A Client is how workers and the chief reach the servers:
 //
@@ -21,12 +19,11 @@
 //
 // # Sessions
 //
-// Create begins a session, a random number that all servers of a job share.
-// Every later request carries the number and the server's incarnation, which is
-// new in every process: a server that came back empty, or that the chief gave
-// new values, refuses with FailedPrecondition, and the client's error wraps
-// ErrReset. Connect tells the state of all; a restarted chief joins a session
-// that is whole and replaces one that is not.
+// Create begins a session, a random number that all servers of a job share. Every later request carries the
+// number and the server's incarnation, which is new in every process. A server that came back empty, or that
+// the chief gave new values, refuses with FailedPrecondition, and the client's error wraps ErrReset. Connect
+// returns the state of all servers. A restarted chief joins a session that is complete and replaces one that
+// is not.
 //
 // # Asynchronous steps
 //
@@ -41,61 +38,49 @@
 //
 // # Limits of asynchronous steps
 //
-// Config.Staleness drops gradients that are too old; it makes no worker wait for a
-// slower one, and tf.estimator bounds nothing. A worker whose gradients are
-// dropped pulls the present values for its next step, so a slow worker does not
-// hold up the others, but its work is lost as long as it is too slow.
+// Config.Staleness drops gradients that are too old; it makes no worker wait for a slower one. tf.estimator
+// has no such bound. A worker whose gradients are dropped pulls the present values for its next step, so a
+// slow worker does not hold up the others, but its work is lost as long as it is too slow.
 //
 // # Synchronous steps
 //
-// With Config.Sync, as with tf.train.SyncReplicasOptimizer, a step is the mean
-// of the gradients of Aggregate workers; those of more workers (backups) are
-// dropped, as are those of an earlier step. Servers keep what workers push,
-// server 0 last: its first Aggregate pushes decide which workers make the step.
-// It tells the other servers these ranks, and they apply the mean of just
-// these, summed in the order of ranks, so that the result does not depend on
-// the order of arrival. A worker that dies before server 0 has its push never
-// counts; one that dies after it, does. Between both, global clips ask all
-// servers for the norms of their means. The global step is counted when all
-// have applied; if one cannot within ServerConfig.Timeout, the session is
-// given up with an error that names it. Gradients of up to Aggregate (on
-// server 0) or Workers (on the others) workers are in memory until then.
+// With Config.Sync, as with tf.train.SyncReplicasOptimizer, a step is the mean of the gradients of Aggregate
+// workers. Gradients of further workers (backups) and of an earlier step are dropped. Servers keep what
+// workers push, server 0 last: its first Aggregate pushes decide which workers make the step. It sends these
+// ranks to the other servers, and they apply the mean of just these. They sum in the order of ranks, so that
+// the result does not depend on the order of arrival. A worker that dies before server 0 has its push never
+// counts; one that dies after it, does. Between both, global clips ask all servers for the norms of their
+// means. The global step is counted when all have applied; if one cannot within ServerConfig.Timeout, the
+// session is given up with an error that names it. Gradients of up to Aggregate (on server 0) or Workers (on
+// the others) workers are in memory until then.
 //
 // Means are weighted by Push.Weight, the rows of the batch: then shards of
 // different size make the mean of the whole batch.
 //
 // # Step functions
 //
-// The variables of a TrainOp's step function are whole and on server 0, which
-// runs it as it counts the step: with each push's tally or, where Sync is set,
-// with the sum of those that make the step. They change together: a pull
-// gets all as of one moment. A tally whose stamp is not that of the
-// variables is dropped and counted as stale. A function that fails changes
-// nothing; its error ends the training.
+// The variables of a TrainOp's step function are whole and on server 0, which runs it as it counts the step:
+// with each push's tally or, where Sync is set, with the sum of the tallies that make the step. They change
+// together: a pull gets all as of one moment. A tally whose stamp differs from the variables' is dropped and
+// counted as stale. A function that fails changes nothing; its error ends the training.
 //
 // # Checkpoints
 //
-// Fence holds pushes back on server 0 (which therefore finishes no step), and
-// on the others one after the other only while they mark their units. The
-// units' first change afterwards copies what it touches, in blocks of 256 KiB;
-// what was read already is not copied. A snapshot is exact for synchronous
-// steps and for one server. With several servers and asynchronous steps, pushes
-// under way, which the snapshot's global step and positions do not count, may be
-// in it on some servers and not on others, as they may be
-// for any worker that pulls. ServerConfig.FenceHold and FenceLease end what a
-// lost chief leaves.
+// Fence holds pushes back on server 0 (which therefore finishes no step), and on the others one after the
+// other only while they mark their units. The units' first change afterwards copies what it touches, in
+// blocks of 256 KiB; what was read already is not copied. A snapshot is exact for synchronous steps and for
+// one server. With several servers and asynchronous steps, the snapshot's global step and positions do not
+// count pushes in flight. It may have such a push on some servers and not on others, as may any worker's
+// pull. ServerConfig.FenceHold and FenceLease end the fences of a lost chief.
 //
 // # Differences from one process
 //
-// Asynchronous workers clip their own gradients before they push them, and
-// a plan of theirs has no clip. In synchronous plans the clip is of the mean: of what a
-// lookup that sums equal rows makes, it sees a row of all workers once, and of what
-// others make each row of each worker, so that the steps are those of one process with all
-// batches. Scalars that the variables of a group
-// share (Adam's powers) are kept in each part, as parts are updated
-// independently, and checkpointed once, from the first. Where gradients are
-// accumulated over steps, each part counts its own pushes, and the schedule
-// follows that count; clips cannot be combined with it.
+// Asynchronous workers clip their own gradients before they push them, and a plan of theirs has no clip. In
+// synchronous plans the clip is of the mean. From a lookup that sums equal rows, it sees a row of all workers
+// once; from others, each row of each worker. The steps therefore equal the steps of one process with all
+// batches. Scalars that the variables of a group share (Adam's powers) are kept in each part, as parts are
+// updated independently, and checkpointed once, from the first. Where gradients are accumulated over steps,
+// each part counts its own pushes, and the schedule follows that count; clips cannot be combined with it.
 //
 // # Protocol
 //

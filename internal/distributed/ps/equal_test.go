@@ -9,8 +9,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestSameAsOneProcess trains by every rule and compares variables and slots
-// with those of one process.
+// TestSameAsOneProcess trains by every rule and compares variables and slots with
+// one process.
 func TestSameAsOneProcess(t *testing.T) {
 	l := newLocal(t, 2, 1, ServerConfig{})
 	c := l.Client(0, ClientConfig{})
@@ -58,7 +58,7 @@ func TestSyncSameAsOneProcess(t *testing.T) {
 					rule, parameters[kind] = "sgd", 0.5
 				}
 				first := checkSync(t, newJob(t, rule, parameters), servers)
-				// Whatever the order of arrival was, it is the same to the bit.
+				// For any order of arrival, it is the same to the bit.
 				compare(t, checkSync(t, newJob(t, rule, parameters), servers), first, 0)
 			})
 		}

@@ -10,9 +10,9 @@ import (
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
 )
 
-// ErrReset is wrapped where a parameter server does not have the session that
-// the client joined: it was restarted, the chief began anew, or a synchronous
-// step failed on another server. Connect again.
+// ErrReset is wrapped where a parameter server does not have the session that the
+// client joined: it was restarted, the chief started again, or a synchronous step
+// failed on another server. Connect again.
 var ErrReset = errors.New("a parameter server lost its state or began a new session")
 
 // ErrPlan is wrapped where the servers hold variables of another plan.
@@ -24,7 +24,7 @@ var ErrExists = errors.New("the parameter servers have a session already")
 // ErrNotConnected is wrapped by what needs a session before there is one.
 var ErrNotConnected = errors.New("not connected to the parameter servers: call WaitReady or Create first")
 
-// FinishedError tells what became of the training that was to be joined.
+// FinishedError reports the end of the training that the client tried to join.
 type FinishedError struct {
 	Task cluster.Task // a server that tells
 	Outcome

@@ -51,8 +51,8 @@ func constant(x float32, shape ...int) *tensor.Tensor {
 	return t
 }
 
-// TestSnapshotIsOneMoment reads a snapshot while training goes on, with dense
-// and sparse updates between the reads.
+// TestSnapshotIsOneMoment reads a snapshot while training continues, with dense and
+// sparse updates between the reads.
 func TestSnapshotIsOneMoment(t *testing.T) {
 	_, c, p := big(t, rule.SGD{}, 1, ServerConfig{})
 	ctx := testContext(t)

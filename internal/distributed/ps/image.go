@@ -2,8 +2,8 @@ package ps
 
 import "github.com/goestimator/goestimator/tensor"
 
-// image is a copy of a unit's value at one version, which may be sent while
-// the unit goes on.
+// image is a copy of a unit's value at one version, which may be sent while the
+// unit changes.
 type image struct {
 	version uint64
 	bytes   []byte

@@ -96,7 +96,7 @@ func fillWhole(t *tensor.Tensor) Fill {
 	}
 }
 
-// reference trains in one process, with a table's gradient dense where told.
+// reference trains in one process, with a dense gradient of the table if asked.
 type reference struct {
 	tb   testing.TB
 	vars *engine.Variables

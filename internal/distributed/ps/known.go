@@ -12,8 +12,8 @@ type knownIDs struct {
 	of map[string][]*distinct // the latest last
 }
 
-// knownLists is how many lists of a variable are remembered: those of steps
-// whose rows are fetched ahead come before the gradients of the present one.
+// knownLists is the number of id lists of a variable that are stored: lists of
+// steps whose rows are fetched ahead come before the gradients of the current one.
 const knownLists = 3
 
 func (k *knownIDs) record(variable string, d *distinct) {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The ids of rows that were pulled are not sorted again, those of others are.
+// The ids of pulled rows are not sorted again; others are.
 func TestKnownIDs(t *testing.T) {
 	var k knownIDs
 	lists := [][]int64{{5, 1, 5}, {2, 9}, {7, 7}, {4, 3}}

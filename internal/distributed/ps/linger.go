@@ -2,9 +2,9 @@ package ps
 
 import "context"
 
-// Linger serves on, for a process that has to end, until the chief, which was
-// probably asked to end too, has read a last checkpoint or finished, or until ctx
-// ends. Where there is no session it returns at once.
+// Linger continues to serve, in a process that has to end, until the chief has read
+// a last checkpoint or finished, or until ctx ends: the chief was probably asked to
+// end, too. Without a session it returns immediately.
 func (s *Server) Linger(ctx context.Context) {
 	s.mu.Lock()
 	x := s.session

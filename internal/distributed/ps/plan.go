@@ -25,8 +25,8 @@ type Variable struct {
 	Group int // index of its rule in Rules.Groups; -1: no gradients, only assignments
 	// Step tells that the rules' step function changes it: it is whole, on server 0.
 	Step bool `json:",omitempty"`
-	// Slots are the names, in checkpoints, of the optimizer's state of this
-	// variable's shape; Shared those of the scalars that its whole group shares.
+	// Slots are the names, in checkpoints, of the optimizer's state of this variable's
+	// shape. Shared are the names of the scalars that its whole group shares.
 	Slots, Shared []Slot
 }
 
@@ -148,7 +148,7 @@ func (p *Plan) finish() error {
 // Digest is equal for equal plans.
 func (p *Plan) Digest() string { return p.digest }
 
-// Units lists the parts, those of each variable together and in order.
+// Units lists the parts; the parts of a variable are together and in order.
 func (p *Plan) Units() []Unit { return p.units }
 
 // Index returns a variable's index, false where the plan has none of that name.

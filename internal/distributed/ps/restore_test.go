@@ -9,7 +9,8 @@ import (
 )
 
 // restored returns a State.Value that reads a checkpoint, however it was
-// partitioned. What the checkpoint lacks is taken from otherwise, which may be nil.
+// partitioned. Values that the checkpoint does not have come from otherwise, which
+// may be nil.
 func restored(r *checkpoint.Reader, otherwise func(name string) Fill) func(name string) Fill {
 	return func(name string) Fill {
 		info, ok := r.Lookup(name)

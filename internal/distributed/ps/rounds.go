@@ -58,8 +58,8 @@ func (r *rounds) over(step int64, rank int) bool {
 	return step < r.step || step == r.step && (r.closing || r.got[rank] != nil)
 }
 
-// add takes a worker's gradients. Those of a rank replace earlier ones, except
-// on server 0, which has told that it counts them.
+// add adds a worker's gradients. They replace earlier ones of the same rank, except
+// on server 0, which has already reported that it counts those.
 func (r *rounds) add(a *arrival) (stale bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -257,7 +257,7 @@ func (r *rounds) merge(req *wire.RoundRequest) (*merged, error) {
 	err := parallel(len(places), func(i int) error {
 		at := places[i]
 		if m.assigned[at.u] != nil && !at.u.v.DType.Float() {
-			return nil // there is no mean; that of the lowest rank counts
+			return nil // there is no mean; the value of the lowest rank counts
 		}
 		each := all[at]
 		for k := range each {

@@ -104,8 +104,8 @@ func boundaries(s optimizers.Schedule) int {
 	return 0
 }
 
-// trainOp returns the rules of one group for the given variables alone. The
-// names of its slots are its own: see Variable.Slots for those of checkpoints.
+// trainOp returns the rules of one group for only the given variables. The names of
+// its slots are its own; see Variable.Slots for the names in checkpoints.
 func (r *Rules) trainOp(group int, variables ...*models.Variable) *optimizers.TrainOp {
 	g := r.Groups[group]
 	return &optimizers.TrainOp{AccumulateSteps: r.AccumulateSteps, SlotNames: r.SlotNames, Groups: []optimizers.Group{{

@@ -9,7 +9,8 @@ import (
 	"github.com/goestimator/goestimator/internal/distributed/settings"
 )
 
-// TestSettingsAreCompared: who has other settings than the session is told which.
+// TestSettingsAreCompared: a task whose settings differ from the session's gets an
+// error that names them.
 func TestSettingsAreCompared(t *testing.T) {
 	b := newBegun(t, Config{Servers: 2, Settings: settings.Settings{"learning_rate": "0.1", "seed": "3"}}, 1, ServerConfig{})
 	c := b.Client(0, ClientConfig{})

@@ -2,7 +2,7 @@ package ps
 
 import "github.com/goestimator/goestimator/tensor"
 
-// sparseRows are the rows of a sparse gradient, those of equal ids to be summed.
+// sparseRows are the rows of a sparse gradient; rows of equal ids are to be summed.
 type sparseRows struct {
 	v      *Variable
 	d      *distinct

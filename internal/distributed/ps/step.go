@@ -66,8 +66,8 @@ func newStepUnits(p *Plan, units map[int]*unit) (*stepUnits, error) {
 	return f, nil
 }
 
-// errFunction is the cause of a failure that happens again however often a
-// session begins anew.
+// errFunction is the cause of a failure that recurs, even if a session starts
+// again.
 var errFunction = errors.New("a step function failed")
 
 // apply uses a tally, unless it is stale.

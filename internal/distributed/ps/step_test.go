@@ -184,7 +184,7 @@ func TestStepVariablesChangeTogether(t *testing.T) {
 	pushing.Wait()
 }
 
-// TestSynchronousTallies: a step is the sum of those of the first workers.
+// TestSynchronousTallies: a step is the sum of the first workers' tallies.
 func TestSynchronousTallies(t *testing.T) {
 	_, p, c := newLayered(t, 3, &Sync{Aggregate: 2, Workers: 3})
 	for i, want := range []bool{false, false, true} {

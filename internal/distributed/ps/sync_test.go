@@ -179,8 +179,8 @@ func TestRoundWaits(t *testing.T) {
 	compare(t, b.mirror(t, b.c).tensors, one.all(), 1e-6)
 }
 
-// TestRoundFails has a server that is gone when a step is to be finished: all
-// get a named error, not a wait for ever.
+// TestRoundFails has a server that is gone when a step is to be finished: all get a
+// named error, and none waits without end.
 func TestRoundFails(t *testing.T) {
 	b := newBegun(t, Config{Servers: 2, Sync: &Sync{Aggregate: 1, Workers: 1}}, 1, ServerConfig{Timeout: 300 * time.Millisecond})
 	ctx := testContext(t)

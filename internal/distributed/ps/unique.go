@@ -79,8 +79,8 @@ func (d *distinct) at(k int) []int32 {
 	return d.order[first:d.ends[k]]
 }
 
-// spread copies rows, those of the unique ids from number k on, to where the
-// list of ids has them in dst.
+// spread copies the rows of the unique ids from number k on to the places in dst
+// where the list of ids has them.
 func (d *distinct) spread(dst, rows []byte, k, size int) {
 	if d.order == nil {
 		copy(dst[k*size:], rows)
@@ -108,8 +108,8 @@ func (d *distinct) first(k, n int) []int32 {
 	return d.order[from:min(from+n, len(d.order))]
 }
 
-// touch reads an element of each row, so that their cache misses overlap, which
-// those of copies do not. It is not inlined, as the reads would be left out.
+// touch reads an element of each row, so that their cache misses overlap, unlike
+// those of copies. It is not inlined, as the compiler would drop the reads.
 //
 //go:noinline
 func touch[T any](rows []T, places []int32, n int) (last T) {

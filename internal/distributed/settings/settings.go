@@ -27,8 +27,8 @@ const (
 	maxValue = 256  // bytes of a name or a value
 )
 
-// Make returns the settings of a list, in which the most telling are the first:
-// what has no room in 4 KiB is told by its number and digest, as Rest.
+// Make returns the settings of a list, with the most important first. Settings
+// beyond 4 KiB are replaced by their number and digest, as Rest.
 func Make(list []Setting) Settings {
 	s := Settings{}
 	size := 0
@@ -45,11 +45,11 @@ func Make(list []Setting) Settings {
 
 // clip shortens a text that is too long, keeping a digest of it.
 func clip(text string) string {
-	short, tail := text, ""
+	short, suffix := text, ""
 	if len(text) > maxValue {
-		short, tail = text[:maxValue/2], "... digest "+Digest([]byte(text))
+		short, suffix = text[:maxValue/2], "... digest "+Digest([]byte(text))
 	}
-	return strings.ToValidUTF8(short, "?") + tail
+	return strings.ToValidUTF8(short, "?") + suffix
 }
 
 // Digest is 16 hexadecimal digits of the SHA-256 of b.

@@ -21,13 +21,13 @@
 // All tasks of a job run one release; the greeting of package cluster has a
 // version, and tasks of another version are refused by name. Within a version
 //
-//   - fields may be added: who does not know one skips it,
+//   - fields may be added: a task that does not know one skips it,
 //   - a field that is removed leaves its number and name reserved,
 //   - no field changes its number, its type or what it means, and a new field's
 //     zero means what was meant without it.
 //
-// Whatever else changes needs a new version. testdata/schema.txt is the schema
-// of the present version, which a test compares.
+// Any other change needs a new version. testdata/schema.txt is the schema of the
+// present version, which a test compares.
 package wire
 
 //go:generate go -C gen run .

@@ -66,8 +66,8 @@ const (
 	FromTarget
 )
 
-// Damage flips a bit of the byte that comes after so many others in a direction,
-// of whatever connection. It is one fault: Damage again for the next.
+// Damage flips a bit of the byte after the next n bytes in a direction, on any
+// connection. It is one fault: call Damage again for the next.
 func (p *Proxy) Damage(w Way, after int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
