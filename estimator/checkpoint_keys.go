@@ -5,21 +5,19 @@ import (
 	"strings"
 
 	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/internal/distribute/saved"
 	"github.com/goestimator/goestimator/internal/format/checkpoint"
-	"github.com/goestimator/goestimator/tensor"
 )
 
-// The keys of a checkpoint besides variables, which are scalar strings.
+// The keys of a checkpoint besides those of its strategy, which are scalar strings.
 const (
-	inputStateKey = privatePrefix + "input_state/"
-	hookStateKey  = privatePrefix + "hooks/"
-	featuresKey   = privatePrefix + "features"
-	seedKey       = privatePrefix + "seed" // decimal
+	hookStateKey = saved.PrivatePrefix + "hooks/"
+	featuresKey  = saved.PrivatePrefix + "features"
 )
 
 // checkFeatures compares the features that the checkpoint was trained on with the input's.
 func (s *session) checkFeatures(r *checkpoint.Reader) error {
-	trained, ok, err := readString(r, featuresKey)
+	trained, ok, err := saved.String(r, featuresKey)
 	if err != nil || !ok {
 		return err
 	}
@@ -42,22 +40,4 @@ func (s *session) featureSignature() string {
 		}
 	}
 	return strings.Join(parts, ", ")
-}
-
-func readString(r *checkpoint.Reader, name string) ([]byte, bool, error) {
-	if _, ok := r.Lookup(name); !ok {
-		return nil, false, nil
-	}
-	v, err := r.Tensor(name)
-	if err != nil {
-		return nil, false, err
-	}
-	if v.DType != tensor.String || len(v.Strings) != 1 {
-		return nil, false, fmt.Errorf("checkpoint %s: %s: expected one string, got %v%v", r.Prefix(), name, v.DType, v.Shape)
-	}
-	return v.Strings[0], true, nil
-}
-
-func stringScalar(b []byte) *tensor.Tensor {
-	return &tensor.Tensor{DType: tensor.String, Strings: [][]byte{b}}
 }

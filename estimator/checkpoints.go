@@ -4,15 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/goestimator/goestimator/internal/training/update"
-	"iter"
 	"strconv"
-	"strings"
 
 	"github.com/goestimator/goestimator/estimator/hooks"
 	"github.com/goestimator/goestimator/internal/distribute"
+	"github.com/goestimator/goestimator/internal/distribute/saved"
 	"github.com/goestimator/goestimator/internal/format/checkpoint"
 	"github.com/goestimator/goestimator/internal/format/summary"
+	"github.com/goestimator/goestimator/models/optimizers"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -91,33 +90,22 @@ func (c *checkpoints) newest() (*checkpoint.Reader, error) {
 }
 
 // restoreAll gives variables and hooks the states they had, and returns the inputs'.
-func (c *checkpoints) restoreAll(r *checkpoint.Reader) (distribute.Notes, error) {
-	notes := distribute.Notes{Positions: map[int][]byte{}}
+func (c *checkpoints) restoreAll(r *checkpoint.Reader) (notes distribute.Notes, err error) {
 	if err := c.session.checkFeatures(r); err != nil {
 		return notes, err
 	}
 	if err := c.session.restore(r); err != nil {
 		return notes, err
 	}
-	for _, name := range r.Names() {
-		digits, ok := strings.CutPrefix(name, inputStateKey)
-		if !ok {
-			continue
-		}
-		rank, err := strconv.Atoi(digits)
-		if err != nil {
-			return notes, fmt.Errorf("checkpoint %s: tensor %s: expected a worker's rank at the end", r.Prefix(), name)
-		}
-		if notes.Positions[rank], _, err = readString(r, name); err != nil {
-			return notes, err
-		}
+	if notes.Positions, err = saved.Positions(r); err != nil {
+		return notes, err
 	}
 	return notes, c.restoreHooks(r)
 }
 
 func (c *checkpoints) restoreHooks(r *checkpoint.Reader) error {
 	for _, st := range c.stateful {
-		state, ok, err := readString(r, hookStateKey+st.StateKey())
+		state, ok, err := saved.String(r, hookStateKey+st.StateKey())
 		if err != nil {
 			return err
 		}
@@ -130,8 +118,6 @@ func (c *checkpoints) restoreHooks(r *checkpoint.Reader) error {
 	}
 	return nil
 }
-
-func inputKey(rank int) string { return inputStateKey + strconv.Itoa(rank) }
 
 // save writes the state after the last step.
 func (c *checkpoints) save(ctx context.Context) (string, error) {
@@ -158,55 +144,29 @@ func (c *checkpoints) save(ctx context.Context) (string, error) {
 
 // write completes a strategy's snapshot and writes it.
 func (c *checkpoints) write(ctx context.Context, snap *distribute.Snapshot) (string, error) {
-	tensors := snap.Tensors
+	x := saved.Extra{Strings: map[string][]byte{}, TrainOps: []*optimizers.TrainOp{c.session.program.spec.TrainOp}}
 	for rank, position := range snap.Notes.Positions {
-		tensors[inputKey(rank)] = stringScalar(position)
+		x.Strings[saved.InputKey(rank)] = position
 	}
-	if snap.Notes.Positions[c.session.est.inputRank()] == nil {
+	if own := saved.InputKey(c.session.est.inputRank()); x.Strings[own] == nil {
 		position, err := c.input.state()
 		if err != nil {
 			return "", fmt.Errorf("input position: %w", err)
 		}
-		tensors[inputKey(c.session.est.inputRank())] = stringScalar(position)
+		x.Strings[own] = position
 	}
-	for name, v := range update.Hyperparameters(c.session.program.spec.TrainOp) {
-		tensors[name] = tensor.Scalar(float32(v))
-	}
-	tensors[featuresKey] = stringScalar([]byte(c.session.featureSignature()))
-	tensors[seedKey] = stringScalar(strconv.AppendInt(nil, c.session.est.seed, 10))
+	x.Strings[featuresKey] = []byte(c.session.featureSignature())
+	x.Strings[saved.SeedKey] = strconv.AppendInt(nil, c.session.est.seed, 10)
 	for _, st := range c.stateful {
 		state, err := st.MarshalBinary()
 		if err != nil {
 			return "", fmt.Errorf("state of hook %s: %w", st.StateKey(), err)
 		}
-		tensors[hookStateKey+st.StateKey()] = stringScalar(state)
+		x.Strings[hookStateKey+st.StateKey()] = state
 	}
-	// The events of these steps must be on disk before the steps count as saved.
+	// What was reported of the steps so far is on disk before they count as saved.
 	if err := c.files.events.Flush(); err != nil {
 		return "", err
 	}
-	return c.files.saver.Save(ctx, checkpoint.Snapshot{Step: snap.Step, Tensors: tensors, Parts: partsOf(snap)})
-}
-
-// partsOf reads the pieces of variables one after the other as they are written.
-func partsOf(snap *distribute.Snapshot) iter.Seq2[checkpoint.Part, error] {
-	if len(snap.Parts) == 0 {
-		return nil
-	}
-	return func(yield func(checkpoint.Part, error) bool) {
-		for _, p := range snap.Parts {
-			value, err := p.Read()
-			part := checkpoint.Part{Name: p.Name, Full: p.Type.Shape.At(0), Tensor: value}
-			if !p.Whole {
-				part.Slice = make(checkpoint.Slice, len(part.Full))
-				for i := range part.Slice {
-					part.Slice[i] = checkpoint.Extent{Length: -1}
-				}
-				part.Slice[0] = checkpoint.Extent{Start: p.First, Length: p.Rows}
-			}
-			if !yield(part, err) || err != nil {
-				return
-			}
-		}
-	}
+	return saved.Write(ctx, c.files.saver, snap, x)
 }

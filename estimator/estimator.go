@@ -171,15 +171,12 @@ func (e *Estimator) resolveModelDir() error {
 
 // resolveRun reads strategy, precision and seed from the RunConfig.
 func (e *Estimator) resolveRun() error {
-	session := e.config.Session()
-	s := e.config.TrainDistribute()
-	e.strategy = distribute.Config{Strategy: s, Threads: session.IntraOpThreads, CheckNumerics: session.CheckNumerics,
-		Precision: session.Precision, HardPlacement: session.HardPlacement, Devices: gpus.NewChooser(e.gpus, e.log)}
+	e.strategy = distribute.ConfigOf(e.config, gpus.NewChooser(e.gpus, e.log))
 	if err := e.strategy.Validate(); err != nil {
 		return err
 	}
 	e.dtype = tensor.Float32 // of variables, also with tf32 and bf16_mixed
-	if session.Precision == "float64" {
+	if e.strategy.Precision == "float64" {
 		e.dtype = tensor.Float64
 	}
 	var ok bool

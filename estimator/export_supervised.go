@@ -7,6 +7,7 @@ import (
 	"github.com/goestimator/goestimator/estimator/internal/metricgraph"
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/distribute"
+	"github.com/goestimator/goestimator/internal/distribute/saved"
 	"github.com/goestimator/goestimator/internal/export"
 	"github.com/goestimator/goestimator/internal/training/update"
 	"github.com/goestimator/goestimator/models"
@@ -56,7 +57,11 @@ func (x *exporting) addMetrics(p *program, g *export.Graph) error {
 // check fails unless the checkpoint holds what the program's graph reads and updates.
 func (x *exporting) check(p *program) error {
 	mismatch := &MismatchError{Prefix: x.reader.Prefix()}
-	want := func(name string, t graph.Type) { mismatch.fits(x.reader, name, x.storedName(name), t) }
+	want := func(name string, t graph.Type) {
+		if problem := saved.Problem(x.reader, name, x.storedName(name), t); problem != "" {
+			mismatch.Problems = append(mismatch.Problems, problem)
+		}
+	}
 	for _, v := range p.variables {
 		x.trainable[v.Name] = v.Trainable
 		want(v.Name, graph.TypeOf(v.DType, v.Shape...))

@@ -4,8 +4,6 @@ import (
 	"fmt"
 
 	"github.com/goestimator/goestimator/internal/distribute"
-	"github.com/goestimator/goestimator/internal/format/checkpoint"
-	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 	"github.com/goestimator/goestimator/runconfig"
 )
 
@@ -57,23 +55,8 @@ func (e *Estimator) joinJob(maxSteps int64) (config distribute.Config, leave fun
 	if err != nil {
 		return config, leave, err
 	}
-	config.Sessions, config.Ends = sessionFile{e.modelDir}, e.ends(maxSteps)
+	config.Sessions, config.Ends = distribute.SessionFile{Dir: e.modelDir}, e.ends(maxSteps)
 	return config, config.Job.Close, nil
-}
-
-// sessionFile holds the name of the job's session on the parameter servers in
-// model_dir, for a chief that is started again.
-type sessionFile struct{ dir string }
-
-// Session returns the name, "" for none.
-func (f sessionFile) Session() (string, error) {
-	s, err := checkpoint.LoadRunState(atomicfile.OS{}, f.dir)
-	return s.Session, err
-}
-
-// SetSession stores the name.
-func (f sessionFile) SetSession(id string) error {
-	return checkpoint.UpdateRunState(atomicfile.OS{}, f.dir, func(s *checkpoint.RunState) { s.Session = id })
 }
 
 // mistakef is the error of an invalid cluster or strategy.

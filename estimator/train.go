@@ -9,6 +9,7 @@ import (
 
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/internal/distribute"
+	"github.com/goestimator/goestimator/internal/distribute/saved"
 	"github.com/goestimator/goestimator/internal/format/checkpoint"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/runconfig"
@@ -115,7 +116,7 @@ func (e *Estimator) alreadyTrained(o runOptions) (bool, int64, error) {
 
 // restoreSeed sets the seed to the checkpoint's, if that has one.
 func (e *Estimator) restoreSeed(r *checkpoint.Reader) error {
-	text, ok, err := readString(r, seedKey)
+	text, ok, err := saved.String(r, saved.SeedKey)
 	if err != nil || !ok {
 		return err
 	}

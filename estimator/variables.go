@@ -10,10 +10,11 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/distribute"
+	"github.com/goestimator/goestimator/internal/distribute/saved"
 	"github.com/goestimator/goestimator/internal/format/checkpoint"
 	"github.com/goestimator/goestimator/internal/platform/hostmemory"
 	"github.com/goestimator/goestimator/models"
-	"github.com/goestimator/goestimator/models/initializers"
+	"github.com/goestimator/goestimator/models/optimizers"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -44,21 +45,6 @@ func (e *MismatchError) Error() string {
 		e.Prefix, strings.Join(shown, "; "), more)
 }
 
-// fits reports whether the checkpoint has a variable of that type under the stored name, and records a
-// mismatch.
-func (e *MismatchError) fits(r *checkpoint.Reader, name, stored string, want graph.Type) bool {
-	have, ok := r.Lookup(stored)
-	switch shape := want.Shape.At(0); {
-	case !ok:
-		e.Problems = append(e.Problems, fmt.Sprintf("no variable %s", name))
-		return false
-	case have.DType != want.DType || !slices.Equal(have.Shape, shape):
-		e.Problems = append(e.Problems, fmt.Sprintf("variable %s: expected %v%v, got %v%v", name, want.DType, shape, have.DType, have.Shape))
-		return false
-	}
-	return true
-}
-
 // initialize puts the initial values of the program's variables: the model's,
 // the optimizer's slots when training, and the global step.
 func (s *session) initialize(put func(name string, t graph.Type, value distribute.Fill) error) error {
@@ -66,7 +52,7 @@ func (s *session) initialize(put func(name string, t graph.Type, value distribut
 		return err
 	}
 	one := func(name string, t graph.Type, init models.Initializer) error {
-		return put(name, t, s.initial(name, t, init))
+		return put(name, t, distribute.Initial(name, init, s.est.seed, t))
 	}
 	for _, v := range s.program.variables {
 		if err := one(v.Name, graph.TypeOf(v.DType, v.Shape...), v.Init); err != nil {
@@ -81,24 +67,6 @@ func (s *session) initialize(put func(name string, t graph.Type, value distribut
 		}
 	}
 	return put(distribute.GlobalStep, graph.Type{DType: tensor.Int64}, distribute.Whole(tensor.Scalar(int64(0))))
-}
-
-// initial returns the initial value of a variable.
-func (s *session) initial(name string, t graph.Type, init models.Initializer) distribute.Fill {
-	key := models.Key(s.est.seed, name)
-	return func(dst *tensor.Tensor, first int) error {
-		whole := t.Shape.At(0)
-		var err error
-		if slices.Equal(dst.Shape, whole) {
-			err = init.Init(dst, key)
-		} else {
-			err = initializers.InitRows(init, dst, initializers.Rows{Full: whole, First: first}, key)
-		}
-		if err != nil {
-			return fmt.Errorf("initial value of %s: %w", name, err)
-		}
-		return nil
-	}
 }
 
 // checkMemory refuses a model that this machine cannot hold: the Go runtime would end the process.
@@ -138,61 +106,15 @@ func (s *session) checkMemory() error {
 // strategy is synchronized. Where one is missing there or has another type or
 // shape, nothing is set and the error is a *MismatchError.
 func (s *session) restore(r *checkpoint.Reader) error {
-	vars := s.strategy.Variables()
-	mismatch := &MismatchError{Prefix: r.Prefix()}
-	values := map[string]distribute.Fill{}
-	_, shared := s.strategy.(distribute.Shared)
-	for _, name := range vars.Names() {
-		want, _ := vars.Type(name)
-		from := s.storedName(r, name)
-		if !mismatch.fits(r, name, from, want) {
-			continue
-		}
-		if shared {
-			values[name] = func(dst *tensor.Tensor, first int) error { return readRows(r, from, dst, first) }
-			continue
-		}
-		// Read before any is set, so that a damaged checkpoint changes none.
-		t, err := r.Tensor(from)
-		if err != nil {
-			return err
-		}
-		values[name] = distribute.Whole(t)
+	var ops []*optimizers.TrainOp
+	if s.program.mode == models.Train {
+		ops = append(ops, s.program.spec.TrainOp)
 	}
-	if len(mismatch.Problems) > 0 {
-		return mismatch
+	problems, err := saved.Restore(r, s.strategy, ops...)
+	if len(problems) > 0 {
+		return &MismatchError{Prefix: r.Prefix(), Problems: problems}
 	}
-	for _, name := range sortedKeys(values) {
-		if err := vars.Set(name, values[name]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// storedName is the name of a variable's value in a checkpoint: its own, except for
-// a counter that tf.estimator replaces by the global step.
-func (s *session) storedName(r *checkpoint.Reader, name string) string {
-	if _, ok := r.Lookup(name); ok || s.program.mode != models.Train || !update.Iterations(s.program.spec.TrainOp, name) {
-		return name
-	}
-	return distribute.GlobalStep
-}
-
-// readRows reads rows of a variable from a checkpoint.
-func readRows(r *checkpoint.Reader, name string, dst *tensor.Tensor, first int) error {
-	if len(dst.Shape) == 0 {
-		t, err := r.Tensor(name)
-		if err != nil {
-			return err
-		}
-		return distribute.Whole(t)(dst, first)
-	}
-	t, err := r.Rows(name, first, first+dst.Shape[0])
-	if err != nil {
-		return err
-	}
-	return distribute.Whole(t)(dst, 0)
+	return err
 }
 
 // globalStep reads the global step variable.
@@ -245,7 +167,4 @@ func (e *Estimator) openLatest() (*checkpoint.Reader, error) {
 	return r, err
 }
 
-// privatePrefix begins the names of a checkpoint's entries that are not variables.
-const privatePrefix = "goestimator/"
-
-func isPrivate(name string) bool { return strings.HasPrefix(name, privatePrefix) }
+func isPrivate(name string) bool { return strings.HasPrefix(name, saved.PrivatePrefix) }

@@ -2,6 +2,7 @@ package runconfig
 
 import (
 	"cmp"
+	"encoding/json"
 	"os"
 	"slices"
 
@@ -37,6 +38,24 @@ func FromTFConfig(text string, opts ...Option) (RunConfig, error) {
 	vs := &violation.List{}
 	tf := parseTFConfig(text, vs)
 	return build(newSettings(DefaultSpec()), tf, opts, vs)
+}
+
+// FromCluster is FromTFConfig of a cluster that the program knows itself, and of
+// this process's task in it: a job of the cluster and its index.
+func FromCluster(cluster ClusterSpec, job string, index int, opts ...Option) (RunConfig, error) {
+	type task struct {
+		Type  string `json:"type"`
+		Index int    `json:"index"`
+	}
+	jobs := map[string][]string{}
+	for _, job := range cluster.Jobs() {
+		jobs[job] = cluster.Addresses(job)
+	}
+	text, err := json.Marshal(map[string]any{"cluster": jobs, "task": task{job, index}})
+	if err != nil {
+		return RunConfig{}, err
+	}
+	return FromTFConfig(string(text), opts...)
 }
 
 // With returns a copy with some fields replaced. Replacing one of the two

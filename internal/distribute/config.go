@@ -26,6 +26,13 @@ type Config struct {
 	Ends          *Ends         // of this job, as far as this task knows; nil: it knows of none
 }
 
+// ConfigOf is what a RunConfig says of a strategy.
+func ConfigOf(rc runconfig.RunConfig, devices *gpus.Chooser) Config {
+	session := rc.Session()
+	return Config{Strategy: rc.TrainDistribute(), Threads: session.IntraOpThreads, CheckNumerics: session.CheckNumerics,
+		Precision: session.Precision, HardPlacement: session.HardPlacement, Devices: devices}
+}
+
 // New returns a strategy with no variables yet.
 func New(c Config) (Strategy, error) {
 	if err := c.Validate(); err != nil {

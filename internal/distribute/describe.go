@@ -49,6 +49,20 @@ func describe(p TrainProgram, c Config, vars Variables) []settings.Setting {
 	return out
 }
 
+// describeAll is describe of a training that has several programs.
+func describeAll(programs []TrainProgram, c Config, vars Variables) []settings.Setting {
+	var out []settings.Setting
+	for i, p := range programs {
+		for _, x := range describe(p, c, vars) {
+			if i > 0 {
+				x.Name = fmt.Sprintf("%s of function %d", x.Name, i)
+			}
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
 // orNone is how messages show a value that may not be given.
 func orNone(v string) string {
 	if v == "" || v == "0" {

@@ -31,6 +31,7 @@ type multiWorker struct {
 var (
 	_ Shared   = (*multiWorker)(nil)
 	_ Gatherer = (*multiWorker)(nil)
+	_ Planner  = (*multiWorker)(nil)
 	_ Paced    = (*multiWorker)(nil)
 	_ Elastic  = (*multiWorker)(nil)
 )
@@ -64,11 +65,19 @@ func (m *multiWorker) Replicas() Replicas {
 	return Replicas{InSync: len(m.job.workers) * m.replicas, Local: m.replicas, Lockstep: true}
 }
 
-// Train prepares a step, and notes what is trained, for the workers to compare.
+// Plan records what is trained, for the workers to compare.
+func (m *multiWorker) Plan(programs ...TrainProgram) error {
+	last := settings.Setting{Name: maxSteps, Value: orNone(strconv.FormatInt(programs[0].Terms.MaxSteps, 10))}
+	m.settings = settings.Make(append([]settings.Setting{last}, describeAll(programs, m.config, m.Variables())...)).Encode()
+	return nil
+}
+
+// Train prepares a step. A second program that is not planned is another build of the first.
 func (m *multiWorker) Train(p TrainProgram) (Stepper, error) {
-	if m.settings == nil { // else the program is another build of the same model
-		last := settings.Setting{Name: maxSteps, Value: orNone(strconv.FormatInt(p.Terms.MaxSteps, 10))}
-		m.settings = settings.Make(append([]settings.Setting{last}, describe(p, m.config, m.Variables())...)).Encode()
+	if m.settings == nil {
+		if err := m.Plan(p); err != nil {
+			return nil, err
+		}
 	}
 	return m.replicated.Train(p)
 }

@@ -81,10 +81,13 @@ func (r *replicated) Snapshot(context.Context) (*Snapshot, error) {
 	return deviceVariables{r.copies[0]}.snapshot()
 }
 
-// Infer compiles the program for the first replica.
+// Infer compiles the program for each replica.
 func (r *replicated) Infer(p Program) (Stepper, error) {
-	l := &local{config: r.config, dev: r.devices[0], vars: r.copies[0]}
-	return l.Infer(p)
+	s, err := newReplicatedInference(r, p)
+	if err != nil {
+		return nil, fmt.Errorf("strategy %s: %w", r.Name(), err)
+	}
+	return s, nil
 }
 
 // Train compiles a gradient program per replica and an update per copy.

@@ -232,6 +232,11 @@ func (s *replicatedStepper) Value(i int) *tensor.Tensor {
 	return s.replicas[0].program.Value(i)
 }
 
+// replicaValue returns a fetch of a replica: of the loss, the replica's own.
+func (s *replicatedStepper) replicaValue(replica, i int) *tensor.Tensor {
+	return s.replicas[replica].program.Value(i)
+}
+
 // LearningRate returns the rate of the last step.
 func (s *replicatedStepper) LearningRate() float64 {
 	if s.function != nil {

@@ -17,6 +17,8 @@ type TrainOp struct {
 	LossScale       LossScale   // that the gradients have
 	Scale           *ScaleState // where LossScale changes, else nil
 	Step            *StepOp
+	// Earlier are groups of other functions over the same variables, whose state is named before this one's.
+	Earlier []Group
 }
 
 // Group is a set of variables under one rule.

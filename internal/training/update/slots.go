@@ -2,6 +2,7 @@ package update
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/training/rule"
@@ -73,7 +74,7 @@ type names struct {
 func namesOf(t *optimizers.TrainOp, group int) names {
 	n := names{keras: t.SlotNames == optimizers.KerasNames, rule: ruleOf(t.Groups[group])}
 	same := 0
-	for _, g := range t.Groups[:group] {
+	for _, g := range slices.Concat(t.Earlier, t.Groups[:group]) {
 		if a, b := ruleOf(g).Traits(), n.rule.Traits(); a.Label == b.Label || (a.Powers != nil && b.Powers != nil) {
 			same++
 		}

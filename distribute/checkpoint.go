@@ -1,0 +1,199 @@
+package distribute
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	strategies "github.com/goestimator/goestimator/internal/distribute"
+	"github.com/goestimator/goestimator/internal/distribute/saved"
+	"github.com/goestimator/goestimator/internal/format/checkpoint"
+)
+
+// checkpoints are those of the RunConfig's model_dir.
+type checkpoints struct {
+	saver  *checkpoint.Saver // of the chief, once it has saved
+	step   int64
+	prefix string // of the newest, "" for none
+}
+
+// metricKey begins the names of metrics' states in checkpoints.
+const metricKey = saved.PrivatePrefix + "metrics/"
+
+// Restore brings variables, optimizer state, metrics and the position of the first
+// Input to the newest checkpoint in model_dir, or to what the other tasks of the job
+// hold. Where there is none variables keep their initial values. It returns the global
+// step. All tasks call it before their first Run, and after an error that wraps ErrSessionLost.
+func (s *Strategy) Restore(ctx context.Context) (int64, error) {
+	var r *checkpoint.Reader
+	err := s.synchronize(ctx, func() (strategies.Notes, error) {
+		if r != nil { // it began again
+			r.Close()
+		}
+		var notes strategies.Notes
+		var err error
+		r, notes, err = s.restore()
+		return notes, err
+	})
+	if r != nil {
+		err = errors.Join(err, r.Close())
+	}
+	if err != nil {
+		return 0, fmt.Errorf("restore: %w", err)
+	}
+	return s.step, nil
+}
+
+// synchronize brings this task to where the job is; restore, where set, sets the variables of a job that begins.
+func (s *Strategy) synchronize(ctx context.Context, restore func() (strategies.Notes, error)) error {
+	if len(s.functions) == 0 {
+		return errNoFunction
+	}
+	if err := s.begin(); err != nil {
+		return err
+	}
+	for _, m := range s.metrics {
+		m.Reset()
+	}
+	if restore == nil {
+		restore = func() (strategies.Notes, error) { return strategies.Notes{}, nil }
+	}
+	var notes strategies.Notes
+	var err error
+	if s.shared != nil {
+		notes, err = s.shared.Synchronize(ctx, restore)
+	} else {
+		notes, err = restore()
+	}
+	if err != nil {
+		return err
+	}
+	if s.step, err = s.globalStep(); err != nil {
+		return err
+	}
+	s.ready, s.lost, s.more, s.over = true, false, true, false
+	if len(s.inputs) > 0 {
+		s.inputs[0].position = notes.Positions[s.rank()]
+	}
+	return nil
+}
+
+// restore sets the variables from the newest checkpoint, which stays open; nil where there is none.
+func (s *Strategy) restore() (*checkpoint.Reader, strategies.Notes, error) {
+	dir := s.config.ModelDir()
+	if dir == "" {
+		return nil, strategies.Notes{}, nil
+	}
+	r, err := checkpoint.OpenLatest(context.Background(), dir)
+	if errors.Is(err, checkpoint.ErrNone) {
+		return nil, strategies.Notes{}, nil
+	}
+	if err != nil {
+		return nil, strategies.Notes{}, err
+	}
+	notes, err := s.restoreAll(r)
+	if err != nil {
+		return nil, notes, errors.Join(err, r.Close())
+	}
+	s.saved.step, s.saved.prefix = r.Step(), r.Prefix()
+	s.log.Info("restored checkpoint", "prefix", r.Prefix(), "global_step", r.Step())
+	return r, notes, nil
+}
+
+func (s *Strategy) restoreAll(r *checkpoint.Reader) (strategies.Notes, error) {
+	problems, err := saved.Restore(r, s.inner, s.trainOps()...)
+	if len(problems) > 0 {
+		err = &MismatchError{Prefix: r.Prefix(), Problems: problems}
+	}
+	if err != nil {
+		return strategies.Notes{}, err
+	}
+	for _, m := range s.metrics {
+		state, ok, err := saved.String(r, metricKey+m.name)
+		if err == nil && ok {
+			err = m.state.UnmarshalBinary(state)
+		}
+		if err != nil {
+			return strategies.Notes{}, fmt.Errorf("checkpoint %s: metric %s: %w", r.Prefix(), m.name, err)
+		}
+	}
+	positions, err := saved.Positions(r)
+	return strategies.Notes{Positions: positions}, err
+}
+
+// Save writes a checkpoint of the present step in model_dir, in the format of the
+// Estimator's: variables, optimizer state, metrics, and positions of the first Input. All tasks in lock
+// step call it; the chief writes, and returns the prefix.
+func (s *Strategy) Save(ctx context.Context) (string, error) {
+	if !s.ready {
+		return "", errors.New("save: call Restore, or run a function, first")
+	}
+	prefix, err := s.save(ctx)
+	if err != nil {
+		return "", fmt.Errorf("save: %w", err)
+	}
+	return prefix, nil
+}
+
+func (s *Strategy) save(ctx context.Context) (string, error) {
+	states := map[string][]byte{}
+	for _, m := range s.metrics {
+		all, err := m.merged(ctx)
+		if err != nil {
+			return "", err
+		}
+		if states[metricKey+m.name], err = all.MarshalBinary(); err != nil {
+			return "", err
+		}
+	}
+	if !s.IsChief() {
+		return "", nil
+	}
+	if err := s.openSaver(); err != nil {
+		return "", err
+	}
+	snap, err := s.inner.Snapshot(ctx)
+	if err != nil {
+		return "", err
+	}
+	prefix, err := s.write(ctx, snap, states)
+	if snap.Close != nil {
+		err = errors.Join(err, snap.Close())
+	}
+	if err != nil {
+		return "", err
+	}
+	s.saved.step, s.saved.prefix = snap.Step, prefix
+	return prefix, nil
+}
+
+// openSaver makes the chief's saver, the first time.
+func (s *Strategy) openSaver() (err error) {
+	if s.saved.saver != nil {
+		return nil
+	}
+	dir := s.config.ModelDir()
+	if dir == "" {
+		return errors.New("no model_dir: set runconfig.ModelDir")
+	}
+	s.saved.saver, err = checkpoint.NewSaver(dir, checkpoint.Options{MaxToKeep: s.config.KeepCheckpointMax(), KeepEveryNHours: s.config.KeepCheckpointEveryNHours()})
+	return err
+}
+
+// write adds what is not the strategy's to a snapshot, and writes it.
+func (s *Strategy) write(ctx context.Context, snap *strategies.Snapshot, states map[string][]byte) (string, error) {
+	extra := states
+	for rank, position := range snap.Notes.Positions {
+		extra[saved.InputKey(rank)] = position
+	}
+	if len(s.inputs) > 0 && s.inputs[0].it != nil && extra[saved.InputKey(s.rank())] == nil {
+		position, err := s.inputs[0].it.state()
+		if err != nil {
+			return "", fmt.Errorf("input position: %w", err)
+		}
+		extra[saved.InputKey(s.rank())] = position
+	}
+	extra[saved.SeedKey] = strconv.AppendInt(nil, s.seed, 10)
+	return saved.Write(ctx, s.saved.saver, snap, saved.Extra{Strings: extra, TrainOps: s.trainOps()})
+}

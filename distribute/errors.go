@@ -1,0 +1,37 @@
+package distribute
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	strategies "github.com/goestimator/goestimator/internal/distribute"
+)
+
+var (
+	// ErrSessionLost is wrapped by errors after which the job goes on when every task has called Restore.
+	ErrSessionLost = strategies.ErrSessionLost
+	// ErrPeerLost is wrapped by errors that tell of a task which was not reached
+	// within its deadline. The process should end, to be started again.
+	ErrPeerLost = strategies.ErrPeerLost
+	// ErrDiffer is wrapped where tasks of one job have other functions, data or hyper-parameters.
+	ErrDiffer = strategies.ErrDiffer
+	// ErrEnded is returned by training functions after another task has ended the training.
+	ErrEnded = errors.New("another task has ended the training")
+	// ErrInterrupted is wrapped by errors of training functions whose context, or that of
+	// another task in lock step, has ended. The steps made so far are whole: they can be saved.
+	ErrInterrupted = errors.New("training was interrupted")
+	// ErrBuilt is wrapped where a function, a metric or an input comes too late.
+	ErrBuilt = errors.New("the strategy has begun: build functions, metrics and inputs before Restore and the first Run")
+)
+
+// MismatchError reports that a checkpoint is not of the strategy's functions.
+type MismatchError struct {
+	Prefix   string
+	Problems []string // one for each variable
+}
+
+// Error lists the problems.
+func (e *MismatchError) Error() string {
+	return fmt.Sprintf("checkpoint %s is of other functions: %s: use their model_dir, or an empty one", e.Prefix, strings.Join(e.Problems, "; "))
+}

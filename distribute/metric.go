@@ -1,0 +1,116 @@
+package distribute
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/goestimator/goestimator/estimator/metrics"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// Metric is a metric whose state is summed over all replicas of all tasks in lock step.
+type Metric struct {
+	strategy *Strategy
+	name     string
+	make     func() (metrics.Accumulator, error)
+	state    metrics.Accumulator // of this task
+	operands []*tensor.Tensor
+}
+
+// Metric makes a metric of a new accumulator. Its state is part of checkpoints under the name.
+func (s *Strategy) Metric(name string, make func() (metrics.Accumulator, error)) (*Metric, error) {
+	switch {
+	case s.opened:
+		return nil, fmt.Errorf("metric %q: %w", name, ErrBuilt)
+	case name == "" || make == nil || s.metric(name) != nil:
+		return nil, fmt.Errorf("metric %q: expected a name that no other has, and what makes an accumulator", name)
+	}
+	state, err := make()
+	if err != nil {
+		return nil, fmt.Errorf("metric %q: %w", name, err)
+	}
+	m := &Metric{strategy: s, name: name, make: make, state: state}
+	s.metrics = append(s.metrics, m)
+	return m, nil
+}
+
+// metric returns the metric of that name, nil for none.
+func (s *Strategy) metric(name string) *Metric {
+	i := slices.IndexFunc(s.metrics, func(m *Metric) bool { return m.name == name })
+	if i < 0 {
+		return nil
+	}
+	return s.metrics[i]
+}
+
+// Name is the metric's name.
+func (m *Metric) Name() string { return m.name }
+
+// Update folds in what the local replicas made: the operands of the accumulator,
+// such as labels and predictions, each by replica.
+func (m *Metric) Update(operands ...PerReplica) error {
+	if len(operands) == 0 {
+		return fmt.Errorf("metric %s: expected operands", m.name)
+	}
+	for replica := range operands[0] {
+		m.operands = m.operands[:0]
+		for _, o := range operands {
+			if len(o) != len(operands[0]) {
+				return fmt.Errorf("metric %s: operands of %d and %d replicas: expected equally many", m.name, len(operands[0]), len(o))
+			}
+			m.operands = append(m.operands, o[replica])
+		}
+		if err := m.state.Update(m.operands...); err != nil {
+			return fmt.Errorf("metric %s: %w", m.name, err)
+		}
+	}
+	return nil
+}
+
+// Result returns the metric over everything that all tasks in lock step have seen
+// since the last Reset; all of them call it. Elsewhere it is what this task has seen.
+func (m *Metric) Result(ctx context.Context) (metrics.Value, error) {
+	all, err := m.merged(ctx)
+	if err != nil {
+		return metrics.Value{}, fmt.Errorf("metric %s: %w", m.name, err)
+	}
+	return all.Result(), nil
+}
+
+// merged returns the state of all tasks.
+func (m *Metric) merged(ctx context.Context) (metrics.Accumulator, error) {
+	g := m.strategy.gatherer()
+	if g == nil {
+		return m.state, nil
+	}
+	mine, err := m.state.MarshalBinary()
+	if err != nil {
+		return nil, err
+	}
+	states, err := g.Gather(ctx, mine)
+	if err != nil {
+		return nil, err
+	}
+	sum, err := m.make()
+	if err != nil {
+		return nil, err
+	}
+	for rank, state := range states {
+		other, err := m.make()
+		if err == nil {
+			err = other.UnmarshalBinary(state)
+		}
+		if err == nil {
+			err = sum.Merge(other)
+		}
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("state of worker %d", rank), err)
+		}
+	}
+	return sum, nil
+}
+
+// Reset forgets everything seen; all tasks in lock step call it.
+func (m *Metric) Reset() { m.state.Reset() }

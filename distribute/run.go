@@ -1,0 +1,154 @@
+package distribute
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	strategies "github.com/goestimator/goestimator/internal/distribute"
+)
+
+// Result is what a run of a function made, valid until the function runs again.
+type Result struct {
+	function *Function
+	parts    int  // local replicas that had data
+	applied  bool // a step was made
+}
+
+// Run runs the function on all local replicas. A training function makes one step: of
+// this task's batch and, in lock step, of those of all tasks, which all run it. A batch
+// without parts takes part for the others' sake. Before Restore was called, variables begin with
+// their initial values.
+func (f *Function) Run(ctx context.Context, b Batch) (*Result, error) {
+	s := f.strategy
+	if !s.ready {
+		if err := s.synchronize(ctx, nil); err != nil {
+			return nil, err
+		}
+	}
+	if err := f.stage(b); err != nil {
+		return nil, fmt.Errorf("function %s: %w", f.name, err)
+	}
+	f.result.parts, f.result.applied = len(f.parts), false
+	var err error
+	if f.trains() {
+		err = f.train(ctx)
+	} else if len(f.parts) > 0 {
+		_, err = f.stepper.Step(ctx, strategies.Step{Batches: f.parts})
+	}
+	if err == nil {
+		err = f.updateMetrics()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("function %s: %w", f.name, err)
+	}
+	return &f.result, nil
+}
+
+// stage puts the parts of a batch in the order of the arguments.
+func (f *Function) stage(b Batch) error {
+	if n := f.strategy.LocalReplicas(); len(b) > n {
+		return fmt.Errorf("%d parts: expected at most %d, one for each local replica", len(b), n)
+	}
+	for len(f.parts) < len(b) {
+		f.parts = append(f.parts, strategies.Batch{})
+	}
+	f.parts = f.parts[:len(b)]
+	for i, part := range b {
+		to := &f.parts[i]
+		var err error
+		if to.Rows, to.Feeds, err = feed(f.traced.args, part, to.Feeds); err != nil {
+			return fmt.Errorf("part %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// train makes one step.
+func (f *Function) train(ctx context.Context) error {
+	s := f.strategy
+	if s.over {
+		return ErrEnded
+	}
+	step := strategies.Step{Batches: f.parts, Waiting: ctx}
+	if len(s.inputs) > 0 && s.inputs[0].it != nil {
+		step.Position = s.inputs[0].it.state
+	}
+	switch {
+	case ctx.Err() != nil && !s.lockstep():
+		return fmt.Errorf("%w: %w", ErrInterrupted, context.Cause(ctx))
+	case ctx.Err() != nil: // the others do not know yet
+		step.Stop = strategies.Interrupted
+	case len(f.parts) == 0 && !s.lockstep():
+		s.runs, s.more = s.runs+1, false
+		return nil
+	}
+	if s.first == nil {
+		s.first = f
+	}
+	out, err := f.stepper.Step(context.WithoutCancel(ctx), step) // what has begun is finished
+	if err != nil {
+		s.lost = true
+		return err
+	}
+	f.result.applied = out.Applied
+	s.runs, s.more = s.runs+1, out.Applied
+	if out.Applied {
+		s.step = out.GlobalStep
+	}
+	s.over = out.Stop != strategies.GoOn
+	if out.Stop == strategies.Interrupted {
+		cause := context.Cause(ctx)
+		if cause == nil {
+			cause = errors.New("in another task")
+		}
+		return fmt.Errorf("%w after step %d: %w", ErrInterrupted, s.step, cause)
+	}
+	return nil
+}
+
+// Loss is the function's loss: for one that trains the mean over all replicas in
+// sync that had data. It is NaN where there was none, and where there is no loss.
+func (r *Result) Loss() float64 {
+	i := r.function.fetch(lossName)
+	if i < 0 || r.parts == 0 && !r.applied {
+		return math.NaN()
+	}
+	return r.function.stepper.Value(i).Float(0)
+}
+
+// Applied reports whether a training function made a step: there was data, here or in another task.
+func (r *Result) Applied() bool { return r.applied }
+
+// Value returns a result by its name: of each local replica that had data.
+func (r *Result) Value(name string) (PerReplica, error) {
+	i := r.function.fetch(name)
+	if i < 0 {
+		return nil, fmt.Errorf("function %s has no result %q: expected one of %q", r.function.name, name, r.function.traced.names)
+	}
+	return r.at(i), nil
+}
+
+// at returns result i of each replica.
+func (r *Result) at(i int) PerReplica {
+	out := make(PerReplica, r.parts)
+	for replica := range out {
+		out[replica] = strategies.ReplicaValue(r.function.stepper, replica, i)
+	}
+	return out
+}
+
+// updateMetrics adds what the replicas made to the function's metrics.
+func (f *Function) updateMetrics() error {
+	for _, u := range f.updates {
+		args := make([]PerReplica, u.count)
+		for i := range args {
+			args[i] = f.result.at(u.first + i)
+		}
+		if err := u.metric.Update(args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}

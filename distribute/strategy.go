@@ -1,0 +1,216 @@
+package distribute
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+
+	strategies "github.com/goestimator/goestimator/internal/distribute"
+	"github.com/goestimator/goestimator/internal/runtime/gpus"
+	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/runconfig"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// Strategy owns the variables of step functions and runs these on its replicas. Its
+// methods, and those of what it makes, are for one goroutine at a time.
+type Strategy struct {
+	config runconfig.RunConfig
+	log    *slog.Logger
+	inner  strategies.Strategy
+	shared strategies.Shared // inner, where other tasks share it; else nil
+	job    *strategies.Job   // nil: this process alone
+	seed   int64
+	dtype  tensor.DType
+
+	functions []*Function
+	variables []*models.Variable
+	metrics   []*Metric
+	inputs    []*Input
+
+	opened bool  // variables and programs are made
+	ready  bool  // the variables have the values of the job
+	over   bool  // training has ended in all tasks
+	lost   bool  // a step failed: the others are not waited for
+	step   int64 // the global step
+	runs   int   // of training functions
+	more   bool  // the last of these had data in some task
+	first  *Function
+	saved  checkpoints
+}
+
+// Option adjusts a new Strategy.
+type Option func(*options)
+
+type options struct{ log *slog.Logger }
+
+// WithLogger sets where progress is logged; the default is slog's default.
+func WithLogger(l *slog.Logger) Option { return func(o *options) { o.log = l } }
+
+// New returns the strategy that a RunConfig names, and joins the cluster that it
+// describes: runconfig.New takes it from TF_CONFIG, runconfig.FromTFConfig from a text,
+// runconfig.FromCluster from a ClusterSpec. A task that is a parameter server calls Serve instead.
+func New(rc runconfig.RunConfig, opts ...Option) (*Strategy, error) {
+	o := options{log: slog.Default()}
+	for _, f := range opts {
+		if f == nil {
+			return nil, errors.New("distribute: an option is nil: leave it out")
+		}
+		f(&o)
+	}
+	if o.log == nil {
+		return nil, errors.New("distribute: the logger must not be nil: leave the option out for slog's default")
+	}
+	s := &Strategy{config: rc, log: o.log, dtype: tensor.Float32, more: true}
+	if err := s.open(); err != nil {
+		return nil, fmt.Errorf("distribute: %w", err)
+	}
+	return s, nil
+}
+
+// open chooses the strategy and joins the cluster.
+func (s *Strategy) open() (err error) {
+	rc := s.config
+	if rc.TaskType() == runconfig.PS || rc.TaskType() == runconfig.Evaluator {
+		return runconfig.Mistake(fmt.Errorf("task %s/%d does not train: parameter servers call Serve", rc.TaskType(), rc.TaskID()))
+	}
+	config := strategies.ConfigOf(rc, gpus.NewChooser(gpus.CUDA(), s.log))
+	if config.Precision == "float64" {
+		s.dtype = tensor.Float64
+	}
+	var ok bool
+	if s.seed, ok = rc.TFRandomSeed(); !ok {
+		s.seed = rand.Int64()
+	}
+	if err := config.Validate(); err != nil {
+		return err
+	}
+	if rc.NumWorkers() > 1 || rc.NumPS() > 0 {
+		if config.Strategy, err = config.InCluster(rc.NumWorkers(), rc.NumPS()); err != nil {
+			return err
+		}
+		if s.job, err = strategies.Join(rc, s.log); err != nil {
+			return err
+		}
+		config.Job, config.Sessions = s.job, strategies.SessionFile{Dir: rc.ModelDir()}
+	}
+	if s.inner, err = strategies.New(config); err != nil {
+		return errors.Join(err, s.leave())
+	}
+	s.shared, _ = s.inner.(strategies.Shared)
+	return nil
+}
+
+// Serve runs this task, a parameter server of the cluster that rc describes, until
+// the chief says that training is over, or ctx ends; that is its error then.
+func Serve(ctx context.Context, rc runconfig.RunConfig, opts ...Option) error {
+	o := options{log: slog.Default()}
+	for _, f := range opts {
+		f(&o)
+	}
+	return strategies.Serve(ctx, rc, o.log)
+}
+
+// Name is the strategy's name in config files.
+func (s *Strategy) Name() string { return s.inner.Name() }
+
+// NumReplicasInSync is how many replicas make one step, over all tasks.
+func (s *Strategy) NumReplicasInSync() int { return max(s.inner.Replicas().InSync, 1) }
+
+// LocalReplicas is how many parts a batch of this task has.
+func (s *Strategy) LocalReplicas() int { return max(s.inner.Replicas().Local, 1) }
+
+// IsChief reports whether this task is the one that saves.
+func (s *Strategy) IsChief() bool { return s.config.IsChief() }
+
+// GlobalStep is the number of runs of training functions, by all tasks.
+func (s *Strategy) GlobalStep() int64 { return s.step }
+
+// lockstep reports whether every task takes part in every step.
+func (s *Strategy) lockstep() bool { return s.inner.Replicas().Lockstep }
+
+// rank is this task's number among those that train.
+func (s *Strategy) rank() int { return max(s.config.WorkerRank(), 0) }
+
+// terms are what the tasks of a cluster compare besides the functions.
+func (s *Strategy) terms() strategies.Terms {
+	t := strategies.Terms{}
+	if seed, ok := s.config.TFRandomSeed(); ok {
+		t.Seed = strconv.FormatInt(seed, 10)
+	}
+	if len(s.inputs) > 0 {
+		t.Batch = s.inputs[0].global
+	}
+	return t
+}
+
+// addVariables makes a function's variables those of the strategy.
+func (s *Strategy) addVariables(f *Function) error {
+	for _, v := range f.traced.variables {
+		i := slices.IndexFunc(s.variables, func(o *models.Variable) bool { return o.Name == v.Name })
+		if i < 0 {
+			continue
+		}
+		if o := s.variables[i]; !sameType(o, v) {
+			return fmt.Errorf("variable %s: %v%v here, %v%v in another function: expected one type and shape", v.Name, v.DType, v.Shape, o.DType, o.Shape)
+		}
+	}
+	for _, v := range f.traced.variables {
+		if !slices.ContainsFunc(s.variables, func(o *models.Variable) bool { return o.Name == v.Name }) {
+			s.variables = append(s.variables, v)
+		}
+	}
+	return nil
+}
+
+// Variable returns a copy of a variable's value: of the model's, or of an
+// optimizer's where the strategy has those at hand.
+func (s *Strategy) Variable(name string) (*tensor.Tensor, error) {
+	if err := s.begin(); err != nil {
+		return nil, err
+	}
+	return s.inner.Variables().Get(name)
+}
+
+// VariableNames are the names of all variables, optimizer state included, sorted.
+func (s *Strategy) VariableNames() []string { return s.inner.Variables().Names() }
+
+// leave leaves the cluster.
+func (s *Strategy) leave() error {
+	if s.job == nil {
+		return nil
+	}
+	return s.job.Close()
+}
+
+// Close ends training and frees everything. In lock step, and on the chief,
+// training ends in all tasks: their next run of a training function tells so.
+func (s *Strategy) Close(ctx context.Context) error {
+	var errs []error
+	if s.shared != nil && s.ready && !s.lost {
+		errs = append(errs, s.end(context.WithoutCancel(ctx)))
+	}
+	for _, in := range s.inputs {
+		errs = append(errs, in.close())
+	}
+	for _, f := range s.functions {
+		if f.stepper != nil {
+			errs = append(errs, f.stepper.Close())
+		}
+	}
+	return errors.Join(append(errs, s.inner.Close(), s.leave())...)
+}
+
+// end tells the other tasks that training is over.
+func (s *Strategy) end(ctx context.Context) error {
+	if s.lockstep() && !s.over && s.first != nil {
+		if _, err := s.first.stepper.Step(ctx, strategies.Step{Stop: strategies.Finished}); err != nil {
+			return err
+		}
+	}
+	return errors.Join(s.shared.Drain(ctx, false), s.shared.Finish(ctx, true))
+}

@@ -1,0 +1,101 @@
+package distribute
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/goestimator/goestimator/internal/runtime/engine"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// replicatedInference runs a program that changes no variable on all local replicas.
+type replicatedInference struct {
+	replicas []inferringReplica
+	failed   []error
+}
+
+// inferringReplica is a program on one device.
+type inferringReplica struct {
+	program *engine.Program
+	mirror  *mirror // nil where the program reads the strategy's variables
+}
+
+var (
+	_ Stepper       = (*replicatedInference)(nil)
+	_ replicaValues = (*replicatedInference)(nil)
+)
+
+func newReplicatedInference(r *replicated, p Program) (*replicatedInference, error) {
+	s := &replicatedInference{failed: make([]error, r.replicas)}
+	for i := range r.replicas {
+		at := min(i, len(r.copies)-1)
+		opts := r.config.options()
+		opts.Profile = p.Profile && i == 0 // the first tells for all
+		x, vars := inferringReplica{}, r.copies[at]
+		var err error
+		if r.compute[i].Kind() != r.devices[at].Kind() {
+			if x.mirror, err = newMirror(vars, r.compute[i], p.Fetches); err != nil {
+				return nil, errors.Join(err, s.Close())
+			}
+			vars = x.mirror.copies
+		}
+		x.program, err = engine.Compile(p.Graph, engine.Spec{Feeds: p.Feeds, Fetches: p.Fetches}, r.compute[i], vars, opts)
+		s.replicas = append(s.replicas, x)
+		if err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
+	}
+	return s, nil
+}
+
+// Step runs the replicas that have a batch, at once.
+func (s *replicatedInference) Step(ctx context.Context, in Step) (Outcome, error) {
+	if n := len(in.Batches); n == 0 || n > len(s.replicas) {
+		return Outcome{}, fmt.Errorf("step: expected 1 to %d batches, got %d", len(s.replicas), n)
+	}
+	clear(s.failed)
+	var all sync.WaitGroup
+	for i, b := range in.Batches {
+		all.Go(func() { s.failed[i] = s.replicas[i].run(ctx, b) })
+	}
+	all.Wait()
+	return Outcome{}, errors.Join(s.failed...)
+}
+
+func (x inferringReplica) run(ctx context.Context, b Batch) error {
+	if x.mirror != nil {
+		if err := x.mirror.refresh(); err != nil {
+			return err
+		}
+	}
+	return x.program.Run(ctx, b.Rows, b.Feeds)
+}
+
+// Value returns a fetch of the first replica.
+func (s *replicatedInference) Value(i int) *tensor.Tensor { return s.replicaValue(0, i) }
+
+func (s *replicatedInference) replicaValue(replica, i int) *tensor.Tensor {
+	return s.replicas[replica].program.Value(i)
+}
+
+// LearningRate is 0.
+func (s *replicatedInference) LearningRate() float64 { return 0 }
+
+// Profile returns the times of the first replica.
+func (s *replicatedInference) Profile() []NodeTime { return s.replicas[0].program.Profile() }
+
+// Close frees the programs.
+func (s *replicatedInference) Close() error {
+	var errs []error
+	for _, x := range s.replicas {
+		if x.program != nil {
+			errs = append(errs, x.program.Close())
+		}
+		if x.mirror != nil {
+			errs = append(errs, x.mirror.copies.Close())
+		}
+	}
+	return errors.Join(errs...)
+}

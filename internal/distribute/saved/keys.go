@@ -1,0 +1,56 @@
+package saved
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/goestimator/goestimator/internal/format/checkpoint"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// What a checkpoint holds besides variables, as scalar strings.
+const (
+	// PrivatePrefix begins the names of all of them.
+	PrivatePrefix = "goestimator/"
+	// SeedKey is the name of the model's seed, decimal.
+	SeedKey       = PrivatePrefix + "seed"
+	inputStateKey = PrivatePrefix + "input_state/"
+)
+
+// InputKey is the name of the position of a worker's input.
+func InputKey(rank int) string { return inputStateKey + strconv.Itoa(rank) }
+
+// Positions returns the inputs' positions by the ranks of workers.
+func Positions(r *checkpoint.Reader) (map[int][]byte, error) {
+	positions := map[int][]byte{}
+	for _, name := range r.Names() {
+		digits, ok := strings.CutPrefix(name, inputStateKey)
+		if !ok {
+			continue
+		}
+		rank, err := strconv.Atoi(digits)
+		if err != nil {
+			return nil, fmt.Errorf("checkpoint %s: tensor %s: expected a worker's rank at the end", r.Prefix(), name)
+		}
+		if positions[rank], _, err = String(r, name); err != nil {
+			return nil, err
+		}
+	}
+	return positions, nil
+}
+
+// String reads a scalar string, false where there is none of that name.
+func String(r *checkpoint.Reader, name string) ([]byte, bool, error) {
+	if _, ok := r.Lookup(name); !ok {
+		return nil, false, nil
+	}
+	v, err := r.Tensor(name)
+	if err != nil {
+		return nil, false, err
+	}
+	if v.DType != tensor.String || len(v.Strings) != 1 {
+		return nil, false, fmt.Errorf("checkpoint %s: %s: expected one string, got %v%v", r.Prefix(), name, v.DType, v.Shape)
+	}
+	return v.Strings[0], true, nil
+}

@@ -1,0 +1,88 @@
+package saved
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/distribute"
+	"github.com/goestimator/goestimator/internal/format/checkpoint"
+	"github.com/goestimator/goestimator/internal/training/update"
+	"github.com/goestimator/goestimator/models/optimizers"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// Restore sets all variables of a strategy from a checkpoint, which stays open until
+// the strategy is synchronized. Where one is missing there or has another type or
+// shape, nothing is set and the problems are returned, one for each variable. The
+// train ops are those that made the variables: they know by which other names a checkpoint may have some.
+func Restore(r *checkpoint.Reader, s distribute.Strategy, ops ...*optimizers.TrainOp) (problems []string, err error) {
+	vars := s.Variables()
+	values := map[string]distribute.Fill{}
+	_, shared := s.(distribute.Shared)
+	for _, name := range vars.Names() {
+		want, _ := vars.Type(name)
+		from := storedName(r, name, ops)
+		if problem := Problem(r, name, from, want); problem != "" {
+			problems = append(problems, problem)
+			continue
+		}
+		if shared {
+			values[name] = func(dst *tensor.Tensor, first int) error { return readRows(r, from, dst, first) }
+			continue
+		}
+		// Read before any is set, so that a damaged one leaves all as they were.
+		t, err := r.Tensor(from)
+		if err != nil {
+			return nil, err
+		}
+		values[name] = distribute.Whole(t)
+	}
+	if len(problems) > 0 {
+		return problems, nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if err := vars.Set(name, values[name]); err != nil {
+			return nil, err
+		}
+	}
+	return nil, nil
+}
+
+// Problem says why a checkpoint has no variable of that type under the stored name; "" where it has.
+func Problem(r *checkpoint.Reader, name, stored string, want graph.Type) string {
+	have, ok := r.Lookup(stored)
+	switch shape := want.Shape.At(0); {
+	case !ok:
+		return fmt.Sprintf("no variable %s", name)
+	case have.DType != want.DType || !slices.Equal(have.Shape, shape):
+		return fmt.Sprintf("variable %s: expected %v%v, got %v%v", name, want.DType, shape, have.DType, have.Shape)
+	}
+	return ""
+}
+
+// storedName is the name of a variable's value in a checkpoint: its own, but for
+// a count of updates that tf.estimator has no variable for beside the global step.
+func storedName(r *checkpoint.Reader, name string, ops []*optimizers.TrainOp) string {
+	if _, ok := r.Lookup(name); ok || !slices.ContainsFunc(ops, func(op *optimizers.TrainOp) bool { return update.Iterations(op, name) }) {
+		return name
+	}
+	return distribute.GlobalStep
+}
+
+// readRows reads rows of a variable from a checkpoint.
+func readRows(r *checkpoint.Reader, name string, dst *tensor.Tensor, first int) error {
+	if len(dst.Shape) == 0 {
+		t, err := r.Tensor(name)
+		if err != nil {
+			return err
+		}
+		return distribute.Whole(t)(dst, first)
+	}
+	t, err := r.Rows(name, first, first+dst.Shape[0])
+	if err != nil {
+		return err
+	}
+	return distribute.Whole(t)(dst, 0)
+}
