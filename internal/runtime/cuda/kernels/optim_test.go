@@ -46,7 +46,7 @@ func updates() []update {
 		{kernels.Adam, adamK, 2, false, func(w, g []float32, s [3][]float32) { host.Adam(w, s[0], s[1], g, adam) }},
 		{kernels.Adam, adamK, 2, true, func(w, g []float32, s [3][]float32) { host.Adam(w, s[0], s[1], g, nadam) }},
 		{kernels.Adagrad, []float32{0.1, 1e-7}, 1, false, func(w, g []float32, s [3][]float32) { host.AdagradV2(w, s[0], g, 0.1, 1e-7) }},
-		{kernels.Adagrad, []float32{0.1}, 1, false, func(w, g []float32, s [3][]float32) { host.Adagrad(w, s[0], g, 0.1) }},
+		{kernels.Adagrad, []float32{0.1}, 1, false, func(w, g []float32, s [3][]float32) { host.AdagradV2(w, s[0], g, 0.1, 0) }},
 		{kernels.RMSProp, rmsK, 3, false, func(w, g []float32, s [3][]float32) { host.RMSProp(w, s[0], s[1], s[2], g, rms) }},
 		{kernels.RMSProp, rmsK, 2, false, func(w, g []float32, s [3][]float32) { host.RMSProp(w, s[0], s[1], nil, g, rms) }},
 		{kernels.Ftrl, ftrlK(ftrl), 2, false, func(w, g []float32, s [3][]float32) { host.Ftrl(w, s[0], s[1], g, ftrl) }},
