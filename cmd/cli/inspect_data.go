@@ -7,7 +7,6 @@ import (
 	"io"
 	"strings"
 
-	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/internal/config"
 	"github.com/goestimator/goestimator/internal/platform/printable"
@@ -21,46 +20,55 @@ const (
 	shownBytes    = 64
 )
 
+// dataFlags are the flags of inspect data.
+type dataFlags struct {
+	configFlags
+	section string
+	rows    int
+	request bool
+}
+
 func (a *app) inspectDataCommand() *cobra.Command {
-	var f configFlags
-	var name string
-	var rows int
+	var f dataFlags
 	cmd := &cobra.Command{
 		Use:   "data --config FILE",
 		Short: "show the columns and first rows of an input",
 		Long: `Opens an input of the config as training, evaluation or prediction would, after
 all its transforms, and shows its columns and first rows. Of large values the
-first elements, least, greatest and mean are shown.`,
-		Example: `  goestimator inspect data --config configs/iris.yaml --section eval --rows 3`,
-		Args:    noArgs,
+first elements, least, greatest and mean are shown. With --request it prints the
+features of these rows, whole, as a model server's REST API takes them.`,
+		Example: `  goestimator inspect data --config configs/iris.yaml --section eval --rows 3
+  goestimator inspect data --config configs/glyphs.yaml --rows 1 --request | curl -d @- localhost:8501/v1/models/glyphs:predict`,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if rows < 0 {
-				return usage(fmt.Errorf("--rows %d: expected a number >= 0", rows))
+			if f.rows < 0 {
+				return usage(fmt.Errorf("--rows %d: expected a number >= 0", f.rows))
 			}
 			cfg, err := f.load()
 			if err != nil {
 				return err
 			}
-			return a.inspectData(cmd.Context(), cfg, name, rows)
+			return a.inspectData(cmd.Context(), cfg, f)
 		},
 	}
 	f.addSources(cmd)
-	cmd.Flags().StringVar(&name, "section", "train", "which input: train, eval or predict")
-	cmd.Flags().IntVar(&rows, "rows", 5, "number of rows to show")
+	cmd.Flags().StringVar(&f.section, "section", "train", "which input: train, eval or predict")
+	cmd.Flags().IntVar(&f.rows, "rows", 5, "number of rows to show")
+	cmd.Flags().BoolVar(&f.request, "request", false, "print a predict request of the rows, for a model with raw serving input")
 	completeValues(cmd, "section", "train", "eval", "predict")
 	return cmd
 }
 
-func (a *app) inspectData(ctx context.Context, cfg *config.Config, name string, rows int) (err error) {
+func (a *app) inspectData(ctx context.Context, cfg *config.Config, f dataFlags) error {
 	j := &job{app: a, cfg: cfg}
 	var s section
 	for _, c := range j.sections() {
-		if c.name == name {
+		if c.name == f.section {
 			s = c
 		}
 	}
 	if s.name == "" {
-		return usage(fmt.Errorf("--section %s: expected train, eval or predict", name))
+		return usage(fmt.Errorf("--section %s: expected train, eval or predict", f.section))
 	}
 	input, err := j.input(s.in, s.name)
 	if err != nil {
@@ -70,8 +78,18 @@ func (a *app) inspectData(ctx context.Context, cfg *config.Config, name string, 
 	if err != nil {
 		return err
 	}
+	if f.request {
+		return a.printRequest(ctx, ds, f.rows)
+	}
+	if _, err := fmt.Fprint(a.stdout, columnTable(ds.Schema())); err != nil {
+		return err
+	}
+	return eachRow(ctx, ds, f.rows, a.printRow)
+}
+
+func columnTable(schema *inputs.Schema) *textTable {
 	t := newTextTable("column", "role", "type", "shape of one example")
-	for _, c := range ds.Schema().Columns() {
+	for _, c := range schema.Columns() {
 		role := c.Role
 		if role == "" {
 			role = inputs.Feature
@@ -82,18 +100,31 @@ func (a *app) inspectData(ctx context.Context, cfg *config.Config, name string, 
 		}
 		t.add(c.Name, string(role), c.DType.String(), shape)
 	}
-	if _, err := fmt.Fprint(a.stdout, t); err != nil {
-		return err
+	return t
+}
+
+// row is a row of a record: row i of its columns, the n-th of all.
+type row struct {
+	n, i    int
+	columns []inputs.NamedTensor
+}
+
+// value is where a column's value of the row lies in its tensor, and its shape.
+func (r row) value(c inputs.NamedTensor) (shape []int, first int) {
+	if c.Offsets != nil {
+		return []int{int(c.Offsets[r.i+1] - c.Offsets[r.i])}, int(c.Offsets[r.i])
 	}
+	shape = c.Tensor.Shape[1:]
+	return shape, r.i * int(elements(shape))
+}
+
+// eachRow calls a function for the first rows of a data set.
+func eachRow(ctx context.Context, ds inputs.Dataset, rows int, do func(row) error) (err error) {
 	it, err := ds.Iterate(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, it.Close()) }()
-	return a.printRows(ctx, it, ds.Schema(), rows)
-}
-
-func (a *app) printRows(ctx context.Context, it inputs.Iterator, schema *inputs.Schema, rows int) error {
 	for n := 0; n < rows; {
 		rec, err := it.Next(ctx)
 		if errors.Is(err, io.EOF) {
@@ -105,42 +136,65 @@ func (a *app) printRows(ctx context.Context, it inputs.Iterator, schema *inputs.
 		if err != nil {
 			return err
 		}
-		shown, err := a.printRecord(rec, schema, n, rows)
+		columns, err := inputs.Tensors(rec, ds.Schema())
+		for i := 0; err == nil && i < int(rec.NumRows()) && n < rows; i++ {
+			err = do(row{n, i, columns})
+			n++
+		}
 		rec.Release()
 		if err != nil {
 			return err
 		}
-		n = shown
 	}
 	return nil
 }
 
-// printRecord prints rows of a record, numbered from n, until there are rows of them.
-func (a *app) printRecord(rec arrow.Record, schema *inputs.Schema, n, rows int) (int, error) {
-	columns, err := inputs.Tensors(rec, schema)
+func (a *app) printRow(r row) error {
+	var parts []string
+	for _, c := range r.columns {
+		shape, first := r.value(c)
+		text, err := valueText(c.Tensor, shape, first)
+		if err != nil {
+			return fmt.Errorf("column %s: %w", c.Name, err)
+		}
+		parts = append(parts, printable.Text(c.Name+"="+text))
+	}
+	_, err := fmt.Fprintf(a.stdout, "row %d: %s\n", r.n, strings.Join(parts, " "))
+	return err
+}
+
+// printRequest prints the features of rows as the body of TensorFlow Serving's predict call.
+func (a *app) printRequest(ctx context.Context, ds inputs.Dataset, rows int) error {
+	body := []byte(`{"instances":[`)
+	err := eachRow(ctx, ds, rows, func(r row) error {
+		if r.n > 0 {
+			body = append(body, ',')
+		}
+		body = append(body, '{')
+		named := false
+		for _, c := range r.columns {
+			if c.Role != "" && c.Role != inputs.Feature {
+				continue
+			}
+			if named {
+				body = append(body, ',')
+			}
+			named = true
+			body = append(appendText(body, c.Name), ':')
+			shape, first := r.value(c)
+			var err error
+			if body, err = appendTensor(body, c.Tensor, shape, first); err != nil {
+				return fmt.Errorf("column %s: %w", c.Name, err)
+			}
+		}
+		body = append(body, '}')
+		return nil
+	})
 	if err != nil {
-		return n, err
+		return err
 	}
-	for i := 0; i < int(rec.NumRows()) && n < rows; i++ {
-		var parts []string
-		for _, c := range columns {
-			shape := c.Tensor.Shape[1:]
-			first := i * int(elements(shape))
-			if c.Offsets != nil {
-				shape, first = []int{int(c.Offsets[i+1] - c.Offsets[i])}, int(c.Offsets[i])
-			}
-			text, err := valueText(c.Tensor, shape, first)
-			if err != nil {
-				return n, fmt.Errorf("column %s: %w", c.Name, err)
-			}
-			parts = append(parts, printable.Text(c.Name+"="+text))
-		}
-		if _, err := fmt.Fprintf(a.stdout, "row %d: %s\n", n, strings.Join(parts, " ")); err != nil {
-			return n, err
-		}
-		n++
-	}
-	return n, nil
+	_, err = a.stdout.Write(append(body, "]}\n"...))
+	return err
 }
 
 // valueText is the value of a shape from element first of a tensor on, or what a
