@@ -158,11 +158,14 @@ func (r *Reader) Err() error { return errors.Join(r.errs...) }
 // Done returns all errors, parameters that nobody asked for included.
 func (r *Reader) Done() error {
 	if unknown := slices.Sorted(maps.Keys(r.Rest())); len(unknown) > 0 {
-		takes := "it takes none"
+		noun, takes := "parameter", "it takes none"
+		if len(unknown) > 1 {
+			noun = "parameters"
+		}
 		if known := r.Known(); len(known) > 0 {
 			takes = "known are " + strings.Join(known, ", ")
 		}
-		r.add(fmt.Errorf("unknown parameter %s: %s", strings.Join(unknown, ", "), takes))
+		r.add(fmt.Errorf("unknown %s %s: %s", noun, strings.Join(unknown, ", "), takes))
 	}
 	return r.Err()
 }
