@@ -15,7 +15,8 @@
 // also behind an alias or where the type is inferred.
 //
 // layers.txt orders packages: one imports packages of its own layer and of the
-// layers below. A test refuses an import that goes up, and a map that is stale.
-// Another compares the table of CONTRIBUTING.md, which files to touch to add
-// something, with the files that name the examples of the table.
+// layers below. Tests refuse an import that goes up, a map that is stale, and a
+// package without doc or Example. Another compares the table of CONTRIBUTING.md,
+// which files to touch to add something, with the files that name the examples of
+// the table.
 package main

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"go/token"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -114,6 +115,26 @@ func TestMeasure(t *testing.T) {
 	}
 	if len(h.ops) != 1 || h.ops[0] != (size{"Add", 2}) {
 		t.Errorf("ops %v, want Add in two files", h.ops)
+	}
+}
+
+// TestExamples refuses packages without a doc or an Example.
+func TestExamples(t *testing.T) {
+	files, err := sources("../..", token.NewFileSet())
+	if err != nil {
+		t.Fatal(err)
+	}
+	packages := map[string]*pkg{}
+	for _, s := range files {
+		enter(packages, s)
+	}
+	var h figures
+	h.count(packages)
+	for _, dir := range h.undocumented {
+		t.Errorf("%s has no package doc: add a doc.go", dir)
+	}
+	for _, dir := range h.examples {
+		t.Errorf("%s has no Example: add an example_test.go that shows what the package is for", dir)
 	}
 }
 
