@@ -84,13 +84,7 @@ func (d *document) parse(text []byte) error {
 // scan walks over the text without recursion; it returns the error and its offset, or "".
 func (d *document) scan() (string, int) {
 	b := d.b
-	p := 0
-	for _, mark := range []byte("\xEF\xBB\xBF") {
-		if b[p] == mark {
-			p++
-		}
-	}
-	p = space(b, p)
+	p := space(b, byteOrderMark(b))
 	d.root = p
 	var text string
 value:
@@ -153,27 +147,49 @@ behind:
 		return errArrayNext, p
 	}
 name:
-	if b[p] != '"' {
-		return errName, p
-	}
-	if p, text = scanString(b, p); text != "" {
+	if p, text = scanName(b, p); text != "" {
 		return text, p
 	}
-	if p = space(b, p); b[p] != ':' {
-		return errColon, p
-	}
-	p = space(b, p+1)
 	goto value
 closing:
 	p++
-	top := len(d.stack) - 1
-	n := &d.nodes[d.stack[top]>>1]
-	n.end, n.next = uint32(p), uint32(len(d.nodes))
-	d.stack = d.stack[:top]
-	if top == 0 {
+	if d.close(p); len(d.stack) == 0 {
 		return "", p
 	}
 	goto behind
+}
+
+// byteOrderMark returns the length of the mark that the text begins with.
+func byteOrderMark(b []byte) (n int) {
+	for _, c := range []byte("\xEF\xBB\xBF") {
+		if b[n] == c {
+			n++
+		}
+	}
+	return n
+}
+
+// scanName checks a name and its colon; it returns the offset of the value.
+func scanName(b []byte, p int) (int, string) {
+	if b[p] != '"' {
+		return p, errName
+	}
+	p, text := scanString(b, p)
+	if text != "" {
+		return p, text
+	}
+	if p = space(b, p); b[p] != ':' {
+		return p, errColon
+	}
+	return space(b, p+1), ""
+}
+
+// close ends the innermost list or object before the offset end.
+func (d *document) close(end int) {
+	top := len(d.stack) - 1
+	n := &d.nodes[d.stack[top]>>1]
+	n.end, n.next = uint32(end), uint32(len(d.nodes))
+	d.stack = d.stack[:top]
 }
 
 // scanNumbers checks the number at p and, in a list, the numbers that follow it; it counts all but the last.
