@@ -1,0 +1,153 @@
+package eager
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// stacked sets output 0 to tensors, one of nil as zeros, one after the other. all may be none.
+func (c call) stacked(l *tensorList, all []*tensor.Tensor, asked []int) error {
+	shape, err := l.elementShape(asked)
+	if err != nil {
+		return err
+	}
+	if !defined(shape) {
+		return fmt.Errorf("Tried to stack elements of a list whose element shape is not fully defined: %v", shape)
+	}
+	out, err := c.output(0, l.dtype, slices.Concat([]int{len(all)}, shape)...)
+	if err != nil {
+		return err
+	}
+	n := out.Len() / max(len(all), 1)
+	for i, t := range all {
+		if t != nil { // what was never set is zeros
+			copyCells(out, i*n, t, 0, n)
+		}
+	}
+	return nil
+}
+
+func listStack(s *site) (kernel, error) {
+	want := s.node.Int("num_elements", -1)
+	return func(c call) error {
+		l, err := c.list()
+		if err != nil {
+			return err
+		}
+		if want >= 0 && want != l.n {
+			return fmt.Errorf("Operation expected a list with %d elements but got a list with %d elements.", want, l.n)
+		}
+		shape, err := partial(c.t(1))
+		if err != nil {
+			return err
+		}
+		return c.stacked(l, l.root(), shape)
+	}, nil
+}
+
+func listGather(c call) error {
+	l, err := c.list()
+	if err != nil {
+		return err
+	}
+	indices, err := integers("indices", c.t(1))
+	if err != nil {
+		return err
+	}
+	shape, err := partial(c.t(2))
+	if err != nil {
+		return err
+	}
+	picked := make([]*tensor.Tensor, len(indices))
+	for k, i := range indices {
+		if i < 0 || i >= l.n {
+			return fmt.Errorf("Trying to gather element %d in a list with %d elements.", i, l.n)
+		}
+		picked[k] = l.root()[i]
+	}
+	return c.stacked(l, picked, shape)
+}
+
+// listScatter makes a list of rows at their indices, V2 one of as many elements as it says; -1: as many as the indices need.
+func listScatter(c call) error {
+	indices, err := integers("indices", c.t(1))
+	if err != nil {
+		return err
+	}
+	shape, err := partial(c.t(2))
+	if err != nil {
+		return err
+	}
+	rows, err := c.unstacked(c.t(0))
+	if err != nil {
+		return err
+	}
+	if len(rows) != len(indices) {
+		return fmt.Errorf("expected an index for each of %d rows, got %d", len(rows), len(indices))
+	}
+	num := -1
+	if len(c.in) == 4 {
+		if num, err = integer("num_elements", c.t(3)); err != nil {
+			return err
+		}
+	}
+	n := max(num, 0)
+	for _, i := range indices {
+		if i < 0 {
+			return fmt.Errorf("Indices in TensorListScatter must all be non-negative.")
+		}
+		if num >= 0 && i >= num {
+			return fmt.Errorf("TensorListScatter: Trying to scatter at index %d in list with size %d", i, num)
+		}
+		n = max(n, i+1)
+	}
+	l, err := newList(c, c.t(0).DType, shape, n)
+	if err != nil {
+		return err
+	}
+	for k, i := range indices {
+		if err := l.fits(rows[k]); err != nil {
+			return err
+		}
+		l.bytes += sizeOf(rows[k]) - sizeOf(l.all[i])
+		l.all[i] = rows[k]
+	}
+	c.setList(0, l)
+	return nil
+}
+
+// listConcat joins elements along their first axis, and says how long each is there.
+func listConcat(c call) error {
+	l, err := c.list()
+	if err != nil {
+		return err
+	}
+	var rest []int
+	lengths, total, cells := []int{}, 0, 0
+	for i, t := range l.root() {
+		if t == nil || len(t.Shape) == 0 {
+			return fmt.Errorf("Concat saw an element %d without a first dimension or value", i)
+		}
+		if rest, err = merged(rest, sizes(t)[1:]); err != nil {
+			return err
+		}
+		lengths, total = append(lengths, t.Shape[0]), total+t.Shape[0]
+	}
+	if rest == nil && len(l.shape) > 0 {
+		rest = l.shape[1:]
+	}
+	if !defined(rest) {
+		return fmt.Errorf("All except the first dimension must be fully defined when concating an empty tensor list, got %v", l.shape)
+	}
+	out, err := c.output(0, l.dtype, slices.Concat([]int{total}, rest)...)
+	if err != nil {
+		return err
+	}
+	for _, t := range l.root() {
+		copyCells(out, cells, t, 0, t.Len())
+		cells += t.Len()
+	}
+	return c.outputInts(1, tensor.Int64, lengths, len(lengths))
+}
