@@ -127,7 +127,7 @@ func einsumOf[T number](e einsumSpec) kernel {
 		in := c.in
 		if len(in) == 1 {
 			one := tensor.New(c.t(0).DType)
-			if err := convertInto(one, []uint8{1}); err != nil {
+			if err := recast(one, tensor.Scalar(uint8(1))); err != nil {
 				return err
 			}
 			in = []Value{in[0], {T: one}}

@@ -64,7 +64,7 @@ func like(v uint8) kernel {
 		one := tensor.New(t.DType)
 		if t.DType == tensor.Bool {
 			tensor.Values[bool](one)[0] = true
-		} else if err := convertInto(one, []uint8{v}); err != nil {
+		} else if err := recast(one, tensor.Scalar(v)); err != nil {
 			return err
 		}
 		fillCells(out, one, 0)
@@ -154,7 +154,7 @@ func oneHot(s *site) (kernel, error) {
 			return fmt.Errorf("expected axis to be -1 or between 0 and %d, but received: %d", len(idx.Shape), at)
 		}
 		ids := tensor.New(tensor.Int64, idx.Shape...)
-		if err := convert(ids, idx); err != nil {
+		if err := recast(ids, idx); err != nil {
 			return err
 		}
 		out, err := c.output(0, on.DType, slices.Insert(slices.Clone(idx.Shape), k, depth)...)
@@ -181,7 +181,7 @@ func truth(t *tensor.Tensor) ([]bool, error) {
 		return nil, fmt.Errorf("type %v %w", t.DType, ErrUnsupported)
 	}
 	b := tensor.New(tensor.Bool, t.Shape...)
-	err := convert(b, t)
+	err := recast(b, t)
 	return tensor.Values[bool](b), err
 }
 

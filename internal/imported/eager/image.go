@@ -270,10 +270,7 @@ func resizeBilinear(s *site) (kernel, error) {
 		}
 		src := x
 		if x.DType != tensor.Float32 {
-			if src, err = c.alloc(tensor.Float32, x.Shape...); err != nil {
-				return err
-			}
-			if err := convert(src, x); err != nil {
+			if src, err = recastTo(c, x, tensor.Float32); err != nil {
 				return err
 			}
 		}

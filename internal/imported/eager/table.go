@@ -59,7 +59,7 @@ func keyBits(t *tensor.Tensor) ([]int64, error) {
 	case tensor.Float64:
 		return widenBits(out, cells[uint64](t)), nil
 	}
-	err := convert(out, t)
+	err := recast(out, t)
 	return tensor.Values[int64](out), err
 }
 
@@ -293,7 +293,7 @@ func (t *Table) keyTensor(d *tableData) (*tensor.Tensor, error) {
 		if err != nil {
 			return nil, err
 		}
-		return out, convert(out, src)
+		return out, recast(out, src)
 	}
 	return out, nil
 }

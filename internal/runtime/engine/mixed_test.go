@@ -2,7 +2,6 @@ package engine
 
 import (
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -13,16 +12,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestHalves(t *testing.T) {
-	for _, c := range []struct{ x, want float32 }{{1, 1}, {1.00390625, 1}, {1.01171875, 1.015625}, {-3.1415927, -3.140625}, {float32(math.Inf(1)), float32(math.Inf(1))}, {1e-40, 1.01e-40}} {
-		if got := fromHalf(toHalf(c.x)); got != c.want && math.Abs(float64(got-c.want)) > 1e-41 {
-			t.Errorf("%v: expected %v, got %v", c.x, c.want, got)
-		}
-	}
-	if x := fromHalf(toHalf(nan())); x == x {
-		t.Errorf("NaN became %v", x)
-	}
-	if finite, isNaN := finiteHalves([]uint16{toHalf(1), toHalf(nan())}); finite || !isNaN {
+func TestFiniteHalves(t *testing.T) {
+	if finite, isNaN := finiteHalves([]uint16{0x3f80, 0x7fc0}); finite || !isNaN {
 		t.Error("a NaN in bfloat16 was not found")
 	}
 }

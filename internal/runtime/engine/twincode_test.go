@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/runtime/convert"
 	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/tensor"
 )
@@ -137,9 +138,7 @@ func newTwinOp(o *Operation) (*twinOp, error) {
 	for _, x := range o.In {
 		if from, to := t.values[x], t.wide[x]; from != to {
 			t.runs = append(t.runs, func() error {
-				for i, h := range view[uint16](from) {
-					view[float32](to)[i] = fromHalf(h)
-				}
+				convert.Between(tensor.BFloat16, tensor.Float32)(to.bytes(), from.bytes())
 				return nil
 			})
 		}
@@ -150,9 +149,7 @@ func newTwinOp(o *Operation) (*twinOp, error) {
 	for _, x := range o.Out {
 		if from, to := t.wide[x], t.values[x]; from != to {
 			t.runs = append(t.runs, func() error {
-				for i, f := range view[float32](from) {
-					view[uint16](to)[i] = toHalf(f)
-				}
+				convert.Between(tensor.Float32, tensor.BFloat16)(to.bytes(), from.bytes())
 				return nil
 			})
 		}

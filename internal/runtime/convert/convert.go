@@ -1,0 +1,103 @@
+package convert
+
+import (
+	"unsafe"
+
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// Func converts the elements of src, as they lie in memory, into dst, which has room for as many.
+type Func func(dst, src []byte)
+
+// Between returns the conversion of one element type to another, nil where there is
+// none. Floats are truncated toward zero, as in C; what does not fit is undefined, as in
+// TensorFlow. The two types of 16 bits convert to float32 and back alone.
+func Between(from, to tensor.DType) Func {
+	switch [2]tensor.DType{from, to} {
+	case [2]tensor.DType{tensor.Float32, tensor.BFloat16}:
+		return mapped(toBrain)
+	case [2]tensor.DType{tensor.BFloat16, tensor.Float32}:
+		return mapped(fromBrain)
+	case [2]tensor.DType{tensor.Float32, tensor.Float16}:
+		return mapped(toHalf)
+	case [2]tensor.DType{tensor.Float16, tensor.Float32}:
+		return mapped(fromHalf)
+	}
+	switch from {
+	case tensor.Float32:
+		return into[float32](to)
+	case tensor.Float64:
+		return into[float64](to)
+	case tensor.Int8:
+		return into[int8](to)
+	case tensor.Int16:
+		return into[int16](to)
+	case tensor.Int32:
+		return into[int32](to)
+	case tensor.Int64:
+		return into[int64](to)
+	case tensor.Uint8, tensor.Bool: // a branch on what booleans say would mostly be predicted wrong
+		return into[uint8](to)
+	case tensor.Uint16:
+		return into[uint16](to)
+	case tensor.Uint32:
+		return into[uint32](to)
+	case tensor.Uint64:
+		return into[uint64](to)
+	}
+	return nil
+}
+
+// number is what Go converts between.
+type number interface {
+	float32 | float64 | int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64
+}
+
+func into[S number](to tensor.DType) Func {
+	switch to {
+	case tensor.Float32:
+		return each[S, float32]
+	case tensor.Float64:
+		return each[S, float64]
+	case tensor.Int8:
+		return each[S, int8]
+	case tensor.Int16:
+		return each[S, int16]
+	case tensor.Int32:
+		return each[S, int32]
+	case tensor.Int64:
+		return each[S, int64]
+	case tensor.Uint8:
+		return each[S, uint8]
+	case tensor.Uint16:
+		return each[S, uint16]
+	case tensor.Uint32:
+		return each[S, uint32]
+	case tensor.Uint64:
+		return each[S, uint64]
+	case tensor.Bool:
+		return mapped(func(x S) bool { return x != 0 })
+	}
+	return nil
+}
+
+func each[S, D number](dst, src []byte) {
+	d := view[D](dst)
+	for i, x := range view[S](src) {
+		d[i] = D(x)
+	}
+}
+
+func mapped[S, D number | bool](f func(S) D) Func {
+	return func(dst, src []byte) {
+		d := view[D](dst)
+		for i, x := range view[S](src) {
+			d[i] = f(x)
+		}
+	}
+}
+
+func view[T any](b []byte) []T {
+	var t T
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/int(unsafe.Sizeof(t)))
+}
