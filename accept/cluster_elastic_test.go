@@ -1,6 +1,8 @@
 package accept
 
 import (
+	"math"
+	"slices"
 	"strconv"
 	"syscall"
 	"testing"
@@ -51,4 +53,49 @@ func TestClusterElasticWorkerKilled(t *testing.T) {
 		t.Errorf("the last checkpoint is of step %d, expected %d or later", saved, at)
 	}
 	r.clean()
+}
+
+// loss is the loss of the last step of a task that has ended.
+func (r *rig) loss(name string) float64 {
+	r.t.Helper()
+	x, err := strconv.ParseFloat(r.await(name, `(?m)^train_loss=(.*)$`)[1], 64)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return x
+}
+
+// TestClusterElasticLoss: that a worker is killed and comes back changes the last loss by less than another seed does.
+func TestClusterElasticLoss(t *testing.T) {
+	steps, seeds := 3000, 5
+	if !long(t) {
+		steps, seeds = 1500, 3
+	}
+	job := func(seed int) *rig {
+		return newRig(t, "chief-0 worker-0 worker-1", set(elastic, "train.max_steps="+strconv.Itoa(steps), "seed="+strconv.Itoa(seed))...)
+	}
+	var undisturbed []float64
+	for seed := 1; seed <= seeds; seed++ {
+		r := job(seed)
+		r.start()
+		r.ended("chief-0", int64(steps), int64(steps))
+		undisturbed = append(undisturbed, r.loss("chief-0"))
+	}
+	r := job(1)
+	r.start()
+	r.reach("worker-1", 100)
+	from := r.at("chief-0")
+	r.kill("worker-1")
+	r.ring("chief-0", from, 2)
+	r.signal(syscall.SIGSTOP, "chief-0") // so that the worker is back before the last step
+	r.start("worker-1")
+	r.listening("worker-1")
+	r.signal(syscall.SIGCONT, "chief-0")
+	r.ring("worker-1", 0, 3)
+	r.ended("chief-0", int64(steps), int64(steps))
+	got, spread := r.loss("chief-0"), slices.Max(undisturbed)-slices.Min(undisturbed)
+	t.Logf("loss %v, undisturbed %v (spread %v)", got, undisturbed, spread)
+	if math.Abs(got-undisturbed[0]) >= spread {
+		t.Errorf("loss %v, undisturbed %v: expected a difference below the spread over seeds, %v", got, undisturbed[0], spread)
+	}
 }

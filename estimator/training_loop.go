@@ -67,9 +67,13 @@ func (t *training) turn(ctx context.Context) (over bool, err error) {
 		step.Stop = distribute.Finished
 	case ctx.Err() != nil && !lockstep:
 		return true, t.interrupted(context.Cause(ctx))
+	case ctx.Err() != nil && t.est.elastic():
+		if over, err := t.stepLeaving(ctx, &step); over {
+			return true, err
+		}
 	case ctx.Err() != nil:
 		// The others do not know yet: without this task's batch the step would differ.
-		step.Stop = t.leaving()
+		step.Stop = distribute.Interrupted
 		if step.Batches, err = t.lastBatches(); err != nil {
 			return true, fmt.Errorf("after step %d: %w", t.progress.step, err)
 		}
@@ -257,23 +261,6 @@ func (t *training) interrupted(cause error) error {
 		t.est.log.Warn("the other tasks were not informed that this one leaves", "error", lerr)
 	}
 	return err
-}
-
-// leaving is how a task in lock step stops that has to end: alone, where the others go on without it.
-func (t *training) leaving() distribute.Stop {
-	if t.est.elastic() && !t.est.config.IsChief() {
-		return distribute.Leaving
-	}
-	return distribute.Interrupted
-}
-
-// leave is the end of a task without which the others go on.
-func (t *training) leave(cause error) error {
-	t.progress.reason = "interrupted"
-	if x, ok := t.session.strategy.(distribute.Elastic); ok {
-		x.Leave(t.whole)
-	}
-	return fmt.Errorf("%w at step %d: %w", ErrInterrupted, t.progress.step, cause)
 }
 
 // leaveTime bounds how long a task that ends tries to report it to the others.

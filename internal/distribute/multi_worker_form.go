@@ -100,6 +100,10 @@ func (m *multiWorker) nextElastic(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// A process of this worker before may have said that it left.
+	if _, err := m.job.store.Beat(ctx, coordinator.Beat{Rank: m.job.rank}); err != nil {
+		return err
+	}
 	m.generation, m.members = next.Number, nil
 	for _, rank := range e.ranks {
 		m.members = append(m.members, m.job.workers[rank])

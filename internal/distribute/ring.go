@@ -83,6 +83,9 @@ func (r *ring) wait(ctx context.Context, s *sums) error {
 		return sessionLost(err)
 	}
 	r.secs, r.regroup = append(r.secs[:0], s.secs()...), s.regroups()
+	if r.elastic != nil && s.stop() != GoOn {
+		s.discard() // who stops has no batch in it, so that it would miss rows
+	}
 	if s.replicas() > 0 {
 		r.step++
 	}
