@@ -83,6 +83,8 @@ func TestFromParams(t *testing.T) {
 		{estimator.Params{"head": "poisson"}, 1, ""},
 		{estimator.Params{"head": "logistic"}, 1, ""},
 		{estimator.Params{}, 0, "expected classes (classification) or label_dimension (regression)"},
+		{estimator.Params{"clases": 3}, 0, "expected classes (classification) or label_dimension (regression), got clases"},
+		{estimator.Params{"n_classes": 3}, 0, "expected classes (classification) or label_dimension (regression), got n_classes"},
 		{estimator.Params{"classes": 3, "label_dimension": 1}, 0, "both classes and label_dimension"},
 		{estimator.Params{"classes": "many"}, 0, "classes: expected a whole number, got many"},
 		{estimator.Params{"classes": 1}, 0, "n_classes must be > 2: 1"},

@@ -2,9 +2,12 @@ package heads
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/internal/platform/params"
+	"github.com/goestimator/goestimator/internal/platform/spelling"
 	"github.com/goestimator/goestimator/models/losses"
 )
 
@@ -81,7 +84,17 @@ func (r paramReader) kind() string {
 	case dimension:
 		return "regression"
 	default:
-		r.Fail(fmt.Errorf("expected %s (classification) or %s (regression)", paramClasses, paramDimension))
+		r.Fail(fmt.Errorf("expected %s (classification) or %s (regression)%s", paramClasses, paramDimension, r.misspelt()))
+	}
+	return ""
+}
+
+// misspelt says which parameter may have been meant for one that a head needs.
+func (r paramReader) misspelt() string {
+	for _, name := range slices.Sorted(maps.Keys(r.Rest())) {
+		if near := spelling.Nearest(name, []string{paramClasses, "n_" + paramClasses, paramDimension}); near != "" {
+			return fmt.Sprintf(", got %s", name)
+		}
 	}
 	return ""
 }

@@ -33,11 +33,11 @@ func (j Job) Validate() error {
 	case j.Evaluators > 1:
 		return fmt.Errorf("evaluator: got %d tasks, expected one at most", j.Evaluators)
 	case j.Chiefs+j.Workers == 0:
-		return errors.New("no tasks that train: expected a chief or workers")
+		return errors.New("no tasks that train: expected a chief or workers, for example --chief 1 --workers 2")
 	case len(j.Tasks()) > maxTasks:
 		return fmt.Errorf("got %d tasks, expected %d at most", len(j.Tasks()), maxTasks)
 	case len(j.Command) == 0:
-		return errors.New("no command: expected what each task shall run")
+		return errors.New("no command: expected what each task shall run, for example -- goestimator train --config FILE")
 	case j.CoresPerTask < 0:
 		return fmt.Errorf("cores per task: got %d, expected 0 or more", j.CoresPerTask)
 	case j.Grace < 0:
