@@ -8,17 +8,21 @@ import (
 	"slices"
 
 	"github.com/goestimator/goestimator/tensor"
-	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
 )
+
+//go:generate go -C ../../distributed/wire/gen run . -in ../../../format/onnx/goestimator_onnx.proto -out ../../../format/onnx/goestimator_onnx.pb.go
 
 // ErrTooLarge tells that a model does not fit into one message, which protocol
 // buffers limit to 2 GiB.
 var ErrTooLarge = errors.New("the model is larger than 2 GiB, the limit of an ONNX file")
 
-// types are TensorProto.DataType's numbers.
-var types = map[tensor.DType]uint64{
-	tensor.Float32: 1, tensor.Uint8: 2, tensor.Int8: 3, tensor.Uint16: 4, tensor.Int16: 5, tensor.Int32: 6, tensor.Int64: 7, tensor.String: 8,
-	tensor.Bool: 9, tensor.Float16: 10, tensor.Float64: 11, tensor.Uint32: 12, tensor.Uint64: 13, tensor.BFloat16: 16,
+// types are the element types that the format has.
+var types = map[tensor.DType]TensorProto_DataType{
+	tensor.Float32: TensorProto_FLOAT, tensor.Float64: TensorProto_DOUBLE, tensor.Float16: TensorProto_FLOAT16, tensor.BFloat16: TensorProto_BFLOAT16,
+	tensor.Int8: TensorProto_INT8, tensor.Int16: TensorProto_INT16, tensor.Int32: TensorProto_INT32, tensor.Int64: TensorProto_INT64,
+	tensor.Uint8: TensorProto_UINT8, tensor.Uint16: TensorProto_UINT16, tensor.Uint32: TensorProto_UINT32, tensor.Uint64: TensorProto_UINT64,
+	tensor.Bool: TensorProto_BOOL, tensor.String: TensorProto_STRING,
 }
 
 // TypeNumber returns the number of an element type in the format.
@@ -29,15 +33,6 @@ func TypeNumber(d tensor.DType) (int, error) {
 	return 0, fmt.Errorf("ONNX has no element type %v", d)
 }
 
-// AttributeProto.AttributeType's numbers.
-const (
-	attrFloat  = 1
-	attrInt    = 2
-	attrString = 3
-	attrTensor = 4
-	attrInts   = 7
-)
-
 // Marshal returns the model's bytes; equal models give equal bytes.
 func (m *Model) Marshal() ([]byte, error) {
 	size := 0
@@ -46,176 +41,134 @@ func (m *Model) Marshal() ([]byte, error) {
 			return nil, ErrTooLarge
 		}
 	}
-	g, err := m.Graph.encode()
+	g, err := m.Graph.message()
 	if err != nil {
 		return nil, err
 	}
-	var b message
-	b.int(1, IRVersion)
-	b.text(2, m.Producer)
-	b.bytes(7, g)
-	var opset message
-	opset.text(1, "")
-	opset.int(2, Opset)
-	b.bytes(8, opset)
-	for _, k := range slices.Sorted(maps.Keys(m.Metadata)) {
-		var entry message
-		entry.text(1, k)
-		entry.text(2, m.Metadata[k])
-		b.bytes(14, entry)
+	p := &ModelProto{
+		IrVersion:    proto.Int64(IRVersion),
+		ProducerName: &m.Producer,
+		Graph:        g,
+		OpsetImport:  []*OperatorSetIdProto{{Domain: proto.String(""), Version: proto.Int64(Opset)}},
 	}
-	if len(b) > math.MaxInt32 {
+	for _, k := range slices.Sorted(maps.Keys(m.Metadata)) {
+		p.MetadataProps = append(p.MetadataProps, &StringStringEntryProto{Key: &k, Value: proto.String(m.Metadata[k])})
+	}
+	if proto.Size(p) > math.MaxInt32 {
 		return nil, ErrTooLarge
 	}
-	return b, nil
+	return proto.MarshalOptions{Deterministic: true, UseCachedSize: true}.Marshal(p)
 }
 
-// message is a message as it grows.
-type message []byte
-
-func (m *message) int(field protowire.Number, v int) {
-	*m = protowire.AppendVarint(protowire.AppendTag(*m, field, protowire.VarintType), uint64(v))
-}
-
-func (m *message) bytes(field protowire.Number, b []byte) {
-	*m = protowire.AppendBytes(protowire.AppendTag(*m, field, protowire.BytesType), b)
-}
-
-func (m *message) text(field protowire.Number, s string) { m.bytes(field, []byte(s)) }
-
-func (g *Graph) encode() (message, error) {
-	var b message
+func (g *Graph) message() (*GraphProto, error) {
+	p := &GraphProto{Name: &g.Name}
 	for _, n := range g.Nodes {
-		e, err := n.encode()
+		node, err := n.message()
 		if err != nil {
 			return nil, fmt.Errorf("node %s (%s): %w", n.Name, n.Op, err)
 		}
-		b.bytes(1, e)
+		p.Node = append(p.Node, node)
 	}
-	b.text(2, g.Name)
 	for _, i := range g.Initializers {
-		e, err := encodeTensor(i.Name, i.Tensor)
+		t, err := tensorMessage(i.Name, i.Tensor)
 		if err != nil {
 			return nil, fmt.Errorf("initializer %s: %w", i.Name, err)
 		}
-		b.bytes(5, e)
+		p.Initializer = append(p.Initializer, t)
 	}
-	if err := b.values(11, g.Inputs); err != nil {
+	var err error
+	if p.Input, err = valueMessages(g.Inputs); err != nil {
 		return nil, err
 	}
-	return b, b.values(12, g.Outputs)
+	p.Output, err = valueMessages(g.Outputs)
+	return p, err
 }
 
-func (m *message) values(field protowire.Number, list []Value) error {
-	for _, v := range list {
-		e, err := v.encode()
-		if err != nil {
-			return fmt.Errorf("value %s: %w", v.Name, err)
-		}
-		m.bytes(field, e)
-	}
-	return nil
-}
-
-func (n *Node) encode() (message, error) {
-	var b message
-	for _, in := range n.Inputs {
-		b.text(1, in)
-	}
-	for _, out := range n.Outputs {
-		b.text(2, out)
-	}
-	b.text(3, n.Name)
-	b.text(4, n.Op)
+func (n *Node) message() (*NodeProto, error) {
+	p := &NodeProto{OpType: &n.Op, Name: &n.Name, Input: n.Inputs, Output: n.Outputs}
 	for _, name := range slices.Sorted(maps.Keys(n.Attrs)) {
-		a, err := encodeAttribute(name, n.Attrs[name])
+		a, err := attributeMessage(name, n.Attrs[name])
 		if err != nil {
 			return nil, err
 		}
-		b.bytes(5, a)
+		p.Attribute = append(p.Attribute, a)
 	}
-	return b, nil
+	return p, nil
 }
 
-func encodeAttribute(name string, v any) (message, error) {
-	var b message
-	b.text(1, name)
-	kind := 0
+func attributeMessage(name string, v any) (*AttributeProto, error) {
+	p := &AttributeProto{Name: &name}
 	switch v := v.(type) {
 	case float32:
-		b = protowire.AppendFixed32(protowire.AppendTag(b, 2, protowire.Fixed32Type), math.Float32bits(v))
-		kind = attrFloat
+		p.F, p.Type = &v, AttributeProto_FLOAT.Enum()
 	case int:
-		b.int(3, v)
-		kind = attrInt
+		p.I, p.Type = proto.Int64(int64(v)), AttributeProto_INT.Enum()
 	case string:
-		b.text(4, v)
-		kind = attrString
+		p.S, p.Type = []byte(v), AttributeProto_STRING.Enum()
 	case *tensor.Tensor:
-		t, err := encodeTensor("", v)
+		t, err := tensorMessage("", v)
 		if err != nil {
 			return nil, fmt.Errorf("attribute %s: %w", name, err)
 		}
-		b.bytes(5, t)
-		kind = attrTensor
+		p.T, p.Type = t, AttributeProto_TENSOR.Enum()
 	case []int:
-		for _, x := range v {
-			b.int(8, x)
-		}
-		kind = attrInts
+		p.Ints, p.Type = int64s(v), AttributeProto_INTS.Enum()
 	default:
 		return nil, fmt.Errorf("attribute %s: no form for a %T", name, v)
 	}
-	b.int(20, kind)
-	return b, nil
+	return p, nil
 }
 
-func encodeTensor(name string, t *tensor.Tensor) (message, error) {
+// tensorMessage is a tensor by its raw bytes, which it shares, or by its strings.
+func tensorMessage(name string, t *tensor.Tensor) (*TensorProto, error) {
 	kind, err := TypeNumber(t.DType)
 	if err != nil {
 		return nil, err
 	}
-	b := make(message, 0, len(t.Bytes)+64)
-	for _, d := range t.Shape {
-		b.int(1, d)
-	}
-	b.int(2, kind)
+	p := &TensorProto{Name: &name, Dims: int64s(t.Shape), DataType: proto.Int32(int32(kind))}
 	if t.DType == tensor.String {
-		for _, s := range t.Strings {
-			b.bytes(6, s)
-		}
+		p.StringData = t.Strings
+		return p, nil
 	}
-	b.text(8, name)
-	if t.DType != tensor.String {
-		b.bytes(9, t.Bytes)
+	if p.RawData = t.Bytes; p.RawData == nil {
+		p.RawData = []byte{} // nil is absent
 	}
-	return b, nil
+	return p, nil
 }
 
-func (v *Value) encode() (message, error) {
-	kind, err := TypeNumber(v.DType)
-	if err != nil {
-		return nil, err
-	}
-	var tensor message
-	tensor.int(1, kind)
-	if !v.Unranked {
-		var shape message
-		for _, d := range v.Dims {
-			var dim message
-			switch {
-			case d.Symbol != "":
-				dim.text(2, d.Symbol)
-			case d.Size >= 0:
-				dim.int(1, d.Size)
-			}
-			shape.bytes(1, dim)
+func valueMessages(list []Value) ([]*ValueInfoProto, error) {
+	var out []*ValueInfoProto
+	for _, v := range list {
+		kind, err := TypeNumber(v.DType)
+		if err != nil {
+			return nil, fmt.Errorf("value %s: %w", v.Name, err)
 		}
-		tensor.bytes(2, shape)
+		t := &TypeProto_Tensor{ElemType: proto.Int32(int32(kind))}
+		if !v.Unranked {
+			t.Shape = &TensorShapeProto{}
+			for _, d := range v.Dims {
+				t.Shape.Dim = append(t.Shape.Dim, d.message())
+			}
+		}
+		out = append(out, &ValueInfoProto{Name: &v.Name, Type: &TypeProto{Value: &TypeProto_TensorType{TensorType: t}}})
 	}
-	var typ, b message
-	typ.bytes(1, tensor)
-	b.text(1, v.Name)
-	b.bytes(2, typ)
-	return b, nil
+	return out, nil
+}
+
+func (d Dim) message() *TensorShapeProto_Dimension {
+	switch {
+	case d.Symbol != "":
+		return &TensorShapeProto_Dimension{Value: &TensorShapeProto_Dimension_DimParam{DimParam: d.Symbol}}
+	case d.Size >= 0:
+		return &TensorShapeProto_Dimension{Value: &TensorShapeProto_Dimension_DimValue{DimValue: int64(d.Size)}}
+	}
+	return &TensorShapeProto_Dimension{}
+}
+
+func int64s(x []int) []int64 {
+	out := make([]int64, len(x))
+	for i, v := range x {
+		out[i] = int64(v)
+	}
+	return out
 }

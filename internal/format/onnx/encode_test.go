@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/goestimator/goestimator/tensor"
+	"google.golang.org/protobuf/proto"
 )
 
 func TestAttributes(t *testing.T) {
@@ -19,7 +20,11 @@ func TestAttributes(t *testing.T) {
 		{"s", "\n\x01a\"\x01s\xa0\x01\x03"},
 		{[]int{1, -1}, "\n\x01a@\x01@\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\xa0\x01\x07"},
 	} {
-		got, err := encodeAttribute("a", c.v)
+		a, err := attributeMessage("a", c.v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := proto.Marshal(a)
 		if err != nil || string(got) != c.want {
 			t.Errorf("%v: got %q, %v, expected %q", c.v, got, err, c.want)
 		}

@@ -5,16 +5,18 @@ import (
 	"testing"
 )
 
-func TestFileIsWhatTheSchemaSays(t *testing.T) {
-	want, err := generate("../cluster.proto")
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := os.ReadFile("../cluster.pb.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if string(got) != want {
-		t.Error("cluster.pb.go is not what cluster.proto gives: go generate ./internal/distributed/wire")
+func TestFilesAreWhatTheSchemasSay(t *testing.T) {
+	for _, file := range []string{"../cluster", "../../../format/onnx/goestimator_onnx"} {
+		want, err := generate(file + ".proto")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile(file + ".pb.go")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(got) != want {
+			t.Errorf("%s.pb.go is not what the schema gives: run go generate in its package", file)
+		}
 	}
 }
