@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -102,17 +103,15 @@ func Validate(g *Graph) error {
 	return errors.Join(errs...)
 }
 
-// outputType names the attribute that states the type of output 0.
-var outputType = map[string]string{
-	"Const": "dtype", "Placeholder": "dtype", "ReadVariableOp": "dtype", "Cast": "DstT", "Shape": "out_type", "ArgMax": "output_type",
-	"Identity": "T", "MatMul": "T", "BiasAdd": "T", "AddV2": "T", "Sub": "T", "Mul": "T", "RealDiv": "T", "Relu": "T", "Reshape": "T",
-	"Transpose": "T", "ConcatV2": "T", "Softmax": "T", "Sum": "T", "Mean": "T", "Max": "T", "Conv2D": "T", "MaxPool": "T", "GatherV2": "Tparams",
-}
-
 func (n *Node) checkTypes() error {
-	if attr := outputType[n.Op]; attr != "" && len(n.Outputs) > 0 {
-		if d, ok := n.Attrs[attr].(tensor.DType); ok && d != n.Outputs[0].DType {
-			return fmt.Errorf("node %s (%s): attribute %s is %v, output 0 is %v", n.Name, n.Op, attr, d, n.Outputs[0].DType)
+	def := ops.Find(n.Op)
+	for i, out := range n.Outputs {
+		if def == nil {
+			break
+		}
+		attr := def.OutputAt(i, len(n.Outputs)).TypeAttr
+		if d, ok := n.Attrs[attr].(tensor.DType); ok && d != out.DType {
+			return fmt.Errorf("node %s (%s): attribute %s is %v, output %d is %v", n.Name, n.Op, attr, d, i, out.DType)
 		}
 	}
 	if n.Op != "Const" {

@@ -166,6 +166,18 @@ func (d *Def) Input(name string) int {
 	return slices.IndexFunc(d.Inputs(), func(a Arg) bool { return a.Name == name })
 }
 
+// OnResource returns the op that updates a resource variable as d does a reference variable, nil where there is none.
+func (d *Def) OnResource() *Def {
+	in, out := d.Inputs(), d.Outputs()
+	if len(in) == 0 || len(out) != 1 || !in[0].Ref || in[0].Name != "ref" || !out[0].Ref { // several variables: optimizers' rules
+		return nil
+	}
+	if on := Find(d.Name + "VariableOp"); on != nil {
+		return on
+	}
+	return Find("Resource" + d.Name)
+}
+
 // Arity returns how many inputs a node has, -1 where that depends on its attributes.
 func (d *Def) Arity() int { return arity(d.Inputs()) }
 

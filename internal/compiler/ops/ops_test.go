@@ -124,3 +124,20 @@ func TestDefaults(t *testing.T) {
 		t.Errorf("Conv2D: attributes %+v", a)
 	}
 }
+
+// TestOnResource: ops on reference variables have one on resource variables, and nothing else has.
+func TestOnResource(t *testing.T) {
+	want := map[string]string{
+		"Assign": "AssignVariableOp", "AssignAdd": "AssignAddVariableOp", "AssignSub": "AssignSubVariableOp",
+		"ScatterAdd": "ResourceScatterAdd", "ScatterSub": "ResourceScatterSub", "ScatterUpdate": "ResourceScatterUpdate",
+	}
+	for _, d := range Defs() {
+		got := ""
+		if on := d.OnResource(); on != nil {
+			got = on.Name
+		}
+		if got != want[d.Name] {
+			t.Errorf("%s: got %q, expected %q", d.Name, got, want[d.Name])
+		}
+	}
+}

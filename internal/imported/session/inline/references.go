@@ -6,15 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/wamuir/graft/tensorflow/core/framework/attr_value_go_proto"
 	"github.com/wamuir/graft/tensorflow/core/framework/graph_go_proto"
 )
-
-// resourceForms are the ops on reference variables and what they are on resource variables.
-var resourceForms = map[string]string{
-	"Assign": "AssignVariableOp", "AssignAdd": "AssignAddVariableOp", "AssignSub": "AssignSubVariableOp",
-	"ScatterAdd": "ResourceScatterAdd", "ScatterSub": "ResourceScatterSub", "ScatterUpdate": "ResourceScatterUpdate",
-}
 
 // references replaces reference variables.
 type references struct {
@@ -22,6 +17,14 @@ type references struct {
 	variables map[string]bool   // names of those that are variables, not updates
 	taken     map[string]bool
 	out       []*nodeDef
+}
+
+// onResource returns the op that updates a resource variable as the named one does a reference variable, nil where there is none.
+func onResource(op string) *ops.Def {
+	if d := ops.Find(op); d != nil {
+		return d.OnResource()
+	}
+	return nil
 }
 
 // lowerReferences makes resource variables of VariableV2 and Variable nodes: the node itself becomes a read, "node/handle"
@@ -50,7 +53,7 @@ func lowerReferences(gd *graph_go_proto.GraphDef, taken map[string]bool) error {
 func (r *references) follow(nodes []*nodeDef) {
 	users := map[string][]string{} // by the node of input 0
 	for _, n := range nodes {
-		if (resourceForms[n.GetOp()] != "" || n.GetOp() == "RefIdentity") && len(n.GetInput()) > 0 {
+		if (onResource(n.GetOp()) != nil || n.GetOp() == "RefIdentity") && len(n.GetInput()) > 0 {
 			from := nodeName(n.GetInput()[0])
 			users[from] = append(users[from], n.GetName())
 		}
@@ -84,7 +87,7 @@ func (r *references) node(n *nodeDef) error {
 	switch op := n.GetOp(); {
 	case op == "VariableV2" || op == "Variable":
 		return r.variable(n)
-	case resourceForms[op] != "":
+	case onResource(op) != nil:
 		if handle == "" {
 			return fmt.Errorf("expected a variable as input 0")
 		}
@@ -129,7 +132,7 @@ func (r *references) update(n *nodeDef, handle string) error {
 		return fmt.Errorf("expected an attribute T")
 	}
 	after := r.after(n)
-	w := &nodeDef{Name: r.name(n.GetName() + "/update"), Op: resourceForms[n.GetOp()], Attr: map[string]*attrValue{"dtype": dtype}}
+	w := &nodeDef{Name: r.name(n.GetName() + "/update"), Op: onResource(n.GetOp()).Name, Attr: map[string]*attrValue{"dtype": dtype}}
 	if t := n.GetAttr()["Tindices"]; t != nil {
 		w.Attr["Tindices"] = t
 	}
