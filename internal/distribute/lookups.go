@@ -41,10 +41,15 @@ func findLookups(p TrainProgram, fetches []graph.Output) []lookup {
 			i++
 		}
 	}
+	return lookupsIn(fetches, func(name string) bool { return sparse[name] })
+}
+
+// lookupsIn returns the lookups of the variables that of chooses, where fetches read nothing else of them.
+func lookupsIn(fetches []graph.Output, of func(variable string) bool) []lookup {
 	live := reachable(fetches, nil)
 	var out []lookup
 	for name, reads := range readsOf(live) {
-		if !sparse[name] {
+		if !of(name) {
 			continue
 		}
 		if found, ok := onlyGathered(name, reads, live, fetches); ok {
@@ -151,7 +156,7 @@ type lookups struct {
 }
 
 // newLookups compiles the program that computes the ids of a batch.
-func newLookups(t TrainProgram, list []lookup) (*lookups, error) {
+func newLookups(t Program, list []lookup) (*lookups, error) {
 	l := &lookups{list: list, rows: make([]*tensor.Tensor, len(list)), ids: make([][]int64, len(list))}
 	if len(list) == 0 {
 		return l, nil
@@ -168,6 +173,15 @@ func newLookups(t TrainProgram, list []lookup) (*lookups, error) {
 	}
 	l.program, err = engine.Compile(t.Graph, engine.Spec{Feeds: t.Feeds, Fetches: ids}, host, none, engine.Options{})
 	return l, err
+}
+
+// fed are the nodes in whose place rows are fed, and another one.
+func (l *lookups) fed(other *graph.Node) map[*graph.Node]bool {
+	fed := map[*graph.Node]bool{other: true}
+	for _, x := range l.list {
+		fed[x.rows.Node] = true
+	}
+	return fed
 }
 
 // pull computes the ids of a batch and fetches their rows.

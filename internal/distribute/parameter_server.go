@@ -47,12 +47,15 @@ type parameterServer struct {
 	stepped  bool      // a synchronous step was made since
 	step     int64     // the latest that this task knows of
 	pace     pace
-	forget   func() // drops what the stepper fetched ahead; nil where it does not
+	forget   map[*workerStep]func() // drop what steppers fetched ahead
+	copied   map[string]uint64      // versions of what copies hold
+	several  bool                   // programs train
 }
 
 var (
-	_ Shared = (*parameterServer)(nil)
-	_ Paced  = (*parameterServer)(nil)
+	_ Shared  = (*parameterServer)(nil)
+	_ Paced   = (*parameterServer)(nil)
+	_ Planner = (*parameterServer)(nil)
 )
 
 func newParameterServer(c Config) (Strategy, error) {
@@ -63,7 +66,7 @@ func newParameterServer(c Config) (Strategy, error) {
 	if err != nil {
 		return nil, runconfig.Mistake(err)
 	}
-	p := &parameterServer{config: c, job: c.Job, vars: &remoteVariables{}}
+	p := &parameterServer{config: c, job: c.Job, vars: &remoteVariables{}, copied: map[string]uint64{}, forget: map[*workerStep]func(){}}
 	if p.dev, err = c.open(localRank()); err != nil {
 		return nil, fmt.Errorf("strategy %s: %w", p.Name(), err)
 	}
@@ -102,15 +105,24 @@ func (p *parameterServer) sync() *ps.Sync {
 // Variables are declared here until Synchronize, and on the servers then.
 func (p *parameterServer) Variables() Variables { return p.vars }
 
-// Infer is not for this strategy: evaluation runs on one device, from checkpoints.
-func (p *parameterServer) Infer(Program) (Stepper, error) {
-	return nil, errors.New("strategy parameter_server only trains: evaluate a checkpoint with the strategy default")
+// Infer compiles a program that pulls what it reads; the plan is made.
+func (p *parameterServer) Infer(x Program) (Stepper, error) {
+	if p.plan == nil {
+		return nil, fmt.Errorf("strategy %s: a program that only reads variables before one that trains: expected the latter first", p.Name())
+	}
+	s, err := newWorkerInference(p, x)
+	if err != nil {
+		return nil, fmt.Errorf("strategy %s: %w", p.Name(), err)
+	}
+	return s, nil
 }
 
 // Train makes the plan of the variables and compiles the gradient program.
 func (p *parameterServer) Train(t TrainProgram) (Stepper, error) {
-	if err := p.makePlan(t); err != nil {
-		return nil, fmt.Errorf("strategy %s: %w", p.Name(), err)
+	if p.plan == nil { // else the program is another build of the same model
+		if err := p.Plan(t); err != nil {
+			return nil, err
+		}
 	}
 	s, err := newWorkerStep(p, t)
 	if err != nil {
@@ -122,11 +134,25 @@ func (p *parameterServer) Train(t TrainProgram) (Stepper, error) {
 	return newPrefetchingStep(s)
 }
 
-func (p *parameterServer) makePlan(t TrainProgram) error {
-	if p.plan != nil {
-		return nil // the program is another build of the same model
+// Plan makes the plan of the variables, whose rules are those of all programs.
+func (p *parameterServer) Plan(programs ...TrainProgram) error {
+	if err := p.makePlan(programs); err != nil {
+		return fmt.Errorf("strategy %s: %w", p.Name(), err)
 	}
-	slots := slotsOf(t.Train)
+	p.several = len(programs) > 1
+	return nil
+}
+
+func (p *parameterServer) makePlan(programs []TrainProgram) error {
+	var ops []*optimizers.TrainOp
+	for _, t := range programs {
+		ops = append(ops, t.Train)
+	}
+	joined, err := optimizers.Join(ops...)
+	if err != nil {
+		return runconfig.Mistake(err)
+	}
+	train, slots := *joined, slotsOf(joined)
 	var list []*models.Variable
 	for _, name := range p.vars.Names() {
 		if !slots[name] {
@@ -138,7 +164,6 @@ func (p *parameterServer) makePlan(t TrainProgram) error {
 	if err != nil {
 		return runconfig.Mistake(err)
 	}
-	train := *t.Train
 	if !p.config.Sync {
 		if train.AccumulateSteps > 1 && len(train.Transforms) > 0 {
 			return runconfig.Mistake(errors.New("a clip of gradients that are accumulated needs their sum, which asynchronous workers do not have: leave one of both out, or use multi_worker_mirrored"))
@@ -146,8 +171,8 @@ func (p *parameterServer) makePlan(t TrainProgram) error {
 		train.Transforms = nil // workers clip
 	}
 	p.plan, err = ps.NewPlan(list, ps.Config{Servers: len(p.job.servers), Partitioner: partitioner, Train: &train, Sync: p.sync(), Staleness: p.config.StalenessBound,
-		Settings: settings.Make(describe(t, p.config, p.vars))})
-	p.last = t.Terms.MaxSteps
+		Settings: settings.Make(describeAll(programs, p.config, p.vars))})
+	p.last = programs[0].Terms.MaxSteps
 	p.vars.plan = p.plan
 	return err
 }

@@ -33,8 +33,9 @@ func (p *parameterServer) synchronize(ctx context.Context, restore func() (Notes
 	}
 	limited, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	if p.forget != nil {
-		p.forget()
+	clear(p.copied)
+	for _, forget := range p.forget {
+		forget()
 	}
 	if p.job.chief() {
 		var withdrawn sync.WaitGroup

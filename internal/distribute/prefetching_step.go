@@ -17,12 +17,12 @@ type prefetchingStep struct {
 var _ Prefetcher = (*prefetchingStep)(nil)
 
 func newPrefetchingStep(s *workerStep) (*prefetchingStep, error) {
-	other, err := newLookups(s.train, s.lookups.list)
+	other, err := newLookups(s.train.Program, s.lookups.list)
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	p := &prefetchingStep{workerStep: s, other: other}
-	s.strategy.forget = p.forget
+	s.strategy.forget[s] = p.forget
 	return p, nil
 }
 

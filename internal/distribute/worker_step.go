@@ -30,9 +30,8 @@ type workerStep struct {
 	scale    *lossScale // nil: one that changes is not used
 	mirror   *ps.Mirror // of the variables that are read whole
 	feeds    []*tensor.Tensor
-	step     int64             // of the values that were pulled
-	pulled   time.Time         // when the latest push brought values along; zero: it did not
-	copied   map[string]uint64 // versions of what the program's variables hold
+	step     int64     // of the values that were pulled
+	pulled   time.Time // when the latest push brought values along; zero: it did not
 	rate     float64
 	push     ps.Push
 }
@@ -55,14 +54,14 @@ func newWorkerStep(p *parameterServer, t TrainProgram) (*workerStep, error) {
 	if p.config.Sync && scale != nil {
 		return nil, runconfig.Mistake(errors.New("a loss scale that changes needs one decision over all gradients, which synchronous parameter servers do not make: give a number as loss_scale, or use multi_worker_mirrored"))
 	}
-	s := &workerStep{strategy: p, train: t, layout: l, scale: scale, copied: map[string]uint64{}}
-	p.forget = s.forget
+	s := &workerStep{strategy: p, train: t, layout: l, scale: scale}
+	p.forget[s] = s.forget
 	for _, g := range t.Train.Groups {
 		for _, v := range g.Variables {
 			s.names = append(s.names, v.Name)
 		}
 	}
-	if s.lookups, err = newLookups(t, findLookups(t, l.fetches)); err != nil {
+	if s.lookups, err = newLookups(t.Program, findLookups(t, l.fetches)); err != nil {
 		return nil, err
 	}
 	if err := s.copyVariables(); err != nil {
@@ -84,42 +83,64 @@ func newWorkerStep(p *parameterServer, t TrainProgram) (*workerStep, error) {
 }
 
 // copyVariables makes room for the variables that the program reads whole.
-func (s *workerStep) copyVariables() error {
-	p := s.strategy
-	fed := map[*graph.Node]bool{s.train.GlobalStep.Node: true}
-	for _, x := range s.lookups.list {
-		fed[x.rows.Node] = true
+func (s *workerStep) copyVariables() (err error) {
+	var changed []string
+	if op := s.train.Train.Step; op != nil {
+		for _, v := range op.Variables {
+			changed = append(changed, v.Name)
+		}
 	}
-	var whole []string
-	for name := range readsOf(reachable(s.layout.fetches, fed)) {
-		if name != GlobalStep {
+	s.mirror, err = s.strategy.mirrorOf(s.layout.fetches, s.lookups.fed(s.train.GlobalStep.Node), changed...)
+	return err
+}
+
+// mirrorOf returns a mirror of the variables that fetches read whole, and of others, and
+// makes room for their copies. What is fed is not gone beyond.
+func (p *parameterServer) mirrorOf(fetches []graph.Output, fed map[*graph.Node]bool, others ...string) (*ps.Mirror, error) {
+	whole := others
+	for name := range readsOf(reachable(fetches, fed)) {
+		if name != GlobalStep && !slices.Contains(whole, name) {
 			whole = append(whole, name)
 		}
 	}
-	if op := s.train.Train.Step; op != nil {
-		for _, v := range op.Variables {
-			if !slices.Contains(whole, v.Name) {
-				whole = append(whole, v.Name)
-			}
-		}
-	}
 	if len(whole) == 0 {
-		s.mirror = &ps.Mirror{}
-		return nil
+		return &ps.Mirror{}, nil
 	}
-	var err error
-	if s.mirror, err = ps.NewMirror(p.plan, whole...); err != nil {
-		return err
+	m, err := ps.NewMirror(p.plan, whole...)
+	if err != nil {
+		return nil, err
 	}
 	for _, name := range whole {
 		if _, ok := p.copies.Type(name); ok {
 			continue // of an earlier program
 		}
-		if err := p.copies.Create(name, s.mirror.Tensor(name)); err != nil {
-			return err
+		if err := p.copies.Create(name, m.Tensor(name)); err != nil {
+			return nil, err
 		}
 	}
-	return nil
+	return m, nil
+}
+
+// pull brings a mirror's variables up to date, unless it is fresh, and the copies that programs read.
+func (p *parameterServer) pull(ctx context.Context, m *ps.Mirror, fresh bool) (step int64, err error) {
+	if !fresh {
+		progress, err := p.client.Pull(ctx, m)
+		if err != nil {
+			return 0, err
+		}
+		step = progress.GlobalStep
+	}
+	for _, name := range m.Names() {
+		v := m.Version(name)
+		if p.copied[name] == v {
+			continue
+		}
+		if err := p.copies.Set(name, m.Tensor(name)); err != nil {
+			return 0, err
+		}
+		p.copied[name] = v
+	}
+	return step, nil
 }
 
 // Step pulls, computes and pushes.
@@ -185,7 +206,6 @@ func (s *workerStep) run(ctx context.Context, in Step) (Outcome, error) {
 // forget drops what is known of the variables: they may be of another session.
 func (s *workerStep) forget() {
 	s.pulled = time.Time{}
-	clear(s.copied)
 }
 
 // fresh is how long values that came with a push are taken for new ones.
@@ -193,25 +213,13 @@ const fresh = 100 * time.Millisecond
 
 // pull brings the variables that are read whole up to date.
 func (s *workerStep) pull(ctx context.Context) error {
-	if time.Since(s.pulled) > fresh {
-		progress, err := s.strategy.client.Pull(ctx, s.mirror)
-		if err != nil {
-			return err
-		}
-		s.step = progress.GlobalStep
+	known := time.Since(s.pulled) <= fresh && !s.strategy.several // another program's push may have come since
+	step, err := s.strategy.pull(ctx, s.mirror, known)
+	if err == nil && !known {
+		s.step = step
 	}
 	s.pulled = time.Time{}
-	for _, name := range s.mirror.Names() {
-		v := s.mirror.Version(name)
-		if s.copied[name] == v {
-			continue
-		}
-		if err := s.strategy.copies.Set(name, s.mirror.Tensor(name)); err != nil {
-			return err
-		}
-		s.copied[name] = v
-	}
-	return nil
+	return err
 }
 
 // fill collects what the step pushes.
@@ -343,5 +351,6 @@ func (s *workerStep) Profile() []NodeTime { return s.program.Profile() }
 
 // Close frees the programs.
 func (s *workerStep) Close() error {
+	delete(s.strategy.forget, s)
 	return errors.Join(s.program.Close(), s.lookups.close())
 }

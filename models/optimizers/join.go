@@ -1,0 +1,30 @@
+package optimizers
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Join returns one TrainOp with the groups of several, which are of one program's
+// functions, each by variables of its own. Settings that are not per group must agree. A
+// step function cannot be joined, nor a loss scale that changes.
+func Join(ops ...*TrainOp) (*TrainOp, error) {
+	if len(ops) == 0 {
+		return nil, errors.New("join: expected at least one train op")
+	}
+	if len(ops) == 1 {
+		return ops[0], nil
+	}
+	joined := *ops[0]
+	joined.Groups, joined.Unreached, joined.Earlier = nil, nil, nil
+	for i, op := range ops {
+		if op.Step != nil || op.Scale != nil {
+			return nil, fmt.Errorf("join: train op %d has a step function or a loss scale that changes: expected gradients of a loss scale that is a number", i)
+		}
+		if err := ops[0].agrees(op); err != nil {
+			return nil, fmt.Errorf("join: train op %d: %w", i, err)
+		}
+		joined.Groups = append(joined.Groups, op.Groups...)
+	}
+	return &joined, nil
+}
