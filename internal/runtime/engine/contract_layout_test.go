@@ -297,7 +297,7 @@ func joinCases() []*opCase {
 func selectCases() []*opCase {
 	var all []*opCase
 	for _, s := range [][4]string{{"B,4", "B,4", "B,4", "B,4"}, {"B,1", "B,4", "", "B,4"}, {"", "4", "B,1", "B,4"}, {"B,4", "", "", "B,4"}, {"3", "B,1,1", "2,1", "B,2,3"}} {
-		all = append(all, &opCase{op: "SelectV2", in: []operand{boolOf(s[0]), kinkedOf(s[1]), kinkedOf(s[2])}, out: []graph.Type{fl(s[3])}, ref: mapped(func(x ...float64) float64 {
+		all = append(all, &opCase{op: "SelectV2", in: []operand{boolOf(s[0]), edgeFeedOf(s[1]), edgeFeedOf(s[2])}, out: []graph.Type{fl(s[3])}, ref: mapped(func(x ...float64) float64 {
 			if x[0] != 0 {
 				return x[1]
 			}
@@ -314,7 +314,7 @@ func selectCases() []*opCase {
 	for n := 1; n <= 4; n++ {
 		c := &opCase{op: "AddN", out: []graph.Type{fl("B,6")}, ref: sum}
 		for range n {
-			c.in = append(c.in, kinkedOf("B,6"))
+			c.in = append(c.in, edgeFeedOf("B,6"))
 		}
 		all = append(all, c)
 	}

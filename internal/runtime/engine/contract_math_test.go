@@ -54,7 +54,7 @@ func unaryCases() []*opCase {
 		}
 		return math.Copysign(1, x)
 	}
-	n := kinkedOf("2,B,33")
+	n := edgeFeedOf("2,B,33")
 	for op, f := range map[string]func(float64) float64{
 		"Neg": func(x float64) float64 { return -x }, "Abs": math.Abs, "Square": func(x float64) float64 { return x * x },
 		"Sign": sign, "Exp": math.Exp, "Expm1": math.Expm1, "Floor": math.Floor, "Ceil": math.Ceil, "Round": math.RoundToEven,
@@ -122,7 +122,7 @@ func gradCases() []*opCase {
 	var all []*opCase
 	add := func(op string, f func(a, b float64) float64, attrs graph.Attrs, tol float64) {
 		for _, s := range []string{"B,7", "3,B,5"} {
-			all = append(all, &opCase{op: op, attrs: attrs, tol: tol, in: []operand{kinkedOf(s), kinkedOf(s)}, out: []graph.Type{fl(s)},
+			all = append(all, &opCase{op: op, attrs: attrs, tol: tol, in: []operand{edgeFeedOf(s), edgeFeedOf(s)}, out: []graph.Type{fl(s)},
 				ref: mapped(func(x ...float64) float64 { return f(x[0], x[1]) })})
 		}
 	}
@@ -164,7 +164,7 @@ func binaryCases() []*opCase {
 				ref: mapped(func(x ...float64) float64 { return f(x[0], x[1]) }), tol: 2})
 		}
 	}
-	n := kinkedOf("")
+	n := edgeFeedOf("")
 	arith := map[string]func(a, b float64) float64{
 		"Add": func(a, b float64) float64 { return a + b }, "AddV2": func(a, b float64) float64 { return a + b },
 		"Sub": func(a, b float64) float64 { return a - b }, "Mul": func(a, b float64) float64 { return a * b },
@@ -274,7 +274,7 @@ func reduceCases() []*opCase {
 	}
 	for op, f := range ops {
 		add(op, tensor.Float32, positive(""), f)
-		add(op, tensor.Float32, kinkedOf(""), f)
+		add(op, tensor.Float32, edgeFeedOf(""), f)
 		if op != "Mean" {
 			add(op, tensor.Int32, intsOf(tensor.Int32, "", 3), f)
 			add(op, tensor.Int64, intsOf(tensor.Int64, "", 3), f)

@@ -18,7 +18,7 @@ func matmulCases() []*opCase {
 		{"B,5", "5,7", "B,7", false, false}, {"B,5", "7,5", "B,7", false, true}, {"B,5", "B,7", "5,7", true, false},
 		{"5,B", "7,5", "B,7", true, true}, {"B,1", "1,1", "B,1", false, false}, {"B,130", "130,33", "B,33", false, false}, {"B,3", "3,B", "B,B", false, false},
 	} {
-		for _, a := range []operand{feedOf(s.a), kinkedOf(s.a)} {
+		for _, a := range []operand{feedOf(s.a), edgeFeedOf(s.a)} {
 			all = append(all, &opCase{op: "MatMul", attrs: graph.Attrs{"transpose_a": s.ta, "transpose_b": s.tb}, tol: 8,
 				in: []operand{a, feedOf(s.b)}, out: []graph.Type{fl(s.out)}, ref: matmulRef(s.ta, s.tb)})
 		}
@@ -35,7 +35,7 @@ func matmulCases() []*opCase {
 	}
 	for _, s := range []string{"B,6", "B,3,2,6"} {
 		all = append(all,
-			&opCase{op: "BiasAdd", in: []operand{kinkedOf(s), kinkedOf("6")}, out: []graph.Type{fl(s)}, ref: mapped(func(x ...float64) float64 { return x[0] + x[1] })},
+			&opCase{op: "BiasAdd", in: []operand{edgeFeedOf(s), edgeFeedOf("6")}, out: []graph.Type{fl(s)}, ref: mapped(func(x ...float64) float64 { return x[0] + x[1] })},
 			&opCase{op: "BiasAddGrad", tol: 4, in: []operand{feedOf(s)}, out: []graph.Type{fl("6")}, ref: func(in []nd, out [][]int) []nd {
 				r := newND(out[0])
 				for i, x := range in[0].data {
@@ -127,7 +127,7 @@ func softmaxCases() []*opCase {
 		s := fmt.Sprint("B,", n)
 		out := []graph.Type{fl("B"), fl(s)}
 		for _, logits := range []operand{feedOf(s), logitsOf(s)} {
-			for _, labels := range []operand{positive(s), kinkedOf(s)} {
+			for _, labels := range []operand{positive(s), edgeFeedOf(s)} {
 				all = append(all, &opCase{op: "SoftmaxCrossEntropyWithLogits", in: []operand{logits, labels}, out: out, tol: 4, ref: xentRef})
 			}
 			for _, d := range []tensor.DType{tensor.Int32, tensor.Int64} {

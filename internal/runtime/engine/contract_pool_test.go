@@ -21,9 +21,9 @@ func poolCases() []*opCase {
 		y.typ.Shape.Dims = append(y.typ.Shape.Dims, c)
 		a := w.attrs()
 		a["ksize"] = []int64{1, int64(w.kh), int64(w.kw), 1}
-		for _, kink := range []bool{false, true} {
+		for _, edge := range []bool{false, true} {
 			for _, d := range []tensor.DType{tensor.Float32, tensor.Float64} {
-				all = append(all, w.maxPoolCases(a, x, y, d, kink)...)
+				all = append(all, w.maxPoolCases(a, x, y, d, edge)...)
 			}
 		}
 		if w.padding == "EXPLICIT" {
@@ -53,11 +53,11 @@ func lowestOf(d tensor.DType) float64 {
 }
 
 // maxPoolCases feed a constant image as x and its pooled form as y of the gradient: both must belong together.
-func (w *window2) maxPoolCases(a graph.Attrs, x, y operand, d tensor.DType, kink bool) []*opCase {
+func (w *window2) maxPoolCases(a graph.Attrs, x, y operand, d tensor.DType, edge bool) []*opCase {
 	const batchMax = 6
 	value := func(i int) float64 {
 		v := (i*7919 + 13) % 101 // few equal elements, known to x and y
-		if odd := []float64{math.NaN(), math.Inf(-1), 1, 1, 0, math.Copysign(0, -1), math.Inf(1)}; kink {
+		if odd := []float64{math.NaN(), math.Inf(-1), 1, 1, 0, math.Copysign(0, -1), math.Inf(1)}; edge {
 			return odd[v%(2+i/3%6)]
 		}
 		return float64(v)
@@ -121,7 +121,7 @@ func normCases() []*opCase {
 		for _, training := range []bool{false, true} {
 			x := feedOf(s)
 			if !training {
-				x = kinkedOf(s)
+				x = edgeFeedOf(s)
 			}
 			for _, factor := range []float32{1, 0.25} {
 				a := graph.Attrs{"is_training": training, "epsilon": float32(0.01), "exponential_avg_factor": factor}
@@ -138,7 +138,7 @@ func normCases() []*opCase {
 					return r
 				}})
 			added := graph.Attrs{"is_training": training, "epsilon": float32(0.01), "num_side_inputs": int64(1)}
-			all = append(all, &opCase{op: "_FusedBatchNormEx", attrs: added, tol: 20, in: []operand{x, p, feedOf("5"), feedOf("5"), p, kinkedOf(s)}, out: outs,
+			all = append(all, &opCase{op: "_FusedBatchNormEx", attrs: added, tol: 20, in: []operand{x, p, feedOf("5"), feedOf("5"), p, edgeFeedOf(s)}, out: outs,
 				ref: func(in []nd, out [][]int) []nd {
 					r := normRef(in[:5], training, 1)
 					for i := range r[0].data {

@@ -75,19 +75,20 @@ func below(n int) func(*rand.Rand, int) float64 {
 	return func(r *rand.Rand, _ int) float64 { return float64(r.IntN(n)) }
 }
 
-// kinks are where functions and their gradients have kinks; half of what kinkGen draws are such.
-var kinks = []float64{0, math.Copysign(0, -1), 1, -1, 0.5, 6, math.Inf(1), math.Inf(-1), math.NaN()}
+// edgeValues are values at which functions or their gradients are not smooth. Half of what
+// edgeGen draws are such.
+var edgeValues = []float64{0, math.Copysign(0, -1), 1, -1, 0.5, 6, math.Inf(1), math.Inf(-1), math.NaN()}
 
-func kinkGen(r *rand.Rand, i int) float64 {
+func edgeGen(r *rand.Rand, i int) float64 {
 	if r.IntN(2) == 0 {
-		return kinks[r.IntN(len(kinks))]
+		return edgeValues[r.IntN(len(edgeValues))]
 	}
 	return normalGen(r, i)
 }
 
-func kinkedOf(s string) operand { return operand{typ: fl(s), gen: kinkGen} }
-func feedOf(s string) operand   { return operand{typ: fl(s), gen: normalGen} }
-func positive(s string) operand { return operand{typ: fl(s), gen: positiveGen} }
+func edgeFeedOf(s string) operand { return operand{typ: fl(s), gen: edgeGen} }
+func feedOf(s string) operand     { return operand{typ: fl(s), gen: normalGen} }
+func positive(s string) operand   { return operand{typ: fl(s), gen: positiveGen} }
 func intsOf(d tensor.DType, s string, n int) operand {
 	return operand{typ: ty(d, s), gen: below(n)}
 }

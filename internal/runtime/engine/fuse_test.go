@@ -21,7 +21,7 @@ func fusedCases() []*opCase {
 		if last := dims[len(dims)-1]; !last.Static() {
 			continue
 		}
-		bias := operand{typ: graph.Type{DType: tensor.Float32, Shape: graph.Shape{Dims: dims[len(dims)-1:]}}, gen: kinkGen}
+		bias := operand{typ: graph.Type{DType: tensor.Float32, Shape: graph.Shape{Dims: dims[len(dims)-1:]}}, gen: edgeGen}
 		for _, fused := range [][][]byte{{[]byte("BiasAdd")}, {[]byte("BiasAdd"), []byte("Relu")}} {
 			attrs := graph.Attrs{"fused_ops": fused}
 			for k, v := range c.attrs {

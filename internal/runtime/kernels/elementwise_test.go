@@ -90,8 +90,8 @@ func orZero(f func(d, y float64) float64) func(d, y float64) float64 {
 	}
 }
 
-// kinks are the values where gradients have kinks, and that products of two do not take out of the range.
-var kinks = []float64{0, math.Copysign(0, -1), 1, -1, 0.5, 6, -6, math.Inf(1), math.Inf(-1), math.NaN()}
+// edgeValues are values at which gradients are not smooth. Products of two stay in range.
+var edgeValues = []float64{0, math.Copysign(0, -1), 1, -1, 0.5, 6, -6, math.Inf(1), math.Inf(-1), math.NaN()}
 
 // mixture draws ordinary numbers and special ones.
 func mixture[T Float](t *rapid.T, n int, specials []float64) []T {
@@ -186,7 +186,7 @@ func testBinary[T Float](t *testing.T) {
 			n := rapid.IntRange(0, 200).Draw(t, "n")
 			specials := special
 			if op >= ReluGrad || op == Mul || op == SquaredDifference {
-				specials = kinks
+				specials = edgeValues
 			}
 			a, b := mixture[T](t, n, specials), mixture[T](t, n, specials)
 			k := rapid.SampledFrom([]T{0, -2, 3, 0.5}).Draw(t, "k")

@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/internal/format/graphdef"
-	"github.com/goestimator/goestimator/internal/testkit/kinks"
+	"github.com/goestimator/goestimator/internal/testkit/edgecases"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -36,7 +36,7 @@ func readRecorded(t *testing.T) *recorded {
 	r.eager(t, top+"internal/imported/eager/testdata/golden.json.gz")
 	for _, file := range []string{"models/ops/", "internal/runtime/engine/"} {
 		graphs := map[int]*graph.Graph{}
-		for _, c := range kinks.Read(t, top+file+kinks.File) {
+		for _, c := range edgecases.Read(t, top+file+edgecases.File) {
 			if graphs[c.Which] == nil && c.Which > 0 {
 				g, err := graphdef.Unmarshal(c.Graph)
 				if err != nil {
@@ -45,7 +45,7 @@ func readRecorded(t *testing.T) *recorded {
 				graphs[c.Which] = g
 			}
 			if c.Error == "" && c.Which > 0 {
-				r.kinks(graphs[c.Which], c)
+				r.edgeCases(graphs[c.Which], c)
 			}
 		}
 	}
@@ -78,8 +78,8 @@ func (r *recorded) eager(t *testing.T, file string) {
 	}
 }
 
-// kinks notes the ops that depend on what is fed; of cases with gradients those whose operands are differentiated.
-func (r *recorded) kinks(g *graph.Graph, c kinks.Case) {
+// edgeCases notes the ops that depend on what is fed; of cases with gradients those whose operands are differentiated.
+func (r *recorded) edgeCases(g *graph.Graph, c edgecases.Case) {
 	fed, differentiated := map[string]bool{}, map[string]bool{}
 	wide := false
 	for _, f := range c.Feeds {

@@ -1,4 +1,4 @@
-package kinks
+package edgecases
 
 import (
 	"bytes"
@@ -17,10 +17,10 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-var record = flag.Bool("kinks", false, "ask TensorFlow again for the answers in testdata")
+var record = flag.Bool("edge-cases", false, "ask TensorFlow again for the answers in testdata")
 
 // File is where the answers lie, below a package's folder.
-const File = "testdata/kinks.json.gz"
+const File = "testdata/edge_cases.json.gz"
 
 // Tensor is a tensor.Tensor in a file.
 type Tensor struct {
@@ -48,7 +48,7 @@ type Case struct {
 	Name     string   `json:"name"`
 	Graph    []byte   `json:"-"`                  // a GraphDef; types of nodes that follow from their inputs may lack
 	Which    int      `json:"graph"`              // of the file's blobs, from 1; 0: none
-	Function string   `json:"function,omitempty"` // of kinks.py, in the place of Graph: its arguments are Feeds
+	Function string   `json:"function,omitempty"` // of edge_cases.py, in the place of Graph: its arguments are Feeds
 	Feeds    []Tensor `json:"feeds"`
 	Fetches  []string `json:"fetches"`             // tensors of the graph
 	WRT      []string `json:"wrt,omitempty"`       // feeds by which the first fetch is differentiated,
@@ -79,7 +79,7 @@ func (c *Case) tensors() []*Tensor {
 }
 
 // Answered returns the cases with TensorFlow's answers of the package's file. It fails the test where the file has another
-// computation, or none, of that name; with the flag -kinks TensorFlow is asked for these, and the file holds the cases alone.
+// computation, or none, of that name; with the flag -edge-cases TensorFlow is asked for these, and the file holds the cases alone.
 func Answered(t *testing.T, cases []Case) []Case {
 	t.Helper()
 	recorded := map[string]*Case{}
@@ -103,7 +103,7 @@ func Answered(t *testing.T, cases []Case) []Case {
 	case *record:
 		answer(t, out, missing)
 	case len(missing) > 0:
-		t.Fatalf("%s has no such case as %q: go test -run %s -kinks asks TensorFlow for it", File, out[missing[0]].Name, t.Name())
+		t.Fatalf("%s has no such case as %q: go test -run %s -edge-cases asks TensorFlow for it", File, out[missing[0]].Name, t.Name())
 	}
 	return out
 }
@@ -129,7 +129,7 @@ func answer(t *testing.T, cases []Case, which []int) {
 	if err := write(file, asked); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), filepath.Join(testkit.Root(), ".venv", "bin", "python"), filepath.Join(testkit.Root(), "interop", "python", "kinks.py"), "answer", file)
+	cmd := exec.CommandContext(t.Context(), filepath.Join(testkit.Root(), ".venv", "bin", "python"), filepath.Join(testkit.Root(), "interop", "python", "edge_cases.py"), "answer", file)
 	cmd.Env = append(os.Environ(), "CUDA_VISIBLE_DEVICES=", "PYTHONDONTWRITEBYTECODE=1")
 	out, err := cmd.CombinedOutput()
 	if err != nil {

@@ -12,23 +12,23 @@ import (
 	"github.com/goestimator/goestimator/internal/format/graphdef"
 	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
-	at "github.com/goestimator/goestimator/internal/testkit/kinks"
+	at "github.com/goestimator/goestimator/internal/testkit/edgecases"
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// kinkyFamilies are the tables of ops that compute with floats one by one, or choose among them; what others give at kinks,
-// those of definedOps too, is seen through the gradients of models/ops.
-var kinkyFamilies = []map[*ops.Def]opDef{unaryOps, binaryOps, reduceOps, softmaxOps}
+// edgeFamilies are the tables of ops that compute with floats one by one, or choose among them.
+// The gradients of models/ops cover other ops at edge cases, including definedOps.
+var edgeFamilies = []map[*ops.Def]opDef{unaryOps, binaryOps, reduceOps, softmaxOps}
 
-// kinkCase is a case of the contract at kinks.
-type kinkCase struct {
+// edgeCase is a case of the contract at edge cases.
+type edgeCase struct {
 	*contract
 	style at.Style
 	in    []*tensor.Tensor
 	rows  int
 }
 
-func (k *kinkCase) name() string {
+func (k *edgeCase) name() string {
 	return fmt.Sprintf("%s/%v/%v/%s", k.c.op, k.c.label(), k.d, k.style.Name)
 }
 
@@ -42,20 +42,20 @@ func (c *opCase) pairwise() bool {
 	return len(c.in) <= 2 && len(c.out) == 1 && len(c.out[0].Shape.Dims) == 2 && !strings.Contains(c.op, "Softmax") && c.op != "AddN"
 }
 
-// kinkCases draws a case in one float type.
-func kinkCases(c *opCase, d tensor.DType) []*kinkCase {
+// edgeCases draws a case in one float type.
+func edgeCases(c *opCase, d tensor.DType) []*edgeCase {
 	styles := at.Styles(d)
 	if c.pairwise() {
 		if styles = []at.Style{at.All(d)}; len(c.in) == 2 {
 			styles = []at.Style{at.Pairs()}
 		}
 	}
-	var out []*kinkCase
+	var out []*edgeCase
 	for _, s := range styles {
 		if s.Name == at.Tiny || strings.HasSuffix(c.op, "Grad") && !s.Ordinary() {
 			continue // models/ops has them; results of activations are not large
 		}
-		k := &kinkCase{contract: &contract{c: c, d: d}, style: s, rows: 4}
+		k := &edgeCase{contract: &contract{c: c, d: d}, style: s, rows: 4}
 		r := rand.New(rand.NewPCG(8, 9))
 		var sets [][]float64
 		if c.pairwise() {
@@ -87,7 +87,7 @@ func kinkCases(c *opCase, d tensor.DType) []*kinkCase {
 }
 
 // ask is what TensorFlow is asked.
-func (k *kinkCase) ask(t *testing.T) at.Case {
+func (k *edgeCase) ask(t *testing.T) at.Case {
 	t.Helper()
 	b := graph.NewBuilder(graph.New())
 	c := at.Case{Name: k.name()}
@@ -111,23 +111,23 @@ func (k *kinkCase) ask(t *testing.T) at.Case {
 	return c
 }
 
-// TestKinks compares ops with TensorFlow's of the same name where they have kinks, at every SIMD level: two cases of each op of
-// kinkyFamilies that takes floats.
-func TestKinks(t *testing.T) {
-	var all []*kinkCase
+// TestEdgeCases compares ops with TensorFlow's of the same name at edge cases, at every SIMD level: two cases of each op of
+// edgeFamilies that takes floats.
+func TestEdgeCases(t *testing.T) {
+	var all []*edgeCase
 	var asked []at.Case
 	count := map[string]int{}
 	for _, c := range allCases() {
 		feeds := slices.ContainsFunc(c.in, func(o operand) bool { return o.typ.DType == tensor.Float32 && !o.constant })
-		kinky := slices.ContainsFunc(kinkyFamilies, func(f map[*ops.Def]opDef) bool { _, has := f[ops.Find(c.op)]; return has })
-		if !feeds || !kinky {
+		compared := slices.ContainsFunc(edgeFamilies, func(f map[*ops.Def]opDef) bool { _, has := f[ops.Find(c.op)]; return has })
+		if !feeds || !compared {
 			continue
 		}
 		if count[c.op]++; count[c.op] > 2 {
 			continue
 		}
 		for _, d := range c.types() {
-			for _, k := range kinkCases(c, d) {
+			for _, k := range edgeCases(c, d) {
 				all, asked = append(all, k), append(asked, k.ask(t))
 			}
 		}
@@ -146,7 +146,7 @@ func TestKinks(t *testing.T) {
 	}
 }
 
-func (k *kinkCase) check(t *testing.T, want []at.Tensor) {
+func (k *edgeCase) check(t *testing.T, want []at.Tensor) {
 	var feeds []*tensor.Tensor
 	for i, o := range k.c.in {
 		if !o.constant {
@@ -175,7 +175,7 @@ func (k *kinkCase) check(t *testing.T, want []at.Tensor) {
 }
 
 // operandsAt are the operands that element i of a result comes of, where it comes of one of each.
-func (k *kinkCase) operandsAt(i int) string {
+func (k *edgeCase) operandsAt(i int) string {
 	if !k.c.pairwise() {
 		return ""
 	}

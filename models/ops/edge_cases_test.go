@@ -10,21 +10,21 @@ import (
 	"github.com/goestimator/goestimator/internal/format/graphdef"
 	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
-	"github.com/goestimator/goestimator/internal/testkit/kinks"
+	"github.com/goestimator/goestimator/internal/testkit/edgecases"
 	"github.com/goestimator/goestimator/models/internal/modeltest"
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// kinked is a contract case on edge values, in one float type.
-type kinked struct {
+// edgeCase is a contract case on edge values, in one float type.
+type edgeCase struct {
 	opCase
 	d     tensor.DType
-	style kinks.Style
+	style edgecases.Style
 	in    []*array // the operands
 	cot   *array
 }
 
-func (k kinked) name() string { return fmt.Sprintf("%s/%v/%s", k.label(), k.d, k.style.Name) }
+func (k edgeCase) name() string { return fmt.Sprintf("%s/%v/%s", k.label(), k.d, k.style.Name) }
 
 // label tells the contract cases apart.
 func (c opCase) label() string {
@@ -35,44 +35,44 @@ func (c opCase) label() string {
 	return s
 }
 
-// kinksOf are all draws of a case that has a gradient.
-func kinksOf(c opCase, d tensor.DType) []kinked {
+// edgeCasesOf are all draws of a case that has a gradient.
+func edgeCasesOf(c opCase, d tensor.DType) []edgeCase {
 	if c.noGrad || c.fn == "LookupSparse" && !slices.Equal(c.in[0].shape, []int{5, 3}) {
 		return nil // a lookup is the same for tables of any width
 	}
 	if s, ok := c.combined(d); ok {
-		return []kinked{c.product(d, s)}
+		return []edgeCase{c.product(d, s)}
 	}
-	var out []kinked
-	for _, s := range kinks.Styles(d) {
+	var out []edgeCase
+	for _, s := range edgecases.Styles(d) {
 		if !c.comparable(s) {
 			continue
 		}
 		r := rand.New(rand.NewPCG(5, 6))
-		k := kinked{opCase: c, d: d, style: s, in: c.values(3)}
+		k := edgeCase{opCase: c, d: d, style: s, in: c.values(3)}
 		for i, o := range c.in {
 			if o.differentiable() {
-				k.in[i].data = kinks.Draw(r, len(k.in[i].data), s.Values)
+				k.in[i].data = edgecases.Draw(r, len(k.in[i].data), s.Values)
 			}
 		}
 		k.cot = zeros(c.ref(k.in).shape...)
-		k.cot.data = kinks.Draw(r, len(k.cot.data), s.Cotangents)
+		k.cot.data = edgecases.Draw(r, len(k.cot.data), s.Cotangents)
 		out = append(out, k)
 	}
 	return out
 }
 
 // comparable reports whether TensorFlow's answer for a style is independent of how it is computed.
-func (c opCase) comparable(s kinks.Style) bool {
+func (c opCase) comparable(s edgecases.Style) bool {
 	switch fn := strings.Fields(c.fn)[0]; {
 	case fn == "DepthwiseConv2D" && c.detail == "valid strided":
 		return false // TensorFlow supports only equal strides
 	case fn == "Conv2D" || fn == "DepthwiseConv2D":
 		return s.Finite() // else it matters whether the zeros around an image are multiplied, and TensorFlow's two kernels differ in that
 	case fn == "Div" || fn == "DivNoNan" || fn == "Pow":
-		return s.Name != kinks.Tiny // their squares and quotients overflow or underflow
+		return s.Name != edgecases.Tiny // their squares and quotients overflow or underflow
 	case fn == "FusedBatchNorm":
-		return s.Name != kinks.Tiny && s.Ordinary() // TensorFlow has it only for float32
+		return s.Name != edgecases.Tiny && s.Ordinary() // TensorFlow has it only for float32
 	case c.ours:
 		return s.Name != "cotangents" // values without an id are left out, where TensorFlow multiplies them by 0
 	}
@@ -80,27 +80,27 @@ func (c opCase) comparable(s kinks.Style) bool {
 }
 
 // combined is the style of functions of one or two numbers of one shape, false for other cases.
-func (c opCase) combined(d tensor.DType) (kinks.Style, bool) {
+func (c opCase) combined(d tensor.DType) (edgecases.Style, bool) {
 	in := c.values(1)
 	out := c.ref(in).shape
 	for i, o := range c.in {
 		if !o.differentiable() || !slices.Equal(in[i].shape, out) || len(o.shape) != 2 || o.shape[0] != -1 {
-			return kinks.Style{}, false
+			return edgecases.Style{}, false
 		}
 	}
 	if len(c.in) == 1 {
-		return kinks.All(d), !strings.Contains(c.fn, "Softmax")
+		return edgecases.All(d), !strings.Contains(c.fn, "Softmax")
 	}
-	return kinks.Pairs(), len(c.in) == 2
+	return edgecases.Pairs(), len(c.in) == 2
 }
 
 // product has every combination of operands and cotangent in one element.
-func (c opCase) product(d tensor.DType, s kinks.Style) kinked {
+func (c opCase) product(d tensor.DType, s edgecases.Style) edgeCase {
 	var sets [][]float64
 	for range c.in {
 		sets = append(sets, s.Values)
 	}
-	columns := kinks.Product(append(sets, s.Cotangents)...)
+	columns := edgecases.Product(append(sets, s.Cotangents)...)
 	width := c.in[0].shape[1]
 	rows := (len(columns[0]) + width - 1) / width
 	fill := func(from []float64) *array {
@@ -110,7 +110,7 @@ func (c opCase) product(d tensor.DType, s kinks.Style) kinked {
 		}
 		return a
 	}
-	k := kinked{opCase: c, d: d, style: s, cot: fill(columns[len(c.in)])}
+	k := edgeCase{opCase: c, d: d, style: s, cot: fill(columns[len(c.in)])}
 	for i := range c.in {
 		k.in = append(k.in, fill(columns[i]))
 	}
@@ -122,9 +122,9 @@ var functions = map[string]string{"ClipByValue": "clip_by_value", "Swish": "silu
 	"SigmoidCrossEntropyWithLogits": "sigmoid_cross_entropy_with_logits"}
 
 // asked is the float type that TensorFlow is asked in.
-func (k kinked) asked() tensor.DType {
+func (k edgeCase) asked() tensor.DType {
 	switch {
-	case k.style.Name == kinks.Tiny:
+	case k.style.Name == edgecases.Tiny:
 		return tensor.Float64
 	case strings.HasPrefix(k.fn, "FusedBatchNorm"):
 		return tensor.Float32
@@ -133,39 +133,39 @@ func (k kinked) asked() tensor.DType {
 }
 
 // ask is the question to TensorFlow, in a float type.
-func (k kinked) ask(t *testing.T, forward *modeltest.Program, d tensor.DType) kinks.Case {
+func (k edgeCase) ask(t *testing.T, forward *modeltest.Program, d tensor.DType) edgecases.Case {
 	t.Helper()
 	data, err := graphdef.Marshal(forward.Graph)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := kinks.Case{Name: k.name(), Graph: data, Fetches: []string{forward.Roots()[0].String()},
-		Feeds: []kinks.Tensor{kinks.Of("global_step", tensor.Scalar(int64(5)))}}
+	c := edgecases.Case{Name: k.name(), Graph: data, Fetches: []string{forward.Roots()[0].String()},
+		Feeds: []edgecases.Tensor{edgecases.Of("global_step", tensor.Scalar(int64(5)))}}
 	if f := functions[k.fn]; f != "" {
-		c = kinks.Case{Name: k.name(), Function: f}
+		c = edgecases.Case{Name: k.name(), Function: f}
 	}
 	for i, o := range k.opCase.in {
 		name := fmt.Sprintf("in%d", i)
-		c.Feeds = append(c.Feeds, kinks.Of(name, modeltest.Tensor(o.kind(d), k.in[i].data, k.in[i].shape...)))
+		c.Feeds = append(c.Feeds, edgecases.Of(name, modeltest.Tensor(o.kind(d), k.in[i].data, k.in[i].shape...)))
 		if o.differentiable() {
 			c.WRT = append(c.WRT, name)
 		}
 	}
-	cot := kinks.Of("", modeltest.Tensor(forward.Roots()[0].DType(), k.cot.data, k.cot.shape...))
+	cot := edgecases.Of("", modeltest.Tensor(forward.Roots()[0].DType(), k.cot.data, k.cot.shape...))
 	c.Cot = &cot
 	return c
 }
 
-// TestKinks compares every op that has a gradient with TensorFlow on edge values, at every SIMD level and in
+// TestEdgeCases compares every op that has a gradient with TensorFlow on edge values, at every SIMD level and in
 // both float types.
-func TestKinks(t *testing.T) {
-	var all []kinked
-	var asked []kinks.Case
+func TestEdgeCases(t *testing.T) {
+	var all []edgeCase
+	var asked []edgecases.Case
 	for _, c := range cases() {
 		forward, programs := c, map[tensor.DType]*modeltest.Program{}
 		forward.noGrad = true
 		for _, d := range []tensor.DType{tensor.Float32, tensor.Float64} {
-			for _, k := range kinksOf(c, d) {
+			for _, k := range edgeCasesOf(c, d) {
 				if programs[k.asked()] == nil {
 					programs[k.asked()] = forward.program(t, k.asked())
 				}
@@ -173,7 +173,7 @@ func TestKinks(t *testing.T) {
 			}
 		}
 	}
-	answered := kinks.Answered(t, asked)
+	answered := edgecases.Answered(t, asked)
 	programs := map[string]*modeltest.Program{}
 	for i, k := range all {
 		if answered[i].Error != "" {
@@ -188,18 +188,18 @@ func TestKinks(t *testing.T) {
 	}
 }
 
-func (k kinked) check(t *testing.T, p *modeltest.Program, want []kinks.Tensor) {
+func (k edgeCase) check(t *testing.T, p *modeltest.Program, want []edgecases.Tensor) {
 	defer kernels.SetLevel(kernels.BestLevel())
 	for level := kernels.Portable; level <= kernels.BestLevel(); level++ {
 		kernels.SetLevel(level)
 		for i, got := range k.run(t, p, device.NewHost(), k.d, k.in, k.cot) {
 			result := modeltest.Tensor(k.d, got.data, got.shape...)
-			differ, err := kinks.Differences(result, want[i], 2e-5)
+			differ, err := edgecases.Differences(result, want[i], 2e-5)
 			if err != nil {
 				t.Errorf("%v, result %d: %v", level, i, err)
 			}
 			differ = slices.DeleteFunc(differ, func(at int) bool {
-				return k.style.Name == "all" && kinks.Between(result, want[i].Graph(), at, k.in[0].data[at], 2e-5)
+				return k.style.Name == "all" && edgecases.Between(result, want[i].Graph(), at, k.in[0].data[at], 2e-5)
 			})
 			for _, at := range differ[:min(len(differ), 5)] {
 				t.Errorf("%v, result %d, element %d: got %v, TensorFlow %v%s", level, i, at, result.Float(at), want[i].Graph().Float(at), k.at(at))
@@ -210,7 +210,7 @@ func (k kinked) check(t *testing.T, p *modeltest.Program, want []kinks.Tensor) {
 
 // at are the operands that element i of a result depends on, where it depends on one of
 // each.
-func (k kinked) at(i int) string {
+func (k edgeCase) at(i int) string {
 	if k.style.Name != "all" && k.style.Name != "pairs" {
 		return ""
 	}

@@ -1,4 +1,4 @@
-package kinks
+package edgecases
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-"""kinks.py answer|check FILE: what TensorFlow gives for the cases of internal/testkit/kinks.
+"""edge_cases.py answer|check FILE: what TensorFlow gives for the cases of internal/testkit/edgecases.
 
 answer writes it into the file; check compares it with what the file has.
 """

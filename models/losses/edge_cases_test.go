@@ -13,7 +13,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
-	"github.com/goestimator/goestimator/internal/testkit/kinks"
+	"github.com/goestimator/goestimator/internal/testkit/edgecases"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/internal/modeltest"
 	"github.com/goestimator/goestimator/models/losses"
@@ -30,8 +30,8 @@ type tried struct {
 	rows           bool // a loss of a row, not of each number
 }
 
-// kinkedLosses are the losses by their names here and in interop/python/kinks.py.
-var kinkedLosses = []tried{
+// edgeLosses are the losses by their names here and in interop/python/edge_cases.py.
+var edgeLosses = []tried{
 	{"SparseSoftmaxCrossEntropy", "sparse_softmax_cross_entropy", losses.SparseSoftmaxCrossEntropy, []float64{0, 1, 2}, true},
 	{"SoftmaxCrossEntropy", "softmax_cross_entropy", losses.SoftmaxCrossEntropy, []float64{0, 1, 0.5}, true},
 	{"SigmoidCrossEntropy", "sigmoid_cross_entropy", losses.SigmoidCrossEntropy, []float64{0, 1, 0.5, -1}, false},
@@ -50,8 +50,8 @@ var kinkedLosses = []tried{
 	{"CosineDistance", "cosine_distance", losses.CosineDistance, []float64{0, 1, -1}, true},
 }
 
-// kinkedLoss is a loss with its feeds.
-type kinkedLoss struct {
+// edgeLoss is a loss with its feeds.
+type edgeLoss struct {
 	name                                string
 	loss                                tried
 	reduction                           losses.Reduction
@@ -61,12 +61,12 @@ type kinkedLoss struct {
 const columns = 3
 
 // drawLosses draws one loss: each number by itself, and weighted and reduced in every way.
-func drawLosses(which int, d tensor.DType) []kinkedLoss {
-	c := kinkedLosses[which]
-	var out []kinkedLoss
+func drawLosses(which int, d tensor.DType) []edgeLoss {
+	c := edgeLosses[which]
+	var out []edgeLoss
 	add := func(draw string, how losses.Reduction, labels, predictions, weights, given []float64) {
 		rows := len(predictions) / columns
-		k := kinkedLoss{name: fmt.Sprintf("%s/%v/%s/%s", c.name, d, how, draw), loss: c, reduction: how}
+		k := edgeLoss{name: fmt.Sprintf("%s/%v/%s/%s", c.name, d, how, draw), loss: c, reduction: how}
 		k.predictions = modeltest.Tensor(d, predictions, rows, columns)
 		k.labels = modeltest.Tensor(tensor.Float32, labels, rows, columns)
 		sparse := c.exported == "SparseSoftmaxCrossEntropy"
@@ -92,18 +92,18 @@ func drawLosses(which int, d tensor.DType) []kinkedLoss {
 		k.given = modeltest.Tensor(d, given[:tensor.NumElements(shape)], shape...)
 		out = append(out, k)
 	}
-	styles := kinks.Styles(tensor.Float32)
+	styles := edgecases.Styles(tensor.Float32)
 	if !c.rows {
-		all := kinks.All(tensor.Float32) // the type that tf.losses computes in; denormals are tested in models/ops
-		all.Values = slices.DeleteFunc(all.Values, func(v float64) bool { is, _ := kinks.Denormal(tensor.Float32, v); return is })
-		product := kinks.Product(c.labels, all.Values, []float64{1, 0, -2})
+		all := edgecases.All(tensor.Float32) // the type that tf.losses computes in; denormals are tested in models/ops
+		all.Values = slices.DeleteFunc(all.Values, func(v float64) bool { is, _ := edgecases.Denormal(tensor.Float32, v); return is })
+		product := edgecases.Product(c.labels, all.Values, []float64{1, 0, -2})
 		add(all.Name, losses.None, product[0], product[1], nil, product[2])
 	}
 	for _, s := range styles {
 		r := rand.New(rand.NewPCG(3, uint64(which)))
 		const rows = 5
-		draw := func(n int, from []float64) []float64 { return kinks.Draw(r, n, from) }
-		if s.Name == kinks.Tiny {
+		draw := func(n int, from []float64) []float64 { return edgecases.Draw(r, n, from) }
+		if s.Name == edgecases.Tiny {
 			continue // the same as zeros
 		}
 		if c.rows {
@@ -121,20 +121,20 @@ func drawLosses(which int, d tensor.DType) []kinkedLoss {
 	return out
 }
 
-func (k kinkedLoss) ask() kinks.Case {
+func (k edgeLoss) ask() edgecases.Case {
 	name, _, _ := strings.Cut(k.name, "/")
-	c := kinks.Case{Name: k.name, Function: name + ":" + string(k.reduction), WRT: []string{"predictions"},
-		Feeds: []kinks.Tensor{kinks.Of("labels", k.labels), kinks.Of("predictions", k.predictions)}}
+	c := edgecases.Case{Name: k.name, Function: name + ":" + string(k.reduction), WRT: []string{"predictions"},
+		Feeds: []edgecases.Tensor{edgecases.Of("labels", k.labels), edgecases.Of("predictions", k.predictions)}}
 	if k.weights != nil {
-		c.Feeds = append(c.Feeds, kinks.Of("weights", k.weights))
+		c.Feeds = append(c.Feeds, edgecases.Of("weights", k.weights))
 	}
-	given := kinks.Of("", k.given)
+	given := edgecases.Of("", k.given)
 	c.Cot = &given
 	return c
 }
 
 // program gives the loss and its gradient.
-func (k kinkedLoss) program(t *testing.T) *modeltest.Program {
+func (k edgeLoss) program(t *testing.T) *modeltest.Program {
 	t.Helper()
 	d := k.predictions.DType
 	return modeltest.New(t, models.Options{Mode: models.Train, DType: d}, func(b *models.Builder) []*G.Node {
@@ -157,19 +157,19 @@ func (k kinkedLoss) program(t *testing.T) *modeltest.Program {
 	})
 }
 
-// TestKinks compares every loss and its gradient with TensorFlow's: where labels and predictions are equal,
+// TestEdgeCases compares every loss and its gradient with TensorFlow's: where labels and predictions are equal,
 // 0, 1 or not finite, and where all weights are 0.
-func TestKinks(t *testing.T) {
-	var all []kinkedLoss
-	var asked []kinks.Case
-	for i := range kinkedLosses {
+func TestEdgeCases(t *testing.T) {
+	var all []edgeLoss
+	var asked []edgecases.Case
+	for i := range edgeLosses {
 		for _, d := range []tensor.DType{tensor.Float32, tensor.Float64} {
 			for _, k := range drawLosses(i, d) {
 				all, asked = append(all, k), append(asked, k.ask())
 			}
 		}
 	}
-	answered := kinks.Answered(t, asked)
+	answered := edgecases.Answered(t, asked)
 	programs := map[string]*modeltest.Program{}
 	for i, k := range all {
 		key := fmt.Sprintf("%s %v %s %v", k.loss.exported+k.loss.name, k.predictions.DType, k.reduction, k.weights != nil)
@@ -185,7 +185,7 @@ func TestKinks(t *testing.T) {
 	}
 }
 
-func (k kinkedLoss) check(t *testing.T, p *modeltest.Program, want []kinks.Tensor) {
+func (k edgeLoss) check(t *testing.T, p *modeltest.Program, want []edgecases.Tensor) {
 	feeds := []*tensor.Tensor{k.labels, k.predictions, k.given}
 	if k.weights != nil {
 		feeds = slices.Insert(feeds, 2, k.weights)
@@ -194,7 +194,7 @@ func (k kinkedLoss) check(t *testing.T, p *modeltest.Program, want []kinks.Tenso
 	for level := kernels.Portable; level <= kernels.BestLevel(); level++ {
 		kernels.SetLevel(level)
 		for i, got := range p.Run(t, device.NewHost(), k.predictions.Shape[0], 0, feeds...) {
-			differ, err := kinks.Differences(got, want[i], 2e-5)
+			differ, err := edgecases.Differences(got, want[i], 2e-5)
 			if err != nil {
 				t.Fatalf("%v, result %d: %v", level, i, err)
 			}
@@ -209,8 +209,8 @@ func (k kinkedLoss) check(t *testing.T, p *modeltest.Program, want []kinks.Tenso
 	}
 }
 
-// TestKinksAreComplete fails where an exported loss is not among kinkedLosses.
-func TestKinksAreComplete(t *testing.T) {
+// TestEdgeCasesAreComplete fails where an exported loss is not among edgeLosses.
+func TestEdgeCasesAreComplete(t *testing.T) {
 	files, err := filepath.Glob("*.go")
 	if err != nil {
 		t.Fatal(err)
@@ -230,8 +230,8 @@ func TestKinksAreComplete(t *testing.T) {
 				continue
 			}
 			found++
-			if !slices.ContainsFunc(kinkedLosses, func(c tried) bool { return c.exported == fn.Name.Name }) {
-				t.Errorf("loss %s is not compared with TensorFlow at kinks", fn.Name.Name)
+			if !slices.ContainsFunc(edgeLosses, func(c tried) bool { return c.exported == fn.Name.Name }) {
+				t.Errorf("loss %s is not compared with TensorFlow at edge cases", fn.Name.Name)
 			}
 		}
 	}
