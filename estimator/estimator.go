@@ -87,8 +87,8 @@ func WithModelDir(dir string) Option {
 
 // WithOptimizer sets the optimizer of a model_fn without one of its own. The
 // model_fn reads it from its context (heads.MultiClassHead.Of makes such a
-// model_fn). For a model_fn with an optimizer of its own, such as a canned model's,
-// it is an error of training.
+// model_fn); it takes the place of a canned model's default. For a model_fn with an optimizer of its own, and for
+// models that no optimizer trains, such as boosted trees, it is an error of training.
 func WithOptimizer(o *optimizers.Optimizer) Option {
 	return func(e *Estimator) error {
 		if o == nil {

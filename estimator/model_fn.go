@@ -63,6 +63,7 @@ type ModelContext struct {
 	replicas int
 	// optimizer is the Estimator's; asked reports whether the model_fn used it.
 	optimizer *optimizers.Optimizer
+	optional  bool // it is of WithDefaultOptimizer
 	asked     bool
 
 	columns []inputs.Column
@@ -84,6 +85,15 @@ func (mc *ModelContext) ReplicasInSync() int { return mc.replicas }
 func (mc *ModelContext) Optimizer() *optimizers.Optimizer {
 	mc.asked = true
 	return mc.optimizer
+}
+
+// OptimizerOr returns the optimizer of WithOptimizer, or without one the model_fn's default,
+// which that of WithDefaultOptimizer does not replace.
+func (mc *ModelContext) OptimizerOr(def *optimizers.Optimizer) *optimizers.Optimizer {
+	if o := mc.Optimizer(); o != nil && !mc.optional {
+		return o
+	}
+	return def
 }
 
 // CommonSeed returns a seed that all tasks of the job have in common, for step functions:

@@ -29,7 +29,7 @@ func (e *Estimator) render(mode models.Mode, in inputSpec, batch int) (*renderin
 	r := &rendering{program: &program{mode: mode, sizes: in.sizes}}
 	opts := models.Options{Mode: mode, Batch: batch, Seed: e.seed, DType: e.dtype, Frozen: e.isFrozen}
 	_, err := models.Build(opts, func(b *models.Builder) error {
-		mc := &ModelContext{Builder: b, params: e.params.clone(), config: e.config, columns: in.columns, optimizer: e.opt}
+		mc := &ModelContext{Builder: b, params: e.params.clone(), config: e.config, columns: in.columns, optimizer: e.opt, optional: e.optional}
 		mc.replicas = e.replicasInSync(mode)
 		features, labels, err := mc.addInputs(in)
 		if err != nil {

@@ -75,12 +75,12 @@ func (o BaselineEstimator) ModelFn() (*Baseline, error) {
 	if o.Head == nil {
 		return nil, errNoHead
 	}
-	b := &Baseline{head: o.Head, weights: o.WeightColumn, optimizer: o.Optimizer}
-	if b.optimizer != nil {
+	b := &Baseline{head: o.Head, weights: o.WeightColumn, optimizer: choice{o.Optimizer, true}}
+	if o.Optimizer != nil {
 		return b, nil
 	}
-	var err error
-	b.optimizer, err = named("Ftrl", baselineRate)
+	def, err := named("Ftrl", baselineRate)
+	b.optimizer = choice{def, false}
 	return b, err
 }
 
@@ -94,7 +94,7 @@ func (o BaselineEstimator) New(opts ...estimator.Option) (*estimator.Estimator, 
 type Baseline struct {
 	head      heads.Head
 	weights   string
-	optimizer *optimizers.Optimizer
+	optimizer choice
 }
 
 var _ estimator.Preparer = (*Baseline)(nil)
@@ -125,7 +125,7 @@ func (b *Baseline) Model(mc *estimator.ModelContext, features models.Features, l
 	if mc.Failed() {
 		return nil, mc.Err()
 	}
-	return b.head.Spec(mc, heads.Inputs{Features: features, Labels: labels, Logits: logits, Optimizer: b.optimizer})
+	return b.head.Spec(mc, heads.Inputs{Features: features, Labels: labels, Logits: logits, Optimizer: b.optimizer.in(mc)})
 }
 
 // ones returns a one for each example, [batch, 1]. Text, which programs cannot read, is encoded as

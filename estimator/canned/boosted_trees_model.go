@@ -285,6 +285,7 @@ func (b *BoostedTrees) weightsOf(f models.Features) *G.Node {
 }
 
 func (b *BoostedTrees) trainOp(mc *estimator.ModelContext, v treeNodes, loss *G.Node, args []*G.Node) *optimizers.TrainOp {
+	refuseOptimizer(mc, "boosted trees")
 	if mc.Failed() {
 		return nil
 	}

@@ -118,7 +118,7 @@ func (o DNNLinearCombinedEstimator) ModelFn() (*Model, error) {
 		if len(o.HiddenUnits) == 0 {
 			return nil, fmt.Errorf("dnn_hidden_units must be defined when dnn_feature_columns is specified")
 		}
-		c.deep = &dnn{hidden: o.HiddenUnits, activation: o.Activation, dropout: o.Dropout, batchNorm: o.BatchNorm, optimizer: o.DNNOptimizer}
+		c.deep = &dnn{hidden: o.HiddenUnits, activation: o.Activation, dropout: o.Dropout, batchNorm: o.BatchNorm, optimizer: choice{o.DNNOptimizer, o.DNNOptimizer != nil}}
 		if err := c.deep.check(); err != nil {
 			return nil, fmt.Errorf("dnn_%w", err)
 		}
@@ -144,10 +144,10 @@ func (o DNNLinearCombinedEstimator) ModelFn() (*Model, error) {
 
 // beside returns a default optimizer adjusted to run in one step with a given one. Clips
 // are not copied: in tf.estimator they belong to one part alone.
-func beside(def, given *optimizers.Optimizer) *optimizers.Optimizer {
-	o := *def
+func beside(def choice, given *optimizers.Optimizer) choice {
+	o := *def.Optimizer
 	o.SlotNames, o.AccumulateSteps, o.LossScale = given.SlotNames, given.AccumulateSteps, given.LossScale
-	return &o
+	return choice{&o, true}
 }
 
 // New returns the Estimator of the model.
@@ -169,7 +169,7 @@ func (c *combined) check() error {
 	if c.wide == nil || c.deep == nil {
 		return nil
 	}
-	w, d := c.wide.optimizer, c.deep.optimizer
+	w, d := c.wide.optimizer.Optimizer, c.deep.optimizer.Optimizer
 	if err := cmp.Or(w.Err(), d.Err()); err != nil {
 		return err
 	}
@@ -195,7 +195,7 @@ func (c *combined) logits(mc *estimator.ModelContext, f models.Features, units i
 	return ops.Add(mc, deep, wide)
 }
 
-// minimize trains the parts with optimizers of their own. The deep part is first,
+// minimize trains the parts with optimizers of their own, or both with the Estimator's. The deep part is first,
 // because in tf.estimator it counts the global steps.
 func (c *combined) minimize(mc *estimator.ModelContext, loss *G.Node) *optimizers.TrainOp {
 	switch {
@@ -204,8 +204,8 @@ func (c *combined) minimize(mc *estimator.ModelContext, loss *G.Node) *optimizer
 	case c.deep == nil:
 		return c.wide.minimize(mc, loss)
 	}
-	o := c.deep.optimizer
-	return c.wide.optimizer.MinimizeGroups(mc, loss, []optimizers.GroupSpec{{Variables: c.deepVariables(), Rule: o.Rule, LearningRate: o.LearningRate,
+	o := c.deep.optimizer.in(mc)
+	return c.wide.optimizer.in(mc).MinimizeGroups(mc, loss, []optimizers.GroupSpec{{Variables: c.deepVariables(), Rule: o.Rule, LearningRate: o.LearningRate,
 		WeightDecay: o.WeightDecay, NoDecay: o.NoDecay}})
 }
 

@@ -88,7 +88,7 @@ func (o DNNEstimator) ModelFn() (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &dnn{hidden: o.HiddenUnits, activation: o.Activation, dropout: o.Dropout, batchNorm: o.BatchNorm, optimizer: o.Optimizer}
+	d := &dnn{hidden: o.HiddenUnits, activation: o.Activation, dropout: o.Dropout, batchNorm: o.BatchNorm, optimizer: choice{o.Optimizer, o.Optimizer != nil}}
 	if err := d.check(); err != nil {
 		return nil, err
 	}
@@ -127,8 +127,8 @@ func (d *dnn) complete(m *Model, rate float64) (err error) {
 	if d.inputs, err = startingPoints(m.plan.Dense()); err != nil {
 		return err
 	}
-	if d.optimizer == nil {
-		d.optimizer, err = named("Adagrad", rate)
+	if !d.optimizer.given {
+		d.optimizer.Optimizer, err = named("Adagrad", rate)
 	}
 	return err
 }

@@ -262,6 +262,7 @@ func (m *KMeansModel) Model(mc *estimator.ModelContext, features models.Features
 	if seed == 0 {
 		seed = mc.CommonSeed()
 	}
+	refuseOptimizer(mc, "the centers of K-means")
 	o := m.options
 	chain := 0
 	if o.InitialClusters == KMC2Init {

@@ -101,7 +101,7 @@ func (o LinearEstimator) New(opts ...estimator.Option) (*estimator.Estimator, er
 // linear is a linear model as a body, or as a part of one.
 type linear struct {
 	inputs    []feature.Input
-	optimizer *optimizers.Optimizer
+	optimizer choice
 }
 
 // newLinear reads the model's plan; rate is the default optimizer's.
@@ -113,10 +113,11 @@ func newLinear(m *Model, o *optimizers.Optimizer, rate float64) (*linear, error)
 	if err != nil {
 		return nil, err
 	}
-	if o == nil {
+	given := o != nil
+	if !given {
 		o, err = named("Ftrl", rate)
 	}
-	return &linear{in, o}, err
+	return &linear{in, choice{o, given}}, err
 }
 
 func (l *linear) logits(mc *estimator.ModelContext, f models.Features, units int) *G.Node {
@@ -137,5 +138,5 @@ func (l *linear) logits(mc *estimator.ModelContext, f models.Features, units int
 }
 
 func (l *linear) minimize(mc *estimator.ModelContext, loss *G.Node) *optimizers.TrainOp {
-	return l.optimizer.Minimize(mc, loss)
+	return l.optimizer.in(mc).Minimize(mc, loss)
 }

@@ -22,7 +22,7 @@ type dnn struct {
 	activation layers.Activation
 	dropout    float64
 	batchNorm  bool
-	optimizer  *optimizers.Optimizer
+	optimizer  choice
 }
 
 // logits builds, for each hidden layer, kernel, bias and activation, then
@@ -45,5 +45,5 @@ func (d *dnn) logits(mc *estimator.ModelContext, f models.Features, units int) *
 }
 
 func (d *dnn) minimize(mc *estimator.ModelContext, loss *G.Node) *optimizers.TrainOp {
-	return d.optimizer.Minimize(mc, loss)
+	return d.optimizer.in(mc).Minimize(mc, loss)
 }

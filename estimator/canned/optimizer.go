@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/models/optimizers"
 )
 
@@ -29,6 +30,28 @@ var kerasRules = map[string]string{
 // optimizers.Names, and params are the parameters of optimizers.New. Without a learning rate it has the rule's own.
 func NewOptimizer(name string, params map[string]any) (*optimizers.Optimizer, error) {
 	return made(name, params)
+}
+
+// choice is the optimizer of a model, or of a part of one.
+type choice struct {
+	*optimizers.Optimizer
+	given bool // in the model's options; else it is the default, which estimator.WithOptimizer replaces
+}
+
+// in returns the optimizer in a context. One that is given does not ask for the Estimator's, so that
+// to have both is an error.
+func (c choice) in(mc *estimator.ModelContext) *optimizers.Optimizer {
+	if c.given {
+		return c.Optimizer
+	}
+	return mc.OptimizerOr(c.Optimizer)
+}
+
+// refuseOptimizer fails where the Estimator has an optimizer for a model that none trains.
+func refuseOptimizer(mc *estimator.ModelContext, model string) {
+	if mc.OptimizerOr(nil) != nil {
+		mc.Failf("%s are trained by a step of their own, not by an optimizer: leave WithOptimizer out", model)
+	}
 }
 
 // named returns an optimizer of tf.estimator's name or of one of optimizers.Names.

@@ -89,7 +89,7 @@ func (o RNNEstimator) ModelFn() (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &rnn{cells: cells, optimizer: o.Optimizer, sequences: each, weights: o.WeightColumn}
+	r := &rnn{cells: cells, optimizer: choice{o.Optimizer, o.Optimizer != nil}, sequences: each, weights: o.WeightColumn}
 	m.body = r
 	if err := r.complete(m); err != nil {
 		return nil, err
@@ -150,9 +150,9 @@ func (r *rnn) complete(m *Model) (err error) {
 	if r.context, err = startingPoints(m.plan.Dense()); err != nil {
 		return err
 	}
-	if r.optimizer == nil {
-		if r.optimizer, err = named("Adagrad", rnnRate); err == nil {
-			r.optimizer = clipped(r.optimizer)
+	if !r.optimizer.given {
+		if r.optimizer.Optimizer, err = named("Adagrad", rnnRate); err == nil {
+			r.optimizer.Optimizer = clipped(r.optimizer.Optimizer)
 		}
 	}
 	return err

@@ -19,7 +19,7 @@ import (
 type rnn struct {
 	sequence, context []feature.Input
 	cells             []layers.Cell
-	optimizer         *optimizers.Optimizer
+	optimizer         choice
 
 	sequences bool   // a prediction for each step
 	weights   string // then the weight column, and
@@ -71,7 +71,7 @@ func (r *rnn) scopes() []string {
 }
 
 func (r *rnn) minimize(mc *estimator.ModelContext, loss *G.Node) *optimizers.TrainOp {
-	return r.optimizer.Minimize(mc, loss)
+	return r.optimizer.in(mc).Minimize(mc, loss)
 }
 
 // maskedHead passes a head of steps the mask of the steps that are present.

@@ -117,6 +117,7 @@ var _ dataTrained = (*sdca)(nil)
 func (s *sdca) train(mc *estimator.ModelContext, in heads.Inputs, loss *G.Node) *optimizers.TrainOp {
 	step := sdcaStep{Loss: s.loss, L1: s.options.SymmetricL1, L2: s.options.SymmetricL2, Adaptive: s.options.Adaptive, Seed: mc.CommonSeed(),
 		Partitions: max(s.options.NumLossPartitions, mc.ReplicasInSync()), Capacity: s.options.Examples + s.options.Examples/2}
+	refuseOptimizer(mc, "linear models with SDCA")
 	op := &optimizers.StepOp{Function: "sdca", Args: []*G.Node{s.labels(mc, in.Labels), s.exampleWeights(mc, in), s.exampleIDs(mc, in.Features)}}
 	byName := map[string]*models.Variable{}
 	for _, v := range mc.Variables() {
