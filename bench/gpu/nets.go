@@ -34,8 +34,8 @@ func mlp(c *models.Builder, k *benchCase, in inputs) *G.Node {
 func cnn(c *models.Builder, k *benchCase, in inputs) *G.Node {
 	x := in.x
 	for _, n := range []int{32, 64} {
-		x = layers.Conv2D(c, x, n/k.narrow(), layers.Square(3, 1, ops.Same), layers.Weights{Activation: ops.Relu})
-		x = layers.MaxPool2D(c, x, layers.Square(2, 2, ops.Valid))
+		x = layers.Conv2D(c, x, n/k.narrow(), layers.SquareWindow(3, 1, ops.Same), layers.Weights{Activation: ops.Relu})
+		x = layers.MaxPool2D(c, x, layers.SquareWindow(2, 2, ops.Valid))
 	}
 	return layers.Dense(c, relu(128/k.narrow(), c, ops.Flatten(c, x)), k.Classes, layers.Weights{})
 }
@@ -43,7 +43,7 @@ func cnn(c *models.Builder, k *benchCase, in inputs) *G.Node {
 // normed is a convolution without bias and its batch normalization. The padding is PyTorch's: as much before as after.
 func normed(c *models.Builder, x *G.Node, filters, size, stride int) *G.Node {
 	p := size / 2
-	x = layers.Conv2D(c, x, filters, layers.Square(size, stride, ops.Explicit(p, p, p, p)), layers.Weights{NoBias: true})
+	x = layers.Conv2D(c, x, filters, layers.SquareWindow(size, stride, ops.Explicit(p, p, p, p)), layers.Weights{NoBias: true})
 	return layers.BatchNorm(c, x, layers.Norm{Momentum: 0.9, Epsilon: 1e-5})
 }
 
@@ -71,7 +71,7 @@ func resnet20(c *models.Builder, k *benchCase, in inputs) *G.Node {
 // resnet50 is the network for ImageNet of He et al. 2015 with the stride in the 3x3 convolutions, as torchvision has it.
 func resnet50(c *models.Builder, k *benchCase, in inputs) *G.Node {
 	x := ops.Relu(c, normed(c, in.x, 64/k.narrow(), 7, 2))
-	x = layers.MaxPool2D(c, x, layers.Square(3, 2, ops.Same))
+	x = layers.MaxPool2D(c, x, layers.SquareWindow(3, 2, ops.Same))
 	stages := []int{3, 4, 6, 3}
 	if k.Tiny { // more would leave images of one pixel, whose statistics make any rounding count
 		stages = stages[:2]

@@ -13,8 +13,8 @@ type Window struct {
 	Padding ops.Padding // ops.Valid (default), ops.Same or, for convolutions, ops.Explicit
 }
 
-// Square is the Window of size×size with one stride.
-func Square(size, stride int, p ops.Padding) Window {
+// SquareWindow is the Window of size×size with one stride.
+func SquareWindow(size, stride int, p ops.Padding) Window {
 	return Window{Size: [2]int{size, size}, Strides: [2]int{stride, stride}, Padding: p}
 }
 

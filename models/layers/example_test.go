@@ -13,9 +13,9 @@ import (
 func Example() {
 	b, err := models.Build(models.Options{Mode: models.Train, Batch: 16}, func(b *models.Builder) error {
 		x := b.Input("image", tensor.Float32, b.Batch(), 28, 28, 1)
-		x = layers.Conv2D(b, x, 8, layers.Square(3, 1, ops.Same), layers.Weights{NoBias: true})
+		x = layers.Conv2D(b, x, 8, layers.SquareWindow(3, 1, ops.Same), layers.Weights{NoBias: true})
 		x = ops.Relu(b, layers.BatchNorm(b, x, layers.Norm{}))
-		x = layers.MaxPool2D(b, x, layers.Square(2, 2, ops.Valid))
+		x = layers.MaxPool2D(b, x, layers.SquareWindow(2, 2, ops.Valid))
 		fmt.Println(layers.Flatten(b, x).Shape())
 		return nil
 	})

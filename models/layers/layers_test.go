@@ -25,12 +25,12 @@ func TestVariableNamesAndShapes(t *testing.T) {
 	b, err := models.Build(models.Options{Batch: 2, Mode: models.Train}, func(b *models.Builder) error {
 		x := b.Input("x", tensor.Float32, 2, 8, 8, 3)
 		for range 2 {
-			x = layers.Conv2D(b, x, 4, layers.Square(3, 1, ops.Same), layers.Weights{})
+			x = layers.Conv2D(b, x, 4, layers.SquareWindow(3, 1, ops.Same), layers.Weights{})
 			x = layers.BatchNorm(b, x, layers.Norm{})
 		}
-		x = layers.DepthwiseConv2D(b, x, 2, layers.Square(3, 2, ops.Valid), layers.Weights{NoBias: true})
-		x = layers.MaxPool2D(b, x, layers.Square(2, 1, ops.Valid))
-		x = layers.AvgPool2D(b, x, layers.Square(2, 1, ops.Same))
+		x = layers.DepthwiseConv2D(b, x, 2, layers.SquareWindow(3, 2, ops.Valid), layers.Weights{NoBias: true})
+		x = layers.MaxPool2D(b, x, layers.SquareWindow(2, 1, ops.Valid))
+		x = layers.AvgPool2D(b, x, layers.SquareWindow(2, 1, ops.Same))
 		x = layers.LayerNorm(b, layers.Flatten(b, x), layers.Norm{})
 		x = layers.Dense(b, x, 5, layers.Weights{Activation: ops.Relu})
 		layers.Dense(b, x, 5, layers.Weights{Name: "logits", NoBias: true})
@@ -292,9 +292,9 @@ func TestWrongUsesAreNamed(t *testing.T) {
 		{"dense: units is 0", func(b *models.Builder, x *G.Node) { layers.Dense(b, x, 0, layers.Weights{}) }},
 		{"dense: the input is nil", func(b *models.Builder, x *G.Node) { layers.Dense(b, nil, 1, layers.Weights{}) }},
 		{"conv2d: the input has shape (2, 3): expected rank [4]", func(b *models.Builder, x *G.Node) {
-			layers.Conv2D(b, x, 1, layers.Square(3, 1, ops.Same), layers.Weights{})
+			layers.Conv2D(b, x, 1, layers.SquareWindow(3, 1, ops.Same), layers.Weights{})
 		}},
-		{"max_pooling2d: the input", func(b *models.Builder, x *G.Node) { layers.MaxPool2D(b, x, layers.Square(2, 2, ops.Same)) }},
+		{"max_pooling2d: the input", func(b *models.Builder, x *G.Node) { layers.MaxPool2D(b, x, layers.SquareWindow(2, 2, ops.Same)) }},
 		{"dropout: rate -1", func(b *models.Builder, x *G.Node) { layers.Dropout(b, x, -1) }},
 		{"embedding: GatherV2: indices are float32", func(b *models.Builder, x *G.Node) { layers.Embedding(b, x, 2, 2, layers.Weights{}) }},
 		{"logits: variable logits/kernel already exists", func(b *models.Builder, x *G.Node) {

@@ -71,8 +71,8 @@ func Hinge(c models.Context, labels, logits *G.Node, o Options) *G.Node {
 	return Weighted(c, ops.Relu(c, ops.Sub(c, one, ops.Mul(c, sign, logits))), o)
 }
 
-// Log is -labels·log(p+1e-7) - (1-labels)·log(1-p+1e-7) for probabilities p.
-func Log(c models.Context, labels, predictions *G.Node, o Options) *G.Node {
+// LogLoss is -labels·log(p+1e-7) - (1-labels)·log(1-p+1e-7) for probabilities p.
+func LogLoss(c models.Context, labels, predictions *G.Node, o Options) *G.Node {
 	labels, p, ok := pair(c, "log loss", labels, predictions)
 	if !ok {
 		return nil

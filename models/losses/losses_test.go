@@ -49,7 +49,7 @@ func cases() []lossCase {
 		{"softmax", losses.SoftmaxCrossEntropy, []float64{1, 0, 0.25, 0.75}, x, false, []float64{-l0, -0.25*m0 - 0.75*m1}},
 		{"sigmoid", losses.SigmoidCrossEntropy, bits, x, false, []float64{sig(1, 1), sig(2, 0), sig(3, 0), sig(-1, 1)}},
 		{"hinge", losses.Hinge, bits, []float64{0.5, 2, -3, -1}, false, []float64{0.5, 3, 0, 2}},
-		{"log", losses.Log, bits, []float64{0.9, 0.2, 0.5, 0.3}, false, []float64{log(0.9, 1), log(0.2, 0), log(0.5, 0), log(0.3, 1)}},
+		{"log", losses.LogLoss, bits, []float64{0.9, 0.2, 0.5, 0.3}, false, []float64{log(0.9, 1), log(0.2, 0), log(0.5, 0), log(0.3, 1)}},
 		{"squared", losses.MeanSquaredError, bits, x, false, []float64{0, 4, 9, 4}},
 		{"absolute", losses.MeanAbsoluteError, bits, x, false, []float64{0, 2, 3, 2}},
 		{"huber", func(c models.Context, l, p *G.Node, o losses.Options) *G.Node { return losses.Huber(c, l, p, 1.5, o) },

@@ -20,7 +20,7 @@ func cnn(p *Params) Network {
 		x := pixels.of(c, f)
 		for _, n := range filters {
 			x = convBlock(c, x, n, layers.Weights{Activation: act, KernelRegularizer: reg, NoBias: norm})
-			x = layers.MaxPool2D(c, x, layers.Square(2, 2, ops.Same))
+			x = layers.MaxPool2D(c, x, layers.SquareWindow(2, 2, ops.Same))
 		}
 		x = layers.Flatten(c, x)
 		for _, n := range units {
@@ -36,7 +36,7 @@ func convBlock(c models.Context, x *G.Node, filters int, w layers.Weights) *G.No
 	if w.NoBias {
 		w.Activation = nil
 	}
-	x = layers.Conv2D(c, x, filters, layers.Square(3, 1, ops.Same), w)
+	x = layers.Conv2D(c, x, filters, layers.SquareWindow(3, 1, ops.Same), w)
 	if !w.NoBias {
 		return x
 	}

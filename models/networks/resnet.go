@@ -53,7 +53,7 @@ func (r residual) block(c models.Context, x *G.Node, filters, stride int) *G.Nod
 // conv is a 3x3 convolution without bias and its batch normalization.
 func (r residual) conv(c models.Context, x *G.Node, filters, stride int) *G.Node {
 	w := layers.Weights{NoBias: true, KernelInit: initializers.HeNormal(), KernelRegularizer: penalty(0, r.l2)}
-	return layers.BatchNorm(c, layers.Conv2D(c, x, filters, layers.Square(3, stride, ops.Same), w), r.norm)
+	return layers.BatchNorm(c, layers.Conv2D(c, x, filters, layers.SquareWindow(3, stride, ops.Same), w), r.norm)
 }
 
 // shortcut is option A: every stride-th pixel, and zeros for the missing channels,
