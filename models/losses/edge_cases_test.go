@@ -36,7 +36,7 @@ var edgeLosses = []tried{
 	{"SoftmaxCrossEntropy", "softmax_cross_entropy", losses.SoftmaxCrossEntropy, []float64{0, 1, 0.5}, true},
 	{"SigmoidCrossEntropy", "sigmoid_cross_entropy", losses.SigmoidCrossEntropy, []float64{0, 1, 0.5, -1}, false},
 	{"Hinge", "hinge", losses.Hinge, []float64{0, 1, 0.5}, false},
-	{"Log", "log", losses.LogLoss, []float64{0, 1, 0.5}, false},
+	{"LogLoss", "log", losses.LogLoss, []float64{0, 1, 0.5}, false},
 	{"MeanSquaredError", "mean_squared_error", losses.MeanSquaredError, []float64{0, 1, -3}, false},
 	{"MeanAbsoluteError", "mean_absolute_error", losses.MeanAbsoluteError, []float64{0, 1, -3}, false},
 	{"Huber", "huber", func(c models.Context, l, p *G.Node, o losses.Options) *G.Node { return losses.Huber(c, l, p, 1, o) }, []float64{0, 1, -3}, false},

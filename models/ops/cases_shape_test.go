@@ -44,7 +44,7 @@ func shapeCases() []opCase {
 		})
 	}
 	stack := func(in []*array) *array {
-		return &array{[]int{2 * in[0].shape[0], 2}, append(append([]float64{}, in[0].data...), in[1].data...)}
+		return &array{append([]int{2 * in[0].shape[0]}, in[0].shape[1:]...), append(append([]float64{}, in[0].data...), in[1].data...)}
 	}
 	bytes := batch(4).in(0, 256).of(tensor.Uint8)
 	return []opCase{
@@ -73,7 +73,11 @@ func shapeCases() []opCase {
 		}),
 		{fn: "Concat", in: []operand{batch(2), batch(3)}, ref: concat,
 			build: func(c models.Context, in []*G.Node) *G.Node { return ops.Concat(c, -1, in...) }},
-		{fn: "Concat", detail: "batch", in: []operand{batch(2), batch(2)}, ref: stack, noGrad: true,
+		{fn: "Concat", detail: "batch", in: []operand{batch(2), batch(2)}, ref: stack,
+			build: func(c models.Context, in []*G.Node) *G.Node { return ops.Concat(c, 0, in...) }},
+		{fn: "Concat", detail: "batch of images", in: []operand{batch(2, 3, 1), batch(2, 3, 1)}, ref: stack,
+			build: func(c models.Context, in []*G.Node) *G.Node { return ops.Concat(c, 0, in...) }},
+		{fn: "Concat", detail: "batch of vectors", in: []operand{batch(), batch()}, ref: stack,
 			build: func(c models.Context, in []*G.Node) *G.Node { return ops.Concat(c, 0, in...) }},
 		{fn: "Cast", in: []operand{batch(3)}, build: first(round), ref: same},
 		{fn: "Cast", detail: "bytes", in: []operand{bytes}, build: first(to(tensor.Float32)), ref: same, noGrad: true},

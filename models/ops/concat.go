@@ -9,7 +9,8 @@ import (
 )
 
 // Concat joins tensors along an axis, the only one in which they may differ. Along
-// the batch axis it has no gradient for more than one batch size.
+// the batch axis it has a gradient for operands of as many rows each: a place that depends on the batch
+// size would have to be known when the graph is built.
 func Concat(c models.Context, along int, in ...*G.Node) *G.Node {
 	const name = "ConcatV2"
 	if len(in) == 0 {
@@ -42,6 +43,9 @@ func Concat(c models.Context, along int, in ...*G.Node) *G.Node {
 
 // unconcat splits the gradient into the operands' parts.
 func unconcat(a *adjoint, k int) []*G.Node {
+	if rows := a.in[0].Shape()[k]; k == 0 && !slices.ContainsFunc(a.in, func(n *G.Node) bool { return n.Shape()[0] != rows }) {
+		return unstack(a)
+	}
 	var out []*G.Node
 	begin := make([]int, len(a.out.Shape()))
 	for _, n := range a.in {
@@ -50,6 +54,20 @@ func unconcat(a *adjoint, k int) []*G.Node {
 		out = append(out, Slice(a, a.grad, begin, size))
 		begin = slices.Clone(begin)
 		begin[k] += n.Shape()[k]
+	}
+	return out
+}
+
+// unstack splits the gradient into parts of as many rows each, which need not be known.
+func unstack(a *adjoint) []*G.Node {
+	rest := []int(a.in[0].Shape()[1:])
+	parts := Reshape(a, a.grad, append([]int{len(a.in), -1}, rest...)...)
+	begin, size := make([]int, len(rest)+2), slices.Repeat([]int{-1}, len(rest)+2)
+	size[0] = 1
+	var out []*G.Node
+	for i := range a.in {
+		begin[0] = i
+		out = append(out, Reshape(a, Slice(a, parts, slices.Clone(begin), slices.Clone(size)), append([]int{-1}, rest...)...))
 	}
 	return out
 }
