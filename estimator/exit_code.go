@@ -50,7 +50,7 @@ func ExitCode(err error) int {
 }
 
 // mistakes are errors that recur with the same configuration.
-var mistakes = []error{runconfig.ErrMistake, cluster.ErrOtherJob, distribute.ErrDiffer, collective.ErrMismatch, coordinator.ErrInvalid}
+var mistakes = []error{runconfig.ErrMistake, cluster.ErrOtherJob, cluster.ErrTaken, distribute.ErrDiffer, collective.ErrMismatch, coordinator.ErrInvalid}
 
 func isAny(err error, list []error) bool {
 	return slices.ContainsFunc(list, func(target error) bool { return errors.Is(err, target) })

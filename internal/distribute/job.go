@@ -2,6 +2,7 @@ package distribute
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -106,8 +107,13 @@ func (j *Job) serve(services ...cluster.Service) error {
 		return err
 	}
 	j.node.Serve()
-	return nil
+	ctx, cancel := context.WithTimeout(context.Background(), ownTime)
+	defer cancel()
+	return j.node.CheckOwn(ctx)
 }
+
+// ownTime bounds how long a task that starts looks whether another process answers at its address.
+const ownTime = 2 * time.Second
 
 // Close leaves the cluster.
 func (j *Job) Close() error { return j.node.Close() }

@@ -10,12 +10,13 @@ import (
 	grpcpeer "google.golang.org/grpc/peer"
 )
 
-// watchedConn is a gRPC connection that tells whether a write is stuck. It takes
+// watchedConn is a gRPC connection that tells whether a write is stuck, and when bytes came. It takes
 // along, when it is closed, what belongs to it.
 type watchedConn struct {
 	net.Conn
 	sums         *summed      // what Conn is, where it is in plaintext
 	writingSince atomic.Int64 // unix nanoseconds, 0: no write is going on
+	readAt       atomic.Int64 // unix nanoseconds, when bytes came last
 	closed       atomic.Bool
 
 	mu    sync.Mutex
@@ -30,6 +31,17 @@ func (c *watchedConn) damaged() {
 		time.AfterFunc(alertTime, func() { c.Close() })
 	}
 }
+
+func (c *watchedConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if n > 0 {
+		c.readAt.Store(time.Now().UnixNano())
+	}
+	return n, err
+}
+
+// readSince reports whether bytes have come since a time.
+func (c *watchedConn) readSince(t time.Time) bool { return c.readAt.Load() >= t.UnixNano() }
 
 func (c *watchedConn) Write(p []byte) (int, error) {
 	c.writingSince.Store(time.Now().UnixNano())

@@ -56,6 +56,9 @@ func TestDamageOnTheWay(t *testing.T) {
 				if _, err := exchangeAll(t, c.Nodes[worker]); !errors.Is(err, cluster.ErrDamaged) {
 					t.Errorf("later: got %v", err)
 				}
+				if err := c.Nodes[worker].Close(); err != nil { // the process ends
+					t.Error(err)
+				}
 				again, err := cluster.Open(cluster.Config{Task: worker, Spec: c.Nodes[worker].Spec(), Log: slog.New(slog.DiscardHandler)})
 				if err != nil {
 					t.Fatal(err)

@@ -31,8 +31,16 @@
 // If a peer is known to refuse this task, calls that wait for it fail immediately with ErrRefused and a
 // sentence that says what to do. The causes: one side speaks TLS and the other does not; a certificate is not
 // accepted; the job token is missing or wrong; the peer belongs to another job (ErrOtherJob) or has another
-// version; a method is unknown. Attempts to connect continue, so calls succeed again soon after the cause is
-// gone.
+// version; another process has this task (ErrTaken); a method is unknown. Attempts to connect continue, so calls
+// succeed again soon after the cause is gone.
+//
+// # Two processes of one task
+//
+// A process has its task, for each node that it calls, until its gRPC connection
+// to that node ends: with the process, or after the peer timeout where it is
+// silent. Another process that says it is the same task waits so long; where
+// anything comes from the first meanwhile, the other one is refused with ErrTaken.
+// Node.CheckOwn finds a process that answers at this task's own address.
 //
 // # Security
 //

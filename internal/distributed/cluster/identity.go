@@ -52,7 +52,7 @@ func first(md metadata.MD, key string) string {
 	return ""
 }
 
-// admit refuses callers without the token, or of another job, before anything of
+// admit refuses callers without the token, of another job, or whose task another process has, before anything of
 // their message is read. Health checks need neither, so that probes work; they tell
 // nothing else.
 func (n *Node) admit(ctx context.Context, _ string) error {
@@ -64,7 +64,13 @@ func (n *Node) admit(ctx context.Context, _ string) error {
 		return err
 	}
 	caller, _ := ParseTask(first(header, taskKey))
-	return n.checkJob(caller, header)
+	if err := n.checkJob(caller, header); err != nil {
+		return err
+	}
+	if _, held := n.heldBy(); n.config.AnyJob && !held {
+		return nil // callers may be of several jobs
+	}
+	return n.checkClaim(ctx)
 }
 
 // unknown refuses calls of methods that this task does not have.

@@ -28,6 +28,7 @@ type Node struct {
 	incarnation uint64
 	job         JobID
 	holder      atomic.Pointer[JobID] // see Hold; nil: nobody
+	claims      claims
 	listener    net.Listener
 	server      *grpc.Server
 	health      *health.Server
@@ -71,6 +72,7 @@ func Open(c Config) (*Node, error) {
 		// Probes show no token, and ask for the name of a service at most.
 		probes := admission.Limited{ServiceRegistrar: n.server, Limit: 4 << 10, Timeout: 10 * time.Second, MaxCalls: 100}
 		healthpb.RegisterHealthServer(probes, n.health)
+		n.gated().RegisterService(n.describe(own()), nil)
 		if !c.noBulk {
 			n.gated().RegisterService(n.describe(n.bulkServer.service()), nil)
 		}
@@ -96,7 +98,7 @@ func listen(c Config) (net.Listener, error) {
 	}
 	l, err := net.Listen("tcp", listenAddress(c.Address))
 	if err != nil {
-		return nil, fmt.Errorf("cluster: %v cannot listen at %s: %w", c.Task, c.Address, err)
+		return nil, listenError(c, err)
 	}
 	return l, nil
 }

@@ -50,6 +50,16 @@ func (n *Node) peer(to Task) (*peer, error) {
 	if n.closed {
 		return nil, fmt.Errorf("cluster: %v cannot call %v: %w", n.config.Task, to, net.ErrClosed)
 	}
+	p, err := n.newPeer(to)
+	if err != nil {
+		return nil, err
+	}
+	n.peers[to] = p
+	return p, nil
+}
+
+// newPeer makes the way to a task.
+func (n *Node) newPeer(to Task) (*peer, error) {
 	address, ok := n.config.Spec.Address(to.Job, to.Index)
 	if !ok {
 		return nil, fmt.Errorf("cluster: %v is not in the cluster %v", to, n.config.Spec)
@@ -60,7 +70,6 @@ func (n *Node) peer(to Task) (*peer, error) {
 		return nil, fmt.Errorf("cluster: %v at %s: %w", to, address, err)
 	}
 	p.conn = conn
-	n.peers[to] = p
 	return p, nil
 }
 
@@ -157,6 +166,8 @@ func (p *peer) failure(ctx context.Context, method string, err error) error {
 		e.Kind = ErrRefused
 	case code == codes.PermissionDenied:
 		e.Kind, e.Err = ErrRefused, &codedError{fmt.Errorf("%w: %s", ErrOtherJob, status.Convert(err).Message()), code}
+	case code == takenCode:
+		e.Kind, e.Err = ErrRefused, &codedError{fmt.Errorf("%w: %s", ErrTaken, status.Convert(err).Message()), code}
 	case code == codes.Unimplemented:
 		e.Kind, e.Err = ErrRefused, fmt.Errorf("%w: are all tasks of the same version, and is this the right task?", err)
 	case code == codes.ResourceExhausted && strings.Contains(err.Error(), "larger than max"):
