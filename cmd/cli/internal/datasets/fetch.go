@@ -1,0 +1,171 @@
+package datasets
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+)
+
+const (
+	// stalled is how long a server may send nothing.
+	stalled = 60 * time.Second
+	// attempts is how often one server may break off before the next one is tried.
+	attempts = 10
+)
+
+// Downloader brings files into a folder.
+type Downloader struct {
+	Client  *http.Client
+	Stalled time.Duration                        // how long a server may send nothing; 0: a minute
+	Report  func(f File, url string, from int64) // a request begins that goes on at a byte; nil: nobody listens
+	Wait    time.Duration                        // between two requests to one server; 0: a second
+}
+
+// statusError is an answer that is no file.
+type statusError struct{ status string }
+
+func (e *statusError) Error() string { return "the server answers " + e.status }
+
+// errRange tells that a server does not go on where the part ends.
+var errRange = errors.New("the server does not have the range")
+
+// fetch downloads a file into its part from the first of its URLs that has it, and checks it.
+func (d Downloader) fetch(ctx context.Context, f File, p *part) (url string, err error) {
+	var failed []error
+	for _, url := range f.URLs {
+		err := d.fetchFrom(ctx, f, url, p)
+		if err == nil {
+			return url, nil
+		}
+		if errors.As(err, new(writeError)) {
+			return "", fmt.Errorf("%s: %w: make room, then run the same command again: it goes on after the %d bytes that are there", p.file.Name(), err, p.size)
+		}
+		if ctx.Err() != nil {
+			return "", ctx.Err()
+		}
+		failed = append(failed, fmt.Errorf("%s: %w", url, err))
+	}
+	return "", fmt.Errorf("%s: no server has it: %w", f.Name, errors.Join(failed...))
+}
+
+// fetchFrom downloads from one server, which may break off now and then, as long as it sends more each time.
+func (d Downloader) fetchFrom(ctx context.Context, f File, url string, p *part) error {
+	for attempt := 1; ; attempt++ {
+		begun := p.size
+		err := d.request(ctx, f, url, p)
+		if err == nil {
+			err = p.check(f)
+		}
+		if err == nil {
+			return nil
+		}
+		again := p.size > begun
+		if errors.Is(err, ErrChecksum) || errors.Is(err, errRange) {
+			if rerr := p.restart(); rerr != nil {
+				return rerr
+			}
+			again = begun > 0 // what was there before may be what is wrong
+		}
+		if !again || attempt == attempts || ctx.Err() != nil || errors.As(err, new(writeError)) {
+			return err
+		}
+		if err := d.pause(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+func (d Downloader) pause(ctx context.Context) error {
+	wait := d.Wait
+	if wait == 0 {
+		wait = time.Second
+	}
+	select {
+	case <-time.After(wait):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// request asks once for what is missing.
+func (d Downloader) request(ctx context.Context, f File, url string, p *part) error {
+	if p.size == f.Size {
+		return nil // it was killed before it could be checked
+	}
+	if p.size > f.Size {
+		return errRange
+	}
+	if d.Report != nil {
+		d.Report(f, url, p.size)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	silence := d.Stalled
+	if silence == 0 {
+		silence = stalled
+	}
+	watch := time.AfterFunc(silence, func() { cancel(fmt.Errorf("nothing came for %v", silence)) })
+	defer watch.Stop()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Accept-Encoding", "identity") // Go's client would unpack what is asked for packed
+	if p.size > 0 {
+		req.Header.Set("Range", fmt.Sprintf("bytes=%d-", p.size))
+	}
+	resp, err := d.Client.Do(req)
+	if err != nil {
+		return because(ctx, err)
+	}
+	defer resp.Body.Close()
+	if err := p.begin(resp); err != nil {
+		return err
+	}
+	body := &watchedReader{io.LimitReader(resp.Body, f.Size-p.size+1), watch, silence}
+	return because(ctx, p.append(body))
+}
+
+// because is the error of a request that was given up for a reason of its own.
+func because(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); err != nil && cause != nil && !errors.As(err, new(writeError)) {
+		return cause
+	}
+	return err
+}
+
+// begin makes the part ready for an answer: it goes on, or begins anew where the server sends all.
+func (p *part) begin(resp *http.Response) error {
+	switch resp.StatusCode {
+	case http.StatusOK:
+		return p.restart()
+	case http.StatusPartialContent:
+		var from int64
+		if _, err := fmt.Sscanf(resp.Header.Get("Content-Range"), "bytes %d-", &from); err != nil || from != p.size {
+			return errRange
+		}
+		return nil
+	case http.StatusRequestedRangeNotSatisfiable:
+		return errRange
+	}
+	return &statusError{resp.Status}
+}
+
+// watchedReader puts off the end of patience whenever something comes.
+type watchedReader struct {
+	r       io.Reader
+	watch   *time.Timer
+	silence time.Duration
+}
+
+func (w *watchedReader) Read(b []byte) (int, error) {
+	n, err := w.r.Read(b)
+	if n > 0 {
+		w.watch.Reset(w.silence)
+	}
+	return n, err
+}
