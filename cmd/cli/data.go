@@ -36,7 +36,6 @@ first. The licence is printed: read it before you use the data.
 
 ` + dataSetsHelp(),
 		Example: `  goestimator data download fashion_mnist --dir data/fashion-mnist
-  goestimator data download cifar10 --dir data/cifar-10
   goestimator data download mnist --dir data/mnist --mirror https://files.example.com/mnist/`,
 		ValidArgs: datasets.Names(),
 		Args: func(_ *cobra.Command, args []string) error {
