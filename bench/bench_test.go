@@ -159,7 +159,7 @@ func TestRecordAndTables(t *testing.T) {
 	}
 }
 
-// A step of the loop subject, through a real worker: what the parent is told adds up.
+// A step of the loop subject, through a real worker: what the parent receives adds up.
 func TestTrainWorker(t *testing.T) {
 	sub := subject{name: "loop", unit: "us", cases: []string{""}, setup: func(ctx context.Context, s settings, dir string) (field, error) {
 		f, err := s.trainField(ctx, "loop", dir)
@@ -245,7 +245,7 @@ func TestLinkRefusesUnknownCommands(t *testing.T) {
 	}
 }
 
-// What a contender says at its end is told, though it closes standard output before.
+// What a contender says at its end is reported, though it closes standard output before.
 func TestComplaintsAreWhole(t *testing.T) {
 	_, err := start(t.Context(), contender{name: "broken", argv: []string{"sh", "-c", "exec >&-; sleep 0.2; echo out of luck >&2; exit 3"}}, 1)
 	if err == nil || !strings.Contains(err.Error(), "broken ended: out of luck") {

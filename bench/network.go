@@ -113,8 +113,8 @@ func (w workload) estimator(opts ...estimator.Option) (*estimator.Estimator, err
 	if err != nil {
 		return nil, err
 	}
-	quiet := estimator.WithLogger(slog.New(slog.NewTextHandler(io.Discard, nil)))
-	return estimator.New(fn, append([]estimator.Option{estimator.WithRunConfig(rc), quiet}, opts...)...)
+	withoutLog := estimator.WithLogger(slog.New(slog.NewTextHandler(io.Discard, nil)))
+	return estimator.New(fn, append([]estimator.Option{estimator.WithRunConfig(rc), withoutLog}, opts...)...)
 }
 
 // threads is how many the parent allows; 0: all.
@@ -167,7 +167,7 @@ func (w workload) give(ctx context.Context, dir string) (*fixtures, error) {
 	return g, g.write(ctx, dir)
 }
 
-// input passes over data in memory for ever.
+// input passes over data in memory without end.
 func (w workload) input(x, y *tensor.Tensor, batch int) estimator.InputFn {
 	return estimator.InputFunc(func(context.Context, inputs.Context) (inputs.Dataset, error) {
 		ds, err := inputs.Slices(nil, inputs.NamedTensor{Name: "x", Role: inputs.Feature, Tensor: x},

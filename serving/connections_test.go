@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// TestKeptConnectionsAreClosedByAReply: a client that keeps its connection is told to let go of it before the server
+// TestKeptConnectionsAreClosedByAReply: a client that keeps its connection is asked to close it before the server
 // does, so that no request of its crosses the end.
 func TestKeptConnectionsAreClosedByAReply(t *testing.T) {
 	s := run(t, Options{Models: single(folders(t, "m/1"), "m"), Drain: 4 * waitLimit}).wait(t)

@@ -29,7 +29,7 @@ func slow(began chan<- struct{}, token <-chan struct{}) Loader {
 	}
 }
 
-// TestDrains: requests that are going on are answered, whoever comes later finds the door closed.
+// TestDrains: requests that are going on are answered, later ones are refused.
 func TestDrains(t *testing.T) {
 	root := folders(t, "m/1")
 	began, token := make(chan struct{}), make(chan struct{})

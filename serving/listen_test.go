@@ -93,7 +93,7 @@ func hasIPv6() bool {
 	return err == nil && l.Close() == nil
 }
 
-// A server that is told no host is reached by this machine alone, by both addresses of loopback.
+// A server without a host is reached by this machine alone, by both addresses of loopback.
 func TestLoopbackByDefault(t *testing.T) {
 	for _, host := range []string{"", "localhost"} {
 		s, err := New(Options{Loader: loader, Models: single(folders(t, "m/1"), "m"), Listen: Listen{Host: host}})
@@ -156,7 +156,7 @@ func otherAddresses(t *testing.T) (all []string) {
 	return all
 }
 
-// One port given for both loopback addresses; who comes second is told that it is taken.
+// One port given for both loopback addresses; the second server gets the error that it is in use.
 func TestGivenLoopbackPort(t *testing.T) {
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

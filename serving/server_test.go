@@ -135,7 +135,7 @@ func TestOnePort(t *testing.T) {
 	}
 }
 
-// TestWhileLoading: until the models are there, requests are told to try again.
+// TestWhileLoading: until the models are there, requests get an error that says to try again.
 func TestWhileLoading(t *testing.T) {
 	root := folders(t, "m/1")
 	gate := make(chan struct{})

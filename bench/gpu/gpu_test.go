@@ -123,7 +123,7 @@ func TestPeerThatDies(t *testing.T) {
 	}
 }
 
-// TestPeerThatHangs sees that nothing waits for a peer for ever.
+// TestPeerThatHangs sees that nothing waits without end for a peer.
 func TestPeerThatHangs(t *testing.T) {
 	dir := t.TempDir()
 	script := "import time\nprint('{\"version\": \"0\"}', flush=True)\ntime.sleep(1000)\n"
@@ -146,7 +146,7 @@ func TestPeerThatHangs(t *testing.T) {
 	}
 }
 
-// TestPeerThatEnds sees that what a peer complains of at its end is told, whichever pipe it closes before.
+// TestPeerThatEnds sees that what a peer says at its end is reported, whichever pipe it closes before.
 func TestPeerThatEnds(t *testing.T) {
 	python, err := exec.LookPath("python3")
 	if err != nil {
@@ -175,7 +175,7 @@ func TestPeerThatEnds(t *testing.T) {
 	}
 }
 
-// TestResNets counts the weights of the full networks: those of the paper, and of torchvision.
+// TestResNets counts the weights of the full networks: as in the paper and in torchvision.
 func TestResNets(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -298,7 +298,7 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// TestArgumentsOfGPUTest: whoever mistypes a seed learns that at once, not from a failing check.
+// TestArgumentsOfGPUTest: a mistyped seed is an error at once, not from a failing check.
 func TestArgumentsOfGPUTest(t *testing.T) {
 	for _, c := range []struct {
 		seed string // of the environment

@@ -125,7 +125,7 @@ func TestDefaults(t *testing.T) {
 		"error multiple export_outputs": named("one", "two"),
 		"error every signature":         {classify},
 	} {
-		dir, err := export.SavedModel(atomicfile.OS{}, t.TempDir(), m.model(m.graph(export.Raw(), list...)), quiet)
+		dir, err := export.SavedModel(atomicfile.OS{}, t.TempDir(), m.model(m.graph(export.Raw(), list...)), withoutLog)
 		if text, ok := strings.CutPrefix(want, "error "); ok {
 			if err == nil || !strings.Contains(err.Error(), text) {
 				t.Errorf("%s: got %v", want, err)
@@ -308,7 +308,7 @@ func TestWrong(t *testing.T) {
 		y, base := newToy(), t.TempDir()
 		m := y.model(y.graph(export.Raw(), y.predicting("predict")))
 		change(&m, y)
-		if _, err := export.SavedModel(atomicfile.OS{}, base, m, quiet); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := export.SavedModel(atomicfile.OS{}, base, m, withoutLog); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("expected an error with %q, got %v", want, err)
 		}
 		if names, err := os.ReadDir(base); err != nil && !errors.Is(err, os.ErrNotExist) || len(names) > 0 {

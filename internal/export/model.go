@@ -11,7 +11,7 @@ import (
 
 // Model is what is exported.
 type Model struct {
-	// Graphs holds one graph a mode: that of Predict to be served, those of Train and
+	// Graphs holds one graph for each mode: that of Predict to be served, the graphs of Train and
 	// Eval where they are asked for. They share the variables.
 	Graphs    []Graph
 	Variables Variables

@@ -163,14 +163,14 @@ func (t *translation) dropUnused() {
 // nodes translates all nodes and lists those that it cannot.
 func (t *translation) nodes(nodes []*graph.Node) error {
 	var errs []error
-	lacking := map[string][]string{}
+	missing := map[string][]string{}
 	for _, n := range nodes {
 		if n.Op == "NoOp" || len(n.Outputs) > 0 && t.values[n.Out(0)] != "" {
 			continue
 		}
 		f := onnxOps[n.Op]
 		if f == nil {
-			lacking[n.Op] = append(lacking[n.Op], n.Name)
+			missing[n.Op] = append(missing[n.Op], n.Name)
 			for i := range n.Outputs {
 				t.values[n.Out(i)] = "?"
 			}
@@ -183,12 +183,12 @@ func (t *translation) nodes(nodes []*graph.Node) error {
 			}
 		}
 	}
-	if len(lacking) == 0 {
+	if len(missing) == 0 {
 		return errors.Join(errs...)
 	}
 	var parts []string
-	for _, op := range sortedNames(lacking) {
-		parts = append(parts, fmt.Sprintf("%s (%s)", op, lacking[op][0]))
+	for _, op := range sortedNames(missing) {
+		parts = append(parts, fmt.Sprintf("%s (%s)", op, missing[op][0]))
 	}
 	return errors.Join(append(errs, fmt.Errorf("ONNX has no form of the ops %s", strings.Join(parts, ", ")))...)
 }

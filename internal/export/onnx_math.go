@@ -10,7 +10,7 @@ import (
 )
 
 // onnxOps are the ops that have a form in ONNX, by TensorFlow's names. Definitions
-// are those of the operators' version 17.
+// are the ones of the operators' version 17.
 var onnxOps = merged(mathOps, shapeOps, imageOps, indexOps, structureOps)
 
 // OnnxOps are the ops that have a form in ONNX, sorted.

@@ -131,7 +131,7 @@ func slice(s *site) error {
 	return s.emit("Slice", nil, s.in(0), s.int64s("starts", begin...), s.int64s("ends", end...))
 }
 
-// stridedSlice takes slices along the first dimensions, of which some are then left out.
+// stridedSlice takes slices along the first dimensions; some of these are then left out.
 func stridedSlice(s *site) error {
 	if s.node.Int("ellipsis_mask", 0) != 0 || s.node.Int("new_axis_mask", 0) != 0 {
 		return fmt.Errorf("an ellipsis or a new axis is not translated")

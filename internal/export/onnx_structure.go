@@ -35,7 +35,7 @@ func onnxConst(s *site) error {
 	return s.yield(s.constant("value", t))
 }
 
-// readVariable makes the value of a variable an initializer of its name, one whoever reads it.
+// readVariable makes the value of a variable an initializer of its name, the same for all readers.
 func readVariable(s *site) error {
 	n := s.node.Inputs[0].Node
 	if known := s.read[n]; known != "" {

@@ -80,7 +80,7 @@ func TestONNXRefuses(t *testing.T) {
 		"examples cannot be parsed there":        m.model(m.graph(export.Parsing(), m.predicting("predict"))),
 		"ONNX has no form of the ops Foo (node)": strange(),
 	} {
-		if _, err := export.ONNX(atomicfile.OS{}, t.TempDir(), model, quiet); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := export.ONNX(atomicfile.OS{}, t.TempDir(), model, withoutLog); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, expected %q", err, want)
 		}
 	}

@@ -128,11 +128,11 @@ func (m *toy) predicting(name string) export.Signature {
 		{Name: "digit", Output: m.best, Text: &export.Text{}}}}
 }
 
-var quiet = export.Options{Version: 1700000000, Log: slog.New(slog.NewTextHandler(io.Discard, nil))}
+var withoutLog = export.Options{Version: 1700000000, Log: slog.New(slog.NewTextHandler(io.Discard, nil))}
 
 func write(t testing.TB, m export.Model) string {
 	t.Helper()
-	dir, err := export.SavedModel(atomicfile.OS{}, t.TempDir(), m, quiet)
+	dir, err := export.SavedModel(atomicfile.OS{}, t.TempDir(), m, withoutLog)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ type Options struct {
 }
 
 // SavedModel writes m to <base>/<version> and returns that directory. It appears
-// whole or not at all. The error names the node, column or signature at fault.
+// whole or not. The error names the node, column or signature at fault.
 func SavedModel(fsys atomicfile.FS, base string, m Model, o Options) (dir string, err error) {
 	if o.Log == nil {
 		o.Log = slog.Default()

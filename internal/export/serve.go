@@ -25,7 +25,7 @@ type input struct {
 	tensor graph.Output
 }
 
-// wanted lists the features that a graph reads: those of its feature columns, and
+// wanted lists the features that a graph reads: the features of its feature columns, and
 // the feeds that these do not make.
 type wanted struct {
 	specs   []feature.ExampleSpec // one a feature

@@ -27,10 +27,10 @@ var methods = map[Kind]string{
 	Training: savedmodel.MethodTrain, Eval: savedmodel.MethodEval,
 }
 
-// offer settles which signatures there are, checks them, and adds the nodes of
+// offer decides which signatures there are, checks them, and adds the nodes of
 // their outputs.
 func (a *assembly) offer() error {
-	if err := a.settle(); err != nil {
+	if err := a.applyRules(); err != nil {
 		return err
 	}
 	seen := map[string]bool{}
@@ -48,10 +48,10 @@ func (a *assembly) offer() error {
 	return a.Err()
 }
 
-// settle applies tf.estimator's rules: signatures to classify and to regress need
+// applyRules applies tf.estimator's rules: signatures to classify and to regress need
 // examples for input, and there is a serving_default. Where that is among those left
 // out, the signature named predict takes its place.
-func (a *assembly) settle() error {
+func (a *assembly) applyRules() error {
 	if a.mode != models.Predict {
 		return nil
 	}

@@ -100,7 +100,7 @@ func TestTrainOpWrong(t *testing.T) {
 
 func refused(t *testing.T, what string, m export.Model) {
 	t.Helper()
-	if _, err := export.SavedModel(atomicfile.OS{}, t.TempDir(), m, quiet); err == nil {
+	if _, err := export.SavedModel(atomicfile.OS{}, t.TempDir(), m, withoutLog); err == nil {
 		t.Errorf("%s: expected an error", what)
 	}
 }

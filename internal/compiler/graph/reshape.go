@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Reshape returns the sizes that TensorFlow's Reshape gives a tensor of sizes in: those of to, where a -1 is what the others
+// Reshape returns the sizes that TensorFlow's Reshape gives a tensor of sizes in: the sizes to, where a -1 is what the others
 // leave. Sizes of 0 do not count where both have some, and then what is left need not divide evenly.
 func Reshape(in, to []int) ([]int, error) {
 	out := slices.Clone(to)
@@ -38,7 +38,7 @@ func Reshape(in, to []int) ([]int, error) {
 	return out, nil
 }
 
-// left is what known sizes of a shape leave of those of a tensor.
+// left is what the known sizes of a shape leave of a tensor's sizes.
 func left(in, to, known []int) (int, error) {
 	zeros := slices.Contains(to, 0)
 	if zeros {

@@ -9,7 +9,7 @@ import (
 // rows of the batch that a program runs. The zero PerBatch makes a fixed size.
 type Dim struct{ PerBatch, Const int }
 
-// Unknown is a dimension of which nothing is known (-1 in a GraphDef).
+// Unknown is a dimension without any known size (-1 in a GraphDef).
 var Unknown = Dim{Const: -1}
 
 // Batch is the dimension that equals the batch size.

@@ -73,7 +73,7 @@ func nth(n *Node, i int) *Node {
 // Validate checks that every edge leads to an output of a node of g, that there
 // is no cycle but through NextIteration, that the attributes that state an
 // element type (dtype, T, DstT, ...) agree with the outputs, and that constants
-// hold what they say. It returns all violations joined.
+// hold what they say. It returns all violations, by errors.Join.
 func Validate(g *Graph) error {
 	var errs []error
 	mine := make(map[*Node]bool, len(g.nodes))

@@ -38,11 +38,11 @@ type lowering struct {
 
 // Expressions adds the expressions that end in roots to b and returns the value
 // of each root, in order. Leaves gives the values of inputs and variables (and
-// may cut the graph at any other node). Shapes are those of the Gorgonia nodes,
+// may cut the graph at any other node). Shapes are the shapes of the Gorgonia nodes,
 // hence fixed; graph.Unify finds the dimensions that depend on the batch.
 //
 // The same graph always gives the same nodes in the same order. Errors are
-// *RefusedError, *UnsupportedError and *LeafError, or those of an Op, wrapped
+// *RefusedError, *UnsupportedError and *LeafError, or errors of an Op, wrapped
 // with the node's name.
 func Expressions(b *graph.Builder, o Options, roots []*G.Node, leaves map[*G.Node]graph.Output) ([]Value, error) {
 	l := &lowering{Builder: b, o: o, leaves: leaves, memo: map[*G.Node][]Value{}, kids: map[*G.Node][]*G.Node{},

@@ -46,7 +46,7 @@ func SparseValue(table graph.Shape, s ...Slices) Value { return Value{Slices: s,
 // Sparse reports whether v is a sparse gradient.
 func (v Value) Sparse() bool { return len(v.Slices) > 0 }
 
-// Valid reports whether v is a value at all.
+// Valid reports whether v is a value.
 func (v Value) Valid() bool { return v.Output.Valid() || v.Sparse() && v.Slices[0].Rows.Valid() }
 
 // Type is that of the tensor that v is or stands for.

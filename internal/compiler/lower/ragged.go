@@ -93,7 +93,7 @@ func Ends(b *graph.Builder, name string, offsets graph.Output) (ends, starts gra
 	return slice("ends", 1, 0, "end_mask"), slice("starts", 0, -1, "begin_mask")
 }
 
-// reshapeTo adds a Reshape of x to those dimensions, of which the target says one as -1.
+// reshapeTo adds a Reshape of x to those dimensions; the target has -1 for one of them.
 func reshapeTo(b *graph.Builder, name string, x graph.Output, target []int32, dims ...graph.Dim) graph.Output {
 	shape, _ := tensor.FromSlice(target, len(target))
 	return b.Op("Reshape", name, graph.Type{DType: x.DType(), Shape: graph.Shape{Dims: dims}},

@@ -56,7 +56,7 @@ func (e *emitter) identity(c *feature.Identity, steps bool) listNodes {
 	return l
 }
 
-// refused is values, of which none may be too large.
+// refused is values; none of them may be too large.
 func (e *emitter) refused(c *feature.Identity, values, high graph.Output) graph.Output {
 	fine := e.op("LogicalNot", "fine", high.Type(), nil, high)
 	fine = e.op("All", "all_fine", graph.Type{DType: tensor.Bool}, graph.Attrs{"Tidx": tensor.Int32, "keep_dims": false}, fine, e.ints("dims", tensor.Int32, []int64{0}, 1))

@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestRows compares rows with those of whole tensors: in one piece, cut along
+// TestRows compares rows with the rows of whole tensors: in one piece, cut along
 // the first and along both dimensions, and with rows of no bytes.
 func TestRows(t *testing.T) {
 	m := atomicfile.NewMem("/d")

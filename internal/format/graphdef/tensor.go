@@ -21,7 +21,7 @@ import (
 const maxExpanded = 256 << 20
 
 // FromTensorProto converts a tensor, whichever way it is encoded: raw content,
-// typed values, or fewer values than elements, the last of which repeats.
+// typed values, or fewer values than elements, where the last value repeats.
 func FromTensorProto(p *tensor_go_proto.TensorProto) (*tensor.Tensor, error) {
 	r := reader{budget: maxExpanded}
 	return r.tensor(p)

@@ -123,7 +123,7 @@ func field(number protowire.Number, b []byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(nil, number, protowire.BytesType), b)
 }
 
-// inParts is an example whose only feature comes in n parts, each of which has one value: parts of the feature, of its list,
+// inParts is an example whose only feature comes in n parts of one value each: parts of the feature, of its list,
 // or of the example.
 func inParts(of string, n int) []byte {
 	list, name := field(3, []byte{0x08, 1}), field(1, []byte("a"))

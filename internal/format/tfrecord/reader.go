@@ -13,7 +13,7 @@ import (
 
 // CorruptError says that a stream is not a sequence of records. Where the stream
 // ends inside a record, it wraps io.ErrUnexpectedEOF: a writer that crashed
-// leaves such a tail.
+// leaves such an end.
 type CorruptError struct {
 	Offset int64  // where the record starts, in bytes of the (decompressed) stream
 	Reason string // what is wrong with it

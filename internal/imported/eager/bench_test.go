@@ -32,7 +32,7 @@ func bench(b *testing.B, n *graph.Node, in ...Value) {
 	}
 }
 
-// BenchmarkParseExample: 64 rows like those of the census: 26 features, half of
+// BenchmarkParseExample: 64 rows like the census's: 26 features, half of
 // them dense floats and half sparse strings.
 func BenchmarkParseExample(b *testing.B) {
 	const rows, each = 64, 13

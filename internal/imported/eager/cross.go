@@ -206,7 +206,7 @@ func sparseCross(s *site) (kernel, error) {
 	}, nil
 }
 
-// joinCross makes strings, the values in decimal joined by a separator.
+// joinCross makes strings, the values in decimal with a separator between them.
 func joinCross(c call, counts crossInputs, extra int, sep []byte) error {
 	cols, batch, err := counts.columns(c, extra)
 	if err != nil {

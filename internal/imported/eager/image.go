@@ -174,7 +174,7 @@ func normalize[T float](c call, eps float64) error {
 	return nil
 }
 
-// scaling maps the pixels of one dimension of an output to those of the input.
+// scaling maps the pixels of one dimension of an output to pixels of the input.
 type scaling struct {
 	in, out         int
 	corners, halves bool

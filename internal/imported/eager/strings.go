@@ -168,7 +168,7 @@ func stringJoin(s *site) (kernel, error) {
 }
 
 // letterCase returns the maker of StringLower and StringUpper: ascii letters,
-// those of Unicode where the encoding says UTF-8.
+// Unicode's where the encoding says UTF-8.
 func letterCase(ascii func(byte) byte, unicode func([]byte) []byte) maker {
 	return func(s *site) (kernel, error) {
 		switch e := s.str("encoding", ""); e {

@@ -24,7 +24,7 @@ var uniqueOps = map[*ops.Def]maker{
 }
 
 // keysOf returns a comparable value for each element: its bits, or the string.
-// Floats are told apart by value, so that -0 is 0; no NaN equals another.
+// Floats are compared by value, so that -0 is 0; no NaN equals another.
 func keysOf(t *tensor.Tensor) (func(i int) any, error) {
 	switch t.DType {
 	case tensor.String:

@@ -16,7 +16,7 @@ import (
 	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 )
 
-// oddOps are those of which the session knows more than their names, and variables' and some that nobody knows better.
+// oddOps are ops that the session knows by more than their names, ops of variables, and some unknown ones.
 func oddOps() []string {
 	odd := map[string]bool{}
 	for _, d := range ops.Defs() {

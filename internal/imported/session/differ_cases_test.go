@@ -239,7 +239,7 @@ func otherCases() []agreed {
 // TestAgreedCases: eager, session and engine refuse what TensorFlow 2.15 refuses of the odd cases of shapes and indices, and
 // compute the rest. The engine lacks some ops, which the log names.
 func TestAgreedCases(t *testing.T) {
-	lacking := map[string]bool{}
+	unsupported := map[string]bool{}
 	for name, cases := range map[string][]agreed{"windows": windowCases(), "shapes": shapeCases(), "indices": indexCases(), "other": otherCases()} {
 		t.Run(name, func(t *testing.T) {
 			for _, c := range cases {
@@ -258,11 +258,11 @@ func TestAgreedCases(t *testing.T) {
 					}
 					differ(t, s)
 					if !engine.Supported(c.op) {
-						lacking[c.op] = true
+						unsupported[c.op] = true
 					}
 				})
 			}
 		})
 	}
-	t.Logf("the engine lacks %v", lacking)
+	t.Logf("the engine lacks %v", unsupported)
 }

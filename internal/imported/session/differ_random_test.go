@@ -713,7 +713,7 @@ var makers = []maker{
 	unary("ZerosLike"), unary("Identity"), binary("AddV2", tensor.Float32), binary("Mul", tensor.Float32), binary("Less", tensor.Bool), binary("Maximum", tensor.Float32),
 }
 
-// draw makes a sample: up to four steps, of which each takes the result of the one before where it can.
+// draw makes a sample: up to four steps. Each takes the result of the one before where it can.
 func draw(data []byte) sample {
 	c := &choices{data: data}
 	shape := c.shape(4)

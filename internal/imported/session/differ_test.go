@@ -22,7 +22,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// sample is a graph that the implementations of ops compute each in its way: a chain of steps, of which the last may be
+// sample is a graph that the implementations of ops compute each in its way: a chain of steps; the last may be
 // refused.
 type sample []step
 
@@ -113,7 +113,7 @@ func (s sample) reference() (values [][]eager.Value, err error) {
 	return values, nil
 }
 
-// build makes the graph of the steps; types are those of the outputs of each.
+// build makes the graph of the steps; types are the types of the outputs of each.
 func (s sample) build(types func(i int) []graph.Type, fed func(t *tensor.Tensor) graph.Shape) (b *graph.Builder, last *graph.Node, feeds []graph.Output, values []*tensor.Tensor) {
 	b = graph.NewBuilder(graph.New())
 	made := make([]*graph.Node, len(s))
@@ -136,7 +136,7 @@ func (s sample) build(types func(i int) []graph.Type, fed func(t *tensor.Tensor)
 	return b, made[len(s)-1], feeds, values
 }
 
-// served computes the outputs of the last step as a model does; the feeds have an open batch or no stated sizes at all.
+// served computes the outputs of the last step as a model does; the feeds have an open batch or no stated sizes.
 func (s sample) served(t testing.TB, stated bool) ([]*tensor.Tensor, error) {
 	b, last, feeds, values := s.build(func(i int) []graph.Type {
 		types := make([]graph.Type, len(s[i].outs))
@@ -190,7 +190,7 @@ func (s sample) served(t testing.TB, stated bool) ([]*tensor.Tensor, error) {
 var errNoForm = errors.New("no form")
 
 // compiled computes the outputs of the last step by a program. The types of results, which a graph for the engine states,
-// are those of the kernels; where the last step is refused they are what its sizes would be, if these can be told at all.
+// are those of the kernels; where the last step is refused they are what its sizes would be, if these are known.
 func (s sample) compiled(t testing.TB, want [][]eager.Value) ([]*tensor.Tensor, error) {
 	types := make([][]graph.Type, len(s))
 	known := make([][]infer.Value, len(s))

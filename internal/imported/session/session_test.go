@@ -196,8 +196,8 @@ func TestSeveralSignatures(t *testing.T) {
 	near(t, "y again", got[2], 4)
 }
 
-// TestLacking: all ops that nobody has are named.
-func TestLacking(t *testing.T) {
+// TestUnsupported: all unsupported ops are named.
+func TestUnsupported(t *testing.T) {
 	b := graph.NewBuilder(graph.New())
 	typ := graph.Type{DType: tensor.Float32, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown}}}
 	x := b.Placeholder("x", typ)

@@ -7,7 +7,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// warm compiles what can be compiled before there are requests: the signatures of which all sizes are known but the
+// warm compiles what can be compiled before there are requests: the signatures whose sizes are all known but the
 // batch. It fails for what no request could do.
 func warm(plans []*plan) error {
 	for _, p := range plans {

@@ -392,7 +392,7 @@ func TestReleaseSince(t *testing.T) {
 	}
 }
 
-// TestFreeing: memory goes back once it is quiet, and requests do not wait for the lock of that.
+// TestFreeing: memory goes back to the system after much was released, and requests do not wait for the lock of that.
 func TestFreeing(t *testing.T) {
 	for what, begin := range map[string]func(*Server){
 		"a large request": func(s *Server) {

@@ -129,7 +129,7 @@ func TestSteadyLaunches(t *testing.T) {
 	}
 }
 
-// TestEmptyProgram is one of which the host does everything.
+// TestEmptyProgram is a program that the host does alone.
 func TestEmptyProgram(t *testing.T) {
 	r := newRig(t)
 	c, err := r.d.Lower(nil, engine.LowerOptions{})

@@ -58,7 +58,7 @@ func several(t *testing.T, n int, wrap func(driver.Context) driver.Context) (*fa
 	return f, all
 }
 
-// TestMean takes means of values of two types over three GPUs, of which one brings nothing, by copies between them and
+// TestMean takes means of values of two types over three GPUs, one of them without values, by copies between them and
 // through the host.
 func TestMean(t *testing.T) {
 	for name, wrap := range map[string]func(driver.Context) driver.Context{

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// locked is a device's page-locked memory in ordinary memory, of which it has limited bytes.
+// locked is a device's page-locked memory, simulated in ordinary memory and limited in size.
 type locked struct {
 	mu   sync.Mutex
 	left int

@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// raggedCases have 3B values, of which examples own none, or five; or one for each.
+// raggedCases have 3B values: examples own none, or five, or one each.
 func raggedCases() []*opCase {
 	return append(raggedCasesOf("3B", func(i int) int { return i / 2 * 5 }), raggedCasesOf("B", func(i int) int { return i })...)
 }

@@ -57,7 +57,7 @@ func (k *contract) close(t *testing.T) {
 	}
 }
 
-// TrainMLP trains a classifier for 20 steps, of which some have fewer rows. It returns the variables.
+// TrainMLP trains a classifier for 20 steps, some with fewer rows. It returns the variables.
 func TrainMLP(t *testing.T, dev device.Device, how Precision) map[string]*tensor.Tensor {
 	t.Helper()
 	m := newMLP(tensor.Float32, 40, 96, 10, 0.1)
@@ -120,7 +120,7 @@ func TrainOnBadLabel(t *testing.T, dev device.Device) error {
 	return bad
 }
 
-// UpdateWithBadID makes guarded updates of a table, by ids one of which is no row, and of another variable, then good ones.
+// UpdateWithBadID makes guarded updates of a table, by ids with one that is no row, and of another variable, then good ones.
 // It returns the error of the first, and fails where that has changed a variable or the second does not go well.
 func UpdateWithBadID(t *testing.T, dev device.Device) error {
 	t.Helper()

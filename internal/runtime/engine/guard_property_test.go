@@ -14,7 +14,7 @@ import (
 
 var updatedType = fixedType(tensor.Float32, 3)
 
-// updatesGraph is a random graph of updates of the variables a, b and c, some of which are taken back.
+// updatesGraph is a random graph of updates of the variables a, b and c; some updates are undone.
 type updatesGraph struct {
 	*rapid.T
 	b       *graph.Builder
@@ -156,7 +156,7 @@ func TestGuardedEqualsTakenBack(t *testing.T) {
 		}
 		want, found, err := g.run(host, slices.Concat(some, g.chosen), len(some))
 		if err != nil {
-			t.Skip(err) // two reads, each of which is after the update that the other has to precede
+			t.Skip(err) // two reads: each is after the update that the other has to precede
 		}
 		if found {
 			t.Fatal("an update whose result is fetched before it is taken back is guarded")

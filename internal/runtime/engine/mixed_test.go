@@ -79,7 +79,7 @@ func TestMixedTypes(t *testing.T) {
 	}
 }
 
-// TestTF32 sees that the accelerator is told.
+// TestTF32 sees that the accelerator gets the option.
 func TestTF32(t *testing.T) {
 	d := newTwin()
 	ok(double(d, Options{Precision: TF32}))

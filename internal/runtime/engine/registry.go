@@ -18,7 +18,7 @@ type compileFunc func(c *binding) (runFunc, error)
 // opDef is what the engine knows of an op.
 type opDef struct {
 	compile compileFunc
-	alias   bool  // output 0 is input 0 with another shape: no step at all
+	alias   bool  // output 0 is input 0 with another shape: no step
 	inplace []int // inputs whose storage output `into` may take over
 	into    int
 	alone   bool // it works in several passes: no other input may share the storage that it takes over

@@ -21,7 +21,7 @@ func as[U, T Float](x []T) []U {
 }
 
 // freelist keeps objects for reuse. Unlike sync.Pool it is never emptied by the garbage collector, so a steady step
-// allocates nothing at all.
+// allocates nothing.
 type freelist[E any] struct {
 	last atomic.Pointer[E] // the object put last, for the usual case of one user
 	mu   sync.Mutex

@@ -238,7 +238,7 @@ func TestTranspose(t *testing.T) {
 	})
 }
 
-// gemmShapes are those of the measured tables.
+// gemmShapes are the shapes of the measured tables.
 var gemmShapes = []struct {
 	m, n, k        int
 	transA, transB bool

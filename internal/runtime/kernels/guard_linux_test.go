@@ -38,7 +38,7 @@ func (f fence[T]) hold(x []T, front bool) []T {
 	return f.room[at : at+len(x) : at+len(x)]
 }
 
-// fences are those of a product's operands.
+// fences are the fences of a product's operands.
 type fences[T Float] struct{ a, b, c, bias fence[T] }
 
 func newFences[T Float](t *testing.T, elements int) fences[T] {

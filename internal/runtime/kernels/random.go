@@ -153,7 +153,7 @@ func redrawAll[T Float](p philox, groups []T, step uint64) {
 	}
 }
 
-// redraw fills up a group of which n numbers are done from its next counters.
+// redraw fills up a group from its next counters; n of its numbers are done.
 func redraw[T Float](group []T, n int, next *philox) {
 	for n < len(group) {
 		v := draw[T](normal, next.next())
@@ -170,7 +170,7 @@ func allInside[T Float](x []T) bool {
 	return true
 }
 
-// keepInside copies those of x within the cutoff to dst, as many as it holds, and returns how many. dst may be x.
+// keepInside copies the elements of x within the cutoff to dst, as many as it holds, and returns how many. dst may be x.
 func keepInside[T Float](dst, x []T) (n int) {
 	for _, v := range x {
 		if n < len(dst) && abs(v) < cutoff {

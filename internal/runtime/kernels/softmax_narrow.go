@@ -49,7 +49,7 @@ func (b *narrowSoftmax[T]) store(rows []T) {
 	transposeRange(rows, b.cols, b.x, b.n, b.cols, b.n)
 }
 
-// fold sets acc to the columns joined by Add or Max, from the first one on.
+// fold sets acc to the columns combined by Add or Max, from the first one on.
 func (b *narrowSoftmax[T]) fold(op BinaryOp, acc []T) {
 	copy(acc, b.x)
 	if b.n > 1 {

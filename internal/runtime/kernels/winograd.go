@@ -284,7 +284,7 @@ func tapGradients[T Float](dw, points []T, pairs int) {
 
 var doFilterGradWinograd = convFunc{runFilterGradWinograd[float32], runFilterGradWinograd[float64]}
 
-// runFilterGradWinograd sums products of the images' points with those of the gradient: [InC, tiles] x [tiles, OutC].
+// runFilterGradWinograd sums products of the images' points with the gradient's points: [InC, tiles] x [tiles, OutC].
 func runFilterGradWinograd[T Float](c *conv[T], lo, hi int) {
 	s, sums := scratches[T]().get(), scratches[T]().get()
 	f := newWinogradForm(c, s)

@@ -33,7 +33,7 @@ type Group struct {
 	Feature int // index
 	Base    int // column of the example: of the number, or of the id in bin 1
 	Bins    int
-	Offset  int // of its bins among those of all groups
+	Offset  int // of its bins among the bins of all groups
 	Ordered bool
 }
 

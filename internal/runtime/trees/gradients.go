@@ -20,7 +20,7 @@ const (
 	packedBits = 18
 )
 
-// gradients are those of examples: [position, dim, 2], gradient and hessian, and what their units are.
+// gradients are the gradients of examples: [position, dim, 2], gradient and hessian, and what their units are.
 type gradients struct {
 	dim   int
 	v     []float32

@@ -107,7 +107,7 @@ type Given struct {
 	Dim  int
 }
 
-// Gradients are those of the rows.
+// Gradients are the gradients of the rows.
 func (l *Given) Gradients(rows []int32, _, out []float32) {
 	at := 0
 	for _, r := range rows {

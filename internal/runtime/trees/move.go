@@ -61,7 +61,7 @@ func (t *mover) Run(lo, hi int) {
 		c, p := t.work[i], t.places[i]
 		split := &t.splits[c.node]
 		if split.Group < 0 {
-			t.settle(t.rows[c.from:c.to], t.first+c.node)
+			t.addToBase(t.rows[c.from:c.to], t.first+c.node)
 			continue
 		}
 		after := t.data.divide(t.rows[c.from:c.to], t.spare, split, p)
@@ -75,8 +75,8 @@ func (t *mover) Run(lo, hi int) {
 	}
 }
 
-// settle adds a leaf's values to the base of the rows that it keeps, unless the leaf may yet be undone.
-func (t *mover) settle(rows []int32, leaf int) {
+// addToBase adds a leaf's values to the base of the rows that it keeps, unless the leaf may yet be undone.
+func (t *mover) addToBase(rows []int32, leaf int) {
 	if t.nodes == nil {
 		t.base.add(rows, t.Ensemble.Values[leaf*t.Config.Dim:(leaf+1)*t.Config.Dim])
 	}
@@ -106,7 +106,7 @@ func (t *finisher) Run(lo, hi int) {
 		rows, split := t.rows[c.from:c.to], &t.splits[c.node]
 		switch leaf := t.first + c.node; {
 		case split.Group < 0:
-			(*mover)(t).settle(rows, leaf)
+			(*mover)(t).addToBase(rows, leaf)
 		case t.nodes != nil:
 			for _, r := range rows {
 				t.nodes[r] = int32(split.Left + t.data.right(r, split.Group, split.Bin))
@@ -117,7 +117,7 @@ func (t *finisher) Run(lo, hi int) {
 	}
 }
 
-// outputs are those of examples, [rows, dim].
+// outputs are the outputs of examples, [rows, dim].
 type outputs []float32
 
 // add adds v to the outputs of rows.
@@ -152,7 +152,7 @@ func (o outputs) plus(rows []int32, v, sums []float32) {
 	}
 }
 
-// addSides adds the first half of v to the outputs of rows that go left, the other to those of the others.
+// addSides adds the first half of v to the outputs of rows that go left, the second half to the outputs of the other rows.
 func (b *Binned) addSides(rows []int32, s *Split, o outputs, v []float32) {
 	slot, stride, dim := b.bins[b.first[s.Group]:], b.stride, len(v)/2
 	if dim == 1 && b.space.Groups[s.Group].Ordered {

@@ -49,7 +49,7 @@ func (t *predictTask) Run(lo, hi int) {
 	}
 }
 
-// add adds a tree's values to those of the rows.
+// add adds a tree's values to the values of the rows.
 func (t *predictTask) add(lo, hi int, root int32) {
 	dim := t.c.Dim
 	if t.e.Left[root] == root && zero(t.e.Values[int(root)*dim:(int(root)+1)*dim]) {

@@ -28,7 +28,7 @@ type entry struct{ V, Min, Max, W float64 }
 func (e entry) nextMin() float64 { return e.Min + e.W } // of what follows
 func (e entry) prevMax() float64 { return e.Max - e.W } // of what comes before
 
-// levelsFor is how many levels, each of which adds to the error, a sketch is meant for: 2^16 blocks.
+// levelsFor is how many levels a sketch is meant for; each adds to the error: 2^16 blocks.
 const levelsFor = 16
 
 // NewSketch returns an empty sketch of an error from 1e-4 to 0.5.

@@ -38,7 +38,7 @@ func rows(x *tensor.Tensor, from, to int) *tensor.Tensor {
 	return v
 }
 
-// compatible returns the tasks whose feeds can be joined with the first one's, and sets the errors of the others.
+// compatible returns the tasks whose feeds can be concatenated with the first one's, and sets the errors of the others.
 func compatible(tasks []*task, pad bool) []*task {
 	if len(tasks) < 2 {
 		return tasks

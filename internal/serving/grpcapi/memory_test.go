@@ -120,8 +120,8 @@ func limited(t *testing.T, l budget.Limits, m servable.Model) (*budget.Server, *
 	return limits.Memory, dial(t, lis)
 }
 
-// settled waits until everything was given back: what is sent may still be on its way.
-func settled(t *testing.T, memory *budget.Server) {
+// waitReleased waits until all memory was released: what is sent may still be on its way.
+func waitReleased(t *testing.T, memory *budget.Server) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); memory.Used() != 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
@@ -143,7 +143,7 @@ func TestBudget(t *testing.T) {
 				t.Errorf("%s, %s, %d bytes: %v", name, form, len(r.message), err)
 			}
 		}
-		settled(t, memory)
+		waitReleased(t, memory)
 	}
 }
 
@@ -158,16 +158,16 @@ func TestBudgetByBytes(t *testing.T) {
 		if err := conn.Invoke(ctx, predictMethod, zeros, resp, append(how, grpc.MaxCallRecvMsgSize(1<<30))...); err != nil || len(resp.GetOutputs()["y"].GetFloatVal()) != 6*mib {
 			t.Errorf("%d values: %v", len(resp.GetOutputs()["y"].GetFloatVal()), err)
 		}
-		settled(t, memory)
+		waitReleased(t, memory)
 	}
 	strings := append(of("echo"), input("s", number(1, 7), shape(16*mib), bytes.Repeat(field(8), 16*mib))...)
 	if err := conn.Invoke(ctx, predictMethod, strings, nil, grpc.ForceCodecV2(raw{})); status.Code(err) != codes.InvalidArgument {
 		t.Errorf("16 million empty strings: %v", err)
 	}
-	settled(t, memory)
+	waitReleased(t, memory)
 }
 
-// TestServersBudget: beside a request that holds much another one is told to try again, whether it is being received,
+// TestServersBudget: while one request holds much, another one gets an error that says to try again, whether it is being received,
 // decompressed or answered; a model that panics gives back too, and so does one that is given up.
 func TestServersBudget(t *testing.T) {
 	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
@@ -203,7 +203,7 @@ func TestServersBudget(t *testing.T) {
 		end(cancel)
 		calls.Wait()
 		cancel()
-		settled(t, memory)
+		waitReleased(t, memory)
 		err := conn.Invoke(ctx, predictMethod, request("", make([]float32, mib)...), &apis.PredictResponse{})
 		if c := status.Code(err); c != codes.InvalidArgument || !strings.Contains(err.Error(), "--"+budget.RequestFlag) {
 			t.Errorf("more than there ever is: %v", err)
@@ -249,7 +249,7 @@ func TestAnswersAreTheModels(t *testing.T) {
 		if err := conn.Invoke(ctx, predictMethod, request("", 1), &apis.PredictResponse{}, grpc.MaxCallRecvMsgSize(1<<30)); status.Code(err) != c.want {
 			t.Errorf("%s: %v, expected %v", name, err, c.want)
 		}
-		settled(t, memory)
+		waitReleased(t, memory)
 	}
 }
 
@@ -277,7 +277,7 @@ func TestRepliesAreHeld(t *testing.T) {
 		t.Errorf("%d bytes are counted", memory.Used())
 	}
 	cancel()
-	settled(t, memory)
+	waitReleased(t, memory)
 }
 
 // TestCutOffMessages: what was received of a message that does not end is given back.
@@ -304,7 +304,7 @@ func TestCutOffMessages(t *testing.T) {
 		if err := stream.RecvMsg(&apis.PredictResponse{}); status.Code(err) != codes.Canceled {
 			t.Errorf("a call without an end: %v", err)
 		}
-		settled(t, memory)
+		waitReleased(t, memory)
 	}
 	two, err := conn.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, predictMethod)
 	if err != nil {
@@ -318,11 +318,11 @@ func TestCutOffMessages(t *testing.T) {
 	if err := two.RecvMsg(&apis.PredictResponse{}); status.Code(err) != codes.Internal {
 		t.Errorf("two messages: %v", err)
 	}
-	settled(t, memory)
+	waitReleased(t, memory)
 	if err := conn.Invoke(ctx, predictMethod, []byte{0xff}, nil, grpc.ForceCodecV2(raw{})); status.Code(err) != codes.Internal {
 		t.Errorf("no message: %v", err)
 	}
-	settled(t, memory)
+	waitReleased(t, memory)
 	var resp apis.PredictResponse
 	if err := conn.Invoke(ctx, predictMethod, request("", 1), &resp); err != nil || !proto.Equal(resp.GetModelSpec(), &apis.ModelSpec{Name: "m", SignatureName: "serving_default", VersionChoice: resp.GetModelSpec().GetVersionChoice()}) {
 		t.Errorf("%v: %v", &resp, err)

@@ -51,7 +51,7 @@ func TestMessagesThatStop(t *testing.T) {
 				t.Errorf("%s, %s: %+v, expected 4 (DEADLINE_EXCEEDED)", name, what, r)
 			}
 			done()
-			settled(t, memory)
+			waitReleased(t, memory)
 		}
 	}
 }
@@ -84,5 +84,5 @@ func TestAnnouncedMessagesHoldNothing(t *testing.T) {
 		end()
 	}
 	calls.Wait()
-	settled(t, memory)
+	waitReleased(t, memory)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/goestimator/goestimator/internal/serving/servable"
 )
 
-// A base path with two versions, of which the newest is served.
+// A base path with two versions: the newest is served.
 func Example() {
 	base, err := os.MkdirTemp("", "model")
 	if err != nil {

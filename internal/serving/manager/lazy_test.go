@@ -137,7 +137,7 @@ func TestLazyKeepsWhatIsAskedFor(t *testing.T) {
 	}
 }
 
-// TestLazyPatience: a request does not wait longer than it is told to.
+// TestLazyPatience: a request does not wait longer than its limit.
 func TestLazyPatience(t *testing.T) {
 	d := newDisk(t)
 	d.put("m", "1", "ok")

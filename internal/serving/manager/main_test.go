@@ -67,7 +67,7 @@ func (c *clock) waiter(t testing.TB, d time.Duration, not chan time.Time) chan t
 	}
 }
 
-// fire ends the wait for d, of whoever waits at this moment.
+// fire ends the wait for d, for the goroutines that wait at this moment.
 func (c *clock) fire(t testing.TB, d time.Duration) chan time.Time {
 	t.Helper()
 	for {

@@ -320,7 +320,7 @@ func TestWarmUpAndWrap(t *testing.T) {
 	expect(t, "order", fmt.Sprint(order), "[wrap warm up /m/1 wrap warm up /m/1]")
 }
 
-// TestStartWait: the first config waits for models that are not there yet, as long as it is told to.
+// TestStartWait: the first config waits for models that are not there yet, as long as the option says.
 func TestStartWait(t *testing.T) {
 	d := newDisk(t)
 	c := newClock()

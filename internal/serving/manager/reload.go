@@ -113,7 +113,7 @@ func (m *Manager) configured() []*model {
 	return out
 }
 
-// await waits until models are settled. Where they are the first, it has the
+// await waits until the outcome of models is known. Where they are the first, it has the
 // patience of StartWait with what is not there yet.
 func (m *Manager) await(ctx context.Context, models []*model) error {
 	var timeout <-chan time.Time
@@ -123,13 +123,13 @@ func (m *Manager) await(ctx context.Context, models []*model) error {
 	for {
 		m.mu.Lock()
 		changed := m.changed
-		settled, absent, err := m.outcome(models)
+		known, absent, err := m.outcome(models)
 		closed := m.closed
 		m.mu.Unlock()
 		switch {
 		case closed:
 			return status.Error(codes.Unavailable, "the server is shutting down")
-		case settled && (timeout == nil || !absent):
+		case known && (timeout == nil || !absent):
 			return err
 		}
 		select {
@@ -142,9 +142,9 @@ func (m *Manager) await(ctx context.Context, models []*model) error {
 	}
 }
 
-// outcome reports whether models are settled, whether some have nothing on disk,
+// outcome reports whether the outcome of models is known, whether some have nothing on disk,
 // and which have failed. m.mu is held.
-func (m *Manager) outcome(models []*model) (settled, absent bool, err error) {
+func (m *Manager) outcome(models []*model) (known, absent bool, err error) {
 	var failed []string
 	for _, f := range models {
 		switch {

@@ -93,7 +93,7 @@ func TestTensorFlowServing(t *testing.T) {
 	}
 }
 
-// Whatever clients send, the series are those of the models that there are.
+// Whatever clients send, there are series only for models that exist.
 func TestCardinality(t *testing.T) {
 	r := New(func(model string) bool { return model == "loading" })
 	r.Done(answered("m", 1))
@@ -276,7 +276,7 @@ func BenchmarkDone(b *testing.B) {
 	}
 }
 
-// Names that strangers chose make neither lines nor escape sequences.
+// Names that clients chose make neither lines nor escape sequences.
 func TestHostileNames(t *testing.T) {
 	const name = "m\x1b[2J\u009b31m\nready 1\xff"
 	r := New(func(string) bool { return true })

@@ -50,7 +50,7 @@ func decode[T any](t *testing.T, w *httptest.ResponseRecorder) (v T) {
 	return v
 }
 
-// The page is whole in itself, and a browser is told to load nothing from elsewhere.
+// The page is whole in itself, and its headers forbid a browser to load anything from elsewhere.
 func TestPage(t *testing.T) {
 	p := newPage(t)
 	w := get(t, p, "/")

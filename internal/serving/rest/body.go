@@ -70,7 +70,7 @@ func (s *scratch) readBody(w http.ResponseWriter, r *http.Request, o *Options) e
 	}
 }
 
-// room makes room for more of a body, of which left bytes are announced (below 0: unknown). What a client says
+// room makes room for more of a body; left is how many more bytes are announced (below 0: unknown). What a client says
 // is not believed further than 64 KiB at first, so that requests which bring nothing hold little; the rest grows as it comes.
 func (s *scratch) room(left int64) error {
 	if len(s.text)+padding < cap(s.text) {

@@ -216,7 +216,7 @@ func TestSlowBody(t *testing.T) {
 	}
 }
 
-// TestBodyThatNobodyReads: a reply that does not need the body does not wait for it for ever.
+// TestBodyThatNobodyReads: a reply that does not need the body does not wait for it.
 func TestBodyThatNobodyReads(t *testing.T) {
 	s := start(t, func(o *Options) { o.ReadTimeout = 50 * time.Millisecond })
 	for _, path := range []string{"/v1/nothing", "/nothing", "/healthz"} {
@@ -325,7 +325,7 @@ func TestExtraPathsAndReadiness(t *testing.T) {
 	}
 }
 
-// recorder keeps what observers are told.
+// recorder keeps what observers get.
 type recorder struct{ calls []inference.Call }
 
 func (r *recorder) Done(c inference.Call) { r.calls = append(r.calls, c) }

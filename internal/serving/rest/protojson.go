@@ -12,7 +12,7 @@ import (
 )
 
 // message writes a protocol buffer as C++'s MessageToJsonString does with always_print_fields_with_no_presence: fields
-// by number under their proto names, those of a oneof last and only where set, 64-bit integers as strings. Maps are
+// by number under their proto names, members of a oneof last and only where set, 64-bit integers as strings. Maps are
 // sorted (there they are in no order).
 func (w *writer) message(m protoreflect.Message) {
 	w.open('{')

@@ -247,7 +247,7 @@ func (d *document) room(count int) error {
 	return nil
 }
 
-// containers is how many lists and objects a text has. Brackets within strings are none; they are told apart only where
+// containers is how many lists and objects a text has. Brackets within strings are none; they are excluded only where
 // there are so many that it matters.
 func containers(text []byte) int {
 	most := bytes.Count(text, []byte("[")) + bytes.Count(text, []byte("{"))

@@ -33,7 +33,7 @@ func Env(dir string) []string {
 //	exit:N      exit with code N
 //	term:N      wait for SIGTERM, print "saved", exit with code N
 //	deaf        ignore SIGTERM and go on
-//	forever     wait for ever
+//	forever     wait without end
 //
 // A puppet that comes to the end of its steps exits with code 0.
 func Command(parts ...string) []string { return append([]string{os.Args[0]}, parts...) }

@@ -180,8 +180,8 @@ func TestOwnRuleErrors(t *testing.T) {
 	}); err == nil || !strings.Contains(err.Error(), `rule "a/b"`) {
 		t.Errorf("name: got %v", err)
 	}
-	stranger := struct{ optimizers.Rule }{optimizers.SGD(1).Rule}
-	if _, err := Emit(&optimizers.TrainOp{Groups: []optimizers.Group{{Variables: []*models.Variable{variable("w", 1)}, Rule: stranger, LearningRate: optimizers.Constant(1)}}},
+	foreign := struct{ optimizers.Rule }{optimizers.SGD(1).Rule}
+	if _, err := Emit(&optimizers.TrainOp{Groups: []optimizers.Group{{Variables: []*models.Variable{variable("w", 1)}, Rule: foreign, LearningRate: optimizers.Constant(1)}}},
 		graph.NewBuilder(graph.New()), Env{}); err == nil || !strings.Contains(err.Error(), "NewRule") {
 		t.Errorf("a type of one's own as a rule: got %v", err)
 	}

@@ -187,7 +187,7 @@ func numbers(d tensor.DType, x []float64, shape ...int) *tensor.Tensor {
 }
 
 // TestEveryCombination trains every rule with every combination of its parameters, dense and sparse, and compares the
-// numbers with those of TensorFlow's optimizers.
+// numbers with the numbers of TensorFlow's optimizers.
 func TestEveryCombination(t *testing.T) {
 	a := tensorflow(t)
 	for _, c := range a.Cases {

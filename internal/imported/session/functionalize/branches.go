@@ -45,7 +45,7 @@ func (c *converter) branches(s *scope, roots []string) ([]*nodeDef, error) {
 	}
 }
 
-// needed returns the nodes that those of the given names need; none is of control flow any more.
+// needed returns the nodes that the named nodes need. No op of control flow is left among them.
 func (c *converter) needed(s *scope, roots []string) ([]*nodeDef, error) {
 	var starts []source
 	for _, name := range roots {

@@ -203,7 +203,7 @@ func bytesOf(lines ...string) []byte {
 	return out
 }
 
-// FuzzGraph: no graph makes it panic or go on for ever, and none keeps what it replaces. The graphs are made of few
+// FuzzGraph: no graph makes it panic or run without end, and none keeps what it replaces. The graphs are made of few
 // bytes, as the fuzzer would spend its time on making small ones of what TensorFlow saved.
 func FuzzGraph(f *testing.F) {
 	f.Add(bytesOf(counting...))

@@ -25,7 +25,7 @@ func ints(v ...int32) *tensor.Tensor {
 
 func scalar(v int32) *tensor.Tensor { return tensor.Scalar(v) }
 
-// x is a tensor of which only the shape is known to the rules.
+// x is a tensor; the rules know its shape only.
 func x(sizes ...int) *tensor.Tensor { return tensor.New(tensor.Float32, sizes...) }
 
 type example struct {

@@ -87,7 +87,7 @@ func nodeName(input string) string {
 	return name
 }
 
-// reachable returns the nodes that those of the given names need, in their order; args are names of no node.
+// reachable returns the nodes that the named nodes need, in their order; args are names of no node.
 func reachable(all []*nodeDef, roots []string, args map[string]bool) ([]*nodeDef, error) {
 	byName := make(map[string]*nodeDef, len(all))
 	for _, n := range all {

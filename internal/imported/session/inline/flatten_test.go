@@ -175,7 +175,7 @@ func TestLaughs(t *testing.T) {
 	}
 }
 
-// TestQuick: what takes little room takes little time: calls of a function of which little is needed, and updates of a
+// TestQuick: what takes little room takes little time: calls of a function with few needed results, and updates of a
 // variable that are listed the last one first.
 func TestQuick(t *testing.T) {
 	var b strings.Builder

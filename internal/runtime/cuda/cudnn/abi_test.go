@@ -80,7 +80,7 @@ func TestValuesAreThoseOfTheHeaders(t *testing.T) {
 	b.WriteString("return 0; }\n")
 	dir := t.TempDir()
 	src, bin := filepath.Join(dir, "values.c"), filepath.Join(dir, "values")
-	// Python's packages lack a part of the runtime's headers, of which cuDNN's need two types alone.
+	// Python's packages lack a part of the runtime's headers; cuDNN's need only two types of it.
 	runtime := "typedef struct CUstream_st *cudaStream_t; typedef int cudaError_t;"
 	if err := errors.Join(os.WriteFile(src, []byte(b.String()), 0o644), os.WriteFile(filepath.Join(dir, "cuda_runtime_api.h"), []byte(runtime), 0o644)); err != nil {
 		t.Fatal(err)

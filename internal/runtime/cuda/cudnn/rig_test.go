@@ -38,7 +38,7 @@ type rig struct {
 	*Convolutions
 }
 
-// nativeContext and nativeStream make the fake's look like those of a real GPU.
+// nativeContext and nativeStream make the fake's context and stream look like a real GPU's.
 type nativeContext struct {
 	driver.Context
 	lib *fakeLibrary

@@ -79,7 +79,7 @@ func TestNorm(t *testing.T) {
 	testSideInput(t, r)
 }
 
-// TestHalfNorm sees that activations of bfloat16 are normalized as those of float32 are.
+// TestHalfNorm sees that activations of bfloat16 are normalized as in float32.
 func TestHalfNorm(t *testing.T) {
 	r := newRig(t, "norm", reduceModule())
 	const rows = 300

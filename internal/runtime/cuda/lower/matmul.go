@@ -36,7 +36,7 @@ func lowerMatMul(t *Target, o *engine.Operation) (Step, error) {
 			return nil, fmt.Errorf("expected matrices, got shape %v", v.Type.Shape)
 		}
 	}
-	if err := m.tail(); err != nil {
+	if err := m.readEpilogue(); err != nil {
 		return nil, err
 	}
 	p := m.product([]int{0, 0}, []int{0, 0})
@@ -46,8 +46,8 @@ func lowerMatMul(t *Target, o *engine.Operation) (Step, error) {
 	return m, p.Check()
 }
 
-// tail reads the attribute fused_ops.
-func (m *matmul) tail() error {
+// readEpilogue reads the attribute fused_ops.
+func (m *matmul) readEpilogue() error {
 	fused, _ := m.o.Node.Attrs["fused_ops"].([][]byte)
 	for _, part := range fused {
 		switch name := string(part); {

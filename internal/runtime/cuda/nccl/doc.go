@@ -1,5 +1,5 @@
 // Package nccl sums over GPUs by NVIDIA's NCCL, libnccl.so.2, found at run time and called without cgo. A Group is a
-// peers.Reducer for GPUs of this process, and a peers.Group for those of several.
+// peers.Reducer for GPUs of this process, and a peers.Group for GPUs of several processes.
 //
 // The ranks of a group may be of several processes, of several machines: one of them makes an ID, sends its bytes to the
 // others (package distribute brings them there), and each process calls Network.Join with the ranks that are its own. A

@@ -83,7 +83,7 @@ func TestContract(t *testing.T) {
 	})
 }
 
-// TestCheck sees that what befalls a rank later is told.
+// TestCheck sees that a later error of a rank is returned.
 func TestCheck(t *testing.T) {
 	f := &fakeCalls{host: peers.NewHost(nil), states: map[communicator]error{}}
 	g, err := join(t.Context(), f, []driver.Context{nativeContext{}, nativeContext{}}, place{total: 2})

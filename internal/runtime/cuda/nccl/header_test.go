@@ -79,7 +79,7 @@ func TestNumbersOfTheHeader(t *testing.T) {
 	}
 }
 
-// wheelFolders are those of NVIDIA's own library in this repository's Python environment.
+// wheelFolders are the folders of NVIDIA's own library in this repository's Python environment.
 func wheelFolders() []string {
 	return dylib.WheelFolders(dylib.NCCL, filepath.Join(testkit.Root(), ".venv"))
 }

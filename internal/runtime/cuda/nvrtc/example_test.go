@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/cuda/nvrtc"
 )
 
-// A machine without the compiler is told what to install.
+// Without the compiler, the error says what to install.
 func ExampleOpen() {
 	_, err := nvrtc.Open()
 	var missing *dylib.NotFoundError

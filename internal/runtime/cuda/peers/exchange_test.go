@@ -11,7 +11,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestExchangeFails sees that every call of the driver that fails is told of, and that nothing is left behind.
+// TestExchangeFails sees that the error of every call of the driver is returned, and that nothing is left behind.
 func TestExchangeFails(t *testing.T) {
 	var modules []kernels.Module
 	for _, m := range kernels.Modules() {

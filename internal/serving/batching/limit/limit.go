@@ -223,7 +223,7 @@ func (l *Limiter) leave(units, others int, start time.Time, took time.Duration) 
 	// Once a model is busy, requests take the longer the more are in flight: in proportion. So this many would take what they may:
 	n := float64(others + units)
 	fitting := n * float64(l.alone+l.maxDelay()) / float64(max(took, 1))
-	// What is a little late is neither here nor there: full batches that follow each other take just what they may.
+	// A request that is a little late changes nothing: full batches that follow each other take just what they may.
 	switch limit := l.limit(); {
 	case fitting < 0.9*n && fitting < limit && others > 0:
 		l.learned = max(limit+(fitting-limit)/4, 1)
