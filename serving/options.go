@@ -63,7 +63,7 @@ type Loading struct {
 	// Retries is how often loading is tried again, RetryInterval apart (default a minute), after an error that may pass.
 	Retries       int
 	RetryInterval time.Duration
-	// Threads is how many versions load at the same time, once the first config is loaded (default 1); those of the
+	// Threads is how many versions load at the same time, once the first config is loaded (default 1). The versions of the
 	// first config load on FirstThreads (default: as many as there are CPUs).
 	Threads, FirstThreads int
 	// Lazy, where it is above 0, is how many models are kept loaded: one is loaded when it is first asked for, in place

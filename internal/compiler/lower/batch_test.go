@@ -15,7 +15,7 @@ import (
 	gtensor "gorgonia.org/tensor"
 )
 
-// rawModel is a model of Gorgonia's own ops: its inputs, the first of which has
+// rawModel is a model of Gorgonia's own ops: its inputs, where the first has
 // the batch, and its loss.
 type rawModel func(t *testing.T, g *G.ExprGraph, batch int) (in []*G.Node, loss *G.Node)
 

@@ -44,7 +44,7 @@ func AddSparse(x, y Value) (Value, error) {
 }
 
 // Join returns a value of one lookup, which has the rows of all: one after the
-// other or, where those of one are the whole table, dense. Scope, "" or ending in
+// other or, where one has the rows of the whole table, dense. Scope, "" or ending in
 // a slash, begins the names of new nodes.
 func Join(b *graph.Builder, scope string, v Value) Value {
 	if b.Err() != nil || !v.Sparse() || len(v.Slices) == 1 && v.Slices[0].Indices.Valid() {

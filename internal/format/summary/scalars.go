@@ -16,7 +16,7 @@ import (
 // Scalars are the scalar summaries of a directory by step, then tag.
 type Scalars map[int64]map[string]float64
 
-// ReadScalars collects the scalars of a directory's event files, those of
+// ReadScalars collects the scalars of a directory's event files, of
 // TensorFlow 1 and 2 alike. Later values replace earlier ones of the same step;
 // a SessionStart drops its step and later ones. Where files are damaged it
 // returns what could be read together with the error.

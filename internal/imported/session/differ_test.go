@@ -190,7 +190,7 @@ func (s sample) served(t testing.TB, stated bool) ([]*tensor.Tensor, error) {
 var errNoForm = errors.New("no form")
 
 // compiled computes the outputs of the last step by a program. The types of results, which a graph for the engine states,
-// are those of the kernels; where the last step is refused they are what its sizes would be, if these are known.
+// are the kernels'. Where the last step is refused, they are what its sizes would be, if these are known.
 func (s sample) compiled(t testing.TB, want [][]eager.Value) ([]*tensor.Tensor, error) {
 	types := make([][]graph.Type, len(s))
 	known := make([][]infer.Value, len(s))

@@ -64,7 +64,7 @@ func TestWhile(t *testing.T) {
 	})
 }
 
-// TestStopWhileAsked: who is asked at the moment is told to end, and nothing is told.
+// TestStopWhileAsked: the check that runs at the moment is canceled, and nothing is reported.
 func TestStopWhileAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b text
@@ -75,7 +75,7 @@ func TestStopWhileAsked(t *testing.T) {
 		time.Sleep(2 * Interval)
 		stop()
 		if b.String() != "" {
-			t.Errorf("told %s", &b)
+			t.Errorf("reported %s", &b)
 		}
 	})
 }

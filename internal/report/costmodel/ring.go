@@ -25,7 +25,7 @@ func Ring(c Cluster, j Job) Prediction {
 }
 
 // allReduce is the time of one bucket: 2(n-1) rounds. In each round every
-// worker sends an n-th of it to the next, and half of which add what arrives; or,
+// worker sends an n-th of it to the next; in half of the rounds it adds what arrives. Or,
 // if it is small, one round in which every worker sends it to all others.
 func (c Cluster) allReduce(j Job) float64 {
 	bytes, n := j.Dense/float64(j.buckets()), float64(c.Workers)

@@ -140,7 +140,7 @@ func (m *Mean) Put(gpu, value int, from engine.Resident, bytes int) error {
 	return g.stream.Copy(g.buf, m.places[value], from.Buffer, from.Offset, bytes)
 }
 
-// Clear makes a GPU's values zero: those of one that has none.
+// Clear makes a GPU's values zero, where it has none of its own.
 func (m *Mean) Clear(gpu int) error {
 	g := &m.gpus[gpu]
 	return g.stream.done("clear", g.stream.s.Fill(g.buf.p, 0, g.buf.n))

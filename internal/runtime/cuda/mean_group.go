@@ -15,7 +15,7 @@ const checkEvery = 5 * time.Millisecond
 // abortPatience is how long a GPU may take to end what was aborted.
 var abortPatience = 10 * time.Second
 
-// NewSharedMean makes memory for the values on a GPU that takes means with those of other processes, which bring as many of
+// NewSharedMean makes memory for the values on a GPU that takes means with GPUs of other processes, which bring as many of
 // the same types. The group is the caller's to close; after a failed Take it is of no more use.
 func NewSharedMean(d *Device, values []Value, g peers.Group) (*Mean, error) {
 	m, err := newMean([]*Device{d}, values)

@@ -10,7 +10,7 @@ import (
 )
 
 // compileCombine takes rows [n, ...], ids [n], offsets and perhaps weights [n] and gives the sum of the rows of each
-// example, [rows, ...]; rows of negative ids are left out. With the attribute gather the rows are those of a table
+// example, [rows, ...]; rows of negative ids are left out. With the attribute gather the rows are rows of a table
 // that the ids name.
 func compileCombine[T kernels.Float](c *binding) (runFunc, error) {
 	if err := c.need(3, 1); err != nil {

@@ -27,8 +27,8 @@ type Options struct {
 	OwnFetches bool
 	// OnFetch, where not nil, is called by Run, on its goroutine, as soon as fetch i is complete; Value(i) gives it from
 	// then on, to all goroutines, while the run goes on. OnFetch is called once for each fetch, unless the run fails before.
-	// Nodes that make fetches run as early as they can. OnFetch must not call the program's other methods or those of
-	// its variables.
+	// Nodes that make fetches run as early as they can. OnFetch must not call other methods of the program or
+	// methods of its variables.
 	OnFetch func(i int)
 
 	// Updated says that the variables change from run to run, by other programs: weights are not kept in the form that

@@ -13,7 +13,7 @@ func raggedCases() []*opCase {
 	return append(raggedCasesOf("3B", func(i int) int { return i / 2 * 5 }), raggedCasesOf("B", func(i int) int { return i })...)
 }
 
-// raggedCasesOf have that many values, and the offset at which those of an example begin.
+// raggedCasesOf have that many values, and the offset at which an example's values begin.
 func raggedCasesOf(values string, offset func(example int) int) []*opCase {
 	starts := operand{typ: graph.Type{DType: tensor.Int64, Shape: graph.Shape{Dims: []graph.Dim{{PerBatch: 1, Const: 1}}}},
 		gen: func(_ *rand.Rand, i int) float64 { return float64(offset(i)) }}

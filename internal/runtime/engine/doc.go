@@ -39,5 +39,5 @@
 // allow.
 //
 // The same program, feeds, thread count and SIMD level give bit-identical results. A row can differ by rounding from the
-// same row in a batch of another size: products of one or two rows add up in another order than those of more.
+// same row in a batch of another size: products of one or two rows add up in another order than products of more.
 package engine

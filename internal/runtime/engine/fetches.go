@@ -8,8 +8,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// resizeResults shapes the host's view of every fetch for the current batch. On the host the bytes are those of the
-// program, else memory that the results are downloaded to.
+// resizeResults shapes the host's view of every fetch for the current batch. On the host the bytes are the
+// program's, else memory that the results are downloaded to.
 func (s *state) resizeResults() {
 	if s.results == nil {
 		s.results = make([]*tensor.Tensor, len(s.fetched))

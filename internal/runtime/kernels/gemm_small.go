@@ -152,7 +152,7 @@ func (s *smallGemm[T]) packFold(g *GemmArgs[T], buf *scratch[T]) {
 	}
 }
 
-// strip returns the columns of the next strip of a small product of m rows of which so many columns are left. Strips of
+// strip returns the columns of the next strip of a small product of m rows, where so many columns are left. Strips of
 // three and four vectors go over A less often, and keep the multipliers busy where a last vector by itself could not.
 func (s *tileSet) strip(m, left int) int {
 	if m <= 2 || s.deep[0] == 0 {

@@ -39,9 +39,9 @@ type tileSet struct {
 	deep   [2]int     // most rows of a tile of three and of four vectors; 0: no more than two
 	pad    int        // distance of the columns of a packed panel of A
 	table  *tileTable // kernels that read B only
-	packs  *tileTable // those of up to two vectors that also pack it
-	stream *tileTable // those of one or two rows for packed B, whole
-	folds  *foldTable // nil, or those of a part of a vector
+	packs  *tileTable // kernels of up to two vectors that also pack it
+	stream *tileTable // kernels of one or two rows for packed B, whole
+	folds  *foldTable // nil, or kernels of a part of a vector
 	go32   bool
 	go64   bool
 }
@@ -210,7 +210,7 @@ func portableFinish[T Float](t *tileArgs, r, c int, sum T) {
 	*(*T)(unsafe.Add(t.c, r*t.cRow+c*size)) = v
 }
 
-// runAt returns how far the operands of a run lie from those of the first.
+// runAt returns how far the operands of a run lie from the operands of the first.
 func (t *tileArgs) runAt(run int) (a, b int) {
 	return run * (t.k*t.aK + t.aSkip), run * t.k * t.bK
 }

@@ -46,7 +46,7 @@ type pixelWindow struct {
 	taps, tapStep         int
 }
 
-// maxWindow sets each pixel of dst to the largest of the pixels of x in its window, the first of which starts at x[0], from
+// maxWindow sets each pixel of dst to the largest of the pixels of x in its window, where the first window starts at x[0], from
 // the lowest finite number on; NaN counts for none.
 func maxWindow[T Float](dst, x []T, w *pixelWindow) {
 	if simdMaxWindow(dst, x, w) {

@@ -248,7 +248,7 @@ var simdF64AVX512 = simdSet{
 		copy: copyRowsF64AVX512, routeWindow: routeWindowF64AVX512},
 }
 
-// wideDivider reports whether square root and division of 512 bits take no longer an element than those of 256: not on
+// wideDivider reports whether square root and division of 512 bits take no longer an element than of 256: not on
 // Zen 4, where Adam with them takes 1.3 times as long, but on Zen 5, where it takes 0.55 times. The instructions tell the
 // two apart.
 func wideDivider() bool { return cpu.X86.HasAVXVNNI }

@@ -5,9 +5,9 @@ import "unsafe"
 // Winograd's form of a convolution of 3x3 and stride 1, F(4x4, 3x3) after Lavin and Gray, "Fast algorithms for
 // convolutional neural networks" (2015): tiles of 6x6 pixels under 4x4 results become 36 numbers each, so that the
 // convolution is 36 products [tiles, InC] x [InC, OutC], with a quarter of the multiplications. The points are 0, +-sqrt(1/2),
-// +-sqrt(2) and infinity, whose transforms lose fewer bits than those of small integers.
+// +-sqrt(2) and infinity, whose transforms lose fewer bits than transforms of small integers.
 //
-// Errors are about twice those of the direct form: some 1e-6 of the largest result, at most 4e-6 in TestWinograd. An infinity
+// Errors are about twice as large as in the direct form: some 1e-6 of the largest result, at most 4e-6 in TestWinograd. An infinity
 // or NaN in the images reaches the whole tile.
 const (
 	winogradTile   = 4                // pixels of a tile's side in the result
@@ -38,7 +38,7 @@ type transformArgs struct {
 	relu                    uint64
 	rows, width             int // pixels of the image from the first one on
 	_                       int
-	half                    [winogradPoints * cacheLine]byte // tiles of which one dimension is done
+	half                    [winogradPoints * cacheLine]byte // tiles with one dimension done
 }
 
 var transformArgsFree freelist[transformArgs]

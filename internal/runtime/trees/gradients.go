@@ -37,7 +37,7 @@ func (g *gradients) resize(positions, parts, dim int) {
 	g.units = grown(g.units, dim*2)
 }
 
-// measure raises the magnitudes of a part by those of positions from on, before to.
+// measure raises the magnitudes of a part by the magnitudes at positions [from, to).
 func (g *gradients) measure(part, from, to int) {
 	width := g.dim * 2
 	v, most := g.v[from*width:to*width], g.max[part*width:(part+1)*width]

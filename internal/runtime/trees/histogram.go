@@ -22,7 +22,7 @@ type histograms struct {
 	rows  []int32    // by position
 	grads *gradients // by position
 	nodes []span
-	// done gets the sums of a node, of which there is one in s, whose memory is used again. It is called from several
+	// done gets the sums of one node, which is the only one in s; the memory of s is used again. It is called from several
 	// goroutines.
 	done func(node int, s *Sums)
 

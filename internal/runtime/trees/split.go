@@ -3,7 +3,7 @@ package trees
 import "math"
 
 // Sums are what a layer is grown from: for each node of the layer, output and bin the sums of gradients and hessians,
-// each followed by those of the whole node. It is plain numbers so that the sums of several parts of a batch can be
+// each followed by the sums of the whole node. It is plain numbers so that the sums of several parts of a batch can be
 // added.
 type Sums struct {
 	Nodes, Dim, Bins int
@@ -23,7 +23,7 @@ func (s *Sums) output(n, k int) []float64 {
 	return s.V[(n*s.Dim+k)*size : (n*s.Dim+k+1)*size]
 }
 
-// node returns the sums of a group's bins for output k of node n, and those of the node.
+// node returns the sums of a group's bins for output k of node n, and the sums of the node.
 func (s *Sums) node(n, k int, group *Group) (bins []float64, g, h float64) {
 	v := s.output(n, k)
 	return v[group.Offset*2 : (group.Offset+group.Bins)*2], v[len(v)-2], v[len(v)-1]

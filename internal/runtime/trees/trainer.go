@@ -7,7 +7,7 @@ import (
 )
 
 // Trainer grows an ensemble from examples that stay in memory: their bins, the order of their rows by node, and their
-// outputs. Its trees are those of the same examples given anew for every layer, bit for bit.
+// outputs. Its trees equal, bit for bit, the trees of the same examples passed anew for every layer.
 type Trainer struct {
 	Config   *Config
 	Ensemble *Ensemble

@@ -91,7 +91,7 @@ func ended(ctx context.Context, queued bool) error {
 	return status.FromContextError(ctx.Err()).Err()
 }
 
-// key names the queue of a request. Feeds of odd shapes share one only with those of the same.
+// key names the queue of a request. Feeds of odd shapes share one only with feeds of the same shapes.
 func key(feeds map[string]*tensor.Tensor, irregular bool, fetches []string) string {
 	names := make([]string, 0, len(feeds))
 	for n := range feeds {

@@ -343,7 +343,7 @@ func TestBatchable(t *testing.T) {
 	}
 }
 
-// over is a context whose time is over, of which nobody has been told yet.
+// over is a context whose deadline has passed and whose Done channel is not closed yet.
 type over struct{ context.Context }
 
 func (over) Err() error { return context.DeadlineExceeded }

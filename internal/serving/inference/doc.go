@@ -1,6 +1,6 @@
 // Package inference answers TensorFlow Serving's prediction requests from loaded models, without a transport:
-// Predict, Classify, Regress, MultiInference and GetModelMetadata. The semantics, status codes and texts are
-// those of TensorFlow Serving (servables/tensorflow and model_servers of its sources).
+// Predict, Classify, Regress, MultiInference and GetModelMetadata. Semantics, status codes and texts are
+// as in TensorFlow Serving (servables/tensorflow and model_servers of its sources).
 //
 // The methods on requests serve gRPC; PredictTensors, PredictFrom, ClassifyExamples and RegressExamples are the same
 // without protocol buffers, for the REST interface. Every error carries a gRPC status. Observers

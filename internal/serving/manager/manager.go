@@ -30,7 +30,7 @@ type Options struct {
 	// Retries is how often loading is tried again, RetryInterval apart (default a minute), after an error that may pass.
 	Retries       int
 	RetryInterval time.Duration
-	// Threads is how many versions load at the same time, once the first config is loaded (default 1); those of the
+	// Threads is how many versions load at the same time, once the first config is loaded (default 1). The versions of the
 	// first config load on FirstThreads (default: as many as there are CPUs).
 	Threads, FirstThreads int
 	// LabelsForUnavailable lets a new label name a version that is not available.

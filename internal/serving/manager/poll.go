@@ -112,7 +112,7 @@ type scanResult struct {
 	fingerprints map[string]string
 }
 
-// scanConfig looks below a base path; told is the last of the warnings about it.
+// scanConfig looks below a base path; warning is the last of the warnings about it.
 func scanConfig(cfg *config.ModelConfig, before scanResult, why scanReason) (now scanResult, warning string, err error) {
 	warn := func(s string) { warning = s }
 	all, err := scan(cfg.Name, basePath(cfg), warn)

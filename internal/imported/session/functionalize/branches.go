@@ -19,7 +19,7 @@ type join struct {
 }
 
 // branches replaces the conditions of a graph without loops, those within others first, and returns the nodes that
-// those of the given names need.
+// the named nodes need.
 func (c *converter) branches(s *scope, roots []string) ([]*nodeDef, error) {
 	blocked := map[string]string{}
 	for {

@@ -10,7 +10,7 @@ import (
 	"github.com/wamuir/graft/tensorflow/core/framework/tensor_go_proto"
 )
 
-// TestDeep: of conditions that lie within each other each is sorted out once, though each passes on those of all within it.
+// TestDeep: nested conditions are converted once each, though each passes on the ones within it.
 func TestDeep(t *testing.T) {
 	const depth = 60
 	lines := []string{"Placeholder x0"}

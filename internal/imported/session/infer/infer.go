@@ -31,8 +31,8 @@ const maxElements = 1 << 40
 // rule computes output values; it may assume nothing of its inputs, and panics of index are errors.
 type rule func(s *site) ([]Value, error)
 
-// Node returns what is known of the outputs of n, whose inputs are in. An op without a rule, or inputs of which too
-// little is known, give unknown outputs; inputs that the op cannot have are an error.
+// Node returns what is known of the outputs of n, whose inputs are in. An op without a rule, or inputs with too
+// little known of them, give unknown outputs; inputs that the op cannot have are an error.
 func Node(n *graph.Node, in []Value) (out []Value, err error) {
 	defer func() {
 		if recover() != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/cuda/driver"
 )
 
-// fakeLibrary is cuBLASLt in Go over arena: what is asked of it by columns it computes by its own rules, those of the
-// header, so that a mistake in the other package shows in numbers.
+// fakeLibrary is cuBLASLt in Go over arena: what is asked of it by columns it computes by its own rules, which are the
+// header's, so that a mistake in the other package shows in numbers.
 type fakeLibrary struct {
 	memory  arena
 	objects map[handle]*fakeObject

@@ -14,7 +14,7 @@ type Gather struct {
 	Outer, Count, N int
 	Inner           int
 	Each            bool // IDs are [Outer, Count]; else [Count]
-	Padding         bool // negative ids give zeros; else they are faults, as those of N or more
+	Padding         bool // negative ids give zeros; else they are faults, as ids of N or more are
 	Fault           Fault
 }
 

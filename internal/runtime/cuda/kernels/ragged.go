@@ -27,7 +27,7 @@ func (r Ragged) RowNumbers(out driver.Ptr) Call {
 	return call("row_numbers"+intSuffix(r.Int64), grid, block, out, r.IDs, r.Offsets, r.Examples, r.N)
 }
 
-// Combine sums rows of cols float32 by example into out [Examples, cols]: rows [N, cols], or those of a table of so many rows
+// Combine sums rows of cols float32 by example into out [Examples, cols]: rows [N, cols], or the rows of a table of so many rows
 // that the ids name, each times its weight; weights may be 0.
 func (r Ragged) Combine(out, rows, weights driver.Ptr, table, cols int) Call {
 	grid, block := over(r.Examples * cols)

@@ -103,7 +103,7 @@ func (r Runs) into(t Element, table, fault driver.Ptr, how int32) Call {
 }
 
 // Apart is the launch that puts the sum of each run of floats, and its key, which has the ids' type, into rows [N, Cols] and
-// ids [N], in the place of the run's first row; in those of its other rows zeros and -1.
+// ids [N], in the place of the run's first row. The places of its other rows get zeros and -1.
 func (r Runs) Apart(t Element, rows, ids, order driver.Ptr, wide bool) Call {
 	grid, block := over(r.N * r.Cols)
 	return call("run_apart_"+string(t)+intSuffix(wide), grid, block, rows, ids, r.Parts, r.Keys, order, r.N, r.Rows, r.Cols)

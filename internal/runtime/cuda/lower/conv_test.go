@@ -61,7 +61,7 @@ func imageCases() []imageCase {
 	}
 }
 
-// sizes is a constant with the sizes of a shape; those of the batch do not matter, as engines do not read them.
+// sizes is a constant with the sizes of a shape; the size of the batch does not matter, as engines do not read it.
 func sizes(s string) *tensor.Tensor {
 	dims := splitDims(strings.Trim(s, "[]"))
 	v := tensor.New(tensor.Int32, len(dims))

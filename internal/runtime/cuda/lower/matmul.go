@@ -114,7 +114,7 @@ func (m *matmul) products(a, b, out []int) ([]Product, error) {
 	return all, nil
 }
 
-// run is neighbouring dimensions in which both operands behave alike: n matrices, of which the next one of a and b is so
+// run is neighbouring dimensions in which both operands behave alike: n matrices; the next one of a and b is so
 // many matrices further, 0 where the same one is used again.
 type run struct{ n, a, b int }
 

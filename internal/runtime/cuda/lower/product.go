@@ -55,7 +55,7 @@ const (
 )
 
 // Convolution is one over X [Batch, InH, InW, InC] with Filter [H, W, InC/Groups, OutC], and Y [Batch, OutH, OutW, OutC].
-// Sizes of X, Y and Filter are those of Forward in all directions.
+// X, Y and Filter have Forward's sizes in all directions.
 type Convolution struct {
 	Direction    Direction
 	X, Filter, Y driver.Ptr

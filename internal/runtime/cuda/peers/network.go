@@ -27,7 +27,7 @@ type Place struct {
 
 // Group is GPUs of several processes that sum together. It is used by one goroutine at a time.
 type Group interface {
-	// Reduce is Reducer.AllReduce over the ranks of all processes, parts being those of this one's. It may return before the
+	// Reduce is Reducer.AllReduce over the ranks of all processes; parts are the parts of this process's ranks. It may return before the
 	// sum is done, and gives up where ctx ends. After an error the group is of no more use.
 	Reduce(ctx context.Context, parts []Part) error
 	// Check returns what ranks have failed with since, nil where all are well.

@@ -234,7 +234,7 @@ const longTile = 64
 
 // spreads reports whether the rows of C are asked for one by one, with the first turns of the loop, which leaves the
 // processor room for other requests: 5 percent of a product whose C comes from beyond the L2 cache. The highest kernels and
-// those that pack have no registers left for it, and those of AVX2 have two loops already.
+// those that pack have no registers left for it, and the kernels of AVX2 have two loops already.
 func (t *tile) spreads() bool { return t.wide() && t.rows > 2 && t.rows <= 14 && !t.packs }
 
 // fetchingTurns asks for a row of C with each of the first turns of a long loop, and leaves the number of the others in k.

@@ -101,7 +101,7 @@ func (m *machine) logOfUnit(x reg.VecVirtual) reg.VecVirtual {
 	return f
 }
 
-// sineAndCosine takes doubles in [0, 2*pi]. The polynomials are those of Moshier's Cephes library.
+// sineAndCosine takes doubles in [0, 2*pi]. The polynomials are from Moshier's Cephes library.
 func (m *machine) sineAndCosine(x reg.VecVirtual) (sine, cosine reg.VecVirtual) {
 	turns, n := m.vec(), m.vec()
 	m.mul(m.constant(2/math.Pi), x, turns)

@@ -12,7 +12,7 @@ import (
 const streamAhead = 2 << 10
 
 // stream is the micro-kernel of one or two rows over a packed strip. Every byte of the strip is read once, so that its
-// speed is the cache's as long as enough sums are under way: those of some successive k are kept apart.
+// speed is the cache's as long as enough sums are under way: the sums of some successive k are kept apart.
 type stream struct{ tile }
 
 func (s *stream) emit() {

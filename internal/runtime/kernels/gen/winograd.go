@@ -25,11 +25,11 @@ const (
 	offClip    = 96
 	offRows    = 104
 	offWidth   = 112
-	offHalf    = 128 // vectors of a tile of which one dimension is done
+	offHalf    = 128 // vectors of a tile with one dimension done
 )
 
 // winograd writes the transforms of kernels/winograd.go: each is a linear map of one dimension, applied to the columns and
-// then to the rows of a tile, all channels of a vector at once. The maps are those of the points 0, +-a, +-b and infinity,
+// then to the rows of a tile, all channels of a vector at once. The maps are for the points 0, +-a, +-b and infinity,
 // with a = sqrt(1/2) and b = sqrt(2); pairs of points share their even and odd parts.
 func (m *machine) winograd() {
 	a, b := math.Sqrt(0.5), math.Sqrt(2)
