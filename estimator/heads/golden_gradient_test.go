@@ -48,7 +48,7 @@ func (k goldenCase) checkGradient(t *testing.T) {
 	}
 }
 
-// logitsOf are the logits among predictions, those of several heads in order.
+// logitsOf are the logits among predictions; with several heads, all in order.
 func logitsOf(p estimator.Prediction) []float64 {
 	var out []float64
 	for _, keys := range [][]string{{"logits", "predictions"}, {"kind/logits"}, {"size/predictions"}, {"sold/logits"}} {

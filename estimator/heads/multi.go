@@ -102,7 +102,7 @@ func (m MultiHead) LogitsDimension() int {
 	return n
 }
 
-// LossReduction is that of the heads.
+// LossReduction is the heads' reduction.
 func (m MultiHead) LossReduction() losses.Reduction {
 	if m.Err() != nil {
 		return losses.SumOverBatchSize

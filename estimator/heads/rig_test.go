@@ -33,7 +33,7 @@ func sgd(rate float64) *optimizers.Optimizer {
 	return optimizers.SGD(rate)
 }
 
-// open returns a quiet estimator in a directory of its own.
+// open returns an estimator that logs nothing, in a directory of its own.
 func open(t testing.TB, fn estimator.ModelFunc) *estimator.Estimator {
 	t.Helper()
 	e, err := estimator.New(fn, estimator.WithModelDir(t.TempDir()), estimator.WithLogger(slog.New(slog.NewTextHandler(io.Discard, nil))))
@@ -50,7 +50,7 @@ func openHead(t testing.TB, h heads.Head) *estimator.Estimator {
 	return open(t, heads.ModelFn(passThrough, h, sgd(0.1)).Model)
 }
 
-// batchesOf is an input of columns in memory, one of which may be ragged words.
+// batchesOf is an input of columns in memory; one may be ragged words.
 func batchesOf(size int, columns ...inputs.NamedTensor) estimator.InputFn {
 	return estimator.InputFunc(func(_ context.Context, ic inputs.Context) (inputs.Dataset, error) {
 		ds, err := dataset(ic.Allocator, columns)

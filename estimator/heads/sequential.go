@@ -15,12 +15,13 @@ import (
 )
 
 // SequentialHead makes a prediction for every step of a sequence by another head
-// (tf.estimator's SequentialHeadWrapper). Logits are [batch, T, LogitsDimension];
-// the label, and the weight column if the head has one, are ragged features
-// with as many values as the example has steps, times the label's dimension. A
-// dense feature, bool [batch, T], says which steps there are; the others count
-// neither in the loss nor in the metrics. Predictions are the head's with a
-// dimension of T after the batch, and that mask.
+// (tf.estimator's SequentialHeadWrapper). Logits are [batch, T, LogitsDimension].
+// The label, and the weight column if the head has one, are ragged features with as
+// many values as the example has steps, times the label's dimension.
+//
+// A dense feature, bool [batch, T], masks the steps that are present; only these
+// count in the loss and in the metrics. Predictions are the head's with a dimension
+// of T after the batch, and that mask.
 type SequentialHead struct {
 	static Head
 	mask   string

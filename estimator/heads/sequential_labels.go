@@ -44,9 +44,9 @@ func (s stepsOf) labels(mc *estimator.ModelContext, labels models.Labels, own st
 	return models.NewLabels(mc, models.Feature{Name: t.name, Dense: x}), mc.Err()
 }
 
-// encode writes the labels of all steps to dst [batch, T, dimension]. A step of
-// a sequence without a label gets one that makes the loss NaN; of a longer label
-// the program is built anew with the sequence.
+// encode writes the labels of all steps to dst [batch, T, dimension]. A step of a
+// sequence without a label gets one that makes the loss NaN; for a longer label the
+// program is built again with the sequence.
 func (own stepLabels) encode(dst *tensor.Tensor, c inputs.NamedTensor) error {
 	ids := make(map[string]float64, len(own.words))
 	for i, w := range own.words {

@@ -140,10 +140,10 @@ func TestNaN(t *testing.T) {
 	if err := l.run(t, 5, hooks.NewNaN("loss")); !errors.As(err, &nan) || nan.Step != 3 {
 		t.Errorf("got %v, expected a NaNLossError of step 3", err)
 	}
-	quiet := hooks.NewNaN("loss")
-	quiet.FailOnNaN = false
-	if err := l.run(t, 5, quiet); err != nil || l.reason != "nan_loss" {
-		t.Errorf("got %v and reason %q, expected a quiet stop", err, l.reason)
+	discard := hooks.NewNaN("loss")
+	discard.FailOnNaN = false
+	if err := l.run(t, 5, discard); err != nil || l.reason != "nan_loss" {
+		t.Errorf("got %v and reason %q, expected a discard stop", err, l.reason)
 	}
 }
 
@@ -217,22 +217,22 @@ func TestSummarySaver(t *testing.T) {
 	}
 }
 
-// listener records what it is told.
+// listener records its calls.
 type listener struct {
-	told []string
+	calls []string
 	stop bool
 }
 
-func (l *listener) Begin() error { l.told = append(l.told, "begin"); return nil }
+func (l *listener) Begin() error { l.calls = append(l.calls, "begin"); return nil }
 func (l *listener) BeforeSave(context.Context, int64) error {
-	l.told = append(l.told, "before")
+	l.calls = append(l.calls, "before")
 	return nil
 }
 func (l *listener) AfterSave(_ context.Context, _ string, step int64) (bool, error) {
-	l.told = append(l.told, "after")
+	l.calls = append(l.calls, "after")
 	return l.stop && step > 0, nil
 }
-func (l *listener) End(context.Context, int64) error { l.told = append(l.told, "end"); return nil }
+func (l *listener) End(context.Context, int64) error { l.calls = append(l.calls, "end"); return nil }
 
 func TestCheckpointSaver(t *testing.T) {
 	l, ls := newLoop(), &listener{}
@@ -246,8 +246,8 @@ func TestCheckpointSaver(t *testing.T) {
 	if want := []int64{0, 3, 6, 7}; !slices.Equal(l.saves, want) {
 		t.Errorf("saved at steps %v, expected %v", l.saves, want)
 	}
-	if want := "begin before after before after before after before after end"; strings.Join(ls.told, " ") != want {
-		t.Errorf("the listener was told %v, expected %s", ls.told, want)
+	if want := "begin before after before after before after before after end"; strings.Join(ls.calls, " ") != want {
+		t.Errorf("the listener was calls %v, expected %s", ls.calls, want)
 	}
 	l, ls = newLoop(), &listener{stop: true}
 	if saver, err = hooks.NewCheckpointSaver(hooks.Every{Steps: 3}, ls); err != nil {

@@ -35,7 +35,7 @@ func (h *StopAtStep) AfterCreateSession(_ context.Context, r Run) error {
 	return nil
 }
 
-// Reads reports whether the next step is the last, which others tell of.
+// Reads reports whether the next step is the last, which other hooks report.
 func (h *StopAtStep) Reads(r Run) bool { return r.GlobalStep()+1 >= h.last }
 
 // AfterRun asks to stop at the last step.

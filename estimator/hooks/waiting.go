@@ -34,7 +34,7 @@ func (h *StopAtCheckpointStep) AfterCreateSession(ctx context.Context, r Run) er
 	return h.AfterRun(ctx, r)
 }
 
-// Reads reports whether the next step is the last, which others tell of.
+// Reads reports whether the next step is the last, which other hooks report.
 func (h *StopAtCheckpointStep) Reads(r Run) bool { return r.GlobalStep()+1 >= h.last }
 
 // AfterRun asks to stop at the last step.

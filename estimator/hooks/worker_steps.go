@@ -23,9 +23,9 @@ type WorkerTimer interface {
 	WorkerSteps(ctx context.Context) ([]WorkerStep, error)
 }
 
-// WorkerSteps logs, on the chief of a cluster, the seconds that a step takes each worker
-// without waiting for others, names the workers that are much slower than the rest, and
-// writes the summaries "workers/step_secs/worker_1" and so on.
+// WorkerSteps logs, on the chief of a cluster, the seconds per step of each worker
+// without waiting for others. It names the workers that are much slower than the rest,
+// and writes the summaries "workers/step_secs/worker_1" and so on.
 type WorkerSteps struct {
 	Base
 	log   *slog.Logger
@@ -38,7 +38,7 @@ var (
 	_ Selective   = (*WorkerSteps)(nil)
 )
 
-// NewWorkerSteps returns a hook that tells of every n steps.
+// NewWorkerSteps returns a hook that reports every n steps.
 func NewWorkerSteps(log *slog.Logger, every int64) *WorkerSteps {
 	return &WorkerSteps{log: log, timer: NewTimer(Every{Steps: every})}
 }

@@ -108,7 +108,7 @@ func within(name string, t *tensor.Tensor) ([]float64, error) {
 	return vs, nil
 }
 
-// binaryLabels returns t's elements, each of which must be 0 or 1, as booleans.
+// binaryLabels returns t's elements as booleans. Each must be 0 or 1.
 func binaryLabels(t *tensor.Tensor) ([]bool, error) {
 	vs, err := numbers[float64]("labels", t)
 	if err != nil {

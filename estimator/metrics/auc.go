@@ -17,8 +17,8 @@ const (
 // Summation is how an AUC sums the area between neighbouring thresholds.
 type Summation string
 
-// The summation methods. Interpolation is that of tf.keras.metrics.AUC, the others those of
-// tf.compat.v1.metrics.auc, which add 1e-6 to the terms of each ratio.
+// The summation methods. Interpolation is the method of tf.keras.metrics.AUC. The others
+// are methods of tf.compat.v1.metrics.auc, which add 1e-6 to the terms of each ratio.
 const (
 	// Interpolation is the trapezoidal rule for ROC, and for PR the interpolation
 	// of Davis & Goadrich 2006, "The Relationship Between Precision-Recall and ROC Curves".

@@ -1,11 +1,11 @@
 // Package metrics holds the mergeable accumulators that an evaluation folds its
 // batches into, with TensorFlow's definitions.
 //
-// An [Accumulator] is updated with host tensors, batch by batch, and asked for
-// its [Value] at the end. Its state is a small vector of float64 sums, so that
-// several evaluators can each see a part of the data, send their states
-// (MarshalBinary), and merge them: the result is that of one accumulator that
-// saw everything, up to the rounding of float64 sums.
+// An [Accumulator] is updated with host tensors, batch by batch, and asked for its
+// [Value] at the end. Its state is a small vector of float64 sums, so that several
+// evaluators can each see a part of the data, send their states (MarshalBinary),
+// and merge them: the result is the same as for one accumulator that saw
+// everything, up to the rounding of float64 sums.
 //
 // Arguments are labels, predictions and, optionally, weights, in that order;
 // [Mean], [AccuracyBaseline], [Min] and [Max] take values and, optionally,
@@ -19,11 +19,11 @@
 //     mean, ratio and area over no examples is 0. Only Min and Max of nothing
 //     are NaN.
 //
-// The definitions are those of tf.keras.metrics (which tf.estimator's V2 heads
-// use); [AUC] also offers the summation methods of tf.compat.v1.metrics.auc.
-// Inputs are float32, float64 and every integer type; sums are float64 and are
-// taken in the order of the elements, so a result never depends on scheduling.
-// Predictions are compared with thresholds as float32, as TensorFlow does.
+// The definitions follow tf.keras.metrics (which tf.estimator's V2 heads use);
+// [AUC] also offers the summation methods of tf.compat.v1.metrics.auc. Inputs are
+// float32, float64 and every integer type; sums are float64 and are taken in the
+// order of the elements, so a result never depends on scheduling. Predictions are
+// compared with thresholds as float32, as TensorFlow does.
 //
 // In one thing they are stricter than TensorFlow, which casts silently: a binary
 // label that is not 0 or 1, a probability outside [0, 1] and a class id out of

@@ -8,19 +8,19 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Formula is a metric of one's own, written as formulas: it is merged between replicas and
-// tasks, and exported, as the metrics of this package are.
+// Formula is a custom metric, written as formulas. It is merged between replicas and
+// tasks, and exported, like the metrics of this package.
 type Formula struct {
 	state
 	terms, result expr.Program
 }
 
 // NewFormula returns a metric that is a function of weighted sums. Terms are what each element of
-// labels and predictions adds to the sums, times its weight; result is the metric of these sums,
-// before the first batch of zeros. The name tells it from others. Update takes
+// labels and predictions adds to the sums, times its weight. Result is the metric of these sums;
+// before the first batch they are zeros. The name distinguishes it from others. Update takes
 // labels, predictions[, weights], as NewMSE.
 //
-// The share of the labels' variance that predictions do not explain, for example:
+// For example, the share of the labels' variance that predictions do not explain:
 //
 //	terms: 1, label, label^2, (label - prediction)^2
 //	result: sums[3] / (sums[2] - sums[1]^2/sums[0])

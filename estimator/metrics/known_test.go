@@ -134,7 +134,7 @@ func TestAUCSummations(t *testing.T) {
 	}
 }
 
-// Ties and scores that are not finite are those of tf.math.in_top_k.
+// Ties and scores that are not finite count as in tf.math.in_top_k.
 func TestTopKTies(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	for _, c := range []struct {

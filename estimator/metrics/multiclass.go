@@ -65,10 +65,10 @@ type TopK struct {
 	k int
 }
 
-// NewTopK returns a TopK; k must be at least 1. Ties are those of
-// tf.math.in_top_k: every class that ties with the k-th is in, and an example
-// with a score that is not finite is out. Update takes class ids [B...],
-// scores [B..., classes][, weights].
+// NewTopK returns a TopK; k must be at least 1. Ties count as in tf.math.in_top_k:
+// every class that ties with the k-th is in, and an example with a score that is
+// not finite is out. Update takes class ids [B...], scores [B..., classes][,
+// weights].
 func NewTopK(k int) (*TopK, error) {
 	if k < 1 {
 		return nil, fmt.Errorf("top_k: %w: expected k >= 1, got %d", ErrParameter, k)

@@ -43,7 +43,8 @@ func newWeighting(t *tensor.Tensor, shape []int) (weighting, error) {
 	return weighting{values: values, run: max(1, tensor.NumElements(shape[len(dims):]))}, nil
 }
 
-// expand repeats values of shape dims, some of which are 1, over all of shape.
+// expand repeats values of shape dims, which may have dimensions of 1, over all of
+// shape.
 func expand(values []float64, dims, shape []int) []float64 {
 	out := make([]float64, tensor.NumElements(shape))
 	for i := range out {

@@ -12,10 +12,10 @@ import (
 	"github.com/goestimator/goestimator/inputs"
 )
 
-// Adapt sets the vocabulary to the strings of a column of a finite data set, the
-// most frequent first, of equally frequent ones the larger first, as Keras does.
-// Mask and Keras' token for unknown strings, [UNK], are not counted. maxTokens limits all ids together,
-// those of mask and out-of-vocabulary values included; 0: no limit.
+// Adapt sets the vocabulary to the strings of a column of a finite data set, the most frequent first,
+// of equally frequent ones the larger first, as Keras does. Mask and Keras' token for unknown strings,
+// [UNK], are not counted. maxTokens limits all ids together, including the ids of mask and
+// out-of-vocabulary values; 0: no limit.
 func (l *StringLookup) Adapt(ctx context.Context, ds inputs.Dataset, column string, maxTokens int) error {
 	counts := map[string]int{}
 	err := eachCells(ctx, ds, column, func(c *cells) error {

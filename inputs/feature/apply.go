@@ -73,8 +73,8 @@ func (p *Plan) bind(in *inputs.Schema) (*binding, error) {
 	return b, nil
 }
 
-// Apply transforms one record, as Transform does those of a pipeline. It does not
-// release in.
+// Apply transforms one record, as Transform does in a pipeline. It does not release
+// in.
 func (p *Plan) Apply(ctx context.Context, in arrow.Record) (arrow.Record, error) {
 	return p.apply(ctx, in, inputs.Rows{})
 }

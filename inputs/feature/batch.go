@@ -11,9 +11,9 @@ import (
 	"github.com/goestimator/goestimator/inputs"
 )
 
-// batch is a record whose columns are being computed. What several columns need
-// is computed once, by whoever comes first. Batches are used again, one record
-// after the other, and so is the memory of what they hold.
+// batch is a record whose columns are being computed. Values that several columns
+// need are computed once, by the first that needs them. Batches are reused, one
+// record after the other, and so is their memory.
 type batch struct {
 	rec     arrow.Record
 	first   int64          // position in the pass of row 0
@@ -189,7 +189,7 @@ func (b *batch) absent(c *cells) ([]bool, error) {
 	return mark(c.count, func(i int) bool { return gone(i) || ints[i] == -1 }), nil
 }
 
-// mark lists of which of n values something is true.
+// mark lists the values, among n, for which something is true.
 func mark(n int, is func(i int) bool) []bool {
 	out := make([]bool, n)
 	for i := range out {

@@ -31,7 +31,7 @@ type Dense interface {
 	Width() int
 }
 
-// builtin is what all columns of this package, and those made of a user's, can tell of themselves.
+// builtin is implemented by all columns of this package, and by wrappers of a user's columns.
 type builtin interface {
 	Column
 	// check returns what is wrong with the column itself.

@@ -29,8 +29,8 @@ func (k Key) reads() []read {
 
 // Crossed is crossed_column: the hash of every combination of the values of its
 // parts, modulo Size. As in TensorFlow, parts that are dense features come after
-// the others in the chain of hashes, whatever the order of Of, and their empty
-// strings and -1 count as values; a categorical column's -1 does so too.
+// the others in the chain of hashes, for any order of Of. Their empty strings and
+// -1 count as values, and so does a categorical column's -1.
 type Crossed struct {
 	// Of are at least two Keys and categorical columns, but no HashBucket (give
 	// its Key), no weighted and no sequence column. A cross in it stands for its
@@ -62,7 +62,7 @@ func (c *Crossed) String() string {
 // Buckets is Size.
 func (c *Crossed) Buckets() int { return c.Size }
 
-// Leaves are the parts, where those of a cross in it take its place.
+// Leaves are the parts, with the parts of a cross in its place.
 func (c *Crossed) Leaves() []Column { return c.leaves(nil) }
 
 // leaves appends the parts, without crosses.

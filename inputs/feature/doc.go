@@ -13,11 +13,10 @@
 //	})
 //	ds = inputs.Pipe(ds, inputs.Batch(128, true), plan.Transform(2), inputs.Prefetch(2))
 //
-// A Plan has two halves. On the host, Transform replaces the feature columns of
-// every record by what the columns make of them: dense float32 vectors, and
-// ragged int64 ids with optional float32 weights. Columns are computed in
-// parallel, each from the memory of the record, and a column that several others
-// use once. Labels and weights pass through.
+// A Plan has two halves. On the host, Transform replaces the feature columns of every record by what the
+// columns make of them: dense float32 vectors, and ragged int64 ids with optional float32 weights. Columns
+// are computed in parallel, each from the memory of the record. A column that several others use is computed
+// once. Labels and weights pass through.
 //
 // For the model, Linear, Dense and Sequence say which columns of the transformed
 // records each column became, and which variables it has: Input is plain data.
@@ -30,8 +29,7 @@
 //
 // Columns can also be declared in a config file: see Spec and Build.
 //
-// The semantics are those of tensorflow/python/feature_column of TensorFlow 2.15,
-// held against it by the golden values of testdata. Where TensorFlow would go on
-// with nonsense (a NaN, an id out of range), the result is an inputs.RowError that names
-// the column, the row and the value.
+// The semantics follow tensorflow/python/feature_column of TensorFlow 2.15, and are compared with golden
+// values in testdata. Where TensorFlow would continue with invalid values (a NaN, an id out of range), the
+// result is an inputs.RowError that names the column, the row and the value.
 package feature

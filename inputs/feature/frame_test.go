@@ -13,9 +13,10 @@ import (
 	"github.com/goestimator/goestimator/internal/testkit/rawrows"
 )
 
-// TestMemoryIsUsedAgain: a plan that has transformed other records makes the same
-// of one as a new plan does, whatever their sizes; what somebody keeps stays.
-func TestMemoryIsUsedAgain(t *testing.T) {
+// TestMemoryIsReused: a plan that has transformed other records, of any sizes,
+// gives the same result for a record as a new plan. Results that are kept do not
+// change.
+func TestMemoryIsReused(t *testing.T) {
 	used := planOf(t, manyColumns())
 	rapid.Check(t, func(t *rapid.T) {
 		rec := rawrows.Draw(t)

@@ -16,7 +16,7 @@ type Hashing struct {
 	// Mask is a value, integers in decimal, that goes to bin 0, which the others
 	// then do not use; nil: none.
 	Mask *string
-	Salt *[2]uint64 // Keras' salt, one number of which stands for both; nil: none
+	Salt *[2]uint64 // Keras' salt; a single number counts for both; nil: none
 	Mode OutputMode
 }
 

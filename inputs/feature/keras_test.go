@@ -182,7 +182,7 @@ func TestGoldenNormalization(t *testing.T) {
 	}
 }
 
-// TestNormalizationByOneMean: one mean and variance are those of every number of an example.
+// TestNormalizationByOneMean: one mean and variance apply to every number of an example.
 func TestNormalizationByOneMean(t *testing.T) {
 	got := through(t, goldenFeature{Floats: []float32{1, 2, 3, 5, 1, 3}, Width: 3}.array(t), &Normalization{Mean: []float32{3}, Variance: []float32{4}})
 	if want := []float64{-1, -0.5, 0, 1, -1, 0}; !slices.Equal(got, want) {

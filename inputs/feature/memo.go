@@ -5,8 +5,9 @@ import (
 	"sync"
 )
 
-// memo keeps, by key, what several columns of a batch need, so that whoever comes
-// first computes it. Values stay from batch to batch for their memory to be used again.
+// memo caches, by key, values that several columns of a batch need: the first column
+// that needs one computes it. Values stay from batch to batch, so that their memory can
+// be reused.
 type memo[K comparable, V any] struct {
 	mu      sync.Mutex
 	entries map[K]*entry[V]

@@ -21,11 +21,13 @@ func (k Kind) String() string {
 	return [...]string{"numbers", "ids", "number steps", "id steps"}[k]
 }
 
-// Input says what a model reads of one column and which variables it has.
+// Input says which column of the records a model reads for a feature column, and
+// which variables it has.
 //
-// Combining rows of a variable by ids: with weights w (all 1 where there are
-// none), sum is the sum of w*row, mean is that over the sum of w, sqrtn over the
-// root of the sum of w*w; no ids, or a divisor of 0, give zeros.
+// Rows of a variable are combined by ids with weights w, all 1 where there are
+// none. Sum is the sum of w*row. Mean is the sum divided by the sum of w. Sqrtn is
+// the sum divided by the root of the sum of w*w. No ids, or a divisor of 0, give
+// zeros.
 type Input struct {
 	Column  string // TensorFlow's name
 	Kind    Kind

@@ -21,7 +21,7 @@ func wideAndDeep() Columns {
 	}
 }
 
-// TestVariablesAreTensorFlows: names and shapes are those of a checkpoint of
+// TestVariablesAreTensorFlows: names and shapes agree with a checkpoint of
 // tf.estimator's wide and deep model.
 func TestVariablesAreTensorFlows(t *testing.T) {
 	plan, err := New(wideAndDeep())

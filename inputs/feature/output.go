@@ -82,7 +82,7 @@ func (o *Output) make(b *batch, m *made) error {
 	return nil
 }
 
-// known returns the ids of the output without those of -1.
+// known returns the ids of the output other than -1.
 func (o *Output) known(b *batch) (*idList, error) {
 	positive, what := false, "known"
 	if o.Form == FormPositiveIDs || o.Form == FormPositiveWeights {

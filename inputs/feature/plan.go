@@ -249,7 +249,8 @@ func (p *Plan) checkTables() error {
 	return nil
 }
 
-// Outputs lists the columns of the transformed records, in their order. Those of Columns.Keep come before them.
+// Outputs lists the columns of the transformed records, in their order. The columns of Columns.Keep come
+// before them.
 func (p *Plan) Outputs() []Output {
 	out := make([]Output, len(p.outputs))
 	for i, o := range p.outputs {

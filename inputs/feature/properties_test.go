@@ -92,7 +92,7 @@ func TestIdsLieInTheirBuckets(t *testing.T) {
 	})
 }
 
-// TestPipeline: a plan within a pipeline delivers the same whatever the number of
+// TestPipeline: a plan within a pipeline delivers the same for any number of
 // goroutines, and can be restored.
 func TestPipeline(t *testing.T) {
 	plan, err := New(Columns{Linear: []Column{&HashBucket{Key: "s", Size: 1000}, &Crossed{Of: []Column{Key("s"), Key("n")}, Size: 99}}})

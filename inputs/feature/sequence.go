@@ -25,7 +25,7 @@ func (c *Sequence) Name() string { return c.Of.Name() }
 // String is like sequence(identity(movie, 1700)).
 func (c *Sequence) String() string { return fmt.Sprintf("sequence(%v)", c.Of) }
 
-// Buckets is that of the categorical column.
+// Buckets is the categorical column's.
 func (c *Sequence) Buckets() int { return c.Of.Buckets() }
 
 func (c *Sequence) check() error {
@@ -41,7 +41,7 @@ func (c *Sequence) reads() []read     { return nil }
 func (c *Sequence) ids(b *batch) (*idList, error) { return c.Of.(stepper).steps(b) }
 
 // SequenceNumeric is sequence_numeric_column: the numbers of an example are steps
-// of Shape each. A last step that lacks numbers is filled with Default.
+// of Shape each. An incomplete last step is filled with Default.
 type SequenceNumeric struct {
 	Key        string
 	Shape      []int // of one step; empty: [1]

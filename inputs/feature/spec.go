@@ -58,7 +58,7 @@ type Spec struct {
 	File string `yaml:"file,omitempty" json:"file"`
 	// Lines of the file that are read. 0: all.
 	Size int `yaml:"size,omitempty" json:"size"`
-	// Ids, after those of the vocabulary, that values outside of it are hashed to.
+	// Ids, after the vocabulary's, for values outside of it, which are hashed to them.
 	OOVBuckets int `yaml:"oov_buckets,omitempty" json:"oov_buckets"`
 	// Parts of a cross.
 	Keys []CrossPart `yaml:"keys,omitempty" json:"keys"`

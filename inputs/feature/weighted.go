@@ -20,7 +20,7 @@ func (c *Weighted) Name() string { return c.Of.Name() + "_weighted_by_" + c.Weig
 // String is like weighted(hash_bucket(word, 100), count).
 func (c *Weighted) String() string { return fmt.Sprintf("weighted(%v, %s)", c.Of, c.WeightKey) }
 
-// Buckets is that of the categorical column.
+// Buckets is the categorical column's.
 func (c *Weighted) Buckets() int { return c.Of.Buckets() }
 
 func (c *Weighted) check() error {
