@@ -248,18 +248,10 @@ func scatterNd(c call) error {
 }
 
 func tensorScatterUpdate(c call) error {
-	if err := sameType([]Value{c.in[0], c.in[2]}); err != nil {
-		return err
-	}
-	s, err := scatter(c.t(1), c.t(2), c.t(0).Shape)
+	s, out, err := scattered(c)
 	if err != nil {
 		return err
 	}
-	out, err := c.output(0, c.t(0).DType, c.t(0).Shape...)
-	if err != nil {
-		return err
-	}
-	copyCells(out, 0, c.t(0), 0, out.Len())
 	n := product(s.rest)
 	for i, p := range s.places {
 		copyCells(out, p, c.t(2), i*n, n)
@@ -268,19 +260,26 @@ func tensorScatterUpdate(c call) error {
 }
 
 func tensorScatterAdd(c call) error {
+	s, out, err := scattered(c)
+	if err != nil {
+		return err
+	}
+	return addSlices(out, s.places, c.t(2), product(s.rest))
+}
+
+// scattered returns where slices of input 2 go in output 0, which is a copy of input 0.
+func scattered(c call) (s slots, out *tensor.Tensor, err error) {
 	if err := sameType([]Value{c.in[0], c.in[2]}); err != nil {
-		return err
+		return s, nil, err
 	}
-	s, err := scatter(c.t(1), c.t(2), c.t(0).Shape)
-	if err != nil {
-		return err
+	if s, err = scatter(c.t(1), c.t(2), c.t(0).Shape); err != nil {
+		return s, nil, err
 	}
-	out, err := c.output(0, c.t(0).DType, c.t(0).Shape...)
-	if err != nil {
-		return err
+	if out, err = c.output(0, c.t(0).DType, c.t(0).Shape...); err != nil {
+		return s, nil, err
 	}
 	copyCells(out, 0, c.t(0), 0, out.Len())
-	return addSlices(out, s.places, c.t(2), product(s.rest))
+	return s, out, nil
 }
 
 // addSlices adds slice i of n elements of src to dst's at places[i].

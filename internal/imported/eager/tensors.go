@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"unsafe"
 
+	"github.com/goestimator/goestimator/internal/runtime/convert"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -115,18 +116,9 @@ func rank(what string, t *tensor.Tensor, r int) error {
 
 // integers returns the elements of an int32 or int64 tensor as ints.
 func integers(what string, t *tensor.Tensor) ([]int, error) {
-	out := make([]int, t.Len())
-	switch t.DType {
-	case tensor.Int32:
-		for i, v := range tensor.Values[int32](t) {
-			out[i] = int(v)
-		}
-	case tensor.Int64:
-		for i, v := range tensor.Values[int64](t) {
-			out[i] = int(v)
-		}
-	default:
-		return nil, fmt.Errorf("%s: expected int32 or int64, got %v", what, t.DType)
+	out, err := convert.Ints(t)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
 	}
 	return out, nil
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
-	"github.com/goestimator/goestimator/internal/imported/session/infer"
+	"github.com/goestimator/goestimator/internal/runtime/convert"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -17,7 +17,7 @@ func (x *emission) constantInts(i int) ([]int, error) {
 	if !ok {
 		return nil, fmt.Errorf("input %d: expected a constant", i)
 	}
-	return infer.Ints(t)
+	return convert.Ints(t)
 }
 
 // spaceToBatch pads, cuts each axis into blocks and moves these to the front. So dilated convolutions are exported.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/compiler/ops"
+	"github.com/goestimator/goestimator/internal/runtime/convert"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -119,18 +120,9 @@ func (c *binding) ints(i int) ([]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := make([]int, t.Len())
-	switch t.DType {
-	case tensor.Int32:
-		for j, v := range tensor.Values[int32](t) {
-			out[j] = int(v)
-		}
-	case tensor.Int64:
-		for j, v := range tensor.Values[int64](t) {
-			out[j] = int(v)
-		}
-	default:
-		return nil, fmt.Errorf("input %d: expected int32 or int64, got %v", i, t.DType)
+	out, err := convert.Ints(t)
+	if err != nil {
+		return nil, fmt.Errorf("input %d: %w", i, err)
 	}
 	return out, nil
 }

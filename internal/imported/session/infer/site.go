@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/runtime/convert"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -46,7 +47,7 @@ func (s *site) ints(i int) ([]int, error) {
 	if s.in[i].T == nil {
 		return nil, errUnknown
 	}
-	return Ints(s.in[i].T)
+	return convert.Ints(s.in[i].T)
 }
 
 // vector returns the values of integer input i, which must be of rank 1.
@@ -56,24 +57,6 @@ func (s *site) vector(i int) ([]int, error) {
 		err = fmt.Errorf("input %d: expected a vector, got shape %v", i, s.in[i].T.Shape)
 	}
 	return v, err
-}
-
-// Ints returns the elements of an int32 or int64 tensor.
-func Ints(t *tensor.Tensor) ([]int, error) {
-	out := make([]int, t.Len())
-	switch t.DType {
-	case tensor.Int32:
-		for i, v := range tensor.Values[int32](t) {
-			out[i] = int(v)
-		}
-	case tensor.Int64:
-		for i, v := range tensor.Values[int64](t) {
-			out[i] = int(v)
-		}
-	default:
-		return nil, fmt.Errorf("expected int32 or int64, got %v", t.DType)
-	}
-	return out, nil
 }
 
 // scalar returns the value of integer input i, of one element.

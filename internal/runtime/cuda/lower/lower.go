@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/goestimator/goestimator/internal/compiler/ops"
+	"github.com/goestimator/goestimator/internal/runtime/convert"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/driver"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/kernels"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
@@ -186,19 +187,9 @@ func ints(o *engine.Operation, i int) ([]int, error) {
 	if i >= len(o.In) || o.In[i].Constant == nil {
 		return nil, fmt.Errorf("input %d: expected a constant", i)
 	}
-	t := o.In[i].Constant
-	out := make([]int, t.Len())
-	switch t.DType {
-	case tensor.Int32:
-		for j, v := range tensor.Values[int32](t) {
-			out[j] = int(v)
-		}
-	case tensor.Int64:
-		for j, v := range tensor.Values[int64](t) {
-			out[j] = int(v)
-		}
-	default:
-		return nil, fmt.Errorf("input %d: expected int32 or int64, got %v", i, t.DType)
+	out, err := convert.Ints(o.In[i].Constant)
+	if err != nil {
+		return nil, fmt.Errorf("input %d: %w", i, err)
 	}
 	return out, nil
 }
