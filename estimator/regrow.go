@@ -22,8 +22,9 @@ func (s *session) setFeeds() {
 }
 
 // startProgram builds the first program of a session, of the smallest sizes. If a
-// longer example would train more variables, such as those of a recurrent step, it
-// builds for that length, because the variables need their slots from the start.
+// longer example would train more variables, such as the variables of a recurrent
+// step, it builds for that length, because the variables need their slots from the
+// start.
 func (e *Estimator) startProgram(mode models.Mode, schema *inputs.Schema) (*program, error) {
 	p, err := e.buildProgram(mode, schema, nil)
 	if err != nil || len(p.unreached) == 0 {

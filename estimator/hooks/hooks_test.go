@@ -140,10 +140,10 @@ func TestNaN(t *testing.T) {
 	if err := l.run(t, 5, hooks.NewNaN("loss")); !errors.As(err, &nan) || nan.Step != 3 {
 		t.Errorf("got %v, expected a NaNLossError of step 3", err)
 	}
-	discard := hooks.NewNaN("loss")
-	discard.FailOnNaN = false
-	if err := l.run(t, 5, discard); err != nil || l.reason != "nan_loss" {
-		t.Errorf("got %v and reason %q, expected a discard stop", err, l.reason)
+	lenient := hooks.NewNaN("loss")
+	lenient.FailOnNaN = false
+	if err := l.run(t, 5, lenient); err != nil || l.reason != "nan_loss" {
+		t.Errorf("got %v and reason %q, expected a stop without an error", err, l.reason)
 	}
 }
 
@@ -220,7 +220,7 @@ func TestSummarySaver(t *testing.T) {
 // listener records its calls.
 type listener struct {
 	calls []string
-	stop bool
+	stop  bool
 }
 
 func (l *listener) Begin() error { l.calls = append(l.calls, "begin"); return nil }

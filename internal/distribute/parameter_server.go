@@ -134,7 +134,7 @@ func (p *parameterServer) Train(t TrainProgram) (Stepper, error) {
 	return newPrefetchingStep(s)
 }
 
-// Plan makes the plan of the variables, whose rules are those of all programs.
+// Plan makes the plan of the variables, with the rules that all programs share.
 func (p *parameterServer) Plan(programs ...TrainProgram) error {
 	if err := p.makePlan(programs); err != nil {
 		return fmt.Errorf("strategy %s: %w", p.Name(), err)

@@ -2,9 +2,9 @@ package distribute
 
 import "github.com/goestimator/goestimator/tensor"
 
-// A Planner is a strategy that is told of all training programs before the first
-// is prepared, because tasks compare them, or because other tasks apply their updates. Train
-// plans for the one program of a strategy that is not told.
+// A Planner is a strategy that gets all training programs before the first is prepared,
+// because tasks compare them, or because other tasks apply their updates. Train plans for
+// the one program of a strategy that did not get any.
 type Planner interface {
 	// Plan takes the programs in an order that is the same in all tasks. It is called once.
 	Plan(programs ...TrainProgram) error

@@ -84,7 +84,7 @@ func (s *sums) ask() { tensor.Values[float64](s.votes)[voteRegroup] = 1 }
 // regroups reports whether a task asked for that.
 func (s *sums) regroups() bool { return tensor.Values[float64](s.votes)[voteRegroup] > 0 }
 
-// discard makes the sums those of a step without data.
+// discard sets the sums to the sums of a step without data.
 func (s *sums) discard() { tensor.Values[float64](s.votes)[voteReplicas] = 0 }
 
 // stop is what the tasks decided.

@@ -9,7 +9,7 @@ import (
 )
 
 // LookupSparse combines, for every example, the rows of table [rows, ...] that its
-// ids choose: shape [batch, ...]. Its results are those of TensorFlow's
+// ids choose: shape [batch, ...]. Its results equal TensorFlow's
 // safe_embedding_lookup_sparse. The combiner "sum" is the sum of weight times row,
 // "mean" divides it by the sum of the weights, and "sqrtn" by the root of the sum
 // of their squares.

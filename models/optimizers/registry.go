@@ -99,7 +99,7 @@ func (o *Optimizer) refuse(p *params.Reader) {
 	}
 }
 
-// transforms are those of the clips whose limit is not 0.
+// transforms are the clips with a limit other than 0.
 func transforms(norm, value, global float64) []Transform {
 	clips := []Transform{{ClipNorm, norm}, {ClipValue, value}, {ClipGlobalNorm, global}}
 	return slices.DeleteFunc(clips, func(t Transform) bool { return t.Limit == 0 })

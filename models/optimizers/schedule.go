@@ -7,8 +7,7 @@ import (
 )
 
 // Schedule is a learning rate that may depend on the step. Any type with this
-// method is one, besides those of this package: a strategy, a device or a parameter
-// server only needs its formula.
+// method is one: a strategy, a device or a parameter server only needs its formula.
 type Schedule interface {
 	// At returns the rate at a step, a scalar. For a step that is a number it must be a
 	// number.

@@ -37,7 +37,7 @@ func (e *emission) weightsOf(x graph.Output, shape graph.Shape, operands int) gr
 	return e.reshape(e.of("Mul", e.reshape(w, sizes...), like), -1)
 }
 
-// sizesOf gives the target that reshapes a vector to a shape of which the first size alone is not known.
+// sizesOf gives the target that reshapes a vector to a shape in which only the first size is unknown.
 func (e *emission) sizesOf(shape graph.Shape) graph.Output {
 	sizes := make([]int, shape.Rank())
 	for i, d := range shape.Dims {
@@ -64,7 +64,7 @@ func (e *emission) pair() (labels, predictions graph.Output) {
 	return e.flat(e.args[0], tensor.Float64), e.flat(e.args[1], tensor.Float64)
 }
 
-// shape is that of the predictions.
+// shape is the predictions' shape.
 func (e *emission) shape() graph.Shape { return e.args[min(1, len(e.args)-1)].Shape() }
 
 // mean is the mean of the sums of a ratio.
@@ -148,7 +148,7 @@ func (e *emission) crossEntropy() graph.Output {
 	return e.ratio(e.of("Sub", e.of("AddV2", e.of("Log", sum), top), own), examples, 2)
 }
 
-// oneHot marks the class of each example among those of the last of dims.
+// oneHot marks the class of each example among the classes in the last of dims.
 func (e *emission) oneHot(labels graph.Output, scores graph.Shape) graph.Output {
 	if scores.Rank() < 1 {
 		return labels

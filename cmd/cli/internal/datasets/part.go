@@ -56,7 +56,7 @@ type writeError struct{ error }
 
 func (e writeError) Unwrap() error { return e.error }
 
-// writeMarker tells errors of writing from those of reading.
+// writeMarker distinguishes errors of writing from errors of reading.
 type writeMarker struct{ f *os.File }
 
 func (w writeMarker) Write(b []byte) (int, error) {
