@@ -33,8 +33,7 @@ type traced struct {
 	args      []arg
 	feeds     []graph.Output
 	variables []*models.Variable
-	loss      graph.Output // invalid where there is none
-	names     []string     // of fetches
+	names     []string // of fetches
 	fetches   []graph.Output
 	effects   trace.Effects
 }

@@ -93,7 +93,8 @@ type Iterator struct {
 }
 
 // Iterate begins a pass: after Restore, the first of a strategy's first Input goes on
-// where the checkpoint left it.
+// where the checkpoint left it. The error wraps inputs.ErrStateMismatch where that had
+// other batches or tasks.
 func (in *Input) Iterate(ctx context.Context) (*Iterator, error) {
 	if err := in.close(); err != nil {
 		return nil, err

@@ -101,3 +101,8 @@ func newToy(s *distribute.Strategy, t testing.TB, rows int, o *optimizers.Optimi
 	y.evaluated, err = s.Distribute(toyData(t, rows), toyBatch, distribute.ShardRows)
 	return y, err
 }
+
+// toyLoss is a scalar of one variable and the argument x.
+func toyLoss(c *distribute.Context) *G.Node {
+	return ops.Mean(c, ops.Square(c, ops.MatMul(c, c.Arg("x", tensor.Float32, 3), c.Variable("w", []int{3, 1}))))
+}

@@ -89,6 +89,9 @@ func (s *Strategy) open() (err error) {
 	if err := config.Validate(); err != nil {
 		return err
 	}
+	if config.Elastic.Enabled() {
+		return runconfig.Mistake(errors.New("strategy.elastic: the tasks of a loop of one's own stay the same: leave it out, or train by an Estimator"))
+	}
 	if rc.NumWorkers() > 1 || rc.NumPS() > 0 {
 		if config.Strategy, err = config.InCluster(rc.NumWorkers(), rc.NumPS()); err != nil {
 			return err

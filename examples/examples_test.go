@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,6 +24,7 @@ func TestExamples(t *testing.T) {
 		{"gorgonia_model", nil, []string{"auc above 0.99: true"}},
 		{"csv", nil, []string{"rmse below 0.05: true"}},
 		{"hooks", nil, []string{"state survived: true, evaluated at step 200"}},
+		{"custom_loop", []string{"-model-dir", filepath.Join(t.TempDir(), "loop")}, []string{"default, 1 replicas in sync: accuracy above 0.9: true"}},
 		{"own_binary", []string{"train", "--config", "own_binary/xor.yaml"}, []string{"accuracy=1\n", "stop_reason=max_steps"}},
 	}
 	bin := t.TempDir()
@@ -34,7 +36,7 @@ func TestExamples(t *testing.T) {
 			ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 			defer cancel()
 			args := c.args
-			if len(args) > 0 {
+			if len(args) > 0 && args[0] == "train" {
 				args = append(args, "--set", "model_dir="+filepath.Join(bin, "model"))
 			}
 			cmd := exec.CommandContext(ctx, filepath.Join(bin, c.name), args...)
@@ -63,6 +65,32 @@ func TestExamples(t *testing.T) {
 			out, err := exec.CommandContext(ctx, filepath.Join(bin, "goestimator"), args...).CombinedOutput()
 			if err != nil || !strings.Contains(string(out), "evaluator: accuracy above 0.9: true") {
 				t.Errorf("%v\n%s\nexpected the evaluator's accuracy above 0.9", err, out)
+			}
+		})
+	}
+	testCustomLoop(t, bin)
+}
+
+// testCustomLoop runs one loop under every strategy, in one process and in clusters.
+func testCustomLoop(t *testing.T, bin string) {
+	loop := filepath.Join(bin, "custom_loop")
+	for _, c := range []struct{ launch, args, want string }{
+		{"", "-strategy one_device", "one_device, 1 replicas in sync: accuracy above 0.9: true"},
+		{"", "-strategy mirrored -replicas 2", "mirrored, 2 replicas in sync: accuracy above 0.9: true"},
+		{"", "-strategy central_storage -replicas 2", "central_storage, 2 replicas in sync: accuracy above 0.9: true"},
+		{"--chief 1 --workers 1", "-strategy multi_worker_mirrored", "multi_worker_mirrored, 2 replicas in sync: accuracy above 0.9: true"},
+		{"--chief 1 --workers 1 --ps 2", "", "parameter_server, 1 replicas in sync: accuracy above 0.9: true"},
+	} {
+		t.Run("custom_loop/"+strings.TrimSpace(c.launch+" "+c.args), func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+			defer cancel()
+			program := append([]string{loop, "-model-dir", t.TempDir()}, strings.Fields(c.args)...)
+			if c.launch != "" {
+				program = slices.Concat([]string{filepath.Join(bin, "goestimator"), "launch"}, strings.Fields(c.launch), []string{"--"}, program)
+			}
+			out, err := exec.CommandContext(ctx, program[0], program[1:]...).CombinedOutput()
+			if err != nil || !strings.Contains(string(out), c.want) {
+				t.Errorf("%v\n%s\nexpected %q", err, out, c.want)
 			}
 		})
 	}

@@ -1,0 +1,169 @@
+package distribute_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/goestimator/goestimator/distribute"
+	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/models/optimizers"
+	"github.com/goestimator/goestimator/runconfig"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// TestUnevenEnds: tasks whose share ends earlier take part with empty batches, and all end at once.
+func TestUnevenEnds(t *testing.T) {
+	for _, c := range setups {
+		for _, rows := range []int{1, toyBatch + 1, toyBatch*2 - 1} {
+			got := c.trained(t, t.TempDir(), adam, rows)
+			if want := (rows + toyBatch - 1) / toyBatch; len(got.losses) != want {
+				t.Errorf("%s: %d steps over %d rows, expected %d", c.name, len(got.losses), rows, want)
+			}
+		}
+	}
+}
+
+// TestCloseEndsAll: where one task closes its strategy the others' next step tells so, as does an interruption.
+func TestCloseEndsAll(t *testing.T) {
+	for _, interrupted := range []bool{false, true} {
+		setups[5].inCluster(t, t.TempDir(), func(ctx context.Context, rc runconfig.RunConfig) error {
+			s, err := distribute.New(rc, quiet)
+			if err != nil {
+				return err
+			}
+			defer s.Close(ctx)
+			y, err := newToy(s, t, toyBatch*toyBatches, adam())
+			if err != nil {
+				return err
+			}
+			it, err := y.data.Iterate(ctx)
+			if err != nil {
+				return err
+			}
+			one := !rc.IsChief()
+			running, cancel := context.WithCancel(ctx)
+			defer cancel()
+			for i := range toyBatches {
+				batch, err := it.Next(ctx)
+				if errors.Is(err, io.EOF) && !interrupted && s.GlobalStep() == 3 {
+					_, err := y.train.Run(ctx, nil)
+					expect(t, err, "another task has ended the training")
+					return nil
+				}
+				if err != nil {
+					return err
+				}
+				if one && i == 2 {
+					if !interrupted {
+						return nil // and closes
+					}
+					cancel()
+				}
+				_, err = y.train.Run(running, batch)
+				switch {
+				case err == nil:
+				case interrupted && errors.Is(err, distribute.ErrInterrupted):
+					if want := int64(3); s.GlobalStep() != want {
+						t.Errorf("ended after step %d, expected %d", s.GlobalStep(), want)
+					}
+					return nil
+				default:
+					return err
+				}
+			}
+			return errors.New("training went on")
+		})
+	}
+}
+
+// TestRefusals: what cannot be is an error that says so.
+func TestRefusals(t *testing.T) {
+	rc, err := runconfig.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := distribute.New(rc, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close(t.Context())
+	_, err = s.Restore(t.Context())
+	expect(t, err, "no function yet")
+	train := func(c *distribute.Context) (distribute.Outputs, error) {
+		loss := toyLoss(c)
+		return distribute.Outputs{Loss: loss, Train: optimizers.SGD(0.1).Minimize(c, loss)}, nil
+	}
+	_, err = s.Function("eval", models.Eval, train)
+	expect(t, err, `only functions of mode "train" train`)
+	_, err = s.Function("train", models.Train, func(c *distribute.Context) (distribute.Outputs, error) {
+		return distribute.Outputs{Loss: toyLoss(c)}, nil
+	})
+	expect(t, err, "needs a loss and what minimises it")
+	_, err = s.Function("other", "walk", train)
+	expect(t, err, `mode "walk"`)
+	f, err := s.Function("train", models.Train, train)
+	expect(t, err, "")
+	_, err = s.Function("train", models.Train, train)
+	expect(t, err, "another one of that name")
+	_, err = s.Function("shape", models.Train, func(c *distribute.Context) (distribute.Outputs, error) {
+		c.Variable("w", []int{7})
+		return train(c)
+	})
+	expect(t, err, "is there twice", "variable w")
+	_, err = s.Distribute(nil, 4, distribute.ShardRows)
+	expect(t, err, "expected a data set")
+	_, err = s.FromFunction(4, func(inputs.Context) (inputs.Dataset, error) { return nil, nil })
+	expect(t, err, "returned no data set")
+	x := tensor.New(tensor.Float32, 2, 3)
+	_, err = f.Run(t.Context(), distribute.Batch{{"y": x}})
+	expect(t, err, `argument "x" is missing`)
+	_, err = f.Run(t.Context(), distribute.Batch{{"x": tensor.New(tensor.Float32, 2, 4)}})
+	expect(t, err, "expected float32 of rows [3]")
+	_, err = f.Run(t.Context(), distribute.Batch{{"x": tensor.New(tensor.Float32, 0, 3)}})
+	expect(t, err, "without rows")
+	_, err = f.Run(t.Context(), distribute.Batch{{"x": x}, {"x": x}})
+	expect(t, err, "expected at most 1")
+	res, err := f.Run(t.Context(), distribute.Batch{{"x": x}})
+	expect(t, err, "")
+	_, err = res.Value("z")
+	expect(t, err, `no result "z"`)
+	_, err = s.Function("late", models.Train, train)
+	expect(t, err, "has begun")
+	_, err = s.Save(t.Context())
+	expect(t, err, "no model_dir")
+}
+
+// TestOneOptimizerForEachVariable: two functions that train one variable are refused.
+func TestOneOptimizerForEachVariable(t *testing.T) {
+	rc, err := runconfig.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := distribute.New(rc, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close(t.Context())
+	for _, name := range []string{"a", "b"} {
+		if _, err := s.Function(name, models.Train, ganStep("critic/")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err = s.Restore(t.Context())
+	expect(t, err, "trained by the functions a and b")
+}
+
+// expect checks that an error has one of some texts; "" is none.
+func expect(t *testing.T, err error, texts ...string) {
+	t.Helper()
+	for _, text := range texts {
+		if err == nil && text == "" || err != nil && text != "" && strings.Contains(err.Error(), text) {
+			return
+		}
+	}
+	t.Errorf("got %v, expected one of %q", err, texts)
+}
