@@ -38,21 +38,21 @@ type launchFlags struct {
 }
 
 // places are where a job may run, the first by default.
-var places = []string{"local", "kubernetes", "jobset", "slurm"}
+var places = []string{"local", "kubernetes", "jobset", "slurm", "ray"}
 
 // elsewhere names the places that each flag of only some places is for.
 var elsewhere = map[string][]string{
-	"name": {"kubernetes", "jobset", "slurm"}, "model-dir": {"kubernetes", "jobset", "slurm"},
+	"name": {"kubernetes", "jobset", "slurm", "ray"}, "model-dir": {"kubernetes", "jobset", "slurm", "ray"},
 	"namespace": {"kubernetes", "jobset"}, "image": {"kubernetes", "jobset"}, "volume-claim": {"kubernetes", "jobset"},
-	"gpus": {"kubernetes", "jobset"}, "token-secret": {"kubernetes", "jobset"}, "clean-pod-policy": {"kubernetes"},
-	"log-dir": {"local", "slurm"}, "finish-timeout": {"local", "kubernetes", "jobset"}, "json": {"local"},
+	"gpus": {"kubernetes", "jobset", "ray"}, "token-secret": {"kubernetes", "jobset"}, "clean-pod-policy": {"kubernetes"},
+	"log-dir": {"local", "slurm"}, "finish-timeout": {"local", "kubernetes", "jobset", "ray"}, "json": {"local"},
 }
 
 func (a *app) launchCommand() *cobra.Command {
 	var f launchFlags
 	cmd := &cobra.Command{
 		Use:   "launch [flags] -- COMMAND...",
-		Short: "start a job's tasks on this machine, or write its manifest for Kubernetes or Slurm",
+		Short: "start a job's tasks on this machine, or write its manifest for Kubernetes, Slurm or Ray",
 		Long: `Starts COMMAND, any program, once for each task of a job on this machine. A
 program learns its role from TF_CONFIG, which is set as Kubeflow's TFJob sets it,
 with a free port for each task; a job of one task has none. Each line of output
@@ -67,9 +67,9 @@ task is started again: exit-code does so for exit codes of 128 and more, as for
 tasks as SIGTERM, so that they write a checkpoint; a second signal kills them. No
 task outlives this command.
 
-With --on kubernetes, jobset or slurm nothing is started: what hands the job over is
-printed, the manifest of a TFJob (Kubeflow's training operator) or of a JobSet, or a
-script for sbatch. A manifest brings a Secret with a token that the tasks share
+With --on kubernetes, jobset, slurm or ray nothing is started: what hands the job over
+is printed, the manifest of a TFJob (Kubeflow's training operator) or of a JobSet, a
+script for sbatch, or a Python driver for Ray. A manifest brings a Secret with a token that the tasks share
 (GOESTIMATOR_JOB_TOKEN, where that is set), unless --token-secret names one that is
 there. When the chief has succeeded, pods that still run are deleted; the chief
 waits for the evaluator before it ends, for --finish-timeout at most.
@@ -80,7 +80,8 @@ by a second signal; else that of the task that failed.`,
   goestimator launch --workers 4 --restart exit-code --log-dir logs -- ./mytrainer
   goestimator launch --on kubernetes --name glyphs --image IMAGE --chief 1 --workers 8 --ps 2 --volume-claim models --model-dir /models -- goestimator train --config glyphs.yaml | kubectl apply -f -
   goestimator launch --on jobset --name glyphs --image IMAGE --workers 4 --gpus 1 --volume-claim models --model-dir /models -- goestimator train --config glyphs.yaml --set strategy.name=multi_worker_mirrored | kubectl apply -f -
-  goestimator launch --on slurm --name glyphs --workers 8 -- goestimator train --config glyphs.yaml > glyphs.sbatch`,
+  goestimator launch --on slurm --name glyphs --workers 8 -- goestimator train --config glyphs.yaml > glyphs.sbatch
+  goestimator launch --on ray --name glyphs --chief 1 --workers 2 --ps 1 --model-dir /shared/glyphs -- goestimator train --config /shared/glyphs.yaml --set strategy.name=parameter_server > glyphs_ray.py`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.job.Command = args
 			if err := f.complete(cmd); err != nil {
@@ -93,6 +94,8 @@ by a second signal; else that of the task that failed.`,
 				return usage(launcher.WriteJobSet(a.stdout, f.kubernetes(cmd)))
 			case "slurm":
 				return usage(launcher.WriteSbatch(a.stdout, launcher.Slurm{Job: f.job, Name: f.name, LogDir: f.logDir, ModelDir: f.modelDir, MaxRestarts: f.maxRestarts}))
+			case "ray":
+				return usage(launcher.WriteRay(a.stdout, launcher.Ray{Job: f.job, Name: f.name, ModelDir: f.modelDir, GPUs: f.gpus, MaxRestarts: f.maxRestarts, FinishTimeout: f.finishTimeout}))
 			}
 			return a.launch(cmd.Context(), f)
 		},
@@ -110,19 +113,19 @@ func (f *launchFlags) define(cmd *cobra.Command) {
 	flags.IntVar(&f.job.PS, "ps", 0, "number of parameter servers")
 	flags.IntVar(&f.job.Evaluators, "evaluator", 0, "number of evaluators, 0 or 1")
 	flags.StringVar(&f.restart, "restart", "never", "when a task is started again: never, on-failure, exit-code or always; elsewhere the default is exit-code")
-	flags.IntVar(&f.maxRestarts, "max-restarts", 10, "how often one task is started again; of a TFJob (without a bound there, if not given) or on Slurm, of the whole job")
+	flags.IntVar(&f.maxRestarts, "max-restarts", 10, "how often one task is started again; of a TFJob (without a bound there, if not given) or on Slurm or Ray, of the whole job")
 	flags.IntVar(&f.job.CoresPerTask, "cores-per-task", 0, "cores that each task shall use (GOMAXPROCS, OMP_NUM_THREADS); 0: it decides")
 	flags.DurationVar(&f.job.Grace, "grace", 30*time.Second, "time to write a checkpoint, from SIGTERM to SIGKILL")
 	flags.DurationVar(&f.finishTimeout, "finish-timeout", 5*time.Minute, "time that the others have to end by themselves after success, as the evaluator for its last evaluation; on Kubernetes the evaluator alone")
 	flags.StringVar(&f.logDir, "log-dir", "", "folder for a log file of each task")
 	addJSONFlag(cmd, &f.asJSON)
-	flags.StringVar(&f.on, "on", places[0], "where: local, kubernetes (a TFJob), jobset or slurm")
-	flags.StringVar(&f.name, "name", "goestimator", "name of the job on Kubernetes or Slurm")
-	flags.StringVar(&f.modelDir, "model-dir", "", "model_dir of all tasks on Kubernetes or Slurm, in place of the config's")
+	flags.StringVar(&f.on, "on", places[0], "where: local, kubernetes (a TFJob), jobset, slurm or ray")
+	flags.StringVar(&f.name, "name", "goestimator", "name of the job on Kubernetes, Slurm or Ray")
+	flags.StringVar(&f.modelDir, "model-dir", "", "model_dir of all tasks on Kubernetes, Slurm or Ray, in place of the config's")
 	flags.StringVar(&f.namespace, "namespace", "", "namespace on Kubernetes")
 	flags.StringVar(&f.image, "image", "", "container image on Kubernetes")
 	flags.StringVar(&f.volumeClaim, "volume-claim", "", "persistent volume claim on Kubernetes, mounted at --model-dir")
-	flags.IntVar(&f.gpus, "gpus", 0, "NVIDIA GPUs of each task but parameter servers on Kubernetes")
+	flags.IntVar(&f.gpus, "gpus", 0, "NVIDIA GPUs of each task but parameter servers on Kubernetes or Ray")
 	flags.StringVar(&f.tokenSecret, "token-secret", "", "an existing Secret on Kubernetes whose key token the tasks share; empty: the manifest brings one")
 	flags.StringVar(&f.cleanPods, "clean-pod-policy", "Running", "which pods are deleted when a TFJob is done: None, Running or All")
 	completeValues(cmd, "on", places...)
