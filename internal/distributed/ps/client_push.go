@@ -63,12 +63,15 @@ type Reply struct {
 // whose answer got lost is sent again until ctx ends, and used once.
 // Asynchronous plans count it as a step; synchronous ones when enough have
 // come: see WaitStep. Tensors are not changed and may be reused afterwards.
-func (c *Client) Push(ctx context.Context, x Push) (Reply, error) {
+func (c *Client) Push(ctx context.Context, x Push) (Reply, error) { return c.push(ctx, x, nil) }
+
+// push brings a push, or an update where something is added or there is nothing but assignments.
+func (c *Client) push(ctx context.Context, x Push, u *additions) (Reply, error) {
 	p, ids, err := c.connection()
 	if err != nil {
 		return Reply{}, err
 	}
-	out := &outgoing{c: c, p: p, Push: x, parts: make([]outgoingPart, p.Servers), ask: p.Sync != nil || p.Staleness > 0}
+	out := &outgoing{c: c, p: p, Push: x, update: u, parts: make([]outgoingPart, p.Servers), ask: u == nil && (p.Sync != nil || p.Staleness > 0)}
 	if err := out.prepare(); err != nil {
 		return Reply{}, err
 	}
@@ -87,6 +90,7 @@ func (c *Client) Push(ctx context.Context, x Push) (Reply, error) {
 // outgoing is a push on its way.
 type outgoing struct {
 	Push
+	update   *additions // nil: a step
 	c        *Client
 	p        *Plan
 	ask      bool
@@ -128,7 +132,18 @@ func (o *outgoing) prepare() error {
 			o.addRows(v, newSparseRows(&o.p.Variables[v], g, o.c.known.distinct(g.Variable, g.IDs)), e)
 		}
 	}
-	for _, a := range o.Assign {
+	if err := o.addValues(o.Assign, assignment); err != nil {
+		return err
+	}
+	if o.update != nil {
+		return o.addValues(o.update.list, addition)
+	}
+	return o.addTally()
+}
+
+// addValues adds values of whole variables.
+func (o *outgoing) addValues(list []Assignment, kind wire.EntryKind) error {
+	for _, a := range list {
 		v, ok := o.p.Index(a.Variable)
 		if !ok {
 			return fmt.Errorf("no variable %s in the plan", a.Variable)
@@ -136,9 +151,9 @@ func (o *outgoing) prepare() error {
 		if x := &o.p.Variables[v]; a.Value == nil || a.Value.DType != x.DType || !slices.Equal(a.Value.Shape, x.Shape) {
 			return fmt.Errorf("assignment to %s: expected a value of %v%v", x.Name, x.DType, x.Shape)
 		}
-		o.add(v, a.Value.Bytes, entry{kind: assignment})
+		o.add(v, a.Value.Bytes, entry{kind: kind})
 	}
-	return o.addTally()
+	return nil
 }
 
 // want asks for the values that are to come with the answers.

@@ -90,7 +90,7 @@ func (o *outgoing) attempt(ctx context.Context, server int, id *wire.SessionID, 
 func (o *outgoing) stream(ctx context.Context, st cluster.ClientStream, server int, id *wire.SessionID, admit func(), others chan struct{}) (r *wire.PushReply, err error) {
 	part := &o.parts[server]
 	h := &wire.PushHeader{Id: id, Rank: int64(o.c.c.Rank), Client: o.c.id, Sequence: o.sequence, Step: o.Step, Weight: o.Weight,
-		Transfer: wire.Transfer(o.c.c.Transfer), Ask: o.ask && server == 0, Want: versions(part.want), Entries: entriesMessage(part.entries)}
+		Transfer: wire.Transfer(o.c.c.Transfer), Ask: o.ask && server == 0, Want: versions(part.want), Entries: entriesMessage(part.entries), Update: o.update != nil}
 	if server == 0 {
 		h.Tally = headerOf(o.Tally)
 	}

@@ -64,6 +64,11 @@
 // together: a pull gets all as of one moment. A tally whose stamp differs from the variables' is dropped and
 // counted as stale. A function that fails changes nothing; its error ends the training.
 //
+// # Updates
+//
+// An update is a push that is no step: it adds to variables of float64, or assigns, as it
+// comes, in synchronous plans too, and is used once as every push. Sums of metrics are kept so.
+//
 // # Checkpoints
 //
 // Fence holds pushes back on server 0 (which therefore finishes no step), and on the others one after the

@@ -11,6 +11,7 @@ import (
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
 	"github.com/goestimator/goestimator/internal/distributed/wire"
 	"github.com/goestimator/goestimator/models/optimizers"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // incoming is an entry of a push with its memory.
@@ -50,13 +51,17 @@ func (s *session) prepare(h *wire.PushHeader) ([]*incoming, error) {
 		}
 		before, again := units[e.unit]
 		switch {
-		case seen[place{u, e.lookup}], again && (e.kind == assignment || before == assignment):
+		case seen[place{u, e.lookup}], again && (e.value() || before == assignment || before == addition):
 			return bad("part %d of %s is there twice", u.Part, u.v.Name)
-		case e.kind < 0 || e.kind > rowsApart:
+		case e.kind < 0 || e.kind > addition:
 			return bad("entry of kind %d", e.kind)
-		case e.kind != assignment && u.train == nil:
+		case h.Update && !e.value() || !h.Update && e.kind == addition:
+			return bad("%s: entry of kind %d: expected additions in updates alone, and no gradients there", u.v.Name, e.kind)
+		case e.kind == addition && u.v.DType != tensor.Float64:
+			return bad("variable %s is of %v: expected float64 to add to", u.v.Name, u.v.DType)
+		case !e.value() && u.train == nil:
 			return bad("variable %s has no optimizer: it takes assignments alone", u.v.Name)
-		case e.lookup != 0 && (kind == "" || e.kind == assignment || e.lookup < 0), e.kind == rowsApart && kind == "":
+		case e.lookup != 0 && (kind == "" || e.value() || e.lookup < 0), e.kind == rowsApart && kind == "":
 			return bad("lookup %d of %s by itself: expected that of a gradient that is clipped here", e.lookup, u.v.Name)
 		case e.sparse() && len(u.shape) == 0:
 			return bad("variable %s is a scalar: expected a dense gradient", u.v.Name)

@@ -89,10 +89,14 @@ const (
 	sparseGradient = wire.EntryKind_ENTRY_KIND_SPARSE
 	assignment     = wire.EntryKind_ENTRY_KIND_ASSIGNMENT
 	rowsApart      = wire.EntryKind_ENTRY_KIND_ROWS_APART // the clip is to see each row
+	addition       = wire.EntryKind_ENTRY_KIND_ADDITION
 )
 
 // sparse reports whether the entry is rows and their numbers.
 func (e *entry) sparse() bool { return e.kind == sparseGradient || e.kind == rowsApart }
+
+// value reports whether the entry is a value or is added to one, and no gradient.
+func (e *entry) value() bool { return e.kind == assignment || e.kind == addition }
 
 func entriesMessage(list []entry) *wire.Entries {
 	m := &wire.Entries{Unit: make([]int64, len(list)), Kind: make([]wire.EntryKind, len(list)), Lookup: make([]int64, len(list)), Rows: make([]int64, len(list))}

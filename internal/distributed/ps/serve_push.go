@@ -150,7 +150,7 @@ func (s *session) commit(ctx context.Context, r *rank, a *arrival) (stale bool, 
 		}
 		return r.stale, r.err
 	}
-	if s.plan.Sync != nil {
+	if s.plan.Sync != nil && !a.Update {
 		stale, err = s.rounds.add(a)
 	} else {
 		if err := s.enter(ctx); err != nil {
@@ -207,7 +207,7 @@ func (s *session) applyNow(a *arrival, early bool) (stale bool, err error) {
 	if stale {
 		return true, nil
 	}
-	if s.server == 0 {
+	if s.server == 0 && !a.Update {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.step++
@@ -226,8 +226,11 @@ func (s *session) applyAll(a *arrival) error {
 
 // use updates the entry's unit. What has begun is not given up half-way.
 func (in *incoming) use(step int64) error {
-	if in.kind == assignment {
+	switch in.kind {
+	case assignment:
 		return in.u.assign(in.values)
+	case addition:
+		return in.u.add(in.values)
 	}
 	return in.u.apply(context.Background(), step, &in.gradient)
 }

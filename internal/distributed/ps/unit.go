@@ -230,5 +230,24 @@ func (u *unit) assign(value []byte) error {
 	return u.vars.WriteAt(u.v.Name, value, 0)
 }
 
+// add adds float64s to the value.
+func (u *unit) add(value []byte) error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if err := u.preserve(); err != nil {
+		return err
+	}
+	sum := make([]byte, len(value))
+	if err := u.vars.ReadAt(u.v.Name, sum, 0); err != nil {
+		return err
+	}
+	for i := 0; i < len(sum); i += 8 {
+		x := math.Float64frombits(binary.LittleEndian.Uint64(sum[i:])) + math.Float64frombits(binary.LittleEndian.Uint64(value[i:]))
+		binary.LittleEndian.PutUint64(sum[i:], math.Float64bits(x))
+	}
+	u.version++
+	return u.vars.WriteAt(u.v.Name, sum, 0)
+}
+
 // readRows copies rows of the value into dst.
 func (u *unit) readRows(ids []int32, dst []byte) error { return u.vars.ReadRows(u.v.Name, ids, dst) }

@@ -81,6 +81,7 @@ const (
 	EntryKind_ENTRY_KIND_SPARSE     EntryKind = 1 // row numbers, increasing, then rows
 	EntryKind_ENTRY_KIND_ASSIGNMENT EntryKind = 2
 	EntryKind_ENTRY_KIND_ROWS_APART EntryKind = 3 // as SPARSE, row numbers may repeat
+	EntryKind_ENTRY_KIND_ADDITION   EntryKind = 4 // to the value; of an update alone
 )
 
 // Enum value maps for EntryKind.
@@ -90,12 +91,14 @@ var (
 		1: "ENTRY_KIND_SPARSE",
 		2: "ENTRY_KIND_ASSIGNMENT",
 		3: "ENTRY_KIND_ROWS_APART",
+		4: "ENTRY_KIND_ADDITION",
 	}
 	EntryKind_value = map[string]int32{
 		"ENTRY_KIND_DENSE":      0,
 		"ENTRY_KIND_SPARSE":     1,
 		"ENTRY_KIND_ASSIGNMENT": 2,
 		"ENTRY_KIND_ROWS_APART": 3,
+		"ENTRY_KIND_ADDITION":   4,
 	}
 )
 
@@ -1320,7 +1323,8 @@ type PushHeader struct {
 	Ask           bool                   `protobuf:"varint,8,opt,name=ask" json:"ask,omitempty"`  // for a PushReply before the bodies
 	Want          *Versions              `protobuf:"bytes,9,opt,name=want" json:"want,omitempty"` // values that are to come with the answer, where they are newer
 	Entries       *Entries               `protobuf:"bytes,10,opt,name=entries" json:"entries,omitempty"`
-	Tally         *Tally                 `protobuf:"bytes,11,opt,name=tally" json:"tally,omitempty"` // to server 0, of a step function
+	Tally         *Tally                 `protobuf:"bytes,11,opt,name=tally" json:"tally,omitempty"`    // to server 0, of a step function
+	Update        bool                   `protobuf:"varint,12,opt,name=update" json:"update,omitempty"` // no step: assignments and additions, done as they come
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1430,6 +1434,13 @@ func (x *PushHeader) GetTally() *Tally {
 		return x.Tally
 	}
 	return nil
+}
+
+func (x *PushHeader) GetUpdate() bool {
+	if x != nil {
+		return x.Update
+	}
+	return false
 }
 
 // PushEnd commits a push.
@@ -3024,7 +3035,7 @@ const file_cluster_proto_rawDesc = "" +
 	"\x05Tally\x12\x14\n" +
 	"\x05stamp\x18\x01 \x01(\x03R\x05stamp\x12\x12\n" +
 	"\x04sums\x18\x02 \x01(\x03R\x04sums\x12\x18\n" +
-	"\arecords\x18\x03 \x01(\x03R\arecords\"\xa9\x03\n" +
+	"\arecords\x18\x03 \x01(\x03R\arecords\"\xc1\x03\n" +
 	"\n" +
 	"PushHeader\x121\n" +
 	"\x02id\x18\x01 \x01(\v2!.goestimator.cluster.v1.SessionIDR\x02id\x12\x12\n" +
@@ -3038,7 +3049,8 @@ const file_cluster_proto_rawDesc = "" +
 	"\x04want\x18\t \x01(\v2 .goestimator.cluster.v1.VersionsR\x04want\x129\n" +
 	"\aentries\x18\n" +
 	" \x01(\v2\x1f.goestimator.cluster.v1.EntriesR\aentries\x123\n" +
-	"\x05tally\x18\v \x01(\v2\x1d.goestimator.cluster.v1.TallyR\x05tally\"=\n" +
+	"\x05tally\x18\v \x01(\v2\x1d.goestimator.cluster.v1.TallyR\x05tally\x12\x16\n" +
+	"\x06update\x18\f \x01(\bR\x06update\"=\n" +
 	"\aPushEnd\x12\x16\n" +
 	"\x06commit\x18\x01 \x01(\bR\x06commit\x12\x1a\n" +
 	"\bposition\x18\x02 \x01(\fR\bposition\"s\n" +
@@ -3158,12 +3170,13 @@ const file_cluster_proto_rawDesc = "" +
 	"\x14TRANSFER_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10TRANSFER_FLOAT32\x10\x01\x12\x15\n" +
 	"\x11TRANSFER_BFLOAT16\x10\x0e\x12\x14\n" +
-	"\x10TRANSFER_FLOAT16\x10\x13*n\n" +
+	"\x10TRANSFER_FLOAT16\x10\x13*\x87\x01\n" +
 	"\tEntryKind\x12\x14\n" +
 	"\x10ENTRY_KIND_DENSE\x10\x00\x12\x15\n" +
 	"\x11ENTRY_KIND_SPARSE\x10\x01\x12\x19\n" +
 	"\x15ENTRY_KIND_ASSIGNMENT\x10\x02\x12\x19\n" +
-	"\x15ENTRY_KIND_ROWS_APART\x10\x03*\x92\x01\n" +
+	"\x15ENTRY_KIND_ROWS_APART\x10\x03\x12\x17\n" +
+	"\x13ENTRY_KIND_ADDITION\x10\x04*\x92\x01\n" +
 	"\x10GroupMessageKind\x12\"\n" +
 	"\x1eGROUP_MESSAGE_KIND_UNSPECIFIED\x10\x00\x12\x1c\n" +
 	"\x18GROUP_MESSAGE_KIND_HELLO\x10\x01\x12\x1b\n" +
