@@ -54,7 +54,7 @@ func (s *Strategy) synchronize(ctx context.Context, restore func() (strategies.N
 		return err
 	}
 	for _, m := range s.metrics {
-		m.Reset()
+		m.state.Reset()
 	}
 	if restore == nil {
 		restore = func() (strategies.Notes, error) { return strategies.Notes{}, nil }
@@ -112,7 +112,9 @@ func (s *Strategy) restoreAll(r *checkpoint.Reader) (strategies.Notes, error) {
 	for _, m := range s.metrics {
 		state, ok, err := saved.String(r, metricKey+m.name)
 		if err == nil && ok {
-			err = m.state.UnmarshalBinary(state)
+			if err = m.state.UnmarshalBinary(state); err == nil {
+				err = m.setTotal()
+			}
 		}
 		if err != nil {
 			return strategies.Notes{}, fmt.Errorf("checkpoint %s: metric %s: %w", r.Prefix(), m.name, err)

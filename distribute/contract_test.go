@@ -179,7 +179,9 @@ func (y *toy) evaluate(ctx context.Context) (float64, error) {
 		return 0, err
 	}
 	defer it.Close()
-	y.accuracy.Reset()
+	if err := y.accuracy.Reset(ctx); err != nil {
+		return 0, err
+	}
 	for {
 		batch, err := it.Next(ctx)
 		if errors.Is(err, io.EOF) {

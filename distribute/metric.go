@@ -10,7 +10,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Metric is a metric whose state is summed over all replicas of all tasks in lock step.
+// Metric is a metric whose state is summed over all replicas of all tasks: in lock step
+// when its result is asked for, and with parameter servers as it is updated.
 type Metric struct {
 	strategy *Strategy
 	name     string
@@ -50,9 +51,12 @@ func (m *Metric) Name() string { return m.name }
 
 // Update folds in what the local replicas made: the operands of the accumulator,
 // such as labels and predictions, each by replica.
-func (m *Metric) Update(operands ...PerReplica) error {
+func (m *Metric) Update(ctx context.Context, operands ...PerReplica) error {
 	if len(operands) == 0 {
 		return fmt.Errorf("metric %s: expected operands", m.name)
+	}
+	if !m.strategy.ready {
+		return fmt.Errorf("metric %s: call Restore, or run a function, first", m.name)
 	}
 	for replica := range operands[0] {
 		m.operands = m.operands[:0]
@@ -66,11 +70,17 @@ func (m *Metric) Update(operands ...PerReplica) error {
 			return fmt.Errorf("metric %s: %w", m.name, err)
 		}
 	}
+	if to := m.strategy.totals(); to != nil && len(operands[0]) > 0 {
+		if err := m.addToTotal(ctx, to); err != nil {
+			return fmt.Errorf("metric %s: %w", m.name, err)
+		}
+	}
 	return nil
 }
 
 // Result returns the metric over everything that all tasks in lock step have seen
-// since the last Reset; all of them call it. Elsewhere it is what this task has seen.
+// since the last Reset; all of them call it. With parameter servers it is what all tasks
+// have seen so far, whoever asks.
 func (m *Metric) Result(ctx context.Context) (metrics.Value, error) {
 	all, err := m.merged(ctx)
 	if err != nil {
@@ -81,6 +91,9 @@ func (m *Metric) Result(ctx context.Context) (metrics.Value, error) {
 
 // merged returns the state of all tasks.
 func (m *Metric) merged(ctx context.Context) (metrics.Accumulator, error) {
+	if m.strategy.totals() != nil && m.strategy.ready {
+		return m.fromTotal()
+	}
 	g := m.strategy.gatherer()
 	if g == nil {
 		return m.state, nil
@@ -112,5 +125,17 @@ func (m *Metric) merged(ctx context.Context) (metrics.Accumulator, error) {
 	return sum, nil
 }
 
-// Reset forgets everything seen; all tasks in lock step call it.
-func (m *Metric) Reset() { m.state.Reset() }
+// Reset forgets everything seen; all tasks in lock step call it. With parameter servers
+// the chief's call counts, and those of other tasks do nothing.
+func (m *Metric) Reset(ctx context.Context) error {
+	m.state.Reset()
+	to := m.strategy.totals()
+	if to == nil || !m.strategy.ready || !m.strategy.IsChief() {
+		return nil
+	}
+	sums, _ := metrics.Sums(m.state)
+	if err := to.Assign(ctx, m.total(), tensor.New(tensor.Float64, len(sums))); err != nil {
+		return fmt.Errorf("metric %s: %w", m.name, err)
+	}
+	return nil
+}

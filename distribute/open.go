@@ -82,6 +82,9 @@ func (s *Strategy) createVariables() error {
 			return err
 		}
 	}
+	if err := s.createTotals(); err != nil {
+		return err
+	}
 	for _, f := range s.functions {
 		op := f.traced.outputs.Train
 		if op == nil {

@@ -38,7 +38,7 @@ func (f *Function) Run(ctx context.Context, b Batch) (*Result, error) {
 		_, err = f.stepper.Step(ctx, strategies.Step{Batches: f.parts})
 	}
 	if err == nil {
-		err = f.updateMetrics()
+		err = f.updateMetrics(ctx)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("function %s: %w", f.name, err)
@@ -140,13 +140,13 @@ func (r *Result) at(i int) PerReplica {
 }
 
 // updateMetrics adds what the replicas made to the function's metrics.
-func (f *Function) updateMetrics() error {
+func (f *Function) updateMetrics(ctx context.Context) error {
 	for _, u := range f.updates {
 		args := make([]PerReplica, u.count)
 		for i := range args {
 			args[i] = f.result.at(u.first + i)
 		}
-		if err := u.metric.Update(args...); err != nil {
+		if err := u.metric.Update(ctx, args...); err != nil {
 			return err
 		}
 	}

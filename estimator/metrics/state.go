@@ -25,6 +25,16 @@ type merger interface{ merged() *state }
 
 func (s *state) merged() *state { return s }
 
+// Sums returns the state of an accumulator whose states merge by addition, to be read
+// or set in place; false for others (Min, Max), and for types of other packages.
+func Sums(acc Accumulator) ([]float64, bool) {
+	m, ok := acc.(merger)
+	if !ok || m.merged().join != nil {
+		return nil, false
+	}
+	return m.merged().sums, true
+}
+
 // Merge implements Accumulator.
 func (s *state) Merge(other Accumulator) error {
 	m, ok := other.(merger)

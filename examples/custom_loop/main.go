@@ -120,7 +120,9 @@ func run(ctx context.Context, rc runconfig.RunConfig) (err error) {
 		if err := each(ctx, train, training); err != nil {
 			return err
 		}
-		accuracy.Reset()
+		if err := accuracy.Reset(ctx); err != nil {
+			return err
+		}
 		if err := each(ctx, eval, held); err != nil {
 			return err
 		}

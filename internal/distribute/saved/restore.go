@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/distribute"
@@ -24,6 +25,9 @@ func Restore(r *checkpoint.Reader, s distribute.Strategy, ops ...*optimizers.Tra
 	for _, name := range vars.Names() {
 		want, _ := vars.Type(name)
 		from := storedName(r, name, ops)
+		if _, there := r.Lookup(from); !there && strings.HasPrefix(name, PrivatePrefix) {
+			continue // the owner's, who may have it otherwise
+		}
 		if problem := Problem(r, name, from, want); problem != "" {
 			problems = append(problems, problem)
 			continue
