@@ -38,14 +38,14 @@ type launchFlags struct {
 }
 
 // places are where a job may run, the first by default.
-var places = []string{"local", "kubernetes", "jobset", "slurm", "ray"}
+var places = []string{"local", "kubernetes", "jobset", "trainjob", "slurm", "ray"}
 
 // elsewhere names the places that each flag of only some places is for.
 var elsewhere = map[string][]string{
-	"name": {"kubernetes", "jobset", "slurm", "ray"}, "model-dir": {"kubernetes", "jobset", "slurm", "ray"},
-	"namespace": {"kubernetes", "jobset"}, "image": {"kubernetes", "jobset"}, "volume-claim": {"kubernetes", "jobset"},
-	"gpus": {"kubernetes", "jobset", "ray"}, "token-secret": {"kubernetes", "jobset"}, "clean-pod-policy": {"kubernetes"},
-	"log-dir": {"local", "slurm"}, "finish-timeout": {"local", "kubernetes", "jobset", "ray"}, "json": {"local"},
+	"name": {"kubernetes", "jobset", "trainjob", "slurm", "ray"}, "model-dir": {"kubernetes", "jobset", "trainjob", "slurm", "ray"},
+	"namespace": {"kubernetes", "jobset", "trainjob"}, "image": {"kubernetes", "jobset", "trainjob"}, "volume-claim": {"kubernetes", "jobset", "trainjob"},
+	"gpus": {"kubernetes", "jobset", "trainjob", "ray"}, "token-secret": {"kubernetes", "jobset", "trainjob"}, "clean-pod-policy": {"kubernetes"},
+	"log-dir": {"local", "slurm"}, "finish-timeout": {"local", "kubernetes", "jobset", "trainjob", "ray"}, "json": {"local"},
 }
 
 func (a *app) launchCommand() *cobra.Command {
@@ -67,9 +67,9 @@ task is started again: exit-code does so for exit codes of 128 and more, as for
 tasks as SIGTERM, so that they write a checkpoint; a second signal kills them. No
 task outlives this command.
 
-With --on kubernetes, jobset, slurm or ray nothing is started: what hands the job over
-is printed, the manifest of a TFJob (Kubeflow's training operator) or of a JobSet, a
-script for sbatch, or a Python driver for Ray. A manifest brings a Secret with a token that the tasks share
+With --on kubernetes, jobset, trainjob, slurm or ray nothing is started: what hands the
+job over is printed, the manifest of a TFJob (Kubeflow's training operator), of a JobSet
+or of a TrainJob (Kubeflow Trainer v2), a script for sbatch, or a Python driver for Ray. A manifest brings a Secret with a token that the tasks share
 (GOESTIMATOR_JOB_TOKEN, where that is set), unless --token-secret names one that is
 there. When the chief has succeeded, pods that still run are deleted; the chief
 waits for the evaluator before it ends, for --finish-timeout at most.
@@ -92,6 +92,8 @@ by a second signal; else that of the task that failed.`,
 				return usage(launcher.WriteTFJob(a.stdout, f.kubernetes(cmd)))
 			case "jobset":
 				return usage(launcher.WriteJobSet(a.stdout, f.kubernetes(cmd)))
+			case "trainjob":
+				return usage(launcher.WriteTrainJob(a.stdout, f.kubernetes(cmd)))
 			case "slurm":
 				return usage(launcher.WriteSbatch(a.stdout, launcher.Slurm{Job: f.job, Name: f.name, LogDir: f.logDir, ModelDir: f.modelDir, MaxRestarts: f.maxRestarts}))
 			case "ray":
@@ -119,7 +121,7 @@ func (f *launchFlags) define(cmd *cobra.Command) {
 	flags.DurationVar(&f.finishTimeout, "finish-timeout", 5*time.Minute, "time that the others have to end by themselves after success, as the evaluator for its last evaluation; on Kubernetes the evaluator alone")
 	flags.StringVar(&f.logDir, "log-dir", "", "folder for a log file of each task")
 	addJSONFlag(cmd, &f.asJSON)
-	flags.StringVar(&f.on, "on", places[0], "where: local, kubernetes (a TFJob), jobset, slurm or ray")
+	flags.StringVar(&f.on, "on", places[0], "where: local, kubernetes (a TFJob), jobset, trainjob, slurm or ray")
 	flags.StringVar(&f.name, "name", "goestimator", "name of the job on Kubernetes, Slurm or Ray")
 	flags.StringVar(&f.modelDir, "model-dir", "", "model_dir of all tasks on Kubernetes, Slurm or Ray, in place of the config's")
 	flags.StringVar(&f.namespace, "namespace", "", "namespace on Kubernetes")

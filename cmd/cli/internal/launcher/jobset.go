@@ -77,24 +77,32 @@ const defaultJobRestarts = 10
 // JobSet gives them. It has succeeded when the chief has, or else all workers have;
 // the pods that still run are deleted then.
 func WriteJobSet(w io.Writer, k Kubernetes) error {
-	// The controller appends a dash and five letters to the names of pods.
-	if err := k.validate(func(t replica.Task) string { return k.hostname(t) + "-abcde" }); err != nil {
+	spec, err := k.jobSet()
+	if err != nil {
 		return err
 	}
-	if k.Restart == replica.Always {
-		return errors.New("restart policy Always: on JobSet, expected never, on-failure or exit-code")
+	return k.write(w, jobSet{APIVersion: "jobset.x-k8s.io/v1alpha2", Kind: "JobSet", Metadata: metadata{k.Name, k.Namespace}, Spec: spec})
+}
+
+// jobSet is the job as JobSet has it.
+func (k Kubernetes) jobSet() (spec jobSetSpec, err error) {
+	// The controller appends a dash and five letters to the names of pods.
+	if err := k.validate(func(t replica.Task) string { return k.hostname(t) + "-abcde" }); err != nil {
+		return spec, err
 	}
-	j := jobSet{APIVersion: "jobset.x-k8s.io/v1alpha2", Kind: "JobSet", Metadata: metadata{k.Name, k.Namespace}}
-	j.Spec.Network.Hostnames = true
-	j.Spec.Success.Operator, j.Spec.Success.Targets = "All", []string{k.Leader().Type}
+	if k.Restart == replica.Always {
+		return spec, errors.New("restart policy Always: on JobSet, expected never, on-failure or exit-code")
+	}
+	spec.Network.Hostnames = true
+	spec.Success.Operator, spec.Success.Targets = "All", []string{k.Leader().Type}
 	for _, c := range k.counts() {
 		if c.n > 0 {
 			r := replicatedJob{Name: c.job, Replicas: 1}
 			r.Template.Spec = k.batchJob(c)
-			j.Spec.Jobs = append(j.Spec.Jobs, r)
+			spec.Jobs = append(spec.Jobs, r)
 		}
 	}
-	return k.write(w, j)
+	return spec, nil
 }
 
 // hostname is that of a task's pod.

@@ -155,20 +155,19 @@ func (k Kubernetes) validate(podName func(replica.Task) string) error {
 	return nil
 }
 
-// write writes the manifest of an object. Before the first one, it writes the
+// write writes the manifests of objects. Before the first one, it writes the
 // manifest of the Secret that the job's tasks share.
-func (k Kubernetes) write(w io.Writer, object any) error {
+func (k Kubernetes) write(w io.Writer, objects ...any) error {
 	var b bytes.Buffer
 	e := yaml.NewEncoder(&b)
 	e.SetIndent(2)
-	objects := []any{object}
 	if k.TokenSecret == "" {
 		b.WriteString("# The tasks share the secret below, which was made for this manifest: apply it once for each job.\n")
 		s := secret{APIVersion: "v1", Kind: "Secret", Metadata: metadata{k.secret(), k.Namespace}, Type: "Opaque", Data: map[string]string{tokenKey: k.Token}}
 		if k.Token == "" {
 			s.Data[tokenKey] = random(32)
 		}
-		objects = []any{s, object}
+		objects = append([]any{s}, objects...)
 	}
 	for _, o := range objects {
 		if err := e.Encode(o); err != nil {

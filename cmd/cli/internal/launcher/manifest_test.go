@@ -171,7 +171,8 @@ func drawJob(t *rapid.T) Kubernetes {
 // Every manifest parses, has fields that the API knows, of the types that it
 // wants, and says of each task what the job says.
 func TestManifests(t *testing.T) {
-	for name, write := range map[string]func(io.Writer, Kubernetes) error{"tfjob": WriteTFJob, "jobset": WriteJobSet} {
+	runtimeFields, jobSetFields := readSchema(t, "testdata/trainingruntime_fields.txt"), readSchema(t, "testdata/jobset_fields.txt")
+	for name, write := range map[string]func(io.Writer, Kubernetes) error{"tfjob": WriteTFJob, "jobset": WriteJobSet, "trainjob": WriteTrainJob} {
 		api := readSchema(t, "testdata/"+name+"_fields.txt")
 		t.Run(name, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
@@ -181,11 +182,14 @@ func TestManifests(t *testing.T) {
 					t.Fatal(err)
 				}
 				docs := documents(t, b.Bytes())
-				checkSecret(t, k, docs[:len(docs)-1])
-				job := docs[len(docs)-1]
-				if err := api.check("", job); err != nil {
+				if err := api.check("", docs[len(docs)-1]); err != nil {
 					t.Fatalf("%v in\n%s", err, b.String())
 				}
+				if name == "trainjob" {
+					docs = jobSetOf(t, runtimeFields, jobSetFields, docs)
+				}
+				checkSecret(t, k, docs[:len(docs)-1])
+				job := docs[len(docs)-1]
 				pods := podsOf(job)
 				if len(pods) != len(k.Tasks()) {
 					t.Fatalf("%d pods of %d tasks", len(pods), len(k.Tasks()))
@@ -196,6 +200,24 @@ func TestManifests(t *testing.T) {
 			})
 		})
 	}
+}
+
+// jobSetOf plays Kubeflow's trainer: it makes the JobSet of a TrainJob from the TrainingRuntime that this names.
+func jobSetOf(t *rapid.T, runtimeFields, jobSetFields schema, docs []map[string]any) []map[string]any {
+	rest, runtime, job := docs[:len(docs)-2], docs[len(docs)-2], docs[len(docs)-1]
+	if err := runtimeFields.check("", runtime); err != nil {
+		t.Fatal(err)
+	}
+	ref, name := job["spec"].(map[string]any)["runtimeRef"].(map[string]any), runtime["metadata"].(map[string]any)["name"]
+	if ref["kind"] != runtime["kind"] || ref["name"] != name || ref["apiGroup"] != "trainer.kubeflow.org" || runtime["apiVersion"] != "trainer.kubeflow.org/v1alpha1" {
+		t.Fatalf("the TrainJob names %v, the TrainingRuntime is %v", ref, runtime["metadata"])
+	}
+	set := map[string]any{"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": job["metadata"]}
+	set["spec"] = runtime["spec"].(map[string]any)["template"].(map[string]any)["spec"]
+	if err := jobSetFields.check("", set); err != nil {
+		t.Fatal(err)
+	}
+	return append(slices.Clone(rest), set)
 }
 
 // checkSecret: the manifest has the Secret that its tasks name, with the token as text, unless there is one.
