@@ -94,7 +94,7 @@ func WithOptimizer(o *optimizers.Optimizer) Option {
 		if o == nil {
 			return errors.New("the optimizer must not be nil: leave the option out where the model_fn has its own")
 		}
-		e.opt = o
+		e.opt, e.optional = o, false
 		return nil
 	}
 }
@@ -103,8 +103,9 @@ func WithOptimizer(o *optimizers.Optimizer) Option {
 // own, which then trains it.
 func WithDefaultOptimizer(o *optimizers.Optimizer) Option {
 	return func(e *Estimator) error {
+		err := WithOptimizer(o)(e)
 		e.optional = true
-		return WithOptimizer(o)(e)
+		return err
 	}
 }
 

@@ -54,4 +54,8 @@ func TestSecondOptimizer(t *testing.T) {
 	if _, err := e.Train(t.Context(), &toyData{}, estimator.MaxSteps(2)); err != nil {
 		t.Errorf("a default stands against the model_fn's own: %v", err)
 	}
+	e = toy(t, t.TempDir(), estimator.WithDefaultOptimizer(sgd), estimator.WithOptimizer(sgd))
+	if _, err := e.Train(t.Context(), &toyData{}); err == nil || !strings.Contains(err.Error(), "leave WithOptimizer out") {
+		t.Errorf("WithOptimizer after WithDefaultOptimizer: got %v, expected an error that says so", err)
+	}
 }

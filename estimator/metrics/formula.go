@@ -37,6 +37,12 @@ func NewFormula(name string, terms func(label, prediction expr.Expr) []expr.Expr
 		return nil, fmt.Errorf("formula %s: %w: expected at least one term, got none", name, ErrParameter)
 	}
 	m := &Formula{terms: expr.Trace(all...), result: expr.Trace(result(sums))}
+	if err := m.terms.Check("label", "prediction"); err != nil {
+		return nil, fmt.Errorf("formula %s: %w: terms: %w", name, ErrParameter, err)
+	}
+	if err := m.result.Check(expr.Trace(sums...).Inputs()...); err != nil {
+		return nil, fmt.Errorf("formula %s: %w: result: %w", name, ErrParameter, err)
+	}
 	if !m.terms.Elementwise() {
 		return nil, fmt.Errorf("formula %s: %w: a term with a Norm, which depends on how examples are batched: expected one of each element alone", name, ErrParameter)
 	}

@@ -68,7 +68,16 @@ func TestFormulaRefuses(t *testing.T) {
 			return metrics.NewFormula("f", none, func([]expr.Expr) expr.Expr { return expr.Number(0) })
 		},
 		"no value": func() (*metrics.Formula, error) { return metrics.NewFormula("f", one, nil) },
-		"a norm":   func() (*metrics.Formula, error) { return metrics.NewFormula("f", norm, first) },
+		"an input of a term that is neither label nor prediction": func() (*metrics.Formula, error) {
+			return metrics.NewFormula("f", func(_, _ expr.Expr) []expr.Expr { return []expr.Expr{expr.Input("labels")} }, first)
+		},
+		"a result that is not of sums": func() (*metrics.Formula, error) {
+			return metrics.NewFormula("f", one, func(s []expr.Expr) expr.Expr { return s[0].Add(expr.Input("label")) })
+		},
+		"a number that is not finite": func() (*metrics.Formula, error) {
+			return metrics.NewFormula("f", one, func(s []expr.Expr) expr.Expr { return s[0].Div(expr.Number(1).Div(expr.Number(0))) })
+		},
+		"a norm": func() (*metrics.Formula, error) { return metrics.NewFormula("f", norm, first) },
 	} {
 		if _, err := f(); !errors.Is(err, metrics.ErrParameter) {
 			t.Errorf("%s: got %v, expected ErrParameter", name, err)

@@ -63,6 +63,13 @@ func (c formula) check() error {
 	if len(p.Inputs()) == 0 {
 		return fmt.Errorf("a formula that reads none of its columns: expected a function of them")
 	}
+	var places []string
+	for i := range c.Of() {
+		places = append(places, strconv.Itoa(i))
+	}
+	if err := p.Check(places...); err != nil {
+		return fmt.Errorf("a formula that cannot be computed: %w", err)
+	}
 	if !p.Elementwise() {
 		return fmt.Errorf("a formula with a Norm, which depends on how examples are batched: expected one of each number alone")
 	}

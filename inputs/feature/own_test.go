@@ -133,6 +133,8 @@ func TestOwnColumnsRefused(t *testing.T) {
 		"expected columns of numbers":                    &relation{3, []feature.Dense{&feature.Embedding{Of: initial{"job", 26}, Dimension: 3}}, ratio},
 		"depends on how examples are batched":            &relation{1, []feature.Dense{x}, func(of []expr.Expr) expr.Expr { return of[0].Norm() }},
 		"reads none of its columns":                      &relation{1, []feature.Dense{x}, func([]expr.Expr) expr.Expr { return expr.Number(2) }},
+		"unknown input":                                  &relation{1, []feature.Dense{x}, func(of []expr.Expr) expr.Expr { return of[0].Add(expr.Input("x")) }},
+		"expected a finite one":                          &relation{1, []feature.Dense{x}, func(of []expr.Expr) expr.Expr { return of[0].Add(expr.Number(0).Log()) }},
 		"is nil":                                         &relation{1, []feature.Dense{nil}, ratio},
 		"make its pointer the column":                    &feature.Indicator{Of: lists{initial: initial{"job", 26}}},
 		"must be at least 1, got 0":                      &feature.Indicator{Of: initial{"job", 0}},
