@@ -13,6 +13,7 @@ import (
 	"github.com/goestimator/goestimator/internal/distributed/settings"
 	"github.com/goestimator/goestimator/internal/platform/waiting"
 	"github.com/goestimator/goestimator/internal/runtime/device"
+	"github.com/goestimator/goestimator/runconfig"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -67,6 +68,9 @@ func (m *multiWorker) Replicas() Replicas {
 
 // Plan records what is trained, for the workers to compare.
 func (m *multiWorker) Plan(programs ...TrainProgram) error {
+	if len(programs) > 1 && m.workers.device != nil {
+		return runconfig.Mistake(fmt.Errorf("strategy %s: %d functions train: GPUs of workers take the means of one: set strategy.device to /cpu:0, or make one function of them (optimizers.MinimizeEach)", m.Name(), len(programs)))
+	}
 	last := settings.Setting{Name: maxSteps, Value: orNone(strconv.FormatInt(programs[0].Terms.MaxSteps, 10))}
 	m.settings = settings.Make(append([]settings.Setting{last}, describeAll(programs, m.config, m.Variables())...)).Encode()
 	return nil

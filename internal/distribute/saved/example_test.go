@@ -3,45 +3,76 @@ package saved_test
 import (
 	"context"
 	"fmt"
-	"log"
 	"os"
 
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/distribute"
 	"github.com/goestimator/goestimator/internal/distribute/saved"
 	"github.com/goestimator/goestimator/internal/format/checkpoint"
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// A checkpoint of a strategy's variables, with the model's seed and the position of the first worker's input.
-func ExampleWrite() {
-	dir, err := os.MkdirTemp("", "saved")
+// A strategy's variables go to a checkpoint and come back; one that is not there is named.
+func Example() {
+	if err := example(context.Background()); err != nil {
+		fmt.Println(err)
+	}
+	// Output:
+	// w = 7, input at "row 12"
+	// [no variable b]
+}
+
+func example(ctx context.Context) error {
+	dir, err := os.MkdirTemp("", "saved-")
 	if err != nil {
-		log.Fatal(err)
+		return err
 	}
 	defer os.RemoveAll(dir)
-	saver, err := checkpoint.NewSaver(dir, checkpoint.Options{MaxToKeep: 1})
+	s, err := distribute.New(distribute.Config{})
 	if err != nil {
-		log.Fatal(err)
+		return err
 	}
-	snapshot := &distribute.Snapshot{Step: 7, Tensors: map[string]*tensor.Tensor{"w": tensor.Scalar(float32(0.5))}}
-	_, err = saved.Write(context.Background(), saver, snapshot, saved.Extra{Strings: map[string][]byte{
-		saved.SeedKey:     []byte("42"),
-		saved.InputKey(0): []byte("row 128"),
-	}})
-	if err != nil {
-		log.Fatal(err)
+	defer s.Close()
+	scalar := graph.TypeOf(tensor.Float32)
+	if err := s.Variables().Create("w", scalar, distribute.Whole(tensor.Scalar[float32](7))); err != nil {
+		return err
 	}
-
-	r, err := checkpoint.OpenLatest(context.Background(), dir)
+	snap, err := s.Snapshot(ctx)
 	if err != nil {
-		log.Fatal(err)
+		return err
+	}
+	to, err := checkpoint.NewSaver(dir, checkpoint.Options{MaxToKeep: 1})
+	if err != nil {
+		return err
+	}
+	prefix, err := saved.Write(ctx, to, snap, saved.Extra{Strings: map[string][]byte{saved.InputKey(0): []byte("row 12")}})
+	if err != nil {
+		return err
+	}
+	r, err := checkpoint.Open(prefix)
+	if err != nil {
+		return err
 	}
 	defer r.Close()
-	seed, ok, err := saved.String(r, saved.SeedKey)
-	fmt.Println(r.Step(), string(seed), ok, err)
+	if err := s.Variables().Set("w", distribute.Whole(tensor.Scalar[float32](0))); err != nil {
+		return err
+	}
+	if _, err := saved.Restore(r, s); err != nil {
+		return err
+	}
+	w, err := s.Variables().Get("w")
+	if err != nil {
+		return err
+	}
 	positions, err := saved.Positions(r)
-	fmt.Println(len(positions), string(positions[0]), err)
-	// Output:
-	// 7 42 true <nil>
-	// 1 row 128 <nil>
+	if err != nil {
+		return err
+	}
+	fmt.Printf("w = %g, input at %q\n", w.Float(0), positions[0])
+	if err := s.Variables().Create("b", scalar, distribute.Whole(tensor.Scalar[float32](1))); err != nil {
+		return err
+	}
+	problems, err := saved.Restore(r, s)
+	fmt.Println(problems)
+	return err
 }
