@@ -99,3 +99,31 @@ func TestClusterElasticLoss(t *testing.T) {
 		t.Errorf("loss %v, undisturbed %v: expected a difference below the spread over seeds, %v", got, undisturbed[0], spread)
 	}
 }
+
+// TestClusterElasticChiefKilled: a worker takes the chief's place without a lost step, saves checkpoints, and takes in
+// the former chief as a worker. A signal to the new chief ends the job.
+func TestClusterElasticChiefKilled(t *testing.T) {
+	long(t)
+	r := newRig(t, "chief-0 worker-0 worker-1", set(elastic, "train.max_steps=1000000")...)
+	r.start()
+	at := r.reach("worker-0", 100)
+	from, second := r.at("worker-0"), r.at("worker-1")
+	r.kill("chief-0")
+	if went := r.ring("worker-0", from, 2); went < at {
+		t.Errorf("the others went on at step %d, expected %d or later", went, at)
+	}
+	r.ring("worker-1", second, 2)
+	r.awaitFrom("worker-0", from, patience, "takes the chief's place")
+	r.start("chief-0")
+	r.await("chief-0", "trains as a worker")
+	joined := r.ring("chief-0", 0, 3)
+	r.reach("worker-1", joined+100)
+	r.signal(syscall.SIGTERM, "worker-0")
+	for _, name := range []string{"worker-0", "worker-1", "chief-0"} {
+		r.exit(name, 143)
+	}
+	if saved := r.latest(); saved < joined+100 {
+		t.Errorf("the last checkpoint is of step %d, expected %d or later", saved, joined+100)
+	}
+	r.clean()
+}

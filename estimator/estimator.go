@@ -25,6 +25,7 @@ import (
 type Estimator struct {
 	modelFn ModelFn
 	settings
+	place place // of the present training
 
 	mu         sync.Mutex
 	ready      map[string]*inference          // compiled programs of evaluation and prediction

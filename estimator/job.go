@@ -1,6 +1,7 @@
 package estimator
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/goestimator/goestimator/internal/distribute"
@@ -19,6 +20,23 @@ func (e *Estimator) distributed() bool { return e.config.NumWorkers() > 1 || e.c
 
 // elastic reports whether workers may go and come while the others train on.
 func (e *Estimator) elastic() bool { return e.strategy.Elastic.Enabled() && e.config.NumWorkers() > 1 }
+
+// place says whether a task of an elastic job is the chief, which another worker may have become.
+type place int
+
+const (
+	asConfigured place = iota
+	chiefsPlace
+	workersPlace
+)
+
+// isChief reports whether this task restores and saves.
+func (e *Estimator) isChief() bool {
+	if e.place != asConfigured {
+		return e.place == chiefsPlace
+	}
+	return e.config.IsChief()
+}
 
 // inputRank is the rank by which the position of this task's input is known: all workers of an elastic job read the same.
 func (e *Estimator) inputRank() int {
@@ -54,6 +72,10 @@ func (e *Estimator) joinJob(maxSteps int64) (config distribute.Config, leave fun
 	config.Job, err = distribute.Join(e.config, e.log)
 	if err != nil {
 		return config, leave, err
+	}
+	if e.place = asConfigured; e.elastic() && e.config.IsChief() && !config.Job.FindLeader(context.Background()) {
+		e.log.Info("another worker has taken the chief's place: this task trains as a worker")
+		e.place = workersPlace
 	}
 	config.Sessions, config.Ends = distribute.SessionFile{Dir: e.modelDir}, e.ends(maxSteps)
 	return config, config.Job.Close, nil

@@ -144,7 +144,7 @@ func (l *Loop) Reduce(ctx context.Context, op ReduceOp, x float64) (float64, err
 // Save writes a checkpoint of the current step on the chief, and does nothing
 // elsewhere. It returns the prefix.
 func (l *Loop) Save(ctx context.Context) (string, error) {
-	if !l.est.config.IsChief() {
+	if !l.est.isChief() {
 		return "", nil
 	}
 	return l.t.checkpoints.save(ctx)

@@ -26,7 +26,7 @@ const learningRate = "learning_rate"
 func (v loopView) Mode() string { return string(v.session.program.mode) }
 
 // IsChief reports whether this task writes checkpoints and summaries.
-func (v loopView) IsChief() bool { return v.session.est.config.IsChief() }
+func (v loopView) IsChief() bool { return v.session.est.isChief() }
 
 // Fetch asks for a tensor by name.
 func (v loopView) Fetch(name string) error { return v.session.fetchNamed(name) }

@@ -32,13 +32,13 @@ func (e *Estimator) runRole(ctx context.Context, train TrainSpec, eval EvalSpec)
 	if e.config.ClusterSpec().Len() <= 1 || e.config.TaskType() == runconfig.Master && !e.evaluatesOnWorkers() {
 		return e.trainAndEvaluateLocal(ctx, train, eval)
 	}
-	if !e.config.IsChief() {
+	if !e.isChief() {
 		if err := e.delayStart(ctx, train.MaxSteps); err != nil {
 			return Result{}, err
 		}
 	}
 	opts := []TrainOption{WithHooks(train.Hooks...)}
-	if e.config.IsChief() {
+	if e.isChief() {
 		opts = append(opts, WithSavingListeners(train.Listeners...))
 	}
 	together := newDistributedEvaluator(e, eval)
@@ -51,7 +51,7 @@ func (e *Estimator) runRole(ctx context.Context, train TrainSpec, eval EvalSpec)
 	tr, err := e.Train(ctx, train.Input, opts...)
 	res := Result{TrainResult: tr, Eval: together.last}
 	switch {
-	case err != nil || !e.config.IsChief():
+	case err != nil || !e.isChief():
 	case e.evaluatesOnWorkers():
 		res.Exports, err = e.exportLast(ctx, eval, together.last, tr.GlobalStep)
 	default:

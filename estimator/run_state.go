@@ -52,7 +52,7 @@ func reversed(in []string) []string {
 // noteSkipped records for the other tasks that there was nothing left to train, also
 // if an earlier run recorded a failure.
 func (e *Estimator) noteSkipped(step int64) error {
-	if !e.config.IsChief() {
+	if !e.isChief() {
 		return nil
 	}
 	if s, err := checkpoint.LoadRunState(atomicfile.OS{}, e.modelDir); err != nil || s.Finished != nil && s.Failed == nil {

@@ -25,6 +25,7 @@ type training struct {
 	shared      distribute.Shared // the strategy, if other tasks share it; else nil
 	// whole is the context of work that must be finished once begun, such as saving: it does not end.
 	whole    context.Context
+	options  runOptions
 	lastLoss float64
 	lossRead bool // lastLoss is the loss of a step
 	unread   unreadSteps
@@ -37,13 +38,15 @@ func (e *Estimator) openTraining(ctx context.Context, input InputFn, config dist
 	if err != nil {
 		return nil, err
 	}
+	t := &training{est: e, progress: &progress{}, files: &trainingFiles{}, options: o}
+	config.Successor = t
 	s, err := e.newSession(models.Train, ds.Schema(), config)
 	if err != nil {
 		return nil, err
 	}
 	s.terms = e.terms(ds, o)
-	t := &training{est: e, session: s, progress: &progress{}, files: &trainingFiles{}, whole: context.WithoutCancel(ctx),
-		input: &trainingInput{session: s, ds: ds, now: s.newStager()}, lastLoss: math.NaN(), unread: unreadSteps{never: o.bare}}
+	t.session, t.whole, t.lastLoss, t.unread = s, context.WithoutCancel(ctx), math.NaN(), unreadSteps{never: o.bare}
+	t.input = &trainingInput{session: s, ds: ds, now: s.newStager()}
 	t.shared, _ = s.strategy.(distribute.Shared)
 	t.position = t.input.state
 	t.checkpoints = &checkpoints{session: s, progress: t.progress, input: t.input, files: t.files, saved: -1}
@@ -65,9 +68,9 @@ func (e *Estimator) terms(ds inputs.Dataset, o runOptions) distribute.Terms {
 
 // open opens the chief's files, compiles, and restores variables and input.
 func (t *training) open(ctx context.Context, o runOptions) error {
-	if t.est.config.IsChief() {
+	if t.est.isChief() {
 		if err := t.files.open(t.est); err != nil {
-			return err
+			return t.est.contested(err)
 		}
 	}
 	hs, err := t.est.trainingHooks(t.session, o)

@@ -28,13 +28,19 @@ func (e *Estimator) trainingHooks(s *session, o runOptions) ([]hooks.Hook, error
 	if n := rc.LogStepCountSteps(); n > 0 && !has[*hooks.Logging](hs) {
 		hs = append(hs, hooks.NewLogging(e.log, int64(n), "loss"))
 	}
-	if !e.config.IsChief() {
+	if !e.isChief() {
 		if len(o.listeners) > 0 {
 			e.log.Warn("saving listeners are for the chief: ignored in this task")
 		}
 		return hs, nil
 	}
-	hs = append(hs, spec.TrainingChiefHooks...)
+	return e.chiefHooks(s, o, hs)
+}
+
+// chiefHooks adds the hooks of the chief alone to those of every worker.
+func (e *Estimator) chiefHooks(s *session, o runOptions, hs []hooks.Hook) ([]hooks.Hook, error) {
+	rc := e.config
+	hs = append(hs, s.program.spec.TrainingChiefHooks...)
 	if n := rc.LogStepCountSteps(); n > 0 {
 		hs = append(hs, hooks.NewStepCounter(int64(n)))
 		if _, ok := s.strategy.(distribute.Paced); ok {

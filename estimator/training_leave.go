@@ -10,7 +10,7 @@ import (
 // stepLeaving makes the step one in which this task of an elastic job leaves, as its process has to end: alone, or, where it
 // is the chief, with all others, for which no step is made. It reports whether the task leaves without a step.
 func (t *training) stepLeaving(ctx context.Context, step *distribute.Step) (over bool, err error) {
-	if t.est.config.IsChief() {
+	if t.est.isChief() {
 		step.Stop = distribute.Interrupted
 		return false, nil
 	}

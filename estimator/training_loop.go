@@ -182,7 +182,7 @@ func (t *training) recover(ctx context.Context, cause error) (over bool, err err
 	t.progress.reason = "" // the following steps will report it
 	switch err = t.synchronize(ctx); {
 	case err == nil:
-		return false, nil
+		return false, t.promote()
 	case ctx.Err() != nil && follows(err):
 		return false, fmt.Errorf("%w at step %d, without a checkpoint: %w", ErrInterrupted, t.progress.step, context.Cause(ctx))
 	case errors.Is(err, distribute.ErrPeerLost) && t.endedElsewhere():
@@ -198,7 +198,7 @@ func (t *training) recover(ctx context.Context, cause error) (over bool, err err
 // endedElsewhere reports whether the chief has finished the training, which a late
 // task can only see in model_dir.
 func (t *training) endedElsewhere() bool {
-	if t.est.config.IsChief() {
+	if t.est.isChief() {
 		return false
 	}
 	s, err := checkpoint.LoadRunState(atomicfile.OS{}, t.est.modelDir)

@@ -59,7 +59,7 @@ func (e *Estimator) watchedMetrics(train TrainSpec, eval EvalSpec) []watchedMetr
 // be able to build its graph; then the evaluator checks. Workers that do not evaluate leave it to both.
 func (e *Estimator) checkWatched(ctx context.Context, train TrainSpec, eval EvalSpec) error {
 	watched := e.watchedMetrics(train, eval)
-	if len(watched) == 0 || e.config.TaskType() == runconfig.PS || !e.config.IsChief() && !e.evaluates() {
+	if len(watched) == 0 || e.config.TaskType() == runconfig.PS || !e.isChief() && !e.evaluates() {
 		return nil
 	}
 	known, err := e.metricsOf(ctx, eval.Input)

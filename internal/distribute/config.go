@@ -22,7 +22,8 @@ type Config struct {
 	Devices       *gpus.Chooser // opens GPUs; nil: this machine's
 	Network       peers.Network // sums between the GPUs of workers; nil: NCCL
 	Job           *Job          // the cluster that this task is in; nil: this process alone
-	Sessions      Sessions      // of parameter_server, on the chief
+	Sessions      Sessions      // of parameter_server, on the chief; of strategy.elastic, on all workers
+	Successor     Successor     // of strategy.elastic; nil: this worker cannot take the chief's place
 	Ends          *Ends         // of this job, as far as this task knows; nil: it knows of none
 }
 
@@ -31,6 +32,12 @@ func ConfigOf(rc runconfig.RunConfig, devices *gpus.Chooser) Config {
 	session := rc.Session()
 	return Config{Strategy: rc.TrainDistribute(), Threads: session.IntraOpThreads, CheckNumerics: session.CheckNumerics,
 		Precision: session.Precision, HardPlacement: session.HardPlacement, Devices: devices}
+}
+
+// Successor is a worker that may take the chief's place.
+type Successor interface {
+	// TakeOver opens what the chief writes to, which fails as long as a chief has it open.
+	TakeOver() error
 }
 
 // New returns a strategy with no variables yet.

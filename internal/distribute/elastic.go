@@ -2,10 +2,12 @@ package distribute
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -23,6 +25,8 @@ type elastic struct {
 	state  state     // of this worker's variables
 	last   time.Time // of the last step; zero: none was made
 	formed bool      // a ring has formed that has made no step yet
+	heard  time.Time // when the leader answered last, since it is the leader; zero: it was not asked
+	folder string    // names the chief's model_dir, where workers that share it find the name
 }
 
 var _ Elastic = (*multiWorker)(nil)
@@ -205,16 +209,17 @@ func (m *multiWorker) agreeElastic(ctx context.Context, restore func() (Notes, e
 		return notes, sessionLost(err)
 	}
 	from := newest(all)
+	if all[from].Step < 0 {
+		from = slices.Index(m.members, m.job.leading())
+	}
 	switch fresh := all[from].Step < 0; {
-	case fresh && e.ranks[0] != 0:
-		return notes, m.ring.abort(lost("no worker has the variables, and the chief is not there to restore them", ErrSessionLost))
 	case fresh && m.job.chief():
-		if notes, err = restore(); err != nil {
+		if notes, err = m.restoreFirst(restore); err != nil {
 			return notes, m.ring.abort(err)
 		}
 	case from == m.ring.group.Rank():
-		position, ok := m.job.positions.at(e.state.Step)
-		if ok {
+		notes.Folder = e.folder
+		if position, ok := m.job.positions.at(e.state.Step); ok {
 			notes.Positions = map[int][]byte{0: position}
 		}
 	}
@@ -230,13 +235,41 @@ func (m *multiWorker) agreeElastic(ctx context.Context, restore func() (Notes, e
 	if err != nil {
 		return notes, err
 	}
-	e.state = state{Generation: max(all[from].Generation, 0), Step: step}
+	e.folder = notes.Folder
+	e.state = state{Generation: all[from].Generation, Step: step}
 	if all[from].Step < 0 {
 		e.state.Generation = m.generation
 	}
 	m.job.positions.reset(step, notes.Positions[0])
 	m.ring.step, e.formed = step, true
 	return notes, nil
+}
+
+// restoreFirst restores what training begins from, and gives model_dir a name.
+func (m *multiWorker) restoreFirst(restore func() (Notes, error)) (Notes, error) {
+	notes, err := restore()
+	if err != nil || m.config.Sessions == nil {
+		return notes, err
+	}
+	notes.Folder = rand.Text()
+	return notes, m.config.Sessions.SetSession(notes.Folder)
+}
+
+// askLeader waits for the next generation of the leader, for as long as it is the one to ask.
+func (m *multiWorker) askLeader(ctx context.Context, own proposal) (coordinator.Generation, []proposal, error) {
+	if m.job.leads() {
+		return m.elastic.nextGeneration(ctx, own)
+	}
+	asking, end := context.WithCancelCause(ctx)
+	var watching sync.WaitGroup
+	watching.Go(func() { m.watchLeader(asking, end) })
+	next, all, err := m.elastic.nextGeneration(asking, own)
+	if err != nil && errors.Is(context.Cause(asking), errLeaderGone) {
+		err = errLeaderGone
+	}
+	end(nil)
+	watching.Wait()
+	return next, all, err
 }
 
 // Share is this worker's place in the present ring.

@@ -197,8 +197,8 @@ func (j *Job) late(ctx context.Context) ([]cluster.Task, error) {
 		left[m.Task] = m.State == coordinator.Done
 	}
 	var out []cluster.Task
-	for i, w := range j.workers {
-		if i > 0 && !left[w] {
+	for _, w := range j.workers {
+		if w != j.chiefTask() && !left[w] {
 			out = append(out, w)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
@@ -24,10 +25,12 @@ const TokenVariable = "GOESTIMATOR_JOB_TOKEN"
 type Job struct {
 	config    runconfig.RunConfig
 	node      *cluster.Node
+	mu        sync.Mutex // guards store and leader, which change in an elastic job
 	store     store
 	leader    cluster.Task
-	workers   []cluster.Task // by rank; nil where they are not known
-	servers   []cluster.Task // parameter servers
+	own       *coordinator.Store // of this task; nil where it never leads
+	workers   []cluster.Task     // by rank; nil where they are not known
+	servers   []cluster.Task     // parameter servers
 	rank      int
 	links     *collective.Endpoint
 	positions *positions
@@ -90,13 +93,11 @@ func (j *Job) security() cluster.Security {
 
 // serve registers services, the key-value store among them on the leader, and begins.
 func (j *Job) serve(services ...cluster.Service) error {
-	if self := j.node.Task(); j.leads() {
-		b := coordinator.NewStore(coordinator.Options{Self: cluster.Peer{Task: self, Incarnation: j.node.Incarnation()}})
-		j.store = b
-		services = append(services, b.Service())
-	} else {
-		j.store = coordinator.NewClient(j.node, j.leader)
+	if self := j.node.Task(); j.leads() || j.elastic() {
+		j.own = coordinator.NewStore(coordinator.Options{Self: cluster.Peer{Task: self, Incarnation: j.node.Incarnation()}})
+		services = append(services, j.own.Service())
 	}
+	j.follow(j.leader)
 	for _, s := range services {
 		if err := j.node.Register(s); err != nil {
 			return err
@@ -122,10 +123,26 @@ func (j *Job) Close() error { return j.node.Close() }
 func (j *Job) Rank() int { return j.rank }
 
 // leads reports whether this task holds the key-value store.
-func (j *Job) leads() bool { return j.node.Task() == j.leader }
+func (j *Job) leads() bool { return j.node.Task() == j.leading() }
 
 // chief reports whether this task is the one that restores and saves.
-func (j *Job) chief() bool { return j.config.IsChief() }
+func (j *Job) chief() bool {
+	if j.elastic() {
+		return j.leads()
+	}
+	return j.config.IsChief()
+}
+
+// chiefTask is the chief, where the workers are known.
+func (j *Job) chiefTask() cluster.Task {
+	switch {
+	case j.elastic():
+		return j.leading()
+	case len(j.workers) > 0:
+		return j.workers[0]
+	}
+	return cluster.Task{}
+}
 
 // sessionTimeout is how long a task waits for the others when it starts.
 func (j *Job) sessionTimeout() time.Duration {

@@ -53,7 +53,7 @@ func newMultiWorker(c Config) (Strategy, error) {
 		return nil, err
 	}
 	m := &multiWorker{replicated: r, job: c.Job, ring: &ring{job: c.Job}, members: c.Job.workers}
-	if c.Elastic.Enabled() {
+	if c.Job.elastic() {
 		m.elastic = &elastic{config: c.Elastic, job: c.Job, state: state{Step: -1}}
 		m.ring.elastic = m.elastic
 	}
@@ -141,7 +141,7 @@ func (m *multiWorker) apart(ctx context.Context, timeout time.Duration, err erro
 	}
 	var missing *coordinator.MissingError
 	if errors.As(err, &missing) {
-		absent := []cluster.Task{m.job.leader}
+		absent := []cluster.Task{m.job.leading()}
 		if missing.Ranks != nil {
 			absent = nil
 		}

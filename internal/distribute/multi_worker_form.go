@@ -96,8 +96,14 @@ func (m *multiWorker) nextGeneration(ctx context.Context) error {
 // the first ends, and the others go on without it.
 func (m *multiWorker) nextElastic(ctx context.Context) error {
 	e := m.elastic
-	next, all, err := e.nextGeneration(ctx, proposal{m.settings, m.generation, e.ranks})
+	if err := m.succeed(ctx); err != nil {
+		return err
+	}
+	next, all, err := m.askLeader(ctx, proposal{m.settings, m.generation, e.ranks})
 	if err != nil {
+		return err
+	}
+	if err := m.job.own.Set(ctx, leaderKey, []byte(m.job.leading().String())); err != nil {
 		return err
 	}
 	// A process of this worker before may have said that it left.
@@ -135,7 +141,7 @@ func compare(mine, first settled) error {
 func (j *Job) nextGeneration(ctx context.Context, g coordinator.Gather, after int64) (coordinator.Generation, error) {
 	next, err := j.store.NextGeneration(ctx, g, after)
 	if errors.Is(err, coordinator.ErrLeaderReset) {
-		j.store = coordinator.NewClient(j.node, j.leader)
+		j.follow(j.leading())
 	}
 	return next, err
 }

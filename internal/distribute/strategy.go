@@ -94,6 +94,7 @@ type Elastic interface {
 // the strategy is Elastic there is one, that of rank 0.
 type Notes struct {
 	Positions map[int][]byte
+	Folder    string // names the chief's model_dir, where another worker may take its place
 }
 
 // Variables is a set of named variables that programs are bound to.

@@ -14,7 +14,9 @@ import (
 // asking is the key-value store as a task sees it that only asks: a leader that was
 // replaced does not refuse it.
 func (j *Job) asking() store {
-	if j.leads() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.node.Task() == j.leader {
 		return j.store
 	}
 	return coordinator.NewClient(j.node, j.leader)
@@ -41,7 +43,7 @@ func (j *Job) absentChief(ctx context.Context, todo string) []waiting.Target {
 	if len(j.workers) == 0 {
 		return []waiting.Target{{Name: "the chief", Reason: todo}}
 	}
-	return j.absent(ctx, j.workers[:1], todo)
+	return j.absent(ctx, []cluster.Task{j.chiefTask()}, todo)
 }
 
 // absentForSession says for whom a worker waits that joins the session. Of servers

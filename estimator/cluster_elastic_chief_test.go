@@ -1,0 +1,69 @@
+package estimator_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/estimator/hooks"
+	"github.com/goestimator/goestimator/internal/format/checkpoint"
+	"github.com/goestimator/goestimator/runconfig"
+)
+
+// errKilled is the end of a task that tells nobody of it.
+var errKilled = fmt.Errorf("killed: %w", estimator.ErrPeerLost)
+
+// TestElasticChiefGoes: a worker takes the chief's place, goes on from the same step, and saves the end; the former chief
+// comes back as a worker.
+func TestElasticChiefGoes(t *testing.T) {
+	for _, workers := range []int{2, 3} {
+		t.Run(fmt.Sprint(workers, " workers"), func(t *testing.T) { elasticChief(t, workers) })
+	}
+}
+
+func elasticChief(t *testing.T, workers int) {
+	t.Helper()
+	dir := t.TempDir()
+	var second watched
+	killed, back := make(chan struct{}), make(chan struct{})
+	res := trainCluster(t, dir, workers, 0, elastic(runconfig.Elastic{Min: 1}), func(rank int, m *member) {
+		m.run = append(m.run, runconfig.SaveCheckpointsSteps(20))
+		m.opts = []estimator.TrainOption{estimator.MaxSteps(60)}
+		switch rank {
+		case 0:
+			m.train = func(ctx context.Context, e *estimator.Estimator) (estimator.TrainResult, error) {
+				_, err := e.Train(ctx, m.input, estimator.MaxSteps(60), estimator.WithHooks(hookFuncs{after: func(r hooks.Run) error {
+					if r.GlobalStep() == 25 {
+						return errKilled
+					}
+					return nil
+				}}))
+				if !errors.Is(err, estimator.ErrPeerLost) {
+					return estimator.TrainResult{}, fmt.Errorf("expected the end of the chief, got %w", err)
+				}
+				<-killed
+				defer close(back)
+				return e.Train(ctx, m.input, m.opts...)
+			}
+		case 1:
+			m.opts = append(m.opts, estimator.WithHooks(second.hook(), hookFuncs{after: func(r hooks.Run) error {
+				if r.GlobalStep() == 30 {
+					close(killed)
+				}
+				return nil
+			}}))
+		}
+	})
+	for i, r := range res {
+		if r.err != nil || r.GlobalStep != 60 {
+			t.Errorf("%s %d: %+v", r.task, i, r)
+		}
+	}
+	prefix, err := checkpoint.LatestPrefix(dir)
+	if step, _ := checkpoint.StepOf(prefix); err != nil || step != 60 {
+		t.Errorf("the last checkpoint is %s, %v, expected that of step 60", prefix, err)
+	}
+	second.near(t, 60)
+}

@@ -1,0 +1,60 @@
+package estimator
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/goestimator/goestimator/estimator/hooks"
+)
+
+// TakeOver opens the chief's files, as this worker is to take its place. It fails with ErrLocked
+// as long as a chief has them.
+func (t *training) TakeOver() error {
+	if t.files.saver != nil {
+		return nil
+	}
+	err := t.files.open(t.est)
+	if err != nil {
+		err = errors.Join(err, t.files.close())
+		*t.files = trainingFiles{}
+	}
+	return err
+}
+
+// contested is the error of a chief whose model_dir cannot be opened. In an elastic job a worker may be about to take its
+// place: started again, it finds that one.
+func (e *Estimator) contested(err error) error {
+	if e.elastic() && errors.Is(err, ErrLocked) {
+		return fmt.Errorf("%w: %w", ErrPeerLost, err)
+	}
+	return err
+}
+
+// promote makes this worker the chief where it has taken the chief's place: it saves checkpoints and writes
+// summaries from now on.
+func (t *training) promote() error {
+	e := t.est
+	if t.files.saver == nil || e.isChief() {
+		return nil
+	}
+	e.place = chiefsPlace
+	if t.options.bare {
+		return nil
+	}
+	before := len(t.loop.hooks)
+	all, err := e.chiefHooks(t.session, t.options, append([]hooks.Hook{}, t.loop.hooks...))
+	if err != nil {
+		return err
+	}
+	for _, h := range all[before:] {
+		if err := h.Begin(t.loop.view); err != nil {
+			return err
+		}
+	}
+	t.checkpoints.setStateful(all[before:])
+	t.loop.hooks = hooks.Sort(all)
+	if err := t.session.prepare(); err != nil {
+		return err
+	}
+	return t.files.describe(e, t.session.program, t.progress.step)
+}

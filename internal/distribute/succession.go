@@ -1,0 +1,173 @@
+package distribute
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/goestimator/goestimator/internal/distributed/cluster"
+	"github.com/goestimator/goestimator/internal/distributed/coordinator"
+)
+
+// leaderKey is the value on a worker's own key-value store that names the task which it takes for the leader.
+const leaderKey = "elastic/leader"
+
+// follow makes a task the leader, as far as this one is concerned.
+func (j *Job) follow(t cluster.Task) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.leader = t
+	if t == j.node.Task() {
+		j.store = j.own
+		return
+	}
+	j.store = coordinator.NewClient(j.node, t)
+}
+
+// leading is the leader.
+func (j *Job) leading() cluster.Task {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.leader
+}
+
+// elastic reports whether another worker takes the chief's place when that is lost.
+func (j *Job) elastic() bool {
+	return j.config.TrainDistribute().Elastic.Enabled() && len(j.workers) > 1 && len(j.servers) == 0
+}
+
+// FindLeader asks the other workers of an elastic job who leads it, and reports whether it is this task. A chief that is
+// started again may find that another one has taken its place.
+func (j *Job) FindLeader(ctx context.Context) bool {
+	if t, ok := j.known(ctx); ok {
+		j.follow(t)
+	}
+	return j.leads()
+}
+
+// askTime bounds how long one worker is asked.
+const askTime = 2 * time.Second
+
+// known is the leader that another worker knows, and that has not ended.
+func (j *Job) known(ctx context.Context) (cluster.Task, bool) {
+	told := make([]cluster.Task, len(j.workers))
+	var asked sync.WaitGroup
+	for i, w := range j.workers {
+		if w != j.node.Task() {
+			asked.Go(func() { told[i] = j.leaderOf(ctx, w) })
+		}
+	}
+	asked.Wait()
+	for _, t := range told {
+		if t != (cluster.Task{}) && (t == j.node.Task() || !j.node.Gone(ctx, t)) {
+			return t, true
+		}
+	}
+	return cluster.Task{}, false
+}
+
+// leaderOf is the leader that a worker knows, zero where it knows none or does not answer.
+func (j *Job) leaderOf(ctx context.Context, w cluster.Task) cluster.Task {
+	if j.node.Gone(ctx, w) {
+		return cluster.Task{}
+	}
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	name, ok, err := coordinator.NewClient(j.node, w).Get(ctx, leaderKey)
+	if err != nil || !ok {
+		return cluster.Task{}
+	}
+	for _, t := range j.workers {
+		if t.String() == string(name) {
+			return t
+		}
+	}
+	return cluster.Task{}
+}
+
+// errLeaderGone is why a worker asks another leader.
+var errLeaderGone = errors.New("the leader has ended")
+
+// succeed finds out who leads where the former leader has ended: the one whom another
+// worker follows, or the first of the last generation that has not ended. That may be this worker.
+func (m *multiWorker) succeed(ctx context.Context) error {
+	j := m.job
+	if j.leads() || !m.leaderGone(ctx) {
+		return nil
+	}
+	if t, ok := j.known(ctx); ok && t != j.node.Task() && t != j.leading() {
+		m.elastic.heard = time.Time{}
+		j.follow(t)
+		return nil
+	}
+	for _, rank := range m.elastic.ranks {
+		if rank == j.rank {
+			return m.takeOver()
+		}
+		if t := j.workers[rank]; t != j.leading() && j.node.Probe(ctx, t) == "" {
+			m.elastic.heard = time.Time{}
+			j.follow(t)
+			return nil
+		}
+	}
+	return nil
+}
+
+// leaderGone reports whether the leader has ended, or has not answered for the peer timeout.
+func (m *multiWorker) leaderGone(ctx context.Context) bool {
+	t, e := m.job.leading(), m.elastic
+	if m.job.node.Gone(ctx, t) {
+		return true
+	}
+	if m.job.node.Probe(ctx, t) == "" || e.heard.IsZero() {
+		e.heard = time.Now()
+	}
+	return time.Since(e.heard) >= m.job.silence()
+}
+
+// takeOver makes this worker the leader and the chief. It must have the chief's model_dir, which a chief that lives keeps to itself.
+func (m *multiWorker) takeOver() error {
+	c := m.config
+	if c.Successor == nil || c.Sessions == nil {
+		return errors.New("this task cannot take the chief's place")
+	}
+	dir, err := c.Sessions.Session()
+	if err != nil {
+		return fmt.Errorf("taking the chief's place: %w", err)
+	}
+	if m.elastic.folder == "" || dir != m.elastic.folder {
+		return errors.New("taking the chief's place: the model_dir of this task is not the chief's: share it between all workers")
+	}
+	if err := c.Successor.TakeOver(); err != nil {
+		return fmt.Errorf("taking the chief's place: %w", err)
+	}
+	m.job.log.Warn("this worker takes the chief's place", "chief", m.job.leading())
+	m.job.follow(m.job.node.Task())
+	return nil
+}
+
+// watchLeader ends a request to the leader when there is another one to ask.
+func (m *multiWorker) watchLeader(ctx context.Context, end context.CancelCauseFunc) {
+	tick := time.NewTicker(membersPoll / 4)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		if !m.leaderGone(ctx) {
+			continue
+		}
+		if m.generation > 0 {
+			end(errLeaderGone)
+			return
+		}
+		if t, ok := m.job.known(ctx); ok && t != m.job.leading() {
+			end(errLeaderGone)
+			return
+		}
+	}
+}
