@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/goestimator/goestimator/estimator"
@@ -66,4 +67,35 @@ func elasticChief(t *testing.T, workers int) {
 		t.Errorf("the last checkpoint is %s, %v, expected that of step 60", prefix, err)
 	}
 	second.near(t, 60)
+}
+
+// TestElasticChiefGoesWithItsFolder: a worker with a model_dir of its own cannot take the chief's place, and says so.
+func TestElasticChiefGoesWithItsFolder(t *testing.T) {
+	res := trainCluster(t, t.TempDir(), 2, 0, elastic(runconfig.Elastic{Min: 1}), func(rank int, m *member) {
+		m.opts = []estimator.TrainOption{estimator.MaxSteps(60)}
+		if rank == 0 {
+			m.opts = append(m.opts, estimator.WithHooks(hookFuncs{after: func(hooks.Run) error { return errKilled }}))
+			return
+		}
+		m.run = append(m.run, runconfig.ModelDir(t.TempDir()))
+	})
+	if err := res[1].err; !errors.Is(err, estimator.ErrPeerLost) || !strings.Contains(err.Error(), "is not the chief's: share it") {
+		t.Errorf("the worker ended with %v", err)
+	}
+}
+
+// TestElasticWithoutSeed: workers that draw seeds of their own would not read the same batches.
+func TestElasticWithoutSeed(t *testing.T) {
+	rc, err := runconfig.FromTFConfig(equalTasks(t, 2, 0)[0], runconfig.ModelDir(t.TempDir()), runconfig.TrainDistribute(elastic(runconfig.Elastic{Min: 1})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := estimator.New(estimator.ModelFunc(toyModel), estimator.WithRunConfig(rc))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	if _, err := e.Train(t.Context(), estimator.InputFunc(equalData)); err == nil || !strings.Contains(err.Error(), "set seed") {
+		t.Errorf("got %v", err)
+	}
 }
