@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/goestimator/goestimator/estimator"
@@ -24,13 +25,24 @@ func TestElasticChiefGoes(t *testing.T) {
 	}
 }
 
+// arriving calls then when a task has joined its job, before it meets the others.
+type arriving struct {
+	hooks.Base
+	then func()
+}
+
+func (a arriving) Begin(hooks.Setup) error { a.then(); return nil }
+
 func elasticChief(t *testing.T, workers int) {
 	t.Helper()
 	dir := t.TempDir()
 	var second watched
-	killed, back := make(chan struct{}), make(chan struct{})
+	killed := make(chan struct{})
+	came := make(chan struct{})
+	goOn := sync.OnceFunc(func() { close(killed) })
 	res := trainCluster(t, dir, workers, 0, elastic(runconfig.Elastic{Min: 1}), func(rank int, m *member) {
-		m.run = append(m.run, runconfig.SaveCheckpointsSteps(20))
+		rpc := runconfig.RPC{Security: "auto", PeerTimeoutSecs: 10, RejoinSecs: 30, CallTimeoutSecs: 20, MaxMessageMB: 64}
+		m.run = append(m.run, runconfig.SaveCheckpointsSteps(20), runconfig.Connections(rpc))
 		m.opts = []estimator.TrainOption{estimator.MaxSteps(60)}
 		switch rank {
 		case 0:
@@ -45,21 +57,27 @@ func elasticChief(t *testing.T, workers int) {
 					return estimator.TrainResult{}, fmt.Errorf("expected the end of the chief, got %w", err)
 				}
 				<-killed
-				defer close(back)
-				return e.Train(ctx, m.input, m.opts...)
+				arrive := sync.OnceFunc(func() { close(came) })
+				defer arrive()
+				return e.Train(ctx, m.input, estimator.MaxSteps(60), estimator.WithHooks(arriving{then: arrive}))
 			}
 		case 1:
 			m.opts = append(m.opts, estimator.WithHooks(second.hook(), hookFuncs{after: func(r hooks.Run) error {
 				if r.GlobalStep() == 30 {
-					close(killed)
+					goOn()
+					<-came // else training might be over before the chief asks
 				}
 				return nil
 			}}))
+			m.train = func(ctx context.Context, e *estimator.Estimator) (estimator.TrainResult, error) {
+				defer goOn() // where it fails
+				return e.Train(ctx, m.input, m.opts...)
+			}
 		}
 	})
 	for i, r := range res {
 		if r.err != nil || r.GlobalStep != 60 {
-			t.Errorf("%s %d: %+v", r.task, i, r)
+			t.Errorf("%s %d: step %d, %v", r.task, i, r.GlobalStep, r.err)
 		}
 	}
 	prefix, err := checkpoint.LatestPrefix(dir)
@@ -86,7 +104,7 @@ func TestElasticChiefGoesWithItsFolder(t *testing.T) {
 
 // TestElasticWithoutSeed: workers that draw seeds of their own would not read the same batches.
 func TestElasticWithoutSeed(t *testing.T) {
-	rc, err := runconfig.FromTFConfig(equalTasks(t, 2, 0)[0], runconfig.ModelDir(t.TempDir()), runconfig.TrainDistribute(elastic(runconfig.Elastic{Min: 1})))
+	rc, err := runconfig.FromTFConfig(equalTasks(t, 2, 0)[1], runconfig.ModelDir(t.TempDir()), runconfig.TrainDistribute(elastic(runconfig.Elastic{Min: 1})))
 	if err != nil {
 		t.Fatal(err)
 	}

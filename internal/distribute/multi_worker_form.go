@@ -19,17 +19,25 @@ func (m *multiWorker) form(ctx context.Context) error {
 	if err := errors.Join(m.workers.leave(), m.ring.close()); err != nil {
 		return err
 	}
+	poll := membersPoll
+	if m.elastic != nil {
+		poll = membersPoll / 5 // nobody has to start a process
+	}
+	var refused error // why this worker could not take the chief's place
 	for {
 		err := m.formOnce(ctx)
 		if err == nil || hopeless(err) {
 			return err
 		}
+		if errors.Is(err, errTakeOver) {
+			refused = err
+		}
 		if ctx.Err() != nil {
-			return fmt.Errorf("%w: %w", ctx.Err(), err)
+			return fmt.Errorf("%w: %w", ctx.Err(), errors.Join(err, refused))
 		}
 		m.job.log.Warn("forming the ring of workers again", "cause", err)
 		select {
-		case <-time.After(membersPoll):
+		case <-time.After(poll):
 		case <-ctx.Done():
 		}
 	}

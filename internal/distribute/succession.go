@@ -87,6 +87,9 @@ func (j *Job) leaderOf(ctx context.Context, w cluster.Task) cluster.Task {
 	return cluster.Task{}
 }
 
+// errTakeOver is wrapped by the errors of a worker that would be the chief.
+var errTakeOver = errors.New("taking the chief's place")
+
 // errLeaderGone is why a worker asks another leader.
 var errLeaderGone = errors.New("the leader has ended")
 
@@ -135,13 +138,13 @@ func (m *multiWorker) takeOver() error {
 	}
 	dir, err := c.Sessions.Session()
 	if err != nil {
-		return fmt.Errorf("taking the chief's place: %w", err)
+		return fmt.Errorf("%w: %w", errTakeOver, err)
 	}
 	if m.elastic.folder == "" || dir != m.elastic.folder {
-		return errors.New("taking the chief's place: the model_dir of this task is not the chief's: share it between all workers")
+		return fmt.Errorf("%w: the model_dir of this task is not the chief's: share it between all workers", errTakeOver)
 	}
 	if err := c.Successor.TakeOver(); err != nil {
-		return fmt.Errorf("taking the chief's place: %w", err)
+		return fmt.Errorf("%w: %w", errTakeOver, err)
 	}
 	m.job.log.Warn("this worker takes the chief's place", "chief", m.job.leading())
 	m.job.follow(m.job.node.Task())
