@@ -72,7 +72,7 @@ func (s *Strategy) synchronize(ctx context.Context, restore func() (strategies.N
 	if s.step, err = s.globalStep(); err != nil {
 		return err
 	}
-	s.ready, s.lost, s.more, s.over = true, false, true, false
+	s.ready, s.lost, s.more, s.over, s.interrupted = true, false, true, false, false
 	if len(s.inputs) > 0 {
 		s.inputs[0].position = notes.Positions[s.rank()]
 	}

@@ -16,11 +16,11 @@ var (
 	ErrPeerLost = strategies.ErrPeerLost
 	// ErrDiffer is wrapped where tasks of one job have other functions, data or hyper-parameters.
 	ErrDiffer = strategies.ErrDiffer
-	// ErrEnded is returned by training functions after another task has ended the training.
-	ErrEnded = errors.New("another task has ended the training")
+	// ErrEnded is wrapped where another task has ended the training: by Restore, and by training functions.
+	ErrEnded = strategies.ErrEnded
 	// ErrInterrupted is wrapped by errors of training functions whose context, or that of
 	// another task in lock step, has ended. The steps made so far are whole: they can be saved.
-	ErrInterrupted = errors.New("training was interrupted")
+	ErrInterrupted = strategies.ErrInterrupted
 	// ErrBuilt is wrapped where a function, a metric or an input comes too late.
 	ErrBuilt = errors.New("the strategy has begun: build functions, metrics and inputs before Restore and the first Run")
 )

@@ -69,7 +69,7 @@ func (f *Function) stage(b Batch) error {
 func (f *Function) train(ctx context.Context) error {
 	s := f.strategy
 	if s.over {
-		return ErrEnded
+		return &strategies.EndError{End: strategies.End{GlobalStep: s.step, Sure: true}}
 	}
 	step := strategies.Step{Batches: f.parts, Waiting: ctx}
 	if len(s.inputs) > 0 && s.inputs[0].it != nil {
@@ -77,6 +77,7 @@ func (f *Function) train(ctx context.Context) error {
 	}
 	switch {
 	case ctx.Err() != nil && !s.lockstep():
+		s.interrupted = true
 		return fmt.Errorf("%w: %w", ErrInterrupted, context.Cause(ctx))
 	case ctx.Err() != nil: // the others do not know yet
 		step.Stop = strategies.Interrupted
@@ -99,6 +100,7 @@ func (f *Function) train(ctx context.Context) error {
 	}
 	s.over = out.Stop != strategies.GoOn
 	if out.Stop == strategies.Interrupted {
+		s.interrupted = true
 		cause := context.Cause(ctx)
 		if cause == nil {
 			cause = errors.New("in another task")

@@ -32,15 +32,16 @@ type Strategy struct {
 	metrics   []*Metric
 	inputs    []*Input
 
-	opened bool  // variables and programs are made
-	ready  bool  // the variables have the values of the job
-	over   bool  // training has ended in all tasks
-	lost   bool  // a step failed: the others are not waited for
-	step   int64 // the global step
-	runs   int   // of training functions
-	more   bool  // the last of these had data in some task
-	first  *Function
-	saved  checkpoints
+	opened      bool  // variables and programs are made
+	ready       bool  // the variables have the values of the job
+	over        bool  // training has ended in all tasks
+	lost        bool  // a step failed: the others are not waited for
+	interrupted bool  // training goes on when the job is started again
+	step        int64 // the global step
+	runs        int   // of training functions
+	more        bool  // the last of these had data in some task
+	first       *Function
+	saved       checkpoints
 }
 
 // Option adjusts a new Strategy.
@@ -109,13 +110,17 @@ func (s *Strategy) open() (err error) {
 }
 
 // Serve runs this task, a parameter server of the cluster that rc describes, until
-// the chief says that training is over, or ctx ends; that is its error then.
+// the chief says that training is over, or ctx ends; the error wraps ErrInterrupted then.
 func Serve(ctx context.Context, rc runconfig.RunConfig, opts ...Option) error {
 	o := options{log: slog.Default()}
 	for _, f := range opts {
 		f(&o)
 	}
-	return strategies.Serve(ctx, rc, o.log)
+	err := strategies.Serve(ctx, rc, o.log)
+	if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return fmt.Errorf("%w: %w", ErrInterrupted, err)
+	}
+	return err
 }
 
 // Name is the strategy's name in config files.
@@ -191,7 +196,8 @@ func (s *Strategy) leave() error {
 }
 
 // Close ends training and frees everything. In lock step, and on the chief,
-// training ends in all tasks: their next run of a training function tells so.
+// training ends in all tasks: their next run of a training function tells so. After an
+// interruption it does not end, but goes on when the tasks are started again.
 func (s *Strategy) Close(ctx context.Context) error {
 	var errs []error
 	if s.shared != nil && s.ready && !s.lost {
@@ -210,6 +216,9 @@ func (s *Strategy) Close(ctx context.Context) error {
 
 // end tells the other tasks that training is over.
 func (s *Strategy) end(ctx context.Context) error {
+	if s.interrupted {
+		return s.shared.Finish(ctx, false)
+	}
 	if s.lockstep() && !s.over && s.first != nil {
 		if _, err := s.first.stepper.Step(ctx, strategies.Step{Stop: strategies.Finished}); err != nil {
 			return err

@@ -17,7 +17,7 @@ import (
 
 // ErrInterrupted wraps the cause of the context's end where training stopped
 // for it, after a checkpoint was written.
-var ErrInterrupted = errors.New("training was interrupted")
+var ErrInterrupted = distribute.ErrInterrupted
 
 // The reasons why training stops. Hooks may give others.
 const (

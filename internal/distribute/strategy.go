@@ -20,6 +20,9 @@ const GlobalStep = "global_step"
 // back without its state.
 var ErrSessionLost = errors.New("the session was lost")
 
+// ErrInterrupted is wrapped by errors of training that its caller, or another task in lock step, has interrupted.
+var ErrInterrupted = errors.New("training was interrupted")
+
 // ErrPeerLost is wrapped by errors about a task that was not reached within its
 // deadline. The process should end, to be started again.
 var ErrPeerLost = errors.New("a task of the cluster was lost")
