@@ -14,7 +14,8 @@ import (
 type Column interface {
 	// Name is TensorFlow's name of the column, part of its variables' names.
 	Name() string
-	// String is the declaration, for reports and to tell columns apart.
+	// String is the declaration, for reports and to tell columns apart: columns with
+	// different settings must return different ones.
 	String() string
 }
 
@@ -65,6 +66,15 @@ func asBuiltin(c Column) (builtin, error) {
 		return c, nil
 	}
 	return nil, fmt.Errorf("column %q of type %T: expected a column of package feature, or a type with the methods of feature.Formula or feature.Mapping", c.Name(), c)
+}
+
+// users reports whether c is a column that users write.
+func users(c Column) bool {
+	switch c.(type) {
+	case Formula, Mapping:
+		return true
+	}
+	return false
 }
 
 // idsOf are the ids of a column that a Plan has checked.

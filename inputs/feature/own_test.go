@@ -34,7 +34,7 @@ type initial struct {
 }
 
 func (c initial) Name() string                    { return c.key + "_initial" }
-func (c initial) String() string                  { return "initial(" + c.key + ")" }
+func (c initial) String() string                  { return fmt.Sprintf("initial(%s, %d)", c.key, c.buckets) }
 func (c initial) Buckets() int                    { return c.buckets }
 func (c initial) Feature() (string, tensor.DType) { return c.key, tensor.String }
 func (c initial) ID(value string) (int, error) {
@@ -43,6 +43,19 @@ func (c initial) ID(value string) (int, error) {
 	}
 	return int(value[0]) - 'A', nil
 }
+
+// sum is a formula whose String says too little.
+type sum struct {
+	name string
+	of   *feature.Numeric
+	more float64
+}
+
+func (c *sum) Name() string                     { return c.name }
+func (c *sum) String() string                   { return "sum" }
+func (c *sum) Width() int                       { return 1 }
+func (c *sum) Of() []feature.Dense              { return []feature.Dense{c.of} }
+func (c *sum) Formula(of []expr.Expr) expr.Expr { return of[0].Plus(c.more) }
 
 // lists cannot be compared.
 type lists struct {
@@ -120,6 +133,21 @@ func TestOwnColumns(t *testing.T) {
 		var row *inputs.RowError
 		if !errors.As(err, &row) || row.Row != 1 || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, expected an error of row 1 with %q", err, want)
+		}
+	}
+}
+
+// TestOwnColumnsOfOneDeclaration: equal columns are one column; different ones need different declarations.
+func TestOwnColumnsOfOneDeclaration(t *testing.T) {
+	x, y := &feature.Numeric{Key: "x"}, &feature.Numeric{Key: "y"}
+	wide := &feature.Crossed{Of: []feature.Column{initial{"job", 26}, feature.Key("job")}, Size: 50}
+	if _, err := feature.New(feature.Columns{Linear: []feature.Column{wide}, Dense: []feature.Column{&feature.Indicator{Of: initial{"job", 26}}}}); err != nil {
+		t.Errorf("equal columns: %v", err)
+	}
+	for _, other := range []*sum{{"x_and_more", x, 2}, {"x_and_1", y, 1}} {
+		_, err := feature.New(feature.Columns{Dense: []feature.Column{&sum{"x_and_1", x, 1}, &feature.Bucketized{Of: x, Boundaries: []float64{1}}}, Linear: []feature.Column{other}})
+		if err == nil || !strings.Contains(err.Error(), "expected that String tells them apart") {
+			t.Errorf("%v: got %v, expected an error that says so", other, err)
 		}
 	}
 }

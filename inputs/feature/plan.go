@@ -35,14 +35,14 @@ type Plan struct {
 	outputs []*Output
 	names   map[string]bool // of outputs
 	reads   []read
-	seen    map[string]bool // declarations whose reads are known
+	seen    map[string]Column // by declaration: the columns whose reads are known
 	bound   atomic.Pointer[binding]
 }
 
 // New checks columns, reads their vocabulary files and plans their computation.
 // The error names the column.
 func New(c Columns) (*Plan, error) {
-	p := &Plan{columns: c, names: map[string]bool{}, seen: map[string]bool{}}
+	p := &Plan{columns: c, names: map[string]bool{}, seen: map[string]Column{}}
 	for _, part := range []struct {
 		name    string
 		columns []Column
@@ -109,9 +109,13 @@ func (p *Plan) visit(c Column, depth int) error {
 	if err := k.check(); err != nil {
 		return fmt.Errorf("column %q: %w", c.Name(), err)
 	}
-	if !p.seen[c.String()] {
-		p.seen[c.String()] = true
+	first, ok := p.seen[c.String()]
+	switch {
+	case !ok:
+		p.seen[c.String()] = c
 		p.reads = append(p.reads, k.reads()...)
+	case (users(first) || users(c)) && !reflect.DeepEqual(first, c):
+		return fmt.Errorf("column %q: it differs from column %q, and both declare themselves as %s: expected that String tells them apart", c.Name(), first.Name(), c)
 	}
 	return nil
 }
