@@ -36,7 +36,7 @@ func TestServerThatNeverAnswers(t *testing.T) {
 	nodes[task].Serve()
 
 	tasks := []cluster.Task{task}
-	p := &parameterServer{job: &Job{node: nodes[chief], servers: tasks, log: slog.New(slog.DiscardHandler)}, vars: &remoteVariables{}, dev: device.NewHost(), forget: map[*workerStep]func(){},
+	p := &parameterServer{job: &Job{node: nodes[chief], servers: tasks, log: slog.New(slog.DiscardHandler)}, vars: &remoteVariables{}, dev: device.NewHost(), copied: map[string]uint64{}, forget: map[*workerStep]func(){},
 		client: ps.NewClient(ps.ClientConfig{Client: nodes[chief], Servers: tasks, Timeout: 2 * time.Second})}
 	defer p.Close()
 	var err error
