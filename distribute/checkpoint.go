@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 
 	strategies "github.com/goestimator/goestimator/internal/distribute"
@@ -11,20 +13,14 @@ import (
 	"github.com/goestimator/goestimator/internal/format/checkpoint"
 )
 
-// checkpoints are those of the RunConfig's model_dir.
-type checkpoints struct {
-	saver  *checkpoint.Saver // of the chief, once it has saved
-	step   int64
-	prefix string // of the newest, "" for none
-}
-
 // metricKey begins the names of metrics' states in checkpoints.
 const metricKey = saved.PrivatePrefix + "metrics/"
 
 // Restore brings variables, optimizer state, metrics and the position of the first
 // Input to the newest checkpoint in model_dir, or to what the other tasks of the job
-// hold. Where there is none variables keep their initial values. It returns the global
-// step. All tasks call it before their first Run, and after an error that wraps ErrSessionLost.
+// hold. Where there is none variables have their initial values. An open pass over that Input
+// ends: go on with Iterate. Restore returns the global step. All tasks call it before their
+// first Run, and after an error that wraps ErrSessionLost.
 func (s *Strategy) Restore(ctx context.Context) (int64, error) {
 	var r *checkpoint.Reader
 	err := s.synchronize(ctx, func() (strategies.Notes, error) {
@@ -39,6 +35,9 @@ func (s *Strategy) Restore(ctx context.Context) (int64, error) {
 	if r != nil {
 		err = errors.Join(err, r.Close())
 	}
+	if len(s.inputs) > 0 {
+		err = errors.Join(err, s.inputs[0].close())
+	}
 	if err != nil {
 		return 0, fmt.Errorf("restore: %w", err)
 	}
@@ -47,9 +46,6 @@ func (s *Strategy) Restore(ctx context.Context) (int64, error) {
 
 // synchronize brings this task to where the job is; restore, where set, sets the variables of a job that begins.
 func (s *Strategy) synchronize(ctx context.Context, restore func() (strategies.Notes, error)) error {
-	if len(s.functions) == 0 {
-		return errNoFunction
-	}
 	if err := s.begin(); err != nil {
 		return err
 	}
@@ -83,11 +79,11 @@ func (s *Strategy) synchronize(ctx context.Context, restore func() (strategies.N
 func (s *Strategy) restore() (*checkpoint.Reader, strategies.Notes, error) {
 	dir := s.config.ModelDir()
 	if dir == "" {
-		return nil, strategies.Notes{}, nil
+		return nil, strategies.Notes{}, s.restart()
 	}
 	r, err := checkpoint.OpenLatest(context.Background(), dir)
 	if errors.Is(err, checkpoint.ErrNone) {
-		return nil, strategies.Notes{}, nil
+		return nil, strategies.Notes{}, s.restart()
 	}
 	if err != nil {
 		return nil, strategies.Notes{}, err
@@ -96,7 +92,6 @@ func (s *Strategy) restore() (*checkpoint.Reader, strategies.Notes, error) {
 	if err != nil {
 		return nil, notes, errors.Join(err, r.Close())
 	}
-	s.saved.step, s.saved.prefix = r.Step(), r.Prefix()
 	s.log.Info("restored checkpoint", "prefix", r.Prefix(), "global_step", r.Step())
 	return r, notes, nil
 }
@@ -128,7 +123,10 @@ func (s *Strategy) restoreAll(r *checkpoint.Reader) (strategies.Notes, error) {
 // Estimator's: variables, optimizer state, metrics, and positions of the first Input. All tasks in lock
 // step call it; the chief writes, and returns the prefix.
 func (s *Strategy) Save(ctx context.Context) (string, error) {
-	if !s.ready {
+	switch {
+	case s.closed:
+		return "", fmt.Errorf("save: %w", errClosed)
+	case !s.ready:
 		return "", errors.New("save: call Restore, or run a function, first")
 	}
 	prefix, err := s.save(ctx)
@@ -149,6 +147,9 @@ func (s *Strategy) save(ctx context.Context) (string, error) {
 			return "", err
 		}
 	}
+	if err := s.positions(ctx, states); err != nil {
+		return "", fmt.Errorf("input position: %w", err)
+	}
 	if !s.IsChief() {
 		return "", nil
 	}
@@ -166,36 +167,50 @@ func (s *Strategy) save(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	s.saved.step, s.saved.prefix = snap.Step, prefix
 	return prefix, nil
+}
+
+// positions adds where the first Input stands here and in all tasks in lock step.
+func (s *Strategy) positions(ctx context.Context, states map[string][]byte) error {
+	if len(s.inputs) == 0 {
+		return nil
+	}
+	mine, err := s.inputs[0].state()
+	all := map[int][]byte{s.rank(): mine}
+	if g := s.gatherer(); g != nil && err == nil {
+		var parts [][]byte
+		parts, err = gathered(ctx, g, "Save with positions", mine)
+		all = maps.Collect(slices.All(parts))
+	}
+	for rank, position := range all {
+		if len(position) > 0 {
+			states[saved.InputKey(rank)] = position
+		}
+	}
+	return err
 }
 
 // openSaver makes the chief's saver, the first time.
 func (s *Strategy) openSaver() (err error) {
-	if s.saved.saver != nil {
+	if s.saver != nil {
 		return nil
 	}
 	dir := s.config.ModelDir()
 	if dir == "" {
 		return errors.New("no model_dir: set runconfig.ModelDir")
 	}
-	s.saved.saver, err = checkpoint.NewSaver(dir, checkpoint.Options{MaxToKeep: s.config.KeepCheckpointMax(), KeepEveryNHours: s.config.KeepCheckpointEveryNHours()})
+	s.saver, err = checkpoint.NewSaver(dir, checkpoint.Options{MaxToKeep: s.config.KeepCheckpointMax(), KeepEveryNHours: s.config.KeepCheckpointEveryNHours()})
 	return err
 }
 
 // write adds what is not the strategy's to a snapshot, and writes it.
 func (s *Strategy) write(ctx context.Context, snap *strategies.Snapshot, states map[string][]byte) (string, error) {
 	extra := states
-	for rank, position := range snap.Notes.Positions {
-		extra[saved.InputKey(rank)] = position
-	}
-	if len(s.inputs) > 0 && s.inputs[0].it != nil && extra[saved.InputKey(s.rank())] == nil {
-		position, err := s.inputs[0].it.state()
-		if err != nil {
-			return "", fmt.Errorf("input position: %w", err)
+	if s.asynchronous() {
+		for rank, position := range snap.Notes.Positions {
+			extra[saved.InputKey(rank)] = position
 		}
-		extra[saved.InputKey(s.rank())] = position
 	}
 	extra[saved.SeedKey] = strconv.AppendInt(nil, s.seed, 10)
-	return saved.Write(ctx, s.saved.saver, snap, saved.Extra{Strings: extra, TrainOps: s.trainOps()})
+	return saved.Write(ctx, s.saver, snap, saved.Extra{Strings: extra, TrainOps: s.trainOps()})
 }

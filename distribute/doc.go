@@ -32,10 +32,12 @@
 // A Batch has a part for each local replica. In a cluster every task runs the same
 // loop on its share of the data. Under multi_worker_mirrored the tasks are in lock
 // step: they run the same training functions in the same order, and Restore, Save,
-// Metric.Result, Reduce, Gather and Close are called by all of them between the same two steps.
+// Metric.Result, Reduce and Gather are called by all of them between the same two steps; other calls at once are
+// an error that wraps ErrDiffer. A task that calls Close before the others does so where they run
+// the first training function next.
 //
 // # Errors
 //
 // Where a peer was lost and may come back the error wraps ErrSessionLost: each task
-// calls Restore again, and goes on from the newest checkpoint.
+// calls Restore again, begins a new pass by Iterate, and goes on from the newest checkpoint, or from the beginning where there is none.
 package distribute

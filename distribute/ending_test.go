@@ -3,6 +3,7 @@ package distribute_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -95,6 +96,11 @@ func TestRefusals(t *testing.T) {
 	defer s.Close(t.Context())
 	_, err = s.Restore(t.Context())
 	expect(t, err, "no function yet")
+	_, err = s.Variable("w")
+	expect(t, err, "no function yet")
+	_, err = s.Reduce(t.Context(), distribute.Sum, distribute.PerReplica{nil})
+	expect(t, err, "is nil")
+	expect(t, distribute.Serve(t.Context(), rc, nil), "an option is nil")
 	train := func(c *distribute.Context) (distribute.Outputs, error) {
 		loss := toyLoss(c)
 		return distribute.Outputs{Loss: loss, Train: optimizers.SGD(0.1).Minimize(c, loss)}, nil
@@ -155,8 +161,94 @@ func TestOneOptimizerForEachVariable(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	_, err = s.Restore(t.Context())
-	expect(t, err, "trained by the functions a and b")
+	for range 2 {
+		_, err = s.Restore(t.Context())
+		expect(t, err, "trained by the functions a and b")
+	}
+}
+
+// TestInterruptedAlone: the step of a batch that was read is made, counted and saved.
+func TestInterruptedAlone(t *testing.T) {
+	for _, c := range []setup{setups[0], setups[3], setups[5]} {
+		dir := t.TempDir()
+		for pass, steps := range []int{2, 2} {
+			c.inCluster(t, dir, func(ctx context.Context, rc runconfig.RunConfig) error {
+				s, f, count, err := counting(rc)
+				if err != nil {
+					return err
+				}
+				in, err := s.Distribute(countData(t), 4, distribute.ShardRows)
+				if err == nil {
+					_, err = s.Restore(ctx)
+				}
+				if err == nil {
+					err = interrupt(ctx, f, in, steps)
+				}
+				if err == nil {
+					err = expectCount(ctx, count, float64(8*(pass+1)))
+				}
+				if err == nil {
+					_, err = s.Save(ctx)
+				}
+				return errors.Join(err, s.Close(ctx))
+			})
+		}
+	}
+}
+
+// interrupt runs a function, and ends the context before the last step.
+func interrupt(ctx context.Context, f *distribute.Function, in *distribute.Input, steps int) error {
+	running, cancel := context.WithCancel(ctx)
+	defer cancel()
+	it, err := in.Iterate(ctx)
+	if err != nil {
+		return err
+	}
+	for n := range steps {
+		batch, err := it.Next(ctx)
+		if err != nil {
+			return err
+		}
+		if n == steps-1 {
+			cancel()
+		}
+		if _, err := f.Run(running, batch); (n == steps-1) != errors.Is(err, distribute.ErrInterrupted) {
+			return fmt.Errorf("step %d: got %w", n, err)
+		}
+	}
+	return nil
+}
+
+// TestClosed: what is called after Close is an error, but for another Close.
+func TestClosed(t *testing.T) {
+	rc, err := runconfig.New(runconfig.ModelDir(t.TempDir()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, f, count, err := counting(rc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := s.Distribute(countData(t), 4, distribute.ShardRows)
+	expect(t, err, "")
+	expect(t, each(t.Context(), f, in), "")
+	for range 2 {
+		expect(t, s.Close(t.Context()), "")
+	}
+	for name, call := range map[string]func(ctx context.Context) error{
+		"Run":      func(ctx context.Context) error { _, err := f.Run(ctx, nil); return err },
+		"Restore":  func(ctx context.Context) error { _, err := s.Restore(ctx); return err },
+		"Save":     func(ctx context.Context) error { _, err := s.Save(ctx); return err },
+		"Reduce":   func(ctx context.Context) error { _, err := s.Reduce(ctx, distribute.Sum, nil); return err },
+		"Gather":   func(ctx context.Context) error { _, err := s.Gather(ctx, nil); return err },
+		"Result":   func(ctx context.Context) error { _, err := count.Result(ctx); return err },
+		"Iterate":  func(ctx context.Context) error { _, err := in.Iterate(ctx); return err },
+		"Variable": func(context.Context) error { _, err := s.Variable("w"); return err },
+	} {
+		if err := call(t.Context()); err == nil || !strings.Contains(err.Error(), "the strategy is closed") {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
 }
 
 // expect checks that an error has one of some texts; "" is none.

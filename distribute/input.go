@@ -25,8 +25,7 @@ const (
 type Input struct {
 	strategy *Strategy
 	ds       inputs.Dataset
-	global   int // rows of one step over all replicas; 0: it is not known
-	saved    bool
+	global   int       // rows of one step over all replicas; 0: it is not known
 	position []byte    // where the next Iterator begins; nil: at the beginning
 	it       *Iterator // the latest, while it is open
 }
@@ -70,7 +69,7 @@ func (s *Strategy) addInput(ds inputs.Dataset, global int) (*Input, error) {
 	if s.opened {
 		return nil, ErrBuilt
 	}
-	in := &Input{strategy: s, ds: ds, global: global, saved: len(s.inputs) == 0}
+	in := &Input{strategy: s, ds: ds, global: global}
 	s.inputs = append(s.inputs, in)
 	return in, nil
 }
@@ -96,6 +95,9 @@ type Iterator struct {
 // where the checkpoint left it. The error wraps inputs.ErrStateMismatch where that had
 // other batches or tasks.
 func (in *Input) Iterate(ctx context.Context) (*Iterator, error) {
+	if in.strategy.closed {
+		return nil, errClosed
+	}
 	if err := in.close(); err != nil {
 		return nil, err
 	}
@@ -117,6 +119,14 @@ func (in *Input) Iterate(ctx context.Context) (*Iterator, error) {
 	return in.it, nil
 }
 
+// state is where the next Iterator would begin, or where the open one is; nil at the beginning.
+func (in *Input) state() ([]byte, error) {
+	if in.it == nil {
+		return in.position, nil
+	}
+	return in.it.state()
+}
+
 // close ends the pass that is open.
 func (in *Input) close() error {
 	if in.it == nil {
@@ -129,6 +139,9 @@ func (in *Input) close() error {
 // the end. In lock step a task whose share has ended gets batches without parts, as
 // long as the training step before had data in another task.
 func (it *Iterator) Next(ctx context.Context) (Batch, error) {
+	if it.input.it != it {
+		return nil, errors.New("input: the pass has ended: begin another one by Input.Iterate")
+	}
 	it.release()
 	s := it.input.strategy
 	first, trained := !it.asked, s.runs > it.runs

@@ -91,6 +91,9 @@ func (m *Metric) Result(ctx context.Context) (metrics.Value, error) {
 
 // merged returns the state of all tasks.
 func (m *Metric) merged(ctx context.Context) (metrics.Accumulator, error) {
+	if m.strategy.closed {
+		return nil, errClosed
+	}
 	if m.strategy.totals() != nil && m.strategy.ready {
 		return m.fromTotal()
 	}
@@ -102,7 +105,7 @@ func (m *Metric) merged(ctx context.Context) (metrics.Accumulator, error) {
 	if err != nil {
 		return nil, err
 	}
-	states, err := g.Gather(ctx, mine)
+	states, err := gathered(ctx, g, fmt.Sprintf("Result or Save with metric %q", m.name), mine)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 	strategies "github.com/goestimator/goestimator/internal/distribute"
 	"github.com/goestimator/goestimator/internal/training/update"
 	"github.com/goestimator/goestimator/models/optimizers"
@@ -13,10 +14,18 @@ import (
 
 // begin makes variables and programs, once.
 func (s *Strategy) begin() error {
-	if s.opened {
-		return nil
+	switch {
+	case s.closed:
+		return errClosed
+	case len(s.functions) == 0:
+		return errNoFunction
+	case !s.opened:
+		s.opened, s.failed = true, s.prepare()
 	}
-	s.opened = true
+	return s.failed
+}
+
+func (s *Strategy) prepare() error {
 	if err := s.agree(); err != nil {
 		return err
 	}
@@ -74,16 +83,21 @@ func (s *Strategy) agree() error {
 	return nil
 }
 
-// createVariables makes all variables, with their initial values.
-func (s *Strategy) createVariables() error {
-	vars := s.inner.Variables()
-	for _, v := range s.variables {
-		if err := vars.Create(v.Name, typeOf(v), strategies.Initial(v.Name, v.Init, s.seed, typeOf(v))); err != nil {
-			return err
-		}
+// initialValue is a variable as training begins.
+type initialValue struct {
+	name string
+	typ  graph.Type
+	fill strategies.Fill
+}
+
+// initialValues are all variables.
+func (s *Strategy) initialValues() ([]initialValue, error) {
+	all, err := s.initialTotals()
+	if err != nil {
+		return nil, err
 	}
-	if err := s.createTotals(); err != nil {
-		return err
+	for _, v := range s.variables {
+		all = append(all, initialValue{v.Name, typeOf(v), strategies.Initial(v.Name, v.Init, s.seed, typeOf(v))})
 	}
 	for _, f := range s.functions {
 		op := f.traced.outputs.Train
@@ -91,12 +105,33 @@ func (s *Strategy) createVariables() error {
 			continue
 		}
 		for _, slot := range update.Slots(op) {
-			if err := vars.Create(slot.Name, slot.Type, strategies.Initial(slot.Name, slot.Init, s.seed, slot.Type)); err != nil {
-				return fmt.Errorf("optimizer of function %s: %w", f.name, err)
-			}
+			all = append(all, initialValue{slot.Name, slot.Type, strategies.Initial(slot.Name, slot.Init, s.seed, slot.Type)})
 		}
 	}
-	return vars.Create(strategies.GlobalStep, stepType, strategies.Whole(tensor.Scalar(int64(0))))
+	return append(all, initialValue{strategies.GlobalStep, stepType, strategies.Whole(tensor.Scalar(int64(0)))}), nil
+}
+
+// createVariables makes all variables, with their initial values.
+func (s *Strategy) createVariables() (err error) {
+	if s.initial, err = s.initialValues(); err != nil {
+		return err
+	}
+	for _, v := range s.initial {
+		if err := s.inner.Variables().Create(v.name, v.typ, v.fill); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// restart sets all variables to their initial values.
+func (s *Strategy) restart() error {
+	for _, v := range s.initial {
+		if err := s.inner.Variables().Set(v.name, v.fill); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // globalStep reads the step.
@@ -118,5 +153,7 @@ func (s *Strategy) trainOps() []*optimizers.TrainOp {
 	}
 	return out
 }
+
+var errClosed = errors.New("the strategy is closed")
 
 var errNoFunction = errors.New("the strategy has no function yet: build one by Strategy.Function")

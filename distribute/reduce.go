@@ -34,7 +34,11 @@ func (s *Strategy) gatherer() strategies.Gatherer {
 // call it and get the same tensor. Sums are taken in float64 in the order of the
 // replicas. Where no replica had data the result is nil.
 func (s *Strategy) Reduce(ctx context.Context, op ReduceOp, value PerReplica) (*tensor.Tensor, error) {
-	all, err := s.everywhere(ctx, value)
+	what := "Reduce of a sum"
+	if op == Mean {
+		what = "Reduce of a mean"
+	}
+	all, err := s.everywhere(ctx, what, value)
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}
@@ -86,7 +90,7 @@ func convert[T float32 | int64 | int32](dst []T, src []float64) {
 // Gather puts a result of all replicas, over all tasks in lock step, one behind the
 // other along its first dimension. All of them call it. Where no replica had data the result is nil.
 func (s *Strategy) Gather(ctx context.Context, value PerReplica) (*tensor.Tensor, error) {
-	all, err := s.everywhere(ctx, value)
+	all, err := s.everywhere(ctx, "Gather", value)
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}
@@ -106,8 +110,30 @@ func (s *Strategy) Gather(ctx context.Context, value PerReplica) (*tensor.Tensor
 	return out, nil
 }
 
+// gathered returns what each task in lock step brings to a call, which all of them make.
+func gathered(ctx context.Context, g strategies.Gatherer, call string, mine []byte) ([][]byte, error) {
+	all, err := g.Gather(ctx, append([]byte(call+"\n"), mine...))
+	if err != nil {
+		return nil, err
+	}
+	for rank, text := range all {
+		theirs, value, _ := bytes.Cut(text, []byte("\n"))
+		if string(theirs) != call {
+			return nil, fmt.Errorf("%w: this task calls %s, worker %d %.100q: all tasks make the same calls in the same order", ErrDiffer, call, rank, theirs)
+		}
+		all[rank] = value
+	}
+	return all, nil
+}
+
 // everywhere returns the values of all replicas of all tasks in lock step, in their order.
-func (s *Strategy) everywhere(ctx context.Context, mine PerReplica) (PerReplica, error) {
+func (s *Strategy) everywhere(ctx context.Context, call string, mine PerReplica) (PerReplica, error) {
+	if s.closed {
+		return nil, errClosed
+	}
+	if slices.Contains(mine, nil) {
+		return nil, errors.New("the value of a replica is nil: expected a tensor of each that had data")
+	}
 	g := s.gatherer()
 	if g == nil {
 		return mine, nil
@@ -116,7 +142,7 @@ func (s *Strategy) everywhere(ctx context.Context, mine PerReplica) (PerReplica,
 	if err := gob.NewEncoder(&b).Encode(mine); err != nil {
 		return nil, err
 	}
-	parts, err := g.Gather(ctx, b.Bytes())
+	parts, err := gathered(ctx, g, call, b.Bytes())
 	if err != nil {
 		return nil, err
 	}

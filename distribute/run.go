@@ -22,6 +22,9 @@ type Result struct {
 // their initial values.
 func (f *Function) Run(ctx context.Context, b Batch) (*Result, error) {
 	s := f.strategy
+	if s.closed {
+		return nil, fmt.Errorf("function %s: %w", f.name, errClosed)
+	}
 	if !s.ready {
 		if err := s.synchronize(ctx, nil); err != nil {
 			return nil, err
@@ -37,8 +40,10 @@ func (f *Function) Run(ctx context.Context, b Batch) (*Result, error) {
 	} else if len(f.parts) > 0 {
 		_, err = f.stepper.Step(ctx, strategies.Step{Batches: f.parts})
 	}
-	if err == nil {
-		err = f.updateMetrics(ctx)
+	if err == nil || f.result.applied { // an interruption ends a step that was made
+		if merr := f.updateMetrics(ctx); merr != nil {
+			err = errors.Join(err, merr)
+		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("function %s: %w", f.name, err)
@@ -72,14 +77,14 @@ func (f *Function) train(ctx context.Context) error {
 		return &strategies.EndError{End: strategies.End{GlobalStep: s.step, Sure: true}}
 	}
 	step := strategies.Step{Batches: f.parts, Waiting: ctx}
-	if len(s.inputs) > 0 && s.inputs[0].it != nil {
+	if s.asynchronous() && len(s.inputs) > 0 && s.inputs[0].it != nil {
 		step.Position = s.inputs[0].it.state
 	}
 	switch {
-	case ctx.Err() != nil && !s.lockstep():
+	case ctx.Err() != nil && (len(f.parts) == 0 && !s.lockstep() || s.asynchronous()):
 		s.interrupted = true
 		return fmt.Errorf("%w: %w", ErrInterrupted, context.Cause(ctx))
-	case ctx.Err() != nil: // the others do not know yet
+	case ctx.Err() != nil: // the others do not know yet, and the position of the input is behind the batch
 		step.Stop = strategies.Interrupted
 	case len(f.parts) == 0 && !s.lockstep():
 		s.runs, s.more = s.runs+1, false
@@ -98,9 +103,8 @@ func (f *Function) train(ctx context.Context) error {
 	if out.Applied {
 		s.step = out.GlobalStep
 	}
-	s.over = out.Stop != strategies.GoOn
-	if out.Stop == strategies.Interrupted {
-		s.interrupted = true
+	s.over, s.interrupted = s.lockstep() && out.Stop != strategies.GoOn, out.Stop == strategies.Interrupted
+	if s.interrupted {
 		cause := context.Cause(ctx)
 		if cause == nil {
 			cause = errors.New("in another task")

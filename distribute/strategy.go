@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	strategies "github.com/goestimator/goestimator/internal/distribute"
+	"github.com/goestimator/goestimator/internal/format/checkpoint"
 	"github.com/goestimator/goestimator/internal/runtime/gpus"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/runconfig"
@@ -31,17 +32,20 @@ type Strategy struct {
 	variables []*models.Variable
 	metrics   []*Metric
 	inputs    []*Input
+	initial   []initialValue
 
-	opened      bool  // variables and programs are made
+	opened      bool  // building has ended
+	failed      error // of making variables and programs
+	closed      bool
 	ready       bool  // the variables have the values of the job
 	over        bool  // training has ended in all tasks
-	lost        bool  // a step failed: the others are not waited for
 	interrupted bool  // training goes on when the job is started again
+	lost        bool  // a step failed: the others are not waited for
 	step        int64 // the global step
 	runs        int   // of training functions
 	more        bool  // the last of these had data in some task
 	first       *Function
-	saved       checkpoints
+	saver       *checkpoint.Saver // of the chief, once it has saved
 }
 
 // Option adjusts a new Strategy.
@@ -56,21 +60,30 @@ func WithLogger(l *slog.Logger) Option { return func(o *options) { o.log = l } }
 // describes: runconfig.New takes it from TF_CONFIG, runconfig.FromTFConfig from a text,
 // runconfig.FromCluster from a ClusterSpec. A task that is a parameter server calls Serve instead.
 func New(rc runconfig.RunConfig, opts ...Option) (*Strategy, error) {
-	o := options{log: slog.Default()}
-	for _, f := range opts {
-		if f == nil {
-			return nil, errors.New("distribute: an option is nil: leave it out")
-		}
-		f(&o)
-	}
-	if o.log == nil {
-		return nil, errors.New("distribute: the logger must not be nil: leave the option out for slog's default")
+	o, err := collect(opts)
+	if err != nil {
+		return nil, err
 	}
 	s := &Strategy{config: rc, log: o.log, dtype: tensor.Float32, more: true}
 	if err := s.open(); err != nil {
 		return nil, fmt.Errorf("distribute: %w", err)
 	}
 	return s, nil
+}
+
+// collect applies options to the defaults.
+func collect(opts []Option) (options, error) {
+	o := options{log: slog.Default()}
+	for _, f := range opts {
+		if f == nil {
+			return o, errors.New("distribute: an option is nil: leave it out")
+		}
+		f(&o)
+	}
+	if o.log == nil {
+		return o, errors.New("distribute: the logger must not be nil: leave the option out for slog's default")
+	}
+	return o, nil
 }
 
 // open chooses the strategy and joins the cluster.
@@ -112,11 +125,11 @@ func (s *Strategy) open() (err error) {
 // Serve runs this task, a parameter server of the cluster that rc describes, until
 // the chief says that training is over, or ctx ends; the error wraps ErrInterrupted then.
 func Serve(ctx context.Context, rc runconfig.RunConfig, opts ...Option) error {
-	o := options{log: slog.Default()}
-	for _, f := range opts {
-		f(&o)
+	o, err := collect(opts)
+	if err != nil {
+		return err
 	}
-	err := strategies.Serve(ctx, rc, o.log)
+	err = strategies.Serve(ctx, rc, o.log)
 	if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return fmt.Errorf("%w: %w", ErrInterrupted, err)
 	}
@@ -140,6 +153,9 @@ func (s *Strategy) GlobalStep() int64 { return s.step }
 
 // lockstep reports whether every task takes part in every step.
 func (s *Strategy) lockstep() bool { return s.inner.Replicas().Lockstep }
+
+// asynchronous reports whether tasks share variables, but not each step.
+func (s *Strategy) asynchronous() bool { return s.shared != nil && !s.lockstep() }
 
 // rank is this task's number among those that train.
 func (s *Strategy) rank() int { return max(s.config.WorkerRank(), 0) }
@@ -197,8 +213,12 @@ func (s *Strategy) leave() error {
 
 // Close ends training and frees everything. In lock step, and on the chief,
 // training ends in all tasks: their next run of a training function tells so. After an
-// interruption it does not end, but goes on when the tasks are started again.
+// interruption it does not end, but goes on when the tasks are started again. A second Close does nothing.
 func (s *Strategy) Close(ctx context.Context) error {
+	if s.closed {
+		return nil
+	}
+	s.closed = true
 	var errs []error
 	if s.shared != nil && s.ready && !s.lost {
 		errs = append(errs, s.end(context.WithoutCancel(ctx)))

@@ -23,22 +23,20 @@ func (s *Strategy) totals() strategies.Totals {
 // total is the name of the variable of a metric's sums.
 func (m *Metric) total() string { return saved.PrivatePrefix + "totals/" + m.name }
 
-// createTotals makes the variables of metrics, where there are some.
-func (s *Strategy) createTotals() error {
+// initialTotals are the variables of metrics, where there are some.
+func (s *Strategy) initialTotals() (all []initialValue, err error) {
 	if s.totals() == nil {
-		return nil
+		return nil, nil
 	}
 	for _, m := range s.metrics {
 		sums, ok := metrics.Sums(m.state)
 		if !ok {
-			return fmt.Errorf("metric %s: strategy %s keeps sums of metrics, which %T has not: expected another, or another strategy", m.name, s.Name(), m.state)
+			return nil, fmt.Errorf("metric %s: strategy %s keeps sums of metrics, which %T has not: expected another, or another strategy", m.name, s.Name(), m.state)
 		}
 		zeros := tensor.New(tensor.Float64, len(sums))
-		if err := s.inner.Variables().Create(m.total(), graph.TypeOf(tensor.Float64, len(sums)), strategies.Whole(zeros)); err != nil {
-			return err
-		}
+		all = append(all, initialValue{m.total(), graph.TypeOf(tensor.Float64, len(sums)), strategies.Whole(zeros)})
 	}
-	return nil
+	return all, nil
 }
 
 // addToTotal moves what this task has seen to the sums of all.

@@ -11,6 +11,7 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/distributed/settings"
 	"github.com/goestimator/goestimator/models/optimizers"
+	"github.com/goestimator/goestimator/runconfig"
 )
 
 // ErrDiffer is in the chain of errors that say that a task has another model or
@@ -77,6 +78,9 @@ func describeStrategy(c Config, add func(name string, value any)) {
 	case "multi_worker_mirrored":
 		add("bytes_per_pack", c.BytesPerPack)
 		add("distributed_eval", c.DistributedEval)
+		if c.Elastic.Enabled() {
+			add("elastic.batch", cmp.Or(c.Elastic.Batch, runconfig.GlobalBatch))
+		}
 	case "parameter_server":
 		add("sync", c.Sync)
 		add("replicas_to_aggregate", c.ReplicasToAggregate)

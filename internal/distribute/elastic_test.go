@@ -1,10 +1,13 @@
 package distribute
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/goestimator/goestimator/internal/distributed/coordinator"
+	"github.com/goestimator/goestimator/runconfig"
 )
 
 func TestShare(t *testing.T) {
@@ -54,5 +57,25 @@ func TestTurnout(t *testing.T) {
 	})
 	if !slices.Equal(got.Came, []int{0, 1, 2, 3}) || !slices.Equal(got.Former, []int{0, 1, 3}) {
 		t.Errorf("%+v", got)
+	}
+}
+
+// TestElasticBatchIsCompared: workers that divide batches otherwise would read other rows, and differ;
+// other limits they may have, and jobs that are not elastic compare what they did.
+func TestElasticBatchIsCompared(t *testing.T) {
+	of := func(e runconfig.Elastic) string {
+		var out strings.Builder
+		describeStrategy(Config{Strategy: runconfig.Strategy{Name: "multi_worker_mirrored", Elastic: e}}, func(name string, value any) { fmt.Fprintln(&out, name, value) })
+		return out.String()
+	}
+	global := of(runconfig.Elastic{Min: 1})
+	if got := of(runconfig.Elastic{Min: 2, Max: 4, Batch: runconfig.GlobalBatch}); got != global {
+		t.Errorf("%s, expected %s", got, global)
+	}
+	if of(runconfig.Elastic{Min: 1, Batch: runconfig.PerWorkerBatch}) == global {
+		t.Error("the ways to divide batches are not compared")
+	}
+	if got := of(runconfig.Elastic{}); strings.Contains(got, "elastic") {
+		t.Errorf("compared without strategy.elastic: %s", got)
 	}
 }

@@ -27,6 +27,7 @@ type multiWorker struct {
 	settings   []byte         // what the workers compare, as it is sent
 	members    []cluster.Task // of the present ring, by their ranks in it
 	elastic    *elastic       // nil: all workers are its members
+	functions  int            // programs that were planned
 }
 
 var (
@@ -71,6 +72,7 @@ func (m *multiWorker) Plan(programs ...TrainProgram) error {
 	if len(programs) > 1 && m.workers.device != nil {
 		return runconfig.Mistake(fmt.Errorf("strategy %s: %d functions train: GPUs of workers take the means of one: set strategy.device to /cpu:0, or make one function of them (optimizers.MinimizeEach)", m.Name(), len(programs)))
 	}
+	m.functions = len(programs)
 	last := settings.Setting{Name: maxSteps, Value: orNone(strconv.FormatInt(programs[0].Terms.MaxSteps, 10))}
 	m.settings = settings.Make(append([]settings.Setting{last}, describeAll(programs, m.config, m.Variables())...)).Encode()
 	return nil
@@ -83,7 +85,9 @@ func (m *multiWorker) Train(p TrainProgram) (Stepper, error) {
 			return nil, err
 		}
 	}
-	return m.replicated.Train(p)
+	s, err := m.replicated.Train(p)
+	m.function = (m.function + 1) % m.functions
+	return s, err
 }
 
 // Synchronize forms the next ring and gives every worker the chief's variables.

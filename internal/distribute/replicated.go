@@ -23,6 +23,7 @@ type replicated struct {
 	peers    lockstep
 	workers  *workerGPUs // of multi_worker_mirrored
 	pace     pace
+	function int // number of the next program among those that were planned
 }
 
 var _ Strategy = (*replicated)(nil)
@@ -96,7 +97,7 @@ func (r *replicated) Train(p TrainProgram) (Stepper, error) {
 	if err != nil {
 		return nil, fmt.Errorf("strategy %s: %w", r.Name(), err)
 	}
-	s := &replicatedStepper{strategy: r, train: p, layout: l, sums: newSums(l, r.peers.tasks()), loss: -1}
+	s := &replicatedStepper{strategy: r, train: p, layout: l, sums: newSums(l, r.peers.tasks(), r.function), loss: -1}
 	s.sums.weighted = r.config.Elastic.Enabled()
 	for i, f := range p.Fetches {
 		if f == p.Loss {

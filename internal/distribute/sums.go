@@ -12,6 +12,7 @@ type sums struct {
 	sparse []*gatheredRows  // as layout.sparse
 	votes  *tensor.Tensor   // float64: see the vote constants; behind them the seconds of each task's steps
 	rows   int              // of the batches behind sparse
+	tasks  int
 
 	weighted bool    // replicas count by the rows of their batches
 	weight   float64 // of this task's in the present step
@@ -26,9 +27,10 @@ const (
 	voteCount
 )
 
-// newSums returns room for the sums of that many tasks.
-func newSums(l *layout, tasks int) *sums {
-	s := &sums{votes: tensor.New(tensor.Float64, voteCount+tasks)}
+// newSums returns room for the sums of that many tasks. The votes of each function of a program have
+// another length, so that tasks which run other functions at once find out.
+func newSums(l *layout, tasks, function int) *sums {
+	s := &sums{votes: tensor.New(tensor.Float64, voteCount+tasks+function), tasks: tasks}
 	for _, t := range l.types() {
 		s.dense = append(s.dense, tensor.New(t.DType, t.Shape.At(0)...))
 	}
@@ -73,7 +75,9 @@ func (s *sums) weigh(batches []Batch) float64 {
 }
 
 // secs are the seconds of each task's steps by rank.
-func (s *sums) secs() []float64 { return tensor.Values[float64](s.votes)[voteCount:] }
+func (s *sums) secs() []float64 {
+	return tensor.Values[float64](s.votes)[voteCount : voteCount+s.tasks]
+}
 
 // replicas is how many replicas are in the sums, by weight.
 func (s *sums) replicas() float64 { return tensor.Values[float64](s.votes)[voteReplicas] }
