@@ -163,40 +163,6 @@ func (a *app) printRow(r row) error {
 	return err
 }
 
-// printRequest prints the features of rows as the body of TensorFlow Serving's predict call.
-func (a *app) printRequest(ctx context.Context, ds inputs.Dataset, rows int) error {
-	body := []byte(`{"instances":[`)
-	err := eachRow(ctx, ds, rows, func(r row) error {
-		if r.n > 0 {
-			body = append(body, ',')
-		}
-		body = append(body, '{')
-		named := false
-		for _, c := range r.columns {
-			if c.Role != "" && c.Role != inputs.Feature {
-				continue
-			}
-			if named {
-				body = append(body, ',')
-			}
-			named = true
-			body = append(appendText(body, c.Name), ':')
-			shape, first := r.value(c)
-			var err error
-			if body, err = appendTensor(body, c.Tensor, shape, first); err != nil {
-				return fmt.Errorf("column %s: %w", c.Name, err)
-			}
-		}
-		body = append(body, '}')
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	_, err = a.stdout.Write(append(body, "]}\n"...))
-	return err
-}
-
 // valueText is the value of a shape from element first of a tensor on, or what a
 // large one is like.
 func valueText(t *tensor.Tensor, shape []int, first int) (string, error) {

@@ -43,8 +43,13 @@ func (w *jsonLines) Close() error { return w.out.Flush() }
 
 // appendTensor appends the part of t that begins at element first and has that shape.
 func appendTensor(b []byte, t *tensor.Tensor, shape []int, first int) ([]byte, error) {
+	return appendValues(b, t, shape, first, appendElement)
+}
+
+// appendValues is appendTensor by a function that appends an element.
+func appendValues(b []byte, t *tensor.Tensor, shape []int, first int, element func([]byte, *tensor.Tensor, int) ([]byte, error)) ([]byte, error) {
 	if len(shape) == 0 {
-		return appendElement(b, t, first)
+		return element(b, t, first)
 	}
 	size := 1
 	for _, d := range shape[1:] {
@@ -56,7 +61,7 @@ func appendTensor(b []byte, t *tensor.Tensor, shape []int, first int) ([]byte, e
 			b = append(b, ',')
 		}
 		var err error
-		if b, err = appendTensor(b, t, shape[1:], first+i*size); err != nil {
+		if b, err = appendValues(b, t, shape[1:], first+i*size, element); err != nil {
 			return nil, err
 		}
 	}

@@ -1,0 +1,126 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"fmt"
+	"math"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// predictRequest is the body of a predict call of TensorFlow Serving's REST API, row by row.
+type predictRequest struct {
+	rows    [][]requestValue
+	longest map[string]int // list of a ragged column, by its name
+}
+
+// requestValue is the value of a column in a row.
+type requestValue struct {
+	column string
+	json   []byte
+	length int    // of a ragged column's list
+	fill   string // of a ragged column: the value that stands for none; else ""
+}
+
+// printRequest prints the features of rows as the body of a predict call.
+func (a *app) printRequest(ctx context.Context, ds inputs.Dataset, rows int) error {
+	q := predictRequest{longest: map[string]int{}}
+	if err := eachRow(ctx, ds, rows, q.add); err != nil {
+		return err
+	}
+	_, err := a.stdout.Write(q.body())
+	return err
+}
+
+// add adds the features of a row.
+func (q *predictRequest) add(r row) error {
+	var values []requestValue
+	for _, c := range r.columns {
+		if c.Role != "" && c.Role != inputs.Feature {
+			continue
+		}
+		shape, first := r.value(c)
+		json, err := appendValues(nil, c.Tensor, shape, first, appendRequested)
+		if err != nil {
+			return fmt.Errorf("column %s: %w", c.Name, err)
+		}
+		v := requestValue{column: c.Name, json: json}
+		if c.Offsets != nil {
+			v.length, v.fill = shape[0], fillOf(c.Tensor.DType)
+			q.longest[c.Name] = max(q.longest[c.Name], v.length)
+		}
+		values = append(values, v)
+	}
+	q.rows = append(q.rows, values)
+	return nil
+}
+
+// body is the request. The lists of a ragged column are made equally long, as the raw serving input expects.
+func (q *predictRequest) body() []byte {
+	b := []byte(`{"instances":[`)
+	for i, values := range q.rows {
+		b = appendComma(b, i)
+		b = append(b, '{')
+		for k, v := range values {
+			b = append(appendText(appendComma(b, k), v.column), ':')
+			if v.fill == "" {
+				b = append(b, v.json...)
+				continue
+			}
+			b = append(b, bytes.TrimSuffix(v.json, []byte("]"))...)
+			for n := v.length; n < q.longest[v.column]; n++ {
+				b = append(appendComma(b, n), v.fill...)
+			}
+			b = append(b, ']')
+		}
+		b = append(b, '}')
+	}
+	return append(b, "]}\n"...)
+}
+
+// fillOf is the value that raw serving inputs ignore in a list.
+func fillOf(d tensor.DType) string {
+	switch {
+	case d == tensor.String:
+		return `""`
+	case d.Float():
+		return "NaN"
+	}
+	return "-1"
+}
+
+// appendComma appends what separates element i from the element before.
+func appendComma(b []byte, i int) []byte {
+	if i == 0 {
+		return b
+	}
+	return append(b, ',')
+}
+
+// appendRequested appends an element as model servers read it: NaN and infinities by name, and
+// strings that are not UTF-8 in base64.
+func appendRequested(b []byte, t *tensor.Tensor, i int) ([]byte, error) {
+	switch {
+	case t.DType == tensor.String && !utf8.Valid(t.Strings[i]):
+		b = base64.StdEncoding.AppendEncode(append(b, `{"b64":"`...), t.Strings[i])
+		return append(b, `"}`...), nil
+	case t.DType == tensor.Uint64:
+		return strconv.AppendUint(b, tensor.Values[uint64](t)[i], 10), nil
+	case !t.DType.Float():
+		return appendElement(b, t, i)
+	}
+	switch x := t.Float(i); {
+	case math.IsNaN(x):
+		return append(b, "NaN"...), nil
+	case math.IsInf(x, 1):
+		return append(b, "Infinity"...), nil
+	case math.IsInf(x, -1):
+		return append(b, "-Infinity"...), nil
+	}
+	return appendElement(b, t, i)
+}
