@@ -63,7 +63,8 @@ func (d *Dataset) Mirror(folders []string) error {
 		f := &d.Files[i]
 		var urls []string
 		for _, folder := range folders {
-			if u, err := url.Parse(folder); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+			u, err := url.Parse(folder)
+			if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.ContainsAny(folder, "?#") {
 				return fmt.Errorf("got %q, expected http://HOST/FOLDER or https://HOST/FOLDER", folder)
 			}
 			urls = append(urls, strings.TrimSuffix(folder, "/")+"/"+f.Name)

@@ -74,12 +74,17 @@ func TestDownload(t *testing.T) {
 			}
 			w.Write(data)
 		}, part: data[:1000], ranges: "bytes=1000-,"},
-		"404":                    {serve: func(_ int, w http.ResponseWriter, r *http.Request) { http.NotFound(w, r) }, err: "404"},
-		"wrong checksum":         {serve: whole(wrong), err: "wrong checksum: sha256"},
-		"too long":               {serve: whole(append(bytes.Clone(data), 1)), err: "wrong checksum: 300001 bytes"},
-		"too short":              {serve: whole(data[:1000]), err: "does not have the range"},
+		"404":            {serve: func(_ int, w http.ResponseWriter, r *http.Request) { http.NotFound(w, r) }, err: "404"},
+		"wrong checksum": {serve: whole(wrong), err: "wrong checksum: sha256"},
+		"too long":       {serve: whole(append(bytes.Clone(data), 1)), err: "the server's file has 300001 bytes, expected 300000"},
+		"longer than it says": {serve: func(_ int, w http.ResponseWriter, _ *http.Request) {
+			w.(http.Flusher).Flush() // without a length
+			w.Write(append(bytes.Clone(data), 1))
+		}, err: "wrong checksum: 300001 bytes"},
+		"too short":              {serve: whole(data[:1000]), err: "the server's file has 1000 bytes, expected 300000"},
+		"too short to go on":     {serve: whole(data[:1000]), part: data[:10], err: "the server's file has 1000 bytes, expected 300000"},
 		"breaks off every time":  {serve: func(_ int, w http.ResponseWriter, r *http.Request) { broken(w, r, data, false, 1000) }, err: "EOF"},
-		"a page instead of data": {serve: func(_ int, w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "<html>") }, err: "after 6 of 300000 bytes"},
+		"a page instead of data": {serve: func(_ int, w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "<html>") }, err: "the server's file has 6 bytes, expected 300000"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, mirror, dir := serve(t, c.serve), serve(t, whole(data)), filepath.Join(t.TempDir(), "new")
@@ -113,6 +118,62 @@ func TestDownload(t *testing.T) {
 				t.Errorf("a second time: %v, %v", done, err)
 			}
 		})
+	}
+}
+
+// A server of another file does not cost what is there: the next one goes on with it.
+func TestOtherFile(t *testing.T) {
+	data := content()
+	page := serve(t, func(_ int, w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "<html>") })
+	other := serve(t, whole(append(bytes.Clone(data), 1)))
+	mirror, dir := serve(t, whole(data)), t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "a.bin.part"), data[:1000], 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := download(t, dir, fileAt(page.URL, other.URL, mirror.URL)); err != nil || mirror.asked() != "bytes=1000-" {
+		t.Errorf("the mirror was asked for %q: %v", mirror.asked(), err)
+	}
+	requireFile(t, dir, "a.bin", data)
+}
+
+// Where something else than a file is in the way, it is not written to, nor waited for.
+func TestNotAFile(t *testing.T) {
+	s := serve(t, whole(content()))
+	for _, name := range []string{"a.bin", "a.bin.part"} {
+		dir := t.TempDir()
+		if err := os.Mkdir(filepath.Join(dir, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := download(t, dir, fileAt(s.URL)); err == nil || !strings.Contains(err.Error(), name+" is ") {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+	dir, precious := t.TempDir(), filepath.Join(t.TempDir(), "precious")
+	if err := os.WriteFile(precious, []byte("precious"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(precious, filepath.Join(dir, "a.bin.part")); err != nil {
+		t.Skipf("no links here: %v", err)
+	}
+	if _, err := download(t, dir, fileAt(s.URL)); err == nil || !strings.Contains(err.Error(), "is not a file") {
+		t.Errorf("a link: %v", err)
+	}
+	if text, err := os.ReadFile(precious); err != nil || string(text) != "precious" {
+		t.Errorf("the file that a link leads to has %d bytes, %v", len(text), err)
+	}
+}
+
+// A password in a mirror's URL is not shown.
+func TestPassword(t *testing.T) {
+	s := serve(t, whole(content()))
+	secret := strings.Replace(s.URL, "http://", "http://user:secret@", 1)
+	done, err := download(t, t.TempDir(), fileAt(secret))
+	if err != nil || strings.Contains(done[0].URL, "secret") {
+		t.Errorf("got %v, %v", done, err)
+	}
+	s.Close()
+	if _, err := download(t, t.TempDir(), fileAt(secret)); err == nil || strings.Contains(err.Error(), "secret") {
+		t.Errorf("got %v", err)
 	}
 }
 

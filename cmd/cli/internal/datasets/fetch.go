@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	neturl "net/url"
 	"time"
 )
 
@@ -29,6 +30,13 @@ type statusError struct{ status string }
 
 func (e *statusError) Error() string { return "the server answers " + e.status }
 
+// sizeError is an answer that is another file.
+type sizeError struct{ got, expected int64 }
+
+func (e *sizeError) Error() string {
+	return fmt.Sprintf("the server's file has %d bytes, expected %d", e.got, e.expected)
+}
+
 // errRange tells that a server does not go on where the part ends.
 var errRange = errors.New("the server does not have the range")
 
@@ -38,7 +46,7 @@ func (d Downloader) fetch(ctx context.Context, f File, p *part) (url string, err
 	for _, url := range f.URLs {
 		err := d.fetchFrom(ctx, f, url, p)
 		if err == nil {
-			return url, nil
+			return shown(url), nil
 		}
 		if errors.As(err, new(writeError)) {
 			return "", fmt.Errorf("%s: %w: make room, then run the same command again: it goes on after the %d bytes that are there", p.file.Name(), err, p.size)
@@ -46,9 +54,21 @@ func (d Downloader) fetch(ctx context.Context, f File, p *part) (url string, err
 		if ctx.Err() != nil {
 			return "", ctx.Err()
 		}
-		failed = append(failed, fmt.Errorf("%s: %w", url, err))
+		if of := (*neturl.Error)(nil); errors.As(err, &of) {
+			err = of.Err // it names the URL, too
+		}
+		failed = append(failed, fmt.Errorf("%s: %w", shown(url), err))
 	}
 	return "", fmt.Errorf("%s: no server has it: %w", f.Name, errors.Join(failed...))
+}
+
+// shown is a URL without its password.
+func shown(address string) string {
+	u, err := neturl.Parse(address)
+	if err != nil {
+		return "a URL that cannot be read"
+	}
+	return u.Redacted()
 }
 
 // fetchFrom downloads from one server, which may break off now and then, as long as it sends more each time.
@@ -100,7 +120,7 @@ func (d Downloader) request(ctx context.Context, f File, url string, p *part) er
 		return errRange
 	}
 	if d.Report != nil {
-		d.Report(f, url, p.size)
+		d.Report(f, shown(url), p.size)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -123,7 +143,7 @@ func (d Downloader) request(ctx context.Context, f File, url string, p *part) er
 		return because(ctx, err)
 	}
 	defer resp.Body.Close()
-	if err := p.begin(resp); err != nil {
+	if err := p.begin(resp, f.Size); err != nil {
 		return err
 	}
 	body := &watchedReader{io.LimitReader(resp.Body, f.Size-p.size+1), watch, silence}
@@ -139,14 +159,22 @@ func because(ctx context.Context, err error) error {
 }
 
 // begin makes the part ready for an answer: it goes on, or begins anew where the server sends all.
-func (p *part) begin(resp *http.Response) error {
+// What is there stays where the server's file is another one.
+func (p *part) begin(resp *http.Response, size int64) error {
 	switch resp.StatusCode {
 	case http.StatusOK:
+		if n := resp.ContentLength; n >= 0 && n != size {
+			return &sizeError{n, size}
+		}
 		return p.restart()
 	case http.StatusPartialContent:
-		var from int64
-		if _, err := fmt.Sscanf(resp.Header.Get("Content-Range"), "bytes %d-", &from); err != nil || from != p.size {
+		var from, to, n int64
+		read, _ := fmt.Sscanf(resp.Header.Get("Content-Range"), "bytes %d-%d/%d", &from, &to, &n)
+		switch {
+		case read == 0 || from != p.size:
 			return errRange
+		case read == 3 && n != size:
+			return &sizeError{n, size}
 		}
 		return nil
 	case http.StatusRequestedRangeNotSatisfiable:

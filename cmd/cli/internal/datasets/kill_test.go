@@ -99,16 +99,18 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// A full disk without a file system of one's own.
+// A full disk without a file system of one's own: no mirror is asked.
 func TestFullDevice(t *testing.T) {
-	dir := t.TempDir()
-	if err := os.Symlink("/dev/full", filepath.Join(dir, "a.bin.part")); err != nil {
+	full, err := os.OpenFile("/dev/full", os.O_RDWR, 0)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := download(t, dir, fileAt(serve(t, whole(content())).URL)); !errors.Is(err, syscall.ENOSPC) {
-		t.Errorf("got %v", err)
-	}
-	if _, err := os.Stat(filepath.Join(dir, "a.bin")); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("a file has the name: %v", err)
+	defer full.Close()
+	s, mirror := serve(t, whole(content())), serve(t, whole(content()))
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	_, err = fast().fetch(ctx, fileAt(s.URL, mirror.URL), &part{file: full, path: filepath.Join(t.TempDir(), "a.bin")})
+	if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "make room") || mirror.asked() != "" {
+		t.Errorf("got %v, asked the mirror for %q", err, mirror.asked())
 	}
 }

@@ -23,6 +23,9 @@ type part struct {
 // openPart opens what there is of a file, to go on with it.
 func openPart(path string) (*part, error) {
 	for {
+		if there, err := os.Lstat(path + partSuffix); err == nil && !there.Mode().IsRegular() {
+			return nil, fmt.Errorf("%s is not a file: move it away, or choose another folder", path+partSuffix) // a link leads to a file of somebody's
+		}
 		f, err := os.OpenFile(path+partSuffix, os.O_RDWR|os.O_CREATE, 0o666)
 		if err != nil {
 			return nil, err

@@ -35,16 +35,28 @@ func compare(n int64, got []byte, size int64, sum string) error {
 
 // present reports whether a file is there and whole. One with other bytes is an error: it is the user's.
 func present(path string, size int64, sum string) (bool, error) {
-	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return false, nil
+	case err != nil:
+		return false, err
+	case !info.Mode().IsRegular():
+		return false, notPublished(path, errors.New("it is not a file")) // to open a pipe would wait for a writer
+	case info.Size() != size:
+		return false, notPublished(path, compare(info.Size(), nil, size, sum))
 	}
+	f, err := os.Open(path)
 	if err != nil {
 		return false, err
 	}
 	defer f.Close()
 	if err := verify(f, size, sum); err != nil {
-		return false, fmt.Errorf("%s is there, but is not the published file: %w: move it away, or choose another folder", path, err)
+		return false, notPublished(path, err)
 	}
 	return true, nil
+}
+
+func notPublished(path string, err error) error {
+	return fmt.Errorf("%s is there, but is not the published file: %w: move it away, or choose another folder", path, err)
 }
