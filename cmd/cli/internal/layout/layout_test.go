@@ -40,7 +40,7 @@ func TestEveryTaskIsUnderstood(t *testing.T) {
 		l := rapid.SampledFrom(Layouts()).Draw(t, "layout")
 		o := Options{Port: 2222, Servers: rapid.IntRange(1, 3).Draw(t, "servers")}
 		for i := range l.MinHosts + o.Servers - 1 + rapid.IntRange(0, 4).Draw(t, "more hosts") {
-			o.Hosts = append(o.Hosts, rapid.SampledFrom([]string{"h%d", "10.0.0.%d", "[fe80::%d]", "fe80::%d", "h%d:3000"}).Draw(t, "host"))
+			o.Hosts = append(o.Hosts, rapid.SampledFrom([]string{"h%d", "10.0.0.%d", "[fe80::%d]", "fe80::%d", "[fe80::%d%%eth0]:3000", "fe80::%d%%eth0", "h%d:3000"}).Draw(t, "host"))
 			o.Hosts[i] = fmt.Sprintf(o.Hosts[i], i+1)
 		}
 		tasks, err := l.Place(o)
@@ -79,6 +79,11 @@ func TestMistakes(t *testing.T) {
 		{"chief-workers", "a,b c", `host "b c": expected a host name`, 1, 0},
 		{"chief-workers", "a,", `host "": expected a host name`, 1, 0},
 		{"chief-workers", "a,b:x", `got port "x", expected a number`, 1, 0},
+		{"chief-workers", "A,a", "chief-0 and worker-0 have the same address a:1", 1, 0},
+		{"chief-workers", "::1,[0:0::1]:1", "chief-0 and worker-0 have the same address [0:0::1]:1", 1, 0},
+		{"chief-workers", "a,b%c", `host "b%c": expected a host name`, 1, 0},
+		{"chief-workers", "a,fe80::1%'$(id)'", `expected a host name`, 1, 0},
+		{"chief-workers", "a,-b", `host "-b": expected a host name`, 1, 0},
 		{"chief-workers", "a,b:c:d", `host "b:c:d": expected a host name`, 1, 0},
 	} {
 		l, err := Find(c.layout)

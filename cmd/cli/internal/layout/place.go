@@ -3,7 +3,8 @@ package layout
 import (
 	"fmt"
 	"net"
-	"slices"
+	"net/netip"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -48,10 +49,10 @@ func (l Layout) Place(o Options) ([]Placed, error) {
 			if p.Address, err = address(host, port+j); err != nil {
 				return nil, fmt.Errorf("%v: %w", p.Task, err)
 			}
-			if other, taken := owner[p.Address]; taken {
+			if other, taken := owner[canonical(p.Address)]; taken {
 				return nil, fmt.Errorf("%v and %v have the same address %s: list each host once, or with ports of its own (host:port)", other, p.Task, p.Address)
 			}
-			owner[p.Address] = p.Task
+			owner[canonical(p.Address)] = p.Task
 			cluster[role] = append(cluster[role], p.Address)
 			tasks = append(tasks, p)
 		}
@@ -86,13 +87,25 @@ func splitHost(text string, port int) (string, int, error) {
 		host, port = h, n
 	}
 	host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
-	known := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || slices.Contains([]rune(".-_:%"), r)
-	}
-	if host == "" || strings.ContainsFunc(host, func(r rune) bool { return !known(r) }) || strings.Contains(host, ":") && net.ParseIP(host) == nil {
-		return "", 0, fmt.Errorf("host %q: expected a host name or IP address, with :port or without", text)
+	if !hostName.MatchString(host) {
+		if _, err := netip.ParseAddr(host); err != nil || !zone.MatchString(host) {
+			return "", 0, fmt.Errorf("host %q: expected a host name or IP address, with :port or without", text)
+		}
 	}
 	return host, port, nil
+}
+
+var (
+	hostName = regexp.MustCompile(`^[A-Za-z0-9_][-A-Za-z0-9._]*$`)
+	zone     = regexp.MustCompile(`^[^%]*(%[A-Za-z0-9._-]+)?$`) // of an IPv6 address, which may be anything
+)
+
+// canonical is the one form of addresses that are written in several.
+func canonical(address string) string {
+	if a, err := netip.ParseAddrPort(address); err == nil {
+		return a.String()
+	}
+	return strings.ToLower(address)
 }
 
 func address(host string, port int) (string, error) {
