@@ -58,9 +58,7 @@ func (c *claims) rival(p Peer, conn *watchedConn) (claim, bool) {
 	if c.of == nil {
 		c.of = map[Task]claim{}
 	}
-	if !known || held.incarnation != p.Incarnation || held.conn.isClosed() {
-		c.of[p.Task] = claim{p.Incarnation, conn}
-	}
+	c.of[p.Task] = claim{p.Incarnation, conn} // the newest: an older one may be lost without this node having noticed
 	return claim{}, false
 }
 
@@ -76,8 +74,6 @@ func (n *Node) checkClaim(ctx context.Context) error {
 	if caller.Task == n.config.Task && caller.Incarnation != n.incarnation {
 		return status.Errorf(takenCode, "%v at %s answers here, the caller at %v says that it is the same task: %s", caller.Task, n.Addr(), conn.RemoteAddr(), sameTask)
 	}
-	tick := time.NewTicker(lookAgain)
-	defer tick.Stop()
 	for began := time.Now(); ; {
 		held, taken := n.claims.rival(caller, conn)
 		switch {
@@ -87,7 +83,7 @@ func (n *Node) checkClaim(ctx context.Context) error {
 			return status.Errorf(takenCode, "%v is the process at %v, which is alive; the one at %v came later: %s", caller.Task, held.conn.RemoteAddr(), conn.RemoteAddr(), sameTask)
 		}
 		select {
-		case <-tick.C:
+		case <-time.After(lookAgain):
 		case <-ctx.Done():
 			return status.FromContextError(ctx.Err()).Err()
 		case <-n.closing:
