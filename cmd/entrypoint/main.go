@@ -22,10 +22,16 @@ func main() {
 	os.Exit(1)
 }
 
-// arguments are those of goestimator, of a container's. The command is the first word that is no flag.
+// arguments are goestimator's, from a container's. The command is the first word that is no flag, nor a flag's value.
 func arguments(args []string) []string {
-	i := slices.IndexFunc(args, func(arg string) bool { return !strings.HasPrefix(arg, "-") })
-	if i < 0 || args[i] != "serve" {
+	i := 0
+	for i < len(args) && strings.HasPrefix(args[i], "-") {
+		if args[i] == "--log-format" { // the one flag before commands that has a value
+			i++
+		}
+		i++
+	}
+	if i >= len(args) || args[i] != "serve" {
 		return args
 	}
 	return slices.Insert(slices.Clone(args), i+1, "--host", "0.0.0.0")
