@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	strategies "github.com/goestimator/goestimator/internal/distribute"
+	"github.com/goestimator/goestimator/internal/distributed/remote"
 )
 
 var (
@@ -21,6 +22,15 @@ var (
 	// ErrInterrupted is wrapped by errors of training functions whose context, or that of
 	// another task in lock step, has ended. The steps made so far are whole: they can be saved.
 	ErrInterrupted = strategies.ErrInterrupted
+	// ErrServersLost is wrapped by errors of a Coordinator whose functions found the
+	// variables gone: the chief calls Restore, once the parameter servers run again.
+	ErrServersLost = remote.ErrServersLost
+	// ErrFunction is wrapped by errors that a function returned which a Coordinator had scheduled.
+	ErrFunction = remote.ErrFunction
+	// ErrCancelled is the error of functions that another function's error has ended: schedule them again.
+	ErrCancelled = remote.ErrCancelled
+	// ErrClosed is wrapped by errors of a Coordinator that is closed.
+	ErrClosed = remote.ErrClosed
 	// ErrBuilt is wrapped where a function, a metric or an input comes too late.
 	ErrBuilt = errors.New("the strategy has begun: build functions, metrics and inputs before Restore and the first Run")
 )

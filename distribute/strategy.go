@@ -46,6 +46,9 @@ type Strategy struct {
 	more        bool  // the last of these had data in some task
 	first       *Function
 	saver       *checkpoint.Saver // of the chief, once it has saved
+
+	remotes     remotes
+	coordinated bool // it has a Coordinator
 }
 
 // Option adjusts a new Strategy.

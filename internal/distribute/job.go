@@ -13,6 +13,7 @@ import (
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
 	"github.com/goestimator/goestimator/internal/distributed/collective"
 	"github.com/goestimator/goestimator/internal/distributed/coordinator"
+	"github.com/goestimator/goestimator/internal/distributed/remote"
 	"github.com/goestimator/goestimator/runconfig"
 )
 
@@ -34,6 +35,7 @@ type Job struct {
 	rank      int
 	links     *collective.Endpoint
 	positions *positions
+	functions *remote.Server
 	log       *slog.Logger
 }
 
@@ -51,7 +53,7 @@ func Join(rc runconfig.RunConfig, log *slog.Logger) (*Job, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := j.serve(j.positions.service()); err != nil {
+	if err := j.serve(j.positions.service(), j.functions.Service()); err != nil {
 		return nil, errors.Join(err, j.Close())
 	}
 	return j, nil
@@ -65,7 +67,7 @@ func jobName(rc runconfig.RunConfig) string {
 
 // open listens, but serves nobody yet.
 func open(rc runconfig.RunConfig, log *slog.Logger, anyJob bool) (*Job, error) {
-	j := &Job{config: rc, log: log, rank: rc.WorkerRank(), positions: newPositions()}
+	j := &Job{config: rc, log: log, rank: rc.WorkerRank(), positions: newPositions(), functions: remote.NewServer()}
 	spec := rc.ClusterSpec()
 	j.servers = tasks(spec, runconfig.PS)
 	if !spec.Sparse() {

@@ -181,6 +181,107 @@ func (GroupMessageKind) EnumDescriptor() ([]byte, []int) {
 	return file_cluster_proto_rawDescGZIP(), []int{2}
 }
 
+type FunctionRequestKind int32
+
+const (
+	FunctionRequestKind_FUNCTION_REQUEST_KIND_UNSPECIFIED FunctionRequestKind = 0
+	FunctionRequestKind_FUNCTION_REQUEST_KIND_MAKE        FunctionRequestKind = 1 // the resource of that number, by the maker of that name
+	FunctionRequestKind_FUNCTION_REQUEST_KIND_RUN         FunctionRequestKind = 2 // the function of that name
+	FunctionRequestKind_FUNCTION_REQUEST_KIND_OVER        FunctionRequestKind = 3 // no more will come; there is no reply
+)
+
+// Enum value maps for FunctionRequestKind.
+var (
+	FunctionRequestKind_name = map[int32]string{
+		0: "FUNCTION_REQUEST_KIND_UNSPECIFIED",
+		1: "FUNCTION_REQUEST_KIND_MAKE",
+		2: "FUNCTION_REQUEST_KIND_RUN",
+		3: "FUNCTION_REQUEST_KIND_OVER",
+	}
+	FunctionRequestKind_value = map[string]int32{
+		"FUNCTION_REQUEST_KIND_UNSPECIFIED": 0,
+		"FUNCTION_REQUEST_KIND_MAKE":        1,
+		"FUNCTION_REQUEST_KIND_RUN":         2,
+		"FUNCTION_REQUEST_KIND_OVER":        3,
+	}
+)
+
+func (x FunctionRequestKind) Enum() *FunctionRequestKind {
+	p := new(FunctionRequestKind)
+	*p = x
+	return p
+}
+
+func (x FunctionRequestKind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (FunctionRequestKind) Descriptor() protoreflect.EnumDescriptor {
+	return file_cluster_proto_enumTypes[3].Descriptor()
+}
+
+func (FunctionRequestKind) Type() protoreflect.EnumType {
+	return &file_cluster_proto_enumTypes[3]
+}
+
+func (x FunctionRequestKind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use FunctionRequestKind.Descriptor instead.
+func (FunctionRequestKind) EnumDescriptor() ([]byte, []int) {
+	return file_cluster_proto_rawDescGZIP(), []int{3}
+}
+
+type FunctionFailure int32
+
+const (
+	FunctionFailure_FUNCTION_FAILURE_NONE     FunctionFailure = 0
+	FunctionFailure_FUNCTION_FAILURE_FUNCTION FunctionFailure = 1 // it returned an error
+	FunctionFailure_FUNCTION_FAILURE_SERVERS  FunctionFailure = 2 // the parameter servers lost the variables; the session ends
+)
+
+// Enum value maps for FunctionFailure.
+var (
+	FunctionFailure_name = map[int32]string{
+		0: "FUNCTION_FAILURE_NONE",
+		1: "FUNCTION_FAILURE_FUNCTION",
+		2: "FUNCTION_FAILURE_SERVERS",
+	}
+	FunctionFailure_value = map[string]int32{
+		"FUNCTION_FAILURE_NONE":     0,
+		"FUNCTION_FAILURE_FUNCTION": 1,
+		"FUNCTION_FAILURE_SERVERS":  2,
+	}
+)
+
+func (x FunctionFailure) Enum() *FunctionFailure {
+	p := new(FunctionFailure)
+	*p = x
+	return p
+}
+
+func (x FunctionFailure) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (FunctionFailure) Descriptor() protoreflect.EnumDescriptor {
+	return file_cluster_proto_enumTypes[4].Descriptor()
+}
+
+func (FunctionFailure) Type() protoreflect.EnumType {
+	return &file_cluster_proto_enumTypes[4]
+}
+
+func (x FunctionFailure) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use FunctionFailure.Descriptor instead.
+func (FunctionFailure) EnumDescriptor() ([]byte, []int) {
+	return file_cluster_proto_rawDescGZIP(), []int{4}
+}
+
 // SessionID says whom the caller believes to talk to.
 type SessionID struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -2947,6 +3048,312 @@ func (x *SparseSums) GetRowsBytes() []uint64 {
 	return nil
 }
 
+// TensorHeader describes a tensor, whose elements are the next bytes of the body.
+type TensorHeader struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Dtype         int64                  `protobuf:"varint,1,opt,name=dtype" json:"dtype,omitempty"` // TensorFlow's number
+	Shape         []int64                `protobuf:"varint,2,rep,packed,name=shape" json:"shape,omitempty"`
+	Lengths       []uint64               `protobuf:"varint,3,rep,packed,name=lengths" json:"lengths,omitempty"` // of strings, whose texts are the bytes
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TensorHeader) Reset() {
+	*x = TensorHeader{}
+	mi := &file_cluster_proto_msgTypes[42]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TensorHeader) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TensorHeader) ProtoMessage() {}
+
+func (x *TensorHeader) ProtoReflect() protoreflect.Message {
+	mi := &file_cluster_proto_msgTypes[42]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TensorHeader.ProtoReflect.Descriptor instead.
+func (*TensorHeader) Descriptor() ([]byte, []int) {
+	return file_cluster_proto_rawDescGZIP(), []int{42}
+}
+
+func (x *TensorHeader) GetDtype() int64 {
+	if x != nil {
+		return x.Dtype
+	}
+	return 0
+}
+
+func (x *TensorHeader) GetShape() []int64 {
+	if x != nil {
+		return x.Shape
+	}
+	return nil
+}
+
+func (x *TensorHeader) GetLengths() []uint64 {
+	if x != nil {
+		return x.Lengths
+	}
+	return nil
+}
+
+// FunctionArg is a tensor, or the worker's part of a resource.
+type FunctionArg struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Tensor        *TensorHeader          `protobuf:"bytes,1,opt,name=tensor" json:"tensor,omitempty"`
+	Resource      int64                  `protobuf:"varint,2,opt,name=resource" json:"resource,omitempty"` // its number, from 1; 0: the tensor
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FunctionArg) Reset() {
+	*x = FunctionArg{}
+	mi := &file_cluster_proto_msgTypes[43]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FunctionArg) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FunctionArg) ProtoMessage() {}
+
+func (x *FunctionArg) ProtoReflect() protoreflect.Message {
+	mi := &file_cluster_proto_msgTypes[43]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FunctionArg.ProtoReflect.Descriptor instead.
+func (*FunctionArg) Descriptor() ([]byte, []int) {
+	return file_cluster_proto_rawDescGZIP(), []int{43}
+}
+
+func (x *FunctionArg) GetTensor() *TensorHeader {
+	if x != nil {
+		return x.Tensor
+	}
+	return nil
+}
+
+func (x *FunctionArg) GetResource() int64 {
+	if x != nil {
+		return x.Resource
+	}
+	return 0
+}
+
+// FunctionRequest is what a worker is to do next; a FunctionReply answers it.
+type FunctionRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Kind          FunctionRequestKind    `protobuf:"varint,1,opt,name=kind,enum=goestimator.cluster.v1.FunctionRequestKind" json:"kind,omitempty"`
+	Number        uint64                 `protobuf:"varint,2,opt,name=number" json:"number,omitempty"` // of the resource, or of the run in the session, from 1
+	Name          string                 `protobuf:"bytes,3,opt,name=name" json:"name,omitempty"`
+	Args          []*FunctionArg         `protobuf:"bytes,4,rep,name=args" json:"args,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FunctionRequest) Reset() {
+	*x = FunctionRequest{}
+	mi := &file_cluster_proto_msgTypes[44]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FunctionRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FunctionRequest) ProtoMessage() {}
+
+func (x *FunctionRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_cluster_proto_msgTypes[44]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FunctionRequest.ProtoReflect.Descriptor instead.
+func (*FunctionRequest) Descriptor() ([]byte, []int) {
+	return file_cluster_proto_rawDescGZIP(), []int{44}
+}
+
+func (x *FunctionRequest) GetKind() FunctionRequestKind {
+	if x != nil {
+		return x.Kind
+	}
+	return FunctionRequestKind_FUNCTION_REQUEST_KIND_UNSPECIFIED
+}
+
+func (x *FunctionRequest) GetNumber() uint64 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+func (x *FunctionRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *FunctionRequest) GetArgs() []*FunctionArg {
+	if x != nil {
+		return x.Args
+	}
+	return nil
+}
+
+// FunctionReply is the end of a request; the first of a session says that the worker
+// is ready.
+type FunctionReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Session       uint64                 `protobuf:"fixed64,1,opt,name=session" json:"session,omitempty"` // of the first reply
+	Failure       FunctionFailure        `protobuf:"varint,2,opt,name=failure,enum=goestimator.cluster.v1.FunctionFailure" json:"failure,omitempty"`
+	Error         string                 `protobuf:"bytes,3,opt,name=error" json:"error,omitempty"`
+	Results       []*TensorHeader        `protobuf:"bytes,4,rep,name=results" json:"results,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FunctionReply) Reset() {
+	*x = FunctionReply{}
+	mi := &file_cluster_proto_msgTypes[45]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FunctionReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FunctionReply) ProtoMessage() {}
+
+func (x *FunctionReply) ProtoReflect() protoreflect.Message {
+	mi := &file_cluster_proto_msgTypes[45]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FunctionReply.ProtoReflect.Descriptor instead.
+func (*FunctionReply) Descriptor() ([]byte, []int) {
+	return file_cluster_proto_rawDescGZIP(), []int{45}
+}
+
+func (x *FunctionReply) GetSession() uint64 {
+	if x != nil {
+		return x.Session
+	}
+	return 0
+}
+
+func (x *FunctionReply) GetFailure() FunctionFailure {
+	if x != nil {
+		return x.Failure
+	}
+	return FunctionFailure_FUNCTION_FAILURE_NONE
+}
+
+func (x *FunctionReply) GetError() string {
+	if x != nil {
+		return x.Error
+	}
+	return ""
+}
+
+func (x *FunctionReply) GetResults() []*TensorHeader {
+	if x != nil {
+		return x.Results
+	}
+	return nil
+}
+
+// CancelRequest asks the function of a run, or of one that is to come, to end.
+type CancelRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Session       uint64                 `protobuf:"fixed64,1,opt,name=session" json:"session,omitempty"`
+	Number        uint64                 `protobuf:"varint,2,opt,name=number" json:"number,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CancelRequest) Reset() {
+	*x = CancelRequest{}
+	mi := &file_cluster_proto_msgTypes[46]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CancelRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CancelRequest) ProtoMessage() {}
+
+func (x *CancelRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_cluster_proto_msgTypes[46]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CancelRequest.ProtoReflect.Descriptor instead.
+func (*CancelRequest) Descriptor() ([]byte, []int) {
+	return file_cluster_proto_rawDescGZIP(), []int{46}
+}
+
+func (x *CancelRequest) GetSession() uint64 {
+	if x != nil {
+		return x.Session
+	}
+	return 0
+}
+
+func (x *CancelRequest) GetNumber() uint64 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
 var File_cluster_proto protoreflect.FileDescriptor
 
 const file_cluster_proto_rawDesc = "" +
@@ -3165,7 +3572,27 @@ const file_cluster_proto_rawDesc = "" +
 	"\x04rows\x18\x01 \x01(\x03R\x04rows\x12\x1b\n" +
 	"\tids_bytes\x18\x02 \x03(\x04R\bidsBytes\x12\x1d\n" +
 	"\n" +
-	"rows_bytes\x18\x03 \x03(\x04R\trowsBytes*g\n" +
+	"rows_bytes\x18\x03 \x03(\x04R\trowsBytes\"T\n" +
+	"\fTensorHeader\x12\x14\n" +
+	"\x05dtype\x18\x01 \x01(\x03R\x05dtype\x12\x14\n" +
+	"\x05shape\x18\x02 \x03(\x03R\x05shape\x12\x18\n" +
+	"\alengths\x18\x03 \x03(\x04R\alengths\"g\n" +
+	"\vFunctionArg\x12<\n" +
+	"\x06tensor\x18\x01 \x01(\v2$.goestimator.cluster.v1.TensorHeaderR\x06tensor\x12\x1a\n" +
+	"\bresource\x18\x02 \x01(\x03R\bresource\"\xb7\x01\n" +
+	"\x0fFunctionRequest\x12?\n" +
+	"\x04kind\x18\x01 \x01(\x0e2+.goestimator.cluster.v1.FunctionRequestKindR\x04kind\x12\x16\n" +
+	"\x06number\x18\x02 \x01(\x04R\x06number\x12\x12\n" +
+	"\x04name\x18\x03 \x01(\tR\x04name\x127\n" +
+	"\x04args\x18\x04 \x03(\v2#.goestimator.cluster.v1.FunctionArgR\x04args\"\xc2\x01\n" +
+	"\rFunctionReply\x12\x18\n" +
+	"\asession\x18\x01 \x01(\x06R\asession\x12A\n" +
+	"\afailure\x18\x02 \x01(\x0e2'.goestimator.cluster.v1.FunctionFailureR\afailure\x12\x14\n" +
+	"\x05error\x18\x03 \x01(\tR\x05error\x12>\n" +
+	"\aresults\x18\x04 \x03(\v2$.goestimator.cluster.v1.TensorHeaderR\aresults\"A\n" +
+	"\rCancelRequest\x12\x18\n" +
+	"\asession\x18\x01 \x01(\x06R\asession\x12\x16\n" +
+	"\x06number\x18\x02 \x01(\x04R\x06number*g\n" +
 	"\bTransfer\x12\x18\n" +
 	"\x14TRANSFER_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10TRANSFER_FLOAT32\x10\x01\x12\x15\n" +
@@ -3181,7 +3608,16 @@ const file_cluster_proto_rawDesc = "" +
 	"\x1eGROUP_MESSAGE_KIND_UNSPECIFIED\x10\x00\x12\x1c\n" +
 	"\x18GROUP_MESSAGE_KIND_HELLO\x10\x01\x12\x1b\n" +
 	"\x17GROUP_MESSAGE_KIND_DATA\x10\x02\x12\x1f\n" +
-	"\x1bGROUP_MESSAGE_KIND_FAREWELL\x10\x03BEZ<github.com/goestimator/goestimator/internal/distributed/wire\x92\x03\x04\b\x02 \x03b\beditionsp\xe8\a"
+	"\x1bGROUP_MESSAGE_KIND_FAREWELL\x10\x03*\x9b\x01\n" +
+	"\x13FunctionRequestKind\x12%\n" +
+	"!FUNCTION_REQUEST_KIND_UNSPECIFIED\x10\x00\x12\x1e\n" +
+	"\x1aFUNCTION_REQUEST_KIND_MAKE\x10\x01\x12\x1d\n" +
+	"\x19FUNCTION_REQUEST_KIND_RUN\x10\x02\x12\x1e\n" +
+	"\x1aFUNCTION_REQUEST_KIND_OVER\x10\x03*i\n" +
+	"\x0fFunctionFailure\x12\x19\n" +
+	"\x15FUNCTION_FAILURE_NONE\x10\x00\x12\x1d\n" +
+	"\x19FUNCTION_FAILURE_FUNCTION\x10\x01\x12\x1c\n" +
+	"\x18FUNCTION_FAILURE_SERVERS\x10\x02BEZ<github.com/goestimator/goestimator/internal/distributed/wire\x92\x03\x04\b\x02 \x03b\beditionsp\xe8\a"
 
 var (
 	file_cluster_proto_rawDescOnce sync.Once
@@ -3195,95 +3631,107 @@ func file_cluster_proto_rawDescGZIP() []byte {
 	return file_cluster_proto_rawDescData
 }
 
-var file_cluster_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_cluster_proto_msgTypes = make([]protoimpl.MessageInfo, 42)
+var file_cluster_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
+var file_cluster_proto_msgTypes = make([]protoimpl.MessageInfo, 47)
 var file_cluster_proto_goTypes = []any{
 	(Transfer)(0),                // 0: goestimator.cluster.v1.Transfer
 	(EntryKind)(0),               // 1: goestimator.cluster.v1.EntryKind
 	(GroupMessageKind)(0),        // 2: goestimator.cluster.v1.GroupMessageKind
-	(*SessionID)(nil),            // 3: goestimator.cluster.v1.SessionID
-	(*Progress)(nil),             // 4: goestimator.cluster.v1.Progress
-	(*Outcome)(nil),              // 5: goestimator.cluster.v1.Outcome
-	(*Position)(nil),             // 6: goestimator.cluster.v1.Position
-	(*Versions)(nil),             // 7: goestimator.cluster.v1.Versions
-	(*Empty)(nil),                // 8: goestimator.cluster.v1.Empty
-	(*StatusRequest)(nil),        // 9: goestimator.cluster.v1.StatusRequest
-	(*StatusReply)(nil),          // 10: goestimator.cluster.v1.StatusReply
-	(*Stats)(nil),                // 11: goestimator.cluster.v1.Stats
-	(*CreateRequest)(nil),        // 12: goestimator.cluster.v1.CreateRequest
-	(*FillHeader)(nil),           // 13: goestimator.cluster.v1.FillHeader
-	(*ReadyRequest)(nil),         // 14: goestimator.cluster.v1.ReadyRequest
-	(*PullRequest)(nil),          // 15: goestimator.cluster.v1.PullRequest
-	(*PullFrame)(nil),            // 16: goestimator.cluster.v1.PullFrame
-	(*RowsRequest)(nil),          // 17: goestimator.cluster.v1.RowsRequest
-	(*Entries)(nil),              // 18: goestimator.cluster.v1.Entries
-	(*Tally)(nil),                // 19: goestimator.cluster.v1.Tally
-	(*PushHeader)(nil),           // 20: goestimator.cluster.v1.PushHeader
-	(*PushEnd)(nil),              // 21: goestimator.cluster.v1.PushEnd
-	(*PushReply)(nil),            // 22: goestimator.cluster.v1.PushReply
-	(*WaitRequest)(nil),          // 23: goestimator.cluster.v1.WaitRequest
-	(*WaitReply)(nil),            // 24: goestimator.cluster.v1.WaitReply
-	(*PositionRequest)(nil),      // 25: goestimator.cluster.v1.PositionRequest
-	(*PositionReply)(nil),        // 26: goestimator.cluster.v1.PositionReply
-	(*StopRequest)(nil),          // 27: goestimator.cluster.v1.StopRequest
-	(*ExtendRequest)(nil),        // 28: goestimator.cluster.v1.ExtendRequest
-	(*FinishRequest)(nil),        // 29: goestimator.cluster.v1.FinishRequest
-	(*FenceRequest)(nil),         // 30: goestimator.cluster.v1.FenceRequest
-	(*FenceReply)(nil),           // 31: goestimator.cluster.v1.FenceReply
-	(*SliceRequest)(nil),         // 32: goestimator.cluster.v1.SliceRequest
-	(*RoundRequest)(nil),         // 33: goestimator.cluster.v1.RoundRequest
-	(*NormsReply)(nil),           // 34: goestimator.cluster.v1.NormsReply
-	(*StoreRequest)(nil),         // 35: goestimator.cluster.v1.StoreRequest
-	(*StoreReply)(nil),           // 36: goestimator.cluster.v1.StoreReply
-	(*Member)(nil),               // 37: goestimator.cluster.v1.Member
-	(*GroupSettings)(nil),        // 38: goestimator.cluster.v1.GroupSettings
-	(*GroupHeader)(nil),          // 39: goestimator.cluster.v1.GroupHeader
-	(*GroupText)(nil),            // 40: goestimator.cluster.v1.GroupText
-	(*BulkTicket)(nil),           // 41: goestimator.cluster.v1.BulkTicket
-	(*InputPositionRequest)(nil), // 42: goestimator.cluster.v1.InputPositionRequest
-	(*InputPositionReply)(nil),   // 43: goestimator.cluster.v1.InputPositionReply
-	(*SparseSums)(nil),           // 44: goestimator.cluster.v1.SparseSums
+	(FunctionRequestKind)(0),     // 3: goestimator.cluster.v1.FunctionRequestKind
+	(FunctionFailure)(0),         // 4: goestimator.cluster.v1.FunctionFailure
+	(*SessionID)(nil),            // 5: goestimator.cluster.v1.SessionID
+	(*Progress)(nil),             // 6: goestimator.cluster.v1.Progress
+	(*Outcome)(nil),              // 7: goestimator.cluster.v1.Outcome
+	(*Position)(nil),             // 8: goestimator.cluster.v1.Position
+	(*Versions)(nil),             // 9: goestimator.cluster.v1.Versions
+	(*Empty)(nil),                // 10: goestimator.cluster.v1.Empty
+	(*StatusRequest)(nil),        // 11: goestimator.cluster.v1.StatusRequest
+	(*StatusReply)(nil),          // 12: goestimator.cluster.v1.StatusReply
+	(*Stats)(nil),                // 13: goestimator.cluster.v1.Stats
+	(*CreateRequest)(nil),        // 14: goestimator.cluster.v1.CreateRequest
+	(*FillHeader)(nil),           // 15: goestimator.cluster.v1.FillHeader
+	(*ReadyRequest)(nil),         // 16: goestimator.cluster.v1.ReadyRequest
+	(*PullRequest)(nil),          // 17: goestimator.cluster.v1.PullRequest
+	(*PullFrame)(nil),            // 18: goestimator.cluster.v1.PullFrame
+	(*RowsRequest)(nil),          // 19: goestimator.cluster.v1.RowsRequest
+	(*Entries)(nil),              // 20: goestimator.cluster.v1.Entries
+	(*Tally)(nil),                // 21: goestimator.cluster.v1.Tally
+	(*PushHeader)(nil),           // 22: goestimator.cluster.v1.PushHeader
+	(*PushEnd)(nil),              // 23: goestimator.cluster.v1.PushEnd
+	(*PushReply)(nil),            // 24: goestimator.cluster.v1.PushReply
+	(*WaitRequest)(nil),          // 25: goestimator.cluster.v1.WaitRequest
+	(*WaitReply)(nil),            // 26: goestimator.cluster.v1.WaitReply
+	(*PositionRequest)(nil),      // 27: goestimator.cluster.v1.PositionRequest
+	(*PositionReply)(nil),        // 28: goestimator.cluster.v1.PositionReply
+	(*StopRequest)(nil),          // 29: goestimator.cluster.v1.StopRequest
+	(*ExtendRequest)(nil),        // 30: goestimator.cluster.v1.ExtendRequest
+	(*FinishRequest)(nil),        // 31: goestimator.cluster.v1.FinishRequest
+	(*FenceRequest)(nil),         // 32: goestimator.cluster.v1.FenceRequest
+	(*FenceReply)(nil),           // 33: goestimator.cluster.v1.FenceReply
+	(*SliceRequest)(nil),         // 34: goestimator.cluster.v1.SliceRequest
+	(*RoundRequest)(nil),         // 35: goestimator.cluster.v1.RoundRequest
+	(*NormsReply)(nil),           // 36: goestimator.cluster.v1.NormsReply
+	(*StoreRequest)(nil),         // 37: goestimator.cluster.v1.StoreRequest
+	(*StoreReply)(nil),           // 38: goestimator.cluster.v1.StoreReply
+	(*Member)(nil),               // 39: goestimator.cluster.v1.Member
+	(*GroupSettings)(nil),        // 40: goestimator.cluster.v1.GroupSettings
+	(*GroupHeader)(nil),          // 41: goestimator.cluster.v1.GroupHeader
+	(*GroupText)(nil),            // 42: goestimator.cluster.v1.GroupText
+	(*BulkTicket)(nil),           // 43: goestimator.cluster.v1.BulkTicket
+	(*InputPositionRequest)(nil), // 44: goestimator.cluster.v1.InputPositionRequest
+	(*InputPositionReply)(nil),   // 45: goestimator.cluster.v1.InputPositionReply
+	(*SparseSums)(nil),           // 46: goestimator.cluster.v1.SparseSums
+	(*TensorHeader)(nil),         // 47: goestimator.cluster.v1.TensorHeader
+	(*FunctionArg)(nil),          // 48: goestimator.cluster.v1.FunctionArg
+	(*FunctionRequest)(nil),      // 49: goestimator.cluster.v1.FunctionRequest
+	(*FunctionReply)(nil),        // 50: goestimator.cluster.v1.FunctionReply
+	(*CancelRequest)(nil),        // 51: goestimator.cluster.v1.CancelRequest
 }
 var file_cluster_proto_depIdxs = []int32{
-	3,  // 0: goestimator.cluster.v1.StatusReply.id:type_name -> goestimator.cluster.v1.SessionID
-	4,  // 1: goestimator.cluster.v1.StatusReply.progress:type_name -> goestimator.cluster.v1.Progress
-	5,  // 2: goestimator.cluster.v1.StatusReply.outcome:type_name -> goestimator.cluster.v1.Outcome
-	11, // 3: goestimator.cluster.v1.StatusReply.stats:type_name -> goestimator.cluster.v1.Stats
-	3,  // 4: goestimator.cluster.v1.CreateRequest.id:type_name -> goestimator.cluster.v1.SessionID
-	3,  // 5: goestimator.cluster.v1.FillHeader.id:type_name -> goestimator.cluster.v1.SessionID
-	3,  // 6: goestimator.cluster.v1.ReadyRequest.id:type_name -> goestimator.cluster.v1.SessionID
-	6,  // 7: goestimator.cluster.v1.ReadyRequest.positions:type_name -> goestimator.cluster.v1.Position
-	3,  // 8: goestimator.cluster.v1.PullRequest.id:type_name -> goestimator.cluster.v1.SessionID
+	5,  // 0: goestimator.cluster.v1.StatusReply.id:type_name -> goestimator.cluster.v1.SessionID
+	6,  // 1: goestimator.cluster.v1.StatusReply.progress:type_name -> goestimator.cluster.v1.Progress
+	7,  // 2: goestimator.cluster.v1.StatusReply.outcome:type_name -> goestimator.cluster.v1.Outcome
+	13, // 3: goestimator.cluster.v1.StatusReply.stats:type_name -> goestimator.cluster.v1.Stats
+	5,  // 4: goestimator.cluster.v1.CreateRequest.id:type_name -> goestimator.cluster.v1.SessionID
+	5,  // 5: goestimator.cluster.v1.FillHeader.id:type_name -> goestimator.cluster.v1.SessionID
+	5,  // 6: goestimator.cluster.v1.ReadyRequest.id:type_name -> goestimator.cluster.v1.SessionID
+	8,  // 7: goestimator.cluster.v1.ReadyRequest.positions:type_name -> goestimator.cluster.v1.Position
+	5,  // 8: goestimator.cluster.v1.PullRequest.id:type_name -> goestimator.cluster.v1.SessionID
 	0,  // 9: goestimator.cluster.v1.PullRequest.transfer:type_name -> goestimator.cluster.v1.Transfer
-	7,  // 10: goestimator.cluster.v1.PullRequest.want:type_name -> goestimator.cluster.v1.Versions
-	4,  // 11: goestimator.cluster.v1.PullFrame.end:type_name -> goestimator.cluster.v1.Progress
-	3,  // 12: goestimator.cluster.v1.RowsRequest.id:type_name -> goestimator.cluster.v1.SessionID
+	9,  // 10: goestimator.cluster.v1.PullRequest.want:type_name -> goestimator.cluster.v1.Versions
+	6,  // 11: goestimator.cluster.v1.PullFrame.end:type_name -> goestimator.cluster.v1.Progress
+	5,  // 12: goestimator.cluster.v1.RowsRequest.id:type_name -> goestimator.cluster.v1.SessionID
 	0,  // 13: goestimator.cluster.v1.RowsRequest.transfer:type_name -> goestimator.cluster.v1.Transfer
 	1,  // 14: goestimator.cluster.v1.Entries.kind:type_name -> goestimator.cluster.v1.EntryKind
-	3,  // 15: goestimator.cluster.v1.PushHeader.id:type_name -> goestimator.cluster.v1.SessionID
+	5,  // 15: goestimator.cluster.v1.PushHeader.id:type_name -> goestimator.cluster.v1.SessionID
 	0,  // 16: goestimator.cluster.v1.PushHeader.transfer:type_name -> goestimator.cluster.v1.Transfer
-	7,  // 17: goestimator.cluster.v1.PushHeader.want:type_name -> goestimator.cluster.v1.Versions
-	18, // 18: goestimator.cluster.v1.PushHeader.entries:type_name -> goestimator.cluster.v1.Entries
-	19, // 19: goestimator.cluster.v1.PushHeader.tally:type_name -> goestimator.cluster.v1.Tally
-	4,  // 20: goestimator.cluster.v1.PushReply.progress:type_name -> goestimator.cluster.v1.Progress
-	3,  // 21: goestimator.cluster.v1.WaitRequest.id:type_name -> goestimator.cluster.v1.SessionID
-	4,  // 22: goestimator.cluster.v1.WaitReply.progress:type_name -> goestimator.cluster.v1.Progress
-	3,  // 23: goestimator.cluster.v1.PositionRequest.id:type_name -> goestimator.cluster.v1.SessionID
-	3,  // 24: goestimator.cluster.v1.StopRequest.id:type_name -> goestimator.cluster.v1.SessionID
-	3,  // 25: goestimator.cluster.v1.ExtendRequest.id:type_name -> goestimator.cluster.v1.SessionID
-	3,  // 26: goestimator.cluster.v1.FinishRequest.id:type_name -> goestimator.cluster.v1.SessionID
-	5,  // 27: goestimator.cluster.v1.FinishRequest.outcome:type_name -> goestimator.cluster.v1.Outcome
-	3,  // 28: goestimator.cluster.v1.FenceRequest.id:type_name -> goestimator.cluster.v1.SessionID
-	6,  // 29: goestimator.cluster.v1.FenceReply.positions:type_name -> goestimator.cluster.v1.Position
-	3,  // 30: goestimator.cluster.v1.SliceRequest.id:type_name -> goestimator.cluster.v1.SessionID
-	3,  // 31: goestimator.cluster.v1.RoundRequest.id:type_name -> goestimator.cluster.v1.SessionID
-	37, // 32: goestimator.cluster.v1.StoreReply.members:type_name -> goestimator.cluster.v1.Member
+	9,  // 17: goestimator.cluster.v1.PushHeader.want:type_name -> goestimator.cluster.v1.Versions
+	20, // 18: goestimator.cluster.v1.PushHeader.entries:type_name -> goestimator.cluster.v1.Entries
+	21, // 19: goestimator.cluster.v1.PushHeader.tally:type_name -> goestimator.cluster.v1.Tally
+	6,  // 20: goestimator.cluster.v1.PushReply.progress:type_name -> goestimator.cluster.v1.Progress
+	5,  // 21: goestimator.cluster.v1.WaitRequest.id:type_name -> goestimator.cluster.v1.SessionID
+	6,  // 22: goestimator.cluster.v1.WaitReply.progress:type_name -> goestimator.cluster.v1.Progress
+	5,  // 23: goestimator.cluster.v1.PositionRequest.id:type_name -> goestimator.cluster.v1.SessionID
+	5,  // 24: goestimator.cluster.v1.StopRequest.id:type_name -> goestimator.cluster.v1.SessionID
+	5,  // 25: goestimator.cluster.v1.ExtendRequest.id:type_name -> goestimator.cluster.v1.SessionID
+	5,  // 26: goestimator.cluster.v1.FinishRequest.id:type_name -> goestimator.cluster.v1.SessionID
+	7,  // 27: goestimator.cluster.v1.FinishRequest.outcome:type_name -> goestimator.cluster.v1.Outcome
+	5,  // 28: goestimator.cluster.v1.FenceRequest.id:type_name -> goestimator.cluster.v1.SessionID
+	8,  // 29: goestimator.cluster.v1.FenceReply.positions:type_name -> goestimator.cluster.v1.Position
+	5,  // 30: goestimator.cluster.v1.SliceRequest.id:type_name -> goestimator.cluster.v1.SessionID
+	5,  // 31: goestimator.cluster.v1.RoundRequest.id:type_name -> goestimator.cluster.v1.SessionID
+	39, // 32: goestimator.cluster.v1.StoreReply.members:type_name -> goestimator.cluster.v1.Member
 	2,  // 33: goestimator.cluster.v1.GroupHeader.kind:type_name -> goestimator.cluster.v1.GroupMessageKind
-	34, // [34:34] is the sub-list for method output_type
-	34, // [34:34] is the sub-list for method input_type
-	34, // [34:34] is the sub-list for extension type_name
-	34, // [34:34] is the sub-list for extension extendee
-	0,  // [0:34] is the sub-list for field type_name
+	47, // 34: goestimator.cluster.v1.FunctionArg.tensor:type_name -> goestimator.cluster.v1.TensorHeader
+	3,  // 35: goestimator.cluster.v1.FunctionRequest.kind:type_name -> goestimator.cluster.v1.FunctionRequestKind
+	48, // 36: goestimator.cluster.v1.FunctionRequest.args:type_name -> goestimator.cluster.v1.FunctionArg
+	4,  // 37: goestimator.cluster.v1.FunctionReply.failure:type_name -> goestimator.cluster.v1.FunctionFailure
+	47, // 38: goestimator.cluster.v1.FunctionReply.results:type_name -> goestimator.cluster.v1.TensorHeader
+	39, // [39:39] is the sub-list for method output_type
+	39, // [39:39] is the sub-list for method input_type
+	39, // [39:39] is the sub-list for extension type_name
+	39, // [39:39] is the sub-list for extension extendee
+	0,  // [0:39] is the sub-list for field type_name
 }
 
 func init() { file_cluster_proto_init() }
@@ -3296,8 +3744,8 @@ func file_cluster_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cluster_proto_rawDesc), len(file_cluster_proto_rawDesc)),
-			NumEnums:      3,
-			NumMessages:   42,
+			NumEnums:      5,
+			NumMessages:   47,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -1,0 +1,159 @@
+package distribute
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/goestimator/goestimator/inputs"
+	strategies "github.com/goestimator/goestimator/internal/distribute"
+	"github.com/goestimator/goestimator/internal/distributed/remote"
+	"github.com/goestimator/goestimator/runconfig"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// Work runs the functions that the chief's Coordinator schedules, until that is
+// closed, the job has ended, or ctx ends, which is its error then. The strategy is
+// Work's meanwhile. A worker that was started again calls it as the first did.
+func (s *Strategy) Work(ctx context.Context) error {
+	if err := s.scheduled(); err != nil {
+		return fmt.Errorf("work: %w", err)
+	}
+	if s.config.TaskType() != runconfig.Worker {
+		return fmt.Errorf("work: task %s/%d runs no functions: a chief makes a Coordinator", s.config.TaskType(), s.config.TaskID())
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	e := &executor{strategy: s, end: cancel}
+	_, err := s.Restore(ctx)
+	if err == nil {
+		err = s.job.RunFunctions(ctx, e)
+	}
+	var end *strategies.EndError
+	if errors.As(err, &end) && end.Code == 0 {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("work: %w", err)
+	}
+	return nil
+}
+
+// scheduled reports a strategy that cannot run functions for a Coordinator.
+func (s *Strategy) scheduled() error {
+	if s.job == nil || s.Name() != "parameter_server" {
+		return fmt.Errorf("strategy %s: a Coordinator needs parameter_server in a cluster with a chief, workers and ps tasks", s.Name())
+	}
+	if s.NumReplicasInSync() > 1 {
+		return errors.New("strategy.sync: the steps of a Coordinator's workers are asynchronous: leave it out")
+	}
+	return nil
+}
+
+// executor runs functions of a strategy.
+type executor struct {
+	strategy  *Strategy
+	end       context.CancelCauseFunc // of Work
+	resources map[int]resource
+}
+
+// resource is what this worker made, or why it did not.
+type resource struct {
+	value any
+	drop  func() error
+	err   error
+}
+
+var _ remote.Executor = (*executor)(nil)
+
+// Begin brings the strategy to where the job is.
+func (e *executor) Begin(ctx context.Context) error {
+	e.resources = map[int]resource{}
+	_, err := e.strategy.Restore(ctx)
+	if errors.As(err, new(*strategies.EndError)) {
+		e.end(err)
+	}
+	return fault(err)
+}
+
+// fault marks errors of functions that found the variables gone.
+func fault(err error) error {
+	if errors.Is(err, ErrSessionLost) || errors.Is(err, ErrPeerLost) {
+		return fmt.Errorf("%w: %w", ErrServersLost, err)
+	}
+	return err
+}
+
+// Make makes a resource; functions that use it get its error.
+func (e *executor) Make(ctx context.Context, number int, name string) error {
+	e.resources[number] = e.made(ctx, name)
+	return nil
+}
+
+func (e *executor) made(ctx context.Context, name string) (r resource) {
+	defer func() {
+		if p := recover(); p != nil {
+			r.err = fmt.Errorf("%q: panic: %v", name, p)
+		}
+	}()
+	m := e.strategy.remotes.makers[name]
+	if m == nil {
+		return resource{err: fmt.Errorf("no data set or value %q: expected one of %q", name, sortedKeys(e.strategy.remotes.makers))}
+	}
+	if r.value, r.drop, r.err = m.make(ctx, e.strategy.workerContext()); r.err != nil {
+		r.err = fmt.Errorf("%q: %w", name, r.err)
+	}
+	return r
+}
+
+// workerContext says which share of the data a worker of a Coordinator takes: the chief takes none.
+func (s *Strategy) workerContext() inputs.Context {
+	workers := len(s.config.ClusterSpec().Tasks(runconfig.Worker))
+	return inputs.Context{Pipeline: s.config.TaskID(), NumPipelines: max(workers, 1), ReplicasInSync: 1, Seed: s.seed}
+}
+
+// Run runs a function.
+func (e *executor) Run(ctx context.Context, c remote.Call) ([]*tensor.Tensor, error) {
+	f := e.strategy.remotes.functions[c.Function]
+	if f == nil {
+		return nil, fmt.Errorf("no function %q: expected one of %q", c.Function, sortedKeys(e.strategy.remotes.functions))
+	}
+	call := &RemoteCall{}
+	for i, a := range c.Args {
+		if a.Resource == 0 {
+			call.args = append(call.args, a.Tensor)
+			continue
+		}
+		r, ok := e.resources[a.Resource]
+		if !ok {
+			r.err = fmt.Errorf("number %d was not made", a.Resource)
+		}
+		if r.err != nil {
+			return nil, fmt.Errorf("function %s: argument %d: %w", c.Function, i, r.err)
+		}
+		call.args = append(call.args, r.value)
+	}
+	results, err := f.run(ctx, call)
+	if err != nil {
+		return nil, fault(fmt.Errorf("function %s: %w", c.Function, err))
+	}
+	for i, t := range results {
+		if t == nil {
+			return nil, fmt.Errorf("function %s: result %d is nil", c.Function, i)
+		}
+	}
+	return results, nil
+}
+
+// End drops what was made.
+func (e *executor) End() {
+	for _, r := range e.resources {
+		if r.err != nil {
+			continue
+		}
+		if err := r.drop(); err != nil {
+			e.strategy.log.Warn("what a worker had made was not freed", "error", err)
+		}
+	}
+	e.resources = nil
+}

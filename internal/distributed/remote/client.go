@@ -1,0 +1,140 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/goestimator/goestimator/internal/distributed/cluster"
+	"github.com/goestimator/goestimator/internal/distributed/wire"
+	"github.com/goestimator/goestimator/tensor"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// client is a task that has a Server.
+type client struct {
+	node cluster.Client
+	task cluster.Task
+}
+
+// NewClient returns the Worker that a task of a cluster is.
+func NewClient(node cluster.Client, task cluster.Task) Worker { return &client{node, task} }
+
+// String is the task's name.
+func (c *client) String() string { return c.task.String() }
+
+// Open waits until the worker says that it is ready.
+func (c *client) Open(ctx context.Context) (Session, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	st, err := c.node.Stream(ctx, c.task, serveMethod)
+	if err != nil {
+		cancel()
+		return nil, lost(err)
+	}
+	s := &session{worker: c, stream: st, ctx: ctx, cancel: cancel}
+	hello, _, err := s.receive()
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	s.id = hello.Session
+	return s, nil
+}
+
+// lost marks errors of the way to a worker. Damage is not undone by another session.
+func lost(err error) error {
+	if errors.Is(err, cluster.ErrDamaged) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrWorkerLost, err)
+}
+
+// session is a stream to a worker.
+type session struct {
+	worker *client
+	stream cluster.ClientStream
+	ctx    context.Context // of the stream
+	cancel context.CancelFunc
+	id     uint64
+	number uint64 // of the latest run
+}
+
+// receive takes a reply; the error is the one that it tells.
+func (s *session) receive() (*wire.FunctionReply, []*tensor.Tensor, error) {
+	f, err := s.stream.Recv()
+	if err != nil {
+		return nil, nil, lost(err)
+	}
+	defer f.Release()
+	m := &wire.FunctionReply{}
+	if err := wire.Decode(f.Header, m); err != nil {
+		return nil, nil, lost(err)
+	}
+	results, err := resultsOf(m, f)
+	if err != nil {
+		return nil, nil, lost(err)
+	}
+	switch m.Failure {
+	case wire.FunctionFailure_FUNCTION_FAILURE_NONE:
+		return m, results, nil
+	case wire.FunctionFailure_FUNCTION_FAILURE_SERVERS:
+		return m, nil, fmt.Errorf("%w: %v: %s", ErrServersLost, s.worker, m.Error)
+	}
+	return m, nil, fmt.Errorf("%w on %v: %s", ErrFunction, s.worker, m.Error)
+}
+
+// Make asks for a resource.
+func (s *session) Make(_ context.Context, number int, maker string) error {
+	m := &wire.FunctionRequest{Kind: wire.FunctionRequestKind_FUNCTION_REQUEST_KIND_MAKE, Number: uint64(number), Name: maker}
+	if err := s.stream.Send(&cluster.Frame{Header: wire.Encode(m)}); err != nil {
+		return lost(err)
+	}
+	_, _, err := s.receive()
+	return err
+}
+
+// Run asks for a run and waits for its end.
+func (s *session) Run(ctx context.Context, c Call) ([]*tensor.Tensor, error) {
+	s.number++
+	if err := s.stream.Send(requestOf(s.number, c)); err != nil {
+		if status.Code(err) == codes.ResourceExhausted { // too large: nothing was sent
+			return nil, fmt.Errorf("%w: arguments of %s: %w", ErrFunction, c.Function, err)
+		}
+		return nil, lost(err)
+	}
+	requests, arrived := context.WithCancel(s.ctx) // that it should end
+	ended := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() { defer close(ended); s.end(requests) })
+	_, results, err := s.receive()
+	arrived()
+	if !stop() {
+		<-ended
+	}
+	return results, err
+}
+
+// end asks the run to end. Where the request does not arrive the run is waited for all the same.
+func (s *session) end(ctx context.Context) {
+	f, err := s.worker.node.Call(ctx, s.worker.task, cancelMethod, &cluster.Frame{Header: wire.Encode(&wire.CancelRequest{Session: s.id, Number: s.number})})
+	if err == nil {
+		f.Release()
+	}
+}
+
+// Close ends the stream.
+func (s *session) Close(over bool) error {
+	defer s.cancel()
+	if !over {
+		return nil
+	}
+	m := &wire.FunctionRequest{Kind: wire.FunctionRequestKind_FUNCTION_REQUEST_KIND_OVER}
+	if err := s.stream.Send(&cluster.Frame{Header: wire.Encode(m)}); err != nil {
+		return err
+	}
+	if _, err := s.stream.Recv(); !errors.Is(err, io.EOF) {
+		return fmt.Errorf("expected the end: %w", err)
+	}
+	return nil
+}

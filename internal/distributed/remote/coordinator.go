@@ -1,0 +1,184 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// QueueLimit is how many calls may wait by default, as in TensorFlow.
+const QueueLimit = 256 * 1024
+
+// retryPause is between two attempts to begin a session.
+const retryPause = 200 * time.Millisecond
+
+// Worker is where functions run.
+type Worker interface {
+	// Open begins a session as soon as the worker is there. The end of ctx ends it.
+	// An error that does not wrap ErrWorkerLost is reported to who schedules; then it is tried again.
+	Open(ctx context.Context) (Session, error)
+	// String names the worker.
+	String() string
+}
+
+// Session is a worker from when it came until it is lost. Errors that wrap
+// ErrWorkerLost or ErrServersLost end it; others are a function's.
+type Session interface {
+	// Make makes a resource. A maker's own error is that of functions that use the resource.
+	Make(ctx context.Context, number int, maker string) error
+	// Run runs a function and returns when it has ended, which the end of ctx asks it to do.
+	Run(ctx context.Context, c Call) ([]*tensor.Tensor, error)
+	// Close ends the session; over says that no other will follow.
+	Close(over bool) error
+}
+
+// Options adjust a Coordinator.
+type Options struct {
+	Limit int          // of calls that wait; 0: QueueLimit
+	Log   *slog.Logger // nil: slog.Default()
+}
+
+// Coordinator schedules calls on workers. It is safe for concurrent use.
+type Coordinator struct {
+	queue   *queue
+	log     *slog.Logger
+	opening context.Context // ends at once when the Coordinator is closed
+	close   context.CancelFunc
+	life    context.Context // of sessions
+	cut     context.CancelFunc
+	loops   sync.WaitGroup
+}
+
+// Start begins to run functions on workers; Close ends it.
+func Start(workers []Worker, o Options) *Coordinator {
+	if o.Limit == 0 {
+		o.Limit = QueueLimit
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	c := &Coordinator{queue: newQueue(o.Limit), log: o.Log}
+	c.opening, c.close = context.WithCancel(context.Background())
+	c.life, c.cut = context.WithCancel(context.Background())
+	for _, w := range workers {
+		c.loops.Go(func() { c.work(w) })
+	}
+	return c
+}
+
+// Schedule queues a call. It waits while the queue is full, until ctx ends. An
+// error of an earlier call is returned instead.
+func (c *Coordinator) Schedule(ctx context.Context, call Call) (*Value, error) {
+	return c.queue.put(ctx, call)
+}
+
+// Join waits until all calls have ended, or returns the first error of one.
+func (c *Coordinator) Join(ctx context.Context) error { return c.queue.join(ctx) }
+
+// Done reports whether all calls have ended, or returns the first error of one. While
+// others are being ended for that error they are not done.
+func (c *Coordinator) Done() (bool, error) { return c.queue.done() }
+
+// AddResource lets every worker make a resource by the maker of that name, and returns
+// its number.
+func (c *Coordinator) AddResource(maker string) int { return c.queue.addResource(maker) }
+
+// Close cancels all calls, waits for functions that run, until ctx ends, and tells
+// the workers that no more will come.
+func (c *Coordinator) Close(ctx context.Context) error {
+	stop := context.AfterFunc(ctx, c.cut)
+	defer stop()
+	c.queue.close()
+	c.close()
+	c.loops.Wait()
+	c.cut()
+	return ctx.Err()
+}
+
+// work runs functions on a worker, session by session.
+func (c *Coordinator) work(w Worker) {
+	for c.opening.Err() == nil {
+		s, err := c.open(w)
+		if err != nil {
+			if c.opening.Err() == nil && !errors.Is(err, ErrWorkerLost) {
+				c.queue.failCalls(fmt.Errorf("%v: %w", w, err))
+			}
+			c.pause()
+			continue
+		}
+		err = c.serve(s)
+		if over := errors.Is(err, ErrClosed); !over {
+			c.log.Warn("a worker is lost; its function, if any, is run again", "worker", w, "cause", err)
+			s.Close(false)
+		} else if err := s.Close(true); err != nil {
+			c.log.Warn("a worker was not told that no more functions will come", "worker", w, "error", err)
+		}
+	}
+}
+
+// open begins a session that lives on when Close is called.
+func (c *Coordinator) open(w Worker) (Session, error) {
+	ctx, cancel := context.WithCancel(c.life)
+	stop := context.AfterFunc(c.opening, cancel)
+	s, err := w.Open(ctx)
+	if err != nil {
+		stop()
+		cancel()
+		return nil, err
+	}
+	if !stop() {
+		err = errors.Join(ErrWorkerLost, s.Close(true))
+		cancel()
+		return nil, err
+	}
+	return &openSession{s, cancel}, nil
+}
+
+// openSession is a session with its context.
+type openSession struct {
+	Session
+	cancel context.CancelFunc
+}
+
+func (s *openSession) Close(over bool) error {
+	defer s.cancel()
+	return s.Session.Close(over)
+}
+
+func (c *Coordinator) pause() {
+	select {
+	case <-time.After(retryPause):
+	case <-c.opening.Done():
+	}
+}
+
+// serve gives a session its tasks, and returns why it ended.
+func (c *Coordinator) serve(s Session) error {
+	for made := 0; ; {
+		t, err := c.queue.next(c.life, made)
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrClosed, err)
+		}
+		if t.resource > 0 {
+			if err := s.Make(c.life, t.resource, t.maker); err != nil {
+				return err
+			}
+			made = t.resource
+			continue
+		}
+		result, err := s.Run(t.ctx, t.value.call)
+		if errors.Is(err, ErrWorkerLost) {
+			c.queue.again(t.value)
+			return err
+		}
+		c.queue.finish(t.value, result, err)
+		if errors.Is(err, ErrServersLost) {
+			return err
+		}
+	}
+}

@@ -1,0 +1,238 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+
+	"github.com/goestimator/goestimator/internal/distributed/cluster"
+	"github.com/goestimator/goestimator/internal/distributed/wire"
+	"github.com/goestimator/goestimator/tensor"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+const (
+	serviceName  = "goestimator.Functions"
+	serveMethod  = "/" + serviceName + "/Serve"
+	cancelMethod = "/" + serviceName + "/Cancel"
+)
+
+// Executor runs functions in this process. Its methods are called one at a time.
+type Executor interface {
+	// Begin begins a session: nothing of an earlier one is there any more.
+	Begin(ctx context.Context) error
+	// Make makes a resource.
+	Make(ctx context.Context, number int, maker string) error
+	// Run runs a function. Its results are read before the next call of a method.
+	Run(ctx context.Context, c Call) ([]*tensor.Tensor, error)
+	// End ends the session and drops its resources.
+	End()
+}
+
+// Server runs functions for a Coordinator in another task, once it has an Executor.
+type Server struct {
+	executor Executor
+	attached chan struct{} // closed when executor is set
+	over     chan struct{} // closed when no more functions will come
+	finish   sync.Once
+	turn     chan struct{} // holds a token while no session uses the executor
+
+	mu        sync.Mutex
+	session   uint64
+	supersede context.CancelFunc // ends the session
+	cancelled uint64             // runs of the session up to this one are to end
+	number    uint64             // of the run that runs
+	cancel    context.CancelFunc // ends it
+	sessions  int                // that are there, or wait
+	changed   chan struct{}      // closed when sessions changes
+}
+
+// NewServer returns a Server, whose Service is to be registered on a node.
+func NewServer() *Server {
+	s := &Server{attached: make(chan struct{}), over: make(chan struct{}), turn: make(chan struct{}, 1), changed: make(chan struct{})}
+	s.turn <- struct{}{}
+	return s
+}
+
+// Attach lets the Server run functions; it is called once.
+func (s *Server) Attach(e Executor) {
+	s.executor = e
+	close(s.attached)
+}
+
+// Over is closed when the Coordinator has said that no more functions will come.
+func (s *Server) Over() <-chan struct{} { return s.over }
+
+// Sessions returns how many sessions there are, and a channel that is closed when that changes.
+func (s *Server) Sessions() (int, <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sessions, s.changed
+}
+
+// Detach waits until no session uses the Executor, which no other will.
+func (s *Server) Detach() {
+	s.mu.Lock()
+	if s.supersede != nil {
+		s.supersede()
+	}
+	s.mu.Unlock()
+	<-s.turn
+}
+
+// Service is what Clients call.
+func (s *Server) Service() cluster.Service {
+	return cluster.Service{Name: serviceName,
+		Unary:   map[string]cluster.Handler{"Cancel": s.serveCancel},
+		Streams: map[string]cluster.StreamHandler{"Serve": s.serve}}
+}
+
+func (s *Server) count(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sessions += n
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// serve is a session.
+func (s *Server) serve(ctx context.Context, st cluster.Stream) error {
+	select {
+	case <-s.attached:
+	case <-ctx.Done():
+		return status.FromContextError(ctx.Err()).Err()
+	}
+	s.count(1)
+	defer s.count(-1)
+	ctx, id, err := s.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { s.turn <- struct{}{} }()
+	if err := s.executor.Begin(ctx); err != nil {
+		return st.Send(replyOf(0, nil, err))
+	}
+	defer s.executor.End()
+	if err := st.Send(replyOf(id, nil, nil)); err != nil {
+		return err
+	}
+	for {
+		f, err := st.Recv()
+		if err != nil {
+			return nil // the Coordinator has gone
+		}
+		if over, err := s.answer(ctx, st, f); over || err != nil {
+			return err
+		}
+	}
+}
+
+// begin takes the executor, from the session before where there is one.
+func (s *Server) begin(ctx context.Context) (context.Context, uint64, error) {
+	s.mu.Lock()
+	if s.supersede != nil {
+		s.supersede()
+	}
+	ctx, s.supersede = context.WithCancel(ctx)
+	s.mu.Unlock()
+	select {
+	case <-s.turn:
+	case <-ctx.Done():
+		return nil, 0, status.Error(codes.Aborted, "another session has taken this worker")
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.session, s.cancelled = rand.Uint64()|1, 0
+	return ctx, s.session, nil
+}
+
+// answer does what a frame asks for.
+func (s *Server) answer(ctx context.Context, st cluster.Stream, f *cluster.Frame) (over bool, err error) {
+	defer f.Release()
+	m := &wire.FunctionRequest{}
+	if err := wire.Decode(f.Header, m); err != nil {
+		return false, status.Error(codes.InvalidArgument, err.Error())
+	}
+	var results []*tensor.Tensor
+	switch m.Kind {
+	case wire.FunctionRequestKind_FUNCTION_REQUEST_KIND_OVER:
+		s.finish.Do(func() { close(s.over) })
+		return true, nil
+	case wire.FunctionRequestKind_FUNCTION_REQUEST_KIND_MAKE:
+		err = s.executor.Make(ctx, int(m.Number), m.Name)
+	case wire.FunctionRequestKind_FUNCTION_REQUEST_KIND_RUN:
+		var c Call
+		if c, err = callOf(m, f); err != nil {
+			return false, status.Error(codes.InvalidArgument, err.Error())
+		}
+		results, err = s.run(ctx, m.Number, c)
+	default:
+		return false, status.Errorf(codes.InvalidArgument, "a request of kind %d: are all tasks of one version?", m.Kind)
+	}
+	if ctx.Err() != nil {
+		return false, status.FromContextError(ctx.Err()).Err()
+	}
+	err = st.Send(replyOf(0, results, err))
+	if status.Code(err) == codes.ResourceExhausted {
+		err = st.Send(replyOf(0, nil, fmt.Errorf("results of %s: %w", m.Name, err)))
+	}
+	return false, err
+}
+
+// run runs a function, unless it was cancelled.
+func (s *Server) run(ctx context.Context, number uint64, c Call) (results []*tensor.Tensor, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	s.mu.Lock()
+	s.number, s.cancel = number, cancel
+	early := number <= s.cancelled
+	s.mu.Unlock()
+	if early {
+		return nil, context.Canceled
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			results, err = nil, fmt.Errorf("panic: %v", r)
+		}
+	}()
+	return s.executor.Run(ctx, c)
+}
+
+// serveCancel ends a run.
+func (s *Server) serveCancel(_ context.Context, f *cluster.Frame) (*cluster.Frame, error) {
+	m := &wire.CancelRequest{}
+	if err := wire.Decode(f.Header, m); err != nil {
+		return nil, status.Error(codes.InvalidArgument, err.Error())
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if m.Session == s.session && s.session != 0 {
+		s.cancelled = max(s.cancelled, m.Number)
+		if s.cancel != nil && s.number <= s.cancelled {
+			s.cancel()
+		}
+	}
+	return &cluster.Frame{}, nil
+}
+
+// replyOf is the frame that answers a request.
+func replyOf(session uint64, results []*tensor.Tensor, err error) *cluster.Frame {
+	m := &wire.FunctionReply{Session: session}
+	var body [][]byte
+	if err != nil {
+		m.Failure, m.Error = wire.FunctionFailure_FUNCTION_FAILURE_FUNCTION, err.Error()
+		if errors.Is(err, ErrServersLost) {
+			m.Failure = wire.FunctionFailure_FUNCTION_FAILURE_SERVERS
+		}
+		return &cluster.Frame{Header: wire.Encode(m)}
+	}
+	for _, t := range results {
+		var h *wire.TensorHeader
+		h, body = headerOf(t, body)
+		m.Results = append(m.Results, h)
+	}
+	return &cluster.Frame{Header: wire.Encode(m), Body: body}
+}

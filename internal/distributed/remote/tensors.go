@@ -1,0 +1,131 @@
+package remote
+
+import (
+	"fmt"
+
+	"github.com/goestimator/goestimator/internal/distributed/cluster"
+	"github.com/goestimator/goestimator/internal/distributed/wire"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// headerOf describes a tensor and appends its elements to a body.
+func headerOf(t *tensor.Tensor, body [][]byte) (*wire.TensorHeader, [][]byte) {
+	h := &wire.TensorHeader{Dtype: int64(t.DType)}
+	for _, d := range t.Shape {
+		h.Shape = append(h.Shape, int64(d))
+	}
+	if t.DType != tensor.String {
+		return h, append(body, t.Bytes)
+	}
+	for _, s := range t.Strings {
+		h.Lengths = append(h.Lengths, uint64(len(s)))
+	}
+	return h, append(body, t.Strings...)
+}
+
+// reader takes tensors out of the body of a frame.
+type reader struct {
+	frame *cluster.Frame
+	at    int
+}
+
+// tensor reads the next tensor, of which h is not trusted.
+func (r *reader) tensor(h *wire.TensorHeader) (*tensor.Tensor, error) {
+	left := r.frame.Len() - r.at
+	shape, n, err := shapeOf(h.GetShape())
+	if err != nil {
+		return nil, err
+	}
+	d := tensor.DType(h.GetDtype())
+	if d == tensor.String {
+		return r.strings(shape, n, h.Lengths)
+	}
+	size := d.Size()
+	if size == 0 || n > left/size {
+		return nil, fmt.Errorf("a tensor %v%v in %d bytes", d, shape, left)
+	}
+	t := tensor.New(d, shape...)
+	r.take(t.Bytes)
+	if d == tensor.Bool {
+		tensor.NormalizeBools(t.Bytes)
+	}
+	return t, nil
+}
+
+// strings reads strings of these lengths.
+func (r *reader) strings(shape []int, n int, lengths []uint64) (*tensor.Tensor, error) {
+	if n != len(lengths) {
+		return nil, fmt.Errorf("%d lengths of %d strings", len(lengths), n)
+	}
+	values := make([][]byte, n)
+	for i, length := range lengths {
+		if left := r.frame.Len() - r.at; length > uint64(left) {
+			return nil, fmt.Errorf("a string of %d bytes in %d", length, left)
+		}
+		values[i] = make([]byte, length)
+		r.take(values[i])
+	}
+	return tensor.FromStrings(values, shape...)
+}
+
+func (r *reader) take(p []byte) { r.at += r.frame.CopyTo(p, r.at) }
+
+// maxElements bounds the elements of a tensor.
+const maxElements = 1 << 40
+
+// shapeOf checks a shape and counts its elements.
+func shapeOf(dims []int64) (shape []int, n int, err error) {
+	shape, n = make([]int, len(dims)), 1
+	for i, d := range dims {
+		if d < 0 || d > maxElements || d > 0 && n > maxElements/int(d) {
+			return nil, 0, fmt.Errorf("a shape of %d dimensions, with one of %d", len(dims), d)
+		}
+		shape[i] = int(d)
+		n *= int(d)
+	}
+	return shape, n, nil
+}
+
+// requestOf is the frame that asks for a run.
+func requestOf(number uint64, c Call) *cluster.Frame {
+	m := &wire.FunctionRequest{Kind: wire.FunctionRequestKind_FUNCTION_REQUEST_KIND_RUN, Number: number, Name: c.Function}
+	var body [][]byte
+	for _, a := range c.Args {
+		arg := &wire.FunctionArg{Resource: int64(a.Resource)}
+		if a.Resource == 0 {
+			arg.Tensor, body = headerOf(a.Tensor, body)
+		}
+		m.Args = append(m.Args, arg)
+	}
+	return &cluster.Frame{Header: wire.Encode(m), Body: body}
+}
+
+// callOf reads what a request asks for.
+func callOf(m *wire.FunctionRequest, f *cluster.Frame) (c Call, err error) {
+	c.Function = m.Name
+	r := reader{frame: f}
+	for _, a := range m.Args {
+		arg := Arg{Resource: int(a.Resource)}
+		if arg.Resource == 0 {
+			if arg.Tensor, err = r.tensor(a.Tensor); err != nil {
+				return c, fmt.Errorf("arguments of %s: %w", c.Function, err)
+			}
+		}
+		c.Args = append(c.Args, arg)
+	}
+	return c, nil
+}
+
+// resultsOf reads the results of a reply.
+func resultsOf(m *wire.FunctionReply, f *cluster.Frame) ([]*tensor.Tensor, error) {
+	r := reader{frame: f}
+	var out []*tensor.Tensor
+	for _, h := range m.Results {
+		t, err := r.tensor(h)
+		if err != nil {
+			return nil, fmt.Errorf("results: %w", err)
+		}
+		out = append(out, t)
+	}
+	return out, nil
+}

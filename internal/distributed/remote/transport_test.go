@@ -1,0 +1,231 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/goestimator/goestimator/internal/distributed/cluster"
+	"github.com/goestimator/goestimator/internal/distributed/wire"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// script is an Executor of functions that tests ask for.
+type script struct {
+	started chan struct{} // gets a token for each wait
+	begun   atomic.Int64
+	made    []string
+	ended   chan struct{} // gets a token at the end of a session
+}
+
+func (s *script) Begin(context.Context) error {
+	s.begun.Add(1)
+	s.made = nil
+	return nil
+}
+
+func (s *script) End() { s.ended <- struct{}{} }
+
+func (s *script) Make(_ context.Context, number int, maker string) error {
+	s.made = append(s.made, fmt.Sprint(maker, number))
+	return nil
+}
+
+func (s *script) Run(ctx context.Context, c Call) ([]*tensor.Tensor, error) {
+	switch c.Function {
+	case "echo":
+		var out []*tensor.Tensor
+		for _, a := range c.Args {
+			out = append(out, a.Tensor)
+		}
+		return out, nil
+	case "made":
+		text, err := tensor.FromStrings([][]byte{[]byte(strings.Join(s.made, " "))}, 1)
+		return []*tensor.Tensor{text}, err
+	case "wait":
+		s.started <- struct{}{}
+		<-ctx.Done()
+		return nil, ctx.Err()
+	case "servers":
+		return nil, fmt.Errorf("pull: %w", ErrServersLost)
+	case "panic":
+		panic("as the test wants")
+	}
+	return nil, errOwn
+}
+
+// link is a Coordinator whose one worker is another node of a cluster in memory.
+type link struct {
+	*Coordinator
+	chief, worker *cluster.Node
+	faults        *cluster.Faults
+	script        *script
+	server        *Server
+}
+
+var chiefTask, workerTask = cluster.Task{Job: "chief"}, cluster.Task{Job: "worker"}
+
+func newLink(t *testing.T) *link {
+	t.Helper()
+	nodes, faults := cluster.NewLocal(chiefTask, workerTask)
+	l := &link{chief: nodes[chiefTask], faults: faults, script: &script{started: make(chan struct{}, 10), ended: make(chan struct{}, 10)}}
+	l.serve(t, nodes[workerTask])
+	l.Coordinator = Start([]Worker{NewClient(l.chief, workerTask)}, Options{Log: slog.New(slog.DiscardHandler)})
+	t.Cleanup(func() {
+		if err := l.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+		l.worker.Close()
+		l.chief.Close()
+	})
+	return l
+}
+
+// serve lets a node run functions.
+func (l *link) serve(t *testing.T, n *cluster.Node) {
+	t.Helper()
+	l.worker, l.server = n, NewServer()
+	l.server.Attach(l.script)
+	if err := n.Register(l.server.Service()); err != nil {
+		t.Fatal(err)
+	}
+	n.Serve()
+}
+
+func (l *link) schedule(t *testing.T, c Call) *Value {
+	t.Helper()
+	v, err := l.Schedule(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// TestTensorsTravel: of every kind, both ways.
+func TestTensorsTravel(t *testing.T) {
+	l := newLink(t)
+	strings, _ := tensor.FromStrings([][]byte{[]byte("avenger"), {}, []byte("ironman")}, 3, 1)
+	floats, _ := tensor.FromSlice([]float32{1, 2, 3, 4, 5, 6}, 2, 3)
+	bools, _ := tensor.FromSlice([]bool{true, false}, 2)
+	sent := []*tensor.Tensor{tensor.Scalar(int64(7)), strings, floats, bools, tensor.New(tensor.Float64, 0, 4)}
+	c := Call{Function: "echo"}
+	for _, x := range sent {
+		c.Args = append(c.Args, Arg{Tensor: x})
+	}
+	got, err := l.schedule(t, c).Fetch(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range sent {
+		g := got[i]
+		if g.DType != want.DType || !slices.Equal(g.Shape, want.Shape) || string(g.Bytes) != string(want.Bytes) || !slices.EqualFunc(g.Strings, want.Strings, func(a, b []byte) bool { return string(a) == string(b) }) {
+			t.Errorf("%v%v came back as %v%v", want.DType, want.Shape, g.DType, g.Shape)
+		}
+	}
+}
+
+// TestErrorsTravel: as what they are.
+func TestErrorsTravel(t *testing.T) {
+	l := newLink(t)
+	for name, want := range map[string]error{"unknown": ErrFunction, "panic": ErrFunction, "servers": ErrServersLost} {
+		l.schedule(t, Call{Function: name})
+		if err := l.Join(t.Context()); !errors.Is(err, want) || !strings.Contains(err.Error(), "/job:worker/task:0") {
+			t.Errorf("%s: %v, expected %v of the worker", name, err, want)
+		}
+	}
+	large := tensor.New(tensor.Float32, 20<<20)
+	l.schedule(t, Call{Function: "echo", Args: []Arg{{Tensor: large}}})
+	if err := l.Join(t.Context()); !errors.Is(err, ErrFunction) || !strings.Contains(err.Error(), "max_message_mb") {
+		t.Errorf("%v, expected too large a message", err)
+	}
+	if _, err := l.schedule(t, Call{Function: "echo"}).Fetch(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestCancelTravels: a function that runs is asked to end.
+func TestCancelTravels(t *testing.T) {
+	l := newLink(t)
+	v := l.schedule(t, Call{Function: "wait"})
+	<-l.script.started
+	l.queue.failCalls(errOwn)
+	if err := l.Join(t.Context()); !errors.Is(err, errOwn) {
+		t.Errorf("%v, expected the error", err)
+	}
+	if _, err := v.Fetch(t.Context()); !errors.Is(err, ErrCancelled) {
+		t.Errorf("%v, expected ErrCancelled", err)
+	}
+	if _, err := l.schedule(t, Call{Function: "echo"}).Fetch(t.Context()); err != nil {
+		t.Errorf("%v, expected to go on", err)
+	}
+}
+
+// TestWorkerStartsAgain: a function whose worker ends is run again, on resources made again.
+func TestWorkerStartsAgain(t *testing.T) {
+	l := newLink(t)
+	l.AddResource("data")
+	v := l.schedule(t, Call{Function: "wait"})
+	<-l.script.started
+	go l.worker.Close() // ends the function, by its context
+	<-l.script.ended
+	l.worker.Close()
+	l.serve(t, l.faults.Restart(workerTask))
+	<-l.script.started
+	l.queue.failCalls(errOwn)
+	if err := l.Join(t.Context()); !errors.Is(err, errOwn) {
+		t.Fatal(err)
+	}
+	if _, err := v.Fetch(t.Context()); !errors.Is(err, ErrCancelled) {
+		t.Error(err)
+	}
+	l.AddResource("more")
+	out, err := l.schedule(t, Call{Function: "made"}).Fetch(t.Context())
+	if err != nil || string(out[0].Strings[0]) != "data1 more2" {
+		t.Errorf("%v, %v", out, err)
+	}
+	if n := l.script.begun.Load(); n != 2 {
+		t.Errorf("%d sessions, expected 2", n)
+	}
+}
+
+// TestOver: Close tells the worker; functions of no Coordinator run then.
+func TestOver(t *testing.T) {
+	l := newLink(t)
+	if _, err := l.schedule(t, Call{Function: "echo"}).Fetch(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	<-l.server.Over()
+	l.server.Detach()
+	if err := l.Join(t.Context()); !errors.Is(err, ErrClosed) {
+		t.Error(err)
+	}
+}
+
+// TestHostileTensors: what a header claims is checked before memory is taken.
+func TestHostileTensors(t *testing.T) {
+	f := &cluster.Frame{Body: [][]byte{make([]byte, 16)}}
+	for name, h := range map[string]*wire.TensorHeader{
+		"none":          nil,
+		"no type":       {Dtype: 99},
+		"negative type": {Dtype: -1},
+		"negative":      {Dtype: int64(tensor.Float32), Shape: []int64{-1}},
+		"overflow":      {Dtype: int64(tensor.Float32), Shape: []int64{1 << 33, 1 << 33}},
+		"wide overflow": {Dtype: int64(tensor.Float32), Shape: []int64{1 << 62}},
+		"longer":        {Dtype: int64(tensor.Float32), Shape: []int64{5}},
+		"strings":       {Dtype: int64(tensor.String), Shape: []int64{1 << 39}},
+		"lengths":       {Dtype: int64(tensor.String), Shape: []int64{2}, Lengths: []uint64{10, 10}},
+		"huge":          {Dtype: int64(tensor.String), Shape: []int64{1}, Lengths: []uint64{1 << 63}},
+	} {
+		if x, err := (&reader{frame: f}).tensor(h); err == nil {
+			t.Errorf("%s: made %v%v", name, x.DType, x.Shape)
+		}
+	}
+}

@@ -1,0 +1,60 @@
+package remote
+
+import (
+	"context"
+
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// Call is a function to run, by its name, and its arguments.
+type Call struct {
+	Function string
+	Args     []Arg
+}
+
+// Arg is a tensor, or what the worker that runs the function has of a resource.
+type Arg struct {
+	Tensor   *tensor.Tensor
+	Resource int // its number, from 1; 0: Tensor is set
+}
+
+// Value is what a call will return.
+type Value struct {
+	call   Call
+	done   chan struct{} // closed when result and err are set
+	result []*tensor.Tensor
+	err    error
+}
+
+func newValue(c Call) *Value { return &Value{call: c, done: make(chan struct{})} }
+
+// finish sets the outcome, once.
+func (v *Value) finish(result []*tensor.Tensor, err error) {
+	v.result, v.err = result, err
+	close(v.done)
+}
+
+// Fetch waits for the call's end, or that of ctx, and returns its results or error.
+func (v *Value) Fetch(ctx context.Context) ([]*tensor.Tensor, error) {
+	select {
+	case <-v.done:
+		return v.result, v.err
+	default:
+	}
+	select {
+	case <-v.done:
+		return v.result, v.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// Ready reports whether the call has ended.
+func (v *Value) Ready() bool {
+	select {
+	case <-v.done:
+		return true
+	default:
+		return false
+	}
+}
