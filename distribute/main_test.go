@@ -8,5 +8,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	actAsTask()
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction(kernels.WorkerFunction))
 }

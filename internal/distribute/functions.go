@@ -19,11 +19,16 @@ func (j *Job) FunctionWorkers() []remote.Worker {
 	return out
 }
 
-// RunFunctions runs functions by an executor until the coordinator, or ctx, ends. It is called once. Where
-// no coordinator is there for the session creation timeout, the error wraps ErrPeerLost.
+// RunFunctions runs functions by an executor until the coordinator, the job or ctx ends. It is called once. The end of the
+// job is an *EndError. Where no coordinator is there for the session creation timeout, the error wraps ErrPeerLost.
 func (j *Job) RunFunctions(ctx context.Context, e remote.Executor) error {
 	j.functions.Attach(e)
 	defer j.functions.Detach()
+	return j.unlessEnded(ctx, nil, j.awaitOver)
+}
+
+// awaitOver waits until there is no more to run.
+func (j *Job) awaitOver(ctx context.Context) error {
 	limit := j.sessionTimeout()
 	for {
 		n, changed := j.functions.Sessions()

@@ -1,6 +1,8 @@
 package distribute
 
 import (
+	"os"
+
 	"github.com/goestimator/goestimator/internal/format/checkpoint"
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
@@ -22,10 +24,13 @@ func (f SessionFile) Session() (string, error) {
 	return s.Session, err
 }
 
-// SetSession notes the name.
+// SetSession notes the name, in a folder that it makes where there is none yet.
 func (f SessionFile) SetSession(id string) error {
 	if f.Dir == "" {
 		return nil
+	}
+	if err := os.MkdirAll(f.Dir, 0o777); err != nil {
+		return err
 	}
 	return checkpoint.UpdateRunState(atomicfile.OS{}, f.Dir, func(s *checkpoint.RunState) { s.Session = id })
 }

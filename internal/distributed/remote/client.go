@@ -27,17 +27,17 @@ func (c *client) String() string { return c.task.String() }
 
 // Open waits until the worker says that it is ready.
 func (c *client) Open(ctx context.Context) (Session, error) {
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancelCause(ctx)
 	st, err := c.node.Stream(ctx, c.task, serveMethod)
 	if err != nil {
-		cancel()
+		cancel(nil)
 		return nil, lost(err)
 	}
-	s := &session{worker: c, stream: st, ctx: ctx, cancel: cancel}
+	s := &session{worker: c, stream: st, ctx: ctx, cancel: cancel, replies: make(chan *cluster.Frame, 1)}
+	go s.read()
 	hello, _, err := s.receive()
 	if err != nil {
-		cancel()
-		return nil, err
+		return nil, errors.Join(err, s.Close(false))
 	}
 	s.id = hello.Session
 	return s, nil
@@ -53,19 +53,41 @@ func lost(err error) error {
 
 // session is a stream to a worker.
 type session struct {
-	worker *client
-	stream cluster.ClientStream
-	ctx    context.Context // of the stream
-	cancel context.CancelFunc
-	id     uint64
-	number uint64 // of the latest run
+	worker  *client
+	stream  cluster.ClientStream
+	ctx     context.Context // of the stream; its cause says why the session is lost
+	cancel  context.CancelCauseFunc
+	replies chan *cluster.Frame // closed at the end of the stream
+	id      uint64
+	number  uint64 // of the latest run
+}
+
+// Context ends when the worker is lost, whether a function runs or not.
+func (s *session) Context() context.Context { return s.ctx }
+
+// read receives replies until the stream ends.
+func (s *session) read() {
+	defer close(s.replies)
+	for {
+		f, err := s.stream.Recv()
+		if err != nil {
+			s.cancel(lost(err))
+			return
+		}
+		select {
+		case s.replies <- f:
+		case <-s.ctx.Done():
+			f.Release()
+			return
+		}
+	}
 }
 
 // receive takes a reply; the error is the one that it tells.
 func (s *session) receive() (*wire.FunctionReply, []*tensor.Tensor, error) {
-	f, err := s.stream.Recv()
-	if err != nil {
-		return nil, nil, lost(err)
+	f, ok := <-s.replies
+	if !ok {
+		return nil, nil, lost(context.Cause(s.ctx))
 	}
 	defer f.Release()
 	m := &wire.FunctionReply{}
@@ -125,7 +147,16 @@ func (s *session) end(ctx context.Context) {
 
 // Close ends the stream.
 func (s *session) Close(over bool) error {
-	defer s.cancel()
+	err := s.tell(over)
+	s.cancel(nil)
+	for f := range s.replies {
+		f.Release()
+	}
+	return err
+}
+
+// tell says that nothing else will come, and waits until the worker knows.
+func (s *session) tell(over bool) error {
 	if !over {
 		return nil
 	}
@@ -133,7 +164,8 @@ func (s *session) Close(over bool) error {
 	if err := s.stream.Send(&cluster.Frame{Header: wire.Encode(m)}); err != nil {
 		return err
 	}
-	if _, err := s.stream.Recv(); !errors.Is(err, io.EOF) {
+	<-s.ctx.Done()
+	if err := context.Cause(s.ctx); !errors.Is(err, io.EOF) {
 		return fmt.Errorf("expected the end: %w", err)
 	}
 	return nil

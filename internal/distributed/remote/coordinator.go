@@ -29,6 +29,8 @@ type Worker interface {
 // Session is a worker from when it came until it is lost. Errors that wrap
 // ErrWorkerLost or ErrServersLost end it; others are a function's.
 type Session interface {
+	// Context ends when the session does.
+	Context() context.Context
 	// Make makes a resource. A maker's own error is that of functions that use the resource.
 	Make(ctx context.Context, number int, maker string) error
 	// Run runs a function and returns when it has ended, which the end of ctx asks it to do.
@@ -47,7 +49,7 @@ type Options struct {
 type Coordinator struct {
 	queue   *queue
 	log     *slog.Logger
-	opening context.Context // ends at once when the Coordinator is closed
+	opening context.Context // ends when no more sessions are to begin
 	close   context.CancelFunc
 	life    context.Context // of sessions
 	cut     context.CancelFunc
@@ -88,14 +90,19 @@ func (c *Coordinator) Done() (bool, error) { return c.queue.done() }
 // its number.
 func (c *Coordinator) AddResource(maker string) int { return c.queue.addResource(maker) }
 
+// farewellTime is how long Close looks for workers that are just coming, to tell them.
+const farewellTime = 2 * time.Second
+
 // Close cancels all calls, waits for functions that run, until ctx ends, and tells
 // the workers that no more will come.
 func (c *Coordinator) Close(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, c.cut)
 	defer stop()
 	c.queue.close()
-	c.close()
+	late := time.AfterFunc(farewellTime, c.close)
+	defer late.Stop()
 	c.loops.Wait()
+	c.close()
 	c.cut()
 	return ctx.Err()
 }
@@ -112,16 +119,19 @@ func (c *Coordinator) work(w Worker) {
 			continue
 		}
 		err = c.serve(s)
-		if over := errors.Is(err, ErrClosed); !over {
-			c.log.Warn("a worker is lost; its function, if any, is run again", "worker", w, "cause", err)
-			s.Close(false)
-		} else if err := s.Close(true); err != nil {
+		if errors.Is(err, ErrClosed) {
+			if err = s.Close(true); err == nil {
+				return
+			}
 			c.log.Warn("a worker was not told that no more functions will come", "worker", w, "error", err)
+			continue // it may have come back
 		}
+		c.log.Warn("a worker is lost; its function, if any, is run again", "worker", w, "cause", err)
+		s.Close(false)
 	}
 }
 
-// open begins a session that lives on when Close is called.
+// open begins a session that lives on when opening has ended.
 func (c *Coordinator) open(w Worker) (Session, error) {
 	ctx, cancel := context.WithCancel(c.life)
 	stop := context.AfterFunc(c.opening, cancel)
@@ -160,12 +170,12 @@ func (c *Coordinator) pause() {
 // serve gives a session its tasks, and returns why it ended.
 func (c *Coordinator) serve(s Session) error {
 	for made := 0; ; {
-		t, err := c.queue.next(c.life, made)
+		t, err := c.queue.next(s.Context(), made)
 		if err != nil {
-			return fmt.Errorf("%w: %w", ErrClosed, err)
+			return err
 		}
 		if t.resource > 0 {
-			if err := s.Make(c.life, t.resource, t.maker); err != nil {
+			if err := s.Make(s.Context(), t.resource, t.maker); err != nil {
 				return err
 			}
 			made = t.resource

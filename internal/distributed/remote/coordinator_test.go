@@ -40,12 +40,13 @@ func (w *memory) chance(of100 int) bool {
 	return w.rng.IntN(100) < of100
 }
 
-func (w *memory) Open(context.Context) (Session, error) {
-	return &memorySession{worker: w}, nil
+func (w *memory) Open(ctx context.Context) (Session, error) {
+	return &memorySession{ctx: ctx, worker: w}, nil
 }
 
 // memorySession checks that resources are made in order before they are used.
 type memorySession struct {
+	ctx    context.Context
 	worker *memory
 	made   int
 	busy   atomic.Bool
@@ -86,6 +87,8 @@ func (s *memorySession) Run(ctx context.Context, c Call) ([]*tensor.Tensor, erro
 	id, _ := strconv.Atoi(c.Function)
 	return []*tensor.Tensor{tensor.Scalar(int64(id))}, nil
 }
+
+func (s *memorySession) Context() context.Context { return s.ctx }
 
 func (s *memorySession) Close(bool) error { return nil }
 
@@ -223,12 +226,16 @@ func TestErrors(t *testing.T) {
 }
 
 // held is a Worker whose functions run until they are asked to end.
-type held struct{ started chan struct{} }
+type held struct {
+	started chan struct{}
+	ctx     context.Context
+}
 
-func (h *held) String() string                          { return "held" }
-func (h *held) Open(context.Context) (Session, error)   { return h, nil }
-func (h *held) Make(context.Context, int, string) error { return nil }
-func (h *held) Close(bool) error                        { return nil }
+func (h *held) String() string                            { return "held" }
+func (h *held) Open(ctx context.Context) (Session, error) { h.ctx = ctx; return h, nil }
+func (h *held) Context() context.Context                  { return h.ctx }
+func (h *held) Make(context.Context, int, string) error   { return nil }
+func (h *held) Close(bool) error                          { return nil }
 func (h *held) Run(ctx context.Context, c Call) ([]*tensor.Tensor, error) {
 	h.started <- struct{}{}
 	<-ctx.Done()
@@ -237,7 +244,7 @@ func (h *held) Run(ctx context.Context, c Call) ([]*tensor.Tensor, error) {
 
 // TestScheduleWaitsForRoom: until a context ends, or the Coordinator is closed.
 func TestScheduleWaitsForRoom(t *testing.T) {
-	h := &held{make(chan struct{}, 1)}
+	h := &held{started: make(chan struct{}, 1)}
 	c := Start([]Worker{h}, Options{Limit: 1})
 	running, err := c.Schedule(t.Context(), Call{})
 	if err != nil {

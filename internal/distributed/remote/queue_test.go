@@ -57,7 +57,7 @@ func (m *model) put(t *rapid.T) {
 	switch {
 	case want != nil:
 		same(t, "put", err, want)
-	case pending || len(m.waiting) == m.limit:
+	case pending || len(m.waiting) >= m.limit: // calls of lost workers may be too many
 		same(t, "put, which waits", err, context.Canceled)
 	default:
 		same(t, "put", err, nil)

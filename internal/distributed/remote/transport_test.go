@@ -20,6 +20,7 @@ type script struct {
 	started chan struct{} // gets a token for each wait
 	begun   atomic.Int64
 	made    []string
+	makes   chan struct{} // gets a token for each resource that is made
 	ended   chan struct{} // gets a token at the end of a session
 }
 
@@ -33,6 +34,7 @@ func (s *script) End() { s.ended <- struct{}{} }
 
 func (s *script) Make(_ context.Context, number int, maker string) error {
 	s.made = append(s.made, fmt.Sprint(maker, number))
+	s.makes <- struct{}{}
 	return nil
 }
 
@@ -73,7 +75,7 @@ var chiefTask, workerTask = cluster.Task{Job: "chief"}, cluster.Task{Job: "worke
 func newLink(t *testing.T) *link {
 	t.Helper()
 	nodes, faults := cluster.NewLocal(chiefTask, workerTask)
-	l := &link{chief: nodes[chiefTask], faults: faults, script: &script{started: make(chan struct{}, 10), ended: make(chan struct{}, 10)}}
+	l := &link{chief: nodes[chiefTask], faults: faults, script: &script{started: make(chan struct{}, 10), ended: make(chan struct{}, 10), makes: make(chan struct{}, 10)}}
 	l.serve(t, nodes[workerTask])
 	l.Coordinator = Start([]Worker{NewClient(l.chief, workerTask)}, Options{Log: slog.New(slog.DiscardHandler)})
 	t.Cleanup(func() {
@@ -191,6 +193,21 @@ func TestWorkerStartsAgain(t *testing.T) {
 	if n := l.script.begun.Load(); n != 2 {
 		t.Errorf("%d sessions, expected 2", n)
 	}
+}
+
+// TestIdleWorkerStartsAgain: a worker that is lost while it has nothing to do gets its
+// resources before there is something.
+func TestIdleWorkerStartsAgain(t *testing.T) {
+	l := newLink(t)
+	l.AddResource("data")
+	if _, err := l.schedule(t, Call{Function: "made"}).Fetch(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	l.worker.Close()
+	<-l.script.ended
+	l.serve(t, l.faults.Restart(workerTask))
+	<-l.script.makes
+	<-l.script.makes // again
 }
 
 // TestOver: Close tells the worker; functions of no Coordinator run then.

@@ -1,0 +1,349 @@
+package distribute_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/goestimator/goestimator/distribute"
+	"github.com/goestimator/goestimator/runconfig"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// dirVariable makes the test binary a task of a job whose files are in that folder.
+const dirVariable = "GOESTIMATOR_COORDINATED_DIR"
+
+// actAsTask runs the task that TF_CONFIG names, where a test asks for it, and exits.
+func actAsTask() {
+	dir := os.Getenv(dirVariable)
+	if dir == "" {
+		return
+	}
+	if err := runTask(dir); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+func runTask(dir string) error {
+	rc, err := taskConfig(os.Getenv("TF_CONFIG"), dir)
+	if err != nil {
+		return err
+	}
+	ctx := context.Background()
+	if rc.TaskType() == runconfig.PS {
+		return distribute.Serve(ctx, rc)
+	}
+	p, err := newProcessProgram(rc, dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(p.Work(ctx), p.Close(ctx))
+}
+
+func taskConfig(text, dir string) (runconfig.RunConfig, error) {
+	rpc := runconfig.RPC{Security: "auto", PeerTimeoutSecs: 12, RejoinSecs: 20, CallTimeoutSecs: 20, MaxMessageMB: 64}
+	return runconfig.FromTFConfig(text, runconfig.ModelDir(filepath.Join(dir, "model")), runconfig.TFRandomSeed(1),
+		runconfig.TrainDistribute(runconfig.Strategy{Name: "parameter_server"}), runconfig.Connections(rpc), runconfig.SessionCreationTimeoutSecs(60))
+}
+
+// processProgram has functions besides that leave traces in files.
+type processProgram struct {
+	*lineProgram
+	count, block *distribute.Remote
+}
+
+func newProcessProgram(rc runconfig.RunConfig, dir string) (*processProgram, error) {
+	line, err := newLineProgram(rc)
+	if err != nil {
+		return nil, err
+	}
+	p := &processProgram{lineProgram: line}
+	if p.count, err = p.Remote("count", func(_ context.Context, call *distribute.RemoteCall) ([]*tensor.Tensor, error) {
+		n, err := call.Tensor(0)
+		if err != nil {
+			return nil, err
+		}
+		return []*tensor.Tensor{n}, appendLine(filepath.Join(dir, "runs"), fmt.Sprint(n.Int(0)))
+	}); err != nil {
+		return nil, err
+	}
+	p.block, err = p.Remote("block", func(ctx context.Context, _ *distribute.RemoteCall) ([]*tensor.Tensor, error) {
+		if err := appendLine(filepath.Join(dir, "blocked"), fmt.Sprint(rc.TaskID())); err != nil {
+			return nil, err
+		}
+		return nil, awaitFile(ctx, filepath.Join(dir, "go"))
+	})
+	return p, err
+}
+
+func appendLine(path, line string) error {
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(line + "\n")
+	return errors.Join(err, f.Close())
+}
+
+func awaitFile(ctx context.Context, path string) error {
+	for {
+		if _, err := os.Stat(path); err == nil {
+			return nil
+		}
+		select {
+		case <-time.After(5 * time.Millisecond):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// processes are the tasks of a job, but for the chief, which is in the test.
+type processes struct {
+	t       *testing.T
+	dir     string
+	configs map[string]string // TF_CONFIG by task
+	running map[string]*process
+}
+
+type process struct {
+	cmd *exec.Cmd
+	out bytes.Buffer
+}
+
+// names are those of taskConfigs for 3 workers, of which one is the chief, and one server.
+var names = []string{"chief-0", "worker-0", "worker-1", "ps-0"}
+
+func newProcesses(t *testing.T) *processes {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("starts processes")
+	}
+	p := &processes{t: t, dir: t.TempDir(), configs: map[string]string{}, running: map[string]*process{}}
+	for i, text := range taskConfigs(t, 3, 1) {
+		p.configs[names[i]] = text
+	}
+	for _, name := range names[1:] {
+		p.start(name)
+	}
+	t.Cleanup(func() {
+		for name := range p.running {
+			p.kill(name)
+		}
+	})
+	return p
+}
+
+func (p *processes) start(name string) {
+	p.t.Helper()
+	x := &process{cmd: exec.Command(os.Args[0])}
+	x.cmd.Env = append(os.Environ(), dirVariable+"="+p.dir, "TF_CONFIG="+p.configs[name], "GORACE=atexit_sleep_ms=0")
+	x.cmd.Stdout, x.cmd.Stderr = &x.out, &x.out
+	if err := x.cmd.Start(); err != nil {
+		p.t.Fatal(err)
+	}
+	p.running[name] = x
+}
+
+func (p *processes) kill(name string) {
+	x := p.running[name]
+	delete(p.running, name)
+	x.cmd.Process.Kill()
+	x.cmd.Wait()
+	if p.t.Failed() {
+		p.t.Logf("%s:\n%s", name, x.out.String())
+	}
+}
+
+// end waits for all to end by themselves.
+func (p *processes) end() {
+	for name, x := range p.running {
+		if err := x.cmd.Wait(); err != nil {
+			p.t.Errorf("%s: %v\n%s", name, err, x.out.String())
+		}
+		delete(p.running, name)
+	}
+}
+
+// chief runs a program on the chief, and lets the job end.
+func (p *processes) chief(program func(ctx context.Context, x *processProgram, c *distribute.Coordinator) error) {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.t.Context(), 2*time.Minute)
+	defer cancel()
+	rc, err := taskConfig(p.configs["chief-0"], p.dir)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	x, err := newProcessProgram(rc, p.dir)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	err = x.coordinate(ctx, func(ctx context.Context, _ *lineProgram, c *distribute.Coordinator) error { return program(ctx, x, c) })
+	if err = errors.Join(err, x.Close(ctx)); err != nil {
+		p.t.Fatal(err)
+	}
+	p.end()
+}
+
+// lines returns how often each line is in a file.
+func (p *processes) lines(name string) map[string]int {
+	p.t.Helper()
+	text, err := os.ReadFile(filepath.Join(p.dir, name))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	out := map[string]int{}
+	for _, line := range strings.Fields(string(text)) {
+		out[line]++
+	}
+	return out
+}
+
+// TestWorkerKilledBetweenFunctions: workers that are killed and started again while no
+// function runs: each function runs exactly once.
+func TestWorkerKilledBetweenFunctions(t *testing.T) {
+	p := newProcesses(t)
+	const rounds, each = 4, 20
+	p.chief(func(ctx context.Context, x *processProgram, c *distribute.Coordinator) error {
+		data := c.CreatePerWorkerDataset(x.data)
+		for round := range rounds {
+			for i := range each {
+				if _, err := c.Schedule(ctx, x.count, tensor.Scalar(int64(round*each+i))); err != nil {
+					return err
+				}
+				if _, err := c.Schedule(ctx, x.step, data); err != nil {
+					return err
+				}
+			}
+			if err := c.Join(ctx); err != nil {
+				return err
+			}
+			worker := fmt.Sprint("worker-", round%2)
+			p.kill(worker)
+			p.start(worker)
+		}
+		return nil
+	})
+	runs := p.lines("runs")
+	for i := range rounds * each {
+		if n := runs[fmt.Sprint(i)]; n != 1 {
+			t.Errorf("function %d ran %d times, expected once", i, n)
+		}
+	}
+}
+
+// TestWorkerKilledInFunction: the function runs again, on another worker; then the
+// killed one comes back.
+func TestWorkerKilledInFunction(t *testing.T) {
+	p := newProcesses(t)
+	p.chief(func(ctx context.Context, x *processProgram, c *distribute.Coordinator) error {
+		v, err := c.Schedule(ctx, x.block)
+		if err == nil {
+			err = awaitFile(ctx, filepath.Join(p.dir, "blocked"))
+		}
+		if err != nil {
+			return err
+		}
+		first := "worker-0"
+		if p.lines("blocked")["1"] > 0 {
+			first = "worker-1"
+		}
+		p.kill(first)
+		if err := appendLine(filepath.Join(p.dir, "go"), ""); err != nil {
+			return err
+		}
+		if _, err := v.Fetch(ctx); err != nil {
+			return err
+		}
+		p.start(first)
+		data := c.CreatePerWorkerDataset(x.data)
+		for range 20 {
+			if _, err := c.Schedule(ctx, x.step, data); err != nil {
+				return err
+			}
+		}
+		return c.Join(ctx)
+	})
+	runs := p.lines("blocked")
+	if n := runs["0"] + runs["1"]; n < 2 {
+		t.Errorf("the function ran %d times, expected again: %v", n, runs)
+	}
+}
+
+// TestErrorWhileFunctionRuns: the other worker's function is ended before the error is
+// returned, and its value says that it is cancelled.
+func TestErrorWhileFunctionRuns(t *testing.T) {
+	p := newProcesses(t)
+	p.chief(func(ctx context.Context, x *processProgram, c *distribute.Coordinator) error {
+		v, err := c.Schedule(ctx, x.block)
+		if err == nil {
+			err = awaitFile(ctx, filepath.Join(p.dir, "blocked"))
+		}
+		if err == nil {
+			_, err = c.Schedule(ctx, x.fail)
+		}
+		if err != nil {
+			return err
+		}
+		if err := c.Join(ctx); !errors.Is(err, distribute.ErrFunction) {
+			return fmt.Errorf("join: %w, expected the function's error", err)
+		}
+		if !v.Ready() {
+			return errors.New("a function runs after the error was returned")
+		}
+		if _, err := c.Fetch(ctx, v); !errors.Is(err, distribute.ErrCancelled) {
+			return fmt.Errorf("fetch: %w, expected ErrCancelled", err)
+		}
+		if _, err := c.Schedule(ctx, x.count, tensor.Scalar(int64(1))); err != nil {
+			return err
+		}
+		return c.Join(ctx)
+	})
+}
+
+// TestServerKilled: Join says so; after Restore functions run on the checkpoint's values.
+func TestServerKilled(t *testing.T) {
+	p := newProcesses(t)
+	p.chief(func(ctx context.Context, x *processProgram, c *distribute.Coordinator) error {
+		data := c.CreatePerWorkerDataset(x.data)
+		steps := func(n int) (err error) {
+			for range n {
+				if _, err = c.Schedule(ctx, x.step, data); err != nil {
+					return err
+				}
+			}
+			return c.Join(ctx)
+		}
+		if err := steps(10); err != nil {
+			return err
+		}
+		if _, err := x.Save(ctx); err != nil {
+			return err
+		}
+		p.kill("ps-0")
+		if err := steps(10); !errors.Is(err, distribute.ErrServersLost) {
+			return fmt.Errorf("%w, expected ErrServersLost", err)
+		}
+		p.start("ps-0")
+		if _, err := x.Restore(ctx); err != nil {
+			return err
+		}
+		if err := steps(10); err != nil {
+			return err
+		}
+		step, err := x.Variable("global_step")
+		if err == nil && step.Int(0) != 20 {
+			err = fmt.Errorf("global step %d, expected 20", step.Int(0))
+		}
+		return err
+	})
+}
