@@ -36,6 +36,11 @@
 // an error that wraps ErrDiffer. A task that calls Close before the others does so where they run
 // the first training function next.
 //
+// # One loop for all workers
+//
+// With parameter_server the chief alone may have the loop: a Coordinator schedules
+// functions by name (Strategy.Remote) on workers that are in Strategy.Work.
+//
 // # Errors
 //
 // Where a peer was lost and may come back the error wraps ErrSessionLost: each task
