@@ -13,7 +13,7 @@ import (
 )
 
 // Work runs the functions that the chief's Coordinator schedules, until that is
-// closed, the job has ended, or ctx ends, which is its error then. The strategy is
+// closed, the job has ended, or ctx ends; the error wraps ErrInterrupted then. The strategy is
 // Work's meanwhile. A worker that was started again calls it as the first did.
 func (s *Strategy) Work(ctx context.Context) error {
 	if err := s.scheduled(); err != nil {
@@ -22,21 +22,25 @@ func (s *Strategy) Work(ctx context.Context) error {
 	if s.config.TaskType() != runconfig.Worker {
 		return fmt.Errorf("work: task %s/%d runs no functions: a chief makes a Coordinator", s.config.TaskType(), s.config.TaskID())
 	}
+	err := s.work(ctx)
+	var end *strategies.EndError
+	switch {
+	case err == nil, errors.As(err, &end) && end.Code == 0:
+		return nil
+	case ctx.Err() != nil && !errors.Is(err, ErrPeerLost):
+		s.interrupted = true
+		return fmt.Errorf("work: %w: %w", ErrInterrupted, err)
+	}
+	return fmt.Errorf("work: %w", err)
+}
+
+func (s *Strategy) work(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	e := &executor{strategy: s, end: cancel}
-	_, err := s.Restore(ctx)
-	if err == nil {
-		err = s.job.RunFunctions(ctx, e)
+	if _, err := s.Restore(ctx); err != nil {
+		return err
 	}
-	var end *strategies.EndError
-	if errors.As(err, &end) && end.Code == 0 {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("work: %w", err)
-	}
-	return nil
+	return s.job.RunFunctions(ctx, &executor{strategy: s, end: cancel})
 }
 
 // scheduled reports a strategy that cannot run functions for a Coordinator.
