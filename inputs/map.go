@@ -67,10 +67,10 @@ func (m Mapper) node(up *node) *node {
 	if m.Map == nil {
 		return up.refuse("mapper %q has no Map function: set Mapper.Map", m.Name)
 	}
-	if m.Schema == nil || d.err != nil {
+	if m.Schema == nil {
 		return d
 	}
-	s, err := m.Schema(up.schema)
+	s, err := m.Schema(up.schema) // also after an invalid stage, whose error is the one to report
 	if err != nil {
 		return up.refuse("%w", err)
 	}
