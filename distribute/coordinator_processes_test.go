@@ -279,6 +279,51 @@ func TestWorkerKilledInFunction(t *testing.T) {
 	}
 }
 
+// TestWorkersKilledInALoop: workers are killed and started again while functions are
+// queued and run. Each has its result, and ran at least once.
+func TestWorkersKilledInALoop(t *testing.T) {
+	p := newProcesses(t)
+	const functions, kills = 300, 6
+	p.chief(func(ctx context.Context, x *processProgram, c *distribute.Coordinator) error {
+		data := c.CreatePerWorkerDataset(x.data)
+		var values []*distribute.RemoteValue
+		for i := range functions {
+			v, err := c.Schedule(ctx, x.count, tensor.Scalar(int64(i)))
+			if err != nil {
+				return err
+			}
+			values = append(values, v)
+			if _, err := c.Schedule(ctx, x.step, data); err != nil {
+				return err
+			}
+		}
+		for k := range kills {
+			if _, err := values[k*functions/kills].Fetch(ctx); err != nil {
+				return err
+			}
+			worker := fmt.Sprint("worker-", k%2)
+			p.kill(worker)
+			p.start(worker)
+		}
+		results, err := c.Fetch(ctx, values...)
+		if err != nil {
+			return err
+		}
+		for i, r := range results {
+			if r[0].Int(0) != int64(i) {
+				t.Errorf("function %d has the result of %d", i, r[0].Int(0))
+			}
+		}
+		return c.Join(ctx)
+	})
+	runs := p.lines("runs")
+	for i := range functions {
+		if runs[fmt.Sprint(i)] < 1 {
+			t.Errorf("function %d did not run", i)
+		}
+	}
+}
+
 // TestErrorWhileFunctionRuns: the other worker's function is ended before the error is
 // returned, and its value says that it is cancelled.
 func TestErrorWhileFunctionRuns(t *testing.T) {
