@@ -11,7 +11,8 @@ import (
 
 // TestClusterDamagedBytes flips bits of what passes between two tasks, at random
 // places: each is noticed before it does any harm, the task that had connected
-// ends with 138, and when it is started again the job finishes.
+// ends with 138, and when it is started again the job finishes. A job has a name where
+// its tasks know the chief by different addresses.
 func TestClusterDamagedBytes(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -26,7 +27,7 @@ func TestClusterDamagedBytes(t *testing.T) {
 		{"synchronous", "chief-0 worker-0 ps-0 ps-1", "chief-0", "ps-0", synchronous, 2, 50_000, 0},
 		{"between_servers", "chief-0 ps-0 ps-1", "ps-0", "ps-1", synchronous, 2, 500, 0},
 		{"all_reduce", "chief-0 worker-0 worker-1", "worker-0", "worker-1", allReduce, 1, 200_000, 0},
-		{"key-value store", "chief-0 worker-0 worker-1", "worker-1", "chief-0", allReduce, 1, 200_000, 0},
+		{"key-value store", "chief-0 worker-0 worker-1", "worker-1", "chief-0", set(allReduce, "run.job_id=one"), 1, 200_000, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			flips := 4

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"syscall"
 	"testing"
 )
@@ -125,18 +126,31 @@ func TestClusterChiefTerminated(t *testing.T) {
 }
 
 // TestClusterServerTerminated evicts a parameter server that is not saved: it
-// serves for a while and ends. After a restart it gets the variables again.
+// serves for a while and ends. After a restart it gets the variables again. The
+// number of steps is set when it is back, as the others train meanwhile.
 func TestClusterServerTerminated(t *testing.T) {
 	whole(t)
-	r := newRig(t, "chief-0 worker-0 ps-0", asynchronous...)
+	r := newRig(t, "chief-0 worker-0 ps-0", set(asynchronous, "train.max_steps=1000000000")...)
 	r.start()
 	r.reach("worker-0", 300)
 	r.signal(syscall.SIGTERM, "ps-0")
 	t.Logf("the server ended after %v", r.exit("ps-0", 143))
 	r.start("ps-0")
+	lost, err := strconv.ParseInt(r.await("worker-0", `synchronize again global_step=(\d+)`)[1], 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.reach("worker-0", lost+200)
+	r.signal(syscall.SIGTERM, "chief-0", "worker-0", "ps-0")
+	for name := range r.tasks {
+		r.exit(name, 143)
+	}
+	last := r.latest() + 500
+	r.args = set(asynchronous, fmt.Sprintf("train.max_steps=%d", last))
+	r.start()
 	r.exit("worker-0", 0)
 	r.exit("ps-0", 0)
-	r.ended("chief-0", 3000, 3001)
+	r.ended("chief-0", last, last+1)
 }
 
 // snapshot lists a folder's files with their contents' size and time.
