@@ -99,6 +99,9 @@ func (c *Coordinator) argument(a any) (remote.Arg, error) {
 	switch a := a.(type) {
 	case *tensor.Tensor:
 		if a != nil {
+			if err := remote.Check(a); err != nil {
+				return remote.Arg{}, err
+			}
 			return remote.Arg{Tensor: a.Clone()}, nil
 		}
 	case *PerWorker:

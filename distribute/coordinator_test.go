@@ -257,7 +257,8 @@ func TestCoordinatorRefuses(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		for _, bad := range []any{v, 7, nil, (*tensor.Tensor)(nil), &distribute.PerWorker{}} {
+		for _, bad := range []any{v, 7, nil, (*tensor.Tensor)(nil), &tensor.Tensor{},
+			&tensor.Tensor{DType: tensor.String, Strings: make([][]byte, 2)}, &tensor.Tensor{DType: tensor.Float32, Shape: []int{-1}}, &distribute.PerWorker{}} {
 			if _, err := c.Schedule(ctx, p.step, bad); err == nil || errors.Is(err, distribute.ErrFunction) {
 				t.Errorf("argument %T: %v, expected to be refused", bad, err)
 			}
@@ -290,6 +291,39 @@ func TestCoordinatorRefuses(t *testing.T) {
 	if _, err := distribute.NewCoordinator(t.Context(), alone); err == nil || !strings.Contains(err.Error(), "parameter_server") {
 		t.Errorf("%v, expected to ask for parameter_server", err)
 	}
+}
+
+// TestWorkIsInterrupted: a worker that has nothing to do ends with its context, and does not work again.
+func TestWorkIsInterrupted(t *testing.T) {
+	idle, left := make(chan struct{}), make(chan struct{})
+	job := setup{"interrupted", runconfig.Strategy{Name: "parameter_server"}, 2, 1}
+	job.inCluster(t, t.TempDir(), func(ctx context.Context, rc runconfig.RunConfig) error {
+		p, err := newLineProgram(rc)
+		if err != nil {
+			return err
+		}
+		if rc.IsChief() {
+			return errors.Join(p.coordinate(ctx, func(ctx context.Context, p *lineProgram, c *distribute.Coordinator) error {
+				_, err := c.Schedule(ctx, p.fail)
+				if err := c.Join(ctx); !errors.Is(err, distribute.ErrFunction) {
+					t.Errorf("%v, expected the function's error", err)
+				}
+				close(idle)
+				<-left
+				return err
+			}), p.Close(ctx))
+		}
+		defer close(left)
+		working, interrupt := context.WithCancel(ctx)
+		go func() { <-idle; interrupt() }()
+		if err := p.Work(working); !errors.Is(err, distribute.ErrInterrupted) {
+			t.Errorf("%v, expected ErrInterrupted", err)
+		}
+		if err := p.Work(ctx); err == nil || !strings.Contains(err.Error(), "start the process again") {
+			t.Errorf("%v, expected to be refused", err)
+		}
+		return p.Close(ctx)
+	})
 }
 
 func mustConfig(t *testing.T) runconfig.RunConfig {

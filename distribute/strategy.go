@@ -49,6 +49,7 @@ type Strategy struct {
 
 	remotes     remotes
 	coordinated bool // it has a Coordinator
+	worked      bool // it has run functions for one
 }
 
 // Option adjusts a new Strategy.

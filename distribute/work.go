@@ -40,6 +40,10 @@ func (s *Strategy) work(ctx context.Context) error {
 	if _, err := s.Restore(ctx); err != nil {
 		return err
 	}
+	if s.worked {
+		return errors.New("it has run functions before: start the process again")
+	}
+	s.worked = true
 	return s.job.RunFunctions(ctx, &executor{strategy: s, end: cancel})
 }
 
@@ -140,11 +144,6 @@ func (e *executor) Run(ctx context.Context, c remote.Call) ([]*tensor.Tensor, er
 	results, err := f.run(ctx, call)
 	if err != nil {
 		return nil, fault(fmt.Errorf("function %s: %w", c.Function, err))
-	}
-	for i, t := range results {
-		if t == nil {
-			return nil, fmt.Errorf("function %s: result %d is nil", c.Function, i)
-		}
 	}
 	return results, nil
 }

@@ -95,8 +95,8 @@ func (s *session) receive() (*wire.FunctionReply, []*tensor.Tensor, error) {
 		return nil, nil, lost(err)
 	}
 	results, err := resultsOf(m, f)
-	if err != nil {
-		return nil, nil, lost(err)
+	if err != nil { // another run would end in the same way
+		return nil, nil, fmt.Errorf("%w on %v: %w: are all tasks of one version?", ErrFunction, s.worker, err)
 	}
 	switch m.Failure {
 	case wire.FunctionFailure_FUNCTION_FAILURE_NONE:

@@ -120,13 +120,37 @@ func (s *Server) serve(ctx context.Context, st cluster.Stream) error {
 		return err
 	}
 	for {
-		f, err := st.Recv()
-		if err != nil {
+		f, err := receive(ctx, st)
+		switch {
+		case ctx.Err() != nil:
+			return errTaken
+		case err != nil:
 			return nil // the Coordinator has gone
 		}
 		if over, err := s.answer(ctx, st, f); over || err != nil {
 			return err
 		}
+	}
+}
+
+// errTaken is how a session ends for another one, or for Detach.
+var errTaken = status.Error(codes.Aborted, "another session has taken this worker, or it runs no more functions")
+
+// receive receives a frame until ctx, which may be over before the stream's, ends.
+func receive(ctx context.Context, st cluster.Stream) (*cluster.Frame, error) {
+	var f *cluster.Frame
+	var err error
+	received := make(chan struct{})
+	go func() {
+		defer close(received)
+		f, err = st.Recv()
+	}()
+	select {
+	case <-received:
+		return f, err
+	case <-ctx.Done():
+		go func() { <-received; f.Release() }()
+		return nil, ctx.Err()
 	}
 }
 
@@ -141,7 +165,7 @@ func (s *Server) begin(ctx context.Context) (context.Context, uint64, error) {
 	select {
 	case <-s.turn:
 	case <-ctx.Done():
-		return nil, 0, status.Error(codes.Aborted, "another session has taken this worker")
+		return nil, 0, errTaken
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -165,10 +189,9 @@ func (s *Server) answer(ctx context.Context, st cluster.Stream, f *cluster.Frame
 		err = s.executor.Make(ctx, int(m.Number), m.Name)
 	case wire.FunctionRequestKind_FUNCTION_REQUEST_KIND_RUN:
 		var c Call
-		if c, err = callOf(m, f); err != nil {
-			return false, status.Error(codes.InvalidArgument, err.Error())
+		if c, err = callOf(m, f); err == nil {
+			results, err = s.run(ctx, m.Number, c)
 		}
-		results, err = s.run(ctx, m.Number, c)
 	default:
 		return false, status.Errorf(codes.InvalidArgument, "a request of kind %d: are all tasks of one version?", m.Kind)
 	}
@@ -198,7 +221,13 @@ func (s *Server) run(ctx context.Context, number uint64, c Call) (results []*ten
 			results, err = nil, fmt.Errorf("panic: %v", r)
 		}
 	}()
-	return s.executor.Run(ctx, c)
+	results, err = s.executor.Run(ctx, c)
+	for i, t := range results {
+		if e := Check(t); e != nil && err == nil {
+			err = fmt.Errorf("function %s: result %d: %w", c.Function, i, e)
+		}
+	}
+	return results, err
 }
 
 // serveCancel ends a run.

@@ -1,12 +1,34 @@
 package remote
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
 	"github.com/goestimator/goestimator/internal/distributed/wire"
 	"github.com/goestimator/goestimator/tensor"
 )
+
+// Check reports a tensor whose elements are not as many as its shape and type say.
+func Check(t *tensor.Tensor) error {
+	if t == nil {
+		return errors.New("expected a tensor, got nil")
+	}
+	n, err := elements(t.Shape)
+	if err != nil {
+		return err
+	}
+	if t.DType == tensor.String {
+		if len(t.Strings) != n {
+			return fmt.Errorf("a tensor of shape %v has %d strings, expected %d: make it by tensor.FromStrings", t.Shape, len(t.Strings), n)
+		}
+		return nil
+	}
+	if size := t.DType.Size(); size == 0 || len(t.Bytes) != n*size {
+		return fmt.Errorf("a tensor %v%v has %d bytes, expected %d: make it by tensor.New or tensor.FromSlice", t.DType, t.Shape, len(t.Bytes), n*size)
+	}
+	return nil
+}
 
 // headerOf describes a tensor and appends its elements to a body.
 func headerOf(t *tensor.Tensor, body [][]byte) (*wire.TensorHeader, [][]byte) {
@@ -75,15 +97,26 @@ const maxElements = 1 << 40
 
 // shapeOf checks a shape and counts its elements.
 func shapeOf(dims []int64) (shape []int, n int, err error) {
-	shape, n = make([]int, len(dims)), 1
+	if n, err = elements(dims); err != nil {
+		return nil, 0, err
+	}
+	shape = make([]int, len(dims))
 	for i, d := range dims {
-		if d < 0 || d > maxElements || d > 0 && n > maxElements/int(d) {
-			return nil, 0, fmt.Errorf("a shape of %d dimensions, with one of %d", len(dims), d)
-		}
 		shape[i] = int(d)
-		n *= int(d)
 	}
 	return shape, n, nil
+}
+
+// elements counts the elements of a shape that is not trusted.
+func elements[D int | int64](dims []D) (int, error) {
+	n := 1
+	for _, d := range dims {
+		if d < 0 || d > maxElements || d > 0 && n > maxElements/int(d) {
+			return 0, fmt.Errorf("a shape of %d dimensions, with one of %d", len(dims), d)
+		}
+		n *= int(d)
+	}
+	return n, nil
 }
 
 // requestOf is the frame that asks for a run.

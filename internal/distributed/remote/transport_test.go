@@ -55,6 +55,14 @@ func (s *script) Run(ctx context.Context, c Call) ([]*tensor.Tensor, error) {
 		return nil, ctx.Err()
 	case "servers":
 		return nil, fmt.Errorf("pull: %w", ErrServersLost)
+	case "zero":
+		return []*tensor.Tensor{{}}, nil
+	case "short":
+		return []*tensor.Tensor{{DType: tensor.Float32, Shape: []int{3}, Bytes: make([]byte, 4)}}, nil
+	case "nil":
+		return []*tensor.Tensor{nil}, nil
+	case "texts":
+		return []*tensor.Tensor{{DType: tensor.String, Shape: []int{3}}}, nil
 	case "panic":
 		panic("as the test wants")
 	}
@@ -134,11 +142,18 @@ func TestTensorsTravel(t *testing.T) {
 // TestErrorsTravel: as what they are.
 func TestErrorsTravel(t *testing.T) {
 	l := newLink(t)
-	for name, want := range map[string]error{"unknown": ErrFunction, "panic": ErrFunction, "servers": ErrServersLost} {
+	for name, want := range map[string]error{"unknown": ErrFunction, "panic": ErrFunction, "zero": ErrFunction, "short": ErrFunction, "nil": ErrFunction, "texts": ErrFunction, "servers": ErrServersLost} {
 		l.schedule(t, Call{Function: name})
 		if err := l.Join(t.Context()); !errors.Is(err, want) || !strings.Contains(err.Error(), "/job:worker/task:0") {
 			t.Errorf("%s: %v, expected %v of the worker", name, err, want)
 		}
+	}
+	l.schedule(t, Call{Function: "echo", Args: []Arg{{Tensor: &tensor.Tensor{}}}})
+	if err := l.Join(t.Context()); !errors.Is(err, ErrFunction) || !strings.Contains(err.Error(), "arguments of echo") {
+		t.Errorf("%v, expected an error of the argument", err)
+	}
+	if n := l.script.begun.Load(); n != 2 {
+		t.Errorf("%d sessions, expected a new one for the servers alone", n)
 	}
 	large := tensor.New(tensor.Float32, 20<<20)
 	l.schedule(t, Call{Function: "echo", Args: []Arg{{Tensor: large}}})
@@ -224,6 +239,27 @@ func TestOver(t *testing.T) {
 	if err := l.Join(t.Context()); !errors.Is(err, ErrClosed) {
 		t.Error(err)
 	}
+}
+
+// TestIdleSessionEnds: for another session, and when the worker runs no more functions.
+func TestIdleSessionEnds(t *testing.T) {
+	l := newLink(t)
+	if err := l.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	open := func() Session {
+		s, err := NewClient(l.chief, workerTask).Open(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { s.Close(false) })
+		return s
+	}
+	first := open()
+	second := open()
+	<-first.Context().Done()
+	l.server.Detach()
+	<-second.Context().Done()
 }
 
 // TestHostileTensors: what a header claims is checked before memory is taken.
