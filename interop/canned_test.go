@@ -40,7 +40,11 @@ func TestCannedAgainstTensorFlow(t *testing.T) {
 // sideBySide trains the chosen cases there and here, each from the other's
 // checkpoint too. script is the other side.
 func sideBySide(t *testing.T, script string, all []cannedCase, d map[string]*tensor.Tensor) {
-	py, cases := peers(t), chosen(all)
+	cases := chosen(all)
+	if len(cases) == 0 {
+		t.Skipf("skipped: no name of a case holds CANNED=%s", os.Getenv("CANNED"))
+	}
+	py := peers(t)
 	work := t.TempDir()
 	given, list := save(t, filepath.Join(work, "data"), d), filepath.Join(work, "cases.json")
 	text, err := json.Marshal(cases)
