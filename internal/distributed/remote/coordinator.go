@@ -109,15 +109,16 @@ func (c *Coordinator) Close(ctx context.Context) error {
 
 // work runs functions on a worker, session by session.
 func (c *Coordinator) work(w Worker) {
+	missing := false
 	for c.opening.Err() == nil {
 		s, err := c.open(w)
 		if err != nil {
-			if c.opening.Err() == nil && !errors.Is(err, ErrWorkerLost) {
-				c.queue.failCalls(fmt.Errorf("%v: %w", w, err))
-			}
+			c.missed(w, err, missing)
+			missing = true
 			c.pause()
 			continue
 		}
+		missing = false
 		err = c.serve(s)
 		if errors.Is(err, ErrClosed) {
 			if err = s.Close(true); err == nil {
@@ -128,6 +129,17 @@ func (c *Coordinator) work(w Worker) {
 		}
 		c.log.Warn("a worker is lost; its function, if any, is run again", "worker", w, "cause", err)
 		s.Close(false)
+	}
+}
+
+// missed reports a session that did not begin: that a worker is not there is logged once, as functions wait for it.
+func (c *Coordinator) missed(w Worker, err error, again bool) {
+	switch {
+	case c.opening.Err() != nil:
+	case !errors.Is(err, ErrWorkerLost):
+		c.queue.failCalls(fmt.Errorf("%v: %w", w, err))
+	case !again:
+		c.log.Warn("a worker is not there; functions wait for it, or for another one: is it started?", "worker", w, "cause", err)
 	}
 }
 

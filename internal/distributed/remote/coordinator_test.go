@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -278,6 +279,31 @@ type gone struct{ err error }
 
 func (g gone) String() string                        { return "gone" }
 func (g gone) Open(context.Context) (Session, error) { return nil, g.err }
+
+// TestMissingWorkerIsLogged: once, as Join waits for it.
+func TestMissingWorkerIsLogged(t *testing.T) {
+	tried := make(chan struct{}, 100)
+	var text strings.Builder
+	c := Start([]Worker{missing{tried}}, Options{Log: slog.New(slog.NewTextHandler(&text, nil))})
+	for range 3 {
+		<-tried
+	}
+	if err := c.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(text.String(), "missing"); n != 1 {
+		t.Errorf("the worker is named %d times, expected once:\n%s", n, text.String())
+	}
+}
+
+// missing is a Worker that is not there.
+type missing struct{ tried chan struct{} }
+
+func (missing) String() string { return "missing" }
+func (m missing) Open(context.Context) (Session, error) {
+	m.tried <- struct{}{}
+	return nil, ErrWorkerLost
+}
 
 // TestServersLost: where no worker can begin because the variables are gone, Join says so.
 func TestServersLost(t *testing.T) {
