@@ -36,7 +36,8 @@ class Task:
         """A free port of this node, which stays free for the moment until the task listens there."""
         with socket.socket() as s:
             s.bind(("", 0))
-            return "%s:%d" % (ray.util.get_node_ip_address(), s.getsockname()[1])
+            host = ray.util.get_node_ip_address()
+            return "%s:%d" % ("[%s]" % host if ":" in host else host, s.getsockname()[1])
 
     def run(self, command, env):
         """Runs the command to its end and returns its exit code, as a shell tells it."""
@@ -74,7 +75,8 @@ def run_once(shared, interrupted):
     group = placement_group(JOB["bundles"], strategy="SPREAD")
     actors = {}
     try:
-        ray.get(group.ready())
+        if not placed(group, interrupted):
+            return 143
         tasks = [tuple(t) for t in JOB["tasks"]]
         for i, task in enumerate(tasks):
             bundle = JOB["bundles"][i]
@@ -91,6 +93,16 @@ def run_once(shared, interrupted):
     finally:
         stop(actors.values())
         remove_placement_group(group)
+
+
+def placed(group, interrupted):
+    """Waits until there is room for all tasks, which may be never, or for a signal."""
+    ready = group.ready()
+    while not interrupted.is_set():
+        if ray.wait([ready], timeout=0.2)[0]:
+            ray.get(ready)
+            return True
+    return False
 
 
 def follow(runs, actors, interrupted):

@@ -1,13 +1,18 @@
 package launcher
 
 import (
+	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/goestimator/goestimator/internal/distributed/replica"
 )
@@ -44,6 +49,68 @@ func TestRayDriver(t *testing.T) {
 	}
 	if out, err := exec.Command(python, "-m", "py_compile", path).CombinedOutput(); err != nil {
 		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// fullRay stands for a Ray that never has room.
+const fullRay = `
+import time
+class exceptions:
+    class RayError(Exception): pass
+class util:
+    pass
+def remote(**_): return lambda c: c
+def init(**_): pass
+def get(_): time.sleep(3600)
+def wait(refs, timeout, **_):
+    print("waiting", flush=True)
+    time.sleep(0.01)
+    return [], refs
+`
+
+// A job that there is never room for ends by a signal.
+func TestRayDriverWaitsForRoom(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("skipped: no Python")
+	}
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"ray/__init__.py": fullRay, "ray/util/__init__.py": "",
+		"ray/util/placement_group.py":       "import types\nplacement_group = lambda *_, **__: types.SimpleNamespace(ready=lambda: 0)\nremove_placement_group = print\n",
+		"ray/util/scheduling_strategies.py": "PlacementGroupSchedulingStrategy = None\n",
+	} {
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var b bytes.Buffer
+	if err := WriteRay(&b, Ray{Job: fashion, Name: "a", MaxRestarts: 3}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, python, "-c", b.String())
+	cmd.Env, cmd.Stderr = append(os.Environ(), "PYTHONPATH="+dir), os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	if !lines.Scan() || lines.Text() != "waiting" {
+		t.Errorf("got %q, expected that it waits", lines.Text())
+	}
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Error(err)
+	}
+	for lines.Scan() {
+	}
+	if cmd.Wait(); cmd.ProcessState.ExitCode() != 143 {
+		t.Errorf("got %v, expected exit code 143", cmd.ProcessState)
 	}
 }
 
