@@ -140,10 +140,10 @@ def stop(actors):
 
 
 def main():
-    interrupted = threading.Event()
-    for s in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(s, lambda *_: interrupted.set())
     ray.init(address=os.environ.get("RAY_ADDRESS", "auto"))
+    interrupted = threading.Event()
+    for s in (signal.SIGTERM, signal.SIGINT):  # after ray.init, which sets a handler of its own
+        signal.signal(s, lambda *_: interrupted.set())
     name = "%s-%s" % (JOB["name"], secrets.token_hex(4))
     shared = {
         "GOESTIMATOR_JOB_TOKEN": os.environ.get("GOESTIMATOR_JOB_TOKEN") or secrets.token_hex(32),

@@ -52,15 +52,15 @@ func TestRayDriver(t *testing.T) {
 	}
 }
 
-// fullRay stands for a Ray that never has room.
+// fullRay stands for a Ray that never has room. As Ray does, it handles SIGTERM itself.
 const fullRay = `
-import time
+import signal, sys, time
 class exceptions:
     class RayError(Exception): pass
 class util:
     pass
 def remote(**_): return lambda c: c
-def init(**_): pass
+def init(**_): signal.signal(signal.SIGTERM, lambda *_: sys.exit(15))
 def get(_): time.sleep(3600)
 def wait(refs, timeout, **_):
     print("waiting", flush=True)
