@@ -13,23 +13,26 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// flock is replaced by tests of file systems without locks.
+var flock = unix.Flock
+
 // lockDir makes this process the only one that trains in dir, until the file
-// that it returns is closed or the process ends, however it ends.
+// that it returns is closed or the process ends, however it ends. The file is nil
+// where files cannot be locked: users must coordinate training there.
 func lockDir(dir string) (*os.File, error) {
 	path := filepath.Join(dir, ".lock")
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
 	if err != nil {
 		return nil, fmt.Errorf("locking model_dir: %w", err)
 	}
-	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	err = flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {
 		holder, _ := os.ReadFile(path)
 		f.Close()
 		return nil, fmt.Errorf("%w: process %s: stop it, or choose another model_dir", ErrLocked, strings.TrimSpace(string(holder)))
 	}
 	if err != nil {
-		// A file system without locks: users must coordinate training there.
-		return f, nil
+		return nil, f.Close()
 	}
 	if err := nameHolder(f); err != nil {
 		f.Close()

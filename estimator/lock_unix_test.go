@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // fullFile is a lock file that may accept a truncation, and accepts no write.
@@ -54,5 +56,28 @@ func TestLockNamesItsHolder(t *testing.T) {
 	}
 	if _, err := lockDir(dir); !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), fmt.Sprint("process ", os.Getpid(), ":")) {
 		t.Errorf("a second lock: %v", err)
+	}
+}
+
+// TestTakeOverWithoutLocks: where nothing would show that a chief still writes to model_dir no worker takes its place.
+func TestTakeOverWithoutLocks(t *testing.T) {
+	for _, locks := range []bool{true, false} {
+		e := &Estimator{settings: settings{modelDir: t.TempDir()}}
+		taking := &training{est: e, files: &trainingFiles{}}
+		if !locks {
+			real := flock
+			flock = func(int, int) error { return unix.ENOTSUP }
+			defer func() { flock = real }()
+		}
+		err := taking.TakeOver()
+		switch left, _ := os.ReadDir(e.modelDir); {
+		case locks && (err != nil || taking.files.lock == nil):
+			t.Errorf("with locks: %v", err)
+		case !locks && (err == nil || !strings.Contains(err.Error(), "has no locks") || len(left) > 1):
+			t.Errorf("without locks: %v, files %v", err, left)
+		}
+		if err := taking.files.close(); err != nil {
+			t.Error(err)
+		}
 	}
 }

@@ -24,13 +24,16 @@ type trainingFiles struct {
 	events summary.Writer
 }
 
-// open opens the checkpoint saver and the event file of the chief.
+// open opens the checkpoint saver and the event file of the chief, and locks model_dir unless it is.
 func (f *trainingFiles) open(e *Estimator) error {
 	if err := atomicfile.MkdirAll(atomicfile.OS{}, e.modelDir); err != nil {
 		return fmt.Errorf("model_dir: %w", err)
 	}
 	var err error
-	if f.lock, err = lockDir(e.modelDir); err != nil {
+	if f.lock == nil {
+		f.lock, err = lockDir(e.modelDir)
+	}
+	if err != nil {
 		return err
 	}
 	if err := e.noteStart(); err != nil {

@@ -8,12 +8,18 @@ import (
 )
 
 // TakeOver opens the chief's files, as this worker is to take its place. It fails with ErrLocked
-// as long as a chief has them.
+// as long as a chief has them, and where nothing would show that one has.
 func (t *training) TakeOver() error {
 	if t.files.saver != nil {
 		return nil
 	}
-	err := t.files.open(t.est)
+	var err error
+	if t.files.lock, err = lockDir(t.est.modelDir); err == nil && t.files.lock == nil {
+		err = errors.New("the file system of model_dir has no locks: whether the chief has ended is not known")
+	}
+	if err == nil {
+		err = t.files.open(t.est)
+	}
 	if err != nil {
 		err = errors.Join(err, t.files.close())
 		*t.files = trainingFiles{}

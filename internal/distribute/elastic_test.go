@@ -79,3 +79,21 @@ func TestElasticBatchIsCompared(t *testing.T) {
 		t.Errorf("compared without strategy.elastic: %s", got)
 	}
 }
+
+// TestSettingsOfTheJob: those who have trained decide, not a first worker that comes back with others.
+func TestSettingsOfTheJob(t *testing.T) {
+	for _, c := range []struct {
+		generations []int64 // by rank
+		want        int
+	}{
+		{[]int64{0, 0, 0}, 0}, {[]int64{0, 3, 3}, 1}, {[]int64{2, 3, 0}, 1}, {[]int64{3, 3}, 0}, {[]int64{0}, 0},
+	} {
+		var all []proposal
+		for _, g := range c.generations {
+			all = append(all, proposal{Generation: g})
+		}
+		if got := settledBy(all); got != c.want {
+			t.Errorf("%v: worker %d, expected %d", c.generations, got, c.want)
+		}
+	}
+}

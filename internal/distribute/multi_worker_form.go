@@ -101,7 +101,7 @@ func (m *multiWorker) nextGeneration(ctx context.Context) error {
 }
 
 // nextElastic is nextGeneration where workers go and come. One with other settings than
-// the first ends, and the others go on without it.
+// the job's ends, and the others go on without it.
 func (m *multiWorker) nextElastic(ctx context.Context) error {
 	e := m.elastic
 	if err := m.succeed(ctx); err != nil {
@@ -119,11 +119,34 @@ func (m *multiWorker) nextElastic(ctx context.Context) error {
 		return err
 	}
 	m.generation, m.members = next.Number, nil
-	for _, rank := range e.ranks {
-		m.members = append(m.members, m.job.workers[rank])
+	first := settledBy(all)
+	job := settled{m.job.workers[e.ranks[first]], all[first].Settings}
+	if err := compare(settled{m.job.workers[m.job.rank], m.settings}, job); err != nil {
+		return err
 	}
-	own := m.job.workers[m.job.rank]
-	return compare(settled{own, m.settings}, settled{m.members[0], all[0].Settings})
+	var ranks []int
+	for i, rank := range e.ranks {
+		if bytes.Equal(all[i].Settings, job.text) {
+			ranks, m.members = append(ranks, rank), append(m.members, m.job.workers[rank])
+		}
+	}
+	e.ranks = ranks
+	if len(ranks) < e.config.Min {
+		return fmt.Errorf("%d workers have the job's settings, expected %d or more", len(ranks), e.config.Min)
+	}
+	return nil
+}
+
+// settledBy returns the place of the one whose settings are the job's: the first of the latest generation,
+// so that who comes later has no say in it.
+func settledBy(all []proposal) int {
+	latest := 0
+	for i, p := range all {
+		if p.Generation > all[latest].Generation {
+			latest = i
+		}
+	}
+	return latest
 }
 
 // settled is a worker with its settings.
