@@ -101,7 +101,7 @@ func assemble(t *testing.T, stages []stage, s stage, root string) {
 			owner, f = o, slices.Delete(f, 1, 2)
 		}
 		source := f[1]
-		if !strings.HasPrefix(source, "/etc/") { // the certificates are those of this machine
+		if !strings.HasPrefix(source, "/etc/") { // this machine's certificates
 			source = work + source
 		}
 		copyInto(t, source, filepath.Join(root, f[2])+suffix(f[2]), owner)

@@ -26,7 +26,7 @@ type setup struct {
 	workers, servers int
 }
 
-// setups are the synchronous strategies, whose steps are those of one replica with the whole batch.
+// setups are the synchronous strategies: each step equals that of one replica with the whole batch.
 var setups = []setup{
 	{"default", runconfig.Strategy{Name: "default"}, 1, 0},
 	{"one_device", runconfig.Strategy{Name: "one_device", Device: "/cpu:0"}, 1, 0},

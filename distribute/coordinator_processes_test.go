@@ -120,7 +120,7 @@ type process struct {
 	out bytes.Buffer
 }
 
-// names are those of taskConfigs for 3 workers, of which one is the chief, and one server.
+// names are the tasks of taskConfigs for one server and 3 workers, the chief among them.
 var names = []string{"chief-0", "worker-0", "worker-1", "ps-0"}
 
 func newProcesses(t *testing.T) *processes {

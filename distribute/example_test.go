@@ -17,7 +17,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// A loop of its own under mirrored, two replicas of which make each step.
+// A custom loop under mirrored: two replicas make each step.
 func Example() {
 	if err := example(context.Background()); err != nil {
 		fmt.Println(err)

@@ -80,7 +80,7 @@ func (m *Metric) Update(ctx context.Context, operands ...PerReplica) error {
 
 // Result returns the metric over everything that all tasks in lock step have seen
 // since the last Reset; all of them call it. With parameter servers it is what all tasks
-// have seen so far, whoever asks.
+// have seen so far, in every task.
 func (m *Metric) Result(ctx context.Context) (metrics.Value, error) {
 	all, err := m.merged(ctx)
 	if err != nil {
@@ -129,7 +129,7 @@ func (m *Metric) merged(ctx context.Context) (metrics.Accumulator, error) {
 }
 
 // Reset forgets everything seen; all tasks in lock step call it. With parameter servers
-// the chief's call counts, and those of other tasks do nothing.
+// the chief's call counts; in other tasks it does nothing.
 func (m *Metric) Reset(ctx context.Context) error {
 	m.state.Reset()
 	to := m.strategy.totals()

@@ -54,8 +54,8 @@ func (s *Strategy) prepare() error {
 	return nil
 }
 
-// agree gives every optimizer its place among those of all functions: a variable
-// has one, whose state no other shares.
+// agree gives every optimizer its place among the optimizers of all functions. A
+// variable has one optimizer, and shares its state with no other.
 func (s *Strategy) agree() error {
 	owner := map[string]string{}
 	var earlier []optimizers.Group
@@ -143,7 +143,7 @@ func (s *Strategy) globalStep() (int64, error) {
 	return tensor.Values[int64](t)[0], nil
 }
 
-// trainOps are those of all functions.
+// trainOps are the TrainOps of all functions.
 func (s *Strategy) trainOps() []*optimizers.TrainOp {
 	var out []*optimizers.TrainOp
 	for _, f := range s.functions {

@@ -145,7 +145,7 @@ func TestRestoreAgain(t *testing.T) {
 	}
 }
 
-// breakOff makes three steps, of which a checkpoint has some, and a fourth from which one task stays away.
+// breakOff makes three steps, saves a checkpoint on the way, and makes a fourth from which one task stays away.
 func (y *toy) breakOff(ctx context.Context, saved int64) error {
 	it, err := y.data.Iterate(ctx)
 	if err != nil {

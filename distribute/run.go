@@ -17,8 +17,8 @@ type Result struct {
 }
 
 // Run runs the function on all local replicas. A training function makes one step: of
-// this task's batch and, in lock step, of those of all tasks, which all run it. A batch
-// without parts takes part for the others' sake. Before Restore was called, variables begin with
+// this task's batch and, in lock step, of the batches of all tasks, which all run it. A
+// task without data runs it with a batch without parts. Before Restore was called, variables begin with
 // their initial values.
 func (f *Function) Run(ctx context.Context, b Batch) (*Result, error) {
 	s := f.strategy

@@ -17,8 +17,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Strategy owns the variables of step functions and runs these on its replicas. Its
-// methods, and those of what it makes, are for one goroutine at a time.
+// Strategy owns the variables of step functions and runs these on its replicas. One
+// goroutine at a time may use it and what it makes, but for a Coordinator.
 type Strategy struct {
 	config runconfig.RunConfig
 	log    *slog.Logger
@@ -176,7 +176,7 @@ func (s *Strategy) terms() strategies.Terms {
 	return t
 }
 
-// addVariables makes a function's variables those of the strategy.
+// addVariables adds a function's variables to the strategy.
 func (s *Strategy) addVariables(f *Function) error {
 	for _, v := range f.traced.variables {
 		i := slices.IndexFunc(s.variables, func(o *models.Variable) bool { return o.Name == v.Name })

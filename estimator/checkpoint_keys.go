@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/internal/format/checkpoint"
 )
 
-// The keys of a checkpoint besides those of its strategy, which are scalar strings.
+// The keys that a checkpoint has besides its strategy's. They are scalar strings.
 const (
 	hookStateKey = saved.PrivatePrefix + "hooks/"
 	featuresKey  = saved.PrivatePrefix + "features"

@@ -38,7 +38,7 @@ func (w *watched) hook() hooks.Hook {
 	}}
 }
 
-// near fails where the losses are not those of one process.
+// near fails where the losses differ from one process's.
 func (w *watched) near(t *testing.T, last int64) {
 	t.Helper()
 	one := lossesOf(t, t.TempDir(), 1, 0, runconfig.Strategy{Name: "default"}, nil, last)

@@ -37,7 +37,7 @@ func (e *Estimator) trainingHooks(s *session, o runOptions) ([]hooks.Hook, error
 	return e.chiefHooks(s, o, hs)
 }
 
-// chiefHooks adds the hooks of the chief alone to those of every worker.
+// chiefHooks adds the hooks that only the chief has.
 func (e *Estimator) chiefHooks(s *session, o runOptions, hs []hooks.Hook) ([]hooks.Hook, error) {
 	rc := e.config
 	hs = append(hs, s.program.spec.TrainingChiefHooks...)

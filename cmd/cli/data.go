@@ -31,7 +31,7 @@ func (a *app) dataDownloadCommand() *cobra.Command {
 		Long: `Downloads a data set as its authors publish it, in the form that the config files
 read. Each file is checked against a published SHA-256 before it gets its name;
 files that are there and whole stay. A download that broke off goes on where it
-ended when the command is run again. Servers are tried in turn, those of --mirror
+ended when the command is run again. Servers are tried in turn, --mirror's
 first. The licence is printed: read it before you use the data.
 
 ` + dataSetsHelp(),

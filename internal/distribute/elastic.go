@@ -124,7 +124,7 @@ type absences struct {
 	since map[int]time.Time // workers that do not answer, from when on
 }
 
-// look returns those of ranks that have ended or left, or that have not answered for the peer timeout.
+// look returns the ranks that have ended or left, or that have not answered for the peer timeout.
 func (a *absences) look(ctx context.Context, ranks []int) []int {
 	if len(ranks) == 0 {
 		return nil

@@ -27,7 +27,7 @@ func pingPS(t *testing.T, n *cluster.Node) error {
 	return err
 }
 
-// openTask opens a process of a task beside those of a cluster.
+// openTask opens a further process of a cluster's task.
 func openTask(t *testing.T, c cluster.Config) *cluster.Node {
 	t.Helper()
 	c.Log = slog.New(slog.DiscardHandler)

@@ -197,7 +197,7 @@ func (s *elasticSim) work(ctx context.Context, rank int, in int64) {
 	}
 }
 
-// TestElasticGenerationsConverge: whoever dies and comes back, all ranks of a generation know the same
+// TestElasticGenerationsConverge: whichever worker dies and comes back, all ranks of a generation know the same
 // members, and in the end those that live are in one.
 func TestElasticGenerationsConverge(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {

@@ -2,7 +2,7 @@ package ps
 
 import "context"
 
-// additions are those of a push that is no step.
+// additions are of a push that is no step.
 type additions struct{ list []Assignment }
 
 // Update adds values to variables of float64, and gives others new values, beside the

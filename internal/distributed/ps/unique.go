@@ -108,8 +108,8 @@ func (d *distinct) first(k, n int) []int32 {
 	return d.order[from:min(from+n, len(d.order))]
 }
 
-// touch reads an element of each row, so that their cache misses overlap, unlike
-// those of copies. It is not inlined, as the compiler would drop the reads.
+// touch reads an element of each row, so that their cache misses overlap, as they do
+// not in copies. It is not inlined, as the compiler would drop the reads.
 //
 //go:noinline
 func touch[T any](rows []T, places []int32, n int) (last T) {

@@ -223,7 +223,7 @@ func (q *queue) cancel() {
 	q.change()
 }
 
-// close ends all calls, those of later too.
+// close ends all calls, later ones too.
 func (q *queue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

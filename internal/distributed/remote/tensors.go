@@ -51,7 +51,7 @@ type reader struct {
 	at    int
 }
 
-// tensor reads the next tensor, of which h is not trusted.
+// tensor reads the next tensor. Its header h is not trusted.
 func (r *reader) tensor(h *wire.TensorHeader) (*tensor.Tensor, error) {
 	left := r.frame.Len() - r.at
 	shape, n, err := shapeOf(h.GetShape())

@@ -1,6 +1,6 @@
 // The messages of the Open Neural Network Exchange format that are written.
 //
-// Names and numbers of fields are those of onnx.proto (github.com/onnx/onnx, IR
+// Names and numbers of fields are as in onnx.proto (github.com/onnx/onnx, IR
 // version 8), which has more. The package and the name of the file are our own:
 // a program may link the code of onnx.proto as well.
 

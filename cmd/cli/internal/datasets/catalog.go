@@ -26,7 +26,7 @@ type File struct {
 	Name    string
 	Size    int64
 	SHA256  string
-	URLs    []string // tried in turn; those of the catalog's files are in the folders of the data set
+	URLs    []string // tried in turn; the catalog's files are in the folders of the data set
 	Members []Member // of a tar.gz that is unpacked; nil: the file is kept as it is
 }
 
