@@ -13,7 +13,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
 	"github.com/goestimator/goestimator/internal/distributed/collective"
-	"github.com/goestimator/goestimator/internal/distributed/coordinator"
+	"github.com/goestimator/goestimator/internal/distributed/keyvalue"
 	"github.com/goestimator/goestimator/runconfig"
 	"github.com/goestimator/goestimator/tensor"
 )
@@ -204,7 +204,7 @@ func connectCollective(rank int, l net.Listener, addresses []string) (ringMember
 		return nil, nil, err
 	}
 	if rank == 0 {
-		if err := node.Register(coordinator.NewStore(coordinator.Options{}).Service()); err != nil {
+		if err := node.Register(keyvalue.NewStore(keyvalue.Options{}).Service()); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -213,7 +213,7 @@ func connectCollective(rank int, l net.Listener, addresses []string) (ringMember
 		if rank >= n {
 			continue
 		}
-		m.groups[n], err = collective.Form(context.Background(), collective.Config{Endpoint: e, Store: coordinator.NewClient(node, tasks[0]),
+		m.groups[n], err = collective.Form(context.Background(), collective.Config{Endpoint: e, Store: keyvalue.NewClient(node, tasks[0]),
 			Name: fmt.Sprint("ring", n), Tasks: tasks[:n], Rank: rank})
 		if err != nil {
 			return nil, nil, err

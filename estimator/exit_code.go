@@ -14,7 +14,7 @@ import (
 	"github.com/goestimator/goestimator/internal/distribute"
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
 	"github.com/goestimator/goestimator/internal/distributed/collective"
-	"github.com/goestimator/goestimator/internal/distributed/coordinator"
+	"github.com/goestimator/goestimator/internal/distributed/keyvalue"
 	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/runconfig"
 )
@@ -50,7 +50,7 @@ func ExitCode(err error) int {
 }
 
 // mistakes are errors that recur with the same configuration.
-var mistakes = []error{runconfig.ErrMistake, cluster.ErrOtherJob, cluster.ErrTaken, distribute.ErrDiffer, collective.ErrMismatch, coordinator.ErrInvalid}
+var mistakes = []error{runconfig.ErrMistake, cluster.ErrOtherJob, cluster.ErrTaken, distribute.ErrDiffer, collective.ErrMismatch, keyvalue.ErrInvalid}
 
 func isAny(err error, list []error) bool {
 	return slices.ContainsFunc(list, func(target error) bool { return errors.Is(err, target) })

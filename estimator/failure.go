@@ -9,7 +9,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/distribute"
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
-	"github.com/goestimator/goestimator/internal/distributed/coordinator"
+	"github.com/goestimator/goestimator/internal/distributed/keyvalue"
 	"github.com/goestimator/goestimator/internal/format/checkpoint"
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 	"github.com/goestimator/goestimator/runconfig"
@@ -66,7 +66,7 @@ func fatal(err error) bool {
 		return false
 	}
 	return !errors.As(err, new(*reportedError)) && !errors.As(err, new(*distribute.EndError)) &&
-		!errors.Is(err, ErrLocked) && !errors.Is(err, coordinator.ErrSuperseded) && !errors.Is(err, cluster.ErrTaken) && !errors.Is(err, ErrInterrupted)
+		!errors.Is(err, ErrLocked) && !errors.Is(err, keyvalue.ErrSuperseded) && !errors.Is(err, cluster.ErrTaken) && !errors.Is(err, ErrInterrupted)
 }
 
 // refused reports whether parameter servers refuse to continue the chief's job. The

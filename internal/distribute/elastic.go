@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
-	"github.com/goestimator/goestimator/internal/distributed/coordinator"
+	"github.com/goestimator/goestimator/internal/distributed/keyvalue"
 	"github.com/goestimator/goestimator/runconfig"
 )
 
@@ -43,17 +43,17 @@ type proposal struct {
 
 // nextGeneration waits for the next generation. On the leader it also decides when
 // the generation begins, and with whom.
-func (e *elastic) nextGeneration(ctx context.Context, own proposal) (coordinator.Generation, []proposal, error) {
+func (e *elastic) nextGeneration(ctx context.Context, own proposal) (keyvalue.Generation, []proposal, error) {
 	value, err := json.Marshal(own)
 	if err != nil {
-		return coordinator.Generation{}, nil, err
+		return keyvalue.Generation{}, nil, err
 	}
 	ctx, stop := context.WithCancel(ctx)
 	var settling sync.WaitGroup
-	if s, ok := e.job.store.(*coordinator.Store); ok {
+	if s, ok := e.job.store.(*keyvalue.Store); ok {
 		settling.Go(func() { e.settle(ctx, s) })
 	}
-	g := coordinator.Gather{Name: ringName, Rank: e.job.rank, Size: len(e.job.workers), Value: value}
+	g := keyvalue.Gather{Name: ringName, Rank: e.job.rank, Size: len(e.job.workers), Value: value}
 	next, err := e.job.nextGeneration(ctx, g, own.Generation)
 	stop()
 	settling.Wait()
@@ -83,8 +83,8 @@ func parseProposal(text []byte) (p proposal, err error) {
 }
 
 // settle completes the round that forms as soon as it may be, until ctx ends.
-func (e *elastic) settle(ctx context.Context, s *coordinator.Store) {
-	rule := coordinator.Elastic{Min: e.config.Min, Size: len(e.job.workers), Wait: seconds(e.config.StartSecs())}
+func (e *elastic) settle(ctx context.Context, s *keyvalue.Store) {
+	rule := keyvalue.Elastic{Min: e.config.Min, Size: len(e.job.workers), Wait: seconds(e.config.StartSecs())}
 	absent := absences{job: e.job, since: map[int]time.Time{}}
 	began := time.Now()
 	tick := time.NewTicker(settlePoll)
@@ -107,7 +107,7 @@ func (e *elastic) settle(ctx context.Context, s *coordinator.Store) {
 }
 
 // turnout says who has come, and who was in the latest generation that one of them knows.
-func turnout(came []coordinator.Candidate) (t coordinator.Turnout) {
+func turnout(came []keyvalue.Candidate) (t keyvalue.Turnout) {
 	latest := int64(0)
 	for _, c := range came {
 		t.Came = append(t.Came, c.Rank)
@@ -132,7 +132,7 @@ func (a *absences) look(ctx context.Context, ranks []int) []int {
 	left := map[cluster.Task]bool{}
 	if members, err := a.job.store.Members(ctx); err == nil {
 		for _, m := range members {
-			left[m.Task] = m.State == coordinator.Done
+			left[m.Task] = m.State == keyvalue.Done
 		}
 	}
 	reasons := make([]string, len(ranks))
@@ -256,7 +256,7 @@ func (m *multiWorker) restoreFirst(restore func() (Notes, error)) (Notes, error)
 }
 
 // askLeader waits for the next generation of the leader, for as long as it is the one to ask.
-func (m *multiWorker) askLeader(ctx context.Context, own proposal) (coordinator.Generation, []proposal, error) {
+func (m *multiWorker) askLeader(ctx context.Context, own proposal) (keyvalue.Generation, []proposal, error) {
 	if m.job.leads() {
 		return m.elastic.nextGeneration(ctx, own)
 	}
@@ -305,6 +305,6 @@ var errMembership = errors.New("a worker joins or leaves")
 
 // someoneWaits reports, on the leader, whether a worker that is not in the ring asks to be.
 func (e *elastic) someoneWaits() bool {
-	s, ok := e.job.store.(*coordinator.Store)
+	s, ok := e.job.store.(*keyvalue.Store)
 	return ok && len(s.Forming(ringName)) > 0
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/distributed/coordinator"
+	"github.com/goestimator/goestimator/internal/distributed/keyvalue"
 	"github.com/goestimator/goestimator/runconfig"
 )
 
@@ -49,7 +49,7 @@ func TestNewest(t *testing.T) {
 }
 
 func TestTurnout(t *testing.T) {
-	got := turnout([]coordinator.Candidate{
+	got := turnout([]keyvalue.Candidate{
 		{Rank: 0, Value: []byte(`{"generation":4,"former":[0,1,3]}`)},
 		{Rank: 1, Value: []byte(`{"generation":3,"former":[0,1,2]}`)},
 		{Rank: 2, Value: []byte(`{"generation":0}`)},

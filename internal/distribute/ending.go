@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
-	"github.com/goestimator/goestimator/internal/distributed/coordinator"
+	"github.com/goestimator/goestimator/internal/distributed/keyvalue"
 )
 
 // End is what became of a job.
@@ -163,7 +163,7 @@ func (j *Job) leave(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	// One that is gone by now needs not know.
-	_, _ = j.asking().Beat(ctx, coordinator.Beat{Rank: max(j.rank, 0), Done: true})
+	_, _ = j.asking().Beat(ctx, keyvalue.Beat{Rank: max(j.rank, 0), Done: true})
 }
 
 // lingerTime is how long the leader of a job that has ended tells so those that come late.
@@ -194,7 +194,7 @@ func (j *Job) late(ctx context.Context) ([]cluster.Task, error) {
 	}
 	left := map[cluster.Task]bool{}
 	for _, m := range members {
-		left[m.Task] = m.State == coordinator.Done
+		left[m.Task] = m.State == keyvalue.Done
 	}
 	var out []cluster.Task
 	for _, w := range j.workers {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
 	"github.com/goestimator/goestimator/internal/distributed/collective"
-	"github.com/goestimator/goestimator/internal/distributed/coordinator"
+	"github.com/goestimator/goestimator/internal/distributed/keyvalue"
 	"github.com/goestimator/goestimator/internal/distributed/remote"
 	"github.com/goestimator/goestimator/runconfig"
 )
@@ -29,9 +29,9 @@ type Job struct {
 	mu        sync.Mutex // guards store and leader, which change in an elastic job
 	store     store
 	leader    cluster.Task
-	own       *coordinator.Store // of this task; nil where it never leads
-	workers   []cluster.Task     // by rank; nil where they are not known
-	servers   []cluster.Task     // parameter servers
+	own       *keyvalue.Store // of this task; nil where it never leads
+	workers   []cluster.Task  // by rank; nil where they are not known
+	servers   []cluster.Task  // parameter servers
 	rank      int
 	links     *collective.Endpoint
 	positions *positions
@@ -41,9 +41,9 @@ type Job struct {
 
 // store is the key-value store in all its parts.
 type store interface {
-	coordinator.KeyValue
-	coordinator.Regrouper
-	coordinator.Pulse
+	keyvalue.KeyValue
+	keyvalue.Regrouper
+	keyvalue.Pulse
 }
 
 // Join makes this process the task of a cluster that its RunConfig names: it
@@ -96,7 +96,7 @@ func (j *Job) security() cluster.Security {
 // serve registers services, the key-value store among them on the leader, and begins.
 func (j *Job) serve(services ...cluster.Service) error {
 	if self := j.node.Task(); j.leads() || j.elastic() {
-		j.own = coordinator.NewStore(coordinator.Options{Self: cluster.Peer{Task: self, Incarnation: j.node.Incarnation()}})
+		j.own = keyvalue.NewStore(keyvalue.Options{Self: cluster.Peer{Task: self, Incarnation: j.node.Incarnation()}})
 		services = append(services, j.own.Service())
 	}
 	j.follow(j.leader)

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
-	"github.com/goestimator/goestimator/internal/distributed/coordinator"
+	"github.com/goestimator/goestimator/internal/distributed/keyvalue"
 	"github.com/goestimator/goestimator/internal/distributed/settings"
 	"github.com/goestimator/goestimator/internal/platform/waiting"
 	"github.com/goestimator/goestimator/internal/runtime/device"
@@ -143,7 +143,7 @@ func (m *multiWorker) apart(ctx context.Context, timeout time.Duration, err erro
 	if m.elastic != nil {
 		what = fmt.Sprintf("not even %d of %d workers came together within %v", m.elastic.config.Min, len(m.job.workers), timeout)
 	}
-	var missing *coordinator.MissingError
+	var missing *keyvalue.MissingError
 	if errors.As(err, &missing) {
 		absent := []cluster.Task{m.job.leading()}
 		if missing.Ranks != nil {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
-	"github.com/goestimator/goestimator/internal/distributed/coordinator"
+	"github.com/goestimator/goestimator/internal/distributed/keyvalue"
 	"github.com/goestimator/goestimator/internal/platform/waiting"
 )
 
@@ -44,7 +44,7 @@ func (m *multiWorker) Finish(ctx context.Context, over bool) error {
 				m.job.log.Warn("the chief was not told that this worker leaves", "error", err)
 			}
 			return nil
-		case errors.Is(err, cluster.ErrPeerLost), errors.Is(err, coordinator.ErrLeaderReset):
+		case errors.Is(err, cluster.ErrPeerLost), errors.Is(err, keyvalue.ErrLeaderReset):
 			return lost("the chief was lost before it saved the last state", err)
 		case ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded):
 			return err

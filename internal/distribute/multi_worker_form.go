@@ -10,7 +10,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
 	"github.com/goestimator/goestimator/internal/distributed/collective"
-	"github.com/goestimator/goestimator/internal/distributed/coordinator"
+	"github.com/goestimator/goestimator/internal/distributed/keyvalue"
 	"github.com/goestimator/goestimator/internal/distributed/settings"
 )
 
@@ -49,7 +49,7 @@ const longestCall = 10 * time.Minute
 
 // hopeless reports errors that forming the ring again does not help against.
 func hopeless(err error) bool {
-	for _, final := range []error{ErrDiffer, collective.ErrMismatch, coordinator.ErrSuperseded, coordinator.ErrInvalid, cluster.ErrRefused, cluster.ErrDamaged} {
+	for _, final := range []error{ErrDiffer, collective.ErrMismatch, keyvalue.ErrSuperseded, keyvalue.ErrInvalid, cluster.ErrRefused, cluster.ErrDamaged} {
 		if errors.Is(err, final) {
 			return true
 		}
@@ -86,7 +86,7 @@ func (m *multiWorker) nextGeneration(ctx context.Context) error {
 	if m.elastic != nil {
 		return m.nextElastic(ctx)
 	}
-	g := coordinator.Gather{Name: ringName, Rank: m.job.rank, Size: len(m.job.workers), Value: m.settings}
+	g := keyvalue.Gather{Name: ringName, Rank: m.job.rank, Size: len(m.job.workers), Value: m.settings}
 	next, err := m.job.nextGeneration(ctx, g, m.generation)
 	if err != nil {
 		return err
@@ -115,7 +115,7 @@ func (m *multiWorker) nextElastic(ctx context.Context) error {
 		return err
 	}
 	// A process of this worker before may have said that it left.
-	if _, err := m.job.store.Beat(ctx, coordinator.Beat{Rank: m.job.rank}); err != nil {
+	if _, err := m.job.store.Beat(ctx, keyvalue.Beat{Rank: m.job.rank}); err != nil {
 		return err
 	}
 	m.generation, m.members = next.Number, nil
@@ -169,9 +169,9 @@ func compare(mine, first settled) error {
 }
 
 // nextGeneration asks the leader, a new one where it came back without its state.
-func (j *Job) nextGeneration(ctx context.Context, g coordinator.Gather, after int64) (coordinator.Generation, error) {
+func (j *Job) nextGeneration(ctx context.Context, g keyvalue.Gather, after int64) (keyvalue.Generation, error) {
 	next, err := j.store.NextGeneration(ctx, g, after)
-	if errors.Is(err, coordinator.ErrLeaderReset) {
+	if errors.Is(err, keyvalue.ErrLeaderReset) {
 		j.follow(j.leading())
 	}
 	return next, err

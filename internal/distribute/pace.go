@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
-	"github.com/goestimator/goestimator/internal/distributed/coordinator"
+	"github.com/goestimator/goestimator/internal/distributed/keyvalue"
 )
 
 // Paced is a strategy that knows how long a step takes each of its workers.
@@ -55,14 +55,14 @@ func pacesOf(tasks []cluster.Task, secs []float64) []Pace {
 }
 
 // pacesOfMembers returns the paces of the tasks that train; own is this task's.
-func pacesOfMembers(members []coordinator.Member, own Pace) []Pace {
+func pacesOfMembers(members []keyvalue.Member, own Pace) []Pace {
 	var tasks []cluster.Task
 	var secs []float64
 	for _, m := range members {
 		switch {
 		case m.Task == own.Worker:
 			m.StepSecs = own.Secs
-		case m.State != coordinator.Active:
+		case m.State != keyvalue.Active:
 			continue
 		}
 		tasks, secs = append(tasks, m.Task), append(secs, m.StepSecs)

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
-	"github.com/goestimator/goestimator/internal/distributed/coordinator"
+	"github.com/goestimator/goestimator/internal/distributed/keyvalue"
 )
 
 // TestPaceIsAMovingMean: of all steps at first, then of about 50.
@@ -43,13 +43,13 @@ func TestPaceIsAMovingMean(t *testing.T) {
 // TestPacesOfMembers: workers that are lost, have left or have reported nonsense are left
 // out.
 func TestPacesOfMembers(t *testing.T) {
-	member := func(index int, state coordinator.State, secs float64) coordinator.Member {
-		return coordinator.Member{Peer: cluster.Peer{Task: cluster.Task{Job: "worker", Index: index}}, Rank: index, State: state, StepSecs: secs}
+	member := func(index int, state keyvalue.State, secs float64) keyvalue.Member {
+		return keyvalue.Member{Peer: cluster.Peer{Task: cluster.Task{Job: "worker", Index: index}}, Rank: index, State: state, StepSecs: secs}
 	}
 	own := Pace{cluster.Task{Job: "worker", Index: 3}, 0.5}
-	got := pacesOfMembers([]coordinator.Member{member(0, coordinator.Active, 0.25), member(1, coordinator.Lost, 1), member(2, coordinator.Done, 1),
-		member(3, coordinator.Lost, 9), member(4, coordinator.Active, 0), member(5, coordinator.Active, math.NaN()),
-		member(6, coordinator.Active, math.Inf(1)), member(7, coordinator.Active, -1)}, own)
+	got := pacesOfMembers([]keyvalue.Member{member(0, keyvalue.Active, 0.25), member(1, keyvalue.Lost, 1), member(2, keyvalue.Done, 1),
+		member(3, keyvalue.Lost, 9), member(4, keyvalue.Active, 0), member(5, keyvalue.Active, math.NaN()),
+		member(6, keyvalue.Active, math.Inf(1)), member(7, keyvalue.Active, -1)}, own)
 	if want := []Pace{{cluster.Task{Job: "worker", Index: 0}, 0.25}, own}; !slices.Equal(got, want) {
 		t.Errorf("%v, expected %v", got, want)
 	}

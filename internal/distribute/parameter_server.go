@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
-	"github.com/goestimator/goestimator/internal/distributed/coordinator"
+	"github.com/goestimator/goestimator/internal/distributed/keyvalue"
 	"github.com/goestimator/goestimator/internal/distributed/ps"
 	"github.com/goestimator/goestimator/internal/distributed/settings"
 	"github.com/goestimator/goestimator/internal/platform/waiting"
@@ -42,7 +42,7 @@ type parameterServer struct {
 	vars     *remoteVariables
 	dev      device.Device
 	copies   *engine.Variables // of what this worker's program reads whole
-	presence *coordinator.Presence
+	presence *keyvalue.Presence
 	began    time.Time // of training here
 	stepped  bool      // a synchronous step was made since
 	step     int64     // the latest that this task knows of
@@ -248,7 +248,7 @@ func recoverable(ctx context.Context, err error) error {
 		return harm
 	}
 	switch {
-	case errors.Is(err, ps.ErrReset), errors.Is(err, cluster.ErrPeerLost), errors.Is(err, coordinator.ErrLeaderReset):
+	case errors.Is(err, ps.ErrReset), errors.Is(err, cluster.ErrPeerLost), errors.Is(err, keyvalue.ErrLeaderReset):
 		return fmt.Errorf("%w: %w", ErrSessionLost, err)
 	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
 		return lost("a request ran into its deadline", err)
@@ -302,10 +302,10 @@ func (p *parameterServer) others(ctx context.Context) ([]cluster.Task, error) {
 	return p.active(members), err
 }
 
-func (p *parameterServer) active(members []coordinator.Member) []cluster.Task {
+func (p *parameterServer) active(members []keyvalue.Member) []cluster.Task {
 	var out []cluster.Task
 	for _, m := range members {
-		if m.State == coordinator.Active && m.Task != p.job.node.Task() {
+		if m.State == keyvalue.Active && m.Task != p.job.node.Task() {
 			out = append(out, m.Task)
 		}
 	}
@@ -317,7 +317,7 @@ func (p *parameterServer) active(members []coordinator.Member) []cluster.Task {
 const startTime = 10 * time.Second
 
 // expects reports whether a worker has not come yet, and still may.
-func (p *parameterServer) expects(members []coordinator.Member) bool {
+func (p *parameterServer) expects(members []keyvalue.Member) bool {
 	delay := min(p.job.config.ExperimentalMaxWorkerDelaySecs(), 5*len(p.job.workers))
 	return len(members) < len(p.job.workers) && time.Since(p.began) < startTime+time.Duration(delay)*time.Second
 }

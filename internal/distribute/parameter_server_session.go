@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/distributed/coordinator"
+	"github.com/goestimator/goestimator/internal/distributed/keyvalue"
 	"github.com/goestimator/goestimator/internal/distributed/ps"
 	"github.com/goestimator/goestimator/internal/distributed/settings"
 	"github.com/goestimator/goestimator/internal/platform/waiting"
@@ -138,8 +138,8 @@ func (p *parameterServer) sameEnd(status ps.Status) error {
 // does once the session has its last step.
 func (p *parameterServer) chiefSince(ctx context.Context, then time.Time) bool {
 	members, err := p.job.asking().Members(ctx)
-	return err == nil && slices.ContainsFunc(members, func(m coordinator.Member) bool {
-		return m.Rank == 0 && m.State == coordinator.Active && m.LastSeen < time.Since(then)
+	return err == nil && slices.ContainsFunc(members, func(m keyvalue.Member) bool {
+		return m.Rank == 0 && m.State == keyvalue.Active && m.LastSeen < time.Since(then)
 	})
 }
 
@@ -194,12 +194,12 @@ func sessionName(id uint64) string { return fmt.Sprintf("%016x", id) }
 func (p *parameterServer) register(ctx context.Context) error {
 	if p.presence != nil {
 		p.presence.Close()
-		p.job.store = coordinator.NewClient(p.job.node, p.job.leader)
+		p.job.store = keyvalue.NewClient(p.job.node, p.job.leader)
 	}
 	if p.began.IsZero() {
 		p.began = time.Now()
 	}
 	var err error
-	p.presence, err = coordinator.Join(ctx, coordinator.PresenceConfig{Pulse: p.job.store, Rank: max(p.job.rank, 0), StepSecs: p.pace.secs})
+	p.presence, err = keyvalue.Join(ctx, keyvalue.PresenceConfig{Pulse: p.job.store, Rank: max(p.job.rank, 0), StepSecs: p.pace.secs})
 	return err
 }

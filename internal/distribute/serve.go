@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
-	"github.com/goestimator/goestimator/internal/distributed/coordinator"
+	"github.com/goestimator/goestimator/internal/distributed/keyvalue"
 	"github.com/goestimator/goestimator/internal/distributed/ps"
 	"github.com/goestimator/goestimator/internal/platform/waiting"
 	"github.com/goestimator/goestimator/runconfig"
@@ -186,7 +186,7 @@ func (j *Job) active(ctx context.Context) []cluster.Task {
 	}
 	var out []cluster.Task
 	for _, m := range members {
-		if m.State == coordinator.Active {
+		if m.State == keyvalue.Active {
 			out = append(out, m.Task)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
-	"github.com/goestimator/goestimator/internal/distributed/coordinator"
+	"github.com/goestimator/goestimator/internal/distributed/keyvalue"
 )
 
 // leaderKey is the value on a worker's own key-value store that names the task which it takes for the leader.
@@ -23,7 +23,7 @@ func (j *Job) follow(t cluster.Task) {
 		j.store = j.own
 		return
 	}
-	j.store = coordinator.NewClient(j.node, t)
+	j.store = keyvalue.NewClient(j.node, t)
 }
 
 // leading is the leader.
@@ -75,7 +75,7 @@ func (j *Job) leaderOf(ctx context.Context, w cluster.Task) cluster.Task {
 	}
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
-	name, ok, err := coordinator.NewClient(j.node, w).Get(ctx, leaderKey)
+	name, ok, err := keyvalue.NewClient(j.node, w).Get(ctx, leaderKey)
 	if err != nil || !ok {
 		return cluster.Task{}
 	}

@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
-	"github.com/goestimator/goestimator/internal/distributed/coordinator"
+	"github.com/goestimator/goestimator/internal/distributed/keyvalue"
 	"github.com/goestimator/goestimator/internal/distributed/ps"
 	"github.com/goestimator/goestimator/internal/platform/waiting"
 )
@@ -19,7 +19,7 @@ func (j *Job) asking() store {
 	if j.node.Task() == j.leader {
 		return j.store
 	}
-	return coordinator.NewClient(j.node, j.leader)
+	return keyvalue.NewClient(j.node, j.leader)
 }
 
 // absent describes tasks that are waited for; the ones that answer still have something to do.

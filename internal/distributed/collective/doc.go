@@ -1,7 +1,7 @@
 // Package collective lets workers compute together: all-reduce, broadcast and
 // all-gather over the streams of package cluster.
 //
-// A node gets an [Endpoint] before it serves. [Form] meets the other workers at the coordinator's key-value
+// A node gets an [Endpoint] before it serves. [Form] meets the other workers at the leader's key-value
 // store, checks that all have the same settings, and links up: a [Group] has a stream to the next worker of
 // the ring and, among up to 16 workers, one to every other. A group is formed with a generation. A worker
 // that is still in an older one, or was not there when the group formed, is refused.

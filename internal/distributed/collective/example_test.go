@@ -8,7 +8,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
 	"github.com/goestimator/goestimator/internal/distributed/collective"
-	"github.com/goestimator/goestimator/internal/distributed/coordinator"
+	"github.com/goestimator/goestimator/internal/distributed/keyvalue"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -16,7 +16,7 @@ import (
 func Example() {
 	tasks := []cluster.Task{{Job: "worker", Index: 0}, {Job: "worker", Index: 1}}
 	nodes, _ := cluster.NewLocal(tasks...) // in one process; cluster.Open makes real ones
-	store := coordinator.NewStore(coordinator.Options{})
+	store := keyvalue.NewStore(keyvalue.Options{})
 	var workers sync.WaitGroup
 	for rank, task := range tasks {
 		node := nodes[task]
@@ -40,7 +40,7 @@ func Example() {
 	// Output: [0.5 10]
 }
 
-func average(e *collective.Endpoint, store *coordinator.Store, tasks []cluster.Task, rank int) ([]float32, error) {
+func average(e *collective.Endpoint, store *keyvalue.Store, tasks []cluster.Task, rank int) ([]float32, error) {
 	ctx := context.Background()
 	g, err := collective.Form(ctx, collective.Config{Endpoint: e, Store: store, Tasks: tasks, Rank: rank})
 	if err != nil {

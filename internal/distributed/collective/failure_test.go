@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
-	"github.com/goestimator/goestimator/internal/distributed/coordinator"
+	"github.com/goestimator/goestimator/internal/distributed/keyvalue"
 	"github.com/goestimator/goestimator/internal/distributed/wire"
 	"github.com/goestimator/goestimator/tensor"
 )
@@ -307,7 +307,7 @@ func TestBadConfig(t *testing.T) {
 	}
 }
 
-var _ Gatherer = coordinator.KeyValue(nil)
+var _ Gatherer = keyvalue.KeyValue(nil)
 
 // TestAbortWhileNobodyCalls: all hear of it, and why, without a call.
 func TestAbortWhileNobodyCalls(t *testing.T) {

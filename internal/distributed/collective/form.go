@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
-	"github.com/goestimator/goestimator/internal/distributed/coordinator"
+	"github.com/goestimator/goestimator/internal/distributed/keyvalue"
 	"github.com/goestimator/goestimator/internal/distributed/wire"
 	"github.com/goestimator/goestimator/internal/platform/waiting"
 	"google.golang.org/grpc/codes"
@@ -24,9 +24,9 @@ const (
 	linkMethod  = "/" + serviceName + "/Link"
 )
 
-// Gatherer is the part of a coordinator.KeyValue that forming a group takes.
+// Gatherer is the part of a keyvalue.KeyValue that forming a group takes.
 type Gatherer interface {
-	Gather(ctx context.Context, g coordinator.Gather) ([][]byte, error)
+	Gather(ctx context.Context, g keyvalue.Gather) ([][]byte, error)
 }
 
 // Config describes a group and this worker's place in it.
@@ -201,7 +201,7 @@ func agree(c Config, all [][]byte) (uint64, error) {
 
 // join meets the others and links up.
 func (g *Group) join(ctx context.Context, c Config, f *forming) error {
-	all, err := c.Store.Gather(ctx, coordinator.Gather{
+	all, err := c.Store.Gather(ctx, keyvalue.Gather{
 		Name: fmt.Sprintf("collective/%s/%d", g.name, g.generation), Rank: g.rank, Size: g.size, Value: settings(c)})
 	if err != nil {
 		return err

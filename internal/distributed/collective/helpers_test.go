@@ -12,7 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
-	"github.com/goestimator/goestimator/internal/distributed/coordinator"
+	"github.com/goestimator/goestimator/internal/distributed/keyvalue"
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
 	"github.com/goestimator/goestimator/runconfig"
 )
@@ -36,7 +36,7 @@ type site struct {
 	nodes     []*cluster.Node
 	endpoints []*Endpoint
 	faults    *cluster.Faults
-	store     *coordinator.Store
+	store     *keyvalue.Store
 }
 
 func workers(n int) []cluster.Task {
@@ -50,7 +50,7 @@ func workers(n int) []cluster.Task {
 // newSite makes workers in memory, or on sockets.
 func newSite(t testing.TB, n int, sockets bool) *site {
 	t.Helper()
-	s := &site{tasks: workers(n), store: coordinator.NewStore(coordinator.Options{})}
+	s := &site{tasks: workers(n), store: keyvalue.NewStore(keyvalue.Options{})}
 	if sockets {
 		s.listen(t)
 	} else {

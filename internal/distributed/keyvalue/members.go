@@ -1,4 +1,4 @@
-package coordinator
+package keyvalue
 
 import (
 	"cmp"
@@ -11,7 +11,7 @@ import (
 )
 
 // stopKey is the value that asks all tasks to stop; it is the reason.
-const stopKey = "coordinator/stop"
+const stopKey = "keyvalue/stop"
 
 // history is what is known of the processes of a task.
 type history struct {

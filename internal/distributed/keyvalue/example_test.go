@@ -1,4 +1,4 @@
-package coordinator_test
+package keyvalue_test
 
 import (
 	"context"
@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
-	"github.com/goestimator/goestimator/internal/distributed/coordinator"
+	"github.com/goestimator/goestimator/internal/distributed/keyvalue"
 )
 
 // The leader serves a Store; two workers meet over it.
@@ -15,7 +15,7 @@ func Example() {
 	leader := cluster.Task{Job: "chief"}
 	workers := []cluster.Task{{Job: "worker", Index: 0}, {Job: "worker", Index: 1}}
 	nodes, _ := cluster.NewLocal(append(workers, leader)...)
-	if err := nodes[leader].Register(coordinator.NewStore(coordinator.Options{}).Service()); err != nil {
+	if err := nodes[leader].Register(keyvalue.NewStore(keyvalue.Options{}).Service()); err != nil {
 		panic(err)
 	}
 	nodes[leader].Serve()
@@ -26,8 +26,8 @@ func Example() {
 	lines := make([]string, len(workers))
 	for rank, task := range workers {
 		all.Go(func() {
-			store := coordinator.NewClient(nodes[task], leader)
-			values, err := store.Gather(ctx, coordinator.Gather{Name: "hosts", Rank: rank, Size: len(workers), Value: fmt.Append(nil, "host", rank)})
+			store := keyvalue.NewClient(nodes[task], leader)
+			values, err := store.Gather(ctx, keyvalue.Gather{Name: "hosts", Rank: rank, Size: len(workers), Value: fmt.Append(nil, "host", rank)})
 			lines[rank] = fmt.Sprintf("rank %d: %s %v", rank, values, err)
 		})
 	}

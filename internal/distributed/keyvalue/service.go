@@ -1,4 +1,4 @@
-package coordinator
+package keyvalue
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 )
 
 // serviceName is the gRPC service of a Store.
-const serviceName = "goestimator.Coordinator"
+const serviceName = "goestimator.KeyValue"
 
 // maxHold is the longest that a request is held; who waits for longer asks again.
 const maxHold = 30 * time.Second

@@ -1,4 +1,4 @@
-// Package coordinator lets the tasks of a job agree. It is a small key-value store in
+// Package keyvalue lets the tasks of a job agree. It is a small key-value store in
 // the memory of one task, the leader. It has values, gathers (barriers that carry a
 // value of each rank), generations and members, but no tensors.
 //
@@ -52,4 +52,4 @@
 // ([Options]); what goes beyond is refused with [ErrFull]. A finished gather is
 // kept for a minute and its name for longer, up to the number of gathers.
 // Every wait ends: with its context or after [DefaultWait].
-package coordinator
+package keyvalue
