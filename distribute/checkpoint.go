@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 
 	strategies "github.com/goestimator/goestimator/internal/distribute"
@@ -16,10 +14,10 @@ import (
 // metricKey begins the names of metrics' states in checkpoints.
 const metricKey = saved.PrivatePrefix + "metrics/"
 
-// Restore brings variables, optimizer state, metrics and the position of the first
-// Input to the newest checkpoint in model_dir, or to what the other tasks of the job
-// hold. Where there is none variables have their initial values. An open pass over that Input
-// ends: go on with Iterate. Restore returns the global step. All tasks call it before their
+// Restore brings variables, optimizer state, metrics and the positions of all Inputs to
+// the newest checkpoint in model_dir, or to what the other tasks of the job
+// hold. Where there is none variables have their initial values. Open passes over Inputs
+// end: go on with Iterate. Restore returns the global step. All tasks call it before their
 // first Run, and after an error that wraps ErrSessionLost.
 func (s *Strategy) Restore(ctx context.Context) (int64, error) {
 	var r *checkpoint.Reader
@@ -35,8 +33,8 @@ func (s *Strategy) Restore(ctx context.Context) (int64, error) {
 	if r != nil {
 		err = errors.Join(err, r.Close())
 	}
-	if len(s.inputs) > 0 {
-		err = errors.Join(err, s.inputs[0].close())
+	for _, in := range s.inputs {
+		err = errors.Join(err, in.close())
 	}
 	if err != nil {
 		return 0, fmt.Errorf("restore: %w", err)
@@ -69,10 +67,7 @@ func (s *Strategy) synchronize(ctx context.Context, restore func() (strategies.N
 		return err
 	}
 	s.ready, s.lost, s.more, s.over, s.interrupted = true, false, true, false, false
-	if len(s.inputs) > 0 {
-		s.inputs[0].position = notes.Positions[s.rank()]
-	}
-	return nil
+	return s.setPosition(notes.Positions[s.rank()])
 }
 
 // restore sets the variables from the newest checkpoint, which stays open; nil where there is none.
@@ -120,7 +115,7 @@ func (s *Strategy) restoreAll(r *checkpoint.Reader) (strategies.Notes, error) {
 }
 
 // Save writes a checkpoint of the present step in model_dir, in the format of the
-// Estimator's: variables, optimizer state, metrics, and positions of the first Input. All tasks in lock
+// Estimator's: variables, optimizer state, metrics, and the positions of all Inputs. All tasks in lock
 // step call it; the chief writes, and returns the prefix.
 func (s *Strategy) Save(ctx context.Context) (string, error) {
 	switch {
@@ -168,26 +163,6 @@ func (s *Strategy) save(ctx context.Context) (string, error) {
 		return "", err
 	}
 	return prefix, nil
-}
-
-// positions adds where the first Input stands here and in all tasks in lock step.
-func (s *Strategy) positions(ctx context.Context, states map[string][]byte) error {
-	if len(s.inputs) == 0 {
-		return nil
-	}
-	mine, err := s.inputs[0].state()
-	all := map[int][]byte{s.rank(): mine}
-	if g := s.gatherer(); g != nil && err == nil {
-		var parts [][]byte
-		parts, err = gathered(ctx, g, "Save with positions", mine)
-		all = maps.Collect(slices.All(parts))
-	}
-	for rank, position := range all {
-		if len(position) > 0 {
-			states[saved.InputKey(rank)] = position
-		}
-	}
-	return err
 }
 
 // openSaver makes the chief's saver, the first time.

@@ -5,7 +5,7 @@
 // The text of a loop does not depend on the strategy, which a RunConfig names:
 //
 //	s, err := distribute.New(rc)
-//	data, err := s.Distribute(dataset, 128, distribute.ShardRows)
+//	data, err := s.Distribute(dataset, 128, distribute.ShardAuto)
 //	train, err := s.Function("train", models.Train, trainStep)
 //	step, err := s.Restore(ctx)
 //	it, err := data.Iterate(ctx)

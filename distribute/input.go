@@ -10,17 +10,6 @@ import (
 	"github.com/goestimator/goestimator/inputs"
 )
 
-// Shard says how tasks share a data set.
-type Shard int
-
-// The ways to share. To share files, see FromFunction.
-const (
-	// ShardRows gives each task every n-th row.
-	ShardRows Shard = iota
-	// ShardOff gives each task all rows, in the order that the data set has there.
-	ShardOff
-)
-
 // Input is a data set whose batches are divided over the replicas.
 type Input struct {
 	strategy *Strategy
@@ -31,8 +20,7 @@ type Input struct {
 }
 
 // Distribute divides a data set: each step takes globalBatch rows over all
-// replicas in sync, however the data set is batched. The position of the first Input
-// of a strategy is part of checkpoints.
+// replicas in sync, however the data set is batched. Its position is part of checkpoints.
 func (s *Strategy) Distribute(ds inputs.Dataset, globalBatch int, shard Shard) (*Input, error) {
 	if ds == nil {
 		return nil, errors.New("distribute: expected a data set")
@@ -42,8 +30,8 @@ func (s *Strategy) Distribute(ds inputs.Dataset, globalBatch int, shard Shard) (
 	if err != nil {
 		return nil, fmt.Errorf("distribute: %w", err)
 	}
-	if shard == ShardRows && ic.NumPipelines > 1 {
-		ds = inputs.Pipe(ds, inputs.Shard(ic.Pipeline, ic.NumPipelines))
+	if ds, err = shard.share(ds, ic); err != nil {
+		return nil, fmt.Errorf("distribute: %w", err)
 	}
 	return s.addInput(inputs.Pipe(ds, inputs.Batch(batch, false)), globalBatch)
 }
@@ -87,12 +75,13 @@ type Iterator struct {
 	batch   Batch
 	records []arrow.Record
 	asked   bool // for a batch
-	ended   bool
-	runs    int // of training functions, before the latest batch was asked for
+	ended   bool // no more of this task's share
+	over    bool // Next has returned io.EOF
+	runs    int  // of training functions, before the latest batch was asked for
 }
 
-// Iterate begins a pass: after Restore, the first of a strategy's first Input goes on
-// where the checkpoint left it. The error wraps inputs.ErrStateMismatch where that had
+// Iterate begins a pass: after Restore, the first one goes on where the checkpoint left
+// it. The error wraps inputs.ErrStateMismatch where that had
 // other batches or tasks.
 func (in *Input) Iterate(ctx context.Context) (*Iterator, error) {
 	if in.strategy.closed {
@@ -136,7 +125,7 @@ func (in *Input) close() error {
 }
 
 // Next returns the next batch of this task, valid until the next call, and io.EOF at
-// the end. In lock step a task whose share has ended gets batches without parts, as
+// the end; a checkpoint that is saved then begins the next pass. In lock step a task whose share has ended gets batches without parts, as
 // long as the training step before had data in another task.
 func (it *Iterator) Next(ctx context.Context) (Batch, error) {
 	if it.input.it != it {
@@ -147,6 +136,7 @@ func (it *Iterator) Next(ctx context.Context) (Batch, error) {
 	first, trained := !it.asked, s.runs > it.runs
 	it.asked, it.runs = true, s.runs
 	if trained && (s.over || !s.more) {
+		it.over = true
 		return nil, io.EOF
 	}
 	for n := range it.readers {
@@ -156,6 +146,7 @@ func (it *Iterator) Next(ctx context.Context) (Batch, error) {
 	}
 	n := len(it.records)
 	if n == 0 && !(s.lockstep() && (first || trained)) {
+		it.over = true
 		return nil, io.EOF
 	}
 	return it.batch[:n], nil
@@ -192,8 +183,13 @@ func (it *Iterator) read(ctx context.Context, n int) error {
 	return nil
 }
 
-// state is the position behind the latest batch.
-func (it *Iterator) state() ([]byte, error) { return it.it.State() }
+// state is the position behind the latest batch; nil, the beginning, where the pass is over.
+func (it *Iterator) state() ([]byte, error) {
+	if it.over {
+		return nil, nil
+	}
+	return it.it.State()
+}
 
 func (it *Iterator) release() {
 	for _, r := range it.records {

@@ -233,7 +233,7 @@ func countData(t *testing.T) inputs.Dataset {
 	return ds
 }
 
-// each runs a function on all batches of a pass, and ends the pass.
+// each runs a function on all batches of a pass, which stays open.
 func each(ctx context.Context, f *distribute.Function, in *distribute.Input) error {
 	it, err := in.Iterate(ctx)
 	if err != nil {
@@ -242,7 +242,7 @@ func each(ctx context.Context, f *distribute.Function, in *distribute.Input) err
 	for {
 		batch, err := it.Next(ctx)
 		if errors.Is(err, io.EOF) {
-			return it.Close()
+			return nil
 		}
 		if err == nil {
 			_, err = f.Run(ctx, batch)

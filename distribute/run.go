@@ -77,8 +77,8 @@ func (f *Function) train(ctx context.Context) error {
 		return &strategies.EndError{End: strategies.End{GlobalStep: s.step, Sure: true}}
 	}
 	step := strategies.Step{Batches: f.parts, Waiting: ctx}
-	if s.asynchronous() && len(s.inputs) > 0 && s.inputs[0].it != nil {
-		step.Position = s.inputs[0].it.state
+	if s.asynchronous() {
+		step.Position = s.position
 	}
 	switch {
 	case ctx.Err() != nil && (len(f.parts) == 0 && !s.lockstep() || s.asynchronous()):

@@ -19,7 +19,7 @@ func Cache() Transform {
 		}
 		up := adopt(ds)
 		d := up.derive("cache", nil)
-		c := &cache{up: up, mem: d.mem}
+		c := &cache{up: up, mem: d.mem, ix: map[fileShare]Indexed{}}
 		d.index = c.rows
 		d.start = func(ctx context.Context, _ int64) (stage, error) {
 			ix, err := c.rows(ctx)
@@ -36,7 +36,7 @@ type cache struct {
 	up  *node
 	mem memory.Allocator
 	mu  sync.Mutex
-	ix  Indexed
+	ix  map[fileShare]Indexed
 }
 
 // rows reads the data the first time; after a failure it tries again at the next
@@ -44,8 +44,9 @@ type cache struct {
 func (c *cache) rows(ctx context.Context) (Indexed, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.ix != nil {
-		return c.ix, nil
+	share := fileShareOf(ctx)
+	if ix := c.ix[share]; ix != nil {
+		return ix, nil
 	}
 	rec, err := c.read(ctx)
 	if err != nil {
@@ -57,7 +58,7 @@ func (c *cache) rows(ctx context.Context) (Indexed, error) {
 	}
 	ix.desc = c.up.desc + " | cache"
 	ix.view = keepViews(ix.view).view
-	c.ix = ix
+	c.ix[share] = ix
 	return ix, nil
 }
 

@@ -95,11 +95,7 @@ func (s Spec) share(files []string, ic Context) ([]string, bool) {
 	if s.Format == "idx" || len(files) < n || !byFile {
 		return files, true
 	}
-	var mine []string
-	for i := ic.Pipeline; i < len(files); i += n {
-		mine = append(mine, files[i])
-	}
-	return mine, false
+	return fileShare{ic.Pipeline, n}.of(files), false
 }
 
 // source opens the files.

@@ -1,0 +1,131 @@
+package distribute_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/goestimator/goestimator/distribute"
+	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/runconfig"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// numbers is a data set of the rows first, first+1, ...
+func numbers(t *testing.T, first, rows int) inputs.Dataset {
+	t.Helper()
+	x := make([]float32, 3*rows)
+	for i := range rows {
+		x[3*i] = float32(first + i)
+	}
+	ds, err := inputs.Slices(nil, inputs.Slice("x", inputs.Feature, x, 3), inputs.Slice("y", inputs.Label, make([]float32, rows)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ds
+}
+
+// seen is which rows each Input of each task delivered.
+type seen struct {
+	mu   sync.Mutex
+	rows [3][]int
+}
+
+func (s *seen) add(input int, b distribute.Batch) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, part := range b {
+		x := tensor.Values[float32](part["x"])
+		for i := 0; i < len(x); i += 3 {
+			s.rows[input] = append(s.rows[input], int(x[i]))
+		}
+	}
+}
+
+// alternate makes steps, each on a batch of the first two of three Inputs, which end at other rows; the third is for evaluation.
+func alternate(ctx context.Context, t *testing.T, rc runconfig.RunConfig, steps int, to *seen) error {
+	s, f, _, err := counting(rc)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = s.Close(ctx) }()
+	var all []*distribute.Input
+	for i, n := range []int{16, 24, 8} {
+		in, err := s.Distribute(numbers(t, 100*i, n), 4, distribute.ShardRows)
+		if err != nil {
+			return err
+		}
+		all = append(all, in)
+	}
+	if _, err = s.Restore(ctx); err != nil {
+		return err
+	}
+	its := make([]*distribute.Iterator, 2)
+	for i := range its {
+		if its[i], err = all[i].Iterate(ctx); err != nil {
+			return err
+		}
+	}
+	for range steps {
+		for i, it := range its {
+			b, err := it.Next(ctx)
+			if err != nil {
+				return err
+			}
+			to.add(i, b)
+			if _, err := f.Run(ctx, b); err != nil {
+				return err
+			}
+		}
+	}
+	it, err := all[2].Iterate(ctx)
+	for err == nil {
+		var b distribute.Batch
+		if b, err = it.Next(ctx); err == nil {
+			to.add(2, b)
+		}
+	}
+	if !errors.Is(err, io.EOF) {
+		return fmt.Errorf("the third input: %w", err)
+	}
+	_, err = s.Save(ctx)
+	return err
+}
+
+// TestPositionsOfAllInputs: after Restore each data set goes on behind the rows that its own pass had delivered, and one
+// whose pass was over begins again.
+func TestPositionsOfAllInputs(t *testing.T) {
+	for _, c := range []setup{setups[0], setups[2], setups[5]} {
+		t.Run(c.name, func(t *testing.T) {
+			if c.strategy.Replicas == 3 {
+				c.strategy.Replicas = 2
+			}
+			dir, got := t.TempDir(), seen{}
+			for range 2 {
+				c.inCluster(t, dir, func(ctx context.Context, rc runconfig.RunConfig) error {
+					return alternate(ctx, t, rc, 2, &got)
+				})
+			}
+			for i, want := range [][]int{until(0, 16), until(100, 16)} {
+				slices.Sort(got.rows[i])
+				if !slices.Equal(got.rows[i], want) {
+					t.Errorf("input %d: rows %v, expected each of %v once", i, got.rows[i], want)
+				}
+			}
+			if n := len(got.rows[2]); n != 16 {
+				t.Errorf("the input for evaluation delivered %d rows in two passes, expected 16", n)
+			}
+		})
+	}
+}
+
+func until(first, n int) (all []int) {
+	for i := range n {
+		all = append(all, first+i)
+	}
+	return all
+}
