@@ -59,6 +59,7 @@ func taskConfig(text, dir string) (runconfig.RunConfig, error) {
 type processProgram struct {
 	*lineProgram
 	count, block *distribute.Remote
+	judge        *distribute.Evaluation
 }
 
 func newProcessProgram(rc runconfig.RunConfig, dir string) (*processProgram, error) {
@@ -82,6 +83,10 @@ func newProcessProgram(rc runconfig.RunConfig, dir string) (*processProgram, err
 		}
 		return nil, awaitFile(ctx, filepath.Join(dir, "go"))
 	})
+	if err != nil {
+		return nil, err
+	}
+	p.judge, err = p.Evaluation("judge", distribute.EvaluationSpec{Build: lineEval, Metrics: lineMetrics(), Data: heldShares(dir, rc.TaskID())})
 	return p, err
 }
 

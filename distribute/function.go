@@ -41,7 +41,13 @@ type traced struct {
 // metricUpdate says which results a metric takes.
 type metricUpdate struct {
 	metric *Metric
-	first  int // of the fetches
+	operands
+}
+
+// operands say which fetches are a metric's.
+type operands struct {
+	metric string
+	first  int
 	count  int
 }
 
@@ -49,6 +55,9 @@ type metricUpdate struct {
 // batch normalization, dropout. The name is its own among the strategy's.
 func (s *Strategy) Function(name string, mode models.Mode, build Build) (*Function, error) {
 	f, err := s.function(name, mode, build)
+	if err == nil {
+		err = f.bindMetrics()
+	}
 	if err != nil {
 		return nil, fmt.Errorf("function %s: %w", name, err)
 	}
@@ -80,9 +89,6 @@ func (s *Strategy) function(name string, mode models.Mode, build Build) (*Functi
 	}
 	f := &Function{strategy: s, name: name, mode: mode, traced: second}
 	f.result.function = f
-	if err := f.bindMetrics(); err != nil {
-		return nil, err
-	}
 	return f, s.addVariables(f)
 }
 
@@ -164,17 +170,25 @@ const lossName = "loss"
 
 // bindMetrics finds the metrics that each run updates.
 func (f *Function) bindMetrics() error {
-	at := len(f.traced.outputs.Values)
-	for _, name := range sortedKeys(f.traced.outputs.Metrics) {
-		m := f.strategy.metric(name)
+	for _, o := range f.traced.metricOperands() {
+		m := f.strategy.metric(o.metric)
 		if m == nil {
-			return fmt.Errorf("metric %q is not the strategy's: make it by Strategy.Metric first", name)
+			return fmt.Errorf("metric %q is not the strategy's: make it by Strategy.Metric first", o.metric)
 		}
-		n := len(f.traced.outputs.Metrics[name])
-		f.updates = append(f.updates, metricUpdate{m, at, n})
-		at += n
+		f.updates = append(f.updates, metricUpdate{m, o})
 	}
 	return nil
+}
+
+// metricOperands are the operands of all metrics, in the order of their names.
+func (t *traced) metricOperands() (all []operands) {
+	at := len(t.outputs.Values)
+	for _, name := range sortedKeys(t.outputs.Metrics) {
+		n := len(t.outputs.Metrics[name])
+		all = append(all, operands{name, at, n})
+		at += n
+	}
+	return all
 }
 
 // Name is the function's name.

@@ -17,7 +17,6 @@ type Metric struct {
 	name     string
 	make     func() (metrics.Accumulator, error)
 	state    metrics.Accumulator // of this task
-	operands []*tensor.Tensor
 }
 
 // Metric makes a metric of a new accumulator. Its state is part of checkpoints under the name.
@@ -58,21 +57,29 @@ func (m *Metric) Update(ctx context.Context, operands ...PerReplica) error {
 	if !m.strategy.ready {
 		return fmt.Errorf("metric %s: call Restore, or run a function, first", m.name)
 	}
-	for replica := range operands[0] {
-		m.operands = m.operands[:0]
-		for _, o := range operands {
-			if len(o) != len(operands[0]) {
-				return fmt.Errorf("metric %s: operands of %d and %d replicas: expected equally many", m.name, len(operands[0]), len(o))
-			}
-			m.operands = append(m.operands, o[replica])
-		}
-		if err := m.state.Update(m.operands...); err != nil {
-			return fmt.Errorf("metric %s: %w", m.name, err)
-		}
+	if err := updateAll(m.state, operands); err != nil {
+		return fmt.Errorf("metric %s: %w", m.name, err)
 	}
 	if to := m.strategy.totals(); to != nil && len(operands[0]) > 0 {
 		if err := m.addToTotal(ctx, to); err != nil {
 			return fmt.Errorf("metric %s: %w", m.name, err)
+		}
+	}
+	return nil
+}
+
+// updateAll folds the operands of each replica in.
+func updateAll(acc metrics.Accumulator, operands []PerReplica) error {
+	args := make([]*tensor.Tensor, len(operands))
+	for replica := range operands[0] {
+		for i, o := range operands {
+			if len(o) != len(operands[0]) {
+				return fmt.Errorf("operands of %d and %d replicas: expected equally many", len(operands[0]), len(o))
+			}
+			args[i] = o[replica]
+		}
+		if err := acc.Update(args...); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -148,13 +148,18 @@ func (r *Result) at(i int) PerReplica {
 // updateMetrics adds what the replicas made to the function's metrics.
 func (f *Function) updateMetrics(ctx context.Context) error {
 	for _, u := range f.updates {
-		args := make([]PerReplica, u.count)
-		for i := range args {
-			args[i] = f.result.at(u.first + i)
-		}
-		if err := u.metric.Update(ctx, args...); err != nil {
+		if err := u.metric.Update(ctx, f.result.operands(u.operands)...); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// operands returns a metric's operands, each by replica.
+func (r *Result) operands(o operands) []PerReplica {
+	out := make([]PerReplica, o.count)
+	for i := range out {
+		out[i] = r.at(o.first + i)
+	}
+	return out
 }

@@ -1,0 +1,91 @@
+package distribute
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// shardsPerWorker is how many shards of an evaluation each worker has by default, as in Keras.
+const shardsPerWorker = 5
+
+// remoteEvaluation begins the names of the remote functions of evaluations.
+const remoteEvaluation = "evaluation/"
+
+// Evaluate runs an evaluation on the workers. The data is divided into shards, 5 for each worker
+// where 0 is asked for. A worker evaluates a whole shard and returns the states of
+// its metrics, which are merged here in the order of the shards. So each row counts exactly once, however often
+// workers are lost, and the result depends on the number of shards alone. It waits for functions
+// that were scheduled before; no others should train meanwhile. Errors are as those of Join.
+func (c *Coordinator) Evaluate(ctx context.Context, e *Evaluation, shards int) (EvalResult, error) {
+	switch {
+	case e == nil || e.strategy != c.strategy:
+		return EvalResult{}, errors.New("evaluate: expected an evaluation of the coordinator's strategy")
+	case shards < 0:
+		return EvalResult{}, fmt.Errorf("evaluate %s: %d shards: expected 1 or more, or 0", e.Name(), shards)
+	case shards == 0:
+		shards = shardsPerWorker * len(c.strategy.job.FunctionWorkers())
+	}
+	res, err := c.evaluate(ctx, e, shards)
+	if err != nil {
+		return EvalResult{}, fmt.Errorf("evaluate %s: %w", e.Name(), err)
+	}
+	return res, nil
+}
+
+func (c *Coordinator) evaluate(ctx context.Context, e *Evaluation, shards int) (EvalResult, error) {
+	if err := c.inner.Join(ctx); err != nil {
+		return EvalResult{}, err
+	}
+	fn := c.strategy.remotes.functions[remoteEvaluation+e.Name()]
+	var values []*RemoteValue
+	for i := range shards {
+		v, err := c.Schedule(ctx, fn, tensor.Scalar(int64(i)), tensor.Scalar(int64(shards)))
+		if err != nil {
+			return EvalResult{}, err
+		}
+		values = append(values, v)
+	}
+	sum, err := e.newTally()
+	if err != nil {
+		return EvalResult{}, err
+	}
+	for i, v := range values {
+		states, err := v.Fetch(ctx)
+		if err == nil {
+			err = e.merge(sum, states)
+		}
+		if err != nil {
+			return EvalResult{}, fmt.Errorf("shard %d of %d: %w", i, shards, c.settle(ctx, err))
+		}
+		values[i] = nil // its state is not needed any more
+	}
+	return e.result(sum)
+}
+
+// settle waits until nothing runs any more, and returns the error that err came of.
+func (c *Coordinator) settle(ctx context.Context, err error) error {
+	if first := c.inner.Join(ctx); first != nil && ctx.Err() == nil {
+		return first
+	}
+	return err
+}
+
+// runShard is the remote function of an evaluation: a shard and their number to the states of its metrics.
+func (e *Evaluation) runShard(ctx context.Context, call *RemoteCall) ([]*tensor.Tensor, error) {
+	var at [2]int
+	for i := range at {
+		t, err := call.Tensor(i)
+		if err != nil {
+			return nil, err
+		}
+		at[i] = int(t.Int(0))
+	}
+	t, err := e.share(ctx, at[0], at[1])
+	if err != nil {
+		return nil, err
+	}
+	return t.tensors()
+}

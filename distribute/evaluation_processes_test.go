@@ -1,0 +1,166 @@
+package distribute_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/goestimator/goestimator/distribute"
+	"github.com/goestimator/goestimator/estimator/metrics"
+	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/models/layers"
+	"github.com/goestimator/goestimator/models/losses"
+	"github.com/goestimator/goestimator/models/ops"
+	"github.com/goestimator/goestimator/tensor"
+	G "gorgonia.org/gorgonia"
+)
+
+const (
+	heldRows   = 101
+	heldShards = 40
+)
+
+// killPoints are the shards in which a worker is killed.
+var killPoints = []int{3, 11, 19, 27, 35}
+
+// lineEval evaluates the line with metrics whose states are counts, sums and extremes.
+func lineEval(c *distribute.Context) (distribute.Outputs, error) {
+	y, label := c.Arg("y", tensor.Float32, 1), c.Arg("label", tensor.Int64, 1)
+	made := layers.Dense(c, c.Arg("x", tensor.Float32, 1), 1, layers.Weights{})
+	p := ops.Sigmoid(c, made)
+	return distribute.Outputs{Loss: losses.MeanSquaredError(c, y, made, losses.Options{}),
+		Metrics: map[string][]*G.Node{"auc": {label, p}, "recall": {label, p}, "least": {made}, "greatest": {made}, "error": {y, made}}}, nil
+}
+
+func lineMetrics() map[string]func() (metrics.Accumulator, error) {
+	return map[string]func() (metrics.Accumulator, error){
+		"auc":      func() (metrics.Accumulator, error) { return metrics.NewAUC(metrics.AUCOptions{}) },
+		"recall":   func() (metrics.Accumulator, error) { return metrics.NewRecall(0.25, 0.5, 0.75) },
+		"least":    func() (metrics.Accumulator, error) { return metrics.NewMin(), nil },
+		"greatest": func() (metrics.Accumulator, error) { return metrics.NewMax(), nil },
+		"error":    func() (metrics.Accumulator, error) { return metrics.NewMSE(), nil },
+	}
+}
+
+// heldShares are shares of points beside the line. Where the folder has a file "hold", a worker stops in each of
+// killPoints until it is killed, or the test lets it go.
+func heldShares(dir string, task int) func(ic inputs.Context) (inputs.Dataset, error) {
+	return func(ic inputs.Context) (inputs.Dataset, error) {
+		_, err := os.Stat(filepath.Join(dir, "hold"))
+		if err == nil && ic.NumPipelines == heldShards && slices.Contains(killPoints, ic.Pipeline) {
+			if err := appendLine(filepath.Join(dir, fmt.Sprint("in-", ic.Pipeline)), fmt.Sprint(task)); err != nil {
+				return nil, err
+			}
+			if err := awaitFile(context.Background(), filepath.Join(dir, fmt.Sprint("leave-", ic.Pipeline))); err != nil {
+				return nil, err
+			}
+		}
+		var x, y []float32
+		var label []int64
+		for i := range heldRows {
+			v := float32(i%23)/11 - 1
+			x, y, label = append(x, v), append(y, 2*v+1+float32(i%7)/7), append(label, int64(i%3%2))
+		}
+		ds, err := inputs.Slices(nil, inputs.Slice("x", inputs.Feature, x, 1), inputs.Slice("y", inputs.Label, y, 1), inputs.Slice("label", inputs.Label, label, 1))
+		if err != nil {
+			return nil, err
+		}
+		return inputs.Pipe(ds, inputs.Shard(ic.Pipeline, ic.NumPipelines), inputs.Batch(2, false)), nil
+	}
+}
+
+// TestWorkersKilledInEvaluation: in five shards the worker is killed while it evaluates. The result is that of
+// workers that live, to the bit, and that of one process.
+func TestWorkersKilledInEvaluation(t *testing.T) {
+	p := newProcesses(t)
+	p.chief(func(ctx context.Context, x *processProgram, c *distribute.Coordinator) error {
+		data := c.CreatePerWorkerDataset(x.data)
+		for range 5 {
+			if _, err := c.Schedule(ctx, x.step, data); err != nil {
+				return err
+			}
+		}
+		quietly, err := c.Evaluate(ctx, x.judge, heldShards)
+		if err != nil {
+			return err
+		}
+		alone, err := x.judge.Run(ctx)
+		if err == nil {
+			err = appendLine(filepath.Join(p.dir, "hold"), "")
+		}
+		if err != nil {
+			return err
+		}
+		var killed distribute.EvalResult
+		ended := make(chan error, 1)
+		go func() {
+			var err error
+			killed, err = c.Evaluate(ctx, x.judge, heldShards)
+			ended <- err
+		}()
+		for _, shard := range killPoints {
+			if err := p.killIn(ctx, shard); err != nil {
+				return err
+			}
+		}
+		if err := <-ended; err != nil {
+			return err
+		}
+		if quietly.Rows != heldRows || quietly.GlobalStep != 5 {
+			t.Errorf("%d rows at step %d, expected %d at 5", quietly.Rows, quietly.GlobalStep, heldRows)
+		}
+		compareLines(t, quietly, killed, 0)
+		compareLines(t, alone, killed, 1e-6)
+		return nil
+	})
+}
+
+// killIn kills the worker that evaluates a shard, starts it again, and lets the next go on.
+func (p *processes) killIn(ctx context.Context, shard int) error {
+	in := fmt.Sprint("in-", shard)
+	if err := awaitFile(ctx, filepath.Join(p.dir, in)); err != nil {
+		return err
+	}
+	at := p.lines(in)
+	for len(at) == 0 && ctx.Err() == nil { // the line is not written yet
+		time.Sleep(time.Millisecond)
+		at = p.lines(in)
+	}
+	worker := "worker-0"
+	if at["1"] > 0 {
+		worker = "worker-1"
+	}
+	p.kill(worker)
+	if err := appendLine(filepath.Join(p.dir, fmt.Sprint("leave-", shard)), ""); err != nil {
+		return err
+	}
+	p.start(worker)
+	return nil
+}
+
+// compareLines compares evaluations of the line: counts and extremes to the bit, and the rest up to
+// tolerances: of the loss, which is a float32 for each batch, and of a float64 sum, a millionth of it.
+func compareLines(t *testing.T, want, got distribute.EvalResult, tolerance float64) {
+	t.Helper()
+	if got.Rows != want.Rows || got.GlobalStep != want.GlobalStep || len(got.Metrics) != 6 {
+		t.Errorf("%+v, expected %+v", got, want)
+	}
+	for name, w := range want.Metrics {
+		g, allowed := got.Metrics[name], 0.0
+		switch {
+		case name == "loss":
+			allowed = tolerance
+		case name == "error":
+			allowed = tolerance * 1e-6
+		}
+		for i := range w.Data {
+			if d := w.Data[i] - g.Data[i]; !(max(d, -d) <= allowed) {
+				t.Errorf("%s: %v, expected %v", name, g, w)
+			}
+		}
+	}
+}
