@@ -100,6 +100,9 @@ func (c *checkpoints) restoreAll(r *checkpoint.Reader) (notes distribute.Notes, 
 	if notes.Positions, err = saved.Positions(r); err != nil {
 		return notes, err
 	}
+	if notes.Workers, err = saved.Workers(r); err != nil {
+		return notes, err
+	}
 	return notes, c.restoreHooks(r)
 }
 
@@ -147,6 +150,9 @@ func (c *checkpoints) write(ctx context.Context, snap *distribute.Snapshot) (str
 	x := saved.Extra{Strings: map[string][]byte{}, TrainOps: []*optimizers.TrainOp{c.session.program.spec.TrainOp}}
 	for rank, position := range snap.Notes.Positions {
 		x.Strings[saved.InputKey(rank)] = position
+	}
+	if n := snap.Notes.Workers; n > 0 {
+		x.Strings[saved.WorkersKey] = strconv.AppendInt(nil, int64(n), 10)
 	}
 	if own := saved.InputKey(c.session.est.inputRank()); x.Strings[own] == nil {
 		position, err := c.input.state()

@@ -17,6 +17,9 @@ import (
 // errKilled is the end of a task that tells nobody of it.
 var errKilled = fmt.Errorf("killed: %w", estimator.ErrPeerLost)
 
+// patient are workers that wait for others as long as a slow machine takes to end one.
+var patient = runconfig.Connections(runconfig.RPC{Security: "auto", PeerTimeoutSecs: 10, RejoinSecs: 30, CallTimeoutSecs: 20, MaxMessageMB: 64})
+
 // TestElasticChiefGoes: a worker takes the chief's place, goes on from the same step, and saves the end; the former chief
 // comes back as a worker.
 func TestElasticChiefGoes(t *testing.T) {
@@ -41,8 +44,7 @@ func elasticChief(t *testing.T, workers int) {
 	came := make(chan struct{})
 	goOn := sync.OnceFunc(func() { close(killed) })
 	res := trainCluster(t, dir, workers, 0, elastic(runconfig.Elastic{Min: 1}), func(rank int, m *member) {
-		rpc := runconfig.RPC{Security: "auto", PeerTimeoutSecs: 10, RejoinSecs: 30, CallTimeoutSecs: 20, MaxMessageMB: 64}
-		m.run = append(m.run, runconfig.SaveCheckpointsSteps(20), runconfig.Connections(rpc))
+		m.run = append(m.run, runconfig.SaveCheckpointsSteps(20), patient)
 		m.opts = []estimator.TrainOption{estimator.MaxSteps(60)}
 		switch rank {
 		case 0:
@@ -85,6 +87,51 @@ func elasticChief(t *testing.T, workers int) {
 		t.Errorf("the last checkpoint is %s, %v, expected that of step 60", prefix, err)
 	}
 	second.near(t, 60)
+}
+
+// TestElasticChiefComesBackOtherwise: a former chief with other settings ends, and the others train on.
+func TestElasticChiefComesBackOtherwise(t *testing.T) {
+	if testing.Short() {
+		t.Skip("skipped: waits for a lost task")
+	}
+	took, refused := make(chan struct{}), make(chan struct{})
+	goOn := sync.OnceFunc(func() { close(took) })
+	res := trainCluster(t, t.TempDir(), 2, 0, elastic(runconfig.Elastic{Min: 1}), func(rank int, m *member) {
+		m.fn, m.input = estimator.ModelFunc(numberedModel), estimator.InputFunc(numberedRows) // without end
+		m.run = append(m.run, patient)
+		if rank == 0 {
+			m.train = func(ctx context.Context, e *estimator.Estimator) (estimator.TrainResult, error) {
+				defer close(refused)
+				_, err := e.Train(ctx, m.input, estimator.WithHooks(hookFuncs{after: func(hooks.Run) error { return errKilled }}))
+				if !errors.Is(err, errKilled) {
+					return estimator.TrainResult{}, fmt.Errorf("expected the end of the chief, got %w", err)
+				}
+				<-took
+				return e.Train(ctx, m.input, estimator.MaxSteps(1e6))
+			}
+			return
+		}
+		m.train = func(ctx context.Context, e *estimator.Estimator) (estimator.TrainResult, error) {
+			defer goOn() // where it fails
+			return e.Train(ctx, m.input, estimator.WithHooks(hookFuncs{after: func(r hooks.Run) error {
+				if r.GlobalStep() == 10 {
+					goOn()
+				}
+				select {
+				case <-refused:
+					r.RequestStop("enough")
+				default:
+				}
+				return nil
+			}}))
+		}
+	})
+	if err := res[0].err; estimator.ExitCode(err) != 2 || !strings.Contains(err.Error(), "max_steps") {
+		t.Errorf("the former chief ended with %v", err)
+	}
+	if err := res[1].err; err != nil {
+		t.Errorf("the worker ended with %v", err)
+	}
 }
 
 // TestElasticChiefGoesWithItsFolder: a worker with a model_dir of its own cannot take the chief's place, and says so.

@@ -15,6 +15,8 @@ type Elastic struct {
 	Max int `yaml:"max,omitempty"`
 	// global: the workers divide batch_size among them, with gradients weighted by rows. per_worker: each takes batches of batch_size. Empty: global.
 	Batch string `yaml:"batch,omitempty"`
+	// With batch per_worker, linear multiplies the learning rate by the number of workers over how many began the training; none keeps it. Empty: none.
+	ScaleLR string `yaml:"scale_lr,omitempty"`
 	// Seconds that the first workers wait for all others before they begin without them. 0: 30.
 	WaitSecs float64 `yaml:"wait_secs,omitempty"`
 }
@@ -23,6 +25,12 @@ type Elastic struct {
 const (
 	GlobalBatch    = "global"
 	PerWorkerBatch = "per_worker"
+)
+
+// The kinds of Elastic.ScaleLR.
+const (
+	ScaleNone   = "none"
+	ScaleLinear = "linear"
 )
 
 // Enabled reports whether workers may go and come.
@@ -57,6 +65,11 @@ func (e Elastic) validate(prefix string, vs *violation.List) {
 	if e.Batch != "" {
 		vs.OneOf(prefix+"batch", e.Batch, GlobalBatch, PerWorkerBatch)
 	}
+	if e.ScaleLR != "" {
+		vs.OneOf(prefix+"scale_lr", e.ScaleLR, ScaleNone, ScaleLinear)
+	}
+	vs.Require(e.ScaleLR != ScaleLinear || e.Batch == PerWorkerBatch, prefix+"scale_lr", e.ScaleLR,
+		"expected none, or strategy.elastic.batch per_worker: a batch of all workers has as many rows as before")
 	vs.Require(e.WaitSecs >= 0 && e.WaitSecs <= 1e6, prefix+"wait_secs", e.WaitSecs, "expected 0 to 1000000")
 	off := Elastic{Min: e.Min}
 	vs.Require(e.Enabled() || e == off, prefix+"min", e.Min, "expected 1 or more where other settings of strategy.elastic are set")

@@ -26,10 +26,12 @@ type target struct {
 	dev  device.Device
 	vars *engine.Variables
 	hard bool // all on that device
+
+	scaled bool // a factor of the learning rates is fed
 }
 
 // compileApplication compiles it. Its feeds are the dense results of the layout
-// but for the loss, then rows and ids of each sparse gradient.
+// but for the loss, then rows and ids of each sparse gradient, then the factor of the rates, if there is one.
 func compileApplication(p TrainProgram, l *layout, to target) (*application, error) {
 	b := graph.NewBuilder(graph.New())
 	var dense, feeds []graph.Output
@@ -41,13 +43,19 @@ func compileApplication(p TrainProgram, l *layout, to target) (*application, err
 		feeds = append(feeds, b.Placeholder(fmt.Sprintf("rows_%d", i), l.fetches[s.rows].Type()),
 			b.Placeholder(fmt.Sprintf("ids_%d", i), l.fetches[s.ids].Type()))
 	}
+	gathered := feeds[len(dense):]
+	var factor graph.Output
+	if to.scaled {
+		factor = b.Placeholder("learning_rate_factor", graph.TypeOf(tensor.Float64))
+		feeds = append(feeds, factor)
+	}
 	grads := make([]lower.Value, len(p.Gradients))
 	for i, places := range l.grads {
-		grads[i] = gradientOf(b, places, p.Gradients[i].Dense, dense, feeds[len(dense):])
+		grads[i] = gradientOf(b, places, p.Gradients[i].Dense, dense, gathered)
 	}
 	stepType := graph.Type{DType: tensor.Int64}
 	step := b.Read(b.Variable(GlobalStep, stepType), stepType)
-	applied, err := update.Emit(p.Train, b, update.Env{GlobalStep: step, Gradients: grads})
+	applied, err := update.Emit(p.Train, b, update.Env{GlobalStep: step, Gradients: grads, RateFactor: factor})
 	if err != nil {
 		return nil, err
 	}

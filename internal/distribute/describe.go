@@ -80,6 +80,7 @@ func describeStrategy(c Config, add func(name string, value any)) {
 		add("distributed_eval", c.DistributedEval)
 		if c.Elastic.Enabled() {
 			add("elastic.batch", cmp.Or(c.Elastic.Batch, runconfig.GlobalBatch))
+			add("elastic.scale_lr", cmp.Or(c.Elastic.ScaleLR, runconfig.ScaleNone))
 		}
 	case "parameter_server":
 		add("sync", c.Sync)

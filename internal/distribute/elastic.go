@@ -1,6 +1,7 @@
 package distribute
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -26,6 +27,7 @@ type elastic struct {
 	last   time.Time // of the last step; zero: none was made
 	formed bool      // a ring has formed that has made no step yet
 	heard  time.Time // when the leader answered last, since it is the leader; zero: it was not asked
+	began  int       // how many workers training began with, which learning rates are meant for
 	folder string    // names the chief's model_dir, where workers that share it find the name
 }
 
@@ -217,8 +219,9 @@ func (m *multiWorker) agreeElastic(ctx context.Context, restore func() (Notes, e
 		if notes, err = m.restoreFirst(restore); err != nil {
 			return notes, m.ring.abort(err)
 		}
+		notes.Workers = cmp.Or(notes.Workers, len(m.members))
 	case from == m.ring.group.Rank():
-		notes.Folder = e.folder
+		notes.Folder, notes.Workers = e.folder, e.began
 		if position, ok := m.job.positions.at(e.state.Step); ok {
 			notes.Positions = map[int][]byte{0: position}
 		}
@@ -235,7 +238,7 @@ func (m *multiWorker) agreeElastic(ctx context.Context, restore func() (Notes, e
 	if err != nil {
 		return notes, err
 	}
-	e.folder = notes.Folder
+	e.folder, e.began = notes.Folder, notes.Workers
 	e.state = state{Generation: all[from].Generation, Step: step}
 	if all[from].Step < 0 {
 		e.state.Generation = m.generation
@@ -292,10 +295,16 @@ func (e *elastic) stepped(step int64) {
 		if !e.last.IsZero() {
 			args = append(args, "secs_without_step", math.Round(now.Sub(e.last).Seconds()*1e3)/1e3)
 		}
+		if e.config.ScaleLR == runconfig.ScaleLinear {
+			args = append(args, "learning_rate_factor", e.rateFactor())
+		}
 		e.job.log.Info("the ring of workers trains", args...)
 	}
 	e.last, e.formed = now, false
 }
+
+// rateFactor is what elastic.scale_lr: linear multiplies learning rates by.
+func (e *elastic) rateFactor() float64 { return float64(len(e.ranks)) / float64(max(e.began, 1)) }
 
 // Leave tells the leader not to wait for this worker any more.
 func (m *multiWorker) Leave(ctx context.Context) { m.job.leave(ctx) }

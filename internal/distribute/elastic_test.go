@@ -75,6 +75,9 @@ func TestElasticBatchIsCompared(t *testing.T) {
 	if of(runconfig.Elastic{Min: 1, Batch: runconfig.PerWorkerBatch}) == global {
 		t.Error("the ways to divide batches are not compared")
 	}
+	if of(runconfig.Elastic{Min: 1, Batch: runconfig.PerWorkerBatch}) == of(runconfig.Elastic{Min: 1, Batch: runconfig.PerWorkerBatch, ScaleLR: runconfig.ScaleLinear}) {
+		t.Error("the ways to scale the learning rate are not compared")
+	}
 	if got := of(runconfig.Elastic{}); strings.Contains(got, "elastic") {
 		t.Errorf("compared without strategy.elastic: %s", got)
 	}

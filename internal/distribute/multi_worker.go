@@ -57,6 +57,9 @@ func newMultiWorker(c Config) (Strategy, error) {
 	if c.Job.elastic() {
 		m.elastic = &elastic{config: c.Elastic, job: c.Job, state: state{Step: -1}}
 		m.ring.elastic = m.elastic
+		if c.Elastic.ScaleLR == runconfig.ScaleLinear {
+			r.factor = m.elastic.rateFactor
+		}
 	}
 	r.peers, r.workers = m.ring, newWorkerGPUs(c, dev)
 	return m, nil
@@ -71,6 +74,9 @@ func (m *multiWorker) Replicas() Replicas {
 func (m *multiWorker) Plan(programs ...TrainProgram) error {
 	if len(programs) > 1 && m.workers.device != nil {
 		return runconfig.Mistake(fmt.Errorf("strategy %s: %d functions train: GPUs of workers take the means of one: set strategy.device to /cpu:0, or make one function of them (optimizers.MinimizeEach)", m.Name(), len(programs)))
+	}
+	if m.factor != nil && programs[0].Train.Step != nil {
+		return runconfig.Mistake(fmt.Errorf("strategy.elastic.scale_lr: step function %q has no learning rate that could be multiplied: leave scale_lr out", programs[0].Train.Step.Function))
 	}
 	m.functions = len(programs)
 	last := settings.Setting{Name: maxSteps, Value: orNone(strconv.FormatInt(programs[0].Terms.MaxSteps, 10))}
@@ -229,8 +235,12 @@ func (m *multiWorker) share(ctx context.Context, h handout) (Notes, error) {
 // Snapshot copies the variables and asks the other workers for their inputs' positions.
 func (m *multiWorker) Snapshot(ctx context.Context) (*Snapshot, error) {
 	s, err := m.replicated.Snapshot(ctx)
-	if err != nil || m.elastic != nil { // all inputs stand where this one does
+	if err != nil {
 		return s, err
+	}
+	if m.elastic != nil { // all inputs stand where this one does
+		s.Notes.Workers = m.elastic.began
+		return s, nil
 	}
 	s.Notes.Positions = map[int][]byte{}
 	for rank, task := range m.job.workers {

@@ -23,7 +23,8 @@ type replicated struct {
 	peers    lockstep
 	workers  *workerGPUs // of multi_worker_mirrored
 	pace     pace
-	function int // number of the next program among those that were planned
+	factor   func() float64 // by which the present step's learning rates are multiplied; nil: 1
+	function int            // number of the next program among those that were planned
 }
 
 var _ Strategy = (*replicated)(nil)

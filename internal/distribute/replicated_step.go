@@ -42,7 +42,7 @@ func (s *replicatedStepper) compile() error {
 		return err
 	}
 	for i, vars := range r.copies {
-		a, err := compileApplication(p, s.layout, target{r.devices[i], vars, r.config.HardPlacement})
+		a, err := compileApplication(p, s.layout, target{dev: r.devices[i], vars: vars, hard: r.config.HardPlacement, scaled: r.factor != nil})
 		if err != nil {
 			return err
 		}
@@ -207,6 +207,9 @@ func (s *replicatedStepper) apply(ctx context.Context) (step int64, err error) {
 	}
 	rows := s.sums.batch()
 	s.feeds = s.sums.feeds(s.feeds, rows)
+	if factor := s.strategy.factor; factor != nil {
+		s.feeds = append(s.feeds, tensor.Scalar(factor()))
+	}
 	for _, u := range s.updates {
 		if step, err = u.run(ctx, rows, s.feeds); err != nil {
 			return 0, err

@@ -98,6 +98,7 @@ type Elastic interface {
 type Notes struct {
 	Positions map[int][]byte
 	Folder    string // names the chief's model_dir, where another worker may take its place
+	Workers   int    // that an Elastic training began with; 0: it has not begun, or is not Elastic
 }
 
 // Variables is a set of named variables that programs are bound to.

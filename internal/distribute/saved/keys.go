@@ -14,7 +14,9 @@ const (
 	// PrivatePrefix begins the names of all of them.
 	PrivatePrefix = "goestimator/"
 	// SeedKey is the name of the model's seed, decimal.
-	SeedKey       = PrivatePrefix + "seed"
+	SeedKey = PrivatePrefix + "seed"
+	// WorkersKey is the name of how many workers an elastic training began with, decimal.
+	WorkersKey    = PrivatePrefix + "elastic_workers"
 	inputStateKey = PrivatePrefix + "input_state/"
 )
 
@@ -38,6 +40,19 @@ func Positions(r *checkpoint.Reader) (map[int][]byte, error) {
 		}
 	}
 	return positions, nil
+}
+
+// Workers returns how many workers an elastic training began with, 0 where the checkpoint is of another training.
+func Workers(r *checkpoint.Reader) (int, error) {
+	text, ok, err := String(r, WorkersKey)
+	if err != nil || !ok {
+		return 0, err
+	}
+	n, err := strconv.Atoi(string(text))
+	if err != nil || n < 1 {
+		return 0, fmt.Errorf("checkpoint %s: %s: expected a number of workers, got %q", r.Prefix(), WorkersKey, text)
+	}
+	return n, nil
 }
 
 // String reads a scalar string, false where there is none of that name.

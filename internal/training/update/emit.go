@@ -20,6 +20,7 @@ import (
 type Env struct {
 	GlobalStep graph.Output  // int64 scalar: the value at the start of the step
 	Gradients  []lower.Value // of every variable, in the order of the groups; dense or sparse
+	RateFactor graph.Output  // float64 scalar, by which each group's rate is multiplied; not Valid: 1
 }
 
 // Applied is an emitted update.
@@ -43,7 +44,7 @@ func Emit(t *optimizers.TrainOp, b *graph.Builder, e Env) (Applied, error) {
 	for _, name := range t.Unreached { // here, not in Minimize: a model is built twice, its update emitted once
 		slog.Warn("variable does not reach the loss and is not trained", "variable", name)
 	}
-	em := &emission{TrainOp: t, b: b, step: b.Cast("learning_rate/Cast", e.GlobalStep, tensor.Float64)}
+	em := &emission{TrainOp: t, b: b, step: b.Cast("learning_rate/Cast", e.GlobalStep, tensor.Float64), factor: e.RateFactor}
 	grads := e.Gradients
 	if accumulates(t) {
 		grads = em.accumulate(grads)
@@ -101,6 +102,7 @@ type emission struct {
 	*optimizers.TrainOp
 	b       *graph.Builder
 	step    graph.Output // float64
+	factor  graph.Output // of all rates; not Valid: 1
 	rate    graph.Output
 	targets []*graph.Node
 	touched []resource
@@ -152,7 +154,7 @@ func (em *emission) group(i int, grads []lower.Value) error {
 	return nil
 }
 
-// learningRate adds a schedule.
+// learningRate adds a schedule, multiplied by the factor of all.
 func (em *emission) learningRate(s optimizers.Schedule) graph.Output {
 	const step = "step"
 	e := rule.Emission{B: em.b, Scope: "learning_rate/", Tensor: rule.Scalar, Inputs: map[string]graph.Output{step: em.step}}
@@ -163,7 +165,11 @@ func (em *emission) learningRate(s optimizers.Schedule) graph.Output {
 			return graph.Output{}
 		}
 	}
-	return e.Emit(p)[0]
+	rate := e.Emit(p)[0]
+	if !em.factor.Valid() {
+		return rate
+	}
+	return em.b.Op("Mul", "learning_rate/Mul", rate.Type(), graph.Attrs{"T": tensor.Float64}, rate, em.factor)
 }
 
 // application prepares the update of a variable, its gradient of the variable's type.
