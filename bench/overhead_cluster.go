@@ -82,7 +82,10 @@ func inCluster(s runconfig.Strategy) (estimator.Option, error) {
 }
 
 // psTask is a parameter server of TF_CONFIG's cluster; the chief ends it.
-func psTask(l *link, _ []string) error {
+func psTask(l *link, args []string) error {
+	if len(args) > 0 && args[0] == functionsTaskArgument {
+		return functionsTask(l)
+	}
 	option, err := inCluster(runconfig.Strategy{Name: "parameter_server"})
 	if err != nil {
 		return err

@@ -94,6 +94,9 @@ func workerTask(l *link, args []string) error {
 		}
 		return denseTask(l, steps)
 	}
+	if args[0] == functionsTaskArgument {
+		return functionsTask(l)
+	}
 	option, err := inCluster(runconfig.Strategy{Name: "multi_worker_mirrored"})
 	if err != nil {
 		return err

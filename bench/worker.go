@@ -25,7 +25,7 @@ func work(kind string, args []string) error {
 		"serve": serveWorker, "serving": servingWorker, "serving_batch": batchWorker, "serving_batch_load": batchLoadWorker,
 		"serving_copies": copiesWorker, "serving_overload": overloadWorker, "serve_fixed": serveFixedWorker,
 		"trees": treesWorker, "wide_deep": wideDeepWorker,
-		"embedding": embeddingWorker, "ps_task": psTask,
+		"embedding": embeddingWorker, "ps_task": psTask, "functions": functionsWorker,
 		"dense": denseWorker, "dense_alone": denseTraining(1), "dense_ring": denseTraining(2),
 		"overhead": overheadWorker, "worker_task": workerTask,
 		"overhead_ps":   chiefWorker("ps", runconfig.Strategy{Name: "parameter_server"}),
