@@ -20,6 +20,7 @@ const (
 	toyBatches = 5
 	toyClasses = 3
 	toyRows    = 20 // of the embedding
+	toyWidth   = 64 // of its rows, which parameter servers get by rows as the table is large
 )
 
 // toyData is classes that a small network can learn, the same in every task.
@@ -48,7 +49,7 @@ func toyData(t testing.TB, rows int) inputs.Dataset {
 func toyLogits(c *distribute.Context) (logits, y *G.Node) {
 	x, id := c.Arg("x", tensor.Float32, 6), c.Arg("id", tensor.Int64, 2)
 	y = c.Arg("y", tensor.Int32)
-	e := layers.Embedding(c, id, toyRows, 4, layers.Weights{})
+	e := layers.Embedding(c, id, toyRows, toyWidth, layers.Weights{})
 	x = ops.Concat(c, 1, x, layers.Flatten(c, e))
 	x = layers.Dense(c, x, 16, layers.Weights{Activation: ops.Tanh})
 	return layers.Dense(c, x, toyClasses, layers.Weights{}), y

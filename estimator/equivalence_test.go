@@ -28,6 +28,7 @@ const (
 	equalSteps = 100
 	equalBatch = 24 // rows of all workers' batches
 	equalRows  = 60 // of the embedding
+	equalWidth = 20 // of its rows: parameter servers get the gradients of a large table by rows
 )
 
 // equalData is the same sequence of rows for any number of workers: the k-th
@@ -62,7 +63,7 @@ func equalModel(rule optimizers.Rule, rate float64, embedding bool) estimator.Mo
 	return estimator.ModelFunc(func(mc *estimator.ModelContext, features models.Features, labels models.Labels) (*estimator.Spec, error) {
 		x := features.Dense("x")
 		if embedding {
-			e := layers.Embedding(mc, features.Dense("id"), equalRows, 4, layers.Weights{})
+			e := layers.Embedding(mc, features.Dense("id"), equalRows, equalWidth, layers.Weights{})
 			x = ops.Concat(mc, 1, x, layers.Flatten(mc, e))
 		}
 		x = layers.Dense(mc, x, 16, layers.Weights{Activation: func(c models.Context, x *G.Node) *G.Node { return ops.Tanh(c, x) }})

@@ -23,7 +23,7 @@ func partlyFrozen(see func(trained []string)) estimator.ModelFn {
 	return estimator.ModelFunc(func(mc *estimator.ModelContext, features models.Features, labels models.Labels) (*estimator.Spec, error) {
 		x := features.Dense("x")
 		mc.Frozen(func() {
-			e := layers.Embedding(mc, features.Dense("id"), equalRows, 4, layers.Weights{})
+			e := layers.Embedding(mc, features.Dense("id"), equalRows, equalWidth, layers.Weights{})
 			x = layers.BatchNorm(mc, ops.Concat(mc, 1, x, layers.Flatten(mc, e)), layers.Norm{})
 		})
 		x = layers.Dense(mc, x, 8, layers.Weights{Activation: func(c models.Context, x *G.Node) *G.Node { return ops.Tanh(c, x) }})

@@ -31,7 +31,7 @@ var overflowing = optimizers.LossScale{Initial: 0x1p127, GrowthSteps: 5}
 // scaledModel is a network with an embedding, its loss 1024 times as large as usual.
 func scaledModel(scale optimizers.LossScale, adjust func(o *optimizers.Optimizer)) estimator.ModelFn {
 	return estimator.ModelFunc(func(mc *estimator.ModelContext, features models.Features, labels models.Labels) (*estimator.Spec, error) {
-		e := layers.Embedding(mc, features.Dense("id"), equalRows, 4, layers.Weights{})
+		e := layers.Embedding(mc, features.Dense("id"), equalRows, equalWidth, layers.Weights{})
 		x := ops.Concat(mc, 1, features.Dense("x"), layers.Flatten(mc, e))
 		logits := layers.Dense(mc, layers.Dense(mc, x, 16, layers.Weights{Activation: ops.Relu}), 3, layers.Weights{})
 		loss := losses.SparseSoftmaxCrossEntropy(mc, labels.Only(), logits, losses.Options{})

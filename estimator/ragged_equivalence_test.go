@@ -64,7 +64,7 @@ func raggedEqualData(_ context.Context, ic inputs.Context) (inputs.Dataset, erro
 // raggedEqualModel combines rows of two tables, one of a column, by ragged ids; one table is used twice.
 func raggedEqualModel(rule optimizers.Rule, rate float64) estimator.ModelFn {
 	return estimator.ModelFunc(func(mc *estimator.ModelContext, f models.Features, labels models.Labels) (*estimator.Spec, error) {
-		table, linear := mc.Variable("table", []int{equalRows, 4}), mc.Variable("linear", []int{equalRows, 3})
+		table, linear := mc.Variable("table", []int{equalRows, equalWidth}), mc.Variable("linear", []int{equalRows, 3})
 		ids := f.Ragged("ids")
 		weighted := ids.WithWeights(mc, f.Ragged("weights"))
 		x := ops.Concat(mc, 1, ops.LookupSparse(mc, table, ids, "mean", 0), ops.LookupSparse(mc, table, weighted, "sqrtn", 0.5))

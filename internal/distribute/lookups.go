@@ -30,6 +30,10 @@ func idsOf(gather *graph.Node) graph.Output {
 	return ids
 }
 
+// smallTable is up to how many bytes a table is read whole: it comes with the answer to a push, and its rows
+// would take a request of their own.
+const smallTable = 4 << 10
+
 // findLookups returns the lookups of variables where the program reads
 // nothing else, for variables with a sparse gradient.
 func findLookups(p TrainProgram, fetches []graph.Output) []lookup {
@@ -37,7 +41,7 @@ func findLookups(p TrainProgram, fetches []graph.Output) []lookup {
 	i := 0
 	for _, g := range p.Train.Groups {
 		for _, v := range g.Variables {
-			sparse[v.Name] = p.Gradients[i].Sparse()
+			sparse[v.Name] = p.Gradients[i].Sparse() && tensor.NumElements(v.Shape)*v.DType.Size() > smallTable
 			i++
 		}
 	}

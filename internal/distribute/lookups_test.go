@@ -19,7 +19,7 @@ type tables struct {
 	program   TrainProgram
 }
 
-var tableType = graph.Type{DType: tensor.Float64, Shape: graph.ShapeOf(4, 4)}
+var tableType = graph.Type{DType: tensor.Float64, Shape: graph.ShapeOf(200, 4)}
 
 func newTables() *tables {
 	b := graph.NewBuilder(graph.New())
@@ -31,7 +31,7 @@ func newTables() *tables {
 func (b *tables) table(name string, sparse bool) graph.Output {
 	table := b.Read(b.Variable(name, tableType), tableType)
 	g := &b.program.Train.Groups[0]
-	g.Variables = append(g.Variables, &models.Variable{Name: name, DType: tensor.Float64, Shape: []int{4, 4}, Trainable: true})
+	g.Variables = append(g.Variables, &models.Variable{Name: name, DType: tensor.Float64, Shape: tableType.Shape.At(0), Trainable: true})
 	gradient := lower.Value{Output: table}
 	if sparse {
 		gradient = lower.SparseValue(tableType.Shape, lower.Slices{Rows: table, Indices: b.ids})
@@ -62,6 +62,10 @@ func TestFindLookups(t *testing.T) {
 			fetches = append(fetches, b.gather(fmt.Sprintf("%s%d", name, 7-i), table, b.ids, b.axis))
 		}
 	}
+	small := b.table("small", true)
+	vs := b.program.Train.Groups[0].Variables
+	vs[len(vs)-1].Shape = []int{4, 4}
+	fetches = append(fetches, b.gather("s", small, b.ids, b.axis))
 	dense := b.table("dense", false)
 	fetches = append(fetches, b.gather("a", dense, b.ids, b.axis))
 	whole := b.table("whole", true)
