@@ -1,15 +1,18 @@
 package runconfig
 
-import "github.com/goestimator/goestimator/runconfig/violation"
+import (
+	"strings"
+
+	"github.com/goestimator/goestimator/runconfig/violation"
+)
 
 // Strategy names where variables live and how gradients travel.
 type Strategy struct {
 	// One of default, one_device, mirrored, central_storage, multi_worker_mirrored, parameter_server, tpu.
 	Name string `yaml:"name"`
-	// Device that this process computes on: /gpu:N or /cpu:0. Empty: the first GPU where there is one (mirrored and central_storage: all of them; several workers of a machine: each its own, by LOCAL_RANK), else /cpu:0.
+	// Device that this process computes on: /gpu:N or /cpu:0. Empty: its GPUs where there are some - the first under default and one_device, else all that are visible, which several workers of a machine divide (see docs/gpu.md) - else /cpu:0.
 	Device string `yaml:"device,omitempty"`
-	// Replicas of mirrored and central_storage in this process; each takes a batch of its own in every step. 0:
-	// one per GPU, or one where there is none.
+	// Replicas in this process, of mirrored, central_storage and each worker of multi_worker_mirrored; each takes a batch of its own in every step. 0: one for each of its GPUs, or one where there is none. More than there are GPUs is an error, unless device says where all of them compute.
 	Replicas int `yaml:"replicas,omitempty"`
 	// Bytes of gradients that multi_worker_mirrored reduces in one message. 0: the default, 4 MiB.
 	BytesPerPack int `yaml:"bytes_per_pack,omitempty"`
@@ -58,6 +61,7 @@ func (s Strategy) validate(prefix string, vs *violation.List) {
 	}
 	s.Partitioner.validate(prefix+"partitioner.", vs)
 	s.Elastic.validate(prefix+"elastic.", vs)
+	vs.Require(s.Replicas <= 1 || !s.Elastic.Enabled(), prefix+"replicas", s.Replicas, "expected 1: workers of strategy.elastic have one replica")
 	vs.Require(!s.DistributedEval || !s.Elastic.Enabled(), prefix+"distributed_eval", s.DistributedEval, "which strategy.elastic does not have: leave the evaluation to an evaluator task")
 }
 
@@ -69,13 +73,13 @@ func (s Strategy) validateOwners(prefix string, vs *violation.List) {
 			ok = ok || s.Name == n
 		}
 		text := "which only strategy.name " + names[0] + " has"
-		if len(names) > 1 {
-			text = "which only strategy.name " + names[0] + " and " + names[1] + " have"
+		if last := len(names) - 1; last > 0 {
+			text = "which only strategy.name " + strings.Join(names[:last], ", ") + " and " + names[last] + " have"
 		}
 		vs.Require(ok, prefix+field, value, text)
 	}
 	const ps = "parameter_server"
-	only(s.Replicas != 0, "replicas", s.Replicas, "mirrored", "central_storage")
+	only(s.Replicas != 0, "replicas", s.Replicas, "mirrored", "central_storage", "multi_worker_mirrored")
 	only(s.BytesPerPack != 0, "bytes_per_pack", s.BytesPerPack, "multi_worker_mirrored")
 	only(s.DistributedEval, "distributed_eval", s.DistributedEval, "multi_worker_mirrored")
 	only(s.Elastic != Elastic{}, "elastic.min", s.Elastic.Min, "multi_worker_mirrored")

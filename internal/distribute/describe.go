@@ -76,6 +76,7 @@ func orNone(v string) string {
 func describeStrategy(c Config, add func(name string, value any)) {
 	switch c.Name {
 	case "multi_worker_mirrored":
+		add("replicas of each worker", c.localReplicas())
 		add("bytes_per_pack", c.BytesPerPack)
 		add("distributed_eval", c.DistributedEval)
 		if c.Elastic.Enabled() {

@@ -3,9 +3,8 @@ package distribute
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
-	"os"
-	"strconv"
 
 	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
@@ -13,27 +12,15 @@ import (
 	"github.com/goestimator/goestimator/runconfig"
 )
 
-// localRanks are the environment variables by which launchers number the processes of a machine: torchrun, Slurm, Open MPI.
-var localRanks = []string{"LOCAL_RANK", "SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK"}
-
-// localRank is this process's number on its machine, where each process takes a GPU of its own; 0 where it is unknown.
-func localRank() int {
-	for _, name := range localRanks {
-		if n, err := strconv.ParseUint(os.Getenv(name), 10, 16); err == nil {
-			return int(n)
-		}
-	}
-	return 0
-}
-
-// open returns the device that the config names or, where it names none, the GPU of that number or the host.
-func (c Config) open(number int) (device.Device, error) {
+// open returns the device that the config names or, where it names none, the first of these GPUs, of all by
+// default, or the host.
+func (c Config) open(own ...int) (device.Device, error) {
 	name, err := gpus.Parse(c.Device)
 	if err != nil {
 		return nil, err
 	}
-	if name.Any {
-		name.Number = number
+	if name.Any && len(own) > 0 {
+		name.Number = own[0]
 	}
 	dev, _, err := c.devices().Open(context.Background(), name)
 	if err != nil && c.Device != "" && !errors.Is(err, device.ErrLost) {
@@ -42,13 +29,16 @@ func (c Config) open(number int) (device.Device, error) {
 	return dev, err
 }
 
-// localReplicas is how many replicas mirrored and central_storage have here: as many as the config says or, where it says
-// nothing, as there are GPUs.
+// localReplicas is how many replicas this process has: as many as the config says or, where it says nothing, as there
+// are GPUs for them, at least one. Where workers go and come it is one.
 func (c Config) localReplicas() int {
-	if c.Replicas > 0 || c.Device != "" {
+	switch {
+	case c.Elastic.Enabled():
+		return 1
+	case c.Replicas > 0 || c.Device != "":
 		return max(c.Replicas, 1)
 	}
-	return max(c.devices().Count(), 1)
+	return max(len(c.ownGPUs()), 1)
 }
 
 // devices opens GPUs: this machine's, unless the config has others.
@@ -59,17 +49,53 @@ func (c Config) devices() *gpus.Chooser {
 	return gpus.NewChooser(gpus.CUDA(), slog.Default())
 }
 
-// openEach returns a device for each local replica of mirrored and central_storage.
+// openEach returns a device for each local replica: a GPU each, or the host, or the device that the config names for
+// all of them.
 func (c Config) openEach() ([]device.Device, error) {
+	n, own := c.localReplicas(), c.ownGPUs()
+	if c.Device == "" && len(own) > 0 && n > len(own) {
+		return nil, runconfig.Mistake(fmt.Errorf("strategy.replicas is %d, but this process has %d GPUs: lower it, or set strategy.device, to /gpu:%d or /cpu:0, on which all replicas compute then", n, len(own), own[0]))
+	}
 	var devs []device.Device
-	for i := range c.localReplicas() {
-		dev, err := c.open(i)
+	for i := range n {
+		dev, err := c.openReplica(i, own, devs)
 		if err != nil {
 			return nil, errors.Join(err, closeAll(devs))
 		}
 		devs = append(devs, dev)
 	}
 	return devs, nil
+}
+
+// openReplica returns the device of replica i. Where the replicas before it have GPUs it has one, too.
+func (c Config) openReplica(i int, own []int, before []device.Device) (device.Device, error) {
+	switch {
+	case c.Device != "" || len(own) == 0 || i == 0:
+		return c.open(own[min(i, len(own)):]...)
+	case !accelerates(before[0]):
+		return device.NewHost(), nil
+	}
+	dev, _, err := c.devices().Open(context.Background(), gpus.Name{GPU: true, Number: own[i]})
+	if err != nil {
+		err = fmt.Errorf("replica %d: %w: leave it out of CUDA_VISIBLE_DEVICES, or set strategy.replicas to the number of GPUs that can be used", i, err)
+	}
+	return dev, err
+}
+
+// accelerates reports whether programs run on the device as a whole, and read their variables there.
+func accelerates(dev device.Device) bool {
+	_, ok := dev.(engine.Accelerator)
+	return ok
+}
+
+// oneGPU reports whether all devices are the same GPU.
+func oneGPU(devs []device.Device) bool {
+	for _, d := range devs {
+		if gpus.Underlying(d) != gpus.Underlying(devs[0]) {
+			return false
+		}
+	}
+	return accelerates(devs[0])
 }
 
 func closeAll(devs []device.Device) error {

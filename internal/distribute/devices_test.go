@@ -2,6 +2,7 @@ package distribute
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math"
@@ -9,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/runtime/cuda"
 	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/internal/runtime/gpus"
 	"github.com/goestimator/goestimator/internal/runtime/gpus/gpustest"
@@ -53,7 +55,7 @@ func TestReplicasOnGPUs(t *testing.T) {
 			if got := r.Replicas(); got != (Replicas{InSync: 3, Local: 3}) {
 				t.Errorf("expected 3 replicas, got %+v", got)
 			}
-			if want := map[string]string{"mirrored": "cuda", "central_storage": device.KindHost}[name]; r.devices[0].Kind() != want {
+			if want := map[string]string{"mirrored": cuda.Kind, "central_storage": device.KindHost}[name]; r.devices[0].Kind() != want {
 				t.Errorf("expected the variables on %s, got %s", want, r.devices[0].Kind())
 			}
 			checkReplicas(t, r)
@@ -78,16 +80,95 @@ func TestDeviceThatIsNotThere(t *testing.T) {
 	}
 }
 
-func TestLocalRank(t *testing.T) {
-	for name, want := range map[string]int{"": 0, "2": 2, "x": 0, "-1": 0} {
-		for _, v := range localRanks {
-			t.Setenv(v, "")
+// TestDevicesOfReplicas: the replicas of a process, where they compute and where the variables are, by the number of GPUs.
+func TestDevicesOfReplicas(t *testing.T) {
+	type is struct {
+		replicas  int
+		compute   string
+		variables string
+		apart     bool // each replica has a GPU of its own
+	}
+	const gpu, host = cuda.Kind, device.KindHost
+	for _, c := range []struct {
+		gpus     int
+		strategy runconfig.Strategy
+		want     is
+	}{
+		{0, runconfig.Strategy{Name: "mirrored"}, is{1, host, host, false}},
+		{0, runconfig.Strategy{Name: "mirrored", Replicas: 3}, is{3, host, host, false}},
+		{1, runconfig.Strategy{Name: "mirrored"}, is{1, gpu, gpu, true}},
+		{4, runconfig.Strategy{Name: "mirrored"}, is{4, gpu, gpu, true}},
+		{4, runconfig.Strategy{Name: "mirrored", Replicas: 2}, is{2, gpu, gpu, true}},
+		{2, runconfig.Strategy{Name: "mirrored", Replicas: 3, Device: "/gpu:1"}, is{3, gpu, gpu, false}},
+		{2, runconfig.Strategy{Name: "mirrored", Replicas: 2, Device: "/cpu:0"}, is{2, host, host, false}},
+		{0, runconfig.Strategy{Name: "central_storage"}, is{1, host, host, false}},
+		{1, runconfig.Strategy{Name: "central_storage"}, is{1, gpu, gpu, true}},
+		{4, runconfig.Strategy{Name: "central_storage"}, is{4, gpu, host, true}},
+		{2, runconfig.Strategy{Name: "central_storage", Replicas: 2, Device: "/gpu:1"}, is{2, gpu, gpu, false}},
+		{0, runconfig.Strategy{Name: "multi_worker_mirrored"}, is{1, host, host, false}},
+		{4, runconfig.Strategy{Name: "multi_worker_mirrored"}, is{4, gpu, gpu, true}},
+		{4, runconfig.Strategy{Name: "multi_worker_mirrored", Replicas: 3}, is{3, gpu, gpu, true}},
+		{4, runconfig.Strategy{Name: "default"}, is{1, gpu, gpu, true}},
+		{4, runconfig.Strategy{Name: "one_device", Device: "gpu:2"}, is{1, gpu, gpu, true}},
+	} {
+		t.Run(fmt.Sprintf("%s %s %d on %d", c.strategy.Name, strings.ReplaceAll(c.strategy.Device, "/", ""), c.strategy.Replicas, c.gpus), func(t *testing.T) {
+			hideLaunchers(t)
+			config := Config{Strategy: c.strategy, Devices: gpus.NewChooser(noGPUs{}, slog.New(slog.DiscardHandler))}
+			if c.gpus > 0 {
+				config = onGPUs(t, c.gpus, c.strategy)
+			}
+			s, err := New(config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			got := is{replicas: s.Replicas().Local}
+			var compute, owners []device.Device
+			switch x := s.(type) {
+			case *local:
+				compute, owners = []device.Device{x.dev}, []device.Device{x.dev}
+			case *replicated:
+				compute, owners = x.compute, x.devices
+			}
+			got.compute, got.variables, got.apart = compute[0].Kind(), owners[0].Kind(), len(gpus.Distinct(compute)) == len(compute)
+			if got != c.want || config.ReplicasInSync(1) != c.want.replicas {
+				t.Errorf("expected %+v, got %+v and %d in sync", c.want, got, config.ReplicasInSync(1))
+			}
+		})
+	}
+}
+
+// noGPUs is a machine without any.
+type noGPUs struct{}
+
+func (noGPUs) Count() (int, error) { return 0, gpus.ErrNone }
+
+func (noGPUs) Open(context.Context, int) (device.Device, error) { return nil, gpus.ErrNone }
+
+// TestTooManyReplicas: more replicas than GPUs are a mistake, and so is a GPU that cannot be opened behind one that can.
+func TestTooManyReplicas(t *testing.T) {
+	hideLaunchers(t)
+	for _, name := range []string{"mirrored", "central_storage", "multi_worker_mirrored"} {
+		_, err := New(onGPUs(t, 2, runconfig.Strategy{Name: name, Replicas: 3}))
+		if want := "strategy " + name + ": strategy.replicas is 3, but this process has 2 GPUs"; err == nil || !strings.Contains(err.Error(), want) || !errors.Is(err, runconfig.ErrMistake) {
+			t.Errorf("expected %q, got %v", want, err)
 		}
-		t.Setenv("SLURM_LOCALID", name)
-		if got := localRank(); got != want {
-			t.Errorf("%q: expected %d, got %d", name, want, got)
+		c := Config{Strategy: runconfig.Strategy{Name: name}, Devices: gpus.NewChooser(brokenGPU{gpustest.Emulated(t, 3)}, slog.New(slog.DiscardHandler))}
+		_, err = New(c)
+		if want := "replica 2: device /gpu:2 cannot be used: it is broken"; err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("expected %q, got %v", want, err)
 		}
 	}
+}
+
+// brokenGPU is GPUs of which the last cannot be opened.
+type brokenGPU struct{ *gpustest.GPUs }
+
+func (b brokenGPU) Open(ctx context.Context, number int) (device.Device, error) {
+	if n, err := b.Count(); number == n-1 || err != nil {
+		return nil, errors.New("it is broken")
+	}
+	return b.GPUs.Open(ctx, number)
 }
 
 // TestUnreadSteps trains with steps that nobody reads, the next batch copied ahead, and compares with the host.

@@ -52,9 +52,9 @@ func newGPUMean(s *replicatedStepper) (*gpuMean, error) {
 	return placed(s, mean), nil
 }
 
-// newSharedMean returns the mean over the workers of a job, of one replica each.
+// newSharedMean returns the mean over the replicas of all workers of a job.
 func newSharedMean(s *replicatedStepper, w *workerGPUs, group peers.Group) (*gpuMean, error) {
-	mean, err := cuda.NewSharedMean(w.device, s.values(), group)
+	mean, err := cuda.NewSharedMean(w.devices, s.values(), group)
 	if err != nil {
 		return nil, err
 	}

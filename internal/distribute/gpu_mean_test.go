@@ -111,7 +111,7 @@ func TestGradientsStayOnGPUs(t *testing.T) {
 			for i := range hosts {
 				hosts[i] = device.NewHost()
 			}
-			plain, err := newReplicated(Config{Strategy: runconfig.Strategy{Name: "mirrored"}}, hosts, false)
+			plain, err := newReplicated(Config{Strategy: runconfig.Strategy{Name: "mirrored"}}, hosts, hosts)
 			if err != nil {
 				t.Fatal(err)
 			}

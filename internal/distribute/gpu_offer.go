@@ -6,12 +6,13 @@ import (
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
 )
 
-// gpuOffer is what a worker tells the others of its GPU.
+// gpuOffer is what a worker tells the others of its GPUs.
 type gpuOffer struct {
-	GPU     bool   `json:"gpu"`               // it has one that dense gradients could stay on
-	Why     string `json:"why,omitempty"`     // they cannot
-	Version string `json:"version,omitempty"` // of what would sum
-	Values  uint64 `json:"values,omitempty"`  // digest of types and sizes
+	GPU      bool   `json:"gpu"`                // it has some that dense gradients could stay on
+	Replicas int    `json:"replicas,omitempty"` // it has one for each of so many
+	Why      string `json:"why,omitempty"`      // they cannot
+	Version  string `json:"version,omitempty"`  // of what would sum
+	Values   uint64 `json:"values,omitempty"`   // digest of types and sizes
 }
 
 // agreed reports whether all workers can sum between their GPUs, else which cannot,
@@ -26,6 +27,8 @@ func agreed(offers []gpuOffer, workers []cluster.Task) (why string, ok bool) {
 			why = fmt.Sprintf("%v computes on the host", workers[rank])
 		case o.Why != "":
 			why = fmt.Sprintf("%v: %s", workers[rank], o.Why)
+		case o.Replicas != first.Replicas:
+			why = fmt.Sprintf("%v has %d GPUs, %v has %d", workers[rank], o.Replicas, workers[0], first.Replicas)
 		case o.Version != first.Version:
 			why = fmt.Sprintf("%v has %s, %v has %s", workers[rank], o.Version, workers[0], first.Version)
 		case o.Values != first.Values:

@@ -16,19 +16,22 @@ type kind struct {
 	servers  bool // the variables are on parameter servers
 }
 
-// parameterServerName is the kind of a cluster with parameter servers that names none.
-const parameterServerName = "parameter_server"
+// The kinds of several processes; the second is that of a cluster with parameter servers that names none.
+const (
+	multiWorkerName     = "multi_worker_mirrored"
+	parameterServerName = "parameter_server"
+)
 
 // kinds are the strategies by name.
 var kinds = map[string]kind{
-	"":                      {make: newOneDevice},
-	"default":               {make: newOneDevice},
-	"one_device":            {make: newOneDevice},
-	"mirrored":              {make: newMirrored, replicas: Config.devicesInSync},
-	"central_storage":       {make: newCentralStorage, replicas: Config.devicesInSync},
-	"multi_worker_mirrored": {make: newMultiWorker, replicas: Config.workersInSync, lockstep: true},
-	parameterServerName:     {make: newParameterServer, replicas: Config.aggregated, servers: true},
-	"tpu":                   {make: newTPU},
+	"":                  {make: newOneDevice},
+	"default":           {make: newOneDevice},
+	"one_device":        {make: newOneDevice},
+	"mirrored":          {make: newMirrored, replicas: Config.devicesInSync},
+	"central_storage":   {make: newCentralStorage, replicas: Config.devicesInSync},
+	multiWorkerName:     {make: newMultiWorker, replicas: Config.workersInSync, lockstep: true},
+	parameterServerName: {make: newParameterServer, replicas: Config.aggregated, servers: true},
+	"tpu":               {make: newTPU},
 }
 
 func newTPU(Config) (Strategy, error) {
@@ -36,7 +39,7 @@ func newTPU(Config) (Strategy, error) {
 }
 
 func (c Config) devicesInSync(int) int         { return c.localReplicas() }
-func (c Config) workersInSync(workers int) int { return workers }
+func (c Config) workersInSync(workers int) int { return workers * c.localReplicas() }
 
 // aggregated is how many gradients of so many workers make one step.
 func (c Config) aggregated(workers int) int {

@@ -20,7 +20,7 @@ type local struct {
 
 // newOneDevice returns default or one_device.
 func newOneDevice(c Config) (Strategy, error) {
-	dev, err := c.open(0)
+	dev, err := c.open()
 	if err != nil {
 		return nil, fmt.Errorf("strategy %s: %w", cmp.Or(c.Name, "default"), err)
 	}
@@ -87,7 +87,7 @@ func (l *local) compile(s *localStepper, p Program, spec engine.Spec) (Stepper, 
 		return nil, fmt.Errorf("strategy %s: %w", l.Name(), err)
 	}
 	s.dev = l.dev
-	if _, ok := l.dev.(engine.Accelerator); ok {
+	if accelerates(l.dev) {
 		return &aheadStep{localStepper: s, alone: !opts.CheckNumerics && !opts.Profile}, nil
 	}
 	return s, nil

@@ -12,7 +12,6 @@ import (
 	"github.com/goestimator/goestimator/internal/distributed/keyvalue"
 	"github.com/goestimator/goestimator/internal/distributed/settings"
 	"github.com/goestimator/goestimator/internal/platform/waiting"
-	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/runconfig"
 	"github.com/goestimator/goestimator/tensor"
 )
@@ -38,18 +37,17 @@ var (
 	_ Elastic  = (*multiWorker)(nil)
 )
 
-// newMultiWorker returns multi_worker_mirrored; in a process alone it is
-// mirrored with one replica.
+// newMultiWorker returns multi_worker_mirrored, whose workers have a replica on each of their GPUs; in a process
+// alone it is mirrored.
 func newMultiWorker(c Config) (Strategy, error) {
 	if c.Job == nil || len(c.Job.workers) < 2 {
-		c.Replicas = 1
 		return newMirrored(c)
 	}
-	dev, err := c.open(localRank())
+	devs, err := c.openEach()
 	if err != nil {
 		return nil, fmt.Errorf("strategy %s: %w", c.Name, err)
 	}
-	r, err := newReplicated(c, []device.Device{dev}, false)
+	r, err := newReplicated(c, devs, devs)
 	if err != nil {
 		return nil, err
 	}
@@ -61,18 +59,18 @@ func newMultiWorker(c Config) (Strategy, error) {
 			r.factor = m.elastic.rateFactor
 		}
 	}
-	r.peers, r.workers = m.ring, newWorkerGPUs(c, dev)
+	r.peers, r.workers = m.ring, newWorkerGPUs(c, devs)
 	return m, nil
 }
 
-// Replicas are one per worker.
+// Replicas are as many in every worker.
 func (m *multiWorker) Replicas() Replicas {
 	return Replicas{InSync: len(m.job.workers) * m.replicas, Local: m.replicas, Lockstep: true}
 }
 
 // Plan records what is trained, for the workers to compare.
 func (m *multiWorker) Plan(programs ...TrainProgram) error {
-	if len(programs) > 1 && m.workers.device != nil {
+	if len(programs) > 1 && m.workers.devices != nil {
 		return runconfig.Mistake(fmt.Errorf("strategy %s: %d functions train: GPUs of workers take the means of one: set strategy.device to /cpu:0, or make one function of them (optimizers.MinimizeEach)", m.Name(), len(programs)))
 	}
 	if m.factor != nil && programs[0].Train.Step != nil {

@@ -67,7 +67,7 @@ func newParameterServer(c Config) (Strategy, error) {
 		return nil, runconfig.Mistake(err)
 	}
 	p := &parameterServer{config: c, job: c.Job, vars: &remoteVariables{}, copied: map[string]uint64{}, forget: map[*workerStep]func(){}}
-	if p.dev, err = c.open(localRank()); err != nil {
+	if p.dev, err = c.open(c.ownGPUs()...); err != nil {
 		return nil, fmt.Errorf("strategy %s: %w", p.Name(), err)
 	}
 	if p.copies, err = engine.NewVariables(p.dev); err != nil {

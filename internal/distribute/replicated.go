@@ -29,35 +29,39 @@ type replicated struct {
 
 var _ Strategy = (*replicated)(nil)
 
-// newMirrored returns a replica per GPU.
+// newMirrored returns a replica per GPU, each with a copy of the variables.
 func newMirrored(c Config) (Strategy, error) {
+	return newInProcess(c, func(devs []device.Device) []device.Device { return devs })
+}
+
+// newCentralStorage returns replicas that share variables: on their GPU where they have one, on the host where they have
+// several.
+func newCentralStorage(c Config) (Strategy, error) {
+	return newInProcess(c, func(devs []device.Device) []device.Device {
+		if oneGPU(devs) {
+			return devs[:1]
+		}
+		return []device.Device{device.NewHost()}
+	})
+}
+
+// newInProcess returns a strategy of this process alone. Owners says where the variables of replicas on some devices are.
+func newInProcess(c Config, owners func([]device.Device) []device.Device) (Strategy, error) {
 	devs, err := c.openEach()
 	if err != nil {
 		return nil, fmt.Errorf("strategy %s: %w", c.Name, err)
 	}
-	if _, ok := devs[0].(engine.Accelerator); ok && len(devs) == 1 {
+	if len(devs) == 1 && accelerates(devs[0]) {
 		return newLocal(c, devs[0]) // gradients need not leave it
 	}
-	return newReplicated(c, devs, false)
+	return newReplicated(c, devs, owners(devs))
 }
 
-// newCentralStorage returns replicas that share variables on the host.
-func newCentralStorage(c Config) (Strategy, error) {
-	devs, err := c.openEach()
-	if err != nil {
-		return nil, fmt.Errorf("strategy %s: %w", c.Name, err)
-	}
-	return newReplicated(c, devs, true)
-}
-
-// newReplicated returns a strategy of a replica on each device. They share one
-// copy of the variables, on the host, where central. It closes the devices in the end.
-func newReplicated(c Config, devs []device.Device, central bool) (*replicated, error) {
-	r := &replicated{config: c, replicas: len(devs), devices: devs, compute: devs, peers: alone{}}
-	if central {
-		r.devices = []device.Device{device.NewHost()}
-	}
-	for _, dev := range r.devices {
+// newReplicated returns a strategy of a replica on each device, with a copy of the variables on each of owners: the same
+// devices, or one for all. It closes the devices in the end.
+func newReplicated(c Config, devs, owners []device.Device) (*replicated, error) {
+	r := &replicated{config: c, replicas: len(devs), devices: owners, compute: devs, peers: alone{}}
+	for _, dev := range owners {
 		vars, err := engine.NewVariables(dev)
 		if err != nil {
 			return nil, errors.Join(err, r.Close())
@@ -65,6 +69,12 @@ func newReplicated(c Config, devs []device.Device, central bool) (*replicated, e
 		r.copies = append(r.copies, vars)
 	}
 	return r, nil
+}
+
+// owner is the number of the copy that replica i reads; elsewhere says that it is on another device than the replica.
+func (r *replicated) owner(i int) (copy int, elsewhere bool) {
+	copy = min(i, len(r.copies)-1)
+	return copy, r.compute[i].Kind() != r.devices[copy].Kind()
 }
 
 // Name is the strategy's name in config files.

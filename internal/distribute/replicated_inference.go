@@ -30,12 +30,12 @@ var (
 func newReplicatedInference(r *replicated, p Program) (*replicatedInference, error) {
 	s := &replicatedInference{failed: make([]error, r.replicas)}
 	for i := range r.replicas {
-		at := min(i, len(r.copies)-1)
+		at, elsewhere := r.owner(i)
 		opts := r.config.options()
 		opts.Profile = p.Profile && i == 0 // the first tells for all
 		x, vars := inferringReplica{}, r.copies[at]
 		var err error
-		if r.compute[i].Kind() != r.devices[at].Kind() {
+		if elsewhere {
 			if x.mirror, err = newMirror(vars, r.compute[i], p.Fetches); err != nil {
 				return nil, errors.Join(err, s.Close())
 			}

@@ -66,10 +66,10 @@ func (s *replicatedStepper) compileReplicas() error {
 	r, p := s.strategy, s.train
 	first := int64(r.peers.rank() * r.replicas)
 	for i := range r.replicas {
-		at := min(i, len(r.copies)-1)
+		at, elsewhere := r.owner(i)
 		opts := r.config.options()
 		opts.Updated = true
-		o := replicaOptions{number: first + int64(i), options: opts, variables: r.copies[at], elsewhere: r.compute[i].Kind() != r.devices[at].Kind()}
+		o := replicaOptions{number: first + int64(i), options: opts, variables: r.copies[at], elsewhere: elsewhere}
 		if r.replicas == 1 && !s.stay {
 			o.ready = func(i int) { s.ready(i) }
 		}

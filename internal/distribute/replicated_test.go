@@ -31,7 +31,12 @@ func TestReplicasAreAveraged(t *testing.T) {
 	for _, central := range []bool{false, true} {
 		for name, dev := range map[string]func() device.Device{"host": device.NewHost, "fake": device.NewFake} {
 			t.Run(fmt.Sprintf("central %v on %s", central, name), func(t *testing.T) {
-				s, err := newReplicated(Config{Strategy: runconfig.Strategy{Name: "mirrored"}}, []device.Device{dev(), dev(), dev()}, central)
+				devs := []device.Device{dev(), dev(), dev()}
+				owners := devs
+				if central {
+					owners = []device.Device{device.NewHost()}
+				}
+				s, err := newReplicated(Config{Strategy: runconfig.Strategy{Name: "mirrored"}}, devs, owners)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -123,7 +128,8 @@ func embedding(b *graph.Builder, rows int) TrainProgram {
 
 // TestSparseGradientsOfReplicas: rows of several replicas update one table, rows that several have more than once.
 func TestSparseGradientsOfReplicas(t *testing.T) {
-	s, err := newReplicated(Config{Strategy: runconfig.Strategy{Name: "mirrored"}}, []device.Device{device.NewHost(), device.NewHost()}, false)
+	hosts := []device.Device{device.NewHost(), device.NewHost()}
+	s, err := newReplicated(Config{Strategy: runconfig.Strategy{Name: "mirrored"}}, hosts, hosts)
 	if err != nil {
 		t.Fatal(err)
 	}

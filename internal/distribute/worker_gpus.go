@@ -18,12 +18,12 @@ import (
 )
 
 // workerGPUs is how the workers of a job take means of dense gradients between their
-// GPUs, one of each, as long as a ring lives. All of them do, or none: they agree when
-// the ring has formed, and the next ring makes a new group of GPUs.
+// GPUs, one for each replica, as long as a ring lives. All of them do, or none: they agree
+// when the ring has formed, and the next ring makes a new group of GPUs.
 type workerGPUs struct {
 	job     *Job
 	network peers.Network
-	device  *cuda.Device       // nil: this worker computes on the host
+	devices []*cuda.Device     // of the replicas; nil: not each has a GPU of its own
 	stepper *replicatedStepper // the latest
 	group   peers.Group        // of the present ring; nil: gradients are summed on the host
 	met     bool               // the workers have agreed on that
@@ -41,12 +41,8 @@ var joinTime = time.Minute
 // mostFailures is how many groups and means in a row fail before the host sums instead, and no group is tried again.
 const mostFailures = 2
 
-func newWorkerGPUs(c Config, dev device.Device) *workerGPUs {
-	w := &workerGPUs{job: c.Job, network: c.network(), elastic: c.Elastic.Enabled()}
-	if own := gpus.Distinct([]device.Device{dev}); own != nil {
-		w.device = own[0]
-	}
-	return w
+func newWorkerGPUs(c Config, devs []device.Device) *workerGPUs {
+	return &workerGPUs{job: c.Job, network: c.network(), devices: gpus.Distinct(devs), elastic: c.Elastic.Enabled()}
 }
 
 // expected reports whether the dense results of a stepper stay on the GPU, as far as
@@ -160,7 +156,12 @@ func (w *workerGPUs) join(ctx context.Context, id []byte) error {
 	ctx, end := w.limit(ctx, joinTime)
 	defer end()
 	var err error
-	w.group, err = w.network.Join(ctx, []driver.Context{w.device.Context()}, peers.Place{ID: id, First: w.job.rank, Total: len(w.job.workers)})
+	var contexts []driver.Context
+	for _, d := range w.devices {
+		contexts = append(contexts, d.Context())
+	}
+	n := len(contexts)
+	w.group, err = w.network.Join(ctx, contexts, peers.Place{ID: id, First: w.job.rank * n, Total: len(w.job.workers) * n})
 	if err != nil {
 		w.group = nil
 		return err
@@ -253,15 +254,15 @@ func gatherOf[T any](ctx context.Context, ring *collective.Group, mine T) ([]T, 
 
 // offer is what this worker can do.
 func (w *workerGPUs) offer(s *replicatedStepper) gpuOffer {
-	if w.device == nil || s == nil || s.ownGPUs() == nil {
+	if w.devices == nil || s == nil || s.ownGPUs() == nil {
 		return gpuOffer{}
 	}
-	o := gpuOffer{GPU: true}
+	o := gpuOffer{GPU: true, Replicas: len(w.devices)}
 	h := fnv.New64a()
 	fmt.Fprint(h, s.values())
 	o.Values = h.Sum64()
 	var err error
-	o.Version, err = w.network.Version(w.device.Context())
+	o.Version, err = w.network.Version(w.devices[0].Context())
 	switch {
 	case err != nil:
 		o.Why = err.Error()

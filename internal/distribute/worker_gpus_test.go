@@ -30,21 +30,24 @@ func by(rule optimizers.Rule) func(*graph.Builder) TrainProgram {
 // sparse is embedding without a dense gradient.
 func sparse(b *graph.Builder) TrainProgram { return embedding(b, 4) }
 
-// TestWorkersSumOnGPUs trains on workers with a GPU each as on workers without.
+// TestWorkersSumOnGPUs trains on workers with GPUs as on workers without, of one replica each.
 func TestWorkersSumOnGPUs(t *testing.T) {
 	for _, x := range []struct {
 		name    string
 		workers int
+		each    int // GPUs
 		program func(*graph.Builder) TrainProgram
 	}{
-		{"momentum", 2, by(rule.Momentum{Momentum: 0.9})},
-		{"adam", 3, by(rule.Adam{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-7})},
-		{"sparse", 2, sparse},
+		{"momentum", 2, 1, by(rule.Momentum{Momentum: 0.9})},
+		{"adam", 3, 1, by(rule.Adam{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-7})},
+		{"sparse", 2, 1, sparse},
+		{"two GPUs each", 2, 2, by(rule.Momentum{Momentum: 0.9})},
+		{"two GPUs each, sparse", 2, 2, sparse},
 	} {
 		t.Run(fmt.Sprintf("%s on %d", x.name, x.workers), func(t *testing.T) {
 			var losses [2][]float64
 			var variables [2]map[string]*tensor.Tensor
-			for i, c := range []*crew{newCrew(t, x.workers, x.program), newCrew(t, x.workers, x.program).onHosts()} {
+			for i, c := range []*crew{newCrewOf(t, x.workers, x.each, x.program), newCrew(t, x.workers*x.each, x.program).onHosts()} {
 				c.assemble()
 				for _, h := range c.hands {
 					if h.resident() != (i == 0) || strings.Contains(h.log.String(), "through the host") {
@@ -92,11 +95,11 @@ func TestWorkersThatCannotSumOnGPUs(t *testing.T) {
 	}{
 		"no library": {func(rank int, n peers.Network) peers.Network {
 			return lame{Network: n, version: []error{nil, none}[rank]}
-		}, "/gpu:1", "/job:worker/task:0: there is no such library"},
+		}, "", "/job:worker/task:0: there is no such library"},
 		"no GPU":    {func(_ int, n peers.Network) peers.Network { return n }, "/cpu:0", "/job:worker/task:0 computes on the host"},
-		"no ID":     {func(rank int, n peers.Network) peers.Network { return lame{Network: n, newID: none} }, "/gpu:1", "/job:chief/task:0: there is no such library"},
-		"no group":  {func(rank int, n peers.Network) peers.Network { return lame{Network: n, join: []error{nil, none}[rank]} }, "/gpu:1", "/job:worker/task:0: there is no such library"},
-		"real NCCL": {func(int, peers.Network) peers.Network { return nil }, "/gpu:1", "/job:chief/task:0: NCCL on GPU 0: not a context or stream of a real GPU"},
+		"no ID":     {func(rank int, n peers.Network) peers.Network { return lame{Network: n, newID: none} }, "", "/job:chief/task:0: there is no such library"},
+		"no group":  {func(rank int, n peers.Network) peers.Network { return lame{Network: n, join: []error{nil, none}[rank]} }, "", "/job:worker/task:0: there is no such library"},
+		"real NCCL": {func(int, peers.Network) peers.Network { return nil }, "", "/job:chief/task:0: NCCL on GPU 0: not a context or stream of a real GPU"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			defer func(d time.Duration) { joinTime = d }(joinTime)
@@ -104,8 +107,8 @@ func TestWorkersThatCannotSumOnGPUs(t *testing.T) {
 			c := newCrew(t, 2, by(rule.SGD{}))
 			memory := c.network(0)
 			c.network = func(rank int) peers.Network { return x.network(rank, memory) }
-			c.device = func(rank int) string { return []string{"/gpu:0", x.device}[rank] }
-			c.mixed = x.device != "/gpu:1"
+			c.device = func(rank int) string { return []string{"", x.device}[rank] }
+			c.mixed = x.device != ""
 			c.assemble()
 			c.steps(0, 6)
 			for _, h := range c.hands {

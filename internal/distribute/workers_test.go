@@ -31,6 +31,7 @@ type crew struct {
 	device  func(rank int) string
 	network func(rank int) peers.Network
 	gpus    *gpustest.GPUs
+	local   int // replicas of a worker
 	ports   *freeport.Reservation
 	hands   []*hand
 	rejoin  float64 // seconds
@@ -67,14 +68,21 @@ func (n *notes) String() string {
 // newCrew is workers with an emulated GPU each, between which memory sums.
 func newCrew(t *testing.T, n int, program func(*graph.Builder) TrainProgram) *crew {
 	t.Helper()
+	return newCrewOf(t, n, 1, program)
+}
+
+// newCrewOf is workers with so many emulated GPUs each.
+func newCrewOf(t *testing.T, n, each int, program func(*graph.Builder) TrainProgram) *crew {
+	t.Helper()
+	hideLaunchers(t)
 	ports, err := freeport.Reserve(n)
 	if err != nil {
 		t.Fatal(err)
 	}
 	memory := peers.NewMemory()
-	c := &crew{t: t, n: n, gpus: gpustest.Emulated(t, n), ports: ports, rejoin: 30, hands: make([]*hand, n),
+	c := &crew{t: t, n: n, local: each, gpus: gpustest.Emulated(t, n*each), ports: ports, rejoin: 30, hands: make([]*hand, n),
 		program: func() TrainProgram { return program(graph.NewBuilder(graph.New())) },
-		device:  func(rank int) string { return fmt.Sprintf("/gpu:%d", rank) },
+		device:  func(int) string { return "" },
 		network: func(int) peers.Network { return memory }}
 	t.Cleanup(func() {
 		for _, h := range c.hands {
@@ -121,7 +129,7 @@ func (c *crew) start(rank int) error {
 	if h.job, err = Join(rc, log); err != nil {
 		return err
 	}
-	s, err := New(Config{Strategy: runconfig.Strategy{Name: "multi_worker_mirrored", Device: c.device(rank)}, Devices: gpus.NewChooser(c.gpus, log),
+	s, err := New(Config{Strategy: runconfig.Strategy{Name: "multi_worker_mirrored", Device: c.device(rank), Replicas: c.local}, Devices: gpus.NewChooser(window{c.gpus, rank * c.local, c.local}, log),
 		Network: c.network(rank), Job: h.job})
 	if err != nil {
 		return errors.Join(err, h.job.Close())
@@ -133,6 +141,18 @@ func (c *crew) start(rank int) error {
 	}
 	h.stepper, err = s.Train(p)
 	return err
+}
+
+// window is some of the GPUs, which one worker sees.
+type window struct {
+	*gpustest.GPUs
+	first, n int
+}
+
+func (w window) Count() (int, error) { return w.n, nil }
+
+func (w window) Open(ctx context.Context, number int) (device.Device, error) {
+	return w.GPUs.Open(ctx, w.first+number)
 }
 
 // initialize makes the variables of regression or embedding, and of the optimizer.
@@ -217,11 +237,13 @@ func (h *hand) synchronize() error {
 // resident reports whether gradients stay on the GPU.
 func (h *hand) resident() bool { return h.stepper.(*replicatedStepper).gpus != nil }
 
-// step makes one step; in the fifth the last worker has no batch.
+// step makes one step; in the fifth the last replica has no batch.
 func (h *hand) step(c *crew, i int) error {
 	in := Step{}
-	if i != 4 || h.rank != c.n-1 {
-		in.Batches = []Batch{c.batch(h.rank, i)}
+	for replica := h.rank * c.local; replica < (h.rank+1)*c.local; replica++ {
+		if i != 4 || replica != c.n*c.local-1 {
+			in.Batches = append(in.Batches, c.batch(replica, i))
+		}
 	}
 	out, err := h.stepper.Step(context.Background(), in)
 	if err != nil {
@@ -233,11 +255,11 @@ func (h *hand) step(c *crew, i int) error {
 	return nil
 }
 
-// batch is what a worker has in a step, as the program's first placeholder takes it.
-func (c *crew) batch(rank, i int) Batch {
-	r := rand.New(rand.NewPCG(uint64(rank), uint64(i)))
-	rows := 2 + rank + i%3
-	if c.hands[rank].stepper.(*replicatedStepper).train.Feeds[0].DType() == tensor.Float32 {
+// batch is what a replica has in a step, as the program's first placeholder takes it.
+func (c *crew) batch(replica, i int) Batch {
+	r := rand.New(rand.NewPCG(uint64(replica), uint64(i)))
+	rows := 2 + replica + i%3
+	if c.hands[0].stepper.(*replicatedStepper).train.Feeds[0].DType() == tensor.Float32 {
 		return Batch{Rows: rows, Feeds: []*tensor.Tensor{random(r, tensor.Float32, rows, 5)}}
 	}
 	ids := tensor.New(tensor.Int64, rows)

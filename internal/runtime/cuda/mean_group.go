@@ -15,10 +15,10 @@ const checkEvery = 5 * time.Millisecond
 // abortPatience is how long a GPU may take to end what was aborted.
 var abortPatience = 10 * time.Second
 
-// NewSharedMean makes memory for the values on a GPU that takes means with GPUs of other processes, which bring as many of
-// the same types. The group is the caller's to close; after a failed Take it is of no more use.
-func NewSharedMean(d *Device, values []Value, g peers.Group) (*Mean, error) {
-	m, err := newMean([]*Device{d}, values)
+// NewSharedMean makes memory for the values on GPUs that take means with those of other processes, which bring as many of
+// the same types. The group, which has joined the same GPUs, is the caller's to close; after a failed Take it is of no more use.
+func NewSharedMean(devices []*Device, values []Value, g peers.Group) (*Mean, error) {
+	m, err := newMean(devices, values)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("mean over GPUs: %w", err), m.Close())
 	}
@@ -29,12 +29,11 @@ func NewSharedMean(d *Device, values []Value, g peers.Group) (*Mean, error) {
 // await waits for a sum that was issued, unless err says that it was not. A stream that waits for a process which is gone
 // does not end by itself: where the group or ctx has ended, it is aborted.
 func (m *Mean) await(ctx context.Context, err error) error {
-	g := &m.gpus[0]
 	if err != nil { // the group may still be issuing it
 		err = errors.Join(err, m.group.Abort())
-		return g.drain(g.synchronized(), err)
+		return m.drain(m.synchronized(), err)
 	}
-	done := g.synchronized()
+	done := m.synchronized()
 	look := time.NewTicker(checkEvery)
 	defer look.Stop()
 	for err == nil {
@@ -47,25 +46,38 @@ func (m *Mean) await(ctx context.Context, err error) error {
 			err = fmt.Errorf("wait for the other processes: %w", context.Cause(ctx))
 		}
 	}
-	return g.drain(done, errors.Join(err, m.group.Abort()))
+	return m.drain(done, errors.Join(err, m.group.Abort()))
 }
 
-// synchronized tells when the stream's work is over.
-func (g *meanGPU) synchronized() <-chan error {
-	done := make(chan error, 1)
-	go func() { done <- g.stream.Synchronize() }()
+// synchronized tells when the work of all GPUs is over.
+func (m *Mean) synchronized() <-chan error {
+	done, streams := make(chan error, 1), make([]*Stream, len(m.gpus))
+	for i := range m.gpus {
+		streams[i] = m.gpus[i].stream
+	}
+	go func() {
+		var errs []error
+		for _, s := range streams {
+			errs = append(errs, s.Synchronize())
+		}
+		done <- errors.Join(errs...)
+	}()
 	return done
 }
 
-// drain waits for the end of what was aborted for why. A GPU that does not end it is lost.
-func (g *meanGPU) drain(done <-chan error, why error) error {
+// drain waits for the end of what was aborted for why. GPUs that do not end it are lost.
+func (m *Mean) drain(done <-chan error, why error) error {
 	limit := time.NewTimer(abortPatience)
 	defer limit.Stop()
 	select {
 	case after := <-done:
 		return errors.Join(why, after)
 	case <-limit.C:
-		return g.d.abandon(fmt.Errorf("it does not end a sum that was aborted: %w", why))
+		var errs []error
+		for i := range m.gpus {
+			errs = append(errs, m.gpus[i].d.abandon(fmt.Errorf("it does not end a sum that was aborted: %w", why)))
+		}
+		return errors.Join(errs...)
 	}
 }
 

@@ -28,7 +28,7 @@ func sharedMeans(t *testing.T, all []*Device, values []Value) []*Mean {
 		each.Go(func() {
 			var g peers.Group
 			if g, errs[i] = n.Join(t.Context(), []driver.Context{d.Context()}, peers.Place{ID: id, First: i, Total: len(all)}); errs[i] == nil {
-				means[i], errs[i] = NewSharedMean(d, values, g)
+				means[i], errs[i] = NewSharedMean([]*Device{d}, values, g)
 			}
 		})
 	}
@@ -130,7 +130,7 @@ func TestSharedMeanOfOneThatIsGone(t *testing.T) {
 	for _, told := range []bool{false, true} {
 		_, all := several(t, 1, func(c driver.Context) driver.Context { return patient{c} })
 		g := &stuck{aborted: make(chan struct{})}
-		m, err := NewSharedMean(all[0], []Value{{tensor.Float32, 3}}, g)
+		m, err := NewSharedMean(all[:1], []Value{{tensor.Float32, 3}}, g)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -161,7 +161,7 @@ func TestSharedMeanOfAStuckGPU(t *testing.T) {
 		t.Fatal(err)
 	}
 	g := &stuck{aborted: make(chan struct{}), deaf: make(chan struct{})}
-	m, err := NewSharedMean(all[0], []Value{{tensor.Float32, 3}}, g)
+	m, err := NewSharedMean(all[:1], []Value{{tensor.Float32, 3}}, g)
 	if err != nil {
 		t.Fatal(err)
 	}

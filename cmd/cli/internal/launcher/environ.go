@@ -36,11 +36,17 @@ func (l Local) environs(ports *freeport.Reservation) []([]string) {
 	}
 	base = append(base, l.coreEnv()...)
 	var out [][]string
-	trainers := 0 // so far: each takes a GPU of its own
+	trains := func(t replica.Task) bool { return t.Type != "ps" && t.Type != "evaluator" }
+	all, trainers := 0, 0 // who divide the machine's GPUs, and those so far
+	for _, t := range tasks {
+		if trains(t) {
+			all++
+		}
+	}
 	for _, t := range tasks {
 		env := slices.Clone(base)
-		if t.Type != "ps" && t.Type != "evaluator" {
-			env = append(env, fmt.Sprintf("LOCAL_RANK=%d", trainers))
+		if trains(t) {
+			env = append(env, fmt.Sprintf("LOCAL_RANK=%d", trainers), fmt.Sprintf("LOCAL_WORLD_SIZE=%d", all))
 			trainers++
 		}
 		if text := replica.TFConfig(cluster, t); text != "" {

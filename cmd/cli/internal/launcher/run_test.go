@@ -230,7 +230,7 @@ func TestKill(t *testing.T) {
 }
 
 func TestEnvironment(t *testing.T) {
-	l, out, _ := local(t, Job{Workers: 1, PS: 1, Evaluators: 1, CoresPerTask: 2}, "worker=env:TF_CONFIG+env:GOMAXPROCS+env:LOCAL_RANK+env:"+JobIDEnv+"+env:"+TokenEnv)
+	l, out, _ := local(t, Job{Workers: 1, PS: 1, Evaluators: 1, CoresPerTask: 2}, "worker=env:TF_CONFIG+env:GOMAXPROCS+env:LOCAL_RANK+env:LOCAL_WORLD_SIZE+env:"+JobIDEnv+"+env:"+TokenEnv)
 	l.Environ = append(l.Environ, "TF_CONFIG=old")
 	if _, err := Run(context.Background(), l); err != nil {
 		t.Fatal(err)
@@ -240,7 +240,7 @@ func TestEnvironment(t *testing.T) {
 	if !strings.HasPrefix(text, prefix) || !strings.Contains(text, `"task":{"type":"worker","index":0},"environment":"cloud"}`) {
 		t.Errorf("got %s", text)
 	}
-	if !strings.Contains(text, "GOMAXPROCS=2\n") || !strings.Contains(text, "LOCAL_RANK=0\n") {
+	if !strings.Contains(text, "GOMAXPROCS=2\n") || !strings.Contains(text, "LOCAL_RANK=0\n") || !strings.Contains(text, "LOCAL_WORLD_SIZE=1\n") {
 		t.Errorf("got %s", text)
 	}
 	if !regexp.MustCompile(JobIDEnv + "=launch-[0-9a-f]{16}\n").MatchString(text) {
