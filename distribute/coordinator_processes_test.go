@@ -59,7 +59,7 @@ func taskConfig(text, dir string) (runconfig.RunConfig, error) {
 type processProgram struct {
 	*lineProgram
 	count, block *distribute.Remote
-	judge        *distribute.Evaluation
+	judging
 }
 
 func newProcessProgram(rc runconfig.RunConfig, dir string) (*processProgram, error) {
@@ -86,7 +86,7 @@ func newProcessProgram(rc runconfig.RunConfig, dir string) (*processProgram, err
 	if err != nil {
 		return nil, err
 	}
-	p.judge, err = p.Evaluation("judge", distribute.EvaluationSpec{Build: lineEval, Metrics: lineMetrics(), Data: heldShares(dir, rc.TaskID())})
+	p.judging, err = newJudging(p.Strategy, heldShares(dir, rc.TaskID()))
 	return p, err
 }
 

@@ -2,6 +2,7 @@ package distribute_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"github.com/goestimator/goestimator/distribute"
 	"github.com/goestimator/goestimator/estimator/metrics"
 	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/layers"
 	"github.com/goestimator/goestimator/models/losses"
 	"github.com/goestimator/goestimator/models/ops"
@@ -26,6 +28,55 @@ const (
 
 // killPoints are the shards in which a worker is killed.
 var killPoints = []int{3, 11, 19, 27, 35}
+
+// judging is how a program of the line evaluates and predicts.
+type judging struct {
+	judge   *distribute.Evaluation
+	predict *distribute.Function
+	measure *distribute.Remote
+	error   *distribute.Metric // what measure updates
+	rows    *distribute.Metric
+}
+
+func newJudging(s *distribute.Strategy, data func(ic inputs.Context) (inputs.Dataset, error)) (j judging, err error) {
+	if j.judge, err = s.Evaluation("judge", distribute.EvaluationSpec{Build: lineEval, Metrics: lineMetrics(), Data: data}); err != nil {
+		return j, err
+	}
+	if j.error, err = s.Metric("error", func() (metrics.Accumulator, error) { return metrics.NewMSE(), nil }); err != nil {
+		return j, err
+	}
+	if j.rows, err = s.Metric("rows", func() (metrics.Accumulator, error) { return metrics.NewTruePositives(0.5) }); err != nil {
+		return j, err
+	}
+	if j.predict, err = s.Function("predict", models.Predict, func(c *distribute.Context) (distribute.Outputs, error) {
+		x := c.Arg("x", tensor.Float32, 1)
+		return distribute.Outputs{Values: map[string]*G.Node{"twice": ops.Add(c, x, x), "y": layers.Dense(c, x, 1, layers.Weights{})}}, nil
+	}); err != nil {
+		return j, err
+	}
+	measure, err := s.Function("measure", models.Eval, func(c *distribute.Context) (distribute.Outputs, error) {
+		x, y := c.Arg("x", tensor.Float32, 1), c.Arg("y", tensor.Float32, 1)
+		made := layers.Dense(c, x, 1, layers.Weights{})
+		one := ops.Add(c, ops.Sub(c, x, x), ops.Scalar(c, tensor.Float32, 1))
+		return distribute.Outputs{Metrics: map[string][]*G.Node{"error": {y, made}, "rows": {one, one}}}, nil
+	})
+	if err != nil {
+		return j, err
+	}
+	j.measure, err = s.Remote("measure", func(ctx context.Context, call *distribute.RemoteCall) ([]*tensor.Tensor, error) {
+		x, err := call.Tensor(0)
+		if err != nil {
+			return nil, err
+		}
+		y, err := call.Tensor(1)
+		if err != nil {
+			return nil, err
+		}
+		_, err = measure.Run(ctx, distribute.Batch{{"x": x, "y": y}})
+		return nil, err
+	})
+	return j, err
+}
 
 // lineEval evaluates the line with metrics whose states are counts, sums and extremes.
 func lineEval(c *distribute.Context) (distribute.Outputs, error) {
@@ -117,6 +168,85 @@ func TestWorkersKilledInEvaluation(t *testing.T) {
 		compareLines(t, alone, killed, 1e-6)
 		return nil
 	})
+}
+
+// TestWorkersKilledInPrediction: workers are killed and started again while they predict. Rows come in order, each once.
+func TestWorkersKilledInPrediction(t *testing.T) {
+	p := newProcesses(t)
+	p.chief(func(ctx context.Context, x *processProgram, c *distribute.Coordinator) error {
+		const rows = 400
+		want, err := inOrder(t, x.predict.Predict(ctx, numbered(t, rows)), nothing)
+		if err != nil {
+			return err
+		}
+		got, err := inOrder(t, c.Predict(ctx, x.predict, numbered(t, rows)), func(row int) error {
+			if row%80 == 0 {
+				worker := fmt.Sprint("worker-", row/80%2)
+				p.kill(worker)
+				p.start(worker)
+			}
+			return nil
+		})
+		if err == nil && (len(got) != rows || fmt.Sprint(got) != fmt.Sprint(want)) {
+			t.Errorf("%d rows %v, expected %d: %v", len(got), got, rows, want)
+		}
+		return err
+	})
+}
+
+// TestEvaluationByFunctions: functions on workers add to metrics on the parameter server. Reset begins anew, also
+// when a worker was killed between functions.
+func TestEvaluationByFunctions(t *testing.T) {
+	p := newProcesses(t)
+	p.chief(func(ctx context.Context, x *processProgram, c *distribute.Coordinator) error {
+		kernel, err := x.Variable("dense/kernel")
+		if err != nil {
+			return err
+		}
+		w := kernel.Float(0)
+		for round, batches := range []int{20, 7, 30} {
+			if err := errors.Join(x.error.Reset(ctx), x.rows.Reset(ctx)); err != nil {
+				return err
+			}
+			sum := 0.0
+			for i := range batches {
+				at := []float32{float32(i), float32(-i)}
+				sum += 2 * float64(i) * float64(i) * (w - 1) * (w - 1)
+				data, err := tensor.FromSlice(at, 2, 1)
+				if err != nil {
+					return err
+				}
+				if _, err := c.Schedule(ctx, x.measure, data, data); err != nil {
+					return err
+				}
+			}
+			if err := c.Join(ctx); err != nil {
+				return err
+			}
+			if err := near(ctx, x.rows, float64(2*batches), 0); err != nil {
+				return err
+			}
+			if err := near(ctx, x.error, sum/float64(2*batches), 1e-4); err != nil {
+				return err
+			}
+			worker := fmt.Sprint("worker-", round%2)
+			p.kill(worker)
+			p.start(worker)
+		}
+		return nil
+	})
+}
+
+// near reports a metric that is not as expected, up to a part of it.
+func near(ctx context.Context, m *distribute.Metric, want, tolerance float64) error {
+	v, err := m.Result(ctx)
+	if err != nil {
+		return err
+	}
+	if d := v.Data[0] - want; !(max(d, -d) <= tolerance*want) {
+		return fmt.Errorf("metric %s: %v, expected %v", m.Name(), v, want)
+	}
+	return nil
 }
 
 // killIn kills the worker that evaluates a shard, starts it again, and lets the next go on.

@@ -58,6 +58,9 @@ func (s *Strategy) Function(name string, mode models.Mode, build Build) (*Functi
 	if err == nil {
 		err = f.bindMetrics()
 	}
+	if err == nil && !f.trains() {
+		_, err = s.Remote(remotePrediction+name, f.runBatch)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("function %s: %w", name, err)
 	}
