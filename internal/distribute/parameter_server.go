@@ -348,5 +348,6 @@ func (p *parameterServer) Close() error {
 	if p.presence != nil {
 		p.presence.Close()
 	}
+	p.client.Close()
 	return errors.Join(p.copies.Close(), p.dev.Close())
 }

@@ -34,12 +34,14 @@ type ClientConfig struct {
 
 // Client is a worker's, or the chief's, way to the parameter servers. Its
 // methods may run at the same time, but for those that begin or join a session
-// (Connect, WaitReady, Create), and pushes, which go one after the other.
+// (Connect, WaitReady, Create), and pushes, which go one after the other. It is
+// closed in the end.
 type Client struct {
 	c  ClientConfig
 	id uint64 // of this run of the worker
 
-	known knownIDs
+	known   knownIDs
+	streams streams
 
 	mu       sync.Mutex
 	plan     *Plan

@@ -132,22 +132,15 @@ type arrivals struct {
 	mu sync.Mutex // of m.have
 }
 
-func (c *Client) pullFrom(ctx context.Context, server int, req *wire.PullRequest, got *arrivals) (Progress, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	task := c.c.Servers[server]
-	st, err := c.c.Client.Stream(ctx, task, methodName("Pull"))
-	if err != nil {
-		return Progress{}, explain(task, err)
-	}
-	if err := st.Send(&cluster.Frame{Header: wire.Encode(req)}); err != nil {
-		return Progress{}, explain(task, reason(st, err))
-	}
-	end, err := eachFrame(st, func(h *wire.PullFrame, m *cluster.Message) error { return got.put(h, m, transfer(req.Transfer)) })
-	if err != nil {
-		return end, explain(task, err)
-	}
-	return end, nil
+func (c *Client) pullFrom(ctx context.Context, server int, req *wire.PullRequest, got *arrivals) (end Progress, err error) {
+	err = c.exchange(ctx, server, "Pull", func(st cluster.ClientStream) error {
+		if err := st.Send(&cluster.Frame{Header: wire.Encode(req)}); err != nil {
+			return err
+		}
+		end, err = eachFrame(st, func(h *wire.PullFrame, m *cluster.Message) error { return got.put(h, m, transfer(req.Transfer)) })
+		return err
+	})
+	return end, err
 }
 
 // eachFrame calls put for the frames of an answer up to its end.

@@ -122,31 +122,24 @@ type rowsInto struct {
 	next, end int
 }
 
-func (c *Client) rowsFrom(ctx context.Context, server int, r *rowsCall) (Progress, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	task := c.c.Servers[server]
-	st, err := c.c.Client.Stream(ctx, task, methodName("PullRows"))
-	if err != nil {
-		return Progress{}, explain(task, err)
-	}
+func (c *Client) rowsFrom(ctx context.Context, server int, r *rowsCall) (end Progress, err error) {
 	ids, err := tensor.FromSlice(r.ids, len(r.ids))
 	if err != nil {
 		return Progress{}, err
 	}
-	if err := st.Send(&cluster.Frame{Header: wire.Encode(r.req), Body: [][]byte{ids.Bytes}}); err != nil {
-		return Progress{}, explain(task, reason(st, err))
-	}
-	block := acquireScratch(rowBlock)
-	defer func() { releaseScratch(block) }()
-	end, err := eachFrame(st, func(_ *wire.PullFrame, m *cluster.Message) error { return r.put(m, &block) })
-	if err == nil && len(r.into) > 0 {
-		err = errors.New("rows are missing in the answer")
-	}
-	if err != nil {
-		return end, explain(task, err)
-	}
-	return end, nil
+	err = c.exchange(ctx, server, "PullRows", func(st cluster.ClientStream) error {
+		if err := st.Send(&cluster.Frame{Header: wire.Encode(r.req), Body: [][]byte{ids.Bytes}}); err != nil {
+			return err
+		}
+		block := acquireScratch(rowBlock)
+		defer func() { releaseScratch(block) }()
+		end, err = eachFrame(st, func(_ *wire.PullFrame, m *cluster.Message) error { return r.put(m, &block) })
+		if err == nil && len(r.into) > 0 {
+			err = errors.New("rows are missing in the answer")
+		}
+		return err
+	})
+	return end, err
 }
 
 // rowBlock is how many bytes of rows are moved at a time: they stay in a cache.

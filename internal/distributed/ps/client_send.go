@@ -72,19 +72,12 @@ func (o *outgoing) retry(ctx context.Context, server int, attempt func() (*wire.
 }
 
 // attempt sends one server's share once.
-func (o *outgoing) attempt(ctx context.Context, server int, id *wire.SessionID, admit func(), others chan struct{}) (*wire.PushReply, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	task := o.c.c.Servers[server]
-	st, err := o.c.c.Client.Stream(ctx, task, methodName("Push"))
-	if err != nil {
-		return nil, explain(task, err)
-	}
-	r, err := o.stream(ctx, st, server, id, admit, others)
-	if err != nil {
-		return r, explain(task, reason(st, err))
-	}
-	return r, nil
+func (o *outgoing) attempt(ctx context.Context, server int, id *wire.SessionID, admit func(), others chan struct{}) (r *wire.PushReply, err error) {
+	err = o.c.exchange(ctx, server, "Push", func(st cluster.ClientStream) (err error) {
+		r, err = o.stream(ctx, st, server, id, admit, others)
+		return err
+	})
+	return r, err
 }
 
 func (o *outgoing) stream(ctx context.Context, st cluster.ClientStream, server int, id *wire.SessionID, admit func(), others chan struct{}) (r *wire.PushReply, err error) {
@@ -116,9 +109,6 @@ func (o *outgoing) stream(ctx context.Context, st cluster.ClientStream, server i
 		}
 	}
 	if err := st.Send(&cluster.Frame{Header: wire.Encode(&wire.PushEnd{Commit: true, Position: o.Position})}); err != nil {
-		return r, err
-	}
-	if err := st.CloseSend(); err != nil {
 		return r, err
 	}
 	return o.receiveAnswer(st, part.want)

@@ -89,6 +89,9 @@
 //
 // # Protocol
 //
+// Streams of Pull, PullRows and Push serve one request after the other, until the caller ends them; an error ends
+// them, too. A client keeps its streams for later requests, as opening one costs as much as a small request.
+//
 // Methods are of the service goestimator.ParameterServer. Headers are the messages of
 // package wire; bodies are raw little-endian tensor elements.
 //

@@ -3,6 +3,7 @@ package ps
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"math/rand/v2"
 	"sync"
@@ -122,7 +123,21 @@ func (s *Server) Service() cluster.Service {
 			"FenceBegin": unary(s.fenceBegin), "FenceMark": unary(s.fenceMark), "FenceEnd": unary(s.fenceEnd), "Release": unary(s.release),
 			"ReadSlice": s.readSlice, "Norms": unary(s.norms), "Apply": unary(s.applyRound),
 		},
-		Streams: map[string]cluster.StreamHandler{"Fill": s.fill, "Pull": s.pull, "PullRows": s.pullRows, "Push": s.push},
+		Streams: map[string]cluster.StreamHandler{"Fill": s.fill, "Pull": requests(s.pull), "PullRows": requests(s.pullRows), "Push": requests(s.push)},
+	}
+}
+
+// requests serves the requests of a stream, one after the other, until the caller
+// ends it or one fails. An end where a request was expected is io.EOF of serve.
+func requests(serve cluster.StreamHandler) cluster.StreamHandler {
+	return func(ctx context.Context, st cluster.Stream) error {
+		for {
+			if err := serve(ctx, st); errors.Is(err, io.EOF) {
+				return nil
+			} else if err != nil {
+				return err
+			}
+		}
 	}
 }
 
