@@ -25,6 +25,8 @@ func TestExamples(t *testing.T) {
 		{"csv", nil, []string{"rmse below 0.05: true"}},
 		{"hooks", nil, []string{"state survived: true, evaluated at step 200"}},
 		{"custom_loop", []string{"-model-dir", filepath.Join(t.TempDir(), "loop")}, []string{"default, 1 replicas in sync: accuracy above 0.9: true"}},
+		{"cifar10_resnet", strings.Fields("-resnet_size 8 -batch_size 32 -train_steps 24 -strategy mirrored -replicas 2 -model_dir " + filepath.Join(t.TempDir(), "resnet")),
+			[]string{"resnet-8, mirrored: accuracy ", "above 0.5: true"}},
 		{"own_binary", []string{"train", "--config", "own_binary/xor.yaml"}, []string{"accuracy=1\n", "stop_reason=max_steps"}},
 	}
 	bin := t.TempDir()
