@@ -218,15 +218,15 @@ func TestPredictErrors(t *testing.T) {
 			return err
 		}
 		for text, rows := range map[string]iter.Seq2[distribute.Tensors, error]{
-			errMade.Error():         c.Predict(ctx, p.predict, &countingRows{Dataset: numbered(t, 400), fail: 30}),
-			`argument "x"`:          c.Predict(ctx, p.predict, wrong),
-			"the function trains":   c.Predict(ctx, p.train, numbered(t, 4)),
-			"expected a row for":    c.Predict(ctx, p.whole, numbered(t, 4)),
-			"expected a data set":   c.Predict(ctx, p.predict, nil),
-			"coordinator's":         c.Predict(ctx, nil, numbered(t, 4)),
-			`by "train": the`:       p.train.Predict(ctx, numbered(t, 4)),
-			"has the shape [] for":  p.whole.Predict(ctx, numbered(t, 4)),
-			"part 0: argument":      p.predict.Predict(ctx, wrong),
+			errMade.Error():        c.Predict(ctx, p.predict, &countingRows{Dataset: numbered(t, 400), fail: 30}),
+			`argument "x"`:         c.Predict(ctx, p.predict, wrong),
+			"the function trains":  c.Predict(ctx, p.train, numbered(t, 4)),
+			"expected a row for":   c.Predict(ctx, p.whole, numbered(t, 4)),
+			"expected a data set":  c.Predict(ctx, p.predict, nil),
+			"coordinator's":        c.Predict(ctx, nil, numbered(t, 4)),
+			`by "train": the`:      p.train.Predict(ctx, numbered(t, 4)),
+			"has the shape [] for": p.whole.Predict(ctx, numbered(t, 4)),
+			"part 0: argument":     p.predict.Predict(ctx, wrong),
 		} {
 			var last error
 			for _, last = range rows {

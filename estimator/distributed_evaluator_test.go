@@ -44,9 +44,9 @@ func TestEvaluationOnAllWorkers(t *testing.T) {
 	var results [workers]estimator.Result
 	var all sync.WaitGroup
 	for i, task := range tasks {
-		strategy := runconfig.Strategy{Name: "multi_worker_mirrored"}
+		strategy := runconfig.Strategy{Name: "multi_worker_mirrored", DistributedEval: true}
 		rc, err := runconfig.FromTFConfig(fmt.Sprintf(`{"cluster":{%s},"task":{"type":%s}}`, cluster, task), runconfig.ModelDir(dir),
-			runconfig.TFRandomSeed(1), runconfig.LogStepCountSteps(0), runconfig.TrainDistribute(strategy), runconfig.EvalDistribute(strategy))
+			runconfig.TFRandomSeed(1), runconfig.LogStepCountSteps(0), runconfig.TrainDistribute(strategy))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/goestimator/goestimator/estimator/hooks"
 	"github.com/goestimator/goestimator/estimator/metrics"
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/internal/format/summary"
@@ -68,9 +67,9 @@ func (s *inference) evaluate(ctx context.Context, ds inputs.Dataset, o runOption
 		return EvalResult{}, err
 	}
 	batches := int64(0)
-	err = s.each(ctx, ds, o.steps, func() error {
+	err = s.each(ctx, ds, o.steps, func(replica, _ int) error {
 		batches++
-		return acc.update(s.loop.view)
+		return acc.update(func(name string) *tensor.Tensor { return s.session.value(name, replica) })
 	})
 	if err != nil {
 		return EvalResult{}, err
@@ -121,21 +120,15 @@ func (s *inference) accumulators() (*accumulators, error) {
 	return a, nil
 }
 
-// update adds the last step of a loop.
-func (a *accumulators) update(r hooks.Run) error {
-	loss, err := r.Value("loss")
-	if err != nil {
-		return err
-	}
-	if err := a.loss.Update(loss); err != nil {
+// update adds a batch, whose tensors value has by name.
+func (a *accumulators) update(value func(name string) *tensor.Tensor) error {
+	if err := a.loss.Update(value("loss")); err != nil {
 		return fmt.Errorf("loss: %w", err)
 	}
 	for _, b := range a.bound {
 		args := make([]*tensor.Tensor, len(b.args))
 		for i, name := range b.args {
-			if args[i], err = r.Value(name); err != nil {
-				return err
-			}
+			args[i] = value(name)
 		}
 		if err := b.acc.Update(args...); err != nil {
 			return fmt.Errorf("metric %s: %w", b.name, err)

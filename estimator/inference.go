@@ -13,6 +13,7 @@ import (
 	"github.com/goestimator/goestimator/internal/distribute"
 	"github.com/goestimator/goestimator/internal/format/checkpoint"
 	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // inference evaluates or predicts with a session that is kept from call to call.
@@ -56,7 +57,7 @@ func (e *Estimator) inference(mode models.Mode, schema *inputs.Schema) (*inferen
 	if s, ok := e.ready[key]; ok {
 		return s, nil
 	}
-	s, err := e.newSession(mode, schema, e.localStrategy())
+	s, err := e.newSession(mode, schema, e.inferenceStrategy(mode))
 	if err != nil {
 		return nil, err
 	}
@@ -124,45 +125,77 @@ func (e *Estimator) openForInference(prefix string) (*checkpoint.Reader, error) 
 	return checkpoint.OpenLatest(context.Background(), e.modelDir)
 }
 
-// each runs the records of a pass over ds, at most limit (0: all), and calls fn after each.
-func (s *inference) each(ctx context.Context, ds inputs.Dataset, limit int64, fn func() error) (err error) {
+// each runs the records of a pass over ds, at most limit (0: all), a record for each replica in a step, and calls fn
+// for each record in their order: with the replica that has its results, and its rows.
+func (s *inference) each(ctx context.Context, ds inputs.Dataset, limit int64, fn func(replica, rows int) error) (err error) {
 	it, err := ds.Iterate(s.session.withPinnedMemory(ctx))
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, it.Close()) }()
 	for n := int64(0); limit == 0 || n < limit; {
-		rec, err := it.Next(ctx)
-		if errors.Is(err, io.EOF) {
+		read := s.fill(ctx, ds, it, limit-n) // what was read before an error is run first
+		staged := len(s.batches.batches())
+		if staged > 0 {
+			err = s.step(ctx, ds, fn)
+		}
+		s.batches.release()
+		if n += int64(staged); err != nil {
+			return fmt.Errorf("batch %d: %w", n, err)
+		}
+		switch {
+		case errors.Is(read, io.EOF):
+			return nil
+		case read != nil:
+			return fmt.Errorf("input, batch %d: %w", n, s.session.located(ctx, ds, read))
+		case s.progress.reason != "":
 			return nil
 		}
+	}
+	return nil
+}
+
+// fill stages a record for each replica, at most limit where that is positive. The error is io.EOF where there are no more.
+func (s *inference) fill(ctx context.Context, ds inputs.Dataset, it inputs.Iterator, limit int64) error {
+	for n := int64(0); !s.batches.full() && (limit <= 0 || n < limit); {
+		rec, err := it.Next(ctx)
 		if err != nil {
-			return fmt.Errorf("input, batch %d: %w", n, s.session.located(ctx, ds, err))
+			return err
 		}
 		if rec.NumRows() == 0 {
 			rec.Release()
 			continue
 		}
-		if err = s.session.located(ctx, ds, s.batches.add(rec)); err == nil {
-			err = s.session.fit(s.batches)
+		if err := s.batches.add(rec); err != nil {
+			s.batches.drop()
+			return err
 		}
-		if err == nil {
-			_, err = s.loop.step(ctx, distribute.Step{Batches: s.batches.batches()})
-			err = s.session.blamed(ctx, ds, s.batches, err)
-		}
-		if err == nil {
-			err = fn()
-		}
-		s.batches.release()
 		n++
-		if err != nil {
-			return fmt.Errorf("batch %d: %w", n, err)
-		}
-		if s.progress.reason != "" {
-			return nil
+	}
+	return nil
+}
+
+// step runs the staged records and calls fn for each.
+func (s *inference) step(ctx context.Context, ds inputs.Dataset, fn func(replica, rows int) error) error {
+	if err := s.session.fit(s.batches); err != nil {
+		return err
+	}
+	batches := s.batches.batches()
+	_, err := s.loop.step(ctx, distribute.Step{Batches: batches})
+	if err = s.session.blamed(ctx, ds, s.batches, err); err != nil {
+		return err
+	}
+	for replica, b := range batches {
+		if err := fn(replica, b.Rows); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// value returns a fetched tensor of a replica, as of the last step.
+func (s *session) value(name string, replica int) *tensor.Tensor {
+	return distribute.ReplicaValue(s.stepper, replica, s.index[name])
 }
 
 // prepare compiles the program with the hooks' tensors, loads variables and starts the hooks.

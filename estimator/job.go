@@ -5,14 +5,28 @@ import (
 	"fmt"
 
 	"github.com/goestimator/goestimator/internal/distribute"
+	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/runconfig"
 )
 
-// localStrategy is the strategy of evaluation and prediction: one device of this process.
+// localStrategy is one device of this process.
 func (e *Estimator) localStrategy() distribute.Config {
 	c := e.strategy
 	c.Strategy = runconfig.Strategy{Name: "default", Device: e.strategy.Device}
 	return c
+}
+
+// inferenceStrategy is the strategy of evaluation and prediction in this process: that of training where its replicas
+// are all here, else one device. Evaluation may have another one of such strategies, RunConfig's eval_distribute.
+func (e *Estimator) inferenceStrategy(mode models.Mode) distribute.Config {
+	c := e.strategy
+	if own := e.config.EvalDistribute(); mode == models.Eval && own.Name != "default" {
+		c.Strategy = own
+	}
+	if c.InOneProcess() {
+		return c
+	}
+	return e.localStrategy()
 }
 
 // distributed reports whether several tasks train together.

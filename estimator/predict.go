@@ -54,7 +54,7 @@ func (e *Estimator) predict(ctx context.Context, input InputFn, opts []PredictOp
 	if err := s.prepare(ctx, hs, o); err != nil {
 		return err
 	}
-	rows := newPredictedRows(s.loop.view, keys, emit)
+	rows := newPredictedRows(s.session, keys, emit)
 	if err := s.each(ctx, ds, o.steps, rows.next); err != nil {
 		return err
 	}

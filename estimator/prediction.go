@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/goestimator/goestimator/estimator/hooks"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -70,39 +69,36 @@ func (p Prediction) at(i int) *tensor.Tensor {
 
 // predictedRows yields the rows of batches.
 type predictedRows struct {
-	run    hooks.Run
-	keys   []predicted
-	names  []string
-	shapes [][]int // of one example's tensors, shared by all batches
-	emit   func(Prediction) error
+	session *session
+	keys    []predicted
+	names   []string
+	shapes  [][]int // of one example's tensors, shared by all batches
+	emit    func(Prediction) error
 }
 
-// newPredictedRows returns the rows of a loop's batches, with the given outputs in the order of
+// newPredictedRows returns the rows of a session's batches, with the given outputs in the order of
 // their names.
-func newPredictedRows(run hooks.Run, keys []predicted, emit func(Prediction) error) *predictedRows {
-	r := &predictedRows{run: run, keys: keys, shapes: make([][]int, len(keys)), emit: emit}
+func newPredictedRows(s *session, keys []predicted, emit func(Prediction) error) *predictedRows {
+	r := &predictedRows{session: s, keys: keys, shapes: make([][]int, len(keys)), emit: emit}
 	for _, k := range keys {
 		r.names = append(r.names, k.name)
 	}
 	return r
 }
 
-// next yields the rows of the batch that was run last. They share one copy of it and one array of tensors, so
+// next yields the rows of a replica's batch. They share one copy of it and one array of tensors, so
 // that single examples allocate nothing.
-func (r *predictedRows) next() error {
-	rows := r.run.BatchSize()
+func (r *predictedRows) next(replica, rows int) error {
 	b := &predictedBatch{names: r.names, tensors: make([]tensor.Tensor, rows*len(r.keys))}
 	for i, k := range r.keys {
-		v, err := r.run.Value(k.tensor)
-		if err != nil {
-			return err
-		}
+		v := r.session.value(k.tensor, replica)
 		if k.text != nil {
+			var err error
 			if v, err = k.text.decode(v); err != nil {
 				return fmt.Errorf("prediction %s: %w", k.name, err)
 			}
 		}
-		r.split(b, i, v)
+		r.split(b, i, v, rows)
 	}
 	for row := range rows {
 		if err := r.emit(Prediction{b, row}); err != nil {
@@ -114,13 +110,12 @@ func (r *predictedRows) next() error {
 
 // split makes name i of every row a view of v's words, or of a copy of its numbers: v belongs to the
 // program.
-func (r *predictedRows) split(b *predictedBatch, i int, v *tensor.Tensor) {
+func (r *predictedRows) split(b *predictedBatch, i int, v *tensor.Tensor, rows int) {
 	if !slices.Equal(r.shapes[i], v.Shape[1:]) {
 		r.shapes[i] = slices.Clone(v.Shape[1:])
 	}
 	bytes := tensor.New(tensor.Uint8, len(v.Bytes)).Bytes
 	copy(bytes, v.Bytes)
-	rows := r.run.BatchSize()
 	size, words := len(bytes)/rows, len(v.Strings)/rows
 	for row := range rows {
 		t := &b.tensors[row*len(r.keys)+i]

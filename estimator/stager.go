@@ -66,6 +66,13 @@ func (s *stager) add(rec arrow.Record) error {
 	return s.stage(len(s.records) - 1)
 }
 
+// drop forgets the record that was added last.
+func (s *stager) drop() {
+	last := len(s.records) - 1
+	s.records[last].Release()
+	s.records = s.records[:last]
+}
+
 // again stages all records again.
 func (s *stager) again() error {
 	s.need = nil

@@ -50,7 +50,7 @@ type settings struct {
 
 func newSettings(spec Spec) settings {
 	spec.DeviceFilters = slices.Clone(spec.DeviceFilters)
-	local := Strategy{Name: "default"}
+	local := Strategy{Name: noStrategy}
 	return settings{Spec: spec, trainDistribute: local, evalDistribute: local, rpc: DefaultRPC()}
 }
 
@@ -99,7 +99,9 @@ func TrainDistribute(strategy Strategy) Option {
 	return func(s *settings) { s.trainDistribute = strategy }
 }
 
-// EvalDistribute sets the strategy of evaluation.
+// EvalDistribute sets the strategy of evaluation: one of this process, as mirrored, for Evaluate, also in an evaluator
+// task; or multi_worker_mirrored for TrainAndEvaluate, where all workers that train evaluate, each its share. Where it is not set, or
+// default, Evaluate uses the strategy of training if that is one of this process.
 func EvalDistribute(strategy Strategy) Option {
 	return func(s *settings) { s.evalDistribute = strategy }
 }
@@ -179,6 +181,6 @@ func (s settings) validate(vs *violation.List) {
 	vs.Require(s.ExperimentalMaxWorkerDelaySecs != workerDelayNotGiven || !s.workerDelayGiven, "experimental_max_worker_delay_secs", s.ExperimentalMaxWorkerDelaySecs, "expected >= 0")
 	vs.Require(s.deviceFn == nil, "device_fn", "a function", "expected none: ops are placed by strategy.device, nothing asks a device function yet")
 	s.trainDistribute.validate("train_distribute.", vs)
-	s.evalDistribute.validate("eval_distribute.", vs)
+	s.validateEval(vs)
 	s.rpc.validate(vs)
 }

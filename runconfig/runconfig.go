@@ -108,8 +108,9 @@ func (c RunConfig) LogStepCountSteps() int { return c.s.LogStepCountSteps }
 // TrainDistribute returns the strategy of training.
 func (c RunConfig) TrainDistribute() Strategy { return c.s.trainDistribute }
 
-// EvalDistribute returns the strategy of evaluation.
-func (c RunConfig) EvalDistribute() Strategy { return c.s.evalDistribute }
+// EvalDistribute returns the strategy of evaluation: what the option of that name has
+// set, or that of training where it has distributed_eval.
+func (c RunConfig) EvalDistribute() Strategy { return c.s.evalStrategy() }
 
 // DeviceFn returns the function that chooses devices; nil: none.
 func (c RunConfig) DeviceFn() func(Op) string { return c.s.deviceFn }

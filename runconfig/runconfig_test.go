@@ -115,6 +115,12 @@ func TestOptionsOutOfBounds(t *testing.T) {
 		{"log", LogStepCountSteps(-1), "log_step_count_steps: got -1, expected > 0, or 0 for none"},
 		{"train strategy", TrainDistribute(Strategy{Name: "mirrord"}), `train_distribute.name: got "mirrord", expected one of default,`},
 		{"eval strategy", EvalDistribute(Strategy{}), `eval_distribute.name: got "", expected one of default,`},
+		{"eval on servers", EvalDistribute(Strategy{Name: "parameter_server"}), `eval_distribute.name: got "parameter_server", expected a strategy of one process: beside parameter servers an evaluator task evaluates`},
+		{"eval in lock step", EvalDistribute(Strategy{Name: "multi_worker_mirrored"}), `eval_distribute.name: got "multi_worker_mirrored", which evaluates on the workers that train: expected train_distribute.name multi_worker_mirrored`},
+		{"two evals", func(s *settings) {
+			TrainDistribute(Strategy{Name: "multi_worker_mirrored", DistributedEval: true})(s)
+			EvalDistribute(Strategy{Name: "mirrored"})(s)
+		}, `eval_distribute.name: got "mirrored", expected multi_worker_mirrored, or none, as train_distribute.distributed_eval is true`},
 		{"protocol", Protocol("grpc+verbs"), `protocol: got "grpc+verbs", expected grpc or nothing`},
 		{"delay", ExperimentalMaxWorkerDelaySecs(-1), "experimental_max_worker_delay_secs: got -1, expected >= 0"},
 		{"timeout", SessionCreationTimeoutSecs(0), "session_creation_timeout_secs: got 0, expected > 0"},
@@ -199,5 +205,24 @@ func TestLoopback(t *testing.T) {
 		if got := Loopback(host); got != want {
 			t.Errorf("%q: got %t", host, got)
 		}
+	}
+}
+
+// TestDistributedEval: the strategy of training evaluates, too, where it says so; also after another one replaces it.
+func TestDistributedEval(t *testing.T) {
+	together := Strategy{Name: "multi_worker_mirrored", DistributedEval: true}
+	rc, err := FromTFConfig("", TrainDistribute(together))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := rc.EvalDistribute(); got.Name != together.Name || !got.DistributedEval {
+		t.Errorf("got %+v, expected %+v", got, together)
+	}
+	rc, err = rc.With(TrainDistribute(Strategy{Name: "mirrored"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := rc.EvalDistribute().Name; got != "default" {
+		t.Errorf("got %s, expected default", got)
 	}
 }

@@ -52,9 +52,6 @@ func (c *Config) RunConfig() (runconfig.RunConfig, error) {
 	if c.ModelDir != "" {
 		opts = append(opts, runconfig.ModelDir(c.ModelDir))
 	}
-	if c.Strategy.DistributedEval {
-		opts = append(opts, runconfig.EvalDistribute(c.Strategy))
-	}
 	if c.Seed != 0 {
 		opts = append(opts, runconfig.TFRandomSeed(c.Seed))
 	}

@@ -51,8 +51,6 @@ func (c *Config) validateRun(vs *violation.List) {
 	if errors.As(err, &found) {
 		for _, v := range found.Violations {
 			switch {
-			case strings.HasPrefix(v.Field, "eval_distribute."):
-				continue // the same value as train_distribute
 			case strings.HasPrefix(v.Field, "train_distribute."):
 				v.Field = "strategy." + strings.TrimPrefix(v.Field, "train_distribute.")
 			case strings.HasPrefix(v.Field, "rpc."):

@@ -63,6 +63,12 @@ func (c Config) ReplicasInSync(workers int) int {
 // Lockstep reports whether all workers take part in every step.
 func (c Config) Lockstep() bool { return kinds[c.Name].lockstep }
 
+// InOneProcess reports whether the strategy's replicas are all in this process.
+func (c Config) InOneProcess() bool {
+	k := kinds[c.Name]
+	return c.Name != "tpu" && !k.lockstep && !k.servers
+}
+
 // InCluster returns the strategy of a cluster of so many workers and parameter
 // servers: as in tf.estimator, parameter servers are used where there are any and
 // nothing else was chosen. A strategy of one process is a mistake.
