@@ -30,6 +30,12 @@ func shared(ctx context.Context, ic inputs.Context) (inputs.Dataset, error) {
 // TestEvaluationOnAllWorkers: every example counts once. All workers have the same metrics to the bit, and
 // one process over all the data has the same metrics.
 func TestEvaluationOnAllWorkers(t *testing.T) {
+	for _, replicas := range []int{1, 2} {
+		t.Run(fmt.Sprint(replicas, " replicas each"), func(t *testing.T) { evaluateOnAll(t, replicas) })
+	}
+}
+
+func evaluateOnAll(t *testing.T, replicas int) {
 	const workers = 3
 	ports, err := freeport.Reserve(workers)
 	if err != nil {
@@ -44,7 +50,7 @@ func TestEvaluationOnAllWorkers(t *testing.T) {
 	var results [workers]estimator.Result
 	var all sync.WaitGroup
 	for i, task := range tasks {
-		strategy := runconfig.Strategy{Name: "multi_worker_mirrored", DistributedEval: true}
+		strategy := runconfig.Strategy{Name: "multi_worker_mirrored", Replicas: replicas, DistributedEval: true}
 		rc, err := runconfig.FromTFConfig(fmt.Sprintf(`{"cluster":{%s},"task":{"type":%s}}`, cluster, task), runconfig.ModelDir(dir),
 			runconfig.TFRandomSeed(1), runconfig.LogStepCountSteps(0), runconfig.TrainDistribute(strategy))
 		if err != nil {

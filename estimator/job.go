@@ -16,17 +16,14 @@ func (e *Estimator) localStrategy() distribute.Config {
 	return c
 }
 
-// inferenceStrategy is the strategy of evaluation and prediction in this process: that of training where its replicas
-// are all here, else one device. Evaluation may have another one of such strategies, RunConfig's eval_distribute.
+// inferenceStrategy is the strategy of evaluation and prediction in this process: that of training, with its replicas here, or
+// RunConfig's eval_distribute.
 func (e *Estimator) inferenceStrategy(mode models.Mode) distribute.Config {
 	c := e.strategy
 	if own := e.config.EvalDistribute(); mode == models.Eval && own.Name != "default" {
 		c.Strategy = own
 	}
-	if c.InOneProcess() {
-		return c
-	}
-	return e.localStrategy()
+	return c.Inference()
 }
 
 // distributed reports whether several tasks train together.

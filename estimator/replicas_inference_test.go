@@ -62,6 +62,7 @@ func TestReplicasEvaluateAsOne(t *testing.T) {
 		for name, opt := range map[string]runconfig.Option{
 			"mirrored":        runconfig.TrainDistribute(mirrored("mirrored", 3)),
 			"central_storage": runconfig.TrainDistribute(mirrored("central_storage", 2)),
+			"multi_worker":    runconfig.TrainDistribute(mirrored("multi_worker_mirrored", 2)),
 			"eval_distribute": runconfig.EvalDistribute(mirrored("mirrored", 2)),
 		} {
 			e, count := under(t, dir, opt), &stepCounter{}

@@ -63,10 +63,14 @@ func (c Config) ReplicasInSync(workers int) int {
 // Lockstep reports whether all workers take part in every step.
 func (c Config) Lockstep() bool { return kinds[c.Name].lockstep }
 
-// InOneProcess reports whether the strategy's replicas are all in this process.
-func (c Config) InOneProcess() bool {
-	k := kinds[c.Name]
-	return c.Name != "tpu" && !k.lockstep && !k.servers
+// Inference is the config of evaluation and prediction in this process: on the replicas that training has here, or on one
+// device where the variables are on parameter servers.
+func (c Config) Inference() Config {
+	c.Job = nil
+	if kinds[c.Name].servers {
+		c.Strategy = runconfig.Strategy{Name: "default", Device: c.Device}
+	}
+	return c
 }
 
 // InCluster returns the strategy of a cluster of so many workers and parameter
