@@ -88,7 +88,7 @@ func (l *local) compile(s *localStepper, p Program, spec engine.Spec) (Stepper, 
 	}
 	s.dev = l.dev
 	if accelerates(l.dev) {
-		return &aheadStep{localStepper: s, alone: !opts.CheckNumerics && !opts.Profile}, nil
+		return &aheadStep{localStepper: s, ahead: aheadQueue{program: s.program}, alone: !opts.CheckNumerics && !opts.Profile}, nil
 	}
 	return s, nil
 }

@@ -19,6 +19,7 @@ type replica struct {
 	mirror  *mirror           // nil where the program reads those
 	number  int64             // over all tasks
 	feeds   []*tensor.Tensor
+	ahead   *aheadQueue // nil: the device is no accelerator
 }
 
 // compileReplica compiles the gradient program of a replica on a device. Ready, if not nil,
@@ -53,6 +54,9 @@ func compileReplica(p TrainProgram, l *layout, dev device.Device, o replicaOptio
 	if r.program, err = engine.Compile(p.Graph, spec, dev, vars, opts); err != nil {
 		return nil, errors.Join(err, r.close())
 	}
+	if accelerates(dev) {
+		r.ahead = &aheadQueue{program: r.program, late: len(spec.Feeds) - len(p.Feeds)}
+	}
 	return r, nil
 }
 
@@ -67,24 +71,55 @@ type replicaOptions struct {
 // run computes one batch. What is random in the model differs from replica to
 // replica: it depends on the global step, in whose upper bits the number goes.
 func (r *replica) run(ctx context.Context, b Batch) error {
-	r.feeds = append(r.feeds[:0], b.Feeds...)
-	if r.number > 0 {
-		step, err := r.vars.Get(GlobalStep)
-		if err != nil {
-			return err
-		}
-		tensor.Values[int64](step)[0] |= r.number << 40
-		r.feeds = append(r.feeds, step)
-	}
-	if r.mirror != nil {
-		if err := r.mirror.refresh(); err != nil {
-			return fmt.Errorf("replica %d: %w", r.number, err)
-		}
-	}
-	if err := r.program.Run(ctx, b.Rows, r.feeds); err != nil {
+	if err := r.compute(ctx, b); err != nil {
 		return fmt.Errorf("replica %d: %w", r.number, err)
 	}
 	return nil
+}
+
+func (r *replica) compute(ctx context.Context, b Batch) error {
+	step, err := r.step()
+	if err != nil {
+		return err
+	}
+	if r.mirror != nil {
+		if err := r.mirror.refresh(); err != nil {
+			return err
+		}
+	}
+	if r.ahead == nil {
+		r.feeds = append(append(r.feeds[:0], b.Feeds...), step...)
+		return r.program.Run(ctx, b.Rows, r.feeds)
+	}
+	a, err := r.ahead.take(b)
+	if err != nil {
+		return err
+	}
+	for i, t := range step {
+		a.Set(len(b.Feeds)+i, t)
+	}
+	return r.program.RunAhead(ctx, a)
+}
+
+// step is the global step as the replica's program takes it; nothing where the program reads it.
+func (r *replica) step() ([]*tensor.Tensor, error) {
+	if r.number == 0 {
+		return nil, nil
+	}
+	step, err := r.vars.Get(GlobalStep)
+	if err != nil {
+		return nil, err
+	}
+	tensor.Values[int64](step)[0] |= r.number << 40
+	return []*tensor.Tensor{step}, nil
+}
+
+// forget drops the batches that were copied ahead.
+func (r *replica) forget() error {
+	if r.ahead == nil {
+		return nil
+	}
+	return r.ahead.forget()
 }
 
 // placement tells where the program runs.
@@ -93,7 +128,7 @@ func (r *replica) placement() Placement { return placementOf(r.program, r.dev) }
 func (r *replica) close() error {
 	var errs []error
 	if r.program != nil {
-		errs = append(errs, r.program.Close())
+		errs = append(errs, r.forget(), r.program.Close())
 	}
 	if r.mirror != nil {
 		errs = append(errs, r.mirror.copies.Close())

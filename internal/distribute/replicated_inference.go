@@ -19,10 +19,12 @@ type replicatedInference struct {
 // inferringReplica is a program on one device.
 type inferringReplica struct {
 	program *engine.Program
-	mirror  *mirror // nil where the program reads the strategy's variables
+	mirror  *mirror     // nil where the program reads the strategy's variables
+	ahead   *aheadQueue // nil: the device is no accelerator
 }
 
 var (
+	_ Uploader      = (*replicatedInference)(nil)
 	_ Stepper       = (*replicatedInference)(nil)
 	_ replicaValues = (*replicatedInference)(nil)
 )
@@ -42,6 +44,9 @@ func newReplicatedInference(r *replicated, p Program) (*replicatedInference, err
 			vars = x.mirror.copies
 		}
 		x.program, err = engine.Compile(p.Graph, engine.Spec{Feeds: p.Feeds, Fetches: p.Fetches}, r.compute[i], vars, opts)
+		if accelerates(r.compute[i]) {
+			x.ahead = &aheadQueue{program: x.program}
+		}
 		s.replicas = append(s.replicas, x)
 		if err != nil {
 			return nil, errors.Join(err, s.Close())
@@ -70,7 +75,42 @@ func (x inferringReplica) run(ctx context.Context, b Batch) error {
 			return err
 		}
 	}
-	return x.program.Run(ctx, b.Rows, b.Feeds)
+	if x.ahead == nil {
+		return x.program.Run(ctx, b.Rows, b.Feeds)
+	}
+	a, err := x.ahead.take(b)
+	if err != nil {
+		return err
+	}
+	return x.program.RunAhead(ctx, a)
+}
+
+// Ahead implements Prefetcher.
+func (s *replicatedInference) Ahead() int {
+	if s.replicas[0].ahead == nil {
+		return 0
+	}
+	return stepsAhead
+}
+
+// Prefetch begins to copy the batches of a step to their devices.
+func (s *replicatedInference) Prefetch(_ context.Context, batches []Batch) error {
+	var errs []error
+	for i, b := range batches {
+		errs = append(errs, s.replicas[i].ahead.prefetch(b))
+	}
+	return errors.Join(errs...)
+}
+
+// Forget implements Uploader.
+func (s *replicatedInference) Forget() error {
+	var errs []error
+	for _, x := range s.replicas {
+		if x.ahead != nil {
+			errs = append(errs, x.ahead.forget())
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // Value returns a fetch of the first replica.
@@ -88,7 +128,7 @@ func (s *replicatedInference) Profile() []NodeTime { return s.replicas[0].progra
 
 // Close frees the programs.
 func (s *replicatedInference) Close() error {
-	var errs []error
+	errs := []error{s.Forget()}
 	for _, x := range s.replicas {
 		if x.program != nil {
 			errs = append(errs, x.program.Close())

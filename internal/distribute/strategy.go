@@ -240,10 +240,18 @@ type Stepper interface {
 // ahead: it fetches what they need while the present step runs.
 type Prefetcher interface {
 	// Ahead is the number of steps whose batches may be prefetched before the step that
-	// runs next.
+	// runs next; 0: none.
 	Ahead() int
 	// Prefetch begins to fetch for batches. Later calls of Step pass these batches in the same order.
 	Prefetch(ctx context.Context, batches []Batch) error
+}
+
+// An Uploader is a Prefetcher that copies the batches to its devices. It knows them by their lists of feeds, so that
+// steps may take other batches between them.
+type Uploader interface {
+	Prefetcher
+	// Forget drops what was prefetched; its memory may be changed then.
+	Forget() error
 }
 
 // An Enqueuer is a Stepper that may heed Step.Unread.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 
 	"github.com/goestimator/goestimator/internal/runtime/device"
@@ -32,6 +33,7 @@ type feedSet struct {
 	buf     device.Buffer
 	size    int
 	offsets []int
+	late    []bool       // feeds that come with the run
 	ready   device.Event // it is uploaded
 	taken   device.Event // a run has copied it
 }
@@ -46,14 +48,18 @@ type aheads struct {
 }
 
 // Ahead begins to bring a batch to the device, for RunAhead, beside runs that go on: it may be called while another
-// goroutine runs the program. Feeds are as for Run, and must stay unchanged until RunAhead or Drop has returned. It
-// does not wait; at most two batches can be ahead beside one that runs, a fourth is ErrAhead.
+// goroutine runs the program. Feeds are as for Run, and must stay unchanged until RunAhead or Drop has returned; one that
+// is not known yet is nil, and Set gives it. It does not wait; at most two batches can be ahead beside one that runs, a
+// fourth is ErrAhead.
 func (p *Program) Ahead(batch int, feeds []*tensor.Tensor) (*Ahead, error) {
 	a := &Ahead{p: p, batch: batch, feeds: feeds}
 	if batch < 1 {
 		return nil, fmt.Errorf("ahead: expected a batch of at least 1 row, got %d", batch)
 	}
-	if err := p.checkFeeds(batch, feeds); err != nil {
+	if slices.Contains(feeds, nil) {
+		a.feeds = slices.Clone(feeds)
+	}
+	if err := p.checkEarly(batch, feeds); err != nil {
 		return nil, err
 	}
 	set, err := p.pipe.upload(feeds)
@@ -63,6 +69,9 @@ func (p *Program) Ahead(batch int, feeds []*tensor.Tensor) (*Ahead, error) {
 	a.set = set
 	return a, nil
 }
+
+// Set gives a feed that was nil, before the run, until whose end it must stay unchanged.
+func (a *Ahead) Set(feed int, t *tensor.Tensor) { a.feeds[feed] = t }
 
 func (a *acceleratorExecutor) upload(feeds []*tensor.Tensor) (*feedSet, error) {
 	h := &a.ahead
@@ -101,10 +110,10 @@ func (h *aheads) open() (err error) {
 // upload issues the copies of a batch.
 func (s *feedSet) upload(stream device.Stream, feeds []*tensor.Tensor) error {
 	size := 0
-	s.offsets = s.offsets[:0]
+	s.offsets, s.late = s.offsets[:0], s.late[:0]
 	for i, f := range s.a.feeds {
-		s.offsets = append(s.offsets, size)
-		if s.a.onDevice[f.op.out[0]] {
+		s.offsets, s.late = append(s.offsets, size), append(s.late, feeds[i] == nil)
+		if !s.late[i] && s.a.onDevice[f.op.out[0]] {
 			size += alignUp(len(feeds[i].Bytes), acceleratorAlignment)
 		}
 	}
@@ -117,7 +126,7 @@ func (s *feedSet) upload(stream device.Stream, feeds []*tensor.Tensor) error {
 		}
 	}
 	for i, f := range s.a.feeds {
-		if !s.a.onDevice[f.op.out[0]] || len(feeds[i].Bytes) == 0 {
+		if s.late[i] || !s.a.onDevice[f.op.out[0]] || len(feeds[i].Bytes) == 0 {
 			continue
 		}
 		if err := stream.Upload(s.buf, s.offsets[i], feeds[i].Bytes); err != nil {
@@ -204,10 +213,18 @@ func (s *feedSet) feed(feeds []*tensor.Tensor) error {
 	for i, f := range a.feeds {
 		v := f.op.out[0]
 		v.mem = f.aligned(feeds[i].Bytes)
-		if n := len(feeds[i].Bytes); a.onDevice[v] && n > 0 {
-			if err := a.stream.Copy(a.arena, v.off, s.buf, s.offsets[i], n); err != nil {
-				return fmt.Errorf("feed %s: %w", f.name, err)
-			}
+		n := len(feeds[i].Bytes)
+		if !a.onDevice[v] || n == 0 {
+			continue
+		}
+		var err error
+		if s.late[i] {
+			err = a.stream.Upload(a.arena, v.off, feeds[i].Bytes)
+		} else {
+			err = a.stream.Copy(a.arena, v.off, s.buf, s.offsets[i], n)
+		}
+		if err != nil {
+			return fmt.Errorf("feed %s: %w", f.name, err)
 		}
 	}
 	a.shareFeeds()

@@ -52,10 +52,18 @@ func runAhead(t *testing.T, p *Program, r *rand.Rand) {
 		for i := range 20 {
 			permits <- struct{}{}
 			n := 1 + i%6
-			a, err := p.Ahead(n, mlpRowsOf(r, n, 5, 3))
+			feeds := mlpRowsOf(r, n, 5, 3)
+			late := feeds[1]
+			if i%3 == 1 {
+				feeds[1] = nil
+			}
+			a, err := p.Ahead(n, feeds)
 			if err != nil {
 				failed <- err
 				return
+			}
+			if i%3 == 1 {
+				a.Set(1, late)
 			}
 			batches <- a
 		}

@@ -121,6 +121,9 @@ func (p *Program) enqueue(ctx context.Context, a *Ahead) (err error) {
 			p.batch = 0
 		}
 	}()
+	if err := p.checkFeeds(a.batch, a.feeds); err != nil {
+		return err
+	}
 	if a.batch != p.batch {
 		if err := p.exec.prepare(a.batch); err != nil {
 			return err

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"unsafe"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
@@ -18,10 +19,21 @@ type feed struct {
 
 // checkFeeds compares tensors with what is expected.
 func (p *plan) checkFeeds(batch int, feeds []*tensor.Tensor) error {
+	if slices.Contains(feeds, nil) && len(feeds) == len(p.feeds) {
+		return p.feeds[slices.Index(feeds, nil)].check(nil, batch)
+	}
+	return p.checkEarly(batch, feeds)
+}
+
+// checkEarly is checkFeeds of tensors of which some, nil, come later.
+func (p *plan) checkEarly(batch int, feeds []*tensor.Tensor) error {
 	if len(feeds) != len(p.feeds) {
 		return fmt.Errorf("run: expected %d feeds, got %d", len(p.feeds), len(feeds))
 	}
 	for i, f := range p.feeds {
+		if feeds[i] == nil {
+			continue
+		}
 		if err := f.check(feeds[i], batch); err != nil {
 			return err
 		}
