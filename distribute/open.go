@@ -92,10 +92,7 @@ type initialValue struct {
 
 // initialValues are all variables.
 func (s *Strategy) initialValues() ([]initialValue, error) {
-	all, err := s.initialTotals()
-	if err != nil {
-		return nil, err
-	}
+	var all []initialValue
 	for _, v := range s.variables {
 		all = append(all, initialValue{v.Name, typeOf(v), strategies.Initial(v.Name, v.Init, s.seed, typeOf(v))})
 	}
@@ -108,7 +105,11 @@ func (s *Strategy) initialValues() ([]initialValue, error) {
 			all = append(all, initialValue{slot.Name, slot.Type, strategies.Initial(slot.Name, slot.Init, s.seed, slot.Type)})
 		}
 	}
-	return append(all, initialValue{strategies.GlobalStep, stepType, strategies.Whole(tensor.Scalar(int64(0)))}), nil
+	totals, err := s.initialTotals() // behind what TensorFlow makes, too, which round_robin counts
+	if err != nil {
+		return nil, err
+	}
+	return append(append(all, totals...), initialValue{strategies.GlobalStep, stepType, strategies.Whole(tensor.Scalar(int64(0)))}), nil
 }
 
 // createVariables makes all variables, with their initial values.

@@ -51,6 +51,11 @@ func (s *session) initialize(put func(name string, t graph.Type, value distribut
 	if err := s.checkMemory(); err != nil {
 		return err
 	}
+	return s.declare(put)
+}
+
+// declare puts the initial values without a look at this machine's memory.
+func (s *session) declare(put func(name string, t graph.Type, value distribute.Fill) error) error {
 	one := func(name string, t graph.Type, init models.Initializer) error {
 		return put(name, t, distribute.Initial(name, init, s.est.seed, t))
 	}

@@ -26,19 +26,27 @@ type Strategy struct {
 	Transfer string `yaml:"transfer,omitempty"`
 	// How parameter_server splits variables.
 	Partitioner Partitioner `yaml:"partitioner,omitempty"`
+	// How parameter_server places variables and their parts: by_size (the largest first, each where there is least so far) or round_robin (in the order in which the model makes them, as TensorFlow's). Empty: by_size.
+	Placement string `yaml:"placement,omitempty"`
 	// Evaluate on all workers of multi_worker_mirrored, each its share of the data, instead of in the evaluator task.
 	DistributedEval bool `yaml:"distributed_eval,omitempty"`
 	// Lets workers of multi_worker_mirrored go and come while the others train on.
 	Elastic Elastic `yaml:"elastic,omitempty"`
 }
 
+// The values of Strategy.Placement.
+const (
+	BySize     = "by_size"
+	RoundRobin = "round_robin"
+)
+
 // Partitioner splits variables along their first dimension.
 type Partitioner struct {
 	// none, fixed_shards, min_size or max_size. Empty: min_size.
 	Kind string `yaml:"kind,omitempty"`
-	// Partitions of fixed_shards; most of them of the others. 0: as many as there are parameter servers.
+	// Shards of fixed_shards; most shards of min_size and max_size. 0: as many as there are parameter servers; of max_size: no limit.
 	Shards int `yaml:"shards,omitempty"`
-	// Least bytes of a partition of min_size, most of max_size. 0: 262144 for min_size, 67108864 for max_size.
+	// Least bytes of a shard of min_size, most of max_size. 0: 262144 for min_size, 67108864 for max_size.
 	Bytes int64 `yaml:"bytes,omitempty"`
 }
 
@@ -60,6 +68,9 @@ func (s Strategy) validate(prefix string, vs *violation.List) {
 		vs.OneOf(prefix+"transfer", s.Transfer, "float32", "bfloat16", "float16")
 	}
 	s.Partitioner.validate(prefix+"partitioner.", vs)
+	if s.Placement != "" {
+		vs.OneOf(prefix+"placement", s.Placement, BySize, RoundRobin)
+	}
 	s.Elastic.validate(prefix+"elastic.", vs)
 	vs.Require(s.Replicas <= 1 || !s.Elastic.Enabled(), prefix+"replicas", s.Replicas, "expected 1: workers of strategy.elastic have one replica")
 	vs.Require(!s.DistributedEval || !s.Elastic.Enabled(), prefix+"distributed_eval", s.DistributedEval, "which strategy.elastic does not have: leave the evaluation to an evaluator task")
@@ -88,6 +99,7 @@ func (s Strategy) validateOwners(prefix string, vs *violation.List) {
 	only(s.StalenessBound != 0, "staleness_bound", s.StalenessBound, ps)
 	only(s.Transfer != "", "transfer", s.Transfer, ps)
 	only(s.Partitioner != Partitioner{}, "partitioner.kind", s.Partitioner.Kind, ps)
+	only(s.Placement != "", "placement", s.Placement, ps)
 }
 
 func (p Partitioner) validate(prefix string, vs *violation.List) {

@@ -33,7 +33,7 @@ func TestCompletions(t *testing.T) {
 	}{
 		{"tra", []string{"train"}, "serve", ":4"},
 		{"", []string{"train", "serve", "version", "completion", "help"}, "", ":4"},
-		{"inspect ", []string{"checkpoint", "data", "events", "model", "savedmodel", "tf-config"}, "", ":4"},
+		{"inspect ", []string{"checkpoint", "data", "events", "model", "savedmodel", "shards", "tf-config"}, "", ":4"},
 		{"help inspect ", []string{"checkpoint"}, "", ":4"},
 		{"completion ", []string{"bash", "zsh", "fish"}, "", ":4"},
 		{"train --pro", []string{"--profile"}, "", ":4"},

@@ -11,17 +11,18 @@ import (
 func (a *app) inspectCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "inspect",
-		Short: "look into checkpoints, events, SavedModels, models, data and TF_CONFIG",
+		Short: "look into checkpoints, events, SavedModels, models, the places of variables, data and TF_CONFIG",
 		Example: `  goestimator inspect checkpoint runs/glyphs
   goestimator inspect events runs/glyphs --tag loss
   goestimator inspect savedmodel exports/glyphs
   goestimator inspect model --config configs/glyphs.yaml
+  goestimator inspect shards --config configs/msweb_embedding.yaml --ps 2
   goestimator inspect data --config configs/iris.yaml
   goestimator inspect tf-config`,
 		Args: onlyCommands,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.inspectCheckpointCommand(), a.inspectEventsCommand(), a.inspectSavedModelCommand(), a.inspectModelCommand(), a.inspectDataCommand(), a.inspectTFConfigCommand())
+	cmd.AddCommand(a.inspectCheckpointCommand(), a.inspectEventsCommand(), a.inspectSavedModelCommand(), a.inspectModelCommand(), a.inspectShardsCommand(), a.inspectDataCommand(), a.inspectTFConfigCommand())
 	return cmd
 }
 

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -47,7 +46,7 @@ func (f *configFlags) addSources(cmd *cobra.Command) {
 // load reads the config.
 func (f *configFlags) load() (*config.Config, error) {
 	if f.path == "" {
-		return nil, usage(errors.New("no config: give --config FILE, for example --config configs/glyphs.yaml"))
+		return nil, errNoConfig
 	}
 	cfg, err := config.Load(config.LoadOptions{Path: f.path, Sets: f.sets})
 	if err != nil {

@@ -91,6 +91,7 @@ func describeStrategy(c Config, add func(name string, value any)) {
 		cut := c.Partitioner
 		cut.Kind = cmp.Or(cut.Kind, defaultPartitioner)
 		add("partitioner", fmt.Sprintf("%+v", cut))
+		add("placement", c.placement())
 	}
 }
 

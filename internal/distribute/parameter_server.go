@@ -1,11 +1,9 @@
 package distribute
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"github.com/goestimator/goestimator/internal/training/update"
 	"maps"
 	"slices"
 	"time"
@@ -13,12 +11,9 @@ import (
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
 	"github.com/goestimator/goestimator/internal/distributed/keyvalue"
 	"github.com/goestimator/goestimator/internal/distributed/ps"
-	"github.com/goestimator/goestimator/internal/distributed/settings"
 	"github.com/goestimator/goestimator/internal/platform/waiting"
 	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
-	"github.com/goestimator/goestimator/models"
-	"github.com/goestimator/goestimator/models/optimizers"
 	"github.com/goestimator/goestimator/runconfig"
 	"github.com/goestimator/goestimator/tensor"
 )
@@ -60,7 +55,7 @@ var (
 
 func newParameterServer(c Config) (Strategy, error) {
 	if c.Job == nil || len(c.Job.servers) == 0 {
-		return nil, runconfig.Mistake(errors.New("strategy parameter_server needs a cluster with ps tasks: set TF_CONFIG, or use `goestimator launch --ps 1`"))
+		return nil, runconfig.Mistake(errNoServers)
 	}
 	transfer, err := ps.ParseTransfer(c.Transfer)
 	if err != nil {
@@ -90,17 +85,7 @@ func (p *parameterServer) Replicas() Replicas {
 }
 
 // sync says how gradients are aggregated, nil for each by itself.
-func (p *parameterServer) sync() *ps.Sync {
-	if !p.config.Sync {
-		return nil
-	}
-	n := max(p.job.config.NumWorkers(), 1)
-	aggregate := p.config.ReplicasToAggregate
-	if aggregate == 0 {
-		aggregate = n
-	}
-	return &ps.Sync{Aggregate: aggregate, Workers: max(n, aggregate)}
-}
+func (p *parameterServer) sync() *ps.Sync { return p.config.syncOf(p.job.config.NumWorkers()) }
 
 // Variables are declared here until Synchronize, and on the servers then.
 func (p *parameterServer) Variables() Variables { return p.vars }
@@ -143,64 +128,10 @@ func (p *parameterServer) Plan(programs ...TrainProgram) error {
 	return nil
 }
 
-func (p *parameterServer) makePlan(programs []TrainProgram) error {
-	var ops []*optimizers.TrainOp
-	for _, t := range programs {
-		ops = append(ops, t.Train)
-	}
-	joined, err := optimizers.Join(ops...)
-	if err != nil {
-		return runconfig.Mistake(err)
-	}
-	train, slots := *joined, slotsOf(joined)
-	var list []*models.Variable
-	for _, name := range p.vars.Names() {
-		if !slots[name] {
-			typ := p.vars.declared[name].typ
-			list = append(list, &models.Variable{Name: name, DType: typ.DType, Shape: typ.Shape.At(0)})
-		}
-	}
-	partitioner, err := partitionerOf(p.config.Partitioner, len(p.job.servers))
-	if err != nil {
-		return runconfig.Mistake(err)
-	}
-	if !p.config.Sync {
-		if train.AccumulateSteps > 1 && len(train.Transforms) > 0 {
-			return runconfig.Mistake(errors.New("a clip of gradients that are accumulated needs their sum, which asynchronous workers do not have: leave one of both out, or use multi_worker_mirrored"))
-		}
-		train.Transforms = nil // workers clip
-	}
-	p.plan, err = ps.NewPlan(list, ps.Config{Servers: len(p.job.servers), Partitioner: partitioner, Train: &train, Sync: p.sync(), Staleness: p.config.StalenessBound,
-		Settings: settings.Make(describeAll(programs, p.config, p.vars))})
-	p.last = programs[0].Terms.MaxSteps
-	p.vars.plan = p.plan
+func (p *parameterServer) makePlan(programs []TrainProgram) (err error) {
+	p.plan, err = p.config.newPlan(p.vars, programs, len(p.job.servers), p.job.config.NumWorkers())
+	p.last, p.vars.plan = programs[0].Terms.MaxSteps, p.plan
 	return err
-}
-
-// slotsOf are the variables that are not the model's: the optimizer's, and the global step.
-func slotsOf(t *optimizers.TrainOp) map[string]bool {
-	slots := map[string]bool{GlobalStep: true}
-	for _, s := range update.Slots(t) {
-		slots[s.Name] = true
-	}
-	return slots
-}
-
-const (
-	defaultPartitioner = "min_size"
-	minShardBytes      = 256 << 10 // as of tf.distribute's MinSizePartitioner
-)
-
-// partitionerOf is how a config file cuts variables, by default into parts that are not small.
-func partitionerOf(c runconfig.Partitioner, servers int) (ps.Partitioner, error) {
-	kind, shards := cmp.Or(c.Kind, defaultPartitioner), cmp.Or(c.Shards, servers)
-	switch {
-	case kind == "fixed_shards":
-		return ps.NewPartitioner(kind, int64(shards), servers)
-	case kind == defaultPartitioner:
-		return ps.NewPartitioner(kind, cmp.Or(c.Bytes, minShardBytes), shards)
-	}
-	return ps.NewPartitioner(kind, c.Bytes, shards)
 }
 
 // Paces are those that came with heartbeats, and this task's own.

@@ -15,6 +15,7 @@ import (
 // strategy is synchronized they are only how to make their values.
 type remoteVariables struct {
 	declared map[string]*declaration
+	order    []string   // of names, as they were declared
 	client   *ps.Client // nil until the strategy is synchronized
 	plan     *ps.Plan
 }
@@ -35,6 +36,7 @@ func (v *remoteVariables) Create(name string, t graph.Type, initial Fill) error 
 		v.declared = map[string]*declaration{}
 	}
 	v.declared[name] = &declaration{t, initial}
+	v.order = append(v.order, name)
 	return nil
 }
 

@@ -9,7 +9,7 @@
 //
 // A Client is how workers and the chief reach the servers:
 //
-//	plan, err := ps.NewPlan(variables, ps.Config{Servers: n, Partitioner: ps.MinSize{MaxPartitions: n}, Train: trainOp})
+//	plan, err := ps.NewPlan(variables, ps.Config{Servers: n, Partitioner: ps.MinSize{Bytes: 256 << 10, Shards: n}, Train: trainOp})
 //	client := ps.NewClient(ps.ClientConfig{Client: node, Servers: tasks, Rank: rank})
 //	err = client.Create(ctx, plan, ps.State{Value: ps.Initial(variables, seed)})   // the chief
 //	status, err := client.WaitReady(ctx, plan)                                     // the others

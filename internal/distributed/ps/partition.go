@@ -1,9 +1,8 @@
 package ps
 
 import (
-	"fmt"
+	"cmp"
 	"math"
-	"strings"
 
 	"github.com/goestimator/goestimator/tensor"
 )
@@ -28,62 +27,33 @@ type FixedShards int
 // Partitions is the number of shards.
 func (n FixedShards) Partitions(string, tensor.DType, []int) int { return int(n) }
 
-// MinSize cuts variables into as many parts as are of at least SliceBytes each,
-// but not more than MaxPartitions (tf.compat.v1.min_max_variable_partitioner).
+// MinSize cuts variables into as many parts as are of about Bytes each, but not more
+// than Shards (tf.distribute's MinSizePartitioner).
 type MinSize struct {
-	SliceBytes    int64 // 0: 64 MiB, as the canned estimators of TensorFlow
-	MaxPartitions int   // usually the number of parameter servers; 0 is 1
+	Bytes  int64 // least size of a part, at least 1
+	Shards int   // usually the number of parameter servers, at least 1
 }
 
-// DefaultSliceBytes is MinSize's least size of a part.
-const DefaultSliceBytes = 64 << 20
-
-// Partitions is ceil(bytes / SliceBytes), at most MaxPartitions.
+// Partitions is ceil(size / Bytes), at most Shards.
 func (m MinSize) Partitions(_ string, t tensor.DType, shape []int) int {
-	least := m.SliceBytes
-	if least <= 0 {
-		least = DefaultSliceBytes
-	}
-	return int(min(int64(m.MaxPartitions), ceilDiv(sizeOf(t, shape), least)))
+	return int(min(int64(m.Shards), ceilDiv(sizeOf(t, shape), max(m.Bytes, 1))))
 }
 
-// MaxSize cuts variables into parts of at most Bytes each, as far as single rows
-// allow (tf.compat.v1.variable_axis_size_partitioner).
-type MaxSize struct{ Bytes int64 }
+// MaxSize cuts variables into parts of at most Bytes each, as far as single rows and
+// Shards allow (tf.distribute's MaxSizePartitioner).
+type MaxSize struct {
+	Bytes  int64 // at least 1
+	Shards int   // 0: no limit
+}
 
-// Partitions is ceil(rows / rows that fit into Bytes).
+// Partitions is ceil(rows / rows that fit into Bytes), at most Shards.
 func (m MaxSize) Partitions(_ string, t tensor.DType, shape []int) int {
-	if len(shape) == 0 || shape[0] == 0 {
+	if len(shape) == 0 || sizeOf(t, shape) == 0 {
 		return 1
 	}
-	rows := max(m.Bytes/max(sizeOf(t, shape[1:]), 1), 1)
-	return int(min(ceilDiv(int64(shape[0]), rows), math.MaxInt32))
-}
-
-// NewPartitioner returns the partitioner of a name in config files: "none",
-// "fixed_shards", "min_size" or "max_size". Value is the number of shards, or
-// the bytes of a part (0: DefaultSliceBytes); servers bounds min_size.
-func NewPartitioner(name string, value int64, servers int) (Partitioner, error) {
-	if value < 0 {
-		return nil, fmt.Errorf("partitioner %s: got %d, expected a value >= 0", name, value)
-	}
-	switch name {
-	case "none":
-		return NoPartitions{}, nil
-	case "fixed_shards":
-		if value == 0 {
-			value = int64(servers)
-		}
-		return FixedShards(min(value, math.MaxInt32)), nil
-	case "min_size":
-		return MinSize{SliceBytes: value, MaxPartitions: servers}, nil
-	case "max_size":
-		if value == 0 {
-			value = DefaultSliceBytes
-		}
-		return MaxSize{Bytes: value}, nil
-	}
-	return nil, fmt.Errorf("unknown partitioner %q: expected one of %s", name, strings.Join([]string{"none", "fixed_shards", "min_size", "max_size"}, ", "))
+	rows := max(m.Bytes/sizeOf(t, shape[1:]), 1)
+	most := cmp.Or(m.Shards, math.MaxInt32)
+	return int(min(ceilDiv(int64(shape[0]), rows), int64(most)))
 }
 
 // sizeOf returns the bytes of a tensor.
@@ -91,7 +61,8 @@ func sizeOf(t tensor.DType, shape []int) int64 {
 	return int64(tensor.NumElements(shape)) * int64(t.Size())
 }
 
-func ceilDiv(a, b int64) int64 { return (a + b - 1) / b }
+// ceilDiv is a / b rounded up, without an overflow.
+func ceilDiv(a, b int64) int64 { return a/b + min(a%b, 1) }
 
 // div returns the rows [lo, hi) of part i of n, as TensorFlow's div strategy:
 // the first rows%n parts have one row more.

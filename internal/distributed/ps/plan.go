@@ -48,6 +48,7 @@ type Sync struct {
 // every task makes its own; Digest tells whether two are equal.
 type Plan struct {
 	Servers   int
+	Placement Placement
 	Variables []Variable
 	Rules     Rules
 	Sync      *Sync `json:",omitempty"` // nil: asynchronous
@@ -76,6 +77,7 @@ type Unit struct {
 type Config struct {
 	Servers     int
 	Partitioner Partitioner // nil: NoPartitions
+	Placement   Placement   // "": BySize
 	Train       *optimizers.TrainOp
 	Sync        *Sync
 	Staleness   int64
@@ -99,7 +101,7 @@ func NewPlan(variables []*models.Variable, c Config) (*Plan, error) {
 	if err != nil {
 		return nil, fmt.Errorf("plan: %w", err)
 	}
-	p := &Plan{Servers: c.Servers, Rules: rules, Sync: c.Sync, Staleness: c.Staleness, Settings: c.Settings}
+	p := &Plan{Servers: c.Servers, Placement: cmp.Or(c.Placement, BySize), Rules: rules, Sync: c.Sync, Staleness: c.Staleness, Settings: c.Settings}
 	if c.Partitioner == nil {
 		c.Partitioner = NoPartitions{}
 	}
@@ -232,7 +234,7 @@ func (p *Plan) check() error {
 	case p.Sync != nil && p.Staleness > 0:
 		return errors.New("a staleness bound is for asynchronous steps: synchronous ones drop every stale gradient")
 	}
-	if err := p.Rules.check(); err != nil {
+	if err := errors.Join(p.Placement.check(), p.Rules.check()); err != nil {
 		return err
 	}
 	if len(p.Rules.Transforms) > 0 && p.Sync == nil {
@@ -260,39 +262,6 @@ func (p *Plan) check() error {
 		}
 	}
 	return nil
-}
-
-// place cuts the variables and gives each part, the largest first, to the
-// server that has least; equal ones go by number.
-func (p *Plan) place() {
-	p.units, p.first = nil, nil
-	for i := range p.Variables {
-		v := &p.Variables[i]
-		p.first = append(p.first, len(p.units))
-		for part := range v.Parts {
-			lo, hi := div(v.rows(), v.Parts, part)
-			p.units = append(p.units, Unit{Variable: i, Part: part, Lo: lo, Hi: hi})
-		}
-	}
-	order := make([]int, len(p.units))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(p.bytes(p.units[b]), p.bytes(p.units[a])) })
-	load := make([]int64, p.Servers)
-	for _, u := range p.units {
-		if p.Variables[u.Variable].Step {
-			load[0] += p.bytes(u)
-		}
-	}
-	for _, i := range order {
-		if p.Variables[p.units[i].Variable].Step {
-			continue // on server 0, which counts the steps
-		}
-		s := slices.Index(load, slices.Min(load))
-		p.units[i].Server = s
-		load[s] += p.bytes(p.units[i])
-	}
 }
 
 // bytes returns the memory of a unit, its slots included, at least 1.

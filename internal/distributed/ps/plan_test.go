@@ -39,41 +39,6 @@ func TestDiv(t *testing.T) {
 	})
 }
 
-// TestPartitioners uses numbers that TensorFlow's partitioners give.
-func TestPartitioners(t *testing.T) {
-	for _, c := range []struct {
-		p     Partitioner
-		shape []int
-		want  int
-	}{
-		{NoPartitions{}, []int{100, 100}, 1},
-		{FixedShards(3), []int{100}, 3},
-		{MinSize{SliceBytes: 256 << 10, MaxPartitions: 100}, []int{4096, 64}, 4},
-		{MinSize{SliceBytes: 256 << 10, MaxPartitions: 3}, []int{4096, 64}, 3},
-		{MinSize{SliceBytes: 256 << 10, MaxPartitions: 100}, []int{10}, 1},
-		{MinSize{MaxPartitions: 2}, []int{10_000_000, 16}, 2},
-		{MinSize{}, []int{10_000_000, 16}, 0}, // at least 1 in a plan
-		{MaxSize{Bytes: 64 << 10}, []int{1024, 32}, 2},
-		{MaxSize{Bytes: 100}, []int{10, 64}, 10},
-		{MaxSize{Bytes: 100}, nil, 1},
-	} {
-		if got := c.p.Partitions("v", tensor.Float32, c.shape); got != c.want {
-			t.Errorf("%#v of %v: %d, expected %d", c.p, c.shape, got, c.want)
-		}
-	}
-	for _, name := range []string{"none", "fixed_shards", "min_size", "max_size"} {
-		if _, err := NewPartitioner(name, 0, 2); err != nil {
-			t.Error(err)
-		}
-	}
-	if _, err := NewPartitioner("by_moon", 0, 2); err == nil || !strings.Contains(err.Error(), "one of none, fixed_shards") {
-		t.Error(err)
-	}
-	if _, err := NewPartitioner("max_size", -1, 2); err == nil {
-		t.Error("a negative size: expected an error")
-	}
-}
-
 // TestPlacement spreads parts by size, equally in every process.
 func TestPlacement(t *testing.T) {
 	j := newJob(t, "adam", nil)
@@ -81,7 +46,7 @@ func TestPlacement(t *testing.T) {
 	if q := j.plan(t, Config{Servers: 2, Partitioner: FixedShards(3)}); q.Digest() != p.Digest() {
 		t.Error("two plans of the same differ")
 	}
-	for _, c := range []Config{{Servers: 3, Partitioner: FixedShards(3)}, {Servers: 2}, {Servers: 2, Partitioner: FixedShards(3), Sync: &Sync{1, 1}}, {Servers: 2, Partitioner: FixedShards(3), Staleness: 1}} {
+	for _, c := range []Config{{Servers: 3, Partitioner: FixedShards(3)}, {Servers: 2}, {Servers: 2, Partitioner: FixedShards(3), Sync: &Sync{1, 1}}, {Servers: 2, Partitioner: FixedShards(3), Staleness: 1}, {Servers: 2, Partitioner: FixedShards(3), Placement: RoundRobin}} {
 		if q := j.plan(t, c); q.Digest() == p.Digest() {
 			t.Errorf("%+v has the same digest", c)
 		}
@@ -116,24 +81,25 @@ func TestRefusedPlans(t *testing.T) {
 		v []*models.Variable
 		c Config
 	}{
-		"parameter servers: expected 1": {v("x", tensor.Float32), Config{}},
-		"variables: expected 1":         {nil, Config{Servers: 1}},
-		"numeric type":                  {v("x", tensor.String), Config{Servers: 1}},
-		"not possible":                  {v("x", tensor.Float32, 1<<40, 1<<40), Config{Servers: 1}},
-		"less than 2^31 rows":           {v("x", tensor.Float32, 1<<33), Config{Servers: 1}},
-		"is there twice":                {append(v("x", tensor.Float32), v("x", tensor.Float32)...), Config{Servers: 1}},
-		"not among the variables":       {v("y", tensor.Float32), Config{Servers: 1, Train: trained}},
-		"two gradients":                 {v("x", tensor.Float32, 2), Config{Servers: 1, Train: twice}},
-		"float32 or float64":            {v("x", tensor.Int32, 2), Config{Servers: 1, Train: integer}},
-		"group 0: no_decay: error pars": {v("x", tensor.Float32, 2), Config{Servers: 1, Train: pattern}},
-		"is NaN at step 0":              {v("x", tensor.Float32, 2), Config{Servers: 1, Train: nan}},
-		"replicas to aggregate":         {v("x", tensor.Float32), Config{Servers: 1, Sync: &Sync{3, 2}}},
-		"staleness -1":                  {v("x", tensor.Float32), Config{Servers: 1, Staleness: -1}},
-		"staleness bound is for":        {v("x", tensor.Float32), Config{Servers: 1, Staleness: 1, Sync: &Sync{1, 1}}},
-		"step function":                 {v("x", tensor.Float32), Config{Servers: 1, Train: &optimizers.TrainOp{Step: &optimizers.StepOp{Function: "f"}}}},
-		"at most one with":              {v("x", tensor.Float32, 2), Config{Servers: 1, Train: &optimizers.TrainOp{Groups: trained.Groups, Transforms: []optimizers.Transform{{Kind: optimizers.ClipNorm, Limit: 1}, {Kind: optimizers.ClipValue, Limit: 1}}}}},
-		"workers of asynchronous ones":  {v("x", tensor.Float32, 2), Config{Servers: 1, Train: &optimizers.TrainOp{Groups: trained.Groups, Transforms: []optimizers.Transform{{Kind: optimizers.ClipNorm, Limit: 1}}}}},
-		"no accumulation of gradients":  {v("x", tensor.Float32, 2), Config{Servers: 1, Train: &optimizers.TrainOp{Groups: trained.Groups, AccumulateSteps: 2, Transforms: []optimizers.Transform{{Kind: optimizers.ClipNorm, Limit: 1}}}}},
+		"parameter servers: expected 1":   {v("x", tensor.Float32), Config{}},
+		"variables: expected 1":           {nil, Config{Servers: 1}},
+		"numeric type":                    {v("x", tensor.String), Config{Servers: 1}},
+		"not possible":                    {v("x", tensor.Float32, 1<<40, 1<<40), Config{Servers: 1}},
+		"less than 2^31 rows":             {v("x", tensor.Float32, 1<<33), Config{Servers: 1}},
+		"is there twice":                  {append(v("x", tensor.Float32), v("x", tensor.Float32)...), Config{Servers: 1}},
+		"not among the variables":         {v("y", tensor.Float32), Config{Servers: 1, Train: trained}},
+		"two gradients":                   {v("x", tensor.Float32, 2), Config{Servers: 1, Train: twice}},
+		"float32 or float64":              {v("x", tensor.Int32, 2), Config{Servers: 1, Train: integer}},
+		"group 0: no_decay: error pars":   {v("x", tensor.Float32, 2), Config{Servers: 1, Train: pattern}},
+		"is NaN at step 0":                {v("x", tensor.Float32, 2), Config{Servers: 1, Train: nan}},
+		"replicas to aggregate":           {v("x", tensor.Float32), Config{Servers: 1, Sync: &Sync{3, 2}}},
+		"expected by_size or round_robin": {v("x", tensor.Float32), Config{Servers: 1, Placement: "by_moon"}},
+		"staleness -1":                    {v("x", tensor.Float32), Config{Servers: 1, Staleness: -1}},
+		"staleness bound is for":          {v("x", tensor.Float32), Config{Servers: 1, Staleness: 1, Sync: &Sync{1, 1}}},
+		"step function":                   {v("x", tensor.Float32), Config{Servers: 1, Train: &optimizers.TrainOp{Step: &optimizers.StepOp{Function: "f"}}}},
+		"at most one with":                {v("x", tensor.Float32, 2), Config{Servers: 1, Train: &optimizers.TrainOp{Groups: trained.Groups, Transforms: []optimizers.Transform{{Kind: optimizers.ClipNorm, Limit: 1}, {Kind: optimizers.ClipValue, Limit: 1}}}}},
+		"workers of asynchronous ones":    {v("x", tensor.Float32, 2), Config{Servers: 1, Train: &optimizers.TrainOp{Groups: trained.Groups, Transforms: []optimizers.Transform{{Kind: optimizers.ClipNorm, Limit: 1}}}}},
+		"no accumulation of gradients":    {v("x", tensor.Float32, 2), Config{Servers: 1, Train: &optimizers.TrainOp{Groups: trained.Groups, AccumulateSteps: 2, Transforms: []optimizers.Transform{{Kind: optimizers.ClipNorm, Limit: 1}}}}},
 	} {
 		if _, err := NewPlan(c.v, c.c); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, expected %q", err, want)

@@ -1,0 +1,100 @@
+package distribute
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+
+	"github.com/goestimator/goestimator/internal/distributed/ps"
+	"github.com/goestimator/goestimator/internal/distributed/settings"
+	"github.com/goestimator/goestimator/internal/training/update"
+	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/models/optimizers"
+	"github.com/goestimator/goestimator/runconfig"
+)
+
+// newPlan is the plan of declared variables in a cluster of so many parameter servers and workers.
+func (c Config) newPlan(vars *remoteVariables, programs []TrainProgram, servers, workers int) (*ps.Plan, error) {
+	var ops []*optimizers.TrainOp
+	for _, t := range programs {
+		ops = append(ops, t.Train)
+	}
+	joined, err := optimizers.Join(ops...)
+	if err != nil {
+		return nil, runconfig.Mistake(err)
+	}
+	train := *joined
+	partitioner, err := partitionerOf(c.Partitioner, servers)
+	if err != nil {
+		return nil, runconfig.Mistake(err)
+	}
+	if !c.Sync {
+		if train.AccumulateSteps > 1 && len(train.Transforms) > 0 {
+			return nil, runconfig.Mistake(errors.New("a clip of gradients that are accumulated needs their sum, which asynchronous workers do not have: leave one of both out, or use multi_worker_mirrored"))
+		}
+		train.Transforms = nil // workers clip
+	}
+	return ps.NewPlan(c.modelVariables(vars, slotsOf(joined)), ps.Config{Servers: servers, Partitioner: partitioner, Placement: c.placement(), Train: &train,
+		Sync: c.syncOf(workers), Staleness: c.StalenessBound, Settings: settings.Make(describeAll(programs, c, vars))})
+}
+
+// modelVariables are those that are not slots: in the order in which they were made where
+// that decides over their places, else sorted.
+func (c Config) modelVariables(vars *remoteVariables, slots map[string]bool) []*models.Variable {
+	names := vars.Names()
+	if c.placement() == ps.RoundRobin {
+		names = vars.order
+	}
+	var list []*models.Variable
+	for _, name := range names {
+		if !slots[name] {
+			typ := vars.declared[name].typ
+			list = append(list, &models.Variable{Name: name, DType: typ.DType, Shape: typ.Shape.At(0)})
+		}
+	}
+	return list
+}
+
+// placement is by which rule parts get their servers.
+func (c Config) placement() ps.Placement { return ps.Placement(cmp.Or(c.Placement, runconfig.BySize)) }
+
+// syncOf says how gradients of so many workers are aggregated, nil for each by itself.
+func (c Config) syncOf(workers int) *ps.Sync {
+	if !c.Sync {
+		return nil
+	}
+	n := max(workers, 1)
+	aggregate := cmp.Or(c.ReplicasToAggregate, n)
+	return &ps.Sync{Aggregate: aggregate, Workers: max(n, aggregate)}
+}
+
+// slotsOf are the variables that are not the model's: the optimizer's, and the global step.
+func slotsOf(t *optimizers.TrainOp) map[string]bool {
+	slots := map[string]bool{GlobalStep: true}
+	for _, s := range update.Slots(t) {
+		slots[s.Name] = true
+	}
+	return slots
+}
+
+const (
+	defaultPartitioner = "min_size"
+	minShardBytes      = 256 << 10 // as of tf.distribute's MinSizePartitioner
+	maxShardBytes      = 64 << 20
+)
+
+// partitionerOf is how a config file cuts variables, by default into parts that are not small.
+func partitionerOf(c runconfig.Partitioner, servers int) (ps.Partitioner, error) {
+	switch kind := cmp.Or(c.Kind, defaultPartitioner); kind {
+	case "none":
+		return ps.NoPartitions{}, nil
+	case "fixed_shards":
+		return ps.FixedShards(cmp.Or(c.Shards, servers)), nil
+	case "min_size":
+		return ps.MinSize{Bytes: cmp.Or(c.Bytes, minShardBytes), Shards: cmp.Or(c.Shards, servers)}, nil
+	case "max_size":
+		return ps.MaxSize{Bytes: cmp.Or(c.Bytes, maxShardBytes), Shards: c.Shards}, nil
+	default:
+		return nil, fmt.Errorf("unknown partitioner %q: expected none, fixed_shards, min_size or max_size", kind)
+	}
+}
