@@ -10,8 +10,21 @@ import (
 
 	"github.com/goestimator/goestimator/distribute"
 	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/models/layers"
+	"github.com/goestimator/goestimator/models/losses"
+	"github.com/goestimator/goestimator/models/ops"
 	"github.com/goestimator/goestimator/runconfig"
+	"github.com/goestimator/goestimator/tensor"
 )
+
+// shardedTrain has a table of 20 rows of 4, a kernel of 14 rows, and what follows.
+func shardedTrain(c *distribute.Context) (distribute.Outputs, error) {
+	x, id, y := c.Arg("x", tensor.Float32, 6), c.Arg("id", tensor.Int64, 2), c.Arg("y", tensor.Int32)
+	x = ops.Concat(c, 1, x, layers.Flatten(c, layers.Embedding(c, id, 20, 4, layers.Weights{})))
+	logits := layers.Dense(c, layers.Dense(c, x, 16, layers.Weights{}), 3, layers.Weights{})
+	loss := losses.SparseSoftmaxCrossEntropy(c, y, logits, losses.Options{})
+	return distribute.Outputs{Loss: loss, Train: adam().Minimize(c, loss)}, nil
+}
 
 // shardLines describes the shards of each variable, a line for each shard.
 func shardLines(list []models.VariableShards) map[string][]string {
@@ -32,7 +45,7 @@ func (c setup) shardsUnder(t *testing.T) (out []models.VariableShards, self stri
 		if err != nil {
 			return err
 		}
-		if _, err := newToy(s, t, toyBatch, adam()); err != nil {
+		if _, err := s.Function("train", models.Train, shardedTrain); err != nil {
 			return errors.Join(err, s.Close(ctx))
 		}
 		list, err := s.Shards() // before Restore: nothing is asked of other tasks
