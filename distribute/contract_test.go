@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/goestimator/goestimator/distribute"
-	"github.com/goestimator/goestimator/internal/platform/freeport"
+	"github.com/goestimator/goestimator/distribute/inprocess"
 	"github.com/goestimator/goestimator/models/optimizers"
 	"github.com/goestimator/goestimator/runconfig"
 	"github.com/goestimator/goestimator/tensor"
@@ -37,70 +37,21 @@ var setups = []setup{
 	{"multi_worker_mirrored 3", runconfig.Strategy{Name: "multi_worker_mirrored"}, 3, 0},
 }
 
-// taskConfigs are the TF_CONFIGs of a cluster, workers first; of one task it is "".
-func taskConfigs(t *testing.T, workers, servers int) []string {
-	t.Helper()
-	if workers+servers == 1 {
-		return []string{""}
-	}
-	ports, err := freeport.Reserve(workers + servers)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { ports.Close() })
-	jobs := map[string][]string{}
-	var tasks []string
-	for i := range workers + servers {
-		job := "worker"
-		switch {
-		case i == 0:
-			job = "chief"
-		case i >= workers:
-			job = "ps"
-		}
-		tasks = append(tasks, fmt.Sprintf(`{"type":%q,"index":%d}`, job, len(jobs[job])))
-		jobs[job] = append(jobs[job], fmt.Sprintf("%q", ports.Address(i)))
-	}
-	var parts []string
-	for job, addresses := range jobs {
-		parts = append(parts, fmt.Sprintf("%q:[%s]", job, strings.Join(addresses, ",")))
-	}
-	for i, task := range tasks {
-		tasks[i] = fmt.Sprintf(`{"cluster":{%s},"task":%s}`, strings.Join(parts, ","), task)
-	}
-	return tasks
-}
-
 // inCluster runs a program in every task of a setup, parameter servers besides.
 func (c setup) inCluster(t *testing.T, dir string, program func(ctx context.Context, rc runconfig.RunConfig) error) {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer stop()
-	var tasks, serving sync.WaitGroup
-	for i, text := range taskConfigs(t, c.workers, c.servers) {
-		rpc := runconfig.RPC{Security: "auto", PeerTimeoutSecs: 10, RejoinSecs: 5, CallTimeoutSecs: 20, MaxMessageMB: 64}
-		rc, err := runconfig.FromTFConfig(text, runconfig.ModelDir(dir), runconfig.TFRandomSeed(1), runconfig.TrainDistribute(c.strategy),
-			runconfig.Connections(rpc), runconfig.SessionCreationTimeoutSecs(30))
-		if err != nil {
-			t.Fatal(err)
+	rpc := runconfig.RPC{Security: "auto", PeerTimeoutSecs: 10, RejoinSecs: 5, CallTimeoutSecs: 20, MaxMessageMB: 64}
+	err := inprocess.Run(ctx, inprocess.Tasks{Chief: 1, Workers: c.workers - 1, PS: c.servers}, func(ctx context.Context, rc runconfig.RunConfig) error {
+		if rc.TaskType() == runconfig.PS {
+			return distribute.Serve(ctx, rc, quiet)
 		}
-		if i >= c.workers {
-			serving.Go(func() {
-				if err := distribute.Serve(ctx, rc, quiet); err != nil && ctx.Err() == nil {
-					t.Errorf("%s/%d: %v", rc.TaskType(), rc.TaskID(), err)
-				}
-			})
-			continue
-		}
-		tasks.Go(func() {
-			if err := program(ctx, rc); err != nil {
-				t.Errorf("%s/%d: %v", rc.TaskType(), rc.TaskID(), err)
-			}
-		})
+		return program(ctx, rc)
+	}, runconfig.ModelDir(dir), runconfig.TFRandomSeed(1), runconfig.TrainDistribute(c.strategy), runconfig.Connections(rpc), runconfig.SessionCreationTimeoutSecs(30))
+	if err != nil {
+		t.Error(err)
 	}
-	tasks.Wait()
-	stop()
-	serving.Wait()
 }
 
 var quiet = distribute.WithLogger(slog.New(slog.DiscardHandler))

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/goestimator/goestimator/distribute"
+	"github.com/goestimator/goestimator/internal/distributed/replica"
+	"github.com/goestimator/goestimator/internal/platform/freeport"
 	"github.com/goestimator/goestimator/runconfig"
 	"github.com/goestimator/goestimator/tensor"
 )
@@ -125,8 +127,8 @@ type process struct {
 	out bytes.Buffer
 }
 
-// names are the tasks of taskConfigs for one server and 3 workers, the chief among them.
-var names = []string{"chief-0", "worker-0", "worker-1", "ps-0"}
+// names are the tasks, the chief first.
+var names = []replica.Task{{Type: replica.Chief}, {Type: replica.Worker}, {Type: replica.Worker, Index: 1}, {Type: replica.PS}}
 
 func newProcesses(t *testing.T) *processes {
 	t.Helper()
@@ -134,11 +136,20 @@ func newProcesses(t *testing.T) *processes {
 		t.Skip("starts processes")
 	}
 	p := &processes{t: t, dir: t.TempDir(), configs: map[string]string{}, running: map[string]*process{}}
-	for i, text := range taskConfigs(t, 3, 1) {
-		p.configs[names[i]] = text
+	ports, err := freeport.Reserve(len(names))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { ports.Close() })
+	cluster := map[string][]string{}
+	for i, name := range names {
+		cluster[name.Type] = append(cluster[name.Type], ports.Address(i))
+	}
+	for _, name := range names {
+		p.configs[name.String()] = replica.TFConfig(cluster, name)
 	}
 	for _, name := range names[1:] {
-		p.start(name)
+		p.start(name.String())
 	}
 	t.Cleanup(func() {
 		for name := range p.running {

@@ -5,11 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log"
-	"sync"
 
 	"github.com/goestimator/goestimator/distribute"
+	"github.com/goestimator/goestimator/distribute/inprocess"
 	"github.com/goestimator/goestimator/inputs"
-	"github.com/goestimator/goestimator/internal/platform/freeport"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/layers"
 	"github.com/goestimator/goestimator/models/losses"
@@ -21,32 +20,18 @@ import (
 // The chief schedules steps on two workers, over variables on a parameter server. Here
 // the tasks are goroutines; in a cluster each is a process of this program.
 func ExampleCoordinator() {
-	ports, err := freeport.Reserve(4)
+	err := inprocess.Run(context.Background(), inprocess.Tasks{Chief: 1, Workers: 2, PS: 1}, runLine,
+		runconfig.TFRandomSeed(1), runconfig.TrainDistribute(runconfig.Strategy{Name: "parameter_server"}))
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer ports.Close()
-	spec := fmt.Sprintf(`{"chief": [%q], "worker": [%q, %q], "ps": [%q]}`, ports.Address(0), ports.Address(1), ports.Address(2), ports.Address(3))
-	var tasks sync.WaitGroup
-	for _, task := range []string{`"chief", "index": 0`, `"worker", "index": 0`, `"worker", "index": 1`, `"ps", "index": 0`} {
-		tasks.Go(func() {
-			if err := runLine(context.Background(), fmt.Sprintf(`{"cluster": %s, "task": {"type": %s}}`, spec, task)); err != nil {
-				log.Fatal(err)
-			}
-		})
-	}
-	tasks.Wait()
 	// Output:
 	// trained 100 steps
 	// the loss is small: true
 }
 
 // runLine is the program of every task.
-func runLine(ctx context.Context, tfConfig string) error {
-	rc, err := runconfig.FromTFConfig(tfConfig, runconfig.TFRandomSeed(1), runconfig.TrainDistribute(runconfig.Strategy{Name: "parameter_server"}))
-	if err != nil {
-		return err
-	}
+func runLine(ctx context.Context, rc runconfig.RunConfig) error {
 	if rc.TaskType() == runconfig.PS {
 		return distribute.Serve(ctx, rc, quiet)
 	}

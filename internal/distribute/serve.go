@@ -161,6 +161,8 @@ func (j *Job) part(server *ps.Server) {
 			}
 			select {
 			case <-time.After(membersPoll / 2):
+			case <-j.node.Closing(): // nobody reaches it any more
+				return
 			case <-last.Done():
 				return
 			}

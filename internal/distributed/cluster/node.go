@@ -78,6 +78,7 @@ func Open(c Config) (*Node, error) {
 		}
 	}
 	n.watched.Go(n.watchPeers)
+	opened.add(n)
 	return n, nil
 }
 
@@ -142,6 +143,9 @@ func (n *Node) Addr() string {
 // damaged on the way: see ErrDamaged.
 func (n *Node) Damaged() <-chan struct{} { return n.harm }
 
+// Closing is closed when the node is, by Close or Abort.
+func (n *Node) Closing() <-chan struct{} { return n.closing }
+
 func (n *Node) damaged(err error) {
 	n.config.Log.Error("bytes between this task and another were changed on their way: it ends, to be started again", "task", n.config.Task.String(), "err", err)
 	n.harmed.Do(func() { close(n.harm) })
@@ -190,7 +194,10 @@ func (n *Node) Serve() {
 // Close stops the server, which first lets the calls being served finish for a
 // short while, and closes the connections to peers. Streams end. It is bounded;
 // a second Close does nothing.
-func (n *Node) Close() error {
+func (n *Node) Close() error { return n.close(n.stopServer) }
+
+// close closes the node; stop stops its server.
+func (n *Node) close(stop func()) error {
 	n.mu.Lock()
 	if n.closed {
 		n.mu.Unlock()
@@ -199,6 +206,7 @@ func (n *Node) Close() error {
 	n.closed = true
 	serving, peers := n.serving, n.peers
 	n.mu.Unlock()
+	opened.remove(n)
 	close(n.closing)
 	n.watched.Wait()
 
@@ -207,7 +215,7 @@ func (n *Node) Close() error {
 		errs = append(errs, p.close())
 	}
 	if n.server != nil {
-		n.stopServer()
+		stop()
 		if !serving {
 			errs = append(errs, n.listener.Close())
 		}
