@@ -26,7 +26,7 @@ type streamOf struct {
 
 // keptStream carries one request after the other.
 type keptStream struct {
-	cluster.ClientStream
+	stream cluster.ClientStream // nil until it is opened
 	cancel context.CancelCauseFunc
 }
 
@@ -48,12 +48,12 @@ func (c *Client) exchange(ctx context.Context, server int, method string, reques
 	life, st := c.streams.take(ctx, key)
 	stop := context.AfterFunc(ctx, func() { st.cancel(context.Cause(ctx)) })
 	var err error
-	if st.ClientStream == nil {
-		st.ClientStream, err = c.c.Client.Stream(life, c.c.Servers[server], methodName(method))
+	if st.stream == nil {
+		st.stream, err = c.c.Client.Stream(life, c.c.Servers[server], methodName(method))
 	}
 	if err == nil {
-		if err = request(st); err != nil {
-			err = reason(st, err)
+		if err = request(st.stream); err != nil {
+			err = reason(st.stream, err)
 		}
 	}
 	if stop() && err == nil {
