@@ -1,6 +1,7 @@
 package ps
 
 import (
+	"cmp"
 	"math/bits"
 	"slices"
 
@@ -21,28 +22,30 @@ func newDistinct(ids []int64) *distinct {
 	if increasing(ids) {
 		return d
 	}
-	d.order = sortedOrder(ids)
-	d.unique = make([]int64, 0, len(ids))
-	last := int64(0)
-	for i, at := range d.order {
-		id := ids[at]
-		switch {
-		case i == 0 || id != last:
-			d.unique = append(d.unique, id)
-			if d.ends != nil {
-				d.ends = append(d.ends, int32(i+1))
-			}
-			last = id
-			continue
-		case d.ends == nil:
-			d.ends = make([]int32, i, len(ids))
-			for k := range d.ends {
-				d.ends[k] = int32(k + 1)
-			}
+	d.sort()
+	for i := 1; i < len(d.unique); i++ {
+		if d.unique[i] == d.unique[i-1] {
+			d.compact(i)
+			break
+		}
+	}
+	return d
+}
+
+// compact drops repetitions from the sorted ids, of which the first is at i.
+func (d *distinct) compact(i int) {
+	d.ends = make([]int32, i, len(d.all))
+	for k := range d.ends {
+		d.ends[k] = int32(k + 1)
+	}
+	sorted := d.unique
+	d.unique = sorted[:i]
+	for last := sorted[i-1]; i < len(sorted); i++ {
+		if id := sorted[i]; id != last {
+			d.unique, d.ends, last = append(d.unique, id), append(d.ends, 0), id
 		}
 		d.ends[len(d.ends)-1] = int32(i + 1)
 	}
-	return d
 }
 
 // newSorted is a list of all ids in their order, in which equal ones stay apart.
@@ -51,10 +54,7 @@ func newSorted(ids []int64) *distinct {
 	if slices.IsSorted(ids) {
 		return d
 	}
-	d.order, d.unique = sortedOrder(ids), make([]int64, len(ids))
-	for i, at := range d.order {
-		d.unique[i] = ids[at]
-	}
+	d.sort()
 	return d
 }
 
@@ -146,34 +146,22 @@ const (
 	radixLeast = 256
 )
 
-// sortedOrder returns the positions of ids in the ids' order; equal ones keep
-// theirs.
-func sortedOrder(ids []int64) []int32 {
-	order := make([]int32, len(ids))
-	least, most := slices.Min(ids), slices.Max(ids)
-	width := bits.Len64(uint64(most - least))
-	place := bits.Len(uint(len(ids)))
-	if len(ids) < radixLeast || least < 0 || width+place > 64 {
-		for i := range order {
-			order[i] = int32(i)
-		}
-		slices.SortStableFunc(order, func(a, b int32) int {
-			switch {
-			case ids[a] < ids[b]:
-				return -1
-			case ids[a] > ids[b]:
-				return 1
-			}
-			return 0
-		})
-		return order
+// sort puts the ids into unique by value, repetitions too, and their positions into
+// order; equal ones keep theirs.
+func (d *distinct) sort() {
+	d.order, d.unique = make([]int32, len(d.all)), make([]int64, len(d.all))
+	least, most := bounds(d.all)
+	width, place := bits.Len64(uint64(most-least)), bits.Len(uint(len(d.all)))
+	if len(d.all) < radixLeast || least < 0 || width+place > 64 {
+		d.sortFew()
+		return
 	}
 	// Keys are an id above its position, so that a pass reads nothing else.
-	memory := acquireScratch(16 * len(ids))
+	memory := acquireScratch(16 * len(d.all))
 	defer releaseScratch(memory)
-	all := tensor.Values[uint64](&tensor.Tensor{DType: tensor.Uint64, Shape: []int{2 * len(ids)}, Bytes: memory})
-	keys, other := all[:len(ids)], all[len(ids):]
-	for i, id := range ids {
+	both := tensor.Values[uint64](&tensor.Tensor{DType: tensor.Uint64, Shape: []int{2 * len(d.all)}, Bytes: memory})
+	keys, other := both[:len(d.all)], both[len(d.all):]
+	for i, id := range d.all {
 		keys[i] = uint64(id-least)<<place | uint64(i)
 	}
 	passes := (width + radixBits - 1) / radixBits
@@ -184,9 +172,28 @@ func sortedOrder(ids []int64) []int32 {
 		keys, other = other, keys
 	}
 	for i, k := range keys {
-		order[i] = int32(k & (1<<place - 1))
+		d.order[i], d.unique[i] = int32(k&(1<<place-1)), int64(k>>place)+least
 	}
-	return order
+}
+
+// sortFew is sort by comparison.
+func (d *distinct) sortFew() {
+	for i := range d.order {
+		d.order[i] = int32(i)
+	}
+	slices.SortStableFunc(d.order, func(a, b int32) int { return cmp.Compare(d.all[a], d.all[b]) })
+	for i, at := range d.order {
+		d.unique[i] = d.all[at]
+	}
+}
+
+// bounds are the least and the largest of the ids.
+func bounds(ids []int64) (least, most int64) {
+	least, most = ids[0], ids[0]
+	for _, id := range ids[1:] {
+		least, most = min(least, id), max(most, id)
+	}
+	return least, most
 }
 
 // radixPass sorts src by the digit at a bit into dst; equal ones keep their order.

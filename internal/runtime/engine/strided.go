@@ -47,27 +47,35 @@ func (s *strided) at(r int) int {
 	return off
 }
 
-// offsets begins a walk over the offsets of rows from lo on. With no more than two dimensions the next one is a fixed
-// step away, and a row costs no division.
-func (s *strided) offsets(lo int) (first, step int, even bool) {
-	if len(s.dims) > 2 {
-		return 0, 0, false
+// offsets begins a walk over the offsets of rows from lo on: left rows lie a fixed step apart and cost no division,
+// then at says where the next of them are.
+func (s *strided) offsets(lo int) (first, step, left int) {
+	left = s.even()
+	if k := len(s.dims) - 2; k >= 0 {
+		step = s.steps[k]
+		left -= lo % left
 	}
-	if len(s.dims) == 2 {
-		step = s.steps[0]
+	return s.at(lo), step, left
+}
+
+// even is how many rows lie a fixed step apart.
+func (s *strided) even() int {
+	if k := len(s.dims) - 2; k >= 0 {
+		return s.dims[k]
 	}
-	return s.base + lo*step, step, true
+	return 1
 }
 
 // gather sets dst to the elements of src along the walk, for the given rows.
 func gather[T any](s *strided, dst, src []T, lo, hi int) {
 	n, step := s.inner()
-	next, between, even := s.offsets(lo)
+	next, between, left := s.offsets(lo)
 	for r := lo; r < hi; r++ {
-		off, d := next, dst[r*n:(r+1)*n]
-		if next += between; !even {
-			off = s.at(r)
+		if left == 0 {
+			next, left = s.at(r), s.even()
 		}
+		off, d := next, dst[r*n:(r+1)*n]
+		next, left = next+between, left-1
 		switch step {
 		case 1:
 			copy(d, src[off:off+n])
@@ -83,12 +91,13 @@ func gather[T any](s *strided, dst, src []T, lo, hi int) {
 // scatter puts the elements of src into dst along the walk, for the given rows.
 func scatter[T any](s *strided, dst, src []T, lo, hi int) {
 	n, step := s.inner()
-	next, between, even := s.offsets(lo)
+	next, between, left := s.offsets(lo)
 	for r := lo; r < hi; r++ {
-		off, d := next, src[r*n:(r+1)*n]
-		if next += between; !even {
-			off = s.at(r)
+		if left == 0 {
+			next, left = s.at(r), s.even()
 		}
+		off, d := next, src[r*n:(r+1)*n]
+		next, left = next+between, left-1
 		switch step {
 		case 1:
 			copy(dst[off:off+n], d)

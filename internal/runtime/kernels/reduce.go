@@ -217,11 +217,14 @@ func runReduceMiddle[T Float](s *span[T], lo, hi int) {
 // reduceMiddle folds n rows of len(acc) elements into acc.
 func reduceMiddle[T Float](op ReduceOp, acc, x []T, n int) {
 	Fill(acc, reduceStart[T](op))
-	for r := range n {
+	rows := n
+	if op == ReduceSum || op == ReduceMean {
+		addColumns(colSum, acc, x[:n*len(acc)], nil, nil)
+		rows = 0
+	}
+	for r := range rows {
 		row := x[r*len(acc) : (r+1)*len(acc)]
 		switch op {
-		case ReduceSum, ReduceMean:
-			binaryRange(Add, acc, acc, row)
 		case ReduceMax:
 			binaryRange(Max, acc, acc, row)
 		case ReduceMin:
