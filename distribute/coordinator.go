@@ -28,6 +28,7 @@ type Coordinator struct {
 type PerWorker struct {
 	of     *Coordinator
 	number int
+	err    error // why there is none: of each Schedule with it
 }
 
 // RemoteValue is what a scheduled function will return.
@@ -36,6 +37,9 @@ type RemoteValue struct{ inner *remote.Value }
 // NewCoordinator returns the Coordinator of a strategy, which has one. Where the
 // strategy has no values yet, it is restored first. Close it before the strategy.
 func NewCoordinator(ctx context.Context, s *Strategy) (*Coordinator, error) {
+	if s == nil {
+		return nil, errors.New("coordinator: expected a strategy")
+	}
 	if err := s.coordinate(ctx); err != nil {
 		return nil, fmt.Errorf("coordinator: %w", err)
 	}
@@ -49,6 +53,8 @@ func (s *Strategy) coordinate(ctx context.Context) error {
 		return err
 	}
 	switch {
+	case s.closed:
+		return errClosed
 	case !s.IsChief():
 		return fmt.Errorf("task %s/%d is not the chief: workers call Strategy.Work", s.config.TaskType(), s.config.TaskID())
 	case s.coordinated:
@@ -64,21 +70,35 @@ func (s *Strategy) coordinate(ctx context.Context) error {
 
 // CreatePerWorkerDataset lets each worker make a data set for itself, before the
 // functions that are scheduled next, and again whenever it was lost. Functions that
-// use it fail with the error of making it.
+// use it fail with the error of making it. Where d is none of the Coordinator's strategy
+// Schedule says so.
 func (c *Coordinator) CreatePerWorkerDataset(d *WorkerDataset) *PerWorker {
-	return &PerWorker{c, c.inner.AddResource(d.maker.name)}
+	if d == nil {
+		return c.perWorker(nil)
+	}
+	return c.perWorker(d.maker)
 }
 
 // CreatePerWorkerValue is CreatePerWorkerDataset for values.
 func (c *Coordinator) CreatePerWorkerValue(v *WorkerValue) *PerWorker {
-	return &PerWorker{c, c.inner.AddResource(v.maker.name)}
+	if v == nil {
+		return c.perWorker(nil)
+	}
+	return c.perWorker(v.maker)
+}
+
+func (c *Coordinator) perWorker(m *maker) *PerWorker {
+	if m == nil || c.strategy.remotes.makers[m.name] != m {
+		return &PerWorker{of: c, err: errors.New("expected what WorkerDataset or WorkerValue of the Coordinator's strategy returned")}
+	}
+	return &PerWorker{of: c, number: c.inner.AddResource(m.name)}
 }
 
 // Schedule queues a function with its arguments: copies of each *tensor.Tensor, and
 // *PerWorker. It waits while 256 * 1024 functions are queued, until ctx ends.
 func (c *Coordinator) Schedule(ctx context.Context, fn *Remote, args ...any) (*RemoteValue, error) {
-	if fn == nil {
-		return nil, errors.New("schedule: expected a function of Strategy.Remote")
+	if fn == nil || c.strategy.remotes.functions[fn.name] != fn {
+		return nil, errors.New("schedule: expected what Remote of the Coordinator's strategy returned")
 	}
 	call := remote.Call{Function: fn.name}
 	for i, a := range args {
@@ -105,10 +125,10 @@ func (c *Coordinator) argument(a any) (remote.Arg, error) {
 			return remote.Arg{Tensor: a.Clone()}, nil
 		}
 	case *PerWorker:
-		if a != nil && a.of == c {
-			return remote.Arg{Resource: a.number}, nil
+		if a == nil || a.of != c {
+			return remote.Arg{}, errors.New("expected what this coordinator has created on each worker")
 		}
-		return remote.Arg{}, errors.New("expected what this coordinator has created on each worker")
+		return remote.Arg{Resource: a.number}, a.err
 	case *RemoteValue:
 		return remote.Arg{}, errors.New("a value that functions will return: fetch it first")
 	}
@@ -127,7 +147,8 @@ func (c *Coordinator) Join(ctx context.Context) error {
 // are being ended for an error of another it is false, and that error comes later.
 func (c *Coordinator) Done() (bool, error) { return c.inner.Done() }
 
-// Fetch waits for values, and returns the tensors of each in order, or the first error.
+// Fetch waits for values, which may be another Coordinator's, and returns the tensors of each in order, or the first
+// error.
 func (c *Coordinator) Fetch(ctx context.Context, values ...*RemoteValue) ([][]*tensor.Tensor, error) {
 	out := make([][]*tensor.Tensor, len(values))
 	for i, v := range values {
@@ -144,7 +165,12 @@ func (c *Coordinator) Fetch(ctx context.Context, values ...*RemoteValue) ([][]*t
 func (c *Coordinator) Close(ctx context.Context) error { return c.inner.Close(ctx) }
 
 // Fetch waits for the function's end and returns its tensors, or its error.
-func (v *RemoteValue) Fetch(ctx context.Context) ([]*tensor.Tensor, error) { return v.inner.Fetch(ctx) }
+func (v *RemoteValue) Fetch(ctx context.Context) ([]*tensor.Tensor, error) {
+	if v == nil || v.inner == nil {
+		return nil, errors.New("fetch: expected what Schedule returned")
+	}
+	return v.inner.Fetch(ctx)
+}
 
 // Ready reports whether the function has ended, so that Fetch does not wait.
-func (v *RemoteValue) Ready() bool { return v.inner.Ready() }
+func (v *RemoteValue) Ready() bool { return v != nil && v.inner != nil && v.inner.Ready() }

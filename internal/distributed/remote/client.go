@@ -43,9 +43,10 @@ func (c *client) Open(ctx context.Context) (Session, error) {
 	return s, nil
 }
 
-// lost marks errors of the way to a worker. Damage is not undone by another session.
+// lost marks errors of the way to a worker. Damage is not undone by another session, and
+// a worker that refuses this task does so again.
 func lost(err error) error {
-	if errors.Is(err, cluster.ErrDamaged) {
+	if errors.Is(err, cluster.ErrDamaged) || errors.Is(err, cluster.ErrRefused) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", ErrWorkerLost, err)
@@ -90,11 +91,7 @@ func (s *session) receive() (*wire.FunctionReply, []*tensor.Tensor, error) {
 		return nil, nil, lost(context.Cause(s.ctx))
 	}
 	defer f.Release()
-	m := &wire.FunctionReply{}
-	if err := wire.Decode(f.Header, m); err != nil {
-		return nil, nil, lost(err)
-	}
-	results, err := resultsOf(m, f)
+	m, results, err := replyIn(f)
 	if err != nil { // another run would end in the same way
 		return nil, nil, fmt.Errorf("%w on %v: %w: are all tasks of one version?", ErrFunction, s.worker, err)
 	}
@@ -120,7 +117,11 @@ func (s *session) Make(_ context.Context, number int, maker string) error {
 // Run asks for a run and waits for its end.
 func (s *session) Run(ctx context.Context, c Call) ([]*tensor.Tensor, error) {
 	s.number++
-	if err := s.stream.Send(requestOf(s.number, c)); err != nil {
+	request := requestOf(s.number, c)
+	if err := checkHeader(request.Header); err != nil {
+		return nil, fmt.Errorf("%w: arguments of %s: %w", ErrFunction, c.Function, err)
+	}
+	if err := s.stream.Send(request); err != nil {
 		if status.Code(err) == codes.ResourceExhausted { // too large: nothing was sent
 			return nil, fmt.Errorf("%w: arguments of %s: %w", ErrFunction, c.Function, err)
 		}

@@ -14,7 +14,7 @@ import (
 // QueueLimit is how many calls may wait by default, as in TensorFlow.
 const QueueLimit = 256 * 1024
 
-// retryPause is between two attempts to begin a session.
+// retryPause is between a session, or an attempt to begin one, and the next attempt.
 const retryPause = 200 * time.Millisecond
 
 // Worker is where functions run.
@@ -76,6 +76,9 @@ func Start(workers []Worker, o Options) *Coordinator {
 // Schedule queues a call. It waits while the queue is full, until ctx ends. An
 // error of an earlier call is returned instead.
 func (c *Coordinator) Schedule(ctx context.Context, call Call) (*Value, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
 	return c.queue.put(ctx, call)
 }
 
@@ -119,7 +122,7 @@ func (c *Coordinator) work(w Worker) {
 			continue
 		}
 		missing = false
-		err = c.serve(s)
+		err = c.serve(w, s)
 		if errors.Is(err, ErrClosed) {
 			if err = s.Close(true); err == nil {
 				return
@@ -127,8 +130,9 @@ func (c *Coordinator) work(w Worker) {
 			c.log.Warn("a worker was not told that no more functions will come", "worker", w, "error", err)
 			continue // it may have come back
 		}
-		c.log.Warn("a worker is lost; its function, if any, is run again", "worker", w, "cause", err)
+		c.log.Warn("a worker is lost", "worker", w, "cause", err)
 		s.Close(false)
+		c.pause() // the worker may be lost again at once
 	}
 }
 
@@ -179,8 +183,8 @@ func (c *Coordinator) pause() {
 	}
 }
 
-// serve gives a session its tasks, and returns why it ended.
-func (c *Coordinator) serve(s Session) error {
+// serve gives a session of a worker its tasks, and returns why it ended.
+func (c *Coordinator) serve(w Worker, s Session) error {
 	for made := 0; ; {
 		t, err := c.queue.next(s.Context(), made)
 		if err != nil {
@@ -195,7 +199,9 @@ func (c *Coordinator) serve(s Session) error {
 		}
 		result, err := s.Run(t.ctx, t.value.call)
 		if errors.Is(err, ErrWorkerLost) {
-			c.queue.again(t.value)
+			if n := c.queue.again(t.value); n > 0 {
+				c.log.Warn("a function runs again, as its worker was lost", "function", t.value.call.Function, "worker", w, "workers_lost", n)
+			}
 			return err
 		}
 		c.queue.finish(t.value, result, err)

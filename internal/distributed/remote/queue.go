@@ -176,15 +176,18 @@ func (q *queue) finish(v *Value, result []*tensor.Tensor, err error) {
 	}
 }
 
-// again puts a call back whose worker was lost.
-func (q *queue) again(v *Value) {
+// again puts a call back whose worker was lost. It returns how many workers the call has
+// lost, or 0 where it is cancelled.
+func (q *queue) again(v *Value) int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.leave(v) {
 		v.finish(nil, ErrCancelled)
-		return
+		return 0
 	}
 	q.waiting = slices.Insert(q.waiting, 0, v)
+	v.lost++
+	return v.lost
 }
 
 // leave notes that a call does not run any more, and reports whether it was

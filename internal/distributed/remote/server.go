@@ -41,8 +41,10 @@ type Server struct {
 	turn     chan struct{} // holds a token while no session uses the executor
 
 	mu        sync.Mutex
-	session   uint64
-	supersede context.CancelFunc // ends the session
+	session   uint64             // that has the executor
+	latest    uint64             // that has it, or waits for it
+	holder    cluster.Task       // whose coordinator has the session
+	supersede context.CancelFunc // ends the session; nil: there is none
 	cancelled uint64             // runs of the session up to this one are to end
 	number    uint64             // of the run that runs
 	cancel    context.CancelFunc // ends it
@@ -111,7 +113,7 @@ func (s *Server) serve(ctx context.Context, st cluster.Stream) error {
 	if err != nil {
 		return err
 	}
-	defer func() { s.turn <- struct{}{} }()
+	defer s.release(id)
 	if err := s.executor.Begin(ctx); err != nil {
 		return st.Send(replyOf(0, nil, err))
 	}
@@ -154,30 +156,55 @@ func receive(ctx context.Context, st cluster.Stream) (*cluster.Frame, error) {
 	}
 }
 
-// begin takes the executor, from the session before where there is one.
+// begin takes the executor, from the session before where the same task had that: it may have started
+// again, or have lost the stream. The coordinator of another task waits until the session has ended.
 func (s *Server) begin(ctx context.Context) (context.Context, uint64, error) {
+	caller, _ := cluster.PeerOf(ctx)
 	s.mu.Lock()
 	if s.supersede != nil {
+		if s.holder != caller.Task {
+			defer s.mu.Unlock()
+			return nil, 0, status.Errorf(codes.Aborted, "it runs functions for %v, the caller is %v: a job has one coordinator", s.holder, caller.Task)
+		}
 		s.supersede()
 	}
+	id := rand.Uint64() | 1
 	ctx, s.supersede = context.WithCancel(ctx)
+	s.holder, s.latest = caller.Task, id
 	s.mu.Unlock()
 	select {
 	case <-s.turn:
 	case <-ctx.Done():
+		s.leave(id)
 		return nil, 0, errTaken
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.session, s.cancelled = rand.Uint64()|1, 0
-	return ctx, s.session, nil
+	s.session, s.cancelled = id, 0
+	return ctx, id, nil
+}
+
+// leave notes that a session has ended, unless another one has taken its place.
+func (s *Server) leave(id uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.latest == id {
+		s.supersede()
+		s.supersede = nil
+	}
+}
+
+// release gives the executor back.
+func (s *Server) release(id uint64) {
+	s.leave(id)
+	s.turn <- struct{}{}
 }
 
 // answer does what a frame asks for.
 func (s *Server) answer(ctx context.Context, st cluster.Stream, f *cluster.Frame) (over bool, err error) {
 	defer f.Release()
 	m := &wire.FunctionRequest{}
-	if err := wire.Decode(f.Header, m); err != nil {
+	if err := decode(f.Header, m); err != nil {
 		return false, status.Error(codes.InvalidArgument, err.Error())
 	}
 	var results []*tensor.Tensor
@@ -198,11 +225,14 @@ func (s *Server) answer(ctx context.Context, st cluster.Stream, f *cluster.Frame
 	if ctx.Err() != nil {
 		return false, status.FromContextError(ctx.Err()).Err()
 	}
-	err = st.Send(replyOf(0, results, err))
-	if status.Code(err) == codes.ResourceExhausted {
-		err = st.Send(replyOf(0, nil, fmt.Errorf("results of %s: %w", m.Name, err)))
+	reply := replyOf(0, results, err)
+	if err = checkHeader(reply.Header); err == nil {
+		err = st.Send(reply)
+		if status.Code(err) != codes.ResourceExhausted {
+			return false, err
+		}
 	}
-	return false, err
+	return false, st.Send(replyOf(0, nil, fmt.Errorf("results of %s: %w", m.Name, err)))
 }
 
 // run runs a function, unless it was cancelled.
@@ -218,7 +248,7 @@ func (s *Server) run(ctx context.Context, number uint64, c Call) (results []*ten
 	}
 	defer func() {
 		if r := recover(); r != nil {
-			results, err = nil, fmt.Errorf("panic: %v", r)
+			results, err = nil, fmt.Errorf("panic: %v %s", r, stackHead())
 		}
 	}()
 	results, err = s.executor.Run(ctx, c)

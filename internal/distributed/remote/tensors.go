@@ -7,6 +7,8 @@ import (
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
 	"github.com/goestimator/goestimator/internal/distributed/wire"
 	"github.com/goestimator/goestimator/tensor"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
 )
 
 // Check reports a tensor whose elements are not as many as its shape and type say.
@@ -131,6 +133,53 @@ func requestOf(number uint64, c Call) *cluster.Frame {
 		m.Args = append(m.Args, arg)
 	}
 	return &cluster.Frame{Header: wire.Encode(m), Body: body}
+}
+
+// Bounds of what a message may hold: its header takes more memory where it is decoded.
+const (
+	maxHeader  = 8 << 20 // bytes: 8 million strings
+	maxTensors = 1 << 16
+)
+
+// fieldTensors is the number of the field that repeats: args of a FunctionRequest, results of a FunctionReply.
+const fieldTensors = 4
+
+// checkHeader bounds a message before it is decoded, and before it is sent.
+func checkHeader(b []byte) error {
+	if len(b) > maxHeader {
+		return fmt.Errorf("the shapes and lengths of tensors take %d bytes, expected at most %d: send strings in parts", len(b), maxHeader)
+	}
+	for tensors := 0; len(b) > 0; {
+		number, _, n := protowire.ConsumeField(b)
+		if n < 0 {
+			return fmt.Errorf("%w: %w", wire.ErrMalformed, protowire.ParseError(n))
+		}
+		if number == fieldTensors {
+			tensors++
+		}
+		if b = b[n:]; tensors > maxTensors {
+			return fmt.Errorf("more than %d tensors", maxTensors)
+		}
+	}
+	return nil
+}
+
+// decode is wire.Decode of a message within the bounds.
+func decode(b []byte, m proto.Message) error {
+	if err := checkHeader(b); err != nil {
+		return err
+	}
+	return wire.Decode(b, m)
+}
+
+// replyIn reads a reply that is not trusted.
+func replyIn(f *cluster.Frame) (*wire.FunctionReply, []*tensor.Tensor, error) {
+	m := &wire.FunctionReply{}
+	if err := decode(f.Header, m); err != nil {
+		return nil, nil, err
+	}
+	results, err := resultsOf(m, f)
+	return m, results, err
 }
 
 // callOf reads what a request asks for.

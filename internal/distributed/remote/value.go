@@ -21,6 +21,7 @@ type Arg struct {
 // Value is what a call will return.
 type Value struct {
 	call   Call
+	lost   int           // workers while they ran it; guarded by the queue's mu
 	done   chan struct{} // closed when result and err are set
 	result []*tensor.Tensor
 	err    error
