@@ -48,6 +48,18 @@ func TestFunctionsSoak(t *testing.T) {
 			t.Fatalf("GOESTIMATOR_SOAK_SEED: %v", err)
 		}
 	}
+	s := newFunctionsSoak(t, seed)
+	if err := errors.Join(s.coordinate(t.Context(), soakTime(t)), s.Close(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	for name := range s.tasks {
+		s.exit(name, 0)
+	}
+}
+
+// newFunctionsSoak starts a job whose chief is this process.
+func newFunctionsSoak(t *testing.T, seed uint64) *functionsSoak {
+	t.Helper()
 	s := &functionsSoak{rig: newRig(t, "chief-0 worker-0 worker-1 worker-2 ps-0 ps-1"), random: rand.New(rand.NewPCG(seed, 0)),
 		kills: map[string]int{}, servers: map[string][]usage{}}
 	delete(s.tasks, "chief-0")
@@ -61,12 +73,7 @@ func TestFunctionsSoak(t *testing.T) {
 	if s.ledger, err = newLedger(rc); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(s.coordinate(t.Context(), soakTime(t)), s.Close(t.Context())); err != nil {
-		t.Fatal(err)
-	}
-	for name := range s.tasks {
-		s.exit(name, 0)
-	}
+	return s
 }
 
 // begin starts a task.

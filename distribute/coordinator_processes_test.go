@@ -60,7 +60,7 @@ func taskConfig(text, dir string) (runconfig.RunConfig, error) {
 // processProgram has functions besides that leave traces in files.
 type processProgram struct {
 	*lineProgram
-	count, block *distribute.Remote
+	count, block, stubborn *distribute.Remote
 	judging
 }
 
@@ -88,6 +88,15 @@ func newProcessProgram(rc runconfig.RunConfig, dir string) (*processProgram, err
 	if err != nil {
 		return nil, err
 	}
+	p.stubborn, err = p.Remote("stubborn", func(ctx context.Context, _ *distribute.RemoteCall) ([]*tensor.Tensor, error) {
+		if err := appendLine(filepath.Join(dir, "stubborn"), fmt.Sprint(rc.TaskID())); err != nil {
+			return nil, err
+		}
+		return nil, awaitFile(context.WithoutCancel(ctx), filepath.Join(dir, "never"))
+	})
+	if err != nil {
+		return nil, err
+	}
 	p.judging, err = newJudging(p.Strategy, heldShares(dir, rc.TaskID()))
 	return p, err
 }
@@ -101,9 +110,10 @@ func appendLine(path, line string) error {
 	return errors.Join(err, f.Close())
 }
 
+// awaitFile waits until a file has a line.
 func awaitFile(ctx context.Context, path string) error {
 	for {
-		if _, err := os.Stat(path); err == nil {
+		if f, err := os.Stat(path); err == nil && f.Size() > 0 {
 			return nil
 		}
 		select {

@@ -114,6 +114,7 @@ func (c *Coordinator) Close(ctx context.Context) error {
 func (c *Coordinator) work(w Worker) {
 	missing := false
 	for c.opening.Err() == nil {
+		losses := c.queue.lost()
 		s, err := c.open(w)
 		if err != nil {
 			c.missed(w, err, missing)
@@ -122,7 +123,11 @@ func (c *Coordinator) work(w Worker) {
 			continue
 		}
 		missing = false
-		err = c.serve(w, s)
+		err = c.serve(w, s, losses)
+		if errors.Is(err, errOutdated) {
+			s.Close(false)
+			continue
+		}
 		if errors.Is(err, ErrClosed) {
 			if err = s.Close(true); err == nil {
 				return
@@ -183,10 +188,10 @@ func (c *Coordinator) pause() {
 	}
 }
 
-// serve gives a session of a worker its tasks, and returns why it ended.
-func (c *Coordinator) serve(w Worker, s Session) error {
+// serve gives a session of a worker, which began after so many losses, its tasks, and returns why it ended.
+func (c *Coordinator) serve(w Worker, s Session, losses int) error {
 	for made := 0; ; {
-		t, err := c.queue.next(s.Context(), made)
+		t, err := c.queue.next(s.Context(), made, losses)
 		if err != nil {
 			return err
 		}

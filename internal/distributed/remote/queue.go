@@ -2,6 +2,7 @@ package remote
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 
@@ -19,6 +20,7 @@ type queue struct {
 	resources []string // names of what makes them, by number - 1
 	err       error    // the first, until it is returned
 	closed    bool
+	losses    int // how often the variables were lost
 }
 
 func newQueue(limit int) *queue {
@@ -136,14 +138,27 @@ type task struct {
 	ctx      context.Context // of the call: it ends where the call is cancelled
 }
 
-// next waits for the next task of a worker that has made so many resources.
-func (q *queue) next(ctx context.Context, made int) (task, error) {
+// errOutdated ends a session that began before the variables were lost: its worker does not know it yet.
+var errOutdated = errors.New("the variables were lost since the session began")
+
+// lost is how often the variables were lost so far.
+func (q *queue) lost() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.losses
+}
+
+// next waits for the next task of a worker that has made so many resources, in a session that
+// began after so many losses.
+func (q *queue) next(ctx context.Context, made, losses int) (task, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for {
 		switch {
 		case q.closed:
 			return task{}, ErrClosed
+		case losses != q.losses:
+			return task{}, errOutdated
 		case made < len(q.resources):
 			return task{resource: made + 1, maker: q.resources[made]}, nil
 		case len(q.waiting) > 0:
@@ -202,6 +217,9 @@ func (q *queue) leave(v *Value) bool {
 // fail cancels everything for an error, which the next that asks gets; mu is held.
 func (q *queue) fail(err error) {
 	q.err = err
+	if errors.Is(err, ErrServersLost) {
+		q.losses++
+	}
 	q.cancel()
 }
 

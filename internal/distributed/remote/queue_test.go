@@ -87,11 +87,11 @@ func (m *model) done(t *rapid.T) {
 
 func (m *model) take(t *rapid.T) {
 	if len(m.waiting) == 0 {
-		_, err := m.queue.next(stuck, 0)
+		_, err := m.queue.next(stuck, 0, 0)
 		same(t, "next, which waits", err, context.Canceled)
 		return
 	}
-	got, err := m.queue.next(context.Background(), 0)
+	got, err := m.queue.next(context.Background(), 0, 0)
 	same(t, "next", err, nil)
 	n := m.waiting[0]
 	if got.value != m.values[n] {

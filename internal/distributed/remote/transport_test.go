@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
-	"github.com/goestimator/goestimator/internal/distributed/wire"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -64,10 +63,16 @@ func (s *script) Run(ctx context.Context, c Call) ([]*tensor.Tensor, error) {
 	case "texts":
 		return []*tensor.Tensor{{DType: tensor.String, Shape: []int{3}}}, nil
 	case "panic":
-		panic("as the test wants")
+		panicAsWanted()
+	case "large":
+		return []*tensor.Tensor{tensor.New(tensor.Float32, 20<<20)}, nil
+	case "too many":
+		return tooMany(), nil
 	}
 	return nil, errOwn
 }
+
+func panicAsWanted() { panic("as the test wants") }
 
 // link is a Coordinator whose one worker is another node of a cluster in memory.
 type link struct {
@@ -154,6 +159,14 @@ func TestErrorsTravel(t *testing.T) {
 	}
 	if n := l.script.begun.Load(); n != 2 {
 		t.Errorf("%d sessions, expected a new one for the servers alone", n)
+	}
+	l.schedule(t, Call{Function: "panic"})
+	if err := l.Join(t.Context()); !strings.Contains(fmt.Sprint(err), "panic: as the test wants at ") || !strings.Contains(err.Error(), "panicAsWanted (transport_test.go:") {
+		t.Errorf("%v, expected the panic and where it was", err)
+	}
+	l.schedule(t, Call{Function: "large"})
+	if err := l.Join(t.Context()); !errors.Is(err, ErrFunction) || !strings.Contains(err.Error(), "results of large") || !strings.Contains(err.Error(), "max_message_mb") {
+		t.Errorf("%v, expected too large results", err)
 	}
 	large := tensor.New(tensor.Float32, 20<<20)
 	l.schedule(t, Call{Function: "echo", Args: []Arg{{Tensor: large}}})
@@ -260,25 +273,4 @@ func TestIdleSessionEnds(t *testing.T) {
 	<-first.Context().Done()
 	l.server.Detach()
 	<-second.Context().Done()
-}
-
-// TestHostileTensors: what a header claims is checked before memory is taken.
-func TestHostileTensors(t *testing.T) {
-	f := &cluster.Frame{Body: [][]byte{make([]byte, 16)}}
-	for name, h := range map[string]*wire.TensorHeader{
-		"none":          nil,
-		"no type":       {Dtype: 99},
-		"negative type": {Dtype: -1},
-		"negative":      {Dtype: int64(tensor.Float32), Shape: []int64{-1}},
-		"overflow":      {Dtype: int64(tensor.Float32), Shape: []int64{1 << 33, 1 << 33}},
-		"wide overflow": {Dtype: int64(tensor.Float32), Shape: []int64{1 << 62}},
-		"longer":        {Dtype: int64(tensor.Float32), Shape: []int64{5}},
-		"strings":       {Dtype: int64(tensor.String), Shape: []int64{1 << 39}},
-		"lengths":       {Dtype: int64(tensor.String), Shape: []int64{2}, Lengths: []uint64{10, 10}},
-		"huge":          {Dtype: int64(tensor.String), Shape: []int64{1}, Lengths: []uint64{1 << 63}},
-	} {
-		if x, err := (&reader{frame: f}).tensor(h); err == nil {
-			t.Errorf("%s: made %v%v", name, x.DType, x.Shape)
-		}
-	}
 }
