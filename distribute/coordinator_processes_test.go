@@ -128,6 +128,7 @@ func awaitFile(ctx context.Context, path string) error {
 type processes struct {
 	t       *testing.T
 	dir     string
+	task    string            // the environment variable that makes the binary a task
 	configs map[string]string // TF_CONFIG by task
 	running map[string]*process
 }
@@ -145,21 +146,29 @@ func newProcesses(t *testing.T) *processes {
 	if testing.Short() {
 		t.Skip("starts processes")
 	}
+	p := emptyProcesses(t, names)
+	p.task = dirVariable + "=" + p.dir
+	for _, name := range names[1:] {
+		p.start(name.String())
+	}
+	return p
+}
+
+// emptyProcesses starts none yet.
+func emptyProcesses(t *testing.T, tasks []replica.Task) *processes {
+	t.Helper()
 	p := &processes{t: t, dir: t.TempDir(), configs: map[string]string{}, running: map[string]*process{}}
-	ports, err := freeport.Reserve(len(names))
+	ports, err := freeport.Reserve(len(tasks))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { ports.Close() })
 	cluster := map[string][]string{}
-	for i, name := range names {
-		cluster[name.Type] = append(cluster[name.Type], ports.Address(i))
+	for i, task := range tasks {
+		cluster[task.Type] = append(cluster[task.Type], ports.Address(i))
 	}
-	for _, name := range names {
-		p.configs[name.String()] = replica.TFConfig(cluster, name)
-	}
-	for _, name := range names[1:] {
-		p.start(name.String())
+	for _, task := range tasks {
+		p.configs[task.String()] = replica.TFConfig(cluster, task)
 	}
 	t.Cleanup(func() {
 		for name := range p.running {
@@ -172,7 +181,7 @@ func newProcesses(t *testing.T) *processes {
 func (p *processes) start(name string) {
 	p.t.Helper()
 	x := &process{cmd: exec.Command(os.Args[0])}
-	x.cmd.Env = append(os.Environ(), dirVariable+"="+p.dir, "TF_CONFIG="+p.configs[name], "GORACE=atexit_sleep_ms=0")
+	x.cmd.Env = append(os.Environ(), p.task, "TF_CONFIG="+p.configs[name], "GORACE=atexit_sleep_ms=0")
 	x.cmd.Stdout, x.cmd.Stderr = &x.out, &x.out
 	if err := x.cmd.Start(); err != nil {
 		p.t.Fatal(err)

@@ -9,5 +9,6 @@ import (
 
 func TestMain(m *testing.M) {
 	actAsTask()
+	actAsLoop()
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction(kernels.WorkerFunction))
 }

@@ -53,6 +53,9 @@ func (p *parameterServer) synchronize(ctx context.Context, restore func() (Notes
 		err = recoverable(limited, err)
 		again := errors.Is(err, ErrSessionLost)
 		if limited.Err() != nil && (again || errors.Is(err, context.DeadlineExceeded)) {
+			if again { // it was tried until the deadline: the session is not one to look for again
+				err = errors.New(err.Error())
+			}
 			return Notes{}, lost(fmt.Sprintf("the parameter servers were not ready within %v", timeout), err)
 		}
 		if !again {
