@@ -153,10 +153,16 @@ func (y *toy) evaluate(ctx context.Context) (float64, error) {
 // trained runs the loop in all tasks, and returns what the chief saw; others see the same.
 func (c setup) trained(t *testing.T, dir string, o func() *optimizers.Optimizer, rows int) trace {
 	t.Helper()
+	return c.trainedWith(t, dir, o, rows, func(int) distribute.Option { return quiet })
+}
+
+// trainedWith is trained with an option of each worker.
+func (c setup) trainedWith(t *testing.T, dir string, o func() *optimizers.Optimizer, rows int, option func(rank int) distribute.Option) trace {
+	t.Helper()
 	var mu sync.Mutex
 	var all []trace
 	c.inCluster(t, dir, func(ctx context.Context, rc runconfig.RunConfig) error {
-		s, err := distribute.New(rc, quiet)
+		s, err := distribute.New(rc, quiet, option(rc.WorkerRank()))
 		if err != nil {
 			return err
 		}

@@ -22,7 +22,8 @@ type Function struct {
 	updates  []metricUpdate
 	stepper  strategies.Stepper
 
-	parts  []strategies.Batch
+	parts  []strategies.Batch // of the present run
+	own    []strategies.Batch // memory for those that are not an Iterator's
 	result Result
 }
 

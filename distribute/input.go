@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
-	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/goestimator/goestimator/inputs"
 )
 
@@ -69,15 +69,17 @@ func (s *Strategy) inputContext(global int) inputs.Context {
 
 // Iterator is one pass over an Input.
 type Iterator struct {
-	input   *Input
-	it      inputs.Iterator
-	readers []*inputs.TensorReader // by replica
-	batch   Batch
-	records []arrow.Record
-	asked   bool // for a batch
-	ended   bool // no more of this task's share
-	over    bool // Next has returned io.EOF
-	runs    int  // of training functions, before the latest batch was asked for
+	input *Input
+	it    inputs.Iterator
+	now   *staged   // the latest batch
+	ahead []*staged // those behind it that were read, in their order
+	free  []*staged
+	used  []*Function // that ran on the latest batch
+	asked bool        // for a batch
+	given bool        // the caller has the latest batch
+	ended bool        // no more of this task's share
+	over  bool        // Next has returned io.EOF
+	runs  int         // of training functions, before the latest batch was asked for
 }
 
 // Iterate begins a pass: after Restore, the first one goes on where the checkpoint left
@@ -100,11 +102,7 @@ func (in *Input) Iterate(ctx context.Context) (*Iterator, error) {
 		}
 		in.position = nil
 	}
-	in.it = &Iterator{input: in, it: it, runs: in.strategy.runs}
-	for range in.strategy.LocalReplicas() {
-		in.it.readers = append(in.it.readers, inputs.NewTensorReader(in.ds.Schema()))
-		in.it.batch = append(in.it.batch, Tensors{})
-	}
+	in.it = &Iterator{input: in, it: it, now: in.newStaged(), runs: in.strategy.runs}
 	return in.it, nil
 }
 
@@ -127,58 +125,71 @@ func (in *Input) close() error {
 // Next returns the next batch of this task, valid until the next call, and io.EOF at
 // the end; a checkpoint that is saved then begins the next pass. In lock step a task whose share has ended gets batches without parts, as
 // long as the training step before had data in another task.
+//
+// On GPUs the two batches behind it are read, too, and copied to the GPUs of their replicas, for the functions that ran
+// on the batch before. To change a batch, put other tensors in it: those that are there are on their way.
 func (it *Iterator) Next(ctx context.Context) (Batch, error) {
 	if it.input.it != it {
 		return nil, errors.New("input: the pass has ended: begin another one by Input.Iterate")
 	}
-	it.release()
 	s := it.input.strategy
 	first, trained := !it.asked, s.runs > it.runs
 	it.asked, it.runs = true, s.runs
+	if it.given {
+		it.given = false
+		if err := it.advance(); err != nil {
+			return nil, err
+		}
+	}
 	if trained && (s.over || !s.more) {
 		it.over = true
 		return nil, io.EOF
 	}
-	for n := range it.readers {
-		if err := it.read(ctx, n); err != nil {
-			return nil, err
-		}
+	if err := it.fill(ctx, it.now); err != nil {
+		return nil, err
 	}
-	n := len(it.records)
+	n := len(it.now.records)
 	if n == 0 && !(s.lockstep() && (first || trained)) {
 		it.over = true
 		return nil, io.EOF
 	}
-	return it.batch[:n], nil
+	if err := it.readAhead(ctx); err != nil {
+		return nil, err
+	}
+	it.given = true
+	return it.now.batch[:n], nil
 }
 
-// read reads the part of replica n, unless the data has ended.
-func (it *Iterator) read(ctx context.Context, n int) error {
-	for !it.ended {
+// advance makes the next batch the present one.
+func (it *Iterator) advance() error {
+	err := it.now.release()
+	if len(it.ahead) == 0 {
+		return err
+	}
+	it.free = append(it.free, it.now)
+	it.now = it.ahead[0]
+	it.ahead = slices.Delete(it.ahead, 0, 1)
+	return err
+}
+
+// fill reads the parts of a batch that it does not have yet, unless the data has ended. After an error it can be called again.
+func (it *Iterator) fill(ctx context.Context, st *staged) error {
+	if err := st.err; err != nil {
+		st.err = nil
+		return err
+	}
+	for !it.ended && !st.full() {
 		rec, err := it.it.Next(ctx)
 		if errors.Is(err, io.EOF) {
 			it.ended = true
 			return nil
 		}
+		if err == nil {
+			err = st.add(rec)
+		}
 		if err != nil {
 			return fmt.Errorf("input: %w", err)
 		}
-		it.records = append(it.records, rec)
-		if rec.NumRows() == 0 {
-			it.records = it.records[:len(it.records)-1]
-			rec.Release()
-			continue
-		}
-		columns, err := it.readers[n].Read(rec)
-		if err != nil {
-			return fmt.Errorf("input: %w", err)
-		}
-		for _, c := range columns {
-			if c.Offsets == nil {
-				it.batch[n][c.Name] = c.Tensor
-			}
-		}
-		return nil
 	}
 	return nil
 }
@@ -188,14 +199,10 @@ func (it *Iterator) state() ([]byte, error) {
 	if it.over {
 		return nil, nil
 	}
-	return it.it.State()
-}
-
-func (it *Iterator) release() {
-	for _, r := range it.records {
-		r.Release()
+	if len(it.ahead) > 0 {
+		return it.ahead[0].before(), nil
 	}
-	it.records = it.records[:0]
+	return it.it.State()
 }
 
 // Close ends the pass.
@@ -204,6 +211,9 @@ func (it *Iterator) Close() error {
 		return nil
 	}
 	it.input.it = nil
-	it.release()
-	return it.it.Close()
+	errs := []error{it.now.release()}
+	for _, st := range it.ahead {
+		errs = append(errs, st.release())
+	}
+	return errors.Join(append(errs, it.it.Close())...)
 }

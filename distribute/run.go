@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	strategies "github.com/goestimator/goestimator/internal/distribute"
 )
@@ -51,23 +52,39 @@ func (f *Function) Run(ctx context.Context, b Batch) (*Result, error) {
 	return &f.result, nil
 }
 
-// stage puts the parts of a batch in the order of the arguments.
-func (f *Function) stage(b Batch) error {
+// stage puts the parts of a batch in the order of the arguments, where they are not there yet.
+func (f *Function) stage(b Batch) (err error) {
 	if n := f.strategy.LocalReplicas(); len(b) > n {
 		return fmt.Errorf("%d parts: expected at most %d, one for each local replica", len(b), n)
 	}
-	for len(f.parts) < len(b) {
-		f.parts = append(f.parts, strategies.Batch{})
-	}
-	f.parts = f.parts[:len(b)]
-	for i, part := range b {
-		to := &f.parts[i]
-		var err error
-		if to.Rows, to.Feeds, err = feed(f.traced.args, part, to.Feeds); err != nil {
-			return fmt.Errorf("part %d: %w", i, err)
+	if it := f.strategy.current(b); it != nil {
+		if !slices.Contains(it.used, f) {
+			it.used = append(it.used, f)
+		}
+		if parts, ok := it.now.take(f, b); ok {
+			f.parts = parts
+			return nil
 		}
 	}
-	return nil
+	f.own, err = f.feeds(b, f.own)
+	f.parts = f.own
+	return err
+}
+
+// feeds puts the parts of a batch in the order of the arguments.
+func (f *Function) feeds(b Batch, parts []strategies.Batch) ([]strategies.Batch, error) {
+	for len(parts) < len(b) {
+		parts = append(parts, strategies.Batch{})
+	}
+	parts = parts[:len(b)]
+	for i, part := range b {
+		to := &parts[i]
+		var err error
+		if to.Rows, to.Feeds, err = feed(f.traced.args, part, to.Feeds); err != nil {
+			return parts, fmt.Errorf("part %d: %w", i, err)
+		}
+	}
+	return parts, nil
 }
 
 // train makes one step.

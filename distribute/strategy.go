@@ -55,7 +55,10 @@ type Strategy struct {
 // Option adjusts a new Strategy.
 type Option func(*options)
 
-type options struct{ log *slog.Logger }
+type options struct {
+	log  *slog.Logger
+	gpus gpus.Source
+}
 
 // WithLogger sets where progress is logged; the default is slog's default.
 func WithLogger(l *slog.Logger) Option { return func(o *options) { o.log = l } }
@@ -69,7 +72,7 @@ func New(rc runconfig.RunConfig, opts ...Option) (*Strategy, error) {
 		return nil, err
 	}
 	s := &Strategy{config: rc, log: o.log, dtype: tensor.Float32, more: true}
-	if err := s.open(); err != nil {
+	if err := s.open(o.gpus); err != nil {
 		return nil, fmt.Errorf("distribute: %w", err)
 	}
 	return s, nil
@@ -77,7 +80,7 @@ func New(rc runconfig.RunConfig, opts ...Option) (*Strategy, error) {
 
 // collect applies options to the defaults.
 func collect(opts []Option) (options, error) {
-	o := options{log: slog.Default()}
+	o := options{log: slog.Default(), gpus: gpus.CUDA()}
 	for _, f := range opts {
 		if f == nil {
 			return o, errors.New("distribute: an option is nil: leave it out")
@@ -91,12 +94,12 @@ func collect(opts []Option) (options, error) {
 }
 
 // open chooses the strategy and joins the cluster.
-func (s *Strategy) open() (err error) {
+func (s *Strategy) open(source gpus.Source) (err error) {
 	rc := s.config
 	if rc.TaskType() == runconfig.PS || rc.TaskType() == runconfig.Evaluator {
 		return runconfig.Mistake(fmt.Errorf("task %s/%d does not train: parameter servers call Serve", rc.TaskType(), rc.TaskID()))
 	}
-	config := strategies.ConfigOf(rc, gpus.NewChooser(gpus.CUDA(), s.log))
+	config := strategies.ConfigOf(rc, gpus.NewChooser(source, s.log))
 	if config.Precision == "float64" {
 		s.dtype = tensor.Float64
 	}

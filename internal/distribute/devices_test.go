@@ -18,10 +18,10 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// onGPUs is the config of a strategy on emulated GPUs.
+// onGPUs is the config of a strategy on this machine's GPUs, or on emulated ones.
 func onGPUs(t *testing.T, n int, s runconfig.Strategy) Config {
 	t.Helper()
-	return Config{Strategy: s, Devices: gpus.NewChooser(gpustest.Emulated(t, n), slog.New(slog.DiscardHandler))}
+	return Config{Strategy: s, Devices: gpus.NewChooser(gpustest.Need(t, n), slog.New(slog.DiscardHandler))}
 }
 
 // TestContractOnGPU holds on an emulated GPU what every strategy of one process does; a mirrored one of one GPU too.

@@ -129,7 +129,7 @@ func (c *crew) start(rank int) error {
 	if h.job, err = Join(rc, log); err != nil {
 		return err
 	}
-	s, err := New(Config{Strategy: runconfig.Strategy{Name: "multi_worker_mirrored", Device: c.device(rank), Replicas: c.local}, Devices: gpus.NewChooser(window{c.gpus, rank * c.local, c.local}, log),
+	s, err := New(Config{Strategy: runconfig.Strategy{Name: "multi_worker_mirrored", Device: c.device(rank), Replicas: c.local}, Devices: gpus.NewChooser(gpustest.Window(c.gpus, rank*c.local, c.local), log),
 		Network: c.network(rank), Job: h.job})
 	if err != nil {
 		return errors.Join(err, h.job.Close())
@@ -141,18 +141,6 @@ func (c *crew) start(rank int) error {
 	}
 	h.stepper, err = s.Train(p)
 	return err
-}
-
-// window is some of the GPUs, which one worker sees.
-type window struct {
-	*gpustest.GPUs
-	first, n int
-}
-
-func (w window) Count() (int, error) { return w.n, nil }
-
-func (w window) Open(ctx context.Context, number int) (device.Device, error) {
-	return w.GPUs.Open(ctx, w.first+number)
 }
 
 // initialize makes the variables of regression or embedding, and of the optimizer.
