@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+
+	"github.com/goestimator/goestimator/distribute"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+const stepsPerEpoch = 5
+
+// coordinate is what the chief does: it trains in epochs, and evaluates. It prints to out.
+func (p *program) coordinate(ctx context.Context, out io.Writer) error {
+	c, err := distribute.NewCoordinator(ctx, p.Strategy)
+	if err != nil {
+		return err
+	}
+	err = p.printShards(out)
+	if err == nil {
+		err = p.trainEpochs(ctx, c, out)
+	}
+	if err == nil {
+		err = p.lasting(ctx, func() error { return p.evaluate(ctx, c, out) })
+	}
+	return errors.Join(err, c.Close(ctx))
+}
+
+// lasting does something again, from the newest checkpoint, where parameter servers were lost.
+func (p *program) lasting(ctx context.Context, do func() error) error {
+	for {
+		err := do()
+		if !errors.Is(err, distribute.ErrServersLost) && !errors.Is(err, distribute.ErrSessionLost) {
+			return err
+		}
+		log.Printf("from the newest checkpoint: %v", err)
+		if _, err := p.Restore(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// printShards says where the rows of the embedding are.
+func (p *program) printShards(out io.Writer) error {
+	all, err := p.Shards()
+	if err != nil {
+		return err
+	}
+	for _, v := range all {
+		if v.Name != embeddings {
+			continue
+		}
+		for _, s := range v.Shards {
+			fmt.Fprintf(out, "%s %v on %s\n", s.Name, s.Shape, s.Task)
+		}
+	}
+	return nil
+}
+
+// trainEpochs trains, and goes on with the epoch in which a chief before it ended.
+func (p *program) trainEpochs(ctx context.Context, c *distribute.Coordinator, out io.Writer) error {
+	data := c.CreatePerWorkerDataset(p.data)
+	for epoch := int(p.GlobalStep()) / stepsPerEpoch; epoch < p.settings.epochs; epoch++ {
+		err := p.lasting(ctx, func() error {
+			values, err := p.trainEpoch(ctx, c, data)
+			if err != nil {
+				return err
+			}
+			return printAccuracy(ctx, out, fmt.Sprintf("epoch %d, %d steps", epoch, len(values)), p.accuracy)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return p.lasting(ctx, func() error {
+		loss, err := c.Schedule(ctx, p.trainStep, data)
+		if err != nil {
+			return err
+		}
+		last, err := loss.Fetch(ctx)
+		if err == nil {
+			fmt.Fprintf(out, "final loss %.6f\n", last[0].Float(0))
+		}
+		return err
+	})
+}
+
+// trainEpoch makes the steps of an epoch, and saves. It returns what each step did.
+func (p *program) trainEpoch(ctx context.Context, c *distribute.Coordinator, data *distribute.PerWorker) ([][]*tensor.Tensor, error) {
+	if err := p.accuracy.Reset(ctx); err != nil {
+		return nil, err
+	}
+	var values []*distribute.RemoteValue
+	for range stepsPerEpoch {
+		v, err := c.Schedule(ctx, p.trainStep, data)
+		if err != nil {
+			return nil, err
+		}
+		values = append(values, v)
+	}
+	if err := c.Join(ctx); err != nil {
+		return nil, err
+	}
+	if p.settings.modelDir != "" {
+		if _, err := p.Save(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return c.Fetch(ctx, values...)
+}
+
+// evaluate evaluates in three ways: here, on the workers by functions, and on the workers with each example once.
+func (p *program) evaluate(ctx context.Context, c *distribute.Coordinator, out io.Writer) error {
+	direct, err := p.validation.Run(ctx)
+	if err != nil {
+		return err
+	}
+	printResult(out, "evaluation on the chief", direct)
+	if err := p.evalAccuracy.Reset(ctx); err != nil {
+		return err
+	}
+	data := c.CreatePerWorkerDataset(p.evalData)
+	for range heldExamples / heldBatch {
+		if _, err := c.Schedule(ctx, p.evalStep, data); err != nil {
+			return err
+		}
+	}
+	if err := c.Join(ctx); err != nil {
+		return err
+	}
+	if err := printAccuracy(ctx, out, "evaluation by functions", p.evalAccuracy); err != nil {
+		return err
+	}
+	once, err := c.Evaluate(ctx, p.validation, 0)
+	if err == nil {
+		printResult(out, "evaluation on all workers", once)
+	}
+	return err
+}
+
+func printAccuracy(ctx context.Context, out io.Writer, what string, m *distribute.Metric) error {
+	v, err := m.Result(ctx)
+	if err != nil {
+		return err
+	}
+	share, _ := v.Scalar()
+	fmt.Fprintf(out, "%s: accuracy %.6f\n", what, share)
+	return nil
+}
+
+func printResult(out io.Writer, what string, r distribute.EvalResult) {
+	share, _ := r.Scalar("accuracy")
+	fmt.Fprintf(out, "%s: accuracy %.6f of %d examples\n", what, share, r.Rows)
+}

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/goestimator/goestimator/internal/distributed/replica"
+	"github.com/goestimator/goestimator/internal/platform/freeport"
+)
+
+// asProgram makes the test binary the example.
+const asProgram = "GOESTIMATOR_EXAMPLE"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+// start starts the example, as the task of a TF_CONFIG, or as all of them.
+func start(t *testing.T, ctx context.Context, tfConfig string, args ...string) (*exec.Cmd, *bytes.Buffer) {
+	t.Helper()
+	cmd := exec.CommandContext(ctx, os.Args[0], args...)
+	out := &bytes.Buffer{}
+	cmd.Env = append(os.Environ(), asProgram+"=1", "TF_CONFIG="+tfConfig, "GORACE=atexit_sleep_ms=0")
+	cmd.Stdout, cmd.Stderr = out, out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return cmd, out
+}
+
+// check looks for what the chief prints.
+func check(t *testing.T, out string) {
+	t.Helper()
+	for _, want := range []string{
+		`embedding/embeddings/part_0 \[5 20\] on /job:ps/task:0\nembedding/embeddings/part_1 \[4 20\] on /job:ps/task:1\n`,
+		`epoch 0, 5 steps: accuracy 0\.\d+\n`,
+		`epoch 19, 5 steps: accuracy 1\.000000\nfinal loss 0\.0\d+\n`,
+		`evaluation on the chief: accuracy 1\.000000 of 16 examples\nevaluation by functions: accuracy 1\.000000\nevaluation on all workers: accuracy 1\.000000 of 16 examples\n`,
+	} {
+		if !regexp.MustCompile(want).MatchString(out) {
+			t.Errorf("printed\n%s\nexpected %s", out, want)
+		}
+	}
+}
+
+// TestOneProcess: without TF_CONFIG all tasks are in one process.
+func TestOneProcess(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	cmd, out := start(t, ctx, "", "-epochs", "20")
+	if err := cmd.Wait(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	check(t, out.String())
+}
+
+// TestCluster: with TF_CONFIG each task is a process, and ends with exit code 0.
+func TestCluster(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	tasks := []replica.Task{{Type: replica.Chief}, {Type: replica.Worker}, {Type: replica.Worker, Index: 1}, {Type: replica.Worker, Index: 2},
+		{Type: replica.PS}, {Type: replica.PS, Index: 1}}
+	ports, err := freeport.Reserve(len(tasks))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ports.Close()
+	cluster := map[string][]string{}
+	for i, task := range tasks {
+		cluster[task.Type] = append(cluster[task.Type], ports.Address(i))
+	}
+	dir := t.TempDir()
+	running, outputs := make([]*exec.Cmd, len(tasks)), make([]*bytes.Buffer, len(tasks))
+	for i, task := range tasks {
+		running[i], outputs[i] = start(t, ctx, replica.TFConfig(cluster, task), "-model-dir", dir, "-epochs", "20")
+	}
+	for i, task := range tasks {
+		if err := running[i].Wait(); err != nil {
+			t.Errorf("%v: %v\n%s", task, err, outputs[i])
+		}
+		if i > 0 && strings.Contains(outputs[i].String(), "accuracy") {
+			t.Errorf("%v printed what the chief does:\n%s", task, outputs[i])
+		}
+	}
+	check(t, outputs[0].String())
+}
