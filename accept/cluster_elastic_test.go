@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// elastic are the settings of a job whose workers go and come.
-var elastic = set(allReduce, "strategy.elastic.min=1")
+// elastic are the settings of a job whose workers go and come. None is taken for lost while a process is stopped for a moment.
+var elastic = set(allReduce, "strategy.elastic.min=1", "rpc.peer_timeout_secs=30")
 
 // ring waits for a ring of so many workers, tells for how long there was no step, and returns its first step.
 func (r *rig) ring(name string, from, workers int) int64 {

@@ -20,7 +20,24 @@ var flock = unix.Flock
 // that it returns is closed or the process ends, however it ends. The file is nil
 // where files cannot be locked: users must coordinate training there.
 func lockDir(dir string) (*os.File, error) {
-	path := filepath.Join(dir, ".lock")
+	path := filepath.Join(dir, lockFile)
+	f, err := takeLock(path)
+	if err != nil || f == nil {
+		return nil, err
+	}
+	if err := held(f); err != nil { // it was replaced just now
+		f.Close()
+		return nil, fmt.Errorf("%w: another process has just locked it", ErrLocked)
+	}
+	if err := nameHolder(f); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("locking model_dir: %w", err)
+	}
+	return f, nil
+}
+
+// takeLock locks a file, which it makes where there is none; nil where files cannot be locked.
+func takeLock(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
 	if err != nil {
 		return nil, fmt.Errorf("locking model_dir: %w", err)
@@ -34,11 +51,33 @@ func lockDir(dir string) (*os.File, error) {
 	if err != nil {
 		return nil, f.Close()
 	}
-	if err := nameHolder(f); err != nil {
-		f.Close()
+	return f, nil
+}
+
+// replaceLock is lockDir where another process has a lock that it does not renew any more: a new file takes the place
+// of the stale one. Of several processes that try this one succeeds.
+func replaceLock(dir string, stale os.FileInfo) (*os.File, error) {
+	next, path := filepath.Join(dir, lockFile+".next"), filepath.Join(dir, lockFile)
+	f, err := takeLock(next)
+	if err != nil || f == nil {
+		return nil, err
+	}
+	defer f.Close()
+	if err := errors.Join(held(f), nameHolder(f)); err != nil {
 		return nil, fmt.Errorf("locking model_dir: %w", err)
 	}
-	return f, nil
+	if now, err := os.Stat(path); err != nil || !same(now, stale) {
+		return nil, fmt.Errorf("%w: another process has just locked it, or renewed its lock", ErrLocked)
+	}
+	if err := os.Rename(next, path); err != nil {
+		return nil, fmt.Errorf("locking model_dir: %w", err)
+	}
+	// The lock belongs to the open file, which now has another name.
+	fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("locking model_dir: %w", err)
+	}
+	return os.NewFile(uintptr(fd), path), nil
 }
 
 // nameHolder writes the id of this process into its lock, for a person who finds the

@@ -63,13 +63,13 @@ func TestLockNamesItsHolder(t *testing.T) {
 func TestTakeOverWithoutLocks(t *testing.T) {
 	for _, locks := range []bool{true, false} {
 		e := &Estimator{settings: settings{modelDir: t.TempDir()}}
-		taking := &training{est: e, files: &trainingFiles{}}
+		taking := &training{est: e, files: &trainingFiles{}, hold: &hold{dir: e.modelDir}}
 		if !locks {
 			real := flock
 			flock = func(int, int) error { return unix.ENOTSUP }
 			defer func() { flock = real }()
 		}
-		err := taking.TakeOver()
+		err := taking.TakeOver(0)
 		switch left, _ := os.ReadDir(e.modelDir); {
 		case locks && (err != nil || taking.files.lock == nil):
 			t.Errorf("with locks: %v", err)

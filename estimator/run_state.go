@@ -66,10 +66,10 @@ func (e *Estimator) noteSkipped(step int64) error {
 // noteEnd records for the other tasks that training is over, or counts a failure
 // for which the chief chose a restart.
 func (t *training) noteEnd(cause error) error {
-	if t.files.saver == nil || cause != nil && !errors.Is(cause, ErrPeerLost) {
+	if t.files.saver == nil || cause != nil && !errors.Is(cause, ErrPeerLost) || errors.Is(cause, errDeposed) {
 		return nil
 	}
-	return checkpoint.UpdateRunState(atomicfile.OS{}, t.est.modelDir, func(s *checkpoint.RunState) {
+	return checkpoint.UpdateRunState(t.files.fs, t.est.modelDir, func(s *checkpoint.RunState) {
 		if cause == nil {
 			s.Finished, s.Failures = &checkpoint.Finished{GlobalStep: t.progress.step, Reason: t.progress.reason, At: time.Now()}, nil
 			return

@@ -22,6 +22,7 @@ type training struct {
 	position    func() ([]byte, error) // of the input
 	checkpoints *checkpoints
 	files       *trainingFiles
+	hold        *hold
 	shared      distribute.Shared // the strategy, if other tasks share it; else nil
 	// whole is the context of work that must be finished once begun, such as saving: it does not end.
 	whole    context.Context
@@ -38,7 +39,7 @@ func (e *Estimator) openTraining(ctx context.Context, input InputFn, config dist
 	if err != nil {
 		return nil, err
 	}
-	t := &training{est: e, progress: &progress{}, files: &trainingFiles{}, options: o}
+	t := &training{est: e, progress: &progress{}, files: &trainingFiles{}, hold: &hold{dir: e.modelDir}, options: o}
 	config.Successor = t
 	s, err := e.newSession(models.Train, ds.Schema(), config)
 	if err != nil {
@@ -72,6 +73,7 @@ func (t *training) open(ctx context.Context, o runOptions) error {
 		if err := t.files.open(t.est); err != nil {
 			return t.est.contested(err)
 		}
+		t.hold.keep(t.files.lock)
 	}
 	hs, err := t.est.trainingHooks(t.session, o)
 	if err != nil {

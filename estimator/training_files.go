@@ -22,6 +22,7 @@ type trainingFiles struct {
 	lock   *os.File // nil also where files cannot be locked
 	saver  *checkpoint.Saver
 	events summary.Writer
+	fs     atomicfile.FS // by which model_dir is written, as long as the lock is held
 }
 
 // open opens the checkpoint saver and the event file of the chief, and locks model_dir unless it is.
@@ -36,11 +37,15 @@ func (f *trainingFiles) open(e *Estimator) error {
 	if err != nil {
 		return err
 	}
+	f.fs = atomicfile.OS{}
+	if f.lock != nil && e.elastic() {
+		f.fs = fencedFS{f.fs, f.lock}
+	}
 	if err := e.noteStart(); err != nil {
 		return err
 	}
 	f.saver, err = checkpoint.NewSaver(e.modelDir, checkpoint.Options{
-		MaxToKeep: e.config.KeepCheckpointMax(), KeepEveryNHours: e.config.KeepCheckpointEveryNHours()})
+		MaxToKeep: e.config.KeepCheckpointMax(), KeepEveryNHours: e.config.KeepCheckpointEveryNHours(), FS: f.fs})
 	if err != nil {
 		return err
 	}

@@ -3,29 +3,46 @@ package estimator
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/goestimator/goestimator/estimator/hooks"
 )
 
 // TakeOver opens the chief's files, as this worker is to take its place. It fails with ErrLocked
-// as long as a chief has them, and where nothing would show that one has.
-func (t *training) TakeOver() error {
+// as long as a chief has them that renews its lock, and where nothing would show that one has.
+func (t *training) TakeOver(silence time.Duration) error {
 	if t.files.saver != nil {
 		return nil
 	}
-	var err error
-	if t.files.lock, err = lockDir(t.est.modelDir); err == nil && t.files.lock == nil {
-		err = errors.New("the file system of model_dir has no locks: whether the chief has ended is not known")
-	}
+	err := t.lock(silence)
 	if err == nil {
 		err = t.files.open(t.est)
 	}
 	if err != nil {
+		t.hold.keep(nil)
 		err = errors.Join(err, t.files.close())
 		*t.files = trainingFiles{}
 	}
 	return err
 }
+
+// lock locks model_dir, in place of a chief that has not renewed its lock for most of a time.
+func (t *training) lock(silence time.Duration) (err error) {
+	f := t.files
+	f.lock, err = lockDir(t.est.modelDir)
+	if stale := t.hold.lapsed(silence * 3 / 4); errors.Is(err, ErrLocked) && stale != nil {
+		t.est.log.Warn("the process that has model_dir locked stands still: its lock is replaced", "silent_secs", silence.Seconds())
+		f.lock, err = replaceLock(t.est.modelDir, stale)
+	}
+	if err == nil && f.lock == nil {
+		return errors.New("the file system of model_dir has no locks: whether the chief has ended is not known")
+	}
+	t.hold.keep(f.lock)
+	return err
+}
+
+// Tend renews this task's lock on model_dir, or watches another's.
+func (t *training) Tend() error { return t.hold.Tend() }
 
 // contested is the error of a chief whose model_dir cannot be opened. In an elastic job a worker may be about to take its
 // place: started again, it finds that one.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/goestimator/goestimator/internal/runtime/cuda/nccl"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/peers"
@@ -36,8 +37,11 @@ func ConfigOf(rc runconfig.RunConfig, devices *gpus.Chooser) Config {
 
 // Successor is a worker that may take the chief's place.
 type Successor interface {
-	// TakeOver opens what the chief writes to, which fails as long as a chief has it open.
-	TakeOver() error
+	// TakeOver opens what the chief writes to. That fails as long as a chief has it open who has called Tend within a time.
+	TakeOver(silence time.Duration) error
+	// Tend is called all the time: the chief shows that it runs, the others look whether it does. Its error says why this
+	// task is not the chief any more.
+	Tend() error
 }
 
 // New returns a strategy with no variables yet.

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
@@ -26,9 +27,13 @@ type elastic struct {
 	state  state     // of this worker's variables
 	last   time.Time // of the last step; zero: none was made
 	formed bool      // a ring has formed that has made no step yet
-	heard  time.Time // when the leader answered last, since it is the leader; zero: it was not asked
 	began  int       // how many workers training began with, which learning rates are meant for
 	folder string    // names the chief's model_dir, where workers that share it find the name
+
+	hearing    hearing
+	lost       atomic.Pointer[error] // why this worker is not the chief any more
+	end        context.CancelFunc    // of what runs in the background; nil: nothing does
+	background sync.WaitGroup
 }
 
 var _ Elastic = (*multiWorker)(nil)
@@ -87,7 +92,6 @@ func parseProposal(text []byte) (p proposal, err error) {
 // settle completes the round that forms as soon as it may be, until ctx ends.
 func (e *elastic) settle(ctx context.Context, s *keyvalue.Store) {
 	rule := keyvalue.Elastic{Min: e.config.Min, Size: len(e.job.workers), Wait: seconds(e.config.StartSecs())}
-	absent := absences{job: e.job, since: map[int]time.Time{}}
 	began := time.Now()
 	tick := time.NewTicker(settlePoll)
 	defer tick.Stop()
@@ -95,7 +99,7 @@ func (e *elastic) settle(ctx context.Context, s *keyvalue.Store) {
 		t := turnout(s.Forming(ringName))
 		t.Waited = time.Since(began)
 		if !rule.Complete(t) {
-			t.Gone = absent.look(ctx, t.Missing())
+			t.Gone = e.absent(ctx, t.Missing())
 		}
 		if rule.Complete(t) {
 			s.Settle(ringName, t.Came)
@@ -120,48 +124,30 @@ func turnout(came []keyvalue.Candidate) (t keyvalue.Turnout) {
 	return t
 }
 
-// absences finds out which workers will not come.
-type absences struct {
-	job   *Job
-	since map[int]time.Time // workers that do not answer, from when on
-}
-
-// look returns the ranks that have ended or left, or that have not answered for the peer timeout.
-func (a *absences) look(ctx context.Context, ranks []int) []int {
+// absent returns the ranks that have ended or left, or that have not answered for the peer timeout.
+func (e *elastic) absent(ctx context.Context, ranks []int) []int {
 	if len(ranks) == 0 {
 		return nil
 	}
 	left := map[cluster.Task]bool{}
-	if members, err := a.job.store.Members(ctx); err == nil {
+	if members, err := e.job.store.Members(ctx); err == nil {
 		for _, m := range members {
 			left[m.Task] = m.State == keyvalue.Done
 		}
 	}
-	reasons := make([]string, len(ranks))
-	ended := make([]bool, len(ranks))
+	gone := make([]bool, len(ranks))
 	var asked sync.WaitGroup
 	for i, rank := range ranks {
-		task := a.job.workers[rank]
-		asked.Go(func() {
-			if ended[i] = left[task] || a.job.node.Gone(ctx, task); !ended[i] {
-				reasons[i] = a.job.node.Probe(ctx, task)
-			}
-		})
+		asked.Go(func() { gone[i] = left[e.job.workers[rank]] || e.hearing.gone(ctx, rank) })
 	}
 	asked.Wait()
-	var gone []int
+	var out []int
 	for i, rank := range ranks {
-		if reasons[i] == "" {
-			delete(a.since, rank)
-		} else if a.since[rank].IsZero() {
-			a.since[rank] = time.Now()
-		}
-		silent := reasons[i] != "" && time.Since(a.since[rank]) >= a.job.silence()
-		if ended[i] || silent {
-			gone = append(gone, rank)
+		if gone[i] {
+			out = append(out, rank)
 		}
 	}
-	return gone
+	return out
 }
 
 // silence is how long a worker may be without an answer before the others go on without it.

@@ -54,7 +54,11 @@ func newMultiWorker(c Config) (Strategy, error) {
 	m := &multiWorker{replicated: r, job: c.Job, ring: &ring{job: c.Job}, members: c.Job.workers}
 	if c.Job.elastic() {
 		m.elastic = &elastic{config: c.Elastic, job: c.Job, state: state{Step: -1}}
+		m.elastic.hearing.job = c.Job
 		m.ring.elastic = m.elastic
+		if c.Successor != nil {
+			m.elastic.tend(c.Successor)
+		}
 		if c.Elastic.ScaleLR == runconfig.ScaleLinear {
 			r.factor = m.elastic.rateFactor
 		}
@@ -109,6 +113,9 @@ func (m *multiWorker) synchronize(ctx context.Context, restore func() (Notes, er
 		timeout = m.job.rejoinTimeout()
 	}
 	if err := m.noteState(); err != nil {
+		return Notes{}, err
+	}
+	if err := m.stillChief(); err != nil {
 		return Notes{}, err
 	}
 	limited, cancel := context.WithTimeout(ctx, timeout)
@@ -279,5 +286,8 @@ func (m *multiWorker) Gather(ctx context.Context, value []byte) ([][]byte, error
 // Close leaves the ring and frees the variables.
 func (m *multiWorker) Close() error {
 	m.workers.close()
+	if m.elastic != nil {
+		defer m.elastic.close()
+	}
 	return errors.Join(m.ring.close(), m.replicated.Close())
 }

@@ -74,6 +74,9 @@ func (m *multiWorker) formOnce(ctx context.Context) error {
 	var err error
 	m.ring.group, err = collective.Form(ctx, c)
 	m.ring.regroup = false
+	if m.elastic != nil && err == nil {
+		m.elastic.listen(m.ring.group)
+	}
 	return err
 }
 

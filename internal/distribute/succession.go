@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -55,7 +56,7 @@ func (j *Job) known(ctx context.Context) (cluster.Task, bool) {
 	told := make([]cluster.Task, len(j.workers))
 	var asked sync.WaitGroup
 	for i, w := range j.workers {
-		if w != j.node.Task() {
+		if w != j.node.Task() && w != j.leading() { // the leader itself cannot know of another
 			asked.Go(func() { told[i] = j.leaderOf(ctx, w) })
 		}
 	}
@@ -101,7 +102,7 @@ func (m *multiWorker) succeed(ctx context.Context) error {
 		return nil
 	}
 	if t, ok := j.known(ctx); ok && t != j.node.Task() && t != j.leading() {
-		m.elastic.heard = time.Time{}
+		m.elastic.hearing.forget(slices.Index(j.workers, t))
 		j.follow(t)
 		return nil
 	}
@@ -110,7 +111,7 @@ func (m *multiWorker) succeed(ctx context.Context) error {
 			return m.takeOver()
 		}
 		if t := j.workers[rank]; t != j.leading() && j.node.Probe(ctx, t) == "" {
-			m.elastic.heard = time.Time{}
+			m.elastic.hearing.forget(rank)
 			j.follow(t)
 			return nil
 		}
@@ -120,14 +121,7 @@ func (m *multiWorker) succeed(ctx context.Context) error {
 
 // leaderGone reports whether the leader has ended, or has not answered for the peer timeout.
 func (m *multiWorker) leaderGone(ctx context.Context) bool {
-	t, e := m.job.leading(), m.elastic
-	if m.job.node.Gone(ctx, t) {
-		return true
-	}
-	if m.job.node.Probe(ctx, t) == "" || e.heard.IsZero() {
-		e.heard = time.Now()
-	}
-	return time.Since(e.heard) >= m.job.silence()
+	return m.elastic.hearing.gone(ctx, slices.Index(m.job.workers, m.job.leading()))
 }
 
 // takeOver makes this worker the leader and the chief. It must have the chief's model_dir, which a chief that lives keeps to itself.
@@ -143,12 +137,20 @@ func (m *multiWorker) takeOver() error {
 	if m.elastic.folder == "" || dir != m.elastic.folder {
 		return fmt.Errorf("%w: the model_dir of this task is not the chief's: share it between all workers", errTakeOver)
 	}
-	if err := c.Successor.TakeOver(); err != nil {
+	if err := c.Successor.TakeOver(m.job.silence()); err != nil {
 		return fmt.Errorf("%w: %w", errTakeOver, err)
 	}
 	m.job.log.Warn("this worker takes the chief's place", "chief", m.job.leading())
 	m.job.follow(m.job.node.Task())
 	return nil
+}
+
+// stillChief fails where this worker is the leader, and another has taken its place.
+func (m *multiWorker) stillChief() error {
+	if m.elastic == nil || m.config.Successor == nil || !m.job.leads() {
+		return nil
+	}
+	return m.config.Successor.Tend()
 }
 
 // watchLeader ends a request to the leader when there is another one to ask.

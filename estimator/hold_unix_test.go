@@ -1,0 +1,107 @@
+//go:build unix
+
+package estimator
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/goestimator/goestimator/internal/format/checkpoint"
+	"github.com/goestimator/goestimator/internal/platform/atomicfile"
+)
+
+// TestReplaceLock: the lock of a process that stands still is replaced, unless it was renewed since, and by one process only.
+func TestReplaceLock(t *testing.T) {
+	dir := t.TempDir()
+	chief, worker := &hold{dir: dir}, &hold{dir: dir}
+	first, err := lockDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer first.Close()
+	chief.keep(first)
+	tend := func(h *hold, want error) {
+		t.Helper()
+		if err := h.Tend(); !errors.Is(err, want) {
+			t.Fatalf("got %v, expected %v", err, want)
+		}
+	}
+	tend(worker, nil)
+	if worker.lapsed(time.Hour) != nil {
+		t.Error("a lock that was just seen is taken for stale")
+	}
+	stale := worker.lapsed(0)
+	renewed := stale.ModTime().Add(time.Second)
+	if err := os.Chtimes(filepath.Join(dir, lockFile), renewed, renewed); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := replaceLock(dir, stale); !errors.Is(err, ErrLocked) {
+		t.Errorf("a lock that was renewed: %v", err)
+	}
+	tend(chief, nil)
+	tend(worker, nil)
+	second, err := replaceLock(dir, worker.lapsed(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer second.Close()
+	worker.keep(second)
+	if _, err := replaceLock(dir, stale); !errors.Is(err, ErrLocked) {
+		t.Errorf("a lock that was replaced: %v", err)
+	}
+	tend(chief, errDeposed)
+	tend(worker, nil)
+	if code := ExitCode(errDeposed); code != 138 {
+		t.Errorf("exit code %d", code)
+	}
+	first.Close()
+	if _, err := lockDir(dir); !errors.Is(err, ErrLocked) {
+		t.Errorf("with the new lock held: %v", err)
+	}
+}
+
+// TestDeposedWritesNothing: what a chief begins to write after another has taken its place fails, and so does what it had begun.
+func TestDeposedWritesNothing(t *testing.T) {
+	dir := t.TempDir()
+	lock, err := lockDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	fenced := fencedFS{atomicfile.OS{}, lock}
+	path := filepath.Join(dir, "model.ckpt-7.index")
+	write := func() error { return atomicfile.WriteFile(fenced, path, []byte("old")) }
+	if err := write(); err != nil {
+		t.Fatal(err)
+	}
+	begun, err := atomicfile.Create(fenced, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tmp, err := filepath.Glob(path + ".tmp-*")
+	if err != nil || len(tmp) != 1 {
+		t.Fatalf("temporary files %v, %v", tmp, err)
+	}
+	seen, err := os.Stat(filepath.Join(dir, lockFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := replaceLock(dir, seen)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer second.Close()
+	if _, err := checkpoint.NewSaver(dir, checkpoint.Options{}); err != nil { // as the successor does
+		t.Fatal(err)
+	}
+	for what, err := range map[string]error{
+		"write": write(), "remove": fenced.Remove(path), "commit": begun.Commit(), "unfenced rename": os.Rename(tmp[0], path),
+	} {
+		if err == nil || what != "unfenced rename" && !errors.Is(err, errDeposed) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
