@@ -19,6 +19,9 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
+// partitionerVariable, where set, lets tasks train a table that this partitioner cuts.
+const partitionerVariable = "GOESTIMATOR_COORDINATED_PARTITIONER"
+
 // dirVariable makes the test binary a task of a job whose files are in that folder.
 const dirVariable = "GOESTIMATOR_COORDINATED_DIR"
 
@@ -44,17 +47,33 @@ func runTask(dir string) error {
 	if rc.TaskType() == runconfig.PS {
 		return distribute.Serve(ctx, rc)
 	}
-	p, err := newProcessProgram(rc, dir)
+	p, err := newWorker(rc, dir)
 	if err != nil {
 		return err
 	}
 	return errors.Join(p.Work(ctx), p.Close(ctx))
 }
 
+// newWorker is the strategy of a worker of the program that the test runs.
+func newWorker(rc runconfig.RunConfig, dir string) (*distribute.Strategy, error) {
+	if rc.TrainDistribute().Partitioner.Kind != "" {
+		p, err := newTableProgram(rc)
+		if err != nil {
+			return nil, err
+		}
+		return p.Strategy, nil
+	}
+	p, err := newProcessProgram(rc, dir)
+	if err != nil {
+		return nil, err
+	}
+	return p.Strategy, nil
+}
+
 func taskConfig(text, dir string) (runconfig.RunConfig, error) {
 	rpc := runconfig.RPC{Security: "auto", PeerTimeoutSecs: 12, RejoinSecs: 20, CallTimeoutSecs: 20, MaxMessageMB: 64}
 	return runconfig.FromTFConfig(text, runconfig.ModelDir(filepath.Join(dir, "model")), runconfig.TFRandomSeed(1),
-		runconfig.TrainDistribute(runconfig.Strategy{Name: "parameter_server"}), runconfig.Connections(rpc), runconfig.SessionCreationTimeoutSecs(60))
+		runconfig.TrainDistribute(runconfig.Strategy{Name: "parameter_server", Partitioner: runconfig.Partitioner{Kind: os.Getenv(partitionerVariable)}}), runconfig.Connections(rpc), runconfig.SessionCreationTimeoutSecs(60))
 }
 
 // processProgram has functions besides that leave traces in files.
@@ -138,17 +157,21 @@ type process struct {
 	out bytes.Buffer
 }
 
-// names are the tasks, the chief first.
-var names = []replica.Task{{Type: replica.Chief}, {Type: replica.Worker}, {Type: replica.Worker, Index: 1}, {Type: replica.PS}}
+// names are the tasks of a job of two servers, the chief first.
+var names = []replica.Task{{Type: replica.Chief}, {Type: replica.Worker}, {Type: replica.Worker, Index: 1}, {Type: replica.PS}, {Type: replica.PS, Index: 1}}
 
-func newProcesses(t *testing.T) *processes {
+func newProcesses(t *testing.T) *processes { return newProcessesOf(t, 1) }
+
+// newProcessesOf starts a job of so many servers.
+func newProcessesOf(t *testing.T, servers int) *processes {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("starts processes")
 	}
-	p := emptyProcesses(t, names)
+	tasks := names[:3+servers]
+	p := emptyProcesses(t, tasks)
 	p.task = dirVariable + "=" + p.dir
-	for _, name := range names[1:] {
+	for _, name := range tasks[1:] {
 		p.start(name.String())
 	}
 	return p
