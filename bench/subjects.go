@@ -36,7 +36,7 @@ var subjects = []subject{
 	{name: "embedding", title: "embedding of 10,000,000 x 16 on 2 parameter servers, 40 rows per example, batch 512, Adagrad", unit: "examples/s", cases: []string{""}, setup: embeddingField,
 		value: func(_ string, steps int, r reply) float64 { return tableBatch * float64(steps) / r.Seconds }},
 	{name: "functions", title: "functions on 3 workers over 2 parameter servers: an empty one, and the parameter-server tutorial's step on 64 rows", unit: "functions/s", cases: functionCases, setup: functionsField,
-		value: func(_ string, steps int, r reply) float64 { return float64(steps) / r.Seconds }},
+		value: func(_ string, steps int, r reply) float64 { return float64(steps) / r.Seconds }, threads: []int{1}},
 	{name: "trees", title: "boosted trees, 100 of depth 6, from data in memory to a trained model", unit: "ms", cases: treeCases, setup: treesField},
 	{name: "overhead", title: "step of the MLP (batch 128, Adam) of a task of a cluster", unit: "ms", cases: overheadCases, setup: overheadField},
 	{name: "serving", title: "requests of one row over gRPC by MODEL/CLIENTS, the server and its clients on a core each", unit: "requests/s", cases: servingCases,
