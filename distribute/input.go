@@ -19,8 +19,11 @@ type Input struct {
 	it       *Iterator // the latest, while it is open
 }
 
+// aheadSteps is for how many steps Distribute reads batches ahead.
+const aheadSteps = 2
+
 // Distribute divides a data set: each step takes globalBatch rows over all
-// replicas in sync, however the data set is batched. Its position is part of checkpoints.
+// replicas in sync, however the data set is batched, and batches of two steps are read ahead unless all rows lie in memory. Its position is part of checkpoints.
 func (s *Strategy) Distribute(ds inputs.Dataset, globalBatch int, shard Shard) (*Input, error) {
 	if ds == nil {
 		return nil, errors.New("distribute: expected a data set")
@@ -33,7 +36,11 @@ func (s *Strategy) Distribute(ds inputs.Dataset, globalBatch int, shard Shard) (
 	if ds, err = shard.share(ds, ic); err != nil {
 		return nil, fmt.Errorf("distribute: %w", err)
 	}
-	return s.addInput(inputs.Pipe(ds, inputs.Batch(batch, false)), globalBatch)
+	ahead := aheadSteps * s.LocalReplicas()
+	if inputs.InMemory(ds) {
+		ahead = 0
+	}
+	return s.addInput(inputs.Pipe(ds, inputs.Batch(batch, false), inputs.Prefetch(ahead)), globalBatch)
 }
 
 // FromFunction is an Input of what fn returns for this task: its share of the data, in

@@ -36,7 +36,7 @@ func indexRecords(s *Schema, recs []arrow.Record, mem memory.Allocator) (*indexe
 	if total == 0 {
 		return nil, fmt.Errorf("%w: no record has a row", ErrEmpty)
 	}
-	n := &node{schema: s, mem: alloc(mem), desc: fmt.Sprintf("records(%d,%s)", total, s),
+	n := &node{schema: s, mem: alloc(mem), inMemory: true, desc: fmt.Sprintf("records(%d,%s)", total, s),
 		place: func(row int64) DataError { return DataError{Row: row + 1} }}
 	ix := newIndexed(n, total, func(ctx context.Context, rows []int64) (arrow.Record, error) {
 		spans := locate(ends, rows)
@@ -118,6 +118,18 @@ func Strings(name string, role Role, data []string) NamedTensor {
 		t.Strings[i] = []byte(s)
 	}
 	return NamedTensor{Name: name, Role: role, Tensor: t}
+}
+
+// InMemory reports whether the rows of a data set lie in memory and no step computes with them, so that reading them ahead
+// gains nothing.
+func InMemory(ds Dataset) bool {
+	n := adopt(ds)
+	for ; n.up != nil; n = n.up {
+		if n.again != nil && !n.byPosition {
+			return false // a map or a filter
+		}
+	}
+	return n.inMemory
 }
 
 // Slices returns a data set of columns in memory, whose first dimension counts

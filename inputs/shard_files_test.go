@@ -145,3 +145,25 @@ func TestFilesOfOthers(t *testing.T) {
 		}
 	}
 }
+
+// TestInMemory: rows of files are not in memory, nor are rows that a step computes.
+func TestInMemory(t *testing.T) {
+	memory, err := inputs.Slices(nil, inputs.Slice("x", inputs.Feature, []float32{1, 2}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	scaled := inputs.Map(inputs.Normalize(inputs.Normalization{Scale: 2}))
+	for _, c := range []struct {
+		ds   inputs.Dataset
+		want bool
+	}{
+		{memory, true},
+		{inputs.Pipe(memory, inputs.Shuffle(2, 1), inputs.Take(1), inputs.Repeat(0), inputs.Batch(2, false)), true},
+		{inputs.Pipe(memory, scaled, inputs.Repeat(0)), false},
+		{numberFiles(t, 1), false},
+	} {
+		if got := inputs.InMemory(c.ds); got != c.want {
+			t.Errorf("%v, expected %v", got, c.want)
+		}
+	}
+}

@@ -39,6 +39,7 @@ type node struct {
 	again      rowStep                   // its effect on single rows; nil: it passes them on
 	byPosition bool                      // again goes by the rows' positions
 	mixes      bool                      // its rows come in another order than up's, or again
+	inMemory   bool                      // of a source whose rows lie in memory
 	files      []string                  // of a source that reads them one after the other
 	place      func(row int64) DataError // of a source that ends: where a row lies; nil: that is not known
 }
