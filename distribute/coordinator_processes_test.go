@@ -51,6 +51,10 @@ func runTask(dir string) error {
 	if err != nil {
 		return err
 	}
+	if rc.TaskType() == runconfig.Evaluator {
+		_, err := p.EvaluateCheckpoints(ctx, distribute.Sidecar{Evaluate: p.judge.Run})
+		return errors.Join(err, p.Close(ctx))
+	}
 	return errors.Join(p.Work(ctx), p.Close(ctx))
 }
 

@@ -29,6 +29,9 @@ func (s *Strategy) prepare() error {
 	if err := s.agree(); err != nil {
 		return err
 	}
+	if err := s.noteBegin(); err != nil {
+		return err
+	}
 	if err := s.createVariables(); err != nil {
 		return err
 	}

@@ -37,6 +37,7 @@ type Strategy struct {
 	opened      bool  // building has ended
 	failed      error // of making variables and programs
 	closed      bool
+	ended       bool  // model_dir told of the end of an earlier run
 	ready       bool  // the variables have the values of the job
 	over        bool  // training has ended in all tasks
 	interrupted bool  // training goes on when the job is started again
@@ -65,7 +66,8 @@ func WithLogger(l *slog.Logger) Option { return func(o *options) { o.log = l } }
 
 // New returns the strategy that a RunConfig names, and joins the cluster that it
 // describes: runconfig.New takes it from TF_CONFIG, runconfig.FromTFConfig from a text,
-// runconfig.FromCluster from a ClusterSpec. A task that is a parameter server calls Serve instead.
+// runconfig.FromCluster from a ClusterSpec. A task that is a parameter server calls Serve instead. An evaluator task, which is
+// alone, evaluates by the strategy's replicas in this process, or by those of eval_distribute: see EvaluateCheckpoints.
 func New(rc runconfig.RunConfig, opts ...Option) (*Strategy, error) {
 	o, err := collect(opts)
 	if err != nil {
@@ -96,10 +98,14 @@ func collect(opts []Option) (options, error) {
 // open chooses the strategy and joins the cluster.
 func (s *Strategy) open(source gpus.Source) (err error) {
 	rc := s.config
-	if rc.TaskType() == runconfig.PS || rc.TaskType() == runconfig.Evaluator {
+	if rc.TaskType() == runconfig.PS {
 		return runconfig.Mistake(fmt.Errorf("task %s/%d does not train: parameter servers call Serve", rc.TaskType(), rc.TaskID()))
 	}
 	config := strategies.ConfigOf(rc, gpus.NewChooser(source, s.log))
+	if rc.TaskType() == runconfig.Evaluator {
+		config = config.Inference(rc.EvalDistribute())
+		config.Elastic = runconfig.Elastic{}
+	}
 	if config.Precision == "float64" {
 		s.dtype = tensor.Float64
 	}
@@ -227,9 +233,15 @@ func (s *Strategy) Close(ctx context.Context) error {
 	}
 	s.closed = true
 	var errs []error
+	if s.coordinated && s.notesEnd() {
+		if step, err := s.globalStep(); err == nil {
+			s.step = step
+		}
+	}
 	if s.shared != nil && s.ready && !s.lost {
 		errs = append(errs, s.end(context.WithoutCancel(ctx)))
 	}
+	errs = append(errs, s.noteEnd())
 	for _, in := range s.inputs {
 		errs = append(errs, in.close())
 	}

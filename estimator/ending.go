@@ -32,7 +32,7 @@ func (e *Estimator) endInModelDir(maxSteps int64) (distribute.End, bool) {
 	s, err := checkpoint.LoadRunState(atomicfile.OS{}, e.modelDir)
 	switch {
 	case err == nil && s.Failed != nil:
-		return failedEnd(s.Failed), true
+		return distribute.FailedEnd(s.Failed), true
 	case err != nil || s.Finished == nil:
 		return distribute.End{}, false
 	}

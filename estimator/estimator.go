@@ -6,11 +6,11 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"regexp"
 	"sync"
 
 	"github.com/goestimator/goestimator/internal/distribute"
+	"github.com/goestimator/goestimator/internal/distribute/sidecar"
 	"github.com/goestimator/goestimator/internal/format/summary"
 	"github.com/goestimator/goestimator/internal/runtime/gpus"
 	"github.com/goestimator/goestimator/models/optimizers"
@@ -198,12 +198,7 @@ func (e *Estimator) Config() runconfig.RunConfig { return e.config }
 func (e *Estimator) Params() Params { return e.params.clone() }
 
 // EvalDir returns the folder of the events of evaluations of that name, "" for the unnamed one.
-func (e *Estimator) EvalDir(name string) string {
-	if name == "" {
-		return filepath.Join(e.modelDir, "eval")
-	}
-	return filepath.Join(e.modelDir, "eval_"+name)
-}
+func (e *Estimator) EvalDir(name string) string { return sidecar.Dir(e.modelDir, name) }
 
 // Close frees the programs of evaluation and prediction, and closes their event files.
 func (e *Estimator) Close() error {

@@ -2,11 +2,11 @@ package estimator
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/goestimator/goestimator/estimator/metrics"
 	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/internal/distribute/sidecar"
 	"github.com/goestimator/goestimator/internal/format/summary"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/tensor"
@@ -145,25 +145,13 @@ func (a *accumulators) results() map[string]metrics.Value {
 	return out
 }
 
-// writeEvalEvents appends an evaluation to the events of its name: scalars,
-// other metrics as tensors, and the checkpoint's path.
+// writeEvalEvents appends an evaluation to the events of its name.
 func (e *Estimator) writeEvalEvents(name string, res EvalResult) error {
-	var values []*summary.Value
-	for _, key := range sortedKeys(res.Metrics) {
-		v := res.Metrics[key]
-		if x, ok := v.Scalar(); ok {
-			values = append(values, summary.Scalar(key, x))
-			continue
-		}
-		t, err := summary.Tensor(key, "", v.Tensor())
-		if err != nil {
-			return fmt.Errorf("metric %s: %w", key, err)
-		}
-		values = append(values, t)
+	values := map[string]*tensor.Tensor{}
+	for key, v := range res.Metrics {
+		values[key] = v.Tensor()
 	}
-	values = append(values, summary.Text("checkpoint_path", res.Checkpoint))
-	w := e.evalWriter(name)
-	return errors.Join(w.Values(res.GlobalStep, values...), w.Flush())
+	return sidecar.Record(e.evalWriter(name), res.GlobalStep, values, res.Checkpoint)
 }
 
 // evalWriter returns the event file of evaluations of that name, one for all of this Estimator's.

@@ -91,31 +91,3 @@ func noteFailure(dir string, cause error) error {
 		s.Failed = &checkpoint.Failed{Code: ExitCode(cause), Reason: cause.Error(), At: time.Now()}
 	})
 }
-
-// untilFailure returns a context that ends when the chief has failed; its cause is then a *distribute.EndError.
-func (e *Estimator) untilFailure(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	look := func() (distribute.End, bool) {
-		s, err := checkpoint.LoadRunState(atomicfile.OS{}, e.modelDir)
-		if err != nil || s.Failed == nil {
-			return distribute.End{}, false
-		}
-		return failedEnd(s.Failed), true
-	}
-	ends := &distribute.Ends{Since: *lastEnd.Load(), Look: look}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		if end, ok := ends.Await(ctx); ok {
-			cancel(&distribute.EndError{End: end})
-		}
-	}()
-	return ctx, func() {
-		cancel(nil)
-		<-done
-	}
-}
-
-func failedEnd(f *checkpoint.Failed) distribute.End {
-	return distribute.End{Code: f.Code, Reason: f.Reason, At: f.At}
-}

@@ -19,11 +19,11 @@ func (e *Estimator) localStrategy() distribute.Config {
 // inferenceStrategy is the strategy of evaluation and prediction in this process: that of training, with its replicas here, or
 // RunConfig's eval_distribute.
 func (e *Estimator) inferenceStrategy(mode models.Mode) distribute.Config {
-	c := e.strategy
-	if own := e.config.EvalDistribute(); mode == models.Eval && own.Name != "default" {
-		c.Strategy = own
+	var own runconfig.Strategy
+	if mode == models.Eval {
+		own = e.config.EvalDistribute()
 	}
-	return c.Inference()
+	return e.strategy.Inference(own)
 }
 
 // distributed reports whether several tasks train together.

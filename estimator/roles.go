@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/goestimator/goestimator/internal/distribute"
+	"github.com/goestimator/goestimator/internal/distribute/sidecar"
 	"github.com/goestimator/goestimator/internal/platform/waiting"
 	"github.com/goestimator/goestimator/runconfig"
 )
@@ -83,7 +84,7 @@ func (e *Estimator) exportLast(ctx context.Context, spec EvalSpec, last *EvalRes
 func (e *Estimator) awaitEvaluator(ctx context.Context, eval EvalSpec, step int64) error {
 	limit := time.Duration(e.config.EvaluatorWaitSecs() * float64(time.Second))
 	done := func() bool {
-		return e.lastEvaluated(eval.Name) >= step && !slices.ContainsFunc(eval.Exporters, func(x Exporter) bool {
+		return sidecar.LastEvaluated(e.EvalDir(eval.Name)) >= step && !slices.ContainsFunc(eval.Exporters, func(x Exporter) bool {
 			own, ok := x.(*exporter)
 			return ok && !own.done(e.exportDir(x.Name()), step)
 		})
@@ -93,7 +94,7 @@ func (e *Estimator) awaitEvaluator(ctx context.Context, eval EvalSpec, step int6
 		wait.Report(e.log, func() []waiting.Target {
 			return []waiting.Target{{Name: "the evaluator", Reason: fmt.Sprintf("it has not evaluated and exported step %d yet", step)}}
 		})
-		if err := sleep(ctx, evaluatorPoll); err != nil {
+		if err := distribute.Sleep(ctx, time.Second); err != nil {
 			return err
 		}
 	}
@@ -111,17 +112,5 @@ func (e *Estimator) delayStart(ctx context.Context, maxSteps int64) error {
 	if delay > 0 {
 		e.log.Info("waiting before training starts", "delay", delay)
 	}
-	return sleep(ctx, delay)
-}
-
-// sleep waits, or returns an error that wraps ErrInterrupted where ctx ends before.
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("%w: %w", ErrInterrupted, context.Cause(ctx))
-	}
+	return distribute.Sleep(ctx, delay)
 }

@@ -21,7 +21,7 @@ var ErrInterrupted = distribute.ErrInterrupted
 
 // The reasons why training stops. Hooks may give others.
 const (
-	StopMaxSteps   = "max_steps"
+	StopMaxSteps   = checkpoint.ReasonMaxSteps
 	StopEndOfInput = "end_of_input"
 	StopOtherTask  = "other_task" // another task of the cluster ended the training
 )

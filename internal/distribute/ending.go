@@ -10,6 +10,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
 	"github.com/goestimator/goestimator/internal/distributed/keyvalue"
+	"github.com/goestimator/goestimator/internal/format/checkpoint"
 )
 
 // End is what became of a job.
@@ -28,6 +29,9 @@ var ErrEnded = errors.New("the job has ended")
 
 // EndError is the error of a task whose job has ended while it waited for the others.
 type EndError struct{ End }
+
+// FailedEnd is the end that model_dir tells of.
+func FailedEnd(f *checkpoint.Failed) End { return End{Code: f.Code, Reason: f.Reason, At: f.At} }
 
 // Unwrap returns ErrEnded.
 func (e *EndError) Unwrap() error { return ErrEnded }

@@ -64,9 +64,12 @@ func (c Config) ReplicasInSync(workers int) int {
 func (c Config) Lockstep() bool { return kinds[c.Name].lockstep }
 
 // Inference is the config of evaluation and prediction in this process: on the replicas that training has here, or on one
-// device where the variables are on parameter servers.
-func (c Config) Inference() Config {
+// device where the variables are on parameter servers; by another strategy where one is named.
+func (c Config) Inference(own runconfig.Strategy) Config {
 	c.Job = nil
+	if own.Name != "" && own.Name != "default" {
+		c.Strategy = own
+	}
 	if kinds[c.Name].servers {
 		c.Strategy = runconfig.Strategy{Name: "default", Device: c.Device}
 	}

@@ -2,8 +2,10 @@ package distribute
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
 	"github.com/goestimator/goestimator/internal/distributed/keyvalue"
@@ -82,4 +84,16 @@ func (m *multiWorker) absentForRing(ctx context.Context) []waiting.Target {
 		}
 	}
 	return m.job.absent(ctx, tasks, "it does not take part yet")
+}
+
+// Sleep waits, or returns an error that wraps ErrInterrupted where ctx ends before.
+func Sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("%w: %w", ErrInterrupted, context.Cause(ctx))
+	}
 }

@@ -24,6 +24,9 @@ type RunState struct {
 	Session      string    `json:"session,omitempty"` // of the parameter servers
 }
 
+// ReasonMaxSteps is Finished.Reason where training has made the steps that it was asked for.
+const ReasonMaxSteps = "max_steps"
+
 // Finished tells the other tasks that training is over.
 type Finished struct {
 	GlobalStep int64     `json:"global_step"`

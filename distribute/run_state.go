@@ -1,0 +1,40 @@
+package distribute
+
+import (
+	"time"
+
+	"github.com/goestimator/goestimator/internal/format/checkpoint"
+	"github.com/goestimator/goestimator/internal/platform/atomicfile"
+)
+
+// stopClosed is the reason that model_dir has for the end of a loop of one's own.
+const stopClosed = "closed"
+
+// noteBegin clears model_dir's record of the end of an earlier run, which an evaluator would take for that of this one.
+func (s *Strategy) noteBegin() error {
+	dir := s.config.ModelDir()
+	if dir == "" || !s.IsChief() || len(s.trainOps()) == 0 {
+		return nil
+	}
+	state, err := checkpoint.LoadRunState(atomicfile.OS{}, dir)
+	if err != nil || state.Finished == nil && state.Failed == nil {
+		return err
+	}
+	s.ended = true
+	return checkpoint.UpdateRunState(atomicfile.OS{}, dir, func(s *checkpoint.RunState) { s.Finished, s.Failed = nil, nil })
+}
+
+// notesEnd reports whether an evaluator is to know that training is over: there may be checkpoints to evaluate.
+func (s *Strategy) notesEnd() bool {
+	return (s.saver != nil || s.ended) && !s.interrupted && !s.lost
+}
+
+// noteEnd records in model_dir that training is over.
+func (s *Strategy) noteEnd() error {
+	if !s.notesEnd() {
+		return nil
+	}
+	return checkpoint.UpdateRunState(atomicfile.OS{}, s.config.ModelDir(), func(state *checkpoint.RunState) {
+		state.Finished = &checkpoint.Finished{GlobalStep: s.step, Reason: stopClosed, At: time.Now()}
+	})
+}
