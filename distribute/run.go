@@ -112,7 +112,8 @@ func (f *Function) train(ctx context.Context) error {
 	}
 	out, err := f.stepper.Step(context.WithoutCancel(ctx), step) // what has begun is finished
 	if err != nil {
-		s.lost = true
+		// Asynchronous tasks do not notice a step of another that failed by its data.
+		s.lost = s.lost || s.lockstep() || errors.Is(err, ErrSessionLost) || errors.Is(err, ErrPeerLost)
 		return err
 	}
 	f.result.applied = out.Applied
