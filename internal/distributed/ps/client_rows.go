@@ -143,7 +143,7 @@ func (c *Client) rowsFrom(ctx context.Context, server int, r *rowsCall) (end Pro
 }
 
 // rowBlock is how many bytes of rows are moved at a time: they stay in a cache.
-const rowBlock = 64 << 10
+const rowBlock = 256 << 10
 
 // put reads a frame of rows to the next places.
 func (r *rowsCall) put(m *cluster.Message, block *[]byte) error {

@@ -2,6 +2,7 @@ package ps
 
 import (
 	"context"
+	"io"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -138,11 +139,10 @@ const maxRows = 1 << 24
 
 // pullRows streams rows of units, in the request's order.
 func (s *Server) pullRows(_ context.Context, st cluster.Stream) error {
-	first, err := st.Recv()
+	first, err := cluster.Next(st)
 	if err != nil {
 		return err
 	}
-	defer first.Release()
 	var req wire.RowsRequest
 	if err := parse(first.Header, &req); err != nil {
 		return err
@@ -164,7 +164,9 @@ func (s *Server) pullRows(_ context.Context, st cluster.Stream) error {
 	}
 	numbers := acquireScratch(4 * n)
 	defer releaseScratch(numbers)
-	first.CopyTo(numbers, 0)
+	if _, err := io.ReadFull(first, numbers); err != nil {
+		return err
+	}
 	rest := int32s(numbers)
 	out := &rowSender{st: st, transfer: t}
 	defer out.free()

@@ -56,9 +56,12 @@ func (k *rowBlock[T]) update(b *bound[T], u *uniqueRows[T], lo, hi int) {
 		k.w[i] = k.mem[(i+1)*size:][:size]
 	}
 	ids := u.ids[lo:hi]
-	if n == 1 {
+	switch {
+	case u.asTheyAre:
+		k.g = u.values[lo*n : hi*n]
+	case n == 1:
 		copy(k.g, u.sums[lo:hi])
-	} else {
+	default:
 		for r := range ids {
 			copy(k.g[r*n:(r+1)*n], u.sum(lo+r))
 		}
@@ -157,6 +160,8 @@ type uniqueRows[T kernels.Float] struct {
 	direct []int32 // the same by index, instead of table where the variable has few rows; zeros between runs
 	sums   []T
 	values []T
+
+	asTheyAre bool // row k of values is that of distinct index k; first, last, next and sums are not used
 }
 
 // directRows is how many rows a variable has at most for each of a batch, for a table of all of them.
@@ -241,20 +246,17 @@ func group[T kernels.Float, I int32 | int64](u *uniqueRows[T], ids []I) {
 }
 
 // takeIncreasing takes increasing indices, such as parameter servers get, as they
-// are: no two are equal. It reports false, without effect, where they are not.
+// are: no two are equal. It reports false, and takes none, where they are not.
 func takeIncreasing[T kernels.Float, I int32 | int64](u *uniqueRows[T], ids []I) bool {
+	list, last := u.ids[:len(ids)], I(-1)
 	for i, id := range ids {
-		if i == 0 && id < 0 || i > 0 && id <= ids[i-1] {
+		if id <= last {
+			u.asTheyAre = false
 			return false
 		}
+		list[i], last = int64(id), id
 	}
-	u.ids, u.first = u.ids[:len(ids)], u.first[:len(ids)]
-	for i, id := range ids {
-		u.ids[i], u.first[i], u.next[i] = int64(id), int32(i), -1
-	}
-	if u.width == 1 {
-		copy(u.sums, u.values[:len(ids)])
-	}
+	u.ids, u.asTheyAre = list, true
 	return true
 }
 
@@ -326,9 +328,16 @@ func (u *uniqueRows[T]) find(id int64) int {
 	}
 }
 
-// sum returns the sum of the rows of distinct index k, in their order, of rows of more than one element.
+// sum returns the sum of the rows of distinct index k, in their order.
 func (u *uniqueRows[T]) sum(k int) []T {
-	n, r := u.width, int(u.first[k])
+	n := u.width
+	switch {
+	case u.asTheyAre:
+		return u.values[k*n : (k+1)*n]
+	case n == 1:
+		return u.sums[k : k+1]
+	}
+	r := int(u.first[k])
 	row := u.values[r*n : (r+1)*n]
 	if u.next[r] < 0 {
 		return row

@@ -30,11 +30,7 @@ func TestUniqueRowsOfSmallVariables(t *testing.T) {
 				r.Fatal(err)
 			}
 			for k := range u.ids {
-				sum := u.sums[k : k+1]
-				if width > 1 {
-					sum = u.sum(k)
-				}
-				for _, v := range sum {
+				for _, v := range u.sum(k) {
 					sums = append(sums, math.Float32bits(v))
 				}
 			}

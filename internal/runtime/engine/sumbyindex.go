@@ -35,12 +35,7 @@ func compileSumByIndex[T kernels.Float](c *binding) (runFunc, error) {
 	var first []int32 // where each distinct index comes first
 	do := parallel(256, func(lo, hi int) {
 		for k := lo; k < hi; k++ {
-			to := view[T](rows)[int(first[k])*u.width:][:u.width]
-			if u.width == 1 {
-				to[0] = u.sums[k]
-			} else {
-				copy(to, u.sum(k))
-			}
+			copy(view[T](rows)[int(first[k])*u.width:][:u.width], u.sum(k))
 		}
 	})
 	c.onBatch = func() error { u.prepare(from); return nil }
