@@ -47,13 +47,12 @@ func runTask(dir string) error {
 	if rc.TaskType() == runconfig.PS {
 		return distribute.Serve(ctx, rc)
 	}
+	if rc.TaskType() == runconfig.Evaluator {
+		return runEvaluator(ctx, rc, dir)
+	}
 	p, err := newWorker(rc, dir)
 	if err != nil {
 		return err
-	}
-	if rc.TaskType() == runconfig.Evaluator {
-		_, err := p.EvaluateCheckpoints(ctx, distribute.Sidecar{Evaluate: p.judge.Run})
-		return errors.Join(err, p.Close(ctx))
 	}
 	return errors.Join(p.Work(ctx), p.Close(ctx))
 }

@@ -165,6 +165,16 @@ func savedOnce(t *testing.T) string {
 	return dir
 }
 
+// runEvaluator is an evaluator task of processProgram.
+func runEvaluator(ctx context.Context, rc runconfig.RunConfig, dir string) error {
+	p, err := newProcessProgram(rc, dir)
+	if err != nil {
+		return err
+	}
+	_, err = p.EvaluateCheckpoints(ctx, distribute.Sidecar{Evaluate: p.judge.Run})
+	return errors.Join(err, p.Close(ctx))
+}
+
 // TestEvaluatorProcess: an evaluator beside a Coordinator's job evaluates both checkpoints, though it is killed in
 // between, and ends with the job.
 func TestEvaluatorProcess(t *testing.T) {
