@@ -13,6 +13,7 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/internal/runtime/gpus/gpustest"
 	"github.com/goestimator/goestimator/runconfig"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // hideLaunchers makes this process one that no launcher has numbered.
@@ -39,6 +40,7 @@ func TestReplicasOnGPUsEqualOne(t *testing.T) {
 		{setup{"central_storage", runconfig.Strategy{Name: "central_storage"}, 1, 0}, 1},
 		{setup{"multi_worker_mirrored", runconfig.Strategy{Name: "multi_worker_mirrored"}, 1, 0}, 4},
 		{setup{"multi_worker_mirrored", runconfig.Strategy{Name: "multi_worker_mirrored"}, 2, 0}, 2},
+		{setup{"parameter_server", runconfig.Strategy{Name: "parameter_server"}, 1, 2}, 4},
 	} {
 		t.Run(fmt.Sprintf("%s, %d x %d", c.name, c.workers, c.gpus), func(t *testing.T) {
 			source := gpustest.Need(t, c.workers*c.gpus)
@@ -60,6 +62,46 @@ func TestReplicasOnGPUsEqualOne(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestSynchronousWorkersOnGPUs: two workers of synchronous parameter servers, with two GPUs each, make the steps of one replica.
+func TestSynchronousWorkersOnGPUs(t *testing.T) {
+	hideLaunchers(t)
+	source := gpustest.Need(t, 4)
+	want := setups[0].trained(t, t.TempDir(), adam, toyBatch*toyBatches)
+	c := setup{"parameter_server", runconfig.Strategy{Name: "parameter_server", Sync: true}, 2, 1}
+	c.inCluster(t, t.TempDir(), func(ctx context.Context, rc runconfig.RunConfig) error {
+		s, err := distribute.New(rc, quiet, distribute.WithGPUs(gpustest.Window(source, 2*rc.WorkerRank(), 2)))
+		if err != nil {
+			return err
+		}
+		y, err := newToy(s, t, toyBatch*toyBatches, adam())
+		if err == nil {
+			_, err = y.Restore(ctx)
+		}
+		if err == nil {
+			_, err = y.epoch(ctx)
+		}
+		if n, local := s.NumReplicasInSync(), s.LocalReplicas(); n != 4 || local != 2 {
+			t.Errorf("%d replicas in sync, %d here: expected 4 and 2", n, local)
+		}
+		for name, w := range want.variables {
+			if err != nil || !s.IsChief() || !isModels(name) {
+				continue
+			}
+			var g *tensor.Tensor
+			if g, err = s.Variable(name); err != nil {
+				break
+			}
+			for i := range w.Len() {
+				if d := w.Float(i) - g.Float(i); d > 1e-5 || d < -1e-5 {
+					t.Errorf("variable %s[%d]: %v, expected %v", name, i, g.Float(i), w.Float(i))
+					break
+				}
+			}
+		}
+		return errors.Join(err, s.Close(ctx))
+	})
 }
 
 // TestBatchesAhead: on GPUs two batches are read behind the latest, for the functions that ran on the one before; a checkpoint

@@ -52,7 +52,7 @@ func (s *Strategy) scheduled() error {
 	if s.job == nil || s.Name() != "parameter_server" {
 		return fmt.Errorf("strategy %s: a Coordinator needs parameter_server in a cluster with a chief, workers and ps tasks", s.Name())
 	}
-	if s.NumReplicasInSync() > 1 {
+	if s.config.TrainDistribute().Sync {
 		return errors.New("strategy.sync: the steps of a Coordinator's workers are asynchronous: leave it out")
 	}
 	return nil

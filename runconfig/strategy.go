@@ -12,7 +12,7 @@ type Strategy struct {
 	Name string `yaml:"name"`
 	// Device that this process computes on: /gpu:N or /cpu:0. Empty: its GPUs where there are some - the first under default and one_device, else all that are visible, which several workers of a machine divide (see docs/gpu.md) - else /cpu:0.
 	Device string `yaml:"device,omitempty"`
-	// Replicas in this process, of mirrored, central_storage and each worker of multi_worker_mirrored; each takes a batch of its own in every step. 0: one for each of its GPUs, or one where there is none. More than there are GPUs is an error, unless device says where all of them compute.
+	// Replicas in this process, of mirrored, central_storage and each worker of multi_worker_mirrored and parameter_server; each takes a batch of its own in every step. 0: one for each of its GPUs, or one where there is none. More than there are GPUs is an error, unless device says where all of them compute.
 	Replicas int `yaml:"replicas,omitempty"`
 	// Bytes of gradients that multi_worker_mirrored reduces in one message. 0: the default, 4 MiB.
 	BytesPerPack int `yaml:"bytes_per_pack,omitempty"`
@@ -90,7 +90,7 @@ func (s Strategy) validateOwners(prefix string, vs *violation.List) {
 		vs.Require(ok, prefix+field, value, text)
 	}
 	const ps = "parameter_server"
-	only(s.Replicas != 0, "replicas", s.Replicas, "mirrored", "central_storage", "multi_worker_mirrored")
+	only(s.Replicas != 0, "replicas", s.Replicas, "mirrored", "central_storage", "multi_worker_mirrored", ps)
 	only(s.BytesPerPack != 0, "bytes_per_pack", s.BytesPerPack, "multi_worker_mirrored")
 	only(s.DistributedEval, "distributed_eval", s.DistributedEval, "multi_worker_mirrored")
 	only(s.Elastic != Elastic{}, "elastic.min", s.Elastic.Min, "multi_worker_mirrored")

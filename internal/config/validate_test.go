@@ -72,7 +72,7 @@ func TestBounds(t *testing.T) {
 		{[]string{"model.params=5"}, "model.params: got 5, expected a map with text keys"},
 		{[]string{"strategy.name=miror"}, "strategy.name: got \"miror\", expected one of default,"},
 		{[]string{"strategy.sync=true"}, "strategy.sync: got true, which only strategy.name parameter_server has"},
-		{[]string{"strategy.replicas=2"}, "strategy.replicas: got 2, which only strategy.name mirrored, central_storage and multi_worker_mirrored have"},
+		{[]string{"strategy.replicas=2"}, "strategy.replicas: got 2, which only strategy.name mirrored, central_storage, multi_worker_mirrored and parameter_server have"},
 		{[]string{"strategy.name=parameter_server", "strategy.replicas_to_aggregate=2"}, "strategy.replicas_to_aggregate: got 2, which only strategy.sync: true has"},
 		{[]string{"strategy.name=parameter_server", "strategy.partitioner.kind=even"}, "strategy.partitioner.kind: got \"even\", expected one of none,"},
 		{[]string{"rpc.security=tls"}, "rpc.security: got \"tls\", which needs rpc.cert_file"},

@@ -17,6 +17,7 @@ import (
 type Config struct {
 	runconfig.Strategy
 	Threads       int           // threads of the kernels; 0: one per core
+	InterOp       int           // replicas of this process that compute at once; 0: all
 	CheckNumerics bool          // name the first node that makes a NaN or an infinity
 	Precision     string        // of a GPU, as in runconfig.SessionConfig; the host computes in float32 or float64
 	HardPlacement bool          // refuse what a GPU has no kernel for, instead of doing it on the host

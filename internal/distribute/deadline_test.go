@@ -12,7 +12,6 @@ import (
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
 	"github.com/goestimator/goestimator/internal/distributed/ps"
 	"github.com/goestimator/goestimator/internal/runtime/device"
-	"github.com/goestimator/goestimator/internal/runtime/engine"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -36,11 +35,11 @@ func TestServerThatNeverAnswers(t *testing.T) {
 	nodes[task].Serve()
 
 	tasks := []cluster.Task{task}
-	p := &parameterServer{job: &Job{node: nodes[chief], servers: tasks, log: slog.New(slog.DiscardHandler)}, vars: &remoteVariables{}, dev: device.NewHost(), copied: map[string]uint64{}, forget: map[*workerStep]func(){},
+	p := &parameterServer{job: &Job{node: nodes[chief], servers: tasks, log: slog.New(slog.DiscardHandler)}, vars: &remoteVariables{}, devs: []device.Device{device.NewHost()}, copied: map[string]uint64{}, forget: map[*workerStep]func(){},
 		client: ps.NewClient(ps.ClientConfig{Client: nodes[chief], Servers: tasks, Timeout: 2 * time.Second})}
 	defer p.Close()
 	var err error
-	if p.copies, err = engine.NewVariables(p.dev); err != nil {
+	if p.copies, err = newWorkerCopies(p.devs); err != nil {
 		t.Fatal(err)
 	}
 	for name, v := range map[string]*tensor.Tensor{"w": tensor.Scalar(1.0), "seen": tensor.Scalar(0.0), GlobalStep: tensor.Scalar(int64(0))} {

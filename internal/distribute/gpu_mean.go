@@ -2,9 +2,7 @@ package distribute
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"sync"
 
 	"github.com/goestimator/goestimator/internal/runtime/cuda"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/peers"
@@ -20,7 +18,6 @@ type gpuMean struct {
 	workers *workerGPUs         // whose GPUs they are; nil: this process's alone
 	places  [][]engine.Resident // per copy, as the feeds of its application
 	steps   []int64             // global steps that the applications reported
-	failed  []error
 }
 
 // ownGPUs returns the GPUs of the replicas where dense results can stay on them: nil
@@ -66,7 +63,7 @@ func newSharedMean(s *replicatedStepper, w *workerGPUs, group peers.Group) (*gpu
 // placed says where the applications find the means.
 func placed(s *replicatedStepper, mean *cuda.Mean) *gpuMean {
 	n := len(s.strategy.copies)
-	g := &gpuMean{mean: mean, steps: make([]int64, n), failed: make([]error, n)}
+	g := &gpuMean{mean: mean, steps: make([]int64, n)}
 	values := len(s.sums.dense) - 1
 	for gpu := range n {
 		at := make([]engine.Resident, values+2*len(s.layout.sparse))
@@ -142,17 +139,15 @@ func (g *gpuMean) apply(ctx context.Context, s *replicatedStepper) (int64, error
 	}
 	rows := s.sums.batch()
 	s.feeds = s.sums.feeds(s.feeds, rows)
-	var all sync.WaitGroup
-	for i, u := range s.updates {
-		run := func() { g.steps[i], g.failed[i] = u.runOn(ctx, rows, s.feeds, g.places[i]) }
-		if len(u.program.HostSteps()) > 0 { // they share the feeds' memory on the host
-			run()
-			continue
-		}
-		all.Go(run)
+	limit := s.strategy.config.InterOp
+	if len(s.updates[0].program.HostSteps()) > 0 { // they share the feeds' memory on the host
+		limit = 1
 	}
-	all.Wait()
-	return g.steps[0], errors.Join(g.failed...)
+	err := together(len(s.updates), limit, func(i int) (err error) {
+		g.steps[i], err = s.updates[i].runOn(ctx, rows, s.feeds, g.places[i])
+		return err
+	})
+	return g.steps[0], err
 }
 
 func (g *gpuMean) close() error { return g.mean.Close() }

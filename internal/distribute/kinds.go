@@ -41,15 +41,16 @@ func newTPU(Config) (Strategy, error) {
 func (c Config) devicesInSync(int) int         { return c.localReplicas() }
 func (c Config) workersInSync(workers int) int { return workers * c.localReplicas() }
 
-// aggregated is how many gradients of so many workers make one step.
+// aggregated is how many replicas of so many workers make one step: those of one worker, or of all whose gradients are
+// aggregated.
 func (c Config) aggregated(workers int) int {
 	switch {
 	case !c.Sync:
-		return 1
+		workers = 1
 	case c.ReplicasToAggregate > 0:
-		return c.ReplicasToAggregate
+		workers = c.ReplicasToAggregate
 	}
-	return workers
+	return workers * c.localReplicas()
 }
 
 // ReplicasInSync is how many replicas make one step among so many workers, at least 1.

@@ -188,20 +188,25 @@ func (l *lookups) fed(other *graph.Node) map[*graph.Node]bool {
 	return fed
 }
 
-// pull computes the ids of a batch and fetches their rows.
-func (l *lookups) pull(ctx context.Context, c *ps.Client, b Batch) error {
-	if l.program == nil {
+// pull computes the ids of the batches of a step and fetches their rows.
+func (w workerLookups) pull(ctx context.Context, c *ps.Client, batches []Batch) error {
+	if len(w.list()) == 0 {
 		return nil
 	}
-	if err := l.program.Run(ctx, b.Rows, b.Feeds); err != nil {
-		return fmt.Errorf("ids: %w", err)
+	var asked []ps.Rows
+	for i, b := range batches {
+		if err := w[i].program.Run(ctx, b.Rows, b.Feeds); err != nil {
+			return fmt.Errorf("ids: %w", err)
+		}
+		asked = append(asked, w[i].request()...)
 	}
-	asked := l.request()
 	if _, err := c.PullRows(ctx, asked...); err != nil {
 		return err
 	}
-	for i, r := range l.rows {
-		putApart(r, l.ids[i], len(asked[i].IDs))
+	for i := range batches {
+		for j, r := range w[i].rows {
+			putApart(r, w[i].ids[j], len(asked[i*len(w.list())+j].IDs))
+		}
 	}
 	return nil
 }

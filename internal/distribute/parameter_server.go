@@ -13,7 +13,6 @@ import (
 	"github.com/goestimator/goestimator/internal/distributed/ps"
 	"github.com/goestimator/goestimator/internal/platform/waiting"
 	"github.com/goestimator/goestimator/internal/runtime/device"
-	"github.com/goestimator/goestimator/internal/runtime/engine"
 	"github.com/goestimator/goestimator/runconfig"
 	"github.com/goestimator/goestimator/tensor"
 )
@@ -35,8 +34,8 @@ type parameterServer struct {
 	plan     *ps.Plan
 	last     int64 // the global step that training ends at; 0: none is given
 	vars     *remoteVariables
-	dev      device.Device
-	copies   *engine.Variables // of what this worker's program reads whole
+	devs     []device.Device // of this worker's replicas
+	copies   workerCopies    // of what their programs read whole
 	presence *keyvalue.Presence
 	began    time.Time // of training here
 	stepped  bool      // a synchronous step was made since
@@ -62,11 +61,11 @@ func newParameterServer(c Config) (Strategy, error) {
 		return nil, runconfig.Mistake(err)
 	}
 	p := &parameterServer{config: c, job: c.Job, vars: &remoteVariables{}, copied: map[string]uint64{}, forget: map[*workerStep]func(){}}
-	if p.dev, err = c.open(c.ownGPUs()...); err != nil {
+	if p.devs, err = c.openEach(); err != nil {
 		return nil, fmt.Errorf("strategy %s: %w", p.Name(), err)
 	}
-	if p.copies, err = engine.NewVariables(p.dev); err != nil {
-		return nil, errors.Join(err, p.dev.Close())
+	if p.copies, err = newWorkerCopies(p.devs); err != nil {
+		return nil, errors.Join(err, closeAll(p.devs))
 	}
 	p.client = ps.NewClient(ps.ClientConfig{Client: c.Job.node, Servers: c.Job.servers, Rank: max(c.Job.rank, 0), Transfer: transfer,
 		Timeout: seconds(c.Job.config.Connections().CallTimeoutSecs), Log: c.Job.log})
@@ -76,12 +75,13 @@ func newParameterServer(c Config) (Strategy, error) {
 // Name is "parameter_server".
 func (p *parameterServer) Name() string { return "parameter_server" }
 
-// Replicas are in sync only where gradients are aggregated.
+// Replicas are in sync within a worker, and over workers where gradients are aggregated.
 func (p *parameterServer) Replicas() Replicas {
+	n := len(p.devs)
 	if s := p.sync(); s != nil {
-		return Replicas{InSync: s.Aggregate, Local: 1, Sharded: true}
+		return Replicas{InSync: s.Aggregate * n, Local: n, Sharded: true}
 	}
-	return Replicas{InSync: 1, Local: 1, Sharded: true}
+	return Replicas{InSync: n, Local: n, Sharded: true}
 }
 
 // sync says how gradients are aggregated, nil for each by itself.
@@ -113,7 +113,7 @@ func (p *parameterServer) Train(t TrainProgram) (Stepper, error) {
 	if err != nil {
 		return nil, fmt.Errorf("strategy %s: %w", p.Name(), err)
 	}
-	if p.config.Sync || len(s.lookups.list) == 0 {
+	if p.config.Sync || len(s.lookups.list()) == 0 {
 		return s, nil
 	}
 	return newPrefetchingStep(s)
@@ -280,5 +280,5 @@ func (p *parameterServer) Close() error {
 		p.presence.Close()
 	}
 	p.client.Close()
-	return errors.Join(p.copies.Close(), p.dev.Close())
+	return errors.Join(p.copies.Close(), closeAll(p.devs))
 }

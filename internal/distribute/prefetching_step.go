@@ -9,7 +9,7 @@ import (
 // lack what this step pushes, which asynchronous training allows.
 type prefetchingStep struct {
 	*workerStep
-	other   *lookups // the pair takes turns with workerStep's
+	other   workerLookups // the pair takes turns with workerStep's
 	next    []Batch
 	arrived chan error // what came of fetching into other; nil: nothing is on the way
 }
@@ -17,7 +17,7 @@ type prefetchingStep struct {
 var _ Prefetcher = (*prefetchingStep)(nil)
 
 func newPrefetchingStep(s *workerStep) (*prefetchingStep, error) {
-	other, err := newLookups(s.train.Program, s.lookups.list)
+	other, err := newWorkerLookups(s.train.Program, s.lookups.list(), len(s.lookups))
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -49,7 +49,7 @@ func (s *prefetchingStep) Step(ctx context.Context, in Step) (Outcome, error) {
 	next := s.next
 	s.next = nil
 	if s.arrived == nil {
-		if err := s.lookups.pull(ctx, s.strategy.client, in.Batches[0]); err != nil {
+		if err := s.lookups.pull(ctx, s.strategy.client, in.Batches); err != nil {
 			return Outcome{}, recoverable(ctx, err)
 		}
 	} else {
@@ -61,7 +61,7 @@ func (s *prefetchingStep) Step(ctx context.Context, in Step) (Outcome, error) {
 	}
 	if len(next) > 0 {
 		s.arrived = make(chan error, 1)
-		go func(l *lookups) { s.arrived <- l.pull(ctx, s.strategy.client, next[0]) }(s.other)
+		go func(l workerLookups) { s.arrived <- l.pull(ctx, s.strategy.client, next) }(s.other)
 	}
 	out, err := s.run(ctx, in)
 	if err != nil && s.arrived != nil {

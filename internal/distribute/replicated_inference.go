@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 
 	"github.com/goestimator/goestimator/internal/runtime/engine"
 	"github.com/goestimator/goestimator/tensor"
@@ -13,7 +12,7 @@ import (
 // replicatedInference runs a program that changes no variable on all local replicas.
 type replicatedInference struct {
 	replicas []inferringReplica
-	failed   []error
+	limit    int // of replicas that compute at once; 0: none
 }
 
 // inferringReplica is a program on one device.
@@ -30,7 +29,7 @@ var (
 )
 
 func newReplicatedInference(r *replicated, p Program) (*replicatedInference, error) {
-	s := &replicatedInference{failed: make([]error, r.replicas)}
+	s := &replicatedInference{limit: r.config.InterOp}
 	for i := range r.replicas {
 		at, elsewhere := r.owner(i)
 		opts := r.config.options()
@@ -60,13 +59,7 @@ func (s *replicatedInference) Step(ctx context.Context, in Step) (Outcome, error
 	if n := len(in.Batches); n == 0 || n > len(s.replicas) {
 		return Outcome{}, fmt.Errorf("step: expected 1 to %d batches, got %d", len(s.replicas), n)
 	}
-	clear(s.failed)
-	var all sync.WaitGroup
-	for i, b := range in.Batches {
-		all.Go(func() { s.failed[i] = s.replicas[i].run(ctx, b) })
-	}
-	all.Wait()
-	return Outcome{}, errors.Join(s.failed...)
+	return Outcome{}, together(len(in.Batches), s.limit, func(i int) error { return s.replicas[i].run(ctx, in.Batches[i]) })
 }
 
 func (x inferringReplica) run(ctx context.Context, b Batch) error {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/goestimator/goestimator/tensor"
@@ -23,7 +22,6 @@ type replicatedStepper struct {
 	gpus     *gpuMean // nil: dense results come to the host
 	loss     int      // fetch that is the loss, -1 for none
 	feeds    []*tensor.Tensor
-	failed   []error
 }
 
 func (s *replicatedStepper) compile() error {
@@ -176,16 +174,7 @@ func (s *replicatedStepper) compute(ctx context.Context, batches []Batch) error 
 
 // runAll runs the replicas on their batches, at once.
 func (s *replicatedStepper) runAll(ctx context.Context, batches []Batch) error {
-	if len(batches) == 1 {
-		return s.run(ctx, 0, batches[0])
-	}
-	s.failed = append(s.failed[:0], make([]error, len(batches))...)
-	var all sync.WaitGroup
-	for i, b := range batches {
-		all.Go(func() { s.failed[i] = s.run(ctx, i, b) })
-	}
-	all.Wait()
-	return errors.Join(s.failed...)
+	return together(len(batches), s.strategy.config.InterOp, func(i int) error { return s.run(ctx, i, batches[i]) })
 }
 
 // run runs a replica on its batch.

@@ -24,14 +24,13 @@ type workerStep struct {
 	train    TrainProgram
 	layout   *layout
 	names    []string // variables, in the order of the gradients
-	program  *engine.Program
-	lookups  *lookups
-	function *collector // nil: gradients
-	scale    *lossScale // nil: one that changes is not used
-	mirror   *ps.Mirror // of the variables that are read whole
-	feeds    []*tensor.Tensor
-	step     int64     // of the values that were pulled
-	pulled   time.Time // when the latest push brought values along; zero: it did not
+	programs *workerPrograms
+	lookups  workerLookups
+	function []*collector // of the replicas; nil: gradients
+	scale    *lossScale   // nil: one that changes is not used
+	mirror   *ps.Mirror   // of the variables that are read whole
+	step     int64        // of the values that were pulled
+	pulled   time.Time    // when the latest push brought values along; zero: it did not
 	rate     float64
 	push     ps.Push
 }
@@ -61,24 +60,26 @@ func newWorkerStep(p *parameterServer, t TrainProgram) (*workerStep, error) {
 			s.names = append(s.names, v.Name)
 		}
 	}
-	if s.lookups, err = newLookups(t.Program, findLookups(t, l.fetches)); err != nil {
+	if s.lookups, err = newWorkerLookups(t.Program, findLookups(t, l.fetches), len(p.devs)); err != nil {
 		return nil, err
 	}
 	if err := s.copyVariables(); err != nil {
 		return nil, err
 	}
 	if op := t.Train.Step; op != nil {
-		if s.function, err = newCollector(op, s.mirror.Tensor); err != nil {
-			return nil, err
+		for range p.devs {
+			c, err := newCollector(op, s.mirror.Tensor)
+			if err != nil {
+				return nil, err
+			}
+			s.function = append(s.function, c)
 		}
 	}
 	spec := engine.Spec{Feeds: append(t.Feeds[:len(t.Feeds):len(t.Feeds)], t.GlobalStep), Fetches: l.fetches}
-	for _, x := range s.lookups.list {
+	for _, x := range s.lookups.list() {
 		spec.Feeds = append(spec.Feeds, x.rows)
 	}
-	opts := p.config.options()
-	opts.Profile, opts.Updated = t.Profile, true
-	s.program, err = engine.Compile(t.Graph, spec, p.dev, p.copies, opts)
+	s.programs, err = newWorkerPrograms(p, t, l, spec)
 	return s, err
 }
 
@@ -111,10 +112,10 @@ func (p *parameterServer) mirrorOf(fetches []graph.Output, fed map[*graph.Node]b
 		return nil, err
 	}
 	for _, name := range whole {
-		if _, ok := p.copies.Type(name); ok {
+		if p.copies.has(name) {
 			continue // of an earlier program
 		}
-		if err := p.copies.Create(name, m.Tensor(name)); err != nil {
+		if err := p.copies.each(func(v *engine.Variables) error { return v.Create(name, m.Tensor(name)) }); err != nil {
 			return nil, err
 		}
 	}
@@ -135,7 +136,7 @@ func (p *parameterServer) pull(ctx context.Context, m *ps.Mirror, fresh bool) (s
 		if p.copied[name] == v {
 			continue
 		}
-		if err := p.copies.Set(name, m.Tensor(name)); err != nil {
+		if err := p.copies.each(func(v *engine.Variables) error { return v.Set(name, m.Tensor(name)) }); err != nil {
 			return 0, err
 		}
 		p.copied[name] = v
@@ -145,31 +146,28 @@ func (p *parameterServer) pull(ctx context.Context, m *ps.Mirror, fresh bool) (s
 
 // Step pulls, computes and pushes.
 func (s *workerStep) Step(ctx context.Context, in Step) (Outcome, error) {
-	if len(in.Batches) != 1 {
-		return Outcome{}, fmt.Errorf("step: expected one batch, got %d", len(in.Batches))
+	if n := len(in.Batches); n == 0 || n > len(s.programs.replicas) {
+		return Outcome{}, fmt.Errorf("step: expected 1 to %d batches, got %d", len(s.programs.replicas), n)
 	}
-	if err := s.lookups.pull(ctx, s.strategy.client, in.Batches[0]); err != nil {
+	if err := s.lookups.pull(ctx, s.strategy.client, in.Batches); err != nil {
 		return Outcome{}, recoverable(ctx, err)
 	}
 	return s.run(ctx, in)
 }
 
-// run makes the step of a batch whose rows are there.
+// run makes the step of batches whose rows are there.
 func (s *workerStep) run(ctx context.Context, in Step) (Outcome, error) {
-	began, b := in.began(), in.Batches[0]
+	began := in.began()
 	if err := s.pull(ctx); err != nil {
 		return Outcome{}, recoverable(ctx, err)
 	}
-	step := tensor.Scalar(s.step | int64(s.strategy.job.rank)<<40)
-	s.feeds = append(append(append(s.feeds[:0], b.Feeds...), step), s.lookups.rows...)
-	if err := s.program.Run(ctx, b.Rows, s.feeds); err != nil {
+	if err := s.programs.run(ctx, in.Batches, s.step, s.lookups); err != nil {
 		return Outcome{}, err
 	}
 	if s.function != nil {
-		if err := s.function.collect(s.layout.args, s.program.Value); err != nil {
+		if err := s.collect(); err != nil {
 			return Outcome{}, err
 		}
-		s.push.Tally = &s.function.tally
 	} else {
 		s.rate = optimizers.RateAt(s.train.Train.Groups[0].LearningRate, s.step)
 	}
@@ -203,6 +201,22 @@ func (s *workerStep) run(ctx context.Context, in Step) (Outcome, error) {
 	return out, nil
 }
 
+// collect adds up what the replicas collected.
+func (s *workerStep) collect() error {
+	for i, r := range s.programs.replicas[:s.programs.used] {
+		c := s.function[i]
+		if err := c.collect(s.layout.args, r.program.Value); err != nil {
+			return err
+		}
+		if i == 0 {
+			s.push.Tally = &c.tally
+		} else if err := s.push.Tally.Add(&c.tally); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // forget drops what is known of the variables: they may be of another session.
 func (s *workerStep) forget() {
 	s.pulled = time.Time{}
@@ -229,9 +243,10 @@ func (s *workerStep) fill(in Step) error {
 	if !s.strategy.config.Sync && len(s.mirror.Names()) > 0 {
 		x.Into = s.mirror
 	}
-	x.Gradients, x.Assign = x.Gradients[:0], s.scale.assign(x.Assign[:0], s.program.Value)
+	decides := s.programs.deciding(s.scale)
+	x.Gradients, x.Assign = x.Gradients[:0], s.scale.assign(x.Assign[:0], decides)
 	grads := s.layout.grads
-	if !s.scale.finite(s.program.Value) {
+	if !s.scale.finite(decides) {
 		grads = nil
 	}
 	for i, places := range grads {
@@ -245,7 +260,7 @@ func (s *workerStep) fill(in Step) error {
 		}
 	}
 	for i, u := range s.train.Updates {
-		x.Assign = append(x.Assign, ps.Assignment{Variable: u.Variable, Value: s.program.Value(s.layout.dense[s.layout.updates[i]])})
+		x.Assign = append(x.Assign, ps.Assignment{Variable: u.Variable, Value: s.programs.Value(s.layout.dense[s.layout.updates[i]])})
 	}
 	x.Position = nil
 	if in.Position == nil {
@@ -263,11 +278,11 @@ func (s *workerStep) fill(in Step) error {
 func (s *workerStep) gradients(at place) []ps.Gradient {
 	if at.sparse {
 		pair := s.layout.sparse[at.index]
-		ids := int64s(s.program.Value(pair.ids))
+		ids := int64s(s.programs.Value(pair.ids))
 		kept := present(ids)
-		return []ps.Gradient{{IDs: kept, Apart: len(s.train.Train.Transforms) > 0 && !at.byIndex, Value: presentRows(s.program.Value(pair.rows), ids, kept)}}
+		return []ps.Gradient{{IDs: kept, Apart: len(s.train.Train.Transforms) > 0 && !at.byIndex, Value: presentRows(s.programs.Value(pair.rows), ids, kept)}}
 	}
-	value := s.program.Value(s.layout.dense[at.index])
+	value := s.programs.Value(s.layout.dense[at.index])
 	if at.ids == nil {
 		return []ps.Gradient{{Value: value}}
 	}
@@ -338,19 +353,23 @@ func (p *parameterServer) tooFew(step int64, there []cluster.Task, limit time.Du
 }
 
 // Value returns a fetch of the last step.
-func (s *workerStep) Value(i int) *tensor.Tensor { return s.program.Value(i) }
+func (s *workerStep) Value(i int) *tensor.Tensor { return s.programs.Value(i) }
+
+func (s *workerStep) replicaValue(replica, i int) *tensor.Tensor {
+	return s.programs.replicas[replica].program.Value(i)
+}
 
 // LearningRate returns the rate of the values that the last step began with.
 func (s *workerStep) LearningRate() float64 { return s.rate }
 
-// Placement tells where this worker's program runs.
-func (s *workerStep) Placement() Placement { return placementOf(s.program, s.strategy.dev) }
+// Placement tells where the program of this worker's first replica runs.
+func (s *workerStep) Placement() Placement { return s.programs.replicas[0].placement() }
 
-// Profile returns the times of this worker's program.
-func (s *workerStep) Profile() []NodeTime { return s.program.Profile() }
+// Profile returns the times of this worker's first program.
+func (s *workerStep) Profile() []NodeTime { return s.programs.replicas[0].program.Profile() }
 
 // Close frees the programs.
 func (s *workerStep) Close() error {
 	delete(s.strategy.forget, s)
-	return errors.Join(s.program.Close(), s.lookups.close())
+	return errors.Join(s.programs.close(), s.lookups.close())
 }
