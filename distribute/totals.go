@@ -31,7 +31,7 @@ func (s *Strategy) initialTotals() (all []initialValue, err error) {
 	for _, m := range s.metrics {
 		sums, ok := metrics.Sums(m.state)
 		if !ok {
-			return nil, fmt.Errorf("metric %s: strategy %s keeps sums of metrics, which %T has not: expected another, or another strategy", m.name, s.Name(), m.state)
+			return nil, fmt.Errorf("metric %s: strategy %s keeps sums of metrics, which %T has not: let an Evaluation have it, or choose another metric", m.name, s.Name(), m.state)
 		}
 		zeros := tensor.New(tensor.Float64, len(sums))
 		all = append(all, initialValue{m.total(), graph.TypeOf(tensor.Float64, len(sums)), strategies.Whole(zeros)})
