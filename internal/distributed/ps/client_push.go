@@ -121,16 +121,21 @@ func (o *outgoing) prepare() error {
 			return err
 		}
 		e := entry{lookup: g.Lookup}
-		switch {
-		case g.IDs == nil:
+		if g.IDs == nil {
 			o.add(v, g.Value.Bytes, e)
-		case g.Apart:
-			e.kind = rowsApart
-			o.addRows(v, newSparseRows(&o.p.Variables[v], g, newSorted(g.IDs)), e)
-		default:
-			e.kind = sparseGradient
-			o.addRows(v, newSparseRows(&o.p.Variables[v], g, o.c.known.distinct(g.Variable, g.IDs)), e)
+			continue
 		}
+		e.kind = sparseGradient
+		var d *distinct
+		if g.Apart {
+			e.kind, d = rowsApart, newSorted(g.IDs)
+		} else {
+			d = o.c.known.distinct(g.Variable, g.IDs)
+		}
+		if err := checkRows(&o.p.Variables[v], d.unique); err != nil {
+			return err
+		}
+		o.addRows(v, newSparseRows(&o.p.Variables[v], g, d), e)
 	}
 	if err := o.addValues(o.Assign, assignment); err != nil {
 		return err
@@ -195,12 +200,20 @@ func (o *outgoing) check(g Gradient) (int, error) {
 	if g.Value == nil || g.Value.DType != v.DType || !slices.Equal(g.Value.Shape, want) {
 		return 0, fmt.Errorf("gradient of %s: expected a value of %v%v", v.Name, v.DType, want)
 	}
-	for _, id := range g.IDs {
+	return i, nil
+}
+
+// checkRows refuses rows that the variable does not have; ids are sorted.
+func checkRows(v *Variable, ids []int64) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	for _, id := range []int64{ids[0], ids[len(ids)-1]} {
 		if id < 0 || id >= int64(v.rows()) {
-			return 0, fmt.Errorf("gradient of %s%v: row %d: expected 0 to %d", v.Name, v.Shape, id, v.rows()-1)
+			return fmt.Errorf("gradient of %s%v: row %d: expected 0 to %d", v.Name, v.Shape, id, v.rows()-1)
 		}
 	}
-	return i, nil
+	return nil
 }
 
 // add adds a whole value.
