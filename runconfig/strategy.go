@@ -40,16 +40,6 @@ const (
 	RoundRobin = "round_robin"
 )
 
-// Partitioner splits variables along their first dimension.
-type Partitioner struct {
-	// none, fixed_shards, min_size or max_size. Empty: min_size.
-	Kind string `yaml:"kind,omitempty"`
-	// Shards of fixed_shards; most shards of min_size and max_size. 0: as many as there are parameter servers; of max_size: no limit.
-	Shards int `yaml:"shards,omitempty"`
-	// Least bytes of a shard of min_size, most of max_size. 0: 262144 for min_size, 67108864 for max_size.
-	Bytes int64 `yaml:"bytes,omitempty"`
-}
-
 // strategies are the names of the design.
 var strategies = []string{"default", "one_device", "mirrored", "central_storage", "multi_worker_mirrored", "parameter_server", "tpu"}
 
@@ -98,14 +88,6 @@ func (s Strategy) validateOwners(prefix string, vs *violation.List) {
 	only(s.ReplicasToAggregate != 0, "replicas_to_aggregate", s.ReplicasToAggregate, ps)
 	only(s.StalenessBound != 0, "staleness_bound", s.StalenessBound, ps)
 	only(s.Transfer != "", "transfer", s.Transfer, ps)
-	only(s.Partitioner != Partitioner{}, "partitioner.kind", s.Partitioner.Kind, ps)
+	only(s.Partitioner.set(), "partitioner.kind", s.Partitioner.Kind, ps)
 	only(s.Placement != "", "placement", s.Placement, ps)
-}
-
-func (p Partitioner) validate(prefix string, vs *violation.List) {
-	if p.Kind != "" {
-		vs.OneOf(prefix+"kind", p.Kind, "none", "fixed_shards", "min_size", "max_size")
-	}
-	vs.Require(p.Shards >= 0 && p.Shards <= 1<<16, prefix+"shards", p.Shards, "expected 0 to 65536")
-	vs.Require(p.Bytes >= 0, prefix+"bytes", p.Bytes, "expected >= 0")
 }

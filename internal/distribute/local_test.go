@@ -153,10 +153,10 @@ func TestThreadsOfKernels(t *testing.T) {
 }
 
 func TestRefusedStrategies(t *testing.T) {
-	for c, want := range map[Config]string{
-		on("tpu", ""):                 "no TPU runtime",
-		on("miror", ""):               "unknown strategy \"miror\": expected one of central_storage, default",
-		on("one_device", "/device:X"): `strategy one_device: device "/device:X": expected /gpu:N, /cpu:0`,
+	for want, c := range map[string]Config{
+		"no TPU runtime": on("tpu", ""),
+		"unknown strategy \"miror\": expected one of central_storage, default": on("miror", ""),
+		`strategy one_device: device "/device:X": expected /gpu:N, /cpu:0`:     on("one_device", "/device:X"),
 	} {
 		if _, err := New(c); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: got %v, expected %q", c, err, want)

@@ -7,6 +7,11 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
+// named is the default but for variables of some names, which a second rule does not change.
+func named(match, kind string, shards int) runconfig.Partitioner {
+	return runconfig.Partitioner{Variables: []runconfig.VariablePartitioner{{Match: match, Kind: kind, Shards: shards}, {Match: match, Kind: "fixed_shards", Shards: 7}}}
+}
+
 // TestPartitionerOfConfig: into how many parts variables are cut for three servers.
 func TestPartitionerOfConfig(t *testing.T) {
 	const row = 1 << 10 // bytes
@@ -30,6 +35,12 @@ func TestPartitionerOfConfig(t *testing.T) {
 		{runconfig.Partitioner{Kind: "fixed_shards", Shards: 4}, 5, 4},
 		{runconfig.Partitioner{Kind: "max_size"}, 1 << 17, 2}, // 64 MiB each
 		{runconfig.Partitioner{Kind: "max_size", Bytes: row}, 5, 5},
+		{runconfig.Partitioner{Kind: "max_size", Bytes: row, Shards: 4}, 5, 4},
+		{named("v", "fixed_shards", 2), 1 << 20, 2},
+		{named("u|v", "none", 0), 1 << 20, 1},
+		{named("[vw]", "max_size", 1), 1 << 20, 1},
+		{named("w", "none", 0), 1 << 20, 3},
+		{named("", "none", 0), 1 << 20, 3},
 	} {
 		p, err := partitionerOf(c.cut, 3)
 		if err != nil {
@@ -39,7 +50,9 @@ func TestPartitionerOfConfig(t *testing.T) {
 			t.Errorf("%+v: %d rows make %d parts, expected %d", c.cut, c.rows, got, c.want)
 		}
 	}
-	if _, err := partitionerOf(runconfig.Partitioner{Kind: "even"}, 3); err == nil {
-		t.Error("an unknown kind: expected an error")
+	for _, c := range []runconfig.Partitioner{{Kind: "even"}, named("v", "even", 1)} {
+		if _, err := partitionerOf(c, 3); err == nil {
+			t.Errorf("%+v: expected an error", c)
+		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/optimizers"
 	"github.com/goestimator/goestimator/runconfig"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // newPlan is the plan of declared variables in a cluster of so many parameter servers and workers.
@@ -83,8 +84,40 @@ const (
 	maxShardBytes      = 64 << 20
 )
 
-// partitionerOf is how a config file cuts variables, by default into parts that are not small.
+// partitionerOf is how a config file cuts variables.
 func partitionerOf(c runconfig.Partitioner, servers int) (ps.Partitioner, error) {
+	p := byName{of: c.Variables}
+	for _, v := range c.Variables {
+		one, err := partitionerOfAll(v.Partitioner(), servers)
+		if err != nil {
+			return nil, err
+		}
+		p.partitioners = append(p.partitioners, one)
+	}
+	var err error
+	p.rest, err = partitionerOfAll(c, servers)
+	return p, err
+}
+
+// byName cuts variables by the first partitioner whose names fit.
+type byName struct {
+	of           []runconfig.VariablePartitioner
+	partitioners []ps.Partitioner // likewise
+	rest         ps.Partitioner
+}
+
+// Partitions is that of the variable's partitioner.
+func (b byName) Partitions(name string, t tensor.DType, shape []int) int {
+	for i, v := range b.of {
+		if v.Fits(name) {
+			return b.partitioners[i].Partitions(name, t, shape)
+		}
+	}
+	return b.rest.Partitions(name, t, shape)
+}
+
+// partitionerOfAll cuts whatever the name, by default into parts that are not small.
+func partitionerOfAll(c runconfig.Partitioner, servers int) (ps.Partitioner, error) {
 	switch kind := cmp.Or(c.Kind, defaultPartitioner); kind {
 	case "none":
 		return ps.NoPartitions{}, nil

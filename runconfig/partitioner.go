@@ -1,0 +1,62 @@
+package runconfig
+
+import (
+	"fmt"
+	"regexp"
+
+	"github.com/goestimator/goestimator/runconfig/violation"
+)
+
+// Partitioner splits variables along their first dimension.
+type Partitioner struct {
+	// none, fixed_shards, min_size or max_size. Empty: min_size.
+	Kind string `yaml:"kind,omitempty"`
+	// Shards of fixed_shards; most shards of min_size and max_size. 0: as many as there are parameter servers; of max_size: no limit.
+	Shards int `yaml:"shards,omitempty"`
+	// Least bytes of a shard of min_size, most of max_size. 0: 262144 for min_size, 67108864 for max_size.
+	Bytes int64 `yaml:"bytes,omitempty"`
+	// Variables that are split otherwise, by their names; the first that fits counts.
+	Variables []VariablePartitioner `yaml:"variables,omitempty"`
+}
+
+// VariablePartitioner splits some variables otherwise than the rest.
+type VariablePartitioner struct {
+	// Regular expression that fits their whole names.
+	Match string `yaml:"match"`
+	// As of strategy.partitioner.
+	Kind string `yaml:"kind,omitempty"`
+	// As of strategy.partitioner.
+	Shards int `yaml:"shards,omitempty"`
+	// As of strategy.partitioner.
+	Bytes int64 `yaml:"bytes,omitempty"`
+}
+
+// Partitioner is how the variables are split.
+func (v VariablePartitioner) Partitioner() Partitioner {
+	return Partitioner{Kind: v.Kind, Shards: v.Shards, Bytes: v.Bytes}
+}
+
+// Fits reports whether a variable of that name is split so.
+func (v VariablePartitioner) Fits(name string) bool {
+	re, err := regexp.Compile("^(?:" + v.Match + ")$")
+	return err == nil && re.MatchString(name)
+}
+
+// set reports whether anything of it is chosen.
+func (p Partitioner) set() bool {
+	return p.Kind != "" || p.Shards != 0 || p.Bytes != 0 || len(p.Variables) > 0
+}
+
+func (p Partitioner) validate(prefix string, vs *violation.List) {
+	if p.Kind != "" {
+		vs.OneOf(prefix+"kind", p.Kind, "none", "fixed_shards", "min_size", "max_size")
+	}
+	vs.Require(p.Shards >= 0 && p.Shards <= 1<<16, prefix+"shards", p.Shards, "expected 0 to 65536")
+	vs.Require(p.Bytes >= 0, prefix+"bytes", p.Bytes, "expected >= 0")
+	for i, v := range p.Variables {
+		at := fmt.Sprintf("%svariables[%d].", prefix, i)
+		vs.Require(v.Match != "", at+"match", v.Match, "expected a regular expression")
+		vs.Regexp(at+"match", v.Match)
+		v.Partitioner().validate(at, vs)
+	}
+}
