@@ -63,7 +63,7 @@ func (p *program) printShards(out io.Writer) error {
 // trainEpochs trains, and goes on with the epoch in which a chief before it ended.
 func (p *program) trainEpochs(ctx context.Context, c *distribute.Coordinator, out io.Writer) error {
 	data := c.CreatePerWorkerDataset(p.data)
-	for epoch := int(p.GlobalStep()) / stepsPerEpoch; epoch < p.settings.epochs; epoch++ {
+	for epoch := int(p.GlobalStep()) / stepsPerEpoch; epoch < p.epochs; epoch++ {
 		err := p.lasting(ctx, func() error {
 			values, err := p.trainEpoch(ctx, c, data)
 			if err != nil {
@@ -104,54 +104,8 @@ func (p *program) trainEpoch(ctx context.Context, c *distribute.Coordinator, dat
 	if err := c.Join(ctx); err != nil {
 		return nil, err
 	}
-	if p.settings.modelDir != "" {
-		if _, err := p.Save(ctx); err != nil {
-			return nil, err
-		}
+	if _, err := p.Save(ctx); err != nil {
+		return nil, err
 	}
 	return c.Fetch(ctx, values...)
-}
-
-// evaluate evaluates in three ways: here, on the workers by functions, and on the workers with each example once.
-func (p *program) evaluate(ctx context.Context, c *distribute.Coordinator, out io.Writer) error {
-	direct, err := p.validation.Run(ctx)
-	if err != nil {
-		return err
-	}
-	printResult(out, "evaluation on the chief", direct)
-	if err := p.evalAccuracy.Reset(ctx); err != nil {
-		return err
-	}
-	data := c.CreatePerWorkerDataset(p.evalData)
-	for range heldExamples / heldBatch {
-		if _, err := c.Schedule(ctx, p.evalStep, data); err != nil {
-			return err
-		}
-	}
-	if err := c.Join(ctx); err != nil {
-		return err
-	}
-	if err := printAccuracy(ctx, out, "evaluation by functions", p.evalAccuracy); err != nil {
-		return err
-	}
-	once, err := c.Evaluate(ctx, p.validation, 0)
-	if err == nil {
-		printResult(out, "evaluation on all workers", once)
-	}
-	return err
-}
-
-func printAccuracy(ctx context.Context, out io.Writer, what string, m *distribute.Metric) error {
-	v, err := m.Result(ctx)
-	if err != nil {
-		return err
-	}
-	share, _ := v.Scalar()
-	fmt.Fprintf(out, "%s: accuracy %.6f\n", what, share)
-	return nil
-}
-
-func printResult(out io.Writer, what string, r distribute.EvalResult) {
-	share, _ := r.Scalar("accuracy")
-	fmt.Fprintf(out, "%s: accuracy %.6f of %d examples\n", what, share, r.Rows)
 }

@@ -5,7 +5,7 @@
 //
 //	go run ./examples/parameter_server
 //	go build -o /tmp/parameter_server ./examples/parameter_server
-//	go run ./cmd/goestimator launch --chief 1 --workers 3 --ps 2 -- /tmp/parameter_server -model-dir runs/parameter_server
+//	go run ./cmd/goestimator launch --chief 1 --workers 3 --ps 2 --evaluator 1 -- /tmp/parameter_server -model-dir runs/parameter_server
 package main
 
 import (
@@ -32,14 +32,10 @@ type settings struct {
 
 // options are those of every task.
 func (o settings) options() []runconfig.Option {
-	out := []runconfig.Option{runconfig.TFRandomSeed(7), runconfig.TrainDistribute(runconfig.Strategy{
+	return []runconfig.Option{runconfig.TFRandomSeed(7), runconfig.ModelDir(o.modelDir), runconfig.TrainDistribute(runconfig.Strategy{
 		Name:        "parameter_server",
 		Partitioner: runconfig.Partitioner{Kind: "fixed_shards", Shards: 2},
 	})}
-	if o.modelDir != "" {
-		out = append(out, runconfig.ModelDir(o.modelDir))
-	}
-	return out
 }
 
 // runTask is the program of every task.
@@ -52,9 +48,11 @@ func (o settings) runTask(ctx context.Context, rc runconfig.RunConfig) error {
 	if err != nil {
 		return err
 	}
-	p, err := newProgram(s, o)
+	p, err := newProgram(s, o.epochs)
 	switch {
 	case err != nil:
+	case rc.TaskType() == runconfig.Evaluator:
+		err = p.evaluateCheckpoints(ctx, os.Stdout)
 	case s.IsChief():
 		err = p.coordinate(ctx, os.Stdout)
 	default:
@@ -63,11 +61,8 @@ func (o settings) runTask(ctx context.Context, rc runconfig.RunConfig) error {
 	return errors.Join(err, s.Close(ctx))
 }
 
-// run runs one task of a cluster, or all.
+// run runs one task of a cluster.
 func (o settings) run(ctx context.Context) error {
-	if os.Getenv("TF_CONFIG") == "" {
-		return inprocess.Run(ctx, inprocess.Tasks{Chief: 1, Workers: 3, PS: 2}, o.runTask, o.options()...)
-	}
 	rc, err := runconfig.New(o.options()...)
 	if err != nil {
 		return err
@@ -75,14 +70,29 @@ func (o settings) run(ctx context.Context) error {
 	return o.runTask(ctx, rc)
 }
 
+// runAll runs all tasks.
+func (o settings) runAll(ctx context.Context) (err error) {
+	if o.modelDir == "" {
+		if o.modelDir, err = os.MkdirTemp("", "parameter_server"); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(o.modelDir)) }()
+	}
+	return inprocess.Run(ctx, inprocess.Tasks{Chief: 1, Workers: 3, PS: 2, Evaluator: 1}, o.runTask, o.options()...)
+}
+
 func main() {
 	var o settings
-	flag.StringVar(&o.modelDir, "model-dir", "", "folder of checkpoints; empty: none are written")
+	flag.StringVar(&o.modelDir, "model-dir", "", "folder of checkpoints; in one process it may be empty")
 	flag.IntVar(&o.epochs, "epochs", 4, "epochs of 5 steps")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	err := o.run(ctx)
+	run := o.run
+	if os.Getenv("TF_CONFIG") == "" {
+		run = o.runAll
+	}
+	err := run(ctx)
 	if err != nil {
 		log.Print(err)
 	}

@@ -61,6 +61,7 @@ func TestOneProcess(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	check(t, out.String())
+	checkEvaluator(t, out.String())
 }
 
 // TestCluster: with TF_CONFIG each task is a process, and ends with exit code 0.
@@ -68,14 +69,14 @@ func TestCluster(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	tasks := []replica.Task{{Type: replica.Chief}, {Type: replica.Worker}, {Type: replica.Worker, Index: 1}, {Type: replica.Worker, Index: 2},
-		{Type: replica.PS}, {Type: replica.PS, Index: 1}}
+		{Type: replica.PS}, {Type: replica.PS, Index: 1}, {Type: replica.Evaluator}}
 	ports, err := freeport.Reserve(len(tasks))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer ports.Close()
 	cluster := map[string][]string{}
-	for i, task := range tasks {
+	for i, task := range tasks[:len(tasks)-1] { // the evaluator has no address
 		cluster[task.Type] = append(cluster[task.Type], ports.Address(i))
 	}
 	dir := t.TempDir()
@@ -87,9 +88,18 @@ func TestCluster(t *testing.T) {
 		if err := running[i].Wait(); err != nil {
 			t.Errorf("%v: %v\n%s", task, err, outputs[i])
 		}
-		if i > 0 && strings.Contains(outputs[i].String(), "accuracy") {
+		if task.Type != replica.Chief && strings.Contains(outputs[i].String(), "epoch") {
 			t.Errorf("%v printed what the chief does:\n%s", task, outputs[i])
 		}
 	}
 	check(t, outputs[0].String())
+	checkEvaluator(t, outputs[len(tasks)-1].String())
+}
+
+// checkEvaluator looks for what the evaluator prints of the last checkpoint.
+func checkEvaluator(t *testing.T, out string) {
+	t.Helper()
+	if !regexp.MustCompile(`evaluator, step 1\d\d: accuracy 1\.000000 of 16 examples\n`).MatchString(out) {
+		t.Errorf("printed\n%s\nexpected the evaluator's result", out)
+	}
 }

@@ -22,7 +22,7 @@ const (
 // program is what the chief schedules, and workers run, by its names.
 type program struct {
 	*distribute.Strategy
-	settings               settings
+	epochs                 int
 	train, eval            *distribute.Function
 	accuracy, evalAccuracy *distribute.Metric
 	trainStep, evalStep    *distribute.Remote
@@ -31,8 +31,8 @@ type program struct {
 }
 
 // newProgram makes the functions of a task; all tasks make the same.
-func newProgram(s *distribute.Strategy, o settings) (p *program, err error) {
-	p = &program{Strategy: s, settings: o}
+func newProgram(s *distribute.Strategy, epochs int) (p *program, err error) {
+	p = &program{Strategy: s, epochs: epochs}
 	if p.accuracy, err = s.Metric("accuracy", newAccuracy); err != nil {
 		return nil, err
 	}
