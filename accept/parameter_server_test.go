@@ -1,0 +1,129 @@
+package accept
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/goestimator/goestimator/internal/platform/proc"
+	"github.com/goestimator/goestimator/internal/testkit"
+)
+
+// example is a cluster of processes of examples/parameter_server.
+type example struct {
+	*rig
+	bin    string
+	epochs int
+	kills  map[string]int
+}
+
+func newExample(t *testing.T, epochs int) *example {
+	t.Helper()
+	e := &example{rig: newRig(t, "chief-0 worker-0 worker-1 worker-2 ps-0 ps-1 evaluator-0"), bin: filepath.Join(t.TempDir(), "parameter_server"), epochs: epochs, kills: map[string]int{}}
+	build := exec.Command("go", "build", "-o", e.bin, "./examples/parameter_server")
+	build.Dir = testkit.Root()
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for name := range e.tasks {
+		e.begin(name)
+	}
+	return e
+}
+
+// begin starts a task, as what starts processes would.
+func (e *example) begin(name string) {
+	e.t.Helper()
+	x := e.tasks[name]
+	x.mu.Lock()
+	x.from = x.log.Len()
+	x.mu.Unlock()
+	var err error
+	x.p, err = proc.Start(proc.Command{Args: []string{e.bin, "-model-dir", e.dir, "-epochs", strconv.Itoa(e.epochs)}, Env: append(os.Environ(), "TF_CONFIG="+e.tfConfig(name), "GOMAXPROCS=1"), Stdout: x, Stderr: x})
+	if err != nil {
+		e.t.Fatal(err)
+	}
+}
+
+// strike kills a task when the chief has ended an epoch, and starts it again.
+func (e *example) strike(name string, epoch int) {
+	e.t.Helper()
+	e.await("chief-0", fmt.Sprintf(`(?m)^epoch %d, `, epoch))
+	e.kill(name)
+	e.begin(name)
+	e.listening(name)
+	e.kills[name]++
+}
+
+// epoch is the last that the chief has ended.
+func (e *example) epoch() int {
+	text, _ := e.tasks["chief-0"].text()
+	return strings.Count(text, "epoch ") - 1
+}
+
+// TestParameterServerExample kills and starts again workers of the tutorial's cluster, one after the other, and once a
+// parameter server. Training goes on: each epoch has the results of all its functions, the accuracy is reached in
+// every evaluation, and every process ends with exit code 0.
+func TestParameterServerExample(t *testing.T) {
+	epochs := 200
+	if long(t) {
+		epochs = 3000
+	}
+	e := newExample(t, epochs)
+	e.strike("worker-0", 5)
+	e.strike("ps-1", e.epoch()+5)
+	for i := 1; i < 3 || e.epoch() < epochs*3/4; i++ {
+		if e.epoch() > epochs-20 {
+			t.Fatalf("epoch %d of %d: too late for more kills than %v", e.epoch(), epochs, e.kills)
+		}
+		e.strike(fmt.Sprint("worker-", i%3), e.epoch()+5)
+	}
+	for _, name := range []string{"chief-0", "worker-0", "worker-1", "worker-2", "ps-0", "ps-1", "evaluator-0"} {
+		e.exitWithin(name, 0, 2*patience)
+	}
+	t.Logf("%d epochs, kills %v", epochs, e.kills)
+	e.checkEpochs()
+	e.checkResults()
+}
+
+var epochLine = regexp.MustCompile(`(?m)^epoch (\d+), (\d+) steps: accuracy ([0-9.]+)$`)
+
+// checkEpochs looks for the functions of every epoch, and for the steps that they made.
+func (e *example) checkEpochs() {
+	e.t.Helper()
+	lines := epochLine.FindAllStringSubmatch(e.tasks["chief-0"].all(), -1)
+	if len(lines) != e.epochs {
+		e.t.Fatalf("%d epochs, expected %d", len(lines), e.epochs)
+	}
+	for i, m := range lines {
+		if m[1] != strconv.Itoa(i) || m[2] != "5" {
+			e.t.Errorf("epoch %d: %s", i, m[0])
+		}
+	}
+	if last := lines[len(lines)-1]; last[3] != "1.000000" {
+		e.t.Errorf("the last epoch: %s, expected accuracy 1", last[0])
+	}
+	if step := e.latest(); step < int64(5*e.epochs) {
+		e.t.Errorf("the last checkpoint is of step %d, expected %d at least", step, 5*e.epochs)
+	}
+}
+
+// checkResults looks for the accuracy of every evaluation.
+func (e *example) checkResults() {
+	e.t.Helper()
+	for _, want := range []string{"evaluation on the chief: accuracy 1.000000 of 16 examples", "evaluation by functions: accuracy 1.000000",
+		"evaluation on all workers: accuracy 1.000000 of 16 examples"} {
+		if out := e.tasks["chief-0"].all(); !strings.Contains(out, want) {
+			e.t.Errorf("the chief has not printed %q", want)
+		}
+	}
+	want := fmt.Sprintf("evaluator, step %d: accuracy 1.000000 of 16 examples", e.latest())
+	if out := e.tasks["evaluator-0"].all(); !strings.Contains(out, want) {
+		e.t.Errorf("the evaluator has not printed %q", want)
+	}
+}
