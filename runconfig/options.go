@@ -12,6 +12,9 @@ import (
 type SessionConfig struct {
 	// IntraOpThreads is the number of threads of one step; 0: one per core.
 	IntraOpThreads int
+	// InterOpThreads is how many replicas of a process compute at the same time, each on its
+	// device; 0: all. The threads of a step do the rest of what TensorFlow's option is for.
+	InterOpThreads int
 	// DeviceFilters names the tasks that this one may talk to. Nothing heeds them yet:
 	// only none are taken, see [RunConfig.DeviceFilters].
 	DeviceFilters []string
@@ -149,7 +152,8 @@ func CheckpointSaveGraphDef(on bool) Option {
 func Session(c SessionConfig) Option {
 	filters := slices.Clone(c.DeviceFilters)
 	return func(s *settings) {
-		s.IntraOpThreads, s.DeviceFilters, s.Precision = c.IntraOpThreads, filters, cmp.Or(c.Precision, DefaultSpec().Precision)
+		s.IntraOpThreads, s.InterOpThreads = c.IntraOpThreads, c.InterOpThreads
+		s.DeviceFilters, s.Precision = filters, cmp.Or(c.Precision, DefaultSpec().Precision)
 		s.SoftPlacement, s.CheckNumerics = !c.HardPlacement, c.CheckNumerics
 	}
 }

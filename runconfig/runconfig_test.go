@@ -128,6 +128,7 @@ func TestOptionsOutOfBounds(t *testing.T) {
 		{"device function", DeviceFn(func(op Op) string { return "/cpu:0 for " + op.Type }), `device_fn: got "a function", expected none`},
 		{"device filters", Session(SessionConfig{DeviceFilters: []string{"/job:ps"}}), "device_filters: got [/job:ps], expected none: nothing heeds filters yet"},
 		{"threads", Session(SessionConfig{IntraOpThreads: -1}), "intra_op_threads: got -1, expected >= 0"},
+		{"pieces at once", Session(SessionConfig{InterOpThreads: -1}), "inter_op_threads: got -1, expected >= 0"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := FromTFConfig("", c.opt)

@@ -43,6 +43,8 @@ type Spec struct {
 	DeviceFilters []string `yaml:"device_filters,omitempty"`
 	// Threads of one step. 0: as many as there are cores.
 	IntraOpThreads int `yaml:"intra_op_threads,omitempty"`
+	// Replicas of a process that compute at the same time. 0: all.
+	InterOpThreads int `yaml:"inter_op_threads,omitempty"`
 	// float32, float64, tf32 or bf16_mixed. Variables stay float32 (float64 for float64).
 	Precision string `yaml:"precision"`
 	// Run an op on the host where its device does not have it, instead of an error.
@@ -96,7 +98,7 @@ func FromSpec(spec Spec, tfConfig string, opts ...Option) (RunConfig, error) {
 
 // session is the part of the spec that says how a task runs its programs.
 func (s Spec) session() SessionConfig {
-	return SessionConfig{IntraOpThreads: s.IntraOpThreads, DeviceFilters: slices.Clone(s.DeviceFilters), Precision: s.Precision,
+	return SessionConfig{IntraOpThreads: s.IntraOpThreads, InterOpThreads: s.InterOpThreads, DeviceFilters: slices.Clone(s.DeviceFilters), Precision: s.Precision,
 		HardPlacement: !s.SoftPlacement, CheckNumerics: s.CheckNumerics}
 }
 
@@ -119,6 +121,7 @@ func (s Spec) validate(vs *violation.List) {
 	vs.Require(len(s.DeviceFilters) == 0, "device_filters", s.DeviceFilters, "expected none: nothing heeds filters yet, a task talks to all that its strategy needs")
 	vs.OneOf("precision", s.Precision, "", "float32", "float64", "tf32", "bf16_mixed")
 	vs.Require(s.IntraOpThreads >= 0, "intra_op_threads", s.IntraOpThreads, "expected >= 0")
+	vs.Require(s.InterOpThreads >= 0, "inter_op_threads", s.InterOpThreads, "expected >= 0")
 	vs.Require(s.MaxRestarts >= 0, "max_restarts", s.MaxRestarts, "expected >= 0")
 	vs.Require(s.EvaluatorWaitSecs >= 0, "evaluator_wait_secs", s.EvaluatorWaitSecs, "expected >= 0")
 	vs.Require(s.ProfileSteps >= 0, "profile_steps", s.ProfileSteps, "expected >= 0")

@@ -32,7 +32,7 @@ type Config struct {
 // ConfigOf is what a RunConfig says of a strategy.
 func ConfigOf(rc runconfig.RunConfig, devices *gpus.Chooser) Config {
 	session := rc.Session()
-	return Config{Strategy: rc.TrainDistribute(), Threads: session.IntraOpThreads, CheckNumerics: session.CheckNumerics,
+	return Config{Strategy: rc.TrainDistribute(), Threads: session.IntraOpThreads, InterOp: session.InterOpThreads, CheckNumerics: session.CheckNumerics,
 		Precision: session.Precision, HardPlacement: session.HardPlacement, Devices: devices}
 }
 
