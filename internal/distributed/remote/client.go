@@ -88,7 +88,7 @@ func (s *session) read() {
 func (s *session) receive() (*wire.FunctionReply, []*tensor.Tensor, error) {
 	f, ok := <-s.replies
 	if !ok {
-		return nil, nil, lost(context.Cause(s.ctx))
+		return nil, nil, s.ended()
 	}
 	defer f.Release()
 	m, results, err := replyIn(f)
@@ -102,6 +102,16 @@ func (s *session) receive() (*wire.FunctionReply, []*tensor.Tensor, error) {
 		return m, nil, fmt.Errorf("%w: %v: %s", ErrServersLost, s.worker, m.Error)
 	}
 	return m, nil, fmt.Errorf("%w on %v: %s", ErrFunction, s.worker, m.Error)
+}
+
+// ended says why the session is over. A message that is larger than the limit of its receiver is
+// so again.
+func (s *session) ended() error {
+	cause := context.Cause(s.ctx)
+	if status.Code(cause) == codes.ResourceExhausted {
+		return fmt.Errorf("%w on %v: the arguments or the results are too large: %s", ErrFunction, s.worker, cause)
+	}
+	return lost(cause)
 }
 
 // Make asks for a resource.
@@ -122,7 +132,8 @@ func (s *session) Run(ctx context.Context, c Call) ([]*tensor.Tensor, error) {
 		return nil, fmt.Errorf("%w: arguments of %s: %w", ErrFunction, c.Function, err)
 	}
 	if err := s.stream.Send(request); err != nil {
-		if status.Code(err) == codes.ResourceExhausted { // too large: nothing was sent
+		if status.Code(err) == codes.ResourceExhausted { // too large for this end, or for the other, which has ended the stream then
+			s.cancel(lost(err))
 			return nil, fmt.Errorf("%w: arguments of %s: %w", ErrFunction, c.Function, err)
 		}
 		return nil, lost(err)

@@ -213,5 +213,8 @@ func (c *Coordinator) serve(w Worker, s Session, losses int) error {
 		if errors.Is(err, ErrServersLost) {
 			return err
 		}
+		if s.Context().Err() != nil { // with the function's error
+			return context.Cause(s.Context())
+		}
 	}
 }

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"net"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
 	"github.com/goestimator/goestimator/internal/distributed/wire"
+	"github.com/goestimator/goestimator/runconfig"
 	"github.com/goestimator/goestimator/tensor"
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -140,6 +142,58 @@ func TestHostileTensors(t *testing.T) {
 			t.Errorf("%s: made %v%v", name, x.DType, x.Shape)
 		}
 	}
+}
+
+// TestLimitsDiffer: what one end may send and the other does not take is an error of the function.
+func TestLimitsDiffer(t *testing.T) {
+	const small, large = 1 << 20, 8 << 20
+	for _, x := range []struct {
+		name          string
+		chief, worker int // limits of a message
+		call          Call
+	}{
+		{"arguments", large, small, Call{Function: "echo", Args: []Arg{{Tensor: tensor.New(tensor.Float32, 1<<20)}}}},
+		{"results", small, large, Call{Function: "some"}},
+	} {
+		l := &link{script: &script{started: make(chan struct{}, 10), ended: make(chan struct{}, 10)}}
+		spec, listeners := loopback(t, chiefTask, workerTask)
+		open := func(task cluster.Task, limit int) *cluster.Node {
+			n, err := cluster.Open(cluster.Config{Task: task, Listener: listeners[task], Spec: spec, MaxMessageBytes: limit, Log: slog.New(slog.DiscardHandler)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		l.chief = open(chiefTask, x.chief)
+		l.serve(t, open(workerTask, x.worker))
+		l.Coordinator = Start([]Worker{NewClient(l.chief, workerTask)}, Options{Log: slog.New(slog.DiscardHandler)})
+		l.schedule(t, x.call)
+		if err := l.Join(t.Context()); !errors.Is(err, ErrFunction) || !strings.Contains(err.Error(), "rpc.max_message_mb") {
+			t.Errorf("%s: %v, expected too large a message", x.name, err)
+		}
+		if _, err := l.schedule(t, Call{Function: "echo"}).Fetch(t.Context()); err != nil {
+			t.Errorf("%s: %v, expected to go on", x.name, err)
+		}
+		if err := l.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		l.worker.Close()
+		l.chief.Close()
+	}
+}
+
+// loopback opens a port for each task.
+func loopback(t *testing.T, tasks ...cluster.Task) (runconfig.ClusterSpec, map[cluster.Task]net.Listener) {
+	t.Helper()
+	addresses, listeners := map[string][]string{}, map[cluster.Task]net.Listener{}
+	for _, task := range tasks {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		addresses[task.Job], listeners[task] = append(addresses[task.Job], l.Addr().String()), l
+	}
+	return runconfig.NewClusterSpec(addresses), listeners
 }
 
 // TestTooManyTensors: what the other end would refuse is not sent.

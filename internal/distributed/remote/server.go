@@ -126,6 +126,8 @@ func (s *Server) serve(ctx context.Context, st cluster.Stream) error {
 		switch {
 		case ctx.Err() != nil:
 			return errTaken
+		case status.Code(err) == codes.ResourceExhausted:
+			return err
 		case err != nil:
 			return nil // the Coordinator has gone
 		}

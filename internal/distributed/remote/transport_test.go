@@ -66,6 +66,8 @@ func (s *script) Run(ctx context.Context, c Call) ([]*tensor.Tensor, error) {
 		panicAsWanted()
 	case "large":
 		return []*tensor.Tensor{tensor.New(tensor.Float32, 20<<20)}, nil
+	case "some":
+		return []*tensor.Tensor{tensor.New(tensor.Float32, 1<<20)}, nil
 	case "too many":
 		return tooMany(), nil
 	}
