@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/goestimator/goestimator/internal/distributed/remote"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -23,8 +24,8 @@ func (c *Coordinator) Evaluate(ctx context.Context, e *Evaluation, shards int) (
 	switch {
 	case e == nil || e.strategy != c.strategy:
 		return EvalResult{}, errors.New("evaluate: expected an evaluation of the coordinator's strategy")
-	case shards < 0:
-		return EvalResult{}, fmt.Errorf("evaluate %s: %d shards: expected 1 or more, or 0", e.Name(), shards)
+	case shards < 0 || shards > remote.QueueLimit:
+		return EvalResult{}, fmt.Errorf("evaluate %s: %d shards: expected 1 to %d, or 0", e.Name(), shards, remote.QueueLimit)
 	case shards == 0:
 		shards = shardsPerWorker * len(c.strategy.job.FunctionWorkers())
 	}

@@ -41,6 +41,12 @@
 // With parameter_server the chief alone may have the loop: a Coordinator schedules
 // functions by name (Strategy.Remote) on workers that are in Strategy.Work.
 //
+// # Evaluation and prediction
+//
+// An Evaluation counts every row once: on all replicas and tasks in lock step (Run), in shards on workers
+// (Coordinator.Evaluate), or in an evaluator task (EvaluateCheckpoints). Function.Predict and Coordinator.Predict yield
+// results in the order of the rows.
+//
 // # Errors
 //
 // Where a peer was lost and may come back the error wraps ErrSessionLost: each task

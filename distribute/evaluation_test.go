@@ -201,9 +201,13 @@ func (j *judged) compareShards(ctx context.Context, t *testing.T, c *distribute.
 		}
 		compareEvaluations(t, first, again, true)
 	}
-	_, err = c.Evaluate(ctx, j.judge, -1)
-	if _, other := c.Evaluate(ctx, nil, 1); err == nil || other == nil {
-		t.Error("no shards, or no evaluation, were evaluated")
+	for _, shards := range []int{-1, 1 << 30} {
+		if _, err = c.Evaluate(ctx, j.judge, shards); err == nil {
+			t.Errorf("%d shards were evaluated", shards)
+		}
+	}
+	if _, err := c.Evaluate(ctx, nil, 1); err == nil {
+		t.Error("no evaluation was evaluated")
 	}
 	return nil
 }
