@@ -175,11 +175,11 @@ func TestWorkersKilledInPrediction(t *testing.T) {
 	p := newProcesses(t)
 	p.chief(func(ctx context.Context, x *processProgram, c *distribute.Coordinator) error {
 		const rows = 400
-		want, err := inOrder(t, x.predict.Predict(ctx, numbered(t, rows)), nothing)
+		want, err := inOrder(x.predict.Predict(ctx, numbered(t, rows)), nothing)
 		if err != nil {
 			return err
 		}
-		got, err := inOrder(t, c.Predict(ctx, x.predict, numbered(t, rows)), func(row int) error {
+		got, err := inOrder(c.Predict(ctx, x.predict, numbered(t, rows)), func(row int) error {
 			if row%80 == 0 {
 				worker := fmt.Sprint("worker-", row/80%2)
 				p.kill(worker)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"iter"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -71,9 +72,8 @@ func numbered(t testing.TB, rows int) inputs.Dataset {
 	return inputs.Pipe(ds, inputs.Take(int64(rows)), inputs.Batch(4, false))
 }
 
-// inOrder returns what the network says of each row, and fails where rows are not 0, 1, 2, ...
-func inOrder(t testing.TB, rows iter.Seq2[distribute.Tensors, error], each func(row int) error) ([]float32, error) {
-	t.Helper()
+// inOrder returns what the network says of each row, or an error where rows are not 0, 1, 2, ...
+func inOrder(rows iter.Seq2[distribute.Tensors, error], each func(row int) error) ([]float32, error) {
 	var y []float32
 	for batch, err := range rows {
 		if err != nil {
@@ -81,7 +81,7 @@ func inOrder(t testing.TB, rows iter.Seq2[distribute.Tensors, error], each func(
 		}
 		for i, twice := range tensor.Values[float32](batch["twice"]) {
 			if int(twice) != 2*len(y) {
-				t.Fatalf("row %d has twice %v", len(y), twice)
+				return y, fmt.Errorf("row %d has twice %v", len(y), twice)
 			}
 			y = append(y, tensor.Values[float32](batch["y"])[i])
 		}
@@ -97,6 +97,7 @@ func nothing(int) error { return nil }
 // TestPredictInOrder: rows come in order, each once, of all replicas: batches that do not fill them, one row, none.
 func TestPredictInOrder(t *testing.T) {
 	for _, rows := range []int{0, 1, 4, 13, 50} {
+		var mu sync.Mutex // tasks are goroutines
 		var want []float32
 		for _, c := range setups {
 			t.Run(fmt.Sprint(rows, " rows, ", c.name), func(t *testing.T) {
@@ -105,13 +106,15 @@ func TestPredictInOrder(t *testing.T) {
 					if err != nil {
 						return err
 					}
-					y, err := inOrder(t, p.predict.Predict(ctx, numbered(t, rows)), nothing)
+					y, err := inOrder(p.predict.Predict(ctx, numbered(t, rows)), nothing)
+					mu.Lock()
 					if want == nil {
 						want = y
 					}
 					if len(y) != rows || fmt.Sprint(y) != fmt.Sprint(want) {
 						t.Errorf("%d rows %v, expected %d: %v", len(y), y, rows, want)
 					}
+					mu.Unlock() // the others wait for each other in Close
 					return errors.Join(err, p.Close(ctx))
 				})
 			})
@@ -143,11 +146,11 @@ func onChief(t *testing.T, program func(ctx context.Context, p *seer, c *distrib
 func TestCoordinatorPredicts(t *testing.T) {
 	onChief(t, func(ctx context.Context, p *seer, c *distribute.Coordinator) error {
 		for _, rows := range []int{0, 1, 50, 203} {
-			want, err := inOrder(t, p.predict.Predict(ctx, numbered(t, rows)), nothing)
+			want, err := inOrder(p.predict.Predict(ctx, numbered(t, rows)), nothing)
 			if err != nil {
 				return err
 			}
-			got, err := inOrder(t, c.Predict(ctx, p.predict, numbered(t, rows)), nothing)
+			got, err := inOrder(c.Predict(ctx, p.predict, numbered(t, rows)), nothing)
 			if err != nil {
 				return err
 			}
@@ -188,7 +191,7 @@ func TestCoordinatorPredictsWithBoundedMemory(t *testing.T) {
 	const ahead = 3 * 3 // three batches for each worker
 	onChief(t, func(ctx context.Context, p *seer, c *distribute.Coordinator) error {
 		ds := &countingRows{Dataset: numbered(t, 400)}
-		_, err := inOrder(t, c.Predict(ctx, p.predict, ds), func(row int) error {
+		_, err := inOrder(c.Predict(ctx, p.predict, ds), func(row int) error {
 			if n, taken := ds.read.Load(), int64(row/4); n > taken+ahead {
 				t.Errorf("%d batches were read when %d were taken", n, taken)
 			}
