@@ -2,6 +2,8 @@ package eager
 
 import (
 	"fmt"
+	"maps"
+	"strings"
 	"sync"
 
 	"github.com/goestimator/goestimator/tensor"
@@ -56,16 +58,24 @@ func NewResources() *Resources {
 	return &Resources{vars: map[string]Variable{}, tabs: map[string]*Table{}}
 }
 
-// resourceKey is how a resource is found; most have no container.
-func resourceKey(container, name string) string {
+// ResourceKey is the name of a resource of a container; most have none.
+func ResourceKey(container, name string) string {
 	if container == "" {
 		return name
 	}
-	return container + "/" + name
+	return container + "\x00" + name
 }
 
-// Bind makes v the variable of that name (the shared_name of its VarHandleOp,
-// the node's name where that is empty; after "container/" where it has one).
+func containerOf(key string) string {
+	container, _, found := strings.Cut(key, "\x00")
+	if !found {
+		return ""
+	}
+	return container
+}
+
+// Bind makes v the variable of that name: the ResourceKey of the shared_name of its VarHandleOp,
+// of the node's name where that is empty.
 func (r *Resources) Bind(name string, v Variable) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -104,6 +114,19 @@ func (r *Resources) table(name string, make func() *Table) *Table {
 		r.tabs[name] = t
 	}
 	return t
+}
+
+// Clear forgets the variables and tables of containers, those without a container where none is named.
+func (r *Resources) Clear(containers ...string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(containers) == 0 {
+		containers = []string{""}
+	}
+	for _, c := range containers {
+		maps.DeleteFunc(r.vars, func(key string, _ Variable) bool { return containerOf(key) == c })
+		maps.DeleteFunc(r.tabs, func(key string, _ *Table) bool { return containerOf(key) == c })
+	}
 }
 
 // load returns the value of a variable.

@@ -34,10 +34,10 @@ func tableTable() map[*ops.Def]maker {
 
 func makeTable(s *site) (kernel, error) {
 	n := s.node
-	proto := Table{name: resourceKey(s.str("container", ""), s.str("shared_name", "")), key: s.dtype("key_dtype", tensor.String), value: s.dtype("value_dtype", tensor.Int64),
+	proto := Table{name: ResourceKey(s.str("container", ""), s.str("shared_name", "")), key: s.dtype("key_dtype", tensor.String), value: s.dtype("value_dtype", tensor.Int64),
 		mutable: n.Op != "HashTable" && n.Op != "HashTableV2" && n.Op != "AnonymousHashTable"}
 	if s.str("shared_name", "") == "" {
-		proto.name = resourceKey(s.str("container", ""), n.Name)
+		proto.name = ResourceKey(s.str("container", ""), n.Name)
 	}
 	if proto.key != tensor.String && proto.key.Size() == 0 || proto.value != tensor.String && proto.value.Size() == 0 {
 		return nil, fmt.Errorf("tables of %v to %v %w", proto.key, proto.value, ErrUnsupported)

@@ -34,7 +34,7 @@ func variableOf(s *site) func(c call) (Variable, error) {
 	if name == "" {
 		name = s.node.Name
 	}
-	name = resourceKey(s.str("container", ""), name)
+	name = ResourceKey(s.str("container", ""), name)
 	return func(c call) (Variable, error) {
 		if c.env == nil || c.env.Resources == nil {
 			return nil, errors.New("variables need Env.Resources")

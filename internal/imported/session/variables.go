@@ -38,10 +38,7 @@ func key(n *graph.Node) string {
 	if name == "" {
 		name = n.Name
 	}
-	if c := n.Str("container"); c != "" {
-		return c + "/" + name
-	}
-	return name
+	return eager.ResourceKey(n.Str("container"), name)
 }
 
 // of returns the variable that a resource comes from.

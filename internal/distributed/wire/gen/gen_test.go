@@ -6,7 +6,7 @@ import (
 )
 
 func TestFilesAreWhatTheSchemasSay(t *testing.T) {
-	for _, file := range []string{"../cluster", "../../../format/onnx/goestimator_onnx"} {
+	for _, file := range []string{"../cluster", "../../../format/onnx/goestimator_onnx", "../../../clusterruntime/rpcs/master", "../../../clusterruntime/rpcs/worker"} {
 		want, err := generate(file + ".proto")
 		if err != nil {
 			t.Fatal(err)

@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	github.com/bufbuild/protocompile v0.14.1
+	github.com/wamuir/graft v0.10.0
 	google.golang.org/protobuf v1.36.12
 )
 

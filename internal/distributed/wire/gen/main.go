@@ -9,11 +9,17 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/bufbuild/protocompile"
+	_ "github.com/wamuir/graft/tensorflow/core/framework/device_attributes_go_proto" // TensorFlow's messages
+	_ "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 	"google.golang.org/protobuf/cmd/protoc-gen-go/internal_gengo"
 	"google.golang.org/protobuf/compiler/protogen"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/pluginpb"
 )
@@ -36,11 +42,17 @@ func run(in, out string) error {
 	return os.WriteFile(out, []byte(code), 0o644)
 }
 
-// generate returns the Go code of a .proto file that imports nothing.
+// registered finds the imports among the files whose Go code this program has.
+func registered(path string) (protocompile.SearchResult, error) {
+	d, err := protoregistry.GlobalFiles.FindFileByPath(path)
+	return protocompile.SearchResult{Desc: d}, err
+}
+
+// generate returns the Go code of a .proto file. It may import what is registered.
 func generate(path string) (string, error) {
 	name := filepath.Base(path)
 	c := protocompile.Compiler{
-		Resolver:       &protocompile.SourceResolver{ImportPaths: []string{filepath.Dir(path)}},
+		Resolver:       protocompile.CompositeResolver{&protocompile.SourceResolver{ImportPaths: []string{filepath.Dir(path)}}, protocompile.ResolverFunc(registered)},
 		SourceInfoMode: protocompile.SourceInfoStandard, // comments
 	}
 	files, err := c.Compile(context.Background(), name)
@@ -50,7 +62,7 @@ func generate(path string) (string, error) {
 	parameter := "paths=source_relative"
 	plugin, err := protogen.Options{}.New(&pluginpb.CodeGeneratorRequest{
 		FileToGenerate: []string{name}, Parameter: &parameter,
-		ProtoFile: []*descriptorpb.FileDescriptorProto{protodesc.ToFileDescriptorProto(files[0])},
+		ProtoFile: withImports(files[0], map[string]bool{}),
 	})
 	if err != nil {
 		return "", err
@@ -63,4 +75,20 @@ func generate(path string) (string, error) {
 		return "", errors.New(response.GetError())
 	}
 	return response.File[0].GetContent(), nil
+}
+
+// withImports returns a file after all that it imports.
+func withImports(f protoreflect.FileDescriptor, seen map[string]bool) (all []*descriptorpb.FileDescriptorProto) {
+	if seen[f.Path()] {
+		return nil
+	}
+	seen[f.Path()] = true
+	for i := range f.Imports().Len() {
+		all = append(all, withImports(f.Imports().Get(i).FileDescriptor, seen)...)
+	}
+	p := protodesc.ToFileDescriptorProto(f)
+	if name, ok := strings.CutPrefix(p.GetOptions().GetGoPackage(), "github.com/tensorflow/tensorflow/tensorflow/go/"); ok {
+		p.Options.GoPackage = proto.String("github.com/wamuir/graft/tensorflow/" + name) // where their Go code is
+	}
+	return append(all, p)
 }

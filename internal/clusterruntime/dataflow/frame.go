@@ -1,0 +1,94 @@
+package dataflow
+
+import "strconv"
+
+// frame is a loop that runs. The frame outside of loops has one iteration.
+type frame struct {
+	p      *Program
+	shape  int32
+	parent *iteration // where the loop is; nil outside of loops
+	id     uint64     // tells it from other frames of the run; part of rendezvous keys
+
+	iterations []*iteration // those that run, the oldest first
+	begun      int          // iterations so far
+	entering   int32        // Enter nodes that have not run
+	invariants []arrival    // what each iteration gets
+	waiting    []arrival    // what the next iteration gets, when it may begin
+	deadExits  []int32      // Exit nodes that were dead in the newest iteration
+}
+
+// arrival is what a node made.
+type arrival struct {
+	node int32
+	out  token
+}
+
+// iteration is one pass through a loop.
+type iteration struct {
+	frame    *frame
+	number   int
+	nodes    []arrived
+	inputs   []token
+	busy     int              // tasks that are ready or run
+	children map[int32]*frame // loops in it, by shape
+}
+
+// arrived is what has come to a node.
+type arrived struct {
+	pending int32
+	dead    int32
+}
+
+func newFrame(p *Program, shape int32, parent *iteration) *frame {
+	f := &frame{p: p, shape: shape, parent: parent, entering: p.frames[shape].enters}
+	if parent != nil {
+		f.id = combine(parent.frame.id, combine(uint64(parent.number), hash(p.frames[shape].name)))
+	}
+	return f
+}
+
+// begin starts the next iteration, empty.
+func (f *frame) begin() *iteration {
+	s := &f.p.frames[f.shape]
+	it := &iteration{frame: f, number: f.begun, nodes: make([]arrived, len(s.pending)), inputs: make([]token, s.inputs)}
+	for i, n := range s.pending {
+		it.nodes[i].pending = n
+	}
+	f.begun++
+	f.iterations = append(f.iterations, it)
+	f.deadExits = f.deadExits[:0]
+	return it
+}
+
+// after returns the iteration that follows it, nil where that has not begun.
+func (it *iteration) after() *iteration {
+	f := it.frame
+	if k := it.number + 1 - f.iterations[0].number; k < len(f.iterations) {
+		return f.iterations[k]
+	}
+	return nil
+}
+
+// child returns the instance of a loop in the iteration. It begins with the first Enter.
+func (it *iteration) child(shape int32) *frame {
+	f := it.children[shape]
+	if f == nil {
+		f = newFrame(it.frame.p, shape, it)
+		f.begin()
+		if it.children == nil {
+			it.children = map[int32]*frame{}
+		}
+		it.children[shape] = f
+	}
+	return f
+}
+
+// name returns the iteration as rendezvous keys state it.
+func (it *iteration) name() string {
+	return strconv.FormatUint(it.frame.id, 10) + ":" + strconv.Itoa(it.number)
+}
+
+// over reports whether nothing can happen any more in the oldest iteration of its frame.
+func (it *iteration) over() bool {
+	return it.busy == 0 && len(it.children) == 0 && (it.number > 0 || it.frame.entering == 0)
+}

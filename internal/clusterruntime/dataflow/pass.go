@@ -1,0 +1,167 @@
+package dataflow
+
+// pass hands what a task made to the nodes that wait for it, and returns the tasks that are ready by that.
+func (r *run) pass(t task, out []token) (ready []task) {
+	n := &r.p.nodes[t.node]
+	it := t.at
+	ends := it.frame // where something may be over now
+	switch n.role {
+	case enter:
+		ends = it.child(n.enters)
+		ready = r.enter(ends, arrival{t.node, out[0]})
+	case exit:
+		if out[0].live {
+			ready = r.arrive(ready, it.frame.parent, arrivals{t.node, out, false})
+		} else if it.number == it.frame.begun-1 {
+			it.frame.deadExits = append(it.frame.deadExits, t.node)
+		}
+	case next:
+		if out[0].live {
+			ready = r.next(it, arrival{t.node, out[0]})
+		}
+	default:
+		ready = r.arrive(ready, it, arrivals{t.node, out, t.dead})
+	}
+	for i := range ready {
+		ready[i].at.busy++
+	}
+	it.busy--
+	return r.settle(ends, ready)
+}
+
+// enter brings a value into a loop: to its first iteration, or to all where it is constant.
+func (r *run) enter(f *frame, a arrival) (ready []task) {
+	f.entering--
+	if !r.p.nodes[a.node].constant {
+		return r.arrive(nil, f.iterations[0], a.all())
+	}
+	f.invariants = append(f.invariants, a)
+	for _, it := range f.iterations {
+		ready = r.arrive(ready, it, a.all())
+	}
+	return ready
+}
+
+// next brings a value to the iteration that follows, which begins with it. Where enough iterations run, the value waits.
+func (r *run) next(it *iteration, a arrival) (ready []task) {
+	f := it.frame
+	following := it.after()
+	if following == nil {
+		if len(f.iterations) >= r.p.frames[f.shape].parallel {
+			f.waiting = append(f.waiting, a)
+			return nil
+		}
+		following, ready = r.begin(f)
+	}
+	return r.arrive(ready, following, a.all())
+}
+
+// begin starts an iteration with what is the same in all.
+func (r *run) begin(f *frame) (it *iteration, ready []task) {
+	it = f.begin()
+	for _, a := range f.invariants {
+		ready = r.arrive(ready, it, a.all())
+	}
+	return it, ready
+}
+
+// arrivals are all outputs of a node. Control edges are dead where the node was.
+type arrivals struct {
+	node int32
+	out  []token
+	dead bool
+}
+
+// all is the only output of a node.
+func (a arrival) all() arrivals { return arrivals{a.node, []token{a.out}, !a.out.live} }
+
+// arrive brings the outputs of a node to all that follow it in an iteration.
+func (r *run) arrive(ready []task, it *iteration, a arrivals) []task {
+	for _, e := range r.p.nodes[a.node].out {
+		v := token{live: !a.dead}
+		if e.output != control {
+			v = a.out[e.output]
+		}
+		if ok, dead := r.p.nodes[e.to].take(it, e, v); ok {
+			ready = append(ready, task{e.to, it, dead})
+		}
+	}
+	return ready
+}
+
+// take notes that something came to a node, and reports whether the node can run, and whether it is dead.
+func (n *node) take(it *iteration, e edge, v token) (ok, dead bool) {
+	s := &it.nodes[n.local]
+	if n.role == merge {
+		return n.takeFirst(it, e, v)
+	}
+	if e.output != control && v.live {
+		it.inputs[n.firstInput+e.input] = v
+	}
+	if !v.live && n.role != trigger {
+		s.dead++
+	}
+	s.pending--
+	return s.pending == 0, s.dead > 0
+}
+
+// takeFirst is take of a Merge. It runs when all control edges have come, and one value or nothing but dead ones. The lowest bit
+// of pending is set until a value has come; control edges count two. Where a dead value enters a loop, no other one comes from the iteration before.
+func (n *node) takeFirst(it *iteration, e edge, v token) (ok, dead bool) {
+	s := &it.nodes[n.local]
+	switch {
+	case e.output == control:
+		s.pending -= 2
+		dead = s.dead == n.inputs
+		return s.pending == 0 || s.pending == 1 && dead, dead
+	case v.live:
+		first := s.pending&1 == 1
+		if first {
+			it.inputs[n.firstInput+e.input] = v
+			s.pending--
+		}
+		return first && s.pending == 0, false
+	}
+	s.dead++
+	dead = s.dead == n.inputs || e.enters
+	return dead && s.pending == 1, dead
+}
+
+// settle ends iterations of f in which nothing can happen any more, and frames without iterations.
+func (r *run) settle(f *frame, ready []task) []task {
+	for f.parent != nil {
+		for len(f.iterations) > 0 && f.iterations[0].over() {
+			f.iterations = f.iterations[1:]
+			if len(f.waiting) > 0 {
+				ready = r.resume(f, ready)
+			}
+		}
+		if len(f.iterations) > 0 {
+			return ready
+		}
+		parent := f.parent
+		delete(parent.children, f.shape)
+		for _, node := range f.deadExits {
+			for _, t := range r.arrive(nil, parent, arrival{node: node}.all()) {
+				parent.busy++
+				ready = append(ready, t)
+			}
+		}
+		f = parent.frame
+	}
+	return ready
+}
+
+// resume starts the iteration for which values wait.
+func (r *run) resume(f *frame, ready []task) []task {
+	values := f.waiting
+	f.waiting = nil
+	it, more := r.begin(f)
+	for _, a := range values {
+		more = r.arrive(more, it, a.all())
+	}
+	for _, t := range more {
+		t.at.busy++
+	}
+	return append(ready, more...)
+}

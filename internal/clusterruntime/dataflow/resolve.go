@@ -1,0 +1,120 @@
+package dataflow
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/goestimator/goestimator/internal/clusterruntime/rendezvous"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/ops"
+	"github.com/goestimator/goestimator/internal/imported/eager"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// role says how a node takes part in a run.
+type role uint8
+
+const (
+	ordinary role = iota
+	forward       // gives its input: LoopCond
+	branch        // Switch
+	merge
+	enter
+	exit
+	next    // NextIteration
+	trigger // ControlTrigger: runs although what it waits for is dead
+	send
+	recv
+)
+
+// roles are the ops that are not kernels. The Ref forms carry references of variables.
+var roles = map[string]role{
+	"LoopCond": forward, "Switch": branch, "RefSwitch": branch, "Merge": merge, "RefMerge": merge,
+	"Enter": enter, "RefEnter": enter, "Exit": exit, "RefExit": exit, "NextIteration": next, "RefNextIteration": next,
+	"ControlTrigger": trigger, "_Send": send, "_HostSend": send, "_Recv": recv, "_HostRecv": recv,
+}
+
+// arity are the inputs of each role, -1 for at least one.
+var arity = map[role]int{forward: 1, branch: 2, merge: -1, enter: 1, exit: 1, next: 1, trigger: 0, send: 1, recv: 0}
+
+// keyTemplate is the key of a _Send or _Recv without the iteration, which depends on the run.
+type keyTemplate rendezvous.Key
+
+func (k keyTemplate) in(it *iteration) rendezvous.Key {
+	key := rendezvous.Key(k)
+	key.Iteration = it.name()
+	return key
+}
+
+// resolve finds what runs the node.
+func (n *node) resolve(source *graph.Node) (err error) {
+	n.source, n.role, n.outputs = source, roles[source.Op], len(source.Outputs)
+	if n.role != ordinary {
+		return n.structure()
+	}
+	if t, ok := source.Attrs["value"].(*tensor.Tensor); ok && source.Op == "Const" {
+		n.kernel = func(_ context.Context, _ *eager.Env, _, out []eager.Value) error {
+			out[0] = eager.Value{T: t}
+			return nil
+		}
+		n.outputs = 1
+		return nil
+	}
+	if n.kernel, err = eager.Prepare(source); err != nil {
+		return err
+	}
+	if n.outputs, err = eager.Outputs(source); err != nil {
+		return err
+	}
+	n.outputs = max(n.outputs, len(source.Outputs))
+	n.blocks = blocking[source.Op]
+	n.reads = valuesOf(source)
+	return nil
+}
+
+// structure checks a node that is not a kernel.
+func (n *node) structure() error {
+	want := arity[n.role]
+	if got := len(n.source.Inputs); got != want && (want >= 0 || got == 0) {
+		return fmt.Errorf("node %q (%s): expected %d inputs, got %d", n.source.Name, n.source.Op, max(want, 1), got)
+	}
+	switch n.role {
+	case branch, merge:
+		n.outputs = 2
+	case trigger, send:
+		n.outputs = 0
+	default:
+		n.outputs = 1
+	}
+	if got := len(n.source.Outputs); got > n.outputs {
+		return fmt.Errorf("node %q (%s): expected %d outputs, got %d", n.source.Name, n.source.Op, n.outputs, got)
+	}
+	n.constant = n.source.Bool("is_constant")
+	n.blocks = n.role == recv
+	if n.role == send || n.role == recv {
+		n.key = keyTemplate{From: n.source.Str("send_device"), Incarnation: uint64(n.source.Int("send_device_incarnation", 0)),
+			To: n.source.Str("recv_device"), Edge: n.source.Str("tensor_name")}
+	}
+	n.reads = valuesOf(n.source)
+	return nil
+}
+
+// valuesOf reports which inputs come as references of variables and are taken as values: they are read when the node runs.
+func valuesOf(source *graph.Node) []bool {
+	def := ops.Find(source.Op)
+	var reads []bool
+	for i, in := range source.Inputs {
+		from := ops.Find(in.Node.Op)
+		if from == nil || !from.OutputAt(in.Index, len(in.Node.Outputs)).Ref || def != nil && def.InputAt(i, len(source.Inputs)).Ref {
+			continue
+		}
+		if reads == nil {
+			reads = make([]bool, len(source.Inputs))
+		}
+		reads[i] = true
+	}
+	return reads
+}
+
+// blocking are the ops that may wait for other nodes or steps.
+var blocking = map[string]bool{}

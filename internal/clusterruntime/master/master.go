@@ -1,0 +1,253 @@
+package master
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/goestimator/goestimator/internal/clusterruntime/device"
+	"github.com/goestimator/goestimator/internal/clusterruntime/partition"
+	"github.com/goestimator/goestimator/internal/clusterruntime/rpcs"
+	"github.com/goestimator/goestimator/internal/clusterruntime/service"
+	"github.com/wamuir/graft/tensorflow/core/framework/device_attributes_go_proto"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// Task is a task of the cluster.
+type Task struct {
+	Job   string
+	Index int
+}
+
+// Workers are the workers of the cluster, the own one among them.
+type Workers interface {
+	Tasks() []Task
+	Worker(job string, task int) (service.Caller, error)
+}
+
+// Master has the sessions of clients. It is safe for concurrent use.
+type Master struct {
+	own     Task
+	workers Workers
+	log     *slog.Logger
+
+	mu       sync.Mutex
+	sessions map[string]*session
+}
+
+// New returns the master of a task.
+func New(own Task, w Workers, log *slog.Logger) *Master {
+	return &Master{own: own, workers: w, log: log, sessions: map[string]*session{}}
+}
+
+// Methods returns the methods of the MasterService.
+func (m *Master) Methods() []service.Method {
+	return []service.Method{
+		service.Bind("CreateSession", m.createSession),
+		service.Bind("ExtendSession", m.extendSession),
+		service.Refuse[rpcs.PartialRunSetupRequest]("PartialRunSetup", "partial runs are not supported: run the step at once"),
+		service.Bind("RunStep", m.runStep),
+		service.Bind("CloseSession", m.closeSession),
+		service.Bind("ListDevices", m.listDevices),
+		service.Bind("Reset", m.reset),
+		service.Bind("MakeCallable", m.makeCallable),
+		service.Bind("RunCallable", m.runCallable),
+		service.Bind("ReleaseCallable", m.releaseCallable),
+	}
+}
+
+// createSession opens a session when all workers of the cluster are there.
+func (m *Master) createSession(ctx context.Context, in *rpcs.CreateSessionRequest) (*rpcs.CreateSessionResponse, error) {
+	filters, err := filtersOf(in.GetConfig().GetDeviceFilters())
+	if err != nil {
+		return nil, status.Error(codes.InvalidArgument, err.Error())
+	}
+	s := &session{master: m, soft: in.GetConfig().GetAllowSoftPlacement(), callables: map[int64]callable{}, plans: map[string]*plan{}}
+	if err := s.survey(ctx, filters); err != nil {
+		return nil, err
+	}
+	if err := s.extend(in.GetGraphDef()); err != nil {
+		return nil, err
+	}
+	var id [8]byte
+	if _, err := rand.Read(id[:]); err != nil {
+		return nil, status.Error(codes.Internal, err.Error())
+	}
+	s.handle = hex.EncodeToString(id[:])
+	m.mu.Lock()
+	m.sessions[s.handle] = s
+	m.mu.Unlock()
+	m.log.Info("session opened", "session", s.handle, "devices", len(s.cluster.Devices))
+	return &rpcs.CreateSessionResponse{SessionHandle: s.handle, GraphVersion: s.version}, nil
+}
+
+// session returns a session that is open. The text and the code are TensorFlow's.
+func (m *Master) session(handle string) (*session, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if s := m.sessions[handle]; s != nil {
+		return s, nil
+	}
+	return nil, status.Errorf(codes.Aborted, "Session %s is not found. Possibly, this master has restarted.", handle)
+}
+
+func (m *Master) extendSession(_ context.Context, in *rpcs.ExtendSessionRequest) (*rpcs.ExtendSessionResponse, error) {
+	s, err := m.session(in.GetSessionHandle())
+	if err != nil {
+		return nil, err
+	}
+	version, err := s.extendFrom(in.GetGraphDef(), in.GetCurrentGraphVersion())
+	return &rpcs.ExtendSessionResponse{NewGraphVersion: version}, err
+}
+
+func (m *Master) closeSession(ctx context.Context, in *rpcs.CloseSessionRequest) (*rpcs.CloseSessionResponse, error) {
+	m.mu.Lock()
+	s := m.sessions[in.GetSessionHandle()]
+	delete(m.sessions, in.GetSessionHandle())
+	m.mu.Unlock()
+	if s == nil {
+		_, err := m.session(in.GetSessionHandle())
+		return nil, err
+	}
+	s.close(ctx)
+	m.log.Info("session closed", "session", s.handle)
+	return &rpcs.CloseSessionResponse{}, nil
+}
+
+func (m *Master) listDevices(ctx context.Context, in *rpcs.ListDevicesRequest) (*rpcs.ListDevicesResponse, error) {
+	s := &session{master: m}
+	if in.GetSessionHandle() == "" {
+		if err := s.survey(ctx, nil); err != nil {
+			return nil, err
+		}
+	} else if named, err := m.session(in.GetSessionHandle()); err != nil {
+		return nil, err
+	} else {
+		s = named
+	}
+	out := &rpcs.ListDevicesResponse{}
+	for _, d := range s.devices {
+		if n, err := device.Parse(d.GetName()); err == nil && n.Job == m.own.Job && n.Task == m.own.Index {
+			out.LocalDevice = append(out.LocalDevice, d)
+		} else {
+			out.RemoteDevice = append(out.RemoteDevice, d)
+		}
+	}
+	return out, nil
+}
+
+// reset forgets the variables of containers on all workers, and closes all sessions.
+func (m *Master) reset(ctx context.Context, in *rpcs.ResetRequest) (*rpcs.ResetResponse, error) {
+	filters, err := filtersOf(in.GetDeviceFilters())
+	if err != nil {
+		return nil, status.Error(codes.InvalidArgument, err.Error())
+	}
+	m.mu.Lock()
+	sessions := m.sessions
+	m.sessions = map[string]*session{}
+	m.mu.Unlock()
+	for _, s := range sessions {
+		s.close(ctx)
+	}
+	for _, t := range m.chosen(filters) {
+		w, err := m.workers.Worker(t.Job, t.Index)
+		if err == nil {
+			_, err = service.Ask[rpcs.CleanupAllResponse](ctx, w, "CleanupAll", &rpcs.CleanupAllRequest{Container: in.GetContainer()})
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return &rpcs.ResetResponse{}, nil
+}
+
+// filtersOf reads device filters.
+func filtersOf(texts []string) (filters []device.Name, err error) {
+	for _, text := range texts {
+		f, err := device.Parse(text)
+		if err != nil {
+			return nil, fmt.Errorf("device filter: %w", err)
+		}
+		filters = append(filters, f)
+	}
+	return filters, nil
+}
+
+// chosen returns the tasks that a filter lets pass: all without filters. The own task always passes.
+func (m *Master) chosen(filters []device.Name) (tasks []Task) {
+	for _, t := range m.workers.Tasks() {
+		ok := len(filters) == 0 || t == m.own
+		for _, f := range filters {
+			ok = ok || (f.Job == "" || f.Job == t.Job) && (f.Task == device.Any || f.Task == t.Index)
+		}
+		if ok {
+			tasks = append(tasks, t)
+		}
+	}
+	return tasks
+}
+
+// waitingLog is how often a session that waits for workers says so.
+const waitingLog = 10 * time.Second
+
+// survey asks the workers for their devices. It waits for those that do not answer.
+func (s *session) survey(ctx context.Context, filters []device.Name) error {
+	for _, t := range s.master.chosen(filters) {
+		out, err := s.master.status(ctx, t)
+		if err != nil {
+			return err
+		}
+		for _, d := range out.GetDeviceAttributes() {
+			if err := s.has(t, d); err != nil {
+				return err
+			}
+		}
+	}
+	if s.cluster.Client.Name.Type == "" {
+		return status.Errorf(codes.Internal, "task %d of job %q has no CPU", s.master.own.Index, s.master.own.Job)
+	}
+	return nil
+}
+
+// has notes a device of a task.
+func (s *session) has(t Task, d *device_attributes_go_proto.DeviceAttributes) error {
+	n, err := device.Parse(d.GetName())
+	if err != nil || n.Job != t.Job || n.Task != t.Index || n.Type == "" || n.ID == device.Any {
+		return status.Errorf(codes.InvalidArgument, "task %d of job %q says that it has device %q", t.Index, t.Job, d.GetName())
+	}
+	at := partition.Device{Name: n, Incarnation: d.GetIncarnation()}
+	s.devices = append(s.devices, d)
+	s.cluster.Devices = append(s.cluster.Devices, at)
+	if t == s.master.own && n.Type == "CPU" && n.ID == 0 {
+		s.cluster.Client = at
+	}
+	return nil
+}
+
+// status asks a worker for its devices until it answers.
+func (m *Master) status(ctx context.Context, t Task) (*rpcs.GetStatusResponse, error) {
+	w, err := m.workers.Worker(t.Job, t.Index)
+	if err != nil {
+		return nil, err
+	}
+	for pause, since := 50*time.Millisecond, time.Now(); ; pause = min(2*pause, time.Second) {
+		out, err := service.Ask[rpcs.GetStatusResponse](ctx, w, "GetStatus", &rpcs.GetStatusRequest{})
+		if err == nil || status.Code(err) != codes.Unavailable {
+			return out, err
+		}
+		if time.Since(since) > waitingLog {
+			m.log.Info(fmt.Sprintf("CreateSession still waiting for response from worker: /job:%s/replica:0/task:%d", t.Job, t.Index))
+			since = time.Now()
+		}
+		select {
+		case <-ctx.Done():
+			return nil, status.FromContextError(ctx.Err()).Err()
+		case <-time.After(pause):
+		}
+	}
+}

@@ -1,0 +1,124 @@
+package master
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+
+	"github.com/goestimator/goestimator/internal/clusterruntime/partition"
+	"github.com/goestimator/goestimator/internal/clusterruntime/rpcs"
+	"github.com/goestimator/goestimator/internal/clusterruntime/service"
+	"github.com/goestimator/goestimator/internal/format/graphdef"
+	"github.com/wamuir/graft/tensorflow/core/framework/tensor_go_proto"
+	"github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// plan is a graph whose parts are registered with their workers.
+type plan struct {
+	session string
+	parts   []part
+}
+
+// part is what one worker runs.
+type part struct {
+	worker  service.Caller
+	handle  string
+	feeds   map[string]string // rendezvous keys by name
+	fetches map[string]string // names by rendezvous key
+	keys    []string          // of fetches
+}
+
+// register gives each worker its part.
+func (s *session) register(ctx context.Context, parts []partition.Part) (*plan, error) {
+	p := &plan{session: s.handle}
+	for _, q := range parts {
+		w, err := s.master.workers.Worker(q.Task.Job, q.Task.Task)
+		if err != nil {
+			return nil, err
+		}
+		def, err := graphdef.ToGraphDef(q.Graph)
+		if err != nil {
+			return nil, status.Error(codes.Internal, err.Error())
+		}
+		out, err := service.Ask[rpcs.RegisterGraphResponse](ctx, w, "RegisterGraph", &rpcs.RegisterGraphRequest{SessionHandle: s.handle, GraphDef: def,
+			GraphOptions: &for_core_protos_go_proto.GraphOptions{}, DebugOptions: &for_core_protos_go_proto.DebugOptions{}, ConfigProto: &for_core_protos_go_proto.ConfigProto{}})
+		if err != nil {
+			p.deregister(ctx)
+			return nil, err
+		}
+		r := part{worker: w, handle: out.GetGraphHandle(), feeds: q.Feeds, fetches: map[string]string{}}
+		for name, key := range q.Fetches {
+			r.fetches[key] = name
+			r.keys = append(r.keys, key)
+		}
+		p.parts = append(p.parts, r)
+	}
+	return p, nil
+}
+
+// deregister takes the parts from their workers. A worker that is gone has forgotten them anyway.
+func (p *plan) deregister(ctx context.Context) {
+	for _, q := range p.parts {
+		_, _ = service.Ask[rpcs.DeregisterGraphResponse](ctx, q.worker, "DeregisterGraph", &rpcs.DeregisterGraphRequest{GraphHandle: q.handle, SessionHandle: p.session})
+	}
+}
+
+// run runs all parts once and returns the fetches by name. The first error ends the other parts.
+func (p *plan) run(ctx context.Context, feeds map[string]*tensor_go_proto.TensorProto) (map[string]*tensor_go_proto.TensorProto, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	id := rand.Int64()
+	defer p.cleanup(context.WithoutCancel(ctx), id)
+	var (
+		mu    sync.Mutex
+		first error
+		all   = map[string]*tensor_go_proto.TensorProto{}
+		done  sync.WaitGroup
+	)
+	one := func(q part) {
+		out, err := q.run(ctx, p.session, id, feeds)
+		mu.Lock()
+		defer mu.Unlock()
+		if err != nil && first == nil {
+			first = err
+			cancel(err)
+		}
+		for _, t := range out.GetRecv() {
+			all[q.fetches[t.GetName()]] = t.GetTensor()
+		}
+	}
+	for _, q := range p.parts[min(1, len(p.parts)):] {
+		done.Go(func() { one(q) })
+	}
+	if len(p.parts) > 0 {
+		one(p.parts[0])
+	}
+	done.Wait()
+	return all, first
+}
+
+// run runs a part in a step.
+func (q part) run(ctx context.Context, session string, step int64, feeds map[string]*tensor_go_proto.TensorProto) (*rpcs.RunGraphResponse, error) {
+	in := &rpcs.RunGraphRequest{GraphHandle: q.handle, StepId: step, RecvKey: q.keys, ExecOpts: &rpcs.ExecutorOpts{}, SessionHandle: session, StoreErrorsInResponseBody: true}
+	for name, key := range q.feeds {
+		t := feeds[name]
+		if t == nil {
+			return nil, status.Errorf(codes.InvalidArgument, "feed %q has no value", name)
+		}
+		in.Send = append(in.Send, &for_core_protos_go_proto.NamedTensorProto{Name: key, Tensor: t})
+	}
+	out, err := service.Ask[rpcs.RunGraphResponse](ctx, q.worker, "RunGraph", in)
+	if err == nil && out.GetStatusCode() != 0 {
+		err = status.Error(codes.Code(out.GetStatusCode()), out.GetStatusErrorMessage())
+	}
+	return out, err
+}
+
+// cleanup ends a step on the workers that took part.
+func (p *plan) cleanup(ctx context.Context, step int64) {
+	for _, q := range p.parts {
+		_, _ = service.Ask[rpcs.CleanupGraphResponse](ctx, q.worker, "CleanupGraph", &rpcs.CleanupGraphRequest{StepId: step})
+	}
+}

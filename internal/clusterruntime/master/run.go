@@ -1,0 +1,60 @@
+package master
+
+import (
+	"context"
+	"time"
+
+	"github.com/goestimator/goestimator/internal/clusterruntime/partition"
+	"github.com/goestimator/goestimator/internal/clusterruntime/rpcs"
+	"github.com/wamuir/graft/tensorflow/core/framework/tensor_go_proto"
+	"github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// runStep runs a step of a session. Errors of the step are part of the answer where the client asks for that.
+func (m *Master) runStep(ctx context.Context, in *rpcs.RunStepRequest) (*rpcs.RunStepResponse, error) {
+	out, err := m.step(ctx, in)
+	if err == nil || !in.GetStoreErrorsInResponseBody() {
+		return out, err
+	}
+	s := status.Convert(err)
+	return &rpcs.RunStepResponse{StatusCode: int32(s.Code()), StatusErrorMessage: s.Message()}, nil
+}
+
+func (m *Master) step(ctx context.Context, in *rpcs.RunStepRequest) (*rpcs.RunStepResponse, error) {
+	s, err := m.session(in.GetSessionHandle())
+	if err != nil {
+		return nil, err
+	}
+	if in.GetPartialRunHandle() != "" {
+		return nil, status.Error(codes.Unimplemented, "partial runs are not supported: run the step at once")
+	}
+	if ms := in.GetOptions().GetTimeoutInMs(); ms > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, time.Duration(ms)*time.Millisecond)
+		defer cancel()
+	}
+	r := partition.Request{Fetches: in.GetFetch(), Targets: in.GetTarget()}
+	feeds := map[string]*tensor_go_proto.TensorProto{}
+	for _, f := range in.GetFeed() {
+		if feeds[f.GetName()] != nil {
+			return nil, status.Errorf(codes.InvalidArgument, "The tensor %s is fed twice.", f.GetName())
+		}
+		feeds[f.GetName()] = f.GetTensor()
+		r.Feeds = append(r.Feeds, f.GetName())
+	}
+	p, err := s.planFor(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	values, err := p.run(ctx, feeds)
+	if err != nil {
+		return nil, err
+	}
+	out := &rpcs.RunStepResponse{Metadata: &for_core_protos_go_proto.RunMetadata{}}
+	for _, name := range in.GetFetch() {
+		out.Tensor = append(out.Tensor, &for_core_protos_go_proto.NamedTensorProto{Name: name, Tensor: values[name]})
+	}
+	return out, nil
+}

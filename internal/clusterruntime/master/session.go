@@ -1,0 +1,145 @@
+package master
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/goestimator/goestimator/internal/clusterruntime/partition"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/format/graphdef"
+	"github.com/wamuir/graft/tensorflow/core/framework/device_attributes_go_proto"
+	"github.com/wamuir/graft/tensorflow/core/framework/graph_go_proto"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+)
+
+// session is a client's graph with the plans of its steps.
+type session struct {
+	master  *Master
+	handle  string
+	soft    bool
+	devices []*device_attributes_go_proto.DeviceAttributes
+	cluster partition.Cluster
+
+	mu        sync.Mutex
+	def       *graph_go_proto.GraphDef
+	graph     *graph.Graph // of def
+	version   int64
+	plans     map[string]*plan // by what a step asks for
+	callables map[int64]callable
+	next      int64 // number of the next callable
+	closed    bool
+}
+
+// extendFrom adds nodes to a graph of a version.
+func (s *session) extendFrom(def *graph_go_proto.GraphDef, version int64) (int64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if version != s.version {
+		return 0, status.Errorf(codes.Aborted, "Current version is %d but caller expected %d.", s.version, version)
+	}
+	err := s.extend(def)
+	return s.version, err
+}
+
+// extend adds nodes to the graph. Plans stay: what they run has not changed. The mutex is held, or nobody else has the session.
+func (s *session) extend(def *graph_go_proto.GraphDef) error {
+	if def == nil {
+		def = &graph_go_proto.GraphDef{}
+	}
+	whole := def
+	if s.def != nil {
+		whole = &graph_go_proto.GraphDef{Versions: s.def.GetVersions(), Library: s.def.GetLibrary(), Node: append(slices.Clip(s.def.GetNode()), def.GetNode()...)}
+		if lib := def.GetLibrary(); lib != nil {
+			if whole.Library == nil {
+				whole.Library = lib
+			} else {
+				whole.Library = proto.CloneOf(whole.Library)
+				addFunctions(whole, def)
+			}
+		}
+	}
+	g, err := graphdef.FromGraphDef(whole)
+	if err != nil {
+		return status.Error(codes.InvalidArgument, err.Error())
+	}
+	s.def, s.graph = whole, g
+	s.version++
+	return nil
+}
+
+// addFunctions adds the functions that are new.
+func addFunctions(whole, def *graph_go_proto.GraphDef) {
+	has := map[string]bool{}
+	for _, f := range whole.GetLibrary().GetFunction() {
+		has[f.GetSignature().GetName()] = true
+	}
+	for _, f := range def.GetLibrary().GetFunction() {
+		if !has[f.GetSignature().GetName()] {
+			whole.Library.Function = append(whole.Library.Function, f)
+		}
+	}
+	whole.Library.Gradient = append(whole.Library.Gradient, def.GetLibrary().GetGradient()...)
+}
+
+// planFor returns the plan of a request. The first time its parts are registered.
+func (s *session) planFor(ctx context.Context, r partition.Request) (*plan, error) {
+	key := keyOf(r)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, status.Errorf(codes.Aborted, "Session %s is closed.", s.handle)
+	}
+	if p := s.plans[key]; p != nil {
+		return p, nil
+	}
+	p, err := s.plan(ctx, r)
+	if err == nil {
+		s.plans[key] = p
+	}
+	return p, err
+}
+
+// keyOf returns a text that only equal requests share. The order of the names does not count.
+func keyOf(r partition.Request) string {
+	var b strings.Builder
+	for _, names := range [][]string{r.Feeds, r.Fetches, r.Targets} {
+		sorted := slices.Sorted(slices.Values(names))
+		b.WriteString(strings.Join(sorted, ","))
+		b.WriteByte(';')
+	}
+	return b.String()
+}
+
+// plan divides the graph and registers the parts. The mutex is held.
+func (s *session) plan(ctx context.Context, r partition.Request) (*plan, error) {
+	c := s.cluster
+	c.Soft = s.soft
+	parts, err := partition.Divide(s.graph, r, c)
+	if err != nil {
+		code := codes.InvalidArgument
+		switch {
+		case errors.Is(err, partition.ErrNotFound):
+			code = codes.NotFound
+		case errors.Is(err, partition.ErrUnsupported):
+			code = codes.Unimplemented
+		}
+		return nil, status.Error(code, err.Error())
+	}
+	return s.register(ctx, parts)
+}
+
+// close takes the session's graphs from the workers.
+func (s *session) close(ctx context.Context) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	for _, p := range s.plans {
+		p.deregister(ctx)
+	}
+	s.plans, s.callables = nil, nil
+}

@@ -1,0 +1,298 @@
+package partition
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/goestimator/goestimator/internal/clusterruntime/device"
+	"github.com/goestimator/goestimator/internal/clusterruntime/rendezvous"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// Divide returns what each task runs for a request. The client's task is the first where it runs anything.
+func Divide(g *graph.Graph, r Request, c Cluster) ([]Part, error) {
+	need, err := prune(g, r)
+	if err != nil {
+		return nil, err
+	}
+	at, err := place(g, need.nodes, c)
+	if err != nil {
+		return nil, err
+	}
+	d := &divider{g: g, need: need, cluster: c, at: at, inLoop: loops(need.nodes), parts: map[device.Name]*Part{},
+		copies: map[*graph.Node]*graph.Node{}, fed: map[graph.Output]*graph.Node{}, received: map[cut]*graph.Node{}}
+	if err := d.divide(); err != nil {
+		return nil, err
+	}
+	var parts []Part
+	for _, p := range d.order {
+		parts = append(parts, *p)
+	}
+	return parts, nil
+}
+
+// divider makes the parts.
+type divider struct {
+	g       *graph.Graph
+	need    *needs
+	cluster Cluster
+	at      map[*graph.Node]Device
+	inLoop  map[*graph.Node]bool
+
+	parts    map[device.Name]*Part
+	order    []*Part
+	copies   map[*graph.Node]*graph.Node
+	fed      map[graph.Output]*graph.Node // the _Recv that stands for a fed output
+	received map[cut]*graph.Node
+	names    int
+}
+
+// cut is an output, or a control edge (index -1), that a task gets from another one.
+type cut struct {
+	from  *graph.Node
+	index int
+	to    device.Name
+}
+
+func (d *divider) divide() error {
+	for _, n := range d.need.nodes {
+		c := *n
+		c.Inputs, c.Control, c.Device = nil, nil, d.at[n].Name.String()
+		d.copies[n] = &c
+		if err := d.part(d.at[n]).Graph.Add(&c); err != nil {
+			return err
+		}
+	}
+	for o, name := range d.need.feeds {
+		if err := d.feed(o, name); err != nil {
+			return err
+		}
+	}
+	for _, n := range d.need.nodes {
+		if err := d.connect(n); err != nil {
+			return fmt.Errorf("node %q (%s): %w", n.Name, n.Op, err)
+		}
+	}
+	for name, o := range d.need.fetches {
+		if err := d.fetch(o, name); err != nil {
+			return err
+		}
+	}
+	client := taskOf(d.cluster.Client)
+	slices.SortStableFunc(d.order, func(a, b *Part) int { return rank(a.Task == client) - rank(b.Task == client) })
+	return nil
+}
+
+func rank(first bool) int {
+	if first {
+		return 0
+	}
+	return 1
+}
+
+// taskOf returns a device's name without the device.
+func taskOf(d Device) device.Name {
+	n := d.Name
+	n.Type, n.ID = "", device.Any
+	return n
+}
+
+// part returns the part of a device's task.
+func (d *divider) part(at Device) *Part {
+	task := taskOf(at)
+	p := d.parts[task]
+	if p == nil {
+		p = &Part{Task: task, Graph: graph.New(), Feeds: map[string]string{}, Fetches: map[string]string{}}
+		p.Graph.Library, p.Graph.Producer, p.Graph.MinConsumer = d.g.Library, d.g.Producer, d.g.MinConsumer
+		d.parts[task] = p
+		d.order = append(d.order, p)
+	}
+	return p
+}
+
+// add adds a node that the client's graph does not have.
+func (d *divider) add(at Device, n *graph.Node) (*graph.Node, error) {
+	p := d.part(at)
+	n.Name, n.Device = p.Graph.UniqueName(n.Name), at.Name.String()
+	return n, p.Graph.Add(n)
+}
+
+// link is the attributes of a _Send or _Recv and their key.
+func link(from, to Device, edge string, t tensor.DType, client bool) (graph.Attrs, rendezvous.Key) {
+	key := rendezvous.Key{From: from.Name.String(), Incarnation: from.Incarnation, To: to.Name.String(), Edge: edge, Iteration: rendezvous.Outside}
+	return graph.Attrs{
+		"tensor_name": []byte(edge), "send_device": []byte(key.From), "send_device_incarnation": int64(key.Incarnation),
+		"recv_device": []byte(key.To), "client_terminated": client, "T": t, "tensor_type": t,
+	}, key
+}
+
+// sender and receiver leave out the attribute that is the other one's.
+func sender(a graph.Attrs) graph.Attrs {
+	a = clone(a)
+	delete(a, "tensor_type")
+	return a
+}
+
+func receiver(a graph.Attrs) graph.Attrs {
+	a = clone(a)
+	delete(a, "T")
+	return a
+}
+
+func clone(a graph.Attrs) graph.Attrs {
+	c := graph.Attrs{}
+	for k, v := range a {
+		c[k] = v
+	}
+	return c
+}
+
+// feed adds the _Recv of a fed output, on the client's device.
+func (d *divider) feed(o graph.Output, name string) error {
+	at := d.cluster.Client
+	attrs, key := link(at, at, name, o.DType(), true)
+	n, err := d.add(at, &graph.Node{Name: "_recv_" + plain(name), Op: "_Recv", Attrs: receiver(attrs), Outputs: []graph.Type{{DType: o.DType()}}})
+	if err != nil {
+		return err
+	}
+	d.fed[o], d.at[n] = n, at
+	d.part(at).Feeds[name] = key.String()
+	return nil
+}
+
+// fetch adds the _Send of a fetched output, on the client's device.
+func (d *divider) fetch(o graph.Output, name string) error {
+	at := d.cluster.Client
+	value, err := d.value(o, at)
+	if err != nil {
+		return fmt.Errorf("fetch %q: %w", name, err)
+	}
+	attrs, key := link(at, at, name, o.DType(), true)
+	if _, err := d.add(at, &graph.Node{Name: "_send_" + plain(name), Op: "_Send", Attrs: sender(attrs), Inputs: []graph.Output{value}}); err != nil {
+		return err
+	}
+	d.part(at).Fetches[name] = key.String()
+	return nil
+}
+
+// value returns an output of the client's graph as it is there for a device.
+func (d *divider) value(o graph.Output, to Device) (graph.Output, error) {
+	from, value := o.Node, graph.Output{}
+	if r := d.fed[o]; r != nil {
+		from, value = r, r.Out(0)
+	} else {
+		value = d.copies[from].Out(o.Index)
+	}
+	if taskOf(d.at[from]) == taskOf(to) {
+		return value, nil
+	}
+	r, err := d.transfer(value, cut{from, value.Index, taskOf(to)}, to)
+	if err != nil {
+		return graph.Output{}, err
+	}
+	return r.Out(0), nil
+}
+
+// plain makes a tensor's name one that a node may have.
+func plain(name string) string { return strings.ReplaceAll(name, ":", "_") }
+
+// connect gives the copy of a node its inputs.
+func (d *divider) connect(n *graph.Node) error {
+	c := d.copies[n]
+	for _, in := range n.Inputs {
+		value, err := d.value(in, d.at[n])
+		if err != nil {
+			return err
+		}
+		c.Inputs = append(c.Inputs, value)
+	}
+	for _, before := range n.Control {
+		if d.need.replaced(before) {
+			continue
+		}
+		first := d.copies[before]
+		if taskOf(d.at[before]) != taskOf(d.at[n]) {
+			r, err := d.signal(before, n)
+			if err != nil {
+				return err
+			}
+			first = r
+		}
+		c.Control = append(c.Control, first)
+	}
+	return nil
+}
+
+// transfer returns the node that receives a value of another task. A task receives a value once.
+func (d *divider) transfer(value graph.Output, c cut, to Device) (*graph.Node, error) {
+	if r := d.received[c]; r != nil {
+		return r, nil
+	}
+	if d.inLoop[c.from] {
+		return nil, fmt.Errorf("its input %q is computed in a loop by another task: %w: place the loop on one task", c.from.Name, ErrUnsupported)
+	}
+	t := value.DType()
+	switch t {
+	case tensor.Invalid, tensor.Resource, tensor.Variant:
+		return nil, fmt.Errorf("its input %q is of type %v on another task: %w", value, t, ErrUnsupported)
+	}
+	d.names++
+	attrs, _ := link(d.at[c.from], to, fmt.Sprintf("edge_%d_%s", d.names, c.from.Name), t, false)
+	if _, err := d.add(d.at[c.from], &graph.Node{Name: value.Node.Name + "/_send", Op: "_Send", Attrs: sender(attrs), Inputs: []graph.Output{value}}); err != nil {
+		return nil, err
+	}
+	r, err := d.add(to, &graph.Node{Name: value.Node.Name + "/_recv", Op: "_Recv", Attrs: receiver(attrs), Outputs: []graph.Type{value.Type()}})
+	d.received[c] = r
+	return r, err
+}
+
+// signal returns the node that a node of another task comes before: what follows a node elsewhere waits for an empty tensor.
+func (d *divider) signal(before, n *graph.Node) (*graph.Node, error) {
+	c := cut{before, -1, taskOf(d.at[n])}
+	if r := d.received[c]; r != nil {
+		return r, nil
+	}
+	nothing := graph.TypeOf(tensor.Float32, 0)
+	dummy, err := d.add(d.at[before], &graph.Node{Name: before.Name + "/_done", Op: "Const", Control: []*graph.Node{d.copies[before]},
+		Attrs: graph.Attrs{"dtype": tensor.Float32, "value": tensor.New(tensor.Float32, 0)}, Outputs: []graph.Type{nothing}})
+	if err != nil {
+		return nil, err
+	}
+	r, err := d.transfer(dummy.Out(0), c, d.at[n])
+	if err != nil {
+		return nil, err
+	}
+	after, err := d.add(d.at[n], &graph.Node{Name: before.Name + "/_after", Op: "Identity", Inputs: []graph.Output{r.Out(0)},
+		Attrs: graph.Attrs{"T": tensor.Float32}, Outputs: []graph.Type{nothing}})
+	d.received[c] = after
+	return after, err
+}
+
+// loops returns the nodes between an Enter and an Exit.
+func loops(nodes []*graph.Node) map[*graph.Node]bool {
+	follow := map[*graph.Node][]*graph.Node{}
+	var queue []*graph.Node
+	for _, n := range nodes {
+		for _, in := range n.Inputs {
+			follow[in.Node] = append(follow[in.Node], n)
+		}
+		for _, c := range n.Control {
+			follow[c] = append(follow[c], n)
+		}
+		if n.Op == "Enter" || n.Op == "RefEnter" {
+			queue = append(queue, n)
+		}
+	}
+	inside := map[*graph.Node]bool{}
+	for ; len(queue) > 0; queue = queue[1:] {
+		n := queue[0]
+		if inside[n] || n.Op == "Exit" || n.Op == "RefExit" {
+			continue
+		}
+		inside[n] = true
+		queue = append(queue, follow[n]...)
+	}
+	return inside
+}

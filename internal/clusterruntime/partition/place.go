@@ -1,0 +1,143 @@
+package partition
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/goestimator/goestimator/internal/clusterruntime/device"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/ops"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// group is a set of nodes that share a device: a tree of union-find.
+type group struct {
+	parent *group
+	spec   device.Name
+	first  *graph.Node // who stated the spec, for messages
+}
+
+func (g *group) root() *group {
+	for g.parent != nil {
+		if g.parent.parent != nil {
+			g.parent = g.parent.parent
+		}
+		g = g.parent
+	}
+	return g
+}
+
+// placer finds the devices of nodes.
+type placer struct {
+	c      Cluster
+	groups map[*graph.Node]*group
+}
+
+// place gives each node a device.
+func place(g *graph.Graph, nodes []*graph.Node, c Cluster) (map[*graph.Node]Device, error) {
+	p := &placer{c, make(map[*graph.Node]*group, len(nodes))}
+	for _, n := range nodes {
+		spec, err := device.Parse(n.Device)
+		if err != nil {
+			return nil, fmt.Errorf("node %q: %w", n.Name, err)
+		}
+		p.groups[n] = &group{spec: spec, first: n}
+	}
+	for _, n := range nodes {
+		for _, with := range colocated(g, n) {
+			if err := p.join(n, with); err != nil {
+				return nil, err
+			}
+		}
+	}
+	at := make(map[*graph.Node]Device, len(nodes))
+	for _, n := range nodes {
+		d, err := p.choose(n)
+		if err != nil {
+			return nil, err
+		}
+		at[n] = d
+	}
+	return at, nil
+}
+
+// colocated returns the nodes that n must be on one device with: those that it names, and those whose variables or resources it takes.
+func colocated(g *graph.Graph, n *graph.Node) (with []*graph.Node) {
+	names, _ := n.Attrs["_class"].([][]byte)
+	for _, class := range names {
+		if name, ok := strings.CutPrefix(string(class), "loc:@"); ok && g.Node(name) != nil {
+			with = append(with, g.Node(name))
+		}
+	}
+	def := ops.Find(n.Op)
+	for i, in := range n.Inputs {
+		d := in.DType()
+		if d == tensor.Resource || d == tensor.Variant || def != nil && def.InputAt(i, len(n.Inputs)).Ref {
+			with = append(with, in.Node)
+		}
+	}
+	return with
+}
+
+// join makes two nodes share a device. A node that the step does not need says nothing.
+func (p *placer) join(n, with *graph.Node) error {
+	if p.groups[with] == nil {
+		return nil
+	}
+	a, b := p.groups[n].root(), p.groups[with].root()
+	if a == b {
+		return nil
+	}
+	merged := b.spec.Merge(a.spec)
+	if !a.spec.Matches(merged) {
+		if !p.c.Soft || merged.Job != a.spec.Job || merged.Task != a.spec.Task {
+			return fmt.Errorf("%w: node %q is colocated with %q, but their devices are %q and %q", ErrPlacement, n.Name, with.Name, a.spec, b.spec)
+		}
+	}
+	a.parent, b.spec = b, merged
+	return nil
+}
+
+// choose returns the first device that fits, of the client's task where several tasks fit.
+func (p *placer) choose(n *graph.Node) (Device, error) {
+	spec := p.groups[n].root().spec
+	if d, ok := p.first(spec); ok {
+		return d, nil
+	}
+	if p.c.Soft {
+		if d, ok := p.first(device.Name{Job: spec.Job, Replica: spec.Replica, Task: spec.Task, ID: device.Any}); ok {
+			return d, nil
+		}
+	}
+	var names []string
+	for _, d := range p.c.Devices {
+		names = append(names, d.Name.String())
+	}
+	return Device{}, fmt.Errorf("%w for operation %s: it was explicitly assigned to %s but available devices are [ %s ]. Make sure the device specification refers to a valid device",
+		ErrPlacement, n.Name, spec, strings.Join(names, ", "))
+}
+
+func (p *placer) first(spec device.Name) (Device, bool) {
+	if spec.Matches(p.c.Client.Name) {
+		return p.c.Client, true
+	}
+	var fits []Device
+	for _, d := range p.c.Devices {
+		if spec.Matches(d.Name) {
+			fits = append(fits, d)
+		}
+	}
+	if len(fits) == 0 {
+		return Device{}, false
+	}
+	return slices.MinFunc(fits, func(a, b Device) int { return p.rank(a) - p.rank(b) }), true
+}
+
+// rank orders devices: those of the client's task before others, otherwise as they are listed.
+func (p *placer) rank(d Device) int {
+	if d.Name.Job == p.c.Client.Name.Job && d.Name.Task == p.c.Client.Name.Task {
+		return 0
+	}
+	return 1
+}

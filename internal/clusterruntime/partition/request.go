@@ -1,0 +1,66 @@
+package partition
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/goestimator/goestimator/internal/clusterruntime/device"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+)
+
+// Request says what a step is given and what it is to give.
+type Request struct {
+	Feeds   []string // outputs, as "node:0", that get values from the client
+	Fetches []string // outputs that the client gets
+	Targets []string // nodes that run for their effects
+}
+
+// Device is a device that nodes may be placed on.
+type Device struct {
+	Name        device.Name // whole
+	Incarnation uint64
+}
+
+// Cluster is where a graph may run.
+type Cluster struct {
+	Devices []Device
+	Client  Device // of the master: feeds come from it and fetches go to it; the default device
+	Soft    bool   // a device type that a task lacks is replaced by the processor
+}
+
+// Part is what one task runs.
+type Part struct {
+	Task    device.Name
+	Graph   *graph.Graph
+	Feeds   map[string]string // the rendezvous key of each feed, by its name
+	Fetches map[string]string // the same of fetches
+}
+
+// Errors that say what is wrong with a request; they are wrapped with the details.
+var (
+	ErrNotFound    = errors.New("not found")
+	ErrPlacement   = errors.New("cannot assign a device")
+	ErrUnsupported = errors.New("not supported")
+)
+
+// output finds the output that a name such as "node:1" or "node" means.
+func output(g *graph.Graph, name, what string) (graph.Output, error) {
+	node, index := name, 0
+	if at := strings.LastIndexByte(name, ':'); at >= 0 {
+		i, err := strconv.Atoi(name[at+1:])
+		if err != nil || i < 0 {
+			return graph.Output{}, fmt.Errorf("%s %q: expected the form node:0", what, name)
+		}
+		node, index = name[:at], i
+	}
+	n := g.Node(node)
+	if n == nil || index >= max(len(n.Outputs), 1) {
+		return graph.Output{}, fmt.Errorf("%s %q: %w", what, name, ErrNotFound)
+	}
+	if len(n.Outputs) == 0 {
+		return graph.Output{}, fmt.Errorf("%s %q: the node (%s) has no outputs: name it as a target", what, name, n.Op)
+	}
+	return n.Out(index), nil
+}

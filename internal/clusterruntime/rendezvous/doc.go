@@ -1,0 +1,6 @@
+// Package rendezvous is where the tensors of one step meet those who wait for them.
+//
+// The parts of a graph that run on several devices exchange tensors by keys. A producer sends under a key,
+// a consumer receives under it; either may come first. The form of a key is TensorFlow's
+// (tensorflow/core/framework/rendezvous.h), so that its servers can take part.
+package rendezvous

@@ -1,0 +1,109 @@
+package service
+
+import (
+	"context"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+)
+
+// The names of the services on the wire.
+const (
+	Master = "tensorflow.MasterService"
+	Worker = "tensorflow.WorkerService"
+)
+
+// Method is a function under the name of a method.
+type Method struct {
+	Name string
+	desc grpc.MethodDesc
+	call func(ctx context.Context, in proto.Message) (proto.Message, error)
+}
+
+// message is a pointer to a message of type T.
+type message[T any] interface {
+	*T
+	proto.Message
+}
+
+// Bind makes a method of a function. Errors of the function should have a status of gRPC.
+func Bind[Q, R any, In message[Q], Out message[R]](name string, f func(ctx context.Context, in In) (Out, error)) Method {
+	handler := func(_ any, ctx context.Context, decode func(any) error, intercept grpc.UnaryServerInterceptor) (any, error) {
+		in := In(new(Q))
+		if err := decode(in); err != nil {
+			return nil, err
+		}
+		if intercept == nil {
+			return f(ctx, in)
+		}
+		return intercept(ctx, in, &grpc.UnaryServerInfo{FullMethod: name}, func(ctx context.Context, in any) (any, error) { return f(ctx, in.(In)) })
+	}
+	return Method{name, grpc.MethodDesc{MethodName: name, Handler: handler}, func(ctx context.Context, in proto.Message) (proto.Message, error) {
+		typed, ok := in.(In)
+		if !ok {
+			return nil, status.Errorf(codes.Internal, "%s: expected a %T, got a %T", name, typed, in)
+		}
+		return f(ctx, typed)
+	}}
+}
+
+// Refuse makes a method that answers UNIMPLEMENTED with the reason.
+func Refuse[Q any, In message[Q]](name, reason string) Method {
+	return Bind(name, func(context.Context, In) (In, error) {
+		return nil, status.Errorf(codes.Unimplemented, "%s: %s", name, reason)
+	})
+}
+
+// Register adds a service of these methods to a server.
+func Register(s grpc.ServiceRegistrar, name string, methods []Method) {
+	d := grpc.ServiceDesc{ServiceName: name}
+	for _, m := range methods {
+		d.Methods = append(d.Methods, m.desc)
+	}
+	s.RegisterService(&d, nil)
+}
+
+// Caller calls the methods of a service somewhere.
+type Caller interface {
+	// Call returns the answer. An answer of another process is decoded into out, which then is the answer.
+	Call(ctx context.Context, method string, in, out proto.Message) (proto.Message, error)
+}
+
+// Ask calls a method whose answer is an R.
+func Ask[R any, Out message[R]](ctx context.Context, c Caller, method string, in proto.Message) (Out, error) {
+	out, err := c.Call(ctx, method, in, Out(new(R)))
+	if err != nil {
+		return nil, err
+	}
+	typed, ok := out.(Out)
+	if !ok {
+		return nil, status.Errorf(codes.Internal, "%s: expected a %T, got a %T", method, typed, out)
+	}
+	return typed, nil
+}
+
+// Local is the service of this process as a Caller. Messages are not copied: neither side changes them.
+type Local []Method
+
+// Call implements Caller.
+func (l Local) Call(ctx context.Context, method string, in, _ proto.Message) (proto.Message, error) {
+	for _, m := range l {
+		if m.Name == method {
+			return m.call(ctx, in)
+		}
+	}
+	return nil, status.Errorf(codes.Unimplemented, "%s: the service has no such method", method)
+}
+
+// Remote is a service of another process as a Caller.
+type Remote struct {
+	Conn    grpc.ClientConnInterface
+	Service string
+}
+
+// Call implements Caller.
+func (r Remote) Call(ctx context.Context, method string, in, out proto.Message) (proto.Message, error) {
+	return out, r.Conn.Invoke(ctx, "/"+r.Service+"/"+method, in, out)
+}

@@ -1,0 +1,211 @@
+package worker
+
+import (
+	"context"
+	"errors"
+
+	"github.com/goestimator/goestimator/internal/clusterruntime/dataflow"
+	"github.com/goestimator/goestimator/internal/clusterruntime/device"
+	"github.com/goestimator/goestimator/internal/clusterruntime/rendezvous"
+	"github.com/goestimator/goestimator/internal/clusterruntime/rpcs"
+	"github.com/goestimator/goestimator/internal/clusterruntime/service"
+	"github.com/goestimator/goestimator/internal/format/graphdef"
+	"github.com/goestimator/goestimator/internal/imported/eager"
+	"github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// errCleaned ends what still waits when a step is over.
+var errCleaned = status.Error(codes.Aborted, "the step is over: it was cleaned up")
+
+// step is a step that this worker takes part in.
+type step struct {
+	table *rendezvous.Table
+	users int  // calls that use it
+	ran   bool // a graph ran in it: it stays until it is cleaned up
+}
+
+// use returns the step of that number. It may be new: who receives may come before what sends.
+func (w *Worker) use(id int64, runs bool) (*rendezvous.Table, func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s := w.steps[id]
+	if s == nil {
+		s = &step{table: rendezvous.New()}
+		w.steps[id] = s
+	}
+	s.users++
+	s.ran = s.ran || runs
+	return s.table, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if s.users--; s.users == 0 && !s.ran && w.steps[id] == s {
+			delete(w.steps, id)
+		}
+	}
+}
+
+func (w *Worker) cleanupGraph(_ context.Context, in *rpcs.CleanupGraphRequest) (*rpcs.CleanupGraphResponse, error) {
+	w.mu.Lock()
+	s := w.steps[in.GetStepId()]
+	delete(w.steps, in.GetStepId())
+	w.mu.Unlock()
+	if s != nil {
+		s.table.Abort(errCleaned)
+	}
+	return &rpcs.CleanupGraphResponse{}, nil
+}
+
+// runGraph runs a registered graph once, on what is sent, and answers what it is asked for.
+func (w *Worker) runGraph(ctx context.Context, in *rpcs.RunGraphRequest) (*rpcs.RunGraphResponse, error) {
+	out, err := w.run(ctx, in)
+	if err == nil || !in.GetStoreErrorsInResponseBody() {
+		return out, StatusOf(err)
+	}
+	s := status.Convert(StatusOf(err))
+	return &rpcs.RunGraphResponse{StatusCode: int32(s.Code()), StatusErrorMessage: s.Message()}, nil
+}
+
+func (w *Worker) run(ctx context.Context, in *rpcs.RunGraphRequest) (*rpcs.RunGraphResponse, error) {
+	if in.GetIsPartial() {
+		return nil, status.Error(codes.Unimplemented, "partial runs are not supported: run the step at once")
+	}
+	p, err := w.graph(in.GetGraphHandle())
+	if err != nil {
+		return nil, err
+	}
+	table, release := w.use(in.GetStepId(), true)
+	defer release()
+	for _, feed := range in.GetSend() {
+		t, err := graphdef.FromTensorProto(feed.GetTensor())
+		if err != nil {
+			return nil, status.Errorf(codes.InvalidArgument, "feed %q: %v", feed.GetName(), err)
+		}
+		if err := table.Send(feed.GetName(), rendezvous.Item{Tensor: t}); err != nil {
+			return nil, err
+		}
+	}
+	at := dataflow.Step{Env: &eager.Env{Resources: w.resources, Functions: p.functions}, Rendezvous: meeting{w, in.GetStepId(), table}, Parallel: w.parallel}
+	if err := p.program.Run(ctx, at); err != nil {
+		table.Abort(StatusOf(err))
+		return nil, err
+	}
+	return fetch(ctx, table, in.GetRecvKey())
+}
+
+// fetch takes what a run made for its caller.
+func fetch(ctx context.Context, table *rendezvous.Table, keys []string) (*rpcs.RunGraphResponse, error) {
+	out := &rpcs.RunGraphResponse{}
+	for _, key := range keys {
+		item, err := table.Recv(ctx, key)
+		if err != nil {
+			return nil, err
+		}
+		if item.Dead {
+			return nil, status.Errorf(codes.InvalidArgument, "The tensor returned for %s was not valid.", edgeOf(key))
+		}
+		t, err := graphdef.ToTensorProto(item.Tensor, true)
+		if err != nil {
+			return nil, status.Error(codes.Internal, err.Error())
+		}
+		out.Recv = append(out.Recv, &for_core_protos_go_proto.NamedTensorProto{Name: key, Tensor: t})
+	}
+	return out, nil
+}
+
+func edgeOf(key string) string {
+	k, err := rendezvous.ParseKey(key)
+	if err != nil {
+		return key
+	}
+	return k.Edge
+}
+
+// recvTensor sends a tensor to the worker that asks for it, when it is there.
+func (w *Worker) recvTensor(ctx context.Context, in *rpcs.RecvTensorRequest) (*rpcs.RecvTensorResponse, error) {
+	key, err := rendezvous.ParseKey(in.GetRendezvousKey())
+	if err != nil {
+		return nil, status.Error(codes.InvalidArgument, err.Error())
+	}
+	from, err := device.Parse(key.From)
+	if err != nil || !w.owns(from) {
+		return nil, status.Errorf(codes.InvalidArgument, "rendezvous key %q: expected a device of %s as sender", in.GetRendezvousKey(), w.devices[0].GetName())
+	}
+	if key.Incarnation != w.devices[0].GetIncarnation() {
+		return nil, status.Errorf(codes.Aborted, "RecvTensor expects a different device incarnation: %d vs. %d. Your worker job (%q) was probably restarted. Check your worker job for the reason why it was restarted.",
+			key.Incarnation, w.devices[0].GetIncarnation(), from.Job)
+	}
+	table, release := w.use(in.GetStepId(), false)
+	defer release()
+	item, err := table.Recv(ctx, in.GetRendezvousKey())
+	if err != nil {
+		return nil, StatusOf(err)
+	}
+	out := &rpcs.RecvTensorResponse{IsDead: item.Dead}
+	if !item.Dead {
+		if out.Tensor, err = graphdef.ToTensorProto(item.Tensor, true); err != nil {
+			return nil, status.Error(codes.Internal, err.Error())
+		}
+	}
+	return out, nil
+}
+
+// meeting is the rendezvous of a step: the table of this worker, and the workers that other senders are on.
+type meeting struct {
+	w     *Worker
+	step  int64
+	table *rendezvous.Table
+}
+
+// Send implements dataflow.Rendezvous. The receiver asks for the item where it is elsewhere.
+func (m meeting) Send(key rendezvous.Key, item rendezvous.Item) error {
+	return m.table.Send(key.String(), item)
+}
+
+// Recv implements dataflow.Rendezvous.
+func (m meeting) Recv(ctx context.Context, key rendezvous.Key) (rendezvous.Item, error) {
+	from, err := device.Parse(key.From)
+	if err != nil {
+		return rendezvous.Item{}, err
+	}
+	if m.w.owns(from) {
+		return m.table.Recv(ctx, key.String())
+	}
+	peer, err := m.w.peers.Worker(from.Job, from.Task)
+	if err != nil {
+		return rendezvous.Item{}, err
+	}
+	out, err := service.Ask[rpcs.RecvTensorResponse](ctx, peer, "RecvTensor", &rpcs.RecvTensorRequest{StepId: m.step, RendezvousKey: key.String(), DmaOk: true})
+	if err != nil {
+		return rendezvous.Item{}, err
+	}
+	if out.GetIsDead() {
+		return rendezvous.Item{Dead: true}, nil
+	}
+	t, err := graphdef.FromTensorProto(out.GetTensor())
+	return rendezvous.Item{Tensor: t}, err
+}
+
+// StatusOf gives an error a status of gRPC. The codes are TensorFlow's for what happened.
+func StatusOf(err error) error {
+	if err == nil {
+		return nil
+	}
+	if _, ok := status.FromError(err); ok {
+		return err
+	}
+	code := codes.InvalidArgument
+	for _, c := range []struct {
+		err  error
+		code codes.Code
+	}{
+		{eager.ErrUninitialized, codes.FailedPrecondition}, {eager.ErrUnsupported, codes.Unimplemented}, {eager.ErrLimit, codes.ResourceExhausted},
+		{context.Canceled, codes.Canceled}, {context.DeadlineExceeded, codes.DeadlineExceeded},
+	} {
+		if errors.Is(err, c.err) {
+			code = c.code
+		}
+	}
+	return status.Error(code, err.Error())
+}

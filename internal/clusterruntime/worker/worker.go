@@ -1,0 +1,147 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/goestimator/goestimator/internal/clusterruntime/device"
+	"github.com/goestimator/goestimator/internal/clusterruntime/rpcs"
+	"github.com/goestimator/goestimator/internal/clusterruntime/service"
+	"github.com/goestimator/goestimator/internal/imported/eager"
+	"github.com/wamuir/graft/tensorflow/core/framework/device_attributes_go_proto"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// Peers are the workers of other tasks.
+type Peers interface {
+	Worker(job string, task int) (service.Caller, error)
+}
+
+// Worker is a task that runs parts of graphs. It is safe for concurrent use.
+type Worker struct {
+	devices   []*device_attributes_go_proto.DeviceAttributes
+	peers     Peers
+	parallel  int
+	resources *eager.Resources
+
+	mu     sync.Mutex
+	graphs map[string]*registered
+	next   int // number of the next graph
+	steps  map[int64]*step
+}
+
+// Config says what a worker is.
+type Config struct {
+	Devices  []*device_attributes_go_proto.DeviceAttributes // its devices, the processor first
+	Peers    Peers
+	Parallel int // nodes of a step that run at the same time
+}
+
+// New returns a worker without graphs and variables.
+func New(c Config) *Worker {
+	return &Worker{devices: c.Devices, peers: c.Peers, parallel: c.Parallel, resources: eager.NewResources(),
+		graphs: map[string]*registered{}, steps: map[int64]*step{}}
+}
+
+// Methods returns the methods of the WorkerService.
+func (w *Worker) Methods() []service.Method {
+	const collective = "collective ops are not supported: variables are on parameter servers, or in the graph of one session"
+	return []service.Method{
+		service.Bind("GetStatus", w.getStatus),
+		service.Bind("CreateWorkerSession", createSession),
+		service.Bind("DeleteWorkerSession", deleteSession),
+		service.Bind("RegisterGraph", w.registerGraph),
+		service.Bind("DeregisterGraph", w.deregisterGraph),
+		service.Bind("RunGraph", w.runGraph),
+		service.Bind("CleanupGraph", w.cleanupGraph),
+		service.Bind("CleanupAll", w.cleanupAll),
+		service.Bind("RecvTensor", w.recvTensor),
+		service.Bind("MarkRecvFinished", markFinished),
+		service.Bind("Logging", logging),
+		service.Bind("Tracing", tracing),
+		service.Refuse[rpcs.GetStepSequenceRequest]("GetStepSequence", collective),
+		service.Refuse[rpcs.CompleteGroupRequest]("CompleteGroup", collective),
+		service.Refuse[rpcs.CompleteInstanceRequest]("CompleteInstance", collective),
+		service.Refuse[rpcs.RecvBufRequest]("RecvBuf", collective),
+	}
+}
+
+func (w *Worker) getStatus(context.Context, *rpcs.GetStatusRequest) (*rpcs.GetStatusResponse, error) {
+	return &rpcs.GetStatusResponse{DeviceAttributes: w.devices}, nil
+}
+
+// createSession does nothing: variables are shared by all sessions, unless these have containers of their own.
+func createSession(context.Context, *rpcs.CreateWorkerSessionRequest) (*rpcs.CreateWorkerSessionResponse, error) {
+	return &rpcs.CreateWorkerSessionResponse{}, nil
+}
+
+func deleteSession(context.Context, *rpcs.DeleteWorkerSessionRequest) (*rpcs.DeleteWorkerSessionResponse, error) {
+	return &rpcs.DeleteWorkerSessionResponse{}, nil
+}
+
+func markFinished(context.Context, *rpcs.MarkRecvFinishedRequest) (*rpcs.MarkRecvFinishedResponse, error) {
+	return &rpcs.MarkRecvFinishedResponse{}, nil
+}
+
+func logging(context.Context, *rpcs.LoggingRequest) (*rpcs.LoggingResponse, error) {
+	return &rpcs.LoggingResponse{}, nil
+}
+
+func tracing(context.Context, *rpcs.TracingRequest) (*rpcs.TracingResponse, error) {
+	return &rpcs.TracingResponse{}, nil
+}
+
+// registerGraph prepares a graph for runs.
+func (w *Worker) registerGraph(_ context.Context, in *rpcs.RegisterGraphRequest) (*rpcs.RegisterGraphResponse, error) {
+	if in.GetGraphDef() == nil {
+		return nil, status.Error(codes.InvalidArgument, "expected a graph")
+	}
+	p, err := prepare(in.GetGraphDef())
+	if err != nil {
+		return nil, StatusOf(err)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	handle := fmt.Sprintf("%016x", w.next)
+	w.next++
+	w.graphs[handle] = p
+	return &rpcs.RegisterGraphResponse{GraphHandle: handle}, nil
+}
+
+func (w *Worker) deregisterGraph(_ context.Context, in *rpcs.DeregisterGraphRequest) (*rpcs.DeregisterGraphResponse, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.graphs[in.GetGraphHandle()] == nil {
+		return nil, noGraph(in.GetGraphHandle())
+	}
+	delete(w.graphs, in.GetGraphHandle())
+	return &rpcs.DeregisterGraphResponse{}, nil
+}
+
+func (w *Worker) graph(handle string) (*registered, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if p := w.graphs[handle]; p != nil {
+		return p, nil
+	}
+	return nil, noGraph(handle)
+}
+
+// noGraph has TensorFlow's text and code: clients then make a new session.
+func noGraph(handle string) error {
+	return status.Errorf(codes.Aborted, "Graph handle is not found: %s. Possibly, this worker just restarted.", handle)
+}
+
+// cleanupAll forgets variables. Of containers only the default one exists unless a variable names one.
+func (w *Worker) cleanupAll(_ context.Context, in *rpcs.CleanupAllRequest) (*rpcs.CleanupAllResponse, error) {
+	w.resources.Clear(in.GetContainer()...)
+	return &rpcs.CleanupAllResponse{}, nil
+}
+
+// owns reports whether the device is one of the worker's task.
+func (w *Worker) owns(n device.Name) bool {
+	own, err := device.Parse(w.devices[0].GetName())
+	return err == nil && own.Job == n.Job && own.Task == n.Task
+}
