@@ -10,7 +10,6 @@ import (
 	"runtime/debug"
 
 	"github.com/goestimator/goestimator/estimator"
-	"github.com/goestimator/goestimator/internal/distribute"
 	"github.com/goestimator/goestimator/internal/platform/registry"
 	"github.com/goestimator/goestimator/internal/runtime/gpus"
 	"github.com/spf13/cobra"
@@ -111,7 +110,7 @@ func (a *app) root() *cobra.Command {
 	completeValues(root, "log-format", "text", "json")
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.CompletionOptions.DisableDefaultCmd = true // ours says what is wrong where it is misspelt
-	root.AddCommand(a.trainCommand(), a.evaluateCommand(), a.predictCommand(), a.exportCommand(), a.inspectCommand(), a.reportCommand(), a.doctorCommand(), a.launchCommand(), a.tfConfigCommand(), a.dataCommand(), a.serverCommand(distribute.ServeJobs), a.serveCommand(),
+	root.AddCommand(a.trainCommand(), a.evaluateCommand(), a.predictCommand(), a.exportCommand(), a.inspectCommand(), a.reportCommand(), a.doctorCommand(), a.launchCommand(), a.tfConfigCommand(), a.dataCommand(), a.serverCommand(runServer), a.serveCommand(),
 		a.versionCommand(), a.completionCommand())
 	root.InitDefaultHelpCmd()
 	for _, c := range root.Commands() {

@@ -123,14 +123,19 @@ func (a *app) serve(ctx context.Context, o serving.Options, asJSON bool) error {
 	return plain(<-ended)
 }
 
-func (f *serveFlags) add(flags *pflag.FlagSet) {
-	flags.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+// dashes takes underscores for dashes in names of flags, and other names of them.
+func dashes(aliases map[string]string) func(*pflag.FlagSet, string) pflag.NormalizedName {
+	return func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		name = strings.ReplaceAll(name, "_", "-")
-		if other, ok := serveAliases[name]; ok {
+		if other, ok := aliases[name]; ok {
 			name = other
 		}
 		return pflag.NormalizedName(name)
-	})
+	}
+}
+
+func (f *serveFlags) add(flags *pflag.FlagSet) {
+	flags.SetNormalizeFunc(dashes(serveAliases))
 	flags.SortFlags = false
 	f.addModels(flags)
 	f.addPorts(flags)

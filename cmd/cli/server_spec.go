@@ -3,25 +3,21 @@ package cli
 import (
 	"fmt"
 	"net"
-	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/goestimator/goestimator/internal/distributed/replica"
 )
 
 // parseClusterSpec reads a cluster as TensorFlow's gRPC server takes it: jobs
 // separated by ",", each job|host:port;host:port. It returns each job's addresses.
 func parseClusterSpec(text string) (map[string][]string, error) {
 	jobs, taken := map[string][]string{}, map[string]string{}
-	known := []string{replica.Chief, replica.Master, replica.Worker, replica.PS, replica.Evaluator}
 	for _, part := range strings.Split(text, ",") {
 		job, list, found := strings.Cut(part, "|")
 		switch {
 		case !found:
 			return nil, fmt.Errorf("got %q, expected job|host:port;host:port", part)
-		case !slices.Contains(known, job):
-			return nil, fmt.Errorf("got job %q, expected one of %s", job, strings.Join(known, ", "))
+		case job == "" || strings.ContainsFunc(job, notInJob):
+			return nil, fmt.Errorf("got job %q, expected letters, digits and underscores", job)
 		case jobs[job] != nil:
 			return nil, fmt.Errorf("job %s is listed twice", job)
 		}
@@ -50,6 +46,10 @@ func checkAddress(address string) error {
 		return fmt.Errorf("got %q, expected a host name or IP address and a port from 1 to 65535", address)
 	}
 	return nil
+}
+
+func notInJob(r rune) bool {
+	return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_')
 }
 
 func notInHost(r rune) bool {

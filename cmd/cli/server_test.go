@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goestimator/goestimator/runconfig"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -26,7 +25,7 @@ func TestParseClusterSpec(t *testing.T) {
 	}
 	for _, text := range []string{
 		"", "ps", "ps|", "ps|a", "ps|a:", "ps|:1", "ps|a:0", "ps|a:65536", "ps|a:x", "ps|a:1;", "ps|a:1,", "ps|a:1;a:1",
-		"ps|a:1,ps|b:1", "cheif|a:1", "ps|a:1,worker|a:1", "ps|a b:1", "ps|a:+1", "|a:1",
+		"ps|a:1,ps|b:1", "my-job|a:1", "ps|a:1,worker|a:1", "ps|a b:1", "ps|a:+1", "|a:1",
 	} {
 		if got, err := parseClusterSpec(text); err == nil {
 			t.Errorf("%q was taken as %v", text, got)
@@ -54,26 +53,27 @@ func FuzzParseClusterSpec(f *testing.F) {
 	})
 }
 
-// server runs the command and returns the configuration that is served.
-func server(t *testing.T, args ...string) (rc runconfig.RunConfig, err error) {
+// served runs the command and returns the task that it would serve as.
+func served(t *testing.T, args ...string) (task serverTask, err error) {
 	t.Helper()
-	cmd := (&app{name: "goestimator"}).serverCommand(func(_ context.Context, served runconfig.RunConfig, _ *slog.Logger) error {
-		rc = served
+	cmd := (&app{name: "goestimator"}).serverCommand(func(_ context.Context, s serverTask, _ *slog.Logger) error {
+		task = s
 		return nil
 	})
 	cmd.SetArgs(args)
 	cmd.SetOut(io.Discard)
 	cmd.SetErr(io.Discard)
 	err = cmd.ExecuteContext(t.Context())
-	return rc, err
+	return task, err
 }
 
 func TestServer(t *testing.T) {
 	t.Setenv("TF_CONFIG", `{"cluster": {"chief": ["other:1"]}, "task": {"type": "chief", "index": 0}}`)
-	rc, err := server(t, "--cluster-spec", "chief|a:1,worker|b:1,ps|c:1;d:1", "--job-name", "ps", "--task-index", "1", "--set", "rpc.peer_timeout_secs=7")
+	task, err := served(t, "--cluster-spec", "chief|a:1,worker|b:1,ps|c:1;d:1", "--job-name", "ps", "--task-index", "1", "--set", "rpc.peer_timeout_secs=7")
 	if err != nil {
 		t.Fatal(err)
 	}
+	rc := task.config
 	if got := rc.ClusterSpec().String(); got != "chief|0=a:1,ps|0=c:1;1=d:1,worker|0=b:1" || rc.TaskType() != "ps" || rc.TaskID() != 1 {
 		t.Errorf("%s %d of %s", rc.TaskType(), rc.TaskID(), got)
 	}
@@ -82,19 +82,37 @@ func TestServer(t *testing.T) {
 	}
 }
 
+// TestServerOfOtherJobs: tasks that are no parameter servers of this project's jobs need no config.
+func TestServerOfOtherJobs(t *testing.T) {
+	for _, c := range []struct {
+		job   string
+		index int
+		args  []string
+	}{
+		{"worker", 1, []string{"--cluster_spec=worker|a:1;b:1,ps|c:1", "--job_name=worker", "--task_id=1"}},
+		{"worker", 0, []string{"--cluster-spec=worker|a:1;b:1,ps|c:1", "--job-name", "worker"}},
+		{"local", 0, []string{"--cluster-spec", "local|localhost:2222", "--job-name=local"}},
+		{"ps", 1, []string{"--cluster-spec", "ps|a:1;b:1", "--task-index=1"}},
+		{"ps", 0, []string{"--cluster-spec", "my_job|a:1,worker|b:1,ps|c:1"}},
+	} {
+		task, err := served(t, c.args...)
+		if err != nil || task.job != c.job || task.index != c.index || task.config != nil {
+			t.Errorf("%v: %+v, %v", c.args, task, err)
+		}
+	}
+}
+
 func TestServerErrors(t *testing.T) {
 	const cluster = "--cluster-spec=chief|a:1,ps|c:1"
 	for want, args := range map[string][]string{
-		"--cluster-spec is not set":     {},
-		"got a single ps":               {"--cluster-spec=ps|a:1"},
-		"expected job|host:port":        {"--cluster-spec=a:1"},
-		"--job-name: got \"chief\"":     {cluster, "--job-name=chief"},
-		"--task-index: got 1, expected": {cluster, "--task-index=1"},
-		"unexpected argument":           {cluster, "now"},
-		"expected a chief, or a worker": {"--cluster-spec=ps|a:1;b:1"},
-		"rpc.security":                  {cluster, "--set=rpc.security=none"},
+		"--cluster-spec is not set": {},
+		"expected job|host:port":    {"--cluster-spec=a:1"},
+		"--job-name: job name \"worker\" does not appear in the cluster spec": {cluster, "--job-name=worker"},
+		"task index 1 is invalid (job \"ps\" contains 1 tasks)":               {cluster, "--task-index=1"},
+		"unexpected argument": {cluster, "now"},
+		"rpc.security":        {cluster, "--set=rpc.security=none"},
 	} {
-		_, err := server(t, args...)
+		_, err := served(t, args...)
 		if err == nil || !strings.Contains(err.Error(), want) || exitCode(err) != exitUsage {
 			t.Errorf("got %v, want a usage error that tells of %q", err, want)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/goestimator/goestimator/internal/distributed/ps"
 	"github.com/goestimator/goestimator/internal/platform/waiting"
 	"github.com/goestimator/goestimator/runconfig"
+	"google.golang.org/grpc"
 )
 
 // partingTime is how long a server that was asked to end lets the chief save.
@@ -29,9 +30,9 @@ func Serve(ctx context.Context, rc runconfig.RunConfig, log *slog.Logger) error 
 // ServeJobs is Serve for a server that stands: it serves one job after the other
 // until ctx ends. The chief that begins a session first holds it for its job, until
 // that is over or nobody has trained for the session creation timeout. Without a
-// name of a job in rc, that may be any.
-func ServeJobs(ctx context.Context, rc runconfig.RunConfig, log *slog.Logger) error {
-	var s standing
+// name of a job in rc, that may be any. foreign registers what the port serves besides; nil for nothing.
+func ServeJobs(ctx context.Context, rc runconfig.RunConfig, log *slog.Logger, foreign func(grpc.ServiceRegistrar)) error {
+	s := standing{foreign: foreign}
 	for {
 		err := serveJob(ctx, rc, log, &s)
 		var end *EndError
@@ -47,7 +48,8 @@ func ServeJobs(ctx context.Context, rc runconfig.RunConfig, log *slog.Logger) er
 
 // standing is what a server that stands keeps from one job to the next.
 type standing struct {
-	former *End // of the latest job; nil: there was none
+	former  *End                        // of the latest job; nil: there was none
+	foreign func(grpc.ServiceRegistrar) // what the port serves besides; nil for nothing
 }
 
 // serveJob is Serve; s is nil where the server does not stand.
@@ -58,6 +60,11 @@ func serveJob(ctx context.Context, rc runconfig.RunConfig, log *slog.Logger, s *
 	j, err := open(rc, log, s != nil && jobName(rc) == "")
 	if err != nil {
 		return err
+	}
+	if s != nil && s.foreign != nil {
+		if err := j.node.RegisterForeign(s.foreign); err != nil {
+			return errors.Join(err, j.Close())
+		}
 	}
 	server := ps.NewServer(ps.ServerConfig{Incarnation: j.node.Incarnation(), Client: j.node, Servers: j.servers, Hold: j.node.Hold, Log: log})
 	if err := j.serve(server.Service()); err != nil {

@@ -220,6 +220,9 @@ func (r *run) control(t task, n *node, in, out []token) error {
 		if err != nil {
 			return err
 		}
+		if want, _ := n.source.Attrs["tensor_type"].(tensor.DType); !item.Dead && item.Tensor.DType != want {
+			return &eager.Error{Node: n.source.Name, Op: n.source.Op, Err: fmt.Errorf("expected a tensor of type %v, got %v", want, item.Tensor.DType)}
+		}
 		out[0] = token{eager.Value{T: item.Tensor}, !item.Dead}
 	case trigger:
 	default:

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/binary"
@@ -32,8 +33,8 @@ type Config struct {
 
 // Server is a task of a cluster. It is safe for concurrent use.
 type Server struct {
-	grpc  *grpc.Server
-	peers *peers
+	master service.Local
+	peers  *peers
 }
 
 // maxMessage is the most bytes of one message: Protocol Buffers cannot be larger.
@@ -52,10 +53,7 @@ func New(c Config) (*Server, error) {
 	w := worker.New(worker.Config{Devices: []*device_attributes_go_proto.DeviceAttributes{cpu}, Peers: p, Parallel: runtime.GOMAXPROCS(0)})
 	p.local = w.Methods()
 	m := master.New(p.own, p, c.Log)
-	s := &Server{grpc: grpc.NewServer(grpc.MaxRecvMsgSize(maxMessage), grpc.MaxSendMsgSize(maxMessage)), peers: p}
-	service.Register(s.grpc, service.Worker, p.local)
-	service.Register(s.grpc, service.Master, m.Methods())
-	return s, nil
+	return &Server{master: m.Methods(), peers: p}, nil
 }
 
 // processor describes the CPU of this task. The incarnation is drawn: it tells a task that was started again from its predecessor.
@@ -70,17 +68,25 @@ func processor(job string, task int) (*device_attributes_go_proto.DeviceAttribut
 		Locality: &device_attributes_go_proto.DeviceLocality{}, Incarnation: binary.LittleEndian.Uint64(id[:]) >> 1}, nil
 }
 
+// Register adds the services to a server of gRPC.
+func (s *Server) Register(r grpc.ServiceRegistrar) {
+	service.Register(r, service.Worker, s.peers.local)
+	service.Register(r, service.Master, s.master)
+}
+
 // Serve answers on a listener until ctx ends, and closes it.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
-	stop := context.AfterFunc(ctx, s.grpc.Stop)
+	g := grpc.NewServer(grpc.MaxRecvMsgSize(maxMessage), grpc.MaxSendMsgSize(maxMessage), grpc.WaitForHandlers(true))
+	s.Register(g)
+	stop := context.AfterFunc(ctx, g.Stop)
 	defer stop()
-	err := s.grpc.Serve(l)
-	s.grpc.Stop()
-	if ctx.Err() != nil {
-		err = ctx.Err()
-	}
-	return errors.Join(err, s.peers.close())
+	err := g.Serve(l)
+	g.Stop()
+	return cmp.Or(ctx.Err(), err)
 }
+
+// Close closes the connections to other tasks.
+func (s *Server) Close() error { return s.peers.close() }
 
 // peers are the workers of the cluster: the own one, and connections to the others.
 type peers struct {

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/metadata"
 
 	"github.com/goestimator/goestimator/internal/platform/admission"
 	"github.com/goestimator/goestimator/runconfig"
@@ -97,17 +98,17 @@ func listen(c Config) (net.Listener, error) {
 	if c.Listener != nil || c.Address == "" {
 		return c.Listener, nil
 	}
-	l, err := net.Listen("tcp", listenAddress(c.Address))
+	l, err := net.Listen("tcp", ListenAddress(c.Address))
 	if err != nil {
 		return nil, listenError(c, err)
 	}
 	return l, nil
 }
 
-// listenAddress returns where a task with this address listens: on loopback for a
+// ListenAddress returns where a task with this address listens: on loopback for a
 // loopback address, else on all interfaces. The address need not resolve here, nor
 // belong to this host (a Kubernetes service, an address behind NAT).
-func listenAddress(address string) string {
+func ListenAddress(address string) string {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return address // net.Listen says what is wrong with it
@@ -173,6 +174,21 @@ func (n *Node) Register(s Service) error {
 	}
 	n.services[s.Name] = true
 	n.gated().RegisterService(n.describe(s), nil)
+	return nil
+}
+
+// RegisterForeign adds services for callers that are no tasks of this project, such as TensorFlow's clients. They show the job
+// token where there is one, and otherwise nothing of who they are. It must be called before Serve.
+func (n *Node) RegisterForeign(register func(grpc.ServiceRegistrar)) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.server == nil || n.serving || n.closed {
+		return fmt.Errorf("cluster: %v cannot register services: it has no address to serve at, already serves, or is closed", n.config.Task)
+	}
+	register(admission.Gate{Server: n.server, Admit: func(ctx context.Context, _ string) error {
+		header, _ := metadata.FromIncomingContext(ctx)
+		return n.checkToken(first(header, tokenKey))
+	}})
 	return nil
 }
 

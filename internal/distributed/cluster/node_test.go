@@ -266,7 +266,7 @@ func TestListenAddress(t *testing.T) {
 		"127.0.0.1:22": "127.0.0.1:22", "localhost:22": "localhost:22", "[::1]:22": "[::1]:22",
 		"worker-0.svc:22": ":22", "10.1.2.3:22": ":22", ":22": ":22",
 	} {
-		if got := listenAddress(in); got != want {
+		if got := ListenAddress(in); got != want {
 			t.Errorf("%s: got %s, want %s", in, got, want)
 		}
 	}

@@ -1,0 +1,77 @@
+package service_test
+
+import (
+	"context"
+	"net"
+	"testing"
+
+	"github.com/goestimator/goestimator/internal/clusterruntime/rpcs"
+	"github.com/goestimator/goestimator/internal/clusterruntime/service"
+	"go.uber.org/goleak"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/test/bufconn"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// methods answer with the handle that they are asked with.
+func methods() service.Local {
+	return service.Local{
+		service.Bind("MakeCallable", func(_ context.Context, in *rpcs.MakeCallableRequest) (*rpcs.MakeCallableResponse, error) {
+			if in.GetRequestId() == 0 {
+				return nil, status.Error(codes.Aborted, "no number")
+			}
+			return &rpcs.MakeCallableResponse{Handle: in.GetRequestId()}, nil
+		}),
+		service.Refuse[rpcs.RecvBufRequest]("RecvBuf", "not here"),
+	}
+}
+
+// remote is the service behind a connection.
+func remote(t *testing.T) service.Caller {
+	l := bufconn.Listen(1 << 10)
+	s := grpc.NewServer()
+	service.Register(s, service.Master, methods())
+	go func() { _ = s.Serve(l) }()
+	conn, err := grpc.NewClient("passthrough:///memory", grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithContextDialer(func(context.Context, string) (net.Conn, error) { return l.Dial() }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := conn.Close(); err != nil {
+			t.Error(err)
+		}
+		s.Stop()
+	})
+	return service.Remote{Conn: conn, Service: service.Master}
+}
+
+func TestCallersAgree(t *testing.T) {
+	for name, c := range map[string]service.Caller{"local": methods(), "remote": remote(t)} {
+		t.Run(name, func(t *testing.T) {
+			out, err := service.Ask[rpcs.MakeCallableResponse](t.Context(), c, "MakeCallable", &rpcs.MakeCallableRequest{RequestId: 7})
+			if err != nil || out.GetHandle() != 7 {
+				t.Errorf("got %v, %v", out, err)
+			}
+			if _, err = service.Ask[rpcs.MakeCallableResponse](t.Context(), c, "MakeCallable", &rpcs.MakeCallableRequest{}); status.Code(err) != codes.Aborted {
+				t.Errorf("an error: got %v", err)
+			}
+			if _, err = service.Ask[rpcs.RecvBufRequest](t.Context(), c, "RecvBuf", &rpcs.RecvBufRequest{}); status.Code(err) != codes.Unimplemented || status.Convert(err).Message() != "RecvBuf: not here" {
+				t.Errorf("a refusal: got %v", err)
+			}
+			if _, err = service.Ask[rpcs.MakeCallableResponse](t.Context(), c, "Nothing", &rpcs.MakeCallableRequest{}); status.Code(err) != codes.Unimplemented {
+				t.Errorf("no method: got %v", err)
+			}
+		})
+	}
+	if _, err := service.Ask[rpcs.MakeCallableResponse](t.Context(), methods(), "MakeCallable", &rpcs.RecvBufRequest{}); status.Code(err) != codes.Internal {
+		t.Errorf("another message: got %v", err)
+	}
+	if _, err := service.Ask[rpcs.RecvBufRequest](t.Context(), methods(), "MakeCallable", &rpcs.MakeCallableRequest{RequestId: 1}); status.Code(err) != codes.Internal {
+		t.Errorf("another answer: got %v", err)
+	}
+}

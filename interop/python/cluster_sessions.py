@@ -1,0 +1,95 @@
+"""Runs sessions on a cluster and prints what they gave, a line of JSON each.
+
+Usage: cluster_sessions.py CLUSTER OWN: CLUSTER is a JSON object of jobs and addresses; the tasks of OWN, such as
+"worker/0,ps/1", are TensorFlow's own servers, which this process runs. Sessions are opened at worker 0.
+"""
+
+import json
+import sys
+
+import numpy as np
+import tensorflow as tf
+
+tf1 = tf.compat.v1
+tf1.disable_eager_execution()
+
+
+def show(name, value):
+    print(json.dumps([name, np.asarray(value).astype(str).tolist()]), flush=True)
+
+
+def refused(name, call):
+    """Shows the class of the error."""
+    try:
+        call()
+        show(name, "no error")
+    except Exception as e:  # pylint: disable=broad-except
+        show(name, type(e).__name__)
+
+
+def hello(target):
+    with tf1.Graph().as_default(), tf1.Session(target) as s:
+        show("hello", s.run(tf1.constant("hello")))
+        show("devices", sorted(d.name for d in s.list_devices()))
+
+
+def variables(target, resource):
+    """w and b are on two parameter servers, and trained by hand: the gradient is written out."""
+    with tf1.Graph().as_default():
+        x = tf1.placeholder(tf.float32, [None, 3])
+        with tf1.device("/job:ps/task:0"):
+            w = tf1.get_variable("w%d" % resource, initializer=np.ones([3, 2], np.float32), use_resource=resource)
+        with tf1.device("/job:ps/task:1"):
+            b = tf1.get_variable("b%d" % resource, initializer=np.arange(2, dtype=np.float32), use_resource=resource)
+        y = tf1.matmul(x, w) + b
+        error = y - 1.0
+        step = tf1.group(tf1.assign(w, w - 0.1 * tf1.matmul(x, error, transpose_a=True)), tf1.assign(b, b - 0.1 * tf1.reduce_sum(error, 0)))
+        init = tf1.global_variables_initializer()
+        feed = {x: [[1, 2, 3], [-1, 0.5, 2]]}
+        with tf1.Session(target) as s:
+            refused("uninitialized", lambda: s.run(y, feed))
+            s.run(init)
+            show("y", s.run(y, feed))
+            for _ in range(3):
+                s.run(step, feed)
+            show("y trained", s.run(y, feed))
+        with tf1.Session(target) as s:
+            show("the next session", s.run(y, feed))
+            refused("not fed", lambda: s.run(y))
+            refused("shapes", lambda: s.run(tf1.matmul(x, x), feed))
+            with tf1.device("/job:nowhere"):
+                nowhere = tf1.constant(1)
+            refused("no such job", lambda: s.run(nowhere))
+            show("fed in between", s.run(y, {y: [[5.0, 6.0]]}))
+
+
+def control_flow(target):
+    with tf1.Graph().as_default():
+        x = tf1.placeholder(tf.float32, [])
+        total = tf1.while_loop(lambda i, a: i < 10, lambda i, a: (i + 1, a + tf1.cond(a > 20.0, lambda: x * 2.0, lambda: x * 3.0)), [0, x])
+        with tf1.device("/job:ps/task:1"):
+            z = x * 2
+        with tf1.device("/job:ps/task:0"):
+            c = tf1.cond(x > 0, lambda: z + 1, lambda: z - 1)
+        with tf1.device("/job:ps/task:1"):
+            q = c * 10
+        with tf1.Session(target) as s:
+            for v in (2.0, -3.0):
+                show("loop", s.run(total, {x: v}))
+                show("branch", s.run(q, {x: v}))
+
+
+def main():
+    cluster, own = json.loads(sys.argv[1]), [t.split("/") for t in sys.argv[2].split(",") if t]
+    servers = [tf.distribute.Server(cluster, job_name=job, task_index=int(task)) for job, task in own]
+    target = "grpc://" + cluster["worker"][0]
+    hello(target)
+    variables(target, False)
+    variables(target, True)
+    for v2 in (True, False):
+        tf1.enable_control_flow_v2() if v2 else tf1.disable_control_flow_v2()
+        control_flow(target)
+    del servers
+
+
+main()
