@@ -78,6 +78,7 @@ Everyone who reaches the port of another task may run any graph there. Where the
 	flags.StringVar(&task.Type, "job-name", replica.PS, "job of this task")
 	flags.IntVar(&task.Index, "task-index", 0, "index of this task in its job; also --task-id")
 	f.addSources(cmd)
+	completeValues(cmd, "job-name", replica.PS, replica.Worker, replica.Chief)
 	return cmd
 }
 
