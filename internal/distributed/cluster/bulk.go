@@ -56,7 +56,8 @@ type bulkConn struct {
 	header  []byte
 	ended   bool // the peer said that no more messages follow
 
-	out     []byte      // prefix and header
+	out     []byte      // prefix and header, behind records that wait to go with the next
+	held    int         // bytes of those
 	pieces  [][]byte    // memory of chunks
 	chunks  net.Buffers // of pieces; a field, so that writing allocates nothing
 	endSent bool
@@ -80,16 +81,17 @@ func (c *bulkConn) send(f *Frame) error {
 	if all := len(f.Header) + n; all > c.limit {
 		return errTooLong(all, c.limit)
 	}
-	return c.write(recordFrame, f.Header, f.Body, n)
+	return c.write(recordFrame, f, n)
 }
 
 // sendEnd says that no more messages follow.
 func (c *bulkConn) sendEnd() error {
 	c.endSent = true
-	return c.write(recordEnd, nil, nil, 0)
+	return c.write(recordEnd, &Frame{}, 0)
 }
 
-func (c *bulkConn) write(kind [4]byte, header []byte, body [][]byte, n int) (err error) {
+func (c *bulkConn) write(kind [4]byte, f *Frame, n int) (err error) {
+	header, body := f.Header, f.Body
 	var sumOfBody, sumOfHeader, sumOfAll uint32
 	if c.sums {
 		for _, p := range body {
@@ -97,13 +99,13 @@ func (c *bulkConn) write(kind [4]byte, header []byte, body [][]byte, n int) (err
 		}
 		sumOfHeader = checksum(header)
 	}
-	b := append(c.out[:0], kind[:]...)
+	b := append(c.out[:c.held], kind[:]...)
 	b = binary.LittleEndian.AppendUint32(b, uint32(len(header)))
 	b = binary.LittleEndian.AppendUint32(b, uint32(n))
 	b = binary.LittleEndian.AppendUint32(b, sumOfBody)
 	b = binary.LittleEndian.AppendUint32(b, sumOfHeader)
 	if c.sums {
-		sumOfAll = checksum(b)
+		sumOfAll = checksum(b[c.held:])
 	}
 	b = binary.LittleEndian.AppendUint32(b, sumOfAll)
 	b = append(b, header...)
@@ -111,8 +113,13 @@ func (c *bulkConn) write(kind [4]byte, header []byte, body [][]byte, n int) (err
 		for _, p := range body {
 			b = append(b, p...)
 		}
+		if c.held = 0; f.More {
+			c.out, c.held = b, len(b)
+			return nil
+		}
 		_, err = c.conn.Write(b)
 	} else {
+		c.held = 0
 		c.pieces = append(append(c.pieces[:0], b), body...)
 		c.chunks = c.pieces
 		_, err = c.chunks.WriteTo(c.conn)

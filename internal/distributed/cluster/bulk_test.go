@@ -185,3 +185,28 @@ func TestCallerThatLeaves(t *testing.T) {
 		t.Error("the peer is not asked for bulk connections any more")
 	}
 }
+
+// Small frames that more follow go out with the next, the end included; large ones do not wait.
+func TestFramesThatWait(t *testing.T) {
+	small, large := []byte("ab"), bytes.Repeat([]byte("x"), coalesce)
+	frames := []*Frame{{Header: small, More: true}, {Body: [][]byte{small}, More: true}, {Header: small, Body: [][]byte{large}}, {Body: [][]byte{large}, More: true}, {Header: small, More: true}}
+	var plain []*Frame
+	c := bulkOver(nil, 1<<20)
+	out := &c.conn.(*bytesConn).out
+	for i, f := range frames {
+		before := out.Len()
+		if err := c.send(f); err != nil {
+			t.Fatal(err)
+		}
+		if waits := out.Len() == before; waits != (len(f.Body) == 0 || len(f.Body[0]) == len(small)) {
+			t.Errorf("frame %d waits: %v", i, waits)
+		}
+		plain = append(plain, &Frame{Header: f.Header, Body: f.Body})
+	}
+	if err := c.sendEnd(); err != nil {
+		t.Fatal(err)
+	}
+	if want := records(t, plain...); !bytes.Equal(out.Bytes(), want) {
+		t.Errorf("%d bytes were sent, expected the %d of frames that do not wait", out.Len(), len(want))
+	}
+}

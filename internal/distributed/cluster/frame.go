@@ -20,6 +20,10 @@ type Frame struct {
 	Header []byte
 	Body   [][]byte
 
+	// More says that another frame is sent to the stream at once: a small one may wait
+	// for it, to go by the same system call.
+	More bool
+
 	// Done, where set in a frame that a Handler returns, is called once when
 	// the transport no longer reads Body, whether the frame was delivered or not.
 	Done func()

@@ -154,11 +154,13 @@ func eachFrame(st cluster.Stream, put func(*wire.PullFrame, *cluster.Message) er
 		if err := wire.Decode(m.Header, &h); err != nil {
 			return Progress{}, err
 		}
+		if h.End == nil || m.Len() > 0 {
+			if err := put(&h, m); err != nil {
+				return Progress{}, err
+			}
+		}
 		if h.End != nil {
 			return progressOf(h.End), nil
-		}
-		if err := put(&h, m); err != nil {
-			return Progress{}, err
 		}
 	}
 }

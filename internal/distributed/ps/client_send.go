@@ -87,7 +87,7 @@ func (o *outgoing) stream(ctx context.Context, st cluster.ClientStream, server i
 	if server == 0 {
 		h.Tally = headerOf(o.Tally)
 	}
-	if err := st.Send(&cluster.Frame{Header: wire.Encode(h)}); err != nil {
+	if err := st.Send(&cluster.Frame{Header: wire.Encode(h), More: !h.Ask && len(part.segments) > 0}); err != nil {
 		return r, err
 	}
 	if h.Ask {

@@ -100,7 +100,7 @@
 //	Fill        stream of FillHeader, body: bytes from the offset on -> Empty, at the end
 //	Ready       ReadyRequest                   -> Empty
 //	Pull        PullRequest                    -> stream of PullFrame, body: elements; the last has its end set
-//	PullRows    RowsRequest, body: row numbers int32 -> stream of PullFrame, body: rows; the last has its end set
+//	PullRows    RowsRequest, body: row numbers int32 -> stream of PullFrame, body: rows; the last, which may have rows, has its end set
 //	Push        stream of: PushHeader; with ask, the answer is a PushReply, and where that is stale or done
 //	            nothing follows; else frames without a header, whose bodies are the entries' (sparse ones: row
 //	            numbers int32, increasing, of ROWS_APART not falling) and values, then the tally's sums (8 bytes

@@ -126,7 +126,7 @@ func sendImage(st cluster.Stream, l *loading, t transfer, scratch []byte) error 
 			t.narrow(scratch[:len(chunk)/2], chunk)
 			chunk = scratch[:len(chunk)/2]
 		}
-		f := &cluster.Frame{Header: wire.Encode(&wire.PullFrame{Unit: int64(u.number), Version: m.version, Offset: int64(at)}), Body: [][]byte{chunk}}
+		f := &cluster.Frame{Header: wire.Encode(&wire.PullFrame{Unit: int64(u.number), Version: m.version, Offset: int64(at)}), Body: [][]byte{chunk}, More: true}
 		if err := st.Send(f); err != nil {
 			return err
 		}
@@ -180,7 +180,7 @@ func (s *Server) pullRows(_ context.Context, st cluster.Stream) error {
 		}
 		rest = rest[rows:]
 	}
-	return st.Send(&cluster.Frame{Header: wire.Encode(&wire.PullFrame{End: x.now().message()})})
+	return out.end(x.now())
 }
 
 // countRows checks and adds up the rows of a request.
@@ -198,8 +198,10 @@ func countRows(req *wire.RowsRequest) (int, error) {
 	return int(n), nil
 }
 
-// rowSender sends rows in frames of about rowFrame bytes.
+// rowSender sends rows in frames of about rowFrame bytes. The last waits, as the end goes with it.
 type rowSender struct {
+	waiting  *wire.PullFrame // nil: none
+	body     [1][]byte
 	st       cluster.Stream
 	transfer transfer
 	buf      []byte
@@ -210,6 +212,9 @@ func (r *rowSender) send(u *unit, ids []int32) error {
 	size := u.v.rowBytes()
 	most := max(rowFrame/max(size, 1), 1)
 	for len(ids) > 0 {
+		if err := r.flush(); err != nil { // its memory is used again
+			return err
+		}
 		n := min(len(ids), most)
 		chunk := resizeScratch(&r.buf, n*size)
 		if err := u.readRows(ids[:n], chunk); err != nil {
@@ -220,12 +225,30 @@ func (r *rowSender) send(u *unit, ids []int32) error {
 			r.transfer.narrow(half, chunk)
 			chunk = half
 		}
-		if err := r.st.Send(&cluster.Frame{Header: wire.Encode(&wire.PullFrame{Unit: int64(u.number)}), Body: [][]byte{chunk}}); err != nil {
-			return err
-		}
+		r.waiting = &wire.PullFrame{Unit: int64(u.number)}
+		r.body[0] = chunk
 		ids = ids[n:]
 	}
 	return nil
+}
+
+// flush sends the rows that wait.
+func (r *rowSender) flush() error {
+	if r.waiting == nil {
+		return nil
+	}
+	h := r.waiting
+	r.waiting = nil
+	return r.st.Send(&cluster.Frame{Header: wire.Encode(h), Body: r.body[:]})
+}
+
+// end says that no more rows follow, in the frame of the last ones.
+func (r *rowSender) end(now progress) error {
+	if r.waiting == nil {
+		return r.st.Send(&cluster.Frame{Header: wire.Encode(&wire.PullFrame{End: now.message()})})
+	}
+	r.waiting.End = now.message()
+	return r.flush()
 }
 
 func (r *rowSender) free() {

@@ -55,7 +55,7 @@ func (s *Server) push(ctx context.Context, st cluster.Stream) error {
 	if err != nil {
 		return err
 	}
-	err = st.Send(&cluster.Frame{Header: wire.Encode(&wire.PushReply{Progress: x.now().message(), Stale: stale})})
+	err = st.Send(&cluster.Frame{Header: wire.Encode(&wire.PushReply{Progress: x.now().message(), Stale: stale}), More: len(want) > 0})
 	if err != nil || len(want) == 0 {
 		return err
 	}
