@@ -1,9 +1,12 @@
 package estimator_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"iter"
+	"log/slog"
 	"math"
 	"strings"
 	"sync"
@@ -193,5 +196,30 @@ func TestElasticBelowMin(t *testing.T) {
 		t.Errorf("the chief ended with %v", err)
 	} else if want := "not even 2 of 2 workers came together within 2s, [/job:worker/task:0] did not come"; !strings.Contains(err.Error(), want) {
 		t.Errorf("the chief ended with %v, expected %s", err, want)
+	}
+}
+
+// TestElasticGeneratorWarns: workers that read a generator say what it has to do.
+func TestElasticGeneratorWarns(t *testing.T) {
+	var log bytes.Buffer
+	input := func(context.Context, inputs.Context) (inputs.Dataset, error) {
+		rows := func(context.Context) iter.Seq2[inputs.Row, error] {
+			return func(yield func(inputs.Row, error) bool) {
+				for i := 0; i < 40 && yield(inputs.Row{"x": float32(i), "y": float32(i)}, nil); i++ {
+				}
+			}
+		}
+		ds, err := inputs.Generator(rows, inputs.ArrowOptions{Columns: []inputs.ColumnSpec{{Name: "x", DType: "float32", Shape: []int{1}},
+			{Name: "y", DType: "float32", Shape: []int{1}, Role: "label"}}})
+		return inputs.Pipe(ds, inputs.Batch(numberedBatch, false)), err
+	}
+	res := trainCluster(t, t.TempDir(), 2, 0, elastic(runconfig.Elastic{Min: 1}), func(rank int, m *member) {
+		m.fn, m.input = estimator.ModelFunc(fallingLine), estimator.InputFunc(input)
+		if rank == 0 {
+			m.log = slog.New(slog.NewTextHandler(&log, nil))
+		}
+	})
+	if res[0].err != nil || res[0].GlobalStep != 4 || !strings.Contains(log.String(), "the rows come from a generator") {
+		t.Errorf("%+v, log:\n%s", res[0], log.String())
 	}
 }

@@ -39,6 +39,9 @@ func (e *Estimator) openTraining(ctx context.Context, input InputFn, config dist
 	if err != nil {
 		return nil, err
 	}
+	if e.elastic() && inputs.Generated(ds) {
+		e.log.Warn("strategy.elastic: the rows come from a generator: each row of an epoch is in exactly one step only if it yields the same rows, in the same order, in all processes")
+	}
 	t := &training{est: e, progress: &progress{}, files: &trainingFiles{}, hold: &hold{dir: e.modelDir}, options: o}
 	config.Successor = t
 	s, err := e.newSession(models.Train, ds.Schema(), config)

@@ -40,9 +40,21 @@ func Generator(rows func(ctx context.Context) iter.Seq2[Row, error], o ArrowOpti
 	}
 	n = source(context.Background()).node(n, "generator")
 	n.files = nil // it has none
+	n.generated = true
 	n.place = nil // reading again to look for a bad row would consume further rows
 	n.start = func(ctx context.Context, _ int64) (stage, error) { return &fileStage{src: source(ctx)}, nil }
 	return n, nil
+}
+
+// Generated reports whether the rows of a data set come from a Generator, so that its function decides whether another process,
+// or another pass, gets the same ones. It looks through transforms of one data set, not of several.
+func Generated(ds Dataset) bool {
+	for n := adopt(ds); n != nil; n = n.up {
+		if n.generated {
+			return true
+		}
+	}
+	return false
 }
 
 // generatorReader reads the rows of one pass.

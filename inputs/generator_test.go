@@ -269,3 +269,26 @@ func TestCancelledGeneratorIsNotAtItsEnd(t *testing.T) {
 		t.Errorf("got %v, %v: expected no end of the rows", rec, err)
 	}
 }
+
+// TestGenerated: a generator is known behind the transforms of a training input, and no other source is one.
+func TestGenerated(t *testing.T) {
+	o := ArrowOptions{Columns: []ColumnSpec{{Name: "x"}}}
+	ds, err := Generator(RowsOf(make(chan Row)), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	memory, err := Slices(nil, Slice("x", Feature, []float32{1, 2}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		ds   Dataset
+		want bool
+	}{
+		"a generator": {ds, true}, "in batches": {Pipe(ds, Shuffle(4, 1), Repeat(0), Batch(2, false)), true}, "memory": {Pipe(memory, Batch(2, false)), false},
+	} {
+		if got := Generated(c.ds); got != c.want {
+			t.Errorf("%s: %v, expected %v", name, got, c.want)
+		}
+	}
+}

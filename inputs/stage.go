@@ -38,6 +38,7 @@ type node struct {
 	up         *node                     // its upstream; nil: a source
 	again      rowStep                   // its effect on single rows; nil: it passes them on
 	byPosition bool                      // again goes by the rows' positions
+	generated  bool                      // a source whose rows a function yields
 	mixes      bool                      // its rows come in another order than up's, or again
 	inMemory   bool                      // of a source whose rows lie in memory
 	files      []string                  // of a source that reads them one after the other
