@@ -9,6 +9,7 @@ import (
 	"github.com/goestimator/goestimator/distribute"
 	"github.com/goestimator/goestimator/distribute/inprocess"
 	"github.com/goestimator/goestimator/runconfig"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // job is a cluster whose chief is a test.
@@ -76,6 +77,7 @@ func (l *line) steps(ctx context.Context, c *distribute.Coordinator, n int) erro
 
 // TestKillWorker: a function whose worker is killed runs again, on the other one; then the killed one comes back.
 func TestKillWorker(t *testing.T) {
+	t.Parallel()
 	coordinated(t, func(ctx context.Context, j *job, l *line, c *distribute.Coordinator) error {
 		for range 3 {
 			j.armed <- struct{}{}
@@ -106,6 +108,7 @@ func TestKillWorker(t *testing.T) {
 
 // TestKillServer: the Coordinator says that the variables are gone, and goes on from the checkpoint.
 func TestKillServer(t *testing.T) {
+	t.Parallel()
 	coordinated(t, func(ctx context.Context, j *job, l *line, c *distribute.Coordinator) error {
 		if err := l.steps(ctx, c, 10); err != nil {
 			return err
@@ -135,6 +138,7 @@ func TestKillServer(t *testing.T) {
 
 // TestKillInLockStep: workers that train together go on, from the checkpoint, when one that was killed is started again.
 func TestKillInLockStep(t *testing.T) {
+	t.Parallel()
 	ctx := bounded(t)
 	reached := make(chan int64)
 	c, err := inprocess.New(inprocess.Tasks{Chief: 1, Workers: 2}, func(ctx context.Context, rc runconfig.RunConfig) error {
@@ -177,4 +181,65 @@ func TestKillInLockStep(t *testing.T) {
 			return
 		}
 	}
+}
+
+// TestKillChief: a chief that is started again goes on from its checkpoint, with the workers that are there.
+func TestKillChief(t *testing.T) {
+	t.Parallel()
+	ctx := bounded(t)
+	j := &job{blocker: newBlocker()}
+	saved := make(chan int64, 2)
+	var err error
+	j.Cluster, err = inprocess.New(inprocess.Tasks{Chief: 1, Workers: 2, PS: 1}, func(ctx context.Context, rc runconfig.RunConfig) error {
+		if rc.IsChief() {
+			return j.chief(ctx, rc, saved)
+		}
+		return j.task(ctx, rc)
+	}, options(t.TempDir(), "parameter_server")...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close()
+	j.armed <- struct{}{}
+	if err := j.Start(ctx); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-j.blocked:
+	case <-ctx.Done():
+		t.Fatal("no function has blocked")
+	}
+	if err := errors.Join(j.Kill(ctx, chief), j.Start(ctx, chief), j.Wait(ctx), j.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if first, second := <-saved, <-saved; first != 10 || second != 20 {
+		t.Errorf("saved steps %d and %d, expected 10 and 20", first, second)
+	}
+}
+
+// chief makes 10 steps, saves, and runs the function block.
+func (j *job) chief(ctx context.Context, rc runconfig.RunConfig, saved chan<- int64) error {
+	l, err := newLine(rc, j.blocker)
+	if err != nil {
+		return err
+	}
+	c, err := distribute.NewCoordinator(ctx, l.Strategy)
+	if err != nil {
+		return errors.Join(err, l.Close(ctx))
+	}
+	err = l.steps(ctx, c, 10)
+	if err == nil {
+		_, err = l.Save(ctx)
+	}
+	if err == nil {
+		var step *tensor.Tensor
+		if step, err = l.Variable("global_step"); err == nil {
+			saved <- step.Int(0)
+			_, err = c.Schedule(ctx, l.block)
+		}
+	}
+	if err == nil {
+		err = c.Join(ctx)
+	}
+	return errors.Join(err, c.Close(ctx), l.Close(ctx))
 }
