@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/goestimator/goestimator/distribute"
 	"github.com/goestimator/goestimator/internal/platform/hostmemory"
 	"github.com/goestimator/goestimator/internal/runtime/cuda"
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
@@ -66,6 +67,12 @@ func factText(v any) string {
 			return "none"
 		}
 		return strings.Join(x, ", ")
+	case []distribute.Device:
+		var all []string
+		for _, d := range x {
+			all = append(all, fmt.Sprintf("%s (%s)", d.Name, d.Description))
+		}
+		return strings.Join(all, ", ")
 	case int64:
 		return fmt.Sprintf("%.1f GiB", float64(x)/(1<<30))
 	case float64:
@@ -83,6 +90,8 @@ func examine(b build) []fact {
 		fact{"memory_bytes", known(hostmemory.Total())},
 		fact{"memory_available_bytes", known(hostmemory.Available())},
 		fact{"disk_free_bytes", diskFree(".")})
+	devices, _ := distribute.ListDevices() // why there is no GPU is a fact below
+	facts = append(facts, fact{"devices", devices})
 	facts = append(facts, gpuFacts(cuda.Detect(), listedGPUs())...)
 	facts = append(facts,
 		fact{"openblas", findLibrary("libopenblas.so")},

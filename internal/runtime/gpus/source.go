@@ -29,11 +29,17 @@ func CUDA() Source { return machine{} }
 type machine struct{}
 
 func (machine) Count() (int, error) {
-	n, err := cuda.Count()
+	all, err := Visible()
+	return len(all), err
+}
+
+// Visible describes the GPUs of CUDA, by their numbers; its error is that of Source.Count.
+func Visible() ([]driver.Info, error) {
+	all, err := cuda.GPUs()
 	if errors.Is(err, driver.ErrNoDevice) {
 		err = fmt.Errorf("%w: %w", ErrNone, err)
 	}
-	return n, err
+	return all, err
 }
 
 func (machine) Open(ctx context.Context, number int) (device.Device, error) {
