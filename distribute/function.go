@@ -212,6 +212,11 @@ func (f *Function) training() strategies.TrainProgram {
 	p := t.effects.Program(f.program(), t.outputs.Train)
 	p.GlobalStep, p.Loss = t.Step, t.fetches[len(t.fetches)-1]
 	p.Terms = f.strategy.terms()
+	if p.Rows = 1; p.Train.Step != nil {
+		p.Rows = 0 // a step function gets what each replica made
+	} else if p.Terms.Batch > 0 {
+		p.Rows = max(p.Terms.Batch/f.strategy.NumReplicasInSync(), 1)
+	}
 	return p
 }
 

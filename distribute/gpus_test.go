@@ -28,7 +28,7 @@ func hideLaunchers(t *testing.T) {
 // host with the whole batch, metrics and a last step with fewer rows included.
 func TestReplicasOnGPUsEqualOne(t *testing.T) {
 	hideLaunchers(t)
-	const rows = toyBatch*toyBatches + 5 // the last step has a batch for some replicas only
+	const rows = toyBatch*toyBatches + 6 // the last step has a batch for some replicas only, of equal rows: GPUs count replicas alike
 	for _, c := range []struct {
 		setup
 		gpus int // of each worker

@@ -132,7 +132,7 @@ func (f *Function) train(ctx context.Context) error {
 	return nil
 }
 
-// Loss is the function's loss: for one that trains the mean over all replicas in
+// Loss is the function's loss: for one that trains the mean over the rows of all replicas in
 // sync that had data. It is NaN where there was none, and where there is no loss.
 func (r *Result) Loss() float64 {
 	i := r.function.fetch(lossName)

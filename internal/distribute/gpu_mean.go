@@ -91,9 +91,9 @@ func (g *gpuMean) collect(s *replicatedStepper, batches []Batch) error {
 		if i == 0 {
 			s.sums.set(loss, rep.dense(loss))
 		} else {
-			addInto(s.sums.dense[loss], rep.dense(loss))
+			addInto(s.sums.dense[loss], rep.dense(loss), 1)
 		}
-		if err := s.sums.join(rep, batches[i].Rows); err != nil {
+		if err := s.sums.join(rep, i, batches[i].Rows); err != nil {
 			return err
 		}
 	}

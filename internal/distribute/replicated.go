@@ -109,7 +109,9 @@ func (r *replicated) Train(p TrainProgram) (Stepper, error) {
 		return nil, fmt.Errorf("strategy %s: %w", r.Name(), err)
 	}
 	s := &replicatedStepper{strategy: r, train: p, layout: l, sums: newSums(l, r.peers.tasks(), r.function), loss: -1}
-	s.sums.weighted = r.config.Elastic.Enabled()
+	if s.sums.unit = float64(p.Rows); r.config.Elastic.Enabled() {
+		s.sums.unit = 1
+	}
 	for i, f := range p.Fetches {
 		if f == p.Loss {
 			s.loss = i

@@ -152,7 +152,7 @@ func (s *replicatedStepper) compute(ctx context.Context, batches []Batch) error 
 		return s.gpus.collect(s, batches)
 	}
 	if len(s.replicas) == 1 && len(batches) == 1 { // ready has taken the dense results
-		return s.sums.join(s.replicas[0], batches[0].Rows)
+		return s.sums.join(s.replicas[0], 0, batches[0].Rows)
 	}
 	for i, b := range batches {
 		if i == 0 {
@@ -160,9 +160,9 @@ func (s *replicatedStepper) compute(ctx context.Context, batches []Batch) error 
 				s.sums.set(j, s.replicas[0].dense(j))
 			}
 		} else {
-			s.sums.add(s.replicas[i])
+			s.sums.add(s.replicas[i], i)
 		}
-		if err := s.sums.join(s.replicas[i], b.Rows); err != nil {
+		if err := s.sums.join(s.replicas[i], i, b.Rows); err != nil {
 			return err
 		}
 	}

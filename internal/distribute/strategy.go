@@ -161,6 +161,8 @@ type TrainProgram struct {
 	Args       []graph.Output // of Train's step function
 	Updates    []Update
 	Terms      Terms
+	// Rows of a replica's whole batch: on the host means weigh replicas by their rows. 0: replicas count alike.
+	Rows int
 }
 
 // Update is an assignment made in each training step.

@@ -14,11 +14,11 @@ type sums struct {
 	rows   int              // of the batches behind sparse
 	tasks  int
 
-	weighted bool    // replicas count by the rows of their batches
-	weight   float64 // of this task's in the present step
+	unit    float64   // rows that count as one replica; 0: replicas count alike
+	weights []float64 // of this task's replicas in the present step
 }
 
-// The elements of votes: how many replicas had data, or with weights how many rows these had, and what tasks ask for.
+// The elements of votes: how many replicas had data, by weight, and what tasks ask for.
 const (
 	voteReplicas = iota
 	voteFinished
@@ -64,14 +64,17 @@ func (s *sums) begin(step Step) {
 	}
 }
 
-// weigh sets this task's weight and returns it.
-func (s *sums) weigh(batches []Batch) float64 {
-	if !s.weighted || len(batches) == 0 {
-		s.weight = 1
-		return float64(len(batches))
+// weigh sets the weights of this task's replicas and returns their sum. Means that stay on GPUs count replicas alike.
+func (s *sums) weigh(batches []Batch) (sum float64) {
+	s.weights = s.weights[:0]
+	for _, b := range batches {
+		weight := 1.0
+		if s.unit > 0 && s.stay == 0 {
+			weight = float64(b.Rows) / s.unit
+		}
+		s.weights, sum = append(s.weights, weight), sum+weight
 	}
-	s.weight = float64(batches[0].Rows)
-	return s.weight
+	return sum
 }
 
 // secs are the seconds of each task's steps by rank.
@@ -105,18 +108,18 @@ func (s *sums) stop() Stop {
 // set takes dense result i of the first replica.
 func (s *sums) set(i int, t *tensor.Tensor) {
 	copy(s.dense[i].Bytes, t.Bytes)
-	multiply(s.dense[i], s.weight)
+	multiply(s.dense[i], s.weights[0])
 }
 
-// add adds the dense results of another replica.
-func (s *sums) add(r *replica) {
+// add adds the dense results of another replica of this task.
+func (s *sums) add(r *replica, replica int) {
 	for i, t := range s.dense {
-		addInto(t, r.dense(i))
+		addInto(t, r.dense(i), s.weights[replica])
 	}
 }
 
-// join adds the sparse results of a replica.
-func (s *sums) join(r *replica, rows int) error {
+// join adds the sparse results of a replica of this task.
+func (s *sums) join(r *replica, replica, rows int) error {
 	s.rows += rows
 	for i, j := range s.sparse {
 		values, ids := r.sparse(i)
@@ -124,7 +127,7 @@ func (s *sums) join(r *replica, rows int) error {
 		if err := j.add(values.Bytes, ids.Bytes); err != nil {
 			return err
 		}
-		multiply(&tensor.Tensor{DType: j.rows.DType, Bytes: j.rows.Bytes[before:]}, s.weight)
+		multiply(&tensor.Tensor{DType: j.rows.DType, Bytes: j.rows.Bytes[before:]}, s.weights[replica])
 	}
 	return nil
 }
@@ -163,13 +166,13 @@ func (s *sums) feeds(dst []*tensor.Tensor, rows int) []*tensor.Tensor {
 	return dst
 }
 
-// addInto adds src to dst, floats of one type and shape.
-func addInto(dst, src *tensor.Tensor) {
+// addInto adds n times src to dst, floats of one type and shape.
+func addInto(dst, src *tensor.Tensor, n float64) {
 	if dst.DType == tensor.Float64 {
-		kernels.Axpy(1, tensor.Values[float64](src), tensor.Values[float64](dst))
+		kernels.Axpy(n, tensor.Values[float64](src), tensor.Values[float64](dst))
 		return
 	}
-	kernels.Axpy(1, tensor.Values[float32](src), tensor.Values[float32](dst))
+	kernels.Axpy(float32(n), tensor.Values[float32](src), tensor.Values[float32](dst))
 }
 
 // multiply multiplies floats by n.
