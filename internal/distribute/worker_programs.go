@@ -118,9 +118,9 @@ func (w *workerPrograms) mean(batches []Batch) error {
 				w.sums.set(j, r.dense(j))
 			}
 		} else {
-			w.sums.add(r)
+			w.sums.add(r, i)
 		}
-		if err := w.sums.join(r, b.Rows); err != nil {
+		if err := w.sums.join(r, i, b.Rows); err != nil {
 			return err
 		}
 	}
