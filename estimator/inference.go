@@ -134,7 +134,7 @@ func (s *inference) each(ctx context.Context, ds inputs.Dataset, limit int64, fn
 	}
 	defer func() { err = errors.Join(err, it.Close()) }()
 	for n := int64(0); limit == 0 || n < limit; {
-		read := s.fill(ctx, ds, it, limit-n) // what was read before an error is run first
+		read := s.fill(ctx, source{ds, it, n}, limit-n) // what was read before an error is run first
 		staged := len(s.batches.batches())
 		if staged > 0 {
 			err = s.step(ctx, ds, fn)
@@ -147,7 +147,7 @@ func (s *inference) each(ctx context.Context, ds inputs.Dataset, limit int64, fn
 		case errors.Is(read, io.EOF):
 			return nil
 		case read != nil:
-			return fmt.Errorf("input, batch %d: %w", n, s.session.located(ctx, ds, read))
+			return read
 		case s.progress.reason != "":
 			return nil
 		}
@@ -155,12 +155,22 @@ func (s *inference) each(ctx context.Context, ds inputs.Dataset, limit int64, fn
 	return nil
 }
 
+// source is a pass over a data set, and how many of its batches were read.
+type source struct {
+	ds  inputs.Dataset
+	it  inputs.Iterator
+	was int64
+}
+
 // fill stages a record for each replica, at most limit where that is positive. The error is io.EOF where there are no more.
-func (s *inference) fill(ctx context.Context, ds inputs.Dataset, it inputs.Iterator, limit int64) error {
+func (s *inference) fill(ctx context.Context, from source, limit int64) error {
 	for n := int64(0); !s.batches.full() && (limit <= 0 || n < limit); {
-		rec, err := it.Next(ctx)
-		if err != nil {
+		rec, err := from.it.Next(ctx)
+		if errors.Is(err, io.EOF) {
 			return err
+		}
+		if err != nil {
+			return fmt.Errorf("input, batch %d: %w", from.was+n, s.session.located(ctx, from.ds, err))
 		}
 		if rec.NumRows() == 0 {
 			rec.Release()
@@ -168,7 +178,7 @@ func (s *inference) fill(ctx context.Context, ds inputs.Dataset, it inputs.Itera
 		}
 		if err := s.batches.add(rec); err != nil {
 			s.batches.drop()
-			return err
+			return fmt.Errorf("batch %d: %w", from.was+n+1, s.session.located(ctx, from.ds, err))
 		}
 		n++
 	}

@@ -54,7 +54,7 @@ func TestCompletions(t *testing.T) {
 		{"report --out ", []string{"html"}, "", ":8"},
 		{"predict --input ", []string{"csv", "tfrecord"}, "", ":8"},
 		{"predict --output ", []string{"parquet"}, "", ":8"},
-		{"server --job-name ", []string{"ps"}, "worker", ":4"},
+		{"server --job-name ", []string{"ps", "worker", "chief"}, "server", ":4"},
 		{"launch --on ", []string{"local", "kubernetes", "jobset", "slurm"}, "", ":4"},
 		{"launch --restart ", []string{"exit-code"}, "", ":4"},
 		{"launch --clean-pod-policy ", []string{"Running"}, "", ":4"},
