@@ -194,6 +194,72 @@ func TestWorkersKilledInPrediction(t *testing.T) {
 	})
 }
 
+// TestServerLostInEvaluation: the evaluation says that the variables are gone, and so does a prediction. Restored, both
+// give what they gave before, to the bit.
+func TestServerLostInEvaluation(t *testing.T) {
+	p := newProcesses(t)
+	p.chief(func(ctx context.Context, x *processProgram, c *distribute.Coordinator) error {
+		if _, err := x.Save(ctx); err != nil {
+			return err
+		}
+		want, err := c.Evaluate(ctx, x.judge, heldShards)
+		if err != nil {
+			return err
+		}
+		rows, err := inOrder(c.Predict(ctx, x.predict, numbered(t, 100)), nothing)
+		if err == nil {
+			err = appendLine(filepath.Join(p.dir, "hold"), "")
+		}
+		if err != nil {
+			return err
+		}
+		ended := make(chan error, 1)
+		go func() {
+			_, err := c.Evaluate(ctx, x.judge, heldShards)
+			ended <- err
+		}()
+		if err := awaitFile(ctx, filepath.Join(p.dir, fmt.Sprint("in-", killPoints[0]))); err != nil {
+			return err
+		}
+		p.kill("ps-0")
+		p.start("ps-0")
+		for _, shard := range killPoints {
+			if err := appendLine(filepath.Join(p.dir, fmt.Sprint("leave-", shard)), ""); err != nil {
+				return err
+			}
+		}
+		if err := <-ended; !errors.Is(err, distribute.ErrServersLost) {
+			return fmt.Errorf("evaluate: %w, expected ErrServersLost", err)
+		}
+		if _, err := x.Restore(ctx); err != nil {
+			return err
+		}
+		got, err := c.Evaluate(ctx, x.judge, heldShards)
+		if err != nil {
+			return err
+		}
+		compareLines(t, want, got, 0)
+		_, err = inOrder(c.Predict(ctx, x.predict, numbered(t, 4000)), func(row int) error {
+			if row == 80 {
+				p.kill("ps-0")
+				p.start("ps-0")
+			}
+			return nil
+		})
+		if !errors.Is(err, distribute.ErrServersLost) {
+			return fmt.Errorf("predict: %w, expected ErrServersLost", err)
+		}
+		if _, err := x.Restore(ctx); err != nil {
+			return err
+		}
+		again, err := inOrder(c.Predict(ctx, x.predict, numbered(t, 100)), nothing)
+		if err == nil && fmt.Sprint(again) != fmt.Sprint(rows) {
+			t.Errorf("rows %v, expected %v", again, rows)
+		}
+		return err
+	})
+}
+
 // TestEvaluationByFunctions: functions on workers add to metrics on the parameter server. Reset begins anew, also
 // when a worker was killed between functions.
 func TestEvaluationByFunctions(t *testing.T) {

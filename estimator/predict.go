@@ -17,7 +17,8 @@ var errStop = errors.New("stop")
 
 // Predict runs the newest checkpoint on the input and yields a prediction per
 // example. Nothing runs before the first is asked for; an error ends the
-// sequence. Labels in the input are ignored.
+// sequence. Labels in the input are ignored. All replicas that the strategy has in this process take part, each with a
+// batch in every step; predictions come in the order of the examples, each once. Other tasks of a cluster do not take part.
 func (e *Estimator) Predict(ctx context.Context, input InputFn, opts ...PredictOption) iter.Seq2[Prediction, error] {
 	return func(yield func(Prediction, error) bool) {
 		err := e.predict(ctx, input, opts, func(p Prediction) error {
