@@ -198,3 +198,27 @@ func TestRefusals(t *testing.T) {
 		t.Errorf("a second start: %v", err)
 	}
 }
+
+// TestKillIsBounded: a program that does not heed its context is an error of Kill, when Kill's context ends.
+func TestKillIsBounded(t *testing.T) {
+	release := make(chan struct{})
+	c, err := inprocess.New(inprocess.Tasks{Chief: 1}, func(context.Context, runconfig.RunConfig) error {
+		<-release
+		return errMade
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := c.Kill(ended, chief); !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "kill chief-0: its program goes on") {
+		t.Errorf("got %v", err)
+	}
+	close(release)
+	if err := errors.Join(c.Wait(t.Context()), c.Close()); err != nil {
+		t.Errorf("what a killed program returns is dropped, got %v", err)
+	}
+}
