@@ -39,6 +39,7 @@ var subjects = []subject{
 		value: func(_ string, steps int, r reply) float64 { return float64(steps) / r.Seconds }, threads: []int{1}},
 	{name: "trees", title: "boosted trees, 100 of depth 6, from data in memory to a trained model", unit: "ms", cases: treeCases, setup: treesField},
 	{name: "overhead", title: "step of the MLP (batch 128, Adam) of a task of a cluster", unit: "ms", cases: overheadCases, setup: overheadField},
+	{name: "elastic", title: "kill -9 of one of three nodes that train the MLP, until the others have made a step", unit: "s", cases: []string{""}, setup: elasticField, steps: 1, threads: []int{1}},
 	{name: "serving", title: "requests of one row over gRPC by MODEL/CLIENTS, the server and its clients on a core each", unit: "requests/s", cases: servingCases,
 		setup: servingField, value: requestsPerSecond, threads: []int{1}},
 	{name: "serving_batch", title: "exported models on batches of 32, in process and through a server on one core", unit: "examples/s", cases: batchCases,
