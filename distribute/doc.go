@@ -22,7 +22,7 @@
 // arguments that it declares (Context.Arg) and of variables, and names what it
 // returns. It is built once, for any batch. Functions that make a variable of the
 // same name share it, so that a GAN is two functions, each with an optimizer for
-// variables of its own. A variable has one optimizer.
+// variables of its own. A variable has one optimizer, which functions may share.
 //
 // Each run of a training function is a step: it adds one to the global step,
 // which learning rates follow and which names checkpoints.

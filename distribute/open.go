@@ -57,10 +57,16 @@ func (s *Strategy) prepare() error {
 	return nil
 }
 
+// trainer is what trains a variable.
+type trainer struct {
+	function  *Function
+	optimizer *optimizers.Optimizer
+}
+
 // agree gives every optimizer its place among the optimizers of all functions. A
-// variable has one optimizer, and shares its state with no other.
+// variable has one optimizer, which functions may share.
 func (s *Strategy) agree() error {
-	owner := map[string]string{}
+	owner := map[string]trainer{}
 	var earlier []optimizers.Group
 	for _, f := range s.functions {
 		op := f.traced.outputs.Train
@@ -71,17 +77,34 @@ func (s *Strategy) agree() error {
 		for _, g := range op.Groups {
 			for _, v := range g.Variables {
 				if other, ok := owner[v.Name]; ok {
-					return fmt.Errorf("variable %s is trained by the functions %s and %s: expected one optimizer for each variable, see optimizers.MinimizeEach", v.Name, other, f.name)
+					if err := s.share(v.Name, other, trainer{f, g.Optimizer}); err != nil {
+						return err
+					}
 				}
-				owner[v.Name] = f.name
+				owner[v.Name] = trainer{f, g.Optimizer}
 			}
 		}
 		earlier = append(earlier, op.Groups...)
 	}
 	for _, f := range s.functions {
 		if op := f.traced.outputs.Train; op != nil {
-			op.Unreached = slices.DeleteFunc(op.Unreached, func(name string) bool { return owner[name] != "" })
+			op.Unreached = slices.DeleteFunc(op.Unreached, func(name string) bool { return owner[name].function != nil })
 		}
+	}
+	return nil
+}
+
+// share reports why two functions cannot train one variable.
+func (s *Strategy) share(variable string, a, b trainer) error {
+	what := fmt.Sprintf("variable %s is trained by the functions %s and %s", variable, a.function.name, b.function.name)
+	op, other := b.function.traced.outputs.Train, a.function.traced.outputs.Train
+	switch {
+	case a.optimizer == nil || a.optimizer != b.optimizer:
+		return fmt.Errorf("%s, by an optimizer each: expected one for each variable; make it before the functions and use it in both", what)
+	case s.Name() == "parameter_server":
+		return fmt.Errorf("%s: parameter servers apply one rule to a variable: make one function of both losses", what)
+	case op.AccumulateSteps > 1 || op.Scale != nil || other.Scale != nil:
+		return fmt.Errorf("%s: an optimizer that accumulates gradients, or whose loss scale changes, is of one function", what)
 	}
 	return nil
 }
@@ -105,6 +128,9 @@ func (s *Strategy) initialValues() ([]initialValue, error) {
 			continue
 		}
 		for _, slot := range update.Slots(op) {
+			if slices.ContainsFunc(all, func(v initialValue) bool { return v.name == slot.Name }) {
+				continue // of an optimizer that functions share
+			}
 			all = append(all, initialValue{slot.Name, slot.Type, strategies.Initial(slot.Name, slot.Init, s.seed, slot.Type)})
 		}
 	}

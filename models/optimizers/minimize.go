@@ -101,7 +101,7 @@ func (o *Optimizer) groups(vars []*models.Variable, specs []GroupSpec) ([]Group,
 		if err != nil {
 			return nil, fmt.Errorf("group: %w", err)
 		}
-		g := Group{Rule: s.Rule, LearningRate: s.LearningRate, WeightDecay: s.WeightDecay, NoDecay: s.NoDecay}
+		g := Group{Rule: s.Rule, LearningRate: s.LearningRate, WeightDecay: s.WeightDecay, NoDecay: s.NoDecay, Optimizer: o}
 		var rest []*models.Variable
 		for _, v := range vars {
 			if p.MatchString(v.Name) {
@@ -121,7 +121,7 @@ func (o *Optimizer) groups(vars []*models.Variable, specs []GroupSpec) ([]Group,
 		}
 	}
 	if len(vars) > 0 {
-		out = append(out, Group{Variables: vars, Rule: o.Rule, LearningRate: o.LearningRate, WeightDecay: o.WeightDecay, NoDecay: o.NoDecay})
+		out = append(out, Group{Variables: vars, Rule: o.Rule, LearningRate: o.LearningRate, WeightDecay: o.WeightDecay, NoDecay: o.NoDecay, Optimizer: o})
 	}
 	return out, nil
 }

@@ -29,6 +29,8 @@ type Group struct {
 	LearningRate Schedule
 	WeightDecay  float64
 	NoDecay      string
+	// Optimizer is whose Minimize made the group: functions that minimise by the same one share its state.
+	Optimizer *Optimizer
 }
 
 // accumulates reports whether several batches make one update.

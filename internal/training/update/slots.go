@@ -73,8 +73,12 @@ type names struct {
 
 func namesOf(t *optimizers.TrainOp, group int) names {
 	n := names{keras: t.SlotNames == optimizers.KerasNames, rule: ruleOf(t.Groups[group])}
+	earlier, shared := t.Earlier, t.Groups[group].Optimizer
+	if i := slices.IndexFunc(earlier, func(g optimizers.Group) bool { return shared != nil && g.Optimizer == shared }); i >= 0 {
+		earlier = earlier[:i] // as it was named there
+	}
 	same := 0
-	for _, g := range slices.Concat(t.Earlier, t.Groups[:group]) {
+	for _, g := range slices.Concat(earlier, t.Groups[:group]) {
 		if a, b := ruleOf(g).Traits(), n.rule.Traits(); a.Label == b.Label || (a.Powers != nil && b.Powers != nil) {
 			same++
 		}
