@@ -19,7 +19,7 @@ const remoteEvaluation = "evaluation/"
 // where 0 is asked for. A worker evaluates a whole shard and returns the states of
 // its metrics, which are merged here in the order of the shards. So each row counts exactly once, however often
 // workers are lost, and the result depends on the number of shards alone. It waits for functions
-// that were scheduled before; no others should train meanwhile. Errors are as those of Join.
+// that were scheduled before; no others should train meanwhile. It returns the errors that Join returns.
 func (c *Coordinator) Evaluate(ctx context.Context, e *Evaluation, shards int) (EvalResult, error) {
 	switch {
 	case e == nil || e.strategy != c.strategy:

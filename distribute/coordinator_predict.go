@@ -19,7 +19,7 @@ const remotePrediction = "prediction/"
 // Predict is Function.Predict on the workers: the chief reads the data set, each of its batches
 // is a function that some worker runs, and again another one where that worker is lost. Rows are yielded in the order of
 // the data set, each once. Few batches are in memory: three for each worker.
-// Errors are as those of Join. Where the caller wants no more, functions that were scheduled ahead are waited for.
+// It returns the errors that Join returns. Where the caller wants no more, functions that were scheduled ahead are waited for.
 func (c *Coordinator) Predict(ctx context.Context, f *Function, ds inputs.Dataset) iter.Seq2[Tensors, error] {
 	name := ""
 	if f != nil {

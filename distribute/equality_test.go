@@ -43,7 +43,7 @@ func TestLastBatch(t *testing.T) {
 	}
 }
 
-// TestSynchronousServersEqualOne: the steps that workers of parameter servers make together are those of one replica.
+// TestSynchronousServersEqualOne: workers of parameter servers that make steps together make the steps of one replica.
 func TestSynchronousServersEqualOne(t *testing.T) {
 	want := setups[0].trained(t, t.TempDir(), adam, toyBatch*toyBatches)
 	for _, workers := range []int{2, 3} {
@@ -110,7 +110,7 @@ func (c setup) averages(t *testing.T) map[string]*tensor.Tensor {
 	return all
 }
 
-// TestAverages: the moving means of batch normalization are those of all rows, and dropout beside the loss changes nothing.
+// TestAverages: the moving means of batch normalization are of all rows, and dropout beside the loss changes nothing.
 func TestAverages(t *testing.T) {
 	want := setups[0].averages(t)
 	if m := want["batch_normalization/moving_mean"]; m == nil || m.Float(0) == 0 {

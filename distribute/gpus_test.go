@@ -118,7 +118,7 @@ func TestBatchesAhead(t *testing.T) {
 	}
 }
 
-// lossesAhead trains on some batches, of which so many are ahead at each.
+// lossesAhead trains on some batches; so many are read ahead of each step.
 func lossesAhead(t *testing.T, device string, ahead []int) (losses []float64, replicas int) {
 	t.Helper()
 	rc, err := runconfig.New(runconfig.ModelDir(t.TempDir()), runconfig.TFRandomSeed(1), runconfig.TrainDistribute(runconfig.Strategy{Name: "mirrored", Device: device, Replicas: 2}))

@@ -15,7 +15,7 @@ import (
 var errStop = errors.New("no more predictions are wanted")
 
 // Predict runs the function on a data set, on all local replicas, and yields what its
-// Outputs.Values are for each batch. The rows are those of the data set, in order, each once; an error ends
+// Outputs.Values are for each batch. Every row of the data set comes once, in order; an error ends
 // the sequence. Nothing runs before the first batch is asked for. Columns that are no arguments are ignored.
 func (f *Function) Predict(ctx context.Context, ds inputs.Dataset) iter.Seq2[Tensors, error] {
 	return sequence(f.name, func(yield func(Tensors) error) error {

@@ -37,7 +37,7 @@ type Strategy struct {
 	opened      bool  // building has ended
 	failed      error // of making variables and programs
 	closed      bool
-	ended       bool  // model_dir told of the end of an earlier run
+	ended       bool  // model_dir has the end of an earlier run
 	ready       bool  // the variables have the values of the job
 	over        bool  // training has ended in all tasks
 	interrupted bool  // training goes on when the job is started again
@@ -67,7 +67,7 @@ func WithLogger(l *slog.Logger) Option { return func(o *options) { o.log = l } }
 // New returns the strategy that a RunConfig names, and joins the cluster that it
 // describes: runconfig.New takes it from TF_CONFIG, runconfig.FromTFConfig from a text,
 // runconfig.FromCluster from a ClusterSpec. A task that is a parameter server calls Serve instead. An evaluator task, which is
-// alone, evaluates by the strategy's replicas in this process, or by those of eval_distribute: see EvaluateCheckpoints.
+// alone, evaluates by the strategy's replicas in this process, or by the replicas of eval_distribute: see EvaluateCheckpoints.
 func New(rc runconfig.RunConfig, opts ...Option) (*Strategy, error) {
 	o, err := collect(opts)
 	if err != nil {

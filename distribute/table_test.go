@@ -109,7 +109,7 @@ func trainTable(t *testing.T, c setup, dir string, from, to int64) {
 	})
 }
 
-// newestTensors reads the newest checkpoint, all of which is checked.
+// newestTensors reads and checks the whole newest checkpoint.
 func newestTensors(t *testing.T, dir string) (map[string]*tensor.Tensor, map[string]checkpoint.Info) {
 	t.Helper()
 	r, err := checkpoint.OpenLatest(t.Context(), dir)

@@ -75,7 +75,7 @@ func numberedBatches(t *testing.T, n int64) (batches [][]float32) {
 	return batches
 }
 
-// elasticJob trains three workers of which one is enough. The losses of all steps must be those that the batches of one
+// elasticJob trains three workers; one is enough. The losses of all steps must equal the losses that the batches of one
 // process give by hand: then each row of them was in the step that counts, once. A worker that is killed behind a step
 // may not have left the others time to make it; they make it again.
 func elasticJob(t *testing.T, ended []int, adjust func(rank int, m *member)) {

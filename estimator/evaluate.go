@@ -32,7 +32,7 @@ func (r EvalResult) Scalar(name string) (float64, bool) {
 // Evaluate computes loss and metrics of the newest checkpoint over the whole input,
 // or Steps batches of it, and writes them to the events in EvalDir. Where model_dir
 // has no checkpoint, freshly initialised variables are evaluated. All replicas that the strategy has in this process take
-// part, each with a batch in every step; the metrics are those of one replica.
+// part, each with a batch in every step; the metrics equal the metrics of one replica.
 func (e *Estimator) Evaluate(ctx context.Context, input InputFn, opts ...EvalOption) (EvalResult, error) {
 	o, err := newRunOptions(opts, EvalOption.forEval)
 	if err != nil {

@@ -140,7 +140,7 @@ func TestReplicasPredictAsOne(t *testing.T) {
 	broken := errors.New("the disk is gone")
 	for _, opt := range []runconfig.Option{three, runconfig.TrainDistribute(runconfig.Strategy{Name: "default"})} {
 		if y, err := predictedToys(t, under(t, dir, opt), cutData(5, broken)); len(y) != 20 || !errors.Is(err, broken) {
-			t.Errorf("%d rows and %v, expected those of 5 batches and the error", len(y), err)
+			t.Errorf("%d rows and %v, expected the rows of 5 batches and the error", len(y), err)
 		}
 	}
 	if _, err := under(t, dir, three).Evaluate(t.Context(), cutData(0, io.EOF)); !errors.Is(err, inputs.ErrEmpty) {

@@ -95,7 +95,7 @@ func TestShardFiles(t *testing.T) {
 	}
 }
 
-// halves reads a data set by two passes, the second of which goes on where the first was left.
+// halves reads a data set by two passes; the second goes on where the first was left.
 func halves(t *testing.T, ds inputs.Dataset) (all []int) {
 	t.Helper()
 	var state []byte

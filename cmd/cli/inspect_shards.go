@@ -73,7 +73,7 @@ const maxShownServers = 4096
 // errNoConfig is the error of commands that need a config.
 var errNoConfig = usage(errors.New("no config: give --config FILE, for example --config configs/glyphs.yaml"))
 
-// shards are those of the training that a config describes.
+// shards are the shards of the training that a config describes.
 func (a *app) shards(ctx context.Context, cfg *config.Config) ([]models.VariableShards, error) {
 	j, err := a.looseJob(cfg)
 	if err != nil {

@@ -27,8 +27,8 @@ type Cluster struct {
 	closed   bool
 }
 
-// New picks a port of loopback for each task; none is started. The options are those of
-// each task's RunConfig.
+// New picks a port of loopback for each task; none is started. The options go
+// into each task's RunConfig.
 func New(tasks Tasks, program Program, opts ...runconfig.Option) (*Cluster, error) {
 	if program == nil {
 		return nil, errors.New("in-process cluster: expected a program")

@@ -18,7 +18,7 @@ import (
 
 var quiet = distribute.WithLogger(slog.New(slog.DiscardHandler))
 
-// options are those of all tasks.
+// options are the options of all tasks.
 func options(dir, strategy string) []runconfig.Option {
 	rpc := runconfig.RPC{Security: "auto", PeerTimeoutSecs: 2, RejoinSecs: 30, CallTimeoutSecs: 30, MaxMessageMB: 64}
 	return []runconfig.Option{runconfig.ModelDir(dir), runconfig.TFRandomSeed(1), runconfig.Connections(rpc),

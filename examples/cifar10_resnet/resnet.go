@@ -79,7 +79,7 @@ func (f flags) modelFn(mc *estimator.ModelContext, features models.Features, lab
 	return spec, nil
 }
 
-// penalty is the weight decay: half the sum of the squares of all variables but those of batch normalization.
+// penalty is the weight decay: half the sum of the squares of all variables but the variables of batch normalization.
 func (f flags) penalty(mc *estimator.ModelContext) *G.Node {
 	sum := ops.Scalar(mc, tensor.Float32, 0)
 	for _, v := range mc.Variables() {

@@ -30,7 +30,7 @@ type settings struct {
 	epochs   int
 }
 
-// options are those of every task.
+// options are the options of every task.
 func (o settings) options() []runconfig.Option {
 	return []runconfig.Option{runconfig.TFRandomSeed(7), runconfig.ModelDir(o.modelDir), runconfig.TrainDistribute(runconfig.Strategy{
 		Name:        "parameter_server",

@@ -161,7 +161,7 @@ func TestTooManyReplicas(t *testing.T) {
 	}
 }
 
-// brokenGPU is GPUs of which the last cannot be opened.
+// brokenGPU is a number of GPUs; the last cannot be opened.
 type brokenGPU struct{ *gpustest.GPUs }
 
 func (b brokenGPU) Open(ctx context.Context, number int) (device.Device, error) {

@@ -41,8 +41,8 @@ func newTPU(Config) (Strategy, error) {
 func (c Config) devicesInSync(int) int         { return c.localReplicas() }
 func (c Config) workersInSync(workers int) int { return workers * c.localReplicas() }
 
-// aggregated is how many replicas of so many workers make one step: those of one worker, or of all whose gradients are
-// aggregated.
+// aggregated is how many replicas of so many workers make one step: the replicas of one worker, or of all workers whose
+// gradients are aggregated.
 func (c Config) aggregated(workers int) int {
 	switch {
 	case !c.Sync:

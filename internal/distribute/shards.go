@@ -15,7 +15,7 @@ import (
 )
 
 // Shards says where the variables of a strategy lie, by their names, once its programs
-// are prepared. The train ops are those of its programs.
+// are prepared. The train ops belong to its programs.
 func Shards(s Strategy, rc runconfig.RunConfig, ops ...*optimizers.TrainOp) []models.VariableShards {
 	if p, ok := s.(*parameterServer); ok {
 		return shardsOf(p.vars, slotsOfAll(ops), serverPlaces(p.plan, p.job.servers))

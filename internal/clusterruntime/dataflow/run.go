@@ -10,7 +10,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Rendezvous is where _Send and _Recv nodes meet those of other devices.
+// Rendezvous is where _Send and _Recv nodes meet the nodes of other devices.
 type Rendezvous interface {
 	Send(key rendezvous.Key, item rendezvous.Item) error
 	Recv(ctx context.Context, key rendezvous.Key) (rendezvous.Item, error)

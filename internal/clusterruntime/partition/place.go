@@ -134,7 +134,7 @@ func (p *placer) first(spec device.Name) (Device, bool) {
 	return slices.MinFunc(fits, func(a, b Device) int { return p.rank(a) - p.rank(b) }), true
 }
 
-// rank orders devices: those of the client's task before others, otherwise as they are listed.
+// rank orders devices: the devices of the client's task come first, the others as they are listed.
 func (p *placer) rank(d Device) int {
 	if d.Name.Job == p.c.Client.Name.Job && d.Name.Task == p.c.Client.Name.Task {
 		return 0

@@ -85,7 +85,7 @@ func TestPartitionsOfTensorFlow(t *testing.T) {
 	}
 }
 
-// TestRoundRobinOfTensorFlow: names, rows and tasks of shards are those of ParameterServerStrategyV2.
+// TestRoundRobinOfTensorFlow: names, rows and tasks of shards equal ParameterServerStrategyV2's.
 func TestRoundRobinOfTensorFlow(t *testing.T) {
 	r := readRecorded(t)
 	var list []*models.Variable
@@ -120,7 +120,7 @@ func shapeFrom(v any) []int {
 	return out
 }
 
-// TestPlacementOfTensorFlow: both rules are those of replica_device_setter's strategies, for
+// TestPlacementOfTensorFlow: both rules are the strategies of replica_device_setter, for
 // variables that come by size.
 func TestPlacementOfTensorFlow(t *testing.T) {
 	r := readRecorded(t)

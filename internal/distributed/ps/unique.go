@@ -32,7 +32,7 @@ func newDistinct(ids []int64) *distinct {
 	return d
 }
 
-// compact drops repetitions from the sorted ids, of which the first is at i.
+// compact drops repetitions from the sorted ids; the first repetition is at i.
 func (d *distinct) compact(i int) {
 	d.ends = make([]int32, i, len(d.all))
 	for k := range d.ends {

@@ -15,7 +15,7 @@ const checkEvery = 5 * time.Millisecond
 // abortPatience is how long a GPU may take to end what was aborted.
 var abortPatience = 10 * time.Second
 
-// NewSharedMean makes memory for the values on GPUs that take means with those of other processes, which bring as many of
+// NewSharedMean makes memory for the values on GPUs that take means with the values of other processes, which bring as many of
 // the same types. The group, which has joined the same GPUs, is the caller's to close; after a failed Take it is of no more use.
 func NewSharedMean(devices []*Device, values []Value, g peers.Group) (*Mean, error) {
 	m, err := newMean(devices, values)

@@ -22,7 +22,7 @@ func Need(tb testing.TB, n int) gpus.Source {
 	return Window(gpus.CUDA(), 0, n)
 }
 
-// Window is n GPUs of a source from a number on, as a process sees those of its CUDA_VISIBLE_DEVICES.
+// Window is n GPUs of a source from a number on, as a process sees the GPUs of its CUDA_VISIBLE_DEVICES.
 func Window(s gpus.Source, first, n int) gpus.Source { return window{s, first, n} }
 
 type window struct {
