@@ -118,12 +118,10 @@ func (c *Coordinator) Schedule(ctx context.Context, fn *Remote, args ...any) (*R
 func (c *Coordinator) argument(a any) (remote.Arg, error) {
 	switch a := a.(type) {
 	case *tensor.Tensor:
-		if a != nil {
-			if err := remote.Check(a); err != nil {
-				return remote.Arg{}, err
-			}
-			return remote.Arg{Tensor: a.Clone()}, nil
+		if err := remote.Check(a); err != nil {
+			return remote.Arg{}, err
 		}
+		return remote.Arg{Tensor: a.Clone()}, nil
 	case *PerWorker:
 		if a == nil || a.of != c {
 			return remote.Arg{}, errors.New("expected what this coordinator has created on each worker")

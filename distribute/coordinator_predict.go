@@ -43,7 +43,8 @@ type remotePredictions struct {
 	coordinator *Coordinator
 	function    *Function
 	it          *Iterator
-	ended       bool // the data
+	ended       bool  // the data
+	parts       Batch // that were read and are not scheduled yet: a part is a function
 	ahead       []predictedAhead
 }
 
@@ -79,32 +80,47 @@ func (p *remotePredictions) run(ctx context.Context, yield func(Tensors) error) 
 
 // fill schedules batches while there is room.
 func (p *remotePredictions) fill(ctx context.Context) error {
-	c, f := p.coordinator, p.function
-	fn := c.strategy.remotes.functions[remotePrediction+f.name]
-	for !p.ended && len(p.ahead) < batchesPerWorker*len(c.strategy.job.FunctionWorkers()) {
-		batch, err := p.it.Next(ctx)
-		if errors.Is(err, io.EOF) {
-			p.ended = true
-			return nil
-		}
-		if err != nil {
+	for len(p.ahead) < batchesPerWorker*len(p.coordinator.strategy.job.FunctionWorkers()) {
+		if err := p.read(ctx); err != nil || p.ended {
 			return err
 		}
-		rows, feeds, err := feed(f.traced.args, batch[0], nil)
-		if err != nil {
+		if err := p.schedule(ctx, p.parts[0]); err != nil {
 			return err
 		}
-		args := make([]any, len(feeds))
-		for i, t := range feeds {
-			args[i] = t
-		}
-		v, err := c.Schedule(ctx, fn, args...)
-		if err != nil {
-			return err
-		}
-		p.ahead = append(p.ahead, predictedAhead{v, rows})
+		p.parts = p.parts[1:]
 	}
 	return nil
+}
+
+// read reads the next parts once all before them are scheduled: as many as the chief has replicas.
+func (p *remotePredictions) read(ctx context.Context) (err error) {
+	if p.ended || len(p.parts) > 0 {
+		return nil
+	}
+	p.parts, err = p.it.Next(ctx)
+	if errors.Is(err, io.EOF) {
+		p.ended = true
+		return nil
+	}
+	return err
+}
+
+// schedule lets some worker predict a part.
+func (p *remotePredictions) schedule(ctx context.Context, part Tensors) error {
+	c, f := p.coordinator, p.function
+	rows, feeds, err := feed(f.traced.args, part, nil)
+	if err != nil {
+		return err
+	}
+	args := make([]any, len(feeds))
+	for i, t := range feeds {
+		args[i] = t
+	}
+	v, err := c.Schedule(ctx, c.strategy.remotes.functions[remotePrediction+f.name], args...)
+	if err == nil {
+		p.ahead = append(p.ahead, predictedAhead{v, rows})
+	}
+	return err
 }
 
 // leave waits for what was scheduled ahead. An error of it is that of the next Schedule, Join or Done.

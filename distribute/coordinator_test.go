@@ -263,6 +263,9 @@ func TestCoordinatorRefuses(t *testing.T) {
 				t.Errorf("argument %T: %v, expected to be refused", bad, err)
 			}
 		}
+		if _, err := c.Schedule(ctx, p.step, (*tensor.Tensor)(nil)); err == nil || !strings.Contains(err.Error(), "got nil") {
+			t.Errorf("%v, expected that the tensor is nil", err)
+		}
 		if _, err := c.Schedule(ctx, nil); err == nil {
 			t.Error("no function was scheduled")
 		}

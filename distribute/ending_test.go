@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/goestimator/goestimator/distribute"
+	"github.com/goestimator/goestimator/estimator/metrics"
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/optimizers"
@@ -99,7 +100,16 @@ func TestRefusals(t *testing.T) {
 	_, err = s.Variable("w")
 	expect(t, err, "no function yet")
 	_, err = s.Reduce(t.Context(), distribute.Sum, distribute.PerReplica{nil})
-	expect(t, err, "is nil")
+	expect(t, err, "expected a tensor, got nil")
+	short := distribute.PerReplica{{DType: tensor.Float32, Shape: []int{3}}} // its elements are not there
+	_, err = s.Reduce(t.Context(), distribute.Sum, short)
+	expect(t, err, "0 bytes, expected 12")
+	_, err = s.Gather(t.Context(), short)
+	expect(t, err, "0 bytes, expected 12")
+	_, err = s.Reduce(t.Context(), distribute.ReduceOp(2), distribute.PerReplica{tensor.Scalar(1.0)})
+	expect(t, err, "operation 2: expected Sum or Mean")
+	_, err = s.Metric("none", func() (metrics.Accumulator, error) { return nil, nil })
+	expect(t, err, "expected an accumulator, got nil")
 	expect(t, distribute.Serve(t.Context(), rc, nil), "an option is nil")
 	train := func(c *distribute.Context) (distribute.Outputs, error) {
 		loss := toyLoss(c)

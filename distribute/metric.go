@@ -28,6 +28,9 @@ func (s *Strategy) Metric(name string, make func() (metrics.Accumulator, error))
 		return nil, fmt.Errorf("metric %q: expected a name that no other has, and what makes an accumulator", name)
 	}
 	state, err := make()
+	if err == nil && state == nil {
+		err = errNoAccumulator
+	}
 	if err != nil {
 		return nil, fmt.Errorf("metric %q: %w", name, err)
 	}
@@ -35,6 +38,8 @@ func (s *Strategy) Metric(name string, make func() (metrics.Accumulator, error))
 	s.metrics = append(s.metrics, m)
 	return m, nil
 }
+
+var errNoAccumulator = errors.New("expected an accumulator, got nil")
 
 // metric returns the metric of that name, nil for none.
 func (s *Strategy) metric(name string) *Metric {

@@ -125,7 +125,12 @@ func TestPredictInOrder(t *testing.T) {
 // onChief runs a program on the chief of a job of three workers, and lets it end.
 func onChief(t *testing.T, program func(ctx context.Context, p *seer, c *distribute.Coordinator) error) {
 	t.Helper()
-	job := setup{"predicted", runconfig.Strategy{Name: "parameter_server"}, 4, 2}
+	onChiefOf(t, runconfig.Strategy{Name: "parameter_server"}, program)
+}
+
+func onChiefOf(t *testing.T, strategy runconfig.Strategy, program func(ctx context.Context, p *seer, c *distribute.Coordinator) error) {
+	t.Helper()
+	job := setup{"predicted", strategy, 4, 2}
 	job.inCluster(t, t.TempDir(), func(ctx context.Context, rc runconfig.RunConfig) error {
 		p, err := newSeer(rc)
 		if err != nil {
@@ -142,9 +147,19 @@ func onChief(t *testing.T, program func(ctx context.Context, p *seer, c *distrib
 	})
 }
 
-// TestCoordinatorPredicts: all workers predict, and rows come in order.
+// TestCoordinatorPredicts: all workers predict, and rows come in order, each once.
 func TestCoordinatorPredicts(t *testing.T) {
-	onChief(t, func(ctx context.Context, p *seer, c *distribute.Coordinator) error {
+	onChief(t, compareOrder(t))
+}
+
+// TestCoordinatorPredictsForReplicas: the rows of all parts come where each task has several replicas.
+func TestCoordinatorPredictsForReplicas(t *testing.T) {
+	onChiefOf(t, runconfig.Strategy{Name: "parameter_server", Replicas: 2, Device: "/cpu:0"}, compareOrder(t))
+}
+
+// compareOrder compares predictions on workers with those of the chief.
+func compareOrder(t *testing.T) func(ctx context.Context, p *seer, c *distribute.Coordinator) error {
+	return func(ctx context.Context, p *seer, c *distribute.Coordinator) error {
 		for _, rows := range []int{0, 1, 50, 203} {
 			want, err := inOrder(p.predict.Predict(ctx, numbered(t, rows)), nothing)
 			if err != nil {
@@ -159,7 +174,7 @@ func TestCoordinatorPredicts(t *testing.T) {
 			}
 		}
 		return nil
-	})
+	}
 }
 
 // countingRows counts the records that were read.

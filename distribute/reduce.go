@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	strategies "github.com/goestimator/goestimator/internal/distribute"
+	"github.com/goestimator/goestimator/internal/distributed/remote"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -20,6 +21,9 @@ const (
 	Sum ReduceOp = iota
 	Mean
 )
+
+// reduceCalls are the names that tasks compare.
+var reduceCalls = map[ReduceOp]string{Sum: "Reduce of a sum", Mean: "Reduce of a mean"}
 
 // gatherer is the strategy where tasks in lock step tell each other values, else nil.
 func (s *Strategy) gatherer() strategies.Gatherer {
@@ -34,11 +38,11 @@ func (s *Strategy) gatherer() strategies.Gatherer {
 // call it and get the same tensor. Sums are taken in float64 in the order of the
 // replicas. Where no replica had data the result is nil.
 func (s *Strategy) Reduce(ctx context.Context, op ReduceOp, value PerReplica) (*tensor.Tensor, error) {
-	what := "Reduce of a sum"
-	if op == Mean {
-		what = "Reduce of a mean"
+	call, ok := reduceCalls[op]
+	if !ok {
+		return nil, fmt.Errorf("reduce: operation %d: expected Sum or Mean", op)
 	}
-	all, err := s.everywhere(ctx, what, value)
+	all, err := s.everywhere(ctx, call, value)
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}
@@ -131,8 +135,10 @@ func (s *Strategy) everywhere(ctx context.Context, call string, mine PerReplica)
 	if s.closed {
 		return nil, errClosed
 	}
-	if slices.Contains(mine, nil) {
-		return nil, errors.New("the value of a replica is nil: expected a tensor of each that had data")
+	for replica, t := range mine {
+		if err := remote.Check(t); err != nil {
+			return nil, fmt.Errorf("the value of replica %d: %w", replica, err)
+		}
 	}
 	g := s.gatherer()
 	if g == nil {
@@ -151,6 +157,11 @@ func (s *Strategy) everywhere(ctx context.Context, call string, mine PerReplica)
 		var theirs PerReplica
 		if err := gob.NewDecoder(bytes.NewReader(p)).Decode(&theirs); err != nil {
 			return nil, fmt.Errorf("values of worker %d: %w: do all tasks run the same program?", rank, err)
+		}
+		for _, t := range theirs {
+			if err := remote.Check(t); err != nil {
+				return nil, fmt.Errorf("values of worker %d: %w", rank, err)
+			}
 		}
 		out = append(out, theirs...)
 	}

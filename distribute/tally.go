@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/gob"
-	"errors"
 	"fmt"
 
 	"github.com/goestimator/goestimator/estimator/metrics"
 	strategies "github.com/goestimator/goestimator/internal/distribute"
+	"github.com/goestimator/goestimator/internal/distributed/remote"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -23,7 +23,7 @@ func (e *Evaluation) newTally() (*tally, error) {
 	for _, o := range e.operands {
 		acc, err := e.spec.Metrics[o.metric]()
 		if err == nil && acc == nil {
-			err = errors.New("expected an accumulator, got nil")
+			err = errNoAccumulator
 		}
 		if err != nil {
 			return nil, fmt.Errorf("metric %q: %w", o.metric, err)
@@ -77,6 +77,11 @@ func (t *tally) tensors() ([]*tensor.Tensor, error) {
 func (e *Evaluation) merge(t *tally, other []*tensor.Tensor) error {
 	if len(other) != 1+len(t.states) || other[0].DType != tensor.Int64 || other[0].Len() != 1 {
 		return fmt.Errorf("%d results: expected the number of rows and %d states: do all tasks run the same program?", len(other), len(t.states))
+	}
+	for _, o := range other {
+		if err := remote.Check(o); err != nil {
+			return err
+		}
 	}
 	empty, err := e.newTally()
 	if err != nil {

@@ -11,6 +11,29 @@ import (
 	"pgregory.net/rapid"
 )
 
+// TestValuesForgetArguments: who keeps the value of a call that has ended, keeps no arguments of it.
+func TestValuesForgetArguments(t *testing.T) {
+	q, ctx := newQueue(2), t.Context()
+	var values [2]*Value
+	for i := range values {
+		var err error
+		if values[i], err = q.put(ctx, Call{Function: "f", Args: []Arg{{Tensor: tensor.Scalar(1.0)}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run, err := q.next(ctx, 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q.finish(run.value, nil, nil)
+	q.close() // cancels the other
+	for i, v := range values {
+		if v.call.Args != nil {
+			t.Errorf("call %d has arguments: %v", i, v.call.Args)
+		}
+	}
+}
+
 // model is what a queue should do, in the simplest words.
 type model struct {
 	queue   *queue

@@ -20,7 +20,7 @@ type Arg struct {
 
 // Value is what a call will return.
 type Value struct {
-	call   Call
+	call   Call          // without arguments once it has ended: callers may keep many values
 	lost   int           // workers while they ran it; guarded by the queue's mu
 	done   chan struct{} // closed when result and err are set
 	result []*tensor.Tensor
@@ -29,8 +29,9 @@ type Value struct {
 
 func newValue(c Call) *Value { return &Value{call: c, done: make(chan struct{})} }
 
-// finish sets the outcome, once.
+// finish sets the outcome, once, and lets the arguments go; the queue's mu is held.
 func (v *Value) finish(result []*tensor.Tensor, err error) {
+	v.call.Args = nil
 	v.result, v.err = result, err
 	close(v.done)
 }
