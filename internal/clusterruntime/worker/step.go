@@ -200,7 +200,7 @@ func StatusOf(err error) error {
 		err  error
 		code codes.Code
 	}{
-		{eager.ErrUninitialized, codes.FailedPrecondition}, {eager.ErrUnsupported, codes.Unimplemented}, {eager.ErrLimit, codes.ResourceExhausted},
+		{eager.ErrUninitialized, codes.FailedPrecondition}, {eager.ErrUnsupported, codes.Unimplemented}, {eager.ErrLimit, codes.ResourceExhausted}, {eager.ErrRange, codes.OutOfRange},
 		{context.Canceled, codes.Canceled}, {context.DeadlineExceeded, codes.DeadlineExceeded},
 	} {
 		if errors.Is(err, c.err) {

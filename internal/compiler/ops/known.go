@@ -11,14 +11,6 @@ func init() {
 }
 
 const known = `
-ApplyAdagrad(var: &T, accum: &T, lr: T, grad: T) -> out: &T
-ApplyAdam(var: &T, m: &T, v: &T, beta1_power: T, beta2_power: T, lr: T, beta1: T, beta2: T, epsilon: T, grad: T) -> out: &T
-ApplyFtrl(var: &T, accum: &T, linear: &T, grad: T, lr: T, l1: T, l2: T, lr_power: T) -> out: &T
-ApplyGradientDescent(var: &T, alpha: T, delta: T) -> out: &T
-ApplyMomentum(var: &T, accum: &T, lr: T, grad: T, momentum: T) -> out: &T
-ApplyRMSProp(var: &T, ms: &T, mom: &T, lr: T, rho: T, momentum: T, epsilon: T, grad: T) -> out: &T
-AssignAdd(ref: &T, value: T) -> output_ref: &T
-AssignSub(ref: &T, value: T) -> output_ref: &T
 AssignVariableXlaConcatND(resource: resource, inputs: N*T)
 AvgPool3D(input: T) -> output: T
 BatchDataset(input_dataset: variant, batch_size: int64) -> handle: variant
@@ -28,14 +20,12 @@ BlockLSTM(seq_len_max: int64, x: T, cs_prev: T, h_prev: T, w: T, wci: T, wcf: T,
 BlockLSTMV2(seq_len_max: int64, x: T, cs_prev: T, h_prev: T, w: T, wci: T, wcf: T, wco: T, b: T) -> i: T, cs: T, f: T, o: T, ci: T, co: T, h: T
 BoostedTreesEnsembleResourceHandleOp() -> resource: resource
 BoostedTreesQuantileStreamResourceFlush(quantile_stream_resource_handle: resource, num_buckets: int64)
-BroadcastGradientArgs(s0: T, s1: T) -> r0: T, r1: T; T: indices = int32
 CTCGreedyDecoder(inputs: T, sequence_length: int32) -> decoded_indices: int64, decoded_values: int64, decoded_shape: int64, log_probability: T; T: {float32, float64} = float32
 Cholesky(input: T) -> output: T
 CombinedNonMaxSuppression(boxes: float32, scores: float32, max_output_size_per_class: int32, max_total_size: int32, iou_threshold: float32, score_threshold: float32) -> nmsed_boxes: float32, nmsed_scores: float32, nmsed_classes: float32, valid_detections: int32
 ConcatOffset(concat_dim: int32, shape: N*shape_type) -> offset: N*shape_type; shape_type: indices = int32
 ConjugateTranspose(x: T, perm: Tperm) -> y: T
 Conv3D(input: T, filter: T) -> output: T
-CountUpTo(ref: &T) -> output: T
 CropAndResize(image: T, boxes: float32, box_ind: int32, crop_size: int32) -> crops: float32
 CudnnRNN(input: T, input_h: T, input_c: T, params: T) -> output: T, output_h: T, output_c: T, reserve_space: T
 CudnnRNNV3(input: T, input_h: T, input_c: T, params: T, sequence_lengths: int32) -> output: T, output_h: T, output_c: T, reserve_space: T, host_reserved: int8
@@ -136,16 +126,8 @@ RepeatDataset(input_dataset: variant, count: int64) -> handle: variant
 ResizeBilinearGrad(grads: float32, original_image: T) -> output: T
 ResizeNearestNeighborGrad(grads: T, size: int32) -> output: T
 ResourceApplyAdaMax(var: resource, m: resource, v: resource, beta1_power: T, lr: T, beta1: T, beta2: T, epsilon: T, grad: T)
-ResourceApplyAdadelta(var: resource, accum: resource, accum_update: resource, lr: T, rho: T, epsilon: T, grad: T)
 ResourceApplyAdagradDA(var: resource, gradient_accumulator: resource, gradient_squared_accumulator: resource, grad: T, lr: T, l1: T, l2: T, global_step: int64)
 ResourceApplyAdamWithAmsgrad(var: resource, m: resource, v: resource, vhat: resource, beta1_power: T, beta2_power: T, lr: T, beta1: T, beta2: T, epsilon: T, grad: T)
-ResourceApplyProximalAdagrad(var: resource, accum: resource, lr: T, l1: T, l2: T, grad: T)
-ResourceApplyProximalGradientDescent(var: resource, alpha: T, l1: T, l2: T, delta: T)
-ResourceCountUpTo(resource: resource) -> output: T
-ResourceScatterMul(resource: resource, indices: Tindices, updates: dtype)
-ResourceScatterNdUpdate(ref: resource, indices: Tindices, updates: T)
-ResourceScatterUpdate(resource: resource, indices: Tindices, updates: dtype)
-ResourceSparseApplyAdadelta(var: resource, accum: resource, accum_update: resource, lr: T, rho: T, epsilon: T, grad: T, indices: Tindices)
 ResourceStridedSliceAssign(ref: resource, begin: Index, end: Index, strides: Index, value: T)
 Restore(file_pattern: string, tensor_name: string) -> tensor: dt
 RestoreSlice(file_pattern: string, tensor_name: string, shape_and_slice: string) -> tensor: dt
@@ -154,9 +136,6 @@ Save(filename: string, tensor_names: string, data: [T])
 SaveSlices(filename: string, tensor_names: string, shapes_and_slices: string, data: [T])
 SaveV2(prefix: string, tensor_names: string, shape_and_slices: string, tensors: [dtypes])
 ScalarSummary(tags: string, values: T) -> summary: string
-ScatterAdd(ref: &T, indices: Tindices, updates: T) -> output_ref: &T
-ScatterSub(ref: &T, indices: Tindices, updates: T) -> output_ref: &T
-ScatterUpdate(ref: &T, indices: Tindices, updates: T) -> output_ref: &T
 SerializeTensor(tensor: T) -> serialized: string
 ShardedFilename(basename: string, shard: int32, num_shards: int32) -> filename: string
 ShardedFilespec(basename: string, num_shards: int32) -> filename: string
@@ -181,7 +160,6 @@ Svd(input: T) -> s: T, u: T, v: T
 Switch(data: T, pred: bool) -> output_false: T, output_true: T
 TFRecordDataset(filenames: string, compression_type: string, buffer_size: int64) -> handle: variant
 TakeDataset(input_dataset: variant, count: int64) -> handle: variant
-TemporaryVariable() -> ref: &dtype
 TensorArrayConcatV3(handle: resource, flow_in: float32) -> value: dtype, lengths: int64
 TensorArrayGatherV3(handle: resource, indices: int32, flow_in: float32) -> value: dtype
 TensorArrayGradV3(handle: resource, flow_in: float32) -> grad_handle: resource, flow_out: float32

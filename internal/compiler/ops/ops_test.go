@@ -130,6 +130,8 @@ func TestOnResource(t *testing.T) {
 	want := map[string]string{
 		"Assign": "AssignVariableOp", "AssignAdd": "AssignAddVariableOp", "AssignSub": "AssignSubVariableOp",
 		"ScatterAdd": "ResourceScatterAdd", "ScatterSub": "ResourceScatterSub", "ScatterUpdate": "ResourceScatterUpdate",
+		"ScatterMul": "ResourceScatterMul", "ScatterDiv": "ResourceScatterDiv", "ScatterMin": "ResourceScatterMin", "ScatterMax": "ResourceScatterMax",
+		"ScatterNdAdd": "ResourceScatterNdAdd", "ScatterNdSub": "ResourceScatterNdSub", "ScatterNdUpdate": "ResourceScatterNdUpdate",
 	}
 	for _, d := range Defs() {
 		got := ""

@@ -24,7 +24,7 @@ func (d *Def) Update() (Update, bool) {
 	u := Update{Indices: -1, Gradient: -1, Inputs: len(in)}
 	for i, a := range in {
 		switch {
-		case a.TypeAttr == "" && a.Type == tensor.Resource:
+		case a.Ref || a.TypeAttr == "" && a.Type == tensor.Resource:
 			u.Variables++
 		case slices.Contains(gradientNames, a.Name):
 			u.Gradient = i

@@ -37,4 +37,16 @@ var (
 		"T: numbers", "Tindices: indices", "use_locking: bool = false", "use_nesterov: bool = false").state(Writes)
 	ResourceSparseApplyRMSProp = define("ResourceSparseApplyRMSProp(var: resource, ms: resource, mom: resource, lr: T, rho: T, momentum: T, epsilon: T, grad: T, indices: Tindices)",
 		"T: numbers", "Tindices: indices", "use_locking: bool = false").state(Writes)
+	ResourceApplyAdadelta = define("ResourceApplyAdadelta(var: resource, accum: resource, accum_update: resource, lr: T, rho: T, epsilon: T, grad: T)",
+		"T: numbers", "use_locking: bool = false").state(Writes)
+	ResourceApplyProximalAdagrad = define("ResourceApplyProximalAdagrad(var: resource, accum: resource, lr: T, l1: T, l2: T, grad: T)",
+		"T: numbers", "use_locking: bool = false").state(Writes)
+	ResourceApplyProximalGradientDescent = define("ResourceApplyProximalGradientDescent(var: resource, alpha: T, l1: T, l2: T, delta: T)",
+		"T: numbers", "use_locking: bool = false").state(Writes)
+	ResourceSparseApplyAdadelta = define("ResourceSparseApplyAdadelta(var: resource, accum: resource, accum_update: resource, lr: T, rho: T, epsilon: T, grad: T, indices: Tindices)",
+		"T: numbers", "Tindices: indices", "use_locking: bool = false").state(Writes)
+	ResourceSparseApplyProximalAdagrad = define("ResourceSparseApplyProximalAdagrad(var: resource, accum: resource, lr: T, l1: T, l2: T, grad: T, indices: Tindices)",
+		"T: numbers", "Tindices: indices", "use_locking: bool = false").state(Writes)
+	ResourceSparseApplyProximalGradientDescent = define("ResourceSparseApplyProximalGradientDescent(var: resource, alpha: T, l1: T, l2: T, grad: T, indices: Tindices)",
+		"T: numbers", "Tindices: indices", "use_locking: bool = false").state(Writes)
 )

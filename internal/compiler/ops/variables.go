@@ -18,4 +18,16 @@ var (
 	VariableV2         = define("VariableV2() -> ref: &dtype", "shape: shape", "container: string = ''", "shared_name: string = ''").state(Handle)
 	ResourceScatterAdd = define("ResourceScatterAdd(resource: resource, indices: Tindices, updates: dtype)", "dtype: numbers", "Tindices: indices").state(Writes)
 	ResourceScatterSub = define("ResourceScatterSub(resource: resource, indices: Tindices, updates: dtype)", "dtype: numbers", "Tindices: indices").state(Writes)
+	AssignAdd          = define("AssignAdd(ref: &T, value: T) -> output_ref: &T",
+		"T: numbers", "use_locking: bool = false").state(Writes)
+	AssignSub = define("AssignSub(ref: &T, value: T) -> output_ref: &T",
+		"T: numbers", "use_locking: bool = false").state(Writes)
+	CountUpTo = define("CountUpTo(ref: &T) -> output: T",
+		"limit: int", "T: indices").state(Writes)
+	DestroyTemporaryVariable = define("DestroyTemporaryVariable(ref: &T) -> value: T",
+		"var_name: string").state(Writes)
+	ResourceCountUpTo = define("ResourceCountUpTo(resource: resource) -> output: T",
+		"limit: int", "T: indices").state(Writes)
+	TemporaryVariable = define("TemporaryVariable() -> ref: &dtype",
+		"shape: shape", "var_name: string = ''").state(Writes)
 )

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/format/bundle"
@@ -13,7 +14,7 @@ import (
 )
 
 // Value is what an edge carries: a tensor, or something opaque (a Variable, a
-// *Table, a list of tensors). A reference variable's value (VariableV2) has both. Tensors are
+// *Table, a list of tensors). Tensors are
 // immutable: outputs may alias inputs, constants and variables.
 type Value struct {
 	T        *tensor.Tensor
@@ -53,6 +54,8 @@ var (
 	ErrLimit = errors.New("tensor too large")
 	// ErrUninitialized says that a variable or table was used before it got a value.
 	ErrUninitialized = errors.New("not initialized")
+	// ErrRange says that there is nothing more, as at the end of a queue.
+	ErrRange = errors.New("out of range")
 	// ErrFed says that a placeholder was run instead of fed.
 	ErrFed = errors.New("must be fed")
 )
@@ -133,7 +136,7 @@ func prepare(n *graph.Node) (p *prepared, err error) {
 // run checks the inputs and calls the kernel.
 func (p *prepared) run(ctx context.Context, env *Env, in, out []Value) (err error) {
 	defer rescue(p.node, &err)
-	if err := p.check(in); err != nil {
+	if in, err = p.values(in); err != nil {
 		return &Error{p.node.Name, p.node.Op, err}
 	}
 	res := out
@@ -149,23 +152,33 @@ func (p *prepared) run(ctx context.Context, env *Env, in, out []Value) (err erro
 	return nil
 }
 
-func (p *prepared) check(in []Value) error {
+// values checks the inputs. Reference variables that are taken as tensors are read.
+func (p *prepared) values(in []Value) ([]Value, error) {
 	if p.def.in >= 0 && len(in) != p.def.in {
-		return fmt.Errorf("expected %d inputs, got %d", p.def.in, len(in))
+		return nil, fmt.Errorf("expected %d inputs, got %d", p.def.in, len(in))
 	}
+	own := false
 	for i := range in {
-		if i < p.def.resources {
+		switch {
+		case i < p.def.resources:
 			if in[i].Resource == nil {
-				return fmt.Errorf("input %d: expected a resource", i)
+				return nil, fmt.Errorf("input %d: expected a resource", i)
 			}
-		} else if in[i].T == nil && !p.def.op.Opaque {
-			if in[i].Resource != nil {
-				return fmt.Errorf("input %d: %w", i, ErrUninitialized)
+		case in[i].T != nil || p.def.op.Opaque:
+		case in[i].Resource == nil:
+			return nil, fmt.Errorf("input %d has no value", i)
+		default:
+			t, err := load(in[i])
+			if err != nil {
+				return nil, fmt.Errorf("input %d: %w", i, err)
 			}
-			return fmt.Errorf("input %d has no value", i)
+			if !own {
+				in, own = slices.Clone(in), true
+			}
+			in[i] = Value{T: t}
 		}
 	}
-	return nil
+	return in, nil
 }
 
 // errPanic is wrapped by the error that a panic of a kernel becomes. Tests take it for a defect.

@@ -52,11 +52,7 @@ func gatherV2(s *site) (kernel, error) {
 func resourceGather(s *site) (kernel, error) {
 	b := s.node.Int("batch_dims", 0)
 	return func(c call) error {
-		t, err := load(c.in[0])
-		if err != nil {
-			return err
-		}
-		return gather(c, t, gatherAxes{axis: b, batch: b, strict: true})
+		return look(c.in[0], func(t *tensor.Tensor) error { return gather(c, t, gatherAxes{axis: b, batch: b, strict: true}) })
 	}, nil
 }
 
@@ -212,11 +208,7 @@ func gatherNd(c call, t *tensor.Tensor) error {
 }
 
 func resourceGatherNd(c call) error {
-	t, err := load(c.in[0])
-	if err != nil {
-		return err
-	}
-	return gatherNd(c, t)
+	return look(c.in[0], func(t *tensor.Tensor) error { return gatherNd(c, t) })
 }
 
 // scatter resolves where the slices of updates go in a tensor of the given shape.

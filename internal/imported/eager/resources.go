@@ -5,6 +5,7 @@ import (
 	"maps"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/goestimator/goestimator/tensor"
 )
@@ -21,10 +22,16 @@ type Variable interface {
 
 // hostVariable is the Variable of a Resources that nobody bound another to.
 type hostVariable struct {
-	name string
-	mu   sync.RWMutex
-	t    *tensor.Tensor
+	name  string
+	order uint64 // in which several are locked
+
+	mu     sync.RWMutex
+	t      *tensor.Tensor
+	shared atomic.Bool // somebody else may have t
 }
+
+// variables counts host variables, for their order.
+var variables atomic.Uint64
 
 func (v *hostVariable) Load() (*tensor.Tensor, error) {
 	v.mu.RLock()
@@ -32,6 +39,7 @@ func (v *hostVariable) Load() (*tensor.Tensor, error) {
 	if v.t == nil {
 		return nil, fmt.Errorf("variable %q is %w", v.name, ErrUninitialized)
 	}
+	v.shared.Store(true)
 	return v.t, nil
 }
 
@@ -41,6 +49,7 @@ func (v *hostVariable) Update(f func(*tensor.Tensor) (*tensor.Tensor, error)) er
 	t, err := f(v.t)
 	if err == nil {
 		v.t = t
+		v.shared.Store(true)
 	}
 	return err
 }
@@ -93,7 +102,7 @@ func (r *Resources) Variable(name string) Variable {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if v = r.vars[name]; v == nil {
-		v = &hostVariable{name: name}
+		v = &hostVariable{name: name, order: variables.Add(1)}
 		r.vars[name] = v
 	}
 	return v

@@ -32,12 +32,12 @@ type goldenStep struct {
 func TestSequences(t *testing.T) {
 	var d differ
 	for _, c := range readCases[goldenSequence](t, "testdata/sequences.json.gz") {
-		d.check(t, "sequence "+c.Name, c.compare(t))
+		d.check(t, "sequence "+c.Name, c.compare(t, 0))
 	}
 	d.done(t, func(name string) bool { return strings.HasPrefix(name, "sequence ") })
 }
 
-func (c goldenSequence) compare(t testing.TB) error {
+func (c goldenSequence) compare(t testing.TB, tolerance float64) error {
 	env := &Env{Resources: NewResources(), Open: func(path string) (io.ReadCloser, error) { return os.Open(path) }}
 	var done [][]Value
 	for k, s := range c.Steps {
@@ -69,7 +69,7 @@ func (c goldenSequence) compare(t testing.TB) error {
 			if want == nil {
 				continue
 			}
-			if err := near(out[i].T, want.tensor(), 0); err != nil {
+			if err := near(out[i].T, want.tensor(), tolerance); err != nil {
 				return fmt.Errorf("%s, output %d: %w", s.Op, i, err)
 			}
 		}

@@ -16,12 +16,16 @@ var variableOps = map[*ops.Def]maker{
 	ops.VarHandleOp:           varHandle,
 	ops.ReadVariableOp:        readVariable,
 	ops.AssignVariableOp:      assignVariable,
-	ops.AssignAddVariableOp:   plain(updateVariable(arithmetic(ops.AddV2))),
-	ops.AssignSubVariableOp:   plain(updateVariable(arithmetic(ops.Sub))),
+	ops.AssignAddVariableOp:   plain(assignBy(addition)),
+	ops.AssignSubVariableOp:   plain(assignBy(subtraction)),
+	ops.AssignAdd:             plain(assignBy(addition)),
+	ops.AssignSub:             plain(assignBy(subtraction)),
+	ops.CountUpTo:             countUpTo,
+	ops.ResourceCountUpTo:     countUpTo,
 	ops.VarIsInitializedOp:    plain(isInitialized),
 	ops.IsVariableInitialized: plain(isInitialized),
-	ops.VariableV2:            refVariable,
-	ops.Variable:              refVariable,
+	ops.VariableV2:            varHandle,
+	ops.Variable:              varHandle,
 	ops.Assign:                assignRef,
 	ops.RestoreV2:             restore,
 	ops.Assert:                assert,
@@ -49,23 +53,6 @@ func varHandle(s *site) (kernel, error) {
 		v, err := find(c)
 		c.out[0] = Value{Resource: v}
 		return err
-	}, nil
-}
-
-// refVariable gives the present value together with the variable.
-func refVariable(s *site) (kernel, error) {
-	find := variableOf(s)
-	return func(c call) error {
-		v, err := find(c)
-		if err != nil {
-			return err
-		}
-		t, err := v.Load()
-		if err != nil && !errors.Is(err, ErrUninitialized) {
-			return err
-		}
-		c.out[0] = Value{T: t, Resource: v}
-		return nil
 	}, nil
 }
 
@@ -106,29 +93,43 @@ func assignVariable(s *site) (kernel, error) {
 func assignRef(s *site) (kernel, error) {
 	strict := s.boolean("validate_shape", true)
 	return func(c call) error {
-		c.out[0] = Value{T: c.t(1), Resource: c.in[0].Resource}
+		c.forward()
 		return store(c.in[0], c.t(1), strict)
 	}, nil
 }
 
-func updateVariable(k kernel) kernel {
+// assignBy changes all elements of a variable.
+func assignBy(how change) kernel {
 	return func(c call) error {
-		variable, ok := c.in[0].Resource.(Variable)
-		if !ok {
-			return fmt.Errorf("expected a variable, got %T", c.in[0].Resource)
-		}
-		return variable.Update(func(old *tensor.Tensor) (*tensor.Tensor, error) {
-			if old == nil {
-				return nil, ErrUninitialized
+		c.forward()
+		return c.edit(c.in[:1], func(values []*tensor.Tensor) error {
+			v := values[0]
+			if !slices.Equal(v.Shape, c.t(1).Shape) {
+				return fmt.Errorf("cannot update a variable of shape %v with a tensor of shape %v", v.Shape, c.t(1).Shape)
 			}
-			if !slices.Equal(old.Shape, c.t(1).Shape) {
-				return nil, fmt.Errorf("cannot update a variable of shape %v with a tensor of shape %v", old.Shape, c.t(1).Shape)
-			}
-			sum := call{ctx: c.ctx, env: c.env, in: []Value{{T: old}, c.in[1]}, out: make([]Value, 1)}
-			err := k(sum)
-			return sum.out[0].T, err
+			return how.slices(v, []int{0}, c.t(1), v.Len())
 		})
 	}
+}
+
+// countUpTo gives the value of a counter and adds one to it, below a limit.
+func countUpTo(s *site) (kernel, error) {
+	limit := int64(s.node.Int("limit", 0))
+	return func(c call) error {
+		return c.edit(c.in[:1], func(values []*tensor.Tensor) error {
+			n, err := integer("counter", values[0])
+			if err != nil {
+				return err
+			}
+			if int64(n) >= limit {
+				return fmt.Errorf("%w: Reached limit of %d", ErrRange, limit)
+			}
+			if err := c.scalarInt(0, values[0].DType, n); err != nil {
+				return err
+			}
+			return setInts(values[0], []int{n + 1})
+		})
+	}, nil
 }
 
 func isInitialized(c call) error {

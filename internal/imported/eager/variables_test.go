@@ -37,7 +37,7 @@ func TestVariables(t *testing.T) {
 	old := s.run("VariableV2", graph.Attrs{"shared_name": []byte("old")})
 	s.refuse("not initialized", "Neg", nil, old)
 	s.run("Assign", nil, old, []float32{5})
-	s.expect(s.run("VariableV2", graph.Attrs{"shared_name": []byte("old")}), "float32[1] 5")
+	s.expect(s.run("Neg", nil, old), "float32[1] -5")
 }
 
 // TestConcurrentUpdates: additions of many goroutines all count.

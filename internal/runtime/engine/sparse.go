@@ -30,7 +30,7 @@ func sparseUpdate[T kernels.Float](c *binding, b *bound[T]) runFunc {
 		}
 		b.load()
 		for i, v := range b.vars {
-			b.part.w[i] = elements[T](v)
+			b.part.W[i] = elements[T](v)
 		}
 		do(len(u.ids))
 		return nil
@@ -39,7 +39,7 @@ func sparseUpdate[T kernels.Float](c *binding, b *bound[T]) runFunc {
 
 // rowBlock is a block of rows of all variables and of the gradient, copied together.
 type rowBlock[T kernels.Float] struct {
-	part[T]
+	kernels.Part[T]
 	mem []T
 }
 
@@ -50,28 +50,28 @@ func (k *rowBlock[T]) update(b *bound[T], u *uniqueRows[T], lo, hi int) {
 	if need := size * (len(b.vars) + 1); cap(k.mem) < need {
 		k.mem = make([]T, need)
 	}
-	k.s, k.nesterov, k.count = b.part.s, b.part.nesterov, b.part.count
-	k.g = k.mem[:size]
+	k.S, k.Nesterov, k.Count = b.part.S, b.part.Nesterov, b.part.Count
+	k.G = k.mem[:size]
 	for i := range b.vars {
-		k.w[i] = k.mem[(i+1)*size:][:size]
+		k.W[i] = k.mem[(i+1)*size:][:size]
 	}
 	ids := u.ids[lo:hi]
 	switch {
 	case u.asTheyAre:
-		k.g = u.values[lo*n : hi*n]
+		k.G = u.values[lo*n : hi*n]
 	case n == 1:
-		copy(k.g, u.sums[lo:hi])
+		copy(k.G, u.sums[lo:hi])
 	default:
 		for r := range ids {
-			copy(k.g[r*n:(r+1)*n], u.sum(lo+r))
+			copy(k.G[r*n:(r+1)*n], u.sum(lo+r))
 		}
 	}
 	for i := range b.vars {
-		gatherRows(k.w[i], b.part.w[i], ids, n)
+		gatherRows(k.W[i], b.part.W[i], ids, n)
 	}
-	b.apply(&k.part)
+	b.apply(&k.Part)
 	for i := range b.vars {
-		scatterRows(b.part.w[i], k.w[i], ids, n)
+		scatterRows(b.part.W[i], k.W[i], ids, n)
 	}
 }
 

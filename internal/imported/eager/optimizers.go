@@ -1,0 +1,134 @@
+package eager
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/goestimator/goestimator/internal/compiler/ops"
+	"github.com/goestimator/goestimator/internal/runtime/kernels"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// optimizerOps are the rules that update variables and their slots by a gradient, in TensorFlow's arithmetic: on reference variables and resource
+// variables, by a gradient of all elements or of some rows. Rows of equal index are applied one after the other.
+var optimizerOps = optimizerTable()
+
+func optimizerTable() map[*ops.Def]maker {
+	all := map[*ops.Def]maker{}
+	add := func(f32 kernels.Rule[float32], f64 kernels.Rule[float64], forms ...*ops.Def) {
+		for _, op := range forms {
+			all[op] = optimizer(op, f32, f64)
+		}
+	}
+	add(kernels.ApplySGD[float32], kernels.ApplySGD[float64], ops.ApplyGradientDescent, ops.ResourceApplyGradientDescent)
+	add(kernels.ApplyMomentum[float32], kernels.ApplyMomentum[float64],
+		ops.ApplyMomentum, ops.SparseApplyMomentum, ops.ResourceApplyMomentum, ops.ResourceSparseApplyMomentum)
+	add(kernels.ApplyKerasMomentum[float32], kernels.ApplyKerasMomentum[float64], ops.ResourceApplyKerasMomentum, ops.ResourceSparseApplyKerasMomentum)
+	add(kernels.ApplyAdam[float32], kernels.ApplyAdam[float64], ops.ApplyAdam, ops.ResourceApplyAdam)
+	add(kernels.ApplyAdagrad[float32], kernels.ApplyAdagrad[float64],
+		ops.ApplyAdagrad, ops.SparseApplyAdagrad, ops.ResourceApplyAdagrad, ops.ResourceSparseApplyAdagrad,
+		ops.ApplyAdagradV2, ops.SparseApplyAdagradV2, ops.ResourceApplyAdagradV2, ops.ResourceSparseApplyAdagradV2)
+	add(kernels.ApplyRMSProp[float32], kernels.ApplyRMSProp[float64],
+		ops.ApplyRMSProp, ops.SparseApplyRMSProp, ops.ResourceApplyRMSProp, ops.ResourceSparseApplyRMSProp)
+	add(kernels.ApplyCenteredRMSProp[float32], kernels.ApplyCenteredRMSProp[float64],
+		ops.ApplyCenteredRMSProp, ops.SparseApplyCenteredRMSProp, ops.ResourceApplyCenteredRMSProp, ops.ResourceSparseApplyCenteredRMSProp)
+	add(kernels.ApplyFtrl[float32], kernels.ApplyFtrl[float64],
+		ops.ApplyFtrl, ops.SparseApplyFtrl, ops.ResourceApplyFtrl, ops.ResourceSparseApplyFtrl,
+		ops.ApplyFtrlV2, ops.SparseApplyFtrlV2, ops.ResourceApplyFtrlV2, ops.ResourceSparseApplyFtrlV2)
+	add(kernels.ApplyAdadelta[float32], kernels.ApplyAdadelta[float64],
+		ops.ApplyAdadelta, ops.SparseApplyAdadelta, ops.ResourceApplyAdadelta, ops.ResourceSparseApplyAdadelta)
+	add(kernels.ApplyProximalGradientDescent[float32], kernels.ApplyProximalGradientDescent[float64],
+		ops.ApplyProximalGradientDescent, ops.SparseApplyProximalGradientDescent, ops.ResourceApplyProximalGradientDescent, ops.ResourceSparseApplyProximalGradientDescent)
+	add(kernels.ApplyProximalAdagrad[float32], kernels.ApplyProximalAdagrad[float64],
+		ops.ApplyProximalAdagrad, ops.SparseApplyProximalAdagrad, ops.ResourceApplyProximalAdagrad, ops.ResourceSparseApplyProximalAdagrad)
+	return all
+}
+
+// optimizer makes the kernel of a rule by the order of the op's inputs.
+func optimizer(op *ops.Def, f32 kernels.Rule[float32], f64 kernels.Rule[float64]) maker {
+	return func(s *site) (kernel, error) {
+		u, _ := op.Update()
+		if !s.boolean("update_slots", true) {
+			return nil, fmt.Errorf("update_slots=false is %w", ErrUnsupported)
+		}
+		if s.boolean("multiply_linear_by_lr", false) {
+			return nil, fmt.Errorf("multiply_linear_by_lr=true is %w", ErrUnsupported)
+		}
+		nesterov := s.boolean("use_nesterov", false)
+		return floats(ruleKernel(u, f32, nesterov), ruleKernel(u, f64, nesterov)).on(u.Gradient), nil
+	}
+}
+
+func ruleKernel[T kernels.Float](u ops.Update, rule kernels.Rule[T], nesterov bool) kernel {
+	return func(c call) error {
+		p := kernels.Part[T]{Nesterov: nesterov, Count: len(u.Scalars)}
+		for i, at := range u.Scalars {
+			t := c.t(at)
+			if t.DType != tensor.TypeOf[T]() || len(t.Shape) != 0 {
+				return fmt.Errorf("input %d: expected a scalar of type %v, got %v of shape %v", at, tensor.TypeOf[T](), t.DType, t.Shape)
+			}
+			p.S[i] = tensor.Values[T](t)[0]
+		}
+		c.forward()
+		return c.edit(c.in[:u.Variables], func(values []*tensor.Tensor) error {
+			for i, v := range values {
+				if v.DType != tensor.TypeOf[T]() || !slices.Equal(v.Shape, values[0].Shape) {
+					return fmt.Errorf("input %d: expected a variable of %v and shape %v, got %v of shape %v", i, tensor.TypeOf[T](), values[0].Shape, v.DType, v.Shape)
+				}
+				p.W[i] = tensor.Values[T](v)
+			}
+			p.G = tensor.Values[T](c.t(u.Gradient))
+			if u.Indices >= 0 {
+				return applyRows(p, rule, values[0], c.t(u.Indices), c.t(u.Gradient))
+			}
+			if !slices.Equal(c.t(u.Gradient).Shape, values[0].Shape) {
+				return fmt.Errorf("%w: var and grad do not have the same shape: %v and %v", errShapes, values[0].Shape, c.t(u.Gradient).Shape)
+			}
+			rule(&p)
+			return nil
+		})
+	}
+}
+
+// applyRows applies a rule to the rows that the indices name.
+func applyRows[T kernels.Float](p kernels.Part[T], rule kernels.Rule[T], v, indices, grad *tensor.Tensor) error {
+	ids, width, err := updatedRows(v, indices, grad)
+	if err != nil {
+		return err
+	}
+	vars, grads := p.W, p.G
+	for k, id := range ids {
+		p.G = grads[k*width : (k+1)*width]
+		for i := range vars {
+			if vars[i] != nil {
+				p.W[i] = vars[i][id*width : (id+1)*width]
+			}
+		}
+		rule(&p)
+	}
+	return nil
+}
+
+// updatedRows checks a vector of indices and the rows of updates that belong to them. It returns the indices and the size of a row.
+func updatedRows(v, indices, updates *tensor.Tensor) (ids []int, width int, err error) {
+	if len(v.Shape) == 0 {
+		return nil, 0, fmt.Errorf("%w: expected a variable of at least one dimension", errShapes)
+	}
+	if ids, err = vector("indices", indices); err != nil {
+		return nil, 0, err
+	}
+	if want := append([]int{len(ids)}, v.Shape[1:]...); !slices.Equal(updates.Shape, want) {
+		return nil, 0, fmt.Errorf("%w: expected updates of shape %v for %d indices into a variable of shape %v, got %v", errShapes, want, len(ids), v.Shape, updates.Shape)
+	}
+	return ids, product(v.Shape[1:]), inRange(ids, v.Shape[0])
+}
+
+// inRange fails for an index that is not below n.
+func inRange(ids []int, n int) error {
+	for k, id := range ids {
+		if id < 0 || id >= n {
+			return fmt.Errorf("indices[%d] = %d is not in [0, %d)", k, id, n)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,163 @@
+package eager
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/goestimator/goestimator/internal/compiler/ops"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// scatterOps change rows and slices of variables, by index.
+var scatterOps = map[*ops.Def]maker{
+	ops.ScatterAdd:              plain(scatterRowsBy(addition)),
+	ops.ResourceScatterAdd:      plain(scatterRowsBy(addition)),
+	ops.ScatterSub:              plain(scatterRowsBy(subtraction)),
+	ops.ResourceScatterSub:      plain(scatterRowsBy(subtraction)),
+	ops.ScatterMul:              plain(scatterRowsBy(multiplication)),
+	ops.ResourceScatterMul:      plain(scatterRowsBy(multiplication)),
+	ops.ScatterDiv:              plain(scatterRowsBy(division)),
+	ops.ResourceScatterDiv:      plain(scatterRowsBy(checkedDivision)),
+	ops.ScatterMin:              plain(scatterRowsBy(smallest)),
+	ops.ResourceScatterMin:      plain(scatterRowsBy(smallest)),
+	ops.ScatterMax:              plain(scatterRowsBy(largest)),
+	ops.ResourceScatterMax:      plain(scatterRowsBy(largest)),
+	ops.ScatterUpdate:           plain(scatterRowsBy(replacement)),
+	ops.ResourceScatterUpdate:   plain(scatterRowsBy(replacement)),
+	ops.ScatterNdAdd:            plain(scatterSlicesBy(addition)),
+	ops.ResourceScatterNdAdd:    plain(scatterSlicesBy(addition)),
+	ops.ScatterNdSub:            plain(scatterSlicesBy(subtraction)),
+	ops.ResourceScatterNdSub:    plain(scatterSlicesBy(subtraction)),
+	ops.ScatterNdUpdate:         plain(scatterSlicesBy(replacement)),
+	ops.ResourceScatterNdUpdate: plain(scatterSlicesBy(replacement)),
+}
+
+// change is what an update does to an element.
+type change int
+
+const (
+	replacement change = iota
+	addition
+	subtraction
+	multiplication
+	division
+	checkedDivision // refuses zeros of any type
+	smallest
+	largest
+)
+
+// scatterRowsBy changes the rows that indices of any shape name. A scalar changes all elements of each row.
+func scatterRowsBy(how change) kernel {
+	return func(c call) error {
+		c.forward()
+		return c.edit(c.in[:1], func(values []*tensor.Tensor) error {
+			v, indices, updates := values[0], c.t(1), c.t(2)
+			if len(v.Shape) == 0 {
+				return fmt.Errorf("%w: expected a variable of at least one dimension", errShapes)
+			}
+			ids, err := integers("indices", indices)
+			if err != nil {
+				return err
+			}
+			if want := slices.Concat(indices.Shape, v.Shape[1:]); len(updates.Shape) != 0 && !slices.Equal(updates.Shape, want) {
+				return fmt.Errorf("%w: expected updates of shape %v for indices of shape %v into a variable of shape %v, got %v", errShapes, want, indices.Shape, v.Shape, updates.Shape)
+			}
+			if err := inRange(ids, v.Shape[0]); err != nil {
+				return err
+			}
+			width := product(v.Shape[1:])
+			for k := range ids {
+				ids[k] *= width
+			}
+			return how.slices(v, ids, updates, width)
+		})
+	}
+}
+
+// scatterSlicesBy changes the slices that the last dimension of the indices names.
+func scatterSlicesBy(how change) kernel {
+	return func(c call) error {
+		c.forward()
+		return c.edit(c.in[:1], func(values []*tensor.Tensor) error {
+			v, updates := values[0], c.t(2)
+			s, err := scatter(c.t(1), updates, v.Shape)
+			if err != nil {
+				return err
+			}
+			return how.slices(v, s.places, updates, product(s.rest))
+		})
+	}
+}
+
+// slices changes n elements of v at each place by the updates that follow each other, or by the only one.
+func (how change) slices(v *tensor.Tensor, places []int, updates *tensor.Tensor, n int) error {
+	if err := want("updates", updates, v.DType); err != nil {
+		return err
+	}
+	switch v.DType {
+	case tensor.Float32:
+		return changeAll[float32](how, v, places, updates, n)
+	case tensor.Float64:
+		return changeAll[float64](how, v, places, updates, n)
+	case tensor.Int8:
+		return changeAll[int8](how, v, places, updates, n)
+	case tensor.Int16:
+		return changeAll[int16](how, v, places, updates, n)
+	case tensor.Int32:
+		return changeAll[int32](how, v, places, updates, n)
+	case tensor.Int64:
+		return changeAll[int64](how, v, places, updates, n)
+	case tensor.Uint8:
+		return changeAll[uint8](how, v, places, updates, n)
+	case tensor.Uint16:
+		return changeAll[uint16](how, v, places, updates, n)
+	case tensor.Uint32:
+		return changeAll[uint32](how, v, places, updates, n)
+	case tensor.Uint64:
+		return changeAll[uint64](how, v, places, updates, n)
+	}
+	if how != replacement || len(updates.Shape) == 0 && n != 1 {
+		return fmt.Errorf("type %v %w", v.DType, ErrUnsupported)
+	}
+	for i, p := range places {
+		copyCells(v, p, updates, i*n%max(updates.Len(), 1), n)
+	}
+	return nil
+}
+
+func changeAll[T number](how change, v *tensor.Tensor, places []int, updates *tensor.Tensor, n int) error {
+	f, dst, src := changeOf[T](how), tensor.Values[T](v), tensor.Values[T](updates)
+	if how == checkedDivision || how == division && !v.DType.Float() {
+		if slices.Contains(src, 0) {
+			return fmt.Errorf("updates must not contain 0")
+		}
+	}
+	for i, p := range places {
+		for j := range n {
+			k := i*n + j
+			if len(updates.Shape) == 0 {
+				k = 0
+			}
+			dst[p+j] = f(dst[p+j], src[k])
+		}
+	}
+	return nil
+}
+
+func changeOf[T number](how change) func(old, by T) T {
+	switch how {
+	case addition:
+		return func(old, by T) T { return old + by }
+	case subtraction:
+		return func(old, by T) T { return old - by }
+	case multiplication:
+		return func(old, by T) T { return old * by }
+	case division, checkedDivision:
+		return func(old, by T) T { return old / by }
+	case smallest:
+		return func(old, by T) T { return min(old, by) }
+	case largest:
+		return func(old, by T) T { return max(old, by) }
+	}
+	return func(_, by T) T { return by }
+}

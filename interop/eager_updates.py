@@ -1,0 +1,180 @@
+"""Writes internal/imported/eager/testdata/updates.json.gz: how TensorFlow's optimizers and scatters update variables.
+
+    python interop/eager_updates.py internal/imported/eager/testdata/updates.json.gz
+
+Each op is recorded on resource variables and, where there is a form for them, on reference variables.
+"""
+
+import sys
+
+import numpy as np
+
+import eager_golden as base
+import eager_sequences as sequences
+from eager_sequences import Of, record
+from tensorflow.python.framework import op_def_registry
+
+rng = np.random.default_rng(3)
+RULES = {  # the slots' first values and the scalars, by name
+    "GradientDescent": ([], dict(alpha=0.1)),
+    "Momentum": ([0.2], dict(lr=0.1, momentum=0.9)),
+    "KerasMomentum": ([0.2], dict(lr=0.1, momentum=0.9)),
+    "Adagrad": ([0.1], dict(lr=0.1)),
+    "AdagradV2": ([0.1], dict(lr=0.1, epsilon=1e-3)),
+    "Adam": ([0.1, 0.2], dict(beta1_power=0.81, beta2_power=0.98, lr=0.1, beta1=0.9, beta2=0.99, epsilon=1e-3)),
+    "RMSProp": ([0.3, 0.1], dict(lr=0.1, rho=0.9, momentum=0.5, epsilon=1e-3)),
+    "CenteredRMSProp": ([0.1, 2.0, 0.1], dict(lr=0.1, rho=0.9, momentum=0.5, epsilon=1e-3)),
+    "Ftrl": ([0.1, 0.2], dict(lr=0.1, l1=0.05, l2=0.1, lr_power=-0.5)),
+    "FtrlV2": ([0.1, 0.2], dict(lr=0.1, l1=0.05, l2=0.1, l2_shrinkage=0.2, lr_power=-0.4)),
+    "Adadelta": ([0.1, 0.2], dict(lr=0.5, rho=0.9, epsilon=1e-3)),
+    "ProximalGradientDescent": ([], dict(alpha=0.1, l1=0.3, l2=0.1)),
+    "ProximalAdagrad": ([0.1], dict(lr=0.1, l1=0.3, l2=0.1)),
+}
+
+
+def update(name, op, values, inputs, **attrs):
+    """Records an op on new variables of the values, and the variables after it."""
+    definition = op_def_registry.get(op)
+    ref, steps = definition.input_arg[0].is_ref, []
+    for v in values:
+        kind = dict(shape=v.shape, dtype=v.dtype)
+        if ref:
+            steps += [("VariableV2", [], kind), ("Assign", [Of(len(steps)), v], {})]
+        else:
+            steps += [("VarHandleOp", [], kind), ("AssignVariableOp", [Of(len(steps)), v], {})]
+    steps.append((op, [Of(2 * i) for i in range(len(values))] + inputs, attrs))
+    for i, v in enumerate(values):
+        steps.append(("Neg", [Of(2 * i)], {}) if ref else ("ReadVariableOp", [Of(2 * i)], dict(dtype=v.dtype)))
+    record(name, *steps)
+
+
+def rule(form, rows, t, shape, indices=None, name="", **attrs):
+    """Records a rule; the gradient and the indices go where the op's definition has them."""
+    op = form + rows
+    if op_def_registry.get(op) is None:
+        return
+    slots, scalars = RULES[rows.split("Apply")[-1]]
+    w = rng.standard_normal(shape).astype(t)
+    values = [w] + [np.full(shape, v, t) + rng.random(shape).astype(t) * t(0.1) for v in slots]
+    grad = rng.standard_normal(shape if indices is None else np.shape(indices) + shape[1:]).astype(t)
+    inputs = []
+    for a in op_def_registry.get(op).input_arg[len(values):]:
+        inputs.append(grad if a.name in ("grad", "delta") else indices if a.name == "indices" else np.array(scalars[a.name], t))
+    update("%s %s" % (op, name), op, values, inputs, **attrs)
+    if not name:  # what does not fit
+        update(op + " wrong gradient", op, values, [np.ones([7, 7], t) if x is grad else x for x in inputs])
+        update(op + " rate of rank 1", op, values, [x.reshape([1]) if x.shape == () else x for x in inputs])
+
+
+def rules():
+    for r in RULES:
+        for form in ("", "Resource"):
+            for t in (np.float32, np.float64):
+                rule(form, "Apply" + r, t, (5, 3), name="" if t == np.float32 else "double")
+                rule(form, "SparseApply" + r, t, (5, 3), np.array([4, 0, 4], np.int32), name="" if t == np.float32 else "double")
+            rule(form, "Apply" + r, np.float32, (0, 3), name="empty")
+            rule(form, "Apply" + r, np.float32, (), name="scalar")
+            rule(form, "Apply" + r, np.float32, (37,), name="odd size")
+            rule(form, "SparseApply" + r, np.float32, (5, 3), np.zeros([0], np.int64), name="no rows")
+            rule(form, "SparseApply" + r, np.float32, (5,), np.array([1, 1, 3], np.int64), name="rows of one")
+            rule(form, "SparseApply" + r, np.float32, (5, 3), np.array([5], np.int64), name="beyond the end")
+            rule(form, "SparseApply" + r, np.float32, (5, 3), np.array([-1], np.int64), name="negative")
+            if "Momentum" in r or r == "Adam":
+                rule(form, "Apply" + r, np.float32, (5, 3), name="nesterov", use_nesterov=True)
+                if r != "Adam":
+                    rule(form, "SparseApply" + r, np.float32, (5, 3), np.array([4, 0], np.int64), name="nesterov", use_nesterov=True)
+
+
+def scatters():
+    for form in ("", "Resource"):
+        for how in ("Add", "Sub", "Mul", "Div", "Min", "Max", "Update"):
+            op = form + "Scatter" + how
+            for t in (np.float32, np.float64, np.int32, np.int64):
+                v, u = (rng.random((5, 3)) * 20 + 2).astype(t), (rng.random((2, 2, 3)) * 3 + 1).astype(t)
+                update("%s %s" % (op, t.__name__), op, [v], [np.array([[4, 0], [4, 1]], np.int64), u])
+                update("%s %s, a scalar" % (op, t.__name__), op, [v], [np.array([3, 1, 3], np.int32), np.array(3, t)])
+            update(op + " no rows", op, [v], [np.zeros([0], np.int32), np.zeros([0, 3], t)])
+            update(op + " one row", op, [v], [np.array(2, np.int32), u[0, 0]])
+            update(op + " beyond the end", op, [v], [np.array([0, 5], np.int32), u[0]])
+            update(op + " negative", op, [v], [np.array([0, -1], np.int32), u[0]])
+            update(op + " wrong shape", op, [v], [np.array([0, 1], np.int32), u[:, :, :2]])
+        update(form + "ScatterDiv by zero", form + "ScatterDiv", [v.astype(np.float32)], [np.array([0], np.int32), np.zeros([1, 3], np.float32)])  # integers end the process
+        for how in ("Add", "Sub", "Update"):
+            op = form + "ScatterNd" + how
+            for t in (np.float32, np.int64):
+                v, u = (rng.random((5, 3)) * 20).astype(t), (rng.random((3,)) * 9).astype(t)
+                update("%s %s" % (op, t.__name__), op, [v], [np.array([[4, 1], [0, 0], [4, 1]], np.int64), u])
+                update("%s %s, rows" % (op, t.__name__), op, [v], [np.array([[4], [0]], np.int32), np.stack([u, u + 1])])
+            update(op + " beyond the end", op, [v], [np.array([[5]], np.int32), np.stack([u])])
+            update(op + " wrong shape", op, [v], [np.array([[4]], np.int32), u])
+
+
+def counters():
+    for t in (np.float32, np.float64, np.int32, np.int64):
+        v, u = (rng.random((2, 3)) * 9).astype(t), (rng.random((2, 3)) * 9).astype(t)
+        for op in ("AssignAdd", "AssignSub", "AssignAddVariableOp", "AssignSubVariableOp"):
+            update("%s %s" % (op, t.__name__), op, [v], [u])
+            update("%s %s, wrong shape" % (op, t.__name__), op, [v], [u[0]])
+    for op in ("CountUpTo", "ResourceCountUpTo"):
+        for limit in (3, 4, 5):
+            attrs = dict(limit=limit, T=np.int64) if op != "CountUpTo" else dict(limit=limit)
+            update("%s %d" % (op, limit), op, [np.array(4, np.int64)], [], **attrs)
+
+
+def pure(name, op, *inputs, **attrs):
+    record(name, (op, list(inputs), attrs))
+
+
+def gradients():
+    for t in (np.float32, np.float64):
+        g, x = rng.standard_normal([3, 4]).astype(t), np.array([[0, -0.0, 1e-3, -1e-3], [6, 7, -6, 0.5], [-0.5, 2, -2, 20]], t)
+        for op in ("ReluGrad", "Relu6Grad", "LeakyReluGrad", "EluGrad", "SeluGrad", "SoftplusGrad", "SoftsignGrad"):
+            pure("%s %s" % (op, t.__name__), op, g, x)
+            pure("%s wrong shape" % op, op, g, x[0])
+            pure("%s empty" % op, op, g[:0], x[:0])
+        for op in ("SigmoidGrad", "TanhGrad", "SqrtGrad", "RsqrtGrad", "ReciprocalGrad", "InvGrad"):
+            y = np.abs(x) / 30 + t(0.01)
+            pure("%s %s" % (op, t.__name__), op, y, g)
+            pure("%s empty" % op, op, y[:0], g[:0])
+        for shape, form in (([3, 4], "NHWC"), ([2, 3, 4, 5], "NHWC"), ([2, 3, 4, 5], "NCHW"), ([0, 3], "NHWC"), ([3], "NHWC")):
+            pure("BiasAddGrad %s %s" % (shape, form), "BiasAddGrad", rng.standard_normal(shape).astype(t), data_format=form)
+        x = rng.standard_normal([3, 4]).astype(t)
+        labels = rng.dirichlet([1] * 4, 3).astype(t)
+        for a, b in ((x, labels), (x, labels[:1]), (x[:1], labels), (x[:0], labels[:0]), (x * 100, np.eye(4)[:3].astype(t)), (x, labels[:, :3]), (x[0], labels[0])):
+            pure("SoftmaxCrossEntropyWithLogits", "SoftmaxCrossEntropyWithLogits", a, b)
+    for a, b in (([2, 3], [2, 3]), ([2, 3], [3]), ([2, 3], [1]), ([], [2, 3]), ([1, 3], [2, 1]), ([1, 1], [1, 1]), ([1, 2], [1, 1]), ([1], [1, 1]), ([2], [3]), ([5, 1, 2], [1, 4, 1])):
+        for t in (np.int32, np.int64):
+            pure("BroadcastGradientArgs %s %s" % (a, b), "BroadcastGradientArgs", np.array(a, t), np.array(b, t))
+
+
+def images():
+    x = rng.standard_normal([2, 6, 5, 3]).astype(np.float32)
+    for padding, stride in (("SAME", 1), ("VALID", 2), ("SAME", 2)):
+        window = dict(strides=[1, stride, stride, 1], padding=padding)
+        f, d = rng.standard_normal([3, 2, 3, 4]).astype(np.float32), rng.standard_normal([3, 2, 3, 2]).astype(np.float32)
+        dy = rng.standard_normal(base.tf.nn.conv2d(x, f, stride, padding).shape).astype(np.float32)
+        pure("Conv2DBackpropFilter " + padding, "Conv2DBackpropFilter", x, np.array(f.shape, np.int32), dy, **window)
+        pure("Conv2DBackpropFilter wrong", "Conv2DBackpropFilter", x, np.array(f.shape, np.int32), dy[:, 1:], **window)
+        dd = rng.standard_normal(dy.shape[:3] + (6,)).astype(np.float32)
+        pure("DepthwiseConv2dNativeBackpropFilter " + padding, "DepthwiseConv2dNativeBackpropFilter", x, np.array(d.shape, np.int32), dd, **window)
+        pure("DepthwiseConv2dNativeBackpropInput " + padding, "DepthwiseConv2dNativeBackpropInput", np.array(x.shape, np.int32), d, dd, **window)
+        pool = dict(ksize=[1, 2, 2, 1], **window)
+        y = base.tf.raw_ops.MaxPool(input=x, **pool).numpy()
+        g = rng.standard_normal(y.shape).astype(np.float32)
+        pure("MaxPoolGrad " + padding, "MaxPoolGrad", x, y, g, **pool)
+        pure("MaxPoolGrad wrong", "MaxPoolGrad", x, y[:, 1:], g, **pool)
+        pure("AvgPoolGrad " + padding, "AvgPoolGrad", np.array(x.shape, np.int32), g, **pool)
+
+
+def main():
+    rules()
+    scatters()
+    counters()
+    gradients()
+    images()
+    base.write(sys.argv[1], sequences.SEQUENCES)
+    print(len(sequences.SEQUENCES), "sequences,", sum("error" in c for c in sequences.SEQUENCES), "errors")
+
+
+if __name__ == "__main__":
+    main()
