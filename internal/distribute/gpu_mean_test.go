@@ -41,8 +41,9 @@ func regression(b *graph.Builder) TrainProgram {
 	}
 }
 
-// trainRegression returns the losses of some steps, the last with fewer batches than replicas, and the variables of each copy.
-func trainRegression(t *testing.T, s *replicated) (losses []float64, w [][]float32) {
+// trainRegression returns the losses of some steps of a program with that many Rows, the last step with fewer batches than
+// replicas, and the variables of each copy.
+func trainRegression(t *testing.T, s *replicated, rows int) (losses []float64, w [][]float32) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(3, 3))
 	random := func(shape ...int) *tensor.Tensor {
@@ -61,7 +62,9 @@ func trainRegression(t *testing.T, s *replicated) (losses []float64, w [][]float
 	if err := s.Variables().Create("w", graph.Type{DType: tensor.Float32, Shape: graph.ShapeOf(5, 7)}, Whole(first)); err != nil {
 		t.Fatal(err)
 	}
-	stepper, err := s.Train(regression(graph.NewBuilder(graph.New())))
+	p := regression(graph.NewBuilder(graph.New()))
+	p.Rows = rows
+	stepper, err := s.Train(p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +101,7 @@ func trainRegression(t *testing.T, s *replicated) (losses []float64, w [][]float
 	return losses, w
 }
 
-// TestGradientsStayOnGPUs trains mirrored on GPUs as on the host.
+// TestGradientsStayOnGPUs trains mirrored on GPUs as on the host, where replicas count alike whatever their rows.
 func TestGradientsStayOnGPUs(t *testing.T) {
 	for _, n := range []int{2, 3} {
 		t.Run(fmt.Sprintf("%d GPUs", n), func(t *testing.T) {
@@ -106,7 +109,7 @@ func TestGradientsStayOnGPUs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			losses, w := trainRegression(t, made.(*replicated))
+			losses, w := trainRegression(t, made.(*replicated), 4)
 			hosts := make([]device.Device, n)
 			for i := range hosts {
 				hosts[i] = device.NewHost()
@@ -115,7 +118,7 @@ func TestGradientsStayOnGPUs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			wantLosses, want := trainRegression(t, plain)
+			wantLosses, want := trainRegression(t, plain, 0)
 			for i, l := range losses {
 				if math.Abs(l-wantLosses[i]) > 1e-6*wantLosses[i] {
 					t.Errorf("loss of step %d: expected %g, got %g", i, wantLosses[i], l)

@@ -52,11 +52,14 @@ func (s *replicatedStepper) compile() error {
 	if r.workers != nil {
 		return r.workers.adopt(s)
 	}
-	var err error
-	if s.stay {
-		s.gpus, err = newGPUMean(s)
+	if !s.stay {
+		return nil
 	}
-	return err
+	g, err := newGPUMean(s)
+	if err != nil {
+		return err
+	}
+	return s.use(g)
 }
 
 // compileReplicas compiles the gradient program of each replica.
