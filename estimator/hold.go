@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
@@ -52,12 +53,7 @@ func (h *hold) Tend() error {
 		}
 		return nil // the others find that the lock is not renewed, where they can look
 	}
-	f, err := os.Open(filepath.Join(h.dir, lockFile)) // of a network's file system this asks the server
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	info, err := f.Stat()
+	info, err := look(filepath.Join(h.dir, lockFile))
 	if err == nil && (h.seen == nil || !same(info, h.seen)) {
 		h.seen, h.since = info, time.Now()
 	}
@@ -77,13 +73,30 @@ func (h *hold) lapsed(silence time.Duration) os.FileInfo {
 // same reports whether two looks at a lock saw the same file, which nobody had renewed.
 func same(a, b os.FileInfo) bool { return os.SameFile(a, b) && a.ModTime().Equal(b.ModTime()) }
 
+// look is os.Stat that opens the file: of a network's file system this asks the server, where os.Stat may tell what was so a
+// minute ago.
+func look(path string) (os.FileInfo, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return f.Stat()
+}
+
+// statOpen is replaced by tests of network file systems.
+var statOpen = (*os.File).Stat
+
 // held is errDeposed where another file has taken the place of a lock.
 func held(lock *os.File) error {
-	mine, err := lock.Stat()
+	mine, err := statOpen(lock)
+	if errors.Is(err, syscall.ESTALE) { // NFS: another machine has replaced the file, and its server has forgotten this one
+		return errDeposed
+	}
 	if err != nil {
 		return fmt.Errorf("lock of model_dir: %w", err)
 	}
-	now, err := os.Stat(lock.Name())
+	now, err := look(lock.Name())
 	switch {
 	case err == nil && os.SameFile(mine, now):
 		return nil

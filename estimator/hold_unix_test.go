@@ -3,9 +3,11 @@
 package estimator
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
@@ -102,6 +104,31 @@ func TestDeposedWritesNothing(t *testing.T) {
 	} {
 		if err == nil || what != "unfenced rename" && !errors.Is(err, errDeposed) {
 			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+// TestDeposedOnNetworkFileSystem: a server that has forgotten a lock, as another machine has replaced it, deposes the chief.
+func TestDeposedOnNetworkFileSystem(t *testing.T) {
+	dir := t.TempDir()
+	lock, err := lockDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	chief := &hold{dir: dir}
+	chief.keep(lock)
+	real := statOpen
+	defer func() { statOpen = real }()
+	for cause, want := range map[error]error{syscall.ESTALE: errDeposed, syscall.EIO: nil} {
+		statOpen = func(f *os.File) (os.FileInfo, error) {
+			return nil, &os.PathError{Op: "stat", Path: f.Name(), Err: cause}
+		}
+		if err := chief.Tend(); !errors.Is(err, want) {
+			t.Errorf("%v: got %v, expected %v", cause, err, want)
+		}
+		if err := (fencedFS{atomicfile.OS{}, lock}).Remove(filepath.Join(dir, "x")); !errors.Is(err, cmp.Or(want, cause)) {
+			t.Errorf("%v: a change of model_dir: %v", cause, err)
 		}
 	}
 }

@@ -66,7 +66,7 @@ func replaceLock(dir string, stale os.FileInfo) (*os.File, error) {
 	if err := errors.Join(held(f), nameHolder(f)); err != nil {
 		return nil, fmt.Errorf("locking model_dir: %w", err)
 	}
-	if now, err := os.Stat(path); err != nil || !same(now, stale) {
+	if now, err := look(path); err != nil || !same(now, stale) {
 		return nil, fmt.Errorf("%w: another process has just locked it, or renewed its lock", ErrLocked)
 	}
 	if err := os.Rename(next, path); err != nil {
