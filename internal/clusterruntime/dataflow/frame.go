@@ -1,6 +1,9 @@
 package dataflow
 
-import "strconv"
+import (
+	"fmt"
+	"strconv"
+)
 
 // frame is a loop that runs. The frame outside of loops has one iteration.
 type frame struct {
@@ -9,12 +12,13 @@ type frame struct {
 	parent *iteration // where the loop is; nil outside of loops
 	id     uint64     // tells it from other frames of the run; part of rendezvous keys
 
-	iterations []*iteration // those that run, the oldest first
-	begun      int          // iterations so far
-	entering   int32        // Enter nodes that have not run
-	invariants []arrival    // what each iteration gets
-	waiting    []arrival    // what the next iteration gets, when it may begin
-	deadExits  []int32      // Exit nodes that were dead in the newest iteration
+	iterations []*iteration   // those that run, the oldest first
+	begun      int            // iterations so far
+	entering   int32          // Enter nodes that have not run
+	invariants []arrival      // what each iteration gets
+	waiting    []arrival      // what the next iteration gets, when it may begin
+	deadExits  []int32        // Exit nodes that were dead in the newest iteration
+	left       map[int32]bool // Exit nodes that sent a value
 }
 
 // arrival is what a node made.
@@ -45,6 +49,18 @@ func newFrame(p *Program, shape int32, parent *iteration) *frame {
 		f.id = combine(parent.frame.id, combine(uint64(parent.number), hash(p.frames[shape].name)))
 	}
 	return f
+}
+
+// leave notes that an Exit sent a value. What follows it outside of the loop runs once: a second value would come to a node that runs.
+func (f *frame) leave(exit int32) error {
+	if f.left[exit] {
+		return fmt.Errorf("it left the loop %q in two iterations: expected a value in the last one alone", f.p.frames[f.shape].name)
+	}
+	if f.left == nil {
+		f.left = map[int32]bool{}
+	}
+	f.left[exit] = true
+	return nil
 }
 
 // begin starts the next iteration, empty.

@@ -1,7 +1,9 @@
 package dataflow
 
+import "github.com/goestimator/goestimator/internal/imported/eager"
+
 // pass hands what a task made to the nodes that wait for it, and returns the tasks that are ready by that.
-func (r *run) pass(t task, out []token) (ready []task) {
+func (r *run) pass(t task, out []token) (ready []task, err error) {
 	n := &r.p.nodes[t.node]
 	it := t.at
 	ends := it.frame // where something may be over now
@@ -11,6 +13,9 @@ func (r *run) pass(t task, out []token) (ready []task) {
 		ready = r.enter(ends, arrival{t.node, out[0]})
 	case exit:
 		if out[0].live {
+			if err := it.frame.leave(t.node); err != nil {
+				return nil, &eager.Error{Node: n.source.Name, Op: n.source.Op, Err: err}
+			}
 			ready = r.arrive(ready, it.frame.parent, arrivals{t.node, out, false})
 		} else if it.number == it.frame.begun-1 {
 			it.frame.deadExits = append(it.frame.deadExits, t.node)
@@ -26,7 +31,7 @@ func (r *run) pass(t task, out []token) (ready []task) {
 		ready[i].at.busy++
 	}
 	it.busy--
-	return r.settle(ends, ready)
+	return r.settle(ends, ready), nil
 }
 
 // enter brings a value into a loop: to its first iteration, or to all where it is constant.
@@ -106,14 +111,18 @@ func (n *node) take(it *iteration, e edge, v token) (ok, dead bool) {
 }
 
 // takeFirst is take of a Merge. It runs when all control edges have come, and one value or nothing but dead ones. The lowest bit
-// of pending is set until a value has come; control edges count two. Where a dead value enters a loop, no other one comes from the iteration before.
+// of pending is set until a value has come, or the node is dead; control edges count two. Where a dead value enters a loop, no other
+// one comes from the iteration before.
 func (n *node) takeFirst(it *iteration, e edge, v token) (ok, dead bool) {
 	s := &it.nodes[n.local]
 	switch {
 	case e.output == control:
 		s.pending -= 2
-		dead = s.dead == n.inputs
-		return s.pending == 0 || s.pending == 1 && dead, dead
+		dead = s.pending == 1 && s.dead >= n.inputs
+		if dead {
+			s.pending = 0
+		}
+		return s.pending == 0, dead
 	case v.live:
 		first := s.pending&1 == 1
 		if first {
@@ -123,8 +132,11 @@ func (n *node) takeFirst(it *iteration, e edge, v token) (ok, dead bool) {
 		return first && s.pending == 0, false
 	}
 	s.dead++
-	dead = s.dead == n.inputs || e.enters
-	return dead && s.pending == 1, dead
+	if s.pending != 1 || s.dead < n.inputs && !e.enters {
+		return false, false
+	}
+	s.pending = 0
+	return true, true
 }
 
 // settle ends iterations of f in which nothing can happen any more, and frames without iterations.
@@ -142,6 +154,9 @@ func (r *run) settle(f *frame, ready []task) []task {
 		parent := f.parent
 		delete(parent.children, f.shape)
 		for _, node := range f.deadExits {
+			if f.left[node] {
+				continue
+			}
 			for _, t := range r.arrive(nil, parent, arrival{node: node}.all()) {
 				parent.busy++
 				ready = append(ready, t)

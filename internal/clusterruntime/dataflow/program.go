@@ -55,9 +55,6 @@ type frameShape struct {
 	parallel int   // iterations at the same time
 }
 
-// maxParallel bounds parallel_iterations.
-const maxParallel = 1 << 10
-
 // Compile prepares a graph. It fails for ops without a kernel, and for loops whose frames do not nest.
 func Compile(g *graph.Graph) (*Program, error) {
 	p := &Program{nodes: make([]node, len(g.Nodes())), frames: []frameShape{{parent: -1, parallel: 1}}}
@@ -69,19 +66,27 @@ func Compile(g *graph.Graph) (*Program, error) {
 		}
 	}
 	for i, n := range g.Nodes() {
-		p.connect(int32(i), n, index)
+		if err := p.connect(int32(i), n, index); err != nil {
+			return nil, err
+		}
 	}
 	if err := p.place(); err != nil {
+		return nil, err
+	}
+	if err := p.checkReceives(); err != nil {
 		return nil, err
 	}
 	return p, nil
 }
 
 // connect adds the edges that lead to node i.
-func (p *Program) connect(i int32, n *graph.Node, index map[*graph.Node]int32) {
+func (p *Program) connect(i int32, n *graph.Node, index map[*graph.Node]int32) error {
 	to := &p.nodes[i]
 	for k, in := range n.Inputs {
 		from := &p.nodes[index[in.Node]]
+		if in.Index < 0 || in.Index >= from.outputs {
+			return fmt.Errorf("node %q (%s): input %d is output %d of %q (%s), which has %d outputs", n.Name, n.Op, k, in.Index, in.Node.Name, in.Node.Op, from.outputs)
+		}
 		from.out = append(from.out, edge{output: int32(in.Index), to: i, input: int32(k), enters: from.role == enter})
 	}
 	for _, c := range n.Control {
@@ -96,6 +101,7 @@ func (p *Program) connect(i int32, n *graph.Node, index map[*graph.Node]int32) {
 	if len(n.Inputs)+len(n.Control) == 0 {
 		p.roots = append(p.roots, i)
 	}
+	return nil
 }
 
 // place finds the frame of each node, from the roots on.
@@ -137,6 +143,7 @@ func (p *Program) place() error {
 		f.pending = append(f.pending, n.pending)
 		f.inputs += n.inputs
 	}
+	p.boundIterations()
 	return p.checkCycles()
 }
 
@@ -158,11 +165,13 @@ func (p *Program) leads(n *node, frames map[string]int32) (int32, error) {
 		p.frames[f].enters++
 		n.enters = f
 		return f, nil
-	case exit:
+	case exit, next:
 		if n.frame == 0 {
-			return 0, fmt.Errorf("node %q (Exit) is in no loop", n.source.Name)
+			return 0, fmt.Errorf("node %q (%s) is in no loop", n.source.Name, n.source.Op)
 		}
-		return p.frames[n.frame].parent, nil
+		if n.role == exit {
+			return p.frames[n.frame].parent, nil
+		}
 	}
 	return n.frame, nil
 }

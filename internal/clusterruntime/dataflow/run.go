@@ -116,14 +116,21 @@ func (r *run) alone(t task) {
 	r.finish(t, out, err)
 }
 
-// finish passes on what a task made. The mutex is held.
-func (r *run) finish(t task, out []token, err error) {
+// fail ends the run with its first error. The mutex is held.
+func (r *run) fail(err error) {
 	if err != nil && r.err == nil {
 		r.err = err
 		r.cancel(err)
 	}
+}
+
+// finish passes on what a task made. The mutex is held.
+func (r *run) finish(t task, out []token, err error) {
+	r.fail(err)
 	if r.err == nil {
-		r.add(r.pass(t, out))
+		ready, err := r.pass(t, out)
+		r.fail(err)
+		r.add(ready)
 	}
 	if r.left--; r.left == 0 {
 		close(r.done)

@@ -1,0 +1,86 @@
+package dataflow
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/goestimator/goestimator/internal/clusterruntime/rendezvous"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/imported/eager"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// endless is a loop around a Merge: its body is x, and leaves is what an Exit takes.
+func endless(frame string, parallel int, limit float32) (g *text, merge, exit *graph.Node) {
+	g = newText()
+	attrs := graph.Attrs{"frame_name": []byte(frame), "parallel_iterations": int64(parallel)}
+	merge = g.node("Merge", nil, 2, g.node("Enter", attrs, 1, g.value(0)).Out(0))
+	constant := graph.Attrs{"frame_name": []byte(frame), "is_constant": true}
+	less := g.op("Less", merge.Out(0), g.node("Enter", constant, 1, g.value(limit)).Out(0))
+	split := g.node("Switch", nil, 2, merge.Out(0), g.node("LoopCond", nil, 1, less).Out(0))
+	next := g.op("AddV2", split.Out(1), g.node("Enter", constant, 1, g.value(1)).Out(0))
+	merge.Inputs = append(merge.Inputs, g.node("NextIteration", nil, 1, next).Out(0))
+	exit = g.node("Exit", nil, 1, split.Out(0))
+	g.send("out", exit.Out(0))
+	return g, merge, exit
+}
+
+// TestExitInEachIteration: what follows the loop would run with an input that nobody made.
+func TestExitInEachIteration(t *testing.T) {
+	g, merge, exit := endless("f", 1, 3)
+	exit.Inputs[0] = merge.Out(0)
+	p, err := Compile(g.Graph)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = p.Run(t.Context(), Step{Env: &eager.Env{}, Rendezvous: box{rendezvous.New()}, Parallel: 1})
+	if err == nil || !strings.Contains(err.Error(), "(Exit): it left the loop \"f\" in two iterations") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestNestedLoopsShareTheirRoom: parallel_iterations of loops in loops multiply.
+func TestNestedLoopsShareTheirRoom(t *testing.T) {
+	p := &Program{frames: []frameShape{{parent: -1, parallel: 1}}}
+	const depth = 5
+	for i := range depth {
+		p.frames = append(p.frames, frameShape{parent: int32(i), parallel: maxParallel, pending: make([]int32, 50), inputs: 50})
+	}
+	p.boundIterations()
+	slots, around := 0, 1
+	for _, f := range p.frames[1:] {
+		around *= f.parallel
+		slots += around * 100
+		if f.parallel < 1 {
+			t.Errorf("got %d iterations at the same time", f.parallel)
+		}
+	}
+	if slots > maxSlots || p.frames[1].parallel != maxParallel {
+		t.Errorf("got %d slots, at most %d are possible; the outermost loop has %d iterations", slots, maxSlots, p.frames[1].parallel)
+	}
+}
+
+func TestCompileRefuses(t *testing.T) {
+	for name, c := range map[string]struct {
+		build func(g *text)
+		text  string
+	}{
+		"NextIteration outside": {func(g *text) { g.node("NextIteration", nil, 1, g.value(1)) }, "is in no loop"},
+		"no such output":        {func(g *text) { g.op("Neg", g.node("Const", graph.Attrs{"value": tensor.Scalar(float32(1))}, 4).Out(3)) }, "has 1 outputs"},
+	} {
+		g := newText()
+		c.build(g)
+		if _, err := Compile(g.Graph); err == nil || !strings.Contains(err.Error(), c.text) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+	g := newText()
+	for i := range maxReceives + 1 {
+		g.node("_Recv", graph.Attrs{"tensor_type": tensor.Float32, "tensor_name": fmt.Append(nil, i)}, 1)
+	}
+	if _, err := Compile(g.Graph); !errors.Is(err, eager.ErrLimit) {
+		t.Errorf("too many receives: got %v", err)
+	}
+}
