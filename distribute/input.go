@@ -91,7 +91,7 @@ type Iterator struct {
 
 // Iterate begins a pass: after Restore, the first one goes on where the checkpoint left
 // it. The error wraps inputs.ErrStateMismatch where that had
-// other batches or tasks.
+// other batches or tasks; called again, Iterate begins at the beginning of the data.
 func (in *Input) Iterate(ctx context.Context) (*Iterator, error) {
 	if in.strategy.closed {
 		return nil, errClosed
@@ -104,10 +104,17 @@ func (in *Input) Iterate(ctx context.Context) (*Iterator, error) {
 		return nil, fmt.Errorf("input: %w", err)
 	}
 	if in.position != nil {
-		if err := it.Restore(in.position); err != nil {
+		err := it.Restore(in.position)
+		mismatch := errors.Is(err, inputs.ErrStateMismatch)
+		if err == nil || mismatch {
+			in.position = nil
+		}
+		if mismatch {
+			err = fmt.Errorf("%w, or call Iterate again, which begins at the beginning", err)
+		}
+		if err != nil {
 			return nil, errors.Join(fmt.Errorf("input: position of the checkpoint: %w", err), it.Close())
 		}
-		in.position = nil
 	}
 	in.it = &Iterator{input: in, it: it, now: in.newStaged(), runs: in.strategy.runs}
 	return in.it, nil

@@ -129,3 +129,56 @@ func until(first, n int) (all []int) {
 	}
 	return all
 }
+
+// TestPositionOfOtherReplicas: the position of other batches is an error once; then the data begins anew.
+func TestPositionOfOtherReplicas(t *testing.T) {
+	ctx, dir := t.Context(), t.TempDir()
+	begin := func(strategy runconfig.Strategy) (s *distribute.Strategy, f *distribute.Function, in *distribute.Input) {
+		t.Helper()
+		rc, err := runconfig.FromTFConfig("", runconfig.ModelDir(dir), runconfig.TrainDistribute(strategy))
+		if err == nil {
+			s, f, _, err = counting(rc)
+		}
+		if err == nil {
+			in, err = s.Distribute(numbers(t, 0, 16), 4, distribute.ShardRows)
+		}
+		if err == nil {
+			_, err = s.Restore(ctx)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s, f, in
+	}
+	step := func(it *distribute.Iterator, err error, f *distribute.Function) (b distribute.Batch) {
+		t.Helper()
+		if err == nil {
+			b, err = it.Next(ctx)
+		}
+		if err == nil {
+			_, err = f.Run(ctx, b)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	s, f, in := begin(runconfig.Strategy{Name: "default"})
+	it, err := in.Iterate(ctx)
+	step(it, err, f)
+	if _, err := s.Save(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(ctx); err != nil {
+		t.Fatal(err)
+	}
+	s, f, in = begin(runconfig.Strategy{Name: "mirrored", Replicas: 2, Device: "/cpu:0"})
+	defer s.Close(ctx)
+	if _, err := in.Iterate(ctx); !errors.Is(err, inputs.ErrStateMismatch) {
+		t.Errorf("%v, expected ErrStateMismatch", err)
+	}
+	it, err = in.Iterate(ctx)
+	if got := tensor.Values[float32](step(it, err, f)[0]["x"])[0]; got != 0 || s.GlobalStep() != 2 {
+		t.Errorf("step %d begins with row %v, expected step 2 with row 0", s.GlobalStep(), got)
+	}
+}

@@ -134,11 +134,11 @@ func (e *Estimator) inputContext(mode models.Mode) inputs.Context {
 		return ic
 	}
 	if n := e.config.NumWorkers(); n > 1 {
-		ic.Pipeline, ic.NumPipelines = e.config.WorkerRank(), n
+		ic.Pipeline, ic.NumPipelines = e.rank(), n
 	}
 	if e.config.ClusterSpec().Sparse() {
 		// The number of workers is not known: each reads all data, in an order of its own.
-		ic.Seed += int64(max(e.config.WorkerRank(), 0))
+		ic.Seed += int64(e.rank())
 	}
 	ic.ReplicasInSync = e.strategy.ReplicasInSync(ic.NumPipelines)
 	if e.elastic() { // every worker reads the same batches, and takes its share of them

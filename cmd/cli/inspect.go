@@ -16,7 +16,7 @@ func (a *app) inspectCommand() *cobra.Command {
   goestimator inspect events runs/glyphs --tag loss
   goestimator inspect savedmodel exports/glyphs
   goestimator inspect model --config configs/glyphs.yaml
-  goestimator inspect shards --config configs/msweb_embedding.yaml --ps 2
+  goestimator inspect shards --config configs/glyphs.yaml --ps 2
   goestimator inspect data --config configs/iris.yaml
   goestimator inspect tf-config`,
 		Args: onlyCommands,

@@ -25,8 +25,8 @@ func (a *app) inspectShardsCommand() *cobra.Command {
 shard its first row, shape, type, bytes and task. Optimizer state is listed, too: it
 lies beside its variable. The cluster is that of TF_CONFIG, or one with --ps parameter
 servers. Nothing is trained, no task is called, and no memory is taken for variables.`,
-		Example: `  goestimator inspect shards --config configs/msweb_embedding.yaml --ps 3
-  goestimator inspect shards --config configs/msweb_embedding.yaml --ps 3 --set strategy.placement=round_robin --json`,
+		Example: `  goestimator inspect shards --config configs/glyphs.yaml --ps 3
+  goestimator inspect shards --config configs/glyphs.yaml --ps 3 --set strategy.name=parameter_server --set strategy.placement=round_robin --json`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := f.loadFor(servers)
