@@ -146,11 +146,8 @@ func (st *staged) prefetch(ctx context.Context, f *Function) error {
 	if fed.parts, err = f.feeds(st.batch[:len(st.records)], fed.parts); err != nil {
 		return nil // the function's Run will say so
 	}
-	if err := u.Prefetch(ctx, fed.parts); err != nil {
-		return err
-	}
-	fed.ahead = true
-	return nil
+	fed.ahead = true // also where it fails: the replicas before have begun
+	return u.Prefetch(ctx, fed.parts)
 }
 
 // take returns the batch as a function's GPUs get it, if it is b and nobody has put other tensors in it.

@@ -61,8 +61,13 @@ func (t *training) readStep() (err error) {
 	return err
 }
 
-// seek moves the input to a position.
+// seek moves the input to a position. What was copied ahead from where it stood is dropped: later batches have the same memory.
 func (t *training) seek(position []byte) error {
+	if u, ok := t.session.stepper.(distribute.Uploader); ok {
+		if err := u.Forget(); err != nil {
+			return err
+		}
+	}
 	switch err := t.input.rewind(t.whole, position); {
 	case errors.Is(err, inputs.ErrStateMismatch) && t.progress.step == 0: // no batch of that input was trained on
 		return t.input.rewind(t.whole, nil)
