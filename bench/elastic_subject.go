@@ -50,10 +50,6 @@ func elasticWorker(l *link, args []string) error {
 		var r reply
 		for range c.steps {
 			one, err := elasticRun(args[0], args[1])
-			for again := 0; err != nil && again < 2; again++ { // the nodes did not come together at all
-				fmt.Fprintln(os.Stderr, err)
-				one, err = elasticRun(args[0], args[1])
-			}
 			if err != nil {
 				return r, err
 			}
@@ -87,7 +83,6 @@ func elasticRun(kind, python string) (r reply, err error) {
 		return r, err
 	}
 	for rank := range elasticNodes {
-		time.Sleep(elasticApart)
 		if err := c.start(rank); err != nil {
 			return r, err
 		}
@@ -119,12 +114,8 @@ func elasticRun(kind, python string) (r reply, err error) {
 	return r, nil
 }
 
-const (
-	// elasticTraining is how long a ring trains before it is disturbed.
-	elasticTraining = 2 * time.Second
-	// elasticApart is between the starts of two nodes: each of torch.distributed.run tries to be the one with the store.
-	elasticApart = 300 * time.Millisecond
-)
+// elasticTraining is how long a ring trains before it is disturbed.
+const elasticTraining = 2 * time.Second
 
 // elasticPlan is what the nodes of one run are.
 type elasticPlan struct {
@@ -133,6 +124,10 @@ type elasticPlan struct {
 }
 
 // node returns how a node is started. torch.distributed.run waits for 30 s for further nodes by default; 1 s is the least that it takes.
+//
+// By default each of its nodes tries to have the store, and the job ends with the one that has it: here the first has it, which
+// is not killed. The workers of each ring get a store of their own: in a shared one their addresses are kept by the
+// number of restarts, which a new node counts from 0, so that PyTorch 2.5's workers do not find each other.
 func (p elasticPlan) node(rank int) (argv, env []string, err error) {
 	if p.kind == elasticKinds[0] {
 		var list []string
@@ -147,9 +142,11 @@ func (p elasticPlan) node(rank int) (argv, env []string, err error) {
 		argv, err = self("elastic_node", p.dir)
 		return argv, []string{"TF_CONFIG=" + config}, err
 	}
-	return []string{p.python, "-m", "torch.distributed.run", fmt.Sprint("--nnodes=1:", elasticNodes), "--nproc-per-node=1", "--max-restarts=100",
-		"--rdzv-id=bench", "--rdzv-backend=c10d", "--rdzv-endpoint=" + p.ports.Address(0), "--rdzv-conf=last_call_timeout=1", "--local-addr=127.0.0.1",
-		filepath.Join("bench", "peers", "elastic.py"), p.dir}, []string{"OMP_WAIT_POLICY=passive"}, nil
+	argv = []string{p.python, "-m", "torch.distributed.run", fmt.Sprint("--nnodes=1:", elasticNodes), "--nproc-per-node=1", "--max-restarts=100",
+		"--rdzv-id=bench", "--rdzv-backend=c10d", "--rdzv-endpoint=" + p.ports.Address(0),
+		fmt.Sprintf("--rdzv-conf=last_call_timeout=1,is_host=%t", rank == 0), "--local-addr=127.0.0.1",
+		filepath.Join("bench", "peers", "elastic.py"), p.dir}
+	return argv, []string{"OMP_WAIT_POLICY=passive", "TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1"}, nil
 }
 
 // elasticNode is one of our nodes: elastic_node DIR.
