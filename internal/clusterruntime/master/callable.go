@@ -13,7 +13,7 @@ import (
 
 // callable is a step whose names were said once.
 type callable struct {
-	plan    *plan
+	plan    *planned
 	request partition.Request
 }
 
@@ -31,14 +31,27 @@ func (m *Master) makeCallable(ctx context.Context, in *rpcs.MakeCallableRequest)
 	if err != nil {
 		return nil, err
 	}
+	handle, err := s.addCallable(callable{p, r})
+	if err != nil {
+		s.release(p)
+		return nil, err
+	}
+	return &rpcs.MakeCallableResponse{Handle: handle}, nil
+}
+
+// addCallable keeps a callable, whose plan it then uses.
+func (s *session) addCallable(c callable) (int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return nil, status.Errorf(codes.Aborted, "Session %s is closed.", s.handle)
+		return 0, s.isClosed()
+	}
+	if len(s.callables) >= maxCallables {
+		return 0, status.Errorf(codes.ResourceExhausted, "the session has %d callables, which is as many as are possible: release some", maxCallables)
 	}
 	s.next++
-	s.callables[s.next] = callable{p, r}
-	return &rpcs.MakeCallableResponse{Handle: s.next}, nil
+	s.callables[s.next] = c
+	return s.next, nil
 }
 
 func (m *Master) runCallable(ctx context.Context, in *rpcs.RunCallableRequest) (*rpcs.RunCallableResponse, error) {
@@ -48,10 +61,15 @@ func (m *Master) runCallable(ctx context.Context, in *rpcs.RunCallableRequest) (
 	}
 	s.mu.Lock()
 	c, ok := s.callables[in.GetHandle()]
+	if ok {
+		c.plan.users++
+	}
 	s.mu.Unlock()
 	if !ok {
 		return nil, noCallable(in.GetHandle())
 	}
+	defer s.release(c.plan)
+	defer s.begin()()
 	if got, want := len(in.GetFeed()), len(c.request.Feeds); got != want {
 		return nil, status.Errorf(codes.InvalidArgument, "expected %d feeds, got %d", want, got)
 	}
@@ -59,7 +77,7 @@ func (m *Master) runCallable(ctx context.Context, in *rpcs.RunCallableRequest) (
 	for i, name := range c.request.Feeds {
 		feeds[name] = in.GetFeed()[i]
 	}
-	values, err := c.plan.run(ctx, feeds)
+	values, err := c.plan.plan.run(ctx, feeds)
 	if err != nil {
 		return nil, err
 	}
@@ -76,11 +94,13 @@ func (m *Master) releaseCallable(_ context.Context, in *rpcs.ReleaseCallableRequ
 		return nil, err
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if _, ok := s.callables[in.GetHandle()]; !ok {
+	c, ok := s.callables[in.GetHandle()]
+	delete(s.callables, in.GetHandle())
+	s.mu.Unlock()
+	if !ok {
 		return nil, noCallable(in.GetHandle())
 	}
-	delete(s.callables, in.GetHandle())
+	s.release(c.plan)
 	return &rpcs.ReleaseCallableResponse{}, nil
 }
 

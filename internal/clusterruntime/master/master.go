@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/goestimator/goestimator/internal/clusterruntime/device"
@@ -38,6 +39,7 @@ type Master struct {
 
 	mu       sync.Mutex
 	sessions map[string]*session
+	graphs   atomic.Int64 // bytes of all sessions' graphs
 }
 
 // New returns the master of a task.
@@ -67,7 +69,7 @@ func (m *Master) createSession(ctx context.Context, in *rpcs.CreateSessionReques
 	if err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
-	s := &session{master: m, soft: in.GetConfig().GetAllowSoftPlacement(), callables: map[int64]callable{}, plans: map[string]*plan{}}
+	s := &session{master: m, soft: in.GetConfig().GetAllowSoftPlacement(), callables: map[int64]callable{}, plans: map[string]*planned{}, active: time.Now()}
 	if err := s.survey(ctx, filters); err != nil {
 		return nil, err
 	}
@@ -79,9 +81,17 @@ func (m *Master) createSession(ctx context.Context, in *rpcs.CreateSessionReques
 		return nil, status.Error(codes.Internal, err.Error())
 	}
 	s.handle = hex.EncodeToString(id[:])
-	m.mu.Lock()
-	m.sessions[s.handle] = s
-	m.mu.Unlock()
+	err = m.keep(s)
+	if ctx.Err() != nil { // nobody would learn the handle
+		err = status.FromContextError(ctx.Err()).Err()
+	}
+	if err != nil {
+		m.mu.Lock()
+		delete(m.sessions, s.handle)
+		m.mu.Unlock()
+		s.close()
+		return nil, err
+	}
 	m.log.Info("session opened", "session", s.handle, "devices", len(s.cluster.Devices))
 	return &rpcs.CreateSessionResponse{SessionHandle: s.handle, GraphVersion: s.version}, nil
 }
@@ -105,7 +115,7 @@ func (m *Master) extendSession(_ context.Context, in *rpcs.ExtendSessionRequest)
 	return &rpcs.ExtendSessionResponse{NewGraphVersion: version}, err
 }
 
-func (m *Master) closeSession(ctx context.Context, in *rpcs.CloseSessionRequest) (*rpcs.CloseSessionResponse, error) {
+func (m *Master) closeSession(_ context.Context, in *rpcs.CloseSessionRequest) (*rpcs.CloseSessionResponse, error) {
 	m.mu.Lock()
 	s := m.sessions[in.GetSessionHandle()]
 	delete(m.sessions, in.GetSessionHandle())
@@ -114,7 +124,7 @@ func (m *Master) closeSession(ctx context.Context, in *rpcs.CloseSessionRequest)
 		_, err := m.session(in.GetSessionHandle())
 		return nil, err
 	}
-	s.close(ctx)
+	s.close()
 	m.log.Info("session closed", "session", s.handle)
 	return &rpcs.CloseSessionResponse{}, nil
 }
@@ -152,7 +162,7 @@ func (m *Master) reset(ctx context.Context, in *rpcs.ResetRequest) (*rpcs.ResetR
 	m.sessions = map[string]*session{}
 	m.mu.Unlock()
 	for _, s := range sessions {
-		s.close(ctx)
+		s.close()
 	}
 	for _, t := range m.chosen(filters) {
 		w, err := m.workers.Worker(t.Job, t.Index)

@@ -36,16 +36,18 @@ func (s *session) register(ctx context.Context, parts []partition.Part) (*plan, 
 	for _, q := range parts {
 		w, err := s.master.workers.Worker(q.Task.Job, q.Task.Task)
 		if err != nil {
+			p.deregister()
 			return nil, err
 		}
 		def, err := graphdef.ToGraphDef(q.Graph)
 		if err != nil {
+			p.deregister()
 			return nil, status.Error(codes.Internal, err.Error())
 		}
 		out, err := service.Ask[rpcs.RegisterGraphResponse](ctx, w, "RegisterGraph", &rpcs.RegisterGraphRequest{SessionHandle: s.handle, GraphDef: def,
 			GraphOptions: &for_core_protos_go_proto.GraphOptions{}, DebugOptions: &for_core_protos_go_proto.DebugOptions{}, ConfigProto: &for_core_protos_go_proto.ConfigProto{}})
 		if err != nil {
-			p.deregister(ctx)
+			p.deregister()
 			return nil, err
 		}
 		r := part{worker: w, handle: out.GetGraphHandle(), feeds: q.Feeds, fetches: map[string]string{}}
@@ -59,10 +61,24 @@ func (s *session) register(ctx context.Context, parts []partition.Part) (*plan, 
 }
 
 // deregister takes the parts from their workers. A worker that is gone has forgotten them anyway.
-func (p *plan) deregister(ctx context.Context) {
-	for _, q := range p.parts {
+func (p *plan) deregister() {
+	p.each(func(ctx context.Context, q part) {
 		_, _ = service.Ask[rpcs.DeregisterGraphResponse](ctx, q.worker, "DeregisterGraph", &rpcs.DeregisterGraphRequest{GraphHandle: q.handle, SessionHandle: p.session})
+	})
+}
+
+// each tidies up at all workers at the same time. One that does not answer is left alone after a while.
+func (p *plan) each(do func(ctx context.Context, q part)) {
+	ctx, cancel := afterwards()
+	defer cancel()
+	var done sync.WaitGroup
+	for _, q := range p.parts[min(1, len(p.parts)):] {
+		done.Go(func() { do(ctx, q) })
 	}
+	if len(p.parts) > 0 {
+		do(ctx, p.parts[0])
+	}
+	done.Wait()
 }
 
 // run runs all parts once and returns the fetches by name. The first error ends the other parts.
@@ -70,7 +86,7 @@ func (p *plan) run(ctx context.Context, feeds map[string]*tensor_go_proto.Tensor
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	id := rand.Int64()
-	defer p.cleanup(context.WithoutCancel(ctx), id)
+	defer p.cleanup(id)
 	var (
 		mu    sync.Mutex
 		first error
@@ -117,8 +133,8 @@ func (q part) run(ctx context.Context, session string, step int64, feeds map[str
 }
 
 // cleanup ends a step on the workers that took part.
-func (p *plan) cleanup(ctx context.Context, step int64) {
-	for _, q := range p.parts {
+func (p *plan) cleanup(step int64) {
+	p.each(func(ctx context.Context, q part) {
 		_, _ = service.Ask[rpcs.CleanupGraphResponse](ctx, q.worker, "CleanupGraph", &rpcs.CleanupGraphRequest{StepId: step})
-	}
+	})
 }

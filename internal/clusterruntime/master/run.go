@@ -2,6 +2,7 @@ package master
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"github.com/goestimator/goestimator/internal/clusterruntime/partition"
@@ -30,7 +31,8 @@ func (m *Master) step(ctx context.Context, in *rpcs.RunStepRequest) (*rpcs.RunSt
 	if in.GetPartialRunHandle() != "" {
 		return nil, status.Error(codes.Unimplemented, "partial runs are not supported: run the step at once")
 	}
-	if ms := in.GetOptions().GetTimeoutInMs(); ms > 0 {
+	defer s.begin()()
+	if ms := in.GetOptions().GetTimeoutInMs(); ms > 0 && ms < math.MaxInt64/int64(time.Millisecond) {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, time.Duration(ms)*time.Millisecond)
 		defer cancel()
@@ -48,7 +50,8 @@ func (m *Master) step(ctx context.Context, in *rpcs.RunStepRequest) (*rpcs.RunSt
 	if err != nil {
 		return nil, err
 	}
-	values, err := p.run(ctx, feeds)
+	defer s.release(p)
+	values, err := p.plan.run(ctx, feeds)
 	if err != nil {
 		return nil, err
 	}

@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/goestimator/goestimator/internal/clusterruntime/partition"
 	"github.com/goestimator/goestimator/internal/compiler/graph"
@@ -29,7 +30,11 @@ type session struct {
 	def       *graph_go_proto.GraphDef
 	graph     *graph.Graph // of def
 	version   int64
-	plans     map[string]*plan // by what a step asks for
+	plans     map[string]*planned // by what a step asks for
+	requests  int64               // for plans so far
+	running   int                 // steps
+	active    time.Time           // when the last step ended
+	bytes     atomic.Int64        // of def
 	callables map[int64]callable
 	next      int64 // number of the next callable
 	closed    bool
@@ -39,6 +44,9 @@ type session struct {
 func (s *session) extendFrom(def *graph_go_proto.GraphDef, version int64) (int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.closed {
+		return 0, s.isClosed()
+	}
 	if version != s.version {
 		return 0, status.Errorf(codes.Aborted, "Current version is %d but caller expected %d.", s.version, version)
 	}
@@ -63,8 +71,12 @@ func (s *session) extend(def *graph_go_proto.GraphDef) error {
 			}
 		}
 	}
+	if err := s.grow(def); err != nil {
+		return err
+	}
 	g, err := graphdef.FromGraphDef(whole)
 	if err != nil {
+		s.shrink(def)
 		return status.Error(codes.InvalidArgument, err.Error())
 	}
 	s.def, s.graph = whole, g
@@ -86,40 +98,11 @@ func addFunctions(whole, def *graph_go_proto.GraphDef) {
 	whole.Library.Gradient = append(whole.Library.Gradient, def.GetLibrary().GetGradient()...)
 }
 
-// planFor returns the plan of a request. The first time its parts are registered.
-func (s *session) planFor(ctx context.Context, r partition.Request) (*plan, error) {
-	key := keyOf(r)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return nil, status.Errorf(codes.Aborted, "Session %s is closed.", s.handle)
-	}
-	if p := s.plans[key]; p != nil {
-		return p, nil
-	}
-	p, err := s.plan(ctx, r)
-	if err == nil {
-		s.plans[key] = p
-	}
-	return p, err
-}
-
-// keyOf returns a text that only equal requests share. The order of the names does not count.
-func keyOf(r partition.Request) string {
-	var b strings.Builder
-	for _, names := range [][]string{r.Feeds, r.Fetches, r.Targets} {
-		sorted := slices.Sorted(slices.Values(names))
-		b.WriteString(strings.Join(sorted, ","))
-		b.WriteByte(';')
-	}
-	return b.String()
-}
-
-// plan divides the graph and registers the parts. The mutex is held.
-func (s *session) plan(ctx context.Context, r partition.Request) (*plan, error) {
+// plan divides a graph and registers the parts.
+func (s *session) plan(ctx context.Context, g *graph.Graph, r partition.Request) (*plan, error) {
 	c := s.cluster
 	c.Soft = s.soft
-	parts, err := partition.Divide(s.graph, r, c)
+	parts, err := partition.Divide(g, r, c)
 	if err != nil {
 		code := codes.InvalidArgument
 		switch {
@@ -131,15 +114,4 @@ func (s *session) plan(ctx context.Context, r partition.Request) (*plan, error) 
 		return nil, status.Error(code, err.Error())
 	}
 	return s.register(ctx, parts)
-}
-
-// close takes the session's graphs from the workers.
-func (s *session) close(ctx context.Context) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.closed = true
-	for _, p := range s.plans {
-		p.deregister(ctx)
-	}
-	s.plans, s.callables = nil, nil
 }

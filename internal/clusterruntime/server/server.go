@@ -11,6 +11,7 @@ import (
 	"net"
 	"runtime"
 	"sync"
+	"time"
 
 	"github.com/goestimator/goestimator/internal/clusterruntime/device"
 	"github.com/goestimator/goestimator/internal/clusterruntime/master"
@@ -21,6 +22,7 @@ import (
 	"github.com/wamuir/graft/tensorflow/core/framework/device_attributes_go_proto"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/keepalive"
 )
 
 // Config says which task a server is.
@@ -76,7 +78,9 @@ func (s *Server) Register(r grpc.ServiceRegistrar) {
 
 // Serve answers on a listener until ctx ends, and closes it.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
-	g := grpc.NewServer(grpc.MaxRecvMsgSize(maxMessage), grpc.MaxSendMsgSize(maxMessage), grpc.WaitForHandlers(true))
+	// A client whose machine vanished is noticed within two minutes: its steps end.
+	alive := grpc.KeepaliveParams(keepalive.ServerParameters{Time: time.Minute, Timeout: 20 * time.Second})
+	g := grpc.NewServer(alive, grpc.MaxRecvMsgSize(maxMessage), grpc.MaxSendMsgSize(maxMessage), grpc.WaitForHandlers(true))
 	s.Register(g)
 	stop := context.AfterFunc(ctx, g.Stop)
 	defer stop()

@@ -27,11 +27,14 @@ type step struct {
 }
 
 // use returns the step of that number. It may be new: who receives may come before what sends.
-func (w *Worker) use(id int64, runs bool) (*rendezvous.Table, func()) {
+func (w *Worker) use(id int64, runs bool) (*rendezvous.Table, func(), error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	s := w.steps[id]
 	if s == nil {
+		if err := w.room(); err != nil {
+			return nil, nil, err
+		}
 		s = &step{table: rendezvous.New()}
 		w.steps[id] = s
 	}
@@ -43,7 +46,7 @@ func (w *Worker) use(id int64, runs bool) (*rendezvous.Table, func()) {
 		if s.users--; s.users == 0 && !s.ran && w.steps[id] == s {
 			delete(w.steps, id)
 		}
-	}
+	}, nil
 }
 
 func (w *Worker) cleanupGraph(_ context.Context, in *rpcs.CleanupGraphRequest) (*rpcs.CleanupGraphResponse, error) {
@@ -75,7 +78,10 @@ func (w *Worker) run(ctx context.Context, in *rpcs.RunGraphRequest) (*rpcs.RunGr
 	if err != nil {
 		return nil, err
 	}
-	table, release := w.use(in.GetStepId(), true)
+	table, release, err := w.use(in.GetStepId(), true)
+	if err != nil {
+		return nil, err
+	}
 	defer release()
 	for _, feed := range in.GetSend() {
 		t, err := graphdef.FromTensorProto(feed.GetTensor())
@@ -91,14 +97,19 @@ func (w *Worker) run(ctx context.Context, in *rpcs.RunGraphRequest) (*rpcs.RunGr
 		table.Abort(StatusOf(err))
 		return nil, err
 	}
-	return fetch(ctx, table, in.GetRecvKey())
+	return fetch(table, in.GetRecvKey())
 }
 
-// fetch takes what a run made for its caller.
-func fetch(ctx context.Context, table *rendezvous.Table, keys []string) (*rpcs.RunGraphResponse, error) {
+// fetch takes what a run made for its caller. The run is over: what is not there will not come.
+func fetch(table *rendezvous.Table, keys []string) (*rpcs.RunGraphResponse, error) {
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
 	out := &rpcs.RunGraphResponse{}
 	for _, key := range keys {
-		item, err := table.Recv(ctx, key)
+		item, err := table.Recv(ended, key)
+		if errors.Is(err, context.Canceled) {
+			return nil, status.Errorf(codes.InvalidArgument, "the graph sent nothing as %q", key)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -136,7 +147,15 @@ func (w *Worker) recvTensor(ctx context.Context, in *rpcs.RecvTensorRequest) (*r
 		return nil, status.Errorf(codes.Aborted, "RecvTensor expects a different device incarnation: %d vs. %d. Your worker job (%q) was probably restarted. Check your worker job for the reason why it was restarted.",
 			key.Incarnation, w.devices[0].GetIncarnation(), from.Job)
 	}
-	table, release := w.use(in.GetStepId(), false)
+	waited, err := w.wait()
+	if err != nil {
+		return nil, err
+	}
+	defer waited()
+	table, release, err := w.use(in.GetStepId(), false)
+	if err != nil {
+		return nil, err
+	}
 	defer release()
 	item, err := table.Recv(ctx, in.GetRendezvousKey())
 	if err != nil {

@@ -1,9 +1,12 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 
 	"github.com/goestimator/goestimator/internal/clusterruntime/device"
 	"github.com/goestimator/goestimator/internal/clusterruntime/rpcs"
@@ -12,6 +15,7 @@ import (
 	"github.com/wamuir/graft/tensorflow/core/framework/device_attributes_go_proto"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 )
 
 // Peers are the workers of other tasks.
@@ -28,8 +32,11 @@ type Worker struct {
 
 	mu     sync.Mutex
 	graphs map[string]*registered
-	next   int // number of the next graph
+	next   uint64 // number of the next graph. The first is drawn: a worker that was started again does not know the handles of its predecessor
+	bytes  int64  // of all graphs
 	steps  map[int64]*step
+
+	waiting atomic.Int64 // calls of RecvTensor
 }
 
 // Config says what a worker is.
@@ -42,7 +49,7 @@ type Config struct {
 // New returns a worker without graphs and variables.
 func New(c Config) *Worker {
 	return &Worker{devices: c.Devices, peers: c.Peers, parallel: c.Parallel, resources: eager.NewResources(),
-		graphs: map[string]*registered{}, steps: map[int64]*step{}}
+		graphs: map[string]*registered{}, next: rand.Uint64(), steps: map[int64]*step{}}
 }
 
 // Methods returns the methods of the WorkerService.
@@ -94,14 +101,22 @@ func tracing(context.Context, *rpcs.TracingRequest) (*rpcs.TracingResponse, erro
 }
 
 // registerGraph prepares a graph for runs.
-func (w *Worker) registerGraph(_ context.Context, in *rpcs.RegisterGraphRequest) (*rpcs.RegisterGraphResponse, error) {
+func (w *Worker) registerGraph(ctx context.Context, in *rpcs.RegisterGraphRequest) (*rpcs.RegisterGraphResponse, error) {
 	if in.GetGraphDef() == nil {
 		return nil, status.Error(codes.InvalidArgument, "expected a graph")
 	}
+	size := int64(proto.Size(in.GetGraphDef()))
+	if err := w.hold(size); err != nil {
+		return nil, err
+	}
 	p, err := prepare(in.GetGraphDef())
-	if err != nil {
+	if err = cmp.Or(err, ctx.Err()); err != nil { // nobody would learn the handle
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.bytes -= size
 		return nil, StatusOf(err)
 	}
+	p.bytes = size
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	handle := fmt.Sprintf("%016x", w.next)
@@ -113,9 +128,11 @@ func (w *Worker) registerGraph(_ context.Context, in *rpcs.RegisterGraphRequest)
 func (w *Worker) deregisterGraph(_ context.Context, in *rpcs.DeregisterGraphRequest) (*rpcs.DeregisterGraphResponse, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.graphs[in.GetGraphHandle()] == nil {
+	p := w.graphs[in.GetGraphHandle()]
+	if p == nil {
 		return nil, noGraph(in.GetGraphHandle())
 	}
+	w.bytes -= p.bytes
 	delete(w.graphs, in.GetGraphHandle())
 	return &rpcs.DeregisterGraphResponse{}, nil
 }

@@ -1,0 +1,101 @@
+package master
+
+import (
+	"context"
+	"time"
+
+	"github.com/wamuir/graft/tensorflow/core/framework/graph_go_proto"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+)
+
+const (
+	// maxSessions are the sessions of a server.
+	maxSessions = 1 << 10
+	// idleSession is how long a session is without steps before it goes where there are too many.
+	idleSession = 10 * time.Minute
+	// maxGraph are the bytes of a session's graph, maxGraphs of all graphs of a server.
+	maxGraph  = 1 << 30
+	maxGraphs = 4 << 30
+	// maxPlans are the sets of feeds, fetches and targets whose graphs a session keeps registered.
+	maxPlans = 256
+	// maxCallables are the callables of a session.
+	maxCallables = 1 << 10
+	// parting is how long a worker has to answer that it forgot a step or graph. The client does not wait longer.
+	parting = 10 * time.Second
+)
+
+// afterwards is the context of what is tidied up after a step or session, which may have ended with its own context.
+func afterwards() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.Background(), parting)
+}
+
+// keep adds a session. Where there are too many, the one that was idle the longest goes, if it was idle long enough.
+func (m *Master) keep(s *session) error {
+	m.mu.Lock()
+	var idle *session
+	if len(m.sessions) >= maxSessions {
+		for _, other := range m.sessions {
+			if at := other.since(); time.Since(at) > idleSession && (idle == nil || at.Before(idle.since())) {
+				idle = other
+			}
+		}
+		if idle == nil {
+			m.mu.Unlock()
+			return status.Errorf(codes.ResourceExhausted, "%d sessions are open, which is as many as a server has: close one, or try again when one was idle for %v", maxSessions, idleSession)
+		}
+		delete(m.sessions, idle.handle)
+	}
+	m.sessions[s.handle] = s
+	m.mu.Unlock()
+	if idle != nil {
+		m.log.Warn("session closed: there are too many and it was idle the longest", "session", idle.handle)
+		idle.close()
+	}
+	return nil
+}
+
+// since returns when a step of the session was asked for last, now where one runs.
+func (s *session) since() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.running > 0 {
+		return time.Now()
+	}
+	return s.active
+}
+
+// begin notes that a step runs, until the result is called.
+func (s *session) begin() func() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.running++
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.running--
+		s.active = time.Now()
+	}
+}
+
+// grow counts the bytes of nodes that are added to the session's graph.
+func (s *session) grow(def *graph_go_proto.GraphDef) error {
+	n := int64(proto.Size(def))
+	if has := s.bytes.Load(); n > maxGraph-has {
+		return status.Errorf(codes.ResourceExhausted, "the session's graph would have %d bytes: at most %d are possible", has+n, int64(maxGraph))
+	}
+	if all := s.master.graphs.Add(n); all > maxGraphs {
+		s.master.graphs.Add(-n)
+		return status.Errorf(codes.ResourceExhausted, "the graphs of all sessions would have %d bytes: at most %d are possible: close sessions", all, int64(maxGraphs))
+	}
+	s.bytes.Add(n)
+	return nil
+}
+
+// shrink takes back grow.
+func (s *session) shrink(def *graph_go_proto.GraphDef) {
+	n := int64(proto.Size(def))
+	s.bytes.Add(-n)
+	s.master.graphs.Add(-n)
+}

@@ -1,0 +1,177 @@
+package master
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/goestimator/goestimator/internal/clusterruntime/partition"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// planned is the place of a plan that one step makes and others wait for.
+type planned struct {
+	done  chan struct{} // closed when plan or err is there
+	plan  *plan
+	err   error
+	users int   // steps and callables that use it, or wait for it
+	used  int64 // when it was asked for last, counted in requests
+	gone  bool  // not among the session's plans any more: the last user takes it from the workers
+}
+
+// planFor returns the plan of a request; the caller releases it. The first time its parts are registered. Others who wait for
+// that end with their ctx, too.
+func (s *session) planFor(ctx context.Context, r partition.Request) (*planned, error) {
+	for {
+		e, first, err := s.entry(r)
+		if err != nil {
+			return nil, err
+		}
+		if first {
+			err := s.fill(ctx, e, r)
+			if err != nil {
+				return nil, err
+			}
+			return e, nil
+		}
+		select {
+		case <-e.done:
+		case <-ctx.Done():
+			s.release(e)
+			return nil, status.FromContextError(ctx.Err()).Err()
+		}
+		if e.err == nil {
+			return e, nil
+		}
+		s.release(e)
+		if code := status.Code(e.err); code != codes.Canceled && code != codes.DeadlineExceeded { // of another step, which made the plan
+			return nil, e.err
+		}
+	}
+}
+
+// entry returns the place of the request's plan, and whether the caller must make the plan.
+func (s *session) entry(r partition.Request) (e *planned, first bool, err error) {
+	key := keyOf(r)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, false, s.isClosed()
+	}
+	e = s.plans[key]
+	if first = e == nil; first {
+		e = &planned{done: make(chan struct{})}
+		s.plans[key] = e
+	}
+	s.requests++
+	e.used = s.requests
+	e.users++
+	return e, first, nil
+}
+
+// fill makes a plan. One that fails is forgotten. Beyond maxPlans, the plan that was not asked for the longest time goes.
+func (s *session) fill(ctx context.Context, e *planned, r partition.Request) error {
+	s.mu.Lock()
+	g := s.graph // a longer graph replaces it: it does not change
+	s.mu.Unlock()
+	e.plan, e.err = s.plan(ctx, g, r)
+	s.mu.Lock()
+	if e.err == nil && s.closed {
+		e.err = s.isClosed()
+	}
+	close(e.done)
+	if e.err != nil {
+		s.forget(e)
+	}
+	var old *planned
+	if len(s.plans) > maxPlans {
+		old = s.oldest(e)
+	}
+	s.mu.Unlock()
+	if old != nil {
+		s.release(old)
+	}
+	if e.err != nil {
+		s.release(e)
+	}
+	return e.err
+}
+
+// oldest takes the plan that was not asked for the longest time from the session, for the caller to release. The mutex is held.
+func (s *session) oldest(but *planned) (old *planned) {
+	for _, e := range s.plans {
+		if e != but && (old == nil || e.used < old.used) {
+			old = e
+		}
+	}
+	if old != nil {
+		old.users++
+		s.forget(old)
+	}
+	return old
+}
+
+// forget takes a plan from the session. The mutex is held.
+func (s *session) forget(e *planned) {
+	e.gone = true
+	for key, other := range s.plans {
+		if other == e {
+			delete(s.plans, key)
+		}
+	}
+}
+
+// release ends the use of a plan. The last user of a plan that the session has forgotten takes it from the workers.
+func (s *session) release(e *planned) {
+	s.mu.Lock()
+	e.users--
+	last := e.users == 0 && (e.gone || s.closed)
+	s.mu.Unlock()
+	if last && e.plan != nil {
+		e.plan.deregister()
+	}
+}
+
+func (s *session) isClosed() error {
+	return status.Errorf(codes.Aborted, "Session %s is closed.", s.handle)
+}
+
+// keyOf returns a text that only equal requests share. The order of the names does not count.
+func keyOf(r partition.Request) string {
+	var b strings.Builder
+	for _, names := range [][]string{r.Feeds, r.Fetches, r.Targets} {
+		for _, name := range slices.Sorted(slices.Values(names)) {
+			b.WriteString(strconv.Quote(name))
+		}
+		b.WriteByte(';')
+	}
+	return b.String()
+}
+
+// close takes the session's graphs from the workers, but for plans that steps use: these take theirs.
+func (s *session) close() {
+	s.mu.Lock()
+	s.closed = true
+	s.master.graphs.Add(-s.bytes.Swap(0))
+	for _, c := range s.callables {
+		c.plan.users--
+	}
+	var unused []*plan
+	for _, e := range s.plans {
+		if e.users == 0 && e.plan != nil {
+			unused = append(unused, e.plan)
+		}
+	}
+	for _, c := range s.callables {
+		if c.plan.gone && c.plan.users == 0 && !slices.Contains(unused, c.plan.plan) {
+			unused = append(unused, c.plan.plan)
+		}
+	}
+	s.plans, s.callables = nil, nil
+	s.mu.Unlock()
+	for _, p := range unused {
+		p.deregister()
+	}
+}

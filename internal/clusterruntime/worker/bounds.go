@@ -1,0 +1,50 @@
+package worker
+
+import (
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+const (
+	// maxGraphs are the bytes of all registered graphs.
+	maxGraphs = 4 << 30
+	// maxSteps are the steps that a worker takes part in, and those that were not cleaned up.
+	maxSteps = 1 << 14
+	// maxWaiting are the calls of RecvTensor that wait for what was not sent yet.
+	maxWaiting = 1 << 15
+)
+
+// hold counts the bytes of a graph that is to be registered.
+func (w *Worker) hold(size int64) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if size > maxGraphs-w.bytes {
+		return status.Errorf(codes.ResourceExhausted, "a graph of %d bytes: the registered graphs have %d bytes, at most %d are possible: close sessions", size, w.bytes, int64(maxGraphs))
+	}
+	w.bytes += size
+	return nil
+}
+
+// wait counts a call that waits, until the result is called.
+func (w *Worker) wait() (func(), error) {
+	if n := w.waiting.Add(1); n > maxWaiting {
+		w.waiting.Add(-1)
+		return nil, status.Errorf(codes.ResourceExhausted, "%d calls of RecvTensor wait, which is as many as are possible: end steps", maxWaiting)
+	}
+	return func() { w.waiting.Add(-1) }, nil
+}
+
+// room makes room for one more step. Where there are too many, one that nobody uses goes: its master did not clean it up. The mutex is held.
+func (w *Worker) room() error {
+	if len(w.steps) < maxSteps {
+		return nil
+	}
+	for id, s := range w.steps {
+		if s.users == 0 {
+			delete(w.steps, id)
+			s.table.Abort(errCleaned)
+			return nil
+		}
+	}
+	return status.Errorf(codes.ResourceExhausted, "%d steps run, which is as many as are possible: end some", maxSteps)
+}
