@@ -105,25 +105,39 @@ func (e *example) checkEpochs() {
 			e.t.Errorf("epoch %d: %s", i, m[0])
 		}
 	}
-	if last := lines[len(lines)-1]; last[3] != "1.000000" {
-		e.t.Errorf("the last epoch: %s, expected accuracy 1", last[0])
+	if last := lines[len(lines)-1]; number(e.t, []byte(last[3])) < learned {
+		e.t.Errorf("the last epoch: %s, expected accuracy %v at least", last[0], learned)
 	}
 	if step := e.latest(); step < int64(5*e.epochs) {
 		e.t.Errorf("the last checkpoint is of step %d, expected %d at least", step, 5*e.epochs)
 	}
 }
 
-// checkResults looks for the accuracy of every evaluation.
+// learned is the accuracy that is reached by learning. Workers race, so that single examples may be wrong.
+const learned = 0.8
+
+// checkResults looks for the accuracy of every evaluation; evaluations of the same variables have the same.
 func (e *example) checkResults() {
 	e.t.Helper()
-	for _, want := range []string{"evaluation on the chief: accuracy 1.000000 of 16 examples", "evaluation by functions: accuracy 1.000000",
-		"evaluation on all workers: accuracy 1.000000 of 16 examples"} {
-		if out := e.tasks["chief-0"].all(); !strings.Contains(out, want) {
-			e.t.Errorf("the chief has not printed %q", want)
-		}
+	direct := e.accuracy("chief-0", `evaluation on the chief: accuracy ([0-9.]+) of 16 examples`)
+	e.accuracy("chief-0", `evaluation by functions: accuracy ([0-9.]+)`)
+	if all := e.accuracy("chief-0", `evaluation on all workers: accuracy ([0-9.]+) of 16 examples`); all != direct {
+		e.t.Errorf("accuracy %v on all workers, %v on the chief: expected the same", all, direct)
 	}
-	want := fmt.Sprintf("evaluator, step %d: accuracy 1.000000 of 16 examples", e.latest())
-	if out := e.tasks["evaluator-0"].all(); !strings.Contains(out, want) {
-		e.t.Errorf("the evaluator has not printed %q", want)
+	e.accuracy("evaluator-0", fmt.Sprintf(`evaluator, step %d: accuracy ([0-9.]+) of 16 examples`, e.latest()))
+}
+
+// accuracy returns the only group of a pattern in what a task printed.
+func (e *example) accuracy(task, pattern string) float64 {
+	e.t.Helper()
+	m := regexp.MustCompile(pattern).FindStringSubmatch(e.tasks[task].all())
+	if m == nil {
+		e.t.Errorf("%s has not printed %s", task, pattern)
+		return 0
 	}
+	v := number(e.t, []byte(m[1]))
+	if v < learned {
+		e.t.Errorf("%s: %s, expected accuracy %v at least", task, m[0], learned)
+	}
+	return v
 }

@@ -183,7 +183,9 @@ func (s *Strategy) write(ctx context.Context, snap *strategies.Snapshot, states 
 	extra := states
 	if s.asynchronous() {
 		for rank, position := range snap.Notes.Positions {
-			extra[saved.InputKey(rank)] = position
+			if rank != s.rank() { // this task's may be newer than its last step
+				extra[saved.InputKey(rank)] = position
+			}
 		}
 	}
 	extra[saved.SeedKey] = strconv.AppendInt(nil, s.seed, 10)

@@ -182,3 +182,50 @@ func TestPositionOfOtherReplicas(t *testing.T) {
 		t.Errorf("step %d begins with row %v, expected step 2 with row 0", s.GlobalStep(), got)
 	}
 }
+
+// TestPositionAfterPass: what is saved after io.EOF begins the next pass, also where the last step has left a position at
+// the parameter servers.
+func TestPositionAfterPass(t *testing.T) {
+	for _, c := range []setup{setups[0], {"parameter_server", runconfig.Strategy{Name: "parameter_server"}, 1, 2}} {
+		t.Run(c.name, func(t *testing.T) {
+			dir, got := t.TempDir(), seen{}
+			for pass := range 2 {
+				c.inCluster(t, dir, func(ctx context.Context, rc runconfig.RunConfig) error {
+					return wholePass(ctx, t, rc, &got)
+				})
+				if n := len(got.rows[0]); n != 16*(pass+1) {
+					t.Errorf("%d rows after pass %d, expected 16 in each", n, pass)
+				}
+			}
+		})
+	}
+}
+
+// wholePass restores, makes a step on each batch of an Input, and saves.
+func wholePass(ctx context.Context, t *testing.T, rc runconfig.RunConfig, to *seen) error {
+	s, f, _, err := counting(rc)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = s.Close(ctx) }()
+	in, err := s.Distribute(numbers(t, 0, 16), 4, distribute.ShardRows)
+	if err != nil {
+		return err
+	}
+	if _, err := s.Restore(ctx); err != nil {
+		return err
+	}
+	it, err := in.Iterate(ctx)
+	for err == nil {
+		var b distribute.Batch
+		if b, err = it.Next(ctx); err == nil {
+			to.add(0, b)
+			_, err = f.Run(ctx, b)
+		}
+	}
+	if !errors.Is(err, io.EOF) {
+		return err
+	}
+	_, err = s.Save(ctx)
+	return err
+}

@@ -20,7 +20,7 @@ var quiet = distribute.WithLogger(slog.New(slog.DiscardHandler))
 
 // options are the options of all tasks.
 func options(dir, strategy string) []runconfig.Option {
-	rpc := runconfig.RPC{Security: "auto", PeerTimeoutSecs: 2, RejoinSecs: 30, CallTimeoutSecs: 30, MaxMessageMB: 64}
+	rpc := runconfig.RPC{Security: "auto", PeerTimeoutSecs: 20, RejoinSecs: 30, CallTimeoutSecs: 30, MaxMessageMB: 64}
 	return []runconfig.Option{runconfig.ModelDir(dir), runconfig.TFRandomSeed(1), runconfig.Connections(rpc),
 		runconfig.SessionCreationTimeoutSecs(60), runconfig.TrainDistribute(runconfig.Strategy{Name: strategy})}
 }

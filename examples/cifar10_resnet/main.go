@@ -37,7 +37,7 @@ func parse() (f flags) {
 	flag.StringVar(&f.dataDir, "data_dir", "", "folder of CIFAR-10's binary version; empty: images are drawn")
 	flag.StringVar(&f.modelDir, "model_dir", "runs/cifar10_resnet", "folder of checkpoints and events")
 	flag.StringVar(&f.strategy.Name, "strategy", "default", "default, one_device, mirrored, central_storage, multi_worker_mirrored or parameter_server")
-	flag.IntVar(&f.strategy.Replicas, "replicas", 0, "of mirrored and central_storage; 0: one for each GPU")
+	flag.IntVar(&f.strategy.Replicas, "replicas", 0, "of this process, under mirrored, central_storage, multi_worker_mirrored and parameter_server; 0: one for each GPU")
 	flag.BoolVar(&f.strategy.Sync, "sync", false, "parameter_server: the workers make each step together")
 	flag.IntVar(&f.resnetSize, "resnet_size", 20, "layers, 6n+2")
 	flag.IntVar(&f.batchSize, "batch_size", 128, "images of a step, over all replicas")
@@ -47,6 +47,17 @@ func parse() (f flags) {
 	flag.Float64Var(&f.weightDecay, "weight_decay", 2e-4, "of all variables but batch normalization's")
 	flag.Parse()
 	return f
+}
+
+// check reports flags that no training has.
+func (f flags) check() error {
+	switch {
+	case flag.NArg() > 0:
+		return fmt.Errorf("unexpected argument %q: flags begin with -", flag.Arg(0))
+	case f.batchSize <= 0 || f.trainSteps <= 0:
+		return fmt.Errorf("batch_size %d, train_steps %d: expected positive numbers", f.batchSize, f.trainSteps)
+	}
+	return checkSize(f.resnetSize)
 }
 
 // firstLoss notes the loss of the first step of this process.
@@ -69,7 +80,7 @@ func (h *firstLoss) AfterRun(_ context.Context, r hooks.Run) error {
 }
 
 func run(ctx context.Context, f flags) error {
-	if err := checkSize(f.resnetSize); err != nil {
+	if err := f.check(); err != nil {
 		return runconfig.Mistake(err)
 	}
 	rc, err := runconfig.New(runconfig.ModelDir(f.modelDir), runconfig.TFRandomSeed(7), runconfig.SaveCheckpointsSteps(max(f.trainSteps/4, 1)),

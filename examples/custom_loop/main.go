@@ -143,8 +143,12 @@ func run(ctx context.Context, rc runconfig.RunConfig) (err error) {
 func main() {
 	modelDir := flag.String("model-dir", "runs/custom_loop", "folder of checkpoints")
 	strategy := flag.String("strategy", "default", "default, one_device, mirrored, central_storage, multi_worker_mirrored or parameter_server")
-	replicas := flag.Int("replicas", 0, "of mirrored and central_storage; 0: one for each GPU")
+	replicas := flag.Int("replicas", 0, "of this process, under mirrored, central_storage, multi_worker_mirrored and parameter_server; 0: one for each GPU")
 	flag.Parse()
+	if flag.NArg() > 0 {
+		log.Printf("unexpected argument %q: flags begin with -", flag.Arg(0))
+		os.Exit(2)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	rc, err := runconfig.New(runconfig.ModelDir(*modelDir), runconfig.TFRandomSeed(7), runconfig.TrainDistribute(runconfig.Strategy{Name: *strategy, Replicas: *replicas}))

@@ -37,10 +37,11 @@ func (p *program) evaluate(ctx context.Context, c *distribute.Coordinator, out i
 	return err
 }
 
-// evaluateCheckpoints is what the evaluator does: it evaluates checkpoints until training is over, and prints the last result.
+// evaluateCheckpoints is what the evaluator does: it evaluates checkpoints until training is over, and prints the last
+// result, if there was a checkpoint that was not evaluated before.
 func (p *program) evaluateCheckpoints(ctx context.Context, out io.Writer) error {
 	last, err := p.EvaluateCheckpoints(ctx, distribute.Sidecar{Evaluate: p.validation.Run})
-	if err == nil {
+	if err == nil && last.Rows > 0 {
 		printResult(out, fmt.Sprintf("evaluator, step %d", last.GlobalStep), last)
 	}
 	return err

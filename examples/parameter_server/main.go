@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"log"
 	"log/slog"
 	"os"
@@ -28,6 +29,17 @@ import (
 type settings struct {
 	modelDir string
 	epochs   int
+}
+
+// check reports flags that no training has.
+func (o settings) check() error {
+	switch {
+	case flag.NArg() > 0:
+		return runconfig.Mistake(fmt.Errorf("unexpected argument %q: flags begin with -", flag.Arg(0)))
+	case o.epochs <= 0:
+		return runconfig.Mistake(fmt.Errorf("%d epochs: expected a positive number", o.epochs))
+	}
+	return nil
 }
 
 // options are the options of every task.
@@ -92,7 +104,10 @@ func main() {
 	if os.Getenv("TF_CONFIG") == "" {
 		run = o.runAll
 	}
-	err := run(ctx)
+	err := o.check()
+	if err == nil {
+		err = run(ctx)
+	}
 	if err != nil {
 		log.Print(err)
 	}
