@@ -98,7 +98,7 @@ func (p *processes) putBackIsCancelled(ctx context.Context, x *processProgram, c
 		return err
 	}
 	if _, err := failing.Fetch(ctx); !errors.Is(err, distribute.ErrFunction) { // it is pending from now on
-		return err
+		return fmt.Errorf("fetch: %w, expected ErrFunction", err)
 	}
 	if done, err := c.Done(); done || err != nil {
 		return fmt.Errorf("done is %v, %w, while a function runs", done, err)
