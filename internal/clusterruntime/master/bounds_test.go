@@ -80,16 +80,21 @@ func (a *alone) register(ctx context.Context, _ *rpcs.RegisterGraphRequest) (*rp
 	return &rpcs.RegisterGraphResponse{GraphHandle: handle}, nil
 }
 
+// graphOf is a graph of the nodes from and up to to.
+func graphOf(from, to int) *graph_go_proto.GraphDef {
+	def := &graph_go_proto.GraphDef{}
+	for i := from; i < to; i++ {
+		def.Node = append(def.Node, &node_def_go_proto.NodeDef{Name: fmt.Sprint("t", i), Op: "NoOp"})
+	}
+	return def
+}
+
 // open returns a master with a session of n nodes: t0, t1, ...
 func open(t *testing.T, n int) (*Master, *alone, string) {
 	t.Helper()
 	a := &alone{graphs: map[string]bool{}}
 	m := New(Task{Job: "w"}, a, slog.New(slog.DiscardHandler))
-	def := &graph_go_proto.GraphDef{}
-	for i := range n {
-		def.Node = append(def.Node, &node_def_go_proto.NodeDef{Name: fmt.Sprint("t", i), Op: "NoOp"})
-	}
-	out, err := m.createSession(t.Context(), &rpcs.CreateSessionRequest{GraphDef: def})
+	out, err := m.createSession(t.Context(), &rpcs.CreateSessionRequest{GraphDef: graphOf(0, n)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -59,7 +59,7 @@ func attrs(k rendezvous.Key) graph.Attrs {
 }
 
 // negate is a graph that receives a value, and sends it on with the other sign.
-func negate(t *testing.T, from, to rendezvous.Key) *graph_go_proto.GraphDef {
+func negate(t testing.TB, from, to rendezvous.Key) *graph_go_proto.GraphDef {
 	t.Helper()
 	b := graph.NewBuilder(graph.New())
 	in := b.Op("_Recv", "in", graph.TypeOf(tensor.Float32), attrs(from))
@@ -83,7 +83,7 @@ func register(t *testing.T, w *Worker, def *graph_go_proto.GraphDef) string {
 }
 
 // value is what is sent under a key.
-func value(t *testing.T, k rendezvous.Key, v float32) []*for_core_protos_go_proto.NamedTensorProto {
+func value(t testing.TB, k rendezvous.Key, v float32) []*for_core_protos_go_proto.NamedTensorProto {
 	t.Helper()
 	p, err := graphdef.ToTensorProto(tensor.Scalar(v), true)
 	if err != nil {
