@@ -3,7 +3,9 @@ package interop_test
 import (
 	"context"
 	"encoding/json"
+	"math"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -56,7 +58,7 @@ func TestClusterOfServers(t *testing.T) {
 }
 
 // startServer starts a task as `goestimator server`, and returns what ends it.
-func startServer(t *testing.T, cluster map[string][]string, task string) (stop func()) {
+func startServer(t *testing.T, cluster map[string][]string, task string, flags ...string) (stop func()) {
 	t.Helper()
 	path, err := testkit.Program()
 	if err != nil {
@@ -67,7 +69,8 @@ func startServer(t *testing.T, cluster map[string][]string, task string) (stop f
 		t.Fatal(err)
 	}
 	ctx, kill := context.WithCancel(context.Background())
-	cmd := exec.CommandContext(ctx, path, "server", "--cluster_spec", "worker|"+cluster["worker"][0]+",ps|"+strings.Join(cluster["ps"], ";"), "--job_name", job, "--task_id", index)
+	spec := "worker|" + cluster["worker"][0] + ",ps|" + strings.Join(cluster["ps"], ";")
+	cmd := exec.CommandContext(ctx, path, append([]string{"server", "--cluster_spec", spec, "--job_name", job, "--task_id", index}, flags...)...)
 	var log strings.Builder
 	cmd.Stderr = &log
 	if err := cmd.Start(); err != nil {
@@ -82,5 +85,53 @@ func startServer(t *testing.T, cluster map[string][]string, task string) (stop f
 		if err := cmd.Wait(); cmd.ProcessState.ExitCode() != 143 {
 			t.Errorf("%s ended with %v, expected exit code 143\n%s", task, err, log.String())
 		}
+	}
+}
+
+// TestClusterTraining: Python's optimizers give the same losses on our servers as on TensorFlow's, and go on from checkpoints that they wrote.
+func TestClusterTraining(t *testing.T) {
+	p := peers(t)
+	tasks := []string{"worker/0", "ps/0", "ps/1"}
+	var want map[string][]float64
+	for _, theirs := range []string{"worker/0,ps/0,ps/1", ""} {
+		ports, err := freeport.Reserve(len(tasks))
+		if err != nil {
+			t.Fatal(err)
+		}
+		cluster := map[string][]string{"worker": {ports.Address(0)}, "ps": {ports.Address(1), ports.Address(2)}}
+		folder := t.TempDir()
+		var stops []func()
+		for _, task := range tasks {
+			if theirs == "" {
+				stops = append(stops, startServer(t, cluster, task, "--allow-path", folder))
+			}
+		}
+		text, err := json.Marshal(cluster)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := p.run(t, "cluster_training.py", string(text), theirs, folder)
+		for _, stop := range stops {
+			stop()
+		}
+		if err := ports.Close(); err != nil {
+			t.Error(err)
+		}
+		var got map[string][]float64
+		if err := json.Unmarshal([]byte(out), &got); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		if want == nil {
+			want = got
+			continue
+		}
+		for name, losses := range want {
+			if !slices.EqualFunc(losses, got[name], func(a, b float64) bool { return math.Abs(a-b) <= 1e-5*max(1, math.Abs(a)) }) {
+				t.Errorf("%s: got %v, TensorFlow's servers gave %v", name, got[name], losses)
+			}
+		}
+	}
+	if len(want["adam True 1"]) != 4 || want["step of adam True 1"][0] != 8 {
+		t.Errorf("TensorFlow's servers gave %v", want)
 	}
 }

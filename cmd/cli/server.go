@@ -27,6 +27,8 @@ type serverTask struct {
 	index   int
 	// config is the configuration of a parameter server of clusters with trainers: it serves jobs of this project, too. nil for other tasks.
 	config *runconfig.RunConfig
+	// allow are the folders where graphs may read and write checkpoints.
+	allow []string
 }
 
 // serverAliases are TensorFlow's names of flags that have another one here.
@@ -35,6 +37,7 @@ var serverAliases = map[string]string{"task-id": "task-index"}
 // serverCommand runs one task of a cluster whose tasks are listed in flags; serve is [runServer].
 func (a *app) serverCommand(serve func(context.Context, serverTask, *slog.Logger) error) *cobra.Command {
 	var cluster string
+	var allow []string
 	var task replica.Task
 	var f configFlags
 	cmd := &cobra.Command{
@@ -54,6 +57,8 @@ trained for run.session_creation_timeout_secs; other jobs are refused meanwhile.
 alone. How tasks connect (rpc.security and the others) is taken from --config, --set and the environment; the tasks of
 a cluster must agree in it.
 
+Graphs read and write checkpoints below the folders of --allow-path alone.
+
 Everyone who reaches the port of another task may run any graph there. Where the address is not of loopback, a warning says so.`,
 		Example: `  goestimator server --cluster-spec 'chief|a:2222,worker|b:2222;c:2222,ps|d:2222;e:2222' --job-name ps --task-index 1
   goestimator server --cluster_spec 'worker|a:2222;b:2222' --job_name worker --task_id 0
@@ -69,6 +74,7 @@ Everyone who reaches the port of another task may run any graph there. Where the
 			if err != nil {
 				return usage(err)
 			}
+			t.allow = allow
 			return serve(cmd.Context(), t, a.log)
 		},
 	}
@@ -77,6 +83,7 @@ Everyone who reaches the port of another task may run any graph there. Where the
 	flags.StringVar(&cluster, "cluster-spec", "", "tasks of all jobs: 'worker|host:port;host:port,ps|host:port'")
 	flags.StringVar(&task.Type, "job-name", replica.PS, "job of this task")
 	flags.IntVar(&task.Index, "task-index", 0, "index of this task in its job; also --task-id")
+	flags.StringArrayVar(&allow, "allow-path", nil, "folder where graphs may read and write checkpoints; may be repeated")
 	f.addSources(cmd)
 	completeValues(cmd, "job-name", replica.PS, replica.Worker, replica.Chief)
 	return cmd
@@ -134,7 +141,7 @@ func withoutTFConfig(environ []string) []string {
 
 // runServer serves as a task until ctx ends.
 func runServer(ctx context.Context, t serverTask, log *slog.Logger) error {
-	s, err := server.New(server.Config{Cluster: t.cluster, Job: t.job, Task: t.index, Log: log})
+	s, err := server.New(server.Config{Cluster: t.cluster, Job: t.job, Task: t.index, Log: log, AllowPaths: t.allow})
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/goestimator/goestimator/internal/clusterruntime/master"
 	"github.com/goestimator/goestimator/internal/clusterruntime/service"
 	"github.com/goestimator/goestimator/internal/clusterruntime/worker"
+	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 	"github.com/goestimator/goestimator/internal/platform/hostmemory"
 	"github.com/goestimator/goestimator/runconfig"
 	"github.com/wamuir/graft/tensorflow/core/framework/device_attributes_go_proto"
@@ -31,12 +32,15 @@ type Config struct {
 	Job     string
 	Task    int
 	Log     *slog.Logger
+	// AllowPaths are the folders where ops of graphs may read and write checkpoints.
+	AllowPaths []string
 }
 
 // Server is a task of a cluster. It is safe for concurrent use.
 type Server struct {
-	master service.Local
-	peers  *peers
+	master  service.Local
+	peers   *peers
+	folders []*atomicfile.Root
 }
 
 // maxMessage is the most bytes of one message: Protocol Buffers cannot be larger.
@@ -52,10 +56,18 @@ func New(c Config) (*Server, error) {
 		return nil, err
 	}
 	p := &peers{cluster: c.Cluster, own: master.Task{Job: c.Job, Index: c.Task}, conns: map[master.Task]*grpc.ClientConn{}}
-	w := worker.New(worker.Config{Devices: []*device_attributes_go_proto.DeviceAttributes{cpu}, Peers: p, Parallel: runtime.GOMAXPROCS(0)})
+	s := &Server{peers: p}
+	for _, dir := range c.AllowPaths {
+		r, err := atomicfile.OpenRoot(dir)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("allowed folder: %w", err), s.Close())
+		}
+		s.folders = append(s.folders, r)
+	}
+	w := worker.New(worker.Config{Devices: []*device_attributes_go_proto.DeviceAttributes{cpu}, Peers: p, Parallel: runtime.GOMAXPROCS(0), Folders: s.folders})
 	p.local = w.Methods()
-	m := master.New(p.own, p, c.Log)
-	return &Server{master: m.Methods(), peers: p}, nil
+	s.master = master.New(p.own, p, c.Log).Methods()
+	return s, nil
 }
 
 // processor describes the CPU of this task. The incarnation is drawn: it tells a task that was started again from its predecessor.
@@ -89,8 +101,14 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	return cmp.Or(ctx.Err(), err)
 }
 
-// Close closes the connections to other tasks.
-func (s *Server) Close() error { return s.peers.close() }
+// Close closes the connections to other tasks and the allowed folders.
+func (s *Server) Close() error {
+	all := []error{s.peers.close()}
+	for _, r := range s.folders {
+		all = append(all, r.Close())
+	}
+	return errors.Join(all...)
+}
 
 // peers are the workers of the cluster: the own one, and connections to the others.
 type peers struct {

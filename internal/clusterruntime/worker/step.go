@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"errors"
+	"io/fs"
 
 	"github.com/goestimator/goestimator/internal/clusterruntime/dataflow"
 	"github.com/goestimator/goestimator/internal/clusterruntime/device"
@@ -92,7 +93,7 @@ func (w *Worker) run(ctx context.Context, in *rpcs.RunGraphRequest) (*rpcs.RunGr
 			return nil, err
 		}
 	}
-	at := dataflow.Step{Env: &eager.Env{Resources: w.resources, Functions: p.functions}, Rendezvous: meeting{w, in.GetStepId(), table}, Parallel: w.parallel}
+	at := dataflow.Step{Env: &eager.Env{Resources: w.resources, Functions: p.functions, Bundle: w.folders.bundle, Files: w.folders.of}, Rendezvous: meeting{w, in.GetStepId(), table}, Parallel: w.parallel}
 	if err := p.program.Run(ctx, at); err != nil {
 		table.Abort(StatusOf(err))
 		return nil, err
@@ -219,7 +220,7 @@ func StatusOf(err error) error {
 		err  error
 		code codes.Code
 	}{
-		{eager.ErrUninitialized, codes.FailedPrecondition}, {eager.ErrUnsupported, codes.Unimplemented}, {eager.ErrLimit, codes.ResourceExhausted}, {eager.ErrRange, codes.OutOfRange},
+		{eager.ErrUninitialized, codes.FailedPrecondition}, {eager.ErrUnsupported, codes.Unimplemented}, {eager.ErrLimit, codes.ResourceExhausted}, {eager.ErrRange, codes.OutOfRange}, {fs.ErrNotExist, codes.NotFound}, {fs.ErrPermission, codes.PermissionDenied},
 		{context.Canceled, codes.Canceled}, {context.DeadlineExceeded, codes.DeadlineExceeded},
 	} {
 		if errors.Is(err, c.err) {

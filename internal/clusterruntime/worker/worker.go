@@ -12,6 +12,7 @@ import (
 	"github.com/goestimator/goestimator/internal/clusterruntime/rpcs"
 	"github.com/goestimator/goestimator/internal/clusterruntime/service"
 	"github.com/goestimator/goestimator/internal/imported/eager"
+	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 	"github.com/wamuir/graft/tensorflow/core/framework/device_attributes_go_proto"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -28,6 +29,7 @@ type Worker struct {
 	devices   []*device_attributes_go_proto.DeviceAttributes
 	peers     Peers
 	parallel  int
+	folders   folders
 	resources *eager.Resources
 
 	mu     sync.Mutex
@@ -43,12 +45,13 @@ type Worker struct {
 type Config struct {
 	Devices  []*device_attributes_go_proto.DeviceAttributes // its devices, the processor first
 	Peers    Peers
-	Parallel int // nodes of a step that run at the same time
+	Parallel int                // nodes of a step that run at the same time
+	Folders  []*atomicfile.Root // where ops may read and write checkpoints
 }
 
 // New returns a worker without graphs and variables.
 func New(c Config) *Worker {
-	return &Worker{devices: c.Devices, peers: c.Peers, parallel: c.Parallel, resources: eager.NewResources(),
+	return &Worker{devices: c.Devices, peers: c.Peers, parallel: c.Parallel, folders: c.Folders, resources: eager.NewResources(),
 		graphs: map[string]*registered{}, next: rand.Uint64(), steps: map[int64]*step{}}
 }
 

@@ -77,7 +77,6 @@ MaxPoolV2(input: T, ksize: int32, strides: int32) -> output: T; T: {int8, int16,
 MaxPoolWithArgmax(input: T) -> output: T, argmax: Targmax; Targmax: indices = int64
 Merge(inputs: N*T) -> output: T, value_index: int32
 MergeSummary(inputs: N*string) -> summary: string
-MergeV2Checkpoints(checkpoint_prefixes: string, destination_prefix: string)
 MirrorPadGrad(input: T, paddings: Tpaddings) -> output: T
 ModelDataset(input_dataset: variant) -> handle: variant
 Multinomial(logits: T, num_samples: int32) -> output: output_dtype; output_dtype: indices = int64
@@ -134,11 +133,8 @@ RestoreSlice(file_pattern: string, tensor_name: string, shape_and_slice: string)
 SampleDistortedBoundingBoxV2(image_size: T, bounding_boxes: float32, min_object_covered: float32) -> begin: T, size: T, bboxes: float32
 Save(filename: string, tensor_names: string, data: [T])
 SaveSlices(filename: string, tensor_names: string, shapes_and_slices: string, data: [T])
-SaveV2(prefix: string, tensor_names: string, shape_and_slices: string, tensors: [dtypes])
 ScalarSummary(tags: string, values: T) -> summary: string
 SerializeTensor(tensor: T) -> serialized: string
-ShardedFilename(basename: string, shard: int32, num_shards: int32) -> filename: string
-ShardedFilespec(basename: string, num_shards: int32) -> filename: string
 ShuffleDataset(input_dataset: variant, buffer_size: int64, seed: int64, seed2: int64) -> handle: variant
 ShuffleDatasetV3(input_dataset: variant, buffer_size: int64, seed: int64, seed2: int64, seed_generator: resource) -> handle: variant
 SkipDataset(input_dataset: variant, count: int64) -> handle: variant

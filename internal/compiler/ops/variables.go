@@ -30,4 +30,9 @@ var (
 		"limit: int", "T: indices").state(Writes)
 	TemporaryVariable = define("TemporaryVariable() -> ref: &dtype",
 		"shape: shape", "var_name: string = ''").state(Writes)
+	MergeV2Checkpoints = define("MergeV2Checkpoints(checkpoint_prefixes: string, destination_prefix: string)",
+		"delete_old_dirs: bool = true", "allow_missing_files: bool = false").state(Effects)
+	SaveV2          = define("SaveV2(prefix: string, tensor_names: string, shape_and_slices: string, tensors: [dtypes])").state(Effects)
+	ShardedFilename = define("ShardedFilename(basename: string, shard: int32, num_shards: int32) -> filename: string")
+	ShardedFilespec = define("ShardedFilespec(basename: string, num_shards: int32) -> filename: string")
 )

@@ -47,6 +47,7 @@ type Writer struct {
 	prefix  string
 	shards  []*shard
 	entries map[string]*entry
+	parts   bool // see Parts
 	err     error
 }
 
@@ -201,7 +202,7 @@ func (w *Writer) Finish() error {
 
 func (w *Writer) checkSlices() error {
 	for _, e := range w.entries {
-		if len(e.slices) == 0 {
+		if len(e.slices) == 0 || w.parts {
 			continue
 		}
 		if err := checkCover(e.slices, e.shape); err != nil {

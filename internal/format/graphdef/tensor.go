@@ -107,7 +107,7 @@ func elements(shape []int, limit int) (int, bool) {
 
 func fromContent(content []byte, d tensor.DType, shape []int, n int) (*tensor.Tensor, error) {
 	if d == tensor.String {
-		return nil, errors.New("string tensor with raw content: expected string values")
+		return stringsOf(content, shape, n)
 	}
 	if len(content) != n*d.Size() {
 		return nil, fmt.Errorf("tensor of %v%v with %d bytes of content: expected %d", d, shape, len(content), n*d.Size())
@@ -188,6 +188,35 @@ func fromFields(t *tensor.Tensor, p *tensor_go_proto.TensorProto, n int) error {
 	return nil
 }
 
+// stringsOf reads the content of a string tensor: the lengths of all strings, then their bytes.
+func stringsOf(content []byte, shape []int, n int) (*tensor.Tensor, error) {
+	bad := func(why string) (*tensor.Tensor, error) {
+		return nil, fmt.Errorf("tensor of %v%v with %d bytes of content: %s", tensor.String, shape, len(content), why)
+	}
+	if n > len(content) {
+		return bad("expected a length for each string")
+	}
+	lengths, rest := make([]int, n), content
+	for i := range lengths {
+		size, k := binary.Uvarint(rest)
+		if k <= 0 || size > uint64(len(content)) {
+			return bad("a length is not within the content")
+		}
+		lengths[i], rest = int(size), rest[k:]
+	}
+	t := tensor.New(tensor.String, shape...)
+	for i, size := range lengths {
+		if size > len(rest) {
+			return bad("it ends within a string")
+		}
+		t.Strings[i], rest = slices.Clone(rest[:size]), rest[size:]
+	}
+	if len(rest) > 0 {
+		return bad("more than the strings take")
+	}
+	return t, nil
+}
+
 // An encoding is "content", or "field" and the number of values written; then " bare" where the shape is left out.
 
 // encodingOf describes how p encodes t, "" where writeTensor would do the same by itself.
@@ -200,7 +229,7 @@ func encodingOf(p *tensor_go_proto.TensorProto, t *tensor.Tensor) string {
 		n = len(p.GetStringVal())
 	}
 	enc := "field " + strconv.Itoa(n)
-	if len(p.GetTensorContent()) > 0 {
+	if len(p.GetTensorContent()) > 0 && t.DType != tensor.String {
 		enc = "content"
 	}
 	if p.GetTensorShape() == nil {

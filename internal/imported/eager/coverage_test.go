@@ -89,6 +89,9 @@ func init() {
 			unrecorded[op.Name] = byUpdates
 		}
 	}
+	for op := range saveOps {
+		unrecorded[op.Name] = "writes files: interop compares training that goes on from checkpoints"
+	}
 	for _, op := range []*ops.Def{ops.AssignAdd, ops.AssignSub, ops.CountUpTo, ops.ResourceCountUpTo} {
 		unrecorded[op.Name] = byUpdates
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/format/bundle"
+	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -38,6 +39,9 @@ type Env struct {
 	// Bundle opens a checkpoint that a RestoreV2 names, to be closed by the
 	// caller; nil: none.
 	Bundle func(prefix string) (*bundle.Reader, error)
+	// Files returns the file system that files below a path are written on, or
+	// why they may not be; nil: none.
+	Files func(path string) (atomicfile.FS, error)
 	// Payer pays for what is allocated.
 	Payer Payer
 }

@@ -1,0 +1,163 @@
+package eager
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/goestimator/goestimator/internal/compiler/ops"
+	"github.com/goestimator/goestimator/internal/format/bundle"
+	"github.com/goestimator/goestimator/internal/platform/atomicfile"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// saveOps write checkpoints.
+var saveOps = map[*ops.Def]maker{
+	ops.SaveV2:             plain(save),
+	ops.MergeV2Checkpoints: mergeCheckpoints,
+	ops.ShardedFilename:    plain(shardedFilename),
+	ops.ShardedFilespec:    plain(shardedFilespec),
+}
+
+// files returns the file system that a path may be written on.
+func (c call) files(path string) (atomicfile.FS, error) {
+	if c.env == nil || c.env.Files == nil {
+		return nil, fmt.Errorf("file %q: no files may be written here", path)
+	}
+	return c.env.Files(path)
+}
+
+// save writes tensors, or slices of partitioned ones, under their names.
+func save(c call) error {
+	if len(c.in) < 3 {
+		return fmt.Errorf("expected a prefix, names and slices, got %d inputs", len(c.in))
+	}
+	prefix, err := text("prefix", c.t(0))
+	if err != nil {
+		return err
+	}
+	names, specs := c.t(1).Strings, c.t(2).Strings
+	if n := len(c.in) - 3; len(names) != n || len(specs) != n {
+		return fmt.Errorf("expected %d names and slices, got %d and %d", n, len(names), len(specs))
+	}
+	fsys, err := c.files(string(prefix))
+	if err != nil {
+		return err
+	}
+	if err := fsys.Mkdir(filepath.Dir(string(prefix))); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	w, err := bundle.NewWriter(fsys, string(prefix), 1)
+	if err != nil {
+		return err
+	}
+	defer w.Discard()
+	w.Parts()
+	for i, name := range names {
+		if err := saveOne(w, string(name), string(specs[i]), c.t(3+i)); err != nil {
+			return err
+		}
+	}
+	return w.Finish()
+}
+
+func saveOne(w *bundle.Writer, name, spec string, t *tensor.Tensor) error {
+	if spec == "" {
+		return w.Add(name, t)
+	}
+	words := strings.Fields(spec)
+	if len(words) != len(t.Shape)+1 {
+		return fmt.Errorf("tensor %q, slice %q: expected a size for each dimension of %v, then a slice", name, spec, t.Shape)
+	}
+	parts := strings.Split(words[len(t.Shape)], ":")
+	full, slice := make([]int, len(t.Shape)), make(bundle.Slice, len(t.Shape))
+	if len(parts) != len(full) {
+		return fmt.Errorf("tensor %q, slice %q: expected %d dimensions", name, spec, len(full))
+	}
+	for k, p := range parts {
+		size, err := strconv.Atoi(words[k])
+		start, length, whole := 0, size, p == "-"
+		if !whole {
+			a, b, _ := strings.Cut(p, ",")
+			var err1, err2 error
+			start, err1 = strconv.Atoi(a)
+			length, err2 = strconv.Atoi(b)
+			err = errors.Join(err, err1, err2)
+		}
+		if err != nil || size < 0 || start < 0 || length < 0 || start > size || length > size-start {
+			return fmt.Errorf("tensor %q, slice %q: dimension %d is not in the shape", name, spec, k)
+		}
+		full[k] = size
+		slice[k] = bundle.Extent{Start: start, Length: length}
+		if whole || length == size {
+			slice[k] = bundle.Extent{Length: -1}
+		}
+	}
+	return w.AddSlice(name, full, slice, t)
+}
+
+func mergeCheckpoints(s *site) (kernel, error) {
+	if s.boolean("allow_missing_files", false) {
+		return nil, fmt.Errorf("allow_missing_files %w", ErrUnsupported)
+	}
+	return func(c call) error {
+		to, err := text("destination_prefix", c.t(1))
+		if err != nil {
+			return err
+		}
+		if err := want("checkpoint_prefixes", c.t(0), tensor.String); err != nil {
+			return err
+		}
+		fsys, err := c.files(string(to))
+		if err != nil {
+			return err
+		}
+		var prefixes []string
+		for _, p := range c.t(0).Strings {
+			if slices.Contains(prefixes, string(p)) {
+				return fmt.Errorf("prefix %q is there twice", clip(p))
+			}
+			prefixes = append(prefixes, string(p))
+		}
+		return bundle.Merge(fsys, prefixes, string(to))
+	}, nil
+}
+
+func shardedFilename(c call) error {
+	base, err := text("basename", c.t(0))
+	if err != nil {
+		return err
+	}
+	shard, err := integer("shard", c.t(1))
+	if err != nil {
+		return err
+	}
+	n, err := integer("num_shards", c.t(2))
+	if err != nil {
+		return err
+	}
+	c.set(0, textScalar(fmt.Sprintf("%s-%05d-of-%05d", base, shard, n)))
+	return nil
+}
+
+func shardedFilespec(c call) error {
+	base, err := text("basename", c.t(0))
+	if err != nil {
+		return err
+	}
+	n, err := integer("num_shards", c.t(1))
+	if err != nil {
+		return err
+	}
+	c.set(0, textScalar(fmt.Sprintf("%s-?????-of-%05d", base, n)))
+	return nil
+}
+
+// textScalar is a string as a tensor.
+func textScalar(s string) *tensor.Tensor {
+	return &tensor.Tensor{DType: tensor.String, Shape: []int{}, Strings: [][]byte{[]byte(s)}}
+}
