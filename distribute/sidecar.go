@@ -30,7 +30,7 @@ type Sidecar struct {
 
 // EvaluateCheckpoints is the program of an evaluator task (TF_CONFIG's task type, or a process without a cluster): it
 // restores each new checkpoint in model_dir, evaluates it, and writes the metrics as TensorBoard events, until
-// training is over. It returns the last result. Checkpoints that are replaced while another one is evaluated are left
+// training is over. It returns the last result, the zero one where it had nothing to evaluate. Checkpoints that are replaced while another one is evaluated are left
 // out; one that was deleted or cannot be read is waited for to be followed by another. Where the chief has reported a
 // failure (estimator.ReportFailure) the error wraps ErrEnded.
 func (s *Strategy) EvaluateCheckpoints(ctx context.Context, spec Sidecar) (EvalResult, error) {
