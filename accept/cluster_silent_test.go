@@ -40,7 +40,7 @@ func TestClusterElasticWorkerStopped(t *testing.T) {
 // TestClusterElasticChiefStopped: a worker takes the place of a chief whose process stands still, though that holds the
 // lock of model_dir. When the former chief goes on it writes nothing more and ends; started again, it trains as a worker.
 func TestClusterElasticChiefStopped(t *testing.T) {
-	long(t)
+	whole(t)
 	r := newRig(t, "chief-0 worker-0 worker-1", silent...)
 	r.start()
 	at := r.reach("worker-0", 200)
