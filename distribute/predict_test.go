@@ -157,7 +157,7 @@ func TestCoordinatorPredictsForReplicas(t *testing.T) {
 	onChiefOf(t, runconfig.Strategy{Name: "parameter_server", Replicas: 2, Device: "/cpu:0"}, compareOrder(t))
 }
 
-// compareOrder compares predictions on workers with those of the chief.
+// compareOrder compares predictions on workers with the chief's.
 func compareOrder(t *testing.T) func(ctx context.Context, p *seer, c *distribute.Coordinator) error {
 	return func(ctx context.Context, p *seer, c *distribute.Coordinator) error {
 		for _, rows := range []int{0, 1, 50, 203} {

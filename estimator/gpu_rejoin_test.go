@@ -14,7 +14,7 @@ import (
 )
 
 // TestGPUWorkersRestore: where workers on GPUs go back to a checkpoint, since one was lost, they do not take the batches that
-// were copied ahead of their step before: the losses are those of workers on the host that nobody has disturbed.
+// were copied ahead of their step before: the losses equal the losses of workers on the host that nobody has disturbed.
 func TestGPUWorkersRestore(t *testing.T) {
 	for _, name := range []string{"LOCAL_RANK", "SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK"} {
 		t.Setenv(name, "")

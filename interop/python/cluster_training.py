@@ -1,6 +1,6 @@
 """Trains models of TensorFlow 1 on a cluster and prints the losses: a JSON object of lists.
 
-Usage: cluster_training.py CLUSTER OWN DIR: CLUSTER and OWN are those of cluster_sessions.py; checkpoints go to DIR.
+Usage: cluster_training.py CLUSTER OWN DIR: CLUSTER and OWN are as for cluster_sessions.py; checkpoints go to DIR.
 The variables are on two parameter servers.
 """
 
