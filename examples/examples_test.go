@@ -63,7 +63,7 @@ func TestExamples(t *testing.T) {
 			ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 			defer cancel()
 			args := append([]string{"launch"}, strings.Fields(c.launch)...)
-			args = append(args, "--", filepath.Join(bin, "cluster"), "-model-dir", filepath.Join(bin, c.name), "-strategy", c.strategy)
+			args = append(args, "--", filepath.Join(bin, "cluster"), "-model-dir", filepath.Join(t.TempDir(), c.name), "-strategy", c.strategy)
 			out, err := exec.CommandContext(ctx, filepath.Join(bin, "goestimator"), args...).CombinedOutput()
 			if err != nil || !strings.Contains(string(out), "evaluator: accuracy above 0.9: true") {
 				t.Errorf("%v\n%s\nexpected the evaluator's accuracy above 0.9", err, out)

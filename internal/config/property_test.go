@@ -134,7 +134,7 @@ func sampleText(n *node) string {
 		return "{k: 3}"
 	case kindList:
 		if n.elem.kind == kindObject {
-			return "[{name: x}]"
+			return "[{" + n.elem.children[0].name + ": x}]"
 		}
 		return "[" + sampleText(n.elem) + "]"
 	}

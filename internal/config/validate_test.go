@@ -75,7 +75,7 @@ func TestBounds(t *testing.T) {
 		{[]string{"strategy.replicas=2"}, "strategy.replicas: got 2, which only strategy.name mirrored, central_storage, multi_worker_mirrored and parameter_server have"},
 		{[]string{"strategy.name=parameter_server", "strategy.replicas_to_aggregate=2"}, "strategy.replicas_to_aggregate: got 2, which only strategy.sync: true has"},
 		{[]string{"strategy.name=parameter_server", "strategy.partitioner.kind=even"}, "strategy.partitioner.kind: got \"even\", expected one of none,"},
-		{[]string{"strategy.name=parameter_server", "strategy.partitioner.variables=[{match: '(', kind: even}]"}, "strategy.partitioner.variables[0].kind: got \"even\", expected one of none,"},
+		{[]string{"strategy.name=parameter_server", "strategy.partitioner.variables=[{match: x, kind: even}]"}, "strategy.partitioner.variables[0].kind: got \"even\", expected one of none,"},
 		{[]string{"strategy.name=parameter_server", "strategy.partitioner.variables=[{match: '('}]"}, "strategy.partitioner.variables[0].match: got \"(\", expected a regular expression"},
 		{[]string{"rpc.security=tls"}, "rpc.security: got \"tls\", which needs rpc.cert_file"},
 		{[]string{"rpc.client_auth=true"}, "rpc.client_auth: got true, which needs rpc.ca_file"},
