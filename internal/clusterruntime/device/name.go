@@ -18,17 +18,6 @@ type Name struct {
 	ID      int
 }
 
-// Task returns the name of all devices of a task.
-func Task(job string, task int) Name {
-	return Name{Job: job, Task: task, ID: Any}
-}
-
-// CPU returns the name of the processor of a task, or of n itself where it is a part of a name.
-func (n Name) CPU() Name {
-	n.Type, n.ID = "CPU", 0
-	return n
-}
-
 // Parse reads a name such as "/job:ps/replica:0/task:1/device:CPU:0" or a part of one, with the parts in any order. "" states
 // nothing; "*" as a number states nothing. The old forms "/cpu:0" and "/gpu:0" are read too.
 func Parse(text string) (Name, error) {

@@ -2,6 +2,7 @@ package partition
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -130,23 +131,15 @@ func link(from, to Device, edge string, t tensor.DType, client bool) (graph.Attr
 
 // sender and receiver leave out the attribute that is the other one's.
 func sender(a graph.Attrs) graph.Attrs {
-	a = clone(a)
+	a = maps.Clone(a)
 	delete(a, "tensor_type")
 	return a
 }
 
 func receiver(a graph.Attrs) graph.Attrs {
-	a = clone(a)
+	a = maps.Clone(a)
 	delete(a, "T")
 	return a
-}
-
-func clone(a graph.Attrs) graph.Attrs {
-	c := graph.Attrs{}
-	for k, v := range a {
-		c[k] = v
-	}
-	return c
 }
 
 // feed adds the _Recv of a fed output, on the client's device.
