@@ -59,7 +59,7 @@ func (p python) run(t *testing.T, script string, args ...string) string {
 	ctx, stop := context.WithTimeout(t.Context(), scriptTime)
 	defer stop()
 	cmd := exec.CommandContext(ctx, p.path, append([]string{filepath.Join("python", script)}, args...)...)
-	cmd.Env = append(os.Environ(), "OMP_WAIT_POLICY=PASSIVE", "TF_CPP_MIN_LOG_LEVEL=3", "TF_ENABLE_ONEDNN_OPTS=0", "CUDA_VISIBLE_DEVICES=", "PYTHONDONTWRITEBYTECODE=1")
+	cmd.Env = peerEnvironment()
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
@@ -68,6 +68,11 @@ func (p python) run(t *testing.T, script string, args ...string) string {
 	}
 	t.Logf("%s: %s", script, strings.TrimSpace(string(out)))
 	return string(out)
+}
+
+// peerEnvironment is the environment of Python's processes.
+func peerEnvironment() []string {
+	return append(os.Environ(), "OMP_WAIT_POLICY=PASSIVE", "TF_CPP_MIN_LOG_LEVEL=3", "TF_ENABLE_ONEDNN_OPTS=0", "CUDA_VISIBLE_DEVICES=", "PYTHONDONTWRITEBYTECODE=1")
 }
 
 func tail(s string, n int) string { return s[max(0, len(s)-n):] }

@@ -15,6 +15,7 @@ import (
 
 func TestMain(m *testing.M) {
 	code := m.Run()
+	endHost()
 	testkit.RemoveProgram()
 	os.Exit(code)
 }

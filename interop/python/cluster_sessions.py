@@ -1,7 +1,6 @@
 """Runs sessions on a cluster and prints what they gave, a line of JSON each.
 
-Usage: cluster_sessions.py CLUSTER OWN: CLUSTER is a JSON object of jobs and addresses; the tasks of OWN, such as
-"worker/0,ps/1", are TensorFlow's own servers, which this process runs. Sessions are opened at worker 0.
+Usage: cluster_sessions.py CLUSTER DIR: CLUSTER is a JSON object of jobs and addresses. Sessions are opened at worker 0.
 """
 
 import json
@@ -80,16 +79,13 @@ def control_flow(target):
 
 
 def main():
-    cluster, own = json.loads(sys.argv[1]), [t.split("/") for t in sys.argv[2].split(",") if t]
-    servers = [tf.distribute.Server(cluster, job_name=job, task_index=int(task)) for job, task in own]
-    target = "grpc://" + cluster["worker"][0]
+    target = "grpc://" + json.loads(sys.argv[1])["worker"][0]
     hello(target)
     variables(target, False)
     variables(target, True)
     for v2 in (True, False):
         tf1.enable_control_flow_v2() if v2 else tf1.disable_control_flow_v2()
         control_flow(target)
-    del servers
 
 
 main()

@@ -1,7 +1,7 @@
 """Trains models of TensorFlow 1 on a cluster and prints the losses: a JSON object of lists.
 
-Usage: cluster_training.py CLUSTER OWN DIR: CLUSTER and OWN are as for cluster_sessions.py; checkpoints go to DIR.
-The variables are on two parameter servers.
+Usage: cluster_training.py CLUSTER DIR: CLUSTER is as for cluster_sessions.py; checkpoints go to DIR. The variables are on
+two parameter servers.
 """
 
 import json
@@ -47,8 +47,7 @@ class Model:
 
 
 def main():
-    cluster, own, folder = json.loads(sys.argv[1]), [t.split("/") for t in sys.argv[2].split(",") if t], sys.argv[3]
-    servers = [tf.distribute.Server(cluster, job_name=job, task_index=int(task)) for job, task in own]
+    cluster, folder = json.loads(sys.argv[1]), sys.argv[2]
     target, losses = "grpc://" + cluster["worker"][0], {}
     for i, name in enumerate(OPTIMIZERS):
         with tf1.Graph().as_default(), tf1.Session(target) as s:
@@ -67,7 +66,6 @@ def main():
                         losses["step of %s %s %d" % (name, resource, part)] = [int(s.run(m.step))]
                 tf1.Session.reset(target)
     print(json.dumps(losses))
-    del servers
 
 
 main()

@@ -1,0 +1,212 @@
+package interop_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// pythonHost has loaded TensorFlow and forks a process for each script: a start of TensorFlow costs seconds, a fork costs milliseconds.
+type pythonHost struct {
+	cmd   *exec.Cmd
+	input io.WriteCloser
+	log   strings.Builder
+
+	mu      sync.Mutex
+	scripts map[int]*pythonScript // that run
+	last    int                   // id
+	ended   error
+}
+
+// pythonScript is a script that a host has started.
+type pythonScript struct {
+	name     string
+	out, err string        // files
+	started  chan struct{} // closed when pid is known
+	done     chan struct{} // closed when it has ended
+	pid      int
+	code     int // valid after done
+	failure  error
+}
+
+var theHost struct {
+	once sync.Once
+	host *pythonHost
+	err  error
+}
+
+// host returns the host of this test process, or skips. endHost ends it.
+func host(t *testing.T) *pythonHost {
+	t.Helper()
+	p := peers(t)
+	theHost.once.Do(func() { theHost.host, theHost.err = startHost(p) })
+	if theHost.err != nil {
+		t.Fatal(theHost.err)
+	}
+	return theHost.host
+}
+
+// endHost ends the host, and all scripts with it.
+func endHost() {
+	if h := theHost.host; h != nil {
+		_ = h.input.Close()
+		_ = h.cmd.Wait()
+	}
+}
+
+func startHost(p python) (*pythonHost, error) {
+	h := &pythonHost{cmd: exec.Command(p.path, filepath.Join("python", "cluster_host.py")), scripts: map[int]*pythonScript{}}
+	h.cmd.Env = peerEnvironment()
+	h.cmd.Stderr = &h.log
+	var err error
+	if h.input, err = h.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	out, err := h.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := h.cmd.Start(); err != nil {
+		return nil, err
+	}
+	go h.listen(out)
+	return h, nil
+}
+
+// listen notes what the host says of scripts.
+func (h *pythonHost) listen(out io.Reader) {
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		var said struct {
+			ID, PID int
+			Code    *int
+		}
+		if err := json.Unmarshal(lines.Bytes(), &said); err != nil {
+			continue // TensorFlow prints on its own behalf
+		}
+		h.mu.Lock()
+		s := h.scripts[said.ID]
+		switch {
+		case s == nil:
+		case said.Code == nil:
+			s.pid = said.PID
+			close(s.started)
+		default:
+			delete(h.scripts, said.ID)
+			s.code = *said.Code
+			close(s.done)
+		}
+		h.mu.Unlock()
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.ended = errors.New("the process that runs scripts has ended")
+	for s := range maps.Values(h.scripts) {
+		s.failure = h.ended
+		close(s.done)
+	}
+	h.scripts = nil
+}
+
+// start starts a script of python/ with pairs of its environment; the test's end kills it.
+func (h *pythonHost) start(t *testing.T, env map[string]string, script string, args ...string) *pythonScript {
+	t.Helper()
+	dir := t.TempDir()
+	s := &pythonScript{name: script, out: filepath.Join(dir, "out"), err: filepath.Join(dir, "err"), started: make(chan struct{}), done: make(chan struct{})}
+	for _, file := range []string{s.out, s.err} {
+		if err := os.WriteFile(file, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.ended != nil {
+		t.Fatal(h.ended)
+	}
+	h.last++
+	text, err := json.Marshal(map[string]any{"id": h.last, "script": filepath.Join("python", script), "args": slices.Clone(args), "env": env, "out": s.out, "err": s.err})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.scripts[h.last] = s
+	if _, err := h.input.Write(append(text, '\n')); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.kill)
+	return s
+}
+
+// kill ends a script as kill -9 does, if it has not ended.
+func (s *pythonScript) kill() {
+	select {
+	case <-s.started:
+	case <-s.done:
+	}
+	select {
+	case <-s.done:
+	default:
+		_ = syscall.Kill(s.pid, syscall.SIGKILL)
+		<-s.done
+	}
+}
+
+// printed is what the script has printed so far.
+func (s *pythonScript) printed() string {
+	out, err := os.ReadFile(s.out)
+	if err != nil {
+		return err.Error()
+	}
+	return string(out)
+}
+
+// explain is what a failed test says of a script.
+func (s *pythonScript) explain() string {
+	log, _ := os.ReadFile(s.err)
+	return fmt.Sprintf("%s: exit code %d, %v\n%s\n%s", s.name, s.code, s.failure, s.printed(), tail(string(log), 4000))
+}
+
+// until waits until the script has printed a text.
+func (s *pythonScript) until(t *testing.T, text string) {
+	t.Helper()
+	ctx, stop := context.WithTimeout(t.Context(), scriptTime)
+	defer stop()
+	for !strings.Contains(s.printed(), text) {
+		select {
+		case <-s.done:
+			if !strings.Contains(s.printed(), text) {
+				t.Fatalf("expected %q of %s", text, s.explain())
+			}
+		case <-ctx.Done():
+			t.Fatalf("waiting for %q: %v\n%s", text, ctx.Err(), s.explain())
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// wait waits until the script has ended well, and returns what it printed.
+func (s *pythonScript) wait(t *testing.T) string {
+	t.Helper()
+	ctx, stop := context.WithTimeout(t.Context(), scriptTime)
+	defer stop()
+	select {
+	case <-s.done:
+	case <-ctx.Done():
+		t.Fatalf("%v\n%s", ctx.Err(), s.explain())
+	}
+	if s.code != 0 || s.failure != nil {
+		t.Fatal(s.explain())
+	}
+	return s.printed()
+}
