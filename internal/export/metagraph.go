@@ -108,6 +108,19 @@ func (a *assembly) graphDef() (*graph_go_proto.GraphDef, error) {
 		}
 	}
 	a.Graph = g
+	return graphDef(g)
+}
+
+// GraphDef returns a graph whose ops TensorFlow has, so that its runtime runs it. It changes g.
+func GraphDef(g *graph.Graph) (*graph_go_proto.GraphDef, error) {
+	if err := portable(emitter{graph.NewBuilder(g)}); err != nil {
+		return nil, err
+	}
+	return graphDef(g)
+}
+
+// graphDef leaves out attributes that are for this project alone.
+func graphDef(g *graph.Graph) (*graph_go_proto.GraphDef, error) {
 	def, err := graphdef.ToGraphDef(g)
 	if err != nil {
 		return nil, err

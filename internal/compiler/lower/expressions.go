@@ -17,6 +17,8 @@ type Options struct {
 	// as Emitter.Name; for a built-in op it is the scope of the nodes made, which
 	// by default is "gradients" for those that Grad made. Nil suggests nothing.
 	NameOf func(*G.Node) string
+	// Made, if not nil, is called with the nodes that an expression became.
+	Made func(from *G.Node, nodes []*graph.Node)
 }
 
 // lowering is the state of one call of Expressions.
@@ -139,6 +141,7 @@ func childrenOf(n *G.Node) []*G.Node {
 
 // lower lowers one node whose operands are done.
 func (l *lowering) lower(n *G.Node) error {
+	before := len(l.Graph.Nodes())
 	values, err := l.values(n)
 	if err != nil {
 		var refused *RefusedError
@@ -151,6 +154,9 @@ func (l *lowering) lower(n *G.Node) error {
 	}
 	if err := l.Err(); err != nil {
 		return fmt.Errorf("lower %s: %w", describe(n), err)
+	}
+	if l.o.Made != nil {
+		l.o.Made(n, l.Graph.Nodes()[before:])
 	}
 	l.memo[n] = values
 	if l.virtual[n] {

@@ -26,6 +26,8 @@ type Tracing struct {
 	Leaves map[*G.Node]graph.Output
 	// Step is the value of the global step.
 	Step graph.Output
+	// Made, if not nil, is called by Lower with the nodes that an expression became.
+	Made func(from *G.Node, nodes []*graph.Node)
 
 	builder *graph.Builder
 	nodes   []*G.Node
@@ -79,7 +81,7 @@ func (t *Tracing) Move(o *graph.Output) { t.moved = append(t.moved, o) }
 
 // Lower translates all roots.
 func (t *Tracing) Lower(b *models.Builder) error {
-	values, err := lower.Expressions(t.builder, lower.Options{Seed: b.Seed(), GlobalStep: t.Step}, t.nodes, t.Leaves)
+	values, err := lower.Expressions(t.builder, lower.Options{Seed: b.Seed(), GlobalStep: t.Step, Made: t.Made}, t.nodes, t.Leaves)
 	if err != nil {
 		return err
 	}

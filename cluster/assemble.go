@@ -1,0 +1,206 @@
+package cluster
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/distribute"
+	"github.com/goestimator/goestimator/internal/export"
+	"github.com/goestimator/goestimator/internal/training/rule"
+	"github.com/goestimator/goestimator/internal/training/update"
+	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/models/initializers"
+	"github.com/goestimator/goestimator/models/optimizers"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// assembly adds to a traced graph what sessions call by name.
+type assembly struct {
+	from   *construction
+	b      *graph.Builder
+	scopes map[string]*scope // of nodes by name
+	keep   []*graph.Node     // what sessions ask for
+	out    *Graph
+}
+
+// assemble makes the graph of a construction whose batch is symbolic.
+func (c *construction) assemble() (*Graph, error) {
+	a := &assembly{from: c, b: graph.NewBuilder(c.tracing.Graph), scopes: c.scopes, out: &Graph{}}
+	for _, n := range a.b.Graph.Nodes() {
+		if n.Op == "Placeholder" {
+			a.keep = append(a.keep, n)
+		}
+	}
+	counts := c.tracing.Used()[c.tracing.Step] || len(c.trains) > 0 // random ops follow the steps
+	for _, r := range c.outs {
+		if err := a.fetch(r); err != nil {
+			return nil, fmt.Errorf("fetch %q: %w", r.name, err)
+		}
+	}
+	for _, v := range c.Variables() {
+		a.initialize(v)
+	}
+	if counts {
+		a.initialize(&models.Variable{Name: distribute.GlobalStep, DType: tensor.Int64, Init: initializers.Zeros()})
+	}
+	if err := a.train(); err != nil {
+		return nil, err
+	}
+	if err := a.b.Err(); err != nil {
+		return nil, err
+	}
+	g := graph.Prune(a.b.Graph, a.keep...)
+	if err := a.place(g); err != nil {
+		return nil, err
+	}
+	def, err := export.GraphDef(g)
+	a.out.def = def
+	return a.out, err
+}
+
+// named adds a node under exactly that name, in a scope.
+func (a *assembly) named(op, name string, s *scope, out []graph.Type, attrs graph.Attrs, in ...graph.Output) (*graph.Node, error) {
+	if other := a.b.Graph.Node(name); other != nil {
+		return nil, fmt.Errorf("the name is that of a %s: expected another name", other.Op)
+	}
+	n := a.b.Node(op, name, out, attrs, in...)
+	a.scopes[n.Name] = s
+	a.keep = append(a.keep, n)
+	return n, a.b.Err()
+}
+
+func (a *assembly) fetch(r result) error {
+	_, err := a.named("Identity", r.name, r.scope, []graph.Type{r.out.Type()}, graph.Attrs{"T": r.out.DType()}, r.out)
+	return err
+}
+
+// initialize adds what gives a variable its first value and reads it.
+func (a *assembly) initialize(v *models.Variable) {
+	t := graph.TypeOf(v.DType, v.Shape...)
+	handle := a.b.Variable(v.Name, t)
+	if a.b.Err() != nil {
+		return
+	}
+	name := handle.Node.Name
+	if v.Name == distribute.GlobalStep && len(a.from.trains) > 0 {
+		a.scopes[name] = a.from.trains[0].scope
+	}
+	first := a.b.Placeholder(name+"/initial_value", t)
+	assign := rule.Assign(a.b, "AssignVariableOp", name+"/Assign", handle, first)
+	has := a.b.Node("VarIsInitializedOp", name+"/IsInitialized", []graph.Type{{DType: tensor.Bool}}, nil, handle)
+	read := a.b.Graph.Node(name + "/Read/ReadVariableOp")
+	if read == nil {
+		if read = a.b.Read(handle, t).Node; read == nil {
+			return
+		}
+	}
+	a.keep = append(a.keep, assign, has, read)
+	a.out.variables = append(a.out.variables, variable{Variable: v, key: models.Key(a.from.Seed(), v.Name), first: first.Node.Name, assign: assign.Name, initialized: has.Name, read: read.Name})
+}
+
+// train adds the updates.
+func (a *assembly) train() error {
+	var earlier []optimizers.Group
+	owner := map[string]string{}
+	updates := a.assignments()
+	for _, t := range a.from.trains {
+		for _, g := range t.op.Groups {
+			for _, v := range g.Variables {
+				if other, ok := owner[v.Name]; ok {
+					return fmt.Errorf("train %q: variable %s is trained by %q: expected one update for each variable", t.name, v.Name, other)
+				}
+				owner[v.Name] = t.name
+			}
+		}
+		t.op.Earlier = slices.Clone(earlier)
+		earlier = append(earlier, t.op.Groups...)
+		if err := a.update(t, updates); err != nil {
+			return fmt.Errorf("train %q: %w", t.name, err)
+		}
+	}
+	return nil
+}
+
+// assignments adds what Builder.Assign assigns. All updates share it.
+func (a *assembly) assignments() (all []*graph.Node) {
+	if len(a.from.trains) == 0 {
+		return nil
+	}
+	for _, u := range a.from.trains[0].effects.Updates {
+		handle := a.b.Variable(u.Variable, u.Value.Type())
+		n := rule.Assign(a.b, "AssignVariableOp", u.Variable+"/Update", handle, u.Value)
+		all = append(all, n)
+	}
+	return all
+}
+
+// update adds one update. It counts the step when all else is done.
+func (a *assembly) update(t train, updates []*graph.Node) error {
+	before := len(a.b.Graph.Nodes())
+	applied, err := update.Emit(t.op, a.b, update.Env{GlobalStep: a.from.tracing.Step, Gradients: t.effects.Program(distribute.Program{}, t.op).Gradients})
+	if err != nil {
+		return err
+	}
+	one := a.b.Const(t.name+"/one", tensor.Scalar(int64(1)))
+	count := rule.Assign(a.b, "AssignAddVariableOp", t.name+"/global_step", a.b.Variable(distribute.GlobalStep, graph.TypeOf(tensor.Int64)), one, slices.Concat(applied.Targets, updates)...)
+	for _, n := range a.b.Graph.Nodes()[before:] {
+		a.scopes[n.Name] = t.scope
+	}
+	for _, s := range update.Slots(t.op) {
+		shape := make([]int, s.Type.Shape.Rank())
+		for i, d := range s.Type.Shape.Dims {
+			shape[i] = d.Const
+		}
+		a.initialize(&models.Variable{Name: s.Name, DType: s.Type.DType, Shape: shape, Init: s.Init})
+	}
+	n, err := a.named("NoOp", t.name, t.scope, nil, nil)
+	if err == nil {
+		n.Control = []*graph.Node{count}
+	}
+	return err
+}
+
+// place gives each node its device. A node that takes resources is where these are, and so are resources that one node takes.
+func (a *assembly) place(g *graph.Graph) error {
+	slots := map[*graph.Node]bool{} // resources that are where a variable is
+	for _, n := range g.Nodes() {
+		for i, in := range n.Inputs {
+			if i > 0 && in.DType() == tensor.Resource && n.Inputs[0].DType() == tensor.Resource {
+				slots[in.Node] = true
+			}
+		}
+	}
+	for _, n := range g.Nodes() {
+		if slots[n] || slices.ContainsFunc(n.Inputs, func(in graph.Output) bool { return in.DType() == tensor.Resource }) {
+			continue
+		}
+		device, err := a.scopes[n.Name].device(opOf(n))
+		if err != nil {
+			return err
+		}
+		n.Device = device
+	}
+	return nil
+}
+
+// opOf is what placements see of a node.
+func opOf(n *graph.Node) Op {
+	op := Op{Type: n.Op, Name: n.Name}
+	var t graph.Type
+	if n.Op == "VarHandleOp" {
+		t.DType, _ = n.Attrs["dtype"].(tensor.DType)
+		t.Shape, _ = n.Attrs["shape"].(graph.Shape)
+	} else if len(n.Outputs) > 0 {
+		t = n.Outputs[0]
+	}
+	op.DType = t.DType
+	for _, d := range t.Shape.Dims {
+		size := -1
+		if d.Static() {
+			size = d.Const
+		}
+		op.Shape = append(op.Shape, size)
+	}
+	return op
+}

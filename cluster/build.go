@@ -1,0 +1,170 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/distribute/trace"
+	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/models/optimizers"
+	"github.com/goestimator/goestimator/tensor"
+	G "gorgonia.org/gorgonia"
+)
+
+// Options say what a graph is built for.
+type Options struct {
+	Mode  models.Mode  // default models.Train
+	Seed  int64        // of initial values and random ops
+	DType tensor.DType // of variables and activations: Float32 (default) or Float64
+}
+
+// Builder is a models.Builder whose ops have devices. What it fetches and trains has names that sessions use.
+type Builder struct {
+	*models.Builder
+	scope  *scope
+	placed map[*G.Node]*scope // of all nodes that are there when a scope begins or ends
+	outs   []result
+	trains []train
+}
+
+// result is a node with a name.
+type result struct {
+	name  string
+	node  *G.Node
+	scope *scope
+	out   graph.Output
+}
+
+// train is an update with a name.
+type train struct {
+	name    string
+	op      *optimizers.TrainOp
+	scope   *scope
+	effects trace.Effects
+}
+
+// Device places the ops and variables that fn makes. An inner scope wins over an outer one, part by part.
+func (b *Builder) Device(where Placement, fn func()) {
+	if where == nil {
+		b.Failf("device: expected a placement, got nil")
+		return
+	}
+	b.mark()
+	outer := b.scope
+	b.scope = &scope{outer, where}
+	defer func() {
+		b.mark()
+		b.scope = outer
+	}()
+	fn()
+}
+
+// mark notes the scope of the nodes that were made since the last call.
+func (b *Builder) mark() {
+	for _, n := range b.Expr().AllNodes() {
+		if _, ok := b.placed[n]; !ok {
+			b.placed[n] = b.scope
+		}
+	}
+}
+
+// Fetch gives the value of a node a name, under which sessions fetch it.
+func (b *Builder) Fetch(name string, n *G.Node) {
+	if b.Failed() {
+		return
+	}
+	if n == nil {
+		b.Failf("fetch %q: expected a node, got nil", name)
+		return
+	}
+	b.mark()
+	b.outs = append(b.outs, result{name: name, node: n, scope: b.placed[n]})
+}
+
+// Train gives an update a name, under which sessions run it as a target. It adds one to the variable global_step.
+func (b *Builder) Train(name string, op *optimizers.TrainOp) {
+	if b.Failed() {
+		return
+	}
+	if op == nil {
+		b.Failf("train %q: expected what Minimize returned, got nil", name)
+		return
+	}
+	b.mark()
+	b.trains = append(b.trains, train{name: name, op: op, scope: b.scope})
+}
+
+// Build builds a graph with the ops of models/ops. It calls fn for two sizes of the batch, so that the graph takes any: the
+// dimensions of inputs that are Builder.Batch are unknown in it. What fn does must not depend on which call it is.
+//
+// The graph has a placeholder for each input, a variable for each of the Builder's and of its optimizers' and what
+// Fetch and Train have named.
+func Build(o Options, fn func(b *Builder) error) (*Graph, error) {
+	first, err := construct(o, trace.FirstBatch, fn)
+	if err != nil {
+		return nil, fmt.Errorf("build a graph: %w", err)
+	}
+	second, err := construct(o, trace.SecondBatch, fn)
+	if err != nil {
+		return nil, fmt.Errorf("build a graph: %w", err)
+	}
+	if err := trace.Unify(first.tracing, second.tracing); err != nil {
+		return nil, fmt.Errorf("build a graph: %w", err)
+	}
+	g, err := second.assemble()
+	if err != nil {
+		return nil, fmt.Errorf("build a graph: %w", err)
+	}
+	return g, nil
+}
+
+// construction is a graph at one size of the batch.
+type construction struct {
+	*Builder
+	tracing *trace.Tracing
+	scopes  map[string]*scope // of nodes by name
+}
+
+func construct(o Options, batch int, fn func(b *Builder) error) (*construction, error) {
+	if o.Mode == "" {
+		o.Mode = models.Train
+	}
+	c := &construction{scopes: map[string]*scope{}}
+	_, err := models.Build(models.Options{Mode: o.Mode, Batch: batch, Seed: o.Seed, DType: o.DType}, func(core *models.Builder) error {
+		c.Builder = &Builder{Builder: core, placed: map[*G.Node]*scope{}}
+		if err := fn(c.Builder); err != nil {
+			return err
+		}
+		c.mark()
+		return errors.Join(core.Err(), c.trace(core))
+	})
+	return c, err
+}
+
+// trace translates what was built.
+func (c *construction) trace(core *models.Builder) (err error) {
+	if c.tracing, err = trace.New(core, nil); err != nil {
+		return err
+	}
+	t := c.tracing
+	t.Made = func(from *G.Node, nodes []*graph.Node) {
+		for _, n := range nodes {
+			c.scopes[n.Name] = c.placed[from]
+		}
+	}
+	for node, out := range t.Leaves {
+		handle := out.Node
+		if len(handle.Inputs) > 0 { // a read
+			handle = handle.Inputs[0].Node
+		}
+		c.scopes[handle.Name] = c.placed[node]
+	}
+	for i := range c.outs {
+		t.Add(c.outs[i].node, "fetch "+c.outs[i].name, &c.outs[i].out)
+	}
+	for i := range c.trains {
+		c.trains[i].effects = t.Effects(core, c.trains[i].op)
+	}
+	return t.Lower(core)
+}

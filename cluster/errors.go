@@ -1,0 +1,43 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// ErrLost says that a task or its state is gone: open a new session, and restore the variables of tasks that were started again.
+var ErrLost = errors.New("the session is lost")
+
+// Error is the answer of a server that refused a call or failed in it.
+type Error struct {
+	Code    codes.Code // TensorFlow's codes are gRPC's
+	Message string
+}
+
+// Error is the server's text.
+func (e *Error) Error() string { return e.Code.String() + ": " + e.Message }
+
+// Is reports that ABORTED and UNAVAILABLE are ErrLost, and what the codes of contexts are.
+func (e *Error) Is(target error) bool {
+	switch e.Code {
+	case codes.Aborted, codes.Unavailable:
+		return target == ErrLost
+	case codes.Canceled:
+		return target == context.Canceled
+	case codes.DeadlineExceeded:
+		return target == context.DeadlineExceeded
+	}
+	return false
+}
+
+// errorOf is the error of a call.
+func errorOf(err error) error {
+	if err == nil {
+		return nil
+	}
+	s := status.Convert(err)
+	return &Error{s.Code(), s.Message()}
+}

@@ -1,0 +1,153 @@
+package cluster
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"sync"
+
+	"github.com/goestimator/goestimator/internal/clusterruntime/rpcs"
+	"github.com/goestimator/goestimator/internal/clusterruntime/service"
+	"github.com/wamuir/graft/tensorflow/core/framework/device_attributes_go_proto"
+	"github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+)
+
+// Session runs steps of a graph on a cluster. It is safe for concurrent use: steps may run at the same time.
+type Session struct {
+	conn   *grpc.ClientConn
+	master service.Caller
+	handle string
+
+	mu      sync.Mutex // guards all that follows, while the graph grows
+	graph   *Graph
+	version int64
+}
+
+// Option adjusts a session.
+type Option func(*options)
+
+type options struct {
+	config for_core_protos_go_proto.ConfigProto
+	tls    *tls.Config
+	dial   []grpc.DialOption
+}
+
+// SoftPlacement lets ops run on a processor where their device does not exist, or cannot run them.
+func SoftPlacement() Option { return func(o *options) { o.config.AllowSoftPlacement = true } }
+
+// DeviceFilters names the tasks that the session sees, such as "/job:ps" and "/job:worker/task:1". The session then does not wait for others.
+func DeviceFilters(devices ...string) Option {
+	return func(o *options) { o.config.DeviceFilters = devices }
+}
+
+// TLS encrypts the connection.
+func TLS(c *tls.Config) Option { return func(o *options) { o.tls = c } }
+
+// maxMessage is the most bytes of one message: Protocol Buffers cannot be larger.
+const maxMessage = math.MaxInt32
+
+// window is how many bytes a server may send ahead of what the client has read: large tensors then come without pauses.
+const window = 8 << 20
+
+// connect connects to a target, "grpc://host:port".
+func connect(target string, o *options) (*grpc.ClientConn, error) {
+	address, ok := strings.CutPrefix(target, "grpc://")
+	if !ok || address == "" {
+		return nil, fmt.Errorf("target %q: expected grpc://host:port", target)
+	}
+	creds := insecure.NewCredentials()
+	if o.tls != nil {
+		creds = credentials.NewTLS(o.tls)
+	}
+	all := append([]grpc.DialOption{grpc.WithTransportCredentials(creds), grpc.WithInitialWindowSize(window), grpc.WithInitialConnWindowSize(window),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage))}, o.dial...)
+	return grpc.NewClient("passthrough:///"+address, all...)
+}
+
+// Dial opens a session for a graph at a task, "grpc://host:port". The task waits until all tasks of its cluster answer,
+// unless DeviceFilters leaves them out, or ctx ends. A nil graph is empty: Extend adds to it.
+func Dial(ctx context.Context, target string, g *Graph, opts ...Option) (*Session, error) {
+	o := &options{}
+	for _, f := range opts {
+		f(o)
+	}
+	conn, err := connect(target, o)
+	if err != nil {
+		return nil, fmt.Errorf("open a session: %w", err)
+	}
+	if g == nil {
+		g = &Graph{}
+	}
+	s := &Session{conn: conn, master: service.Remote{Conn: conn, Service: service.Master}, graph: g}
+	out, err := service.Ask[rpcs.CreateSessionResponse](ctx, s.master, "CreateSession", &rpcs.CreateSessionRequest{GraphDef: g.def, Config: &o.config, Target: target})
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open a session at %s: %w", target, errorOf(err)), conn.Close())
+	}
+	s.handle, s.version = out.GetSessionHandle(), out.GetGraphVersion()
+	return s, nil
+}
+
+// Extend adds the nodes and functions of a graph. Their names must be new.
+func (s *Session) Extend(ctx context.Context, g *Graph) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out, err := service.Ask[rpcs.ExtendSessionResponse](ctx, s.master, "ExtendSession",
+		&rpcs.ExtendSessionRequest{SessionHandle: s.handle, GraphDef: g.def, CurrentGraphVersion: s.version})
+	if err != nil {
+		return fmt.Errorf("extend the graph: %w", errorOf(err))
+	}
+	s.version = out.GetNewGraphVersion()
+	s.graph = s.graph.with(g)
+	return nil
+}
+
+// Close ends the session. Variables stay.
+func (s *Session) Close(ctx context.Context) error {
+	_, err := service.Ask[rpcs.CloseSessionResponse](ctx, s.master, "CloseSession", &rpcs.CloseSessionRequest{SessionHandle: s.handle})
+	return errors.Join(errorOf(err), s.conn.Close())
+}
+
+// Device is a device of a task.
+type Device struct {
+	Name        string // "/job:ps/replica:0/task:1/device:CPU:0"
+	Type        string // "CPU", "GPU"
+	MemoryLimit int64  // bytes, 0 where it is not known
+	Incarnation uint64 // another one after the task was started again
+}
+
+// Devices lists the devices that the session sees, the own task's first.
+func (s *Session) Devices(ctx context.Context) ([]Device, error) {
+	out, err := service.Ask[rpcs.ListDevicesResponse](ctx, s.master, "ListDevices", &rpcs.ListDevicesRequest{SessionHandle: s.handle})
+	if err != nil {
+		return nil, fmt.Errorf("list devices: %w", errorOf(err))
+	}
+	var all []Device
+	for _, list := range [][]*device_attributes_go_proto.DeviceAttributes{out.GetLocalDevice(), out.GetRemoteDevice()} {
+		for _, d := range list {
+			all = append(all, Device{d.GetName(), d.GetDeviceType(), d.GetMemoryLimit(), d.GetIncarnation()})
+		}
+	}
+	return all, nil
+}
+
+// Reset forgets the variables of containers, the default one where none is named, on all tasks of the target's
+// cluster, and closes all sessions of the target.
+func Reset(ctx context.Context, target string, containers []string, opts ...Option) error {
+	o := &options{}
+	for _, f := range opts {
+		f(o)
+	}
+	conn, err := connect(target, o)
+	if err != nil {
+		return fmt.Errorf("reset: %w", err)
+	}
+	_, err = service.Ask[rpcs.ResetResponse](ctx, service.Remote{Conn: conn, Service: service.Master}, "Reset",
+		&rpcs.ResetRequest{Container: containers, DeviceFilters: o.config.GetDeviceFilters()})
+	return errors.Join(errorOf(err), conn.Close())
+}
