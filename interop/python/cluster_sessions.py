@@ -4,7 +4,9 @@ Usage: cluster_sessions.py CLUSTER DIR: CLUSTER is a JSON object of jobs and add
 """
 
 import json
+import re
 import sys
+import threading
 
 import numpy as np
 import tensorflow as tf
@@ -78,11 +80,54 @@ def control_flow(target):
                 show("branch", s.run(q, {x: v}))
 
 
+def queue_barrier(target):
+    """Each of three clients puts a token in when it is done; the last one goes on when all have."""
+    with tf1.Graph().as_default() as graph:
+        with tf1.device("/job:ps/task:0"):
+            q = tf1.FIFOQueue(2, [tf.int64, tf.string], shapes=[[], [2]], shared_name="barrier")
+        k = tf1.placeholder(tf.int64, [])
+        done = q.enqueue([k * 2, tf1.fill([2], tf1.as_string(k))])
+        with tf1.device("/job:ps/task:1"):
+            tokens, texts = q.dequeue_many(3)
+            total = tf1.reduce_sum(tokens)
+        size, closed, close, one = q.size(), q.is_closed(), q.close(), q.dequeue()
+        some, several = q.dequeue_up_to(5), q.enqueue_many([[1, 2], [["a", "b"], ["c", "d"]]])
+
+        def client(number):
+            with tf1.Session(target, graph=graph) as s:
+                s.run(done, {k: number})
+
+        clients = [threading.Thread(target=client, args=(i,)) for i in (1, 2, 3)]
+        with tf1.Session(target) as s:
+            show("empty", s.run([size, closed]))
+            for c in clients:
+                c.start()
+            show("all came", s.run([total, tf1.size(texts)]))
+            for c in clients:
+                c.join()
+            s.run(several)
+            show("first", s.run(one)[0])
+            show("closed", [s.run(closed), s.run(close), s.run(closed)])
+            for name, call in (("some", some), ("none", one), ("no more", done), ("closed twice", close)):
+                try:
+                    show(name, str([np.asarray(v).tolist() for v in s.run(call, {k: 1})]))
+                except tf.errors.OpError as e:
+                    show(name, [type(e).__name__, re.search(r"(FIFO)?Queue '[^\n\t\\\"]*|$", e.message).group(0)])
+        with tf1.Session(target) as s:
+            late = tf1.RunOptions(timeout_in_ms=200)
+            q = tf1.FIFOQueue(2, [tf.int64], shapes=[[]])
+            refused("nobody comes", lambda: s.run(q.dequeue(), options=late))
+            with tf1.device("/job:ps/task:0"):
+                other = tf1.FIFOQueue(2, [tf.float32], shapes=[[]], shared_name="barrier")
+            refused("another kind", lambda: s.run(other.size()))
+
+
 def main():
     target = "grpc://" + json.loads(sys.argv[1])["worker"][0]
     hello(target)
     variables(target, False)
     variables(target, True)
+    queue_barrier(target)
     for v2 in (True, False):
         tf1.enable_control_flow_v2() if v2 else tf1.disable_control_flow_v2()
         control_flow(target)

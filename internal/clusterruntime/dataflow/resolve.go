@@ -117,4 +117,8 @@ func valuesOf(source *graph.Node) []bool {
 }
 
 // blocking are the ops that may wait for other nodes or steps.
-var blocking = map[string]bool{}
+var blocking = map[string]bool{
+	"QueueEnqueue": true, "QueueEnqueueMany": true, "QueueDequeue": true, "QueueDequeueMany": true, "QueueDequeueUpTo": true, "QueueClose": true,
+	"QueueEnqueueV2": true, "QueueEnqueueManyV2": true, "QueueDequeueV2": true, "QueueDequeueManyV2": true, "QueueDequeueUpToV2": true, "QueueCloseV2": true,
+	"If": true, "Case": true, "While": true, // their functions may have these
+}

@@ -12,6 +12,7 @@ import (
 
 // registered is a graph that is ready to run.
 type registered struct {
+	session   string
 	program   *dataflow.Program
 	bytes     int64                      // of its GraphDef
 	functions map[string]*eager.Function // what its branches and loops call

@@ -12,6 +12,7 @@ import (
 	"github.com/goestimator/goestimator/internal/clusterruntime/service"
 	"github.com/goestimator/goestimator/internal/format/graphdef"
 	"github.com/goestimator/goestimator/internal/imported/eager"
+	"github.com/goestimator/goestimator/internal/imported/queue"
 	"github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -93,7 +94,7 @@ func (w *Worker) run(ctx context.Context, in *rpcs.RunGraphRequest) (*rpcs.RunGr
 			return nil, err
 		}
 	}
-	at := dataflow.Step{Env: &eager.Env{Resources: w.resources, Functions: p.functions, Bundle: w.folders.bundle, Files: w.folders.of}, Rendezvous: meeting{w, in.GetStepId(), table}, Parallel: w.parallel}
+	at := dataflow.Step{Env: &eager.Env{Resources: w.resources, Session: p.session, Functions: p.functions, Bundle: w.folders.bundle, Files: w.folders.of}, Rendezvous: meeting{w, in.GetStepId(), table}, Parallel: w.parallel}
 	if err := p.program.Run(ctx, at); err != nil {
 		table.Abort(StatusOf(err))
 		return nil, err
@@ -221,6 +222,7 @@ func StatusOf(err error) error {
 		code codes.Code
 	}{
 		{eager.ErrUninitialized, codes.FailedPrecondition}, {eager.ErrUnsupported, codes.Unimplemented}, {eager.ErrLimit, codes.ResourceExhausted}, {eager.ErrRange, codes.OutOfRange}, {fs.ErrNotExist, codes.NotFound}, {fs.ErrPermission, codes.PermissionDenied},
+		{queue.ErrCancelled, codes.Canceled}, {queue.ErrOutOfRange, codes.OutOfRange}, {queue.ErrLimit, codes.ResourceExhausted},
 		{context.Canceled, codes.Canceled}, {context.DeadlineExceeded, codes.DeadlineExceeded},
 	} {
 		if errors.Is(err, c.err) {

@@ -32,11 +32,12 @@ type Worker struct {
 	folders   folders
 	resources *eager.Resources
 
-	mu     sync.Mutex
-	graphs map[string]*registered
-	next   uint64 // number of the next graph. The first is drawn: a worker that was started again does not know the handles of its predecessor
-	bytes  int64  // of all graphs
-	steps  map[int64]*step
+	mu       sync.Mutex
+	graphs   map[string]*registered
+	sessions map[string]int // graphs of each session
+	next     uint64         // number of the next graph. The first is drawn: a worker that was started again does not know the handles of its predecessor
+	bytes    int64          // of all graphs
+	steps    map[int64]*step
 
 	waiting atomic.Int64 // calls of RecvTensor
 }
@@ -52,7 +53,7 @@ type Config struct {
 // New returns a worker without graphs and variables.
 func New(c Config) *Worker {
 	return &Worker{devices: c.Devices, peers: c.Peers, parallel: c.Parallel, folders: c.Folders, resources: eager.NewResources(),
-		graphs: map[string]*registered{}, next: rand.Uint64(), steps: map[int64]*step{}}
+		graphs: map[string]*registered{}, sessions: map[string]int{}, next: rand.Uint64(), steps: map[int64]*step{}}
 }
 
 // Methods returns the methods of the WorkerService.
@@ -122,9 +123,11 @@ func (w *Worker) registerGraph(ctx context.Context, in *rpcs.RegisterGraphReques
 	p.bytes = size
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	p.session = in.GetSessionHandle()
 	handle := fmt.Sprintf("%016x", w.next)
 	w.next++
 	w.graphs[handle] = p
+	w.sessions[p.session]++
 	return &rpcs.RegisterGraphResponse{GraphHandle: handle}, nil
 }
 
@@ -137,6 +140,10 @@ func (w *Worker) deregisterGraph(_ context.Context, in *rpcs.DeregisterGraphRequ
 	}
 	w.bytes -= p.bytes
 	delete(w.graphs, in.GetGraphHandle())
+	if w.sessions[p.session]--; w.sessions[p.session] == 0 {
+		delete(w.sessions, p.session)
+		w.resources.Forget(p.session)
+	}
 	return &rpcs.DeregisterGraphResponse{}, nil
 }
 

@@ -44,7 +44,6 @@ EncodeJpeg(image: uint8) -> contents: string
 EncodePng(image: T) -> contents: string
 Enter(data: T) -> output: T
 Exit(data: T) -> output: T
-FIFOQueueV2() -> handle: resource
 FakeQuantWithMinMaxVarsGradient(gradients: float32, inputs: float32, min: float32, max: float32) -> backprops_wrt_input: float32, backprop_wrt_min: float32, backprop_wrt_max: float32
 FilterDataset(input_dataset: variant, other_arguments: [Targuments]) -> handle: variant
 FlatMapDataset(input_dataset: variant, other_arguments: [Targuments]) -> handle: variant
@@ -101,9 +100,6 @@ PrefetchDataset(input_dataset: variant, buffer_size: int64) -> handle: variant
 PyFunc(input: [Tin]) -> output: [Tout]
 PyFuncStateless(input: [Tin]) -> output: [Tout]
 QuantizeV2(input: float32, min_range: float32, max_range: float32) -> output: T, output_min: float32, output_max: float32
-QueueDequeueManyV2(handle: resource, n: int32) -> components: [component_types]
-QueueDequeueUpToV2(handle: resource, n: int32) -> components: [component_types]
-QueueDequeueV2(handle: resource) -> components: [component_types]
 RaggedCountSparseOutput(splits: int64, values: T, weights: output_type) -> output_indices: int64, output_values: output_type, output_dense_shape: int64
 RaggedCross(ragged_values: [ragged_values_types], ragged_row_splits: [ragged_splits_types], sparse_indices: Nsparse*int64, sparse_values: [sparse_values_types], sparse_shape: Nsparse*int64, dense_inputs: [dense_types]) -> output_values: out_values_type, output_row_splits: out_row_splits_type
 RaggedTensorFromVariant(encoded_ragged: variant) -> output_nested_splits: output_ragged_rank*Tsplits, output_dense_values: Tvalues; Tsplits: indices = int64

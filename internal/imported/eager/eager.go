@@ -30,8 +30,10 @@ type Env struct {
 	// Limit is the most bytes that one output tensor may take (of a string
 	// tensor: its slice headers and bytes made); 0 means DefaultLimit.
 	Limit int64
-	// Resources holds variables and tables between runs; nil: there are none.
+	// Resources holds variables, tables and queues between runs; nil: there are none.
 	Resources *Resources
+	// Session names the session of the run: queues without a shared name are its own.
+	Session string
 	// Open opens a file that a node names (vocabularies); nil: no files.
 	Open func(path string) (io.ReadCloser, error)
 	// Functions are what branches and loops call, by name.

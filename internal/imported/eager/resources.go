@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/goestimator/goestimator/internal/imported/queue"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -54,17 +55,20 @@ func (v *hostVariable) Update(f func(*tensor.Tensor) (*tensor.Tensor, error)) er
 	return err
 }
 
-// Resources are the variables and tables of one session by container and name.
+// Resources are the variables, tables and queues of one session by container and name.
 // It is safe for concurrent use.
 type Resources struct {
 	mu   sync.RWMutex
 	vars map[string]Variable
 	tabs map[string]*Table
+
+	queues  map[queueKey]*queue.Queue
+	unnamed int // queues so far that have no name to share
 }
 
 // NewResources returns an empty set.
 func NewResources() *Resources {
-	return &Resources{vars: map[string]Variable{}, tabs: map[string]*Table{}}
+	return &Resources{vars: map[string]Variable{}, tabs: map[string]*Table{}, queues: map[queueKey]*queue.Queue{}}
 }
 
 // ResourceKey is the name of a resource of a container; most have none.
@@ -125,7 +129,7 @@ func (r *Resources) table(name string, make func() *Table) *Table {
 	return t
 }
 
-// Clear forgets the variables and tables of containers, those without a container where none is named.
+// Clear forgets the variables, tables and queues of containers, those without a container where none is named.
 func (r *Resources) Clear(containers ...string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -135,6 +139,7 @@ func (r *Resources) Clear(containers ...string) {
 	for _, c := range containers {
 		maps.DeleteFunc(r.vars, func(key string, _ Variable) bool { return containerOf(key) == c })
 		maps.DeleteFunc(r.tabs, func(key string, _ *Table) bool { return containerOf(key) == c })
+		maps.DeleteFunc(r.queues, func(key queueKey, _ *queue.Queue) bool { return key.container == c })
 	}
 }
 

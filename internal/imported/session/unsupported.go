@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/internal/format/savedmodel"
 	"github.com/goestimator/goestimator/internal/imported/eager"
 	"github.com/goestimator/goestimator/tensor"
@@ -40,7 +41,7 @@ func checkOps(plans []*plan) error {
 	unsupported, seen := map[string][]string{}, map[*graph.Node]bool{}
 	for _, p := range plans {
 		for _, n := range p.nodes {
-			if !seen[n] && (p.eagerly || !compiles(n.Op)) && !eager.Supported(n.Op) {
+			if !seen[n] && (p.eagerly || !compiles(n.Op)) && !serves(n.Op) {
 				unsupported[n.Op] = append(unsupported[n.Op], n.Name)
 			}
 			seen[n] = true
@@ -50,6 +51,12 @@ func checkOps(plans []*plan) error {
 		return &UnsupportedError{Ops: unsupported}
 	}
 	return nil
+}
+
+// serves reports whether nodes of the op can be computed in a served model. Queues are not: a request would wait for another one.
+func serves(op string) bool {
+	d := ops.Find(op)
+	return eager.Supported(op) && (d == nil || d.State != ops.Queues)
 }
 
 // check fails where signatures read variables that have no value after all was restored and initialised, and names them:
