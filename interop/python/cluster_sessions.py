@@ -87,8 +87,8 @@ def queue_barrier(target):
             q = tf1.FIFOQueue(2, [tf.int64, tf.string], shapes=[[], [2]], shared_name="barrier")
         k = tf1.placeholder(tf.int64, [])
         done = q.enqueue([k * 2, tf1.fill([2], tf1.as_string(k))])
+        tokens, texts = q.dequeue_many(3)
         with tf1.device("/job:ps/task:1"):
-            tokens, texts = q.dequeue_many(3)
             total = tf1.reduce_sum(tokens)
         size, closed, close, one = q.size(), q.is_closed(), q.close(), q.dequeue()
         some, several = q.dequeue_up_to(5), q.enqueue_many([[1, 2], [["a", "b"], ["c", "d"]]])

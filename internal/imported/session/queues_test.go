@@ -1,0 +1,17 @@
+package session
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+)
+
+// TestServedModelsHaveNoQueues: a request would wait for another one.
+func TestServedModelsHaveNoQueues(t *testing.T) {
+	queue := &graph.Node{Name: "q", Op: "FIFOQueueV2"}
+	err := checkOps([]*plan{{nodes: []*graph.Node{queue, {Name: "take", Op: "QueueDequeueV2"}, {Name: "c", Op: "Const"}}}})
+	if err == nil || !strings.Contains(err.Error(), "FIFOQueueV2 (node q, 1 in all), QueueDequeueV2 (node take, 1 in all)") {
+		t.Errorf("got %v", err)
+	}
+}
