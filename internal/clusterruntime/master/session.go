@@ -35,6 +35,7 @@ type session struct {
 	running   int                 // steps
 	active    time.Time           // when the last step ended
 	bytes     atomic.Int64        // of def
+	divided   atomic.Int64        // graphs so far
 	callables map[int64]callable
 	next      int64 // number of the next callable
 	closed    bool
@@ -102,6 +103,7 @@ func addFunctions(whole, def *graph_go_proto.GraphDef) {
 func (s *session) plan(ctx context.Context, g *graph.Graph, r partition.Request) (*plan, error) {
 	c := s.cluster
 	c.Soft = s.soft
+	r.Number = s.divided.Add(1)
 	parts, err := partition.Divide(g, r, c)
 	if err != nil {
 		code := codes.InvalidArgument

@@ -23,7 +23,7 @@ func Divide(g *graph.Graph, r Request, c Cluster) ([]Part, error) {
 		return nil, err
 	}
 	d := &divider{g: g, need: need, cluster: c, at: at, inLoop: loops(need.nodes), parts: map[device.Name]*Part{},
-		copies: map[*graph.Node]*graph.Node{}, fed: map[graph.Output]*graph.Node{}, received: map[cut]*graph.Node{}}
+		copies: map[*graph.Node]*graph.Node{}, fed: map[graph.Output]*graph.Node{}, received: map[cut]*graph.Node{}, number: r.Number}
 	if err := d.divide(); err != nil {
 		return nil, err
 	}
@@ -47,6 +47,7 @@ type divider struct {
 	copies   map[*graph.Node]*graph.Node
 	fed      map[graph.Output]*graph.Node // the _Recv that stands for a fed output
 	received map[cut]*graph.Node
+	number   int64 // see Request
 	names    int
 }
 
@@ -116,7 +117,7 @@ func (d *divider) part(at Device) *Part {
 // add adds a node that the client's graph does not have.
 func (d *divider) add(at Device, n *graph.Node) (*graph.Node, error) {
 	p := d.part(at)
-	n.Name, n.Device = p.Graph.UniqueName(n.Name), at.Name.String()
+	n.Name, n.Device = p.Graph.UniqueName(fmt.Sprintf("%s_S%d", n.Name, d.number)), at.Name.String()
 	return n, p.Graph.Add(n)
 }
 

@@ -174,3 +174,27 @@ func TestSoftPlacement(t *testing.T) {
 		}
 	}
 }
+
+// TestNamesOfRequests: TensorFlow's workers keep the kernels of _Send and _Recv by name, so no two requests share one.
+func TestNamesOfRequests(t *testing.T) {
+	seen := map[string]bool{}
+	for number := range int64(3) {
+		parts, err := Divide(model(), Request{Fetches: []string{"y"}, Feeds: []string{"x"}, Number: number}, cluster())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range parts {
+			for _, n := range p.Graph.Nodes() {
+				if n.Op == "_Send" || n.Op == "_Recv" {
+					if seen[p.Task.String()+n.Name] {
+						t.Errorf("request %d: %s is the name of a node of another request", number, n.Name)
+					}
+					seen[p.Task.String()+n.Name] = true
+				}
+			}
+		}
+	}
+	if len(seen) == 0 {
+		t.Error("nothing is sent")
+	}
+}

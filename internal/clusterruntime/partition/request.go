@@ -10,11 +10,14 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
-// Request says what a step is given and what it is to give.
+// Request says what a step gets and what it is to give.
 type Request struct {
 	Feeds   []string // outputs, as "node:0", that get values from the client
 	Fetches []string // outputs that the client gets
 	Targets []string // nodes that run for their effects
+	// Number tells the parts of a session's requests apart. Nodes that are added have it in their names: TensorFlow's workers keep
+	// the kernels of a session's _Send and _Recv nodes by name, with the key that the first of the name had.
+	Number int64
 }
 
 // Device is a device that nodes may be placed on.
