@@ -4,7 +4,7 @@ GO     ?= go
 PYTHON ?= python3
 VENV   ?= .venv
 
-.PHONY: help check fmt vet lint test test-arm64 race examples fuzz-short accept interop parity peers bench bench-peers bench-record generate gpu-build gpu-test gpu-bench
+.PHONY: help check fmt vet lint test test-arm64 race examples fuzz-short accept interop parity tensorflow-tests peers bench bench-peers bench-record generate gpu-build gpu-test gpu-bench
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -53,6 +53,11 @@ interop: ## against TensorFlow, TensorBoard, PyTorch and pyarrow; what is not in
 
 parity: ## canned models side by side with tf.estimator's
 	GOESTIMATOR_ACCEPT=1 $(GO) test -count=1 -timeout 20m -v -run 'CannedAgainst|IDsAgainst' ./interop/
+
+tensorflow-tests: ## TensorFlow's own test files on our servers: TENSORFLOW=FOLDER has its sources
+	$(GO) build -o build/goestimator ./cmd/goestimator
+	OMP_WAIT_POLICY=PASSIVE TF_CPP_MIN_LOG_LEVEL=3 TF_ENABLE_ONEDNN_OPTS=0 CUDA_VISIBLE_DEVICES= $(VENV)/bin/python interop/python/tensorflow_tests.py --folder $(TENSORFLOW) \
+		--program build/goestimator --list interop/testdata/tensorflow_tests.txt --table docs/notes/cluster-runtime-tests.md $(TESTFLAGS)
 
 bench: ## our times against the recorded ones; a loss of more than 5 % fails
 	$(GO) run ./bench -ours -compare -python $(VENV)/bin/python $(BENCHFLAGS)
