@@ -11,7 +11,6 @@ import (
 	"github.com/goestimator/goestimator/internal/training/update"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/initializers"
-	"github.com/goestimator/goestimator/models/optimizers"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -32,7 +31,7 @@ func (c *construction) assemble() (*Graph, error) {
 			a.keep = append(a.keep, n)
 		}
 	}
-	counts := c.tracing.Used()[c.tracing.Step] || len(c.trains) > 0 // random ops follow the steps
+	counts := c.tracing.Used()[c.tracing.Step] || c.train != nil // random ops follow the steps
 	for _, r := range c.outs {
 		if err := a.fetch(r); err != nil {
 			return nil, fmt.Errorf("fetch %q: %w", r.name, err)
@@ -44,8 +43,10 @@ func (c *construction) assemble() (*Graph, error) {
 	if counts {
 		a.initialize(&models.Variable{Name: distribute.GlobalStep, DType: tensor.Int64, Init: initializers.Zeros()})
 	}
-	if err := a.train(); err != nil {
-		return nil, err
+	if c.train != nil {
+		if err := a.train(c.train); err != nil {
+			return nil, fmt.Errorf("train %q: %w", c.train.name, err)
+		}
 	}
 	if err := a.b.Err(); err != nil {
 		return nil, err
@@ -59,19 +60,21 @@ func (c *construction) assemble() (*Graph, error) {
 	return a.out, err
 }
 
-// named adds a node under exactly that name, in a scope.
-func (a *assembly) named(op, name string, s *scope, out []graph.Type, attrs graph.Attrs, in ...graph.Output) (*graph.Node, error) {
+// named adds a node under exactly that name.
+func (a *assembly) named(op, name string, out []graph.Type, attrs graph.Attrs, in ...graph.Output) (*graph.Node, error) {
 	if other := a.b.Graph.Node(name); other != nil {
 		return nil, fmt.Errorf("the name is that of a %s: expected another name", other.Op)
 	}
 	n := a.b.Node(op, name, out, attrs, in...)
-	a.scopes[n.Name] = s
 	a.keep = append(a.keep, n)
 	return n, a.b.Err()
 }
 
 func (a *assembly) fetch(r result) error {
-	_, err := a.named("Identity", r.name, r.scope, []graph.Type{r.out.Type()}, graph.Attrs{"T": r.out.DType()}, r.out)
+	n, err := a.named("Identity", r.name, []graph.Type{r.out.Type()}, graph.Attrs{"T": r.out.DType()}, r.out)
+	if err == nil {
+		a.scopes[n.Name] = r.scope
+	}
 	return err
 }
 
@@ -83,9 +86,6 @@ func (a *assembly) initialize(v *models.Variable) {
 		return
 	}
 	name := handle.Node.Name
-	if v.Name == distribute.GlobalStep && len(a.from.trains) > 0 {
-		a.scopes[name] = a.from.trains[0].scope
-	}
 	first := a.b.Placeholder(name+"/initial_value", t)
 	assign := rule.Assign(a.b, "AssignVariableOp", name+"/Assign", handle, first)
 	has := a.b.Node("VarIsInitializedOp", name+"/IsInitialized", []graph.Type{{DType: tensor.Bool}}, nil, handle)
@@ -99,54 +99,16 @@ func (a *assembly) initialize(v *models.Variable) {
 	a.out.variables = append(a.out.variables, variable{Variable: v, key: models.Key(a.from.Seed(), v.Name), first: first.Node.Name, assign: assign.Name, initialized: has.Name, read: read.Name})
 }
 
-// train adds the updates.
-func (a *assembly) train() error {
-	var earlier []optimizers.Group
-	owner := map[string]string{}
-	updates := a.assignments()
-	for _, t := range a.from.trains {
-		for _, g := range t.op.Groups {
-			for _, v := range g.Variables {
-				if other, ok := owner[v.Name]; ok {
-					return fmt.Errorf("train %q: variable %s is trained by %q: expected one update for each variable", t.name, v.Name, other)
-				}
-				owner[v.Name] = t.name
-			}
-		}
-		t.op.Earlier = slices.Clone(earlier)
-		earlier = append(earlier, t.op.Groups...)
-		if err := a.update(t, updates); err != nil {
-			return fmt.Errorf("train %q: %w", t.name, err)
-		}
-	}
-	return nil
-}
-
-// assignments adds what Builder.Assign assigns. All updates share it.
-func (a *assembly) assignments() (all []*graph.Node) {
-	if len(a.from.trains) == 0 {
-		return nil
-	}
-	for _, u := range a.from.trains[0].effects.Updates {
-		handle := a.b.Variable(u.Variable, u.Value.Type())
-		n := rule.Assign(a.b, "AssignVariableOp", u.Variable+"/Update", handle, u.Value)
-		all = append(all, n)
-	}
-	return all
-}
-
-// update adds one update. It counts the step when all else is done.
-func (a *assembly) update(t train, updates []*graph.Node) error {
+// train adds the update, and what Builder.Assign assigns. It counts the step when all else is done.
+func (a *assembly) train(t *train) error {
 	before := len(a.b.Graph.Nodes())
-	applied, err := update.Emit(t.op, a.b, update.Env{GlobalStep: a.from.tracing.Step, Gradients: t.effects.Program(distribute.Program{}, t.op).Gradients})
+	last, err := a.update(t)
 	if err != nil {
 		return err
 	}
 	one := a.b.Const(t.name+"/one", tensor.Scalar(int64(1)))
-	count := rule.Assign(a.b, "AssignAddVariableOp", t.name+"/global_step", a.b.Variable(distribute.GlobalStep, graph.TypeOf(tensor.Int64)), one, slices.Concat(applied.Targets, updates)...)
-	for _, n := range a.b.Graph.Nodes()[before:] {
-		a.scopes[n.Name] = t.scope
-	}
+	step := a.b.Variable(distribute.GlobalStep, graph.TypeOf(tensor.Int64))
+	count := rule.Assign(a.b, "AssignAddVariableOp", t.name+"/global_step", step, one, last...)
 	for _, s := range update.Slots(t.op) {
 		shape := make([]int, s.Type.Shape.Rank())
 		for i, d := range s.Type.Shape.Dims {
@@ -154,11 +116,30 @@ func (a *assembly) update(t train, updates []*graph.Node) error {
 		}
 		a.initialize(&models.Variable{Name: s.Name, DType: s.Type.DType, Shape: shape, Init: s.Init})
 	}
-	n, err := a.named("NoOp", t.name, t.scope, nil, nil)
-	if err == nil {
-		n.Control = []*graph.Node{count}
+	n, err := a.named("NoOp", t.name, nil, nil)
+	if err != nil {
+		return err
 	}
-	return err
+	n.Control = []*graph.Node{count}
+	for _, n := range a.b.Graph.Nodes()[before:] {
+		a.scopes[n.Name] = t.scope
+	}
+	a.scopes[step.Node.Name] = t.scope
+	return nil
+}
+
+// update adds the nodes that change variables, and returns them.
+func (a *assembly) update(t *train) ([]*graph.Node, error) {
+	applied, err := update.Emit(t.op, a.b, update.Env{GlobalStep: a.from.tracing.Step, Gradients: t.effects.Values()})
+	if err != nil {
+		return nil, err
+	}
+	last := applied.Targets
+	for _, u := range t.effects.Updates {
+		handle := a.b.Variable(u.Variable, u.Value.Type())
+		last = append(last, rule.Assign(a.b, "AssignVariableOp", u.Variable+"/Update", handle, u.Value))
+	}
+	return last, nil
 }
 
 // place gives each node its device. A node that takes resources is where these are, and so are resources that one node takes.

@@ -25,7 +25,7 @@ type Builder struct {
 	scope  *scope
 	placed map[*G.Node]*scope // of all nodes that are there when a scope begins or ends
 	outs   []result
-	trains []train
+	train  *train // nil: none
 }
 
 // result is a node with a name.
@@ -82,7 +82,8 @@ func (b *Builder) Fetch(name string, n *G.Node) {
 	b.outs = append(b.outs, result{name: name, node: n, scope: b.placed[n]})
 }
 
-// Train gives an update a name, under which sessions run it as a target. It adds one to the variable global_step.
+// Train gives an update a name, under which sessions run it as a target. It adds one to the variable global_step. A graph has one
+// update: MinimizeEach makes one of several losses.
 func (b *Builder) Train(name string, op *optimizers.TrainOp) {
 	if b.Failed() {
 		return
@@ -91,8 +92,12 @@ func (b *Builder) Train(name string, op *optimizers.TrainOp) {
 		b.Failf("train %q: expected what Minimize returned, got nil", name)
 		return
 	}
+	if b.train != nil {
+		b.Failf("train %q: the graph has the update %q: expected one", name, b.train.name)
+		return
+	}
 	b.mark()
-	b.trains = append(b.trains, train{name: name, op: op, scope: b.scope})
+	b.train = &train{name: name, op: op, scope: b.scope}
 }
 
 // Build builds a graph with the ops of models/ops. It calls fn for two sizes of the batch, so that the graph takes any: the
@@ -163,8 +168,8 @@ func (c *construction) trace(core *models.Builder) (err error) {
 	for i := range c.outs {
 		t.Add(c.outs[i].node, "fetch "+c.outs[i].name, &c.outs[i].out)
 	}
-	for i := range c.trains {
-		c.trains[i].effects = t.Effects(core, c.trains[i].op)
+	if c.train != nil {
+		c.train.effects = t.Effects(core, c.train.op)
 	}
 	return t.Lower(core)
 }

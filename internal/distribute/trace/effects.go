@@ -42,9 +42,14 @@ func (t *Tracing) Effects(b *models.Builder, op *optimizers.TrainOp) Effects {
 
 // Program adds what an update needs to what is computed.
 func (e Effects) Program(p distribute.Program, op *optimizers.TrainOp) distribute.TrainProgram {
-	t := distribute.TrainProgram{Program: p, Train: op, Args: e.Args, Updates: e.Updates}
-	for _, g := range e.Gradients {
-		t.Gradients = append(t.Gradients, *g)
+	return distribute.TrainProgram{Program: p, Train: op, Args: e.Args, Updates: e.Updates, Gradients: e.Values()}
+}
+
+// Values are the gradients of a graph that was lowered.
+func (e Effects) Values() []lower.Value {
+	all := make([]lower.Value, len(e.Gradients))
+	for i, g := range e.Gradients {
+		all[i] = *g
 	}
-	return t
+	return all
 }
