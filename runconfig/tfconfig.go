@@ -14,6 +14,21 @@ import (
 	"github.com/goestimator/goestimator/runconfig/violation"
 )
 
+// TaskOf reads the cluster and the task of a TF_CONFIG whose jobs may have any names, as tf.train.Server takes them. Unlike
+// [FromTFConfig] it derives no role from them. The index is -1 where none is stated, the job empty. Errors wrap [ErrMistake].
+func TaskOf(tfConfig string) (cluster ClusterSpec, job string, index int, err error) {
+	var vs violation.List
+	tf := parseTFConfig(tfConfig, &vs)
+	if err := vs.Err(); err != nil {
+		return cluster, "", -1, Mistake(err)
+	}
+	placeOwnPS(&tf)
+	if index = -1; tf.taskIndex != nil {
+		index = *tf.taskIndex
+	}
+	return tf.cluster, tf.taskType, index, nil
+}
+
 // tfConfig is what a TF_CONFIG says, before any role is derived from it.
 type tfConfig struct {
 	cluster       ClusterSpec

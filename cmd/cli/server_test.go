@@ -73,7 +73,7 @@ func TestServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rc := task.config
+	rc := task.trains
 	if got := rc.ClusterSpec().String(); got != "chief|0=a:1,ps|0=c:1;1=d:1,worker|0=b:1" || rc.TaskType() != "ps" || rc.TaskID() != 1 {
 		t.Errorf("%s %d of %s", rc.TaskType(), rc.TaskID(), got)
 	}
@@ -96,7 +96,7 @@ func TestServerOfOtherJobs(t *testing.T) {
 		{"ps", 0, []string{"--cluster-spec", "my_job|a:1,worker|b:1,ps|c:1"}},
 	} {
 		task, err := served(t, c.args...)
-		if err != nil || task.job != c.job || task.index != c.index || task.config != nil {
+		if err != nil || task.job != c.job || task.index != c.index || task.trains != nil {
 			t.Errorf("%v: %+v, %v", c.args, task, err)
 		}
 	}
@@ -105,16 +105,66 @@ func TestServerOfOtherJobs(t *testing.T) {
 func TestServerErrors(t *testing.T) {
 	const cluster = "--cluster-spec=chief|a:1,ps|c:1"
 	for want, args := range map[string][]string{
-		"--cluster-spec is not set": {},
-		"expected job|host:port":    {"--cluster-spec=a:1"},
-		"--job-name: job name \"worker\" does not appear in the cluster spec": {cluster, "--job-name=worker"},
-		"task index 1 is invalid (job \"ps\" contains 1 tasks)":               {cluster, "--task-index=1"},
+		"expected job|host:port": {"--cluster-spec=a:1"},
+		"--job-name: Job name \"worker\" does not appear in the cluster spec": {cluster, "--job-name=worker"},
+		"Task index 1 is invalid (job \"ps\" contains 1 tasks)":               {cluster, "--task-index=1"},
 		"unexpected argument": {cluster, "now"},
 		"rpc.security":        {cluster, "--set=rpc.security=none"},
+		"--exit-when-idle":    {cluster, "--exit-when-idle=1ms"},
+		"--drain-seconds":     {cluster, "--drain-seconds=0"},
 	} {
 		_, err := served(t, args...)
 		if err == nil || !strings.Contains(err.Error(), want) || exitCode(err) != exitUsage {
 			t.Errorf("got %v, want a usage error that tells of %q", err, want)
+		}
+	}
+}
+
+// TestServerOfTFConfig: TF_CONFIG states the cluster where no flag does, and flags win. Jobs may have any names, tasks any indices.
+func TestServerOfTFConfig(t *testing.T) {
+	const (
+		sparse = `{"cluster": {"trainer": {"3": "a:1", "7": "b:1"}, "ps": ["c:1"]}, "task": {"type": "trainer", "index": "7"}}`
+		own    = `{"cluster": {"worker": {"3": "a:1"}, "ps": ["c:1", "d:1"]}, "task": {"type": "ps", "index": 1}}`
+		open   = `{"cluster": {"trainer": ["a:1", "b:1"], "ps": ["c:1"]}}`
+	)
+	for _, c := range []struct {
+		env, args, address string
+		index              int
+		trains             bool
+	}{
+		{env: sparse, address: "b:1", index: 7},
+		{env: sparse, args: "--task_id=3", address: "a:1", index: 3},
+		{env: sparse, args: "--job_name=ps --task_index=0", address: "c:1"},
+		{env: open, args: "--job-name=ps", address: "c:1"},
+		{env: sparse, args: "--cluster_spec=local|localhost:2222", address: "localhost:2222"},
+		{env: "not JSON", args: "--cluster_spec=my_job|a:1", address: "a:1"},
+		{env: own, address: "d:1", index: 1, trains: true},
+	} {
+		t.Setenv("TF_CONFIG", c.env)
+		task, err := served(t, strings.Fields(c.args)...)
+		if err != nil {
+			t.Errorf("%s %s: %v", c.env, c.args, err)
+			continue
+		}
+		address, _ := task.cluster.Address(task.job, task.index)
+		if address != c.address || task.index != c.index || (task.trains != nil) != c.trains {
+			t.Errorf("%s %s: task %d of %s at %s, trains %v", c.env, c.args, task.index, task.job, address, task.trains != nil)
+		}
+		if c.trains && task.trains.TaskID() != c.index {
+			t.Errorf("%s: the configuration is of task %d", c.env, task.trains.TaskID())
+		}
+	}
+	for want, c := range map[string]struct{ env, args string }{
+		"--cluster-spec is not set":                       {},
+		"must specify an explicit --job-name":             {env: open},
+		"must specify an explicit --task-index":           {env: open, args: "--job-name=trainer"},
+		`Job name "x" does not appear in the cluster of`:  {env: open, args: "--job-name=x"},
+		`Task index 1 is invalid (job "trainer" contains`: {env: sparse, args: "--task_id=1"},
+		"expected one JSON object":                        {env: "not JSON"},
+	} {
+		t.Setenv("TF_CONFIG", c.env)
+		if _, err := served(t, strings.Fields(c.args)...); err == nil || !strings.Contains(err.Error(), want) || exitCode(err) != exitUsage {
+			t.Errorf("%s %s: got %v, expected a usage error with %q", c.env, c.args, err, want)
 		}
 	}
 }

@@ -96,7 +96,7 @@ func TestStandingServerTellsOfFormerJob(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	served := make(chan error, 1)
 	rc := s.task(t, runconfig.PS, "")
-	go func() { served <- ServeJobs(ctx, rc, log, nil) }()
+	go func() { served <- ServeJobs(ctx, rc, log, Standing{}) }()
 	defer func() {
 		stop()
 		if err := <-served; !errors.Is(err, context.Canceled) {

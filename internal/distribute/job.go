@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"sync"
 	"time"
@@ -67,6 +68,11 @@ func jobName(rc runconfig.RunConfig) string {
 
 // open listens, but serves nobody yet.
 func open(rc runconfig.RunConfig, log *slog.Logger, anyJob bool) (*Job, error) {
+	return openAt(nil, rc, log, anyJob)
+}
+
+// openAt is open at a listener; nil: at the task's address.
+func openAt(l net.Listener, rc runconfig.RunConfig, log *slog.Logger, anyJob bool) (*Job, error) {
 	j := &Job{config: rc, log: log, rank: rc.WorkerRank(), positions: newPositions(), functions: remote.NewServer()}
 	spec := rc.ClusterSpec()
 	j.servers = tasks(spec, runconfig.PS)
@@ -79,7 +85,7 @@ func open(rc runconfig.RunConfig, log *slog.Logger, anyJob bool) (*Job, error) {
 	rpc := rc.Connections()
 	var err error
 	j.node, err = cluster.Open(cluster.Config{
-		Task: self, Address: address, Spec: spec, Log: log,
+		Task: self, Address: address, Listener: l, Spec: spec, Log: log,
 		JobName: jobName(rc), AnyJob: anyJob, Security: j.security(),
 		CallTimeout: seconds(rpc.CallTimeoutSecs), PeerTimeout: seconds(rpc.PeerTimeoutSecs), MaxMessageBytes: rpc.MaxMessageMB << 20,
 	})
@@ -87,8 +93,10 @@ func open(rc runconfig.RunConfig, log *slog.Logger, anyJob bool) (*Job, error) {
 }
 
 // security is the security of the connections between tasks.
-func (j *Job) security() cluster.Security {
-	rpc := j.config.Connections()
+func (j *Job) security() cluster.Security { return Security(j.config.Connections()) }
+
+// Security is how a task's connections are secured, the job token of the environment included.
+func Security(rpc runconfig.RPC) cluster.Security {
 	return cluster.Security{Mode: rpc.Security, CA: rpc.CAFile, Cert: rpc.CertFile, Key: rpc.KeyFile,
 		ClientAuth: rpc.ClientAuth, ServerName: rpc.ServerName, Token: os.Getenv(TokenVariable)}
 }

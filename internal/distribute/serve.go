@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"time"
 
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
@@ -30,9 +31,9 @@ func Serve(ctx context.Context, rc runconfig.RunConfig, log *slog.Logger) error 
 // ServeJobs is Serve for a server that stands: it serves one job after the other
 // until ctx ends. The chief that begins a session first holds it for its job, until
 // that is over or nobody has trained for the session creation timeout. Without a
-// name of a job in rc, that may be any. foreign registers what the port serves besides; nil for nothing.
-func ServeJobs(ctx context.Context, rc runconfig.RunConfig, log *slog.Logger, foreign func(grpc.ServiceRegistrar)) error {
-	s := standing{foreign: foreign}
+// name of a job in rc, that may be any.
+func ServeJobs(ctx context.Context, rc runconfig.RunConfig, log *slog.Logger, o Standing) error {
+	s := standing{Standing: o}
 	for {
 		err := serveJob(ctx, rc, log, &s)
 		var end *EndError
@@ -46,10 +47,28 @@ func ServeJobs(ctx context.Context, rc runconfig.RunConfig, log *slog.Logger, fo
 	}
 }
 
+// Standing says what a server that stands does beside serving jobs. The zero value: nothing.
+type Standing struct {
+	// Tasks returns the listener of the next job; nil: a port at the task's address, which is opened anew for each job.
+	Tasks func() net.Listener
+	// Register adds what the port serves besides; nil: nothing.
+	Register func(grpc.ServiceRegistrar)
+	// Trains is called again and again while somebody trains; nil: nobody wants to know.
+	Trains func()
+}
+
 // standing is what a server that stands keeps from one job to the next.
 type standing struct {
-	former  *End                        // of the latest job; nil: there was none
-	foreign func(grpc.ServiceRegistrar) // what the port serves besides; nil for nothing
+	Standing
+	former *End // of the latest job; nil: there was none
+}
+
+// tasks is the listener of the next job, nil for a port of its own.
+func (s *standing) tasks() net.Listener {
+	if s == nil || s.Tasks == nil {
+		return nil
+	}
+	return s.Tasks()
 }
 
 // serveJob is Serve; s is nil where the server does not stand.
@@ -57,12 +76,12 @@ func serveJob(ctx context.Context, rc runconfig.RunConfig, log *slog.Logger, s *
 	if rc.TaskType() != runconfig.PS {
 		return runconfig.Mistake(fmt.Errorf("task %s/%d is no parameter server", rc.TaskType(), rc.TaskID()))
 	}
-	j, err := open(rc, log, s != nil && jobName(rc) == "")
+	j, err := openAt(s.tasks(), rc, log, s != nil && jobName(rc) == "")
 	if err != nil {
 		return err
 	}
-	if s != nil && s.foreign != nil {
-		if err := j.node.RegisterForeign(s.foreign); err != nil {
+	if s != nil && s.Register != nil {
+		if err := j.node.RegisterForeign(s.Register); err != nil {
 			return errors.Join(err, j.Close())
 		}
 	}
@@ -87,7 +106,7 @@ func serveJob(ctx context.Context, rc runconfig.RunConfig, log *slog.Logger, s *
 		}
 	case <-j.node.Damaged():
 		err = damaged(fmt.Errorf("%v: %w", j.node.Task(), cluster.ErrDamaged))
-	case err = <-j.abandoned(watching, s != nil):
+	case err = <-j.abandoned(watching, s):
 	}
 	stop()
 	return errors.Join(err, server.Close(), j.Close())
@@ -120,20 +139,27 @@ func (j *Job) ended(ctx context.Context, server *ps.Server, s *standing) error {
 
 // abandoned tells when nobody has trained for as long as a session may take to begin.
 // That a server which stands waits for a job is nothing to tell.
-func (j *Job) abandoned(ctx context.Context, stands bool) <-chan error {
+func (j *Job) abandoned(ctx context.Context, s *standing) <-chan error {
 	out := make(chan error, 1)
 	limit := j.sessionTimeout()
+	pause := min(limit/10, 10*time.Second)
+	if s != nil && s.Trains != nil {
+		pause = min(pause, time.Second)
+	}
 	go func() {
 		for since, wait := time.Now(), waiting.Begin(time.Now()); ; {
 			select {
-			case <-time.After(min(limit/10, 10*time.Second)):
+			case <-time.After(pause):
 			case <-ctx.Done():
 				return
 			}
 			if j.anyActive(ctx) {
 				since, wait = time.Now(), waiting.Begin(time.Now())
+				if s != nil && s.Trains != nil {
+					s.Trains()
+				}
 			}
-			if !stands {
+			if s == nil {
 				wait.Report(j.log, func() []waiting.Target { return j.absentChief(ctx, "it does not train yet") })
 			}
 			if time.Since(since) >= limit {

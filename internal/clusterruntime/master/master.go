@@ -25,6 +25,9 @@ type Task struct {
 	Index int
 }
 
+// String returns the task as device names have it.
+func (t Task) String() string { return fmt.Sprintf("/job:%s/task:%d", t.Job, t.Index) }
+
 // Workers are the workers of the cluster, the own one among them.
 type Workers interface {
 	Tasks() []Task
@@ -45,6 +48,13 @@ type Master struct {
 // New returns the master of a task.
 func New(own Task, w Workers, log *slog.Logger) *Master {
 	return &Master{own: own, workers: w, log: log, sessions: map[string]*session{}}
+}
+
+// Sessions returns how many sessions are open.
+func (m *Master) Sessions() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.sessions)
 }
 
 // Methods returns the methods of the MasterService.

@@ -56,6 +56,13 @@ func New(c Config) *Worker {
 		graphs: map[string]*registered{}, sessions: map[string]int{}, next: rand.Uint64(), steps: map[int64]*step{}}
 }
 
+// Graphs returns how many graphs are registered.
+func (w *Worker) Graphs() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.graphs)
+}
+
 // Methods returns the methods of the WorkerService.
 func (w *Worker) Methods() []service.Method {
 	const collective = "collective ops are not supported: variables are on parameter servers, or in the graph of one session"

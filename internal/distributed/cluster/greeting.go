@@ -95,7 +95,7 @@ func greetClient(c net.Conn) (net.Conn, opening, error) {
 	if string(first) == "PRI " {
 		return &prefixedConn{Conn: c, prefix: first}, openProbe, nil
 	}
-	if p, ok := c.(*prefixedConn); ok {
+	for p, ok := c.(*prefixedConn); ok; p, ok = c.(*prefixedConn) {
 		c = p.Conn // its prefix has been read
 	}
 	if [4]byte(first) == bulkMagic {

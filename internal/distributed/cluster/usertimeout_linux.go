@@ -13,6 +13,9 @@ const tcpUserTimeout = 18
 // nothing for d. This also detects a network that drops only this connection, and
 // not the gRPC connection that it belongs to.
 func loseAfter(c net.Conn, d time.Duration) {
+	if p, ok := c.(*prefixedConn); ok {
+		c = p.Conn
+	}
 	t, ok := c.(*net.TCPConn)
 	if !ok {
 		return

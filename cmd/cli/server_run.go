@@ -1,0 +1,112 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync/atomic"
+	"time"
+
+	"github.com/goestimator/goestimator/internal/clusterruntime/server"
+	"github.com/goestimator/goestimator/internal/distribute"
+	"github.com/goestimator/goestimator/internal/distributed/cluster"
+	"github.com/goestimator/goestimator/runconfig"
+)
+
+// errIdle ends a server that nobody has used for a while.
+var errIdle = errors.New("nobody uses the server")
+
+// runServer serves as a task until ctx ends, or nobody uses it any more.
+func runServer(ctx context.Context, t serverTask, log *slog.Logger) error {
+	between := distribute.Security(t.config)
+	serve, dial, err := cluster.Credentials(between, log)
+	if err != nil {
+		return usage(err)
+	}
+	s, err := server.New(server.Config{Cluster: t.cluster, Job: t.job, Task: t.index, Log: log, AllowPaths: t.allow, Drain: t.drain,
+		Security: server.Security{Serve: serve, Dial: dial, Token: between.Token}})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	run := &standingServer{serverTask: t, server: s, log: log}
+	run.trained.Store(time.Now().UnixNano())
+	if t.idle > 0 {
+		go run.endIdle(ctx, cancel)
+	}
+	err = run.serve(ctx, serve != nil)
+	if errors.Is(context.Cause(ctx), errIdle) {
+		log.Info("the server ends: nobody has used it", "for", t.idle)
+		err = nil
+	} else if t.trains == nil && errors.Is(err, context.Canceled) {
+		err = nil // drained
+	}
+	return errors.Join(err, s.Close())
+}
+
+// standingServer is a task while it serves.
+type standingServer struct {
+	serverTask
+	server  *server.Server
+	log     *slog.Logger
+	trained atomic.Int64 // when a job of this project was seen to train last
+}
+
+// serve answers clients, and tasks of this project's jobs where it is a parameter server of them.
+func (r *standingServer) serve(ctx context.Context, secured bool) error {
+	if secured && r.trains != nil {
+		r.server.DrainAfter(ctx)
+		return distribute.ServeJobs(ctx, *r.trains, r.log, distribute.Standing{Register: r.server.Register, Trains: r.noteTraining})
+	}
+	address, _ := r.cluster.Address(r.job, r.index)
+	l, err := net.Listen("tcp", cluster.ListenAddress(address))
+	if err != nil {
+		return fmt.Errorf("task %d of job %q cannot listen at %s: %w", r.index, r.job, address, err)
+	}
+	r.announce(l, address)
+	if r.trains == nil {
+		return r.server.Serve(ctx, l)
+	}
+	split := cluster.NewSplit(l)
+	served := make(chan error, 1)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		err := r.server.Serve(ctx, split.Foreign())
+		cancel(err)
+		served <- err
+	}()
+	err = distribute.ServeJobs(ctx, *r.trains, r.log, distribute.Standing{Tasks: split.Tasks, Trains: r.noteTraining})
+	cancel(err)
+	return errors.Join(err, <-served, split.Close())
+}
+
+// announce logs where the task listens.
+func (r *standingServer) announce(l net.Listener, address string) {
+	if host, _, err := net.SplitHostPort(address); err == nil && !runconfig.Loopback(host) {
+		r.log.Warn("the task listens on all interfaces: everyone who reaches the port may run any graph", "address", l.Addr().String())
+	}
+	r.log.Info("serving sessions", "job", r.job, "task", r.index, "address", l.Addr().String(), "target", "grpc://"+address)
+}
+
+// noteTraining notes that a job trains.
+func (r *standingServer) noteTraining() { r.trained.Store(time.Now().UnixNano()) }
+
+// endIdle ends the server when nobody has used it for as long as the task says.
+func (r *standingServer) endIdle(ctx context.Context, end context.CancelCauseFunc) {
+	for {
+		idle := min(r.server.Idle(), time.Since(time.Unix(0, r.trained.Load())))
+		if idle >= r.idle {
+			end(errIdle)
+			return
+		}
+		select {
+		case <-time.After(max(r.idle-idle, 10*time.Millisecond)):
+		case <-ctx.Done():
+			return
+		}
+	}
+}

@@ -1,0 +1,196 @@
+package calls
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+)
+
+// Options of a Calls.
+type Options struct {
+	Task  string // names the task in errors, as "/job:ps/task:0"
+	Token string // that callers must show; "": none
+	// Ended is called after each call. It may be nil.
+	Ended func(Call)
+}
+
+// Call is a call that ended.
+type Call struct {
+	Service, Method string
+	Took            time.Duration
+	Err             error
+}
+
+// Calls are the calls of a task's services. It is safe for concurrent use.
+type Calls struct {
+	o Options
+
+	mu       sync.Mutex
+	running  int       // calls, but for those that only look
+	last     time.Time // when one began or ended
+	steps    map[*call]bool
+	draining bool
+	drained  chan struct{} // closed when no step runs any more, once draining
+}
+
+// call is one that runs.
+type call struct {
+	calls   *Calls
+	service string
+	method  string
+	looks   bool
+	start   time.Time
+	ctx     context.Context
+	end     context.CancelCauseFunc
+}
+
+// New returns a Calls that nobody has called yet.
+func New(o Options) *Calls {
+	return &Calls{o: o, last: time.Now(), steps: map[*call]bool{}, drained: make(chan struct{})}
+}
+
+// looking are the methods with which others see that the task is there. They do not count as use.
+var looking = []string{"GetStatus"}
+
+// beginning are the methods that begin or continue something. A task that ends refuses them, and waits for those that run.
+var beginning = []string{
+	"CreateSession", "ExtendSession", "PartialRunSetup", "RunStep", "MakeCallable", "RunCallable",
+	"CreateWorkerSession", "RegisterGraph", "RunGraph",
+	"CreateContext", "UpdateContext", "Enqueue", "StreamingEnqueue", "RunComponentFunction",
+}
+
+// begin lets a call in, or says why not.
+func (c *Calls) begin(ctx context.Context, service, method string) (*call, error) {
+	if err := c.checkToken(ctx, service); err != nil {
+		return nil, err
+	}
+	one := &call{calls: c, service: service, method: method, looks: slices.Contains(looking, method), start: time.Now()}
+	one.ctx, one.end = context.WithCancelCause(ctx)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	begins := slices.Contains(beginning, method)
+	if begins && c.draining {
+		one.end(nil)
+		return nil, status.Errorf(codes.Unavailable, "%s is ending: it takes no more steps", c.o.Task)
+	}
+	if begins {
+		c.steps[one] = true
+	}
+	if !one.looks {
+		c.running++
+		c.last = one.start
+	}
+	return one, nil
+}
+
+// done ends the call, and returns what its caller is told.
+func (one *call) done(err error) error {
+	if cause := endedBy(one.ctx); err != nil && cause != nil && status.Code(err) == codes.Canceled {
+		err = cause
+	}
+	one.end(nil)
+	c := one.calls
+	now := time.Now()
+	c.mu.Lock()
+	if !one.looks {
+		c.running--
+		c.last = now
+	}
+	delete(c.steps, one)
+	if c.draining && len(c.steps) == 0 {
+		c.isDrained()
+	}
+	c.mu.Unlock()
+	if c.o.Ended != nil {
+		c.o.Ended(Call{one.service, one.method, now.Sub(one.start), err})
+	}
+	return err
+}
+
+// isDrained notes that no step runs. The mutex is held.
+func (c *Calls) isDrained() {
+	select {
+	case <-c.drained:
+	default:
+		close(c.drained)
+	}
+}
+
+// endedBy returns the status with which a task ended the context, nil where it did not.
+func endedBy(ctx context.Context) error {
+	cause := context.Cause(ctx)
+	if s, ok := status.FromError(cause); ok && s.Code() == codes.Unavailable {
+		return cause
+	}
+	return nil
+}
+
+// Cause returns err, or, where the task ended the context because it ends itself, UNAVAILABLE with the reason.
+func Cause(ctx context.Context, err error) error {
+	if cause := endedBy(ctx); err != nil && cause != nil {
+		return cause
+	}
+	return err
+}
+
+// Idle returns how long no call has been running, 0 while one is.
+func (c *Calls) Idle() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.running > 0 {
+		return 0
+	}
+	return time.Since(c.last)
+}
+
+// Drain refuses new steps, and waits for those that run until ctx ends. It ends the rest with UNAVAILABLE then, and reports how many.
+func (c *Calls) Drain(ctx context.Context) (cut int) {
+	c.mu.Lock()
+	c.draining = true
+	if len(c.steps) == 0 {
+		c.isDrained()
+	}
+	c.mu.Unlock()
+	select {
+	case <-c.drained:
+		return 0
+	case <-ctx.Done():
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for one := range c.steps {
+		one.end(status.Errorf(codes.Unavailable, "%s is ending: the step took longer than it waits", c.o.Task))
+	}
+	return len(c.steps)
+}
+
+const bearer = "Bearer "
+
+// checkToken compares what a caller shows with the token that is wanted.
+func (c *Calls) checkToken(ctx context.Context, service string) error {
+	if c.o.Token == "" {
+		return nil
+	}
+	header, _ := metadata.FromIncomingContext(ctx)
+	shown := ""
+	if all := header.Get("authorization"); len(all) > 0 {
+		shown, _ = strings.CutPrefix(all[0], bearer)
+	}
+	got, want := sha256.Sum256([]byte(shown)), sha256.Sum256([]byte(c.o.Token))
+	if subtle.ConstantTimeCompare(got[:], want[:]) == 1 {
+		return nil
+	}
+	what := "a wrong job token"
+	if shown == "" {
+		what = "no job token"
+	}
+	return status.Errorf(codes.Unauthenticated, "%s was called for %s with %s: callers need the GOESTIMATOR_JOB_TOKEN of the task; TensorFlow's own clients and servers send none, so start the task without it for them", c.o.Task, service, what)
+}

@@ -1,0 +1,77 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"net"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/keepalive"
+)
+
+const (
+	// maxMessage is the most bytes of one message: Protocol Buffers cannot be larger.
+	maxMessage = 1<<31 - 1
+	// maxStreams is how many calls of one connection go on at the same time. Another task has a call of RecvTensor for each tensor
+	// that it waits for, by one connection.
+	maxStreams = 1 << 14
+	// maxConnections are the connections of a server.
+	maxConnections = 1 << 12
+	// maxHeaders are the bytes of the headers of a call.
+	maxHeaders = 64 << 10
+	// handshake is the time in which a connection must begin as HTTP/2 does.
+	handshake = 10 * time.Second
+	// drainTime is how long steps that run may take when a server ends, where the configuration does not say.
+	drainTime = 10 * time.Second
+	// partingTime is how long answers may take to leave after that.
+	partingTime = time.Second
+)
+
+// Serve answers on a listener until ctx ends, and closes it. When ctx ends, steps that run have the time to end that Config.Drain
+// says; new ones are refused.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	g := grpc.NewServer(s.options()...)
+	s.Register(g)
+	ended := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(ended)
+		s.Drain()
+		parting := time.AfterFunc(partingTime, g.Stop)
+		defer parting.Stop()
+		g.GracefulStop()
+	})
+	err := g.Serve(&listener{Listener: l, open: &s.clients})
+	if !stop() {
+		<-ended
+	}
+	g.Stop()
+	return cmp.Or(ctx.Err(), err)
+}
+
+// options are those of the server's gRPC.
+func (s *Server) options() []grpc.ServerOption {
+	all := []grpc.ServerOption{
+		// A client whose machine vanished is noticed within two minutes: its steps end.
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: time.Minute, Timeout: 20 * time.Second}),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second, PermitWithoutStream: true}),
+		grpc.MaxRecvMsgSize(maxMessage), grpc.MaxSendMsgSize(maxMessage), grpc.MaxHeaderListSize(maxHeaders),
+		grpc.MaxConcurrentStreams(maxStreams), grpc.ConnectionTimeout(handshake), grpc.WaitForHandlers(true),
+	}
+	if c := s.config.Security.Serve; c != nil {
+		all = append(all, grpc.Creds(c))
+	}
+	return all
+}
+
+// Drain refuses new steps, and gives those that run the time to end that Config.Drain says. The rest end with UNAVAILABLE.
+func (s *Server) Drain() {
+	ctx, cancel := context.WithTimeout(context.Background(), cmp.Or(s.config.Drain, drainTime))
+	defer cancel()
+	if n := s.calls.Drain(ctx); n > 0 {
+		s.config.Log.Warn("steps are interrupted: they took longer than the server waits at its end", "steps", n, "waited", cmp.Or(s.config.Drain, drainTime))
+	}
+}
+
+// DrainAfter drains the server when ctx ends: for one whose services another server has.
+func (s *Server) DrainAfter(ctx context.Context) { context.AfterFunc(ctx, s.Drain) }
