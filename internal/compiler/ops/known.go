@@ -78,7 +78,6 @@ Merge(inputs: N*T) -> output: T, value_index: int32
 MergeSummary(inputs: N*string) -> summary: string
 MirrorPadGrad(input: T, paddings: Tpaddings) -> output: T
 ModelDataset(input_dataset: variant) -> handle: variant
-Multinomial(logits: T, num_samples: int32) -> output: output_dtype; output_dtype: indices = int64
 NextAfter(x1: T, x2: T) -> output: T; T: {float32, float64} = float32
 NextIteration(data: T) -> output: T
 NonMaxSuppression(boxes: float32, scores: float32, max_output_size: int32) -> selected_indices: int32
@@ -92,7 +91,6 @@ OptionalGetValue(optional: variant) -> components: [output_types]
 PaddingFIFOQueueV2() -> handle: resource
 ParallelMapDataset(input_dataset: variant, other_arguments: [Targuments], num_parallel_calls: int32) -> handle: variant
 ParallelMapDatasetV2(input_dataset: variant, other_arguments: [Targuments], num_parallel_calls: int64) -> handle: variant
-ParameterizedTruncatedNormal(shape: T, means: dtype, stdevs: dtype, minvals: dtype, maxvals: dtype) -> output: dtype
 ParseTensor(serialized: string) -> output: out_type
 PartitionedCall(args: [Tin]) -> output: [Tout]
 Polygamma(a: T, x: T) -> z: T
@@ -103,10 +101,7 @@ QuantizeV2(input: float32, min_range: float32, max_range: float32) -> output: T,
 RaggedCountSparseOutput(splits: int64, values: T, weights: output_type) -> output_indices: int64, output_values: output_type, output_dense_shape: int64
 RaggedCross(ragged_values: [ragged_values_types], ragged_row_splits: [ragged_splits_types], sparse_indices: Nsparse*int64, sparse_values: [sparse_values_types], sparse_shape: Nsparse*int64, dense_inputs: [dense_types]) -> output_values: out_values_type, output_row_splits: out_row_splits_type
 RaggedTensorFromVariant(encoded_ragged: variant) -> output_nested_splits: output_ragged_rank*Tsplits, output_dense_values: Tvalues; Tsplits: indices = int64
-RandomShuffle(value: T) -> output: T
 RandomShuffleQueueV2() -> handle: resource
-RandomStandardNormal(shape: T) -> output: dtype
-RandomUniform(shape: T) -> output: dtype
 RangeDataset(start: int64, stop: int64, step: int64) -> handle: variant
 ReadFile(filename: string) -> contents: string
 ReadVariableXlaSplitND(resource: resource) -> outputs: N*T
@@ -141,11 +136,6 @@ SparseSplit(split_dim: int64, indices: int64, values: T, shape: int64) -> output
 SparseTensorDenseAdd(a_indices: Tindices, a_values: T, a_shape: Tindices, b: T) -> output: T
 StackV2(max_size: int32) -> handle: resource
 StatefulPartitionedCall(args: [Tin]) -> output: [Tout]
-StatelessMultinomial(logits: T, num_samples: int32, seed: Tseed) -> output: output_dtype; output_dtype: indices = int64
-StatelessRandomNormal(shape: T, seed: Tseed) -> output: dtype; dtype: floats = float32
-StatelessRandomUniform(shape: T, seed: Tseed) -> output: dtype; dtype: floats = float32
-StatelessRandomUniformIntV2(shape: Tshape, key: uint64, counter: uint64, alg: int32, minval: dtype, maxval: dtype) -> output: dtype
-StatelessTruncatedNormal(shape: T, seed: Tseed) -> output: dtype; dtype: floats = float32
 StringNGrams(data: string, data_splits: Tsplits) -> ngrams: string, ngrams_splits: Tsplits; Tsplits: indices = int64
 SummaryWriter() -> writer: resource
 Svd(input: T) -> s: T, u: T, v: T
@@ -165,7 +155,6 @@ TensorSliceDataset(components: [Toutput_types]) -> handle: variant
 TensorSummary(tensor: T) -> summary: string
 TensorSummaryV2(tag: string, tensor: T, serialized_summary_metadata: string) -> summary: string
 TextLineDataset(filenames: string, compression_type: string, buffer_size: int64) -> handle: variant
-TruncatedNormal(shape: T) -> output: dtype
 Unbatch(batched_tensor: T, batch_index: int64, id: int64) -> unbatched_tensor: T
 UnicodeDecode(input: string) -> row_splits: Tsplits, char_values: int32; Tsplits: indices = int64
 UnicodeDecodeWithOffsets(input: string) -> row_splits: Tsplits, char_values: int32, char_to_byte_starts: int64; Tsplits: indices = int64

@@ -89,7 +89,14 @@ var missing = map[string]string{
 // byUpdates are the ops that updates.json.gz has cases of.
 const byUpdates = "TestUpdates compares recorded updates: see interop/eager_updates.py"
 
+// byDraws are the ops that random.json.gz has numbers of.
+const byDraws = "TestRandom compares recorded numbers: see interop/eager_random.py"
+
 func init() {
+	for op := range randomOps {
+		unrecorded[op.Name] = byDraws
+	}
+	unrecorded[ops.NonDeterministicInts.Name] = "no run is like another"
 	for _, family := range []map[*ops.Def]maker{optimizerOps, scatterOps, gradientOps, imageGradientOps} {
 		for op := range family {
 			unrecorded[op.Name] = byUpdates

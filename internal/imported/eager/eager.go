@@ -83,7 +83,7 @@ func Supported(op string) bool { return registry()[op] != nil }
 
 // Run computes one node. It is Prepare followed by a call of the kernel.
 func Run(ctx context.Context, n *graph.Node, in []Value, env *Env) ([]Value, error) {
-	p, err := prepare(n)
+	p, err := prepare(n, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +97,7 @@ func Run(ctx context.Context, n *graph.Node, in []Value, env *Env) ([]Value, err
 // Prepare resolves the kernel and attributes of a node, so that running it
 // looks nothing up.
 func Prepare(n *graph.Node) (Kernel, error) {
-	p, err := prepare(n)
+	p, err := prepare(n, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +106,7 @@ func Prepare(n *graph.Node) (Kernel, error) {
 
 // Outputs returns how many outputs a node has, by op and attributes.
 func Outputs(n *graph.Node) (int, error) {
-	p, err := prepare(n)
+	p, err := prepare(n, nil)
 	if err != nil {
 		return 0, err
 	}
@@ -122,13 +122,13 @@ type prepared struct {
 	grows   bool
 }
 
-func prepare(n *graph.Node) (p *prepared, err error) {
+func prepare(n *graph.Node, g *Generators) (p *prepared, err error) {
 	defer rescue(n, &err)
 	def := registry()[n.Op]
 	if def == nil {
 		return nil, &Error{n.Name, n.Op, fmt.Errorf("op %w", ErrUnsupported)}
 	}
-	s := &site{node: n, outputs: def.out}
+	s := &site{node: n, outputs: def.out, generators: g}
 	k, err := def.make(s)
 	if err == nil {
 		err = s.err

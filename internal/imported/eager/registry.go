@@ -43,7 +43,7 @@ func newDef(op *ops.Def, m maker) *opDef {
 
 // families are the tables of ops, one per file of kernels.
 func families() []map[*ops.Def]maker {
-	return []map[*ops.Def]maker{structureOps, shapeOps, layoutOps, exampleOps, gatherOps, generateOps, segmentOps, sparseOps, uniqueOps, stringOps, regexOps, numberTextOps, reduceOps, tableOps, variableOps, optimizerOps, scatterOps, saveOps, gradientOps, imageGradientOps, crossOps, raggedOps, bincountOps, blockOps, linearOps, einsumOps, scanOps, crossEntropyOps, imageOps, castOps, binaryOps, unaryOps, controlOps, listOps, queueOps}
+	return []map[*ops.Def]maker{structureOps, shapeOps, layoutOps, exampleOps, gatherOps, generateOps, segmentOps, sparseOps, uniqueOps, stringOps, regexOps, numberTextOps, reduceOps, tableOps, variableOps, optimizerOps, scatterOps, saveOps, gradientOps, imageGradientOps, crossOps, raggedOps, bincountOps, blockOps, linearOps, einsumOps, scanOps, crossEntropyOps, imageOps, castOps, binaryOps, unaryOps, controlOps, listOps, queueOps, randomOps}
 }
 
 // registry is all families in one.
@@ -63,9 +63,10 @@ var registry = sync.OnceValue(func() map[string]*opDef {
 // site is the node that a maker works on. Its readers of attributes keep the
 // first error, so that a maker need not check each.
 type site struct {
-	node    *graph.Node
-	outputs int
-	err     error
+	node       *graph.Node
+	outputs    int
+	generators *Generators // of the graph; nil: random ops have states of their own
+	err        error
 }
 
 func (s *site) fail(format string, args ...any) {

@@ -2,13 +2,6 @@ package kernels
 
 import "math"
 
-// Rand is a stream of random numbers: the key and counter inputs of TensorFlow's StatelessRandom*V2 ops with
-// algorithm 1 (Philox). The same stream gives the same numbers on any number of threads.
-type Rand struct {
-	Key     uint64
-	Counter [2]uint64
-}
-
 const (
 	randGrain = 256  // groups of a range
 	randCall  = 1024 // groups of a call of assembly

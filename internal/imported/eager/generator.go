@@ -1,0 +1,69 @@
+package eager
+
+import (
+	"math/rand/v2"
+	"sync"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/runtime/kernels"
+)
+
+// generator is the state of a random op. It is safe for concurrent use.
+type generator struct {
+	mu   sync.Mutex
+	rand kernels.Rand
+}
+
+// reserve returns the present stream and moves the state on by n counters.
+func (g *generator) reserve(n uint64) kernels.Rand {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	r := g.rand
+	g.rand = r.Skip(n)
+	return r
+}
+
+// Generators are the states of the random ops of graphs by the nodes' names, so that a node goes on where the one of its name
+// in an earlier graph was. It is safe for concurrent use.
+type Generators struct {
+	mu sync.Mutex
+	of map[string]*generator
+}
+
+// Prepare is eager.Prepare of a node whose random numbers go on from g.
+func (g *Generators) Prepare(n *graph.Node) (Kernel, error) {
+	p, err := prepare(n, g)
+	if err != nil {
+		return nil, err
+	}
+	return p.run, nil
+}
+
+// Len returns the number of states.
+func (g *Generators) Len() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.of)
+}
+
+// generator returns the state of the node: its own, or that of its name. Where neither seed is set, it is drawn.
+func (s *site) generator() *generator {
+	seed, seed2 := uint64(s.node.Int("seed", 0)), uint64(s.node.Int("seed2", 0))
+	if seed == 0 && seed2 == 0 {
+		seed, seed2 = rand.Uint64(), rand.Uint64()
+	}
+	own := &generator{rand: kernels.Seeded(seed, seed2)}
+	if s.generators == nil {
+		return own
+	}
+	s.generators.mu.Lock()
+	defer s.generators.mu.Unlock()
+	if known := s.generators.of[s.node.Name]; known != nil {
+		return known
+	}
+	if s.generators.of == nil {
+		s.generators.of = map[string]*generator{}
+	}
+	s.generators.of[s.node.Name] = own
+	return own
+}
