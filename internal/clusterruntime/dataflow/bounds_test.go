@@ -31,7 +31,7 @@ func endless(frame string, parallel int, limit float32) (g *text, merge, exit *g
 func TestExitInEachIteration(t *testing.T) {
 	g, merge, exit := endless("f", 1, 3)
 	exit.Inputs[0] = merge.Out(0)
-	p, err := Compile(g.Graph)
+	p, err := Compile(g.Graph, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func TestCompileRefuses(t *testing.T) {
 	} {
 		g := newText()
 		c.build(g)
-		if _, err := Compile(g.Graph); err == nil || !strings.Contains(err.Error(), c.text) {
+		if _, err := Compile(g.Graph, nil); err == nil || !strings.Contains(err.Error(), c.text) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
@@ -80,7 +80,7 @@ func TestCompileRefuses(t *testing.T) {
 	for i := range maxReceives + 1 {
 		g.node("_Recv", graph.Attrs{"tensor_type": tensor.Float32, "tensor_name": fmt.Append(nil, i)}, 1)
 	}
-	if _, err := Compile(g.Graph); !errors.Is(err, eager.ErrLimit) {
+	if _, err := Compile(g.Graph, nil); !errors.Is(err, eager.ErrLimit) {
 		t.Errorf("too many receives: got %v", err)
 	}
 }

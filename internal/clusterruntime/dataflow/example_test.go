@@ -28,7 +28,7 @@ func Example() {
 	two := b.Const("two", tensor.Scalar(float32(2)))
 	four := b.Op("Mul", "four", two.Type(), nil, two, two)
 	b.Node("_Send", "send", nil, graph.Attrs{"tensor_name": []byte("four:0")}, four)
-	p, err := dataflow.Compile(b.Graph)
+	p, err := dataflow.Compile(b.Graph, nil)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -82,7 +82,7 @@ func TestNonsenseEnds(t *testing.T) { rapid.Check(t, runsNonsense) }
 
 func runsNonsense(t *rapid.T) {
 	g := rapid.OneOf(rapid.Custom(nonsense), rapid.Custom(mutated)).Draw(t, "graph")
-	p, err := Compile(g)
+	p, err := Compile(g, nil)
 	if err != nil {
 		return
 	}

@@ -55,13 +55,14 @@ type frameShape struct {
 	parallel int   // iterations at the same time
 }
 
-// Compile prepares a graph. It fails for ops without a kernel, and for loops whose frames do not nest.
-func Compile(g *graph.Graph) (*Program, error) {
+// Compile prepares a graph. Its random ops go on from the states, which may be nil. It fails for ops without a kernel, and for
+// loops whose frames do not nest.
+func Compile(g *graph.Graph, random *eager.Generators) (*Program, error) {
 	p := &Program{nodes: make([]node, len(g.Nodes())), frames: []frameShape{{parent: -1, parallel: 1}}}
 	index := make(map[*graph.Node]int32, len(g.Nodes()))
 	for i, n := range g.Nodes() {
 		index[n] = int32(i)
-		if err := p.nodes[i].resolve(n); err != nil {
+		if err := p.nodes[i].resolve(n, random); err != nil {
 			return nil, err
 		}
 	}

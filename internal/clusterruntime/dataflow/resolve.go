@@ -46,8 +46,8 @@ func (k keyTemplate) in(it *iteration) rendezvous.Key {
 	return key
 }
 
-// resolve finds what runs the node.
-func (n *node) resolve(source *graph.Node) (err error) {
+// resolve finds what runs the node. A random op goes on from the states.
+func (n *node) resolve(source *graph.Node, random *eager.Generators) (err error) {
 	n.source, n.role, n.outputs = source, roles[source.Op], len(source.Outputs)
 	if n.role != ordinary {
 		return n.structure()
@@ -60,7 +60,7 @@ func (n *node) resolve(source *graph.Node) (err error) {
 		n.outputs = 1
 		return nil
 	}
-	if n.kernel, err = eager.Prepare(source); err != nil {
+	if n.kernel, err = random.Prepare(source); err != nil {
 		return err
 	}
 	if n.outputs, err = eager.Outputs(source); err != nil {

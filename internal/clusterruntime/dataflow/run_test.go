@@ -169,7 +169,7 @@ type fatal interface {
 
 // fetched runs a graph and returns what it sent.
 func fetched(t fatal, g *text, edge string) rendezvous.Item {
-	p, err := Compile(g.Graph)
+	p, err := Compile(g.Graph, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

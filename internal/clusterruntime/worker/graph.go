@@ -18,8 +18,8 @@ type registered struct {
 	functions map[string]*eager.Function // what its branches and loops call
 }
 
-// prepare makes a graph ready to run.
-func prepare(def *graph_go_proto.GraphDef) (*registered, error) {
+// prepare makes a graph ready to run. Its random ops go on from the states.
+func prepare(def *graph_go_proto.GraphDef, random *eager.Generators) (*registered, error) {
 	callees, err := inline.Callees(def)
 	if err != nil {
 		return nil, err
@@ -38,6 +38,6 @@ func prepare(def *graph_go_proto.GraphDef) (*registered, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.program, err = dataflow.Compile(g)
+	r.program, err = dataflow.Compile(g, random)
 	return r, err
 }

@@ -75,8 +75,8 @@ func TestQueuesOfSteps(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if len(w.sessions) != 0 {
-			t.Errorf("%d sessions are left", len(w.sessions))
+		if len(w.sessions.of) != 0 {
+			t.Errorf("%d sessions are left", len(w.sessions.of))
 		}
 	})
 }

@@ -34,8 +34,8 @@ type Worker struct {
 
 	mu       sync.Mutex
 	graphs   map[string]*registered
-	sessions map[string]int // graphs of each session
-	next     uint64         // number of the next graph. The first is drawn: a worker that was started again does not know the handles of its predecessor
+	sessions sessions
+	next     uint64 // number of the next graph. The first is drawn: a worker that was started again does not know the handles of its predecessor
 	bytes    int64          // of all graphs
 	steps    map[int64]*step
 
@@ -53,7 +53,7 @@ type Config struct {
 // New returns a worker without graphs and variables.
 func New(c Config) *Worker {
 	return &Worker{devices: c.Devices, peers: c.Peers, parallel: c.Parallel, folders: c.Folders, resources: eager.NewResources(),
-		graphs: map[string]*registered{}, sessions: map[string]int{}, next: rand.Uint64(), steps: map[int64]*step{}}
+		graphs: map[string]*registered{}, sessions: newSessions(), next: rand.Uint64(), steps: map[int64]*step{}}
 }
 
 // Graphs returns how many graphs are registered.
@@ -69,7 +69,7 @@ func (w *Worker) Methods() []service.Method {
 	return []service.Method{
 		service.Bind("GetStatus", w.getStatus),
 		service.Bind("CreateWorkerSession", createSession),
-		service.Bind("DeleteWorkerSession", deleteSession),
+		service.Bind("DeleteWorkerSession", w.deleteSession),
 		service.Bind("RegisterGraph", w.registerGraph),
 		service.Bind("DeregisterGraph", w.deregisterGraph),
 		service.Bind("RunGraph", w.runGraph),
@@ -95,7 +95,11 @@ func createSession(context.Context, *rpcs.CreateWorkerSessionRequest) (*rpcs.Cre
 	return &rpcs.CreateWorkerSessionResponse{}, nil
 }
 
-func deleteSession(context.Context, *rpcs.DeleteWorkerSessionRequest) (*rpcs.DeleteWorkerSessionResponse, error) {
+// deleteSession forgets what is kept for a session whose graphs were deregistered.
+func (w *Worker) deleteSession(_ context.Context, in *rpcs.DeleteWorkerSessionRequest) (*rpcs.DeleteWorkerSessionResponse, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.sessions.forget(in.GetSessionHandle())
 	return &rpcs.DeleteWorkerSessionResponse{}, nil
 }
 
@@ -120,11 +124,13 @@ func (w *Worker) registerGraph(ctx context.Context, in *rpcs.RegisterGraphReques
 	if err := w.hold(size); err != nil {
 		return nil, err
 	}
-	p, err := prepare(in.GetGraphDef())
+	random := w.enter(in.GetSessionHandle())
+	p, err := prepare(in.GetGraphDef(), random)
 	if err = cmp.Or(err, ctx.Err()); err != nil { // nobody would learn the handle
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.bytes -= size
+		w.leave(in.GetSessionHandle())
 		return nil, StatusOf(err)
 	}
 	p.bytes = size
@@ -134,7 +140,6 @@ func (w *Worker) registerGraph(ctx context.Context, in *rpcs.RegisterGraphReques
 	handle := fmt.Sprintf("%016x", w.next)
 	w.next++
 	w.graphs[handle] = p
-	w.sessions[p.session]++
 	return &rpcs.RegisterGraphResponse{GraphHandle: handle}, nil
 }
 
@@ -147,10 +152,7 @@ func (w *Worker) deregisterGraph(_ context.Context, in *rpcs.DeregisterGraphRequ
 	}
 	w.bytes -= p.bytes
 	delete(w.graphs, in.GetGraphHandle())
-	if w.sessions[p.session]--; w.sessions[p.session] == 0 {
-		delete(w.sessions, p.session)
-		w.resources.Forget(p.session)
-	}
+	w.leave(p.session)
 	return &rpcs.DeregisterGraphResponse{}, nil
 }
 

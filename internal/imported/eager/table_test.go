@@ -38,6 +38,12 @@ func (s session) try(op string, attrs graph.Attrs, in ...any) ([]Value, error) {
 			values = append(values, Value{T: tensor.Scalar(x)})
 		case []int64:
 			values = append(values, Value{T: tensorOf(x, len(x))})
+		case int32:
+			values = append(values, Value{T: tensor.Scalar(x)})
+		case []uint64:
+			values = append(values, Value{T: tensorOf(x, len(x))})
+		case []float64:
+			values = append(values, Value{T: tensorOf(x, len(x))})
 		case []float32:
 			values = append(values, Value{T: tensorOf(x, len(x))})
 		default:

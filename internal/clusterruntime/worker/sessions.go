@@ -1,0 +1,78 @@
+package worker
+
+import (
+	"slices"
+
+	"github.com/goestimator/goestimator/internal/imported/eager"
+)
+
+// Bounds of what is kept of sessions that have no graph now: their master may register one anew.
+const (
+	maxIdle       = 64
+	maxIdleStates = 1 << 18 // of random ops, of all idle sessions
+)
+
+// sessions are what a worker keeps for each session: as TensorFlow's workers do, the states of its random ops by the nodes'
+// names, so that a node goes on where it was in another graph of the session.
+type sessions struct {
+	of   map[string]*session
+	idle []string // the one that was used last comes last
+}
+
+type session struct {
+	graphs int // that are registered or prepared
+	random eager.Generators
+}
+
+func newSessions() sessions { return sessions{of: map[string]*session{}} }
+
+// enter counts a graph of the session and returns the states of its random ops.
+func (w *Worker) enter(handle string) *eager.Generators {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s := w.sessions.of[handle]
+	if s == nil {
+		s = &session{}
+		w.sessions.of[handle] = s
+	}
+	if s.graphs++; s.graphs == 1 {
+		w.sessions.idle = slices.DeleteFunc(w.sessions.idle, func(h string) bool { return h == handle })
+	}
+	return &s.random
+}
+
+// leave takes back an enter. Of a session without graphs only the states of random ops are kept. The mutex is held.
+func (w *Worker) leave(handle string) {
+	s := w.sessions.of[handle]
+	if s.graphs--; s.graphs > 0 {
+		return
+	}
+	w.resources.Forget(handle)
+	if s.random.Len() == 0 {
+		delete(w.sessions.of, handle)
+		return
+	}
+	w.sessions.idle = append(w.sessions.idle, handle)
+	w.sessions.shrink()
+}
+
+// shrink forgets the idle sessions that were used the longest ago, as far as there are too many.
+func (s *sessions) shrink() {
+	states := 0
+	for _, h := range s.idle {
+		states += s.of[h].random.Len()
+	}
+	for len(s.idle) > maxIdle || states > maxIdleStates {
+		states -= s.of[s.idle[0]].random.Len()
+		delete(s.of, s.idle[0])
+		s.idle = s.idle[1:]
+	}
+}
+
+// forget ends a session for which its master says so, if it has no graph.
+func (s *sessions) forget(handle string) {
+	if at := slices.Index(s.idle, handle); at >= 0 {
+		delete(s.of, handle)
+		s.idle = slices.Delete(s.idle, at, at+1)
+	}
+}
