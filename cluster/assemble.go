@@ -11,6 +11,7 @@ import (
 	"github.com/goestimator/goestimator/internal/training/update"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/initializers"
+	"github.com/goestimator/goestimator/models/optimizers"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -19,39 +20,39 @@ type assembly struct {
 	from   *construction
 	b      *graph.Builder
 	scopes map[string]*scope // of nodes by name
-	keep   []*graph.Node     // what sessions ask for
+	roots  []*graph.Node     // what is fetched, and the update
+	more   []*graph.Node     // what else sessions call
 	out    *Graph
 }
 
 // assemble makes the graph of a construction whose batch is symbolic.
 func (c *construction) assemble() (*Graph, error) {
 	a := &assembly{from: c, b: graph.NewBuilder(c.tracing.Graph), scopes: c.scopes, out: &Graph{}}
-	for _, n := range a.b.Graph.Nodes() {
-		if n.Op == "Placeholder" {
-			a.keep = append(a.keep, n)
-		}
+	variables := c.Variables()
+	if c.tracing.Used()[c.tracing.Step] || c.train != nil { // random ops follow the steps
+		variables = append(slices.Clip(variables), &models.Variable{Name: distribute.GlobalStep, DType: tensor.Int64, Init: initializers.Zeros()})
 	}
-	counts := c.tracing.Used()[c.tracing.Step] || c.train != nil // random ops follow the steps
 	for _, r := range c.outs {
 		if err := a.fetch(r); err != nil {
 			return nil, fmt.Errorf("fetch %q: %w", r.name, err)
 		}
 	}
-	for _, v := range c.Variables() {
-		a.initialize(v)
-	}
-	if counts {
-		a.initialize(&models.Variable{Name: distribute.GlobalStep, DType: tensor.Int64, Init: initializers.Zeros()})
-	}
 	if c.train != nil {
 		if err := a.train(c.train); err != nil {
 			return nil, fmt.Errorf("train %q: %w", c.train.name, err)
 		}
+		variables = append(variables, slots(c.train.op)...)
+	}
+	if err := a.portable(); err != nil {
+		return nil, err
+	}
+	for _, v := range variables {
+		a.initialize(v)
 	}
 	if err := a.b.Err(); err != nil {
 		return nil, err
 	}
-	g := graph.Prune(a.b.Graph, a.keep...)
+	g := graph.Prune(a.b.Graph, append(a.placeholders(), slices.Concat(a.roots, a.more)...)...)
 	if err := a.place(g); err != nil {
 		return nil, err
 	}
@@ -60,13 +61,47 @@ func (c *construction) assemble() (*Graph, error) {
 	return a.out, err
 }
 
+// portable rewrites what only this project's engine does. New nodes are those of the update.
+func (a *assembly) portable() error {
+	before := len(a.b.Graph.Nodes())
+	err := export.Portable(a.b, a.roots...)
+	if t := a.from.train; t != nil {
+		for _, n := range a.b.Graph.Nodes()[before:] {
+			a.scopes[n.Name] = t.scope
+		}
+	}
+	return err
+}
+
+// placeholders are the inputs: sessions may feed them even if nothing needs them.
+func (a *assembly) placeholders() (all []*graph.Node) {
+	for _, n := range a.b.Graph.Nodes() {
+		if n.Op == "Placeholder" {
+			all = append(all, n)
+		}
+	}
+	return all
+}
+
+// slots are an optimizer's variables.
+func slots(op *optimizers.TrainOp) (all []*models.Variable) {
+	for _, s := range update.Slots(op) {
+		shape := make([]int, s.Type.Shape.Rank())
+		for i, d := range s.Type.Shape.Dims {
+			shape[i] = d.Const
+		}
+		all = append(all, &models.Variable{Name: s.Name, DType: s.Type.DType, Shape: shape, Init: s.Init})
+	}
+	return all
+}
+
 // named adds a node under exactly that name.
 func (a *assembly) named(op, name string, out []graph.Type, attrs graph.Attrs, in ...graph.Output) (*graph.Node, error) {
 	if other := a.b.Graph.Node(name); other != nil {
 		return nil, fmt.Errorf("the name is that of a %s: expected another name", other.Op)
 	}
 	n := a.b.Node(op, name, out, attrs, in...)
-	a.keep = append(a.keep, n)
+	a.roots = append(a.roots, n)
 	return n, a.b.Err()
 }
 
@@ -95,7 +130,7 @@ func (a *assembly) initialize(v *models.Variable) {
 			return
 		}
 	}
-	a.keep = append(a.keep, assign, has, read)
+	a.more = append(a.more, assign, has, read)
 	a.out.variables = append(a.out.variables, variable{Variable: v, key: models.Key(a.from.Seed(), v.Name), first: first.Node.Name, assign: assign.Name, initialized: has.Name, read: read.Name})
 }
 
@@ -109,13 +144,6 @@ func (a *assembly) train(t *train) error {
 	one := a.b.Const(t.name+"/one", tensor.Scalar(int64(1)))
 	step := a.b.Variable(distribute.GlobalStep, graph.TypeOf(tensor.Int64))
 	count := rule.Assign(a.b, "AssignAddVariableOp", t.name+"/global_step", step, one, last...)
-	for _, s := range update.Slots(t.op) {
-		shape := make([]int, s.Type.Shape.Rank())
-		for i, d := range s.Type.Shape.Dims {
-			shape[i] = d.Const
-		}
-		a.initialize(&models.Variable{Name: s.Name, DType: s.Type.DType, Shape: shape, Init: s.Init})
-	}
 	n, err := a.named("NoOp", t.name, nil, nil)
 	if err != nil {
 		return err

@@ -108,19 +108,22 @@ func (a *assembly) graphDef() (*graph_go_proto.GraphDef, error) {
 		}
 	}
 	a.Graph = g
-	return graphDef(g)
+	return GraphDef(g)
 }
 
-// GraphDef returns a graph whose ops TensorFlow has, so that its runtime runs it. It changes g.
-func GraphDef(g *graph.Graph) (*graph_go_proto.GraphDef, error) {
-	if err := portable(emitter{graph.NewBuilder(g)}); err != nil {
-		return nil, err
+// Portable rewrites a graph so that TensorFlow's runtime does what the engine does: it has ops that TensorFlow has, and edges where the
+// engine reads variables before it updates them. Roots are what a step runs and fetches, updates among them.
+func Portable(b *graph.Builder, roots ...*graph.Node) error {
+	e := emitter{b}
+	if err := portable(e); err != nil {
+		return err
 	}
-	return graphDef(g)
+	e.order(roots, roots)
+	return e.Err()
 }
 
-// graphDef leaves out attributes that are for this project alone.
-func graphDef(g *graph.Graph) (*graph_go_proto.GraphDef, error) {
+// GraphDef converts a portable graph, without attributes that are for this project alone.
+func GraphDef(g *graph.Graph) (*graph_go_proto.GraphDef, error) {
 	def, err := graphdef.ToGraphDef(g)
 	if err != nil {
 		return nil, err

@@ -7,27 +7,32 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/ops"
 )
 
-// train makes one node of the train op, and of the order that the engine keeps by
-// itself, reads before updates, edges that TensorFlow keeps.
+// train makes one node of the train op.
 func (a *assembly) train() {
 	if len(a.trainOp) == 0 || a.Err() != nil {
 		return
 	}
-	updates := a.updates()
-	for _, n := range updates {
-		a.rowsOnce(n)
-	}
-	a.readFirst(updates)
+	a.order(a.trainOp, a.roots())
 	op := a.Node("NoOp", "train_op", nil, nil)
 	op.Control = a.trainOp
 	a.trainOp = []*graph.Node{op}
 }
 
+// order makes edges, which TensorFlow keeps, of the order that the engine keeps by itself: reads before updates. Roots are the
+// train op and what is fetched with it.
+func (e emitter) order(trainOp, roots []*graph.Node) {
+	updates := e.updates(trainOp)
+	for _, n := range updates {
+		e.rowsOnce(n)
+	}
+	e.readFirst(updates, roots)
+}
+
 // updates are the nodes of the train op that change variables.
-func (a *assembly) updates() []*graph.Node {
-	needed := graph.Reachable(a.trainOp...)
+func (e emitter) updates(trainOp []*graph.Node) []*graph.Node {
+	needed := graph.Reachable(trainOp...)
 	var out []*graph.Node
-	for _, n := range a.Graph.Nodes() {
+	for _, n := range e.Graph.Nodes() {
 		if needed[n] && len(n.Outputs) == 0 && len(handles(n)) > 0 {
 			out = append(out, n)
 		}
@@ -47,10 +52,10 @@ func handles(n *graph.Node) []*graph.Node {
 }
 
 // readFirst puts each read of a variable before all updates of it that it does not follow.
-func (a *assembly) readFirst(updates []*graph.Node) {
-	needed := graph.Reachable(a.roots()...)
+func (e emitter) readFirst(updates, roots []*graph.Node) {
+	needed := graph.Reachable(roots...)
 	reads := map[*graph.Node][]*graph.Node{}
-	for _, n := range a.Graph.Nodes() {
+	for _, n := range e.Graph.Nodes() {
 		if needed[n] && len(n.Outputs) > 0 {
 			for _, h := range handles(n) {
 				reads[h] = append(reads[h], n)
@@ -83,7 +88,7 @@ func takes(u, n *graph.Node) bool {
 
 // rowsOnce gives an update by rows each row once, and none of negative index: TensorFlow
 // applies a rule to equal indices one after the other, and refuses negative ones.
-func (a *assembly) rowsOnce(n *graph.Node) {
+func (e emitter) rowsOnce(n *graph.Node) {
 	op := ops.Find(n.Op)
 	if op == nil {
 		return
@@ -93,5 +98,5 @@ func (a *assembly) rowsOnce(n *graph.Node) {
 		return
 	}
 	n.Inputs = slices.Clone(n.Inputs)
-	n.Inputs[at.Gradient], n.Inputs[at.Indices] = a.once(n.Name+"/once", n.Inputs[at.Gradient], n.Inputs[at.Indices])
+	n.Inputs[at.Gradient], n.Inputs[at.Indices] = e.once(n.Name+"/once", n.Inputs[at.Gradient], n.Inputs[at.Indices])
 }

@@ -34,19 +34,24 @@ type placer struct {
 	groups map[*graph.Node]*group
 }
 
-// place gives each node a device.
+// place gives each of some nodes a device. Which nodes share one depends on the whole graph, as in TensorFlow: a variable is
+// where it is in all steps. What is wrong with other nodes does not count.
 func place(g *graph.Graph, nodes []*graph.Node, c Cluster) (map[*graph.Node]Device, error) {
-	p := &placer{c, make(map[*graph.Node]*group, len(nodes))}
+	p := &placer{c, make(map[*graph.Node]*group, len(g.Nodes()))}
+	needed := make(map[*graph.Node]bool, len(nodes))
 	for _, n := range nodes {
+		needed[n] = true
+	}
+	for _, n := range g.Nodes() {
 		spec, err := device.Parse(n.Device)
-		if err != nil {
+		if err != nil && needed[n] {
 			return nil, fmt.Errorf("node %q: %w", n.Name, err)
 		}
 		p.groups[n] = &group{spec: spec, first: n}
 	}
-	for _, n := range nodes {
+	for _, n := range g.Nodes() {
 		for _, with := range colocated(g, n) {
-			if err := p.join(n, with); err != nil {
+			if err := p.join(n, with); err != nil && needed[n] {
 				return nil, err
 			}
 		}
@@ -80,11 +85,8 @@ func colocated(g *graph.Graph, n *graph.Node) (with []*graph.Node) {
 	return with
 }
 
-// join makes two nodes share a device. A node that the step does not need says nothing.
+// join makes two nodes share a device.
 func (p *placer) join(n, with *graph.Node) error {
-	if p.groups[with] == nil {
-		return nil
-	}
 	a, b := p.groups[n].root(), p.groups[with].root()
 	if a == b {
 		return nil
