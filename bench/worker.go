@@ -27,6 +27,7 @@ func work(kind string, args []string) error {
 		"trees": treesWorker, "wide_deep": wideDeepWorker,
 		"embedding": embeddingWorker, "ps_task": psTask, "functions": functionsWorker,
 		"dense": denseWorker, "dense_alone": denseTraining(1), "dense_ring": denseTraining(2),
+		"cluster_runtime": runtimeWorker, "cluster_task": runtimeTaskWorker,
 		"elastic": elasticWorker, "elastic_node": elasticNode,
 		"overhead": overheadWorker, "worker_task": workerTask,
 		"overhead_ps":   chiefWorker("ps", runconfig.Strategy{Name: "parameter_server"}),

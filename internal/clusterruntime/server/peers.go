@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/goestimator/goestimator/internal/clusterruntime/codec"
 	"github.com/goestimator/goestimator/internal/clusterruntime/master"
 	"github.com/goestimator/goestimator/internal/clusterruntime/service"
 	"github.com/goestimator/goestimator/runconfig"
@@ -31,7 +32,9 @@ func newPeers(c Config) *peers {
 	p := &peers{cluster: c.Cluster, own: master.Task{Job: c.Job, Index: c.Task}, conns: map[master.Task]*grpc.ClientConn{}}
 	p.options = []grpc.DialOption{
 		grpc.WithTransportCredentials(secure), grpc.WithNoProxy(),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage)),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage), grpc.ForceCodecV2(codec.Codec{})),
+		grpc.WithInitialWindowSize(window), grpc.WithInitialConnWindowSize(window),
+		grpc.WithWriteBufferSize(buffer), grpc.WithReadBufferSize(buffer),
 	}
 	if c.Security.Token != "" {
 		p.options = append(p.options, grpc.WithPerRPCCredentials(jobToken(c.Security.Token)))

@@ -6,6 +6,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/goestimator/goestimator/internal/clusterruntime/codec"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/keepalive"
 )
@@ -13,6 +14,10 @@ import (
 const (
 	// maxMessage is the most bytes of one message: Protocol Buffers cannot be larger.
 	maxMessage = 1<<31 - 1
+	// window is that of the streams and connections of gRPC. Larger ones are slower on loopback: what is on its way leaves the caches.
+	window = 4 << 20
+	// buffer is how much a connection writes and reads at once.
+	buffer = 128 << 10
 	// maxStreams is how many calls of one connection go on at the same time. Another task has a call of RecvTensor for each tensor
 	// that it waits for, by one connection.
 	maxStreams = 1 << 14
@@ -57,6 +62,8 @@ func (s *Server) options() []grpc.ServerOption {
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second, PermitWithoutStream: true}),
 		grpc.MaxRecvMsgSize(maxMessage), grpc.MaxSendMsgSize(maxMessage), grpc.MaxHeaderListSize(maxHeaders),
 		grpc.MaxConcurrentStreams(maxStreams), grpc.ConnectionTimeout(handshake), grpc.WaitForHandlers(true),
+		grpc.ForceServerCodecV2(codec.Codec{}), grpc.InitialWindowSize(window), grpc.InitialConnWindowSize(window),
+		grpc.WriteBufferSize(buffer), grpc.ReadBufferSize(buffer),
 	}
 	if c := s.config.Security.Serve; c != nil {
 		all = append(all, grpc.Creds(c))

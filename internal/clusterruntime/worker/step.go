@@ -86,7 +86,7 @@ func (w *Worker) run(ctx context.Context, in *rpcs.RunGraphRequest) (*rpcs.RunGr
 	}
 	defer release()
 	for _, feed := range in.GetSend() {
-		t, err := graphdef.FromTensorProto(feed.GetTensor())
+		t, err := graphdef.ViewTensorProto(feed.GetTensor(), nil)
 		if err != nil {
 			return nil, status.Errorf(codes.InvalidArgument, "feed %q: %v", feed.GetName(), err)
 		}
@@ -204,7 +204,7 @@ func (m meeting) Recv(ctx context.Context, key rendezvous.Key) (rendezvous.Item,
 	if out.GetIsDead() {
 		return rendezvous.Item{Dead: true}, nil
 	}
-	t, err := graphdef.FromTensorProto(out.GetTensor())
+	t, err := graphdef.ViewTensorProto(out.GetTensor(), nil)
 	return rendezvous.Item{Tensor: t}, err
 }
 

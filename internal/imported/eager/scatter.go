@@ -126,38 +126,55 @@ func (how change) slices(v *tensor.Tensor, places []int, updates *tensor.Tensor,
 }
 
 func changeAll[T number](how change, v *tensor.Tensor, places []int, updates *tensor.Tensor, n int) error {
-	f, dst, src := changeOf[T](how), tensor.Values[T](v), tensor.Values[T](updates)
+	dst, src := tensor.Values[T](v), tensor.Values[T](updates)
 	if how == checkedDivision || how == division && !v.DType.Float() {
 		if slices.Contains(src, 0) {
 			return fmt.Errorf("updates must not contain 0")
 		}
 	}
+	var same []T // as often as a place takes it, where there is one update for all
+	if len(updates.Shape) == 0 {
+		same = slices.Repeat(src, n)
+	}
 	for i, p := range places {
-		for j := range n {
-			k := i*n + j
-			if len(updates.Shape) == 0 {
-				k = 0
-			}
-			dst[p+j] = f(dst[p+j], src[k])
+		by := same
+		if by == nil {
+			by = src[i*n : (i+1)*n]
 		}
+		changeRow(how, dst[p:p+n], by)
 	}
 	return nil
 }
 
-func changeOf[T number](how change) func(old, by T) T {
+// changeRow changes each element of old by that of by, which has as many.
+func changeRow[T number](how change, old, by []T) {
+	by = by[:len(old)]
 	switch how {
 	case addition:
-		return func(old, by T) T { return old + by }
+		for i, v := range by {
+			old[i] += v
+		}
 	case subtraction:
-		return func(old, by T) T { return old - by }
+		for i, v := range by {
+			old[i] -= v
+		}
 	case multiplication:
-		return func(old, by T) T { return old * by }
+		for i, v := range by {
+			old[i] *= v
+		}
 	case division, checkedDivision:
-		return func(old, by T) T { return old / by }
+		for i, v := range by {
+			old[i] /= v
+		}
 	case smallest:
-		return func(old, by T) T { return min(old, by) }
+		for i, v := range by {
+			old[i] = min(old[i], v)
+		}
 	case largest:
-		return func(old, by T) T { return max(old, by) }
+		for i, v := range by {
+			old[i] = max(old[i], v)
+		}
+	default:
+		copy(old, by)
 	}
-	return func(_, by T) T { return by }
 }

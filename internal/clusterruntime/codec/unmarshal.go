@@ -1,0 +1,197 @@
+package codec
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unsafe"
+
+	"github.com/wamuir/graft/tensorflow/core/framework/tensor_go_proto"
+	"github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+)
+
+// errMalformed says that bytes are no message.
+var errMalformed = errors.New("malformed message")
+
+// peeked is how many bytes are looked at at a time.
+const peeked = 64 << 10
+
+// source is a message, or a part of one, that is read.
+type source struct {
+	data *mem.Reader
+	left int // bytes
+}
+
+// unmarshal reads a message.
+func (f fields) unmarshal(data mem.BufferSlice) error {
+	proto.Reset(f.message)
+	s := &source{data.Reader(), data.Len()}
+	defer s.data.Close()
+	var found []*tensor_go_proto.TensorProto
+	var named []*for_core_protos_go_proto.NamedTensorProto
+	rest, err := s.without(f.number, func(part *source) error {
+		if f.named != nil {
+			t, err := part.named()
+			named = append(named, t)
+			return err
+		}
+		t, err := part.tensor()
+		found = append(found, t)
+		return err
+	})
+	if err == nil {
+		err = proto.Unmarshal(rest, f.message)
+	}
+	if err != nil {
+		return fmt.Errorf("%T: %w", f.message, err)
+	}
+	switch {
+	case f.one != nil && len(found) > 1:
+		return fmt.Errorf("%T: %w: it has %d tensors", f.message, errMalformed, len(found))
+	case f.one != nil && len(found) == 1:
+		*f.one = found[0]
+	case f.repeated != nil:
+		*f.repeated = found
+	case f.named != nil:
+		*f.named = named
+	}
+	return nil
+}
+
+// named reads a NamedTensorProto.
+func (s *source) named() (*for_core_protos_go_proto.NamedTensorProto, error) {
+	t := &for_core_protos_go_proto.NamedTensorProto{}
+	var value *tensor_go_proto.TensorProto
+	rest, err := s.without(tensor, func(part *source) (err error) {
+		if value != nil {
+			return fmt.Errorf("%w: a name with two tensors", errMalformed)
+		}
+		value, err = part.tensor()
+		return err
+	})
+	if err == nil {
+		err = proto.Unmarshal(rest, t)
+	}
+	t.Tensor = value
+	return t, err
+}
+
+// tensor reads a TensorProto.
+func (s *source) tensor() (*tensor_go_proto.TensorProto, error) {
+	t := &tensor_go_proto.TensorProto{}
+	var raw []byte
+	rest, err := s.without(content, func(part *source) (err error) {
+		raw, err = part.bytes()
+		return err
+	})
+	if err == nil {
+		err = proto.Unmarshal(rest, t)
+	}
+	t.TensorContent = raw
+	return t, err
+}
+
+// without reads all fields. It calls found with those of a number, and returns the others as they are encoded.
+func (s *source) without(number protowire.Number, found func(*source) error) (rest []byte, err error) {
+	for s.left > 0 {
+		tag, err := s.varint()
+		if err != nil {
+			return nil, err
+		}
+		n, typ := protowire.DecodeTag(tag)
+		size := uint64(0)
+		rest = protowire.AppendVarint(rest, tag)
+		switch typ {
+		case protowire.VarintType:
+			v, err := s.varint()
+			if err != nil {
+				return nil, err
+			}
+			rest = protowire.AppendVarint(rest, v)
+		case protowire.Fixed32Type:
+			size = 4
+		case protowire.Fixed64Type:
+			size = 8
+		case protowire.BytesType:
+			if size, err = s.varint(); err != nil {
+				return nil, err
+			}
+			if n == number {
+				rest = rest[:len(rest)-protowire.SizeVarint(tag)]
+				if err := s.part(size, found); err != nil {
+					return nil, err
+				}
+				continue
+			}
+			rest = protowire.AppendVarint(rest, size)
+		default:
+			return nil, fmt.Errorf("%w: field %d is of wire type %d", errMalformed, n, typ)
+		}
+		if rest, err = s.copy(rest, size); err != nil {
+			return nil, err
+		}
+	}
+	return rest, nil
+}
+
+// part reads so many bytes by found.
+func (s *source) part(size uint64, found func(*source) error) error {
+	if size > uint64(s.left) {
+		return io.ErrUnexpectedEOF
+	}
+	s.left -= int(size)
+	return found(&source{s.data, int(size)})
+}
+
+// copy appends so many bytes.
+func (s *source) copy(to []byte, size uint64) ([]byte, error) {
+	if size > uint64(s.left) {
+		return nil, io.ErrUnexpectedEOF
+	}
+	s.left -= int(size)
+	at := len(to)
+	to = append(to, make([]byte, size)...)
+	_, err := io.ReadFull(s.data, to[at:])
+	return to, err
+}
+
+// bytes returns what is left, in memory of its own that begins where a tensor's may begin. The memory is taken as a
+// strings.Builder takes it, which does not clear it first.
+func (s *source) bytes() ([]byte, error) {
+	if s.left == 0 {
+		return nil, nil
+	}
+	var b strings.Builder
+	b.Grow(max(s.left, 8))
+	var chunks [][]byte
+	for s.left > 0 {
+		var err error
+		if chunks, err = s.data.Peek(min(s.left, peeked), chunks[:0]); err != nil {
+			return nil, err
+		}
+		for _, c := range chunks {
+			b.Write(c)
+			s.left -= len(c)
+			if _, err := s.data.Discard(len(c)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return unsafe.Slice(unsafe.StringData(b.String()), b.Len()), nil
+}
+
+// varint reads a number.
+func (s *source) varint() (uint64, error) {
+	before := s.data.Remaining()
+	v, err := binary.ReadUvarint(s.data)
+	s.left -= before - s.data.Remaining()
+	if err != nil || s.left < 0 {
+		return 0, errMalformed
+	}
+	return v, nil
+}
