@@ -173,23 +173,36 @@ func (s *pythonScript) printed() string {
 
 // explain is what a failed test says of a script.
 func (s *pythonScript) explain() string {
-	log, _ := os.ReadFile(s.err)
-	return fmt.Sprintf("%s: exit code %d, %v\n%s\n%s", s.name, s.code, s.failure, s.printed(), tail(string(log), 4000))
+	select {
+	case <-s.done:
+		return fmt.Sprintf("%s: exit code %d, %v\n%s", s.name, s.code, s.failure, tail(s.said(), 4000))
+	default:
+		return fmt.Sprintf("%s still runs\n%s", s.name, tail(s.said(), 4000))
+	}
 }
 
-// until waits until the script has printed a text.
-func (s *pythonScript) until(t *testing.T, text string) {
+// said is what the script has printed and logged so far.
+func (s *pythonScript) said() string {
+	log, err := os.ReadFile(s.err)
+	if err != nil {
+		return err.Error()
+	}
+	return s.printed() + string(log)
+}
+
+// until waits until what the script has printed and logged is as done wants it; what names that.
+func (s *pythonScript) until(t *testing.T, what string, done func(said string) bool) {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), scriptTime)
 	defer stop()
-	for !strings.Contains(s.printed(), text) {
+	for !done(s.said()) {
 		select {
 		case <-s.done:
-			if !strings.Contains(s.printed(), text) {
-				t.Fatalf("expected %q of %s", text, s.explain())
+			if !done(s.said()) {
+				t.Fatalf("expected %s of %s", what, s.explain())
 			}
 		case <-ctx.Done():
-			t.Fatalf("waiting for %q: %v\n%s", text, ctx.Err(), s.explain())
+			t.Fatalf("waiting for %s: %v\n%s", what, ctx.Err(), s.explain())
 		case <-time.After(20 * time.Millisecond):
 		}
 	}

@@ -27,10 +27,17 @@ type clusterCase struct {
 // oneWorker is the cluster of programs with one client.
 var oneWorker = map[string]int{"worker": 1, "ps": 2}
 
+// twoWorkers is the cluster of programs with a client for each worker, or a model on each.
+var twoWorkers = map[string]int{"worker": 2, "ps": 2}
+
 // clusterCases are all programs. One more needs a script and a line here.
 var clusterCases = []clusterCase{
 	{name: "sessions", script: "cluster_sessions.py", jobs: oneWorker, ours: []string{"worker ps", "ps", "worker ps/1"}, compare: exactly, has: "branch"},
 	{name: "training", script: "cluster_training.py", jobs: oneWorker, ours: []string{"worker ps"}, compare: nearly, has: "step of adam True 1"},
+	{name: "threads", script: "cluster_threads.py", jobs: twoWorkers, ours: []string{"worker ps", "ps"}, compare: spread, runs: 2, has: "losses"},
+	{name: "between", drive: between(1000, nothing), jobs: twoWorkers, ours: []string{"worker ps", "ps"}, compare: spread, runs: 2, has: "last"},
+	{name: "kills", drive: between(1400, killEach), jobs: oneWorker, ours: []string{"worker ps"}, compare: spread, has: "last"},
+	{name: "kills under two workers", drive: between(20000, killEach), jobs: twoWorkers, ours: []string{"worker ps", "ps"}, compare: spread, runs: 2, has: "last", long: true},
 }
 
 // longForm reports whether everything runs, not what CI has time for alone.

@@ -46,6 +46,20 @@ class Model:
         return [float(session.run([self.loss, self.train], f)[0]) for f in feeds]
 
 
+def supervised(target, folder):
+    """Trains under a Supervisor in two sessions; the second one goes on from the first one's checkpoint."""
+    losses = []
+    for part in range(2):
+        with tf1.Graph().as_default():
+            m = Model("momentum", False)
+            supervisor = tf1.train.Supervisor(logdir=folder, global_step=m.step, summary_op=None, save_model_secs=1000)
+            with supervisor.managed_session(target) as s:
+                losses += m.steps(s, m.feeds[4 * part:4 * part + 4]) + [int(s.run(m.step))]
+                supervisor.saver.save(s, supervisor.save_path, global_step=m.step)
+        tf1.Session.reset(target)
+    return losses
+
+
 def main():
     cluster, folder = json.loads(sys.argv[1]), sys.argv[2]
     target, losses = "grpc://" + cluster["worker"][0], {}
@@ -65,6 +79,7 @@ def main():
                         losses["%s %s %d" % (name, resource, part)] = m.steps(s, m.feeds[4 * part:4 * part + 4])
                         losses["step of %s %s %d" % (name, resource, part)] = [int(s.run(m.step))]
                 tf1.Session.reset(target)
+    losses["supervisor"] = supervised(target, os.path.join(folder, "supervised"))
     print(json.dumps(losses))
 
 

@@ -58,7 +58,7 @@ class Server:
         definition = tensorflow_server_pb2.ServerDef.FromString(text)
         self.program, self.process = program, None
         self.job, self.task = definition.job_name, definition.task_index
-        self.jobs = {job.name: dict(job.tasks) for job in definition.cluster.job}
+        self.jobs = {job.name: dict(job.tasks) for job in definition.cluster.job if job.tasks}
         self.target = "grpc://" + self._bind()
 
     def _bind(self):
