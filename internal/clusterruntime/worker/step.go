@@ -11,6 +11,7 @@ import (
 	"github.com/goestimator/goestimator/internal/clusterruntime/rpcs"
 	"github.com/goestimator/goestimator/internal/clusterruntime/service"
 	"github.com/goestimator/goestimator/internal/format/graphdef"
+	"github.com/goestimator/goestimator/internal/imported/dataset"
 	"github.com/goestimator/goestimator/internal/imported/eager"
 	"github.com/goestimator/goestimator/internal/imported/queue"
 	"github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
@@ -223,6 +224,7 @@ func StatusOf(err error) error {
 	}{
 		{eager.ErrUninitialized, codes.FailedPrecondition}, {eager.ErrUnsupported, codes.Unimplemented}, {eager.ErrLimit, codes.ResourceExhausted}, {eager.ErrRange, codes.OutOfRange}, {fs.ErrNotExist, codes.NotFound}, {fs.ErrPermission, codes.PermissionDenied},
 		{queue.ErrCancelled, codes.Canceled}, {queue.ErrOutOfRange, codes.OutOfRange}, {queue.ErrLimit, codes.ResourceExhausted},
+		{dataset.ErrUnset, codes.FailedPrecondition}, {dataset.ErrLimit, codes.ResourceExhausted}, {dataset.ErrClosed, codes.Canceled}, {dataset.ErrRange, codes.OutOfRange}, {dataset.ErrDataLoss, codes.DataLoss}, {dataset.ErrPrecondition, codes.FailedPrecondition},
 		{context.Canceled, codes.Canceled}, {context.DeadlineExceeded, codes.DeadlineExceeded},
 	} {
 		if errors.Is(err, c.err) {

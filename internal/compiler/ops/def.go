@@ -38,7 +38,7 @@ const (
 	Reads                // reads variables, tables or files
 	Writes               // updates variables or tables
 	Effects              // other effects: messages, files, calls
-	Queues               // queues, at which steps wait for each other: served models have none
+	Queues               // queues, datasets, iterators and files, which outlive a step, or at which steps wait: served models have none
 )
 
 // ShapeRule says how the shape of an op's result follows from its inputs.

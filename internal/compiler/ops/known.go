@@ -13,8 +13,6 @@ func init() {
 const known = `
 AssignVariableXlaConcatND(resource: resource, inputs: N*T)
 AvgPool3D(input: T) -> output: T
-BatchDataset(input_dataset: variant, batch_size: int64) -> handle: variant
-BatchDatasetV2(input_dataset: variant, batch_size: int64, drop_remainder: bool) -> handle: variant
 Betainc(a: T, b: T, x: T) -> z: T
 BlockLSTM(seq_len_max: int64, x: T, cs_prev: T, h_prev: T, w: T, wci: T, wcf: T, wco: T, b: T) -> i: T, cs: T, f: T, o: T, ci: T, co: T, h: T
 BlockLSTMV2(seq_len_max: int64, x: T, cs_prev: T, h_prev: T, w: T, wci: T, wcf: T, wco: T, b: T) -> i: T, cs: T, f: T, o: T, ci: T, co: T, h: T
@@ -33,7 +31,6 @@ DecodeBmp(contents: string) -> image: uint8
 DecodeGif(contents: string) -> image: uint8
 DecodeImage(contents: string) -> image: dtype; dtype: {uint8, uint16, float32} = uint8
 DecodeJpeg(contents: string) -> image: uint8
-DecodePaddedRaw(input_bytes: string, fixed_length: int32) -> output: out_type
 DecodePng(contents: string) -> image: dtype; dtype: {uint8, uint16} = uint8
 DenseCountSparseOutput(values: T, weights: output_type) -> output_indices: int64, output_values: output_type, output_dense_shape: int64
 DeserializeSparse(serialized_sparse: Tserialized) -> sparse_indices: int64, sparse_values: dtype, sparse_shape: int64
@@ -45,28 +42,16 @@ EncodePng(image: T) -> contents: string
 Enter(data: T) -> output: T
 Exit(data: T) -> output: T
 FakeQuantWithMinMaxVarsGradient(gradients: float32, inputs: float32, min: float32, max: float32) -> backprops_wrt_input: float32, backprop_wrt_min: float32, backprop_wrt_max: float32
-FilterDataset(input_dataset: variant, other_arguments: [Targuments]) -> handle: variant
-FlatMapDataset(input_dataset: variant, other_arguments: [Targuments]) -> handle: variant
 FusedBatchNormGrad(y_backprop: T, x: T, scale: T, reserve_space_1: T, reserve_space_2: T) -> x_backprop: T, scale_backprop: T, offset_backprop: T, reserve_space_3: T, reserve_space_4: T
 FusedBatchNormGradV2(y_backprop: T, x: T, scale: float32, reserve_space_1: U, reserve_space_2: U) -> x_backprop: T, scale_backprop: U, offset_backprop: U, reserve_space_3: U, reserve_space_4: U
-HistogramSummary(tag: string, values: T) -> summary: string
 Igamma(a: T, x: T) -> z: T
 Igammac(a: T, x: T) -> z: T
 Imag(input: T) -> output: Tout; Tout: {float32, float64} = float32
-ImageSummary(tag: string, tensor: T) -> summary: string
 ImmutableConst() -> tensor: dtype
 InTopK(predictions: float32, targets: T) -> precision: bool
-InterleaveDataset(input_dataset: variant, other_arguments: [Targuments], cycle_length: int64, block_length: int64) -> handle: variant
-Iterator() -> handle: resource
-IteratorGetNext(iterator: resource) -> components: [output_types]
-IteratorGetNextSync(iterator: resource) -> components: [output_types]
-IteratorToStringHandle(resource_handle: resource) -> string_handle: string
-IteratorV2() -> handle: resource
 LRNGrad(input_grads: T, input_image: T, output_image: T) -> output: T; T: {float16, bfloat16, float32} = float32
 LSTMBlockCell(x: T, cs_prev: T, h_prev: T, w: T, wci: T, wcf: T, wco: T, b: T) -> i: T, cs: T, f: T, o: T, ci: T, co: T, h: T
 LoopCond(input: bool) -> output: bool
-MapDataset(input_dataset: variant, other_arguments: [Targuments]) -> handle: variant
-MatchingFiles(pattern: string) -> filenames: string
 MatrixDiagV3(diagonal: T, k: int32, num_rows: int32, num_cols: int32, padding_value: T) -> output: T
 MatrixInverse(input: T) -> output: T
 MaxPool3D(input: T) -> output: T
@@ -75,9 +60,7 @@ MaxPoolGradV2(orig_input: T, orig_output: T, grad: T, ksize: int32, strides: int
 MaxPoolV2(input: T, ksize: int32, strides: int32) -> output: T; T: {int8, int16, int32, int64, uint8, uint16, float16, bfloat16, float32, float64} = float32
 MaxPoolWithArgmax(input: T) -> output: T, argmax: Targmax; Targmax: indices = int64
 Merge(inputs: N*T) -> output: T, value_index: int32
-MergeSummary(inputs: N*string) -> summary: string
 MirrorPadGrad(input: T, paddings: Tpaddings) -> output: T
-ModelDataset(input_dataset: variant) -> handle: variant
 NextAfter(x1: T, x2: T) -> output: T; T: {float32, float64} = float32
 NextIteration(data: T) -> output: T
 NonMaxSuppression(boxes: float32, scores: float32, max_output_size: int32) -> selected_indices: int32
@@ -85,16 +68,10 @@ NonMaxSuppressionV2(boxes: T, scores: T, max_output_size: int32, iou_threshold: 
 NonMaxSuppressionV3(boxes: T, scores: T, max_output_size: int32, iou_threshold: T_threshold, score_threshold: T_threshold) -> selected_indices: int32
 NonMaxSuppressionV4(boxes: T, scores: T, max_output_size: int32, iou_threshold: T_threshold, score_threshold: T_threshold) -> selected_indices: int32, valid_outputs: int32
 NonMaxSuppressionV5(boxes: T, scores: T, max_output_size: int32, iou_threshold: T, score_threshold: T, soft_nms_sigma: T) -> selected_indices: int32, selected_scores: T, valid_outputs: int32; T: {float16, float32} = float32
-OneShotIterator() -> handle: resource
-OptimizeDataset(input_dataset: variant, optimizations: string) -> handle: variant
-OptionalGetValue(optional: variant) -> components: [output_types]
 PaddingFIFOQueueV2() -> handle: resource
-ParallelMapDataset(input_dataset: variant, other_arguments: [Targuments], num_parallel_calls: int32) -> handle: variant
-ParallelMapDatasetV2(input_dataset: variant, other_arguments: [Targuments], num_parallel_calls: int64) -> handle: variant
 ParseTensor(serialized: string) -> output: out_type
 PartitionedCall(args: [Tin]) -> output: [Tout]
 Polygamma(a: T, x: T) -> z: T
-PrefetchDataset(input_dataset: variant, buffer_size: int64) -> handle: variant
 PyFunc(input: [Tin]) -> output: [Tout]
 PyFuncStateless(input: [Tin]) -> output: [Tout]
 QuantizeV2(input: float32, min_range: float32, max_range: float32) -> output: T, output_min: float32, output_max: float32
@@ -102,8 +79,6 @@ RaggedCountSparseOutput(splits: int64, values: T, weights: output_type) -> outpu
 RaggedCross(ragged_values: [ragged_values_types], ragged_row_splits: [ragged_splits_types], sparse_indices: Nsparse*int64, sparse_values: [sparse_values_types], sparse_shape: Nsparse*int64, dense_inputs: [dense_types]) -> output_values: out_values_type, output_row_splits: out_row_splits_type
 RaggedTensorFromVariant(encoded_ragged: variant) -> output_nested_splits: output_ragged_rank*Tsplits, output_dense_values: Tvalues; Tsplits: indices = int64
 RandomShuffleQueueV2() -> handle: resource
-RangeDataset(start: int64, stop: int64, step: int64) -> handle: variant
-ReadFile(filename: string) -> contents: string
 ReadVariableXlaSplitND(resource: resource) -> outputs: N*T
 Real(input: T) -> output: Tout; Tout: {float32, float64} = float32
 RefEnter(data: &T) -> output: &T
@@ -112,7 +87,6 @@ RefMerge(inputs: &N*T) -> output: &T, value_index: int32
 RefNextIteration(data: &T) -> output: &T
 RefSwitch(data: &T, pred: bool) -> output_false: &T, output_true: &T
 RemoteCall(target: string, args: [Tin]) -> output: [Tout]
-RepeatDataset(input_dataset: variant, count: int64) -> handle: variant
 ResizeBilinearGrad(grads: float32, original_image: T) -> output: T
 ResizeNearestNeighborGrad(grads: T, size: int32) -> output: T
 ResourceApplyAdaMax(var: resource, m: resource, v: resource, beta1_power: T, lr: T, beta1: T, beta2: T, epsilon: T, grad: T)
@@ -124,11 +98,7 @@ RestoreSlice(file_pattern: string, tensor_name: string, shape_and_slice: string)
 SampleDistortedBoundingBoxV2(image_size: T, bounding_boxes: float32, min_object_covered: float32) -> begin: T, size: T, bboxes: float32
 Save(filename: string, tensor_names: string, data: [T])
 SaveSlices(filename: string, tensor_names: string, shapes_and_slices: string, data: [T])
-ScalarSummary(tags: string, values: T) -> summary: string
 SerializeTensor(tensor: T) -> serialized: string
-ShuffleDataset(input_dataset: variant, buffer_size: int64, seed: int64, seed2: int64) -> handle: variant
-ShuffleDatasetV3(input_dataset: variant, buffer_size: int64, seed: int64, seed2: int64, seed_generator: resource) -> handle: variant
-SkipDataset(input_dataset: variant, count: int64) -> handle: variant
 SparseAdd(a_indices: int64, a_values: T, a_shape: int64, b_indices: int64, b_values: T, b_shape: int64, thresh: Treal) -> sum_indices: int64, sum_values: T, sum_shape: int64
 SparseCountSparseOutput(indices: int64, values: T, dense_shape: int64, weights: output_type) -> output_indices: int64, output_values: output_type, output_dense_shape: int64
 SparseSegmentMeanGrad(grad: T, indices: Tidx, segment_ids: Tsegmentids, output_dim0: int32) -> output: T
@@ -137,11 +107,8 @@ SparseTensorDenseAdd(a_indices: Tindices, a_values: T, a_shape: Tindices, b: T) 
 StackV2(max_size: int32) -> handle: resource
 StatefulPartitionedCall(args: [Tin]) -> output: [Tout]
 StringNGrams(data: string, data_splits: Tsplits) -> ngrams: string, ngrams_splits: Tsplits; Tsplits: indices = int64
-SummaryWriter() -> writer: resource
 Svd(input: T) -> s: T, u: T, v: T
 Switch(data: T, pred: bool) -> output_false: T, output_true: T
-TFRecordDataset(filenames: string, compression_type: string, buffer_size: int64) -> handle: variant
-TakeDataset(input_dataset: variant, count: int64) -> handle: variant
 TensorArrayConcatV3(handle: resource, flow_in: float32) -> value: dtype, lengths: int64
 TensorArrayGatherV3(handle: resource, indices: int32, flow_in: float32) -> value: dtype
 TensorArrayGradV3(handle: resource, flow_in: float32) -> grad_handle: resource, flow_out: float32
@@ -150,17 +117,10 @@ TensorArrayScatterV3(handle: resource, indices: int32, value: T, flow_in: float3
 TensorArraySizeV3(handle: resource, flow_in: float32) -> size: int32
 TensorArrayV3(size: int32) -> handle: resource, flow: float32
 TensorArrayWriteV3(handle: resource, index: int32, value: T, flow_in: float32) -> flow_out: float32
-TensorDataset(components: [Toutput_types]) -> handle: variant
-TensorSliceDataset(components: [Toutput_types]) -> handle: variant
-TensorSummary(tensor: T) -> summary: string
-TensorSummaryV2(tag: string, tensor: T, serialized_summary_metadata: string) -> summary: string
-TextLineDataset(filenames: string, compression_type: string, buffer_size: int64) -> handle: variant
 Unbatch(batched_tensor: T, batch_index: int64, id: int64) -> unbatched_tensor: T
 UnicodeDecode(input: string) -> row_splits: Tsplits, char_values: int32; Tsplits: indices = int64
 UnicodeDecodeWithOffsets(input: string) -> row_splits: Tsplits, char_values: int32, char_to_byte_starts: int64; Tsplits: indices = int64
-WriteFile(filename: string, contents: string)
 Zeta(x: T, q: T) -> z: T
-ZipDataset(input_datasets: N*variant) -> handle: variant
 _HostRecv() -> tensor: tensor_type
 _HostSend(tensor: T)
 _ListToArray(input: [Tin]) -> output: N*T

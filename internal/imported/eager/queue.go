@@ -32,8 +32,11 @@ type queueKey struct{ container, session, name string }
 
 // Forget forgets what belongs to a session alone.
 func (r *Resources) Forget(session string) {
+	var ended []lasting
+	defer func() { closeAll(ended) }()
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	ended = r.things.end(func(k queueKey) bool { return session != "" && k.session == session })
 	maps.DeleteFunc(r.queues, func(k queueKey, _ *queue.Queue) bool { return session != "" && k.session == session })
 }
 

@@ -55,7 +55,7 @@ func (v *hostVariable) Update(f func(*tensor.Tensor) (*tensor.Tensor, error)) er
 	return err
 }
 
-// Resources are the variables, tables and queues of one session by container and name.
+// Resources are the variables, tables, queues and iterators of one session by container and name.
 // It is safe for concurrent use.
 type Resources struct {
 	mu   sync.RWMutex
@@ -64,11 +64,12 @@ type Resources struct {
 
 	queues  map[queueKey]*queue.Queue
 	unnamed int // queues so far that have no name to share
+	things  lastingThings
 }
 
 // NewResources returns an empty set.
 func NewResources() *Resources {
-	return &Resources{vars: map[string]Variable{}, tabs: map[string]*Table{}, queues: map[queueKey]*queue.Queue{}}
+	return &Resources{vars: map[string]Variable{}, tabs: map[string]*Table{}, queues: map[queueKey]*queue.Queue{}, things: newLastingThings()}
 }
 
 // ResourceKey is the name of a resource of a container; most have none.
@@ -129,8 +130,10 @@ func (r *Resources) table(name string, make func() *Table) *Table {
 	return t
 }
 
-// Clear forgets the variables, tables and queues of containers, those without a container where none is named.
+// Clear forgets the variables, tables, queues and iterators of containers, those without a container where none is named.
 func (r *Resources) Clear(containers ...string) {
+	var ended []lasting
+	defer func() { closeAll(ended) }()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(containers) == 0 {
@@ -140,6 +143,7 @@ func (r *Resources) Clear(containers ...string) {
 		maps.DeleteFunc(r.vars, func(key string, _ Variable) bool { return containerOf(key) == c })
 		maps.DeleteFunc(r.tabs, func(key string, _ *Table) bool { return containerOf(key) == c })
 		maps.DeleteFunc(r.queues, func(key queueKey, _ *queue.Queue) bool { return key.container == c })
+		ended = append(ended, r.things.end(func(key queueKey) bool { return key.container == c })...)
 	}
 }
 

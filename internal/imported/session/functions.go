@@ -22,7 +22,7 @@ func functions(callees []*inline.Callee) (map[string]*eager.Function, []*graph.N
 		}
 		graphs[i] = g
 		for _, n := range g.Nodes() {
-			if !eager.Supported(n.Op) || writes(n) {
+			if !serves(n.Op) || writes(n) {
 				unsupported[n.Op] = append(unsupported[n.Op], n.Name+" of function "+c.Name)
 			}
 			nodes = append(nodes, n)

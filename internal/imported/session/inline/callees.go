@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/wamuir/graft/tensorflow/core/framework/attr_value_go_proto"
 	"github.com/wamuir/graft/tensorflow/core/framework/graph_go_proto"
 	"google.golang.org/protobuf/proto"
@@ -18,8 +19,11 @@ type Callee struct {
 	Result string   // node whose inputs are the results
 }
 
-// callers are the ops whose functions are not inlined.
-var callers = map[string]bool{"If": true, "StatelessIf": true, "Case": true, "StatelessCase": true, "While": true, "StatelessWhile": true}
+// callsFunctions reports whether an op calls functions that are not inlined: those of attributes.
+func callsFunctions(op string) bool {
+	d := ops.Find(op)
+	return d != nil && slices.ContainsFunc(d.Attrs(), func(a ops.Attr) bool { return a.Kind == "func" || a.Kind == "list(func)" })
+}
 
 // Callees returns the functions that the branches and loops of a flat graph call, those that these call included. The nodes
 // then name them as the result does: a function that is called with different attributes is several.
@@ -50,7 +54,7 @@ type called struct {
 // nodes renames what nodes call, and returns how many calls lie in each other there.
 func (c *callees) nodes(nodes []*nodeDef, depth int) (calls int, err error) {
 	for i, n := range nodes {
-		if !callers[n.GetOp()] {
+		if !callsFunctions(n.GetOp()) {
 			continue
 		}
 		named := clone(n) // the library's own nodes stay as they are

@@ -1,0 +1,101 @@
+package dataset
+
+import (
+	"context"
+	"io"
+	"sync"
+)
+
+// Memory keeps the elements of a dataset, so that later passes need not make them. It is safe for concurrent use.
+type Memory struct {
+	mu   sync.Mutex
+	all  []Element
+	full bool
+	room *Room
+	held int
+}
+
+// Close forgets the elements.
+func (m *Memory) Close() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.room != nil {
+		m.room.give(m.held)
+	}
+	m.all, m.full, m.held = nil, false, 0
+}
+
+// fill makes elements the content, unless there is one.
+func (m *Memory) fill(all []Element, room *Room, held int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.full {
+		room.give(held)
+		return
+	}
+	m.all, m.full, m.room, m.held = all, true, room, held
+}
+
+func (m *Memory) content() ([]Element, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.all, m.full
+}
+
+// Cache is the Dataset that takes its elements out of memory once a pass over the input has come to its end.
+func Cache(in Dataset, m *Memory) Dataset { return &cache{in, m} }
+
+type cache struct {
+	in Dataset
+	m  *Memory
+}
+
+func (c *cache) Cardinality() int64 { return c.in.Cardinality() }
+
+func (c *cache) Iterator(p *Pass) (Iterator, error) {
+	if all, full := c.m.content(); full {
+		return elements(all).Iterator(p)
+	}
+	in, err := c.in.Iterator(p)
+	if err != nil {
+		return nil, err
+	}
+	return &caching{cache: c, p: p, in: in}, nil
+}
+
+type caching struct {
+	*cache
+	p     *Pass
+	in    Iterator
+	all   []Element
+	held  int
+	ended bool
+}
+
+func (c *caching) Next(ctx context.Context) (Element, error) {
+	if c.ended {
+		return nil, io.EOF
+	}
+	e, err := c.in.Next(ctx)
+	if err == io.EOF {
+		c.ended = true
+		c.m.fill(c.all, c.p.Room, c.held)
+		c.all, c.held = nil, 0
+	}
+	if err != nil {
+		return nil, err
+	}
+	n := e.bytes()
+	if err := c.p.Room.take(n); err != nil {
+		return nil, err
+	}
+	c.held += n
+	c.all = append(c.all, e)
+	return e, nil
+}
+
+func (c *caching) Close() {
+	c.in.Close()
+	c.p.Room.give(c.held)
+	c.all, c.held = nil, 0
+}

@@ -1,0 +1,34 @@
+package dataset
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+)
+
+// ErrLimit says that passes would keep, or a tensor would take, more than is possible.
+var ErrLimit = errors.New("too much memory")
+
+// Room counts the bytes that passes keep: buffers of shuffled, prefetched and cached elements. It is safe for concurrent use.
+type Room struct {
+	most int64
+	held atomic.Int64
+}
+
+// NewRoom returns a Room of that many bytes.
+func NewRoom(most int64) *Room { return &Room{most: most} }
+
+// Held returns the bytes that are kept.
+func (r *Room) Held() int64 { return r.held.Load() }
+
+// take counts what is about to be kept.
+func (r *Room) take(n int) error {
+	if held := r.held.Add(int64(n)); held > r.most {
+		r.held.Add(-int64(n))
+		return fmt.Errorf("%w: the buffers of input pipelines hold %d bytes, at most %d are possible: make buffers or batches smaller", ErrLimit, held-int64(n), r.most)
+	}
+	return nil
+}
+
+// give counts what is kept no more.
+func (r *Room) give(n int) { r.held.Add(-int64(n)) }

@@ -1,0 +1,78 @@
+package eager
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/goestimator/goestimator/internal/imported/dataset"
+	"github.com/goestimator/goestimator/internal/imported/queue"
+)
+
+// graphFunc is a function of a graph that outlives the step, with the values that it was made with.
+type graphFunc struct {
+	f        *Function
+	name     string
+	env      *Env
+	captured []Value
+
+	mu   sync.Mutex
+	free []*frame // of calls that are over
+}
+
+// function returns the function of that name, called with elements and then with the values of an input.
+func (in *inputs) function(name, captured string) dataset.Func {
+	if in.c.env == nil || in.c.env.Functions[name] == nil {
+		in.fail("function %q: there is none", name)
+		return nil
+	}
+	env := *in.c.env
+	env.Payer = Payer{} // of the step
+	g := &graphFunc{f: env.Functions[name], name: name, env: &env, captured: append([]Value(nil), in.values(captured)...)}
+	return g.call
+}
+
+func (g *graphFunc) call(ctx context.Context, e dataset.Element) (dataset.Element, error) {
+	r, err := g.frame(len(e) + len(g.captured))
+	if err != nil {
+		return nil, fmt.Errorf("function %q: %w", g.name, err)
+	}
+	args := make([]Value, 0, len(e)+len(g.captured))
+	for _, v := range e {
+		args = append(args, Value(v))
+	}
+	out := make([]Value, len(g.f.outs))
+	if err := r.call(ctx, g.env, append(args, g.captured...), out); err != nil {
+		if errors.Is(err, ErrRange) || errors.Is(err, queue.ErrOutOfRange) {
+			return nil, &rangeError{err}
+		}
+		return nil, err
+	}
+	g.mu.Lock()
+	g.free = append(g.free, r)
+	g.mu.Unlock()
+	return toElement(out), nil
+}
+
+// frame returns the room of a call that is over, or a new one.
+func (g *graphFunc) frame(args int) (*frame, error) {
+	g.mu.Lock()
+	if n := len(g.free); n > 0 && len(g.f.args) == args {
+		r := g.free[n-1]
+		g.free = g.free[:n-1]
+		g.mu.Unlock()
+		return r, nil
+	}
+	g.mu.Unlock()
+	return g.f.frame(args, len(g.f.outs))
+}
+
+// rangeError is an error of a function that says that there is nothing more.
+type rangeError struct{ error }
+
+// Is makes it one for package dataset, too.
+func (*rangeError) Is(target error) bool { return target == dataset.ErrRange }
+
+// Unwrap returns the cause.
+func (e *rangeError) Unwrap() error { return e.error }

@@ -1,0 +1,360 @@
+package eager
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+
+	"github.com/goestimator/goestimator/internal/compiler/ops"
+	"github.com/goestimator/goestimator/internal/imported/dataset"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// iteratorOps make iterators and take elements out of them. They may wait: they end with the context of their run.
+var iteratorOps = map[*ops.Def]maker{
+	ops.Iterator:                   sharedIterator,
+	ops.IteratorV2:                 sharedIterator,
+	ops.OneShotIterator:            oneShotIterator,
+	ops.AnonymousIterator:          anonymousIterator,
+	ops.AnonymousIteratorV2:        anonymousIterator,
+	ops.AnonymousIteratorV3:        anonymousIterator,
+	ops.MakeIterator:               plain(makeIterator),
+	ops.IteratorGetNext:            iteratorGetNext,
+	ops.IteratorGetNextSync:        iteratorGetNext,
+	ops.IteratorGetNextAsOptional:  plain(getNextAsOptional),
+	ops.IteratorToStringHandle:     plain(iteratorToString),
+	ops.IteratorFromStringHandle:   iteratorFromString,
+	ops.IteratorFromStringHandleV2: iteratorFromString,
+	ops.DeleteIterator:             plain(deleteIterator),
+	ops.OptionalNone: plain(func(c call) error {
+		c.out[0].Resource = &optional{}
+		return nil
+	}),
+	ops.OptionalFromValue: plain(func(c call) error {
+		c.out[0].Resource = &optional{has: true, e: toElement(c.in)}
+		return nil
+	}),
+	ops.OptionalHasValue:       plain(optionalHasValue),
+	ops.OptionalGetValue:       optionalGetValue,
+	ops.ReduceDataset:          reduceDataset,
+	ops.DatasetToSingleElement: singleElement,
+	ops.DatasetCardinality:     plain(cardinality),
+}
+
+// iterator is an iterator of a graph.
+type iterator struct {
+	*dataset.Handle
+	types []tensor.DType
+}
+
+// optional is an element, or none.
+type optional struct {
+	has bool
+	e   dataset.Element
+}
+
+// errEnd ends a loop over a dataset.
+type errEnd struct{}
+
+func (errEnd) Error() string { return "End of sequence" }
+
+// Is makes it ErrRange, which has a status of its own.
+func (errEnd) Is(target error) bool { return target == ErrRange }
+
+func outputTypes(s *site) []tensor.DType { return list[tensor.DType](s, "output_types") }
+
+// sharedIterator makes an iterator that steps share, or finds it.
+func sharedIterator(s *site) (kernel, error) {
+	types, at := outputTypes(s), s.place()
+	return func(c call) error {
+		it, err := c.iterator(at, types)
+		c.out[0].Resource = it
+		return err
+	}, nil
+}
+
+// iterator returns the iterator of a place.
+func (c call) iterator(at place, types []tensor.DType) (*iterator, error) {
+	if c.env == nil || c.env.Resources == nil {
+		return nil, errInputs
+	}
+	found := c.env.Resources.lasting(c.env, at, func() lasting { return &iterator{dataset.NewHandle(), types} })
+	it, ok := found.(*iterator)
+	if !ok {
+		return nil, fmt.Errorf("expected an iterator as resource %q, got %T", at.name, found)
+	}
+	return it, it.gives(types)
+}
+
+// gives fails where elements are of other types. No types stand for any.
+func (it *iterator) gives(types []tensor.DType) error {
+	if len(types) == 0 {
+		return nil
+	}
+	if len(types) != len(it.types) {
+		return fmt.Errorf("Number of components does not match: expected %d types but got %d.", len(types), len(it.types))
+	}
+	for i, d := range types {
+		if d != it.types[i] {
+			return fmt.Errorf("Data type mismatch at component %d: expected %v but got %v.", i, d, it.types[i])
+		}
+	}
+	return nil
+}
+
+// oneShotIterator makes an iterator over the dataset that a function gives, when it is used first.
+func oneShotIterator(s *site) (kernel, error) {
+	types, at, factory := outputTypes(s), s.place(), s.function("dataset_factory")
+	return func(c call) error {
+		it, err := c.iterator(at, types)
+		if err != nil {
+			return err
+		}
+		c.out[0].Resource = it
+		pass, err := c.pass()
+		if err != nil {
+			return err
+		}
+		return it.Begin(c.ctx, pass, func() (dataset.Dataset, error) {
+			in := &inputs{c: c, l: layout{"": {}}}
+			f := in.function(factory, "")
+			if in.err != nil {
+				return nil, in.err
+			}
+			e, err := f(c.ctx, nil)
+			if err != nil {
+				return nil, err
+			}
+			if len(e) == 1 {
+				if d, ok := e[0].Resource.(dataset.Dataset); ok {
+					return d, nil
+				}
+			}
+			return nil, fmt.Errorf("The `dataset_factory` function must return a single scalar of dtype DT_VARIANT.")
+		})
+	}, nil
+}
+
+func anonymousIterator(s *site) (kernel, error) {
+	types := outputTypes(s)
+	return func(c call) error {
+		c.out[0].Resource = &iterator{dataset.NewHandle(), types}
+		if len(c.out) > 1 {
+			c.out[1].Resource = deleter{}
+		}
+		return nil
+	}, nil
+}
+
+// iteratorAt returns the iterator that is input i.
+func (c call) iteratorAt(i int) (*iterator, error) {
+	if i < len(c.in) {
+		if it, ok := c.in[i].Resource.(*iterator); ok {
+			return it, nil
+		}
+	}
+	return nil, fmt.Errorf("input %d: expected an iterator", i)
+}
+
+// datasetAt returns the dataset that is input i.
+func (c call) datasetAt(i int) (dataset.Dataset, error) {
+	if i < len(c.in) {
+		if d, ok := c.in[i].Resource.(dataset.Dataset); ok {
+			return d, nil
+		}
+	}
+	return nil, fmt.Errorf("input %d: expected a dataset", i)
+}
+
+func makeIterator(c call) error {
+	d, err := c.datasetAt(0)
+	if err != nil {
+		return err
+	}
+	it, err := c.iteratorAt(1)
+	if err != nil {
+		return err
+	}
+	pass, err := c.pass()
+	if err != nil {
+		return err
+	}
+	return it.Set(c.ctx, d, pass)
+}
+
+func deleteIterator(c call) error {
+	it, err := c.iteratorAt(0)
+	if err != nil {
+		return err
+	}
+	if c.env != nil && c.env.Resources != nil {
+		c.env.Resources.drop(it)
+	}
+	it.Close()
+	return nil
+}
+
+func iteratorGetNext(s *site) (kernel, error) {
+	types := outputTypes(s)
+	s.outputs = len(types)
+	return func(c call) error {
+		it, err := c.iteratorAt(0)
+		if err != nil {
+			return err
+		}
+		e, err := it.Next(c.ctx)
+		if err == io.EOF {
+			return errEnd{}
+		}
+		if err != nil {
+			return err
+		}
+		return c.setElement(e, types)
+	}, nil
+}
+
+func getNextAsOptional(c call) error {
+	it, err := c.iteratorAt(0)
+	if err != nil {
+		return err
+	}
+	e, err := it.Next(c.ctx)
+	if err != nil && err != io.EOF {
+		return err
+	}
+	c.out[0].Resource = &optional{err == nil, e}
+	return nil
+}
+
+func optionalHasValue(c call) error {
+	o, ok := c.in[0].Resource.(*optional)
+	if !ok {
+		return fmt.Errorf("expected an optional, got %T", c.in[0].Resource)
+	}
+	c.set(0, tensor.Scalar(o.has))
+	return nil
+}
+
+func optionalGetValue(s *site) (kernel, error) {
+	types := outputTypes(s)
+	s.outputs = len(types)
+	return func(c call) error {
+		o, ok := c.in[0].Resource.(*optional)
+		if !ok {
+			return fmt.Errorf("expected an optional, got %T", c.in[0].Resource)
+		}
+		if !o.has {
+			return errors.New("The given optional does not have a value.")
+		}
+		return c.setElement(o.e, types)
+	}, nil
+}
+
+// overAll begins a pass of the run over the dataset that is input 0.
+func (c call) overAll() (dataset.Iterator, error) {
+	d, err := c.datasetAt(0)
+	if err != nil {
+		return nil, err
+	}
+	pass, err := c.pass()
+	if err != nil {
+		return nil, err
+	}
+	return d.Iterator(pass)
+}
+
+func reduceDataset(s *site) (kernel, error) {
+	types, l, f := outputTypes(s), s.layout(), s.function("f")
+	s.outputs = len(types)
+	return func(c call) error {
+		in := &inputs{c: c, l: l}
+		state, call := in.element("initial_state"), in.function(f, others)
+		if in.err != nil {
+			return in.err
+		}
+		it, err := c.overAll()
+		if err != nil {
+			return err
+		}
+		defer it.Close()
+		e, err := dataset.Reduce(c.ctx, it, state, call)
+		if err != nil {
+			return err
+		}
+		return c.setElement(e, types)
+	}, nil
+}
+
+func singleElement(s *site) (kernel, error) {
+	types := outputTypes(s)
+	s.outputs = len(types)
+	return func(c call) error {
+		it, err := c.overAll()
+		if err != nil {
+			return err
+		}
+		defer it.Close()
+		e, err := it.Next(c.ctx)
+		if err == io.EOF {
+			return errors.New("Dataset was empty.")
+		}
+		if err != nil {
+			return err
+		}
+		switch _, err := it.Next(c.ctx); err {
+		case io.EOF:
+			return c.setElement(e, types)
+		case nil:
+			return errors.New("Dataset had more than one element.")
+		default:
+			return err
+		}
+	}, nil
+}
+
+func cardinality(c call) error {
+	d, err := c.datasetAt(0)
+	if err != nil {
+		return err
+	}
+	c.set(0, tensor.Scalar(d.Cardinality()))
+	return nil
+}
+
+// iteratorToString gives the text that finds an iterator in later steps.
+func iteratorToString(c call) error {
+	it, err := c.iteratorAt(0)
+	if err != nil {
+		return err
+	}
+	if c.env == nil || c.env.Resources == nil {
+		return errInputs
+	}
+	c.set(0, textScalar(handlePrefix+c.env.Resources.nameOf(it)))
+	return nil
+}
+
+// handlePrefix begins the string handles of iterators.
+const handlePrefix = "iterator"
+
+func iteratorFromString(s *site) (kernel, error) {
+	types := outputTypes(s)
+	return func(c call) error {
+		b, err := text("string_handle", c.t(0))
+		if err != nil {
+			return err
+		}
+		if c.env == nil || c.env.Resources == nil {
+			return errInputs
+		}
+		name, ok := strings.CutPrefix(string(b), handlePrefix)
+		it, found := c.env.Resources.named(name).(*iterator)
+		if !ok || !found {
+			return fmt.Errorf("%w: no iterator has the handle %q on this device: expected what IteratorToStringHandle gave here", fs.ErrNotExist, clip(b))
+		}
+		c.out[0].Resource = it
+		return it.gives(types)
+	}, nil
+}

@@ -1,0 +1,209 @@
+"""Runs datasets and iterators on a cluster and prints what they gave, a line of JSON each.
+
+Usage: cluster_data.py CLUSTER DIR: CLUSTER is a JSON object of jobs and addresses. Sessions are opened at worker 0. DIR is for files.
+"""
+
+import json
+import os
+import sys
+
+import numpy as np
+import tensorflow as tf
+
+tf1 = tf.compat.v1
+tf1.disable_eager_execution()
+Dataset = tf1.data.Dataset
+
+
+def show(name, value):
+    print(json.dumps([name, value]), flush=True)
+
+
+def plain(v):
+    """The value as JSON has it."""
+    if isinstance(v, (tuple, list)) and not hasattr(v, "dense_shape"):
+        return [plain(x) for x in v]
+    if isinstance(v, dict):
+        return {k: plain(x) for k, x in v.items()}
+    if hasattr(v, "dense_shape"):
+        return [plain(v.indices), plain(v.values), plain(v.dense_shape)]
+    return np.asarray(v).astype(str).tolist()
+
+
+def drain(s, get, most=100):
+    """All elements; the class of an error in its place."""
+    out = []
+    for _ in range(most):
+        try:
+            out.append(plain(s.run(get)))
+        except tf.errors.OutOfRangeError as e:
+            out.append("end" if "End of sequence" in e.message else e.message)
+            break
+        except tf.errors.OpError as e:
+            out.append(type(e).__name__)
+    return out
+
+
+def pipelines():
+    """Each returns a dataset."""
+    r = Dataset.range
+    even = lambda x: tf.equal(x % 2, 0)
+    fails = lambda x: tf.debugging.check_numerics(tf.where(tf.equal(x, 3), np.nan, 1.0), "three")
+    words = ["a", "bb", "ccc", "", "e"]
+    unknown = lambda x: tf.fill([x], x)
+    autotune = tf.data.AUTOTUNE
+    return {
+        "tensors": lambda: Dataset.from_tensors((1, "x", [1.5, 2.5])),
+        "slices": lambda: Dataset.from_tensor_slices({"a": np.arange(6).reshape(3, 2), "b": ["x", "y", "z"]}),
+        "range": lambda: r(10, 0, -3),
+        "map": lambda: r(5).map(lambda x: (x * 2, tf.strings.as_string(x))),
+        "map captures": lambda: r(5).map(lambda x: x + tf1.constant(7, tf.int64)),
+        "parallel map": lambda: r(20).map(lambda x: x * x, num_parallel_calls=4),
+        "filter": lambda: r(10).filter(even),
+        "errors": lambda: r(6).map(fails),
+        "errors in parallel": lambda: r(6).map(fails, num_parallel_calls=3),
+        "ignored errors": lambda: r(6).map(fails).apply(tf.data.experimental.ignore_errors()),
+        "flat map": lambda: r(4).flat_map(lambda x: Dataset.range(x)),
+        "interleave": lambda: r(5).interleave(lambda x: Dataset.range(10 * x, 10 * x + x), cycle_length=3, block_length=2),
+        "parallel interleave": lambda: r(5).interleave(lambda x: Dataset.range(10 * x, 10 * x + x), cycle_length=2, block_length=2, num_parallel_calls=2),
+        "experimental interleave": lambda: r(5).apply(tf1.data.experimental.parallel_interleave(lambda x: Dataset.range(10 * x, 10 * x + 4), cycle_length=2, block_length=2)),
+        "batch": lambda: r(7).batch(3),
+        "batch without the rest": lambda: r(7).batch(3, drop_remainder=True),
+        "parallel batch": lambda: r(7).batch(3, num_parallel_calls=2),
+        "batch of words": lambda: Dataset.from_tensor_slices(words).batch(2),
+        "batch of shapes": lambda: r(4).map(unknown).batch(2),
+        "padded batch": lambda: r(5).map(lambda x: (unknown(x), tf.fill([x, 2], "w"))).padded_batch(2, ([None], [None, 3]), (np.int64(-1), "pad")),
+        "padded too small": lambda: r(5).map(unknown).padded_batch(2, [2]),
+        "map and batch": lambda: r(7).apply(tf1.data.experimental.map_and_batch(lambda x: x + 1, 3)),
+        "unbatch": lambda: r(7).batch(3).unbatch(),
+        "window": lambda: r(7).window(3, shift=2, stride=2).flat_map(lambda w: w.batch(3)),
+        "window without the rest": lambda: r(7).window(3, shift=1, drop_remainder=True).flat_map(lambda w: w.batch(3)),
+        "window with gaps": lambda: r(9).window(2, shift=4).flat_map(lambda w: w.batch(3)),
+        "take": lambda: r(5).take(2),
+        "take all": lambda: r(3).take(-1),
+        "skip": lambda: r(5).skip(3),
+        "shard": lambda: r(10).shard(3, 1),
+        "repeat": lambda: r(2).repeat(3),
+        "repeat forever": lambda: r(3).repeat().take(7),
+        "repeat nothing": lambda: r(0).repeat(),
+        "zip": lambda: Dataset.zip((r(3), Dataset.from_tensor_slices(words))),
+        "concatenate": lambda: r(2).concatenate(r(5, 7)),
+        "scan": lambda: r(6).apply(tf.data.experimental.scan(np.int64(0), lambda s, x: (s + x, s * 10 + x))),
+        "take while": lambda: r(10).apply(tf.data.experimental.take_while(lambda x: x < 4)),
+        "prefetch": lambda: r(5).prefetch(2),
+        "prefetch by itself": lambda: r(5).map(lambda x: x, num_parallel_calls=autotune).prefetch(autotune),
+        "cache": lambda: r(4).shuffle(4, seed=3).cache().repeat(3),
+        "group by window": lambda: r(10).apply(tf.data.experimental.group_by_window(lambda x: x % 3, lambda k, d: d.batch(2), 2)),
+        "bucket": lambda: r(1, 9).map(unknown).apply(tf.data.experimental.bucket_by_sequence_length(lambda x: tf.shape(x)[0], [3, 6], [2, 2, 2])),
+        "rebatch": lambda: r(10).batch(4).rebatch(3),
+        "choose": lambda: tf1.data.experimental.choose_from_datasets([r(3), r(10, 15)], Dataset.from_tensor_slices(np.array([1, 0, 1, 1, 0, 0, 0, 1, 1, 1], np.int64))),
+        "sparse slices": lambda: Dataset.from_sparse_tensor_slices(tf1.SparseTensor([[0, 1], [2, 0], [2, 3]], ["x", "y", "z"], [4, 5])),
+        "shuffle": lambda: r(20).shuffle(5, seed=7),
+        "shuffle all": lambda: r(20).shuffle(100, seed=7),
+        "shuffle and repeat": lambda: r(6).shuffle(4, seed=11).repeat(3),
+        "shuffle once": lambda: r(6).shuffle(4, seed=11, reshuffle_each_iteration=False).repeat(3),
+        "repeat and shuffle": lambda: r(4).repeat(6).shuffle(9, seed=5),
+        "shuffled batches": lambda: r(12).shuffle(12, seed=2).batch(4).shuffle(3, seed=9).repeat(2),
+        "experimental shuffle and repeat": lambda: r(5).apply(tf.data.experimental.shuffle_and_repeat(4, 3, seed=6)),
+        "random": lambda: tf1.data.experimental.RandomDataset(seed=4).take(5),
+    }
+
+
+def all_pipelines(target):
+    with tf1.Graph().as_default():
+        tf1.set_random_seed(42)
+        gets = {}
+        for name, make in pipelines().items():
+            it = tf1.data.make_initializable_iterator(make())
+            gets[name] = (it.initializer, it.get_next())
+        with tf1.Session(target) as s:
+            for name, (init, get) in gets.items():
+                s.run(init)
+                show(name, drain(s, get))
+            for name in ("shuffle", "shuffle and repeat", "map"):
+                init, get = gets[name]
+                s.run(init)
+                show(name + " again", drain(s, get))
+
+
+def iterators(target):
+    """One-shot, reinitializable and feedable iterators; errors of use; iterators of two sessions."""
+    with tf1.Graph().as_default():
+        once = tf1.data.make_one_shot_iterator(Dataset.range(3)).get_next()
+        it = tf1.data.make_initializable_iterator(Dataset.range(2))
+        get = it.get_next()
+        either = tf1.data.Iterator.from_structure(tf.int64, [])
+        a, b = either.make_initializer(Dataset.range(3)), either.make_initializer(Dataset.range(10, 12).map(lambda x: x + 1))
+        element = either.get_next()
+        handle = tf1.placeholder(tf.string, [])
+        fed = tf1.data.Iterator.from_string_handle(handle, tf.int64, []).get_next()
+        wrong = tf1.data.Iterator.from_string_handle(handle, tf.float32, []).get_next()
+        shared = tf1.data.make_initializable_iterator(Dataset.range(5), shared_name="shared data")
+        both = shared.get_next()
+        with tf1.Session(target) as s:
+            show("one shot", drain(s, once))
+            show("uninitialized", drain(s, get, 1))
+            s.run(a)
+            show("first", [drain(s, element, 2)])
+            s.run(b)
+            show("second", drain(s, element))
+            h = s.run(it.string_handle())
+            s.run(it.initializer)
+            show("by handle", drain(s, tf.identity(get), 1))
+            try:
+                for _ in range(3):
+                    show("fed", plain(s.run(fed, {handle: h})))
+            except tf.errors.OutOfRangeError:
+                show("fed", "end")
+            try:
+                s.run(wrong, {handle: h})
+                show("wrong type", "no error")
+            except tf.errors.InvalidArgumentError:
+                show("wrong type", "InvalidArgumentError")
+            s.run(shared.initializer)
+            show("shared", drain(s, both, 2))
+        with tf1.Session(target) as s:
+            show("shared by the next session", drain(s, both, 2))
+            show("own of the next session", drain(s, get, 1))
+
+
+def optionals(target):
+    with tf1.Graph().as_default():
+        it = tf1.data.make_initializable_iterator(Dataset.range(2).map(lambda x: (x, tf.strings.as_string(x))))
+        o = tf.data.experimental.get_next_as_optional(it)
+        value = tf.cond(o.has_value(), lambda: o.get_value()[1], lambda: tf1.constant("nothing"))
+        total = Dataset.range(10).map(lambda x: x * x).reduce(np.int64(0), lambda s, x: s + x)
+        size = tf.data.experimental.cardinality(Dataset.range(10).batch(3).repeat(2))
+        single = tf.data.experimental.get_single_element(Dataset.range(5).batch(5))
+        with tf1.Session(target) as s:
+            s.run(it.initializer)
+            show("optionals", [plain(s.run(value)) for _ in range(3)])
+            show("reduce", plain(s.run([total, size, single])))
+
+
+def variables(target):
+    """A dataset whose function reads a variable and a table, on a parameter server."""
+    with tf1.Graph().as_default(), tf1.device("/job:ps/task:0"):
+        v = tf1.get_variable("scale", initializer=np.int64(3), use_resource=True)
+        table = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(["a", "b"], [1, 2]), -1)
+        d = Dataset.from_tensor_slices(["a", "b", "c"]).map(lambda w: tf.cast(table.lookup(w), tf.int64) * v)
+        it = tf1.data.make_initializable_iterator(d)
+        get, more = it.get_next(), tf1.assign_add(v, 10)
+        with tf1.Session(target) as s:
+            s.run([tf1.global_variables_initializer(), tf1.tables_initializer()])
+            for name in ("variables", "variables changed"):
+                s.run(it.initializer)
+                show(name, drain(s, get))
+                s.run(more)
+
+
+def main():
+    cluster, folder = json.loads(sys.argv[1]), sys.argv[2]
+    target = "grpc://" + cluster["worker"][0]
+    all_pipelines(target)
+    iterators(target)
+    optionals(target)
+    variables(target)
+
+
+main()
