@@ -1,0 +1,77 @@
+package eager
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/imported/dataset"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+func int64s(more graph.Attrs) graph.Attrs {
+	a := graph.Attrs{"output_types": []tensor.DType{tensor.Int64}, "output_shapes": []graph.Shape{graph.ShapeOf()}}
+	for k, v := range more {
+		a[k] = v
+	}
+	return a
+}
+
+// numbers is a dataset of the integers below n.
+func (s session) numbers(n int64) Value {
+	return s.run("RangeDataset", int64s(nil), int64(0), n, int64(1))
+}
+
+// TestIterators: steps take elements in turn, by the iterator or by its text, and begin anew.
+func TestIterators(t *testing.T) {
+	s := newSession(t)
+	it := s.run("IteratorV2", int64s(graph.Attrs{"shared_name": []byte("it")}))
+	s.refuse("has not been initialized", "IteratorGetNext", int64s(nil), it)
+	for range 2 {
+		s.run("MakeIterator", nil, s.numbers(2), it)
+		s.expect(s.run("IteratorGetNext", int64s(nil), it), "int64[] 0")
+		named := s.run("IteratorFromStringHandleV2", int64s(nil), s.run("IteratorToStringHandle", nil, it))
+		s.expect(s.run("IteratorGetNext", int64s(nil), named), "int64[] 1")
+		s.refuse("End of sequence", "IteratorGetNext", int64s(nil), it)
+	}
+	floats := graph.Attrs{"output_types": []tensor.DType{tensor.Float32}}
+	s.refuse("Data type mismatch at component 0: expected float32 but got int64.", "IteratorFromStringHandleV2", floats, s.run("IteratorToStringHandle", nil, it))
+	s.refuse("no iterator has the handle", "IteratorFromStringHandleV2", floats, Value{T: textScalar("iterator_77")})
+	s.run("MakeIterator", nil, s.numbers(2), it)
+	s.refuse("Data type mismatch", "IteratorGetNext", floats, it)
+	s.refuse("expected an iterator", "IteratorGetNext", floats, s.numbers(1))
+	s.refuse("expected a dataset", "MakeIterator", nil, it, it)
+}
+
+// TestIteratorsEnd: iterators end with their session, with their container, and when they are deleted.
+func TestIteratorsEnd(t *testing.T) {
+	s := newSession(t)
+	end := func(attrs graph.Attrs, end func(it Value)) {
+		t.Helper()
+		s.env.Session = "a"
+		it := s.run("IteratorV2", int64s(attrs))
+		s.run("MakeIterator", nil, s.run("PrefetchDataset", int64s(nil), s.numbers(1<<40), int64(100)), it)
+		s.expect(s.run("IteratorGetNext", int64s(nil), it), "int64[] 0")
+		text := s.run("IteratorToStringHandle", nil, it)
+		end(it)
+		if _, err := it.Resource.(*iterator).Next(context.Background()); !errors.Is(err, dataset.ErrClosed) {
+			t.Errorf("got %v", err)
+		}
+		s.refuse("no iterator has the handle", "IteratorFromStringHandleV2", int64s(nil), text)
+		if held := s.env.Resources.things.room.Held(); held != 0 {
+			t.Errorf("%d bytes are still kept", held)
+		}
+	}
+	end(nil, func(Value) { s.env.Resources.Forget("a") })
+	end(graph.Attrs{"container": []byte("c")}, func(Value) { s.env.Resources.Clear("c") })
+	end(nil, func(it Value) { s.run("DeleteIterator", nil, it, Value{Resource: deleter{}}) })
+}
+
+// TestDatasetFiles: files that nobody allows are refused by the name of what allows them.
+func TestDatasetFiles(t *testing.T) {
+	s := newSession(t)
+	it := s.run("IteratorV2", int64s(graph.Attrs{"output_types": []tensor.DType{tensor.String}}))
+	s.run("MakeIterator", nil, s.run("TextLineDataset", nil, Value{T: texts("/etc/passwd")}, Value{T: textScalar("")}, int64(0)), it)
+	s.refuse("no files may be", "IteratorGetNext", graph.Attrs{"output_types": []tensor.DType{tensor.String}}, it)
+}
