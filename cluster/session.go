@@ -35,7 +35,7 @@ type Option func(*options)
 type options struct {
 	config for_core_protos_go_proto.ConfigProto
 	tls    *tls.Config
-	dial   []grpc.DialOption
+	token  string
 }
 
 // SoftPlacement lets ops run on a processor where their device does not exist, or cannot run them.
@@ -48,6 +48,9 @@ func DeviceFilters(devices ...string) Option {
 
 // TLS encrypts the connection.
 func TLS(c *tls.Config) Option { return func(o *options) { o.tls = c } }
+
+// Token shows the servers the token of their job (GOESTIMATOR_JOB_TOKEN). TensorFlow's servers have none.
+func Token(token string) Option { return func(o *options) { o.token = token } }
 
 // maxMessage is the most bytes of one message: Protocol Buffers cannot be larger.
 const maxMessage = math.MaxInt32
@@ -65,13 +68,24 @@ func connect(target string, o *options) (*grpc.ClientConn, error) {
 	if o.tls != nil {
 		creds = credentials.NewTLS(o.tls)
 	}
-	all := append([]grpc.DialOption{grpc.WithTransportCredentials(creds), grpc.WithInitialWindowSize(window), grpc.WithInitialConnWindowSize(window),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage))}, o.dial...)
+	all := []grpc.DialOption{grpc.WithTransportCredentials(creds), grpc.WithNoProxy(), grpc.WithInitialWindowSize(window), grpc.WithInitialConnWindowSize(window),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage))}
+	if o.token != "" {
+		all = append(all, grpc.WithPerRPCCredentials(service.Token(o.token)))
+	}
 	return grpc.NewClient("passthrough:///"+address, all...)
 }
 
-// Dial opens a session for a graph at a task, "grpc://host:port". The task waits until all tasks of its cluster answer,
-// unless DeviceFilters leaves them out, or ctx ends. A nil graph is empty: Extend adds to it.
+// waiting is a connection whose calls wait for a server that does not listen yet.
+type waiting struct{ *grpc.ClientConn }
+
+// Invoke implements grpc.ClientConnInterface.
+func (w waiting) Invoke(ctx context.Context, method string, in, out any, opts ...grpc.CallOption) error {
+	return w.ClientConn.Invoke(ctx, method, in, out, append(opts, grpc.WaitForReady(true))...)
+}
+
+// Dial opens a session for a graph at a task, "grpc://host:port". It waits until that task listens and all tasks of its cluster
+// answer, unless DeviceFilters leaves them out, or ctx ends. A nil graph is empty: Extend adds to it.
 func Dial(ctx context.Context, target string, g *Graph, opts ...Option) (*Session, error) {
 	o := &options{}
 	for _, f := range opts {
@@ -85,7 +99,8 @@ func Dial(ctx context.Context, target string, g *Graph, opts ...Option) (*Sessio
 		g = &Graph{}
 	}
 	s := &Session{conn: conn, master: service.Remote{Conn: conn, Service: service.Master}, graph: g}
-	out, err := service.Ask[rpcs.CreateSessionResponse](ctx, s.master, "CreateSession", &rpcs.CreateSessionRequest{GraphDef: g.def, Config: &o.config, Target: target})
+	first := service.Remote{Conn: waiting{conn}, Service: service.Master}
+	out, err := service.Ask[rpcs.CreateSessionResponse](ctx, first, "CreateSession", &rpcs.CreateSessionRequest{GraphDef: g.def, Config: &o.config, Target: target})
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open a session at %s: %w", target, errorOf(err)), conn.Close())
 	}
@@ -137,7 +152,7 @@ func (s *Session) Devices(ctx context.Context) ([]Device, error) {
 }
 
 // Reset forgets the variables of containers, the default one where none is named, on all tasks of the target's
-// cluster, and closes all sessions of the target.
+// cluster, and closes all sessions of the target. It waits as Dial does.
 func Reset(ctx context.Context, target string, containers []string, opts ...Option) error {
 	o := &options{}
 	for _, f := range opts {
@@ -147,7 +162,7 @@ func Reset(ctx context.Context, target string, containers []string, opts ...Opti
 	if err != nil {
 		return fmt.Errorf("reset: %w", err)
 	}
-	_, err = service.Ask[rpcs.ResetResponse](ctx, service.Remote{Conn: conn, Service: service.Master}, "Reset",
+	_, err = service.Ask[rpcs.ResetResponse](ctx, service.Remote{Conn: waiting{conn}, Service: service.Master}, "Reset",
 		&rpcs.ResetRequest{Container: containers, DeviceFilters: o.config.GetDeviceFilters()})
 	return errors.Join(errorOf(err), conn.Close())
 }

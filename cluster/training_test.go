@@ -30,7 +30,7 @@ func network(c models.Context, x, id, y *G.Node) *G.Node {
 	h := layers.Dense(c, x, 6, layers.Weights{})
 	h = layers.BatchNorm(c, h, layers.Norm{})
 	h = layers.Activate(c, h, "relu")
-	//DROP h = layers.Dropout(c, h, 0.25)
+	h = layers.Dropout(c, h, 0.25)
 	e := layers.Embedding(c, id, 5, 6, layers.Weights{})
 	logits := layers.Dense(c, ops.Add(c, h, e), 3, layers.Weights{})
 	return losses.SparseSoftmaxCrossEntropy(c, y, logits, losses.Options{})

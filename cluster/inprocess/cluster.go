@@ -9,6 +9,7 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/goestimator/goestimator/internal/clusterruntime/server"
 	"github.com/goestimator/goestimator/internal/platform/freeport"
@@ -111,7 +112,7 @@ func (c *Cluster) StartTask(job string, index int) error {
 	if c.running[t] != nil {
 		return fmt.Errorf("in-process cluster: task %v runs: stop it first", t)
 	}
-	s, err := server.New(server.Config{Cluster: c.spec, Job: job, Task: index, Log: c.options.log, AllowPaths: c.options.paths})
+	s, err := server.New(server.Config{Cluster: c.spec, Job: job, Task: index, Log: c.options.log, AllowPaths: c.options.paths, Drain: time.Nanosecond})
 	if err != nil {
 		return fmt.Errorf("in-process cluster: task %v: %w", t, err)
 	}

@@ -2,7 +2,6 @@ package server
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -37,21 +36,10 @@ func newPeers(c Config) *peers {
 		grpc.WithWriteBufferSize(buffer), grpc.WithReadBufferSize(buffer),
 	}
 	if c.Security.Token != "" {
-		p.options = append(p.options, grpc.WithPerRPCCredentials(jobToken(c.Security.Token)))
+		p.options = append(p.options, grpc.WithPerRPCCredentials(service.Token(c.Security.Token)))
 	}
 	return p
 }
-
-// jobToken is the token of the job, which goes with every call.
-type jobToken string
-
-// GetRequestMetadata implements credentials.PerRPCCredentials.
-func (t jobToken) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
-	return map[string]string{"authorization": "Bearer " + string(t)}, nil
-}
-
-// RequireTransportSecurity implements credentials.PerRPCCredentials: a token without TLS is allowed, as between this project's own tasks.
-func (jobToken) RequireTransportSecurity() bool { return false }
 
 // Tasks implements master.Workers.
 func (p *peers) Tasks() (all []master.Task) {
