@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/goestimator/goestimator/internal/distributed/replica"
+	"github.com/goestimator/goestimator/internal/platform/budget"
 	"github.com/spf13/cobra"
 )
 
@@ -17,6 +18,7 @@ type serverFlags struct {
 	allow   []string
 	idle    time.Duration
 	drain   int
+	memory  budget.Limits
 	sources configFlags
 }
 
@@ -84,6 +86,8 @@ func (f *serverFlags) add(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.allow, "allow-path", nil, "folder where graphs may read and write checkpoints; may be repeated")
 	flags.DurationVar(&f.idle, "exit-when-idle", 0, "end when nobody has had a session for this long, as 10m; 0: serve until a signal")
 	flags.IntVar(&f.drain, "drain-seconds", 10, "how long steps that run may take after a signal")
+	flags.Int64Var(&f.memory.Server, budget.ServerFlag, 0, "memory that tensors, variables, graphs and messages may hold together; 0: three quarters of the machine's or control group's")
+	flags.Int64Var(&f.memory.Request, budget.SessionFlag, 0, "memory that those of one session may hold; 0: as much as all together")
 	f.sources.addSources(cmd)
 	completeValues(cmd, "job-name", replica.PS, replica.Worker, replica.Chief)
 }

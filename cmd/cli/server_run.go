@@ -25,7 +25,7 @@ func runServer(ctx context.Context, t serverTask, log *slog.Logger) error {
 	if err != nil {
 		return usage(err)
 	}
-	s, err := server.New(server.Config{Cluster: t.cluster, Job: t.job, Task: t.index, Log: log, AllowPaths: t.allow, Drain: t.drain,
+	s, err := server.New(server.Config{Cluster: t.cluster, Job: t.job, Task: t.index, Log: log, AllowPaths: t.allow, Drain: t.drain, Memory: t.memory,
 		Security: server.Security{Serve: serve, Dial: dial, Token: between.Token}})
 	if err != nil {
 		return err

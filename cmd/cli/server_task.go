@@ -12,6 +12,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/config"
 	"github.com/goestimator/goestimator/internal/distributed/replica"
+	"github.com/goestimator/goestimator/internal/platform/budget"
 	"github.com/goestimator/goestimator/runconfig"
 )
 
@@ -25,9 +26,10 @@ type serverTask struct {
 	// trains is the configuration of a parameter server of clusters with trainers: it serves jobs of this project, too. nil for other tasks.
 	trains *runconfig.RunConfig
 	// allow are the folders where graphs may read and write checkpoints.
-	allow []string
-	idle  time.Duration // after which it ends; 0: never
-	drain time.Duration // that steps have at its end
+	allow  []string
+	idle   time.Duration // after which it ends; 0: never
+	drain  time.Duration // that steps have at its end
+	memory budget.Limits
 }
 
 // serverTask is the task of the cluster that flags state, or TF_CONFIG. changed reports whether a flag is set.
@@ -36,12 +38,18 @@ func (f *serverFlags) serverTask(changed func(flag string) bool) (t serverTask, 
 		return t, err
 	}
 	t.job, t.index, t.allow = f.task.Type, f.task.Index, f.allow
+	t.memory = f.memory
 	t.idle, t.drain = f.idle, time.Duration(f.drain)*time.Second
 	if f.idle < 0 || f.idle > 0 && f.idle < time.Second {
 		return t, fmt.Errorf("--exit-when-idle: got %v, expected 1s or more, or 0", f.idle)
 	}
 	if f.drain < 1 || f.drain > 1<<20 {
 		return t, fmt.Errorf("--drain-seconds: got %d, expected 1 to %d", f.drain, 1<<20)
+	}
+	for flag, n := range map[string]int64{budget.ServerFlag: f.memory.Server, budget.SessionFlag: f.memory.Request} {
+		if n < 0 || n > 1<<60 {
+			return t, fmt.Errorf("--%s: got %d, expected 0 to %d", flag, n, 1<<60)
+		}
 	}
 	loaded, err := config.Load(config.LoadOptions{
 		Path: f.sources.path,

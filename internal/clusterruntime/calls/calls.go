@@ -9,7 +9,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/goestimator/goestimator/internal/platform/budget"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/encoding/proto"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 )
@@ -18,6 +21,10 @@ import (
 type Options struct {
 	Task  string // names the task in errors, as "/job:ps/task:0"
 	Token string // that callers must show; "": none
+	// Memory pays for messages; nil: nobody counts.
+	Memory *budget.Server
+	// Codec reads messages; nil: gRPC's own.
+	Codec encoding.CodecV2
 	// Ended is called after each call. It may be nil.
 	Ended func(Call)
 }
@@ -50,10 +57,14 @@ type call struct {
 	start   time.Time
 	ctx     context.Context
 	end     context.CancelCauseFunc
+	account *budget.Account // of the message
 }
 
 // New returns a Calls that nobody has called yet.
 func New(o Options) *Calls {
+	if o.Codec == nil {
+		o.Codec = encoding.GetCodecV2(proto.Name)
+	}
 	return &Calls{o: o, last: time.Now(), steps: map[*call]bool{}, drained: make(chan struct{})}
 }
 
@@ -97,6 +108,7 @@ func (one *call) done(err error) error {
 		err = cause
 	}
 	one.end(nil)
+	one.account.Close()
 	c := one.calls
 	now := time.Now()
 	c.mu.Lock()

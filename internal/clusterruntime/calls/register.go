@@ -43,7 +43,7 @@ func (r registrar) unary(service string, m grpc.MethodDesc) grpc.MethodDesc {
 			}
 			err = one.done(err)
 		}()
-		return handle(srv, one.ctx, receive, wrap)
+		return handle(srv, one.ctx, func(m any) error { return one.receive(m, false, receive) }, wrap)
 	}
 	return m
 }
@@ -82,3 +82,6 @@ type streamOf struct {
 
 // Context implements grpc.ServerStream.
 func (s streamOf) Context() context.Context { return s.one.ctx }
+
+// RecvMsg implements grpc.ServerStream.
+func (s streamOf) RecvMsg(m any) error { return s.one.receive(m, true, s.ServerStream.RecvMsg) }

@@ -18,6 +18,8 @@ const (
 	// maxGraph are the bytes of a session's graph, maxGraphs of all graphs of a server.
 	maxGraph  = 1 << 30
 	maxGraphs = 4 << 30
+	// graphCost is about how many times its bytes a session's graph takes.
+	graphCost = 4
 	// maxPlans are the sets of feeds, fetches and targets whose graphs a session keeps registered.
 	maxPlans = 256
 	// maxCallables are the callables of a session.
@@ -89,6 +91,10 @@ func (s *session) grow(def *graph_go_proto.GraphDef) error {
 		s.master.graphs.Add(-n)
 		return status.Errorf(codes.ResourceExhausted, "the graphs of all sessions would have %d bytes: at most %d are possible: close sessions", all, int64(maxGraphs))
 	}
+	if err := s.account.ReserveModel(int(graphCost * n)); err != nil {
+		s.master.graphs.Add(-n)
+		return err
+	}
 	s.bytes.Add(n)
 	return nil
 }
@@ -98,4 +104,5 @@ func (s *session) shrink(def *graph_go_proto.GraphDef) {
 	n := int64(proto.Size(def))
 	s.bytes.Add(-n)
 	s.master.graphs.Add(-n)
+	s.account.ReleaseModel(int(graphCost * n))
 }

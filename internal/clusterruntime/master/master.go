@@ -14,6 +14,7 @@ import (
 	"github.com/goestimator/goestimator/internal/clusterruntime/partition"
 	"github.com/goestimator/goestimator/internal/clusterruntime/rpcs"
 	"github.com/goestimator/goestimator/internal/clusterruntime/service"
+	"github.com/goestimator/goestimator/internal/platform/budget"
 	"github.com/wamuir/graft/tensorflow/core/framework/device_attributes_go_proto"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -23,6 +24,12 @@ import (
 type Task struct {
 	Job   string
 	Index int
+}
+
+// PaidBy makes memory pay for the graphs of sessions, and returns the master.
+func (m *Master) PaidBy(memory *budget.Server) *Master {
+	m.memory = memory
+	return m
 }
 
 // String returns the task as device names have it.
@@ -39,6 +46,7 @@ type Master struct {
 	own     Task
 	workers Workers
 	log     *slog.Logger
+	memory  *budget.Server // nil: nobody counts
 
 	mu       sync.Mutex
 	sessions map[string]*session
@@ -79,7 +87,7 @@ func (m *Master) createSession(ctx context.Context, in *rpcs.CreateSessionReques
 	if err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
-	s := &session{master: m, soft: in.GetConfig().GetAllowSoftPlacement(), callables: map[int64]callable{}, plans: map[string]*planned{}, active: time.Now()}
+	s := &session{master: m, account: m.memory.OpenLasting(), soft: in.GetConfig().GetAllowSoftPlacement(), callables: map[int64]callable{}, plans: map[string]*planned{}, active: time.Now()}
 	if err := s.survey(ctx, filters); err != nil {
 		return nil, err
 	}

@@ -155,6 +155,7 @@ func (s *session) close() {
 	s.mu.Lock()
 	s.closed = true
 	s.master.graphs.Add(-s.bytes.Swap(0))
+	s.account.Close()
 	for _, c := range s.callables {
 		c.plan.users--
 	}

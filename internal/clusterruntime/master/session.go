@@ -11,6 +11,7 @@ import (
 	"github.com/goestimator/goestimator/internal/clusterruntime/partition"
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/format/graphdef"
+	"github.com/goestimator/goestimator/internal/platform/budget"
 	"github.com/wamuir/graft/tensorflow/core/framework/device_attributes_go_proto"
 	"github.com/wamuir/graft/tensorflow/core/framework/graph_go_proto"
 	"google.golang.org/grpc/codes"
@@ -25,6 +26,7 @@ type session struct {
 	soft    bool
 	devices []*device_attributes_go_proto.DeviceAttributes
 	cluster partition.Cluster
+	account *budget.Account // pays for the graph
 
 	mu        sync.Mutex
 	def       *graph_go_proto.GraphDef

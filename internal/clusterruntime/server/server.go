@@ -16,6 +16,7 @@ import (
 	"github.com/goestimator/goestimator/internal/clusterruntime/service"
 	"github.com/goestimator/goestimator/internal/clusterruntime/worker"
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
+	"github.com/goestimator/goestimator/internal/platform/budget"
 	"github.com/goestimator/goestimator/internal/platform/hostmemory"
 	"github.com/goestimator/goestimator/runconfig"
 	"github.com/wamuir/graft/tensorflow/core/framework/device_attributes_go_proto"
@@ -33,6 +34,8 @@ type Config struct {
 	AllowPaths []string
 	// Security is that of the connections between tasks.
 	Security Security
+	// Memory bounds what the server and each session hold: see [budget.Limits].
+	Memory budget.Limits
 	// Drain is how long steps that run may take when the server ends; 0: 10 seconds.
 	Drain time.Duration
 }
@@ -49,6 +52,7 @@ type Server struct {
 	master  service.Local
 	peers   *peers
 	folders []*atomicfile.Root
+	memory  *budget.Server
 	calls   *calls.Calls
 	open    func() int   // sessions and graphs
 	clients atomic.Int64 // connections
@@ -63,8 +67,8 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := newPeers(c)
-	s := &Server{config: c, peers: p, calls: calls.New(calls.Options{Task: p.own.String(), Token: c.Security.Token})}
+	p, memory := newPeers(c), budget.NewServer(c.Memory)
+	s := &Server{config: c, peers: p, memory: memory, calls: calls.New(calls.Options{Task: p.own.String(), Token: c.Security.Token, Memory: memory})}
 	for _, dir := range c.AllowPaths {
 		r, err := atomicfile.OpenRoot(dir)
 		if err != nil {
@@ -72,9 +76,9 @@ func New(c Config) (*Server, error) {
 		}
 		s.folders = append(s.folders, r)
 	}
-	w := worker.New(worker.Config{Devices: []*device_attributes_go_proto.DeviceAttributes{cpu}, Peers: p, Parallel: runtime.GOMAXPROCS(0), Folders: s.folders})
+	w := worker.New(worker.Config{Devices: []*device_attributes_go_proto.DeviceAttributes{cpu}, Peers: p, Parallel: runtime.GOMAXPROCS(0), Folders: s.folders, Memory: memory})
 	p.local = w.Methods()
-	m := master.New(p.own, p, c.Log)
+	m := master.New(p.own, p, c.Log).PaidBy(memory)
 	s.master, s.open = m.Methods(), func() int { return m.Sessions() + w.Graphs() }
 	return s, nil
 }
@@ -100,6 +104,7 @@ func (s *Server) Register(r grpc.ServiceRegistrar) {
 
 // Close closes the connections to other tasks and the allowed folders.
 func (s *Server) Close() error {
+	s.memory.Close()
 	all := []error{s.peers.close()}
 	for _, r := range s.folders {
 		all = append(all, r.Close())

@@ -14,6 +14,7 @@ import (
 	"github.com/goestimator/goestimator/internal/clusterruntime/service"
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/format/graphdef"
+	"github.com/goestimator/goestimator/internal/platform/budget"
 	"github.com/goestimator/goestimator/internal/platform/freeport"
 	"github.com/goestimator/goestimator/runconfig"
 	"github.com/goestimator/goestimator/tensor"
@@ -36,16 +37,25 @@ type rig struct {
 	spec   runconfig.ClusterSpec
 	stop   map[string]func()
 	master service.Caller
+
+	servers map[string]*Server
+	memory  budget.Limits
 }
 
 func newRig(t *testing.T) *rig {
+	t.Helper()
+	return newRigWith(t, budget.Limits{})
+}
+
+// newRigWith is newRig with bounds on the memory of each task.
+func newRigWith(t *testing.T, memory budget.Limits) *rig {
 	t.Helper()
 	ports, err := freeport.Reserve(3)
 	if err != nil {
 		t.Fatal(err)
 	}
 	jobs := map[string][]string{"worker": {ports.Address(0)}, "ps": {ports.Address(1), ports.Address(2)}}
-	r := &rig{t: t, spec: runconfig.NewClusterSpec(jobs), stop: map[string]func(){}}
+	r := &rig{t: t, spec: runconfig.NewClusterSpec(jobs), stop: map[string]func(){}, servers: map[string]*Server{}, memory: memory}
 	for _, task := range []string{"ps0", "ps1", "worker0"} {
 		r.start(task)
 	}
@@ -72,10 +82,11 @@ func newRig(t *testing.T) *rig {
 func (r *rig) start(task string) {
 	r.t.Helper()
 	job, index := task[:len(task)-1], int(task[len(task)-1]-'0')
-	s, err := New(Config{Cluster: r.spec, Job: job, Task: index, Log: slog.New(slog.DiscardHandler)})
+	s, err := New(Config{Cluster: r.spec, Job: job, Task: index, Log: slog.New(slog.DiscardHandler), Memory: r.memory})
 	if err != nil {
 		r.t.Fatal(err)
 	}
+	r.servers[task] = s
 	address, _ := r.spec.Address(job, index)
 	l, err := net.Listen("tcp", address)
 	if err != nil {

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"github.com/goestimator/goestimator/internal/imported/eager"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
@@ -14,15 +15,28 @@ const (
 	maxWaiting = 1 << 15
 )
 
-// hold counts the bytes of a graph that is to be registered.
-func (w *Worker) hold(size int64) error {
+// hold counts the bytes of a graph that a session is to register, and returns who pays for it and its steps.
+func (w *Worker) hold(session string, size int64) (eager.Payer, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if size > maxGraphs-w.bytes {
-		return status.Errorf(codes.ResourceExhausted, "a graph of %d bytes: the registered graphs have %d bytes, at most %d are possible: close sessions", size, w.bytes, int64(maxGraphs))
+		return eager.Payer{}, status.Errorf(codes.ResourceExhausted, "a graph of %d bytes: the registered graphs have %d bytes, at most %d are possible: close sessions", size, w.bytes, int64(maxGraphs))
+	}
+	p := w.payer(session)
+	if err := p.Account.ReserveModel(int(graphCost * size)); err != nil {
+		if w.sessions.of[session] == nil {
+			delete(w.accounts, session)
+		}
+		return p, err
 	}
 	w.bytes += size
-	return nil
+	return p, nil
+}
+
+// letGo takes back hold. The mutex is held.
+func (w *Worker) letGo(p eager.Payer, size int64) {
+	w.bytes -= size
+	p.Account.ReleaseModel(int(graphCost * size))
 }
 
 // wait counts a call that waits, until the result is called.

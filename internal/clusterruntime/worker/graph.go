@@ -13,6 +13,7 @@ import (
 // registered is a graph that is ready to run.
 type registered struct {
 	session   string
+	payer     eager.Payer
 	program   *dataflow.Program
 	bytes     int64                      // of its GraphDef
 	functions map[string]*eager.Function // what its branches and loops call

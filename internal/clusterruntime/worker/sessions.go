@@ -48,6 +48,7 @@ func (w *Worker) leave(handle string) {
 		return
 	}
 	w.resources.Forget(handle)
+	delete(w.accounts, handle) // what it holds is paid for until the collector finds it
 	if s.random.Len() == 0 {
 		delete(w.sessions.of, handle)
 		return

@@ -14,6 +14,7 @@ import (
 	"github.com/goestimator/goestimator/internal/imported/dataset"
 	"github.com/goestimator/goestimator/internal/imported/eager"
 	"github.com/goestimator/goestimator/internal/imported/queue"
+	"github.com/goestimator/goestimator/tensor"
 	"github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -87,7 +88,10 @@ func (w *Worker) run(ctx context.Context, in *rpcs.RunGraphRequest) (*rpcs.RunGr
 	}
 	defer release()
 	for _, feed := range in.GetSend() {
-		t, err := graphdef.ViewTensorProto(feed.GetTensor(), nil)
+		t, err := p.payer.Make(decodedSize(feed.GetTensor()), func() (*tensor.Tensor, error) { return graphdef.ViewTensorProto(feed.GetTensor(), nil) })
+		if err != nil && isShortage(err) {
+			return nil, err
+		}
 		if err != nil {
 			return nil, status.Errorf(codes.InvalidArgument, "feed %q: %v", feed.GetName(), err)
 		}
@@ -95,7 +99,7 @@ func (w *Worker) run(ctx context.Context, in *rpcs.RunGraphRequest) (*rpcs.RunGr
 			return nil, err
 		}
 	}
-	at := dataflow.Step{Env: &eager.Env{Resources: w.resources, Session: p.session, Functions: p.functions, Bundle: w.folders.bundle, Files: w.folders.of}, Rendezvous: meeting{w, in.GetStepId(), table}, Parallel: w.parallel}
+	at := dataflow.Step{Env: &eager.Env{Resources: w.resources, Session: p.session, Functions: p.functions, Bundle: w.folders.bundle, Files: w.folders.of, Payer: p.payer}, Rendezvous: meeting{w, in.GetStepId(), table, p.payer}, Parallel: w.parallel}
 	if err := p.program.Run(ctx, at); err != nil {
 		table.Abort(StatusOf(err))
 		return nil, err
@@ -178,6 +182,7 @@ type meeting struct {
 	w     *Worker
 	step  int64
 	table *rendezvous.Table
+	payer eager.Payer
 }
 
 // Send implements dataflow.Rendezvous. The receiver asks for the item where it is elsewhere.
@@ -205,7 +210,7 @@ func (m meeting) Recv(ctx context.Context, key rendezvous.Key) (rendezvous.Item,
 	if out.GetIsDead() {
 		return rendezvous.Item{Dead: true}, nil
 	}
-	t, err := graphdef.ViewTensorProto(out.GetTensor(), nil)
+	t, err := m.payer.Make(decodedSize(out.GetTensor()), func() (*tensor.Tensor, error) { return graphdef.ViewTensorProto(out.GetTensor(), nil) })
 	return rendezvous.Item{Tensor: t}, err
 }
 

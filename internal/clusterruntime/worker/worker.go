@@ -13,6 +13,7 @@ import (
 	"github.com/goestimator/goestimator/internal/clusterruntime/service"
 	"github.com/goestimator/goestimator/internal/imported/eager"
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
+	"github.com/goestimator/goestimator/internal/platform/budget"
 	"github.com/wamuir/graft/tensorflow/core/framework/device_attributes_go_proto"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -30,13 +31,15 @@ type Worker struct {
 	peers     Peers
 	parallel  int
 	folders   folders
+	memory    *budget.Server
 	resources *eager.Resources
 
 	mu       sync.Mutex
 	graphs   map[string]*registered
+	accounts map[string]*budget.Account // of sessions with graphs
 	sessions sessions
 	next     uint64 // number of the next graph. The first is drawn: a worker that was started again does not know the handles of its predecessor
-	bytes    int64          // of all graphs
+	bytes    int64  // of all graphs
 	steps    map[int64]*step
 
 	waiting atomic.Int64 // calls of RecvTensor
@@ -48,11 +51,12 @@ type Config struct {
 	Peers    Peers
 	Parallel int                // nodes of a step that run at the same time
 	Folders  []*atomicfile.Root // where ops may read and write checkpoints
+	Memory   *budget.Server     // pays for tensors and graphs; nil: nobody counts
 }
 
 // New returns a worker without graphs and variables.
 func New(c Config) *Worker {
-	return &Worker{devices: c.Devices, peers: c.Peers, parallel: c.Parallel, folders: c.Folders, resources: eager.NewResources(),
+	return &Worker{devices: c.Devices, peers: c.Peers, parallel: c.Parallel, folders: c.Folders, memory: c.Memory, accounts: map[string]*budget.Account{}, resources: eager.NewResources(),
 		graphs: map[string]*registered{}, sessions: newSessions(), next: rand.Uint64(), steps: map[int64]*step{}}
 }
 
@@ -121,19 +125,20 @@ func (w *Worker) registerGraph(ctx context.Context, in *rpcs.RegisterGraphReques
 		return nil, status.Error(codes.InvalidArgument, "expected a graph")
 	}
 	size := int64(proto.Size(in.GetGraphDef()))
-	if err := w.hold(size); err != nil {
-		return nil, err
+	payer, err := w.hold(in.GetSessionHandle(), size)
+	if err != nil {
+		return nil, StatusOf(err)
 	}
 	random := w.enter(in.GetSessionHandle())
 	p, err := prepare(in.GetGraphDef(), random)
 	if err = cmp.Or(err, ctx.Err()); err != nil { // nobody would learn the handle
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		w.bytes -= size
+		w.letGo(payer, size)
 		w.leave(in.GetSessionHandle())
 		return nil, StatusOf(err)
 	}
-	p.bytes = size
+	p.bytes, p.payer = size, payer
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	p.session = in.GetSessionHandle()
@@ -150,7 +155,7 @@ func (w *Worker) deregisterGraph(_ context.Context, in *rpcs.DeregisterGraphRequ
 	if p == nil {
 		return nil, noGraph(in.GetGraphHandle())
 	}
-	w.bytes -= p.bytes
+	w.letGo(p.payer, p.bytes)
 	delete(w.graphs, in.GetGraphHandle())
 	w.leave(p.session)
 	return &rpcs.DeregisterGraphResponse{}, nil

@@ -149,7 +149,12 @@ func (p *prepared) run(ctx context.Context, env *Env, in, out []Value) (err erro
 	if len(out) < p.outputs {
 		res = make([]Value, p.outputs)
 	}
-	if err := p.kernel(call{ctx: ctx, env: env, in: in, out: res[:p.outputs], grows: p.grows}); err != nil {
+	c := call{ctx: ctx, env: env, in: in, out: res[:p.outputs], grows: p.grows}
+	if env.counted() && env.Payer.Lasting {
+		c.lent = new(int)
+		defer c.settle()
+	}
+	if err := p.kernel(c); err != nil {
 		return &Error{p.node.Name, p.node.Op, err}
 	}
 	if len(out) < p.outputs {

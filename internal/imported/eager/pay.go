@@ -1,6 +1,9 @@
 package eager
 
-import "github.com/goestimator/goestimator/internal/platform/budget"
+import (
+	"github.com/goestimator/goestimator/internal/platform/budget"
+	"github.com/goestimator/goestimator/tensor"
+)
 
 // Payer says who pays for what kernels allocate, and how. The zero value: nobody counts.
 type Payer struct {
@@ -9,7 +12,14 @@ type Payer struct {
 	Rows bool
 	// Fixed says that the sizes of the outputs follow from the model and the number of rows: no value that was sent decides them.
 	Fixed bool
+	// Lasting says that the account, a lasting one, pays for each large tensor as long as it lives. Without it, the account pays until
+	// the request ends.
+	Lasting bool
 }
+
+// leastPaid is the size in bytes from which on a lasting account pays for a piece of memory. What is smaller is bounded by the
+// numbers of nodes, iterations and elements.
+const leastPaid = 4 << 10
 
 // counted reports whether somebody pays.
 func (e *Env) counted() bool { return e != nil && e.Payer.Account != nil }
@@ -32,19 +42,79 @@ func (p Payer) Fits(n int, grew bool) bool {
 }
 
 // models reports whether what grew, or did not, is the model's doing.
-func (p Payer) models(grew bool) bool { return p.Rows && (p.Fixed || !grew) }
+func (p Payer) models(grew bool) bool { return p.Lasting || p.Rows && (p.Fixed || !grew) }
+
+// Make returns the tensor that make makes, of about n bytes, which are paid for before.
+func (p Payer) Make(n int, make func() (*tensor.Tensor, error)) (*tensor.Tensor, error) {
+	if p.Account == nil || !p.Lasting || n < leastPaid {
+		return make()
+	}
+	if err := p.Account.ReserveModel(n); err != nil {
+		return nil, err
+	}
+	t, err := make()
+	if err != nil || !p.lend(t, n) {
+		p.Account.ReleaseModel(n)
+	}
+	return t, err
+}
+
+// lend makes a lasting account pay for a tensor while that lives; false where there is nothing to pay for.
+func (p Payer) lend(t *tensor.Tensor, n int) bool {
+	switch {
+	case len(t.Bytes) > 0:
+		budget.Lend(p.Account, &t.Bytes[0], n)
+	case len(t.Strings) > 0:
+		budget.Lend(p.Account, &t.Strings[0], n)
+	default:
+		return false
+	}
+	return true
+}
 
 // pay counts n bytes that the kernel is about to allocate.
 func (c call) pay(n int) error {
-	if !c.env.counted() {
+	if !c.env.counted() || c.lent != nil && n < leastPaid {
 		return nil
 	}
-	return c.env.Payer.Take(n, c.grows && n > c.given())
+	err := c.env.Payer.Take(n, c.grows && n > c.given())
+	if err == nil && c.lent != nil {
+		*c.lent += n
+	}
+	return err
+}
+
+// keep makes a lasting account pay for a tensor whose n bytes the kernel has just paid for.
+func (c call) keep(t *tensor.Tensor, n int) {
+	if c.lent != nil && n >= leastPaid && c.env.Payer.lend(t, n) {
+		*c.lent -= n
+	}
+}
+
+// settle ends what a lasting account pays for while a kernel runs: strings that it made, and lists, are paid for while they live.
+func (c call) settle() {
+	p, left := c.env.Payer, *c.lent
+	for _, v := range c.out {
+		if left < leastPaid {
+			break
+		}
+		switch l, _ := v.Resource.(*tensorList); {
+		case l != nil:
+			budget.Lend(p.Account, l, left)
+			left = 0
+		case v.T != nil && v.T.DType == tensor.String && len(v.T.Strings) > 0:
+			if n := min(sizeOf(v.T), left); n >= leastPaid {
+				p.lend(v.T, n)
+				left -= n
+			}
+		}
+	}
+	p.Account.ReleaseModel(left)
 }
 
 // mark notes what is paid for.
 func (e *Env) mark() budget.Mark {
-	if !e.counted() {
+	if !e.counted() || e.Payer.Lasting {
 		return budget.Mark{}
 	}
 	return e.Payer.Account.Mark()
@@ -52,7 +122,7 @@ func (e *Env) mark() budget.Mark {
 
 // drop gives back what was paid for since the mark, but for what the values take: the rest is garbage.
 func (e *Env) drop(since budget.Mark, values []Value) {
-	if e.counted() {
+	if e.counted() && !e.Payer.Lasting {
 		e.Payer.Account.ReleaseSince(since, held(values))
 	}
 }

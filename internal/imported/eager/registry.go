@@ -19,6 +19,7 @@ type call struct {
 	env     *Env
 	in, out []Value
 	grows   bool // see growing
+	lent    *int // bytes that a lasting account pays while the kernel runs; nil: another account, or none
 }
 
 // maker resolves a node's attributes into a kernel.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/compiler/ops"
+	"github.com/goestimator/goestimator/internal/platform/budget"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -26,7 +27,7 @@ func tableTable() map[*ops.Def]maker {
 	both(ops.InitializeTableFromTextFile, ops.InitializeTableFromTextFileV2, initializeFromFile)
 	both(ops.LookupTableFind, ops.LookupTableFindV2, onTable(func(t *Table, c call) error { return t.find(c, c.t(1), c.t(2)) }))
 	both(ops.LookupTableSize, ops.LookupTableSizeV2, onTable(tableSize))
-	both(ops.LookupTableInsert, ops.LookupTableInsertV2, onTable(func(t *Table, c call) error { return t.insert(c.t(1), c.t(2), false) }))
+	both(ops.LookupTableInsert, ops.LookupTableInsertV2, onTable(insertPaid))
 	both(ops.LookupTableImport, ops.LookupTableImportV2, onTable(func(t *Table, c call) error { return t.insert(c.t(1), c.t(2), true) }))
 	both(ops.LookupTableExport, ops.LookupTableExportV2, onTable(exportTable))
 	return all
@@ -98,5 +99,28 @@ func exportTable(t *Table, c call) error {
 	}
 	c.set(0, keys)
 	c.set(1, d.values)
+	return nil
+}
+
+// entryCost is about what an entry of a table takes besides its value.
+const entryCost = 100
+
+// insertPaid adds entries to a table, which is paid for as a whole: it is copied.
+func insertPaid(t *Table, c call) error {
+	n := c.t(1).Len()
+	if d := t.data.Load(); d != nil {
+		n += d.values.Shape[0]
+	}
+	need := n * (entryCost + product(t.shape)*max(t.value.Size(), stringHeader))
+	if err := c.pay(need); err != nil {
+		return fmt.Errorf("table %q: %w", t.name, err)
+	}
+	if err := t.insert(c.t(1), c.t(2), false); err != nil {
+		return err
+	}
+	if c.lent != nil && need >= leastPaid {
+		budget.Lend(c.env.Payer.Account, t.data.Load(), need)
+		*c.lent -= need
+	}
 	return nil
 }

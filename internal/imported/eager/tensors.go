@@ -74,7 +74,9 @@ func (c call) alloc(d tensor.DType, shape ...int) (*tensor.Tensor, error) {
 	if err := c.room(n, size); err != nil {
 		return nil, fmt.Errorf("%v of shape %v: %w", d, shape, err)
 	}
-	return tensor.New(d, shape...), nil
+	t := tensor.New(d, shape...)
+	c.keep(t, n*size)
+	return t, nil
 }
 
 // output allocates output i.

@@ -21,6 +21,7 @@ type Account struct {
 	reserved int64 // of the Server, for both
 	closed   bool
 	refused  *Error
+	lasting  bool // see OpenLasting
 }
 
 // An account reserves from the Server in steps of chunk and keeps up to maxUnused bytes that it does not use.
@@ -137,6 +138,14 @@ func (a *Account) reserve(n int64, model bool) error {
 	if n >= largeReserve {
 		a.s.collect()
 	}
+	err := a.tryReserve(n, model)
+	if err != nil && a.lasting && a.s.collected(func() bool { return a.tryReserve(n, model) == nil }) {
+		return nil
+	}
+	return err
+}
+
+func (a *Account) tryReserve(n int64, model bool) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	allowed, limit := a.allowed(), a.limit()
@@ -149,7 +158,10 @@ func (a *Account) reserve(n int64, model bool) error {
 		return a.refuse(&Error{Asked: n, Held: a.used + a.model, Allowed: limit, Received: a.received})
 	}
 	if missing := a.used + a.model + n - a.reserved; missing > 0 {
-		step := (missing + chunk - 1) / chunk * chunk
+		step := missing
+		if !a.lasting {
+			step = (missing + chunk - 1) / chunk * chunk
+		}
 		if !a.s.reserve(step) {
 			if step = missing; !a.s.reserve(step) {
 				return a.refuse(&Error{Asked: n, Held: a.s.used.Load(), Allowed: a.s.limits.Server, Received: a.received, Server: true})
@@ -200,6 +212,7 @@ func (a *Account) fits(n int64, model bool) bool {
 }
 
 func (a *Account) refuse(e *Error) error {
+	e.Session = a.lasting
 	if a.refused == nil {
 		a.refused = e
 	}
@@ -236,7 +249,7 @@ func (a *Account) release(n int64, model bool) {
 		a.used -= n
 	}
 	a.s.garbage.Add(n)
-	if over := a.reserved - a.used - a.model; over > maxUnused {
+	if over := a.reserved - a.used - a.model; over > maxUnused || a.lasting {
 		a.reserved -= over
 		a.s.release(over)
 	}

@@ -11,6 +11,7 @@ import (
 const (
 	ServerFlag  = "max-memory-bytes"
 	RequestFlag = "max-request-memory-bytes"
+	SessionFlag = "max-session-memory-bytes" // of lasting accounts
 )
 
 // Error says that a request may not take memory: the request's own limit, or the Server's.
@@ -20,11 +21,17 @@ type Error struct {
 	Held     int64 // bytes that the request holds, or all requests
 	Allowed  int64 // bytes that it may hold, or all of them
 	Received int64 // bytes of the request
+	Session  bool  // the account is a lasting one
 }
 
 // Error implements error.
 func (e *Error) Error() string {
-	if e.Server {
+	switch {
+	case e.Session && e.Server:
+		return fmt.Sprintf("no memory for %d more bytes: the tensors, variables, graphs and messages of all sessions hold %d, and may hold %d (--%s)", e.Asked, e.Held, e.Allowed, ServerFlag)
+	case e.Session:
+		return fmt.Sprintf("no memory for %d more bytes: the tensors, variables, graphs and messages of the session hold %d, and may hold %d (--%s)", e.Asked, e.Held, e.Allowed, SessionFlag)
+	case e.Server:
 		return fmt.Sprintf("no memory for %d more bytes of this request: all requests together hold %d, and may hold %d (--%s); try again later",
 			e.Asked, e.Held, e.Allowed, ServerFlag)
 	}
@@ -32,9 +39,9 @@ func (e *Error) Error() string {
 		e.Asked, e.Held, e.Received, e.Allowed, RequestFlag)
 }
 
-// GRPCStatus makes it a status: InvalidArgument, or ResourceExhausted where trying again may help.
+// GRPCStatus makes it a status: ResourceExhausted for sessions, and where trying again may help, otherwise InvalidArgument.
 func (e *Error) GRPCStatus() *status.Status {
-	if e.Server {
+	if e.Server || e.Session {
 		return status.New(codes.ResourceExhausted, e.Error())
 	}
 	return status.New(codes.InvalidArgument, e.Error())

@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 	"unsafe"
 
+	"github.com/goestimator/goestimator/internal/platform/protocost"
 	"github.com/goestimator/goestimator/tensor"
 	"github.com/wamuir/graft/tensorflow/core/framework/tensor_go_proto"
 	"google.golang.org/grpc/mem"
@@ -20,33 +21,7 @@ const (
 )
 
 // reader reads fields; every method reports whether the data was as expected.
-type reader struct{ *mem.Reader }
-
-func (r reader) varint() (v uint64, ok bool) {
-	for shift := 0; shift < 64; shift += 7 {
-		b, err := r.ReadByte()
-		if err != nil {
-			return 0, false
-		}
-		v |= uint64(b&0x7f) << shift
-		if b < 0x80 {
-			return v, shift < 63 || b <= 1
-		}
-	}
-	return 0, false
-}
-
-func (r reader) tag() (protowire.Number, protowire.Type, bool) {
-	v, ok := r.varint()
-	num, typ := protowire.DecodeTag(v)
-	return num, typ, ok && num.IsValid()
-}
-
-// length reads the length of what follows, which must be there.
-func (r reader) length() (int, bool) {
-	v, ok := r.varint()
-	return int(v), ok && v <= uint64(r.Remaining())
-}
+type reader struct{ protocost.Reader }
 
 // append reads n bytes, which must be there, to the end of b.
 func (r reader) append(b []byte, n int) ([]byte, bool) {
@@ -61,14 +36,14 @@ func (r reader) field(b []byte, num protowire.Number, typ protowire.Type) ([]byt
 	b = protowire.AppendTag(b, num, typ)
 	switch typ {
 	case protowire.VarintType:
-		v, ok := r.varint()
+		v, ok := r.Varint()
 		return protowire.AppendVarint(b, v), ok
 	case protowire.Fixed32Type:
 		return r.append(b, 4)
 	case protowire.Fixed64Type:
 		return r.append(b, 8)
 	case protowire.BytesType:
-		n, ok := r.length()
+		n, ok := r.Length()
 		if !ok {
 			return b, false
 		}
@@ -79,12 +54,12 @@ func (r reader) field(b []byte, num protowire.Number, typ protowire.Type) ([]byt
 
 // unmarshalTensors reads a message with tensors in a field; false where the ordinary codec must.
 func unmarshalTensors(data mem.BufferSlice, v proto.Message, m *map[string]*tensor_go_proto.TensorProto, field protowire.Number) bool {
-	r := reader{data.Reader()}
+	r := reader{protocost.Reader{Reader: data.Reader()}}
 	defer func() { _ = r.Close() }()
 	var rest []byte
 	tensors := map[string]*tensor_go_proto.TensorProto{}
 	for r.Remaining() > 0 {
-		num, typ, ok := r.tag()
+		num, typ, ok := r.Tag()
 		switch {
 		case !ok:
 			return false
@@ -106,16 +81,16 @@ func unmarshalTensors(data mem.BufferSlice, v proto.Message, m *map[string]*tens
 
 // entry reads an entry of the map of tensors.
 func (r reader) entry(tensors map[string]*tensor_go_proto.TensorProto) bool {
-	n, ok := r.length()
+	n, ok := r.Length()
 	end := r.Remaining() - n
 	var key []byte
 	var p *tensor_go_proto.TensorProto
 	for ok && r.Remaining() > end {
-		num, typ, valid := r.tag()
+		num, typ, valid := r.Tag()
 		if !valid || typ != protowire.BytesType {
 			return false
 		}
-		n, ok = r.length()
+		n, ok = r.Length()
 		switch {
 		case !ok || n > r.Remaining()-end:
 			return false
@@ -143,7 +118,7 @@ func (r reader) tensor(n int) (*tensor_go_proto.TensorProto, bool) {
 	p := &tensor_go_proto.TensorProto{}
 	var rest []byte
 	for r.Remaining() > end {
-		num, typ, ok := r.tag()
+		num, typ, ok := r.Tag()
 		switch {
 		case !ok || (num == floatField || num == doubleField) && typ != protowire.BytesType:
 			return nil, false
@@ -165,7 +140,7 @@ func (r reader) tensor(n int) (*tensor_go_proto.TensorProto, bool) {
 
 // content reads bytes to memory that is fit for elements of any type.
 func (r reader) content(end int) ([]byte, bool) {
-	n, ok := r.length()
+	n, ok := r.Length()
 	if !ok || n > r.Remaining()-end {
 		return nil, false
 	}
@@ -178,7 +153,7 @@ func (r reader) content(end int) ([]byte, bool) {
 func packed[T float32 | float64](r reader, end int, v *[]T) bool {
 	var z T
 	size := int(unsafe.Sizeof(z))
-	n, ok := r.length()
+	n, ok := r.Length()
 	if !ok || n > r.Remaining()-end || n%size != 0 {
 		return false
 	}

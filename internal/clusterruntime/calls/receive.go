@@ -1,0 +1,26 @@
+package calls
+
+import (
+	"math"
+	"time"
+
+	"github.com/goestimator/goestimator/internal/platform/admission"
+	"github.com/goestimator/goestimator/internal/platform/protocost"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/proto"
+)
+
+// arrival is how long the next 16 MiB of a message, or what is left of it, may take to come.
+const arrival = time.Minute
+
+// receive reads the message of a call, or the next one of a stream. It is paid for before it is there, until the call ends, or the
+// next message comes.
+func (one *call) receive(m any, stream bool, ordinarily func(any) error) error {
+	one.account.Close()
+	one.account = one.calls.o.Memory.OpenLasting()
+	p := admission.Payer{Account: one.account, Most: math.MaxInt32, Arrival: arrival, Codec: one.calls.o.Codec, Cost: cost, Stream: stream}
+	return p.Receive(one.ctx, m, ordinarily)
+}
+
+// cost is what reading a message takes.
+func cost(data mem.BufferSlice, m proto.Message) int { return protocost.Of(data, m, 0) }

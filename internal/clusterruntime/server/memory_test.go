@@ -1,0 +1,94 @@
+package server
+
+import (
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/goestimator/goestimator/internal/clusterruntime/rpcs"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/format/graphdef"
+	"github.com/goestimator/goestimator/internal/platform/budget"
+	"github.com/goestimator/goestimator/tensor"
+	"github.com/wamuir/graft/tensorflow/core/framework/graph_go_proto"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+const mib = 1 << 20
+
+// keeper is a graph that fills a variable with so many bytes, and one that forgets what it made.
+func keeper(t *testing.T, name string, bytes int) *graph_go_proto.GraphDef {
+	t.Helper()
+	b := graph.NewBuilder(graph.New())
+	n, err := tensor.FromSlice([]int32{int32(bytes / 4)}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := b.Node("VarHandleOp", "v", []graph.Type{{DType: tensor.Resource}}, graph.Attrs{"dtype": tensor.Float32, "shape": graph.ShapeOf(bytes / 4), "shared_name": []byte(name)})
+	v.Device = "/job:ps/task:0"
+	value := b.Op("Fill", "value", graph.TypeOf(tensor.Float32, bytes/4), graph.Attrs{"T": tensor.Float32, "index_type": tensor.Int32},
+		b.Const("n", n), b.Const("one", tensor.Scalar(float32(1))))
+	value.Node.Device = v.Device
+	keep := b.Node("AssignVariableOp", "keep", nil, graph.Attrs{"dtype": tensor.Float32}, v.Out(0), value)
+	keep.Device = v.Device
+	b.Node("NoOp", "forget", nil, nil).Control = []*graph.Node{value.Node}
+	def, err := graphdef.ToGraphDef(b.Graph)
+	if err != nil || b.Err() != nil {
+		t.Fatal(err, b.Err())
+	}
+	return def
+}
+
+func (r *rig) target(session, node string) error {
+	_, err := ask[rpcs.RunStepResponse](r, "RunStep", &rpcs.RunStepRequest{SessionHandle: session, Target: []string{node}})
+	return err
+}
+
+func (r *rig) openWith(def *graph_go_proto.GraphDef) string {
+	r.t.Helper()
+	out, err := ask[rpcs.CreateSessionResponse](r, "CreateSession", &rpcs.CreateSessionRequest{GraphDef: def})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return out.GetSessionHandle()
+}
+
+// TestMemory: what steps make is paid for while it lives. Variables outlive their session, and are given back by Reset.
+func TestMemory(t *testing.T) {
+	r := newRigWith(t, budget.Limits{Server: 96 * mib, Request: 64 * mib})
+	one := r.openWith(keeper(t, "a", 40*mib))
+	for range 10 {
+		if err := r.target(one, "forget"); err != nil {
+			t.Fatalf("what nobody keeps: %v", err)
+		}
+	}
+	if err := r.target(one, "keep"); err != nil {
+		t.Fatal(err)
+	}
+	err := r.target(one, "forget")
+	if status.Code(err) != codes.ResourceExhausted || !strings.Contains(err.Error(), "--"+budget.SessionFlag) {
+		t.Errorf("a session with too much: got %v", err)
+	}
+	two := r.openWith(keeper(t, "b", 40*mib))
+	if err := r.target(two, "keep"); err != nil {
+		t.Errorf("another session: got %v", err)
+	}
+	three := r.openWith(keeper(t, "c", 40*mib))
+	err = r.target(three, "keep")
+	if status.Code(err) != codes.ResourceExhausted || !strings.Contains(err.Error(), "--"+budget.ServerFlag) {
+		t.Errorf("a server with too much: got %v", err)
+	}
+	if _, err := ask[rpcs.ResetResponse](r, "Reset", &rpcs.ResetRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(time.Minute); r.servers["ps0"].memory.Used() > mib; time.Sleep(time.Millisecond) {
+		if runtime.GC(); time.Now().After(end) {
+			t.Fatalf("after Reset: %d bytes are held", r.servers["ps0"].memory.Used())
+		}
+	}
+	if err := r.target(r.openWith(keeper(t, "c", 60*mib)), "keep"); err != nil {
+		t.Errorf("after Reset: got %v", err)
+	}
+}
