@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/goestimator/goestimator/internal/clusterruntime/calls"
+	"github.com/goestimator/goestimator/internal/clusterruntime/codec"
 	"github.com/goestimator/goestimator/internal/clusterruntime/device"
 	"github.com/goestimator/goestimator/internal/clusterruntime/master"
 	"github.com/goestimator/goestimator/internal/clusterruntime/service"
@@ -68,7 +69,7 @@ func New(c Config) (*Server, error) {
 		return nil, err
 	}
 	p, memory := newPeers(c), budget.NewServer(c.Memory)
-	s := &Server{config: c, peers: p, memory: memory, calls: calls.New(calls.Options{Task: p.own.String(), Token: c.Security.Token, Memory: memory})}
+	s := &Server{config: c, peers: p, memory: memory, calls: calls.New(calls.Options{Task: p.own.String(), Token: c.Security.Token, Memory: memory, Codec: codec.Codec{}})}
 	for _, dir := range c.AllowPaths {
 		r, err := atomicfile.OpenRoot(dir)
 		if err != nil {
