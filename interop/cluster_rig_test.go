@@ -30,8 +30,9 @@ type taskProcess interface {
 }
 
 // newCluster starts a server for each task of jobs, which have these numbers of tasks. ours are jobs or tasks, such as "worker ps/1",
-// that are our servers. The test's end ends them.
-func newCluster(t *testing.T, jobs map[string]int, ours string, flags ...string) *testCluster {
+// that are our servers. Jobs of own have programs that start TensorFlow's server themselves: none is started for them here, unless it is ours.
+// The test's end ends the servers.
+func newCluster(t *testing.T, jobs map[string]int, ours, own string, flags ...string) *testCluster {
 	t.Helper()
 	c := &testCluster{addresses: map[string][]string{}, folder: t.TempDir(), ours: map[string]bool{}, servers: map[string]taskProcess{}}
 	c.flags = append([]string{"--allow-path", c.folder}, flags...)
@@ -61,7 +62,9 @@ func newCluster(t *testing.T, jobs map[string]int, ours string, flags ...string)
 	}
 	for job, addresses := range c.addresses {
 		for i := range addresses {
-			c.start(t, job+"/"+strconv.Itoa(i))
+			if task := job + "/" + strconv.Itoa(i); c.ours[task] || !slices.Contains(strings.Fields(own), job) {
+				c.start(t, task)
+			}
 		}
 	}
 	return c

@@ -13,6 +13,7 @@ type clusterCase struct {
 	args   []string       // more arguments
 	jobs   map[string]int // numbers of tasks
 	ours   []string       // for each run, the jobs and tasks that are our servers; TensorFlow's servers alone come first
+	own    string         // jobs whose programs start a server of TensorFlow themselves where theirs is not one of ours
 	flags  []string       // of our servers, beside --allow-path DIR
 	// drive runs what is more than one script, and returns what is compared; nil runs script.
 	drive   func(t *testing.T, c *testCluster) string
@@ -30,6 +31,9 @@ var oneWorker = map[string]int{"worker": 1, "ps": 2}
 // twoWorkers is the cluster of programs with a client for each worker, or a model on each.
 var twoWorkers = map[string]int{"worker": 2, "ps": 2}
 
+// oneChief is the cluster of Estimators that train alone.
+var oneChief = map[string]int{"chief": 1, "ps": 2}
+
 // clusterCases are all programs. One more needs a script and a line here.
 var clusterCases = []clusterCase{
 	{name: "sessions", script: "cluster_sessions.py", jobs: oneWorker, ours: []string{"worker ps", "ps", "worker ps/1"}, compare: exactly, has: "branch"},
@@ -40,6 +44,8 @@ var clusterCases = []clusterCase{
 	{name: "between", drive: between(1000, nothing), jobs: twoWorkers, ours: []string{"worker ps", "ps"}, compare: spread, runs: 2, has: "last"},
 	{name: "kills", drive: between(1400, killEach), jobs: oneWorker, ours: []string{"worker ps"}, compare: spread, has: "last"},
 	{name: "kills under two workers", drive: between(20000, killEach), jobs: twoWorkers, ours: []string{"worker ps", "ps"}, compare: spread, runs: 2, has: "last", long: true},
+	{name: "estimator", drive: trainAndEvaluate("custom", "none", "chief"), jobs: oneChief, own: "chief", ours: []string{"ps"}, compare: nearly, has: "done"},
+	{name: "canned estimator, ParameterServerStrategy", drive: trainAndEvaluate("dnn", "ps", "chief", "evaluator"), jobs: oneChief, own: "chief", ours: []string{"ps"}, compare: nearly, has: "exports"},
 }
 
 // longForm reports whether everything runs, not what CI has time for alone.
@@ -82,7 +88,7 @@ func (c clusterCase) run(t *testing.T) {
 // once runs the program on a new cluster, and returns what it printed.
 func (c clusterCase) once(t *testing.T, name, ours string) (out string) {
 	t.Run(name, func(t *testing.T) {
-		cluster := newCluster(t, c.jobs, ours, c.flags...)
+		cluster := newCluster(t, c.jobs, ours, c.own, c.flags...)
 		if c.drive != nil {
 			out = c.drive(t, cluster)
 		} else {

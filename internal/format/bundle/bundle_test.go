@@ -225,6 +225,14 @@ func TestPartitioned(t *testing.T) {
 	if err := w.Finish(); err != nil {
 		t.Fatal(err)
 	}
+	r, err := Open(m, "/d/x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if n := len(r.entries["words"].slices); n != 0 {
+		t.Errorf("a slice that is everything: got %d slices, TensorFlow expects the tensor itself", n)
+	}
 	got := load(t, m, "/d/x")
 	if len(got) != 2 || !tensorsEqual(got["words"], s) {
 		t.Fatalf("got %v", got)

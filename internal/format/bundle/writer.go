@@ -112,6 +112,9 @@ func (w *Writer) addSlice(name string, full []int, s Slice, part *tensor.Tensor)
 	if !slices.Equal(shape, part.Shape) {
 		return fmt.Errorf("tensor %q: slice %v has shape %v, got %v", name, s, shape, part.Shape)
 	}
+	if slices.Equal(shape, full) {
+		return w.add(name, part) // TensorFlow takes a slice that is everything for the tensor itself
+	}
 	e := w.entries[name]
 	if e != nil && len(e.slices) == 0 {
 		return fmt.Errorf("adding duplicate key: %q", name)
