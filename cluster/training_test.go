@@ -2,9 +2,11 @@ package cluster_test
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"math/rand/v2"
+	"sync"
 	"testing"
 
 	"github.com/goestimator/goestimator/cluster"
@@ -145,6 +147,77 @@ func rowsOf[T tensor.Element](t *testing.T, v []T, i int, width ...int) *tensor.
 	t.Helper()
 	n := rows * tensor.NumElements(width)
 	x, err := tensor.FromSlice(v[i*n:(i+1)*n], append([]int{rows}, width...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+// TestTwoPrograms: two programs that build one graph train the same variables, each from its worker; the second one waits for the first.
+func TestTwoPrograms(t *testing.T) {
+	servers := start(t, map[string]int{"worker": 2, "ps": 2})
+	const each = 150
+	program := func(worker int) error {
+		g, err := cluster.Build(cluster.Options{}, func(b *cluster.Builder) error {
+			b.Device(&cluster.ReplicaDeviceSetter{PSTasks: 2, Worker: fmt.Sprintf("/job:worker/task:%d", worker)}, func() {
+				x, y := b.Input("x", tensor.Float32, b.Batch(), 1), b.Input("y", tensor.Float32, b.Batch(), 1)
+				loss := losses.MeanSquaredError(b, y, layers.Dense(b, x, 1, layers.Weights{}), losses.Options{})
+				b.Fetch("loss", loss)
+				b.Train("train", optimizers.SGD(0.05).Minimize(b, loss))
+			})
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		s, err := cluster.Dial(t.Context(), servers.Target("worker", worker), g, cluster.DeviceFilters("/job:ps", fmt.Sprintf("/job:worker/task:%d", worker)))
+		if err != nil {
+			return err
+		}
+		defer s.Close(t.Context())
+		if worker == 0 {
+			err = s.Initialize(t.Context())
+		}
+		for missing := []string{"all"}; err == nil && len(missing) > 0; {
+			missing, err = s.Uninitialized(t.Context())
+		}
+		feed := cluster.Feeds{"x": matrix(t, 0, 1, 2), "y": matrix(t, 1, 3, 5)}
+		for i := 0; i < each && err == nil; i++ {
+			_, err = s.Run(t.Context(), feed, nil, "train")
+		}
+		return err
+	}
+	var both sync.WaitGroup
+	for worker := range 2 {
+		both.Go(func() {
+			if err := program(worker); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	both.Wait()
+	g, err := cluster.Build(cluster.Options{}, func(b *cluster.Builder) error {
+		b.Device(&cluster.ReplicaDeviceSetter{PSTasks: 2}, func() {
+			b.Fetch("y", layers.Dense(b, b.Input("x", tensor.Float32, b.Batch(), 1), 1, layers.Weights{}))
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := dial(t, servers.Target("worker", 1), g)
+	out, err := s.Run(t.Context(), cluster.Feeds{"x": matrix(t, 3)}, []string{"y"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if y := tensor.Values[float32](out[0])[0]; math.Abs(float64(y)-7) > 0.1 {
+		t.Errorf("the line gives %v for 3, expected about 7", y)
+	}
+}
+
+func matrix(t *testing.T, v ...float32) *tensor.Tensor {
+	t.Helper()
+	x, err := tensor.FromSlice(v, len(v), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
