@@ -198,3 +198,20 @@ func TestNamesOfRequests(t *testing.T) {
 		t.Error("nothing is sent")
 	}
 }
+
+// TestResourcesStay: what takes a resource runs where the resource is, whatever device it asks for, as under TensorFlow.
+func TestResourcesStay(t *testing.T) {
+	g := graph.New()
+	v := &graph.Node{Name: "v", Op: "VarHandleOp", Device: "/job:ps/task:1", Attrs: graph.Attrs{"dtype": tensor.Float32}, Outputs: []graph.Type{graph.TypeOf(tensor.Resource)}}
+	if err := g.Add(v); err != nil {
+		t.Fatal(err)
+	}
+	add(g, "read", "ReadVariableOp", "/job:worker/task:0", graph.Attrs{"dtype": tensor.Float32}, v.Out(0))
+	parts, err := Divide(g, Request{Fetches: []string{"read"}}, cluster())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := opsOf(parts)["/job:ps/replica:0/task:1"]; !strings.Contains(got, "ReadVariableOp VarHandleOp") {
+		t.Errorf("got %q", got)
+	}
+}

@@ -50,7 +50,13 @@ func place(g *graph.Graph, nodes []*graph.Node, c Cluster) (map[*graph.Node]Devi
 		p.groups[n] = &group{spec: spec, first: n}
 	}
 	for _, n := range g.Nodes() {
-		for _, with := range colocated(g, n) {
+		for _, with := range named(g, n) {
+			if err := p.join(n, with); err != nil && needed[n] {
+				return nil, err
+			}
+		}
+		for _, with := range handles(n) {
+			p.follow(n, with)
 			if err := p.join(n, with); err != nil && needed[n] {
 				return nil, err
 			}
@@ -67,14 +73,19 @@ func place(g *graph.Graph, nodes []*graph.Node, c Cluster) (map[*graph.Node]Devi
 	return at, nil
 }
 
-// colocated returns the nodes that n must be on one device with: those that it names, and those whose variables or resources it takes.
-func colocated(g *graph.Graph, n *graph.Node) (with []*graph.Node) {
+// named returns the nodes that n says it must be on one device with.
+func named(g *graph.Graph, n *graph.Node) (with []*graph.Node) {
 	names, _ := n.Attrs["_class"].([][]byte)
 	for _, class := range names {
 		if name, ok := strings.CutPrefix(string(class), "loc:@"); ok && g.Node(name) != nil {
 			with = append(with, g.Node(name))
 		}
 	}
+	return with
+}
+
+// handles returns the nodes whose variables or resources n takes.
+func handles(n *graph.Node) (with []*graph.Node) {
 	def := ops.Find(n.Op)
 	for i, in := range n.Inputs {
 		d := in.DType()
@@ -83,6 +94,14 @@ func colocated(g *graph.Graph, n *graph.Node) (with []*graph.Node) {
 		}
 	}
 	return with
+}
+
+// follow makes a node whose device is not that of its resource forget its own: a resource is where it is made.
+func (p *placer) follow(n, with *graph.Node) {
+	a, b := p.groups[n].root(), p.groups[with].root()
+	if !a.spec.Matches(b.spec.Merge(a.spec)) {
+		a.spec = b.spec
+	}
 }
 
 // join makes two nodes share a device.

@@ -68,7 +68,6 @@ NonMaxSuppressionV2(boxes: T, scores: T, max_output_size: int32, iou_threshold: 
 NonMaxSuppressionV3(boxes: T, scores: T, max_output_size: int32, iou_threshold: T_threshold, score_threshold: T_threshold) -> selected_indices: int32
 NonMaxSuppressionV4(boxes: T, scores: T, max_output_size: int32, iou_threshold: T_threshold, score_threshold: T_threshold) -> selected_indices: int32, valid_outputs: int32
 NonMaxSuppressionV5(boxes: T, scores: T, max_output_size: int32, iou_threshold: T, score_threshold: T, soft_nms_sigma: T) -> selected_indices: int32, selected_scores: T, valid_outputs: int32; T: {float16, float32} = float32
-PaddingFIFOQueueV2() -> handle: resource
 ParseTensor(serialized: string) -> output: out_type
 PartitionedCall(args: [Tin]) -> output: [Tout]
 Polygamma(a: T, x: T) -> z: T
@@ -78,7 +77,6 @@ QuantizeV2(input: float32, min_range: float32, max_range: float32) -> output: T,
 RaggedCountSparseOutput(splits: int64, values: T, weights: output_type) -> output_indices: int64, output_values: output_type, output_dense_shape: int64
 RaggedCross(ragged_values: [ragged_values_types], ragged_row_splits: [ragged_splits_types], sparse_indices: Nsparse*int64, sparse_values: [sparse_values_types], sparse_shape: Nsparse*int64, dense_inputs: [dense_types]) -> output_values: out_values_type, output_row_splits: out_row_splits_type
 RaggedTensorFromVariant(encoded_ragged: variant) -> output_nested_splits: output_ragged_rank*Tsplits, output_dense_values: Tvalues; Tsplits: indices = int64
-RandomShuffleQueueV2() -> handle: resource
 ReadVariableXlaSplitND(resource: resource) -> outputs: N*T
 Real(input: T) -> output: Tout; Tout: {float32, float64} = float32
 RefEnter(data: &T) -> output: &T

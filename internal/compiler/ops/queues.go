@@ -23,3 +23,39 @@ var (
 	QueueSize          = define("QueueSize(handle: &string) -> size: int32").state(Queues)
 	QueueSizeV2        = define("QueueSizeV2(handle: resource) -> size: int32").state(Queues)
 )
+
+// Other queues.
+var (
+	PaddingFIFOQueue = define("PaddingFIFOQueue() -> handle: &string",
+		"component_types: list(type)", "shapes: list(shape) = []", "capacity: int = -1", "container: string = ''", "shared_name: string = ''").state(Queues)
+	PaddingFIFOQueueV2 = define("PaddingFIFOQueueV2() -> handle: resource",
+		"component_types: list(type)", "shapes: list(shape) = []", "capacity: int = -1", "container: string = ''", "shared_name: string = ''").state(Queues)
+	RandomShuffleQueue = define("RandomShuffleQueue() -> handle: &string",
+		"component_types: list(type)", "shapes: list(shape) = []", "capacity: int = -1", "min_after_dequeue: int = 0", "seed: int = 0", "seed2: int = 0", "container: string = ''", "shared_name: string = ''").state(Queues)
+	RandomShuffleQueueV2 = define("RandomShuffleQueueV2() -> handle: resource",
+		"component_types: list(type)", "shapes: list(shape) = []", "capacity: int = -1", "min_after_dequeue: int = 0", "seed: int = 0", "seed2: int = 0", "container: string = ''", "shared_name: string = ''").state(Queues)
+	PriorityQueue = define("PriorityQueue() -> handle: &string",
+		"component_types: list(type) = []", "shapes: list(shape)", "capacity: int = -1", "container: string = ''", "shared_name: string = ''").state(Queues)
+	PriorityQueueV2 = define("PriorityQueueV2() -> handle: resource",
+		"component_types: list(type) = []", "shapes: list(shape)", "capacity: int = -1", "container: string = ''", "shared_name: string = ''").state(Queues)
+)
+
+// Accumulators of gradients.
+var (
+	ConditionalAccumulator = define("ConditionalAccumulator() -> handle: &string",
+		"dtype: numbers", "shape: shape", "container: string = ''", "shared_name: string = ''", "reduction_type: {'MEAN', 'SUM'} = 'MEAN'").state(Queues)
+	ResourceConditionalAccumulator = define("ResourceConditionalAccumulator() -> handle: resource",
+		"dtype: numbers", "shape: shape", "container: string = ''", "shared_name: string = ''", "reduction_type: {'MEAN', 'SUM'} = 'MEAN'").state(Queues)
+	SparseConditionalAccumulator = define("SparseConditionalAccumulator() -> handle: &string",
+		"dtype: numbers", "shape: shape", "container: string = ''", "shared_name: string = ''", "reduction_type: {'MEAN', 'SUM'} = 'MEAN'").state(Queues)
+	AccumulatorApplyGradient          = define("AccumulatorApplyGradient(handle: &string, local_step: int64, gradient: dtype)", "dtype: numbers").state(Queues)
+	AccumulatorNumAccumulated         = define("AccumulatorNumAccumulated(handle: &string) -> num_accumulated: int32").state(Queues)
+	AccumulatorSetGlobalStep          = define("AccumulatorSetGlobalStep(handle: &string, new_global_step: int64)").state(Queues)
+	AccumulatorTakeGradient           = define("AccumulatorTakeGradient(handle: &string, num_required: int32) -> average: dtype", "dtype: numbers").state(Queues)
+	ResourceAccumulatorApplyGradient  = define("ResourceAccumulatorApplyGradient(handle: resource, local_step: int64, gradient: dtype)", "dtype: numbers").state(Queues)
+	ResourceAccumulatorNumAccumulated = define("ResourceAccumulatorNumAccumulated(handle: resource) -> num_accumulated: int32").state(Queues)
+	ResourceAccumulatorSetGlobalStep  = define("ResourceAccumulatorSetGlobalStep(handle: resource, new_global_step: int64)").state(Queues)
+	ResourceAccumulatorTakeGradient   = define("ResourceAccumulatorTakeGradient(handle: resource, num_required: int32) -> average: dtype", "dtype: numbers").state(Queues)
+	SparseAccumulatorApplyGradient    = define("SparseAccumulatorApplyGradient(handle: &string, local_step: int64, gradient_indices: int64, gradient_values: dtype, gradient_shape: int64)", "dtype: numbers", "has_known_shape: bool").state(Queues)
+	SparseAccumulatorTakeGradient     = define("SparseAccumulatorTakeGradient(handle: &string, num_required: int32) -> indices: int64, values: dtype, shape: int64", "dtype: numbers").state(Queues)
+)

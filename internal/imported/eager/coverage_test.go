@@ -22,8 +22,10 @@ var unrecorded = map[string]string{
 }
 
 func init() {
-	for op := range queueOps {
-		unrecorded[op.Name] = "steps wait for each other: interop/python/cluster_sessions.py compares servers"
+	for _, family := range []map[*ops.Def]maker{queueOps, accumulatorOps} {
+		for op := range family {
+			unrecorded[op.Name] = "steps wait for each other: interop/python/cluster_*.py compares servers"
+		}
 	}
 	for _, family := range []map[*ops.Def]maker{datasetOps, datasetMapOps, datasetStateOps, datasetFileOps, iteratorOps} {
 		for op := range family {

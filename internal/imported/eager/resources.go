@@ -58,23 +58,23 @@ func (v *hostVariable) Update(f func(*tensor.Tensor) (*tensor.Tensor, error)) er
 // Resources are the variables, tables, queues and iterators of one session by container and name.
 // It is safe for concurrent use.
 type Resources struct {
-	mu   sync.RWMutex
-	vars map[string]Variable
-	tabs map[string]*Table
-
-	queues  map[queueKey]*queue.Queue
-	unnamed int // queues so far that have no name to share
+	mu      sync.RWMutex
+	vars    map[string]Variable
+	tabs    map[string]*Table
+	shared  map[sharedKey]shared
+	unnamed int         // shared without a shared name so far
+	room    *queue.Room // for what waits in queues
 	things  lastingThings
 }
 
 // NewResources returns an empty set.
 func NewResources() *Resources {
-	return &Resources{vars: map[string]Variable{}, tabs: map[string]*Table{}, queues: map[queueKey]*queue.Queue{}, things: newLastingThings()}
+	return &Resources{vars: map[string]Variable{}, tabs: map[string]*Table{}, shared: map[sharedKey]shared{}, room: queue.NewRoom(maxQueued), things: newLastingThings()}
 }
 
 // ResourceKey is the name of a resource of a container; most have none.
 func ResourceKey(container, name string) string {
-	if container == "" {
+	if container = containerName(container); container == "" {
 		return name
 	}
 	return container + "\x00" + name
@@ -130,20 +130,28 @@ func (r *Resources) table(name string, make func() *Table) *Table {
 	return t
 }
 
-// Clear forgets the variables, tables, queues and iterators of containers, those without a container where none is named.
+// containerName returns "" for the container of what names none, else the name.
+func containerName(container string) string {
+	if container == defaultContainer {
+		return ""
+	}
+	return container
+}
+
+// Clear forgets what is in containers, in the default one where none is named.
 func (r *Resources) Clear(containers ...string) {
-	var ended []lasting
-	defer func() { closeAll(ended) }()
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	if len(containers) == 0 {
 		containers = []string{""}
 	}
 	for _, c := range containers {
+		c = containerName(c)
+		r.mu.Lock()
 		maps.DeleteFunc(r.vars, func(key string, _ Variable) bool { return containerOf(key) == c })
 		maps.DeleteFunc(r.tabs, func(key string, _ *Table) bool { return containerOf(key) == c })
-		maps.DeleteFunc(r.queues, func(key queueKey, _ *queue.Queue) bool { return key.container == c })
-		ended = append(ended, r.things.end(func(key queueKey) bool { return key.container == c })...)
+		ended := r.things.end(func(key queueKey) bool { return key.container == c })
+		r.mu.Unlock()
+		closeAll(ended)
+		r.discard(func(k sharedKey) bool { return k.container == c })
 	}
 }
 

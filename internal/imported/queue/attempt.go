@@ -3,9 +3,10 @@ package queue
 import (
 	"context"
 	"slices"
+	"sync"
 )
 
-// attempt is a call that waits. The queue's mutex guards it.
+// attempt is a call that waits. The mutex of what it waits for guards it.
 type attempt struct {
 	try  func() (progress, error)
 	undo func() // gives back what it has, nil for nothing
@@ -28,20 +29,26 @@ func (a *attempt) finish(err error) {
 	close(a.done)
 }
 
+// place is where attempts wait: a mutex, and what serves the lines when something has changed.
+type place struct {
+	mu    sync.Mutex
+	flush func() // the mutex is held
+}
+
 // wait puts an attempt into a line and waits for its end, or for that of ctx.
-func (q *Queue) wait(ctx context.Context, line *[]*attempt, a *attempt) error {
+func (p *place) wait(ctx context.Context, line *[]*attempt, a *attempt) error {
 	a.done = make(chan struct{})
-	q.mu.Lock()
+	p.mu.Lock()
 	*line = append(*line, a)
-	q.flush()
-	q.mu.Unlock()
+	p.flush()
+	p.mu.Unlock()
 	select {
 	case <-a.done:
 		return a.err
 	case <-ctx.Done():
 	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	at := slices.Index(*line, a)
 	if at < 0 {
 		return a.err
@@ -50,16 +57,8 @@ func (q *Queue) wait(ctx context.Context, line *[]*attempt, a *attempt) error {
 	if a.undo != nil {
 		a.undo()
 	}
-	q.flush()
+	p.flush()
 	return context.Cause(ctx)
-}
-
-// flush serves the first of each line for as long as something moves. The mutex is held.
-func (q *Queue) flush() {
-	for moved := true; moved; {
-		moved = serve(&q.puts)
-		moved = serve(&q.takes) || moved
-	}
 }
 
 // serve tries the attempts of a line in order, up to one that is not over.

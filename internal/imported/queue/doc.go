@@ -1,2 +1,3 @@
-// Package queue has the queues of TensorFlow's graphs: steps that put elements in and take elements out wait for each other.
+// Package queue has what steps of TensorFlow's graphs wait at: queues, accumulators of gradients, and barriers. What one step
+// puts in, another one takes out.
 package queue

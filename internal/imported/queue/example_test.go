@@ -10,7 +10,7 @@ import (
 
 func Example() {
 	ctx := context.Background()
-	q := queue.New("q", queue.Spec{Types: []tensor.DType{tensor.Int64}, Shapes: [][]int{{}}, Capacity: 2, Bytes: 1 << 20})
+	q := queue.New("q", queue.Spec{Types: []tensor.DType{tensor.Int64}, Shapes: [][]int{{}}, Capacity: 2, Room: queue.NewRoom(1 << 20)})
 	fmt.Println(q.Enqueue(ctx, queue.Element{tensor.Scalar(int64(7))}), q.Size())
 	fmt.Println(q.Close(ctx, false))
 	elements, err := q.Dequeue(ctx, 1, false)

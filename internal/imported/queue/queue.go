@@ -3,25 +3,31 @@ package queue
 import (
 	"context"
 	"fmt"
-	"slices"
-	"sync"
 )
 
-// Queue is a queue: first in, first out. Who comes first is served first. It is safe for concurrent use.
+// Queue is a queue. Who comes first is served first. It is safe for concurrent use.
 type Queue struct {
 	name string
 	spec Spec
 
-	mu       sync.Mutex
-	elements []Element
-	bytes    int
+	place
+	elements store
 	closed   bool
 	puts     []*attempt // what waits to put elements in, and to close behind these
 	takes    []*attempt // what waits for elements
 }
 
 // New returns an empty queue. The name is for messages.
-func New(name string, s Spec) *Queue { return &Queue{name: name, spec: s} }
+func New(name string, s Spec) *Queue {
+	q := &Queue{name: name, spec: s, elements: newStore(s)}
+	q.flush = func() {
+		for moved := true; moved; {
+			moved = serve(&q.puts)
+			moved = serve(&q.takes) || moved
+		}
+	}
+	return q
+}
 
 // Name returns the name of the queue.
 func (q *Queue) Name() string { return q.name }
@@ -33,7 +39,7 @@ func (q *Queue) Spec() Spec { return q.spec }
 func (q *Queue) Size() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return len(q.elements)
+	return q.elements.len()
 }
 
 // Closed reports whether the queue is closed.
@@ -56,15 +62,15 @@ func (q *Queue) Enqueue(ctx context.Context, elements ...Element) error {
 	}
 	return q.wait(ctx, &q.puts, &attempt{try: func() (progress, error) {
 		if q.closed {
-			return finished, q.fail(ErrCancelled, "is closed.")
+			return finished, &Error{ErrCancelled, q.title() + " is closed."}
 		}
 		moved := stuck
-		for ; len(elements) > 0 && len(q.elements) < q.spec.Capacity; elements = elements[1:] {
-			n := elements[0].bytes()
-			if n > q.spec.Bytes-q.bytes {
-				return finished, q.fail(ErrLimit, fmt.Sprintf("has elements of %d bytes: another %d exceed the limit of %d", q.bytes, n, q.spec.Bytes))
+		for ; len(elements) > 0 && q.elements.len() < q.spec.Capacity; elements = elements[1:] {
+			if err := q.spec.Room.take(q.title(), elements[0].bytes()); err != nil {
+				return finished, err
 			}
-			q.elements, q.bytes, moved = append(q.elements, elements[0]), q.bytes+n, some
+			q.elements.push(elements[0])
+			moved = some
 		}
 		if len(elements) == 0 {
 			moved = finished
@@ -74,47 +80,91 @@ func (q *Queue) Enqueue(ctx context.Context, elements ...Element) error {
 }
 
 // Dequeue takes n elements out, and waits for them. Of a closed queue with fewer elements it takes all where upTo, else none.
-// Elements are taken as they come, so n may exceed the capacity; they are put back where it fails.
+// Elements are taken as they come, so n may exceed the capacity; they are put back where it fails. A Priority queue gives all
+// at once, as those that come later may belong before others.
 func (q *Queue) Dequeue(ctx context.Context, n int, upTo bool) ([]Element, error) {
 	if n <= 0 {
 		return nil, nil
 	}
-	var taken []Element
-	a := &attempt{undo: func() {
-		q.elements = slices.Concat(taken, q.elements)
-		for _, e := range taken {
-			q.bytes += e.bytes()
-		}
-		taken = nil
-	}}
-	a.try = func() (progress, error) {
-		moved := stuck
-		if left := len(q.elements); q.closed && left < n-len(taken) {
-			if !upTo || left+len(taken) == 0 {
-				if upTo && len(q.puts) > 0 {
-					return some, nil
-				}
-				err := q.fail(ErrOutOfRange, fmt.Sprintf("is closed and has insufficient elements (requested %d, current size %d)", n-len(taken), left))
-				a.undo()
-				return finished, err
-			}
-			n = left + len(taken)
-		}
-		for ; len(taken) < n && len(q.elements) > 0; moved = some {
-			taken = append(taken, q.elements[0])
-			q.bytes -= q.elements[0].bytes()
-			q.elements[0] = nil
-			q.elements = q.elements[1:]
-		}
-		if len(taken) == n {
-			moved = finished
-		}
-		return moved, nil
-	}
-	if err := q.wait(ctx, &q.takes, a); err != nil {
+	d := &dequeue{q: q, n: n, upTo: upTo, many: n > 1}
+	if err := q.wait(ctx, &q.takes, &attempt{try: d.try, undo: d.undo}); err != nil {
 		return nil, err
 	}
-	return taken, nil
+	return d.taken, nil
+}
+
+// dequeue is a call of Dequeue. The queue's mutex is held.
+type dequeue struct {
+	q     *Queue
+	n     int
+	upTo  bool
+	many  bool
+	taken []Element
+}
+
+func (d *dequeue) undo() {
+	d.q.elements.putBack(d.taken)
+	d.taken = nil
+}
+
+func (d *dequeue) try() (progress, error) {
+	q := d.q
+	has := q.elements.len()
+	if q.closed && has < d.n-len(d.taken) {
+		if !d.upTo || has+len(d.taken) == 0 {
+			if d.upTo && len(q.puts) > 0 {
+				return some, nil
+			}
+			err := q.insufficient(d.n-len(d.taken), has, d.many)
+			d.undo()
+			return finished, err
+		}
+		d.n = has + len(d.taken)
+	}
+	if !q.closed {
+		has -= q.spec.Keep
+	}
+	if q.spec.Kind == Priority && has < d.n {
+		return stuck, nil
+	}
+	moved := stuck
+	for ; has > 0 && len(d.taken) < d.n; has-- {
+		d.taken = append(d.taken, q.elements.pop())
+		moved = some
+	}
+	if len(d.taken) < d.n {
+		return moved, nil
+	}
+	for _, e := range d.taken {
+		q.spec.Room.give(e.bytes())
+	}
+	return finished, nil
+}
+
+// Discard ends all calls that wait, and forgets the elements: nobody can find the queue any more.
+func (q *Queue) Discard() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.cancelPuts()
+	for _, a := range q.takes {
+		if a.undo != nil {
+			a.undo()
+		}
+		a.finish(&Error{ErrCancelled, "Dequeue operation was cancelled"})
+	}
+	q.takes = nil
+	for q.elements.len() > 0 {
+		q.spec.Room.give(q.elements.pop().bytes())
+	}
+}
+
+// cancelPuts closes the queue for what waits to put elements in, too. The mutex is held.
+func (q *Queue) cancelPuts() {
+	q.closed = true
+	for _, a := range q.puts {
+		a.finish(&Error{ErrCancelled, "Enqueue operation was cancelled"})
+	}
+	q.puts = nil
 }
 
 // Close closes the queue: no element comes in any more. It waits for what is about to put elements in, or cancels it.
@@ -122,11 +172,7 @@ func (q *Queue) Close(ctx context.Context, cancelEnqueues bool) error {
 	if cancelEnqueues {
 		q.mu.Lock()
 		defer q.mu.Unlock()
-		q.closed = true
-		for _, a := range q.puts {
-			a.finish(&Error{ErrCancelled, "Enqueue operation was cancelled"})
-		}
-		q.puts = nil
+		q.cancelPuts()
 		q.flush()
 		return nil
 	}
@@ -139,6 +185,13 @@ func (q *Queue) Close(ctx context.Context, cancelEnqueues bool) error {
 	}})
 }
 
-func (q *Queue) fail(kind error, text string) error {
-	return &Error{kind, fmt.Sprintf("FIFOQueue '%s' %s", q.name, text)}
+func (q *Queue) title() string { return fmt.Sprintf("%s '%s'", q.spec.Kind.base(), q.name) }
+
+// insufficient is the error of a closed queue with too few elements.
+func (q *Queue) insufficient(requested, has int, many bool) error {
+	kind := q.spec.Kind.base()
+	if many {
+		kind = q.spec.Kind.String()
+	}
+	return &Error{ErrOutOfRange, fmt.Sprintf("%s '%s' is closed and has insufficient elements (requested %d, current size %d)", kind, q.name, requested, has)}
 }

@@ -16,7 +16,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func numbers(capacity int) *queue.Queue {
-	return queue.New("q", queue.Spec{Types: []tensor.DType{tensor.Int64}, Shapes: [][]int{{}}, Capacity: capacity, Bytes: 1 << 20})
+	return queue.New("q", queue.Spec{Types: []tensor.DType{tensor.Int64}, Shapes: [][]int{{}}, Capacity: capacity, Room: queue.NewRoom(1 << 20)})
 }
 
 func elements(v ...int64) (all []queue.Element) {
@@ -173,7 +173,7 @@ func TestRefusals(t *testing.T) {
 		text string
 	}{
 		"components": {queue.Element{}, "Wrong number of components in tuple. Expected 1, got 0"},
-		"type":       {queue.Element{tensor.Scalar(float32(1))}, "Type mismatch in tuple component 0. Expected int64, got float32"},
+		"type":       {queue.Element{tensor.Scalar(float32(1))}, "Type mismatch in tuple component 0. Expected int64, got float"},
 		"shape":      {queue.Element{tensor.New(tensor.Int64, 2, 3)}, "Shape mismatch in tuple component 0. Expected [], got [2,3]"},
 	} {
 		if err := q.Enqueue(t.Context(), c.e); err == nil || err.Error() != c.text {

@@ -1,0 +1,105 @@
+package eager
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+
+	"github.com/goestimator/goestimator/internal/imported/queue"
+)
+
+// defaultContainer is the name of the container of what names none.
+const defaultContainer = "localhost"
+
+// maxQueued are the bytes of all that waits in the queues, accumulators and barriers of a Resources.
+const maxQueued = 4 << 30
+
+// shared is what steps find by name: a queue, an accumulator, a barrier.
+type shared interface{ Discard() }
+
+// sharedKey is where something shared is found. What has no shared name belongs to a session.
+type sharedKey struct {
+	kind string
+	queueKey
+}
+
+// queueKey is where a resource is found among those of its kind.
+type queueKey struct{ container, session, name string }
+
+// sharing says under which name a node's resource is found.
+type sharing struct{ kind, container, shared, node string }
+
+// sharing reads the attributes of a node that makes a resource of a kind.
+func (s *site) sharing(kind string) sharing {
+	h := sharing{kind: kind, container: s.container(), shared: s.str("shared_name", ""), node: s.node.Name}
+	if strings.HasPrefix(h.shared, "_") {
+		s.fail("shared_name cannot start with '_':%s", h.shared)
+	}
+	return h
+}
+
+// container reads the name of a node's container.
+func (s *site) container() string {
+	name := s.str("container", "")
+	for i, c := range []byte(name) {
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '.', i > 0 && (c == '-' || c == '/'):
+		default:
+			s.fail("container contains invalid characters: %s", name)
+		}
+	}
+	return name
+}
+
+// find returns the resource of a node, which create makes where there is none.
+func (h sharing) find(c call, create func(name string, room *queue.Room) shared) (shared, error) {
+	if c.env == nil || c.env.Resources == nil {
+		return nil, errors.New(h.kind + "s need Env.Resources")
+	}
+	r := c.env.Resources
+	key := sharedKey{h.kind, queueKey{containerName(h.container), c.env.Session, h.node}}
+	if h.shared != "" {
+		key.session, key.name = "", h.shared
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	found := r.shared[key]
+	if found == nil {
+		name := h.shared
+		if name == "" {
+			name = fmt.Sprintf("_%d_%s", r.unnamed, h.node)
+			r.unnamed++
+		}
+		found = create(name, r.room)
+		r.shared[key] = found
+	}
+	return found, nil
+}
+
+// Forget forgets what belongs to a session alone.
+func (r *Resources) Forget(session string) {
+	own := func(k queueKey) bool { return session != "" && k.session == session }
+	r.mu.Lock()
+	ended := r.things.end(own)
+	r.mu.Unlock()
+	closeAll(ended)
+	r.discard(func(k sharedKey) bool { return own(k.queueKey) })
+}
+
+// discard forgets what is shared under some keys.
+func (r *Resources) discard(which func(sharedKey) bool) {
+	var gone []shared
+	r.mu.Lock()
+	maps.DeleteFunc(r.shared, func(k sharedKey, s shared) bool {
+		if which(k) {
+			gone = append(gone, s)
+			return true
+		}
+		return false
+	})
+	r.mu.Unlock()
+	for _, s := range gone {
+		s.Discard()
+	}
+}

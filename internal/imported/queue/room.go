@@ -1,0 +1,29 @@
+package queue
+
+import (
+	"fmt"
+	"sync/atomic"
+)
+
+// Room is the memory that what waits in queues, accumulators and barriers may take together. It is safe for concurrent use.
+type Room struct {
+	limit int64
+	used  atomic.Int64
+}
+
+// NewRoom returns room for that many bytes.
+func NewRoom(limit int64) *Room { return &Room{limit: limit} }
+
+// Used returns the bytes that are taken.
+func (r *Room) Used() int64 { return r.used.Load() }
+
+// take takes n bytes for what is called name. Where there are too few, it fails with ErrLimit.
+func (r *Room) take(name string, n int) error {
+	if used := r.used.Add(int64(n)); used > r.limit {
+		r.used.Add(int64(-n))
+		return &Error{ErrLimit, fmt.Sprintf("%s: another %d bytes: queues have %d bytes, at most %d are possible", name, n, used-int64(n), r.limit)}
+	}
+	return nil
+}
+
+func (r *Room) give(n int) { r.used.Add(int64(-n)) }
