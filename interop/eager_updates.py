@@ -26,6 +26,11 @@ RULES = {  # the slots' first values and the scalars, by name
     "CenteredRMSProp": ([0.1, 2.0, 0.1], dict(lr=0.1, rho=0.9, momentum=0.5, epsilon=1e-3)),
     "Ftrl": ([0.1, 0.2], dict(lr=0.1, l1=0.05, l2=0.1, lr_power=-0.5)),
     "FtrlV2": ([0.1, 0.2], dict(lr=0.1, l1=0.05, l2=0.1, l2_shrinkage=0.2, lr_power=-0.4)),
+    "AdaMax": ([0.1, 0.2], dict(beta1_power=0.81, lr=0.1, beta1=0.9, beta2=0.99, epsilon=1e-3)),
+    "AdamWithAmsgrad": ([0.1, 0.2, 0.25], dict(beta1_power=0.81, beta2_power=0.98, lr=0.1, beta1=0.9, beta2=0.99, epsilon=1e-3)),
+    "AdagradDA": ([0.1, 0.2], dict(lr=0.1, l1=0.05, l2=0.1, global_step=np.int64(3))),
+    "PowerSign": ([0.1], dict(lr=0.1, logbase=1.1, sign_decay=0.9, beta=0.9)),
+    "AddSign": ([0.1], dict(lr=0.1, alpha=1.2, sign_decay=0.9, beta=0.9)),
     "Adadelta": ([0.1, 0.2], dict(lr=0.5, rho=0.9, epsilon=1e-3)),
     "ProximalGradientDescent": ([], dict(alpha=0.1, l1=0.3, l2=0.1)),
     "ProximalAdagrad": ([0.1], dict(lr=0.1, l1=0.3, l2=0.1)),
@@ -59,7 +64,7 @@ def rule(form, rows, t, shape, indices=None, name="", **attrs):
     grad = rng.standard_normal(shape if indices is None else np.shape(indices) + shape[1:]).astype(t)
     inputs = []
     for a in op_def_registry.get(op).input_arg[len(values):]:
-        inputs.append(grad if a.name in ("grad", "delta") else indices if a.name == "indices" else np.array(scalars[a.name], t))
+        inputs.append(grad if a.name in ("grad", "delta") else indices if a.name == "indices" else np.array(scalars[a.name], np.int64 if a.name == "global_step" else t))
     update("%s %s" % (op, name), op, values, inputs, **attrs)
     if not name:  # what does not fit
         update(op + " wrong gradient", op, values, [np.ones([7, 7], t) if x is grad else x for x in inputs])
@@ -79,6 +84,11 @@ def rules():
             rule(form, "SparseApply" + r, np.float32, (5,), np.array([1, 1, 3], np.int64), name="rows of one")
             rule(form, "SparseApply" + r, np.float32, (5, 3), np.array([5], np.int64), name="beyond the end")
             rule(form, "SparseApply" + r, np.float32, (5, 3), np.array([-1], np.int64), name="negative")
+            for attr in ("update_slots", "multiply_linear_by_lr"):
+                if attr in [a.name for a in op_def_registry.get("ResourceApply" + r).attr]:
+                    value = attr != "update_slots"
+                    rule(form, "Apply" + r, np.float32, (5, 3), name="%s=%s" % (attr, value), **{attr: value})
+                    rule(form, "SparseApply" + r, np.float32, (5, 3), np.array([4, 0, 4], np.int64), name="%s=%s" % (attr, value), **{attr: value})
             if "Momentum" in r or r == "Adam":
                 rule(form, "Apply" + r, np.float32, (5, 3), name="nesterov", use_nesterov=True)
                 if r != "Adam":
@@ -166,12 +176,110 @@ def images():
         pure("AvgPoolGrad " + padding, "AvgPoolGrad", np.array(x.shape, np.int32), g, **pool)
 
 
+def slices():
+    i = lambda *a: np.array(a, np.int32)
+    for t in (np.float32, np.int64):
+        for name, shape, b, e, st, attrs in (
+                ("simple", (3, 5, 4), (0, -1, 2), (2, 0, 3), (1, -2, 1), dict(begin_mask=1, end_mask=2, shrink_axis_mask=4)),
+                ("negative", (6,), (-1,), (-7,), (-1,), {}), ("all", (3, 2), (0, 0), (3, 2), (1, 1), {}), ("scalar", (3,), (1,), (2,), (1,), dict(shrink_axis_mask=1)),
+                ("ellipsis", (2, 3, 4), (1, 1), (2, 3), (1, 1), dict(ellipsis_mask=1)), ("new axis", (3, 2), (0, 1), (1, 3), (1, 1), dict(new_axis_mask=1)),
+                ("none", (4, 2), (2,), (2,), (1,), {}), ("empty", (0, 2), (0,), (0,), (1,), {}), ("beyond", (2,), (5,), (6,), (1,), dict(shrink_axis_mask=1))):
+            x = (rng.random(shape) * 9).astype(t)
+            try:
+                y = base.tf.raw_ops.StridedSlice(input=x, begin=i(*b), end=i(*e), strides=i(*st), **attrs).numpy()
+            except base.tf.errors.OpError:
+                y = np.zeros([], t)
+            by = (rng.random(y.shape) * 9).astype(t)
+            pure("StridedSliceGrad " + name, "StridedSliceGrad", i(*shape), i(*b), i(*e), i(*st), by, **attrs)
+            pure("StridedSliceGrad wrong " + name, "StridedSliceGrad", i(*shape), i(*b), i(*e), i(*st), np.ones([7, 7], t), **attrs)
+            for op in ("StridedSliceAssign", "ResourceStridedSliceAssign"):
+                update("%s %s" % (op, name), op, [x], [i(*b), i(*e), i(*st), by], **attrs)
+            update("%s wrong %s" % (op, name), op, [x], [i(*b), i(*e), i(*st), np.ones([7, 7], t)], **attrs)
+    for t in (np.int32, np.int64):
+        pure("ConcatOffset", "ConcatOffset", np.array(1, np.int32), [np.array([2, n, 3], t) for n in (4, 0, 5)])
+        pure("ConcatOffset from the end", "ConcatOffset", np.array(-1, np.int32), [np.array([2, n], t) for n in (4, 1)])
+    pure("ConcatOffset wrong", "ConcatOffset", np.array(1, np.int32), [i(2, 4), i(3, 4)])
+    pure("ConcatOffset beyond", "ConcatOffset", np.array(2, np.int32), [i(2, 4), i(2, 4)])
+    x = rng.standard_normal([5, 6]).astype(np.float32)
+    for mode in ("REFLECT", "SYMMETRIC"):
+        for pad in ([[1, 2], [0, 1]], [[0, 0], [2, 2]], [[3, 3], [0, 0]], [[-1, 0], [0, 0]]):
+            pure("MirrorPadGrad %s %s" % (mode, pad), "MirrorPadGrad", x, np.array(pad, np.int32), mode=mode)
+
+
+def segments():
+    for t in (np.float32, np.float64):
+        g = rng.standard_normal([3, 4]).astype(t)
+        for op in ("SparseSegmentSumGrad", "SparseSegmentMeanGrad", "SparseSegmentSqrtNGrad"):
+            pure("%s %s" % (op, t.__name__), op, g, np.array([4, 0, 4, 1], np.int32), np.array([0, 0, 1, 2], np.int32), np.array(6, np.int32))
+            pure(op + " gap", op, g, np.array([4, 0], np.int64), np.array([0, 2], np.int32), np.array(5, np.int32))
+            pure(op + " beyond", op, g, np.array([5], np.int32), np.array([0], np.int32), np.array(5, np.int32))
+            pure(op + " beyond the segments", op, g, np.array([4], np.int32), np.array([3], np.int32), np.array(5, np.int32))
+    for v in (np.arange(1, 4).astype(np.float32), np.arange(6).reshape(2, 3), np.zeros([0])):
+        pure("Diag", "Diag", v)
+    pure("Diag of a scalar", "Diag", np.array(3.0))
+    for v in (np.arange(9).reshape(3, 3).astype(np.float32), np.arange(36).reshape(2, 3, 2, 3), np.zeros([2, 3]), np.zeros([3])):
+        pure("DiagPart %s" % (v.shape,), "DiagPart", v)
+    for shape in ((5, 3), (3, 5), (4, 4), (2, 3, 2), (1, 3), (0, 3)):
+        for t in (np.float32, np.float64):
+            for full in (False, True):
+                pure("Qr %s %s" % (shape, full), "Qr", rng.standard_normal(shape).astype(t), full_matrices=full)
+    pure("Qr of zeros", "Qr", np.zeros([3, 3], np.float32))
+    p = rng.standard_normal([4, 5]).astype(np.float32)
+    p[1] = 2
+    for k in (0, 1, 2, 9):
+        pure("InTopK %d" % k, "InTopK", p, np.array([0, 3, 4, -1], np.int32), k=k)
+    many = [rng.standard_normal([3, 2]).astype(np.float32) for _ in range(3)]
+    pure("AccumulateNV2", "AccumulateNV2", many, shape=[3, 2])
+    record("temporary", ("TemporaryVariable", [], dict(shape=[3, 2], dtype=np.float32, var_name="t")), ("Assign", [Of(0), many[0]], {}), ("AssignAdd", [Of(1), many[1]], {}), ("DestroyTemporaryVariable", [Of(2)], dict(var_name="t")))
+    v = np.ones([2], np.float32)
+    record("copies", ("VarHandleOp", [], dict(shape=[2], dtype=np.float32)), ("AssignVariableOp", [Of(0), v], {}), ("DisableCopyOnRead", [Of(0)], {}), ("ReadVariableOp", [Of(0)], dict(dtype=np.float32)))
+
+
+def norms():
+    """The last outputs of batch normalization are the kernel's own."""
+    for shape in ((3, 4, 5, 6), (1, 1, 1, 2), (0, 4, 5, 3)):
+        n = shape[-1]
+        x, dy, s, o, m, v = (rng.standard_normal(d).astype(np.float32) for d in (shape, shape, n, n, n, n))
+        v, none = np.abs(v), np.zeros([0], np.float32)
+        for training in (True, False):
+            for op in ("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3"):
+                for factor in (1.0, 0.1):
+                    own = (none, none) if training and factor == 1 else (m, v)
+                    pure("%s %s %s" % (op, shape, training), op, x, s, o, *own, is_training=training, exponential_avg_factor=factor, epsilon=0.01)
+            pure("FusedBatchNormGrad", "FusedBatchNormGrad", dy, x, s, m, v, is_training=training, epsilon=0.01)
+            pure("FusedBatchNormGradV2", "FusedBatchNormGradV2", dy, x, s, m, v, is_training=training, epsilon=0.01)
+            pure("FusedBatchNormGradV3", "FusedBatchNormGradV3", dy, x, s, m, v, none, is_training=training, epsilon=0.01)
+    for c in sequences.SEQUENCES:
+        last = c["steps"][-1]
+        if last["op"].startswith("FusedBatchNorm") and "error" not in c:
+            last["outputs"][3:] = [None] * len(last["outputs"][3:])
+    pure("FusedBatchNormGradV3 wrong", "FusedBatchNormGradV3", dy, x[:, 1:], s, m, v, none)
+    x, g = rng.standard_normal([2, 3, 2, 7]).astype(np.float32), rng.standard_normal([2, 3, 2, 7]).astype(np.float32)
+    for radius, beta in ((5, 0.5), (2, 0.75), (0, 1.0)):
+        attrs = dict(depth_radius=radius, bias=1.5, alpha=0.3, beta=beta)
+        pure("LRN %d" % radius, "LRN", x, **attrs)
+        pure("LRNGrad %d" % radius, "LRNGrad", g, x, base.tf.raw_ops.LRN(input=x, **attrs).numpy(), **attrs)
+    pure("LRN wrong", "LRN", x[0])
+    pure("LRNGrad wrong", "LRNGrad", g[:1], x, x)
+    for t in (np.float32, np.float64):
+        for corners, halves in ((False, False), (True, False), (False, True)):
+            for size in ((2, 3), (7, 5), (1, 1)):
+                attrs = dict(align_corners=corners, half_pixel_centers=halves)
+                pure("ResizeNearestNeighborGrad", "ResizeNearestNeighborGrad", x.astype(t), np.array(size, np.int32), **attrs)
+                pure("ResizeBilinearGrad", "ResizeBilinearGrad", x, rng.standard_normal((2,) + size + (7,)).astype(t), **attrs)
+    pure("ResizeNearestNeighborGrad wrong", "ResizeNearestNeighborGrad", x, np.array([1], np.int32))
+    pure("ResizeBilinearGrad wrong", "ResizeBilinearGrad", x, x[0])
+
+
 def main():
     rules()
     scatters()
     counters()
     gradients()
     images()
+    slices()
+    segments()
+    norms()
     base.write(sys.argv[1], sequences.SEQUENCES)
     print(len(sequences.SEQUENCES), "sequences,", sum("error" in c for c in sequences.SEQUENCES), "errors")
 

@@ -21,7 +21,6 @@ BoostedTreesQuantileStreamResourceFlush(quantile_stream_resource_handle: resourc
 CTCGreedyDecoder(inputs: T, sequence_length: int32) -> decoded_indices: int64, decoded_values: int64, decoded_shape: int64, log_probability: T; T: {float32, float64} = float32
 Cholesky(input: T) -> output: T
 CombinedNonMaxSuppression(boxes: float32, scores: float32, max_output_size_per_class: int32, max_total_size: int32, iou_threshold: float32, score_threshold: float32) -> nmsed_boxes: float32, nmsed_scores: float32, nmsed_classes: float32, valid_detections: int32
-ConcatOffset(concat_dim: int32, shape: N*shape_type) -> offset: N*shape_type; shape_type: indices = int32
 ConjugateTranspose(x: T, perm: Tperm) -> y: T
 Conv3D(input: T, filter: T) -> output: T
 CropAndResize(image: T, boxes: float32, box_ind: int32, crop_size: int32) -> crops: float32
@@ -34,22 +33,16 @@ DecodeJpeg(contents: string) -> image: uint8
 DecodePng(contents: string) -> image: dtype; dtype: {uint8, uint16} = uint8
 DenseCountSparseOutput(values: T, weights: output_type) -> output_indices: int64, output_values: output_type, output_dense_shape: int64
 DeserializeSparse(serialized_sparse: Tserialized) -> sparse_indices: int64, sparse_values: dtype, sparse_shape: int64
-Diag(diagonal: T) -> output: T
-DiagPart(input: T) -> diagonal: T
 EagerPyFunc(input: [Tin]) -> output: [Tout]
 EncodeJpeg(image: uint8) -> contents: string
 EncodePng(image: T) -> contents: string
 Enter(data: T) -> output: T
 Exit(data: T) -> output: T
 FakeQuantWithMinMaxVarsGradient(gradients: float32, inputs: float32, min: float32, max: float32) -> backprops_wrt_input: float32, backprop_wrt_min: float32, backprop_wrt_max: float32
-FusedBatchNormGrad(y_backprop: T, x: T, scale: T, reserve_space_1: T, reserve_space_2: T) -> x_backprop: T, scale_backprop: T, offset_backprop: T, reserve_space_3: T, reserve_space_4: T
-FusedBatchNormGradV2(y_backprop: T, x: T, scale: float32, reserve_space_1: U, reserve_space_2: U) -> x_backprop: T, scale_backprop: U, offset_backprop: U, reserve_space_3: U, reserve_space_4: U
 Igamma(a: T, x: T) -> z: T
 Igammac(a: T, x: T) -> z: T
 Imag(input: T) -> output: Tout; Tout: {float32, float64} = float32
 ImmutableConst() -> tensor: dtype
-InTopK(predictions: float32, targets: T) -> precision: bool
-LRNGrad(input_grads: T, input_image: T, output_image: T) -> output: T; T: {float16, bfloat16, float32} = float32
 LSTMBlockCell(x: T, cs_prev: T, h_prev: T, w: T, wci: T, wcf: T, wco: T, b: T) -> i: T, cs: T, f: T, o: T, ci: T, co: T, h: T
 LoopCond(input: bool) -> output: bool
 MatrixDiagV3(diagonal: T, k: int32, num_rows: int32, num_cols: int32, padding_value: T) -> output: T
@@ -60,7 +53,6 @@ MaxPoolGradV2(orig_input: T, orig_output: T, grad: T, ksize: int32, strides: int
 MaxPoolV2(input: T, ksize: int32, strides: int32) -> output: T; T: {int8, int16, int32, int64, uint8, uint16, float16, bfloat16, float32, float64} = float32
 MaxPoolWithArgmax(input: T) -> output: T, argmax: Targmax; Targmax: indices = int64
 Merge(inputs: N*T) -> output: T, value_index: int32
-MirrorPadGrad(input: T, paddings: Tpaddings) -> output: T
 NextAfter(x1: T, x2: T) -> output: T; T: {float32, float64} = float32
 NextIteration(data: T) -> output: T
 NonMaxSuppression(boxes: float32, scores: float32, max_output_size: int32) -> selected_indices: int32
@@ -85,12 +77,6 @@ RefMerge(inputs: &N*T) -> output: &T, value_index: int32
 RefNextIteration(data: &T) -> output: &T
 RefSwitch(data: &T, pred: bool) -> output_false: &T, output_true: &T
 RemoteCall(target: string, args: [Tin]) -> output: [Tout]
-ResizeBilinearGrad(grads: float32, original_image: T) -> output: T
-ResizeNearestNeighborGrad(grads: T, size: int32) -> output: T
-ResourceApplyAdaMax(var: resource, m: resource, v: resource, beta1_power: T, lr: T, beta1: T, beta2: T, epsilon: T, grad: T)
-ResourceApplyAdagradDA(var: resource, gradient_accumulator: resource, gradient_squared_accumulator: resource, grad: T, lr: T, l1: T, l2: T, global_step: int64)
-ResourceApplyAdamWithAmsgrad(var: resource, m: resource, v: resource, vhat: resource, beta1_power: T, beta2_power: T, lr: T, beta1: T, beta2: T, epsilon: T, grad: T)
-ResourceStridedSliceAssign(ref: resource, begin: Index, end: Index, strides: Index, value: T)
 Restore(file_pattern: string, tensor_name: string) -> tensor: dt
 RestoreSlice(file_pattern: string, tensor_name: string, shape_and_slice: string) -> tensor: dt
 SampleDistortedBoundingBoxV2(image_size: T, bounding_boxes: float32, min_object_covered: float32) -> begin: T, size: T, bboxes: float32
@@ -99,7 +85,6 @@ SaveSlices(filename: string, tensor_names: string, shapes_and_slices: string, da
 SerializeTensor(tensor: T) -> serialized: string
 SparseAdd(a_indices: int64, a_values: T, a_shape: int64, b_indices: int64, b_values: T, b_shape: int64, thresh: Treal) -> sum_indices: int64, sum_values: T, sum_shape: int64
 SparseCountSparseOutput(indices: int64, values: T, dense_shape: int64, weights: output_type) -> output_indices: int64, output_values: output_type, output_dense_shape: int64
-SparseSegmentMeanGrad(grad: T, indices: Tidx, segment_ids: Tsegmentids, output_dim0: int32) -> output: T
 SparseSplit(split_dim: int64, indices: int64, values: T, shape: int64) -> output_indices: num_split*int64, output_values: num_split*T, output_shape: num_split*int64
 SparseTensorDenseAdd(a_indices: Tindices, a_values: T, a_shape: Tindices, b: T) -> output: T
 StackV2(max_size: int32) -> handle: resource

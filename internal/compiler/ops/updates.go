@@ -2,6 +2,18 @@ package ops
 
 // Optimizers' rules. The variables come first, the trained one before its slots.
 var (
+	ResourceApplyAdaMax = define("ResourceApplyAdaMax(var: resource, m: resource, v: resource, beta1_power: T, lr: T, beta1: T, beta2: T, epsilon: T, grad: T)",
+		"T: numbers", "use_locking: bool = false").state(Writes)
+	ResourceApplyAdagradDA = define("ResourceApplyAdagradDA(var: resource, gradient_accumulator: resource, gradient_squared_accumulator: resource, grad: T, lr: T, l1: T, l2: T, global_step: int64)",
+		"T: numbers", "use_locking: bool = false").state(Writes)
+	ResourceSparseApplyAdagradDA = define("ResourceSparseApplyAdagradDA(var: resource, grad_accum: resource, grad_squared_accum: resource, grad: T, indices: Tindices, lr: T, l1: T, l2: T, global_step: int64)",
+		"T: numbers", "Tindices: indices", "use_locking: bool = false").state(Writes)
+	ResourceApplyAdamWithAmsgrad = define("ResourceApplyAdamWithAmsgrad(var: resource, m: resource, v: resource, vhat: resource, beta1_power: T, beta2_power: T, lr: T, beta1: T, beta2: T, epsilon: T, grad: T)",
+		"T: numbers", "use_locking: bool = false").state(Writes)
+	ResourceApplyPowerSign = define("ResourceApplyPowerSign(var: resource, m: resource, lr: T, logbase: T, sign_decay: T, beta: T, grad: T)",
+		"T: numbers", "use_locking: bool = false").state(Writes)
+	ResourceApplyAddSign = define("ResourceApplyAddSign(var: resource, m: resource, lr: T, alpha: T, sign_decay: T, beta: T, grad: T)",
+		"T: numbers", "use_locking: bool = false").state(Writes)
 	ResourceApplyAdagrad = define("ResourceApplyAdagrad(var: resource, accum: resource, lr: T, grad: T)",
 		"T: numbers", "use_locking: bool = false", "update_slots: bool = true").state(Writes)
 	ResourceApplyAdagradV2 = define("ResourceApplyAdagradV2(var: resource, accum: resource, lr: T, epsilon: T, grad: T)",

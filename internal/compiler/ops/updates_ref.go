@@ -2,6 +2,16 @@ package ops
 
 // Optimizers' rules on reference variables: see updates.go.
 var (
+	ApplyAdaMax = define("ApplyAdaMax(var: &T, m: &T, v: &T, beta1_power: T, lr: T, beta1: T, beta2: T, epsilon: T, grad: T) -> out: &T",
+		"T: numbers", "use_locking: bool = false").state(Writes)
+	ApplyAdagradDA = define("ApplyAdagradDA(var: &T, gradient_accumulator: &T, gradient_squared_accumulator: &T, grad: T, lr: T, l1: T, l2: T, global_step: int64) -> out: &T",
+		"T: numbers", "use_locking: bool = false").state(Writes)
+	SparseApplyAdagradDA = define("SparseApplyAdagradDA(var: &T, gradient_accumulator: &T, gradient_squared_accumulator: &T, grad: T, indices: Tindices, lr: T, l1: T, l2: T, global_step: int64) -> out: &T",
+		"T: numbers", "Tindices: indices", "use_locking: bool = false").state(Writes)
+	ApplyPowerSign = define("ApplyPowerSign(var: &T, m: &T, lr: T, logbase: T, sign_decay: T, beta: T, grad: T) -> out: &T",
+		"T: numbers", "use_locking: bool = false").state(Writes)
+	ApplyAddSign = define("ApplyAddSign(var: &T, m: &T, lr: T, alpha: T, sign_decay: T, beta: T, grad: T) -> out: &T",
+		"T: numbers", "use_locking: bool = false").state(Writes)
 	ApplyAdadelta = define("ApplyAdadelta(var: &T, accum: &T, accum_update: &T, lr: T, rho: T, epsilon: T, grad: T) -> out: &T",
 		"T: numbers", "use_locking: bool = false").state(Writes)
 	ApplyAdagrad = define("ApplyAdagrad(var: &T, accum: &T, lr: T, grad: T) -> out: &T",

@@ -104,7 +104,7 @@ func init() {
 		unrecorded[op.Name] = byDraws
 	}
 	unrecorded[ops.NonDeterministicInts.Name] = "no run is like another"
-	for _, family := range []map[*ops.Def]maker{optimizerOps, scatterOps, gradientOps, imageGradientOps} {
+	for _, family := range []map[*ops.Def]maker{optimizerOps, scatterOps, gradientOps, imageGradientOps, trainingOps} {
 		for op := range family {
 			unrecorded[op.Name] = byUpdates
 		}

@@ -129,13 +129,13 @@ func depthwise[T float](c call, w *window.Attrs) error {
 // batchNorm normalises with the moments that it is given. Only the outputs that
 // inference has are made: the others are the moments again.
 func batchNorm(s *site) (kernel, error) {
-	if s.boolean("is_training", true) {
-		return nil, fmt.Errorf("is_training %w", ErrUnsupported)
-	}
-	if f := s.str("data_format", "NHWC"); f != "NHWC" {
+	if f := s.str("data_format", "NHWC"); f != "NHWC" && f != "NDHWC" {
 		return nil, fmt.Errorf("data_format %s %w", f, ErrUnsupported)
 	}
 	eps := float64(s.node.Float("epsilon", 1e-4))
+	if s.boolean("is_training", true) {
+		return normTraining{eps, float64(s.node.Float("exponential_avg_factor", 1))}.run, nil
+	}
 	k := floats(func(c call) error { return normalize[float32](c, eps) }, func(c call) error { return normalize[float64](c, eps) })
 	return k.on(0), nil
 }
@@ -167,8 +167,11 @@ func normalize[T float](c call, eps float64) error {
 		shift[j] = tensor.Values[T](c.t(2))[j] - tensor.Values[T](c.t(3))[j]*scale[j]
 	}
 	dst, err := outputOf[T](c, 0, x.Shape...)
-	if err != nil || len(dst) == 0 {
+	if err != nil {
 		return err
+	}
+	if len(dst) == 0 {
+		return noMoments(c, n)
 	}
 	kernels.ScaleShift(dst, tensor.Values[T](x), scale, shift, false)
 	return nil

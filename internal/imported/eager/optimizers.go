@@ -41,6 +41,12 @@ func optimizerTable() map[*ops.Def]maker {
 		ops.ApplyProximalGradientDescent, ops.SparseApplyProximalGradientDescent, ops.ResourceApplyProximalGradientDescent, ops.ResourceSparseApplyProximalGradientDescent)
 	add(kernels.ApplyProximalAdagrad[float32], kernels.ApplyProximalAdagrad[float64],
 		ops.ApplyProximalAdagrad, ops.SparseApplyProximalAdagrad, ops.ResourceApplyProximalAdagrad, ops.ResourceSparseApplyProximalAdagrad)
+	add(kernels.ApplyAdaMax[float32], kernels.ApplyAdaMax[float64], ops.ApplyAdaMax, ops.ResourceApplyAdaMax)
+	add(kernels.ApplyAmsgrad[float32], kernels.ApplyAmsgrad[float64], ops.ResourceApplyAdamWithAmsgrad)
+	add(kernels.ApplyAdagradDA[float32], kernels.ApplyAdagradDA[float64],
+		ops.ApplyAdagradDA, ops.SparseApplyAdagradDA, ops.ResourceApplyAdagradDA, ops.ResourceSparseApplyAdagradDA)
+	add(kernels.ApplyPowerSign[float32], kernels.ApplyPowerSign[float64], ops.ApplyPowerSign, ops.ResourceApplyPowerSign)
+	add(kernels.ApplyAddSign[float32], kernels.ApplyAddSign[float64], ops.ApplyAddSign, ops.ResourceApplyAddSign)
 	return all
 }
 
@@ -48,26 +54,20 @@ func optimizerTable() map[*ops.Def]maker {
 func optimizer(op *ops.Def, f32 kernels.Rule[float32], f64 kernels.Rule[float64]) maker {
 	return func(s *site) (kernel, error) {
 		u, _ := op.Update()
-		if !s.boolean("update_slots", true) {
-			return nil, fmt.Errorf("update_slots=false is %w", ErrUnsupported)
-		}
-		if s.boolean("multiply_linear_by_lr", false) {
-			return nil, fmt.Errorf("multiply_linear_by_lr=true is %w", ErrUnsupported)
-		}
-		nesterov := s.boolean("use_nesterov", false)
-		return floats(ruleKernel(u, f32, nesterov), ruleKernel(u, f64, nesterov)).on(u.Gradient), nil
+		return floats(ruleKernel(s, u, f32), ruleKernel(s, u, f64)).on(u.Gradient), nil
 	}
 }
 
-func ruleKernel[T kernels.Float](u ops.Update, rule kernels.Rule[T], nesterov bool) kernel {
-	return func(c call) error {
-		p := kernels.Part[T]{Nesterov: nesterov, Count: len(u.Scalars)}
+func ruleKernel[T kernels.Float](s *site, u ops.Update, rule kernels.Rule[T]) kernel {
+	how := kernels.Part[T]{Count: len(u.Scalars), Nesterov: s.boolean("use_nesterov", false), Frozen: !s.boolean("update_slots", true),
+		ByRate: s.boolean("multiply_linear_by_lr", false)}
+	in := ops.Find(s.node.Op).Inputs()
+	return func(c call) (err error) {
+		p := how
 		for i, at := range u.Scalars {
-			t := c.t(at)
-			if t.DType != tensor.TypeOf[T]() || len(t.Shape) != 0 {
-				return fmt.Errorf("input %d: expected a scalar of type %v, got %v of shape %v", at, tensor.TypeOf[T](), t.DType, t.Shape)
+			if p.S[i], err = scalarOf[T](in[at], c.t(at)); err != nil {
+				return fmt.Errorf("input %d: %w", at, err)
 			}
-			p.S[i] = tensor.Values[T](t)[0]
 		}
 		c.forward()
 		return c.edit(c.in[:u.Variables], func(values []*tensor.Tensor) error {
@@ -88,6 +88,21 @@ func ruleKernel[T kernels.Float](u ops.Update, rule kernels.Rule[T], nesterov bo
 			return nil
 		})
 	}
+}
+
+// scalarOf returns a scalar input of a rule. The number of the step is an integer.
+func scalarOf[T kernels.Float](a ops.Arg, t *tensor.Tensor) (T, error) {
+	want := tensor.TypeOf[T]()
+	if a.TypeAttr == "" {
+		want = a.Type
+	}
+	if t.DType != want || len(t.Shape) != 0 {
+		return 0, fmt.Errorf("expected a scalar of type %v, got %v of shape %v", want, t.DType, t.Shape)
+	}
+	if want == tensor.Int64 {
+		return T(tensor.Values[int64](t)[0]), nil
+	}
+	return tensor.Values[T](t)[0], nil
 }
 
 // applyRows applies a rule to the rows that the indices name.

@@ -53,16 +53,20 @@ func pad(c call) error {
 	return copyBox(t.Shape, out, to, t, contiguous(t.Shape))
 }
 
-func mirrorPad(s *site) (kernel, error) {
-	mode := s.str("mode", "")
-	edge := 1 // REFLECT leaves the border out
-	switch mode {
+// mirrorEdge reads whether a mirror leaves the border out: 1 if so.
+func mirrorEdge(s *site) (int, error) {
+	switch mode := s.str("mode", ""); mode {
 	case "REFLECT":
+		return 1, nil
 	case "SYMMETRIC":
-		edge = 0
+		return 0, nil
 	default:
-		return nil, fmt.Errorf("attribute mode: expected REFLECT or SYMMETRIC, got %q", mode)
+		return 0, fmt.Errorf("attribute mode: expected REFLECT or SYMMETRIC, got %q", mode)
 	}
+}
+
+func mirrorPad(s *site) (kernel, error) {
+	edge, err := mirrorEdge(s)
 	return func(c call) error {
 		t := c.t(0)
 		m, _, err := paddings(c.t(1), t.Shape)
@@ -71,9 +75,8 @@ func mirrorPad(s *site) (kernel, error) {
 		}
 		// One dimension after the other: each is padded with what is there.
 		for k := range t.Shape {
-			n := t.Shape[k]
-			if m.before[k] > n-edge || m.after[k] > n-edge {
-				return fmt.Errorf("paddings must be no greater than the dimension size: %d, %d greater than %d", m.before[k], m.after[k], n-edge)
+			if err := m.within(k, t.Shape[k], edge); err != nil {
+				return err
 			}
 			if t, err = mirror(c, t, k, edge, m); err != nil {
 				return err
@@ -81,7 +84,15 @@ func mirrorPad(s *site) (kernel, error) {
 		}
 		c.set(0, t)
 		return nil
-	}, nil
+	}, err
+}
+
+// within fails unless dimension k, of size n, has as many elements as its mirrors need.
+func (m margins) within(k, n, edge int) error {
+	if m.before[k] > n-edge || m.after[k] > n-edge {
+		return fmt.Errorf("paddings must be no greater than the dimension size: %d, %d greater than %d", m.before[k], m.after[k], n-edge)
+	}
+	return nil
 }
 
 // mirror pads dimension k.
@@ -95,16 +106,21 @@ func mirror(c call, t *tensor.Tensor, k, edge int, m margins) (*tensor.Tensor, e
 	outer, inner := product(shape[:k]), product(shape[k+1:])
 	for o := range outer {
 		for i := range shape[k] {
-			j := i - m.before[k]
-			if j < 0 {
-				j = -j - 1 + edge
-			} else if j >= n {
-				j = 2*n - 1 - j - edge
-			}
-			copyCells(out, (o*shape[k]+i)*inner, t, (o*n+j)*inner, inner)
+			copyCells(out, (o*shape[k]+i)*inner, t, (o*n+mirrored(i-m.before[k], n, edge))*inner, inner)
 		}
 	}
 	return out, nil
+}
+
+// mirrored is which of n elements the mirror has at i, which may lie outside.
+func mirrored(i, n, edge int) int {
+	switch {
+	case i < 0:
+		return -i - 1 + edge
+	case i >= n:
+		return 2*n - 1 - i - edge
+	}
+	return i
 }
 
 // blocks checks the attributes and input of SpaceToDepth and DepthToSpace.

@@ -10,28 +10,10 @@ import (
 type sliceMasks struct{ begin, end, ellipsis, newAxis, shrink int }
 
 func stridedSlice(s *site) (kernel, error) {
-	m := sliceMasks{s.node.Int("begin_mask", 0), s.node.Int("end_mask", 0), s.node.Int("ellipsis_mask", 0),
-		s.node.Int("new_axis_mask", 0), s.node.Int("shrink_axis_mask", 0)}
-	if m.ellipsis&(m.ellipsis-1) != 0 {
-		return nil, fmt.Errorf("multiple ellipses in slice spec not allowed")
-	}
+	slice, err := readSlicing(s, 1)
 	return func(c call) error {
-		var spec [3][]int
-		for i := range spec {
-			v, err := vector([]string{"begin", "end", "strides"}[i], c.t(i+1))
-			if err != nil {
-				return err
-			}
-			spec[i] = v
-		}
-		if len(spec[0]) != len(spec[1]) || len(spec[0]) != len(spec[2]) {
-			return fmt.Errorf("expected begin, end and strides of one length, got %d, %d and %d", len(spec[0]), len(spec[1]), len(spec[2]))
-		}
-		if len(spec[0]) > 32 {
-			return fmt.Errorf("expected at most 32 entries, got %d", len(spec[0]))
-		}
 		t := c.t(0)
-		fine, final, from, err := sliceBox(t.Shape, spec, m)
+		fine, final, from, err := slice.box(c, t.Shape)
 		if err != nil {
 			return err
 		}
@@ -40,7 +22,7 @@ func stridedSlice(s *site) (kernel, error) {
 		}
 		c.out[0].T.Shape = final
 		return nil
-	}, nil
+	}, err
 }
 
 // sliceBox returns what StridedSlice takes of a tensor: the box with one

@@ -65,7 +65,6 @@ func TestUpdateRefused(t *testing.T) {
 	s.refuse("do not have the same shape", "ResourceApplyGradientDescent", nil, v, tensor.Scalar(float32(1)), []float32{1, 1})
 	s.refuse("type int64 not supported", "ResourceApplyGradientDescent", nil, v, int64(1), int64(1))
 	s.refuse("is not in [0, 1)", "ResourceScatterSub", nil, v, []int64{1}, grad)
-	s.refuse("update_slots=false", "ResourceApplyAdagrad", graph.Attrs{"update_slots": false}, v, a, tensor.Scalar(float32(1)), grad)
 	s.expect(s.run("ReadVariableOp", nil, v), "float32[1 2] 1 2")
 	if _, err := s.try("ResourceCountUpTo", graph.Attrs{"limit": int64(0)}, s.run("VarHandleOp", graph.Attrs{"shared_name": []byte("n")})); !errors.Is(err, ErrUninitialized) {
 		t.Errorf("got %v", err)

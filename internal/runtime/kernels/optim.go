@@ -180,14 +180,16 @@ func rangeOf[T Float](x []T, lo, hi int) []T {
 // FtrlParams are the constants of Ftrl.
 type FtrlParams[T Float] struct {
 	LR, L1, L2  T
-	L2Shrinkage T // 0 gives ResourceApplyFtrl, else ResourceApplyFtrlV2
-	LRPower     T // <= 0; -0.5 is the usual one
+	L2Shrinkage T    // 0 gives ResourceApplyFtrl, else ResourceApplyFtrlV2
+	LRPower     T    // <= 0; -0.5 is the usual one
+	ByRate      bool // linear is kept multiplied by LR
 }
 
 // Ftrl does McMahan's FTRL-proximal update with the slots accum and linear (ResourceApplyFtrl, ResourceApplyFtrlV2).
 func Ftrl[T Float](w, accum, linear, g []T, p FtrlParams[T]) {
 	s := optimizerSpan(&doFtrl, w, g, accum, linear)
 	s.k = [6]T{p.LR, p.L1, p.L2, p.L2Shrinkage, p.LRPower}
+	s.flag = p.ByRate
 	s.do(len(w), mathGrain)
 }
 
@@ -195,6 +197,10 @@ var doFtrl = spanFunc{runFtrl[float32], runFtrl[float64]}
 
 func runFtrl[T Float](s *span[T], lo, hi int) {
 	lr, l1, l2, shrink, power := s.k[0], s.k[1], s.k[2], s.k[3], s.k[4]
+	if s.flag {
+		runFtrlByRate(s, lo, hi)
+		return
+	}
 	if power == -0.5 && simdFtrl(s.dst[lo:hi], s.b[lo:hi], s.c[lo:hi], s.a[lo:hi], &s.k) {
 		return
 	}
@@ -206,6 +212,23 @@ func runFtrl[T Float](s *span[T], lo, hi int) {
 		s.b[i], s.c[i] = next, linear
 		if abs(linear) > l1 {
 			s.dst[i] = (l1*sign(linear) - linear) / (root/lr + 2*l2)
+		} else {
+			s.dst[i] = 0
+		}
+	}
+}
+
+// runFtrlByRate is runFtrl where linear is multiplied by the rate.
+func runFtrlByRate[T Float](s *span[T], lo, hi int) {
+	lr, l1, l2, shrink, power := s.k[0], s.k[1]*s.k[0], s.k[2]*s.k[0], s.k[3], s.k[4]
+	for i := lo; i < hi; i++ {
+		d, w, old := s.a[i], s.dst[i], s.b[i]
+		next := old + d*d
+		root := ftrlRoot(next, power)
+		linear := s.c[i] + (d+2*shrink*w)*lr - (root-ftrlRoot(old, power))*w
+		s.b[i], s.c[i] = next, linear
+		if abs(linear) > l1 {
+			s.dst[i] = (l1*sign(linear) - linear) / (root + 2*l2)
 		} else {
 			s.dst[i] = 0
 		}

@@ -10,8 +10,10 @@ type Part[T Float] struct {
 	W        [4][]T // the variable, then its slots
 	G        []T
 	S        [6]T // the scalar inputs in the order of the op's definition
-	Nesterov bool
-	Count    int // scalars
+	Count    int  // scalars
+	Nesterov bool // the attribute use_nesterov
+	Frozen   bool // not update_slots: the slots stay as they are
+	ByRate   bool // multiply_linear_by_lr: the slot linear has the rate in it
 }
 
 // ApplySGD takes the rate.
@@ -35,6 +37,10 @@ func ApplyAdam[T Float](p *Part[T]) {
 
 // ApplyAdagrad takes lr and, in V2, epsilon.
 func ApplyAdagrad[T Float](p *Part[T]) {
+	if p.Frozen {
+		adagradStep(p.W[0], p.W[1], p.G, p.S[0], p.S[1])
+		return
+	}
 	AdagradV2(p.W[0], p.W[1], p.G, p.S[0], p.S[1])
 }
 
@@ -50,7 +56,7 @@ func ApplyCenteredRMSProp[T Float](p *Part[T]) {
 
 // ApplyFtrl takes lr, l1, l2, l2_shrinkage in V2, lr_power.
 func ApplyFtrl[T Float](p *Part[T]) {
-	f := FtrlParams[T]{LR: p.S[0], L1: p.S[1], L2: p.S[2], LRPower: p.S[3]}
+	f := FtrlParams[T]{ByRate: p.ByRate, LR: p.S[0], L1: p.S[1], L2: p.S[2], LRPower: p.S[3]}
 	if p.Count == 5 {
 		f.L2Shrinkage, f.LRPower = p.S[3], p.S[4]
 	}
@@ -70,4 +76,32 @@ func ApplyProximalGradientDescent[T Float](p *Part[T]) {
 // ApplyProximalAdagrad takes lr, l1, l2.
 func ApplyProximalAdagrad[T Float](p *Part[T]) {
 	ProximalAdagrad(p.W[0], p.W[1], p.G, ProximalParams[T]{LR: p.S[0], L1: p.S[1], L2: p.S[2]})
+}
+
+// ApplyAdaMax takes beta1_power, lr, beta1, beta2, epsilon.
+func ApplyAdaMax[T Float](p *Part[T]) {
+	AdaMax(p.W[0], p.W[1], p.W[2], p.G, AdaMaxParams[T]{LR: p.S[1] / (1 - p.S[0]), Beta1: p.S[2], Beta2: p.S[3], Epsilon: p.S[4]})
+}
+
+// ApplyAmsgrad takes what ApplyAdam takes, and has the slots m, v, vhat.
+func ApplyAmsgrad[T Float](p *Part[T]) {
+	lr := p.S[2] * T(math.Sqrt(float64(1-p.S[1]))) / (1 - p.S[0])
+	Amsgrad(p.W, p.G, AdamParams[T]{LR: lr, Beta1: p.S[3], Beta2: p.S[4], Epsilon: p.S[5]})
+}
+
+// ApplyAdagradDA takes lr, l1, l2, global_step.
+func ApplyAdagradDA[T Float](p *Part[T]) {
+	AdagradDA(p.W[0], p.W[1], p.W[2], p.G, AdagradDAParams[T]{LR: p.S[0], L1: p.S[1], L2: p.S[2], Step: p.S[3]})
+}
+
+// ApplyPowerSign takes lr, logbase, sign_decay, beta.
+func ApplyPowerSign[T Float](p *Part[T]) {
+	base, decay := p.S[1], p.S[2]
+	signStep(p, func(same T) T { return T(math.Exp(float64(base * decay * same))) })
+}
+
+// ApplyAddSign takes lr, alpha, sign_decay, beta.
+func ApplyAddSign[T Float](p *Part[T]) {
+	alpha, decay := p.S[1], p.S[2]
+	signStep(p, func(same T) T { return alpha + decay*same })
 }

@@ -1,0 +1,33 @@
+package eager
+
+import (
+	"fmt"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// temporaryVariable makes a variable that only the step has, of zeros. TensorFlow's masters sum many tensors in one.
+func temporaryVariable(s *site) (kernel, error) {
+	d := s.dtype("dtype", tensor.Float32)
+	shape, ok := s.node.Attrs["shape"].(graph.Shape)
+	if !ok || !shape.Known() {
+		return nil, fmt.Errorf("attribute shape: expected sizes that are known")
+	}
+	name := s.str("var_name", s.node.Name)
+	return func(c call) error {
+		t, err := c.alloc(d, shape.At(1)...)
+		if err != nil {
+			return err
+		}
+		c.out[0] = Value{Resource: &hostVariable{name: name, order: variables.Add(1), t: t}}
+		return nil
+	}, nil
+}
+
+// destroyTemporary gives the value of a temporary variable, which nobody has after that.
+func destroyTemporary(c call) error {
+	t, err := load(c.in[0])
+	c.set(0, t)
+	return err
+}

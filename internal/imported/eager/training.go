@@ -1,0 +1,30 @@
+package eager
+
+import "github.com/goestimator/goestimator/internal/compiler/ops"
+
+// trainingOps are ops that are met in training graphs alone, gradients but for them of elements and windows.
+var trainingOps = map[*ops.Def]maker{
+	ops.StridedSliceGrad:           stridedSliceGrad,
+	ops.StridedSliceAssign:         stridedSliceAssign,
+	ops.ResourceStridedSliceAssign: stridedSliceAssign,
+	ops.ConcatOffset:               concatOffset,
+	ops.MirrorPadGrad:              mirrorPadGrad,
+	ops.SparseSegmentSumGrad:       sparseSegmentGrad(sumOf),
+	ops.SparseSegmentMeanGrad:      sparseSegmentGrad(meanOf),
+	ops.SparseSegmentSqrtNGrad:     sparseSegmentGrad(sqrtOf),
+	ops.FusedBatchNormGrad:         batchNormGrad,
+	ops.FusedBatchNormGradV2:       batchNormGrad,
+	ops.FusedBatchNormGradV3:       batchNormGrad,
+	ops.LRN:                        localNorm,
+	ops.LRNGrad:                    localNormGrad,
+	ops.ResizeNearestNeighborGrad:  resizeNearestGrad,
+	ops.ResizeBilinearGrad:         resizeBilinearGrad,
+	ops.Diag:                       plain(diag),
+	ops.DiagPart:                   plain(diagPart),
+	ops.AccumulateNV2:              plain(addN),
+	ops.InTopK:                     inTopKOf,
+	ops.TemporaryVariable:          temporaryVariable,
+	ops.DestroyTemporaryVariable:   plain(destroyTemporary),
+	ops.DisableCopyOnRead:          plain(func(call) error { return nil }),
+	ops.Qr:                         orthogonal,
+}
