@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goestimator/goestimator/internal/clusterruntime/looptest"
 	"github.com/goestimator/goestimator/internal/clusterruntime/rendezvous"
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/imported/eager"
@@ -13,17 +14,17 @@ import (
 )
 
 // endless is a loop around a Merge: its body is x, and leaves is what an Exit takes.
-func endless(frame string, parallel int, limit float32) (g *text, merge, exit *graph.Node) {
-	g = newText()
+func endless(frame string, parallel int, limit float32) (g *looptest.Graph, merge, exit *graph.Node) {
+	g = looptest.New()
 	attrs := graph.Attrs{"frame_name": []byte(frame), "parallel_iterations": int64(parallel)}
-	merge = g.node("Merge", nil, 2, g.node("Enter", attrs, 1, g.value(0)).Out(0))
+	merge = g.Node("Merge", nil, 2, g.Node("Enter", attrs, 1, g.Value(0)).Out(0))
 	constant := graph.Attrs{"frame_name": []byte(frame), "is_constant": true}
-	less := g.op("Less", merge.Out(0), g.node("Enter", constant, 1, g.value(limit)).Out(0))
-	split := g.node("Switch", nil, 2, merge.Out(0), g.node("LoopCond", nil, 1, less).Out(0))
-	next := g.op("AddV2", split.Out(1), g.node("Enter", constant, 1, g.value(1)).Out(0))
-	merge.Inputs = append(merge.Inputs, g.node("NextIteration", nil, 1, next).Out(0))
-	exit = g.node("Exit", nil, 1, split.Out(0))
-	g.send("out", exit.Out(0))
+	less := g.Op("Less", merge.Out(0), g.Node("Enter", constant, 1, g.Value(limit)).Out(0))
+	split := g.Node("Switch", nil, 2, merge.Out(0), g.Node("LoopCond", nil, 1, less).Out(0))
+	next := g.Op("AddV2", split.Out(1), g.Node("Enter", constant, 1, g.Value(1)).Out(0))
+	merge.Inputs = append(merge.Inputs, g.Node("NextIteration", nil, 1, next).Out(0))
+	exit = g.Node("Exit", nil, 1, split.Out(0))
+	g.Send("out", exit.Out(0))
 	return g, merge, exit
 }
 
@@ -64,21 +65,23 @@ func TestNestedLoopsShareTheirRoom(t *testing.T) {
 
 func TestCompileRefuses(t *testing.T) {
 	for name, c := range map[string]struct {
-		build func(g *text)
+		build func(g *looptest.Graph)
 		text  string
 	}{
-		"NextIteration outside": {func(g *text) { g.node("NextIteration", nil, 1, g.value(1)) }, "is in no loop"},
-		"no such output":        {func(g *text) { g.op("Neg", g.node("Const", graph.Attrs{"value": tensor.Scalar(float32(1))}, 4).Out(3)) }, "has 1 outputs"},
+		"NextIteration outside": {func(g *looptest.Graph) { g.Node("NextIteration", nil, 1, g.Value(1)) }, "is in no loop"},
+		"no such output": {func(g *looptest.Graph) {
+			g.Op("Neg", g.Node("Const", graph.Attrs{"value": tensor.Scalar(float32(1))}, 4).Out(3))
+		}, "has 1 outputs"},
 	} {
-		g := newText()
+		g := looptest.New()
 		c.build(g)
 		if _, err := Compile(g.Graph, nil); err == nil || !strings.Contains(err.Error(), c.text) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
-	g := newText()
+	g := looptest.New()
 	for i := range maxReceives + 1 {
-		g.node("_Recv", graph.Attrs{"tensor_type": tensor.Float32, "tensor_name": fmt.Append(nil, i)}, 1)
+		g.Node("_Recv", graph.Attrs{"tensor_type": tensor.Float32, "tensor_name": fmt.Append(nil, i)}, 1)
 	}
 	if _, err := Compile(g.Graph, nil); !errors.Is(err, eager.ErrLimit) {
 		t.Errorf("too many receives: got %v", err)

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goestimator/goestimator/internal/clusterruntime/looptest"
 	"github.com/goestimator/goestimator/internal/clusterruntime/rendezvous"
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/imported/eager"
@@ -55,8 +56,8 @@ func nonsense(t *rapid.T) *graph.Graph {
 
 // mutated draws a program that is right, and then leads some of its edges elsewhere.
 func mutated(t *rapid.T) *graph.Graph {
-	g := newText()
-	g.send("out", expressions(t, 3).build(g, where{g.node("NoOp", nil, 0)}))
+	g := looptest.New()
+	g.Send("out", looptest.Draw(t, 3).Build(g))
 	nodes := g.Nodes()
 	for range rapid.IntRange(1, 4).Draw(t, "changes") {
 		n := rapid.SampledFrom(nodes).Draw(t, "node")

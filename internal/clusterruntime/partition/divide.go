@@ -9,6 +9,7 @@ import (
 	"github.com/goestimator/goestimator/internal/clusterruntime/device"
 	"github.com/goestimator/goestimator/internal/clusterruntime/rendezvous"
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -22,7 +23,11 @@ func Divide(g *graph.Graph, r Request, c Cluster) ([]Part, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &divider{g: g, need: need, cluster: c, at: at, inLoop: loops(need.nodes), parts: map[device.Name]*Part{},
+	frames, err := framesOf(need)
+	if err != nil {
+		return nil, err
+	}
+	d := &divider{g: g, need: need, cluster: c, at: at, frames: frames, loops: map[loopAt]*graph.Node{}, parts: map[device.Name]*Part{},
 		copies: map[*graph.Node]*graph.Node{}, fed: map[graph.Output]*graph.Node{}, received: map[cut]*graph.Node{}, number: r.Number}
 	if err := d.divide(); err != nil {
 		return nil, err
@@ -40,7 +45,8 @@ type divider struct {
 	need    *needs
 	cluster Cluster
 	at      map[*graph.Node]Device
-	inLoop  map[*graph.Node]bool
+	frames  *frames
+	loops   map[loopAt]*graph.Node // the Merge of each loop that was added
 
 	parts    map[device.Name]*Part
 	order    []*Part
@@ -59,6 +65,10 @@ type cut struct {
 }
 
 func (d *divider) divide() error {
+	d.gather()
+	if err := d.takePart(); err != nil {
+		return err
+	}
 	for _, n := range d.need.nodes {
 		c := *n
 		c.Inputs, c.Control, c.Device = nil, nil, d.at[n].Name.String()
@@ -224,9 +234,6 @@ func (d *divider) transfer(value graph.Output, c cut, to Device) (*graph.Node, e
 	if r := d.received[c]; r != nil {
 		return r, nil
 	}
-	if d.inLoop[c.from] {
-		return nil, fmt.Errorf("its input %q is computed in a loop by another task: %w: place the loop on one task", c.from.Name, ErrUnsupported)
-	}
 	t := value.DType()
 	switch t {
 	case tensor.Invalid, tensor.Resource, tensor.Variant:
@@ -238,8 +245,22 @@ func (d *divider) transfer(value graph.Output, c cut, to Device) (*graph.Node, e
 		return nil, err
 	}
 	r, err := d.add(to, &graph.Node{Name: value.Node.Name + "/_recv", Op: "_Recv", Attrs: receiver(attrs), Outputs: []graph.Type{value.Type()}})
-	d.received[c] = r
-	return r, err
+	if err != nil {
+		return nil, err
+	}
+	if loop := d.frames.gives[c.from]; loop != nil { // it is received in each iteration
+		r.Control = append(r.Control, d.copies[d.loops[loopAt{loop, c.to}]])
+	}
+	if !reference(c) {
+		d.received[c] = r
+	}
+	return r, nil
+}
+
+// reference reports whether the output is a reference variable: each who takes it takes the value of its own time.
+func reference(c cut) bool {
+	def := ops.Find(c.from.Op)
+	return c.index >= 0 && def != nil && def.OutputAt(c.index, len(c.from.Outputs)).Ref
 }
 
 // signal returns the node that a node of another task comes before: what follows a node elsewhere waits for an empty tensor.
@@ -262,31 +283,4 @@ func (d *divider) signal(before, n *graph.Node) (*graph.Node, error) {
 		Attrs: graph.Attrs{"T": tensor.Float32}, Outputs: []graph.Type{nothing}})
 	d.received[c] = after
 	return after, err
-}
-
-// loops returns the nodes between an Enter and an Exit.
-func loops(nodes []*graph.Node) map[*graph.Node]bool {
-	follow := map[*graph.Node][]*graph.Node{}
-	var queue []*graph.Node
-	for _, n := range nodes {
-		for _, in := range n.Inputs {
-			follow[in.Node] = append(follow[in.Node], n)
-		}
-		for _, c := range n.Control {
-			follow[c] = append(follow[c], n)
-		}
-		if n.Op == "Enter" || n.Op == "RefEnter" {
-			queue = append(queue, n)
-		}
-	}
-	inside := map[*graph.Node]bool{}
-	for ; len(queue) > 0; queue = queue[1:] {
-		n := queue[0]
-		if inside[n] || n.Op == "Exit" || n.Op == "RefExit" {
-			continue
-		}
-		inside[n] = true
-		queue = append(queue, follow[n]...)
-	}
-	return inside
 }

@@ -1,0 +1,105 @@
+"""Runs branches, loops and functions over the tasks of a cluster and prints what they gave, a line of JSON each.
+
+Usage: cluster_flow.py CLUSTER DIR: CLUSTER is a JSON object of jobs and addresses. Sessions are opened at worker 0.
+"""
+
+import json
+import sys
+
+import numpy as np
+import tensorflow as tf
+
+tf1 = tf.compat.v1
+tf1.disable_eager_execution()
+PS = ["/job:ps/task:0", "/job:ps/task:1"]
+
+
+def show(name, value):
+    print(json.dumps([name, np.asarray(value).astype(str).tolist()]), flush=True)
+
+
+def refused(name, call):
+    """Shows the class of the error."""
+    try:
+        call()
+        show(name, "no error")
+    except Exception as e:  # pylint: disable=broad-except
+        show(name, type(e).__name__)
+
+
+def on(task, f):
+    """Returns f as it runs on a parameter server."""
+    def there(*args):
+        with tf1.device(PS[task]):
+            return f(*args)
+    return there
+
+
+def loops(x):
+    """Returns loops whose conditions and bodies are on several tasks."""
+    with tf1.device(PS[1]):
+        far = x * 2.0
+    counter = lambda i, *_: i < 6
+    body = tf1.while_loop(counter, lambda i, a: (i + 1, on(0, lambda: a * 1.5)() + 1.0), [0, x])
+    both = tf1.while_loop(counter, lambda i, a, b: (i + 1, on(0, lambda: a + b)(), on(1, lambda: b * 0.5 + a)()), [0, x, x])
+    cond = tf1.while_loop(on(1, lambda i, a: a < 40.0), lambda i, a: (i + 1, on(0, lambda: a * 2.0 + tf1.abs(far))()), [0, tf1.abs(x) + 1.0])
+
+    def outer(i, a):
+        inner = tf1.while_loop(lambda j, _: j < 3, lambda j, b: (j + 1, on(0, lambda: b + a)()), [0, x])[1]
+        return i + 1, on(1, lambda: inner * 0.25)()
+
+    nested = tf1.while_loop(counter, outer, [0, far])
+    choice = tf1.while_loop(counter, lambda i, a: (i + 1, tf1.cond(a > 3.0, on(0, lambda: a - far), on(1, lambda: a * 2.0 + i_to_float(i)))), [0, x])
+    never = tf1.cond(x > 100.0, lambda: tf1.while_loop(counter, lambda i, a: (i + 1, on(0, lambda: a + 1.0)()), [0, x])[1], lambda: far)
+    one = tf1.while_loop(counter, lambda i, a: (i + 1, on(0, lambda: a * 1.1)()), [0, x], parallel_iterations=1)
+    return {"body": body, "both": both, "cond": cond, "nested": nested, "choice": choice, "never": never, "one": one}
+
+
+def i_to_float(i):
+    return tf1.cast(i, tf.float32)
+
+
+def control_flow(target, name):
+    with tf1.Graph().as_default():
+        x = tf1.placeholder(tf.float32, [])
+        all_loops = loops(x)
+        with tf1.Session(target) as s:
+            for v in (2.0, -3.5, 0.25):
+                for key, loop in all_loops.items():
+                    show("%s %s" % (name, key), s.run(loop, {x: v}))
+
+
+def variables_in_loops(target, resource):
+    """The counter of a loop is a variable on a parameter server."""
+    name = "resource" if resource else "ref"
+    with tf1.Graph().as_default():
+        with tf1.device(PS[0]):
+            limit = tf1.get_variable("limit_" + name, initializer=4, use_resource=resource)
+            count = tf1.get_variable("count_" + name, initializer=0, use_resource=resource)
+        with tf1.device(PS[1]):
+            w = tf1.get_variable("w_" + name, initializer=[1.0, 2.0], use_resource=resource)
+
+        def body(i):
+            with tf1.control_dependencies([tf1.assign_add(w, [0.5, 0.25])]):
+                return tf1.assign_add(count, 1) + 0 * i
+
+        loop = tf1.while_loop(lambda i: i < limit, body, [tf1.identity(count)], parallel_iterations=1)
+        with tf1.Session(target) as s:
+            s.run(tf1.global_variables_initializer())
+            show("variables %s" % name, s.run(loop))
+            show("variables %s after" % name, np.concatenate([[s.run(count)], s.run(w)]))
+
+
+def main():
+    target = "grpc://" + json.loads(sys.argv[1])["worker"][0]
+    for v2 in (False, True):
+        tf1.enable_control_flow_v2() if v2 else tf1.disable_control_flow_v2()
+        name = "v2" if v2 else "v1"
+        if len(sys.argv) > 3 and name not in sys.argv[3:]:
+            continue
+        control_flow(target, name)
+        for resource in (False, True):
+            variables_in_loops(target, resource)
+
+
+main()
