@@ -79,7 +79,7 @@ func tensorOf(name string, p *tensor_go_proto.TensorProto) (*tensor.Tensor, erro
 	if p == nil {
 		return nil, fmt.Errorf("fetch %q: the server's answer does not have it", name)
 	}
-	t, err := graphdef.FromTensorProto(p)
+	t, err := graphdef.ViewTensorProto(p, nil) // nothing else has the answer
 	if err != nil {
 		return nil, fmt.Errorf("fetch %q: %w", name, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/goestimator/goestimator/internal/clusterruntime/codec"
 	"github.com/goestimator/goestimator/internal/clusterruntime/rpcs"
 	"github.com/goestimator/goestimator/internal/clusterruntime/service"
 	"github.com/wamuir/graft/tensorflow/core/framework/device_attributes_go_proto"
@@ -69,7 +70,7 @@ func connect(target string, o *options) (*grpc.ClientConn, error) {
 		creds = credentials.NewTLS(o.tls)
 	}
 	all := []grpc.DialOption{grpc.WithTransportCredentials(creds), grpc.WithNoProxy(), grpc.WithInitialWindowSize(window), grpc.WithInitialConnWindowSize(window),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage))}
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage), grpc.ForceCodecV2(codec.Codec{}))}
 	if o.token != "" {
 		all = append(all, grpc.WithPerRPCCredentials(service.Token(o.token)))
 	}
