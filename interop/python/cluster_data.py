@@ -197,6 +197,69 @@ def variables(target):
                 s.run(more)
 
 
+def values(serialized):
+    """A summary's values, with floats and pictures as numbers."""
+    out = []
+    for v in tf1.Summary.FromString(serialized).value:
+        kind = v.WhichOneof("value")
+        got = getattr(v, kind)
+        if kind == "image":
+            got = [got.height, got.width, got.colorspace, tf1.Session("").run(tf.io.decode_png(got.encoded_image_string)).tolist()]
+        elif kind == "tensor":
+            got = plain(tf.make_ndarray(got))
+        elif kind == "histo":
+            got = [[got.min, got.max, got.num, got.sum, got.sum_squares]] + [["%.6g" % x for x in list(got.bucket_limit) + list(got.bucket)]]
+        else:
+            got = str(got)
+        out.append([v.tag, v.node_name, str(v.metadata), kind, got])
+    return out
+
+
+def summaries(target, folder):
+    """Summary ops, a hook that saves summaries, and TensorFlow 2's writers."""
+    with tf1.Graph().as_default():
+        x = tf1.constant([[1.5, -2, 0.25], [1e-3, 7, -7]])
+        pixels = tf.reshape(tf.range(24, dtype=tf.float32), [2, 2, 2, 3]) - 3
+        sound = tf.stack([tf.sin(tf.range(6, dtype=tf.float32)), 2 * tf.cos(tf.range(6, dtype=tf.float32))], 1)[None]
+        all_of_them = {
+            "scalar": tf1.summary.scalar("loss", x[0, 0]), "histogram": tf1.summary.histogram("weights", x), "integers": tf1.summary.histogram("ids", [1, 1, 5]),
+            "images": tf1.summary.image("pictures", pixels, max_outputs=2), "bytes": tf1.summary.image("grey", tf.cast(pixels[:, :, :, :1] + 3, tf.uint8), max_outputs=1),
+            "audio": tf1.summary.audio("sound", sound, 8000), "tensor": tf1.summary.tensor_summary("any", x), "text": tf1.summary.text("words", tf1.constant(["a", "b"])),
+        }
+        all_of_them["merged"] = tf1.summary.merge(list(all_of_them.values()))
+        twice = tf1.summary.merge([all_of_them["scalar"], all_of_them["scalar"]])
+        nan = tf1.summary.histogram("nan", x / 0 * 0)
+        with tf1.Session(target) as s:
+            for name, get in all_of_them.items():
+                show("summary of " + name, values(s.run(get)))
+            for get in (twice, nan):
+                show("refused", drain(s, get, 1))
+    with tf1.Graph().as_default():
+        step = tf1.train.get_or_create_global_step()
+        add = tf1.assign_add(step, 1)
+        tf1.summary.scalar("step", add)
+        with tf1.train.MonitoredTrainingSession(target, checkpoint_dir=os.path.join(folder, "hook"), save_summaries_steps=2, save_summaries_secs=None, save_checkpoint_secs=None) as s:
+            for _ in range(5):
+                s.run(add)
+        events = [e for f in sorted(tf.io.gfile.glob(os.path.join(folder, "hook", "events*"))) for e in tf1.train.summary_iterator(f)]
+        show("hook", [[e.step, v.tag, v.simple_value] for e in events for v in e.summary.value if v.tag == "step"])
+    with tf1.Graph().as_default():
+        dir2 = os.path.join(folder, "writer")
+        writer = tf.compat.v2.summary.create_file_writer(dir2)
+        step = tf1.placeholder(tf.int64, [])
+        with writer.as_default():
+            scalar = tf.compat.v2.summary.scalar("x", tf.cast(step, tf.float32) / 2, step=step)
+            histogram = tf.compat.v2.summary.histogram("h", tf.range(4), step=step)
+        with tf1.Session(target) as s:
+            s.run(writer.init())
+            for i in range(2):
+                s.run(scalar, {step: i})
+                s.run(histogram, {step: i})
+            s.run(writer.close())
+        events = [e for f in sorted(tf.io.gfile.glob(os.path.join(dir2, "events*"))) for e in tf1.train.summary_iterator(f)]
+        show("writer", [[e.step, v.tag, v.metadata.plugin_data.plugin_name, plain(tf.make_ndarray(v.tensor))] for e in events for v in e.summary.value])
+
+
 def main():
     cluster, folder = json.loads(sys.argv[1]), sys.argv[2]
     target = "grpc://" + cluster["worker"][0]
@@ -204,6 +267,7 @@ def main():
     iterators(target)
     optionals(target)
     variables(target)
+    summaries(target, folder)
 
 
 main()

@@ -1,5 +1,5 @@
 // Package summary writes and reads TensorBoard event files: scalars, histograms,
-// images, text, tensors, the graph, and marks of a session's start, stop and
+// images, audio, text, tensors, the graph, and marks of a session's start, stop and
 // checkpoints. docs/formats.md describes every byte.
 //
 // A FileWriter appends to a file of its own; a process that starts again opens

@@ -237,14 +237,14 @@ func assert(s *site) (kernel, error) {
 			if i > 0 {
 				b.WriteByte(' ')
 			}
-			b.WriteString(summary(v.T, most))
+			b.WriteString(shownValues(v.T, most))
 		}
 		return errors.New(b.String())
 	}, nil
 }
 
-// summary shows the first elements of a tensor.
-func summary(t *tensor.Tensor, most int) string {
+// shownValues shows the first elements of a tensor.
+func shownValues(t *tensor.Tensor, most int) string {
 	n := t.Len()
 	if most >= 0 {
 		n = min(n, most)
