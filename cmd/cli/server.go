@@ -19,6 +19,7 @@ type serverFlags struct {
 	idle    time.Duration
 	drain   int
 	memory  budget.Limits
+	status  string
 	sources configFlags
 }
 
@@ -49,13 +50,16 @@ Graphs read and write checkpoints below the folders of --allow-path alone.
 Everyone who reaches the port of another task may run any graph there. A task listens on loopback where its address is of
 loopback, otherwise on all interfaces, and warns.
 
+With --status-address there are, over HTTP, a page for people (/), the same as JSON (/status.json), /healthz and metrics
+(/monitoring/prometheus/metrics). They change nothing, and ask for no token.
+
 SIGTERM or Ctrl-C drains: new steps are refused, those that run may take --drain-seconds, the rest end with UNAVAILABLE.
 
 Exit codes: 0 drained after a signal, or idle; 1 an error, such as a port that is taken; 2 a mistake in the command line, the
 config or TF_CONFIG; 130 ended by a second signal.`,
 		Example: `  goestimator server --cluster-spec 'chief|a:2222,worker|b:2222;c:2222,ps|d:2222;e:2222' --job-name ps --task-index 1
   goestimator server --cluster_spec 'worker|a:2222;b:2222' --job_name worker --task_id 0
-  goestimator server --cluster-spec 'local|localhost:2222' --exit-when-idle 10m
+  goestimator server --cluster-spec 'local|localhost:2222' --exit-when-idle 10m --status-address :9090
   TF_CONFIG='{"cluster": {"worker": ["a:2222"], "ps": ["b:2222"]}, "task": {"type": "ps", "index": 0}}' goestimator server`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -86,6 +90,7 @@ func (f *serverFlags) add(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.allow, "allow-path", nil, "folder where graphs may read and write checkpoints; may be repeated")
 	flags.DurationVar(&f.idle, "exit-when-idle", 0, "end when nobody has had a session for this long, as 10m; 0: serve until a signal")
 	flags.IntVar(&f.drain, "drain-seconds", 10, "how long steps that run may take after a signal")
+	flags.StringVar(&f.status, "status-address", "", "host:port of a status page and metrics over HTTP; a host that is left out is localhost, port 0 a free one; empty: none")
 	flags.Int64Var(&f.memory.Server, budget.ServerFlag, 0, "memory that tensors, variables, graphs and messages may hold together; 0: three quarters of the machine's or control group's")
 	flags.Int64Var(&f.memory.Request, budget.SessionFlag, 0, "memory that those of one session may hold; 0: as much as all together")
 	f.sources.addSources(cmd)

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"runtime/debug"
 	"sync/atomic"
 	"time"
 
 	"github.com/goestimator/goestimator/internal/clusterruntime/server"
+	"github.com/goestimator/goestimator/internal/clusterruntime/status"
 	"github.com/goestimator/goestimator/internal/distribute"
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
 	"github.com/goestimator/goestimator/runconfig"
@@ -25,26 +27,51 @@ func runServer(ctx context.Context, t serverTask, log *slog.Logger) error {
 	if err != nil {
 		return usage(err)
 	}
-	s, err := server.New(server.Config{Cluster: t.cluster, Job: t.job, Task: t.index, Log: log, AllowPaths: t.allow, Drain: t.drain, Memory: t.memory,
-		Security: server.Security{Serve: serve, Dial: dial, Token: between.Token}})
-	if err != nil {
+	run := &standingServer{serverTask: t, log: log}
+	run.noteTraining()
+	page := status.New(run.state)
+	c := server.Config{Cluster: t.cluster, Job: t.job, Task: t.index, Log: log, AllowPaths: t.allow, Drain: t.drain, Memory: t.memory,
+		Security: server.Security{Serve: serve, Dial: dial, Token: between.Token}}
+	if t.status != "" {
+		c.Ended = page.Ended
+	}
+	if run.server, err = server.New(c); err != nil {
 		return err
 	}
+	if t.status == "" {
+		return errors.Join(run.until(ctx, serve != nil), run.server.Close())
+	}
+	stop, err := serveStatus(t.status, page, log)
+	if err != nil {
+		return errors.Join(err, run.server.Close())
+	}
+	return errors.Join(run.until(ctx, serve != nil), stop(), run.server.Close())
+}
+
+// until serves until ctx ends, or nobody uses the server any more.
+func (r *standingServer) until(ctx context.Context, secured bool) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	run := &standingServer{serverTask: t, server: s, log: log}
-	run.trained.Store(time.Now().UnixNano())
-	if t.idle > 0 {
-		go run.endIdle(ctx, cancel)
+	if r.idle > 0 {
+		go r.endIdle(ctx, cancel)
 	}
-	err = run.serve(ctx, serve != nil)
-	if errors.Is(context.Cause(ctx), errIdle) {
-		log.Info("the server ends: nobody has used it", "for", t.idle)
-		err = nil
-	} else if t.trains == nil && errors.Is(err, context.Canceled) {
-		err = nil // drained
+	err := r.serve(ctx, secured)
+	switch {
+	case errors.Is(context.Cause(ctx), errIdle):
+		r.log.Info("the server ends: nobody has used it", "for", r.idle)
+		return nil
+	case r.trains == nil && errors.Is(err, context.Canceled):
+		return nil // drained
 	}
-	return errors.Join(err, s.Close())
+	return err
+}
+
+// state is what the status page shows.
+func (r *standingServer) state() status.State {
+	s := r.server.State()
+	b, _ := debug.ReadBuildInfo()
+	s.Build = newBuild("goestimator", b).String()
+	return s
 }
 
 // standingServer is a task while it serves.

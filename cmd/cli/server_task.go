@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -30,6 +32,7 @@ type serverTask struct {
 	idle   time.Duration // after which it ends; 0: never
 	drain  time.Duration // that steps have at its end
 	memory budget.Limits
+	status string // host:port of the status page; empty: none
 }
 
 // serverTask is the task of the cluster that flags state, or TF_CONFIG. changed reports whether a flag is set.
@@ -39,6 +42,13 @@ func (f *serverFlags) serverTask(changed func(flag string) bool) (t serverTask, 
 	}
 	t.job, t.index, t.allow = f.task.Type, f.task.Index, f.allow
 	t.memory = f.memory
+	if f.status != "" {
+		host, port, err := net.SplitHostPort(f.status)
+		if n, perr := strconv.ParseUint(port, 10, 16); err != nil || perr != nil || n > 65535 {
+			return t, fmt.Errorf("--status-address: got %q, expected host:port, as :9090", f.status)
+		}
+		t.status = net.JoinHostPort(cmp.Or(host, "localhost"), port)
+	}
 	t.idle, t.drain = f.idle, time.Duration(f.drain)*time.Second
 	if f.idle < 0 || f.idle > 0 && f.idle < time.Second {
 		return t, fmt.Errorf("--exit-when-idle: got %v, expected 1s or more, or 0", f.idle)

@@ -163,6 +163,13 @@ func (c *Calls) Idle() time.Duration {
 	return time.Since(c.last)
 }
 
+// Steps returns how many calls that begin or continue something are running.
+func (c *Calls) Steps() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.steps)
+}
+
 // Drain refuses new steps, and waits for those that run until ctx ends. It ends the rest with UNAVAILABLE then, and reports how many.
 func (c *Calls) Drain(ctx context.Context) (cut int) {
 	c.mu.Lock()

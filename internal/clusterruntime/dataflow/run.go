@@ -7,6 +7,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/clusterruntime/rendezvous"
 	"github.com/goestimator/goestimator/internal/imported/eager"
+	"github.com/goestimator/goestimator/internal/platform/fault"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -153,7 +154,13 @@ func grown[T any](s []T, n int) []T {
 }
 
 // execute runs a node. It takes its inputs out of the iteration, where nothing else reads them.
-func (r *run) execute(t task, m *room) ([]token, error) {
+func (r *run) execute(t task, m *room) (out []token, err error) {
+	defer func() {
+		if p := recover(); p != nil { // in a goroutine of its own it would end the process
+			err = fault.New("node "+r.p.nodes[t.node].source.Name, p)
+			fault.Log(nil, err)
+		}
+	}()
 	n := &r.p.nodes[t.node]
 	in := t.at.inputs[n.firstInput : n.firstInput+n.inputs]
 	defer clear(in)

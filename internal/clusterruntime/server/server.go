@@ -15,6 +15,7 @@ import (
 	"github.com/goestimator/goestimator/internal/clusterruntime/device"
 	"github.com/goestimator/goestimator/internal/clusterruntime/master"
 	"github.com/goestimator/goestimator/internal/clusterruntime/service"
+	"github.com/goestimator/goestimator/internal/clusterruntime/status"
 	"github.com/goestimator/goestimator/internal/clusterruntime/worker"
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 	"github.com/goestimator/goestimator/internal/platform/budget"
@@ -37,6 +38,8 @@ type Config struct {
 	Security Security
 	// Memory bounds what the server and each session hold: see [budget.Limits].
 	Memory budget.Limits
+	// Ended is called after each call; nil: nobody wants to know.
+	Ended func(calls.Call)
 	// Drain is how long steps that run may take when the server ends; 0: 10 seconds.
 	Drain time.Duration
 }
@@ -49,14 +52,16 @@ type Security struct {
 
 // Server is a task of a cluster. It is safe for concurrent use.
 type Server struct {
-	config  Config
-	master  service.Local
-	peers   *peers
-	folders []*atomicfile.Root
-	memory  *budget.Server
-	calls   *calls.Calls
-	open    func() int   // sessions and graphs
-	clients atomic.Int64 // connections
+	config   Config
+	master   service.Local
+	peers    *peers
+	folders  []*atomicfile.Root
+	memory   *budget.Server
+	calls    *calls.Calls
+	started  time.Time
+	describe []func(*status.State)
+	open     func() int   // sessions and graphs
+	clients  atomic.Int64 // connections
 }
 
 // New returns a server that does not listen yet.
@@ -69,7 +74,7 @@ func New(c Config) (*Server, error) {
 		return nil, err
 	}
 	p, memory := newPeers(c), budget.NewServer(c.Memory)
-	s := &Server{config: c, peers: p, memory: memory, calls: calls.New(calls.Options{Task: p.own.String(), Token: c.Security.Token, Memory: memory, Codec: codec.Codec{}})}
+	s := &Server{config: c, started: time.Now(), peers: p, memory: memory, calls: calls.New(calls.Options{Task: p.own.String(), Token: c.Security.Token, Memory: memory, Codec: codec.Codec{}, Ended: c.Ended})}
 	for _, dir := range c.AllowPaths {
 		r, err := atomicfile.OpenRoot(dir)
 		if err != nil {
@@ -80,6 +85,7 @@ func New(c Config) (*Server, error) {
 	w := worker.New(worker.Config{Devices: []*device_attributes_go_proto.DeviceAttributes{cpu}, Peers: p, Parallel: runtime.GOMAXPROCS(0), Folders: s.folders, Memory: memory})
 	p.local = w.Methods()
 	m := master.New(p.own, p, c.Log).PaidBy(memory)
+	s.describe = []func(*status.State){w.Describe, m.Describe}
 	s.master, s.open = m.Methods(), func() int { return m.Sessions() + w.Graphs() }
 	return s, nil
 }

@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 
+	"github.com/goestimator/goestimator/internal/platform/fault"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -29,7 +30,17 @@ type message[T any] interface {
 }
 
 // Bind makes a method of a function. Errors of the function should have a status of gRPC.
-func Bind[Q, R any, In message[Q], Out message[R]](name string, f func(ctx context.Context, in In) (Out, error)) Method {
+// One that panics answers INTERNAL.
+func Bind[Q, R any, In message[Q], Out message[R]](name string, do func(ctx context.Context, in In) (Out, error)) Method {
+	f := func(ctx context.Context, in In) (out Out, err error) {
+		defer func() {
+			if p := recover(); p != nil {
+				out, err = nil, fault.New(name, p)
+				fault.Log(nil, err)
+			}
+		}()
+		return do(ctx, in)
+	}
 	handler := func(_ any, ctx context.Context, decode func(any) error, intercept grpc.UnaryServerInterceptor) (any, error) {
 		in := In(new(Q))
 		if err := decode(in); err != nil {

@@ -169,6 +169,9 @@ func (a *Account) tryReserve(n int64, model bool) error {
 		}
 		a.reserved += step
 	}
+	if a.lasting {
+		a.s.taken.Add(n)
+	}
 	if model {
 		a.model += n
 	} else {

@@ -31,31 +31,36 @@ func Lend[T any](a *Account, at *T, n int) {
 }
 
 const (
-	// collectPause is the least time between two runs of the collector that gave back little.
+	// collectPause is the least time between attempts to find memory that found little, unless much was taken since.
 	collectPause = time.Second
+	// attempts are how often the collector runs for one attempt: what a step has just let go may still be on a stack.
+	attempts = 3
 	// cleanupTime is how long what the collector found may take to be given back.
-	cleanupTime = 100 * time.Millisecond
+	cleanupTime = 30 * time.Millisecond
 )
 
-// collected runs the collector where memory is short, until enough is given back. A run that gave back less than an eighth of the limit
-// is not repeated for a while.
+// collected runs the collector where memory is short, until enough is given back. An attempt that found less than an eighth of the limit
+// is not repeated for a while, unless as much was taken since.
 func (s *Server) collected(enough func() bool) bool {
 	s.collecting.Lock()
 	defer s.collecting.Unlock()
 	if enough() {
 		return true
 	}
-	if time.Since(s.scarce) < collectPause {
+	much := s.limits.Server / 8
+	if time.Since(s.scarce) < collectPause && s.taken.Load() < much {
 		return false
 	}
-	before := s.used.Load()
+	before, ok := s.used.Load(), false
 	s.garbage.Store(0)
-	runtime.GC()
-	ok := false
-	for end := time.Now().Add(cleanupTime); !ok && time.Now().Before(end); ok = enough() {
-		time.Sleep(time.Millisecond)
+	s.taken.Store(0)
+	for n := 0; !ok && n < attempts; n++ {
+		runtime.GC()
+		for end := time.Now().Add(cleanupTime); !ok && time.Now().Before(end); ok = enough() {
+			time.Sleep(time.Millisecond)
+		}
 	}
-	if before-s.used.Load() < s.limits.Server/8 {
+	if before-s.used.Load() < much {
 		s.scarce = time.Now()
 	}
 	return ok

@@ -49,6 +49,7 @@ type Server struct {
 	garbage atomic.Int64 // bytes that became garbage since the collector ran last
 
 	collecting sync.Mutex
+	taken      atomic.Int64 // by lasting accounts since the collector was run for them
 	scarce     time.Time    // when the collector was last run for little
 	lastLarge  atomic.Int64 // when a large piece was taken last, in nanoseconds since start
 	start      time.Time

@@ -1,0 +1,44 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/goestimator/goestimator/internal/clusterruntime/status"
+	"github.com/goestimator/goestimator/internal/serving/security"
+	"github.com/goestimator/goestimator/runconfig"
+)
+
+// serveStatus serves a page at an address until stop is called.
+func serveStatus(address string, page *status.Page, log *slog.Logger) (stop func() error, err error) {
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("--status-address: %w", err)
+	}
+	host, _, _ := net.SplitHostPort(address)
+	if !runconfig.Loopback(host) {
+		log.Warn("the status page can be read from other machines", "address", l.Addr().String())
+	}
+	h := security.Browsers{Loopback: runconfig.Loopback(host), Name: host}.Handler(page)
+	s := &http.Server{Handler: http.MaxBytesHandler(h, 1<<10), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: time.Minute,
+		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)}
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(l) }()
+	log.Info("serving the status", "page", "http://"+l.Addr().String()+"/", "metrics", "http://"+l.Addr().String()+status.MetricsPath)
+	return func() error {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		if s.Shutdown(ctx) != nil {
+			_ = s.Close()
+		}
+		if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
+			return err
+		}
+		return nil
+	}, nil
+}

@@ -1,0 +1,46 @@
+package budget
+
+import (
+	"errors"
+	"runtime"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// TestLasting: a lasting account pays for what lives. What nobody refers to any more makes room, also after others were refused.
+func TestLasting(t *testing.T) {
+	s := NewServer(Limits{Server: 64 << 20, Request: 48 << 20})
+	defer s.Close()
+	a, b := s.OpenLasting(), s.OpenLasting()
+	take := func(of *Account, n int) ([]byte, error) {
+		if err := of.ReserveModel(n); err != nil {
+			return nil, err
+		}
+		piece := make([]byte, n)
+		Lend(of, &piece[n/2], n)
+		return piece, nil
+	}
+	for range 20 {
+		if _, err := take(a, 40<<20); err != nil {
+			t.Fatalf("garbage: %v", err)
+		}
+	}
+	kept, err := take(a, 40<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for flag, of := range map[string]*Account{SessionFlag: a, ServerFlag: b} {
+		_, err := take(of, 30<<20)
+		var e *Error
+		if !errors.As(err, &e) || status.Code(err) != codes.ResourceExhausted || !strings.Contains(err.Error(), "--"+flag) {
+			t.Errorf("beyond --%s: %v", flag, err)
+		}
+	}
+	if s.Used() != 40<<20 {
+		t.Errorf("%d bytes are paid for", s.Used())
+	}
+	runtime.KeepAlive(kept)
+}
