@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goestimator/goestimator/internal/imported/queue"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -54,8 +55,14 @@ type QueueInfo struct {
 // Queues lists the queues by name.
 func (r *Resources) Queues() (all []QueueInfo) {
 	r.mu.RLock()
-	defer r.mu.RUnlock()
-	for _, q := range r.queues {
+	var queues []*queue.Queue
+	for _, one := range r.shared {
+		if q, ok := one.(*queue.Queue); ok {
+			queues = append(queues, q)
+		}
+	}
+	r.mu.RUnlock()
+	for _, q := range queues {
 		all = append(all, QueueInfo{q.Name(), q.Size(), q.Spec().Capacity, q.Closed()})
 	}
 	slices.SortFunc(all, func(a, b QueueInfo) int { return strings.Compare(a.Name, b.Name) })
