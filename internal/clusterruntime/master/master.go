@@ -99,6 +99,12 @@ func (m *Master) createSession(ctx context.Context, in *rpcs.CreateSessionReques
 		return nil, status.Error(codes.Internal, err.Error())
 	}
 	s.handle = hex.EncodeToString(id[:])
+	if in.GetConfig().GetIsolateSessionState() {
+		if err := s.isolate(ctx); err != nil {
+			s.account.Close()
+			return nil, err
+		}
+	}
 	err = m.keep(s)
 	if ctx.Err() != nil { // nobody would learn the handle
 		err = status.FromContextError(ctx.Err()).Err()
@@ -225,7 +231,8 @@ const waitingLog = 10 * time.Second
 
 // survey asks the workers for their devices. It waits for those that do not answer.
 func (s *session) survey(ctx context.Context, filters []device.Name) error {
-	for _, t := range s.master.chosen(filters) {
+	s.tasks = s.master.chosen(filters)
+	for _, t := range s.tasks {
 		out, err := s.master.status(ctx, t)
 		if err != nil {
 			return err

@@ -18,6 +18,7 @@ import (
 // plan is a graph whose parts are registered with their workers.
 type plan struct {
 	session string
+	created bool // the workers were asked to create the session
 	parts   []part
 }
 
@@ -32,7 +33,7 @@ type part struct {
 
 // register gives each worker its part.
 func (s *session) register(ctx context.Context, parts []partition.Part) (*plan, error) {
-	p := &plan{session: s.handle}
+	p := &plan{session: s.handle, created: s.isolated}
 	for _, q := range parts {
 		w, err := s.master.workers.Worker(q.Task.Job, q.Task.Task)
 		if err != nil {
@@ -44,7 +45,7 @@ func (s *session) register(ctx context.Context, parts []partition.Part) (*plan, 
 			p.deregister()
 			return nil, status.Error(codes.Internal, err.Error())
 		}
-		out, err := service.Ask[rpcs.RegisterGraphResponse](ctx, w, "RegisterGraph", &rpcs.RegisterGraphRequest{SessionHandle: s.handle, GraphDef: def,
+		out, err := service.Ask[rpcs.RegisterGraphResponse](ctx, w, "RegisterGraph", &rpcs.RegisterGraphRequest{SessionHandle: s.handle, CreateWorkerSessionCalled: s.isolated, GraphDef: def,
 			GraphOptions: &for_core_protos_go_proto.GraphOptions{}, DebugOptions: &for_core_protos_go_proto.DebugOptions{}, ConfigProto: &for_core_protos_go_proto.ConfigProto{}})
 		if err != nil {
 			p.deregister()
@@ -63,7 +64,7 @@ func (s *session) register(ctx context.Context, parts []partition.Part) (*plan, 
 // deregister takes the parts from their workers. A worker that is gone has forgotten them anyway.
 func (p *plan) deregister() {
 	p.each(func(ctx context.Context, q part) {
-		_, _ = service.Ask[rpcs.DeregisterGraphResponse](ctx, q.worker, "DeregisterGraph", &rpcs.DeregisterGraphRequest{GraphHandle: q.handle, SessionHandle: p.session})
+		_, _ = service.Ask[rpcs.DeregisterGraphResponse](ctx, q.worker, "DeregisterGraph", &rpcs.DeregisterGraphRequest{GraphHandle: q.handle, SessionHandle: p.session, CreateWorkerSessionCalled: p.created})
 	})
 }
 
@@ -94,7 +95,7 @@ func (p *plan) run(ctx context.Context, feeds map[string]*tensor_go_proto.Tensor
 		done  sync.WaitGroup
 	)
 	one := func(q part) {
-		out, err := q.run(ctx, p.session, id, feeds)
+		out, err := q.run(ctx, p, id, feeds)
 		mu.Lock()
 		defer mu.Unlock()
 		if err != nil && first == nil {
@@ -116,8 +117,8 @@ func (p *plan) run(ctx context.Context, feeds map[string]*tensor_go_proto.Tensor
 }
 
 // run runs a part in a step.
-func (q part) run(ctx context.Context, session string, step int64, feeds map[string]*tensor_go_proto.TensorProto) (*rpcs.RunGraphResponse, error) {
-	in := &rpcs.RunGraphRequest{GraphHandle: q.handle, StepId: step, RecvKey: q.keys, ExecOpts: &rpcs.ExecutorOpts{}, SessionHandle: session, StoreErrorsInResponseBody: true}
+func (q part) run(ctx context.Context, p *plan, step int64, feeds map[string]*tensor_go_proto.TensorProto) (*rpcs.RunGraphResponse, error) {
+	in := &rpcs.RunGraphRequest{GraphHandle: q.handle, StepId: step, RecvKey: q.keys, ExecOpts: &rpcs.ExecutorOpts{}, SessionHandle: p.session, CreateWorkerSessionCalled: p.created, StoreErrorsInResponseBody: true}
 	for name, key := range q.feeds {
 		t := feeds[name]
 		if t == nil {

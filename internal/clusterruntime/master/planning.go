@@ -175,4 +175,5 @@ func (s *session) close() {
 	for _, p := range unused {
 		p.deregister()
 	}
+	s.forgetIsolated()
 }

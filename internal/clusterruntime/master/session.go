@@ -21,12 +21,15 @@ import (
 
 // session is a client's graph with the plans of its steps.
 type session struct {
-	master  *Master
-	handle  string
-	soft    bool
-	devices []*device_attributes_go_proto.DeviceAttributes
-	cluster partition.Cluster
-	account *budget.Account // pays for the graph
+	master *Master
+	handle string
+	tasks  []Task // that it may use
+	// isolated says that variables and queues are the session's own.
+	isolated bool
+	soft     bool
+	devices  []*device_attributes_go_proto.DeviceAttributes
+	cluster  partition.Cluster
+	account  *budget.Account // pays for the graph
 
 	mu        sync.Mutex
 	def       *graph_go_proto.GraphDef

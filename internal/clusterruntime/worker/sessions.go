@@ -47,7 +47,11 @@ func (w *Worker) leave(handle string) {
 	if s.graphs--; s.graphs > 0 {
 		return
 	}
-	w.resources.Forget(handle)
+	if own := w.isolated[handle]; own != nil {
+		own.resources.Forget(handle)
+	} else {
+		w.resources.Forget(handle)
+	}
 	delete(w.accounts, handle) // what it holds is paid for until the collector finds it
 	if s.random.Len() == 0 {
 		delete(w.sessions.of, handle)

@@ -99,7 +99,7 @@ func (w *Worker) run(ctx context.Context, in *rpcs.RunGraphRequest) (*rpcs.RunGr
 			return nil, err
 		}
 	}
-	at := dataflow.Step{Env: &eager.Env{Resources: w.resources, Session: p.session, Functions: p.functions, Bundle: w.folders.bundle, Files: w.folders.of, Payer: p.payer}, Rendezvous: meeting{w, in.GetStepId(), table, p.payer}, Parallel: w.parallel}
+	at := dataflow.Step{Env: &eager.Env{Resources: w.resourcesOf(p.session), Session: p.session, Functions: p.functions, Bundle: w.folders.bundle, Files: w.folders.of, Payer: p.payer}, Rendezvous: meeting{w, in.GetStepId(), table, p.payer}, Parallel: w.parallel}
 	if err := p.program.Run(ctx, at); err != nil {
 		table.Abort(StatusOf(err))
 		return nil, err

@@ -38,8 +38,9 @@ type Worker struct {
 	graphs   map[string]*registered
 	accounts map[string]*budget.Account // of sessions with graphs
 	sessions sessions
-	next     uint64 // number of the next graph. The first is drawn: a worker that was started again does not know the handles of its predecessor
-	bytes    int64  // of all graphs
+	isolated map[string]*isolated // by session
+	next     uint64               // number of the next graph. The first is drawn: a worker that was started again does not know the handles of its predecessor
+	bytes    int64                // of all graphs
 	steps    map[int64]*step
 
 	waiting atomic.Int64 // calls of RecvTensor
@@ -57,7 +58,7 @@ type Config struct {
 // New returns a worker without graphs and variables.
 func New(c Config) *Worker {
 	return &Worker{devices: c.Devices, peers: c.Peers, parallel: c.Parallel, folders: c.Folders, memory: c.Memory, accounts: map[string]*budget.Account{}, resources: eager.NewResources(),
-		graphs: map[string]*registered{}, sessions: newSessions(), next: rand.Uint64(), steps: map[int64]*step{}}
+		graphs: map[string]*registered{}, sessions: newSessions(), isolated: map[string]*isolated{}, next: rand.Uint64(), steps: map[int64]*step{}}
 }
 
 // Graphs returns how many graphs are registered.
@@ -72,7 +73,7 @@ func (w *Worker) Methods() []service.Method {
 	const collective = "collective ops are not supported: variables are on parameter servers, or in the graph of one session"
 	return []service.Method{
 		service.Bind("GetStatus", w.getStatus),
-		service.Bind("CreateWorkerSession", createSession),
+		service.Bind("CreateWorkerSession", w.createSession),
 		service.Bind("DeleteWorkerSession", w.deleteSession),
 		service.Bind("RegisterGraph", w.registerGraph),
 		service.Bind("DeregisterGraph", w.deregisterGraph),
@@ -94,16 +95,12 @@ func (w *Worker) getStatus(context.Context, *rpcs.GetStatusRequest) (*rpcs.GetSt
 	return &rpcs.GetStatusResponse{DeviceAttributes: w.devices}, nil
 }
 
-// createSession does nothing: variables are shared by all sessions, unless these have containers of their own.
-func createSession(context.Context, *rpcs.CreateWorkerSessionRequest) (*rpcs.CreateWorkerSessionResponse, error) {
-	return &rpcs.CreateWorkerSessionResponse{}, nil
-}
-
 // deleteSession forgets what is kept for a session whose graphs were deregistered.
 func (w *Worker) deleteSession(_ context.Context, in *rpcs.DeleteWorkerSessionRequest) (*rpcs.DeleteWorkerSessionResponse, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.sessions.forget(in.GetSessionHandle())
+	w.endIsolated(in.GetSessionHandle())
 	return &rpcs.DeleteWorkerSessionResponse{}, nil
 }
 
@@ -173,12 +170,6 @@ func (w *Worker) graph(handle string) (*registered, error) {
 // noGraph has TensorFlow's text and code: clients then make a new session.
 func noGraph(handle string) error {
 	return status.Errorf(codes.Aborted, "Graph handle is not found: %s. Possibly, this worker just restarted.", handle)
-}
-
-// cleanupAll forgets variables. Of containers only the default one exists unless a variable names one.
-func (w *Worker) cleanupAll(_ context.Context, in *rpcs.CleanupAllRequest) (*rpcs.CleanupAllResponse, error) {
-	w.resources.Clear(in.GetContainer()...)
-	return &rpcs.CleanupAllResponse{}, nil
 }
 
 // owns reports whether the device is one of the worker's task.

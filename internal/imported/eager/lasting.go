@@ -14,7 +14,7 @@ type lasting interface{ Close() }
 type place struct{ container, shared, name string }
 
 func (s *site) place() place {
-	return place{containerName(s.container()), s.str("shared_name", ""), s.node.Name}
+	return place{s.container(), s.str("shared_name", ""), s.node.Name}
 }
 
 // lastingThings are the lasting resources of a Resources.

@@ -74,7 +74,7 @@ func NewResources() *Resources {
 
 // ResourceKey is the name of a resource of a container; most have none.
 func ResourceKey(container, name string) string {
-	if container = containerName(container); container == "" {
+	if container == "" {
 		return name
 	}
 	return container + "\x00" + name
@@ -130,21 +130,12 @@ func (r *Resources) table(name string, make func() *Table) *Table {
 	return t
 }
 
-// containerName returns "" for the container of what names none, else the name.
-func containerName(container string) string {
-	if container == defaultContainer {
-		return ""
-	}
-	return container
-}
-
-// Clear forgets what is in containers, in the default one where none is named.
+// Clear forgets what is in containers, in that of what names none where none is named.
 func (r *Resources) Clear(containers ...string) {
 	if len(containers) == 0 {
 		containers = []string{""}
 	}
 	for _, c := range containers {
-		c = containerName(c)
 		r.mu.Lock()
 		maps.DeleteFunc(r.vars, func(key string, _ Variable) bool { return containerOf(key) == c })
 		maps.DeleteFunc(r.tabs, func(key string, _ *Table) bool { return containerOf(key) == c })

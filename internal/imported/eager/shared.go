@@ -9,9 +9,6 @@ import (
 	"github.com/goestimator/goestimator/internal/imported/queue"
 )
 
-// defaultContainer is the name of the container of what names none.
-const defaultContainer = "localhost"
-
 // maxQueued are the bytes of all that waits in the queues, accumulators and barriers of a Resources.
 const maxQueued = 4 << 30
 
@@ -58,7 +55,7 @@ func (h sharing) find(c call, create func(name string, room *queue.Room) shared)
 		return nil, errors.New(h.kind + "s need Env.Resources")
 	}
 	r := c.env.Resources
-	key := sharedKey{h.kind, queueKey{containerName(h.container), c.env.Session, h.node}}
+	key := sharedKey{h.kind, queueKey{h.container, c.env.Session, h.node}}
 	if h.shared != "" {
 		key.session, key.name = "", h.shared
 	}
@@ -85,6 +82,17 @@ func (r *Resources) Forget(session string) {
 	r.mu.Unlock()
 	closeAll(ended)
 	r.discard(func(k sharedKey) bool { return own(k.queueKey) })
+}
+
+// Close forgets everything.
+func (r *Resources) Close() {
+	r.mu.Lock()
+	clear(r.vars)
+	clear(r.tabs)
+	ended := r.things.end(func(queueKey) bool { return true })
+	r.mu.Unlock()
+	closeAll(ended)
+	r.discard(func(sharedKey) bool { return true })
 }
 
 // discard forgets what is shared under some keys.

@@ -1,0 +1,47 @@
+package worker
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/goestimator/goestimator/internal/clusterruntime/rpcs"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// TestIsolatedSessions: each has resources of its own until it is deleted, or its master comes back as another one.
+func TestIsolatedSessions(t *testing.T) {
+	w := newPair()[0]
+	create := func(handle string, incarnation int64) error {
+		_, err := w.createSession(t.Context(), &rpcs.CreateWorkerSessionRequest{SessionHandle: handle, IsolateSessionState: true, MasterTask: "/job:w/task:0", MasterIncarnation: incarnation})
+		return err
+	}
+	for _, handle := range []string{"a", "b"} {
+		if err := create(handle, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := create("a", 1); status.Code(err) != codes.AlreadyExists {
+		t.Errorf("a session was made twice: %v", err)
+	}
+	if a, b := w.resourcesOf("a"), w.resourcesOf("b"); a == b || a == w.resources || w.resourcesOf("c") != w.resources {
+		t.Error("isolated sessions share resources, or others do not")
+	}
+	if _, err := w.deleteSession(t.Context(), &rpcs.DeleteWorkerSessionRequest{SessionHandle: "a"}); err != nil || len(w.isolated) != 1 {
+		t.Errorf("%d sessions are left, %v", len(w.isolated), err)
+	}
+	if err := create("c", 2); err != nil || len(w.isolated) != 1 {
+		t.Errorf("the master was started again: %d sessions, %v", len(w.isolated), err)
+	}
+	for i := range maxIsolated - 1 {
+		if err := create(fmt.Sprint(i), 2); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := create("more", 2); status.Code(err) != codes.ResourceExhausted {
+		t.Errorf("too many sessions: %v", err)
+	}
+	if err := create("", 2); status.Code(err) != codes.InvalidArgument {
+		t.Errorf("no handle: %v", err)
+	}
+}
