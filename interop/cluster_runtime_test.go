@@ -47,7 +47,8 @@ var clusterCases = []clusterCase{
 	{name: "between", drive: between(1000, nothing), jobs: twoWorkers, ours: []string{"worker ps", "ps"}, compare: spread, runs: 2, has: "last"},
 	{name: "kills", drive: between(1400, killEach), jobs: oneWorker, ours: []string{"worker ps"}, compare: spread, has: "last"},
 	{name: "kills under two workers", drive: between(20000, killEach), jobs: twoWorkers, ours: []string{"worker ps", "ps"}, compare: spread, runs: 2, has: "last", long: true},
-	{name: "estimator", drive: trainAndEvaluate("custom", "none", "chief"), jobs: oneChief, own: "chief", ours: []string{"ps"}, compare: nearly, has: "done"},
+	{name: "estimator", drive: trainAndEvaluate("custom", "none", "chief"), jobs: oneChief, own: "chief", ours: []string{"ps", "chief ps"}, compare: nearly, has: "done"},
+	{name: "canned estimator", drive: trainAndEvaluate("dnn", "none", "chief"), jobs: oneChief, own: "chief", ours: []string{"ps", "chief ps"}, compare: nearly, has: "done", long: true},
 	{name: "canned estimator, ParameterServerStrategy", drive: trainAndEvaluate("dnn", "ps", "chief", "evaluator"), jobs: oneChief, own: "chief", ours: []string{"ps"}, compare: nearly, has: "exports"},
 }
 

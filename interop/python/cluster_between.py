@@ -21,6 +21,17 @@ def data(worker):
     return x, x @ np.array([[1.0], [-2.0], [3.0]], np.float32) + 0.5 + 0.3 * rng.standard_normal((64, 1)).astype(np.float32)
 
 
+def tags(file):
+    """Returns the tags of the summaries in a file; a chief that was killed may have left it with half a record."""
+    found = set()
+    try:
+        for event in tf1.train.summary_iterator(file):
+            found.update(v.tag for v in event.summary.value)
+    except tf.errors.DataLossError:
+        pass
+    return found
+
+
 def main():
     cluster, folder, index, steps = json.loads(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
     with tf1.device(tf1.train.replica_device_setter(worker_device="/job:worker/task:%d" % index, cluster=cluster)):
@@ -30,6 +41,7 @@ def main():
         b = tf1.get_variable("b", [1], initializer=tf1.zeros_initializer())
         loss = tf1.losses.mean_squared_error(y, tf1.matmul(x, w) + b)
         train = tf1.train.AdamOptimizer(0.01).minimize(loss, global_step=step)
+        tf1.summary.scalar("loss", loss)
     features, labels = data(index)
     config = tf1.ConfigProto(device_filters=["/job:ps", "/job:worker/task:%d" % index])
     hooks = [tf1.train.StopAtStepHook(last_step=steps), tf1.train.LoggingTensorHook({"step": step}, every_n_iter=10)]
@@ -45,7 +57,8 @@ def main():
         reader = tf1.train.load_checkpoint(folder)
         error = features @ reader.get_tensor("w") + reader.get_tensor("b") - labels
         saved = int(reader.get_tensor("global_step"))
-        print(json.dumps(["last checkpoint", steps <= saved <= steps + 1, float(np.mean(error ** 2))]))
+        print(json.dumps(["last checkpoint", steps <= saved < steps + 10, float(np.mean(error ** 2))]))
+        print(json.dumps(["summaries", sorted(set().union(*map(tags, tf1.gfile.Glob(folder + "/events*"))))]))
     print(json.dumps(["worker", index]))
 
 
