@@ -197,6 +197,87 @@ def variables(target):
                 s.run(more)
 
 
+def write_files(folder):
+    """Files of all kinds, and paths that do not exist or are damaged."""
+    at = lambda name: os.path.join(folder, name)
+    for name, compression in (("a.tfrecord", ""), ("b.tfrecord", ""), ("z.tfrecord", "GZIP")):
+        with tf1.io.TFRecordWriter(at(name), compression) as w:
+            for i in range(3):
+                w.write(("%s %d" % (name, i)).encode())
+    with open(at("a.tfrecord"), "rb") as f:
+        whole = f.read()
+    for name, content in (("bad.tfrecord", whole[:30] + b"x" + whole[31:]), ("cut.tfrecord", whole[:-3]), ("lines.txt", b"head\n1\r\n\n2 \r3\nlast"), ("more.txt", b"x\ny\n"),
+                          ("fixed.bin", b"hhaaabbbcccf"), ("odd.bin", b"hhaaabbbccf"), ("t.csv", b'id,x,name\n1,0.5,"a ""b"", c"\n2,,d\r\n3,1e3,"two\nlines"\n'), ("bad.csv", b"1,2,3\nx,2,3\n1,2\n4,5,6\n")):
+        with open(at(name), "wb") as f:
+            f.write(content)
+    return at
+
+
+def files(target, folder):
+    at = write_files(folder)
+    names = lambda *all: [at(n) for n in all]
+    csv = tf1.data.experimental.CsvDataset
+    data = {
+        "tfrecords": lambda: tf1.data.TFRecordDataset(names("a.tfrecord", "b.tfrecord")),
+        "tfrecords in parallel": lambda: tf1.data.TFRecordDataset(names("a.tfrecord", "b.tfrecord"), num_parallel_reads=2),
+        "gzip": lambda: tf1.data.TFRecordDataset(at("z.tfrecord"), "GZIP"),
+        "a damaged tfrecord": lambda: tf1.data.TFRecordDataset(names("bad.tfrecord", "cut.tfrecord", "b.tfrecord")),
+        "no file": lambda: tf1.data.TFRecordDataset(at("nothing")).take(1),
+        "lines": lambda: tf1.data.TextLineDataset(names("lines.txt", "more.txt")),
+        "fixed": lambda: tf1.data.FixedLengthRecordDataset(at("fixed.bin"), 3, 2, 1),
+        "fixed that does not fit": lambda: tf1.data.FixedLengthRecordDataset(at("odd.bin"), 3, 2, 1),
+        "csv": lambda: csv(at("t.csv"), [tf.int32, tf.constant([7.5]), tf.string], header=True),
+        "csv columns": lambda: csv(at("t.csv"), [tf.constant([7.5]), tf.string], header=True, select_cols=[1, 2]),
+        "csv errors": lambda: csv(at("bad.csv"), [tf.int32] * 3),
+        "matching": lambda: tf1.data.Dataset.list_files(at("?.tfrec*"), shuffle=False).map(lambda p: tf.strings.split(p, "/")[-1]),
+    }
+    with tf1.Graph().as_default():
+        gets = {}
+        for name, make in data.items():
+            it = tf1.data.make_initializable_iterator(make())
+            gets[name] = (it.initializer, it.get_next())
+        with tf1.Session(target) as s:
+            for name, (init, get) in gets.items():
+                s.run(init)
+                show(name, drain(s, get, 1 if name in ("no file", "fixed that does not fit") else 20))
+            show("decoded csv", plain(s.run(tf.io.decode_csv(["1,a,", "2,\"b,c\",3.5"], [[0], [""], [9.5]]))))
+            show("decoded csv columns", plain(s.run(tf.io.decode_csv(["1;a;NA"], [[""], [9.5]], field_delim=";", na_value="NA", select_cols=[1, 2]))))
+            for bad in (["1"], ["x,2"], ['"1"2,2']):
+                show("csv refused", drain(s, tf.io.decode_csv(bad, [[0], [0]]), 1))
+            s.run(tf1.write_file(at("new/file"), "content"))
+            show("read", plain(s.run([tf1.read_file(at("new/file")), tf.size(tf1.matching_files(at("*.tfrecord"))), tf.size(tf1.matching_files(at("n*/f*")))])))
+            show("not there", drain(s, tf1.read_file(at("nothing")), 1))
+
+
+def readers(target, folder):
+    at = lambda name: os.path.join(folder, name)
+    made = {
+        "tfrecord": (tf1.TFRecordReader, ["a.tfrecord", "b.tfrecord"]), "lines": (lambda: tf1.TextLineReader(skip_header_lines=1), ["lines.txt", "more.txt"]),
+        "fixed": (lambda: tf1.FixedLengthRecordReader(3, 2, 1), ["fixed.bin"]), "whole": (tf1.WholeFileReader, ["more.txt", "fixed.bin"]), "identity": (tf1.IdentityReader, ["a", "b"]),
+    }
+    with tf1.Graph().as_default():
+        for name in made:
+            reader, names = made[name][0](), made[name][1]
+            queue = tf1.FIFOQueue(10, tf.string, shapes=[()])
+            work = [at(n) if name != "identity" else n for n in names]
+            fill, close = queue.enqueue_many([work]), queue.close()
+            read, many = reader.read(queue), reader.read_up_to(queue, 2)
+            counts = [reader.num_records_produced(), reader.num_work_units_completed()]
+            with tf1.Session(target) as s:
+                s.run(fill)
+                got = [s.run(read)] + [s.run(many)]
+                s.run(close)
+                while True:
+                    try:
+                        got.append(s.run(read))
+                    except tf.errors.OutOfRangeError:
+                        break
+                show("reader " + name, json.loads(json.dumps(plain(got)).replace(folder, "DIR")))
+                show("counts", plain(s.run(counts)))
+                s.run(reader.reset())
+                show("counts", plain(s.run(counts)))
+
+
 def values(serialized):
     """A summary's values, with floats and pictures as numbers."""
     out = []
@@ -268,6 +349,8 @@ def main():
     optionals(target)
     variables(target)
     summaries(target, folder)
+    files(target, folder)
+    readers(target, folder)
 
 
 main()

@@ -29,7 +29,7 @@ type reading struct {
 	in Records
 }
 
-// Next goes on with the next file after an error.
+// Next goes on with the next file after an error, also where a file cannot be opened: TensorFlow tries to open it again and again.
 func (r *reading) Next(ctx context.Context) (Element, error) {
 	for {
 		if err := ctx.Err(); err != nil {

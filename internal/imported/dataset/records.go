@@ -20,6 +20,8 @@ type Open func(path string) (atomicfile.File, error)
 type Records interface {
 	// Next returns the next record, io.EOF after the last one. Memory grows with what is in the file, up to the limit.
 	Next() ([]byte, error)
+	// Position says where the record that Next gave last is: at which byte of TFRecords, in which line of text (from 1 on), or its number.
+	Position() int64
 	Close() error
 }
 
@@ -110,11 +112,14 @@ type tfrecords struct {
 	*stream
 	within *io.LimitedReader // what a record may take
 	r      *tfrecord.Reader
+	at     int64
 }
+
+func (r *tfrecords) Position() int64 { return r.at }
 
 func (r *tfrecords) Next() ([]byte, error) {
 	const framing = 16
-	r.within.N = r.limit + framing
+	r.within.N, r.at = r.limit+framing, r.r.Offset()
 	b, err := r.r.Next()
 	if err != nil && err != io.EOF && r.within.N == 0 {
 		return nil, r.tooLong()
@@ -125,118 +130,58 @@ func (r *tfrecords) Next() ([]byte, error) {
 	return bytes.Clone(b), err
 }
 
-// Lines opens a text file. Lines end with "\n"; "\r" is left out wherever it is.
-func (f RecordFile) Lines(open Open) (Records, error) {
+// Returns says what becomes of "\r" in a text file.
+type Returns uint8
+
+// What becomes of "\r".
+const (
+	DropReturns     Returns = iota // left out wherever it is
+	DropLastReturns                // left out at the ends of lines
+	KeepReturns
+)
+
+// Lines opens a text file. Lines end with "\n".
+func (f RecordFile) Lines(open Open, r Returns) (Records, error) {
 	s, err := f.open(open)
 	if err != nil {
 		return nil, err
 	}
-	return &lines{s}, nil
+	return &lines{stream: s, returns: r}, nil
 }
 
-type lines struct{ *stream }
+type lines struct {
+	*stream
+	returns Returns
+	n       int64
+}
+
+func (l *lines) Position() int64 { return l.n }
 
 func (l *lines) Next() ([]byte, error) {
 	line := []byte{}
+	l.n++
 	for {
 		part, err := l.ReadSlice('\n')
-		done := err == nil
-		if done {
-			part = part[:len(part)-1]
-		}
-		for _, c := range part {
-			if c != '\r' {
-				line = append(line, c)
-			}
-		}
+		line = append(line, part...)
 		switch {
 		case int64(len(line)) > l.limit:
 			return nil, l.tooLong()
-		case done:
-			return line, nil
-		case err == io.EOF && len(line) > 0:
-			return line, nil
+		case err == nil || err == io.EOF && len(line) > 0:
+			return l.trim(line), nil
 		case !errors.Is(err, bufio.ErrBufferFull):
 			return nil, err
 		}
 	}
 }
 
-// Fixed says how long the records of a file are, and what is before and after them, in bytes.
-type Fixed struct {
-	Header, Record, Footer int64
-	Hop                    int64 // from one record to the next, 0 for Record
-}
-
-// FixedLength opens a file of records of the same length.
-func (f RecordFile) FixedLength(open Open, x Fixed) (Records, error) {
-	if x.Header < 0 || x.Footer < 0 || x.Record <= 0 || x.Hop < 0 {
-		return nil, fmt.Errorf("expected record_bytes above 0, and header_bytes, footer_bytes and hop_bytes not below, got %d, %d, %d and %d", x.Record, x.Header, x.Footer, x.Hop)
+// trim returns a line without its end.
+func (l *lines) trim(line []byte) []byte {
+	line = bytes.TrimSuffix(line, []byte{'\n'})
+	switch l.returns {
+	case DropReturns:
+		return bytes.ReplaceAll(line, []byte{'\r'}, nil)
+	case DropLastReturns:
+		return bytes.TrimSuffix(line, []byte{'\r'})
 	}
-	if x.Hop == 0 {
-		x.Hop = x.Record
-	}
-	s, err := f.open(open)
-	if err != nil {
-		return nil, err
-	}
-	r := &fixedRecords{stream: s, f: f, x: x}
-	if err := r.begin(); err != nil {
-		_ = s.Close()
-		return nil, err
-	}
-	return r, nil
-}
-
-type fixedRecords struct {
-	*stream
-	f    RecordFile
-	x    Fixed
-	tail []byte // what was read ahead: it may be the footer
-}
-
-// begin checks the size where it is known, and skips the header.
-func (r *fixedRecords) begin() error {
-	if r.x.Record > r.limit || r.x.Footer > r.limit-r.x.Record || r.x.Hop > r.limit {
-		return r.tooLong()
-	}
-	if size, err := r.file.Size(); err != nil {
-		return err
-	} else if body := size - r.x.Header - r.x.Footer; r.f.Compression == "" && r.x.Hop == r.x.Record && body%r.x.Record != 0 {
-		return fmt.Errorf("Excluding the header (%d bytes) and footer (%d bytes), input file %q has body length %d bytes, which is not an exact multiple of the record length (%d bytes).",
-			r.x.Header, r.x.Footer, r.f.Path, body, r.x.Record)
-	}
-	if _, err := io.CopyN(io.Discard, r.Reader, r.x.Header); err != nil && err != io.EOF {
-		return err
-	}
-	return nil
-}
-
-// Next returns a record once the footer's length is known to follow it.
-func (r *fixedRecords) Next() ([]byte, error) {
-	missing := r.x.Record + r.x.Footer - int64(len(r.tail))
-	var more bytes.Buffer
-	n, err := io.CopyN(&more, r.Reader, missing)
-	if err != nil && err != io.EOF {
-		return nil, err
-	}
-	r.tail = append(r.tail, more.Bytes()...)
-	if n < missing {
-		if r.f.Compression != "" && int64(len(r.tail)) > r.x.Footer && r.x.Hop == r.x.Record {
-			r.tail = nil
-			return nil, fmt.Errorf("file %q: the body is not an exact multiple of the record length (%d bytes): %w", r.f.Path, r.x.Record, io.ErrUnexpectedEOF)
-		}
-		return nil, io.EOF
-	}
-	record := bytes.Clone(r.tail[:r.x.Record])
-	if hop := r.x.Hop; hop <= int64(len(r.tail)) {
-		r.tail = bytes.Clone(r.tail[hop:])
-	} else {
-		_, err = io.CopyN(io.Discard, r.Reader, hop-int64(len(r.tail)))
-		r.tail = nil
-	}
-	if err == io.EOF {
-		err = nil
-	}
-	return record, err
+	return line
 }

@@ -27,7 +27,7 @@ func init() {
 			unrecorded[op.Name] = "steps wait for each other: interop/python/cluster_*.py compares servers"
 		}
 	}
-	for _, family := range []map[*ops.Def]maker{datasetOps, datasetMapOps, datasetStateOps, datasetFileOps, iteratorOps, summaryOps, summaryWriterOps} {
+	for _, family := range []map[*ops.Def]maker{datasetOps, datasetMapOps, datasetStateOps, datasetFileOps, iteratorOps, summaryOps, summaryWriterOps, readerOps, fileOps, csvOps} {
 		for op := range family {
 			unrecorded[op.Name] = "interop/python/cluster_data.py compares servers"
 		}

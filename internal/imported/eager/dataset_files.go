@@ -50,7 +50,7 @@ func tfRecordDataset(in *inputs) (dataset.Dataset, error) {
 func textLineDataset(in *inputs) (dataset.Dataset, error) {
 	paths, compression, open := in.texts("filenames"), in.text("compression_type"), in.c.open()
 	return dataset.FromFiles(len(paths), func(i, limit int) (dataset.Records, error) {
-		return dataset.RecordFile{Path: paths[i], Compression: compression, Limit: limit}.Lines(open)
+		return dataset.RecordFile{Path: paths[i], Compression: compression, Limit: limit}.Lines(open, dataset.DropReturns)
 	}), nil
 }
 

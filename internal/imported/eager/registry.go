@@ -46,7 +46,8 @@ func newDef(op *ops.Def, m maker) *opDef {
 func families() []map[*ops.Def]maker {
 	return []map[*ops.Def]maker{structureOps, shapeOps, layoutOps, exampleOps, gatherOps, generateOps, segmentOps, sparseOps, uniqueOps, stringOps, regexOps, numberTextOps, reduceOps, tableOps, variableOps, optimizerOps, scatterOps, saveOps, gradientOps, imageGradientOps, crossOps, raggedOps, bincountOps, blockOps, linearOps, einsumOps, scanOps, crossEntropyOps, imageOps, castOps, binaryOps, unaryOps, controlOps, listOps, queueOps, accumulatorOps, randomOps,
 		datasetOps, datasetMapOps, datasetStateOps, datasetFileOps, iteratorOps, trainingOps,
-		summaryOps, summaryWriterOps}
+		summaryOps, summaryWriterOps,
+		readerOps, fileOps, csvOps}
 }
 
 // registry is all families in one.

@@ -1,0 +1,38 @@
+package dataset
+
+import "bytes"
+
+// Rows opens a file of comma-separated values. Line ends within quotes belong to the row; empty lines are none.
+func (f RecordFile) Rows(open Open, quotes bool) (Records, error) {
+	s, err := f.open(open)
+	if err != nil {
+		return nil, err
+	}
+	return &csvRows{lines{stream: s, returns: KeepReturns}, quotes}, nil
+}
+
+type csvRows struct {
+	lines
+	quotes bool
+}
+
+func (r *csvRows) Next() ([]byte, error) {
+	for {
+		row, err := r.lines.Next()
+		if err != nil {
+			return nil, err
+		}
+		for r.quotes && bytes.Count(row, []byte{'"'})%2 == 1 {
+			more, err := r.lines.Next()
+			if err != nil {
+				return row, nil // what parses it says that the quote has no end
+			}
+			if row = append(append(row, '\n'), more...); int64(len(row)) > r.limit {
+				return nil, r.tooLong()
+			}
+		}
+		if row = bytes.TrimSuffix(row, []byte{'\r'}); len(row) > 0 {
+			return row, nil
+		}
+	}
+}
