@@ -8,6 +8,7 @@ import sys
 
 import numpy as np
 import tensorflow as tf
+from tensorflow.python.framework import function as tf1_defun
 
 tf1 = tf.compat.v1
 tf1.disable_eager_execution()
@@ -69,15 +70,16 @@ def control_flow(target, name):
                     show("%s %s" % (name, key), s.run(loop, {x: v}))
 
 
-def variables_in_loops(target, resource):
+def variables_in_loops(target, version, resource):
     """The counter of a loop is a variable on a parameter server."""
-    name = "resource" if resource else "ref"
+    name = version + (" resource" if resource else " ref")
+    names = name.replace(" ", "_")
     with tf1.Graph().as_default():
         with tf1.device(PS[0]):
-            limit = tf1.get_variable("limit_" + name, initializer=4, use_resource=resource)
-            count = tf1.get_variable("count_" + name, initializer=0, use_resource=resource)
+            limit = tf1.get_variable("limit_" + names, initializer=4, use_resource=resource)
+            count = tf1.get_variable("count_" + names, initializer=0, use_resource=resource)
         with tf1.device(PS[1]):
-            w = tf1.get_variable("w_" + name, initializer=[1.0, 2.0], use_resource=resource)
+            w = tf1.get_variable("w_" + names, initializer=[1.0, 2.0], use_resource=resource)
 
         def body(i):
             with tf1.control_dependencies([tf1.assign_add(w, [0.5, 0.25])]):
@@ -86,8 +88,64 @@ def variables_in_loops(target, resource):
         loop = tf1.while_loop(lambda i: i < limit, body, [tf1.identity(count)], parallel_iterations=1)
         with tf1.Session(target) as s:
             s.run(tf1.global_variables_initializer())
-            show("variables %s" % name, s.run(loop))
-            show("variables %s after" % name, np.concatenate([[s.run(count)], s.run(w)]))
+            show("%s variables" % name, s.run(loop))
+            show("%s variables after" % name, np.concatenate([[s.run(count)], s.run(w)]))
+
+
+def functions(target, name):
+    """Functions whose nodes are on several tasks."""
+    with tf1.Graph().as_default():
+        x = tf1.placeholder(tf.float32, [])
+        with tf1.device(PS[0]):
+            variable = tf1.get_variable("v_" + name, initializer=2.0, use_resource=True)
+            v = variable.read_value()  # TensorFlow's servers take no variables of other tasks into functions
+
+        @tf.function
+        def inner(a):
+            with tf1.device(PS[1]):
+                b = a * 3.0
+            return b, a
+
+        @tf.function
+        def outer(a):
+            b, c = inner(a + 1.0)
+            if b > 6.0:
+                d = b - v
+            else:
+                d = on(1, lambda: c * v)()
+            return d, a
+
+        @tf1_defun.Defun(tf.float32, tf.float32)
+        def old(a, b):
+            return on(1, lambda: a * b)() + 1.0
+
+        y, same = outer(x)
+        z = old(x, y)
+        with tf1.device(PS[0]):
+            index = tf1.cast(x, tf.int32)
+        chosen = tf.switch_case(index, [on(0, lambda: x + 1.0), on(1, lambda: y * 2.0), lambda: z], default=on(0, lambda: v * x))
+        with tf1.control_dependencies([tf1.assert_greater(x, -5.0)]):
+            late, _ = outer(x)
+        with tf1.Session(target) as s:
+            s.run(variable.initializer)
+            for value in (0.0, 1.0, 2.5, 7.0, -2.0):
+                show("%s functions" % name, s.run([y, same, z, chosen], {x: value}))
+            show("%s functions late" % name, s.run(late, {x: 3.0}))
+            show("%s functions fed" % name, s.run([z, chosen], {x: 1.0, y: 5.0}))
+
+
+def gradients(target, name):
+    """Gradients of a loop whose body is on several tasks."""
+    with tf1.Graph().as_default():
+        with tf1.device(PS[0]):
+            w = tf1.get_variable("g_" + name, initializer=1.5, use_resource=True)
+        x = tf1.placeholder(tf.float32, [])
+        loop = tf1.while_loop(lambda i, a: i < 4, lambda i, a: (i + 1, on(1, lambda: a * w)() + x), [0, x])[1]
+        grads = tf1.gradients(loop, [x, w])
+        with tf1.Session(target) as s:
+            s.run(w.initializer)
+            for value in (2.0, -0.5):
+                show("%s gradients" % name, s.run([loop] + grads, {x: value}))
 
 
 def main():
@@ -98,8 +156,11 @@ def main():
         if len(sys.argv) > 3 and name not in sys.argv[3:]:
             continue
         control_flow(target, name)
-        for resource in (False, True):
-            variables_in_loops(target, resource)
+        for resource in (False, True)[v2:]:  # a body of TensorFlow 2 takes no reference variables
+            variables_in_loops(target, name, resource)
+        functions(target, name)
+        if v2:
+            gradients(target, name)
 
 
 main()

@@ -29,7 +29,7 @@ const (
 
 // roles are the ops that are not kernels. The Ref forms carry references of variables.
 var roles = map[string]role{
-	"LoopCond": forward, "Switch": branch, "RefSwitch": branch, "Merge": merge, "RefMerge": merge,
+	"LoopCond": forward, "Switch": branch, "RefSwitch": branch, "_SwitchN": branch, "Merge": merge, "RefMerge": merge,
 	"Enter": enter, "RefEnter": enter, "Exit": exit, "RefExit": exit, "NextIteration": next, "RefNextIteration": next,
 	"ControlTrigger": trigger, "_Send": send, "_HostSend": send, "_Recv": recv, "_HostRecv": recv,
 }
@@ -81,6 +81,9 @@ func (n *node) structure() error {
 	switch n.role {
 	case branch, merge:
 		n.outputs = 2
+		if n.source.Op == "_SwitchN" {
+			n.outputs = len(n.source.Outputs)
+		}
 	case trigger, send:
 		n.outputs = 0
 	default:

@@ -209,11 +209,11 @@ func (t *token) read() error {
 func (r *run) control(t task, n *node, in, out []token) error {
 	switch n.role {
 	case branch:
-		pred := in[1].value.T
-		if pred == nil || pred.Len() != 1 || len(pred.Bytes) != 1 {
-			return &eager.Error{Node: n.source.Name, Op: n.source.Op, Err: fmt.Errorf("expected a boolean scalar as predicate")}
+		taken, err := n.taken(in[1].value.T)
+		if err != nil {
+			return &eager.Error{Node: n.source.Name, Op: n.source.Op, Err: err}
 		}
-		out[pred.Bytes[0]&1] = in[0]
+		out[taken] = in[0]
 	case merge:
 		for i := range in {
 			if in[i].live {
@@ -243,4 +243,22 @@ func (r *run) control(t task, n *node, in, out []token) error {
 		out[0] = in[0]
 	}
 	return nil
+}
+
+// taken returns the output that a Switch gives its value to. A number that is no branch's means the last one.
+func (n *node) taken(pred *tensor.Tensor) (int, error) {
+	if n.source.Op != "_SwitchN" {
+		if pred == nil || pred.Len() != 1 || len(pred.Bytes) != 1 {
+			return 0, fmt.Errorf("expected a boolean scalar as predicate")
+		}
+		return int(pred.Bytes[0] & 1), nil
+	}
+	if pred == nil || pred.Len() != 1 || pred.DType != tensor.Int32 || n.outputs == 0 {
+		return 0, fmt.Errorf("expected branches, and the number of one as an int32 scalar")
+	}
+	i := int(tensor.Values[int32](pred)[0])
+	if i < 0 || i >= n.outputs {
+		i = n.outputs - 1
+	}
+	return i, nil
 }

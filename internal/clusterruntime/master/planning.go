@@ -75,6 +75,7 @@ func (s *session) entry(r partition.Request) (e *planned, first bool, err error)
 func (s *session) fill(ctx context.Context, e *planned, r partition.Request) error {
 	s.mu.Lock()
 	g := s.graph // a longer graph replaces it: it does not change
+	r.Lowered = s.lowered
 	s.mu.Unlock()
 	e.plan, e.err = s.plan(ctx, g, r)
 	s.mu.Lock()

@@ -11,6 +11,7 @@ import (
 	"github.com/goestimator/goestimator/internal/clusterruntime/partition"
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/format/graphdef"
+	"github.com/goestimator/goestimator/internal/imported/session/inline"
 	"github.com/goestimator/goestimator/internal/platform/budget"
 	"github.com/wamuir/graft/tensorflow/core/framework/device_attributes_go_proto"
 	"github.com/wamuir/graft/tensorflow/core/framework/graph_go_proto"
@@ -33,7 +34,8 @@ type session struct {
 
 	mu        sync.Mutex
 	def       *graph_go_proto.GraphDef
-	graph     *graph.Graph // of def
+	graph     *graph.Graph      // of def, lowered
+	lowered   map[string]string // see partition.Request
 	version   int64
 	plans     map[string]*planned // by what a step asks for
 	requests  int64               // for plans so far
@@ -80,14 +82,24 @@ func (s *session) extend(def *graph_go_proto.GraphDef) error {
 	if err := s.grow(def); err != nil {
 		return err
 	}
-	g, err := graphdef.FromGraphDef(whole)
+	g, outputs, err := lower(whole)
 	if err != nil {
 		s.shrink(def)
 		return status.Error(codes.InvalidArgument, err.Error())
 	}
-	s.def, s.graph = whole, g
+	s.def, s.graph, s.lowered = whole, g, outputs
 	s.version++
 	return nil
+}
+
+// lower reads a graph and lowers its calls, branches and loops.
+func lower(def *graph_go_proto.GraphDef) (*graph.Graph, map[string]string, error) {
+	lowered, err := inline.Lower(def)
+	if err != nil {
+		return nil, nil, err
+	}
+	g, err := graphdef.FromGraphDef(lowered.Graph)
+	return g, lowered.Outputs, err
 }
 
 // addFunctions adds the functions that are new.

@@ -51,7 +51,9 @@ func framesOf(need *needs) (*frames, error) {
 func nextIteration(n *graph.Node) bool { return n.Op == "NextIteration" || n.Op == "RefNextIteration" }
 func isEnter(n *graph.Node) bool       { return n.Op == "Enter" || n.Op == "RefEnter" }
 func isExit(n *graph.Node) bool        { return n.Op == "Exit" || n.Op == "RefExit" }
-func isSwitch(n *graph.Node) bool      { return n.Op == "Switch" || n.Op == "RefSwitch" }
+func isSwitch(n *graph.Node) bool {
+	return n.Op == "Switch" || n.Op == "RefSwitch" || n.Op == "_SwitchN"
+}
 
 // sort orders the nodes. The text of its error is TensorFlow's.
 func (f *frames) sort(need *needs) error {

@@ -18,7 +18,7 @@ type needs struct {
 func prune(g *graph.Graph, r Request) (*needs, error) {
 	n := &needs{feeds: map[graph.Output]string{}, fetches: map[string]graph.Output{}, kept: map[*graph.Node]bool{}}
 	for _, name := range r.Feeds {
-		o, err := output(g, name, "feed")
+		o, err := r.output(g, name, "feed")
 		if err != nil {
 			return nil, err
 		}
@@ -29,7 +29,7 @@ func prune(g *graph.Graph, r Request) (*needs, error) {
 	}
 	var queue []*graph.Node
 	for _, name := range r.Fetches {
-		o, err := output(g, name, "fetch")
+		o, err := r.output(g, name, "fetch")
 		if err != nil {
 			return nil, err
 		}

@@ -18,6 +18,8 @@ type Request struct {
 	// Number tells the parts of a session's requests apart. Nodes that are added have it in their names: TensorFlow's workers keep
 	// the kernels of a session's _Send and _Recv nodes by name, with the key that the first of the name had.
 	Number int64
+	// Lowered are the outputs that calls, branches and loops had before they were lowered, as "node:0", and what they are now.
+	Lowered map[string]string
 }
 
 // Device is a device that nodes may be placed on.
@@ -49,21 +51,29 @@ var (
 )
 
 // output finds the output that a name such as "node:1" or "node" means.
-func output(g *graph.Graph, name, what string) (graph.Output, error) {
+func (r Request) output(g *graph.Graph, name, what string) (graph.Output, error) {
+	full := name
+	if !strings.Contains(name, ":") {
+		full += ":0"
+	}
+	said := name
+	if now, ok := r.Lowered[full]; ok {
+		name = now
+	}
 	node, index := name, 0
 	if at := strings.LastIndexByte(name, ':'); at >= 0 {
 		i, err := strconv.Atoi(name[at+1:])
 		if err != nil || i < 0 {
-			return graph.Output{}, fmt.Errorf("%s %q: expected the form node:0", what, name)
+			return graph.Output{}, fmt.Errorf("%s %q: expected the form node:0", what, said)
 		}
 		node, index = name[:at], i
 	}
 	n := g.Node(node)
 	if n == nil || index >= max(len(n.Outputs), 1) {
-		return graph.Output{}, fmt.Errorf("%s %q: %w", what, name, ErrNotFound)
+		return graph.Output{}, fmt.Errorf("%s %q: %w", what, said, ErrNotFound)
 	}
 	if len(n.Outputs) == 0 {
-		return graph.Output{}, fmt.Errorf("%s %q: the node (%s) has no outputs: name it as a target", what, name, n.Op)
+		return graph.Output{}, fmt.Errorf("%s %q: the node (%s) has no outputs: name it as a target", what, said, n.Op)
 	}
 	return n.Out(index), nil
 }

@@ -92,6 +92,7 @@ StatefulPartitionedCall(args: [Tin]) -> output: [Tout]
 StringNGrams(data: string, data_splits: Tsplits) -> ngrams: string, ngrams_splits: Tsplits; Tsplits: indices = int64
 Svd(input: T) -> s: T, u: T, v: T
 Switch(data: T, pred: bool) -> output_false: T, output_true: T
+_SwitchN(data: T, output_index: int32) -> outputs: num_outs*T
 TensorArrayConcatV3(handle: resource, flow_in: float32) -> value: dtype, lengths: int64
 TensorArrayGatherV3(handle: resource, indices: int32, flow_in: float32) -> value: dtype
 TensorArrayGradV3(handle: resource, flow_in: float32) -> grad_handle: resource, flow_out: float32

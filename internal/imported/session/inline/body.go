@@ -161,25 +161,34 @@ func (b *bodyScope) offset(n *nodeDef, name string) (int, error) {
 	return outputOffset(n, name)
 }
 
-// results returns the IdentityN that takes the call's place.
-func (b *bodyScope) results() (*nodeDef, error) {
-	end := &nodeDef{Name: b.call.GetName(), Op: "IdentityN", Device: b.call.GetDevice()}
-	var types []types_go_proto.DataType
+// returned returns what the function returns, as inputs in the flat graph, and the element types.
+func (b *bodyScope) returned() (inputs []string, types []types_go_proto.DataType, err error) {
 	for _, a := range b.fn.GetSignature().GetOutputArg() {
 		ret, ok := b.fn.GetRet()[a.GetName()]
 		if !ok {
-			return nil, fmt.Errorf("output %q has no value", a.GetName())
+			return nil, nil, fmt.Errorf("output %q has no value", a.GetName())
 		}
 		in, err := b.input(ret)
 		if err != nil {
-			return nil, fmt.Errorf("output %q: %w", a.GetName(), err)
+			return nil, nil, fmt.Errorf("output %q: %w", a.GetName(), err)
 		}
 		t := a.GetType()
 		if a.GetTypeAttr() != "" {
 			t = b.attrs[a.GetTypeAttr()].GetType()
 		}
-		end.Input, types = append(end.Input, in), append(types, t)
+		inputs, types = append(inputs, in), append(types, t)
 	}
+	return inputs, types, nil
+}
+
+// results returns the IdentityN that takes the call's place.
+func (b *bodyScope) results() (*nodeDef, error) {
+	end := &nodeDef{Name: b.call.GetName(), Op: "IdentityN", Device: b.call.GetDevice()}
+	inputs, types, err := b.returned()
+	if err != nil {
+		return nil, err
+	}
+	end.Input = inputs
 	var after []string
 	for _, r := range b.fn.GetControlRet() {
 		after = append(after, "^"+b.prefix+r)

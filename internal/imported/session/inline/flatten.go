@@ -76,8 +76,9 @@ type flattener struct {
 	room      int                      // bytes that calls may still add
 	versions  *versions_go_proto.VersionDef
 
-	taken map[string]bool // of the graph that is made
-	out   *graph_go_proto.GraphDef
+	taken   map[string]bool   // of the graph that is made
+	lowered map[string]string // see Lowered.Outputs; nil where graphs are not lowered
+	out     *graph_go_proto.GraphDef
 }
 
 // nodeName returns the node of an input such as "a", "a:1", "^a" or, in functions, "a:out:1".
@@ -123,6 +124,9 @@ func reachable(all []*nodeDef, roots []string, args map[string]bool) ([]*nodeDef
 func (f *flattener) add(n *nodeDef, calls []string) error {
 	if len(f.out.Node) >= maxNodes {
 		return fmt.Errorf("node %q: the graph has more than %d nodes once its functions are inlined", n.GetName(), maxNodes)
+	}
+	if f.lowered != nil && lowers(n) {
+		return f.lower(n, calls)
 	}
 	fn, attrs, err := f.called(n)
 	switch {
@@ -182,9 +186,15 @@ func (f *flattener) inline(n *nodeDef, fn *function, attrs map[string]*attrValue
 		if err != nil {
 			return err
 		}
+		if f.lowered != nil {
+			b.place(c)
+		}
 		if err := f.add(c, calls); err != nil {
 			return err
 		}
+	}
+	if f.lowered != nil {
+		return b.lowerResults(f)
 	}
 	end, err := b.results()
 	if err != nil {
