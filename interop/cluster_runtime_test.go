@@ -51,6 +51,7 @@ var clusterCases = []clusterCase{
 	{name: "estimator", drive: trainAndEvaluate("custom", "none", "chief"), jobs: oneChief, own: "chief", ours: []string{"ps", "chief ps"}, compare: nearly, has: "done"},
 	{name: "canned estimator", drive: trainAndEvaluate("dnn", "none", "chief"), jobs: oneChief, own: "chief", ours: []string{"ps", "chief ps"}, compare: nearly, has: "done", long: true},
 	{name: "canned estimator, ParameterServerStrategy", drive: trainAndEvaluate("dnn", "ps", "chief", "evaluator"), jobs: oneChief, own: "chief", ours: []string{"ps"}, compare: nearly, has: "exports"},
+	{name: "TensorFlow 2", script: "cluster_tf2.py", jobs: oneWorker, ours: []string{"worker ps"}, compare: nearly, has: "after a failed function"},
 }
 
 // longForm reports whether everything runs, not what CI has time for alone.

@@ -22,6 +22,7 @@ type node struct {
 	blocks bool         // may wait for others: has a goroutine of its own
 	reads  []bool       // which inputs are values of reference variables where they come as references
 	key    keyTemplate  // of _Send and _Recv
+	number int          // of _Arg and _Retval
 
 	frame      int32 // where it runs
 	enters     int32 // of an Enter: the frame that it leads to

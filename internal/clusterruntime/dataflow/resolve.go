@@ -25,6 +25,8 @@ const (
 	trigger // ControlTrigger: runs although what it waits for is dead
 	send
 	recv
+	arg    // _Arg: gives an argument of the step
+	retval // _Retval: takes a result of the step
 )
 
 // roles are the ops that are not kernels. The Ref forms carry references of variables.
@@ -32,10 +34,11 @@ var roles = map[string]role{
 	"LoopCond": forward, "Switch": branch, "RefSwitch": branch, "_SwitchN": branch, "Merge": merge, "RefMerge": merge,
 	"Enter": enter, "RefEnter": enter, "Exit": exit, "RefExit": exit, "NextIteration": next, "RefNextIteration": next,
 	"ControlTrigger": trigger, "_Send": send, "_HostSend": send, "_Recv": recv, "_HostRecv": recv,
+	"_Arg": arg, "_Retval": retval,
 }
 
 // arity are the inputs of each role, -1 for at least one.
-var arity = map[role]int{forward: 1, branch: 2, merge: -1, enter: 1, exit: 1, next: 1, trigger: 0, send: 1, recv: 0}
+var arity = map[role]int{forward: 1, branch: 2, merge: -1, enter: 1, exit: 1, next: 1, trigger: 0, send: 1, recv: 0, arg: 0, retval: 1}
 
 // keyTemplate is the key of a _Send or _Recv without the iteration, which depends on the run.
 type keyTemplate rendezvous.Key
@@ -84,7 +87,7 @@ func (n *node) structure() error {
 		if n.source.Op == "_SwitchN" {
 			n.outputs = len(n.source.Outputs)
 		}
-	case trigger, send:
+	case trigger, send, retval:
 		n.outputs = 0
 	default:
 		n.outputs = 1
@@ -93,6 +96,7 @@ func (n *node) structure() error {
 		return fmt.Errorf("node %q (%s): expected %d outputs, got %d", n.source.Name, n.source.Op, n.outputs, got)
 	}
 	n.constant = n.source.Bool("is_constant")
+	n.number = n.source.Int("index", 0)
 	n.blocks = n.role == recv
 	if n.role == send || n.role == recv {
 		n.key = keyTemplate{From: n.source.Str("send_device"), Incarnation: uint64(n.source.Int("send_device_incarnation", 0)),

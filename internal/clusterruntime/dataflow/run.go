@@ -21,7 +21,9 @@ type Rendezvous interface {
 type Step struct {
 	Env        *eager.Env
 	Rendezvous Rendezvous
-	Parallel   int // nodes at the same time, at least one; nodes that wait do not count
+	Parallel   int           // nodes at the same time, at least one; nodes that wait do not count
+	Args       []eager.Value // what _Arg nodes give
+	Results    []eager.Value // what _Retval nodes take; the values of dead nodes stay as they are
 }
 
 // token is what an edge carries: a value, or nothing where it is dead.
@@ -238,6 +240,16 @@ func (r *run) control(t task, n *node, in, out []token) error {
 			return &eager.Error{Node: n.source.Name, Op: n.source.Op, Err: fmt.Errorf("expected a tensor of type %v, got %v", want, item.Tensor.DType)}
 		}
 		out[0] = token{eager.Value{T: item.Tensor}, !item.Dead}
+	case arg:
+		if n.number < 0 || n.number >= len(r.step.Args) {
+			return &eager.Error{Node: n.source.Name, Op: n.source.Op, Err: fmt.Errorf("there is no argument %d: the step has %d", n.number, len(r.step.Args))}
+		}
+		out[0] = token{r.step.Args[n.number], true}
+	case retval:
+		if n.number < 0 || n.number >= len(r.step.Results) {
+			return &eager.Error{Node: n.source.Name, Op: n.source.Op, Err: fmt.Errorf("there is no result %d: the step has %d", n.number, len(r.step.Results))}
+		}
+		r.step.Results[n.number] = in[0].value
 	case trigger:
 	default:
 		out[0] = in[0]

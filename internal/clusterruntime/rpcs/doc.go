@@ -1,4 +1,4 @@
-// Package rpcs has the messages of TensorFlow's MasterService and WorkerService, generated from master.proto and worker.proto.
+// Package rpcs has the messages of TensorFlow's MasterService, WorkerService and EagerService, generated from master.proto, worker.proto and eager.proto.
 //
 // Field numbers are TensorFlow's. The names of the messages are not registered under its package, which other
 // modules may register.
@@ -6,3 +6,4 @@ package rpcs
 
 //go:generate go -C ../../distributed/wire/gen run . -in ../../../clusterruntime/rpcs/master.proto -out ../../../clusterruntime/rpcs/master.pb.go
 //go:generate go -C ../../distributed/wire/gen run . -in ../../../clusterruntime/rpcs/worker.proto -out ../../../clusterruntime/rpcs/worker.pb.go
+//go:generate go -C ../../distributed/wire/gen run . -in ../../../clusterruntime/rpcs/eager.proto -out ../../../clusterruntime/rpcs/eager.pb.go

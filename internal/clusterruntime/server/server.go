@@ -13,6 +13,7 @@ import (
 	"github.com/goestimator/goestimator/internal/clusterruntime/calls"
 	"github.com/goestimator/goestimator/internal/clusterruntime/codec"
 	"github.com/goestimator/goestimator/internal/clusterruntime/device"
+	"github.com/goestimator/goestimator/internal/clusterruntime/eagerservice"
 	"github.com/goestimator/goestimator/internal/clusterruntime/master"
 	"github.com/goestimator/goestimator/internal/clusterruntime/service"
 	"github.com/goestimator/goestimator/internal/clusterruntime/status"
@@ -54,6 +55,7 @@ type Security struct {
 type Server struct {
 	config   Config
 	master   service.Local
+	eager    *eagerservice.Service
 	peers    *peers
 	folders  []*atomicfile.Root
 	memory   *budget.Server
@@ -86,7 +88,8 @@ func New(c Config) (*Server, error) {
 	p.local = w.Methods()
 	m := master.New(p.own, p, c.Log).PaidBy(memory)
 	s.describe = []func(*status.State){w.Describe, m.Describe}
-	s.master, s.open = m.Methods(), func() int { return m.Sessions() + w.Graphs() }
+	s.eager = eagerservice.New(eagerservice.Config{Worker: w, Methods: p.local, Device: cpu, Dial: p.options})
+	s.master, s.open = m.Methods(), func() int { return m.Sessions() + w.Graphs() + s.eager.Contexts() }
 	return s, nil
 }
 
@@ -107,12 +110,16 @@ func (s *Server) Register(r grpc.ServiceRegistrar) {
 	r = s.calls.Through(r)
 	service.Register(r, service.Worker, s.peers.local)
 	service.Register(r, service.Master, s.master)
+	service.Register(r, service.Eager, s.eager.Methods())
 }
 
 // Close closes the connections to other tasks and the allowed folders.
 func (s *Server) Close() error {
 	s.memory.Close()
 	all := []error{s.peers.close()}
+	if s.eager != nil {
+		all = append(all, s.eager.Close())
+	}
 	for _, r := range s.folders {
 		all = append(all, r.Close())
 	}

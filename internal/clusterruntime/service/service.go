@@ -2,6 +2,8 @@ package service
 
 import (
 	"context"
+	"errors"
+	"io"
 
 	"github.com/goestimator/goestimator/internal/platform/fault"
 	"google.golang.org/grpc"
@@ -14,13 +16,15 @@ import (
 const (
 	Master = "tensorflow.MasterService"
 	Worker = "tensorflow.WorkerService"
+	Eager  = "tensorflow.eager.EagerService"
 )
 
 // Method is a function under the name of a method.
 type Method struct {
-	Name string
-	desc grpc.MethodDesc
-	call func(ctx context.Context, in proto.Message) (proto.Message, error)
+	Name   string
+	desc   grpc.MethodDesc
+	stream grpc.StreamHandler // of a method whose callers send one message after the other; nil for others
+	call   func(ctx context.Context, in proto.Message) (proto.Message, error)
 }
 
 // message is a pointer to a message of type T.
@@ -51,13 +55,37 @@ func Bind[Q, R any, In message[Q], Out message[R]](name string, do func(ctx cont
 		}
 		return intercept(ctx, in, &grpc.UnaryServerInfo{FullMethod: name}, func(ctx context.Context, in any) (any, error) { return f(ctx, in.(In)) })
 	}
-	return Method{name, grpc.MethodDesc{MethodName: name, Handler: handler}, func(ctx context.Context, in proto.Message) (proto.Message, error) {
+	call := func(ctx context.Context, in proto.Message) (proto.Message, error) {
 		typed, ok := in.(In)
 		if !ok {
 			return nil, status.Errorf(codes.Internal, "%s: expected a %T, got a %T", name, typed, in)
 		}
 		return f(ctx, typed)
-	}}
+	}
+	return Method{Name: name, desc: grpc.MethodDesc{MethodName: name, Handler: handler}, call: call}
+}
+
+// BindStream makes a method of a function that answers each message of a stream before it gets the next one. The first error ends the stream.
+func BindStream[Q, R any, In message[Q], Out message[R]](name string, f func(ctx context.Context, in In) (Out, error)) Method {
+	m := Bind(name, f)
+	m.stream = func(_ any, s grpc.ServerStream) error {
+		for {
+			in := In(new(Q))
+			if err := s.RecvMsg(in); errors.Is(err, io.EOF) {
+				return nil
+			} else if err != nil {
+				return err
+			}
+			out, err := f(s.Context(), in)
+			if err != nil {
+				return err
+			}
+			if err := s.SendMsg(out); err != nil {
+				return err
+			}
+		}
+	}
+	return m
 }
 
 // Refuse makes a method that answers UNIMPLEMENTED with the reason.
@@ -71,6 +99,10 @@ func Refuse[Q any, In message[Q]](name, reason string) Method {
 func Register(s grpc.ServiceRegistrar, name string, methods []Method) {
 	d := grpc.ServiceDesc{ServiceName: name}
 	for _, m := range methods {
+		if m.stream != nil {
+			d.Streams = append(d.Streams, grpc.StreamDesc{StreamName: m.Name, Handler: m.stream, ServerStreams: true, ClientStreams: true})
+			continue
+		}
 		d.Methods = append(d.Methods, m.desc)
 	}
 	s.RegisterService(&d, nil)

@@ -2,6 +2,8 @@ package service_test
 
 import (
 	"context"
+	"errors"
+	"io"
 	"net"
 	"testing"
 
@@ -27,6 +29,12 @@ func methods() service.Local {
 			return &rpcs.MakeCallableResponse{Handle: in.GetRequestId()}, nil
 		}),
 		service.Refuse[rpcs.RecvBufRequest]("RecvBuf", "not here"),
+		service.BindStream("Count", func(_ context.Context, in *rpcs.KeepAliveRequest) (*rpcs.KeepAliveResponse, error) {
+			if in.GetContextId() == 0 {
+				return nil, status.Error(codes.Aborted, "no number")
+			}
+			return &rpcs.KeepAliveResponse{ContextViewId: in.GetContextId() + 1}, nil
+		}),
 	}
 }
 
@@ -73,5 +81,42 @@ func TestCallersAgree(t *testing.T) {
 	}
 	if _, err := service.Ask[rpcs.RecvBufRequest](t.Context(), methods(), "MakeCallable", &rpcs.MakeCallableRequest{RequestId: 1}); status.Code(err) != codes.Internal {
 		t.Errorf("another answer: got %v", err)
+	}
+}
+
+// TestStreams: messages of a stream are answered in their order, until one fails or the caller ends.
+func TestStreams(t *testing.T) {
+	conn := remote(t).(service.Remote).Conn
+	open := func() grpc.ClientStream {
+		s, err := conn.NewStream(t.Context(), &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, "/"+service.Master+"/Count")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	s := open()
+	for i := range uint64(3) {
+		if err := s.SendMsg(&rpcs.KeepAliveRequest{ContextId: i + 1}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.CloseSend(); err != nil {
+		t.Error(err)
+	}
+	out := &rpcs.KeepAliveResponse{}
+	for i := range uint64(3) {
+		if err := s.RecvMsg(out); err != nil || out.GetContextViewId() != i+2 {
+			t.Errorf("got %v, %v, expected %d", out, err, i+2)
+		}
+	}
+	if err := s.RecvMsg(out); !errors.Is(err, io.EOF) {
+		t.Errorf("after the last one: got %v", err)
+	}
+	s = open()
+	if err := s.SendMsg(&rpcs.KeepAliveRequest{}); err != nil {
+		t.Error(err)
+	}
+	if err := s.RecvMsg(out); status.Code(err) != codes.Aborted {
+		t.Errorf("got %v, expected ABORTED", err)
 	}
 }

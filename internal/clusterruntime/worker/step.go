@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io/fs"
 
-	"github.com/goestimator/goestimator/internal/clusterruntime/dataflow"
 	"github.com/goestimator/goestimator/internal/clusterruntime/device"
 	"github.com/goestimator/goestimator/internal/clusterruntime/rendezvous"
 	"github.com/goestimator/goestimator/internal/clusterruntime/rpcs"
@@ -54,13 +53,7 @@ func (w *Worker) use(id int64, runs bool) (*rendezvous.Table, func(), error) {
 }
 
 func (w *Worker) cleanupGraph(_ context.Context, in *rpcs.CleanupGraphRequest) (*rpcs.CleanupGraphResponse, error) {
-	w.mu.Lock()
-	s := w.steps[in.GetStepId()]
-	delete(w.steps, in.GetStepId())
-	w.mu.Unlock()
-	if s != nil {
-		s.table.Abort(errCleaned)
-	}
+	w.EndStep(in.GetStepId(), errCleaned)
 	return &rpcs.CleanupGraphResponse{}, nil
 }
 
@@ -99,8 +92,7 @@ func (w *Worker) run(ctx context.Context, in *rpcs.RunGraphRequest) (*rpcs.RunGr
 			return nil, err
 		}
 	}
-	at := dataflow.Step{Env: &eager.Env{Resources: w.resourcesOf(p.session), Session: p.session, Functions: p.functions, Bundle: w.folders.bundle, Files: w.folders.of, Payer: p.payer}, Rendezvous: meeting{w, in.GetStepId(), table, p.payer}, Parallel: w.parallel}
-	if err := p.program.Run(ctx, at); err != nil {
+	if err := p.program.Run(ctx, w.step(p, meeting{w, w.peers, in.GetStepId(), table, p.payer})); err != nil {
 		table.Abort(StatusOf(err))
 		return nil, err
 	}
@@ -180,6 +172,7 @@ func (w *Worker) recvTensor(ctx context.Context, in *rpcs.RecvTensorRequest) (*r
 // meeting is the rendezvous of a step: the table of this worker, and the workers that other senders are on.
 type meeting struct {
 	w     *Worker
+	peers Peers
 	step  int64
 	table *rendezvous.Table
 	payer eager.Payer
@@ -199,7 +192,7 @@ func (m meeting) Recv(ctx context.Context, key rendezvous.Key) (rendezvous.Item,
 	if m.w.owns(from) {
 		return m.table.Recv(ctx, key.String())
 	}
-	peer, err := m.w.peers.Worker(from.Job, from.Task)
+	peer, err := m.peers.Worker(from.Job, from.Task)
 	if err != nil {
 		return rendezvous.Item{}, err
 	}

@@ -34,6 +34,10 @@ type hostVariable struct {
 // variables counts host variables, for their order.
 var variables atomic.Uint64
 
+func newHostVariable(name string) *hostVariable {
+	return &hostVariable{name: name, order: variables.Add(1)}
+}
+
 func (v *hostVariable) Load() (*tensor.Tensor, error) {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
@@ -107,7 +111,7 @@ func (r *Resources) Variable(name string) Variable {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if v = r.vars[name]; v == nil {
-		v = &hostVariable{name: name, order: variables.Add(1)}
+		v = newHostVariable(name)
 		r.vars[name] = v
 	}
 	return v

@@ -47,7 +47,16 @@ func variableOf(s *site) func(c call) (Variable, error) {
 	}
 }
 
+// anonymous is the shared_name of TensorFlow's variables without a name: each VarHandleOp that runs makes one.
+const anonymous = "cd2c89b7-88b7-44c8-ad83-06c2a9158347"
+
 func varHandle(s *site) (kernel, error) {
+	if s.str("shared_name", "") == anonymous {
+		return func(c call) error {
+			c.out[0] = Value{Resource: newHostVariable(anonymous)}
+			return nil
+		}, nil
+	}
 	find := variableOf(s)
 	return func(c call) error {
 		v, err := find(c)

@@ -1,0 +1,74 @@
+package eagerservice
+
+import (
+	"container/list"
+	"context"
+	"sync"
+)
+
+// cache keeps what was made for a key, as long as it is used often. The zero value is empty. It is safe for concurrent use.
+type cache[T any] struct {
+	mu      sync.Mutex
+	entries map[string]*list.Element
+	recent  list.List // of *entry[T], the newest first
+}
+
+// maxCached bounds the entries of a cache.
+const maxCached = 1 << 11
+
+type entry[T any] struct {
+	key   string
+	ready chan struct{}
+	value T
+	err   error
+}
+
+// get returns what is there, or else what make makes, once for all who ask at the same time. An error is not kept.
+func (c *cache[T]) get(ctx context.Context, key string, produce func() (T, error)) (T, error) {
+	c.mu.Lock()
+	if at, ok := c.entries[key]; ok {
+		c.recent.MoveToFront(at)
+		e := at.Value.(*entry[T])
+		c.mu.Unlock()
+		select {
+		case <-e.ready:
+			return e.value, e.err
+		case <-ctx.Done():
+			return e.value, context.Cause(ctx)
+		}
+	}
+	e := &entry[T]{key: key, ready: make(chan struct{})}
+	if c.entries == nil {
+		c.entries = map[string]*list.Element{}
+	}
+	at := c.recent.PushFront(e)
+	c.entries[key] = at
+	if len(c.entries) > maxCached {
+		c.remove(c.recent.Back())
+	}
+	c.mu.Unlock()
+	e.value, e.err = produce()
+	if e.err != nil {
+		c.mu.Lock()
+		if c.entries[key] == at {
+			c.remove(at)
+		}
+		c.mu.Unlock()
+	}
+	close(e.ready)
+	return e.value, e.err
+}
+
+// remove forgets an entry. The mutex is held.
+func (c *cache[T]) remove(at *list.Element) {
+	delete(c.entries, at.Value.(*entry[T]).key)
+	c.recent.Remove(at)
+}
+
+// clear forgets all.
+func (c *cache[T]) clear() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.entries = nil
+	c.recent.Init()
+}

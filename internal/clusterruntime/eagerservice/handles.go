@@ -1,0 +1,97 @@
+package eagerservice
+
+import (
+	"sync"
+
+	"github.com/goestimator/goestimator/internal/imported/eager"
+	"github.com/goestimator/goestimator/tensor"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+const (
+	// maxHandles bounds the outputs that a context keeps.
+	maxHandles = 1 << 20
+	// maxHeld bounds the bytes of tensors that a context keeps.
+	maxHeld = 4 << 30
+)
+
+// handle names an output: of which op, and which one.
+type handle struct {
+	op     int64
+	output int32
+}
+
+// handles are the outputs that a client may still use.
+type handles struct {
+	mu     sync.Mutex
+	values map[handle]eager.Value
+	bytes  int
+}
+
+// put keeps a value.
+func (h *handles) put(at handle, v eager.Value) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	size := sizeOf(v.T)
+	if len(h.values) >= maxHandles {
+		return status.Errorf(codes.ResourceExhausted, "the context has %d tensors, which is as many as are possible: drop some", maxHandles)
+	}
+	if size > maxHeld-h.bytes {
+		return status.Errorf(codes.ResourceExhausted, "a tensor of %d bytes: the context's tensors have %d bytes, at most %d are possible: drop some", size, h.bytes, maxHeld)
+	}
+	if h.values == nil {
+		h.values = map[handle]eager.Value{}
+	}
+	h.bytes += size - sizeOf(h.values[at].T)
+	h.values[at] = v
+	return nil
+}
+
+// get returns a value.
+func (h *handles) get(at handle) (eager.Value, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	v, ok := h.values[at]
+	if !ok {
+		return v, noHandle(at)
+	}
+	return v, nil
+}
+
+// drop forgets a value.
+func (h *handles) drop(at handle) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	v, ok := h.values[at]
+	if !ok {
+		return noHandle(at)
+	}
+	h.bytes -= sizeOf(v.T)
+	delete(h.values, at)
+	return nil
+}
+
+func (h *handles) clear() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.values, h.bytes = nil, 0
+}
+
+// noHandle has TensorFlow's text and code, by which a coordinator knows that the task was started again.
+func noHandle(at handle) error {
+	return status.Errorf(codes.InvalidArgument, "Unable to find the relevant tensor remote_handle: Op ID: %d, Output num: %d. One possible cause is that the tensor was accessed after deletion in a distributed worker setup. Try setting `os.environ['TF_ENABLE_EAGER_CLIENT_STREAMING_ENQUEUE']='False'` in your client to disable async streaming behavior to see if it fixes the problem.",
+		at.op, at.output)
+}
+
+func sizeOf(t *tensor.Tensor) int {
+	if t == nil {
+		return 0
+	}
+	const header = 24
+	n := header + len(t.Bytes)
+	for _, s := range t.Strings {
+		n += header + len(s)
+	}
+	return n
+}

@@ -1,0 +1,157 @@
+package eagerservice
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/goestimator/goestimator/internal/clusterruntime/device"
+	"github.com/goestimator/goestimator/internal/clusterruntime/service"
+	"github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+)
+
+// maxTasks bounds the tasks of a context's cluster.
+const maxTasks = 1 << 14
+
+// task is a task of the cluster that a client has.
+type task struct {
+	job   string
+	index int
+}
+
+func taskOf(n device.Name) task { return task{n.Job, n.Task} }
+
+func (t task) String() string { return fmt.Sprintf("/job:%s/replica:0/task:%d", t.job, t.index) }
+
+// cpu is the name of the processor of a task.
+func (t task) cpu() string { return t.String() + "/device:CPU:0" }
+
+// peers are the tasks of a client's cluster: the own one, and connections to the others, which contexts before and after an update share.
+type peers struct {
+	own       task
+	local     service.Local
+	addresses map[task]string
+	shared    *connections
+}
+
+// connections are by address.
+type connections struct {
+	options []grpc.DialOption
+
+	mu     sync.Mutex
+	closed bool
+	all    map[string]*grpc.ClientConn
+}
+
+func newPeers(c Config, own task, def *for_core_protos_go_proto.ServerDef) (*peers, error) {
+	// A task that was started again is found at once.
+	often := grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 2 * time.Second}, MinConnectTimeout: 20 * time.Second}
+	options := append([]grpc.DialOption{grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithNoProxy(), grpc.WithConnectParams(often),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(math.MaxInt32), grpc.MaxCallSendMsgSize(math.MaxInt32))}, c.Dial...)
+	p := &peers{own: own, local: c.Methods, shared: &connections{options: options, all: map[string]*grpc.ClientConn{}}}
+	return p.changed(def)
+}
+
+// changed returns the peers of another cluster.
+func (p *peers) changed(def *for_core_protos_go_proto.ServerDef) (*peers, error) {
+	to := &peers{own: p.own, local: p.local, addresses: map[task]string{}, shared: p.shared}
+	for _, job := range def.GetCluster().GetJob() {
+		for index, address := range job.GetTasks() {
+			if len(to.addresses) >= maxTasks {
+				return nil, status.Errorf(codes.ResourceExhausted, "a cluster of more than %d tasks", maxTasks)
+			}
+			to.addresses[task{job.GetName(), int(index)}] = address
+		}
+	}
+	p.shared.retry()
+	return to, nil
+}
+
+// Worker implements worker.Peers.
+func (p *peers) Worker(job string, index int) (service.Caller, error) {
+	if t := (task{job, index}); t != p.own {
+		return p.remote(t, service.Worker)
+	}
+	return p.local, nil
+}
+
+// eager returns the EagerService of another task.
+func (p *peers) eager(t task) (service.Caller, error) { return p.remote(t, service.Eager) }
+
+func (p *peers) remote(t task, name string) (service.Caller, error) {
+	address, ok := p.addresses[t]
+	if !ok {
+		return nil, status.Errorf(codes.InvalidArgument, "%s unknown device.", t.cpu())
+	}
+	conn, err := p.shared.to(address)
+	if err != nil {
+		return nil, err
+	}
+	return remote{service.Remote{Conn: conn, Service: name}, t}, nil
+}
+
+func (p *peers) close() { p.shared.close() }
+
+// to returns the connection to an address.
+func (c *connections) to(address string) (*grpc.ClientConn, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return nil, status.Error(codes.Aborted, errClosed.Error())
+	}
+	if conn := c.all[address]; conn != nil {
+		return conn, nil
+	}
+	conn, err := grpc.NewClient("passthrough:///"+address, c.options...)
+	if err == nil {
+		c.all[address] = conn
+	}
+	return conn, err
+}
+
+// retry connects anew to tasks that were lost.
+func (c *connections) retry() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, conn := range c.all {
+		conn.ResetConnectBackoff()
+	}
+}
+
+func (c *connections) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+	for _, conn := range c.all {
+		_ = conn.Close() // it fails only where it is closed
+	}
+}
+
+// remote is a service of another task. Its errors say which task, in TensorFlow's words: by them a coordinator tells the loss of a parameter
+// server from that of a worker.
+type remote struct {
+	service.Remote
+	task task
+}
+
+// Call implements service.Caller.
+func (r remote) Call(ctx context.Context, method string, in, out proto.Message) (proto.Message, error) {
+	answer, err := r.Remote.Call(ctx, method, in, out)
+	if err == nil {
+		return answer, nil
+	}
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.DeadlineExceeded) {
+		return nil, cause
+	}
+	s := status.Convert(err)
+	return nil, status.Errorf(s.Code(), "%s\nAdditional GRPC error information from remote target %s while calling /%s/%s:\n:%s", s.Message(), r.task, r.Service, method, s.Message())
+}

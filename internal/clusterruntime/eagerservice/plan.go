@@ -1,0 +1,135 @@
+package eagerservice
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/goestimator/goestimator/internal/clusterruntime/partition"
+	"github.com/goestimator/goestimator/internal/clusterruntime/worker"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/format/graphdef"
+	"github.com/goestimator/goestimator/internal/imported/session/inline"
+	"github.com/goestimator/goestimator/tensor"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// plan is a function that is ready to run on arguments of certain devices.
+type plan struct {
+	types   []tensor.DType // of the arguments
+	results int
+	local   *worker.Graph // nil where nothing runs here
+	parts   []part        // of other tasks
+}
+
+// part is what another task runs.
+type part struct {
+	task    task
+	name    string // under which it is registered there
+	args    []int  // which arguments it takes
+	results []int  // which results stay there
+}
+
+// planOf finds the plan of a function for arguments, or makes it.
+func (c *clientContext) planOf(ctx context.Context, name string, args []argument) (*plan, error) {
+	r, err := c.functions.get(name)
+	if err != nil {
+		return nil, err
+	}
+	if want := len(r.def.GetSignature().GetInputArg()); len(args) != want {
+		return nil, status.Errorf(codes.InvalidArgument, "function %q takes %d arguments, got %d", name, want, len(args))
+	}
+	key := name
+	for i, a := range args {
+		if a.remote != nil {
+			key += fmt.Sprintf("\x00%d %s", i, placeOf(a.remote))
+		}
+	}
+	return c.plans.get(ctx, key, func() (*plan, error) { return c.makePlan(ctx, r, args) })
+}
+
+// makePlan divides a function and registers its parts.
+func (c *clientContext) makePlan(ctx context.Context, r registered, args []argument) (*plan, error) {
+	name := r.def.GetSignature().GetName()
+	library := c.functions.library(r)
+	flat, err := inline.Function(library, name, r.part)
+	if err != nil {
+		return nil, err
+	}
+	g, err := graphdef.FromGraphDef(flat.Graph)
+	if err != nil {
+		return nil, err
+	}
+	p := &plan{}
+	for i, arg := range flat.Args {
+		n := g.Node(arg)
+		p.types = append(p.types, n.Outputs[0].DType)
+		n.Device = c.own.Name.String()
+		if args[i].remote != nil {
+			n.Device = placeOf(args[i].remote)
+		}
+	}
+	end := g.Node(flat.Result)
+	p.results = len(end.Inputs)
+	targets, err := c.addRetvals(g, end)
+	if err != nil {
+		return nil, err
+	}
+	if r.part { // it is one task's, as a whole
+		p.local, err = prepareGraph(g)
+		return p, err
+	}
+	return p, c.divide(ctx, p, g, targets)
+}
+
+// addRetvals adds nodes that take the inputs of end, and returns all that a run is for. Tensors come here; resources stay where they are.
+func (c *clientContext) addRetvals(g *graph.Graph, end *graph.Node) (targets []string, err error) {
+	for i, o := range end.Inputs {
+		at := c.own.Name.String()
+		if t := o.DType(); t == tensor.Resource || t == tensor.Variant {
+			at = ""
+		}
+		name := retvalName(g, i)
+		if err := addRetval(g, o, i, at); err != nil {
+			return nil, err
+		}
+		targets = append(targets, name)
+	}
+	for _, n := range end.Control {
+		targets = append(targets, n.Name)
+	}
+	return targets, nil
+}
+
+// divide makes the parts of a function.
+func (c *clientContext) divide(ctx context.Context, p *plan, g *graph.Graph, targets []string) error {
+	peers, devices := c.cluster()
+	parts, err := partition.Divide(g, partition.Request{Targets: targets}, partition.Cluster{Devices: devices, Client: c.own, Soft: true})
+	if err != nil {
+		return status.Error(codes.InvalidArgument, err.Error())
+	}
+	for _, d := range parts {
+		if taskOf(d.Task) == taskOf(c.own.Name) {
+			if p.local, err = prepareGraph(d.Graph); err != nil {
+				return err
+			}
+			continue
+		}
+		at, err := c.register(ctx, peers, d)
+		if err != nil {
+			return err
+		}
+		p.parts = append(p.parts, at)
+	}
+	return nil
+}
+
+// check fails for arguments that a plan is not for.
+func (p *plan) check(name string, args []argument) error {
+	for i, a := range args {
+		if t := a.dtype(); t != p.types[i] && (a.value.T != nil || a.remote != nil || p.types[i] != tensor.Variant) {
+			return status.Errorf(codes.InvalidArgument, "function %q: argument %d is of type %v, expected %v", name, i, t, p.types[i])
+		}
+	}
+	return nil
+}

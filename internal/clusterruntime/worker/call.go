@@ -1,0 +1,83 @@
+package worker
+
+import (
+	"context"
+
+	"github.com/goestimator/goestimator/internal/clusterruntime/dataflow"
+	"github.com/goestimator/goestimator/internal/format/graphdef"
+	"github.com/goestimator/goestimator/internal/imported/eager"
+	"github.com/goestimator/goestimator/tensor"
+	"github.com/wamuir/graft/tensorflow/core/framework/graph_go_proto"
+	"github.com/wamuir/graft/tensorflow/core/framework/tensor_go_proto"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// Graph is a graph that is ready to run by calls in this process.
+type Graph struct{ registered *registered }
+
+// Prepare makes a graph ready to run. It is not registered: who keeps it bounds what it takes. The states of its random ops are its own.
+func Prepare(def *graph_go_proto.GraphDef) (*Graph, error) {
+	r, err := prepare(def, &eager.Generators{})
+	return &Graph{r}, err
+}
+
+// Call is a run of a Graph.
+type Call struct {
+	Step    int64         // whose rendezvous it shares
+	Peers   Peers         // workers that it receives from
+	Payer   eager.Payer   // of what it makes
+	Args    []eager.Value // of its _Arg nodes
+	Results []eager.Value // of its _Retval nodes
+}
+
+// Run runs a graph once. The step stays until EndStep.
+func (w *Worker) Run(ctx context.Context, g *Graph, c Call) error {
+	table, release, err := w.use(c.Step, true)
+	if err != nil {
+		return err
+	}
+	defer release()
+	at := w.step(g.registered, meeting{w, c.Peers, c.Step, table, c.Payer})
+	at.Env.Payer, at.Args, at.Results = c.Payer, c.Args, c.Results
+	return g.registered.program.Run(ctx, at)
+}
+
+// Payer returns who pays for what somebody holds: an account of its own. It need not be closed.
+func (w *Worker) Payer() eager.Payer {
+	return eager.Payer{Account: w.memory.OpenLasting(), Lasting: true}
+}
+
+// Decode reads a tensor that somebody sent.
+func Decode(p *tensor_go_proto.TensorProto, payer eager.Payer) (*tensor.Tensor, error) {
+	t, err := payer.Make(decodedSize(p), func() (*tensor.Tensor, error) { return graphdef.ViewTensorProto(p, nil) })
+	if err == nil || isShortage(err) {
+		return t, err
+	}
+	return nil, status.Error(codes.InvalidArgument, err.Error())
+}
+
+// step is what a run of a graph needs of the worker.
+func (w *Worker) step(g *registered, at meeting) dataflow.Step {
+	env := &eager.Env{Resources: w.resourcesOf(g.session), Session: g.session, Functions: g.functions, Bundle: w.folders.bundle, Files: w.folders.of, Payer: g.payer}
+	return dataflow.Step{Env: env, Rendezvous: at, Parallel: w.parallel}
+}
+
+// EndStep forgets a step. What still waits in it ends with err.
+func (w *Worker) EndStep(id int64, err error) {
+	w.mu.Lock()
+	s := w.steps[id]
+	delete(w.steps, id)
+	w.mu.Unlock()
+	if s != nil {
+		s.table.Abort(err)
+	}
+}
+
+// FailStep ends what waits in a step, now and later, with err. The step stays until EndStep.
+func (w *Worker) FailStep(id int64, err error) {
+	if table, release, e := w.use(id, true); e == nil {
+		table.Abort(err)
+		release()
+	}
+}
