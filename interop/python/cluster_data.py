@@ -181,6 +181,31 @@ def optionals(target):
             show("reduce", plain(s.run([total, size, single])))
 
 
+def loops(target):
+    """A loop over a dataset in a function of TensorFlow 2, and iterators that it makes."""
+
+    @tf.function
+    def total(n):
+        out = tf.constant(0, tf.int64)
+        for x in tf.data.Dataset.range(n).map(lambda x: x + 1).batch(2):
+            if tf.reduce_sum(x) > 100:
+                break
+            out += tf.reduce_sum(x)
+        return out
+
+    @tf.function
+    def first():
+        it = iter(tf.data.Dataset.range(5, 10).shuffle(5, seed=3))
+        return next(it), next(it)
+
+    with tf1.Graph().as_default():
+        n = tf1.placeholder(tf.int64, [])
+        t, f = total(n), first()
+        with tf1.Session(target) as s:
+            show("loop over a dataset", plain([s.run(t, {n: 7}), s.run(t, {n: 100})]))
+            show("iterator in a function", plain(s.run(f)))
+
+
 def variables(target):
     """A dataset whose function reads a variable and a table, on a parameter server."""
     with tf1.Graph().as_default(), tf1.device("/job:ps/task:0"):
@@ -347,6 +372,7 @@ def main():
     all_pipelines(target)
     iterators(target)
     optionals(target)
+    loops(target)
     variables(target)
     summaries(target, folder)
     files(target, folder)

@@ -69,7 +69,7 @@ func datasetTable() map[*ops.Def]maker {
 		ops.MaxIntraOpParallelismDataset, ops.LatencyStatsDataset, ops.BytesProducedStatsDataset, ops.AssertNextDataset, ops.NonSerializableDataset, ops.RewriteDataset} {
 		all[op] = makeDataset(always(func(in *inputs) (dataset.Dataset, error) { return in.source(), nil }))
 	}
-	all[ops.AutoShardDataset] = makeDataset(always(autoShard))
+	all[ops.AutoShardDataset] = makeDataset(autoShard)
 	for _, op := range []*ops.Def{ops.WrapDatasetVariant, ops.UnwrapDatasetVariant} {
 		all[op] = makeDataset(always(func(in *inputs) (dataset.Dataset, error) { return in.dataset("input_handle"), nil }))
 	}
@@ -128,11 +128,15 @@ func shardDataset(s *site) func(in *inputs) (dataset.Dataset, error) {
 }
 
 // autoShard divides by elements: files are not looked for.
-func autoShard(in *inputs) (dataset.Dataset, error) {
-	if n := in.int("num_workers"); n > 1 {
-		return dataset.Shard(in.source(), n, in.int("index"), false)
+func autoShard(s *site) func(in *inputs) (dataset.Dataset, error) {
+	const off = -1
+	policy := s.node.Int("auto_shard_policy", 0)
+	return func(in *inputs) (dataset.Dataset, error) {
+		if n := in.int("num_workers"); n > 1 && policy != off {
+			return dataset.Shard(in.source(), n, in.int("index"), false)
+		}
+		return in.source(), nil
 	}
-	return in.source(), nil
 }
 
 func directedInterleave(s *site) func(in *inputs) (dataset.Dataset, error) {
