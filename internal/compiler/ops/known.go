@@ -87,20 +87,11 @@ SparseAdd(a_indices: int64, a_values: T, a_shape: int64, b_indices: int64, b_val
 SparseCountSparseOutput(indices: int64, values: T, dense_shape: int64, weights: output_type) -> output_indices: int64, output_values: output_type, output_dense_shape: int64
 SparseSplit(split_dim: int64, indices: int64, values: T, shape: int64) -> output_indices: num_split*int64, output_values: num_split*T, output_shape: num_split*int64
 SparseTensorDenseAdd(a_indices: Tindices, a_values: T, a_shape: Tindices, b: T) -> output: T
-StackV2(max_size: int32) -> handle: resource
 StatefulPartitionedCall(args: [Tin]) -> output: [Tout]
 StringNGrams(data: string, data_splits: Tsplits) -> ngrams: string, ngrams_splits: Tsplits; Tsplits: indices = int64
 Svd(input: T) -> s: T, u: T, v: T
 Switch(data: T, pred: bool) -> output_false: T, output_true: T
 _SwitchN(data: T, output_index: int32) -> outputs: num_outs*T
-TensorArrayConcatV3(handle: resource, flow_in: float32) -> value: dtype, lengths: int64
-TensorArrayGatherV3(handle: resource, indices: int32, flow_in: float32) -> value: dtype
-TensorArrayGradV3(handle: resource, flow_in: float32) -> grad_handle: resource, flow_out: float32
-TensorArrayReadV3(handle: resource, index: int32, flow_in: float32) -> value: dtype
-TensorArrayScatterV3(handle: resource, indices: int32, value: T, flow_in: float32) -> flow_out: float32
-TensorArraySizeV3(handle: resource, flow_in: float32) -> size: int32
-TensorArrayV3(size: int32) -> handle: resource, flow: float32
-TensorArrayWriteV3(handle: resource, index: int32, value: T, flow_in: float32) -> flow_out: float32
 Unbatch(batched_tensor: T, batch_index: int64, id: int64) -> unbatched_tensor: T
 UnicodeDecode(input: string) -> row_splits: Tsplits, char_values: int32; Tsplits: indices = int64
 UnicodeDecodeWithOffsets(input: string) -> row_splits: Tsplits, char_values: int32, char_to_byte_starts: int64; Tsplits: indices = int64

@@ -22,7 +22,7 @@ var unrecorded = map[string]string{
 }
 
 func init() {
-	for _, family := range []map[*ops.Def]maker{queueOps, accumulatorOps} {
+	for _, family := range []map[*ops.Def]maker{queueOps, accumulatorOps, stackOps, arrayOps} {
 		for op := range family {
 			unrecorded[op.Name] = "steps wait for each other: interop/python/cluster_*.py compares servers"
 		}
