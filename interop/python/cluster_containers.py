@@ -134,6 +134,37 @@ def runners(target):
             show("runners", got)
 
 
+def loops(target):
+    """Gradients of loops of TensorFlow 1: stacks and TensorArrays. The variable is on another task."""
+    tf1.disable_control_flow_v2()
+    with tf1.Graph().as_default():
+        with tf1.device("/job:ps/task:1"):
+            w = tf1.get_variable("w", initializer=np.array([[0.5, -0.3], [0.2, 0.7]], np.float32), use_resource=False)
+        xs = tf1.constant(np.arange(12, dtype=np.float32).reshape(6, 2) / 10)
+        inputs = tf1.TensorArray(tf.float32, 6, clear_after_read=False).unstack(xs)
+
+        def body(i, h, out):
+            h = tf1.tanh(tf1.matmul(h, w) + inputs.read(i))
+            return i + 1, h, out.write(i, h)
+
+        _, _, out = tf1.while_loop(lambda i, h, o: i < 6, body, [0, tf1.ones([1, 2]), tf1.TensorArray(tf.float32, 0, dynamic_size=True, element_shape=[1, 2])])
+        y = tf1.reduce_sum(tf1.square(out.stack()) * 0.5)
+        lengths = tf1.TensorArray(tf.float32, 3, infer_shape=False, clear_after_read=False).split(tf1.reshape(xs, [12]), [2, 3, 7])
+        joined, gx = lengths.concat(), tf1.gradients(lengths.concat() ** 2, xs)[0]
+        g = tf1.gradients(y, [w, xs])
+        step = tf1.train.GradientDescentOptimizer(0.1).minimize(y)
+        with tf1.Session(target) as s:
+            s.run(w.initializer)
+            show("arrays", np.concatenate([v.ravel() for v in s.run([joined, gx])]).round(4))
+            show("gradients", np.concatenate([v.ravel() for v in s.run([y] + g)]).round(4))
+            for _ in range(5):
+                s.run(step)
+            show("trained", np.concatenate([s.run([y]), s.run(w).ravel()]).round(4))
+            late = tf1.TensorArray(tf.float32, 2, element_shape=[])
+            show("beyond", attempt(s, late.write(2, 1.0).flow))
+            show("twice", attempt(s, late.write(1, 1.0).write(1, 2.0).flow))
+
+
 def main():
     target = "grpc://" + json.loads(sys.argv[1])["worker"][0]
     kinds(target)
@@ -142,6 +173,7 @@ def main():
     isolated(target)
     clients(target)
     runners(target)
+    loops(target)
 
 
 main()

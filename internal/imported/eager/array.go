@@ -129,11 +129,6 @@ func (a *array) gradient(c call, source string) (*array, error) {
 	}
 	a.grows = false
 	g := &array{name: a.name + "@" + source, dtype: a.dtype, clears: a.clears, identical: a.identical, adds: true, shape: a.shape, elements: make([]arrayElement, len(a.elements))}
-	for i, e := range a.elements { // zeros of the same shapes where nothing comes
-		if e.t != nil && g.shape == nil && a.identical {
-			g.shape = sizes(a.elements[i].t)
-		}
-	}
 	if a.gradients == nil {
 		a.gradients = map[string]*array{}
 	}

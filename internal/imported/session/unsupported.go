@@ -53,7 +53,7 @@ func checkOps(plans []*plan) error {
 	return nil
 }
 
-// serves reports whether nodes of the op can be computed in a served model. Queues are not: a request would wait for another one.
+// serves reports whether nodes of the op can be computed in a served model. Queues are not: a request would wait for another one. Arrays and stacks are rewritten before, or not supported.
 func serves(op string) bool {
 	d := ops.Find(op)
 	return eager.Supported(op) && (d == nil || d.State != ops.Queues)
