@@ -44,6 +44,8 @@ var clusterCases = []clusterCase{
 	{name: "sync replicas", script: "cluster_sync_replicas.py", jobs: map[string]int{"worker": 3, "ps": 2}, ours: []string{"worker ps"}, compare: nearly, has: "reference"},
 	{name: "flow", script: "cluster_flow.py", jobs: oneWorker, ours: []string{"worker ps", "ps", "worker ps/1"}, compare: exactly, has: "v2 gradients"},
 	{name: "training", script: "cluster_training.py", jobs: oneWorker, ours: []string{"worker ps"}, compare: nearly, has: "step of adam True 1"},
+	{name: "models", script: "cluster_models.py", args: []string{"mlp,cnn"}, jobs: oneWorker, ours: []string{"worker ps"}, compare: nearly, has: "cnn"},
+	{name: "all models", script: "cluster_models.py", jobs: oneWorker, ours: []string{"worker ps", "ps"}, compare: nearly, has: "columns", long: true},
 	{name: "threads", script: "cluster_threads.py", jobs: twoWorkers, ours: []string{"worker ps", "ps"}, compare: spread, runs: 2, has: "losses"},
 	{name: "between", drive: between(1000, nothing), jobs: twoWorkers, ours: []string{"worker ps", "ps"}, compare: spread, runs: 2, has: "last"},
 	{name: "kills", drive: between(1400, killEach), jobs: oneWorker, ours: []string{"worker ps"}, compare: spread, has: "last"},

@@ -6,6 +6,7 @@ A sequence is ops that run one after the other; an input is a tensor or an earli
 written below and with the inputs of one of its ops changed as eager_edges.py changes them. The first op that fails ends it.
 """
 
+import functools
 import os
 import sys
 
@@ -27,6 +28,16 @@ class Of:
 
     def __init__(self, step, output=0):
         self.step, self.output = step, output
+
+
+def unnamed(op, **kwargs):
+    """Adds an op that only TensorFlow's optimizers make and that has no function in Python."""
+    from tensorflow.python.framework import op_def_library, op_def_registry
+    for a in op_def_registry.get(op).attr:
+        kind = a.default_value.WhichOneof("value")
+        if kind and a.name not in kwargs and a.name != "num_host_args":
+            kwargs[a.name] = getattr(a.default_value, kind) if kind != "list" else list(a.default_value.list.i) or list(a.default_value.list.s)
+    return op_def_library.apply_op(op, name=op.strip("_"), **kwargs)
 
 
 def build(graph, steps):
@@ -51,7 +62,7 @@ def build(graph, steps):
                 if "shared_name" in [a.name for a in op_def_registry.get(op).attr]:  # resources outlive sessions
                     BUILT.append(op)
                     kwargs["shared_name"] = "%s_%d" % (op, len(BUILT))
-                out = getattr(base.RAW, op)(**kwargs, **attrs)
+                out = (getattr(base.RAW, op, None) or functools.partial(unnamed, op))(**kwargs, **attrs)
                 while isinstance(out, (list, tuple)):
                     out = out[0]
                 nodes.append(out.op if hasattr(out, "op") else out)

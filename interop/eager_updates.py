@@ -271,6 +271,33 @@ def norms():
     pure("ResizeBilinearGrad wrong", "ResizeBilinearGrad", x, x[0])
 
 
+def fusions():
+    """What the optimizers of TensorFlow's masters make on processors."""
+    a, b, bias = (rng.standard_normal(d).astype(np.float32) for d in ((5, 3), (3, 4), 4))
+    acts = [b"Relu", b"Relu6", b"Elu", b"LeakyRelu"]
+    for ops in [[b"BiasAdd"]] + [[b"BiasAdd", f] for f in acts]:
+        pure("_FusedMatMul %s" % ops, "_FusedMatMul", a, b, [bias], fused_ops=ops, leakyrelu_alpha=0.3)
+    pure("_FusedMatMul transposed", "_FusedMatMul", a, b.T.copy(), [bias], fused_ops=[b"BiasAdd"], transpose_b=True)
+    pure("_FusedMatMul wrong", "_FusedMatMul", a, b.T.copy(), [bias], fused_ops=[b"BiasAdd"])
+    pure("_FusedMatMul unknown", "_FusedMatMul", a, b, [bias], fused_ops=[b"BiasAdd", b"Cosh"])
+    x, f = (rng.standard_normal(n).astype(np.float32) for n in ((2, 6, 5, 3), (3, 2, 3, 4)))
+    norm = [rng.random(4).astype(np.float32) for _ in range(4)]
+    window = dict(strides=[1, 1, 1, 1], padding="SAME", epsilon=0.01)
+    for f_ops in [[b"BiasAdd"]] + [[b"BiasAdd", g] for g in acts]:
+        pure("_FusedConv2D %s" % f_ops, "_FusedConv2D", x, f, [bias], [], fused_ops=f_ops, num_args=1, **window)
+    for f_ops in [[b"FusedBatchNorm"]] + [[b"FusedBatchNorm", g] for g in acts]:
+        pure("_FusedConv2D %s" % f_ops, "_FusedConv2D", x, f, norm, [], fused_ops=f_ops, num_args=4, **window)
+    for names in ([b"Tanh"], [b"Sqrt", b"Log"], [b"Exp", b"Neg", b"Sigmoid"], [b"Square", b"Rsqrt", b"Relu"], [b"NoOp"]):
+        pure("_UnaryOpsComposition %s" % names, "_UnaryOpsComposition", np.abs(a) + 0.5, op_names=names)
+    rows = [rng.standard_normal([1, 3]).astype(np.float32) for _ in range(3)]
+    pure("ParallelConcat", "ParallelConcat", rows, shape=[3, 3])
+    pure("ParallelConcat wrong", "ParallelConcat", rows, shape=[2, 3])
+    record("parallel concat", ("_ParallelConcatStart", [], dict(shape=[2, 3], dtype=np.float32)), ("_ParallelConcatUpdate", [Of(0), rows[0]], dict(loc=0)), ("_ParallelConcatUpdate", [Of(1), rows[1]], dict(loc=-1)))
+    sequences.SEQUENCES[-1]["steps"][0]["outputs"] = sequences.SEQUENCES[-1]["steps"][1]["outputs"] = [None]  # what is not filled yet may be anything
+    record("parallel concat wrong", ("_ParallelConcatStart", [], dict(shape=[2, 3], dtype=np.float32)), ("_ParallelConcatUpdate", [Of(0), rows[0]], dict(loc=2)))
+    sequences.SEQUENCES[-1]["steps"][0]["outputs"] = [None]
+
+
 def main():
     rules()
     scatters()
@@ -280,6 +307,7 @@ def main():
     slices()
     segments()
     norms()
+    fusions()
     base.write(sys.argv[1], sequences.SEQUENCES)
     print(len(sequences.SEQUENCES), "sequences,", sum("error" in c for c in sequences.SEQUENCES), "errors")
 

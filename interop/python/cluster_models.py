@@ -1,6 +1,6 @@
 """Trains the usual models of TensorFlow 1 on a cluster and prints the losses: a JSON object of lists.
 
-Usage: cluster_models.py CLUSTER OWN [MODELS]: CLUSTER and OWN are as for cluster_sessions.py, MODELS is a list of names with commas between.
+Usage: cluster_models.py CLUSTER DIR [MODELS]: CLUSTER is as for cluster_sessions.py, DIR is not used, MODELS is a list of names with commas between.
 The seed is the graph's: initializers and dropout draw the same numbers on all servers.
 """
 
@@ -148,11 +148,9 @@ def train(model, target, steps=10):
 
 def main():
     tf1.disable_eager_execution()
-    cluster, own = json.loads(sys.argv[1]), [t.split("/") for t in sys.argv[2].split(",") if t]
-    servers = [tf.distribute.Server(cluster, job_name=job, task_index=int(task)) for job, task in own]
+    cluster = json.loads(sys.argv[1])
     wanted = sys.argv[3].split(",") if len(sys.argv) > 3 else [m.__name__ for m in MODELS]
     print(json.dumps({m.__name__: train(m, "grpc://" + cluster["worker"][0]) for m in MODELS if m.__name__ in wanted}))
-    del servers
 
 
 if __name__ == "__main__":

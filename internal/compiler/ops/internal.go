@@ -1,10 +1,15 @@
 package ops
 
-// Ops that only compiled programs have: what fusion makes of several.
+// Ops that fusion makes of several: in compiled programs, or in graphs that TensorFlow's masters send.
 var (
-	FusedMatMul      = define("_FusedMatMul(a: T, b: T, args: num_args*T) -> product: T", "T: floats", "transpose_a: bool = false", "transpose_b: bool = false")
-	FusedConv2D      = define("_FusedConv2D(input: T, filter: T, args: num_args*T) -> output: T", "T: floats")
-	FusedBatchNormEx = define("_FusedBatchNormEx(x: T, scale: U, offset: U, mean: U, variance: U, side_input: num_side_inputs*T) -> " +
+	FusedMatMul                = define("_FusedMatMul(a: T, b: T, args: num_args*T) -> product: T", "T: floats", "transpose_a: bool = false", "transpose_b: bool = false")
+	FusedConv2D                = define("_FusedConv2D(input: T, filter: T, args: num_args*T) -> output: T", "T: floats")
+	FusedDepthwiseConv2dNative = define("_FusedDepthwiseConv2dNative(input: T, filter: T, args: num_args*T) -> output: T", "T: floats")
+	UnaryOpsComposition        = define("_UnaryOpsComposition(x: T) -> y: T", "T: floats").sameShape()
+	ParallelConcatStart        = define("_ParallelConcatStart() -> output: dtype", "shape: shape")
+	ParallelConcatUpdate       = define("_ParallelConcatUpdate(value: T, update: T) -> output: T", "loc: int").sameShape()
+	ParallelConcat             = define("ParallelConcat(values: N*T) -> output: T", "shape: shape")
+	FusedBatchNormEx           = define("_FusedBatchNormEx(x: T, scale: U, offset: U, mean: U, variance: U, side_input: num_side_inputs*T) -> " +
 		"y: T, batch_mean: U, batch_variance: U, reserve_space_1: U, reserve_space_2: U, reserve_space_3: U")
 
 	// ElementwiseRegion is a part of a graph that works element by element: see NewChain of the GPU's kernels.

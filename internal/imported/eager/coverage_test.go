@@ -104,10 +104,13 @@ func init() {
 		unrecorded[op.Name] = byDraws
 	}
 	unrecorded[ops.NonDeterministicInts.Name] = "no run is like another"
-	for _, family := range []map[*ops.Def]maker{optimizerOps, scatterOps, gradientOps, imageGradientOps, trainingOps} {
+	for _, family := range []map[*ops.Def]maker{optimizerOps, scatterOps, gradientOps, imageGradientOps, trainingOps, fusedOps} {
 		for op := range family {
 			unrecorded[op.Name] = byUpdates
 		}
+	}
+	for _, op := range []*ops.Def{ops.FusedDepthwiseConv2dNative, ops.FusedBatchNormEx} {
+		unrecorded[op.Name] = "TensorFlow has no kernel of it on processors without oneDNN: TestFused compares it with the ops that it stands for"
 	}
 	for op := range saveOps {
 		unrecorded[op.Name] = "writes files: interop compares training that goes on from checkpoints"
