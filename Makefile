@@ -26,7 +26,7 @@ test: ## the whole test suite
 	$(GO) test ./...
 
 race: ## the concurrent packages under the race detector
-	$(GO) test -race ./cluster/... ./distribute/... ./internal/clusterruntime/... ./internal/distribute/... ./inputs/... ./internal/distributed/... ./internal/serving/... ./internal/runtime/... ./internal/training/... ./internal/format/checkpoint ./internal/format/summary ./estimator/... ./serving/... ./internal/imported/session/... ./internal/imported/eager/...
+	$(GO) test -race ./cluster/... ./distribute/... ./internal/clusterruntime/... ./internal/distribute/... ./inputs/... ./internal/distributed/... ./internal/serving/... ./internal/runtime/... ./internal/training/... ./internal/format/checkpoint ./internal/format/summary ./estimator/... ./serving/... ./internal/imported/session/... ./internal/imported/eager/... ./internal/imported/dataset
 
 test-arm64: ## the portable kernels and what stands on them, on an emulated arm64 (qemu-user)
 	GOARCH=arm64 CGO_ENABLED=0 $(GO) test -tags static -exec qemu-aarch64 ./internal/runtime/kernels ./internal/runtime/engine ./internal/runtime/trees ./internal/imported/session ./models/... ./internal/training/... ./inputs/... ./internal/export ./estimator/canned
