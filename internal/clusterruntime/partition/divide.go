@@ -27,7 +27,7 @@ func Divide(g *graph.Graph, r Request, c Cluster) ([]Part, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &divider{g: g, need: need, cluster: c, at: at, frames: frames, loops: map[loopAt]*graph.Node{}, parts: map[device.Name]*Part{},
+	d := &divider{g: g, need: need, cluster: c, at: at, frames: frames, loops: map[loopAt]*graph.Node{}, updated: updatesBefore(need.nodes), parts: map[device.Name]*Part{},
 		copies: map[*graph.Node]*graph.Node{}, fed: map[graph.Output]*graph.Node{}, received: map[cut]*graph.Node{}, number: r.Number}
 	if err := d.divide(); err != nil {
 		return nil, err
@@ -47,6 +47,7 @@ type divider struct {
 	at      map[*graph.Node]Device
 	frames  *frames
 	loops   map[loopAt]*graph.Node // the Merge of each loop that was added
+	updated map[after]bool
 
 	parts    map[device.Name]*Part
 	order    []*Part
@@ -226,7 +227,7 @@ func (d *divider) connect(n *graph.Node) error {
 		}
 		c.Control = append(c.Control, first)
 	}
-	return nil
+	return d.readAgain(n)
 }
 
 // transfer returns the node that receives a value of another task. A task receives a value once.
