@@ -152,6 +152,26 @@ def keras(strategy, coordinator, optimizer):
     show("prediction of " + optimizer, model(tf.ones((1, 4))))
 
 
+def datasets(strategy, coordinator):
+    """An iterator on each worker."""
+    with strategy.scope():
+        total = tf.Variable(0)
+
+    @tf.function
+    def step(iterator):
+        batch = next(iterator)
+        total.assign_add(tf.reduce_sum(batch))
+        return batch
+
+    data = coordinator.create_per_worker_dataset(lambda: tf.data.Dataset.range(7, output_type=tf.int32).map(lambda x: x * x).shuffle(7, seed=1).repeat().batch(4))
+    iterator, values = iter(data), []
+    for _ in range(4):
+        value = coordinator.schedule(step, args=(iterator,))
+        coordinator.join()
+        values.append(value.fetch())
+    show("batches of a worker's dataset", values, total)
+
+
 def errors(strategy, coordinator):
     """A function that fails makes join fail; what is scheduled later runs."""
     with strategy.scope():
@@ -185,6 +205,7 @@ def main():
     by_hand(strategy, coordinator)
     for optimizer in ("SGD", "RMSprop", "Adam"):
         keras(strategy, coordinator, optimizer)
+    datasets(strategy, coordinator)
     errors(strategy, coordinator)
     print(json.dumps(results))
 
