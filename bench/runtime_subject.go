@@ -30,8 +30,11 @@ var runtimeCases = []string{runtimeStep1, runtimeStep2, runtimePull, runtimePush
 // runtimeMemory are the cases of the memory of a parameter server: before it has variables, and after steps that pull and push them.
 var runtimeMemory = []string{"idle", "variables"}
 
-// memorySteps are the steps of a block of the memory's case.
-const memorySteps = 1000
+// memorySteps are the steps of a block of the memory's case, and memoryRest the time after them: both servers free some memory later.
+const (
+	memorySteps = 1000
+	memoryRest  = 5 * time.Second
+)
 
 func runtimeField(_ context.Context, s settings, _ string) (field, error) {
 	f := field{reference: runtimeReference(), tolerance: 1e-5}
@@ -121,6 +124,7 @@ func (c *runtimeCluster) memory(s *runtimeSession, cmd command, idle float64) (r
 			}
 		}
 	}
+	time.Sleep(memoryRest)
 	now, err := c.ps.resident()
 	return reply{Seconds: now}, err
 }

@@ -52,6 +52,7 @@ func runServer(ctx context.Context, t serverTask, log *slog.Logger) error {
 func (r *standingServer) until(ctx context.Context, secured bool) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	go boundHeap(ctx)
 	if r.idle > 0 {
 		go r.endIdle(ctx, cancel)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/goestimator/goestimator/internal/clusterruntime/regions"
 	"github.com/goestimator/goestimator/internal/clusterruntime/rendezvous"
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/compiler/ops"
@@ -54,6 +55,10 @@ func (n *node) resolve(source *graph.Node, random *eager.Generators) (err error)
 	n.source, n.role, n.outputs = source, roles[source.Op], len(source.Outputs)
 	if n.role != ordinary {
 		return n.structure()
+	}
+	if k, ok := source.Attrs[regions.Kernel].(eager.Kernel); ok && source.Op == regions.Op { // no message can have it
+		n.kernel, n.reads = k, valuesOf(source)
+		return nil
 	}
 	if t, ok := source.Attrs["value"].(*tensor.Tensor); ok && source.Op == "Const" {
 		n.kernel = func(_ context.Context, _ *eager.Env, _, out []eager.Value) error {
@@ -121,6 +126,12 @@ func valuesOf(source *graph.Node) []bool {
 		reads[i] = true
 	}
 	return reads
+}
+
+// Waits reports whether a node may wait for other nodes, tasks or steps. What a _Recv with the attribute _early receives depends on
+// nothing but variables of another task, and is never dead: it comes soon.
+func Waits(n *graph.Node) bool {
+	return blocking[n.Op] || roles[n.Op] == recv && !n.Bool("_early")
 }
 
 // blocking are the ops that may wait for other nodes or steps.

@@ -245,7 +245,11 @@ func (d *divider) transfer(value graph.Output, c cut, to Device) (*graph.Node, e
 	if _, err := d.add(d.at[c.from], &graph.Node{Name: value.Node.Name + "/_send", Op: "_Send", Attrs: sender(attrs), Inputs: []graph.Output{value}}); err != nil {
 		return nil, err
 	}
-	r, err := d.add(to, &graph.Node{Name: value.Node.Name + "/_recv", Op: "_Recv", Attrs: receiver(attrs), Outputs: []graph.Type{value.Type()}})
+	got := receiver(attrs)
+	if d.early(c) {
+		got["_early"] = true
+	}
+	r, err := d.add(to, &graph.Node{Name: value.Node.Name + "/_recv", Op: "_Recv", Attrs: got, Outputs: []graph.Type{value.Type()}})
 	if err != nil {
 		return nil, err
 	}

@@ -1,9 +1,11 @@
 package worker
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/goestimator/goestimator/internal/clusterruntime/dataflow"
+	"github.com/goestimator/goestimator/internal/clusterruntime/regions"
 	"github.com/goestimator/goestimator/internal/format/graphdef"
 	"github.com/goestimator/goestimator/internal/imported/eager"
 	"github.com/goestimator/goestimator/internal/imported/session/inline"
@@ -17,6 +19,10 @@ type registered struct {
 	program   *dataflow.Program
 	bytes     int64                      // of its GraphDef
 	functions map[string]*eager.Function // what its branches and loops call
+	regions   *regions.Regions           // of program
+
+	users int  // runs
+	gone  bool // not registered any more: the last user closes the regions
 }
 
 // prepare makes a graph ready to run. Its random ops go on from the states.
@@ -39,6 +45,31 @@ func prepare(def *graph_go_proto.GraphDef, random *eager.Generators) (*registere
 	if err != nil {
 		return nil, err
 	}
-	r.program, err = dataflow.Compile(g, random)
-	return r, err
+	if g, r.regions, err = regions.Fuse(g, dataflow.Waits); err != nil {
+		return nil, err
+	}
+	if r.program, err = dataflow.Compile(g, random); err != nil {
+		return nil, errors.Join(err, r.regions.Close())
+	}
+	return r, nil
+}
+
+// begin returns a registered graph for a run, which calls the function that comes with it in the end.
+func (w *Worker) begin(handle string) (*registered, func(), error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	p := w.graphs[handle]
+	if p == nil {
+		return nil, nil, noGraph(handle)
+	}
+	p.users++
+	return p, func() {
+		w.mu.Lock()
+		p.users--
+		unused := p.gone && p.users == 0
+		w.mu.Unlock()
+		if unused {
+			_ = p.regions.Close() // memory on the host: nothing can be done
+		}
+	}, nil
 }

@@ -71,10 +71,11 @@ func (w *Worker) run(ctx context.Context, in *rpcs.RunGraphRequest) (*rpcs.RunGr
 	if in.GetIsPartial() {
 		return nil, status.Error(codes.Unimplemented, "partial runs are not supported: run the step at once")
 	}
-	p, err := w.graph(in.GetGraphHandle())
+	p, end, err := w.begin(in.GetGraphHandle())
 	if err != nil {
 		return nil, err
 	}
+	defer end()
 	table, release, err := w.use(in.GetStepId(), true)
 	if err != nil {
 		return nil, err

@@ -146,25 +146,21 @@ func (w *Worker) registerGraph(ctx context.Context, in *rpcs.RegisterGraphReques
 }
 
 func (w *Worker) deregisterGraph(_ context.Context, in *rpcs.DeregisterGraphRequest) (*rpcs.DeregisterGraphResponse, error) {
+	p, end, err := w.begin(in.GetGraphHandle())
+	if err != nil {
+		return nil, err
+	}
+	defer end()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	p := w.graphs[in.GetGraphHandle()]
-	if p == nil {
+	if p.gone {
 		return nil, noGraph(in.GetGraphHandle())
 	}
+	p.gone = true
 	w.letGo(p.payer, p.bytes)
 	delete(w.graphs, in.GetGraphHandle())
 	w.leave(p.session)
 	return &rpcs.DeregisterGraphResponse{}, nil
-}
-
-func (w *Worker) graph(handle string) (*registered, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if p := w.graphs[handle]; p != nil {
-		return p, nil
-	}
-	return nil, noGraph(handle)
 }
 
 // noGraph has TensorFlow's text and code: clients then make a new session.

@@ -1,0 +1,35 @@
+package partition
+
+import "github.com/goestimator/goestimator/internal/compiler/graph"
+
+// early reports whether a cut value is that of a variable or constant alone, whatever a step does: who receives it waits for no part of
+// the step, and it is never dead.
+func (d *divider) early(c cut) bool {
+	if c.index < 0 || reference(c) || d.frames.gives[c.from] != nil {
+		return false
+	}
+	const most = 64 // nodes that pass a value on; a graph may be a circle
+	n, at := c.from, taskOf(d.at[c.from])
+	for range most {
+		if len(n.Control) > 0 || taskOf(d.at[n]) != at {
+			return false
+		}
+		switch n.Op {
+		case "Const", "VarHandleOp", "VariableV2", "Variable":
+			return true
+		case "Identity", "ReadVariableOp":
+			if d.fedBy(n) {
+				return false
+			}
+			n = n.Inputs[0].Node
+		default:
+			return false
+		}
+	}
+	return false
+}
+
+// fedBy reports whether the client feeds the input of a node, or what the node gives.
+func (d *divider) fedBy(n *graph.Node) bool {
+	return len(n.Inputs) != 1 || d.fed[n.Inputs[0]] != nil || d.fed[n.Out(0)] != nil
+}

@@ -1,0 +1,196 @@
+package regions
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/ops"
+	"github.com/goestimator/goestimator/internal/imported/eager"
+)
+
+const (
+	// fewNodes are the nodes from which on a region with a heavy op is worth a program; manyNodes is the same of other regions.
+	fewNodes, manyNodes = 3, 12
+	// maxWaits bounds the memory for what nodes wait for: beyond, nothing is fused.
+	maxWaits = 1 << 22
+)
+
+// grouper finds the regions of a graph.
+type grouper struct {
+	waiting func(*graph.Node) bool // whether a node may wait for other steps or tasks
+	order   []*graph.Node          // those that no branch or loop comes before, sorted
+	at      map[*graph.Node]place
+	sets    map[string]int // what nodes wait for, by content
+	content [][]int32      // the same by number
+	total   int            // elements of all sets
+}
+
+// place says which nodes a node may share a region with.
+type place struct {
+	fused bool
+	level int // turns from nodes of their own to fused ones and back, on the longest way
+	waits int // number of the set that the node depends on
+}
+
+// fusible reports whether a node is numbers alone: it depends on its inputs and nothing else.
+func fusible(n *graph.Node) bool {
+	d := ops.Find(n.Op)
+	if d == nil || d.State != ops.Pure || d.Opaque || len(n.Outputs) == 0 || len(n.Inputs) == 0 || !eager.Supported(n.Op) || len(eager.Called(n)) > 0 {
+		return false
+	}
+	for _, t := range n.Outputs {
+		if t.DType.Size() == 0 {
+			return false
+		}
+	}
+	for _, in := range n.Inputs {
+		from := ops.Find(in.Node.Op)
+		if in.DType().Size() == 0 || from != nil && from.OutputAt(in.Index, len(in.Node.Outputs)).Ref {
+			return false
+		}
+	}
+	return true
+}
+
+// sort orders the nodes that no node of control flow comes before.
+func (g *grouper) sort(nodes []*graph.Node) {
+	left, after := make(map[*graph.Node]int, len(nodes)), make(map[*graph.Node][]*graph.Node, len(nodes))
+	var queue []*graph.Node
+	for _, n := range nodes {
+		for _, in := range n.Inputs {
+			after[in.Node] = append(after[in.Node], n)
+		}
+		for _, c := range n.Control {
+			after[c] = append(after[c], n)
+		}
+		if left[n] = len(n.Inputs) + len(n.Control); left[n] == 0 {
+			queue = append(queue, n)
+		}
+	}
+	for ; len(queue) > 0; queue = queue[1:] {
+		n := queue[0]
+		if controlFlow[n.Op] {
+			continue
+		}
+		g.order = append(g.order, n)
+		for _, next := range after[n] {
+			if left[next]--; left[next] == 0 {
+				queue = append(queue, next)
+			}
+		}
+	}
+}
+
+// controlFlow are the ops behind which values may be dead, or come several times.
+var controlFlow = map[string]bool{"Switch": true, "RefSwitch": true, "_SwitchN": true, "Merge": true, "RefMerge": true, "Enter": true, "RefEnter": true,
+	"Exit": true, "RefExit": true, "NextIteration": true, "RefNextIteration": true, "LoopCond": true, "ControlTrigger": true}
+
+// locate finds the place of each node. It reports whether there is room.
+func (g *grouper) locate() bool {
+	for i, n := range g.order {
+		p := place{fused: fusible(n)}
+		if p.fused {
+			p.level = 1
+		}
+		var before []int
+		add := func(from *graph.Node) {
+			q := g.at[from]
+			if before = append(before, q.waits); q.fused != p.fused {
+				q.level++
+			}
+			p.level = max(p.level, q.level)
+		}
+		for _, in := range n.Inputs {
+			add(in.Node)
+		}
+		for _, c := range n.Control {
+			add(c)
+		}
+		own := int32(-1)
+		if g.waiting(n) {
+			own = int32(i)
+		}
+		_ = own
+		if p.waits = g.union(before, own); g.total > maxWaits {
+			return false
+		}
+		g.at[n] = p
+	}
+	return true
+}
+
+// union returns the number of the set of all that is in others, and of own if that is not negative.
+func (g *grouper) union(others []int, own int32) int {
+	slices.Sort(others)
+	if others = slices.Compact(others); own < 0 && len(others) == 1 {
+		return others[0]
+	}
+	var all []int32
+	for _, k := range others {
+		all = append(all, g.content[k]...)
+	}
+	if own >= 0 {
+		all = append(all, own)
+	}
+	slices.Sort(all)
+	all = slices.Compact(all)
+	key := make([]byte, 0, 4*len(all))
+	for _, v := range all {
+		key = binary.LittleEndian.AppendUint32(key, uint32(v))
+	}
+	k, ok := g.sets[string(key)]
+	if !ok {
+		k = len(g.content)
+		g.sets[string(key)], g.content, g.total = k, append(g.content, all), g.total+len(all)+1
+	}
+	return k
+}
+
+// group returns the regions that are worth a program, their nodes in order.
+func group(nodes []*graph.Node, waiting func(*graph.Node) bool) (all [][]*graph.Node) {
+	g := &grouper{waiting: waiting, at: make(map[*graph.Node]place, len(nodes)), sets: map[string]int{}}
+	if g.sort(nodes); !g.locate() {
+		return nil
+	}
+	of := map[*graph.Node]*graph.Node{} // union-find: the parent of a fused node, itself of a root
+	find := func(n *graph.Node) *graph.Node {
+		for of[n] != n {
+			of[n] = of[of[n]]
+			n = of[n]
+		}
+		return n
+	}
+	for _, n := range g.order {
+		if !g.at[n].fused {
+			continue
+		}
+		of[n] = n
+		for _, in := range n.Inputs {
+			if g.at[in.Node] == g.at[n] {
+				of[find(in.Node)] = find(n)
+			}
+		}
+	}
+	members := map[*graph.Node][]*graph.Node{}
+	for _, n := range g.order {
+		if of[n] != nil {
+			members[find(n)] = append(members[find(n)], n)
+		}
+	}
+	for _, n := range g.order {
+		if m := members[n]; of[n] == n && worth(m) {
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+// worth reports whether a program is faster than its nodes one by one.
+func worth(nodes []*graph.Node) bool {
+	if len(nodes) >= manyNodes {
+		return true
+	}
+	heavy := slices.ContainsFunc(nodes, func(n *graph.Node) bool { return ops.Find(n.Op).Heavy })
+	return heavy && len(nodes) >= fewNodes
+}

@@ -1,0 +1,204 @@
+package regions
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"sync"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/imported/eager"
+	"github.com/goestimator/goestimator/internal/imported/session"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+const (
+	// patience is how often inputs of the same sizes come before there is a program for them: most graphs run once or twice.
+	patience = 2
+	// maxSizes are the sizes for which a region has programs. Where there are more, it runs op by op.
+	maxSizes = 8
+)
+
+// region is a set of nodes that run as one.
+type region struct {
+	nodes   []*graph.Node
+	feeds   []graph.Output // of other nodes
+	fetches []graph.Output // that others read
+	node    *graph.Node    // stands for them
+
+	steps  []step // the nodes one by one
+	slots  int    // values of a run
+	taken  []int  // the slots of fetches
+	inputs []string
+	names  []string // of fetches
+
+	session *session.Session
+
+	mu    sync.Mutex
+	seen  map[string]int // runs by sizes of inputs
+	plain bool           // there will be no programs
+}
+
+// step is one node: its kernel and the slots of its inputs. The slots of its outputs follow each other.
+type step struct {
+	kernel  eager.Kernel
+	in      []int
+	out     int
+	outputs int
+}
+
+// prepare makes the kernels and the session of a region.
+func (r *region) prepare() (err error) {
+	r.seen = map[string]int{}
+	g := graph.New()
+	at := map[graph.Output]int{}              // slots
+	inside := map[graph.Output]graph.Output{} // in the session's graph
+	for i, o := range r.feeds {
+		n := &graph.Node{Name: fmt.Sprint("in", i), Op: "Placeholder", Outputs: []graph.Type{o.Type()}, Attrs: graph.Attrs{"dtype": o.DType()}}
+		n.Name = g.UniqueName(n.Name)
+		at[o], inside[o] = i, n.Out(0)
+		r.inputs = append(r.inputs, n.Name+":0")
+		if err := g.Add(n); err != nil {
+			return err
+		}
+	}
+	r.slots = len(r.feeds)
+	add := func(n *graph.Node) error {
+		c := *n
+		c.Name, c.Control, c.Inputs = g.UniqueName(n.Name), nil, nil
+		s := step{out: r.slots}
+		if s.kernel, err = eager.Prepare(n); err != nil {
+			return err
+		}
+		if s.outputs, err = eager.Outputs(n); err != nil {
+			return err
+		}
+		s.outputs = max(s.outputs, len(n.Outputs))
+		for _, in := range n.Inputs {
+			s.in = append(s.in, at[in])
+			c.Inputs = append(c.Inputs, inside[in])
+		}
+		for k := range n.Outputs {
+			at[n.Out(k)], inside[n.Out(k)] = r.slots+k, c.Out(k)
+		}
+		r.slots += s.outputs
+		r.steps = append(r.steps, s)
+		return g.Add(&c)
+	}
+	for _, n := range r.nodes {
+		for _, in := range n.Inputs {
+			if _, ok := at[in]; !ok && constant(in.Node) {
+				if err := add(in.Node); err != nil {
+					return err
+				}
+			}
+		}
+		if err := add(n); err != nil {
+			return err
+		}
+	}
+	for _, o := range r.fetches {
+		r.taken = append(r.taken, at[o])
+		r.names = append(r.names, inside[o].Node.Name+":"+strconv.Itoa(inside[o].Index))
+	}
+	r.session, err = session.Of(g, session.Options{})
+	return err
+}
+
+// run is the kernel of the region's node.
+func (r *region) run(ctx context.Context, env *eager.Env, in, out []eager.Value) error {
+	if !r.ready(in) {
+		return r.oneByOne(ctx, env, in, out)
+	}
+	feeds := make(map[string]*tensor.Tensor, len(in))
+	for i := range in {
+		feeds[r.inputs[i]] = in[i].T
+	}
+	got, err := r.session.Run(ctx, feeds, r.names)
+	if err == nil {
+		return pay(env.Payer, got, out)
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err := r.oneByOne(ctx, env, in, out); err != nil { // which names the node
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.plain = true
+	return nil
+}
+
+// pay makes tensors outputs, for which the payer then pays.
+func pay(p eager.Payer, made []*tensor.Tensor, out []eager.Value) error {
+	for i, t := range made {
+		paid, err := p.Make(t.MemoryBytes(), func() (*tensor.Tensor, error) { return t, nil })
+		if err != nil {
+			return err
+		}
+		out[i] = eager.Value{T: paid}
+	}
+	return nil
+}
+
+// ready reports whether inputs of such sizes are worth a program.
+func (r *region) ready(in []eager.Value) bool {
+	var room [256]byte
+	key := room[:0]
+	for _, v := range in {
+		if v.T == nil {
+			return false
+		}
+		for _, d := range v.T.Shape {
+			key = append(strconv.AppendInt(key, int64(d), 10), ',')
+		}
+		key = append(key, ';')
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.plain {
+		return false
+	}
+	n, ok := r.seen[string(key)]
+	switch {
+	case !ok && len(r.seen) >= maxSizes:
+		r.plain = true
+		return false
+	case n < patience:
+		r.seen[string(key)] = n + 1
+		return false
+	}
+	return true
+}
+
+// oneByOne runs the nodes in order.
+func (r *region) oneByOne(ctx context.Context, env *eager.Env, in, out []eager.Value) error {
+	values := make([]eager.Value, r.slots)
+	copy(values, in)
+	var args []eager.Value
+	for i := range r.steps {
+		s := &r.steps[i]
+		args = args[:0]
+		for _, at := range s.in {
+			args = append(args, values[at])
+		}
+		if err := s.kernel(ctx, env, args, values[s.out:s.out+s.outputs]); err != nil {
+			return err
+		}
+		if err := ctx.Err(); err != nil {
+			return context.Cause(ctx)
+		}
+	}
+	for i, at := range r.taken {
+		out[i] = values[at]
+	}
+	return nil
+}
+
+func (r *region) close() error {
+	if r.session == nil {
+		return nil
+	}
+	return r.session.Close()
+}
