@@ -6,6 +6,7 @@ import (
 
 	"github.com/wamuir/graft/tensorflow/core/framework/graph_go_proto"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 )
@@ -15,6 +16,8 @@ const (
 	maxSessions = 1 << 10
 	// idleSession is how long a session is without steps before it goes where there are too many.
 	idleSession = 10 * time.Minute
+	// manySessions of one connection are so many that they go first where there are too many, also when they were not idle for long.
+	manySessions = maxSessions / 8
 	// maxGraph are the bytes of a session's graph, maxGraphs of all graphs of a server.
 	maxGraph  = 1 << 30
 	maxGraphs = 4 << 30
@@ -33,17 +36,12 @@ func afterwards() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.Background(), parting)
 }
 
-// keep adds a session. Where there are too many, the one that was idle the longest goes, if it was idle long enough.
+// keep adds a session. Where there are too many, one goes for it: see victim.
 func (m *Master) keep(s *session) error {
 	m.mu.Lock()
 	var idle *session
 	if len(m.sessions) >= maxSessions {
-		for _, other := range m.sessions {
-			if at := other.since(); time.Since(at) > idleSession && (idle == nil || at.Before(idle.since())) {
-				idle = other
-			}
-		}
-		if idle == nil {
+		if idle = m.victim(); idle == nil {
 			m.mu.Unlock()
 			return status.Errorf(codes.ResourceExhausted, "%d sessions are open, which is as many as a server has: close one, or try again when one was idle for %v", maxSessions, idleSession)
 		}
@@ -56,6 +54,33 @@ func (m *Master) keep(s *session) error {
 		idle.close()
 	}
 	return nil
+}
+
+// victim returns the session that goes where there are too many, nil for none: of a connection that opened very many, the one that was
+// idle the longest; else the one of all, if it was idle long enough. The mutex is held.
+func (m *Master) victim() (v *session) {
+	opened := map[string]int{}
+	for _, s := range m.sessions {
+		if s.client != "" {
+			opened[s.client]++
+		}
+	}
+	now, greedy := time.Now(), false
+	for _, s := range m.sessions {
+		at, many := s.since(), opened[s.client] > manySessions
+		if at.Before(now) && (many || now.Sub(at) > idleSession) && (v == nil || many && !greedy || many == greedy && at.Before(v.since())) {
+			v, greedy = s, many
+		}
+	}
+	return v
+}
+
+// clientOf names the connection that a call came by, "" for one within the process.
+func clientOf(ctx context.Context) string {
+	if p, ok := peer.FromContext(ctx); ok && p.Addr != nil {
+		return p.Addr.String()
+	}
+	return ""
 }
 
 // since returns when a step of the session was asked for last, now where one runs.

@@ -87,7 +87,7 @@ func (m *Master) createSession(ctx context.Context, in *rpcs.CreateSessionReques
 	if err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
-	s := &session{master: m, account: m.memory.OpenLasting(), soft: in.GetConfig().GetAllowSoftPlacement(), callables: map[int64]callable{}, plans: map[string]*planned{}, active: time.Now()}
+	s := &session{master: m, client: clientOf(ctx), account: m.memory.OpenLasting(), soft: in.GetConfig().GetAllowSoftPlacement(), callables: map[int64]callable{}, plans: map[string]*planned{}, active: time.Now()}
 	if err := s.survey(ctx, filters); err != nil {
 		return nil, err
 	}

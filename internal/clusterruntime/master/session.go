@@ -30,6 +30,7 @@ type session struct {
 	soft     bool
 	devices  []*device_attributes_go_proto.DeviceAttributes
 	cluster  partition.Cluster
+	client   string          // the connection that opened it
 	account  *budget.Account // pays for the graph
 
 	mu        sync.Mutex

@@ -22,13 +22,14 @@ type peers struct {
 	local   service.Local
 	options []grpc.DialOption
 
-	mu    sync.Mutex
-	conns map[master.Task]*grpc.ClientConn
+	mu      sync.Mutex
+	conns   map[master.Task]*grpc.ClientConn
+	workers map[master.Task]*alive
 }
 
 func newPeers(c Config) *peers {
 	secure := cmp.Or[credentials.TransportCredentials](c.Security.Dial, insecure.NewCredentials())
-	p := &peers{cluster: c.Cluster, own: master.Task{Job: c.Job, Index: c.Task}, conns: map[master.Task]*grpc.ClientConn{}}
+	p := &peers{cluster: c.Cluster, own: master.Task{Job: c.Job, Index: c.Task}, conns: map[master.Task]*grpc.ClientConn{}, workers: map[master.Task]*alive{}}
 	p.options = []grpc.DialOption{
 		grpc.WithTransportCredentials(secure), grpc.WithNoProxy(),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage), grpc.ForceCodecV2(codec.Codec{})),
@@ -70,8 +71,9 @@ func (p *peers) Worker(job string, task int) (service.Caller, error) {
 			return nil, err
 		}
 		p.conns[t] = c
+		p.workers[t] = &alive{Remote: service.Remote{Conn: c, Service: service.Worker}, task: t.String(), every: askEvery, patience: patience}
 	}
-	return service.Remote{Conn: c, Service: service.Worker}, nil
+	return p.workers[t], nil
 }
 
 func (p *peers) close() error {
