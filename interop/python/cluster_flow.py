@@ -148,6 +148,53 @@ def gradients(target, name):
                 show("%s gradients" % name, s.run([loop] + grads, {x: value}))
 
 
+def said(name, call):
+    """Shows the class of the error and its first line, without the parts that name a server."""
+    try:
+        call()
+        show(name, "no error")
+    except Exception as e:  # pylint: disable=broad-except
+        line = [l for l in str(e).splitlines() if "error" not in l.lower() and l.strip() and not l.startswith("From ")][:1]
+        show(name, [type(e).__name__] + line)
+
+
+def partial_runs(target):
+    """A step is fed and fetched part by part, over three tasks."""
+    with tf1.Graph().as_default():
+        a, b, c = (tf1.placeholder(tf.float32, [], name=n) for n in ("a", "b", "c"))
+        r1 = on(0, lambda: a + b)()
+        r2 = on(1, lambda: r1 * c)()
+        r3 = tf1.identity(r2 + a)
+        with tf1.Session(target) as s:
+            for _ in range(2):
+                h = s.partial_run_setup([r1, r2, r3], [a, b, c])
+                show("partial 1", s.partial_run(h, r1, {a: 1.0, b: 2.0}))
+                said("partial fed twice", lambda: s.partial_run(h, r2, {a: 1.0, c: 1.0}))
+                said("partial fetched twice", lambda: s.partial_run(h, r1))
+                said("partial without feeds", lambda: s.partial_run(h, r2))
+                show("partial 2", s.partial_run(h, [r2, r3], {c: 17.0}))
+                said("partial is over", lambda: s.partial_run(h, r2, {c: 17.0}))
+            h = s.partial_run_setup([r1], [a, b])
+            said("partial of others", lambda: s.partial_run(h, r2, {a: 1.0}))
+            left = s.partial_run_setup([r1, r2], [a, b, c])
+            show("partial left", s.partial_run(left, r1, {a: 2.0, b: 2.0}))
+
+
+def cancelled(target):
+    """A step that waits ends with its time or its session."""
+    with tf1.Graph().as_default():
+        with tf1.device(PS[1]):
+            queue = tf1.FIFOQueue(1, tf.float32, shapes=[[]])
+            got = queue.dequeue()
+        with tf1.device(PS[0]):
+            got = got + 1.0
+        s = tf1.Session(target)
+        refused("timeout", lambda: s.run(got, options=tf1.RunOptions(timeout_in_ms=300)))
+        s.close()
+        with tf1.Session(target, config=tf1.ConfigProto(operation_timeout_in_ms=300)) as s:
+            refused("operation timeout", lambda: s.run(got))
+
+
 def main():
     target = "grpc://" + json.loads(sys.argv[1])["worker"][0]
     for v2 in (False, True):
@@ -161,6 +208,8 @@ def main():
         functions(target, name)
         if v2:
             gradients(target, name)
+            partial_runs(target)
+            cancelled(target)
 
 
 main()

@@ -25,6 +25,8 @@ const (
 	graphCost = 4
 	// maxPlans are the sets of feeds, fetches and targets whose graphs a session keeps registered.
 	maxPlans = 256
+	// maxPartials are the partial runs of a session that have not ended.
+	maxPartials = 1 << 8
 	// maxCallables are the callables of a session.
 	maxCallables = 1 << 10
 	// parting is how long a worker has to answer that it forgot a step or graph. The client does not wait longer.
@@ -93,17 +95,29 @@ func (s *session) since() time.Time {
 	return s.active
 }
 
-// begin notes that a step runs, until the result is called.
-func (s *session) begin() func() {
+// begin notes that a step runs, until the second result is called. The step ends with the session.
+func (s *session) begin(ctx context.Context) (context.Context, func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.running++
-	return func() {
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(s.open, cancel)
+	return ctx, func() {
+		stop()
+		cancel()
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.running--
 		s.active = time.Now()
 	}
+}
+
+// because gives a step that ended with its session TensorFlow's text for that.
+func (s *session) because(err error) error {
+	if err != nil && s.open.Err() != nil {
+		return status.Error(codes.Canceled, "Step was cancelled by an explicit call to `Session::Close()`.")
+	}
+	return err
 }
 
 // grow counts the bytes of nodes that are added to the session's graph.

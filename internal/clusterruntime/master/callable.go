@@ -69,7 +69,8 @@ func (m *Master) runCallable(ctx context.Context, in *rpcs.RunCallableRequest) (
 		return nil, noCallable(in.GetHandle())
 	}
 	defer s.release(c.plan)
-	defer s.begin()()
+	ctx, over := s.begin(ctx)
+	defer over()
 	if got, want := len(in.GetFeed()), len(c.request.Feeds); got != want {
 		return nil, status.Errorf(codes.InvalidArgument, "expected %d feeds, got %d", want, got)
 	}
@@ -79,7 +80,7 @@ func (m *Master) runCallable(ctx context.Context, in *rpcs.RunCallableRequest) (
 	}
 	values, err := c.plan.plan.run(ctx, feeds)
 	if err != nil {
-		return nil, err
+		return nil, s.because(err)
 	}
 	out := &rpcs.RunCallableResponse{Metadata: &for_core_protos_go_proto.RunMetadata{}}
 	for _, name := range c.request.Fetches {

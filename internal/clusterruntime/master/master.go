@@ -70,7 +70,7 @@ func (m *Master) Methods() []service.Method {
 	return []service.Method{
 		service.Bind("CreateSession", m.createSession),
 		service.Bind("ExtendSession", m.extendSession),
-		service.Refuse[rpcs.PartialRunSetupRequest]("PartialRunSetup", "partial runs are not supported: run the step at once"),
+		service.Bind("PartialRunSetup", m.partialRunSetup),
 		service.Bind("RunStep", m.runStep),
 		service.Bind("CloseSession", m.closeSession),
 		service.Bind("ListDevices", m.listDevices),
@@ -88,6 +88,9 @@ func (m *Master) createSession(ctx context.Context, in *rpcs.CreateSessionReques
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
 	s := &session{master: m, client: clientOf(ctx), account: m.memory.OpenLasting(), soft: in.GetConfig().GetAllowSoftPlacement(), callables: map[int64]callable{}, plans: map[string]*planned{}, active: time.Now()}
+	s.timeout = in.GetConfig().GetOperationTimeoutInMs()
+	s.partials = map[string]*partialRun{}
+	s.open, s.cancel = context.WithCancel(context.Background())
 	if err := s.survey(ctx, filters); err != nil {
 		return nil, err
 	}

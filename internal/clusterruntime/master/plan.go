@@ -3,6 +3,7 @@ package master
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 	"sync"
 
 	"github.com/goestimator/goestimator/internal/clusterruntime/partition"
@@ -82,12 +83,28 @@ func (p *plan) each(do func(ctx context.Context, q part)) {
 	done.Wait()
 }
 
-// run runs all parts once and returns the fetches by name. The first error ends the other parts.
+// call is what the parts of a step are run with.
+type call struct {
+	step    int64
+	feeds   map[string]*tensor_go_proto.TensorProto
+	fetches map[string]bool // of a partial run; nil: all
+	last    bool            // of a partial run
+}
+
+// run runs all parts once and returns the fetches by name.
 func (p *plan) run(ctx context.Context, feeds map[string]*tensor_go_proto.TensorProto) (map[string]*tensor_go_proto.TensorProto, error) {
+	id := newStep()
+	defer p.cleanup(id)
+	return p.all(ctx, call{step: id, feeds: feeds})
+}
+
+// newStep draws the number of a step, with the bits that TensorFlow uses.
+func newStep() int64 { return rand.Int64() & (1<<57 - 1) }
+
+// all runs all parts and returns the fetches by name. The first error ends the other parts.
+func (p *plan) all(ctx context.Context, c call) (map[string]*tensor_go_proto.TensorProto, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	id := rand.Int64()
-	defer p.cleanup(id)
 	var (
 		mu    sync.Mutex
 		first error
@@ -95,7 +112,7 @@ func (p *plan) run(ctx context.Context, feeds map[string]*tensor_go_proto.Tensor
 		done  sync.WaitGroup
 	)
 	one := func(q part) {
-		out, err := q.run(ctx, p, id, feeds)
+		out, err := q.run(ctx, p, c)
 		mu.Lock()
 		defer mu.Unlock()
 		if err != nil && first == nil {
@@ -117,10 +134,17 @@ func (p *plan) run(ctx context.Context, feeds map[string]*tensor_go_proto.Tensor
 }
 
 // run runs a part in a step.
-func (q part) run(ctx context.Context, p *plan, step int64, feeds map[string]*tensor_go_proto.TensorProto) (*rpcs.RunGraphResponse, error) {
-	in := &rpcs.RunGraphRequest{GraphHandle: q.handle, StepId: step, RecvKey: q.keys, ExecOpts: &rpcs.ExecutorOpts{}, SessionHandle: p.session, CreateWorkerSessionCalled: p.created, StoreErrorsInResponseBody: true}
+func (q part) run(ctx context.Context, p *plan, c call) (*rpcs.RunGraphResponse, error) {
+	in := &rpcs.RunGraphRequest{GraphHandle: q.handle, StepId: c.step, RecvKey: q.keys, ExecOpts: &rpcs.ExecutorOpts{}, SessionHandle: p.session, CreateWorkerSessionCalled: p.created, StoreErrorsInResponseBody: true,
+		IsPartial: c.fetches != nil, IsLastPartialRun: c.last}
+	if c.fetches != nil {
+		in.RecvKey = slices.DeleteFunc(slices.Clone(q.keys), func(key string) bool { return !c.fetches[q.fetches[key]] })
+	}
 	for name, key := range q.feeds {
-		t := feeds[name]
+		t := c.feeds[name]
+		if t == nil && c.fetches != nil {
+			continue
+		}
 		if t == nil {
 			return nil, status.Errorf(codes.InvalidArgument, "feed %q has no value", name)
 		}

@@ -153,8 +153,11 @@ func keyOf(r partition.Request) string {
 
 // close takes the session's graphs from the workers, but for plans that steps use: these take theirs.
 func (s *session) close() {
+	s.cancel()
 	s.mu.Lock()
 	s.closed = true
+	partials := s.partials
+	s.partials = nil
 	s.master.graphs.Add(-s.bytes.Swap(0))
 	s.account.Close()
 	for _, c := range s.callables {
@@ -175,6 +178,9 @@ func (s *session) close() {
 	s.mu.Unlock()
 	for _, p := range unused {
 		p.deregister()
+	}
+	for _, r := range partials {
+		r.end(s)
 	}
 	s.forgetIsolated()
 }

@@ -1,6 +1,7 @@
 package master
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"time"
@@ -28,11 +29,9 @@ func (m *Master) step(ctx context.Context, in *rpcs.RunStepRequest) (*rpcs.RunSt
 	if err != nil {
 		return nil, err
 	}
-	if in.GetPartialRunHandle() != "" {
-		return nil, status.Error(codes.Unimplemented, "partial runs are not supported: run the step at once")
-	}
-	defer s.begin()()
-	if ms := in.GetOptions().GetTimeoutInMs(); ms > 0 && ms < math.MaxInt64/int64(time.Millisecond) {
+	ctx, over := s.begin(ctx)
+	defer over()
+	if ms := cmp.Or(in.GetOptions().GetTimeoutInMs(), s.timeout); ms > 0 && ms < math.MaxInt64/int64(time.Millisecond) {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, time.Duration(ms)*time.Millisecond)
 		defer cancel()
@@ -46,18 +45,26 @@ func (m *Master) step(ctx context.Context, in *rpcs.RunStepRequest) (*rpcs.RunSt
 		feeds[f.GetName()] = f.GetTensor()
 		r.Feeds = append(r.Feeds, f.GetName())
 	}
-	p, err := s.planFor(ctx, r)
+	values, err := s.values(ctx, in.GetPartialRunHandle(), r, feeds)
 	if err != nil {
-		return nil, err
-	}
-	defer s.release(p)
-	values, err := p.plan.run(ctx, feeds)
-	if err != nil {
-		return nil, err
+		return nil, s.because(err)
 	}
 	out := &rpcs.RunStepResponse{Metadata: &for_core_protos_go_proto.RunMetadata{}}
 	for _, name := range in.GetFetch() {
 		out.Tensor = append(out.Tensor, &for_core_protos_go_proto.NamedTensorProto{Name: name, Tensor: values[name]})
 	}
 	return out, nil
+}
+
+// values runs a step, or a part of a partial run where there is a handle, and returns the fetches by name.
+func (s *session) values(ctx context.Context, handle string, r partition.Request, feeds map[string]*tensor_go_proto.TensorProto) (map[string]*tensor_go_proto.TensorProto, error) {
+	if handle != "" {
+		return s.runPartial(ctx, handle, r, feeds)
+	}
+	p, err := s.planFor(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	defer s.release(p)
+	return p.plan.run(ctx, feeds)
 }

@@ -33,6 +33,10 @@ type session struct {
 	client   string          // the connection that opened it
 	account  *budget.Account // pays for the graph
 
+	timeout int64              // of steps that state none, in milliseconds; 0: none
+	open    context.Context    // canceled when the session is closed
+	cancel  context.CancelFunc // of open
+
 	mu        sync.Mutex
 	def       *graph_go_proto.GraphDef
 	graph     *graph.Graph      // of def, lowered
@@ -47,6 +51,9 @@ type session struct {
 	callables map[int64]callable
 	next      int64 // number of the next callable
 	closed    bool
+
+	partials   map[string]*partialRun // by handle
+	partialRun int64                  // so far
 }
 
 // extendFrom adds nodes to a graph of a version.

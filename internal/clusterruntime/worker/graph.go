@@ -62,8 +62,13 @@ func (w *Worker) begin(handle string) (*registered, func(), error) {
 	if p == nil {
 		return nil, nil, noGraph(handle)
 	}
+	return p, w.keep(p), nil
+}
+
+// keep holds a graph for a run, which calls the returned function in the end. The mutex is held.
+func (w *Worker) keep(p *registered) (release func()) {
 	p.users++
-	return p, func() {
+	return func() {
 		w.mu.Lock()
 		p.users--
 		unused := p.gone && p.users == 0
@@ -71,5 +76,5 @@ func (w *Worker) begin(handle string) (*registered, func(), error) {
 		if unused {
 			_ = p.regions.Close() // memory on the host: nothing can be done
 		}
-	}, nil
+	}
 }

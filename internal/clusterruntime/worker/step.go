@@ -27,6 +27,16 @@ type step struct {
 	table *rendezvous.Table
 	users int  // calls that use it
 	ran   bool // a graph ran in it: it stays until it is cleaned up
+
+	partial *partial // nil where the step is not run part by part
+}
+
+// end ends what waits in a step that is over.
+func (s *step) end() {
+	s.table.Abort(errCleaned)
+	if s.partial != nil {
+		s.partial.cancel(errCleaned)
+	}
 }
 
 // use returns the step of that number. It may be new: who receives may come before what sends.
@@ -54,6 +64,13 @@ func (w *Worker) use(id int64, runs bool) (*rendezvous.Table, func(), error) {
 
 func (w *Worker) cleanupGraph(_ context.Context, in *rpcs.CleanupGraphRequest) (*rpcs.CleanupGraphResponse, error) {
 	w.EndStep(in.GetStepId(), errCleaned)
+	w.mu.Lock()
+	s := w.steps[in.GetStepId()]
+	delete(w.steps, in.GetStepId())
+	w.mu.Unlock()
+	if s != nil {
+		s.end()
+	}
 	return &rpcs.CleanupGraphResponse{}, nil
 }
 
@@ -68,14 +85,11 @@ func (w *Worker) runGraph(ctx context.Context, in *rpcs.RunGraphRequest) (*rpcs.
 }
 
 func (w *Worker) run(ctx context.Context, in *rpcs.RunGraphRequest) (*rpcs.RunGraphResponse, error) {
-	if in.GetIsPartial() {
-		return nil, status.Error(codes.Unimplemented, "partial runs are not supported: run the step at once")
-	}
-	p, end, err := w.begin(in.GetGraphHandle())
+	p, over, err := w.begin(in.GetGraphHandle())
 	if err != nil {
 		return nil, err
 	}
-	defer end()
+	defer over()
 	table, release, err := w.use(in.GetStepId(), true)
 	if err != nil {
 		return nil, err
@@ -93,21 +107,31 @@ func (w *Worker) run(ctx context.Context, in *rpcs.RunGraphRequest) (*rpcs.RunGr
 			return nil, err
 		}
 	}
-	if err := p.program.Run(ctx, w.step(p, meeting{w, w.peers, in.GetStepId(), table, p.payer})); err != nil {
+	at := w.step(p, meeting{w, w.peers, in.GetStepId(), table, p.payer})
+	if in.GetIsPartial() {
+		r, err := w.partial(in.GetStepId(), p, at, func(err error) { table.Abort(StatusOf(err)) })
+		if err != nil {
+			return nil, err
+		}
+		return r.answer(ctx, in, func(ended context.Context) (*rpcs.RunGraphResponse, error) {
+			return fetch(ended, table, in.GetRecvKey())
+		})
+	}
+	if err := p.program.Run(ctx, at); err != nil {
 		table.Abort(StatusOf(err))
 		return nil, err
 	}
-	return fetch(table, in.GetRecvKey())
+	ended, end := context.WithCancelCause(context.Background())
+	end(errEnded)
+	return fetch(ended, table, in.GetRecvKey())
 }
 
-// fetch takes what a run made for its caller. The run is over: what is not there will not come.
-func fetch(table *rendezvous.Table, keys []string) (*rpcs.RunGraphResponse, error) {
-	ended, cancel := context.WithCancel(context.Background())
-	cancel()
+// fetch takes what a run makes for its caller. What is not there when the run has ended will not come.
+func fetch(ended context.Context, table *rendezvous.Table, keys []string) (*rpcs.RunGraphResponse, error) {
 	out := &rpcs.RunGraphResponse{}
 	for _, key := range keys {
 		item, err := table.Recv(ended, key)
-		if errors.Is(err, context.Canceled) {
+		if errors.Is(err, errEnded) {
 			return nil, status.Errorf(codes.InvalidArgument, "the graph sent nothing as %q", key)
 		}
 		if err != nil {

@@ -176,10 +176,6 @@ func TestErrors(t *testing.T) {
 			_, err := w.deregisterGraph(t.Context(), &rpcs.DeregisterGraphRequest{GraphHandle: "x"})
 			return err
 		}, codes.Aborted, "not found"},
-		"partial": {func() error {
-			_, err := w.runGraph(t.Context(), &rpcs.RunGraphRequest{GraphHandle: handle, IsPartial: true})
-			return err
-		}, codes.Unimplemented, "partial"},
 		"damaged feed": {func() error {
 			_, err := w.runGraph(t.Context(), &rpcs.RunGraphRequest{GraphHandle: handle, Send: bad})
 			return err
