@@ -81,7 +81,7 @@ func runtimeWorker(l *link, args []string) error {
 	if err != nil {
 		return err
 	}
-	defer s.close()
+	defer s.Close(context.Background())
 	values, err := s.check()
 	if err != nil {
 		return err
