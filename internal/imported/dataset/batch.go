@@ -41,7 +41,7 @@ func (b *batch) Cardinality() int64 {
 }
 
 func (b *batch) Iterator(p *Pass) (Iterator, error) {
-	in, err := b.in.Iterator(p)
+	in, err := p.begin(b.in)
 	if err != nil {
 		return nil, err
 	}
@@ -206,7 +206,7 @@ type rebatch struct {
 func (r *rebatch) Cardinality() int64 { return Unknown }
 
 func (r *rebatch) Iterator(p *Pass) (Iterator, error) {
-	in, err := r.in.Iterator(p)
+	in, err := p.begin(r.in)
 	if err != nil {
 		return nil, err
 	}

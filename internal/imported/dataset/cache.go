@@ -3,6 +3,7 @@ package dataset
 import (
 	"context"
 	"io"
+	"runtime"
 	"sync"
 )
 
@@ -11,29 +12,39 @@ type Memory struct {
 	mu   sync.Mutex
 	all  []Element
 	full bool
-	room *Room
-	held int
+	kept kept
+	lost runtime.Cleanup // gives back what is kept, where nobody calls Close
 }
+
+// kept are bytes of a Room.
+type kept struct {
+	room *Room
+	n    int
+}
+
+func (k kept) give() { k.room.give(k.n) }
 
 // Close forgets the elements.
 func (m *Memory) Close() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.room != nil {
-		m.room.give(m.held)
+	if m.full {
+		m.lost.Stop()
+		m.kept.give()
 	}
-	m.all, m.full, m.held = nil, false, 0
+	m.all, m.full = nil, false
 }
 
 // fill makes elements the content, unless there is one.
-func (m *Memory) fill(all []Element, room *Room, held int) {
+func (m *Memory) fill(all []Element, k kept) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.full {
-		room.give(held)
+		k.give()
 		return
 	}
-	m.all, m.full, m.room, m.held = all, true, room, held
+	m.all, m.full, m.kept = all, true, k
+	m.lost = runtime.AddCleanup(m, kept.give, k)
 }
 
 func (m *Memory) content() ([]Element, bool) {
@@ -56,7 +67,7 @@ func (c *cache) Iterator(p *Pass) (Iterator, error) {
 	if all, full := c.m.content(); full {
 		return elements(all).Iterator(p)
 	}
-	in, err := c.in.Iterator(p)
+	in, err := p.begin(c.in)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +90,7 @@ func (c *caching) Next(ctx context.Context) (Element, error) {
 	e, err := c.in.Next(ctx)
 	if err == io.EOF {
 		c.ended = true
-		c.m.fill(c.all, c.p.Room, c.held)
+		c.m.fill(c.all, kept{c.p.Room, c.held})
 		c.all, c.held = nil, 0
 	}
 	if err != nil {

@@ -157,7 +157,7 @@ func (r *repeating) Next(ctx context.Context) (e Element, err error) {
 			return nil, err
 		}
 		if r.in == nil {
-			if r.in, err = r.r.in.Iterator(r.p); err != nil {
+			if r.in, err = r.p.begin(r.r.in); err != nil {
 				return nil, err
 			}
 			r.some = false
@@ -223,7 +223,7 @@ func (c *chain) Next(ctx context.Context) (e Element, err error) {
 				return nil, io.EOF
 			}
 			c.i++
-			if c.in, err = d.Iterator(c.p); err != nil {
+			if c.in, err = c.p.begin(d); err != nil {
 				return nil, err
 			}
 		}

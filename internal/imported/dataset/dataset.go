@@ -18,18 +18,25 @@ type Value struct {
 type Element []Value
 
 // bytes is what an element takes.
-func (e Element) bytes() (n int) {
+func (e Element) bytes() int {
+	n := elementHeader
 	for _, v := range e {
 		n += valueHeader
 		if v.T != nil {
 			n += v.T.MemoryBytes()
 		}
+		if r, ok := v.Resource.(interface{ MemoryBytes() int }); ok {
+			n += r.MemoryBytes()
+		}
 	}
 	return n
 }
 
-// valueHeader is what a component takes besides the elements of its tensor, roughly.
-const valueHeader = 128
+// What an element, and each of its components besides the elements of its tensor, takes, roughly.
+const (
+	elementHeader = 24
+	valueHeader   = 128
+)
 
 // Dataset describes a sequence of elements. It is safe for concurrent use.
 type Dataset interface {
@@ -65,12 +72,6 @@ var ErrDataLoss = errors.New("data loss")
 // ErrPrecondition says that a dataset is not what the graph says of it.
 var ErrPrecondition = errors.New("failed precondition")
 
-// Pass is what the iterators of a pass share.
-type Pass struct {
-	Room  *Room
-	Limit int // the most bytes of one tensor
-}
-
 // iteratorFunc is an Iterator without anything to close.
 type iteratorFunc func(ctx context.Context) (Element, error)
 
@@ -97,7 +98,7 @@ func (f *follow) Cardinality() int64 {
 }
 
 func (f *follow) Iterator(p *Pass) (Iterator, error) {
-	in, err := f.in.Iterator(p)
+	in, err := p.begin(f.in)
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // FlatMap is the Dataset of the elements of the datasets that a function makes of the input's elements.
@@ -23,7 +25,7 @@ type interleave struct {
 func (i *interleave) Cardinality() int64 { return Unknown }
 
 func (i *interleave) Iterator(p *Pass) (Iterator, error) {
-	in, err := i.in.Iterator(p)
+	in, err := p.begin(i.in)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +103,7 @@ func (i *interleaving) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	in, err := d.Iterator(i.p)
+	in, err := i.p.begin(d)
 	if err != nil {
 		return err
 	}
@@ -175,8 +177,8 @@ func (c *choosing) Next(ctx context.Context) (Element, error) {
 		if err != nil {
 			return nil, err
 		}
-		if len(e) != 1 || e[0].T == nil || len(e[0].T.Shape) != 0 {
-			return nil, fmt.Errorf("expected one integer from the selector")
+		if len(e) != 1 || e[0].T == nil || len(e[0].T.Shape) != 0 || e[0].T.DType != tensor.Int64 {
+			return nil, fmt.Errorf("expected one int64 from the selector")
 		}
 		i := e[0].T.Int(0)
 		if i < 0 || i >= int64(len(c.ended)) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 
 	"github.com/goestimator/goestimator/tensor"
@@ -27,7 +28,7 @@ type grouped struct {
 func (g *grouped) Cardinality() int64 { return Unknown }
 
 func (g *grouped) Iterator(p *Pass) (Iterator, error) {
-	in, err := g.in.Iterator(p)
+	in, err := p.begin(g.in)
 	if err != nil {
 		return nil, err
 	}
@@ -48,6 +49,7 @@ type grouping struct {
 	windows map[int64]*group
 	now     Iterator // over what the last window became
 	ended   bool
+	rest    []int64 // keys of the windows that are left at the end, in order
 }
 
 func (g *grouping) Next(ctx context.Context) (Element, error) {
@@ -65,14 +67,12 @@ func (g *grouping) Next(ctx context.Context) (Element, error) {
 			if err := g.add(ctx); err != nil {
 				return nil, err
 			}
-		case len(g.windows) == 0:
+		case len(g.rest) == 0:
 			return nil, io.EOF
 		default:
-			keys := make([]int64, 0, len(g.windows))
-			for k := range g.windows {
-				keys = append(keys, k)
-			}
-			if err := g.reduce(ctx, slices.Min(keys)); err != nil {
+			key := g.rest[0]
+			g.rest = g.rest[1:]
+			if err := g.reduce(ctx, key); err != nil {
 				return nil, err
 			}
 		}
@@ -84,6 +84,7 @@ func (g *grouping) add(ctx context.Context) error {
 	e, err := g.in.Next(ctx)
 	if err == io.EOF {
 		g.ended = true
+		g.rest = slices.Sorted(maps.Keys(g.windows))
 		return nil
 	}
 	if err != nil {
@@ -136,7 +137,7 @@ func (g *grouping) reduce(ctx context.Context, key int64) error {
 	if err != nil {
 		return err
 	}
-	g.now, err = d.Iterator(g.p)
+	g.now, err = g.p.begin(d)
 	return err
 }
 

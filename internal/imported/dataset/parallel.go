@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"runtime"
 	"sync"
@@ -28,7 +29,7 @@ type parallelMap struct {
 func (m *parallelMap) Cardinality() int64 { return m.in.Cardinality() }
 
 func (m *parallelMap) Iterator(p *Pass) (Iterator, error) {
-	in, err := m.in.Iterator(p)
+	in, err := p.begin(m.in)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +105,7 @@ func (m *parallelMapping) call(e Element, err error) {
 	}
 	m.running.Go(func() {
 		defer close(c.done)
-		out, err := m.f(m.ctx, e)
+		out, err := guard(m.ctx, func(ctx context.Context) (Element, error) { return m.f(ctx, e) })
 		c.e, c.err = out, ended(err, m.whole)
 	})
 }
@@ -142,4 +143,14 @@ func ParallelInterleave(in Dataset, f Func, cycle, block, n int64) Dataset {
 		return Element{{Resource: Prefetch(d, n)}}, nil
 	}
 	return Interleave(in, ahead, cycle, block)
+}
+
+// guard calls next in a goroutine of its own, where a panic would end the process.
+func guard(ctx context.Context, next func(context.Context) (Element, error)) (e Element, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("elements or functions do not fit: %v", r)
+		}
+	}()
+	return next(ctx)
 }

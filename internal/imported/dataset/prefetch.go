@@ -28,7 +28,7 @@ type prefetch struct {
 func (f *prefetch) Cardinality() int64 { return f.in.Cardinality() }
 
 func (f *prefetch) Iterator(p *Pass) (Iterator, error) {
-	in, err := f.in.Iterator(p)
+	in, err := p.begin(f.in)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +99,7 @@ func (f *prefetching) start() {
 
 func (f *prefetching) run() {
 	for more := true; more; {
-		e, err := f.in.Next(f.ctx)
+		e, err := guard(f.ctx, f.in.Next)
 		more = f.add(e, err)
 		select {
 		case f.came <- struct{}{}:

@@ -22,11 +22,12 @@ func (r *csvRows) Next() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		for r.quotes && bytes.Count(row, []byte{'"'})%2 == 1 {
+		for open := r.odd(row); open; {
 			more, err := r.lines.Next()
 			if err != nil {
 				return row, nil // what parses it says that the quote has no end
 			}
+			open = open != r.odd(more)
 			if row = append(append(row, '\n'), more...); int64(len(row)) > r.limit {
 				return nil, r.tooLong()
 			}
@@ -36,3 +37,6 @@ func (r *csvRows) Next() ([]byte, error) {
 		}
 	}
 }
+
+// odd reports whether a quote begins or ends in a line.
+func (r *csvRows) odd(line []byte) bool { return r.quotes && bytes.Count(line, []byte{'"'})%2 == 1 }

@@ -62,7 +62,7 @@ func (s *shuffling) fill(ctx context.Context) (err error) {
 			return err
 		}
 		if s.in == nil {
-			if s.in, err = s.shuffle.in.Iterator(s.p); err != nil {
+			if s.in, err = s.p.begin(s.shuffle.in); err != nil {
 				return err
 			}
 			s.begun++
@@ -72,6 +72,9 @@ func (s *shuffling) fill(ctx context.Context) (err error) {
 		if err == io.EOF {
 			s.in.Close()
 			s.in = nil
+			if last := len(s.epochs) - 1; last > 0 && len(s.epochs[last]) == 0 {
+				s.epochs = s.epochs[:last]
+			}
 			if !s.any && s.n < 0 { // it would never end
 				return nil
 			}

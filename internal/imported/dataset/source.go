@@ -18,9 +18,12 @@ func (s *source) Cardinality() int64 { return s.n }
 
 func (s *source) Iterator(*Pass) (Iterator, error) {
 	i := int64(0)
-	return iteratorFunc(func(context.Context) (Element, error) {
+	return iteratorFunc(func(ctx context.Context) (Element, error) {
 		if s.n >= 0 && i >= s.n {
 			return nil, io.EOF
+		}
+		if err := ctx.Err(); err != nil { // what skips elements asks for many
+			return nil, err
 		}
 		i++
 		return s.at(i - 1)

@@ -43,7 +43,7 @@ func (w *window) Cardinality() int64 {
 }
 
 func (w *window) Iterator(p *Pass) (Iterator, error) {
-	in, err := w.in.Iterator(p)
+	in, err := p.begin(w.in)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +96,8 @@ func (w *windows) drop(n int64) {
 	for _, e := range w.kept[:have] {
 		w.p.Room.give(e.bytes())
 	}
-	w.kept = append([]Element(nil), w.kept[have:]...)
+	clear(w.kept[:have])
+	w.kept = w.kept[have:]
 	w.skip += n - have
 }
 
@@ -118,7 +119,21 @@ func columns(rows []Element) (Element, error) {
 
 // elements is the Dataset of elements that are there.
 func elements(all []Element) Dataset {
-	return &source{int64(len(all)), func(i int64) (Element, error) { return all[i], nil }}
+	return &ready{source{int64(len(all)), func(i int64) (Element, error) { return all[i], nil }}, all}
+}
+
+// ready is a Dataset that has its elements.
+type ready struct {
+	source
+	all []Element
+}
+
+// MemoryBytes is what the elements take.
+func (r *ready) MemoryBytes() (n int) {
+	for _, e := range r.all {
+		n += e.bytes()
+	}
+	return n
 }
 
 func (w *windows) Close() {

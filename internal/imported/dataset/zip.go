@@ -26,7 +26,7 @@ func (z zip) Cardinality() int64 {
 func (z zip) Iterator(p *Pass) (Iterator, error) {
 	all := make(zipping, 0, len(z))
 	for _, d := range z {
-		in, err := d.Iterator(p)
+		in, err := p.begin(d)
 		if err != nil {
 			all.Close()
 			return nil, err

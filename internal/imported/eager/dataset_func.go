@@ -28,7 +28,9 @@ func (in *inputs) function(name, captured string) dataset.Func {
 		return nil
 	}
 	env := *in.c.env
-	env.Payer = Payer{} // of the step
+	if !env.Payer.Lasting {
+		env.Payer = Payer{} // of the step
+	}
 	g := &graphFunc{f: env.Functions[name], name: name, env: &env, captured: append([]Value(nil), in.values(captured)...)}
 	return g.call
 }

@@ -103,11 +103,23 @@ func makeDataset(m datasetMaker) maker {
 			if in.err != nil {
 				return in.err
 			}
-			c.out[0].Resource = d
-			return err
+			if err != nil {
+				return err
+			}
+			c.out[0].Resource = sized{d, d.Cardinality()}
+			return nil
 		}, nil
 	}
 }
+
+// sized is a dataset whose cardinality is known, so that nobody asks all datasets that it is made of, again and again.
+type sized struct {
+	dataset.Dataset
+	n int64
+}
+
+// Cardinality implements dataset.Dataset.
+func (s sized) Cardinality() int64 { return s.n }
 
 func rangeDataset(s *site) func(in *inputs) (dataset.Dataset, error) {
 	types := list[tensor.DType](s, "output_types")

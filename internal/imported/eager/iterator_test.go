@@ -7,6 +7,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/imported/dataset"
+	"github.com/goestimator/goestimator/internal/platform/budget"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -74,4 +75,35 @@ func TestDatasetFiles(t *testing.T) {
 	it := s.run("IteratorV2", int64s(graph.Attrs{"output_types": []tensor.DType{tensor.String}}))
 	s.run("MakeIterator", nil, s.run("TextLineDataset", nil, Value{T: texts("/etc/passwd")}, Value{T: textScalar("")}, int64(0)), it)
 	s.refuse("no files may be", "IteratorGetNext", graph.Attrs{"output_types": []tensor.DType{tensor.String}}, it)
+}
+
+// TestDatasetFunctionsPay: what a function of a dataset makes is paid by the session, whose account lasts.
+func TestDatasetFunctionsPay(t *testing.T) {
+	memory := budget.NewServer(budget.Limits{Server: 1 << 30, Request: 1 << 20})
+	defer memory.Close()
+	s := newSession(t)
+	s.env.Payer = Payer{Account: memory.OpenLasting(), Lasting: true}
+	s.env.Functions = map[string]*Function{"fill": function(t, 1, func(b *graph.Builder, in outputs) outputs {
+		return outputs{b.Op("Fill", "large", graph.Type{DType: tensor.Int64, Shape: graph.ShapeOf(1 << 20)}, nil, b.Const("n", tensorOf([]int64{1 << 20}, 1)), in[0])}
+	})}
+	it := s.run("IteratorV2", int64s(nil))
+	s.run("MakeIterator", nil, s.run("MapDataset", int64s(graph.Attrs{"f": graph.Func{Name: "fill"}}), s.numbers(1)), it)
+	var short *budget.Error
+	if _, err := s.try("IteratorGetNext", int64s(nil), it); !errors.As(err, &short) {
+		t.Errorf("8 MiB where a session may have 1 MiB: got %v", err)
+	}
+	s.env.Resources.Close()
+}
+
+// TestCardinality: a dataset that has another one twice, again and again, is counted at once.
+func TestCardinality(t *testing.T) {
+	s := newSession(t)
+	d := s.numbers(3)
+	for range 60 {
+		d = s.run("ZipDataset", int64s(graph.Attrs{"N": int64(2)}), d, d)
+	}
+	s.expect(s.run("DatasetCardinality", nil, d), "int64[] 3")
+	it := s.run("IteratorV2", int64s(nil))
+	s.refuse("at the same time", "MakeIterator", nil, d, it)
+	s.env.Resources.Close()
 }

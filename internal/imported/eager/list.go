@@ -23,6 +23,9 @@ type tensorList struct {
 	old  *tensor.Tensor   // which is this
 }
 
+// MemoryBytes is what all elements take.
+func (l *tensorList) MemoryBytes() int { return l.bytes }
+
 // listHeader is what the place of an element takes, tensorHeader what one that is set takes besides its own bytes.
 const (
 	listHeader   = 8
