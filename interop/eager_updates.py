@@ -298,6 +298,39 @@ def fusions():
     sequences.SEQUENCES[-1]["steps"][0]["outputs"] = [None]
 
 
+def diagonals():
+    aligns = ["LEFT_LEFT", "LEFT_RIGHT", "RIGHT_LEFT", "RIGHT_RIGHT"]
+    ints = lambda *v: np.array(v if len(v) > 1 else v[0], np.int32)
+    x = np.arange(1, 31).astype(np.float32).reshape(2, 3, 5)
+    rows = np.arange(1, 19).astype(np.float32).reshape(2, 3, 3)
+    pad = np.array(-1, np.float32)
+    for version in ("V2", "V3"):
+        for align in aligns if version == "V3" else [None]:
+            attrs = dict(align=align) if align else {}
+            for k in (ints(0), ints(-1, 1), ints(2), ints(-2, 4), ints(1, 3), ints(-2)):
+                name = "%s %s %s" % (version, align, k.tolist())
+                pure("MatrixDiagPart" + name, "MatrixDiagPart" + version, x, k, pad, **attrs)
+                low, high = (k.min(), k.max())
+                longest = min(3 + min(high, 0), 5 - max(low, 0))
+                shape = [2] + ([high - low + 1] if high > low else []) + [longest]
+                pure("MatrixSetDiag" + name, "MatrixSetDiag" + version, x, -rng.random(shape).astype(np.float32), k, **attrs)
+            for k, n, m in ((ints(-1, 1), -1, -1), (ints(-1, 1), 3, -1), (ints(-1, 1), 4, 3), (ints(0, 2), -1, 9), (ints(-3, -1), 6, -1)):
+                pure("MatrixDiag%s %s %s %d %d" % (version, align, k.tolist(), n, m), "MatrixDiag" + version, rows, k, ints(n), ints(m), pad, **attrs)
+        for k, n, m in ((ints(0), -1, -1), (ints(0), 3, 5), (ints(2), -1, -1), (ints(-1), 9, 3), (ints(1, 0), -1, -1), (ints(0), 2, -1), (ints(0), -1, 2), (ints(0), 5, 5), (ints(0, 1), -1, -1)):
+            pure("MatrixDiag%s %s %d %d" % (version, k.tolist(), n, m), "MatrixDiag" + version, rows, k, ints(n), ints(m), pad)
+        pure("MatrixDiag%s of nothing" % version, "MatrixDiag" + version, rows[:0], ints(0), ints(-1), ints(-1), pad)
+        pure("MatrixDiag%s of a scalar" % version, "MatrixDiag" + version, pad, ints(0), ints(-1), ints(-1), pad)
+        for k in (ints(5), ints(-3), ints(-3, 0), ints(0, 5), ints(1, 0)):
+            pure("MatrixDiagPart%s beyond %s" % (version, k.tolist()), "MatrixDiagPart" + version, x, k, pad)
+            pure("MatrixSetDiag%s beyond %s" % (version, k.tolist()), "MatrixSetDiag" + version, x, x[:, :, 0], k)
+        pure("MatrixSetDiag%s wrong" % version, "MatrixSetDiag" + version, x, x[:, :, :2], ints(0))
+    for v in (x, x[:, :, :2], x[0], x[:, :0], x.astype(np.int64)):
+        pure("MatrixDiagPart %s" % (v.shape,), "MatrixDiagPart", v)
+        pure("MatrixSetDiag %s" % (v.shape,), "MatrixSetDiag", v, -v[..., :, 0][..., : v.shape[-1]])
+    pure("MatrixDiagPart wrong", "MatrixDiagPart", x[0, 0])
+    pure("MatrixSetDiag wrong", "MatrixSetDiag", x, x)
+
+
 def main():
     rules()
     scatters()
@@ -308,6 +341,7 @@ def main():
     segments()
     norms()
     fusions()
+    diagonals()
     base.write(sys.argv[1], sequences.SEQUENCES)
     print(len(sequences.SEQUENCES), "sequences,", sum("error" in c for c in sequences.SEQUENCES), "errors")
 

@@ -31,9 +31,9 @@ func (p *peers) state() (all []status.Peer) {
 		if t == p.own {
 			continue
 		}
-		address := p.addresses[t]
+		address, _ := p.cluster.Address(t.Job, t.Index)
 		one := status.Peer{Task: t.String(), Address: address, State: "none"}
-		if c := p.conns[address]; c != nil {
+		if c := p.conns[t]; c != nil {
 			one.State = strings.ToLower(c.GetState().String())
 		}
 		all = append(all, one)

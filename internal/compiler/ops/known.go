@@ -45,7 +45,6 @@ Imag(input: T) -> output: Tout; Tout: {float32, float64} = float32
 ImmutableConst() -> tensor: dtype
 LSTMBlockCell(x: T, cs_prev: T, h_prev: T, w: T, wci: T, wcf: T, wco: T, b: T) -> i: T, cs: T, f: T, o: T, ci: T, co: T, h: T
 LoopCond(input: bool) -> output: bool
-MatrixDiagV3(diagonal: T, k: int32, num_rows: int32, num_cols: int32, padding_value: T) -> output: T
 MatrixInverse(input: T) -> output: T
 MaxPool3D(input: T) -> output: T
 MaxPoolGradGrad(orig_input: T, orig_output: T, grad: T) -> output: T

@@ -2,7 +2,7 @@ package eager
 
 import "github.com/goestimator/goestimator/internal/compiler/ops"
 
-// trainingOps are ops that are met in training graphs alone, gradients but for them of elements and windows.
+// trainingOps are ops that are met in training graphs and initializers, gradients but for them of elements and windows.
 var trainingOps = map[*ops.Def]maker{
 	ops.StridedSliceGrad:           stridedSliceGrad,
 	ops.StridedSliceAssign:         stridedSliceAssign,
@@ -27,4 +27,12 @@ var trainingOps = map[*ops.Def]maker{
 	ops.DestroyTemporaryVariable:   plain(destroyTemporary),
 	ops.DisableCopyOnRead:          plain(func(call) error { return nil }),
 	ops.Qr:                         orthogonal,
+	ops.MatrixDiagV2:               banded(1, "LEFT_LEFT", matricesOf),
+	ops.MatrixDiagV3:               banded(1, "RIGHT_LEFT", matricesOf),
+	ops.MatrixDiagPart:             banded(1, "LEFT_LEFT", diagonalsOf),
+	ops.MatrixDiagPartV2:           banded(1, "LEFT_LEFT", diagonalsOf),
+	ops.MatrixDiagPartV3:           banded(1, "RIGHT_LEFT", diagonalsOf),
+	ops.MatrixSetDiag:              banded(2, "LEFT_LEFT", setDiagonals),
+	ops.MatrixSetDiagV2:            banded(2, "LEFT_LEFT", setDiagonals),
+	ops.MatrixSetDiagV3:            banded(2, "RIGHT_LEFT", setDiagonals),
 }
