@@ -40,7 +40,7 @@ var clusterCases = []clusterCase{
 	{name: "data", script: "cluster_data.py", jobs: oneWorker, ours: []string{"worker ps"}, compare: exactly, has: "variables changed"},
 	{name: "a client in Go", jobs: oneWorker, ours: []string{"worker ps"}, drive: goClient, compare: nearly, has: "ftrl"},
 	{name: "containers", script: "cluster_containers.py", jobs: oneWorker, ours: []string{"worker ps"}, compare: exactly, has: "twice"},
-	{name: "sync replicas", script: "cluster_sync_replicas.py", jobs: map[string]int{"worker": 3, "ps": 2}, ours: []string{"worker ps"}, compare: nearly, has: "reference", long: true},
+	{name: "sync replicas", script: "cluster_sync_replicas.py", jobs: map[string]int{"worker": 3, "ps": 2}, ours: []string{"worker ps"}, compare: nearly, has: "reference"},
 	{name: "flow", script: "cluster_flow.py", jobs: oneWorker, ours: []string{"worker ps", "ps", "worker ps/1"}, compare: exactly, has: "v2 gradients"},
 	{name: "training", script: "cluster_training.py", jobs: oneWorker, ours: []string{"worker ps"}, compare: nearly, has: "step of adam True 1"},
 	{name: "models", script: "cluster_models.py", args: []string{"mlp,cnn"}, jobs: oneWorker, ours: []string{"worker ps"}, compare: nearly, has: "cnn"},

@@ -44,7 +44,8 @@ def work(cluster, worker, resource, ready, failed):
             with tf1.device(tf1.train.replica_device_setter(cluster=cluster, worker_device="/job:worker/task:%d" % worker)):
                 train = o.minimize(m.loss, global_step=m.step)
             hooks = [o.make_session_run_hook(worker == 0), tf1.train.StopAtStepHook(last_step=SYNCHRONOUS)]
-            with tf1.train.MonitoredTrainingSession("grpc://" + cluster["worker"][worker], is_chief=worker == 0, hooks=hooks, log_step_count_steps=None) as s:
+            # The chief's queue runner may wait for gradients that nobody computes any more: the session waits for it first.
+            with tf1.train.MonitoredTrainingSession("grpc://" + cluster["worker"][worker], is_chief=worker == 0, hooks=hooks, log_step_count_steps=None, stop_grace_period_secs=1) as s:
                 ready.set()
                 while not s.should_stop():
                     s.run(train)

@@ -10,6 +10,7 @@ import (
 )
 
 // isolate asks the workers of the session's devices to keep variables and queues of its own for it: isolate_session_state.
+// Where it fails, close ends what it began.
 func (s *session) isolate(ctx context.Context) error {
 	s.isolated = true
 	for _, t := range s.tasks {
@@ -19,7 +20,6 @@ func (s *session) isolate(ctx context.Context) error {
 				MasterTask: fmt.Sprintf("/job:%s/replica:0/task:%d", s.master.own.Job, s.master.own.Index), MasterIncarnation: int64(s.cluster.Client.Incarnation)})
 		}
 		if err != nil {
-			s.forgetIsolated()
 			return err
 		}
 	}

@@ -104,7 +104,7 @@ func (m *Master) createSession(ctx context.Context, in *rpcs.CreateSessionReques
 	s.handle = hex.EncodeToString(id[:])
 	if in.GetConfig().GetIsolateSessionState() {
 		if err := s.isolate(ctx); err != nil {
-			s.account.Close()
+			s.close()
 			return nil, err
 		}
 	}

@@ -41,7 +41,7 @@ func (w *Worker) createSession(_ context.Context, in *rpcs.CreateWorkerSessionRe
 	if w.isolated[in.GetSessionHandle()] != nil {
 		return nil, status.Errorf(codes.AlreadyExists, "session %s is there already", in.GetSessionHandle())
 	}
-	w.isolated[in.GetSessionHandle()] = &isolated{eager.NewResources(), in.GetMasterTask(), in.GetMasterIncarnation()}
+	w.isolated[in.GetSessionHandle()] = &isolated{w.resources.Isolated(), in.GetMasterTask(), in.GetMasterIncarnation()}
 	return &rpcs.CreateWorkerSessionResponse{}, nil
 }
 

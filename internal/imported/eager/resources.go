@@ -76,6 +76,13 @@ func NewResources() *Resources {
 	return &Resources{vars: map[string]Variable{}, tabs: map[string]*Table{}, shared: map[sharedKey]shared{}, room: queue.NewRoom(maxQueued), things: newLastingThings()}
 }
 
+// Isolated returns an empty set. What waits in its queues, and what its iterators keep, is bounded together with that of r.
+func (r *Resources) Isolated() *Resources {
+	own := NewResources()
+	own.room, own.things.room = r.room, r.things.room
+	return own
+}
+
 // ResourceKey is the name of a resource of a container; most have none.
 func ResourceKey(container, name string) string {
 	if container == "" {

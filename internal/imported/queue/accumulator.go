@@ -34,7 +34,11 @@ type Accumulator struct {
 	times []int      // how often each row of a sparse sum was added to
 	count int        // 0: sum is of before
 	takes []*attempt // what waits for gradients
+	gone  bool       // nobody can find it any more
 }
+
+// errTakeCancelled ends a Take whose accumulator is gone.
+var errTakeCancelled = &Error{ErrCancelled, "TakeGrad operation was cancelled"}
 
 // NewAccumulator returns an accumulator at step 0.
 func NewAccumulator(s AccumulatorSpec) *Accumulator {
@@ -67,6 +71,9 @@ func (a *Accumulator) SetStep(step int64) {
 func (a *Accumulator) Apply(step int64, g Gradient) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if a.gone {
+		return &Error{ErrCancelled, "ApplyGradient operation was cancelled"}
+	}
 	if step < a.step {
 		return nil
 	}
@@ -114,9 +121,9 @@ func (a *Accumulator) Discard() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, t := range a.takes {
-		t.finish(&Error{ErrCancelled, "TakeGrad operation was cancelled"})
+		t.finish(errTakeCancelled)
 	}
-	a.takes = nil
+	a.takes, a.gone = nil, true
 	if a.count > 0 {
 		a.spec.Room.give(a.sum.bytes())
 		a.count, a.sum, a.times = 0, Gradient{}, nil
@@ -141,6 +148,9 @@ func (a *Accumulator) Take(ctx context.Context, required int) (Gradient, error) 
 	}
 	var taken Gradient
 	err := a.wait(ctx, &a.takes, &attempt{try: func() (progress, error) {
+		if a.gone {
+			return finished, errTakeCancelled
+		}
 		if a.count < required {
 			return stuck, nil
 		}

@@ -62,7 +62,8 @@ func TestAccumulatorSameAsModel(t *testing.T) {
 // TestAccumulatorWaits: who takes waits for enough gradients, and ends with its client or the accumulator.
 func TestAccumulatorWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := queue.NewAccumulator(queue.AccumulatorSpec{Type: tensor.Float32, Room: queue.NewRoom(1 << 20)})
+		room := queue.NewRoom(1 << 20)
+		a := queue.NewAccumulator(queue.AccumulatorSpec{Type: tensor.Float32, Room: room})
 		ctx, cancel := context.WithCancel(t.Context())
 		take := func(ctx context.Context, n int) <-chan error {
 			done := make(chan error, 1)
@@ -92,12 +93,18 @@ func TestAccumulatorWaits(t *testing.T) {
 			t.Errorf("%v, %d gradients are left", err, a.Count())
 		}
 		third := take(t.Context(), 5)
+		if err := a.Apply(9, queue.Gradient{Values: tensor.New(tensor.Float32, 1<<19)}); !errors.Is(err, queue.ErrLimit) {
+			t.Errorf("more than there is room for: got %v", err)
+		}
 		a.Discard()
 		if err := <-third; !errors.Is(err, queue.ErrCancelled) {
 			t.Errorf("the accumulator is gone: got %v", err)
 		}
-		if err := a.Apply(9, queue.Gradient{Values: tensor.New(tensor.Float32, 1<<19)}); !errors.Is(err, queue.ErrLimit) {
-			t.Errorf("more than there is room for: got %v", err)
+		if err := a.Apply(9, queue.Gradient{Values: tensor.New(tensor.Float32, 1)}); !errors.Is(err, queue.ErrCancelled) || room.Used() != 0 {
+			t.Errorf("a gradient for what is gone: got %v, %d bytes are left", err, room.Used())
+		}
+		if err := <-take(t.Context(), 1); !errors.Is(err, queue.ErrCancelled) {
+			t.Errorf("the sum of what is gone: got %v", err)
 		}
 	})
 }
