@@ -111,6 +111,9 @@ func Dial(ctx context.Context, target string, g *Graph, opts ...Option) (*Sessio
 
 // Extend adds the nodes and functions of a graph. Their names must be new.
 func (s *Session) Extend(ctx context.Context, g *Graph) error {
+	if g == nil {
+		return errors.New("extend the graph: expected a graph, got nil")
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	out, err := service.Ask[rpcs.ExtendSessionResponse](ctx, s.master, "ExtendSession",

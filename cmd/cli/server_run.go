@@ -85,18 +85,17 @@ type standingServer struct {
 
 // serve answers clients, and tasks of this project's jobs where it is a parameter server of them.
 func (r *standingServer) serve(ctx context.Context, secured bool) error {
-	if secured && r.trains != nil {
-		r.server.DrainAfter(ctx)
-		return distribute.ServeJobs(ctx, *r.trains, r.log, distribute.Standing{Register: r.server.Register, Trains: r.noteTraining})
-	}
 	address, _ := r.cluster.Address(r.job, r.index)
 	l, err := net.Listen("tcp", cluster.ListenAddress(address))
 	if err != nil {
 		return fmt.Errorf("task %d of job %q cannot listen at %s: %w", r.index, r.job, address, err)
 	}
-	r.announce(l, address)
+	r.announce(l, address, secured)
 	if r.trains == nil {
 		return r.server.Serve(ctx, l)
+	}
+	if secured {
+		return r.serveSecured(ctx, l)
 	}
 	split := cluster.NewSplit(l)
 	served := make(chan error, 1)
@@ -112,9 +111,19 @@ func (r *standingServer) serve(ctx context.Context, secured bool) error {
 	return errors.Join(err, <-served, split.Close())
 }
 
+// serveSecured is serve for a parameter server of this project's jobs with TLS: the node of the job has the services, too.
+func (r *standingServer) serveSecured(ctx context.Context, l net.Listener) error {
+	r.server.DrainAfter(ctx)
+	split := cluster.NewSplit(r.server.Counted(l))
+	err := split.Foreign().Close() // nothing begins in plaintext
+	jobs := distribute.Standing{Tasks: split.Tasks, Register: r.server.Register, Trains: r.noteTraining}
+	return errors.Join(distribute.ServeJobs(ctx, *r.trains, r.log, jobs), err, split.Close())
+}
+
 // announce logs where the task listens.
-func (r *standingServer) announce(l net.Listener, address string) {
-	if host, _, err := net.SplitHostPort(address); err == nil && !runconfig.Loopback(host) {
+func (r *standingServer) announce(l net.Listener, address string, secured bool) {
+	open := !secured && distribute.Security(r.config).Token == ""
+	if host, _, err := net.SplitHostPort(address); err == nil && !runconfig.Loopback(host) && open {
 		r.log.Warn("the task listens on all interfaces: everyone who reaches the port may run any graph", "address", l.Addr().String())
 	}
 	r.log.Info("serving sessions", "job", r.job, "task", r.index, "address", l.Addr().String(), "target", "grpc://"+address)

@@ -59,6 +59,18 @@ func (s *Service) Contexts() int {
 	return len(s.contexts)
 }
 
+// Kept returns how many contexts there are that end without their client.
+func (s *Service) Kept() (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.contexts {
+		if c.idle != nil {
+			n++
+		}
+	}
+	return n
+}
+
 // Close ends all contexts.
 func (s *Service) Close() error {
 	s.mu.Lock()

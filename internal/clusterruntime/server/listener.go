@@ -12,6 +12,11 @@ type listener struct {
 	open *atomic.Int64
 }
 
+// Counted returns a listener for another server that has the services, see Register: its connections are this server's clients.
+func (s *Server) Counted(l net.Listener) net.Listener {
+	return &listener{Listener: l, open: &s.clients}
+}
+
 // Accept implements net.Listener.
 func (l *listener) Accept() (net.Conn, error) {
 	for {

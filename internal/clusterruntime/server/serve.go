@@ -46,7 +46,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		defer parting.Stop()
 		g.GracefulStop()
 	})
-	err := g.Serve(&listener{Listener: l, open: &s.clients})
+	err := g.Serve(s.Counted(l))
 	if !stop() {
 		<-ended
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // Split divides the connections of a listener between tasks of this project and others, by the first byte that a caller sends: gRPC
-// without a greeting begins with "PRI". The connections must be in plaintext. It lets a port outlive the node that serves its tasks.
+// without a greeting begins with "PRI". With TLS all connections are tasks'. It lets a port outlive the node that serves its tasks.
 type Split struct {
 	from    net.Listener
 	foreign *branch
