@@ -158,6 +158,7 @@ func TestErrors(t *testing.T) {
 		{"a variable of another shape", func() error { return s.Assign(ctx, map[string]*tensor.Tensor{"w": x}) }, "expected float32"},
 		{"a variable that is nil", func() error { return s.Assign(ctx, map[string]*tensor.Tensor{"w": nil}) }, "expected float32"},
 		{"a node that is there", func() error { return s.Extend(ctx, line(t)) }, "duplicate"},
+		{"an extension that is nil", func() error { return s.Extend(ctx, nil) }, "got nil"},
 		{"a target of another protocol", func() error { _, err := cluster.Dial(ctx, "localhost:1", nil); return err }, "grpc://host:port"},
 		{"a filter that is none", func() error {
 			_, err := cluster.Dial(ctx, c.Target("ps", 0), nil, cluster.DeviceFilters("moon"))
