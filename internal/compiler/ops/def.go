@@ -19,6 +19,7 @@ type Def struct {
 	Heavy   bool   // worth compiling even where sizes are not known before a run
 	Grows   bool   // the result may be much larger than the inputs: their values say how large
 	Opaque  bool   // takes resources and lists as it takes tensors
+	Lists   bool   // takes lists of tensors as it takes tensors
 	ByShape bool   // looks at the shape of its input, not at the elements
 
 	text   string   // of the signature

@@ -13,7 +13,7 @@ var (
 	TensorListGetItem      = define("TensorListGetItem(input_handle: variant, index: int32, element_shape: int32) -> item: element_dtype")
 	TensorListLength       = define("TensorListLength(input_handle: variant) -> length: int32")
 	TensorListPopBack      = define("TensorListPopBack(input_handle: variant, element_shape: int32) -> output_handle: variant, tensor: element_dtype")
-	TensorListPushBack     = define("TensorListPushBack(input_handle: variant, tensor: element_dtype) -> output_handle: variant")
+	TensorListPushBack     = define("TensorListPushBack(input_handle: variant, tensor: element_dtype) -> output_handle: variant").lists()
 	TensorListReserve      = define("TensorListReserve(element_shape: shape_type, num_elements: int32) -> handle: variant",
 		"element_dtype: type", "shape_type: indices").grows()
 	TensorListResize  = define("TensorListResize(input_handle: variant, size: int32) -> output_handle: variant").grows()
@@ -22,6 +22,6 @@ var (
 	TensorListScatterV2 = define("TensorListScatterV2(tensor: element_dtype, indices: int32, element_shape: shape_type, num_elements: int32) -> output_handle: variant",
 		"shape_type: indices")
 	TensorListSetItem = define("TensorListSetItem(input_handle: variant, index: int32, item: element_dtype) -> output_handle: variant",
-		"resize_if_index_out_of_bounds: bool = false")
+		"resize_if_index_out_of_bounds: bool = false").lists()
 	TensorListStack = define("TensorListStack(input_handle: variant, element_shape: int32) -> tensor: element_dtype", "num_elements: int = -1").grows()
 )

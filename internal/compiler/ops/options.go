@@ -14,6 +14,8 @@ func (d *Def) grows() *Def { d.Grows = true; return d }
 
 func (d *Def) opaque() *Def { d.Opaque = true; return d }
 
+func (d *Def) lists() *Def { d.Lists = true; return d }
+
 func (d *Def) byShape() *Def { d.ByShape = true; return d }
 
 func (d *Def) onnx(operator string) *Def { d.Onnx = operator; return d }

@@ -174,16 +174,15 @@ func scatterArray(a *array, c call) error {
 
 // concatArray joins all elements along their first axis, and says how long each is there.
 func concatArray(a *array, c call) error {
-	l := &tensorList{dtype: a.dtype, shape: a.shape, n: len(a.elements), all: make([]*tensor.Tensor, len(a.elements))}
+	all := make([]Value, len(a.elements))
 	for i := range a.elements {
 		t, err := a.value(c, i)
 		if err != nil {
 			return err
 		}
-		l.all[i] = t
+		all[i] = Value{T: t}
 	}
-	c.in = []Value{{Resource: l}}
-	return listConcat(c)
+	return c.joined(a.dtype, a.shape, all)
 }
 
 // splitArray writes parts of a tensor, whose lengths along the first axis are stated.

@@ -2,18 +2,17 @@ package eager
 
 // Reasons why a case differs from TensorFlow.
 const (
-	unset       = "TensorFlow leaves memory unset where no index says what is there"
-	memoryBound = "a list is bounded by memory, not by max_num_elements"
-	tooLarge    = "tensors that no memory holds are refused earlier"
-	sessions    = "a session's variables live as long as it"
-	lenient     = "a shape or a line that nothing needs is not asked for"
-	noOrder     = "NaN has no place in an order"
-	nanLimit    = "minimum and maximum pass a NaN on, on every backend"
-	folded      = "normalization is one product and one sum, in which infinities of statistics meet zeros"
-	padded      = "padding is multiplied too: zero times an infinity"
-	dimension   = "only vectors have unique elements"
-	noMarks     = "a dense table needs no keys that mark its entries"
-	unchecked   = "TensorFlow does not check what indices, splits or sizes say"
+	unset     = "TensorFlow leaves memory unset where no index says what is there"
+	tooLarge  = "tensors that no memory holds are refused earlier"
+	sessions  = "a session's variables live as long as it"
+	lenient   = "a shape or a line that nothing needs is not asked for"
+	noOrder   = "NaN has no place in an order"
+	nanLimit  = "minimum and maximum pass a NaN on, on every backend"
+	folded    = "normalization is one product and one sum, in which infinities of statistics meet zeros"
+	padded    = "padding is multiplied too: zero times an infinity"
+	dimension = "only vectors have unique elements"
+	noMarks   = "a dense table needs no keys that mark its entries"
+	unchecked = "TensorFlow does not check what indices, splits or sizes say"
 )
 
 // stricter are ops that refuse what TensorFlow computes from inputs that it does not check, and why.
@@ -55,9 +54,6 @@ var differences = map[string]string{
 	"sequence push rows, EmptyTensorList limits":      tooLarge,
 	"sequence push words, EmptyTensorList limits":     tooLarge,
 	"sequence push numbers, EmptyTensorList limits":   tooLarge,
-	"sequence push rows, EmptyTensorList zeros":       memoryBound,
-	"sequence push words, EmptyTensorList zeros":      memoryBound,
-	"sequence push numbers, EmptyTensorList zeros":    memoryBound,
 	"sequence table from a file with an empty line":   lenient,
 	"sequence table from a file with an empty lineV2": lenient,
 	"sequence first concat of any shape":              lenient,

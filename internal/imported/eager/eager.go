@@ -175,7 +175,7 @@ func (p *prepared) values(in []Value) ([]Value, error) {
 			if in[i].Resource == nil {
 				return nil, fmt.Errorf("input %d: expected a resource", i)
 			}
-		case in[i].T != nil || p.def.op.Opaque:
+		case in[i].T != nil || p.def.op.Opaque || p.def.op.Lists && variant(in[i]):
 		case in[i].Resource == nil:
 			return nil, fmt.Errorf("input %d has no value", i)
 		default:

@@ -12,7 +12,7 @@ import (
 // generateOps make tensors of a shape or of conditions.
 var generateOps = map[*ops.Def]maker{
 	ops.Fill:      plain(fill),
-	ops.ZerosLike: plain(like(0)),
+	ops.ZerosLike: plain(zerosLike),
 	ops.OnesLike:  plain(like(1)),
 	ops.Empty:     empty,
 	ops.Range: plain(numbers(ranged[float32], ranged[float64], ranged[int8], ranged[int16], ranged[int32], ranged[int64],
@@ -54,6 +54,11 @@ func empty(s *site) (kernel, error) {
 }
 
 // like returns the kernel that fills the shape of its input with v.
+func zerosLike(c call) (err error) {
+	c.out[0], err = c.zeros(c.in[0])
+	return err
+}
+
 func like(v uint8) kernel {
 	return func(c call) error {
 		t := c.t(0)

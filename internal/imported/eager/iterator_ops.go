@@ -33,8 +33,7 @@ var iteratorOps = map[*ops.Def]maker{
 		return nil
 	}),
 	ops.OptionalFromValue: plain(func(c call) error {
-		c.out[0].Resource = &optional{has: true, e: toElement(c.in)}
-		return nil
+		return c.setOptional(toElement(c.in))
 	}),
 	ops.OptionalHasValue:       plain(optionalHasValue),
 	ops.OptionalGetValue:       optionalGetValue,
@@ -51,8 +50,21 @@ type iterator struct {
 
 // optional is an element, or none.
 type optional struct {
-	has bool
-	e   dataset.Element
+	has   bool
+	e     dataset.Element
+	bytes int // of the element
+	depth int // of lists and optionals in each other
+}
+
+// setOptional makes an element output 0.
+func (c call) setOptional(e dataset.Element) error {
+	o := &optional{has: true, e: e, bytes: tensorHeader}
+	for _, v := range e {
+		o.bytes += listHeader + weight(Value(v))
+		o.depth = max(o.depth, 1+depth(Value(v)))
+	}
+	c.out[0] = Value{Resource: o}
+	return tooDeep(o.depth)
 }
 
 // errEnd ends a loop over a dataset.
@@ -224,8 +236,11 @@ func getNextAsOptional(c call) error {
 	if err != nil && err != io.EOF {
 		return err
 	}
-	c.out[0].Resource = &optional{err == nil, e}
-	return nil
+	if err == io.EOF {
+		c.out[0].Resource = &optional{}
+		return nil
+	}
+	return c.setOptional(e)
 }
 
 func optionalHasValue(c call) error {

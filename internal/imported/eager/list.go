@@ -2,6 +2,8 @@ package eager
 
 import (
 	"fmt"
+	"slices"
+	"sync"
 	"unsafe"
 
 	"github.com/goestimator/goestimator/tensor"
@@ -9,18 +11,21 @@ import (
 
 // tensorList is TensorFlow's list of tensors. Each is a value of its own that never changes, but what loops do, to change the
 // latest in one place, takes the same time however long it is (persistent arrays: Baker, Shallow Binding Makes Functional Arrays
-// Fast, 1991): the latest version has the elements, each before it knows the difference to the next. A run has lists of its own, so
-// that none is used by two goroutines.
+// Fast, 1991): the latest version has the elements, each before it knows the difference to the next. The versions of a list share
+// a lock, so that nodes may use them at the same time.
 type tensorList struct {
 	dtype tensor.DType
 	shape []int // of elements: -1 is any size; nil where even the rank is any
+	most  int   // elements that may be pushed, -1: any number
 	n     int
 	bytes int // of all elements
+	depth int // of lists and optionals in each other, at most
 
-	all  []*tensor.Tensor // of the latest version: nil elements were never set
-	next *tensorList      // of another: the version that differs from this
-	at   int              // in the element here,
-	old  *tensor.Tensor   // which is this
+	mu   *sync.Mutex // of all versions: guards what follows
+	all  []Value     // of the latest version: elements without a value were never set
+	next *tensorList // of another: the version that differs from this
+	at   int         // in the element here,
+	old  Value       // which is this
 }
 
 // MemoryBytes is what all elements take.
@@ -28,26 +33,43 @@ func (l *tensorList) MemoryBytes() int { return l.bytes }
 
 // listHeader is what the place of an element takes, tensorHeader what one that is set takes besides its own bytes.
 const (
-	listHeader   = 8
+	listHeader   = int(unsafe.Sizeof(Value{}))
 	tensorHeader = int(unsafe.Sizeof(tensor.Tensor{}))
 )
+
+// maxDepth is how deep lists and optionals may be in each other. TensorFlow's messages may be 100 deep.
+const maxDepth = 32
 
 // newList returns a list of n elements that were not set.
 func newList(c call, dtype tensor.DType, shape []int, n int) (*tensorList, error) {
 	if n < 0 {
 		return nil, fmt.Errorf("expected a list of at least 0 elements, got %d", n)
 	}
-	if dtype == tensor.Variant || dtype == tensor.Resource {
+	if dtype == tensor.Resource {
 		return nil, fmt.Errorf("lists of type %v %w", dtype, ErrUnsupported)
 	}
 	if err := c.room(n, listHeader); err != nil {
 		return nil, fmt.Errorf("list: %w", err)
 	}
-	return &tensorList{dtype: dtype, shape: shape, n: n, bytes: n * listHeader, all: make([]*tensor.Tensor, n)}, nil
+	return &tensorList{dtype: dtype, shape: shape, most: -1, n: n, bytes: n * listHeader, depth: 1, mu: new(sync.Mutex), all: make([]Value, n)}, nil
 }
 
-// root makes l the version that has the elements.
-func (l *tensorList) root() []*tensor.Tensor {
+// elements returns what the elements are.
+func (l *tensorList) elements() []Value {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.root())
+}
+
+// element returns one element.
+func (l *tensorList) element(i int) Value {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.root()[i]
+}
+
+// root makes l the version that has the elements. The lock is held, also while the result is used.
+func (l *tensorList) root() []Value {
 	var path []*tensorList
 	top := l
 	for ; top.next != nil; top = top.next {
@@ -60,38 +82,40 @@ func (l *tensorList) root() []*tensor.Tensor {
 			top.at, top.old = v.at, all[v.at]
 			all = all[:v.n]
 		} else if v.at >= top.n { // top has an element less
-			top.at, top.old = v.at, nil
+			top.at, top.old = v.at, Value{}
 			all = append(all[:top.n], v.old)
 		} else {
 			top.at, top.old, all[v.at] = v.at, all[v.at], v.old
 		}
 		top.all, top.next = nil, v
-		v.all, v.next, v.old = all, nil, nil
+		v.all, v.next, v.old = all, nil, Value{}
 		top = v
 	}
 	return l.all
 }
 
 // with returns the list with another element; at its end it is one longer.
-func (l *tensorList) with(c call, i int, t *tensor.Tensor) (*tensorList, error) {
-	if err := l.fits(t); err != nil {
+func (l *tensorList) with(c call, i int, v Value) (*tensorList, error) {
+	if err := l.fits(v); err != nil {
 		return nil, err
 	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	all := l.root()
-	w := &tensorList{dtype: l.dtype, shape: l.shape, n: max(l.n, i+1), bytes: l.bytes + sizeOf(t)}
+	w := l.version(max(l.n, i+1), l.bytes+weight(v))
 	if i < l.n {
-		w.bytes -= sizeOf(all[i])
+		w.bytes -= weight(all[i])
 	} else {
 		w.bytes += listHeader
 	}
-	if w.bytes > c.env.limit() {
-		return nil, fmt.Errorf("%w: a list of %d bytes, the limit is %d", ErrLimit, w.bytes, c.env.limit())
+	if err := w.holds(c, v); err != nil {
+		return nil, err
 	}
 	l.at, l.next, l.all = i, w, nil
 	if i < l.n {
-		l.old, all[i] = all[i], t
+		l.old, all[i] = all[i], v
 	} else {
-		all = append(all, t)
+		all = append(all, v)
 	}
 	w.all = all
 	return w, nil
@@ -99,12 +123,57 @@ func (l *tensorList) with(c call, i int, t *tensor.Tensor) (*tensorList, error) 
 
 // without returns the list without its last element.
 func (l *tensorList) without() *tensorList {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	all := l.root()
 	last := l.n - 1
-	w := &tensorList{dtype: l.dtype, shape: l.shape, n: last, bytes: l.bytes - listHeader - sizeOf(all[last])}
+	w := l.version(last, l.bytes-listHeader-weight(all[last]))
 	l.at, l.old, l.next, l.all = last, all[last], w, nil
 	w.all = all[:last]
 	return w
+}
+
+// version returns a list like this one, for other elements.
+func (l *tensorList) version(n, bytes int) *tensorList {
+	return &tensorList{dtype: l.dtype, shape: l.shape, most: l.most, n: n, bytes: bytes, depth: l.depth, mu: l.mu}
+}
+
+// holds notes that v is an element now. It fails where the list is too large, or too deep.
+func (l *tensorList) holds(c call, v Value) error {
+	if l.bytes > c.env.limit() {
+		return fmt.Errorf("%w: a list of %d bytes, the limit is %d", ErrLimit, l.bytes, c.env.limit())
+	}
+	l.depth = max(l.depth, 1+depth(v))
+	return tooDeep(l.depth)
+}
+
+// depth is how deep lists and optionals are in each other in a value.
+func depth(v Value) int {
+	switch r := v.Resource.(type) {
+	case *tensorList:
+		return r.depth
+	case *optional:
+		return r.depth
+	}
+	return 0
+}
+
+func tooDeep(depth int) error {
+	if depth > maxDepth {
+		return fmt.Errorf("%w: lists and optionals are in each other, at most %d are possible", ErrLimit, maxDepth)
+	}
+	return nil
+}
+
+// weight is what an element takes besides its place, in bytes.
+func weight(v Value) int {
+	switch r := v.Resource.(type) {
+	case *tensorList:
+		return tensorHeader + r.bytes
+	case *optional:
+		return r.bytes
+	}
+	return sizeOf(v.T)
 }
 
 // sizeOf is what a tensor takes, in bytes.
@@ -119,12 +188,16 @@ func sizeOf(t *tensor.Tensor) int {
 	return n
 }
 
-// fits fails for a tensor that the list is not made for.
-func (l *tensorList) fits(t *tensor.Tensor) error {
-	if t.DType != l.dtype {
-		return fmt.Errorf("Invalid data types; list elements %v but tried to append %v", l.dtype, t.DType)
+// fits fails for a value that the list is not made for.
+func (l *tensorList) fits(v Value) error {
+	dtype, shape := tensor.Variant, []int{}
+	if v.T != nil {
+		dtype, shape = v.T.DType, sizes(v.T)
 	}
-	if _, err := merged(l.shape, sizes(t)); err != nil {
+	if dtype != l.dtype {
+		return fmt.Errorf("Invalid data types; list elements %v but tried to append %v", l.dtype, dtype)
+	}
+	if _, err := merged(l.shape, shape); err != nil {
 		return fmt.Errorf("tried to set a tensor with incompatible shape at a list index: %w", err)
 	}
 	return nil
@@ -158,14 +231,14 @@ func merged(a, b []int) ([]int, error) {
 func sizes(t *tensor.Tensor) []int { return append([]int{}, t.Shape...) }
 
 // elementShape is the shape of all elements, as far as the list, what is asked for and those that are set say.
-func (l *tensorList) elementShape(asked []int) ([]int, error) {
+func (l *tensorList) elementShape(asked []int, all []Value) ([]int, error) {
 	shape, err := merged(l.shape, asked)
 	if err != nil {
 		return nil, err
 	}
-	for _, t := range l.root() {
-		if t != nil {
-			if shape, err = merged(shape, sizes(t)); err != nil {
+	for _, v := range all {
+		if v.T != nil {
+			if shape, err = merged(shape, sizes(v.T)); err != nil {
 				return nil, err
 			}
 		}
@@ -174,20 +247,24 @@ func (l *tensorList) elementShape(asked []int) ([]int, error) {
 }
 
 // get returns an element; one that was not set is zeros.
-func (l *tensorList) get(c call, i int, asked []int) (*tensor.Tensor, error) {
+func (l *tensorList) get(c call, i int, asked []int) (Value, error) {
 	if i < 0 || i >= l.n {
-		return nil, fmt.Errorf("Trying to access element %d in a list with %d elements.", i, l.n)
+		return Value{}, fmt.Errorf("Trying to access element %d in a list with %d elements.", i, l.n)
 	}
-	t := l.root()[i]
-	if t != nil {
-		_, err := merged(asked, sizes(t))
-		return t, err
+	v := l.element(i)
+	if v.T != nil {
+		_, err := merged(asked, sizes(v.T))
+		return v, err
 	}
-	shape, err := l.elementShape(asked)
+	if v.Resource != nil {
+		return v, nil
+	}
+	shape, err := l.elementShape(asked, l.elements())
 	if err != nil {
-		return nil, err
+		return Value{}, err
 	}
-	return l.zeros(c, shape)
+	t, err := l.zeros(c, shape)
+	return Value{T: t}, err
 }
 
 func (l *tensorList) zeros(c call, shape []int) (*tensor.Tensor, error) {

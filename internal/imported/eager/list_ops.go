@@ -10,8 +10,8 @@ import (
 
 // listOps are on lists of tensors, which TensorFlow's TensorArray is.
 var listOps = map[*ops.Def]maker{
-	ops.EmptyTensorList:        madeList(func(c call) (int, error) { return 0, rank("max_num_elements", c.t(1), 0) }),
-	ops.TensorListReserve:      madeList(func(c call) (int, error) { return integer("num_elements", c.t(1)) }),
+	ops.EmptyTensorList:        madeList(growing),
+	ops.TensorListReserve:      madeList(reserved),
 	ops.TensorListFromTensor:   plain(listFromTensor),
 	ops.TensorListLength:       plain(listLength),
 	ops.TensorListElementShape: listElementShape,
@@ -62,7 +62,19 @@ func partial(t *tensor.Tensor) ([]int, error) {
 	return append([]int{}, v...), nil // not nil, whatever v is
 }
 
-func madeList(count func(call) (int, error)) maker {
+// reserved returns how many elements a new list has, and how many may be pushed: any number.
+func reserved(c call) (n, most int, err error) {
+	n, err = integer("num_elements", c.t(1))
+	return n, -1, err
+}
+
+// growing returns the same of a list without elements.
+func growing(c call) (n, most int, err error) {
+	most, err = integer("max_num_elements", c.t(1))
+	return 0, most, err
+}
+
+func madeList(size func(call) (n, most int, err error)) maker {
 	return func(s *site) (kernel, error) {
 		dtype := s.dtype("element_dtype", tensor.Invalid)
 		return func(c call) error {
@@ -70,15 +82,17 @@ func madeList(count func(call) (int, error)) maker {
 			if err != nil {
 				return err
 			}
-			n, err := count(c)
+			n, most, err := size(c)
 			if err != nil {
 				return err
 			}
 			l, err := newList(c, dtype, shape, n)
-			if err == nil {
-				c.setList(0, l)
+			if err != nil {
+				return err
 			}
-			return err
+			l.most = most
+			c.setList(0, l)
+			return nil
 		}, nil
 	}
 }
@@ -119,13 +133,13 @@ func listFromTensor(c call) error {
 	if err != nil {
 		return err
 	}
-	if len(rows) > 0 {
-		if err := l.fits(rows[0]); err != nil {
-			return err
+	for i, t := range rows {
+		if i == 0 {
+			if err := l.fits(Value{T: t}); err != nil {
+				return err
+			}
 		}
-	}
-	l.all = rows
-	for _, t := range rows {
+		l.all[i] = Value{T: t}
 		l.bytes += sizeOf(t)
 	}
 	c.setList(0, l)
@@ -167,10 +181,7 @@ func listGet(c call) error {
 	if err != nil {
 		return err
 	}
-	t, err := l.get(c, i, shape)
-	if err == nil {
-		c.set(0, t)
-	}
+	c.out[0], err = l.get(c, i, shape)
 	return err
 }
 
@@ -193,7 +204,7 @@ func listSet(s *site) (kernel, error) {
 				return err
 			}
 		}
-		if l, err = l.with(c, i, c.t(2)); err == nil {
+		if l, err = l.with(c, i, c.in[2]); err == nil {
 			c.setList(0, l)
 		}
 		return err
@@ -205,7 +216,10 @@ func listPush(c call) error {
 	if err != nil {
 		return err
 	}
-	if l, err = l.with(c, l.n, c.t(1)); err == nil {
+	if l.most >= 0 && l.n >= l.most {
+		return fmt.Errorf("Tried to push item into a full list list size: %d max_num_elements: %d", l.n, l.most)
+	}
+	if l, err = l.with(c, l.n, c.in[1]); err == nil {
 		c.setList(0, l)
 	}
 	return err
@@ -220,16 +234,16 @@ func listPop(c call) error {
 		return fmt.Errorf("Trying to pop from an empty list.")
 	}
 	var shape []int
-	if l.root()[l.n-1] == nil { // the shape is of no interest else
+	if l.element(l.n-1) == (Value{}) { // the shape is of no interest else
 		if shape, err = partial(c.t(1)); err != nil {
 			return err
 		}
 	}
-	t, err := l.get(c, l.n-1, shape)
+	v, err := l.get(c, l.n-1, shape)
 	if err != nil {
 		return err
 	}
-	c.set(1, t)
+	c.out[1] = v
 	c.setList(0, l.without())
 	return nil
 }
@@ -240,13 +254,12 @@ func (l *tensorList) resized(c call, n int) (*tensorList, error) {
 	if err != nil {
 		return nil, err
 	}
-	for i, t := range l.root() {
-		if i < n {
-			w.all[i] = t
-			w.bytes += sizeOf(t)
-		}
+	w.most, w.depth = l.most, l.depth
+	copy(w.all, l.elements())
+	for _, v := range w.all {
+		w.bytes += weight(v)
 	}
-	return w, nil
+	return w, w.holds(c, Value{})
 }
 
 func listResize(c call) error {

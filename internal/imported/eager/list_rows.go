@@ -7,23 +7,23 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// stacked sets output 0 to tensors, one of nil as zeros, one after the other. all may be none.
-func (c call) stacked(l *tensorList, all []*tensor.Tensor, asked []int) error {
-	shape, err := l.elementShape(asked)
+// stacked sets output 0 to tensors, one that was not set as zeros, one after the other. They may be none.
+func (c call) stacked(l *tensorList, picked []Value, asked []int) error {
+	shape, err := l.elementShape(asked, l.elements())
 	if err != nil {
 		return err
 	}
 	if !defined(shape) {
 		return fmt.Errorf("Tried to stack elements of a list whose element shape is not fully defined: %v", shape)
 	}
-	out, err := c.output(0, l.dtype, slices.Concat([]int{len(all)}, shape)...)
+	out, err := c.output(0, l.dtype, slices.Concat([]int{len(picked)}, shape)...)
 	if err != nil {
 		return err
 	}
-	n := out.Len() / max(len(all), 1)
-	for i, t := range all {
-		if t != nil { // what was never set is zeros
-			copyCells(out, i*n, t, 0, n)
+	n := out.Len() / max(len(picked), 1)
+	for i, v := range picked {
+		if v.T != nil { // what was never set is zeros
+			copyCells(out, i*n, v.T, 0, n)
 		}
 	}
 	return nil
@@ -43,7 +43,7 @@ func listStack(s *site) (kernel, error) {
 		if err != nil {
 			return err
 		}
-		return c.stacked(l, l.root(), shape)
+		return c.stacked(l, l.elements(), shape)
 	}, nil
 }
 
@@ -60,12 +60,13 @@ func listGather(c call) error {
 	if err != nil {
 		return err
 	}
-	picked := make([]*tensor.Tensor, len(indices))
+	all := l.elements()
+	picked := make([]Value, len(indices))
 	for k, i := range indices {
 		if i < 0 || i >= l.n {
 			return fmt.Errorf("Trying to gather element %d in a list with %d elements.", i, l.n)
 		}
-		picked[k] = l.root()[i]
+		picked[k] = all[i]
 	}
 	return c.stacked(l, picked, shape)
 }
@@ -108,11 +109,12 @@ func listScatter(c call) error {
 		return err
 	}
 	for k, i := range indices {
-		if err := l.fits(rows[k]); err != nil {
+		v := Value{T: rows[k]}
+		if err := l.fits(v); err != nil {
 			return err
 		}
-		l.bytes += sizeOf(rows[k]) - sizeOf(l.all[i])
-		l.all[i] = rows[k]
+		l.bytes += weight(v) - weight(l.all[i])
+		l.all[i] = v
 	}
 	c.setList(0, l)
 	return nil
@@ -124,9 +126,16 @@ func listConcat(c call) error {
 	if err != nil {
 		return err
 	}
+	return c.joined(l.dtype, l.shape, l.elements())
+}
+
+// joined sets the outputs to elements joined along their first axis, and to how long each is there.
+func (c call) joined(dtype tensor.DType, shape []int, all []Value) error {
 	var rest []int
+	var err error
 	lengths, total, cells := []int{}, 0, 0
-	for i, t := range l.root() {
+	for i, v := range all {
+		t := v.T
 		if t == nil || len(t.Shape) == 0 {
 			return fmt.Errorf("Concat saw an element %d without a first dimension or value", i)
 		}
@@ -135,19 +144,19 @@ func listConcat(c call) error {
 		}
 		lengths, total = append(lengths, t.Shape[0]), total+t.Shape[0]
 	}
-	if rest == nil && len(l.shape) > 0 {
-		rest = l.shape[1:]
+	if rest == nil && len(shape) > 0 {
+		rest = shape[1:]
 	}
 	if !defined(rest) {
-		return fmt.Errorf("All except the first dimension must be fully defined when concating an empty tensor list, got %v", l.shape)
+		return fmt.Errorf("All except the first dimension must be fully defined when concating an empty tensor list, got %v", shape)
 	}
-	out, err := c.output(0, l.dtype, slices.Concat([]int{total}, rest)...)
+	out, err := c.output(0, dtype, slices.Concat([]int{total}, rest)...)
 	if err != nil {
 		return err
 	}
-	for _, t := range l.root() {
-		copyCells(out, cells, t, 0, t.Len())
-		cells += t.Len()
+	for _, v := range all {
+		copyCells(out, cells, v.T, 0, v.T.Len())
+		cells += v.T.Len()
 	}
 	return c.outputInts(1, tensor.Int64, lengths, len(lengths))
 }

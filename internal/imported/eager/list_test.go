@@ -39,7 +39,7 @@ func TestLists(t *testing.T) {
 	s.refuse("not fully defined", "TensorListGetItem", nil, s.run("TensorListReserve", f32, any, int64(1)), int64(0), any)
 	s.refuse("at least 0", "TensorListReserve", f32, any, int64(-2))
 	s.refuse("at least -1", "TensorListReserve", f32, []int64{-2}, int64(1))
-	s.refuse("not supported", "TensorListReserve", graph.Attrs{"element_dtype": tensor.Variant}, any, int64(1))
+	s.refuse("not supported", "TensorListReserve", graph.Attrs{"element_dtype": tensor.Resource}, any, int64(1))
 
 	pushed := s.run("EmptyTensorList", f32, any, int64(10))
 	for i := range 3 {
@@ -52,6 +52,11 @@ func TestLists(t *testing.T) {
 	s.expect(popped[1], "float32[1] 2")
 	s.expect(s.run("TensorListLength", nil, popped[0]), "int32[] 2")
 	s.expect(s.run("TensorListStack", f32, pushed, any), "float32[3 1] 0 1 2")
+	full := s.run("EmptyTensorList", f32, any, int64(3))
+	for range 3 {
+		full = s.run("TensorListPushBack", nil, full, []float32{0})
+	}
+	s.refuse("full list list size: 3 max_num_elements: 3", "TensorListPushBack", nil, full, []float32{1})
 	s.refuse("empty list", "TensorListPopBack", nil, s.run("EmptyTensorList", f32, any, any), any)
 
 	rows := tensorOf([]float32{1, 2, 3, 4}, 2, 2)
@@ -118,14 +123,14 @@ func TestVersions(t *testing.T) {
 		value := int64(step + 1)
 		switch op := r.IntN(4); {
 		case op == 0 || l.n == 0:
-			l, err = l.with(c, l.n, tensor.Scalar(value))
+			l, err = l.with(c, l.n, Value{T: tensor.Scalar(value)})
 			w = append(w, value)
 		case op == 1:
 			l = l.without()
 			w = w[:len(w)-1]
 		default:
 			i := r.IntN(l.n)
-			l, err = l.with(c, i, tensor.Scalar(value))
+			l, err = l.with(c, i, Value{T: tensor.Scalar(value)})
 			w[i] = value
 		}
 		if err != nil {
@@ -135,13 +140,13 @@ func TestVersions(t *testing.T) {
 		k = r.IntN(len(lists))
 		var got []int64
 		bytes := 0
-		for _, x := range lists[k].root() {
+		for _, x := range lists[k].elements() {
 			v := int64(0)
-			if x != nil {
-				v = tensor.Values[int64](x)[0]
+			if x.T != nil {
+				v = tensor.Values[int64](x.T)[0]
 			}
 			got = append(got, v)
-			bytes += listHeader + sizeOf(x)
+			bytes += listHeader + weight(x)
 		}
 		if !slices.Equal(got, want[k]) || lists[k].bytes != bytes || lists[k].n != len(got) {
 			t.Fatalf("step %d: version %d is %v, %d bytes, expected %v, %d bytes", step, k, got, lists[k].bytes, want[k], bytes)

@@ -194,18 +194,17 @@ func addN(c call) error {
 	if len(c.in) == 0 {
 		return fmt.Errorf("expected at least one input")
 	}
-	sum := c.t(0)
+	sum := c.in[0]
 	for i, v := range c.in[1:] {
-		if !slices.Equal(v.T.Shape, sum.Shape) {
-			return fmt.Errorf("Inputs to operation must have the same size and shape. Input 0: %v != input %d: %v", sum.Shape, i+1, v.T.Shape)
+		if sum.T != nil && v.T != nil && !slices.Equal(v.T.Shape, sum.T.Shape) {
+			return fmt.Errorf("Inputs to operation must have the same size and shape. Input 0: %v != input %d: %v", sum.T.Shape, i+1, v.T.Shape)
 		}
-		next := call{ctx: c.ctx, env: c.env, in: []Value{{T: sum}, v}, out: make([]Value, 1)}
-		if err := addPair(next); err != nil {
+		var err error
+		if sum, err = c.sum(sum, v); err != nil {
 			return err
 		}
-		sum = next.out[0].T
 	}
-	c.set(0, sum)
+	c.out[0] = sum
 	return nil
 }
 

@@ -138,10 +138,7 @@ func (c call) given() (n int) {
 // held is what values take, in bytes.
 func held(values []Value) (n int) {
 	for _, v := range values {
-		n += sizeOf(v.T)
-		if l, ok := v.Resource.(*tensorList); ok {
-			n += l.bytes
-		}
+		n += weight(v)
 	}
 	return n
 }
