@@ -7,17 +7,31 @@ import (
 
 	"github.com/goestimator/goestimator/internal/clusterruntime/rpcs"
 	"github.com/goestimator/goestimator/internal/clusterruntime/service"
+	"github.com/wamuir/graft/tensorflow/core/framework/device_attributes_go_proto"
+	"github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 )
 
-// isolate asks the workers of the session's devices to keep variables and queues of its own for it: isolate_session_state.
-// Where it fails, close ends what it began.
-func (s *session) isolate(ctx context.Context) error {
-	s.isolated = true
+// openWorkers opens the session at its workers where they keep something for it alone: variables and queues with
+// isolate_session_state, and the names of the session's own cluster. Variables are then its own, too, unless the configuration says otherwise.
+func (s *session) openWorkers(ctx context.Context, config *for_core_protos_go_proto.ConfigProto) error {
+	isolated := (config.GetIsolateSessionState() || s.members.def != nil) && !config.GetExperimental().GetShareSessionStateInClusterspecPropagation()
+	if !isolated && s.members.def == nil {
+		return nil
+	}
+	s.apart = true
+	var devices []*device_attributes_go_proto.DeviceAttributes
+	if config.GetShareClusterDevicesInSession() || config.GetExperimental().GetShareClusterDevicesInSession() {
+		devices = s.devices
+	}
 	for _, t := range s.tasks {
-		w, err := s.master.workers.Worker(t.Job, t.Index)
+		in := &rpcs.CreateWorkerSessionRequest{SessionHandle: s.handle, IsolateSessionState: isolated, ClusterDeviceAttributes: devices,
+			MasterTask: fmt.Sprintf("/job:%s/replica:0/task:%d", s.own.Job, s.own.Index), MasterIncarnation: int64(s.cluster.Client.Incarnation)}
+		if s.members.def != nil {
+			in.ServerDef = s.serverDef(t)
+		}
+		w, err := s.workers.Worker(t.Job, t.Index)
 		if err == nil {
-			_, err = service.Ask[rpcs.CreateWorkerSessionResponse](ctx, w, "CreateWorkerSession", &rpcs.CreateWorkerSessionRequest{SessionHandle: s.handle, IsolateSessionState: true,
-				MasterTask: fmt.Sprintf("/job:%s/replica:0/task:%d", s.master.own.Job, s.master.own.Index), MasterIncarnation: int64(s.cluster.Client.Incarnation)})
+			_, err = service.Ask[rpcs.CreateWorkerSessionResponse](ctx, w, "CreateWorkerSession", in)
 		}
 		if err != nil {
 			return err
@@ -26,20 +40,22 @@ func (s *session) isolate(ctx context.Context) error {
 	return nil
 }
 
-// forgetIsolated ends what isolate began. A worker that does not answer is left alone after a while.
-func (s *session) forgetIsolated() {
-	if !s.isolated {
-		return
-	}
-	ctx, cancel := afterwards()
-	defer cancel()
-	var done sync.WaitGroup
-	for _, t := range s.tasks {
-		if w, err := s.master.workers.Worker(t.Job, t.Index); err == nil {
-			done.Go(func() {
-				_, _ = service.Ask[rpcs.DeleteWorkerSessionResponse](ctx, w, "DeleteWorkerSession", &rpcs.DeleteWorkerSessionRequest{SessionHandle: s.handle})
-			})
+// closeWorkers ends what openWorkers began. A worker that does not answer is left alone after a while.
+func (s *session) closeWorkers() {
+	if s.apart {
+		ctx, cancel := afterwards()
+		defer cancel()
+		var done sync.WaitGroup
+		for _, t := range s.tasks {
+			if w, err := s.workers.Worker(t.Job, t.Index); err == nil {
+				done.Go(func() {
+					_, _ = service.Ask[rpcs.DeleteWorkerSessionResponse](ctx, w, "DeleteWorkerSession", &rpcs.DeleteWorkerSessionRequest{SessionHandle: s.handle})
+				})
+			}
 		}
+		done.Wait()
 	}
-	done.Wait()
+	if s.leave != nil {
+		s.leave()
+	}
 }

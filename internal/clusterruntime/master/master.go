@@ -18,6 +18,7 @@ import (
 	"github.com/wamuir/graft/tensorflow/core/framework/device_attributes_go_proto"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 )
 
 // Task is a task of the cluster.
@@ -47,6 +48,7 @@ type Master struct {
 	workers Workers
 	log     *slog.Logger
 	memory  *budget.Server // nil: nobody counts
+	join    Join           // nil: sessions run in the server's cluster alone
 
 	mu       sync.Mutex
 	sessions map[string]*session
@@ -87,26 +89,17 @@ func (m *Master) createSession(ctx context.Context, in *rpcs.CreateSessionReques
 	if err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
-	s := &session{master: m, client: clientOf(ctx), account: m.memory.OpenLasting(), soft: in.GetConfig().GetAllowSoftPlacement(), callables: map[int64]callable{}, plans: map[string]*planned{}, active: time.Now()}
+	at, err := m.membersOf(in)
+	if err != nil {
+		return nil, err
+	}
+	s := &session{members: at, master: m, client: clientOf(ctx), account: m.memory.OpenLasting(), soft: in.GetConfig().GetAllowSoftPlacement(), callables: map[int64]callable{}, plans: map[string]*planned{}, active: time.Now()}
 	s.timeout = in.GetConfig().GetOperationTimeoutInMs()
 	s.partials = map[string]*partialRun{}
 	s.open, s.cancel = context.WithCancel(context.Background())
-	if err := s.survey(ctx, filters); err != nil {
+	if err := s.prepare(ctx, in, filters); err != nil {
+		s.close()
 		return nil, err
-	}
-	if err := s.extend(in.GetGraphDef()); err != nil {
-		return nil, err
-	}
-	var id [8]byte
-	if _, err := rand.Read(id[:]); err != nil {
-		return nil, status.Error(codes.Internal, err.Error())
-	}
-	s.handle = hex.EncodeToString(id[:])
-	if in.GetConfig().GetIsolateSessionState() {
-		if err := s.isolate(ctx); err != nil {
-			s.close()
-			return nil, err
-		}
 	}
 	err = m.keep(s)
 	if ctx.Err() != nil { // nobody would learn the handle
@@ -121,6 +114,22 @@ func (m *Master) createSession(ctx context.Context, in *rpcs.CreateSessionReques
 	}
 	m.log.Info("session opened", "session", s.handle, "devices", len(s.cluster.Devices))
 	return &rpcs.CreateSessionResponse{SessionHandle: s.handle, GraphVersion: s.version}, nil
+}
+
+// prepare makes a session ready that nobody else has yet.
+func (s *session) prepare(ctx context.Context, in *rpcs.CreateSessionRequest, filters []device.Name) error {
+	if err := s.survey(ctx, filters); err != nil {
+		return err
+	}
+	if err := s.extend(in.GetGraphDef()); err != nil {
+		return err
+	}
+	var id [8]byte
+	if _, err := rand.Read(id[:]); err != nil {
+		return status.Error(codes.Internal, err.Error())
+	}
+	s.handle = hex.EncodeToString(id[:])
+	return s.openWorkers(ctx, in.GetConfig())
 }
 
 // session returns a session that is open. The text and the code are TensorFlow's.
@@ -157,7 +166,7 @@ func (m *Master) closeSession(_ context.Context, in *rpcs.CloseSessionRequest) (
 }
 
 func (m *Master) listDevices(ctx context.Context, in *rpcs.ListDevicesRequest) (*rpcs.ListDevicesResponse, error) {
-	s := &session{master: m}
+	s := &session{members: members{own: m.own, workers: m.workers}, master: m}
 	if in.GetSessionHandle() == "" {
 		if err := s.survey(ctx, nil); err != nil {
 			return nil, err
@@ -169,7 +178,7 @@ func (m *Master) listDevices(ctx context.Context, in *rpcs.ListDevicesRequest) (
 	}
 	out := &rpcs.ListDevicesResponse{}
 	for _, d := range s.devices {
-		if n, err := device.Parse(d.GetName()); err == nil && n.Job == m.own.Job && n.Task == m.own.Index {
+		if n, err := device.Parse(d.GetName()); err == nil && n.Job == s.own.Job && n.Task == s.own.Index {
 			out.LocalDevice = append(out.LocalDevice, d)
 		} else {
 			out.RemoteDevice = append(out.RemoteDevice, d)
@@ -191,7 +200,7 @@ func (m *Master) reset(ctx context.Context, in *rpcs.ResetRequest) (*rpcs.ResetR
 	for _, s := range sessions {
 		s.close()
 	}
-	for _, t := range m.chosen(filters) {
+	for _, t := range (members{own: m.own, workers: m.workers}).chosen(filters) {
 		w, err := m.workers.Worker(t.Job, t.Index)
 		if err == nil {
 			_, err = service.Ask[rpcs.CleanupAllResponse](ctx, w, "CleanupAll", &rpcs.CleanupAllRequest{Container: in.GetContainer()})
@@ -216,9 +225,9 @@ func filtersOf(texts []string) (filters []device.Name, err error) {
 }
 
 // chosen returns the tasks that a filter lets pass: all without filters. The own task always passes.
-func (m *Master) chosen(filters []device.Name) (tasks []Task) {
-	for _, t := range m.workers.Tasks() {
-		ok := len(filters) == 0 || t == m.own
+func (c members) chosen(filters []device.Name) (tasks []Task) {
+	for _, t := range c.workers.Tasks() {
+		ok := len(filters) == 0 || t == c.own
 		for _, f := range filters {
 			ok = ok || (f.Job == "" || f.Job == t.Job) && (f.Task == device.Any || f.Task == t.Index)
 		}
@@ -234,9 +243,9 @@ const waitingLog = 10 * time.Second
 
 // survey asks the workers for their devices. It waits for those that do not answer.
 func (s *session) survey(ctx context.Context, filters []device.Name) error {
-	s.tasks = s.master.chosen(filters)
+	s.tasks = s.chosen(filters)
 	for _, t := range s.tasks {
-		out, err := s.master.status(ctx, t)
+		out, err := s.status(ctx, t)
 		if err != nil {
 			return err
 		}
@@ -247,7 +256,7 @@ func (s *session) survey(ctx context.Context, filters []device.Name) error {
 		}
 	}
 	if s.cluster.Client.Name.Type == "" {
-		return status.Errorf(codes.Internal, "task %d of job %q has no CPU", s.master.own.Index, s.master.own.Job)
+		return status.Errorf(codes.Internal, "task %d of job %q has no CPU", s.own.Index, s.own.Job)
 	}
 	return nil
 }
@@ -255,21 +264,26 @@ func (s *session) survey(ctx context.Context, filters []device.Name) error {
 // has notes a device of a task.
 func (s *session) has(t Task, d *device_attributes_go_proto.DeviceAttributes) error {
 	n, err := device.Parse(d.GetName())
+	if s.members.def != nil && err == nil { // in its own cluster it has another name
+		n.Job, n.Replica, n.Task = t.Job, 0, t.Index
+		d = proto.CloneOf(d)
+		d.Name = n.String()
+	}
 	if err != nil || n.Job != t.Job || n.Task != t.Index || n.Type == "" || n.ID == device.Any {
 		return status.Errorf(codes.InvalidArgument, "task %d of job %q says that it has device %q", t.Index, t.Job, d.GetName())
 	}
 	at := partition.Device{Name: n, Incarnation: d.GetIncarnation()}
 	s.devices = append(s.devices, d)
 	s.cluster.Devices = append(s.cluster.Devices, at)
-	if t == s.master.own && n.Type == "CPU" && n.ID == 0 {
+	if t == s.own && n.Type == "CPU" && n.ID == 0 {
 		s.cluster.Client = at
 	}
 	return nil
 }
 
 // status asks a worker for its devices until it answers.
-func (m *Master) status(ctx context.Context, t Task) (*rpcs.GetStatusResponse, error) {
-	w, err := m.workers.Worker(t.Job, t.Index)
+func (s *session) status(ctx context.Context, t Task) (*rpcs.GetStatusResponse, error) {
+	w, err := s.workers.Worker(t.Job, t.Index)
 	if err != nil {
 		return nil, err
 	}
@@ -279,7 +293,7 @@ func (m *Master) status(ctx context.Context, t Task) (*rpcs.GetStatusResponse, e
 			return out, err
 		}
 		if time.Since(since) > waitingLog {
-			m.log.Info(fmt.Sprintf("CreateSession still waiting for response from worker: /job:%s/replica:0/task:%d", t.Job, t.Index))
+			s.master.log.Info(fmt.Sprintf("CreateSession still waiting for response from worker: /job:%s/replica:0/task:%d", t.Job, t.Index))
 			since = time.Now()
 		}
 		select {

@@ -182,5 +182,5 @@ func (s *session) close() {
 	for _, r := range partials {
 		r.end(s)
 	}
-	s.forgetIsolated()
+	s.closeWorkers()
 }

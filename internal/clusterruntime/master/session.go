@@ -22,16 +22,16 @@ import (
 
 // session is a client's graph with the plans of its steps.
 type session struct {
-	master *Master
-	handle string
-	tasks  []Task // that it may use
-	// isolated says that variables and queues are the session's own.
-	isolated bool
-	soft     bool
-	devices  []*device_attributes_go_proto.DeviceAttributes
-	cluster  partition.Cluster
-	client   string          // the connection that opened it
-	account  *budget.Account // pays for the graph
+	members
+	master  *Master
+	handle  string
+	tasks   []Task // that it may use
+	apart   bool   // its workers keep something for it alone
+	soft    bool
+	devices []*device_attributes_go_proto.DeviceAttributes
+	cluster partition.Cluster
+	client  string          // the connection that opened it
+	account *budget.Account // pays for the graph
 
 	timeout int64              // of steps that state none, in milliseconds; 0: none
 	open    context.Context    // canceled when the session is closed

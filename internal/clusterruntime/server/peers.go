@@ -2,54 +2,62 @@ package server
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/goestimator/goestimator/internal/clusterruntime/codec"
 	"github.com/goestimator/goestimator/internal/clusterruntime/master"
 	"github.com/goestimator/goestimator/internal/clusterruntime/service"
-	"github.com/goestimator/goestimator/runconfig"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 )
 
-// peers are the workers of the cluster: the own one, and connections to the others.
+// peers are the workers of a cluster: the own one, and connections to the others.
 type peers struct {
-	cluster runconfig.ClusterSpec
-	own     master.Task
-	local   service.Local
-	options []grpc.DialOption
+	own       master.Task
+	addresses map[master.Task]string
+	local     service.Local
+	shared    *connections
+	closed    bool // to the addresses of other clusters: where callers show a token
 
 	mu      sync.Mutex
-	conns   map[master.Task]*grpc.ClientConn
+	conns   map[string]*connection // by address
 	workers map[master.Task]*alive
 }
 
 func newPeers(c Config) *peers {
 	secure := cmp.Or[credentials.TransportCredentials](c.Security.Dial, insecure.NewCredentials())
-	p := &peers{cluster: c.Cluster, own: master.Task{Job: c.Job, Index: c.Task}, conns: map[master.Task]*grpc.ClientConn{}, workers: map[master.Task]*alive{}}
-	p.options = []grpc.DialOption{
+	options := []grpc.DialOption{
 		grpc.WithTransportCredentials(secure), grpc.WithNoProxy(),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage), grpc.ForceCodecV2(codec.Codec{})),
 		grpc.WithInitialWindowSize(window), grpc.WithInitialConnWindowSize(window),
 		grpc.WithWriteBufferSize(buffer), grpc.WithReadBufferSize(buffer),
 	}
 	if c.Security.Token != "" {
-		p.options = append(p.options, grpc.WithPerRPCCredentials(service.Token(c.Security.Token)))
+		options = append(options, grpc.WithPerRPCCredentials(service.Token(c.Security.Token)))
 	}
-	return p
+	addresses, own := map[master.Task]string{}, map[string]bool{}
+	for _, job := range c.Cluster.Jobs() {
+		for _, i := range c.Cluster.Tasks(job) {
+			address, _ := c.Cluster.Address(job, i)
+			addresses[master.Task{Job: job, Index: i}], own[address] = address, true
+		}
+	}
+	p := &peers{shared: &connections{options: options, own: own, all: map[string]*connection{}}, closed: c.Security.Token != ""}
+	return p.of(master.Task{Job: c.Job, Index: c.Task}, addresses)
+}
+
+// of returns the peers of another cluster, which shares connections with p.
+func (p *peers) of(own master.Task, addresses map[master.Task]string) *peers {
+	return &peers{own: own, addresses: addresses, local: p.local, shared: p.shared, closed: p.closed, conns: map[string]*connection{}, workers: map[master.Task]*alive{}}
 }
 
 // Tasks implements master.Workers.
-func (p *peers) Tasks() (all []master.Task) {
-	for _, job := range p.cluster.Jobs() {
-		for _, i := range p.cluster.Tasks(job) {
-			all = append(all, master.Task{Job: job, Index: i})
-		}
-	}
-	return all
+func (p *peers) Tasks() []master.Task {
+	return slices.SortedFunc(maps.Keys(p.addresses), func(a, b master.Task) int { return cmp.Or(cmp.Compare(a.Job, b.Job), cmp.Compare(a.Index, b.Index)) })
 }
 
 // Worker implements master.Workers and worker.Peers.
@@ -58,30 +66,32 @@ func (p *peers) Worker(job string, task int) (service.Caller, error) {
 	if t == p.own {
 		return p.local, nil
 	}
-	address, ok := p.cluster.Address(job, task)
+	address, ok := p.addresses[t]
 	if !ok {
 		return nil, fmt.Errorf("task %d of job %q is not in the cluster", task, job)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	c := p.conns[t]
+	if w := p.workers[t]; w != nil {
+		return w, nil
+	}
+	c := p.conns[address]
 	if c == nil {
 		var err error
-		if c, err = grpc.NewClient("passthrough:///"+address, p.options...); err != nil {
+		if c, err = p.shared.open(address); err != nil {
 			return nil, err
 		}
-		p.conns[t] = c
-		p.workers[t] = &alive{Remote: service.Remote{Conn: c, Service: service.Worker}, task: t.String(), every: askEvery, patience: patience}
+		p.conns[address] = c
 	}
+	p.workers[t] = &alive{Remote: service.Remote{Conn: c, Service: service.Worker}, task: t.String(), every: askEvery, patience: patience}
 	return p.workers[t], nil
 }
 
+// close closes the connections that no other cluster uses.
 func (p *peers) close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	var all []error
-	for _, c := range p.conns {
-		all = append(all, c.Close())
-	}
-	return errors.Join(all...)
+	conns := p.conns
+	p.conns, p.workers = map[string]*connection{}, map[master.Task]*alive{}
+	return p.shared.close(conns)
 }

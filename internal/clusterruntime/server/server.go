@@ -84,11 +84,11 @@ func New(c Config) (*Server, error) {
 		}
 		s.folders = append(s.folders, r)
 	}
-	w := worker.New(worker.Config{Devices: []*device_attributes_go_proto.DeviceAttributes{cpu}, Peers: p, Parallel: runtime.GOMAXPROCS(0), Folders: s.folders, Memory: memory})
+	w := worker.New(worker.Config{Devices: []*device_attributes_go_proto.DeviceAttributes{cpu}, Peers: p, Parallel: runtime.GOMAXPROCS(0), Folders: s.folders, Memory: memory, Join: p.forWorker})
 	p.local = w.Methods()
-	m := master.New(p.own, p, c.Log).PaidBy(memory)
+	m := master.New(p.own, p, c.Log).PaidBy(memory).Joining(p.forMaster)
 	s.describe = []func(*status.State){w.Describe, m.Describe}
-	s.eager = eagerservice.New(eagerservice.Config{Worker: w, Methods: p.local, Device: cpu, Dial: p.options})
+	s.eager = eagerservice.New(eagerservice.Config{Worker: w, Methods: p.local, Device: cpu, Dial: p.shared.options})
 	s.master, s.open = m.Methods(), func() int { return m.Sessions() + w.Graphs() + s.eager.Contexts() }
 	return s, nil
 }
@@ -116,7 +116,7 @@ func (s *Server) Register(r grpc.ServiceRegistrar) {
 // Close closes the connections to other tasks and the allowed folders.
 func (s *Server) Close() error {
 	s.memory.Close()
-	all := []error{s.peers.close()}
+	all := []error{s.peers.shared.end()}
 	if s.eager != nil {
 		all = append(all, s.eager.Close())
 	}

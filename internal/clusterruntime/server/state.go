@@ -31,9 +31,9 @@ func (p *peers) state() (all []status.Peer) {
 		if t == p.own {
 			continue
 		}
-		address, _ := p.cluster.Address(t.Job, t.Index)
+		address := p.addresses[t]
 		one := status.Peer{Task: t.String(), Address: address, State: "none"}
-		if c := p.conns[t]; c != nil {
+		if c := p.conns[address]; c != nil {
 			one.State = strings.ToLower(c.GetState().String())
 		}
 		all = append(all, one)

@@ -56,7 +56,7 @@ func (w *Worker) room() error {
 	for id, s := range w.steps {
 		if s.users == 0 {
 			delete(w.steps, id)
-			s.end()
+			s.end(errCleaned)
 			return nil
 		}
 	}

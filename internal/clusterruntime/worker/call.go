@@ -38,7 +38,7 @@ func (w *Worker) Run(ctx context.Context, g *Graph, c Call) error {
 		return err
 	}
 	defer release()
-	at := w.step(g.registered, meeting{w, c.Peers, c.Step, table, c.Payer})
+	at := w.step(g.registered, meeting{w.task, c.Peers, c.Step, table, c.Payer})
 	at.Env.Payer, at.Args, at.Results = c.Payer, c.Args, c.Results
 	return g.registered.program.Run(ctx, at)
 }
@@ -70,7 +70,7 @@ func (w *Worker) EndStep(id int64, err error) {
 	delete(w.steps, id)
 	w.mu.Unlock()
 	if s != nil {
-		s.table.Abort(err)
+		s.end(err)
 	}
 }
 

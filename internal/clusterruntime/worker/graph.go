@@ -65,6 +65,17 @@ func (w *Worker) begin(handle string) (*registered, func(), error) {
 	return p, w.keep(p), nil
 }
 
+// drop takes a graph from those that are registered. The mutex is held.
+func (w *Worker) drop(handle string, p *registered) {
+	p.gone = true
+	w.letGo(p.payer, p.bytes)
+	delete(w.graphs, handle)
+	w.leave(p.session)
+	if p.users == 0 {
+		_ = p.regions.Close() // memory on the host: nothing can be done
+	}
+}
+
 // keep holds a graph for a run, which calls the returned function in the end. The mutex is held.
 func (w *Worker) keep(p *registered) (release func()) {
 	p.users++

@@ -3,61 +3,148 @@ package worker
 import (
 	"context"
 
+	"github.com/goestimator/goestimator/internal/clusterruntime/device"
 	"github.com/goestimator/goestimator/internal/clusterruntime/rpcs"
 	"github.com/goestimator/goestimator/internal/imported/eager"
+	"github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
 
-// maxIsolated are the sessions of a worker that have variables of their own.
-const maxIsolated = 1 << 10
+const (
+	// maxApart are the sessions of a worker that have variables or a cluster of their own.
+	maxApart = 1 << 10
+	// maxOpened are the other sessions that masters opened. Beyond, sessions without graphs go.
+	maxOpened = 1 << 16
+)
 
-// isolated is what a session has that shares nothing with others.
-type isolated struct {
-	resources   *eager.Resources
+// Join returns the workers of a session's own cluster, and what ends the use of them.
+type Join func(*for_core_protos_go_proto.ServerDef) (Peers, func(), error)
+
+// opened is a session that its master opened here.
+type opened struct {
+	resources *eager.Resources // nil: those of the worker
+	task      device.Name      // the worker's, in the cluster of the session
+	peers     Peers            // of that cluster
+	leave     func()           // nil where the cluster is that of the worker
+
 	master      string // the task that asked for it,
 	incarnation int64  // before it was started again
 }
 
-// createSession does nothing for most sessions: they share variables. A session with isolate_session_state gets its own.
-// What a master left behind that was started again since goes.
+// apart reports whether a session has something of its own.
+func (s *opened) apart() bool { return s.resources != nil || s.leave != nil }
+
+// createSession notes a session. With isolate_session_state it has variables of its own, and with a cluster the names of that
+// cluster. What a master left behind that was started again since goes.
 func (w *Worker) createSession(_ context.Context, in *rpcs.CreateWorkerSessionRequest) (*rpcs.CreateWorkerSessionResponse, error) {
-	if !in.GetIsolateSessionState() {
-		return &rpcs.CreateWorkerSessionResponse{}, nil
-	}
 	if in.GetSessionHandle() == "" {
-		return nil, status.Error(codes.InvalidArgument, "isolate_session_state: expected the handle of a session")
+		return nil, status.Error(codes.InvalidArgument, "expected the handle of a session")
+	}
+	s, err := w.newSession(in)
+	if err != nil {
+		return nil, err
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for handle, s := range w.isolated {
-		if in.GetMasterTask() != "" && s.master == in.GetMasterTask() && s.incarnation != in.GetMasterIncarnation() {
-			w.endIsolated(handle)
+	for handle, old := range w.opened {
+		if in.GetMasterTask() != "" && old.master == in.GetMasterTask() && old.incarnation != in.GetMasterIncarnation() {
+			w.endSession(handle)
 		}
 	}
-	if len(w.isolated) >= maxIsolated {
-		return nil, status.Errorf(codes.ResourceExhausted, "%d sessions have isolate_session_state, which is as many as are possible: close some", maxIsolated)
+	if err := w.roomFor(in.GetSessionHandle(), s); err != nil {
+		s.end()
+		return nil, err
 	}
-	if w.isolated[in.GetSessionHandle()] != nil {
-		return nil, status.Errorf(codes.AlreadyExists, "session %s is there already", in.GetSessionHandle())
-	}
-	w.isolated[in.GetSessionHandle()] = &isolated{w.resources.Isolated(), in.GetMasterTask(), in.GetMasterIncarnation()}
+	w.opened[in.GetSessionHandle()] = s
 	return &rpcs.CreateWorkerSessionResponse{}, nil
 }
 
-// endIsolated forgets what a session alone has. The mutex is held.
-func (w *Worker) endIsolated(handle string) {
-	if s := w.isolated[handle]; s != nil {
-		delete(w.isolated, handle)
+func (w *Worker) newSession(in *rpcs.CreateWorkerSessionRequest) (*opened, error) {
+	s := &opened{task: w.task, peers: w.peers, master: in.GetMasterTask(), incarnation: in.GetMasterIncarnation()}
+	if def := in.GetServerDef(); len(def.GetCluster().GetJob()) > 0 {
+		if w.join == nil {
+			return nil, status.Error(codes.Unimplemented, "sessions with a cluster of their own are not supported")
+		}
+		var err error
+		if s.peers, s.leave, err = w.join(def); err != nil {
+			return nil, err
+		}
+		s.task.Job, s.task.Task = def.GetJobName(), int(def.GetTaskIndex())
+	}
+	if in.GetIsolateSessionState() {
+		s.resources = w.resources.Isolated()
+	}
+	return s, nil
+}
+
+// roomFor sees that there is room for one more session. The mutex is held.
+func (w *Worker) roomFor(handle string, s *opened) error {
+	if w.opened[handle] != nil {
+		return status.Errorf(codes.AlreadyExists, "session %s is there already", handle)
+	}
+	n, unused := 0, ""
+	for h, other := range w.opened {
+		if other.apart() == s.apart() {
+			n++
+			if w.sessions.of[h] == nil {
+				unused = h
+			}
+		}
+	}
+	switch {
+	case s.apart() && n >= maxApart:
+		return status.Errorf(codes.ResourceExhausted, "%d sessions have isolate_session_state or a cluster of their own, which is as many as are possible: close some", maxApart)
+	case n >= maxOpened && unused == "":
+		return status.Errorf(codes.ResourceExhausted, "%d sessions are open, which is as many as are possible: close some", maxOpened)
+	case n >= maxOpened:
+		w.endSession(unused)
+	}
+	return nil
+}
+
+// endSession forgets a session with its graphs and what it alone has. The mutex is held.
+func (w *Worker) endSession(handle string) {
+	s := w.opened[handle]
+	if s == nil {
+		return
+	}
+	for h, p := range w.graphs {
+		if p.session == handle {
+			w.drop(h, p)
+		}
+	}
+	delete(w.opened, handle)
+	s.end()
+}
+
+// end frees what a session alone has.
+func (s *opened) end() {
+	if s.resources != nil {
 		go s.resources.Close() // it may wait for what iterators do
 	}
+	if s.leave != nil {
+		s.leave()
+	}
+}
+
+// known returns a session, nil for one that has nothing of its own. It fails for one that its master opened and that is
+// not there any more. The text and the code are TensorFlow's.
+func (w *Worker) known(handle string, wasOpened bool) (*opened, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s := w.opened[handle]
+	if s == nil && wasOpened {
+		return nil, status.Errorf(codes.Aborted, "Session handle is not found: %s. Possibly this worker (%q) just restarted.", handle, w.task.String())
+	}
+	return s, nil
 }
 
 // resourcesOf returns the variables that a session uses.
 func (w *Worker) resourcesOf(session string) *eager.Resources {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if s := w.isolated[session]; s != nil {
+	if s := w.opened[session]; s != nil && s.resources != nil {
 		return s.resources
 	}
 	return w.resources

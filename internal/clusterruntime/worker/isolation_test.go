@@ -27,13 +27,13 @@ func TestIsolatedSessions(t *testing.T) {
 	if a, b := w.resourcesOf("a"), w.resourcesOf("b"); a == b || a == w.resources || w.resourcesOf("c") != w.resources {
 		t.Error("isolated sessions share resources, or others do not")
 	}
-	if _, err := w.deleteSession(t.Context(), &rpcs.DeleteWorkerSessionRequest{SessionHandle: "a"}); err != nil || len(w.isolated) != 1 {
-		t.Errorf("%d sessions are left, %v", len(w.isolated), err)
+	if _, err := w.deleteSession(t.Context(), &rpcs.DeleteWorkerSessionRequest{SessionHandle: "a"}); err != nil || len(w.opened) != 1 {
+		t.Errorf("%d sessions are left, %v", len(w.opened), err)
 	}
-	if err := create("c", 2); err != nil || len(w.isolated) != 1 {
-		t.Errorf("the master was started again: %d sessions, %v", len(w.isolated), err)
+	if err := create("c", 2); err != nil || len(w.opened) != 1 {
+		t.Errorf("the master was started again: %d sessions, %v", len(w.opened), err)
 	}
-	for i := range maxIsolated - 1 {
+	for i := range maxApart - 1 {
 		if err := create(fmt.Sprint(i), 2); err != nil {
 			t.Fatal(err)
 		}

@@ -47,7 +47,7 @@ func (w *Worker) leave(handle string) {
 	if s.graphs--; s.graphs > 0 {
 		return
 	}
-	if own := w.isolated[handle]; own != nil {
+	if own := w.opened[handle]; own != nil && own.resources != nil {
 		own.resources.Forget(handle)
 	} else {
 		w.resources.Forget(handle)

@@ -31,11 +31,11 @@ type step struct {
 	partial *partial // nil where the step is not run part by part
 }
 
-// end ends what waits in a step that is over.
-func (s *step) end() {
-	s.table.Abort(errCleaned)
+// end ends what waits in a step with err.
+func (s *step) end(err error) {
+	s.table.Abort(err)
 	if s.partial != nil {
-		s.partial.cancel(errCleaned)
+		s.partial.cancel(err)
 	}
 }
 
@@ -64,13 +64,6 @@ func (w *Worker) use(id int64, runs bool) (*rendezvous.Table, func(), error) {
 
 func (w *Worker) cleanupGraph(_ context.Context, in *rpcs.CleanupGraphRequest) (*rpcs.CleanupGraphResponse, error) {
 	w.EndStep(in.GetStepId(), errCleaned)
-	w.mu.Lock()
-	s := w.steps[in.GetStepId()]
-	delete(w.steps, in.GetStepId())
-	w.mu.Unlock()
-	if s != nil {
-		s.end()
-	}
 	return &rpcs.CleanupGraphResponse{}, nil
 }
 
@@ -90,6 +83,10 @@ func (w *Worker) run(ctx context.Context, in *rpcs.RunGraphRequest) (*rpcs.RunGr
 		return nil, err
 	}
 	defer over()
+	session, err := w.known(p.session, in.GetCreateWorkerSessionCalled())
+	if err != nil {
+		return nil, err
+	}
 	table, release, err := w.use(in.GetStepId(), true)
 	if err != nil {
 		return nil, err
@@ -107,7 +104,7 @@ func (w *Worker) run(ctx context.Context, in *rpcs.RunGraphRequest) (*rpcs.RunGr
 			return nil, err
 		}
 	}
-	at := w.step(p, meeting{w, w.peers, in.GetStepId(), table, p.payer})
+	at := w.step(p, w.meet(session, in.GetStepId(), table, p.payer))
 	if in.GetIsPartial() {
 		r, err := w.partial(in.GetStepId(), p, at, func(err error) { table.Abort(StatusOf(err)) })
 		if err != nil {
@@ -164,12 +161,13 @@ func (w *Worker) recvTensor(ctx context.Context, in *rpcs.RecvTensorRequest) (*r
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
 	from, err := device.Parse(key.From)
-	if err != nil || !w.owns(from) {
+	own, ok := w.incarnation(from)
+	if err != nil || !ok {
 		return nil, status.Errorf(codes.InvalidArgument, "rendezvous key %q: expected a device of %s as sender", in.GetRendezvousKey(), w.devices[0].GetName())
 	}
-	if key.Incarnation != w.devices[0].GetIncarnation() {
+	if key.Incarnation != own {
 		return nil, status.Errorf(codes.Aborted, "RecvTensor expects a different device incarnation: %d vs. %d. Your worker job (%q) was probably restarted. Check your worker job for the reason why it was restarted.",
-			key.Incarnation, w.devices[0].GetIncarnation(), from.Job)
+			key.Incarnation, own, from.Job)
 	}
 	waited, err := w.wait()
 	if err != nil {
@@ -194,13 +192,31 @@ func (w *Worker) recvTensor(ctx context.Context, in *rpcs.RecvTensorRequest) (*r
 	return out, nil
 }
 
+// incarnation returns that of the worker's device with a name. Clusters of sessions may give its task other names.
+func (w *Worker) incarnation(n device.Name) (uint64, bool) {
+	for _, d := range w.devices {
+		if own, err := device.Parse(d.GetName()); err == nil && own.Type == n.Type && own.ID == n.ID {
+			return d.GetIncarnation(), true
+		}
+	}
+	return 0, false
+}
+
 // meeting is the rendezvous of a step: the table of this worker, and the workers that other senders are on.
 type meeting struct {
-	w     *Worker
+	own   device.Name // the task of this worker
 	peers Peers
 	step  int64
 	table *rendezvous.Table
 	payer eager.Payer
+}
+
+// meet returns the rendezvous of a step of a session, nil for one that has nothing of its own.
+func (w *Worker) meet(s *opened, step int64, table *rendezvous.Table, payer eager.Payer) meeting {
+	if s == nil {
+		return meeting{w.task, w.peers, step, table, payer}
+	}
+	return meeting{s.task, s.peers, step, table, payer}
 }
 
 // Send implements dataflow.Rendezvous. The receiver asks for the item where it is elsewhere.
@@ -214,7 +230,7 @@ func (m meeting) Recv(ctx context.Context, key rendezvous.Key) (rendezvous.Item,
 	if err != nil {
 		return rendezvous.Item{}, err
 	}
-	if m.w.owns(from) {
+	if m.own.Job == from.Job && m.own.Task == from.Task {
 		return m.table.Recv(ctx, key.String())
 	}
 	peer, err := m.peers.Worker(from.Job, from.Task)

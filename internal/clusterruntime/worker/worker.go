@@ -28,7 +28,9 @@ type Peers interface {
 // Worker is a task that runs parts of graphs. It is safe for concurrent use.
 type Worker struct {
 	devices   []*device_attributes_go_proto.DeviceAttributes
+	task      device.Name // in its own cluster
 	peers     Peers
+	join      Join
 	parallel  int
 	folders   folders
 	memory    *budget.Server
@@ -38,9 +40,9 @@ type Worker struct {
 	graphs   map[string]*registered
 	accounts map[string]*budget.Account // of sessions with graphs
 	sessions sessions
-	isolated map[string]*isolated // by session
-	next     uint64               // number of the next graph. The first is drawn: a worker that was started again does not know the handles of its predecessor
-	bytes    int64                // of all graphs
+	opened   map[string]*opened // by session
+	next     uint64             // number of the next graph. The first is drawn: a worker that was started again does not know the handles of its predecessor
+	bytes    int64              // of all graphs
 	steps    map[int64]*step
 
 	waiting atomic.Int64 // calls of RecvTensor
@@ -53,12 +55,15 @@ type Config struct {
 	Parallel int                // nodes of a step that run at the same time
 	Folders  []*atomicfile.Root // where ops may read and write checkpoints
 	Memory   *budget.Server     // pays for tensors and graphs; nil: nobody counts
+	Join     Join               // nil: sessions have no clusters of their own
 }
 
 // New returns a worker without graphs and variables.
 func New(c Config) *Worker {
-	return &Worker{devices: c.Devices, peers: c.Peers, parallel: c.Parallel, folders: c.Folders, memory: c.Memory, accounts: map[string]*budget.Account{}, resources: eager.NewResources(),
-		graphs: map[string]*registered{}, sessions: newSessions(), isolated: map[string]*isolated{}, next: rand.Uint64(), steps: map[int64]*step{}}
+	task, _ := device.Parse(c.Devices[0].GetName()) // it was made by String
+	task.Type, task.ID = "", device.Any
+	return &Worker{devices: c.Devices, task: task, peers: c.Peers, join: c.Join, parallel: c.Parallel, folders: c.Folders, memory: c.Memory, accounts: map[string]*budget.Account{}, resources: eager.NewResources(),
+		graphs: map[string]*registered{}, sessions: newSessions(), opened: map[string]*opened{}, next: rand.Uint64(), steps: map[int64]*step{}}
 }
 
 // Graphs returns how many graphs are registered.
@@ -95,12 +100,12 @@ func (w *Worker) getStatus(context.Context, *rpcs.GetStatusRequest) (*rpcs.GetSt
 	return &rpcs.GetStatusResponse{DeviceAttributes: w.devices}, nil
 }
 
-// deleteSession forgets what is kept for a session whose graphs were deregistered.
+// deleteSession forgets what is kept for a session.
 func (w *Worker) deleteSession(_ context.Context, in *rpcs.DeleteWorkerSessionRequest) (*rpcs.DeleteWorkerSessionResponse, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.endSession(in.GetSessionHandle())
 	w.sessions.forget(in.GetSessionHandle())
-	w.endIsolated(in.GetSessionHandle())
 	return &rpcs.DeleteWorkerSessionResponse{}, nil
 }
 
@@ -120,6 +125,9 @@ func tracing(context.Context, *rpcs.TracingRequest) (*rpcs.TracingResponse, erro
 func (w *Worker) registerGraph(ctx context.Context, in *rpcs.RegisterGraphRequest) (*rpcs.RegisterGraphResponse, error) {
 	if in.GetGraphDef() == nil {
 		return nil, status.Error(codes.InvalidArgument, "expected a graph")
+	}
+	if _, err := w.known(in.GetSessionHandle(), in.GetCreateWorkerSessionCalled()); err != nil {
+		return nil, err
 	}
 	size := int64(proto.Size(in.GetGraphDef()))
 	payer, err := w.hold(in.GetSessionHandle(), size)
@@ -156,20 +164,11 @@ func (w *Worker) deregisterGraph(_ context.Context, in *rpcs.DeregisterGraphRequ
 	if p.gone {
 		return nil, noGraph(in.GetGraphHandle())
 	}
-	p.gone = true
-	w.letGo(p.payer, p.bytes)
-	delete(w.graphs, in.GetGraphHandle())
-	w.leave(p.session)
+	w.drop(in.GetGraphHandle(), p)
 	return &rpcs.DeregisterGraphResponse{}, nil
 }
 
 // noGraph has TensorFlow's text and code: clients then make a new session.
 func noGraph(handle string) error {
 	return status.Errorf(codes.Aborted, "Graph handle is not found: %s. Possibly, this worker just restarted.", handle)
-}
-
-// owns reports whether the device is one of the worker's task.
-func (w *Worker) owns(n device.Name) bool {
-	own, err := device.Parse(w.devices[0].GetName())
-	return err == nil && own.Job == n.Job && own.Task == n.Task
 }

@@ -192,6 +192,12 @@ func TestErrors(t *testing.T) {
 		"another's key": {func() error {
 			_, err := w.recvTensor(t.Context(), &rpcs.RecvTensorRequest{RendezvousKey: link("1", "0", "e").String()})
 			return err
+		}, codes.Aborted, "different device incarnation"},
+		"another device": {func() error {
+			k := link("0", "1", "e")
+			k.From = "/job:w/replica:0/task:0/device:GPU:0"
+			_, err := w.recvTensor(t.Context(), &rpcs.RecvTensorRequest{RendezvousKey: k.String()})
+			return err
 		}, codes.InvalidArgument, "expected a device of"},
 		"restarted": {func() error {
 			k := link("0", "1", "e")
