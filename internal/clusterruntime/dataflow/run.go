@@ -104,7 +104,7 @@ func (r *run) work() {
 		t := r.ready[0]
 		r.ready = r.ready[1:]
 		r.mu.Unlock()
-		out, err := r.execute(t, room)
+		out, err := r.observed(t, room)
 		r.mu.Lock()
 		r.finish(t, out, err)
 	}
@@ -113,7 +113,7 @@ func (r *run) work() {
 
 // alone runs one task that may wait.
 func (r *run) alone(t task) {
-	out, err := r.execute(t, &room{})
+	out, err := r.observed(t, &room{})
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.finish(t, out, err)

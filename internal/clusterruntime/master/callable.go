@@ -13,6 +13,7 @@ import (
 
 // callable is a step whose names were said once.
 type callable struct {
+	options *for_core_protos_go_proto.RunOptions
 	plan    *planned
 	request partition.Request
 }
@@ -31,7 +32,7 @@ func (m *Master) makeCallable(ctx context.Context, in *rpcs.MakeCallableRequest)
 	if err != nil {
 		return nil, err
 	}
-	handle, err := s.addCallable(callable{p, r})
+	handle, err := s.addCallable(callable{o.GetRunOptions(), p, r})
 	if err != nil {
 		s.release(p)
 		return nil, err
@@ -78,11 +79,11 @@ func (m *Master) runCallable(ctx context.Context, in *rpcs.RunCallableRequest) (
 	for i, name := range c.request.Feeds {
 		feeds[name] = in.GetFeed()[i]
 	}
-	values, err := c.plan.plan.run(ctx, feeds)
+	out := &rpcs.RunCallableResponse{Metadata: &for_core_protos_go_proto.RunMetadata{}}
+	values, err := c.plan.plan.run(ctx, call{feeds: feeds, options: c.options, made: out.Metadata})
 	if err != nil {
 		return nil, s.because(err)
 	}
-	out := &rpcs.RunCallableResponse{Metadata: &for_core_protos_go_proto.RunMetadata{}}
 	for _, name := range c.request.Fetches {
 		out.Fetch = append(out.Fetch, values[name])
 	}

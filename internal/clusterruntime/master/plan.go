@@ -89,13 +89,15 @@ type call struct {
 	feeds   map[string]*tensor_go_proto.TensorProto
 	fetches map[string]bool // of a partial run; nil: all
 	last    bool            // of a partial run
+	options *for_core_protos_go_proto.RunOptions
+	made    *for_core_protos_go_proto.RunMetadata // what the options ask for is added to it
 }
 
 // run runs all parts once and returns the fetches by name.
-func (p *plan) run(ctx context.Context, feeds map[string]*tensor_go_proto.TensorProto) (map[string]*tensor_go_proto.TensorProto, error) {
-	id := newStep()
-	defer p.cleanup(id)
-	return p.all(ctx, call{step: id, feeds: feeds})
+func (p *plan) run(ctx context.Context, c call) (map[string]*tensor_go_proto.TensorProto, error) {
+	c.step = newStep()
+	defer p.cleanup(c.step)
+	return p.all(ctx, c)
 }
 
 // newStep draws the number of a step, with the bits that TensorFlow uses.
@@ -119,6 +121,7 @@ func (p *plan) all(ctx context.Context, c call) (map[string]*tensor_go_proto.Ten
 			first = err
 			cancel(err)
 		}
+		c.note(out)
 		for _, t := range out.GetRecv() {
 			all[q.fetches[t.GetName()]] = t.GetTensor()
 		}
@@ -135,7 +138,7 @@ func (p *plan) all(ctx context.Context, c call) (map[string]*tensor_go_proto.Ten
 
 // run runs a part in a step.
 func (q part) run(ctx context.Context, p *plan, c call) (*rpcs.RunGraphResponse, error) {
-	in := &rpcs.RunGraphRequest{GraphHandle: q.handle, StepId: c.step, RecvKey: q.keys, ExecOpts: &rpcs.ExecutorOpts{}, SessionHandle: p.session, CreateWorkerSessionCalled: p.created, StoreErrorsInResponseBody: true,
+	in := &rpcs.RunGraphRequest{GraphHandle: q.handle, StepId: c.step, RecvKey: q.keys, ExecOpts: c.execution(), SessionHandle: p.session, CreateWorkerSessionCalled: p.created, StoreErrorsInResponseBody: true,
 		IsPartial: c.fetches != nil, IsLastPartialRun: c.last}
 	if c.fetches != nil {
 		in.RecvKey = slices.DeleteFunc(slices.Clone(q.keys), func(key string) bool { return !c.fetches[q.fetches[key]] })

@@ -45,11 +45,11 @@ func (m *Master) step(ctx context.Context, in *rpcs.RunStepRequest) (*rpcs.RunSt
 		feeds[f.GetName()] = f.GetTensor()
 		r.Feeds = append(r.Feeds, f.GetName())
 	}
-	values, err := s.values(ctx, in.GetPartialRunHandle(), r, feeds)
+	out := &rpcs.RunStepResponse{Metadata: &for_core_protos_go_proto.RunMetadata{}}
+	values, err := s.values(ctx, in.GetPartialRunHandle(), r, call{feeds: feeds, options: in.GetOptions(), made: out.Metadata})
 	if err != nil {
 		return nil, s.because(err)
 	}
-	out := &rpcs.RunStepResponse{Metadata: &for_core_protos_go_proto.RunMetadata{}}
 	for _, name := range in.GetFetch() {
 		out.Tensor = append(out.Tensor, &for_core_protos_go_proto.NamedTensorProto{Name: name, Tensor: values[name]})
 	}
@@ -57,14 +57,14 @@ func (m *Master) step(ctx context.Context, in *rpcs.RunStepRequest) (*rpcs.RunSt
 }
 
 // values runs a step, or a part of a partial run where there is a handle, and returns the fetches by name.
-func (s *session) values(ctx context.Context, handle string, r partition.Request, feeds map[string]*tensor_go_proto.TensorProto) (map[string]*tensor_go_proto.TensorProto, error) {
+func (s *session) values(ctx context.Context, handle string, r partition.Request, c call) (map[string]*tensor_go_proto.TensorProto, error) {
 	if handle != "" {
-		return s.runPartial(ctx, handle, r, feeds)
+		return s.runPartial(ctx, handle, r, c.feeds)
 	}
 	p, err := s.planFor(ctx, r)
 	if err != nil {
 		return nil, err
 	}
 	defer s.release(p)
-	return p.plan.run(ctx, feeds)
+	return p.plan.run(ctx, c)
 }

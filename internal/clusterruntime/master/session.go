@@ -28,6 +28,7 @@ type session struct {
 	tasks   []Task // that it may use
 	apart   bool   // its workers keep something for it alone
 	soft    bool
+	logs    bool // devices of nodes
 	devices []*device_attributes_go_proto.DeviceAttributes
 	cluster partition.Cluster
 	client  string          // the connection that opened it
@@ -139,6 +140,9 @@ func (s *session) plan(ctx context.Context, g *graph.Graph, r partition.Request)
 			code = codes.Unimplemented
 		}
 		return nil, status.Error(code, err.Error())
+	}
+	if s.logs {
+		s.master.logPlacement(parts)
 	}
 	return s.register(ctx, parts)
 }

@@ -145,7 +145,7 @@ func TestDivideRefuses(t *testing.T) {
 		"fed twice":  {request: Request{Feeds: []string{"x:0", "x"}}, text: "too"},
 		"no value":   {request: Request{Fetches: []string{"done:0"}}, text: "has no outputs"},
 		"no job":     {change: func(g *graph.Graph) { g.Node("m").Device = "/job:nope" }, request: Request{Fetches: []string{"m"}}, is: ErrPlacement, text: "available devices are"},
-		"no GPU":     {change: func(g *graph.Graph) { g.Node("m").Device = "/gpu:0" }, request: Request{Fetches: []string{"m"}}, is: ErrPlacement, text: "/device:GPU:0"},
+		"no GPU":     {change: func(g *graph.Graph) { g.Node("m").Device = "/gpu:0" }, request: Request{Fetches: []string{"m"}}, is: ErrPlacement, text: "Cannot assign a device for operation m: {{node m}} was explicitly assigned to /device:GPU:0 but available devices are ["},
 		"bad device": {change: func(g *graph.Graph) { g.Node("m").Device = "m" }, request: Request{Fetches: []string{"m"}}, text: "begin with a slash"},
 		"torn apart": {change: func(g *graph.Graph) { g.Node("w/read").Device = "/job:ps/task:1" }, request: Request{Fetches: []string{"w/read"}}, is: ErrPlacement, text: "colocated"},
 	} {

@@ -135,8 +135,7 @@ func (p *placer) choose(n *graph.Node) (Device, error) {
 	for _, d := range p.c.Devices {
 		names = append(names, d.Name.String())
 	}
-	return Device{}, fmt.Errorf("%w for operation %s: it was explicitly assigned to %s but available devices are [ %s ]. Make sure the device specification refers to a valid device",
-		ErrPlacement, n.Name, spec, strings.Join(names, ", "))
+	return Device{}, &NoDeviceError{Node: n.Name, Device: spec, Available: names}
 }
 
 func (p *placer) first(spec device.Name) (Device, bool) {

@@ -50,6 +50,26 @@ var (
 	ErrUnsupported = errors.New("not supported")
 )
 
+// NoDeviceError says that the cluster does not have the device of a node. It is an [ErrPlacement].
+type NoDeviceError struct {
+	Node      string
+	Device    device.Name // that the node names
+	Available []string
+}
+
+// Error has TensorFlow's text.
+func (e *NoDeviceError) Error() string {
+	text := fmt.Sprintf("Cannot assign a device for operation %s: {{node %s}} was explicitly assigned to %s but available devices are [ %s ]. Make sure the device specification refers to a valid device.",
+		e.Node, e.Node, e.Device, strings.Join(e.Available, ", "))
+	if e.Device.Type == "GPU" {
+		text += " The requested device appears to be a GPU, but CUDA is not enabled."
+	}
+	return text + fmt.Sprintf("\n\t [[{{node %s}}]]", e.Node)
+}
+
+// Is makes it an ErrPlacement.
+func (e *NoDeviceError) Is(target error) bool { return target == ErrPlacement }
+
 // output finds the output that a name such as "node:1" or "node" means.
 func (r Request) output(g *graph.Graph, name, what string) (graph.Output, error) {
 	full := name

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/imported/eager"
@@ -41,6 +42,7 @@ type region struct {
 
 // step is one node: its kernel and the slots of its inputs. The slots of its outputs follow each other.
 type step struct {
+	node    *graph.Node
 	kernel  eager.Kernel
 	in      []int
 	out     int
@@ -66,7 +68,7 @@ func (r *region) prepare() (err error) {
 	add := func(n *graph.Node) error {
 		c := *n
 		c.Name, c.Control, c.Inputs = g.UniqueName(n.Name), nil, nil
-		s := step{out: r.slots}
+		s := step{node: n, out: r.slots}
 		if s.kernel, err = eager.Prepare(n); err != nil {
 			return err
 		}
@@ -107,7 +109,7 @@ func (r *region) prepare() (err error) {
 
 // run is the kernel of the region's node.
 func (r *region) run(ctx context.Context, env *eager.Env, in, out []eager.Value) error {
-	if !r.ready(in) {
+	if env.Ran != nil || !r.ready(in) { // one by one each node is seen
 		return r.oneByOne(ctx, env, in, out)
 	}
 	feeds := make(map[string]*tensor.Tensor, len(in))
@@ -183,8 +185,12 @@ func (r *region) oneByOne(ctx context.Context, env *eager.Env, in, out []eager.V
 		for _, at := range s.in {
 			args = append(args, values[at])
 		}
+		began := now(env)
 		if err := s.kernel(ctx, env, args, values[s.out:s.out+s.outputs]); err != nil {
 			return err
+		}
+		if env.Ran != nil {
+			env.Ran(s.node, began, values[s.out:s.out+s.outputs])
 		}
 		if err := ctx.Err(); err != nil {
 			return context.Cause(ctx)
@@ -194,6 +200,14 @@ func (r *region) oneByOne(ctx context.Context, env *eager.Env, in, out []eager.V
 		out[i] = values[at]
 	}
 	return nil
+}
+
+// now is when a node begins, where somebody wants to know.
+func now(env *eager.Env) time.Time {
+	if env.Ran == nil {
+		return time.Time{}
+	}
+	return time.Now()
 }
 
 func (r *region) close() error {

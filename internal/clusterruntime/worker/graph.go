@@ -6,6 +6,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/clusterruntime/dataflow"
 	"github.com/goestimator/goestimator/internal/clusterruntime/regions"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/format/graphdef"
 	"github.com/goestimator/goestimator/internal/imported/eager"
 	"github.com/goestimator/goestimator/internal/imported/session/inline"
@@ -17,6 +18,7 @@ type registered struct {
 	session   string
 	payer     eager.Payer
 	program   *dataflow.Program
+	graph     *graph.Graph               // that program runs, without regions
 	bytes     int64                      // of its GraphDef
 	functions map[string]*eager.Function // what its branches and loops call
 	regions   *regions.Regions           // of program
@@ -45,6 +47,7 @@ func prepare(def *graph_go_proto.GraphDef, random *eager.Generators) (*registere
 	if err != nil {
 		return nil, err
 	}
+	r.graph = g
 	if g, r.regions, err = regions.Fuse(g, dataflow.Waits); err != nil {
 		return nil, err
 	}

@@ -114,13 +114,19 @@ func (w *Worker) run(ctx context.Context, in *rpcs.RunGraphRequest) (*rpcs.RunGr
 			return fetch(ended, table, in.GetRecvKey())
 		})
 	}
+	var seen trace
+	seen.observe(at.Env, in.GetExecOpts())
 	if err := p.program.Run(ctx, at); err != nil {
 		table.Abort(StatusOf(err))
 		return nil, err
 	}
 	ended, end := context.WithCancelCause(context.Background())
 	end(errEnded)
-	return fetch(ended, table, in.GetRecvKey())
+	out, err := fetch(ended, table, in.GetRecvKey())
+	if err == nil {
+		err = seen.report(out, p, in.GetExecOpts())
+	}
+	return out, err
 }
 
 // fetch takes what a run makes for its caller. What is not there when the run has ended will not come.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/format/bundle"
@@ -46,6 +47,8 @@ type Env struct {
 	Files func(path string) (atomicfile.FS, error)
 	// Payer pays for what is allocated.
 	Payer Payer
+	// Ran is called when a node has run, with when it began and its outputs, which are not to be kept; nil: nobody wants to know.
+	Ran func(n *graph.Node, began time.Time, out []Value)
 }
 
 // Kernel computes one node: inputs in order to outputs. It is safe for

@@ -1,0 +1,25 @@
+package dataflow
+
+import (
+	"time"
+
+	"github.com/goestimator/goestimator/internal/clusterruntime/regions"
+	"github.com/goestimator/goestimator/internal/imported/eager"
+)
+
+// observed is execute, which says when a node has run where somebody wants to know. Regions say it of their nodes.
+func (r *run) observed(t task, m *room) ([]token, error) {
+	if r.step.Env == nil || r.step.Env.Ran == nil || t.dead || r.p.nodes[t.node].source.Op == regions.Op {
+		return r.execute(t, m)
+	}
+	began := time.Now()
+	out, err := r.execute(t, m)
+	if err == nil {
+		values := make([]eager.Value, len(out))
+		for i := range out {
+			values[i] = out[i].value
+		}
+		r.step.Env.Ran(r.p.nodes[t.node].source, began, values)
+	}
+	return out, err
+}
