@@ -190,7 +190,7 @@ func forever() *graph_go_proto.GraphDef {
 		node("next", "NextIteration", []string{"switch:1"}, "T", float), node("exit", "Exit", []string{"switch"}, "T", float))
 }
 
-// nested are functions of which each calls the next, the last one the first where it is a cycle.
+// nested are functions: each calls the next, and the last one the first where it is a cycle.
 func nested(depth int, cycle bool) *graph_go_proto.GraphDef {
 	g := graphOf(constant("x", sized(float)), node("call", "PartitionedCall", []string{"x"}, "Tin", []types_go_proto.DataType{float}, "Tout", []types_go_proto.DataType{float}, "f", &attr_value_go_proto.NameAttrList{Name: "f0"}))
 	g.Library = &function_go_proto.FunctionDefLibrary{}

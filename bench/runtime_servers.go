@@ -82,7 +82,7 @@ func (t *runtimeTask) resident() (float64, error) {
 	return 0, fmt.Errorf("process %d: its status has no VmRSS", t.cmd.Process.Pid)
 }
 
-// runtimeTaskWorker is goestimator server: bench worker cluster_task JOB WORKER PS, both of which are addresses.
+// runtimeTaskWorker is goestimator server: bench worker cluster_task JOB WORKER PS; WORKER and PS are addresses.
 func runtimeTaskWorker(l *link, args []string) error {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()

@@ -109,7 +109,7 @@ func (s *runtimeSession) timed(c command) (reply, error) {
 	return reply{Seconds: time.Since(begun).Seconds(), Allocs: float64(mallocs()-before) / float64(c.steps)}, nil
 }
 
-// memory is what the parameter server takes: before the first session, or now, after so many steps, some of which move all variables.
+// memory is what the parameter server takes: before the first session, or now, after so many steps. Some of them move all variables.
 func (c *runtimeCluster) memory(s *runtimeSession, cmd command, idle float64) (reply, error) {
 	if cmd.name == runtimeMemory[0] {
 		return reply{Seconds: idle}, nil

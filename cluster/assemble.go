@@ -61,7 +61,7 @@ func (c *construction) assemble() (*Graph, error) {
 	return a.out, err
 }
 
-// portable rewrites what only this project's engine does. New nodes are those of the update.
+// portable rewrites what only this project's engine does. New nodes belong to the update.
 func (a *assembly) portable() error {
 	before := len(a.b.Graph.Nodes())
 	err := export.Portable(a.b, a.roots...)

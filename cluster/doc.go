@@ -1,5 +1,5 @@
-// Package cluster is a client of servers that speak TensorFlow's cluster protocol: those of `goestimator server`, and
-// TensorFlow's own (tf.distribute.Server).
+// Package cluster is a client of servers that speak TensorFlow's cluster protocol: `goestimator server`, and TensorFlow's
+// own (tf.distribute.Server).
 //
 // A graph is built by Build with the ops of models/ops, or read from a GraphDef. A Session runs parts of it on the
 // cluster: what a step fetches is computed by the tasks that its ops are placed on.

@@ -49,7 +49,7 @@ func (g *Graph) GraphDef() ([]byte, error) {
 	return proto.MarshalOptions{Deterministic: true}.Marshal(g.def)
 }
 
-// Variables lists the variables that Build made, those of optimizers among them.
+// Variables lists the variables that Build made, also an optimizer's.
 func (g *Graph) Variables() []*models.Variable {
 	all := make([]*models.Variable, len(g.variables))
 	for i, v := range g.variables {
@@ -58,7 +58,7 @@ func (g *Graph) Variables() []*models.Variable {
 	return all
 }
 
-// with returns a graph of the variables of both. Its nodes are those of g: a session sends others as they come.
+// with returns a graph of the variables of both. It has the nodes of g alone: a session sends others as they come.
 func (g *Graph) with(more *Graph) *Graph {
 	return &Graph{def: g.def, variables: append(slices.Clip(g.variables), more.variables...)}
 }

@@ -12,7 +12,7 @@ type Op struct {
 	Type   string // "VarHandleOp", "MatMul"
 	Name   string
 	Device string // what inner scopes have chosen: their parts win
-	// DType and Shape are those of a variable or of the first output; unknown dimensions are -1.
+	// DType and Shape describe a variable, or the first output of another op; unknown dimensions are -1.
 	DType tensor.DType
 	Shape []int
 }

@@ -39,7 +39,7 @@ func zeros(b *cluster.Builder, name string, shape ...int) {
 	b.Variable(name, shape, models.WithInit(initializers.Zeros()))
 }
 
-// The rules are those of TensorFlow's device_setter_test and of nested tf.device.
+// The rules are from TensorFlow's device_setter_test and from nested tf.device.
 func TestPlacement(t *testing.T) {
 	setter := func() cluster.Placement { return &cluster.ReplicaDeviceSetter{PSTasks: 2} }
 	greedy := &cluster.ReplicaDeviceSetter{PSTasks: 2, Strategy: &cluster.GreedyLoadBalancing{}}

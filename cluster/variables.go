@@ -39,7 +39,7 @@ func (s *Session) Uninitialized(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// Values reads variables by name, those of optimizers among them; all, where none is named.
+// Values reads variables by name, also an optimizer's; all, where none is named.
 func (s *Session) Values(ctx context.Context, names ...string) (map[string]*tensor.Tensor, error) {
 	chosen, err := s.choose(names)
 	if err != nil {
@@ -56,7 +56,7 @@ func (s *Session) Values(ctx context.Context, names ...string) (map[string]*tens
 	return out, nil
 }
 
-// Assign sets variables, as those of a checkpoint.
+// Assign sets variables, for example from a checkpoint.
 func (s *Session) Assign(ctx context.Context, values map[string]*tensor.Tensor) error {
 	names := make([]string, 0, len(values))
 	for name := range values {

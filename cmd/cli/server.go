@@ -92,7 +92,7 @@ func (f *serverFlags) add(cmd *cobra.Command) {
 	flags.IntVar(&f.drain, "drain-seconds", 10, "how long steps that run may take after a signal")
 	flags.StringVar(&f.status, "status-address", "", "host:port of a status page and metrics over HTTP; a host that is left out is localhost, port 0 a free one; empty: none")
 	flags.Int64Var(&f.memory.Server, budget.ServerFlag, 0, "memory that tensors, variables, graphs and messages may hold together; 0: three quarters of the machine's or control group's")
-	flags.Int64Var(&f.memory.Request, budget.SessionFlag, 0, "memory that those of one session may hold; 0: as much as all together")
+	flags.Int64Var(&f.memory.Request, budget.SessionFlag, 0, "memory of one session; 0: as much as all sessions together")
 	f.sources.addSources(cmd)
 	completeValues(cmd, "job-name", replica.PS, replica.Worker, replica.Chief)
 }

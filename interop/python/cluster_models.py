@@ -49,7 +49,7 @@ def cnn(rng):
 
 
 def resnet(rng):
-    """Residual blocks, the second of which halves the image."""
+    """Residual blocks, and the second one halves the image."""
     def norm(h): return tf1.layers.batch_normalization(h, training=True, momentum=0.9, renorm=False)
 
     def block(h, filters, stride):

@@ -1,4 +1,4 @@
-"""Trains with SyncReplicasOptimizer: three workers, one of which is a backup, and prints a JSON object of lists.
+"""Trains with SyncReplicasOptimizer: three workers, one as a backup, and prints a JSON object of lists.
 
 Usage: cluster_sync_replicas.py CLUSTER DIR: CLUSTER is a JSON object of jobs and addresses. Each worker is a thread with a session
 of its own. All have the same data, so that the mean of gradients is the same whichever workers' come first; how many steps

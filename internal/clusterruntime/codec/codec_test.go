@@ -32,7 +32,7 @@ func raw(n int) *tensor_go_proto.TensorProto {
 	return t
 }
 
-// fill gives all fields of a message values: those of tensors the tensors, in turn.
+// fill gives all fields of a message values: fields for tensors get the tensors, in turn.
 func fill(m proto.Message, tensors []*tensor_go_proto.TensorProto) {
 	r := m.ProtoReflect()
 	for i := range r.Descriptor().Fields().Len() {

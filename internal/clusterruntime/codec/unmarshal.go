@@ -96,7 +96,7 @@ func (s *source) tensor() (*tensor_go_proto.TensorProto, error) {
 	return t, err
 }
 
-// without reads all fields. It calls found with those of a number, and returns the others as they are encoded.
+// without reads all fields. It calls found with each field of that number, and returns the others as they are encoded.
 func (s *source) without(number protowire.Number, found func(*source) error) (rest []byte, err error) {
 	for s.left > 0 {
 		tag, err := s.varint()

@@ -27,7 +27,7 @@ func (c *clientContext) call(ctx context.Context, in *rpcs.Operation, name strin
 	}
 	r := &run{c: c, p: p, op: in, args: args, values: make([]eager.Value, p.results), elsewhere: map[int]result{}}
 	r.peers, _ = c.cluster()
-	if in.GetIsComponentFunction() { // whoever divided the function ends the step
+	if in.GetIsComponentFunction() { // the task that divided the function ends the step
 		r.step = in.GetFuncStepId()
 		if err := r.local(ctx); err != nil {
 			return nil, err
@@ -137,7 +137,7 @@ func orScalar(s *tensor_shape_go_proto.TensorShapeProto) *tensor_shape_go_proto.
 	return s
 }
 
-// results are those of all parts.
+// results are the results of all parts.
 func (r *run) results() ([]result, error) {
 	out := make([]result, len(r.values))
 	for i, v := range r.values {

@@ -16,7 +16,7 @@ const (
 	maxHeld = 4 << 30
 )
 
-// handle names an output: of which op, and which one.
+// handle names an output: its op, and its number.
 type handle struct {
 	op     int64
 	output int32

@@ -54,7 +54,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	return cmp.Or(ctx.Err(), err)
 }
 
-// options are those of the server's gRPC.
+// options are the options of the server's gRPC.
 func (s *Server) options() []grpc.ServerOption {
 	all := []grpc.ServerOption{
 		// A client whose machine vanished is noticed within two minutes: its steps end.

@@ -9,7 +9,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// metrics are those of a task, for Prometheus. Names of clients, such as those of sessions and variables, are no labels.
+// metrics are a task's, for Prometheus. Names that clients choose, such as a variable's, are no labels.
 type metrics struct {
 	registry *prometheus.Registry
 	handled  *prometheus.CounterVec
@@ -42,7 +42,7 @@ type gauge struct {
 }
 
 var all = []gauge{
-	{"sessions", "Sessions of which the task is the master.", func(s State) float64 { return float64(len(s.Sessions)) }},
+	{"sessions", "Sessions that the task is the master of.", func(s State) float64 { return float64(len(s.Sessions)) }},
 	{"graphs", "Parts of graphs that are registered.", func(s State) float64 { return float64(s.Graphs.Count) }},
 	{"graph_bytes", "Bytes of these.", func(s State) float64 { return float64(s.Graphs.Bytes) }},
 	{"steps_running", "Calls that run steps now.", func(s State) float64 { return float64(s.Steps.Running) }},

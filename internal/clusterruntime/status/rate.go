@@ -45,7 +45,7 @@ func class(d time.Duration) int {
 	return min(int(math.Ceil(perDouble*math.Log2(us))), classes-1)
 }
 
-// steps are those of the last seconds, without the one that is not over.
+// steps are the steps of the last seconds, without the second that is not over.
 func (r *rate) steps(now time.Time) (s Steps) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -24,7 +24,7 @@ type Memory struct {
 	Goroutines int   `json:"goroutines"`
 }
 
-// Steps are those of the last ten seconds, by the calls that run them. Latencies are milliseconds.
+// Steps are the steps of the last ten seconds, by the calls that run them. Latencies are milliseconds.
 type Steps struct {
 	Running   int     `json:"running"`
 	PerSecond float64 `json:"per_second"`
@@ -32,7 +32,7 @@ type Steps struct {
 	P99       float64 `json:"p99_ms"`
 }
 
-// Session is a session of which the task is the master.
+// Session is a session that the task is the master of.
 type Session struct {
 	Handle  string  `json:"handle"`
 	Nodes   int     `json:"nodes"`

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/grpc/credentials"
 )
 
-// Credentials are those of gRPC connections without a task's greeting, such as TensorFlow's services between our servers. They use
+// Credentials are for gRPC connections without a task's greeting, such as TensorFlow's services between our servers. They use
 // the same files as the node's connections, read again at every handshake. Both are nil where the connections are in plaintext.
 func Credentials(s Security, log *slog.Logger) (serve, dial credentials.TransportCredentials, err error) {
 	if err := s.check(true); err != nil || !s.TLS() {

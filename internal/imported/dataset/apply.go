@@ -44,7 +44,7 @@ func truth(e Element) (bool, error) {
 	return e[0].T.Bytes[0] != 0, nil
 }
 
-// Filter is the Dataset of the elements of which the predicate is true.
+// Filter is the Dataset of the elements for which the predicate is true.
 func Filter(in Dataset, predicate Func) Dataset {
 	return &follow{in, func(n int64) int64 {
 		if n == Infinite {
@@ -80,7 +80,7 @@ func ask(ctx context.Context, in Iterator, predicate Func) (Element, bool, error
 	return e, keep, err
 }
 
-// TakeWhile is the Dataset of the elements before the first of which the predicate is false.
+// TakeWhile is the Dataset of the elements before the first one for which the predicate is false.
 func TakeWhile(in Dataset, predicate Func) Dataset {
 	return &follow{in, nil, func() func(context.Context, Iterator) (Element, error) {
 		over := false

@@ -132,7 +132,7 @@ func (i *interleaving) Close() {
 	i.turns, i.open = nil, 0
 }
 
-// Choose is the Dataset of elements of several datasets: the selector's element says of which. A dataset that is over is passed
+// Choose is the Dataset of elements of several datasets: the selector's element says which one. A dataset that is over is passed
 // over, or ends the pass.
 func Choose(selector Dataset, in []Dataset, stop bool) Dataset { return &choice{selector, in, stop} }
 

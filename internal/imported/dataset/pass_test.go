@@ -76,7 +76,7 @@ func waits(ctx context.Context, _ Element) (Element, error) {
 	return nil, ctx.Err()
 }
 
-// TestWaiting: whoever waits for an element ends with its context, and with the iterator. Passes that nobody asks run nothing.
+// TestWaiting: a call that waits for an element ends with its context, and with the iterator. Passes that nobody asks run nothing.
 func TestWaiting(t *testing.T) {
 	for name, d := range map[string]Dataset{"map": Map(counting(9), waits, false), "parallel map": ParallelMap(counting(9), waits, 3, false), "prefetch": Prefetch(Map(counting(9), waits, false), 3)} {
 		synctest.Test(t, func(t *testing.T) {

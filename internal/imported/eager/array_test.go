@@ -26,7 +26,7 @@ func TestStacks(t *testing.T) {
 	s.refuse("expected a stack", "StackPopV2", elem, s.run("FIFOQueueV2", queueAttrs("", tensor.Int64)))
 }
 
-// TestArrays: elements are written once and read once; those of gradients are added up.
+// TestArrays: elements are written once and read once; elements of gradients are added up.
 func TestArrays(t *testing.T) {
 	s := newSession(t)
 	attrs := graph.Attrs{"dtype": tensor.Float32, "element_shape": graph.ShapeOf(2), "tensor_array_name": []byte("a"), "identical_element_shapes": true}

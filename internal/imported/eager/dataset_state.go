@@ -53,7 +53,7 @@ func seedGenerator(s *site) (kernel, error) {
 	}, nil
 }
 
-// seeds returns the seeds of a dataset: those of its generator, where it has one.
+// seeds returns the seeds of a dataset: its generator's, where it has one.
 func (in *inputs) seeds(name string, fresh bool) *dataset.Seeds {
 	if in.has(name) {
 		if v := in.values(name); len(v) == 1 {

@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// layout says where the inputs of an op's definition are among those of a node: inputs of several tensors are counted by attributes.
+// layout says where the inputs of an op's definition are among a node's inputs: attributes count inputs of several tensors.
 type layout map[string]inputRange
 
 // inputRange is which inputs of a node an input of the definition is.
@@ -31,7 +31,7 @@ func (s *site) layout() layout {
 	return l
 }
 
-// inputs are those of a call by name. The first input that does not fit is kept as an error, so that makers need not check each.
+// inputs are a call's inputs by name. The first input that does not fit is kept as an error, so that makers need not check each.
 type inputs struct {
 	c   call
 	l   layout
@@ -44,7 +44,7 @@ func (in *inputs) fail(format string, args ...any) {
 	}
 }
 
-// values are those of an input of several.
+// values are the tensors of an input that has several.
 func (in *inputs) values(name string) []Value {
 	at, ok := in.l[name]
 	if !ok || at.to > len(in.c.in) {

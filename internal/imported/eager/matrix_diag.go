@@ -60,7 +60,7 @@ func (b *band) choose(k *tensor.Tensor) error {
 	return nil
 }
 
-// within sets the sizes to those of matrices that are the last two dimensions of a shape, and checks that they have the diagonals.
+// within takes the sizes of the matrices from the last two dimensions of a shape, and checks that they have the diagonals.
 func (b *band) within(shape []int) error {
 	if len(shape) < 2 {
 		return fmt.Errorf("input must be at least 2-dim, received shape: %v", shape)

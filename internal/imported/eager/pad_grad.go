@@ -38,7 +38,7 @@ func mirrorPadGrad(s *site) (kernel, error) {
 	}, err
 }
 
-// unmirror makes dimension k n elements long, of which `before` mirrors come first.
+// unmirror makes dimension k n elements long; before them come `before` mirrors.
 func unmirror(c call, t *tensor.Tensor, k, before, n, edge int) (*tensor.Tensor, error) {
 	shape := slices.Clone(t.Shape)
 	shape[k] = n

@@ -109,7 +109,7 @@ func TestSharedNames(t *testing.T) {
 	s.refuse("Expected FIFOQueue, found PaddingFIFOQueue", "PaddingFIFOQueueV2", attrs)
 }
 
-// TestAccumulators: gradients are added up until there are enough; those of earlier steps are dropped.
+// TestAccumulators: gradients are added up until there are enough; gradients of earlier steps are dropped.
 func TestAccumulators(t *testing.T) {
 	s := newSession(t)
 	attrs := graph.Attrs{"dtype": tensor.Float32, "shape": graph.ShapeOf(2), "shared_name": []byte("a")}

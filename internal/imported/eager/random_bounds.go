@@ -58,7 +58,7 @@ func drawBounded(d drawing, c call) error {
 	return boundedRows(c, out, r, batch, p)
 }
 
-// boundedRows fills rows of n numbers each, the last of which may be short.
+// boundedRows fills rows of n numbers each; the last row may be short.
 func boundedRows(c call, out *tensor.Tensor, r kernels.Rand, n int, p []*tensor.Tensor) error {
 	switch out.DType {
 	case tensor.Float32:

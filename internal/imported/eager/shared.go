@@ -21,7 +21,7 @@ type sharedKey struct {
 	queueKey
 }
 
-// queueKey is where a resource is found among those of its kind.
+// queueKey is where a resource is found among others of its kind.
 type queueKey struct{ container, session, name string }
 
 // sharing says under which name a node's resource is found.

@@ -202,7 +202,7 @@ func (a *Accumulator) checkDense(g Gradient) error {
 	return nil
 }
 
-// addTo adds n elements of src from j on to those of dst from i on.
+// addTo adds n elements of src, from j on, to dst, from i on.
 func addTo(dst *tensor.Tensor, i int, src *tensor.Tensor, j, n int) {
 	if dst.DType == tensor.Float32 {
 		addNumbers(tensor.Values[float32](dst)[i:i+n], tensor.Values[float32](src)[j:j+n])

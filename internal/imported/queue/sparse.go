@@ -59,7 +59,7 @@ func (a *Accumulator) checkShape(shape []int64) error {
 	return nil
 }
 
-// merge adds rows to the sum, both of which are in the order of their indices: rows of equal indices are added.
+// merge adds rows to the sum. Both are in the order of their indices; rows of equal indices are added.
 func (a *Accumulator) merge(g Gradient) {
 	sum := a.sum
 	width := g.Values.Len() / max(len(g.Indices), 1)

@@ -19,7 +19,7 @@ func Scrambled(seed [2]uint64) Rand {
 	return Rand{Key: uint64(w[0]) | uint64(w[1])<<32, Counter: [2]uint64{0, uint64(w[2]) | uint64(w[3])<<32}}
 }
 
-// Skip returns the stream from n counters further on, each of which gives four words.
+// Skip returns the stream from n counters further on. Each counter gives four words.
 func (r Rand) Skip(n uint64) Rand {
 	lo, carry := bits.Add64(r.Counter[0], n, 0)
 	return Rand{Key: r.Key, Counter: [2]uint64{lo, r.Counter[1] + carry}}

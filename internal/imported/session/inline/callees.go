@@ -19,7 +19,7 @@ type Callee struct {
 	Result string   // node whose inputs are the results
 }
 
-// callsFunctions reports whether an op calls functions that are not inlined: those of attributes.
+// callsFunctions reports whether an op calls functions that are not inlined, as attributes name them.
 func callsFunctions(op string) bool {
 	d := ops.Find(op)
 	return d != nil && slices.ContainsFunc(d.Attrs(), func(a ops.Attr) bool { return a.Kind == "func" || a.Kind == "list(func)" })

@@ -13,7 +13,7 @@ import (
 // Lowered is a graph without calls of functions, and without branches and loops that are one node.
 type Lowered struct {
 	Graph *graph_go_proto.GraphDef
-	// Outputs are the outputs, as "node:0", that those of the replaced nodes are now.
+	// Outputs maps the outputs of replaced nodes, as "node:0", to what they are now.
 	Outputs map[string]string
 }
 
@@ -59,7 +59,7 @@ func lowers(n *nodeDef) bool {
 	return false
 }
 
-// redirect makes all nodes take the outputs that replace those of calls, branches and loops.
+// redirect makes all nodes take the outputs that replace outputs of calls, branches and loops.
 func (f *flattener) redirect() {
 	for name := range f.lowered {
 		f.lowered[name] = f.origin(name)
