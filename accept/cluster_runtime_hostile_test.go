@@ -259,7 +259,7 @@ func clusterAttacks(x *target) map[string]struct {
 		"a string repeated":  {graphOf(constant("a", short)), []string{"a:0"}},
 		"negative sizes":     {graphOf(constant("a", sized(float, -5, -7))), []string{"a:0"}},
 		"sizes overflow":     {graphOf(constant("a", sized(float, 1<<40, 1<<40))), []string{"a:0"}},
-		"many nodes":    {many, []string{"n5"}},
+		"many nodes":         {many, []string{"n5"}},
 		"deep functions":     {nested(10_000, false), []string{"call:0"}},
 		"endless functions":  {nested(3, true), []string{"call:0"}},
 		"wrong attributes":   {graphOf(node("a", "Fill", []string{"b", "b"}, "T", 5, "index_type", "x"), node("b", "Const", nil, "dtype", true, "value", 1)), []string{"a:0"}},
