@@ -21,11 +21,17 @@ func (r *rig) swapped() *for_core_protos_go_proto.ClusterDef {
 	}}
 }
 
-// openIn opens a session with the counter in a cluster.
+// openIn opens a session with the counter in a cluster. The product is made on a ps, which gets a factor of the other one.
 func (r *rig) openIn(def *for_core_protos_go_proto.ClusterDef, share bool) (string, error) {
 	target, _ := r.spec.Address("worker", 0)
 	config := &for_core_protos_go_proto.ConfigProto{ClusterDef: def, Experimental: &for_core_protos_go_proto.ConfigProto_Experimental{ShareSessionStateInClusterspecPropagation: share}}
-	out, err := ask[rpcs.CreateSessionResponse](r, "CreateSession", &rpcs.CreateSessionRequest{GraphDef: counter(r.t), Config: config, Target: "grpc://" + target})
+	g := counter(r.t)
+	for _, n := range g.GetNode() {
+		if n.GetName() == "y" {
+			n.Device = "/job:ps/task:0"
+		}
+	}
+	out, err := ask[rpcs.CreateSessionResponse](r, "CreateSession", &rpcs.CreateSessionRequest{GraphDef: g, Config: config, Target: "grpc://" + target})
 	return out.GetSessionHandle(), err
 }
 
