@@ -29,7 +29,7 @@ func sums(t *testing.T) *graph_go_proto.GraphDef {
 	}
 	sum := b.Op("AddV2", "sum", number, graph.Attrs{"T": tensor.Float32}, in[0], in[1])
 	b.Op("Mul", "product", number, graph.Attrs{"T": tensor.Float32}, sum, in[2])
-	q := b.Op("FIFOQueueV2", "queue", graph.TypeOf(tensor.Resource), graph.Attrs{"component_types": []tensor.DType{tensor.Float32}})
+	q := b.Op("FIFOQueueV2", "queue", graph.TypeOf(tensor.Resource), graph.Attrs{"shared_name": []byte("lasting"), "component_types": []tensor.DType{tensor.Float32}})
 	b.Op("QueueDequeueV2", "wait", number, graph.Attrs{"component_types": []tensor.DType{tensor.Float32}}, q)
 	def, err := graphdef.ToGraphDef(b.Graph)
 	if err != nil {

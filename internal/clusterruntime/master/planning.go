@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/goestimator/goestimator/internal/clusterruntime/partition"
 	"google.golang.org/grpc/codes"
@@ -176,11 +177,13 @@ func (s *session) close() {
 	}
 	s.plans, s.callables = nil, nil
 	s.mu.Unlock()
+	var done sync.WaitGroup // a worker that hangs delays them all once
 	for _, p := range unused {
-		p.deregister()
+		done.Go(p.deregister)
 	}
 	for _, r := range partials {
-		r.end(s)
+		done.Go(func() { r.end(s) })
 	}
+	done.Wait()
 	s.closeWorkers()
 }

@@ -27,7 +27,11 @@ func Divide(g *graph.Graph, r Request, c Cluster) ([]Part, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &divider{g: g, need: need, cluster: c, at: at, frames: frames, loops: map[loopAt]*graph.Node{}, updated: updatesBefore(need.nodes), parts: map[device.Name]*Part{},
+	updated, err := updatesBefore(need.nodes)
+	if err != nil {
+		return nil, err
+	}
+	d := &divider{g: g, need: need, cluster: c, at: at, frames: frames, loops: map[loopAt]*graph.Node{}, updated: updated, parts: map[device.Name]*Part{},
 		copies: map[*graph.Node]*graph.Node{}, fed: map[graph.Output]*graph.Node{}, received: map[cut]*graph.Node{}, number: r.Number}
 	if err := d.divide(); err != nil {
 		return nil, err

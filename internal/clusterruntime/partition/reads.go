@@ -1,42 +1,101 @@
 package partition
 
 import (
+	"fmt"
+
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/compiler/ops"
 )
 
-// after is a node that runs after an update of a reference variable.
+// after is a node that runs after an update of a reference variable whose value it takes.
 type after struct{ node, variable *graph.Node }
 
-// updatesBefore finds the nodes that run after updates of variables.
-func updatesBefore(nodes []*graph.Node) map[after]bool {
-	users := map[*graph.Node][]*graph.Node{}
-	for _, n := range nodes {
-		for _, in := range n.Inputs {
-			users[in.Node] = append(users[in.Node], n)
-		}
-		for _, before := range n.Control {
-			users[before] = append(users[before], n)
-		}
+// maxFollowed bounds the edges on which updates are followed to what runs after them, for all variables.
+const maxFollowed = 1 << 24
+
+// updates finds what runs after updates of reference variables. Nodes are numbers, in their order.
+type updates struct {
+	number   map[*graph.Node]int32
+	users    [][]int32
+	by       map[*graph.Node][]int32 // the updates of each variable
+	readers  map[*graph.Node][]int32 // nodes that take what Identity makes of it
+	later    []int32                 // the search that found a node last
+	searches int32
+	followed int
+}
+
+// updatesBefore finds the nodes that take the values of variables and run after updates of these.
+func updatesBefore(nodes []*graph.Node) (map[after]bool, error) {
+	u := &updates{number: make(map[*graph.Node]int32, len(nodes)), users: make([][]int32, len(nodes)), later: make([]int32, len(nodes)),
+		by: map[*graph.Node][]int32{}, readers: map[*graph.Node][]int32{}}
+	for i, n := range nodes {
+		u.number[n] = int32(i)
+	}
+	for i, n := range nodes {
+		u.note(int32(i), n)
 	}
 	found := map[after]bool{}
-	for _, n := range nodes {
-		def := ops.Find(n.Op)
-		if def == nil || len(n.Inputs) == 0 || !def.InputAt(0, len(n.Inputs)).Ref || !variable(n.Inputs[0]) {
-			continue
+	for v, readers := range u.readers {
+		if err := u.search(v); err != nil {
+			return nil, err
 		}
-		for queue := []*graph.Node{n}; len(queue) > 0; {
-			users := users[queue[0]]
-			queue = queue[1:]
-			for _, u := range users {
-				if at := (after{u, n.Inputs[0].Node}); !found[at] {
-					found[at] = true
-					queue = append(queue, u)
-				}
+		for _, n := range readers {
+			if u.later[n] == u.searches {
+				found[after{nodes[n], v}] = true
 			}
 		}
 	}
-	return found
+	return found, nil
+}
+
+// note notes what node i takes, and what it runs after.
+func (u *updates) note(i int32, n *graph.Node) {
+	for k, in := range n.Inputs {
+		u.follows(i, in.Node)
+		if v, ok := readOf(in); ok {
+			u.readers[v.Node] = append(u.readers[v.Node], i)
+		}
+		if def := ops.Find(n.Op); k == 0 && def != nil && def.InputAt(0, len(n.Inputs)).Ref && variable(in) {
+			u.by[in.Node] = append(u.by[in.Node], i)
+		}
+	}
+	for _, before := range n.Control {
+		u.follows(i, before)
+	}
+}
+
+// follows notes that node i runs after another one, unless a feed makes that unnecessary.
+func (u *updates) follows(i int32, before *graph.Node) {
+	if b, ok := u.number[before]; ok {
+		u.users[b] = append(u.users[b], i)
+	}
+}
+
+// search finds all nodes that run after an update of a variable.
+func (u *updates) search(v *graph.Node) error {
+	u.searches++
+	for queue := append([]int32(nil), u.by[v]...); len(queue) > 0; queue = queue[1:] {
+		users := u.users[queue[0]]
+		if u.followed += 1 + len(users); u.followed > maxFollowed {
+			return fmt.Errorf("variable %q: too many nodes follow updates of reference variables: %w", v.Name, ErrUnsupported)
+		}
+		for _, n := range users {
+			if u.later[n] != u.searches {
+				u.later[n] = u.searches
+				queue = append(queue, n)
+			}
+		}
+	}
+	return nil
+}
+
+// readOf returns the reference variable whose value an output is: Identity makes it, and waits for nothing else.
+func readOf(o graph.Output) (graph.Output, bool) {
+	read := o.Node
+	if read.Op != "Identity" || len(read.Inputs) != 1 || len(read.Control) > 0 || !variable(read.Inputs[0]) {
+		return graph.Output{}, false
+	}
+	return read.Inputs[0], true
 }
 
 // variable reports whether an output is a reference variable itself.
@@ -51,11 +110,8 @@ func (d *divider) readAgain(n *graph.Node) error {
 	c := d.copies[n]
 	for i, in := range n.Inputs {
 		read := in.Node
-		if d.fed[in] != nil || read.Op != "Identity" || len(read.Inputs) != 1 || len(read.Control) > 0 {
-			continue
-		}
-		v := read.Inputs[0]
-		if !variable(v) || d.fed[v] != nil || !d.updated[after{n, v.Node}] || taskOf(d.at[v.Node]) != taskOf(d.at[n]) {
+		v, ok := readOf(in)
+		if !ok || d.fed[in] != nil || d.fed[v] != nil || !d.updated[after{n, v.Node}] || taskOf(d.at[v.Node]) != taskOf(d.at[n]) {
 			continue
 		}
 		first := append([]*graph.Node(nil), c.Control...)

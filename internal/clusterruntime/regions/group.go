@@ -12,8 +12,8 @@ import (
 const (
 	// fewNodes are the nodes from which on a region with a heavy op is worth a program; manyNodes is the same of other regions.
 	fewNodes, manyNodes = 3, 12
-	// maxWaits bounds the memory for what nodes wait for: beyond, nothing is fused.
-	maxWaits = 1 << 22
+	// maxWaits bounds the memory for what nodes wait for, and maxUnited the time to find it: beyond, nothing is fused.
+	maxWaits, maxUnited = 1 << 22, 1 << 24
 )
 
 // grouper finds the regions of a graph.
@@ -24,6 +24,7 @@ type grouper struct {
 	sets    map[string]int // what nodes wait for, by content
 	content [][]int32      // the same by number
 	total   int            // elements of all sets
+	united  int            // elements of which sets were made
 }
 
 // place says which nodes a node may share a region with.
@@ -111,8 +112,7 @@ func (g *grouper) locate() bool {
 		if g.waiting(n) {
 			own = int32(i)
 		}
-		_ = own
-		if p.waits = g.union(before, own); g.total > maxWaits {
+		if p.waits = g.union(before, own); g.total > maxWaits || g.united > maxUnited {
 			return false
 		}
 		g.at[n] = p
@@ -133,6 +133,7 @@ func (g *grouper) union(others []int, own int32) int {
 	if own >= 0 {
 		all = append(all, own)
 	}
+	g.united += len(all)
 	slices.Sort(all)
 	all = slices.Compact(all)
 	key := make([]byte, 0, 4*len(all))
@@ -166,10 +167,16 @@ func group(nodes []*graph.Node, waiting func(*graph.Node) bool) (all [][]*graph.
 			continue
 		}
 		of[n] = n
-		for _, in := range n.Inputs {
-			if g.at[in.Node] == g.at[n] {
-				of[find(in.Node)] = find(n)
+		join := func(before *graph.Node) {
+			if g.at[before] == g.at[n] {
+				of[find(before)] = find(n)
 			}
+		}
+		for _, in := range n.Inputs {
+			join(in.Node)
+		}
+		for _, c := range n.Control { // else two regions might come before each other
+			join(c)
 		}
 	}
 	members := map[*graph.Node][]*graph.Node{}

@@ -10,6 +10,7 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/imported/eager"
 	"github.com/goestimator/goestimator/internal/imported/session"
+	"github.com/goestimator/goestimator/internal/platform/budget"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -38,6 +39,9 @@ type region struct {
 	mu    sync.Mutex
 	seen  map[string]int // runs by sizes of inputs
 	plain bool           // there will be no programs
+	// holder pays for what idle programs hold.
+	holder *budget.Account
+	held   int
 }
 
 // step is one node: its kernel and the slots of its inputs. The slots of its outputs follow each other.
@@ -109,14 +113,15 @@ func (r *region) prepare() (err error) {
 
 // run is the kernel of the region's node.
 func (r *region) run(ctx context.Context, env *eager.Env, in, out []eager.Value) error {
-	if env.Ran != nil || !r.ready(in) { // one by one each node is seen
-		return r.oneByOne(ctx, env, in, out)
+	sizes, ready := r.ready(in)
+	if !ready || env.Ran != nil { // one by one each node is seen
+		err := r.oneByOne(ctx, env, in, out)
+		if err == nil && sizes != "" {
+			r.saw(sizes)
+		}
+		return err
 	}
-	feeds := make(map[string]*tensor.Tensor, len(in))
-	for i := range in {
-		feeds[r.inputs[i]] = in[i].T
-	}
-	got, err := r.session.Run(ctx, feeds, r.names)
+	got, err := r.compiled(ctx, env.Payer.Account, in)
 	if err == nil {
 		return pay(env.Payer, got, out)
 	}
@@ -132,6 +137,36 @@ func (r *region) run(ctx context.Context, env *eager.Env, in, out []eager.Value)
 	return nil
 }
 
+// compiled runs the programs. An account of the run's own pays for their memory meanwhile: it ends with the run, whatever other steps
+// of the session hold. What programs keep for the next run is paid for by the session's account.
+func (r *region) compiled(ctx context.Context, session *budget.Account, in []eager.Value) ([]*tensor.Tensor, error) {
+	feeds := make(map[string]*tensor.Tensor, len(in))
+	for i := range in {
+		feeds[r.inputs[i]] = in[i].T
+	}
+	a := session.Server().OpenLasting()
+	defer a.Close()
+	got, err := r.session.Run(budget.With(ctx, a), feeds, r.names)
+	r.hold(session)
+	return got, err
+}
+
+// hold makes an account pay for what idle programs keep. Without room for them there will be none.
+func (r *region) hold(by *budget.Account) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := int(r.session.Idle())
+	if by == r.holder && n == r.held {
+		return
+	}
+	r.holder.ReleaseModel(r.held)
+	r.holder, r.held = by, n
+	if by.ReserveModel(n) != nil {
+		r.held, r.plain = 0, true
+		r.session.Evict()
+	}
+}
+
 // pay makes tensors outputs, for which the payer then pays.
 func pay(p eager.Payer, made []*tensor.Tensor, out []eager.Value) error {
 	for i, t := range made {
@@ -144,13 +179,13 @@ func pay(p eager.Payer, made []*tensor.Tensor, out []eager.Value) error {
 	return nil
 }
 
-// ready reports whether inputs of such sizes are worth a program.
-func (r *region) ready(in []eager.Value) bool {
+// ready reports whether inputs of such sizes are worth a program. If they may be later, it returns what tells the sizes apart.
+func (r *region) ready(in []eager.Value) (sizes string, ok bool) {
 	var room [256]byte
 	key := room[:0]
 	for _, v := range in {
 		if v.T == nil {
-			return false
+			return "", false
 		}
 		for _, d := range v.T.Shape {
 			key = append(strconv.AppendInt(key, int64(d), 10), ',')
@@ -160,18 +195,23 @@ func (r *region) ready(in []eager.Value) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.plain {
-		return false
+		return "", false
 	}
-	n, ok := r.seen[string(key)]
-	switch {
-	case !ok && len(r.seen) >= maxSizes:
+	if r.seen[string(key)] < patience {
+		return string(key), false
+	}
+	return "", true
+}
+
+// saw notes that the nodes ran for inputs of some sizes. Runs that fail do not count: they would compile a program each time.
+func (r *region) saw(sizes string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, ok := r.seen[sizes]; !ok && len(r.seen) >= maxSizes {
 		r.plain = true
-		return false
-	case n < patience:
-		r.seen[string(key)] = n + 1
-		return false
+		return
 	}
-	return true
+	r.seen[sizes]++
 }
 
 // oneByOne runs the nodes in order.
@@ -214,5 +254,9 @@ func (r *region) close() error {
 	if r.session == nil {
 		return nil
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.holder.ReleaseModel(r.held)
+	r.held = 0
 	return r.session.Close()
 }

@@ -5,6 +5,12 @@ import (
 	"slices"
 )
 
+// Idle returns how many bytes the programs hold that nobody runs.
+func (s *Session) Idle() int64 { return s.idle.Load() }
+
+// Evict frees the idle programs. The next run makes new ones.
+func (s *Session) Evict() { s.evict(nil) }
+
 // evict frees the idle programs of all plans but except.
 func (s *Session) evict(except *programs) {
 	s.mu.RLock()

@@ -27,6 +27,8 @@ const (
 	maxDepth = 64
 	maxBytes = 1 << 28 // of what functions add, besides
 	maxTimes = 4       // the size of the graph
+	// valueCost is about what an argument or result takes, besides its name.
+	valueCost = 256
 )
 
 // Flatten returns the part of gd that the nodes of the given names need, without function calls and reference
@@ -92,6 +94,9 @@ func nodeName(input string) string {
 func reachable(all []*nodeDef, roots []string, args map[string]bool) ([]*nodeDef, error) {
 	byName := make(map[string]*nodeDef, len(all))
 	for _, n := range all {
+		if byName[n.GetName()] != nil {
+			return nil, fmt.Errorf("there are two nodes %q", n.GetName())
+		}
 		byName[n.GetName()] = n
 	}
 	seen := map[string]bool{}
@@ -166,7 +171,7 @@ func (f *flattener) inline(n *nodeDef, fn *function, attrs map[string]*attrValue
 	if err != nil {
 		return err
 	}
-	if err := f.spend(n, body); err != nil {
+	if err := f.spend(n, fn, body); err != nil {
 		return err
 	}
 	b := &bodyScope{call: n, fn: fn, attrs: attrs, prefix: f.prefix(n.GetName(), body), args: map[string]string{}, nodes: map[string]*nodeDef{}, functions: f.functions}
@@ -205,8 +210,9 @@ func (f *flattener) inline(n *nodeDef, fn *function, attrs map[string]*attrValue
 }
 
 // spend takes the size of a body off the room that there is: constants and names,
-// which get the call's before them, can be many times as large as the functions are.
-func (f *flattener) spend(call *nodeDef, body []*nodeDef) error {
+// which get the call's before them, can be many times as large as the functions are. So can the lists of arguments and results.
+func (f *flattener) spend(call *nodeDef, fn *function, body []*nodeDef) error {
+	f.room -= (len(fn.GetSignature().GetInputArg()) + len(fn.GetSignature().GetOutputArg())) * (valueCost + len(call.GetName()))
 	for _, m := range body {
 		f.room -= proto.Size(m) + (1+len(m.GetInput()))*len(call.GetName())
 	}

@@ -1,6 +1,7 @@
 package inline
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -30,6 +31,9 @@ func Lower(gd *graph_go_proto.GraphDef) (*Lowered, error) {
 	f.lowered, f.taken = map[string]string{}, map[string]bool{}
 	f.out = &graph_go_proto.GraphDef{Versions: gd.GetVersions(), Library: gd.GetLibrary()}
 	for _, n := range gd.GetNode() {
+		if f.taken[n.GetName()] { // whose nodes would look for free names for long
+			return nil, fmt.Errorf("the graph has two nodes %q", n.GetName())
+		}
 		f.taken[n.GetName()] = true
 	}
 	for _, n := range gd.GetNode() {
@@ -37,7 +41,9 @@ func Lower(gd *graph_go_proto.GraphDef) (*Lowered, error) {
 			return nil, err
 		}
 	}
-	f.redirect()
+	if err := f.redirect(); err != nil {
+		return nil, err
+	}
 	return &Lowered{Graph: f.out, Outputs: f.lowered}, nil
 }
 
@@ -60,15 +66,17 @@ func lowers(n *nodeDef) bool {
 }
 
 // redirect makes all nodes take the outputs that replace outputs of calls, branches and loops.
-func (f *flattener) redirect() {
+func (f *flattener) redirect() error {
 	for name := range f.lowered {
-		f.lowered[name] = f.origin(name)
+		if err := f.settle(name); err != nil {
+			return err
+		}
 	}
 	for i, n := range f.out.Node {
 		var own *nodeDef
 		for k, in := range n.GetInput() {
-			to := f.origin(in)
-			if to == in {
+			to, ok := f.lowered[output(in)]
+			if !ok {
 				continue
 			}
 			if own == nil {
@@ -78,18 +86,22 @@ func (f *flattener) redirect() {
 			own.Input[k] = to
 		}
 	}
+	return nil
 }
 
-// origin follows an output to the node that makes it.
-func (f *flattener) origin(in string) string {
-	for range len(f.lowered) + 1 {
-		to, ok := f.lowered[output(in)]
-		if !ok {
-			break
+// settle follows an output to the node that makes it, and notes that for all outputs on the way.
+func (f *flattener) settle(name string) error {
+	way, to := []string{name}, f.lowered[name]
+	for next, ok := f.lowered[output(to)]; ok; next, ok = f.lowered[output(to)] {
+		if len(way) > len(f.lowered) {
+			return fmt.Errorf("Graph is invalid, contains a cycle: %s is its own argument", short(name)) //nolint:staticcheck // clients know this text
 		}
-		in = to
+		way, to = append(way, output(to)), next
 	}
-	return in
+	for _, at := range way {
+		f.lowered[at] = to
+	}
+	return nil
 }
 
 // output returns an input that carries a value as "node:0".
