@@ -20,7 +20,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction(kernels.WorkerFunction)) }
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction(kernels.WorkerFunction))
+}
 
 // box is a rendezvous: what is sent can be received, by the name of the edge.
 type box struct{ *rendezvous.Table }
