@@ -26,6 +26,7 @@ var (
 	LookupTableImportV2     = define("LookupTableImportV2(table_handle: resource, keys: Tin, values: Tout)").state(Writes)
 	LookupTableInsert       = define("LookupTableInsert(table_handle: &string, keys: Tin, values: Tout)").state(Writes)
 	LookupTableInsertV2     = define("LookupTableInsertV2(table_handle: resource, keys: Tin, values: Tout)").state(Writes)
+	LookupTableRemoveV2     = define("LookupTableRemoveV2(table_handle: resource, keys: Tin)").state(Writes)
 	LookupTableSize         = define("LookupTableSize(table_handle: &string) -> size: int64").state(Reads)
 	LookupTableSizeV2       = define("LookupTableSizeV2(table_handle: resource) -> size: int64").state(Reads)
 	MutableDenseHashTableV2 = define("MutableDenseHashTableV2(empty_key: key_dtype, deleted_key: key_dtype) -> table_handle: resource",

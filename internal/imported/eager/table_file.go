@@ -38,10 +38,7 @@ func initializeFromFile(s *site) (kernel, error) {
 		if err != nil {
 			return err
 		}
-		if c.env == nil || c.env.Open == nil {
-			return fmt.Errorf("file %q: this model may read no files", clip(name))
-		}
-		file, err := c.env.Open(string(name))
+		file, err := c.vocabulary(string(name))
 		if err != nil {
 			return fmt.Errorf("vocabulary: %w", err)
 		}
@@ -53,6 +50,28 @@ func initializeFromFile(s *site) (kernel, error) {
 		return t.initialize(keys, values)
 	})
 	return read(s)
+}
+
+// vocabulary opens a file that a model names: one of its own, or, on a server, one that ops may read.
+func (c call) vocabulary(name string) (io.ReadCloser, error) {
+	switch {
+	case c.env != nil && c.env.Open != nil:
+		return c.env.Open(name)
+	case c.env == nil || c.env.Files == nil:
+		return nil, fmt.Errorf("file %q: this model may read no files", clip([]byte(name)))
+	}
+	f, err := c.open()(name)
+	if err != nil {
+		return nil, err
+	}
+	size, err := f.Size()
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return struct {
+		io.Reader
+		io.Closer
+	}{io.NewSectionReader(f, 0, size), f}, nil
 }
 
 // read returns the keys and values of a file.

@@ -28,8 +28,9 @@ func tableTable() map[*ops.Def]maker {
 	both(ops.LookupTableFind, ops.LookupTableFindV2, onTable(func(t *Table, c call) error { return t.find(c, c.t(1), c.t(2)) }))
 	both(ops.LookupTableSize, ops.LookupTableSizeV2, onTable(tableSize))
 	both(ops.LookupTableInsert, ops.LookupTableInsertV2, onTable(insertPaid))
-	both(ops.LookupTableImport, ops.LookupTableImportV2, onTable(func(t *Table, c call) error { return t.insert(c.t(1), c.t(2), true) }))
+	both(ops.LookupTableImport, ops.LookupTableImportV2, onTable(importTable))
 	both(ops.LookupTableExport, ops.LookupTableExportV2, onTable(exportTable))
+	all[ops.LookupTableRemoveV2] = onTable(removePaid)
 	return all
 }
 
@@ -85,6 +86,14 @@ func onTable(f func(t *Table, c call) error) maker {
 
 func tableSize(t *Table, c call) error { return c.scalarInt(0, tensor.Int64, t.Len()) }
 
+// importTable replaces the content. That of a static table is set once, also where several clients do it.
+func importTable(t *Table, c call) error {
+	if !t.mutable {
+		return t.initialize(c.t(1), c.t(2))
+	}
+	return t.insert(c.t(1), c.t(2), true)
+}
+
 func exportTable(t *Table, c call) error {
 	d, err := t.content()
 	if err != nil {
@@ -111,15 +120,21 @@ func insertPaid(t *Table, c call) error {
 	if d := t.data.Load(); d != nil {
 		n += d.values.Shape[0]
 	}
+	return t.pay(c, n, func() error { return t.insert(c.t(1), c.t(2), false) })
+}
+
+// pay lets change replace the content, and counts the memory of n entries for as long as the new content lives.
+func (t *Table) pay(c call, n int, change func() error) error {
 	need := n * (entryCost + product(t.shape)*max(t.value.Size(), stringHeader))
 	if err := c.pay(need); err != nil {
 		return fmt.Errorf("table %q: %w", t.name, err)
 	}
-	if err := t.insert(c.t(1), c.t(2), false); err != nil {
+	old := t.data.Load()
+	if err := change(); err != nil {
 		return err
 	}
-	if c.lent != nil && need >= leastPaid {
-		budget.Lend(c.env.Payer.Account, t.data.Load(), need)
+	if d := t.data.Load(); c.lent != nil && need >= leastPaid && d != old {
+		budget.Lend(c.env.Payer.Account, d, need)
 		*c.lent -= need
 	}
 	return nil

@@ -4,10 +4,14 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -113,6 +117,9 @@ func TestHashTable(t *testing.T) {
 	s.expect(s.run("LookupTableFindV2", nil, words, []string{"b", "c", "\xff", "a"}, int64(-1)), "int64[4] 2 -1 -1 1")
 	s.refuse("maps string to int64", "LookupTableFindV2", nil, words, []int64{1}, int64(-1))
 	s.refuse("maps string to int64", "LookupTableFindV2", nil, words, "a", "x")
+	own := s.run("AnonymousHashTable", graph.Attrs{"key_dtype": tensor.String, "value_dtype": tensor.Int64})
+	s.run("LookupTableImportV2", nil, own, []string{"a"}, []int64{1})
+	s.run("LookupTableImportV2", nil, own, []string{"a"}, []int64{1}) // as another client does
 	s.refuse("cannot be changed", "LookupTableInsertV2", nil, words, []string{"z"}, []int64{1})
 	s.refuse("elsewhere", "HashTableV2", graph.Attrs{"key_dtype": tensor.Int64, "shared_name": []byte("HashTableV2")})
 
@@ -135,6 +142,14 @@ func TestMutableTable(t *testing.T) {
 	}
 	s.expect(out[0], "int64[3] 3 4 5")
 	s.expect(out[1], "float32[3 2] 9 9 3 4 5 6")
+	s.refuse("keys of type", "LookupTableRemoveV2", nil, m, []string{"3"})
+	for range 2 { // the second time they are gone
+		s.run("LookupTableRemoveV2", nil, m, []int64{4, 9, 4})
+		s.expect(s.run("LookupTableFindV2", nil, m, []int64{5, 3, 8, 4}, zero), "float32[4 2] 5 6 9 9 0 0 0 0")
+		s.expect(s.run("LookupTableSizeV2", nil, m), "int64[] 2")
+	}
+	s.run("LookupTableRemoveV2", nil, m, []int64{3, 5})
+	s.expect(s.run("LookupTableSizeV2", nil, m), "int64[] 0")
 	s.run("LookupTableImportV2", nil, m, []int64{1}, tensorOf([]float32{7, 7}, 1, 2))
 	s.expect(s.run("LookupTableSizeV2", nil, m), "int64[] 1")
 }
@@ -168,4 +183,23 @@ func TestTableFromFile(t *testing.T) {
 	s.refuse("Invalid vocab_size", "InitializeTableFromTextFileV2", lines, table(), "words")
 	s.env.Open = nil
 	s.refuse("may read no files", "InitializeTableFromTextFileV2", lines, table(), "words")
+}
+
+// TestTableOnServer: a server reads vocabularies where its ops may read files.
+func TestTableOnServer(t *testing.T) {
+	s, dir := newSession(t), t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "words"), []byte("a\nb\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.env.Files = func(path string) (atomicfile.FS, error) {
+		if filepath.Dir(path) != dir {
+			return nil, fs.ErrPermission
+		}
+		return atomicfile.OS{}, nil
+	}
+	words := s.run("HashTableV2", graph.Attrs{"key_dtype": tensor.String, "value_dtype": tensor.Int64})
+	lines := graph.Attrs{"key_index": int64(-2), "value_index": int64(-1)}
+	s.refuse(fs.ErrPermission.Error(), "InitializeTableFromTextFileV2", lines, words, "elsewhere")
+	s.run("InitializeTableFromTextFileV2", lines, words, filepath.Join(dir, "words"))
+	s.expect(s.run("LookupTableFindV2", nil, words, []string{"b", "c"}, int64(-1)), "int64[2] 1 -1")
 }
