@@ -8,17 +8,18 @@ import (
 
 // unrecorded are the ops without cases of TensorFlow's, and why.
 var unrecorded = map[string]string{
-	"TopK":           "removed from TensorFlow: TopKV2 is recorded",
-	"Const":          "its value is an attribute",
-	"Placeholder":    "what is fed",
-	"PlaceholderV2":  "what is fed; removed from TensorFlow",
-	"RestoreV2":      "reads a checkpoint: interop compares checkpoints",
-	"Case":           byControl,
-	"If":             byControl,
-	"While":          byControl,
-	"StatelessCase":  byControl,
-	"StatelessIf":    byControl,
-	"StatelessWhile": byControl,
+	"LookupTableRemoveV2": "TestMutableTable has it: its cases are not recorded yet",
+	"TopK":                "removed from TensorFlow: TopKV2 is recorded",
+	"Const":               "its value is an attribute",
+	"Placeholder":         "what is fed",
+	"PlaceholderV2":       "what is fed; removed from TensorFlow",
+	"RestoreV2":           "reads a checkpoint: interop compares checkpoints",
+	"Case":                byControl,
+	"If":                  byControl,
+	"While":               byControl,
+	"StatelessCase":       byControl,
+	"StatelessIf":         byControl,
+	"StatelessWhile":      byControl,
 }
 
 func init() {
