@@ -9,6 +9,8 @@ import sys
 
 import numpy as np
 import tensorflow as tf
+from tensorflow.python.data.ops import multi_device_iterator_ops
+from tensorflow.python.ops import gen_dataset_ops
 
 tf1 = tf.compat.v1
 tf1.disable_eager_execution()
@@ -165,6 +167,36 @@ def iterators(target):
         with tf1.Session(target) as s:
             show("shared by the next session", drain(s, both, 2))
             show("own of the next session", drain(s, get, 1))
+
+
+def devices(target):
+    """What several devices take in turn: by the class that strategies use, and by the ops, which may ask out of order."""
+    cpu = "/job:worker/replica:0/task:0/device:CPU:0"
+    with tf1.Graph().as_default(), tf.device(cpu):
+        numbers = Dataset.range(7).map(lambda x: (x, tf.strings.as_string(x * x)))
+        both = multi_device_iterator_ops.MultiDeviceIterator(numbers, [cpu, cpu], max_buffer_size=2, source_device=cpu)
+        get = both.get_next()
+        flat = dict(output_types=[tf.int64], output_shapes=[[]])
+        it = gen_dataset_ops.multi_device_iterator(devices=[cpu, cpu], shared_name="", container="", **flat)
+        begin = gen_dataset_ops.multi_device_iterator_init(Dataset.range(5)._variant_tensor, it, max_buffer_size=3)
+        shard, begun = tf1.placeholder(tf.int32, []), tf1.placeholder(tf.int64, [])
+        element = gen_dataset_ops.multi_device_iterator_get_next_from_shard(it, shard, begun, **flat)
+        with tf1.Session(target) as s:
+            for _ in range(2):
+                s.run(both.initializer)
+                show("devices in turn", drain(s, get))
+            for n in range(1, 3):
+                show("pass", plain(s.run(begin)))
+                show("shards", [shards(s, element, {shard: i, begun: n}) for i in (1, 1, 0, 0, 0, 0, 1)])
+            show("a pass that is over", shards(s, element, {shard: 0, begun: 1}))
+
+
+def shards(s, get, feeds):
+    """An element, or why there is none."""
+    try:
+        return plain(s.run(get, feeds))
+    except tf.errors.OpError as e:
+        return [type(e).__name__, [text for text in ("End of sequence", "Invalid incarnation id. Provided: 1; Expected: 2") if text in e.message]]
 
 
 def optionals(target):
@@ -371,6 +403,7 @@ def main():
     target = "grpc://" + cluster["worker"][0]
     all_pipelines(target)
     iterators(target)
+    devices(target)
     optionals(target)
     loops(target)
     variables(target)

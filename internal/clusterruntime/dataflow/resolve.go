@@ -139,7 +139,8 @@ var blocking = map[string]bool{
 	"QueueEnqueue": true, "QueueEnqueueMany": true, "QueueDequeue": true, "QueueDequeueMany": true, "QueueDequeueUpTo": true, "QueueClose": true,
 	"QueueEnqueueV2": true, "QueueEnqueueManyV2": true, "QueueDequeueV2": true, "QueueDequeueManyV2": true, "QueueDequeueUpToV2": true, "QueueCloseV2": true,
 	"IteratorGetNext": true, "IteratorGetNextSync": true, "IteratorGetNextAsOptional": true, "MakeIterator": true, "OneShotIterator": true, "ReduceDataset": true, "DatasetToSingleElement": true,
+	"MultiDeviceIteratorInit": true, "MultiDeviceIteratorGetNextFromShard": true,
 	"ReaderRead": true, "ReaderReadV2": true, "ReaderReadUpTo": true, "ReaderReadUpToV2": true,
 	"AccumulatorTakeGradient": true, "ResourceAccumulatorTakeGradient": true, "SparseAccumulatorTakeGradient": true,
-	"If": true, "Case": true, "While": true, // their functions may have these
+	"If": true, "Case": true, "While": true, "RemoteCall": true, // their functions may have these
 }

@@ -2,11 +2,14 @@ package worker
 
 import (
 	"context"
+	"slices"
 
 	"github.com/goestimator/goestimator/internal/clusterruntime/dataflow"
+	"github.com/goestimator/goestimator/internal/clusterruntime/device"
 	"github.com/goestimator/goestimator/internal/format/graphdef"
 	"github.com/goestimator/goestimator/internal/imported/eager"
 	"github.com/goestimator/goestimator/tensor"
+	"github.com/wamuir/graft/tensorflow/core/framework/device_attributes_go_proto"
 	"github.com/wamuir/graft/tensorflow/core/framework/graph_go_proto"
 	"github.com/wamuir/graft/tensorflow/core/framework/tensor_go_proto"
 	"google.golang.org/grpc/codes"
@@ -59,8 +62,20 @@ func Decode(p *tensor_go_proto.TensorProto, payer eager.Payer) (*tensor.Tensor, 
 
 // step is what a run of a graph needs of the worker.
 func (w *Worker) step(g *registered, at meeting) dataflow.Step {
-	env := &eager.Env{Resources: w.resourcesOf(g.session), Session: g.session, Functions: g.functions, Bundle: w.folders.bundle, Files: w.folders.of, Payer: g.payer}
+	env := &eager.Env{Resources: w.resourcesOf(g.session), Session: g.session, Functions: g.functions, Bundle: w.folders.bundle, Files: w.folders.of, Here: w.here, Payer: g.payer}
 	return dataflow.Step{Env: env, Rendezvous: at, Parallel: w.parallel}
+}
+
+// here reports whether a device name is one of the worker's.
+func (w *Worker) here(text string) (bool, error) {
+	asked, err := device.Parse(text)
+	if err != nil {
+		return false, err
+	}
+	return slices.ContainsFunc(w.devices, func(d *device_attributes_go_proto.DeviceAttributes) bool {
+		own, err := device.Parse(d.GetName())
+		return err == nil && asked.Matches(own)
+	}), nil
 }
 
 // EndStep forgets a step. What still waits in it ends with err.

@@ -30,6 +30,8 @@ var (
 		"has_captured_ref: bool = false", "output_types: list(type)", "output_shapes: list(shape)").state(Queues).opaque()
 	FlatMapDataset = define("FlatMapDataset(input_dataset: variant, other_arguments: [Targuments]) -> handle: variant",
 		"f: func", "output_types: list(type)", "output_shapes: list(shape)", "metadata: string = ''").state(Queues).opaque()
+	GeneratorDataset = define("GeneratorDataset(init_func_other_args: [Tinit_func_args], next_func_other_args: [Tnext_func_args], finalize_func_other_args: [Tfinalize_func_args]) -> handle: variant",
+		"init_func: func", "next_func: func", "finalize_func: func", "output_types: list(type)", "output_shapes: list(shape)", "metadata: string = ''").state(Queues).opaque()
 	GroupByWindowDataset = define("GroupByWindowDataset(input_dataset: variant, key_func_other_arguments: [Tkey_func_other_arguments], reduce_func_other_arguments: [Treduce_func_other_arguments], window_size_func_other_arguments: [Twindow_size_func_other_arguments]) -> handle: variant",
 		"key_func: func", "reduce_func: func", "window_size_func: func", "output_types: list(type)", "output_shapes: list(shape)", "metadata: string = ''").state(Queues).opaque()
 	IgnoreErrorsDataset = define("IgnoreErrorsDataset(input_dataset: variant) -> handle: variant",

@@ -36,8 +36,21 @@ var (
 	IteratorToStringHandle = define("IteratorToStringHandle(resource_handle: resource) -> string_handle: string").state(Queues)
 	IteratorV2             = define("IteratorV2() -> handle: resource",
 		"shared_name: string", "container: string", "output_types: list(type)", "output_shapes: list(shape)").state(Queues)
-	MakeIterator    = define("MakeIterator(dataset: variant, iterator: resource)").state(Queues).opaque()
-	OneShotIterator = define("OneShotIterator() -> handle: resource",
+	MakeIterator                 = define("MakeIterator(dataset: variant, iterator: resource)").state(Queues).opaque()
+	AnonymousMultiDeviceIterator = define("AnonymousMultiDeviceIterator() -> handle: resource, deleter: variant",
+		"devices: list(string)", "output_types: list(type)", "output_shapes: list(shape)").state(Queues)
+	AnonymousMultiDeviceIteratorV3 = define("AnonymousMultiDeviceIteratorV3() -> handle: resource",
+		"devices: list(string)", "output_types: list(type)", "output_shapes: list(shape)").state(Queues)
+	DeleteMultiDeviceIterator = define("DeleteMultiDeviceIterator(multi_device_iterator: resource, iterators: N*resource, deleter: variant)").state(Queues).opaque()
+	MultiDeviceIterator       = define("MultiDeviceIterator() -> handle: resource",
+		"devices: list(string)", "shared_name: string", "container: string", "output_types: list(type)", "output_shapes: list(shape)").state(Queues)
+	MultiDeviceIteratorFromStringHandle = define("MultiDeviceIteratorFromStringHandle(string_handle: string) -> multi_device_iterator: resource",
+		"output_types: list(type) = []", "output_shapes: list(shape) = []").state(Queues)
+	MultiDeviceIteratorGetNextFromShard = define("MultiDeviceIteratorGetNextFromShard(multi_device_iterator: resource, shard_num: int32, incarnation_id: int64) -> components: [output_types]",
+		"output_shapes: list(shape)").state(Queues)
+	MultiDeviceIteratorInit           = define("MultiDeviceIteratorInit(dataset: variant, multi_device_iterator: resource, max_buffer_size: int64) -> incarnation_id: int64").state(Queues).opaque()
+	MultiDeviceIteratorToStringHandle = define("MultiDeviceIteratorToStringHandle(multi_device_iterator: resource) -> string_handle: string").state(Queues)
+	OneShotIterator                   = define("OneShotIterator() -> handle: resource",
 		"dataset_factory: func", "output_types: list(type)", "output_shapes: list(shape)", "container: string = ''", "shared_name: string = ''").state(Queues)
 	OptionalFromValue = define("OptionalFromValue(components: [Toutput_types]) -> optional: variant").state(Queues).opaque()
 	OptionalGetValue  = define("OptionalGetValue(optional: variant) -> components: [output_types]",

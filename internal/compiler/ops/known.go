@@ -75,7 +75,6 @@ RefExit(data: &T) -> output: &T
 RefMerge(inputs: &N*T) -> output: &T, value_index: int32
 RefNextIteration(data: &T) -> output: &T
 RefSwitch(data: &T, pred: bool) -> output_false: &T, output_true: &T
-RemoteCall(target: string, args: [Tin]) -> output: [Tout]
 Restore(file_pattern: string, tensor_name: string) -> tensor: dt
 RestoreSlice(file_pattern: string, tensor_name: string, shape_and_slice: string) -> tensor: dt
 SampleDistortedBoundingBoxV2(image_size: T, bounding_boxes: float32, min_object_covered: float32) -> begin: T, size: T, bboxes: float32

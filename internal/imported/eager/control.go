@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// controlOps call functions of Env: branches and loops. A loop ends with the context of its run.
+// controlOps call functions of Env: branches, loops, and calls on named devices. A loop ends with the context of its run.
 var controlOps = map[*ops.Def]maker{
 	ops.If:             branch,
 	ops.StatelessIf:    branch,
@@ -16,6 +16,7 @@ var controlOps = map[*ops.Def]maker{
 	ops.StatelessCase:  choice,
 	ops.While:          while,
 	ops.StatelessWhile: while,
+	ops.RemoteCall:     remoteCall,
 }
 
 // Called returns the names of the functions that a node calls.
@@ -24,7 +25,7 @@ func Called(n *graph.Node) []string {
 		return nil
 	}
 	var names []string
-	for _, attr := range []string{"cond", "body", "then_branch", "else_branch", "branches"} {
+	for _, attr := range []string{"cond", "body", "then_branch", "else_branch", "branches", "f"} {
 		switch f := n.Attrs[attr].(type) {
 		case graph.Func:
 			names = append(names, f.Name)

@@ -21,6 +21,7 @@ func datasetMapTable() map[*ops.Def]maker {
 		ops.FlatMapDataset:       makeDataset(interleaved(func(*inputs) (cycle, block int64) { return 1, 1 })),
 		ops.InterleaveDataset:    makeDataset(interleaved(turns)),
 		ops.GroupByWindowDataset: makeDataset(groupByWindow),
+		ops.GeneratorDataset:     makeDataset(generatorDataset),
 	}
 	for _, op := range []*ops.Def{ops.ParallelMapDataset, ops.ParallelMapDatasetV2} {
 		all[op] = makeDataset(mapDataset(true))

@@ -45,6 +45,9 @@ type Env struct {
 	// Files returns the file system that files below a path are written on, or
 	// why they may not be; nil: none.
 	Files func(path string) (atomicfile.FS, error)
+	// Here reports whether a device name, whole or in part, is one of this
+	// task's; nil: all are.
+	Here func(device string) (bool, error)
 	// Payer pays for what is allocated.
 	Payer Payer
 	// Ran is called when a node has run, with when it began and its outputs, which are not to be kept; nil: nobody wants to know.

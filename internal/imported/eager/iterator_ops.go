@@ -45,8 +45,11 @@ var iteratorOps = map[*ops.Def]maker{
 // iterator is an iterator of a graph.
 type iterator struct {
 	*dataset.Handle
-	types []tensor.DType
+	types componentTypes
 }
+
+// componentTypes are the types of the components of elements.
+type componentTypes []tensor.DType
 
 // optional is an element, or none.
 type optional struct {
@@ -97,20 +100,20 @@ func (c call) iterator(at place, types []tensor.DType) (*iterator, error) {
 	if !ok {
 		return nil, fmt.Errorf("expected an iterator as resource %q, got %T", at.name, found)
 	}
-	return it, it.gives(types)
+	return it, it.types.fit(types)
 }
 
-// gives fails where elements are of other types. No types stand for any.
-func (it *iterator) gives(types []tensor.DType) error {
+// fit fails where others are expected. None stand for any.
+func (own componentTypes) fit(types []tensor.DType) error {
 	if len(types) == 0 {
 		return nil
 	}
-	if len(types) != len(it.types) {
-		return fmt.Errorf("Number of components does not match: expected %d types but got %d.", len(types), len(it.types))
+	if len(types) != len(own) {
+		return fmt.Errorf("Number of components does not match: expected %d types but got %d.", len(types), len(own))
 	}
 	for i, d := range types {
-		if d != it.types[i] {
-			return fmt.Errorf("Data type mismatch at component %d: expected %v but got %v.", i, d, it.types[i])
+		if d != own[i] {
+			return fmt.Errorf("Data type mismatch at component %d: expected %v but got %v.", i, d, own[i])
 		}
 	}
 	return nil
@@ -370,6 +373,6 @@ func iteratorFromString(s *site) (kernel, error) {
 			return fmt.Errorf("%w: no iterator has the handle %q on this device: expected what IteratorToStringHandle gave here", fs.ErrNotExist, clip(b))
 		}
 		c.out[0].Resource = it
-		return it.gives(types)
+		return it.types.fit(types)
 	}, nil
 }

@@ -1,0 +1,222 @@
+package dataset
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"runtime"
+	"sync"
+)
+
+// Shards is a pass that several takers share: element i is the one of shard i modulo their number, also where another shard asks first.
+// It can be begun anew, over another dataset too. It is safe for concurrent use. One that is lost without Close is closed when its
+// memory is collected.
+type Shards struct {
+	all *shards
+}
+
+// shards is what a Shards holds.
+type shards struct {
+	n int
+
+	mu     sync.Mutex
+	begun  int64  // passes
+	now    *dealt // nil: there is no dataset yet
+	closed bool
+}
+
+// NewShards returns n shards without a dataset.
+func NewShards(n int) *Shards {
+	all := &shards{n: n}
+	s := &Shards{all}
+	runtime.AddCleanup(s, func(all *shards) { go all.close() }, all)
+	return s
+}
+
+// Begin begins a pass over a dataset and returns its number. A pass that was begun before ends, and what waits in it gets ErrClosed.
+// most is how many elements of a shard may wait (negative: as many as there is room for) while another shard's are made.
+func (s *Shards) Begin(ctx context.Context, d Dataset, p *Pass, most int64) (int64, error) {
+	defer runtime.KeepAlive(s)
+	in := NewHandle()
+	if err := in.Set(ctx, d, p); err != nil {
+		in.Close()
+		return 0, err
+	}
+	a := s.all
+	next := &dealt{in: in, room: p.Room, most: most, waiting: make([][]made, a.n), asking: make([]int64, a.n), changed: make(chan struct{})}
+	a.mu.Lock()
+	if a.closed {
+		a.mu.Unlock()
+		in.Close()
+		return 0, ErrClosed
+	}
+	old := a.now
+	a.begun++
+	a.now = next
+	begun := a.begun
+	a.mu.Unlock()
+	if old != nil {
+		old.close()
+	}
+	return begun, nil
+}
+
+// Next returns the next element of a shard, io.EOF after the last one. pass is what Begin returned. It waits while elements of another
+// shard, which come before, fill their buffer.
+func (s *Shards) Next(ctx context.Context, shard int, pass int64) (Element, error) {
+	defer runtime.KeepAlive(s)
+	a := s.all
+	if shard < 0 || shard >= a.n {
+		return nil, fmt.Errorf("shard_num %d: expected 0 to %d", shard, a.n-1)
+	}
+	a.mu.Lock()
+	now, begun, closed := a.now, a.begun, a.closed
+	a.mu.Unlock()
+	switch {
+	case closed:
+		return nil, ErrClosed
+	case now == nil:
+		return nil, ErrUnset
+	case pass != begun:
+		return nil, fmt.Errorf("Invalid incarnation id. Provided: %d; Expected: %d", pass, begun)
+	}
+	return now.next(ctx, shard)
+}
+
+// Close ends the pass, and the calls that run.
+func (s *Shards) Close() { s.all.close() }
+
+func (a *shards) close() {
+	a.mu.Lock()
+	a.closed = true
+	now := a.now
+	a.now = nil
+	a.mu.Unlock()
+	if now != nil {
+		now.close()
+	}
+}
+
+// dealt is a pass whose elements are dealt to shards in turn. Who asks makes elements, until there is one of its shard: nothing runs
+// that nobody asked for.
+type dealt struct {
+	in   *Handle
+	room *Room
+	most int64
+
+	mu      sync.Mutex
+	waiting [][]made // of each shard
+	asking  []int64  // calls of each shard
+	turn    int      // shard of the next element
+	busy    bool     // somebody makes it
+	short   bool     // an element waits for which there is no room
+	ended   bool
+	closed  bool
+	changed chan struct{} // closed, and made anew, when one of these changes
+}
+
+func (d *dealt) next(ctx context.Context, shard int) (Element, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.asking[shard]++
+	defer func() { d.asking[shard]-- }()
+	for {
+		switch {
+		case d.closed:
+			return nil, ErrClosed
+		case len(d.waiting[shard]) > 0:
+			m := d.take(shard)
+			return m.e, m.err
+		case d.ended:
+			return nil, io.EOF
+		}
+		var err error
+		if d.mayMake() {
+			err = d.make(ctx)
+		} else {
+			err = d.wait(ctx)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// mayMake reports whether nobody makes the next element, and whether it may wait for its shard. The mutex is held.
+func (d *dealt) mayMake() bool {
+	beside := int64(len(d.waiting[d.turn])) - d.asking[d.turn]
+	return !d.busy && !d.short && (d.most < 0 || beside < d.most)
+}
+
+// make makes the next element. It fails where the caller's context ends. The mutex is held, but not while the element is made.
+func (d *dealt) make(ctx context.Context) error {
+	d.busy = true
+	d.mu.Unlock()
+	e, err := d.in.Next(ctx)
+	d.mu.Lock()
+	d.busy = false
+	defer d.wake()
+	switch {
+	case d.closed:
+		return ErrClosed
+	case err == io.EOF:
+		d.ended = true
+	case err != nil && ctx.Err() != nil:
+		return err
+	default:
+		m := made{e: e, err: err}
+		if n := valueHeader + e.bytes(); d.room.take(n) == nil {
+			m.held = n
+		} else { // it waits, and no more come before it was taken
+			d.short = true
+		}
+		d.waiting[d.turn] = append(d.waiting[d.turn], m)
+		d.turn = (d.turn + 1) % len(d.waiting)
+	}
+	return nil
+}
+
+// take takes a shard's first element out. The mutex is held.
+func (d *dealt) take(shard int) made {
+	all := d.waiting[shard]
+	m := all[0]
+	all[0] = made{}
+	d.waiting[shard] = all[1:]
+	d.room.give(m.held)
+	d.short = d.short && m.held > 0
+	d.wake()
+	return m
+}
+
+// wait waits for a change. The mutex is held, but not while it waits.
+func (d *dealt) wait(ctx context.Context) error {
+	changed := d.changed
+	d.mu.Unlock()
+	defer d.mu.Lock()
+	select {
+	case <-changed:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// wake lets all who wait look again. The mutex is held.
+func (d *dealt) wake() {
+	close(d.changed)
+	d.changed = make(chan struct{})
+}
+
+func (d *dealt) close() {
+	d.mu.Lock()
+	d.closed = true
+	for _, all := range d.waiting {
+		for _, m := range all {
+			d.room.give(m.held)
+		}
+	}
+	clear(d.waiting)
+	d.wake()
+	d.mu.Unlock()
+	d.in.Close()
+}
