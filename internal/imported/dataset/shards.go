@@ -152,7 +152,7 @@ func (d *dealt) mayMake() bool {
 func (d *dealt) make(ctx context.Context) error {
 	d.busy = true
 	d.mu.Unlock()
-	e, err := d.in.Next(ctx)
+	e, err := guard(ctx, d.in.Next)
 	d.mu.Lock()
 	d.busy = false
 	defer d.wake()
@@ -165,7 +165,7 @@ func (d *dealt) make(ctx context.Context) error {
 		return err
 	default:
 		m := made{e: e, err: err}
-		if n := valueHeader + e.bytes(); d.room.take(n) == nil {
+		if n := e.bytes(); d.room.take(n) == nil {
 			m.held = n
 		} else { // it waits, and no more come before it was taken
 			d.short = true
