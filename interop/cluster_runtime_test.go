@@ -53,7 +53,6 @@ var clusterCases = []clusterCase{
 	{name: "canned estimator", drive: trainAndEvaluate("dnn", "none", "chief"), jobs: oneChief, own: "chief", ours: []string{"ps", "chief ps"}, compare: nearly, has: "done", long: true},
 	{name: "canned estimator, ParameterServerStrategy", drive: trainAndEvaluate("dnn", "ps", "chief", "evaluator"), jobs: oneChief, own: "chief", ours: []string{"chief ps"}, compare: nearly, has: "exports"},
 	{name: "estimator, ParameterServerStrategy", drive: trainAndEvaluate("custom", "ps", "chief", "evaluator"), jobs: oneChief, own: "chief", ours: []string{"ps", "chief ps"}, compare: nearly, has: "exports", long: true},
-	{name: "estimator with two workers, ParameterServerStrategy", drive: trainAndEvaluate("custom", "ps", "chief", "worker"), jobs: map[string]int{"chief": 1, "worker": 1, "ps": 2}, own: "chief worker", ours: []string{"chief worker ps"}, compare: spread, runs: 1, has: "done", long: true},
 	{name: "TensorFlow 2", script: "cluster_tf2.py", jobs: oneWorker, ours: []string{"worker ps"}, compare: nearly, has: "after a failed function"},
 }
 
