@@ -62,7 +62,7 @@ func Decode(p *tensor_go_proto.TensorProto, payer eager.Payer) (*tensor.Tensor, 
 
 // step is what a run of a graph needs of the worker.
 func (w *Worker) step(g *registered, at meeting) dataflow.Step {
-	env := &eager.Env{Resources: w.resourcesOf(g.session), Session: g.session, Functions: g.functions, Bundle: w.folders.bundle, Files: w.folders.of, Here: w.here, Payer: g.payer}
+	env := &eager.Env{Resources: w.resourcesOf(g.session), Session: g.session, Functions: g.functions, Bundle: w.folders.bundle, Files: w.folders.of, Graph: returnOf, Here: w.here, Payer: g.payer}
 	return dataflow.Step{Env: env, Rendezvous: at, Parallel: w.parallel}
 }
 

@@ -21,6 +21,7 @@ var (
 	DeleteSeedGenerator       = define("DeleteSeedGenerator(handle: resource, deleter: variant)").state(Queues).opaque()
 	DummyMemoryCache          = define("DummyMemoryCache() -> handle: resource").state(Queues)
 	DummySeedGenerator        = define("DummySeedGenerator() -> handle: resource").state(Queues)
+	GetOptions                = define("GetOptions(input_dataset: variant) -> serialized_options: string").state(Queues).opaque()
 	Iterator                  = define("Iterator() -> handle: resource",
 		"shared_name: string", "container: string", "output_types: list(type)", "output_shapes: list(shape)").state(Queues)
 	IteratorFromStringHandle = define("IteratorFromStringHandle(string_handle: string) -> resource_handle: resource",

@@ -48,8 +48,9 @@ func datasetTable() map[*ops.Def]maker {
 		ops.AssertCardinalityDataset: always(func(in *inputs) (dataset.Dataset, error) {
 			return dataset.Exactly(in.source(), in.int("cardinality")), nil
 		}),
-		ops.CacheDataset:   always(cacheDataset),
-		ops.CacheDatasetV2: always(cacheDataset),
+		ops.DatasetFromGraph: always(datasetFromGraph),
+		ops.CacheDataset:     always(cacheDataset),
+		ops.CacheDatasetV2:   always(cacheDataset),
 	} {
 		all[op] = makeDataset(m)
 	}
@@ -230,4 +231,25 @@ func firstOf(at []int64, rank int, i int64) int {
 		}
 	}
 	return low
+}
+
+// datasetFromGraph runs the graph that describes a dataset, as DatasetToGraph makes it.
+func datasetFromGraph(in *inputs) (dataset.Dataset, error) {
+	def := in.text("graph_def")
+	if in.err != nil {
+		return nil, in.err
+	}
+	env := in.c.env
+	if env == nil || env.Graph == nil {
+		return nil, fmt.Errorf("a dataset of a graph is %w here", ErrUnsupported)
+	}
+	v, err := env.Graph(in.c.ctx, env, []byte(def))
+	if err != nil {
+		return nil, err
+	}
+	d, ok := v.Resource.(dataset.Dataset)
+	if !ok {
+		return nil, fmt.Errorf("graph_def: expected that the graph returns a dataset")
+	}
+	return d, nil
 }

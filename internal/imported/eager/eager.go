@@ -48,6 +48,8 @@ type Env struct {
 	// Here reports whether a device name, whole or in part, is one of this
 	// task's; nil: all are.
 	Here func(device string) (bool, error)
+	// Graph runs a serialized GraphDef, and returns what its _Retval node takes; nil: no graphs.
+	Graph func(ctx context.Context, env *Env, def []byte) (Value, error)
 	// Payer pays for what is allocated.
 	Payer Payer
 	// Ran is called when a node has run, with when it began and its outputs, which are not to be kept; nil: nobody wants to know.

@@ -40,6 +40,7 @@ var iteratorOps = map[*ops.Def]maker{
 	ops.ReduceDataset:          reduceDataset,
 	ops.DatasetToSingleElement: singleElement,
 	ops.DatasetCardinality:     plain(cardinality),
+	ops.GetOptions:             plain(datasetOptions),
 }
 
 // iterator is an iterator of a graph.
@@ -338,6 +339,15 @@ func cardinality(c call) error {
 		return err
 	}
 	c.set(0, tensor.Scalar(d.Cardinality()))
+	return nil
+}
+
+// datasetOptions gives no options: they say how a pass is computed, and are not kept.
+func datasetOptions(c call) error {
+	if _, err := c.datasetAt(0); err != nil {
+		return err
+	}
+	c.set(0, textScalar(""))
 	return nil
 }
 
