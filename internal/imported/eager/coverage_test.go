@@ -20,18 +20,7 @@ var unrecorded = map[string]string{
 	"StatelessCase":       byControl,
 	"StatelessIf":         byControl,
 	"StatelessWhile":      byControl,
-	"TopK":           "removed from TensorFlow: TopKV2 is recorded",
-	"Const":          "its value is an attribute",
-	"Placeholder":    "what is fed",
-	"PlaceholderV2":  "what is fed; removed from TensorFlow",
-	"RestoreV2":      "reads a checkpoint: interop compares checkpoints",
-	"Case":           byControl,
-	"If":             byControl,
-	"While":          byControl,
-	"StatelessCase":  byControl,
-	"StatelessIf":    byControl,
-	"StatelessWhile": byControl,
-	"RemoteCall":     "names devices: interop/python/cluster_data.py compares servers",
+	"RemoteCall":          "names devices: interop/python/cluster_data.py compares servers",
 }
 
 func init() {
