@@ -56,7 +56,15 @@ func (c *clientContext) makePlan(ctx context.Context, r registered, args []argum
 	if err != nil {
 		return nil, err
 	}
-	g, err := graphdef.FromGraphDef(flat.Graph)
+	def := flat.Graph
+	if !r.part { // branches and loops may be divided, too
+		lowered, err := inline.Lower(def)
+		if err != nil {
+			return nil, err
+		}
+		def = lowered.Graph
+	}
+	g, err := graphdef.FromGraphDef(def)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +83,8 @@ func (c *clientContext) makePlan(ctx context.Context, r registered, args []argum
 	if err != nil {
 		return nil, err
 	}
-	if r.part { // it is one task's, as a whole
+	if r.part { // it is one task's, as a whole: all of it runs, in loops, too
+		end.Control = nil
 		p.local, err = prepareGraph(g)
 		return p, err
 	}

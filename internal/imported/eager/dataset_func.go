@@ -36,16 +36,18 @@ func (in *inputs) function(name, captured string) dataset.Func {
 }
 
 func (g *graphFunc) call(ctx context.Context, e dataset.Element) (dataset.Element, error) {
-	r, err := g.frame(len(e) + len(g.captured))
+	// Python captures more than a function takes where something must live as long as it (OwnedMultiDeviceIterator).
+	captured := g.captured[:max(0, min(len(g.captured), len(g.f.args)-len(e)))]
+	r, err := g.frame(len(e) + len(captured))
 	if err != nil {
 		return nil, fmt.Errorf("function %q: %w", g.name, err)
 	}
-	args := make([]Value, 0, len(e)+len(g.captured))
+	args := make([]Value, 0, len(e)+len(captured))
 	for _, v := range e {
 		args = append(args, Value(v))
 	}
 	out := make([]Value, len(g.f.outs))
-	if err := r.call(ctx, g.env, append(args, g.captured...), out); err != nil {
+	if err := r.call(ctx, g.env, append(args, captured...), out); err != nil {
 		if errors.Is(err, ErrRange) || errors.Is(err, queue.ErrOutOfRange) {
 			return nil, &rangeError{err}
 		}
