@@ -105,6 +105,9 @@ func (r *run) remote(ctx context.Context, p *part) error {
 	op := &rpcs.Operation{Id: invalidID, Name: p.name, Device: p.task.cpu(), IsFunction: true, IsComponentFunction: true, FuncStepId: r.step}
 	in := &rpcs.RunComponentFunctionRequest{ContextId: r.c.id, Operation: op}
 	for _, i := range p.args {
+		if r.args[i].remote == nil {
+			return status.Errorf(codes.Unimplemented, "argument %d of function %q is here, and an op takes it together with what is on %s: expected both on one task", i, r.op.GetName(), p.task)
+		}
 		op.OpInputs = append(op.OpInputs, &rpcs.Operation_Input{Item: &rpcs.Operation_Input_RemoteHandle{RemoteHandle: r.args[i].remote}})
 	}
 	for _, i := range p.results {
