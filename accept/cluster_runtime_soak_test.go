@@ -20,7 +20,7 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-// runtimeSoak is a cluster of `goestimator server`, of which some tasks are killed and started again.
+// runtimeSoak is a cluster of `goestimator server`. Some of its tasks are killed and started again.
 type runtimeSoak struct {
 	t       *testing.T
 	spec    string
@@ -36,7 +36,7 @@ type runtimeSoak struct {
 }
 
 // TestClusterRuntimeSoak opens and closes sessions, runs steps and extends graphs for GOESTIMATOR_SOAK, while clients vanish, and a
-// worker and a parameter server are killed. Steps have their results, or fail as those of a lost task do. In the end the tasks have
+// worker and a parameter server are killed. Steps have their results, or fail as a lost task makes them fail. In the end the tasks have
 // what they had at the start.
 func TestClusterRuntimeSoak(t *testing.T) {
 	whole(t)

@@ -24,7 +24,7 @@ type grouper struct {
 	sets    map[string]int // what nodes wait for, by content
 	content [][]int32      // the same by number
 	total   int            // elements of all sets
-	united  int            // elements of which sets were made
+	united  int            // elements that sets were made of
 }
 
 // place says which nodes a node may share a region with.

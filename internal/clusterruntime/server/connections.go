@@ -9,7 +9,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// maxForeign are the connections to addresses that clients named, beyond those of the server's own cluster.
+// maxForeign are the connections to addresses that clients named, beyond the server's own cluster.
 const maxForeign = 1 << 10
 
 // connections are those to other tasks, by address. All clusters that have an address share its connection.

@@ -23,7 +23,7 @@ type Join func(*for_core_protos_go_proto.ServerDef) (Peers, func(), error)
 
 // opened is a session that its master opened here.
 type opened struct {
-	resources *eager.Resources // nil: those of the worker
+	resources *eager.Resources // nil: the worker's
 	task      device.Name      // the worker's, in the cluster of the session
 	peers     Peers            // of that cluster
 	leave     func()           // nil where the cluster is that of the worker

@@ -75,7 +75,7 @@ func (n *Node) serverOptions() []grpc.ServerOption {
 		grpc.Creds(serverCredentials{n.security, n.bulkServer, n.config.PeerTimeout}),
 		grpc.UnknownServiceHandler(n.unknown),
 		grpc.MaxRecvMsgSize(limit),
-		grpc.MaxSendMsgSize(math.MaxInt32), // callers say what they take; those of foreign services take more
+		grpc.MaxSendMsgSize(math.MaxInt32), // callers say what they take; callers of foreign services take more
 		grpc.MaxConcurrentStreams(1024),
 		grpc.MaxHeaderListSize(64 << 10),
 		grpc.ConnectionTimeout(10 * time.Second),

@@ -367,20 +367,29 @@ func iteratorToString(c call) error {
 // handlePrefix begins the string handles of iterators.
 const handlePrefix = "iterator"
 
+// handled finds what a string handle names. The op gave the handle on this device.
+func handled[T any](c call, prefix, what, op string) (it T, err error) {
+	b, err := text("string_handle", c.t(0))
+	if err != nil {
+		return it, err
+	}
+	if c.env == nil || c.env.Resources == nil {
+		return it, errInputs
+	}
+	name, ok := strings.CutPrefix(string(b), prefix)
+	it, found := c.env.Resources.named(name).(T)
+	if !ok || !found {
+		return it, fmt.Errorf("%w: no %s has the handle %q on this device: expected what %s gave here", fs.ErrNotExist, what, clip(b), op)
+	}
+	return it, nil
+}
+
 func iteratorFromString(s *site) (kernel, error) {
 	types := outputTypes(s)
 	return func(c call) error {
-		b, err := text("string_handle", c.t(0))
+		it, err := handled[*iterator](c, handlePrefix, "iterator", "IteratorToStringHandle")
 		if err != nil {
 			return err
-		}
-		if c.env == nil || c.env.Resources == nil {
-			return errInputs
-		}
-		name, ok := strings.CutPrefix(string(b), handlePrefix)
-		it, found := c.env.Resources.named(name).(*iterator)
-		if !ok || !found {
-			return fmt.Errorf("%w: no iterator has the handle %q on this device: expected what IteratorToStringHandle gave here", fs.ErrNotExist, clip(b))
 		}
 		c.out[0].Resource = it
 		return it.types.fit(types)

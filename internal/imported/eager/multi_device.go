@@ -3,8 +3,6 @@ package eager
 import (
 	"fmt"
 	"io"
-	"io/fs"
-	"strings"
 
 	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/internal/imported/dataset"
@@ -133,24 +131,16 @@ func shardsToString(c call) error {
 func shardsFromString(s *site) (kernel, error) {
 	types := outputTypes(s)
 	return func(c call) error {
-		b, err := text("string_handle", c.t(0))
+		it, err := handled[*multiDevice](c, shardsPrefix, "multi device iterator", "MultiDeviceIteratorToStringHandle")
 		if err != nil {
 			return err
-		}
-		if c.env == nil || c.env.Resources == nil {
-			return errInputs
-		}
-		name, ok := strings.CutPrefix(string(b), shardsPrefix)
-		it, found := c.env.Resources.named(name).(*multiDevice)
-		if !ok || !found {
-			return fmt.Errorf("%w: no multi device iterator has the handle %q on this device: expected what MultiDeviceIteratorToStringHandle gave here", fs.ErrNotExist, clip(b))
 		}
 		c.out[0].Resource = it
 		return it.types.fit(types)
 	}, nil
 }
 
-// deleteShards closes an iterator; those of its devices go with the last one who has them.
+// deleteShards closes an iterator; its devices' iterators go with their last user.
 func deleteShards(c call) error {
 	it, ok := c.in[0].Resource.(*multiDevice)
 	if !ok {
