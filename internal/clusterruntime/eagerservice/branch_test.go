@@ -50,12 +50,12 @@ func TestBranchOverTasks(t *testing.T) {
 	variable(t, func(item *rpcs.QueueItem) (*rpcs.QueueResponse, error) { return r.enqueue("ps", item) }, "ps", 10, 1)
 	variable(t, func(item *rpcs.QueueItem) (*rpcs.QueueResponse, error) { return r.enqueue("worker", item) }, "worker", 20, 100)
 	for i, c := range []struct{ x, want, total float32 }{{3, 300, 4}, {-1, 0, 4}, {0.5, 50, 4.5}} {
-		out, err := r.enqueue("worker", execute(&rpcs.Operation{Id: int64(30 + i), Name: "pick", IsFunction: true,
+		_, err := r.enqueue("worker", execute(&rpcs.Operation{Id: int64(30 + i), Name: "pick", IsFunction: true,
 			OpInputs: []*rpcs.Operation_Input{kept("ps", 10, resource), kept("worker", 20, resource), given(t, c.x)}}))
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, err = r.enqueue("worker", execute(&rpcs.Operation{Id: invalidID, Name: "Identity", Attrs: attrs{"T": typeAttr(float)}, OpInputs: []*rpcs.Operation_Input{kept("worker", int64(30+i), float)}}))
+		out, err := r.enqueue("worker", execute(&rpcs.Operation{Id: invalidID, Name: "Identity", Attrs: attrs{"T": typeAttr(float)}, OpInputs: []*rpcs.Operation_Input{kept("worker", int64(30+i), float)}}))
 		if got := number(t, out, err); got != c.want {
 			t.Errorf("x %v: got %v, expected %v", c.x, got, c.want)
 		}
