@@ -51,7 +51,7 @@ func openReal(t *testing.T) (*Master, string) {
 }
 
 // feed returns what a step feeds.
-func feed(t *testing.T, values map[string]float32) (all []*for_core_protos_go_proto.NamedTensorProto) {
+func feed(t testing.TB, values map[string]float32) (all []*for_core_protos_go_proto.NamedTensorProto) {
 	t.Helper()
 	for name, v := range values {
 		p, err := graphdef.ToTensorProto(tensor.Scalar(v), true)

@@ -10,6 +10,7 @@ import (
 	"github.com/goestimator/goestimator/internal/clusterruntime/rpcs"
 	"github.com/goestimator/goestimator/internal/clusterruntime/service"
 	"github.com/goestimator/goestimator/internal/format/graphdef"
+	"github.com/goestimator/goestimator/internal/platform/budget"
 	"github.com/wamuir/graft/tensorflow/core/framework/tensor_go_proto"
 	"github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 	"google.golang.org/grpc/codes"
@@ -21,11 +22,13 @@ type plan struct {
 	session string
 	created bool // the workers were asked to create the session
 	parts   []part
+	account *budget.Account // pays for fetches that other tasks send
 }
 
 // part is what one worker runs.
 type part struct {
 	worker  service.Caller
+	far     bool // the worker is another task
 	handle  string
 	feeds   map[string]string // rendezvous keys by name
 	fetches map[string]string // names by rendezvous key
@@ -34,7 +37,7 @@ type part struct {
 
 // register gives each worker its part.
 func (s *session) register(ctx context.Context, parts []partition.Part) (*plan, error) {
-	p := &plan{session: s.handle, created: s.apart}
+	p := &plan{session: s.handle, created: s.apart, account: s.account}
 	for _, q := range parts {
 		w, err := s.workers.Worker(q.Task.Job, q.Task.Task)
 		if err != nil {
@@ -52,7 +55,8 @@ func (s *session) register(ctx context.Context, parts []partition.Part) (*plan, 
 			p.deregister()
 			return nil, err
 		}
-		r := part{worker: w, handle: out.GetGraphHandle(), feeds: q.Feeds, fetches: map[string]string{}}
+		far := Task{q.Task.Job, q.Task.Task} != s.own
+		r := part{worker: w, far: far, handle: out.GetGraphHandle(), feeds: q.Feeds, fetches: map[string]string{}}
 		for name, key := range q.Fetches {
 			r.fetches[key] = name
 			r.keys = append(r.keys, key)
@@ -157,7 +161,28 @@ func (q part) run(ctx context.Context, p *plan, c call) (*rpcs.RunGraphResponse,
 	if err == nil && out.GetStatusCode() != 0 {
 		err = status.Error(codes.Code(out.GetStatusCode()), out.GetStatusErrorMessage())
 	}
+	if err == nil && q.far {
+		err = p.pay(out)
+	}
 	return out, err
+}
+
+// leastPaid is the size in bytes from which on a fetch is paid for, as tensors are.
+const leastPaid = 4 << 10
+
+// pay pays for fetches that another task sent, as long as something refers to them.
+func (p *plan) pay(out *rpcs.RunGraphResponse) error {
+	for _, t := range out.GetRecv() {
+		content := t.GetTensor().GetTensorContent()
+		if len(content) < leastPaid {
+			continue
+		}
+		if err := p.account.ReserveModel(len(content)); err != nil {
+			return err
+		}
+		budget.Lend(p.account, &content[0], len(content))
+	}
+	return nil
 }
 
 // cleanup ends a step on the workers that took part.

@@ -32,7 +32,7 @@ func Divide(g *graph.Graph, r Request, c Cluster) ([]Part, error) {
 		return nil, err
 	}
 	d := &divider{g: g, need: need, cluster: c, at: at, frames: frames, loops: map[loopAt]*graph.Node{}, updated: updated, parts: map[device.Name]*Part{},
-		copies: map[*graph.Node]*graph.Node{}, fed: map[graph.Output]*graph.Node{}, received: map[cut]*graph.Node{}, number: r.Number}
+		copies: map[*graph.Node]*graph.Node{}, fed: map[feedAt]*graph.Node{}, received: map[cut]*graph.Node{}, number: r.Number}
 	if err := d.divide(); err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ type divider struct {
 	parts    map[device.Name]*Part
 	order    []*Part
 	copies   map[*graph.Node]*graph.Node
-	fed      map[graph.Output]*graph.Node // the _Recv that stands for a fed output
+	fed      map[feedAt]*graph.Node // the _Recv that stands for a fed output
 	received map[cut]*graph.Node
 	number   int64 // see Request
 	names    int
@@ -67,6 +67,12 @@ type cut struct {
 	from  *graph.Node
 	index int
 	to    device.Name
+}
+
+// feedAt is a fed output on a task.
+type feedAt struct {
+	graph.Output
+	task device.Name
 }
 
 func (d *divider) divide() error {
@@ -82,11 +88,6 @@ func (d *divider) divide() error {
 			return err
 		}
 	}
-	for o, name := range d.need.feeds {
-		if err := d.feed(o, name); err != nil {
-			return err
-		}
-	}
 	for _, n := range d.need.nodes {
 		if err := d.connect(n); err != nil {
 			return fmt.Errorf("node %q (%s): %w", n.Name, n.Op, err)
@@ -96,6 +97,9 @@ func (d *divider) divide() error {
 		if err := d.fetch(o, name); err != nil {
 			return err
 		}
+	}
+	if err := d.feedUnused(); err != nil {
+		return err
 	}
 	client := taskOf(d.cluster.Client)
 	slices.SortStableFunc(d.order, func(a, b *Part) int { return rank(a.Task == client) - rank(b.Task == client) })
@@ -158,22 +162,46 @@ func receiver(a graph.Attrs) graph.Attrs {
 	return a
 }
 
-// feed adds the _Recv of a fed output, on the client's device.
-func (d *divider) feed(o graph.Output, name string) error {
-	at := d.cluster.Client
-	attrs, key := link(at, at, name, o.DType(), true)
-	n, err := d.add(at, &graph.Node{Name: "_recv_" + plain(name), Op: "_Recv", Attrs: receiver(attrs), Outputs: []graph.Type{{DType: o.DType()}}})
-	if err != nil {
-		return err
+// feed returns the _Recv of a fed output on the task of a device that needs it. The master sends the value there itself: it would come
+// later by way of the client's task.
+func (d *divider) feed(o graph.Output, name string, to Device) (*graph.Node, error) {
+	at := feedAt{o, taskOf(to)}
+	if n := d.fed[at]; n != nil {
+		return n, nil
 	}
-	d.fed[o], d.at[n] = n, at
-	d.part(at).Feeds[name] = key.String()
+	attrs, key := link(to, to, name, o.DType(), true)
+	n, err := d.add(to, &graph.Node{Name: "_recv_" + plain(name), Op: "_Recv", Attrs: receiver(attrs), Outputs: []graph.Type{{DType: o.DType()}}})
+	if err != nil {
+		return nil, err
+	}
+	d.fed[at] = n
+	d.part(to).Feeds[name] = key.String()
+	return n, nil
+}
+
+// feedUnused gives what nothing needs to the client's task, which sees whether it is a tensor.
+func (d *divider) feedUnused() error {
+	used := map[graph.Output]bool{}
+	for at := range d.fed {
+		used[at.Output] = true
+	}
+	for o, name := range d.need.feeds {
+		if used[o] {
+			continue
+		}
+		if _, err := d.feed(o, name, d.cluster.Client); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
-// fetch adds the _Send of a fetched output, on the client's device.
+// fetch adds the _Send of a fetched output, on the task that makes it: the master gets the value from there.
 func (d *divider) fetch(o graph.Output, name string) error {
 	at := d.cluster.Client
+	if !d.isFed(o) {
+		at = d.at[o.Node]
+	}
 	value, err := d.value(o, at)
 	if err != nil {
 		return fmt.Errorf("fetch %q: %w", name, err)
@@ -188,12 +216,14 @@ func (d *divider) fetch(o graph.Output, name string) error {
 
 // value returns an output of the client's graph as it is there for a device.
 func (d *divider) value(o graph.Output, to Device) (graph.Output, error) {
-	from, value := o.Node, graph.Output{}
-	if r := d.fed[o]; r != nil {
-		from, value = r, r.Out(0)
-	} else {
-		value = d.copies[from].Out(o.Index)
+	if name, fed := d.need.feeds[o]; fed {
+		r, err := d.feed(o, name, to)
+		if err != nil {
+			return graph.Output{}, err
+		}
+		return r.Out(0), nil
 	}
+	from, value := o.Node, d.copies[o.Node].Out(o.Index)
 	if taskOf(d.at[from]) == taskOf(to) {
 		return value, nil
 	}

@@ -31,5 +31,11 @@ func (d *divider) early(c cut) bool {
 
 // fedBy reports whether the client feeds the input of a node, or what the node gives.
 func (d *divider) fedBy(n *graph.Node) bool {
-	return len(n.Inputs) != 1 || d.fed[n.Inputs[0]] != nil || d.fed[n.Out(0)] != nil
+	return len(n.Inputs) != 1 || d.isFed(n.Inputs[0]) || d.isFed(n.Out(0))
+}
+
+// isFed reports whether the client feeds an output.
+func (d *divider) isFed(o graph.Output) bool {
+	_, fed := d.need.feeds[o]
+	return fed
 }

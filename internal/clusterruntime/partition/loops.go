@@ -20,7 +20,7 @@ func (d *divider) gather() {
 	first := map[*graph.Node]*graph.Node{} // what takes the value of a node
 	for _, n := range d.need.nodes {
 		for _, in := range n.Inputs {
-			if _, fed := d.need.feeds[in]; !fed && first[in.Node] == nil {
+			if !d.isFed(in) && first[in.Node] == nil {
 				first[in.Node] = n
 			}
 		}
@@ -28,7 +28,7 @@ func (d *divider) gather() {
 	for _, n := range d.frames.sorted {
 		switch {
 		case (isSwitch(n) || isExit(n)) && len(n.Inputs) > 0:
-			if _, fed := d.need.feeds[n.Inputs[0]]; fed {
+			if d.isFed(n.Inputs[0]) {
 				d.at[n] = d.cluster.Client
 			} else {
 				d.at[n] = d.at[n.Inputs[0].Node]

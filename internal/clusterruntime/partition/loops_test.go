@@ -69,7 +69,11 @@ func loopsOverTasks(t *rapid.T) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	item, err := runParts(ctx, parts, parts[0].Fetches[out.String()])
+	key := ""
+	for _, p := range parts {
+		key += p.Fetches[out.String()] // one has it
+	}
+	item, err := runParts(ctx, parts, key)
 	if err != nil {
 		t.Fatal(err)
 	}

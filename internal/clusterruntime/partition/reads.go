@@ -111,7 +111,7 @@ func (d *divider) readAgain(n *graph.Node) error {
 	for i, in := range n.Inputs {
 		read := in.Node
 		v, ok := readOf(in)
-		if !ok || d.fed[in] != nil || d.fed[v] != nil || !d.updated[after{n, v.Node}] || taskOf(d.at[v.Node]) != taskOf(d.at[n]) {
+		if !ok || d.isFed(in) || d.isFed(v) || !d.updated[after{n, v.Node}] || taskOf(d.at[v.Node]) != taskOf(d.at[n]) {
 			continue
 		}
 		first := append([]*graph.Node(nil), c.Control...)

@@ -1,0 +1,89 @@
+package master
+
+import (
+	"fmt"
+	"log/slog"
+	"testing"
+
+	"github.com/goestimator/goestimator/internal/clusterruntime/rpcs"
+	"github.com/goestimator/goestimator/internal/clusterruntime/service"
+	"github.com/goestimator/goestimator/internal/clusterruntime/worker"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/format/graphdef"
+	"github.com/goestimator/goestimator/tensor"
+	"github.com/wamuir/graft/tensorflow/core/framework/device_attributes_go_proto"
+	"github.com/wamuir/graft/tensorflow/core/framework/graph_go_proto"
+)
+
+// tasks are the tasks of a job in one process, without connections.
+type tasks []service.Local
+
+func (t tasks) Tasks() (all []Task) {
+	for i := range t {
+		all = append(all, Task{"w", i})
+	}
+	return all
+}
+
+func (t tasks) Worker(_ string, task int) (service.Caller, error) { return t[task], nil }
+
+// newTasks returns so many workers that reach each other.
+func newTasks(n int) tasks {
+	t := make(tasks, n)
+	for i := range t {
+		d := &device_attributes_go_proto.DeviceAttributes{Name: fmt.Sprintf("/job:w/replica:0/task:%d/device:CPU:0", i), DeviceType: "CPU", Incarnation: uint64(i + 1)}
+		t[i] = worker.New(worker.Config{Devices: []*device_attributes_go_proto.DeviceAttributes{d}, Peers: t, Parallel: 2}).Methods()
+	}
+	return t
+}
+
+// openAt opens a session with a graph at the first of so many tasks.
+func openAt(t testing.TB, tasks int, def *graph_go_proto.GraphDef) (*Master, string) {
+	t.Helper()
+	m := New(Task{"w", 0}, newTasks(tasks), slog.New(slog.DiscardHandler))
+	out, err := m.createSession(t.Context(), &rpcs.CreateSessionRequest{GraphDef: def})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m, out.GetSessionHandle()
+}
+
+// plusOne is x + 1 on each of so many tasks: "y0:0", "y1:0".
+func plusOne(t testing.TB, tasks int) *graph_go_proto.GraphDef {
+	t.Helper()
+	b := graph.NewBuilder(graph.New())
+	number := graph.TypeOf(tensor.Float32)
+	x := b.Op("Placeholder", "x", number, graph.Attrs{"dtype": tensor.Float32})
+	for i := range tasks {
+		one := b.Const(fmt.Sprint("one", i), tensor.Scalar(float32(1)))
+		y := b.Op("AddV2", fmt.Sprint("y", i), number, graph.Attrs{"T": tensor.Float32}, x, one)
+		one.Node.Device = fmt.Sprint("/job:w/task:", i)
+		y.Node.Device = one.Node.Device
+	}
+	def, err := graphdef.ToGraphDef(b.Graph)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return def
+}
+
+// stepAt is a step that feeds x and fetches y of a task.
+func stepAt(t testing.TB, session string, task int) *rpcs.RunStepRequest {
+	return &rpcs.RunStepRequest{SessionHandle: session, Feed: feed(t, map[string]float32{"x": 41}), Fetch: []string{fmt.Sprintf("y%d:0", task)}}
+}
+
+// BenchmarkStep is a step of an unchanged graph without connections: on the master's task, and on another one.
+func BenchmarkStep(b *testing.B) {
+	for task, name := range []string{"own", "other"} {
+		b.Run(name, func(b *testing.B) {
+			m, session := openAt(b, 2, plusOne(b, 2))
+			in := stepAt(b, session, task)
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := m.runStep(b.Context(), in); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
