@@ -95,7 +95,7 @@ func (s *session) runPartial(ctx context.Context, handle string, part partition.
 // end ends a run on its workers.
 func (r *partialRun) end(s *session) {
 	r.once.Do(func() {
-		r.plan.plan.cleanup(r.step)
+		r.plan.plan.cleanup(r.step, true)
 		s.release(r.plan)
 	})
 }

@@ -29,6 +29,7 @@ type plan struct {
 type part struct {
 	worker  service.Caller
 	far     bool // the worker is another task
+	cleaner *cleaner
 	handle  string
 	feeds   map[string]string // rendezvous keys by name
 	fetches map[string]string // names by rendezvous key
@@ -55,8 +56,8 @@ func (s *session) register(ctx context.Context, parts []partition.Part) (*plan, 
 			p.deregister()
 			return nil, err
 		}
-		far := Task{q.Task.Job, q.Task.Task} != s.own
-		r := part{worker: w, far: far, handle: out.GetGraphHandle(), feeds: q.Feeds, fetches: map[string]string{}}
+		at := Task{q.Task.Job, q.Task.Task}
+		r := part{worker: w, far: at != s.own, cleaner: s.cleanerOf(at, w), handle: out.GetGraphHandle(), feeds: q.Feeds, fetches: map[string]string{}}
 		for name, key := range q.Fetches {
 			r.fetches[key] = name
 			r.keys = append(r.keys, key)
@@ -100,8 +101,9 @@ type call struct {
 // run runs all parts once and returns the fetches by name.
 func (p *plan) run(ctx context.Context, c call) (map[string]*tensor_go_proto.TensorProto, error) {
 	c.step = newStep()
-	defer p.cleanup(c.step)
-	return p.all(ctx, c)
+	values, err := p.all(ctx, c)
+	p.cleanup(c.step, err != nil)
+	return values, err
 }
 
 // newStep draws the number of a step, with the bits that TensorFlow uses.
@@ -143,7 +145,7 @@ func (p *plan) all(ctx context.Context, c call) (map[string]*tensor_go_proto.Ten
 // run runs a part in a step.
 func (q part) run(ctx context.Context, p *plan, c call) (*rpcs.RunGraphResponse, error) {
 	in := &rpcs.RunGraphRequest{GraphHandle: q.handle, StepId: c.step, RecvKey: q.keys, ExecOpts: c.execution(), SessionHandle: p.session, CreateWorkerSessionCalled: p.created, StoreErrorsInResponseBody: true,
-		IsPartial: c.fetches != nil, IsLastPartialRun: c.last}
+		CleanupStepId: q.cleaner.take(), IsPartial: c.fetches != nil, IsLastPartialRun: c.last}
 	if c.fetches != nil {
 		in.RecvKey = slices.DeleteFunc(slices.Clone(q.keys), func(key string) bool { return !c.fetches[q.fetches[key]] })
 	}
@@ -158,6 +160,9 @@ func (q part) run(ctx context.Context, p *plan, c call) (*rpcs.RunGraphResponse,
 		in.Send = append(in.Send, &for_core_protos_go_proto.NamedTensorProto{Name: key, Tensor: t})
 	}
 	out, err := service.Ask[rpcs.RunGraphResponse](ctx, q.worker, "RunGraph", in)
+	if out.GetCleansUp() {
+		q.cleaner.reads.Store(true)
+	}
 	if err == nil && out.GetStatusCode() != 0 {
 		err = status.Error(codes.Code(out.GetStatusCode()), out.GetStatusErrorMessage())
 	}
@@ -185,9 +190,9 @@ func (p *plan) pay(out *rpcs.RunGraphResponse) error {
 	return nil
 }
 
-// cleanup ends a step on the workers that took part.
-func (p *plan) cleanup(step int64) {
-	p.each(func(ctx context.Context, q part) {
-		_, _ = service.Ask[rpcs.CleanupGraphResponse](ctx, q.worker, "CleanupGraph", &rpcs.CleanupGraphRequest{StepId: step})
-	})
+// cleanup ends a step on the workers that took part; with now, at once.
+func (p *plan) cleanup(step int64, now bool) {
+	for _, q := range p.parts {
+		q.cleaner.add(step, now)
+	}
 }

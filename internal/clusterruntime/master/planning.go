@@ -176,6 +176,9 @@ func (s *session) close() {
 		}
 	}
 	s.plans, s.callables = nil, nil
+	for _, p := range s.cleaners {
+		p.flush()
+	}
 	s.mu.Unlock()
 	var done sync.WaitGroup // a worker that hangs delays them all once
 	for _, p := range unused {

@@ -52,6 +52,7 @@ type session struct {
 	callables map[int64]callable
 	next      int64 // number of the next callable
 	closed    bool
+	cleaners  map[Task]*cleaner
 
 	partials   map[string]*partialRun // by handle
 	partialRun int64                  // so far

@@ -78,7 +78,7 @@ func TestDivide(t *testing.T) {
 			"/job:worker/replica:0/task:0": "AddV2 _Recv _Recv _Send",
 			"/job:ps/replica:0/task:1":     "Const _Send",
 		}},
-		"a fed fetch": {Request{Feeds: []string{"y:0"}, Fetches: []string{"y:0"}}, map[string]string{"/job:worker/replica:0/task:0": "_Recv _Send"}},
+		"a fed fetch":                 {Request{Feeds: []string{"y:0"}, Fetches: []string{"y:0"}}, map[string]string{"/job:worker/replica:0/task:0": "_Recv _Send"}},
 		"a feed and a fetch far away": {Request{Feeds: []string{"y:0"}, Fetches: []string{"z"}}, map[string]string{"/job:ps/replica:0/task:1": "Neg _Recv _Send"}},
 		"a feed for two tasks": {Request{Feeds: []string{"y:0"}, Fetches: []string{"y", "z"}}, map[string]string{
 			"/job:worker/replica:0/task:0": "_Recv _Send",

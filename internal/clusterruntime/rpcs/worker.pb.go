@@ -715,8 +715,10 @@ type RunGraphRequest struct {
 	StoreErrorsInResponseBody bool                                         `protobuf:"varint,9,opt,name=store_errors_in_response_body,json=storeErrorsInResponseBody,proto3" json:"store_errors_in_response_body,omitempty"`
 	CreateWorkerSessionCalled bool                                         `protobuf:"varint,10,opt,name=create_worker_session_called,json=createWorkerSessionCalled,proto3" json:"create_worker_session_called,omitempty"`
 	RequestId                 int64                                        `protobuf:"varint,11,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
-	unknownFields             protoimpl.UnknownFields
-	sizeCache                 protoimpl.SizeCache
+	// Of our own servers: steps that are over, as CleanupGraph states them. TensorFlow's workers do not know it.
+	CleanupStepId []uint64 `protobuf:"fixed64,1001,rep,packed,name=cleanup_step_id,json=cleanupStepId,proto3" json:"cleanup_step_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RunGraphRequest) Reset() {
@@ -826,6 +828,13 @@ func (x *RunGraphRequest) GetRequestId() int64 {
 	return 0
 }
 
+func (x *RunGraphRequest) GetCleanupStepId() []uint64 {
+	if x != nil {
+		return x.CleanupStepId
+	}
+	return nil
+}
+
 type RunGraphResponse struct {
 	state              protoimpl.MessageState                       `protogen:"open.v1"`
 	Recv               []*for_core_protos_go_proto.NamedTensorProto `protobuf:"bytes,1,rep,name=recv,proto3" json:"recv,omitempty"`
@@ -834,6 +843,7 @@ type RunGraphResponse struct {
 	PartitionGraph     []*graph_go_proto.GraphDef                   `protobuf:"bytes,4,rep,name=partition_graph,json=partitionGraph,proto3" json:"partition_graph,omitempty"`
 	StatusCode         int32                                        `protobuf:"varint,5,opt,name=status_code,json=statusCode,proto3" json:"status_code,omitempty"`
 	StatusErrorMessage string                                       `protobuf:"bytes,6,opt,name=status_error_message,json=statusErrorMessage,proto3" json:"status_error_message,omitempty"`
+	CleansUp           bool                                         `protobuf:"varint,1001,opt,name=cleans_up,json=cleansUp,proto3" json:"cleans_up,omitempty"` // the worker is one of ours: it knows cleanup_step_id
 	unknownFields      protoimpl.UnknownFields
 	sizeCache          protoimpl.SizeCache
 }
@@ -908,6 +918,13 @@ func (x *RunGraphResponse) GetStatusErrorMessage() string {
 		return x.StatusErrorMessage
 	}
 	return ""
+}
+
+func (x *RunGraphResponse) GetCleansUp() bool {
+	if x != nil {
+		return x.CleansUp
+	}
+	return false
 }
 
 type CleanupGraphRequest struct {
@@ -1754,7 +1771,7 @@ const file_worker_proto_rawDesc = "" +
 	"\frecord_costs\x18\x01 \x01(\bR\vrecordCosts\x12'\n" +
 	"\x0frecord_timeline\x18\x03 \x01(\bR\x0erecordTimeline\x126\n" +
 	"\x17record_partition_graphs\x18\x04 \x01(\bR\x15recordPartitionGraphs\x12J\n" +
-	"\"report_tensor_allocations_upon_oom\x18\x05 \x01(\bR\x1ereportTensorAllocationsUponOom\"\xf8\x03\n" +
+	"\"report_tensor_allocations_upon_oom\x18\x05 \x01(\bR\x1ereportTensorAllocationsUponOom\"\xa1\x04\n" +
 	"\x0fRunGraphRequest\x12!\n" +
 	"\fgraph_handle\x18\x01 \x01(\tR\vgraphHandle\x12\x17\n" +
 	"\astep_id\x18\x02 \x01(\x03R\x06stepId\x120\n" +
@@ -1769,7 +1786,8 @@ const file_worker_proto_rawDesc = "" +
 	"\x1ccreate_worker_session_called\x18\n" +
 	" \x01(\bR\x19createWorkerSessionCalled\x12\x1d\n" +
 	"\n" +
-	"request_id\x18\v \x01(\x03R\trequestId\"\xc5\x02\n" +
+	"request_id\x18\v \x01(\x03R\trequestId\x12'\n" +
+	"\x0fcleanup_step_id\x18\xe9\a \x03(\x06R\rcleanupStepId\"\xe3\x02\n" +
 	"\x10RunGraphResponse\x120\n" +
 	"\x04recv\x18\x01 \x03(\v2\x1c.tensorflow.NamedTensorProtoR\x04recv\x124\n" +
 	"\n" +
@@ -1779,7 +1797,8 @@ const file_worker_proto_rawDesc = "" +
 	"\x0fpartition_graph\x18\x04 \x03(\v2\x14.tensorflow.GraphDefR\x0epartitionGraph\x12\x1f\n" +
 	"\vstatus_code\x18\x05 \x01(\x05R\n" +
 	"statusCode\x120\n" +
-	"\x14status_error_message\x18\x06 \x01(\tR\x12statusErrorMessage\".\n" +
+	"\x14status_error_message\x18\x06 \x01(\tR\x12statusErrorMessage\x12\x1c\n" +
+	"\tcleans_up\x18\xe9\a \x01(\bR\bcleansUp\".\n" +
 	"\x13CleanupGraphRequest\x12\x17\n" +
 	"\astep_id\x18\x01 \x01(\x03R\x06stepId\"\x16\n" +
 	"\x14CleanupGraphResponse\"\xd6\x02\n" +

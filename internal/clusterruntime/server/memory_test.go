@@ -97,3 +97,30 @@ func TestMemory(t *testing.T) {
 	}
 	r.later(r.openWith(keeper(t, "c", 60*mib)), "keep")
 }
+
+// TestMemoryOfFetches: the master's task pays for what it fetches from others, too.
+func TestMemoryOfFetches(t *testing.T) {
+	r := newRigWith(t, budget.Limits{Server: 256 * mib, Request: 64 * mib})
+	b := graph.NewBuilder(graph.New())
+	n, err := tensor.FromSlice([]int32{10 * mib}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := b.Op("Fill", "one", graph.TypeOf(tensor.Float32, 10*mib), graph.Attrs{"T": tensor.Float32, "index_type": tensor.Int32}, b.Const("n", n), b.Const("value", tensor.Scalar(float32(1))))
+	same := b.Op("Identity", "same", one.Type(), graph.Attrs{"T": tensor.Float32}, one)
+	one.Node.Device, same.Node.Device = "/job:ps/task:0", "/job:ps/task:0"
+	def, err := graphdef.ToGraphDef(b.Graph)
+	if err != nil || b.Err() != nil {
+		t.Fatal(err, b.Err())
+	}
+	session := r.openWith(def)
+	_, err = ask[rpcs.RunStepResponse](r, "RunStep", &rpcs.RunStepRequest{SessionHandle: session, Fetch: []string{"one:0", "same:0"}})
+	if status.Code(err) != codes.ResourceExhausted || !strings.Contains(err.Error(), "--"+budget.SessionFlag) {
+		t.Errorf("fetches of 80 MiB in a session of 64: got %v", err)
+	}
+	for end := time.Now().Add(time.Minute); r.servers["worker0"].memory.Used() > mib; time.Sleep(time.Millisecond) {
+		if runtime.GC(); time.Now().After(end) {
+			t.Fatalf("after the step: %d bytes are held", r.servers["worker0"].memory.Used())
+		}
+	}
+}

@@ -69,9 +69,16 @@ func (w *Worker) cleanupGraph(_ context.Context, in *rpcs.CleanupGraphRequest) (
 
 // runGraph runs a registered graph once, on what is sent, and answers what it is asked for.
 func (w *Worker) runGraph(ctx context.Context, in *rpcs.RunGraphRequest) (*rpcs.RunGraphResponse, error) {
+	for _, over := range in.GetCleanupStepId() {
+		w.EndStep(int64(over), errCleaned)
+	}
 	out, err := w.run(ctx, in)
-	if err == nil || !in.GetStoreErrorsInResponseBody() {
-		return out, StatusOf(err)
+	if err == nil {
+		out.CleansUp = true
+		return out, nil
+	}
+	if !in.GetStoreErrorsInResponseBody() {
+		return nil, StatusOf(err)
 	}
 	s := status.Convert(StatusOf(err))
 	return &rpcs.RunGraphResponse{StatusCode: int32(s.Code()), StatusErrorMessage: s.Message()}, nil

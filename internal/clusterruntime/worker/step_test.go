@@ -21,3 +21,19 @@ func TestCleanupEndsPartialRuns(t *testing.T) {
 		t.Errorf("after CleanupGraph: %v, %d steps", ctx.Err(), len(w.steps))
 	}
 }
+
+// TestStepsThatAreOver: a master says with a step which others are over.
+func TestStepsThatAreOver(t *testing.T) {
+	p := newPair()
+	in, out := link("0", "0", "x:0"), link("0", "0", "y:0")
+	handle := register(t, p[0], negate(t, in, out))
+	for id := range int64(3) {
+		answer, err := p[0].runGraph(t.Context(), &rpcs.RunGraphRequest{GraphHandle: handle, StepId: id + 1, Send: value(t, in, 3), RecvKey: []string{out.String()}, CleanupStepId: []uint64{uint64(id)}})
+		if err != nil || !answer.GetCleansUp() {
+			t.Fatalf("got %v, %v", answer, err)
+		}
+	}
+	if len(p[0].steps) != 1 || p[0].steps[3] == nil {
+		t.Errorf("expected step 3 alone, got %v", p[0].steps)
+	}
+}

@@ -1,0 +1,105 @@
+package master
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/goestimator/goestimator/internal/clusterruntime/rpcs"
+	"github.com/goestimator/goestimator/internal/clusterruntime/service"
+)
+
+// cleanupPause is how long the end of a step waits for another step that it can go with.
+const cleanupPause = time.Second
+
+// cleaner tells a worker which steps of a session are over. No step waits for that. Workers that say that they can read it get it with
+// the next step, or after cleanupPause; others by a call.
+type cleaner struct {
+	worker service.Caller
+	reads  atomic.Bool // it gets it with the next step
+
+	mu      sync.Mutex
+	over    []uint64 // that it has not been told
+	later   *time.Timer
+	calling bool
+}
+
+// add notes that a step is over. With now, the worker is told at once: something may wait in the step.
+func (p *cleaner) add(step int64, now bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.over = append(p.over, uint64(step))
+	switch {
+	case now || !p.reads.Load():
+		p.call()
+	case p.later == nil:
+		p.later = time.AfterFunc(cleanupPause, p.flush)
+	}
+}
+
+// take returns what goes with a step.
+func (p *cleaner) take() []uint64 {
+	if !p.reads.Load() {
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	over := p.over
+	p.over = nil
+	return over
+}
+
+// flush tells the worker what has not gone with a step.
+func (p *cleaner) flush() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.later = nil
+	p.call()
+}
+
+// call sees that somebody calls the worker. The mutex is held.
+func (p *cleaner) call() {
+	if !p.calling && len(p.over) > 0 {
+		p.calling = true
+		go p.calls()
+	}
+}
+
+// calls calls the worker for each step. Where it does not answer it is left alone: it ends such steps when it needs their room.
+func (p *cleaner) calls() {
+	for {
+		p.mu.Lock()
+		over := slices.Clone(p.over)
+		p.over = p.over[:0]
+		p.calling = len(over) > 0
+		p.mu.Unlock()
+		if len(over) == 0 {
+			return
+		}
+		p.cleanup(over)
+	}
+}
+
+func (p *cleaner) cleanup(over []uint64) {
+	ctx, cancel := afterwards()
+	defer cancel()
+	for _, step := range over {
+		if ctx.Err() != nil {
+			return
+		}
+		_, _ = service.Ask[rpcs.CleanupGraphResponse](ctx, p.worker, "CleanupGraph", &rpcs.CleanupGraphRequest{StepId: int64(step)})
+	}
+}
+
+// cleanerOf returns the cleaner of a task's worker.
+func (s *session) cleanerOf(t Task, w service.Caller) *cleaner {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := s.cleaners[t]
+	if p == nil {
+		p = &cleaner{worker: w}
+		s.cleaners[t] = p
+	}
+	return p
+}

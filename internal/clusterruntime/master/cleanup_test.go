@@ -1,0 +1,85 @@
+package master
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goestimator/goestimator/internal/clusterruntime/rpcs"
+	"github.com/goestimator/goestimator/internal/clusterruntime/service"
+	"google.golang.org/protobuf/proto"
+)
+
+// noting is a cluster that notes which steps its workers run, and which they know to be over.
+type noting struct {
+	tasks
+	foreign bool // the workers do not say that they clean up, as TensorFlow's
+
+	mu      sync.Mutex
+	ran     map[uint64]int
+	over    map[uint64]int
+	cleanup int // calls of CleanupGraph
+}
+
+func (n *noting) Worker(_ string, task int) (service.Caller, error) {
+	return notingCaller{n, n.tasks[task]}, nil
+}
+
+type notingCaller struct {
+	*noting
+	service.Caller
+}
+
+func (c notingCaller) Call(ctx context.Context, method string, in, out proto.Message) (proto.Message, error) {
+	c.mu.Lock()
+	switch in := in.(type) {
+	case *rpcs.RunGraphRequest:
+		c.ran[uint64(in.GetStepId())]++
+		for _, id := range in.GetCleanupStepId() {
+			c.over[id]++
+		}
+	case *rpcs.CleanupGraphRequest:
+		c.cleanup++
+		c.over[uint64(in.GetStepId())]++
+	}
+	c.mu.Unlock()
+	out, err := c.Caller.Call(ctx, method, in, out)
+	if r, ok := out.(*rpcs.RunGraphResponse); ok && c.foreign {
+		r.CleansUp = false
+	}
+	return out, err
+}
+
+// TestCleanup: a worker gets to know once that a step is over: one of ours with the next step, or a while after the last one.
+func TestCleanup(t *testing.T) {
+	const steps = 20
+	for foreign, calls := range map[bool]int{false: 1, true: steps} {
+		synctest.Test(t, func(t *testing.T) {
+			n := &noting{tasks: newTasks(2), foreign: foreign, ran: map[uint64]int{}, over: map[uint64]int{}}
+			m := New(Task{"w", 0}, n, slog.New(slog.DiscardHandler))
+			out, err := m.createSession(t.Context(), &rpcs.CreateSessionRequest{GraphDef: plusOne(t, 2)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range steps {
+				if _, err := m.runStep(t.Context(), stepAt(t, out.GetSessionHandle(), 1)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			time.Sleep(2 * cleanupPause)
+			synctest.Wait()
+			if len(n.ran) != steps || len(n.over) != steps || n.cleanup != calls {
+				t.Errorf("foreign %v: %d steps, %d of them over, %d calls: expected %d calls", foreign, len(n.ran), len(n.over), n.cleanup, calls)
+			}
+			for id, times := range n.over {
+				if times != 1 || n.ran[id] != 1 {
+					t.Errorf("step %d ran %d times and was over %d times", id, n.ran[id], times)
+				}
+			}
+			closeSession(t, m, out.GetSessionHandle())
+		})
+	}
+}
