@@ -76,6 +76,15 @@ func (f *frame) begin() *iteration {
 	return it
 }
 
+// restart makes the iteration outside of loops as it was at the begin of a run.
+func (it *iteration) restart() {
+	for i, n := range it.frame.p.frames[it.frame.shape].pending {
+		it.nodes[i] = arrived{pending: n}
+	}
+	clear(it.inputs)
+	it.busy = 0
+}
+
 // after returns the iteration that follows it, nil where that has not begun.
 func (it *iteration) after() *iteration {
 	f := it.frame

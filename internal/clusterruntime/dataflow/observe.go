@@ -1,19 +1,23 @@
 package dataflow
 
 import (
+	"context"
 	"time"
 
 	"github.com/goestimator/goestimator/internal/clusterruntime/regions"
 	"github.com/goestimator/goestimator/internal/imported/eager"
 )
 
+// traced reports whether somebody wants to know when nodes run.
+func (r *run) traced() bool { return r.step.Env != nil && r.step.Env.Ran != nil }
+
 // observed is execute, which says when a node has run where somebody wants to know. Regions say it of their nodes.
-func (r *run) observed(t task, m *room) ([]token, error) {
-	if r.step.Env == nil || r.step.Env.Ran == nil || t.dead || r.p.nodes[t.node].source.Op == regions.Op {
-		return r.execute(t, m)
+func (r *run) observed(ctx context.Context, t task, m *room) ([]token, error) {
+	if !r.traced() || t.dead || r.p.nodes[t.node].source.Op == regions.Op {
+		return r.execute(ctx, t, m)
 	}
 	began := time.Now()
-	out, err := r.execute(t, m)
+	out, err := r.execute(ctx, t, m)
 	if err == nil {
 		values := make([]eager.Value, len(out))
 		for i := range out {

@@ -7,6 +7,7 @@ func (r *run) pass(t task, out []token) (ready []task, err error) {
 	n := &r.p.nodes[t.node]
 	it := t.at
 	ends := it.frame // where something may be over now
+	ready = r.passed[:0]
 	switch n.role {
 	case enter:
 		ends = it.child(n.enters)

@@ -2,7 +2,10 @@ package dataflow
 
 import (
 	"fmt"
+	"sync"
+	"sync/atomic"
 
+	"github.com/goestimator/goestimator/internal/clusterruntime/rendezvous"
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/imported/eager"
 )
@@ -12,17 +15,22 @@ type Program struct {
 	nodes  []node
 	frames []frameShape // frames[0] is what is outside of loops
 	roots  []int32      // nodes without inputs
+
+	runs atomic.Uint32
+	idle sync.Pool // *run
 }
 
 // node is a node with what its runs need.
 type node struct {
 	source *graph.Node
 	role   role
-	kernel eager.Kernel // of an ordinary node
-	blocks bool         // may wait for others: has a goroutine of its own
-	reads  []bool       // which inputs are values of reference variables where they come as references
-	key    keyTemplate  // of _Send and _Recv
-	number int          // of _Arg and _Retval
+	kernel eager.Kernel   // of an ordinary node
+	blocks bool           // may wait for others: has a goroutine of its own
+	stops  bool           // ends early when its context ends
+	took   atomic.Int64   // nanoseconds of late; 0: it has not run
+	reads  []bool         // which inputs are values of reference variables where they come as references
+	key    rendezvous.Key // of _Send and _Recv outside of loops
+	number int            // of _Arg and _Retval
 
 	frame      int32 // where it runs
 	enters     int32 // of an Enter: the frame that it leads to

@@ -41,13 +41,12 @@ var roles = map[string]role{
 // arity are the inputs of each role, -1 for at least one.
 var arity = map[role]int{forward: 1, branch: 2, merge: -1, enter: 1, exit: 1, next: 1, trigger: 0, send: 1, recv: 0, arg: 0, retval: 1}
 
-// keyTemplate is the key of a _Send or _Recv without the iteration, which depends on the run.
-type keyTemplate rendezvous.Key
-
-func (k keyTemplate) in(it *iteration) rendezvous.Key {
-	key := rendezvous.Key(k)
-	key.Iteration = it.name()
-	return key
+// keyIn returns the key of a _Send or _Recv in an iteration.
+func (n *node) keyIn(it *iteration) rendezvous.Key {
+	if it.frame.parent == nil {
+		return n.key
+	}
+	return n.key.In(it.name())
 }
 
 // resolve finds what runs the node. A random op goes on from the states.
@@ -57,7 +56,7 @@ func (n *node) resolve(source *graph.Node, random *eager.Generators) (err error)
 		return n.structure()
 	}
 	if k, ok := source.Attrs[regions.Kernel].(eager.Kernel); ok && source.Op == regions.Op { // no message can have it
-		n.kernel, n.reads = k, valuesOf(source)
+		n.kernel, n.reads, n.stops = k, valuesOf(source), true
 		return nil
 	}
 	if t, ok := source.Attrs["value"].(*tensor.Tensor); ok && source.Op == "Const" {
@@ -104,8 +103,8 @@ func (n *node) structure() error {
 	n.number = n.source.Int("index", 0)
 	n.blocks = n.role == recv
 	if n.role == send || n.role == recv {
-		n.key = keyTemplate{From: n.source.Str("send_device"), Incarnation: uint64(n.source.Int("send_device_incarnation", 0)),
-			To: n.source.Str("recv_device"), Edge: n.source.Str("tensor_name")}
+		n.key = rendezvous.Key{From: n.source.Str("send_device"), Incarnation: uint64(n.source.Int("send_device_incarnation", 0)),
+			To: n.source.Str("recv_device"), Edge: n.source.Str("tensor_name")}.In(rendezvous.Outside)
 	}
 	n.reads = valuesOf(n.source)
 	return nil

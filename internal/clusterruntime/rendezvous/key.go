@@ -13,6 +13,8 @@ type Key struct {
 	To          string // the name of the receiving device
 	Edge        string // which tensor
 	Iteration   string // "frame:iteration" of a loop, "0:0" outside of loops
+
+	text string // of In
 }
 
 // Outside is the Iteration of what is not in a loop.
@@ -20,7 +22,17 @@ const Outside = "0:0"
 
 // String returns the key in TensorFlow's form; ParseKey reads it back.
 func (k Key) String() string {
+	if k.text != "" {
+		return k.text
+	}
 	return k.From + ";" + fmt.Sprintf("%016x", k.Incarnation) + ";" + k.To + ";" + k.Edge + ";" + k.Iteration
+}
+
+// In returns the key of an iteration. Its text is made once: the key is used often, and not changed.
+func (k Key) In(iteration string) Key {
+	k.text, k.Iteration = "", iteration
+	k.text = k.String()
+	return k
 }
 
 // ParseKey reads a key.

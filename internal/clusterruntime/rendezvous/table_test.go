@@ -77,9 +77,11 @@ func TestWaitingEnds(t *testing.T) {
 func TestKeysAreReadBack(t *testing.T) {
 	part := rapid.StringMatching(`[a-z/:0-9]*`)
 	rapid.Check(t, func(t *rapid.T) {
-		k := Key{part.Draw(t, "from"), rapid.Uint64().Draw(t, "incarnation"), part.Draw(t, "to"), part.Draw(t, "edge"), Outside}
-		if got, err := ParseKey(k.String()); err != nil || got != k {
-			t.Fatalf("ParseKey(%q) = %+v, %v", k, got, err)
+		k := Key{From: part.Draw(t, "from"), Incarnation: rapid.Uint64().Draw(t, "incarnation"), To: part.Draw(t, "to"), Edge: part.Draw(t, "edge"), Iteration: "1:2"}
+		for _, same := range []Key{k, k.In("3:4").In("1:2")} {
+			if got, err := ParseKey(same.String()); err != nil || got != k {
+				t.Fatalf("ParseKey(%q) = %+v, %v", same, got, err)
+			}
 		}
 	})
 	for _, bad := range []string{"", "a;b;c;d", "a;xyz;c;d;e", "a;1;c;d;e;f"} {
