@@ -12,6 +12,8 @@ import tensorflow as tf
 from tensorflow.python.data.ops import multi_device_iterator_ops
 from tensorflow.python.ops import gen_dataset_ops
 
+import cluster_kinds
+
 tf1 = tf.compat.v1
 tf1.disable_eager_execution()
 Dataset = tf1.data.Dataset
@@ -401,6 +403,7 @@ def summaries(target, folder):
 def main():
     cluster, folder = json.loads(sys.argv[1]), sys.argv[2]
     target = "grpc://" + cluster["worker"][0]
+    cluster_kinds.all_kinds(target)
     all_pipelines(target)
     iterators(target)
     devices(target)

@@ -140,6 +140,8 @@ var blocking = map[string]bool{
 	"IteratorGetNext": true, "IteratorGetNextSync": true, "IteratorGetNextAsOptional": true, "MakeIterator": true, "OneShotIterator": true, "ReduceDataset": true, "DatasetToSingleElement": true,
 	"MultiDeviceIteratorInit": true, "MultiDeviceIteratorGetNextFromShard": true,
 	"ReaderRead": true, "ReaderReadV2": true, "ReaderReadUpTo": true, "ReaderReadUpToV2": true,
+	"BarrierTakeMany": true, "Stage": true, "Unstage": true, "StagePeek": true, "MapStage": true, "MapUnstage": true, "MapPeek": true, "MapUnstageNoKey": true,
+	"OrderedMapStage": true, "OrderedMapUnstage": true, "OrderedMapPeek": true, "OrderedMapUnstageNoKey": true,
 	"AccumulatorTakeGradient": true, "ResourceAccumulatorTakeGradient": true, "SparseAccumulatorTakeGradient": true,
 	"If": true, "Case": true, "While": true, "RemoteCall": true, // their functions may have these
 }

@@ -32,7 +32,6 @@ DecodeImage(contents: string) -> image: dtype; dtype: {uint8, uint16, float32} =
 DecodeJpeg(contents: string) -> image: uint8
 DecodePng(contents: string) -> image: dtype; dtype: {uint8, uint16} = uint8
 DenseCountSparseOutput(values: T, weights: output_type) -> output_indices: int64, output_values: output_type, output_dense_shape: int64
-DeserializeSparse(serialized_sparse: Tserialized) -> sparse_indices: int64, sparse_values: dtype, sparse_shape: int64
 EagerPyFunc(input: [Tin]) -> output: [Tout]
 EncodeJpeg(image: uint8) -> contents: string
 EncodePng(image: T) -> contents: string
@@ -59,7 +58,6 @@ NonMaxSuppressionV2(boxes: T, scores: T, max_output_size: int32, iou_threshold: 
 NonMaxSuppressionV3(boxes: T, scores: T, max_output_size: int32, iou_threshold: T_threshold, score_threshold: T_threshold) -> selected_indices: int32
 NonMaxSuppressionV4(boxes: T, scores: T, max_output_size: int32, iou_threshold: T_threshold, score_threshold: T_threshold) -> selected_indices: int32, valid_outputs: int32
 NonMaxSuppressionV5(boxes: T, scores: T, max_output_size: int32, iou_threshold: T, score_threshold: T, soft_nms_sigma: T) -> selected_indices: int32, selected_scores: T, valid_outputs: int32; T: {float16, float32} = float32
-ParseTensor(serialized: string) -> output: out_type
 PartitionedCall(args: [Tin]) -> output: [Tout]
 Polygamma(a: T, x: T) -> z: T
 PyFunc(input: [Tin]) -> output: [Tout]
@@ -80,7 +78,6 @@ RestoreSlice(file_pattern: string, tensor_name: string, shape_and_slice: string)
 SampleDistortedBoundingBoxV2(image_size: T, bounding_boxes: float32, min_object_covered: float32) -> begin: T, size: T, bboxes: float32
 Save(filename: string, tensor_names: string, data: [T])
 SaveSlices(filename: string, tensor_names: string, shapes_and_slices: string, data: [T])
-SerializeTensor(tensor: T) -> serialized: string
 SparseAdd(a_indices: int64, a_values: T, a_shape: int64, b_indices: int64, b_values: T, b_shape: int64, thresh: Treal) -> sum_indices: int64, sum_values: T, sum_shape: int64
 SparseCountSparseOutput(indices: int64, values: T, dense_shape: int64, weights: output_type) -> output_indices: int64, output_values: output_type, output_dense_shape: int64
 SparseSplit(split_dim: int64, indices: int64, values: T, shape: int64) -> output_indices: num_split*int64, output_values: num_split*T, output_shape: num_split*int64

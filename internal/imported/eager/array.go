@@ -2,6 +2,7 @@ package eager
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/goestimator/goestimator/tensor"
@@ -114,8 +115,9 @@ func (a *array) value(c call, i int) (*tensor.Tensor, error) {
 	return t, nil
 }
 
-// gradient returns the array of gradients of a source. The forward array does not grow any more.
-func (a *array) gradient(c call, source string) (*array, error) {
+// gradient returns the array of gradients of a source, whose elements have the dimensions front before those of the forward array's.
+// This does not grow any more.
+func (a *array) gradient(c call, source string, front []int) (*array, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if err := a.check(); err != nil {
@@ -128,7 +130,11 @@ func (a *array) gradient(c call, source string) (*array, error) {
 		return nil, err
 	}
 	a.grows = false
-	g := &array{name: a.name + "@" + source, dtype: a.dtype, clears: a.clears, identical: a.identical, adds: true, shape: a.shape, elements: make([]arrayElement, len(a.elements))}
+	shape := a.shape
+	if shape != nil {
+		shape = slices.Concat(front, shape)
+	}
+	g := &array{name: a.name + "@" + source, dtype: a.dtype, clears: a.clears, identical: a.identical, adds: true, shape: shape, elements: make([]arrayElement, len(a.elements))}
 	if a.gradients == nil {
 		a.gradients = map[string]*array{}
 	}

@@ -11,7 +11,7 @@ import (
 
 // arrayOps are on TensorArrays, which loops of TensorFlow 1 collect their results in. A flow says in which order.
 var arrayOps = map[*ops.Def]maker{
-	ops.TensorArrayV3: makeArray, ops.TensorArrayGradV3: gradArray,
+	ops.TensorArrayV3: makeArray, ops.TensorArrayGradV3: gradArray(false), ops.TensorArrayGradWithShape: gradArray(true),
 	ops.TensorArrayWriteV3: plain(onArray(writeArray)), ops.TensorArrayReadV3: plain(onArray(readArray)),
 	ops.TensorArrayGatherV3: gatherArray, ops.TensorArrayScatterV3: plain(onArray(scatterArray)),
 	ops.TensorArrayConcatV3: plain(onArray(concatArray)), ops.TensorArraySplitV3: plain(onArray(splitArray)),
@@ -74,21 +74,34 @@ func onArray(f func(a *array, c call) error) kernel {
 	}
 }
 
-func gradArray(s *site) (kernel, error) {
-	source := s.str("source", "")
-	return func(c call) error {
-		a, ok := c.in[0].Resource.(*array)
-		if !ok {
-			return fmt.Errorf("expected a TensorArray, got %T", c.in[0].Resource)
-		}
-		g, err := a.gradient(c, source)
-		if err != nil {
-			return err
-		}
-		c.out[0].Resource = g
-		c.set(1, c.t(1))
-		return nil
-	}, nil
+// gradArray finds the array of gradients, whose elements may have further dimensions in front.
+func gradArray(wider bool) maker {
+	return func(s *site) (kernel, error) {
+		source := s.str("source", "")
+		return func(c call) error {
+			a, ok := c.in[0].Resource.(*array)
+			if !ok {
+				return fmt.Errorf("expected a TensorArray, got %T", c.in[0].Resource)
+			}
+			var front []int
+			if wider {
+				var err error
+				if front, err = vector("shape_to_prepend", c.t(2)); err != nil {
+					return err
+				}
+				if _, err := elements(front); err != nil {
+					return err
+				}
+			}
+			g, err := a.gradient(c, source, front)
+			if err != nil {
+				return err
+			}
+			c.out[0].Resource = g
+			c.set(1, c.t(1))
+			return nil
+		}, nil
+	}
 }
 
 func writeArray(a *array, c call) error {

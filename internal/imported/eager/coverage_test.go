@@ -24,7 +24,7 @@ var unrecorded = map[string]string{
 }
 
 func init() {
-	for _, family := range []map[*ops.Def]maker{queueOps, accumulatorOps, stackOps, arrayOps} {
+	for _, family := range []map[*ops.Def]maker{queueOps, accumulatorOps, barrierOps, stagingOps, keepOps, serialOps, stackOps, arrayOps} {
 		for op := range family {
 			unrecorded[op.Name] = "steps wait for each other: interop/python/cluster_*.py compares servers"
 		}

@@ -1,0 +1,208 @@
+package queue
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// BarrierSpec says what a barrier holds.
+type BarrierSpec struct {
+	Types  []tensor.DType // of the components of a value
+	Shapes [][]int        // of the components
+	Room   *Room          // the memory for what waits
+}
+
+// Same fails where a barrier of the name was made for something else.
+func (s BarrierSpec) Same(name string, other BarrierSpec) error {
+	const text = "Shared barrier '%s' has component %s %s but requested component %s were %s"
+	switch {
+	case !slices.Equal(s.Types, other.Types):
+		return fmt.Errorf(text, name, "types", typesText(s.Types), "types", typesText(other.Types))
+	case !slices.EqualFunc(s.Shapes, other.Shapes, slices.Equal[[]int]):
+		return fmt.Errorf(text, name, "shapes", shapesText(s.Shapes), "shapes", shapesText(other.Shapes))
+	}
+	return nil
+}
+
+// Barrier collects the components of values by key, and gives the values that have all of them: TensorFlow's barrier. It is safe
+// for concurrent use.
+type Barrier struct {
+	name string
+	spec BarrierSpec
+
+	mu         sync.Mutex
+	closed     bool
+	cancelled  bool
+	insertions int64              // the first is math.MinInt64
+	incomplete map[string]Element // the insertion and the components, nil where one is missing
+	ready      *Queue             // of insertion, key and components
+}
+
+// NewBarrier returns an empty barrier. The name is for messages.
+func NewBarrier(name string, s BarrierSpec) *Barrier {
+	spec := Spec{Kind: Priority, Capacity: math.MaxInt32, Room: s.Room,
+		Types: append([]tensor.DType{tensor.Int64, tensor.String}, s.Types...), Shapes: append([][]int{{}, {}}, s.Shapes...)}
+	return &Barrier{name: name, spec: s, insertions: math.MinInt64, incomplete: map[string]Element{}, ready: New(name+"_queue", spec)}
+}
+
+// Name returns the name of the barrier.
+func (b *Barrier) Name() string { return b.name }
+
+// Spec returns what the barrier holds. The slices must not be changed.
+func (b *Barrier) Spec() BarrierSpec { return b.spec }
+
+// Taken returns what Take gives: the number of the insertion, the key, and the components.
+func (b *Barrier) Taken() Spec { return b.ready.Spec() }
+
+// Ready returns the number of values that have all components.
+func (b *Barrier) Ready() int { return b.ready.Size() }
+
+// Incomplete returns the number of values of which a component is missing.
+func (b *Barrier) Incomplete() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.incomplete)
+}
+
+// Insert adds one component to the values of several keys. Keys before one that fails stay inserted.
+func (b *Barrier) Insert(ctx context.Context, component int, keys [][]byte, values []*tensor.Tensor) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed && (b.cancelled || len(keys) > 0 && len(b.incomplete) == 0) {
+		return &Error{ErrCancelled, fmt.Sprintf("Barrier %s is closed.  Pending enqueues cancelled: %d.  Number of new insertions: %d.  Number of incomplete keys: %d.",
+			b.name, flag(b.cancelled), len(keys), len(b.incomplete))}
+	}
+	var complete []Element
+	var failed error
+	fresh := false
+	for i, key := range keys {
+		first, done, err := b.insert(component, i, string(key), values[i])
+		fresh = fresh || first
+		if failed = err; err != nil {
+			break
+		}
+		if done != nil {
+			complete = append(complete, done)
+		}
+	}
+	if fresh {
+		b.insertions++
+	}
+	if err := b.ready.Enqueue(ctx, complete...); err != nil && failed == nil {
+		failed = err
+	}
+	if b.closed && len(b.incomplete) == 0 {
+		b.closeReady(ctx, false)
+	}
+	return failed
+}
+
+// insert adds a component to the value of one key. It returns whether that is the first one, and the value where it is the last.
+func (b *Barrier) insert(component, i int, key string, value *tensor.Tensor) (first bool, complete Element, err error) {
+	e := b.incomplete[key]
+	if e == nil && b.closed {
+		return false, nil, &Error{ErrCancelled, fmt.Sprintf("Barrier %s is closed, but attempted to insert a brand new key: %s.  Pending enqueues cancelled: %d.  Insertion index: %d.  Number of incomplete keys: %d.",
+			b.name, key, flag(b.cancelled), i, len(b.incomplete))}
+	}
+	if e != nil && e[1+component] != nil {
+		return false, nil, fmt.Errorf("Key %s already has a value for component %d in barrier %s", key, component, b.name)
+	}
+	if err := b.spec.Room.take("barrier '"+b.name+"'", Element{value}.bytes()+len(key)); err != nil {
+		return false, nil, err
+	}
+	if e == nil {
+		first = true
+		e = make(Element, 1+len(b.spec.Types))
+		e[0] = tensor.Scalar(b.insertions)
+		b.incomplete[key] = e
+	}
+	e[1+component] = value
+	if slices.Contains(e, nil) {
+		return first, nil, nil
+	}
+	delete(b.incomplete, key)
+	b.give(key, e)
+	text := tensor.New(tensor.String)
+	text.Strings[0] = []byte(key)
+	return first, slices.Insert(e, 1, text), nil
+}
+
+// give gives back the memory of a value.
+func (b *Barrier) give(key string, e Element) {
+	for _, t := range e[1:] {
+		if t != nil {
+			b.spec.Room.give(Element{t}.bytes() + len(key))
+		}
+	}
+}
+
+func flag(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// Take takes n values out, those that were inserted first, and waits for them. Of a closed barrier it takes all where small is
+// set and there are fewer.
+func (b *Barrier) Take(ctx context.Context, n int, small bool) ([]Element, error) {
+	b.mu.Lock()
+	if b.closed {
+		has := b.ready.Size()
+		if small {
+			n = min(n, has)
+		} else {
+			has += len(b.incomplete)
+		}
+		if has < max(n, 1) {
+			b.mu.Unlock()
+			return nil, &Error{ErrOutOfRange, fmt.Sprintf("Barrier '%s' is closed and has insufficient elements (requested %d, total size %d)", b.name, n, has)}
+		}
+	}
+	b.mu.Unlock()
+	return b.ready.Dequeue(ctx, n, small)
+}
+
+// Close closes the barrier: no new key comes in any more. Where cancel is set, no component of another key does either.
+func (b *Barrier) Close(ctx context.Context, cancel bool) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed && (b.cancelled || !cancel) {
+		return &Error{ErrCancelled, fmt.Sprintf("Barrier '%s' is already closed.", b.name)}
+	}
+	b.closed, b.cancelled = true, cancel
+	if cancel {
+		b.forget()
+	}
+	if len(b.incomplete) == 0 {
+		b.closeReady(ctx, cancel)
+	}
+	return nil
+}
+
+// closeReady ends calls that wait for more values than there will be. The mutex is held.
+func (b *Barrier) closeReady(ctx context.Context, cancel bool) {
+	_ = b.ready.Close(ctx, cancel) // it fails where the queue is closed
+}
+
+// forget drops what is incomplete. The mutex is held.
+func (b *Barrier) forget() {
+	for key, e := range b.incomplete {
+		b.give(key, e)
+	}
+	clear(b.incomplete)
+}
+
+// Discard ends all calls that wait, and forgets the values: nobody can find the barrier any more.
+func (b *Barrier) Discard() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.closed, b.cancelled = true, true
+	b.forget()
+	b.ready.Discard()
+}

@@ -1,0 +1,177 @@
+package queue
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// Limits bound a staging area.
+type Limits struct {
+	Elements int   // the most elements, 0 for any number
+	Bytes    int   // the most bytes of tensors, 0 for any number
+	Room     *Room // the memory for elements
+}
+
+// area is what staging areas have in common: limits, and calls that wait. Any of these may be served before others.
+type area struct {
+	limits Limits
+	place
+	bytes   int // of the elements
+	waiting []*attempt
+	gone    bool
+}
+
+// newArea makes what serves the calls that wait.
+func newArea(a *area, l Limits) {
+	a.limits = l
+	a.flush = func() {
+		for moved := true; moved; {
+			moved = false
+			for _, one := range slices.Clone(a.waiting) {
+				if p, err := one.try(); p == finished {
+					a.waiting = slices.DeleteFunc(a.waiting, func(w *attempt) bool { return w == one })
+					one.finish(err)
+					moved = true
+				}
+			}
+		}
+	}
+}
+
+// do waits until try is over.
+func (a *area) do(ctx context.Context, try func() (progress, error)) error {
+	return a.wait(ctx, &a.waiting, &attempt{try: func() (progress, error) {
+		if a.gone {
+			return finished, &Error{ErrCancelled, "the staging area is gone: its container was reset"}
+		}
+		return try()
+	}})
+}
+
+// fits fails for an element that never fits.
+func (a *area) fits(e Element) error {
+	if n := e.content(); a.limits.Bytes > 0 && n > a.limits.Bytes {
+		return &Error{ErrLimit, fmt.Sprintf("Attempted to insert tensors with combined size of '%d' bytes into Staging Area with a memory limit of '%d'.", n, a.limits.Bytes)}
+	}
+	return nil
+}
+
+// full reports whether an element must wait, as there are others.
+func (a *area) full(e Element, elements int) bool {
+	return a.limits.Bytes > 0 && a.bytes+e.content() > a.limits.Bytes || a.limits.Elements > 0 && elements >= a.limits.Elements
+}
+
+// take pays for tensors that come in. An element may come in parts.
+func (a *area) take(e Element) error {
+	if err := a.limits.Room.take("staging area", e.bytes()-elementBytes); err != nil {
+		return err
+	}
+	a.bytes += e.content()
+	return nil
+}
+
+// give gives back what tensors took.
+func (a *area) give(e Element) {
+	a.limits.Room.give(e.bytes() - elementBytes)
+	a.bytes -= e.content()
+}
+
+// content returns the bytes of the tensors as TensorFlow counts them.
+func (e Element) content() (n int) {
+	for _, t := range e {
+		if t == nil {
+			continue
+		}
+		n += len(t.Bytes)
+		for _, s := range t.Strings {
+			n += stringBytes + len(s)
+		}
+	}
+	return n
+}
+
+// Staging is TensorFlow's staging area: a queue of elements of any kind, one of which may be looked at. It is safe for concurrent use.
+type Staging struct {
+	area
+	elements []Element
+}
+
+// NewStaging returns an empty staging area.
+func NewStaging(l Limits) *Staging {
+	s := &Staging{}
+	newArea(&s.area, l)
+	return s
+}
+
+// Put puts an element in, and waits while there is no place for it.
+func (s *Staging) Put(ctx context.Context, e Element) error {
+	if err := s.fits(e); err != nil {
+		return err
+	}
+	return s.do(ctx, func() (progress, error) {
+		if s.full(e, len(s.elements)) {
+			return stuck, nil
+		}
+		err := s.take(e)
+		if err == nil {
+			s.elements = append(s.elements, e)
+		}
+		return finished, err
+	})
+}
+
+// Get takes the first element out, and waits for one.
+func (s *Staging) Get(ctx context.Context) (e Element, err error) {
+	err = s.do(ctx, func() (progress, error) {
+		if len(s.elements) == 0 {
+			return stuck, nil
+		}
+		e, s.elements = s.elements[0], s.elements[1:]
+		s.give(e)
+		return finished, nil
+	})
+	return e, err
+}
+
+// Peek returns the element with an index, which stays in, and waits for it.
+func (s *Staging) Peek(ctx context.Context, index int) (e Element, err error) {
+	err = s.do(ctx, func() (progress, error) {
+		if index >= len(s.elements) {
+			return stuck, nil
+		}
+		e = s.elements[index]
+		return finished, nil
+	})
+	return e, err
+}
+
+// Size returns the number of elements.
+func (s *Staging) Size() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.elements)
+}
+
+// Clear forgets the elements.
+func (s *Staging) Clear() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, e := range s.elements {
+		s.give(e)
+	}
+	s.elements = nil
+	s.flush()
+}
+
+// Discard ends all calls that wait, and forgets the elements: nobody can find the staging area any more.
+func (s *Staging) Discard() {
+	s.mu.Lock()
+	s.gone = true
+	s.mu.Unlock()
+	s.Clear()
+}
+
+func isNil(t *tensor.Tensor) bool { return t == nil }

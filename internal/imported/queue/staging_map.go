@@ -1,0 +1,204 @@
+package queue
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// StagingMap is TensorFlow's staging area of elements by key, which may come and go tensor by tensor. It is safe for concurrent use.
+type StagingMap struct {
+	area
+	width      int // tensors of an element
+	incomplete map[int64]Element
+	elements   map[int64]Element
+}
+
+// NewStagingMap returns an empty staging area whose elements have so many tensors.
+func NewStagingMap(width int, l Limits) *StagingMap {
+	m := &StagingMap{width: width, incomplete: map[int64]Element{}, elements: map[int64]Element{}}
+	newArea(&m.area, l)
+	return m
+}
+
+// ordered fails for indices that are not in order.
+func ordered(indices []int) error {
+	for i := 1; i < len(indices); i++ {
+		if indices[i-1] >= indices[i] {
+			return fmt.Errorf("Indices are not strictly ordered")
+		}
+	}
+	return nil
+}
+
+// index fails for an index that no element has.
+func (m *StagingMap) index(key int64, i int) error {
+	if i < 0 || i >= m.width {
+		return fmt.Errorf("Index '%d' for key '%d' was out of bounds '%d'.", uint64(i), key, m.width)
+	}
+	return nil
+}
+
+// Put puts the tensors with some indices of an element in, and waits while there is no place for them.
+func (m *StagingMap) Put(ctx context.Context, key int64, indices []int, e Element) error {
+	if err := ordered(indices); err != nil {
+		return err
+	}
+	if len(indices) != len(e) {
+		return fmt.Errorf("expected as many tensors as indices, %d, got %d", len(indices), len(e))
+	}
+	for _, i := range indices {
+		if err := m.index(key, i); err != nil {
+			return err
+		}
+	}
+	if err := m.fits(e); err != nil {
+		return err
+	}
+	return m.do(ctx, func() (progress, error) {
+		whole := len(indices) == m.width
+		if whole && m.full(e, len(m.elements)) || !whole && m.full(e, -1) {
+			return stuck, nil
+		}
+		if whole {
+			return finished, m.complete(key, e)
+		}
+		return finished, m.part(key, indices, e)
+	})
+}
+
+// complete puts a whole element in. One that is there stays.
+func (m *StagingMap) complete(key int64, e Element) error {
+	if m.elements[key] != nil {
+		return nil
+	}
+	err := m.take(e)
+	if err == nil {
+		m.elements[key] = slices.Clone(e)
+	}
+	return err
+}
+
+// part puts tensors of an element in.
+func (m *StagingMap) part(key int64, indices []int, e Element) error {
+	has := m.incomplete[key]
+	for _, i := range indices {
+		if has != nil && has[i] != nil {
+			return fmt.Errorf("The tensor for index '%d' for key '%d' was already initialized '%d'.", i, key, m.width)
+		}
+	}
+	if err := m.take(e); err != nil {
+		return err
+	}
+	if has == nil {
+		has = make(Element, m.width)
+		m.incomplete[key] = has
+	}
+	for k, i := range indices {
+		has[i] = e[k]
+	}
+	if slices.Contains(has, nil) {
+		return nil
+	}
+	delete(m.incomplete, key)
+	if m.elements[key] != nil {
+		m.give(has)
+		return nil
+	}
+	m.elements[key] = has
+	return nil
+}
+
+// Get returns the tensors with some indices of an element, and waits for it. Where they do not stay, they are taken out.
+func (m *StagingMap) Get(ctx context.Context, key int64, indices []int, stay bool) (got Element, err error) {
+	if err := ordered(indices); err != nil {
+		return nil, err
+	}
+	err = m.do(ctx, func() (_ progress, err error) {
+		if m.elements[key] == nil {
+			return stuck, nil
+		}
+		got, err = m.tensors(key, indices, stay)
+		return finished, err
+	})
+	return got, err
+}
+
+// First takes the tensors with some indices of the element with the smallest key out, and waits for one.
+func (m *StagingMap) First(ctx context.Context, indices []int) (key int64, got Element, err error) {
+	if err := ordered(indices); err != nil {
+		return 0, nil, err
+	}
+	err = m.do(ctx, func() (_ progress, err error) {
+		if len(m.elements) == 0 {
+			return stuck, nil
+		}
+		key = slices.Min(slices.Collect(maps.Keys(m.elements)))
+		got, err = m.tensors(key, indices, false)
+		return finished, err
+	})
+	return key, got, err
+}
+
+// tensors returns tensors of an element, which is there.
+func (m *StagingMap) tensors(key int64, indices []int, stay bool) (got Element, err error) {
+	e := m.elements[key]
+	for _, i := range indices {
+		if err := m.index(key, i); err != nil {
+			return nil, err
+		}
+		if e[i] == nil {
+			return nil, fmt.Errorf("Tensor at index '%d' for key '%d' has already been removed.", i, key)
+		}
+		got = append(got, e[i])
+	}
+	if stay {
+		return got, nil
+	}
+	for _, i := range indices {
+		e[i] = nil
+	}
+	if !slices.ContainsFunc(e, func(t *tensor.Tensor) bool { return t != nil }) {
+		delete(m.elements, key)
+	}
+	m.give(got)
+	return got, nil
+}
+
+// Size returns the number of elements that were put in whole.
+func (m *StagingMap) Size() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.elements)
+}
+
+// Incomplete returns the number of elements of which a tensor is missing that was never put in.
+func (m *StagingMap) Incomplete() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.incomplete)
+}
+
+// Clear forgets the elements.
+func (m *StagingMap) Clear() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, all := range []map[int64]Element{m.incomplete, m.elements} {
+		for _, e := range all {
+			m.give(slices.DeleteFunc(e, isNil))
+		}
+		clear(all)
+	}
+	m.flush()
+}
+
+// Discard ends all calls that wait, and forgets the elements: nobody can find the staging area any more.
+func (m *StagingMap) Discard() {
+	m.mu.Lock()
+	m.gone = true
+	m.mu.Unlock()
+	m.Clear()
+}
