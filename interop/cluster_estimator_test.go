@@ -3,30 +3,48 @@ package interop_test
 import (
 	"encoding/json"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
 
-// trainAndEvaluate returns what runs tf.estimator.train_and_evaluate, a process for each task of jobs, which are the evaluator and others of one
-// task each. It returns what these print.
-func trainAndEvaluate(model, strategy string, jobs ...string) func(*testing.T, *testCluster) string {
-	return func(t *testing.T, c *testCluster) string {
-		var all []*pythonScript
-		for _, job := range jobs {
-			config := map[string]any{"cluster": c.addresses, "task": map[string]any{"type": job, "index": 0}}
-			if c.ours[job+"/0"] {
-				config["environment"] = "google" // Estimators start no server then: the task's is there
-			}
-			text, err := json.Marshal(config)
-			if err != nil {
-				t.Fatal(err)
-			}
-			all = append(all, host(t).start(t, map[string]string{"TF_CONFIG": string(text)}, "cluster_estimator.py", filepath.Join(c.folder, "model"), model, strategy))
-		}
-		var out strings.Builder
-		for _, s := range all {
-			out.WriteString(s.wait(t))
-		}
-		return out.String()
+// estimatorRun is a training with tf.estimator.train_and_evaluate.
+type estimatorRun struct {
+	model     string // of cluster_estimator.py
+	strategy  string // ps or none
+	evaluator bool   // whether there is one: another process
+}
+
+// train runs a process for each task that is no parameter server, and returns what these print.
+func (r estimatorRun) train(t *testing.T, c *testCluster) string {
+	chief := r.start(t, c, "chief", 0)
+	all := []*pythonScript{chief}
+	if r.evaluator {
+		all = append(all, r.start(t, c, "evaluator", 0))
 	}
+	if len(c.addresses["worker"]) > 0 { // they would wait for 30 s where the chief has not made the variables
+		chief.until(t, "a first step", func(said string) bool { return strings.Contains(said, "step = 0") })
+	}
+	for i := range c.addresses["worker"] {
+		all = append(all, r.start(t, c, "worker", i))
+	}
+	var out strings.Builder
+	for _, s := range all {
+		out.WriteString(s.wait(t))
+	}
+	return out.String()
+}
+
+// start starts the process of a task.
+func (r estimatorRun) start(t *testing.T, c *testCluster, job string, index int) *pythonScript {
+	t.Helper()
+	config := map[string]any{"cluster": c.addresses, "task": map[string]any{"type": job, "index": index}}
+	if c.ours[job+"/"+strconv.Itoa(index)] {
+		config["environment"] = "google" // Estimators start no server then: the task's is there
+	}
+	text, err := json.Marshal(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return host(t).start(t, map[string]string{"TF_CONFIG": string(text)}, "cluster_estimator.py", filepath.Join(c.folder, "model"), r.model, r.strategy)
 }

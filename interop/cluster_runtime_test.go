@@ -34,25 +34,33 @@ var twoWorkers = map[string]int{"worker": 2, "ps": 2}
 // oneChief is the cluster of Estimators that train alone.
 var oneChief = map[string]int{"chief": 1, "ps": 2}
 
+// chiefAndWorkers is the cluster of Estimators that several tasks train.
+var chiefAndWorkers = map[string]int{"chief": 1, "worker": 2, "ps": 2}
+
 // clusterCases are all programs. One more needs a script and a line here.
 var clusterCases = []clusterCase{
 	{name: "sessions", script: "cluster_sessions.py", jobs: oneWorker, ours: []string{"worker ps", "ps", "worker ps/1"}, compare: exactly, has: "branch"},
 	{name: "data", script: "cluster_data.py", jobs: oneWorker, ours: []string{"worker ps"}, compare: exactly, has: "variables changed"},
 	{name: "a client in Go", jobs: oneWorker, ours: []string{"worker ps"}, drive: goClient, compare: nearly, has: "ftrl"},
 	{name: "containers", script: "cluster_containers.py", jobs: oneWorker, ours: []string{"worker ps"}, compare: exactly, has: "twice"},
-	{name: "sync replicas", script: "cluster_sync_replicas.py", jobs: map[string]int{"worker": 3, "ps": 2}, ours: []string{"worker ps"}, compare: nearly, has: "reference"},
+	{name: "sync replicas", script: "cluster_sync_replicas.py", jobs: map[string]int{"worker": 3, "ps": 2}, ours: []string{"worker ps"}, compare: nearly, has: "reference/embedding"},
 	{name: "flow", script: "cluster_flow.py", jobs: oneWorker, ours: []string{"worker ps", "ps", "worker ps/1"}, compare: exactly, has: "v2 gradients"},
 	{name: "training", script: "cluster_training.py", jobs: oneWorker, ours: []string{"worker ps"}, compare: nearly, has: "step of adam True 1"},
+	{name: "jobs", script: "cluster_jobs.py", jobs: oneWorker, ours: []string{"worker ps"}, compare: nearly, has: "from_generator"},
 	{name: "models", script: "cluster_models.py", args: []string{"mlp,cnn"}, jobs: oneWorker, ours: []string{"worker ps"}, compare: nearly, has: "cnn"},
 	{name: "all models", script: "cluster_models.py", jobs: oneWorker, ours: []string{"worker ps", "ps"}, compare: nearly, has: "columns", long: true},
 	{name: "threads", script: "cluster_threads.py", jobs: twoWorkers, ours: []string{"worker ps", "ps"}, compare: spread, runs: 2, has: "losses"},
 	{name: "between", drive: between(1000, nothing), jobs: twoWorkers, ours: []string{"worker ps", "ps"}, compare: spread, runs: 2, has: "last"},
 	{name: "kills", drive: between(1400, killEach), jobs: oneWorker, ours: []string{"worker ps"}, compare: spread, has: "last"},
 	{name: "kills under two workers", drive: between(20000, killEach), jobs: twoWorkers, ours: []string{"worker ps", "ps"}, compare: spread, runs: 2, has: "last", long: true},
-	{name: "estimator", drive: trainAndEvaluate("custom", "none", "chief"), jobs: oneChief, own: "chief", ours: []string{"ps", "chief ps"}, compare: nearly, has: "done"},
-	{name: "canned estimator", drive: trainAndEvaluate("dnn", "none", "chief"), jobs: oneChief, own: "chief", ours: []string{"ps", "chief ps"}, compare: nearly, has: "done", long: true},
-	{name: "canned estimator, ParameterServerStrategy", drive: trainAndEvaluate("dnn", "ps", "chief", "evaluator"), jobs: oneChief, own: "chief", ours: []string{"chief ps"}, compare: nearly, has: "exports"},
-	{name: "estimator, ParameterServerStrategy", drive: trainAndEvaluate("custom", "ps", "chief", "evaluator"), jobs: oneChief, own: "chief", ours: []string{"ps", "chief ps"}, compare: nearly, has: "exports", long: true},
+	{name: "estimator", drive: estimatorRun{"custom", "none", false}.train, jobs: oneChief, own: "chief", ours: []string{"ps", "chief ps"}, compare: nearly, has: "done"},
+	{name: "canned estimator", drive: estimatorRun{"dnn", "none", false}.train, jobs: oneChief, own: "chief", ours: []string{"ps", "chief ps"}, compare: nearly, has: "done", long: true},
+	{name: "canned estimator, ParameterServerStrategy", drive: estimatorRun{"dnn", "ps", true}.train, jobs: oneChief, own: "chief", ours: []string{"chief ps"}, compare: nearly, has: "exports"},
+	{name: "estimator, ParameterServerStrategy", drive: estimatorRun{"custom", "ps", true}.train, jobs: oneChief, own: "chief", ours: []string{"ps", "chief ps"}, compare: nearly, has: "exports", long: true},
+	{name: "custom estimator, workers", drive: estimatorRun{"custom", "ps", true}.train, jobs: chiefAndWorkers, own: "chief worker", ours: []string{"ps", "chief worker ps", "worker/0 ps/1"}, compare: spread, runs: 2, has: "exports", long: true},
+	{name: "dnn estimator, workers", drive: estimatorRun{"dnn", "ps", true}.train, jobs: chiefAndWorkers, own: "chief worker", ours: []string{"ps", "chief worker ps", "worker/0 ps/1"}, compare: spread, runs: 2, has: "exports", long: true},
+	{name: "linear estimator, workers", drive: estimatorRun{"linear", "ps", true}.train, jobs: chiefAndWorkers, own: "chief worker", ours: []string{"ps", "chief worker ps", "worker/0 ps/1"}, compare: spread, runs: 2, has: "exports", long: true},
+	{name: "combined estimator, workers", drive: estimatorRun{"combined", "ps", true}.train, jobs: chiefAndWorkers, own: "chief worker", ours: []string{"ps", "chief worker ps", "worker/0 ps/1"}, compare: spread, runs: 2, has: "exports", long: true},
 	{name: "TensorFlow 2", script: "cluster_tf2.py", jobs: oneWorker, ours: []string{"worker ps"}, compare: nearly, has: "after a failed function"},
 }
 

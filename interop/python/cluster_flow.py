@@ -134,18 +134,18 @@ def functions(target, name):
             show("%s functions fed" % name, s.run([z, chosen], {x: 1.0, y: 5.0}))
 
 
-def gradients(target, name):
-    """Gradients of a loop whose body is on several tasks."""
+def gradients(target):
+    """Gradients of a loop of TensorFlow 2 whose body is on several tasks."""
     with tf1.Graph().as_default():
         with tf1.device(PS[0]):
-            w = tf1.get_variable("g_" + name, initializer=1.5, use_resource=True)
+            w = tf1.get_variable("g", initializer=1.5, use_resource=True)
         x = tf1.placeholder(tf.float32, [])
         loop = tf1.while_loop(lambda i, a: i < 4, lambda i, a: (i + 1, on(1, lambda: a * w)() + x), [0, x])[1]
         grads = tf1.gradients(loop, [x, w])
         with tf1.Session(target) as s:
             s.run(w.initializer)
             for value in (2.0, -0.5):
-                show("%s gradients" % name, s.run([loop] + grads, {x: value}))
+                show("v2 gradients", s.run([loop] + grads, {x: value}))
 
 
 def said(name, call):
@@ -197,19 +197,17 @@ def cancelled(target):
 
 def main():
     target = "grpc://" + json.loads(sys.argv[1])["worker"][0]
-    for v2 in (False, True):
-        tf1.enable_control_flow_v2() if v2 else tf1.disable_control_flow_v2()
-        name = "v2" if v2 else "v1"
-        if len(sys.argv) > 3 and name not in sys.argv[3:]:
-            continue
+    for name, choose, resources in (
+            ("v1", tf1.disable_control_flow_v2, (False, True)),
+            ("v2", tf1.enable_control_flow_v2, (True,))):  # a body of TensorFlow 2 takes no reference variables
+        choose()
         control_flow(target, name)
-        for resource in (False, True)[v2:]:  # a body of TensorFlow 2 takes no reference variables
+        for resource in resources:
             variables_in_loops(target, name, resource)
         functions(target, name)
-        if v2:
-            gradients(target, name)
-            partial_runs(target)
-            cancelled(target)
+    gradients(target)
+    partial_runs(target)
+    cancelled(target)
 
 
 main()

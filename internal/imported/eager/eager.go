@@ -134,7 +134,7 @@ func prepare(n *graph.Node, g *Generators) (p *prepared, err error) {
 	defer rescue(n, &err)
 	def := registry()[n.Op]
 	if def == nil {
-		return nil, &Error{n.Name, n.Op, fmt.Errorf("op %w", ErrUnsupported)}
+		return nil, &Error{n.Name, n.Op, unsupported(n.Op)}
 	}
 	s := &site{node: n, outputs: def.out, generators: g}
 	k, err := def.make(s)
@@ -145,6 +145,16 @@ func prepare(n *graph.Node, g *Generators) (p *prepared, err error) {
 		return nil, &Error{n.Name, n.Op, err}
 	}
 	return &prepared{node: n, def: def, outputs: s.outputs, kernel: k, grows: def.op.Grows}, nil
+}
+
+// unsupported is the error of an op without a kernel.
+func unsupported(op string) error {
+	switch op {
+	case "PyFunc", "PyFuncStateless", "EagerPyFunc":
+		return fmt.Errorf("op %w: it calls a function of the client's Python process; call it there and feed what it returns, or use ops of TensorFlow", ErrUnsupported)
+	default:
+		return fmt.Errorf("op %w", ErrUnsupported)
+	}
 }
 
 // run checks the inputs and calls the kernel.

@@ -114,6 +114,7 @@ func TestAssert(t *testing.T) {
 func TestRefused(t *testing.T) {
 	s := newSession(t)
 	s.refuse("op not supported", "Quux", nil)
+	s.refuse("op not supported: it calls a function of the client's Python process", "PyFunc", nil)
 	s.refuse("must be fed", "Placeholder", nil)
 	s.refuse("expected 2 inputs, got 1", "AddV2", nil, int64(1))
 	s.refuse("expected a resource", "ReadVariableOp", nil, int64(1))
