@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/goestimator/goestimator/internal/clusterruntime/dataflow"
 	"github.com/goestimator/goestimator/internal/clusterruntime/rendezvous"
@@ -11,6 +12,8 @@ import (
 	"github.com/goestimator/goestimator/internal/imported/session/inline"
 	"github.com/wamuir/graft/tensorflow/core/framework/attr_value_go_proto"
 	"github.com/wamuir/graft/tensorflow/core/framework/graph_go_proto"
+	"github.com/wamuir/graft/tensorflow/core/framework/node_def_go_proto"
+	"github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -30,6 +33,9 @@ func returnOf(ctx context.Context, env *eager.Env, def []byte) (v eager.Value, e
 	if len(end) != 1 {
 		return v, fmt.Errorf("graph_def: expected one node of op _Retval, got %d", len(end))
 	}
+	if err := ownState(gd.GetNode()); err != nil {
+		return v, fmt.Errorf("graph_def: %w", err)
+	}
 	flat, err := inline.Flatten(gd, end)
 	if err != nil {
 		return v, fmt.Errorf("graph_def: %w", err)
@@ -48,6 +54,30 @@ func returnOf(ctx context.Context, env *eager.Env, def []byte) (v eager.Value, e
 	results := make([]eager.Value, 1)
 	err = r.program.Run(ctx, dataflow.Step{Env: &inner, Rendezvous: nowhere{}, Parallel: 1, Results: results})
 	return results[0], errors.Join(err, r.regions.Close())
+}
+
+// ownState replaces handles of what a dataset keeps in the process that described it.
+func ownState(nodes []*node_def_go_proto.NodeDef) error {
+	for _, n := range nodes {
+		t := n.GetAttr()["value"].GetTensor()
+		if n.GetOp() != "Const" || t.GetDtype() != types_go_proto.DataType_DT_RESOURCE {
+			continue
+		}
+		kind := "" // C++'s name of the type
+		for _, h := range t.GetResourceHandleVal() {
+			kind = h.GetMaybeTypeName()
+		}
+		switch {
+		case strings.Contains(kind, "SeedGenerator"):
+			n.Op = "DummySeedGenerator"
+		case strings.Contains(kind, "MemoryCache"):
+			n.Op = "DummyMemoryCache"
+		default:
+			return fmt.Errorf("node %q is a resource of type %q of another process: only orders and caches are made anew", n.GetName(), kind)
+		}
+		n.Attr = nil
+	}
+	return nil
 }
 
 // nowhere is the rendezvous of graphs that meet no others.

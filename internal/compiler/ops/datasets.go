@@ -20,7 +20,11 @@ var (
 		"output_types: list(type)", "output_shapes: list(shape)", "metadata: string = ''").state(Queues).opaque()
 	ConcatenateDataset = define("ConcatenateDataset(input_dataset: variant, another_dataset: variant) -> handle: variant",
 		"output_types: list(type)", "output_shapes: list(shape)", "metadata: string = ''").state(Queues).opaque()
-	DatasetFromGraph          = define("DatasetFromGraph(graph_def: string) -> handle: variant").state(Queues).opaque()
+	DatasetFromGraph = define("DatasetFromGraph(graph_def: string) -> handle: variant").state(Queues).opaque()
+	DatasetToGraph   = define("DatasetToGraph(input_dataset: variant) -> graph: string",
+		"stateful_whitelist: list(string) = []", "allow_stateful: bool = false", "strip_device_assignment: bool = false").state(Queues).opaque()
+	DatasetToGraphV2 = define("DatasetToGraphV2(input_dataset: variant) -> graph: string",
+		"external_state_policy: int = 0", "strip_device_assignment: bool = false").state(Queues).opaque()
 	DirectedInterleaveDataset = define("DirectedInterleaveDataset(selector_input_dataset: variant, data_input_datasets: N*variant) -> handle: variant",
 		"output_types: list(type)", "output_shapes: list(shape)", "stop_on_empty_dataset: bool = false").state(Queues).opaque()
 	ExperimentalMapAndBatchDataset = define("ExperimentalMapAndBatchDataset(input_dataset: variant, other_arguments: [Targuments], batch_size: int64, num_parallel_calls: int64, drop_remainder: bool) -> handle: variant",

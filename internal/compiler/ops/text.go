@@ -7,6 +7,7 @@ var (
 		"out_type: {bool, int8, int16, int32, int64, uint8, uint16, float16, bfloat16, float32, float64, complex64}", "little_endian: bool = true")
 	EncodeBase64             = define("EncodeBase64(input: string) -> output: string", "pad: bool = false").sameShape()
 	ReduceJoin               = define("ReduceJoin(inputs: string, reduction_indices: int32) -> output: string", "keep_dims: bool = false", "separator: string = ''")
+	StringFormat             = define("StringFormat(inputs: [T]) -> output: string", "template: string = '%s'", "placeholder: string = '%s'", "summarize: int = 3").opaque()
 	StringJoin               = define("StringJoin(inputs: N*string) -> output: string", "separator: string = ''").grows()
 	StringLength             = define("StringLength(input: string) -> output: int32", "unit: {'BYTE', 'UTF8_CHAR'} = 'BYTE'").sameShape()
 	StringLower              = define("StringLower(input: string) -> output: string", "encoding: string = ''").sameShape()

@@ -2,7 +2,9 @@ package eager
 
 import (
 	"fmt"
+	"slices"
 
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/internal/imported/dataset"
 	"github.com/goestimator/goestimator/tensor"
@@ -48,9 +50,8 @@ func datasetTable() map[*ops.Def]maker {
 		ops.AssertCardinalityDataset: always(func(in *inputs) (dataset.Dataset, error) {
 			return dataset.Exactly(in.source(), in.int("cardinality")), nil
 		}),
-		ops.DatasetFromGraph: always(datasetFromGraph),
-		ops.CacheDataset:     always(cacheDataset),
-		ops.CacheDatasetV2:   always(cacheDataset),
+		ops.CacheDataset:   always(cacheDataset),
+		ops.CacheDatasetV2: always(cacheDataset),
 	} {
 		all[op] = makeDataset(m)
 	}
@@ -72,8 +73,10 @@ func datasetTable() map[*ops.Def]maker {
 	}
 	all[ops.AutoShardDataset] = makeDataset(autoShard)
 	for _, op := range []*ops.Def{ops.WrapDatasetVariant, ops.UnwrapDatasetVariant} {
-		all[op] = makeDataset(always(func(in *inputs) (dataset.Dataset, error) { return in.dataset("input_handle"), nil }))
+		all[op] = plain(sameDataset)
 	}
+	all[ops.DatasetFromGraph] = plain(datasetFromGraph)
+	all[ops.DatasetToGraph], all[ops.DatasetToGraphV2] = plain(datasetToGraph), plain(datasetToGraph)
 	return all
 }
 
@@ -107,20 +110,41 @@ func makeDataset(m datasetMaker) maker {
 			if err != nil {
 				return err
 			}
-			c.out[0].Resource = sized{d, d.Cardinality()}
+			c.out[0].Resource = &described{d, d.Cardinality(), s.node, slices.Clone(c.in), c.functions(s.node)}
 			return nil
 		}, nil
 	}
 }
 
-// sized is a dataset whose cardinality is known, so that nobody asks all datasets that it is made of, again and again.
-type sized struct {
+// described is a dataset with the node that made it.
+type described struct {
 	dataset.Dataset
-	n int64
+	n         int64 // elements: nobody asks all datasets that it is made of, again and again
+	node      *graph.Node
+	in        []Value
+	functions map[string]*Function // that the node may call
 }
 
 // Cardinality implements dataset.Dataset.
-func (s sized) Cardinality() int64 { return s.n }
+func (d *described) Cardinality() int64 { return d.n }
+
+// functions returns the functions that a node may call.
+func (c call) functions(n *graph.Node) map[string]*Function {
+	if c.env == nil || !calls(n) {
+		return nil
+	}
+	return c.env.Functions
+}
+
+// sameDataset is the kernel of ops whose output is their input.
+func sameDataset(c call) error {
+	d, err := c.datasetAt(0)
+	if err != nil {
+		return err
+	}
+	c.out[0].Resource = d
+	return nil
+}
 
 func rangeDataset(s *site) func(in *inputs) (dataset.Dataset, error) {
 	types := list[tensor.DType](s, "output_types")
@@ -231,25 +255,4 @@ func firstOf(at []int64, rank int, i int64) int {
 		}
 	}
 	return low
-}
-
-// datasetFromGraph runs the graph that describes a dataset, as DatasetToGraph makes it.
-func datasetFromGraph(in *inputs) (dataset.Dataset, error) {
-	def := in.text("graph_def")
-	if in.err != nil {
-		return nil, in.err
-	}
-	env := in.c.env
-	if env == nil || env.Graph == nil {
-		return nil, fmt.Errorf("a dataset of a graph is %w here", ErrUnsupported)
-	}
-	v, err := env.Graph(in.c.ctx, env, []byte(def))
-	if err != nil {
-		return nil, err
-	}
-	d, ok := v.Resource.(dataset.Dataset)
-	if !ok {
-		return nil, fmt.Errorf("graph_def: expected that the graph returns a dataset")
-	}
-	return d, nil
 }

@@ -16,6 +16,10 @@ type Function struct {
 	outs  []int
 	size  int // slots
 	width int // most inputs and outputs of a step
+
+	graph *graph.Graph  // it is made of, for descriptions
+	named []*graph.Node // args
+	end   *graph.Node
 }
 
 type givenValue struct {
@@ -32,7 +36,7 @@ type functionStep struct {
 // NewFunction makes a Function of all nodes of g: args are the nodes that stand for what it is called with, and its results
 // are the inputs of node result.
 func NewFunction(g *graph.Graph, args []string, result string) (*Function, error) {
-	f := &Function{}
+	f := &Function{graph: g}
 	sorted, err := graph.Sort(g)
 	if err != nil {
 		return nil, err
@@ -55,6 +59,7 @@ func NewFunction(g *graph.Graph, args []string, result string) (*Function, error
 		}
 		fed[n] = true
 		f.args = append(f.args, slot(n.Out(0)))
+		f.named = append(f.named, n)
 	}
 	for _, n := range sorted {
 		if fed[n] {
@@ -64,11 +69,10 @@ func NewFunction(g *graph.Graph, args []string, result string) (*Function, error
 			return nil, err
 		}
 	}
-	end := g.Node(result)
-	if end == nil {
+	if f.end = g.Node(result); f.end == nil {
 		return nil, fmt.Errorf("the function has no node %q", result)
 	}
-	for _, o := range end.Inputs {
+	for _, o := range f.end.Inputs {
 		f.outs = append(f.outs, slot(o))
 	}
 	return f, nil

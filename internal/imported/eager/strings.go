@@ -18,6 +18,7 @@ var stringOps = map[*ops.Def]maker{
 	ops.StringToHashBucketStrong: hashBucket,
 	ops.StringToHashBucket:       hashBucket,
 	ops.StringJoin:               stringJoin,
+	ops.StringFormat:             stringFormat,
 	ops.StringLower:              letterCase(toLower, bytes.ToLower),
 	ops.StringUpper:              letterCase(toUpper, bytes.ToUpper),
 	ops.StringStrip:              plain(eachString(stripSpace)),
