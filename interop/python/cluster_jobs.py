@@ -134,6 +134,19 @@ def savers(target, folder):
             s.run(tf1.global_variables_initializer())
             show("w of a checkpoint", float(s.run(loss, feed)))
     tf1.Session.reset(target)
+    with tf1.Graph().as_default(), tf1.Session(target) as s:
+        with setter():
+            other = tf1.get_variable("other", initializer=[1.0, 2.0])
+        try:
+            tf1.train.Saver().restore(s, path + "-3")
+        except tf1.errors.NotFoundError as e:
+            show("a key that is not there", "Key other not found in checkpoint" in e.message)
+        s.run(other.initializer)
+        objects = tf1.train.Checkpoint(named=other).save(path, s)
+        s.run(other.assign([0.0, 0.0]))
+        tf1.train.Saver().restore(s, objects)
+        show("a checkpoint of objects", s.run(other).tolist())
+    tf1.Session.reset(target)
 
 
 class Listener(tf1.train.CheckpointSaverListener):

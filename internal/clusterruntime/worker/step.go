@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"syscall"
 
 	"github.com/goestimator/goestimator/internal/clusterruntime/device"
 	"github.com/goestimator/goestimator/internal/clusterruntime/rendezvous"
 	"github.com/goestimator/goestimator/internal/clusterruntime/rpcs"
 	"github.com/goestimator/goestimator/internal/clusterruntime/service"
+	"github.com/goestimator/goestimator/internal/format/bundle"
 	"github.com/goestimator/goestimator/internal/format/graphdef"
 	"github.com/goestimator/goestimator/internal/imported/dataset"
 	"github.com/goestimator/goestimator/internal/imported/eager"
@@ -275,6 +277,7 @@ func StatusOf(err error) error {
 		code codes.Code
 	}{
 		{eager.ErrUninitialized, codes.FailedPrecondition}, {eager.ErrUnsupported, codes.Unimplemented}, {eager.ErrLimit, codes.ResourceExhausted}, {eager.ErrRange, codes.OutOfRange}, {fs.ErrNotExist, codes.NotFound}, {fs.ErrPermission, codes.PermissionDenied},
+		{bundle.ErrNotFound, codes.NotFound}, {syscall.ENOTDIR, codes.FailedPrecondition},
 		{queue.ErrCancelled, codes.Canceled}, {queue.ErrOutOfRange, codes.OutOfRange}, {queue.ErrLimit, codes.ResourceExhausted},
 		{dataset.ErrUnset, codes.FailedPrecondition}, {dataset.ErrLimit, codes.ResourceExhausted}, {dataset.ErrClosed, codes.Canceled}, {dataset.ErrRange, codes.OutOfRange}, {dataset.ErrDataLoss, codes.DataLoss}, {dataset.ErrPrecondition, codes.FailedPrecondition},
 		{context.Canceled, codes.Canceled}, {context.DeadlineExceeded, codes.DeadlineExceeded},

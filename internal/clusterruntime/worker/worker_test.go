@@ -3,7 +3,9 @@ package worker
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 
@@ -11,6 +13,7 @@ import (
 	"github.com/goestimator/goestimator/internal/clusterruntime/rpcs"
 	"github.com/goestimator/goestimator/internal/clusterruntime/service"
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/format/bundle"
 	"github.com/goestimator/goestimator/internal/format/graphdef"
 	"github.com/goestimator/goestimator/internal/imported/eager"
 	"github.com/goestimator/goestimator/tensor"
@@ -205,6 +208,8 @@ func TestErrors(t *testing.T) {
 			_, err := w.recvTensor(t.Context(), &rpcs.RecvTensorRequest{RendezvousKey: k.String()})
 			return err
 		}, codes.Aborted, "device incarnation"},
+		"no such key":   {func() error { return StatusOf(fmt.Errorf("Key w: %w", bundle.ErrNotFound)) }, codes.NotFound, "Key w"},
+		"no folder":     {func() error { return StatusOf(fmt.Errorf("model: %w", syscall.ENOTDIR)) }, codes.FailedPrecondition, "model"},
 		"uninitialized": {func() error { return StatusOf(&eager.Error{Node: "v", Op: "VariableV2", Err: eager.ErrUninitialized}) }, codes.FailedPrecondition, "v"},
 	} {
 		err := c.call()

@@ -40,7 +40,7 @@ func (c call) edit(refs []Value, f func(values []*tensor.Tensor) error) error {
 // own makes the value one that nobody else has. The variable is locked.
 func (v *hostVariable) own(c call) error {
 	if v.t == nil {
-		return fmt.Errorf("variable %q is %w", v.name, ErrUninitialized)
+		return v.uninitialized()
 	}
 	if !v.shared.Load() {
 		return nil
@@ -68,7 +68,7 @@ func look(ref Value, f func(t *tensor.Tensor) error) error {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
 	if v.t == nil {
-		return fmt.Errorf("variable %q is %w", v.name, ErrUninitialized)
+		return v.uninitialized()
 	}
 	return f(v.t)
 }

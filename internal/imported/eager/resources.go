@@ -38,11 +38,16 @@ func newHostVariable(name string) *hostVariable {
 	return &hostVariable{name: name, order: variables.Add(1)}
 }
 
+// uninitialized is the error of a variable without a value, with TensorFlow's words.
+func (v *hostVariable) uninitialized() error {
+	return fmt.Errorf("Attempting to use uninitialized value %s: the variable is %w", v.name, ErrUninitialized)
+}
+
 func (v *hostVariable) Load() (*tensor.Tensor, error) {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
 	if v.t == nil {
-		return nil, fmt.Errorf("variable %q is %w", v.name, ErrUninitialized)
+		return nil, v.uninitialized()
 	}
 	v.shared.Store(true)
 	return v.t, nil

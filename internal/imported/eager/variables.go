@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/goestimator/goestimator/internal/compiler/ops"
+	"github.com/goestimator/goestimator/internal/format/bundle"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -172,11 +173,14 @@ func restore(s *site) (kernel, error) {
 		defer r.Close()
 		for i, name := range names {
 			t, err := r.Tensor(string(name))
+			if errors.Is(err, bundle.ErrNotFound) { // Python looks for the key in these words
+				return fmt.Errorf("Key %s not found in checkpoint: %w", clip(name), bundle.ErrNotFound)
+			}
 			if err != nil {
 				return err
 			}
 			if t.DType != types[i] {
-				return fmt.Errorf("tensor %q: expected type %v, got %v", name, types[i], t.DType)
+				return fmt.Errorf("tensor_name = %s; expected dtype %s does not equal original dtype %s", clip(name), typeText(types[i]), typeText(t.DType))
 			}
 			if t.DType == tensor.Bool {
 				tensor.NormalizeBools(t.Bytes)

@@ -99,8 +99,8 @@ func TestRestore(t *testing.T) {
 	if err != nil || !bytes.Equal(odd[0].T.Bytes, []byte{0, 1, 1}) {
 		t.Errorf("booleans: got %v, %v", odd, err)
 	}
-	s.refuse("not found", "RestoreV2", attrs, "d/v", []string{"s", "nope", "a"}, []string{"", "", ""})
-	s.refuse("expected type string", "RestoreV2", attrs, "d/v", []string{"a", "a", "a"}, []string{"", "", ""})
+	s.refuse("Key nope not found in checkpoint", "RestoreV2", attrs, "d/v", []string{"s", "nope", "a"}, []string{"", "", ""})
+	s.refuse("expected dtype string does not equal original dtype", "RestoreV2", attrs, "d/v", []string{"a", "a", "a"}, []string{"", "", ""})
 	s.refuse("slice", "RestoreV2", attrs, "d/v", []string{"s", "a", "a"}, []string{"", "", "2 3 -:1,3"})
 }
 
