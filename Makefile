@@ -49,7 +49,7 @@ $(VENV)/ready: interop/requirements.txt interop/requirements-nodeps.txt
 	touch $@
 
 interop: ## against TensorFlow, TensorBoard, PyTorch and pyarrow; what is not installed is skipped
-	GOESTIMATOR_ACCEPT=1 $(GO) test -count=1 -timeout 20m ./interop/...
+	GOESTIMATOR_ACCEPT=1 $(GO) test -count=1 -timeout 40m ./interop/...
 
 parity: ## canned models side by side with tf.estimator's
 	GOESTIMATOR_ACCEPT=1 $(GO) test -count=1 -timeout 20m -v -run 'CannedAgainst|IDsAgainst' ./interop/

@@ -66,10 +66,12 @@ func killServer(task string, after int) func(*testing.T, *betweenRun) {
 	}
 }
 
-// killEach kills a parameter server, the chief's master and the chief's client, one after the other, and starts each again.
+// killEach kills a parameter server, the masters of all workers and the chief's client, one after the other, and starts each again.
 func killEach(t *testing.T, r *betweenRun) {
 	killServer("ps/1", 200)(t, r)
-	killServer("worker/0", 600)(t, r)
+	for i := range r.clients {
+		killServer("worker/"+strconv.Itoa(i), 600+200*i)(t, r)
+	}
 	r.reach(t, 1000)
 	r.clients[0].kill()
 	r.clients[0] = r.client(t, 0)

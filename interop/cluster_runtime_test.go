@@ -2,6 +2,7 @@ package interop_test
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -13,6 +14,7 @@ type clusterCase struct {
 	args   []string       // more arguments
 	jobs   map[string]int // numbers of tasks
 	ours   []string       // for each run, the jobs and tasks that are our servers; TensorFlow's servers alone come first
+	more   []string       // more of these runs, in the long form alone
 	own    string         // jobs whose programs start a server of TensorFlow themselves where theirs is not one of ours
 	flags  []string       // of our servers, beside --allow-path DIR
 	// drive runs what is more than one script, and returns what is compared; nil runs script.
@@ -39,20 +41,20 @@ var chiefAndWorkers = map[string]int{"chief": 1, "worker": 2, "ps": 2}
 
 // clusterCases are all programs. One more needs a script and a line here.
 var clusterCases = []clusterCase{
-	{name: "sessions", script: "cluster_sessions.py", jobs: oneWorker, ours: []string{"worker ps", "ps", "worker ps/1"}, compare: exactly, has: "branch"},
+	{name: "sessions", script: "cluster_sessions.py", jobs: oneWorker, ours: []string{"worker ps", "worker ps/1"}, more: []string{"ps"}, compare: exactly, has: "branch"},
 	{name: "data", script: "cluster_data.py", jobs: oneWorker, ours: []string{"worker ps"}, compare: exactly, has: "variables changed"},
 	{name: "a client in Go", jobs: oneWorker, ours: []string{"worker ps"}, drive: goClient, compare: nearly, has: "ftrl"},
 	{name: "containers", script: "cluster_containers.py", jobs: oneWorker, ours: []string{"worker ps"}, compare: exactly, has: "twice"},
 	{name: "sync replicas", script: "cluster_sync_replicas.py", jobs: map[string]int{"worker": 3, "ps": 2}, ours: []string{"worker ps"}, compare: nearly, has: "reference/embedding"},
-	{name: "flow", script: "cluster_flow.py", jobs: oneWorker, ours: []string{"worker ps", "ps", "worker ps/1"}, compare: exactly, has: "v2 gradients"},
+	{name: "flow", script: "cluster_flow.py", jobs: oneWorker, ours: []string{"worker ps", "worker ps/1"}, more: []string{"ps"}, compare: exactly, has: "v2 gradients"},
 	{name: "training", script: "cluster_training.py", jobs: oneWorker, ours: []string{"worker ps"}, compare: nearly, has: "step of adam True 1"},
 	{name: "jobs", script: "cluster_jobs.py", jobs: oneWorker, ours: []string{"worker ps"}, compare: nearly, has: "from_generator"},
 	{name: "models", script: "cluster_models.py", args: []string{"mlp,cnn"}, jobs: oneWorker, ours: []string{"worker ps"}, compare: nearly, has: "cnn"},
 	{name: "all models", script: "cluster_models.py", jobs: oneWorker, ours: []string{"worker ps", "ps"}, compare: nearly, has: "columns", long: true},
-	{name: "threads", script: "cluster_threads.py", jobs: twoWorkers, ours: []string{"worker ps", "ps"}, compare: spread, runs: 2, has: "losses"},
-	{name: "between", drive: between(1000, nothing), jobs: twoWorkers, ours: []string{"worker ps", "ps"}, compare: spread, runs: 2, has: "last"},
+	{name: "threads", script: "cluster_threads.py", jobs: twoWorkers, ours: []string{"worker ps"}, more: []string{"ps"}, compare: spread, runs: 2, has: "losses"},
+	{name: "between", drive: between(1000, nothing), jobs: twoWorkers, ours: []string{"worker ps"}, more: []string{"ps"}, compare: spread, runs: 2, has: "last"},
 	{name: "kills", drive: between(1400, killEach), jobs: oneWorker, ours: []string{"worker ps"}, compare: spread, has: "last"},
-	{name: "kills under two workers", drive: between(20000, killEach), jobs: twoWorkers, ours: []string{"worker ps", "ps"}, compare: spread, runs: 2, has: "last", long: true},
+	{name: "kills under two workers", drive: between(20000, killEach), jobs: twoWorkers, ours: []string{"worker ps", "ps"}, compare: spread, has: "last", long: true},
 	{name: "estimator", drive: estimatorRun{"custom", "none", false}.train, jobs: oneChief, own: "chief", ours: []string{"ps", "chief ps"}, compare: nearly, has: "done"},
 	{name: "canned estimator", drive: estimatorRun{"dnn", "none", false}.train, jobs: oneChief, own: "chief", ours: []string{"ps", "chief ps"}, compare: nearly, has: "done", long: true},
 	{name: "canned estimator, ParameterServerStrategy", drive: estimatorRun{"dnn", "ps", true}.train, jobs: oneChief, own: "chief", ours: []string{"chief ps"}, compare: nearly, has: "exports"},
@@ -92,7 +94,11 @@ func (c clusterCase) run(t *testing.T) {
 	if t.Failed() {
 		return
 	}
-	for _, ours := range c.ours {
+	mixes := c.ours
+	if longForm() {
+		mixes = slices.Concat(c.ours, c.more)
+	}
+	for _, ours := range mixes {
 		if got := c.once(t, "our "+ours, ours); !t.Failed() {
 			if err := c.compare(reference, got); err != nil {
 				t.Errorf("our %s: %v", ours, err)
