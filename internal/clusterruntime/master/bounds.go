@@ -89,35 +89,46 @@ func clientOf(ctx context.Context) string {
 func (s *session) since() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.running > 0 {
+	if len(s.running) > 0 {
 		return time.Now()
 	}
 	return s.active
 }
 
+// running is a step that runs.
+type running struct{ cancel context.CancelFunc }
+
 // begin notes that a step runs, until the second result is called. The step ends with the session.
 func (s *session) begin(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	one := &running{cancel}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.running++
-	ctx, cancel := context.WithCancel(ctx)
-	stop := context.AfterFunc(s.open, cancel)
+	s.running[one] = true
+	if s.closed {
+		cancel()
+	}
 	return ctx, func() {
-		stop()
 		cancel()
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.running--
+		delete(s.running, one)
 		s.active = time.Now()
 	}
 }
 
 // because gives a step that ended with its session TensorFlow's text for that.
 func (s *session) because(err error) error {
-	if err != nil && s.open.Err() != nil {
+	if err != nil && s.isOver() {
 		return status.Error(codes.Canceled, "Step was cancelled by an explicit call to `Session::Close()`.")
 	}
 	return err
+}
+
+func (s *session) isOver() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.closed
 }
 
 // grow counts the bytes of nodes that are added to the session's graph.

@@ -5,7 +5,6 @@ import (
 
 	"github.com/goestimator/goestimator/internal/clusterruntime/partition"
 	"github.com/goestimator/goestimator/internal/clusterruntime/rpcs"
-	"github.com/wamuir/graft/tensorflow/core/framework/tensor_go_proto"
 	"github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -75,17 +74,17 @@ func (m *Master) runCallable(ctx context.Context, in *rpcs.RunCallableRequest) (
 	if got, want := len(in.GetFeed()), len(c.request.Feeds); got != want {
 		return nil, status.Errorf(codes.InvalidArgument, "expected %d feeds, got %d", want, got)
 	}
-	feeds := map[string]*tensor_go_proto.TensorProto{}
+	feeds := &values{}
 	for i, name := range c.request.Feeds {
-		feeds[name] = in.GetFeed()[i]
+		feeds.add(name, in.GetFeed()[i])
 	}
 	out := &rpcs.RunCallableResponse{Metadata: &for_core_protos_go_proto.RunMetadata{}}
-	values, err := c.plan.plan.run(ctx, call{feeds: feeds, options: c.options, made: out.Metadata})
+	fetched, err := c.plan.plan.run(ctx, call{feeds: feeds, options: c.options, made: out.Metadata})
 	if err != nil {
 		return nil, s.because(err)
 	}
 	for _, name := range c.request.Fetches {
-		out.Fetch = append(out.Fetch, values[name])
+		out.Fetch = append(out.Fetch, fetched.get(name))
 	}
 	return out, nil
 }

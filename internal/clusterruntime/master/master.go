@@ -96,8 +96,7 @@ func (m *Master) createSession(ctx context.Context, in *rpcs.CreateSessionReques
 	s := &session{members: at, master: m, client: clientOf(ctx), account: m.memory.OpenLasting(), soft: in.GetConfig().GetAllowSoftPlacement(), callables: map[int64]callable{}, plans: map[string]*planned{}, active: time.Now()}
 	s.timeout = in.GetConfig().GetOperationTimeoutInMs()
 	s.logs = in.GetConfig().GetLogDevicePlacement()
-	s.partials, s.cleaners = map[string]*partialRun{}, map[Task]*cleaner{}
-	s.open, s.cancel = context.WithCancel(context.Background())
+	s.partials, s.cleaners, s.running = map[string]*partialRun{}, map[Task]*cleaner{}, map[*running]bool{}
 	if err := s.prepare(ctx, in, filters); err != nil {
 		s.close()
 		return nil, err

@@ -8,7 +8,6 @@ import (
 	"github.com/goestimator/goestimator/internal/clusterruntime/partition"
 	"github.com/goestimator/goestimator/internal/clusterruntime/rpcs"
 	"github.com/goestimator/goestimator/internal/compiler/graph"
-	"github.com/wamuir/graft/tensorflow/core/framework/tensor_go_proto"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
@@ -71,7 +70,7 @@ func (s *session) addPartial(r *partialRun) (string, error) {
 }
 
 // runPartial runs a part of a partial run. The texts of its errors are TensorFlow's.
-func (s *session) runPartial(ctx context.Context, handle string, part partition.Request, feeds map[string]*tensor_go_proto.TensorProto) (map[string]*tensor_go_proto.TensorProto, error) {
+func (s *session) runPartial(ctx context.Context, handle string, part partition.Request, feeds *values) (*values, error) {
 	s.mu.Lock()
 	r := s.partials[handle]
 	s.mu.Unlock()
@@ -82,14 +81,14 @@ func (s *session) runPartial(ctx context.Context, handle string, part partition.
 	if err != nil {
 		return nil, err
 	}
-	values, err := r.plan.plan.all(ctx, c)
+	fetched, err := r.plan.plan.all(ctx, c)
 	if err != nil || c.last {
 		s.mu.Lock()
 		delete(s.partials, handle)
 		s.mu.Unlock()
 		r.end(s)
 	}
-	return values, err
+	return fetched, err
 }
 
 // end ends a run on its workers.
@@ -101,7 +100,7 @@ func (r *partialRun) end(s *session) {
 }
 
 // next checks a part, and notes what it feeds and fetches.
-func (r *partialRun) next(part partition.Request, feeds map[string]*tensor_go_proto.TensorProto) (call, error) {
+func (r *partialRun) next(part partition.Request, feeds *values) (call, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for what, names := range map[string][]string{"feed": part.Feeds, "fetch": part.Fetches} {
@@ -118,7 +117,7 @@ func (r *partialRun) next(part partition.Request, feeds map[string]*tensor_go_pr
 	request := r.request
 	request.Feeds = nil // those that are to come
 	for name, came := range r.fed {
-		if !came && feeds[name] == nil {
+		if !came && feeds.get(name) == nil {
 			request.Feeds = append(request.Feeds, name)
 		}
 	}

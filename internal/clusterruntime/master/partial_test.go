@@ -149,7 +149,7 @@ func TestCloseEndsSteps(t *testing.T) {
 	}()
 	for running := 0; running == 0; time.Sleep(time.Millisecond) {
 		s.mu.Lock()
-		running = s.running
+		running = len(s.running)
 		s.mu.Unlock()
 	}
 	closeSession(t, m, session)

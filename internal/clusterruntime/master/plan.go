@@ -3,6 +3,7 @@ package master
 import (
 	"context"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"sync"
 
@@ -11,7 +12,6 @@ import (
 	"github.com/goestimator/goestimator/internal/clusterruntime/service"
 	"github.com/goestimator/goestimator/internal/format/graphdef"
 	"github.com/goestimator/goestimator/internal/platform/budget"
-	"github.com/wamuir/graft/tensorflow/core/framework/tensor_go_proto"
 	"github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -91,32 +91,37 @@ func (p *plan) each(do func(ctx context.Context, q part)) {
 // call is what the parts of a step are run with.
 type call struct {
 	step    int64
-	feeds   map[string]*tensor_go_proto.TensorProto
+	feeds   *values
 	fetches map[string]bool // of a partial run; nil: all
 	last    bool            // of a partial run
 	options *for_core_protos_go_proto.RunOptions
 	made    *for_core_protos_go_proto.RunMetadata // what the options ask for is added to it
 }
 
-// run runs all parts once and returns the fetches by name.
-func (p *plan) run(ctx context.Context, c call) (map[string]*tensor_go_proto.TensorProto, error) {
+// run runs all parts once and returns the fetches.
+func (p *plan) run(ctx context.Context, c call) (*values, error) {
 	c.step = newStep()
-	values, err := p.all(ctx, c)
+	fetched, err := p.all(ctx, c)
 	p.cleanup(c.step, err != nil)
-	return values, err
+	return fetched, err
 }
 
 // newStep draws the number of a step, with the bits that TensorFlow uses.
 func newStep() int64 { return rand.Int64() & (1<<57 - 1) }
 
-// all runs all parts and returns the fetches by name. The first error ends the other parts.
-func (p *plan) all(ctx context.Context, c call) (map[string]*tensor_go_proto.TensorProto, error) {
+// all runs all parts and returns the fetches. The first error ends the other parts.
+func (p *plan) all(ctx context.Context, c call) (*values, error) {
+	fetched := &values{}
+	if len(p.parts) == 1 {
+		out, err := p.parts[0].run(ctx, p, c)
+		c.collect(p.parts[0], out, fetched)
+		return fetched, err
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var (
 		mu    sync.Mutex
 		first error
-		all   = map[string]*tensor_go_proto.TensorProto{}
 		done  sync.WaitGroup
 	)
 	one := func(q part) {
@@ -127,19 +132,25 @@ func (p *plan) all(ctx context.Context, c call) (map[string]*tensor_go_proto.Ten
 			first = err
 			cancel(err)
 		}
-		c.note(out)
-		for _, t := range out.GetRecv() {
-			all[q.fetches[t.GetName()]] = t.GetTensor()
-		}
+		c.collect(q, out, fetched)
 	}
 	for _, q := range p.parts[min(1, len(p.parts)):] {
 		done.Go(func() { one(q) })
 	}
 	if len(p.parts) > 0 {
+		runtime.Gosched() // the calls to other tasks leave first
 		one(p.parts[0])
 	}
 	done.Wait()
-	return all, first
+	return fetched, first
+}
+
+// collect adds what a part answered.
+func (c call) collect(q part, out *rpcs.RunGraphResponse, fetched *values) {
+	c.note(out)
+	for _, t := range out.GetRecv() {
+		fetched.add(q.fetches[t.GetName()], t.GetTensor())
+	}
 }
 
 // run runs a part in a step.
@@ -150,7 +161,7 @@ func (q part) run(ctx context.Context, p *plan, c call) (*rpcs.RunGraphResponse,
 		in.RecvKey = slices.DeleteFunc(slices.Clone(q.keys), func(key string) bool { return !c.fetches[q.fetches[key]] })
 	}
 	for name, key := range q.feeds {
-		t := c.feeds[name]
+		t := c.feeds.get(name)
 		if t == nil && c.fetches != nil {
 			continue
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 
 	"github.com/goestimator/goestimator/internal/clusterruntime/partition"
@@ -55,16 +54,17 @@ func (s *session) planFor(ctx context.Context, r partition.Request) (*planned, e
 
 // entry returns the place of the request's plan, and whether the caller must make the plan.
 func (s *session) entry(r partition.Request) (e *planned, first bool, err error) {
-	key := keyOf(r)
+	var room [512]byte
+	key := appendKey(room[:0], r)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		return nil, false, s.isClosed()
 	}
-	e = s.plans[key]
+	e = s.plans[string(key)]
 	if first = e == nil; first {
 		e = &planned{done: make(chan struct{})}
-		s.plans[key] = e
+		s.plans[string(key)] = e
 	}
 	s.requests++
 	e.used = s.requests
@@ -140,23 +140,28 @@ func (s *session) isClosed() error {
 	return status.Errorf(codes.Aborted, "Session %s is closed.", s.handle)
 }
 
-// keyOf returns a text that only equal requests share. The order of the names does not count.
-func keyOf(r partition.Request) string {
-	var b strings.Builder
-	for _, names := range [][]string{r.Feeds, r.Fetches, r.Targets} {
-		for _, name := range slices.Sorted(slices.Values(names)) {
-			b.WriteString(strconv.Quote(name))
+// appendKey appends a text that only equal requests share. The order of the names does not count.
+func appendKey(to []byte, r partition.Request) []byte {
+	for _, names := range [...][]string{r.Feeds, r.Fetches, r.Targets} {
+		if !slices.IsSorted(names) {
+			names = slices.Sorted(slices.Values(names))
 		}
-		b.WriteByte(';')
+		for _, name := range names {
+			to = strconv.AppendInt(to, int64(len(name)), 10)
+			to = append(append(to, ':'), name...)
+		}
+		to = append(to, ';')
 	}
-	return b.String()
+	return to
 }
 
 // close takes the session's graphs from the workers, but for plans that steps use: these take theirs.
 func (s *session) close() {
-	s.cancel()
 	s.mu.Lock()
 	s.closed = true
+	for one := range s.running {
+		one.cancel()
+	}
 	partials := s.partials
 	s.partials = nil
 	s.master.graphs.Add(-s.bytes.Swap(0))

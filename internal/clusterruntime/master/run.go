@@ -8,7 +8,6 @@ import (
 
 	"github.com/goestimator/goestimator/internal/clusterruntime/partition"
 	"github.com/goestimator/goestimator/internal/clusterruntime/rpcs"
-	"github.com/wamuir/graft/tensorflow/core/framework/tensor_go_proto"
 	"github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -37,27 +36,26 @@ func (m *Master) step(ctx context.Context, in *rpcs.RunStepRequest) (*rpcs.RunSt
 		defer cancel()
 	}
 	r := partition.Request{Fetches: in.GetFetch(), Targets: in.GetTarget()}
-	feeds := map[string]*tensor_go_proto.TensorProto{}
+	feeds := &values{}
 	for _, f := range in.GetFeed() {
-		if feeds[f.GetName()] != nil {
+		if !feeds.add(f.GetName(), f.GetTensor()) {
 			return nil, status.Errorf(codes.InvalidArgument, "The tensor %s is fed twice.", f.GetName())
 		}
-		feeds[f.GetName()] = f.GetTensor()
-		r.Feeds = append(r.Feeds, f.GetName())
 	}
+	r.Feeds = feeds.names
 	out := &rpcs.RunStepResponse{Metadata: &for_core_protos_go_proto.RunMetadata{}}
-	values, err := s.values(ctx, in.GetPartialRunHandle(), r, call{feeds: feeds, options: in.GetOptions(), made: out.Metadata})
+	fetched, err := s.values(ctx, in.GetPartialRunHandle(), r, call{feeds: feeds, options: in.GetOptions(), made: out.Metadata})
 	if err != nil {
 		return nil, s.because(err)
 	}
 	for _, name := range in.GetFetch() {
-		out.Tensor = append(out.Tensor, &for_core_protos_go_proto.NamedTensorProto{Name: name, Tensor: values[name]})
+		out.Tensor = append(out.Tensor, &for_core_protos_go_proto.NamedTensorProto{Name: name, Tensor: fetched.get(name)})
 	}
 	return out, nil
 }
 
-// values runs a step, or a part of a partial run where there is a handle, and returns the fetches by name.
-func (s *session) values(ctx context.Context, handle string, r partition.Request, c call) (map[string]*tensor_go_proto.TensorProto, error) {
+// values runs a step, or a part of a partial run where there is a handle, and returns the fetches.
+func (s *session) values(ctx context.Context, handle string, r partition.Request, c call) (*values, error) {
 	if handle != "" {
 		return s.runPartial(ctx, handle, r, c.feeds)
 	}

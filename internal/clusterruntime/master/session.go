@@ -34,9 +34,7 @@ type session struct {
 	client  string          // the connection that opened it
 	account *budget.Account // pays for the graph
 
-	timeout int64              // of steps that state none, in milliseconds; 0: none
-	open    context.Context    // canceled when the session is closed
-	cancel  context.CancelFunc // of open
+	timeout int64 // of steps that state none, in milliseconds; 0: none
 
 	mu        sync.Mutex
 	def       *graph_go_proto.GraphDef
@@ -45,7 +43,7 @@ type session struct {
 	version   int64
 	plans     map[string]*planned // by what a step asks for
 	requests  int64               // for plans so far
-	running   int                 // steps
+	running   map[*running]bool   // steps
 	active    time.Time           // when the last step ended
 	bytes     atomic.Int64        // of def
 	divided   atomic.Int64        // graphs so far

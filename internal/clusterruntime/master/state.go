@@ -27,8 +27,8 @@ func (m *Master) Describe(s *status.State) {
 func (s *session) describe() status.Session {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	d := status.Session{Handle: s.handle, Nodes: len(s.def.GetNode()), Bytes: s.bytes.Load(), Running: s.running}
-	if s.running == 0 {
+	d := status.Session{Handle: s.handle, Nodes: len(s.def.GetNode()), Bytes: s.bytes.Load(), Running: len(s.running)}
+	if len(s.running) == 0 {
 		d.Idle = time.Since(s.active).Seconds()
 	}
 	return d

@@ -9,9 +9,12 @@ import (
 	"github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 )
 
-// execution says what workers are to note of a step. A step that is run part by part is not traced.
+// execution says what workers are to note of a step, nil for nothing. A step that is run part by part is not traced.
 func (c call) execution() *rpcs.ExecutorOpts {
 	o := c.options
+	if o.GetTraceLevel() == for_core_protos_go_proto.RunOptions_NO_TRACE && !o.GetOutputPartitionGraphs() && !o.GetReportTensorAllocationsUponOom() {
+		return nil
+	}
 	return &rpcs.ExecutorOpts{
 		RecordTimeline:                 o.GetTraceLevel() != for_core_protos_go_proto.RunOptions_NO_TRACE,
 		RecordPartitionGraphs:          o.GetOutputPartitionGraphs(),

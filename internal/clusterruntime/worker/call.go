@@ -41,7 +41,7 @@ func (w *Worker) Run(ctx context.Context, g *Graph, c Call) error {
 		return err
 	}
 	defer release()
-	at := w.step(g.registered, meeting{w.task, c.Peers, c.Step, table, c.Payer})
+	at := w.step(g.registered, w.resources, &meeting{own: w.task, peers: c.Peers, step: c.Step, table: table, payer: c.Payer})
 	at.Env.Payer, at.Args, at.Results = c.Payer, c.Args, c.Results
 	return g.registered.program.Run(ctx, at)
 }
@@ -61,9 +61,10 @@ func Decode(p *tensor_go_proto.TensorProto, payer eager.Payer) (*tensor.Tensor, 
 }
 
 // step is what a run of a graph needs of the worker.
-func (w *Worker) step(g *registered, at meeting) dataflow.Step {
-	env := &eager.Env{Resources: w.resourcesOf(g.session), Session: g.session, Functions: g.functions, Bundle: w.folders.bundle, Files: w.folders.of, Graph: returnOf, Here: w.here, Payer: g.payer}
-	return dataflow.Step{Env: env, Rendezvous: at, Parallel: w.parallel}
+func (w *Worker) step(g *registered, resources *eager.Resources, at *meeting) dataflow.Step {
+	env := w.env
+	env.Resources, env.Session, env.Functions, env.Payer = resources, g.session, g.functions, g.payer
+	return dataflow.Step{Env: &env, Rendezvous: at, Parallel: w.parallel}
 }
 
 // here reports whether a device name is one of the worker's.

@@ -3,6 +3,7 @@ package worker
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/goestimator/goestimator/internal/clusterruntime/dataflow"
 	"github.com/goestimator/goestimator/internal/clusterruntime/regions"
@@ -22,6 +23,7 @@ type registered struct {
 	bytes     int64                      // of its GraphDef
 	functions map[string]*eager.Function // what its branches and loops call
 	regions   *regions.Regions           // of program
+	meets     bool                       // it sends to others than its caller, or receives from them
 
 	users int  // runs
 	gone  bool // not registered any more: the last user closes the regions
@@ -47,7 +49,7 @@ func prepare(def *graph_go_proto.GraphDef, random *eager.Generators) (*registere
 	if err != nil {
 		return nil, err
 	}
-	r.graph = g
+	r.graph, r.meets = g, slices.ContainsFunc(g.Nodes(), meets)
 	if g, r.regions, err = regions.Fuse(g, dataflow.Waits); err != nil {
 		return nil, err
 	}
@@ -91,4 +93,13 @@ func (w *Worker) keep(p *registered) (release func()) {
 			_ = p.regions.Close() // memory on the host: nothing can be done
 		}
 	}
+}
+
+// meets reports whether a node sends to another device, or receives from one.
+func meets(n *graph.Node) bool {
+	switch n.Op {
+	case "_Send", "_HostSend", "_Recv", "_HostRecv":
+		return !n.Bool("client_terminated")
+	}
+	return false
 }

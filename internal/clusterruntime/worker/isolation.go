@@ -129,10 +129,8 @@ func (s *opened) end() {
 }
 
 // known returns a session, nil for one that has nothing of its own. It fails for one that its master opened and that is
-// not there any more. The text and the code are TensorFlow's.
+// not there any more. The text and the code are TensorFlow's. The mutex is held.
 func (w *Worker) known(handle string, wasOpened bool) (*opened, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	s := w.opened[handle]
 	if s == nil && wasOpened {
 		return nil, status.Errorf(codes.Aborted, "Session handle is not found: %s. Possibly this worker (%q) just restarted.", handle, w.task.String())
@@ -140,10 +138,8 @@ func (w *Worker) known(handle string, wasOpened bool) (*opened, error) {
 	return s, nil
 }
 
-// resourcesOf returns the variables that a session uses.
+// resourcesOf returns the variables that a session uses. The mutex is held.
 func (w *Worker) resourcesOf(session string) *eager.Resources {
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	if s := w.opened[session]; s != nil && s.resources != nil {
 		return s.resources
 	}

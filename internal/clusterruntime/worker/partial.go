@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/goestimator/goestimator/internal/clusterruntime/dataflow"
+	"github.com/goestimator/goestimator/internal/clusterruntime/rendezvous"
 	"github.com/goestimator/goestimator/internal/clusterruntime/rpcs"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -55,6 +56,50 @@ func (w *Worker) partial(id int64, p *registered, at dataflow.Step, fail func(er
 		end(cmp.Or(r.err, errEnded))
 	}()
 	return r, nil
+}
+
+// partialCall is a call of a partial run.
+type partialCall struct {
+	visit
+	at   dataflow.Step
+	sent []letter
+}
+
+// runPart answers a call of a partial run. The first call starts the run.
+func (w *Worker) runPart(ctx context.Context, in *rpcs.RunGraphRequest, c partialCall) (*rpcs.RunGraphResponse, error) {
+	table := c.step.table
+	for _, l := range c.sent {
+		if err := table.Send(l.key, l.item); err != nil {
+			return nil, err
+		}
+	}
+	r, err := w.partial(c.id, c.graph, c.at, func(err error) { table.Abort(StatusOf(err)) })
+	if err != nil {
+		return nil, err
+	}
+	return r.answer(ctx, in, func(ended context.Context) (*rpcs.RunGraphResponse, error) {
+		return fetch(ended, table, in.GetRecvKey())
+	})
+}
+
+// fetch takes what a partial run makes for its caller. What is not there when the run has ended will not come.
+func fetch(ended context.Context, table *rendezvous.Table, keys []string) (*rpcs.RunGraphResponse, error) {
+	out := &rpcs.RunGraphResponse{}
+	for _, key := range keys {
+		item, err := table.Recv(ended, key)
+		if errors.Is(err, errEnded) {
+			return nil, status.Errorf(codes.InvalidArgument, "the graph sent nothing as %q", key)
+		}
+		if err != nil {
+			return nil, err
+		}
+		t, err := named(key, item)
+		if err != nil {
+			return nil, err
+		}
+		out.Recv = append(out.Recv, t)
+	}
+	return out, nil
 }
 
 // answer waits for what a call fetches. The last call waits for the end of the run.

@@ -9,7 +9,6 @@ import (
 	"github.com/goestimator/goestimator/internal/clusterruntime/device"
 	"github.com/goestimator/goestimator/internal/clusterruntime/rendezvous"
 	"github.com/goestimator/goestimator/internal/clusterruntime/rpcs"
-	"github.com/goestimator/goestimator/internal/clusterruntime/service"
 	"github.com/goestimator/goestimator/internal/format/bundle"
 	"github.com/goestimator/goestimator/internal/format/graphdef"
 	"github.com/goestimator/goestimator/internal/imported/dataset"
@@ -45,23 +44,37 @@ func (s *step) end(err error) {
 func (w *Worker) use(id int64, runs bool) (*rendezvous.Table, func(), error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	s, err := w.enterStep(id, runs)
+	if err != nil {
+		return nil, nil, err
+	}
+	return s.table, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.leaveStep(id, s)
+	}, nil
+}
+
+// enterStep returns the step of that number for a call, which leaves it in the end. The mutex is held.
+func (w *Worker) enterStep(id int64, runs bool) (*step, error) {
 	s := w.steps[id]
 	if s == nil {
 		if err := w.room(); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		s = &step{table: rendezvous.New()}
 		w.steps[id] = s
 	}
 	s.users++
 	s.ran = s.ran || runs
-	return s.table, func() {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		if s.users--; s.users == 0 && !s.ran && w.steps[id] == s {
-			delete(w.steps, id)
-		}
-	}, nil
+	return s, nil
+}
+
+// leaveStep ends the use of a step. One in which nothing ran is gone then. The mutex is held.
+func (w *Worker) leaveStep(id int64, s *step) {
+	if s.users--; s.users == 0 && !s.ran && w.steps[id] == s {
+		delete(w.steps, id)
+	}
 }
 
 func (w *Worker) cleanupGraph(_ context.Context, in *rpcs.CleanupGraphRequest) (*rpcs.CleanupGraphResponse, error) {
@@ -87,78 +100,62 @@ func (w *Worker) runGraph(ctx context.Context, in *rpcs.RunGraphRequest) (*rpcs.
 }
 
 func (w *Worker) run(ctx context.Context, in *rpcs.RunGraphRequest) (*rpcs.RunGraphResponse, error) {
-	p, over, err := w.begin(in.GetGraphHandle())
+	v, err := w.visit(in)
 	if err != nil {
 		return nil, err
 	}
-	defer over()
-	session, err := w.known(p.session, in.GetCreateWorkerSessionCalled())
+	defer w.leaveVisit(v)
+	sent, err := decode(in.GetSend(), v.graph.payer)
 	if err != nil {
 		return nil, err
 	}
-	table, release, err := w.use(in.GetStepId(), true)
-	if err != nil {
+	m := w.meet(v)
+	at := w.step(v.graph, v.resources, m)
+	if in.GetIsPartial() {
+		return w.runPart(ctx, in, partialCall{v, at, sent})
+	}
+	m.sent, m.wanted = inboxOf(sent), wanted(in.GetRecvKey())
+	var seen trace
+	seen.observe(at.Env, in.GetExecOpts())
+	if err := v.graph.program.Run(ctx, at); err != nil {
+		if v.step != nil {
+			v.step.table.Abort(StatusOf(err))
+		}
 		return nil, err
 	}
-	defer release()
-	for _, feed := range in.GetSend() {
-		t, err := p.payer.Make(decodedSize(feed.GetTensor()), func() (*tensor.Tensor, error) { return graphdef.ViewTensorProto(feed.GetTensor(), nil) })
+	out, err := m.answer()
+	if err == nil {
+		err = seen.report(out, v.graph, in.GetExecOpts())
+	}
+	return out, err
+}
+
+// decode reads what the caller of a run sends.
+func decode(feeds []*for_core_protos_go_proto.NamedTensorProto, payer eager.Payer) ([]letter, error) {
+	all := make([]letter, len(feeds))
+	for i, feed := range feeds {
+		t, err := payer.Make(decodedSize(feed.GetTensor()), func() (*tensor.Tensor, error) { return graphdef.ViewTensorProto(feed.GetTensor(), nil) })
 		if err != nil && isShortage(err) {
 			return nil, err
 		}
 		if err != nil {
 			return nil, status.Errorf(codes.InvalidArgument, "feed %q: %v", feed.GetName(), err)
 		}
-		if err := table.Send(feed.GetName(), rendezvous.Item{Tensor: t}); err != nil {
-			return nil, err
-		}
+		all[i] = letter{feed.GetName(), rendezvous.Item{Tensor: t}, true}
 	}
-	at := w.step(p, w.meet(session, in.GetStepId(), table, p.payer))
-	if in.GetIsPartial() {
-		r, err := w.partial(in.GetStepId(), p, at, func(err error) { table.Abort(StatusOf(err)) })
-		if err != nil {
-			return nil, err
-		}
-		return r.answer(ctx, in, func(ended context.Context) (*rpcs.RunGraphResponse, error) {
-			return fetch(ended, table, in.GetRecvKey())
-		})
-	}
-	var seen trace
-	seen.observe(at.Env, in.GetExecOpts())
-	if err := p.program.Run(ctx, at); err != nil {
-		table.Abort(StatusOf(err))
-		return nil, err
-	}
-	ended, end := context.WithCancelCause(context.Background())
-	end(errEnded)
-	out, err := fetch(ended, table, in.GetRecvKey())
-	if err == nil {
-		err = seen.report(out, p, in.GetExecOpts())
-	}
-	return out, err
+	return all, nil
 }
 
-// fetch takes what a run makes for its caller. What is not there when the run has ended will not come.
-func fetch(ended context.Context, table *rendezvous.Table, keys []string) (*rpcs.RunGraphResponse, error) {
-	out := &rpcs.RunGraphResponse{}
-	for _, key := range keys {
-		item, err := table.Recv(ended, key)
-		if errors.Is(err, errEnded) {
-			return nil, status.Errorf(codes.InvalidArgument, "the graph sent nothing as %q", key)
-		}
-		if err != nil {
-			return nil, err
-		}
-		if item.Dead {
-			return nil, status.Errorf(codes.InvalidArgument, "The tensor returned for %s was not valid.", edgeOf(key))
-		}
-		t, err := graphdef.ToTensorProto(item.Tensor, true)
-		if err != nil {
-			return nil, status.Error(codes.Internal, err.Error())
-		}
-		out.Recv = append(out.Recv, &for_core_protos_go_proto.NamedTensorProto{Name: key, Tensor: t})
+// named is a value as the caller of a run gets it.
+func named(key string, item rendezvous.Item) (*for_core_protos_go_proto.NamedTensorProto, error) {
+	if item.Dead {
+		return nil, status.Errorf(codes.InvalidArgument, "The tensor returned for %s was not valid.", edgeOf(key))
 	}
-	return out, nil
+	t, err := graphdef.ToTensorProto(item.Tensor, true)
+	if err != nil {
+		return nil, status.Error(codes.Internal, err.Error())
+	}
+	return &for_core_protos_go_proto.NamedTensorProto{Name: key, Tensor: t}, nil
 }
 
 func edgeOf(key string) string {
@@ -215,52 +212,6 @@ func (w *Worker) incarnation(n device.Name) (uint64, bool) {
 		}
 	}
 	return 0, false
-}
-
-// meeting is the rendezvous of a step: the table of this worker, and the workers that other senders are on.
-type meeting struct {
-	own   device.Name // the task of this worker
-	peers Peers
-	step  int64
-	table *rendezvous.Table
-	payer eager.Payer
-}
-
-// meet returns the rendezvous of a step of a session, nil for one that has nothing of its own.
-func (w *Worker) meet(s *opened, step int64, table *rendezvous.Table, payer eager.Payer) meeting {
-	if s == nil {
-		return meeting{w.task, w.peers, step, table, payer}
-	}
-	return meeting{s.task, s.peers, step, table, payer}
-}
-
-// Send implements dataflow.Rendezvous. The receiver asks for the item where it is elsewhere.
-func (m meeting) Send(key rendezvous.Key, item rendezvous.Item) error {
-	return m.table.Send(key.String(), item)
-}
-
-// Recv implements dataflow.Rendezvous.
-func (m meeting) Recv(ctx context.Context, key rendezvous.Key) (rendezvous.Item, error) {
-	from, err := device.Parse(key.From)
-	if err != nil {
-		return rendezvous.Item{}, err
-	}
-	if m.own.Job == from.Job && m.own.Task == from.Task {
-		return m.table.Recv(ctx, key.String())
-	}
-	peer, err := m.peers.Worker(from.Job, from.Task)
-	if err != nil {
-		return rendezvous.Item{}, err
-	}
-	out, err := service.Ask[rpcs.RecvTensorResponse](ctx, peer, "RecvTensor", &rpcs.RecvTensorRequest{StepId: m.step, RendezvousKey: key.String(), DmaOk: true})
-	if err != nil {
-		return rendezvous.Item{}, err
-	}
-	if out.GetIsDead() {
-		return rendezvous.Item{Dead: true}, nil
-	}
-	t, err := m.payer.Make(decodedSize(out.GetTensor()), func() (*tensor.Tensor, error) { return graphdef.ViewTensorProto(out.GetTensor(), nil) })
-	return rendezvous.Item{Tensor: t}, err
 }
 
 // StatusOf gives an error a status of gRPC. The codes are TensorFlow's for what happened.

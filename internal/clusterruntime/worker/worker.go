@@ -35,6 +35,7 @@ type Worker struct {
 	folders   folders
 	memory    *budget.Server
 	resources *eager.Resources
+	env       eager.Env // what all runs have
 
 	mu       sync.Mutex
 	graphs   map[string]*registered
@@ -62,8 +63,10 @@ type Config struct {
 func New(c Config) *Worker {
 	task, _ := device.Parse(c.Devices[0].GetName()) // it was made by String
 	task.Type, task.ID = "", device.Any
-	return &Worker{devices: c.Devices, task: task, peers: c.Peers, join: c.Join, parallel: c.Parallel, folders: c.Folders, memory: c.Memory, accounts: map[string]*budget.Account{}, resources: eager.NewResources(),
+	w := &Worker{devices: c.Devices, task: task, peers: c.Peers, join: c.Join, parallel: c.Parallel, folders: c.Folders, memory: c.Memory, accounts: map[string]*budget.Account{}, resources: eager.NewResources(),
 		graphs: map[string]*registered{}, sessions: newSessions(), opened: map[string]*opened{}, next: rand.Uint64(), steps: map[int64]*step{}}
+	w.env = eager.Env{Bundle: w.folders.bundle, Files: w.folders.of, Graph: returnOf, Here: w.here}
+	return w
 }
 
 // Graphs returns how many graphs are registered.
@@ -126,7 +129,10 @@ func (w *Worker) registerGraph(ctx context.Context, in *rpcs.RegisterGraphReques
 	if in.GetGraphDef() == nil {
 		return nil, status.Error(codes.InvalidArgument, "expected a graph")
 	}
-	if _, err := w.known(in.GetSessionHandle(), in.GetCreateWorkerSessionCalled()); err != nil {
+	w.mu.Lock()
+	_, err := w.known(in.GetSessionHandle(), in.GetCreateWorkerSessionCalled())
+	w.mu.Unlock()
+	if err != nil {
 		return nil, err
 	}
 	size := int64(proto.Size(in.GetGraphDef()))

@@ -1,6 +1,7 @@
 package master
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"testing"
@@ -37,11 +38,13 @@ func newTasks(n int) tasks {
 	return t
 }
 
-// openAt opens a session with a graph at the first of so many tasks.
-func openAt(t testing.TB, tasks int, def *graph_go_proto.GraphDef) (*Master, string) {
-	t.Helper()
+// fatal is a test or a benchmark, also of package rapid.
+type fatal interface{ Fatal(args ...any) }
+
+// openTasks opens a session with a graph at the first of so many tasks.
+func openTasks(ctx context.Context, t fatal, tasks int, def *graph_go_proto.GraphDef) (*Master, string) {
 	m := New(Task{"w", 0}, newTasks(tasks), slog.New(slog.DiscardHandler))
-	out, err := m.createSession(t.Context(), &rpcs.CreateSessionRequest{GraphDef: def})
+	out, err := m.createSession(ctx, &rpcs.CreateSessionRequest{GraphDef: def})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +79,7 @@ func stepAt(t testing.TB, session string, task int) *rpcs.RunStepRequest {
 func BenchmarkStep(b *testing.B) {
 	for task, name := range []string{"own", "other"} {
 		b.Run(name, func(b *testing.B) {
-			m, session := openAt(b, 2, plusOne(b, 2))
+			m, session := openTasks(b.Context(), b, 2, plusOne(b, 2))
 			in := stepAt(b, session, task)
 			b.ReportAllocs()
 			for b.Loop() {
@@ -85,5 +88,22 @@ func BenchmarkStep(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// TestAllocationsOfAStep bounds what a step of an unchanged graph allocates, beside what connections do.
+func TestAllocationsOfAStep(t *testing.T) {
+	const most = 60
+	m, session := openTasks(t.Context(), t, 2, plusOne(t, 2))
+	for task := range 2 {
+		in := stepAt(t, session, task)
+		n := testing.AllocsPerRun(100, func() {
+			if _, err := m.runStep(t.Context(), in); err != nil {
+				t.Fatal(err)
+			}
+		})
+		if n > most {
+			t.Errorf("a step on task %d: %v allocations, expected %d", task, n, most)
+		}
 	}
 }
