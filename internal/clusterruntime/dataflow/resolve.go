@@ -128,7 +128,7 @@ func valuesOf(source *graph.Node) []bool {
 }
 
 // Waits reports whether a node may wait for other nodes, tasks or steps. What a _Recv with the attribute _early receives depends on
-// nothing but variables of another task, and is never dead: it comes soon.
+// nothing but variables of another task, or is fed before the run, and is never dead: it comes soon.
 func Waits(n *graph.Node) bool {
 	return blocking[n.Op] || roles[n.Op] == recv && !n.Bool("_early")
 }

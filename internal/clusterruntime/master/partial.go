@@ -40,7 +40,7 @@ func (m *Master) partialRunSetup(ctx context.Context, in *rpcs.PartialRunSetupRe
 	for _, name := range in.GetFetch() {
 		r.fetched[name] = false
 	}
-	r.request = partition.Request{Feeds: in.GetFeed(), Fetches: in.GetFetch(), Targets: in.GetTarget()}
+	r.request = partition.Request{Feeds: in.GetFeed(), Fetches: in.GetFetch(), Targets: in.GetTarget(), Partial: true}
 	if r.plan, err = s.planFor(ctx, r.request); err != nil {
 		return nil, s.because(err)
 	}

@@ -152,7 +152,7 @@ func appendKey(to []byte, r partition.Request) []byte {
 		}
 		to = append(to, ';')
 	}
-	return to
+	return strconv.AppendBool(to, r.Partial)
 }
 
 // close takes the session's graphs from the workers, but for plans that steps use: these take theirs.

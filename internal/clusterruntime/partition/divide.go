@@ -32,7 +32,7 @@ func Divide(g *graph.Graph, r Request, c Cluster) ([]Part, error) {
 		return nil, err
 	}
 	d := &divider{g: g, need: need, cluster: c, at: at, frames: frames, loops: map[loopAt]*graph.Node{}, updated: updated, parts: map[device.Name]*Part{},
-		copies: map[*graph.Node]*graph.Node{}, fed: map[feedAt]*graph.Node{}, received: map[cut]*graph.Node{}, number: r.Number}
+		copies: map[*graph.Node]*graph.Node{}, fed: map[feedAt]*graph.Node{}, received: map[cut]*graph.Node{}, number: r.Number, partial: r.Partial}
 	if err := d.divide(); err != nil {
 		return nil, err
 	}
@@ -60,6 +60,7 @@ type divider struct {
 	received map[cut]*graph.Node
 	number   int64 // see Request
 	names    int
+	partial  bool // see Request
 }
 
 // cut is an output, or a control edge (index -1), that a task gets from another one.
@@ -170,6 +171,7 @@ func (d *divider) feed(o graph.Output, name string, to Device) (*graph.Node, err
 		return n, nil
 	}
 	attrs, key := link(to, to, name, o.DType(), true)
+	attrs["_early"] = !d.partial // it is there when the part begins
 	n, err := d.add(to, &graph.Node{Name: "_recv_" + plain(name), Op: "_Recv", Attrs: receiver(attrs), Outputs: []graph.Type{{DType: o.DType()}}})
 	if err != nil {
 		return nil, err

@@ -219,3 +219,25 @@ func TestResourcesStay(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+// TestFeedsAreEarly: a part waits for feeds in partial runs alone.
+func TestFeedsAreEarly(t *testing.T) {
+	for _, partial := range []bool{false, true} {
+		parts, err := Divide(model(), Request{Feeds: []string{"x:0"}, Fetches: []string{"m:0"}, Partial: partial}, cluster())
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := 0
+		for _, n := range parts[0].Graph.Nodes() {
+			if n.Op == "_Recv" && n.Bool("client_terminated") {
+				found++
+				if n.Bool("_early") == partial {
+					t.Errorf("partial %v: %v", partial, n.Attrs)
+				}
+			}
+		}
+		if found != 1 {
+			t.Errorf("%d nodes take feeds", found)
+		}
+	}
+}

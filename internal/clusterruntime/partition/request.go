@@ -18,6 +18,8 @@ type Request struct {
 	// Number tells the parts of a session's requests apart. Nodes that are added have it in their names: TensorFlow's workers keep
 	// the kernels of a session's _Send and _Recv nodes by name, with the key that the first of the name had.
 	Number int64
+	// Partial says that feeds may come while the parts run.
+	Partial bool
 	// Lowered are the outputs that calls, branches and loops had before they were lowered, as "node:0", and what they are now.
 	Lowered map[string]string
 }
