@@ -20,7 +20,6 @@ import (
 type randomGraph struct {
 	*graph.Builder
 	t      *rapid.T
-	tasks  int
 	values []graph.Output
 	reads  []*graph.Node // of each variable
 	vars   []graph.Output
