@@ -137,7 +137,9 @@ func (b *runtimeGraph) table() {
 	index := b.at(onWorker, b.Const("ids", ids))
 	gathering := graph.Attrs{"dtype": tensor.Float32, "Tindices": tensor.Int64, "batch_dims": int64(0), "validate_indices": true}
 	rows := b.at(onServer, b.Op("ResourceGather", "rows", graph.TypeOf(tensor.Float32, runtimeIDs, sharedWidth), gathering, table, index))
-	b.target("gather", onWorker, b.pulled("rows/pulled", rows))
+	// An assignment: TensorFlow leaves out a gather whose rows nothing uses.
+	gathered, _ := b.variable("gathered", onWorker, 0, runtimeIDs, sharedWidth)
+	b.target("gather", onWorker, b.on(onWorker, "AssignVariableOp", "rows/gathered", graph.Attrs{"dtype": tensor.Float32}, gathered, rows))
 	scatter := graph.Attrs{"dtype": tensor.Float32, "Tindices": tensor.Int64}
 	b.target("scatter", onServer, b.on(onServer, "ResourceScatterAdd", "table/scatter", scatter, table, index, updates))
 	b.target("adagrad", onServer, b.adagrad("table/adagrad", table, slot, updates, index))

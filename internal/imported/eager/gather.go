@@ -81,10 +81,8 @@ func gatherBy[I int32 | int64](out, t, idx *tensor.Tensor, ids []I, g gatherAxes
 		return nil
 	}
 	n := t.Shape[g.axis]
-	for i, v := range ids {
-		if v < 0 || int(v) >= n {
-			return fmt.Errorf("indices%s = %d is not in [0, %d)", at(idx.Shape, i), v, n)
-		}
+	if err := rowsBelow(idx, n); err != nil {
+		return err
 	}
 	batches := product(t.Shape[:g.batch])
 	outer, inner := product(t.Shape[g.batch:g.axis]), product(t.Shape[g.axis+1:])
@@ -92,49 +90,21 @@ func gatherBy[I int32 | int64](out, t, idx *tensor.Tensor, ids []I, g gatherAxes
 		return nil
 	}
 	per := len(ids) / batches
-	j := 0
 	for b := range batches {
 		mine := ids[b*per : (b+1)*per]
 		for o := range outer {
-			first := (b*outer + o) * n * inner
-			switch size := t.DType.Size(); {
-			case t.DType == tensor.String || inner == 1:
-				gatherEach(out, j, t, first, mine, inner)
-			default:
-				dst, src := out.Bytes[j*size:(j+per*inner)*size], t.Bytes[first*size:(first+n*inner)*size]
-				row := inner * size
-				for i, v := range mine {
-					copy(dst[i*row:(i+1)*row], src[int(v)*row:])
-				}
-			}
-			j += per * inner
+			k := b*outer + o
+			pickRows(out, t, rowsFrom{dst: k * per * inner, src: k * n * inner, n: inner}, mine)
 		}
 	}
 	return nil
 }
 
-// gatherEach gathers strings, and single elements.
-func gatherEach[I int32 | int64](out *tensor.Tensor, j int, t *tensor.Tensor, first int, ids []I, inner int) {
-	switch size := t.DType.Size(); {
-	case size == 4:
-		pick(cells[uint32](out)[j:], cells[uint32](t)[first:], ids)
-	case size == 8:
-		pick(cells[uint64](out)[j:], cells[uint64](t)[first:], ids)
-	default:
-		for i, v := range ids {
-			copyCells(out, j+i*inner, t, first+int(v)*inner, inner)
-		}
-	}
-}
-
-func pick[T any, I int32 | int64](dst, src []T, ids []I) {
-	for i, v := range ids {
-		dst[i] = src[v]
-	}
-}
-
 // at returns where element i of a shape is, like [0,2].
 func at(shape []int, i int) string {
+	if len(shape) == 0 {
+		return ""
+	}
 	s := "]"
 	for k := len(shape) - 1; k >= 0; k-- {
 		s = fmt.Sprint(i%shape[k]) + s

@@ -62,6 +62,10 @@ func ruleKernel[T kernels.Float](s *site, u ops.Update, rule kernels.Rule[T]) ke
 	how := kernels.Part[T]{Count: len(u.Scalars), Nesterov: s.boolean("use_nesterov", false), Frozen: !s.boolean("update_slots", true),
 		ByRate: s.boolean("multiply_linear_by_lr", false)}
 	in := ops.Find(s.node.Op).Inputs()
+	check := rowsThere
+	if s.node.Op == ops.ResourceSparseApplyKerasMomentum.Name {
+		check = rowsBelow
+	}
 	return func(c call) (err error) {
 		p := how
 		for i, at := range u.Scalars {
@@ -79,7 +83,15 @@ func ruleKernel[T kernels.Float](s *site, u ops.Update, rule kernels.Rule[T]) ke
 			}
 			p.G = tensor.Values[T](c.t(u.Gradient))
 			if u.Indices >= 0 {
-				return applyRows(p, rule, values[0], c.t(u.Indices), c.t(u.Gradient))
+				v, indices := values[0], c.t(u.Indices)
+				if err := updatesFit(v, indices, c.t(u.Gradient)); err != nil {
+					return err
+				}
+				if err := check(indices, v.Shape[0]); err != nil {
+					return err
+				}
+				applyRows(&p, rule, indices, product(v.Shape[1:]))
+				return nil
 			}
 			if !slices.Equal(c.t(u.Gradient).Shape, values[0].Shape) {
 				return fmt.Errorf("%w: var and grad do not have the same shape: %v and %v", errShapes, values[0].Shape, c.t(u.Gradient).Shape)
@@ -105,45 +117,25 @@ func scalarOf[T kernels.Float](a ops.Arg, t *tensor.Tensor) (T, error) {
 	return tensor.Values[T](t)[0], nil
 }
 
-// applyRows applies a rule to the rows that the indices name.
-func applyRows[T kernels.Float](p kernels.Part[T], rule kernels.Rule[T], v, indices, grad *tensor.Tensor) error {
-	ids, width, err := updatedRows(v, indices, grad)
-	if err != nil {
+// updatesFit checks that there is a row of updates for each of a vector of indices.
+func updatesFit(v, indices, updates *tensor.Tensor) error {
+	if len(v.Shape) == 0 {
+		return fmt.Errorf("%w: expected a variable of at least one dimension", errShapes)
+	}
+	if err := rank("indices", indices, 1); err != nil {
 		return err
 	}
-	vars, grads := p.W, p.G
-	for k, id := range ids {
-		p.G = grads[k*width : (k+1)*width]
-		for i := range vars {
-			if vars[i] != nil {
-				p.W[i] = vars[i][id*width : (id+1)*width]
-			}
-		}
-		rule(&p)
+	if want := append([]int{indices.Len()}, v.Shape[1:]...); !slices.Equal(updates.Shape, want) {
+		return fmt.Errorf("%w: expected updates of shape %v for %d indices into a variable of shape %v, got %v", errShapes, want, indices.Len(), v.Shape, updates.Shape)
 	}
 	return nil
 }
 
-// updatedRows checks a vector of indices and the rows of updates that belong to them. It returns the indices and the size of a row.
-func updatedRows(v, indices, updates *tensor.Tensor) (ids []int, width int, err error) {
-	if len(v.Shape) == 0 {
-		return nil, 0, fmt.Errorf("%w: expected a variable of at least one dimension", errShapes)
+// applyRows applies a rule to the rows that the indices name.
+func applyRows[T kernels.Float](p *kernels.Part[T], rule kernels.Rule[T], indices *tensor.Tensor, width int) {
+	if indices.DType == tensor.Int32 {
+		kernels.UpdateRows(p, rule, tensor.Values[int32](indices), width)
+	} else {
+		kernels.UpdateRows(p, rule, tensor.Values[int64](indices), width)
 	}
-	if ids, err = vector("indices", indices); err != nil {
-		return nil, 0, err
-	}
-	if want := append([]int{len(ids)}, v.Shape[1:]...); !slices.Equal(updates.Shape, want) {
-		return nil, 0, fmt.Errorf("%w: expected updates of shape %v for %d indices into a variable of shape %v, got %v", errShapes, want, len(ids), v.Shape, updates.Shape)
-	}
-	return ids, product(v.Shape[1:]), inRange(ids, v.Shape[0])
-}
-
-// inRange fails for an index that is not below n.
-func inRange(ids []int, n int) error {
-	for k, id := range ids {
-		if id < 0 || id >= n {
-			return fmt.Errorf("indices[%d] = %d is not in [0, %d)", k, id, n)
-		}
-	}
-	return nil
 }

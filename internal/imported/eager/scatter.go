@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/goestimator/goestimator/internal/compiler/ops"
+	"github.com/goestimator/goestimator/internal/runtime/kernels"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -55,23 +56,51 @@ func scatterRowsBy(how change) kernel {
 			if len(v.Shape) == 0 {
 				return fmt.Errorf("%w: expected a variable of at least one dimension", errShapes)
 			}
-			ids, err := integers("indices", indices)
-			if err != nil {
-				return err
-			}
 			if want := slices.Concat(indices.Shape, v.Shape[1:]); len(updates.Shape) != 0 && !slices.Equal(updates.Shape, want) {
 				return fmt.Errorf("%w: expected updates of shape %v for indices of shape %v into a variable of shape %v, got %v", errShapes, want, indices.Shape, v.Shape, updates.Shape)
 			}
-			if err := inRange(ids, v.Shape[0]); err != nil {
+			if err := rowsBelow(indices, v.Shape[0]); err != nil {
 				return err
 			}
-			width := product(v.Shape[1:])
-			for k := range ids {
-				ids[k] *= width
-			}
-			return how.slices(v, ids, updates, width)
+			return how.rows(v, indices, updates)
 		})
 	}
+}
+
+// rows changes the rows of v that the indices name.
+func (how change) rows(v, indices, updates *tensor.Tensor) error {
+	width := product(v.Shape[1:])
+	if len(updates.Shape) != 0 && updates.DType == v.DType && (how == addition || how == subtraction) {
+		switch v.DType {
+		case tensor.Float32:
+			return sumRows[float32](how, v, indices, updates)
+		case tensor.Float64:
+			return sumRows[float64](how, v, indices, updates)
+		}
+	}
+	ids, err := integers("indices", indices)
+	if err != nil {
+		return err
+	}
+	for k := range ids {
+		ids[k] *= width
+	}
+	return how.slices(v, ids, updates, width)
+}
+
+// sumRows adds rows of floats, or subtracts them.
+func sumRows[T kernels.Float](how change, v, indices, updates *tensor.Tensor) error {
+	op := kernels.Add
+	if how == subtraction {
+		op = kernels.Sub
+	}
+	width := product(v.Shape[1:])
+	if indices.DType == tensor.Int32 {
+		kernels.ScatterRows(op, tensor.Values[T](v), tensor.Values[T](updates), tensor.Values[int32](indices), width)
+	} else {
+		kernels.ScatterRows(op, tensor.Values[T](v), tensor.Values[T](updates), tensor.Values[int64](indices), width)
+	}
+	return nil
 }
 
 // scatterSlicesBy changes the slices that the last dimension of the indices names.

@@ -71,7 +71,7 @@ const touched = 64
 // of many rows overlap. It is not inlined, as the reads would be left out.
 //
 //go:noinline
-func touchRows[T Float, I int32 | int64](table []T, ids []I, cols int, rows uint64) (last T) {
+func touchRows[T any, I int32 | int64](table []T, ids []I, cols int, rows uint64) (last T) {
 	for _, id := range ids {
 		if uint64(id) < rows {
 			last = table[int(id)*cols]

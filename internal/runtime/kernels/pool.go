@@ -74,6 +74,10 @@ func Parallel(n, grain int, t Task) {
 	if n <= 0 {
 		return
 	}
+	if n <= grain { // one range; to ask how many threads there are takes a lock
+		t.Run(0, n)
+		return
+	}
 	runChunks(n, chunkSize(n, max(grain, 1), Threads()), t)
 }
 
@@ -86,8 +90,12 @@ func parallelEach(n int, t Task) {
 
 // runChunks calls t.Run over ranges of that length, on the workers where they are free.
 func runChunks(n, chunk int, t Task) {
+	if n <= chunk {
+		t.Run(0, n)
+		return
+	}
 	threads := Threads()
-	if n <= chunk || threads == 1 || !workers.busy.CompareAndSwap(false, true) {
+	if threads == 1 || !workers.busy.CompareAndSwap(false, true) {
 		for lo := 0; lo < n; lo += chunk {
 			t.Run(lo, min(lo+chunk, n))
 		}
