@@ -59,6 +59,23 @@ func (c *cache[T]) get(ctx context.Context, key string, produce func() (T, error
 	return e.value, e.err
 }
 
+// forget forgets what matches, and what is being made.
+func (c *cache[T]) forget(matches func(T) bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, at := range c.entries {
+		e := at.Value.(*entry[T])
+		select {
+		case <-e.ready:
+			if e.err != nil || !matches(e.value) {
+				continue
+			}
+		default:
+		}
+		c.remove(at)
+	}
+}
+
 // remove forgets an entry. The mutex is held.
 func (c *cache[T]) remove(at *list.Element) {
 	delete(c.entries, at.Value.(*entry[T]).key)

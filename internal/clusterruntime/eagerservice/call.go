@@ -164,7 +164,10 @@ const cleanUpWithin = 10 * time.Second
 func (r *run) cleanUp() {
 	for i := range r.p.parts {
 		to, err := r.peers.eager(r.p.parts[i].task)
-		if err != nil || !r.c.begin() {
+		if err != nil {
+			continue
+		}
+		if !r.c.begin() {
 			return
 		}
 		go func() {

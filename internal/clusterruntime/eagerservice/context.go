@@ -134,7 +134,7 @@ func (c *clientContext) update(in *rpcs.UpdateContextRequest) error {
 		return status.Errorf(codes.InvalidArgument, "EagerService:UpdateContext failed. Context id: <%d> currently at view #%d but received update request at view #%d. View id should only be continuously incremented.",
 			c.id, c.view, in.GetContextViewId())
 	}
-	if len(devices) > 0 {
+	if len(devices) > 0 { // without any, what changed does not concern this task: the server_def is to be left alone
 		peers, err := c.peers.changed(in.GetServerDef())
 		if err != nil {
 			return err

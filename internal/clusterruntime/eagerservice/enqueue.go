@@ -47,7 +47,7 @@ func (c *clientContext) item(ctx context.Context, in *rpcs.QueueItem) (*rpcs.Que
 	case *rpcs.QueueItem_RegisterFunction:
 		err = c.functions.add(x.RegisterFunction.GetFunctionDef(), x.RegisterFunction.GetLibrary(), x.RegisterFunction.GetIsComponentFunction())
 	case *rpcs.QueueItem_RemoveFunction:
-		err = c.functions.remove(x.RemoveFunction.GetFunctionName())
+		err = c.removeFunction(x.RemoveFunction.GetFunctionName())
 	case *rpcs.QueueItem_CleanupFunction:
 		c.worker.EndStep(x.CleanupFunction.GetStepId(), status.Error(codes.Aborted, "the function is over: its step was cleaned up"))
 	case *rpcs.QueueItem_SyncRemoteExecutorForStream: // what came before is done
@@ -55,6 +55,13 @@ func (c *clientContext) item(ctx context.Context, in *rpcs.QueueItem) (*rpcs.Que
 		err = status.Errorf(codes.InvalidArgument, "expected an item of a known kind, got %v", in)
 	}
 	return &rpcs.QueueResponse{}, err
+}
+
+// removeFunction forgets a function, and the plans that were made of it: another one may get its name.
+func (c *clientContext) removeFunction(name string) error {
+	err := c.functions.remove(name)
+	c.plans.forget(func(p *plan) bool { return p.calls[name] })
+	return err
 }
 
 // sendTensor keeps tensors that the client has.

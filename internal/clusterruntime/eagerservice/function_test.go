@@ -14,6 +14,7 @@ import (
 	"github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 )
 
 const resource = types_go_proto.DataType_DT_RESOURCE
@@ -81,6 +82,40 @@ func TestArguments(t *testing.T) {
 	}
 	_, err = r.enqueue("worker", remove)
 	wants(t, err, codes.NotFound, "'f' is neither")
+}
+
+// TestFunctionReplaced: after a function is removed, another one may have its name, also where it is called by others.
+func TestFunctionReplaced(t *testing.T) {
+	r := newRig(t)
+	calls := &function_go_proto.FunctionDef{
+		Signature: &op_def_go_proto.OpDef{Name: "outer", InputArg: []*op_def_go_proto.OpDef_ArgDef{{Name: "x", Type: float}}, OutputArg: []*op_def_go_proto.OpDef_ArgDef{{Name: "y", Type: float}}},
+		NodeDef:   []*node_def_go_proto.NodeDef{{Name: "call", Op: "inner", Input: []string{"x"}}},
+		Ret:       map[string]string{"y": "call:y:0"},
+	}
+	inner := func(op string) *function_go_proto.FunctionDef {
+		def := proto.Clone(calls).(*function_go_proto.FunctionDef)
+		def.Signature.Name, def.Ret["y"] = "inner", "call:y:0"
+		def.NodeDef[0] = &node_def_go_proto.NodeDef{Name: "call", Op: op, Input: []string{"x"}, Attr: attrs{"T": typeAttr(float)}}
+		return def
+	}
+	register := func(def *function_go_proto.FunctionDef) {
+		t.Helper()
+		if _, err := r.enqueue("worker", &rpcs.QueueItem{Item: &rpcs.QueueItem_RegisterFunction{RegisterFunction: &rpcs.RegisterFunctionOp{FunctionDef: def}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	register(calls)
+	for op, want := range map[string]float32{"Neg": -3, "Square": 9} {
+		register(inner(op))
+		out, err := r.enqueue("worker", execute(&rpcs.Operation{Id: invalidID, Name: "outer", IsFunction: true, OpInputs: []*rpcs.Operation_Input{given(t, 3)}}))
+		if got := number(t, out, err); got != want {
+			t.Errorf("%s: got %v, expected %v", op, got, want)
+		}
+		remove := &rpcs.QueueItem{Item: &rpcs.QueueItem_RemoveFunction{RemoveFunction: &rpcs.RemoveFunctionOp{FunctionName: "inner"}}}
+		if _, err := r.enqueue("worker", remove); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // waiting is a part of a function that waits for what never comes.

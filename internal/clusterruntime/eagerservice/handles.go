@@ -33,17 +33,19 @@ type handles struct {
 func (h *handles) put(at handle, v eager.Value) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	size := sizeOf(v.T)
-	if len(h.values) >= maxHandles {
+	old, again := h.values[at]
+	if !again && len(h.values) >= maxHandles {
 		return status.Errorf(codes.ResourceExhausted, "the context has %d tensors, which is as many as are possible: drop some", maxHandles)
 	}
-	if size > maxHeld-h.bytes {
-		return status.Errorf(codes.ResourceExhausted, "a tensor of %d bytes: the context's tensors have %d bytes, at most %d are possible: drop some", size, h.bytes, maxHeld)
+	kept := h.bytes - sizeOf(old.T)
+	size := sizeOf(v.T)
+	if size > maxHeld-kept {
+		return status.Errorf(codes.ResourceExhausted, "a tensor of %d bytes: the context's tensors have %d bytes, at most %d are possible: drop some", size, kept, maxHeld)
 	}
 	if h.values == nil {
 		h.values = map[handle]eager.Value{}
 	}
-	h.bytes += size - sizeOf(h.values[at].T)
+	h.bytes = kept + size
 	h.values[at] = v
 	return nil
 }

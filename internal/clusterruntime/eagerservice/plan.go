@@ -18,8 +18,9 @@ import (
 type plan struct {
 	types   []tensor.DType // of the arguments
 	results int
-	local   *worker.Graph // nil where nothing runs here
-	parts   []part        // of other tasks
+	local   *worker.Graph   // nil where nothing runs here
+	parts   []part          // of other tasks
+	calls   map[string]bool // the functions that it was made of, by name
 }
 
 // part is what another task runs.
@@ -68,7 +69,10 @@ func (c *clientContext) makePlan(ctx context.Context, r registered, args []argum
 	if err != nil {
 		return nil, err
 	}
-	p := &plan{}
+	p := &plan{calls: map[string]bool{}}
+	for _, f := range library.GetFunction() {
+		p.calls[f.GetSignature().GetName()] = true
+	}
 	for i, arg := range flat.Args {
 		n := g.Node(arg)
 		p.types = append(p.types, n.Outputs[0].DType)

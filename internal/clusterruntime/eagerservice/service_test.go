@@ -159,6 +159,14 @@ func TestBounds(t *testing.T) {
 		return err
 	}
 	wants(t, noop(1), codes.ResourceExhausted, "at most 4294967296 are possible")
+	c.handles.bytes = 0
+	if err := noop(1); err != nil {
+		t.Error(err)
+	}
+	c.handles.bytes = maxHeld
+	if err := noop(1); err != nil { // it takes the place of another one of its size
+		t.Error(err)
+	}
 	c.functions.bytes = maxFunctionBytes
 	_, err = enqueue(t, s, addAndDouble())
 	wants(t, err, codes.ResourceExhausted, "at most 65536 with 1073741824 bytes")

@@ -206,7 +206,7 @@ func deleteIterator(c call) error {
 		return err
 	}
 	if c.env != nil && c.env.Resources != nil {
-		c.env.Resources.drop(it)
+		c.env.Resources.unname(weakly(it))
 	}
 	it.Close()
 	return nil
@@ -360,7 +360,7 @@ func iteratorToString(c call) error {
 	if c.env == nil || c.env.Resources == nil {
 		return errInputs
 	}
-	c.set(0, textScalar(handlePrefix+c.env.Resources.nameOf(it)))
+	c.set(0, textScalar(handlePrefix+nameOf(c.env.Resources, it)))
 	return nil
 }
 
@@ -368,7 +368,7 @@ func iteratorToString(c call) error {
 const handlePrefix = "iterator"
 
 // handled finds what a string handle names. The op gave the handle on this device.
-func handled[T any](c call, prefix, what, op string) (it T, err error) {
+func handled[T any](c call, prefix, what, op string) (it *T, err error) {
 	b, err := text("string_handle", c.t(0))
 	if err != nil {
 		return it, err
@@ -377,8 +377,7 @@ func handled[T any](c call, prefix, what, op string) (it T, err error) {
 		return it, errInputs
 	}
 	name, ok := strings.CutPrefix(string(b), prefix)
-	it, found := c.env.Resources.named(name).(T)
-	if !ok || !found {
+	if it = named[T](c.env.Resources, name); !ok || it == nil {
 		return it, fmt.Errorf("%w: no %s has the handle %q on this device: expected what %s gave here", fs.ErrNotExist, what, clip(b), op)
 	}
 	return it, nil
@@ -387,7 +386,7 @@ func handled[T any](c call, prefix, what, op string) (it T, err error) {
 func iteratorFromString(s *site) (kernel, error) {
 	types := outputTypes(s)
 	return func(c call) error {
-		it, err := handled[*iterator](c, handlePrefix, "iterator", "IteratorToStringHandle")
+		it, err := handled[iterator](c, handlePrefix, "iterator", "IteratorToStringHandle")
 		if err != nil {
 			return err
 		}

@@ -3,7 +3,9 @@ package eager
 import (
 	"context"
 	"errors"
+	"runtime"
 	"testing"
+	"time"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/imported/dataset"
@@ -43,6 +45,33 @@ func TestIterators(t *testing.T) {
 	s.refuse("Data type mismatch", "IteratorGetNext", floats, it)
 	s.refuse("expected an iterator", "IteratorGetNext", floats, s.numbers(1))
 	s.refuse("expected a dataset", "MakeIterator", nil, it, it)
+}
+
+// TestLostNames: the text of an iterator keeps nothing that nobody else has.
+func TestLostNames(t *testing.T) {
+	s := newSession(t)
+	for range 3 {
+		it := s.run("AnonymousIteratorV3", int64s(nil))
+		text := s.run("IteratorToStringHandle", nil, it)
+		if again := s.run("IteratorFromStringHandleV2", int64s(nil), text); again.Resource != it.Resource {
+			t.Errorf("got %v, expected %v", again, it)
+		}
+		devices := s.run("AnonymousMultiDeviceIteratorV3", int64s(graph.Attrs{"devices": [][]byte{[]byte("CPU:0")}}))
+		s.run("MultiDeviceIteratorToStringHandle", nil, devices)
+	}
+	names := func() int {
+		s.env.Resources.mu.Lock()
+		defer s.env.Resources.mu.Unlock()
+		return len(s.env.Resources.things.named) + len(s.env.Resources.things.names)
+	}
+	for names() > 0 {
+		runtime.GC()
+		select {
+		case <-t.Context().Done():
+			t.Fatalf("%d names are kept", names())
+		case <-time.After(time.Millisecond):
+		}
+	}
 }
 
 // TestIteratorsEnd: iterators end with their session, with their container, and when they are deleted.

@@ -3,6 +3,8 @@ package eager
 import (
 	"fmt"
 	"maps"
+	"runtime"
+	"weak"
 
 	"github.com/goestimator/goestimator/internal/imported/dataset"
 )
@@ -21,8 +23,8 @@ func (s *site) place() place {
 type lastingThings struct {
 	room  *dataset.Room
 	all   map[queueKey]lasting
-	names map[string]lasting // by what string handles say
-	keys  map[lasting]string // of names
+	named map[string]any // weak pointers, by what string handles say
+	names map[any]string // of weak pointers
 	next  int
 }
 
@@ -30,7 +32,7 @@ type lastingThings struct {
 const roomOfInputs = 8 << 30
 
 func newLastingThings() lastingThings {
-	return lastingThings{room: dataset.NewRoom(roomOfInputs), all: map[queueKey]lasting{}, names: map[string]lasting{}, keys: map[lasting]string{}}
+	return lastingThings{room: dataset.NewRoom(roomOfInputs), all: map[queueKey]lasting{}, named: map[string]any{}, names: map[any]string{}}
 }
 
 // lasting returns the resource of a place, which make makes where there is none.
@@ -49,32 +51,50 @@ func (r *Resources) lasting(e *Env, at place, make func() lasting) lasting {
 	return l
 }
 
-// nameOf returns what a string handle says of a resource.
-func (r *Resources) nameOf(l lasting) string {
+// nameOf returns what a string handle says of a resource, which it does not keep alive.
+func nameOf[T any](r *Resources, it *T) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	name, ok := r.things.keys[l]
+	w := weak.Make(it)
+	name, ok := r.things.names[w]
 	if !ok {
 		name = fmt.Sprintf("_%d", r.things.next)
 		r.things.next++
-		r.things.names[name], r.things.keys[l] = l, name
+		r.things.named[name], r.things.names[w] = w, name
+		runtime.AddCleanup(it, r.unname, any(w))
 	}
 	return name
 }
 
 // named returns the resource that a string handle says, nil where there is none.
-func (r *Resources) named(name string) lasting {
+func named[T any](r *Resources, name string) *T {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.things.names[name]
+	w, _ := r.things.named[name].(weak.Pointer[T])
+	return w.Value()
 }
 
-// drop forgets a name.
-func (r *Resources) drop(l lasting) {
+// unname forgets the name of a weak pointer.
+func (r *Resources) unname(w any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.things.names, r.things.keys[l])
-	delete(r.things.keys, l)
+	r.things.unname(w)
+}
+
+func (t *lastingThings) unname(w any) {
+	delete(t.named, t.names[w])
+	delete(t.names, w)
+}
+
+// weakly returns the weak pointer of what has a name.
+func weakly(l lasting) any {
+	switch l := l.(type) {
+	case *iterator:
+		return weak.Make(l)
+	case *multiDevice:
+		return weak.Make(l)
+	}
+	return nil
 }
 
 // end takes resources out, to be closed by the caller without the mutex. The mutex is held.
@@ -83,8 +103,7 @@ func (t *lastingThings) end(which func(k queueKey) bool) (ended []lasting) {
 		if !which(k) {
 			return false
 		}
-		delete(t.names, t.keys[l])
-		delete(t.keys, l)
+		t.unname(weakly(l))
 		ended = append(ended, l)
 		return true
 	})

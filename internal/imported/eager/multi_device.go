@@ -124,14 +124,14 @@ func shardsToString(c call) error {
 	if c.env == nil || c.env.Resources == nil {
 		return errInputs
 	}
-	c.set(0, textScalar(shardsPrefix+c.env.Resources.nameOf(it)))
+	c.set(0, textScalar(shardsPrefix+nameOf(c.env.Resources, it)))
 	return nil
 }
 
 func shardsFromString(s *site) (kernel, error) {
 	types := outputTypes(s)
 	return func(c call) error {
-		it, err := handled[*multiDevice](c, shardsPrefix, "multi device iterator", "MultiDeviceIteratorToStringHandle")
+		it, err := handled[multiDevice](c, shardsPrefix, "multi device iterator", "MultiDeviceIteratorToStringHandle")
 		if err != nil {
 			return err
 		}
@@ -147,7 +147,7 @@ func deleteShards(c call) error {
 		return fmt.Errorf("expected a multi device iterator, got %T", c.in[0].Resource)
 	}
 	if c.env != nil && c.env.Resources != nil {
-		c.env.Resources.drop(it)
+		c.env.Resources.unname(weakly(it))
 	}
 	it.Close()
 	return nil
