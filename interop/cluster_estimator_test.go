@@ -15,6 +15,18 @@ type estimatorRun struct {
 	evaluator bool   // whether there is one: another process
 }
 
+// chiefAndWorkers is the cluster of Estimators that several tasks train.
+var chiefAndWorkers = map[string]int{"chief": 1, "worker": 2, "ps": 2}
+
+func init() {
+	for _, r := range []estimatorRun{{"custom", "ps", true}, {"linear", "ps", true}, {"dnn", "none", true}, {"combined", "none", true}} {
+		clusterCases = append(clusterCases, clusterCase{
+			name: "workers of an Estimator, " + r.model, drive: r.train, jobs: chiefAndWorkers, own: "chief worker",
+			ours: []string{"ps", "chief worker ps", "worker/0 ps/1"}, compare: spread, runs: 2, has: "exports", long: true,
+		})
+	}
+}
+
 // train runs a process for each task that is no parameter server, and returns what these print.
 func (r estimatorRun) train(t *testing.T, c *testCluster) string {
 	chief := r.start(t, c, "chief", 0)

@@ -36,9 +36,6 @@ var twoWorkers = map[string]int{"worker": 2, "ps": 2}
 // oneChief is the cluster of Estimators that train alone.
 var oneChief = map[string]int{"chief": 1, "ps": 2}
 
-// chiefAndWorkers is the cluster of Estimators that several tasks train.
-var chiefAndWorkers = map[string]int{"chief": 1, "worker": 2, "ps": 2}
-
 // clusterCases are all programs. One more needs a script and a line here.
 var clusterCases = []clusterCase{
 	{name: "sessions", script: "cluster_sessions.py", jobs: oneWorker, ours: []string{"worker ps", "worker ps/1"}, more: []string{"ps"}, compare: exactly, has: "branch"},
@@ -59,10 +56,6 @@ var clusterCases = []clusterCase{
 	{name: "canned estimator", drive: estimatorRun{"dnn", "none", false}.train, jobs: oneChief, own: "chief", ours: []string{"ps", "chief ps"}, compare: nearly, has: "done", long: true},
 	{name: "canned estimator, ParameterServerStrategy", drive: estimatorRun{"dnn", "ps", true}.train, jobs: oneChief, own: "chief", ours: []string{"chief ps"}, compare: nearly, has: "exports"},
 	{name: "estimator, ParameterServerStrategy", drive: estimatorRun{"custom", "ps", true}.train, jobs: oneChief, own: "chief", ours: []string{"ps", "chief ps"}, compare: nearly, has: "exports", long: true},
-	{name: "custom estimator, workers", drive: estimatorRun{"custom", "ps", true}.train, jobs: chiefAndWorkers, own: "chief worker", ours: []string{"ps", "chief worker ps", "worker/0 ps/1"}, compare: spread, runs: 2, has: "exports", long: true},
-	{name: "dnn estimator, workers", drive: estimatorRun{"dnn", "ps", true}.train, jobs: chiefAndWorkers, own: "chief worker", ours: []string{"ps", "chief worker ps", "worker/0 ps/1"}, compare: spread, runs: 2, has: "exports", long: true},
-	{name: "linear estimator, workers", drive: estimatorRun{"linear", "ps", true}.train, jobs: chiefAndWorkers, own: "chief worker", ours: []string{"ps", "chief worker ps", "worker/0 ps/1"}, compare: spread, runs: 2, has: "exports", long: true},
-	{name: "combined estimator, workers", drive: estimatorRun{"combined", "ps", true}.train, jobs: chiefAndWorkers, own: "chief worker", ours: []string{"ps", "chief worker ps", "worker/0 ps/1"}, compare: spread, runs: 2, has: "exports", long: true},
 	{name: "TensorFlow 2", script: "cluster_tf2.py", jobs: oneWorker, ours: []string{"worker ps"}, compare: nearly, has: "after a failed function"},
 }
 
