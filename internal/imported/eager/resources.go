@@ -64,6 +64,17 @@ func (v *hostVariable) Update(f func(*tensor.Tensor) (*tensor.Tensor, error)) er
 	return err
 }
 
+// fork returns a variable of the same value.
+func (v *hostVariable) fork() *hostVariable {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	f := newHostVariable(v.name)
+	f.t = v.t
+	v.shared.Store(true)
+	f.shared.Store(true)
+	return f
+}
+
 // Resources are the variables, tables, queues and iterators of one session by container and name.
 // It is safe for concurrent use.
 type Resources struct {
@@ -102,6 +113,24 @@ func containerOf(key string) string {
 		return ""
 	}
 	return container
+}
+
+// Fork returns a set with the same variables and tables, whose changes r does not see. What waits in queues, and other things
+// that steps share, is not in it.
+func (r *Resources) Fork() *Resources {
+	f := NewResources()
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	for name, v := range r.vars {
+		f.vars[name] = v
+		if h, ok := v.(*hostVariable); ok {
+			f.vars[name] = h.fork()
+		}
+	}
+	for name, t := range r.tabs {
+		f.tabs[name] = t.fork()
+	}
+	return f
 }
 
 // Bind makes v the variable of that name: the ResourceKey of the shared_name of its VarHandleOp,

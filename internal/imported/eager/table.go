@@ -30,6 +30,13 @@ type tableData struct {
 	values  *tensor.Tensor // [n, shape...]
 }
 
+// fork returns a table of the same content.
+func (t *Table) fork() *Table {
+	f := &Table{name: t.name, key: t.key, value: t.value, shape: t.shape, mutable: t.mutable}
+	f.data.Store(t.data.Load())
+	return f
+}
+
 // Len returns the number of entries.
 func (t *Table) Len() int {
 	if d := t.data.Load(); d != nil {

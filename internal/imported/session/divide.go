@@ -177,22 +177,24 @@ func (d *division) layers() int {
 	return top + 1
 }
 
-// available fails where a node that is not compiled has no eager form, and names all such.
+// available fails where a node that is not compiled has no eager kernel, and names all such.
 func (d *division) available() error {
-	unsupported := map[string][]string{}
+	missing := gaps{}
 	var why error
 	for i, n := range d.p.nodes {
-		if d.needed[i] && !d.compiled[i] && !eager.Supported(n.Op) {
-			unsupported[n.Op] = append(unsupported[n.Op], n.Name)
-			if why == nil {
-				why = d.p.forced[n]
-			}
+		if !d.needed[i] || d.compiled[i] || d.constant(n) {
+			continue
+		}
+		doubt := d.p.s.doubtful[n]
+		if doubt == nil && eager.Supported(n.Op) {
+			continue
+		}
+		missing.add(n, n.Name, doubt)
+		if why == nil {
+			why = d.p.forced[n]
 		}
 	}
-	if len(unsupported) > 0 {
-		return &UnsupportedError{Ops: unsupported, Why: why}
-	}
-	return nil
+	return missing.err(why)
 }
 
 func (d *division) stages() error {
@@ -227,7 +229,7 @@ func (d *division) stages() error {
 
 // eagerStage prepares nodes to be run one by one.
 func (d *division) eagerStage(part []int) (stage, error) {
-	s := &eagerStage{env: d.p.s.env}
+	s := &eagerStage{env: d.p.env}
 	for _, i := range part {
 		n := d.p.nodes[i]
 		if d.constant(n) {
@@ -302,7 +304,7 @@ func (d *division) lasting(n *graph.Node) (eager.Value, bool) {
 	if !ok || d.p.s.vars.updated[name] {
 		return eager.Value{}, false
 	}
-	v := d.p.s.env.Resources.Variable(name)
+	v := d.p.env.Resources.Variable(name)
 	if n.Op == "VarHandleOp" {
 		return eager.Value{Resource: v}, true
 	}

@@ -42,6 +42,9 @@ func ofModel(dir string, err error) error {
 	if panicked := (*fault.Error)(nil); errors.As(err, &panicked) {
 		return fmt.Errorf("saved model %s: %w", dir, err) // keeps what is for the log
 	}
+	if unsupported := (*UnsupportedError)(nil); errors.As(err, &unsupported) {
+		return fmt.Errorf("saved model %s: %w", dir, err) // keeps what is missing
+	}
 	if coded, ok := err.(interface{ GRPCStatus() *status.Status }); ok {
 		return status.Errorf(coded.GRPCStatus().Code(), "saved model %s: %s", dir, coded.GRPCStatus().Message())
 	}
@@ -59,7 +62,9 @@ func codeOf(err error) codes.Code {
 		return codes.DeadlineExceeded
 	case errors.Is(err, context.Canceled):
 		return codes.Canceled
-	case errors.Is(err, eager.ErrLimit), errors.Is(err, device.ErrMemory):
+	case errors.Is(err, eager.ErrLimit):
+		return codes.InvalidArgument // it is no better the next time
+	case errors.Is(err, device.ErrMemory):
 		return codes.ResourceExhausted
 	case errors.Is(err, eager.ErrUnsupported):
 		return codes.Unimplemented

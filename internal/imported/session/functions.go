@@ -4,40 +4,47 @@ import (
 	"fmt"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/internal/format/graphdef"
 	"github.com/goestimator/goestimator/internal/imported/eager"
 	"github.com/goestimator/goestimator/internal/imported/session/inline"
 )
 
-// functions makes what branches and loops call, with eager nodes alone, and returns these nodes. It names all unsupported ops.
-// Functions do not update variables: which run does has to be known before it begins.
-func functions(callees []*inline.Callee) (map[string]*eager.Function, []*graph.Node, error) {
-	unsupported := map[string][]string{}
-	graphs := make([]*graph.Graph, len(callees))
-	var nodes []*graph.Node
+// function is what branches and loops call, with eager nodes alone.
+type function struct {
+	name   string
+	graph  *graph.Graph
+	args   []string
+	result string
+}
+
+func readFunctions(callees []*inline.Callee) ([]function, error) {
+	all := make([]function, len(callees))
 	for i, c := range callees {
 		g, err := graphdef.FromGraphDef(c.Graph)
 		if err != nil {
-			return nil, nil, fmt.Errorf("function %q: %w", c.Name, err)
+			return nil, fmt.Errorf("function %q: %w", c.Name, err)
 		}
-		graphs[i] = g
-		for _, n := range g.Nodes() {
-			if !serves(n.Op) || writes(n) {
-				unsupported[n.Op] = append(unsupported[n.Op], n.Name+" of function "+c.Name)
-			}
-			nodes = append(nodes, n)
-		}
+		all[i] = function{name: c.Name, graph: g, args: c.Args, result: c.Result}
 	}
-	if len(unsupported) > 0 {
-		return nil, nil, &UnsupportedError{Ops: unsupported}
-	}
-	made := make(map[string]*eager.Function, len(callees))
-	for i, c := range callees {
-		f, err := eager.NewFunction(graphs[i], c.Args, c.Result)
+	return all, nil
+}
+
+// makeFunctions makes functions, by name. Random ops in them have states of their own.
+func makeFunctions(of []function) (map[string]*eager.Function, error) {
+	made := make(map[string]*eager.Function, len(of))
+	for _, c := range of {
+		f, err := eager.NewFunction(c.graph, c.args, c.result)
 		if err != nil {
-			return nil, nil, fmt.Errorf("function %q: %w", c.Name, err)
+			return nil, fmt.Errorf("function %q: %w", c.name, err)
 		}
-		made[c.Name] = f
+		made[c.name] = f
 	}
-	return made, nodes, nil
+	return made, nil
+}
+
+// draws reports whether an op draws random numbers.
+func draws(op string) bool {
+	d := ops.Find(op)
+	return d != nil && d.State == ops.Random
 }

@@ -68,16 +68,16 @@ func Load(ctx context.Context, mg *savedmodel.MetaGraph, o Options) (s *Session,
 	if err != nil {
 		return nil, fmt.Errorf("saved model %s: %w", mg.Dir, err)
 	}
-	called, inner, err := functions(callees)
+	inner, err := readFunctions(callees)
 	if err != nil {
 		return nil, ofModel(mg.Dir, err)
 	}
-	s = &Session{options: o, sigs: mg.Signatures, graph: g, dev: o.Device, plans: map[string]*plan{}}
+	o.Check.setDefaults()
+	s = &Session{options: o, sigs: mg.Signatures, graph: g, dev: o.Device, plans: map[string]*plan{}, doubtful: map[*graph.Node]error{}}
 	if s.dev == nil {
 		s.dev = device.NewHost()
 	}
 	s.env = environment(mg, o)
-	s.env.Functions = called
 	if err := s.prepare(ctx, mg, inner); err != nil {
 		return nil, errors.Join(ofModel(mg.Dir, err), s.abandon())
 	}
@@ -142,8 +142,8 @@ func roots(mg *savedmodel.MetaGraph) []string {
 	return slices.Compact(names)
 }
 
-// prepare checks the ops, restores variables and runs the init ops. inner are the nodes of functions.
-func (s *Session) prepare(ctx context.Context, mg *savedmodel.MetaGraph, inner []*graph.Node) (err error) {
+// prepare checks the ops, restores variables, runs the init ops and makes a dry run of each signature. inner are the functions.
+func (s *Session) prepare(ctx context.Context, mg *savedmodel.MetaGraph, inner []function) (err error) {
 	if s.vars, err = newVariables(s.dev, s.env); err != nil {
 		return err
 	}
@@ -154,17 +154,16 @@ func (s *Session) prepare(ctx context.Context, mg *savedmodel.MetaGraph, inner [
 	if err != nil {
 		return err
 	}
-	if err := checkOps(plans); err != nil {
+	if err := s.checkNodes(append(slices.Clone(plans), s.startPlans(mg)...), inner); err != nil {
+		return err
+	}
+	if s.env.Functions, err = makeFunctions(inner); err != nil {
 		return err
 	}
 	for _, p := range plans {
 		s.vars.note(p.nodes)
 	}
-	for _, n := range inner {
-		if n.Op == "VarHandleOp" {
-			s.vars.read(key(n))
-		}
-	}
+	s.readByFunctions(inner)
 	if err := s.restore(ctx, mg); err != nil {
 		return err
 	}
@@ -177,8 +176,35 @@ func (s *Session) prepare(ctx context.Context, mg *savedmodel.MetaGraph, inner [
 	if err := warm(plans); err != nil {
 		return err
 	}
+	if err := s.dryRun(ctx, plans, inner); err != nil {
+		return err
+	}
 	s.vars.release()
 	return nil
+}
+
+// readByFunctions notes the variables that functions read.
+func (s *Session) readByFunctions(inner []function) {
+	for _, f := range inner {
+		for _, n := range f.graph.Nodes() {
+			if n.Op == "VarHandleOp" {
+				s.vars.read(key(n))
+			}
+		}
+	}
+}
+
+// startPlans plans what restores variables and initialises tables, so that all that is missing is named at once. What cannot be
+// planned is an error when it is to run.
+func (s *Session) startPlans(mg *savedmodel.MetaGraph) (plans []*plan) {
+	for _, op := range append([]string{mg.Proto.GetSaverDef().GetRestoreOpName()}, mg.InitOps...) {
+		name, _, _ := split(op)
+		if p, err := s.newPlan(nil, nil, []string{name}); err == nil {
+			p.eagerly = true
+			plans = append(plans, p)
+		}
+	}
+	return plans
 }
 
 // checkSignatures resolves all tensors.

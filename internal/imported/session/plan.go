@@ -16,6 +16,8 @@ import (
 // plan is what a Session does for one set of feeds and fetches.
 type plan struct {
 	s       *Session
+	env     *eager.Env // of its eager nodes
+	fetched []string   // names of the fetches
 	feeds   []feed
 	nodes   []*graph.Node // in an order of execution
 	slots   map[graph.Output]int
@@ -40,7 +42,7 @@ type plan struct {
 
 // newPlan prunes and sorts the graph for the given names; targets are nodes run for their effects.
 func (s *Session) newPlan(feeds, fetches, targets []string) (*plan, error) {
-	p := &plan{s: s, slots: map[graph.Output]int{}, forced: map[*graph.Node]error{}, kernels: map[*graph.Node]eager.Kernel{}}
+	p := &plan{s: s, env: s.env, fetched: fetches, slots: map[graph.Output]int{}, forced: map[*graph.Node]error{}, kernels: map[*graph.Node]eager.Kernel{}}
 	fed := map[graph.Output]bool{}
 	for _, name := range feeds {
 		o, ok := outputOf(s.graph, name)

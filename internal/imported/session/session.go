@@ -28,6 +28,7 @@ type Options struct {
 	// OnHost gets such ops, "node (op): reason", and how many others the device does in the same run: once, of the
 	// first program that has some. Nil: nobody is.
 	OnHost func(steps []string, others int)
+	Check  Check
 }
 
 // Session is a loaded model. It implements servable.Model.
@@ -39,6 +40,8 @@ type Session struct {
 	env     *eager.Env
 	dev     device.Device
 	vars    *variables
+	// doubtful are nodes that no kernel of single nodes does, though a program may, and why; it is not changed once the model is loaded.
+	doubtful map[*graph.Node]error
 
 	trimMu      sync.Mutex
 	trimTimer   *time.Timer                   // calls trim; nil: there is nothing to free

@@ -208,7 +208,7 @@ func TestUnsupported(t *testing.T) {
 	}
 	_, err := session.Load(context.Background(), metaGraph(t, b.Graph, x, z), session.Options{})
 	var unsupported *session.UnsupportedError
-	if !errors.As(err, &unsupported) || len(unsupported.Ops) != 2 || !strings.Contains(err.Error(), "NorThis (node two") {
+	if !errors.As(err, &unsupported) || len(unsupported.Gaps) != 2 || !strings.Contains(err.Error(), "NorThis (node two") {
 		t.Fatalf("got %v", err)
 	}
 }

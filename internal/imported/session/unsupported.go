@@ -1,6 +1,8 @@
 package session
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,21 +13,32 @@ import (
 	"github.com/goestimator/goestimator/internal/format/savedmodel"
 	"github.com/goestimator/goestimator/internal/imported/eager"
 	"github.com/goestimator/goestimator/tensor"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 )
 
-// UnsupportedError lists the ops of a model that goestimator does not have.
+// Gap is something that a model needs and goestimator does not have.
+type Gap struct {
+	Op    string
+	Why   string   // what of the op there is no kernel for, such as a type; "": there is no kernel at all
+	Nodes []string // that need it
+}
+
+// UnsupportedError lists what a model needs and goestimator does not have.
 type UnsupportedError struct {
-	Ops map[string][]string // op -> nodes
-	Why error               // what the engine says of one of them, or nil
+	Gaps []Gap // sorted by op
+	Why  error // what the engine says of one of them, or nil
 }
 
 // Error names each op and one of its nodes.
 func (e *UnsupportedError) Error() string {
-	var parts []string
-	for op, nodes := range e.Ops {
-		parts = append(parts, fmt.Sprintf("%s (node %s, %d in all)", op, nodes[0], len(nodes)))
+	parts := make([]string, len(e.Gaps))
+	for i, g := range e.Gaps {
+		parts[i] = fmt.Sprintf("%s (node %s, %d in all)", g.Op, g.Nodes[0], len(g.Nodes))
+		if g.Why != "" {
+			parts[i] += ": " + g.Why
+		}
 	}
-	slices.Sort(parts)
 	s := "the model needs ops that are not supported: " + strings.Join(parts, ", ")
 	if e.Why != nil {
 		s += "; " + e.Why.Error()
@@ -36,22 +49,104 @@ func (e *UnsupportedError) Error() string {
 // Unwrap says of what kind the error is.
 func (e *UnsupportedError) Unwrap() error { return eager.ErrUnsupported }
 
-// checkOps names all ops that nobody has.
-func checkOps(plans []*plan) error {
-	unsupported, seen := map[string][]string{}, map[*graph.Node]bool{}
+// GRPCStatus makes it a status.
+func (e *UnsupportedError) GRPCStatus() *status.Status {
+	return status.New(codes.Unimplemented, e.Error())
+}
+
+// gaps collects what is missing.
+type gaps map[[2]string][]string // by op and why
+
+// add notes that a node needs what err says; an op as a whole where that is nil.
+func (g gaps) add(n *graph.Node, node string, err error) {
+	why := ""
+	if err != nil {
+		if inner := (*eager.Error)(nil); errors.As(err, &inner) {
+			err = inner.Err
+		}
+		why = err.Error()
+	}
+	key := [2]string{n.Op, why}
+	g[key] = append(g[key], node)
+}
+
+// err returns the error of what is missing, nil for nothing.
+func (g gaps) err(why error) error {
+	if len(g) == 0 {
+		return nil
+	}
+	e := &UnsupportedError{Why: why}
+	for key, nodes := range g {
+		e.Gaps = append(e.Gaps, Gap{Op: key[0], Why: key[1], Nodes: nodes})
+	}
+	slices.SortFunc(e.Gaps, func(a, b Gap) int { return cmp.Or(strings.Compare(a.Op, b.Op), strings.Compare(a.Why, b.Why)) })
+	return e
+}
+
+// checkNodes names all that nobody has of what the plans and the functions of branches and loops need. Where a kernel of single
+// nodes does not do, but a program may, the node is doubtful: see division.available.
+func (s *Session) checkNodes(plans []*plan, inner []function) error {
+	c := checker{s: s, missing: gaps{}}
+	seen := map[*graph.Node]bool{}
 	for _, p := range plans {
 		for _, n := range p.nodes {
-			if !seen[n] && (p.eagerly || !compiles(n.Op)) && !serves(n.Op) {
-				unsupported[n.Op] = append(unsupported[n.Op], n.Name)
+			if !seen[n] {
+				c.node(n, n.Name, !p.eagerly && compiles(n.Op))
 			}
 			seen[n] = true
 		}
 	}
-	if len(unsupported) > 0 {
-		return &UnsupportedError{Ops: unsupported}
+	for _, f := range inner {
+		for _, n := range f.graph.Nodes() {
+			node := n.Name + " of function " + f.name
+			if c.node(n, node, false) && writes(n) {
+				c.missing.add(n, node, errUpdates)
+			}
+		}
+	}
+	if err := c.missing.err(nil); err != nil {
+		return err
+	}
+	if c.wrong != nil {
+		return invalid("%v", c.wrong)
 	}
 	return nil
 }
+
+// checker looks at the nodes of a model.
+type checker struct {
+	s       *Session
+	missing gaps
+	wrong   error // of nodes that no TensorFlow runs either
+}
+
+// node looks at one node, which has a form for programs or not, and reports whether a kernel runs it by itself.
+func (c *checker) node(n *graph.Node, name string, compiled bool) bool {
+	err := error(nil)
+	switch {
+	case !serves(n.Op) && compiled: // all of the engine's ops have kernels
+		return true
+	case !serves(n.Op):
+		c.missing.add(n, name, nil)
+		return false
+	case !c.s.options.Check.Off:
+		err = eager.Check(n)
+	}
+	switch {
+	case err == nil:
+		return true
+	case !errors.Is(err, eager.ErrUnsupported):
+		c.wrong = errors.Join(c.wrong, err)
+	case compiled:
+		c.s.doubtful[n] = err
+	default:
+		c.missing.add(n, name, err)
+	}
+	return false
+}
+
+// errUpdates says why a function is refused: which run updates variables has to be known before it begins.
+var errUpdates = errors.New("updates in branches and loops")
 
 // serves reports whether nodes of the op can be computed in a served model. Queues are not: a request would wait for another one. Arrays and stacks are rewritten before, or not supported.
 func serves(op string) bool {

@@ -1,0 +1,113 @@
+package eager
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/goestimator/goestimator/internal/compiler/ops"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// The kernels of an op take, for each type attribute, the element types of the op's definition but for float16, bfloat16 and
+// complex64; of integers that index or count, int32 and int64. The tables below say which ops take more, and which less.
+// TestKinds holds them to what the kernels do with recorded cases in all types.
+
+// kinds are the element types that a type attribute of an op may be.
+type kinds = []tensor.DType
+
+var (
+	floatKinds  = kinds{tensor.Float32, tensor.Float64}
+	indexKinds  = kinds{tensor.Int32, tensor.Int64}
+	halfKinds   = kinds{tensor.Float16, tensor.BFloat16, tensor.Complex64}
+	wideKinds   = append(slices.Clone(floatKinds), indexKinds...)
+	realKinds   = append(kinds{tensor.Int8, tensor.Int16, tensor.Uint8, tensor.Uint16, tensor.Uint32, tensor.Uint64}, wideKinds...)
+	simpleKinds = append(kinds{tensor.Bool, tensor.String}, realKinds...)
+	allKinds    = append(slices.Clone(halfKinds), simpleKinds...)
+	castKinds   = append(kinds{tensor.Bool, tensor.Float16, tensor.BFloat16}, realKinds...)
+)
+
+// every are the ops that take all types of their definition: they move elements, look at shapes, or compute in float32 or
+// float64 and round. Integers that index are int32 and int64 here too.
+var every = sync.OnceValue(func() map[string]bool {
+	all := map[string]bool{}
+	for _, name := range strings.Fields(`
+		AnonymousHashTable AnonymousMutableDenseHashTable AnonymousMutableHashTable AnonymousMutableHashTableOfTensors Assign AssignVariableOp
+		BatchToSpaceND Bitcast BroadcastTo CheckNumerics CheckNumericsV2 Concat ConcatV2 Const DecodeRaw DepthToSpace
+		DestroyTemporaryVariable Diag DiagPart DynamicPartition DynamicStitch Empty EmptyTensorList EnsureShape Equal ExpandDims Fill Gather GatherNd
+		GatherV2 HashTable HashTableV2 Identity IsVariableInitialized LookupTableFind LookupTableFindV2 LookupTableImport LookupTableImportV2
+		MatrixBandPart MatrixDiag MatrixDiagPart MatrixDiagPartV2 MatrixDiagPartV3 MatrixDiagV2 MatrixDiagV3 MatrixSetDiag MatrixSetDiagV2
+		MatrixSetDiagV3 MirrorPad Multinomial MutableDenseHashTableV2 MutableHashTable MutableHashTableOfTensors MutableHashTableOfTensorsV2
+		MutableHashTableV2 OneHot Pack Pad PadV2 ParallelConcat ParallelDynamicStitch Placeholder PlaceholderV2 PlaceholderWithDefault PreventGradient
+		Print RaggedGather RaggedTensorToSparse RaggedTensorToTensor RandomGamma RandomPoissonV2 RandomShuffle RandomStandardNormal RandomUniform
+		Rank ReadVariableOp RefIdentity Reshape ResizeBilinear ResizeNearestNeighbor ResourceGather ResourceGatherNd ResourceScatterNdUpdate
+		ResourceScatterUpdate ResourceStridedSliceAssign ReverseSequence ReverseV2 Roll ScatterNdUpdate ScatterUpdate Select SelectV2 Shape ShapeN
+		Size Slice Snapshot SpaceToBatchND SpaceToDepth SparseConcat SparseFillEmptyRows SparseReorder SparseSlice SparseToDense Split SplitV Squeeze
+		StatefulStandardNormalV2 StatefulTruncatedNormal StatefulUniform StatelessMultinomial StatelessRandomGammaV2 StatelessRandomGammaV3
+		StatelessRandomNormal StatelessRandomNormalV2 StatelessRandomPoisson StatelessRandomUniform StatelessRandomUniformV2 StatelessShuffle
+		StatelessTruncatedNormal StatelessTruncatedNormalV2 StopGradient StridedSlice StridedSliceAssign StridedSliceGrad TemporaryVariable
+		TensorListConcat TensorListConcatV2 TensorListFromTensor TensorListGather TensorListGetItem TensorListPopBack TensorListPushBack
+		TensorListReserve TensorListScatter TensorListScatterV2 TensorListSetItem TensorListStack TensorScatterUpdate Tile Transpose TruncatedNormal
+		Unpack VarHandleOp Variable VariableV2 ZerosLike _ParallelConcatStart _ParallelConcatUpdate`) {
+		all[name] = true
+	}
+	return all
+})
+
+// fewer are the attributes of ops that take less than the rule says, or another set.
+var fewer = sync.OnceValue(func() map[string]map[string]kinds {
+	all := map[string]map[string]kinds{}
+	set := func(names, attr string, k kinds) {
+		for _, name := range strings.Fields(names) {
+			if all[name] == nil {
+				all[name] = map[string]kinds{}
+			}
+			all[name][attr] = k
+		}
+	}
+	for op := range optimizerOps {
+		set(op.Name, "T", floatKinds)
+	}
+	set(`BiasAddGrad RealDiv MaxPool MaxPoolGrad Relu6Grad ReluGrad SparseSegmentSum SparseSegmentSumWithNumSegments Inv Reciprocal Round
+		Conv2D Conv2DBackpropInput Conv2DBackpropFilter ResizeNearestNeighborGrad`, "T", floatKinds)
+	set("BatchMatMul BatchMatMulV2 MatMul Cumprod Cumsum Einsum SparseTensorDenseMatMul", "T", wideKinds)
+	set("LowerBound UpperBound ResourceScatterNdAdd ResourceScatterNdSub ScatterNdAdd ScatterNdSub ArgMax ArgMin", "T", realKinds)
+	set("AssignAddVariableOp AssignSubVariableOp", "dtype", realKinds)
+	set("ScatterNd TensorScatterAdd", "T", append(kinds{tensor.Bool, tensor.String}, wideKinds...))
+	set("Cast", "SrcT", castKinds)
+	set("Cast", "DstT", castKinds)
+	for _, attr := range []string{"Ta", "Tb", "Tout"} {
+		set("BatchMatMulV3", attr, wideKinds)
+	}
+	set("SparseTensorDenseMatMul", "Tindices", kinds{tensor.Int64})
+	set("ArgMax ArgMin", "output_type", indexKinds)
+	set("InitializeTable InitializeTableV2", "Tval", allKinds)
+	set("LookupTableInsert LookupTableInsertV2", "Tout", allKinds)
+	set("LookupTableExport LookupTableExportV2", "Tvalues", allKinds)
+	return all
+})
+
+// takes returns the element types that the kernels of an op take for a type attribute, of the types of the definition; none: any.
+func takes(op *ops.Def, attr string, of kinds) kinds {
+	if k, ok := fewer()[op.Name][attr]; ok {
+		return k
+	}
+	switch {
+	case of == nil && every()[op.Name]:
+		return allKinds
+	case of == nil:
+		return simpleKinds
+	case indexes(of):
+		return slices.DeleteFunc(slices.Clone(of), func(d tensor.DType) bool { return !slices.Contains(indexKinds, d) })
+	case every()[op.Name]:
+		return of
+	}
+	return slices.DeleteFunc(slices.Clone(of), func(d tensor.DType) bool { return slices.Contains(halfKinds, d) })
+}
+
+// indexes reports whether types are of what indexes or counts: small integers and int32.
+func indexes(of kinds) bool {
+	return slices.Contains(of, tensor.Int32) && !slices.ContainsFunc(of, func(d tensor.DType) bool {
+		return d != tensor.Int16 && d != tensor.Uint16 && d != tensor.Int8 && d != tensor.Int32 && d != tensor.Int64
+	})
+}

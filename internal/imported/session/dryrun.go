@@ -1,0 +1,162 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/imported/eager"
+	"github.com/goestimator/goestimator/internal/platform/budget"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// Check says how Load finds out whether a model can answer.
+type Check struct {
+	Off    bool          // only missing ops are looked for
+	Time   time.Duration // for the dry runs of all signatures; 0: 10 s
+	Memory int64         // most bytes that a dry run may hold; 0: 1 GiB
+	// Failed gets the error of a signature's dry run where that did not succeed, though nothing is missing: values
+	// that were made up need not be ones that the model takes. Nil: nobody wants to know.
+	Failed func(signature string, err error)
+}
+
+// The defaults of Check.
+const (
+	checkTime   = 10 * time.Second
+	checkMemory = 1 << 30
+)
+
+func (c *Check) setDefaults() {
+	if c.Time <= 0 {
+		c.Time = checkTime
+	}
+	if c.Memory <= 0 {
+		c.Memory = checkMemory
+	}
+	if c.Failed == nil {
+		c.Failed = func(string, error) {}
+	}
+}
+
+// dryRun runs each signature once, on values that are made up, and fails where something proves missing. It changes no variable,
+// table or state of random numbers. plans are of the signatures, in the order of their names.
+func (s *Session) dryRun(ctx context.Context, plans []*plan, inner []function) error {
+	check := s.options.Check
+	if check.Off {
+		return nil
+	}
+	ctx, stop := context.WithTimeout(ctx, check.Time)
+	defer stop()
+	memory := budget.NewServer(budget.Limits{Server: check.Memory, Request: check.Memory})
+	defer memory.Close()
+	defer s.memory.Store(nil)
+	var refused []error
+	for i, key := range slices.Sorted(maps.Keys(s.sigs)) {
+		t := trial{s: s, p: plans[i], memory: memory}
+		err := t.isolate(inner)
+		if err == nil {
+			err = t.run(ctx)
+		}
+		t.close()
+		switch {
+		case errors.Is(err, eager.ErrUnsupported), errors.Is(err, errPlacement):
+			refused = append(refused, fmt.Errorf("signature %q: %w", key, err))
+		case err != nil && !t.divided():
+			refused = append(refused, s.undecided(plans[i], err))
+		}
+		if err != nil {
+			check.Failed(key, err)
+		}
+	}
+	return errors.Join(refused...)
+}
+
+// undecided is the error of a plan for which nobody knows whether programs take its doubtful nodes; nil where it has none.
+func (s *Session) undecided(p *plan, cause error) error {
+	missing := gaps{}
+	for _, n := range p.nodes {
+		if err := s.doubtful[n]; err != nil {
+			missing.add(n, n.Name, err)
+		}
+	}
+	return missing.err(cause)
+}
+
+// trial is the dry run of one signature.
+type trial struct {
+	s      *Session
+	p      *plan // of the signature, or a copy of it
+	copied bool
+	memory *budget.Server
+}
+
+// isolate sees to it that the run leaves nothing behind: what updates variables or tables, or draws random numbers, works on copies.
+// So does what has inputs of unknown sizes, whose programs nobody may ask for again.
+func (t *trial) isolate(inner []function) (err error) {
+	drawing := slices.ContainsFunc(inner, func(f function) bool { return drawsAny(f.graph.Nodes()) })
+	updates := t.p.eagerly || drawsAny(t.p.nodes) || drawing
+	if !updates && t.p.allSized() {
+		return nil
+	}
+	copied := *t.s.env
+	if updates {
+		copied.Resources = copied.Resources.Fork()
+		if drawing {
+			if copied.Functions, err = makeFunctions(inner); err != nil {
+				return err
+			}
+		}
+	}
+	t.p, err = t.s.newPlan(t.p.names())
+	if err == nil {
+		t.p.env, t.copied = &copied, true
+	}
+	return err
+}
+
+func drawsAny(nodes []*graph.Node) bool {
+	return slices.ContainsFunc(nodes, func(n *graph.Node) bool { return draws(n.Op) })
+}
+
+// close ends a copy.
+func (t *trial) close() {
+	if t.copied {
+		t.p.close()
+	}
+}
+
+// divided reports whether the run came as far as to divide the nodes into stages.
+func (t *trial) divided() bool {
+	t.p.mu.Lock()
+	defer t.p.mu.Unlock()
+	return len(t.p.variants) > 0
+}
+
+// run tries values until the model takes some, or something is missing. The first error of others is returned.
+func (t *trial) run(ctx context.Context) (first error) {
+	for feeds := range t.p.guesses() {
+		err := t.once(ctx, feeds)
+		switch {
+		case err == nil, errors.Is(err, eager.ErrUnsupported), errors.Is(err, errPlacement):
+			return err
+		case ctx.Err() != nil:
+			return fmt.Errorf("the dry run did not end within %v: %w", t.s.options.Check.Time, err)
+		case first == nil:
+			first = err
+		}
+	}
+	return first
+}
+
+// once is one run.
+func (t *trial) once(ctx context.Context, feeds map[string]*tensor.Tensor) (err error) {
+	defer recovered(&err)
+	a := t.memory.Open()
+	defer a.Close()
+	_, err = t.p.run(budget.With(ctx, a), feeds)
+	return err
+}
