@@ -132,12 +132,12 @@ func (c *checker) node(n *graph.Node, name string, compiled bool) bool {
 	case !c.s.options.Check.Off:
 		err = eager.Check(n)
 	}
-	switch {
+	switch typ := (*eager.TypeError)(nil); {
 	case err == nil:
 		return true
 	case !errors.Is(err, eager.ErrUnsupported):
 		c.wrong = errors.Join(c.wrong, err)
-	case compiled:
+	case compiled && !errors.As(err, &typ): // programs take no type that kernels do not
 		c.s.doubtful[n] = err
 	default:
 		c.missing.add(n, name, err)

@@ -1,0 +1,472 @@
+"""Saves models of kinds that companies serve, with random weights, and beside each what TensorFlow answers: DIR/<name>/ and DIR/<name>.json."""
+import base64
+import inspect
+import json
+import os
+import sys
+
+import numpy as np
+import tensorflow as tf
+
+L = tf.keras.layers
+r = np.random.default_rng(7)
+F, I, S = tf.float32, tf.int64, tf.string
+
+
+def f32(*shape):
+    return r.normal(size=shape).astype("float32")
+
+
+def text(*values):
+    return np.array(values, dtype=object)
+
+
+class Served(tf.Module):
+    """A module with signatures: SIGS maps a name to a function, its input specs, and values to compare with."""
+
+    def __init__(self, **sigs):
+        super().__init__()
+        self.sigs = {k: tf.function(f, input_signature=[tf.TensorSpec(s, d, n) for n, (s, d) in specs.items()]) for k, (f, specs, _) in sigs.items()}
+        self.runs = [(k, dict(zip(specs, v))) for k, (_, specs, values) in sigs.items() for v in values]
+
+
+def one(f, specs, *values):
+    return Served(serving_default=(lambda *a, **k: {"y": f(*a, **k)}, specs, values))
+
+
+def keras(model, *values):
+    model.runs = [("serving_default", dict(zip(model.input_names, v))) for v in values]
+    return model
+
+
+def mobilenet_v2():
+    return keras(tf.keras.applications.MobileNetV2(weights=None, input_shape=(64, 64, 3), classes=10), [f32(2, 64, 64, 3)])
+
+
+def densenet_like():
+    x = i = L.Input((32, 32, 3))
+    for _ in range(3):
+        x = L.Concatenate()([x, L.Conv2D(8, 3, padding="same", activation="relu")(L.BatchNormalization()(x))])
+        x = L.AveragePooling2D()(x)
+    return keras(tf.keras.Model(i, L.Dense(4)(L.GlobalMaxPooling2D()(x))), [f32(3, 32, 32, 3)])
+
+
+def unet_any_size():
+    x = i = L.Input((None, None, 3))
+    a = L.Conv2D(4, 3, padding="same", activation="relu")(x)
+    b = L.Conv2D(8, 3, 2, padding="same", activation="relu")(a)
+    up = L.Conv2DTranspose(4, 2, 2, padding="same")(b)
+    x = L.Conv2D(2, 1, activation="softmax")(L.Concatenate()([a, up]))
+    return keras(tf.keras.Model(i, x), [f32(1, 16, 24, 3)], [f32(2, 8, 8, 3)])
+
+
+def separable_dilated():
+    x = i = L.Input((20, 20, 4))
+    x = L.SeparableConv2D(6, 3, padding="same")(x)
+    x = L.Conv2D(6, 3, dilation_rate=2, padding="same")(x)
+    x = L.UpSampling2D(2, interpolation="bilinear")(x)
+    return keras(tf.keras.Model(i, L.PReLU(shared_axes=[1, 2])(x)), [f32(2, 20, 20, 4)])
+
+
+def bert_like():
+    ids, mask = L.Input((None,), dtype="int32", name="ids"), L.Input((None,), dtype="int32", name="mask")
+    x = L.Embedding(100, 16)(ids) + L.Embedding(64, 16)(tf.range(tf.shape(ids)[1]))
+    for _ in range(2):
+        bias = (1.0 - tf.cast(mask, F)[:, None, None, :]) * -1e9
+        h = L.LayerNormalization()(x)
+        q, k, v = (L.EinsumDense("abc,cde->abde", (None, 2, 8))(h) for _ in range(3))
+        p = tf.nn.softmax(tf.einsum("abcd,aecd->acbe", q, k) / 8**0.5 + bias)
+        x = x + L.EinsumDense("abcd,cde->abe", (None, 16))(tf.einsum("acbe,aecd->abcd", p, v))
+        x = x + L.Dense(16)(L.Dense(32, activation="gelu")(L.LayerNormalization()(x)))
+    out = L.Dense(3)(x[:, 0])
+    i = r.integers(0, 100, size=(2, 9)).astype("int32")
+    return keras(tf.keras.Model([ids, mask], out), [i, (i > 20).astype("int32")])
+
+
+def text_vectorization():
+    i = L.Input((), dtype="string")
+    v = L.TextVectorization(max_tokens=30, output_sequence_length=6)
+    v.adapt(["the cat sat on the mat", "a dog ran"])
+    return keras(tf.keras.Model(i, L.Dense(2)(L.GlobalAveragePooling1D()(L.Embedding(30, 8)(v(i))))), [text("The cat ran!", "a mat")])
+
+
+def text_ngrams():
+    i = L.Input((), dtype="string")
+    v = L.TextVectorization(max_tokens=30, ngrams=2, output_mode="count")
+    v.adapt(["the cat sat on the mat", "a dog ran"])
+    return keras(tf.keras.Model(i, L.Dense(2)(v(i))), [text("The cat ran!", "a mat")])
+
+
+def preprocessing():
+    s, n, x = L.Input((1,), dtype="string", name="s"), L.Input((1,), dtype="int64", name="n"), L.Input((1,), name="x")
+    a = L.CategoryEncoding(6, output_mode="multi_hot")(L.StringLookup(vocabulary=["a", "b", "c"], num_oov_indices=2)(s))
+    b = L.CategoryEncoding(5, output_mode="one_hot")(L.IntegerLookup(vocabulary=[10, 20, 30])(n))
+    c = L.Embedding(8, 2)(L.Hashing(8)(s))
+    d = L.CategoryEncoding(4, output_mode="one_hot")(L.Discretization([0.0, 1.0, 2.0])(x))
+    y = L.Dense(3)(L.Concatenate()([a, b, L.Flatten()(c), d]))
+    return keras(tf.keras.Model([s, n, x], y), [text(["a"], ["z"]), np.array([[20], [7]]), f32(2, 1)])
+
+
+def static_table():
+    t = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(["a", "b"], tf.constant([1, 2], I)), -1)
+    m = one(lambda x: t.lookup(x), {"x": ((None,), S)}, [text("a", "q", "b")])
+    m.table = t
+    return m
+
+
+def mutable_table():
+    t = tf.lookup.experimental.MutableHashTable(S, F, 0.0)
+    t.insert(["a"], [3.0])
+
+    def add(k, v):
+        t.insert(k, v)
+        return {"size": t.size()}
+
+    m = Served(get=(lambda k: {"y": t.lookup(k)}, {"k": ((None,), S)}, [[text("a", "b")]]), put=(add, {"k": ((None,), S), "v": ((None,), F)}, [[text("b"), f32(1)]]))
+    m.table = t
+    return m
+
+
+def counter():
+    v = tf.Variable(5.0)
+    m = Served(incr=(lambda by: {"y": v.assign_add(by)}, {"by": ((), F)}, [[np.float32(1)]]), get=(lambda: {"y": v.read_value()}, {}, [[]]))
+    m.v = v
+    return m
+
+
+def ragged_tokens():
+    w = tf.Variable(f32(50, 4))
+    m = one(lambda x: tf.reduce_mean(tf.gather(w, tf.strings.to_hash_bucket_fast(tf.strings.split(x), 50)), axis=1), {"x": ((None,), S)}, [text("a b c", "d e")])
+    m.w = w
+    return m
+
+
+def two_tower():
+    w, items = tf.Variable(f32(8, 4)), tf.Variable(f32(30, 4))
+
+    def top(x, names=tf.constant([f"item{i}" for i in range(30)])):
+        s, at = tf.math.top_k(tf.matmul(tf.matmul(x, w), items, transpose_b=True), 5)
+        return {"scores": s, "items": tf.gather(names, at)}
+
+    m = Served(serving_default=(lambda x: top(x), {"x": ((None, 8), F)}, [[f32(3, 8)]]))
+    m.kept = [w, items]
+    return m
+
+
+def deep_fm():
+    e = tf.Variable(f32(100, 4))
+
+    def f(ids, x):
+        v = tf.nn.embedding_lookup(e, ids) * x[..., None]
+        s = tf.square(tf.reduce_sum(v, 1)) - tf.reduce_sum(tf.square(v), 1)
+        return tf.sigmoid(0.5 * tf.reduce_sum(s, 1))
+
+    m = one(f, {"ids": ((None, 6), I), "x": ((None, 6), F)}, [r.integers(0, 100, (3, 6)), f32(3, 6)])
+    m.e = e
+    return m
+
+
+def image_bytes():
+    def f(b):
+        x = tf.map_fn(lambda s: tf.image.resize(tf.image.decode_jpeg(s, 3), (8, 8)), b, fn_output_signature=F)
+        return tf.reduce_mean(x, (1, 2))
+
+    return one(f, {"b": ((None,), S)}, [text(tf.io.encode_jpeg(r.integers(0, 255, (9, 9, 3)).astype("uint8")).numpy())])
+
+
+def detection():
+    def f(boxes, scores):
+        at, n = tf.image.non_max_suppression_padded(boxes, scores, 5, pad_to_max_output_size=True)
+        return tf.gather(boxes, at)
+
+    return one(f, {"boxes": ((None, 4), F), "scores": ((None,), F)}, [np.abs(f32(6, 4)), f32(6)])
+
+
+def detection_combined():
+    def f(boxes, scores):
+        return tf.image.combined_non_max_suppression(boxes[:, :, None], scores, 3, 5).nmsed_scores
+
+    return one(f, {"boxes": ((None, None, 4), F), "scores": ((None, None, 2), F)}, [np.abs(f32(1, 6, 4)), f32(1, 6, 2)])
+
+
+def audio():
+    return one(lambda x: tf.abs(tf.signal.stft(x, 16, 8)), {"x": ((None, 64), F)}, [f32(2, 64)])
+
+
+def half():
+    w = tf.Variable(f32(4, 3).astype("float16"))
+    m = one(lambda x: tf.nn.softmax(tf.matmul(tf.cast(x, tf.float16), w)), {"x": ((None, 4), F)}, [f32(2, 4)])
+    m.w = w
+    return m
+
+
+def brain_float():
+    w = tf.Variable(tf.cast(f32(4, 3), tf.bfloat16))
+    m = one(lambda x: tf.cast(tf.matmul(tf.cast(x, tf.bfloat16), w), F), {"x": ((None, 4), F)}, [f32(2, 4)])
+    m.w = w
+    return m
+
+
+def half_storage():
+    w = tf.Variable(f32(50, 4).astype("float16"))
+    m = one(lambda x: tf.reduce_sum(tf.cast(tf.gather(w, x), F), -1), {"x": ((None,), I)}, [r.integers(0, 50, 5)])
+    m.w = w
+    return m
+
+
+def mixed_precision():
+    i = L.Input((8,))
+    p = tf.keras.mixed_precision.Policy("mixed_float16")
+    return keras(tf.keras.Model(i, L.Dense(2, dtype="float32")(L.Dense(8, dtype=p, activation="relu")(i))), [f32(2, 8)])
+
+
+def bidirectional():
+    i = L.Input((None, 4))
+    return keras(tf.keras.Model(i, L.Dense(2)(L.Bidirectional(L.LSTM(5))(L.Masking()(i)))), [f32(2, 6, 4)])
+
+
+def gru_stack():
+    i = L.Input((7, 4))
+    return keras(tf.keras.Model(i, L.GRU(3)(L.GRU(5, return_sequences=True)(i))), [f32(2, 7, 4)])
+
+
+def branch_unknown():
+    def f(b, flag):
+        return tf.cond(flag, lambda: tf.cast(tf.shape(tf.image.decode_png(b))[0], F), lambda: tf.math.real(tf.signal.fft(tf.cast(tf.ones(4), tf.complex64)))[0])
+
+    return one(f, {"b": ((), S), "flag": ((), tf.bool)})
+
+
+def branch_type():
+    return one(lambda x, flag: tf.cond(flag, lambda: x, lambda: tf.cast(tf.matmul(tf.cast(x, tf.float16), tf.cast(x, tf.float16)), F)), {"x": ((3, 3), F), "flag": ((), tf.bool)})
+
+
+def generate():
+    w = tf.Variable(f32(10, 10))
+
+    def f(start):
+        out = tf.TensorArray(I, 5)
+        at = start
+        for i in tf.range(5):
+            at = tf.argmax(tf.gather(w, at), -1)
+            out = out.write(i, at)
+        return tf.transpose(out.stack())
+
+    m = one(f, {"start": ((None,), I)}, [r.integers(0, 10, 3)])
+    m.w = w
+    return m
+
+
+def trees():
+    split, at = tf.constant(f32(4, 7)), tf.constant(r.integers(0, 5, (4, 7)).astype("int32"))
+    leaf = tf.constant(f32(4, 8))
+
+    def f(x):
+        node = tf.zeros((tf.shape(x)[0], 4), tf.int32)
+        for _ in range(3):
+            t = tf.broadcast_to(tf.range(4)[None], tf.shape(node))
+            key = tf.stack([t, node], -1)
+            right = tf.gather(x, tf.gather_nd(at, key), batch_dims=1) > tf.gather_nd(split, key)
+            node = 2 * node + 1 + tf.cast(right, tf.int32)
+        return tf.reduce_sum(tf.gather_nd(leaf, tf.stack([tf.broadcast_to(tf.range(4)[None], tf.shape(node)), node - 7], -1)), 1)
+
+    return one(f, {"x": ((None, 5), F)}, [f32(6, 5)])
+
+
+def parsing():
+    spec = {"x": tf.io.FixedLenFeature((2,), F), "w": tf.io.VarLenFeature(S), "n": tf.io.FixedLenFeature((), I, 3), "t": tf.io.RaggedFeature(I)}
+
+    def f(e):
+        p = tf.io.parse_example(e, spec)
+        words = tf.sparse.to_dense(p["w"], "")
+        return tf.reduce_sum(p["x"], 1) + tf.cast(p["n"], F) + tf.cast(tf.reduce_sum(tf.strings.length(words), 1), F) + tf.cast(tf.reduce_sum(p["t"], 1), F)
+
+    e = tf.train.Example()
+    e.features.feature["x"].float_list.value.extend([1, 2.5])
+    e.features.feature["w"].bytes_list.value.extend([b"ab", b"c"])
+    e.features.feature["t"].int64_list.value.extend([4, 5])
+    return one(f, {"e": ((None,), S)}, [text(e.SerializeToString())])
+
+
+def one_bad_signature():
+    return Served(good=(lambda x: {"y": x + 1}, {"x": ((None,), F)}, [[f32(3)]]), bad=(lambda x: {"y": tf.linalg.inv(x)}, {"x": ((3, 3), F)}, []))
+
+
+def sparse_inputs():
+    w = tf.Variable(f32(10, 3))
+
+    def f(i, v, d):
+        s = tf.SparseTensor(i, v, d)
+        return tf.sparse.sparse_dense_matmul(tf.sparse.reorder(s), w)
+
+    m = one(f, {"i": ((None, 2), I), "v": ((None,), F), "d": ((2,), I)}, [np.array([[0, 1], [1, 4]]), f32(2), np.array([2, 10])])
+    m.w = w
+    return m
+
+
+def sparse_embedding():
+    w = tf.Variable(f32(10, 3))
+
+    def f(i, v, d):
+        return tf.nn.safe_embedding_lookup_sparse(w, tf.SparseTensor(i, v, d), combiner="mean")
+
+    m = one(f, {"i": ((None, 2), I), "v": ((None,), I), "d": ((2,), I)}, [np.array([[0, 0], [0, 1], [2, 0]]), np.array([3, 4, 9]), np.array([3, 2])])
+    m.w = w
+    return m
+
+
+def conv3d():
+    i = L.Input((6, 6, 6, 1))
+    return keras(tf.keras.Model(i, L.MaxPooling3D()(L.Conv3D(2, 3)(i))), [f32(1, 6, 6, 6, 1)])
+
+
+def quantized():
+    return one(lambda x: tf.quantization.fake_quant_with_min_max_args(x, -1, 1), {"x": ((None, 4), F)}, [f32(2, 4)])
+
+
+def linear_algebra():
+    return one(lambda x: tf.linalg.cholesky(tf.matmul(x, x, transpose_b=True) + tf.eye(3)), {"x": ((None, 3, 3), F)}, [f32(2, 3, 3)])
+
+
+def string_ops():
+    def f(x):
+        y = tf.strings.regex_replace(tf.strings.lower(x), r"[^a-z ]", "")
+        return tf.strings.join([tf.strings.substr(y, 0, 3), tf.strings.as_string(tf.strings.length(y))], "-")
+
+    return one(f, {"x": ((None,), S)}, [text("Hello, World", "a1b2")])
+
+
+def string_template():
+    return one(lambda x: tf.strings.format("value {}", x), {"x": ((None,), F)}, [f32(2)])
+
+
+def integers():
+    def f(x, u):
+        return tf.cast(x // 3 + x % 5, F) + tf.cast(tf.cast(u, tf.int32) // 2, F) + tf.cast(tf.bitwise.right_shift(u, tf.ones_like(u)), F)
+
+    return one(f, {"x": ((None,), I), "u": ((None,), tf.uint8)}, [np.array([7, -9]), np.array([200, 3], "uint8")])
+
+
+def narrow_sums():
+    return one(lambda x: tf.cumsum(x), {"x": ((None,), tf.int16)}, [np.array([1, 2, 3], "int16")])
+
+
+def complex_numbers():
+    return one(lambda x: tf.math.real(tf.complex(x, x) * tf.complex(x, -x)), {"x": ((None,), F)}, [f32(3)])
+
+
+def python_function():
+    return one(lambda x: tf.ensure_shape(tf.py_function(lambda v: v + 1, [x], F), (None,)), {"x": ((None,), F)})
+
+
+def dataset_inside():
+    return one(lambda n: tf.data.Dataset.range(n).map(lambda v: tf.cast(tf.math.bessel_i0(tf.cast(v, F)), I)).reduce(tf.constant(0, I), lambda a, b: a + b), {"n": ((), I)})
+
+
+def asserts():
+    def f(x):
+        with tf.control_dependencies([tf.debugging.assert_greater(x, 100.0)]):
+            return tf.sqrt(x)
+
+    return one(f, {"x": ((None,), F)}, [np.array([400.0, 121.0], "float32")])
+
+
+def dictionary_outputs():
+    return Served(serving_default=(lambda x: {"n": tf.shape(x)[0], "any": tf.reduce_any(x > 0, 1), "s": tf.strings.as_string(x), "sorted": tf.sort(x), "u": tf.unique(tf.reshape(tf.cast(x, I), [-1]))[0]}, {"x": ((None, 3), F)}, [[f32(2, 3)]]))
+
+
+def time_series():
+    x = i = L.Input((24, 3))
+    x = L.Conv1D(4, 3, padding="causal", dilation_rate=2, activation="relu")(x)
+    x = L.Conv1D(4, 3, padding="same")(x) + tf.roll(x, 1, 1)
+    x = L.MaxPooling1D(2)(x)
+    return keras(tf.keras.Model(i, L.Dense(2)(L.Flatten()(tf.cumsum(x, 1)))), [f32(2, 24, 3)])
+
+
+def group_norm():
+    i = L.Input((8, 8, 4))
+    return keras(tf.keras.Model(i, L.UnitNormalization()(L.GroupNormalization(2)(i))), [f32(2, 8, 8, 4)])
+
+
+def bicubic():
+    return one(lambda x: tf.image.resize(x, (7, 5), "bicubic"), {"x": ((None, 4, 4, 3), F)}, [f32(1, 4, 4, 3)])
+
+
+def partitions():
+    def f(x, at):
+        a, b = tf.dynamic_partition(x, at, 2)
+        i, j = tf.dynamic_partition(tf.range(tf.size(at)), at, 2)
+        return tf.dynamic_stitch([i, j], [a * 2, b - 1])
+
+    return one(f, {"x": ((None,), F), "at": ((None,), tf.int32)}, [f32(4), np.array([0, 1, 1, 0], "int32")])
+
+
+def segments():
+    return one(lambda x, s: tf.math.unsorted_segment_mean(x, s, 3), {"x": ((None, 2), F), "s": ((None,), I)}, [f32(4, 2), np.array([0, 2, 2, 0])])
+
+
+def crop_and_resize():
+    return one(lambda x, b: tf.image.crop_and_resize(x, b, [0], (4, 4)), {"x": ((None, 8, 8, 3), F), "b": ((1, 4), F)}, [f32(1, 8, 8, 3), np.abs(f32(1, 4))])
+
+
+def sampling():
+    def f(x, seed):
+        return tf.random.stateless_categorical(x, 2, seed)
+
+    return one(f, {"x": ((None, 4), F), "seed": ((2,), tf.int32)}, [f32(3, 4), np.array([1, 2], "int32")])
+
+
+def stateful_random():
+    return one(lambda x: x + tf.random.uniform(tf.shape(x), seed=3), {"x": ((None,), F)})
+
+
+def wide_deep_v1():
+    c = tf.feature_column
+    cols = [c.numeric_column("x"), c.embedding_column(c.categorical_column_with_hash_bucket("s", 10), 3), c.indicator_column(c.categorical_column_with_vocabulary_list("v", ["a", "b"]))]
+    layer = tf.keras.layers.DenseFeatures(cols)
+    d = L.Dense(2)
+
+    def f(x, s, v):
+        return d(layer({"x": x, "s": s, "v": v}))
+
+    f(tf.ones((1, 1)), tf.constant([["a"]]), tf.constant([["b"]]))
+    m = one(f, {"x": ((None, 1), F), "s": ((None, 1), S), "v": ((None, 1), S)}, [f32(2, 1), text(["p"], ["q"]), text(["a"], ["c"])])
+    m.kept = [layer, d]
+    return m
+
+
+HELPERS = {"main"}
+NAMES = [k for k, v in list(globals().items()) if inspect.isfunction(v) and not inspect.signature(v).parameters and k not in HELPERS]
+
+
+def tensor(x):
+    a = np.asarray(x.numpy() if hasattr(x, "numpy") else x)
+    if a.dtype.kind in "OSU":
+        flat = [v if isinstance(v, bytes) else str(v).encode() for v in a.reshape(-1)]
+        return {"dtype": "string", "shape": list(a.shape), "data": [base64.b64encode(v).decode() for v in flat]}
+    name = "bfloat16" if a.dtype == tf.bfloat16.as_numpy_dtype else a.dtype.name
+    return {"dtype": name, "shape": list(a.shape), "data": base64.b64encode(a.tobytes()).decode()}
+
+
+def main():
+    where = sys.argv[1]
+    for name in sys.argv[2:] or NAMES:
+        m = globals()[name]()
+        path = os.path.join(where, name)
+        if isinstance(m, Served):
+            tf.saved_model.save(m, path, signatures=m.sigs)
+        else:
+            tf.saved_model.save(m, path)
+        loaded = tf.saved_model.load(path)
+        runs = []
+        for sig, values in m.runs:
+            given = {k: tf.constant(v) if np.asarray(v).dtype != object else tf.constant(v.tolist()) for k, v in values.items()}
+            out = loaded.signatures[sig](**given)
+            runs.append({"signature": sig, "inputs": {k: tensor(v) for k, v in given.items()}, "outputs": {k: tensor(v) for k, v in out.items()}})
+        with open(os.path.join(where, name + ".json"), "w") as f:
+            json.dump(runs, f)
+        print(name, "ok", flush=True)
+
+
+if __name__ == "__main__":
+    main()
