@@ -11,6 +11,7 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/engine"
 	"github.com/goestimator/goestimator/internal/runtime/gpus"
 	"github.com/goestimator/goestimator/internal/serving/servable"
+	"google.golang.org/grpc/status"
 )
 
 var _ servable.Model = (*session.Session)(nil)
@@ -38,8 +39,11 @@ type SavedModelOptions struct {
 	Device Device // which computes, of all models: of OpenDevice; nil: the host
 	// HardPlacement refuses models with ops that the device has no kernel for; else those run on the host.
 	HardPlacement bool
-	Tags          []string     // of the graph that is served, exactly these; none: serve
-	Log           *slog.Logger // where such ops are logged, once for each version; nil: nowhere
+	Tags          []string // of the graph that is served, exactly these; none: serve
+	// NoLoadCheck loads a version whose ops are known. Else kernels must also take its element types and attributes, and each
+	// signature makes a dry run.
+	NoLoadCheck bool
+	Log         *slog.Logger // of ops on the host, and of dry runs whose made-up values the model refused, once for each version; nil: nowhere
 }
 
 // SavedModels loads SavedModels.
@@ -50,7 +54,7 @@ func SavedModels(o SavedModelOptions) Loader {
 			return nil, fmt.Errorf("device of type %T: expected one of serving.OpenDevice", o.Device)
 		}
 		s, err := session.Open(ctx, dir, session.Options{MaxConcurrent: o.Runs, Device: dev, HardPlacement: o.HardPlacement, Tags: o.Tags,
-			OnHost: o.onHost(dir)})
+			OnHost: o.onHost(dir), Check: session.Check{Off: o.NoLoadCheck, Failed: o.dryRunFailed(dir)}})
 		if err != nil {
 			return nil, err
 		}
@@ -67,5 +71,15 @@ func (o SavedModelOptions) onHost(dir string) func([]string, int) {
 		n := len(steps)
 		o.Log.Warn(strconv.Itoa(n)+" of "+strconv.Itoa(n+others)+" operations of each run are done on the host, which the GPU waits for: it has no kernel for them",
 			"model", dir, "operations", engine.CountOps(steps), "first", steps[0])
+	}
+}
+
+// dryRunFailed logs that a signature of the model in dir refused values that were made up.
+func (o SavedModelOptions) dryRunFailed(dir string) func(string, error) {
+	if o.Log == nil {
+		return nil
+	}
+	return func(signature string, err error) {
+		o.Log.Info("a dry run's made-up values were refused; nothing is missing", "model", dir, "signature", signature, "error", status.Convert(err).Message())
 	}
 }

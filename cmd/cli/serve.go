@@ -24,7 +24,8 @@ type serveFlags struct {
 
 	retries, retryMicros, loadThreads, loaded, runs int
 	unloadFirst, anyLabels, softPlacement           bool
-	warmUp                                          bool
+	warmUp, loadCheck                               bool
+	check                                           string
 	warmUpRuns                                      int
 
 	batching, perModelBatching bool
@@ -54,7 +55,7 @@ var withoutMeaning = []string{
 func (a *app) serveCommand() *cobra.Command {
 	var f serveFlags
 	cmd := &cobra.Command{
-		Use:   "serve {--model NAME=DIR | --model-config-file FILE | --model-root DIR}",
+		Use:   "serve {--model NAME=DIR | --model-config-file FILE | --model-root DIR | --check DIR}",
 		Short: "answer requests for models over gRPC and REST, as TensorFlow Serving does",
 		Long: `Serves SavedModels over the gRPC and REST APIs of TensorFlow Serving. A model's
 DIR holds a folder for each version, named by its number (1, 2, 1760000000); the
@@ -67,17 +68,28 @@ drains: no new connections, requests that are going on are finished.
 On the REST port there are besides a page for people (/), /healthz, /readyz,
 /v1/models:list and metrics (/monitoring/prometheus/metrics).
 
+A version is loaded only if it can answer: ops, element types and attributes are
+looked up, and each signature makes a dry run. --check DIR does that alone, for a
+SavedModel or the newest version in DIR, lists all that is missing, and ends.
+
 Exit codes: 0 drained after a signal; 1 an error, such as a model that cannot be
 loaded at the start or requests that were cut off; 2 a mistake in the
 command line or the config; 130 ended by a second signal.`,
 		Example: `  goestimator serve --model fashion=exports/fashion
   goestimator serve --model-config-file configs/serving_models.config --model-config-file-poll-wait-seconds 10
   goestimator serve --model-root exports --port 0 --rest-port 0 --json
+  goestimator serve --check exports/fashion
   curl -d '{"instances": [1.0, 2.0, 5.0]}' http://localhost:8501/v1/models/half_plus_two:predict`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			a.drains = true
-			o, err := f.options(cmd.Flags(), a.log)
+			var o serving.Options
+			var err error
+			if f.check != "" {
+				err = f.noModels()
+			} else {
+				a.drains = true
+				o, err = f.options(cmd.Flags(), a.log)
+			}
 			if err != nil {
 				return usage(err)
 			}
@@ -89,15 +101,18 @@ command line or the config; 130 ended by a second signal.`,
 			if err != nil {
 				return err
 			}
+			if f.check != "" {
+				return errors.Join(a.checkModel(cmd.Context(), f.check, &f, dev), dev.Close())
+			}
 			if chosen.GPU {
 				a.log.Info("serving on a GPU", "device", chosen)
 			}
-			o.Loader = serving.SavedModels(serving.SavedModelOptions{Runs: f.runs, Device: dev, HardPlacement: !f.softPlacement, Tags: strings.Split(f.tags, ","), Log: a.log})
+			o.Loader = serving.SavedModels(serving.SavedModelOptions{Runs: f.runs, Device: dev, HardPlacement: !f.softPlacement, Tags: strings.Split(f.tags, ","), NoLoadCheck: !f.loadCheck, Log: a.log})
 			return errors.Join(a.serve(cmd.Context(), o, f.json), dev.Close())
 		},
 	}
 	f.add(cmd.Flags())
-	completeFolders(cmd, "model-root", "model-base-path")
+	completeFolders(cmd, "model-root", "model-base-path", "check")
 	return cmd
 }
 
@@ -164,6 +179,8 @@ func (f *serveFlags) addModels(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.anyLabels, "allow-version-labels-for-unavailable-models", false, "new labels may name versions that are not available")
 	flags.BoolVar(&f.warmUp, "enable-model-warmup", true, "replay a version's warm-up requests before it serves")
 	flags.IntVar(&f.warmUpRuns, "num-request-iterations-for-warmup", 1, "how often each of them is replayed")
+	flags.BoolVar(&f.loadCheck, "load-check", true, "load a version only if its element types have kernels and its signatures make a dry run; false: if its ops are known")
+	flags.StringVar(&f.check, "check", "", "list what the SavedModel in this folder, or its newest version, needs and the server does not have, and end")
 	flags.StringVar(&f.tags, "saved-model-tags", "serve", "tags of the graph that is served, exactly these, separated by commas")
 }
 

@@ -50,7 +50,8 @@ func loopModel(t *testing.T, start, body string) (*session.Session, error) {
 	sig := map[string]*pb.SignatureDef{savedmodel.DefaultSignature: {Inputs: info("x:0"), Outputs: info("y:0")}}
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
-	s, err := session.Load(ctx, &savedmodel.MetaGraph{Dir: t.TempDir(), Signatures: sig, Proto: &pb.MetaGraphDef{GraphDef: gd, SignatureDef: sig}}, session.Options{})
+	s, err := session.Load(ctx, &savedmodel.MetaGraph{Dir: t.TempDir(), Signatures: sig, Proto: &pb.MetaGraphDef{GraphDef: gd, SignatureDef: sig}},
+		session.Options{Check: session.Check{Time: 50 * time.Millisecond}})
 	if err == nil {
 		t.Cleanup(func() {
 			if err := s.Close(); err != nil {

@@ -54,6 +54,22 @@ func (e *UnsupportedError) GRPCStatus() *status.Status {
 	return status.New(codes.Unimplemented, e.Error())
 }
 
+// Missing returns all gaps that an error of Load names.
+func Missing(err error) (all []Gap) {
+	if u, ok := err.(*UnsupportedError); ok {
+		return u.Gaps
+	}
+	switch x := err.(type) {
+	case interface{ Unwrap() []error }:
+		for _, e := range x.Unwrap() {
+			all = append(all, Missing(e)...)
+		}
+	case interface{ Unwrap() error }:
+		all = Missing(x.Unwrap())
+	}
+	return all
+}
+
 // gaps collects what is missing.
 type gaps map[[2]string][]string // by op and why
 

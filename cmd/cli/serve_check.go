@@ -1,0 +1,130 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/goestimator/goestimator/internal/compiler/ops"
+	"github.com/goestimator/goestimator/internal/imported/session"
+	"github.com/goestimator/goestimator/internal/platform/printable"
+	"github.com/goestimator/goestimator/internal/runtime/device"
+)
+
+// modelCheck is what serve --check finds out about a version, as it is printed.
+type modelCheck struct {
+	Path       string        `json:"path"`
+	Served     bool          `json:"served"`
+	Missing    []missingPart `json:"missing"`
+	Error      string        `json:"error,omitempty"` // why it is not served, where nothing is missing
+	Signatures []dryRun      `json:"signatures"`
+}
+
+// missingPart is an op, or a part of one, that a model needs and the server does not have.
+type missingPart struct {
+	Op    string   `json:"op"`
+	Needs string   `json:"needs"`
+	Nodes []string `json:"nodes"`
+}
+
+// dryRun is how a signature's dry run went.
+type dryRun struct {
+	Key   string `json:"key"`
+	Error string `json:"error,omitempty"` // of values that were made up: requests may do better
+}
+
+// checkModel loads the version in path, or the newest in that folder, as a server would, prints what that shows, and fails where a
+// server would refuse it.
+func (a *app) checkModel(ctx context.Context, path string, f *serveFlags, dev device.Device) error {
+	dir, err := newestVersion(path)
+	if err != nil {
+		return err
+	}
+	c := modelCheck{Path: dir, Missing: []missingPart{}, Signatures: []dryRun{}}
+	failed := map[string]string{}
+	s, err := session.Open(ctx, dir, session.Options{MaxConcurrent: f.runs, Device: dev, HardPlacement: !f.softPlacement, Tags: strings.Split(f.tags, ","),
+		Check: session.Check{Failed: func(signature string, err error) { failed[signature] = plain(err).Error() }}})
+	if err == nil {
+		c.Served = true
+		for _, key := range slices.Sorted(maps.Keys(s.Signatures())) {
+			c.Signatures = append(c.Signatures, dryRun{key, failed[key]})
+		}
+		err = s.Close()
+	}
+	c.refused(err)
+	if f.json {
+		err = a.printJSON(c)
+	} else {
+		_, err = fmt.Fprint(a.stdout, c)
+	}
+	if err == nil && !c.Served {
+		err = fmt.Errorf("%s cannot be served: %w", dir, errReported)
+	}
+	return err
+}
+
+// refused notes why a version is refused.
+func (c *modelCheck) refused(err error) {
+	unsupported := session.Missing(err)
+	for _, g := range unsupported {
+		c.Missing = append(c.Missing, missingPart{g.Op, needs(g), g.Nodes})
+	}
+	if err != nil && len(unsupported) == 0 {
+		c.Error = plain(err).Error()
+	}
+}
+
+// needs says what would be needed for a model to be served.
+func needs(g session.Gap) string {
+	d := ops.Find(g.Op)
+	switch {
+	case g.Why != "":
+		return "a wider kernel: " + g.Why
+	case strings.Contains(g.Op, "PyFunc"):
+		return "Python: the function is only in the program that saved the model; save it without py_function"
+	case d != nil && d.State == ops.Queues:
+		return "a model without datasets, queues and iterators: save the part that answers requests"
+	case d != nil:
+		return "a kernel of the op"
+	}
+	return "the op, which goestimator does not know"
+}
+
+// String is the check as text.
+func (c modelCheck) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: ", printable.Text(c.Path))
+	switch {
+	case c.Served:
+		b.WriteString("can be served\n")
+	case c.Error != "":
+		fmt.Fprintf(&b, "cannot be served: %s\n", printable.Text(c.Error))
+	default:
+		t := newTextTable("op", "needs", "nodes", "first node")
+		t.right(2)
+		for _, m := range c.Missing {
+			t.add(printable.Text(m.Op), printable.Text(m.Needs), fmt.Sprint(len(m.Nodes)), printable.Text(m.Nodes[0]))
+		}
+		fmt.Fprintf(&b, "cannot be served: it needs what goestimator does not have\n%s", t)
+	}
+	for _, s := range c.Signatures {
+		fmt.Fprintf(&b, "signature %s: ", printable.Text(s.Key))
+		if s.Error == "" {
+			b.WriteString("answers a dry run\n")
+		} else {
+			fmt.Fprintf(&b, "nothing is missing, but the dry run's made-up values were refused: %s\n", printable.Text(s.Error))
+		}
+	}
+	return b.String()
+}
+
+// noModels refuses models beside --check.
+func (f *serveFlags) noModels() error {
+	if len(f.models) > 0 || f.configFile != "" || f.root != "" || f.basePath != "" {
+		return errors.New("--check looks at one folder and serves nothing: expected no --model, --model-config-file, --model-root or --model-base-path")
+	}
+	return nil
+}

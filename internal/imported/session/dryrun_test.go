@@ -1,0 +1,232 @@
+package session_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/ops"
+	"github.com/goestimator/goestimator/internal/format/savedmodel"
+	"github.com/goestimator/goestimator/internal/imported/eager"
+	"github.com/goestimator/goestimator/internal/imported/session"
+	"github.com/goestimator/goestimator/internal/runtime/device"
+	"github.com/goestimator/goestimator/internal/testkit"
+	"github.com/goestimator/goestimator/tensor"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// checked loads a graph with one signature, x to y, and returns what its dry run ran into.
+func checked(t *testing.T, b *graph.Builder, x, y graph.Output, c session.Check) (s *session.Session, failed, err error) {
+	t.Helper()
+	if err := b.Err(); err != nil {
+		t.Fatal(err)
+	}
+	c.Failed = func(_ string, err error) { failed = err }
+	s, err = session.Load(context.Background(), metaGraph(t, b.Graph, x, y), session.Options{Check: c})
+	if err == nil {
+		t.Cleanup(func() {
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	return s, failed, err
+}
+
+func unknown(d tensor.DType, rank int) graph.Type {
+	return graph.Type{DType: d, Shape: graph.Shape{Dims: slices.Repeat([]graph.Dim{graph.Unknown}, rank)}}
+}
+
+// TestMissingTypes: all types that there are no kernels for are named, and the option turns that off.
+func TestMissingTypes(t *testing.T) {
+	half := unknown(tensor.Float16, 2)
+	b := graph.NewBuilder(graph.New())
+	x := b.Placeholder("x", half)
+	y := b.Op("MatMul", "product", half, graph.Attrs{"T": tensor.Float16}, x, x)
+	y = b.Op("Softmax", "soft", half, graph.Attrs{"T": tensor.Float16}, y)
+	y = b.Op("Identity", "y", half, graph.Attrs{"T": tensor.Float16}, y)
+	_, _, err := checked(t, b, x, y, session.Check{})
+	if !errors.Is(err, eager.ErrUnsupported) || status.Code(err) != codes.Unimplemented || len(session.Missing(err)) != 2 ||
+		!strings.Contains(err.Error(), "MatMul (node product, 1 in all): T = float16 is not supported: expected float32") {
+		t.Errorf("got %v", err)
+	}
+	if _, _, err = checked(t, b, x, y, session.Check{Off: true}); err != nil {
+		t.Errorf("without the check: %v", err)
+	}
+}
+
+// TestDryRunChangesNothing: a counter has its saved value after Load, and random numbers begin where they would without a dry run.
+func TestDryRunChangesNothing(t *testing.T) {
+	saved, err := savedmodel.Read(testkit.Shared(t, "golden/tensorflow-serving/saved_model_counter/00000123"), savedmodel.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mg, err := saved.MetaGraph(savedmodel.TagServe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	delete(mg.Signatures, "reset_counter") // which would undo the others
+	m, err := session.Load(t.Context(), mg, session.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	near(t, "incr", call(t, m, "incr_counter", nil)["output"], 1)
+
+	var first []float32
+	for _, off := range []bool{true, false} {
+		b := graph.NewBuilder(graph.New())
+		x := b.Placeholder("x", unknown(tensor.Int32, 1))
+		y := b.Op("RandomUniform", "y", unknown(tensor.Float32, 1), graph.Attrs{"T": tensor.Int32, "dtype": tensor.Float32, "seed": int64(3), "seed2": int64(4)}, x)
+		s, failed, err := checked(t, b, x, y, session.Check{Off: off})
+		if err != nil || failed != nil {
+			t.Fatal(err, failed)
+		}
+		shape, err := tensor.FromSlice([]int32{4}, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := s.Run(t.Context(), map[string]*tensor.Tensor{"x:0": shape}, []string{"y:0"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		first = append(first, tensor.Values[float32](out[0])...)
+	}
+	if !slices.Equal(first[:4], first[4:]) {
+		t.Errorf("the first numbers are %v without a dry run, %v after one", first[:4], first[4:])
+	}
+}
+
+// TestHostileDryRuns: a dry run that does not end, wants much memory, writes a file or fails an assertion is bounded, leaves nothing, and
+// refuses no model.
+func TestHostileDryRuns(t *testing.T) {
+	dir := t.TempDir()
+	for name, c := range map[string]struct {
+		build func(b *graph.Builder, x graph.Output) graph.Output
+		want  codes.Code // of a request
+	}{
+		"memory": {func(b *graph.Builder, x graph.Output) graph.Output {
+			size := b.Const("size", vector(t, int64(25_000_000_000)))
+			return b.Op("Fill", "y", unknown(tensor.Float32, 1), graph.Attrs{"T": tensor.Float32, "index_type": tensor.Int64}, size, x)
+		}, codes.InvalidArgument},
+		"file": {func(b *graph.Builder, x graph.Output) graph.Output {
+			prefix, names, slices := b.Const("p", text(t, filepath.Join(dir, "stolen"))), b.Const("n", text(t, "v")), b.Const("s", text(t, ""))
+			save := b.Node("SaveV2", "save", nil, graph.Attrs{"dtypes": []tensor.DType{tensor.Float32}}, b.Op("Squeeze", "one", unknown(tensor.String, 0), graph.Attrs{"T": tensor.String}, prefix), names, slices, x)
+			y := b.Node("Identity", "y", []graph.Type{unknown(tensor.Float32, 0)}, graph.Attrs{"T": tensor.Float32}, x)
+			y.Control = append(y.Control, save)
+			return y.Out(0)
+		}, codes.OK},
+		"assertion": {func(b *graph.Builder, x graph.Output) graph.Output {
+			big := b.Op("Greater", "big", unknown(tensor.Bool, 0), graph.Attrs{"T": tensor.Float32}, x, b.Scalar("hundred", tensor.Float32, 100))
+			assert := b.Node("Assert", "assert", nil, graph.Attrs{"T": []tensor.DType{tensor.Float32}}, big, x)
+			y := b.Node("Identity", "y", []graph.Type{unknown(tensor.Float32, 0)}, graph.Attrs{"T": tensor.Float32}, x)
+			y.Control = append(y.Control, assert)
+			return y.Out(0)
+		}, codes.OK},
+	} {
+		b := graph.NewBuilder(graph.New())
+		x := b.Placeholder("x", unknown(tensor.Float32, 0))
+		y := c.build(b, x)
+		s, failed, err := checked(t, b, x, y, session.Check{})
+		if err != nil || failed == nil && name != "file" {
+			t.Errorf("%s: got %v, and %v of the dry run", name, err, failed)
+			continue
+		}
+		_, err = s.Run(t.Context(), map[string]*tensor.Tensor{"x:0": tensor.Scalar(float32(400))}, []string{"y:0"})
+		if status.Code(err) != c.want {
+			t.Errorf("%s: got %v, expected %v", name, err, c.want)
+		}
+	}
+	if files, err := os.ReadDir(dir); err != nil || len(files) > 0 {
+		t.Errorf("files were written: %v, %v", files, err)
+	}
+	began := time.Now()
+	s, err := loopModel(t, "k", `ret { key: "j" value: "i" }`)
+	if err != nil || s == nil || time.Since(began) > time.Minute {
+		t.Errorf("an endless loop: got %v after %v", err, time.Since(began))
+	}
+}
+
+// TestImagesWithChannelsFirst: there are programs for them, though no kernels of single nodes.
+func TestImagesWithChannelsFirst(t *testing.T) {
+	images := unknown(tensor.Float32, 4)
+	for _, size := range []int{1, 2} {
+		images.Shape.Dims[1], images.Shape.Dims[2], images.Shape.Dims[3] = graph.Fixed(size), graph.Fixed(5), graph.Fixed(5)
+		b := graph.NewBuilder(graph.New())
+		x := b.Placeholder("x", images)
+		y := b.Op("Conv2D", "y", unknown(tensor.Float32, 4), graph.Attrs{"T": tensor.Float32, "strides": []int64{1, 1, 1, 1}, "padding": []byte("SAME"), "data_format": []byte("NCHW")},
+			x, b.Const("filter", tensor.New(tensor.Float32, 3, 3, size, 4)))
+		s, failed, err := checked(t, b, x, y, session.Check{})
+		if err != nil || failed != nil {
+			t.Fatal(err, failed)
+		}
+		out, err := s.Run(t.Context(), map[string]*tensor.Tensor{"x:0": tensor.New(tensor.Float32, 3, size, 5, 5)}, []string{"y:0"})
+		if err != nil || !slices.Equal(out[0].Shape, []int{3, 4, 5, 5}) {
+			t.Errorf("got %v, %v", out, err)
+		}
+	}
+}
+
+// TestLoadedModelsAnswer: whatever the op and the type, a model that is loaded refuses no request for a missing kernel.
+func TestLoadedModelsAnswer(t *testing.T) {
+	dev := device.NewHost()
+	defer dev.Close()
+	loaded, refused := 0, 0
+	for _, d := range ops.Defs() {
+		in, out := d.Inputs(), d.Outputs()
+		if d.State != ops.Pure || len(in) == 0 || len(in) > 2 || len(out) != 1 || slices.ContainsFunc(in, func(a ops.Arg) bool { return a.TypeAttr != "T" || a.Several() || a.Ref }) {
+			continue
+		}
+		for _, typ := range []tensor.DType{tensor.Float32, tensor.Float64, tensor.Float16, tensor.BFloat16, tensor.Complex64, tensor.Int8, tensor.Int32, tensor.Int64, tensor.Uint16, tensor.Bool, tensor.String} {
+			b := graph.NewBuilder(graph.New())
+			x := b.Placeholder("x", unknown(typ, 2))
+			y := out[0].Type
+			if out[0].TypeAttr == "T" {
+				y = typ
+			}
+			z := b.Op(d.Name, "y", unknown(y, 2), graph.Attrs{"T": typ}, slices.Repeat([]graph.Output{x}, len(in))...)
+			s, err := session.Load(t.Context(), metaGraph(t, b.Graph, x, z), session.Options{Device: dev})
+			if err != nil {
+				refused++
+				continue
+			}
+			loaded++
+			for _, rows := range []int{1, 3, 0} {
+				if _, err := s.Run(t.Context(), map[string]*tensor.Tensor{"x:0": tensor.New(typ, rows, 3)}, []string{"y:0"}); errors.Is(err, eager.ErrUnsupported) || status.Code(err) == codes.Unimplemented {
+					t.Errorf("%s of %v, %d rows: %v", d.Name, typ, rows, err)
+				}
+			}
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if loaded < 300 || refused < 100 {
+		t.Errorf("%d models are loaded, %d refused: expected more", loaded, refused)
+	}
+}
+
+func vector[T tensor.Element](t *testing.T, v ...T) *tensor.Tensor {
+	t.Helper()
+	x, err := tensor.FromSlice(v, len(v))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+func text(t *testing.T, v ...string) *tensor.Tensor {
+	t.Helper()
+	x := tensor.New(tensor.String, len(v))
+	for i, s := range v {
+		x.Strings[i] = []byte(s)
+	}
+	return x
+}
