@@ -94,7 +94,8 @@ func (s *Session) abandon() error {
 
 // environment is what eager nodes see: variables and tables of their own, the model's files alone.
 func environment(mg *savedmodel.MetaGraph, o Options) *eager.Env {
-	prefix := filepath.Join(mg.Dir, savedmodel.VariablesPrefix)
+	dir := mg.Dir // the functions below outlive mg, which is large
+	prefix := filepath.Join(dir, savedmodel.VariablesPrefix)
 	own := map[string]bool{}
 	for _, a := range mg.Assets {
 		own[a.Path] = true
@@ -110,7 +111,7 @@ func environment(mg *savedmodel.MetaGraph, o Options) *eager.Env {
 			if !own[p] {
 				return nil, fmt.Errorf("file %q is not one of the model's assets", p)
 			}
-			return openAsset(mg.Dir, p)
+			return openAsset(dir, p)
 		}}
 }
 
