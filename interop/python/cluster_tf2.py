@@ -172,6 +172,55 @@ def datasets(strategy, coordinator):
     show("batches of a worker's dataset", values, total)
 
 
+def words(strategy, coordinator):
+    """The tutorial's preprocessing on the worker: layers that make numbers of words, in the function of a dataset."""
+    names, rng = ["avenger", "ironman", "batman", "hulk"], np.random.default_rng(4)
+    drawn = np.array([rng.choice(names + ["kingkong"], 2, replace=False) for _ in range(24)])
+    labels = np.array([["yes" if "avenger" in d else "no"] for d in drawn])
+    tf.keras.utils.set_random_seed(5)
+    with strategy.scope():
+        feature = tf.keras.layers.StringLookup(vocabulary=names, mask_token=None)
+        label = tf.keras.layers.StringLookup(vocabulary=["yes", "no"], num_oov_indices=0, mask_token=None)
+        model = tf.keras.Sequential([tf.keras.layers.Embedding(5, 8, input_length=2), tf.keras.layers.Flatten(), tf.keras.layers.BatchNormalization(),
+                                     tf.keras.layers.Dropout(0.2), tf.keras.layers.Dense(1, activation="sigmoid")])
+        rule = tf.keras.optimizers.legacy.RMSprop(0.1)
+        accuracy = tf.keras.metrics.Accuracy()
+
+    def replica(batch, labels):
+        with tf.GradientTape() as tape:
+            pred = model(batch, training=True)
+            loss = tf.reduce_mean(tf.keras.losses.binary_crossentropy(labels, pred))
+        rule.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+        accuracy.update_state(labels, tf.cast(pred > 0.5, tf.int64))
+        return loss
+
+    @tf.function
+    def step(iterator):
+        return strategy.run(replica, args=next(iterator))
+
+    data = coordinator.create_per_worker_dataset(lambda: strategy.distribute_datasets_from_function(
+        lambda _: tf.data.Dataset.from_tensor_slices((drawn, labels)).map(lambda x, y: (feature(x), label(y))).shuffle(24).batch(8).repeat()))
+    iterator, losses = iter(data), []
+    for _ in range(6):
+        value = coordinator.schedule(step, args=(iterator,))
+        coordinator.join()
+        losses.append(value.fetch())
+    show("losses of words", losses, accuracy.result())
+
+
+def fit(strategy):
+    """Model.fit with a dataset, which the worker takes as a description."""
+    x = np.random.default_rng(6).uniform(size=(12, 3)).astype(np.float32)
+    tf.keras.utils.set_random_seed(7)
+    with strategy.scope():
+        table = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(tf.range(12), tf.constant(x.sum(axis=1))), 0.0)
+        model = tf.keras.Sequential([tf.keras.layers.Dense(4, activation="relu"), tf.keras.layers.Dense(1)])
+        model.compile(tf.keras.optimizers.SGD(0.05, momentum=0.9), loss="mse", metrics=["mae"], steps_per_execution=3)
+    data = tf.data.Dataset.range(12, output_type=tf.int32).map(lambda i: (tf.gather(x, i), table.lookup(i))).shuffle(12).repeat().batch(4)
+    history = model.fit(data, epochs=2, steps_per_epoch=6, verbose=0).history
+    show("losses of fit", history["loss"], history["mae"])
+
+
 def errors(strategy, coordinator):
     """A function that fails makes join fail; what is scheduled later runs."""
     with strategy.scope():
@@ -203,9 +252,10 @@ def main():
     single_ops()
     branches()
     by_hand(strategy, coordinator)
-    for optimizer in ("SGD", "RMSprop", "Adam"):
-        keras(strategy, coordinator, optimizer)
+    keras(strategy, coordinator, "Adam")
     datasets(strategy, coordinator)
+    words(strategy, coordinator)
+    fit(strategy)
     errors(strategy, coordinator)
     print(json.dumps(results))
 
