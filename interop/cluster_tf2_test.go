@@ -9,7 +9,12 @@ import (
 var threeWorkers = map[string]int{"worker": 3, "ps": 1}
 
 func init() {
-	clusterCases = append(clusterCases, clusterCase{name: "TensorFlow 2, a worker killed", drive: killWorker, jobs: threeWorkers, ours: []string{"worker ps"}, compare: exactly, has: "1198"})
+	clusterCases = append(clusterCases,
+		clusterCase{name: "TensorFlow 2", script: "cluster_tf2.py", jobs: oneWorker, ours: []string{"worker ps"}, more: []string{"ps", "worker ps/1"}, compare: nearly, has: "after a failed function"},
+		clusterCase{name: "TensorFlow 2, the tutorial", script: "cluster_tf2_tutorial.py", jobs: oneWorker, ours: []string{"worker ps", "ps", "worker ps/1"}, compare: nearly, has: "side-car", long: true},
+		clusterCase{name: "TensorFlow 2, a worker killed", drive: killWorker, jobs: threeWorkers, ours: []string{"worker ps"}, compare: exactly, has: "1198"},
+		clusterCase{name: "TensorFlow 2, a parameter server killed", drive: killParameterServer, jobs: oneWorker, ours: []string{"worker ps", "ps"}, compare: nearly, has: "true", long: true},
+	)
 }
 
 // killWorker kills a worker while functions are scheduled, and starts it again: all results are there.
@@ -20,4 +25,15 @@ func killWorker(t *testing.T, c *testCluster) string {
 	s.until(t, "start", func(string) bool { return strings.Contains(s.printed(), "start\n") })
 	c.start(t, "worker/1")
 	return s.wait(t)
+}
+
+// killParameterServer kills a parameter server, which ends the program. Run again, it goes on from its checkpoint.
+func killParameterServer(t *testing.T, c *testCluster) string {
+	s := host(t).start(t, nil, "cluster_tf2_restart.py", c.json(t), c.folder)
+	s.until(t, "kill", func(string) bool { return strings.Contains(s.printed(), "kill\n") })
+	c.kill("ps/0")
+	first := s.wait(t)
+	c.start(t, "ps/0")
+	again := host(t).start(t, nil, "cluster_tf2_restart.py", c.json(t), c.folder)
+	return strings.Replace(first, "kill\n", "", 1) + again.wait(t)
 }

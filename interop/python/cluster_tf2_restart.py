@@ -1,6 +1,7 @@
-"""Trains with a ClusterCoordinator until a parameter server is lost; run again, it goes on from the checkpoint. It prints a line of JSON.
+"""Trains with a ClusterCoordinator until a parameter server is lost; run again, it goes on from the checkpoint.
 
-Usage: cluster_tf2_restart.py CLUSTER DIR: the first run asks for the end of ps 0 by the line "kill".
+Usage: cluster_tf2_restart.py CLUSTER DIR: it prints its losses, and in the first run "kill", to ask for the end of ps 0, and whether the error that follows
+names a parameter server.
 """
 
 import json
@@ -61,7 +62,7 @@ def main():
             train(0)
             time.sleep(0.1)
     except (tf.errors.UnavailableError, tf.errors.AbortedError) as e:
-        print("lost", "/job:ps" in str(e), flush=True)
+        print(json.dumps("/job:ps" in str(e)), flush=True)
     os._exit(0)  # the coordinator's threads still ask for the server that was lost
 
 
