@@ -14,30 +14,33 @@ import (
 	"github.com/goestimator/goestimator/cluster"
 	taskstatus "github.com/goestimator/goestimator/internal/clusterruntime/status"
 	"github.com/goestimator/goestimator/internal/platform/freeport"
+	"github.com/goestimator/goestimator/internal/testkit"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/ops"
 	"github.com/goestimator/goestimator/tensor"
 	"google.golang.org/grpc/codes"
 )
 
-// runtimeSoak is a cluster of `goestimator server`. Some of its tasks are killed and started again.
+// runtimeSoak is a cluster of `goestimator server` whose tasks and clients are killed, stopped and attacked.
 type runtimeSoak struct {
 	t       *testing.T
 	spec    string
+	folder  string   // of --allow-path
 	names   []string // "worker 0"
 	targets []*target
 	running []*exec.Cmd
 	begin   []taskstatus.State
+	random  *rand.Rand // of faults
 
 	faults               atomic.Int64 // changes when a task is killed, and when it is there again
-	kills                int
+	did                  map[string]int
 	rounds, steps, lost  atomic.Int64
 	extended, disappears atomic.Int64
 }
 
-// TestClusterRuntimeSoak opens and closes sessions, runs steps and extends graphs for GOESTIMATOR_SOAK, while clients vanish, and a
-// worker and a parameter server are killed. Steps have their results, or fail as a lost task makes them fail. In the end the tasks have
-// what they had at the start.
+// TestClusterRuntimeSoak opens and closes sessions, runs steps and extends graphs for GOESTIMATOR_SOAK, from Go and, where there is
+// TensorFlow, in a MonitoredTrainingSession. Meanwhile servers and clients are killed, servers stand still, and strangers attack them.
+// Steps have their results, or fail as a lost task makes them fail. In the end the tasks have what they had at the start.
 func TestClusterRuntimeSoak(t *testing.T) {
 	whole(t)
 	s := newRuntimeSoak(t)
@@ -46,13 +49,14 @@ func TestClusterRuntimeSoak(t *testing.T) {
 	for i := range 2 {
 		clients.Go(func() { s.client(i, over) })
 	}
-	random := rand.New(rand.NewPCG(16, 0))
+	python := s.newPythonClient()
 	for time.Now().Before(over) && !t.Failed() {
-		s.kill([]int{1, 3}[random.IntN(2)], time.Duration(random.Int64N(int64(1500*time.Millisecond))))
-		time.Sleep(4*time.Second + time.Duration(random.Int64N(int64(4*time.Second))))
+		s.fault(python)
+		time.Sleep(3*time.Second + time.Duration(s.random.Int64N(int64(4*time.Second))))
 	}
 	clients.Wait()
-	t.Logf("%d rounds, %d steps, %d extensions, %d clients vanished, %d kills, %d sessions lost", s.rounds.Load(), s.steps.Load(), s.extended.Load(), s.disappears.Load(), s.kills, s.lost.Load())
+	python.end()
+	t.Logf("%d rounds, %d steps, %d extensions, %d clients vanished, %d sessions lost; %v", s.rounds.Load(), s.steps.Load(), s.extended.Load(), s.disappears.Load(), s.lost.Load(), s.did)
 	s.settled()
 }
 
@@ -64,7 +68,8 @@ func newRuntimeSoak(t *testing.T) *runtimeSoak {
 		t.Fatal(err)
 	}
 	at := ports.Address
-	s := &runtimeSoak{t: t, spec: fmt.Sprintf("worker|%s;%s,ps|%s;%s", at(0), at(1), at(2), at(3)), names: []string{"worker 0", "worker 1", "ps 0", "ps 1"}, running: make([]*exec.Cmd, 4)}
+	s := &runtimeSoak{t: t, folder: t.TempDir(), spec: fmt.Sprintf("worker|%s;%s,ps|%s;%s", at(0), at(1), at(2), at(3)), names: []string{"worker 0", "worker 1", "ps 0", "ps 1"}, running: make([]*exec.Cmd, 4),
+		random: rand.New(rand.NewPCG(uint64(testkit.Seed(t)), 0)), did: map[string]int{}}
 	t.Cleanup(func() {
 		for _, cmd := range s.running {
 			if cmd != nil {
@@ -77,40 +82,13 @@ func newRuntimeSoak(t *testing.T) *runtimeSoak {
 		}
 	})
 	for i := range s.names {
-		s.targets = append(s.targets, &target{t: t, address: at(i), status: at(4 + i)})
+		s.targets = append(s.targets, &target{t: t, address: at(i), status: at(4 + i), allowed: s.folder})
 		s.start(i)
 	}
 	for _, x := range s.targets {
 		s.begin = append(s.begin, x.settle("at the start", func(taskstatus.State) bool { return true }))
 	}
 	return s
-}
-
-// start starts a task, and waits until it is there.
-func (s *runtimeSoak) start(i int) {
-	s.t.Helper()
-	var job, index string
-	if _, err := fmt.Sscan(s.names[i], &job, &index); err != nil {
-		s.t.Fatal(err)
-	}
-	s.running[i] = command(s.t, "server", "--cluster_spec="+s.spec, "--job_name="+job, "--task_id="+index, "--status-address="+s.targets[i].status)
-	if err := s.running[i].Start(); err != nil {
-		s.t.Fatal(err)
-	}
-	s.targets[i].settle(s.names[i], func(taskstatus.State) bool { return true })
-}
-
-// kill kills a task, and starts it again after a while.
-func (s *runtimeSoak) kill(i int, after time.Duration) {
-	s.faults.Add(1)
-	defer s.faults.Add(1)
-	if err := s.running[i].Process.Kill(); err != nil {
-		s.t.Fatal(err)
-	}
-	_ = s.running[i].Wait() // killed
-	s.kills++
-	time.Sleep(after)
-	s.start(i)
 }
 
 // graph is y = v*x on the second worker, with v on a parameter server.
@@ -255,8 +233,10 @@ func (s *runtimeSoak) settled() {
 		before := x.settle("before Reset", func(taskstatus.State) bool { return true })
 		s.t.Logf("%s: %d sessions, %d graphs, %d variables, %+v", s.names[i], len(before.Sessions), before.Graphs.Count, len(before.Variables), before.Memory)
 	}
-	if err := cluster.Reset(ctx, "grpc://"+s.targets[0].address, nil); err != nil {
-		s.t.Error(err)
+	for _, x := range s.targets {
+		if err := cluster.Reset(ctx, "grpc://"+x.address, nil); err != nil {
+			s.t.Error(err)
+		}
 	}
 	for i, x := range s.targets {
 		end := x.settle(s.names[i]+" in the end", func(now taskstatus.State) bool {

@@ -17,6 +17,7 @@ type serverFlags struct {
 	task    replica.Task
 	allow   []string
 	idle    time.Duration
+	forget  time.Duration
 	drain   int
 	memory  budget.Limits
 	status  string
@@ -90,6 +91,7 @@ func (f *serverFlags) add(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.allow, "allow-path", nil, "folder where graphs may read and write checkpoints; may be repeated")
 	flags.DurationVar(&f.idle, "exit-when-idle", 0, "end when nobody has had a session for this long, as 10m; 0: serve until a signal")
 	flags.IntVar(&f.drain, "drain-seconds", 10, "how long steps that run may take after a signal")
+	flags.DurationVar(&f.forget, "forget-after", 10*time.Minute, "how long a master may be silent before what it left with this task goes")
 	flags.StringVar(&f.status, "status-address", "", "host:port of a status page and metrics over HTTP; a host that is left out is localhost, port 0 a free one; empty: none")
 	flags.Int64Var(&f.memory.Server, budget.ServerFlag, 0, "memory that tensors, variables, graphs and messages may hold together; 0: three quarters of the machine's or control group's")
 	flags.Int64Var(&f.memory.Request, budget.SessionFlag, 0, "memory of one session; 0: as much as all sessions together")

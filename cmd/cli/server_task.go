@@ -31,6 +31,7 @@ type serverTask struct {
 	allow  []string
 	idle   time.Duration // after which it ends; 0: never
 	drain  time.Duration // that steps have at its end
+	forget time.Duration // what silent masters left
 	memory budget.Limits
 	status string // host:port of the status page; empty: none
 }
@@ -49,9 +50,12 @@ func (f *serverFlags) serverTask(changed func(flag string) bool) (t serverTask, 
 		}
 		t.status = net.JoinHostPort(cmp.Or(host, "localhost"), port)
 	}
-	t.idle, t.drain = f.idle, time.Duration(f.drain)*time.Second
+	t.idle, t.drain, t.forget = f.idle, time.Duration(f.drain)*time.Second, f.forget
 	if f.idle < 0 || f.idle > 0 && f.idle < time.Second {
 		return t, fmt.Errorf("--exit-when-idle: got %v, expected 1s or more, or 0", f.idle)
+	}
+	if f.forget < time.Second {
+		return t, fmt.Errorf("--forget-after: got %v, expected 1s or more", f.forget)
 	}
 	if f.drain < 1 || f.drain > 1<<20 {
 		return t, fmt.Errorf("--drain-seconds: got %d, expected 1 to %d", f.drain, 1<<20)

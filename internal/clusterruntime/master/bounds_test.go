@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"strings"
 	"sync"
 	"testing"
@@ -28,7 +29,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // alone is a cluster of one worker that counts the graphs that it has.
 type alone struct {
 	mu     sync.Mutex
-	graphs map[string]bool
+	graphs map[string]string // sessions by graph
 	next   int
 	hangs  bool // registering takes until the caller gives up
 }
@@ -40,11 +41,20 @@ func (a *alone) Worker(string, int) (service.Caller, error) {
 		service.Bind("GetStatus", func(context.Context, *rpcs.GetStatusRequest) (*rpcs.GetStatusResponse, error) {
 			return &rpcs.GetStatusResponse{DeviceAttributes: []*device_attributes_go_proto.DeviceAttributes{{Name: "/job:w/replica:0/task:0/device:CPU:0"}}}, nil
 		}),
+		service.Bind("CreateWorkerSession", func(context.Context, *rpcs.CreateWorkerSessionRequest) (*rpcs.CreateWorkerSessionResponse, error) {
+			return &rpcs.CreateWorkerSessionResponse{}, nil
+		}),
+		service.Bind("DeleteWorkerSession", func(_ context.Context, in *rpcs.DeleteWorkerSessionRequest) (*rpcs.DeleteWorkerSessionResponse, error) {
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			maps.DeleteFunc(a.graphs, func(_, session string) bool { return session == in.GetSessionHandle() })
+			return &rpcs.DeleteWorkerSessionResponse{}, nil
+		}),
 		service.Bind("RegisterGraph", a.register),
 		service.Bind("DeregisterGraph", func(_ context.Context, in *rpcs.DeregisterGraphRequest) (*rpcs.DeregisterGraphResponse, error) {
 			a.mu.Lock()
 			defer a.mu.Unlock()
-			if !a.graphs[in.GetGraphHandle()] {
+			if a.graphs[in.GetGraphHandle()] == "" {
 				return nil, errors.New("no such graph")
 			}
 			delete(a.graphs, in.GetGraphHandle())
@@ -53,7 +63,7 @@ func (a *alone) Worker(string, int) (service.Caller, error) {
 		service.Bind("RunGraph", func(_ context.Context, in *rpcs.RunGraphRequest) (*rpcs.RunGraphResponse, error) {
 			a.mu.Lock()
 			defer a.mu.Unlock()
-			if !a.graphs[in.GetGraphHandle()] {
+			if a.graphs[in.GetGraphHandle()] == "" {
 				return nil, status.Error(codes.Aborted, "no such graph")
 			}
 			return &rpcs.RunGraphResponse{}, nil
@@ -64,7 +74,7 @@ func (a *alone) Worker(string, int) (service.Caller, error) {
 	}, nil
 }
 
-func (a *alone) register(ctx context.Context, _ *rpcs.RegisterGraphRequest) (*rpcs.RegisterGraphResponse, error) {
+func (a *alone) register(ctx context.Context, in *rpcs.RegisterGraphRequest) (*rpcs.RegisterGraphResponse, error) {
 	a.mu.Lock()
 	hangs := a.hangs
 	a.mu.Unlock()
@@ -76,7 +86,7 @@ func (a *alone) register(ctx context.Context, _ *rpcs.RegisterGraphRequest) (*rp
 	defer a.mu.Unlock()
 	a.next++
 	handle := fmt.Sprint(a.next)
-	a.graphs[handle] = true
+	a.graphs[handle] = in.GetSessionHandle()
 	return &rpcs.RegisterGraphResponse{GraphHandle: handle}, nil
 }
 
@@ -92,7 +102,7 @@ func graphOf(from, to int) *graph_go_proto.GraphDef {
 // open returns a master with a session of n nodes: t0, t1, ...
 func open(t *testing.T, n int) (*Master, *alone, string) {
 	t.Helper()
-	a := &alone{graphs: map[string]bool{}}
+	a := &alone{graphs: map[string]string{}}
 	m := New(Task{Job: "w"}, a, slog.New(slog.DiscardHandler))
 	out, err := m.createSession(t.Context(), &rpcs.CreateSessionRequest{GraphDef: graphOf(0, n)})
 	if err != nil {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/goestimator/goestimator/internal/clusterruntime/rpcs"
 	"github.com/goestimator/goestimator/internal/clusterruntime/service"
-	"github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -26,18 +25,6 @@ func TestCloseEndsPartialRuns(t *testing.T) {
 	closeSession(t, m, session) // TestMain sees that nothing is left
 }
 
-// TestGraphsOfRefusedSessions: a session that a worker refuses leaves nothing behind.
-func TestGraphsOfRefusedSessions(t *testing.T) {
-	m := New(Task{Job: "w"}, &alone{graphs: map[string]bool{}}, slog.New(slog.DiscardHandler))
-	in := &rpcs.CreateSessionRequest{GraphDef: graphOf(0, 10), Config: &for_core_protos_go_proto.ConfigProto{IsolateSessionState: true}}
-	if _, err := m.createSession(t.Context(), in); err == nil { // this worker has no CreateWorkerSession
-		t.Fatal("the session is open")
-	}
-	if n := m.graphs.Load(); n != 0 {
-		t.Errorf("%d bytes of graphs are counted, expected none", n)
-	}
-}
-
 // mute is a cluster whose worker does not answer what ends graphs.
 type mute struct{ *alone }
 
@@ -49,7 +36,7 @@ func (c mute) Worker(job string, task int) (service.Caller, error) {
 type muted struct{ service.Caller }
 
 func (c muted) Call(ctx context.Context, method string, in, out proto.Message) (proto.Message, error) {
-	if method == "DeregisterGraph" {
+	if method == "DeregisterGraph" || method == "DeleteWorkerSession" {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}
@@ -59,7 +46,7 @@ func (c muted) Call(ctx context.Context, method string, in, out proto.Message) (
 // TestCloseWaitsOnce: however many plans a session has, a worker that hangs delays its end only once.
 func TestCloseWaitsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := New(Task{Job: "w"}, mute{&alone{graphs: map[string]bool{}}}, slog.New(slog.DiscardHandler))
+		m := New(Task{Job: "w"}, mute{&alone{graphs: map[string]string{}}}, slog.New(slog.DiscardHandler))
 		out, err := m.createSession(t.Context(), &rpcs.CreateSessionRequest{GraphDef: graphOf(0, 20)})
 		if err != nil {
 			t.Fatal(err)

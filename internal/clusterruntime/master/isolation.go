@@ -1,6 +1,7 @@
 package master
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -11,49 +12,53 @@ import (
 	"github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 )
 
-// openWorkers opens the session at its workers where they keep something for it alone: variables and queues with
-// isolate_session_state, and the names of the session's own cluster. Variables are then its own, too, unless the configuration says otherwise.
+// openWorkers opens the session at its workers, as TensorFlow's masters do: they learn whose it is, and keep something for it alone
+// where the configuration says so: variables and queues with isolate_session_state, and the names of the session's own cluster.
+// Variables are then its own, too, unless the configuration says otherwise.
 func (s *session) openWorkers(ctx context.Context, config *for_core_protos_go_proto.ConfigProto) error {
 	isolated := (config.GetIsolateSessionState() || s.members.def != nil) && !config.GetExperimental().GetShareSessionStateInClusterspecPropagation()
-	if !isolated && s.members.def == nil {
-		return nil
-	}
-	s.apart = true
+	s.created = true
 	var devices []*device_attributes_go_proto.DeviceAttributes
 	if config.GetShareClusterDevicesInSession() || config.GetExperimental().GetShareClusterDevicesInSession() {
 		devices = s.devices
 	}
-	for _, t := range s.tasks {
+	return s.eachTask(func(t Task, w service.Caller) error {
 		in := &rpcs.CreateWorkerSessionRequest{SessionHandle: s.handle, IsolateSessionState: isolated, ClusterDeviceAttributes: devices,
 			MasterTask: fmt.Sprintf("/job:%s/replica:0/task:%d", s.own.Job, s.own.Index), MasterIncarnation: int64(s.cluster.Client.Incarnation)}
 		if s.members.def != nil {
 			in.ServerDef = s.serverDef(t)
 		}
-		w, err := s.workers.Worker(t.Job, t.Index)
-		if err == nil {
-			_, err = service.Ask[rpcs.CreateWorkerSessionResponse](ctx, w, "CreateWorkerSession", in)
-		}
-		if err != nil {
-			return err
-		}
+		_, err := service.Ask[rpcs.CreateWorkerSessionResponse](ctx, w, "CreateWorkerSession", in)
+		return err
+	})
+}
+
+// eachTask does something with all workers of the session at the same time, and returns the error of the first task that has one.
+func (s *session) eachTask(do func(t Task, w service.Caller) error) error {
+	errs := make([]error, len(s.tasks))
+	var done sync.WaitGroup
+	for i, t := range s.tasks {
+		done.Go(func() {
+			w, err := s.workers.Worker(t.Job, t.Index)
+			if err == nil {
+				err = do(t, w)
+			}
+			errs[i] = err
+		})
 	}
-	return nil
+	done.Wait()
+	return cmp.Or(errs...)
 }
 
 // closeWorkers ends what openWorkers began. A worker that does not answer is left alone after a while.
 func (s *session) closeWorkers() {
-	if s.apart {
+	if s.created {
 		ctx, cancel := afterwards()
 		defer cancel()
-		var done sync.WaitGroup
-		for _, t := range s.tasks {
-			if w, err := s.workers.Worker(t.Job, t.Index); err == nil {
-				done.Go(func() {
-					_, _ = service.Ask[rpcs.DeleteWorkerSessionResponse](ctx, w, "DeleteWorkerSession", &rpcs.DeleteWorkerSessionRequest{SessionHandle: s.handle})
-				})
-			}
-		}
-		done.Wait()
+		_ = s.eachTask(func(_ Task, w service.Caller) error {
+			_, err := service.Ask[rpcs.DeleteWorkerSessionResponse](ctx, w, "DeleteWorkerSession", &rpcs.DeleteWorkerSessionRequest{SessionHandle: s.handle})
+			return err
+		}) // a worker that is gone has forgotten it anyway
 	}
 	if s.leave != nil {
 		s.leave()

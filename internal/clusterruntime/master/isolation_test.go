@@ -20,7 +20,7 @@ type shared struct {
 
 func (w *shared) Worker(job string, index int) (service.Caller, error) {
 	all, err := w.alone.Worker(job, index)
-	return append(all.(service.Local),
+	return append(service.Local{
 		service.Bind("CreateWorkerSession", func(context.Context, *rpcs.CreateWorkerSessionRequest) (*rpcs.CreateWorkerSessionResponse, error) {
 			return nil, status.Error(codes.ResourceExhausted, "too many")
 		}),
@@ -29,7 +29,7 @@ func (w *shared) Worker(job string, index int) (service.Caller, error) {
 			defer w.mu.Unlock()
 			w.ended++
 			return &rpcs.DeleteWorkerSessionResponse{}, nil
-		})), err
+		})}, all.(service.Local)...), err
 }
 
 // TestNoIsolation: a session that gets no state of its own is not opened, and gives the bytes of its graph back.

@@ -38,7 +38,7 @@ type part struct {
 
 // register gives each worker its part.
 func (s *session) register(ctx context.Context, parts []partition.Part) (*plan, error) {
-	p := &plan{session: s.handle, created: s.apart, account: s.account}
+	p := &plan{session: s.handle, created: s.created, account: s.account}
 	for _, q := range parts {
 		w, err := s.workers.Worker(q.Task.Job, q.Task.Task)
 		if err != nil {
@@ -50,7 +50,7 @@ func (s *session) register(ctx context.Context, parts []partition.Part) (*plan, 
 			p.deregister()
 			return nil, status.Error(codes.Internal, err.Error())
 		}
-		out, err := service.Ask[rpcs.RegisterGraphResponse](ctx, w, "RegisterGraph", &rpcs.RegisterGraphRequest{SessionHandle: s.handle, CreateWorkerSessionCalled: s.apart, GraphDef: def,
+		out, err := service.Ask[rpcs.RegisterGraphResponse](ctx, w, "RegisterGraph", &rpcs.RegisterGraphRequest{SessionHandle: s.handle, CreateWorkerSessionCalled: s.created, GraphDef: def,
 			GraphOptions: &for_core_protos_go_proto.GraphOptions{}, DebugOptions: &for_core_protos_go_proto.DebugOptions{}, ConfigProto: &for_core_protos_go_proto.ConfigProto{}})
 		if err != nil {
 			p.deregister()

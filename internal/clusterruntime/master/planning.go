@@ -125,11 +125,12 @@ func (s *session) forget(e *planned) {
 	}
 }
 
-// release ends the use of a plan. The last user of a plan that the session has forgotten takes it from the workers.
+// release ends the use of a plan. The last user of a plan that the session has forgotten takes it from the workers; when the session
+// is closed, they have none of it any more.
 func (s *session) release(e *planned) {
 	s.mu.Lock()
 	e.users--
-	last := e.users == 0 && (e.gone || s.closed)
+	last := e.users == 0 && e.gone && !s.closed
 	s.mu.Unlock()
 	if last && e.plan != nil {
 		e.plan.deregister()
@@ -155,7 +156,7 @@ func appendKey(to []byte, r partition.Request) []byte {
 	return strconv.AppendBool(to, r.Partial)
 }
 
-// close takes the session's graphs from the workers, but for plans that steps use: these take theirs.
+// close ends the session at its workers, which forget its graphs: steps that run have been cancelled.
 func (s *session) close() {
 	s.mu.Lock()
 	s.closed = true
@@ -163,35 +164,17 @@ func (s *session) close() {
 		one.cancel()
 	}
 	partials := s.partials
-	s.partials = nil
+	s.partials, s.plans, s.callables = nil, nil, nil
 	s.master.graphs.Add(-s.bytes.Swap(0))
 	s.account.Close()
-	for _, c := range s.callables {
-		c.plan.users--
-	}
-	var unused []*plan
-	for _, e := range s.plans {
-		if e.users == 0 && e.plan != nil {
-			unused = append(unused, e.plan)
-		}
-	}
-	for _, c := range s.callables {
-		if c.plan.gone && c.plan.users == 0 && !slices.Contains(unused, c.plan.plan) {
-			unused = append(unused, c.plan.plan)
-		}
-	}
-	s.plans, s.callables = nil, nil
 	for _, p := range s.cleaners {
 		p.flush()
 	}
 	s.mu.Unlock()
-	var done sync.WaitGroup // a worker that hangs delays them all once
-	for _, p := range unused {
-		done.Go(p.deregister)
-	}
+	var done sync.WaitGroup // a worker that hangs delays the end once
+	done.Go(s.closeWorkers)
 	for _, r := range partials {
 		done.Go(func() { r.end(s) })
 	}
 	done.Wait()
-	s.closeWorkers()
 }

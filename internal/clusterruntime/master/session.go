@@ -26,7 +26,7 @@ type session struct {
 	master  *Master
 	handle  string
 	tasks   []Task // that it may use
-	apart   bool   // its workers keep something for it alone
+	created bool   // its workers were asked to open it
 	soft    bool
 	logs    bool // devices of nodes
 	devices []*device_attributes_go_proto.DeviceAttributes

@@ -43,6 +43,8 @@ type Config struct {
 	Ended func(calls.Call)
 	// Drain is how long steps that run may take when the server ends; 0: 10 seconds.
 	Drain time.Duration
+	// Forget is how long a master may be silent before what it left with this task goes; 0: 10 minutes.
+	Forget time.Duration
 }
 
 // Security says how the tasks of a cluster trust each other. The zero value: in plaintext, and everybody is let in.
@@ -55,6 +57,7 @@ type Security struct {
 type Server struct {
 	config   Config
 	master   service.Local
+	worker   *worker.Worker
 	eager    *eagerservice.Service
 	peers    *peers
 	folders  []*atomicfile.Root
@@ -84,8 +87,8 @@ func New(c Config) (*Server, error) {
 		}
 		s.folders = append(s.folders, r)
 	}
-	w := worker.New(worker.Config{Devices: []*device_attributes_go_proto.DeviceAttributes{cpu}, Peers: p, Parallel: runtime.GOMAXPROCS(0), Folders: s.folders, Memory: memory, Join: p.forWorker})
-	p.local = w.Methods()
+	w := worker.New(worker.Config{Devices: []*device_attributes_go_proto.DeviceAttributes{cpu}, Peers: p, Parallel: runtime.GOMAXPROCS(0), Folders: s.folders, Memory: memory, Join: p.forWorker, Forget: c.Forget})
+	s.worker, p.local = w, w.Methods()
 	m := master.New(p.own, p, c.Log).PaidBy(memory).Joining(p.forMaster)
 	s.describe = []func(*status.State){w.Describe, m.Describe}
 	s.eager = eagerservice.New(eagerservice.Config{Worker: w, Methods: p.local, Device: cpu, Dial: p.shared.options})
@@ -116,6 +119,9 @@ func (s *Server) Register(r grpc.ServiceRegistrar) {
 // Close closes the connections to other tasks and the allowed folders.
 func (s *Server) Close() error {
 	s.memory.Close()
+	if s.worker != nil {
+		s.worker.Close()
+	}
 	all := []error{s.peers.shared.end()}
 	if s.eager != nil {
 		all = append(all, s.eager.Close())

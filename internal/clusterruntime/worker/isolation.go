@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"time"
 
 	"github.com/goestimator/goestimator/internal/clusterruntime/device"
 	"github.com/goestimator/goestimator/internal/clusterruntime/rpcs"
@@ -30,6 +31,9 @@ type opened struct {
 
 	master      string // the task that asked for it,
 	incarnation int64  // before it was started again
+
+	used   time.Time // last
+	silent time.Time // since when the master does not answer; zero: it does, or was not asked yet
 }
 
 // apart reports whether a session has something of its own.
@@ -57,11 +61,12 @@ func (w *Worker) createSession(_ context.Context, in *rpcs.CreateWorkerSessionRe
 		return nil, err
 	}
 	w.opened[in.GetSessionHandle()] = s
+	w.watch()
 	return &rpcs.CreateWorkerSessionResponse{}, nil
 }
 
 func (w *Worker) newSession(in *rpcs.CreateWorkerSessionRequest) (*opened, error) {
-	s := &opened{task: w.task, peers: w.peers, master: in.GetMasterTask(), incarnation: in.GetMasterIncarnation()}
+	s := &opened{task: w.task, peers: w.peers, master: in.GetMasterTask(), incarnation: in.GetMasterIncarnation(), used: time.Now()}
 	if def := in.GetServerDef(); len(def.GetCluster().GetJob()) > 0 {
 		if w.join == nil {
 			return nil, status.Error(codes.Unimplemented, "sessions with a cluster of their own are not supported")
@@ -134,6 +139,9 @@ func (w *Worker) known(handle string, wasOpened bool) (*opened, error) {
 	s := w.opened[handle]
 	if s == nil && wasOpened {
 		return nil, status.Errorf(codes.Aborted, "Session handle is not found: %s. Possibly this worker (%q) just restarted.", handle, w.task.String())
+	}
+	if s != nil {
+		s.used = time.Now()
 	}
 	return s, nil
 }

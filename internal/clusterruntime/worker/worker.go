@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/goestimator/goestimator/internal/clusterruntime/device"
 	"github.com/goestimator/goestimator/internal/clusterruntime/rpcs"
@@ -42,8 +43,9 @@ type Worker struct {
 	accounts map[string]*budget.Account // of sessions with graphs
 	sessions sessions
 	opened   map[string]*opened // by session
-	next     uint64             // number of the next graph. The first is drawn: a worker that was started again does not know the handles of its predecessor
-	bytes    int64              // of all graphs
+	masters  *masters
+	next     uint64 // number of the next graph. The first is drawn: a worker that was started again does not know the handles of its predecessor
+	bytes    int64  // of all graphs
 	steps    map[int64]*step
 
 	waiting atomic.Int64 // calls of RecvTensor
@@ -52,19 +54,21 @@ type Worker struct {
 // Config says what a worker is.
 type Config struct {
 	Devices  []*device_attributes_go_proto.DeviceAttributes // its devices, the processor first
-	Peers    Peers
-	Parallel int                // nodes of a step that run at the same time
-	Folders  []*atomicfile.Root // where ops may read and write checkpoints
-	Memory   *budget.Server     // pays for tensors and graphs; nil: nobody counts
-	Join     Join               // nil: sessions have no clusters of their own
+	Peers    Peers                                          // a pointer
+	Parallel int                                            // nodes of a step that run at the same time
+	Folders  []*atomicfile.Root                             // where ops may read and write checkpoints
+	Memory   *budget.Server                                 // pays for tensors and graphs; nil: nobody counts
+	Join     Join                                           // nil: sessions have no clusters of their own
+	// Forget is how long a master may be silent, and its session unused, before the session goes; 0: 10 minutes.
+	Forget time.Duration
 }
 
-// New returns a worker without graphs and variables.
+// New returns a worker without graphs and variables. Close ends it.
 func New(c Config) *Worker {
 	task, _ := device.Parse(c.Devices[0].GetName()) // it was made by String
 	task.Type, task.ID = "", device.Any
-	w := &Worker{devices: c.Devices, task: task, peers: c.Peers, join: c.Join, parallel: c.Parallel, folders: c.Folders, memory: c.Memory, accounts: map[string]*budget.Account{}, resources: eager.NewResources(),
-		graphs: map[string]*registered{}, sessions: newSessions(), opened: map[string]*opened{}, next: rand.Uint64(), steps: map[int64]*step{}}
+	w := &Worker{devices: c.Devices, task: task, peers: c.Peers, join: c.Join, parallel: c.Parallel, folders: c.Folders, memory: c.Memory, accounts: map[string]*budget.Account{}, resources: eager.NewResources().Bound(c.Memory.Most()),
+		graphs: map[string]*registered{}, sessions: newSessions(), opened: map[string]*opened{}, masters: newMasters(c.Forget), next: rand.Uint64(), steps: map[int64]*step{}}
 	w.env = eager.Env{Bundle: w.folders.bundle, Files: w.folders.of, Graph: returnOf, Here: w.here}
 	return w
 }

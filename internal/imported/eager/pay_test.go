@@ -69,3 +69,45 @@ func TestFits(t *testing.T) {
 		t.Error("something does not fit where nobody pays")
 	}
 }
+
+// TestContainersArePaid: what is put into tables and queues is paid for before it is copied.
+func TestContainersArePaid(t *testing.T) {
+	memory := budget.NewServer(budget.Limits{Server: 1 << 20})
+	defer memory.Close()
+	s := newSession(t)
+	queue := s.run("FIFOQueueV2", graph.Attrs{"component_types": []tensor.DType{tensor.Int64}, "shapes": []graph.Shape{graph.ShapeOf()}, "capacity": int64(1 << 20)})
+	table := func(op string) Value {
+		return s.run(op, graph.Attrs{"key_dtype": tensor.Int64, "value_dtype": tensor.Int64, "shared_name": []byte(op)})
+	}
+	static, mutable := table("HashTableV2"), table("MutableHashTableV2")
+	s.env.Payer = Payer{Account: memory.OpenLasting(), Lasting: true}
+	few, many := make([]int64, 100), make([]int64, 50_000)
+	for i := range many {
+		many[i] = int64(i)
+	}
+	copy(few, many)
+	for _, c := range []struct {
+		op string
+		on Value
+		in func(v []int64) []any
+	}{
+		{"QueueEnqueueManyV2", queue, func(v []int64) []any { return []any{v} }},
+		{"LookupTableImportV2", static, func(v []int64) []any { return []any{v, v} }},
+		{"LookupTableImportV2", mutable, func(v []int64) []any { return []any{v, v} }},
+		{"LookupTableInsertV2", mutable, func(v []int64) []any { return []any{v, v} }},
+	} {
+		s.refuse("no memory", c.op, nil, append([]any{c.on}, c.in(many)...)...)
+		s.run(c.op, nil, append([]any{c.on}, c.in(few)...)...)
+	}
+	s.env.Payer = Payer{}
+	s.expect(s.run("QueueSizeV2", nil, queue), "int32[] 100")
+	s.expect(s.run("LookupTableSizeV2", nil, static), "int64[] 100")
+}
+
+// TestBounds: a set of resources has no more room than its server has memory.
+func TestBounds(t *testing.T) {
+	s := newSession(t)
+	s.env.Resources.Bound(1 << 10)
+	attrs := graph.Attrs{"component_types": []tensor.DType{tensor.Int64}, "shapes": []graph.Shape{graph.ShapeOf()}, "capacity": int64(1 << 20)}
+	s.refuse("queues have", "QueueEnqueueManyV2", nil, s.run("FIFOQueueV2", attrs), make([]int64, 100))
+}

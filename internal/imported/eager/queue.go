@@ -71,7 +71,7 @@ func element(values []Value) queue.Element {
 func enqueueMany(s *site) (kernel, error) {
 	s.unlimited()
 	return onQueue(func(q *queue.Queue, c call) error {
-		elements, err := unstacked(q.Spec(), element(c.in[1:]))
+		elements, err := c.elementsOf(q.Spec(), element(c.in[1:]))
 		if err != nil {
 			return err
 		}
@@ -82,13 +82,23 @@ func enqueueMany(s *site) (kernel, error) {
 // maxBatch bounds the elements that a step puts in at once.
 const maxBatch = 1 << 24
 
-// unstacked returns the elements that are stacked in the first dimension.
-func unstacked(s queue.Spec, e queue.Element) ([]queue.Element, error) {
+// rowCost is about what a tensor takes besides its bytes.
+const rowCost = 128
+
+// elementsOf returns the elements that are stacked in the first dimension. They are paid for until they are in a queue, which counts them.
+func (c call) elementsOf(s queue.Spec, e queue.Element) ([]queue.Element, error) {
 	if err := s.CheckMany(e); err != nil {
 		return nil, err
 	}
 	if n := e[0].Shape[0]; n > maxBatch {
 		return nil, fmt.Errorf("%d elements at once: expected at most %d: %w", n, maxBatch, ErrLimit)
+	}
+	need := 0
+	for _, t := range e {
+		need += sizeOf(t) + t.Shape[0]*rowCost
+	}
+	if err := c.pay(need); err != nil {
+		return nil, err
 	}
 	all := make([]queue.Element, e[0].Shape[0])
 	for k := range all {

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/goestimator/goestimator/internal/imported/dataset"
 	"github.com/goestimator/goestimator/internal/imported/queue"
 	"github.com/goestimator/goestimator/tensor"
 )
@@ -85,6 +86,14 @@ type Resources struct {
 	unnamed int         // shared without a shared name so far
 	room    *queue.Room // for what waits in queues
 	things  lastingThings
+}
+
+// Bound lowers what waits in queues and what iterators keep to that many bytes each, for a set that nobody uses yet. 0: it stays.
+func (r *Resources) Bound(most int64) *Resources {
+	if most > 0 {
+		r.room, r.things.room = queue.NewRoom(min(most, maxQueued)), dataset.NewRoom(min(most, roomOfInputs))
+	}
+	return r
 }
 
 // NewResources returns an empty set.

@@ -47,7 +47,7 @@ func initializeFromFile(s *site) (kernel, error) {
 		if err != nil {
 			return fmt.Errorf("vocabulary %s: %w", name, err)
 		}
-		return t.initialize(keys, values)
+		return t.initializePaid(c, keys, values)
 	})
 	return read(s)
 }

@@ -23,7 +23,7 @@ func tableTable() map[*ops.Def]maker {
 		all[op] = makeTable
 	}
 	both := func(op, v2 *ops.Def, m maker) { all[op], all[v2] = m, m }
-	both(ops.InitializeTable, ops.InitializeTableV2, onTable(func(t *Table, c call) error { return t.initialize(c.t(1), c.t(2)) }))
+	both(ops.InitializeTable, ops.InitializeTableV2, onTable(func(t *Table, c call) error { return t.initializePaid(c, c.t(1), c.t(2)) }))
 	both(ops.InitializeTableFromTextFile, ops.InitializeTableFromTextFileV2, initializeFromFile)
 	both(ops.LookupTableFind, ops.LookupTableFindV2, onTable(func(t *Table, c call) error { return t.find(c, c.t(1), c.t(2)) }))
 	both(ops.LookupTableSize, ops.LookupTableSizeV2, onTable(tableSize))
@@ -89,9 +89,9 @@ func tableSize(t *Table, c call) error { return c.scalarInt(0, tensor.Int64, t.L
 // importTable replaces the content. That of a static table is set once, also where several clients do it.
 func importTable(t *Table, c call) error {
 	if !t.mutable {
-		return t.initialize(c.t(1), c.t(2))
+		return t.initializePaid(c, c.t(1), c.t(2))
 	}
-	return t.insert(c.t(1), c.t(2), true)
+	return t.pay(c, c.t(1).Len(), func() error { return t.insert(c.t(1), c.t(2), true) })
 }
 
 func exportTable(t *Table, c call) error {
@@ -113,6 +113,11 @@ func exportTable(t *Table, c call) error {
 
 // entryCost is about what an entry of a table takes besides its value.
 const entryCost = 100
+
+// initializePaid sets the content of a table that has none, and pays for it.
+func (t *Table) initializePaid(c call, keys, values *tensor.Tensor) error {
+	return t.pay(c, keys.Len(), func() error { return t.initialize(keys, values) })
+}
 
 // insertPaid adds entries to a table, which is paid for as a whole: it is copied.
 func insertPaid(t *Table, c call) error {

@@ -69,6 +69,14 @@ func NewServer(l Limits) *Server {
 // Limits returns the limits; only Request may be 0.
 func (s *Server) Limits() Limits { return s.limits }
 
+// Most returns how many bytes all together may hold, 0 where nobody counts.
+func (s *Server) Most() int64 {
+	if s == nil {
+		return 0
+	}
+	return s.limits.Server
+}
+
 // Used returns how many bytes are counted.
 func (s *Server) Used() int64 {
 	if s == nil {

@@ -9,15 +9,17 @@ type pixelRun struct {
 	outStep, inStep     int
 }
 
-// taps calls f for every tap that meets output row r (counted over the batch), row by row of the filter.
+// taps calls f for every tap that meets output row r (counted over the batch), row by row of the filter. Windows may be much larger
+// than the image.
 func (c *conv[T]) taps(r int, f func(p pixelRun)) {
 	n, oh := r/c.OutH, r%c.OutH
-	for kh := range c.KH {
-		h := oh*c.StrideH - c.PadTop + kh*c.DilH
-		if h < 0 || h >= c.InH {
-			continue
-		}
-		for kw := range c.KW {
+	top := oh*c.StrideH - c.PadTop
+	kh0, kh1 := tapsInside(top, c.KH, c.DilH, c.InH)
+	kw0, _ := tapsInside((c.OutW-1)*c.StrideW-c.PadLeft, c.KW, c.DilW, c.InW)
+	_, kw1 := tapsInside(-c.PadLeft, c.KW, c.DilW, c.InW)
+	for kh := kh0; kh < kh1; kh++ {
+		h := top + kh*c.DilH
+		for kw := kw0; kw < kw1; kw++ {
 			from, to := c.columns(kw)
 			if from >= to {
 				continue

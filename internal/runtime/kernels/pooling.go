@@ -163,14 +163,8 @@ func (c *conv[T]) divideByCount(r int, row []T) {
 
 // inside counts the k numbers from, from+step, ... that lie in [0, size).
 func inside(from, k, step, size int) int {
-	n := 0
-	for range k {
-		if from >= 0 && from < size {
-			n++
-		}
-		from += step
-	}
-	return n
+	first, end := tapsInside(from, k, step, size)
+	return end - first
 }
 
 // AvgPoolGrad sets dx: each dy is shared equally by the pixels of its window inside the image.
