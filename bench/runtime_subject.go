@@ -32,7 +32,7 @@ var runtimeMemory = []string{"idle", "variables"}
 
 // memorySteps are the steps of a block of the memory's case, and memoryRest the time after them: both servers free some memory later.
 const (
-	memorySteps = 1000
+	memorySteps = 200
 	memoryRest  = 5 * time.Second
 )
 

@@ -28,7 +28,7 @@ func binaryTable() map[*ops.Def]maker {
 		all[op] = plain(arithmetic(op))
 	}
 	for _, op := range []*ops.Def{ops.RealDiv, ops.DivNoNan, ops.MulNoNan, ops.Xdivy, ops.Xlogy, ops.Xlog1py, ops.Atan2} {
-		all[op] = plain(floats(floatPairs[float32](op), floatPairs[float64](op)).on(0))
+		all[op] = plain(floats(vectors[float32](op, floatPairs[float32](op)), vectors[float64](op, floatPairs[float64](op))).on(0))
 	}
 	for _, op := range []*ops.Def{ops.BitwiseAnd, ops.BitwiseOr, ops.BitwiseXor, ops.LeftShift, ops.RightShift} {
 		all[op] = plain(bitwise(op))
@@ -38,7 +38,7 @@ func binaryTable() map[*ops.Def]maker {
 
 // arithmetic returns the kernel of an op on all numbers; Add joins strings too.
 func arithmetic(op *ops.Def) kernel {
-	t := numbers(numberPairs[float32](op), numberPairs[float64](op), intPairs[int8](op), intPairs[int16](op), intPairs[int32](op),
+	t := numbers(vectors[float32](op, numberPairs[float32](op)), vectors[float64](op, numberPairs[float64](op)), intPairs[int8](op), intPairs[int16](op), intPairs[int32](op),
 		intPairs[int64](op), intPairs[uint8](op), intPairs[uint16](op), intPairs[uint32](op), intPairs[uint64](op))
 	if op == ops.Add || op == ops.AddV2 {
 		t[tensor.String] = stringPairs

@@ -63,32 +63,30 @@ func gather(c call, t *tensor.Tensor, g gatherAxes) error {
 		return fmt.Errorf("params of shape %v, indices of shape %v: batch_dims %d and axis %d do not fit", t.Shape, idx.Shape, g.batch, g.axis)
 	}
 	shape := slices.Concat(t.Shape[:g.axis], idx.Shape[g.batch:], t.Shape[g.axis+1:])
-	out, err := c.output(0, t.DType, shape...)
-	if err != nil {
+	if g.strict || product(shape) > 0 {
+		if err := rowsBelow(idx, t.Shape[g.axis]); err != nil {
+			return err
+		}
+	}
+	out, err := c.overwritten(0, t.DType, shape...)
+	if err != nil || out.Len() == 0 {
 		return err
 	}
 	switch idx.DType {
 	case tensor.Int32:
-		return gatherBy(out, t, idx, tensor.Values[int32](idx), g)
+		gatherBy(out, t, tensor.Values[int32](idx), g)
 	case tensor.Int64:
-		return gatherBy(out, t, idx, tensor.Values[int64](idx), g)
+		gatherBy(out, t, tensor.Values[int64](idx), g)
+	default:
+		return fmt.Errorf("indices: expected int32 or int64, got %v", idx.DType)
 	}
-	return fmt.Errorf("indices: expected int32 or int64, got %v", idx.DType)
+	return nil
 }
 
-func gatherBy[I int32 | int64](out, t, idx *tensor.Tensor, ids []I, g gatherAxes) error {
-	if out.Len() == 0 && !g.strict {
-		return nil
-	}
-	n := t.Shape[g.axis]
-	if err := rowsBelow(idx, n); err != nil {
-		return err
-	}
-	batches := product(t.Shape[:g.batch])
+// gatherBy gathers the slices that ids name, which are there. The output is not empty.
+func gatherBy[I int32 | int64](out, t *tensor.Tensor, ids []I, g gatherAxes) {
+	n, batches := t.Shape[g.axis], product(t.Shape[:g.batch])
 	outer, inner := product(t.Shape[g.batch:g.axis]), product(t.Shape[g.axis+1:])
-	if batches == 0 || out.Len() == 0 {
-		return nil
-	}
 	per := len(ids) / batches
 	for b := range batches {
 		mine := ids[b*per : (b+1)*per]
@@ -97,7 +95,6 @@ func gatherBy[I int32 | int64](out, t, idx *tensor.Tensor, ids []I, g gatherAxes
 			pickRows(out, t, rowsFrom{dst: k * per * inner, src: k * n * inner, n: inner}, mine)
 		}
 	}
-	return nil
 }
 
 // at returns where element i of a shape is, like [0,2].

@@ -75,9 +75,7 @@ func dynamicStitch(s *site) (kernel, error) {
 		}
 		size := product(rest)
 		for i := range n {
-			for j, v := range tensor.Values[int32](c.t(i)) {
-				copyCells(out, int(v)*size, c.t(n+i), j*size, size)
-			}
+			putRows(out, c.t(n+i), tensor.Values[int32](c.t(i)), size)
 		}
 		return nil
 	}, nil

@@ -44,6 +44,17 @@ func rowsThere(indices *tensor.Tensor, n int) error {
 	return err
 }
 
+// putRows sets row ids[i] of dst, rows of n elements, to row i of src. The ids are rows of dst.
+func putRows[I int32 | int64](dst, src *tensor.Tensor, ids []I, n int) {
+	if src.DType == tensor.String {
+		for i, id := range ids {
+			copyCells(dst, int(id)*n, src, i*n, n)
+		}
+		return
+	}
+	kernels.PutRows(dst.Bytes, src.Bytes, ids, n*src.DType.Size())
+}
+
 // rowsFrom are rows of n elements of two tensors, which begin at element dst of one and at element src of the other.
 type rowsFrom struct{ dst, src, n int }
 

@@ -69,38 +69,44 @@ func scatterRowsBy(how change) kernel {
 
 // rows changes the rows of v that the indices name.
 func (how change) rows(v, indices, updates *tensor.Tensor) error {
-	width := product(v.Shape[1:])
-	if len(updates.Shape) != 0 && updates.DType == v.DType && (how == addition || how == subtraction) {
-		switch v.DType {
-		case tensor.Float32:
-			return sumRows[float32](how, v, indices, updates)
-		case tensor.Float64:
-			return sumRows[float64](how, v, indices, updates)
+	if len(updates.Shape) != 0 && updates.DType == v.DType {
+		done := false
+		if indices.DType == tensor.Int32 {
+			done = changeRows(how, v, updates, tensor.Values[int32](indices))
+		} else {
+			done = changeRows(how, v, updates, tensor.Values[int64](indices))
+		}
+		if done {
+			return nil
 		}
 	}
 	ids, err := integers("indices", indices)
 	if err != nil {
 		return err
 	}
+	width := product(v.Shape[1:])
 	for k := range ids {
 		ids[k] *= width
 	}
 	return how.slices(v, ids, updates, width)
 }
 
-// sumRows adds rows of floats, or subtracts them.
-func sumRows[T kernels.Float](how change, v, indices, updates *tensor.Tensor) error {
-	op := kernels.Add
-	if how == subtraction {
-		op = kernels.Sub
+// changeRows replaces rows, or sums rows of floats. It reports false for other changes.
+func changeRows[I int32 | int64](how change, v, updates *tensor.Tensor, ids []I) bool {
+	op, width := vectorChanges[how], product(v.Shape[1:])
+	switch {
+	case how == replacement:
+		putRows(v, updates, ids, width)
+	case how != addition && how != subtraction:
+		return false
+	case v.DType == tensor.Float32:
+		kernels.ScatterRows(op, tensor.Values[float32](v), tensor.Values[float32](updates), ids, width)
+	case v.DType == tensor.Float64:
+		kernels.ScatterRows(op, tensor.Values[float64](v), tensor.Values[float64](updates), ids, width)
+	default:
+		return false
 	}
-	width := product(v.Shape[1:])
-	if indices.DType == tensor.Int32 {
-		kernels.ScatterRows(op, tensor.Values[T](v), tensor.Values[T](updates), tensor.Values[int32](indices), width)
-	} else {
-		kernels.ScatterRows(op, tensor.Values[T](v), tensor.Values[T](updates), tensor.Values[int64](indices), width)
-	}
-	return nil
+	return true
 }
 
 // scatterSlicesBy changes the slices that the last dimension of the indices names.
@@ -122,6 +128,9 @@ func scatterSlicesBy(how change) kernel {
 func (how change) slices(v *tensor.Tensor, places []int, updates *tensor.Tensor, n int) error {
 	if err := want("updates", updates, v.DType); err != nil {
 		return err
+	}
+	if size := v.DType.Size(); len(places) == 1 && updates.Len() == n && how.vector(v.DType, v.Bytes[places[0]*size:][:n*size], updates.Bytes) {
+		return nil
 	}
 	switch v.DType {
 	case tensor.Float32:

@@ -60,6 +60,11 @@ func (c call) room(n, size int) error {
 
 // alloc returns a zeroed tensor within the limit.
 func (c call) alloc(d tensor.DType, shape ...int) (*tensor.Tensor, error) {
+	return c.made(tensor.New, d, shape...)
+}
+
+// made returns what make makes, within the limit.
+func (c call) made(make func(d tensor.DType, shape ...int) *tensor.Tensor, d tensor.DType, shape ...int) (*tensor.Tensor, error) {
 	n, err := elements(shape)
 	if err != nil {
 		return nil, err
@@ -74,7 +79,7 @@ func (c call) alloc(d tensor.DType, shape ...int) (*tensor.Tensor, error) {
 	if err := c.room(n, size); err != nil {
 		return nil, fmt.Errorf("%v of shape %v: %w", d, shape, err)
 	}
-	t := tensor.New(d, shape...)
+	t := make(d, shape...)
 	c.keep(t, n*size)
 	return t, nil
 }

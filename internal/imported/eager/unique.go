@@ -82,10 +82,10 @@ func unique(s *site) (kernel, error) {
 func distinct(t *tensor.Tensor) (ids, firsts []int, err error) {
 	switch t.DType {
 	case tensor.Int64:
-		ids, firsts = distinctOf(tensor.Values[int64](t))
+		ids, firsts = distinctInts(tensor.Values[int64](t))
 		return ids, firsts, nil
 	case tensor.Int32:
-		ids, firsts = distinctOf(tensor.Values[int32](t))
+		ids, firsts = distinctInts(tensor.Values[int32](t))
 		return ids, firsts, nil
 	}
 	key, err := keysOf(t)

@@ -86,9 +86,11 @@ func pick[R any, I int32 | int64](dst, table []byte, ids []I) {
 	}
 }
 
-// putRange sets row ids[i] of table to row i of src: the inverse of pickRange.
-func putRange[I int32 | int64](table, src []byte, ids []I, size int) {
+// PutRows sets row ids[i] of table to row i of src, in their order: the inverse of PickRows, on the calling goroutine. Every id must be a
+// row of the table.
+func PutRows[I int32 | int64](table, src []byte, ids []I, size int) {
 	switch size {
+	case 0:
 	case 4:
 		put[[4]byte](table, src, ids)
 	case 8:

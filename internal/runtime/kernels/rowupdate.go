@@ -190,7 +190,7 @@ func (b *rowsAtOnce[T]) copied(u *rowUpdate[T]) {
 	u.rule(&b.Part)
 	for i, all := range u.W {
 		if all != nil {
-			putRange(bytesOf(all), bytesOf(b.W[i]), b.ids, size)
+			PutRows(bytesOf(all), bytesOf(b.W[i]), b.ids, size)
 		}
 	}
 }

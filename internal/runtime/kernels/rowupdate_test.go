@@ -23,7 +23,7 @@ func ids32(ids []int64) []int32 {
 	return n
 }
 
-// TestPickRows: rows of any size are those that the ids name, and putRange puts them back.
+// TestPickRows: rows of any size are those that the ids name, and PutRows puts them back.
 func TestPickRows(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rows := rapid.IntRange(1, 40).Draw(t, "rows")
@@ -48,7 +48,7 @@ func TestPickRows(t *testing.T) {
 			t.Fatalf("int32 ids %v: got %v, want %v", ids, got, want)
 		}
 		back := make([]byte, len(table))
-		putRange(back, got, ids, size)
+		PutRows(back, got, ids, size)
 		for i := range rows {
 			want := make([]byte, size)
 			if slices.Contains(ids, int64(i)) {
