@@ -17,6 +17,7 @@ import (
 	"github.com/goestimator/goestimator/internal/imported/eager"
 	"github.com/goestimator/goestimator/internal/imported/session"
 	"github.com/goestimator/goestimator/internal/testkit"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // copied is a copy of a golden model that a test may change.
@@ -70,5 +71,31 @@ func TestResourceOutput(t *testing.T) {
 	}
 	if _, err := session.Open(context.Background(), dir, session.Options{}); err == nil || !strings.Contains(err.Error(), "of type resource: expected numbers or strings") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestFilesOfALoadedModel: what becomes of its files changes no answer of a loaded model.
+func TestFilesOfALoadedModel(t *testing.T) {
+	dir := copied(t, "saved_model_half_plus_two_tf2_cpu/00000123")
+	s, err := session.Open(t.Context(), dir, session.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	err = filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		switch {
+		case err != nil || d.IsDir():
+			return err
+		case strings.Contains(path, "data-"):
+			return os.WriteFile(path, make([]byte, 1000), 0o644)
+		}
+		return os.Truncate(path, 0)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		near(t, "y", call(t, s, "serving_default", map[string]*tensor.Tensor{"x": floats(t, []float32{1, 2, 5}, 3, 1)})["y"], 2.5, 3, 4.5)
+		s.Evict() // new programs
 	}
 }

@@ -75,6 +75,7 @@ func (m *Manager) load(abandoned context.Context, f *model, e *entry, slots chan
 	defer m.mu.Unlock()
 	e.abandon()
 	e.fingerprint = before
+	m.freeSoon()
 	f.loaded(e, loaded, err)
 	if err != nil {
 		m.o.Log.Error("loading failed", "model", e.id.Name, "version", e.id.Version, "error", err)
@@ -177,13 +178,18 @@ func (m *Manager) unload(f *model, e *entry) {
 	e.model = nil
 	f.unloaded(e)
 	m.step(f)
+	m.freeSoon()
+}
+
+// freeSoon has memory given back: what a version held, or what reading one took.
+func (m *Manager) freeSoon() {
 	select {
 	case m.free <- struct{}{}:
 	default:
 	}
 }
 
-// freeLoop gives memory back after unloading, at most once a second since that
+// freeLoop gives memory back after loading and unloading, at most once a second since that
 // takes time from requests.
 func (m *Manager) freeLoop() {
 	for {

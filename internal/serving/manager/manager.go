@@ -47,7 +47,7 @@ type Options struct {
 	Loaded func(Load)
 	// Unloaded is called for each version that was available and is closed.
 	Unloaded func(id servable.ID, dir string)
-	// FreeMemory runs after unloading, at most once a second; the default gives free memory back to the system.
+	// FreeMemory runs after loading and unloading, at most once a second; the default gives free memory back to the system.
 	FreeMemory func()
 	Clock      Clock
 	Log        *slog.Logger

@@ -52,3 +52,29 @@ func TestMemoryIsGivenBack(t *testing.T) {
 		}
 	}
 }
+
+// TestMemoryIsGivenBackAfterLoading: what reading a version took does not stay with the process until the next one comes.
+func TestMemoryIsGivenBackAfterLoading(t *testing.T) {
+	d := newDisk(t)
+	freed := make(chan struct{}, 8)
+	m, err := New(Options{FreeMemory: func() { freed <- struct{}{} }, Loader: servable.LoaderFunc(func(context.Context, string) (servable.Model, error) {
+		return &servable.Func{}, nil
+	})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := m.Close(testContext(t)); err != nil {
+			t.Error(err)
+		}
+	}()
+	d.put("m", "1", "ok")
+	if err := m.Reload(testContext(t), d.cfg("m")); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-freed:
+	case <-time.After(timeout):
+		t.Error("no memory was given back")
+	}
+}
